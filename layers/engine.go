@@ -1,0 +1,150 @@
+package layers
+
+import "gorgonia.org/gorgonia"
+
+// Tensor is a dense float32 array that an Engine made: a Gorgonia Value, so
+// that it can flow through a tape machine. Its Shape is the logical, row-major
+// one (NCHW for images); where and in which physical order the numbers lie is
+// the engine's business, so the host sees them only by Engine.Read and Write.
+type Tensor = gorgonia.Value
+
+// Engine is everything heavy. Arguments come destination first. A method
+// overwrites its destinations entirely, returns an error that names the
+// operation when shapes do not fit, and keeps no reference to its arguments.
+// Unless a comment says otherwise no destination may share memory with a
+// source, and a nil gradient destination means that nobody needs it.
+//
+// Results do not depend on the number of threads: reductions run in a fixed
+// order. An Engine may be used by one goroutine at a time.
+type Engine interface {
+	Memory
+	Arithmetic
+	Convolver
+	Normalizer
+	Pooler
+	PairwiseKernels
+	Updater
+}
+
+// Memory makes tensors and moves numbers between them and the host.
+type Memory interface {
+	// Name says which engine this is, for logs: "cpu (avx512, 2 threads)".
+	Name() string
+	// New returns a zeroed tensor. Every dimension must be positive.
+	New(shape ...int) (Tensor, error)
+	// Write copies host numbers, row-major, into dst. Lengths must agree.
+	Write(dst Tensor, src []float32) error
+	// Read copies src into host memory, row-major. Lengths must agree.
+	Read(dst []float32, src Tensor) error
+	// Copy copies src into dst; the shapes must have the same size.
+	Copy(dst, src Tensor) error
+	// Zero clears dst.
+	Zero(dst Tensor) error
+	// Finite reports whether x holds neither NaN nor infinity.
+	Finite(x Tensor) (bool, error)
+}
+
+// Arithmetic holds the element-wise operations, products and joins.
+type Arithmetic interface {
+	// Add sets dst = a + b. dst may be a or b. Shapes must be equal.
+	Add(dst, a, b Tensor) error
+	// Scale sets dst = s * a. dst may be a.
+	Scale(dst, a Tensor, s float32) error
+	// ReLU sets y = max(x, 0). NaN stays NaN. y may be x.
+	ReLU(y, x Tensor) error
+	// ReLUGrad sets dx = dy where y > 0, else 0. dx may be dy.
+	ReLUGrad(dx, dy, y Tensor) error
+	// MatMul sets c = op(a) op(b), or adds it to c if accumulate is set.
+	// op transposes where asked: op(a) is (m, k), op(b) is (k, n), c is (m, n).
+	MatMul(c, a, b Tensor, transA, transB, accumulate bool) error
+	// Linear sets y (B, out) = x (B, in) w^T + bias, with w (out, in) and
+	// bias (out) or nil.
+	Linear(y, x, w, bias Tensor) error
+	// LinearGrad is the gradient of Linear; any of dx, dw, dbias may be nil.
+	LinearGrad(dx, dw, dbias, dy, x, w Tensor) error
+	// Concat joins xs along axis 1: (N, C1, ...), (N, C2, ...) -> (N, C1+C2, ...).
+	Concat(y Tensor, xs ...Tensor) error
+	// Slice copies channels [from, from+C) of y (N, Ctotal, ...) into x (N, C, ...),
+	// where C is x's own: the gradient of Concat with respect to one input.
+	Slice(x, y Tensor, from int) error
+}
+
+// Convolver holds the two-dimensional convolution (cross-correlation, as in
+// every deep learning framework) and its gradients.
+// x is (N, C, H, W), w (K, C, kh, kw), y (N, K, Ho, Wo).
+type Convolver interface {
+	// Conv sets y = epilogue(x * w).
+	Conv(y, x, w Tensor, spec ConvSpec, e Epilogue) error
+	// ConvGradInput sets dx from dy, without epilogue.
+	ConvGradInput(dx, dy, w Tensor, spec ConvSpec) error
+	// ConvGradWeights sets dw, and dbias (K) = sum of dy over N, Ho, Wo.
+	// Either may be nil.
+	ConvGradWeights(dw, dbias, dy, x Tensor, spec ConvSpec) error
+}
+
+// Normalizer holds batch normalisation over axis 1 of (N, C) or (N, C, H, W)
+// and row normalisation.
+type Normalizer interface {
+	// BatchNorm normalises with the statistics of the batch (biased variance):
+	// y = (x - mean) * invStd * gamma + beta. It stores mean and
+	// invStd = 1/sqrt(var + eps), each (C), and moves the running statistics:
+	// running = (1-momentum) * running + momentum * batch, with the unbiased
+	// variance (divisor n-1; n = 1 is an error).
+	BatchNorm(y, mean, invStd, runningMean, runningVar, x, gamma, beta Tensor, eps, momentum float32) error
+	// BatchNormGrad is its gradient; any of dx, dgamma, dbeta may be nil.
+	BatchNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd Tensor) error
+	// FrozenNorm normalises with given statistics:
+	// y = (x - mean) / sqrt(variance + eps) * gamma + beta.
+	FrozenNorm(y, x, gamma, beta, mean, variance Tensor, eps float32) error
+	// FrozenNormGrad is its gradient; any of dx, dgamma, dbeta may be nil.
+	FrozenNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, variance Tensor, eps float32) error
+	// RowNorm sets every row of y (B, h) to spec.Scale * x / |x|.
+	RowNorm(y, x Tensor, spec RowNormSpec) error
+	// RowNormGrad is its gradient.
+	RowNormGrad(dx, dy, x Tensor, spec RowNormSpec) error
+}
+
+// Pooler holds windowed and global pooling of (N, C, H, W).
+type Pooler interface {
+	// MaxPool pads with -infinity. NaN wins over every number.
+	MaxPool(y, x Tensor, spec PoolSpec) error
+	// MaxPoolGrad gives dy to the first maximum of each window, in row-major
+	// order; overlapping windows add up.
+	MaxPoolGrad(dx, dy, x, y Tensor, spec PoolSpec) error
+	// AvgPool averages each window, see PoolSpec.CountPad.
+	AvgPool(y, x Tensor, spec PoolSpec) error
+	// AvgPoolGrad is its gradient.
+	AvgPoolGrad(dx, dy Tensor, spec PoolSpec) error
+	// GlobalAvg sets y (N, C) to the mean over H and W.
+	GlobalAvg(y, x Tensor) error
+	// GlobalAvgGrad is its gradient.
+	GlobalAvgGrad(dx, dy Tensor) error
+	// GlobalMax sets y (N, C) to the maximum over H and W.
+	GlobalMax(y, x Tensor) error
+	// GlobalMaxGrad gives dy to the first maximum in row-major order.
+	GlobalMaxGrad(dx, dy, x, y Tensor) error
+}
+
+// PairwiseKernels compute the matrix of a metric between two sets of rows.
+type PairwiseKernels interface {
+	// Pairwise sets d[i][j] = m(a_i, b_j), with a (n, h), b (k, h), d (n, k).
+	// a and b may be the same tensor.
+	Pairwise(d, a, b Tensor, m Metric) error
+	// PairwiseGrad sets da and db from dd = dL/dd, both (as d) (n, k). Either
+	// may be nil. If a and b are one tensor, da and db may be one tensor too:
+	// it then receives the sum of both gradients. The gradient of a coordinate
+	// whose difference is 0, and of a distance that is 0, is 0.
+	PairwiseGrad(da, db, dd, d, a, b Tensor, m Metric) error
+}
+
+// Updater holds what an optimiser does to all parameters at once.
+type Updater interface {
+	// SumSquares returns the sum of squares over all of xs, in float64.
+	SumSquares(xs []Tensor) (float64, error)
+	// Clamp limits every element of every x to [-limit, limit]. NaN stays NaN.
+	Clamp(xs []Tensor, limit float32) error
+	// SGD updates every slot in place, see SGDSpec.
+	SGD(slots []Slot, spec SGDSpec) error
+	// AdamW updates every slot in place, see AdamWSpec.
+	AdamW(slots []Slot, spec AdamWSpec) error
+}

@@ -1,0 +1,109 @@
+package layers
+
+// ConvSpec is the geometry of a convolution: kernel, stride and zero padding
+// on both sides, each for height and width.
+type ConvSpec struct {
+	KernelH, KernelW int
+	StrideH, StrideW int
+	PadH, PadW       int
+}
+
+// SquareConv is a k x k convolution.
+func SquareConv(kernel, stride, pad int) ConvSpec {
+	return ConvSpec{kernel, kernel, stride, stride, pad, pad}
+}
+
+// OutSize returns the height and width of the output for an (h, w) input:
+// floor((size + 2*pad - kernel)/stride) + 1, not positive if the kernel does
+// not fit.
+func (c ConvSpec) OutSize(h, w int) (ho, wo int) {
+	return floorSteps(h+2*c.PadH-c.KernelH, c.StrideH) + 1, floorSteps(w+2*c.PadW-c.KernelW, c.StrideW) + 1
+}
+
+// Epilogue is what happens to a convolution's sum s[n][k][.][.] before it is
+// stored: y = act(s*Scale[k] + Shift[k] + Residual[n][k][.][.]). A nil Scale
+// means 1, a nil Shift or Residual 0; act is ReLU if asked, else the identity.
+// A bias alone is a Shift.
+type Epilogue struct {
+	Scale, Shift Tensor // (K)
+	Residual     Tensor // shape of y
+	ReLU         bool
+}
+
+// PoolSpec is the geometry of a pooling window.
+type PoolSpec struct {
+	KernelH, KernelW int
+	StrideH, StrideW int
+	PadH, PadW       int
+	// Ceil rounds the number of windows up; a window that would start in the
+	// bottom or right padding is dropped.
+	Ceil bool
+	// CountPad makes an average pool divide by the padded window, clipped to
+	// the padded input (cells that Ceil adds beyond it never count).
+	// Otherwise only real cells count.
+	CountPad bool
+}
+
+// SquarePool is a k x k pooling window.
+func SquarePool(kernel, stride, pad int, ceil bool) PoolSpec {
+	return PoolSpec{KernelH: kernel, KernelW: kernel, StrideH: stride, StrideW: stride, PadH: pad, PadW: pad, Ceil: ceil}
+}
+
+// OutSize returns the height and width of the output for an (h, w) input.
+func (p PoolSpec) OutSize(h, w int) (ho, wo int) {
+	return p.windows(h, p.KernelH, p.StrideH, p.PadH), p.windows(w, p.KernelW, p.StrideW, p.PadW)
+}
+
+func (p PoolSpec) windows(size, kernel, stride, pad int) int {
+	room := size + 2*pad - kernel
+	if !p.Ceil {
+		return floorSteps(room, stride) + 1
+	}
+	n := floorSteps(room+stride-1, stride) + 1
+	if (n-1)*stride >= size+pad {
+		n--
+	}
+	return n
+}
+
+// floorSteps divides rounding down, also below zero.
+func floorSteps(room, stride int) int {
+	if room < 0 {
+		return -((-room + stride - 1) / stride)
+	}
+	return room / stride
+}
+
+// RowNormSpec says how a row is brought to length Scale.
+type RowNormSpec struct {
+	Scale float32
+	Eps   float32
+	// Smooth divides by sqrt(|x|^2 + Eps) instead of max(|x|, Eps).
+	Smooth bool
+}
+
+// Slot is one parameter as an optimiser sees it.
+type Slot struct {
+	Param, Grad Tensor
+	// State holds the optimiser's own tensors, of Param's shape: for SGD the
+	// momentum buffer (nil without momentum), for AdamW first and second moment.
+	State [2]Tensor
+	Rate  float32 // learning rate of this step
+	Decay float32 // weight decay
+}
+
+// SGDSpec is stochastic gradient descent with the conventions of PyTorch:
+// g += Decay*w; v = Momentum*v + g; w -= Rate*v, or with Nesterov
+// w -= Rate*(g + Momentum*v).
+type SGDSpec struct {
+	Momentum float32
+	Nesterov bool
+}
+
+// AdamWSpec is Adam with decoupled weight decay (Loshchilov and Hutter 2019):
+// w -= Rate*Decay*w; m = Beta1*m + (1-Beta1)*g; v = Beta2*v + (1-Beta2)*g^2;
+// w -= Rate * (m/(1-Beta1^Step)) / (sqrt(v/(1-Beta2^Step)) + Eps).
+type AdamWSpec struct {
+	Beta1, Beta2, Eps float64
+	Step              int // 1 at the first update
+}

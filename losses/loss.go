@@ -1,0 +1,45 @@
+package losses
+
+// Matrix holds metric values between rows (the batch) and columns, and the
+// labels that say which of them belong together.
+type Matrix struct {
+	Rows, Cols int
+	V          []float64 // Rows x Cols, row-major
+	RowLabels  []int     // Rows long, 0..C-1
+	ColLabels  []int     // Cols long
+	// Similarity says that larger values mean closer. The zero value is a distance.
+	Similarity bool
+	// SelfColumns says that column i is the same item as row i for i < Rows;
+	// pair losses leave these out by index. Columns beyond are other items.
+	SelfColumns bool
+}
+
+// Columns says what a loss compares a batch with.
+type Columns uint8
+
+const (
+	// Batch means the batch itself: the matrix is Rows x Rows.
+	Batch Columns = iota
+	// Classes means one or more parameter rows a class (proxies, centres).
+	Classes
+)
+
+// Result is what a loss says of one batch.
+type Result struct {
+	Value float64
+	// Active and Total count the terms (pairs, triplets, anchors: the loss's
+	// own) that had a gradient, and all of them.
+	Active, Total int
+}
+
+// Loss maps a matrix of metric values to a number and its gradient.
+type Loss interface {
+	// Columns says which matrix the loss wants.
+	Columns() Columns
+	// Eval returns the loss and overwrites grad (Rows x Cols) with its
+	// derivative with respect to m.V. A batch in which nothing is active gives
+	// exactly 0 and a zero gradient. Errors are for matrices that the loss
+	// cannot mean anything on (labels out of range, wrong lengths), not for
+	// values.
+	Eval(m *Matrix, grad []float64) (Result, error)
+}
