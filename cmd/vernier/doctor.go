@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+
+	"github.com/shirou/gopsutil/v4/mem"
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/cuda"
+	"github.com/vernier-ml/vernier/internal/cpu"
+)
+
+func newDoctor() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Say what this machine offers and what to do about what it lacks",
+		Long: `Say which CPU features, kernels, cores, memory and GPUs Vernier finds here, and
+what to do where something is missing.`,
+		Example: "  vernier doctor",
+		Args:    takes(false),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return examine(cmd.OutOrStdout()) },
+	}
+}
+
+func examine(w io.Writer) error {
+	line := func(what, format string, args ...any) {
+		fmt.Fprintf(w, "%-9s %s\n", what, fmt.Sprintf(format, args...))
+	}
+	advise := func(format string, args ...any) { line("", "-> "+format, args...) }
+
+	line("vernier", "%s, %s, %s/%s", versionName(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	line("cores", "%d, of which %d are used", runtime.NumCPU(), runtime.GOMAXPROCS(0))
+	features := cpu.Features()
+	if len(features) == 0 {
+		features = []string{"none that Vernier has kernels for"}
+	}
+	line("cpu", "%s", strings.Join(features, ", "))
+	eng, err := cpu.New(cpu.Options{})
+	if err != nil {
+		return err
+	}
+	defer eng.Close()
+	line("kernels", "%s; possible here: %s", eng.Name(), strings.Join(cpu.Variants(), ", "))
+	if len(cpu.Variants()) == 1 {
+		advise("there are no vector kernels for this processor: training works, many times slower than with AVX2 or AVX-512")
+	}
+	if m, err := mem.VirtualMemory(); err != nil {
+		line("memory", "unknown: %v", err)
+	} else {
+		line("memory", "%.1f GiB, %.1f GiB available", gib(m.Total), gib(m.Available))
+		if gib(m.Available) < 2 {
+			advise("less than 2 GiB is available: lower --classes-per-batch and --images-per-class")
+		}
+	}
+	gpu := cuda.Probe()
+	switch {
+	case len(gpu.GPUs) > 0:
+		line("gpu", "%s (driver: %s), not used: this version computes on the CPU", strings.Join(gpu.GPUs, ", "), gpu.Driver)
+	case gpu.Driver != "":
+		line("gpu", "none, though a driver is loaded: %s", gpu.Driver)
+		advise("check with nvidia-smi that the driver sees the device")
+	default:
+		line("gpu", "none found: no NVIDIA driver is loaded")
+		advise("nothing to do: Vernier runs on the CPU")
+	}
+	return nil
+}
+
+func gib(bytes uint64) float64 { return float64(bytes) / (1 << 30) }

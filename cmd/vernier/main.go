@@ -1,0 +1,83 @@
+// Command vernier learns, measures and exports metrics. See README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/sirupsen/logrus"
+)
+
+// Exit codes. An interrupted run exits with 128 plus the signal's number.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+// run executes one command line and returns the exit code.
+func run(args []string) int {
+	ctx, stop := withSignals(context.Background())
+	defer stop()
+	log := logrus.New()
+	log.SetOutput(os.Stderr)
+	log.SetFormatter(&logrus.TextFormatter{TimestampFormat: "15:04:05", FullTimestamp: true})
+	root := newRoot(log)
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitDone
+	}
+	var sig *signalError
+	if errors.As(context.Cause(ctx), &sig) && errors.Is(err, context.Canceled) {
+		if hint := new(hintError); errors.As(err, &hint) {
+			fmt.Fprintln(os.Stderr, hint.hint)
+		} else {
+			fmt.Fprintln(os.Stderr, "interrupted")
+		}
+		return 128 + int(sig.Signal)
+	}
+	fmt.Fprintf(os.Stderr, "vernier: %v\n", err)
+	if isUsage(err) {
+		fmt.Fprintf(os.Stderr, "see '%s --help'\n", cmd.CommandPath())
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// signalError is the cause of a context that a signal ended.
+type signalError struct{ Signal syscall.Signal }
+
+func (e *signalError) Error() string { return e.Signal.String() }
+
+// withSignals returns a context that the first SIGINT or SIGTERM cancels. A
+// second one ends the process at once.
+func withSignals(parent context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		select {
+		case s := <-ch:
+			signal.Stop(ch)
+			cancel(&signalError{s.(syscall.Signal)})
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { signal.Stop(ch); cancel(nil) }
+}
+
+// hintError tells an interrupted user how to go on.
+type hintError struct {
+	hint string
+	err  error
+}
+
+func (e *hintError) Error() string { return e.err.Error() }
+func (e *hintError) Unwrap() error { return e.err }

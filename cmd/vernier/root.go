@@ -1,0 +1,34 @@
+package main
+
+import (
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+)
+
+func newRoot(log *logrus.Logger) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "vernier",
+		Short: "Deep metric learning: images in, a measured and exported metric out",
+		Long: `Vernier learns a metric: an embedding of images in which distance means
+"same kind of thing". It trains on labelled images, measures Recall@K and NMI on
+classes never seen, and exports the embedding. Its own metric is the
+boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
+		Example: `  vernier train --data glyphs --out runs/first
+  vernier eval runs/first
+  vernier embed runs/first photo.jpg`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          takes(false),
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	quiet := root.PersistentFlags().BoolP("quiet", "q", false, "say only what went wrong")
+	root.PersistentPreRun = func(*cobra.Command, []string) {
+		if *quiet {
+			log.SetLevel(logrus.WarnLevel)
+		}
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newTrain(log), newEval(log), newEmbed(log), newExport(log), newData(log), newDoctor(), newVersion())
+	return root
+}

@@ -1,0 +1,62 @@
+package layers
+
+import "fmt"
+
+// NormParams are the parameters of a normalisation over axis 1, each (C).
+type NormParams struct {
+	Gamma, Beta *Node
+	Mean, Var   *Node // running statistics
+	Eps         float32
+	Momentum    float32
+	FrozenStats bool // use the running statistics instead of the batch's
+}
+
+// BatchNorm adds batch normalisation over axis 1 of (N, C) or (N, C, H, W).
+// With the statistics of the batch it moves the running ones as it runs.
+func (g *Graph) BatchNorm(name string, x *Node, p NormParams) *Node {
+	in := []*Node{x, p.Gamma, p.Beta, p.Mean, p.Var}
+	if g.bad(name, in...) {
+		return nil
+	}
+	s := x.Shape()
+	if len(s) != 2 && len(s) != 4 {
+		return g.fail(name, fmt.Errorf("batch normalisation needs (N, C) or (N, C, H, W), got %v", s))
+	}
+	for _, n := range in[1:] {
+		if !sameShape(n.Shape(), []int{s[1]}) {
+			return g.fail(name, fmt.Errorf("%s has shape %v, want (%d)", g.nameOf(n), n.Shape(), s[1]))
+		}
+	}
+	if p.FrozenStats {
+		return g.frozenNorm(name, in, p)
+	}
+	if s.TotalSize() == s[1] {
+		return g.fail(name, fmt.Errorf("the statistics of a batch need more than one value a channel, input is %v", s))
+	}
+	c := []int{s[1]}
+	var mean, invStd *Node
+	out := g.applyMulti(name, [][]int{s, c, c}, in, func(out, in []Tensor) error {
+		return g.eng.BatchNorm(out[0], out[1], out[2], in[3], in[4], in[0], in[1], in[2], p.Eps, p.Momentum)
+	}, func(dy *Node) []*Node {
+		d := g.applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(p.Gamma), g.wanted(p.Beta)},
+			[]*Node{dy, x, p.Gamma, mean, invStd}, func(out, in []Tensor) error {
+				return g.eng.BatchNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4])
+			}, nil)
+		return append(d, nil, nil)
+	})
+	mean, invStd = out[1], out[2]
+	return out[0]
+}
+
+func (g *Graph) frozenNorm(name string, in []*Node, p NormParams) *Node {
+	x := in[0]
+	return g.apply(name, x.Shape(), in, func(y Tensor, in []Tensor) error {
+		return g.eng.FrozenNorm(y, in[0], in[1], in[2], in[3], in[4], p.Eps)
+	}, func(dy *Node) []*Node {
+		d := g.applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(p.Gamma), g.wanted(p.Beta)},
+			[]*Node{dy, x, p.Gamma, p.Mean, p.Var}, func(out, in []Tensor) error {
+				return g.eng.FrozenNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4], p.Eps)
+			}, nil)
+		return append(d, nil, nil)
+	})
+}

@@ -1,0 +1,60 @@
+package layers
+
+import "fmt"
+
+// Add adds a + b, of equal shapes.
+func (g *Graph) Add(a, b *Node) *Node {
+	name := fmt.Sprintf("add %d", len(g.ops))
+	if g.bad(name, a, b) {
+		return nil
+	}
+	if !sameShape(a.Shape(), b.Shape()) {
+		return g.fail(name, fmt.Errorf("%s %v and %s %v differ in shape", g.nameOf(a), a.Shape(), g.nameOf(b), b.Shape()))
+	}
+	return g.apply(name, a.Shape(), []*Node{a, b}, func(dst Tensor, in []Tensor) error {
+		return g.eng.Add(dst, in[0], in[1])
+	}, func(dy *Node) []*Node { return []*Node{dy, dy} })
+}
+
+// Concat joins maps along the channel axis.
+func (g *Graph) Concat(name string, xs ...*Node) *Node {
+	if g.bad(name, xs...) {
+		return nil
+	}
+	if len(xs) == 0 {
+		return g.fail(name, fmt.Errorf("nothing to join"))
+	}
+	shape := append([]int(nil), xs[0].Shape()...)
+	if len(shape) < 2 {
+		return g.fail(name, fmt.Errorf("%s has shape %v, without channels", g.nameOf(xs[0]), shape))
+	}
+	shape[1] = 0
+	for _, x := range xs {
+		s := append([]int(nil), x.Shape()...)
+		if len(s) != len(shape) {
+			return g.fail(name, fmt.Errorf("%s %v cannot join %s %v", g.nameOf(x), s, g.nameOf(xs[0]), xs[0].Shape()))
+		}
+		c := s[1]
+		s[1] = shape[1]
+		if !sameShape(s, shape) {
+			return g.fail(name, fmt.Errorf("%s %v cannot join %s %v", g.nameOf(x), x.Shape(), g.nameOf(xs[0]), xs[0].Shape()))
+		}
+		shape[1] += c
+	}
+	return g.apply(name, shape, xs, func(y Tensor, in []Tensor) error {
+		return g.eng.Concat(y, in...)
+	}, func(dy *Node) []*Node {
+		d := make([]*Node, len(xs))
+		from := 0
+		for i, x := range xs {
+			at := from
+			if g.needs[x] {
+				d[i] = g.apply(fmt.Sprintf("%s grad %d", name, i), x.Shape(), []*Node{dy}, func(dx Tensor, in []Tensor) error {
+					return g.eng.Slice(dx, in[0], at)
+				}, nil)
+			}
+			from += x.Shape()[1]
+		}
+		return d
+	})
+}

@@ -1,0 +1,234 @@
+package layers
+
+import (
+	"errors"
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// Node is a value in a Graph.
+type Node = gorgonia.Node
+
+// Graph is a Gorgonia expression graph of this package's ops over one Engine.
+//
+// Building: the methods that add a node never fail on the spot. The first
+// mistake (a shape that does not fit, say) is kept and returned by Compile,
+// with the name of the node; what follows it adds nothing. So a network reads
+// as plain code.
+//
+// Running: Compile, then for each step fill the inputs with Engine.Write and
+// call Run. Every op owns its output buffers, which Compile makes, so that a
+// step allocates no tensors. A Graph is used by one goroutine at a time.
+type Graph struct {
+	eng    Engine
+	params *Params
+	g      *gorgonia.ExprGraph
+	vm     gorgonia.VM
+
+	ops    []*op // creation order, which is topological
+	byNode map[*Node]*op
+	values map[*Node]Tensor // of inputs and parameters
+	used   map[string]*Node // parameters in this graph by name
+	needs  map[*Node]bool   // does a gradient have to reach this node
+	derivs map[*Node]*Node  // gradients of leaves, after Backward
+	one    *Node            // the seed of a scalar
+	err    error
+
+	check bool // look for non-finite outputs after every op
+}
+
+// NewGraph returns an empty graph over eng. Parameters come from params, which
+// several graphs may share.
+func NewGraph(eng Engine, params *Params) *Graph {
+	return &Graph{
+		eng: eng, params: params, g: gorgonia.NewGraph(),
+		byNode: map[*Node]*op{}, values: map[*Node]Tensor{},
+		used: map[string]*Node{}, needs: map[*Node]bool{}, derivs: map[*Node]*Node{},
+	}
+}
+
+// Engine returns the engine that the graph runs on.
+func (g *Graph) Engine() Engine { return g.eng }
+
+// Err returns the first mistake made while building, or nil.
+func (g *Graph) Err() error { return g.err }
+
+// Input adds a zeroed input of the given shape. Fill it through
+// g.Engine().Write(g.Value(n), ...) before each Run.
+func (g *Graph) Input(name string, shape ...int) *Node {
+	if g.err != nil {
+		return nil
+	}
+	v, err := g.eng.New(shape...)
+	if err != nil {
+		return g.fail("input "+name, err)
+	}
+	return g.leaf(name, v)
+}
+
+// leaf adds a node that holds a value.
+func (g *Graph) leaf(name string, v Tensor) *Node {
+	s := v.Shape().Clone()
+	// Gorgonia merges inputs of the same name; the number keeps them apart.
+	unique := fmt.Sprintf("%s#%d", name, len(g.values))
+	n := gorgonia.NewTensor(g.g, tensor.Float32, s.Dims(), gorgonia.WithShape(s...), gorgonia.WithName(unique), gorgonia.WithValue(v))
+	g.values[n] = v
+	return n
+}
+
+// Value returns the tensor behind a node: an input's or parameter's own, or the
+// buffer that the op behind n writes in Run (nil before Compile).
+func (g *Graph) Value(n *Node) Tensor {
+	if v, ok := g.values[n]; ok {
+		return v
+	}
+	if o := g.byNode[n]; o != nil {
+		return o.result()
+	}
+	return nil
+}
+
+// fail keeps the first mistake.
+func (g *Graph) fail(what string, err error) *Node {
+	if g.err == nil {
+		g.err = fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// bad reports whether building has failed, also noticing a nil input.
+func (g *Graph) bad(what string, in ...*Node) bool {
+	if g.err != nil {
+		return true
+	}
+	for i, n := range in {
+		if n == nil {
+			g.fail(what, fmt.Errorf("input %d is missing", i))
+			return true
+		}
+	}
+	return false
+}
+
+// Compile checks the graph, makes its buffers and prepares it to run.
+func (g *Graph) Compile() error {
+	if g.err != nil {
+		return g.err
+	}
+	if err := g.checkHashes(); err != nil {
+		return err
+	}
+	for _, o := range g.ops {
+		if err := o.allocate(); err != nil {
+			return fmt.Errorf("%s: %w", o.name, err)
+		}
+	}
+	g.vm = gorgonia.NewTapeMachine(g.g)
+	return nil
+}
+
+// Bytes is the memory of the buffers that the graph's ops own; parameters are
+// not counted.
+func (g *Graph) Bytes() int64 {
+	var n int64
+	for _, o := range g.ops {
+		if o.alias != nil {
+			continue
+		}
+		for _, s := range o.shapes {
+			if s != nil {
+				n += 4 * int64(s.TotalSize())
+			}
+		}
+	}
+	return n
+}
+
+// checkHashes makes sure that Gorgonia's common subexpression elimination,
+// which trusts a 32-bit hash, cannot merge two nodes.
+func (g *Graph) checkHashes() error {
+	seen := make(map[uint32]*Node, len(g.ops)+len(g.values))
+	for _, n := range g.g.AllNodes() {
+		h := n.Hashcode()
+		if other, ok := seen[h]; ok {
+			return fmt.Errorf("nodes %q and %q have the same hash code %#x and would be merged", g.nameOf(other), g.nameOf(n), h)
+		}
+		seen[h] = n
+	}
+	return nil
+}
+
+func (g *Graph) nameOf(n *Node) string {
+	if o := g.byNode[n]; o != nil {
+		return o.name
+	}
+	return n.Name()
+}
+
+// Run executes every node once.
+func (g *Graph) Run() error {
+	if g.vm == nil {
+		return errors.New("layers: the graph has not been compiled")
+	}
+	defer g.vm.Reset()
+	if err := g.vm.RunAll(); err != nil {
+		var oe *OpError
+		if errors.As(err, &oe) {
+			return oe // Gorgonia's wrapping tells of registers, not of the network
+		}
+		return err
+	}
+	return nil
+}
+
+// RunChecked is Run, but stops at the first node with a non-finite output and
+// returns a *NonFiniteError that names it. Inputs and parameters are looked at first.
+func (g *Graph) RunChecked() error {
+	for _, n := range g.g.AllNodes() {
+		v, ok := g.values[n]
+		if !ok {
+			continue
+		}
+		if fine, err := g.eng.Finite(v); err != nil {
+			return err
+		} else if !fine {
+			return &NonFiniteError{Node: n.Name()}
+		}
+	}
+	g.check = true
+	defer func() { g.check = false }()
+	err := g.Run()
+	var nf *NonFiniteError
+	if errors.As(err, &nf) {
+		return nf
+	}
+	return err
+}
+
+// Close releases the tape machine.
+func (g *Graph) Close() error {
+	if g.vm == nil {
+		return nil
+	}
+	return g.vm.Close()
+}
+
+// OpError is a failure of one node while a graph runs.
+type OpError struct {
+	Node string
+	Err  error
+}
+
+func (e *OpError) Error() string { return fmt.Sprintf("node %q: %v", e.Node, e.Err) }
+
+// Unwrap returns the cause.
+func (e *OpError) Unwrap() error { return e.Err }
+
+// NonFiniteError says at which node NaN or infinity first appeared.
+type NonFiniteError struct{ Node string }
+
+func (e *NonFiniteError) Error() string {
+	return fmt.Sprintf("node %q holds NaN or infinity", e.Node)
+}

@@ -1,0 +1,39 @@
+package layers
+
+import "fmt"
+
+// Linear adds y (B, out) = x (B, in) w^T + bias, with w (out, in) and bias
+// (out) or nil.
+func (g *Graph) Linear(name string, x, w, bias *Node) *Node {
+	in := []*Node{x, w}
+	if bias != nil {
+		in = append(in, bias)
+	}
+	if g.bad(name, in...) {
+		return nil
+	}
+	xs, ws := x.Shape(), w.Shape()
+	if len(xs) != 2 || len(ws) != 2 || xs[1] != ws[1] {
+		return g.fail(name, fmt.Errorf("input %v does not fit weights %v", xs, ws))
+	}
+	if bias != nil && !sameShape(bias.Shape(), []int{ws[0]}) {
+		return g.fail(name, fmt.Errorf("bias has shape %v, want (%d)", bias.Shape(), ws[0]))
+	}
+	run := func(y Tensor, in []Tensor) error {
+		var b Tensor
+		if len(in) == 3 {
+			b = in[2]
+		}
+		return g.eng.Linear(y, in[0], in[1], b)
+	}
+	return g.apply(name, []int{xs[0], ws[0]}, in, run, func(dy *Node) []*Node {
+		shapes := [][]int{g.wanted(x), g.wanted(w), nil}
+		if bias != nil {
+			shapes[2] = g.wanted(bias)
+		}
+		d := g.applyMulti(name+" grad", shapes, []*Node{dy, x, w}, func(out, in []Tensor) error {
+			return g.eng.LinearGrad(out[0], out[1], out[2], in[0], in[1], in[2])
+		}, nil)
+		return d[:len(in)]
+	})
+}

@@ -1,0 +1,39 @@
+package layers
+
+import "fmt"
+
+// Pairwise adds the matrix d (n, k) of metric values between the rows of a
+// (n, h) and b (k, h). a and b may be the same node: each value is then that
+// of two rows of one batch, and the gradient counts both.
+func (g *Graph) Pairwise(name string, a, b *Node, m Metric) *Node {
+	if g.bad(name, a, b) {
+		return nil
+	}
+	as, bs := a.Shape(), b.Shape()
+	if len(as) != 2 || len(bs) != 2 || as[1] != bs[1] {
+		return g.fail(name, fmt.Errorf("rows of %v and %v cannot be compared", as, bs))
+	}
+	if err := m.Validate(); err != nil {
+		return g.fail(name, err)
+	}
+	shape := []int{as[0], bs[0]}
+	var d *Node
+	if a == b {
+		d = g.apply(name, shape, []*Node{a}, func(d Tensor, in []Tensor) error {
+			return g.eng.Pairwise(d, in[0], in[0], m)
+		}, func(dd *Node) []*Node {
+			return []*Node{g.apply(name+" grad", as, []*Node{dd, d, a}, func(da Tensor, in []Tensor) error {
+				return g.eng.PairwiseGrad(da, da, in[0], in[1], in[2], in[2], m)
+			}, nil)}
+		})
+		return d
+	}
+	d = g.apply(name, shape, []*Node{a, b}, func(d Tensor, in []Tensor) error {
+		return g.eng.Pairwise(d, in[0], in[1], m)
+	}, func(dd *Node) []*Node {
+		return g.applyMulti(name+" grad", [][]int{g.wanted(a), g.wanted(b)}, []*Node{dd, d, a, b}, func(out, in []Tensor) error {
+			return g.eng.PairwiseGrad(out[0], out[1], in[0], in[1], in[2], in[3], m)
+		}, nil)
+	})
+	return d
+}

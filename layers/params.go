@@ -1,0 +1,155 @@
+package layers
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// Role says what a parameter is to an optimiser and to a checkpoint.
+type Role uint8
+
+const (
+	Weight Role = iota // of a convolution or linear layer
+	Bias
+	NormGain // gamma of a normalisation
+	NormBias // beta
+	Proxy    // belongs to a loss
+	Buffer   // running statistics: saved, never trained
+)
+
+// Param is a named tensor that outlives the graphs it is used in. Names are
+// those of the field's checkpoints.
+type Param struct {
+	Name   string
+	Role   Role
+	Value  Tensor
+	Frozen bool // takes no gradient
+}
+
+// Trainable reports whether an optimiser should move p.
+func (p *Param) Trainable() bool { return p.Role != Buffer && !p.Frozen }
+
+// Params is an ordered set of parameters on one engine. The order is that of
+// creation.
+type Params struct {
+	eng  Engine
+	seed uint64
+	list []*Param
+	by   map[string]*Param
+}
+
+// NewParams returns an empty set. Initial values are a function of seed and
+// the parameter's name alone.
+func NewParams(eng Engine, seed uint64) *Params {
+	return &Params{eng: eng, seed: seed, by: map[string]*Param{}}
+}
+
+// All returns the parameters in order. The slice is the set's own.
+func (ps *Params) All() []*Param { return ps.list }
+
+// Get returns the parameter of that name, or nil.
+func (ps *Params) Get(name string) *Param { return ps.by[name] }
+
+// Engine returns the engine that holds the values.
+func (ps *Params) Engine() Engine { return ps.eng }
+
+// Add makes a parameter with initial values, or returns the one of that name,
+// which must have the same shape and role.
+func (ps *Params) Add(name string, role Role, init Init, shape ...int) (*Param, error) {
+	if p := ps.by[name]; p != nil {
+		if !sameShape(p.Value.Shape(), shape) || p.Role != role {
+			return nil, fmt.Errorf("parameter %q exists with shape %v, wanted %v", name, p.Value.Shape(), shape)
+		}
+		return p, nil
+	}
+	v, err := ps.eng.New(shape...)
+	if err != nil {
+		return nil, fmt.Errorf("parameter %q: %w", name, err)
+	}
+	host := make([]float32, v.Size())
+	init(host, rand.New(rand.NewPCG(ps.seed, nameHash(name))))
+	if err := ps.eng.Write(v, host); err != nil {
+		return nil, fmt.Errorf("parameter %q: %w", name, err)
+	}
+	p := &Param{Name: name, Role: role, Value: v}
+	ps.list = append(ps.list, p)
+	ps.by[name] = p
+	return p, nil
+}
+
+// Init fills a parameter with its initial values.
+type Init func(dst []float32, r *rand.Rand)
+
+// Constant fills with one value.
+func Constant(v float32) Init {
+	return func(dst []float32, _ *rand.Rand) {
+		for i := range dst {
+			dst[i] = v
+		}
+	}
+}
+
+// Values starts from the given numbers.
+func Values(v []float32) Init {
+	return func(dst []float32, _ *rand.Rand) { copy(dst, v) }
+}
+
+// HeNormal draws from a normal distribution of variance 2/fan (He et al. 2015,
+// Eq. 10 with fan = fan-in, Eq. 14 with fan-out).
+func HeNormal(fan int) Init {
+	return func(dst []float32, r *rand.Rand) {
+		std := math.Sqrt(2 / float64(fan))
+		for i := range dst {
+			dst[i] = float32(std * r.NormFloat64())
+		}
+	}
+}
+
+func nameHash(s string) uint64 {
+	h := uint64(0xcbf29ce484222325) // FNV-1a
+	for i := 0; i < len(s); i++ {
+		h = (h ^ uint64(s[i])) * 0x100000001b3
+	}
+	return h
+}
+
+func sameShape(a, b []int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Param puts the named parameter into the graph, making it if it is new.
+func (g *Graph) Param(name string, role Role, init Init, shape ...int) *Node {
+	if g.err != nil {
+		return nil
+	}
+	p, err := g.params.Add(name, role, init, shape...)
+	if err != nil {
+		return g.fail("parameter", err)
+	}
+	if n := g.used[name]; n != nil {
+		return n
+	}
+	n := g.leaf(name, p.Value)
+	g.used[name] = n
+	g.needs[n] = p.Trainable()
+	return n
+}
+
+// ParamGrad returns the tensor that holds the gradient of p after each Run, or
+// nil if the graph computes none. It exists from Compile on.
+func (g *Graph) ParamGrad(p *Param) Tensor {
+	n := g.used[p.Name]
+	if n == nil || g.derivs[n] == nil {
+		return nil
+	}
+	return g.Value(g.derivs[n])
+}

@@ -1,0 +1,20 @@
+package layers
+
+import "fmt"
+
+// RowNorm adds the rows of x (B, h) brought to a common length, see RowNormSpec.
+func (g *Graph) RowNorm(name string, x *Node, spec RowNormSpec) *Node {
+	if g.bad(name, x) {
+		return nil
+	}
+	if len(x.Shape()) != 2 {
+		return g.fail(name, fmt.Errorf("row normalisation needs (B, h), got %v", x.Shape()))
+	}
+	return g.apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
+		return g.eng.RowNorm(y, in[0], spec)
+	}, func(dy *Node) []*Node {
+		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, x}, func(dx Tensor, in []Tensor) error {
+			return g.eng.RowNormGrad(dx, in[0], in[1], spec)
+		}, nil)}
+	})
+}

@@ -1,0 +1,70 @@
+// Package vernier_test holds the tests of the repository as a whole.
+package vernier_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/vernier-ml/vernier"
+
+// mayImport is the layout of the house: which of our packages each one may
+// import, directly. A package outside this table is a failure, so that a new
+// room is a decision and not an accident.
+var mayImport = map[string][]string{
+	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "eval", "linear", "cuda", "weights", "internal/cpu"},
+	"model":                {"backbone", "layers", "losses", "weights"},
+	"backbone":             {"layers"},
+	"layers":               {},
+	"losses":               {"layers"},
+	"data":                 {},
+	"train":                {"model", "losses", "data", "eval", "weights", "layers", "backbone"},
+	"eval":                 {"layers"},
+	"linear":               {"layers", "eval"},
+	"cuda":                 {"layers"},
+	"weights":              {},
+	"internal/cpu":         {"layers"},
+	"internal/cpu/gen":     {},
+	"internal/reference":   {"layers"},
+	"internal/conformance": {"layers", "internal/reference", "internal/golden"},
+	"internal/golden":      {},
+}
+
+// TestImportsFollowTheLayout asks the go command, so that build tags and new
+// files are seen.
+func TestImportsFollowTheLayout(t *testing.T) {
+	for _, tags := range []string{"", "gpu"} {
+		out, err := exec.Command("go", "list", "-tags", tags, "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+			fields := strings.Fields(line)
+			pkg := strings.TrimPrefix(strings.TrimPrefix(fields[0], module), "/")
+			if pkg == "" {
+				continue // this test's own folder
+			}
+			allowed, ok := mayImport[pkg]
+			if !ok {
+				t.Errorf("package %s has no row in the layout table", pkg)
+				continue
+			}
+			for _, imp := range fields[1:] {
+				rest, ours := strings.CutPrefix(imp, module+"/")
+				if ours && !contains(allowed, rest) {
+					t.Errorf("tags %q: %s imports %s; it may import only %v", tags, pkg, rest, allowed)
+				}
+			}
+		}
+	}
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,64 @@
+package model
+
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// Embedder turns images into embeddings, in evaluation mode: what an image
+// gives does not depend on the images beside it.
+type Embedder struct {
+	model       *Model
+	batch       int
+	g           *layers.Graph
+	x, e        *layers.Node
+	pixels, out []float32
+}
+
+// NewEmbedder compiles the network for batches of the given size. It reads the
+// model's parameters at each call, so it can be kept while they are trained.
+func (m *Model) NewEmbedder(batch int) (*Embedder, error) {
+	if batch < 1 {
+		return nil, fmt.Errorf("model: a batch of %d images", batch)
+	}
+	size := m.Spec.Input.Size
+	g := layers.NewGraph(m.Params.Engine(), m.Params)
+	x := g.Input("images", batch, 3, size, size)
+	e := m.Forward(g, x, false)
+	if err := g.Compile(); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	return &Embedder{model: m, batch: batch, g: g, x: x, e: e,
+		pixels: make([]float32, batch*3*size*size), out: make([]float32, batch*m.Spec.Dim)}, nil
+}
+
+// Embed appends the embeddings of n images to dst, row after row, and returns
+// it. images holds n x 3 x size x size preprocessed numbers; n is arbitrary.
+func (e *Embedder) Embed(dst, images []float32) ([]float32, error) {
+	one := len(e.pixels) / e.batch
+	if len(images)%one != 0 {
+		return nil, fmt.Errorf("model: %d numbers are not a whole number of images of %d", len(images), one)
+	}
+	eng := e.g.Engine()
+	for len(images) > 0 {
+		n := min(len(images)/one, e.batch)
+		copy(e.pixels, images[:n*one])
+		clear(e.pixels[n*one:])
+		images = images[n*one:]
+		if err := eng.Write(e.g.Value(e.x), e.pixels); err != nil {
+			return nil, err
+		}
+		if err := e.g.Run(); err != nil {
+			return nil, fmt.Errorf("model: %w", err)
+		}
+		if err := eng.Read(e.out, e.g.Value(e.e)); err != nil {
+			return nil, err
+		}
+		dst = append(dst, e.out[:n*e.model.Spec.Dim]...)
+	}
+	return dst, nil
+}
+
+// Close releases the graph.
+func (e *Embedder) Close() error { return e.g.Close() }

@@ -1,0 +1,75 @@
+package model
+
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// Model is a specification and its parameters on an engine.
+type Model struct {
+	Spec   Spec
+	Params *layers.Params
+
+	net backbone.Backbone
+}
+
+// New returns a model with initial weights, which are a function of seed.
+func New(eng layers.Engine, spec Spec, seed uint64) (*Model, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	net, err := backbone.New(spec.Backbone)
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{Spec: spec, Params: layers.NewParams(eng, seed), net: net}
+	// Building the graph once makes the parameters, in the order of the network.
+	g := layers.NewGraph(eng, m.Params)
+	m.Forward(g, g.Input("images", 1, 3, spec.Input.Size, spec.Input.Size), false)
+	if err := g.Err(); err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	return m, nil
+}
+
+// Forward adds the network on images (B, 3, size, size) to g and returns the
+// embeddings (B, h), ready for the metric.
+func (m *Model) Forward(g *layers.Graph, images *layers.Node, training bool) *layers.Node {
+	x := m.net.Forward(g, images, training)
+	x = m.pool(g, x)
+	x = g.LinearModule("embedding", x, m.Spec.Dim)
+	return m.Normalize(g, "embedding.norm", x)
+}
+
+// Normalize adds what the specification does to embeddings before the metric.
+// Proxies get the same.
+func (m *Model) Normalize(g *layers.Graph, name string, x *layers.Node) *layers.Node {
+	if m.Spec.Normalization == NormNone {
+		return x
+	}
+	return g.RowNorm(name, x, layers.RowNormSpec{Scale: float32(m.Spec.RowLength()), Eps: 1e-12})
+}
+
+func (m *Model) pool(g *layers.Graph, x *layers.Node) *layers.Node {
+	switch m.Spec.Pool {
+	case PoolAvg:
+		return g.GlobalAvg("pool", x)
+	case PoolMax:
+		return g.GlobalMax("pool", x)
+	default:
+		return g.Add(g.GlobalAvg("pool.avg", x), g.GlobalMax("pool.max", x))
+	}
+}
+
+// Size returns the number of trained numbers.
+func (m *Model) Size() int {
+	n := 0
+	for _, p := range m.Params.All() {
+		if p.Role != layers.Buffer {
+			n += p.Value.Size()
+		}
+	}
+	return n
+}

@@ -1,0 +1,216 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// OptimizerSettings choose an optimiser and its constants.
+type OptimizerSettings struct {
+	Name     string  `json:"name"` // sgd or adamw
+	Rate     float64 `json:"rate"`
+	Decay    float64 `json:"decay"`
+	Momentum float64 `json:"momentum"` // sgd
+	Nesterov bool    `json:"nesterov"` // sgd
+	Beta1    float64 `json:"beta1"`    // adamw
+	Beta2    float64 `json:"beta2"`    // adamw
+	Eps      float64 `json:"eps"`      // adamw
+	// HeadRate and ProxyRate multiply Rate for the embedding layer and for the
+	// parameters of the loss.
+	HeadRate  float64 `json:"head_rate"`
+	ProxyRate float64 `json:"proxy_rate"`
+	// DecayAll applies Decay to normalisation parameters and biases too.
+	DecayAll bool `json:"decay_all"`
+	// ClipNorm limits the norm of the whole gradient, ClipValue each element;
+	// 0 means no limit.
+	ClipNorm  float64 `json:"clip_norm"`
+	ClipValue float64 `json:"clip_value"`
+}
+
+// Optimizers lists the names.
+var Optimizers = []string{"sgd", "adamw"}
+
+// DefaultOptimizer is AdamW with the constants of PyTorch.
+func DefaultOptimizer() OptimizerSettings {
+	return OptimizerSettings{Name: "adamw", Rate: 1e-3, Decay: 1e-4, Momentum: .9,
+		Beta1: .9, Beta2: .999, Eps: 1e-8, HeadRate: 1, ProxyRate: 10}
+}
+
+// Validate checks every setting and names the one at fault.
+func (s OptimizerSettings) Validate() error {
+	known := false
+	for _, n := range Optimizers {
+		known = known || n == s.Name
+	}
+	if !known {
+		return fmt.Errorf("unknown optimizer %q (there is: %s)", s.Name, strings.Join(Optimizers, ", "))
+	}
+	for _, c := range []struct {
+		name     string
+		v        float64
+		min, max float64
+		open     bool // max is excluded
+	}{
+		{"rate", s.Rate, 0, math.MaxFloat32, false},
+		{"decay", s.Decay, 0, 1, false},
+		{"momentum", s.Momentum, 0, 1, true},
+		{"beta1", s.Beta1, 0, 1, true},
+		{"beta2", s.Beta2, 0, 1, true},
+		{"eps", s.Eps, 0, 1, false},
+		{"head rate", s.HeadRate, 0, math.MaxFloat32, false},
+		{"proxy rate", s.ProxyRate, 0, math.MaxFloat32, false},
+		{"clip norm", s.ClipNorm, 0, math.MaxFloat32, false},
+		{"clip value", s.ClipValue, 0, math.MaxFloat32, false},
+	} {
+		if !(c.v >= c.min && (c.v < c.max || c.v == c.max && !c.open)) {
+			closing := "]"
+			if c.open {
+				closing = ")"
+			}
+			return fmt.Errorf("optimizer %s %v is not within [%v, %v%s", c.name, c.v, c.min, c.max, closing)
+		}
+	}
+	return nil
+}
+
+// ErrNonFinite says that a gradient was NaN or infinite, so that nothing was
+// moved.
+var ErrNonFinite = errors.New("the gradient is not finite")
+
+// Optimizer moves parameters along their gradients.
+type Optimizer struct {
+	settings OptimizerSettings
+	eng      layers.Engine
+	names    []string // of the parameters, beside slots
+	factor   []float64
+	slots    []layers.Slot
+	grads    []layers.Tensor
+	step     int
+}
+
+// NewOptimizer returns an optimiser of the trainable parameters of ps, whose
+// gradients g, a compiled graph, computes.
+func NewOptimizer(settings OptimizerSettings, ps *layers.Params, g *layers.Graph) (*Optimizer, error) {
+	if err := settings.Validate(); err != nil {
+		return nil, err
+	}
+	o := &Optimizer{settings: settings, eng: ps.Engine()}
+	for _, p := range ps.All() {
+		if !p.Trainable() {
+			continue
+		}
+		slot := layers.Slot{Param: p.Value}
+		if settings.DecayAll || p.Role == layers.Weight || p.Role == layers.Proxy {
+			slot.Decay = float32(settings.Decay)
+		}
+		for i := 0; i < settings.states(); i++ {
+			t, err := o.eng.New(p.Value.Shape()...)
+			if err != nil {
+				return nil, fmt.Errorf("optimizer state of %q: %w", p.Name, err)
+			}
+			slot.State[i] = t
+		}
+		factor := 1.
+		switch {
+		case p.Role == layers.Proxy:
+			factor = settings.ProxyRate
+		case strings.HasPrefix(p.Name, "embedding."):
+			factor = settings.HeadRate
+		}
+		o.names = append(o.names, p.Name)
+		o.factor = append(o.factor, factor)
+		o.slots = append(o.slots, slot)
+	}
+	return o, o.bind(ps, g)
+}
+
+// bind finds the gradient tensors.
+func (o *Optimizer) bind(ps *layers.Params, g *layers.Graph) error {
+	o.grads = o.grads[:0]
+	for i, name := range o.names {
+		grad := g.ParamGrad(ps.Get(name))
+		if grad == nil {
+			return fmt.Errorf("optimizer: parameter %q takes part in no gradient", name)
+		}
+		o.slots[i].Grad = grad
+		o.grads = append(o.grads, grad)
+	}
+	return nil
+}
+
+// states is the number of tensors an optimiser keeps for each parameter.
+func (s OptimizerSettings) states() int {
+	switch {
+	case s.Name == "adamw":
+		return 2
+	case s.Momentum > 0:
+		return 1
+	}
+	return 0
+}
+
+// Step clips the gradients and moves every parameter, with all rates multiplied
+// by scale (the schedule). It returns the norm of the whole gradient before
+// clipping. If that is not finite nothing moves and the error is ErrNonFinite.
+func (o *Optimizer) Step(scale float64) (norm float64, err error) {
+	sum, err := o.eng.SumSquares(o.grads)
+	if err != nil {
+		return 0, err
+	}
+	norm = math.Sqrt(sum)
+	if math.IsNaN(norm) || math.IsInf(norm, 0) {
+		return norm, ErrNonFinite
+	}
+	if c := o.settings.ClipNorm; c > 0 && norm > c {
+		for _, g := range o.grads {
+			if err := o.eng.Scale(g, g, float32(c/norm)); err != nil {
+				return norm, err
+			}
+		}
+	}
+	if c := o.settings.ClipValue; c > 0 {
+		if err := o.eng.Clamp(o.grads, float32(c)); err != nil {
+			return norm, err
+		}
+	}
+	for i, f := range o.factor {
+		o.slots[i].Rate = float32(o.settings.Rate * scale * f)
+	}
+	o.step++
+	if o.settings.Name == "adamw" {
+		return norm, o.eng.AdamW(o.slots, layers.AdamWSpec{Beta1: o.settings.Beta1, Beta2: o.settings.Beta2, Eps: o.settings.Eps, Step: o.step})
+	}
+	return norm, o.eng.SGD(o.slots, layers.SGDSpec{Momentum: float32(o.settings.Momentum), Nesterov: o.settings.Nesterov})
+}
+
+// Steps is the number of steps taken.
+func (o *Optimizer) Steps() int { return o.step }
+
+// SetSteps restores the number of steps taken, for resuming.
+func (o *Optimizer) SetSteps(n int) { o.step = n }
+
+// State lists the optimiser's tensors by name, for a checkpoint to save or to
+// fill.
+func (o *Optimizer) State() []NamedTensor {
+	suffix := []string{"momentum"}
+	if o.settings.Name == "adamw" {
+		suffix = []string{"exp_avg", "exp_avg_sq"}
+	}
+	var out []NamedTensor
+	for i, name := range o.names {
+		for j := 0; j < o.settings.states(); j++ {
+			out = append(out, NamedTensor{"optimizer/" + suffix[j] + "/" + name, o.slots[i].State[j]})
+		}
+	}
+	return out
+}
+
+// NamedTensor is a tensor as it stands in a checkpoint.
+type NamedTensor struct {
+	Name  string
+	Value layers.Tensor
+}
