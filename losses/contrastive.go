@@ -1,0 +1,123 @@
+package losses
+
+import "math"
+
+// Contrastive pulls positive pairs below U and pushes negative pairs beyond V
+// (BRM Eq. 2; Hadsell, Chopra and LeCun 2006). For a distance
+//
+//	l+ = [D(a,p) - U]+     l- = [V - D(a,q)]+
+//
+// over ordered pairs of different items; for a similarity both differences
+// change sign, so that U is the larger. Squared squares l+ and l-.
+//
+// The loss is the reduced l+ plus the reduced l-, or with Joint one reduction
+// over all pairs together. Joint and MeanAll is BRM Eq. 2.
+type Contrastive struct {
+	U, V      float64
+	Squared   bool
+	Joint     bool
+	Reduction Reduction
+
+	pos, neg         tally
+	wPos, wNeg, both []float64
+}
+
+// Columns is Batch.
+func (*Contrastive) Columns() Columns { return Batch }
+
+// Eval implements Loss. Its terms are pairs.
+func (c *Contrastive) Eval(m *Matrix, grad []float64) (Result, error) {
+	if err := m.check("contrastive", grad); err != nil {
+		return Result{}, err
+	}
+	c.count(m)
+	away := m.away()
+	value := 0.0
+	for i := range m.Rows {
+		v, g := m.row(m.V, i), m.row(grad, i)
+		for j := range v {
+			excess, slope, w := c.excess(m, i, j, v[j])
+			g[j] = 0
+			if excess <= 0 || m.self(i, j) {
+				continue
+			}
+			if c.Squared {
+				slope *= 2 * excess
+				excess *= excess
+			}
+			value += w * excess
+			g[j] = away * w * slope
+		}
+	}
+	all, active := c.pos.totals()
+	allNeg, activeNeg := c.neg.totals()
+	return Result{Value: value, Active: active + activeNeg, Total: all + allNeg}, nil
+}
+
+// excess returns by how much a pair violates its margin, the sign with which
+// away*V enters, and (after count) the weight of the pair.
+func (c *Contrastive) excess(m *Matrix, i, j int, v float64) (excess, slope, weight float64) {
+	if m.RowLabels[i] == m.ColLabels[j] {
+		return m.away() * (v - c.U), 1, c.wPos[i]
+	}
+	return m.away() * (c.V - v), -1, c.wNeg[i]
+}
+
+// count fills the weights of the pairs of every anchor.
+func (c *Contrastive) count(m *Matrix) {
+	c.pos.reset(m.Rows)
+	c.neg.reset(m.Rows)
+	c.wPos = grow(c.wPos, m.Rows)
+	c.wNeg = grow(c.wNeg, m.Rows)
+	for i := range m.Rows {
+		for j, v := range m.row(m.V, i) {
+			if m.self(i, j) {
+				continue
+			}
+			t := &c.neg
+			if m.RowLabels[i] == m.ColLabels[j] {
+				t = &c.pos
+			}
+			t.all[i]++
+			if excess, _, _ := c.excess(m, i, j, v); excess > 0 {
+				t.active[i]++
+			}
+		}
+	}
+	if !c.Joint {
+		c.wPos = c.pos.weights(c.Reduction, c.wPos)
+		c.wNeg = c.neg.weights(c.Reduction, c.wNeg)
+		return
+	}
+	joint := tally{all: make([]int, m.Rows), active: make([]int, m.Rows)}
+	for i := range m.Rows {
+		joint.all[i] = c.pos.all[i] + c.neg.all[i]
+		joint.active[i] = c.pos.active[i] + c.neg.active[i]
+	}
+	c.both = joint.weights(c.Reduction, c.both)
+	copy(c.wPos, c.both)
+	copy(c.wNeg, c.both)
+}
+
+func contrastiveEntry(o Options) entry {
+	y := raw(o)
+	return entry{
+		name:    "contrastive",
+		meaning: "positive pairs below u, negative pairs beyond v",
+		source:  "Hadsell et al. 2006; BRM Eq. 2",
+		settings: []setting{
+			y.level("u", "where pulling positive pairs ends", y.at(math.Sqrt2/2)),
+			y.level("v", "where pushing negative pairs ends", y.at(math.Sqrt2)),
+			oneOf("hinge", "the excess over u or v, squared or as it is", "squared", "plain"),
+			oneOf("pairs", "positive and negative pairs reduced separately and added, or jointly", "separate", "joint"),
+			reductionSetting(),
+		},
+		build: func(v values) (Loss, error) {
+			c := &Contrastive{
+				U: v.real("u"), V: v.real("v"), Reduction: v.reduction(),
+				Squared: v.word("hinge") == "squared", Joint: v.word("pairs") == "joint",
+			}
+			return c, y.ordered("u", c.U, "v", c.V)
+		},
+	}
+}

@@ -1,0 +1,160 @@
+package losses
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// ErrNotFinite is wrapped by the error of a loss or a miner that was given a
+// matrix with NaN or infinity in it.
+var ErrNotFinite = errors.New("not a finite number")
+
+// away is the direction of the matrix: away*V grows as two items get farther
+// apart. Every loss is written in away*(V - margin), so that a distance and a
+// similarity need no separate forms.
+func (m *Matrix) away() float64 {
+	if m.Similarity {
+		return -1
+	}
+	return 1
+}
+
+// self reports whether column j is row i's own item.
+func (m *Matrix) self(i, j int) bool { return m.SelfColumns && i == j }
+
+// row returns row i of v, which is laid out as m.V.
+func (m *Matrix) row(v []float64, i int) []float64 { return v[i*m.Cols : (i+1)*m.Cols] }
+
+// check says what is wrong with the matrix, or with the gradient's length.
+func (m *Matrix) check(loss string, grad []float64) error {
+	if err := m.checkShape(); err != nil {
+		return fmt.Errorf("losses: %s: %w", loss, err)
+	}
+	if len(grad) != len(m.V) {
+		return fmt.Errorf("losses: %s: gradient has %d values, the matrix %d x %d = %d", loss, len(grad), m.Rows, m.Cols, len(m.V))
+	}
+	return nil
+}
+
+func (m *Matrix) checkShape() error {
+	switch {
+	case m.Rows < 1 || m.Cols < 1:
+		return fmt.Errorf("matrix of %d rows and %d columns: at least one of each is needed", m.Rows, m.Cols)
+	case len(m.V) != m.Rows*m.Cols:
+		return fmt.Errorf("%d values for a %d x %d matrix, not %d", len(m.V), m.Rows, m.Cols, m.Rows*m.Cols)
+	case len(m.RowLabels) != m.Rows:
+		return fmt.Errorf("%d labels for %d rows", len(m.RowLabels), m.Rows)
+	case len(m.ColLabels) != m.Cols:
+		return fmt.Errorf("%d labels for %d columns", len(m.ColLabels), m.Cols)
+	case m.SelfColumns && m.Cols < m.Rows:
+		return fmt.Errorf("columns are said to start with the rows themselves, but there are %d columns for %d rows", m.Cols, m.Rows)
+	}
+	for i, label := range m.RowLabels {
+		if label < 0 {
+			return fmt.Errorf("row %d has label %d; labels run from 0", i, label)
+		}
+		if m.SelfColumns && m.ColLabels[i] != label {
+			return fmt.Errorf("row %d has label %d, the same item as a column has label %d", i, label, m.ColLabels[i])
+		}
+	}
+	for j, label := range m.ColLabels {
+		if label < 0 {
+			return fmt.Errorf("column %d has label %d; labels run from 0", j, label)
+		}
+	}
+	for k, v := range m.V {
+		if v-v != 0 { // NaN or infinite
+			return fmt.Errorf("row %d, column %d: %v is %w", k/m.Cols, k%m.Cols, v, ErrNotFinite)
+		}
+	}
+	return nil
+}
+
+// checkClasses is check for a matrix whose columns stand for classes: it also
+// asks for a column of every row's class.
+func (m *Matrix) checkClasses(loss string, grad []float64) error {
+	if err := m.check(loss, grad); err != nil {
+		return err
+	}
+	if m.SelfColumns {
+		return fmt.Errorf("losses: %s compares rows with classes, not with the batch itself", loss)
+	}
+	classes := 0
+	for j, label := range m.ColLabels {
+		if label >= m.Cols {
+			return fmt.Errorf("losses: %s: column %d stands for class %d, but %d columns stand for classes 0..%d at most", loss, j, label, m.Cols, m.Cols-1)
+		}
+		classes = max(classes, label+1)
+	}
+	known := make([]bool, classes)
+	for _, label := range m.ColLabels {
+		known[label] = true
+	}
+	for i, label := range m.RowLabels {
+		if label >= classes || !known[label] {
+			return fmt.Errorf("losses: %s: row %d has label %d, but the columns stand for the %d classes 0..%d", loss, i, label, countTrue(known), classes-1)
+		}
+	}
+	return nil
+}
+
+// checkSquare is check for a loss that also looks at the values between two of
+// an anchor's columns: both must be rows.
+func (m *Matrix) checkSquare(loss string, grad []float64) error {
+	if err := m.check(loss, grad); err != nil {
+		return err
+	}
+	if !m.SelfColumns || m.Cols != m.Rows {
+		return fmt.Errorf("losses: %s needs the matrix of a batch with itself, not %d rows by %d other columns", loss, m.Rows, m.Cols)
+	}
+	return nil
+}
+
+// checkSimilarity refuses a distance where the loss has constants that mean a
+// cosine.
+func (m *Matrix) checkSimilarity(loss string) error {
+	if !m.Similarity {
+		return fmt.Errorf("losses: %s is written in similarities that end at 1; put the view AsSimilarity in front of a distance", loss)
+	}
+	return nil
+}
+
+// checkDistance refuses a similarity where the loss needs values from 0 on.
+func (m *Matrix) checkDistance(loss string) error {
+	if m.Similarity {
+		return fmt.Errorf("losses: %s is written in distances from 0; put the view AsSquared or AsSphere in front of a similarity", loss)
+	}
+	return nil
+}
+
+func countTrue(b []bool) int {
+	n := 0
+	for _, x := range b {
+		if x {
+			n++
+		}
+	}
+	return n
+}
+
+// split appends to pos and neg the columns that share row i's label (without
+// the row's own item) and the others, in ascending order.
+func (m *Matrix) split(i int, pos, neg []int) ([]int, []int) {
+	label := m.RowLabels[i]
+	for j, other := range m.ColLabels {
+		switch {
+		case other != label:
+			neg = append(neg, j)
+		case !m.self(i, j):
+			pos = append(pos, j)
+		}
+	}
+	return pos, neg
+}
+
+// zero clears a gradient.
+func zero(grad []float64) { clear(grad) }
+
+// hinge is [x]+.
+func hinge(x float64) float64 { return math.Max(x, 0) }

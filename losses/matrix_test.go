@@ -1,0 +1,142 @@
+package losses
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+func TestMatricesThatMeanNothingAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(m *Matrix, grad *[]float64)
+		want   string
+	}{
+		{"values missing", func(m *Matrix, _ *[]float64) { m.V = m.V[1:] }, "8 values for a 3 x 3 matrix"},
+		{"labels missing", func(m *Matrix, _ *[]float64) { m.RowLabels = m.RowLabels[1:] }, "2 labels for 3 rows"},
+		{"column labels missing", func(m *Matrix, _ *[]float64) { m.ColLabels = nil }, "0 labels for 3 columns"},
+		{"negative label", func(m *Matrix, _ *[]float64) { m.RowLabels[2], m.ColLabels[2] = -1, -1 }, "row 2 has label -1"},
+		{"item with two labels", func(m *Matrix, _ *[]float64) { m.ColLabels[1] = 5 }, "row 1 has label 0"},
+		{"short gradient", func(_ *Matrix, g *[]float64) { *g = (*g)[1:] }, "gradient has 8 values"},
+		{"NaN", func(m *Matrix, _ *[]float64) { m.V[5] = math.NaN() }, "row 1, column 2"},
+		{"infinity", func(m *Matrix, _ *[]float64) { m.V[7] = math.Inf(1) }, "row 2, column 1"},
+		{"empty", func(m *Matrix, _ *[]float64) { *m = Matrix{} }, "0 rows and 0 columns"},
+	} {
+		m := &Matrix{Rows: 3, Cols: 3, V: make([]float64, 9), RowLabels: []int{0, 0, 1}, ColLabels: []int{0, 0, 1}, SelfColumns: true}
+		grad := make([]float64, 9)
+		c.change(m, &grad)
+		_, err := (&Triplet{Margin: 1}).Eval(m, grad)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q in it", c.name, err, c.want)
+		}
+		if finite := c.name != "NaN" && c.name != "infinity"; errors.Is(err, ErrNotFinite) == finite {
+			t.Errorf("%s: ErrNotFinite is %v", c.name, !finite)
+		}
+	}
+}
+
+// Labels beyond the proxies (1..C given for 0..C-1, say) name label and classes.
+func TestLabelWithoutProxyIsRefused(t *testing.T) {
+	m := &Matrix{Rows: 2, Cols: 3, V: make([]float64, 6), RowLabels: []int{0, 3}, ColLabels: []int{0, 1, 2}, Similarity: true}
+	_, err := (&ProxyAnchor{Alpha: 32}).Eval(m, make([]float64, 6))
+	if err == nil || !strings.Contains(err.Error(), "row 1 has label 3") || !strings.Contains(err.Error(), "0..2") {
+		t.Errorf("error %v does not name label 3 and classes 0..2", err)
+	}
+}
+
+// Columns beyond the batch (a memory of earlier items) take part as positives
+// and negatives; the item itself is left out by index only.
+func TestColumnsBeyondTheBatchTakePart(t *testing.T) {
+	m := &Matrix{
+		Rows: 2, Cols: 4, RowLabels: []int{0, 1}, ColLabels: []int{0, 1, 0, 1}, SelfColumns: true,
+		V: []float64{
+			0, 0.9, 0.4, 0.2,
+			0.9, 0, 0.3, 0.7,
+		},
+	}
+	grad := make([]float64, 8)
+	// Row 0: positive .4, negatives .9 and .2; row 1: positive .7, negatives .9
+	// and .3. Margin .1: [.4-.2+.1]+ and [.7-.3+.1]+ are active, .3 and .5.
+	r, err := (&Triplet{Margin: 0.1}).Eval(m, grad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(r.Value-0.4) > 1e-15 || r.Active != 2 || r.Total != 4 {
+		t.Errorf("%+v, want value 0.4 of 2 among 4", r)
+	}
+	if want := []float64{0, 0, 0.5, -0.5, 0, 0, -0.5, 0.5}; !slices.Equal(grad, want) {
+		t.Errorf("gradient %v, want %v", grad, want)
+	}
+	if _, err := (&Triplet{Margin: 0.1, Swap: true}).Eval(m, grad); err == nil {
+		t.Error("swap needs values between columns, which such a matrix does not have")
+	}
+}
+
+// The direction is the matrix's: minus a distance, called a similarity, gives
+// the same loss and minus the gradient.
+func TestSimilarityIsADistanceTheOtherWay(t *testing.T) {
+	s := situations(euclidean)[0]
+	flip := func(m *Matrix) *Matrix {
+		f := *m
+		f.Similarity = true
+		f.V = slices.Clone(m.V)
+		for k := range f.V {
+			f.V[k] = -f.V[k]
+		}
+		return &f
+	}
+	batchOf, classesOf := batch(euclidean, s.x, s.labels), classes(euclidean, s.x, situations(euclidean)[1].x, s.labels, 1)
+	for _, c := range []struct{ distance, similarity Loss }{
+		{&Contrastive{U: 0.3, V: 0.9, Squared: true}, &Contrastive{U: -0.3, V: -0.9, Squared: true}},
+		{&Triplet{Margin: 0.3}, &Triplet{Margin: 0.3}},
+		{&Triplet{Margin: 0.3, Swap: true, Smooth: true}, &Triplet{Margin: 0.3, Swap: true, Smooth: true}},
+		{&Triplet{Margin: 0.3, Miner: BatchHard{}}, &Triplet{Margin: 0.3, Miner: BatchHard{}}},
+		{&NPairs{Temperature: 3}, &NPairs{Temperature: 3}},
+		{&ProxyAnchor{Alpha: 3, PosMargin: 0.4, NegMargin: 0.8}, &ProxyAnchor{Alpha: 3, PosMargin: -0.4, NegMargin: -0.8}},
+	} {
+		m := batchOf
+		if c.distance.Columns() == Classes {
+			m = classesOf
+		}
+		a, b := make([]float64, len(m.V)), make([]float64, len(m.V))
+		want, err := c.distance.Eval(m, a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := c.similarity.Eval(flip(m), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Value == 0 || math.Abs(got.Value-want.Value) > 1e-14 || got.Active != want.Active {
+			t.Errorf("%T: %+v as a distance, %+v as a similarity", c.distance, want, got)
+		}
+		for k := range a {
+			if math.Abs(a[k]+b[k]) > 1e-14 {
+				t.Errorf("%T: gradient %v and %v", c.distance, a[k], b[k])
+			}
+		}
+	}
+}
+
+// An Eval after another one owes it nothing.
+func TestLossesCanBeUsedAgainOnAnotherBatch(t *testing.T) {
+	for _, m := range []layers.Metric{brm, {Kind: layers.Cosine}} {
+		for _, name := range Names() {
+			o := Options{Metric: m, Classes: 7}
+			used := mustNew(t, name, o)
+			for _, s := range situations(m) {
+				p := problemOf(used, m, s)
+				got, want := make([]float64, len(p.x)), make([]float64, len(p.x))
+				a := p.eval(t, p.x, got)
+				b := problemOf(mustNew(t, name, o), m, s).eval(t, p.x, want)
+				if a != b || !slices.Equal(got, want) {
+					t.Errorf("%s on %v, %s: %+v when used before, %+v when new", name, m, s.name, a, b)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package losses
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// Options says for which metric a loss is made and what differs from its
+// defaults.
+type Options struct {
+	// Metric must be valid; its values are what the loss will see.
+	Metric layers.Metric
+	// Scale is the embedding scale c of layers.Metric.SphereValue, from which
+	// default margins and views are computed; 0 means 1.
+	Scale float64
+	// Classes is the number of training classes. Only losses with parameters or
+	// divisors of their own for each class ask for it.
+	Classes int
+	// Params sets parameters by name. Margins may carry a unit: see List.
+	Params map[string]string
+}
+
+// Info describes a loss on one metric.
+type Info struct {
+	Name    string
+	Meaning string // one line
+	Source  string // where the loss comes from
+	Columns Columns
+	Params  []ParamInfo
+}
+
+// ParamInfo describes a parameter. Margins (Margin set) are numbers in the
+// unit of the loss's values or carry one of the metric: 0.4B of its bound, 0.5D0
+// of its value between unrelated embeddings, 0.7sphere for what lies 0.7 apart
+// on the unit sphere.
+type ParamInfo struct {
+	Name    string
+	Meaning string
+	Default string
+	Range   string
+	Margin  bool
+}
+
+// New makes a loss by its name on the command line. Unknown names and
+// parameters, and values out of range for the metric, are errors that say what
+// is allowed.
+func New(name string, o Options) (Loss, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, fmt.Errorf("losses: %w", err)
+	}
+	for _, make := range catalogue() {
+		if e := make(o); e.name == name {
+			l, err := e.new(o)
+			if err != nil {
+				return nil, fmt.Errorf("loss %s on %v: %w", name, o.Metric, err)
+			}
+			return l, nil
+		}
+	}
+	return nil, fmt.Errorf("unknown loss %q, want one of %s", name, strings.Join(Names(), ", "))
+}
+
+// Names returns the names that New knows, in the order of List.
+func Names() []string {
+	var names []string
+	o := Options{Metric: layers.Metric{Kind: layers.Euclidean}, Scale: 1}
+	for _, make := range catalogue() {
+		names = append(names, make(o).name)
+	}
+	return names
+}
+
+// List describes all losses on a metric at embedding scale c (0 means 1).
+func List(m layers.Metric, c float64) ([]Info, error) {
+	o, err := Options{Metric: m, Scale: c}.complete()
+	if err != nil {
+		return nil, fmt.Errorf("losses: %w", err)
+	}
+	var infos []Info
+	for _, make := range catalogue() {
+		e := make(o)
+		info := Info{Name: e.name, Meaning: e.meaning, Source: e.source, Columns: e.columns}
+		for _, s := range e.settings {
+			info.Params = append(info.Params, ParamInfo{
+				Name: s.name, Meaning: s.meaning, Default: s.defaultText(), Range: s.rangeText(),
+				Margin: s.kind == level || s.kind == gap,
+			})
+		}
+		infos = append(infos, info)
+	}
+	return infos, nil
+}
+
+func (o Options) complete() (Options, error) {
+	if err := o.Metric.Validate(); err != nil {
+		return o, err
+	}
+	if o.Scale == 0 {
+		o.Scale = 1
+	}
+	if !(o.Scale > 0) || o.Scale-o.Scale != 0 {
+		return o, fmt.Errorf("embedding scale is %v, want a positive number", o.Scale)
+	}
+	return o, nil
+}
+
+// entry is a row of the table of losses, made for one metric.
+type entry struct {
+	name, meaning, source string
+	columns               Columns
+	view                  View
+	settings              []setting
+	build                 func(v values) (Loss, error)
+}
+
+func (e entry) new(o Options) (Loss, error) {
+	v := values{at: map[string]float64{}, settings: e.settings, classes: o.Classes}
+	for _, s := range e.settings {
+		v.at[s.name] = s.standard
+	}
+	yard := yardstick{o.Metric, o.Scale, e.view}
+	for _, name := range slices.Sorted(maps.Keys(o.Params)) {
+		k := slices.IndexFunc(e.settings, func(s setting) bool { return s.name == name })
+		if k < 0 {
+			return nil, fmt.Errorf("unknown parameter %q, want one of %s", name, strings.Join(e.names(), ", "))
+		}
+		x, err := e.settings[k].read(o.Params[name], yard)
+		if err != nil {
+			return nil, fmt.Errorf("%s = %w", name, err)
+		}
+		v.at[name] = x
+	}
+	l, err := e.build(v)
+	if err != nil {
+		return nil, err
+	}
+	return On(e.view, l), nil
+}
+
+func (e entry) names() []string {
+	names := make([]string, len(e.settings))
+	for i, s := range e.settings {
+		names[i] = s.name
+	}
+	return names
+}
+
+// values holds a loss's parameters by name.
+type values struct {
+	at       map[string]float64
+	settings []setting
+	classes  int
+}
+
+func (v values) real(name string) float64 { return v.at[name] }
+func (v values) int(name string) int      { return int(v.at[name]) }
+func (v values) on(name string) bool      { return v.at[name] != 0 }
+
+func (v values) word(name string) string {
+	k := slices.IndexFunc(v.settings, func(s setting) bool { return s.name == name })
+	return v.settings[k].choices[v.int(name)]
+}
+
+// perClass returns the number of classes for a loss that cannot do without.
+func (v values) perClass() (int, error) {
+	if v.classes < 1 {
+		return 0, fmt.Errorf("number of classes is %d, want the number of training classes", v.classes)
+	}
+	return v.classes, nil
+}

@@ -1,0 +1,136 @@
+package losses
+
+import (
+	"math"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// View turns the values of a metric into what a loss is written in, whatever
+// the metric. With D0 the metric's value between two unrelated embeddings,
+//
+//	q = D^2/D0^2   takes the place of 1 - cosine (AsSquared)
+//	s = 1 - q      takes the place of the cosine (AsSimilarity)
+//	r = sqrt(2 q)  takes the place of the Euclidean distance of unit vectors (AsSphere)
+//
+// For a cosine q is 1 - cosine itself, so that losses keep their authors'
+// constants; for Euclidean distance of rows of one length all three are exact
+// as well. The zero View leaves values as they are.
+type View struct {
+	active     bool
+	offset     float64 // x = offset + scale*V, or scale*V^2 if square
+	scale      float64
+	square     bool
+	root       bool // x = sqrt(max(0, that))
+	similarity bool // of the result
+}
+
+// AsSquared returns the view q for the metric at embedding scale c (as in
+// layers.Metric.SphereValue).
+func AsSquared(m layers.Metric, c float64) View {
+	unit := m.UnrelatedValue(c)
+	switch {
+	case m.Similarity():
+		return View{active: true, offset: 1, scale: -1 / similarityUnit(m, c)}
+	case squaredValues(m):
+		return View{active: true, scale: 1 / unit}
+	}
+	return View{active: true, scale: 1 / (unit * unit), square: true}
+}
+
+// AsSimilarity returns the view s.
+func AsSimilarity(m layers.Metric, c float64) View {
+	v := AsSquared(m, c)
+	v.offset, v.scale, v.similarity = 1-v.offset, -v.scale, true
+	return v
+}
+
+// AsSphere returns the view r.
+func AsSphere(m layers.Metric, c float64) View {
+	v := AsSquared(m, c)
+	if v.square {
+		return View{active: true, scale: math.Sqrt(2 * v.scale)}
+	}
+	v.offset, v.scale, v.root = 2*v.offset, 2*v.scale, true
+	return v
+}
+
+// squaredValues reports whether the metric's values are squares of distances.
+func squaredValues(m layers.Metric) bool {
+	return m.Kind == layers.SquaredEuclidean || m.Kind == layers.BRM && m.Power && m.P == 2
+}
+
+// similarityUnit is the similarity of an embedding with itself: 1 for a cosine.
+func similarityUnit(m layers.Metric, c float64) float64 { return m.SphereValue(0, c) }
+
+// Value returns the view of one value of the metric.
+func (v View) Value(x float64) float64 {
+	y, _ := v.at(x)
+	return y
+}
+
+// Similarity says whether the result is a similarity, given whether the
+// metric is one.
+func (v View) Similarity(metric bool) bool {
+	if !v.active {
+		return metric
+	}
+	return v.similarity
+}
+
+// at returns the view of x and its derivative, which is 0 where a root ends.
+func (v View) at(x float64) (y, slope float64) {
+	if !v.active {
+		return x, 1
+	}
+	y, slope = v.offset+v.scale*x, v.scale
+	if v.square {
+		y, slope = v.offset+v.scale*x*x, 2*v.scale*x
+	}
+	if !v.root {
+		return y, slope
+	}
+	if y <= 0 {
+		return 0, 0
+	}
+	y = math.Sqrt(y)
+	return y, slope / (2 * y)
+}
+
+// On returns the loss on the view of a metric's values. It has everything that
+// the loss has: parameters, a term on its classes, several columns a class.
+func On(v View, l Loss) Loss {
+	if !v.active {
+		return l
+	}
+	return &viewed{view: v, loss: l}
+}
+
+// viewed is a loss behind a view.
+type viewed struct {
+	view   View
+	loss   Loss
+	matrix Matrix
+	slope  []float64
+}
+
+func (l *viewed) Columns() Columns { return l.loss.Columns() }
+
+func (l *viewed) Eval(m *Matrix, grad []float64) (Result, error) {
+	values := grow(l.matrix.V, len(m.V))
+	l.slope = grow(l.slope, len(m.V))
+	for k, x := range m.V {
+		values[k], l.slope[k] = l.view.at(x)
+	}
+	l.matrix = *m
+	l.matrix.V = values
+	l.matrix.Similarity = l.view.similarity
+	r, err := l.loss.Eval(&l.matrix, grad)
+	if err != nil {
+		return r, err
+	}
+	for k, slope := range l.slope {
+		grad[k] *= slope
+	}
+	return r, nil
+}
