@@ -36,7 +36,8 @@ type Graph struct {
 	one    *Node            // the seed of a scalar
 	err    error
 
-	check bool // look for non-finite outputs after every op
+	check   bool     // look for non-finite outputs after every op
+	failure *OpError // of the latest Run
 }
 
 // NewGraph returns an empty graph over eng. Parameters come from params, which
@@ -173,14 +174,12 @@ func (g *Graph) Run() error {
 		return errors.New("layers: the graph has not been compiled")
 	}
 	defer g.vm.Reset()
-	if err := g.vm.RunAll(); err != nil {
-		var oe *OpError
-		if errors.As(err, &oe) {
-			return oe // Gorgonia's wrapping tells of registers, not of the network
-		}
-		return err
+	g.failure = nil
+	err := g.vm.RunAll()
+	if g.failure != nil {
+		return g.failure // Gorgonia's wrapping tells of registers, not of the network
 	}
-	return nil
+	return err
 }
 
 // RunChecked is Run, but stops at the first node with a non-finite output and

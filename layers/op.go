@@ -100,34 +100,44 @@ func (o *op) result() Tensor {
 	return o.out[o.output]
 }
 
-// Do runs the op on the engine. A panic becomes an error that names the node:
-// it would otherwise end the process, since Gorgonia calls from a goroutine of
-// its own.
-func (o *op) Do(in ...gorgonia.Value) (v gorgonia.Value, err error) {
+// Do runs the op on the engine. A failure is kept in the graph as well:
+// Gorgonia wraps it in an error that cannot be unwrapped.
+func (o *op) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
+	if err := o.do(in); err != nil {
+		o.g.failure = &OpError{o.name, err}
+		return nil, o.g.failure
+	}
+	return o.result(), nil
+}
+
+// do turns a panic into an error: it would otherwise end the process, since
+// Gorgonia calls from a goroutine of its own.
+func (o *op) do(in []Tensor) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = &OpError{o.name, fmt.Errorf("panic: %v\n%s", r, debug.Stack())}
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
 	if o.alias == nil {
 		if err := o.run(o.out, in); err != nil {
-			return nil, &OpError{o.name, err}
+			return err
 		}
 	}
-	v = o.result()
-	if o.g.check {
-		fine, err := o.g.eng.Finite(v)
-		if err != nil {
-			return nil, &OpError{o.name, err}
-		}
-		if !fine {
-			return nil, &OpError{o.name, &NonFiniteError{o.name}}
-		}
+	if !o.g.check {
+		return nil
 	}
-	return v, nil
+	fine, err := o.g.eng.Finite(o.result())
+	if err == nil && !fine {
+		err = &NonFiniteError{o.name}
+	}
+	return err
 }
 
+// allocate makes the output buffers; a further output has none of its own.
 func (o *op) allocate() error {
+	if o.alias != nil {
+		return nil
+	}
 	for i, s := range o.shapes {
 		if s == nil || o.out[i] != nil {
 			continue

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/internal/cpu"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/train"
+)
+
+// trainFlags are the flags of train before they become a configuration.
+type trainFlags struct {
+	out     string
+	force   bool
+	resume  string
+	threads int
+	workers int
+	size    int
+	params  []string
+	cfg     train.Config
+	metric  string
+}
+
+func newTrain(log *logrus.Logger) *cobra.Command {
+	f := &trainFlags{cfg: train.Default("")}
+	cmd := &cobra.Command{
+		Use:   "train --data SPEC --out DIR",
+		Short: "Train a metric and measure it on classes never seen",
+		Long: `Train an embedding on one part of the classes of a data set, choose the best
+epoch on validation classes (a part of the training classes), and measure it on
+the other classes, which training never sees, beside raw pixels and the
+untrained network.
+
+The folder DIR then holds the configuration, the log, the model of the last and
+of the best epoch, a checkpoint from which --resume goes on, results.json, and
+pictures. An interrupted run (Ctrl-C) saves its state first.
+
+A metric is brm, euclidean, sqeuclidean, cosine or dot. brm takes a restriction
+and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.`,
+		Example: `  vernier train --data glyphs --out runs/glyphs
+  vernier train --data folder:birds.zip --size 64 --loss proxy-anchor --out runs/birds
+  vernier train --data glyphs --metric cosine --loss triplet --loss-param mining=semihard --out runs/cosine
+  vernier train --resume runs/glyphs`,
+		Args: takes(false),
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, log) },
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	c := &f.cfg
+	fl.StringVar(&c.Data.Spec, "data", "", "data set: glyphs, or folder:PATH for one folder a class (PATH may be a .zip)")
+	fl.StringVar(&f.out, "out", "", "folder of the run; must not exist")
+	fl.BoolVar(&f.force, "force", false, "overwrite an earlier run in --out")
+	fl.StringVar(&f.resume, "resume", "", "go on with the run in this folder")
+
+	fl.StringVar(&c.Data.TrainClasses, "train-classes", c.Data.TrainClasses, "which classes to train on: half (the first by name), 0.7, 100, random:0.5, or a file with one class name a line")
+	fl.Float64Var(&c.Data.Validation, "validation", c.Data.Validation, "share of the training classes that chooses the best epoch; 0 for none")
+	fl.StringVar(&c.Data.Augment, "augment", "", "variation of training images: "+strings.Join(train.Augmentations(), ", ")+" (default characters for glyphs, else photos)")
+	fl.IntVar(&c.Data.MaxBad, "max-bad", c.Data.MaxBad, "unreadable training images to replace before giving up")
+	fl.Int64Var(&c.Data.MaxPixels, "max-pixels", c.Data.MaxPixels, "refuse pictures with more pixels")
+
+	fl.StringVar(&c.Model.Backbone, "backbone", c.Model.Backbone, "network: "+strings.Join(backbone.Names(), ", "))
+	fl.IntVar(&f.size, "size", 0, "side of the square that the network sees, in pixels (default the backbone's)")
+	fl.StringVar((*string)(&c.Model.Pool), "pool", string(c.Model.Pool), "global pooling: "+strings.Join(model.Pools, ", "))
+	fl.IntVar(&c.Model.Dim, "dim", c.Model.Dim, "length of an embedding")
+	fl.StringVar(&f.metric, "metric", c.Model.Metric.String(), "how embeddings are compared")
+	fl.StringVar((*string)(&c.Model.Normalization), "normalization", string(c.Model.Normalization), "of embeddings before the metric: "+strings.Join(model.Normalizations, ", "))
+	fl.Float64Var(&c.Model.Scale, "scale", c.Model.Scale, "c: rows get length c*sqrt(dim) for brm, c for other metrics")
+
+	fl.StringVar(&c.Loss.Name, "loss", c.Loss.Name, strings.Join(losses.Names(), ", "))
+	fl.StringArrayVar(&f.params, "loss-param", nil, "a parameter of the loss, as name=value; may be repeated")
+
+	fl.StringVar(&c.Optimizer.Name, "optimizer", c.Optimizer.Name, strings.Join(train.Optimizers, ", "))
+	fl.Float64Var(&c.Optimizer.Rate, "rate", c.Optimizer.Rate, "learning rate")
+	fl.Float64Var(&c.Optimizer.HeadRate, "head-rate", c.Optimizer.HeadRate, "factor of the rate for the embedding layer")
+	fl.Float64Var(&c.Optimizer.ProxyRate, "proxy-rate", c.Optimizer.ProxyRate, "factor of the rate for the loss's own parameters")
+	fl.Float64Var(&c.Optimizer.Decay, "decay", c.Optimizer.Decay, "weight decay")
+	fl.BoolVar(&c.Optimizer.DecayAll, "decay-all", c.Optimizer.DecayAll, "decay biases and normalisation parameters too")
+	fl.Float64Var(&c.Optimizer.Momentum, "momentum", c.Optimizer.Momentum, "of sgd")
+	fl.BoolVar(&c.Optimizer.Nesterov, "nesterov", c.Optimizer.Nesterov, "Nesterov momentum in sgd")
+	fl.Float64Var(&c.Optimizer.ClipNorm, "clip-norm", c.Optimizer.ClipNorm, "limit of the gradient's norm; 0 for none")
+	fl.Float64Var(&c.Optimizer.ClipValue, "clip-value", c.Optimizer.ClipValue, "limit of each gradient element; 0 for none")
+	fl.StringVar(&c.Schedule.Name, "schedule", c.Schedule.Name, "of the learning rate: "+strings.Join(train.Schedules, ", "))
+	fl.IntVar(&c.Schedule.Warmup, "warmup", c.Schedule.Warmup, "steps over which the rate rises")
+
+	fl.IntVar(&c.Epochs, "epochs", c.Epochs, "passes over the training images")
+	fl.IntVar(&c.ClassesPerBatch, "classes-per-batch", c.ClassesPerBatch, "classes in a batch")
+	fl.IntVar(&c.ImagesPerClass, "images-per-class", c.ImagesPerClass, "images of each")
+	fl.Uint64Var(&c.Seed, "seed", c.Seed, "of everything that is drawn")
+	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores); changes no result")
+	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core); changes no result")
+	return cmd
+}
+
+func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
+	ctx := cmd.Context()
+	eng, err := newEngine(f.threads)
+	if err != nil {
+		return err
+	}
+	defer eng.Close()
+	opt := train.Options{Workers: f.workers, Events: newReporter(log)}
+	var s *train.Session
+	var folder train.Folder
+	if f.resume != "" {
+		if other := changedBeside(cmd, "resume", "threads", "workers", "quiet"); other != "" {
+			return usagef("--%s cannot be given with --resume: a run goes on with the settings it was started with", other)
+		}
+		if folder, err = train.Open(f.resume); err != nil {
+			return err
+		}
+		s, err = train.Resume(ctx, folder, eng, opt)
+	} else {
+		if err := f.complete(); err != nil {
+			return &usageError{err}
+		}
+		if folder, err = train.Create(f.out, f.force); err != nil {
+			if errors.Is(err, train.ErrExists) {
+				return fmt.Errorf("%w (--force overwrites a run, --resume goes on with it)", err)
+			}
+			return err
+		}
+		s, err = train.Start(ctx, f.cfg, folder, eng, opt)
+	}
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	log.Infof("%s on %s", s.Describe(), eng.Name())
+	if err := s.Train(ctx); err != nil {
+		if ctx.Err() != nil {
+			return &hintError{fmt.Sprintf("stopped and saved; go on with: vernier train --resume %s", folder), err}
+		}
+		return err
+	}
+	r, err := s.Finish(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return &hintError{fmt.Sprintf("stopped after the last epoch; measure with: vernier train --resume %s", folder), err}
+		}
+		return err
+	}
+	return printResults(cmd.OutOrStdout(), r)
+}
+
+// complete makes the configuration of the flags.
+func (f *trainFlags) complete() error {
+	c := &f.cfg
+	if c.Data.Spec == "" {
+		return errors.New("--data is missing: say which images to train on, for example --data glyphs or --data folder:PATH")
+	}
+	if f.out == "" {
+		return errors.New("--out is missing: say where the run's folder goes, for example --out runs/first")
+	}
+	if c.Data.Augment == "" {
+		c.Data.Augment = train.Default(c.Data.Spec).Data.Augment
+	}
+	var err error
+	if c.Model.Metric, err = layers.ParseMetric(f.metric); err != nil {
+		return fmt.Errorf("--metric: %w", err)
+	}
+	net, err := backbone.New(c.Model.Backbone)
+	if err != nil {
+		return fmt.Errorf("--backbone: %w", err)
+	}
+	c.Model.Input = net.Preprocessing()
+	if f.size != 0 {
+		c.Model.Input = c.Model.Input.WithSize(f.size)
+	}
+	if c.Loss.Params, err = keyValues("--loss-param", f.params); err != nil {
+		return err
+	}
+	return c.Validate()
+}
+
+// keyValues parses name=value pairs.
+func keyValues(flag string, pairs []string) (map[string]string, error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	m := map[string]string{}
+	for _, p := range pairs {
+		k, v, ok := strings.Cut(p, "=")
+		if !ok || k == "" {
+			return nil, fmt.Errorf("%s %q is not name=value", flag, p)
+		}
+		if _, twice := m[k]; twice {
+			return nil, fmt.Errorf("%s %s is given twice", flag, k)
+		}
+		m[k] = v
+	}
+	return m, nil
+}
+
+// changedBeside returns the name of a flag that was given beside the allowed
+// ones, or "".
+func changedBeside(cmd *cobra.Command, allowed ...string) string {
+	given := map[string]bool{}
+	cmd.Flags().Visit(func(fl *pflag.Flag) { given[fl.Name] = true })
+	for _, a := range allowed {
+		delete(given, a)
+	}
+	if len(given) == 0 {
+		return ""
+	}
+	return slices.Sorted(maps.Keys(given))[0]
+}
+
+func newEngine(threads int) (*cpu.Engine, error) {
+	if threads < 0 {
+		return nil, usagef("--threads %d is negative", threads)
+	}
+	return cpu.New(cpu.Options{Threads: threads})
+}

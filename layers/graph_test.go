@@ -1,0 +1,337 @@
+package layers_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/vernier-ml/vernier/internal/cpu"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+func newEngine(t testing.TB) layers.Engine {
+	t.Helper()
+	eng, err := cpu.New(cpu.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { eng.Close() })
+	return eng
+}
+
+// network is a small net with every kind of fan-out: a residual, two
+// branches that join, batch statistics and a loss on the distance matrix.
+func network(eng layers.Engine, ps *layers.Params, batch int, training bool) (g *layers.Graph, x, loss *layers.Node) {
+	g = layers.NewGraph(eng, ps)
+	x = g.Input("images", batch, 3, 8, 8)
+	h := g.ConvModule("conv1", x, 6, layers.SquareConv(3, 1, 1), true)
+	h = g.ReLU("relu1", g.BatchNormModule("bn1", h, 1e-5, .1, !training))
+	h = g.Add(h, g.ConvModule("conv2", h, 6, layers.SquareConv(3, 1, 1), false))
+	a := g.MaxPool("max", h, layers.SquarePool(2, 2, 0, false))
+	b := g.AvgPool("avg", h, layers.SquarePool(2, 2, 0, false))
+	h = g.GlobalAvg("pool", g.Concat("join", a, b))
+	h = g.RowNorm("norm", g.LinearModule("embedding", h, 5), layers.RowNormSpec{Scale: 2, Eps: 1e-12})
+	d := g.Pairwise("distance", h, h, layers.Metric{Kind: layers.BRM, P: 2})
+	loss = g.HostLoss("loss", d, func(v, grad []float64) (float64, error) {
+		sum := 0.
+		for i := range v {
+			w := math.Sin(float64(i)) // any fixed weights
+			sum += w * v[i]
+			grad[i] = w
+		}
+		return sum, nil
+	})
+	return g, x, loss
+}
+
+func fill(t testing.TB, eng layers.Engine, v layers.Tensor, seed uint64) []float32 {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 0))
+	host := make([]float32, v.Size())
+	for i := range host {
+		host[i] = float32(r.NormFloat64())
+	}
+	if err := eng.Write(v, host); err != nil {
+		t.Fatal(err)
+	}
+	return host
+}
+
+func TestGradientOfAWholeNetworkMatchesFiniteDifferences(t *testing.T) {
+	eng := newEngine(t)
+	ps := layers.NewParams(eng, 3)
+	g, x, loss := network(eng, ps, 4, true)
+	g.Backward(loss, nil)
+	if err := g.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	fill(t, eng, g.Value(x), 7)
+	value := func() float64 {
+		if err := g.Run(); err != nil {
+			t.Fatal(err)
+		}
+		v, err := g.Scalar(loss)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	for _, p := range ps.All() {
+		if !p.Trainable() {
+			continue
+		}
+		value()
+		grad := read(t, eng, g.ParamGrad(p))
+		w := read(t, eng, p.Value)
+		// The derivative along the gradient, and along a random direction.
+		for k, dir := range [][]float32{grad, fill(t, eng, mustNew(t, eng, p.Value.Shape()), 11)} {
+			norm, dot := 0., 0.
+			for i := range dir {
+				norm += float64(dir[i]) * float64(dir[i])
+				dot += float64(dir[i]) * float64(grad[i])
+			}
+			norm = math.Sqrt(norm)
+			const h = 2e-3
+			at := func(s float64) float64 {
+				moved := make([]float32, len(w))
+				for i := range w {
+					moved[i] = w[i] + float32(s*float64(dir[i])/norm)
+				}
+				if err := eng.Write(p.Value, moved); err != nil {
+					t.Fatal(err)
+				}
+				return value()
+			}
+			got := (at(h) - at(-h)) / (2 * h)
+			if err := eng.Write(p.Value, w); err != nil {
+				t.Fatal(err)
+			}
+			want := dot / norm
+			if p.Name == "conv1.bias" {
+				want = 0 // batch normalisation removes it
+			}
+			if norm > 1e-4 && math.Abs(got-want) > 2e-2*math.Abs(want)+2e-3 {
+				t.Errorf("%s, direction %d: difference quotient %.5f, gradient %.5f", p.Name, k, got, want)
+			}
+		}
+	}
+}
+
+func mustNew(t testing.TB, eng layers.Engine, shape []int) layers.Tensor {
+	t.Helper()
+	v, err := eng.New(shape...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestASeedOfTwoDoublesEveryGradient(t *testing.T) {
+	eng := newEngine(t)
+	ps := layers.NewParams(eng, 3)
+	one, x1, loss1 := network(eng, ps, 4, false)
+	one.Backward(loss1, nil)
+	two, x2, loss2 := network(eng, ps, 4, false)
+	seed := two.Input("seed", 1)
+	two.Backward(loss2, seed)
+	for _, g := range []*layers.Graph{one, two} {
+		if err := g.Compile(); err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+	}
+	if err := eng.Write(two.Value(seed), []float32{2}); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, eng, one.Value(x1), 5)
+	fill(t, eng, two.Value(x2), 5)
+	for _, g := range []*layers.Graph{one, two} {
+		if err := g.Run(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range ps.All() {
+		if !p.Trainable() {
+			continue
+		}
+		a, b := read(t, eng, one.ParamGrad(p)), read(t, eng, two.ParamGrad(p))
+		for i := range a {
+			if math.Abs(float64(b[i]-2*a[i])) > 1e-5*(1+math.Abs(float64(b[i]))) {
+				t.Fatalf("%s[%d]: %v with seed 1, %v with seed 2", p.Name, i, a[i], b[i])
+			}
+		}
+	}
+}
+
+func TestAFrozenParameterGetsNoGradientNode(t *testing.T) {
+	eng := newEngine(t)
+	ps := layers.NewParams(eng, 3)
+	build, _, _ := network(eng, ps, 2, false)
+	if err := build.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range ps.All() {
+		p.Frozen = strings.HasPrefix(p.Name, "conv1") || strings.HasPrefix(p.Name, "bn1")
+	}
+	g, _, loss := network(eng, ps, 2, false)
+	g.Backward(loss, nil)
+	if err := g.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	for _, p := range ps.All() {
+		if got := g.ParamGrad(p) != nil; got != p.Trainable() {
+			t.Errorf("%s: gradient computed: %v, trainable: %v", p.Name, got, p.Trainable())
+		}
+	}
+}
+
+func TestTheFirstNonFiniteNodeIsNamed(t *testing.T) {
+	eng := newEngine(t)
+	ps := layers.NewParams(eng, 3)
+	g, x, loss := network(eng, ps, 2, false)
+	g.Backward(loss, nil)
+	if err := g.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	fill(t, eng, g.Value(x), 1)
+	if err := g.RunChecked(); err != nil {
+		t.Fatalf("a healthy step: %v", err)
+	}
+	p := ps.Get("conv2.weight")
+	w := read(t, eng, p.Value)
+	keep := w[3]
+	w[3] = float32(math.NaN())
+	if err := eng.Write(p.Value, w); err != nil {
+		t.Fatal(err)
+	}
+	var nf *layers.NonFiniteError
+	if err := g.RunChecked(); !errors.As(err, &nf) || !strings.Contains(nf.Node, "conv2.weight") {
+		t.Errorf("a NaN weight: got %v", err)
+	}
+	// Large but finite: the product overflows in the convolution itself.
+	w[3] = keep
+	for i := range w {
+		w[i] = math.MaxFloat32
+	}
+	if err := eng.Write(p.Value, w); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.RunChecked(); !errors.As(err, &nf) || nf.Node != "conv2" {
+		t.Errorf("an overflow in conv2: got %v", err)
+	}
+}
+
+func TestBuildingMistakesNameTheNode(t *testing.T) {
+	eng := newEngine(t)
+	for _, c := range []struct {
+		name  string
+		build func(g *layers.Graph)
+		want  []string
+	}{
+		{"kernel larger than the map", func(g *layers.Graph) {
+			g.ConvModule("big", g.Input("x", 1, 3, 4, 4), 8, layers.SquareConv(7, 1, 0), false)
+		}, []string{"big", "7x7", "4x4"}},
+		{"branches of different size", func(g *layers.Graph) {
+			g.Concat("join", g.Input("x", 1, 3, 4, 4), g.Input("y", 1, 3, 5, 4))
+		}, []string{"join", "(1, 3, 5, 4)"}},
+		{"a later mistake does not hide the first", func(g *layers.Graph) {
+			x := g.MaxPool("pool", g.Input("x", 2, 3), layers.SquarePool(2, 2, 0, false))
+			g.ReLU("relu", x)
+		}, []string{"pool"}},
+		{"batch statistics of one number", func(g *layers.Graph) {
+			g.BatchNormModule("bn", g.Input("x", 1, 3), 1e-5, .1, false)
+		}, []string{"bn", "more than one"}},
+		{"zero rows", func(g *layers.Graph) { g.Input("x", 0, 3) }, []string{"x"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := layers.NewGraph(eng, layers.NewParams(eng, 1))
+			c.build(g)
+			err := g.Compile()
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, w := range c.want {
+				if !strings.Contains(err.Error(), w) {
+					t.Errorf("error %q does not say %q", err, w)
+				}
+			}
+		})
+	}
+}
+
+// panicking stands for a bug in an engine.
+type panicking struct{ layers.Engine }
+
+func (panicking) ReLU(y, x layers.Tensor) error { panic("a bug") }
+
+func TestAPanicInAnOpBecomesAnErrorThatNamesTheNode(t *testing.T) {
+	eng := panicking{newEngine(t)}
+	g := layers.NewGraph(eng, layers.NewParams(eng, 1))
+	g.ReLU("the culprit", g.Input("x", 2, 3))
+	if err := g.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	err := g.Run()
+	var oe *layers.OpError
+	if !errors.As(err, &oe) || oe.Node != "the culprit" || !strings.Contains(err.Error(), "a bug") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAStepAllocatesNoTensors(t *testing.T) {
+	eng := newEngine(t)
+	counting := &counting{Engine: eng}
+	ps := layers.NewParams(counting, 3)
+	g, x, loss := network(counting, ps, 8, true)
+	g.Backward(loss, nil)
+	if err := g.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	fill(t, eng, g.Value(x), 1)
+	before := counting.made
+	if before == 0 {
+		t.Fatal("compiling made no tensor, so the test counts nothing")
+	}
+	for range 3 {
+		if err := g.Run(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if counting.made != before {
+		t.Errorf("three steps made %d tensors", counting.made-before)
+	}
+}
+
+type counting struct {
+	layers.Engine
+	made int
+}
+
+func (c *counting) New(shape ...int) (layers.Tensor, error) {
+	c.made++
+	return c.Engine.New(shape...)
+}
+
+func BenchmarkStep(b *testing.B) {
+	eng := newEngine(b)
+	g, x, loss := network(eng, layers.NewParams(eng, 3), 32, true)
+	g.Backward(loss, nil)
+	if err := g.Compile(); err != nil {
+		b.Fatal(err)
+	}
+	defer g.Close()
+	fill(b, eng, g.Value(x), 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := g.Run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,20 @@
+package layers
+
+// MarshalText writes the metric as ParseMetric reads it, so that it stands in
+// files by its name.
+func (m Metric) MarshalText() ([]byte, error) {
+	if err := m.Validate(); err != nil {
+		return nil, err
+	}
+	return []byte(m.String()), nil
+}
+
+// UnmarshalText reads what ParseMetric reads.
+func (m *Metric) UnmarshalText(text []byte) error {
+	parsed, err := ParseMetric(string(text))
+	if err != nil {
+		return err
+	}
+	*m = parsed
+	return nil
+}

@@ -1,0 +1,160 @@
+package train
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/model"
+)
+
+// Config is every setting that has an effect on what a run computes. It is
+// stored in the run folder in full, so that a run says how it was made and can
+// be resumed. The number of threads is not in it: it changes nothing but time.
+type Config struct {
+	Data DataConfig `json:"data"`
+
+	Model model.Spec `json:"model"`
+	Loss  LossConfig `json:"loss"`
+
+	Optimizer OptimizerSettings `json:"optimizer"`
+	Schedule  Schedule          `json:"schedule"`
+
+	Epochs          int    `json:"epochs"`
+	ClassesPerBatch int    `json:"classes_per_batch"`
+	ImagesPerClass  int    `json:"images_per_class"`
+	Seed            uint64 `json:"seed"`
+}
+
+// DataConfig says which images are trained on and how they are varied.
+type DataConfig struct {
+	// Spec is what data.Open takes: "glyphs", "folder:PATH".
+	Spec string `json:"spec"`
+	// TrainClasses is what data.ParseSplit takes: which classes are trained on.
+	// The others are the test classes.
+	TrainClasses string `json:"train_classes"`
+	// Validation is the share of the training classes that is left out of
+	// training and decides which epoch is best; 0 for none.
+	Validation float64 `json:"validation"`
+	// Augment is the name of a data.Preset whose training steps are used, or
+	// "none".
+	Augment string `json:"augment"`
+	// MaxBad is how many unreadable images an epoch may skip.
+	MaxBad int `json:"max_bad"`
+	// MaxPixels refuses larger pictures.
+	MaxPixels int64 `json:"max_pixels"`
+}
+
+// LossConfig names a loss and what differs from its defaults.
+type LossConfig struct {
+	Name   string            `json:"name"`
+	Params map[string]string `json:"params,omitempty"`
+}
+
+// Augmentations lists the values of DataConfig.Augment.
+func Augmentations() []string { return append([]string{"none"}, data.PresetNames()...) }
+
+// Default returns the settings that work without thought for a data
+// specification: a small network trained from scratch with BRM.
+func Default(spec string) Config {
+	net, _ := backbone.New("convnet")
+	c := Config{
+		Data: DataConfig{Spec: spec, TrainClasses: "half", Validation: .1, Augment: "photos", MaxPixels: data.DefaultMaxPixels},
+		Model: model.Spec{
+			Backbone: "convnet", Input: net.Preprocessing(), Pool: model.PoolAvgMax, Dim: 128,
+			Normalization: model.NormRows, Scale: 1,
+			Metric: layers.Metric{Kind: layers.BRM, Restriction: layers.Sigmoid, P: 2},
+		},
+		Loss:            LossConfig{Name: "npairs"},
+		Optimizer:       DefaultOptimizer(),
+		Schedule:        Schedule{Name: "cosine"},
+		Epochs:          20,
+		ClassesPerBatch: 24,
+		ImagesPerClass:  4,
+		Seed:            1,
+	}
+	if spec == "glyphs" {
+		c.Data.Augment = "characters"
+	}
+	return c
+}
+
+// Validate checks every setting that can be checked without the data, and
+// names the one at fault.
+func (c Config) Validate() error {
+	if c.Data.Spec == "" {
+		return fmt.Errorf("no data set is given")
+	}
+	if _, err := data.ParseSplit(c.Data.TrainClasses, c.Seed); err != nil {
+		return err
+	}
+	if !(c.Data.Validation >= 0 && c.Data.Validation < 1) {
+		return fmt.Errorf("validation share %v is not within [0, 1)", c.Data.Validation)
+	}
+	if c.Data.Augment != "none" {
+		if _, err := data.Preset(c.Data.Augment); err != nil {
+			return fmt.Errorf("unknown augmentation %q (there is: %s)", c.Data.Augment, strings.Join(Augmentations(), ", "))
+		}
+	}
+	if c.Data.MaxBad < 0 || c.Data.MaxPixels < 1 {
+		return fmt.Errorf("the number of bad images to skip (%d) must not be negative, the pixel limit (%d) must be positive", c.Data.MaxBad, c.Data.MaxPixels)
+	}
+	if err := c.Model.Validate(); err != nil {
+		return err
+	}
+	if _, err := c.newLoss(2); err != nil {
+		return err
+	}
+	if err := c.Optimizer.Validate(); err != nil {
+		return err
+	}
+	if err := c.Schedule.Validate(); err != nil {
+		return err
+	}
+	for _, v := range []struct {
+		name     string
+		n, least int
+	}{{"epochs", c.Epochs, 1}, {"classes per batch", c.ClassesPerBatch, 2}, {"images per class", c.ImagesPerClass, 2}} {
+		if v.n < v.least {
+			return fmt.Errorf("%s is %d, must be at least %d", v.name, v.n, v.least)
+		}
+	}
+	return nil
+}
+
+// newLoss makes the loss for a number of training classes.
+func (c Config) newLoss(classes int) (losses.Loss, error) {
+	return losses.New(c.Loss.Name, losses.Options{
+		Metric: c.Model.Metric, Scale: c.Model.Scale, Classes: classes, Params: c.Loss.Params,
+	})
+}
+
+// pipelines returns how images are prepared for training and for measuring.
+func (c Config) pipelines() (train, measure *data.Pipeline, err error) {
+	measure, err = EvalPipeline(c.Model.Input)
+	if err != nil || c.Data.Augment == "none" {
+		return measure, measure, err
+	}
+	r, err := data.Preset(c.Data.Augment)
+	if err != nil {
+		return nil, nil, err
+	}
+	train, err = r.WithSize(c.Model.Input.Size).Train(normalization(c.Model.Input))
+	return train, measure, err
+}
+
+// EvalPipeline prepares images as a model wants them, without any draw.
+func EvalPipeline(p backbone.Preprocessing) (*data.Pipeline, error) {
+	r := data.Recipe{Size: p.Size, Resize: p.Resize, Stretch: p.Stretch}
+	if p.Bicubic {
+		r.Filter = data.Bicubic
+	}
+	return r.Eval(normalization(p))
+}
+
+func normalization(p backbone.Preprocessing) data.Normalization {
+	return data.Normalization{Range: p.Range, Mean: p.Mean, Std: p.Std, BGR: p.BGR}
+}

@@ -1,0 +1,116 @@
+package train
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+)
+
+// The files of a run folder.
+const (
+	ConfigFile     = "config.json"
+	LogFile        = "log.jsonl"
+	HistoryFile    = "history.csv"
+	ResultsFile    = "results.json"
+	CheckpointFile = "checkpoint.safetensors"
+	LastFile       = "last.safetensors"
+	BestFile       = "best.safetensors"
+	FiguresFolder  = "figures"
+)
+
+// Folder is a run's place on disk.
+type Folder string
+
+// Path returns the path of one of the run's files.
+func (f Folder) Path(name string) string { return filepath.Join(string(f), name) }
+
+// ErrExists says that the output folder is already there.
+var ErrExists = errors.New("already exists")
+
+// Create makes the folder. One that exists is refused, unless force is set: the
+// files of an earlier run are then removed, and nothing else.
+func Create(path string, force bool) (Folder, error) {
+	f := Folder(path)
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return f, os.MkdirAll(path, 0o755)
+	case err != nil:
+		return f, err
+	case !info.IsDir():
+		return f, fmt.Errorf("%s is a file, not a folder", path)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return f, err
+	}
+	if len(entries) == 0 {
+		return f, nil
+	}
+	if !force {
+		return f, fmt.Errorf("folder %s %w", path, ErrExists)
+	}
+	if _, err := os.Stat(f.Path(ConfigFile)); err != nil {
+		return f, fmt.Errorf("folder %s %w and holds no run, so it is not overwritten", path, ErrExists)
+	}
+	for _, name := range []string{LogFile, HistoryFile, ResultsFile, CheckpointFile, LastFile, BestFile, FiguresFolder, ConfigFile} {
+		if err := os.RemoveAll(f.Path(name)); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// Open finds a run that Create made.
+func Open(path string) (Folder, error) {
+	f := Folder(path)
+	if _, err := os.Stat(f.Path(ConfigFile)); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return f, fmt.Errorf("%s is not a run folder: it has no %s", path, ConfigFile)
+		}
+		return f, err
+	}
+	return f, nil
+}
+
+// SaveConfig stores the configuration.
+func (f Folder) SaveConfig(c Config) error { return f.SaveJSON(ConfigFile, c) }
+
+// LoadConfig reads the configuration. Unknown keys are errors: another version
+// wrote them, and what they meant would be lost.
+func (f Folder) LoadConfig() (Config, error) {
+	var c Config
+	text, err := os.ReadFile(f.Path(ConfigFile))
+	if err != nil {
+		return c, err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&c); err != nil {
+		return c, fmt.Errorf("%s: %w", f.Path(ConfigFile), err)
+	}
+	return c, nil
+}
+
+// SaveJSON writes v atomically under the given name.
+func (f Folder) SaveJSON(name string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return f.write(name, append(text, '\n'))
+}
+
+// write replaces a file as a whole or not at all.
+func (f Folder) write(name string, text []byte) error {
+	if err := renameio.WriteFile(f.Path(name), text, 0o644); err != nil {
+		return fmt.Errorf("writing %s: %w", f.Path(name), err)
+	}
+	return nil
+}

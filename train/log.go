@@ -1,0 +1,59 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+// stepRecord is a line of the log about one training step.
+type stepRecord struct {
+	Event    string  `json:"event"` // "step"
+	Epoch    int     `json:"epoch"` // from 1
+	Step     int     `json:"step"`  // from 1, over the whole run
+	Loss     float64 `json:"loss"`
+	Active   int     `json:"active"` // terms of the loss that had a gradient
+	Total    int     `json:"total"`
+	GradNorm float64 `json:"grad_norm"` // before clipping
+	Rate     float64 `json:"rate"`
+	Seconds  float64 `json:"seconds"`
+}
+
+// EpochRecord is what an epoch came to.
+type EpochRecord struct {
+	Event   string  `json:"event"` // "epoch"
+	Epoch   int     `json:"epoch"`
+	Steps   int     `json:"steps"` // over the whole run
+	Loss    float64 `json:"loss"`  // mean over the epoch's steps
+	Skipped int     `json:"skipped"`
+	// DistanceMean and DistanceStd are of the metric's values between different
+	// images of the last batch: a collapsed embedding shows here first.
+	DistanceMean float64 `json:"distance_mean"`
+	DistanceStd  float64 `json:"distance_std"`
+	// Recall1 is Recall@1 in percent on the validation classes, -1 without any.
+	Recall1 float64 `json:"validation_recall@1"`
+	Best    bool    `json:"best"` // the best epoch so far
+}
+
+// logFile is the run's log, one JSON object a line, appended to.
+type logFile struct {
+	f   *os.File
+	enc *json.Encoder
+}
+
+func openLog(path string) (*logFile, error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return &logFile{f, json.NewEncoder(f)}, nil
+}
+
+func (l *logFile) write(v any) error {
+	if err := l.enc.Encode(v); err != nil {
+		return fmt.Errorf("writing %s: %w", l.f.Name(), err)
+	}
+	return nil
+}
+
+func (l *logFile) close() error { return l.f.Close() }

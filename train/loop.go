@@ -1,0 +1,228 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// Train runs the remaining epochs. When ctx ends it saves a checkpoint after
+// the current step and returns ctx's error: Resume then goes on as if nothing
+// had happened.
+func (s *Session) Train(ctx context.Context) error {
+	for s.state.Position.Epoch < s.cfg.Epochs {
+		if err := s.epoch(ctx); err != nil {
+			if ctx.Err() != nil {
+				if err := s.saveCheckpoint(); err != nil {
+					return fmt.Errorf("interrupted, and saving failed: %w", err)
+				}
+				return ctx.Err()
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// epoch trains to the end of the current epoch, measures and saves.
+func (s *Session) epoch(ctx context.Context) error {
+	st := &s.state
+	number := st.Position.Epoch + 1
+	task := fmt.Sprintf("epoch %d/%d", number, s.cfg.Epochs)
+	for batch, err := range s.trainer.Epoch(ctx, s.sampler, st.Position.Epoch, st.Position.Batch) {
+		if err != nil {
+			return fmt.Errorf("%s: %w", task, err)
+		}
+		if err := s.step(batch); err != nil {
+			return err
+		}
+		st.Position.Batch++
+		batch.Recycle()
+		s.ev.Progress(task, st.Position.Batch, s.sampler.Batches(), fmt.Sprintf("loss %.4f", st.LossSum/float64(st.LossSteps)))
+		if st.Position.Batch == s.sampler.Batches() {
+			if st.Mean, st.Std, err = s.spread(); err != nil {
+				return err
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	r := EpochRecord{
+		Event: "epoch", Epoch: number, Steps: s.opti.Steps(), Loss: st.LossSum / float64(max(st.LossSteps, 1)),
+		Skipped: len(s.trainer.Bad()), DistanceMean: st.Mean, DistanceStd: st.Std, Recall1: -1,
+	}
+	if s.sets.validation != nil {
+		var err error
+		if r.Recall1, err = s.validate(ctx); err != nil {
+			return err
+		}
+	}
+	// Without validation classes the latest epoch is the best known.
+	if r.Best = s.sets.validation == nil || r.Recall1 > st.Best; r.Best {
+		st.Best, st.BestEpoch = r.Recall1, number
+	}
+	st.History = append(st.History, r)
+	st.Position = data.Position{Epoch: number}
+	st.LossSum, st.LossSteps = 0, 0
+	if err := s.log.write(r); err != nil {
+		return err
+	}
+	s.tell(r)
+	return s.save()
+}
+
+// tell reports an epoch to the user.
+func (s *Session) tell(r EpochRecord) {
+	line := fmt.Sprintf("epoch %d/%d  loss %.4f  %s %.3f±%.3f", r.Epoch, s.cfg.Epochs, r.Loss, s.quantity(), r.DistanceMean, r.DistanceStd)
+	if r.Recall1 >= 0 {
+		line += fmt.Sprintf("  validation Recall@1 %.1f%%", r.Recall1)
+		if r.Best {
+			line += " (best so far)"
+		}
+	}
+	s.ev.Say("%s", line)
+	if r.DistanceStd < 1e-3*math.Abs(r.DistanceMean) || r.DistanceMean == 0 {
+		s.ev.Warn("the embeddings have collapsed: %s between images of a batch is %.3g everywhere; lower the learning rate or change the loss's margin", s.quantity(), r.DistanceMean)
+	}
+	if r.Skipped > 0 {
+		s.ev.Warn("%d unreadable images were replaced by others of their class; vernier data check lists them", r.Skipped)
+	}
+}
+
+func (s *Session) quantity() string {
+	if s.cfg.Model.Metric.Similarity() {
+		return "similarity"
+	}
+	return "distance"
+}
+
+// step runs one batch forward and back and moves the parameters. It leaves them
+// alone, and returns an error that names the node, if a number is not finite.
+func (s *Session) step(batch *data.Batch) error {
+	start := time.Now()
+	st, g := &s.state, s.net.g
+	number := s.opti.Steps() + 1
+	if err := g.Engine().Write(g.Value(s.net.images), batch.Images); err != nil {
+		return err
+	}
+	if err := s.net.loss.SetLabels(batch.Labels); err != nil {
+		return err
+	}
+	if err := g.Run(); err != nil {
+		return fmt.Errorf("step %d: %w", number, err)
+	}
+	loss, err := g.Scalar(s.net.loss.Loss)
+	if err != nil {
+		return err
+	}
+	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+		return s.diverged(number, fmt.Sprintf("the loss is %v", loss))
+	}
+	scale := s.cfg.Schedule.At(number-1, s.cfg.Epochs*s.sampler.Batches())
+	norm, err := s.opti.Step(scale)
+	if errors.Is(err, ErrNonFinite) {
+		return s.diverged(number, "the gradient is not finite")
+	}
+	if err != nil {
+		return fmt.Errorf("step %d: %w", number, err)
+	}
+	st.LossSum += loss
+	st.LossSteps++
+	return s.log.write(stepRecord{
+		Event: "step", Epoch: st.Position.Epoch + 1, Step: number, Loss: loss,
+		Active: s.net.loss.Result.Active, Total: s.net.loss.Result.Total,
+		GradNorm: norm, Rate: s.cfg.Optimizer.Rate * scale, Seconds: time.Since(start).Seconds(),
+	})
+}
+
+// DivergedError says that training produced a number that is not finite.
+type DivergedError struct {
+	Step, Epoch int
+	What        string // what was noticed
+	Node        string // where it came from first; empty if it did not show again
+	Kept        string // the last good model
+}
+
+func (e *DivergedError) Error() string {
+	from := ""
+	if e.Node != "" {
+		from = fmt.Sprintf(": NaN or infinity first appears at node %q", e.Node)
+	}
+	return fmt.Sprintf("step %d (epoch %d): %s%s; the last good model is %s; try a lower --rate or --clip-norm 1", e.Step, e.Epoch, e.What, from, e.Kept)
+}
+
+// diverged runs the step again, looking at every node.
+func (s *Session) diverged(step int, what string) error {
+	e := &DivergedError{Step: step, Epoch: s.state.Position.Epoch + 1, What: what, Kept: s.folder.Path(LastFile)}
+	err := s.net.g.RunChecked()
+	var nf *layers.NonFiniteError
+	if errors.As(err, &nf) {
+		e.Node = nf.Node
+	} else if err != nil {
+		return err
+	}
+	if err := s.log.write(struct {
+		Event string `json:"event"`
+		Step  int    `json:"step"`
+		What  string `json:"what"`
+		Node  string `json:"node"`
+	}{"diverged", step, what, e.Node}); err != nil {
+		return err
+	}
+	return e
+}
+
+// spread is mean and standard deviation of the metric's values between
+// different images of the latest batch.
+func (s *Session) spread() (mean, std float64, err error) {
+	g, h := s.net.g, s.model.Spec.Dim
+	x := make([]float32, s.net.embedding.Shape().TotalSize())
+	if err := g.Engine().Read(x, g.Value(s.net.embedding)); err != nil {
+		return 0, 0, err
+	}
+	var sum, squares, n float64
+	for i := 0; i < len(x); i += h {
+		for j := 0; j < i; j += h {
+			v := s.model.Spec.Metric.Value(x[i:i+h], x[j:j+h])
+			sum, squares, n = sum+v, squares+v*v, n+1
+		}
+	}
+	mean = sum / n
+	return mean, math.Sqrt(max(squares/n-mean*mean, 0)), nil
+}
+
+// validate returns Recall@1 in percent on the validation classes.
+func (s *Session) validate(ctx context.Context) (float64, error) {
+	loader, err := s.validationLoader()
+	if err != nil {
+		return 0, err
+	}
+	e, err := EmbedSet(ctx, s.model, loader, len(s.sets.validation.Items), "validation", s.ev)
+	if err != nil {
+		return 0, err
+	}
+	r, err := eval.Retrieve(ctx, s.net.g.Engine(), e, nil, s.model.Spec.Metric, eval.RetrievalOptions{})
+	if err != nil {
+		return 0, fmt.Errorf("validation: %w", err)
+	}
+	return r.RecallAtWithoutLone(1), nil
+}
+
+// validationLoader is made once, so that small sets stay decoded.
+func (s *Session) validationLoader() (*data.Loader, error) {
+	if s.validator == nil {
+		l, err := s.loader(s.sets.validation, s.pipeline)
+		if err != nil {
+			return nil, err
+		}
+		s.validator = l
+	}
+	return s.validator, nil
+}

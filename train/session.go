@@ -1,0 +1,239 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/model"
+)
+
+// Options are the settings that change nothing but time and talk.
+type Options struct {
+	Workers int // goroutines that prepare images, 0 for one a CPU
+	Events  Events
+}
+
+// Session is a run: its data, its model and how far it has come.
+type Session struct {
+	cfg    Config
+	folder Folder
+	opt    Options
+	ev     Events
+
+	sets      sets
+	model     *model.Model
+	net       *network
+	opti      *Optimizer
+	sampler   *data.Balanced
+	trainer   *data.Loader // augmented training images
+	validator *data.Loader // made at the first validation
+	pipeline  *data.Pipeline
+	log       *logFile
+
+	state state
+}
+
+// state is what a checkpoint holds beside tensors.
+type state struct {
+	Position  data.Position `json:"position"`
+	Best      float64       `json:"best"`       // Recall@1 of the best epoch
+	BestEpoch int           `json:"best_epoch"` // from 1; 0 for none yet
+	History   []EpochRecord `json:"history"`
+	// LossSum and LossSteps run over the current epoch.
+	LossSum   float64 `json:"loss_sum"`
+	LossSteps int     `json:"loss_steps"`
+	Steps     int     `json:"steps"` // of the optimiser
+	// Mean and Std are of the metric between images of the epoch's last batch.
+	Mean float64 `json:"mean"`
+	Std  float64 `json:"std"`
+}
+
+// sets are the images of a run by what they are for.
+type sets struct {
+	all, fit, validation, test *data.Set // validation may be nil
+}
+
+func openSets(ctx context.Context, cfg Config) (s sets, err error) {
+	s.all, err = data.Open(ctx, cfg.Data.Spec, data.Options{Decode: data.DecodeOptions{MaxPixels: cfg.Data.MaxPixels}})
+	if err != nil {
+		return s, err
+	}
+	defer func() {
+		if err != nil {
+			s.all.Close()
+		}
+	}()
+	split, err := data.ParseSplit(cfg.Data.TrainClasses, cfg.Seed)
+	if err != nil {
+		return s, err
+	}
+	if s.fit, s.test, err = data.Split(s.all, split); err != nil {
+		return s, err
+	}
+	if cfg.Data.Validation > 0 {
+		if s.fit, s.validation, err = data.Validation(s.fit, cfg.Data.Validation, cfg.Seed); err != nil {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// Start prepares a new run in an empty folder. Nothing is trained yet.
+func Start(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, opt Options) (*Session, error) {
+	s, err := prepare(ctx, cfg, folder, eng, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.begin(ctx); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// begin writes what a run has from its first moment on.
+func (s *Session) begin(ctx context.Context) error {
+	s.state.Best = math.Inf(-1)
+	if err := s.folder.SaveConfig(s.cfg); err != nil {
+		return err
+	}
+	if err := s.startProxies(ctx); err != nil {
+		return err
+	}
+	// There is a good model from the start, whatever happens to the first epoch.
+	return s.save()
+}
+
+// Resume continues a run from its checkpoint.
+func Resume(ctx context.Context, folder Folder, eng layers.Engine, opt Options) (*Session, error) {
+	cfg, err := folder.LoadConfig()
+	if err != nil {
+		return nil, err
+	}
+	s, err := prepare(ctx, cfg, folder, eng, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.loadCheckpoint(); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, opt Options) (s *Session, err error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	s = &Session{cfg: cfg, folder: folder, opt: opt, ev: opt.Events}
+	if s.sets, err = openSets(ctx, cfg); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	for _, n := range s.sets.all.Notices {
+		s.ev.Warn("%s", n)
+	}
+	if s.sampler, err = data.NewBalanced(s.sets.fit, cfg.ClassesPerBatch, cfg.ImagesPerClass, cfg.Seed); err != nil {
+		return nil, err
+	}
+	if s.sampler.Short > 0 {
+		s.ev.Warn("%d training classes have fewer than %d images; some of theirs come twice in a batch", s.sampler.Short, cfg.ImagesPerClass)
+	}
+	training, measuring, err := cfg.pipelines()
+	if err != nil {
+		return nil, err
+	}
+	s.pipeline = measuring
+	if s.trainer, err = s.loader(s.sets.fit, training); err != nil {
+		return nil, err
+	}
+	if s.model, err = model.New(eng, cfg.Model, cfg.Seed); err != nil {
+		return nil, err
+	}
+	classes := len(s.sets.fit.Classes)
+	loss, err := cfg.newLoss(classes)
+	if err != nil {
+		return nil, err
+	}
+	if s.net, err = buildNetwork(s.model, loss, classes, cfg.ClassesPerBatch*cfg.ImagesPerClass); err != nil {
+		return nil, err
+	}
+	if s.opti, err = NewOptimizer(cfg.Optimizer, s.model.Params, s.net.g); err != nil {
+		return nil, err
+	}
+	if s.log, err = openLog(folder.Path(LogFile)); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Session) loader(set *data.Set, p *data.Pipeline) (*data.Loader, error) {
+	return data.NewLoader(set, p, data.LoaderOptions{Seed: s.cfg.Seed, Workers: s.opt.Workers, MaxBad: s.cfg.Data.MaxBad})
+}
+
+// Close releases what the session holds; the folder stays.
+func (s *Session) Close() error {
+	if s.net != nil {
+		s.net.g.Close()
+	}
+	if s.log != nil {
+		s.log.close()
+	}
+	return s.sets.all.Close()
+}
+
+// Model is the model as it is now.
+func (s *Session) Model() *model.Model { return s.model }
+
+// Describe lists the sizes of a run, for the user to check.
+func (s *Session) Describe() string {
+	validation := 0
+	if s.sets.validation != nil {
+		validation = len(s.sets.validation.Classes)
+	}
+	return fmt.Sprintf("%d training classes (%d images), %d validation, %d test classes (%d images); %d parameters; %d steps an epoch; %.0f MiB of activations and gradients",
+		len(s.sets.fit.Classes), len(s.sets.fit.Items), validation, len(s.sets.test.Classes), len(s.sets.test.Items),
+		s.model.Size(), s.sampler.Batches(), float64(s.net.g.Bytes())/(1<<20))
+}
+
+// startProxies places each proxy at the mean of its class as the untrained
+// network sees it: proxies drawn at random would first have to find their
+// classes.
+func (s *Session) startProxies(ctx context.Context) error {
+	p := s.model.Params.Get(proxyParam)
+	if p == nil {
+		return nil
+	}
+	loader, err := s.loader(s.sets.fit, s.pipeline)
+	if err != nil {
+		return err
+	}
+	e, err := EmbedSet(ctx, s.model, loader, len(s.sets.fit.Items), "placing proxies", s.ev)
+	if err != nil {
+		return err
+	}
+	h := s.model.Spec.Dim
+	sum := make([]float64, p.Value.Size())
+	count := make([]int, len(sum)/h)
+	for i, label := range e.Labels {
+		count[label]++
+		for j, v := range e.Row(i) {
+			sum[label*h+j] += float64(v)
+		}
+	}
+	mean := make([]float32, len(sum))
+	for i := range mean {
+		if c := count[i/h]; c > 0 {
+			mean[i] = float32(sum[i] / float64(c))
+		}
+	}
+	return s.model.Params.Engine().Write(p.Value, mean)
+}
