@@ -1,0 +1,65 @@
+package eval
+
+import (
+	"math"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+const (
+	unitRoundoff = 1.0 / (1 << 24) // of float32
+	// restrictionError bounds the error of R in float32, as a share of its
+	// bound B: eight units in the last place of B.
+	restrictionError = 1.0 / (1 << 21)
+	// underflow is what one sum may lose to numbers too small for float32.
+	underflow = 0x1p-125
+)
+
+// keyError bounds |float32 key - float64 key| between a row of norm a and rows
+// of norm at most b, of h coordinates. It is the worst case of any order of
+// summation (Higham, Accuracy and Stability of Numerical Algorithms, section
+// 3.1), for distances from differences as well as from |a|^2 + |b|^2 - 2a.b.
+// It is +Inf where float32 may overflow: nothing that the engine says counts
+// there, everything is decided in float64.
+func (o order) keyError(a, b float64, h int) float64 {
+	sum := float64(h+8) * unitRoundoff
+	lost := float64(h+8) * underflow
+	switch o.kernel.Kind {
+	case layers.BRM:
+		bound := o.kernel.Restriction.Bound(o.kernel.Omega)
+		if o.kernel.P == 1 {
+			return (restrictionError+sum)*bound + lost
+		}
+		return (2*restrictionError+sum)*bound*bound + lost
+	case layers.SquaredEuclidean:
+		return overflowing(sum*(a+b)*(a+b), (a+b)*(a+b)) + lost
+	}
+	if o.unit {
+		return sum + lost
+	}
+	return overflowing(sum*a*b, a*b) + lost
+}
+
+func overflowing(err, largest float64) float64 {
+	if largest > math.MaxFloat32/8 {
+		return math.Inf(1)
+	}
+	return err
+}
+
+// roundDown and roundUp convert to float32 without crossing x.
+func roundDown(x float64) float32 {
+	f := float32(x)
+	if float64(f) > x {
+		f = math.Nextafter32(f, float32(math.Inf(-1)))
+	}
+	return f
+}
+
+func roundUp(x float64) float32 {
+	f := float32(x)
+	if float64(f) < x {
+		f = math.Nextafter32(f, float32(math.Inf(1)))
+	}
+	return f
+}

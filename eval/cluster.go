@@ -1,0 +1,93 @@
+package eval
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// ClusterFigures are the figures of several k-means runs against the labels.
+type ClusterFigures struct {
+	Mean Agreement // of all restarts
+	// StdNMI and StdF1 are deviations over restarts (divisor n-1, 0 for one).
+	StdNMI, StdF1 float64
+	K, Restarts   int
+	Iterations    float64 // mean of Lloyd's
+	// Unconverged counts the runs that ended at the bound of iterations.
+	Unconverged int
+}
+
+// Cluster runs KMeans opt.Restarts times, each from a seed of its own, and
+// averages the agreement with the labels, as BRM section 5.3 does with 20.
+// The number of clusters is that of distinct labels unless opt.K says more.
+func Cluster(ctx context.Context, eng Engine, e *Embeddings, m layers.Metric, opt KMeansOptions) (*ClusterFigures, error) {
+	if err := e.ValidateLabelled(); err != nil {
+		return nil, err
+	}
+	if opt.K == 0 {
+		_, distinct := Compact(e.Labels)
+		opt.K = len(distinct)
+	}
+	if opt.Restarts == 0 {
+		opt.Restarts = defaultRestarts
+	}
+	c, err := newClusterer(eng, e, m, opt)
+	if err != nil {
+		return nil, err
+	}
+	f := &ClusterFigures{K: opt.K, Restarts: opt.Restarts}
+	runs := make([]Agreement, opt.Restarts)
+	for i := range runs {
+		r, err := c.run(ctx, rand.New(rand.NewPCG(opt.Seed, uint64(i))))
+		if err != nil {
+			return nil, err
+		}
+		if runs[i], err = CompareClusters(e.Labels, r.Assignment); err != nil {
+			return nil, err
+		}
+		f.Iterations += float64(r.Iterations) / float64(opt.Restarts)
+		if !r.Converged {
+			f.Unconverged++
+		}
+		if opt.Progress != nil {
+			opt.Progress(i+1, opt.Restarts)
+		}
+	}
+	f.average(runs)
+	return f, nil
+}
+
+func (f *ClusterFigures) average(runs []Agreement) {
+	var nmi, f1 []float64
+	n := float64(len(runs))
+	sum := &f.Mean
+	for _, a := range runs {
+		nmi, f1 = append(nmi, a.NMI), append(f1, a.PairwiseF1)
+		for _, add := range []struct{ to, v *float64 }{
+			{&sum.NMI, &a.NMI}, {&sum.AMI, &a.AMI}, {&sum.ARI, &a.ARI}, {&sum.Homogeneity, &a.Homogeneity},
+			{&sum.Completeness, &a.Completeness}, {&sum.VMeasure, &a.VMeasure}, {&sum.FowlkesMallows, &a.FowlkesMallows},
+			{&sum.PairwiseF1, &a.PairwiseF1}, {&sum.Purity, &a.Purity}, {&sum.MutualInformation, &a.MutualInformation},
+			{&sum.Pairs.TP, &a.Pairs.TP}, {&sum.Pairs.FP, &a.Pairs.FP}, {&sum.Pairs.FN, &a.Pairs.FN},
+		} {
+			*add.to += *add.v / n
+		}
+	}
+	f.StdNMI, f.StdF1 = deviation(nmi), deviation(f1)
+}
+
+// deviation is the sample standard deviation, 0 for fewer than two numbers.
+func deviation(x []float64) float64 {
+	if len(x) < 2 {
+		return 0
+	}
+	mean, sum := 0.0, 0.0
+	for _, v := range x {
+		mean += v / float64(len(x))
+	}
+	for _, v := range x {
+		sum += (v - mean) * (v - mean)
+	}
+	return math.Sqrt(sum / float64(len(x)-1))
+}

@@ -1,0 +1,22 @@
+// Package eval measures embeddings: exact neighbour search, retrieval,
+// clustering and verification figures, the geometry of classes, and pictures
+// of all of them.
+//
+// Evaluate does everything for a set of labelled embeddings, each row being a
+// query against all the others (leave-one-out), and returns Figures, which
+// serialise to JSON. Its parts stand alone:
+//
+//   - Neighbors: the K nearest gallery rows of each query, in the order of
+//     brute force in float64.
+//   - Retrieve: the ranks of the right answers, hence Recall@K, R-precision,
+//     MAP@R, MAP and MRR, under a stated TieRule.
+//   - KMeans and Cluster, then CompareClusters: NMI, AMI, ARI, pairwise F1 and more.
+//   - Pi, SpectralDecay, Covariance, PairDistances: geometry.
+//   - NewROC: verification from the distances of pairs.
+//   - PlotLoss, PlotRecall, PlotHistogram, DrawGrid: PNG files.
+//
+// Everything is measured with the metric that is passed in, so that a model
+// trained with a boundary-restricted metric is also searched with it. Numbers
+// called distances are distances: a similarity s is turned into 1 - s (cosine)
+// or -s (dot product).
+package eval

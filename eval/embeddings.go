@@ -1,0 +1,108 @@
+package eval
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Embeddings are N rows of H numbers with their labels. Labels may be any
+// integers: gaps and negative numbers are fine. A search needs none (nil).
+type Embeddings struct {
+	X      []float32 // (N, H), row-major
+	N, H   int
+	Labels []int // N long, or nil
+}
+
+// Validate reports the first thing that is wrong: sizes that do not fit each
+// other, or a row that holds NaN or infinity.
+func (e *Embeddings) Validate() error {
+	switch {
+	case e == nil:
+		return errors.New("eval: no embeddings")
+	case e.N < 1 || e.H < 1:
+		return fmt.Errorf("eval: %d rows of %d numbers: both must be at least 1", e.N, e.H)
+	case len(e.X) != e.N*e.H:
+		return fmt.Errorf("eval: %d numbers do not make %d rows of %d, which need %d", len(e.X), e.N, e.H, e.N*e.H)
+	case e.Labels != nil && len(e.Labels) != e.N:
+		return fmt.Errorf("eval: %d labels for %d rows", len(e.Labels), e.N)
+	}
+	for i, x := range e.X {
+		if v := float64(x); math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("eval: row %d holds %v in coordinate %d: embeddings must be finite", i/e.H, x, i%e.H)
+		}
+	}
+	return nil
+}
+
+// ValidateLabelled is Validate for figures that need labels.
+func (e *Embeddings) ValidateLabelled() error {
+	if err := e.Validate(); err != nil {
+		return err
+	}
+	if e.Labels == nil {
+		return errors.New("eval: these embeddings have no labels")
+	}
+	return nil
+}
+
+// Row returns row i, which shares memory with X.
+func (e *Embeddings) Row(i int) []float32 { return e.X[i*e.H : (i+1)*e.H : (i+1)*e.H] }
+
+// Select copies the given rows, in that order, with their labels. The indices
+// must be in range.
+func (e *Embeddings) Select(rows []int) *Embeddings {
+	s := &Embeddings{X: make([]float32, 0, len(rows)*e.H), N: len(rows), H: e.H}
+	for _, i := range rows {
+		s.X = append(s.X, e.Row(i)...)
+		if e.Labels != nil {
+			s.Labels = append(s.Labels, e.Labels[i])
+		}
+	}
+	return s
+}
+
+// LeaveOneOut returns 0..n-1: row i of the queries is row i of the gallery.
+func LeaveOneOut(n int) []int {
+	self := make([]int, n)
+	for i := range self {
+		self[i] = i
+	}
+	return self
+}
+
+// Compact numbers the distinct labels 0..C-1 in ascending order. It returns the
+// number of each row and the labels in that order. A set with labels 98..195
+// thus has 98 classes, not 196.
+func Compact(labels []int) (class []int, distinct []int) {
+	distinct = slices.Clone(labels)
+	slices.Sort(distinct)
+	distinct = slices.Compact(distinct)
+	at := make(map[int]int, len(distinct))
+	for c, l := range distinct {
+		at[l] = c
+	}
+	class = make([]int, len(labels))
+	for i, l := range labels {
+		class[i] = at[l]
+	}
+	return class, distinct
+}
+
+// members lists the rows of each class 0..classes-1, ascending.
+func members(class []int, classes int) [][]int32 {
+	size := make([]int, classes)
+	for _, c := range class {
+		size[c]++
+	}
+	rows := make([][]int32, classes)
+	all := make([]int32, len(class))
+	for c, n := range size {
+		rows[c], all = all[:0:n], all[n:]
+	}
+	for i, c := range class {
+		rows[c] = append(rows[c], int32(i))
+	}
+	return rows
+}

@@ -1,0 +1,142 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// Options say what Evaluate computes. The zero value gives Recall@1, 2, 4 and
+// 8, ranks ties pessimistically and clusters 20 times.
+type Options struct {
+	Ks       []int // of Recall@K; nil means 1, 2, 4, 8
+	Restarts int   // of k-means; 0 means 20, negative means no clustering
+	Seed     uint64
+	Ties     TieRule
+	Split    string // what the rows are, such as "test classes"; only reported
+	MaxPairs int    // of each kind, for distances and verification; see PairOptions
+	Memory   int64  // see SearchOptions
+	Workers  int    // see SearchOptions
+	// Progress, if set, is told how much of a stage (retrieval, clustering,
+	// geometry) is done.
+	Progress func(stage string, done, total int)
+}
+
+// Evaluate measures labelled embeddings, each row being a query against all the
+// others, with the metric m throughout. There must be at least two classes, one
+// of them with two rows.
+func Evaluate(ctx context.Context, eng Engine, e *Embeddings, m layers.Metric, opt Options) (*Figures, error) {
+	if err := e.ValidateLabelled(); err != nil {
+		return nil, err
+	}
+	_, distinct := Compact(e.Labels)
+	if len(distinct) < 2 {
+		return nil, fmt.Errorf("eval: all %d rows have label %d: every figure would be perfect by construction, give at least two classes", e.N, distinct[0])
+	}
+	if opt.Ks == nil {
+		opt.Ks = []int{1, 2, 4, 8}
+	}
+	for _, k := range opt.Ks {
+		if k < 1 {
+			return nil, fmt.Errorf("eval: Recall@%d is undefined, K starts at 1", k)
+		}
+	}
+	f := &Figures{Distance: m.String(), Split: opt.Split, Queries: e.N, Classes: len(distinct), Dimension: e.H}
+	if err := f.retrieval(ctx, eng, e, m, opt); err != nil {
+		return nil, err
+	}
+	if opt.Restarts >= 0 {
+		if err := f.clustering(ctx, eng, e, m, opt); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.geometry(e, m, opt); err != nil {
+		return nil, err
+	}
+	return f, ctx.Err()
+}
+
+func (opt Options) stage(name string) func(done, total int) {
+	if opt.Progress == nil {
+		return nil
+	}
+	return func(done, total int) { opt.Progress(name, done, total) }
+}
+
+func (f *Figures) retrieval(ctx context.Context, eng Engine, e *Embeddings, m layers.Metric, opt Options) error {
+	search := SearchOptions{Self: LeaveOneOut(e.N), Memory: opt.Memory, Workers: opt.Workers, Progress: opt.stage("retrieval")}
+	r, err := Retrieve(ctx, eng, e, e, m, RetrievalOptions{SearchOptions: search, Ties: opt.Ties, Seed: opt.Seed})
+	if err != nil {
+		return err
+	}
+	for _, k := range opt.Ks {
+		f.Recall = append(f.Recall, Recall{K: k, Percent: r.RecallAt(k), WithoutLone: r.RecallAtWithoutLone(k)})
+	}
+	f.Ties, f.LoneQueries, f.TiedQueries = r.Ties.String(), r.Lone, r.Tied
+	f.AverageFigures = AverageFigures(r.Averages())
+	f.ClassAverages = AverageFigures(r.ClassAverages())
+	return nil
+}
+
+func (f *Figures) clustering(ctx context.Context, eng Engine, e *Embeddings, m layers.Metric, opt Options) error {
+	c, err := Cluster(ctx, eng, e, m, KMeansOptions{
+		Restarts: opt.Restarts, Seed: opt.Seed, Memory: opt.Memory, Workers: opt.Workers, Progress: opt.stage("clustering"),
+	})
+	if err != nil {
+		return err
+	}
+	a := c.Mean
+	f.NMI, f.F1 = &a.NMI, &a.PairwiseF1
+	f.Clustering = &ClusteringFigures{
+		NMIMean: "arithmetic", Clusters: c.K, Restarts: c.Restarts, NMIStd: c.StdNMI, F1Std: c.StdF1,
+		AMI: a.AMI, ARI: a.ARI, Homogeneity: a.Homogeneity, Completeness: a.Completeness,
+		Purity: a.Purity, FowlkesMallows: a.FowlkesMallows, Iterations: c.Iterations, Unconverged: c.Unconverged,
+	}
+	return nil
+}
+
+func (f *Figures) geometry(e *Embeddings, m layers.Metric, opt Options) error {
+	report := opt.stage("geometry")
+	if report == nil {
+		report = func(int, int) {}
+	}
+	report(0, 3)
+	pi, err := Pi(e)
+	if err != nil {
+		return err
+	}
+	report(1, 3)
+	s, err := SpectralDecay(e)
+	if err != nil {
+		return err
+	}
+	report(2, 3)
+	p, err := SamplePairs(e, m, PairOptions{Max: opt.MaxPairs, Seed: opt.Seed, Workers: opt.Workers})
+	if err != nil {
+		return err
+	}
+	margin := p.MarginRange()
+	f.Geometry = GeometryFigures{
+		PiIntra: finite(pi.Intra), PiInter: finite(pi.Inter), PiRatio: finite(pi.Ratio),
+		SpectralDecay: finite(s.Decay), EffectiveRank: s.EffectiveRank,
+		Intra: newSpreadFigures(p.Intra, p.AllIntra), Inter: newSpreadFigures(p.Inter, p.AllInter),
+		Margin: finite(margin.Margin), Range: finite(margin.Range), MarginRangeRatio: finite(margin.Ratio),
+	}
+	roc, err := p.ROC()
+	if err != nil {
+		return err // cannot be: there is a pair of each kind
+	}
+	f.Verification = newVerificationFigures(roc)
+	report(3, 3)
+	return nil
+}
+
+// finite is nil for numbers that JSON does not know.
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}

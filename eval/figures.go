@@ -1,0 +1,205 @@
+package eval
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Figures are what is reported of one set of embeddings. In JSON they are one
+// object: "recall@K" in percent for each K, "nmi", "f1", "distance", "split",
+// "queries", and what the fields below say. All but recall are from 0 to 1.
+// A figure that is undefined for the set (no clustering asked for, an unused
+// dimension) is left out.
+type Figures struct {
+	Recall   []Recall `json:"-"` // ascending K as asked
+	NMI      *float64 `json:"nmi,omitempty"`
+	F1       *float64 `json:"f1,omitempty"` // pairwise
+	Distance string   `json:"distance"`
+	Split    string   `json:"split"`
+	Queries  int      `json:"queries"` // lone ones included
+
+	Classes   int `json:"classes"`
+	Dimension int `json:"dimension"`
+	// LoneQueries have no other sample of their class: misses in recall, left
+	// out of the averages.
+	LoneQueries int    `json:"lone_queries"`
+	Ties        string `json:"ties"`
+	TiedQueries int    `json:"tied_queries"` // whose result at rank 1 depends on the tie rule
+
+	AverageFigures
+	ClassAverages AverageFigures      `json:"class_averages"`
+	Clustering    *ClusteringFigures  `json:"clustering,omitempty"`
+	Geometry      GeometryFigures     `json:"geometry"`
+	Verification  VerificationFigures `json:"verification"`
+}
+
+// Recall is Recall@K in percent over all queries, and over those that are not lone.
+type Recall struct {
+	K                    int
+	Percent, WithoutLone float64
+}
+
+// AverageFigures are Averages in JSON.
+type AverageFigures struct {
+	PrecisionAt1 float64 `json:"precision@1"`
+	RPrecision   float64 `json:"r_precision"`
+	MAPAtR       float64 `json:"map@r"`
+	MAP          float64 `json:"map"`
+	MRR          float64 `json:"mrr"`
+}
+
+// ClusteringFigures go with NMI and F1, all means over restarts.
+type ClusteringFigures struct {
+	NMIMean        string  `json:"nmi_mean"` // how the entropies are averaged
+	Clusters       int     `json:"clusters"`
+	Restarts       int     `json:"restarts"`
+	NMIStd         float64 `json:"nmi_std"`
+	F1Std          float64 `json:"f1_std"`
+	AMI            float64 `json:"ami"`
+	ARI            float64 `json:"ari"`
+	Homogeneity    float64 `json:"homogeneity"`
+	Completeness   float64 `json:"completeness"`
+	Purity         float64 `json:"purity"`
+	FowlkesMallows float64 `json:"fowlkes_mallows"`
+	Iterations     float64 `json:"iterations"`
+	Unconverged    int     `json:"unconverged"`
+}
+
+// GeometryFigures are ClassGeometry, Spectrum, and the distances by the metric.
+type GeometryFigures struct {
+	PiIntra          *float64      `json:"pi_intra,omitempty"`
+	PiInter          *float64      `json:"pi_inter,omitempty"`
+	PiRatio          *float64      `json:"pi_ratio,omitempty"`
+	SpectralDecay    *float64      `json:"spectral_decay,omitempty"`
+	EffectiveRank    float64       `json:"effective_rank"`
+	Intra            SpreadFigures `json:"intra"`
+	Inter            SpreadFigures `json:"inter"`
+	Margin           *float64      `json:"margin,omitempty"`
+	Range            *float64      `json:"range,omitempty"`
+	MarginRangeRatio *float64      `json:"margin_range_ratio,omitempty"`
+}
+
+// SpreadFigures are the distances of one kind of pair.
+type SpreadFigures struct {
+	Mean   *float64 `json:"mean,omitempty"`
+	Std    *float64 `json:"std,omitempty"`
+	Median *float64 `json:"median,omitempty"`
+	Min    *float64 `json:"min,omitempty"`
+	Max    *float64 `json:"max,omitempty"`
+	Pairs  int      `json:"pairs"`
+	All    bool     `json:"all_pairs"`
+}
+
+// VerificationFigures are from the same pairs.
+type VerificationFigures struct {
+	AUC          float64        `json:"auc"`
+	EER          float64        `json:"eer"` // interpolated
+	EERThreshold float64        `json:"eer_threshold"`
+	TAR          []TARAtFigures `json:"tar"`
+}
+
+// TARAtFigures is the largest TAR with FAR at most the target.
+type TARAtFigures struct {
+	FAR       float64 `json:"far"`
+	TAR       float64 `json:"tar"`
+	Threshold float64 `json:"threshold"`
+}
+
+func newSpreadFigures(sorted []float64, all bool) SpreadFigures {
+	s := NewSpread(sorted)
+	return SpreadFigures{finite(s.Mean), finite(s.Std), finite(s.Median), finite(s.Min), finite(s.Max), len(sorted), all}
+}
+
+func newVerificationFigures(r *ROC) VerificationFigures {
+	v := VerificationFigures{AUC: r.AUC()}
+	v.EER, v.EERThreshold = r.EER()
+	for _, far := range []float64{1e-1, 1e-2, 1e-3, 1e-4} {
+		if far*float64(r.Negatives) < 1 {
+			break // fewer pairs than one false acceptance needs
+		}
+		tar, threshold := r.TARAt(far)
+		v.TAR = append(v.TAR, TARAtFigures{far, tar, threshold})
+	}
+	return v
+}
+
+// RecallAt returns Recall@K in percent, if it was computed.
+func (f *Figures) RecallAt(k int) (percent float64, ok bool) {
+	i := slices.IndexFunc(f.Recall, func(r Recall) bool { return r.K == k })
+	if i < 0 {
+		return 0, false
+	}
+	return f.Recall[i].Percent, true
+}
+
+const (
+	recallKey      = "recall@"
+	withoutLoneKey = "_without_lone"
+)
+
+// MarshalJSON writes recall first, in the order asked for.
+func (f Figures) MarshalJSON() ([]byte, error) {
+	type plain Figures
+	rest, err := json.Marshal(plain(f))
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for _, r := range f.Recall {
+		fmt.Fprintf(&b, "%q:%s,", recallKey+strconv.Itoa(r.K), number(r.Percent))
+	}
+	if f.LoneQueries > 0 {
+		for _, r := range f.Recall {
+			fmt.Fprintf(&b, "%q:%s,", recallKey+strconv.Itoa(r.K)+withoutLoneKey, number(r.WithoutLone))
+		}
+	}
+	b.Write(rest[1:])
+	return b.Bytes(), nil
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// UnmarshalJSON reads what MarshalJSON wrote; recall comes back by ascending K.
+func (f *Figures) UnmarshalJSON(text []byte) error {
+	type plain Figures
+	if err := json.Unmarshal(text, (*plain)(f)); err != nil {
+		return err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		return err
+	}
+	f.Recall = nil
+	for key, raw := range all {
+		word, ok := strings.CutPrefix(key, recallKey)
+		if !ok || strings.HasSuffix(word, withoutLoneKey) {
+			continue
+		}
+		r, err := parseRecall(word, raw, all[key+withoutLoneKey])
+		if err != nil {
+			return fmt.Errorf("eval: %s: %w", key, err)
+		}
+		f.Recall = append(f.Recall, r)
+	}
+	slices.SortFunc(f.Recall, func(a, b Recall) int { return a.K - b.K })
+	return nil
+}
+
+func parseRecall(word string, raw, withoutLone json.RawMessage) (r Recall, err error) {
+	if r.K, err = strconv.Atoi(word); err != nil {
+		return r, err
+	}
+	if err = json.Unmarshal(raw, &r.Percent); err != nil {
+		return r, err
+	}
+	if withoutLone == nil {
+		r.WithoutLone = r.Percent // no lone queries
+		return r, nil
+	}
+	return r, json.Unmarshal(withoutLone, &r.WithoutLone)
+}

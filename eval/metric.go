@@ -1,0 +1,93 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// Engine is what eval needs of a layers.Engine.
+type Engine interface {
+	New(shape ...int) (layers.Tensor, error)
+	Write(dst layers.Tensor, src []float32) error
+	Read(dst []float32, src layers.Tensor) error
+	Pairwise(d, a, b layers.Tensor, m layers.Metric) error
+}
+
+// order is how eval ranks by a metric. Its keys ascend with distance and leave
+// out what does not change the order: the root of Euclidean distance and of
+// D = (mean R^p)^(1/p). So two rows are equally near when their keys are
+// exactly equal in float64.
+type order struct {
+	metric layers.Metric // as given
+	kernel layers.Metric // what the engine evaluates
+	// negate says that the key is minus what the engine evaluates.
+	negate bool
+	// unit says that the engine gets rows of unit length, made in float64: so
+	// neither tiny nor huge rows harm a cosine.
+	unit bool
+}
+
+func newOrder(m layers.Metric) (order, error) {
+	if err := m.Validate(); err != nil {
+		return order{}, fmt.Errorf("eval: %w", err)
+	}
+	m = m.Canonical()
+	o := order{metric: m, kernel: m, negate: m.Similarity()}
+	switch m.Kind {
+	case layers.Euclidean:
+		o.kernel.Kind = layers.SquaredEuclidean
+	case layers.BRM:
+		o.kernel.Power = m.P == 2
+	case layers.Cosine:
+		o.kernel.Kind, o.unit = layers.Dot, true
+	}
+	return o, nil
+}
+
+// distance turns a key into the distance that is reported.
+func (o order) distance(key float64) float64 {
+	switch {
+	case o.metric.Kind == layers.Euclidean, o.metric.Kind == layers.BRM && !o.metric.Power && o.metric.P == 2:
+		return math.Sqrt(max(key, 0))
+	case o.metric.Kind == layers.Cosine:
+		return 1 + key
+	}
+	return key
+}
+
+// DistanceName says what a figure's distances are: the metric's name, or
+// "1 - cosine" and "-dot" for similarities.
+func DistanceName(m layers.Metric) string {
+	switch m.Kind {
+	case layers.Cosine:
+		return "1 - cosine"
+	case layers.Dot:
+		return "-dot"
+	}
+	return m.String()
+}
+
+// engineRows are the rows that the engine gets.
+func (o order) engineRows(x []float32, h int) []float32 {
+	if !o.unit {
+		return x
+	}
+	return unitRows(x, h)
+}
+
+// unitRows returns x/|x| of every row, and 0 for a row of zeros.
+func unitRows(x []float32, h int) []float32 {
+	u := make([]float32, len(x))
+	for i := 0; i < len(x); i += h {
+		n := norm(x[i : i+h])
+		if n == 0 {
+			continue
+		}
+		for j, v := range x[i : i+h] {
+			u[i+j] = float32(float64(v) / n)
+		}
+	}
+	return u
+}

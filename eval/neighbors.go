@@ -1,0 +1,158 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"github.com/vernier-ml/vernier/layers"
+	"math"
+	"slices"
+)
+
+// NeighborList holds the K nearest gallery rows of every query, nearest first.
+type NeighborList struct {
+	Queries, K int
+	Index      []int32   // (Queries, K) gallery rows
+	Distance   []float64 // (Queries, K)
+}
+
+// Of returns the neighbours of query q, which share memory with the list.
+func (l *NeighborList) Of(q int) (index []int32, distance []float64) {
+	return l.Index[q*l.K : (q+1)*l.K], l.Distance[q*l.K : (q+1)*l.K]
+}
+
+// Neighbors finds the k nearest gallery rows of every query, in the order of
+// brute force in float64, the lower index first among equals. k may not exceed
+// the rows a query can have, itself left out.
+func Neighbors(ctx context.Context, eng Engine, queries, gallery *Embeddings, m layers.Metric, k int, opt SearchOptions) (*NeighborList, error) {
+	s, j, err := prepare(eng, queries, gallery, m, opt)
+	if err != nil {
+		return nil, err
+	}
+	most := gallery.N
+	if opt.Self != nil && slices.Max(opt.Self) >= 0 {
+		most--
+	}
+	if k < 1 || k > most {
+		return nil, fmt.Errorf("eval: %d neighbours asked for, want 1 to %d (the gallery has %d rows)", k, most, gallery.N)
+	}
+	list := &NeighborList{Queries: queries.N, K: k, Index: make([]int32, queries.N*k), Distance: make([]float64, queries.N*k)}
+	selectors := make([]*selector, opt.workers())
+	for w := range selectors {
+		selectors[w] = &selector{bench: j.bench(), k: k}
+	}
+	err = s.each(ctx, func(worker, q int, keys []float32) error {
+		nearest, err := selectors[worker].nearest(q, opt.self(q), keys)
+		if err != nil {
+			return err
+		}
+		index, distance := list.Of(q)
+		for i, c := range nearest {
+			index[i], distance[i] = c.row, s.order.distance(c.exact.key)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// prepare checks what Neighbors and Retrieve are given.
+func prepare(eng Engine, queries, gallery *Embeddings, m layers.Metric, opt SearchOptions) (*scanner, *judge, error) {
+	o, err := newOrder(m)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := gallery.Validate(); err != nil {
+		return nil, nil, fmt.Errorf("gallery: %w", err)
+	}
+	if queries != gallery {
+		if err := queries.Validate(); err != nil {
+			return nil, nil, fmt.Errorf("queries: %w", err)
+		}
+	}
+	if gallery.N > math.MaxInt32 {
+		return nil, nil, fmt.Errorf("eval: gallery of %d rows, at most %d are supported", gallery.N, math.MaxInt32)
+	}
+	if err := opt.check(queries, gallery); err != nil {
+		return nil, nil, err
+	}
+	return &scanner{eng, o, queries, gallery, opt}, newJudge(o, queries, gallery), nil
+}
+
+// selector finds the k nearest rows of one query after another.
+type selector struct {
+	*bench
+	k    int
+	heap []float32 // the k smallest keys so far, largest first
+	rows []ranked
+}
+
+func (s *selector) nearest(query, self int, keys []float32) ([]ranked, error) {
+	s.begin(query)
+	if self >= 0 {
+		keys[self] = float32(math.Inf(1))
+	}
+	limit := s.limit(keys)
+	s.rows = s.rows[:0]
+	for i, key := range keys {
+		if key > limit || i == self {
+			continue
+		}
+		exact, err := s.exact(int32(i), key)
+		if err != nil {
+			return nil, err
+		}
+		s.rows = append(s.rows, ranked{int32(i), key, spot{exact, uint64(i)}})
+	}
+	slices.SortFunc(s.rows, func(a, b ranked) int { return a.exact.compare(b.exact) })
+	return s.rows[:s.k], nil
+}
+
+// limit returns a key that none of the k nearest exceeds: the k-th smallest
+// float32 key and twice the error bound.
+func (s *selector) limit(keys []float32) float32 {
+	inf := float32(math.Inf(1))
+	if math.IsInf(s.err32, 1) {
+		return inf
+	}
+	s.heap = s.heap[:0]
+	for _, key := range keys {
+		switch {
+		case key != key: // NaN: only float64 can tell
+			return inf
+		case len(s.heap) < s.k:
+			s.heap = append(s.heap, key)
+			s.up()
+		case key < s.heap[0]:
+			s.heap[0] = key
+			s.down()
+		}
+	}
+	return roundUp(float64(s.heap[0]) + 2*s.err32)
+}
+
+func (s *selector) up() {
+	h, i := s.heap, len(s.heap)-1
+	for i > 0 && h[(i-1)/2] < h[i] {
+		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
+		i = (i - 1) / 2
+	}
+}
+
+func (s *selector) down() {
+	h, i := s.heap, 0
+	for {
+		big := i
+		for c := 2*i + 1; c <= 2*i+2 && c < len(h); c++ {
+			if h[c] > h[big] {
+				big = c
+			}
+		}
+		if big == i {
+			return
+		}
+		h[i], h[big] = h[big], h[i]
+		i = big
+	}
+}

@@ -1,0 +1,235 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// PairOptions say which pairs SamplePairs takes.
+type PairOptions struct {
+	// Max bounds the pairs of each kind; where there are more they are drawn
+	// at random, with repetition. 0 means 200,000.
+	Max  int
+	Seed uint64
+	// Workers is as in SearchOptions; it changes no result.
+	Workers int
+}
+
+const defaultPairs = 200_000
+
+// PairDistances are distances (see Distance) of pairs of different rows inside
+// classes and between classes, each ascending.
+type PairDistances struct {
+	Metric       layers.Metric
+	Intra, Inter []float64
+	// AllIntra and AllInter say that these are all pairs and no sample.
+	AllIntra, AllInter bool
+}
+
+// SamplePairs measures pairs in float64. A set without a pair inside a class or
+// without one between classes gives an empty list.
+func SamplePairs(e *Embeddings, m layers.Metric, opt PairOptions) (*PairDistances, error) {
+	if err := e.ValidateLabelled(); err != nil {
+		return nil, err
+	}
+	o, err := newOrder(m)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Max == 0 {
+		opt.Max = defaultPairs
+	}
+	if opt.Max < 0 {
+		return nil, fmt.Errorf("eval: at most %d pairs asked for, want a positive number", opt.Max)
+	}
+	p := &PairDistances{Metric: m}
+	intra, inter := p.choose(e, opt)
+	norm := norms(e)
+	measure := func(pairs [][2]int32) []float64 {
+		d := make([]float64, len(pairs))
+		_ = parallel(SearchOptions{Workers: opt.Workers}.workers(), len(pairs), func(_, i int) error {
+			a, b := int(pairs[i][0]), int(pairs[i][1])
+			d[i] = o.distance(o.exactKey(e.Row(a), e.Row(b), norm[a], norm[b]))
+			return nil
+		})
+		slices.Sort(d)
+		return d
+	}
+	p.Intra, p.Inter = measure(intra), measure(inter)
+	return p, nil
+}
+
+// choose lists the pairs of both kinds.
+func (p *PairDistances) choose(e *Embeddings, opt PairOptions) (intra, inter [][2]int32) {
+	class, distinct := Compact(e.Labels)
+	rows := members(class, len(distinct))
+	upTo := make([]float64, len(rows)) // pairs inside classes 0..c
+	inside := 0.0
+	for c, r := range rows {
+		inside += choose2(len(r))
+		upTo[c] = inside
+	}
+	rng := rand.New(rand.NewPCG(opt.Seed, 1))
+	p.AllIntra = inside <= float64(opt.Max)
+	if p.AllIntra {
+		for _, r := range rows {
+			for i, a := range r {
+				for _, b := range r[:i] {
+					intra = append(intra, [2]int32{b, a})
+				}
+			}
+		}
+	}
+	for !p.AllIntra && len(intra) < opt.Max {
+		u := rng.Float64() * inside
+		r := rows[sort.Search(len(rows)-1, func(c int) bool { return upTo[c] > u })]
+		a, b := rng.IntN(len(r)), rng.IntN(len(r)-1)
+		if b >= a {
+			b++
+		}
+		intra = append(intra, [2]int32{r[a], r[b]})
+	}
+	between := choose2(e.N) - inside
+	p.AllInter = between <= float64(opt.Max)
+	if p.AllInter {
+		for a := range e.N {
+			for b := range a {
+				if class[a] != class[b] {
+					inter = append(inter, [2]int32{int32(b), int32(a)})
+				}
+			}
+		}
+	}
+	for !p.AllInter && len(inter) < opt.Max {
+		if a, b := rng.IntN(e.N), rng.IntN(e.N); class[a] != class[b] {
+			inter = append(inter, [2]int32{int32(a), int32(b)})
+		}
+	}
+	return intra, inter
+}
+
+// ROC treats the pairs as a verification task. FAR and TAR are shares of each
+// kind by itself, so that sampling does not bias them; accuracy and average
+// precision do depend on how many of each there are.
+func (p *PairDistances) ROC() (*ROC, error) {
+	distance := slices.Concat(p.Intra, p.Inter)
+	same := make([]bool, len(distance))
+	for i := range p.Intra {
+		same[i] = true
+	}
+	return NewROC(distance, same)
+}
+
+// Spread summarises distances.
+type Spread struct {
+	Mean, Std, Median float64 // Std has divisor n-1
+	Min, Max          float64
+}
+
+// NewSpread summarises ascending numbers; nothing gives NaN.
+func NewSpread(sorted []float64) Spread {
+	if len(sorted) == 0 {
+		nan := math.NaN()
+		return Spread{nan, nan, nan, nan, nan}
+	}
+	sum := 0.0
+	for _, v := range sorted {
+		sum += v
+	}
+	return Spread{
+		Mean: sum / float64(len(sorted)), Std: deviation(sorted), Median: Quantile(sorted, 0.5),
+		Min: sorted[0], Max: sorted[len(sorted)-1],
+	}
+}
+
+// Quantile of ascending numbers, linear between them (definition 7 of Hyndman
+// and Fan 1996); NaN of none.
+func Quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	at := min(max(q, 0), 1) * float64(len(sorted)-1)
+	i := int(at)
+	if i+1 == len(sorted) {
+		return sorted[i]
+	}
+	return lerp(sorted[i], sorted[i+1], at-float64(i))
+}
+
+// MarginRange is the margin-range ratio m/b of BRM Fig. 1: how much of the
+// range of distances the margin between classes takes up.
+type MarginRange struct {
+	// Margin is the width between the distances inside and between classes:
+	// from the 95% quantile of the former to the 5% quantile of the latter.
+	// It is negative where the two overlap by more than these tails.
+	Margin float64
+	// Range b is the largest distance of all, the boundary of the space.
+	Range float64
+	Ratio float64
+}
+
+// marginTail is the share of pairs on either side that MarginRange disregards.
+const marginTail = 0.05
+
+// MarginRange measures the margin that the embedding really has. The paper
+// defines m as the margin that the loss asks for; see LossMarginRange.
+func (p *PairDistances) MarginRange() MarginRange {
+	margin := Quantile(p.Inter, marginTail) - Quantile(p.Intra, 1-marginTail)
+	b := p.boundary()
+	return MarginRange{margin, b, margin / b}
+}
+
+// LossMarginRange is tau/b for the margin tau that a loss asked for, in units
+// of the distance (BRM section 3.1 and Fig. 2).
+func (p *PairDistances) LossMarginRange(tau float64) MarginRange {
+	b := p.boundary()
+	return MarginRange{tau, b, tau / b}
+}
+
+func (p *PairDistances) boundary() float64 {
+	return math.Max(NewSpread(p.Intra).Max, NewSpread(p.Inter).Max)
+}
+
+// Histogram counts distances inside and between classes in shared bins.
+type Histogram struct {
+	Edges        []float64 // bins+1, equally wide
+	Intra, Inter []int
+	Metric       layers.Metric
+}
+
+// Histogram sorts all distances into bins from 0 (or the smallest, if that is
+// negative) to the largest.
+func (p *PairDistances) Histogram(bins int) (*Histogram, error) {
+	if bins < 1 {
+		return nil, fmt.Errorf("eval: histogram of %d bins, want at least 1", bins)
+	}
+	if len(p.Intra)+len(p.Inter) == 0 {
+		return nil, fmt.Errorf("eval: histogram of no distances")
+	}
+	low, high := 0.0, 0.0
+	for _, d := range [][]float64{p.Intra, p.Inter} {
+		if len(d) > 0 {
+			low, high = min(low, d[0]), max(high, d[len(d)-1])
+		}
+	}
+	if low == high {
+		high = low + 1 // all distances are 0
+	}
+	h := &Histogram{Metric: p.Metric, Intra: make([]int, bins), Inter: make([]int, bins)}
+	for i := range bins + 1 {
+		h.Edges = append(h.Edges, lerp(low, high, float64(i)/float64(bins)))
+	}
+	count := func(into []int, d []float64) {
+		for _, v := range d {
+			into[min(int((v-low)/(high-low)*float64(bins)), bins-1)]++
+		}
+	}
+	count(h.Intra, p.Intra)
+	count(h.Inter, p.Inter)
+	return h, nil
+}

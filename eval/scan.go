@@ -1,0 +1,180 @@
+package eval
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// SearchOptions are common to everything that compares queries with a gallery.
+// The zero value compares every query with every gallery row.
+type SearchOptions struct {
+	// Self[i] is the gallery row that is query i itself and is left out, or -1.
+	// nil leaves nothing out; LeaveOneOut(n) is for queries = gallery.
+	Self []int
+	// Memory bounds the bytes of a block of distances, on the engine and on
+	// the host together. 0 means 256 MiB. One row of distances is always held.
+	Memory int64
+	// Workers is the number of goroutines that work beside the engine; 0 means
+	// GOMAXPROCS. It changes no result.
+	Workers int
+	// Progress, if set, is told how many queries are done. It is called from
+	// the calling goroutine.
+	Progress func(done, total int)
+}
+
+const (
+	defaultMemory = 256 << 20
+	// maxBlockRows is enough for a matrix product to run at full speed.
+	maxBlockRows = 1024
+)
+
+func (s SearchOptions) workers() int {
+	if s.Workers > 0 {
+		return s.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+func (s SearchOptions) blockRows(queries, gallery int) int {
+	memory := s.Memory
+	if memory <= 0 {
+		memory = defaultMemory
+	}
+	rows := memory / (8 * int64(gallery))
+	return int(max(1, min(rows, maxBlockRows, int64(queries))))
+}
+
+func (s SearchOptions) check(queries, gallery *Embeddings) error {
+	if queries.H != gallery.H {
+		return fmt.Errorf("eval: queries have %d coordinates, the gallery %d", queries.H, gallery.H)
+	}
+	if s.Self == nil {
+		return nil
+	}
+	if len(s.Self) != queries.N {
+		return fmt.Errorf("eval: Self names %d rows for %d queries", len(s.Self), queries.N)
+	}
+	for i, j := range s.Self {
+		if j < -1 || j >= gallery.N {
+			return fmt.Errorf("eval: query %d is said to be gallery row %d, of %d rows", i, j, gallery.N)
+		}
+	}
+	return nil
+}
+
+func (s SearchOptions) self(query int) int {
+	if s.Self == nil {
+		return -1
+	}
+	return s.Self[query]
+}
+
+// scanner computes the float32 keys of all queries against the whole gallery, a
+// block of query rows at a time. Memory is one block and the rows themselves.
+type scanner struct {
+	eng              Engine
+	order            order
+	queries, gallery *Embeddings
+	opt              SearchOptions
+}
+
+// each calls visit for every query with its keys, which visit may overwrite.
+// Calls of different workers run at the same time; a worker's own do not.
+// Which worker gets which query is left open.
+func (s *scanner) each(ctx context.Context, visit func(worker, query int, keys []float32) error) error {
+	n, h := s.gallery.N, s.gallery.H
+	gallery, err := s.upload(s.gallery.X, n)
+	if err != nil {
+		return fmt.Errorf("eval: gallery of %d x %d: %w", n, h, err)
+	}
+	block := s.opt.blockRows(s.queries.N, n)
+	host := make([]float32, block*n)
+	var dev, queries layers.Tensor
+	for from := 0; from < s.queries.N; from += block {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		rows := min(block, s.queries.N-from)
+		if from == 0 || rows != block {
+			if dev, err = s.eng.New(rows, n); err != nil {
+				return fmt.Errorf("eval: block of %d x %d distances: %w", rows, n, err)
+			}
+			if queries, err = s.eng.New(rows, h); err != nil {
+				return fmt.Errorf("eval: block of %d x %d queries: %w", rows, h, err)
+			}
+		}
+		if err := s.fill(host[:rows*n], dev, queries, gallery, from, rows); err != nil {
+			return fmt.Errorf("eval: distances of queries %d to %d: %w", from, from+rows-1, err)
+		}
+		err := parallel(s.opt.workers(), rows, func(worker, i int) error {
+			return visit(worker, from+i, host[i*n:(i+1)*n])
+		})
+		if err != nil {
+			return err
+		}
+		if s.opt.Progress != nil {
+			s.opt.Progress(from+rows, s.queries.N)
+		}
+	}
+	return nil
+}
+
+func (s *scanner) fill(host []float32, dev, queries, gallery layers.Tensor, from, rows int) error {
+	h := s.queries.H
+	if err := s.eng.Write(queries, s.order.engineRows(s.queries.X[from*h:(from+rows)*h], h)); err != nil {
+		return err
+	}
+	if err := s.eng.Pairwise(dev, queries, gallery, s.order.kernel); err != nil {
+		return err
+	}
+	if err := s.eng.Read(host, dev); err != nil {
+		return err
+	}
+	if s.order.negate {
+		return parallel(s.opt.workers(), rows, func(_, i int) error {
+			row := host[i*(len(host)/rows):][:len(host)/rows]
+			for j, v := range row {
+				row[j] = -v
+			}
+			return nil
+		})
+	}
+	return nil
+}
+
+func (s *scanner) upload(x []float32, rows int) (layers.Tensor, error) {
+	t, err := s.eng.New(rows, s.gallery.H)
+	if err != nil {
+		return nil, err
+	}
+	return t, s.eng.Write(t, s.order.engineRows(x, s.gallery.H))
+}
+
+// parallel calls do for 0..n-1 on at most workers goroutines, each of which
+// takes one contiguous part. It returns the error of the lowest index that
+// failed; a worker stops at its first.
+func parallel(workers, n int, do func(worker, i int) error) error {
+	workers = min(workers, n)
+	errs := make([]error, max(workers, 1))
+	var wait sync.WaitGroup
+	for w := range workers {
+		wait.Go(func() {
+			for i := w * n / workers; i < (w+1)*n/workers; i++ {
+				if errs[w] = do(w, i); errs[w] != nil {
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
