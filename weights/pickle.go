@@ -1,0 +1,262 @@
+package weights
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+	"strings"
+	"unicode/utf8"
+)
+
+// ErrUnsafePickle is in the chain of errors for a PyTorch file whose pickle asks
+// for something beyond plain values and tensors.
+var ErrUnsafePickle = errors.New("the pickle asks for more than plain values and tensors")
+
+// unpickler interprets the part of Python's pickle language (protocols 1 to 5)
+// that builds plain values. It cannot call anything: REDUCE is a switch over the
+// globals in knownGlobal.
+type unpickler struct {
+	r      *pickleReader
+	budget *budget
+	// persistent turns the argument of BINPERSID into a value.
+	persistent func(id any) (any, error)
+
+	stack []any
+	marks []int
+	memo  []any
+}
+
+const (
+	// maxMarks bounds open brackets; a state dict has a handful.
+	maxMarks = 1000
+	// sizes for the budget: an interface, and the header of an object.
+	slotSize, objectSize = 16, 48
+)
+
+// run reads one pickle up to its STOP.
+func (u *unpickler) run() (any, error) {
+	for {
+		at := u.r.offset()
+		op, err := u.r.byte()
+		if err != nil {
+			return nil, err
+		}
+		if op == '.' {
+			if len(u.marks) > 0 {
+				return nil, fmt.Errorf("pickle byte %d: it stops inside a bracket", at)
+			}
+			if len(u.stack) != 1 {
+				return nil, fmt.Errorf("pickle byte %d: it stops with %d values instead of one", at, len(u.stack))
+			}
+			return u.stack[0], nil
+		}
+		known, err := u.literal(op)
+		if err == nil && !known {
+			known, err = u.structure(op)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("pickle byte %d: %w", at, err)
+		}
+		if !known {
+			return nil, fmt.Errorf("pickle byte %d: %w: opcode %s", at, ErrUnsafePickle, opcodeName(op))
+		}
+	}
+}
+
+// opcodeName names the opcodes that are refused.
+func opcodeName(op byte) string {
+	switch op {
+	case 'i', 'o', 0x81, 0x92:
+		return fmt.Sprintf("%#02x makes an object of a class", op)
+	case 0x82, 0x83, 0x84:
+		return fmt.Sprintf("%#02x looks up a registered class", op)
+	}
+	return fmt.Sprintf("%#02x is none that torch.save writes", op)
+}
+
+func (u *unpickler) push(v any) error {
+	if len(u.stack) == cap(u.stack) {
+		// append doubles; old and new exist at once.
+		if err := u.budget.take(slotSize * int64(max(16, 2*len(u.stack)))); err != nil {
+			return err
+		}
+	}
+	u.stack = append(u.stack, v)
+	return nil
+}
+
+// floor is the height below which the innermost bracket may not reach.
+func (u *unpickler) floor() int {
+	if n := len(u.marks); n > 0 {
+		return u.marks[n-1]
+	}
+	return 0
+}
+
+var errStack = errors.New("a value is used that is not there")
+
+func (u *unpickler) pop() (any, error) {
+	n := len(u.stack)
+	if n <= u.floor() {
+		return nil, errStack
+	}
+	v := u.stack[n-1]
+	u.stack = u.stack[:n-1]
+	return v, nil
+}
+
+func (u *unpickler) top() (any, error) {
+	if len(u.stack) <= u.floor() {
+		return nil, errStack
+	}
+	return u.stack[len(u.stack)-1], nil
+}
+
+// popMark closes the innermost bracket and returns what it holds, valid until
+// the next push.
+func (u *unpickler) popMark() ([]any, error) {
+	n := len(u.marks)
+	if n == 0 {
+		return nil, errors.New("a bracket is closed that was not opened")
+	}
+	m := u.marks[n-1]
+	u.marks = u.marks[:n-1]
+	items := u.stack[m:]
+	u.stack = u.stack[:m]
+	return items, nil
+}
+
+// literal handles opcodes that push a value of their own.
+func (u *unpickler) literal(op byte) (known bool, err error) {
+	switch op {
+	case 'N':
+		return true, u.push(nil)
+	case 0x88:
+		return true, u.push(true)
+	case 0x89:
+		return true, u.push(false)
+	case 'K', 'M', 'J', 'G':
+		return true, u.number(op)
+	case 0x8a, 0x8b: // LONG1, LONG4
+		return true, u.long(op)
+	case 'U', 'T', 'C', 'B', 0x8e, 'X', 0x8c, 0x8d:
+		return true, u.text(op)
+	case ')':
+		return true, u.push(pyTuple(nil))
+	case ']', 0x8f:
+		return true, u.object(&pyList{})
+	case '}':
+		return true, u.object(&pyDict{})
+	}
+	return false, nil
+}
+
+// object pushes a value that takes memory of its own.
+func (u *unpickler) object(v any) error {
+	if err := u.budget.take(objectSize); err != nil {
+		return err
+	}
+	return u.push(v)
+}
+
+// operandWidth returns the bytes of the number that follows an opcode.
+func operandWidth(op byte) int {
+	switch op {
+	case 'K', 'U', 'C', 0x8c, 0x8a, 'q', 'h':
+		return 1
+	case 'M':
+		return 2
+	case 'J', 'T', 'B', 'X', 0x8b, 'r', 'j':
+		return 4
+	}
+	return 8 // G, BINUNICODE8, BINBYTES8
+}
+
+func (u *unpickler) number(op byte) error {
+	p, err := u.r.bytes(operandWidth(op))
+	if err != nil {
+		return err
+	}
+	switch op {
+	case 'K':
+		return u.push(int64(p[0]))
+	case 'M':
+		return u.push(int64(binary.LittleEndian.Uint16(p)))
+	case 'J':
+		return u.push(int64(int32(binary.LittleEndian.Uint32(p))))
+	}
+	return u.push(math.Float64frombits(binary.BigEndian.Uint64(p)))
+}
+
+// long reads a two's complement integer of any length.
+func (u *unpickler) long(op byte) error {
+	n, err := u.length(operandWidth(op))
+	if err != nil {
+		return err
+	}
+	p, err := u.r.long(n, u.budget)
+	if err != nil {
+		return err
+	}
+	if len(p) <= 8 {
+		var v int64
+		for i, b := range p {
+			v |= int64(b) << (8 * i)
+		}
+		if shift := 64 - 8*len(p); len(p) > 0 {
+			v = v << shift >> shift // extend the sign
+		}
+		return u.push(v)
+	}
+	if err := u.budget.take(int64(len(p)) + objectSize); err != nil {
+		return err
+	}
+	negative := p[len(p)-1]&0x80 != 0
+	for i, j := 0, len(p)-1; i < j; i, j = i+1, j-1 {
+		p[i], p[j] = p[j], p[i]
+	}
+	v := new(big.Int).SetBytes(p)
+	if negative {
+		v.Sub(v, new(big.Int).Lsh(big.NewInt(1), uint(8*len(p))))
+	}
+	return u.push(v)
+}
+
+// length reads an unsigned length of the given width.
+func (u *unpickler) length(width int) (uint64, error) {
+	p, err := u.r.bytes(width)
+	if err != nil {
+		return 0, err
+	}
+	var n uint64
+	for i, b := range p {
+		n |= uint64(b) << (8 * i)
+	}
+	return n, nil
+}
+
+func (u *unpickler) text(op byte) error {
+	n, err := u.length(operandWidth(op))
+	if err != nil {
+		return err
+	}
+	p, err := u.r.long(n, u.budget)
+	if err != nil {
+		return err
+	}
+	switch op {
+	case 'C', 'B', 0x8e:
+		return u.object(p)
+	case 'U', 'T': // Python 2 strings: UTF-8 in practice
+	default:
+		if !utf8.Valid(p) {
+			return fmt.Errorf("the string %q is not UTF-8", strings.ToValidUTF8(string(p[:min(len(p), 40)]), "?"))
+		}
+	}
+	if err := u.budget.take(int64(len(p))); err != nil {
+		return err
+	}
+	return u.object(string(p))
+}

@@ -1,0 +1,201 @@
+package weights
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Tensor is a named array, on disk or in memory. Its numbers are read when one
+// of its methods asks for them. Methods may be called concurrently.
+type Tensor struct {
+	Name  string
+	DType DType
+	// Shape is empty for a scalar. It must not be changed.
+	Shape []int
+
+	// parts are concatenated along the first dimension; there is more than one
+	// only where several arrays of a file make one tensor.
+	parts []view
+}
+
+// Len returns the number of elements.
+func (t *Tensor) Len() int {
+	n := 1
+	for _, d := range t.Shape {
+		n *= d
+	}
+	return n
+}
+
+// Size returns the bytes of the elements in row-major order, without gaps.
+func (t *Tensor) Size() int64 {
+	var n int64
+	for i := range t.parts {
+		n += t.parts[i].nbytes
+	}
+	return n
+}
+
+// Float32 returns the elements in row-major order.
+//
+// fp16, bf16 and fp8 are exact in float32. float64 is rounded to nearest and
+// becomes an infinity beyond float32's range. Integers are rounded to nearest,
+// which changes those beyond 2^24 in magnitude. Booleans are 0 and 1. Complex
+// numbers, packed 4- and 6-bit numbers and text are refused.
+func (t *Tensor) Float32() ([]float32, error) {
+	if err := t.checkUnfold(); err != nil {
+		return nil, err
+	}
+	if err := t.checkNumeric(); err != nil {
+		return nil, err
+	}
+	dst := make([]float32, t.Len())
+	return dst, t.ReadFloat32(dst)
+}
+
+// ReadFloat32 does the same into dst, which must have Len elements.
+func (t *Tensor) ReadFloat32(dst []float32) error {
+	if len(dst) != t.Len() {
+		return fmt.Errorf("weights: tensor %q has %d elements, there is room for %d", t.Name, t.Len(), len(dst))
+	}
+	if err := t.checkNumeric(); err != nil {
+		return err
+	}
+	for i := range t.parts {
+		v := &t.parts[i]
+		err := v.each(func(pos int, run []byte) error {
+			return decodeFloat32(dst[pos:pos+len(run)/v.width], run, t.DType)
+		})
+		if err != nil {
+			return t.wrap(err)
+		}
+		dst = dst[v.elems():]
+	}
+	return nil
+}
+
+// checkNumeric refuses types without a conversion to float32.
+func (t *Tensor) checkNumeric() error {
+	if err := decodeFloat32(nil, nil, t.DType); err != nil {
+		return t.wrap(err)
+	}
+	return nil
+}
+
+// Bytes returns the elements as they are, little-endian, in row-major order.
+func (t *Tensor) Bytes() ([]byte, error) {
+	if err := t.checkUnfold(); err != nil {
+		return nil, err
+	}
+	for i := range t.parts {
+		if err := t.parts[i].data.verify(); err != nil {
+			return nil, t.wrap(err)
+		}
+	}
+	dst := make([]byte, t.Size())
+	return dst, t.gather(dst)
+}
+
+func (t *Tensor) gather(dst []byte) error {
+	for i := range t.parts {
+		v := &t.parts[i]
+		err := v.each(func(pos int, run []byte) error {
+			copy(dst[pos*v.width:], run)
+			return nil
+		})
+		if err != nil {
+			return t.wrap(err)
+		}
+		dst = dst[v.nbytes:]
+	}
+	return nil
+}
+
+// WriteTo writes what Bytes returns. Contiguous tensors pass through a small
+// buffer; others are gathered in memory first.
+func (t *Tensor) WriteTo(w io.Writer) (int64, error) {
+	if !t.contiguous() {
+		p, err := t.Bytes()
+		if err != nil {
+			return 0, err
+		}
+		n, err := w.Write(p)
+		return int64(n), err
+	}
+	var total int64
+	for i := range t.parts {
+		err := t.parts[i].each(func(_ int, run []byte) error {
+			n, err := w.Write(run)
+			total += int64(n)
+			if err != nil {
+				return &writeError{err}
+			}
+			return nil
+		})
+		var failed *writeError
+		if errors.As(err, &failed) {
+			return total, failed.err
+		}
+		if err != nil {
+			return total, t.wrap(err)
+		}
+	}
+	return total, nil
+}
+
+// writeError tells the failure of a destination from one of a source.
+type writeError struct{ err error }
+
+func (e *writeError) Error() string { return e.err.Error() }
+
+func (t *Tensor) contiguous() bool {
+	return !slices.ContainsFunc(t.parts, func(v view) bool { return v.dims != nil })
+}
+
+// Strings returns the elements of a Text tensor without their padding.
+func (t *Tensor) Strings() ([]string, error) {
+	if t.DType != Text {
+		return nil, fmt.Errorf("weights: tensor %q holds %v, not text", t.Name, t.DType)
+	}
+	p, err := t.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]string, t.Len())
+	if len(p) == 0 {
+		return out, nil
+	}
+	width := t.parts[0].width
+	for i := range out {
+		out[i] = decodeUTF32(p[i*width : (i+1)*width])
+	}
+	return out, nil
+}
+
+// checkUnfold refuses arrays far larger than their file; see unfoldLimit.
+func (t *Tensor) checkUnfold() error {
+	limit := int64(0)
+	for i := range t.parts {
+		limit = max(limit, t.parts[i].data.limit)
+	}
+	if t.Size() > limit && t.Size() > t.stored() {
+		return fmt.Errorf("weights: tensor %q unfolds to %d bytes, which its file is too small for (limit %d); ReadFloat32 into memory of your own reads it all the same",
+			t.Name, t.Size(), limit)
+	}
+	return nil
+}
+
+// stored returns the bytes of the file that the tensor may lie in.
+func (t *Tensor) stored() int64 {
+	var n int64
+	for i := range t.parts {
+		n += t.parts[i].data.pack
+	}
+	return n
+}
+
+func (t *Tensor) wrap(err error) error {
+	return fmt.Errorf("weights: tensor %q: %w", t.Name, err)
+}

@@ -1,0 +1,193 @@
+package weights
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"strconv"
+	"unsafe"
+)
+
+// flattener turns the value of a pickle into named tensors and other values.
+// Keys of nested dictionaries, and indices of lists that hold tensors, are joined
+// by "/".
+type flattener struct {
+	f      *File
+	budget *budget
+	seen   map[string]bool
+	// visits bounds the walk: values shared through the memo can make a small
+	// pickle unfold without end.
+	visits int
+}
+
+const (
+	maxDepth = 64
+	// maxVisits is far above the number of values in any checkpoint.
+	maxVisits = 1 << 22
+)
+
+var errVisits = errors.New("its values refer to each other so often that they unfold without end")
+
+func (w *flattener) visit(depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("values are nested more than %d levels deep", maxDepth)
+	}
+	if w.visits++; w.visits > maxVisits {
+		return errVisits
+	}
+	return nil
+}
+
+// walk adds v and everything below it under the given name.
+func (w *flattener) walk(name string, v any, depth int) error {
+	if err := w.visit(depth); err != nil {
+		return err
+	}
+	switch v := v.(type) {
+	case *pyTensor:
+		return w.add(name, v)
+	case *pyDict:
+		for i, k := range v.keys {
+			key, err := keyText(k)
+			if err != nil {
+				return fmt.Errorf("in %q: %w", name, err)
+			}
+			if err := w.child(name, key, v.values[i], depth); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if items, ok := asItems(v); ok {
+		tensors, err := w.holdsTensor(v, depth)
+		if err != nil {
+			return err
+		}
+		if tensors {
+			for i, item := range items {
+				if err := w.child(name, strconv.Itoa(i), item, depth); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	p, err := w.plain(v, depth)
+	if err != nil {
+		return err
+	}
+	w.f.values[name] = p
+	return w.budget.take(objectSize)
+}
+
+func (w *flattener) child(name, key string, v any, depth int) error {
+	if depth > 0 {
+		if err := w.budget.take(int64(len(name) + len(key) + 1)); err != nil {
+			return err
+		}
+		key = name + "/" + key
+	}
+	return w.walk(key, v, depth+1)
+}
+
+func (w *flattener) add(name string, t *pyTensor) error {
+	if w.seen[name] {
+		return fmt.Errorf("the tensor %q appears twice", name)
+	}
+	cost := unsafe.Sizeof(Tensor{}) + unsafe.Sizeof(view{}) + 48 // 48: two slots of a map
+	if err := w.budget.take(int64(cost)); err != nil {
+		return err
+	}
+	w.seen[name] = true
+	tensor, err := t.tensor(name)
+	if err != nil {
+		return err
+	}
+	w.f.tensors = append(w.f.tensors, tensor)
+	return nil
+}
+
+// keyText returns the text of a dictionary key.
+func keyText(k any) (string, error) {
+	switch k := k.(type) {
+	case string:
+		return k, nil
+	case int64:
+		return strconv.FormatInt(k, 10), nil
+	case bool:
+		return strconv.FormatBool(k), nil
+	case float64:
+		return strconv.FormatFloat(k, 'g', -1, 64), nil
+	case nil:
+		return "None", nil
+	}
+	return "", fmt.Errorf("a dictionary key that is %s", kindOf(k))
+}
+
+// holdsTensor reports whether a tensor lies in v.
+func (w *flattener) holdsTensor(v any, depth int) (bool, error) {
+	if err := w.visit(depth); err != nil {
+		return false, err
+	}
+	var inside []any
+	switch v := v.(type) {
+	case *pyTensor:
+		return true, nil
+	case *pyDict:
+		inside = v.values
+	default:
+		inside, _ = asItems(v)
+	}
+	for _, x := range inside {
+		if found, err := w.holdsTensor(x, depth+1); found || err != nil {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+// plain converts a value without tensors to nil, bool, int64, *big.Int, float64,
+// string, []byte, []any or map[string]any.
+func (w *flattener) plain(v any, depth int) (any, error) {
+	if err := w.visit(depth); err != nil {
+		return nil, err
+	}
+	switch v := v.(type) {
+	case nil, bool, int64, *big.Int, float64, string, []byte:
+		return v, nil
+	case *pyGlobal:
+		return v.name, nil
+	case *pyStorage:
+		return "storage " + v.key, w.budget.take(int64(len(v.key)) + objectSize)
+	case *pyDict:
+		if err := w.budget.take(2 * objectSize * int64(len(v.keys)+1)); err != nil {
+			return nil, err
+		}
+		m := make(map[string]any, len(v.keys))
+		for i, k := range v.keys {
+			key, err := keyText(k)
+			if err != nil {
+				return nil, err
+			}
+			if m[key], err = w.plain(v.values[i], depth+1); err != nil {
+				return nil, err
+			}
+		}
+		return m, nil
+	}
+	items, ok := asItems(v)
+	if !ok {
+		return nil, fmt.Errorf("a value that is %s", kindOf(v))
+	}
+	if err := w.budget.take(objectSize + slotSize*int64(len(items))); err != nil {
+		return nil, err
+	}
+	list := make([]any, len(items))
+	for i, x := range items {
+		var err error
+		if list[i], err = w.plain(x, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}

@@ -1,0 +1,103 @@
+package weights
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// torchPrefix returns the folder of data.pkl in an archive by torch.save, with
+// its slash; torch names it after the file.
+func torchPrefix(z *zipDir) (string, bool) {
+	for i := range z.entries {
+		dir, ok := strings.CutSuffix(z.entries[i].name, "data.pkl")
+		if ok && (dir == "" || strings.Index(dir, "/") == len(dir)-1) {
+			return dir, true
+		}
+	}
+	return "", false
+}
+
+// readTorchZip reads an archive by torch.save (torch 1.6 and later):
+// <name>/data.pkl refers to the storages <name>/data/<key>.
+func readTorchZip(f *File, z *zipDir, prefix string, b *budget) error {
+	f.format = FormatTorchZip
+	if _, script := z.find(prefix + "constants.pkl"); script {
+		return errors.New("a TorchScript program, not a state dict; save model.state_dict() instead")
+	}
+	if err := checkByteOrder(z, prefix); err != nil {
+		return err
+	}
+	pkl, err := z.blobOf(prefix + "data.pkl")
+	if err != nil {
+		return err
+	}
+	src, err := pkl.random()
+	if err != nil {
+		return err
+	}
+	blobs := map[string]*blob{}
+	u := &unpickler{r: newPickleReader(src, pkl.size), budget: b}
+	u.persistent = func(id any) (any, error) {
+		s, _, err := storageID(id)
+		if err != nil {
+			return nil, err
+		}
+		size, err := s.bytes()
+		if err != nil {
+			return nil, err
+		}
+		if s.data = blobs[s.key]; s.data == nil {
+			name := prefix + "data/" + s.key
+			if s.data, err = z.blobOf(name); err != nil {
+				return nil, err
+			}
+			if err := b.take(4 * objectSize); err != nil {
+				return nil, err
+			}
+			blobs[s.key] = s.data
+		}
+		if s.data.size < size {
+			return nil, fmt.Errorf("storage %q has %d bytes, its %d elements of %v need %d", s.key, s.data.size, s.elems, s.dtype, size)
+		}
+		return s, nil
+	}
+	root, err := u.run()
+	if err != nil {
+		return fmt.Errorf("%sdata.pkl: %w", prefix, err)
+	}
+	w := &flattener{f: f, budget: b, seen: map[string]bool{}}
+	return w.walk("", root, 0)
+}
+
+// checkByteOrder refuses files from big-endian machines. Files before torch 2.1
+// do not say; they are little-endian in practice.
+func checkByteOrder(z *zipDir, prefix string) error {
+	if _, ok := z.find(prefix + "byteorder"); !ok {
+		return nil
+	}
+	b, err := z.blobOf(prefix + "byteorder")
+	if err != nil {
+		return err
+	}
+	r, done := b.open()
+	defer done()
+	text, err := io.ReadAll(io.LimitReader(r, 16))
+	if err != nil {
+		return fmt.Errorf("%sbyteorder: %w", prefix, noEOF(err))
+	}
+	if string(text) != "little" {
+		return fmt.Errorf("the byte order is %q; only little-endian files are read", text)
+	}
+	return nil
+}
+
+// blobOf locates the bytes of an entry by its name.
+func (z *zipDir) blobOf(name string) (*blob, error) {
+	e, ok := z.find(name)
+	if !ok {
+		return nil, fmt.Errorf("the archive has no entry %q", name)
+	}
+	return z.blob(e)
+}

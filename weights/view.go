@@ -1,0 +1,133 @@
+package weights
+
+import (
+	"io"
+	"slices"
+)
+
+// view is a strided array inside a blob.
+type view struct {
+	data *blob
+	off  int64 // bytes from the start of the blob
+	// nbytes is the size of the array when it is contiguous.
+	nbytes int64
+	width  int // bytes of an element; 1 for packed elements
+	swap   int // bytes that change places (big-endian data), or 0
+	// dims and strides (in elements, none negative) describe the array where it
+	// is not contiguous in row-major order. Both are nil where it is.
+	dims, strides []int
+}
+
+// elems returns the number of elements.
+func (v *view) elems() int { return int(v.nbytes / int64(v.width)) }
+
+// each calls fn with runs of little-endian elements and the position of the
+// first of them in row-major order. Contiguous views give large runs, others
+// single elements in the order of storage.
+func (v *view) each(fn func(pos int, run []byte) error) error {
+	if v.nbytes == 0 {
+		return nil
+	}
+	if err := v.data.verify(); err != nil {
+		return err
+	}
+	if v.dims == nil {
+		return v.sequential(fn)
+	}
+	return v.scattered(fn)
+}
+
+func (v *view) sequential(fn func(pos int, run []byte) error) error {
+	r, done := v.data.open()
+	defer done()
+	if s, ok := r.(io.Seeker); ok {
+		if _, err := s.Seek(v.off, io.SeekStart); err != nil {
+			return err
+		}
+	} else if _, err := io.CopyN(io.Discard, r, v.off); err != nil {
+		return noEOF(err)
+	}
+	size := int64(chunkSize / v.width * v.width)
+	buf := make([]byte, min(max(size, int64(v.width)), v.nbytes))
+	pos := 0
+	for left := v.nbytes; left > 0; {
+		run := buf[:min(int64(len(buf)), left)]
+		if _, err := io.ReadFull(r, run); err != nil {
+			return noEOF(err)
+		}
+		if v.swap > 1 {
+			swapBytes(run, v.swap)
+		}
+		if err := fn(pos, run); err != nil {
+			return err
+		}
+		pos += len(run) / v.width
+		left -= int64(len(run))
+	}
+	return nil
+}
+
+// axis is a dimension with its steps through the storage and through the result.
+type axis struct{ size, from, to int }
+
+// scattered walks the storage with the largest strides outermost, so that reads
+// move forward through the file whatever the order of the dimensions.
+func (v *view) scattered(fn func(pos int, run []byte) error) error {
+	r, err := v.data.random()
+	if err != nil {
+		return err
+	}
+	w := &window{r: r, size: v.data.size}
+	to := rowMajor(v.dims)
+	var axes []axis
+	for i, n := range v.dims {
+		if n > 1 {
+			axes = append(axes, axis{n, v.strides[i], to[i]})
+		}
+	}
+	slices.SortStableFunc(axes, func(a, b axis) int { return b.from - a.from })
+	at := make([]int, len(axes))
+	from, pos := 0, 0
+	for {
+		run, err := w.at(v.off+int64(from)*int64(v.width), v.width)
+		if err != nil {
+			return err
+		}
+		if v.swap > 1 {
+			// A copy: an element of the window may be visited again.
+			run = slices.Clone(run)
+			swapBytes(run, v.swap)
+		}
+		if err := fn(pos, run); err != nil {
+			return err
+		}
+		i := len(axes) - 1
+		for ; i >= 0; i-- {
+			if at[i]++; at[i] < axes[i].size {
+				from, pos = from+axes[i].from, pos+axes[i].to
+				break
+			}
+			at[i] = 0
+			from -= axes[i].from * (axes[i].size - 1)
+			pos -= axes[i].to * (axes[i].size - 1)
+		}
+		if i < 0 {
+			return nil
+		}
+	}
+}
+
+// permuted returns the view with its dimensions in another order; shape is the
+// shape of v.
+func (v *view) permuted(shape []int, order ...int) view {
+	p := *v
+	strides := v.strides
+	if v.dims == nil {
+		strides = rowMajor(shape)
+	}
+	p.dims, p.strides = make([]int, len(order)), make([]int, len(order))
+	for i, o := range order {
+		p.dims[i], p.strides[i] = shape[o], strides[o]
+	}
+	return p
+}
