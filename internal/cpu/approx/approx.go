@@ -1,0 +1,37 @@
+// Package approx holds the polynomials by which the float32 kernels of
+// internal/cpu compute the restrictions of a boundary-restricted metric. The
+// portable kernels and the generator of the assembly share them, so that all
+// variants compute the same approximation.
+//
+// Both polynomials interpolate at Chebyshev nodes in exact arithmetic; the error
+// given is that with the coefficients rounded to float32.
+package approx
+
+// Log2E is 1/ln 2, and Ln2 ln 2 as the nearest float32, 2e-9 away.
+const (
+	Log2E = 1.4426950408889634
+	Ln2   = 0.693147182464599609375
+)
+
+// ExpTail returns the coefficients of P, lowest first, in
+// e^r - 1 = r + r^2 P(r) for |r| <= ln(2)/2. P is within 2.6e-6, hence e^r - 1
+// within 3.2e-7.
+func ExpTail() [4]float32 {
+	return [4]float32{0.49999749660491943, 0.16666631400585175, 0.04183382913470268, 0.00835720356553793}
+}
+
+// ArcTan returns the coefficients of P, lowest first, in atan z = z P(z^2) for
+// 0 <= z <= 1. P is within 1.2e-7.
+func ArcTan() [8]float32 {
+	return [8]float32{
+		0.9999998807907104, -0.3333181142807007, 0.19966961443424225, -0.14003290235996246,
+		0.09868865460157394, -0.05882975459098816, 0.023780519142746925, -0.00455979211255908,
+	}
+}
+
+// Clamps of t = |a - b|, beyond which R is flat in float32 and an intermediate
+// would overflow. That of ISRU is FarRational/sqrt(omega).
+const (
+	FarExp      = 87   // Sigmoid: 2^-n stays normal
+	FarRational = 1e18 // SoftSign, ArcTan: squares stay finite
+)

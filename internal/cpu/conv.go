@@ -1,0 +1,77 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// convShape is a checked convolution.
+type convShape struct {
+	layers.ConvSpec
+	images, in, height, width int // x (N, C, H, W)
+	out, rows, cols           int // y (N, K, Ho, Wo)
+}
+
+// maxPeriod is the largest period of a patch plan, whose places are 32 bits wide.
+const maxPeriod = 32
+
+// checkConv demands that x, w and y fit the specification.
+func (g *args) checkConv(y, x, w view, spec layers.ConvSpec) convShape {
+	if g.err != nil {
+		return convShape{}
+	}
+	if spec.KernelH < 1 || spec.KernelW < 1 || spec.StrideH < 1 || spec.StrideW < 1 || spec.PadH < 0 || spec.PadW < 0 {
+		g.fail("kernel %dx%d, stride %dx%d, padding %dx%d: kernel and stride must be positive, padding not negative",
+			spec.KernelH, spec.KernelW, spec.StrideH, spec.StrideW, spec.PadH, spec.PadW)
+		return convShape{}
+	}
+	c := convShape{ConvSpec: spec, images: x.shape[0], in: x.shape[1], height: x.shape[2], width: x.shape[3], out: w.shape[0]}
+	c.rows, c.cols = spec.OutSize(c.height, c.width)
+	g.want(w, x, c.out, c.in, spec.KernelH, spec.KernelW)
+	if c.rows < 1 || c.cols < 1 {
+		g.fail("a %dx%d kernel with padding %dx%d does not fit %v", spec.KernelH, spec.KernelW, spec.PadH, spec.PadW, x)
+	}
+	g.want(y, x, c.images, c.out, c.rows, c.cols)
+	if n := max(c.in*c.height*c.width, c.out*c.rows*c.cols); g.err == nil && n > math.MaxInt32/maxPeriod {
+		g.fail("an image of %v or %v has more than %d values", x, y, math.MaxInt32/maxPeriod)
+	}
+	return c
+}
+
+// patches returns the patches of x that are multiplied by w.
+func (e *Engine) patches(c convShape, x []float32) patches {
+	return e.newPatches(x, patchShape{
+		images: c.images, channels: c.in, height: c.height, width: c.width,
+		rows: c.rows, cols: c.cols, stepY: c.StrideH, stepX: c.StrideW,
+		tapRows: c.KernelH, tapCols: c.KernelW, firstY: -c.PadH, firstX: -c.PadW, tapStepY: 1, tapStepX: 1,
+	})
+}
+
+// Conv sets y = epilogue(x * w): y (K, N Ho Wo) = w (K, C kh kw) patches.
+func (e *Engine) Conv(y, x, w layers.Tensor, spec layers.ConvSpec, ep layers.Epilogue) error {
+	g := args{op: "conv"}
+	d, s, m := g.get("y", y, 4), g.get("x", x, 4), g.get("w", w, 4)
+	scale, shift, residual := g.maybe("scale", ep.Scale, 1), g.maybe("shift", ep.Shift, 1), g.maybe("residual", ep.Residual, 4)
+	c := g.checkConv(d, s, m, spec)
+	g.want(scale, m, c.out)
+	g.want(shift, m, c.out)
+	g.want(residual, d, d.shape...)
+	g.apart(d, s, m, scale, shift)
+	if g.err != nil {
+		return g.err
+	}
+	p := e.patches(c, s.v)
+	area := c.rows * c.cols
+	e.multiply(&product{
+		m: c.out, n: c.images * area, k: c.in * c.KernelH * c.KernelW,
+		left:  matrix{v: m.v, stride: c.in * c.KernelH * c.KernelW},
+		right: &p,
+		sink: sink{
+			v: d.v, rowStride: area,
+			grid:  grid{height: c.rows, width: c.cols, imageStride: c.out * area, rowPitch: c.cols, colPitch: 1}.joined(),
+			scale: scale.v, shift: shift.v, residual: residual.v, relu: ep.ReLU,
+		},
+	})
+	return nil
+}

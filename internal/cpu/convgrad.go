@@ -1,0 +1,160 @@
+package cpu
+
+import "github.com/vernier-ml/vernier/layers"
+
+// ConvGradInput sets dx from dy. Positions of dx that are equal modulo the stride
+// meet the same taps of w, so each such phase is a convolution of dy with stride
+// 1: dx (C, positions of the phase) = w^T (C, K taps) patches of dy.
+func (e *Engine) ConvGradInput(dx, dy, w layers.Tensor, spec layers.ConvSpec) error {
+	g := args{op: "conv gradient of input"}
+	d, u, m := g.get("dx", dx, 4), g.get("dy", dy, 4), g.get("w", w, 4)
+	c := g.checkConv(u, d, m, spec)
+	g.apart(d, u, m)
+	if g.err != nil {
+		return g.err
+	}
+	for py := range min(c.StrideH, c.height) {
+		for px := range min(c.StrideW, c.width) {
+			e.convGradPhase(c, d.v, u.v, m.v, py, px)
+		}
+	}
+	return nil
+}
+
+// phase returns the taps k of a kernel that positions at = first (mod stride)
+// meet: first, first+stride, ... in falling order of the place in dy, which is
+// (at + pad - k)/stride; firstPlace is that of the first tap at position first.
+func phase(at, kernel, stride, pad int) (firstTap, taps, firstPlace int) {
+	firstTap = (at + pad) % stride
+	if firstTap >= kernel {
+		return 0, 0, 0
+	}
+	return firstTap, (kernel-firstTap-1)/stride + 1, (at + pad - firstTap) / stride
+}
+
+func (e *Engine) convGradPhase(c convShape, dx, dy, w []float32, py, px int) {
+	tapY, tapRows, firstY := phase(py, c.KernelH, c.StrideH, c.PadH)
+	tapX, tapCols, firstX := phase(px, c.KernelW, c.StrideW, c.PadW)
+	rows, cols := ceilDiv(c.height-py, c.StrideH), ceilDiv(c.width-px, c.StrideW)
+	area := c.height * c.width
+	to := sink{
+		v: dx, offset: py*c.width + px, rowStride: area,
+		grid: grid{height: rows, width: cols, imageStride: c.in * area, rowPitch: c.StrideH * c.width, colPitch: c.StrideW}.joined(),
+	}
+	if tapRows*tapCols == 0 {
+		e.clearPhase(c, to)
+		return
+	}
+	patches := e.newPatches(dy, patchShape{
+		images: c.images, channels: c.out, height: c.rows, width: c.cols,
+		rows: rows, cols: cols, stepY: 1, stepX: 1,
+		tapRows: tapRows, tapCols: tapCols, firstY: firstY, firstX: firstX, tapStepY: -1, tapStepX: -1,
+	})
+	e.multiply(&product{
+		m: c.in, n: c.images * rows * cols, k: c.out * tapRows * tapCols,
+		left:  phaseWeights{w: w, c: c, firstY: tapY, firstX: tapX, taps: tapRows * tapCols, tapCols: tapCols},
+		right: &patches, sink: to,
+	})
+}
+
+// clearPhase sets positions of dx that no tap reaches to 0.
+func (e *Engine) clearPhase(c convShape, to sink) {
+	e.pool.run(c.images, func(_, n int) {
+		for ch := range c.in {
+			for y := range to.grid.height {
+				at := to.offset + n*to.grid.imageStride + ch*to.rowStride + y*to.grid.rowPitch
+				for x := range to.grid.width {
+					to.v[at+x*to.grid.colPitch] = 0
+				}
+			}
+		}
+	})
+}
+
+// phaseWeights is the left operand of convGradPhase: row c, term k*taps+t is
+// w[k][c] at the phase's tap t.
+type phaseWeights struct {
+	w              []float32
+	c              convShape
+	firstY, firstX int
+	taps, tapCols  int
+}
+
+func (p phaseWeights) packRows(kr *kernels, dst []float32, row, rows, from, depth int) {
+	size := p.c.KernelH * p.c.KernelW
+	for ; rows > 0; row, rows = row+kr.mr, rows-kr.mr {
+		n := min(kr.mr, rows)
+		for i := range depth {
+			k, t := (from+i)/p.taps, (from+i)%p.taps
+			y, x := p.firstY+t/p.tapCols*p.c.StrideH, p.firstX+t%p.tapCols*p.c.StrideW
+			at := (k*p.c.in+row)*size + y*p.c.KernelW + x
+			to := dst[i*kr.mr : (i+1)*kr.mr]
+			for r := range n {
+				to[r] = p.w[at]
+				at += size
+			}
+			clear(to[n:])
+		}
+		dst = dst[kr.mr*depth:]
+	}
+}
+
+// ConvGradWeights sets dw and dbias, where they are not nil:
+// dw (K, C kh kw) = dy (K, N Ho Wo) patches^T.
+func (e *Engine) ConvGradWeights(dw, dbias, dy, x layers.Tensor, spec layers.ConvSpec) error {
+	g := args{op: "conv gradient of weights"}
+	u, s := g.get("dy", dy, 4), g.get("x", x, 4)
+	dm, db := g.maybe("dw", dw, 4), g.maybe("dbias", dbias, 1)
+	if g.err != nil {
+		return g.err
+	}
+	shape := view{name: "w", shape: []int{u.shape[1], s.shape[1], spec.KernelH, spec.KernelW}}
+	c := g.checkConv(u, s, shape, spec)
+	g.want(dm, s, shape.shape...)
+	g.want(db, u, c.out)
+	g.apart(dm, u, s)
+	g.apart(db, u, s)
+	if g.err != nil {
+		return g.err
+	}
+	area := c.rows * c.cols
+	if dm.v != nil {
+		terms := c.in * c.KernelH * c.KernelW
+		e.multiply(&product{
+			m: c.out, n: terms, k: c.images * area,
+			left:  planes{v: u.v, channels: c.out, area: area},
+			right: patchTerms{e.patches(c, s.v)},
+			sink:  sink{v: dm.v, rowStride: terms, grid: row(terms)},
+		})
+	}
+	if db.v != nil {
+		e.pool.run(c.out, func(_, k int) {
+			total := 0.0
+			for n := range c.images {
+				total += e.kernels.sum(u.v[(n*c.out+k)*area:][:area])
+			}
+			db.v[k] = float32(total)
+		})
+	}
+	return nil
+}
+
+// planes is a left operand whose row c is channel c of all images (N, C, area)
+// one after the other.
+type planes struct {
+	v              []float32
+	channels, area int
+}
+
+func (p planes) packRows(kr *kernels, dst []float32, row, rows, from, depth int) {
+	for ; rows > 0; row, rows = row+kr.mr, rows-kr.mr {
+		for done := 0; done < depth; {
+			image, at := (from+done)/p.area, (from+done)%p.area
+			n := min(depth-done, p.area-at)
+			src := p.v[(image*p.channels+row)*p.area+at:]
+			kr.transpose(dst[done*kr.mr:], kr.mr, src, p.area, min(kr.mr, rows), n, kr.mr)
+			done += n
+		}
+		dst = dst[kr.mr*depth:]
+	}
+}

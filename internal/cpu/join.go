@@ -1,0 +1,84 @@
+package cpu
+
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// Concat joins xs along axis 1.
+func (e *Engine) Concat(y layers.Tensor, xs ...layers.Tensor) error {
+	a := args{op: "concat"}
+	d := a.get("y", y, -1)
+	if a.err == nil && len(d.shape) < 2 {
+		a.fail("%v has no axis 1", d)
+	}
+	if a.err == nil && len(xs) == 0 {
+		a.fail("nothing to join into %v", d)
+	}
+	if a.err != nil {
+		return a.err
+	}
+	parts, total := make([]view, len(xs)), 0
+	for i, x := range xs {
+		parts[i] = a.get(fmt.Sprintf("x[%d]", i), x, len(d.shape))
+		if a.err != nil {
+			return a.err
+		}
+		a.besides1(parts[i], d)
+		a.apart(d, parts[i])
+		total += parts[i].shape[1]
+	}
+	if a.err == nil && total != d.shape[1] {
+		a.fail("the parts have %d channels in all, %v has %d", total, d, d.shape[1])
+	}
+	if a.err != nil {
+		return a.err
+	}
+	area := volume(d.shape[2:])
+	e.pool.run(d.shape[0], func(_, n int) {
+		to := d.v[n*total*area:]
+		for _, p := range parts {
+			size := p.shape[1] * area
+			copy(to[:size], p.v[n*size:])
+			to = to[size:]
+		}
+	})
+	return nil
+}
+
+// Slice copies channels [from, from+C) of y into x, which has C channels.
+func (e *Engine) Slice(x, y layers.Tensor, from int) error {
+	a := args{op: "slice"}
+	s := a.get("y", y, -1)
+	if a.err == nil && len(s.shape) < 2 {
+		a.fail("%v has no axis 1", s)
+	}
+	d := a.get("x", x, len(s.shape))
+	if a.err != nil {
+		return a.err
+	}
+	a.besides1(d, s)
+	c, total := d.shape[1], s.shape[1]
+	if a.err == nil && (from < 0 || from+c > total) {
+		a.fail("channels [%d, %d) asked of %v for %v", from, from+c, s, d)
+	}
+	a.apart(d, s)
+	if a.err != nil {
+		return a.err
+	}
+	area := volume(s.shape[2:])
+	e.pool.run(s.shape[0], func(_, n int) {
+		copy(d.v[n*c*area:(n+1)*c*area], s.v[(n*total+from)*area:])
+	})
+	return nil
+}
+
+// besides1 demands that the shapes of x and y agree in every axis but axis 1.
+func (a *args) besides1(x, y view) {
+	for i, n := range x.shape {
+		if i != 1 && n != y.shape[i] {
+			a.fail("%v does not fit %v: axis %d differs", x, y, i)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package cpu
+
+import "github.com/vernier-ml/vernier/layers"
+
+// kernels is the table of inner loops that one variant has. Their callers
+// guarantee that slices are long enough; a kernel touches nothing beyond what
+// its comment says.
+type kernels struct {
+	name string
+
+	// A product works on tiles of up to mr rows and nr columns, nr a multiple of
+	// the vector length vec. depth is how many terms are summed at a time.
+	mr, nr, vec, depth int
+
+	// tiles[v-1][r] multiplies r rows by v vectors of columns.
+	tiles [][]tileFunc
+
+	// transpose sets dst[c*dstStride+r] = src[r*srcStride+c] for r < rows and
+	// c < cols, and 0 for rows <= r < width.
+	transpose func(dst []float32, dstStride int, src []float32, srcStride, rows, cols, width int)
+
+	// copyRows sets dst[r*dstStride+c] = src[r*srcStride+c] for r < rows and
+	// c < cols, and 0 for cols <= c < width.
+	copyRows func(dst []float32, dstStride int, src []float32, srcStride, rows, cols, width int)
+
+	// gather reads one vector of a patch plan for count channels:
+	// dst[i*dstStride+l] is lane l of the vector at src[i*srcStride:].
+	gather func(dst []float32, dstStride int, src []float32, srcStride, count int, v *patchVector)
+
+	add      func(dst, a, b []float32)
+	scale    func(dst, a []float32, s float32)
+	relu     func(y, x []float32)
+	reluGrad func(dx, dy, y []float32)
+	finite   func(x []float32) bool
+
+	// affine sets y = (x-center)*scale + shift, plus residual if it is not nil,
+	// then rectified if relu is set. y may be x or residual.
+	affine func(y, x, residual []float32, center, scale, shift float32, relu bool)
+
+	// Sums for normalisation, in float64: of x, of (x-center)^2, of y*(x-center).
+	sum     func(x []float32) float64
+	spread  func(x []float32, center float32) float64
+	project func(y, x []float32, center float32) float64
+	// normGrad sets dx = a*dy + b*(x-center) + c.
+	normGrad func(dx, dy, x []float32, a, b, center, c float32)
+
+	sgd   func(w, g, v []float32, s sgdStep)
+	adamW func(w, g, m, v []float32, s adamWStep)
+
+	pairs [curves][2]pairKernels
+}
+
+// tileFunc sets or adds to the tile c, whose rows are ldc apart, the product of
+// a packed panel a (k x mr) and a packed panel b (k x nr).
+type tileFunc func(c []float32, ldc int, a, b []float32, k int, add bool)
+
+// curve is a function of |a_i - b_i| that a distance sums: the restrictions of
+// layers, in their order, and the identity of the Euclidean metrics.
+type curve int
+
+const (
+	identity curve = iota + curve(layers.ISRU) + 1
+	curves   int   = iota + int(layers.ISRU) + 1
+)
+
+// pairKernels sum one curve to the power p = 1 or 2.
+type pairKernels struct {
+	// sums sets s[j] = sum over c of R(|a[c] - b[j*ldb+c]|)^p for c < len(a).
+	sums func(s, a, b []float32, ldb int, r curveArgs)
+	// grad adds to da (one vector) and subtracts from db (len(coef) vectors)
+	// sign(a-b) * coef[j] * R'(|a-b|), for p = 2 times R(|a-b|), where a is one
+	// vector and b len(coef) vectors.
+	grad func(da, db, a, b, coef []float32, r curveArgs)
+}
+
+// curveArgs is what a curve needs to know.
+type curveArgs struct {
+	limit float32 // |a-b| is clamped to it, where R is flat or would overflow
+	root  float32 // sqrt(omega) of ISRU
+}

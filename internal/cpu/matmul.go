@@ -1,0 +1,136 @@
+package cpu
+
+import "github.com/vernier-ml/vernier/layers"
+
+// MatMul sets c = op(a) op(b), or adds it to c.
+func (e *Engine) MatMul(c, a, b layers.Tensor, transA, transB, accumulate bool) error {
+	g := args{op: "matmul"}
+	d, x, y := g.get("c", c, 2), g.get("a", a, 2), g.get("b", b, 2)
+	if g.err != nil {
+		return g.err
+	}
+	m, k := opShape(x, transA)
+	k2, n := opShape(y, transB)
+	if k != k2 {
+		g.fail("%s and %s do not fit: inner dimensions %d and %d", opName(x, transA), opName(y, transB), k, k2)
+	}
+	if g.err == nil && !d.is(m, n) {
+		g.fail("%v does not fit %s %s: want (%d, %d)", d, opName(x, transA), opName(y, transB), m, n)
+	}
+	g.apart(d, x, y)
+	if g.err != nil {
+		return g.err
+	}
+	e.matmul(d.v, x.v, y.v, m, n, k, transA, transB, accumulate)
+	return nil
+}
+
+// matmul is MatMul on checked slices.
+func (e *Engine) matmul(c, a, b []float32, m, n, k int, transA, transB, accumulate bool) {
+	p := product{
+		m: m, n: n, k: k,
+		left:  matrix{a, pick(transA, m, k), transA},
+		right: matrix{b, pick(transB, k, n), transB},
+		sink:  sink{v: c, rowStride: n, grid: row(n)},
+	}
+	if accumulate {
+		p.sink.residual = c
+	}
+	e.multiply(&p)
+}
+
+func pick(first bool, a, b int) int {
+	if first {
+		return a
+	}
+	return b
+}
+
+func opShape(x view, trans bool) (rows, cols int) {
+	if trans {
+		return x.shape[1], x.shape[0]
+	}
+	return x.shape[0], x.shape[1]
+}
+
+func opName(x view, trans bool) string {
+	if trans {
+		return x.String() + "^T"
+	}
+	return x.String()
+}
+
+// Linear sets y (B, out) = x (B, in) w^T + bias.
+func (e *Engine) Linear(y, x, w, bias layers.Tensor) error {
+	g := args{op: "linear"}
+	d, s, m, b := g.get("y", y, 2), g.get("x", x, 2), g.get("w", w, 2), g.maybe("bias", bias, 1)
+	if g.err != nil {
+		return g.err
+	}
+	rows, in, out := s.shape[0], s.shape[1], m.shape[0]
+	g.want(m, s, out, in)
+	g.want(d, m, rows, out)
+	g.want(b, m, out)
+	g.apart(d, s, m, b)
+	if g.err != nil {
+		return g.err
+	}
+	e.multiply(&product{
+		m: rows, n: out, k: in,
+		left:  matrix{v: s.v, stride: in},
+		right: matrix{v: m.v, stride: in, trans: true},
+		sink:  sink{v: d.v, rowStride: out, grid: row(out), residual: b.v, columns: b.v != nil},
+	})
+	return nil
+}
+
+// LinearGrad sets those of dx = dy w, dw = dy^T x and dbias = sum of dy over
+// rows that are not nil.
+func (e *Engine) LinearGrad(dx, dw, dbias, dy, x, w layers.Tensor) error {
+	g := args{op: "linear gradient"}
+	u, s, m := g.get("dy", dy, 2), g.get("x", x, 2), g.get("w", w, 2)
+	du, dm, db := g.maybe("dx", dx, 2), g.maybe("dw", dw, 2), g.maybe("dbias", dbias, 1)
+	if g.err != nil {
+		return g.err
+	}
+	rows, in, out := s.shape[0], s.shape[1], m.shape[0]
+	g.want(m, s, out, in)
+	g.want(u, m, rows, out)
+	g.same(du, s)
+	g.same(dm, m)
+	g.want(db, m, out)
+	for _, d := range []view{du, dm, db} {
+		g.apart(d, u, s, m)
+	}
+	if g.err != nil {
+		return g.err
+	}
+	if du.v != nil {
+		e.matmul(du.v, u.v, m.v, rows, in, out, false, false, false)
+	}
+	if dm.v != nil {
+		e.matmul(dm.v, u.v, s.v, out, in, rows, true, false, false)
+	}
+	if db.v != nil {
+		e.sumRows(db.v, u.v)
+	}
+	return nil
+}
+
+// sumRows sets dst to the sum of the rows of x, each len(dst) long.
+func (e *Engine) sumRows(dst, x []float32) {
+	const width = 64
+	n := len(dst)
+	e.pool.run(ceilDiv(n, width), func(_, i int) {
+		var s [width]float64
+		to := dst[i*width : min((i+1)*width, n)]
+		for at := i * width; at < len(x); at += n {
+			for j, v := range x[at : at+len(to)] {
+				s[j] += float64(v)
+			}
+		}
+		for j := range to {
+			to[j] = float32(s[j])
+		}
+	})
+}

@@ -1,0 +1,93 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"gorgonia.org/tensor"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// New returns a zeroed tensor; without dimensions it is a scalar.
+func (e *Engine) New(shape ...int) (layers.Tensor, error) {
+	n := 1
+	for _, d := range shape {
+		if d < 1 {
+			return nil, fmt.Errorf("cpu: new: shape %s, want positive dimensions", shapeString(shape))
+		}
+		if d > math.MaxInt/4/n {
+			return nil, fmt.Errorf("cpu: new: shape %s is too large for memory", shapeString(shape))
+		}
+		n *= d
+	}
+	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(make([]float32, n))), nil
+}
+
+// Write copies host numbers into dst.
+func (e *Engine) Write(dst layers.Tensor, src []float32) error {
+	a := args{op: "write"}
+	d := a.get("dst", dst, -1)
+	if a.err == nil && len(d.v) != len(src) {
+		a.fail("%d numbers do not fit %v", len(src), d)
+	}
+	if a.err == nil {
+		copy(d.v, src)
+	}
+	return a.err
+}
+
+// Read copies src to the host.
+func (e *Engine) Read(dst []float32, src layers.Tensor) error {
+	a := args{op: "read"}
+	s := a.get("src", src, -1)
+	if a.err == nil && len(s.v) != len(dst) {
+		a.fail("%v does not fit into %d numbers", s, len(dst))
+	}
+	if a.err == nil {
+		copy(dst, s.v)
+	}
+	return a.err
+}
+
+// Copy copies src into dst; only their sizes must agree.
+func (e *Engine) Copy(dst, src layers.Tensor) error {
+	a := args{op: "copy"}
+	d, s := a.get("dst", dst, -1), a.get("src", src, -1)
+	if a.err == nil && len(d.v) != len(s.v) {
+		a.fail("%v and %v differ in size", d, s)
+	}
+	if a.err != nil {
+		return a.err
+	}
+	e.pool.spans(len(d.v), func(from, to int) { copy(d.v[from:to], s.v[from:to]) })
+	return nil
+}
+
+// Zero clears dst.
+func (e *Engine) Zero(dst layers.Tensor) error {
+	a := args{op: "zero"}
+	d := a.get("dst", dst, -1)
+	if a.err != nil {
+		return a.err
+	}
+	e.pool.spans(len(d.v), func(from, to int) { clear(d.v[from:to]) })
+	return nil
+}
+
+// Finite reports whether x holds neither NaN nor infinity.
+func (e *Engine) Finite(x layers.Tensor) (bool, error) {
+	a := args{op: "finite"}
+	s := a.get("x", x, -1)
+	if a.err != nil {
+		return false, a.err
+	}
+	var bad atomic.Bool
+	e.pool.spans(len(s.v), func(from, to int) {
+		if !bad.Load() && !e.kernels.finite(s.v[from:to]) {
+			bad.Store(true)
+		}
+	})
+	return !bad.Load(), nil
+}

@@ -1,0 +1,48 @@
+package cpu
+
+// left is the left factor of a product, m rows by k terms.
+type left interface {
+	// packRows writes rows [row, row+rows) and terms [p, p+depth) as panels of
+	// kr.mr rows: term t of row r is dst[(r/mr)*mr*depth + t*mr + r%mr]. Rows that
+	// fill the last panel are 0.
+	packRows(kr *kernels, dst []float32, row, rows, p, depth int)
+}
+
+// right is the right factor of a product, k terms by n columns.
+type right interface {
+	// packCols writes columns [col, col+cols) and terms [p, p+depth) as panels of
+	// kr.nr columns: term t of column c is dst[(c/nr)*nr*depth + t*nr + c%nr].
+	// Columns that fill the last vector are 0. col and p are multiples of nr.
+	packCols(kr *kernels, w *workerScratch, dst []float32, col, cols, p, depth int)
+}
+
+// matrix is a row-major operand, transposed or not.
+type matrix struct {
+	v      []float32
+	stride int
+	trans  bool // the operand is the transpose of what v holds
+}
+
+func (m matrix) packRows(kr *kernels, dst []float32, row, rows, p, depth int) {
+	m.pack(kr, dst, kr.mr, kr.mr, !m.trans, row, rows, p, depth)
+}
+
+func (m matrix) packCols(kr *kernels, _ *workerScratch, dst []float32, col, cols, p, depth int) {
+	m.pack(kr, dst, kr.nr, kr.vec, m.trans, col, cols, p, depth)
+}
+
+// pack writes panels of size lines, each filled with zeros to a multiple of
+// fill. The lines of the operand, rows on the left and columns on the right, are
+// the rows of v if along is set.
+func (m matrix) pack(kr *kernels, dst []float32, size, fill int, along bool, line, lines, p, depth int) {
+	for ; lines > 0; line, lines = line+size, lines-size {
+		n := min(size, lines)
+		width := (n + fill - 1) / fill * fill
+		if along {
+			kr.transpose(dst, size, m.v[line*m.stride+p:], m.stride, n, depth, width)
+		} else {
+			kr.copyRows(dst, size, m.v[p*m.stride+line:], m.stride, depth, n, width)
+		}
+		dst = dst[min(size*depth, len(dst)):]
+	}
+}

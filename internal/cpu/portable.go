@@ -1,0 +1,105 @@
+package cpu
+
+// portable returns the kernels in plain Go: the oracle of the others' tests and
+// the only variant on machines without AVX.
+func portable() *kernels {
+	return &kernels{
+		name: "portable",
+		mr:   4, nr: 4, vec: 4, depth: 256,
+		tiles:     portableTiles(),
+		transpose: transpose,
+		copyRows:  copyRows,
+		gather:    gather,
+		add:       add,
+		scale:     scale,
+		relu:      relu,
+		reluGrad:  reluGrad,
+		finite:    finite,
+		affine:    affine,
+		sum:       sum,
+		spread:    spread,
+		project:   project,
+		normGrad:  normGrad,
+		sgd:       sgd,
+		adamW:     adamW,
+		pairs:     portablePairs(),
+	}
+}
+
+func transpose(dst []float32, dstStride int, src []float32, srcStride, rows, cols, width int) {
+	for r := range rows {
+		for c, x := range src[r*srcStride : r*srcStride+cols] {
+			dst[c*dstStride+r] = x
+		}
+	}
+	if rows < width {
+		for c := range cols {
+			clear(dst[c*dstStride+rows : c*dstStride+width])
+		}
+	}
+}
+
+func copyRows(dst []float32, dstStride int, src []float32, srcStride, rows, cols, width int) {
+	for r := range rows {
+		to := dst[r*dstStride : r*dstStride+width]
+		copy(to, src[r*srcStride:r*srcStride+cols])
+		clear(to[cols:])
+	}
+}
+
+func gather(dst []float32, dstStride int, src []float32, srcStride, count int, v *patchVector) {
+	for i := range count {
+		to, base := dst[i*dstStride:], i*srcStride
+		for l, at := range v.at {
+			if at < 0 {
+				to[l] = 0
+			} else {
+				to[l] = src[base+int(at)]
+			}
+		}
+	}
+}
+
+// portableTiles has one 4 x 4 tile, of which r rows are stored.
+func portableTiles() [][]tileFunc {
+	tiles := make([]tileFunc, 5)
+	for r := 1; r <= 4; r++ {
+		tiles[r] = func(c []float32, ldc int, a, b []float32, k int, add bool) {
+			tile4x4(c, ldc, a, b, k, r, add)
+		}
+	}
+	return [][]tileFunc{tiles}
+}
+
+func tile4x4(c []float32, ldc int, a, b []float32, k, rows int, add bool) {
+	var s [4][4]float32
+	// Two rows at a time: their sums and operands fit the registers.
+	for r := 0; r < rows; r += 2 {
+		var s00, s01, s02, s03, s10, s11, s12, s13 float32
+		x, y := a[r:4*k], b[:4*k]
+		for len(y) >= 4 && len(x) >= 2 {
+			x0, x1 := x[0], x[1]
+			y0, y1, y2, y3 := y[0], y[1], y[2], y[3]
+			s00 += x0 * y0
+			s01 += x0 * y1
+			s02 += x0 * y2
+			s03 += x0 * y3
+			s10 += x1 * y0
+			s11 += x1 * y1
+			s12 += x1 * y2
+			s13 += x1 * y3
+			x, y = x[min(4, len(x)):], y[4:]
+		}
+		s[r] = [4]float32{s00, s01, s02, s03}
+		s[r+1] = [4]float32{s10, s11, s12, s13}
+	}
+	for r := range rows {
+		to := c[r*ldc : r*ldc+4]
+		for j, x := range s[r] {
+			if add {
+				x += to[j]
+			}
+			to[j] = x
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package cpu
+
+// product is the matrix product c (m, n) = l (m, k) r (k, n), which all dense
+// operations come down to.
+//
+// The result is cut into blocks, and, if there are few, the terms into chunks.
+// One item of work is one block and one chunk: it packs depth terms of the
+// operands at a time, sums them with the tile kernels in a block of its own, and
+// hands the block to the sink. Nothing of this depends on the number of threads,
+// so neither does any rounding.
+type product struct {
+	m, n, k int
+	left    left
+	right   right
+	sink    sink
+}
+
+const (
+	blockRows    = 512     // most rows of a block
+	blockCols    = 256     // most columns of a block
+	minItems     = 16      // so many items keep several workers evenly busy
+	minChunk     = 1 << 10 // fewest terms of a chunk
+	sharedLeft   = 2 << 20 // largest left operand that is packed once, in floats
+	serialEffort = 1 << 18 // multiplications that are not worth waking a worker
+)
+
+// layout is how a product is cut.
+type layout struct {
+	rows, cols, terms          int // of an item
+	rowBlocks, colBlocks, cuts int
+	depth                      int // terms packed at a time
+	shared                     bool
+}
+
+func (p *product) layout(kr *kernels) layout {
+	l := layout{rows: roundUp(min(p.m, blockRows), kr.mr), cols: roundUp(min(p.n, blockCols), kr.nr), cuts: 1}
+	items := func() int { return ceilDiv(p.m, l.rows) * ceilDiv(p.n, l.cols) }
+	// Narrower blocks cost nothing, but that of the left panels is read more often;
+	// lower ones mean that columns are packed more than once.
+	for items() < minItems && l.cols > 2*kr.nr {
+		l.cols = roundUp(l.cols/2, kr.nr)
+	}
+	for items() < minItems && l.rows > 8*kr.mr {
+		l.rows = roundUp(l.rows/2, kr.mr)
+	}
+	if n := items(); n < minItems {
+		l.cuts = max(1, min(ceilDiv(minItems, n), p.k/minChunk))
+	}
+	l.terms = roundUp(ceilDiv(p.k, l.cuts), kr.nr)
+	l.cuts = ceilDiv(p.k, l.terms)
+	l.depth = roundUp(ceilDiv(l.terms, ceilDiv(l.terms, kr.depth)), kr.nr)
+	l.rowBlocks, l.colBlocks = ceilDiv(p.m, l.rows), ceilDiv(p.n, l.cols)
+	l.shared = roundUp(p.m, kr.mr)*p.k <= sharedLeft && (l.colBlocks > 1 || l.cuts == 1)
+	return l
+}
+
+func (e *Engine) multiply(p *product) {
+	kr := e.kernels
+	l := p.layout(kr)
+	items := l.rowBlocks * l.colBlocks * l.cuts
+	run := e.pool.run
+	if p.m*p.n*p.k <= serialEffort {
+		run = serial
+	}
+	var packed []float32
+	if l.shared {
+		packed = e.packLeft(p, l, run)
+	}
+	var parts []float32
+	size := l.rows * l.cols
+	if l.cuts > 1 {
+		parts = grow(&e.scratch.parts, items*size)
+	}
+	run(items, func(worker, i int) {
+		w := &e.scratch.workers[worker]
+		cut, b := i%l.cuts, i/l.cuts
+		row, col := b/l.colBlocks*l.rows, b%l.colBlocks*l.cols
+		rows, cols := min(l.rows, p.m-row), min(l.cols, p.n-col)
+		var block []float32
+		if l.cuts > 1 {
+			block = parts[i*size : (i+1)*size]
+		} else {
+			block = grow(&w.block, size)
+		}
+		ld := roundUp(cols, kr.vec)
+		from := cut * l.terms
+		p.sumBlock(kr, w, l, packed, block, ld, row, rows, col, cols, from, min(from+l.terms, p.k))
+		if l.cuts == 1 {
+			p.sink.store(kr, block, ld, row, rows, col, cols)
+		}
+	})
+	if l.cuts == 1 {
+		return
+	}
+	run(l.rowBlocks*l.colBlocks, func(_, b int) {
+		row, col := b/l.colBlocks*l.rows, b%l.colBlocks*l.cols
+		rows, cols := min(l.rows, p.m-row), min(l.cols, p.n-col)
+		ld := roundUp(cols, kr.vec)
+		total := parts[b*l.cuts*size:]
+		for cut := 1; cut < l.cuts; cut++ {
+			kr.add(total[:rows*ld], total[:rows*ld], total[cut*size:])
+		}
+		p.sink.store(kr, total, ld, row, rows, col, cols)
+	})
+}
+
+// packLeft packs the whole left operand: for each run of depth terms all its
+// panels.
+func (e *Engine) packLeft(p *product, l layout, run func(int, func(worker, item int))) []float32 {
+	kr := e.kernels
+	rows := roundUp(p.m, kr.mr)
+	packed := grow(&e.scratch.left, rows*p.k)
+	const panels = 4
+	groups := ceilDiv(rows, panels*kr.mr)
+	steps := p.steps(l)
+	run(groups*steps, func(_, i int) {
+		from, to := p.step(l, i/groups)
+		row := i % groups * panels * kr.mr
+		p.left.packRows(kr, packed[rows*from+row*(to-from):], row, min(panels*kr.mr, p.m-row), from, to-from)
+	})
+	return packed
+}
+
+// steps is the number of runs of at most depth terms that the chunks have.
+func (p *product) steps(l layout) int {
+	per := ceilDiv(l.terms, l.depth)
+	last := p.k - (l.cuts-1)*l.terms
+	return (l.cuts-1)*per + ceilDiv(last, l.depth)
+}
+
+func (p *product) step(l layout, s int) (from, to int) {
+	per := ceilDiv(l.terms, l.depth)
+	start := s / per * l.terms
+	from = start + s%per*l.depth
+	return from, min(from+l.depth, start+l.terms, p.k)
+}
+
+// sumBlock sums terms [from, to) of one block. packed is the whole left operand
+// or nil.
+func (p *product) sumBlock(kr *kernels, w *workerScratch, l layout, packed, block []float32, ld, row, rows, col, cols, from, to int) {
+	right := grow(&w.right, l.depth*l.cols)
+	height := roundUp(p.m, kr.mr)
+	for at := from; at < to; at += l.depth {
+		depth := min(l.depth, to-at)
+		var left []float32
+		if packed != nil {
+			left = packed[height*at+row*depth:]
+		} else {
+			left = grow(&w.left, l.depth*l.rows)
+			p.left.packRows(kr, left, row, rows, at, depth)
+		}
+		p.right.packCols(kr, w, right, col, cols, at, depth)
+		for c := 0; c < cols; c += kr.nr {
+			tiles := kr.tiles[ceilDiv(min(kr.nr, cols-c), kr.vec)-1]
+			for r := 0; r < rows; r += kr.mr {
+				tiles[min(kr.mr, rows-r)](block[r*ld+c:], ld, left[r*depth:], right[c*depth:], depth, at > from)
+			}
+		}
+	}
+}
+
+func serial(items int, do func(worker, item int)) {
+	for i := range items {
+		do(0, i)
+	}
+}
+
+func ceilDiv(a, b int) int { return (a + b - 1) / b }
+
+func roundUp(a, b int) int { return ceilDiv(a, b) * b }

@@ -1,0 +1,82 @@
+package cpu
+
+// sink is where a product's blocks go: row i and column j of the result belong
+// at v[offset + i*rowStride + place(j)], where the columns run through images,
+// and in each through a grid of positions. The value stored is
+// act(s*scale[i] + shift[i] + residual).
+type sink struct {
+	v                 []float32
+	offset, rowStride int
+	grid              grid
+	scale, shift      []float32 // by row, or nil
+	// residual has the places of v, or if columns is set one value a column.
+	residual []float32
+	columns  bool
+	relu     bool
+}
+
+// grid says where columns lie: height x width positions an image, rowPitch and
+// colPitch apart.
+type grid struct {
+	height, width      int
+	imageStride        int
+	rowPitch, colPitch int
+}
+
+// row is a grid of n columns beside each other.
+func row(n int) grid { return grid{height: 1, width: n, colPitch: 1} }
+
+// joined treats rows that lie end to end as one.
+func (g grid) joined() grid {
+	if g.colPitch == 1 && g.rowPitch == g.width || g.height == 1 {
+		g.width *= g.height
+		g.height, g.rowPitch = 1, 0
+	}
+	return g
+}
+
+// store writes a finished block. ld is the distance of its rows.
+func (s *sink) store(kr *kernels, block []float32, ld, row, rows, col, cols int) {
+	g := s.grid
+	for done := 0; done < cols; {
+		image, at := (col+done)/(g.height*g.width), (col+done)%(g.height*g.width)
+		y, x := at/g.width, at%g.width
+		n := min(cols-done, g.width-x)
+		place := s.offset + image*g.imageStride + y*g.rowPitch + x*g.colPitch
+		for r := range rows {
+			s.segment(kr, block[r*ld+done:][:n], place+(row+r)*s.rowStride, row+r, col+done)
+		}
+		done += n
+	}
+}
+
+// segment writes adjacent columns of row i from place on.
+func (s *sink) segment(kr *kernels, sums []float32, place, i, col int) {
+	n := len(sums)
+	if s.grid.colPitch != 1 {
+		for j, x := range sums {
+			s.v[place+j*s.grid.colPitch] = x
+		}
+		return
+	}
+	y := s.v[place : place+n]
+	var residual []float32
+	switch {
+	case s.columns:
+		residual = s.residual[col : col+n]
+	case s.residual != nil:
+		residual = s.residual[place : place+n]
+	}
+	if s.scale == nil && s.shift == nil && residual == nil && !s.relu {
+		copy(y, sums)
+		return
+	}
+	scale, shift := float32(1), float32(0)
+	if s.scale != nil {
+		scale = s.scale[i]
+	}
+	if s.shift != nil {
+		shift = s.shift[i]
+	}
+	kr.affine(y, sums, residual, 0, scale, shift, s.relu)
+}

@@ -1,0 +1,6 @@
+package cpu
+
+func available() []*kernels { return []*kernels{portable()} }
+
+// Features lists the instruction sets of this machine that kernels could use.
+func Features() []string { return nil }
