@@ -120,7 +120,7 @@ func TestClusteringDoesNotDependOnWorkersOrMemory(t *testing.T) {
 // and no cluster is empty.
 func TestConvergedClustersAreAFixedPoint(t *testing.T) {
 	e := blobs(seeded(25), 15, 10, 6, 1)
-	for _, m := range []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.Cosine}, {P: 2}, {Restriction: layers.TanH, P: 2}} {
+	for _, m := range []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.Cosine}, {P: 2}, {Restriction: layers.ISRU, Omega: 0.1, P: 2}} {
 		r, err := KMeans(context.Background(), hostEngine{}, e, m, KMeansOptions{K: 15, Seed: 2})
 		fatal(t, err)
 		if !r.Converged {
