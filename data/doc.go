@@ -1,0 +1,25 @@
+// Package data turns what lies on a disk into batches of numbers: data sets,
+// their class splits, image decoding and transforms, samplers and the loader.
+//
+// Open reads a specification such as "glyphs" or "folder:/data/birds.zip" and
+// returns a Set: items with labels 0..C-1 and the names behind the labels. Split
+// divides its classes into training and test classes, which never overlap:
+//
+//	set, err := data.Open(ctx, "folder:birds.zip", data.Options{})
+//	train, test, err := data.Split(set, data.FirstHalf())
+//
+// A Pipeline is a list of Transforms and the Normalization that makes numbers of
+// pixels; a Recipe writes the usual ones. A Sampler says which items form the
+// batches of an epoch, as a function of its seed and the epoch alone. A Loader
+// runs both with several workers:
+//
+//	sampler, err := data.NewBalanced(train, 16, 4, seed)
+//	loader, err := data.NewLoader(train, pipeline, data.LoaderOptions{Seed: seed})
+//	for batch, err := range loader.Epoch(ctx, sampler, epoch, 0) { ... }
+//
+// Every random draw is a function of (seed, epoch, item, visit), so batches do
+// not depend on the number of workers, and a run continues from (epoch, batch).
+//
+// Images are decoded to 8-bit RGB as Pillow's convert("RGB") does, resized as
+// Pillow's antialiased filters do, and handed over as (B, 3, H, W) float32.
+package data

@@ -1,0 +1,214 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"slices"
+	"sync"
+)
+
+// DefaultCacheBytes is how much decoded image data a Loader keeps by default.
+const DefaultCacheBytes = 256 << 20
+
+// LoaderOptions tune a Loader. The zero value is fine. None of them changes what
+// is in a batch, but Seed and MaxBad.
+type LoaderOptions struct {
+	Seed     uint64 // of the augmentation
+	Workers  int    // goroutines that decode; 0 means one a CPU
+	Prefetch int    // batches prepared ahead; 0 means 2
+	// MaxBad is the number of images that may turn out unreadable before the
+	// loader gives up. In training a bad image is replaced by the next of its
+	// class, in All it is left out.
+	MaxBad int
+	// CacheBytes bounds the decoded images kept in memory; 0 means
+	// DefaultCacheBytes, negative none.
+	CacheBytes int64
+}
+
+// Loader turns lists of items into batches.
+type Loader struct {
+	set      *Set
+	pipeline *Pipeline
+	o        LoaderOptions
+	memo     *memo
+	byClass  [][]int
+
+	mu   sync.Mutex
+	bad  map[int]error
+	free [][]float32
+}
+
+// NewLoader loads images of set through pipeline.
+func NewLoader(set *Set, pipeline *Pipeline, o LoaderOptions) (*Loader, error) {
+	if len(set.Items) == 0 {
+		return nil, fmt.Errorf("%s: no images", set.Name)
+	}
+	if o.Workers < 0 || o.Prefetch < 0 || o.MaxBad < 0 {
+		return nil, fmt.Errorf("loader: workers %d, prefetch %d, bad images %d; they must not be negative", o.Workers, o.Prefetch, o.MaxBad)
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if o.Prefetch == 0 {
+		o.Prefetch = 2
+	}
+	if o.CacheBytes == 0 {
+		o.CacheBytes = DefaultCacheBytes
+	}
+	return &Loader{
+		set: set, pipeline: pipeline, o: o, memo: newMemo(len(set.Items), o.CacheBytes),
+		byClass: set.ByClass(), bad: map[int]error{},
+	}, nil
+}
+
+// Batch is what a step of training or evaluation works on.
+type Batch struct {
+	Images []float32 // (B, 3, H, W)
+	Labels []int     // (B)
+	Items  []int     // (B) indices into the set
+	Shape  [4]int    // B, 3, H, W
+	// Next is where to go on after this batch.
+	Next Position
+
+	loader *Loader
+}
+
+// Recycle gives the memory of Images back; the batch must not be used after it.
+// Forgetting it costs nothing but garbage.
+func (b *Batch) Recycle() {
+	l := b.loader
+	if l == nil {
+		return
+	}
+	b.loader = nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.free) < l.o.Prefetch+2 {
+		l.free = append(l.free, b.Images)
+	}
+	b.Images = nil
+}
+
+func (l *Loader) buffer(n int) []float32 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i, b := range l.free {
+		if cap(b) >= n {
+			l.free = slices.Delete(l.free, i, i+1)
+			return b[:n]
+		}
+	}
+	return make([]float32, n)
+}
+
+// Epoch yields the batches of an epoch from number from on, in order. Workers run
+// while the loop does and end with it. After an error nothing follows; the error
+// of an image is an *ImageError.
+func (l *Loader) Epoch(ctx context.Context, s Sampler, epoch, from int) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		plan := s.Epoch(epoch)
+		if from < 0 || from > len(plan) {
+			yield(nil, fmt.Errorf("loader: start at batch %d of an epoch of %d", from, len(plan)))
+			return
+		}
+		stream{l, epoch, false}.run(ctx, plan, from, yield)
+	}
+}
+
+// All yields every item once, in order, in batches of the given size; the last
+// may be smaller. Unreadable images are left out, up to MaxBad.
+func (l *Loader) All(ctx context.Context, size int) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) {
+		if size < 1 {
+			yield(nil, fmt.Errorf("loader: batches of %d, at least 1 is needed", size))
+			return
+		}
+		items := make([]int, len(l.set.Items))
+		for i := range items {
+			items[i] = i
+		}
+		stream{l, 0, true}.run(ctx, chunks(items, size), 0, yield)
+	}
+}
+
+// BadImage is an image that could not be used, and why.
+type BadImage struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason"`
+}
+
+// Bad lists the unreadable images met so far, in the order of the set.
+func (l *Loader) Bad() []BadImage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var items []int
+	for i := range l.bad {
+		items = append(items, i)
+	}
+	slices.Sort(items)
+	list := make([]BadImage, len(items))
+	for k, i := range items {
+		list[k] = BadImage{l.set.Where(i), reason(l.bad[i])}
+	}
+	return list
+}
+
+// reason is an image's error without its path.
+func reason(err error) string {
+	if e := (*ImageError)(nil); errors.As(err, &e) {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+// excuse notes a bad image and returns an error once there are too many.
+func (l *Loader) excuse(item int, err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bad[item] = err
+	switch n := len(l.bad); {
+	case l.o.MaxBad == 0:
+		return err
+	case n > l.o.MaxBad:
+		return fmt.Errorf("%d unreadable images, at most %d are skipped; the last: %w", n, l.o.MaxBad, err)
+	}
+	return nil
+}
+
+// fill writes the numbers of one item. visit counts earlier uses in the epoch.
+func (l *Loader) fill(dst []float32, item, epoch, visit int) error {
+	m, err := l.prepared(item)
+	if err != nil {
+		return err
+	}
+	if l.pipeline.Random() {
+		r := newRand(l.o.Seed, mixString("augment"), uint64(epoch), uint64(item), uint64(visit))
+		m, err = l.pipeline.finish(m, r)
+	} else {
+		m, err = l.pipeline.finish(m, nil)
+	}
+	if err != nil {
+		return &ImageError{l.set.Where(item), err}
+	}
+	l.pipeline.Numbers(dst, m)
+	return nil
+}
+
+// prepared returns an item after the steps that draw nothing.
+func (l *Loader) prepared(item int) (*RGB, error) {
+	if m := l.memo.get(item); m != nil {
+		return m, nil
+	}
+	m, err := l.set.Load(item)
+	if err != nil {
+		return nil, err
+	}
+	if m, err = l.pipeline.prepare(m); err != nil {
+		return nil, &ImageError{l.set.Where(item), err}
+	}
+	l.memo.put(item, m)
+	return m, nil
+}

@@ -1,0 +1,39 @@
+package data
+
+import "sync/atomic"
+
+// memo keeps prepared images in memory until a budget is used up. Images that
+// came too late for it are prepared again every time; nothing is thrown out, so
+// a set larger than the budget still profits in proportion.
+type memo struct {
+	images []atomic.Pointer[RGB]
+	used   atomic.Int64
+	limit  int64
+}
+
+func newMemo(items int, limit int64) *memo {
+	return &memo{images: make([]atomic.Pointer[RGB], items), limit: limit}
+}
+
+func (c *memo) get(i int) *RGB { return c.images[i].Load() }
+
+func (c *memo) put(i int, m *RGB) {
+	size := int64(3 * m.W * m.H)
+	if c.used.Load()+size > c.limit {
+		return
+	}
+	if c.used.Add(size) > c.limit {
+		c.used.Add(-size)
+		return
+	}
+	if cap(m.Pix) > 3*m.W*m.H { // a view would keep the whole image alive
+		whole := NewRGB(m.W, m.H)
+		for y := range m.H {
+			copy(whole.Row(y), m.Row(y))
+		}
+		m = whole
+	}
+	if !c.images[i].CompareAndSwap(nil, m) {
+		c.used.Add(-size)
+	}
+}

@@ -1,0 +1,143 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+)
+
+// Normalization makes a number of a channel value 0..255:
+// (v/Range - Mean[c]) / Std[c], with c counted in the order of the output.
+type Normalization struct {
+	Range float64 // 255 brings values to 0..1, 1 leaves them
+	Mean  [3]float64
+	Std   [3]float64
+	BGR   bool // channels are put out as B, G, R
+}
+
+// UnitRange gives 0..1.
+func UnitRange() Normalization {
+	return Normalization{Range: 255, Std: [3]float64{1, 1, 1}}
+}
+
+// Symmetric gives -1..1, as ViT and Inception-V3 were trained.
+func Symmetric() Normalization {
+	return Normalization{Range: 255, Mean: [3]float64{.5, .5, .5}, Std: [3]float64{.5, .5, .5}}
+}
+
+// ImageNet is torchvision's.
+func ImageNet() Normalization {
+	return Normalization{Range: 255, Mean: [3]float64{.485, .456, .406}, Std: [3]float64{.229, .224, .225}}
+}
+
+// Caffe is that of BN-Inception in Proxy-Anchor's code: B, G, R, 0..255 less a mean.
+func Caffe() Normalization {
+	return Normalization{Range: 1, Mean: [3]float64{104, 117, 128}, Std: [3]float64{1, 1, 1}, BGR: true}
+}
+
+func (n Normalization) check() error {
+	if !(n.Range > 0) || !(n.Std[0] > 0) || !(n.Std[1] > 0) || !(n.Std[2] > 0) {
+		return fmt.Errorf("normalisation: range %g, std %v; they must be positive", n.Range, n.Std)
+	}
+	return nil
+}
+
+// table lists the outputs for each channel of the output and value.
+func (n Normalization) table() *[3][256]float32 {
+	t := new([3][256]float32)
+	for c := range t {
+		for v := range t[c] {
+			t[c][v] = float32((float64(v)/n.Range - n.Mean[c]) / n.Std[c])
+		}
+	}
+	return t
+}
+
+// Pipeline brings any image to 3 x H x W numbers.
+type Pipeline struct {
+	W, H  int // pixels, what the last step gives
+	Steps []Transform
+	Norm  Normalization
+
+	table *[3][256]float32
+	fixed int // leading steps without draws
+}
+
+// NewPipeline runs steps, then norm. w x h is the size that the steps end with.
+func NewPipeline(w, h int, norm Normalization, steps ...Transform) (*Pipeline, error) {
+	if w <= 0 || h <= 0 {
+		return nil, fmt.Errorf("pipeline: size %d x %d, it must be positive", w, h)
+	}
+	if len(steps) == 0 {
+		return nil, errors.New("pipeline: no step that gives images one size")
+	}
+	if err := norm.check(); err != nil {
+		return nil, err
+	}
+	p := &Pipeline{W: w, H: h, Steps: steps, Norm: norm, table: norm.table()}
+	for p.fixed < len(steps) && !steps[p.fixed].Random() {
+		p.fixed++
+	}
+	return p, nil
+}
+
+// Size is the length of one image's numbers, 3*H*W.
+func (p *Pipeline) Size() int { return 3 * p.W * p.H }
+
+// Random reports whether any step draws.
+func (p *Pipeline) Random() bool { return p.fixed < len(p.Steps) }
+
+// Image applies the steps and returns the picture that the numbers are made of.
+// r is for the random steps; it may be nil if there are none.
+func (p *Pipeline) Image(src *RGB, r *rand.Rand) (*RGB, error) {
+	m, err := p.prepare(src)
+	if err != nil {
+		return nil, err
+	}
+	return p.finish(m, r)
+}
+
+// prepare runs the leading steps that draw nothing, whose result can be kept.
+func (p *Pipeline) prepare(m *RGB) (*RGB, error) {
+	return run(p.Steps[:p.fixed], m, nil)
+}
+
+// finish runs the other steps.
+func (p *Pipeline) finish(m *RGB, r *rand.Rand) (*RGB, error) {
+	m, err := run(p.Steps[p.fixed:], m, r)
+	if err != nil {
+		return nil, err
+	}
+	if m.W != p.W || m.H != p.H {
+		return nil, fmt.Errorf("pipeline: the steps end with %d x %d pixels, not %d x %d", m.W, m.H, p.W, p.H)
+	}
+	return m, nil
+}
+
+func run(steps []Transform, m *RGB, r *rand.Rand) (*RGB, error) {
+	for _, s := range steps {
+		var err error
+		if m, err = s.Apply(m, r); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// Numbers writes m, which must be W x H, to dst (3, H, W).
+func (p *Pipeline) Numbers(dst []float32, m *RGB) {
+	plane := p.W * p.H
+	for c := range 3 {
+		table, from := &p.table[c], c
+		if p.Norm.BGR {
+			from = 2 - c
+		}
+		out := dst[c*plane : (c+1)*plane]
+		for y := range p.H {
+			row, line := m.Row(y), out[y*p.W:(y+1)*p.W]
+			for x := range line {
+				line[x] = table[row[3*x+from]]
+			}
+		}
+	}
+}

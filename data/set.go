@@ -1,0 +1,184 @@
+package data
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"image"
+)
+
+// Part is the place of an item in the split that a set was published with.
+type Part uint8
+
+const (
+	NoPart Part = iota // the set has no published split
+	TrainPart
+	TestPart
+)
+
+func (p Part) String() string {
+	return [...]string{"", "train", "test"}[p]
+}
+
+// Role says on which side of a search a test item stands.
+type Role uint8
+
+const (
+	AnyRole Role = iota // both
+	QueryRole
+	GalleryRole
+)
+
+func (r Role) String() string {
+	return [...]string{"", "query", "gallery"}[r]
+}
+
+// Item is one image of a set.
+type Item struct {
+	// Path names the image inside the set, with forward slashes.
+	Path string
+	// Label is the index of the class in Set.Classes.
+	Label int
+	Part  Part
+	Role  Role
+	// Box, if not empty, is the part of the image that counts, in pixels.
+	Box image.Rectangle
+	// index is the place in a store that holds images by number.
+	index int
+}
+
+// store holds the images of a set.
+type store interface {
+	// name says where an item lies, for messages.
+	name(Item) string
+	// content is what identifies an item's image: the bytes of its file.
+	content(Item) ([]byte, error)
+	// image decodes an item.
+	image(Item) (*RGB, error)
+	close() error
+}
+
+// Set is a list of labelled images. It is not changed after it was made and may
+// be used by several goroutines.
+type Set struct {
+	// Name is the specification it was opened with, and the part if it is one.
+	Name  string
+	Items []Item
+	// Classes maps labels 0..C-1 to names. Every class has an item.
+	Classes []string
+	// Super maps labels to super-classes, by index of SuperNames; nil if the
+	// set has none.
+	Super      []int
+	SuperNames []string
+	// Notices are remarks for the user: what was left out and why.
+	Notices []string
+
+	store store
+}
+
+// ImageError says which image could not be had.
+type ImageError struct {
+	Path string // where it lies
+	Err  error
+}
+
+func (e *ImageError) Error() string { return "image " + e.Path + ": " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *ImageError) Unwrap() error { return e.Err }
+
+// Load decodes item i. Its error is an *ImageError.
+func (s *Set) Load(i int) (*RGB, error) {
+	if i < 0 || i >= len(s.Items) {
+		return nil, &ImageError{s.Name, fmt.Errorf("item %d, the set has %d", i, len(s.Items))}
+	}
+	it := s.Items[i]
+	m, err := s.store.image(it)
+	if err != nil {
+		return nil, &ImageError{s.store.name(it), err}
+	}
+	if it.Box.Empty() {
+		return m, nil
+	}
+	box := it.Box.Intersect(m.Bounds())
+	if box.Empty() {
+		return nil, &ImageError{s.store.name(it), fmt.Errorf("box %v lies outside the %d x %d pixels", it.Box, m.W, m.H)}
+	}
+	return m.Crop(box.Min.X, box.Min.Y, box.Dx(), box.Dy()), nil
+}
+
+// Where says where item i lies, for messages: a file, or an archive and the
+// file in it.
+func (s *Set) Where(i int) string { return s.store.name(s.Items[i]) }
+
+// Close releases what Open opened. Parts of a set share it and need no Close.
+func (s *Set) Close() error { return s.store.close() }
+
+// Labels returns the label of every item.
+func (s *Set) Labels() []int {
+	labels := make([]int, len(s.Items))
+	for i, it := range s.Items {
+		labels[i] = it.Label
+	}
+	return labels
+}
+
+// ByClass lists the items of every class, ascending.
+func (s *Set) ByClass() [][]int {
+	lists := make([][]int, len(s.Classes))
+	for i, it := range s.Items {
+		lists[it.Label] = append(lists[it.Label], i)
+	}
+	return lists
+}
+
+// Select returns the set of the given items in the given order. Classes that
+// keep an item keep their order and are numbered from 0 again.
+func (s *Set) Select(name string, items []int) *Set {
+	part := &Set{Name: name, Items: make([]Item, len(items)), SuperNames: s.SuperNames, store: s.store}
+	kept := make([]int, len(s.Classes))
+	for _, i := range items {
+		kept[s.Items[i].Label] = 1
+	}
+	for label, keep := range kept {
+		kept[label] = len(part.Classes)
+		if keep == 0 {
+			continue
+		}
+		part.Classes = append(part.Classes, s.Classes[label])
+		if s.Super != nil {
+			part.Super = append(part.Super, s.Super[label])
+		}
+	}
+	for k, i := range items {
+		part.Items[k] = s.Items[i]
+		part.Items[k].Label = kept[s.Items[i].Label]
+	}
+	return part
+}
+
+// Hash identifies the set by its content: SHA-256, in hexadecimal, over class,
+// path, box and bytes of every item in order. It reads every file.
+func (s *Set) Hash() (string, error) {
+	h := sha256.New()
+	field := func(b []byte) {
+		var n [8]byte
+		binary.LittleEndian.PutUint64(n[:], uint64(len(b)))
+		h.Write(n[:])
+		h.Write(b)
+	}
+	for _, it := range s.Items {
+		content, err := s.store.content(it)
+		if err != nil {
+			return "", &ImageError{s.store.name(it), err}
+		}
+		field([]byte(s.Classes[it.Label]))
+		field([]byte(it.Path))
+		if !it.Box.Empty() {
+			field([]byte(it.Box.String()))
+		}
+		field(content)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

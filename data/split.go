@@ -1,0 +1,253 @@
+package data
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// SplitKind is a way to choose the training classes.
+type SplitKind uint8
+
+const (
+	// FirstClasses takes the first classes by name (in the order of labels).
+	FirstClasses SplitKind = iota
+	// RandomClasses draws them, by Seed.
+	RandomClasses
+	// ListedClasses takes those named in a file, one a line.
+	ListedClasses
+	// PublishedSplit is the one that the set comes with.
+	PublishedSplit
+)
+
+// SplitSpec says which classes are for training; all others are for testing.
+type SplitSpec struct {
+	Kind     SplitKind
+	Fraction float64 // of the classes, rounded to the nearest; or
+	Count    int     // number of classes, if not 0
+	Seed     uint64
+	File     string
+}
+
+// FirstHalf is the default: the first half of the classes by name.
+func FirstHalf() SplitSpec { return SplitSpec{Fraction: 0.5} }
+
+// ParseSplit reads what --train-classes says:
+//
+//	half         the first half of the classes by name
+//	0.5          the first 50% of the classes by name, also first:0.5
+//	100          the first 100 classes by name, also first:100
+//	random:0.5   50% of the classes drawn with the given seed, also random:100
+//	published    the split that the set comes with
+//	FILE         the classes listed in FILE, one a line
+func ParseSplit(text string, seed uint64) (SplitSpec, error) {
+	spec := SplitSpec{Seed: seed}
+	amount := text
+	switch {
+	case text == "":
+		return spec, fmt.Errorf("training classes: nothing given; %s", splitUsage)
+	case text == "half":
+		return FirstHalf(), nil
+	case text == "published":
+		spec.Kind = PublishedSplit
+		return spec, nil
+	case strings.HasPrefix(text, "first:"):
+		amount = text[len("first:"):]
+	case strings.HasPrefix(text, "random:"):
+		spec.Kind, amount = RandomClasses, text[len("random:"):]
+	}
+	if n, err := strconv.Atoi(amount); err == nil {
+		if n < 1 {
+			return spec, fmt.Errorf("training classes %q: the number of classes must be at least 1", text)
+		}
+		spec.Count = n
+		return spec, nil
+	}
+	if f, err := strconv.ParseFloat(amount, 64); err == nil {
+		if !(f > 0 && f < 1) {
+			return spec, fmt.Errorf("training classes %q: a fraction must lie between 0 and 1", text)
+		}
+		spec.Fraction = f
+		return spec, nil
+	}
+	if amount != text {
+		return spec, fmt.Errorf("training classes %q: %q is neither a fraction nor a number of classes", text, amount)
+	}
+	if _, err := os.Stat(text); err != nil {
+		return spec, fmt.Errorf("training classes %q: there is no such file; %s", text, splitUsage)
+	}
+	spec.Kind, spec.File = ListedClasses, text
+	return spec, nil
+}
+
+const splitUsage = "allowed are half, a fraction such as 0.5, a number of classes, first:N, random:N, published, or a file that lists the classes"
+
+// Split divides a set by class, so that no class is in both parts. Labels of
+// each part run from 0; Classes keeps the names behind them.
+func Split(set *Set, spec SplitSpec) (train, test *Set, err error) {
+	if len(set.Classes) < 2 {
+		return nil, nil, fmt.Errorf("%s: %d class(es); to test on classes never seen in training it takes at least 2", set.Name, len(set.Classes))
+	}
+	var inTrain []bool
+	switch spec.Kind {
+	case PublishedSplit:
+		return publishedSplit(set)
+	case ListedClasses:
+		inTrain, err = listedClasses(set, spec.File)
+	default:
+		inTrain, err = spec.choose(set)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var a, b []int
+	for i, it := range set.Items {
+		if inTrain[it.Label] {
+			a = append(a, i)
+		} else {
+			b = append(b, i)
+		}
+	}
+	if len(a) == 0 || len(b) == 0 {
+		return nil, nil, fmt.Errorf("%s: the split leaves no classes for %s", set.Name, map[bool]string{true: "training", false: "testing"}[len(a) == 0])
+	}
+	return set.Select(set.Name+" (train)", a), set.Select(set.Name+" (test)", b), nil
+}
+
+// choose marks the first or the drawn classes.
+func (s SplitSpec) choose(set *Set) ([]bool, error) {
+	c := len(set.Classes)
+	n := s.Count
+	if n == 0 {
+		n = int(math.Round(s.Fraction * float64(c)))
+	}
+	if n < 1 || n >= c {
+		return nil, fmt.Errorf("%s: %d of its %d classes for training; it must be 1 to %d", set.Name, n, c, c-1)
+	}
+	inTrain := make([]bool, c)
+	if s.Kind == FirstClasses {
+		for i := range n {
+			inTrain[i] = true
+		}
+		return inTrain, nil
+	}
+	for _, label := range newRand(s.Seed, mixString("split")).Perm(c)[:n] {
+		inTrain[label] = true
+	}
+	return inTrain, nil
+}
+
+// publishedSplit uses what the set says of every item.
+func publishedSplit(set *Set) (train, test *Set, err error) {
+	var a, b []int
+	side := make([]Part, len(set.Classes))
+	for i, it := range set.Items {
+		switch it.Part {
+		case NoPart:
+			return nil, nil, fmt.Errorf("%s: it comes without a split (%s is in no part)", set.Name, set.Where(i))
+		case TestPart:
+			b = append(b, i)
+		case TrainPart:
+			a = append(a, i)
+		}
+		if was := side[it.Label]; was != NoPart && was != it.Part {
+			return nil, nil, fmt.Errorf("%s: class %q is both in the training and in the test part", set.Name, set.Classes[it.Label])
+		}
+		side[it.Label] = it.Part
+	}
+	if len(a) == 0 || len(b) == 0 {
+		return nil, nil, fmt.Errorf("%s: its split has %d training and %d test images", set.Name, len(a), len(b))
+	}
+	return set.Select(set.Name+" (train)", a), set.Select(set.Name+" (test)", b), nil
+}
+
+// listedClasses marks the classes that a file names.
+func listedClasses(set *Set, file string) ([]bool, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("list of training classes: %w", err)
+	}
+	labels := make(map[string]int, len(set.Classes))
+	for i, c := range set.Classes {
+		labels[c] = i
+	}
+	inTrain := make([]bool, len(set.Classes))
+	for n, line := range textLines(text) {
+		label, ok := labels[line]
+		if !ok {
+			trimmed := strings.TrimSpace(line)
+			if trimmed == "" || strings.HasPrefix(trimmed, "#") {
+				continue
+			}
+			if label, ok = labels[trimmed]; !ok {
+				return nil, fmt.Errorf("%s line %d: %s has no class %q; its classes are %s", file, n, set.Name, trimmed, someOf(set.Classes))
+			}
+		}
+		if inTrain[label] {
+			return nil, fmt.Errorf("%s line %d: class %q is listed twice", file, n, set.Classes[label])
+		}
+		inTrain[label] = true
+	}
+	return inTrain, nil
+}
+
+// textLines yields the lines of a text with their numbers from 1, without byte
+// order mark and Windows line ends.
+func textLines(text []byte) func(yield func(int, string) bool) {
+	return func(yield func(int, string) bool) {
+		s := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+		s.Buffer(nil, len(text)+1)
+		for n := 1; s.Scan(); n++ { // ScanLines drops a trailing \r
+			if !yield(n, s.Text()) {
+				return
+			}
+		}
+	}
+}
+
+// someOf writes the first few of a list.
+func someOf(names []string) string {
+	const few = 5
+	if len(names) <= few {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:few], ", ") + fmt.Sprintf(", ... (%d)", len(names))
+}
+
+// Validation takes a part of the training classes away to choose the best epoch
+// by: fraction of them, drawn by seed among the classes with two images or more
+// (a single image has nothing to be retrieved). At least one class stays on
+// each side.
+func Validation(train *Set, fraction float64, seed uint64) (fit, val *Set, err error) {
+	if !(fraction > 0 && fraction < 1) {
+		return nil, nil, fmt.Errorf("validation: fraction %g, it must lie between 0 and 1", fraction)
+	}
+	var able []int
+	for label, items := range train.ByClass() {
+		if len(items) > 1 {
+			able = append(able, label)
+		}
+	}
+	n := max(int(math.Round(fraction*float64(len(train.Classes)))), 1)
+	n = min(n, len(able), len(train.Classes)-1)
+	if n < 1 {
+		return nil, nil, fmt.Errorf("%s: %d class(es), %d of them with two images or more; too few to set validation classes aside", train.Name, len(train.Classes), len(able))
+	}
+	inVal := make([]bool, len(train.Classes))
+	for _, k := range newRand(seed, mixString("validation")).Perm(len(able))[:n] {
+		inVal[able[k]] = true
+	}
+	var a, b []int
+	for i, it := range train.Items {
+		if inVal[it.Label] {
+			b = append(b, i)
+		} else {
+			a = append(a, i)
+		}
+	}
+	return train.Select(train.Name+" (fit)", a), train.Select(train.Name+" (validation)", b), nil
+}
