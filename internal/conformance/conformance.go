@@ -1,0 +1,100 @@
+// Package conformance tests any layers.Engine: against internal/reference on
+// random shapes and on the edges of every operation's definition, against
+// finite differences of its own forward pass, against hand-worked steps of the
+// optimisers, and against golden numbers. An engine's package calls Run from a
+// test of its own; everything that the suite needs is embedded, so that a test
+// binary works on a machine without the source tree.
+package conformance
+
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"path"
+	"testing"
+
+	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// Options says how strict the suite is. The zero value is for float32
+// arithmetic, without golden files.
+type Options struct {
+	// Seed draws the shapes and numbers; 0 means 1.
+	Seed uint64
+	// Sum is the error allowed in sums, products and functions, relative to the
+	// largest magnitude of the tensor (or to the size of the summands, where
+	// these cancel). 0 means 2e-5.
+	Sum float64
+	// Elementwise is the error allowed where an element is a few operations on
+	// its own inputs, relative likewise. 0 means 1e-6.
+	Elementwise float64
+	// Golden also runs the golden numbers of single operations and metrics.
+	Golden bool
+}
+
+// Run runs the whole suite, one subtest an operation.
+func Run(t *testing.T, eng layers.Engine, opt Options) {
+	t.Helper()
+	if opt.Seed == 0 {
+		opt.Seed = 1
+	}
+	if opt.Sum == 0 {
+		opt.Sum = 2e-5
+	}
+	if opt.Elementwise == 0 {
+		opt.Elementwise = 1e-6
+	}
+	t.Logf("engine %s, %+v", eng.Name(), opt)
+	s := &suite{eng: eng, ref: reference.New(), opt: opt}
+	for _, part := range []struct {
+		name string
+		test func(t *testing.T)
+	}{
+		{"memory", s.memory},
+		{"elementwise", s.elementwise},
+		{"matmul", s.matmul},
+		{"linear", s.linear},
+		{"concat and slice", s.channels},
+		{"conv", s.conv},
+		{"conv epilogue", s.convEpilogue},
+		{"conv gradients", s.convGradients},
+		{"batch norm", s.batchNorm},
+		{"frozen norm", s.frozenNorm},
+		{"row norm", s.rowNorm},
+		{"pool", s.pool},
+		{"max pool ties", s.maxPoolTies},
+		{"global pool", s.globalPool},
+		{"pairwise", s.pairwise},
+		{"pairwise of one tensor with itself", s.pairwiseSelf},
+		{"pairwise at extreme scales", s.pairwiseScales},
+		{"pairwise of equal rows", s.pairwiseEqual},
+		{"update", s.update},
+		{"hand-worked SGD", s.handWorkedSGD},
+		{"hand-worked AdamW", s.handWorkedAdamW},
+		{"NaN and infinity", s.nonFinite},
+		{"finite differences", s.differences},
+		{"wrong shapes", s.wrongShapes},
+		{"wrong settings", s.wrongSettings},
+	} {
+		t.Run(part.name, part.test)
+	}
+	if opt.Golden {
+		t.Run("golden layers", s.goldenLayers)
+		t.Run("golden metrics", s.goldenMetrics)
+	}
+}
+
+// suite is one run.
+type suite struct {
+	eng, ref layers.Engine
+	opt      Options
+	calls    int
+}
+
+// rng returns the random numbers of one subtest, which depend neither on what
+// ran before it nor on who called Run.
+func (s *suite) rng(t *testing.T) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(path.Base(t.Name())))
+	return rand.New(rand.NewPCG(s.opt.Seed, h.Sum64()))
+}

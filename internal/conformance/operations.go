@@ -1,0 +1,143 @@
+package conformance
+
+import "github.com/vernier-ml/vernier/layers"
+
+// operations lists one valid call of everything that an Engine computes.
+func operations() []operation {
+	var list []operation
+	for _, part := range [][]operation{elementOperations(), productOperations(), normOperations(), poolOperations(), otherOperations()} {
+		list = append(list, part...)
+	}
+	return list
+}
+
+func elementOperations() []operation {
+	return []operation{
+		{"zero", []operand{{name: "dst", shape: []int{2, 3}, free: 3, resized: true}}, func(e layers.Engine, t []layers.Tensor) error { return e.Zero(t[0]) }},
+		{"finite", []operand{{name: "x", shape: []int{2, 3}, free: 3, resized: true}}, func(e layers.Engine, t []layers.Tensor) error { _, err := e.Finite(t[0]); return err }},
+		{"write", []operand{{name: "dst", shape: []int{2, 3}, resized: true}}, func(e layers.Engine, t []layers.Tensor) error { return e.Write(t[0], make([]float32, 6)) }},
+		{"read", []operand{{name: "src", shape: []int{2, 3}, resized: true}}, func(e layers.Engine, t []layers.Tensor) error { return e.Read(make([]float32, 6), t[0]) }},
+		{"copy", []operand{{name: "dst", shape: []int{2, 3}, resized: true}, {name: "src", shape: []int{2, 3}, resized: true}},
+			func(e layers.Engine, t []layers.Tensor) error { return e.Copy(t[0], t[1]) }},
+		{"add", []operand{arg("dst", 2, 3), arg("a", 2, 3), arg("b", 2, 3)}, func(e layers.Engine, t []layers.Tensor) error { return e.Add(t[0], t[1], t[2]) }},
+		{"scale", []operand{arg("dst", 2, 3), arg("a", 2, 3)}, func(e layers.Engine, t []layers.Tensor) error { return e.Scale(t[0], t[1], 2) }},
+		{"relu", []operand{arg("y", 2, 3), arg("x", 2, 3)}, func(e layers.Engine, t []layers.Tensor) error { return e.ReLU(t[0], t[1]) }},
+		{"relu", []operand{arg("dx", 2, 3), arg("dy", 2, 3), arg("y", 2, 3)}, func(e layers.Engine, t []layers.Tensor) error { return e.ReLUGrad(t[0], t[1], t[2]) }},
+		{"concat", []operand{arg("y", 2, 5, 4, 3), arg("x0", 2, 3, 4, 3), arg("x1", 2, 2, 4, 3)}, func(e layers.Engine, t []layers.Tensor) error { return e.Concat(t[0], t[1], t[2]) }},
+		{"slice", []operand{arg("x", 2, 3, 4), {name: "y", shape: []int{2, 5, 4}, free: 1 << 1}}, func(e layers.Engine, t []layers.Tensor) error { return e.Slice(t[0], t[1], 2) }},
+	}
+}
+
+func productOperations() []operation {
+	spec := layers.SquareConv(3, 1, 1)
+	list := []operation{
+		{"linear", []operand{arg("y", 2, 4), arg("x", 2, 3), arg("w", 4, 3), opt("bias", 4)},
+			func(e layers.Engine, t []layers.Tensor) error { return e.Linear(t[0], t[1], t[2], t[3]) }},
+		{"linear", []operand{opt("dx", 2, 3), opt("dw", 4, 3), opt("dbias", 4), arg("dy", 2, 4), arg("x", 2, 3), arg("w", 4, 3)},
+			func(e layers.Engine, t []layers.Tensor) error {
+				return e.LinearGrad(t[0], t[1], t[2], t[3], t[4], t[5])
+			}},
+		{"conv", []operand{arg("y", 2, 4, 5, 6), arg("x", 2, 3, 5, 6), arg("w", 4, 3, 3, 3), opt("scale", 4), opt("shift", 4), opt("residual", 2, 4, 5, 6)},
+			func(e layers.Engine, t []layers.Tensor) error {
+				return e.Conv(t[0], t[1], t[2], spec, layers.Epilogue{Scale: t[3], Shift: t[4], Residual: t[5]})
+			}},
+		{"conv", []operand{arg("dx", 2, 3, 5, 6), arg("dy", 2, 4, 5, 6), arg("w", 4, 3, 3, 3)},
+			func(e layers.Engine, t []layers.Tensor) error { return e.ConvGradInput(t[0], t[1], t[2], spec) }},
+		{"conv", []operand{opt("dw", 4, 3, 3, 3), opt("dbias", 4), arg("dy", 2, 4, 5, 6), arg("x", 2, 3, 5, 6)},
+			func(e layers.Engine, t []layers.Tensor) error { return e.ConvGradWeights(t[0], t[1], t[2], t[3], spec) }},
+	}
+	for mode := range 8 {
+		transA, transB, accumulate := mode&1 != 0, mode&2 != 0, mode&4 != 0
+		a, b := arg("a", 2, 3), arg("b", 3, 4)
+		if transA {
+			a = arg("a", 3, 2)
+		}
+		if transB {
+			b = arg("b", 4, 3)
+		}
+		list = append(list, operation{"matmul", []operand{arg("c", 2, 4), a, b}, func(e layers.Engine, t []layers.Tensor) error {
+			return e.MatMul(t[0], t[1], t[2], transA, transB, accumulate)
+		}})
+	}
+	return list
+}
+
+func normOperations() []operation {
+	list := []operation{
+		{"row norm", []operand{arg("y", 2, 3), arg("x", 2, 3)},
+			func(e layers.Engine, t []layers.Tensor) error {
+				return e.RowNorm(t[0], t[1], layers.RowNormSpec{Scale: 1, Eps: 1e-12})
+			}},
+		{"row norm", []operand{arg("dx", 2, 3), arg("dy", 2, 3), arg("x", 2, 3)},
+			func(e layers.Engine, t []layers.Tensor) error {
+				return e.RowNormGrad(t[0], t[1], t[2], layers.RowNormSpec{Scale: 1, Eps: 1e-12})
+			}},
+	}
+	for _, s := range [][]int{{4, 3}, {2, 3, 4, 5}} {
+		list = append(list,
+			operation{"batch norm", []operand{arg("y", s...), arg("mean", 3), arg("invStd", 3), arg("running mean", 3), arg("running variance", 3), arg("x", s...), arg("gamma", 3), arg("beta", 3)},
+				func(e layers.Engine, t []layers.Tensor) error {
+					return e.BatchNorm(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], 1e-5, 0.1)
+				}},
+			operation{"batch norm", []operand{opt("dx", s...), opt("dgamma", 3), opt("dbeta", 3), arg("dy", s...), arg("x", s...), arg("gamma", 3), arg("mean", 3), arg("invStd", 3)},
+				func(e layers.Engine, t []layers.Tensor) error {
+					return e.BatchNormGrad(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7])
+				}},
+			operation{"frozen norm", []operand{arg("y", s...), arg("x", s...), arg("gamma", 3), arg("beta", 3), arg("mean", 3), arg("variance", 3)},
+				func(e layers.Engine, t []layers.Tensor) error {
+					return e.FrozenNorm(t[0], t[1], t[2], t[3], t[4], t[5], 1e-5)
+				}},
+			operation{"frozen norm", []operand{opt("dx", s...), opt("dgamma", 3), opt("dbeta", 3), arg("dy", s...), arg("x", s...), arg("gamma", 3), arg("mean", 3), arg("variance", 3)},
+				func(e layers.Engine, t []layers.Tensor) error {
+					return e.FrozenNormGrad(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], 1e-5)
+				}},
+		)
+	}
+	return list
+}
+
+func poolOperations() []operation {
+	spec := layers.SquarePool(3, 1, 1, false)
+	y, x := arg("y", 2, 3, 4, 5), arg("x", 2, 3, 4, 5)
+	dy, dx := arg("dy", 2, 3, 4, 5), arg("dx", 2, 3, 4, 5)
+	const images = 1<<2 | 1<<3 // height and width
+	return []operation{
+		{"max pool", []operand{y, x}, func(e layers.Engine, t []layers.Tensor) error { return e.MaxPool(t[0], t[1], spec) }},
+		{"max pool", []operand{dx, dy, x, y}, func(e layers.Engine, t []layers.Tensor) error { return e.MaxPoolGrad(t[0], t[1], t[2], t[3], spec) }},
+		{"average pool", []operand{y, x}, func(e layers.Engine, t []layers.Tensor) error { return e.AvgPool(t[0], t[1], spec) }},
+		{"average pool", []operand{dx, dy}, func(e layers.Engine, t []layers.Tensor) error { return e.AvgPoolGrad(t[0], t[1], spec) }},
+		{"global average", []operand{arg("y", 2, 3), {name: "x", shape: []int{2, 3, 4, 5}, free: images}},
+			func(e layers.Engine, t []layers.Tensor) error { return e.GlobalAvg(t[0], t[1]) }},
+		{"global average", []operand{{name: "dx", shape: []int{2, 3, 4, 5}, free: images}, arg("dy", 2, 3)},
+			func(e layers.Engine, t []layers.Tensor) error { return e.GlobalAvgGrad(t[0], t[1]) }},
+		{"global max", []operand{arg("y", 2, 3), {name: "x", shape: []int{2, 3, 4, 5}, free: images}},
+			func(e layers.Engine, t []layers.Tensor) error { return e.GlobalMax(t[0], t[1]) }},
+		{"global max", []operand{dx, arg("dy", 2, 3), x, arg("y", 2, 3)},
+			func(e layers.Engine, t []layers.Tensor) error { return e.GlobalMaxGrad(t[0], t[1], t[2], t[3]) }},
+	}
+}
+
+func otherOperations() []operation {
+	m := layers.Metric{Kind: layers.BRM, P: 2}
+	slot := func(t []layers.Tensor) []layers.Slot {
+		s := layers.Slot{Param: t[0], Grad: t[1], Rate: 0.1}
+		copy(s.State[:], t[2:])
+		return []layers.Slot{s}
+	}
+	free := operand{name: "x", shape: []int{2, 3}, free: 3, resized: true}
+	return []operation{
+		{"pairwise", []operand{arg("d", 2, 3), arg("a", 2, 4), arg("b", 3, 4)}, func(e layers.Engine, t []layers.Tensor) error { return e.Pairwise(t[0], t[1], t[2], m) }},
+		{"pairwise", []operand{opt("da", 2, 4), opt("db", 3, 4), arg("dd", 2, 3), arg("d", 2, 3), arg("a", 2, 4), arg("b", 3, 4)},
+			func(e layers.Engine, t []layers.Tensor) error {
+				return e.PairwiseGrad(t[0], t[1], t[2], t[3], t[4], t[5], m)
+			}},
+		{"sum of squares", []operand{free}, func(e layers.Engine, t []layers.Tensor) error { _, err := e.SumSquares(t); return err }},
+		{"clamp", []operand{free}, func(e layers.Engine, t []layers.Tensor) error { return e.Clamp(t, 1) }},
+		{"sgd", []operand{arg("parameter", 2, 3), arg("gradient", 2, 3), arg("momentum", 2, 3)},
+			func(e layers.Engine, t []layers.Tensor) error { return e.SGD(slot(t), layers.SGDSpec{Momentum: 0.9}) }},
+		{"adamw", []operand{arg("parameter", 2, 3), arg("gradient", 2, 3), arg("first moment", 2, 3), arg("second moment", 2, 3)},
+			func(e layers.Engine, t []layers.Tensor) error {
+				return e.AdamW(slot(t), layers.AdamWSpec{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Step: 1})
+			}},
+	}
+}

@@ -1,0 +1,110 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// The gradients of three steps on two parameters that start at 1 and -2, used
+// for all optimisers.
+var handWorkedGradients = [3][2]float32{{0.5, -1}, {-0.25, 2}, {1, 0}}
+
+// handWorkedSGD: rate 0.1, decay 0.2, so that d = g + 0.2 w. Momentum 0.5 where
+// there is one: v = 0.5 v + d, from v = 0; w moves by -0.1 times
+//
+//	plain     d: 0.7, -1.4 | -0.25+0.186 = -0.064, 2-0.372 = 1.628 | 1.18728, -0.40456
+//	momentum  v: 0.7, -1.4 | 0.35-0.25+0.186 = 0.286, -0.7+2-0.372 = 0.928 |
+//	             0.143+1+0.18028 = 1.32328, 0.464-0.39056 = 0.07344
+//	nesterov  d + 0.5 v: 0.7+0.35 = 1.05, -1.4-0.7 = -2.1 |
+//	             d = -0.25+0.179 = -0.071, 2-0.358 = 1.642; v = 0.35-0.071 = 0.279, -0.7+1.642 = 0.942;
+//	             0.0685, 2.113 | d = 1.17763, -0.40026; v = 1.31713, 0.07074; 1.836195, -0.36489
+func (s *suite) handWorkedSGD(t *testing.T) {
+	for _, c := range []struct {
+		spec layers.SGDSpec
+		w, v [3][2]float32
+	}{
+		{
+			spec: layers.SGDSpec{},
+			w:    [3][2]float32{{0.93, -1.86}, {0.9364, -2.0228}, {0.817672, -1.982344}},
+		},
+		{
+			spec: layers.SGDSpec{Momentum: 0.5},
+			w:    [3][2]float32{{0.93, -1.86}, {0.9014, -1.9528}, {0.769072, -1.960144}},
+			v:    [3][2]float32{{0.7, -1.4}, {0.286, 0.928}, {1.32328, 0.07344}},
+		},
+		{
+			spec: layers.SGDSpec{Momentum: 0.5, Nesterov: true},
+			w:    [3][2]float32{{0.895, -1.79}, {0.88815, -2.0013}, {0.7045305, -1.964811}},
+			v:    [3][2]float32{{0.7, -1.4}, {0.279, 0.942}, {1.31713, 0.07074}},
+		},
+	} {
+		w, v := s.parameter(t, 1, -2), layers.Tensor(nil)
+		if c.spec.Momentum != 0 {
+			v = s.parameter(t, 0, 0)
+		}
+		for step, g := range handWorkedGradients {
+			slot := layers.Slot{Param: w, Grad: s.parameter(t, g[0], g[1]), State: [2]layers.Tensor{v}, Rate: 0.1, Decay: 0.2}
+			if err := s.eng.SGD([]layers.Slot{slot}, c.spec); err != nil {
+				t.Fatal(err)
+			}
+			what := fmt.Sprintf("%+v, step %d", c.spec, step+1)
+			s.holds(t, what+", parameters", w, c.w[step])
+			if v != nil {
+				s.holds(t, what+", momentum", v, c.v[step])
+			}
+		}
+	}
+}
+
+// handWorkedAdamW: rate 0.1, decay 0.2 (each step first takes w to 0.98 w),
+// beta1 0.5, beta2 0.75, eps 0.5. Then w -= 0.1 (m/(1-0.5^t))/(sqrt(v/(1-0.75^t)) + 0.5):
+//
+//	t = 1: m = 0.25, -0.5; v = 0.0625, 0.25; corrected by 0.5 and 0.25 to 0.5, -1 and 0.25, 1;
+//	       w = 0.98 - 0.1*0.5/1 = 0.93, -1.96 + 0.1*1/1.5 = -1.8933333
+//	t = 2: m = 0.125-0.125 = 0, -0.25+1 = 0.75; v = 0.046875+0.015625 = 0.0625, 0.1875+1 = 1.1875;
+//	       by 0.75 and 0.4375 to 0, 1 and 0.1428571, 2.7142857 (root 1.6475089);
+//	       w = 0.98*0.93 = 0.9114, -1.8554667 - 0.1/2.1475089 = -1.9020322
+//	t = 3: m = 0.5, 0.375; v = 0.046875+0.25 = 0.296875, 0.890625; by 0.875 and 0.578125 to
+//	       0.5714286, 0.4285714 and 0.5135135 (root 0.7165986), 1.5405405 (root 1.2411851);
+//	       w = 0.893172 - 0.05714286/1.2165986 = 0.8462026, -1.8639916 - 0.04285714/1.7411851 = -1.8886054
+func (s *suite) handWorkedAdamW(t *testing.T) {
+	wantW := [3][2]float32{{0.93, -1.8933333}, {0.9114, -1.9020322}, {0.8462026, -1.8886054}}
+	wantM := [3][2]float32{{0.25, -0.5}, {0, 0.75}, {0.5, 0.375}}
+	wantV := [3][2]float32{{0.0625, 0.25}, {0.0625, 1.1875}, {0.296875, 0.890625}}
+	w, m, v := s.parameter(t, 1, -2), s.parameter(t, 0, 0), s.parameter(t, 0, 0)
+	for i, g := range handWorkedGradients {
+		slot := layers.Slot{Param: w, Grad: s.parameter(t, g[0], g[1]), State: [2]layers.Tensor{m, v}, Rate: 0.1, Decay: 0.2}
+		if err := s.eng.AdamW([]layers.Slot{slot}, layers.AdamWSpec{Beta1: 0.5, Beta2: 0.75, Eps: 0.5, Step: i + 1}); err != nil {
+			t.Fatal(err)
+		}
+		what := fmt.Sprintf("step %d", i+1)
+		s.holds(t, what+", parameters", w, wantW[i])
+		s.holds(t, what+", first moment", m, wantM[i])
+		s.holds(t, what+", second moment", v, wantV[i])
+	}
+}
+
+func (s *suite) parameter(t *testing.T, a, b float32) layers.Tensor {
+	t.Helper()
+	x, err := newTensor(s.eng, array{[]int{2}, []float32{a, b}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+func (s *suite) holds(t *testing.T, what string, x layers.Tensor, want [2]float32) {
+	t.Helper()
+	got, err := numbers(s.eng, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, w := range want {
+		if math.Abs(float64(got[i]-w)) > 5e-7 {
+			t.Errorf("%s: element %d is %v, want %v", what, i, got[i], w)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package conformance
+
+import (
+	"math"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// valueSize is the size of the terms that may cancel in a value of m: none in a
+// distance.
+func valueSize(m layers.Metric, a, b array) float64 {
+	switch m.Kind {
+	case layers.Cosine:
+		return 1
+	case layers.Dot:
+		size := 0.0
+		eachPair(a, b, func(_, _ int, x, y []float64) {
+			sum := 0.0
+			for c := range x {
+				sum += math.Abs(x[c] * y[c])
+			}
+			size = max(size, sum)
+		})
+		return size
+	}
+	return 0
+}
+
+// gradientSizes is, for the gradient of each side, the largest sum of |terms|
+// that an element adds up; its rounding errors are relative to that.
+func gradientSizes(m layers.Metric, a, b, dd array) (sizeA, sizeB float64) {
+	h, k := a.shape[1], b.shape[0]
+	sumA, sumB := make([]float64, len(a.v)), make([]float64, len(b.v))
+	eachPair(a, b, func(i, j int, x, y []float64) {
+		up := float64(dd.v[i*k+j])
+		da, db := make([]float64, h), make([]float64, h)
+		m.Gradient(da, db, x, y, up)
+		if nx, ny := norm(x), norm(y); m.Kind == layers.Cosine && nx > 0 && ny > 0 {
+			// A difference of two terms, which cancel entirely where h is 1.
+			fill(da, math.Abs(up)/nx)
+			fill(db, math.Abs(up)/ny)
+		}
+		for c := range h {
+			sumA[i*h+c] += math.Abs(da[c])
+			sumB[j*h+c] += math.Abs(db[c])
+		}
+	})
+	for _, v := range sumA {
+		sizeA = max(sizeA, v)
+	}
+	for _, v := range sumB {
+		sizeB = max(sizeB, v)
+	}
+	return sizeA, sizeB
+}
+
+func fill(x []float64, v float64) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+func norm(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v * v
+	}
+	return math.Sqrt(sum)
+}
+
+func eachPair(a, b array, f func(i, j int, x, y []float64)) {
+	h := a.shape[1]
+	for i := range a.shape[0] {
+		for j := range b.shape[0] {
+			f(i, j, widen(a.v[i*h:(i+1)*h]), widen(b.v[j*h:(j+1)*h]))
+		}
+	}
+}
