@@ -135,6 +135,7 @@ func (r *ranker) scan(self, class int, keys []float32) {
 		beyond = roundUp(float64(r.right[n-1].key32) + slack)
 	}
 	first := 0
+	var last openRow // rows of one key, as in a collapsed set, are placed once
 	for i, key := range keys {
 		if key > beyond {
 			continue
@@ -149,16 +150,20 @@ func (r *ranker) scan(self, class int, keys []float32) {
 			continue
 		}
 		lo, hi := 0, n
-		if !math.IsInf(slack, 1) {
-			k := float64(key)
+		switch k := float64(key); {
+		case math.IsInf(slack, 1):
+		case last.hi > 0 && last.key32 == key:
+			lo, hi = last.lo, last.hi
+		default:
 			lo = sort.Search(n, func(i int) bool { return float64(r.right[i].key32)+slack >= k })
 			hi = lo + sort.Search(n-lo, func(i int) bool { return float64(r.right[lo+i].key32)-slack > k })
 		}
+		last = openRow{int32(i), key, lo, hi}
 		if lo == hi {
 			r.behind[lo]++
 			continue
 		}
-		r.near = append(r.near, openRow{int32(i), key, lo, hi})
+		r.near = append(r.near, last)
 	}
 	r.behind[0] += first
 }
@@ -174,15 +179,19 @@ func (r *ranker) settle() (tied bool, err error) {
 	if err := r.sortRuns(); err != nil {
 		return false, err
 	}
+	var last spot
+	from, at := -1, 0
 	for _, w := range r.near {
 		key, err := r.exact(w.row, w.key32)
 		if err != nil {
 			return false, err
 		}
 		s := spot{key, r.ties.place(r.seed, r.query, int(w.row), false)}
-		from := r.runStart[w.lo]
-		to := from + sort.Search(n-from, func(i int) bool { return r.runStart[from+i] != from })
-		at := from + sort.Search(to-from, func(i int) bool { return s.compare(r.right[from+i].exact) < 0 })
+		if start := r.runStart[w.lo]; start != from || s != last {
+			from, last = start, s
+			to := from + sort.Search(n-from, func(i int) bool { return r.runStart[from+i] != from })
+			at = from + sort.Search(to-from, func(i int) bool { return s.compare(r.right[from+i].exact) < 0 })
+		}
 		if at < w.lo || at > w.hi {
 			return false, fmt.Errorf("eval: the engine's %v keys of query %d err more than float32 arithmetic can", r.order.kernel, r.query)
 		}

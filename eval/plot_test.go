@@ -1,0 +1,226 @@
+package eval
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// figure is where a test draws; VERNIER_FIGURES keeps the files to look at.
+func figure(t *testing.T, name string) string {
+	if dir := os.Getenv("VERNIER_FIGURES"); dir != "" {
+		return filepath.Join(dir, name)
+	}
+	return filepath.Join(t.TempDir(), name)
+}
+
+func readPNG(t *testing.T, path string) image.Image {
+	t.Helper()
+	f, err := os.Open(path)
+	fatal(t, err)
+	defer f.Close()
+	img, err := png.Decode(f)
+	fatal(t, err)
+	return img
+}
+
+// share is the part of a figure that has exactly a colour, in percent.
+func colourShare(img image.Image, c color.Color) float64 {
+	r, g, b, _ := c.RGBA()
+	n, b0 := 0, img.Bounds()
+	for y := b0.Min.Y; y < b0.Max.Y; y++ {
+		for x := b0.Min.X; x < b0.Max.X; x++ {
+			if pr, pg, pb, _ := img.At(x, y).RGBA(); pr == r && pg == g && pb == b {
+				n++
+			}
+		}
+	}
+	return 100 * float64(n) / float64(b0.Dx()*b0.Dy())
+}
+
+func wantPlot(t *testing.T, path string, colours ...color.Color) {
+	t.Helper()
+	img := readPNG(t, path)
+	if s := img.Bounds().Size(); s != image.Pt(1200, 750) {
+		t.Errorf("%s is %v, want 1200 x 750", filepath.Base(path), s)
+	}
+	for _, c := range colours {
+		if p := colourShare(img, c); p < 0.02 {
+			t.Errorf("%s: %v fills %.3f%%, the curve is missing", filepath.Base(path), c, p)
+		}
+	}
+	if p := colourShare(img, color.White); p < 40 || p > 99.5 {
+		t.Errorf("%s: %.1f%% is background", filepath.Base(path), p)
+	}
+}
+
+func TestLossFigure(t *testing.T) {
+	var points []Point
+	rng := seeded(51)
+	for i := range 400 {
+		points = append(points, Point{float64(i), 3*math.Exp(-float64(i)/90) + 0.2 + 0.05*rng.NormFloat64()})
+	}
+	points[120].Y = math.NaN()
+	path := figure(t, "loss.png")
+	fatal(t, PlotLoss(path, "N-pairs", "step", points))
+	wantPlot(t, path, blue)
+}
+
+func TestRecallFigure(t *testing.T) {
+	var validation, test []Point
+	for i := range 12 {
+		x := float64(i + 1)
+		validation = append(validation, Point{x, 80 - 40*math.Exp(-x/3) - 0.12*max(0, x-8)})
+		test = append(test, Point{x, 74 - 42*math.Exp(-x/3)})
+	}
+	path := figure(t, "recall.png")
+	fatal(t, PlotRecall(path, RecallCurves{Metric: "brm", Validation: validation, Test: test, Best: 9}))
+	wantPlot(t, path, blue, orange, gray)
+}
+
+func TestTicksAreRoundNumbers(t *testing.T) {
+	for _, c := range []struct {
+		low, high float64
+		whole     bool
+		want      string
+	}{
+		{0, 1, false, "0.0 0.2 0.4 0.6 0.8 1.0"}, {0.98, 12.2, true, "2 4 6 8 10 12"}, {0, 2, true, "0 1 2"},
+		{-0.3, 0.31, false, "-0.3 -0.2 -0.1 0.0 0.1 0.2 0.3"}, {0, 40000, true, "0 10000 20000 30000 40000"}, {0.0011, 0.0019, false, "0.0011 0.0012 0.0013 0.0014 0.0015 0.0016 0.0017 0.0018 0.0019"},
+	} {
+		var labels []string
+		for _, tick := range (niceTicks{c.whole}).Ticks(c.low, c.high) {
+			labels = append(labels, tick.Label)
+		}
+		if got := strings.Join(labels, " "); got != c.want {
+			t.Errorf("%v to %v: %s, want %s", c.low, c.high, got, c.want)
+		}
+	}
+}
+
+func TestFigureOfOneEpoch(t *testing.T) {
+	path := figure(t, "one.png")
+	fatal(t, PlotRecall(path, RecallCurves{Metric: "cosine", Validation: []Point{{1, 50}}, Best: math.NaN()}))
+	wantPlot(t, path, blue)
+}
+
+func TestHistogramFigure(t *testing.T) {
+	e := blobs(seeded(52), 60, 10, 32, 0.55)
+	for _, m := range []layers.Metric{{P: 2}, {Kind: layers.Cosine}} {
+		p, err := SamplePairs(e, m, PairOptions{})
+		fatal(t, err)
+		h, err := p.Histogram(60)
+		fatal(t, err)
+		path := figure(t, "histogram_"+m.Kind.String()+".png")
+		fatal(t, PlotHistogram(path, "Distances on the test classes", h))
+		wantPlot(t, path, blue, orange)
+	}
+}
+
+func TestROCFigure(t *testing.T) {
+	e := blobs(seeded(53), 30, 8, 8, 0.8)
+	var names []string
+	var curves []*ROC
+	for _, m := range []layers.Metric{{P: 2}, {Kind: layers.Cosine}} {
+		p, err := SamplePairs(e, m, PairOptions{})
+		fatal(t, err)
+		r, err := p.ROC()
+		fatal(t, err)
+		names, curves = append(names, m.String()), append(curves, r)
+	}
+	path := figure(t, "roc.png")
+	fatal(t, PlotROC(path, "each metric's distance", names, curves))
+	wantPlot(t, path, blue, orange, gray)
+}
+
+// plain is a picture of one colour.
+func plain(c color.Color, w, h int) image.Image {
+	img := image.NewRGBA(image.Rect(0, 0, w, h))
+	for y := range h {
+		for x := range w {
+			img.Set(x, y, c)
+		}
+	}
+	return img
+}
+
+func TestRetrievalGrid(t *testing.T) {
+	colours := []color.NRGBA{{90, 120, 200, 255}, {230, 180, 60, 255}, {120, 200, 140, 255}}
+	var rows []GridRow
+	for q := range 3 {
+		r := GridRow{Query: GridCell{Image: plain(colours[q], 32, 32), Caption: fmt.Sprintf("class %d", q)}}
+		for n := range 4 {
+			right := (q+n)%3 != 1
+			c := q
+			if !right {
+				c = (q + 1) % 3
+			}
+			r.Neighbors = append(r.Neighbors, GridCell{
+				Image: plain(colours[c], 60+80*n, 100), Right: right,
+				Caption: fmt.Sprintf("class %d with a rather long name", c), Note: fmt.Sprintf("%.3f", 0.1*float64(n+1)),
+			})
+		}
+		rows = append(rows, r)
+	}
+	path := figure(t, "grid.png")
+	fatal(t, DrawGrid(path, "Nearest neighbours by brm on the test classes", rows))
+	img := readPNG(t, path)
+	for q := range 3 {
+		y := gridMargin + gridTitle + q*(gridCell+gridCaption+gridGap)
+		want := append([]color.NRGBA{}, queryFrame)
+		for n := range 4 {
+			if rows[q].Neighbors[n].Right {
+				want = append(want, rightFrame)
+			} else {
+				want = append(want, wrongFrame)
+			}
+		}
+		for i, frame := range want {
+			x := gridMargin
+			if i > 0 {
+				x += gridCell + gridApart + (i-1)*(gridCell+gridGap)
+			}
+			for _, at := range []image.Point{{x + 1, y + 1}, {x + gridCell - 2, y + gridCell - 2}, {x + gridCell/2, y + gridFrame - 1}} {
+				if c := color.NRGBAModel.Convert(img.At(at.X, at.Y)); c != frame {
+					t.Errorf("row %d, picture %d: frame at %v is %v, want %v", q, i, at, c, frame)
+				}
+			}
+		}
+		if c := color.NRGBAModel.Convert(img.At(gridMargin+gridCell/2, y+gridCell/2)); c != colours[q] {
+			t.Errorf("row %d: the query's picture is %v, want %v", q, c, colours[q])
+		}
+	}
+}
+
+func TestFiguresOfNothingAreRefusedAndKeepTheOldFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "old.png")
+	fatal(t, os.WriteFile(path, []byte("old"), 0o644))
+	for name, draw := range map[string]func() error{
+		"loss":   func() error { return PlotLoss(path, "x", "epoch", []Point{{1, math.NaN()}}) },
+		"recall": func() error { return PlotRecall(path, RecallCurves{}) },
+		"histogram": func() error {
+			return PlotHistogram(path, "", &Histogram{Edges: []float64{0, 1}, Intra: []int{0}, Inter: []int{0}})
+		},
+		"roc":      func() error { return PlotROC(path, "", nil, nil) },
+		"grid":     func() error { return DrawGrid(path, "", nil) },
+		"no image": func() error { return DrawGrid(path, "", []GridRow{{}}) },
+	} {
+		err := draw()
+		if err == nil || !strings.Contains(err.Error(), "old.png") {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if text, _ := os.ReadFile(path); string(text) != "old" {
+			t.Fatalf("%s: the old file is gone", name)
+		}
+	}
+	if err := PlotLoss(filepath.Join(t.TempDir(), "none", "x.png"), "x", "epoch", []Point{{1, 1}}); err == nil {
+		t.Error("a folder that does not exist was accepted")
+	}
+}

@@ -1,0 +1,167 @@
+package eval
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Point is one point of a curve.
+type Point struct{ X, Y float64 }
+
+// PlotLoss draws the loss of a run as a PNG file. xLabel says what the points'
+// X counts ("epoch", "step"), loss what is plotted. Values that are no numbers
+// leave a gap.
+func PlotLoss(path, loss, xLabel string, points []Point) error {
+	p := newChart("Training loss", xLabel, "loss ("+loss+")")
+	if err := addCurve(p, "", points, blue, nil); err != nil {
+		return fmt.Errorf("eval: figure %s: loss: %w", path, err)
+	}
+	fit(p, points)
+	return p.save(path)
+}
+
+// RecallCurves are Recall@1 by epoch, in percent.
+type RecallCurves struct {
+	Metric string // the distance that ranks
+	// Validation is on a part of the training classes: it picks the best epoch.
+	Validation []Point
+	// Test is on classes never seen, for the record only; it may be empty.
+	Test []Point
+	// Best is the epoch that was picked; NaN marks none.
+	Best float64
+}
+
+// PlotRecall draws both curves as a PNG file, test in another colour with
+// diamonds and a broken line, so that nobody takes it for what picked the epoch.
+func PlotRecall(path string, r RecallCurves) error {
+	p := newChart("Recall@1 by epoch", "epoch", "Recall@1 [%], nearest by "+r.Metric)
+	if err := addCurve(p, "validation (part of the training classes)", r.Validation, blue, nil); err != nil {
+		return fmt.Errorf("eval: figure %s: validation: %w", path, err)
+	}
+	if len(r.Test) > 0 {
+		if err := addCurve(p, "test classes (never used to choose)", r.Test, orange, []vg.Length{vg.Points(5), vg.Points(3)}); err != nil {
+			return fmt.Errorf("eval: figure %s: test: %w", path, err)
+		}
+	}
+	all := append(append([]Point{}, r.Validation...), r.Test...)
+	fit(p, all)
+	p.Y.Min, p.Y.Max = max(0, p.Y.Min), min(100, p.Y.Max)
+	if !math.IsNaN(r.Best) {
+		if err := addVertical(p, "best by validation", r.Best); err != nil {
+			return fmt.Errorf("eval: figure %s: %w", path, err)
+		}
+	}
+	return p.save(path)
+}
+
+// addCurve draws the runs of finite points, with markers where they are few.
+// A dashed curve has diamonds, others have dots.
+func addCurve(p *chart, name string, points []Point, c color.Color, dashes []vg.Length) error {
+	runs := finiteRuns(points)
+	if len(runs) == 0 {
+		return fmt.Errorf("none of %d points is a number", len(points))
+	}
+	shape := draw.GlyphDrawer(draw.CircleGlyph{})
+	if dashes != nil {
+		shape = diamond{}
+	}
+	var legend []plot.Thumbnailer
+	for _, run := range runs {
+		line, err := plotter.NewLine(run)
+		if err != nil {
+			return err
+		}
+		line.LineStyle = draw.LineStyle{Color: c, Width: vg.Points(2), Dashes: dashes}
+		p.Add(line)
+		thumbnails := []plot.Thumbnailer{line}
+		if len(points) <= 60 || len(run) == 1 {
+			dots, err := plotter.NewScatter(run)
+			if err != nil {
+				return err
+			}
+			dots.GlyphStyle = draw.GlyphStyle{Color: c, Radius: vg.Points(3.5), Shape: shape}
+			p.Add(dots)
+			thumbnails = append(thumbnails, dots)
+		}
+		if legend == nil {
+			legend = thumbnails
+		}
+	}
+	if name != "" {
+		p.entry(name, legend...)
+	}
+	return nil
+}
+
+func finiteRuns(points []Point) (runs []plotter.XYs) {
+	open := false
+	for _, pt := range points {
+		if s := pt.X + pt.Y; math.IsNaN(s) || math.IsInf(s, 0) {
+			open = false
+			continue
+		}
+		if !open {
+			runs = append(runs, nil)
+			open = true
+		}
+		last := len(runs) - 1
+		runs[last] = append(runs[last], plotter.XY{X: pt.X, Y: pt.Y})
+	}
+	return runs
+}
+
+// fit gives the axes room around the finite points, also around a single one.
+func fit(p *chart, points []Point) {
+	x, y := []float64{math.Inf(1), math.Inf(-1)}, []float64{math.Inf(1), math.Inf(-1)}
+	for _, run := range finiteRuns(points) {
+		for _, pt := range run {
+			x[0], x[1] = min(x[0], pt.X), max(x[1], pt.X)
+			y[0], y[1] = min(y[0], pt.Y), max(y[1], pt.Y)
+		}
+	}
+	p.X.Tick.Marker = niceTicks{whole: true} // epochs or steps
+	p.X.Min, p.X.Max = room(x[0], x[1], 0.02)
+	p.Y.Min, p.Y.Max = room(y[0], y[1], 0.06)
+}
+
+func room(low, high, share float64) (float64, float64) {
+	wide := high - low
+	if wide == 0 {
+		return low - max(1, math.Abs(low)/10), high + max(1, math.Abs(high)/10)
+	}
+	return low - share*wide, high + share*wide
+}
+
+// addVertical marks a place on the x axis over the whole height.
+func addVertical(p *chart, name string, x float64) error {
+	line, err := plotter.NewLine(plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}})
+	if err != nil {
+		return err
+	}
+	line.LineStyle = draw.LineStyle{Color: gray, Width: vg.Points(1.2), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
+	p.Add(line)
+	p.entry(name, line)
+	return nil
+}
+
+// diamond is a filled diamond.
+type diamond struct{}
+
+// DrawGlyph implements draw.GlyphDrawer.
+func (diamond) DrawGlyph(c *draw.Canvas, sty draw.GlyphStyle, at vg.Point) {
+	r := sty.Radius * 1.3
+	var path vg.Path
+	path.Move(vg.Point{X: at.X, Y: at.Y + r})
+	path.Line(vg.Point{X: at.X + r, Y: at.Y})
+	path.Line(vg.Point{X: at.X, Y: at.Y - r})
+	path.Line(vg.Point{X: at.X - r, Y: at.Y})
+	path.Close()
+	c.SetColor(sty.Color)
+	c.Fill(path)
+}
