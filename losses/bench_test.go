@@ -1,23 +1,37 @@
 package losses
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/vernier-ml/vernier/layers"
 )
 
-// All triplets of 512 rows, in classes of 4 and of 256.
-func BenchmarkTripletAll(b *testing.B) {
-	for _, perClass := range []int{4, 256} {
-		b.Run(fmt.Sprintf("rows=512/perClass=%d", perClass), func(b *testing.B) {
-			benchmarkBatch(b, &Triplet{Margin: 0.2}, 512, perClass)
+// Every loss with its defaults on BRM: those of a batch on 512 rows in classes
+// of 4, those of classes on 180 rows and 11,318 classes (the training part of
+// Stanford Online Products).
+func BenchmarkLosses(b *testing.B) {
+	for _, name := range Names() {
+		l, err := New(name, Options{Metric: layers.Metric{Kind: layers.BRM, P: 2}, Classes: 11318})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			if l.Columns() == Classes {
+				benchmarkEval(b, l, proxyMatrix(180, 11318, PerClass(l)))
+			} else {
+				benchmarkEval(b, l, batchMatrix(512, 4))
+			}
 		})
 	}
 }
 
-func BenchmarkNPairs(b *testing.B) { benchmarkBatch(b, &NPairs{Temperature: 16}, 512, 4) }
+// All triplets of 512 rows in two classes: 33 million.
+func BenchmarkTripletTwoClasses(b *testing.B) {
+	benchmarkEval(b, &Triplet{Margin: 0.05}, batchMatrix(512, 256))
+}
 
-func benchmarkBatch(b *testing.B, l Loss, rows, perClass int) {
+func batchMatrix(rows, perClass int) *Matrix {
 	rng := rand.New(rand.NewPCG(1, 1))
 	m := &Matrix{Rows: rows, Cols: rows, V: make([]float64, rows*rows), SelfColumns: true}
 	for i := range rows {
@@ -25,34 +39,24 @@ func benchmarkBatch(b *testing.B, l Loss, rows, perClass int) {
 	}
 	m.ColLabels = m.RowLabels
 	for k := range m.V {
-		m.V[k] = rng.Float64()
+		m.V[k] = 0.3 + 0.4*rng.Float64()
 	}
-	benchmarkEval(b, l, m)
+	return m
 }
 
-// A batch of 180 against the 11,318 training classes of Stanford Online Products.
-func benchmarkProxies(b *testing.B, l Loss) {
+func proxyMatrix(rows, classes, perClass int) *Matrix {
 	rng := rand.New(rand.NewPCG(1, 1))
-	const rows, cols = 180, 11318
-	m := &Matrix{Rows: rows, Cols: cols, V: make([]float64, rows*cols), Similarity: true}
+	m := &Matrix{Rows: rows, Cols: classes * perClass, V: make([]float64, rows*classes*perClass)}
 	for range rows {
-		m.RowLabels = append(m.RowLabels, rng.IntN(cols))
+		m.RowLabels = append(m.RowLabels, rng.IntN(classes))
 	}
-	for j := range cols {
-		m.ColLabels = append(m.ColLabels, j)
+	for j := range m.Cols {
+		m.ColLabels = append(m.ColLabels, j/perClass)
 	}
 	for k := range m.V {
-		m.V[k] = 0.3 * rng.NormFloat64()
+		m.V[k] = 0.3 + 0.4*rng.Float64()
 	}
-	benchmarkEval(b, l, m)
-}
-
-func BenchmarkProxyAnchor(b *testing.B) {
-	benchmarkProxies(b, &ProxyAnchor{Alpha: 32, PosMargin: 0.1, NegMargin: -0.1})
-}
-
-func BenchmarkProxyAnchorBehindView(b *testing.B) {
-	benchmarkProxies(b, On(AsSimilarity(brm, 1), &ProxyAnchor{Alpha: 32, PosMargin: 0.1, NegMargin: -0.1}))
+	return m
 }
 
 func benchmarkEval(b *testing.B, l Loss, m *Matrix) {

@@ -12,13 +12,35 @@ import (
 // test file of the loss. The longest one that fits is taken.
 func goldenCases() map[string]func(t *testing.T, c *golden.Case) {
 	return map[string]func(t *testing.T, c *golden.Case){
-		"pml_contrastive":      goldenContrastive,
-		"pml_triplet":          goldenTriplet,
-		"pml_npairs":           goldenNPairs,
-		"pml_proxy_anchor":     goldenProxyAnchor,
-		"authors_proxy_anchor": goldenProxyAnchor,
-		"miner_triplet_":       goldenWindow,
-		"miner_batch_hard":     goldenBatchHard,
+		"authors_hyp":            goldenHyperbolic,
+		"authors_ms":             goldenMultiSimilarityAuthors,
+		"authors_proxy_anchor":   goldenProxyAnchor,
+		"authors_proxy_nca":      goldenProxyNCA,
+		"authors_sec_":           goldenSEC,
+		"authors_soft_triple":    goldenSoftTriple,
+		"miner_batch_hard":       goldenBatchHard,
+		"miner_ms":               goldenMultiSimilarityMiner,
+		"miner_triplet_":         goldenWindow,
+		"pml_angular":            goldenAngular,
+		"pml_arcface":            goldenArcFace,
+		"pml_circle":             goldenCircle,
+		"pml_contrastive":        goldenContrastive,
+		"pml_cosface":            goldenCosFace,
+		"pml_fastap":             goldenFastAP,
+		"pml_generalized_lifted": goldenGeneralizedLifted,
+		"pml_lifted":             goldenLifted,
+		"pml_margin":             goldenMargin,
+		"pml_ms":                 goldenMultiSimilarity,
+		"pml_nca":                goldenNCA,
+		"pml_normalized_softmax": goldenNormalizedSoftmax,
+		"pml_npairs":             goldenNPairs,
+		"pml_ntxent":             goldenNTXent,
+		"pml_proxy_anchor":       goldenProxyAnchor,
+		"pml_proxy_nca":          goldenProxyNCA,
+		"pml_soft_triple":        goldenSoftTriple,
+		"pml_supcon":             goldenSupCon,
+		"pml_triplet":            goldenTriplet,
+		"sec_only":               goldenSECOnly,
 	}
 }
 
@@ -141,4 +163,29 @@ func reductionOf(t *testing.T, c *golden.Case) Reduction {
 		t.Fatalf("unknown reducer %q", r)
 		return 0
 	}
+}
+
+// onBatchGolden checks a loss that has nothing but a batch and one metric.
+func onBatchGolden(t *testing.T, c *golden.Case, l Loss, m layers.Metric) {
+	t.Helper()
+	x, labels := batchInputs(c)
+	r, dx := onBatch(t, l, m, x, labels, c.Params.Bool("normalize", true))
+	check64(t, c, r, dx)
+}
+
+// onClassesGolden checks a loss with class rows: input, (classes, h) or where
+// columns is set (h, classes*perClass).
+func onClassesGolden(t *testing.T, c *golden.Case, l Loss, m layers.Metric, input string, columns bool) {
+	t.Helper()
+	x, labels := batchInputs(c)
+	p := tensorRows(c.Inputs[input])
+	if columns {
+		p = p.transposed()
+	}
+	r, dx, dp := onClasses(t, l, m, x, p, labels, PerClass(l), c.Params.Bool("normalize", true), true)
+	if columns {
+		dp = dp.transposed()
+	}
+	check64(t, c, r, dx)
+	golden.Close64(t, "grad_"+input, dp.x, c.Outputs["grad_"+input], c.Tolerance)
 }

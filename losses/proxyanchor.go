@@ -26,13 +26,36 @@ func (l *ProxyAnchor) Eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.checkClasses("proxy-anchor", grad); err != nil {
 		return Result{}, err
 	}
-	pull, push := l.Alpha*m.away(), -l.Alpha*m.away()
 	l.pos.reset(m.Cols)
 	l.neg.reset(m.Cols)
+	spread(m.Cols, len(m.V), func(_, from, to int) { l.exponentials(m, grad, from, to) })
+	pull, push := l.Alpha*m.away(), -l.Alpha*m.away()
+	present := max(l.pos.used(), 1)
+	value := l.pos.finish(pull/float64(present))/float64(present) + l.neg.finish(push/float64(m.Cols))/float64(m.Cols)
+	spread(m.Cols, len(m.V), func(_, from, to int) {
+		for i, label := range m.RowLabels {
+			g := m.row(grad, i)
+			for j := from; j < to; j++ {
+				if m.ColLabels[j] == label {
+					g[j] *= l.pos.scale[j]
+				} else {
+					g[j] *= l.neg.scale[j]
+				}
+			}
+		}
+	})
+	terms := l.pos.used() + l.neg.used()
+	return Result{Value: value, Active: terms, Total: terms}, nil
+}
+
+// exponentials sums up the exponentials of columns from to to-1 and leaves them
+// in grad.
+func (l *ProxyAnchor) exponentials(m *Matrix, grad []float64, from, to int) {
+	pull, push := l.Alpha*m.away(), -l.Alpha*m.away()
 	for i, label := range m.RowLabels {
 		v, g := m.row(m.V, i), m.row(grad, i)
-		for j, class := range m.ColLabels {
-			if class == label {
+		for j := from; j < to; j++ {
+			if m.ColLabels[j] == label {
 				g[j] = pull * (v[j] - l.PosMargin)
 				l.pos.see(j, g[j])
 			} else {
@@ -43,32 +66,14 @@ func (l *ProxyAnchor) Eval(m *Matrix, grad []float64) (Result, error) {
 	}
 	for i, label := range m.RowLabels {
 		g := m.row(grad, i)
-		for j, class := range m.ColLabels {
-			if class == label {
+		for j := from; j < to; j++ {
+			if m.ColLabels[j] == label {
 				g[j] = l.pos.add(j, g[j])
 			} else {
 				g[j] = l.neg.add(j, g[j])
 			}
 		}
 	}
-	var r Result
-	present := l.pos.used()
-	posValue := l.pos.finish(pull / float64(max(present, 1)))
-	negValue := l.neg.finish(push / float64(m.Cols))
-	for i, label := range m.RowLabels {
-		g := m.row(grad, i)
-		for j, class := range m.ColLabels {
-			if class == label {
-				g[j] *= l.pos.scale[j]
-			} else {
-				g[j] *= l.neg.scale[j]
-			}
-		}
-	}
-	r.Value = posValue/float64(max(present, 1)) + negValue/float64(m.Cols)
-	r.Active = present + l.neg.used()
-	r.Total = r.Active
-	return r, nil
 }
 
 func proxyAnchorEntry(o Options) entry {

@@ -7,7 +7,9 @@ import "math"
 func logSumExp(x []float64) float64 {
 	top := math.Inf(-1)
 	for _, v := range x {
-		top = math.Max(top, v)
+		if v > top {
+			top = v
+		}
 	}
 	if math.IsInf(top, -1) {
 		return top

@@ -21,7 +21,8 @@ type View struct {
 	offset     float64 // x = offset + scale*V, or scale*V^2 if square
 	scale      float64
 	square     bool
-	root       bool // x = sqrt(max(0, that))
+	root       bool // x = sqrt(max(0, that)); floor is where it counts as 0
+	floor      float64
 	similarity bool // of the result
 }
 
@@ -52,8 +53,16 @@ func AsSphere(m layers.Metric, c float64) View {
 		return View{active: true, scale: math.Sqrt(2 * v.scale)}
 	}
 	v.offset, v.scale, v.root = 2*v.offset, 2*v.scale, true
+	if m.Similarity() {
+		v.floor = cosineFloor
+	}
 	return v
 }
+
+// cosineFloor is the squared distance of unit vectors below which a cosine in
+// single precision cannot tell two vectors apart. There the root's slope would
+// be nothing but rounding, so that it counts as that of distance 0, which is 0.
+const cosineFloor = 1e-6
 
 // squaredValues reports whether the metric's values are squares of distances.
 func squaredValues(m layers.Metric) bool {
@@ -90,8 +99,8 @@ func (v View) at(x float64) (y, slope float64) {
 	if !v.root {
 		return y, slope
 	}
-	if y <= 0 {
-		return 0, 0
+	if y <= v.floor {
+		return math.Sqrt(math.Max(y, 0)), 0
 	}
 	y = math.Sqrt(y)
 	return y, slope / (2 * y)
@@ -119,9 +128,7 @@ func (l *viewed) Columns() Columns { return l.loss.Columns() }
 func (l *viewed) Eval(m *Matrix, grad []float64) (Result, error) {
 	values := grow(l.matrix.V, len(m.V))
 	l.slope = grow(l.slope, len(m.V))
-	for k, x := range m.V {
-		values[k], l.slope[k] = l.view.at(x)
-	}
+	spread(len(m.V), len(m.V), func(_, from, to int) { l.view.all(values[from:to], l.slope[from:to], m.V[from:to]) })
 	l.matrix = *m
 	l.matrix.V = values
 	l.matrix.Similarity = l.view.similarity
@@ -129,8 +136,30 @@ func (l *viewed) Eval(m *Matrix, grad []float64) (Result, error) {
 	if err != nil {
 		return r, err
 	}
-	for k, slope := range l.slope {
-		grad[k] *= slope
-	}
+	spread(len(grad), len(grad), func(_, from, to int) {
+		slope := l.slope[from:to]
+		for k, g := range grad[from:to] {
+			grad[from+k] = g * slope[k]
+		}
+	})
 	return r, nil
+}
+
+// all is at for a whole slice.
+func (v View) all(y, slope, x []float64) {
+	y, slope = y[:len(x)], slope[:len(x)]
+	switch {
+	case v.root:
+		for k, value := range x {
+			y[k], slope[k] = v.at(value)
+		}
+	case v.square:
+		for k, value := range x {
+			y[k], slope[k] = v.offset+v.scale*value*value, 2*v.scale*value
+		}
+	default:
+		for k, value := range x {
+			y[k], slope[k] = v.offset+v.scale*value, v.scale
+		}
+	}
 }

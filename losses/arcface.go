@@ -1,0 +1,107 @@
+package losses
+
+import "math"
+
+// ArcFace is classification with the angle to the own class widened by a margin
+// (Deng et al. 2019, Eq. 3): with cos(theta) = s the own similarity becomes
+// cos(theta + m) and, where theta + m exceeds pi, cos(theta) - m sin(m), so that
+// it goes on falling; all times Scale, then cross-entropy, mean over rows.
+//
+// With several Centers a class, a class's similarity is that of its nearest
+// centre (Deng et al. 2020, sub-centre ArcFace).
+type ArcFace struct {
+	Scale, MarginDegrees float64
+	Centers              int
+
+	start, columns []int
+	nearest        []int
+	logits         []float64
+}
+
+// Columns is Classes.
+func (*ArcFace) Columns() Columns { return Classes }
+
+// PerClass is the number of centres.
+func (l *ArcFace) PerClass() int { return max(l.Centers, 1) }
+
+// Eval implements Loss. Its terms are rows.
+func (l *ArcFace) Eval(m *Matrix, grad []float64) (Result, error) {
+	if err := m.checkClasses("arcface", grad); err != nil {
+		return Result{}, err
+	}
+	if err := m.checkSimilarity("arcface"); err != nil {
+		return Result{}, err
+	}
+	zero(grad)
+	l.start, l.columns = ownColumns(m, l.start, l.columns)
+	count := len(l.start) - 1
+	l.nearest, l.logits = grow(l.nearest, parts()*count), grow(l.logits, parts()*count)
+	values := make([]float64, m.Rows)
+	spread(m.Rows, len(m.V), func(part, from, to int) {
+		logits, nearest := l.logits[part*count:(part+1)*count], l.nearest[part*count:(part+1)*count]
+		for i := from; i < to; i++ {
+			values[i] = l.row(m, i, m.row(grad, i), logits, nearest)
+		}
+	})
+	return Result{Value: sum(values) / float64(m.Rows), Active: m.Rows, Total: m.Rows}, nil
+}
+
+// row returns one row's cross-entropy and its gradient, over the number of rows.
+// logits and nearest are working memory.
+func (l *ArcFace) row(m *Matrix, i int, g, logits []float64, nearest []int) float64 {
+	v, label := m.row(m.V, i), m.RowLabels[i]
+	for c := range logits {
+		logits[c] = math.Inf(-1) // a number without columns is no class
+		for _, j := range l.columns[l.start[c]:l.start[c+1]] {
+			if s := l.Scale * v[j]; s > logits[c] {
+				logits[c], nearest[c] = s, j
+			}
+		}
+	}
+	own, slope := l.widened(v[nearest[label]])
+	logits[label] = l.Scale * own
+	value := crossEntropy(logits, label)
+	logits[label] *= slope
+	for c, d := range logits {
+		if l.start[c] < l.start[c+1] {
+			g[nearest[c]] = l.Scale * d / float64(m.Rows)
+		}
+	}
+	return value
+}
+
+// widened returns cos(theta + m), or what takes its place, and its derivative
+// with respect to cos(theta). Near theta = 0, where that has no bound, the sine is
+// held at 1e-3, below which a cosine in single precision cannot tell angles
+// apart.
+func (l *ArcFace) widened(s float64) (y, slope float64) {
+	margin := l.MarginDegrees * math.Pi / 180
+	sin, cos := math.Sincos(margin)
+	if s <= -cos { // theta > pi - m
+		return s - margin*sin, 1
+	}
+	square := 1 - s*s
+	if square <= cosineFloor {
+		return s*cos - math.Sqrt(cosineFloor)*sin, cos
+	}
+	sine := math.Sqrt(square)
+	return s*cos - sine*sin, cos + s/sine*sin
+}
+
+func arcFaceEntry(o Options) entry {
+	return entry{
+		name:    "arcface",
+		meaning: "classification with a margin on the angle to the own class; several centres are possible",
+		source:  "Deng et al. 2019, Eq. 3; Deng et al. 2020",
+		columns: Classes,
+		view:    AsSimilarity(o.Metric, o.Scale),
+		settings: []setting{
+			positive("scale", "multiplies s = 1 - D^2/D0^2", 64),
+			between("margin", "degrees added to the angle to the own class", 28.6, 0, 180, false, true),
+			whole("centers", "centres a class", 1, 1),
+		},
+		build: func(v values) (Loss, error) {
+			return &ArcFace{Scale: v.real("scale"), MarginDegrees: v.real("margin"), Centers: v.int("centers")}, nil
+		},
+	}
+}

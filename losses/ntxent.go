@@ -1,0 +1,37 @@
+package losses
+
+// NTXent is the normalised temperature-scaled cross-entropy, also InfoNCE (Chen
+// et al. 2020, Eq. 1; van den Oord et al. 2018): per ordered positive pair
+//
+//	-log( e^{s(a,p)/T} / (e^{s(a,p)/T} + sum over q of e^{s(a,q)/T}) )
+//
+// mean over the pairs. Other positives of the anchor are not in the
+// denominator. It is N-pairs with temperature 1/T.
+type NTXent struct {
+	Temperature float64
+
+	pairs NPairs
+}
+
+// Columns is Batch.
+func (*NTXent) Columns() Columns { return Batch }
+
+// Eval implements Loss. Its terms are ordered positive pairs.
+func (l *NTXent) Eval(m *Matrix, grad []float64) (Result, error) {
+	if err := m.check("ntxent", grad); err != nil {
+		return Result{}, err
+	}
+	l.pairs.Temperature = 1 / l.Temperature
+	return l.pairs.all(m, grad), nil
+}
+
+func ntXentEntry(o Options) entry {
+	return entry{
+		name:     "ntxent",
+		meaning:  "each positive against its anchor's negatives by a sharp softmax (InfoNCE)",
+		source:   "Chen et al. 2020, Eq. 1",
+		view:     AsSimilarity(o.Metric, o.Scale),
+		settings: []setting{positive("temperature", "divides s = 1 - D^2/D0^2", 0.07)},
+		build:    func(v values) (Loss, error) { return &NTXent{Temperature: v.real("temperature")}, nil },
+	}
+}

@@ -1,0 +1,91 @@
+package losses
+
+import (
+	"fmt"
+	"math"
+)
+
+// SEC is the spherical embedding constraint (Zhang et al. 2020, Eq. 8; chapter
+// 16.2.6), which asks all embeddings of a batch for the same length, and a
+// penalty on the length itself:
+//
+//	Weight * mean over rows of (|x| - mu)^2 + L2 * mean over rows of |x|^2
+//
+// mu is a constant for the gradient: the batch's mean length, or with a Momentum
+// below 1 the average mu <- (1-Momentum)*mu + Momentum*batch mean, which starts
+// with the first batch's mean. Momentum 0 means 1.
+type SEC struct {
+	Weight, L2 float64
+	Momentum   float64
+
+	mean [1]float64 // 0 before the first batch
+}
+
+// Parameters returns the average length, a statistic.
+func (s *SEC) Parameters() []Param {
+	return []Param{{Name: "norm_mean", Shape: []int{1}, Value: s.mean[:]}}
+}
+
+// EvalRows implements RowTerm.
+func (s *SEC) EvalRows(x []float64, rows, dim int, grad []float64) (float64, error) {
+	if err := checkRows("sec", x, rows, dim, grad); err != nil {
+		return 0, err
+	}
+	batch := 0.0
+	for i := range rows {
+		batch += norm(x[i*dim:(i+1)*dim]) / float64(rows)
+	}
+	if s.mean[0] == 0 || s.Momentum == 0 {
+		s.mean[0] = batch
+	} else {
+		s.mean[0] += s.Momentum * (batch - s.mean[0])
+	}
+	value := 0.0
+	for i := range rows {
+		row := x[i*dim : (i+1)*dim]
+		length := norm(row)
+		off := length - s.mean[0]
+		value += s.Weight*off*off + s.L2*length*length
+		pull := 2 * s.L2
+		if length > 0 {
+			pull += 2 * s.Weight * off / length
+		}
+		for k, v := range row {
+			grad[i*dim+k] = pull * v / float64(rows)
+		}
+	}
+	return value / float64(rows), nil
+}
+
+// norm is |x|, without overflow of its square.
+func norm(x []float64) float64 {
+	top := 0.0
+	for _, v := range x {
+		top = math.Max(top, math.Abs(v))
+	}
+	if top == 0 {
+		return 0
+	}
+	sum := 0.0
+	for _, v := range x {
+		sum += (v / top) * (v / top)
+	}
+	return top * math.Sqrt(sum)
+}
+
+func checkRows(term string, x []float64, rows, dim int, grad []float64) error {
+	switch {
+	case rows < 1 || dim < 1:
+		return fmt.Errorf("losses: %s: %d rows of %d dimensions: at least one of each is needed", term, rows, dim)
+	case len(x) != rows*dim:
+		return fmt.Errorf("losses: %s: %d values for %d rows of %d", term, len(x), rows, dim)
+	case len(grad) != len(x):
+		return fmt.Errorf("losses: %s: gradient has %d values, the rows %d", term, len(grad), len(x))
+	}
+	for k, v := range x {
+		if v-v != 0 {
+			return fmt.Errorf("losses: %s: row %d, dimension %d: %v is %w", term, k/dim, k%dim, v, ErrNotFinite)
+		}
+	}
+	return nil
+}

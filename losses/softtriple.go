@@ -1,0 +1,168 @@
+package losses
+
+import (
+	"fmt"
+	"math"
+)
+
+// SoftTriple has several centres a class (Qian et al. 2019, Eq. 6 to 8). With s
+// the similarities to them, a class's similarity is
+//
+//	S_c = sum over its centres k of softmax_k(s_ck/Gamma) s_ck
+//
+// and the loss is the mean over rows of the cross-entropy of Lambda*S_c, where
+// the own class is first lowered by Margin. Column c*Centers + k is centre k of
+// class c.
+//
+// Its class term draws the centres of a class together, so that superfluous
+// ones merge (Eq. 9):
+//
+//	Tau/(C*K*(K-1)) sum over classes, and their pairs of centres, of sqrt(2 + Epsilon - 2 s)
+type SoftTriple struct {
+	Lambda, Gamma, Margin float64
+	Centers               int
+	Tau                   float64
+	// Epsilon keeps the root's slope finite where two centres meet; the authors
+	// have 1e-5.
+	Epsilon float64
+
+	start, columns []int
+	logits, weight []float64
+}
+
+// Columns is Classes.
+func (*SoftTriple) Columns() Columns { return Classes }
+
+// PerClass is the number of centres.
+func (l *SoftTriple) PerClass() int { return max(l.Centers, 1) }
+
+// ClassTerm returns the term on the centres, nil if it has no weight.
+func (l *SoftTriple) ClassTerm() Loss {
+	if l.Tau == 0 || l.Centers < 2 {
+		return nil
+	}
+	return &centerSpread{l}
+}
+
+// Eval implements Loss. Its terms are rows.
+func (l *SoftTriple) Eval(m *Matrix, grad []float64) (Result, error) {
+	if err := m.checkClasses("soft-triple", grad); err != nil {
+		return Result{}, err
+	}
+	l.start, l.columns = ownColumns(m, l.start, l.columns)
+	count := len(l.start) - 1
+	l.logits, l.weight = grow(l.logits, parts()*count), grow(l.weight, parts()*m.Cols)
+	values := make([]float64, m.Rows)
+	spread(m.Rows, len(m.V), func(part, from, to int) {
+		logits, weight := l.logits[part*count:(part+1)*count], l.weight[part*m.Cols:(part+1)*m.Cols]
+		for i := from; i < to; i++ {
+			values[i] = l.row(m, i, m.row(grad, i), logits, weight)
+		}
+	})
+	return Result{Value: sum(values) / float64(m.Rows), Active: m.Rows, Total: m.Rows}, nil
+}
+
+// row returns one row's cross-entropy and its gradient, over the number of rows.
+// logits and weight are working memory.
+func (l *SoftTriple) row(m *Matrix, i int, g, logits, weight []float64) float64 {
+	scale := -m.away()
+	v, label := m.row(m.V, i), m.RowLabels[i]
+	for c := range logits {
+		logits[c] = l.Lambda * l.class(v, weight, scale, l.columns[l.start[c]:l.start[c+1]])
+	}
+	logits[label] -= l.Lambda * l.Margin
+	value := crossEntropy(logits, label)
+	each := l.Lambda * scale / float64(m.Rows)
+	for j, c := range m.ColLabels {
+		g[j] = each * logits[c] * weight[j]
+	}
+	return value
+}
+
+// class returns S_c and its derivatives with respect to its columns, in weight.
+// A number without columns is no class: minus infinity.
+func (l *SoftTriple) class(v, weight []float64, scale float64, columns []int) float64 {
+	top := math.Inf(-1)
+	for _, j := range columns {
+		if s := scale * v[j]; s > top {
+			top = s
+		}
+	}
+	if len(columns) == 0 {
+		return top
+	}
+	sharp := 1 / l.Gamma
+	total, mean := 0.0, 0.0
+	for _, j := range columns {
+		s := scale * v[j]
+		e := math.Exp((s - top) * sharp)
+		weight[j] = e
+		total += e
+		mean += e * s
+	}
+	mean /= total
+	for _, j := range columns {
+		weight[j] = weight[j] / total * (1 + (scale*v[j]-mean)*sharp)
+	}
+	return mean
+}
+
+// centerSpread is SoftTriple's term on its centres.
+type centerSpread struct{ of *SoftTriple }
+
+// Columns is Batch: the matrix is that of class rows with themselves.
+func (*centerSpread) Columns() Columns { return Batch }
+
+// Eval implements Loss. Its terms are pairs of centres of one class.
+func (l *centerSpread) Eval(m *Matrix, grad []float64) (Result, error) {
+	if err := m.checkSquare("soft-triple's centres", grad); err != nil {
+		return Result{}, err
+	}
+	if err := m.checkSimilarity("soft-triple's centres"); err != nil {
+		return Result{}, err
+	}
+	zero(grad)
+	k := l.of.Centers
+	if m.Rows%k != 0 {
+		return Result{}, fmt.Errorf("losses: soft-triple: %d class rows are not a multiple of %d centres a class", m.Rows, k)
+	}
+	var r Result
+	for a := range m.Rows {
+		for b := a + 1; b < m.Rows && b/k == a/k; b++ {
+			r.Total++
+			square := 2 + l.of.Epsilon - 2*m.V[a*m.Cols+b]
+			if square <= 0 {
+				continue
+			}
+			r.Active++
+			root := math.Sqrt(square)
+			r.Value += root
+			grad[a*m.Cols+b] = -1 / root
+		}
+	}
+	// The mean over pairs of one class is 2/(K(K-1)) times their sum.
+	return r.over(grad, float64(m.Rows)*float64(k-1)/l.of.Tau), nil
+}
+
+func softTripleEntry(o Options) entry {
+	return entry{
+		name:    "soft-triple",
+		meaning: "classification by several centres a class, softly assigned",
+		source:  "Qian et al. 2019, Eq. 6-9",
+		columns: Classes,
+		view:    AsSimilarity(o.Metric, o.Scale),
+		settings: []setting{
+			positive("lambda", "multiplies class similarities", 20),
+			positive("gamma", "temperature of the assignment to centres", 0.1),
+			between("margin", "taken from the own class's similarity", 0.01, 0, 2, false, true),
+			whole("centers", "centres a class", 10, 1),
+			between("tau", "weight of the term that merges centres", 0.2, 0, 1e6, false, false),
+		},
+		build: func(v values) (Loss, error) {
+			return &SoftTriple{
+				Lambda: v.real("lambda"), Gamma: v.real("gamma"), Margin: v.real("margin"),
+				Centers: v.int("centers"), Tau: v.real("tau"), Epsilon: 1e-5,
+			}, nil
+		},
+	}
+}

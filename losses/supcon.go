@@ -1,0 +1,70 @@
+package losses
+
+// SupCon asks each positive to stand out from all other rows (Khosla et al.
+// 2020, Eq. 2): per row with positives
+//
+//	-mean over p of (s(a,p)/T - lse over all other rows j of s(a,j)/T)
+//
+// mean over the rows above 0. Unlike in NTXent, the other positives are in the
+// denominator.
+type SupCon struct {
+	Temperature float64
+
+	pos, neg []int
+	logits   []float64
+}
+
+// Columns is Batch.
+func (*SupCon) Columns() Columns { return Batch }
+
+// Eval implements Loss. Its terms are rows with positives.
+func (l *SupCon) Eval(m *Matrix, grad []float64) (Result, error) {
+	if err := m.check("supcon", grad); err != nil {
+		return Result{}, err
+	}
+	zero(grad)
+	scale := -m.away() / l.Temperature
+	var r Result
+	for a := range m.Rows {
+		l.pos, l.neg = m.split(a, l.pos[:0], l.neg[:0])
+		if len(l.pos) == 0 {
+			continue
+		}
+		r.Total++
+		v, g := m.row(m.V, a), m.row(grad, a)
+		others := append(l.pos, l.neg...) // positives first
+		l.logits = grow(l.logits, len(others))
+		mean := 0.0
+		share := 1 / float64(len(l.pos))
+		for k, j := range others {
+			l.logits[k] = scale * v[j]
+			if k < len(l.pos) {
+				mean += share * l.logits[k]
+			}
+		}
+		value := logSumExp(l.logits) - mean
+		if value <= 0 || len(others) == 1 {
+			continue
+		}
+		r.Active++
+		r.Value += value
+		for k, j := range others {
+			g[j] = scale * l.logits[k]
+			if k < len(l.pos) {
+				g[j] -= scale * share
+			}
+		}
+	}
+	return r.over(grad, float64(r.Active)), nil
+}
+
+func supConEntry(o Options) entry {
+	return entry{
+		name:     "supcon",
+		meaning:  "each positive against all other rows, mean over an anchor's positives",
+		source:   "Khosla et al. 2020, Eq. 2",
+		view:     AsSimilarity(o.Metric, o.Scale),
+		settings: []setting{positive("temperature", "divides s = 1 - D^2/D0^2", 0.1)},
+		build:    func(v values) (Loss, error) { return &SupCon{Temperature: v.real("temperature")}, nil },
+	}
+}
