@@ -67,13 +67,10 @@ type patchVector struct {
 	at []int32
 	// runs covers the lanes by runs of adjacent values, if there are few; a
 	// kernel that cannot use them goes by at.
-	runs []run
-}
-
-// run stands for lanes of mask: lane l lies at off + l, so off may be negative.
-type run struct {
-	off  int32
-	mask uint32
+	//
+	// A run has its lanes in the upper half; lane l lies at off + l with off, which
+	// may be negative, in the lower half.
+	runs []uint64
 }
 
 // maxRuns is how many runs a vector may have: more are read lane by lane.
@@ -158,16 +155,20 @@ func (v *patchVector) findRuns() {
 		if at < 0 {
 			continue
 		}
+		off, lane := uint64(uint32(at-int32(l))), uint64(1)<<(32+l)
 		n := len(v.runs)
-		if n > 0 && v.runs[n-1].off == at-int32(l) {
-			v.runs[n-1].mask |= 1 << l
+		if n > 0 && uint32(v.runs[n-1]) == uint32(off) {
+			v.runs[n-1] |= lane
 			continue
 		}
 		if n == maxRuns {
 			v.runs = nil
 			return
 		}
-		v.runs = append(v.runs, run{at - int32(l), 1 << l})
+		v.runs = append(v.runs, off|lane)
+	}
+	if v.runs == nil {
+		v.runs = []uint64{0}
 	}
 }
 

@@ -1,0 +1,50 @@
+package cpu
+
+import "github.com/vernier-ml/vernier/layers"
+
+// avx2 returns the kernels of avx2_amd64.s.
+func avx2() *kernels {
+	return &kernels{
+		name: "avx2",
+		mr:   6, nr: 16, vec: 8, depth: 256,
+		tiles:     avx2Tiles(),
+		transpose: transposeBy(8, transposeTileAVX2),
+		copyRows:  copyRowsAVX2,
+		gather:    gatherBy(gatherRunsAVX2, gatherLanesAVX2),
+		add:       addAVX2,
+		scale:     scaleAVX2,
+		relu:      reluAVX2,
+		reluGrad:  reluGradAVX2,
+		finite:    finiteAVX2,
+		affine:    affineAVX2,
+		sum:       sumAVX2,
+		spread:    spreadAVX2,
+		project:   projectAVX2,
+		normGrad:  normGradAVX2,
+		sgd: func(w, g, v []float32, s sgdStep) {
+			sgdAVX2(w, g, v, s.rate, s.decay, s.momentum, s.nesterov)
+		},
+		adamW: func(w, g, m, v []float32, s adamWStep) {
+			adamWAVX2(w, g, m, v, s.keep, s.beta1, s.gain1, s.beta2, s.gain2, s.rate, s.unbias2, s.eps)
+		},
+		pairs: avx2Pairs(),
+	}
+}
+
+func avx2Tiles() [][]tileFunc {
+	return [][]tileFunc{
+		{nil, tile1x1AVX2, tile2x1AVX2, tile3x1AVX2, tile4x1AVX2, tile5x1AVX2, tile6x1AVX2},
+		{nil, tile1x2AVX2, tile2x2AVX2, tile3x2AVX2, tile4x2AVX2, tile5x2AVX2, tile6x2AVX2},
+	}
+}
+
+func avx2Pairs() [curves][2]pairKernels {
+	return [curves][2]pairKernels{
+		layers.Sigmoid:  {pairs(sigmoidSums1AVX2, sigmoidGrad1AVX2), pairs(sigmoidSums2AVX2, sigmoidGrad2AVX2)},
+		layers.SoftSign: {pairs(softSignSums1AVX2, softSignGrad1AVX2), pairs(softSignSums2AVX2, softSignGrad2AVX2)},
+		layers.ArcTan:   {pairs(arcTanSums1AVX2, arcTanGrad1AVX2), pairs(arcTanSums2AVX2, arcTanGrad2AVX2)},
+		layers.TanH:     {pairs(tanHSums1AVX2, tanHGrad1AVX2), pairs(tanHSums2AVX2, tanHGrad2AVX2)},
+		layers.ISRU:     {pairs(isruSums1AVX2, isruGrad1AVX2), pairs(isruSums2AVX2, isruGrad2AVX2)},
+		identity:        {1: pairs(identitySums2AVX2, identityGrad2AVX2)},
+	}
+}

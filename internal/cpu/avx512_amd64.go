@@ -1,0 +1,50 @@
+package cpu
+
+import "github.com/vernier-ml/vernier/layers"
+
+// avx512 returns the kernels of avx512_amd64.s.
+func avx512() *kernels {
+	return &kernels{
+		name: "avx512",
+		mr:   14, nr: 32, vec: 16, depth: 256,
+		tiles:     avx512Tiles(),
+		transpose: transposeBy(16, transposeTileAVX512),
+		copyRows:  copyRowsAVX512,
+		gather:    gatherBy(gatherRunsAVX512, gatherLanesAVX512),
+		add:       addAVX512,
+		scale:     scaleAVX512,
+		relu:      reluAVX512,
+		reluGrad:  reluGradAVX512,
+		finite:    finiteAVX512,
+		affine:    affineAVX512,
+		sum:       sumAVX512,
+		spread:    spreadAVX512,
+		project:   projectAVX512,
+		normGrad:  normGradAVX512,
+		sgd: func(w, g, v []float32, s sgdStep) {
+			sgdAVX512(w, g, v, s.rate, s.decay, s.momentum, s.nesterov)
+		},
+		adamW: func(w, g, m, v []float32, s adamWStep) {
+			adamWAVX512(w, g, m, v, s.keep, s.beta1, s.gain1, s.beta2, s.gain2, s.rate, s.unbias2, s.eps)
+		},
+		pairs: avx512Pairs(),
+	}
+}
+
+func avx512Tiles() [][]tileFunc {
+	return [][]tileFunc{
+		{nil, tile1x1AVX512, tile2x1AVX512, tile3x1AVX512, tile4x1AVX512, tile5x1AVX512, tile6x1AVX512, tile7x1AVX512, tile8x1AVX512, tile9x1AVX512, tile10x1AVX512, tile11x1AVX512, tile12x1AVX512, tile13x1AVX512, tile14x1AVX512},
+		{nil, tile1x2AVX512, tile2x2AVX512, tile3x2AVX512, tile4x2AVX512, tile5x2AVX512, tile6x2AVX512, tile7x2AVX512, tile8x2AVX512, tile9x2AVX512, tile10x2AVX512, tile11x2AVX512, tile12x2AVX512, tile13x2AVX512, tile14x2AVX512},
+	}
+}
+
+func avx512Pairs() [curves][2]pairKernels {
+	return [curves][2]pairKernels{
+		layers.Sigmoid:  {pairs(sigmoidSums1AVX512, sigmoidGrad1AVX512), pairs(sigmoidSums2AVX512, sigmoidGrad2AVX512)},
+		layers.SoftSign: {pairs(softSignSums1AVX512, softSignGrad1AVX512), pairs(softSignSums2AVX512, softSignGrad2AVX512)},
+		layers.ArcTan:   {pairs(arcTanSums1AVX512, arcTanGrad1AVX512), pairs(arcTanSums2AVX512, arcTanGrad2AVX512)},
+		layers.TanH:     {pairs(tanHSums1AVX512, tanHGrad1AVX512), pairs(tanHSums2AVX512, tanHGrad2AVX512)},
+		layers.ISRU:     {pairs(isruSums1AVX512, isruGrad1AVX512), pairs(isruSums2AVX512, isruGrad2AVX512)},
+		identity:        {1: pairs(identitySums2AVX512, identityGrad2AVX512)},
+	}
+}

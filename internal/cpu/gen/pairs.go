@@ -1,0 +1,360 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/vernier-ml/vernier/internal/cpu/approx"
+)
+
+// pairs writes the kernels of pairwise distances.
+func (s *isa) pairs() {
+	for _, c := range []struct {
+		name string
+		make func() curve
+	}{
+		{"sigmoid", func() curve { return s.exponential(1) }},
+		{"softSign", s.softSign},
+		{"arcTan", s.arcTan},
+		{"tanH", func() curve { return s.exponential(2) }},
+		{"isru", s.isru},
+	} {
+		for p := 1; p <= 2; p++ {
+			s.pairSums(fmt.Sprintf("%sSums%d", c.name, p), p, c.make)
+			s.pairGrad(fmt.Sprintf("%sGrad%d", c.name, p), p, c.make)
+		}
+	}
+	s.pairSums("identitySums2", 2, s.identity)
+	s.pairGrad("identityGrad2", 2, s.identity)
+}
+
+// curve emits R. The value is the product of two registers, the second nil if it
+// is 1; negative says that it is minus the product.
+type curve struct {
+	value func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool)
+	both  func(t reg.VecVirtual) (value, slope reg.VecVirtual)
+}
+
+// distance returns |a - b|, clamped; NaN stays.
+func (s *isa) distance(d, limit reg.VecVirtual) reg.VecVirtual {
+	t := s.vec()
+	VANDPS(s.bits(0x7fffffff), d, t)
+	VMINPS(t, limit, t) // the second source, t, if it is NaN
+	return t
+}
+
+// pairSums sums over coordinates, four vectors at a time.
+func (s *isa) pairSums(name string, p int, make func() curve) {
+	const unroll = 4
+	s.text(name, "s, a, b []float32, ldb int, limit, root float32")
+	sums, a, b, ldb := base("s"), base("a"), base("b"), stride("ldb")
+	rows, h := length("s"), length("a")
+	limit := s.broadcast("limit")
+	r := make()
+	rest := GP64()
+	MOVQ(h, rest)
+	ANDQ(imm(s.lanes-1), rest)
+	tail := s.firsts(rest, 1)[0]
+	Label("row")
+	var acc [unroll]reg.VecVirtual
+	for i := range acc {
+		acc[i] = s.zero()
+	}
+	pa, pb, n := GP64(), GP64(), GP64()
+	MOVQ(a, pa)
+	MOVQ(b, pb)
+	MOVQ(h, n)
+	add := func(d, acc reg.VecVirtual) {
+		x, y, negative := r.value(s.distance(d, limit))
+		switch {
+		case p == 1 && y == nil:
+			VADDPS(x, acc, acc)
+		case p == 1 && negative:
+			VFNMADD231PS(x, y, acc)
+		case p == 1:
+			VFMADD231PS(x, y, acc)
+		default:
+			if y != nil {
+				VMULPS(y, x, x)
+			}
+			VFMADD231PS(x, x, acc)
+		}
+	}
+	Label("four")
+	CMPQ(n, imm(unroll*s.lanes))
+	JLT(LabelRef("one"))
+	for i := range acc {
+		d := s.vec()
+		VMOVUPS(Mem{Base: pa, Disp: i * s.bytes()}, d)
+		VSUBPS(Mem{Base: pb, Disp: i * s.bytes()}, d, d)
+		add(d, acc[i])
+	}
+	ADDQ(imm(unroll*s.bytes()), pa)
+	ADDQ(imm(unroll*s.bytes()), pb)
+	SUBQ(imm(unroll*s.lanes), n)
+	JMP(LabelRef("four"))
+	Label("one")
+	CMPQ(n, imm(s.lanes))
+	JLT(LabelRef("rest"))
+	d := s.vec()
+	VMOVUPS(Mem{Base: pa}, d)
+	VSUBPS(Mem{Base: pb}, d, d)
+	add(d, acc[0])
+	ADDQ(imm(s.bytes()), pa)
+	ADDQ(imm(s.bytes()), pb)
+	SUBQ(imm(s.lanes), n)
+	JMP(LabelRef("one"))
+	Label("rest")
+	TESTQ(n, n)
+	JZ(LabelRef("total"))
+	// Lanes beyond the end are 0 in both, and R(0) is 0.
+	x, y := s.vec(), s.vec()
+	s.load(Mem{Base: pa}, tail, x)
+	s.load(Mem{Base: pb}, tail, y)
+	VSUBPS(y, x, x)
+	add(x, acc[1])
+	Label("total")
+	VADDPS(acc[1], acc[0], acc[0])
+	VADDPS(acc[3], acc[2], acc[2])
+	VADDPS(acc[2], acc[0], acc[0])
+	VMOVSS(s.total32(acc[0]), Mem{Base: sums})
+	ADDQ(Imm(4), sums)
+	ADDQ(ldb, b)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
+	finish()
+}
+
+// pairGrad meets one vector of a with those of many rows of b.
+func (s *isa) pairGrad(name string, p int, make func() curve) {
+	s.text(name, "da, db, a, b, coef []float32, limit, root float32")
+	da, db, a, b, coef, n := base("da"), base("db"), base("a"), base("b"), base("coef"), length("coef")
+	limit := s.broadcast("limit")
+	r := make()
+	x, acc, zero := s.vec(), s.vec(), s.zero()
+	VMOVUPS(Mem{Base: a}, x)
+	VMOVUPS(Mem{Base: da}, acc)
+	Label("loop")
+	d, g := s.vec(), s.vec()
+	VSUBPS(Mem{Base: b}, x, d)
+	VMOVUPS(Mem{Base: db}, g)
+	value, slope := r.both(s.distance(d, limit))
+	switch {
+	case slope == nil:
+		slope = value // R' is 1, and p is 2
+	case p == 2:
+		VMULPS(value, slope, slope)
+	}
+	sign := s.vec()
+	VANDPS(s.bits(0x80000000), d, sign)
+	VORPS(sign, slope, slope)
+	// Equal coordinates give nothing, whatever the factor.
+	if s.wide {
+		k := K()
+		VCMPPS(Imm(4), zero, d, k)
+		VFMADD231PS_BCST(Mem{Base: coef}, slope, k, acc)
+		VFNMADD231PS_BCST(Mem{Base: coef}, slope, k, g)
+	} else {
+		c := YMM()
+		VBROADCASTSS(Mem{Base: coef}, c)
+		VCMPPS(Imm(4), zero, d, d)
+		VANDPS(d, c, c)
+		VFMADD231PS(c, slope, acc)
+		VFNMADD231PS(c, slope, g)
+	}
+	VMOVUPS(g, Mem{Base: db})
+	ADDQ(imm(s.bytes()), b)
+	ADDQ(imm(s.bytes()), db)
+	ADDQ(Imm(4), coef)
+	DECQ(n)
+	JNZ(LabelRef("loop"))
+	VMOVUPS(acc, Mem{Base: da})
+	finish()
+}
+
+func (s *isa) identity() curve {
+	return curve{
+		value: func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool) { return t, nil, false },
+		both:  func(t reg.VecVirtual) (value, slope reg.VecVirtual) { return t, nil },
+	}
+}
+
+// reciprocal returns 1/x for x of moderate size.
+func (s *isa) reciprocal(x reg.VecVirtual) reg.VecVirtual {
+	one := s.set(s.constant(1))
+	if !s.wide {
+		VDIVPS(x, one, one)
+		return one
+	}
+	y := s.vec() // 14 bits; one step of Newton's method doubles them
+	VRCP14PS(x, y)
+	VFNMADD231PS(x, y, one)
+	VFMADD213PS(y, y, one)
+	return one
+}
+
+// reciprocalRoot returns 1/sqrt(x) for x of moderate size.
+func (s *isa) reciprocalRoot(x reg.VecVirtual) reg.VecVirtual {
+	one := s.set(s.constant(1))
+	if !s.wide {
+		VSQRTPS(x, x)
+		VDIVPS(x, one, one)
+		return one
+	}
+	y, z := s.vec(), s.vec()
+	VRSQRT14PS(x, y)
+	VMULPS(x, y, z)
+	VFNMADD231PS(z, y, one)
+	VMULPS(s.constant(0.5), y, z)
+	VFMADD213PS(y, z, one)
+	return one
+}
+
+// exponential is tanh(f t/2): with x = e^-ft - 1 it is -x/(2+x).
+func (s *isa) exponential(f int) curve {
+	tail := approx.ExpTail()
+	// decay returns x and, if asked, e^-ft.
+	decay := func(t reg.VecVirtual, exp bool) (less1, e reg.VecVirtual) {
+		// Adding 1.5 2^23 rounds to an integer n, which then lies in the low bits:
+		// e^-ft = 2^n e^r with n <= 0.
+		magic := s.constant(1.5 * (1 << 23))
+		u, n, scale, r := s.set(magic), s.vec(), s.vec(), s.vec()
+		VFNMADD231PS(s.constant(float64(f)*approx.Log2E), t, u)
+		VSUBPS(magic, u, n)
+		VPSLLD(Imm(23), u, scale)
+		VPADDD(s.constant(1), scale, scale)
+		if f == 1 {
+			VMOVAPS(t, r)
+		} else {
+			VADDPS(t, t, r)
+		}
+		VFNMSUB231PS(s.constant(approx.Ln2), n, r)
+		q, square := s.set(s.constant(float64(tail[3]))), s.vec()
+		for i := 2; i >= 0; i-- {
+			VFMADD213PS(s.constant(float64(tail[i])), r, q)
+		}
+		VMULPS(r, r, square)
+		VFMADD213PS(r, square, q) // q = e^r - 1
+		if exp {
+			e = s.vec()
+			VMOVAPS(scale, e)
+			VFMADD231PS(scale, q, e)
+		}
+		rest := s.vec()
+		VSUBPS(s.constant(1), scale, rest)
+		VFMADD213PS(rest, scale, q)
+		return q, e
+	}
+	inverse := func(less1 reg.VecVirtual) reg.VecVirtual {
+		den := s.vec()
+		VADDPS(s.constant(2), less1, den)
+		return s.reciprocal(den)
+	}
+	return curve{
+		value: func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool) {
+			less1, _ := decay(t, false)
+			return less1, inverse(less1), true
+		},
+		both: func(t reg.VecVirtual) (value, slope reg.VecVirtual) {
+			less1, e := decay(t, true)
+			w := inverse(less1)
+			// R' = 2f e/(1+e)^2.
+			VMULPS(w, e, e)
+			VMULPS(w, less1, less1)
+			VXORPS(s.bits(0x80000000), less1, less1)
+			VADDPS(w, w, w)
+			if f == 2 {
+				VADDPS(w, w, w)
+			}
+			VMULPS(w, e, e)
+			return less1, e
+		},
+	}
+}
+
+// softSign is t/(1+t).
+func (s *isa) softSign() curve {
+	inverse := func(t reg.VecVirtual) reg.VecVirtual {
+		den := s.vec()
+		VADDPS(s.constant(1), t, den)
+		return s.reciprocal(den)
+	}
+	return curve{
+		value: func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool) { return t, inverse(t), false },
+		both: func(t reg.VecVirtual) (value, slope reg.VecVirtual) {
+			w := inverse(t)
+			VMULPS(w, t, t)
+			VMULPS(w, w, w)
+			return t, w
+		},
+	}
+}
+
+// arcTan is z P(z^2) with z = min(t, 1/t), from pi/2 down if t > 1.
+func (s *isa) arcTan() curve {
+	tail := approx.ArcTan()
+	value := func(t reg.VecVirtual) reg.VecVirtual {
+		one := s.set(s.constant(1))
+		num, den, z, u := s.vec(), s.vec(), s.vec(), s.vec()
+		VMINPS(t, one, num)
+		VMAXPS(t, one, den)
+		VMULPS(s.reciprocal(den), num, z)
+		VMULPS(z, z, u)
+		p := s.set(s.constant(float64(tail[7])))
+		for i := 6; i >= 0; i-- {
+			VFMADD213PS(s.constant(float64(tail[i])), u, p)
+		}
+		VMULPS(z, p, p)
+		far := s.vec()
+		VMOVUPS(s.constant(math.Pi/2), far)
+		VSUBPS(p, far, far)
+		if s.wide {
+			k := K()
+			VCMPPS(Imm(0x1e), one, t, k)
+			VMOVAPS(far, k, p)
+		} else {
+			k := YMM()
+			VCMPPS(Imm(0x1e), one, t, k)
+			VBLENDVPS(k, far, p, p)
+		}
+		return p
+	}
+	return curve{
+		value: func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool) { return value(t), nil, false },
+		both: func(t reg.VecVirtual) (reg.VecVirtual, reg.VecVirtual) {
+			v := value(t)
+			den := s.set(s.constant(1))
+			VFMADD231PS(t, t, den)
+			return v, s.reciprocal(den)
+		},
+	}
+}
+
+// isru is u/sqrt(1+u^2) with u = root t, which is root times the restriction.
+func (s *isa) isru() curve {
+	root := s.broadcast("root")
+	inverse := func(t reg.VecVirtual) (u, w reg.VecVirtual) {
+		u, den := s.vec(), s.set(s.constant(1))
+		VMULPS(root, t, u)
+		VFMADD231PS(u, u, den)
+		return u, s.reciprocalRoot(den)
+	}
+	return curve{
+		value: func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool) {
+			u, w := inverse(t)
+			return u, w, false
+		},
+		both: func(t reg.VecVirtual) (value, slope reg.VecVirtual) {
+			u, w := inverse(t)
+			cube := s.vec()
+			VMULPS(w, u, u)
+			VMULPS(w, w, cube)
+			VMULPS(w, cube, cube)
+			return u, cube
+		},
+	}
+}
