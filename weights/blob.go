@@ -23,14 +23,30 @@ type blob struct {
 
 	what     string // for messages
 	deflated bool
-	// inflaters keeps readers (40 KiB each) for the entries of an archive.
-	inflaters *sync.Pool
-	crc       uint32 // of the unpacked bytes; 0: not recorded
+	crc      uint32 // of the unpacked bytes; 0: not recorded
 	// limit is the largest array that a tensor of this file may unfold to.
 	limit int64
+	// scratch is shared by the blobs of a file.
+	scratch *scratch
 
 	once sync.Once
 	bad  error
+}
+
+// scratch keeps what reading needs only for a moment: inflaters (40 KiB each) and
+// buffers of chunkSize.
+type scratch struct{ inflaters, chunks sync.Pool }
+
+// chunk returns a buffer of n bytes, and what to call when done.
+func (s *scratch) chunk(n int64) ([]byte, func()) {
+	if n != chunkSize { // small data, or elements larger than a chunk
+		return make([]byte, n), func() {}
+	}
+	p, ok := s.chunks.Get().(*[chunkSize]byte)
+	if !ok {
+		p = new([chunkSize]byte)
+	}
+	return p[:], func() { s.chunks.Put(p) }
 }
 
 // unfoldLimit is the size of the largest array that a file may describe. It
@@ -43,13 +59,13 @@ func (b *blob) open() (io.Reader, func()) {
 	if !b.deflated {
 		return packed, func() {}
 	}
-	if old, ok := b.inflaters.Get().(io.Reader); ok {
+	if old, ok := b.scratch.inflaters.Get().(io.Reader); ok {
 		if r, ok := old.(flate.Resetter); ok && r.Reset(packed, nil) == nil {
-			return old, func() { b.inflaters.Put(old) }
+			return old, func() { b.scratch.inflaters.Put(old) }
 		}
 	}
 	r := flate.NewReader(packed)
-	return r, func() { b.inflaters.Put(r) }
+	return r, func() { b.scratch.inflaters.Put(r) }
 }
 
 // verify reads the whole blob once, where it has a checksum or is deflated, so
@@ -66,7 +82,9 @@ func (b *blob) check() error {
 	sum := crc32.NewIEEE()
 	r, done := b.open()
 	defer done()
-	n, err := io.CopyBuffer(sum, io.LimitReader(r, b.size+1), make([]byte, min(chunkSize, b.size+1)))
+	buf, free := b.scratch.chunk(min(chunkSize, b.size+1))
+	defer free()
+	n, err := io.CopyBuffer(sum, io.LimitReader(r, b.size+1), buf)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%s: %w", b.what, noEOF(err))
@@ -117,7 +135,8 @@ func readAt(r io.ReaderAt, p []byte, off int64) error {
 	return nil
 }
 
-// window reads small pieces at slowly moving offsets through one buffer.
+// window reads small pieces at slowly moving offsets through one buffer, which
+// must hold the largest piece.
 type window struct {
 	r    io.ReaderAt
 	size int64
@@ -129,12 +148,9 @@ type window struct {
 // at returns n bytes at off, valid until the next call.
 func (w *window) at(off int64, n int) ([]byte, error) {
 	if off < w.off || off+int64(n) > w.off+int64(w.n) {
-		want := min(int64(max(chunkSize, n)), w.size-off)
+		want := min(int64(cap(w.buf)), w.size-off)
 		if want < int64(n) {
 			return nil, errors.New("the data end too early")
-		}
-		if int64(cap(w.buf)) < want {
-			w.buf = make([]byte, want)
 		}
 		w.buf = w.buf[:want]
 		w.n = 0

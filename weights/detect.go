@@ -69,16 +69,16 @@ func (f *File) readZip(r io.ReaderAt, b *budget) error {
 
 // guess says what an unknown file looks like.
 func guess(start []byte, ext string) string {
-	lower := bytes.ToLower(bytes.TrimLeft(start, " \t\r\n\xef\xbb\xbf"))
-	has := func(s string) bool { return bytes.HasPrefix(lower, []byte(s)) }
+	text := strings.ToLower(strings.TrimLeft(string(start), " \t\r\n\ufeff"))
+	has := func(s string) bool { return strings.HasPrefix(text, s) || bytes.HasPrefix(start, []byte(s)) }
 	switch {
 	case has("<!doctype"), has("<html"), has("<?xml"), has("<head"):
 		return "it is a web page; the download gave an error page or asked for a login"
 	case has("version https://git-lfs"):
 		return "it is a Git LFS pointer; fetch the file itself with git lfs pull"
-	case has("\x89hdf"):
+	case has("\x89HDF"):
 		return "it is an HDF5 (Keras) file, which is not read"
-	case has("\x1f\x8b"), has("\xfd7zxz"), has("bzh"), has("\x28\xb5\x2f\xfd"):
+	case has("\x1f\x8b"), has("\xfd7zXZ"), has("BZh"), has("\x28\xb5\x2f\xfd"):
 		return "it is compressed; unpack it first"
 	case len(start) > 262 && string(start[257:262]) == "ustar":
 		return "it is a tar archive (also the format of torch before 0.1.10, which is not read)"

@@ -73,7 +73,7 @@ func inMemory(name string, d DType, shape []int, elems, width int, encode func(d
 		return nil, fmt.Errorf("weights: %q: shape %v has %d elements, the data have %d", name, shape, n, elems)
 	}
 	size := int64(elems) * int64(width)
-	b := &blob{src: &encoded{size, width, encode}, pack: size, size: size, limit: size, what: name}
+	b := &blob{scratch: new(scratch), src: &encoded{size, width, encode}, pack: size, size: size, limit: size, what: name}
 	return &Tensor{Name: name, DType: d, Shape: shape,
 		parts: []view{{data: b, nbytes: size, width: width}}}, nil
 }

@@ -15,7 +15,7 @@ const maxNPYHeader = 1 << 16
 // readNPY reads a file of one array, whose name is "".
 func readNPY(f *File, src io.ReaderAt, size int64) error {
 	f.format = FormatNPY
-	b := &blob{src: src, pack: size, size: size, limit: unfoldLimit(size), what: "file"}
+	b := &blob{scratch: new(scratch), src: src, pack: size, size: size, limit: unfoldLimit(size), what: "file"}
 	t, err := npyTensor("", b)
 	if err != nil {
 		return err

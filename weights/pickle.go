@@ -76,15 +76,23 @@ func opcodeName(op byte) string {
 	return fmt.Sprintf("%#02x is none that torch.save writes", op)
 }
 
-func (u *unpickler) push(v any) error {
-	if len(u.stack) == cap(u.stack) {
-		// append doubles; old and new exist at once.
-		if err := u.budget.take(slotSize * int64(max(16, 2*len(u.stack)))); err != nil {
-			return err
+// grow appends to a slice whose memory the budget pays for. It doubles where
+// append would grow large slices by a quarter, so that all copies together take
+// no more than twice the last.
+func (u *unpickler) grow(s []any, items ...any) ([]any, error) {
+	if need := len(s) + len(items); need > cap(s) {
+		room := max(need, 2*cap(s), 4)
+		if err := u.budget.take(slotSize * int64(room)); err != nil {
+			return nil, err
 		}
+		s = append(make([]any, 0, room), s...)
 	}
-	u.stack = append(u.stack, v)
-	return nil
+	return append(s, items...), nil
+}
+
+func (u *unpickler) push(v any) (err error) {
+	u.stack, err = u.grow(u.stack, v)
+	return err
 }
 
 // floor is the height below which the innermost bracket may not reach.

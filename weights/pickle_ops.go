@@ -3,7 +3,6 @@ package weights
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // structure handles opcodes that combine values.
@@ -92,12 +91,12 @@ func (u *unpickler) list(op byte) error {
 			return err
 		}
 	}
-	// append may double the room.
-	if err := u.budget.take(2 * slotSize * int64(len(items))); err != nil {
-		return err
-	}
 	if op == 'l' || op == 0x91 { // LIST and FROZENSET make a new one
-		return u.object(&pyList{append([]any(nil), items...)})
+		own, err := u.grow(nil, items...)
+		if err != nil {
+			return err
+		}
+		return u.object(&pyList{own})
 	}
 	target, err := u.top()
 	if err != nil {
@@ -107,8 +106,8 @@ func (u *unpickler) list(op byte) error {
 	if !ok {
 		return fmt.Errorf("items are appended to %s", kindOf(target))
 	}
-	l.items = append(l.items, items...)
-	return nil
+	l.items, err = u.grow(l.items, items...)
+	return err
 }
 
 func (u *unpickler) dict(op byte) error {
@@ -132,12 +131,11 @@ func (u *unpickler) dict(op byte) error {
 	if len(items)%2 != 0 {
 		return errors.New("a dictionary gets a key without a value")
 	}
-	if err := u.budget.take(2 * slotSize * int64(len(items))); err != nil {
-		return err
-	}
 	if op == 'd' {
 		d := &pyDict{}
-		d.fill(items)
+		if err := u.setItems(d, items); err != nil {
+			return err
+		}
 		return u.object(d)
 	}
 	target, err := u.top()
@@ -148,14 +146,20 @@ func (u *unpickler) dict(op byte) error {
 	if !ok {
 		return fmt.Errorf("keys are set in %s", kindOf(target))
 	}
-	d.fill(items)
-	return nil
+	return u.setItems(d, items)
 }
 
-func (d *pyDict) fill(items []any) {
+// setItems sets keys and values that alternate.
+func (u *unpickler) setItems(d *pyDict, items []any) (err error) {
 	for i := 0; i < len(items); i += 2 {
-		d.set(items[i], items[i+1])
+		if d.keys, err = u.grow(d.keys, items[i]); err != nil {
+			return err
+		}
+		if d.values, err = u.grow(d.values, items[i+1]); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 // memory stores values in and fetches them from numbered slots.
@@ -178,12 +182,15 @@ func (u *unpickler) memory(op byte) error {
 	if err != nil {
 		return err
 	}
-	if grow := int64(slot) + 1 - int64(len(u.memo)); grow > 0 {
-		if err := u.budget.take(2 * slotSize * grow); err != nil {
-			return fmt.Errorf("memo slot %d: %w", slot, err)
+	if beyond := int64(slot) - int64(len(u.memo)); beyond >= 0 {
+		// Refuse far slots before going there one by one.
+		if slotSize*beyond > u.budget.left {
+			return fmt.Errorf("memo slot %d, of which only %d are in use", slot, len(u.memo))
 		}
-		for range grow {
-			u.memo = append(u.memo, emptySlot{})
+		for range beyond + 1 {
+			if u.memo, err = u.grow(u.memo, emptySlot{}); err != nil {
+				return err
+			}
 		}
 	}
 	u.memo[slot] = v
@@ -192,115 +199,3 @@ func (u *unpickler) memory(op byte) error {
 
 // emptySlot stands in memo slots that were passed over.
 type emptySlot struct{}
-
-func (u *unpickler) global(op byte) error {
-	var module, name string
-	if op == 'c' {
-		var err error
-		if module, err = u.r.line(); err != nil {
-			return err
-		}
-		if name, err = u.r.line(); err != nil {
-			return err
-		}
-	} else {
-		n, err := u.pop()
-		if err != nil {
-			return err
-		}
-		m, err := u.pop()
-		if err != nil {
-			return err
-		}
-		var ok1, ok2 bool
-		module, ok1 = m.(string)
-		name, ok2 = n.(string)
-		if !ok1 || !ok2 || len(module) > maxLine || len(name) > maxLine {
-			return errors.New("the name of a global is not a short string")
-		}
-	}
-	if module == "__builtin__" { // Python 2, and protocol 2
-		module = "builtins"
-	}
-	g, ok := knownGlobal(module, name)
-	if !ok {
-		return refuseGlobal(module, name)
-	}
-	if err := u.budget.take(objectSize); err != nil {
-		return err
-	}
-	return u.object(g)
-}
-
-func refuseGlobal(module, name string) error {
-	full := strings.ToValidUTF8(module+"."+name, "?")
-	for _, p := range []string{"torch.nn.", "torchvision.", "timm.", "__torch__", "__main__"} {
-		if strings.HasPrefix(full, p) {
-			return fmt.Errorf("%w: it names %s, so a whole module was saved, which only its own code can load; save model.state_dict() instead", ErrUnsafePickle, full)
-		}
-	}
-	return fmt.Errorf("%w: it names %s, which is refused (nothing was executed); if you trust its source, load it in Python and save the state_dict alone", ErrUnsafePickle, full)
-}
-
-func (u *unpickler) persistentID() error {
-	id, err := u.pop()
-	if err != nil {
-		return err
-	}
-	if u.persistent == nil {
-		return errors.New("a reference to data outside the pickle")
-	}
-	v, err := u.persistent(id)
-	if err != nil {
-		return err
-	}
-	if err := u.budget.take(2 * objectSize); err != nil {
-		return err
-	}
-	return u.push(v)
-}
-
-// build sets the state of an object. State dicts carry their version numbers in
-// an attribute of the OrderedDict, which loading does not need.
-func (u *unpickler) build() error {
-	state, err := u.pop()
-	if err != nil {
-		return err
-	}
-	target, err := u.top()
-	if err != nil {
-		return err
-	}
-	if _, ok := state.(*pyDict); ok {
-		switch target.(type) {
-		case *pyDict, *pyTensor:
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: it sets the state of %s by %s", ErrUnsafePickle, kindOf(target), kindOf(state))
-}
-
-// kindOf names a value for messages.
-func kindOf(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "None"
-	case pyTuple:
-		return fmt.Sprintf("a tuple of %d", len(v))
-	case *pyList:
-		return "a list"
-	case *pyDict:
-		return "a dictionary"
-	case *pyGlobal:
-		return v.name
-	case *pyStorage:
-		return "a storage"
-	case *pyTensor:
-		return "a tensor"
-	case string:
-		return "a string"
-	case []byte:
-		return "bytes"
-	}
-	return fmt.Sprintf("a %T", v)
-}

@@ -84,22 +84,21 @@ func (u *unpickler) newDict(args pyTuple) (any, error) {
 	if len(args) == 1 {
 		switch from := args[0].(type) {
 		case *pyDict:
-			if err := u.budget.take(2 * slotSize * int64(len(from.keys))); err != nil {
-				return nil, err
+			for i, k := range from.keys {
+				if err := u.setItems(d, []any{k, from.values[i]}); err != nil {
+					return nil, err
+				}
 			}
-			d.keys = append(d.keys, from.keys...)
-			d.values = append(d.values, from.values...)
 			return d, nil
 		case *pyList:
-			if err := u.budget.take(4 * slotSize * int64(len(from.items))); err != nil {
-				return nil, err
-			}
 			for _, item := range from.items {
 				pair, ok := asItems(item)
 				if !ok || len(pair) != 2 {
 					return nil, errors.New("its items are not pairs")
 				}
-				d.set(pair[0], pair[1])
+				if err := u.setItems(d, pair); err != nil {
+					return nil, err
+				}
 			}
 			return d, nil
 		}

@@ -13,10 +13,6 @@ type pyList struct{ items []any }
 // take the last.
 type pyDict struct{ keys, values []any }
 
-func (d *pyDict) set(k, v any) {
-	d.keys, d.values = append(d.keys, k), append(d.values, v)
-}
-
 // get returns the value of a string key.
 func (d *pyDict) get(key string) (any, bool) {
 	for i := len(d.keys) - 1; i >= 0; i-- {

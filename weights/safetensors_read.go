@@ -50,7 +50,7 @@ func readSafetensors(f *File, src io.ReaderAt, size int64, b *budget) error {
 	dataSize := size - 8 - int64(n)
 	h := &safetensorsHeader{
 		file: f, json: headerJSON{p: header}, budget: b, dataSize: dataSize, seen: map[string]bool{},
-		data: &blob{src: src, off: 8 + int64(n), pack: dataSize, size: dataSize, limit: unfoldLimit(size), what: "data"},
+		data: &blob{scratch: new(scratch), src: src, off: 8 + int64(n), pack: dataSize, size: dataSize, limit: unfoldLimit(size), what: "data"},
 	}
 	if err := h.json.members(h.member); err != nil {
 		return err

@@ -22,7 +22,7 @@ func readTorchLegacy(f *File, src io.ReaderAt, size int64, b *budget) error {
 	f.format = FormatTorchLegacy
 	l := &legacyReader{
 		r: newPickleReader(src, size), budget: b, storages: map[string]*pyStorage{},
-		data: &blob{src: src, pack: size, size: size, limit: unfoldLimit(size), what: "file"},
+		data: &blob{scratch: new(scratch), src: src, pack: size, size: size, limit: unfoldLimit(size), what: "file"},
 	}
 	if err := l.preamble(); err != nil {
 		return err

@@ -47,8 +47,9 @@ func (v *view) sequential(fn func(pos int, run []byte) error) error {
 	} else if _, err := io.CopyN(io.Discard, r, v.off); err != nil {
 		return noEOF(err)
 	}
-	size := int64(chunkSize / v.width * v.width)
-	buf := make([]byte, min(max(size, int64(v.width)), v.nbytes))
+	buf, free := v.data.scratch.chunk(min(int64(max(chunkSize, v.width)), v.nbytes))
+	defer free()
+	buf = buf[:len(buf)/v.width*v.width]
 	pos := 0
 	for left := v.nbytes; left > 0; {
 		run := buf[:min(int64(len(buf)), left)]
@@ -77,7 +78,9 @@ func (v *view) scattered(fn func(pos int, run []byte) error) error {
 	if err != nil {
 		return err
 	}
-	w := &window{r: r, size: v.data.size}
+	buf, free := v.data.scratch.chunk(min(int64(max(chunkSize, v.width)), v.data.size))
+	defer free()
+	w := &window{r: r, size: v.data.size, buf: buf}
 	to := rowMajor(v.dims)
 	var axes []axis
 	for i, n := range v.dims {
@@ -87,6 +90,7 @@ func (v *view) scattered(fn func(pos int, run []byte) error) error {
 	}
 	slices.SortStableFunc(axes, func(a, b axis) int { return b.from - a.from })
 	at := make([]int, len(axes))
+	swapped := make([]byte, 0, v.width)
 	from, pos := 0, 0
 	for {
 		run, err := w.at(v.off+int64(from)*int64(v.width), v.width)
@@ -95,7 +99,7 @@ func (v *view) scattered(fn func(pos int, run []byte) error) error {
 		}
 		if v.swap > 1 {
 			// A copy: an element of the window may be visited again.
-			run = slices.Clone(run)
+			run = append(swapped[:0], run...)
 			swapBytes(run, v.swap)
 		}
 		if err := fn(pos, run); err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"unicode/utf8"
 	"unsafe"
 )
@@ -22,7 +21,7 @@ type zipDir struct {
 	entries []zipEntry
 	index   map[string]int32
 
-	inflaters sync.Pool
+	scratch scratch
 }
 
 type zipEntry struct {
@@ -217,5 +216,5 @@ func (z *zipDir) blob(e *zipEntry) (*blob, error) {
 		return nil, fmt.Errorf("the zip entry %q (%d bytes at %d) does not lie in the file of %d bytes", e.name, e.packed, off, z.size)
 	}
 	return &blob{src: z.src, off: off, pack: e.packed, size: e.size, what: fmt.Sprintf("zip entry %q", e.name),
-		deflated: e.method == zipDeflated, inflaters: &z.inflaters, crc: e.crc, limit: unfoldLimit(z.size)}, nil
+		deflated: e.method == zipDeflated, scratch: &z.scratch, crc: e.crc, limit: unfoldLimit(z.size)}, nil
 }

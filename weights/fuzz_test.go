@@ -1,0 +1,111 @@
+package weights
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+// fuzzRead opens what the fuzzer made and reads every tensor. Bugs are panics,
+// hangs, results whose size does not fit their shape, and memory beyond a
+// multiple of the file.
+func fuzzRead(t *testing.T, name string, p []byte) {
+	f, err := openBytes(name, p)
+	if err != nil {
+		if !strings.HasPrefix(err.Error(), "weights: "+name) {
+			t.Fatalf("the error does not name the file: %v", err)
+		}
+		return
+	}
+	limit := unfoldLimit(int64(len(p)))
+	for _, x := range f.Tensors() {
+		if x.Size() > 1<<24 {
+			continue // expanded by far: Bytes would refuse it, see below
+		}
+		raw, err := x.Bytes()
+		if err != nil {
+			continue
+		}
+		if int64(len(raw)) != x.Size() || (x.DType.Bits() > 0 && len(raw)*8 != x.Len()*x.DType.Bits()) {
+			t.Fatalf("%q %v %v has %d bytes", x.Name, x.DType, x.Shape, len(raw))
+		}
+		if int64(len(raw)) > limit {
+			t.Fatalf("%q: %d bytes from a file of %d", x.Name, len(raw), len(p))
+		}
+		if values, err := x.Float32(); err == nil && len(values) != x.Len() {
+			t.Fatalf("%q %v has %d values", x.Name, x.Shape, len(values))
+		}
+	}
+	for _, x := range f.Tensors() {
+		if x.Size() > max(limit, int64(len(p))) {
+			if _, err := x.Bytes(); err == nil {
+				t.Fatalf("%q was unfolded to %d bytes", x.Name, x.Size())
+			}
+		}
+	}
+}
+
+func FuzzSafetensors(f *testing.F) {
+	for _, p := range goldenFiles(f, ".safetensors") {
+		f.Add(p)
+	}
+	f.Fuzz(func(t *testing.T, p []byte) { fuzzRead(t, "x.safetensors", p) })
+}
+
+func FuzzTorchLegacy(f *testing.F) {
+	for _, p := range goldenFiles(f, "_legacy.pth") {
+		f.Add(p)
+	}
+	f.Fuzz(func(t *testing.T, p []byte) { fuzzRead(t, "x.pth", p) })
+}
+
+// FuzzTorchZip changes whole archives, so that mostly the directory is tried: the
+// checksums guard the rest.
+func FuzzTorchZip(f *testing.F) {
+	for _, p := range goldenFiles(f, "_zip.pth", "bad_zip_short_storage.pth", "zip_archive_prefix.pth", "zip_deflated.pth") {
+		f.Add(p)
+	}
+	f.Fuzz(func(t *testing.T, p []byte) { fuzzRead(t, "x.pth", p) })
+}
+
+// FuzzPickle changes the pickle inside a sound archive.
+func FuzzPickle(f *testing.F) {
+	storage := make([]byte, 256)
+	for _, p := range goldenFiles(f, "_zip.pth") {
+		z, err := readZipDir(bytes.NewReader(p), int64(len(p)), newBudget(int64(len(p))))
+		if err != nil {
+			continue
+		}
+		prefix, ok := torchPrefix(z)
+		if !ok {
+			continue
+		}
+		b, err := z.blobOf(prefix + "data.pkl")
+		if err != nil {
+			continue
+		}
+		pickle := make([]byte, b.size)
+		if err := readAt(b.src, pickle, b.off); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(pickle)
+	}
+	f.Add([]byte(pyStateDict("w", pyTensorOf("FloatStorage", 64, 0, []int{8, 8}, []int{1, 8}))))
+	f.Fuzz(func(t *testing.T, p []byte) { fuzzRead(t, "x.pth", torchZip(t, string(p), storage)) })
+}
+
+func FuzzNPY(f *testing.F) {
+	for _, p := range goldenFiles(f, ".npy") {
+		f.Add(p)
+	}
+	f.Add(npyOf("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 2), }", make([]byte, 8)))
+	f.Add(npyOf(npyHead("<U2", "(2,)"), make([]byte, 16)))
+	f.Fuzz(func(t *testing.T, p []byte) { fuzzRead(t, "x.npy", p) })
+}
+
+func FuzzNPZ(f *testing.F) {
+	for _, p := range goldenFiles(f, ".npz") {
+		f.Add(p)
+	}
+	f.Fuzz(func(t *testing.T, p []byte) { fuzzRead(t, "x.npz", p) })
+}

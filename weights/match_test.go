@@ -1,0 +1,201 @@
+package weights
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// fileOf is a safetensors file in memory.
+func fileOf(t *testing.T, tensors ...*Tensor) *File {
+	t.Helper()
+	f := &File{path: "net.pth", index: map[string]int32{}}
+	for i, x := range tensors {
+		f.tensors = append(f.tensors, *x)
+		f.index[x.Name] = int32(i)
+	}
+	return f
+}
+
+func vec(t *testing.T, name string, shape ...int) *Tensor {
+	t.Helper()
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return mustTensor(t, name, shape, ramp(n))
+}
+
+func TestEveryDifferenceIsReportedAtOnce(t *testing.T) {
+	f := fileOf(t, vec(t, "conv1.weight", 2, 3), vec(t, "conv2.wieght", 4), vec(t, "bn.num_batches_tracked"), vec(t, "fc.weight", 5), vec(t, "zzz", 1))
+	_, _, err := Load(f, []Spec{{Name: "conv1.weight", Shape: []int{3, 2}}, {Name: "conv2.weight", Shape: []int{4}}, {Name: "completely.different", Shape: []int{1}}},
+		Rules{Ignore: []string{BatchCounts, "fc.*"}})
+	var m *MismatchError
+	if !errors.As(err, &m) {
+		t.Fatal(err)
+	}
+	want := &MismatchError{Path: "net.pth",
+		Missing:    []Missing{{"conv2.weight", []int{4}, "conv2.wieght"}, {"completely.different", []int{1}, ""}},
+		Misshaped:  []Misshaped{{"conv1.weight", []int{3, 2}, []int{2, 3}}},
+		Unexpected: []string{"conv2.wieght", "zzz"},
+	}
+	if !reflect.DeepEqual(m, want) {
+		t.Errorf("%+v, want %+v", m, want)
+	}
+	for _, line := range []string{
+		"net.pth does not fit", "2 missing", "conv2.weight [4] (the file has conv2.wieght)", "completely.different [1]\n",
+		"conv1.weight: [2 3] in the file, [3 2] wanted", "zzz",
+	} {
+		if !strings.Contains(err.Error(), line) {
+			t.Errorf("%q is not in the message:\n%v", line, err)
+		}
+	}
+}
+
+func TestClassifierIsNotIgnoredWithoutARule(t *testing.T) {
+	f := fileOf(t, vec(t, "w", 2), vec(t, "fc.weight", 5))
+	want := []Spec{{Name: "w", Shape: []int{2}}}
+	if _, err := Fit(f, want, Rules{}); err == nil {
+		t.Error("fc.weight was ignored by accident")
+	}
+	m, err := Fit(f, want, Rules{Ignore: []string{"fc.*"}})
+	if err != nil || !reflect.DeepEqual(m.Ignored, []string{"fc.weight"}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	// A rule does not hide what is wanted.
+	m, err = Fit(f, append(want, Spec{Name: "fc.weight", Shape: []int{5}}), Rules{Ignore: []string{"fc.*"}})
+	if err != nil || len(m.Pairs) != 2 || m.Ignored != nil {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+func TestOptionalTensorsMayBeMissing(t *testing.T) {
+	f := fileOf(t, vec(t, "w", 2))
+	want := []Spec{{Name: "w", Shape: []int{2}}, {Name: "head.weight", Shape: []int{3}}}
+	got, m, err := Load(f, want, Rules{Optional: []string{"head.*"}})
+	if err != nil || len(got) != 1 || !reflect.DeepEqual(m.Kept, []string{"head.weight"}) {
+		t.Errorf("%v %+v %v", got, m, err)
+	}
+	// Present but of another shape is still an error.
+	f = fileOf(t, vec(t, "w", 2), vec(t, "head.weight", 4))
+	if _, err := Fit(f, want, Rules{Optional: []string{"head.*"}}); err == nil {
+		t.Error("a head of another shape was left out")
+	}
+}
+
+func TestVectorsMayComeAsOneRow(t *testing.T) {
+	f := fileOf(t, vec(t, "bn.weight", 1, 3))
+	got, _, err := Load(f, []Spec{{Name: "bn.weight", Shape: []int{3}}}, Rules{})
+	if err != nil || !reflect.DeepEqual(got["bn.weight"], ramp(3)) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, shape := range [][]int{{3, 1}, {1, 1, 3}, {1, 4}, {2, 3}} {
+		if _, err := Fit(fileOf(t, vec(t, "bn.weight", shape...)), []Spec{{Name: "bn.weight", Shape: []int{3}}}, Rules{}); err == nil {
+			t.Errorf("%v was taken for [3]", shape)
+		}
+	}
+	if _, err := Fit(fileOf(t, vec(t, "w", 3)), []Spec{{Name: "w", Shape: []int{1, 3}}}, Rules{}); err == nil {
+		t.Error("[3] was taken for [1 3]")
+	}
+}
+
+func TestDictionaryOfACheckpointIsFound(t *testing.T) {
+	want := []Spec{{Name: "a", Shape: []int{1}}, {Name: "b", Shape: []int{2}}}
+	f := fileOf(t, vec(t, "optimizer/state/0/exp_avg", 1), vec(t, "state_dict/a", 1), vec(t, "state_dict/b", 2))
+	if m, err := Fit(f, want, Rules{}); err != nil || m.Prefix != "state_dict/" || len(m.Pairs) != 2 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	// Two that fit equally well.
+	f = fileOf(t, vec(t, "student/a", 1), vec(t, "student/b", 2), vec(t, "teacher/a", 1), vec(t, "teacher/b", 2))
+	if _, err := Fit(f, want, Rules{}); err == nil || !strings.Contains(err.Error(), `["student/" "teacher/"]`) {
+		t.Errorf("%v", err)
+	}
+	if m, err := Fit(f, want, Rules{Prefix: "teacher/"}); err != nil || m.Pairs[0].From.Name != "teacher/a" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := Fit(f, want, Rules{Prefix: "ema/"}); err == nil || !strings.Contains(err.Error(), `["student/" "teacher/"]`) {
+		t.Errorf("%v", err)
+	}
+	// Nothing fits: compared with the one dictionary there is.
+	var m *MismatchError
+	_, err := Fit(fileOf(t, vec(t, "net/x", 1)), want, Rules{})
+	if !errors.As(err, &m) || m.Prefix != "net/" || !reflect.DeepEqual(m.Unexpected, []string{"x"}) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestPrefixesAreStripped(t *testing.T) {
+	want := []Spec{{Name: "a", Shape: []int{1}}}
+	f := fileOf(t, vec(t, "teacher/module.backbone.module.a", 1))
+	if m, err := Fit(f, want, Rules{Strip: []string{"module.", "backbone."}}); err != nil || m.Prefix != "teacher/" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	_, err := Fit(fileOf(t, vec(t, "module.a", 1)), want, Rules{})
+	if err == nil || !strings.Contains(err.Error(), `behind the prefix "module."`) {
+		t.Errorf("no advice to strip: %v", err)
+	}
+	_, err = Fit(fileOf(t, vec(t, "module.a", 1), vec(t, "a", 1)), want, Rules{Strip: []string{"module."}})
+	if err == nil || !strings.Contains(err.Error(), `both called "a"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestPatterns(t *testing.T) {
+	for _, c := range []struct {
+		name, pattern string
+		want          bool
+	}{
+		{"fc", "fc", true}, {"fc.weight", "fc", false}, {"fc.weight", "fc.*", true}, {"fc2.weight", "fc.*", false},
+		{"a.num_batches_tracked", BatchCounts, true}, {"num_batches_tracked", BatchCounts, true}, {"a.aux.b", "*.aux.*", true}, {"aux", "*.aux.*", false},
+		{"x", "*", true}, {"x", "", false},
+	} {
+		if got := matchPattern(c.name, c.pattern); got != c.want {
+			t.Errorf("%q matches %q: %v", c.name, c.pattern, got)
+		}
+	}
+}
+
+func TestNearestName(t *testing.T) {
+	names := []string{"conv1.weight", "conv2.weight", "bn1.running_mean"}
+	for name, want := range map[string]string{
+		"conv1.wieght": "conv1.weight", "conv2.weigh": "conv2.weight", "bn1.running_men": "bn1.running_mean", "something.else": "", "": "",
+	} {
+		if got, ok := nearest(name, names); got != want || ok != (want != "") {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"kitten", "sitting", 3}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"flaw", "lawn", 2}} {
+		if got := editDistance(c.a, c.b, 100); got != c.want {
+			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestUnknownTensorSuggestsTheNearest(t *testing.T) {
+	f := fileOf(t, vec(t, "conv1.weight", 2))
+	if _, err := f.Float32("conv1.wight"); err == nil || !strings.Contains(err.Error(), `did you mean "conv1.weight"?`) {
+		t.Error(err)
+	}
+}
+
+func TestReadIntoParameters(t *testing.T) {
+	f := fileOf(t, vec(t, "a", 2), vec(t, "b", 1, 3))
+	m, err := Fit(f, []Spec{{Name: "b", Shape: []int{3}}, {Name: "a", Shape: []int{2}}}, Rules{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	params := map[string][]float32{"a": make([]float32, 2), "b": make([]float32, 3)}
+	if err := m.Read(func(s Spec) []float32 { return params[s.Name] }); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(params, map[string][]float32{"a": ramp(2), "b": ramp(3)}) {
+		t.Error(params)
+	}
+	if err := m.Read(func(Spec) []float32 { return nil }); err == nil {
+		t.Error("read into too little room")
+	}
+}
