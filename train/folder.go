@@ -8,8 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/google/renameio/v2"
+
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/model"
 )
 
 // The files of a run folder.
@@ -113,4 +117,22 @@ func (f Folder) write(name string, text []byte) error {
 		return fmt.Errorf("writing %s: %w", f.Path(name), err)
 	}
 	return nil
+}
+
+// LoadModel reads the model of a run's best or last epoch, and the number of
+// that epoch.
+func (f Folder) LoadModel(eng layers.Engine, last bool) (*model.Model, int, error) {
+	name := BestFile
+	if last {
+		name = LastFile
+	}
+	m, meta, err := model.Load(f.Path(name), eng)
+	if err != nil {
+		return nil, 0, err
+	}
+	epoch, err := strconv.Atoi(meta[epochKey])
+	if err != nil {
+		return nil, 0, fmt.Errorf("%s: its metadata has no epoch: %w", f.Path(name), err)
+	}
+	return m, epoch, nil
 }

@@ -208,7 +208,9 @@ func (s *Session) validate(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	r, err := eval.Retrieve(ctx, s.net.g.Engine(), e, nil, s.model.Spec.Metric, eval.RetrievalOptions{})
+	r, err := eval.Retrieve(ctx, s.net.g.Engine(), e.Embeddings, e.Embeddings, s.model.Spec.Metric, eval.RetrievalOptions{
+		SearchOptions: eval.SearchOptions{Self: eval.LeaveOneOut(e.N), Workers: s.opt.Workers}, FirstOnly: true,
+	})
 	if err != nil {
 		return 0, fmt.Errorf("validation: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/model"
@@ -12,14 +13,21 @@ import (
 // evalBatch is the number of images that are embedded at once.
 const evalBatch = 64
 
-// EmbedSet embeds every image of a set, in order. task names it for progress.
-func EmbedSet(ctx context.Context, m *model.Model, loader *data.Loader, images int, task string, ev Events) (*eval.Embeddings, error) {
+// Rows are embeddings and the items of the set that they are of.
+type Rows struct {
+	*eval.Embeddings
+	Items []int
+}
+
+// EmbedSet embeds every readable image of a set of so many images, in order.
+// task names it for progress.
+func EmbedSet(ctx context.Context, m *model.Model, loader *data.Loader, images int, task string, ev Events) (*Rows, error) {
 	embedder, err := m.NewEmbedder(min(evalBatch, images))
 	if err != nil {
 		return nil, err
 	}
 	defer embedder.Close()
-	e := &eval.Embeddings{H: m.Spec.Dim}
+	e := &Rows{Embeddings: &eval.Embeddings{H: m.Spec.Dim}}
 	for batch, err := range loader.All(ctx, evalBatch) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", task, err)
@@ -28,6 +36,7 @@ func EmbedSet(ctx context.Context, m *model.Model, loader *data.Loader, images i
 			return nil, err
 		}
 		e.Labels = append(e.Labels, batch.Labels...)
+		e.Items = append(e.Items, batch.Items...)
 		batch.Recycle()
 		ev.Progress(task, len(e.Labels), images, "")
 	}
@@ -38,9 +47,20 @@ func EmbedSet(ctx context.Context, m *model.Model, loader *data.Loader, images i
 	return e, nil
 }
 
-// rawPixels treats the prepared images themselves as embeddings, the plainest
-// baseline there is.
-func rawPixels(ctx context.Context, loader *data.Loader, pipeline *data.Pipeline) (*eval.Embeddings, error) {
+// rawSide is the largest picture whose pixels are compared.
+const rawSide = 32
+
+// rawPixels treats the pictures themselves, prepared as for the network and at
+// most 32 x 32 pixels large, as embeddings: the plainest baseline there is.
+func rawPixels(ctx context.Context, set *data.Set, p backbone.Preprocessing, opt data.LoaderOptions) (*eval.Embeddings, error) {
+	pipeline, err := EvalPipeline(p.WithSize(min(p.Size, rawSide)))
+	if err != nil {
+		return nil, err
+	}
+	loader, err := data.NewLoader(set, pipeline, opt)
+	if err != nil {
+		return nil, err
+	}
 	e := &eval.Embeddings{H: pipeline.Size()}
 	for batch, err := range loader.All(ctx, evalBatch) {
 		if err != nil {
@@ -52,4 +72,18 @@ func rawPixels(ctx context.Context, loader *data.Loader, pipeline *data.Pipeline
 	}
 	e.N = len(e.Labels)
 	return e, nil
+}
+
+// EmbedImages embeds images as a model wants them prepared. An image that cannot
+// be read is an error.
+func EmbedImages(ctx context.Context, m *model.Model, set *data.Set, workers int, ev Events) (*Rows, error) {
+	pipeline, err := EvalPipeline(m.Spec.Input)
+	if err != nil {
+		return nil, err
+	}
+	loader, err := data.NewLoader(set, pipeline, data.LoaderOptions{Workers: workers})
+	if err != nil {
+		return nil, err
+	}
+	return EmbedSet(ctx, m, loader, len(set.Items), "embedding", ev)
 }

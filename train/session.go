@@ -3,11 +3,9 @@ package train
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/layers"
-	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -40,7 +38,7 @@ type Session struct {
 // state is what a checkpoint holds beside tensors.
 type state struct {
 	Position  data.Position `json:"position"`
-	Best      float64       `json:"best"`       // Recall@1 of the best epoch
+	Best      float64       `json:"best"`       // Recall@1 of the best epoch, -1 before the first
 	BestEpoch int           `json:"best_epoch"` // from 1; 0 for none yet
 	History   []EpochRecord `json:"history"`
 	// LossSum and LossSteps run over the current epoch.
@@ -97,7 +95,7 @@ func Start(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, op
 
 // begin writes what a run has from its first moment on.
 func (s *Session) begin(ctx context.Context) error {
-	s.state.Best = math.Inf(-1)
+	s.state.Best = -1
 	if err := s.folder.SaveConfig(s.cfg); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -19,17 +20,22 @@ const (
 	exitUsage  = 2
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	ctx, stop := withSignals(context.Background())
+	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
 
 // run executes one command line and returns the exit code.
-func run(args []string) int {
-	ctx, stop := withSignals(context.Background())
-	defer stop()
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	log := logrus.New()
-	log.SetOutput(os.Stderr)
-	log.SetFormatter(&logrus.TextFormatter{TimestampFormat: "15:04:05", FullTimestamp: true})
+	log.SetOutput(stderr)
+	log.SetFormatter(plainFormatter{})
 	root := newRoot(log)
 	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitDone
@@ -37,18 +43,30 @@ func run(args []string) int {
 	var sig *signalError
 	if errors.As(context.Cause(ctx), &sig) && errors.Is(err, context.Canceled) {
 		if hint := new(hintError); errors.As(err, &hint) {
-			fmt.Fprintln(os.Stderr, hint.hint)
+			fmt.Fprintln(stderr, hint.hint)
 		} else {
-			fmt.Fprintln(os.Stderr, "interrupted")
+			fmt.Fprintln(stderr, "interrupted")
 		}
 		return 128 + int(sig.Signal)
 	}
-	fmt.Fprintf(os.Stderr, "vernier: %v\n", err)
+	fmt.Fprintf(stderr, "vernier: %v\n", err)
 	if isUsage(err) {
-		fmt.Fprintf(os.Stderr, "see '%s --help'\n", cmd.CommandPath())
+		fmt.Fprintf(stderr, "see '%s --help'\n", cmd.CommandPath())
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// plainFormatter writes lines for people: the time, what is worse than usual,
+// and the message.
+type plainFormatter struct{}
+
+func (plainFormatter) Format(e *logrus.Entry) ([]byte, error) {
+	level := ""
+	if e.Level < logrus.InfoLevel {
+		level = e.Level.String() + ": "
+	}
+	return fmt.Appendf(nil, "%s  %s%s\n", e.Time.Format("15:04:05"), level, e.Message), nil
 }
 
 // signalError is the cause of a context that a signal ended.

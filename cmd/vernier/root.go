@@ -1,9 +1,23 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 )
+
+// knownCommand suggests what may have been meant.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+		return usagef("unknown command %q; did you mean %s?", args[0], strings.Join(like, " or "))
+	}
+	return usagef("unknown command %q", args[0])
+}
 
 func newRoot(log *logrus.Logger) *cobra.Command {
 	root := &cobra.Command{
@@ -18,7 +32,7 @@ boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
   vernier embed runs/first photo.jpg`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          takes(false),
+		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	quiet := root.PersistentFlags().BoolP("quiet", "q", false, "say only what went wrong")

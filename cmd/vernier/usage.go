@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -16,10 +15,9 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// isUsage also knows the errors that cobra makes itself.
 func isUsage(err error) bool {
 	var u *usageError
-	return errors.As(err, &u) || strings.HasPrefix(err.Error(), "unknown command")
+	return errors.As(err, &u)
 }
 
 // takes checks the number of arguments, which have the given names; with more,

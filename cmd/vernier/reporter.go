@@ -1,0 +1,95 @@
+package main
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/sirupsen/logrus"
+	"golang.org/x/term"
+)
+
+// reporter tells a user what happens: a progress bar on a terminal, a line now
+// and then elsewhere.
+type reporter struct {
+	log      *logrus.Logger
+	terminal bool
+	every    time.Duration // between plain lines
+	now      func() time.Time
+
+	mu    sync.Mutex // progress may come from several goroutines
+	bar   *progressbar.ProgressBar
+	task  string
+	start time.Time
+	said  time.Time
+}
+
+func newReporter(log *logrus.Logger) *reporter {
+	return &reporter{log: log, terminal: term.IsTerminal(int(os.Stderr.Fd())), every: 5 * time.Second, now: time.Now}
+}
+
+// Say implements train.Events.
+func (r *reporter) Say(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.clear()
+	r.log.Infof(format, args...)
+}
+
+// Warn implements train.Events.
+func (r *reporter) Warn(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.clear()
+	r.log.Warnf(format, args...)
+}
+
+// Progress implements train.Events. It may be called from several goroutines,
+// and then out of order.
+func (r *reporter) Progress(task string, done, total int, detail string) {
+	if !r.log.IsLevelEnabled(logrus.InfoLevel) || total < 1 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if task != r.task {
+		r.clear()
+		r.task, r.start = task, r.now()
+		r.said = r.start
+	}
+	text := task
+	if detail != "" {
+		text += "  " + detail
+	}
+	if r.terminal {
+		r.draw(text, done, total)
+	} else if now := r.now(); now.Sub(r.said) >= r.every && done < total {
+		r.said = now
+		left := time.Duration(float64(now.Sub(r.start)) / float64(done) * float64(total-done)).Round(time.Second)
+		r.log.Infof("%s  %d/%d  about %s left", text, done, total, left)
+	}
+	if done >= total {
+		r.clear()
+	}
+}
+
+func (r *reporter) draw(text string, done, total int) {
+	if r.bar == nil {
+		r.bar = progressbar.NewOptions(total,
+			progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(true))
+	}
+	r.bar.Describe(text)
+	// The bar cannot be written: then there is nobody to read it either.
+	_ = r.bar.Set(done)
+}
+
+// clear ends the current task.
+func (r *reporter) clear() {
+	if r.bar != nil {
+		_ = r.bar.Clear()
+		r.bar = nil
+	}
+	r.task = ""
+}

@@ -1,0 +1,103 @@
+package data
+
+import (
+	"fmt"
+	"os"
+	"slices"
+)
+
+// Unlabelled is the name of the only class of OpenImages.
+const Unlabelled = "unlabelled"
+
+// OpenImages makes a set without labels of image files, folders and archives;
+// of the latter two all images at any depth. All items are of one class.
+func OpenImages(paths []string, o Options) (*Set, error) {
+	store := new(manyStore)
+	set := &Set{Name: "images", Classes: []string{Unlabelled}, store: store}
+	err := store.add(set, paths, o)
+	if err == nil && len(set.Items) == 0 {
+		err = fmt.Errorf("no images in %s", someOf(paths))
+	}
+	if err != nil {
+		store.close()
+		return nil, err
+	}
+	return set, nil
+}
+
+// manyStore holds images of several sources. An item's index tells its place.
+type manyStore struct {
+	sources []fileStore
+	places  []place
+}
+
+type place struct {
+	source int
+	path   string
+}
+
+// add opens every path. A file that is no archive is taken for an image,
+// whatever its name.
+func (s *manyStore) add(set *Set, paths []string, o Options) error {
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return err
+		}
+		if !info.IsDir() && archiveKind(p) == "" {
+			s.sources = append(s.sources, fileStore{folderSource{""}, o.Decode})
+			s.put(set, p)
+			continue
+		}
+		src, err := openSource(p)
+		if err != nil {
+			return err
+		}
+		s.sources = append(s.sources, fileStore{src, o.Decode})
+		names, err := src.list()
+		if err != nil {
+			return err
+		}
+		slices.SortFunc(names, naturalCompare)
+		for _, name := range names {
+			if isImageName(name) && !isJunk(name) {
+				s.put(set, name)
+			}
+		}
+	}
+	return nil
+}
+
+// put adds an image of the last source.
+func (s *manyStore) put(set *Set, name string) {
+	at := place{len(s.sources) - 1, name}
+	set.Items = append(set.Items, Item{Path: s.sources[at.source].source.name(name), index: len(s.places)})
+	s.places = append(s.places, at)
+}
+
+func (s *manyStore) at(it Item) (fileStore, Item) {
+	p := s.places[it.index]
+	return s.sources[p.source], Item{Path: p.path}
+}
+
+func (s *manyStore) name(it Item) string { return it.Path }
+
+func (s *manyStore) content(it Item) ([]byte, error) {
+	store, inner := s.at(it)
+	return store.content(inner)
+}
+
+func (s *manyStore) image(it Item) (*RGB, error) {
+	store, inner := s.at(it)
+	return store.image(inner)
+}
+
+func (s *manyStore) close() error {
+	var first error
+	for _, store := range s.sources {
+		if err := store.close(); err != nil && first == nil {
+			first = err
+		}
+	}
+	return first
+}

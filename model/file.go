@@ -1,0 +1,116 @@
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/weights"
+)
+
+// specKey is the metadata entry of a model file that holds the Spec.
+const specKey = "vernier.model"
+
+// Owns reports whether a parameter belongs to the network; a loss's own
+// parameters share the set while a model is trained, and stay out of its file.
+func Owns(p *layers.Param) bool { return p.Role != layers.Proxy }
+
+// Save writes specification and parameters to a safetensors file. extra is
+// further metadata. The same model gives the same bytes.
+func (m *Model) Save(path string, extra map[string]string) error {
+	var ts []*weights.Tensor
+	for _, p := range m.Params.All() {
+		if !Owns(p) {
+			continue
+		}
+		t, err := HostTensor(m.Params.Engine(), p.Name, p.Value)
+		if err != nil {
+			return err
+		}
+		ts = append(ts, t)
+	}
+	meta := map[string]string{specKey: m.Spec.String(), "format": "pt"}
+	for k, v := range extra {
+		meta[k] = v
+	}
+	return weights.WriteSafetensors(path, ts, meta)
+}
+
+// HostTensor copies a tensor from an engine into the form that files take.
+func HostTensor(eng layers.Engine, name string, v layers.Tensor) (*weights.Tensor, error) {
+	host := make([]float32, v.Size())
+	if err := eng.Read(host, v); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	return weights.FromFloat32(name, v.Shape(), host)
+}
+
+// Load reads a model that Save wrote, and the metadata of its file.
+func Load(path string, eng layers.Engine) (*Model, map[string]string, error) {
+	f, err := weights.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	text, ok := f.Metadata()[specKey]
+	if !ok {
+		return nil, nil, fmt.Errorf("%s is no Vernier model: its metadata has no %q", path, specKey)
+	}
+	var spec Spec
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&spec); err != nil {
+		return nil, nil, fmt.Errorf("%s: the specification in %q: %w", path, specKey, err)
+	}
+	m, err := New(eng, spec, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := m.read(f); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, f.Metadata(), nil
+}
+
+// read fills every parameter. Names must agree exactly.
+func (m *Model) read(f *weights.File) error {
+	var errs []error
+	left := map[string]bool{}
+	for _, n := range f.Names() {
+		left[n] = true
+	}
+	for _, p := range m.Params.All() {
+		delete(left, p.Name)
+		if err := ReadInto(m.Params.Engine(), p.Value, f, p.Name); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for n := range left {
+		errs = append(errs, fmt.Errorf("tensor %q belongs to no part of the model", n))
+	}
+	return errors.Join(errs...)
+}
+
+// ReadInto fills a tensor of an engine from the file's tensor of that name,
+// which must have its shape.
+func ReadInto(eng layers.Engine, dst layers.Tensor, f *weights.File, name string) error {
+	t, err := f.Tensor(name)
+	if err != nil {
+		return err
+	}
+	want := dst.Shape()
+	fits := len(want) == len(t.Shape)
+	for i := 0; fits && i < len(want); i++ {
+		fits = want[i] == t.Shape[i]
+	}
+	if !fits {
+		return fmt.Errorf("tensor %q has shape %v, the model wants %v", name, t.Shape, want)
+	}
+	host, err := t.Float32()
+	if err != nil {
+		return err
+	}
+	return eng.Write(dst, host)
+}

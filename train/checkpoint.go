@@ -1,0 +1,116 @@
+package train
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/weights"
+)
+
+// Keys of a checkpoint's metadata.
+const (
+	stateKey  = "vernier.state"
+	configKey = "vernier.config"
+	epochKey  = "vernier.epoch"
+)
+
+// save writes the models, the history and, last of all, the checkpoint: a
+// process that is killed in between resumes from the older checkpoint and
+// writes the same files again.
+func (s *Session) save() error {
+	epoch := s.state.Position.Epoch
+	meta := map[string]string{epochKey: strconv.Itoa(epoch)}
+	if err := s.model.Save(s.folder.Path(LastFile), meta); err != nil {
+		return err
+	}
+	if epoch == s.state.BestEpoch || epoch == 0 {
+		if err := s.model.Save(s.folder.Path(BestFile), meta); err != nil {
+			return err
+		}
+	}
+	if err := s.saveHistory(); err != nil {
+		return err
+	}
+	return s.saveCheckpoint()
+}
+
+// tensors are all that a checkpoint holds.
+func (s *Session) tensors() []NamedTensor {
+	var all []NamedTensor
+	for _, p := range s.model.Params.All() {
+		all = append(all, NamedTensor{p.Name, p.Value})
+	}
+	return append(all, s.opti.State()...)
+}
+
+// saveCheckpoint writes everything that Resume needs.
+func (s *Session) saveCheckpoint() error {
+	s.state.Steps = s.opti.Steps()
+	st, err := json.Marshal(s.state)
+	if err != nil {
+		return err
+	}
+	cfg, err := json.Marshal(s.cfg)
+	if err != nil {
+		return err
+	}
+	var ts []*weights.Tensor
+	for _, t := range s.tensors() {
+		h, err := model.HostTensor(s.model.Params.Engine(), t.Name, t.Value)
+		if err != nil {
+			return err
+		}
+		ts = append(ts, h)
+	}
+	return weights.WriteSafetensors(s.folder.Path(CheckpointFile), ts, map[string]string{stateKey: string(st), configKey: string(cfg)})
+}
+
+func (s *Session) loadCheckpoint() error {
+	path := s.folder.Path(CheckpointFile)
+	f, err := weights.Open(path)
+	if err != nil {
+		return fmt.Errorf("nothing to resume: %w", err)
+	}
+	defer f.Close()
+	meta := f.Metadata()
+	cfg, err := json.Marshal(s.cfg)
+	if err != nil {
+		return err
+	}
+	if meta[configKey] != string(cfg) {
+		return fmt.Errorf("%s was written with other settings than those in %s", path, s.folder.Path(ConfigFile))
+	}
+	if err := json.Unmarshal([]byte(meta[stateKey]), &s.state); err != nil {
+		return fmt.Errorf("%s: its state: %w", path, err)
+	}
+	for _, t := range s.tensors() {
+		if err := model.ReadInto(s.model.Params.Engine(), t.Value, f, t.Name); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	s.opti.SetSteps(s.state.Steps)
+	s.ev.Say("going on at epoch %d, batch %d", s.state.Position.Epoch+1, s.state.Position.Batch+1)
+	return nil
+}
+
+// saveHistory writes one line an epoch, for spreadsheets and plots.
+func (s *Session) saveHistory() error {
+	var b bytes.Buffer
+	w := csv.NewWriter(&b)
+	rows := [][]string{{"epoch", "steps", "loss", "distance_mean", "distance_std", "validation_recall@1", "best"}}
+	for _, r := range s.state.History {
+		rows = append(rows, []string{
+			strconv.Itoa(r.Epoch), strconv.Itoa(r.Steps), text(r.Loss), text(r.DistanceMean), text(r.DistanceStd), text(r.Recall1), strconv.FormatBool(r.Best),
+		})
+	}
+	if err := w.WriteAll(rows); err != nil {
+		return err
+	}
+	return s.folder.write(HistoryFile, b.Bytes())
+}
+
+func text(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

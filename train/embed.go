@@ -1,0 +1,118 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/model"
+)
+
+// Splits lists what can be chosen of a run's images: its parts, or all.
+var Splits = []string{"test", "validation", "train", "all"}
+
+// Selection says which model of a run embeds which images. The zero value is
+// that of the best epoch on the test classes.
+type Selection struct {
+	Last  bool   // the last epoch instead of the best
+	Data  string // another data set, all its classes; Split is then ignored
+	Split string // one of Splits; empty means test
+	Options
+}
+
+func (s Selection) describe() string {
+	switch {
+	case s.Data != "":
+		return "all classes of another set"
+	case s.Split == "":
+		return "test classes"
+	}
+	return s.Split + " classes"
+}
+
+// Embedded is a set as a run's model sees it.
+type Embedded struct {
+	Model      *model.Model
+	Epoch      int       // of the model, from 1; 0 is untrained
+	Set        *data.Set // without unreadable images
+	Embeddings *eval.Embeddings
+
+	cfg      Config
+	pipeline *data.Pipeline
+	loader   *data.Loader
+	whole    *data.Set
+}
+
+// Close releases the images.
+func (e *Embedded) Close() error { return e.whole.Close() }
+
+// Embed loads a run's model and embeds the chosen images.
+func Embed(ctx context.Context, folder Folder, eng layers.Engine, sel Selection) (_ *Embedded, err error) {
+	e := &Embedded{}
+	if e.cfg, err = folder.LoadConfig(); err != nil {
+		return nil, err
+	}
+	if e.Model, e.Epoch, err = folder.LoadModel(eng, sel.Last); err != nil {
+		return nil, err
+	}
+	if e.pipeline, err = EvalPipeline(e.Model.Spec.Input); err != nil {
+		return nil, err
+	}
+	if e.whole, e.Set, err = sel.open(ctx, e.cfg); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			e.whole.Close()
+		}
+	}()
+	if e.loader, err = data.NewLoader(e.Set, e.pipeline, data.LoaderOptions{Workers: sel.Workers, MaxBad: e.cfg.Data.MaxBad}); err != nil {
+		return nil, err
+	}
+	rows, err := EmbedSet(ctx, e.Model, e.loader, len(e.Set.Items), "embedding", sel.Events)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range e.loader.Bad() {
+		sel.Events.Warn("left out %s: %s", b.Path, b.Reason)
+	}
+	if len(rows.Items) < len(e.Set.Items) {
+		e.Set = e.Set.Select(e.Set.Name, rows.Items)
+		if e.loader, err = data.NewLoader(e.Set, e.pipeline, data.LoaderOptions{Workers: sel.Workers}); err != nil {
+			return nil, err
+		}
+		rows.Embeddings.Labels = e.Set.Labels()
+	}
+	e.Embeddings = rows.Embeddings
+	return e, nil
+}
+
+// open returns the set that is to be closed and the part of it that is meant.
+func (s Selection) open(ctx context.Context, cfg Config) (whole, part *data.Set, err error) {
+	if s.Data != "" {
+		set, err := data.Open(ctx, s.Data, data.Options{Decode: data.DecodeOptions{MaxPixels: cfg.Data.MaxPixels}})
+		return set, set, err
+	}
+	split := s.Split
+	if split == "" {
+		split = "test"
+	}
+	if !slices.Contains(Splits, split) {
+		return nil, nil, fmt.Errorf("unknown split %q (there is: %s)", split, strings.Join(Splits, ", "))
+	}
+	sets, err := openSets(ctx, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	part = map[string]*data.Set{"test": sets.test, "validation": sets.validation, "train": sets.fit, "all": sets.all}[split]
+	if part == nil {
+		sets.all.Close()
+		return nil, nil, errors.New("the run set no validation classes aside")
+	}
+	return sets.all, part, nil
+}
