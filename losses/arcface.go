@@ -13,9 +13,9 @@ type ArcFace struct {
 	Scale, MarginDegrees float64
 	Centers              int
 
-	start, columns []int
-	nearest        []int
-	logits         []float64
+	groups  []int // of each class
+	nearest []int
+	logits  []float64
 }
 
 // Columns is Classes.
@@ -32,9 +32,13 @@ func (l *ArcFace) Eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.checkSimilarity("arcface"); err != nil {
 		return Result{}, err
 	}
+	groups, err := classGroups("arcface", m, l.PerClass(), l.groups)
+	if err != nil {
+		return Result{}, err
+	}
+	l.groups = groups
 	zero(grad)
-	l.start, l.columns = ownColumns(m, l.start, l.columns)
-	count := len(l.start) - 1
+	count := m.Cols / l.PerClass()
 	l.nearest, l.logits = grow(l.nearest, parts()*count), grow(l.logits, parts()*count)
 	values := make([]float64, m.Rows)
 	spread(m.Rows, len(m.V), func(part, from, to int) {
@@ -49,23 +53,22 @@ func (l *ArcFace) Eval(m *Matrix, grad []float64) (Result, error) {
 // row returns one row's cross-entropy and its gradient, over the number of rows.
 // logits and nearest are working memory.
 func (l *ArcFace) row(m *Matrix, i int, g, logits []float64, nearest []int) float64 {
-	v, label := m.row(m.V, i), m.RowLabels[i]
+	v, own, k := m.row(m.V, i), l.groups[m.RowLabels[i]], l.PerClass()
 	for c := range logits {
-		logits[c] = math.Inf(-1) // a number without columns is no class
-		for _, j := range l.columns[l.start[c]:l.start[c+1]] {
-			if s := l.Scale * v[j]; s > logits[c] {
-				logits[c], nearest[c] = s, j
+		best := c * k
+		for j := best + 1; j < (c+1)*k; j++ {
+			if v[j] > v[best] {
+				best = j
 			}
 		}
+		logits[c], nearest[c] = l.Scale*v[best], best
 	}
-	own, slope := l.widened(v[nearest[label]])
-	logits[label] = l.Scale * own
-	value := crossEntropy(logits, label)
-	logits[label] *= slope
+	wide, slope := l.widened(v[nearest[own]])
+	logits[own] = l.Scale * wide
+	value := crossEntropy(logits, own)
+	logits[own] *= slope
 	for c, d := range logits {
-		if l.start[c] < l.start[c+1] {
-			g[nearest[c]] = l.Scale * d / float64(m.Rows)
-		}
+		g[nearest[c]] = l.Scale * d / float64(m.Rows)
 	}
 	return value
 }

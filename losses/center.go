@@ -16,7 +16,7 @@ func (l *Center) Eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.checkClasses("center", grad); err != nil {
 		return Result{}, err
 	}
-	columns, err := oneColumn("center", m, l.columns)
+	columns, err := classGroups("center", m, 1, l.columns)
 	if err != nil {
 		return Result{}, err
 	}

@@ -1,5 +1,7 @@
 package losses
 
+import "fmt"
+
 // crossEntropy returns -log softmax(logits)[target] and turns logits into its
 // gradient.
 func crossEntropy(logits []float64, target int) float64 {
@@ -9,33 +11,13 @@ func crossEntropy(logits []float64, target int) float64 {
 	return max(value, 0)
 }
 
-// ownColumns appends for each class its columns in ascending order:
-// out[start[c]:start[c+1]] are those of class c.
-func ownColumns(m *Matrix, start, out []int) (starts, columns []int) {
-	count := 0
-	for _, label := range m.ColLabels {
-		count = max(count, label+1)
+// classGroups returns for each class the place of its group of k consecutive
+// columns: those of class c begin at out[c]*k. Groups may come in any order, and
+// classes without rows may be missing.
+func classGroups(loss string, m *Matrix, k int, out []int) ([]int, error) {
+	if m.Cols%k != 0 {
+		return nil, fmt.Errorf("losses: %s: %d columns are not a multiple of %d a class", loss, m.Cols, k)
 	}
-	start = grow(start, count+1)
-	clear(start)
-	for _, label := range m.ColLabels {
-		start[label+1]++
-	}
-	for c := range count {
-		start[c+1] += start[c]
-	}
-	out = grow(out, m.Cols)
-	next := make([]int, count)
-	for j, label := range m.ColLabels {
-		out[start[label]+next[label]] = j
-		next[label]++
-	}
-	return start, out
-}
-
-// oneColumn returns for each class its only column, or an error for a loss that
-// cannot mean anything on several.
-func oneColumn(loss string, m *Matrix, out []int) ([]int, error) {
 	count := 0
 	for _, label := range m.ColLabels {
 		count = max(count, label+1)
@@ -45,10 +27,13 @@ func oneColumn(loss string, m *Matrix, out []int) ([]int, error) {
 		out[c] = -1
 	}
 	for j, label := range m.ColLabels {
-		if out[label] >= 0 {
-			return nil, severalColumns(loss, label, out[label], j)
+		switch {
+		case j%k != 0 && m.ColLabels[j-1] != label:
+			return nil, fmt.Errorf("losses: %s: column %d stands for class %d, but the %d columns of class %d are not complete", loss, j, label, k, m.ColLabels[j-1])
+		case j%k == 0 && out[label] >= 0:
+			return nil, fmt.Errorf("losses: %s wants %d column(s) a class; class %d has columns %d and %d", loss, k, label, out[label]*k, j)
 		}
-		out[label] = j
+		out[label] = j / k
 	}
 	return out, nil
 }

@@ -158,7 +158,3 @@ func zero(grad []float64) { clear(grad) }
 
 // hinge is [x]+.
 func hinge(x float64) float64 { return math.Max(x, 0) }
-
-func severalColumns(loss string, class, first, second int) error {
-	return fmt.Errorf("losses: %s wants one column a class; class %d has columns %d and %d", loss, class, first, second)
-}

@@ -140,3 +140,24 @@ func TestLossesCanBeUsedAgainOnAnotherBatch(t *testing.T) {
 		}
 	}
 }
+
+// Several columns a class where one is wanted, or incomplete groups of them.
+func TestColumnsThatDoNotFitTheClassesAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		loss   Loss
+		labels []int
+		want   string
+	}{
+		{&CosFace{Scale: 1}, []int{0, 1, 0}, "class 0 has columns 0 and 2"},
+		{&ArcFace{Scale: 1, Centers: 2}, []int{0, 0, 1}, "3 columns are not a multiple of 2"},
+		{&SoftTriple{Lambda: 1, Gamma: 1, Centers: 2}, []int{0, 1, 1, 0}, "column 1 stands for class 1"},
+		{&SoftTriple{Lambda: 1, Gamma: 1, Centers: 2}, []int{0, 0, 0, 0}, "class 0 has columns 0 and 2"},
+		{&ProxyAnchor{Alpha: 1}, []int{0, 9}, "column 1 stands for class 9"},
+	} {
+		n := len(c.labels)
+		m := &Matrix{Rows: 1, Cols: n, V: make([]float64, n), RowLabels: []int{0}, ColLabels: c.labels, Similarity: true}
+		if _, err := c.loss.Eval(m, make([]float64, n)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%T on %v: %v, want %q in it", c.loss, c.labels, err, c.want)
+		}
+	}
+}

@@ -26,7 +26,7 @@ func softmaxLoss(name string, m *Matrix, grad []float64, columns *[]int, scale f
 	if err := m.checkClasses(name, grad); err != nil {
 		return Result{}, err
 	}
-	byClass, err := oneColumn(name, m, *columns)
+	byClass, err := classGroups(name, m, 1, *columns)
 	if err != nil {
 		return Result{}, err
 	}

@@ -83,7 +83,8 @@ func problemOf(l Loss, m layers.Metric, s situation) problem {
 	const numClasses = 7
 	if l.Columns() == Classes {
 		rng := rand.New(rand.NewPCG(3, 5))
-		p = rowsOf{make([]float64, numClasses*s.x.h), numClasses, s.x.h}
+		n := numClasses * PerClass(l)
+		p = rowsOf{make([]float64, n*s.x.h), n, s.x.h}
 		for k := range p.x {
 			p.x[k] = rng.NormFloat64()
 		}
@@ -98,7 +99,7 @@ func problemOf(l Loss, m layers.Metric, s situation) problem {
 			dx, dw := rowsOf{grad[:size], x.n, x.h}, rowsOf{grad[size:], w.n, w.h}
 			matrix := batch(m, x, s.labels)
 			if l.Columns() == Classes {
-				matrix = classes(m, x, w, s.labels, 1)
+				matrix = classes(m, x, w, s.labels, PerClass(l))
 			}
 			g := make([]float64, len(matrix.V))
 			for k := range g {
@@ -131,6 +132,8 @@ func everyLoss(t *testing.T, fn func(t *testing.T, name string, l Loss, m layers
 		"margin":                 {{"learn": "class", "nu": "0.1"}, {"learn": "none"}},
 		"quadruplet":             {{"reduction": "mean"}},
 		"proxy-nca":              {{"denominator": "others"}, {"smoothing": "0.1"}},
+		"soft-triple":            {{"centers": "3"}, {"centers": "1"}},
+		"arcface":                {{"centers": "2"}, {"margin": "120"}},
 		"triplet-bound":          {{"centroids": "one-hot"}},
 	}
 	for _, m := range testMetrics() {

@@ -34,7 +34,7 @@ func (l *ProxyNCA) Eval(m *Matrix, grad []float64) (Result, error) {
 	if l.OthersOnly && l.Smoothing != 0 {
 		return Result{}, fmt.Errorf("losses: proxy-nca: smoothing is %v without the own proxy in the denominator; one of the two must go", l.Smoothing)
 	}
-	columns, err := oneColumn("proxy-nca", m, l.columns)
+	columns, err := classGroups("proxy-nca", m, 1, l.columns)
 	if err != nil {
 		return Result{}, err
 	}

@@ -26,7 +26,7 @@ type SoftTriple struct {
 	// have 1e-5.
 	Epsilon float64
 
-	start, columns []int
+	groups         []int // of each class
 	logits, weight []float64
 }
 
@@ -49,8 +49,12 @@ func (l *SoftTriple) Eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.checkClasses("soft-triple", grad); err != nil {
 		return Result{}, err
 	}
-	l.start, l.columns = ownColumns(m, l.start, l.columns)
-	count := len(l.start) - 1
+	groups, err := classGroups("soft-triple", m, l.PerClass(), l.groups)
+	if err != nil {
+		return Result{}, err
+	}
+	l.groups = groups
+	count := m.Cols / l.PerClass()
 	l.logits, l.weight = grow(l.logits, parts()*count), grow(l.weight, parts()*m.Cols)
 	values := make([]float64, m.Rows)
 	spread(m.Rows, len(m.V), func(part, from, to int) {
@@ -66,43 +70,43 @@ func (l *SoftTriple) Eval(m *Matrix, grad []float64) (Result, error) {
 // logits and weight are working memory.
 func (l *SoftTriple) row(m *Matrix, i int, g, logits, weight []float64) float64 {
 	scale := -m.away()
-	v, label := m.row(m.V, i), m.RowLabels[i]
+	v, own, k := m.row(m.V, i), l.groups[m.RowLabels[i]], l.PerClass()
 	for c := range logits {
-		logits[c] = l.Lambda * l.class(v, weight, scale, l.columns[l.start[c]:l.start[c+1]])
+		logits[c] = l.Lambda * l.class(v[c*k:(c+1)*k], weight[c*k:(c+1)*k], scale)
 	}
-	logits[label] -= l.Lambda * l.Margin
-	value := crossEntropy(logits, label)
+	logits[own] -= l.Lambda * l.Margin
+	value := crossEntropy(logits, own)
 	each := l.Lambda * scale / float64(m.Rows)
-	for j, c := range m.ColLabels {
-		g[j] = each * logits[c] * weight[j]
+	for c, slope := range logits {
+		slope *= each
+		for j := c * k; j < (c+1)*k; j++ {
+			g[j] = slope * weight[j]
+		}
 	}
 	return value
 }
 
-// class returns S_c and its derivatives with respect to its columns, in weight.
-// A number without columns is no class: minus infinity.
-func (l *SoftTriple) class(v, weight []float64, scale float64, columns []int) float64 {
+// class returns S_c of the values v of one class's columns, and its derivatives
+// in weight.
+func (l *SoftTriple) class(v, weight []float64, scale float64) float64 {
 	top := math.Inf(-1)
-	for _, j := range columns {
-		if s := scale * v[j]; s > top {
+	for _, x := range v {
+		if s := scale * x; s > top {
 			top = s
 		}
 	}
-	if len(columns) == 0 {
-		return top
-	}
 	sharp := 1 / l.Gamma
 	total, mean := 0.0, 0.0
-	for _, j := range columns {
-		s := scale * v[j]
+	for j, x := range v {
+		s := scale * x
 		e := math.Exp((s - top) * sharp)
 		weight[j] = e
 		total += e
 		mean += e * s
 	}
 	mean /= total
-	for _, j := range columns {
-		weight[j] = weight[j] / total * (1 + (scale*v[j]-mean)*sharp)
+	for j, x := range v {
+		weight[j] *= (1 + (scale*x-mean)*sharp) / total
 	}
 	return mean
 }

@@ -10,8 +10,8 @@ package losses
 type SupCon struct {
 	Temperature float64
 
-	pos, neg []int
-	logits   []float64
+	pos, neg, others []int
+	logits           []float64
 }
 
 // Columns is Batch.
@@ -32,23 +32,23 @@ func (l *SupCon) Eval(m *Matrix, grad []float64) (Result, error) {
 		}
 		r.Total++
 		v, g := m.row(m.V, a), m.row(grad, a)
-		others := append(l.pos, l.neg...) // positives first
-		l.logits = grow(l.logits, len(others))
+		l.others = append(append(l.others[:0], l.pos...), l.neg...)
+		l.logits = grow(l.logits, len(l.others))
 		mean := 0.0
 		share := 1 / float64(len(l.pos))
-		for k, j := range others {
+		for k, j := range l.others {
 			l.logits[k] = scale * v[j]
 			if k < len(l.pos) {
 				mean += share * l.logits[k]
 			}
 		}
 		value := logSumExp(l.logits) - mean
-		if value <= 0 || len(others) == 1 {
+		if value <= 0 || len(l.others) == 1 {
 			continue
 		}
 		r.Active++
 		r.Value += value
-		for k, j := range others {
+		for k, j := range l.others {
 			g[j] = scale * l.logits[k]
 			if k < len(l.pos) {
 				g[j] -= scale * share

@@ -30,7 +30,7 @@ func (l *TripletBound) Eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.checkClasses("triplet-bound", grad); err != nil {
 		return Result{}, err
 	}
-	columns, err := oneColumn("triplet-bound", m, l.columns)
+	columns, err := classGroups("triplet-bound", m, 1, l.columns)
 	if err != nil {
 		return Result{}, err
 	}
