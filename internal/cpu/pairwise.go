@@ -84,7 +84,8 @@ const (
 func (e *Engine) distances(p *pairArgs) {
 	s := newPairSum(e.kernels, p.metric, p.h)
 	rows, cols := ceilDiv(p.n, pairRows), ceilDiv(p.k, pairCols)
-	e.pool.run(rows*cols, func(_, item int) {
+	e.pool.run(rows*cols, func(worker, item int) {
+		part := grow(&e.scratch.workers[worker].rows, pairCols)
 		i0, j0 := item/cols*pairRows, item%cols*pairCols
 		i1, j1 := min(i0+pairRows, p.n), min(j0+pairCols, p.k)
 		if p.same && j1 <= i0 {
@@ -99,7 +100,7 @@ func (e *Engine) distances(p *pairArgs) {
 			if from >= j1 {
 				break
 			}
-			s.sum(sums[:j1-from], p.row(p.a, i), p.b[from*p.h:])
+			s.sum(sums[:j1-from], part, p.row(p.a, i), p.b[from*p.h:])
 			for j := from; j < j1; j++ {
 				v := s.value(sums[j-from], p, i, j)
 				p.d[i*p.k+j] = v
@@ -149,10 +150,9 @@ func newPairSum(kr *kernels, m layers.Metric, h int) pairSum {
 	return s
 }
 
-// sum sets sums[j] for len(sums) rows of b.
-func (s *pairSum) sum(sums []float64, a, b []float32) {
+// sum sets sums[j] for len(sums) rows of b. part is for as many numbers.
+func (s *pairSum) sum(sums []float64, part, a, b []float32) {
 	h := len(a)
-	var part [pairCols]float32
 	clear(sums)
 	for c := 0; c < h; c += maxTerms {
 		s.kernel.sums(part[:len(sums)], a[c:min(c+maxTerms, h)], b[c:], h, s.args)

@@ -115,8 +115,8 @@ func TestPairwiseOfOneTensor(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
 		rng := rand.New(rand.NewPCG(7, 8))
 		e := engine(t, variant, 2)
-		for _, n := range []int{1, 5, 70, 130, 300} {
-			for _, h := range []int{1, 20, 33} {
+		for _, n := range []int{1, 5, 70, 130} {
+			for _, h := range []int{1, 33} {
 				for _, m := range metrics() {
 					x := embeddings(rng, n, h, 1)
 					a, b := load(t, e, x, n, h), load(t, e, x, n, h)

@@ -1,0 +1,104 @@
+//go:build linux
+
+package cpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+func eachVariantB(b *testing.B, bench func(b *testing.B, e *Engine)) {
+	for _, v := range Variants() {
+		b.Run(v, func(b *testing.B) { bench(b, engine(b, v, 0)) })
+	}
+}
+
+func BenchmarkMatMul(b *testing.B) {
+	for _, s := range [][3]int{{1024, 1024, 1024}, {96, 512, 1024}, {32, 100, 512}, {512, 32, 4096}} {
+		b.Run(fmt.Sprint(s[0], "x", s[1], "x", s[2]), func(b *testing.B) {
+			eachVariantB(b, func(b *testing.B, e *Engine) {
+				rng := rand.New(rand.NewPCG(1, 1))
+				x, y, z := put(b, e, rng, s[0], s[2]), put(b, e, rng, s[2], s[1]), put(b, e, rng, s[0], s[1])
+				timed(b, s[0]*s[1]*s[2], func() error { return e.MatMul(z, x, y, false, false, false) })
+			})
+		})
+	}
+}
+
+// BenchmarkConv has the small convnet's second layer and layers of BN-Inception.
+func BenchmarkConv(b *testing.B) {
+	for _, s := range []struct {
+		name                string
+		images, in, size, k int
+		spec                layers.ConvSpec
+	}{
+		{"small 32-64 3x3 16", 96, 32, 16, 64, layers.SquareConv(3, 1, 1)},
+		{"stem 3-64 7x7s2 224", 16, 3, 224, 64, layers.SquareConv(7, 2, 3)},
+		{"conv2 64-192 3x3 56", 16, 64, 56, 192, layers.SquareConv(3, 1, 1)},
+		{"3a 192-64 1x1 28", 16, 192, 28, 64, layers.SquareConv(1, 1, 0)},
+		{"3c 64-96 3x3 28", 16, 64, 28, 96, layers.SquareConv(3, 1, 1)},
+		{"4e 192-256 3x3s2 14", 16, 192, 14, 256, layers.SquareConv(3, 2, 1)},
+		{"5b 192-320 3x3 7", 16, 192, 7, 320, layers.SquareConv(3, 1, 1)},
+	} {
+		b.Run(s.name, func(b *testing.B) {
+			eachVariantB(b, func(b *testing.B, e *Engine) {
+				rng := rand.New(rand.NewPCG(1, 1))
+				ho, wo := s.spec.OutSize(s.size, s.size)
+				x, y := put(b, e, rng, s.images, s.in, s.size, s.size), put(b, e, rng, s.images, s.k, ho, wo)
+				w, shift := put(b, e, rng, s.k, s.in, s.spec.KernelH, s.spec.KernelW), put(b, e, rng, s.k)
+				work := s.images * s.k * ho * wo * s.in * s.spec.KernelH * s.spec.KernelW
+				run := func(name string, do func() error) {
+					b.Run(name, func(b *testing.B) { timed(b, work, do) })
+				}
+				run("forward", func() error { return e.Conv(y, x, w, s.spec, layers.Epilogue{Shift: shift, ReLU: true}) })
+				run("input", func() error { return e.ConvGradInput(x, y, w, s.spec) })
+				run("weights", func() error { return e.ConvGradWeights(w, shift, y, x, s.spec) })
+			})
+		})
+	}
+}
+
+// BenchmarkPairwise meets a batch of 256 with itself, and with 256 other rows.
+func BenchmarkPairwise(b *testing.B) {
+	const n, h = 256, 512
+	ms := []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.Cosine}}
+	for r := layers.Sigmoid; r <= layers.ISRU; r++ {
+		for p := 1; p <= 2; p++ {
+			ms = append(ms, layers.Metric{Kind: layers.BRM, Restriction: r, P: p, Omega: 0.5})
+		}
+	}
+	for _, m := range ms {
+		b.Run(fmt.Sprint(m), func(b *testing.B) {
+			eachVariantB(b, func(b *testing.B, e *Engine) {
+				rng := rand.New(rand.NewPCG(1, 1))
+				x, y := put(b, e, rng, n, h), put(b, e, rng, n, h)
+				d, dd, dx, dy := put(b, e, rng, n, n), put(b, e, rng, n, n), put(b, e, rng, n, h), put(b, e, rng, n, h)
+				b.Run("itself forward", func(b *testing.B) { timed(b, n*n*h, func() error { return e.Pairwise(d, x, x, m) }) })
+				b.Run("itself gradient", func(b *testing.B) { timed(b, n*n*h, func() error { return e.PairwiseGrad(dx, dx, dd, d, x, x, m) }) })
+				b.Run("others forward", func(b *testing.B) { timed(b, n*n*h, func() error { return e.Pairwise(d, x, y, m) }) })
+				b.Run("others gradient", func(b *testing.B) { timed(b, n*n*h, func() error { return e.PairwiseGrad(dx, dy, dd, d, x, y, m) }) })
+			})
+		})
+	}
+}
+
+// BenchmarkTile measures the kernel alone, the limit of everything else.
+func BenchmarkTile(b *testing.B) {
+	for _, k := range available() {
+		b.Run(k.name, func(b *testing.B) {
+			var buf []float32
+			x := grow(&buf, k.depth*(k.mr+k.nr)+k.mr*k.nr+64)
+			left, right, c := x[:k.depth*k.mr], x[k.depth*k.mr:][:k.depth*k.nr], x[k.depth*(k.mr+k.nr):]
+			tile := k.tiles[len(k.tiles)-1][k.mr]
+			timed(b, 1000*k.depth*k.mr*k.nr, func() error {
+				for range 1000 {
+					tile(c, k.nr, left, right, k.depth, true)
+				}
+				return nil
+			})
+		})
+	}
+}

@@ -1,0 +1,13 @@
+package cpu
+
+import (
+	"testing"
+
+	"github.com/vernier-ml/vernier/internal/conformance"
+)
+
+func TestConformance(t *testing.T) {
+	eachVariant(t, func(t *testing.T, variant string) {
+		conformance.Run(t, engine(t, variant, 2), conformance.Options{Golden: true})
+	})
+}
