@@ -13,8 +13,7 @@ import (
 // CheckOptions say how a set is examined.
 type CheckOptions struct {
 	Options
-	// Split says which classes are for training, for sets without a published
-	// split; nil means FirstHalf.
+	// Split says which classes are for training; nil means AutoSplit.
 	Split   *SplitSpec
 	Workers int // 0 means one a CPU
 	// Progress, if not nil, is called now and then with the number of images
@@ -81,7 +80,15 @@ func Check(ctx context.Context, spec string, o CheckOptions) (*Report, error) {
 // CheckSet is Check for a set that is open.
 func CheckSet(ctx context.Context, set *Set, o CheckOptions) (*Report, error) {
 	r := &Report{Set: set.Name, Images: len(set.Items), Classes: len(set.Classes)}
-	r.Warnings = append(r.Warnings, set.Notices...)
+	fault := set.countFault()
+	if fault != "" {
+		r.Problems = append(r.Problems, fault)
+	}
+	for _, n := range set.Notices {
+		if n != fault {
+			r.Warnings = append(r.Warnings, n)
+		}
+	}
 	parts := r.split(set, o.Split)
 	r.count(set, parts)
 	found, err := examineAll(ctx, set, o)
@@ -154,13 +161,12 @@ func (r *Report) split(set *Set, spec *SplitSpec) []Part {
 		r.Problems = append(r.Problems, fmt.Sprintf("%d class(es): a metric needs at least 2, and as many again to be tested on", len(set.Classes)))
 		return parts
 	}
-	use := FirstHalf()
-	r.Split = "first half of the classes by name"
+	use := SplitSpec{Kind: AutoSplit}
 	if spec != nil {
-		use, r.Split = *spec, "as given"
-	} else if set.Items[0].Part != NoPart {
-		use, r.Split = SplitSpec{Kind: PublishedSplit}, "published"
+		use = *spec
 	}
+	use = use.resolve(set)
+	r.Split = use.String()
 	train, test, err := Split(set, use)
 	if err != nil {
 		r.Split = ""

@@ -24,7 +24,7 @@ func TestCheckFindsEachPlantedFault(t *testing.T) {
 		"truncated JPEG":    {func(f files) { f["a/x.jpg"] = encodeJPEG(t, picture(50, 50, 1))[:900] }, "a/x.jpg: damaged JPEG: the file ends too early", ""},
 		"text as JPEG":      {func(f files) { f["ç/x.jpg"] = []byte("hello") }, "ç/x.jpg: not an image", ""},
 		"zero bytes":        {func(f files) { f["b c/x y.png"] = nil }, "b c/x y.png: empty file", ""},
-		"huge image":        {func(f files) { f["d/x.png"] = big }, "d/x.png: image too large: 20000 x 20000", ""},
+		"huge image":        {func(f files) { f["d/x.png"] = big }, "d/x.png: too large: 20000 x 20000", ""},
 		"same in class":     {func(f files) { f["a/copy.png"] = f["a/aa.png"] }, "", "in their class more than once"},
 		"same in 2 classes": {func(f files) { f["a/copy.png"] = f["b c/aa.png"] }, "", "in more than one class"},
 		"same in 2 splits":  {func(f files) { f["a/copy.png"] = f["d/aa.png"] }, "both in the training and in the test part", ""},

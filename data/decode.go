@@ -20,7 +20,7 @@ var (
 	ErrNotImage  = errors.New("not an image of a known format (JPEG, PNG, GIF, WebP, BMP, TIFF)")
 	ErrEmptyFile = errors.New("empty file")
 	ErrTruncated = errors.New("the file ends too early")
-	ErrTooLarge  = errors.New("image too large")
+	ErrTooLarge  = errors.New("too large")
 	ErrNoPixels  = errors.New("image without pixels")
 )
 

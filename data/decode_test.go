@@ -144,7 +144,10 @@ func pngOfZeros(t testing.TB, w, h int) []byte {
 	head = binary.BigEndian.AppendUint32(head, uint32(h))
 	chunk("IHDR", append(head, 8, 0, 0, 0, 0))
 	var z bytes.Buffer
-	w0 := zlib.NewWriter(&z)
+	w0, err := zlib.NewWriterLevel(&z, zlib.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	row := make([]byte, w+1)
 	for range h {
 		if _, err := w0.Write(row); err != nil {

@@ -21,15 +21,21 @@ type Info struct {
 // opener is one kind of set.
 type opener struct {
 	Info
-	open func(ctx context.Context, path string, o Options) (*Set, error)
+	open func(path string, o Options) (*Set, error)
 }
 
 func openers() []opener {
 	return []opener{
 		{Info{"glyphs", "glyphs", "built in: 666 characters drawn in the 10 upright, italic and monospaced Go fonts, 32 x 32, nothing to download"},
-			func(_ context.Context, _ string, _ Options) (*Set, error) { return openGlyphs() }},
-		{Info{"folder", "folder:PATH", "one folder a class with JPEG, PNG, GIF, WebP, BMP or TIFF files; PATH may be a .zip archive"},
-			func(_ context.Context, path string, o Options) (*Set, error) { return openFolder(path, o) }},
+			func(string, Options) (*Set, error) { return openGlyphs() }},
+		{Info{"folder", "folder:PATH", "one folder a class with JPEG, PNG, GIF, WebP, BMP or TIFF files; PATH may be a .zip or .tar archive"},
+			openFolder},
+		{Info{"csv", "csv:FILE", "a table with the columns path, label and optionally split, is_query, is_gallery, category, x1, y1, x2, y2"}, openCSV},
+		{Info{"cub200", "cub200:PATH", "Caltech-UCSD Birds-200-2011 as unpacked, split by class 1-100 / 101-200"}, openCUB},
+		{Info{"cars196", "cars196:PATH", "Stanford Cars: car_ims with cars_annos.mat, cars_train and cars_test with devkit, or a folder a class; split 1-98 / 99-196"}, openCars},
+		{Info{"sop", "sop:PATH", "Stanford Online Products as unpacked, split by its lists"}, openSOP},
+		{Info{"inshop", "inshop:PATH", "In-shop Clothes Retrieval (DeepFashion), with queries and gallery"}, openInShop},
+		{Info{"mnist", "mnist:PATH", "the IDX files of MNIST, Fashion-MNIST or KMNIST, plain or gzipped"}, openMNIST},
 	}
 }
 
@@ -53,11 +59,17 @@ func Open(ctx context.Context, spec string, o Options) (*Set, error) {
 		if wants := k.Usage != k.Kind; wants != (hasPath && path != "") {
 			return nil, fmt.Errorf("data set %q: it is written %s", spec, k.Usage)
 		}
-		set, err := k.open(ctx, path, o)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		set, err := k.open(path, o)
 		if err != nil {
 			return nil, fmt.Errorf("data set %s: %w", spec, err)
 		}
 		set.Name = spec
+		if fault := set.countFault(); fault != "" {
+			set.Notices = append(set.Notices, fault)
+		}
 		return set, nil
 	}
 	var usages []string

@@ -73,6 +73,11 @@ type Set struct {
 	SuperNames []string
 	// Notices are remarks for the user: what was left out and why.
 	Notices []string
+	// Published holds the counts that the set is known by; nil if there are none.
+	Published *Published
+	// SharedClasses says that the published split divides the images of every
+	// class, and not the classes.
+	SharedClasses bool
 
 	store store
 }
@@ -136,7 +141,7 @@ func (s *Set) ByClass() [][]int {
 // Select returns the set of the given items in the given order. Classes that
 // keep an item keep their order and are numbered from 0 again.
 func (s *Set) Select(name string, items []int) *Set {
-	part := &Set{Name: name, Items: make([]Item, len(items)), SuperNames: s.SuperNames, store: s.store}
+	part := &Set{Name: name, Items: make([]Item, len(items)), SuperNames: s.SuperNames, SharedClasses: s.SharedClasses, store: s.store}
 	kept := make([]int, len(s.Classes))
 	for _, i := range items {
 		kept[s.Items[i].Label] = 1

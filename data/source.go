@@ -1,7 +1,6 @@
 package data
 
 import (
-	"archive/zip"
 	"errors"
 	"fmt"
 	"io"
@@ -40,20 +39,35 @@ func openSource(root string) (source, error) {
 	if info.IsDir() {
 		return folderSource{root}, nil
 	}
-	head := make([]byte, 4)
-	f, err := os.Open(root)
-	if err != nil {
-		return nil, err
-	}
-	n, err := io.ReadFull(f, head)
-	f.Close()
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %w", root, err)
-	}
-	if magic := string(head[:n]); magic == "PK\x03\x04" || magic == "PK\x05\x06" {
+	switch archiveKind(root) {
+	case "zip":
 		return openZip(root)
+	case "tar":
+		return openTar(root)
+	case "gzip":
+		return openTarGzip(root)
 	}
-	return nil, fmt.Errorf("%s: neither a folder nor a .zip archive", root)
+	return nil, fmt.Errorf("%s: neither a folder nor a .zip, .tar or .tgz archive", root)
+}
+
+// archiveKind looks at a file's first bytes: zip, tar, gzip or "".
+func archiveKind(file string) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, 512)
+	n, _ := io.ReadFull(f, head)
+	switch head = head[:n]; {
+	case prefix("PK\x03\x04", "PK\x05\x06")(head):
+		return "zip"
+	case prefix("\x1f\x8b")(head):
+		return "gzip"
+	case n == 512 && string(head[257:262]) == "ustar":
+		return "tar"
+	}
+	return ""
 }
 
 // folderSource is a folder on disk.
@@ -157,78 +171,6 @@ func readBounded(r io.Reader, size int64) ([]byte, error) {
 		return nil, err
 	}
 	return b, nil
-}
-
-// zipSource is a .zip archive. Entries are decompressed when they are asked for.
-type zipSource struct {
-	root   string
-	reader *zip.ReadCloser
-	files  map[string]*zip.File
-}
-
-func openZip(root string) (*zipSource, error) {
-	r, err := zip.OpenReader(root)
-	if err != nil {
-		return nil, fmt.Errorf("%s: damaged zip archive: %w", root, err)
-	}
-	s := &zipSource{root, r, make(map[string]*zip.File, len(r.File))}
-	for _, f := range r.File {
-		// Some Windows programs write backslashes.
-		name := path.Clean("/" + strings.ReplaceAll(f.Name, `\`, "/"))[1:]
-		if f.FileInfo().IsDir() || strings.HasSuffix(f.Name, `\`) || name == "" {
-			continue
-		}
-		s.files[name] = f // of two entries of one name the later counts
-	}
-	return s, nil
-}
-
-func (s *zipSource) name(file string) string { return s.root + "!" + file }
-
-func (s *zipSource) close() error { return s.reader.Close() }
-
-func (s *zipSource) list() ([]string, error) {
-	names := make([]string, 0, len(s.files))
-	for name := range s.files {
-		names = append(names, name)
-	}
-	return names, nil
-}
-
-func (s *zipSource) read(name string) ([]byte, error) {
-	f, ok := s.files[name]
-	if !ok {
-		return nil, fmt.Errorf("not in the archive: %w", fs.ErrNotExist)
-	}
-	const encrypted = 1
-	if f.Flags&encrypted != 0 {
-		return nil, errors.New("encrypted in the archive")
-	}
-	r, err := f.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	b, err := readBounded(r, int64(min(f.UncompressedSize64, maxFileBytes+1)))
-	if err != nil {
-		return nil, err
-	}
-	// The checksum is verified when the end is met.
-	if _, err := io.ReadFull(r, make([]byte, 1)); err != io.EOF {
-		if err == nil {
-			err = errors.New("longer than the archive says")
-		}
-		return nil, err
-	}
-	return b, nil
-}
-
-func (s *zipSource) stamp(name string) (string, error) {
-	f, ok := s.files[name]
-	if !ok {
-		return "", fs.ErrNotExist
-	}
-	return fmt.Sprintf("%d %08x", f.UncompressedSize64, f.CRC32), nil
 }
 
 // isJunk knows what operating systems leave behind.

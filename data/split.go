@@ -1,8 +1,6 @@
 package data
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"math"
 	"os"
@@ -22,6 +20,9 @@ const (
 	ListedClasses
 	// PublishedSplit is the one that the set comes with.
 	PublishedSplit
+	// AutoSplit is PublishedSplit where the set has one that divides its classes,
+	// else the first half by name.
+	AutoSplit
 )
 
 // SplitSpec says which classes are for training; all others are for testing.
@@ -36,8 +37,39 @@ type SplitSpec struct {
 // FirstHalf is the default: the first half of the classes by name.
 func FirstHalf() SplitSpec { return SplitSpec{Fraction: 0.5} }
 
+// String says which classes are for training, for reports.
+func (s SplitSpec) String() string {
+	amount := fmt.Sprintf("%d classes", s.Count)
+	if s.Count == 0 {
+		amount = fmt.Sprintf("%g of the classes", s.Fraction)
+	}
+	switch s.Kind {
+	case RandomClasses:
+		return fmt.Sprintf("%s drawn with seed %d", amount, s.Seed)
+	case ListedClasses:
+		return "the classes listed in " + s.File
+	case PublishedSplit:
+		return "published"
+	case AutoSplit:
+		return "published or first half"
+	}
+	return "the first " + amount + " by name"
+}
+
+// resolve replaces AutoSplit by what it means for a set.
+func (s SplitSpec) resolve(set *Set) SplitSpec {
+	if s.Kind != AutoSplit {
+		return s
+	}
+	if len(set.Items) > 0 && set.Items[0].Part != NoPart && !set.SharedClasses {
+		return SplitSpec{Kind: PublishedSplit}
+	}
+	return FirstHalf()
+}
+
 // ParseSplit reads what --train-classes says:
 //
+//	auto         the published split if the set has one by class, else half
 //	half         the first half of the classes by name
 //	0.5          the first 50% of the classes by name, also first:0.5
 //	100          the first 100 classes by name, also first:100
@@ -50,6 +82,9 @@ func ParseSplit(text string, seed uint64) (SplitSpec, error) {
 	switch {
 	case text == "":
 		return spec, fmt.Errorf("training classes: nothing given; %s", splitUsage)
+	case text == "auto":
+		spec.Kind = AutoSplit
+		return spec, nil
 	case text == "half":
 		return FirstHalf(), nil
 	case text == "published":
@@ -84,7 +119,7 @@ func ParseSplit(text string, seed uint64) (SplitSpec, error) {
 	return spec, nil
 }
 
-const splitUsage = "allowed are half, a fraction such as 0.5, a number of classes, first:N, random:N, published, or a file that lists the classes"
+const splitUsage = "allowed are auto, half, a fraction such as 0.5, a number of classes, first:N, random:N, published, or a file that lists the classes"
 
 // Split divides a set by class, so that no class is in both parts. Labels of
 // each part run from 0; Classes keeps the names behind them.
@@ -93,7 +128,7 @@ func Split(set *Set, spec SplitSpec) (train, test *Set, err error) {
 		return nil, nil, fmt.Errorf("%s: %d class(es); to test on classes never seen in training it takes at least 2", set.Name, len(set.Classes))
 	}
 	var inTrain []bool
-	switch spec.Kind {
+	switch spec = spec.resolve(set); spec.Kind {
 	case PublishedSplit:
 		return publishedSplit(set)
 	case ListedClasses:
@@ -154,7 +189,7 @@ func publishedSplit(set *Set) (train, test *Set, err error) {
 		case TrainPart:
 			a = append(a, i)
 		}
-		if was := side[it.Label]; was != NoPart && was != it.Part {
+		if was := side[it.Label]; was != NoPart && was != it.Part && !set.SharedClasses {
 			return nil, nil, fmt.Errorf("%s: class %q is both in the training and in the test part", set.Name, set.Classes[it.Label])
 		}
 		side[it.Label] = it.Part
@@ -193,29 +228,6 @@ func listedClasses(set *Set, file string) ([]bool, error) {
 		inTrain[label] = true
 	}
 	return inTrain, nil
-}
-
-// textLines yields the lines of a text with their numbers from 1, without byte
-// order mark and Windows line ends.
-func textLines(text []byte) func(yield func(int, string) bool) {
-	return func(yield func(int, string) bool) {
-		s := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
-		s.Buffer(nil, len(text)+1)
-		for n := 1; s.Scan(); n++ { // ScanLines drops a trailing \r
-			if !yield(n, s.Text()) {
-				return
-			}
-		}
-	}
-}
-
-// someOf writes the first few of a list.
-func someOf(names []string) string {
-	const few = 5
-	if len(names) <= few {
-		return strings.Join(names, ", ")
-	}
-	return strings.Join(names[:few], ", ") + fmt.Sprintf(", ... (%d)", len(names))
 }
 
 // Validation takes a part of the training classes away to choose the best epoch

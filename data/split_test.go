@@ -83,8 +83,8 @@ func TestRandomSplitDependsOnItsSeedOnly(t *testing.T) {
 func TestWrongSplitsAreRefused(t *testing.T) {
 	set := mustOpen(t, "folder:"+classes(t, []string{"a", "b", "c"}, 1).folder(t))
 	for text, want := range map[string]string{
-		"": "allowed are half", "0": "at least 1", "1.5": "between 0 and 1", "-0.5": "between 0 and 1", "nan": "between 0 and 1",
-		"first:x": "neither a fraction", "random:": "neither a fraction", "no/such/file": "no such file", "thirds": "allowed are half",
+		"": "allowed are auto", "0": "at least 1", "1.5": "between 0 and 1", "-0.5": "between 0 and 1", "nan": "between 0 and 1",
+		"first:x": "neither a fraction", "random:": "neither a fraction", "no/such/file": "no such file", "thirds": "allowed are auto",
 		"3": "it must be 1 to 2", "0.1": "it must be 1 to 2", "published": "without a split",
 	} {
 		spec, err := ParseSplit(text, 0)

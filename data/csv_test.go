@@ -1,0 +1,224 @@
+package data
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"image"
+	"image/color"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCSVReadsSplitRolesAndBoxes(t *testing.T) {
+	m := picture(10, 8, 1)
+	for name, table := range map[string]string{
+		"commas":           "path,label,split,is_query,is_gallery,x1,y1,x2,y2,category\nimg/a b.png,10,train,,,,,,,cats\nimg/c.png,9,validation,True,False,2,1,7.0,5,dogs\nimg/c.png,9,validation,False,True,nan,nan,nan,nan,dogs\nimg/ü.png,9,test,True,True,,,,,dogs\n",
+		"BOM and CRLF":     "\ufeffpath,label,split,is_query,is_gallery,x_1,y_1,x_2,y_2,category\r\nimg/a b.png,10,train,,,,,,,cats\r\n\"img/c.png\",9,validation,1,0,2,1,7,5,dogs\r\nimg/c.png,9,validation,0,1,,,,,dogs\r\nimg/ü.png,9,test,1,1,,,,,dogs\r\n",
+		"semicolons":       "label;path;split;is_query;is_gallery;x1;y1;x2;y2;category\n10;img/a b.png;train;;;;;;;cats\n9;img/c.png;val;1;0;2;1;7;5;dogs\n9;img/c.png;val;0;1;;;;;dogs\n9;img/ü.png;test;1;1;;;;;dogs",
+		"Windows slashes":  "path,label,split,is_query,is_gallery,x1,y1,x2,y2,category\nimg\\a b.png,10,train,,,,,,,cats\nimg\\c.png,9,test,1,0,2,1,7,5,dogs\nimg\\c.png,9,test,0,1,,,,,dogs\nimg\\ü.png,9,test,1,1,,,,,dogs\n",
+		"dots in the path": "path,label,split,is_query,is_gallery,x1,y1,x2,y2,category\n./img/a b.png,10,train,,,,,,,cats\nimg/../img/c.png,9,test,1,0,2,1,7,5,dogs\nimg/c.png,9,test,0,1,,,,,dogs\nimg/ü.png,9,test,1,1,,,,,dogs\n",
+	} {
+		dir := files{
+			"img/a b.png": encodePNG(t, m), "img/c.png": encodePNG(t, m), "img/ü.png": encodePNG(t, m), "list.csv": []byte(table),
+		}.folder(t)
+		set := mustOpen(t, "csv:"+filepath.Join(dir, "list.csv"))
+		if !slices.Equal(set.Classes, []string{"9", "10"}) || !slices.Equal(set.Labels(), []int{1, 0, 0, 0}) {
+			t.Errorf("%s: classes %q, labels %v", name, set.Classes, set.Labels())
+		}
+		var parts []Part
+		var roles []Role
+		for i, it := range set.Items {
+			parts, roles = append(parts, it.Part), append(roles, it.Role)
+			if got, err := set.Load(i); err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if i == 1 && (got.W != 5 || got.H != 4 || got.At(0, 0) != m.At(2, 1)) {
+				t.Errorf("%s: the box gives %d x %d", name, got.W, got.H)
+			}
+		}
+		if !slices.Equal(parts, []Part{TrainPart, TestPart, TestPart, TestPart}) || !slices.Equal(roles, []Role{AnyRole, QueryRole, GalleryRole, AnyRole}) {
+			t.Errorf("%s: parts %v, roles %v", name, parts, roles)
+		}
+		if set.SuperNames[set.Super[0]] != "dogs" || set.SuperNames[set.Super[1]] != "cats" {
+			t.Errorf("%s: super-classes %q", name, set.SuperNames)
+		}
+		train, test, err := Split(set, SplitSpec{Kind: AutoSplit})
+		if err != nil || len(train.Items) != 1 || len(test.Items) != 3 {
+			t.Errorf("%s: split %v", name, err)
+		}
+	}
+}
+
+func TestWrongTablesAreRefusedWithTheirLine(t *testing.T) {
+	for name, c := range map[string]struct{ table, want string }{
+		"empty":             {"", "empty"},
+		"head only":         {"path,label\n", "no rows"},
+		"no label column":   {"path,class\na,b\n", `no column "label"`},
+		"column twice":      {"path,label,path\na,b,c\n", `column "path" comes twice`},
+		"missing cell":      {"path,label\na,b\nc\n", "line 3"},
+		"no path":           {"path,label\na,b\n ,b\n", "line 3: no path"},
+		"no label":          {"path,label\na,b\nc,\n", "line 3: no label"},
+		"unknown split":     {"path,label,split\na,b,train\nc,d,dev\n", `line 3: split is "dev"`},
+		"split left out":    {"path,label,split\na,b,train\nc,d,\n", `line 3: split is ""`},
+		"flag":              {"path,label,is_query\na,b,maybe\n", `line 2: is_query is "maybe"`},
+		"half a box":        {"path,label,x1,y1,x2,y2\na,b,1,2,,\n", "line 2: box"},
+		"box upside down":   {"path,label,x1,y1,x2,y2\na,b,5,5,1,9\n", "line 2: box"},
+		"box of text":       {"path,label,x1,y1,x2,y2\na,b,1,1,x,9\n", `line 2: x2 is "x"`},
+		"two categories":    {"path,label,category\na,b,c\nd,b,e\n", "line 3: label \"b\" is in categories"},
+		"open quotation":    {"path,label\n\"a,b\n", "list.csv"},
+		"label in 2 splits": {"path,label,split\na,b,train\nc,b,test\n", `class "b" is both`},
+	} {
+		file := filepath.Join(files{"list.csv": []byte(c.table)}.folder(t), "list.csv")
+		set, err := Open(t.Context(), "csv:"+file, Options{})
+		if err == nil {
+			set.Classes = append(set.Classes, "another") // past the test for two classes
+			_, _, err = Split(set, SplitSpec{Kind: PublishedSplit})
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "list.csv") {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+	}
+}
+
+func TestBoxOutsideTheImageIsNamed(t *testing.T) {
+	dir := files{"a.png": encodePNG(t, picture(4, 4, 1)), "list.csv": []byte("path,label,x1,y1,x2,y2\na.png,b,4,0,9,9\n")}.folder(t)
+	set := mustOpen(t, "csv:"+filepath.Join(dir, "list.csv"))
+	set.Items[0].Box = image.Rect(4, 0, 9, 9)
+	if _, err := set.Load(0); err == nil || !strings.Contains(err.Error(), "outside the 4 x 4 pixels") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTarArchivesAreReadLikeFolders(t *testing.T) {
+	f := classes(t, []string{"set/a", "set/b"}, 2)
+	want := mustOpen(t, "folder:"+f.folder(t))
+	wantHash, err := want.Hash()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plain, packed bytes.Buffer
+	w := tar.NewWriter(&plain)
+	for name, content := range f {
+		if err := w.WriteHeader(&tar.Header{Name: "./" + name, Size: int64(len(content)), Mode: 0o644}); err != nil {
+			t.Fatal(err)
+		}
+		w.Write(content)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	z := gzip.NewWriter(&packed)
+	z.Write(plain.Bytes())
+	z.Close()
+	for name, b := range map[string][]byte{"x.tar": plain.Bytes(), "x.tgz": packed.Bytes()} {
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if hash, err := mustOpen(t, "folder:"+file).Hash(); err != nil || hash != wantHash {
+			t.Errorf("%s: hash %s, want %s, %v", name, hash, wantHash, err)
+		}
+		if err := os.WriteFile(file, b[:len(b)*2/3], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Open(t.Context(), "folder:"+file, Options{}); err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("cut %s: %v", name, err)
+		}
+	}
+}
+
+func idxFile(dims []int, data []byte) []byte {
+	b := []byte{0, 0, 8, byte(len(dims))}
+	for _, d := range dims {
+		b = binary.BigEndian.AppendUint32(b, uint32(d))
+	}
+	return append(b, data...)
+}
+
+func gzipped(b []byte) []byte {
+	var z bytes.Buffer
+	w := gzip.NewWriter(&z)
+	w.Write(b)
+	w.Close()
+	return z.Bytes()
+}
+
+func TestMNISTReadsPlainAndGzippedFiles(t *testing.T) {
+	images, labels := idxFile([]int{4, 2, 3}, bytes.Repeat([]byte{0, 50, 100, 150, 200, 250}, 4)), idxFile([]int{4}, []byte{7, 1, 7, 9})
+	for name, f := range map[string]files{
+		"plain": {"train-images-idx3-ubyte": images, "train-labels-idx1-ubyte": labels, "t10k-images-idx3-ubyte": images, "t10k-labels-idx1-ubyte": labels},
+		"gz":    {"MNIST/raw/train-images-idx3-ubyte.gz": gzipped(images), "MNIST/raw/train-labels-idx1-ubyte.gz": gzipped(labels), "MNIST/raw/t10k-images-idx3-ubyte.gz": gzipped(images), "MNIST/raw/t10k-labels-idx1-ubyte.gz": gzipped(labels)},
+		"dots":  {"train-images.idx3-ubyte": images, "train-labels.idx1-ubyte": labels, "t10k-images.idx3-ubyte": images, "t10k-labels.idx1-ubyte": labels},
+	} {
+		set := mustOpen(t, "mnist:"+f.folder(t))
+		if !slices.Equal(set.Classes, []string{"1", "7", "9"}) || !slices.Equal(set.Labels(), []int{1, 0, 1, 2, 1, 0, 1, 2}) {
+			t.Errorf("%s: classes %q, labels %v", name, set.Classes, set.Labels())
+		}
+		m, err := set.Load(5)
+		if err != nil || m.W != 3 || m.H != 2 || m.At(1, 1) != (color.RGBA{200, 200, 200, 255}) {
+			t.Errorf("%s: %v %v", name, m, err)
+		}
+		// Their own split has the same classes on both sides; auto splits by class.
+		train, test, err := Split(set, SplitSpec{Kind: PublishedSplit})
+		if err != nil || len(train.Items) != 4 || len(test.Items) != 4 {
+			t.Errorf("%s: published split: %v", name, err)
+		}
+		train, test, err = Split(set, SplitSpec{Kind: AutoSplit})
+		if err != nil || len(train.Classes)+len(test.Classes) != 3 {
+			t.Errorf("%s: auto split: %v", name, err)
+		}
+	}
+	good := func() files {
+		return files{"train-images-idx3-ubyte": images, "train-labels-idx1-ubyte": labels, "t10k-images-idx3-ubyte": images, "t10k-labels-idx1-ubyte": labels}
+	}
+	for name, c := range map[string]struct {
+		file string
+		now  []byte
+		want string
+	}{
+		"cut":            {"train-images-idx3-ubyte", images[:30], "ends too early"},
+		"longer":         {"train-images-idx3-ubyte", append(bytes.Clone(images), 1), "25 bytes in an array"},
+		"huge":           {"train-images-idx3-ubyte", idxFile([]int{1 << 30, 1 << 30, 1 << 30}, []byte{1}), "ends too early"},
+		"text":           {"train-labels-idx1-ubyte", []byte("some text"), "not an IDX file"},
+		"other type":     {"train-labels-idx1-ubyte", []byte{0, 0, 13, 1, 0, 0, 0, 0}, "type 13"},
+		"too few labels": {"t10k-labels-idx1-ubyte", idxFile([]int{3}, []byte{1, 2, 3}), "4 images"},
+	} {
+		f := good()
+		f[c.file] = c.now
+		if _, err := Open(t.Context(), "mnist:"+f.folder(t), Options{}); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.file) {
+			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
+		}
+	}
+}
+
+func TestImagesOfAnyKindOpenWithoutLabels(t *testing.T) {
+	one := encodePNG(t, picture(3, 3, 1))
+	dir := files{"b/2.png": one, "b/10.jpg": one, "b/note.txt": []byte("x"), "single.dat": one}.folder(t)
+	archive := files{"deep/er/z.png": one}.zip(t)
+	set, err := OpenImages([]string{filepath.Join(dir, "single.dat"), filepath.Join(dir, "b"), archive}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	var names []string
+	for i := range set.Items {
+		names = append(names, filepath.Base(set.Where(i)))
+		if _, err := set.Load(i); err != nil {
+			t.Error(err)
+		}
+	}
+	if !slices.Equal(names, []string{"single.dat", "2.png", "10.jpg", "z.png"}) || len(set.Classes) != 1 {
+		t.Errorf("%q", names)
+	}
+	if _, err := OpenImages([]string{filepath.Join(dir, "none.png")}, Options{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("missing file: %v", err)
+	}
+	if _, err := OpenImages([]string{t.TempDir()}, Options{}); err == nil || !strings.Contains(err.Error(), "no images") {
+		t.Errorf("empty folder: %v", err)
+	}
+}

@@ -1,0 +1,188 @@
+package data
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Published holds the sizes that a public set is known by.
+type Published struct {
+	TrainImages, TestImages   int
+	TrainClasses, TestClasses int
+	Query, Gallery            int // of the test images, 0 if all are both
+}
+
+// findRoot returns the folder of src that holds the file marker: the root, one
+// of the usual names, or, in an archive, wherever it is.
+func findRoot(src source, marker string, usual ...string) (string, bool) {
+	for _, dir := range append([]string{""}, usual...) {
+		if _, err := src.stamp(path.Join(dir, marker)); err == nil {
+			return dir, true
+		}
+	}
+	if _, folder := src.(folderSource); folder {
+		return "", false
+	}
+	names, err := src.list()
+	if err != nil {
+		return "", false
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if strings.HasSuffix("/"+name, "/"+marker) && !isJunk(name) {
+			return strings.TrimSuffix(strings.TrimSuffix(name, marker), "/"), true
+		}
+	}
+	return "", false
+}
+
+// readLines calls do with the fields of every line of a list file that is not
+// blank. The last of n fields takes the rest of the line, spaces included.
+func readLines(src source, name string, n int, do func(fields []string) error) error {
+	text, err := src.read(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", src.name(name), err)
+	}
+	for number, line := range textLines(text) {
+		rest := strings.TrimSpace(line)
+		if rest == "" {
+			continue
+		}
+		fields := make([]string, 0, n)
+		for len(fields) < n-1 && rest != "" {
+			at := strings.IndexAny(rest, " \t")
+			if at < 0 {
+				break
+			}
+			fields = append(fields, rest[:at])
+			rest = strings.TrimLeft(rest[at:], " \t")
+		}
+		fields = append(fields, rest)
+		if len(fields) != n {
+			return fmt.Errorf("%s line %d: %d field(s), want %d: %q", src.name(name), number, len(fields), n, line)
+		}
+		if err := do(fields); err != nil {
+			return fmt.Errorf("%s line %d: %w", src.name(name), number, err)
+		}
+	}
+	return nil
+}
+
+// classify numbers the classes: keys holds one key an item, and labels follow
+// the natural order of the keys. name, if not nil, turns a key into a name.
+func (s *Set) classify(keys []string, name func(key string) string) {
+	order := slices.Clone(keys)
+	slices.SortFunc(order, naturalCompare)
+	order = slices.Compact(order)
+	labels := make(map[string]int, len(order))
+	s.Classes = make([]string, len(order))
+	for i, k := range order {
+		labels[k] = i
+		s.Classes[i] = k
+		if name != nil {
+			s.Classes[i] = name(k)
+		}
+	}
+	for i, k := range keys {
+		s.Items[i].Label = labels[k]
+	}
+}
+
+// counts are the sizes as found.
+func (s *Set) counts() Published {
+	var p Published
+	side := make([]Part, len(s.Classes))
+	for _, it := range s.Items {
+		if it.Part == TrainPart {
+			p.TrainImages++
+		} else {
+			p.TestImages++
+		}
+		switch it.Role {
+		case QueryRole:
+			p.Query++
+		case GalleryRole:
+			p.Gallery++
+		}
+		if side[it.Label] == NoPart {
+			side[it.Label] = it.Part
+			if it.Part == TrainPart {
+				p.TrainClasses++
+			} else {
+				p.TestClasses++
+			}
+		}
+	}
+	return p
+}
+
+// countFault says in which counts the set differs from the published ones, ""
+// if in none.
+func (s *Set) countFault() string {
+	if s.Published == nil {
+		return ""
+	}
+	got, want := s.counts(), *s.Published
+	var faults []string
+	for _, c := range []struct {
+		what      string
+		got, want int
+	}{
+		{"training images", got.TrainImages, want.TrainImages}, {"test images", got.TestImages, want.TestImages},
+		{"training classes", got.TrainClasses, want.TrainClasses}, {"test classes", got.TestClasses, want.TestClasses},
+		{"queries", got.Query, want.Query}, {"gallery images", got.Gallery, want.Gallery},
+	} {
+		if c.got != c.want {
+			faults = append(faults, fmt.Sprintf("%d %s instead of %d", c.got, c.what, c.want))
+		}
+	}
+	if faults == nil {
+		return ""
+	}
+	return "this is not the published set: " + strings.Join(faults, ", ")
+}
+
+// openSet opens the source of a set and closes it again if read fails.
+func openSet(root string, o Options, read func(src source, set *Set) error) (*Set, error) {
+	src, err := openSource(root)
+	if err != nil {
+		return nil, err
+	}
+	set := &Set{store: fileStore{src, o.Decode}}
+	if err := read(src, set); err != nil {
+		src.close()
+		return nil, err
+	}
+	if len(set.Items) == 0 {
+		src.close()
+		return nil, fmt.Errorf("%s: its lists name no images", root)
+	}
+	return set, nil
+}
+
+// textLines yields the lines of a text with their numbers from 1, without byte
+// order mark and Windows line ends.
+func textLines(text []byte) func(yield func(int, string) bool) {
+	return func(yield func(int, string) bool) {
+		s := bufio.NewScanner(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+		s.Buffer(nil, len(text)+1)
+		for n := 1; s.Scan(); n++ { // ScanLines drops a trailing \r
+			if !yield(n, s.Text()) {
+				return
+			}
+		}
+	}
+}
+
+// someOf writes the first few of a list.
+func someOf(names []string) string {
+	const few = 5
+	if len(names) <= few {
+		return strings.Join(names, ", ")
+	}
+	return strings.Join(names[:few], ", ") + fmt.Sprintf(", ... (%d)", len(names))
+}
