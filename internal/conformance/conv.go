@@ -57,6 +57,10 @@ func usual() []convShape {
 		{1, 9, 6, 8, 7, layers.ConvSpec{KernelH: 1, KernelW: 7, StrideH: 1, StrideW: 1, PadW: 3}},
 		{1, 9, 8, 6, 7, layers.ConvSpec{KernelH: 7, KernelW: 1, StrideH: 1, StrideW: 1, PadH: 3}},
 		{2, 4, 9, 6, 5, layers.ConvSpec{KernelH: 2, KernelW: 3, StrideH: 3, StrideW: 1, PadH: 0, PadW: 2}},
+		{1, 64, 14, 13, 70, sq(3, 1, 1)},
+		{3, 33, 28, 27, 34, sq(1, 1, 0)},
+		{1, 70, 9, 8, 33, sq(5, 1, 2)}, // a long sum
+		{4, 32, 16, 17, 32, sq(3, 2, 1)},
 		{5, 7, 2, 3, 66, sq(1, 1, 1)}, // padded 1x1
 	}
 }
@@ -81,7 +85,7 @@ func convShapes(rng *rand.Rand, count int) []convShape {
 
 func (s *suite) conv(t *testing.T) {
 	rng := s.rng(t)
-	for _, g := range convShapes(rng, 40) {
+	for _, g := range convShapes(rng, 60) {
 		s.compare(t, call{
 			what: g.String(), out: []array{empty(g.y()...)}, in: []array{normal(rng, g.x()...), normal(rng, g.weights()...)},
 			rel: s.opt.Sum, unit: math.Sqrt(float64(g.c * g.spec.KernelH * g.spec.KernelW)),
@@ -124,7 +128,7 @@ func (s *suite) convEpilogue(t *testing.T) {
 
 func (s *suite) convGradients(t *testing.T) {
 	rng := s.rng(t)
-	for _, g := range convShapes(rng, 30) {
+	for _, g := range convShapes(rng, 40) {
 		x, w, dy := normal(rng, g.x()...), normal(rng, g.weights()...), normal(rng, g.y()...)
 		s.compare(t, call{
 			what: g.String() + ", input", out: []array{empty(g.x()...)}, in: []array{dy, w},

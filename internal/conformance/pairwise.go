@@ -46,8 +46,8 @@ func (s *suite) pairwise(t *testing.T) {
 }
 
 // pairwiseScales goes as far as float32 reaches. Distances and gradients keep
-// their relative precision wherever the results can be represented, and are
-// infinite or 0 where they cannot, but never NaN.
+// their relative precision wherever the results can be represented; where they
+// cannot, they are 0, infinite or the largest finite number, but never NaN.
 func (s *suite) pairwiseScales(t *testing.T) {
 	rng := s.rng(t)
 	for _, m := range metrics() {
@@ -94,7 +94,7 @@ func (s *suite) pairwiseSelf(t *testing.T) {
 func (s *suite) comparePairs(t *testing.T, m layers.Metric, a, b, dd array) {
 	t.Helper()
 	what := fmt.Sprintf("%v of %v and %v, about %.2g", m, a.shape, b.shape, a.v[0])
-	forward := call{what: what, out: []array{empty(dd.shape...)}, in: []array{a, b}, rel: s.opt.Sum, unit: valueSize(m, a, b),
+	forward := call{what: what, out: []array{empty(dd.shape...)}, in: []array{a, b}, saturates: true, rel: s.opt.Sum, unit: valueSize(m, a, b),
 		f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Pairwise(out[0], in[0], in[1], m) }}
 	s.compare(t, forward)
 	d, err := forward.on(s.ref)
