@@ -12,7 +12,7 @@ import (
 // Stanford Online Products).
 func BenchmarkLosses(b *testing.B) {
 	for _, name := range Names() {
-		l, err := New(name, Options{Metric: layers.Metric{Kind: layers.BRM, P: 2}, Classes: 11318})
+		l, err := New(name, Options{Metric: layers.Metric{Kind: layers.BRM, P: 2}, Classes: 11318, Dim: 512})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -34,6 +34,7 @@ func catalogue() []func(Options) entry {
 		arcFaceEntry,
 		centerEntry,
 		tripletBoundEntry,
+		spreadOutEntry,
 	}
 }
 

@@ -126,7 +126,7 @@ func TestSimilarityIsADistanceTheOtherWay(t *testing.T) {
 func TestLossesCanBeUsedAgainOnAnotherBatch(t *testing.T) {
 	for _, m := range []layers.Metric{brm, {Kind: layers.Cosine}} {
 		for _, name := range Names() {
-			o := Options{Metric: m, Classes: 7}
+			o := Options{Metric: m, Classes: 7, Dim: 4}
 			used := mustNew(t, name, o)
 			for _, s := range situations(m) {
 				p := problemOf(used, m, s)

@@ -20,6 +20,9 @@ type Options struct {
 	// Classes is the number of training classes. Only losses with parameters or
 	// divisors of their own for each class ask for it.
 	Classes int
+	// Dim is the dimension of the embedding. Only what counts on the density of
+	// distances on a sphere asks for it.
+	Dim int
 	// Params sets parameters by name. Margins may carry a unit: see List.
 	Params map[string]string
 }
@@ -84,14 +87,7 @@ func List(m layers.Metric, c float64) ([]Info, error) {
 	var infos []Info
 	for _, make := range catalogue() {
 		e := make(o)
-		info := Info{Name: e.name, Meaning: e.meaning, Source: e.source, Columns: e.columns}
-		for _, s := range e.settings {
-			info.Params = append(info.Params, ParamInfo{
-				Name: s.name, Meaning: s.meaning, Default: s.defaultText(), Range: s.rangeText(),
-				Margin: s.kind == level || s.kind == gap,
-			})
-		}
-		infos = append(infos, info)
+		infos = append(infos, Info{Name: e.name, Meaning: e.meaning, Source: e.source, Columns: e.columns, Params: paramInfos(e.settings)})
 	}
 	return infos, nil
 }
@@ -119,22 +115,11 @@ type entry struct {
 }
 
 func (e entry) new(o Options) (Loss, error) {
-	v := values{at: map[string]float64{}, settings: e.settings, classes: o.Classes}
-	for _, s := range e.settings {
-		v.at[s.name] = s.standard
+	v, err := readValues(e.settings, o.Params, yardstick{o.Metric, o.Scale, e.view})
+	if err != nil {
+		return nil, err
 	}
-	yard := yardstick{o.Metric, o.Scale, e.view}
-	for _, name := range slices.Sorted(maps.Keys(o.Params)) {
-		k := slices.IndexFunc(e.settings, func(s setting) bool { return s.name == name })
-		if k < 0 {
-			return nil, fmt.Errorf("unknown parameter %q, want one of %s", name, strings.Join(e.names(), ", "))
-		}
-		x, err := e.settings[k].read(o.Params[name], yard)
-		if err != nil {
-			return nil, fmt.Errorf("%s = %w", name, err)
-		}
-		v.at[name] = x
-	}
+	v.classes, v.dim = o.Classes, o.Dim
 	l, err := e.build(v)
 	if err != nil {
 		return nil, err
@@ -142,12 +127,40 @@ func (e entry) new(o Options) (Loss, error) {
 	return On(e.view, l), nil
 }
 
-func (e entry) names() []string {
-	names := make([]string, len(e.settings))
-	for i, s := range e.settings {
-		names[i] = s.name
+// readValues reads parameters where they are given, else takes the defaults.
+func readValues(settings []setting, params map[string]string, y yardstick) (values, error) {
+	v := values{at: map[string]float64{}, settings: settings}
+	names := make([]string, len(settings))
+	for k, s := range settings {
+		v.at[s.name] = s.standard
+		names[k] = s.name
 	}
-	return names
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		k := slices.Index(names, name)
+		switch {
+		case k < 0 && len(names) == 0:
+			return v, fmt.Errorf("unknown parameter %q, there is none", name)
+		case k < 0:
+			return v, fmt.Errorf("unknown parameter %q, want one of %s", name, strings.Join(names, ", "))
+		}
+		x, err := settings[k].read(params[name], y)
+		if err != nil {
+			return v, fmt.Errorf("%s = %w", name, err)
+		}
+		v.at[name] = x
+	}
+	return v, nil
+}
+
+func paramInfos(settings []setting) []ParamInfo {
+	var infos []ParamInfo
+	for _, s := range settings {
+		infos = append(infos, ParamInfo{
+			Name: s.name, Meaning: s.meaning, Default: s.defaultText(), Range: s.rangeText(),
+			Margin: s.kind == level || s.kind == gap,
+		})
+	}
+	return infos
 }
 
 // values holds a loss's parameters by name.
@@ -155,6 +168,7 @@ type values struct {
 	at       map[string]float64
 	settings []setting
 	classes  int
+	dim      int
 }
 
 func (v values) real(name string) float64 { return v.at[name] }
@@ -172,4 +186,12 @@ func (v values) perClass() (int, error) {
 		return 0, fmt.Errorf("number of classes is %d, want the number of training classes", v.classes)
 	}
 	return v.classes, nil
+}
+
+// dimension returns the dimension of the embedding for what cannot do without.
+func (v values) dimension() (int, error) {
+	if v.dim < 2 {
+		return 0, fmt.Errorf("dimension of the embedding is %d, want 2 or more", v.dim)
+	}
+	return v.dim, nil
 }

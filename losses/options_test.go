@@ -111,7 +111,7 @@ func TestRefusals(t *testing.T) {
 		want   []string
 	}{
 		{"tripplet", brm, nil, []string{`unknown loss "tripplet"`, "contrastive, triplet, npairs, proxy-anchor"}},
-		{"triplet", brm, map[string]string{"margn": "1"}, []string{`unknown parameter "margn"`, "margin, mining, swap"}},
+		{"triplet", brm, map[string]string{"margn": "1"}, []string{`unknown parameter "margn"`, "margin, mining, per-anchor"}},
 		{"triplet", brm, map[string]string{"margin": "-0.1"}, []string{"margin = -0.1", "0 < margin < 1"}},
 		{"triplet", brm, map[string]string{"margin": "1.2B"}, []string{"margin = 1.2", "0 < margin < 1"}},
 		{"triplet", euclidean, map[string]string{"margin": "0.3B"}, []string{"euclidean has no bound B", "D0"}},
@@ -126,6 +126,12 @@ func TestRefusals(t *testing.T) {
 		{"npairs", brm, map[string]string{"temperature": "-1"}, []string{"temperature = -1", "0 < temperature"}},
 		{"npairs", brm, map[string]string{"temperature": "Inf"}, []string{"no number"}},
 		{"proxy-anchor", brm, map[string]string{"delta": "1"}, []string{"0 <= delta < 1"}},
+		{"triplet", brm, map[string]string{"mining": "distance-weighted"}, []string{"dimension of the embedding is 0"}},
+		{"triplet", brm, map[string]string{"per-anchor": "1.5"}, []string{"per-anchor = 1.5", "whole number"}},
+		{"proxy-nca", brm, map[string]string{"denominator": "others", "smoothing": "0.1"}, []string{"denominator = all"}},
+		{"margin", brm, map[string]string{"learn": "class"}, []string{"number of classes is 0"}},
+		{"lifted", brm, map[string]string{"pos-margin": "1", "neg-margin": "0.5"}, []string{"pos-margin < neg-margin"}},
+		{"center", brm, map[string]string{"alpha": "1"}, []string{`unknown parameter "alpha", there is none`}},
 		{"triplet", layers.Metric{Kind: layers.BRM}, nil, []string{"p is 0, want 1 or 2"}},
 	} {
 		_, err := New(c.loss, Options{Metric: c.metric, Params: c.params})
@@ -162,7 +168,7 @@ func TestListedDefaultsAreAccepted(t *testing.T) {
 					params[p.Name] = p.Default
 				}
 				for _, o := range []Options{{Params: params}, {}} {
-					o.Metric, o.Scale, o.Classes = m, c, 5
+					o.Metric, o.Scale, o.Classes, o.Dim = m, c, 5, 8
 					l, err := New(info.Name, o)
 					if err != nil {
 						t.Errorf("%v, c = %v: %v", m, c, err)

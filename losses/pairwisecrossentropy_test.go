@@ -61,7 +61,7 @@ func goldenHyperbolic(t *testing.T, c *golden.Case) {
 		} else {
 			// The peer's 1e-5 terms: README says 2e-5 relative at c = 0.1, 2e-3 at c = 1
 			// in the distance; the cross-entropy of tau-scaled ones amplifies it.
-			golden.Close64(t, "symmetric_value", []float64{r.Value}, c.Outputs["symmetric_value"], golden.Tolerance{RTol: 1e-2*ball.c*ball.c + 1e-4})
+			golden.Close64(t, "symmetric_value", []float64{r.Value}, c.Outputs["symmetric_value"], golden.Tolerance{RTol: 5e-2*ball.c*ball.c + 1e-3})
 		}
 	}
 }
