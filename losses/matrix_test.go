@@ -161,3 +161,26 @@ func TestColumnsThatDoNotFitTheClassesAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// Losses whose constants mean a cosine, or a distance from 0, say so.
+func TestWrongDirectionsAreRefused(t *testing.T) {
+	s := situations(euclidean)[0]
+	distance, similarity := batch(euclidean, s.x, s.labels), batch(dot, s.x, s.labels)
+	for _, c := range []struct {
+		loss Loss
+		m    *Matrix
+		want string
+	}{
+		{&Circle{Gamma: 1}, distance, "circle is written in similarities"},
+		{&Angular{}, distance, "angular is written in similarities"},
+		{&Histogram{Bins: 4, High: 1}, distance, "histogram is written in similarities"},
+		{&SpreadOut{Dim: 3}, distance, "spread-out is written in similarities"},
+		{&MultiSimilarity{Miner: MultiSimilarityMiner{Duplicate: 1e-5}}, distance, "duplicates are told by their similarity"},
+		{&FastAP{Bins: 4, Max: 4}, similarity, "fastap is written in distances"},
+		{&CosFace{Scale: 1}, similarity, "compares rows with classes"},
+	} {
+		if _, err := c.loss.Eval(c.m, make([]float64, len(c.m.V))); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%T: %v, want %q in it", c.loss, err, c.want)
+		}
+	}
+}

@@ -60,3 +60,24 @@ func TestSoftTripleCentresInParts(t *testing.T) {
 		t.Errorf("gradient %v, want %v", grad[1], want)
 	}
 }
+
+// Behind a view the term on the centres sees the view of their distances too.
+func TestSoftTripleCentresBehindAView(t *testing.T) {
+	l := mustNew(t, "soft-triple", Options{Metric: euclidean, Params: map[string]string{"centers": "2"}})
+	term := ClassTerm(l)
+	if term == nil || PerClass(l) != 2 {
+		t.Fatalf("term %v, %d centres", term, PerClass(l))
+	}
+	// Unit vectors .6 apart: sqrt(2 - 2 s) is .6 again; weight .2/(1*2*1).
+	m := &Matrix{Rows: 2, Cols: 2, V: []float64{0, 0.6, 0.6, 0}, RowLabels: []int{0, 0}, ColLabels: []int{0, 0}, SelfColumns: true}
+	r, err := term.Eval(m, make([]float64, 4))
+	if want := 0.1 * math.Sqrt(0.36+1e-5); err != nil || math.Abs(r.Value-want) > 1e-12 {
+		t.Errorf("%+v, %v, want %v", r, err, want)
+	}
+	if ClassTerm(mustNew(t, "soft-triple", Options{Metric: euclidean, Params: map[string]string{"tau": "0"}})) != nil {
+		t.Error("a term without weight is none")
+	}
+	if ClassTerm(mustNew(t, "cosface", Options{Metric: euclidean})) != nil || PerClass(mustNew(t, "cosface", Options{Metric: euclidean})) != 1 {
+		t.Error("cosface has one row a class and no term on it")
+	}
+}
