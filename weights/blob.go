@@ -21,7 +21,7 @@ type blob struct {
 	pack int64 // number of packed bytes; equals size if not deflated
 	size int64 // number of bytes after unpacking
 
-	what     string // for messages
+	what     string // name for messages
 	deflated bool
 	crc      uint32 // of the unpacked bytes; 0: not recorded
 	// limit is the largest array that a tensor of this file may unfold to.
@@ -87,13 +87,13 @@ func (b *blob) check() error {
 	n, err := io.CopyBuffer(sum, io.LimitReader(r, b.size+1), buf)
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: %w", b.what, noEOF(err))
+		return fmt.Errorf("%q: %w", b.what, noEOF(err))
 	case n > b.size:
-		return fmt.Errorf("%s: unpacks to more than the %d bytes that the directory states", b.what, b.size)
+		return fmt.Errorf("%q: unpacks to more than the %d bytes that the directory states", b.what, b.size)
 	case n < b.size:
-		return fmt.Errorf("%s: unpacks to %d bytes, the directory states %d", b.what, n, b.size)
+		return fmt.Errorf("%q: unpacks to %d bytes, the directory states %d", b.what, n, b.size)
 	case b.crc != 0 && sum.Sum32() != b.crc:
-		return fmt.Errorf("%s: checksum %08x, the directory states %08x: the file is damaged", b.what, sum.Sum32(), b.crc)
+		return fmt.Errorf("%q: checksum %08x, the directory states %08x: the file is damaged", b.what, sum.Sum32(), b.crc)
 	}
 	return nil
 }
@@ -108,13 +108,13 @@ func (b *blob) random() (io.ReaderAt, error) {
 		return io.NewSectionReader(b.src, b.off, b.size), nil
 	}
 	if b.size > b.limit {
-		return nil, fmt.Errorf("%s: unpacks to %d bytes, too much for a file of this size", b.what, b.size)
+		return nil, fmt.Errorf("%q: unpacks to %d bytes, too much for a file of this size", b.what, b.size)
 	}
 	p := make([]byte, b.size)
 	r, done := b.open()
 	defer done()
 	if _, err := io.ReadFull(r, p); err != nil {
-		return nil, fmt.Errorf("%s: %w", b.what, noEOF(err))
+		return nil, fmt.Errorf("%q: %w", b.what, noEOF(err))
 	}
 	return bytes.NewReader(p), nil
 }

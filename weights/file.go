@@ -66,7 +66,9 @@ func NewFile(r io.ReaderAt, size int64, name string) (*File, error) {
 	if err := f.read(r); err != nil {
 		return nil, fmt.Errorf("weights: %s: %w", name, err)
 	}
-	f.index = make(map[string]int32, len(f.tensors))
+	if f.index == nil {
+		f.index = make(map[string]int32, len(f.tensors))
+	}
 	for i := range f.tensors {
 		f.index[f.tensors[i].Name] = int32(i)
 	}

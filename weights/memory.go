@@ -75,7 +75,7 @@ func inMemory(name string, d DType, shape []int, elems, width int, encode func(d
 	size := int64(elems) * int64(width)
 	b := &blob{scratch: new(scratch), src: &encoded{size, width, encode}, pack: size, size: size, limit: size, what: name}
 	return &Tensor{Name: name, DType: d, Shape: shape,
-		parts: []view{{data: b, nbytes: size, width: width}}}, nil
+		data: view{data: b, nbytes: size, width: int32(width)}}, nil
 }
 
 // encoded presents a Go slice as little-endian bytes. It serves reads of whole

@@ -45,17 +45,15 @@ func npyTensor(name string, b *blob) (Tensor, error) {
 	} else if have > size {
 		return Tensor{}, fmt.Errorf("%d bytes follow the array of shape %v and %v", have-size, h.shape, h.dtype)
 	}
-	v := view{data: b, off: start, nbytes: size, width: max(h.width, 1), swap: h.swap}
+	v := view{data: b, off: start, nbytes: size, width: int32(max(h.width, 1)), swap: uint8(h.swap)}
 	if h.fortran && n > 0 {
 		reversed := slices.Clone(h.shape)
 		slices.Reverse(reversed)
 		strides := rowMajor(reversed)
 		slices.Reverse(strides)
-		if !isRowMajor(h.shape, strides) {
-			v.dims, v.strides = h.shape, strides
-		}
+		v.steps = stepsOf(h.shape, strides)
 	}
-	return Tensor{Name: name, DType: h.dtype, Shape: h.shape, parts: []view{v}}, nil
+	return Tensor{Name: name, DType: h.dtype, Shape: h.shape, data: v}, nil
 }
 
 // readNPYHeader reads magic, version, length and dictionary, and returns where

@@ -44,7 +44,7 @@ func npyHeaderBytes(t *Tensor) ([]byte, error) {
 
 func npyDescr(t *Tensor) (string, error) {
 	if t.DType == Text {
-		return fmt.Sprintf("<U%d", t.parts[0].width/4), nil
+		return fmt.Sprintf("<U%d", t.data.width/4), nil
 	}
 	code := t.DType.facts().npy
 	switch {

@@ -18,8 +18,7 @@ func readNPZ(f *File, z *zipDir, b *budget) error {
 		if !ok {
 			return fmt.Errorf("the entry %q is not an array (.npy)", e.name)
 		}
-		cost := 3*unsafe.Sizeof(Tensor{}) + unsafe.Sizeof(view{}) + unsafe.Sizeof(blob{}) + 2*objectSize
-		if err := b.take(int64(cost)); err != nil {
+		if err := b.take(2*tensorCost + int64(unsafe.Sizeof(blob{})) + objectSize); err != nil {
 			return err
 		}
 		data, err := z.blob(e)

@@ -25,18 +25,26 @@ type unpickler struct {
 
 	stack []any
 	marks []int
-	memo  []any
+	// memo has a key for every slot that the pickle will fetch; see scan.
+	memo   map[uint32]any
+	stored uint32   // number of slots stored so far
+	free   []*tuple // to be used again
+	// tensors counts those built.
+	tensors int
 }
 
 const (
 	// maxMarks bounds open brackets; a state dict has a handful.
 	maxMarks = 1000
 	// sizes for the budget: an interface, and the header of an object.
-	slotSize, objectSize = 16, 48
+	slotSize, objectSize, dictSize = 16, 48, 24
 )
 
 // run reads one pickle up to its STOP.
 func (u *unpickler) run() (any, error) {
+	if err := u.scan(); err != nil {
+		return nil, err
+	}
 	for {
 		at := u.r.offset()
 		op, err := u.r.byte()
@@ -152,13 +160,24 @@ func (u *unpickler) literal(op byte) (known bool, err error) {
 	case 'U', 'T', 'C', 'B', 0x8e, 'X', 0x8c, 0x8d:
 		return true, u.text(op)
 	case ')':
-		return true, u.push(pyTuple(nil))
+		t, err := u.newTuple(nil)
+		if err != nil {
+			return true, err
+		}
+		return true, u.push(t)
 	case ']', 0x8f:
 		return true, u.object(&pyList{})
 	case '}':
-		return true, u.object(&pyDict{})
+		return true, u.dictionary()
 	}
 	return false, nil
+}
+
+func (u *unpickler) dictionary() error {
+	if err := u.budget.take(dictSize); err != nil {
+		return err
+	}
+	return u.push(&pyDict{})
 }
 
 // object pushes a value that takes memory of its own.
@@ -250,21 +269,23 @@ func (u *unpickler) text(op byte) error {
 	if err != nil {
 		return err
 	}
-	p, err := u.r.long(n, u.budget)
+	if op == 'C' || op == 'B' || op == 0x8e {
+		p, err := u.r.long(n, u.budget)
+		if err != nil {
+			return err
+		}
+		return u.object(p)
+	}
+	str, err := u.r.text(n, u.budget)
 	if err != nil {
 		return err
 	}
-	switch op {
-	case 'C', 'B', 0x8e:
-		return u.object(p)
-	case 'U', 'T': // Python 2 strings: UTF-8 in practice
-	default:
-		if !utf8.Valid(p) {
-			return fmt.Errorf("the string %q is not UTF-8", strings.ToValidUTF8(string(p[:min(len(p), 40)]), "?"))
-		}
+	// Python 2 strings (U, T) have no encoding; names in them are ASCII.
+	if op != 'U' && op != 'T' && !utf8.ValidString(str) {
+		return fmt.Errorf("the string %q is not UTF-8", strings.ToValidUTF8(str[:min(len(str), 40)], "?"))
 	}
-	if err := u.budget.take(int64(len(p))); err != nil {
+	if err := u.budget.take(slotSize); err != nil {
 		return err
 	}
-	return u.object(string(p))
+	return u.push(str)
 }

@@ -68,8 +68,8 @@ func (u *unpickler) persistentID() error {
 	if err != nil {
 		return err
 	}
-	if err := u.budget.take(2 * objectSize); err != nil {
-		return err
+	if t, ok := id.(*tuple); ok {
+		u.release(t)
 	}
 	return u.push(v)
 }
@@ -99,8 +99,8 @@ func kindOf(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "None"
-	case pyTuple:
-		return fmt.Sprintf("a tuple of %d", len(v))
+	case *tuple:
+		return fmt.Sprintf("a tuple of %d", len(v.items))
 	case *pyList:
 		return "a list"
 	case *pyDict:

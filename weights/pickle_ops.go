@@ -34,6 +34,7 @@ func (u *unpickler) structure(op byte) (known bool, err error) {
 		if err != nil {
 			return true, err
 		}
+		keep(v)
 		return true, u.push(v)
 	case 't', 0x85, 0x86, 0x87:
 		return true, u.tuple(op)
@@ -70,10 +71,11 @@ func (u *unpickler) tuple(op byte) error {
 		items = u.stack[len(u.stack)-n:]
 		u.stack = u.stack[:len(u.stack)-n]
 	}
-	if err := u.budget.take(slotSize * int64(len(items))); err != nil {
+	t, err := u.newTuple(items)
+	if err != nil {
 		return err
 	}
-	return u.object(append(pyTuple(nil), items...))
+	return u.push(t)
 }
 
 // list handles lists and sets, which are kept alike.
@@ -151,51 +153,40 @@ func (u *unpickler) dict(op byte) error {
 
 // setItems sets keys and values that alternate.
 func (u *unpickler) setItems(d *pyDict, items []any) (err error) {
-	for i := 0; i < len(items); i += 2 {
-		if d.keys, err = u.grow(d.keys, items[i]); err != nil {
-			return err
-		}
-		if d.values, err = u.grow(d.values, items[i+1]); err != nil {
-			return err
-		}
-	}
-	return nil
+	d.items, err = u.grow(d.items, items...)
+	return err
 }
 
-// memory stores values in and fetches them from numbered slots.
+// memory stores values under numbers and fetches them. Python stores nearly
+// everything and fetches little; what scan did not see fetched is not stored.
 func (u *unpickler) memory(op byte) error {
-	slot := uint32(len(u.memo))
-	if op != 0x94 { // MEMOIZE takes the next slot
+	if op == 'h' || op == 'j' {
+		slot, err := u.length(operandWidth(op))
+		if err != nil {
+			return err
+		}
+		v, ok := u.memo[uint32(slot)]
+		if !ok || v == (emptySlot{}) {
+			return fmt.Errorf("memo slot %d is read but was never written", slot)
+		}
+		return u.push(v)
+	}
+	slot := u.stored
+	u.stored++
+	if op != 0x94 { // MEMOIZE takes the next number
 		n, err := u.length(operandWidth(op))
 		if err != nil {
 			return err
 		}
 		slot = uint32(n)
 	}
-	if op == 'h' || op == 'j' {
-		if int64(slot) >= int64(len(u.memo)) || u.memo[slot] == (emptySlot{}) {
-			return fmt.Errorf("memo slot %d is read but was never written", slot)
-		}
-		return u.push(u.memo[slot])
-	}
 	v, err := u.top()
 	if err != nil {
 		return err
 	}
-	if beyond := int64(slot) - int64(len(u.memo)); beyond >= 0 {
-		// Refuse far slots before going there one by one.
-		if slotSize*beyond > u.budget.left {
-			return fmt.Errorf("memo slot %d, of which only %d are in use", slot, len(u.memo))
-		}
-		for range beyond + 1 {
-			if u.memo, err = u.grow(u.memo, emptySlot{}); err != nil {
-				return err
-			}
-		}
+	if _, fetched := u.memo[slot]; fetched {
+		keep(v)
+		u.memo[slot] = v
 	}
-	u.memo[slot] = v
 	return nil
 }
-
-// emptySlot stands in memo slots that were passed over.
-type emptySlot struct{}

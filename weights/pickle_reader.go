@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // pickleReader reads a stream of pickles through a small buffer and knows how
@@ -86,6 +87,48 @@ func (r *pickleReader) long(n uint64, b *budget) ([]byte, error) {
 		r.next += int64(len(out) - had)
 	}
 	return out, nil
+}
+
+// text returns the next n bytes as a string, n being a length from the stream.
+func (r *pickleReader) text(n uint64, b *budget) (string, error) {
+	if n > uint64(r.left()) {
+		return "", fmt.Errorf("a string of %d bytes, of which %d are there", n, r.left())
+	}
+	if err := b.take(int64(n)); err != nil {
+		return "", err
+	}
+	var s strings.Builder
+	s.Grow(int(n))
+	for left := int(n); left > 0; {
+		if r.pos == len(r.buf) {
+			if err := r.fill(1); err != nil {
+				return "", err
+			}
+		}
+		take := r.buf[r.pos:min(len(r.buf), r.pos+left)]
+		s.Write(take)
+		r.pos += len(take)
+		left -= len(take)
+	}
+	return s.String(), nil
+}
+
+// skip passes over n bytes.
+func (r *pickleReader) skip(n uint64) error {
+	if n > uint64(r.left()) {
+		return errPickleCut
+	}
+	r.seek(r.offset() + int64(n))
+	return nil
+}
+
+// seek goes to an offset in src.
+func (r *pickleReader) seek(off int64) {
+	if first := r.next - int64(len(r.buf)); off >= first && off <= r.next {
+		r.pos = int(off - first)
+		return
+	}
+	r.buf, r.pos, r.next = r.buf[:0], 0, off
 }
 
 // maxLine bounds the names in a GLOBAL opcode.

@@ -3,6 +3,7 @@ package weights
 import (
 	"errors"
 	"fmt"
+	"unsafe"
 )
 
 // reduce applies a known global to its arguments.
@@ -15,7 +16,7 @@ func (u *unpickler) reduce() error {
 	if err != nil {
 		return err
 	}
-	args, ok := argv.(pyTuple)
+	args, ok := argv.(*tuple)
 	if !ok {
 		return fmt.Errorf("%w: a call whose arguments are %s", ErrUnsafePickle, kindOf(argv))
 	}
@@ -23,14 +24,16 @@ func (u *unpickler) reduce() error {
 	if !ok {
 		return fmt.Errorf("%w: it calls %s", ErrUnsafePickle, kindOf(fn))
 	}
-	v, err := u.apply(g, args)
+	v, err := u.apply(g, args.items)
 	if err != nil {
 		return fmt.Errorf("%s: %w", g.name, err)
 	}
-	return u.object(v)
+	keep(v)
+	u.release(args)
+	return u.push(v)
 }
 
-func (u *unpickler) apply(g *pyGlobal, args pyTuple) (any, error) {
+func (u *unpickler) apply(g *pyGlobal, args []any) (any, error) {
 	switch g.kind {
 	case globalDict:
 		return u.newDict(args)
@@ -42,7 +45,7 @@ func (u *unpickler) apply(g *pyGlobal, args pyTuple) (any, error) {
 		}
 	case globalSize:
 		if len(args) == 1 {
-			if t, ok := args[0].(pyTuple); ok {
+			if t, ok := args[0].(*tuple); ok {
 				return t, nil
 			}
 		}
@@ -63,9 +66,9 @@ func (u *unpickler) apply(g *pyGlobal, args pyTuple) (any, error) {
 		if len(args) == 4 {
 			fn, ok1 := args[0].(*pyGlobal)
 			typ, ok2 := args[1].(*pyGlobal)
-			inner, ok3 := args[2].(pyTuple)
+			inner, ok3 := args[2].(*tuple)
 			if ok1 && ok2 && ok3 && typ.kind == globalType && fn.kind >= globalTensor && fn.kind <= globalParameter {
-				return u.apply(fn, inner)
+				return u.apply(fn, inner.items)
 			}
 		}
 	default:
@@ -76,7 +79,10 @@ func (u *unpickler) apply(g *pyGlobal, args pyTuple) (any, error) {
 
 // newDict makes an OrderedDict or Counter from nothing, a dictionary, or a list
 // of pairs (as Python 2 writes it).
-func (u *unpickler) newDict(args pyTuple) (any, error) {
+func (u *unpickler) newDict(args []any) (any, error) {
+	if err := u.budget.take(dictSize); err != nil {
+		return nil, err
+	}
 	d := &pyDict{}
 	if len(args) == 0 {
 		return d, nil
@@ -84,12 +90,7 @@ func (u *unpickler) newDict(args pyTuple) (any, error) {
 	if len(args) == 1 {
 		switch from := args[0].(type) {
 		case *pyDict:
-			for i, k := range from.keys {
-				if err := u.setItems(d, []any{k, from.values[i]}); err != nil {
-					return nil, err
-				}
-			}
-			return d, nil
+			return d, u.setItems(d, from.items)
 		case *pyList:
 			for _, item := range from.items {
 				pair, ok := asItems(item)
@@ -109,15 +110,15 @@ func (u *unpickler) newDict(args pyTuple) (any, error) {
 // asItems returns the items of a tuple or list.
 func asItems(v any) ([]any, bool) {
 	switch v := v.(type) {
-	case pyTuple:
-		return v, true
+	case *tuple:
+		return v.items, true
 	case *pyList:
 		return v.items, true
 	}
 	return nil, false
 }
 
-func (u *unpickler) newTensor(kind globalKind, args pyTuple) (any, error) {
+func (u *unpickler) newTensor(kind globalKind, args []any) (any, error) {
 	least, most := 4, 4
 	switch kind {
 	case globalTensorV2:
@@ -136,14 +137,16 @@ func (u *unpickler) newTensor(kind globalKind, args pyTuple) (any, error) {
 	if t.offset, ok = args[1].(int64); !ok {
 		return nil, fmt.Errorf("its offset is %s", kindOf(args[1]))
 	}
-	if err := u.budget.take(objectSize); err != nil {
+	if err := u.budget.take(int64(unsafe.Sizeof(*t))); err != nil {
 		return nil, err
 	}
+	u.tensors++
 	var err error
 	if t.size, err = u.ints(args[2]); err != nil {
 		return nil, fmt.Errorf("its size: %w", err)
 	}
-	if t.strides, err = u.ints(args[3]); err != nil {
+	strides, err := u.ints(args[3])
+	if err != nil {
 		return nil, fmt.Errorf("its stride: %w", err)
 	}
 	if kind == globalTensorV3 {
@@ -158,11 +161,15 @@ func (u *unpickler) newTensor(kind globalKind, args pyTuple) (any, error) {
 	}
 	// metadata marks lazily conjugated or negated tensors.
 	if len(args) > least && least > 4 {
-		if m, ok := args[most-1].(*pyDict); args[most-1] != nil && (!ok || len(m.keys) > 0) {
+		if m, ok := args[most-1].(*pyDict); args[most-1] != nil && (!ok || m.len() > 0) {
 			return nil, errors.New("a lazily conjugated or negated tensor; call resolve_conj() or resolve_neg() before saving")
 		}
 	}
-	return t, t.check()
+	if err := t.check(strides); err != nil {
+		return nil, err
+	}
+	t.steps = stepsOf(t.size, strides)
+	return t, nil
 }
 
 // ints returns a tuple or list of integers.
@@ -189,12 +196,12 @@ func (u *unpickler) ints(v any) ([]int, error) {
 }
 
 // check refuses tensors that reach outside their storage.
-func (t *pyTensor) check() error {
+func (t *pyTensor) check(strides []int) error {
 	fail := func(why string) error {
 		return fmt.Errorf("a tensor of size %v, stride %v at offset %d of a storage of %d elements: %s",
-			t.size, t.strides, t.offset, t.storage.elems, why)
+			t.size, strides, t.offset, t.storage.elems, why)
 	}
-	if len(t.size) != len(t.strides) {
+	if len(t.size) != len(strides) {
 		return fail("size and stride have different lengths")
 	}
 	if t.offset < 0 {
@@ -205,7 +212,7 @@ func (t *pyTensor) check() error {
 		return fail(err.Error())
 	}
 	last, ok := t.offset, true
-	for i, s := range t.strides {
+	for i, s := range strides {
 		if s < 0 {
 			return fail("a stride is negative")
 		}

@@ -3,21 +3,20 @@ package weights
 // Values that a pickle builds. Plain ones are Go's own: nil, bool, int64,
 // *big.Int, float64, string, []byte.
 
-// pyTuple cannot change once built.
-type pyTuple []any
-
 // pyList is a list or a set.
 type pyList struct{ items []any }
 
 // pyDict keeps the order of insertion. A key set twice stands twice; readers
 // take the last.
-type pyDict struct{ keys, values []any }
+type pyDict struct{ items []any } // keys and values alternate
+
+func (d *pyDict) len() int { return len(d.items) / 2 }
 
 // get returns the value of a string key.
 func (d *pyDict) get(key string) (any, bool) {
-	for i := len(d.keys) - 1; i >= 0; i-- {
-		if k, ok := d.keys[i].(string); ok && k == key {
-			return d.values[i], true
+	for i := len(d.items) - 2; i >= 0; i -= 2 {
+		if k, ok := d.items[i].(string); ok && k == key {
+			return d.items[i+1], true
 		}
 	}
 	return nil, false
@@ -26,7 +25,6 @@ func (d *pyDict) get(key string) (any, bool) {
 // pyStorage is what a persistent id stands for: a run of elements in the file.
 type pyStorage struct {
 	key   string
-	dtype DType
 	elems int64
 	// data is nil until the storage is found, which in the legacy format is
 	// after the tensors that use it.
@@ -35,16 +33,18 @@ type pyStorage struct {
 	// root and rootOff describe a view of another storage (legacy files only).
 	root    *pyStorage
 	rootOff int64 // elements
+	dtype   DType
 	// untyped storages count bytes; the tensor brings the type.
 	untyped bool
 }
 
 // pyTensor is a strided array over a storage.
 type pyTensor struct {
-	storage       *pyStorage
-	dtype         DType
-	offset        int64
-	size, strides []int
+	storage *pyStorage
+	dtype   DType
+	offset  int64
+	size    []int
+	steps   *steps
 }
 
 // globalKind says what a known global may be used for.

@@ -1,18 +1,16 @@
 package weights
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"unicode/utf8"
+	"strings"
 )
 
 // headerJSON reads the JSON that a safetensors header may consist of: objects,
 // strings, and lists of whole numbers. A general decoder would accept repeated
 // keys, fractions and the like, and allocate for them.
 type headerJSON struct {
-	p   []byte
+	p   string
 	pos int
 }
 
@@ -91,11 +89,11 @@ func (j *headerJSON) text() (string, error) {
 		case c == '"':
 			raw := j.p[start:j.pos]
 			j.pos++
-			if bytes.IndexByte(raw, '\\') < 0 {
-				return string(raw), nil
+			if strings.IndexByte(raw, '\\') < 0 {
+				return raw, nil
 			}
 			var s string
-			if err := json.Unmarshal(j.p[start-1:j.pos], &s); err != nil {
+			if err := json.Unmarshal([]byte(j.p[start-1:j.pos]), &s); err != nil {
 				return "", j.fail("a string that is not JSON: %v", err)
 			}
 			return s, nil
@@ -157,15 +155,6 @@ func (j *headerJSON) wholes(list []int, most int) ([]int, error) {
 func (j *headerJSON) end() error {
 	if j.peek(); j.pos < len(j.p) {
 		return j.fail("%d bytes after the end of the object", len(j.p)-j.pos)
-	}
-	return nil
-}
-
-var errNotUTF8 = errors.New("the header is not UTF-8")
-
-func checkUTF8(p []byte) error {
-	if !utf8.Valid(p) {
-		return errNotUTF8
 	}
 	return nil
 }

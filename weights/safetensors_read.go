@@ -3,10 +3,12 @@ package weights
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"unsafe"
+	"strings"
+	"unicode/utf8"
 )
 
 // maxSafetensorsHeader is the bound of the reference implementation.
@@ -37,21 +39,31 @@ func readSafetensors(f *File, src io.ReaderAt, size int64, b *budget) error {
 	if err := b.take(int64(n)); err != nil {
 		return err
 	}
-	header := make([]byte, n)
-	if err := readAt(src, header, 8); err != nil {
-		return fmt.Errorf("header: %w", err)
+	// As a string, so that names can share its memory.
+	var text strings.Builder
+	text.Grow(int(n))
+	if _, err := io.Copy(&text, io.NewSectionReader(src, 8, int64(n))); err != nil || text.Len() < int(n) {
+		return fmt.Errorf("header: %w", noEOF(cmp.Or(err, io.ErrUnexpectedEOF)))
 	}
-	if err := checkUTF8(header); err != nil {
-		return err
+	header := text.String()
+	if !utf8.ValidString(header) {
+		return errors.New("the header is not UTF-8")
 	}
 	if len(header) == 0 || header[0] != '{' {
 		return fmt.Errorf("the header must be a JSON object and begin with '{', it begins with %q", header[:min(len(header), 8)])
 	}
 	dataSize := size - 8 - int64(n)
 	h := &safetensorsHeader{
-		file: f, json: headerJSON{p: header}, budget: b, dataSize: dataSize, seen: map[string]bool{},
+		file: f, json: headerJSON{p: header}, budget: b, dataSize: dataSize,
 		data: &blob{scratch: new(scratch), src: src, off: 8 + int64(n), pack: dataSize, size: dataSize, limit: unfoldLimit(size), what: "data"},
 	}
+	// A bound: text in names could look the same.
+	most := strings.Count(header, `"data_offsets"`)
+	if err := b.take(tensorCost * int64(most)); err != nil {
+		return err
+	}
+	f.tensors = make([]Tensor, 0, most)
+	f.index = make(map[string]int32, most)
 	if err := h.json.members(h.member); err != nil {
 		return err
 	}
@@ -67,7 +79,6 @@ type safetensorsHeader struct {
 	budget   *budget
 	data     *blob
 	dataSize int64
-	seen     map[string]bool
 	hasMeta  bool
 }
 
@@ -80,15 +91,10 @@ func (h *safetensorsHeader) member(name string) error {
 		h.hasMeta = true
 		return h.metadata()
 	}
-	if h.seen[name] {
+	if _, twice := h.file.index[name]; twice {
 		return h.json.fail("the tensor %q appears twice", name)
 	}
-	// The name, a slot of two maps, and the growth of the list by doubling.
-	cost := len(name) + 96 + 3*int(unsafe.Sizeof(Tensor{})) + int(unsafe.Sizeof(view{}))
-	if err := h.budget.take(int64(cost)); err != nil {
-		return err
-	}
-	h.seen[name] = true
+	h.file.index[name] = 0 // known once they are sorted
 	t, err := h.tensor(name)
 	if err != nil {
 		return fmt.Errorf("tensor %q: %w", name, err)
@@ -184,8 +190,8 @@ func (h *safetensorsHeader) check(name, code string, shape []int, begin, end int
 	if size != end-begin {
 		return Tensor{}, fmt.Errorf("shape %v of %s has %d bytes, data_offsets [%d, %d] have %d", shape, code, size, begin, end, end-begin)
 	}
-	v := view{data: h.data, off: begin, nbytes: size, width: max(d.Bits()/8, 1)}
-	return Tensor{Name: name, DType: d, Shape: shape, parts: []view{v}}, nil
+	v := view{data: h.data, off: begin, nbytes: size, width: int32(max(d.Bits()/8, 1))}
+	return Tensor{Name: name, DType: d, Shape: shape, data: v}, nil
 }
 
 // cover sorts the tensors by their place in the data and checks that they leave
@@ -193,11 +199,11 @@ func (h *safetensorsHeader) check(name, code string, shape []int, begin, end int
 func (h *safetensorsHeader) cover() error {
 	ts := h.file.tensors
 	slices.SortStableFunc(ts, func(a, b Tensor) int {
-		return cmp.Or(cmp.Compare(a.parts[0].off, b.parts[0].off), cmp.Compare(a.parts[0].nbytes, b.parts[0].nbytes))
+		return cmp.Or(cmp.Compare(a.data.off, b.data.off), cmp.Compare(a.data.nbytes, b.data.nbytes))
 	})
 	var at int64
 	for i := range ts {
-		v := &ts[i].parts[0]
+		v := &ts[i].data
 		if v.off < at {
 			return fmt.Errorf("tensor %q (data from %d) overlaps the one before it (data to %d)", ts[i].Name, v.off, at)
 		}

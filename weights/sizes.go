@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"unsafe"
 )
 
 // maxRank bounds the number of dimensions of a tensor (NumPy and torch: 64).
@@ -85,16 +86,18 @@ type budget struct {
 }
 
 const (
-	// budgetFactor and budgetFloor: tensors of a few elements need more memory
-	// for their description than they have bytes in the file, so that small
-	// files need the floor.
-	budgetFactor = 3
-	budgetFloor  = 512 << 10
+	// budgetFactor and budgetFloor: a file of nothing but scalars needs close to
+	// 4 times its size for their description, and small files some room.
+	budgetFactor = 4
+	budgetFloor  = 1 << 20
 )
 
 func newBudget(fileSize int64) *budget {
 	return &budget{left: budgetFactor*fileSize + budgetFloor, fileSize: fileSize}
 }
+
+// tensorCost is the memory of a tensor and its slot in the index of names.
+const tensorCost = int64(unsafe.Sizeof(Tensor{})) + 48
 
 // take accounts for n bytes that are about to be allocated.
 func (b *budget) take(n int64) error {

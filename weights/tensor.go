@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 )
 
 // Tensor is a named array, on disk or in memory. Its numbers are read when one
@@ -15,9 +14,25 @@ type Tensor struct {
 	// Shape is empty for a scalar. It must not be changed.
 	Shape []int
 
-	// parts are concatenated along the first dimension; there is more than one
-	// only where several arrays of a file make one tensor.
-	parts []view
+	// data holds the elements, followed along the first dimension by those of
+	// more where several arrays of a file make one tensor.
+	data view
+	more *[]view
+}
+
+// views are the parts of the tensor in order.
+func (t *Tensor) views(yield func(v *view) bool) {
+	if !yield(&t.data) {
+		return
+	}
+	if t.more == nil {
+		return
+	}
+	for i := range *t.more {
+		if !yield(&(*t.more)[i]) {
+			return
+		}
+	}
 }
 
 // Len returns the number of elements.
@@ -32,8 +47,8 @@ func (t *Tensor) Len() int {
 // Size returns the bytes of the elements in row-major order, without gaps.
 func (t *Tensor) Size() int64 {
 	var n int64
-	for i := range t.parts {
-		n += t.parts[i].nbytes
+	for v := range t.views {
+		n += v.nbytes
 	}
 	return n
 }
@@ -63,10 +78,9 @@ func (t *Tensor) ReadFloat32(dst []float32) error {
 	if err := t.checkNumeric(); err != nil {
 		return err
 	}
-	for i := range t.parts {
-		v := &t.parts[i]
+	for v := range t.views {
 		err := v.each(func(pos int, run []byte) error {
-			return decodeFloat32(dst[pos:pos+len(run)/v.width], run, t.DType)
+			return decodeFloat32(dst[pos:pos+len(run)/int(v.width)], run, t.DType)
 		})
 		if err != nil {
 			return t.wrap(err)
@@ -89,8 +103,8 @@ func (t *Tensor) Bytes() ([]byte, error) {
 	if err := t.checkUnfold(); err != nil {
 		return nil, err
 	}
-	for i := range t.parts {
-		if err := t.parts[i].data.verify(); err != nil {
+	for v := range t.views {
+		if err := v.data.verify(); err != nil {
 			return nil, t.wrap(err)
 		}
 	}
@@ -99,10 +113,9 @@ func (t *Tensor) Bytes() ([]byte, error) {
 }
 
 func (t *Tensor) gather(dst []byte) error {
-	for i := range t.parts {
-		v := &t.parts[i]
+	for v := range t.views {
 		err := v.each(func(pos int, run []byte) error {
-			copy(dst[pos*v.width:], run)
+			copy(dst[pos*int(v.width):], run)
 			return nil
 		})
 		if err != nil {
@@ -125,8 +138,8 @@ func (t *Tensor) WriteTo(w io.Writer) (int64, error) {
 		return int64(n), err
 	}
 	var total int64
-	for i := range t.parts {
-		err := t.parts[i].each(func(_ int, run []byte) error {
+	for v := range t.views {
+		err := v.each(func(_ int, run []byte) error {
 			n, err := w.Write(run)
 			total += int64(n)
 			if err != nil {
@@ -151,7 +164,12 @@ type writeError struct{ err error }
 func (e *writeError) Error() string { return e.err.Error() }
 
 func (t *Tensor) contiguous() bool {
-	return !slices.ContainsFunc(t.parts, func(v view) bool { return v.dims != nil })
+	for v := range t.views {
+		if v.steps != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // Strings returns the elements of a Text tensor without their padding.
@@ -167,7 +185,7 @@ func (t *Tensor) Strings() ([]string, error) {
 	if len(p) == 0 {
 		return out, nil
 	}
-	width := t.parts[0].width
+	width := int(t.data.width)
 	for i := range out {
 		out[i] = decodeUTF32(p[i*width : (i+1)*width])
 	}
@@ -177,8 +195,8 @@ func (t *Tensor) Strings() ([]string, error) {
 // checkUnfold refuses arrays far larger than their file; see unfoldLimit.
 func (t *Tensor) checkUnfold() error {
 	limit := int64(0)
-	for i := range t.parts {
-		limit = max(limit, t.parts[i].data.limit)
+	for v := range t.views {
+		limit = max(limit, v.data.limit)
 	}
 	if t.Size() > limit && t.Size() > t.stored() {
 		return fmt.Errorf("weights: tensor %q unfolds to %d bytes, which its file is too small for (limit %d); ReadFloat32 into memory of your own reads it all the same",
@@ -190,8 +208,8 @@ func (t *Tensor) checkUnfold() error {
 // stored returns the bytes of the file that the tensor may lie in.
 func (t *Tensor) stored() int64 {
 	var n int64
-	for i := range t.parts {
-		n += t.parts[i].data.pack
+	for v := range t.views {
+		n += v.data.pack
 	}
 	return n
 }

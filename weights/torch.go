@@ -3,15 +3,20 @@ package weights
 import (
 	"errors"
 	"fmt"
+	"unsafe"
 )
+
+// storageCost is the memory of a storage and its slot in a map of keys.
+const storageCost = int64(unsafe.Sizeof(pyStorage{})) + 48
 
 // storageID reads the tuple by which a pickle refers to a storage:
 // ("storage", type, key, location, elements[, view]).
 func storageID(id any) (s *pyStorage, view any, err error) {
-	args, ok := id.(pyTuple)
-	if !ok || len(args) < 1 {
+	t, ok := id.(*tuple)
+	if !ok || len(t.items) < 1 {
 		return nil, nil, fmt.Errorf("a reference that is %s instead of a tuple", kindOf(id))
 	}
+	args := t.items
 	switch args[0] {
 	case "storage":
 	case "module":
@@ -65,9 +70,6 @@ func (t *pyTensor) tensor(name string) (Tensor, error) {
 		return Tensor{}, fmt.Errorf("tensor %q: %w", name, err)
 	}
 	width := max(t.dtype.Bits()/8, 1)
-	v := view{data: data, off: start + t.offset*int64(width), nbytes: size, width: width}
-	if n > 0 && !isRowMajor(t.size, t.strides) {
-		v.dims, v.strides = t.size, t.strides
-	}
-	return Tensor{Name: name, DType: t.dtype, Shape: t.size, parts: []view{v}}, nil
+	v := view{data: data, off: start + t.offset*int64(width), nbytes: size, width: int32(width), steps: t.steps}
+	return Tensor{Name: name, DType: t.dtype, Shape: t.size, data: v}, nil
 }

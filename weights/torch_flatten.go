@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/big"
 	"strconv"
-	"unsafe"
 )
 
 // flattener turns the value of a pickle into named tensors and other values.
@@ -14,7 +13,6 @@ import (
 type flattener struct {
 	f      *File
 	budget *budget
-	seen   map[string]bool
 	// visits bounds the walk: values shared through the memo can make a small
 	// pickle unfold without end.
 	visits int
@@ -27,6 +25,17 @@ const (
 )
 
 var errVisits = errors.New("its values refer to each other so often that they unfold without end")
+
+// flatten fills f from the value of a pickle in which n tensors were built.
+func flatten(f *File, root any, n int, b *budget) error {
+	if err := b.take(tensorCost * int64(n)); err != nil {
+		return err
+	}
+	f.tensors = make([]Tensor, 0, n)
+	f.index = make(map[string]int32, n)
+	w := &flattener{f: f, budget: b}
+	return w.walk("", root, 0)
+}
 
 func (w *flattener) visit(depth int) error {
 	if depth > maxDepth {
@@ -47,12 +56,12 @@ func (w *flattener) walk(name string, v any, depth int) error {
 	case *pyTensor:
 		return w.add(name, v)
 	case *pyDict:
-		for i, k := range v.keys {
-			key, err := keyText(k)
+		for i := 0; i < len(v.items); i += 2 {
+			key, err := keyText(v.items[i])
 			if err != nil {
 				return fmt.Errorf("in %q: %w", name, err)
 			}
-			if err := w.child(name, key, v.values[i], depth); err != nil {
+			if err := w.child(name, key, v.items[i+1], depth); err != nil {
 				return err
 			}
 		}
@@ -91,14 +100,16 @@ func (w *flattener) child(name, key string, v any, depth int) error {
 }
 
 func (w *flattener) add(name string, t *pyTensor) error {
-	if w.seen[name] {
+	if _, twice := w.f.index[name]; twice {
 		return fmt.Errorf("the tensor %q appears twice", name)
 	}
-	cost := unsafe.Sizeof(Tensor{}) + unsafe.Sizeof(view{}) + 48 // 48: two slots of a map
-	if err := w.budget.take(int64(cost)); err != nil {
-		return err
+	if len(w.f.tensors) == cap(w.f.tensors) { // one tensor under several names
+		if err := w.budget.take(2 * tensorCost * int64(len(w.f.tensors)+1)); err != nil {
+			return err
+		}
+		w.f.tensors = append(make([]Tensor, 0, 2*len(w.f.tensors)+1), w.f.tensors...)
 	}
-	w.seen[name] = true
+	w.f.index[name] = int32(len(w.f.tensors))
 	tensor, err := t.tensor(name)
 	if err != nil {
 		return err
@@ -134,7 +145,7 @@ func (w *flattener) holdsTensor(v any, depth int) (bool, error) {
 	case *pyTensor:
 		return true, nil
 	case *pyDict:
-		inside = v.values
+		inside = v.items
 	default:
 		inside, _ = asItems(v)
 	}
@@ -160,16 +171,16 @@ func (w *flattener) plain(v any, depth int) (any, error) {
 	case *pyStorage:
 		return "storage " + v.key, w.budget.take(int64(len(v.key)) + objectSize)
 	case *pyDict:
-		if err := w.budget.take(2 * objectSize * int64(len(v.keys)+1)); err != nil {
+		if err := w.budget.take(2 * objectSize * int64(v.len()+1)); err != nil {
 			return nil, err
 		}
-		m := make(map[string]any, len(v.keys))
-		for i, k := range v.keys {
-			key, err := keyText(k)
+		m := make(map[string]any, v.len())
+		for i := 0; i < len(v.items); i += 2 {
+			key, err := keyText(v.items[i])
 			if err != nil {
 				return nil, err
 			}
-			if m[key], err = w.plain(v.values[i], depth+1); err != nil {
+			if m[key], err = w.plain(v.items[i+1], depth+1); err != nil {
 				return nil, err
 			}
 		}

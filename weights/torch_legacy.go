@@ -38,8 +38,7 @@ func readTorchLegacy(f *File, src io.ReaderAt, size int64, b *budget) error {
 	if err := l.locate(keys); err != nil {
 		return err
 	}
-	w := &flattener{f: f, budget: b, seen: map[string]bool{}}
-	return w.walk("", root, 0)
+	return flatten(f, root, l.tensors, b)
 }
 
 type legacyReader struct {
@@ -48,6 +47,7 @@ type legacyReader struct {
 	storages map[string]*pyStorage // whole ones, by key
 	views    []*pyStorage
 	data     *blob
+	tensors  int
 }
 
 func (l *legacyReader) pickle(what string, persistent func(any) (any, error)) (any, error) {
@@ -56,6 +56,7 @@ func (l *legacyReader) pickle(what string, persistent func(any) (any, error)) (a
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
+	l.tensors += u.tensors
 	return v, nil
 }
 
@@ -96,7 +97,7 @@ func (l *legacyReader) storage(id any) (any, error) {
 	if _, err := s.bytes(); err != nil {
 		return nil, err
 	}
-	if err := l.budget.take(4 * objectSize); err != nil {
+	if err := l.budget.take(storageCost); err != nil {
 		return nil, err
 	}
 	root, known := l.storages[s.key]
@@ -110,10 +111,11 @@ func (l *legacyReader) storage(id any) (any, error) {
 		return root, nil
 	}
 	// (key of the view, offset, elements): a slice of the storage.
-	args, ok := view.(pyTuple)
-	if !ok || len(args) != 3 {
+	part, ok := view.(*tuple)
+	if !ok || len(part.items) != 3 {
 		return nil, fmt.Errorf("storage %q: its view is %s instead of a tuple of 3", s.key, kindOf(view))
 	}
+	args := part.items
 	key, ok1 := args[0].(string)
 	off, ok2 := args[1].(int64)
 	elems, ok3 := args[2].(int64)

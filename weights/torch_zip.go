@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unsafe"
 )
 
 // torchPrefix returns the folder of data.pkl in an archive by torch.save, with
@@ -48,12 +49,15 @@ func readTorchZip(f *File, z *zipDir, prefix string, b *budget) error {
 		if err != nil {
 			return nil, err
 		}
+		if err := b.take(storageCost); err != nil {
+			return nil, err
+		}
 		if s.data = blobs[s.key]; s.data == nil {
 			name := prefix + "data/" + s.key
 			if s.data, err = z.blobOf(name); err != nil {
 				return nil, err
 			}
-			if err := b.take(4 * objectSize); err != nil {
+			if err := b.take(int64(unsafe.Sizeof(blob{})) + 64); err != nil { // 64: its name
 				return nil, err
 			}
 			blobs[s.key] = s.data
@@ -67,8 +71,7 @@ func readTorchZip(f *File, z *zipDir, prefix string, b *budget) error {
 	if err != nil {
 		return fmt.Errorf("%sdata.pkl: %w", prefix, err)
 	}
-	w := &flattener{f: f, budget: b, seen: map[string]bool{}}
-	return w.walk("", root, 0)
+	return flatten(f, root, u.tensors, b)
 }
 
 // checkByteOrder refuses files from big-endian machines. Files before torch 2.1

@@ -6,16 +6,29 @@ import (
 )
 
 // view is a strided array inside a blob.
+//
+// There may be very many in a file, so it is kept small.
 type view struct {
 	data *blob
 	off  int64 // bytes from the start of the blob
 	// nbytes is the size of the array when it is contiguous.
 	nbytes int64
-	width  int // bytes of an element; 1 for packed elements
-	swap   int // bytes that change places (big-endian data), or 0
-	// dims and strides (in elements, none negative) describe the array where it
-	// is not contiguous in row-major order. Both are nil where it is.
-	dims, strides []int
+	width  int32 // bytes of an element; 1 for packed elements
+	swap   uint8 // bytes that change places (big-endian data), or 0
+	// steps is nil where the array is contiguous in row-major order.
+	steps *steps
+}
+
+// steps describe an array that is not contiguous: its sizes and strides (in
+// elements, none negative).
+type steps struct{ dims, strides []int }
+
+// stepsOf returns nil for a contiguous array.
+func stepsOf(dims, strides []int) *steps {
+	if isRowMajor(dims, strides) {
+		return nil
+	}
+	return &steps{dims, strides}
 }
 
 // elems returns the number of elements.
@@ -31,7 +44,7 @@ func (v *view) each(fn func(pos int, run []byte) error) error {
 	if err := v.data.verify(); err != nil {
 		return err
 	}
-	if v.dims == nil {
+	if v.steps == nil {
 		return v.sequential(fn)
 	}
 	return v.scattered(fn)
@@ -47,9 +60,10 @@ func (v *view) sequential(fn func(pos int, run []byte) error) error {
 	} else if _, err := io.CopyN(io.Discard, r, v.off); err != nil {
 		return noEOF(err)
 	}
-	buf, free := v.data.scratch.chunk(min(int64(max(chunkSize, v.width)), v.nbytes))
+	buf, free := v.data.scratch.chunk(min(max(chunkSize, int64(v.width)), v.nbytes))
 	defer free()
-	buf = buf[:len(buf)/v.width*v.width]
+	width := int(v.width)
+	buf = buf[:len(buf)/width*width]
 	pos := 0
 	for left := v.nbytes; left > 0; {
 		run := buf[:min(int64(len(buf)), left)]
@@ -57,12 +71,12 @@ func (v *view) sequential(fn func(pos int, run []byte) error) error {
 			return noEOF(err)
 		}
 		if v.swap > 1 {
-			swapBytes(run, v.swap)
+			swapBytes(run, int(v.swap))
 		}
 		if err := fn(pos, run); err != nil {
 			return err
 		}
-		pos += len(run) / v.width
+		pos += len(run) / width
 		left -= int64(len(run))
 	}
 	return nil
@@ -78,14 +92,14 @@ func (v *view) scattered(fn func(pos int, run []byte) error) error {
 	if err != nil {
 		return err
 	}
-	buf, free := v.data.scratch.chunk(min(int64(max(chunkSize, v.width)), v.data.size))
+	buf, free := v.data.scratch.chunk(min(max(chunkSize, int64(v.width)), v.data.size))
 	defer free()
 	w := &window{r: r, size: v.data.size, buf: buf}
-	to := rowMajor(v.dims)
+	to := rowMajor(v.steps.dims)
 	var axes []axis
-	for i, n := range v.dims {
+	for i, n := range v.steps.dims {
 		if n > 1 {
-			axes = append(axes, axis{n, v.strides[i], to[i]})
+			axes = append(axes, axis{n, v.steps.strides[i], to[i]})
 		}
 	}
 	slices.SortStableFunc(axes, func(a, b axis) int { return b.from - a.from })
@@ -93,14 +107,14 @@ func (v *view) scattered(fn func(pos int, run []byte) error) error {
 	swapped := make([]byte, 0, v.width)
 	from, pos := 0, 0
 	for {
-		run, err := w.at(v.off+int64(from)*int64(v.width), v.width)
+		run, err := w.at(v.off+int64(from)*int64(v.width), int(v.width))
 		if err != nil {
 			return err
 		}
 		if v.swap > 1 {
 			// A copy: an element of the window may be visited again.
 			run = append(swapped[:0], run...)
-			swapBytes(run, v.swap)
+			swapBytes(run, int(v.swap))
 		}
 		if err := fn(pos, run); err != nil {
 			return err
@@ -121,17 +135,18 @@ func (v *view) scattered(fn func(pos int, run []byte) error) error {
 	}
 }
 
-// permuted returns the view with its dimensions in another order; shape is the
-// shape of v.
-func (v *view) permuted(shape []int, order ...int) view {
-	p := *v
-	strides := v.strides
-	if v.dims == nil {
-		strides = rowMajor(shape)
+// permuted returns the view with its dimensions in another order, and its new
+// shape; shape is that of v.
+func (v *view) permuted(shape []int, order ...int) (view, []int) {
+	strides := rowMajor(shape)
+	if v.steps != nil {
+		strides = v.steps.strides
 	}
-	p.dims, p.strides = make([]int, len(order)), make([]int, len(order))
+	dims, moved := make([]int, len(order)), make([]int, len(order))
 	for i, o := range order {
-		p.dims[i], p.strides[i] = shape[o], strides[o]
+		dims[i], moved[i] = shape[o], strides[o]
 	}
-	return p
+	p := *v
+	p.steps = stepsOf(dims, moved)
+	return p, dims
 }

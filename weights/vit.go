@@ -141,14 +141,9 @@ func (c *vitConverter) take(to string, rank int, name string, order ...int) {
 		return
 	}
 	c.used[name] = true
-	n := Tensor{Name: to, DType: t.DType, Shape: t.Shape, parts: t.parts}
+	n := Tensor{Name: to, DType: t.DType, Shape: t.Shape, data: t.data}
 	if order != nil {
-		v := t.parts[0].permuted(t.Shape, order...)
-		n.Shape = v.dims
-		if isRowMajor(v.dims, v.strides) {
-			v.dims, v.strides = nil, nil
-		}
-		n.parts = []view{v}
+		n.data, n.Shape = t.data.permuted(t.Shape, order...)
 	}
 	c.out = append(c.out, n)
 }
@@ -173,14 +168,15 @@ func (c *vitConverter) join(n int) {
 	ts := c.out[len(c.out)-n:]
 	all := ts[0]
 	all.Shape = append([]int(nil), all.Shape...)
-	all.parts = append([]view(nil), all.parts...)
+	more := make([]view, 0, n-1)
 	for _, t := range ts[1:] {
 		if t.DType != all.DType || len(t.Shape) != len(all.Shape) || (len(t.Shape) > 1 && t.Shape[1] != all.Shape[1]) {
 			c.err = fmt.Errorf("query, key and value of %q have different types or widths", t.Name)
 			return
 		}
 		all.Shape[0] += t.Shape[0]
-		all.parts = append(all.parts, t.parts...)
+		more = append(more, t.data)
 	}
+	all.more = &more
 	c.out = append(c.out[:len(c.out)-n], all)
 }

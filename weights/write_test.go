@@ -82,7 +82,7 @@ func TestSafetensorsRoundTrip(t *testing.T) {
 			t.Errorf("%q (%v) comes after a narrower type", g.Name, g.DType)
 		}
 		bits = g.DType.Bits()
-		if v := g.parts[0]; v.off%int64(v.width) != 0 {
+		if v := g.data; v.off%int64(v.width) != 0 {
 			t.Errorf("%q (%v) lies at %d, not aligned", g.Name, g.DType, v.off)
 		}
 	}
@@ -255,7 +255,7 @@ func stream(path string, specs []Spec, tensors ...*Tensor) error {
 func failing(name string, n int) *Tensor {
 	size := int64(4 * n)
 	b := &blob{scratch: new(scratch), src: failingReader{}, pack: size, size: size, limit: size, what: name}
-	return &Tensor{Name: name, Shape: []int{n}, parts: []view{{data: b, nbytes: size, width: 4}}}
+	return &Tensor{Name: name, Shape: []int{n}, data: view{data: b, nbytes: size, width: 4}}
 }
 
 type failingReader struct{}

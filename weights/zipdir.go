@@ -215,6 +215,6 @@ func (z *zipDir) blob(e *zipEntry) (*blob, error) {
 	if off > z.size || e.packed > z.size-off {
 		return nil, fmt.Errorf("the zip entry %q (%d bytes at %d) does not lie in the file of %d bytes", e.name, e.packed, off, z.size)
 	}
-	return &blob{src: z.src, off: off, pack: e.packed, size: e.size, what: fmt.Sprintf("zip entry %q", e.name),
+	return &blob{src: z.src, off: off, pack: e.packed, size: e.size, what: e.name,
 		deflated: e.method == zipDeflated, scratch: &z.scratch, crc: e.crc, limit: unfoldLimit(z.size)}, nil
 }
