@@ -1,5 +1,7 @@
 package data
 
+import "fmt"
+
 // fileStore holds images as files of a source.
 type fileStore struct {
 	source source
@@ -9,6 +11,11 @@ type fileStore struct {
 func (s fileStore) name(it Item) string             { return s.source.name(it.Path) }
 func (s fileStore) content(it Item) ([]byte, error) { return s.source.read(it.Path) }
 func (s fileStore) close() error                    { return s.source.close() }
+
+// stamp changes when the item's file does.
+func (s fileStore) stamp(it Item) (string, error) { return s.source.stamp(it.Path) }
+
+func (s fileStore) settings() string { return fmt.Sprintf("%+v", s.decode) }
 
 func (s fileStore) image(it Item) (*RGB, error) {
 	b, err := s.source.read(it.Path)

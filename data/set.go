@@ -44,8 +44,9 @@ type Item struct {
 	Role  Role
 	// Box, if not empty, is the part of the image that counts, in pixels.
 	Box image.Rectangle
-	// index is the place in a store that holds images by number.
-	index int
+	// index is the place in a store that holds images by number; origin is that
+	// in the store that such a one was made from.
+	index, origin int
 }
 
 // store holds the images of a set.
@@ -103,12 +104,23 @@ func (s *Set) Load(i int) (*RGB, error) {
 	if err != nil {
 		return nil, &ImageError{s.store.name(it), err}
 	}
+	if _, done := s.store.(interface{ cropped() }); done {
+		return m, nil
+	}
+	if m, err = it.crop(m); err != nil {
+		return nil, &ImageError{s.store.name(it), err}
+	}
+	return m, nil
+}
+
+// crop returns the part of an image that counts.
+func (it Item) crop(m *RGB) (*RGB, error) {
 	if it.Box.Empty() {
 		return m, nil
 	}
 	box := it.Box.Intersect(m.Bounds())
 	if box.Empty() {
-		return nil, &ImageError{s.store.name(it), fmt.Errorf("box %v lies outside the %d x %d pixels", it.Box, m.W, m.H)}
+		return nil, fmt.Errorf("box %v lies outside the %d x %d pixels", it.Box, m.W, m.H)
 	}
 	return m.Crop(box.Min.X, box.Min.Y, box.Dx(), box.Dy()), nil
 }
