@@ -101,7 +101,7 @@ func arcFaceEntry(o Options) entry {
 		settings: []setting{
 			positive("scale", "multiplies s = 1 - D^2/D0^2", 64),
 			between("margin", "degrees added to the angle to the own class", 28.6, 0, 180, false, true),
-			whole("centers", "centres a class", 1, 1),
+			whole("centers", "centres a class", 1, 1, 1000),
 		},
 		build: func(v values) (Loss, error) {
 			return &ArcFace{Scale: v.real("scale"), MarginDegrees: v.real("margin"), Centers: v.int("centers")}, nil

@@ -80,10 +80,10 @@ func between(name, meaning string, standard, low, high float64, openLow, openHig
 		low: low, high: high, openLow: openLow, openHigh: openHigh}
 }
 
-// whole is a whole number from low on.
-func whole(name, meaning string, standard, low int) setting {
+// whole is a whole number from low to high.
+func whole(name, meaning string, standard, low, high int) setting {
 	return setting{name: name, meaning: meaning, kind: count, standard: float64(standard),
-		low: float64(low), high: 1 << 30}
+		low: float64(low), high: float64(high)}
 }
 
 // oneOf is a choice among words, the first by default.

@@ -15,12 +15,21 @@
 // New makes the same by name, with defaults that fit the metric and its scale,
 // and List describes what New takes. Between metric and loss stands a View:
 // none where the loss is written in the metric's own values (contrastive,
-// triplet), else the one that makes any metric look like what the loss's
-// authors used, a cosine or a distance of unit vectors. Both directions,
+// triplet, quadruplet), else the one that makes any metric look like what the
+// loss's authors used, a cosine or a distance of unit vectors. Both directions,
 // distance and similarity, go through the same formulas: Matrix.Similarity
 // says which.
 //
+// Whoever runs a loss also asks, for the few that have them, for its Parameters
+// (learnt boundaries), how many class rows it wants (PerClass), whether it adds a
+// term on these (ClassTerm), and whether they are given instead of learnt
+// (FixedClasses). A RowTerm is a regulariser on embeddings or weights themselves;
+// NewTerm and ListTerms are its New and List.
+//
+// Miners (TripletMiner, PairMiner) pick terms by values and labels only.
+// Triplet needs none to look at all triplets, or at all in a Window: it sorts.
+//
 // A value of a loss keeps its working memory between calls, so that a training
-// step allocates nothing after the first few; it must not be used by two
-// goroutines at once.
+// step allocates next to nothing after the first; it must not be used by two
+// goroutines at once. Results are the same bits on any number of processors.
 package losses

@@ -138,7 +138,7 @@ func fastAPEntry(o Options) entry {
 		source:  "Cakir et al. 2019, Eq. 10",
 		view:    y.view,
 		settings: []setting{
-			whole("bins", "bins of the histogram", 10, 1),
+			whole("bins", "bins of the histogram", 10, 1, 1e4),
 			positive("max", "end of the histogram, of q = D^2/D0^2", high),
 		},
 		build: func(v values) (Loss, error) { return &FastAP{Bins: v.int("bins"), Max: v.real("max")}, nil },

@@ -1,5 +1,7 @@
 package losses
 
+import "math"
+
 // Histogram is the probability that a negative pair is more similar than a
 // positive one (Ustinova and Lempitsky 2016, Eq. 4), from soft histograms h+ and
 // h- of both kinds of pairs' similarities:
@@ -103,8 +105,8 @@ func histogramEntry(o Options) entry {
 		source:  "Ustinova and Lempitsky 2016, Eq. 4",
 		view:    y.view,
 		settings: []setting{
-			whole("bins", "bins of the histograms", 100, 1),
-			between("low", "similarity at which they begin", low, -1e6, 1, false, true),
+			whole("bins", "bins of the histograms", 100, 1, 1e5),
+			between("low", "similarity at which they begin", low, math.Inf(-1), 1, true, true),
 		},
 		build: func(v values) (Loss, error) {
 			return &Histogram{Bins: v.int("bins"), Low: v.real("low"), High: 1}, nil

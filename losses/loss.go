@@ -39,7 +39,7 @@ type Loss interface {
 	// Eval returns the loss and overwrites grad (Rows x Cols) with its
 	// derivative with respect to m.V. A batch in which nothing is active gives
 	// exactly 0 and a zero gradient. Errors are for matrices that the loss
-	// cannot mean anything on (labels out of range, wrong lengths), not for
-	// values.
+	// cannot mean anything on: labels out of range, wrong lengths, the wrong
+	// direction, and values that are no numbers (ErrNotFinite).
 	Eval(m *Matrix, grad []float64) (Result, error)
 }

@@ -1,6 +1,9 @@
 package losses
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Margin puts a boundary between positive and negative pairs (Wu et al. 2017,
 // Eq. 4 to 6): over all triplets (a,p,q)
@@ -127,7 +130,7 @@ func marginEntry(o Options) entry {
 			y.gap("margin", "clear room on both sides of the boundary", 0.2),
 			y.level("beta", "the boundary, or where it starts", 1.2),
 			oneOf("learn", "one boundary learnt, one for each class, or fixed", "one", "class", "none"),
-			between("nu", "what learnt boundaries cost", 0, 0, 1e6, false, false),
+			between("nu", "what learnt boundaries cost", 0, 0, math.Inf(1), false, true),
 		},
 		build: func(v values) (Loss, error) {
 			l := &Margin{Margin: v.real("margin"), Learn: v.word("learn") != "none", Nu: v.real("nu")}

@@ -41,7 +41,11 @@ type yardstick struct {
 
 // at returns the loss's value for unit vectors that are chord apart.
 func (y yardstick) at(chord float64) float64 {
-	return y.view.Value(y.metric.SphereValue(chord, y.c))
+	x := y.view.Value(y.metric.SphereValue(chord, y.c))
+	if math.Abs(x) < 1e-12 {
+		return 0 // the root of 2, squared, is not 2
+	}
+	return x
 }
 
 // ends returns the metric's values at distance 0, at D0 and at the bound, which
@@ -107,8 +111,13 @@ func (y yardstick) parse(text string, kind settingKind) (float64, error) {
 	return y.view.Value(value), nil
 }
 
-// format writes a number as short as its first four digits allow.
-func format(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+// format writes a number by its first four digits, a whole one by all.
+func format(x float64) string {
+	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
 
 // defaultText is the default as a user would write it.
 func (s setting) defaultText() string {

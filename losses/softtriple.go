@@ -159,8 +159,8 @@ func softTripleEntry(o Options) entry {
 			positive("lambda", "multiplies class similarities", 20),
 			positive("gamma", "temperature of the assignment to centres", 0.1),
 			between("margin", "taken from the own class's similarity", 0.01, 0, 2, false, true),
-			whole("centers", "centres a class", 10, 1),
-			between("tau", "weight of the term that merges centres", 0.2, 0, 1e6, false, false),
+			whole("centers", "centres a class", 10, 1, 1000),
+			between("tau", "weight of the term that merges centres", 0.2, 0, math.Inf(1), false, true),
 		},
 		build: func(v values) (Loss, error) {
 			return &SoftTriple{
