@@ -12,6 +12,9 @@ func TestResultsDoNotDependOnProcessors(t *testing.T) {
 	defer runtime.GOMAXPROCS(before)
 	for _, name := range Names() {
 		o := Options{Metric: brm, Classes: 800, Dim: 64}
+		if name == "soft-triple" {
+			o.Params = map[string]string{"centers": "2"}
+		}
 		m := batchMatrix(300, 3)
 		if columns := mustNew(t, name, o).Columns(); columns == Classes {
 			m = proxyMatrix(150, 800, PerClass(mustNew(t, name, o)))
