@@ -1,0 +1,274 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// fast lists the variants that have the portable one as oracle.
+func fast() []*kernels {
+	all := available()
+	return all[:len(all)-1]
+}
+
+// place copies x to a guarded slice that ends, or starts, at the guard.
+func place(t testing.TB, x []float32, atStart bool) []float32 {
+	g := guarded(t, len(x), atStart)
+	copy(g, x)
+	return g
+}
+
+// TestVectorKernels compares every kernel over slices with the portable one, at
+// lengths 1 to 64 and more, at both ends of guarded memory (one of which is no
+// aligned start), with special values among the numbers.
+func TestVectorKernels(t *testing.T) {
+	want := portable()
+	rng := rand.New(rand.NewPCG(11, 12))
+	lengths := []int{100, 127, 128, 129, 1000}
+	for n := 1; n <= 64; n++ {
+		lengths = append(lengths, n)
+	}
+	step := adamWStep{keep: 0.99, beta1: 0.9, gain1: 0.1, beta2: 0.99, gain2: 0.01, rate: 0.1, unbias2: 2, eps: 1e-8}
+	// Each returns what it wrote.
+	kernels := map[string]func(k *kernels, v [4][]float32) [][]float32{
+		"add":       func(k *kernels, v [4][]float32) [][]float32 { k.add(v[0], v[1], v[2]); return v[:1] },
+		"scale":     func(k *kernels, v [4][]float32) [][]float32 { k.scale(v[0], v[1], 1.5); return v[:1] },
+		"relu":      func(k *kernels, v [4][]float32) [][]float32 { k.relu(v[0], v[1]); return v[:1] },
+		"relu grad": func(k *kernels, v [4][]float32) [][]float32 { k.reluGrad(v[0], v[1], v[2]); return v[:1] },
+		"affine": func(k *kernels, v [4][]float32) [][]float32 {
+			k.affine(v[0], v[1], nil, 0.25, 1.5, 0.125, false)
+			return v[:1]
+		},
+		"affine relu": func(k *kernels, v [4][]float32) [][]float32 {
+			k.affine(v[0], v[1], v[2], 0.25, 1.5, 0.125, true)
+			return v[:1]
+		},
+		"norm grad": func(k *kernels, v [4][]float32) [][]float32 {
+			k.normGrad(v[0], v[1], v[2], 0.5, 1.5, 0.25, 2)
+			return v[:1]
+		},
+		"sum": func(k *kernels, v [4][]float32) [][]float32 {
+			return [][]float32{{float32(k.sum(v[0])), float32(k.spread(v[0], 0.5)), float32(k.project(v[0], v[1], 0.5))}}
+		},
+		"sgd": func(k *kernels, v [4][]float32) [][]float32 {
+			k.sgd(v[0], v[1], nil, sgdStep{rate: 0.1, decay: 0.01})
+			return v[:1]
+		},
+		"sgd momentum": func(k *kernels, v [4][]float32) [][]float32 {
+			k.sgd(v[0], v[1], v[2], sgdStep{rate: 0.1, decay: 0.01, momentum: 0.9})
+			return v[:3]
+		},
+		"sgd nesterov": func(k *kernels, v [4][]float32) [][]float32 {
+			k.sgd(v[0], v[1], v[2], sgdStep{rate: 0.1, decay: 0.01, momentum: 0.9, nesterov: true})
+			return v[:3]
+		},
+		"adamw": func(k *kernels, v [4][]float32) [][]float32 {
+			for i, x := range v[3] { // second moments are not negative
+				v[3][i] = float32(math.Abs(float64(x)))
+			}
+			k.adamW(v[0], v[1], v[2], v[3], step)
+			return v[:]
+		},
+	}
+	for name, run := range kernels {
+		for _, n := range lengths {
+			var source [4][]float32
+			for i := range source {
+				source[i] = numbers(rng, n)
+			}
+			if name != "sum" && n > 3 {
+				source[1][n/2], source[1][n-1] = float32(math.NaN()), float32(math.Copysign(0, -1))
+				source[2][0] = float32(math.Inf(1))
+			}
+			var a [4][]float32
+			for i := range a {
+				a[i] = append([]float32(nil), source[i]...)
+			}
+			expect := run(want, a)
+			for _, k := range fast() {
+				for _, atStart := range []bool{false, true} {
+					var b [4][]float32
+					for i := range b {
+						b[i] = place(t, source[i], atStart)
+					}
+					for i, got := range run(k, b) {
+						near(t, fmt.Sprintf("%s %s, length %d, slice %d", k.name, name, n, i), got, expect[i], 1e-6)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestFinite(t *testing.T) {
+	for _, k := range available() {
+		for n := 1; n <= 64; n++ {
+			x := guarded(t, n, n%2 == 0)
+			for i := range x {
+				x[i] = math.MaxFloat32
+			}
+			if !k.finite(x) {
+				t.Errorf("%s: %d finite numbers are not", k.name, n)
+			}
+			for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+				for _, at := range []int{0, n / 2, n - 1} {
+					x[at] = float32(bad)
+					if k.finite(x) {
+						t.Errorf("%s: %v at %d of %d is finite", k.name, bad, at, n)
+					}
+					x[at] = 1
+				}
+			}
+		}
+	}
+}
+
+// TestPacking compares the kernels that move numbers, at guards.
+func TestPacking(t *testing.T) {
+	want := portable()
+	rng := rand.New(rand.NewPCG(13, 14))
+	for _, k := range fast() {
+		for range 400 {
+			rows, cols := 1+rng.IntN(k.nr), 1+rng.IntN(70)
+			width := rows + rng.IntN(k.nr-rows+1)
+			stride, dstStride := cols+rng.IntN(5), width+rng.IntN(3)
+			atStart := rng.IntN(2) == 0
+			src := place(t, numbers(rng, (rows-1)*stride+cols), atStart)
+			size := (cols-1)*dstStride + width
+			got, expect := guarded(t, size, atStart), make([]float32, size)
+			k.transpose(got, dstStride, src, stride, rows, cols, width)
+			want.transpose(expect, dstStride, src, stride, rows, cols, width)
+			near(t, fmt.Sprintf("%s transpose %d x %d, width %d", k.name, rows, cols, width), got, expect, 0)
+
+			cols = 1 + rng.IntN(width)
+			rows = 1 + rng.IntN(40)
+			stride = cols + rng.IntN(5)
+			src = place(t, numbers(rng, (rows-1)*stride+cols), atStart)
+			size = (rows-1)*dstStride + width
+			got, expect = guarded(t, size, atStart), make([]float32, size)
+			k.copyRows(got, dstStride, src, stride, rows, cols, width)
+			want.copyRows(expect, dstStride, src, stride, rows, cols, width)
+			near(t, fmt.Sprintf("%s copy %d x %d, width %d", k.name, rows, cols, width), got, expect, 0)
+		}
+	}
+}
+
+// TestGather reads vectors of one to many runs whose ends lie at guards.
+func TestGather(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	for _, k := range fast() {
+		for i := range 400 {
+			plane, count := k.vec+rng.IntN(40), 1+rng.IntN(5)
+			v := patchVector{at: make([]int32, k.vec)}
+			next := rng.IntN(plane - k.vec + 1)
+			if i%2 == 0 {
+				next = plane - k.vec // up to the end
+			}
+			for l := range v.at {
+				v.at[l] = int32(next)
+				next = min(next+1, plane-1)
+				switch rng.IntN(2 + i%20) {
+				case 0:
+					v.at[l] = -1
+				case 1:
+					next = rng.IntN(plane)
+				}
+			}
+			v.findRuns()
+			src := place(t, numbers(rng, count*plane), i%4 < 2)
+			stride := k.vec + rng.IntN(3)
+			size := (count-1)*stride + k.vec
+			got, expect := guarded(t, size, i%4 < 2), make([]float32, size)
+			k.gather(got, stride, src, plane, count, &v)
+			gather(expect, stride, src, plane, count, &v)
+			near(t, fmt.Sprintf("%s gather %v", k.name, v.at), got, expect, 0)
+		}
+	}
+}
+
+// TestTiles compares every tile with the product it means.
+func TestTiles(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 18))
+	for _, k := range available() {
+		for v := 1; v <= len(k.tiles); v++ {
+			for rows := 1; rows <= k.mr; rows++ {
+				for _, depth := range []int{1, 2, 17} {
+					n := v * k.vec
+					ldc := n + rng.IntN(3)
+					a, b := place(t, numbers(rng, depth*k.mr), false), place(t, numbers(rng, (depth-1)*k.nr+n), false)
+					b = b[:len(b):len(b)]
+					if k.name == "portable" { // which slices whole panels
+						a, b = numbers(rng, depth*k.mr), numbers(rng, depth*k.nr)
+					}
+					for _, add := range []bool{false, true} {
+						c := place(t, numbers(rng, (rows-1)*ldc+n), false)
+						want := append([]float32(nil), c...)
+						for r := range rows {
+							for j := range n {
+								s := 0.0
+								if add {
+									s = float64(want[r*ldc+j])
+								}
+								for p := range depth {
+									s += float64(a[p*k.mr+r]) * float64(b[p*k.nr+j])
+								}
+								want[r*ldc+j] = float32(s)
+							}
+						}
+						k.tiles[v-1][rows](c, ldc, a, b, depth, add)
+						near(t, fmt.Sprintf("%s tile of %d rows and %d vectors, depth %d", k.name, rows, v, depth), c, want, 2e-6)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestPairKernels compares sums and gradients of every curve at lengths 1 to 64,
+// at guards.
+func TestPairKernels(t *testing.T) {
+	rng := rand.New(rand.NewPCG(19, 20))
+	want := portable()
+	for _, k := range fast() {
+		for c := range curves {
+			for p := 1; p <= 2; p++ {
+				if k.pairs[c][p-1].sums == nil {
+					continue // the identity is summed to the power 2 only
+				}
+				m := layers.Metric{Kind: layers.BRM, Restriction: layers.Restriction(c), P: p, Omega: 0.7}
+				if c == int(identity) {
+					m = layers.Metric{Kind: layers.SquaredEuclidean}
+				}
+				args := newPairSum(k, m, 1).args
+				for h := 1; h <= 64; h++ {
+					scale := []float32{1e-3, 1, 50}[h%3]
+					rows := 1 + rng.IntN(4)
+					ldb := h + rng.IntN(3)
+					a, b := numbers(rng, h), numbers(rng, (rows-1)*ldb+h)
+					for i := range a {
+						a[i] *= scale
+					}
+					a, b = place(t, a, h%2 == 0), place(t, b, h%2 == 0)
+					got, expect := guarded(t, rows, false), make([]float32, rows)
+					k.pairs[c][p-1].sums(got, a, b, ldb, args)
+					want.pairs[c][p-1].sums(expect, a, b, ldb, args)
+					near(t, fmt.Sprintf("%s curve %d, p %d, length %d", k.name, c, p, h), got, expect, 2e-6)
+				}
+				for rows := 1; rows <= 5; rows++ {
+					a, b, coef := numbers(rng, k.vec), numbers(rng, rows*k.vec), numbers(rng, rows)
+					b[0], b[1] = a[0], float32(math.NaN())
+					da, db := numbers(rng, k.vec), numbers(rng, rows*k.vec)
+					ga, gb := place(t, da, false), place(t, db, false)
+					k.pairs[c][p-1].grad(ga, gb, place(t, a, false), place(t, b, false), place(t, coef, false), args)
+					want.pairs[c][p-1].grad(da, db, a, b, coef, args)
+					near(t, fmt.Sprintf("%s curve %d, p %d: da", k.name, c, p), ga, da, 2e-6)
+					near(t, fmt.Sprintf("%s curve %d, p %d: db", k.name, c, p), gb, db, 2e-6)
+				}
+			}
+		}
+	}
+}
