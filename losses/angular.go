@@ -110,7 +110,6 @@ func angularEntry(o Options) entry {
 		settings = append(settings, oneOf("negatives", "negatives at length 1 as in the paper (rows must have it), or raw", "unit", "raw"))
 	}
 	return entry{
-		name:     "angular",
 		meaning:  "the angle at the negative of each triangle, against all negatives at once",
 		source:   "Wang et al. 2017, Eq. 8",
 		view:     AsSimilarity(o.Metric, o.Scale),

@@ -93,7 +93,6 @@ func (l *ArcFace) widened(s float64) (y, slope float64) {
 
 func arcFaceEntry(o Options) entry {
 	return entry{
-		name:    "arcface",
 		meaning: "classification with a margin on the angle to the own class; several centres are possible",
 		source:  "Deng et al. 2019, Eq. 3; Deng et al. 2020",
 		columns: Classes,

@@ -5,36 +5,42 @@ import (
 	"math"
 )
 
+// constructor is a row of the table of losses.
+type constructor struct {
+	name string
+	make func(Options) entry
+}
+
 // catalogue is the one table of losses by name, in the order in which a user
 // should meet them. Each function is beside the loss that it makes.
-func catalogue() []func(Options) entry {
-	return []func(Options) entry{
-		contrastiveEntry,
-		tripletEntry,
-		npairsEntry,
-		proxyAnchorEntry,
-		multiSimilarityEntry,
-		ntXentEntry,
-		supConEntry,
-		pairwiseCrossEntropyEntry,
-		circleEntry,
-		liftedEntry,
-		generalizedLiftedEntry,
-		marginEntry,
-		angularEntry,
-		quadrupletEntry,
-		fastAPEntry,
-		histogramEntry,
-		ncaEntry,
-		proxyNCAEntry,
-		softTripleEntry,
-		normalizedSoftmaxEntry,
-		softmaxEntry,
-		cosFaceEntry,
-		arcFaceEntry,
-		centerEntry,
-		tripletBoundEntry,
-		spreadOutEntry,
+func catalogue() []constructor {
+	return []constructor{
+		{"contrastive", contrastiveEntry},
+		{"triplet", tripletEntry},
+		{"npairs", npairsEntry},
+		{"proxy-anchor", proxyAnchorEntry},
+		{"multi-similarity", multiSimilarityEntry},
+		{"ntxent", ntXentEntry},
+		{"supcon", supConEntry},
+		{"pairwise-cross-entropy", pairwiseCrossEntropyEntry},
+		{"circle", circleEntry},
+		{"lifted", liftedEntry},
+		{"generalized-lifted", generalizedLiftedEntry},
+		{"margin", marginEntry},
+		{"angular", angularEntry},
+		{"quadruplet", quadrupletEntry},
+		{"fastap", fastAPEntry},
+		{"histogram", histogramEntry},
+		{"nca", ncaEntry},
+		{"proxy-nca", proxyNCAEntry},
+		{"soft-triple", softTripleEntry},
+		{"normalized-softmax", normalizedSoftmaxEntry},
+		{"softmax", softmaxEntry},
+		{"cosface", cosFaceEntry},
+		{"arcface", arcFaceEntry},
+		{"center", centerEntry},
+		{"triplet-bound", tripletBoundEntry},
+		{"spread-out", spreadOutEntry},
 	}
 }
 

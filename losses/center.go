@@ -34,7 +34,6 @@ func (l *Center) Eval(m *Matrix, grad []float64) (Result, error) {
 
 func centerEntry(o Options) entry {
 	return entry{
-		name:    "center",
 		meaning: "each row to its class's centre; goes beside a loss that separates",
 		source:  "Wen et al. 2016, Eq. 2",
 		columns: Classes,

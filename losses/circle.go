@@ -71,7 +71,6 @@ func (l *Circle) anchor(v, g []float64) float64 {
 func circleEntry(o Options) entry {
 	y := onSimilarity(o)
 	return entry{
-		name:    "circle",
 		meaning: "each pair weighed by how far its similarity is from its optimum",
 		source:  "Sun et al. 2020, Eq. 6-8",
 		view:    y.view,

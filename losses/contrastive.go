@@ -102,7 +102,6 @@ func (c *Contrastive) count(m *Matrix) {
 func contrastiveEntry(o Options) entry {
 	y := raw(o)
 	return entry{
-		name:    "contrastive",
 		meaning: "positive pairs below u, negative pairs beyond v",
 		source:  "Hadsell et al. 2006; BRM Eq. 2",
 		settings: []setting{

@@ -19,7 +19,6 @@ func (l *CosFace) Eval(m *Matrix, grad []float64) (Result, error) {
 
 func cosFaceEntry(o Options) entry {
 	return entry{
-		name:    "cosface",
 		meaning: "classification with a margin on the own class's similarity",
 		source:  "Wang et al. 2018, Eq. 4",
 		columns: Classes,

@@ -133,7 +133,6 @@ func fastAPEntry(o Options) entry {
 		high = y.at(2) // rows of one length
 	}
 	return entry{
-		name:    "fastap",
 		meaning: "average precision of each row's ranking, on a soft histogram of distances",
 		source:  "Cakir et al. 2019, Eq. 10",
 		view:    y.view,

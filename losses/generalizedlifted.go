@@ -63,7 +63,6 @@ func orZero(x float64) float64 {
 func generalizedLiftedEntry(o Options) entry {
 	y := onSphere(o)
 	return entry{
-		name:    "generalized-lifted",
 		meaning: "all positives of an anchor against all its negatives, softly",
 		source:  "Hermans et al. 2017, Eq. 8",
 		view:    y.view,

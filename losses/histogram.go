@@ -100,7 +100,6 @@ func histogramEntry(o Options) entry {
 		low = y.at(2) // rows of one length
 	}
 	return entry{
-		name:    "histogram",
 		meaning: "probability that a negative pair is closer than a positive one",
 		source:  "Ustinova and Lempitsky 2016, Eq. 4",
 		view:    y.view,

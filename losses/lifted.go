@@ -87,7 +87,6 @@ func logAdd(a, b float64) float64 {
 func liftedEntry(o Options) entry {
 	y := onSphere(o)
 	return entry{
-		name:    "lifted",
 		meaning: "each positive pair against all negatives of both its ends",
 		source:  "Oh Song et al. 2016, Eq. 4",
 		view:    y.view,

@@ -122,7 +122,6 @@ func (l *Margin) penalty(divisor float64) float64 {
 func marginEntry(o Options) entry {
 	y := onSphere(o)
 	return entry{
-		name:    "margin",
 		meaning: "positive pairs inside a boundary, negative pairs outside; the boundary can be learnt",
 		source:  "Wu et al. 2017, Eq. 4-6",
 		view:    y.view,

@@ -79,7 +79,6 @@ func (l *MultiSimilarity) side(v, g []float64, columns []int, scale float64) flo
 func multiSimilarityEntry(o Options) entry {
 	y := onSimilarity(o)
 	return entry{
-		name:    "multi-similarity",
 		meaning: "pairs weighed by themselves and by their anchor's other pairs, easy ones left out",
 		source:  "Wang et al. 2019, Eq. 16; constants of the authors' code",
 		view:    y.view,

@@ -62,7 +62,6 @@ func gather(out, v []float64, columns []int, scale float64) []float64 {
 
 func ncaEntry(o Options) entry {
 	return entry{
-		name:     "nca",
 		meaning:  "probability that a soft nearest neighbour has the right class",
 		source:   "Goldberger et al. 2004, Eq. 8",
 		view:     AsSquared(o.Metric, o.Scale),

@@ -54,7 +54,6 @@ func softmaxLoss(name string, m *Matrix, grad []float64, columns *[]int, scale f
 
 func normalizedSoftmaxEntry(o Options) entry {
 	return entry{
-		name:     "normalized-softmax",
 		meaning:  "classification by similarity to one row a class",
 		source:   "Zhai and Wu 2019, Eq. 2",
 		columns:  Classes,
@@ -70,7 +69,6 @@ func softmaxEntry(o Options) entry {
 		temperature = 1
 	}
 	return entry{
-		name:     "softmax",
 		meaning:  "plain classification: the metric's own values as logits, on dot a linear head without bias",
 		source:   "the usual classifier; chapter 16.2.3",
 		columns:  Classes,

@@ -116,7 +116,6 @@ func firstTwo(labels, first, second []int) ([]int, []int) {
 
 func npairsEntry(o Options) entry {
 	return entry{
-		name:    "npairs",
 		meaning: "each positive against all negatives of its anchor at once",
 		source:  "Sohn 2016, Eq. 6",
 		view:    AsSquared(o.Metric, o.Scale),

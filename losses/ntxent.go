@@ -27,7 +27,6 @@ func (l *NTXent) Eval(m *Matrix, grad []float64) (Result, error) {
 
 func ntXentEntry(o Options) entry {
 	return entry{
-		name:     "ntxent",
 		meaning:  "each positive against its anchor's negatives by a sharp softmax (InfoNCE)",
 		source:   "Chen et al. 2020, Eq. 1",
 		view:     AsSimilarity(o.Metric, o.Scale),

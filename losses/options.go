@@ -56,14 +56,15 @@ func New(name string, o Options) (Loss, error) {
 	if err != nil {
 		return nil, fmt.Errorf("losses: %w", err)
 	}
-	for _, make := range catalogue() {
-		if e := make(o); e.name == name {
-			l, err := e.new(o)
-			if err != nil {
-				return nil, fmt.Errorf("loss %s on %v: %w", name, o.Metric, err)
-			}
-			return l, nil
+	for _, row := range catalogue() {
+		if row.name != name {
+			continue
 		}
+		l, err := row.make(o).new(o)
+		if err != nil {
+			return nil, fmt.Errorf("loss %s on %v: %w", name, o.Metric, err)
+		}
+		return l, nil
 	}
 	return nil, fmt.Errorf("unknown loss %q, want one of %s", name, strings.Join(Names(), ", "))
 }
@@ -71,9 +72,8 @@ func New(name string, o Options) (Loss, error) {
 // Names returns the names that New knows, in the order of List.
 func Names() []string {
 	var names []string
-	o := Options{Metric: layers.Metric{Kind: layers.Euclidean}, Scale: 1}
-	for _, make := range catalogue() {
-		names = append(names, make(o).name)
+	for _, row := range catalogue() {
+		names = append(names, row.name)
 	}
 	return names
 }
@@ -85,9 +85,9 @@ func List(m layers.Metric, c float64) ([]Info, error) {
 		return nil, fmt.Errorf("losses: %w", err)
 	}
 	var infos []Info
-	for _, make := range catalogue() {
-		e := make(o)
-		infos = append(infos, Info{Name: e.name, Meaning: e.meaning, Source: e.source, Columns: e.columns, Params: paramInfos(e.settings)})
+	for _, row := range catalogue() {
+		e := row.make(o)
+		infos = append(infos, Info{Name: row.name, Meaning: e.meaning, Source: e.source, Columns: e.columns, Params: paramInfos(e.settings)})
 	}
 	return infos, nil
 }
@@ -105,13 +105,13 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// entry is a row of the table of losses, made for one metric.
+// entry says how a loss is made for one metric.
 type entry struct {
-	name, meaning, source string
-	columns               Columns
-	view                  View
-	settings              []setting
-	build                 func(v values) (Loss, error)
+	meaning, source string
+	columns         Columns
+	view            View
+	settings        []setting
+	build           func(v values) (Loss, error)
 }
 
 func (e entry) new(o Options) (Loss, error) {

@@ -91,7 +91,6 @@ func rowsByClass(labels []int) [][]int {
 
 func pairwiseCrossEntropyEntry(o Options) entry {
 	return entry{
-		name:    "pairwise-cross-entropy",
 		meaning: "samples of a class, two at a time, against the other classes' (the ViT recipe)",
 		source:  "Ermolov et al. 2022, Eq. 6",
 		view:    AsSimilarity(o.Metric, o.Scale),

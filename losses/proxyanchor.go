@@ -78,7 +78,6 @@ func (l *ProxyAnchor) exponentials(m *Matrix, grad []float64, from, to int) {
 
 func proxyAnchorEntry(o Options) entry {
 	return entry{
-		name:    "proxy-anchor",
 		meaning: "each class's proxy pulls its rows and pushes the others, the hardest most",
 		source:  "Kim et al. 2020, Eq. 4",
 		columns: Classes,

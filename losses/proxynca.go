@@ -93,7 +93,6 @@ func (l *ProxyNCA) others(logits []float64, own int) float64 {
 
 func proxyNCAEntry(o Options) entry {
 	return entry{
-		name:    "proxy-nca",
 		meaning: "softmax over one proxy a class of the squared distances (also proxy-NCA++)",
 		source:  "Movshovitz-Attias et al. 2017, Eq. 4; Teh et al. 2020",
 		columns: Classes,

@@ -156,7 +156,6 @@ func (s *sortedPairs) spread(count []int, sign int) {
 func quadrupletEntry(o Options) entry {
 	y := raw(o)
 	return entry{
-		name:    "quadruplet",
 		meaning: "triplets, and every positive pair closer than every negative pair of other classes",
 		source:  "Chen et al. 2017, Eq. 7",
 		settings: []setting{

@@ -150,7 +150,6 @@ func (l *centerSpread) Eval(m *Matrix, grad []float64) (Result, error) {
 
 func softTripleEntry(o Options) entry {
 	return entry{
-		name:    "soft-triple",
 		meaning: "classification by several centres a class, softly assigned",
 		source:  "Qian et al. 2019, Eq. 6-9",
 		columns: Classes,

@@ -59,7 +59,6 @@ func (l *SpreadOut) Eval(m *Matrix, grad []float64) (Result, error) {
 
 func spreadOutEntry(o Options) entry {
 	return entry{
-		name:    "spread-out",
 		meaning: "negative pairs as far apart as random directions; goes beside another loss",
 		source:  "Zhang et al. 2017, Eq. 6",
 		view:    AsSimilarity(o.Metric, o.Scale),

@@ -60,7 +60,6 @@ func (l *SupCon) Eval(m *Matrix, grad []float64) (Result, error) {
 
 func supConEntry(o Options) entry {
 	return entry{
-		name:     "supcon",
 		meaning:  "each positive against all other rows, mean over an anchor's positives",
 		source:   "Khosla et al. 2020, Eq. 2",
 		view:     AsSimilarity(o.Metric, o.Scale),

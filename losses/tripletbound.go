@@ -136,7 +136,6 @@ func toUnit(x []float64) bool {
 
 func tripletBoundEntry(Options) entry {
 	return entry{
-		name:    "triplet-bound",
 		meaning: "upper bound of all triplets by fixed class centroids, linear in their number",
 		source:  "Do et al. 2019; chapter 16.2.5.3",
 		columns: Classes,

@@ -3,7 +3,6 @@ package losses
 func tripletEntry(o Options) entry {
 	y := raw(o)
 	return entry{
-		name:    "triplet",
 		meaning: "every negative farther than every positive, by a margin",
 		source:  "Schroff et al. 2015; BRM Eq. 3",
 		settings: []setting{
