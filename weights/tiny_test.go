@@ -69,7 +69,8 @@ func TestHonestFilesOfTinyTensorsAreNotRefused(t *testing.T) {
 			w.WriteString("(")
 			entries := []string{"a/data.pkl", ""}
 			var storages []byte
-			keys := "\x80\x02]("
+			var keys strings.Builder
+			keys.WriteString("\x80\x02](")
 			for i := range n {
 				key := fmt.Sprint(93824992231936 + 64*i)
 				if !legacy {
@@ -81,12 +82,12 @@ func TestHonestFilesOfTinyTensorsAreNotRefused(t *testing.T) {
 				w.scalar(fmt.Sprintf("layer.%d.num", i), key, legacy)
 				entries = append(entries, "a/data/"+key, string(floatBytes(float32(i))))
 				storages = append(storages, legacyStorage(float32(i))...)
-				keys += pyString(key)
+				keys.WriteString(pyString(key))
 			}
 			w.WriteString("u.")
 			var p []byte
 			if legacy {
-				p = legacyFile(w.String(), keys+"e.", storages)
+				p = legacyFile(w.String(), keys.String()+"e.", storages)
 			} else {
 				entries[1] = w.String()
 				p = zipOf(t, zip.Store, entries...)

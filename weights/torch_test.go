@@ -208,3 +208,28 @@ func TestDeflatedStorageWithStrides(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
+
+func TestElementsFarApart(t *testing.T) {
+	const n, step = 1 << 20, 1 << 14 // 64 KiB from one element to the next
+	data := ramp(n)
+	size := []int{4, 5, 6, 7, 8, 9}
+	pickle := pyStateDict("w", pyTensorOf("FloatStorage", n, 3, size, []int{step, step, step, step, step, step}))
+	f, err := openBytes("x.pth", torchZip(t, pickle, floatBytes(data...)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.Float32("w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, g := range got {
+		sum := 0 // of the indices
+		for rest, d := i, len(size)-1; d >= 0; d-- {
+			sum += rest % size[d]
+			rest /= size[d]
+		}
+		if g != data[3+sum*step] {
+			t.Fatalf("element %d is %v, want %v", i, g, data[3+sum*step])
+		}
+	}
+}

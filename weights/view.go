@@ -92,9 +92,6 @@ func (v *view) scattered(fn func(pos int, run []byte) error) error {
 	if err != nil {
 		return err
 	}
-	buf, free := v.data.scratch.chunk(min(max(chunkSize, int64(v.width)), v.data.size))
-	defer free()
-	w := &window{r: r, size: v.data.size, buf: buf}
 	to := rowMajor(v.steps.dims)
 	var axes []axis
 	for i, n := range v.steps.dims {
@@ -103,6 +100,9 @@ func (v *view) scattered(fn func(pos int, run []byte) error) error {
 		}
 	}
 	slices.SortStableFunc(axes, func(a, b axis) int { return b.from - a.from })
+	buf, free := v.data.scratch.chunk(min(v.reach(axes), v.data.size))
+	defer free()
+	w := &window{r: r, size: v.data.size, buf: buf}
 	at := make([]int, len(axes))
 	swapped := make([]byte, 0, v.width)
 	from, pos := 0, 0
@@ -133,6 +133,21 @@ func (v *view) scattered(fn func(pos int, run []byte) error) error {
 			return nil
 		}
 	}
+}
+
+// reach returns how many bytes to read at once: elements far apart would each
+// pay for a whole chunk of which they use a few bytes.
+func (v *view) reach(axes []axis) int64 {
+	const far = 4 << 10
+	width := int64(v.width)
+	for i := len(axes) - 1; i >= 0; i-- {
+		if step := int64(axes[i].from) * width; step >= far {
+			return max(width, 512)
+		} else if step > 0 {
+			break
+		}
+	}
+	return max(width, chunkSize)
 }
 
 // permuted returns the view with its dimensions in another order, and its new
