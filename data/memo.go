@@ -27,11 +27,7 @@ func (c *memo) put(i int, m *RGB) {
 		return
 	}
 	if cap(m.Pix) > 3*m.W*m.H { // a view would keep the whole image alive
-		whole := NewRGB(m.W, m.H)
-		for y := range m.H {
-			copy(whole.Row(y), m.Row(y))
-		}
-		m = whole
+		m = m.clone()
 	}
 	if !c.images[i].CompareAndSwap(nil, m) {
 		c.used.Add(-size)

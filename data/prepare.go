@@ -1,13 +1,11 @@
 package data
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
@@ -104,23 +102,6 @@ func preparedKey(set *Set, s stamper, o PrepareOptions) (key [sha256.Size]byte) 
 	return key
 }
 
-// The file: a head of fixed size, the pixels, an index of all images. All
-// numbers are little-endian.
-const (
-	preparedMagic = "vernier images 1"
-	headSize      = 16 + sha256.Size + 8 + 8 + 4 // magic, key, images, place of the index, checksum of head and index
-	entrySize     = 8 + 4 + 4 + 4                // place, width, height, checksum of the pixels
-)
-
-// entry is an image of the file; w = 0 means that it could not be read.
-type entry struct {
-	at   int64
-	w, h int
-	sum  uint32
-}
-
-func (e entry) bytes() int64 { return 3 * int64(e.w) * int64(e.h) }
-
 // build decodes all images into a new file, which replaces the old one in a
 // single step once it is complete.
 func build(ctx context.Context, set *Set, file string, key [sha256.Size]byte, o PrepareOptions) error {
@@ -201,20 +182,12 @@ func fillPrepared(ctx context.Context, set *Set, f *os.File, entries []entry, o 
 func preparedImage(set *Set, i, shorter int) *RGB {
 	m, err := set.Load(i)
 	if err == nil {
-		m, err = shrink(m, shorter)
+		m, err = Shrink{Size: shorter}.Apply(m, nil)
 	}
 	if err != nil {
 		return nil
 	}
 	return m.Compact()
-}
-
-// shrink brings the shorter side of a larger image to the given size.
-func shrink(m *RGB, shorter int) (*RGB, error) {
-	if min(m.W, m.H) <= shorter {
-		return m, nil
-	}
-	return Shorter{Size: shorter}.Apply(m, nil)
 }
 
 // writeManifest describes the file for people, beside it.
@@ -231,87 +204,3 @@ func writeManifest(set *Set, file string, size int64, o PrepareOptions) error {
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli()) }
-
-// prepared is a store over a mapped file; store is the one it was made from.
-type prepared struct {
-	store
-	file    string
-	shorter int
-	mapped  []byte
-	unmap   func() error
-	entries []entry
-	damaged sync.Once
-}
-
-var errDamaged = errors.New("damaged or of another set")
-
-// openPrepared maps a file and verifies its head, its index and its size.
-func openPrepared(file string, key [sha256.Size]byte, items int) (p *prepared, err error) {
-	mapped, unmap, err := mapFile(file)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			unmap()
-		}
-	}()
-	if len(mapped) < headSize || !bytes.Equal(mapped[:16+len(key)], append([]byte(preparedMagic), key[:]...)) {
-		return nil, errDamaged
-	}
-	rest := mapped[16+len(key):]
-	count, place := binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:])
-	if count != uint64(items) || place > uint64(len(mapped)) || uint64(len(mapped))-place != count*entrySize {
-		return nil, errDamaged
-	}
-	index := mapped[place:]
-	if crc32.Update(checksum(mapped[:headSize-4]), castagnoli(), index) != binary.LittleEndian.Uint32(rest[16:]) {
-		return nil, errDamaged
-	}
-	p = &prepared{mapped: mapped, unmap: unmap, entries: make([]entry, items)}
-	for i := range p.entries {
-		b := index[i*entrySize:]
-		e := entry{int64(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint32(b[8:])), int(binary.LittleEndian.Uint32(b[12:])), binary.LittleEndian.Uint32(b[16:])}
-		if e.w > 0 && (e.at < headSize || e.at > int64(place)-e.bytes()) {
-			return nil, errDamaged
-		}
-		p.entries[i] = e
-	}
-	return p, nil
-}
-
-// origin is an item as the original store knows it.
-func (p *prepared) origin(it Item) Item {
-	it.index = it.origin
-	return it
-}
-
-func (p *prepared) name(it Item) string             { return p.store.name(p.origin(it)) }
-func (p *prepared) content(it Item) ([]byte, error) { return p.store.content(p.origin(it)) }
-
-// image returns a view of the mapping. Pixels that do not agree with their
-// checksum are not used: the original is decoded instead, and the file is
-// removed so that it is made anew next time.
-func (p *prepared) image(it Item) (*RGB, error) {
-	e := p.entries[it.index]
-	if e.w > 0 {
-		pix := p.mapped[e.at : e.at+e.bytes() : e.at+e.bytes()]
-		if checksum(pix) == e.sum {
-			return &RGB{W: e.w, H: e.h, Stride: 3 * e.w, Pix: pix}, nil
-		}
-		p.damaged.Do(func() { os.Remove(p.file) })
-	}
-	m, err := p.store.image(p.origin(it))
-	if err == nil {
-		m, err = it.crop(m)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return shrink(m, p.shorter)
-}
-
-// cropped marks a store whose images are their items' boxes already.
-func (p *prepared) cropped() {}
-
-func (p *prepared) close() error { return errors.Join(p.unmap(), p.store.close()) }

@@ -15,12 +15,15 @@ type Recipe struct {
 	Filter  Filter // of all resizing
 
 	// Training only.
+	Shrink             int     // larger images are first brought to this shorter side; the result is what a Loader keeps in memory
 	MinArea, MaxArea   float64 // random resized crop of the whole image, if MaxArea > 0
 	Pad                int     // random crop after padding by so many pixels
 	Degrees            float64 // affine
 	MinScale, MaxScale float64
 	Shift              float64 // share of a side
 	Flip               bool
+	Jitter             float64 // strength of brightness, contrast and saturation; hue turns by a quarter of it
+	Grey, Blur, Erase  float64 // probabilities
 	Fill               Fill // what lies beyond the border after Pad and affine
 }
 
@@ -40,6 +43,9 @@ func (r Recipe) base() Transform {
 func (r Recipe) Train(norm Normalization) (*Pipeline, error) {
 	var steps []Transform
 	if r.MaxArea > 0 {
+		if r.Shrink > 0 {
+			steps = append(steps, Shrink{r.Shrink, r.Filter})
+		}
 		steps = append(steps, RandomResizedCrop{W: r.Size, H: r.Size, MinArea: r.MinArea, MaxArea: r.MaxArea, Filter: r.Filter})
 	} else {
 		steps = append(steps, r.base())
@@ -52,6 +58,18 @@ func (r Recipe) Train(norm Normalization) (*Pipeline, error) {
 	}
 	if r.Flip {
 		steps = append(steps, Flip{0.5})
+	}
+	if r.Jitter > 0 {
+		steps = append(steps, ColorJitter{r.Jitter, r.Jitter, r.Jitter, min(r.Jitter/4, 0.5)})
+	}
+	if r.Grey > 0 {
+		steps = append(steps, Grey{r.Grey})
+	}
+	if r.Blur > 0 {
+		steps = append(steps, Blur{r.Blur, 0.1, max(0.01*float64(r.Size), 0.2)})
+	}
+	if r.Erase > 0 {
+		steps = append(steps, Erase{P: r.Erase, Color: [3]uint8{124, 116, 104}}) // the mean of ImageNet
 	}
 	return NewPipeline(r.Size, r.Size, norm, steps...)
 }
@@ -66,7 +84,7 @@ func presets() []struct {
 		Recipe
 	}{
 		{"characters", Recipe{Size: 32, Stretch: true, Degrees: 10, MinScale: 0.9, MaxScale: 1.1, Shift: 0.06}},
-		{"photos", Recipe{Size: 64, MinArea: 0.36, MaxArea: 1, Flip: true}},
+		{"photos", Recipe{Size: 64, Shrink: 96, MinArea: 0.36, MaxArea: 1, Flip: true}},
 		{"pa", Recipe{Size: 224, Resize: 256, MinArea: 0.08, MaxArea: 1, Flip: true}},
 		{"ms", Recipe{Size: 227, Resize: 256, MinArea: 0.16, MaxArea: 1, Flip: true}},
 		{"vit", Recipe{Size: 224, Filter: Bicubic, MinArea: 0.2, MaxArea: 1, Flip: true}},
@@ -97,10 +115,12 @@ func PresetNames() []string {
 	return slices.Clip(names)
 }
 
-// WithSize returns the recipe for another side, with Resize in proportion.
+// WithSize returns the recipe for another side, with Resize and Shrink in
+// proportion.
 func (r Recipe) WithSize(size int) Recipe {
-	if r.Resize > 0 && r.Size > 0 {
+	if r.Size > 0 {
 		r.Resize = (r.Resize*size + r.Size/2) / r.Size
+		r.Shrink = (r.Shrink*size + r.Size/2) / r.Size
 	}
 	r.Size = size
 	return r

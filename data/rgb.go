@@ -35,6 +35,11 @@ func (m *RGB) Compact() *RGB {
 	if m.Stride == 3*m.W && len(m.Pix) == 3*m.W*m.H {
 		return m
 	}
+	return m.clone()
+}
+
+// clone copies the pixels, without gaps.
+func (m *RGB) clone() *RGB {
 	c := NewRGB(m.W, m.H)
 	for y := range m.H {
 		copy(c.Row(y), m.Row(y))

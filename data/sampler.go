@@ -1,9 +1,6 @@
 package data
 
-import (
-	"fmt"
-	"math/rand/v2"
-)
+import "fmt"
 
 // Sampler says which items form the batches of an epoch. It has no state of its
 // own: an epoch is a function of the sampler and its number, so (epoch, batch)
@@ -73,58 +70,11 @@ func (s *Balanced) Epoch(epoch int) [][]int {
 	return plan
 }
 
-// deck deals the numbers 0..n-1 in random order, again and again: each once
-// before any twice.
-type deck struct {
-	n    int
-	rand *rand.Rand
-	left []int // still to be dealt in this round
-}
-
-func newDeck(n int, r *rand.Rand) *deck { return &deck{n: n, rand: r} }
-
-// take deals m numbers, all different if m <= n.
-func (d *deck) take(m int) []int {
-	hand := make([]int, 0, m)
-	for len(hand) < m {
-		if len(d.left) == 0 {
-			d.left = d.shuffle(hand)
-		}
-		n := min(m-len(hand), len(d.left))
-		hand = append(hand, d.left[:n]...)
-		d.left = d.left[n:]
-	}
-	return hand
-}
-
-// shuffle starts a round. Numbers already in the hand go behind the others, as
-// long as there are others.
-func (d *deck) shuffle(hand []int) []int {
-	order := d.rand.Perm(d.n)
-	if len(hand) == 0 || len(hand) >= d.n {
-		return order
-	}
-	held := make(map[int]bool, len(hand))
-	for _, v := range hand {
-		held[v] = true
-	}
-	fresh := make([]int, 0, d.n)
-	for _, v := range order {
-		if !held[v] {
-			fresh = append(fresh, v)
-		}
-	}
-	for _, v := range order {
-		if held[v] {
-			fresh = append(fresh, v)
-		}
-	}
-	return fresh
-}
-
 // Random makes batches of items drawn without regard to class, each item at most
-// once an epoch. A last batch that is not full is dropped.
+// once an epoch.
 type Random struct {
+	// KeepLast keeps a last batch that is not full; by default it is dropped.
+	KeepLast    bool
 	items, size int
 	seed        uint64
 }
@@ -134,15 +84,21 @@ func NewRandom(set *Set, size int, seed uint64) (*Random, error) {
 	if size < 1 || size > len(set.Items) {
 		return nil, fmt.Errorf("random batches: size %d; it must be 1 to %d, the number of images of %s", size, len(set.Items), set.Name)
 	}
-	return &Random{len(set.Items), size, seed}, nil
+	return &Random{items: len(set.Items), size: size, seed: seed}, nil
 }
 
-// Batches is the number of full batches.
-func (s *Random) Batches() int { return s.items / s.size }
+// Batches is the number of full batches, and of the last one if it is kept.
+func (s *Random) Batches() int {
+	if s.KeepLast {
+		return (s.items + s.size - 1) / s.size
+	}
+	return s.items / s.size
+}
 
 // Epoch is a shuffle of all items.
 func (s *Random) Epoch(epoch int) [][]int {
-	return chunks(newRand(s.seed, mixString("items"), uint64(epoch)).Perm(s.items)[:s.Batches()*s.size], s.size)
+	order := newRand(s.seed, mixString("items"), uint64(epoch)).Perm(s.items)
+	return chunks(order[:min(s.Batches()*s.size, s.items)], s.size)
 }
 
 // chunks cuts a list into pieces of the given size, the last may be shorter.

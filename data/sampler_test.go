@@ -153,3 +153,63 @@ func TestRandomUsesEachItemOnceAndDropsTheRest(t *testing.T) {
 		}
 	}
 }
+
+func TestRandomMayKeepItsLastBatch(t *testing.T) {
+	s, err := NewRandom(counted(4, 3, 4), 4, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.KeepLast = true
+	plan := s.Epoch(0)
+	if s.Batches() != 3 || len(plan) != 3 || len(plan[2]) != 3 {
+		t.Errorf("%d batches: %v", s.Batches(), plan)
+	}
+}
+
+func TestHierarchicalTakesClassesOfFewSuperClasses(t *testing.T) {
+	set := counted(3, 4, 5, 2, 6, 4, 3, 4, 5, 7)
+	set.Super, set.SuperNames = []int{0, 1, 2, 3, 0, 1, 2, 3, 0, 1}, []string{"w", "x", "y", "z"}
+	s, err := NewHierarchical(set, 2, 4, 2, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make([]int, 4)
+	for _, batch := range s.Epoch(1) {
+		if len(batch) != 8 {
+			t.Fatalf("batch of %d", len(batch))
+		}
+		perSuper, perClass := map[int]int{}, map[int]int{}
+		for _, i := range batch {
+			label := set.Items[i].Label
+			perSuper[set.Super[label]]++
+			perClass[label]++
+		}
+		if len(perSuper) != 2 || len(perClass) != 4 {
+			t.Errorf("%d super-classes, %d classes in a batch", len(perSuper), len(perClass))
+		}
+		for super, n := range perSuper {
+			if n != 4 {
+				t.Errorf("%d images of super-class %d", n, super)
+			}
+			seen[super]++
+		}
+	}
+	for super, n := range seen {
+		if d := n - seen[0]; d < -1 || d > 1 {
+			t.Errorf("super-class %d came %d times, 0 came %d times", super, n, seen[0])
+		}
+	}
+	if !reflect.DeepEqual(s.Epoch(2), s.Epoch(2)) || reflect.DeepEqual(s.Epoch(1), s.Epoch(2)) {
+		t.Error("epochs are not functions of their number")
+	}
+	for name, args := range map[string][3]int{
+		"too many super-classes": {5, 5, 1}, "not a multiple": {2, 3, 1}, "no images": {2, 4, 0}, "a super-class with few classes": {1, 3, 1},
+	} {
+		if _, err := NewHierarchical(set, args[0], args[1], args[2], 1); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	if _, err := NewHierarchical(counted(1, 1), 1, 1, 1, 1); err == nil {
+		t.Error("a set without super-classes is accepted")
+	}
+}

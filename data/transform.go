@@ -65,6 +65,28 @@ func (t Shorter) Apply(src *RGB, _ *rand.Rand) (*RGB, error) {
 // Random is false.
 func (t Shorter) Random() bool { return false }
 
+// Shrink is Shorter for images whose shorter side is larger than Size; others
+// stay as they are.
+type Shrink struct {
+	Size   int
+	Filter Filter
+}
+
+// Apply resizes or returns src.
+func (t Shrink) Apply(src *RGB, _ *rand.Rand) (*RGB, error) {
+	if t.Size <= 0 {
+		return nil, fmt.Errorf("shrink: shorter side %d, it must be positive", t.Size)
+	}
+	if min(src.W, src.H) <= t.Size {
+		return src, nil
+	}
+	w, h := shorterSize(src.W, src.H, t.Size)
+	return resample(src, w, h, 0, 0, w, h, t.Filter), nil
+}
+
+// Random is false.
+func (t Shrink) Random() bool { return false }
+
 // ShorterCrop is Shorter followed by CenterCrop of W x H, to the bit, but
 // computes no more than the crop.
 type ShorterCrop struct {

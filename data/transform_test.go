@@ -56,6 +56,16 @@ func TestOnePixelImageBecomesAnySize(t *testing.T) {
 	}
 }
 
+func TestShrinkOnlyMakesSmaller(t *testing.T) {
+	large, small := picture(50, 40, 1), picture(20, 90, 1)
+	if m := mustApply(t, Shrink{Size: 20}, large); m.W != 25 || m.H != 20 {
+		t.Errorf("%d x %d, want 25 x 20", m.W, m.H)
+	}
+	if m := mustApply(t, Shrink{Size: 20}, small); m != small {
+		t.Error("a small image is changed")
+	}
+}
+
 func TestThinImageIsNotBlownUp(t *testing.T) {
 	thin := NewRGB(1, 400_000)
 	if _, err := (Shorter{Size: 256}).Apply(thin, nil); !errors.Is(err, ErrTooLarge) {
@@ -220,7 +230,7 @@ func TestNumbersFollowTheNormalisation(t *testing.T) {
 func TestWrongSettingsAreErrors(t *testing.T) {
 	src := picture(4, 4, 1)
 	for _, tr := range []Transform{
-		Stretch{0, 4, Bilinear}, Shorter{}, ShorterCrop{4, 4, -1, Bilinear}, CenterCrop{}, RandomCrop{W: 4, H: 4, Pad: -1},
+		Stretch{0, 4, Bilinear}, Shorter{}, Shrink{}, ShorterCrop{4, 4, -1, Bilinear}, CenterCrop{}, RandomCrop{W: 4, H: 4, Pad: -1},
 		RandomResizedCrop{W: 4, H: 4}, RandomResizedCrop{W: 4, H: 4, MinArea: 1, MaxArea: 0.5}, RandomResizedCrop{W: 4, H: 4, MinArea: 0.1, MaxArea: 1, MinRatio: 2, MaxRatio: 1},
 		Affine{Degrees: -1}, Affine{MinScale: 2, MaxScale: 1}, Affine{MinScale: -1, MaxScale: 1},
 	} {
@@ -256,7 +266,9 @@ func TestPresetsGiveTheirSizeAndCharactersAreNeverMirrored(t *testing.T) {
 		if recipe.Flip && name == "characters" {
 			t.Error("characters are mirrored")
 		}
-		for _, r := range []Recipe{recipe, recipe.WithSize(40)} {
+		all := recipe.WithSize(20)
+		all.Jitter, all.Grey, all.Blur, all.Erase, all.Degrees, all.Pad = 0.4, 0.2, 1, 1, 5, 2
+		for _, r := range []Recipe{recipe, recipe.WithSize(40), all} {
 			for _, build := range []func(Normalization) (*Pipeline, error){r.Train, r.Eval} {
 				p, err := build(ImageNet())
 				if err != nil {

@@ -1,0 +1,112 @@
+package data
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"os"
+	"sync"
+)
+
+// The file: a head of fixed size, the pixels, an index of all images. All
+// numbers are little-endian.
+const (
+	preparedMagic = "vernier images 1"
+	headSize      = 16 + sha256.Size + 8 + 8 + 4 // magic, key, images, place of the index, checksum of head and index
+	entrySize     = 8 + 4 + 4 + 4                // place, width, height, checksum of the pixels
+)
+
+// entry is an image of the file; w = 0 means that it could not be read.
+type entry struct {
+	at   int64
+	w, h int
+	sum  uint32
+}
+
+func (e entry) bytes() int64 { return 3 * int64(e.w) * int64(e.h) }
+
+// prepared is a store over a mapped file; store is the one it was made from.
+type prepared struct {
+	store
+	file    string
+	shorter int
+	mapped  []byte
+	unmap   func() error
+	entries []entry
+	damaged sync.Once
+}
+
+var errDamaged = errors.New("damaged or of another set")
+
+// openPrepared maps a file and verifies its head, its index and its size.
+func openPrepared(file string, key [sha256.Size]byte, items int) (p *prepared, err error) {
+	mapped, unmap, err := mapFile(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			unmap()
+		}
+	}()
+	if len(mapped) < headSize || !bytes.Equal(mapped[:16+len(key)], append([]byte(preparedMagic), key[:]...)) {
+		return nil, errDamaged
+	}
+	rest := mapped[16+len(key):]
+	count, place := binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:])
+	if count != uint64(items) || place > uint64(len(mapped)) || uint64(len(mapped))-place != count*entrySize {
+		return nil, errDamaged
+	}
+	index := mapped[place:]
+	if crc32.Update(checksum(mapped[:headSize-4]), castagnoli(), index) != binary.LittleEndian.Uint32(rest[16:]) {
+		return nil, errDamaged
+	}
+	p = &prepared{mapped: mapped, unmap: unmap, entries: make([]entry, items)}
+	for i := range p.entries {
+		b := index[i*entrySize:]
+		e := entry{int64(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint32(b[8:])), int(binary.LittleEndian.Uint32(b[12:])), binary.LittleEndian.Uint32(b[16:])}
+		if e.w > 0 && (e.at < headSize || e.at > int64(place)-e.bytes()) {
+			return nil, errDamaged
+		}
+		p.entries[i] = e
+	}
+	return p, nil
+}
+
+// origin is an item as the original store knows it.
+func (p *prepared) origin(it Item) Item {
+	it.index = it.origin
+	return it
+}
+
+func (p *prepared) name(it Item) string             { return p.store.name(p.origin(it)) }
+func (p *prepared) content(it Item) ([]byte, error) { return p.store.content(p.origin(it)) }
+
+// image returns a view of the mapping. Pixels that do not agree with their
+// checksum are not used: the original is decoded instead, and the file is
+// removed so that it is made anew next time.
+func (p *prepared) image(it Item) (*RGB, error) {
+	e := p.entries[it.index]
+	if e.w > 0 {
+		pix := p.mapped[e.at : e.at+e.bytes() : e.at+e.bytes()]
+		if checksum(pix) == e.sum {
+			return &RGB{W: e.w, H: e.h, Stride: 3 * e.w, Pix: pix}, nil
+		}
+		p.damaged.Do(func() { os.Remove(p.file) })
+	}
+	m, err := p.store.image(p.origin(it))
+	if err == nil {
+		m, err = it.crop(m)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Shrink{Size: p.shorter}.Apply(m, nil)
+}
+
+// cropped marks a store whose images are their items' boxes already.
+func (p *prepared) cropped() {}
+
+func (p *prepared) close() error { return errors.Join(p.unmap(), p.store.close()) }
