@@ -24,7 +24,7 @@ type Recipe struct {
 	Flip               bool
 	Jitter             float64 // strength of brightness, contrast and saturation; hue turns by a quarter of it
 	Grey, Blur, Erase  float64 // probabilities
-	Fill               Fill // what lies beyond the border after Pad and affine
+	Fill               Fill    // what lies beyond the border after Pad and affine
 }
 
 // Eval returns the pipeline of evaluation: no draws.
