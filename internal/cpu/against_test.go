@@ -14,7 +14,7 @@ func TestConvolutionsAgreeWithReference(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
 		rng := rand.New(rand.NewPCG(1, 2))
 		e, ref := engine(t, variant, 2), reference.New()
-		for range 60 {
+		for range draws(60) {
 			spec := layers.ConvSpec{
 				KernelH: 1 + rng.IntN(5), KernelW: 1 + rng.IntN(5), StrideH: 1 + rng.IntN(3), StrideW: 1 + rng.IntN(3),
 				PadH: rng.IntN(3), PadW: rng.IntN(3),
@@ -68,7 +68,7 @@ func TestProductsAgreeWithReference(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
 		rng := rand.New(rand.NewPCG(3, 4))
 		e, ref := engine(t, variant, 2), reference.New()
-		for i := range 120 {
+		for i := range draws(120) {
 			m, n, k := 1+rng.IntN(70), 1+rng.IntN(70), 1+rng.IntN(70)
 			switch i % 10 {
 			case 7:

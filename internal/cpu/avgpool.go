@@ -2,14 +2,12 @@ package cpu
 
 import "github.com/vernier-ml/vernier/layers"
 
-// divisor returns what a window's sum is divided by.
-func (p *poolShape) divisor(row, col int) float32 {
-	y0, y1, x0, x1 := p.window(row, col)
-	if p.CountPad {
-		y0, x0 = row*p.StrideH-p.PadH, col*p.StrideW-p.PadW
-		y1, x1 = min(y0+p.KernelH, p.height+p.PadH), min(x0+p.KernelW, p.width+p.PadW)
+// divide sets dst to row r of src, divided by the sizes of the windows.
+func (p *poolShape) divide(kr *kernels, dst, src []float32, r int) {
+	_, _, down := p.down(r)
+	for _, w := range p.widths {
+		kr.scale(dst[w.from:w.to], src[w.from:w.to], 1/float32(down*w.size))
 	}
-	return float32((y1 - y0) * (x1 - x0))
 }
 
 // AvgPool averages each window.
@@ -21,19 +19,14 @@ func (e *Engine) AvgPool(y, x layers.Tensor, spec layers.PoolSpec) error {
 	if g.err != nil {
 		return g.err
 	}
-	e.pool.run(p.planes, func(_, i int) {
+	by := reducer{slices: e.kernels.add, one: func(a, b float32) float32 { return a + b }}
+	e.eachPlane(&p, func(w *workerScratch, i int) {
+		buf := grow(&w.rows, p.width)
 		to, from := d.v[i*p.rows*p.cols:], s.v[i*p.height*p.width:]
 		for r := range p.rows {
-			for c := range p.cols {
-				y0, y1, x0, x1 := p.window(r, c)
-				total := float32(0)
-				for y := y0; y < y1; y++ {
-					for _, v := range from[y*p.width+x0 : y*p.width+x1] {
-						total += v
-					}
-				}
-				to[r*p.cols+c] = total / p.divisor(r, c)
-			}
+			line := to[r*p.cols : (r+1)*p.cols]
+			p.reduce(line, buf, from, r, &by)
+			p.divide(e.kernels, line, line, r)
 		}
 	})
 	return nil
@@ -48,24 +41,44 @@ func (e *Engine) AvgPoolGrad(dx, dy layers.Tensor, spec layers.PoolSpec) error {
 	if g.err != nil {
 		return g.err
 	}
-	e.pool.run(p.planes, func(_, i int) {
+	e.eachPlane(&p, func(w *workerScratch, i int) {
+		buf := grow(&w.rows, p.width+p.cols)
+		share, line := buf[:p.cols], buf[p.cols:]
 		area := p.height * p.width
 		to, up := d.v[i*area:(i+1)*area], u.v[i*p.rows*p.cols:]
 		clear(to)
 		for r := range p.rows {
-			for c := range p.cols {
-				y0, y1, x0, x1 := p.window(r, c)
-				share := up[r*p.cols+c] / p.divisor(r, c)
-				for y := y0; y < y1; y++ {
-					line := to[y*p.width+x0 : y*p.width+x1]
-					for j := range line {
-						line[j] += share
-					}
-				}
+			p.divide(e.kernels, share, up[r*p.cols:(r+1)*p.cols], r)
+			p.shareOut(e.kernels, line, share)
+			y0, y1, _ := p.down(r)
+			for y := y0; y < y1; y++ {
+				row := to[y*p.width : (y+1)*p.width]
+				e.kernels.add(row, row, line)
 			}
 		}
 	})
 	return nil
+}
+
+// shareOut sets line, a row of the input, to the sums of the shares of the
+// windows that each cell lies in.
+func (p *poolShape) shareOut(kr *kernels, line, share []float32) {
+	clear(line)
+	if p.StrideW == 1 {
+		for k := range p.KernelW {
+			from, to := max(0, p.PadW-k), min(p.cols, p.width+p.PadW-k)
+			if from < to {
+				cells := line[from-p.PadW+k : to-p.PadW+k]
+				kr.add(cells, cells, share[from:to])
+			}
+		}
+		return
+	}
+	for c, v := range share {
+		for x := p.across[c].from; x < p.across[c].to; x++ {
+			line[x] += v
+		}
+	}
 }
 
 // GlobalAvg takes the mean over height and width.

@@ -15,6 +15,7 @@ func avx2() *kernels {
 		scale:     scaleAVX2,
 		relu:      reluAVX2,
 		reluGrad:  reluGradAVX2,
+		maximum:   maximumAVX2,
 		finite:    finiteAVX2,
 		affine:    affineAVX2,
 		sum:       sumAVX2,

@@ -1181,6 +1181,46 @@ done18:
 	VZEROUPPER
 	RET
 
+// func maximumAVX2(dst []float32, a []float32, b []float32)
+// Requires: AVX
+TEXT ·maximumAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), CX
+	MOVQ b_base+48(FP), DX
+	MOVQ dst_len+8(FP), BX
+
+loop19:
+	CMPQ      BX, $0x08
+	JLT       tail20
+	VMOVUPS   (CX), Y0
+	VMOVUPS   (DX), Y1
+	VMAXPS    Y1, Y0, Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, Y0, Y1, Y1
+	VMOVUPS   Y1, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      $0x20, CX
+	ADDQ      $0x20, DX
+	SUBQ      $0x08, BX
+	JMP       loop19
+
+tail20:
+	TESTQ      BX, BX
+	JZ         done21
+	LEAQ       masksAVX2<>+64(SB), SI
+	NEGQ       BX
+	VMOVDQU    (SI)(BX*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (DX), Y0, Y2
+	VMAXPS     Y2, Y1, Y2
+	VCMPPS     $0x03, Y1, Y1, Y3
+	VBLENDVPS  Y3, Y1, Y2, Y2
+	VMASKMOVPS Y2, Y0, (AX)
+
+done21:
+	VZEROUPPER
+	RET
+
 // func normGradAVX2(dx []float32, dy []float32, x []float32, a float32, b float32, center float32, c float32)
 // Requires: AVX, FMA3
 TEXT ·normGradAVX2(SB), NOSPLIT, $0-88
@@ -1193,9 +1233,9 @@ TEXT ·normGradAVX2(SB), NOSPLIT, $0-88
 	VBROADCASTSS center+80(FP), Y2
 	VBROADCASTSS c+84(FP), Y3
 
-loop19:
+loop22:
 	CMPQ        BX, $0x08
-	JLT         tail20
+	JLT         tail23
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VSUBPS      Y2, Y5, Y5
@@ -1206,11 +1246,11 @@ loop19:
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, DX
 	SUBQ        $0x08, BX
-	JMP         loop19
+	JMP         loop22
 
-tail20:
+tail23:
 	TESTQ       BX, BX
-	JZ          done21
+	JZ          done24
 	LEAQ        masksAVX2<>+64(SB), SI
 	NEGQ        BX
 	VMOVDQU     (SI)(BX*4), Y4
@@ -1221,7 +1261,7 @@ tail20:
 	VFMADD231PS Y1, Y6, Y5
 	VMASKMOVPS  Y5, Y4, (AX)
 
-done21:
+done24:
 	VZEROUPPER
 	RET
 
@@ -1245,9 +1285,9 @@ linear:
 	TESTQ DX, DX
 	JZ    plain
 
-loop22:
+loop25:
 	CMPQ        BX, $0x08
-	JLT         tail23
+	JLT         tail26
 	VMOVUPS     (CX), Y4
 	VSUBPS      Y0, Y4, Y4
 	VFMADD213PS Y2, Y1, Y4
@@ -1259,11 +1299,11 @@ loop22:
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, DX
 	SUBQ        $0x08, BX
-	JMP         loop22
+	JMP         loop25
 
-tail23:
+tail26:
 	TESTQ       BX, BX
-	JZ          done24
+	JZ          done27
 	LEAQ        masksAVX2<>+64(SB), SI
 	NEGQ        BX
 	VMOVDQU     (SI)(BX*4), Y4
@@ -1275,14 +1315,14 @@ tail23:
 	VMAXPS      Y5, Y3, Y5
 	VMASKMOVPS  Y5, Y4, (AX)
 
-done24:
+done27:
 	VZEROUPPER
 	RET
 
 plain:
-loop25:
+loop28:
 	CMPQ        BX, $0x08
-	JLT         tail26
+	JLT         tail29
 	VMOVUPS     (CX), Y4
 	VSUBPS      Y0, Y4, Y4
 	VFMADD213PS Y2, Y1, Y4
@@ -1291,11 +1331,11 @@ loop25:
 	ADDQ        $0x20, AX
 	ADDQ        $0x20, CX
 	SUBQ        $0x08, BX
-	JMP         loop25
+	JMP         loop28
 
-tail26:
+tail29:
 	TESTQ       BX, BX
-	JZ          done27
+	JZ          done30
 	LEAQ        masksAVX2<>+64(SB), DX
 	NEGQ        BX
 	VMOVDQU     (DX)(BX*4), Y4
@@ -1305,7 +1345,7 @@ tail26:
 	VMAXPS      Y5, Y3, Y5
 	VMASKMOVPS  Y5, Y4, (AX)
 
-done27:
+done30:
 	VZEROUPPER
 	RET
 
@@ -1326,19 +1366,19 @@ TEXT ·finiteAVX2(SB), NOSPLIT, $0-25
 	MOVQ   x_len+8(FP), CX
 	VXORPS Y0, Y0, Y0
 
-loop28:
+loop31:
 	CMPQ    CX, $0x08
-	JLT     tail29
+	JLT     tail32
 	VMOVUPS (AX), Y1
 	VSUBPS  Y1, Y1, Y1
 	VORPS   Y1, Y0, Y0
 	ADDQ    $0x20, AX
 	SUBQ    $0x08, CX
-	JMP     loop28
+	JMP     loop31
 
-tail29:
+tail32:
 	TESTQ      CX, CX
-	JZ         done30
+	JZ         done33
 	LEAQ       masksAVX2<>+64(SB), DX
 	NEGQ       CX
 	VMOVDQU    (DX)(CX*4), Y1
@@ -1346,7 +1386,7 @@ tail29:
 	VSUBPS     Y1, Y1, Y1
 	VORPS      Y1, Y0, Y0
 
-done30:
+done33:
 	VXORPS    Y1, Y1, Y1
 	VCMPPS    $0x03, Y1, Y0, Y0
 	VMOVMSKPS Y0, AX
@@ -1364,9 +1404,9 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-32
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
-loop31:
+loop34:
 	CMPQ         CX, $0x08
-	JLT          tail32
+	JLT          tail35
 	VMOVUPS      (AX), Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X2
@@ -1375,11 +1415,11 @@ loop31:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, AX
 	SUBQ         $0x08, CX
-	JMP          loop31
+	JMP          loop34
 
-tail32:
+tail35:
 	TESTQ        CX, CX
-	JZ           done33
+	JZ           done36
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         CX
 	VMOVDQU      (DX)(CX*4), Y2
@@ -1390,7 +1430,7 @@ tail32:
 	VADDPD       Y3, Y0, Y0
 	VADDPD       Y2, Y1, Y1
 
-done33:
+done36:
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
@@ -1410,9 +1450,9 @@ TEXT ·spreadAVX2(SB), NOSPLIT, $0-40
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 
-loop34:
+loop37:
 	CMPQ         CX, $0x08
-	JLT          tail35
+	JLT          tail38
 	VMOVUPS      (AX), Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X4
@@ -1423,11 +1463,11 @@ loop34:
 	VFMADD231PD  Y4, Y4, Y3
 	ADDQ         $0x20, AX
 	SUBQ         $0x08, CX
-	JMP          loop34
+	JMP          loop37
 
-tail35:
+tail38:
 	TESTQ        CX, CX
-	JZ           done36
+	JZ           done39
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         CX
 	VMOVDQU      (DX)(CX*4), Y4
@@ -1441,7 +1481,7 @@ tail35:
 	VSUBPD       Y1, Y0, Y0
 	VFMADD231PD  Y0, Y0, Y3
 
-done36:
+done39:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
@@ -1462,9 +1502,9 @@ TEXT ·projectAVX2(SB), NOSPLIT, $0-64
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 
-loop37:
+loop40:
 	CMPQ         DX, $0x08
-	JLT          tail38
+	JLT          tail41
 	VMOVUPS      (AX), Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X4
@@ -1480,11 +1520,11 @@ loop37:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop37
+	JMP          loop40
 
-tail38:
+tail41:
 	TESTQ        DX, DX
-	JZ           done39
+	JZ           done42
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y4
@@ -1502,7 +1542,7 @@ tail38:
 	VSUBPD       Y1, Y0, Y0
 	VFMADD231PD  Y5, Y0, Y3
 
-done39:
+done42:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
@@ -1525,9 +1565,9 @@ TEXT ·sgdAVX2(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop40:
+loop43:
 	CMPQ         BX, $0x08
-	JLT          tail41
+	JLT          tail44
 	VMOVUPS      (AX), Y2
 	VMOVUPS      (CX), Y3
 	VFMADD231PS  Y1, Y2, Y3
@@ -1536,11 +1576,11 @@ loop40:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, BX
-	JMP          loop40
+	JMP          loop43
 
-tail41:
+tail44:
 	TESTQ        BX, BX
-	JZ           done42
+	JZ           done45
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         BX
 	VMOVDQU      (DX)(BX*4), Y2
@@ -1550,7 +1590,7 @@ tail41:
 	VFNMADD231PS Y0, Y4, Y3
 	VMASKMOVPS   Y3, Y2, (AX)
 
-done42:
+done45:
 	VZEROUPPER
 	RET
 
@@ -1559,43 +1599,6 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop43:
-	CMPQ         BX, $0x08
-	JLT          tail44
-	VMOVUPS      (AX), Y3
-	VMOVUPS      (CX), Y4
-	VFMADD231PS  Y1, Y3, Y4
-	VMOVUPS      (DX), Y5
-	VFMADD213PS  Y4, Y2, Y5
-	VMOVUPS      Y5, (DX)
-	VFNMADD231PS Y0, Y5, Y3
-	VMOVUPS      Y3, (AX)
-	ADDQ         $0x20, AX
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	SUBQ         $0x08, BX
-	JMP          loop43
-
-tail44:
-	TESTQ        BX, BX
-	JZ           done45
-	LEAQ         masksAVX2<>+64(SB), SI
-	NEGQ         BX
-	VMOVDQU      (SI)(BX*4), Y3
-	VMASKMOVPS   (AX), Y3, Y4
-	VMASKMOVPS   (CX), Y3, Y5
-	VFMADD231PS  Y1, Y4, Y5
-	VMASKMOVPS   (DX), Y3, Y1
-	VFMADD213PS  Y5, Y2, Y1
-	VMASKMOVPS   Y1, Y3, (DX)
-	VFNMADD231PS Y0, Y1, Y4
-	VMASKMOVPS   Y4, Y3, (AX)
-
-done45:
-	VZEROUPPER
-	RET
-
-nesterov:
 loop46:
 	CMPQ         BX, $0x08
 	JLT          tail47
@@ -1605,8 +1608,7 @@ loop46:
 	VMOVUPS      (DX), Y5
 	VFMADD213PS  Y4, Y2, Y5
 	VMOVUPS      Y5, (DX)
-	VFMADD231PS  Y2, Y5, Y4
-	VFNMADD231PS Y0, Y4, Y3
+	VFNMADD231PS Y0, Y5, Y3
 	VMOVUPS      Y3, (AX)
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
@@ -1626,11 +1628,49 @@ tail47:
 	VMASKMOVPS   (DX), Y3, Y1
 	VFMADD213PS  Y5, Y2, Y1
 	VMASKMOVPS   Y1, Y3, (DX)
+	VFNMADD231PS Y0, Y1, Y4
+	VMASKMOVPS   Y4, Y3, (AX)
+
+done48:
+	VZEROUPPER
+	RET
+
+nesterov:
+loop49:
+	CMPQ         BX, $0x08
+	JLT          tail50
+	VMOVUPS      (AX), Y3
+	VMOVUPS      (CX), Y4
+	VFMADD231PS  Y1, Y3, Y4
+	VMOVUPS      (DX), Y5
+	VFMADD213PS  Y4, Y2, Y5
+	VMOVUPS      Y5, (DX)
+	VFMADD231PS  Y2, Y5, Y4
+	VFNMADD231PS Y0, Y4, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x08, BX
+	JMP          loop49
+
+tail50:
+	TESTQ        BX, BX
+	JZ           done51
+	LEAQ         masksAVX2<>+64(SB), SI
+	NEGQ         BX
+	VMOVDQU      (SI)(BX*4), Y3
+	VMASKMOVPS   (AX), Y3, Y4
+	VMASKMOVPS   (CX), Y3, Y5
+	VFMADD231PS  Y1, Y4, Y5
+	VMASKMOVPS   (DX), Y3, Y1
+	VFMADD213PS  Y5, Y2, Y1
+	VMASKMOVPS   Y1, Y3, (DX)
 	VFMADD231PS  Y2, Y1, Y5
 	VFNMADD231PS Y0, Y5, Y4
 	VMASKMOVPS   Y4, Y3, (AX)
 
-done48:
+done51:
 	VZEROUPPER
 	RET
 
@@ -1651,9 +1691,9 @@ TEXT ·adamWAVX2(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Y6
 	VBROADCASTSS eps+124(FP), Y7
 
-loop49:
+loop52:
 	CMPQ         SI, $0x08
-	JLT          tail50
+	JLT          tail53
 	VMOVUPS      (CX), Y8
 	VMOVUPS      (DX), Y9
 	VMOVUPS      (BX), Y10
@@ -1677,11 +1717,11 @@ loop49:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, BX
 	SUBQ         $0x08, SI
-	JMP          loop49
+	JMP          loop52
 
-tail50:
+tail53:
 	TESTQ        SI, SI
-	JZ           done51
+	JZ           done54
 	LEAQ         masksAVX2<>+64(SB), DI
 	NEGQ         SI
 	VMOVDQU      (DI)(SI*4), Y8
@@ -1704,7 +1744,7 @@ tail50:
 	VFNMADD231PS Y5, Y10, Y1
 	VMASKMOVPS   Y1, Y8, (AX)
 
-done51:
+done54:
 	VZEROUPPER
 	RET
 

@@ -63,6 +63,9 @@ func reluAVX2(y []float32, x []float32)
 func reluGradAVX2(dx []float32, dy []float32, y []float32)
 
 //go:noescape
+func maximumAVX2(dst []float32, a []float32, b []float32)
+
+//go:noescape
 func normGradAVX2(dx []float32, dy []float32, x []float32, a float32, b float32, center float32, c float32)
 
 //go:noescape

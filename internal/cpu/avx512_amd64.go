@@ -15,6 +15,7 @@ func avx512() *kernels {
 		scale:     scaleAVX512,
 		relu:      reluAVX512,
 		reluGrad:  reluGradAVX512,
+		maximum:   maximumAVX512,
 		finite:    finiteAVX512,
 		affine:    affineAVX512,
 		sum:       sumAVX512,

@@ -3127,6 +3127,46 @@ done18:
 	VZEROUPPER
 	RET
 
+// func maximumAVX512(dst []float32, a []float32, b []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·maximumAVX512(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), CX
+	MOVQ b_base+48(FP), DX
+	MOVQ dst_len+8(FP), BX
+
+loop19:
+	CMPQ    BX, $0x10
+	JLT     tail20
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VMAXPS  Z1, Z0, Z1
+	VCMPPS  $0x03, Z0, Z0, K1
+	VMOVAPS Z0, K1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	SUBQ    $0x10, BX
+	JMP     loop19
+
+tail20:
+	TESTQ     BX, BX
+	JZ        done21
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (DX), K1, Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VMOVAPS   Z0, K2, Z1
+	VMOVUPS   Z1, K1, (AX)
+
+done21:
+	VZEROUPPER
+	RET
+
 // func normGradAVX512(dx []float32, dy []float32, x []float32, a float32, b float32, center float32, c float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·normGradAVX512(SB), NOSPLIT, $0-88
@@ -3139,9 +3179,9 @@ TEXT ·normGradAVX512(SB), NOSPLIT, $0-88
 	VBROADCASTSS center+80(FP), Z2
 	VBROADCASTSS c+84(FP), Z3
 
-loop19:
+loop22:
 	CMPQ        BX, $0x10
-	JLT         tail20
+	JLT         tail23
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VSUBPS      Z2, Z5, Z5
@@ -3152,11 +3192,11 @@ loop19:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	SUBQ        $0x10, BX
-	JMP         loop19
+	JMP         loop22
 
-tail20:
+tail23:
 	TESTQ       BX, BX
-	JZ          done21
+	JZ          done24
 	MOVQ        $-1, SI
 	BZHIQ       BX, SI, SI
 	KMOVW       SI, K1
@@ -3167,7 +3207,7 @@ tail20:
 	VFMADD231PS Z1, Z5, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done21:
+done24:
 	VZEROUPPER
 	RET
 
@@ -3191,9 +3231,9 @@ linear:
 	TESTQ DX, DX
 	JZ    plain
 
-loop22:
+loop25:
 	CMPQ        BX, $0x10
-	JLT         tail23
+	JLT         tail26
 	VMOVUPS     (CX), Z4
 	VSUBPS      Z0, Z4, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -3205,11 +3245,11 @@ loop22:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	SUBQ        $0x10, BX
-	JMP         loop22
+	JMP         loop25
 
-tail23:
+tail26:
 	TESTQ       BX, BX
-	JZ          done24
+	JZ          done27
 	MOVQ        $-1, SI
 	BZHIQ       BX, SI, SI
 	KMOVW       SI, K1
@@ -3221,14 +3261,14 @@ tail23:
 	VMAXPS      Z4, Z3, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done24:
+done27:
 	VZEROUPPER
 	RET
 
 plain:
-loop25:
+loop28:
 	CMPQ        BX, $0x10
-	JLT         tail26
+	JLT         tail29
 	VMOVUPS     (CX), Z4
 	VSUBPS      Z0, Z4, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -3237,11 +3277,11 @@ loop25:
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, BX
-	JMP         loop25
+	JMP         loop28
 
-tail26:
+tail29:
 	TESTQ       BX, BX
-	JZ          done27
+	JZ          done30
 	MOVQ        $-1, DX
 	BZHIQ       BX, DX, DX
 	KMOVW       DX, K1
@@ -3251,7 +3291,7 @@ tail26:
 	VMAXPS      Z4, Z3, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done27:
+done30:
 	VZEROUPPER
 	RET
 
@@ -3280,19 +3320,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-25
 	MOVQ   x_len+8(FP), CX
 	VPXORD Z0, Z0, Z0
 
-loop28:
+loop31:
 	CMPQ    CX, $0x10
-	JLT     tail29
+	JLT     tail32
 	VMOVUPS (AX), Z1
 	VSUBPS  Z1, Z1, Z1
 	VORPS   Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop28
+	JMP     loop31
 
-tail29:
+tail32:
 	TESTQ     CX, CX
-	JZ        done30
+	JZ        done33
 	MOVQ      $-1, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -3300,7 +3340,7 @@ tail29:
 	VSUBPS    Z1, Z1, Z1
 	VORPS     Z1, Z0, Z0
 
-done30:
+done33:
 	VPXORD Z2, Z2, Z2
 	VCMPPS $0x03, Z2, Z0, K1
 	KMOVW  K1, AX
@@ -3318,9 +3358,9 @@ TEXT ·sumAVX512(SB), NOSPLIT, $0-32
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 
-loop31:
+loop34:
 	CMPQ          CX, $0x10
-	JLT           tail32
+	JLT           tail35
 	VMOVUPS       (AX), Z2
 	VCVTPS2PD     Y2, Z3
 	VEXTRACTF32X8 $0x01, Z2, Y2
@@ -3329,11 +3369,11 @@ loop31:
 	VADDPD        Z2, Z1, Z1
 	ADDQ          $0x40, AX
 	SUBQ          $0x10, CX
-	JMP           loop31
+	JMP           loop34
 
-tail32:
+tail35:
 	TESTQ         CX, CX
-	JZ            done33
+	JZ            done36
 	MOVQ          $-1, DX
 	BZHIQ         CX, DX, DX
 	KMOVW         DX, K1
@@ -3344,7 +3384,7 @@ tail32:
 	VADDPD        Z3, Z0, Z0
 	VADDPD        Z2, Z1, Z1
 
-done33:
+done36:
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
@@ -3366,9 +3406,9 @@ TEXT ·spreadAVX512(SB), NOSPLIT, $0-40
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop34:
+loop37:
 	CMPQ          CX, $0x10
-	JLT           tail35
+	JLT           tail38
 	VMOVUPS       (AX), Z4
 	VCVTPS2PD     Y4, Z5
 	VEXTRACTF32X8 $0x01, Z4, Y4
@@ -3379,11 +3419,11 @@ loop34:
 	VFMADD231PD   Z4, Z4, Z3
 	ADDQ          $0x40, AX
 	SUBQ          $0x10, CX
-	JMP           loop34
+	JMP           loop37
 
-tail35:
+tail38:
 	TESTQ         CX, CX
-	JZ            done36
+	JZ            done39
 	MOVQ          $-1, DX
 	BZHIQ         CX, DX, DX
 	KMOVW         DX, K1
@@ -3398,7 +3438,7 @@ tail35:
 	VSUBPD        Z1, Z0, Z0
 	VFMADD231PD   Z0, Z0, Z3
 
-done36:
+done39:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -3421,9 +3461,9 @@ TEXT ·projectAVX512(SB), NOSPLIT, $0-64
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop37:
+loop40:
 	CMPQ          DX, $0x10
-	JLT           tail38
+	JLT           tail41
 	VMOVUPS       (AX), Z4
 	VCVTPS2PD     Y4, Z5
 	VEXTRACTF32X8 $0x01, Z4, Y4
@@ -3439,11 +3479,11 @@ loop37:
 	ADDQ          $0x40, AX
 	ADDQ          $0x40, CX
 	SUBQ          $0x10, DX
-	JMP           loop37
+	JMP           loop40
 
-tail38:
+tail41:
 	TESTQ         DX, DX
-	JZ            done39
+	JZ            done42
 	MOVQ          $-1, BX
 	BZHIQ         DX, BX, BX
 	KMOVW         BX, K1
@@ -3462,7 +3502,7 @@ tail38:
 	VSUBPD        Z1, Z0, Z0
 	VFMADD231PD   Z4, Z0, Z3
 
-done39:
+done42:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -3487,9 +3527,9 @@ TEXT ·sgdAVX512(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop40:
+loop43:
 	CMPQ         BX, $0x10
-	JLT          tail41
+	JLT          tail44
 	VMOVUPS      (AX), Z2
 	VMOVUPS      (CX), Z3
 	VFMADD231PS  Z1, Z2, Z3
@@ -3498,11 +3538,11 @@ loop40:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, BX
-	JMP          loop40
+	JMP          loop43
 
-tail41:
+tail44:
 	TESTQ        BX, BX
-	JZ           done42
+	JZ           done45
 	MOVQ         $-1, DX
 	BZHIQ        BX, DX, DX
 	KMOVW        DX, K1
@@ -3512,7 +3552,7 @@ tail41:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done42:
+done45:
 	VZEROUPPER
 	RET
 
@@ -3521,43 +3561,6 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop43:
-	CMPQ         BX, $0x10
-	JLT          tail44
-	VMOVUPS      (AX), Z3
-	VMOVUPS      (CX), Z4
-	VFMADD231PS  Z1, Z3, Z4
-	VMOVUPS      (DX), Z5
-	VFMADD213PS  Z4, Z2, Z5
-	VMOVUPS      Z5, (DX)
-	VFNMADD231PS Z0, Z5, Z3
-	VMOVUPS      Z3, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, CX
-	ADDQ         $0x40, DX
-	SUBQ         $0x10, BX
-	JMP          loop43
-
-tail44:
-	TESTQ        BX, BX
-	JZ           done45
-	MOVQ         $-1, SI
-	BZHIQ        BX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (AX), K1, Z3
-	VMOVUPS.Z    (CX), K1, Z4
-	VFMADD231PS  Z1, Z3, Z4
-	VMOVUPS.Z    (DX), K1, Z1
-	VFMADD213PS  Z4, Z2, Z1
-	VMOVUPS      Z1, K1, (DX)
-	VFNMADD231PS Z0, Z1, Z3
-	VMOVUPS      Z3, K1, (AX)
-
-done45:
-	VZEROUPPER
-	RET
-
-nesterov:
 loop46:
 	CMPQ         BX, $0x10
 	JLT          tail47
@@ -3567,8 +3570,7 @@ loop46:
 	VMOVUPS      (DX), Z5
 	VFMADD213PS  Z4, Z2, Z5
 	VMOVUPS      Z5, (DX)
-	VFMADD231PS  Z2, Z5, Z4
-	VFNMADD231PS Z0, Z4, Z3
+	VFNMADD231PS Z0, Z5, Z3
 	VMOVUPS      Z3, (AX)
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
@@ -3588,11 +3590,49 @@ tail47:
 	VMOVUPS.Z    (DX), K1, Z1
 	VFMADD213PS  Z4, Z2, Z1
 	VMOVUPS      Z1, K1, (DX)
+	VFNMADD231PS Z0, Z1, Z3
+	VMOVUPS      Z3, K1, (AX)
+
+done48:
+	VZEROUPPER
+	RET
+
+nesterov:
+loop49:
+	CMPQ         BX, $0x10
+	JLT          tail50
+	VMOVUPS      (AX), Z3
+	VMOVUPS      (CX), Z4
+	VFMADD231PS  Z1, Z3, Z4
+	VMOVUPS      (DX), Z5
+	VFMADD213PS  Z4, Z2, Z5
+	VMOVUPS      Z5, (DX)
+	VFMADD231PS  Z2, Z5, Z4
+	VFNMADD231PS Z0, Z4, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	SUBQ         $0x10, BX
+	JMP          loop49
+
+tail50:
+	TESTQ        BX, BX
+	JZ           done51
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (AX), K1, Z3
+	VMOVUPS.Z    (CX), K1, Z4
+	VFMADD231PS  Z1, Z3, Z4
+	VMOVUPS.Z    (DX), K1, Z1
+	VFMADD213PS  Z4, Z2, Z1
+	VMOVUPS      Z1, K1, (DX)
 	VFMADD231PS  Z2, Z1, Z4
 	VFNMADD231PS Z0, Z4, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done48:
+done51:
 	VZEROUPPER
 	RET
 
@@ -3613,9 +3653,9 @@ TEXT ·adamWAVX512(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Z6
 	VBROADCASTSS eps+124(FP), Z7
 
-loop49:
+loop52:
 	CMPQ         SI, $0x10
-	JLT          tail50
+	JLT          tail53
 	VMOVUPS      (CX), Z8
 	VMOVUPS      (DX), Z9
 	VMOVUPS      (BX), Z10
@@ -3639,11 +3679,11 @@ loop49:
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
 	SUBQ         $0x10, SI
-	JMP          loop49
+	JMP          loop52
 
-tail50:
+tail53:
 	TESTQ        SI, SI
-	JZ           done51
+	JZ           done54
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
@@ -3666,7 +3706,7 @@ tail50:
 	VFNMADD231PS Z5, Z9, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done51:
+done54:
 	VZEROUPPER
 	RET
 

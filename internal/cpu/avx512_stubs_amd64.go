@@ -111,6 +111,9 @@ func reluAVX512(y []float32, x []float32)
 func reluGradAVX512(dx []float32, dy []float32, y []float32)
 
 //go:noescape
+func maximumAVX512(dst []float32, a []float32, b []float32)
+
+//go:noescape
 func normGradAVX512(dx []float32, dy []float32, x []float32, a float32, b float32, center float32, c float32)
 
 //go:noescape

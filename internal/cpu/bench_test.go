@@ -102,3 +102,33 @@ func BenchmarkTile(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSmallNet has what surrounds the convolutions of a small convnet; the
+// work is the number of values.
+func BenchmarkSmallNet(b *testing.B) {
+	const n, c, s = 96, 32, 32
+	eachVariantB(b, func(b *testing.B, e *Engine) {
+		rng := rand.New(rand.NewPCG(1, 1))
+		x, y, dx := put(b, e, rng, n, c, s, s), put(b, e, rng, n, c, s, s), put(b, e, rng, n, c, s, s)
+		small, g := put(b, e, rng, n, c, s/2, s/2), put(b, e, rng, n, c, s/2, s/2)
+		p := make([]layers.Tensor, 8)
+		for i := range p {
+			p[i] = put(b, e, rng, c)
+		}
+		spec := layers.SquarePool(2, 2, 0, false)
+		b.Run("batch norm", func(b *testing.B) {
+			timed(b, n*c*s*s/2, func() error { return e.BatchNorm(y, p[0], p[1], p[2], p[3], x, p[4], p[5], 1e-5, 0.1) })
+		})
+		b.Run("batch norm gradient", func(b *testing.B) {
+			timed(b, n*c*s*s/2, func() error { return e.BatchNormGrad(dx, p[6], p[7], y, x, p[4], p[0], p[1]) })
+		})
+		b.Run("relu", func(b *testing.B) { timed(b, n*c*s*s/2, func() error { return e.ReLU(y, x) }) })
+		b.Run("relu gradient", func(b *testing.B) { timed(b, n*c*s*s/2, func() error { return e.ReLUGrad(dx, x, y) }) })
+		b.Run("max pool", func(b *testing.B) { timed(b, n*c*s*s/2, func() error { return e.MaxPool(small, x, spec) }) })
+		b.Run("max pool gradient", func(b *testing.B) { timed(b, n*c*s*s/2, func() error { return e.MaxPoolGrad(dx, g, x, small, spec) }) })
+		spec3 := layers.SquarePool(3, 1, 1, false)
+		b.Run("max pool 3", func(b *testing.B) { timed(b, n*c*s*s/2, func() error { return e.MaxPool(y, x, spec3) }) })
+		b.Run("average pool 3", func(b *testing.B) { timed(b, n*c*s*s/2, func() error { return e.AvgPool(y, x, spec3) }) })
+		b.Run("average pool 3 gradient", func(b *testing.B) { timed(b, n*c*s*s/2, func() error { return e.AvgPoolGrad(dx, y, spec3) }) })
+	})
+}

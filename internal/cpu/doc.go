@@ -1,2 +1,66 @@
-// Package cpu computes on the CPU: a layers.Engine without cgo.
+// Package cpu computes on the CPU: a layers.Engine in Go and Go assembly,
+// without cgo.
+//
+// # Variants
+//
+// The inner loops are a table of functions, kernels, which New chooses once:
+// "avx512" (AVX-512 F, BW, DQ, VL), "avx2" (AVX2, FMA, BMI2) or "portable" (plain
+// Go, on every machine). Options.Variant picks one, else $VERNIER_CPU, else the
+// first that Variants lists, the best of this machine. Nothing outside the table
+// knows which one it is; a new instruction set is a new table.
+//
+//	kernels.go            what the kernels do
+//	portable*.go          in plain Go: the oracle of the tests
+//	gen/                  the generator of the assembly (go generate, with avo)
+//	approx/               the polynomials that all variants share
+//	avx512_amd64.*, avx2_amd64.*   tables and generated code
+//
+// # Products
+//
+// Matrix products, linear layers, convolutions and the gradients of both are one
+// thing, product: a left and a right operand that pack themselves into panels,
+// and a sink that takes finished blocks.
+//
+//	product.go   blocking and the split into items of work
+//	operand.go   operands that are matrices, transposed or not
+//	patch.go     operands that are the patches of a convolution
+//	sink.go      where results go, with scale, shift, residual and ReLU
+//	matmul.go, conv.go, convgrad.go   the operations
+//
+// A convolution is w (K, C kh kw) times the patches of x (C kh kw, N Ho Wo). The
+// patches never exist as a whole: packing gathers them from the images, 256 terms
+// of a block of positions at a time. Where the lanes of a vector lie is the same
+// for all channels, so a plan keeps it for each shape: mostly one or two runs of
+// neighbours under a mask, padding included. With stride 1 and padding that keeps
+// the size even the end of a row and the start of the next are neighbours; a
+// 1 x 1 convolution is a plain product with one run. The gradient of the input is
+// the same with w transposed, once for each phase of the stride; that of the
+// weights has the patches as the other operand, transposed in packing.
+//
+// The tile kernels hold 14 x 32 (AVX-512) or 6 x 16 (AVX2) sums in registers and
+// are a core's limit for everything dense.
+//
+// # Distances
+//
+// A distance sums a curve, a restriction of the boundary-restricted metric or
+// the identity of the Euclidean ones, over coordinates, with vectors along the
+// coordinates; a gradient is summed vector by vector of coordinates over all
+// pairs. Values have an absolute error below 2e-6 and keep their relative
+// precision at small distances. Sums that underflow or overflow, and gradients
+// whose factors do, are computed again in float64 by layers.Metric. If both sides
+// are one tensor, half the work is done. Cosine and dot product are matrix
+// products.
+//
+//	pairwise.go, pairwisegrad.go, cosine.go, portable_pairs.go, gen/pairs.go
+//
+// # Order and memory
+//
+// A fixed pool of workers takes items of work in no fixed order, but what an item
+// computes, and the order in which sums of several items are added, follow from
+// the shapes alone: results are the same to the last bit for any number of
+// threads. Variants differ from each other by rounding. Sums of normalisation and
+// optimisers are in float64.
+//
+// Packed panels, blocks and partial sums lie in buffers of the engine and its
+// workers, which grow to the largest that was needed and are kept.
 package cpu

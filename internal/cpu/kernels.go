@@ -31,6 +31,7 @@ type kernels struct {
 	scale    func(dst, a []float32, s float32)
 	relu     func(y, x []float32)
 	reluGrad func(dx, dy, y []float32)
+	maximum  func(dst, a, b []float32) // NaN wins
 	finite   func(x []float32) bool
 
 	// affine sets y = (x-center)*scale + shift, plus residual if it is not nil,

@@ -39,6 +39,7 @@ func TestVectorKernels(t *testing.T) {
 		"scale":     func(k *kernels, v [4][]float32) [][]float32 { k.scale(v[0], v[1], 1.5); return v[:1] },
 		"relu":      func(k *kernels, v [4][]float32) [][]float32 { k.relu(v[0], v[1]); return v[:1] },
 		"relu grad": func(k *kernels, v [4][]float32) [][]float32 { k.reluGrad(v[0], v[1], v[2]); return v[:1] },
+		"maximum":   func(k *kernels, v [4][]float32) [][]float32 { k.maximum(v[0], v[1], v[2]); return v[:1] },
 		"affine": func(k *kernels, v [4][]float32) [][]float32 {
 			k.affine(v[0], v[1], nil, 0.25, 1.5, 0.125, false)
 			return v[:1]
@@ -132,7 +133,7 @@ func TestPacking(t *testing.T) {
 	want := portable()
 	rng := rand.New(rand.NewPCG(13, 14))
 	for _, k := range fast() {
-		for range 400 {
+		for range draws(400) {
 			rows, cols := 1+rng.IntN(k.nr), 1+rng.IntN(70)
 			width := rows + rng.IntN(k.nr-rows+1)
 			stride, dstStride := cols+rng.IntN(5), width+rng.IntN(3)
@@ -161,7 +162,7 @@ func TestPacking(t *testing.T) {
 func TestGather(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	for _, k := range fast() {
-		for i := range 400 {
+		for i := range draws(400) {
 			plane, count := k.vec+rng.IntN(40), 1+rng.IntN(5)
 			v := patchVector{at: make([]int32, k.vec)}
 			next := rng.IntN(plane - k.vec + 1)

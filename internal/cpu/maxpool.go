@@ -6,39 +6,6 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
-// poolShape is a checked pooling of planes.
-type poolShape struct {
-	layers.PoolSpec
-	planes, height, width, rows, cols int
-}
-
-// checkPool demands that x and y fit the specification.
-func (g *args) checkPool(y, x view, spec layers.PoolSpec) poolShape {
-	if g.err != nil {
-		return poolShape{}
-	}
-	p := poolShape{PoolSpec: spec, planes: x.shape[0] * x.shape[1], height: x.shape[2], width: x.shape[3]}
-	if spec.KernelH < 1 || spec.KernelW < 1 || spec.StrideH < 1 || spec.StrideW < 1 || spec.PadH < 0 || spec.PadW < 0 ||
-		spec.PadH >= spec.KernelH || spec.PadW >= spec.KernelW {
-		g.fail("kernel %dx%d, stride %dx%d, padding %dx%d: kernel and stride must be positive, padding less than the kernel",
-			spec.KernelH, spec.KernelW, spec.StrideH, spec.StrideW, spec.PadH, spec.PadW)
-		return p
-	}
-	p.rows, p.cols = spec.OutSize(p.height, p.width)
-	if p.rows < 1 || p.cols < 1 {
-		g.fail("a %dx%d window with padding %dx%d does not fit %v", spec.KernelH, spec.KernelW, spec.PadH, spec.PadW, x)
-	}
-	g.want(y, x, x.shape[0], x.shape[1], p.rows, p.cols)
-	return p
-}
-
-// window returns the real cells [y0, y1) x [x0, x1) of a window.
-func (p *poolShape) window(row, col int) (y0, y1, x0, x1 int) {
-	y0, x0 = row*p.StrideH-p.PadH, col*p.StrideW-p.PadW
-	y1, x1 = min(y0+p.KernelH, p.height), min(x0+p.KernelW, p.width)
-	return max(y0, 0), y1, max(x0, 0), x1
-}
-
 // MaxPool takes the maximum of each window. NaN wins over every number.
 func (e *Engine) MaxPool(y, x layers.Tensor, spec layers.PoolSpec) error {
 	g := args{op: "max pool"}
@@ -48,30 +15,15 @@ func (e *Engine) MaxPool(y, x layers.Tensor, spec layers.PoolSpec) error {
 	if g.err != nil {
 		return g.err
 	}
-	e.pool.run(p.planes, func(_, i int) {
+	by := reducer{start: float32(math.Inf(-1)), slices: e.kernels.maximum, one: func(a, b float32) float32 { return max(a, b) }}
+	e.eachPlane(&p, func(w *workerScratch, i int) {
+		buf := grow(&w.rows, p.width)
 		to, from := d.v[i*p.rows*p.cols:], s.v[i*p.height*p.width:]
 		for r := range p.rows {
-			for c := range p.cols {
-				to[r*p.cols+c], _ = p.max(from, r, c)
-			}
+			p.reduce(to[r*p.cols:(r+1)*p.cols], buf, from, r, &by)
 		}
 	})
 	return nil
-}
-
-// max returns the maximum of a window of a plane and where it lies first.
-func (p *poolShape) max(plane []float32, row, col int) (value float32, at int) {
-	y0, y1, x0, x1 := p.window(row, col)
-	at = y0*p.width + x0
-	value = plane[at]
-	for y := y0; y < y1; y++ {
-		for i, v := range plane[y*p.width+x0 : y*p.width+x1] {
-			if v > value || v != v && value == value {
-				value, at = v, y*p.width+x0+i
-			}
-		}
-	}
-	return value, at
 }
 
 // MaxPoolGrad gives dy to the first maximum of each window.
@@ -85,18 +37,38 @@ func (e *Engine) MaxPoolGrad(dx, dy, x, y layers.Tensor, spec layers.PoolSpec) e
 	if g.err != nil {
 		return g.err
 	}
-	e.pool.run(p.planes, func(_, i int) {
+	e.eachPlane(&p, func(_ *workerScratch, i int) {
 		area := p.height * p.width
 		to, up, from := d.v[i*area:(i+1)*area], u.v[i*p.rows*p.cols:], s.v[i*area:(i+1)*area]
 		clear(to)
 		for r := range p.rows {
-			for c := range p.cols {
-				_, at := p.max(from, r, c)
-				to[at] += up[r*p.cols+c]
+			y0, y1, _ := p.down(r)
+			for c, x := range p.across {
+				to[argMaxWindow(from, p.width, y0, y1, x)] += up[r*p.cols+c]
 			}
 		}
 	})
 	return nil
+}
+
+// argMaxWindow returns where the maximum of a window, or a NaN, lies first.
+// Which cell it is cannot be predicted, so there is no branch: the values become
+// integers of the same order, with the place, earlier ones higher, in the low
+// bits.
+func argMaxWindow(plane []float32, width, y0, y1 int, x span) int {
+	most := int64(math.MinInt64)
+	for y := y0; y < y1; y++ {
+		at := y*width + x.from
+		for i, v := range plane[at : y*width+x.to] {
+			bits := int32(math.Float32bits(v + 0)) // no negative zero
+			if v != v {
+				bits = math.MaxInt32
+			}
+			bits ^= bits >> 31 & math.MaxInt32
+			most = max(most, int64(bits)<<32-int64(at+i))
+		}
+	}
+	return int(-most & math.MaxUint32)
 }
 
 // GlobalMax takes the maximum over height and width.

@@ -14,6 +14,7 @@ func portable() *kernels {
 		scale:     scale,
 		relu:      relu,
 		reluGrad:  reluGrad,
+		maximum:   maximum,
 		finite:    finite,
 		affine:    affine,
 		sum:       sum,

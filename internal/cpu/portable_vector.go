@@ -9,6 +9,13 @@ func add(dst, a, b []float32) {
 	}
 }
 
+func maximum(dst, a, b []float32) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	for i := range dst {
+		dst[i] = max(a[i], b[i])
+	}
+}
+
 func scale(dst, a []float32, s float32) {
 	a = a[:len(dst)]
 	for i := range dst {

@@ -48,6 +48,23 @@ func (s *isa) vectors() {
 			return g
 		}
 	}, "dx", "dy", "y")
+	s.elementwise("maximum", "dst, a, b []float32", func() func(p []reg.Register, k *mask) reg.Register {
+		return func(p []reg.Register, k *mask) reg.Register {
+			a, b := s.read(p[0], k), s.read(p[1], k)
+			m := s.vec()
+			VMAXPS(b, a, m) // the second source, b, if one is NaN
+			if s.wide {
+				nan := K()
+				VCMPPS(Imm(3), a, a, nan)
+				VMOVAPS(a, nan, m)
+			} else {
+				nan := YMM()
+				VCMPPS(Imm(3), a, a, nan)
+				VBLENDVPS(nan, a, m, m)
+			}
+			return m
+		}
+	}, "dst", "a", "b")
 	s.elementwise("normGrad", "dx, dy, x []float32, a, b, center, c float32", func() func(p []reg.Register, k *mask) reg.Register {
 		a, b, center, c := s.broadcast("a"), s.broadcast("b"), s.broadcast("center"), s.broadcast("c")
 		return func(p []reg.Register, k *mask) reg.Register {
