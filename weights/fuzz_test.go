@@ -2,6 +2,7 @@ package weights
 
 import (
 	"bytes"
+	"runtime/metrics"
 	"strings"
 	"testing"
 )
@@ -10,7 +11,11 @@ import (
 // hangs, results whose size does not fit their shape, and memory beyond a
 // multiple of the file.
 func fuzzRead(t *testing.T, name string, p []byte) {
+	before := allocsSoFar()
 	f, err := openBytes(name, p)
+	if used := allocsSoFar() - before; used > 4*uint64(len(p))+hostileFloor {
+		t.Fatalf("opening a file of %d bytes took %d bytes of memory", len(p), used)
+	}
 	if err != nil {
 		if !strings.HasPrefix(err.Error(), "weights: "+name) {
 			t.Fatalf("the error does not name the file: %v", err)
@@ -43,6 +48,14 @@ func fuzzRead(t *testing.T, name string, p []byte) {
 			}
 		}
 	}
+}
+
+// allocsSoFar returns the bytes allocated since the start, without stopping the
+// world as runtime.ReadMemStats does.
+func allocsSoFar() uint64 {
+	s := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
 }
 
 func FuzzSafetensors(f *testing.F) {
