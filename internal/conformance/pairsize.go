@@ -3,6 +3,7 @@ package conformance
 import (
 	"math"
 
+	"github.com/vernier-ml/vernier/internal/golden"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -52,6 +53,22 @@ func gradientSizes(m layers.Metric, a, b, dd array) (sizeA, sizeB float64) {
 		sizeB = max(sizeB, v)
 	}
 	return sizeA, sizeB
+}
+
+// flatSlope is how far R' may be off where R is flat. An engine may hold
+// |a_i - b_i| at 1e18, where the slopes of SoftSign and ArcTan are 1e-36 and R
+// itself no longer changes in float32, so that squares stay finite.
+const flatSlope = 1e-36
+
+// slopeFloor is what flatSlope amounts to in a gradient: in each of its terms
+// dd*R' is multiplied by 2R/h for D^2, by R/(h D) <= 1 or by 1/h for D.
+func slopeFloor(m layers.Metric, dd array) float64 {
+	if m.Kind != layers.BRM {
+		return 0
+	}
+	terms := float64(max(dd.shape[0], dd.shape[1]))
+	factor := max(1, 2*m.Restriction.Bound(m.Omega))
+	return flatSlope * factor * terms * golden.MaxAbs(widen(dd.v))
 }
 
 func fill(x []float64, v float64) {

@@ -105,7 +105,7 @@ func (s *suite) comparePairs(t *testing.T, m layers.Metric, a, b, dd array) {
 	sizeA, sizeB := gradientSizes(m, a, b, dd)
 	backward := func(what string, unit float64, out ...array) {
 		t.Helper()
-		s.compare(t, call{what: what, out: out, in: []array{dd, {dd.shape, d[0]}, a, b}, rel: s.opt.Sum, unit: unit,
+		s.compare(t, call{what: what, out: out, in: []array{dd, {dd.shape, d[0]}, a, b}, rel: s.opt.Sum, unit: unit, floor: slopeFloor(m, dd),
 			f: func(e layers.Engine, out, in []layers.Tensor) error {
 				return e.PairwiseGrad(out[0], out[1], in[0], in[1], in[2], in[3], m)
 			}})

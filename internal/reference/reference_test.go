@@ -180,3 +180,33 @@ func TestMaxPoolWithNaNAndTies(t *testing.T) {
 	}
 	wantNumbers(t, "gradient", dx, 10, 0, 0, 20, 30, 0)
 }
+
+// Heights and widths of kernel, stride and padding all differ: x has rows 1 2 3
+// and 4 5 6, with a row of zeros above and below and none beside.
+func TestRectangularWindowsByHand(t *testing.T) {
+	e := New()
+	x := tensorOf(t, []int{1, 1, 2, 3}, 1, 2, 3, 4, 5, 6)
+	w, y := tensorOf(t, []int{1, 1, 1, 2}, 1, 10), tensorOf(t, []int{1, 1, 2, 2}, 9, 9, 9, 9)
+	// Every second row of the padded input: the zeros above, then 4 5 6.
+	conv := layers.ConvSpec{KernelH: 1, KernelW: 2, StrideH: 2, StrideW: 1, PadH: 1}
+	if err := e.Conv(y, x, w, conv, layers.Epilogue{}); err != nil {
+		t.Fatal(err)
+	}
+	wantNumbers(t, "conv", y, 0, 0, 54, 65)
+
+	pool := layers.PoolSpec{KernelH: 2, KernelW: 1, StrideH: 1, StrideW: 2, PadH: 1}
+	y = tensorOf(t, []int{1, 1, 3, 2}, 9, 9, 9, 9, 9, 9)
+	if err := e.MaxPool(y, x, pool); err != nil {
+		t.Fatal(err)
+	}
+	wantNumbers(t, "maximum", y, 1, 3, 4, 6, 4, 6)
+	if err := e.AvgPool(y, x, pool); err != nil {
+		t.Fatal(err)
+	}
+	wantNumbers(t, "average of real cells", y, 1, 3, 2.5, 4.5, 4, 6)
+	pool.CountPad = true
+	if err := e.AvgPool(y, x, pool); err != nil {
+		t.Fatal(err)
+	}
+	wantNumbers(t, "average of all cells", y, 0.5, 1.5, 2.5, 4.5, 2, 3)
+}
