@@ -5,14 +5,11 @@ import (
 	"image/color"
 )
 
-// toRGB converts a decoded image. canvas is the size that the file's header
-// states; a GIF's first frame may cover less of it, the rest is black. studio says
+// toRGB converts a decoded image. canvas is the whole picture, from (0, 0);
+// a GIF's first frame may cover less of it, the rest is black. studio says
 // that YCbCr values are WebP's.
 func toRGB(src image.Image, canvas image.Rectangle, alpha AlphaRule, studio bool) *RGB {
 	b := src.Bounds()
-	if b.Min == (image.Point{}) && b != canvas {
-		canvas = b
-	}
 	dst := NewRGB(canvas.Dx(), canvas.Dy())
 	area := b.Intersect(canvas)
 	if area.Empty() {

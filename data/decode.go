@@ -117,7 +117,11 @@ func Decode(file []byte, o DecodeOptions) (img *RGB, err error) {
 	if err != nil {
 		return nil, decodeError(f, err)
 	}
-	img = toRGB(decoded, image.Rect(0, 0, w, h), o.Alpha, f.name == "WebP")
+	canvas := decoded.Bounds()
+	if f.name == "GIF" {
+		canvas = image.Rect(0, 0, w, h)
+	}
+	img = toRGB(decoded, canvas, o.Alpha, f.name == "WebP")
 	if o.EXIF && f.name == "JPEG" {
 		img = orient(img, exifOrientation(file))
 	}

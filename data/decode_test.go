@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"image"
 	"image/color"
+	"image/gif"
 	"strings"
 	"testing"
 )
@@ -78,16 +79,27 @@ func TestPremultipliedAlphaGivesTheStoredColourBack(t *testing.T) {
 }
 
 func TestSmallFirstFrameOfAGIFStandsOnItsCanvas(t *testing.T) {
-	frame := image.NewPaletted(image.Rect(1, 1, 3, 2), color.Palette{color.RGBA{9, 8, 7, 255}})
-	got := toRGB(frame, image.Rect(0, 0, 4, 3), AlphaDrop, false)
-	for y := range 3 {
-		for x := range 4 {
-			want := color.RGBA{0, 0, 0, 255}
-			if y == 1 && (x == 1 || x == 2) {
-				want = color.RGBA{9, 8, 7, 255}
-			}
-			if got.At(x, y) != want {
-				t.Errorf("(%d, %d): %v, want %v", x, y, got.At(x, y), want)
+	for _, corner := range []image.Point{{0, 0}, {1, 1}, {2, 2}} {
+		area := image.Rect(0, 0, 2, 1).Add(corner)
+		frame := image.NewPaletted(area, color.Palette{color.RGBA{9, 8, 7, 255}})
+		var b bytes.Buffer
+		err := gif.EncodeAll(&b, &gif.GIF{Image: []*image.Paletted{frame}, Delay: []int{0}, Config: image.Config{Width: 4, Height: 3}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Decode(b.Bytes(), DecodeOptions{})
+		if err != nil || got.W != 4 || got.H != 3 {
+			t.Fatalf("frame at %v: %v", corner, err)
+		}
+		for y := range 3 {
+			for x := range 4 {
+				want := color.RGBA{0, 0, 0, 255}
+				if (image.Point{x, y}).In(area) {
+					want = color.RGBA{9, 8, 7, 255}
+				}
+				if got.At(x, y) != want {
+					t.Errorf("frame at %v: (%d, %d) is %v, want %v", corner, x, y, got.At(x, y), want)
+				}
 			}
 		}
 	}
