@@ -15,26 +15,23 @@ const (
 	underflow = 0x1p-125
 )
 
-// keyError bounds |float32 key - float64 key| between a row of norm a and rows
-// of norm at most b, of h coordinates. It is the worst case of any order of
+// keyError bounds |float32 key - float64 key| between a row of reach a and rows
+// of reach at most b, of h coordinates. It is the worst case of any order of
 // summation (Higham, Accuracy and Stability of Numerical Algorithms, section
-// 3.1), for distances from differences as well as from |a|^2 + |b|^2 - 2a.b.
-// It is +Inf where float32 may overflow: nothing that the engine says counts
-// there, everything is decided in float64.
+// 3.1) of h+1 products of rounded numbers. It is +Inf where float32 may
+// overflow: nothing that the engine says counts there, everything is decided in
+// float64.
 func (o order) keyError(a, b float64, h int) float64 {
-	sum := float64(h+8) * unitRoundoff
-	lost := float64(h+8) * underflow
-	switch o.kernel.Kind {
-	case layers.BRM:
-		bound := o.kernel.Restriction.Bound(o.kernel.Omega)
-		if o.kernel.P == 1 {
-			return (restrictionError+sum)*bound + lost
-		}
-		return (2*restrictionError+sum)*bound*bound + lost
-	case layers.SquaredEuclidean:
+	sum := float64(h+12) * unitRoundoff
+	lost := float64(h+12) * underflow
+	switch {
+	case o.kernel.Kind == layers.BRM && o.kernel.P == 1:
+		return (restrictionError+sum)*o.kernel.Bound() + lost
+	case o.kernel.Kind == layers.BRM:
+		return (2*restrictionError+sum)*o.kernel.Bound() + lost // Bound is B^2
+	case o.expand:
 		return overflowing(sum*(a+b)*(a+b), (a+b)*(a+b)) + lost
-	}
-	if o.unit {
+	case o.unit:
 		return sum + lost
 	}
 	return overflowing(sum*a*b, a*b) + lost

@@ -11,20 +11,22 @@ import (
 // clusterer holds the rows on the engine, so that restarts share them.
 type clusterer struct {
 	eng           Engine
-	order         order
-	x             []float32 // (n, h)
-	n, h, k       int
+	layout        layout
+	rows          *Embeddings // of unit length for cosine
+	k             int
 	workers       int
 	maxIterations int
 	// zero is a key that float32 may give for a distance of 0.
-	zero float32
+	zero float64
 
-	blocks  []layers.Tensor // rows on the engine, blockRows each
-	size    int             // rows of a block
-	dist    map[[2]int]layers.Tensor
-	host    []float32
+	size   int             // rows of a block
+	blocks []layers.Tensor // all rows on the engine
+	shift  []float64       // what the engine's keys of a row lack
+	dist   map[[2]int]layers.Tensor
+	host   []float32
+	// State of the current run: the nearest centre of every row and its key.
 	nearest []int32
-	key     []float32
+	key     []float64
 }
 
 func newClusterer(eng Engine, e *Embeddings, m layers.Metric, opt KMeansOptions) (*clusterer, error) {
@@ -38,23 +40,27 @@ func newClusterer(eng Engine, e *Embeddings, m layers.Metric, opt KMeansOptions)
 	if err != nil {
 		return nil, err
 	}
-	c := &clusterer{eng: eng, order: o, x: e.X, n: e.N, h: e.H, k: opt.K, maxIterations: opt.MaxIterations}
+	c := &clusterer{eng: eng, rows: e, k: opt.K, maxIterations: opt.MaxIterations, dist: map[[2]int]layers.Tensor{}}
 	if m.Kind == layers.Cosine {
-		c.x = unitRows(e.X, e.H)
+		c.rows = &Embeddings{X: unitRows(e.X, e.H), N: e.N, H: e.H}
 	}
 	if c.maxIterations == 0 {
 		c.maxIterations = defaultIterations
 	}
+	c.layout = newLayout(o, c.rows)
 	search := SearchOptions{Memory: opt.Memory, Workers: opt.Workers}
 	c.workers = search.workers()
-	c.size = search.blockRows(c.n, max(opt.K, candidates))
+	c.size = search.blockRows(e.N, max(opt.K, candidates))
 	largest := 0.0
-	for i := range c.n {
-		largest = max(largest, norm(c.row(i)))
+	for _, r := range c.layout.reach(c.rows) {
+		largest = max(largest, r)
+		c.shift = append(c.shift, c.layout.shift(r))
 	}
-	c.zero = roundUp(o.keyError(largest, largest, c.h))
-	c.nearest, c.key = make([]int32, c.n), make([]float32, c.n)
-	c.dist = map[[2]int]layers.Tensor{}
+	c.zero = c.layout.keyError(largest, largest, e.H)
+	if math.IsInf(c.zero, 1) {
+		return nil, fmt.Errorf("eval: embeddings with norms of %.3g are too large to be clustered in float32: scale them down", largest)
+	}
+	c.nearest, c.key = make([]int32, e.N), make([]float64, e.N)
 	return c, c.upload()
 }
 
@@ -66,12 +72,10 @@ func clusterOrder(m layers.Metric) (order, error) {
 	return newOrder(m)
 }
 
-func (c *clusterer) row(i int) []float32 { return c.x[i*c.h : (i+1)*c.h] }
-
 func (c *clusterer) upload() error {
-	for from := 0; from < c.n; from += c.size {
-		to := min(from+c.size, c.n)
-		t, err := c.tensor(c.x[from*c.h : to*c.h])
+	for from := 0; from < c.rows.N; from += c.size {
+		to := min(from+c.size, c.rows.N)
+		t, err := c.tensor(c.layout.left(c.rows.X[from*c.rows.H : to*c.rows.H]))
 		if err != nil {
 			return fmt.Errorf("eval: rows %d to %d to be clustered: %w", from, to-1, err)
 		}
@@ -80,27 +84,30 @@ func (c *clusterer) upload() error {
 	return nil
 }
 
-// tensor puts rows on the engine.
+// tensor puts laid out rows on the engine.
 func (c *clusterer) tensor(rows []float32) (layers.Tensor, error) {
-	t, err := c.eng.New(len(rows)/c.h, c.h)
+	t, err := c.eng.New(len(rows)/c.layout.width(), c.layout.width())
 	if err != nil {
 		return nil, err
 	}
 	return t, c.eng.Write(t, rows)
 }
 
-// pairs reads the keys of a (rows, h) and b (cols, h) into the host buffer. The
-// tensors of distances are kept by shape: there are few.
+// pairs reads the keys of left rows a and right rows b into the host buffer.
+// The tensor of distances is kept for each of the few shapes that come again.
 func (c *clusterer) pairs(a, b layers.Tensor, rows, cols int) ([]float32, error) {
 	shape := [2]int{rows, cols}
 	if c.dist[shape] == nil {
+		if len(c.dist) >= 6 {
+			clear(c.dist)
+		}
 		d, err := c.eng.New(rows, cols)
 		if err != nil {
 			return nil, err
 		}
 		c.dist[shape] = d
 	}
-	if err := c.eng.Pairwise(c.dist[shape], a, b, c.order.kernel); err != nil {
+	if err := c.eng.Pairwise(c.dist[shape], a, b, c.layout.kernel); err != nil {
 		return nil, err
 	}
 	if cap(c.host) < rows*cols {
@@ -110,30 +117,49 @@ func (c *clusterer) pairs(a, b layers.Tensor, rows, cols int) ([]float32, error)
 	return host, c.eng.Read(host, c.dist[shape])
 }
 
-// compare calls visit for every row with its keys to the given points, from
-// several goroutines at once.
-func (c *clusterer) compare(ctx context.Context, points []float32, visit func(row int, keys []float32)) error {
-	cols := len(points) / c.h
-	b, err := c.tensor(points)
+// compare calls visit for rows, all if nil, with the engine's keys to the given
+// points, from several goroutines at once.
+func (c *clusterer) compare(ctx context.Context, rows []int, points []float32, visit func(row int, keys []float32)) error {
+	n := c.rows.N
+	if rows != nil {
+		n = len(rows)
+	}
+	cols := len(points) / c.rows.H
+	b, err := c.tensor(c.layout.right(points))
 	if err != nil {
 		return fmt.Errorf("eval: %d cluster centres: %w", cols, err)
 	}
-	for at, block := range c.blocks {
+	for from := 0; from < n; from += c.size {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		from := at * c.size
-		rows := min(c.size, c.n-from)
-		keys, err := c.pairs(block, b, rows, cols)
+		count := min(c.size, n-from)
+		block, err := c.block(rows, from, count)
 		if err != nil {
-			return fmt.Errorf("eval: distances of rows %d to %d to %d centres: %w", from, from+rows-1, cols, err)
+			return fmt.Errorf("eval: %d rows to be clustered: %w", count, err)
 		}
-		_ = parallel(c.workers, rows, func(_, i int) error {
-			visit(from+i, keys[i*cols:(i+1)*cols])
+		keys, err := c.pairs(block, b, count, cols)
+		if err != nil {
+			return fmt.Errorf("eval: distances of %d rows to %d centres: %w", count, cols, err)
+		}
+		_ = parallel(c.workers, count, func(_, i int) error {
+			row := from + i
+			if rows != nil {
+				row = rows[row]
+			}
+			visit(row, keys[i*cols:(i+1)*cols])
 			return nil
 		})
 	}
 	return nil
+}
+
+// block is a block of all rows, or of the given ones.
+func (c *clusterer) block(rows []int, from, count int) (layers.Tensor, error) {
+	if rows == nil {
+		return c.blocks[from/c.size], nil
+	}
+	return c.tensor(c.layout.left(c.rows.gather(rows[from : from+count])))
 }
 
 // centreKey is exactKey to a centre in float64, for the orders of clusterOrder.

@@ -53,14 +53,22 @@ func (e *Embeddings) Row(i int) []float32 { return e.X[i*e.H : (i+1)*e.H : (i+1)
 // Select copies the given rows, in that order, with their labels. The indices
 // must be in range.
 func (e *Embeddings) Select(rows []int) *Embeddings {
-	s := &Embeddings{X: make([]float32, 0, len(rows)*e.H), N: len(rows), H: e.H}
-	for _, i := range rows {
-		s.X = append(s.X, e.Row(i)...)
-		if e.Labels != nil {
+	s := &Embeddings{X: e.gather(rows), N: len(rows), H: e.H}
+	if e.Labels != nil {
+		for _, i := range rows {
 			s.Labels = append(s.Labels, e.Labels[i])
 		}
 	}
 	return s
+}
+
+// gather copies the numbers of rows.
+func (e *Embeddings) gather(rows []int) []float32 {
+	x := make([]float32, 0, len(rows)*e.H)
+	for _, i := range rows {
+		x = append(x, e.Row(i)...)
+	}
+	return x
 }
 
 // LeaveOneOut returns 0..n-1: row i of the queries is row i of the gallery.

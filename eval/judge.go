@@ -8,21 +8,23 @@ import (
 // judge settles in float64 what float32 keys leave open. It holds what workers
 // share; each worker has its own bench.
 type judge struct {
-	order                  order
+	layout                 layout
 	queries, gallery       *Embeddings
 	queryNorm, galleryNorm []float64
-	largestNorm            float64
+	queryReach             []float64
+	largestReach           float64
 	firstIdentical         []int32 // by gallery row
 }
 
-func newJudge(o order, queries, gallery *Embeddings) *judge {
-	j := &judge{order: o, queries: queries, gallery: gallery, galleryNorm: norms(gallery), firstIdentical: firstIdentical(gallery)}
-	j.queryNorm = j.galleryNorm
-	if queries != gallery {
-		j.queryNorm = norms(queries)
+func newJudge(l layout, queries, gallery *Embeddings) *judge {
+	j := &judge{layout: l, queries: queries, gallery: gallery, galleryNorm: norms(gallery), firstIdentical: firstIdentical(gallery)}
+	reach := l.reach(gallery)
+	for _, r := range reach {
+		j.largestReach = max(j.largestReach, r)
 	}
-	for _, n := range j.galleryNorm {
-		j.largestNorm = max(j.largestNorm, n)
+	j.queryNorm, j.queryReach = j.galleryNorm, reach
+	if queries != gallery {
+		j.queryNorm, j.queryReach = norms(queries), l.reach(queries)
 	}
 	return j
 }
@@ -31,10 +33,10 @@ func newJudge(o order, queries, gallery *Embeddings) *judge {
 type bench struct {
 	*judge
 	query int
-	// err32 bounds the error of the query's float32 keys.
-	err32 float64
-	key   []float64 // by first identical row
-	seen  []int32   // query+1 for which key is valid
+	// err32 bounds the error of the query's float32 keys, which lack shift.
+	err32, shift float64
+	key          []float64 // by first identical row
+	seen         []int32   // query+1 for which key is valid
 }
 
 func (j *judge) bench() *bench {
@@ -43,7 +45,8 @@ func (j *judge) bench() *bench {
 
 func (b *bench) begin(query int) {
 	b.query = query
-	b.err32 = b.order.keyError(b.queryNorm[query], b.largestNorm, b.gallery.H)
+	b.err32 = b.layout.keyError(b.queryReach[query], b.largestReach, b.gallery.H)
+	b.shift = b.layout.shift(b.queryReach[query])
 }
 
 // exact returns the key of gallery row i in float64, and holds the engine to
@@ -51,13 +54,13 @@ func (b *bench) begin(query int) {
 func (b *bench) exact(i int32, key32 float32) (float64, error) {
 	rep := b.firstIdentical[i]
 	if b.seen[rep] != int32(b.query)+1 {
-		b.key[rep] = b.order.exactKey(b.queries.Row(b.query), b.gallery.Row(int(rep)), b.queryNorm[b.query], b.galleryNorm[rep])
+		b.key[rep] = b.layout.exactKey(b.queries.Row(b.query), b.gallery.Row(int(rep)), b.queryNorm[b.query], b.galleryNorm[rep])
 		b.seen[rep] = int32(b.query) + 1
 	}
 	key := b.key[rep]
-	if miss := math.Abs(float64(key32) - key); miss > b.err32 {
+	if miss := math.Abs(float64(key32) + b.shift - key); miss > b.err32 {
 		return 0, fmt.Errorf("eval: the engine's %v between query %d and gallery row %d is off by %.3g, more than float32 arithmetic can be (%.3g): "+
-			"use an engine that computes distances in float32", b.order.kernel, b.query, i, miss, b.err32)
+			"use an engine that computes distances in float32", b.layout.kernel, b.query, i, miss, b.err32)
 	}
 	return key, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/vernier-ml/vernier/layers"
 )
@@ -86,25 +87,33 @@ func (c *clusterer) run(ctx context.Context, rng *rand.Rand) (*Clustering, error
 }
 
 func (c *clusterer) lloyd(ctx context.Context, centres []float64) (*Clustering, error) {
-	k := len(centres) / c.h
-	r := &Clustering{K: k, Centres: centres, Assignment: make([]int, c.n)}
-	previous := make([]int32, c.n)
-	for i := range previous {
-		previous[i] = -1
-	}
+	k := len(centres) / c.rows.H
+	r := &Clustering{K: k, Centres: centres, Assignment: make([]int, c.rows.N)}
+	previous := make([]int32, c.rows.N)
+	clear(c.nearest)
 	var best snapshot
+	changed := make([]bool, k) // clusters with other rows than one iteration ago
 	for r.Iterations < c.maxIterations && r.Iterations-best.iteration <= patience {
-		moved, inertia, err := c.assign(ctx, centres, previous)
-		if err != nil {
+		copy(previous, c.nearest)
+		if err := c.assign(ctx, centres, changed, r.Iterations < 2); err != nil {
 			return nil, err
 		}
-		if moved == 0 {
+		if r.Iterations > 0 && slices.Equal(previous, c.nearest) {
 			r.Converged = true
 			break
 		}
+		inertia := 0.0
+		for _, key := range c.key {
+			inertia += key
+		}
 		r.Iterations++
 		c.fillEmpty(k)
-		copy(previous, c.nearest)
+		clear(changed)
+		for i, a := range c.nearest {
+			if a != previous[i] {
+				changed[a], changed[previous[i]] = true, true
+			}
+		}
 		c.means(centres)
 		if r.Iterations == 1 || inertia < best.inertia {
 			best.take(r.Iterations, inertia, c.nearest, centres)
@@ -133,32 +142,6 @@ func (s *snapshot) take(iteration int, inertia float64, nearest []int32, centres
 	s.iteration, s.inertia = iteration, inertia
 	s.nearest = append(s.nearest[:0], nearest...)
 	s.centres = append(s.centres[:0], centres...)
-}
-
-// assign sends every row to its nearest centre, the lower one in a tie, and
-// counts those that were elsewhere before.
-func (c *clusterer) assign(ctx context.Context, centres []float64, previous []int32) (moved int, inertia float64, err error) {
-	k := len(centres) / c.h
-	host := make([]float32, len(centres))
-	for i, v := range centres {
-		host[i] = float32(v)
-	}
-	err = c.compare(ctx, host, func(row int, keys []float32) {
-		best := 0
-		for j, key := range keys[:k] {
-			if key < keys[best] {
-				best = j
-			}
-		}
-		c.nearest[row], c.key[row] = int32(best), keys[best]
-	})
-	for i, a := range c.nearest {
-		if a != previous[i] {
-			moved++
-		}
-		inertia += float64(c.key[i])
-	}
-	return moved, inertia, err
 }
 
 // fillEmpty gives every empty cluster the row farthest from its centre, the
@@ -192,19 +175,20 @@ func (c *clusterer) fillEmpty(k int) {
 // clusters and adds rows in ascending order, so that the number of workers
 // changes no bit.
 func (c *clusterer) means(centres []float64) {
-	class := make([]int, c.n)
+	class := make([]int, c.rows.N)
 	for i, a := range c.nearest {
 		class[i] = int(a)
 	}
-	rows := members(class, len(centres)/c.h)
+	h := c.rows.H
+	rows := members(class, len(centres)/h)
 	_ = parallel(c.workers, len(rows), func(_, k int) error {
 		if len(rows[k]) == 0 {
 			return nil
 		}
-		centre := centres[k*c.h : (k+1)*c.h]
+		centre := centres[k*h : (k+1)*h]
 		clear(centre)
 		for _, i := range rows[k] {
-			for j, v := range c.x[int(i)*c.h:][:c.h] {
+			for j, v := range c.rows.Row(int(i)) {
 				centre[j] += float64(v)
 			}
 		}
@@ -217,9 +201,10 @@ func (c *clusterer) means(centres []float64) {
 
 // inertia is evaluated in float64.
 func (c *clusterer) inertia(centres []float64) float64 {
-	each := make([]float64, c.n)
-	_ = parallel(c.workers, c.n, func(_, i int) error {
-		each[i] = c.order.centreKey(c.x[i*c.h:][:c.h], centres[int(c.nearest[i])*c.h:][:c.h])
+	each := make([]float64, c.rows.N)
+	h := c.rows.H
+	_ = parallel(c.workers, c.rows.N, func(_, i int) error {
+		each[i] = c.layout.centreKey(c.rows.Row(i), centres[int(c.nearest[i])*h:][:h])
 		return nil
 	})
 	sum := 0.0

@@ -3,7 +3,10 @@ package eval
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sort"
+
+	"github.com/vernier-ml/vernier/layers"
 )
 
 // candidates is how many rows k-means++ draws at once at most.
@@ -20,12 +23,12 @@ const candidates = 64
 // sampling). A batch then costs one matrix of distances.
 func (c *clusterer) plusPlus(ctx context.Context, rng *rand.Rand) ([]float64, error) {
 	batch := max(1, min(candidates, c.k/8))
-	weight := make([]float64, c.n)
-	chosen := []int{rng.IntN(c.n)}
+	weight := make([]float64, c.rows.N)
+	chosen := []int{rng.IntN(c.rows.N)}
 	if err := c.lighten(ctx, weight, chosen, batch, true); err != nil {
 		return nil, err
 	}
-	upTo := make([]float64, c.n) // running sum of weights
+	upTo := make([]float64, c.rows.N) // running sum of weights
 	for len(chosen) < c.k {
 		sum := 0.0
 		for i, w := range weight {
@@ -38,7 +41,7 @@ func (c *clusterer) plusPlus(ctx context.Context, rng *rand.Rand) ([]float64, er
 		draws := make([]int, batch)
 		for i := range draws {
 			u := rng.Float64() * sum
-			draws[i] = min(sort.Search(c.n, func(j int) bool { return upTo[j] > u }), c.n-1)
+			draws[i] = min(sort.Search(c.rows.N, func(j int) bool { return upTo[j] > u }), c.rows.N-1)
 		}
 		accepted, err := c.accept(rng, weight, draws, c.k-len(chosen))
 		if err != nil {
@@ -49,9 +52,9 @@ func (c *clusterer) plusPlus(ctx context.Context, rng *rand.Rand) ([]float64, er
 			return nil, err
 		}
 	}
-	centres := make([]float64, 0, len(chosen)*c.h)
+	centres := make([]float64, 0, len(chosen)*c.rows.H)
 	for _, i := range chosen {
-		for _, v := range c.row(i) {
+		for _, v := range c.rows.Row(i) {
 			centres = append(centres, float64(v))
 		}
 	}
@@ -63,11 +66,16 @@ func (c *clusterer) accept(rng *rand.Rand, weight []float64, draws []int, most i
 	if len(draws) == 1 {
 		return draws, nil
 	}
-	t, err := c.tensor(c.gather(draws, len(draws)))
+	points := c.rows.gather(draws)
+	left, err := c.tensor(c.layout.left(points))
 	if err != nil {
 		return nil, err
 	}
-	keys, err := c.pairs(t, t, len(draws), len(draws))
+	right, err := c.tensor(c.layout.right(points))
+	if err != nil {
+		return nil, err
+	}
+	keys, err := c.pairs(left, right, len(draws), len(draws))
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +83,7 @@ func (c *clusterer) accept(rng *rand.Rand, weight []float64, draws []int, most i
 	for i, row := range draws {
 		now := weight[row]
 		for _, j := range taken {
-			now = min(now, c.weight(keys[i*len(draws)+j]))
+			now = min(now, c.weight(row, keys[i*len(draws)+j]))
 		}
 		if rng.Float64()*weight[row] < now && len(taken) < most {
 			taken = append(taken, i)
@@ -88,38 +96,26 @@ func (c *clusterer) accept(rng *rand.Rand, weight []float64, draws []int, most i
 // lighten lowers every weight to what the new centres leave, or sets it if
 // first. Batches are padded to one size by repetition.
 func (c *clusterer) lighten(ctx context.Context, weight []float64, chosen []int, batch int, first bool) error {
-	return c.compare(ctx, c.gather(chosen, batch), func(row int, keys []float32) {
-		w := c.weight(keys[0])
-		for _, key := range keys[1:len(chosen)] {
-			w = min(w, c.weight(key))
-		}
+	padded := slices.Clone(chosen)
+	for len(padded) < batch {
+		padded = append(padded, chosen[0])
+	}
+	return c.compare(ctx, nil, c.rows.gather(padded), func(row int, keys []float32) {
+		w := c.weight(row, slices.Min(keys))
 		if first || w < weight[row] {
 			weight[row] = w
 		}
 	})
 }
 
-// gather copies rows, repeating the first up to n.
-func (c *clusterer) gather(rows []int, n int) []float32 {
-	points := make([]float32, 0, n*c.h)
-	for i := range n {
-		row := rows[0]
-		if i < len(rows) {
-			row = rows[i]
-		}
-		points = append(points, c.row(row)...)
-	}
-	return points
-}
-
-// weight is the squared distance that a key stands for, 0 within its error: a
-// copy of a centre is never chosen.
-func (c *clusterer) weight(key float32) float64 {
-	if !(key > c.zero) {
+// weight is the squared distance that a row's key stands for, 0 within its
+// error: a copy of a centre is never chosen.
+func (c *clusterer) weight(row int, key float32) float64 {
+	w := float64(key) + c.shift[row]
+	if !(w > c.zero) {
 		return 0
 	}
-	w := float64(key)
-	if c.order.kernel.P == 1 { // BRM's key is D
+	if c.layout.kernel.Kind == layers.BRM && c.layout.kernel.P == 1 { // the key is D
 		w *= w
 	}
 	return w

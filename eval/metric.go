@@ -27,6 +27,9 @@ type order struct {
 	// unit says that the engine gets rows of unit length, made in float64: so
 	// neither tiny nor huge rows harm a cosine.
 	unit bool
+	// expand says that the engine gets the squared distance as a matrix
+	// product, see layout.
+	expand bool
 }
 
 func newOrder(m layers.Metric) (order, error) {
@@ -36,8 +39,8 @@ func newOrder(m layers.Metric) (order, error) {
 	m = m.Canonical()
 	o := order{metric: m, kernel: m, negate: m.Similarity()}
 	switch m.Kind {
-	case layers.Euclidean:
-		o.kernel.Kind = layers.SquaredEuclidean
+	case layers.Euclidean, layers.SquaredEuclidean:
+		o.kernel.Kind, o.expand = layers.Dot, true
 	case layers.BRM:
 		o.kernel.Power = m.P == 2
 	case layers.Cosine:
@@ -67,14 +70,6 @@ func DistanceName(m layers.Metric) string {
 		return "-dot"
 	}
 	return m.String()
-}
-
-// engineRows are the rows that the engine gets.
-func (o order) engineRows(x []float32, h int) []float32 {
-	if !o.unit {
-		return x
-	}
-	return unitRows(x, h)
 }
 
 // unitRows returns x/|x| of every row, and 0 for a row of zeros.

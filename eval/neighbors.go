@@ -47,7 +47,7 @@ func Neighbors(ctx context.Context, eng Engine, queries, gallery *Embeddings, m 
 		}
 		index, distance := list.Of(q)
 		for i, c := range nearest {
-			index[i], distance[i] = c.row, s.order.distance(c.exact.key)
+			index[i], distance[i] = c.row, s.layout.distance(c.exact.key)
 		}
 		return nil
 	})
@@ -77,7 +77,8 @@ func prepare(eng Engine, queries, gallery *Embeddings, m layers.Metric, opt Sear
 	if err := opt.check(queries, gallery); err != nil {
 		return nil, nil, err
 	}
-	return &scanner{eng, o, queries, gallery, opt}, newJudge(o, queries, gallery), nil
+	l := newLayout(o, gallery)
+	return &scanner{eng, l, queries, gallery, opt}, newJudge(l, queries, gallery), nil
 }
 
 // selector finds the k nearest rows of one query after another.

@@ -193,7 +193,7 @@ func (r *ranker) settle() (tied bool, err error) {
 			at = from + sort.Search(to-from, func(i int) bool { return s.compare(r.right[from+i].exact) < 0 })
 		}
 		if at < w.lo || at > w.hi {
-			return false, fmt.Errorf("eval: the engine's %v keys of query %d err more than float32 arithmetic can", r.order.kernel, r.query)
+			return false, fmt.Errorf("eval: the engine's %v keys of query %d err more than float32 arithmetic can", r.layout.kernel, r.query)
 		}
 		r.behind[at]++
 		tied = tied || from == 0 && key == r.right[0].exact.key

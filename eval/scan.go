@@ -77,7 +77,7 @@ func (s SearchOptions) self(query int) int {
 // block of query rows at a time. Memory is one block and the rows themselves.
 type scanner struct {
 	eng              Engine
-	order            order
+	layout           layout
 	queries, gallery *Embeddings
 	opt              SearchOptions
 }
@@ -86,8 +86,8 @@ type scanner struct {
 // Calls of different workers run at the same time; a worker's own do not.
 // Which worker gets which query is left open.
 func (s *scanner) each(ctx context.Context, visit func(worker, query int, keys []float32) error) error {
-	n, h := s.gallery.N, s.gallery.H
-	gallery, err := s.upload(s.gallery.X, n)
+	n, h := s.gallery.N, s.layout.width()
+	gallery, err := s.upload()
 	if err != nil {
 		return fmt.Errorf("eval: gallery of %d x %d: %w", n, h, err)
 	}
@@ -125,33 +125,33 @@ func (s *scanner) each(ctx context.Context, visit func(worker, query int, keys [
 
 func (s *scanner) fill(host []float32, dev, queries, gallery layers.Tensor, from, rows int) error {
 	h := s.queries.H
-	if err := s.eng.Write(queries, s.order.engineRows(s.queries.X[from*h:(from+rows)*h], h)); err != nil {
+	if err := s.eng.Write(queries, s.layout.left(s.queries.X[from*h:(from+rows)*h])); err != nil {
 		return err
 	}
-	if err := s.eng.Pairwise(dev, queries, gallery, s.order.kernel); err != nil {
+	if err := s.eng.Pairwise(dev, queries, gallery, s.layout.kernel); err != nil {
 		return err
 	}
 	if err := s.eng.Read(host, dev); err != nil {
 		return err
 	}
-	if s.order.negate {
-		return parallel(s.opt.workers(), rows, func(_, i int) error {
-			row := host[i*(len(host)/rows):][:len(host)/rows]
-			for j, v := range row {
-				row[j] = -v
-			}
-			return nil
-		})
+	if !s.layout.negate {
+		return nil
 	}
-	return nil
+	n := s.gallery.N
+	return parallel(s.opt.workers(), rows, func(_, i int) error {
+		for j, v := range host[i*n : (i+1)*n] {
+			host[i*n+j] = -v
+		}
+		return nil
+	})
 }
 
-func (s *scanner) upload(x []float32, rows int) (layers.Tensor, error) {
-	t, err := s.eng.New(rows, s.gallery.H)
+func (s *scanner) upload() (layers.Tensor, error) {
+	t, err := s.eng.New(s.gallery.N, s.layout.width())
 	if err != nil {
 		return nil, err
 	}
-	return t, s.eng.Write(t, s.order.engineRows(x, s.gallery.H))
+	return t, s.eng.Write(t, s.layout.right(s.gallery.X))
 }
 
 // parallel calls do for 0..n-1 on at most workers goroutines, each of which

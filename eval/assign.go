@@ -1,0 +1,79 @@
+package eval
+
+import (
+	"context"
+	"math"
+)
+
+// assign sends every row to its nearest centre, the lower one in a tie. Of
+// Lloyd's iterations most move few rows, and a centre whose rows are the same
+// is where it was. So, unless all is set, only changed centres are compared
+// with all rows, and all centres with the rows of changed ones; the result is
+// that of comparing everything.
+func (c *clusterer) assign(ctx context.Context, centres []float64, changed []bool, all bool) error {
+	stale, cols := c.stale(changed)
+	k := len(changed)
+	if n := c.rows.N; all || n*len(cols)+len(stale)*k >= n*k {
+		return c.compare(ctx, nil, float32s(centres), func(row int, keys []float32) {
+			c.nearest[row], c.key[row] = c.best(row, keys)
+		})
+	}
+	if len(cols) == 0 {
+		return nil
+	}
+	h := c.rows.H
+	points := make([]float64, 0, len(cols)*h)
+	for _, j := range cols {
+		points = append(points, centres[j*h:(j+1)*h]...)
+	}
+	err := c.compare(ctx, nil, float32s(points), func(row int, keys []float32) {
+		if changed[c.nearest[row]] {
+			return // compared with every centre below
+		}
+		at, key := c.best(row, keys)
+		to := int32(cols[at])
+		if key < c.key[row] || key == c.key[row] && to < c.nearest[row] {
+			c.nearest[row], c.key[row] = to, key
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return c.compare(ctx, stale, float32s(centres), func(row int, keys []float32) {
+		c.nearest[row], c.key[row] = c.best(row, keys)
+	})
+}
+
+// stale lists the rows whose centre has moved, and the changed clusters.
+func (c *clusterer) stale(changed []bool) (rows, cols []int) {
+	rows = []int{}
+	for i, a := range c.nearest {
+		if int(a) < len(changed) && changed[a] {
+			rows = append(rows, i)
+		}
+	}
+	for j, moved := range changed {
+		if moved {
+			cols = append(cols, j)
+		}
+	}
+	return rows, cols
+}
+
+// best returns the first smallest of a row's keys, as a distance.
+func (c *clusterer) best(row int, keys []float32) (at int32, key float64) {
+	for j, k := range keys {
+		if k < keys[at] {
+			at = int32(j)
+		}
+	}
+	return at, math.Max(0, float64(keys[at])+c.shift[row])
+}
+
+func float32s(x []float64) []float32 {
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = float32(v)
+	}
+	return y
+}
