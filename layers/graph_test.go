@@ -34,15 +34,15 @@ func network(eng layers.Engine, ps *layers.Params, batch int, training bool) (g 
 	h = g.GlobalAvg("pool", g.Concat("join", a, b))
 	h = g.RowNorm("norm", g.LinearModule("embedding", h, 5), layers.RowNormSpec{Scale: 2, Eps: 1e-12})
 	d := g.Pairwise("distance", h, h, layers.Metric{Kind: layers.BRM, P: 2})
-	loss = g.HostLoss("loss", d, func(v, grad []float64) (float64, error) {
+	loss = g.HostLoss("loss", func(v, grads [][]float64) (float64, error) {
 		sum := 0.
-		for i := range v {
+		for i := range v[0] {
 			w := math.Sin(float64(i)) // any fixed weights
-			sum += w * v[i]
-			grad[i] = w
+			sum += w * v[0][i]
+			grads[0][i] = w
 		}
 		return sum, nil
-	})
+	}, d)
 	return g, x, loss
 }
 

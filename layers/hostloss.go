@@ -2,56 +2,89 @@ package layers
 
 import "fmt"
 
-// HostLoss adds a scalar, of shape (1), that f computes on the host from a
-// small matrix d: f gets the values of d, row-major, returns the scalar and
-// overwrites grad with its derivative. It is the meeting point of engine and
-// losses: of all that a step computes only d and its gradient travel.
-func (g *Graph) HostLoss(name string, d *Node, f func(values, grad []float64) (float64, error)) *Node {
-	if g.bad(name, d) {
+// HostLoss adds a scalar, of shape (1), that f computes on the host from small
+// tensors: f gets the values of each input, row-major, returns the scalar and
+// overwrites the gradient of each input with its derivative; gradients of
+// inputs that need none are nil. It is the meeting point of engine and losses:
+// of all that a step computes only such a matrix and its gradient travel.
+func (g *Graph) HostLoss(name string, f func(values, grads [][]float64) (float64, error), in ...*Node) *Node {
+	if g.bad(name, in...) {
 		return nil
 	}
-	n := d.Shape().TotalSize()
-	host := make([]float32, n)
-	values, grad := make([]float64, n), make([]float64, n)
-	scalar := make([]float32, 1)
-	run := func(out, in []Tensor) error {
-		if err := g.eng.Read(host, in[0]); err != nil {
-			return err
+	h := hostLoss{eng: g.eng, f: f, values: make([][]float64, len(in)), grads: make([][]float64, len(in))}
+	shapes := [][]int{{1}}
+	for i, n := range in {
+		size := n.Shape().TotalSize()
+		h.values[i] = make([]float64, size)
+		if g.needs[n] {
+			h.grads[i] = make([]float64, size)
 		}
-		for i, v := range host {
-			values[i] = float64(v)
-		}
-		value, err := f(values, grad)
-		if err != nil {
-			return err
-		}
-		scalar[0] = float32(value)
-		for i, v := range grad {
-			host[i] = float32(v)
-		}
-		if err := g.eng.Write(out[1], host); err != nil {
-			return err
-		}
-		return g.eng.Write(out[0], scalar)
+		h.host = make([]float32, max(size, len(h.host)))
+		shapes = append(shapes, g.wanted(n))
 	}
-	var dd *Node
-	out := g.applyMulti(name, [][]int{{1}, d.Shape()}, []*Node{d}, run, func(dl *Node) []*Node {
+	var out []*Node
+	out = g.applyMulti(name, shapes, in, h.run, func(dl *Node) []*Node {
 		if dl == g.one {
-			return []*Node{dd}
+			return out[1:]
 		}
-		seed := make([]float32, 1)
-		return []*Node{g.apply(name+" grad", d.Shape(), []*Node{dd, dl}, func(out Tensor, in []Tensor) error {
-			if err := g.eng.Read(seed, in[1]); err != nil {
-				return err
+		d := make([]*Node, len(in))
+		for i, n := range in {
+			if g.needs[n] {
+				d[i] = g.timesScalar(fmt.Sprintf("%s grad %d", name, i), out[1+i], dl)
 			}
-			return g.eng.Scale(out, in[0], seed[0])
-		}, nil)}
+		}
+		return d
 	})
-	if out[0] == nil {
-		return nil
-	}
-	dd = out[1]
 	return out[0]
+}
+
+// hostLoss holds the host's copies of what an op reads and writes.
+type hostLoss struct {
+	eng           Engine
+	f             func(values, grads [][]float64) (float64, error)
+	values, grads [][]float64
+	host          []float32
+}
+
+func (h *hostLoss) run(out, in []Tensor) error {
+	for i, t := range in {
+		host := h.host[:len(h.values[i])]
+		if err := h.eng.Read(host, t); err != nil {
+			return err
+		}
+		for j, v := range host {
+			h.values[i][j] = float64(v)
+		}
+	}
+	value, err := h.f(h.values, h.grads)
+	if err != nil {
+		return err
+	}
+	for i, grad := range h.grads {
+		if grad == nil {
+			continue
+		}
+		host := h.host[:len(grad)]
+		for j, v := range grad {
+			host[j] = float32(v)
+		}
+		if err := h.eng.Write(out[1+i], host); err != nil {
+			return err
+		}
+	}
+	h.host[0] = float32(value)
+	return h.eng.Write(out[0], h.host[:1])
+}
+
+// timesScalar adds x times a scalar of shape (1). It has no gradient.
+func (g *Graph) timesScalar(name string, x, scalar *Node) *Node {
+	var s [1]float32
+	return g.apply(name, x.Shape(), []*Node{x, scalar}, func(out Tensor, in []Tensor) error {
+		if err := g.eng.Read(s[:], in[1]); err != nil {
+			return err
+		}
+		return g.eng.Scale(out, in[0], s[0])
+	}, nil)
 }
 
 // Scalar reads the value of a node of one element after a Run.

@@ -10,6 +10,9 @@ func (g *Graph) RowNorm(name string, x *Node, spec RowNormSpec) *Node {
 	if len(x.Shape()) != 2 {
 		return g.fail(name, fmt.Errorf("row normalisation needs (B, h), got %v", x.Shape()))
 	}
+	if !(spec.Eps > 0) {
+		return g.fail(name, fmt.Errorf("row normalisation needs a positive Eps, got %v: a zero row has no direction", spec.Eps))
+	}
 	return g.apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
 		return g.eng.RowNorm(y, in[0], spec)
 	}, func(dy *Node) []*Node {

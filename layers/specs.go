@@ -77,7 +77,7 @@ func floorSteps(room, stride int) int {
 // RowNormSpec says how a row is brought to length Scale.
 type RowNormSpec struct {
 	Scale float32
-	Eps   float32
+	Eps   float32 // positive
 	// Smooth divides by sqrt(|x|^2 + Eps) instead of max(|x|, Eps).
 	Smooth bool
 }

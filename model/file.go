@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -15,7 +16,7 @@ const specKey = "vernier.model"
 
 // Owns reports whether a parameter belongs to the network; a loss's own
 // parameters share the set while a model is trained, and stay out of its file.
-func Owns(p *layers.Param) bool { return p.Role != layers.Proxy }
+func Owns(p *layers.Param) bool { return !strings.HasPrefix(p.Name, losses.ParamPrefix) }
 
 // Save writes specification and parameters to a safetensors file. extra is
 // further metadata. The same model gives the same bytes.

@@ -67,7 +67,7 @@ func (m *Model) pool(g *layers.Graph, x *layers.Node) *layers.Node {
 func (m *Model) Size() int {
 	n := 0
 	for _, p := range m.Params.All() {
-		if p.Role != layers.Buffer {
+		if p.Role != layers.Buffer && Owns(p) {
 			n += p.Value.Size()
 		}
 	}

@@ -62,7 +62,7 @@ func Augmentations() []string { return append([]string{"none"}, data.PresetNames
 func Default(spec string) Config {
 	net, _ := backbone.New("convnet")
 	c := Config{
-		Data: DataConfig{Spec: spec, TrainClasses: "half", Validation: .1, Augment: "photos", MaxPixels: data.DefaultMaxPixels},
+		Data: DataConfig{Spec: spec, TrainClasses: "auto", Validation: .1, Augment: "photos", MaxPixels: data.DefaultMaxPixels},
 		Model: model.Spec{
 			Backbone: "convnet", Input: net.Preprocessing(), Pool: model.PoolAvgMax, Dim: 128,
 			Normalization: model.NormRows, Scale: 1,
@@ -128,7 +128,7 @@ func (c Config) Validate() error {
 // newLoss makes the loss for a number of training classes.
 func (c Config) newLoss(classes int) (losses.Loss, error) {
 	return losses.New(c.Loss.Name, losses.Options{
-		Metric: c.Model.Metric, Scale: c.Model.Scale, Classes: classes, Params: c.Loss.Params,
+		Metric: c.Model.Metric, Scale: c.Model.Scale, Classes: classes, Dim: c.Model.Dim, Params: c.Loss.Params,
 	})
 }
 

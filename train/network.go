@@ -8,9 +8,6 @@ import (
 	"github.com/vernier-ml/vernier/model"
 )
 
-// proxyParam is the name of the parameter that losses over classes compare with.
-const proxyParam = "loss.proxies"
-
 // network is the graph of one training step.
 type network struct {
 	g         *layers.Graph
@@ -21,23 +18,17 @@ type network struct {
 
 // buildNetwork compiles model, metric, loss and their gradients for a batch
 // size. The loss's own parameters join the model's.
-func buildNetwork(m *model.Model, loss losses.Loss, classes, batch int) (*network, error) {
+func buildNetwork(m *model.Model, loss losses.Loss, classes, batch int, seed uint64) (*network, error) {
 	g := layers.NewGraph(m.Params.Engine(), m.Params)
 	size := m.Spec.Input.Size
 	n := &network{g: g, images: g.Input("images", batch, 3, size, size)}
 	n.embedding = m.Forward(g, n.images, true)
-	var columns *layers.Node
-	var labels []int
-	if loss.Columns() == losses.Classes {
-		columns = g.Param(proxyParam, layers.Proxy, layers.HeNormal(m.Spec.Dim), classes, m.Spec.Dim)
-		columns = m.Normalize(g, "loss.proxies.norm", columns)
-		labels = make([]int, classes)
-		for i := range labels {
-			labels[i] = i
-		}
-	}
 	var err error
-	if n.loss, err = losses.Op(g, "loss", loss, m.Spec.Metric, n.embedding, columns, labels); err != nil {
+	n.loss, err = losses.Op(g, loss, n.embedding, losses.OpOptions{
+		Metric: m.Spec.Metric, Classes: classes, Seed: seed,
+		Normalize: func(rows *layers.Node) *layers.Node { return m.Normalize(g, "loss.proxies.norm", rows) },
+	})
+	if err != nil {
 		return nil, err
 	}
 	g.Backward(n.loss.Loss, nil)

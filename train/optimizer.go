@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/losses"
 )
 
 // OptimizerSettings choose an optimiser and its constants.
@@ -116,7 +117,7 @@ func NewOptimizer(settings OptimizerSettings, ps *layers.Params, g *layers.Graph
 		}
 		factor := 1.
 		switch {
-		case p.Role == layers.Proxy:
+		case strings.HasPrefix(p.Name, losses.ParamPrefix):
 			factor = settings.ProxyRate
 		case strings.HasPrefix(p.Name, "embedding."):
 			factor = settings.HeadRate

@@ -161,7 +161,7 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 	if err != nil {
 		return nil, err
 	}
-	if s.net, err = buildNetwork(s.model, loss, classes, cfg.ClassesPerBatch*cfg.ImagesPerClass); err != nil {
+	if s.net, err = buildNetwork(s.model, loss, classes, cfg.ClassesPerBatch*cfg.ImagesPerClass, cfg.Seed); err != nil {
 		return nil, err
 	}
 	if s.opti, err = NewOptimizer(cfg.Optimizer, s.model.Params, s.net.g); err != nil {
@@ -200,38 +200,4 @@ func (s *Session) Describe() string {
 	return fmt.Sprintf("%d training classes (%d images), %d validation, %d test classes (%d images); %d parameters; %d steps an epoch; %.0f MiB of activations and gradients",
 		len(s.sets.fit.Classes), len(s.sets.fit.Items), validation, len(s.sets.test.Classes), len(s.sets.test.Items),
 		s.model.Size(), s.sampler.Batches(), float64(s.net.g.Bytes())/(1<<20))
-}
-
-// startProxies places each proxy at the mean of its class as the untrained
-// network sees it: proxies drawn at random would first have to find their
-// classes.
-func (s *Session) startProxies(ctx context.Context) error {
-	p := s.model.Params.Get(proxyParam)
-	if p == nil {
-		return nil
-	}
-	loader, err := s.loader(s.sets.fit, s.pipeline)
-	if err != nil {
-		return err
-	}
-	e, err := EmbedSet(ctx, s.model, loader, len(s.sets.fit.Items), "placing proxies", s.ev)
-	if err != nil {
-		return err
-	}
-	h := s.model.Spec.Dim
-	sum := make([]float64, p.Value.Size())
-	count := make([]int, len(sum)/h)
-	for i, label := range e.Labels {
-		count[label]++
-		for j, v := range e.Row(i) {
-			sum[label*h+j] += float64(v)
-		}
-	}
-	mean := make([]float32, len(sum))
-	for i := range mean {
-		if c := count[i/h]; c > 0 {
-			mean[i] = float32(sum[i] / float64(c))
-		}
-	}
-	return s.model.Params.Engine().Write(p.Value, mean)
 }

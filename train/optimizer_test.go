@@ -1,0 +1,200 @@
+package train
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/vernier-ml/vernier/internal/cpu"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// quadratic is a graph whose loss is the sum over parameters of w^2/2, so that
+// the gradient of each parameter is the parameter itself.
+func quadratic(t *testing.T, w map[string]float32, roles map[string]layers.Role) (*layers.Params, *layers.Graph) {
+	t.Helper()
+	eng, err := cpu.New(cpu.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { eng.Close() })
+	ps := layers.NewParams(eng, 1)
+	g := layers.NewGraph(eng, ps)
+	var total *layers.Node
+	for name, v := range w {
+		p := g.Param(name, roles[name], layers.Constant(v), 1)
+		l := g.HostLoss("half square of "+name, func(x, grads [][]float64) (float64, error) {
+			grads[0][0] = x[0][0]
+			return x[0][0] * x[0][0] / 2, nil
+		}, p)
+		if total == nil {
+			total = l
+		} else {
+			total = g.Add(total, l)
+		}
+	}
+	g.Backward(total, nil)
+	if err := g.Compile(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close() })
+	return ps, g
+}
+
+func value(t *testing.T, ps *layers.Params, name string) float64 {
+	t.Helper()
+	v := make([]float32, 1)
+	if err := ps.Engine().Read(v, ps.Get(name).Value); err != nil {
+		t.Fatal(err)
+	}
+	return float64(v[0])
+}
+
+func steps(t *testing.T, o *Optimizer, g *layers.Graph, n int) (norm float64) {
+	t.Helper()
+	for range n {
+		if err := g.Run(); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if norm, err = o.Step(1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return norm
+}
+
+func near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) > 2e-7*max(1, math.Abs(want)) {
+		t.Errorf("%s: got %.9g, want %.9g", what, got, want)
+	}
+}
+
+// AdamW with rate 0.1, decay 0.01, beta 0.9 and 0.999 on f(w) = w^2/2 from w = 1,
+// by hand (g = w):
+//
+//	step 1: w = 1 - .1*.01*1 = .999; m = .1*1, v = .001*1; m^ = 1, v^ = 1:
+//	        w = .999 - .1*1/(1+1e-8) = .899000001
+//	step 2: g = .899000001; w(1-.001) = .898101001; m = .09+.0899 = .1799000001,
+//	        v = .000999+.001*.808201002 = .001807201002; m^ = m/.19 = .946842106,
+//	        v^ = v/.001999 = .904052527, sqrt .950816770;
+//	        w = .898101001 - .1*.946842106/.950816780 = .798519027
+func TestAdamWMatchesStepsWorkedByHand(t *testing.T) {
+	ps, g := quadratic(t, map[string]float32{"w": 1}, nil)
+	s := DefaultOptimizer()
+	s.Rate, s.Decay = .1, .01
+	o, err := NewOptimizer(s, ps, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "norm of the gradient", steps(t, o, g, 1), 1)
+	near(t, "step 1", value(t, ps, "w"), .899000001)
+	steps(t, o, g, 1)
+	near(t, "step 2", value(t, ps, "w"), .798519027)
+}
+
+// SGD with rate 0.1, momentum 0.9 and no decay from w = 1 (g = w):
+// v = 1, w = .9; v = .9+.9 = 1.8, w = .72; v = 1.62+.72 = 2.34, w = .486.
+// Nesterov: w -= .1(g + .9v): v = 1, w = 1-.19 = .81;
+// v = .9+.81 = 1.71, w = .81-.1(.81+1.539) = .5751.
+func TestSGDMatchesStepsWorkedByHand(t *testing.T) {
+	s := DefaultOptimizer()
+	s.Name, s.Rate, s.Decay, s.Momentum = "sgd", .1, 0, .9
+	ps, g := quadratic(t, map[string]float32{"w": 1}, nil)
+	o, err := NewOptimizer(s, ps, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{.9, .72, .486} {
+		steps(t, o, g, 1)
+		near(t, "momentum, step "+string(rune('1'+i)), value(t, ps, "w"), want)
+	}
+	s.Nesterov = true
+	ps, g = quadratic(t, map[string]float32{"w": 1}, nil)
+	if o, err = NewOptimizer(s, ps, g); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{.81, .5751} {
+		steps(t, o, g, 1)
+		near(t, "Nesterov, step "+string(rune('1'+i)), value(t, ps, "w"), want)
+	}
+}
+
+func TestRatesAndDecayDependOnWhatAParameterIs(t *testing.T) {
+	w := map[string]float32{"block1.conv.weight": 1, "block1.bn.weight": 1, "embedding.weight": 1, "loss.proxies": 1}
+	roles := map[string]layers.Role{"block1.bn.weight": layers.NormGain, "loss.proxies": layers.Proxy}
+	ps, g := quadratic(t, w, roles)
+	s := DefaultOptimizer()
+	s.Name, s.Momentum, s.Rate, s.Decay, s.HeadRate, s.ProxyRate = "sgd", 0, .01, .5, 2, 10
+	o, err := NewOptimizer(s, ps, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "norm over all", steps(t, o, g, 1), 2)
+	near(t, "backbone", value(t, ps, "block1.conv.weight"), 1-.01*1.5)
+	near(t, "normalisation, not decayed", value(t, ps, "block1.bn.weight"), 1-.01)
+	near(t, "head", value(t, ps, "embedding.weight"), 1-.02*1.5)
+	near(t, "proxies", value(t, ps, "loss.proxies"), 1-.1*1.5)
+}
+
+func TestClippingLimitsNormAndElements(t *testing.T) {
+	w := map[string]float32{"a": 3, "b": 4} // the gradient has norm 5
+	s := DefaultOptimizer()
+	s.Name, s.Momentum, s.Rate, s.Decay = "sgd", 0, 1, 0
+	s.ClipNorm = 1
+	ps, g := quadratic(t, w, nil)
+	o, err := NewOptimizer(s, ps, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "norm before clipping", steps(t, o, g, 1), 5)
+	near(t, "a, by norm", value(t, ps, "a"), 3-.6)
+	near(t, "b, by norm", value(t, ps, "b"), 4-.8)
+	s.ClipNorm, s.ClipValue = 0, 3.5
+	ps, g = quadratic(t, w, nil)
+	if o, err = NewOptimizer(s, ps, g); err != nil {
+		t.Fatal(err)
+	}
+	steps(t, o, g, 1)
+	near(t, "a, by value", value(t, ps, "a"), 0)
+	near(t, "b, by value", value(t, ps, "b"), .5)
+}
+
+func TestANonFiniteGradientMovesNothing(t *testing.T) {
+	ps, g := quadratic(t, map[string]float32{"a": 1, "b": float32(math.Inf(1))}, nil)
+	o, err := NewOptimizer(DefaultOptimizer(), ps, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Step(1); !errors.Is(err, ErrNonFinite) {
+		t.Errorf("got %v, want %v", err, ErrNonFinite)
+	}
+	if got := value(t, ps, "a"); got != 1 || o.Steps() != 0 {
+		t.Errorf("a moved to %v, %d steps counted", got, o.Steps())
+	}
+}
+
+func TestOptimizerSettingsOutOfRangeAreNamed(t *testing.T) {
+	for want, change := range map[string]func(*OptimizerSettings){
+		"adamw":      func(s *OptimizerSettings) { s.Name = "adam" },
+		"rate":       func(s *OptimizerSettings) { s.Rate = math.NaN() },
+		"beta2":      func(s *OptimizerSettings) { s.Beta2 = 1 },
+		"momentum":   func(s *OptimizerSettings) { s.Momentum = 1 },
+		"clip norm":  func(s *OptimizerSettings) { s.ClipNorm = -1 },
+		"proxy rate": func(s *OptimizerSettings) { s.ProxyRate = math.Inf(1) },
+	} {
+		s := DefaultOptimizer()
+		change(&s)
+		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want an error that says %q", err, want)
+		}
+	}
+	if err := DefaultOptimizer().Validate(); err != nil {
+		t.Error(err)
+	}
+}
