@@ -2088,14 +2088,12 @@ loop:
 	VSUBPS       constAVX2_3f800000<>+0(SB), Y7, Y9
 	VFMADD213PS  Y9, Y7, Y8
 	VADDPS       constAVX2_40000000<>+0(SB), Y8, Y7
-	VMOVUPS      constAVX2_3f800000<>+0(SB), Y9
-	VDIVPS       Y7, Y9, Y9
-	VMULPS       Y9, Y6, Y6
-	VMULPS       Y9, Y8, Y8
-	VXORPS       constAVX2_80000000<>+0(SB), Y8, Y8
-	VADDPS       Y9, Y9, Y9
-	VMULPS       Y9, Y6, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y7, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y6, Y6
 	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
 	VORPS        Y7, Y6, Y6
 	VBROADCASTSS (SI), Y7
 	VCMPPS       $0x04, Y3, Y4, Y4
@@ -2371,12 +2369,11 @@ loop:
 	VMOVUPS      constAVX2_3f800000<>+0(SB), Y9
 	VDIVPS       Y7, Y9, Y9
 	VMULPS       Y9, Y6, Y6
-	VMULPS       Y9, Y8, Y8
-	VXORPS       constAVX2_80000000<>+0(SB), Y8, Y8
-	VADDPS       Y9, Y9, Y9
 	VMULPS       Y9, Y6, Y6
+	VMULPS       Y9, Y8, Y8
 	VMULPS       Y8, Y6, Y6
 	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
 	VORPS        Y7, Y6, Y6
 	VBROADCASTSS (SI), Y7
 	VCMPPS       $0x04, Y3, Y4, Y4
@@ -2525,18 +2522,19 @@ loop:
 	VMOVUPS      (CX), Y5
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
 	VMINPS       Y6, Y0, Y6
-	VADDPS       constAVX2_3f800000<>+0(SB), Y6, Y7
-	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
-	VDIVPS       Y7, Y8, Y8
-	VMULPS       Y8, Y6, Y6
-	VMULPS       Y8, Y8, Y8
-	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y6
-	VORPS        Y6, Y8, Y8
-	VBROADCASTSS (SI), Y6
+	VADDPS       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VDIVPS       Y6, Y7, Y7
+	VMOVAPS      Y7, Y6
+	VMULPS       Y7, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS (SI), Y7
 	VCMPPS       $0x04, Y3, Y4, Y4
-	VANDPS       Y4, Y6, Y6
-	VFMADD231PS  Y6, Y8, Y2
-	VFNMADD231PS Y6, Y8, Y5
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
 	VMOVUPS      Y5, (CX)
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, CX
@@ -2689,15 +2687,16 @@ loop:
 	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
 	VDIVPS       Y7, Y8, Y8
 	VMULPS       Y8, Y6, Y6
-	VMULPS       Y8, Y8, Y8
-	VMULPS       Y6, Y8, Y8
-	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y6
-	VORPS        Y6, Y8, Y8
-	VBROADCASTSS (SI), Y6
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS (SI), Y7
 	VCMPPS       $0x04, Y3, Y4, Y4
-	VANDPS       Y4, Y6, Y6
-	VFMADD231PS  Y6, Y8, Y2
-	VFNMADD231PS Y6, Y8, Y5
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
 	VMOVUPS      Y5, (CX)
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, CX
@@ -3033,30 +3032,11 @@ loop:
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
 	VMINPS       Y6, Y0, Y6
 	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
-	VMINPS       Y6, Y7, Y8
-	VMAXPS       Y6, Y7, Y9
-	VMOVUPS      constAVX2_3f800000<>+0(SB), Y10
-	VDIVPS       Y9, Y10, Y10
-	VMULPS       Y10, Y8, Y8
-	VMULPS       Y8, Y8, Y9
-	VMOVUPS      constAVX2_bb956a4f<>+0(SB), Y10
-	VFMADD213PS  constAVX2_3cc2cf5d<>+0(SB), Y9, Y10
-	VFMADD213PS  constAVX2_bd70f778<>+0(SB), Y9, Y10
-	VFMADD213PS  constAVX2_3dca1d47<>+0(SB), Y9, Y10
-	VFMADD213PS  constAVX2_be0f64c9<>+0(SB), Y9, Y10
-	VFMADD213PS  constAVX2_3e4c7631<>+0(SB), Y9, Y10
-	VFMADD213PS  constAVX2_beaaa8ac<>+0(SB), Y9, Y10
-	VFMADD213PS  constAVX2_3f7ffffe<>+0(SB), Y9, Y10
-	VMULPS       Y8, Y10, Y10
-	VMOVUPS      constAVX2_3fc90fdb<>+0(SB), Y8
-	VSUBPS       Y10, Y8, Y8
-	VCMPPS       $0x1e, Y7, Y6, Y7
-	VBLENDVPS    Y7, Y8, Y10, Y10
-	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
 	VFMADD231PS  Y6, Y6, Y7
 	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
 	VDIVPS       Y7, Y6, Y6
 	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
 	VORPS        Y7, Y6, Y6
 	VBROADCASTSS (SI), Y7
 	VCMPPS       $0x04, Y3, Y4, Y4
@@ -3308,37 +3288,38 @@ loop:
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
 	VMINPS       Y6, Y0, Y6
 	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
-	VMINPS       Y6, Y7, Y8
-	VMAXPS       Y6, Y7, Y9
-	VMOVUPS      constAVX2_3f800000<>+0(SB), Y10
-	VDIVPS       Y9, Y10, Y10
-	VMULPS       Y10, Y8, Y8
-	VMULPS       Y8, Y8, Y9
-	VMOVUPS      constAVX2_bb956a4f<>+0(SB), Y10
-	VFMADD213PS  constAVX2_3cc2cf5d<>+0(SB), Y9, Y10
-	VFMADD213PS  constAVX2_bd70f778<>+0(SB), Y9, Y10
-	VFMADD213PS  constAVX2_3dca1d47<>+0(SB), Y9, Y10
-	VFMADD213PS  constAVX2_be0f64c9<>+0(SB), Y9, Y10
-	VFMADD213PS  constAVX2_3e4c7631<>+0(SB), Y9, Y10
-	VFMADD213PS  constAVX2_beaaa8ac<>+0(SB), Y9, Y10
-	VFMADD213PS  constAVX2_3f7ffffe<>+0(SB), Y9, Y10
-	VMULPS       Y8, Y10, Y10
-	VMOVUPS      constAVX2_3fc90fdb<>+0(SB), Y8
-	VSUBPS       Y10, Y8, Y8
-	VCMPPS       $0x1e, Y7, Y6, Y7
-	VBLENDVPS    Y7, Y8, Y10, Y10
-	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
 	VFMADD231PS  Y6, Y6, Y7
-	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
-	VDIVPS       Y7, Y6, Y6
-	VMULPS       Y10, Y6, Y6
-	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
-	VORPS        Y7, Y6, Y6
-	VBROADCASTSS (SI), Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y7, Y8, Y8
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VMINPS       Y6, Y7, Y9
+	VMAXPS       Y6, Y7, Y10
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y11
+	VDIVPS       Y10, Y11, Y11
+	VMULPS       Y11, Y9, Y9
+	VMULPS       Y9, Y9, Y10
+	VMOVUPS      constAVX2_bb956a4f<>+0(SB), Y11
+	VFMADD213PS  constAVX2_3cc2cf5d<>+0(SB), Y10, Y11
+	VFMADD213PS  constAVX2_bd70f778<>+0(SB), Y10, Y11
+	VFMADD213PS  constAVX2_3dca1d47<>+0(SB), Y10, Y11
+	VFMADD213PS  constAVX2_be0f64c9<>+0(SB), Y10, Y11
+	VFMADD213PS  constAVX2_3e4c7631<>+0(SB), Y10, Y11
+	VFMADD213PS  constAVX2_beaaa8ac<>+0(SB), Y10, Y11
+	VFMADD213PS  constAVX2_3f7ffffe<>+0(SB), Y10, Y11
+	VMULPS       Y9, Y11, Y11
+	VMOVUPS      constAVX2_3fc90fdb<>+0(SB), Y9
+	VSUBPS       Y11, Y9, Y9
+	VCMPPS       $0x1e, Y7, Y6, Y6
+	VBLENDVPS    Y6, Y9, Y11, Y11
+	VMULPS       Y11, Y8, Y8
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y6
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y8, Y8
+	VORPS        Y6, Y8, Y8
+	VBROADCASTSS (SI), Y6
 	VCMPPS       $0x04, Y3, Y4, Y4
-	VANDPS       Y4, Y7, Y7
-	VFMADD231PS  Y7, Y6, Y2
-	VFNMADD231PS Y7, Y6, Y5
+	VANDPS       Y4, Y6, Y6
+	VFMADD231PS  Y6, Y8, Y2
+	VFNMADD231PS Y6, Y8, Y5
 	VMOVUPS      Y5, (CX)
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, CX
@@ -3599,15 +3580,12 @@ loop:
 	VSUBPS       constAVX2_3f800000<>+0(SB), Y7, Y9
 	VFMADD213PS  Y9, Y7, Y8
 	VADDPS       constAVX2_40000000<>+0(SB), Y8, Y7
-	VMOVUPS      constAVX2_3f800000<>+0(SB), Y9
-	VDIVPS       Y7, Y9, Y9
-	VMULPS       Y9, Y6, Y6
-	VMULPS       Y9, Y8, Y8
-	VXORPS       constAVX2_80000000<>+0(SB), Y8, Y8
-	VADDPS       Y9, Y9, Y9
-	VADDPS       Y9, Y9, Y9
-	VMULPS       Y9, Y6, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y7, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y6, Y6
 	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
 	VORPS        Y7, Y6, Y6
 	VBROADCASTSS (SI), Y7
 	VCMPPS       $0x04, Y3, Y4, Y4
@@ -3873,13 +3851,11 @@ loop:
 	VMOVUPS      constAVX2_3f800000<>+0(SB), Y9
 	VDIVPS       Y7, Y9, Y9
 	VMULPS       Y9, Y6, Y6
-	VMULPS       Y9, Y8, Y8
-	VXORPS       constAVX2_80000000<>+0(SB), Y8, Y8
-	VADDPS       Y9, Y9, Y9
-	VADDPS       Y9, Y9, Y9
 	VMULPS       Y9, Y6, Y6
+	VMULPS       Y9, Y8, Y8
 	VMULPS       Y8, Y6, Y6
 	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
 	VORPS        Y7, Y6, Y6
 	VBROADCASTSS (SI), Y7
 	VCMPPS       $0x04, Y3, Y4, Y4
@@ -4051,19 +4027,19 @@ loop:
 	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
 	VMULPS       Y1, Y7, Y7
 	VFMADD231PS  Y7, Y7, Y8
-	VMOVUPS      constAVX2_3f800000<>+0(SB), Y9
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
 	VSQRTPS      Y8, Y8
-	VDIVPS       Y8, Y9, Y9
-	VMULPS       Y9, Y7, Y7
-	VMULPS       Y9, Y9, Y7
-	VMULPS       Y9, Y7, Y7
-	VANDPS       constAVX2_80000000<>+0(SB), Y5, Y8
-	VORPS        Y8, Y7, Y7
-	VBROADCASTSS (SI), Y8
+	VDIVPS       Y8, Y7, Y7
+	VMULPS       Y7, Y7, Y8
+	VMULPS       Y7, Y8, Y8
+	VANDPS       constAVX2_80000000<>+0(SB), Y5, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y8, Y8
+	VORPS        Y7, Y8, Y8
+	VBROADCASTSS (SI), Y7
 	VCMPPS       $0x04, Y4, Y5, Y5
-	VANDPS       Y5, Y8, Y8
-	VFMADD231PS  Y8, Y7, Y3
-	VFNMADD231PS Y8, Y7, Y6
+	VANDPS       Y5, Y7, Y7
+	VFMADD231PS  Y7, Y8, Y3
+	VFNMADD231PS Y7, Y8, Y6
 	VMOVUPS      Y6, (CX)
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, CX
@@ -4238,11 +4214,12 @@ loop:
 	VMOVUPS      constAVX2_3f800000<>+0(SB), Y9
 	VSQRTPS      Y8, Y8
 	VDIVPS       Y8, Y9, Y9
-	VMULPS       Y9, Y7, Y7
 	VMULPS       Y9, Y9, Y8
 	VMULPS       Y9, Y8, Y8
+	VMULPS       Y9, Y7, Y7
 	VMULPS       Y7, Y8, Y8
 	VANDPS       constAVX2_80000000<>+0(SB), Y5, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y8, Y8
 	VORPS        Y7, Y8, Y8
 	VBROADCASTSS (SI), Y7
 	VCMPPS       $0x04, Y4, Y5, Y5
@@ -4374,6 +4351,7 @@ loop:
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
 	VMINPS       Y6, Y0, Y6
 	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
 	VORPS        Y7, Y6, Y6
 	VBROADCASTSS (SI), Y7
 	VCMPPS       $0x04, Y3, Y4, Y4

@@ -4144,17 +4144,13 @@ loop:
 	VSUBPS            constAVX512_3f800000<>+0(SB), Z7, Z9
 	VFMADD213PS       Z9, Z7, Z8
 	VADDPS            constAVX512_40000000<>+0(SB), Z8, Z7
-	VMOVUPS           constAVX512_3f800000<>+0(SB), Z9
-	VRCP14PS          Z7, Z10
-	VFNMADD231PS      Z7, Z10, Z9
-	VFMADD213PS       Z10, Z10, Z9
-	VMULPS            Z9, Z6, Z6
-	VMULPS            Z9, Z8, Z8
-	VXORPS            constAVX512_80000000<>+0(SB), Z8, Z8
-	VADDPS            Z9, Z9, Z9
-	VMULPS            Z9, Z6, Z6
-	VANDPS            constAVX512_80000000<>+0(SB), Z4, Z7
-	VORPS             Z7, Z6, Z6
+	VMOVUPS           constAVX512_3f800000<>+0(SB), Z8
+	VRCP14PS          Z7, Z9
+	VFNMADD231PS      Z7, Z9, Z8
+	VFMADD213PS       Z9, Z9, Z8
+	VMULPS            Z8, Z6, Z6
+	VMULPS            Z8, Z6, Z6
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z4, Z6
 	VCMPPS            $0x04, Z3, Z4, K1
 	VFMADD231PS.BCST  (SI), Z6, K1, Z2
 	VFNMADD231PS.BCST (SI), Z6, K1, Z5
@@ -4451,13 +4447,10 @@ loop:
 	VFNMADD231PS      Z7, Z10, Z9
 	VFMADD213PS       Z10, Z10, Z9
 	VMULPS            Z9, Z6, Z6
-	VMULPS            Z9, Z8, Z8
-	VXORPS            constAVX512_80000000<>+0(SB), Z8, Z8
-	VADDPS            Z9, Z9, Z9
 	VMULPS            Z9, Z6, Z6
+	VMULPS            Z9, Z8, Z8
 	VMULPS            Z8, Z6, Z6
-	VANDPS            constAVX512_80000000<>+0(SB), Z4, Z7
-	VORPS             Z7, Z6, Z6
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z4, Z6
 	VCMPPS            $0x04, Z3, Z4, K1
 	VFMADD231PS.BCST  (SI), Z6, K1, Z2
 	VFNMADD231PS.BCST (SI), Z6, K1, Z5
@@ -4617,18 +4610,17 @@ loop:
 	VMOVUPS           (CX), Z5
 	VANDPS            constAVX512_7fffffff<>+0(SB), Z4, Z6
 	VMINPS            Z6, Z0, Z6
-	VADDPS            constAVX512_3f800000<>+0(SB), Z6, Z7
-	VMOVUPS           constAVX512_3f800000<>+0(SB), Z8
-	VRCP14PS          Z7, Z9
-	VFNMADD231PS      Z7, Z9, Z8
-	VFMADD213PS       Z9, Z9, Z8
-	VMULPS            Z8, Z6, Z6
-	VMULPS            Z8, Z8, Z8
-	VANDPS            constAVX512_80000000<>+0(SB), Z4, Z6
-	VORPS             Z6, Z8, Z8
+	VADDPS            constAVX512_3f800000<>+0(SB), Z6, Z6
+	VMOVUPS           constAVX512_3f800000<>+0(SB), Z7
+	VRCP14PS          Z6, Z8
+	VFNMADD231PS      Z6, Z8, Z7
+	VFMADD213PS       Z8, Z8, Z7
+	VMOVAPS           Z7, Z6
+	VMULPS            Z7, Z6, Z6
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z4, Z6
 	VCMPPS            $0x04, Z3, Z4, K1
-	VFMADD231PS.BCST  (SI), Z8, K1, Z2
-	VFNMADD231PS.BCST (SI), Z8, K1, Z5
+	VFMADD231PS.BCST  (SI), Z6, K1, Z2
+	VFNMADD231PS.BCST (SI), Z6, K1, Z5
 	VMOVUPS           Z5, (CX)
 	ADDQ              $0x40, BX
 	ADDQ              $0x40, CX
@@ -4797,13 +4789,12 @@ loop:
 	VFNMADD231PS      Z7, Z9, Z8
 	VFMADD213PS       Z9, Z9, Z8
 	VMULPS            Z8, Z6, Z6
-	VMULPS            Z8, Z8, Z8
-	VMULPS            Z6, Z8, Z8
-	VANDPS            constAVX512_80000000<>+0(SB), Z4, Z6
-	VORPS             Z6, Z8, Z8
+	VMULPS            Z8, Z6, Z6
+	VMULPS            Z8, Z6, Z6
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z4, Z6
 	VCMPPS            $0x04, Z3, Z4, K1
-	VFMADD231PS.BCST  (SI), Z8, K1, Z2
-	VFNMADD231PS.BCST (SI), Z8, K1, Z5
+	VFMADD231PS.BCST  (SI), Z6, K1, Z2
+	VFNMADD231PS.BCST (SI), Z6, K1, Z5
 	VMOVUPS           Z5, (CX)
 	ADDQ              $0x40, BX
 	ADDQ              $0x40, CX
@@ -5225,35 +5216,12 @@ loop:
 	VANDPS            constAVX512_7fffffff<>+0(SB), Z4, Z6
 	VMINPS            Z6, Z0, Z6
 	VMOVUPS           constAVX512_3f800000<>+0(SB), Z7
-	VMINPS            Z6, Z7, Z8
-	VMAXPS            Z6, Z7, Z9
-	VMOVUPS           constAVX512_3f800000<>+0(SB), Z10
-	VRCP14PS          Z9, Z11
-	VFNMADD231PS      Z9, Z11, Z10
-	VFMADD213PS       Z11, Z11, Z10
-	VMULPS            Z10, Z8, Z8
-	VMULPS            Z8, Z8, Z9
-	VMOVUPS           constAVX512_bb956a4f<>+0(SB), Z10
-	VFMADD213PS       constAVX512_3cc2cf5d<>+0(SB), Z9, Z10
-	VFMADD213PS       constAVX512_bd70f778<>+0(SB), Z9, Z10
-	VFMADD213PS       constAVX512_3dca1d47<>+0(SB), Z9, Z10
-	VFMADD213PS       constAVX512_be0f64c9<>+0(SB), Z9, Z10
-	VFMADD213PS       constAVX512_3e4c7631<>+0(SB), Z9, Z10
-	VFMADD213PS       constAVX512_beaaa8ac<>+0(SB), Z9, Z10
-	VFMADD213PS       constAVX512_3f7ffffe<>+0(SB), Z9, Z10
-	VMULPS            Z8, Z10, Z10
-	VMOVUPS           constAVX512_3fc90fdb<>+0(SB), Z8
-	VSUBPS            Z10, Z8, Z8
-	VCMPPS            $0x1e, Z7, Z6, K1
-	VMOVAPS           Z8, K1, Z10
-	VMOVUPS           constAVX512_3f800000<>+0(SB), Z7
 	VFMADD231PS       Z6, Z6, Z7
 	VMOVUPS           constAVX512_3f800000<>+0(SB), Z6
 	VRCP14PS          Z7, Z8
 	VFNMADD231PS      Z7, Z8, Z6
 	VFMADD213PS       Z8, Z8, Z6
-	VANDPS            constAVX512_80000000<>+0(SB), Z4, Z7
-	VORPS             Z7, Z6, Z6
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z4, Z6
 	VCMPPS            $0x04, Z3, Z4, K1
 	VFMADD231PS.BCST  (SI), Z6, K1, Z2
 	VFNMADD231PS.BCST (SI), Z6, K1, Z5
@@ -5516,39 +5484,38 @@ loop:
 	VANDPS            constAVX512_7fffffff<>+0(SB), Z4, Z6
 	VMINPS            Z6, Z0, Z6
 	VMOVUPS           constAVX512_3f800000<>+0(SB), Z7
-	VMINPS            Z6, Z7, Z8
-	VMAXPS            Z6, Z7, Z9
-	VMOVUPS           constAVX512_3f800000<>+0(SB), Z10
-	VRCP14PS          Z9, Z11
-	VFNMADD231PS      Z9, Z11, Z10
-	VFMADD213PS       Z11, Z11, Z10
-	VMULPS            Z10, Z8, Z8
-	VMULPS            Z8, Z8, Z9
-	VMOVUPS           constAVX512_bb956a4f<>+0(SB), Z10
-	VFMADD213PS       constAVX512_3cc2cf5d<>+0(SB), Z9, Z10
-	VFMADD213PS       constAVX512_bd70f778<>+0(SB), Z9, Z10
-	VFMADD213PS       constAVX512_3dca1d47<>+0(SB), Z9, Z10
-	VFMADD213PS       constAVX512_be0f64c9<>+0(SB), Z9, Z10
-	VFMADD213PS       constAVX512_3e4c7631<>+0(SB), Z9, Z10
-	VFMADD213PS       constAVX512_beaaa8ac<>+0(SB), Z9, Z10
-	VFMADD213PS       constAVX512_3f7ffffe<>+0(SB), Z9, Z10
-	VMULPS            Z8, Z10, Z10
-	VMOVUPS           constAVX512_3fc90fdb<>+0(SB), Z8
-	VSUBPS            Z10, Z8, Z8
-	VCMPPS            $0x1e, Z7, Z6, K1
-	VMOVAPS           Z8, K1, Z10
-	VMOVUPS           constAVX512_3f800000<>+0(SB), Z7
 	VFMADD231PS       Z6, Z6, Z7
-	VMOVUPS           constAVX512_3f800000<>+0(SB), Z6
-	VRCP14PS          Z7, Z8
-	VFNMADD231PS      Z7, Z8, Z6
-	VFMADD213PS       Z8, Z8, Z6
-	VMULPS            Z10, Z6, Z6
-	VANDPS            constAVX512_80000000<>+0(SB), Z4, Z7
-	VORPS             Z7, Z6, Z6
+	VMOVUPS           constAVX512_3f800000<>+0(SB), Z8
+	VRCP14PS          Z7, Z9
+	VFNMADD231PS      Z7, Z9, Z8
+	VFMADD213PS       Z9, Z9, Z8
+	VMOVUPS           constAVX512_3f800000<>+0(SB), Z7
+	VMINPS            Z6, Z7, Z9
+	VMAXPS            Z6, Z7, Z10
+	VMOVUPS           constAVX512_3f800000<>+0(SB), Z11
+	VRCP14PS          Z10, Z12
+	VFNMADD231PS      Z10, Z12, Z11
+	VFMADD213PS       Z12, Z12, Z11
+	VMULPS            Z11, Z9, Z9
+	VMULPS            Z9, Z9, Z10
+	VMOVUPS           constAVX512_bb956a4f<>+0(SB), Z11
+	VFMADD213PS       constAVX512_3cc2cf5d<>+0(SB), Z10, Z11
+	VFMADD213PS       constAVX512_bd70f778<>+0(SB), Z10, Z11
+	VFMADD213PS       constAVX512_3dca1d47<>+0(SB), Z10, Z11
+	VFMADD213PS       constAVX512_be0f64c9<>+0(SB), Z10, Z11
+	VFMADD213PS       constAVX512_3e4c7631<>+0(SB), Z10, Z11
+	VFMADD213PS       constAVX512_beaaa8ac<>+0(SB), Z10, Z11
+	VFMADD213PS       constAVX512_3f7ffffe<>+0(SB), Z10, Z11
+	VMULPS            Z9, Z11, Z11
+	VMOVUPS           constAVX512_3fc90fdb<>+0(SB), Z9
+	VSUBPS            Z11, Z9, Z9
+	VCMPPS            $0x1e, Z7, Z6, K1
+	VMOVAPS           Z9, K1, Z11
+	VMULPS            Z11, Z8, Z8
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z4, Z8
 	VCMPPS            $0x04, Z3, Z4, K1
-	VFMADD231PS.BCST  (SI), Z6, K1, Z2
-	VFNMADD231PS.BCST (SI), Z6, K1, Z5
+	VFMADD231PS.BCST  (SI), Z8, K1, Z2
+	VFNMADD231PS.BCST (SI), Z8, K1, Z5
 	VMOVUPS           Z5, (CX)
 	ADDQ              $0x40, BX
 	ADDQ              $0x40, CX
@@ -5831,18 +5798,13 @@ loop:
 	VSUBPS            constAVX512_3f800000<>+0(SB), Z7, Z9
 	VFMADD213PS       Z9, Z7, Z8
 	VADDPS            constAVX512_40000000<>+0(SB), Z8, Z7
-	VMOVUPS           constAVX512_3f800000<>+0(SB), Z9
-	VRCP14PS          Z7, Z10
-	VFNMADD231PS      Z7, Z10, Z9
-	VFMADD213PS       Z10, Z10, Z9
-	VMULPS            Z9, Z6, Z6
-	VMULPS            Z9, Z8, Z8
-	VXORPS            constAVX512_80000000<>+0(SB), Z8, Z8
-	VADDPS            Z9, Z9, Z9
-	VADDPS            Z9, Z9, Z9
-	VMULPS            Z9, Z6, Z6
-	VANDPS            constAVX512_80000000<>+0(SB), Z4, Z7
-	VORPS             Z7, Z6, Z6
+	VMOVUPS           constAVX512_3f800000<>+0(SB), Z8
+	VRCP14PS          Z7, Z9
+	VFNMADD231PS      Z7, Z9, Z8
+	VFMADD213PS       Z9, Z9, Z8
+	VMULPS            Z8, Z6, Z6
+	VMULPS            Z8, Z6, Z6
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z4, Z6
 	VCMPPS            $0x04, Z3, Z4, K1
 	VFMADD231PS.BCST  (SI), Z6, K1, Z2
 	VFNMADD231PS.BCST (SI), Z6, K1, Z5
@@ -6121,14 +6083,10 @@ loop:
 	VFNMADD231PS      Z7, Z10, Z9
 	VFMADD213PS       Z10, Z10, Z9
 	VMULPS            Z9, Z6, Z6
-	VMULPS            Z9, Z8, Z8
-	VXORPS            constAVX512_80000000<>+0(SB), Z8, Z8
-	VADDPS            Z9, Z9, Z9
-	VADDPS            Z9, Z9, Z9
 	VMULPS            Z9, Z6, Z6
+	VMULPS            Z9, Z8, Z8
 	VMULPS            Z8, Z6, Z6
-	VANDPS            constAVX512_80000000<>+0(SB), Z4, Z7
-	VORPS             Z7, Z6, Z6
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z4, Z6
 	VCMPPS            $0x04, Z3, Z4, K1
 	VFMADD231PS.BCST  (SI), Z6, K1, Z2
 	VFNMADD231PS.BCST (SI), Z6, K1, Z5
@@ -6335,20 +6293,18 @@ loop:
 	VMOVUPS           constAVX512_3f800000<>+0(SB), Z8
 	VMULPS            Z1, Z7, Z7
 	VFMADD231PS       Z7, Z7, Z8
-	VMOVUPS           constAVX512_3f800000<>+0(SB), Z9
-	VRSQRT14PS        Z8, Z10
-	VMULPS            Z8, Z10, Z8
-	VFNMADD231PS      Z8, Z10, Z9
-	VMULPS            constAVX512_3f000000<>+0(SB), Z10, Z8
-	VFMADD213PS       Z10, Z8, Z9
-	VMULPS            Z9, Z7, Z7
-	VMULPS            Z9, Z9, Z7
-	VMULPS            Z9, Z7, Z7
-	VANDPS            constAVX512_80000000<>+0(SB), Z5, Z8
-	VORPS             Z8, Z7, Z7
+	VMOVUPS           constAVX512_3f800000<>+0(SB), Z7
+	VRSQRT14PS        Z8, Z9
+	VMULPS            Z8, Z9, Z8
+	VFNMADD231PS      Z8, Z9, Z7
+	VMULPS            constAVX512_3f000000<>+0(SB), Z9, Z8
+	VFMADD213PS       Z9, Z8, Z7
+	VMULPS            Z7, Z7, Z8
+	VMULPS            Z7, Z8, Z8
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z5, Z8
 	VCMPPS            $0x04, Z4, Z5, K1
-	VFMADD231PS.BCST  (SI), Z7, K1, Z3
-	VFNMADD231PS.BCST (SI), Z7, K1, Z6
+	VFMADD231PS.BCST  (SI), Z8, K1, Z3
+	VFNMADD231PS.BCST (SI), Z8, K1, Z6
 	VMOVUPS           Z6, (CX)
 	ADDQ              $0x40, BX
 	ADDQ              $0x40, CX
@@ -6546,12 +6502,11 @@ loop:
 	VFNMADD231PS      Z8, Z10, Z9
 	VMULPS            constAVX512_3f000000<>+0(SB), Z10, Z8
 	VFMADD213PS       Z10, Z8, Z9
-	VMULPS            Z9, Z7, Z7
 	VMULPS            Z9, Z9, Z8
 	VMULPS            Z9, Z8, Z8
+	VMULPS            Z9, Z7, Z7
 	VMULPS            Z7, Z8, Z8
-	VANDPS            constAVX512_80000000<>+0(SB), Z5, Z7
-	VORPS             Z7, Z8, Z8
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z5, Z8
 	VCMPPS            $0x04, Z4, Z5, K1
 	VFMADD231PS.BCST  (SI), Z8, K1, Z3
 	VFNMADD231PS.BCST (SI), Z8, K1, Z6
@@ -6681,8 +6636,7 @@ loop:
 	VMOVUPS           (CX), Z5
 	VANDPS            constAVX512_7fffffff<>+0(SB), Z4, Z6
 	VMINPS            Z6, Z0, Z6
-	VANDPS            constAVX512_80000000<>+0(SB), Z4, Z7
-	VORPS             Z7, Z6, Z6
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z4, Z6
 	VCMPPS            $0x04, Z3, Z4, K1
 	VFMADD231PS.BCST  (SI), Z6, K1, Z2
 	VFNMADD231PS.BCST (SI), Z6, K1, Z5

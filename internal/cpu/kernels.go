@@ -66,16 +66,18 @@ const (
 
 // pairKernels sum one curve to the power p = 1 or 2.
 type pairKernels struct {
-	// sums sets s[j] = sum over c of R(|a[c] - b[j*ldb+c]|)^p for c < len(a).
+	// sums sets s[j] = sum over c of V(|a[c] - b[j*ldb+c]|)^p for c < len(a).
 	sums func(s, a, b []float32, ldb int, r curveArgs)
 	// grad adds to da (one vector) and subtracts from db (len(coef) vectors)
-	// sign(a-b) * coef[j] * R'(|a-b|), for p = 2 times R(|a-b|), where a is one
-	// vector and b len(coef) vectors.
+	// sign(a-b) * coef[j] * S(|a-b|), for p = 2 times V(|a-b|), where a is one
+	// vector and b len(coef) vectors. Equal coordinates add nothing.
 	grad func(da, db, a, b, coef []float32, r curveArgs)
 }
 
-// curveArgs is what a curve needs to know.
+// curveArgs is what a curve needs to know, and what its kernels leave out.
 type curveArgs struct {
 	limit float32 // |a-b| is clamped to it, where R is flat or would overflow
 	root  float32 // sqrt(omega) of ISRU
+	// R = value*V and R' = slope*S.
+	value, slope float64
 }

@@ -116,37 +116,37 @@ func (e *Engine) distances(p *pairArgs) {
 type pairSum struct {
 	kernel pairKernels
 	args   curveArgs
-	unit   float64 // factor of the sum: 1/h for BRM, omega^(-p/2) for ISRU
+	unit   float64 // factor of the sum: 1/h for BRM, and what the kernel leaves out
 	root   bool    // the value is the square root of the sum
 	tiny   float64 // smaller sums have lost digits
 }
 
 func newPairSum(kr *kernels, m layers.Metric, h int) pairSum {
 	s := pairSum{unit: 1, root: m.Kind == layers.Euclidean, tiny: 1e-30}
+	s.args.value, s.args.slope = 1, 1
 	if m.Kind != layers.BRM {
 		s.kernel = kr.pairs[identity][1]
 		s.args.limit = math.MaxFloat32
 		return s
 	}
 	s.kernel = kr.pairs[m.Restriction][m.P-1]
-	s.unit = 1 / float64(h)
 	s.root = m.P == 2 && !m.Power
 	switch m.Restriction {
 	case layers.Sigmoid:
-		s.args.limit = approx.FarExp
+		s.args.limit, s.args.slope = approx.FarExp, 2
 	case layers.TanH:
-		s.args.limit = approx.FarExp / 2
+		s.args.limit, s.args.slope = approx.FarExp/2, 4
 	case layers.ISRU:
 		root := math.Sqrt(m.Omega)
-		s.args.root = float32(root)
+		s.args.root, s.args.value = float32(root), 1/root
 		s.args.limit = float32(math.Min(approx.FarRational/root, math.MaxFloat32))
-		s.unit *= math.Pow(root, -float64(m.P))
 		if f := float64(s.args.root); f < 1e-30 || f > 1e30 {
 			s.tiny = math.Inf(1) // leave everything to float64
 		}
 	default:
 		s.args.limit = approx.FarRational
 	}
+	s.unit = math.Pow(s.args.value, float64(m.P)) / float64(h)
 	return s
 }
 

@@ -139,15 +139,13 @@ func (s *pairSum) coef(p *pairArgs, upstream, d float32) (float32, bool) {
 	if math.IsInf(s.tiny, 1) {
 		return 0, false
 	}
-	if p.metric.Kind == layers.BRM && p.metric.P == 1 {
-		return float32(u / float64(p.h)), true
-	}
-	scale := 1.0
+	scale := s.args.slope
 	if p.metric.Kind == layers.BRM {
-		scale = 1 / float64(p.h)
-		if p.metric.Restriction == layers.ISRU {
-			scale /= float64(s.args.root)
+		scale /= float64(p.h)
+		if p.metric.P == 1 {
+			return float32(u * scale), true
 		}
+		scale *= s.args.value
 	}
 	if d > 0.99*math.MaxFloat32 {
 		return 0, false

@@ -7,7 +7,7 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
-// curveFunc returns R(t) and R'(t) for 0 <= t <= r.limit.
+// curveFunc returns V(t) and S(t), see curveArgs, for 0 <= t <= r.limit.
 type curveFunc func(t float32, r curveArgs) (value, slope float32)
 
 func portablePairs() (p [curves][2]pairKernels) {
@@ -92,18 +92,15 @@ func decay(t float32) (exp, less1 float32) {
 	return s + s*q, s*q + (s - 1)
 }
 
-// sigmoid is R(t) = (1-e^-t)/(1+e^-t), R' = 2 e^-t/(1+e^-t)^2.
+// sigmoid is R(t) = (1-e^-t)/(1+e^-t), R'/2 = e^-t/(1+e^-t)^2.
 func sigmoid(t float32, _ curveArgs) (value, slope float32) {
 	e, less1 := decay(t)
 	w := 1 / (2 + less1)
-	return -less1 * w, 2 * e * w * w
+	return -less1 * w, e * w * w
 }
 
-// tanH(t) is sigmoid(2t).
-func tanH(t float32, r curveArgs) (value, slope float32) {
-	value, slope = sigmoid(2*t, r)
-	return value, 2 * slope
-}
+// tanH(t) is sigmoid(2t), and its derivative four times the second of that.
+func tanH(t float32, r curveArgs) (value, slope float32) { return sigmoid(2*t, r) }
 
 func softSign(t float32, _ curveArgs) (value, slope float32) {
 	w := 1 / (1 + t)
@@ -128,8 +125,8 @@ func arcTan(t float32, _ curveArgs) (value, slope float32) {
 	return v, 1 / (1 + t*t)
 }
 
-// isru returns sqrt(omega) R(t) in value, which does not overflow: with
-// u = sqrt(omega) t it is u/sqrt(1+u^2).
+// isru is sqrt(omega) R(t), which does not overflow: with u = sqrt(omega) t it is
+// u/sqrt(1+u^2).
 func isru(t float32, r curveArgs) (value, slope float32) {
 	u := r.root * t
 	w := float32(1 / math.Sqrt(float64(1+u*u)))

@@ -32,11 +32,14 @@ func (s *isa) pairs() {
 	s.pairGrad("identityGrad2", 2, s.identity)
 }
 
-// curve emits R. The value is the product of two registers, the second nil if it
-// is 1; negative says that it is minus the product.
+// curve emits R and R', up to the factors that internal/cpu's curveArgs has for
+// them.
 type curve struct {
+	// value is the product of two registers, the second nil if it is 1; negative
+	// says that it is minus the product.
 	value func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool)
-	both  func(t reg.VecVirtual) (value, slope reg.VecVirtual)
+	// factor is R' for p = 1 and R R' for p = 2, of either sign.
+	factor func(t reg.VecVirtual, p int) reg.VecVirtual
 }
 
 // distance returns |a - b|, clamped; NaN stays.
@@ -142,16 +145,7 @@ func (s *isa) pairGrad(name string, p int, make func() curve) {
 	d, g := s.vec(), s.vec()
 	VSUBPS(Mem{Base: b}, x, d)
 	VMOVUPS(Mem{Base: db}, g)
-	value, slope := r.both(s.distance(d, limit))
-	switch {
-	case slope == nil:
-		slope = value // R' is 1, and p is 2
-	case p == 2:
-		VMULPS(value, slope, slope)
-	}
-	sign := s.vec()
-	VANDPS(s.bits(0x80000000), d, sign)
-	VORPS(sign, slope, slope)
+	slope := s.withSign(r.factor(s.distance(d, limit), p), d)
 	// Equal coordinates give nothing, whatever the factor.
 	if s.wide {
 		k := K()
@@ -176,10 +170,23 @@ func (s *isa) pairGrad(name string, p int, make func() curve) {
 	finish()
 }
 
+// withSign gives |x| the sign of d.
+func (s *isa) withSign(x, d reg.VecVirtual) reg.VecVirtual {
+	if s.wide {
+		VPTERNLOGD(Imm(0xd8), s.bits(0x80000000), d, x) // the sign bit of d, else x
+		return x
+	}
+	sign := s.vec()
+	VANDPS(s.bits(0x80000000), d, sign)
+	VANDPS(s.bits(0x7fffffff), x, x)
+	VORPS(sign, x, x)
+	return x
+}
+
 func (s *isa) identity() curve {
 	return curve{
-		value: func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool) { return t, nil, false },
-		both:  func(t reg.VecVirtual) (value, slope reg.VecVirtual) { return t, nil },
+		value:  func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool) { return t, nil, false },
+		factor: func(t reg.VecVirtual, p int) reg.VecVirtual { return t }, // p is 2
 	}
 }
 
@@ -259,19 +266,16 @@ func (s *isa) exponential(f int) curve {
 			less1, _ := decay(t, false)
 			return less1, inverse(less1), true
 		},
-		both: func(t reg.VecVirtual) (value, slope reg.VecVirtual) {
+		factor: func(t reg.VecVirtual, p int) reg.VecVirtual {
 			less1, e := decay(t, true)
 			w := inverse(less1)
-			// R' = 2f e/(1+e)^2.
 			VMULPS(w, e, e)
-			VMULPS(w, less1, less1)
-			VXORPS(s.bits(0x80000000), less1, less1)
-			VADDPS(w, w, w)
-			if f == 2 {
-				VADDPS(w, w, w)
+			VMULPS(w, e, e) // R'/2f = e/(1+e)^2
+			if p == 2 {
+				VMULPS(w, less1, less1)
+				VMULPS(less1, e, e)
 			}
-			VMULPS(w, e, e)
-			return less1, e
+			return e
 		},
 	}
 }
@@ -285,11 +289,16 @@ func (s *isa) softSign() curve {
 	}
 	return curve{
 		value: func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool) { return t, inverse(t), false },
-		both: func(t reg.VecVirtual) (value, slope reg.VecVirtual) {
+		factor: func(t reg.VecVirtual, p int) reg.VecVirtual {
 			w := inverse(t)
+			if p == 2 {
+				VMULPS(w, t, t)
+				VMULPS(w, t, t)
+			} else {
+				VMOVAPS(w, t)
+			}
 			VMULPS(w, t, t)
-			VMULPS(w, w, w)
-			return t, w
+			return t
 		},
 	}
 }
@@ -325,11 +334,14 @@ func (s *isa) arcTan() curve {
 	}
 	return curve{
 		value: func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool) { return value(t), nil, false },
-		both: func(t reg.VecVirtual) (reg.VecVirtual, reg.VecVirtual) {
-			v := value(t)
+		factor: func(t reg.VecVirtual, p int) reg.VecVirtual {
 			den := s.set(s.constant(1))
 			VFMADD231PS(t, t, den)
-			return v, s.reciprocal(den)
+			w := s.reciprocal(den)
+			if p == 2 {
+				VMULPS(value(t), w, w)
+			}
+			return w
 		},
 	}
 }
@@ -348,13 +360,16 @@ func (s *isa) isru() curve {
 			u, w := inverse(t)
 			return u, w, false
 		},
-		both: func(t reg.VecVirtual) (value, slope reg.VecVirtual) {
+		factor: func(t reg.VecVirtual, p int) reg.VecVirtual {
 			u, w := inverse(t)
-			cube := s.vec()
-			VMULPS(w, u, u)
-			VMULPS(w, w, cube)
-			VMULPS(w, cube, cube)
-			return u, cube
+			x := s.vec()
+			VMULPS(w, w, x)
+			VMULPS(w, x, x)
+			if p == 2 {
+				VMULPS(w, u, u)
+				VMULPS(u, x, x)
+			}
+			return x
 		},
 	}
 }
