@@ -6,7 +6,7 @@ import "github.com/vernier-ml/vernier/layers"
 func avx2() *kernels {
 	return &kernels{
 		name: "avx2",
-		mr:   6, nr: 16, vec: 8, depth: 256,
+		mr:   6, nr: 16, vec: 8, depth: 320,
 		tiles:     avx2Tiles(),
 		transpose: transposeBy(8, transposeTileAVX2),
 		copyRows:  copyRowsAVX2,

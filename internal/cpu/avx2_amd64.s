@@ -3,7 +3,7 @@
 #include "textflag.h"
 
 // func tile1x1AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile1x1AVX2(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -15,6 +15,7 @@ TEXT ·tile1x1AVX2(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Y1
+	PREFETCHT0   288(AX)
 	VBROADCASTSS (AX), Y2
 	VFMADD231PS  Y2, Y1, Y0
 	ADDQ         $0x18, AX
@@ -33,7 +34,7 @@ store:
 	RET
 
 // func tile2x1AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile2x1AVX2(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -46,6 +47,7 @@ TEXT ·tile2x1AVX2(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Y2
+	PREFETCHT0   288(AX)
 	VBROADCASTSS (AX), Y3
 	VFMADD231PS  Y3, Y2, Y0
 	VBROADCASTSS 4(AX), Y3
@@ -70,7 +72,7 @@ store:
 	RET
 
 // func tile3x1AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile3x1AVX2(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -84,6 +86,7 @@ TEXT ·tile3x1AVX2(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Y3
+	PREFETCHT0   288(AX)
 	VBROADCASTSS (AX), Y4
 	VFMADD231PS  Y4, Y3, Y0
 	VBROADCASTSS 4(AX), Y4
@@ -114,7 +117,7 @@ store:
 	RET
 
 // func tile4x1AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile4x1AVX2(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -129,6 +132,7 @@ TEXT ·tile4x1AVX2(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Y4
+	PREFETCHT0   288(AX)
 	VBROADCASTSS (AX), Y5
 	VFMADD231PS  Y5, Y4, Y0
 	VBROADCASTSS 4(AX), Y5
@@ -165,7 +169,7 @@ store:
 	RET
 
 // func tile5x1AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile5x1AVX2(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -181,6 +185,7 @@ TEXT ·tile5x1AVX2(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Y5
+	PREFETCHT0   288(AX)
 	VBROADCASTSS (AX), Y6
 	VFMADD231PS  Y6, Y5, Y0
 	VBROADCASTSS 4(AX), Y6
@@ -223,7 +228,7 @@ store:
 	RET
 
 // func tile6x1AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile6x1AVX2(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -240,6 +245,7 @@ TEXT ·tile6x1AVX2(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Y6
+	PREFETCHT0   288(AX)
 	VBROADCASTSS (AX), Y7
 	VFMADD231PS  Y7, Y6, Y0
 	VBROADCASTSS 4(AX), Y7
@@ -288,7 +294,7 @@ store:
 	RET
 
 // func tile1x2AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile1x2AVX2(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -302,6 +308,7 @@ TEXT ·tile1x2AVX2(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Y2
 	VMOVUPS      32(CX), Y3
+	PREFETCHT0   288(AX)
 	VBROADCASTSS (AX), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
@@ -323,7 +330,7 @@ store:
 	RET
 
 // func tile2x2AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile2x2AVX2(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -339,6 +346,7 @@ TEXT ·tile2x2AVX2(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Y4
 	VMOVUPS      32(CX), Y5
+	PREFETCHT0   288(AX)
 	VBROADCASTSS (AX), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
@@ -369,7 +377,7 @@ store:
 	RET
 
 // func tile3x2AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile3x2AVX2(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -387,6 +395,7 @@ TEXT ·tile3x2AVX2(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Y6
 	VMOVUPS      32(CX), Y7
+	PREFETCHT0   288(AX)
 	VBROADCASTSS (AX), Y8
 	VFMADD231PS  Y8, Y6, Y0
 	VFMADD231PS  Y8, Y7, Y1
@@ -426,7 +435,7 @@ store:
 	RET
 
 // func tile4x2AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile4x2AVX2(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -446,6 +455,7 @@ TEXT ·tile4x2AVX2(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Y8
 	VMOVUPS      32(CX), Y9
+	PREFETCHT0   288(AX)
 	VBROADCASTSS (AX), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
@@ -494,7 +504,7 @@ store:
 	RET
 
 // func tile5x2AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile5x2AVX2(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -516,6 +526,7 @@ TEXT ·tile5x2AVX2(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Y10
 	VMOVUPS      32(CX), Y11
+	PREFETCHT0   288(AX)
 	VBROADCASTSS (AX), Y12
 	VFMADD231PS  Y12, Y10, Y0
 	VFMADD231PS  Y12, Y11, Y1
@@ -573,7 +584,7 @@ store:
 	RET
 
 // func tile6x2AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tile6x2AVX2(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -597,6 +608,7 @@ TEXT ·tile6x2AVX2(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
+	PREFETCHT0   288(AX)
 	VBROADCASTSS (AX), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1

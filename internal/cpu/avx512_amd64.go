@@ -6,7 +6,7 @@ import "github.com/vernier-ml/vernier/layers"
 func avx512() *kernels {
 	return &kernels{
 		name: "avx512",
-		mr:   14, nr: 32, vec: 16, depth: 256,
+		mr:   14, nr: 32, vec: 16, depth: 320,
 		tiles:     avx512Tiles(),
 		transpose: transposeBy(16, transposeTileAVX512),
 		copyRows:  copyRowsAVX512,

@@ -3,7 +3,7 @@
 #include "textflag.h"
 
 // func tile1x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile1x1AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -15,6 +15,7 @@ TEXT ·tile1x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z1
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z2
 	VFMADD231PS  Z2, Z1, Z0
 	ADDQ         $0x38, AX
@@ -33,7 +34,7 @@ store:
 	RET
 
 // func tile2x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile2x1AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -46,6 +47,7 @@ TEXT ·tile2x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z2
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z3
 	VFMADD231PS  Z3, Z2, Z0
 	VBROADCASTSS 4(AX), Z3
@@ -70,7 +72,7 @@ store:
 	RET
 
 // func tile3x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile3x1AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -84,6 +86,7 @@ TEXT ·tile3x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z3
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z4
 	VFMADD231PS  Z4, Z3, Z0
 	VBROADCASTSS 4(AX), Z4
@@ -114,7 +117,7 @@ store:
 	RET
 
 // func tile4x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile4x1AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -129,6 +132,7 @@ TEXT ·tile4x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z4
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z5
 	VFMADD231PS  Z5, Z4, Z0
 	VBROADCASTSS 4(AX), Z5
@@ -165,7 +169,7 @@ store:
 	RET
 
 // func tile5x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile5x1AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -181,6 +185,7 @@ TEXT ·tile5x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z5
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z6
 	VFMADD231PS  Z6, Z5, Z0
 	VBROADCASTSS 4(AX), Z6
@@ -223,7 +228,7 @@ store:
 	RET
 
 // func tile6x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile6x1AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -240,6 +245,7 @@ TEXT ·tile6x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z6
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z7
 	VFMADD231PS  Z7, Z6, Z0
 	VBROADCASTSS 4(AX), Z7
@@ -288,7 +294,7 @@ store:
 	RET
 
 // func tile7x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile7x1AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -306,6 +312,7 @@ TEXT ·tile7x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z7
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z8
 	VFMADD231PS  Z8, Z7, Z0
 	VBROADCASTSS 4(AX), Z8
@@ -360,7 +367,7 @@ store:
 	RET
 
 // func tile8x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile8x1AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -379,6 +386,7 @@ TEXT ·tile8x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z8
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z9
 	VFMADD231PS  Z9, Z8, Z0
 	VBROADCASTSS 4(AX), Z9
@@ -439,7 +447,7 @@ store:
 	RET
 
 // func tile9x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile9x1AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -459,6 +467,7 @@ TEXT ·tile9x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z9
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z10
 	VFMADD231PS  Z10, Z9, Z0
 	VBROADCASTSS 4(AX), Z10
@@ -525,7 +534,7 @@ store:
 	RET
 
 // func tile10x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile10x1AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -546,6 +555,7 @@ TEXT ·tile10x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z10
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z11
 	VFMADD231PS  Z11, Z10, Z0
 	VBROADCASTSS 4(AX), Z11
@@ -618,7 +628,7 @@ store:
 	RET
 
 // func tile11x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile11x1AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -640,6 +650,7 @@ TEXT ·tile11x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z11
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z12
 	VFMADD231PS  Z12, Z11, Z0
 	VBROADCASTSS 4(AX), Z12
@@ -718,7 +729,7 @@ store:
 	RET
 
 // func tile12x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile12x1AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -741,6 +752,7 @@ TEXT ·tile12x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z12
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z13
 	VFMADD231PS  Z13, Z12, Z0
 	VBROADCASTSS 4(AX), Z13
@@ -825,7 +837,7 @@ store:
 	RET
 
 // func tile13x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile13x1AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -849,6 +861,7 @@ TEXT ·tile13x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z13
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z14
 	VFMADD231PS  Z14, Z13, Z0
 	VBROADCASTSS 4(AX), Z14
@@ -939,7 +952,7 @@ store:
 	RET
 
 // func tile14x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile14x1AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -964,6 +977,7 @@ TEXT ·tile14x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z14
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z15
 	VFMADD231PS  Z15, Z14, Z0
 	VBROADCASTSS 4(AX), Z15
@@ -1060,7 +1074,7 @@ store:
 	RET
 
 // func tile1x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile1x2AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -1074,6 +1088,7 @@ TEXT ·tile1x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z2
 	VMOVUPS      64(CX), Z3
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z4
 	VFMADD231PS  Z4, Z2, Z0
 	VFMADD231PS  Z4, Z3, Z1
@@ -1095,7 +1110,7 @@ store:
 	RET
 
 // func tile2x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile2x2AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -1111,6 +1126,7 @@ TEXT ·tile2x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z4
 	VMOVUPS      64(CX), Z5
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z6
 	VFMADD231PS  Z6, Z4, Z0
 	VFMADD231PS  Z6, Z5, Z1
@@ -1141,7 +1157,7 @@ store:
 	RET
 
 // func tile3x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile3x2AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -1159,6 +1175,7 @@ TEXT ·tile3x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z6
 	VMOVUPS      64(CX), Z7
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z8
 	VFMADD231PS  Z8, Z6, Z0
 	VFMADD231PS  Z8, Z7, Z1
@@ -1198,7 +1215,7 @@ store:
 	RET
 
 // func tile4x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile4x2AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -1218,6 +1235,7 @@ TEXT ·tile4x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z8
 	VMOVUPS      64(CX), Z9
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z10
 	VFMADD231PS  Z10, Z8, Z0
 	VFMADD231PS  Z10, Z9, Z1
@@ -1266,7 +1284,7 @@ store:
 	RET
 
 // func tile5x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile5x2AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -1288,6 +1306,7 @@ TEXT ·tile5x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z10
 	VMOVUPS      64(CX), Z11
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z12
 	VFMADD231PS  Z12, Z10, Z0
 	VFMADD231PS  Z12, Z11, Z1
@@ -1345,7 +1364,7 @@ store:
 	RET
 
 // func tile6x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile6x2AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -1369,6 +1388,7 @@ TEXT ·tile6x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z12
 	VMOVUPS      64(CX), Z13
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z14
 	VFMADD231PS  Z14, Z12, Z0
 	VFMADD231PS  Z14, Z13, Z1
@@ -1435,7 +1455,7 @@ store:
 	RET
 
 // func tile7x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile7x2AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -1461,6 +1481,7 @@ TEXT ·tile7x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z14
 	VMOVUPS      64(CX), Z15
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z16
 	VFMADD231PS  Z16, Z14, Z0
 	VFMADD231PS  Z16, Z15, Z1
@@ -1536,7 +1557,7 @@ store:
 	RET
 
 // func tile8x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile8x2AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -1564,6 +1585,7 @@ TEXT ·tile8x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z16
 	VMOVUPS      64(CX), Z17
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z18
 	VFMADD231PS  Z18, Z16, Z0
 	VFMADD231PS  Z18, Z17, Z1
@@ -1648,7 +1670,7 @@ store:
 	RET
 
 // func tile9x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile9x2AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -1678,6 +1700,7 @@ TEXT ·tile9x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z18
 	VMOVUPS      64(CX), Z19
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z20
 	VFMADD231PS  Z20, Z18, Z0
 	VFMADD231PS  Z20, Z19, Z1
@@ -1771,7 +1794,7 @@ store:
 	RET
 
 // func tile10x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile10x2AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -1803,6 +1826,7 @@ TEXT ·tile10x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z20
 	VMOVUPS      64(CX), Z21
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z22
 	VFMADD231PS  Z22, Z20, Z0
 	VFMADD231PS  Z22, Z21, Z1
@@ -1905,7 +1929,7 @@ store:
 	RET
 
 // func tile11x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile11x2AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -1939,6 +1963,7 @@ TEXT ·tile11x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z22
 	VMOVUPS      64(CX), Z23
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z24
 	VFMADD231PS  Z24, Z22, Z0
 	VFMADD231PS  Z24, Z23, Z1
@@ -2050,7 +2075,7 @@ store:
 	RET
 
 // func tile12x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile12x2AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -2086,6 +2111,7 @@ TEXT ·tile12x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z24
 	VMOVUPS      64(CX), Z25
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
@@ -2206,7 +2232,7 @@ store:
 	RET
 
 // func tile13x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile13x2AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -2244,6 +2270,7 @@ TEXT ·tile13x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z26
 	VMOVUPS      64(CX), Z27
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z28
 	VFMADD231PS  Z28, Z26, Z0
 	VFMADD231PS  Z28, Z27, Z1
@@ -2373,7 +2400,7 @@ store:
 	RET
 
 // func tile14x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tile14x2AVX512(SB), NOSPLIT, $0-89
 	MOVQ   a_base+32(FP), AX
 	MOVQ   b_base+56(FP), CX
@@ -2413,6 +2440,7 @@ TEXT ·tile14x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
+	PREFETCHT0   672(AX)
 	VBROADCASTSS (AX), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1

@@ -28,8 +28,8 @@
 //	matmul.go, conv.go, convgrad.go   the operations
 //
 // A convolution is w (K, C kh kw) times the patches of x (C kh kw, N Ho Wo). The
-// patches never exist as a whole: packing gathers them from the images, 256 terms
-// of a block of positions at a time. Where the lanes of a vector lie is the same
+// patches never exist as a whole: packing gathers them from the images, a few
+// hundred terms of a block of positions at a time. Where the lanes of a vector lie is the same
 // for all channels, so a plan keeps it for each shape: mostly one or two runs of
 // neighbours under a mask, padding included. With stride 1 and padding that keeps
 // the size even the end of a row and the start of the next are neighbours; a

@@ -16,7 +16,7 @@ type product struct {
 }
 
 const (
-	blockRows    = 512     // most rows of a block
+	blockRows    = 1024    // most rows of a block
 	blockCols    = 256     // most columns of a block
 	minItems     = 16      // so many items keep several workers evenly busy
 	minChunk     = 1 << 10 // fewest terms of a chunk
@@ -33,18 +33,20 @@ type layout struct {
 }
 
 func (p *product) layout(kr *kernels) layout {
-	l := layout{rows: roundUp(min(p.m, blockRows), kr.mr), cols: roundUp(min(p.n, blockCols), kr.nr), cuts: 1}
+	l := layout{cuts: 1}
+	l.rows = roundUp(ceilDiv(p.m, ceilDiv(p.m, blockRows)), kr.mr)
+	l.cols = roundUp(ceilDiv(p.n, ceilDiv(p.n, blockCols)), kr.nr)
 	items := func() int { return ceilDiv(p.m, l.rows) * ceilDiv(p.n, l.cols) }
-	// Narrower blocks cost nothing, but that of the left panels is read more often;
-	// lower ones mean that columns are packed more than once.
-	for items() < minItems && l.cols > 2*kr.nr {
-		l.cols = roundUp(l.cols/2, kr.nr)
-	}
-	for items() < minItems && l.rows > 8*kr.mr {
-		l.rows = roundUp(l.rows/2, kr.mr)
-	}
+	// Chunks leave the blocks large, and so the packing small. Narrower blocks read
+	// the left panels more often, lower ones pack the columns more than once.
 	if n := items(); n < minItems {
 		l.cuts = max(1, min(ceilDiv(minItems, n), p.k/minChunk))
+	}
+	for items()*l.cuts < minItems && l.cols > 2*kr.nr {
+		l.cols = roundUp(l.cols/2, kr.nr)
+	}
+	for items()*l.cuts < minItems && l.rows > 8*kr.mr {
+		l.rows = roundUp(l.rows/2, kr.mr)
 	}
 	l.terms = roundUp(ceilDiv(p.k, l.cuts), kr.nr)
 	l.cuts = ceilDiv(p.k, l.terms)

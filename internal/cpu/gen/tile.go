@@ -34,6 +34,8 @@ func (s *isa) tile(rows, vectors int) {
 		columns[j] = s.vec()
 		VMOVUPS(Mem{Base: b, Disp: j * s.bytes()}, columns[j])
 	}
+	// Panels of a follow each other and mostly come from the second-level cache.
+	PREFETCHT0(Mem{Base: a, Disp: 4 * s.rows * 12})
 	for i := range acc {
 		// One load a row: the load ports would limit a broadcast in each product.
 		x := s.vec()
