@@ -12,7 +12,7 @@ type pool struct {
 	threads int
 	jobs    chan *job
 	once    sync.Once
-	closed  atomic.Bool
+	done    chan struct{} // closed by close; jobs never is, so that run may send
 }
 
 type job struct {
@@ -27,28 +27,38 @@ type job struct {
 type failure struct{ value any }
 
 func newPool(threads int) *pool {
-	p := &pool{threads: threads, jobs: make(chan *job, threads)}
+	p := &pool{threads: threads, jobs: make(chan *job, threads), done: make(chan struct{})}
 	for w := 1; w < threads; w++ {
 		go func() {
-			for j := range p.jobs {
-				j.work(w)
+			for {
+				select {
+				case j := <-p.jobs:
+					j.work(w)
+				case <-p.done:
+					return
+				}
 			}
 		}()
 	}
 	return p
 }
 
-func (p *pool) close() {
-	p.once.Do(func() {
-		p.closed.Store(true)
-		close(p.jobs)
-	})
+// close ends the workers. A job that is under way is still done, by its caller.
+func (p *pool) close() { p.once.Do(func() { close(p.done) }) }
+
+func (p *pool) closed() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // run calls do for every item from 0 to items-1 and returns when all are done.
 // A panic in an item is raised again here.
 func (p *pool) run(items int, do func(worker, item int)) {
-	if items <= 1 || p.threads == 1 || p.closed.Load() {
+	if items <= 1 || p.threads == 1 || p.closed() {
 		for i := range items {
 			do(0, i)
 		}
