@@ -73,6 +73,11 @@ func (f *Figures) retrieval(ctx context.Context, eng Engine, e *Embeddings, m la
 	}
 	for _, k := range opt.Ks {
 		f.Recall = append(f.Recall, Recall{K: k, Percent: r.RecallAt(k), WithoutLone: r.RecallAtWithoutLone(k)})
+		in, err := r.RecallInterval(k, BootstrapOptions{Seed: opt.Seed})
+		if err != nil {
+			return err
+		}
+		f.Intervals = append(f.Intervals, RecallInterval{k, in.Low, in.High})
 	}
 	f.Ties, f.LoneQueries, f.TiedQueries = r.Ties.String(), r.Lone, r.Tied
 	f.AverageFigures = AverageFigures(r.Averages())

@@ -53,6 +53,11 @@ func TestFiguresGoThroughJSON(t *testing.T) {
 	if v, ok := back.RecallAt(4); !ok || v != f.Recall[2].Percent {
 		t.Errorf("Recall@4 is %v, %v", v, ok)
 	}
+	for i, in := range f.Intervals {
+		if r := f.Recall[i]; in.K != r.K || in.Low > r.Percent || in.High < r.Percent {
+			t.Errorf("Recall@%d is %v, outside its interval %+v", r.K, r.Percent, in)
+		}
+	}
 	if _, ok := back.RecallAt(3); ok {
 		t.Error("Recall@3 was not computed")
 	}

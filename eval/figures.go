@@ -30,6 +30,10 @@ type Figures struct {
 	Ties        string `json:"ties"`
 	TiedQueries int    `json:"tied_queries"` // whose result at rank 1 depends on the tie rule
 
+	// Intervals hold the recall of other classes of the same kind with 95%
+	// confidence: a bootstrap over classes.
+	Intervals []RecallInterval `json:"recall_intervals"`
+
 	AverageFigures
 	ClassAverages AverageFigures      `json:"class_averages"`
 	Clustering    *ClusteringFigures  `json:"clustering,omitempty"`
@@ -41,6 +45,13 @@ type Figures struct {
 type Recall struct {
 	K                    int
 	Percent, WithoutLone float64
+}
+
+// RecallInterval is the 95% interval of Recall@K in percent.
+type RecallInterval struct {
+	K    int     `json:"k"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
 }
 
 // AverageFigures are Averages in JSON.

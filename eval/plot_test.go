@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/layers"
+	"gonum.org/v1/gonum/mat"
 )
 
 // figure is where a test draws; VERNIER_FIGURES keeps the files to look at.
@@ -222,5 +223,36 @@ func TestFiguresOfNothingAreRefusedAndKeepTheOldFile(t *testing.T) {
 	}
 	if err := PlotLoss(filepath.Join(t.TempDir(), "none", "x.png"), "x", "epoch", []Point{{1, 1}}); err == nil {
 		t.Error("a folder that does not exist was accepted")
+	}
+}
+
+func TestCovarianceFigure(t *testing.T) {
+	e := blobs(seeded(54), 40, 10, 32, 1)
+	for i := range e.N {
+		e.X[i*e.H+5] = -e.X[i*e.H+20] // one pair of coordinates goes together
+	}
+	cov, err := Covariance(e)
+	fatal(t, err)
+	path := figure(t, "covariance.png")
+	fatal(t, PlotCovariance(path, cov))
+	img := readPNG(t, path)
+	red, blue := 0, 0
+	for y := 150; y < 700; y++ {
+		for x := 150; x < 1150; x++ {
+			r, _, b, _ := img.At(x, y).RGBA()
+			if r > b+0x4000 {
+				red++
+			}
+			if b > r+0x4000 {
+				blue++
+			}
+		}
+	}
+	// 32 of 1024 cells are variances, 2 the negative pair.
+	if ratio := float64(red) / float64(blue); ratio < 12 || ratio > 20 {
+		t.Errorf("%d red and %d blue pixels, want 16 to 1", red, blue)
+	}
+	if err := PlotCovariance(path, mat.NewSymDense(2, nil)); err == nil || !strings.Contains(err.Error(), "largest covariance is 0") {
+		t.Errorf("no variance: error %v", err)
 	}
 }
