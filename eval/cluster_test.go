@@ -180,6 +180,33 @@ func TestSaturatedBRMEnds(t *testing.T) {
 	}
 }
 
+// Where means go in circles, the centres of the metric itself converge, and to
+// a smaller inertia.
+func TestCentresOfTheMetricConverge(t *testing.T) {
+	e := scaled(blobs(seeded(100), 40, 10, 6, 1), 3)
+	for _, m := range []layers.Metric{{P: 2}, {P: 1}, {Restriction: layers.TanH, P: 1}, {Restriction: layers.SoftSign, P: 2}, {Restriction: layers.ISRU, Omega: 0.5, P: 2}} {
+		mean, err := KMeans(context.Background(), hostEngine{}, e, m, KMeansOptions{K: 40, Seed: 2})
+		fatal(t, err)
+		own, err := KMeans(context.Background(), hostEngine{}, e, m, KMeansOptions{K: 40, Seed: 2, Centre: CentreOfMetric})
+		fatal(t, err)
+		if !own.Converged || own.Inertia > mean.Inertia {
+			t.Errorf("%v: converged %v to inertia %v, with means %v", m, own.Converged, own.Inertia, mean.Inertia)
+		}
+	}
+}
+
+// One wild coordinate moves the mean, not the centre of BRM.
+func TestCentreOfTheMetricIgnoresAnOutlier(t *testing.T) {
+	e := &Embeddings{X: []float32{0, 0.1, -0.1, 0.05, 1000}, N: 5, H: 1}
+	c, err := newClusterer(hostEngine{}, e, layers.Metric{P: 2}, KMeansOptions{K: 1})
+	fatal(t, err)
+	centre := []float64{200.01}
+	c.relax(centre, []float64{200}, []int32{0, 1, 2, 3, 4})
+	if math.Abs(centre[0]) > 0.05 {
+		t.Errorf("centre %v, want one among the four", centre[0])
+	}
+}
+
 func TestEmptyClusterTakesTheFarthestRow(t *testing.T) {
 	e := &Embeddings{X: []float32{0, 1, 10, 11, 50}, N: 5, H: 1}
 	// No row is nearest to 1000; 50 is farthest from its centre.

@@ -16,6 +16,7 @@ type clusterer struct {
 	k             int
 	workers       int
 	maxIterations int
+	centre        CentreRule
 	// zero is a key that float32 may give for a distance of 0.
 	zero float64
 
@@ -40,7 +41,7 @@ func newClusterer(eng Engine, e *Embeddings, m layers.Metric, opt KMeansOptions)
 	if err != nil {
 		return nil, err
 	}
-	c := &clusterer{eng: eng, rows: e, k: opt.K, maxIterations: opt.MaxIterations, dist: map[[2]int]layers.Tensor{}}
+	c := &clusterer{eng: eng, rows: e, k: opt.K, maxIterations: opt.MaxIterations, centre: opt.Centre, dist: map[[2]int]layers.Tensor{}}
 	if m.Kind == layers.Cosine {
 		c.rows = &Embeddings{X: unitRows(e.X, e.H), N: e.N, H: e.H}
 	}

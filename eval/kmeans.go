@@ -17,6 +17,7 @@ type KMeansOptions struct {
 	// Restarts is how many runs Cluster averages; 0 means 20 (BRM section 5.3).
 	Restarts int
 	Seed     uint64
+	Centre   CentreRule
 	// MaxIterations bounds Lloyd's; 0 means 100.
 	MaxIterations int
 	// Memory bounds the bytes of a block of distances; 0 means 256 MiB.
@@ -33,6 +34,18 @@ const (
 	// patience is how many iterations may pass without a smaller inertia. Only
 	// a metric whose centre is not the mean (BRM) can need it.
 	patience = 10
+)
+
+// CentreRule says what a cluster's centre is.
+type CentreRule uint8
+
+const (
+	// CentreMean is the mean of the rows, whatever the metric.
+	CentreMean CentreRule = iota
+	// CentreOfMetric is the point of smallest summed D^p to the rows, for BRM; it
+	// is the mean for every other metric. It is robust as BRM itself: a row with
+	// one wild coordinate hardly moves it. Inertia then falls in every iteration.
+	CentreOfMetric
 )
 
 // Clustering is the result of one run.
@@ -57,7 +70,7 @@ type Clustering struct {
 // their cosine distance; published figures do the same. BRM assigns by BRM; its
 // mean is not the minimiser of the inertia, so the run also ends when inertia
 // has not fallen for some iterations, with the best state seen. That happens
-// where most differences are saturated.
+// where most differences are saturated; CentreOfMetric avoids it.
 //
 // A cluster that becomes empty takes the row that is farthest from its centre.
 // If the rows have fewer than k distinct places, K of the result is smaller.
@@ -171,7 +184,7 @@ func (c *clusterer) fillEmpty(k int) {
 	}
 }
 
-// means sets each centre to the mean of its rows. A worker owns whole
+// means sets each centre to the mean of its rows, or what CentreRule says. A worker owns whole
 // clusters and adds rows in ascending order, so that the number of workers
 // changes no bit.
 func (c *clusterer) means(centres []float64) {
@@ -186,6 +199,7 @@ func (c *clusterer) means(centres []float64) {
 			return nil
 		}
 		centre := centres[k*h : (k+1)*h]
+		before := slices.Clone(centre)
 		clear(centre)
 		for _, i := range rows[k] {
 			for j, v := range c.rows.Row(int(i)) {
@@ -194,6 +208,9 @@ func (c *clusterer) means(centres []float64) {
 		}
 		for j := range centre {
 			centre[j] /= float64(len(rows[k]))
+		}
+		if c.centre == CentreOfMetric && c.layout.kernel.Kind == layers.BRM {
+			c.relax(centre, before, rows[k])
 		}
 		return nil
 	})
@@ -218,6 +235,8 @@ func (opt KMeansOptions) check(rows int) error {
 	switch {
 	case opt.K < 1 || opt.K > rows:
 		return fmt.Errorf("eval: %d clusters of %d rows: want 1 to %d", opt.K, rows, rows)
+	case opt.Centre > CentreOfMetric:
+		return fmt.Errorf("eval: centre rule %d is unknown, the last is %d", opt.Centre, CentreOfMetric)
 	case opt.Restarts < 0 || opt.MaxIterations < 0:
 		return fmt.Errorf("eval: %d restarts of %d iterations: neither may be negative", opt.Restarts, opt.MaxIterations)
 	}

@@ -1,0 +1,74 @@
+package eval
+
+import "math"
+
+const (
+	// relaxSteps bounds the steps of relax; one below relaxDone is the last. R
+	// is linear at 0 with slope at most 1, so that is a distance of 1e-4 too.
+	relaxSteps = 20
+	relaxDone  = 1e-4
+	// relaxNear keeps the weight of a row on the centre finite at p = 1.
+	relaxNear = 1e-6
+)
+
+// relax replaces the mean of rows by a point of small sum_i R(|x_i - c|)^p, which
+// D^p makes a problem of its own in each coordinate. There may be several
+// minima: descent starts from the mean and, if that ends above where the centre
+// was, from there, so that the sum never rises.
+func (c *clusterer) relax(mean, before []float64, rows []int32) {
+	x := make([]float64, len(rows))
+	for j := range mean {
+		for i, row := range rows {
+			x[i] = float64(c.rows.Row(int(row))[j])
+		}
+		at := c.descend(mean[j], x)
+		if c.spread(before[j], x) < c.spread(at, x) {
+			at = c.descend(before[j], x)
+		}
+		mean[j] = at
+	}
+}
+
+// spread is sum R(|x - at|)^p.
+func (c *clusterer) spread(at float64, x []float64) float64 {
+	m := c.layout.metric
+	sum := 0.0
+	for _, v := range x {
+		d := m.Restriction.Value(math.Abs(v-at), m.Omega)
+		if m.P == 2 {
+			d *= d
+		}
+		sum += d
+	}
+	return sum
+}
+
+// descend never increases spread: R(sqrt s)^p is concave in s = t^2 for every
+// restriction and p, so it lies below its tangent in s, and the mean with the
+// tangent's slopes p R^(p-1) R'/t as weights is the minimum of the tangents
+// (majorise and minimise; Hunter and Lange 2004).
+func (c *clusterer) descend(at float64, x []float64) float64 {
+	m := c.layout.metric
+	for range relaxSteps {
+		sum, weights := 0.0, 0.0
+		for _, v := range x {
+			t := math.Max(math.Abs(v-at), relaxNear)
+			w := m.Restriction.Slope(t, m.Omega) / t
+			if m.P == 2 {
+				w *= m.Restriction.Value(t, m.Omega)
+			}
+			sum += w * v
+			weights += w
+		}
+		if weights == 0 {
+			return at // every row is so far that R is flat there
+		}
+		next := sum / weights
+		moved := math.Abs(next - at)
+		at = next
+		if moved < relaxDone {
+			break
+		}
+	}
+	return at
+}
