@@ -102,6 +102,10 @@ func (f *Figures) clustering(ctx context.Context, eng Engine, e *Embeddings, m l
 	return nil
 }
 
+// spectrumLimit is the largest dimension whose spectrum is computed: beyond, its
+// singular values take longer than all other figures together.
+const spectrumLimit = 1024
+
 func (f *Figures) geometry(e *Embeddings, m layers.Metric, opt Options) error {
 	report := opt.stage("geometry")
 	if report == nil {
@@ -113,9 +117,12 @@ func (f *Figures) geometry(e *Embeddings, m layers.Metric, opt Options) error {
 		return err
 	}
 	report(1, 3)
-	s, err := SpectralDecay(e)
-	if err != nil {
-		return err
+	if e.H <= spectrumLimit {
+		s, err := SpectralDecay(e)
+		if err != nil {
+			return err
+		}
+		f.Geometry.SpectralDecay, f.Geometry.EffectiveRank = finite(s.Decay), &s.EffectiveRank
 	}
 	report(2, 3)
 	p, err := SamplePairs(e, m, PairOptions{Max: opt.MaxPairs, Seed: opt.Seed, Workers: opt.Workers})
@@ -123,12 +130,10 @@ func (f *Figures) geometry(e *Embeddings, m layers.Metric, opt Options) error {
 		return err
 	}
 	margin := p.MarginRange()
-	f.Geometry = GeometryFigures{
-		PiIntra: finite(pi.Intra), PiInter: finite(pi.Inter), PiRatio: finite(pi.Ratio),
-		SpectralDecay: finite(s.Decay), EffectiveRank: s.EffectiveRank,
-		Intra: newSpreadFigures(p.Intra, p.AllIntra), Inter: newSpreadFigures(p.Inter, p.AllInter),
-		Margin: finite(margin.Margin), Range: finite(margin.Range), MarginRangeRatio: finite(margin.Ratio),
-	}
+	g := &f.Geometry
+	g.PiIntra, g.PiInter, g.PiRatio = finite(pi.Intra), finite(pi.Inter), finite(pi.Ratio)
+	g.Intra, g.Inter = newSpreadFigures(p.Intra, p.AllIntra), newSpreadFigures(p.Inter, p.AllInter)
+	g.Margin, g.Range, g.MarginRangeRatio = finite(margin.Margin), finite(margin.Range), finite(margin.Ratio)
 	roc, err := p.ROC()
 	if err != nil {
 		return err // cannot be: there is a pair of each kind

@@ -86,7 +86,7 @@ type GeometryFigures struct {
 	PiInter          *float64      `json:"pi_inter,omitempty"`
 	PiRatio          *float64      `json:"pi_ratio,omitempty"`
 	SpectralDecay    *float64      `json:"spectral_decay,omitempty"`
-	EffectiveRank    float64       `json:"effective_rank"`
+	EffectiveRank    *float64      `json:"effective_rank,omitempty"` // as SpectralDecay not beyond 1024 dimensions
 	Intra            SpreadFigures `json:"intra"`
 	Inter            SpreadFigures `json:"inter"`
 	Margin           *float64      `json:"margin,omitempty"`

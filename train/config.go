@@ -148,11 +148,15 @@ func (c Config) pipelines() (train, measure *data.Pipeline, err error) {
 
 // EvalPipeline prepares images as a model wants them, without any draw.
 func EvalPipeline(p backbone.Preprocessing) (*data.Pipeline, error) {
+	return evalRecipe(p).Eval(normalization(p))
+}
+
+func evalRecipe(p backbone.Preprocessing) data.Recipe {
 	r := data.Recipe{Size: p.Size, Resize: p.Resize, Stretch: p.Stretch}
 	if p.Bicubic {
 		r.Filter = data.Bicubic
 	}
-	return r.Eval(normalization(p))
+	return r
 }
 
 func normalization(p backbone.Preprocessing) data.Normalization {

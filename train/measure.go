@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
@@ -50,10 +51,12 @@ func EmbedSet(ctx context.Context, m *model.Model, loader *data.Loader, images i
 // rawSide is the largest picture whose pixels are compared.
 const rawSide = 32
 
-// rawPixels treats the pictures themselves, prepared as for the network and at
-// most 32 x 32 pixels large, as embeddings: the plainest baseline there is.
+// rawPixels treats the pictures themselves, cut out as for the network, at most
+// 32 x 32 pixels large and with values 0..1, as embeddings: the plainest
+// baseline there is. Of a set of gray pictures one channel is taken, which
+// changes no cosine.
 func rawPixels(ctx context.Context, set *data.Set, p backbone.Preprocessing, opt data.LoaderOptions) (*eval.Embeddings, error) {
-	pipeline, err := EvalPipeline(p.WithSize(min(p.Size, rawSide)))
+	pipeline, err := evalRecipe(p.WithSize(min(p.Size, rawSide))).Eval(data.UnitRange())
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +74,24 @@ func rawPixels(ctx context.Context, set *data.Set, p backbone.Preprocessing, opt
 		batch.Recycle()
 	}
 	e.N = len(e.Labels)
-	return e, nil
+	return oneChannel(e), nil
+}
+
+// oneChannel drops the second and third plane of every row if they all equal
+// the first.
+func oneChannel(e *eval.Embeddings) *eval.Embeddings {
+	plane := e.H / 3
+	for i := range e.N {
+		row := e.Row(i)
+		if !slices.Equal(row[:plane], row[plane:2*plane]) || !slices.Equal(row[:plane], row[2*plane:]) {
+			return e
+		}
+	}
+	gray := &eval.Embeddings{X: make([]float32, 0, e.N*plane), N: e.N, H: plane, Labels: e.Labels}
+	for i := range e.N {
+		gray.X = append(gray.X, e.Row(i)[:plane]...)
+	}
+	return gray
 }
 
 // EmbedImages embeds images as a model wants them prepared. An image that cannot
