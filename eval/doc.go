@@ -11,9 +11,11 @@
 //   - Retrieve: the ranks of the right answers, hence Recall@K, R-precision,
 //     MAP@R, MAP and MRR, under a stated TieRule.
 //   - KMeans and Cluster, then CompareClusters: NMI, AMI, ARI, pairwise F1 and more.
-//   - Pi, SpectralDecay, Covariance, PairDistances: geometry.
-//   - NewROC: verification from the distances of pairs.
-//   - PlotLoss, PlotRecall, PlotHistogram, DrawGrid: PNG files.
+//   - Pi, SpectralDecay, Covariance, SamplePairs: geometry.
+//   - NewROC: verification from the distances of pairs, and thresholds
+//     calibrated on them (ROC.ByEER, ByFAR, ByAccuracy, ByFBeta, ByCost).
+//   - PlotLoss, PlotRecall, PlotHistogram, PlotROC, PlotCovariance, DrawGrid:
+//     PNG files.
 //
 // Everything is measured with the metric that is passed in, so that a model
 // trained with a boundary-restricted metric is also searched with it. Numbers

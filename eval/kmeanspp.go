@@ -47,6 +47,9 @@ func (c *clusterer) plusPlus(ctx context.Context, rng *rand.Rand) ([]float64, er
 		if err != nil {
 			return nil, err
 		}
+		if len(accepted) == 0 {
+			continue // only rounding can draw rows of weight 0 alone
+		}
 		chosen = append(chosen, accepted...)
 		if err := c.lighten(ctx, weight, accepted, batch, false); err != nil {
 			return nil, err

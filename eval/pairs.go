@@ -68,49 +68,77 @@ func SamplePairs(e *Embeddings, m layers.Metric, opt PairOptions) (*PairDistance
 func (p *PairDistances) choose(e *Embeddings, opt PairOptions) (intra, inter [][2]int32) {
 	class, distinct := Compact(e.Labels)
 	rows := members(class, len(distinct))
-	upTo := make([]float64, len(rows)) // pairs inside classes 0..c
-	inside := 0.0
-	for c, r := range rows {
-		inside += choose2(len(r))
-		upTo[c] = inside
-	}
 	rng := rand.New(rand.NewPCG(opt.Seed, 1))
-	p.AllIntra = inside <= float64(opt.Max)
-	if p.AllIntra {
+	intra, p.AllIntra = pairsInside(rng, rows, opt.Max)
+	inter, p.AllInter = pairsBetween(rng, rows, e.N, opt.Max)
+	return intra, inter
+}
+
+func pairsInside(rng *rand.Rand, rows [][]int32, most int) (pairs [][2]int32, all bool) {
+	pick, total := weighted(rows, func(n float64) float64 { return n * (n - 1) / 2 })
+	if total <= float64(most) {
 		for _, r := range rows {
 			for i, a := range r {
 				for _, b := range r[:i] {
-					intra = append(intra, [2]int32{b, a})
+					pairs = append(pairs, [2]int32{b, a})
 				}
 			}
 		}
+		return pairs, true
 	}
-	for !p.AllIntra && len(intra) < opt.Max {
-		u := rng.Float64() * inside
-		r := rows[sort.Search(len(rows)-1, func(c int) bool { return upTo[c] > u })]
+	for len(pairs) < most {
+		r := rows[pick(rng)]
 		a, b := rng.IntN(len(r)), rng.IntN(len(r)-1)
 		if b >= a {
 			b++
 		}
-		intra = append(intra, [2]int32{r[a], r[b]})
+		pairs = append(pairs, [2]int32{r[a], r[b]})
 	}
-	between := choose2(e.N) - inside
-	p.AllInter = between <= float64(opt.Max)
-	if p.AllInter {
-		for a := range e.N {
-			for b := range a {
-				if class[a] != class[b] {
-					inter = append(inter, [2]int32{int32(b), int32(a)})
+	return pairs, false
+}
+
+func pairsBetween(rng *rand.Rand, rows [][]int32, n, most int) (pairs [][2]int32, all bool) {
+	pick, twice := weighted(rows, func(size float64) float64 { return size * (float64(n) - size) })
+	if twice/2 <= float64(most) {
+		for c, r := range rows {
+			for _, others := range rows[:c] {
+				for _, a := range r {
+					for _, b := range others {
+						pairs = append(pairs, [2]int32{b, a})
+					}
 				}
 			}
 		}
+		return pairs, true
 	}
-	for !p.AllInter && len(inter) < opt.Max {
-		if a, b := rng.IntN(e.N), rng.IntN(e.N); class[a] != class[b] {
-			inter = append(inter, [2]int32{int32(a), int32(b)})
+	byClass := slices.Concat(rows...)
+	from := make([]int, len(rows)) // where a class begins in byClass
+	for c := range rows[1:] {
+		from[c+1] = from[c] + len(rows[c])
+	}
+	for len(pairs) < most {
+		c := pick(rng)
+		other := rng.IntN(n - len(rows[c]))
+		if other >= from[c] {
+			other += len(rows[c])
 		}
+		pairs = append(pairs, [2]int32{rows[c][rng.IntN(len(rows[c]))], byClass[other]})
 	}
-	return intra, inter
+	return pairs, false
+}
+
+// weighted returns a draw of classes by a weight of their size, and the sum of
+// the weights.
+func weighted(rows [][]int32, weight func(size float64) float64) (pick func(*rand.Rand) int, total float64) {
+	upTo := make([]float64, len(rows))
+	for c, r := range rows {
+		total += weight(float64(len(r)))
+		upTo[c] = total
+	}
+	return func(rng *rand.Rand) int {
+		u := rng.Float64() * total
+		return min(sort.Search(len(rows), func(c int) bool { return upTo[c] > u }), len(rows)-1)
+	}, total
 }
 
 // ROC treats the pairs as a verification task. FAR and TAR are shares of each
