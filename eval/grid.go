@@ -129,7 +129,9 @@ func (g *gridImage) cell(c GridCell, frame color.Color, x, y int) {
 		if size.X < inner.Dx() && size.Y < inner.Dy() {
 			scaler = xdraw.ApproxBiLinear
 		}
-		scaler.Scale(g, inside(inner, size), c.Image, c.Image.Bounds(), draw.Over, nil)
+		// The canvas itself, not g around it: x/image draws nothing from an
+		// image of unknown type onto a destination of unknown type.
+		scaler.Scale(g.RGBA, inside(inner, size), c.Image, c.Image.Bounds(), draw.Over, nil)
 	}
 	g.text(g.regular, c.Caption, x, outer.Max.Y+17, gridCell)
 	g.text(g.regular, c.Note, x, outer.Max.Y+34, gridCell)

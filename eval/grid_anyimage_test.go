@@ -1,0 +1,28 @@
+package eval
+
+import (
+	"image"
+	"image/color"
+	"testing"
+)
+
+// plain is an image that no library knows.
+type plain struct{ size int }
+
+func (plain) ColorModel() color.Model   { return color.RGBAModel }
+func (p plain) Bounds() image.Rectangle { return image.Rect(0, 0, p.size, p.size) }
+func (plain) At(x, y int) color.Color   { return color.RGBA{200, 100, 50, 255} }
+
+// Small pictures are enlarged and large ones reduced by different filters.
+func TestGridShowsImagesOfAnyType(t *testing.T) {
+	for _, size := range []int{8, 400} {
+		g, err := newGridImage("any type", []GridRow{{Query: GridCell{Image: plain{size}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, y := gridMargin+gridCell/2, gridMargin+gridTitle+gridCell/2
+		if got := g.RGBAAt(x, y); got != (color.RGBA{200, 100, 50, 255}) {
+			t.Errorf("a picture of %d pixels: the middle of its cell is %v", size, got)
+		}
+	}
+}
