@@ -6,17 +6,17 @@ import (
 	"testing"
 )
 
-// plain is an image that no library knows.
-type plain struct{ size int }
+// anyImage is an image that no library knows.
+type anyImage struct{ size int }
 
-func (plain) ColorModel() color.Model   { return color.RGBAModel }
-func (p plain) Bounds() image.Rectangle { return image.Rect(0, 0, p.size, p.size) }
-func (plain) At(x, y int) color.Color   { return color.RGBA{200, 100, 50, 255} }
+func (anyImage) ColorModel() color.Model   { return color.RGBAModel }
+func (p anyImage) Bounds() image.Rectangle { return image.Rect(0, 0, p.size, p.size) }
+func (anyImage) At(x, y int) color.Color   { return color.RGBA{200, 100, 50, 255} }
 
 // Small pictures are enlarged and large ones reduced by different filters.
 func TestGridShowsImagesOfAnyType(t *testing.T) {
 	for _, size := range []int{8, 400} {
-		g, err := newGridImage("any type", []GridRow{{Query: GridCell{Image: plain{size}}}})
+		g, err := newGridImage("any type", []GridRow{{Query: GridCell{Image: anyImage{size}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
