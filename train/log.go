@@ -1,8 +1,10 @@
 package train
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 )
 
@@ -41,12 +43,31 @@ type logFile struct {
 	enc *json.Encoder
 }
 
+// openLog appends to the log. A last line that a full disk or a kill cut short
+// is dropped, so that every line stays an object.
 func openLog(path string) (*logFile, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
+	if err := dropHalfLine(f); err != nil {
+		f.Close()
+		return nil, err
+	}
 	return &logFile{f, json.NewEncoder(f)}, nil
+}
+
+func dropHalfLine(f *os.File) error {
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return err
+	}
+	whole := int64(bytes.LastIndexByte(text, '\n') + 1)
+	if err := f.Truncate(whole); err != nil {
+		return err
+	}
+	_, err = f.Seek(whole, io.SeekStart)
+	return err
 }
 
 func (l *logFile) write(v any) error {

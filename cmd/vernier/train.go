@@ -141,7 +141,10 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 		if ctx.Err() != nil {
 			return &hintError{fmt.Sprintf("stopped and saved; go on with: vernier train --resume %s", folder), err}
 		}
-		return err
+		if diverged := new(train.DivergedError); errors.As(err, &diverged) {
+			return err
+		}
+		return fmt.Errorf("%w\nwhat was saved before is whole; once the cause is mended go on with: vernier train --resume %s", err, folder)
 	}
 	r, err := s.Finish(ctx)
 	if err != nil {

@@ -1,0 +1,39 @@
+package train
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestAHalfLineAtTheEndOfTheLogIsDropped(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.jsonl")
+	if err := os.WriteFile(path, []byte("{\"event\":\"step\"}\n{\"event\":\"st"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l, err := openLog(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.write(EpochRecord{Event: "epoch", Epoch: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("%d lines, want 2:\n%s", len(lines), text)
+	}
+	for _, line := range lines {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("not an object: %s", line)
+		}
+	}
+}
