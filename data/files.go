@@ -15,7 +15,9 @@ func (s fileStore) close() error                    { return s.source.close() }
 // stamp changes when the item's file does.
 func (s fileStore) stamp(it Item) (string, error) { return s.source.stamp(it.Path) }
 
-func (s fileStore) settings() string { return fmt.Sprintf("%+v", s.decode) }
+func (s fileStore) settings() string {
+	return fmt.Sprintf("alpha %d, EXIF %v, at most %d pixels", s.decode.Alpha, s.decode.EXIF, s.decode.maxPixels())
+}
 
 func (s fileStore) image(it Item) (*RGB, error) {
 	b, err := s.source.read(it.Path)

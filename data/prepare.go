@@ -27,12 +27,20 @@ type PrepareOptions struct {
 	Shorter  int
 	Workers  int // 0 means one a CPU
 	Progress func(done, total int)
+	// Unstored, if not nil, is told why no file can be had (a full or read-only
+	// disk); Prepare then returns Shrunk(set, Shorter), which gives the same
+	// images. If it is nil, that is Prepare's error.
+	Unstored func(error)
 }
+
+// DefaultShorter is the shorter side of prepared images.
+const DefaultShorter = 256
 
 // Prepare returns the set with its images decoded and resized beforehand, in one
 // file that is mapped into memory. The file is made on first use, and again when
-// the list, a file's size or time, or an option changed, or when it is damaged.
-// Several processes may prepare one set at once.
+// the list, a file's size or time, or an option changed, or when it is damaged;
+// the one it takes the place of is removed. Of several processes that prepare one
+// set at once, one works and the others wait for it.
 //
 // Evaluation that begins with a resize of the shorter side to Shorter gives the
 // same numbers from it, to the bit; random crops see the resized image instead
@@ -46,30 +54,20 @@ func Prepare(ctx context.Context, set *Set, o PrepareOptions) (*Set, error) {
 		return set, nil
 	}
 	if o.Shorter == 0 {
-		o.Shorter = 256
+		o.Shorter = DefaultShorter
 	}
 	if o.Shorter < 1 {
 		return nil, fmt.Errorf("prepare: shorter side %d, it must be positive", o.Shorter)
 	}
-	if o.Dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return nil, fmt.Errorf("prepare: no cache folder: %w", err)
-		}
-		o.Dir = filepath.Join(cache, "vernier")
+	p, err := havePrepared(ctx, set, inner, o)
+	switch {
+	case err != nil && (o.Unstored == nil || ctx.Err() != nil):
+		return nil, fmt.Errorf("preparing %s: %w", set.Name, err)
+	case err != nil:
+		o.Unstored(err)
+		return Shrunk(set, o.Shorter)
 	}
-	key := preparedKey(set, inner, o)
-	file := filepath.Join(o.Dir, hex.EncodeToString(key[:12])+".images")
-	p, err := openPrepared(file, key, len(set.Items))
-	if err != nil {
-		if err := build(ctx, set, file, key, o); err != nil {
-			return nil, fmt.Errorf("preparing %s: %w", set.Name, err)
-		}
-		if p, err = openPrepared(file, key, len(set.Items)); err != nil {
-			return nil, fmt.Errorf("preparing %s: %w", set.Name, err)
-		}
-	}
-	p.store, p.file, p.shorter = set.store, file, o.Shorter
+	p.store, p.shorter = set.store, o.Shorter
 	out := *set
 	out.Items = make([]Item, len(set.Items))
 	for i, it := range set.Items {
@@ -80,6 +78,50 @@ func Prepare(ctx context.Context, set *Set, o PrepareOptions) (*Set, error) {
 	return &out, nil
 }
 
+// havePrepared opens the set's file, after making it if need be.
+func havePrepared(ctx context.Context, set *Set, inner stamper, o PrepareOptions) (*prepared, error) {
+	if o.Dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("no cache folder: %w", err)
+		}
+		o.Dir = filepath.Join(cache, "vernier")
+	}
+	wd, err := os.Getwd() // so that relative names of other folders are other names
+	if err != nil {
+		return nil, err
+	}
+	key := preparedKey(set, inner, o, wd)
+	name := preparedName{o.Dir, preparedOwner(set, inner, o, wd), hex.EncodeToString(key[:8])}
+	if p, err := openPrepared(name.images(), key, len(set.Items)); err == nil {
+		return p, nil
+	}
+	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
+		return nil, err
+	}
+	unlock, err := lockFile(ctx, name.lock())
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if p, err := openPrepared(name.images(), key, len(set.Items)); err == nil {
+		return p, nil // another process was faster
+	}
+	name.clean("") // what a killed process left takes room
+	if err := checkRoom(set, o); err != nil {
+		return nil, err
+	}
+	if err := build(ctx, set, name.images(), key, o); err != nil {
+		return nil, err
+	}
+	name.clean(name.key)
+	p, err := openPrepared(name.images(), key, len(set.Items))
+	if err == nil {
+		p.built = true
+	}
+	return p, err
+}
+
 // stamper is a store whose items' files tell cheaply whether they changed.
 type stamper interface {
 	stamp(Item) (string, error)
@@ -88,7 +130,7 @@ type stamper interface {
 }
 
 // preparedKey is what the prepared file must have been made from.
-func preparedKey(set *Set, s stamper, o PrepareOptions) (key [sha256.Size]byte) {
+func preparedKey(set *Set, s stamper, o PrepareOptions, wd string) (key [sha256.Size]byte) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %d %d %s\n", preparedMagic, o.Shorter, len(set.Items), s.settings())
 	for _, it := range set.Items {
@@ -96,7 +138,7 @@ func preparedKey(set *Set, s stamper, o PrepareOptions) (key [sha256.Size]byte) 
 		if err != nil { // a missing file: unreadable now, and prepared again once it is there
 			stamp = err.Error()
 		}
-		fmt.Fprintf(h, "%q %s %v\n", set.store.name(it), stamp, it.Box)
+		fmt.Fprintf(h, "%q %s %v\n", absolute(wd, set.store.name(it)), stamp, it.Box)
 	}
 	h.Sum(key[:0])
 	return key
@@ -105,9 +147,6 @@ func preparedKey(set *Set, s stamper, o PrepareOptions) (key [sha256.Size]byte) 
 // build decodes all images into a new file, which replaces the old one in a
 // single step once it is complete.
 func build(ctx context.Context, set *Set, file string, key [sha256.Size]byte, o PrepareOptions) error {
-	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-		return err
-	}
 	f, err := renameio.NewPendingFile(file, renameio.WithTempDir(filepath.Dir(file)), renameio.WithPermissions(0o644))
 	if err != nil {
 		return err

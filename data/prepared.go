@@ -35,6 +35,7 @@ type prepared struct {
 	mapped  []byte
 	unmap   func() error
 	entries []entry
+	built   bool // by this process, just now
 	damaged sync.Once
 }
 
@@ -63,7 +64,7 @@ func openPrepared(file string, key [sha256.Size]byte, items int) (p *prepared, e
 	if crc32.Update(checksum(mapped[:headSize-4]), castagnoli(), index) != binary.LittleEndian.Uint32(rest[16:]) {
 		return nil, errDamaged
 	}
-	p = &prepared{mapped: mapped, unmap: unmap, entries: make([]entry, items)}
+	p = &prepared{file: file, mapped: mapped, unmap: unmap, entries: make([]entry, items)}
 	for i := range p.entries {
 		b := index[i*entrySize:]
 		e := entry{int64(binary.LittleEndian.Uint64(b)), int(binary.LittleEndian.Uint32(b[8:])), int(binary.LittleEndian.Uint32(b[12:])), binary.LittleEndian.Uint32(b[16:])}

@@ -46,6 +46,10 @@ type DataConfig struct {
 	MaxBad int `json:"max_bad"`
 	// MaxPixels refuses larger pictures.
 	MaxPixels int64 `json:"max_pixels"`
+	// Shorter is the shorter side that larger pictures are resized to before
+	// anything else, so that they can be kept decoded (data.Prepare); 0 leaves
+	// them as they are.
+	Shorter int `json:"shorter"`
 }
 
 // LossConfig names a loss and what differs from its defaults.
@@ -101,6 +105,9 @@ func (c Config) Validate() error {
 	}
 	if c.Data.MaxBad < 0 || c.Data.MaxPixels < 1 {
 		return fmt.Errorf("the number of bad images to skip (%d) must not be negative, the pixel limit (%d) must be positive", c.Data.MaxBad, c.Data.MaxPixels)
+	}
+	if c.Data.Shorter < 0 {
+		return fmt.Errorf("the shorter side of pictures (%d) must not be negative", c.Data.Shorter)
 	}
 	if err := c.Model.Validate(); err != nil {
 		return err

@@ -95,7 +95,7 @@ func Embed(ctx context.Context, folder Folder, eng layers.Engine, sel Selection)
 // open returns the set that is to be closed and the part of it that is meant.
 func (s Selection) open(ctx context.Context, cfg Config) (whole, part *data.Set, err error) {
 	if s.Data != "" {
-		set, err := data.Open(ctx, s.Data, data.Options{Decode: data.DecodeOptions{MaxPixels: cfg.Data.MaxPixels}})
+		set, err := openSet(ctx, s.Data, cfg.Data, s.Options)
 		return set, set, err
 	}
 	split := s.Split
@@ -105,7 +105,7 @@ func (s Selection) open(ctx context.Context, cfg Config) (whole, part *data.Set,
 	if !slices.Contains(Splits, split) {
 		return nil, nil, fmt.Errorf("unknown split %q (there is: %s)", split, strings.Join(Splits, ", "))
 	}
-	sets, err := openSets(ctx, cfg)
+	sets, err := openSets(ctx, cfg, s.Options)
 	if err != nil {
 		return nil, nil, err
 	}

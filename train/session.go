@@ -12,6 +12,7 @@ import (
 // Options are the settings that change nothing but time and talk.
 type Options struct {
 	Workers int // goroutines that prepare images, 0 for one a CPU
+	Cache   CacheOptions
 	Events  Events
 }
 
@@ -55,8 +56,8 @@ type sets struct {
 	all, fit, validation, test *data.Set // validation may be nil
 }
 
-func openSets(ctx context.Context, cfg Config) (s sets, err error) {
-	s.all, err = data.Open(ctx, cfg.Data.Spec, data.Options{Decode: data.DecodeOptions{MaxPixels: cfg.Data.MaxPixels}})
+func openSets(ctx context.Context, cfg Config, opt Options) (s sets, err error) {
+	s.all, err = openSet(ctx, cfg.Data.Spec, cfg.Data, opt)
 	if err != nil {
 		return s, err
 	}
@@ -80,7 +81,7 @@ func openSets(ctx context.Context, cfg Config) (s sets, err error) {
 	return s, nil
 }
 
-// Start prepares a new run in an empty folder. Nothing is trained yet.
+// Start prepares a new run in a folder that Claim accepted. Nothing is trained yet.
 func Start(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, opt Options) (*Session, error) {
 	s, err := prepare(ctx, cfg, folder, eng, opt)
 	if err != nil {
@@ -96,6 +97,12 @@ func Start(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, op
 // begin writes what a run has from its first moment on.
 func (s *Session) begin(ctx context.Context) error {
 	s.state.Best = -1
+	if err := s.folder.begin(); err != nil {
+		return err
+	}
+	if err := s.openLog(); err != nil {
+		return err
+	}
 	if err := s.folder.SaveConfig(s.cfg); err != nil {
 		return err
 	}
@@ -116,11 +123,19 @@ func Resume(ctx context.Context, folder Folder, eng layers.Engine, opt Options) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.loadCheckpoint(); err != nil {
+	if err = s.loadCheckpoint(); err == nil {
+		err = s.openLog()
+	}
+	if err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+func (s *Session) openLog() (err error) {
+	s.log, err = openLog(s.folder.Path(LogFile))
+	return err
 }
 
 func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, opt Options) (s *Session, err error) {
@@ -128,7 +143,7 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 		return nil, err
 	}
 	s = &Session{cfg: cfg, folder: folder, opt: opt, ev: opt.Events}
-	if s.sets, err = openSets(ctx, cfg); err != nil {
+	if s.sets, err = openSets(ctx, cfg, opt); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -165,9 +180,6 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 		return nil, err
 	}
 	if s.opti, err = NewOptimizer(cfg.Optimizer, s.model.Params, s.net.g); err != nil {
-		return nil, err
-	}
-	if s.log, err = openLog(folder.Path(LogFile)); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -22,7 +22,7 @@ func newData(log *logrus.Logger) *cobra.Command {
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newDataList(), newDataCheck(log))
+	cmd.AddCommand(newDataList(), newDataCheck(log), newDataPrepare(log))
 	return cmd
 }
 
@@ -79,7 +79,7 @@ if something is wrong.`,
 				err = printReport(cmd.OutOrStdout(), r)
 			}
 			if err == nil && !r.OK() {
-				err = fmt.Errorf("%s: %d problems", r.Set, len(r.Problems))
+				err = fmt.Errorf("%s: something is wrong, see the lines that begin with \"problem:\"", r.Set)
 			}
 			return err
 		},

@@ -61,6 +61,11 @@ Rows are to be compared by the run's own metric; vernier export writes it down.`
 				return err
 			}
 			defer set.Close()
+			if cfg.Data.Shorter > 0 { // as in training
+				if set, err = data.Shrunk(set, cfg.Data.Shorter); err != nil {
+					return err
+				}
+			}
 			eng, err := newEngine(threads)
 			if err != nil {
 				return err

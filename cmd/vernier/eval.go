@@ -19,6 +19,7 @@ import (
 type selectionFlags struct {
 	epoch   string
 	threads int
+	cache   cacheFlags
 	sel     train.Selection
 }
 
@@ -27,6 +28,7 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.epoch, "epoch", "best", "which model of the run: best or last")
 	fl.StringVar(&f.sel.Split, "split", "test", "which of the run's images: "+strings.Join(train.Splits, ", "))
 	fl.StringVar(&f.sel.Data, "data", "", "all images of another data set instead")
+	f.cache.add(fl, "store no prepared pictures; changes no result")
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 	fl.IntVar(&f.sel.Workers, "workers", 0, "goroutines that prepare images (default one a core)")
 }
@@ -43,6 +45,7 @@ func (f *selectionFlags) complete(cmd *cobra.Command, log *logrus.Logger) error 
 	}
 	f.sel.Last = f.epoch == "last"
 	f.sel.Events = newReporter(log)
+	f.sel.Cache = f.cache.options()
 	return nil
 }
 

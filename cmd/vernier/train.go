@@ -26,6 +26,7 @@ type trainFlags struct {
 	resume  string
 	threads int
 	workers int
+	cache   cacheFlags
 	size    int
 	params  []string
 	cfg     train.Config
@@ -69,6 +70,8 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.`,
 	fl.IntVar(&c.Data.MaxBad, "max-bad", c.Data.MaxBad, "unreadable training images to replace before giving up")
 	fl.Int64Var(&c.Data.MaxPixels, "max-pixels", c.Data.MaxPixels, "refuse pictures with more pixels")
 
+	f.cache.add(fl, "use pictures as they are, decoded from their files every time, instead of prepared ones of a moderate size")
+
 	fl.StringVar(&c.Model.Backbone, "backbone", c.Model.Backbone, "network: "+strings.Join(backbone.Names(), ", "))
 	fl.IntVar(&f.size, "size", 0, "side of the square that the network sees, in pixels (default the backbone's)")
 	fl.StringVar((*string)(&c.Model.Pool), "pool", string(c.Model.Pool), "global pooling: "+strings.Join(model.Pools, ", "))
@@ -109,11 +112,11 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 		return err
 	}
 	defer eng.Close()
-	opt := train.Options{Workers: f.workers, Events: newReporter(log)}
+	opt := train.Options{Workers: f.workers, Events: newReporter(log), Cache: f.cache.options()}
 	var s *train.Session
 	var folder train.Folder
 	if f.resume != "" {
-		if other := changedBeside(cmd, "resume", "threads", "workers", "quiet"); other != "" {
+		if other := changedBeside(cmd, "resume", "threads", "workers", "quiet", "cache", "no-cache"); other != "" {
 			return usagef("--%s cannot be given with --resume: a run goes on with the settings it was started with", other)
 		}
 		if folder, err = train.Open(f.resume); err != nil {
@@ -124,7 +127,7 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 		if err := f.complete(); err != nil {
 			return &usageError{err}
 		}
-		if folder, err = train.Create(f.out, f.force); err != nil {
+		if folder, err = train.Claim(f.out, f.force); err != nil {
 			if errors.Is(err, train.ErrExists) {
 				return fmt.Errorf("%w (--force overwrites a run, --resume goes on with it)", err)
 			}
@@ -179,6 +182,9 @@ func (f *trainFlags) complete() error {
 	c.Model.Input = net.Preprocessing()
 	if f.size != 0 {
 		c.Model.Input = c.Model.Input.WithSize(f.size)
+	}
+	if !f.cache.off {
+		c.Data.Shorter = train.Shorter(c.Model.Input)
 	}
 	if c.Loss.Params, err = keyValues("--loss-param", f.params); err != nil {
 		return err

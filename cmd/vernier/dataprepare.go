@@ -1,0 +1,67 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/data"
+)
+
+func newDataPrepare(log *logrus.Logger) *cobra.Command {
+	var o data.PrepareOptions
+	var maxPixels int64
+	cmd := &cobra.Command{
+		Use:   "prepare SPEC",
+		Short: "Decode the images of a data set beforehand",
+		Long: `Decode every image, resize larger ones to a moderate shorter side, and store them
+in one file from which training and evaluation read many times faster. vernier
+train does the same when it first meets a set; this is for doing it ahead of
+time. When the set changes, a new file takes the place of the old one. Files may
+be removed at any time; they are made again.`,
+		Example: `  vernier data prepare cub200:CUB_200_2011
+  vernier data prepare sop:Stanford_Online_Products --cache /scratch/vernier`,
+		Args: takes(false, "SPEC"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.Shorter < 1 {
+				return usagef("--shorter %d: it must be positive", o.Shorter)
+			}
+			set, err := data.Open(cmd.Context(), args[0], data.Options{Decode: data.DecodeOptions{MaxPixels: maxPixels}})
+			if err != nil {
+				return err
+			}
+			report := newReporter(log)
+			o.Progress = func(done, total int) { report.Progress("preparing images", done, total, "") }
+			ready, err := data.Prepare(cmd.Context(), set, o)
+			if err != nil {
+				set.Close()
+				return err
+			}
+			defer ready.Close()
+			return printPrepared(cmd, log, ready)
+		},
+	}
+	cmd.Flags().StringVar(&o.Dir, "cache", "", "folder of prepared files (default vernier in the user's cache folder)")
+	cmd.Flags().IntVar(&o.Shorter, "shorter", data.DefaultShorter, "shorter side that larger images are resized to, in pixels; networks that take larger pictures than this look for a larger one")
+	cmd.Flags().IntVar(&o.Workers, "workers", 0, "goroutines that decode (default one a core)")
+	cmd.Flags().Int64Var(&maxPixels, "max-pixels", data.DefaultMaxPixels, "refuse pictures with more pixels, as vernier train")
+	return cmd
+}
+
+func printPrepared(cmd *cobra.Command, log *logrus.Logger, set *data.Set) error {
+	file, ok := set.Prepared()
+	if !ok {
+		_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: its images need no decoding; nothing is stored\n", set.Name)
+		return err
+	}
+	if file.Unreadable > 0 {
+		log.Warnf("%d images cannot be read; vernier data check %s lists them", file.Unreadable, set.Name)
+	}
+	what := "was there already"
+	if file.Built {
+		what = "was made"
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %d images, %.1f MB\n%s %s\n", set.Name, len(set.Items)-file.Unreadable, float64(file.Bytes)/1e6, file.Path, what)
+	return err
+}
