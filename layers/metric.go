@@ -6,11 +6,14 @@ package layers
 // metric_*.go files.
 type Metric struct {
 	Kind MetricKind
-	// The rest matters for BRM only.
+	// The next four matter for BRM only.
 	Restriction Restriction
 	Omega       float64 // of ISRU, > 0
 	P           int     // 1 or 2
 	Power       bool    // the value is D^p instead of D
+	// The last two matter for Poincare and Lorentz only.
+	Curvature float64 // c > 0: the space has curvature -c
+	Clip      float64 // longer embeddings are taken at this length; 0 for none
 }
 
 // MetricKind is the family of a metric.
@@ -28,6 +31,24 @@ const (
 	Cosine
 	// Dot is the similarity a.b.
 	Dot
+	// SignalToNoise is var(b - a)/var(a) over coordinates, the inverse of the
+	// signal-to-noise ratio of b as a noisy copy of the anchor a (Yuan et al.
+	// 2019, Signal-to-noise ratio: a robust distance metric for deep metric
+	// learning). It is not symmetric, and blind to what is added to all
+	// coordinates alike.
+	SignalToNoise
+	// Poincare is the distance in the Poincare ball of curvature -c, into which
+	// embeddings u are mapped by z = tanh(sqrt(c)|u|) u/(sqrt(c)|u|), after a
+	// clip to length Clip, and kept within (1-1e-3)/sqrt(c) of the centre
+	// (Khrulkov et al. 2020; Ermolov et al. 2022). An embedding u is 2|u| away
+	// from the centre.
+	Poincare
+	// Lorentz is the distance on the hyperboloid of curvature -c, on which
+	// embeddings are laid by the exponential map at its apex (Nickel and Kiela
+	// 2018; Desai et al. 2023): acosh(-c <x,y>)/sqrt(c). An embedding u is |u|
+	// away from the apex. But for that factor of 2, and the rim of the ball, it
+	// is the same space as the Poincare ball.
+	Lorentz
 )
 
 // Restriction is the function R of BRM (Table 1), on t >= 0.

@@ -15,7 +15,9 @@ import "math"
 //
 // (g^p for D^p). The other metrics are exact for embeddings of length c,
 // x = c*z/|z|: Euclidean c*chord, SquaredEuclidean its square, Cosine
-// 1 - chord^2/2, Dot c^2 times that.
+// 1 - chord^2/2, Dot c^2 times that, Poincare and Lorentz by the law of cosines.
+// SignalToNoise is chord^2 where coordinates have mean 0, as they tend to in many
+// dimensions.
 //
 // A negative or undefined argument gives NaN.
 func (m Metric) SphereValue(chord, c float64) float64 {
@@ -33,6 +35,10 @@ func (m Metric) SphereValue(chord, c float64) float64 {
 		return 1 - chord*chord/2
 	case Dot:
 		return c * c * (1 - chord*chord/2)
+	case SignalToNoise:
+		return chord * chord
+	case Poincare, Lorentz:
+		return m.ChordValue(chord, c, c)
 	}
 	return math.NaN()
 }

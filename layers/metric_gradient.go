@@ -4,8 +4,9 @@ import "math"
 
 // Gradient adds upstream * dm/da to da and upstream * dm/db to db, where m is
 // the metric's value at (a, b). Either may be nil; they may be one slice, which
-// then receives both. A coordinate in which a and b are equal, a distance that
-// is 0 and a cosine with a zero vector contribute 0. All lengths must be equal,
+// then receives both. A coordinate in which a and b are equal contributes 0 to
+// BRM and the Euclidean metrics; a distance that is 0, a cosine with a zero vector
+// and an anchor without variance contribute 0. All lengths must be equal,
 // otherwise it panics.
 func (m Metric) Gradient(da, db, a, b []float64, upstream float64) {
 	checkRowLengths(len(a), len(b))
@@ -37,6 +38,8 @@ func (m Metric) Gradient(da, db, a, b []float64, upstream float64) {
 			addGrad(da, i, upstream*b[i])
 			addGrad(db, i, upstream*a[i])
 		}
+	case SignalToNoise, Poincare, Lorentz:
+		chordMetricGradient(m, da, db, a, b, upstream)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 
 var (
 	restrictionNames = [...]string{Sigmoid: "sigmoid", SoftSign: "softsign", ArcTan: "arctan", TanH: "tanh", ISRU: "isru"}
-	metricNames      = [...]string{BRM: "brm", Euclidean: "euclidean", SquaredEuclidean: "sqeuclidean", Cosine: "cosine", Dot: "dot"}
+	metricNames      = [...]string{BRM: "brm", Euclidean: "euclidean", SquaredEuclidean: "sqeuclidean", Cosine: "cosine", Dot: "dot",
+		SignalToNoise: "snr", Poincare: "poincare", Lorentz: "lorentz"}
 )
 
 // String returns the restriction's name: sigmoid, softsign, arctan, tanh or isru.
@@ -29,7 +30,8 @@ func ParseRestriction(name string) (Restriction, error) {
 	return 0, fmt.Errorf("unknown restriction %q, want one of %s", name, strings.Join(restrictionNames[:], ", "))
 }
 
-// String returns the family's name: brm, euclidean, sqeuclidean, cosine or dot.
+// String returns the family's name: brm, euclidean, sqeuclidean, cosine, dot,
+// snr, poincare or lorentz.
 func (k MetricKind) String() string {
 	if int(k) < len(metricNames) {
 		return metricNames[k]
@@ -42,7 +44,9 @@ func (k MetricKind) String() string {
 func (m Metric) Validate() error {
 	switch {
 	case int(m.Kind) >= len(metricNames):
-		return fmt.Errorf("metric kind %d is unknown, the last is %d (%v)", m.Kind, Dot, Dot)
+		return fmt.Errorf("metric kind %d is unknown, the last is %d (%v)", m.Kind, Lorentz, Lorentz)
+	case m.hyperbolic():
+		return m.validateHyperbolic()
 	case m.Kind != BRM:
 		return nil
 	case int(m.Restriction) >= len(restrictionNames):
@@ -58,12 +62,16 @@ func (m Metric) Validate() error {
 func validOmega(omega float64) bool { return omega > 0 && !math.IsInf(omega, 1) }
 
 // Canonical clears the fields that do not matter to m, so that metrics with
-// equal values compare equal with ==: everything but Kind where m is not BRM,
+// equal values compare equal with ==: what belongs to metrics of other kinds,
 // Omega where the restriction is not ISRU, Power at p = 1.
 func (m Metric) Canonical() Metric {
+	if m.hyperbolic() {
+		return Metric{Kind: m.Kind, Curvature: m.Curvature, Clip: m.Clip}
+	}
 	if m.Kind != BRM {
 		return Metric{Kind: m.Kind}
 	}
+	m.Curvature, m.Clip = 0, 0
 	if m.Restriction != ISRU {
 		m.Omega = 0
 	}
@@ -74,10 +82,14 @@ func (m Metric) Canonical() Metric {
 }
 
 // String returns the shortest text that ParseMetric maps to m.Canonical():
-// "euclidean", "sqeuclidean", "cosine", "dot", "brm" (sigmoid, p = 2), or brm
-// with what differs from that: "brm:tanh,p=1", "brm:isru,omega=0.5,power".
+// "euclidean", "sqeuclidean", "cosine", "dot", "snr", "brm" (sigmoid, p = 2), or
+// brm with what differs from that: "brm:tanh,p=1", "brm:isru,omega=0.5,power";
+// likewise "poincare", "poincare:c=1,clip=0".
 func (m Metric) String() string {
 	m = m.Canonical()
+	if m.hyperbolic() {
+		return m.hyperbolicString()
+	}
 	if m.Kind != BRM {
 		return m.Kind.String()
 	}
@@ -102,14 +114,24 @@ func (m Metric) String() string {
 
 // ParseMetric reads a metric's name. Any BRM option may be left out: the
 // restriction is sigmoid, p is 2, omega is 1 and the value is D (not D^p) by
-// default. The result is canonical and valid.
+// default. So may those of the hyperbolic metrics: c is 0.1 and clip 2.3 for
+// poincare, 1 and 0 (none) for lorentz. The result is canonical and valid.
 func ParseMetric(text string) (Metric, error) {
 	name, options, hasOptions := strings.Cut(text, ":")
 	i := slices.Index(metricNames[:], name)
 	if i < 0 {
-		return Metric{}, fmt.Errorf("unknown metric %q, want one of %s (brm takes options: %s)", text, strings.Join(metricNames[:], ", "), brmUsage())
+		return Metric{}, fmt.Errorf("unknown metric %q, want one of %s (brm takes options: %s; poincare and lorentz take %s)", text, strings.Join(metricNames[:], ", "), brmUsage(), hyperbolicUsage)
 	}
 	m := Metric{Kind: MetricKind(i)}
+	if m.hyperbolic() {
+		m = defaultHyperbolic(m.Kind)
+		if hasOptions {
+			if err := m.setHyperbolic(options); err != nil {
+				return Metric{}, fmt.Errorf("metric %q: %w", text, err)
+			}
+		}
+		return m, nil
+	}
 	if m.Kind != BRM {
 		if hasOptions {
 			return Metric{}, fmt.Errorf("metric %q: %s takes no options", text, name)

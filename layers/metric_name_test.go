@@ -24,6 +24,11 @@ func TestMetricNamesAsWritten(t *testing.T) {
 		"sqeuclidean":                   {Kind: SquaredEuclidean},
 		"cosine":                        {Kind: Cosine},
 		"dot":                           {Kind: Dot},
+		"snr":                           {Kind: SignalToNoise},
+		"poincare":                      {Kind: Poincare, Curvature: 0.1, Clip: 2.3},
+		"poincare:c=1,clip=0":           {Kind: Poincare, Curvature: 1},
+		"lorentz":                       {Kind: Lorentz, Curvature: 1},
+		"lorentz:c=0.3333,clip=5":       {Kind: Lorentz, Curvature: 0.3333, Clip: 5},
 		"brm":                           {Kind: BRM, Restriction: Sigmoid, P: 2},
 		"brm:tanh,p=1":                  {Kind: BRM, Restriction: TanH, P: 1},
 		"brm:isru":                      {Kind: BRM, Restriction: ISRU, Omega: 1, P: 2},
@@ -51,6 +56,7 @@ func TestEqualMetricsCompareEqual(t *testing.T) {
 		{"brm", "brm:sigmoid", "brm:p=2", "brm:sigmoid,p=2", "brm:p=2, sigmoid"},
 		{"brm:isru", "brm:isru,omega=1", "brm:omega=1.0,isru"},
 		{"brm:tanh,p=1", "brm:tanh,p=1,power", "brm:power,p=1,tanh"}, // D^1 is D
+		{"poincare", "poincare:c=0.1", "poincare:clip=2.3, c=1e-1"},
 	} {
 		first, err := ParseMetric(group[0])
 		if err != nil {
@@ -66,15 +72,28 @@ func TestEqualMetricsCompareEqual(t *testing.T) {
 	if messy.Canonical() != (Metric{Kind: Cosine}) {
 		t.Errorf("canonical cosine is %+v", messy.Canonical())
 	}
+	messy.Kind, messy.Curvature = Lorentz, 2
+	if messy.Canonical() != (Metric{Kind: Lorentz, Curvature: 2}) {
+		t.Errorf("canonical lorentz is %+v", messy.Canonical())
+	}
 }
 
 func TestBadMetricNames(t *testing.T) {
 	for text, want := range map[string][]string{
-		"":                        {"unknown metric", "brm, euclidean, sqeuclidean, cosine, dot"},
+		"":                        {"unknown metric", "brm, euclidean, sqeuclidean, cosine, dot, snr, poincare, lorentz"},
 		"l2":                      {`"l2"`, "euclidean", "cosine"},
 		"Cosine":                  {"unknown metric", "cosine"},
 		"cosine:p=1":              {"cosine takes no options"},
 		"euclidean:":              {"takes no options"},
+		"snr:c=1":                 {"snr takes no options"},
+		"poincare:":               {"unknown option", "c=NUMBER"},
+		"poincare:c":              {`c is ""`},
+		"poincare:c=0":            {"c is 0", "positive"},
+		"poincare:c=nan":          {"c is NaN", "positive"},
+		"lorentz:clip=-1":         {"clip is -1", "0 for none"},
+		"lorentz:clip=inf":        {"clip is +Inf"},
+		"lorentz:c=1,c=1":         {"c is given twice"},
+		"lorentz:tanh":            {`"tanh"`},
 		"brm:":                    {"unknown option", "sigmoid|softsign|arctan|tanh|isru"},
 		"brm:relu":                {`"relu"`, "sigmoid|softsign|arctan|tanh|isru"},
 		"brm:p=3":                 {`p is "3"`, "1 or 2"},
@@ -111,7 +130,10 @@ func TestValidateNamesTheField(t *testing.T) {
 	}{
 		{Metric{}, "p is 0"},
 		{Metric{Kind: BRM, P: 3}, "p is 3"},
-		{Metric{Kind: 9}, "kind 9"},
+		{Metric{Kind: 99}, "kind 99"},
+		{Metric{Kind: Poincare}, "c is 0"},
+		{Metric{Kind: Lorentz, Curvature: math.Inf(1)}, "c is +Inf"},
+		{Metric{Kind: Lorentz, Curvature: 1, Clip: -1}, "clip is -1"},
 		{Metric{Kind: BRM, Restriction: 7, P: 2}, "restriction 7"},
 		{Metric{Kind: BRM, Restriction: ISRU, P: 2}, "omega"},
 		{Metric{Kind: BRM, Restriction: ISRU, Omega: math.NaN(), P: 2}, "omega"},
@@ -120,7 +142,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		if err := c.m.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: error %v, want one with %q", c.m, err, c.want)
 		}
-		if v := c.m.Value([]float32{1}, []float32{0}); c.want != "omega" && !math.IsNaN(v) {
+		if v := c.m.Value([]float32{1}, []float32{0}); c.m.Kind != Poincare && c.m.Kind != Lorentz && c.want != "omega" && !math.IsNaN(v) {
 			t.Errorf("%+v: a metric that does not exist has the value %v", c.m, v)
 		}
 		if c.m.String() == "" {

@@ -7,7 +7,8 @@ import (
 
 // Value returns the metric of two embeddings of the same length h, computed in
 // float64. A distance of equal embeddings is 0; a cosine with a zero vector is
-// 0. NaN coordinates give NaN. Finite embeddings give neither NaN nor a
+// 0, and an anchor without variance is 2 away, by SignalToNoise, from all that
+// have some. NaN coordinates give NaN. Finite embeddings give neither NaN nor a
 // premature overflow, and distances keep their relative precision at every
 // scale. It panics if the lengths differ.
 func (m Metric) Value(a, b []float32) float64 { return metricValue(m, a, b) }
@@ -33,11 +34,13 @@ func metricValue[T float32 | float64](m Metric, a, b []T) float64 {
 			sum += float64(x) * float64(b[i])
 		}
 		return sum
+	case SignalToNoise, Poincare, Lorentz:
+		return chordMetricValue(m, a, b)
 	}
 	return math.NaN()
 }
 
-// restricted is D of BRM Eq. 7, whatever m.Power says.
+// brmDistance is D of BRM Eq. 7, whatever m.Power says.
 func brmDistance[T float32 | float64](m Metric, a, b []T) float64 {
 	h := float64(len(a))
 	switch {
@@ -131,13 +134,19 @@ func checkRowLengths(a, b int) {
 func (m Metric) Similarity() bool { return m.Kind == Cosine || m.Kind == Dot }
 
 // Bound returns the supremum of the values: B of the restriction for BRM's D,
-// B^p for D^p, 1 for Cosine, +Inf for the others.
+// B^p for D^p, 1 for Cosine, what the clip and the rim of the ball leave for
+// Poincare and Lorentz, +Inf for the others.
 func (m Metric) Bound() float64 {
 	switch m.Kind {
 	case BRM:
 		return m.power(m.Restriction.Bound(m.Omega))
 	case Cosine:
 		return 1
+	case Poincare, Lorentz:
+		return 2 * m.radius(math.Inf(1))
 	}
 	return math.Inf(1)
 }
+
+// Symmetric reports whether Value(a, b) is Value(b, a).
+func (m Metric) Symmetric() bool { return m.Kind != SignalToNoise }
