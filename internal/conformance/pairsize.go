@@ -41,6 +41,9 @@ func gradientSizes(m layers.Metric, a, b, dd array) (sizeA, sizeB float64) {
 			fill(da, math.Abs(up)/nx)
 			fill(db, math.Abs(up)/ny)
 		}
+		if m.Chords() {
+			chordTerms(m, da, db, x, y, up)
+		}
 		for c := range h {
 			sumA[i*h+c] += math.Abs(da[c])
 			sumB[j*h+c] += math.Abs(db[c])
@@ -53,6 +56,31 @@ func gradientSizes(m layers.Metric, a, b, dd array) (sizeA, sizeB float64) {
 		sizeB = max(sizeB, v)
 	}
 	return sizeA, sizeB
+}
+
+// chordTerms sets da and db to the size of the terms of which the gradient of a
+// pair is the sum: parts of the prepared rows, which may cancel.
+func chordTerms(m layers.Metric, da, db, x, y []float64, up float64) {
+	px, py := make([]float64, len(x)), make([]float64, len(y))
+	nx, ny := m.ChordRow(px, narrow(x)), m.ChordRow(py, narrow(y))
+	apart := make([]float64, len(x))
+	for c := range apart {
+		apart[c] = px[c] - py[c]
+	}
+	s := m.ChordSlopes(norm(apart), nx, ny, up)
+	for c := range apart {
+		both := math.Abs(px[c]) + math.Abs(py[c])
+		da[c] = math.Abs(s.AlongA*px[c]) + math.Abs(s.ApartA)*both
+		db[c] = math.Abs(s.AlongB*py[c]) + math.Abs(s.ApartB)*both
+	}
+}
+
+func narrow(x []float64) []float32 {
+	y := make([]float32, len(x))
+	for i, v := range x {
+		y[i] = float32(v)
+	}
+	return y
 }
 
 // flatSlope is how far R' may be off where R is flat. An engine may hold

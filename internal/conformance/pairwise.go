@@ -10,7 +10,9 @@ import (
 
 // metrics lists every form of every metric.
 func metrics() []layers.Metric {
-	list := []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.SquaredEuclidean}, {Kind: layers.Cosine}, {Kind: layers.Dot}}
+	list := []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.SquaredEuclidean}, {Kind: layers.Cosine}, {Kind: layers.Dot},
+		{Kind: layers.SignalToNoise}, {Kind: layers.Poincare, Curvature: 0.1, Clip: 2.3}, {Kind: layers.Poincare, Curvature: 2},
+		{Kind: layers.Lorentz, Curvature: 1}, {Kind: layers.Lorentz, Curvature: 0.3, Clip: 4}}
 	for r := layers.Sigmoid; r <= layers.ISRU; r++ {
 		for _, omega := range []float64{1, 0.5, 30} {
 			if r != layers.ISRU && omega != 1 {

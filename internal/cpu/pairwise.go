@@ -48,6 +48,8 @@ func (e *Engine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
 		p.eachHard(e, func(v float32) bool { return v-v != 0 })
 	case layers.Cosine:
 		e.cosines(&p)
+	case layers.SignalToNoise, layers.Poincare, layers.Lorentz:
+		e.chords(&p)
 	default:
 		e.distances(&p)
 	}

@@ -11,7 +11,8 @@ import (
 
 // metrics lists every metric with both powers.
 func metrics() []layers.Metric {
-	ms := []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.SquaredEuclidean}, {Kind: layers.Cosine}, {Kind: layers.Dot}}
+	ms := []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.SquaredEuclidean}, {Kind: layers.Cosine}, {Kind: layers.Dot},
+		{Kind: layers.SignalToNoise}, {Kind: layers.Poincare, Curvature: 0.1, Clip: 2.3}, {Kind: layers.Lorentz, Curvature: 1}}
 	for r := layers.Sigmoid; r <= layers.ISRU; r++ {
 		for p := 1; p <= 2; p++ {
 			for _, power := range []bool{false, true} {

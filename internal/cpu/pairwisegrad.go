@@ -39,6 +39,8 @@ func (e *Engine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m layers.Metric
 		e.dotGrad(&p, dav.v, dbv.v, up.v)
 	case layers.Cosine:
 		e.cosineGrad(&p, dav.v, dbv.v, up.v)
+	case layers.SignalToNoise, layers.Poincare, layers.Lorentz:
+		e.chordGrad(&p, dav.v, dbv.v, up.v)
 	default:
 		e.distanceGrad(&p, dav.v, dbv.v, up.v)
 	}
