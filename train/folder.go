@@ -37,14 +37,15 @@ func (f Folder) Path(name string) string { return filepath.Join(string(f), name)
 // ErrExists says that the output folder is already there.
 var ErrExists = errors.New("already exists")
 
-// Create makes the folder. One that exists is refused, unless force is set: the
-// files of an earlier run are then removed, and nothing else.
-func Create(path string, force bool) (Folder, error) {
+// Claim says where a new run may go. A folder that holds anything is refused;
+// with force one that holds a run is accepted. Nothing is changed yet: an
+// earlier run is only given up once the new one can begin.
+func Claim(path string, force bool) (Folder, error) {
 	f := Folder(path)
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return f, os.MkdirAll(path, 0o755)
+		return f, nil
 	case err != nil:
 		return f, err
 	case !info.IsDir():
@@ -63,15 +64,24 @@ func Create(path string, force bool) (Folder, error) {
 	if _, err := os.Stat(f.Path(ConfigFile)); err != nil {
 		return f, fmt.Errorf("folder %s %w and holds no run, so it is not overwritten", path, ErrExists)
 	}
-	for _, name := range []string{LogFile, HistoryFile, ResultsFile, CheckpointFile, LastFile, BestFile, FiguresFolder, ConfigFile} {
-		if err := os.RemoveAll(f.Path(name)); err != nil {
-			return f, err
-		}
-	}
 	return f, nil
 }
 
-// Open finds a run that Create made.
+// begin makes the folder and removes the files of an earlier run, and nothing
+// else.
+func (f Folder) begin() error {
+	if err := os.MkdirAll(string(f), 0o755); err != nil {
+		return err
+	}
+	for _, name := range []string{LogFile, HistoryFile, ResultsFile, CheckpointFile, LastFile, BestFile, FiguresFolder, ConfigFile} {
+		if err := os.RemoveAll(f.Path(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Open finds a run.
 func Open(path string) (Folder, error) {
 	f := Folder(path)
 	if _, err := os.Stat(f.Path(ConfigFile)); err != nil {

@@ -8,13 +8,19 @@ import (
 	"testing"
 )
 
-func TestCreateRefusesWhatIsThereAndForceRemovesARunOnly(t *testing.T) {
+func TestClaimRefusesWhatIsThereAndForceRemovesARunOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "run")
-	f, err := Create(dir, false)
+	f, err := Claim(dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Create(dir, false); err != nil {
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is made before the run begins: %v", err)
+	}
+	if err := f.begin(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Claim(dir, false); err != nil {
 		t.Errorf("an empty folder is refused: %v", err)
 	}
 	if err := f.SaveConfig(Default("glyphs")); err != nil {
@@ -25,10 +31,16 @@ func TestCreateRefusesWhatIsThereAndForceRemovesARunOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Create(dir, false); !errors.Is(err, ErrExists) {
+	if _, err := Claim(dir, false); !errors.Is(err, ErrExists) {
 		t.Errorf("got %v, want %v", err, ErrExists)
 	}
-	if _, err := Create(dir, true); err != nil {
+	if _, err := Claim(dir, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(f.Path(LogFile)); err != nil {
+		t.Errorf("the old run is touched before the new one begins: %v", err)
+	}
+	if err := f.begin(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(f.Path(LogFile)); !errors.Is(err, os.ErrNotExist) {
@@ -37,10 +49,10 @@ func TestCreateRefusesWhatIsThereAndForceRemovesARunOnly(t *testing.T) {
 	if _, err := os.Stat(f.Path("notes.txt")); err != nil {
 		t.Errorf("a file that is not of the run is gone: %v", err)
 	}
-	if _, err := Create(dir, true); !errors.Is(err, ErrExists) {
+	if _, err := Claim(dir, true); !errors.Is(err, ErrExists) {
 		t.Errorf("a folder without a run is overwritten: %v", err)
 	}
-	if _, err := Create(f.Path("notes.txt"), true); err == nil || !strings.Contains(err.Error(), "not a folder") {
+	if _, err := Claim(f.Path("notes.txt"), true); err == nil || !strings.Contains(err.Error(), "not a folder") {
 		t.Errorf("a file as folder: %v", err)
 	}
 }
