@@ -24,6 +24,7 @@ type Engine interface {
 	Pooler
 	PairwiseKernels
 	Updater
+	Transformer
 }
 
 // Memory makes tensors and moves numbers between them and the host.
@@ -57,8 +58,9 @@ type Arithmetic interface {
 	// MatMul sets c = op(a) op(b), or adds it to c if accumulate is set.
 	// op transposes where asked: op(a) is (m, k), op(b) is (k, n), c is (m, n).
 	MatMul(c, a, b Tensor, transA, transB, accumulate bool) error
-	// Linear sets y (B, out) = x (B, in) w^T + bias, with w (out, in) and
-	// bias (out) or nil.
+	// Linear sets y (..., out) = x (..., in) w^T + bias, with w (out, in) and
+	// bias (out) or nil. The leading axes, one or more, are those of x: each row
+	// along the last axis is one vector.
 	Linear(y, x, w, bias Tensor) error
 	// LinearGrad is the gradient of Linear; any of dx, dw, dbias may be nil.
 	LinearGrad(dx, dw, dbias, dy, x, w Tensor) error
@@ -132,8 +134,8 @@ type PairwiseKernels interface {
 	Pairwise(d, a, b Tensor, m Metric) error
 	// PairwiseGrad sets da and db from dd = dL/dd, both (as d) (n, k). Either
 	// may be nil. If a and b are one tensor, da and db may be one tensor too:
-	// it then receives the sum of both gradients. The gradient of a coordinate
-	// whose difference is 0, and of a distance that is 0, is 0.
+	// it then receives the sum of both gradients. What is 0 by
+	// Metric.Gradient is 0 here.
 	PairwiseGrad(da, db, dd, d, a, b Tensor, m Metric) error
 }
 
@@ -147,4 +149,50 @@ type Updater interface {
 	SGD(slots []Slot, spec SGDSpec) error
 	// AdamW updates every slot in place, see AdamWSpec.
 	AdamW(slots []Slot, spec AdamWSpec) error
+}
+
+// Transformer holds what a vision transformer needs besides. "Rows" run along
+// the last axis, tokens are (B, T, D).
+type Transformer interface {
+	// LayerNorm normalises every row of x (..., D), of two axes or more, by its
+	// own statistics (biased variance): y = (x - mean) * invStd * gamma + beta,
+	// with gamma and beta (D). It stores mean and invStd = 1/sqrt(var + eps),
+	// whose shape is that of x without the last axis.
+	LayerNorm(y, mean, invStd, x, gamma, beta Tensor, eps float32) error
+	// LayerNormGrad is its gradient; any of dx, dgamma, dbeta may be nil.
+	LayerNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd Tensor) error
+	// GELU sets y = x Phi(x), see GELUForm. NaN stays NaN. y may be x.
+	GELU(y, x Tensor, form GELUForm) error
+	// GELUGrad is its gradient. dx may be dy.
+	GELUGrad(dx, dy, x Tensor, form GELUForm) error
+	// Softmax sets every row of y to exp(x) / sum exp(x), computed so that no x
+	// is too large. y may be x.
+	Softmax(y, x Tensor) error
+	// SoftmaxGrad is its gradient from its output y. dx may be dy.
+	SoftmaxGrad(dx, dy, y Tensor) error
+	// LogSoftmax sets every row of y to x - log sum exp(x). y may be x.
+	LogSoftmax(y, x Tensor) error
+	// LogSoftmaxGrad is its gradient from its output y. dx may be dy.
+	LogSoftmaxGrad(dx, dy, y Tensor) error
+	// Attention sets y (B, T, D) to the scaled dot-product attention of qkv
+	// (B, T, 3D), see AttentionSpec, and logSum (B, heads, T) to the logarithm of
+	// the sum that each row of the softmax was divided by.
+	//
+	// It is one operation, not a product, a softmax and a product, because these
+	// would leave B*heads*T*T weights in memory for the reverse pass. With logSum
+	// the gradient computes them again, block by block, as a fused GPU kernel
+	// does (Dao et al. 2022, FlashAttention).
+	Attention(y, logSum, qkv Tensor, spec AttentionSpec) error
+	// AttentionGrad is its gradient, from its outputs y and logSum.
+	AttentionGrad(dqkv, dy, y, logSum, qkv Tensor, spec AttentionSpec) error
+	// Tokens sets y (B, P+H*W, D) to the P rows of prefix (1, P, D) and behind
+	// them the positions of a map x (B, D, H, W) in row-major order, plus pos
+	// (1, P+H*W, D). prefix may be nil, P is then 0, and so may pos.
+	Tokens(y, x, prefix, pos Tensor) error
+	// TokensGrad is its gradient; any of dx, dprefix, dpos may be nil.
+	TokensGrad(dx, dprefix, dpos, dy Tensor) error
+	// Token sets y (B, D) to token i of x (B, T, D).
+	Token(y, x Tensor, i int) error
+	// TokenGrad is its gradient: dx is dy at token i, else 0.
+	TokenGrad(dx, dy Tensor, i int) error
 }

@@ -2,8 +2,8 @@ package layers
 
 import "fmt"
 
-// Linear adds y (B, out) = x (B, in) w^T + bias, with w (out, in) and bias
-// (out) or nil.
+// Linear adds y (..., out) = x (..., in) w^T + bias, with w (out, in) and bias
+// (out) or nil: of rows (B, in), or of tokens (B, T, in).
 func (g *Graph) Linear(name string, x, w, bias *Node) *Node {
 	in := []*Node{x, w}
 	if bias != nil {
@@ -13,7 +13,7 @@ func (g *Graph) Linear(name string, x, w, bias *Node) *Node {
 		return nil
 	}
 	xs, ws := x.Shape(), w.Shape()
-	if len(xs) != 2 || len(ws) != 2 || xs[1] != ws[1] {
+	if len(xs) < 2 || len(ws) != 2 || xs[len(xs)-1] != ws[1] {
 		return g.fail(name, fmt.Errorf("input %v does not fit weights %v", xs, ws))
 	}
 	if bias != nil && !sameShape(bias.Shape(), []int{ws[0]}) {
@@ -26,7 +26,9 @@ func (g *Graph) Linear(name string, x, w, bias *Node) *Node {
 		}
 		return g.eng.Linear(y, in[0], in[1], b)
 	}
-	return g.apply(name, []int{xs[0], ws[0]}, in, run, func(dy *Node) []*Node {
+	ys := xs.Clone()
+	ys[len(ys)-1] = ws[0]
+	return g.apply(name, ys, in, run, func(dy *Node) []*Node {
 		shapes := [][]int{g.wanted(x), g.wanted(w), nil}
 		if bias != nil {
 			shapes[2] = g.wanted(bias)

@@ -107,3 +107,22 @@ type AdamWSpec struct {
 	Beta1, Beta2, Eps float64
 	Step              int // 1 at the first update
 }
+
+// GELUForm picks one of the two functions in use as Gaussian error linear unit
+// (Hendrycks and Gimpel 2016).
+type GELUForm uint8
+
+const (
+	GELUErf  GELUForm = iota // x (1 + erf(x/sqrt 2)) / 2, exact
+	GELUTanh                 // x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2
+)
+
+// AttentionSpec describes multi-head attention over packed tokens (B, T, 3D):
+// the D queries of a token, then its D keys, then its D values, and in each of
+// these head after head, of D/Heads numbers. Each head has
+// y = softmax(Scale q k^T) v, the softmax over the keys (Vaswani et al. 2017,
+// Eq. 1).
+type AttentionSpec struct {
+	Heads int
+	Scale float32 // positive, as a rule 1/sqrt(D/Heads)
+}

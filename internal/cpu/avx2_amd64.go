@@ -22,6 +22,17 @@ func avx2() *kernels {
 		spread:    spreadAVX2,
 		project:   projectAVX2,
 		normGrad:  normGradAVX2,
+
+		layerNorm:     layerNorm,
+		layerNormSums: layerNormSums,
+		layerNormGrad: layerNormGrad,
+		normSums:      normSums,
+		gelu:          gelu,
+		geluGrad:      geluGrad,
+		largest:       largest,
+		exp:           expRow,
+		softmaxGrad:   softmaxGrad,
+
 		sgd: func(w, g, v []float32, s sgdStep) {
 			sgdAVX2(w, g, v, s.rate, s.decay, s.momentum, s.nesterov)
 		},

@@ -22,6 +22,17 @@ func avx512() *kernels {
 		spread:    spreadAVX512,
 		project:   projectAVX512,
 		normGrad:  normGradAVX512,
+
+		layerNorm:     layerNorm,
+		layerNormSums: layerNormSums,
+		layerNormGrad: layerNormGrad,
+		normSums:      normSums,
+		gelu:          gelu,
+		geluGrad:      geluGrad,
+		largest:       largest,
+		exp:           expRow,
+		softmaxGrad:   softmaxGrad,
+
 		sgd: func(w, g, v []float32, s sgdStep) {
 			sgdAVX512(w, g, v, s.rate, s.decay, s.momentum, s.nesterov)
 		},

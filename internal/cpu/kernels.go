@@ -45,6 +45,26 @@ type kernels struct {
 	// normGrad sets dx = a*dy + b*(x-center) + c.
 	normGrad func(dx, dy, x []float32, a, b, center, c float32)
 
+	// Rows of layer normalisation: layerNorm sets
+	// y = ((x-center)*scale + shift)*gamma + beta. layerNormSums returns the sums of
+	// dy*gamma and dy*gamma*(x-center), layerNormGrad sets
+	// dx = a*dy*gamma + b*(x-center) + c, and normSums adds dy*(x-center)*scale to
+	// gain and dy to shift.
+	layerNorm     func(y, x, gamma, beta []float32, center, scale, shift float32)
+	layerNormSums func(dy, x, gamma []float32, center float32) (total, along float64)
+	layerNormGrad func(dx, dy, x, gamma []float32, a, b, center, c float32)
+	normSums      func(gain, shift, dy, x []float32, center, scale float32)
+
+	// gelu sets y = x Phi(x), geluGrad dx = dy times its derivative.
+	gelu     func(y, x []float32)
+	geluGrad func(dx, dy, x []float32)
+
+	largest func(x []float32) float32 // NaN wins
+	// exp sets y = exp(scale*(x-most)), where x <= most, and returns the sum.
+	exp func(y, x []float32, scale, most float32) float64
+	// softmaxGrad sets dx = y*(dy-along)*scale. dx may be dy.
+	softmaxGrad func(dx, dy, y []float32, along, scale float32)
+
 	sgd   func(w, g, v []float32, s sgdStep)
 	adamW func(w, g, m, v []float32, s adamWStep)
 

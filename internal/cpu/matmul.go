@@ -1,6 +1,10 @@
 package cpu
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"slices"
+
+	"github.com/vernier-ml/vernier/layers"
+)
 
 // MatMul sets c = op(a) op(b), or adds it to c.
 func (e *Engine) MatMul(c, a, b layers.Tensor, transA, transB, accumulate bool) error {
@@ -60,16 +64,17 @@ func opName(x view, trans bool) string {
 	return x.String()
 }
 
-// Linear sets y (B, out) = x (B, in) w^T + bias.
+// Linear sets y (..., out) = x (..., in) w^T + bias.
 func (e *Engine) Linear(y, x, w, bias layers.Tensor) error {
 	g := args{op: "linear"}
-	d, s, m, b := g.get("y", y, 2), g.get("x", x, 2), g.get("w", w, 2), g.maybe("bias", bias, 1)
+	d, s, m, b := g.get("y", y, -1), g.get("x", x, -1), g.get("w", w, 2), g.maybe("bias", bias, 1)
+	n := g.lines(s, 2)
 	if g.err != nil {
 		return g.err
 	}
-	rows, in, out := s.shape[0], s.shape[1], m.shape[0]
+	rows, in, out := n.rows, n.width, m.shape[0]
 	g.want(m, s, out, in)
-	g.want(d, m, rows, out)
+	g.rows(d, s, out)
 	g.want(b, m, out)
 	g.apart(d, s, m, b)
 	if g.err != nil {
@@ -84,18 +89,26 @@ func (e *Engine) Linear(y, x, w, bias layers.Tensor) error {
 	return nil
 }
 
+// rows demands that x is like because but has rows of width numbers.
+func (a *args) rows(x, because view, width int) {
+	if a.err == nil {
+		a.want(x, because, append(slices.Clone(leading(because.shape)), width)...)
+	}
+}
+
 // LinearGrad sets those of dx = dy w, dw = dy^T x and dbias = sum of dy over
 // rows that are not nil.
 func (e *Engine) LinearGrad(dx, dw, dbias, dy, x, w layers.Tensor) error {
 	g := args{op: "linear gradient"}
-	u, s, m := g.get("dy", dy, 2), g.get("x", x, 2), g.get("w", w, 2)
-	du, dm, db := g.maybe("dx", dx, 2), g.maybe("dw", dw, 2), g.maybe("dbias", dbias, 1)
+	u, s, m := g.get("dy", dy, -1), g.get("x", x, -1), g.get("w", w, 2)
+	du, dm, db := g.maybe("dx", dx, -1), g.maybe("dw", dw, 2), g.maybe("dbias", dbias, 1)
+	n := g.lines(s, 2)
 	if g.err != nil {
 		return g.err
 	}
-	rows, in, out := s.shape[0], s.shape[1], m.shape[0]
+	rows, in, out := n.rows, n.width, m.shape[0]
 	g.want(m, s, out, in)
-	g.want(u, m, rows, out)
+	g.rows(u, s, out)
 	g.same(du, s)
 	g.same(dm, m)
 	g.want(db, m, out)

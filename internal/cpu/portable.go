@@ -21,9 +21,20 @@ func portable() *kernels {
 		spread:    spread,
 		project:   project,
 		normGrad:  normGrad,
-		sgd:       sgd,
-		adamW:     adamW,
-		pairs:     portablePairs(),
+
+		layerNorm:     layerNorm,
+		layerNormSums: layerNormSums,
+		layerNormGrad: layerNormGrad,
+		normSums:      normSums,
+		gelu:          gelu,
+		geluGrad:      geluGrad,
+		largest:       largest,
+		exp:           expRow,
+		softmaxGrad:   softmaxGrad,
+
+		sgd:   sgd,
+		adamW: adamW,
+		pairs: portablePairs(),
 	}
 }
 

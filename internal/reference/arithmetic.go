@@ -113,13 +113,14 @@ func (Engine) MatMul(c, a, b layers.Tensor, transA, transB, accumulate bool) err
 // Linear sets y = x w^T + bias.
 func (Engine) Linear(y, x, w, bias layers.Tensor) error {
 	c := call{op: "linear"}
-	in, weight := c.of("x", x, -1, -1), c.of("w", w, -1, -1)
+	in, rows, width := c.lines("x", x, 2)
+	weight := c.of("w", w, -1, -1)
 	if c.err != nil {
 		return c.err
 	}
-	rows, width, out := in.shape[0], in.shape[1], weight.shape[0]
+	out := weight.shape[0]
 	c.check(weight.shape[1] == width, "%v and %v differ in width", in, weight)
-	dst, shift := c.of("y", y, rows, out), c.maybe("bias", bias, out)
+	dst, shift := c.of("y", y, withLast(in.shape, out)...), c.maybe("bias", bias, out)
 	if c.err != nil {
 		return c.err
 	}
@@ -138,31 +139,40 @@ func (Engine) Linear(y, x, w, bias layers.Tensor) error {
 	return nil
 }
 
+// withLast returns a shape with another last axis.
+func withLast(shape []int, last int) []int {
+	return append(slices.Clone(shape[:len(shape)-1]), last)
+}
+
 // LinearGrad is the gradient of Linear.
-func (e Engine) LinearGrad(dx, dw, dbias, dy, x, w layers.Tensor) error {
+func (Engine) LinearGrad(dx, dw, dbias, dy, x, w layers.Tensor) error {
 	c := call{op: "linear gradient"}
-	in, weight := c.of("x", x, -1, -1), c.of("w", w, -1, -1)
+	in, rows, width := c.lines("x", x, 2)
+	weight := c.of("w", w, -1, -1)
 	if c.err != nil {
 		return c.err
 	}
-	rows, width, out := in.shape[0], in.shape[1], weight.shape[0]
+	out := weight.shape[0]
 	c.check(weight.shape[1] == width, "%v and %v differ in width", in, weight)
-	up := c.of("dy", dy, rows, out)
-	c.maybe("dx", dx, rows, width)
-	c.maybe("dw", dw, out, width)
+	up := c.of("dy", dy, withLast(in.shape, out)...)
+	to, toW := c.maybe("dx", dx, in.shape...), c.maybe("dw", dw, out, width)
 	shift := c.maybe("dbias", dbias, out)
 	if c.err != nil {
 		return c.err
 	}
-	if !isNil(dx) {
-		if err := e.MatMul(dx, dy, w, false, false, false); err != nil {
-			return err
+	for i := range to.v {
+		sum := 0.0
+		for j := range out {
+			sum += float64(up.v[i/width*out+j]) * float64(weight.v[j*width+i%width])
 		}
+		to.v[i] = float32(sum)
 	}
-	if !isNil(dw) {
-		if err := e.MatMul(dw, dy, x, true, false, false); err != nil {
-			return err
+	for i := range toW.v {
+		sum := 0.0
+		for r := range rows {
+			sum += float64(up.v[r*out+i/width]) * float64(in.v[r*width+i%width])
 		}
+		toW.v[i] = float32(sum)
 	}
 	for j := range shift.v {
 		sum := 0.0

@@ -1,0 +1,20 @@
+package layers
+
+import "fmt"
+
+// GELU adds the Gaussian error linear unit of x, of any shape.
+func (g *Graph) GELU(name string, x *Node, form GELUForm) *Node {
+	if g.bad(name, x) {
+		return nil
+	}
+	if form > GELUTanh {
+		return g.fail(name, fmt.Errorf("form %d of GELU is none, want GELUErf or GELUTanh", form))
+	}
+	return g.apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
+		return g.eng.GELU(y, in[0], form)
+	}, func(dy *Node) []*Node {
+		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, x}, func(dx Tensor, in []Tensor) error {
+			return g.eng.GELUGrad(dx, in[0], in[1], form)
+		}, nil)}
+	})
+}

@@ -1,0 +1,34 @@
+package layers
+
+import "fmt"
+
+// LayerNorm adds the normalisation of every row along the last axis of x
+// (..., D) by the row's own mean and biased variance, times gamma (D), plus
+// beta (D) (Ba et al. 2016).
+func (g *Graph) LayerNorm(name string, x, gamma, beta *Node, eps float32) *Node {
+	in := []*Node{x, gamma, beta}
+	if g.bad(name, in...) {
+		return nil
+	}
+	s := x.Shape()
+	if len(s) < 2 {
+		return g.fail(name, fmt.Errorf("layer normalisation needs (..., D) with leading axes, got %v", s))
+	}
+	for _, n := range in[1:] {
+		if !sameShape(n.Shape(), s[len(s)-1:]) {
+			return g.fail(name, fmt.Errorf("%s has shape %v, want (%d)", g.nameOf(n), n.Shape(), s[len(s)-1]))
+		}
+	}
+	rows := s[:len(s)-1]
+	var mean, invStd *Node
+	out := g.applyMulti(name, [][]int{s, rows, rows}, in, func(out, in []Tensor) error {
+		return g.eng.LayerNorm(out[0], out[1], out[2], in[0], in[1], in[2], eps)
+	}, func(dy *Node) []*Node {
+		return g.applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(gamma), g.wanted(beta)},
+			[]*Node{dy, x, gamma, mean, invStd}, func(out, in []Tensor) error {
+				return g.eng.LayerNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4])
+			}, nil)
+	})
+	mean, invStd = out[1], out[2]
+	return out[0]
+}

@@ -1,0 +1,27 @@
+package layers
+
+// Softmax adds exp(x) / sum exp(x) along the last axis of x.
+func (g *Graph) Softmax(name string, x *Node) *Node {
+	return g.alongRows(name, x, Engine.Softmax, Engine.SoftmaxGrad)
+}
+
+// LogSoftmax adds x - log sum exp(x) along the last axis of x.
+func (g *Graph) LogSoftmax(name string, x *Node) *Node {
+	return g.alongRows(name, x, Engine.LogSoftmax, Engine.LogSoftmaxGrad)
+}
+
+// alongRows adds an op whose gradient follows from its output.
+func (g *Graph) alongRows(name string, x *Node, run func(e Engine, y, x Tensor) error, grad func(e Engine, dx, dy, y Tensor) error) *Node {
+	if g.bad(name, x) {
+		return nil
+	}
+	var y *Node
+	y = g.apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
+		return run(g.eng, y, in[0])
+	}, func(dy *Node) []*Node {
+		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, y}, func(dx Tensor, in []Tensor) error {
+			return grad(g.eng, dx, in[0], in[1])
+		}, nil)}
+	})
+	return y
+}
