@@ -9,57 +9,90 @@ import (
 
 // Backbone adds a network to a graph.
 type Backbone interface {
-	// Forward adds the network on images x (B, 3, H, W) and returns its last
-	// feature map (B, C, H', W'). training says that batch normalisation uses
-	// the batch's statistics.
-	Forward(g *layers.Graph, x *layers.Node, training bool) *layers.Node
+	// Forward adds the network on images x (B, 3, H, W). A convolutional
+	// network returns its last feature map (B, Channels, H', W'), a transformer
+	// its tokens (B, T, Channels), the class token first.
+	Forward(g *layers.Graph, x *layers.Node, mode Mode) *layers.Node
+	// Channels is the number of features at each place of the output.
+	Channels() int
+	// Tokens reports whether the output is tokens instead of a map.
+	Tokens() bool
+	// Blocks names the parts of the network in order; --trunk-end takes such a
+	// name, or that of a group of them ("layer3" of "layer3.0", "layer3.1").
+	Blocks() []string
 	// Preprocessing is how this network wants its images.
 	Preprocessing() Preprocessing
+	// CheckSize refuses a side of the images that Forward would not refuse but
+	// should not be used.
+	CheckSize(side int) error
+	// Ignored lists patterns of names that the network's public files hold and
+	// an embedding has no use for: classifiers, and blocks after the trunk's
+	// end. "*" at the begin or the end of a pattern stands for any text.
+	Ignored() []string
 }
 
-// Preprocessing says how a picture becomes the network's input in evaluation:
-// its shorter side is brought to Resize pixels and the middle Size x Size are
-// cut out (with Stretch: it is brought to Size x Size whatever its aspect
-// ratio), then each channel value 0..255 becomes (value/Range - Mean) / Std.
-type Preprocessing struct {
-	Size    int        `json:"size"`
-	Resize  int        `json:"resize"` // 0 means Size
-	Stretch bool       `json:"stretch"`
-	Bicubic bool       `json:"bicubic"` // instead of bilinear; both antialiased
-	Range   float64    `json:"range"`
-	Mean    [3]float64 `json:"mean"` // in the order of the channels below
-	Std     [3]float64 `json:"std"`
-	BGR     bool       `json:"bgr"` // channels are blue, green, red
+// Mode says what a network is built for. The zero value is evaluation.
+type Mode struct {
+	// BatchStats reports whether the batch normalisation of that name uses the
+	// statistics of the batch, and moves the running ones. Nil: none does.
+	BatchStats func(norm string) bool
+	// Observe, if not nil, is told the output of every block.
+	Observe func(block string, out *layers.Node)
 }
 
-// WithSize returns p for another side, with Resize in proportion.
-func (p Preprocessing) WithSize(size int) Preprocessing {
-	if p.Resize > 0 && p.Size > 0 {
-		p.Resize = (p.Resize*size + p.Size/2) / p.Size
-	}
-	p.Size = size
-	return p
+// Training is the mode in which every batch normalisation uses the batch.
+func Training() Mode { return Mode{BatchStats: func(string) bool { return true }} }
+
+// Fitter is a Backbone some of whose parameters depend on the size of its
+// images and can be brought from another size.
+type Fitter interface {
+	// Fit returns values of shape have as those of shape want for the parameter
+	// of that name. ok is false where that cannot be done.
+	Fit(name string, values []float32, have, want []int) (fitted []float32, ok bool)
+}
+
+// entry is a row of the table of backbones.
+type entry struct {
+	name string
+	make func(o options) (Backbone, error)
+	// options that it takes beside those of every backbone
+	options []string
 }
 
 // all is the table of backbones by their names on the command line.
-func all() []struct {
-	name string
-	net  Backbone
-} {
-	return []struct {
-		name string
-		net  Backbone
-	}{
-		{"convnet", ConvNet{Channels: []int{32, 64, 128, 128}}},
+func all() []entry {
+	return []entry{
+		{"convnet", newConvNet, []string{optTrunkEnd, optMomentum}},
+		{"bninception", newBNInception, []string{optTrunkEnd, optMomentum}},
+		{"resnet50", newResNet50, []string{optTrunkEnd, optMomentum}},
+		{"inceptionv3", newInceptionV3, []string{optTrunkEnd, optMomentum, optCountPad}},
+		{"googlenet", newGoogLeNet, []string{optTrunkEnd, optMomentum}},
+		{"vits16", newViTS16, nil},
 	}
 }
 
-// New returns the backbone of that name.
-func New(name string) (Backbone, error) {
-	for _, b := range all() {
-		if b.name == name {
-			return b.net, nil
+// New returns the backbone that a specification names: a name, or a name and
+// options, as in "inceptionv3:trunk-end=Mixed_7a,count-pad=false".
+//
+//	trunk-end=BLOCK   end the network at that block
+//	pixels=RANGE      what the network is fed: one of PixelRanges
+//	bn-momentum=M     share of a batch in the running statistics
+//	count-pad=BOOL    average pools of inceptionv3 count padding (default true)
+func New(spec string) (Backbone, error) {
+	name, rest, _ := strings.Cut(spec, ":")
+	for _, e := range all() {
+		if e.name != name {
+			continue
 		}
+		o, err := parseOptions(rest, e.options)
+		if err != nil {
+			return nil, fmt.Errorf("backbone %s: %w", name, err)
+		}
+		b, err := e.make(o)
+		if err != nil {
+			return nil, fmt.Errorf("backbone %s: %w", name, err)
+		}
+		return b, nil
 	}
 	return nil, fmt.Errorf("unknown backbone %q (there is: %s)", name, strings.Join(Names(), ", "))
 }
@@ -67,8 +100,8 @@ func New(name string) (Backbone, error) {
 // Names lists the backbones.
 func Names() []string {
 	var names []string
-	for _, b := range all() {
-		names = append(names, b.name)
+	for _, e := range all() {
+		names = append(names, e.name)
 	}
 	return names
 }

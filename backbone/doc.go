@@ -1,3 +1,14 @@
 // Package backbone holds the networks that turn images into feature maps, one
-// file a network. Parameter names are those of the public checkpoints.
+// file a network. Parameter names are those of the public checkpoints, so that
+// such a file can be read as it is.
+//
+//	convnet      a small network trained from scratch
+//	bninception  BN-Inception, Cadene's pretrained-models.pytorch
+//	resnet50     ResNet-50, torchvision
+//	inceptionv3  Inception-V3, torchvision
+//	googlenet    GoogLeNet, torchvision
+//	vits16       ViT-S/16, timm; DeiT-S and DINO ViT-S/16 with pixels=imagenet
+//
+// New takes a name with options, as in
+// "inceptionv3:trunk-end=Mixed_7a,count-pad=false".
 package backbone

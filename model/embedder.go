@@ -6,6 +6,9 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
+// activationBudget is how many bytes of activations an Embedder may hold.
+const activationBudget = 512 << 20
+
 // Embedder turns images into embeddings, in evaluation mode: what an image
 // gives does not depend on the images beside it.
 type Embedder struct {
@@ -16,21 +19,32 @@ type Embedder struct {
 	pixels, out []float32
 }
 
-// NewEmbedder compiles the network for batches of the given size. It reads the
-// model's parameters at each call, so it can be kept while they are trained.
+// NewEmbedder compiles the network for batches of at most the given size; of
+// fewer images where a large network would need more than half a GiB. It reads
+// the model's parameters at each call, so it can be kept while they are trained.
 func (m *Model) NewEmbedder(batch int) (*Embedder, error) {
 	if batch < 1 {
 		return nil, fmt.Errorf("model: a batch of %d images", batch)
 	}
-	size := m.Spec.Input.Size
-	g := layers.NewGraph(m.Params.Engine(), m.Params)
-	x := g.Input("images", batch, 3, size, size)
-	e := m.Forward(g, x, false)
+	if batch > 1 {
+		g, _, _ := m.evaluation(1)
+		if one := g.Bytes(); g.Err() == nil && one > 0 {
+			batch = max(1, min(batch, int(activationBudget/one)))
+		}
+	}
+	g, x, e := m.evaluation(batch)
 	if err := g.Compile(); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
 	return &Embedder{model: m, batch: batch, g: g, x: x, e: e,
-		pixels: make([]float32, batch*3*size*size), out: make([]float32, batch*m.Spec.Dim)}, nil
+		pixels: make([]float32, x.Shape().TotalSize()), out: make([]float32, batch*m.Spec.Dim)}, nil
+}
+
+// evaluation builds the network for a batch of so many images.
+func (m *Model) evaluation(batch int) (g *layers.Graph, images, embeddings *layers.Node) {
+	g = layers.NewGraph(m.Params.Engine(), m.Params)
+	images = g.Input("images", batch, 3, m.Spec.Input.Size, m.Spec.Input.Size)
+	return g, images, m.Forward(g, images, false)
 }
 
 // Embed appends the embeddings of n images to dst, row after row, and returns

@@ -32,7 +32,8 @@ func small(t *testing.T) model.Spec {
 		t.Fatal(err)
 	}
 	return model.Spec{
-		Backbone: "convnet", Input: net.Preprocessing().WithSize(16), Pool: model.PoolAvgMax, Dim: 7,
+		Backbone: "convnet", Input: net.Preprocessing().WithSize(16), Pool: model.PoolAvgMax,
+		HeadNorm: model.HeadNormNone, Head: model.HeadLinear, Dim: 7,
 		Normalization: model.NormRows, Scale: 1.5, Metric: layers.Metric{Kind: layers.BRM, Restriction: layers.TanH, P: 1},
 	}
 }

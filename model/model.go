@@ -12,7 +12,8 @@ type Model struct {
 	Spec   Spec
 	Params *layers.Params
 
-	net backbone.Backbone
+	net    backbone.Backbone
+	freeze Freeze
 }
 
 // New returns a model with initial weights, which are a function of seed.
@@ -29,18 +30,22 @@ func New(eng layers.Engine, spec Spec, seed uint64) (*Model, error) {
 	g := layers.NewGraph(eng, m.Params)
 	m.Forward(g, g.Input("images", 1, 3, spec.Input.Size, spec.Input.Size), false)
 	if err := g.Err(); err != nil {
-		return nil, fmt.Errorf("model: %w", err)
+		return nil, fmt.Errorf("model: %s at %d pixels: %w", spec.Backbone, spec.Input.Size, err)
 	}
 	return m, nil
 }
 
 // Forward adds the network on images (B, 3, size, size) to g and returns the
-// embeddings (B, h), ready for the metric.
+// embeddings (B, h), ready for the metric. training lets batch normalisations
+// use the statistics of the batch, except those that Freeze named.
 func (m *Model) Forward(g *layers.Graph, images *layers.Node, training bool) *layers.Node {
-	x := m.net.Forward(g, images, training)
-	x = m.pool(g, x)
-	x = g.LinearModule("embedding", x, m.Spec.Dim)
-	return m.Normalize(g, "embedding.norm", x)
+	mode := backbone.Mode{}
+	if training {
+		mode.BatchStats = m.batchStats
+	}
+	x := m.pool(g, m.net.Forward(g, images, mode))
+	x = m.head(g, x, training)
+	return m.Normalize(g, "embedding.rows", x)
 }
 
 // Normalize adds what the specification does to embeddings before the metric.
@@ -50,17 +55,6 @@ func (m *Model) Normalize(g *layers.Graph, name string, x *layers.Node) *layers.
 		return x
 	}
 	return g.RowNorm(name, x, layers.RowNormSpec{Scale: float32(m.Spec.RowLength()), Eps: 1e-12})
-}
-
-func (m *Model) pool(g *layers.Graph, x *layers.Node) *layers.Node {
-	switch m.Spec.Pool {
-	case PoolAvg:
-		return g.GlobalAvg("pool", x)
-	case PoolMax:
-		return g.GlobalMax("pool", x)
-	default:
-		return g.Add(g.GlobalAvg("pool.avg", x), g.GlobalMax("pool.max", x))
-	}
 }
 
 // Size returns the number of trained numbers.

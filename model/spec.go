@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/vernier-ml/vernier/backbone"
@@ -13,12 +14,18 @@ import (
 // Spec is everything about a model but its numbers. It travels in the model
 // file, so that a file alone is enough to embed and to compare.
 type Spec struct {
+	// Backbone is what backbone.New takes: a name, and options after a colon.
 	Backbone string `json:"backbone"`
 	// Input is what the backbone is fed.
 	Input backbone.Preprocessing `json:"input"`
-	// Pool turns the feature map into a vector.
+	// Pool turns the feature map, or the tokens, into a vector.
 	Pool Pool `json:"pool"`
-	// Dim is h, the length of an embedding.
+	// HeadNorm normalises that vector before the linear layer.
+	HeadNorm HeadNorm `json:"head_norm"`
+	// Head turns it into the embedding.
+	Head Head `json:"head"`
+	// Dim is h, the length of an embedding. Without a linear layer it is the
+	// number of the backbone's features.
 	Dim int `json:"dim"`
 	// Normalization comes between the head and the metric.
 	Normalization Normalization `json:"normalization"`
@@ -32,11 +39,32 @@ type Spec struct {
 // Pool names a global pooling.
 type Pool string
 
-// The poolings of the head.
+// The poolings.
 const (
 	PoolAvg    Pool = "avg"
 	PoolMax    Pool = "max"
-	PoolAvgMax Pool = "avg+max"
+	PoolAvgMax Pool = "avg+max" // the sum of both
+	PoolCls    Pool = "cls"     // a transformer's class token
+)
+
+// Head names what comes after pooling.
+type Head string
+
+const (
+	// HeadLinear is a linear layer with bias.
+	HeadLinear Head = "linear"
+	// HeadNone leaves the pooled features as they are.
+	HeadNone Head = "none"
+)
+
+// HeadNorm names a normalisation before the linear layer.
+type HeadNorm string
+
+// The normalisations of the head.
+const (
+	HeadNormNone  HeadNorm = "none"
+	HeadNormBatch HeadNorm = "batch"
+	HeadNormLayer HeadNorm = "layer"
 )
 
 // Normalization names what is done to an embedding before the metric.
@@ -49,11 +77,22 @@ const (
 	NormRows Normalization = "rows"
 )
 
-// Pools and Normalizations list the allowed values.
+// Pools, Heads, HeadNorms and Normalizations list the allowed values.
 var (
-	Pools          = []string{string(PoolAvg), string(PoolMax), string(PoolAvgMax)}
+	Pools          = []string{string(PoolAvg), string(PoolMax), string(PoolAvgMax), string(PoolCls)}
+	Heads          = []string{string(HeadLinear), string(HeadNone)}
+	HeadNorms      = []string{string(HeadNormNone), string(HeadNormBatch), string(HeadNormLayer)}
 	Normalizations = []string{string(NormNone), string(NormRows)}
 )
+
+// DefaultPool is what one uses with a backbone: the class token of a
+// transformer, else the sum of average and maximum.
+func DefaultPool(net backbone.Backbone) Pool {
+	if net.Tokens() {
+		return PoolCls
+	}
+	return PoolAvgMax
+}
 
 // RowLength is the length to which NormRows brings an embedding.
 //
@@ -69,11 +108,31 @@ func (s Spec) RowLength() float64 {
 
 // Validate checks every field and names the one at fault.
 func (s Spec) Validate() error {
-	if _, err := backbone.New(s.Backbone); err != nil {
+	net, err := backbone.New(s.Backbone)
+	if err != nil {
 		return err
 	}
+	if err := s.validateInput(net); err != nil {
+		return err
+	}
+	if err := s.validateHead(net); err != nil {
+		return err
+	}
+	if err := oneOf("normalization", string(s.Normalization), Normalizations); err != nil {
+		return err
+	}
+	if !(s.Scale > 0) || math.IsInf(s.Scale, 0) {
+		return fmt.Errorf("scale %v is not a positive number", s.Scale)
+	}
+	return s.Metric.Validate()
+}
+
+func (s Spec) validateInput(net backbone.Backbone) error {
 	if s.Input.Size < 1 || s.Input.Size > 4096 {
 		return fmt.Errorf("input size %d is not between 1 and 4096 pixels", s.Input.Size)
+	}
+	if err := net.CheckSize(s.Input.Size); err != nil {
+		return fmt.Errorf("input size: %w", err)
 	}
 	if s.Input.Resize != 0 && s.Input.Resize < s.Input.Size {
 		return fmt.Errorf("resizing to %d pixels before cutting out %d", s.Input.Resize, s.Input.Size)
@@ -86,19 +145,38 @@ func (s Spec) Validate() error {
 			return fmt.Errorf("preprocessing has a standard deviation of %v", v)
 		}
 	}
-	if !contains(Pools, string(s.Pool)) {
-		return fmt.Errorf("unknown pooling %q (there is: %s)", s.Pool, strings.Join(Pools, ", "))
+	return nil
+}
+
+func (s Spec) validateHead(net backbone.Backbone) error {
+	if err := oneOf("pooling", string(s.Pool), Pools); err != nil {
+		return err
+	}
+	if cls := s.Pool == PoolCls; cls != net.Tokens() {
+		if cls {
+			return fmt.Errorf("pooling %q is for transformers, backbone %s has a feature map", s.Pool, s.Backbone)
+		}
+		return fmt.Errorf("pooling %q is for feature maps, backbone %s has tokens: use %q", s.Pool, s.Backbone, PoolCls)
+	}
+	if err := oneOf("head", string(s.Head), Heads); err != nil {
+		return err
+	}
+	if err := oneOf("normalization of the head", string(s.HeadNorm), HeadNorms); err != nil {
+		return err
 	}
 	if s.Dim < 1 || s.Dim > 65536 {
 		return fmt.Errorf("embedding dimension %d is not between 1 and 65536", s.Dim)
 	}
-	if !contains(Normalizations, string(s.Normalization)) {
-		return fmt.Errorf("unknown normalization %q (there is: %s)", s.Normalization, strings.Join(Normalizations, ", "))
+	if s.Head == HeadLinear {
+		return nil
 	}
-	if !(s.Scale > 0) || math.IsInf(s.Scale, 0) {
-		return fmt.Errorf("scale %v is not a positive number", s.Scale)
+	if s.HeadNorm != HeadNormNone {
+		return fmt.Errorf("a %s normalization of the head needs a linear layer behind it", s.HeadNorm)
 	}
-	return s.Metric.Validate()
+	if s.Dim != net.Channels() {
+		return fmt.Errorf("without a linear layer the embedding has the %d features of backbone %s, not %d", net.Channels(), s.Backbone, s.Dim)
+	}
+	return nil
 }
 
 // String is the specification as JSON, as it stands in a model file.
@@ -110,11 +188,9 @@ func (s Spec) String() string {
 	return string(b)
 }
 
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
+func oneOf(what, value string, allowed []string) error {
+	if slices.Contains(allowed, value) {
+		return nil
 	}
-	return false
+	return fmt.Errorf("unknown %s %q (there is: %s)", what, value, strings.Join(allowed, ", "))
 }

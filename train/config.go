@@ -68,7 +68,8 @@ func Default(spec string) Config {
 	c := Config{
 		Data: DataConfig{Spec: spec, TrainClasses: "auto", Validation: .1, Augment: "photos", MaxPixels: data.DefaultMaxPixels},
 		Model: model.Spec{
-			Backbone: "convnet", Input: net.Preprocessing(), Pool: model.PoolAvgMax, Dim: 128,
+			Backbone: "convnet", Input: net.Preprocessing(), Pool: model.PoolAvgMax,
+			HeadNorm: model.HeadNormNone, Head: model.HeadLinear, Dim: 128,
 			Normalization: model.NormRows, Scale: 1,
 			Metric: layers.Metric{Kind: layers.BRM, Restriction: layers.Sigmoid, P: 2},
 		},

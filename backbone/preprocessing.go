@@ -1,0 +1,75 @@
+package backbone
+
+// Preprocessing says how a picture becomes the network's input in evaluation:
+// its shorter side is brought to Resize pixels and the middle Size x Size are
+// cut out (with Stretch: it is brought to Size x Size whatever its aspect
+// ratio), then each channel value 0..255 becomes (value/Range - Mean) / Std.
+type Preprocessing struct {
+	Size    int        `json:"size"`
+	Resize  int        `json:"resize"` // 0 means Size
+	Stretch bool       `json:"stretch"`
+	Bicubic bool       `json:"bicubic"` // instead of bilinear; both antialiased
+	Range   float64    `json:"range"`
+	Mean    [3]float64 `json:"mean"` // in the order of the channels below
+	Std     [3]float64 `json:"std"`
+	BGR     bool       `json:"bgr"` // channels are blue, green, red
+}
+
+// WithSize returns p for another side, with Resize in proportion.
+func (p Preprocessing) WithSize(size int) Preprocessing {
+	if p.Resize > 0 && p.Size > 0 {
+		p.Resize = (p.Resize*size + p.Size/2) / p.Size
+	}
+	p.Size = size
+	return p
+}
+
+// pixelRanges are the usual ways to feed channel values to a network.
+func pixelRanges() []struct {
+	name string
+	Preprocessing
+} {
+	one := [3]float64{1, 1, 1}
+	half := [3]float64{.5, .5, .5}
+	return []struct {
+		name string
+		Preprocessing
+	}{
+		{"unit", Preprocessing{Range: 255, Std: one}},
+		{"half", Preprocessing{Range: 255, Mean: half, Std: half}},
+		{"imagenet", Preprocessing{Range: 255, Mean: [3]float64{.485, .456, .406}, Std: [3]float64{.229, .224, .225}}},
+		{"caffe", Preprocessing{Range: 1, Mean: [3]float64{104, 117, 128}, Std: one, BGR: true}},
+	}
+}
+
+// PixelRanges lists the values of the option pixels: "unit" (RGB in [0, 1]),
+// "half" ([-1, 1]), "imagenet" (less ImageNet's mean, over its standard
+// deviation) and "caffe" (BGR in 0..255 less 104, 117, 128).
+func PixelRanges() []string {
+	var names []string
+	for _, r := range pixelRanges() {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+func pixelRange(name string) (Preprocessing, bool) {
+	for _, r := range pixelRanges() {
+		if r.name == name {
+			return r.Preprocessing, true
+		}
+	}
+	return Preprocessing{}, false
+}
+
+// pictures returns the preprocessing of size x size pixels out of a picture
+// whose shorter side is resize, in a range by its name, which the options may
+// overrule.
+func (o options) pictures(size, resize int, pixels string) Preprocessing {
+	if o.pixels != "" {
+		pixels = o.pixels
+	}
+	p, _ := pixelRange(pixels)
+	p.Size, p.Resize = size, resize
+	return p
+}

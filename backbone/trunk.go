@@ -1,0 +1,116 @@
+package backbone
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// trunk is a convolutional network: blocks, one after another.
+type trunk struct {
+	blocks     []block
+	after      []block // those that the trunk's end cut off
+	eps        float32 // of batch normalisation
+	momentum   float32
+	pictures   Preprocessing
+	classifier []string // patterns of names in the public files
+}
+
+// block is a named part of a trunk.
+type block struct {
+	name     string
+	channels int // of its output
+	add      func(b *builder, x *layers.Node) *layers.Node
+}
+
+// finish applies the options that every trunk has.
+func (t *trunk) finish(o options) (Backbone, error) {
+	if o.momentum > 0 {
+		t.momentum = o.momentum
+	}
+	if o.trunkEnd == "" {
+		return t, nil
+	}
+	end := -1
+	for i, b := range t.blocks {
+		if b.name == o.trunkEnd || strings.HasPrefix(b.name, o.trunkEnd+".") {
+			end = i
+		}
+	}
+	if end < 0 {
+		return nil, fmt.Errorf("%s=%s names no block (there is: %s)", optTrunkEnd, o.trunkEnd, strings.Join(t.Blocks(), ", "))
+	}
+	t.blocks, t.after = t.blocks[:end+1], t.blocks[end+1:]
+	return t, nil
+}
+
+// Forward adds the blocks.
+func (t *trunk) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layers.Node {
+	b := &builder{g: g, mode: mode, eps: t.eps, momentum: t.momentum}
+	for _, bl := range t.blocks {
+		x = bl.add(b, x)
+		if mode.Observe != nil {
+			mode.Observe(bl.name, x)
+		}
+	}
+	return x
+}
+
+func (t *trunk) Channels() int { return t.blocks[len(t.blocks)-1].channels }
+
+func (t *trunk) Tokens() bool { return false }
+
+func (t *trunk) Blocks() []string {
+	var names []string
+	for _, b := range t.blocks {
+		names = append(names, b.name)
+	}
+	return names
+}
+
+// CheckSize accepts any side: where a map becomes too small, or two cannot be
+// joined, building the graph fails.
+func (t *trunk) CheckSize(int) error { return nil }
+
+func (t *trunk) Preprocessing() Preprocessing { return t.pictures }
+
+// Ignored also lists the blocks after the end: their parameters are named
+// "block.part" or, in BN-Inception, "block_part".
+func (t *trunk) Ignored() []string {
+	out := append([]string(nil), t.classifier...)
+	for _, b := range t.after {
+		out = append(out, b.name+".*", b.name+"_*")
+	}
+	return out
+}
+
+// builder adds the layers of a trunk to a graph.
+type builder struct {
+	g             *layers.Graph
+	mode          Mode
+	eps, momentum float32
+}
+
+// norm adds batch normalisation.
+func (b *builder) norm(name string, x *layers.Node) *layers.Node {
+	batch := b.mode.BatchStats != nil && b.mode.BatchStats(name)
+	return b.g.BatchNormModule(name, x, b.eps, b.momentum, !batch)
+}
+
+// conv adds a convolution, batch normalisation and ReLU with the names
+// name.conv and name.bn, the BasicConv2d of torchvision.
+func (b *builder) conv(name string, x *layers.Node, out int, spec layers.ConvSpec) *layers.Node {
+	x = b.g.ConvModule(name+".conv", x, out, spec, false)
+	return b.g.ReLU(name+".relu", b.norm(name+".bn", x))
+}
+
+// maxPool returns a block that is a pooling of so many channels.
+func maxPool(name string, channels int, spec layers.PoolSpec) block {
+	return block{name, channels, func(b *builder, x *layers.Node) *layers.Node { return b.g.MaxPool(name, x, spec) }}
+}
+
+// basicConv returns a block that is one convolution.
+func basicConv(name string, out int, spec layers.ConvSpec) block {
+	return block{name, out, func(b *builder, x *layers.Node) *layers.Node { return b.conv(name, x, out, spec) }}
+}

@@ -1,0 +1,49 @@
+package model
+
+import (
+	"strings"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// headPrefix begins the names of the head's parameters: embedding.weight and
+// embedding.bias as in Proxy-Anchor's files, embedding.norm.* before them.
+const headPrefix = "embedding."
+
+// IsHead reports whether a parameter belongs to the head.
+func IsHead(name string) bool { return strings.HasPrefix(name, headPrefix) }
+
+// The batch normalisation of the head has the constants of PyTorch.
+const (
+	headEps      = 1e-5
+	headMomentum = 0.1
+)
+
+func (m *Model) pool(g *layers.Graph, x *layers.Node) *layers.Node {
+	switch m.Spec.Pool {
+	case PoolAvg:
+		return g.GlobalAvg("pool", x)
+	case PoolMax:
+		return g.GlobalMax("pool", x)
+	case PoolCls:
+		return g.Token("pool", x, 0)
+	default:
+		return g.Add(g.GlobalAvg("pool.avg", x), g.GlobalMax("pool.max", x))
+	}
+}
+
+// head adds what turns pooled features (B, C) into embeddings (B, h). The
+// weights start as Proxy-Anchor's: He-normal over fan-out, with zero biases.
+func (m *Model) head(g *layers.Graph, x *layers.Node, training bool) *layers.Node {
+	if m.Spec.Head == HeadNone {
+		return x
+	}
+	norm := headPrefix + "norm"
+	switch m.Spec.HeadNorm {
+	case HeadNormBatch:
+		x = g.BatchNormModule(norm, x, headEps, headMomentum, !training || !m.batchStats(norm))
+	case HeadNormLayer:
+		x = g.LayerNormModule(norm, x, headEps)
+	}
+	return g.LinearModule(strings.TrimSuffix(headPrefix, "."), x, m.Spec.Dim)
+}

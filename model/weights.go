@@ -1,0 +1,148 @@
+package model
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/weights"
+)
+
+// Loaded says what LoadWeights took from a file.
+type Loaded struct {
+	Format  weights.Format
+	Prefix  string   // the dictionary in the file that was read
+	Filled  int      // tensors read
+	Resized []string // parameters brought to another image size
+	Ignored []string // names in the file that the network has no use for
+	Kept    []string // parameters of the head, which the file does not have
+}
+
+// wrappers are what training programs put before the names of a network.
+var wrappers = []string{"module.", "model.", "backbone."}
+
+// LoadWeights fills the backbone, running statistics included, and the head
+// where the file has one, from a public or an own weight file. Names and shapes
+// must agree, but: wrappers such as "module." are cut, batch normalisations may
+// be (1,C), classifiers and blocks after the trunk's end are ignored, a
+// position embedding is resampled. dictionary chooses one of several networks in
+// the file, empty where there is one.
+//
+// The error about names and shapes lists every difference, and the model is
+// then unchanged. NaN and infinities are refused; after an error of this kind,
+// or while reading, the model is not to be used.
+func (m *Model) LoadWeights(path, dictionary string) (*Loaded, error) {
+	f, err := weights.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if weights.IsGoogleViT(f) {
+		if f, err = weights.GoogleViT(f); err != nil {
+			return nil, err
+		}
+	}
+	return m.fill(f, dictionary)
+}
+
+func (m *Model) fill(f *weights.File, dictionary string) (*Loaded, error) {
+	match, resized, err := m.match(f, dictionary)
+	if err != nil {
+		return nil, err
+	}
+	l := &Loaded{Format: f.Format(), Prefix: match.Prefix, Filled: len(match.Pairs), Ignored: match.Ignored, Kept: match.Kept}
+	for _, p := range match.Pairs { // one after another: a file may be large
+		values, err := p.From.Float32()
+		if err != nil {
+			return nil, err
+		}
+		for _, v := range values {
+			if f64 := float64(v); math.IsNaN(f64) || math.IsInf(f64, 0) {
+				return nil, fmt.Errorf("%s: tensor %q holds %v", f.Path(), p.From.Name, v)
+			}
+		}
+		if want, ok := resized[p.Want.Name]; ok {
+			if values, ok = m.net.(backbone.Fitter).Fit(p.Want.Name, values, p.Want.Shape, want); !ok {
+				return nil, fmt.Errorf("%s: %s has shape %v, which cannot be brought to %v", f.Path(), p.Want.Name, p.Want.Shape, want)
+			}
+			l.Resized = append(l.Resized, p.Want.Name)
+		}
+		if err := m.Params.Engine().Write(m.Params.Get(p.Want.Name).Value, values); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Want.Name, err)
+		}
+	}
+	return l, nil
+}
+
+// match pairs the model's parameters with the file's tensors. resized holds the
+// shapes that the model wants of those that the file has for another image size.
+func (m *Model) match(f *weights.File, dictionary string) (match *weights.Match, resized map[string][]int, err error) {
+	var want []weights.Spec
+	for _, p := range m.Params.All() {
+		if Owns(p) {
+			want = append(want, weights.Spec{Name: p.Name, DType: weights.Float32, Shape: slices.Clone([]int(p.Value.Shape()))})
+		}
+	}
+	rules := weights.Rules{
+		Prefix: dictionary, Strip: wrappers,
+		Ignore: append(m.net.Ignored(), weights.BatchCounts), Optional: []string{headPrefix + "*"},
+	}
+	if m.Spec.Head == HeadNone {
+		rules.Ignore = append(rules.Ignore, headPrefix+"*")
+	}
+	match, err = weights.Fit(f, want, rules)
+	var bad *weights.MismatchError
+	if !errors.As(err, &bad) || !m.acceptSizes(want, bad) {
+		return match, nil, err
+	}
+	resized = map[string][]int{}
+	for _, b := range bad.Misshaped {
+		resized[b.Name] = b.Want
+	}
+	match, err = weights.Fit(f, want, rules)
+	return match, resized, err
+}
+
+// acceptSizes changes the wanted shapes to those of the file where the backbone
+// can bring one to the other, and reports whether all misfits were of this kind.
+func (m *Model) acceptSizes(want []weights.Spec, bad *weights.MismatchError) bool {
+	fitter, ok := m.net.(backbone.Fitter)
+	if !ok || len(bad.Misshaped) == 0 || len(bad.Missing)+len(bad.Unexpected) > 0 {
+		return false
+	}
+	for _, b := range bad.Misshaped {
+		n := 1
+		for _, d := range b.Have {
+			n *= d
+		}
+		if _, ok := fitter.Fit(b.Name, make([]float32, n), b.Have, b.Want); !ok {
+			return false
+		}
+		for i := range want {
+			if want[i].Name == b.Name {
+				want[i].Shape = b.Have
+			}
+		}
+	}
+	return true
+}
+
+// Digest is the SHA-256 of a file in hexadecimal.
+func Digest(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", fmt.Errorf("reading %s: %w", path, err)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
