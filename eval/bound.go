@@ -29,12 +29,26 @@ func (o order) keyError(a, b float64, h int) float64 {
 		return (restrictionError+sum)*o.kernel.Bound() + lost
 	case o.kernel.Kind == layers.BRM:
 		return (2*restrictionError+sum)*o.kernel.Bound() + lost // Bound is B^2
+	case o.metric.Kind == layers.SignalToNoise:
+		return math.Inf(1) // a reach does not bound the anchor's variance from below
+	case o.metric.Chords():
+		return o.hyperbolicError(a, b, sum) + lost
 	case o.expand:
 		return overflowing(sum*(a+b)*(a+b), (a+b)*(a+b)) + lost
 	case o.unit:
 		return sum + lost
 	}
 	return overflowing(sum*a*b, a*b) + lost
+}
+
+// hyperbolicError bounds the error of a distance whose directions, lengths and
+// functions have relative errors of sum: an angle off by that moves a point at
+// radius r by sinh(r sqrt(c))/sqrt(c) times as much, and a radius counts as it is.
+func (o order) hyperbolicError(a, b, sum float64) float64 {
+	k := math.Sqrt(o.metric.Curvature)
+	ra, rb := o.metric.SphereValue(2, a)/2, o.metric.SphereValue(2, b)/2
+	moved := 2*math.Sinh(k*max(ra, rb))/k + 8*(ra+rb)
+	return overflowing(sum*moved, moved)
 }
 
 func overflowing(err, largest float64) float64 {

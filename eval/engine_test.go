@@ -93,6 +93,7 @@ func testMetrics() []layers.Metric {
 		{Kind: layers.Euclidean}, {Kind: layers.SquaredEuclidean}, {Kind: layers.Cosine}, {Kind: layers.Dot},
 		{P: 2}, {P: 1}, {P: 2, Power: true}, {Restriction: layers.SoftSign, P: 2}, {Restriction: layers.ArcTan, P: 1},
 		{Restriction: layers.TanH, P: 2}, {Restriction: layers.ISRU, Omega: 0.5, P: 2},
+		{Kind: layers.SignalToNoise}, {Kind: layers.Poincare, Curvature: 0.1, Clip: 2.3}, {Kind: layers.Lorentz, Curvature: 1},
 	}
 }
 

@@ -21,6 +21,8 @@ func (o order) exactKey(a, b []float32, na, nb float64) float64 {
 			return 0
 		}
 		return -max(-1, min(1, dot(a, b)/(na*nb)))
+	case layers.SignalToNoise, layers.Poincare, layers.Lorentz:
+		return o.metric.Value(a, b) // the query is the anchor
 	}
 	return -dot(a, b)
 }
