@@ -23,6 +23,9 @@ func testMetrics() []layers.Metric {
 		{Kind: layers.SquaredEuclidean},
 		{Kind: layers.Cosine},
 		{Kind: layers.Dot},
+		{Kind: layers.SignalToNoise},
+		{Kind: layers.Poincare, Curvature: 0.1, Clip: 2.3},
+		{Kind: layers.Lorentz, Curvature: 1},
 	}
 }
 

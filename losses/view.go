@@ -66,7 +66,7 @@ const cosineFloor = 1e-6
 
 // squaredValues reports whether the metric's values are squares of distances.
 func squaredValues(m layers.Metric) bool {
-	return m.Kind == layers.SquaredEuclidean || m.Kind == layers.BRM && m.Power && m.P == 2
+	return m.Kind == layers.SquaredEuclidean || m.Kind == layers.SignalToNoise || m.Kind == layers.BRM && m.Power && m.P == 2
 }
 
 // similarityUnit is the similarity of an embedding with itself: 1 for a cosine.
