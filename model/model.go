@@ -39,22 +39,17 @@ func New(eng layers.Engine, spec Spec, seed uint64) (*Model, error) {
 // embeddings (B, h), ready for the metric. training lets batch normalisations
 // use the statistics of the batch, except those that Freeze named.
 func (m *Model) Forward(g *layers.Graph, images *layers.Node, training bool) *layers.Node {
+	return m.Normalize(g, m.Raw(g, images, training), training)
+}
+
+// Raw is Forward without what comes between head and metric, Normalize.
+func (m *Model) Raw(g *layers.Graph, images *layers.Node, training bool) *layers.Node {
 	mode := backbone.Mode{}
 	if training {
 		mode.BatchStats = m.batchStats
 	}
 	x := m.pool(g, m.net.Forward(g, images, mode))
-	x = m.head(g, x, training)
-	return m.Normalize(g, "embedding.rows", x)
-}
-
-// Normalize adds what the specification does to embeddings before the metric.
-// Proxies get the same.
-func (m *Model) Normalize(g *layers.Graph, name string, x *layers.Node) *layers.Node {
-	if m.Spec.Normalization == NormNone {
-		return x
-	}
-	return g.RowNorm(name, x, layers.RowNormSpec{Scale: float32(m.Spec.RowLength()), Eps: 1e-12})
+	return m.head(g, x, training)
 }
 
 // Size returns the number of trained numbers.

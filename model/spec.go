@@ -30,7 +30,8 @@ type Spec struct {
 	// Normalization comes between the head and the metric.
 	Normalization Normalization `json:"normalization"`
 	// Scale is c: rows are brought to length c*sqrt(h) for BRM and to c for
-	// the other metrics. Without normalisation it has no effect.
+	// the other metrics, coordinates to such deviations that rows have about
+	// that length. Without normalisation it has no effect.
 	Scale float64 `json:"scale"`
 	// Metric compares embeddings.
 	Metric layers.Metric `json:"metric"`
@@ -75,6 +76,9 @@ const (
 	NormNone Normalization = "none"
 	// NormRows brings every embedding to one length.
 	NormRows Normalization = "rows"
+	// NormCoordinates brings every coordinate to mean 0 and one deviation over
+	// images: a batch normalisation without gamma and beta.
+	NormCoordinates Normalization = "coordinates"
 )
 
 // Pools, Heads, HeadNorms and Normalizations list the allowed values.
@@ -82,7 +86,7 @@ var (
 	Pools          = []string{string(PoolAvg), string(PoolMax), string(PoolAvgMax), string(PoolCls)}
 	Heads          = []string{string(HeadLinear), string(HeadNone)}
 	HeadNorms      = []string{string(HeadNormNone), string(HeadNormBatch), string(HeadNormLayer)}
-	Normalizations = []string{string(NormNone), string(NormRows)}
+	Normalizations = []string{string(NormNone), string(NormRows), string(NormCoordinates)}
 )
 
 // DefaultPool is what one uses with a backbone: the class token of a
@@ -94,7 +98,8 @@ func DefaultPool(net backbone.Backbone) Pool {
 	return PoolAvgMax
 }
 
-// RowLength is the length to which NormRows brings an embedding.
+// RowLength is the length to which NormRows brings an embedding, and
+// NormCoordinates the root of its mean square.
 //
 // For BRM it is c*sqrt(h), so that coordinate differences are of the order of
 // c whatever the dimension: at unit length they would be about 1/sqrt(h), where

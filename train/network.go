@@ -26,7 +26,7 @@ func buildNetwork(m *model.Model, loss losses.Loss, classes, batch int, seed uin
 	var err error
 	n.loss, err = losses.Op(g, loss, n.embedding, losses.OpOptions{
 		Metric: m.Spec.Metric, Classes: classes, Seed: seed,
-		Normalize: func(rows *layers.Node) *layers.Node { return m.Normalize(g, "loss.proxies.norm", rows) },
+		Normalize: func(rows *layers.Node) *layers.Node { return m.NormalizeProxies(g, rows) },
 	})
 	if err != nil {
 		return nil, err

@@ -58,5 +58,8 @@ func (s *Session) startProxies(ctx context.Context) error {
 			}
 		}
 	}
+	if err := s.model.Denormalize(rows); err != nil {
+		return err
+	}
 	return s.model.Params.Engine().Write(p.Value, rows)
 }
