@@ -19,7 +19,7 @@ func (g *Graph) Attention(name string, qkv *Node, heads int) *Node {
 	d := s[2] / 3
 	spec := AttentionSpec{Heads: heads, Scale: float32(1 / math.Sqrt(float64(d/heads)))}
 	var y, logSum *Node
-	out := g.applyMulti(name, [][]int{{s[0], s[1], d}, {s[0], heads, s[1]}}, []*Node{qkv}, func(out, in []Tensor) error {
+	out := g.as(KindAttention, spec).applyMulti(name, [][]int{{s[0], s[1], d}, {s[0], heads, s[1]}}, []*Node{qkv}, func(out, in []Tensor) error {
 		return g.eng.Attention(out[0], out[1], in[0], spec)
 	}, func(dy *Node) []*Node {
 		return []*Node{g.apply(name+" grad", s, []*Node{dy, y, logSum, qkv}, func(dqkv Tensor, in []Tensor) error {

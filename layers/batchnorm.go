@@ -35,7 +35,7 @@ func (g *Graph) BatchNorm(name string, x *Node, p NormParams) *Node {
 	}
 	c := []int{s[1]}
 	var mean, invStd *Node
-	out := g.applyMulti(name, [][]int{s, c, c}, in, func(out, in []Tensor) error {
+	out := g.as(KindBatchNorm, p.Eps).applyMulti(name, [][]int{s, c, c}, in, func(out, in []Tensor) error {
 		return g.eng.BatchNorm(out[0], out[1], out[2], in[3], in[4], in[0], in[1], in[2], p.Eps, p.Momentum)
 	}, func(dy *Node) []*Node {
 		d := g.applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(p.Gamma), g.wanted(p.Beta)},
@@ -50,7 +50,7 @@ func (g *Graph) BatchNorm(name string, x *Node, p NormParams) *Node {
 
 func (g *Graph) frozenNorm(name string, in []*Node, p NormParams) *Node {
 	x := in[0]
-	return g.apply(name, x.Shape(), in, func(y Tensor, in []Tensor) error {
+	return g.as(KindFrozenNorm, p.Eps).apply(name, x.Shape(), in, func(y Tensor, in []Tensor) error {
 		return g.eng.FrozenNorm(y, in[0], in[1], in[2], in[3], in[4], p.Eps)
 	}, func(dy *Node) []*Node {
 		d := g.applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(p.Gamma), g.wanted(p.Beta)},

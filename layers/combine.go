@@ -11,7 +11,7 @@ func (g *Graph) Add(a, b *Node) *Node {
 	if !sameShape(a.Shape(), b.Shape()) {
 		return g.fail(name, fmt.Errorf("%s %v and %s %v differ in shape", g.nameOf(a), a.Shape(), g.nameOf(b), b.Shape()))
 	}
-	return g.apply(name, a.Shape(), []*Node{a, b}, func(dst Tensor, in []Tensor) error {
+	return g.as(KindAdd, nil).apply(name, a.Shape(), []*Node{a, b}, func(dst Tensor, in []Tensor) error {
 		return g.eng.Add(dst, in[0], in[1])
 	}, func(dy *Node) []*Node { return []*Node{dy, dy} })
 }
@@ -41,7 +41,7 @@ func (g *Graph) Concat(name string, xs ...*Node) *Node {
 		}
 		shape[1] += c
 	}
-	return g.apply(name, shape, xs, func(y Tensor, in []Tensor) error {
+	return g.as(KindConcat, nil).apply(name, shape, xs, func(y Tensor, in []Tensor) error {
 		return g.eng.Concat(y, in...)
 	}, func(dy *Node) []*Node {
 		d := make([]*Node, len(xs))

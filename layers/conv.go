@@ -30,7 +30,7 @@ func (g *Graph) Conv(name string, x, w, bias *Node, spec ConvSpec) *Node {
 		}
 		return g.eng.Conv(y, in[0], in[1], spec, e)
 	}
-	return g.apply(name, []int{xs[0], ws[0], ho, wo}, in, run, func(dy *Node) []*Node {
+	return g.as(KindConv, spec).apply(name, []int{xs[0], ws[0], ho, wo}, in, run, func(dy *Node) []*Node {
 		d := make([]*Node, len(in))
 		if g.needs[x] {
 			d[0] = g.apply(name+" grad input", xs, []*Node{dy, w}, func(dx Tensor, in []Tensor) error {

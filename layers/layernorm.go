@@ -21,7 +21,7 @@ func (g *Graph) LayerNorm(name string, x, gamma, beta *Node, eps float32) *Node 
 	}
 	rows := s[:len(s)-1]
 	var mean, invStd *Node
-	out := g.applyMulti(name, [][]int{s, rows, rows}, in, func(out, in []Tensor) error {
+	out := g.as(KindLayerNorm, eps).applyMulti(name, [][]int{s, rows, rows}, in, func(out, in []Tensor) error {
 		return g.eng.LayerNorm(out[0], out[1], out[2], in[0], in[1], in[2], eps)
 	}, func(dy *Node) []*Node {
 		return g.applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(gamma), g.wanted(beta)},

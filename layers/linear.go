@@ -28,7 +28,7 @@ func (g *Graph) Linear(name string, x, w, bias *Node) *Node {
 	}
 	ys := xs.Clone()
 	ys[len(ys)-1] = ws[0]
-	return g.apply(name, ys, in, run, func(dy *Node) []*Node {
+	return g.as(KindLinear, nil).apply(name, ys, in, run, func(dy *Node) []*Node {
 		shapes := [][]int{g.wanted(x), g.wanted(w), nil}
 		if bias != nil {
 			shapes[2] = g.wanted(bias)

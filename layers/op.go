@@ -26,6 +26,9 @@ type op struct {
 	// grad adds the gradients with respect to each input, given the gradient of
 	// the first output; entries for inputs that need none may be nil.
 	grad func(dout *Node) []*Node
+	// kind and spec describe a forward op, see Step.
+	kind Kind
+	spec any
 	// alias, if not nil, is the op of which this one is another output.
 	alias  *op
 	output int

@@ -19,7 +19,7 @@ func (g *Graph) Pairwise(name string, a, b *Node, m Metric) *Node {
 	shape := []int{as[0], bs[0]}
 	var d *Node
 	if a == b {
-		d = g.apply(name, shape, []*Node{a}, func(d Tensor, in []Tensor) error {
+		d = g.as(KindPairwise, m).apply(name, shape, []*Node{a}, func(d Tensor, in []Tensor) error {
 			return g.eng.Pairwise(d, in[0], in[0], m)
 		}, func(dd *Node) []*Node {
 			return []*Node{g.apply(name+" grad", as, []*Node{dd, d, a}, func(da Tensor, in []Tensor) error {
@@ -28,7 +28,7 @@ func (g *Graph) Pairwise(name string, a, b *Node, m Metric) *Node {
 		})
 		return d
 	}
-	d = g.apply(name, shape, []*Node{a, b}, func(d Tensor, in []Tensor) error {
+	d = g.as(KindPairwise, m).apply(name, shape, []*Node{a, b}, func(d Tensor, in []Tensor) error {
 		return g.eng.Pairwise(d, in[0], in[1], m)
 	}, func(dd *Node) []*Node {
 		return g.applyMulti(name+" grad", [][]int{g.wanted(a), g.wanted(b)}, []*Node{dd, d, a, b}, func(out, in []Tensor) error {

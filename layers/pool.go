@@ -9,7 +9,7 @@ func (g *Graph) MaxPool(name string, x *Node, spec PoolSpec) *Node {
 		return nil
 	}
 	var y *Node
-	y = g.apply(name, shape, []*Node{x}, func(y Tensor, in []Tensor) error {
+	y = g.as(KindMaxPool, spec).apply(name, shape, []*Node{x}, func(y Tensor, in []Tensor) error {
 		return g.eng.MaxPool(y, in[0], spec)
 	}, func(dy *Node) []*Node {
 		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, x, y}, func(dx Tensor, in []Tensor) error {
@@ -25,7 +25,7 @@ func (g *Graph) AvgPool(name string, x *Node, spec PoolSpec) *Node {
 	if !ok {
 		return nil
 	}
-	return g.apply(name, shape, []*Node{x}, func(y Tensor, in []Tensor) error {
+	return g.as(KindAvgPool, spec).apply(name, shape, []*Node{x}, func(y Tensor, in []Tensor) error {
 		return g.eng.AvgPool(y, in[0], spec)
 	}, func(dy *Node) []*Node {
 		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy}, func(dx Tensor, in []Tensor) error {
@@ -56,7 +56,7 @@ func (g *Graph) GlobalAvg(name string, x *Node) *Node {
 	if !g.isMap(name, x) {
 		return nil
 	}
-	return g.apply(name, x.Shape()[:2], []*Node{x}, func(y Tensor, in []Tensor) error {
+	return g.as(KindGlobalAvg, nil).apply(name, x.Shape()[:2], []*Node{x}, func(y Tensor, in []Tensor) error {
 		return g.eng.GlobalAvg(y, in[0])
 	}, func(dy *Node) []*Node {
 		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy}, func(dx Tensor, in []Tensor) error {
@@ -71,7 +71,7 @@ func (g *Graph) GlobalMax(name string, x *Node) *Node {
 		return nil
 	}
 	var y *Node
-	y = g.apply(name, x.Shape()[:2], []*Node{x}, func(y Tensor, in []Tensor) error {
+	y = g.as(KindGlobalMax, nil).apply(name, x.Shape()[:2], []*Node{x}, func(y Tensor, in []Tensor) error {
 		return g.eng.GlobalMax(y, in[0])
 	}, func(dy *Node) []*Node {
 		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, x, y}, func(dx Tensor, in []Tensor) error {

@@ -6,7 +6,7 @@ func (g *Graph) ReLU(name string, x *Node) *Node {
 		return nil
 	}
 	var y *Node
-	y = g.apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
+	y = g.as(KindReLU, nil).apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
 		return g.eng.ReLU(y, in[0])
 	}, func(dy *Node) []*Node {
 		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, y}, func(dx Tensor, in []Tensor) error {

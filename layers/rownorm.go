@@ -13,7 +13,7 @@ func (g *Graph) RowNorm(name string, x *Node, spec RowNormSpec) *Node {
 	if !(spec.Eps > 0) {
 		return g.fail(name, fmt.Errorf("row normalisation needs a positive Eps, got %v: a zero row has no direction", spec.Eps))
 	}
-	return g.apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
+	return g.as(KindRowNorm, spec).apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
 		return g.eng.RowNorm(y, in[0], spec)
 	}, func(dy *Node) []*Node {
 		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, x}, func(dx Tensor, in []Tensor) error {

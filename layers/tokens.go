@@ -37,7 +37,7 @@ func (g *Graph) Tokens(name string, x, prefix, pos *Node) *Node {
 	run := func(y Tensor, in []Tensor) error {
 		return g.eng.Tokens(y, in[0], optional(in, prefixAt), optional(in, posAt))
 	}
-	return g.apply(name, shape, in, run, func(dy *Node) []*Node {
+	return g.as(KindTokens, TokensSpec{prefix != nil, pos != nil}).apply(name, shape, in, run, func(dy *Node) []*Node {
 		shapes := [][]int{g.wanted(x), nil, nil}
 		if prefix != nil {
 			shapes[1] = g.wanted(prefix)
@@ -77,7 +77,7 @@ func (g *Graph) Token(name string, x *Node, i int) *Node {
 	if len(s) != 3 || i < 0 || i >= s[1] {
 		return g.fail(name, fmt.Errorf("no token %d in %v, which should be (B, T, D)", i, s))
 	}
-	return g.apply(name, []int{s[0], s[2]}, []*Node{x}, func(y Tensor, in []Tensor) error {
+	return g.as(KindToken, i).apply(name, []int{s[0], s[2]}, []*Node{x}, func(y Tensor, in []Tensor) error {
 		return g.eng.Token(y, in[0], i)
 	}, func(dy *Node) []*Node {
 		return []*Node{g.apply(name+" grad", s, []*Node{dy}, func(dx Tensor, in []Tensor) error {

@@ -1,0 +1,114 @@
+package layers
+
+import "fmt"
+
+// Kind says which of the package's forward ops a Step is.
+type Kind uint8
+
+// The kinds, with the type of their Spec and their inputs. Optional inputs are
+// in brackets.
+const (
+	KindNone       Kind = iota // gradients and losses, which are not described
+	KindAdd                    // nil; a, b
+	KindConcat                 // nil; the parts
+	KindScale                  // float32, the factor; x
+	KindReLU                   // nil; x
+	KindGELU                   // GELUForm; x
+	KindSoftmax                // nil; x
+	KindLogSoftmax             // nil; x
+	KindConv                   // ConvSpec; x, weights, [bias]
+	KindLinear                 // nil; x, weights, [bias]
+	KindBatchNorm              // float32, epsilon; x, gamma, beta, mean, variance; uses the batch's statistics
+	KindFrozenNorm             // float32, epsilon; x, gamma, beta, mean, variance
+	KindLayerNorm              // float32, epsilon; x, gamma, beta
+	KindRowNorm                // RowNormSpec; x
+	KindMaxPool                // PoolSpec; x
+	KindAvgPool                // PoolSpec; x
+	KindGlobalAvg              // nil; x
+	KindGlobalMax              // nil; x
+	KindAttention              // AttentionSpec; packed queries, keys and values
+	KindTokens                 // TokensSpec; x, [prefix], [position]
+	KindToken                  // int, the token; x
+	KindPairwise               // Metric; a, [b]
+)
+
+// TokensSpec says which of its optional inputs a KindTokens step has.
+type TokensSpec struct{ Prefix, Position bool }
+
+// Step is a forward op of a graph as data, for writing a network in another
+// system's form.
+type Step struct {
+	Name string // that of the graph, not necessarily unique
+	Kind Kind
+	Spec any
+	In   []*Node // inputs of the graph, parameters, or outputs of earlier steps
+	Out  *Node
+}
+
+// Steps returns the ops that out depends on, in an order in which they can be
+// computed. Ops that cannot be described (gradients, losses, further outputs
+// of an op) are an error.
+func (g *Graph) Steps(out *Node) ([]Step, error) {
+	if g.err != nil {
+		return nil, g.err
+	}
+	if out == nil {
+		return nil, fmt.Errorf("layers: steps to a node that is missing")
+	}
+	wanted := map[*Node]bool{out: true}
+	for i := len(g.ops) - 1; i >= 0; i-- { // consumers come after what they use
+		if o := g.ops[i]; wanted[o.node] {
+			for _, n := range o.in {
+				wanted[n] = true
+			}
+		}
+	}
+	var steps []Step
+	for _, o := range g.ops {
+		if !wanted[o.node] {
+			continue
+		}
+		if o.kind == KindNone {
+			return nil, fmt.Errorf("node %q is a gradient, a loss or a further output, which has no description", o.name)
+		}
+		steps = append(steps, Step{o.name, o.kind, o.spec, o.in, o.node})
+	}
+	return steps, nil
+}
+
+// ParamOf returns the parameter behind a node of the graph, or nil.
+func (g *Graph) ParamOf(n *Node) *Param {
+	for name, used := range g.used {
+		if used == n {
+			return g.params.Get(name)
+		}
+	}
+	return nil
+}
+
+// as returns what adds nodes with a description.
+func (g *Graph) as(kind Kind, spec any) describer { return describer{g, kind, spec} }
+
+type describer struct {
+	g    *Graph
+	kind Kind
+	spec any
+}
+
+func (d describer) apply(name string, shape []int, in []*Node, run func(out Tensor, in []Tensor) error, grad func(dout *Node) []*Node) *Node {
+	n := d.g.apply(name, shape, in, run, grad)
+	d.describe(n)
+	return n
+}
+
+func (d describer) applyMulti(name string, shapes [][]int, in []*Node, run func(out, in []Tensor) error, grad func(dout *Node) []*Node) []*Node {
+	nodes := d.g.applyMulti(name, shapes, in, run, grad)
+	d.describe(nodes[0])
+	return nodes
+}
+
+func (d describer) describe(n *Node) {
+	if o := d.g.byNode[n]; o != nil {
+		o.kind, o.spec = d.kind, d.spec
+	}
+}
