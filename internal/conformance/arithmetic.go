@@ -77,16 +77,22 @@ func (s *suite) linear(t *testing.T) {
 			[]func(){func() { rows = 1 }, func() { in = 1 }, func() { out = 1 }}[round]()
 		}
 		x, w, bias, dy := normal(rng, rows, in), normal(rng, out, in), normal(rng, out), normal(rng, rows, out)
+		if round%3 == 2 { // tokens, or more axes
+			x.shape, dy.shape = []int{1, rows, in}, []int{1, rows, out}
+			if rows%2 == 0 {
+				x.shape, dy.shape = []int{2, 1, rows / 2, in}, []int{2, 1, rows / 2, out}
+			}
+		}
 		if round%2 == 1 {
 			bias = array{}
 		}
-		what := fmt.Sprintf("(%d, %d) to %d", rows, in, out)
-		s.compare(t, call{what: what, out: []array{empty(rows, out)}, in: []array{x, w, bias}, rel: s.opt.Sum, unit: math.Sqrt(float64(in)),
+		what := fmt.Sprintf("%v to %d", x.shape, out)
+		s.compare(t, call{what: what, out: []array{empty(dy.shape...)}, in: []array{x, w, bias}, rel: s.opt.Sum, unit: math.Sqrt(float64(in)),
 			f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Linear(out[0], in[0], in[1], in[2]) }})
 		s.gradients(t, call{what: what + " gradient", in: []array{dy, x, w}, rel: s.opt.Sum, unit: math.Sqrt(float64(max(rows, out))),
 			f: func(e layers.Engine, out, in []layers.Tensor) error {
 				return e.LinearGrad(out[0], out[1], out[2], in[0], in[1], in[2])
-			}}, empty(rows, in), empty(out, in), empty(out))
+			}}, empty(x.shape...), empty(out, in), empty(out))
 	}
 }
 

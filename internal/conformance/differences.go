@@ -47,6 +47,8 @@ func (s *suite) differences(t *testing.T) {
 	list = append(list, convDerivatives(rng)...)
 	list = append(list, normDerivatives(rng)...)
 	list = append(list, poolDerivatives(rng)...)
+	list = append(list, rowDerivatives(rng)...)
+	list = append(list, tokenDerivatives(rng)...)
 	list = append(list, pairDerivatives(rng)...)
 	for _, d := range list {
 		s.checkDerivative(t, rng, d)

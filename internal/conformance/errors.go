@@ -155,6 +155,7 @@ func (s *suite) wrongSettings(t *testing.T) {
 		c := func() layers.Tensor { return shape(3) }
 		return s.eng.BatchNorm(shape(1, 3), c(), c(), c(), c(), shape(1, 3), c(), c(), 1e-5, 0.1)
 	})
+	s.wrongTokens(check, shape)
 	for _, m := range []layers.Metric{{}, {Kind: layers.BRM, P: 3}, {Kind: 99}, {Kind: layers.BRM, Restriction: 99, P: 2}, {Kind: layers.BRM, Restriction: layers.ISRU, P: 2}, {Kind: layers.Poincare}, {Kind: layers.Lorentz, Curvature: 1, Clip: -1}} {
 		check("pairwise", fmt.Sprintf("the metric is %+v", m), func() error { return s.eng.Pairwise(shape(2, 3), shape(2, 4), shape(3, 4), m) })
 		check("pairwise", fmt.Sprintf("the metric is %+v", m), func() error {

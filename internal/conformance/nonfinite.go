@@ -18,6 +18,7 @@ func (s *suite) nonFinite(t *testing.T) {
 			s.badProducts(t, float32(bad))
 			s.badNorms(t, float32(bad))
 			s.badPools(t, float32(bad))
+			s.badTokens(t, float32(bad))
 		})
 	}
 	s.badRows(t)

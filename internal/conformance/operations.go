@@ -5,7 +5,7 @@ import "github.com/vernier-ml/vernier/layers"
 // operations lists one valid call of everything that an Engine computes.
 func operations() []operation {
 	var list []operation
-	for _, part := range [][]operation{elementOperations(), productOperations(), normOperations(), poolOperations(), otherOperations()} {
+	for _, part := range [][]operation{elementOperations(), productOperations(), normOperations(), poolOperations(), rowOperations(), tokenOperations(), otherOperations()} {
 		list = append(list, part...)
 	}
 	return list
@@ -33,6 +33,12 @@ func productOperations() []operation {
 	list := []operation{
 		{"linear", []operand{arg("y", 2, 4), arg("x", 2, 3), arg("w", 4, 3), opt("bias", 4)},
 			func(e layers.Engine, t []layers.Tensor) error { return e.Linear(t[0], t[1], t[2], t[3]) }},
+		{"linear", []operand{arg("y", 2, 5, 4), arg("x", 2, 5, 3), arg("w", 4, 3), opt("bias", 4)},
+			func(e layers.Engine, t []layers.Tensor) error { return e.Linear(t[0], t[1], t[2], t[3]) }},
+		{"linear", []operand{opt("dx", 2, 5, 3), opt("dw", 4, 3), opt("dbias", 4), arg("dy", 2, 5, 4), arg("x", 2, 5, 3), arg("w", 4, 3)},
+			func(e layers.Engine, t []layers.Tensor) error {
+				return e.LinearGrad(t[0], t[1], t[2], t[3], t[4], t[5])
+			}},
 		{"linear", []operand{opt("dx", 2, 3), opt("dw", 4, 3), opt("dbias", 4), arg("dy", 2, 4), arg("x", 2, 3), arg("w", 4, 3)},
 			func(e layers.Engine, t []layers.Tensor) error {
 				return e.LinearGrad(t[0], t[1], t[2], t[3], t[4], t[5])
