@@ -1,0 +1,56 @@
+package linear
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Covariance is Mahalanobis' own distance (1936): M is the pseudo-inverse of the
+// covariance of all rows (divisor n-1).
+type Covariance struct{}
+
+// Name returns "covariance".
+func (Covariance) Name() string { return "covariance" }
+
+// Fit needs rows only. Directions without variance get no weight, and a note.
+func (c Covariance) Fit(_ context.Context, p *Problem) (*Result, error) {
+	return fitting(c.Name(), p, func() (*Result, error) {
+		n, d := p.X.Dims()
+		_, s := centredScatter(p.X, allRows(n))
+		s.ScaleSym(1/float64(n-1), s)
+		l, rank, err := inverseFactor(s)
+		if err != nil {
+			return nil, err
+		}
+		r := closed(l)
+		noteRank(r, "covariance", rank, d)
+		return r, nil
+	})
+}
+
+// inverseFactor returns L (r, d) with L^T L the pseudo-inverse of s, of rank r.
+func inverseFactor(s *mat.SymDense) (l *mat.Dense, rank int, err error) {
+	e, err := eigenOf(s)
+	if err != nil {
+		return nil, 0, err
+	}
+	rank = e.rank()
+	if rank == 0 {
+		return nil, 0, fmt.Errorf("no column varies")
+	}
+	l = mat.DenseCopyOf(e.whitener(rank).T())
+	fixSigns(l)
+	return l, rank, nil
+}
+
+func noteRank(r *Result, what string, rank, d int) {
+	if rank < d {
+		r.note("the %s has rank %d of %d: constant or collinear columns; the other directions have no weight", what, rank, d)
+	}
+}
+
+// nearZero is below what rounding leaves of x.
+func nearZero(v, x float64) bool { return math.Abs(v) <= rankTolerance*math.Abs(x) }

@@ -1,0 +1,163 @@
+package linear
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// descent bounds a minimisation.
+type descent struct {
+	iterations int
+	// change ends it when the objective fell by less than change*max(1, |f|) in
+	// each of three iterations; gradient when the largest entry of the gradient
+	// is below gradient*max(1, |f|).
+	change, gradient float64
+}
+
+type outcome struct {
+	start, end float64
+	iterations int
+	converged  bool
+}
+
+// memory of L-BFGS in pairs.
+const lbfgsMemory = 12
+
+// minimise runs L-BFGS from x, in place. f sets grad and returns the value; +Inf
+// says that x is not allowed, which the first x must not be. The line search
+// bisects for the weak Wolfe conditions, which also suits functions with kinks
+// (Lewis and Overton 2013, Algorithm 2.6).
+func minimise(ctx context.Context, x []float64, f func(x, grad []float64) float64, d descent) (outcome, error) {
+	n := len(x)
+	g := make([]float64, n)
+	fx := f(x, g)
+	out := outcome{start: fx, end: fx}
+	if math.IsNaN(fx) || math.IsInf(fx, 0) {
+		return out, fmt.Errorf("the objective is %v at the start", fx)
+	}
+	h := history{}
+	next, gNext, dir := make([]float64, n), make([]float64, n), make([]float64, n)
+	still := 0
+	for out.iterations < d.iterations {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		if floats.Norm(g, math.Inf(1)) <= d.gradient*max(1, math.Abs(fx)) {
+			out.converged = true
+			return out, nil
+		}
+		h.direction(dir, g)
+		if floats.Dot(dir, g) >= 0 { // rounding spoilt the curvature
+			h = history{}
+			h.direction(dir, g)
+		}
+		step := 1.0
+		if len(h.s) == 0 {
+			step = 1 / floats.Norm(g, 2)
+		}
+		fNext, ok := wolfe(f, x, fx, g, dir, step, next, gNext)
+		if !ok {
+			if len(h.s) == 0 { // not even along the gradient
+				out.converged = true
+				return out, nil
+			}
+			h = history{}
+			continue
+		}
+		out.iterations++
+		h.push(next, x, gNext, g)
+		if fx-fNext <= d.change*max(1, math.Abs(fx)) {
+			still++
+		} else {
+			still = 0
+		}
+		copy(x, next)
+		copy(g, gNext)
+		fx = fNext
+		out.end = fx
+		if still == 3 {
+			out.converged = true
+			return out, nil
+		}
+	}
+	return out, nil
+}
+
+// wolfe searches along dir and leaves the point and its gradient in next and
+// gNext. It fails if no step lowers f beyond rounding.
+func wolfe(f func(x, g []float64) float64, x []float64, fx float64, g, dir []float64, step float64, next, gNext []float64) (float64, bool) {
+	const armijo, curvature, tries = 1e-4, .9, 40
+	slope := floats.Dot(g, dir)
+	low, high := 0.0, math.Inf(1)
+	bestF, bestStep := math.Inf(1), 0.0
+	for range tries {
+		floats.AddScaledTo(next, x, step, dir)
+		v := f(next, gNext)
+		switch {
+		case !(v <= fx+armijo*step*slope): // also NaN
+			high = step
+		case floats.Dot(gNext, dir) < curvature*slope:
+			if v < bestF {
+				bestF, bestStep = v, step
+			}
+			low = step
+		default:
+			return v, true
+		}
+		if math.IsInf(high, 1) {
+			step *= 2
+		} else {
+			step = (low + high) / 2
+		}
+		if high-low < 1e-14*max(1, high) {
+			break
+		}
+	}
+	if bestStep == 0 {
+		return 0, false
+	}
+	floats.AddScaledTo(next, x, bestStep, dir)
+	return f(next, gNext), true
+}
+
+// history is the memory of L-BFGS (Nocedal and Wright 2006, Algorithm 7.4).
+type history struct {
+	s, y [][]float64
+	rho  []float64
+}
+
+func (h *history) push(next, x, gNext, g []float64) {
+	s, y := make([]float64, len(x)), make([]float64, len(x))
+	floats.SubTo(s, next, x)
+	floats.SubTo(y, gNext, g)
+	sy := floats.Dot(s, y)
+	if sy <= 1e-14*floats.Norm(s, 2)*floats.Norm(y, 2) {
+		return
+	}
+	h.s, h.y, h.rho = append(h.s, s), append(h.y, y), append(h.rho, 1/sy)
+	if len(h.s) > lbfgsMemory {
+		h.s, h.y, h.rho = h.s[1:], h.y[1:], h.rho[1:]
+	}
+}
+
+func (h *history) direction(dir, g []float64) {
+	copy(dir, g)
+	floats.Scale(-1, dir)
+	k := len(h.s)
+	if k == 0 {
+		return
+	}
+	alpha := make([]float64, k)
+	for i := k - 1; i >= 0; i-- {
+		alpha[i] = h.rho[i] * floats.Dot(h.s[i], dir)
+		floats.AddScaled(dir, -alpha[i], h.y[i])
+	}
+	floats.Scale(1/(h.rho[k-1]*floats.Dot(h.y[k-1], h.y[k-1])), dir)
+	for i := range k {
+		beta := h.rho[i] * floats.Dot(h.y[i], dir)
+		floats.AddScaled(dir, alpha[i]-beta, h.s[i])
+	}
+}
