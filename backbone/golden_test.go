@@ -3,7 +3,6 @@ package backbone_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -26,9 +25,6 @@ func goldenNets() []struct{ prefix, spec, last, points string } {
 // TestGoldenBackbones runs every network on generated weights and compares
 // names, features, intermediate activations, gradients and statistics.
 func TestGoldenBackbones(t *testing.T) {
-	if os.Getenv("VERNIER_CPU") == "portable" {
-		t.Skip("full networks take more than five minutes without vector kernels")
-	}
 	eng, err := cpu.New(cpu.Options{})
 	if err != nil {
 		t.Fatal(err)

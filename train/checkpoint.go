@@ -87,12 +87,17 @@ func (s *Session) loadCheckpoint() error {
 	if err := json.Unmarshal([]byte(meta[stateKey]), &s.state); err != nil {
 		return fmt.Errorf("%s: its state: %w", path, err)
 	}
+	if s.state.Released > 0 { // otherwise the warm-up's moments are in the file
+		if _, err := s.tune(); err != nil {
+			return err
+		}
+	}
 	for _, t := range s.tensors() {
 		if err := model.ReadInto(s.model.Params.Engine(), t.Value, f, t.Name); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	s.opti.SetSteps(s.state.Steps)
+	s.opti.SetSteps(s.state.Steps, s.state.Released, late)
 	s.ev.Say("going on at epoch %d, batch %d", s.state.Position.Epoch+1, s.state.Position.Batch+1)
 	return nil
 }

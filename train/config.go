@@ -7,7 +7,6 @@ import (
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/layers"
-	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -17,8 +16,15 @@ import (
 type Config struct {
 	Data DataConfig `json:"data"`
 
-	Model model.Spec `json:"model"`
-	Loss  LossConfig `json:"loss"`
+	Model   model.Spec    `json:"model"`
+	Weights WeightsConfig `json:"weights"`
+	Loss    LossConfig    `json:"loss"`
+
+	// Freeze says what is not trained.
+	Freeze model.Freeze `json:"freeze"`
+	// WarmupEpochs are the first ones, which train the head and the loss's own
+	// parameters only.
+	WarmupEpochs int `json:"warmup_epochs"`
 
 	Optimizer OptimizerSettings `json:"optimizer"`
 	Schedule  Schedule          `json:"schedule"`
@@ -54,6 +60,19 @@ type DataConfig struct {
 
 // LossConfig names a loss and what differs from its defaults.
 type LossConfig struct {
+	Name   string            `json:"name"`
+	Params map[string]string `json:"params,omitempty"`
+	// Terms are added to the loss: what losses.MakeTerm takes.
+	Terms []TermConfig `json:"terms,omitempty"`
+	// Memory is the number of embeddings of earlier batches that a batch is
+	// compared with besides itself, MemoryStart the number of steps after which
+	// the first batch is kept.
+	Memory      int `json:"memory,omitempty"`
+	MemoryStart int `json:"memory_start,omitempty"`
+}
+
+// TermConfig names a term of the loss and what differs from its defaults.
+type TermConfig struct {
 	Name   string            `json:"name"`
 	Params map[string]string `json:"params,omitempty"`
 }
@@ -113,8 +132,14 @@ func (c Config) Validate() error {
 	if err := c.Model.Validate(); err != nil {
 		return err
 	}
-	if _, err := c.newLoss(2); err != nil {
+	if err := c.validateLoss(); err != nil {
 		return err
+	}
+	if err := c.Freeze.Validate(); err != nil {
+		return err
+	}
+	if c.WarmupEpochs < 0 || c.WarmupEpochs > 0 && c.WarmupEpochs >= c.Epochs {
+		return fmt.Errorf("%d of %d epochs are for warm-up: there must be one after them", c.WarmupEpochs, c.Epochs)
 	}
 	if err := c.Optimizer.Validate(); err != nil {
 		return err
@@ -131,13 +156,6 @@ func (c Config) Validate() error {
 		}
 	}
 	return nil
-}
-
-// newLoss makes the loss for a number of training classes.
-func (c Config) newLoss(classes int) (losses.Loss, error) {
-	return losses.New(c.Loss.Name, losses.Options{
-		Metric: c.Model.Metric, Scale: c.Model.Scale, Classes: classes, Dim: c.Model.Dim, Params: c.Loss.Params,
-	})
 }
 
 // pipelines returns how images are prepared for training and for measuring.

@@ -17,6 +17,9 @@ import (
 // had happened.
 func (s *Session) Train(ctx context.Context) error {
 	for s.state.Position.Epoch < s.cfg.Epochs {
+		if err := s.release(); err != nil {
+			return err
+		}
 		if err := s.epoch(ctx); err != nil {
 			if ctx.Err() != nil {
 				if err := s.saveCheckpoint(); err != nil {
@@ -115,6 +118,9 @@ func (s *Session) step(batch *data.Batch) error {
 	if err := s.net.loss.SetLabels(batch.Labels); err != nil {
 		return err
 	}
+	if err := s.net.loss.SetItems(batch.Items); err != nil {
+		return err
+	}
 	if err := g.Run(); err != nil {
 		return fmt.Errorf("step %d: %w", number, err)
 	}
@@ -131,6 +137,9 @@ func (s *Session) step(batch *data.Batch) error {
 		return s.diverged(number, "the gradient is not finite")
 	}
 	if err != nil {
+		return fmt.Errorf("step %d: %w", number, err)
+	}
+	if err := s.net.loss.Remember(); err != nil {
 		return fmt.Errorf("step %d: %w", number, err)
 	}
 	st.LossSum += loss

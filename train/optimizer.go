@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/vernier-ml/vernier/layers"
@@ -89,6 +90,7 @@ type Optimizer struct {
 	names    []string // of the parameters, beside slots
 	factor   []float64
 	slots    []layers.Slot
+	since    []int // the step before a slot's first one
 	grads    []layers.Tensor
 	step     int
 }
@@ -125,6 +127,10 @@ func NewOptimizer(settings OptimizerSettings, ps *layers.Params, g *layers.Graph
 		o.names = append(o.names, p.Name)
 		o.factor = append(o.factor, factor)
 		o.slots = append(o.slots, slot)
+		o.since = append(o.since, 0)
+	}
+	if len(o.slots) == 0 {
+		return nil, errors.New("there is nothing to train: every parameter is frozen")
 	}
 	return o, o.bind(ps, g)
 }
@@ -183,16 +189,69 @@ func (o *Optimizer) Step(scale float64) (norm float64, err error) {
 	}
 	o.step++
 	if o.settings.Name == "adamw" {
-		return norm, o.eng.AdamW(o.slots, layers.AdamWSpec{Beta1: o.settings.Beta1, Beta2: o.settings.Beta2, Eps: o.settings.Eps, Step: o.step})
+		return norm, o.adamW()
 	}
 	return norm, o.eng.SGD(o.slots, layers.SGDSpec{Momentum: float32(o.settings.Momentum), Nesterov: o.settings.Nesterov})
+}
+
+// adamW moves the slots in groups that have taken equally many steps.
+func (o *Optimizer) adamW() error {
+	spec := layers.AdamWSpec{Beta1: o.settings.Beta1, Beta2: o.settings.Beta2, Eps: o.settings.Eps}
+	from := slices.Min(o.since)
+	for {
+		next := o.step
+		group := make([]layers.Slot, 0, len(o.slots))
+		for i, s := range o.since {
+			switch {
+			case s == from:
+				group = append(group, o.slots[i])
+			case s > from:
+				next = min(next, s)
+			}
+		}
+		spec.Step = o.step - from
+		if err := o.eng.AdamW(group, spec); err != nil {
+			return err
+		}
+		if next == o.step {
+			return nil
+		}
+		from = next
+	}
+}
+
+// Follow makes o go on where an optimiser of fewer parameters stopped: it takes
+// over that one's steps and moments. Parameters that it did not move begin now,
+// as if this were their first step.
+func (o *Optimizer) Follow(before *Optimizer) {
+	had := map[string]int{}
+	for i, name := range before.names {
+		had[name] = i
+	}
+	o.step = before.step
+	for i, name := range o.names {
+		if j, ok := had[name]; ok {
+			o.slots[i].State, o.since[i] = before.slots[j].State, before.since[j]
+		} else {
+			o.since[i] = o.step
+		}
+	}
 }
 
 // Steps is the number of steps taken.
 func (o *Optimizer) Steps() int { return o.step }
 
-// SetSteps restores the number of steps taken, for resuming.
-func (o *Optimizer) SetSteps(n int) { o.step = n }
+// SetSteps restores the number of steps taken, for resuming. Parameters that
+// are late began after the step late, the others at the first.
+func (o *Optimizer) SetSteps(n, late int, isLate func(param string) bool) {
+	o.step = n
+	for i, name := range o.names {
+		o.since[i] = 0
+		if isLate(name) {
+			o.since[i] = late
+		}
+	}
+}
 
 // State lists the optimiser's tensors by name, for a checkpoint to save or to
 // fill.

@@ -6,7 +6,6 @@ import (
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/layers"
-	"github.com/vernier-ml/vernier/model"
 )
 
 // Results are the figures of a run, each set of embeddings compared by its own
@@ -18,7 +17,9 @@ type Results struct {
 
 	Model     *eval.Figures `json:"model"`
 	RawPixels *eval.Figures `json:"raw_pixels"` // pixels of the prepared picture, at most 32 x 32, by cosine
-	Untrained *eval.Figures `json:"untrained"`  // the network before its first step
+	// Untrained is the network before its first step; nil if the weights that it
+	// started from are gone.
+	Untrained *eval.Figures `json:"untrained"`
 }
 
 // MeasureOptions say what Measure measures beside a Selection.
@@ -50,16 +51,18 @@ func Measure(ctx context.Context, folder Folder, eng layers.Engine, opt MeasureO
 	if r.Model, err = figures("model", emb.Embeddings, emb.Model.Spec.Metric); err != nil {
 		return nil, nil, err
 	}
-	untrained, err := model.New(eng, emb.cfg.Model, emb.cfg.Seed)
-	if err != nil {
+	if untrained, _, err := emb.cfg.start(eng); err == nil {
+		e, err := EmbedSet(ctx, untrained, emb.loader, len(emb.Set.Items), "untrained network", opt.Events)
+		if err != nil {
+			return nil, nil, err
+		}
+		if r.Untrained, err = figures("untrained network", e.Embeddings, emb.cfg.Model.Metric); err != nil {
+			return nil, nil, err
+		}
+	} else if emb.cfg.Weights.Path == "" {
 		return nil, nil, err
-	}
-	e, err := EmbedSet(ctx, untrained, emb.loader, len(emb.Set.Items), "untrained network", opt.Events)
-	if err != nil {
-		return nil, nil, err
-	}
-	if r.Untrained, err = figures("untrained network", e.Embeddings, emb.cfg.Model.Metric); err != nil {
-		return nil, nil, err
+	} else {
+		opt.Events.Warn("the network before training is not measured: %v", err)
 	}
 	raw, err := rawPixels(ctx, emb.Set, emb.Model.Spec.Input, data.LoaderOptions{Workers: opt.Workers})
 	if err != nil {

@@ -26,6 +26,7 @@ type Session struct {
 	sets      sets
 	model     *model.Model
 	net       *network
+	headOnly  bool // net is that of the warm-up
 	opti      *Optimizer
 	sampler   *data.Balanced
 	trainer   *data.Loader // augmented training images
@@ -46,6 +47,8 @@ type state struct {
 	LossSum   float64 `json:"loss_sum"`
 	LossSteps int     `json:"loss_steps"`
 	Steps     int     `json:"steps"` // of the optimiser
+	// Released is the step after which the warm-up was over; 0 without one.
+	Released int `json:"released"`
 	// Mean and Std are of the metric between images of the epoch's last batch.
 	Mean float64 `json:"mean"`
 	Std  float64 `json:"std"`
@@ -87,7 +90,10 @@ func Start(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, op
 	if err != nil {
 		return nil, err
 	}
-	if err := s.begin(ctx); err != nil {
+	if err = s.loadWeights(); err == nil {
+		err = s.begin(ctx)
+	}
+	if err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -171,15 +177,7 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 	if s.model, err = model.New(eng, cfg.Model, cfg.Seed); err != nil {
 		return nil, err
 	}
-	classes := len(s.sets.fit.Classes)
-	loss, err := cfg.newLoss(classes)
-	if err != nil {
-		return nil, err
-	}
-	if s.net, err = buildNetwork(s.model, loss, classes, cfg.ClassesPerBatch*cfg.ImagesPerClass, cfg.Seed); err != nil {
-		return nil, err
-	}
-	if s.opti, err = NewOptimizer(cfg.Optimizer, s.model.Params, s.net.g); err != nil {
+	if _, err = s.tune(); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -1,0 +1,269 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/weights"
+)
+
+func newWeights() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "weights",
+		Short: "Look into weight files, convert them, and check them against a backbone",
+		Long: `Look into files of network weights, convert them, and check whether a backbone can
+start from one. Read are safetensors, PyTorch files (.pth, of today's zip format
+and of the older one), .npz and .npy; the format is told by the content. Nothing
+in a file is ever executed.`,
+		Example: `  vernier weights inspect resnet50-19c8e357.pth
+  vernier weights convert bn_inception-52deb4733.pth bn_inception.safetensors
+  vernier weights check resnet50-19c8e357.pth --backbone resnet50`,
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newWeightsInspect(), newWeightsConvert(), newWeightsCheck())
+	return cmd
+}
+
+func newWeightsInspect() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "inspect FILE",
+		Short: "List what a weight file holds",
+		Long: `List the tensors of a weight file with their types, shapes and sizes, the format
+of the file, its metadata, and what it holds beside tensors.`,
+		Example: `  vernier weights inspect runs/birds/best.safetensors
+  vernier weights inspect checkpoint.pth --json`,
+		Args: takes(false, "FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := weights.Open(args[0])
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			if asJSON {
+				return inspectJSON(cmd.OutOrStdout(), f)
+			}
+			return inspect(cmd.OutOrStdout(), f)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON")
+	return cmd
+}
+
+func inspect(w io.Writer, f *weights.File) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	values, bytes := 0, int64(0)
+	for _, x := range f.Tensors() {
+		fmt.Fprintf(t, "%s\t%v\t%s\t%s\n", x.Name, x.DType, shapeText(x.Shape), sizeText(x.Size()))
+		values += x.Len()
+		bytes += x.Size()
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, k := range slices.Sorted(maps.Keys(f.Metadata())) {
+		fmt.Fprintf(w, "metadata %s: %s\n", k, f.Metadata()[k])
+	}
+	for _, k := range slices.Sorted(maps.Keys(f.Values())) {
+		fmt.Fprintf(w, "value %s: %s\n", k, shorten(fmt.Sprint(f.Values()[k])))
+	}
+	_, err := fmt.Fprintf(w, "%s: %d tensors, %d values, %s\n", f.Format(), len(f.Tensors()), values, sizeText(bytes))
+	return err
+}
+
+// inspectJSON prints the same for programs.
+func inspectJSON(w io.Writer, f *weights.File) error {
+	type tensor struct {
+		Name  string `json:"name"`
+		DType string `json:"dtype"`
+		Shape []int  `json:"shape"`
+		Bytes int64  `json:"bytes"`
+	}
+	out := struct {
+		Format   weights.Format    `json:"format"`
+		Tensors  []tensor          `json:"tensors"`
+		Metadata map[string]string `json:"metadata"`
+		Values   map[string]string `json:"values"`
+	}{Format: f.Format(), Metadata: f.Metadata(), Tensors: []tensor{}, Values: map[string]string{}}
+	for _, t := range f.Tensors() {
+		out.Tensors = append(out.Tensors, tensor{t.Name, t.DType.String(), append([]int{}, t.Shape...), t.Size()})
+	}
+	for k, v := range f.Values() {
+		out.Values[k] = fmt.Sprint(v)
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(out)
+}
+
+func newWeightsConvert() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "convert FROM TO",
+		Short: "Write a weight file in another format",
+		Long: `Write the tensors of a weight file as safetensors or .npz, as the name of TO ends.
+Types stay as they are. A vision transformer in Google's .npz layout is written
+under timm's names. What a PyTorch file holds beside tensors is left out.`,
+		Example: `  vernier weights convert bn_inception-52deb4733.pth bn_inception.safetensors
+  vernier weights convert model.safetensors model.npz`,
+		Args: takes(false, "FROM", "TO"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := os.Stat(args[1]); err == nil && !force {
+				return fmt.Errorf("file %s already exists (--force replaces it)", args[1])
+			}
+			n, err := convert(args[0], args[1])
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %d tensors to %s\n", n, args[1])
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "replace TO if it exists")
+	return cmd
+}
+
+func convert(from, to string) (tensors int, err error) {
+	var write func(path string, ts []*weights.Tensor, meta map[string]string) error
+	switch filepath.Ext(to) {
+	case ".safetensors":
+		write = weights.WriteSafetensors
+	case ".npz":
+		write = func(path string, ts []*weights.Tensor, _ map[string]string) error { return weights.WriteNPZ(path, ts) }
+	default:
+		return 0, usagef("%s: a name that ends in .safetensors or .npz is needed", to)
+	}
+	f, err := weights.Open(from)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if weights.IsGoogleViT(f) {
+		if f, err = weights.GoogleViT(f); err != nil {
+			return 0, err
+		}
+	}
+	return len(f.Tensors()), write(to, f.Tensors(), f.Metadata())
+}
+
+func newWeightsCheck() *cobra.Command {
+	var spec, dictionary string
+	var size int
+	cmd := &cobra.Command{
+		Use:   "check FILE --backbone NAME",
+		Short: "Say whether a backbone can start from a weight file",
+		Long: `Compare names and shapes in a weight file with those of a backbone, as
+vernier train --weights does, and read every number. All differences are listed
+together, with the nearest name where one is missing; the exit code is then 1.
+
+Cut from names are the prefixes module., model. and backbone. Ignored are
+counters of batch normalisation, the classifier of the network that the file was
+made for, and blocks after trunk-end.`,
+		Example: `  vernier weights check resnet50-19c8e357.pth --backbone resnet50
+  vernier weights check inception_v3.safetensors --backbone inceptionv3:trunk-end=Mixed_7a
+  vernier weights check dino_deitsmall16_pretrain.pth --backbone vits16:pixels=imagenet --size 256`,
+		Args: takes(false, "FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if spec == "" {
+				return usagef("--backbone is missing: %s", strings.Join(backbone.Names(), ", "))
+			}
+			s, err := plainSpec(spec, size)
+			if err != nil {
+				return usagef("--backbone: %w", err)
+			}
+			eng, err := newEngine(1)
+			if err != nil {
+				return err
+			}
+			defer eng.Close()
+			m, err := model.New(eng, s, 0)
+			if err != nil {
+				return err
+			}
+			l, err := m.LoadWeights(args[0], dictionary)
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s fits %s: %s\n", args[0], spec, loadedText(l))
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&spec, "backbone", "", "network: "+strings.Join(backbone.Names(), ", "))
+	cmd.Flags().StringVar(&dictionary, "weights-dict", "", "which dictionary of a file that holds several networks, such as teacher/")
+	cmd.Flags().IntVar(&size, "size", 0, "side of the images in pixels (default the backbone's)")
+	return cmd
+}
+
+// plainSpec is the model that is a backbone and its pooling alone.
+func plainSpec(spec string, size int) (model.Spec, error) {
+	net, err := backbone.New(spec)
+	if err != nil {
+		return model.Spec{}, err
+	}
+	s := model.Spec{
+		Backbone: spec, Input: net.Preprocessing(), Pool: model.DefaultPool(net), HeadNorm: model.HeadNormNone, Head: model.HeadNone,
+		Dim: net.Channels(), Normalization: model.NormNone, Scale: 1, Metric: layers.Metric{Kind: layers.Cosine},
+	}
+	if size != 0 {
+		s.Input = s.Input.WithSize(size)
+	}
+	return s, s.Validate()
+}
+
+// loadedText says in a line what was taken from a file.
+func loadedText(l *model.Loaded) string {
+	text := fmt.Sprintf("%d tensors of a %s file", l.Filled, l.Format)
+	if l.Prefix != "" {
+		text += ", under " + l.Prefix
+	}
+	for _, part := range []struct {
+		what  string
+		names []string
+	}{{"ignored", l.Ignored}, {"drawn anew", l.Kept}, {"brought to this image size", l.Resized}} {
+		if len(part.names) > 0 {
+			text += fmt.Sprintf("; %d %s (%s)", len(part.names), part.what, shorten(strings.Join(part.names, ", ")))
+		}
+	}
+	return text
+}
+
+// shorten cuts a text to a length for one line.
+func shorten(s string) string {
+	const most = 100
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return s
+}
+
+func shapeText(shape []int) string {
+	if len(shape) == 0 {
+		return "scalar"
+	}
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint(shape), " ", "x"), "[]")
+}
+
+func sizeText(bytes int64) string {
+	switch {
+	case bytes >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30))
+	case bytes >= 1<<20:
+		return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+	case bytes >= 1<<10:
+		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
+	}
+	return fmt.Sprintf("%d B", bytes)
+}

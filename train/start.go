@@ -1,0 +1,104 @@
+package train
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/model"
+)
+
+// WeightsConfig says what a network starts from. Without a path its weights are
+// drawn.
+type WeightsConfig struct {
+	// Path of a weight file: see model.LoadWeights.
+	Path string `json:"path,omitempty"`
+	// Dictionary chooses one of several networks in the file.
+	Dictionary string `json:"dictionary,omitempty"`
+	// SHA256 of the file in hexadecimal. It is filled in when a run starts.
+	SHA256 string `json:"sha256,omitempty"`
+}
+
+// start returns the network of a configuration as it is before the first step,
+// and what was read for it from a weight file, or nil.
+func (c Config) start(eng layers.Engine) (*model.Model, *model.Loaded, error) {
+	m, err := model.New(eng, c.Model, c.Seed)
+	if err != nil || c.Weights.Path == "" {
+		return m, nil, err
+	}
+	if c.Weights.SHA256 != "" {
+		sum, err := model.Digest(c.Weights.Path)
+		if err != nil {
+			return nil, nil, err
+		}
+		if sum != c.Weights.SHA256 {
+			return nil, nil, fmt.Errorf("%s is no longer the file that the run started from", c.Weights.Path)
+		}
+	}
+	l, err := m.LoadWeights(c.Weights.Path, c.Weights.Dictionary)
+	return m, l, err
+}
+
+// loadWeights fills the network of a new run.
+func (s *Session) loadWeights() (err error) {
+	w := &s.cfg.Weights
+	if w.Path == "" {
+		return nil
+	}
+	l, err := s.model.LoadWeights(w.Path, w.Dictionary)
+	if err != nil {
+		return err
+	}
+	s.ev.Say("%d tensors read from %s, %d ignored, %d parameters of the head drawn", l.Filled, w.Path, len(l.Ignored), len(l.Kept))
+	w.SHA256, err = model.Digest(w.Path)
+	return err
+}
+
+// tune builds the graph of a step and its optimiser for the epoch to come: of
+// the head and the loss alone in the first WarmupEpochs, then of all that is not
+// frozen. It reports whether the second took the place of the first.
+func (s *Session) tune() (released bool, err error) {
+	headOnly := s.state.Position.Epoch < s.cfg.WarmupEpochs
+	if s.net != nil && headOnly == s.headOnly {
+		return false, nil
+	}
+	if err := s.model.Freeze(s.cfg.Freeze, headOnly); err != nil {
+		return false, err
+	}
+	goal, err := s.cfg.objective(len(s.sets.fit.Classes))
+	if err != nil {
+		return false, err
+	}
+	before := s.opti
+	if s.net != nil {
+		s.net.g.Close() // makes room for the next one
+		s.net = nil
+	}
+	if s.net, err = buildNetwork(s.model, goal, s.cfg.ClassesPerBatch*s.cfg.ImagesPerClass); err != nil {
+		return false, err
+	}
+	if s.opti, err = NewOptimizer(s.cfg.Optimizer, s.model.Params, s.net.g); err != nil {
+		return false, err
+	}
+	s.headOnly = headOnly
+	if before != nil {
+		s.opti.Follow(before)
+	}
+	return before != nil, nil
+}
+
+// release ends the warm-up when its last epoch is over.
+func (s *Session) release() error {
+	released, err := s.tune()
+	if released {
+		s.state.Released = s.opti.Steps()
+		s.ev.Say("warm-up is over: the backbone is trained too")
+	}
+	return err
+}
+
+// late reports whether a parameter joins after the warm-up.
+func late(param string) bool {
+	return !model.IsHead(param) && !strings.HasPrefix(param, losses.ParamPrefix)
+}
