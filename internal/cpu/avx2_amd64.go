@@ -23,15 +23,15 @@ func avx2() *kernels {
 		project:   projectAVX2,
 		normGrad:  normGradAVX2,
 
-		layerNorm:     layerNorm,
-		layerNormSums: layerNormSums,
-		layerNormGrad: layerNormGrad,
-		normSums:      normSums,
-		gelu:          gelu,
-		geluGrad:      geluGrad,
-		largest:       largest,
-		exp:           expRow,
-		softmaxGrad:   softmaxGrad,
+		layerNorm:     layerNormAVX2,
+		layerNormSums: layerNormSumsAVX2,
+		layerNormGrad: layerNormGradAVX2,
+		normSums:      normSumsAVX2,
+		gelu:          geluAVX2,
+		geluGrad:      geluGradAVX2,
+		largest:       largestAVX2,
+		exp:           expAVX2,
+		softmaxGrad:   softmaxGradAVX2,
 
 		sgd: func(w, g, v []float32, s sgdStep) {
 			sgdAVX2(w, g, v, s.rate, s.decay, s.momentum, s.nesterov)

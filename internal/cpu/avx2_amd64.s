@@ -1564,6 +1564,879 @@ done42:
 	VZEROUPPER
 	RET
 
+// func layerNormAVX2(y []float32, x []float32, gamma []float32, beta []float32, center float32, scale float32, shift float32)
+// Requires: AVX, FMA3
+TEXT ·layerNormAVX2(SB), NOSPLIT, $0-108
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         gamma_base+48(FP), DX
+	MOVQ         beta_base+72(FP), BX
+	MOVQ         y_len+8(FP), SI
+	VBROADCASTSS center+96(FP), Y0
+	VBROADCASTSS scale+100(FP), Y1
+	VBROADCASTSS shift+104(FP), Y2
+
+loop43:
+	CMPQ        SI, $0x08
+	JLT         tail44
+	VMOVUPS     (CX), Y3
+	VMOVUPS     (DX), Y4
+	VMOVUPS     (BX), Y5
+	VSUBPS      Y0, Y3, Y3
+	VFMADD213PS Y2, Y1, Y3
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     Y3, (AX)
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
+	ADDQ        $0x20, DX
+	ADDQ        $0x20, BX
+	SUBQ        $0x08, SI
+	JMP         loop43
+
+tail44:
+	TESTQ       SI, SI
+	JZ          done45
+	LEAQ        masksAVX2<>+64(SB), DI
+	NEGQ        SI
+	VMOVDQU     (DI)(SI*4), Y3
+	VMASKMOVPS  (CX), Y3, Y4
+	VMASKMOVPS  (DX), Y3, Y5
+	VMASKMOVPS  (BX), Y3, Y6
+	VSUBPS      Y0, Y4, Y4
+	VFMADD213PS Y2, Y1, Y4
+	VFMADD213PS Y6, Y5, Y4
+	VMASKMOVPS  Y4, Y3, (AX)
+
+done45:
+	VZEROUPPER
+	RET
+
+// func layerNormGradAVX2(dx []float32, dy []float32, x []float32, gamma []float32, a float32, b float32, center float32, c float32)
+// Requires: AVX, FMA3
+TEXT ·layerNormGradAVX2(SB), NOSPLIT, $0-112
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dy_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         gamma_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS a+96(FP), Y0
+	VBROADCASTSS b+100(FP), Y1
+	VBROADCASTSS center+104(FP), Y2
+	VBROADCASTSS c+108(FP), Y3
+
+loop46:
+	CMPQ        SI, $0x08
+	JLT         tail47
+	VMOVUPS     (CX), Y4
+	VMOVUPS     (DX), Y5
+	VMOVUPS     (BX), Y6
+	VMULPS      Y6, Y4, Y4
+	VSUBPS      Y2, Y5, Y5
+	VFMADD213PS Y3, Y1, Y5
+	VFMADD213PS Y5, Y0, Y4
+	VMOVUPS     Y4, (AX)
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
+	ADDQ        $0x20, DX
+	ADDQ        $0x20, BX
+	SUBQ        $0x08, SI
+	JMP         loop46
+
+tail47:
+	TESTQ       SI, SI
+	JZ          done48
+	LEAQ        masksAVX2<>+64(SB), DI
+	NEGQ        SI
+	VMOVDQU     (DI)(SI*4), Y4
+	VMASKMOVPS  (CX), Y4, Y5
+	VMASKMOVPS  (DX), Y4, Y6
+	VMASKMOVPS  (BX), Y4, Y7
+	VMULPS      Y7, Y5, Y5
+	VSUBPS      Y2, Y6, Y6
+	VFMADD213PS Y3, Y1, Y6
+	VFMADD213PS Y6, Y0, Y5
+	VMASKMOVPS  Y5, Y4, (AX)
+
+done48:
+	VZEROUPPER
+	RET
+
+// func softmaxGradAVX2(dx []float32, dy []float32, y []float32, along float32, scale float32)
+// Requires: AVX
+TEXT ·softmaxGradAVX2(SB), NOSPLIT, $0-80
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dy_base+24(FP), CX
+	MOVQ         y_base+48(FP), DX
+	MOVQ         dx_len+8(FP), BX
+	VBROADCASTSS along+72(FP), Y0
+	VBROADCASTSS scale+76(FP), Y1
+
+loop49:
+	CMPQ    BX, $0x08
+	JLT     tail50
+	VMOVUPS (CX), Y2
+	VMOVUPS (DX), Y3
+	VSUBPS  Y0, Y2, Y2
+	VMULPS  Y1, Y2, Y2
+	VMULPS  Y3, Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, DX
+	SUBQ    $0x08, BX
+	JMP     loop49
+
+tail50:
+	TESTQ      BX, BX
+	JZ         done51
+	LEAQ       masksAVX2<>+64(SB), SI
+	NEGQ       BX
+	VMOVDQU    (SI)(BX*4), Y2
+	VMASKMOVPS (CX), Y2, Y3
+	VMASKMOVPS (DX), Y2, Y4
+	VSUBPS     Y0, Y3, Y3
+	VMULPS     Y1, Y3, Y3
+	VMULPS     Y4, Y3, Y3
+	VMASKMOVPS Y3, Y2, (AX)
+
+done51:
+	VZEROUPPER
+	RET
+
+// func layerNormSumsAVX2(dy []float32, x []float32, gamma []float32, center float32) (total float64, along float64)
+// Requires: AVX, FMA3, SSE2
+TEXT ·layerNormSumsAVX2(SB), NOSPLIT, $0-96
+	MOVQ         dy_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         gamma_base+48(FP), DX
+	MOVQ         dy_len+8(FP), BX
+	VBROADCASTSS center+72(FP), Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+
+loop52:
+	CMPQ         BX, $0x08
+	JLT          tail53
+	VMOVUPS      (AX), Y5
+	VMOVUPS      (CX), Y6
+	VMOVUPS      (DX), Y7
+	VMULPS       Y7, Y5, Y5
+	VSUBPS       Y0, Y6, Y6
+	VCVTPS2PD    X5, Y7
+	VEXTRACTF128 $0x01, Y5, X5
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X6, Y8
+	VEXTRACTF128 $0x01, Y6, X6
+	VCVTPS2PD    X6, Y6
+	VADDPD       Y7, Y1, Y1
+	VFMADD231PD  Y7, Y8, Y3
+	VADDPD       Y5, Y2, Y2
+	VFMADD231PD  Y5, Y6, Y4
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x08, BX
+	JMP          loop52
+
+tail53:
+	TESTQ        BX, BX
+	JZ           done54
+	LEAQ         masksAVX2<>+64(SB), SI
+	NEGQ         BX
+	VMOVDQU      (SI)(BX*4), Y5
+	VMASKMOVPS   (AX), Y5, Y6
+	VMASKMOVPS   (CX), Y5, Y7
+	VMASKMOVPS   (DX), Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VSUBPS       Y0, Y7, Y7
+	VCVTPS2PD    X6, Y0
+	VEXTRACTF128 $0x01, Y6, X5
+	VCVTPS2PD    X5, Y5
+	VCVTPS2PD    X7, Y6
+	VEXTRACTF128 $0x01, Y7, X7
+	VCVTPS2PD    X7, Y7
+	VADDPD       Y0, Y1, Y1
+	VFMADD231PD  Y0, Y6, Y3
+	VADDPD       Y5, Y2, Y2
+	VFMADD231PD  Y5, Y7, Y4
+
+done54:
+	VADDPD       Y2, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPD       X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDSD       X0, X1, X1
+	MOVSD        X1, total+80(FP)
+	VADDPD       Y4, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPD       X0, X3, X3
+	VPERMILPD    $0x01, X3, X0
+	VADDSD       X0, X3, X3
+	MOVSD        X3, along+88(FP)
+	VZEROUPPER
+	RET
+
+// func normSumsAVX2(gain []float32, shift []float32, dy []float32, x []float32, center float32, scale float32)
+// Requires: AVX, FMA3
+TEXT ·normSumsAVX2(SB), NOSPLIT, $0-104
+	MOVQ         gain_base+0(FP), AX
+	MOVQ         shift_base+24(FP), CX
+	MOVQ         dy_base+48(FP), DX
+	MOVQ         x_base+72(FP), BX
+	MOVQ         gain_len+8(FP), SI
+	VBROADCASTSS center+96(FP), Y0
+	VBROADCASTSS scale+100(FP), Y1
+
+loop55:
+	CMPQ        SI, $0x08
+	JLT         tail56
+	VMOVUPS     (DX), Y2
+	VMOVUPS     (BX), Y3
+	VMOVUPS     (AX), Y4
+	VMOVUPS     (CX), Y5
+	VSUBPS      Y0, Y3, Y3
+	VMULPS      Y1, Y3, Y3
+	VFMADD231PS Y2, Y3, Y4
+	VADDPS      Y2, Y5, Y5
+	VMOVUPS     Y4, (AX)
+	VMOVUPS     Y5, (CX)
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
+	ADDQ        $0x20, DX
+	ADDQ        $0x20, BX
+	SUBQ        $0x08, SI
+	JMP         loop55
+
+tail56:
+	TESTQ       SI, SI
+	JZ          done57
+	LEAQ        masksAVX2<>+64(SB), DI
+	NEGQ        SI
+	VMOVDQU     (DI)(SI*4), Y2
+	VMASKMOVPS  (DX), Y2, Y3
+	VMASKMOVPS  (BX), Y2, Y4
+	VMASKMOVPS  (AX), Y2, Y5
+	VMASKMOVPS  (CX), Y2, Y6
+	VSUBPS      Y0, Y4, Y4
+	VMULPS      Y1, Y4, Y4
+	VFMADD231PS Y3, Y4, Y5
+	VADDPS      Y3, Y6, Y6
+	VMASKMOVPS  Y5, Y2, (AX)
+	VMASKMOVPS  Y6, Y2, (CX)
+
+done57:
+	VZEROUPPER
+	RET
+
+// func largestAVX2(x []float32) (most float32)
+// Requires: AVX, SSE
+TEXT ·largestAVX2(SB), NOSPLIT, $0-28
+	MOVQ    x_base+0(FP), AX
+	MOVQ    x_len+8(FP), CX
+	VMOVUPS constAVX2_ff800000<>+0(SB), Y0
+	VXORPS  Y1, Y1, Y1
+
+loop58:
+	CMPQ    CX, $0x08
+	JLT     tail59
+	VMOVUPS (AX), Y2
+	VMAXPS  Y0, Y2, Y0
+	VCMPPS  $0x03, Y2, Y2, Y2
+	VORPS   Y2, Y1, Y1
+	ADDQ    $0x20, AX
+	SUBQ    $0x08, CX
+	JMP     loop58
+
+tail59:
+	TESTQ      CX, CX
+	JZ         done60
+	LEAQ       masksAVX2<>+64(SB), DX
+	NEGQ       CX
+	VMOVDQU    (DX)(CX*4), Y2
+	VMASKMOVPS (AX), Y2, Y3
+	VMOVUPS    constAVX2_ff800000<>+0(SB), Y4
+	VBLENDVPS  Y2, Y3, Y4, Y2
+	VMAXPS     Y0, Y2, Y0
+	VCMPPS     $0x03, Y2, Y2, Y2
+	VORPS      Y2, Y1, Y1
+
+done60:
+	VMOVMSKPS    Y1, AX
+	VEXTRACTF128 $0x01, Y0, X1
+	VMAXPS       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VMAXPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VMAXPS       X1, X0, X0
+	TESTL        AX, AX
+	JZ           numbers
+	VBROADCASTSS constAVX2_7fc00000<>+0(SB), X0
+
+numbers:
+	MOVSS X0, most+24(FP)
+	VZEROUPPER
+	RET
+
+DATA constAVX2_7fc00000<>+0(SB)/4, $0x7fc00000
+DATA constAVX2_7fc00000<>+4(SB)/4, $0x7fc00000
+DATA constAVX2_7fc00000<>+8(SB)/4, $0x7fc00000
+DATA constAVX2_7fc00000<>+12(SB)/4, $0x7fc00000
+DATA constAVX2_7fc00000<>+16(SB)/4, $0x7fc00000
+DATA constAVX2_7fc00000<>+20(SB)/4, $0x7fc00000
+DATA constAVX2_7fc00000<>+24(SB)/4, $0x7fc00000
+DATA constAVX2_7fc00000<>+28(SB)/4, $0x7fc00000
+GLOBL constAVX2_7fc00000<>(SB), RODATA|NOPTR, $32
+
+// func expAVX2(y []float32, x []float32, scale float32, most float32) (total float64)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·expAVX2(SB), NOSPLIT, $0-64
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         y_len+8(FP), DX
+	VBROADCASTSS scale+48(FP), Y0
+	VBROADCASTSS most+52(FP), Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+
+loop61:
+	CMPQ         DX, $0x08
+	JLT          tail62
+	VMOVUPS      (CX), Y4
+	VSUBPS       Y4, Y1, Y4
+	VMULPS       Y0, Y4, Y4
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y5
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y4, Y5
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y5, Y6
+	VPSLLD       $0x17, Y5, Y7
+	VPADDD       constAVX2_3f800000<>+0(SB), Y7, Y7
+	VMOVAPS      Y4, Y5
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y6, Y5
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y6
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y5, Y6
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y5, Y6
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y5, Y6
+	VMULPS       Y5, Y5, Y8
+	VFMADD213PS  Y5, Y8, Y6
+	VFMADD213PS  Y7, Y7, Y6
+	VCMPPS       $0x1a, constAVX2_42ae0000<>+0(SB), Y4, Y4
+	VANDPS       Y4, Y6, Y6
+	VMOVUPS      Y6, (AX)
+	VCVTPS2PD    X6, Y4
+	VEXTRACTF128 $0x01, Y6, X5
+	VCVTPS2PD    X5, Y5
+	VADDPD       Y4, Y2, Y2
+	VADDPD       Y5, Y3, Y3
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	SUBQ         $0x08, DX
+	JMP          loop61
+
+tail62:
+	TESTQ        DX, DX
+	JZ           done63
+	LEAQ         masksAVX2<>+64(SB), BX
+	NEGQ         DX
+	VMOVDQU      (BX)(DX*4), Y4
+	VMASKMOVPS   (CX), Y4, Y5
+	VSUBPS       Y5, Y1, Y5
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      constAVX2_7f800000<>+0(SB), Y0
+	VBLENDVPS    Y4, Y5, Y0, Y0
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y1
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y1, Y5
+	VPSLLD       $0x17, Y1, Y6
+	VPADDD       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VMOVAPS      Y0, Y1
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y5, Y1
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y5
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y1, Y5
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y1, Y5
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y1, Y5
+	VMULPS       Y1, Y1, Y7
+	VFMADD213PS  Y1, Y7, Y5
+	VFMADD213PS  Y6, Y6, Y5
+	VCMPPS       $0x1a, constAVX2_42ae0000<>+0(SB), Y0, Y0
+	VANDPS       Y0, Y5, Y5
+	VMASKMOVPS   Y5, Y4, (AX)
+	VCVTPS2PD    X5, Y0
+	VEXTRACTF128 $0x01, Y5, X1
+	VCVTPS2PD    X1, Y1
+	VADDPD       Y0, Y2, Y2
+	VADDPD       Y1, Y3, Y3
+
+done63:
+	VADDPD       Y3, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPD       X0, X2, X2
+	VPERMILPD    $0x01, X2, X0
+	VADDSD       X0, X2, X2
+	MOVSD        X2, total+56(FP)
+	VZEROUPPER
+	RET
+
+DATA constAVX2_4b400000<>+0(SB)/4, $0x4b400000
+DATA constAVX2_4b400000<>+4(SB)/4, $0x4b400000
+DATA constAVX2_4b400000<>+8(SB)/4, $0x4b400000
+DATA constAVX2_4b400000<>+12(SB)/4, $0x4b400000
+DATA constAVX2_4b400000<>+16(SB)/4, $0x4b400000
+DATA constAVX2_4b400000<>+20(SB)/4, $0x4b400000
+DATA constAVX2_4b400000<>+24(SB)/4, $0x4b400000
+DATA constAVX2_4b400000<>+28(SB)/4, $0x4b400000
+GLOBL constAVX2_4b400000<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+DATA constAVX2_3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
+DATA constAVX2_3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
+DATA constAVX2_3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
+DATA constAVX2_3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
+DATA constAVX2_3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
+DATA constAVX2_3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
+DATA constAVX2_3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
+GLOBL constAVX2_3fb8aa3b<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_3f800000<>+0(SB)/4, $0x3f800000
+DATA constAVX2_3f800000<>+4(SB)/4, $0x3f800000
+DATA constAVX2_3f800000<>+8(SB)/4, $0x3f800000
+DATA constAVX2_3f800000<>+12(SB)/4, $0x3f800000
+DATA constAVX2_3f800000<>+16(SB)/4, $0x3f800000
+DATA constAVX2_3f800000<>+20(SB)/4, $0x3f800000
+DATA constAVX2_3f800000<>+24(SB)/4, $0x3f800000
+DATA constAVX2_3f800000<>+28(SB)/4, $0x3f800000
+GLOBL constAVX2_3f800000<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_3f317218<>+0(SB)/4, $0x3f317218
+DATA constAVX2_3f317218<>+4(SB)/4, $0x3f317218
+DATA constAVX2_3f317218<>+8(SB)/4, $0x3f317218
+DATA constAVX2_3f317218<>+12(SB)/4, $0x3f317218
+DATA constAVX2_3f317218<>+16(SB)/4, $0x3f317218
+DATA constAVX2_3f317218<>+20(SB)/4, $0x3f317218
+DATA constAVX2_3f317218<>+24(SB)/4, $0x3f317218
+DATA constAVX2_3f317218<>+28(SB)/4, $0x3f317218
+GLOBL constAVX2_3f317218<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_3c08eca7<>+0(SB)/4, $0x3c08eca7
+DATA constAVX2_3c08eca7<>+4(SB)/4, $0x3c08eca7
+DATA constAVX2_3c08eca7<>+8(SB)/4, $0x3c08eca7
+DATA constAVX2_3c08eca7<>+12(SB)/4, $0x3c08eca7
+DATA constAVX2_3c08eca7<>+16(SB)/4, $0x3c08eca7
+DATA constAVX2_3c08eca7<>+20(SB)/4, $0x3c08eca7
+DATA constAVX2_3c08eca7<>+24(SB)/4, $0x3c08eca7
+DATA constAVX2_3c08eca7<>+28(SB)/4, $0x3c08eca7
+GLOBL constAVX2_3c08eca7<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_3d2b59f3<>+0(SB)/4, $0x3d2b59f3
+DATA constAVX2_3d2b59f3<>+4(SB)/4, $0x3d2b59f3
+DATA constAVX2_3d2b59f3<>+8(SB)/4, $0x3d2b59f3
+DATA constAVX2_3d2b59f3<>+12(SB)/4, $0x3d2b59f3
+DATA constAVX2_3d2b59f3<>+16(SB)/4, $0x3d2b59f3
+DATA constAVX2_3d2b59f3<>+20(SB)/4, $0x3d2b59f3
+DATA constAVX2_3d2b59f3<>+24(SB)/4, $0x3d2b59f3
+DATA constAVX2_3d2b59f3<>+28(SB)/4, $0x3d2b59f3
+GLOBL constAVX2_3d2b59f3<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_3e2aaa93<>+0(SB)/4, $0x3e2aaa93
+DATA constAVX2_3e2aaa93<>+4(SB)/4, $0x3e2aaa93
+DATA constAVX2_3e2aaa93<>+8(SB)/4, $0x3e2aaa93
+DATA constAVX2_3e2aaa93<>+12(SB)/4, $0x3e2aaa93
+DATA constAVX2_3e2aaa93<>+16(SB)/4, $0x3e2aaa93
+DATA constAVX2_3e2aaa93<>+20(SB)/4, $0x3e2aaa93
+DATA constAVX2_3e2aaa93<>+24(SB)/4, $0x3e2aaa93
+DATA constAVX2_3e2aaa93<>+28(SB)/4, $0x3e2aaa93
+GLOBL constAVX2_3e2aaa93<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_3effffac<>+0(SB)/4, $0x3effffac
+DATA constAVX2_3effffac<>+4(SB)/4, $0x3effffac
+DATA constAVX2_3effffac<>+8(SB)/4, $0x3effffac
+DATA constAVX2_3effffac<>+12(SB)/4, $0x3effffac
+DATA constAVX2_3effffac<>+16(SB)/4, $0x3effffac
+DATA constAVX2_3effffac<>+20(SB)/4, $0x3effffac
+DATA constAVX2_3effffac<>+24(SB)/4, $0x3effffac
+DATA constAVX2_3effffac<>+28(SB)/4, $0x3effffac
+GLOBL constAVX2_3effffac<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_42ae0000<>+0(SB)/4, $0x42ae0000
+DATA constAVX2_42ae0000<>+4(SB)/4, $0x42ae0000
+DATA constAVX2_42ae0000<>+8(SB)/4, $0x42ae0000
+DATA constAVX2_42ae0000<>+12(SB)/4, $0x42ae0000
+DATA constAVX2_42ae0000<>+16(SB)/4, $0x42ae0000
+DATA constAVX2_42ae0000<>+20(SB)/4, $0x42ae0000
+DATA constAVX2_42ae0000<>+24(SB)/4, $0x42ae0000
+DATA constAVX2_42ae0000<>+28(SB)/4, $0x42ae0000
+GLOBL constAVX2_42ae0000<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_7f800000<>+0(SB)/4, $0x7f800000
+DATA constAVX2_7f800000<>+4(SB)/4, $0x7f800000
+DATA constAVX2_7f800000<>+8(SB)/4, $0x7f800000
+DATA constAVX2_7f800000<>+12(SB)/4, $0x7f800000
+DATA constAVX2_7f800000<>+16(SB)/4, $0x7f800000
+DATA constAVX2_7f800000<>+20(SB)/4, $0x7f800000
+DATA constAVX2_7f800000<>+24(SB)/4, $0x7f800000
+DATA constAVX2_7f800000<>+28(SB)/4, $0x7f800000
+GLOBL constAVX2_7f800000<>(SB), RODATA|NOPTR, $32
+
+// func geluAVX2(y []float32, x []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluAVX2(SB), NOSPLIT, $0-48
+	MOVQ    y_base+0(FP), AX
+	MOVQ    x_base+24(FP), CX
+	MOVQ    y_len+8(FP), DX
+	VMOVUPS constAVX2_41600000<>+0(SB), Y0
+
+loop64:
+	CMPQ         DX, $0x08
+	JLT          tail65
+	VMOVUPS      (CX), Y1
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y1, Y2
+	VMINPS       Y2, Y0, Y2
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y3
+	VFMADD231PS  constAVX2_3e70a3d7<>+0(SB), Y2, Y3
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y4
+	VDIVPS       Y3, Y4, Y4
+	VMULPS       constAVX2_3f000000<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y2
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y3, Y2
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y2, Y5
+	VPSLLD       $0x17, Y2, Y6
+	VPADDD       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VMOVAPS      Y3, Y2
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y5, Y2
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y5
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y2, Y5
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y2, Y5
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y2, Y5
+	VMULPS       Y2, Y2, Y7
+	VFMADD213PS  Y2, Y7, Y5
+	VFMADD213PS  Y6, Y6, Y5
+	VCMPPS       $0x1a, constAVX2_42ae0000<>+0(SB), Y3, Y2
+	VANDPS       Y2, Y5, Y5
+	VMOVUPS      constAVX2_bd84a1d4<>+0(SB), Y2
+	VFMADD213PS  constAVX2_3e5a0b12<>+0(SB), Y4, Y2
+	VFMADD213PS  constAVX2_be1a8984<>+0(SB), Y4, Y2
+	VFMADD213PS  constAVX2_3e3d729c<>+0(SB), Y4, Y2
+	VFMADD213PS  constAVX2_3d052698<>+0(SB), Y4, Y2
+	VFMADD213PS  constAVX2_3dcaafc6<>+0(SB), Y4, Y2
+	VFMADD213PS  constAVX2_3dbd5098<>+0(SB), Y4, Y2
+	VFMADD213PS  constAVX2_3dc025cd<>+0(SB), Y4, Y2
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y3
+	VSUBPS       Y2, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VCMPPS       $0x1e, Y4, Y1, Y4
+	VBLENDVPS    Y4, Y3, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	SUBQ         $0x08, DX
+	JMP          loop64
+
+tail65:
+	TESTQ        DX, DX
+	JZ           done66
+	LEAQ         masksAVX2<>+64(SB), BX
+	NEGQ         DX
+	VMOVDQU      (BX)(DX*4), Y1
+	VMASKMOVPS   (CX), Y1, Y2
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y2, Y3
+	VMINPS       Y3, Y0, Y3
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y0
+	VFMADD231PS  constAVX2_3e70a3d7<>+0(SB), Y3, Y0
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y4
+	VDIVPS       Y0, Y4, Y4
+	VMULPS       constAVX2_3f000000<>+0(SB), Y3, Y0
+	VMULPS       Y3, Y0, Y0
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y3
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y0, Y3
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y3, Y5
+	VPSLLD       $0x17, Y3, Y6
+	VPADDD       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VMOVAPS      Y0, Y3
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y5, Y3
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y5
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y3, Y5
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y3, Y5
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y3, Y7
+	VFMADD213PS  Y3, Y7, Y5
+	VFMADD213PS  Y6, Y6, Y5
+	VCMPPS       $0x1a, constAVX2_42ae0000<>+0(SB), Y0, Y0
+	VANDPS       Y0, Y5, Y5
+	VMOVUPS      constAVX2_bd84a1d4<>+0(SB), Y0
+	VFMADD213PS  constAVX2_3e5a0b12<>+0(SB), Y4, Y0
+	VFMADD213PS  constAVX2_be1a8984<>+0(SB), Y4, Y0
+	VFMADD213PS  constAVX2_3e3d729c<>+0(SB), Y4, Y0
+	VFMADD213PS  constAVX2_3d052698<>+0(SB), Y4, Y0
+	VFMADD213PS  constAVX2_3dcaafc6<>+0(SB), Y4, Y0
+	VFMADD213PS  constAVX2_3dbd5098<>+0(SB), Y4, Y0
+	VFMADD213PS  constAVX2_3dc025cd<>+0(SB), Y4, Y0
+	VMULPS       Y4, Y0, Y0
+	VMULPS       Y5, Y0, Y0
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y3
+	VSUBPS       Y0, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VCMPPS       $0x1e, Y4, Y2, Y4
+	VBLENDVPS    Y4, Y3, Y0, Y0
+	VMULPS       Y0, Y2, Y2
+	VMASKMOVPS   Y2, Y1, (AX)
+
+done66:
+	VZEROUPPER
+	RET
+
+DATA constAVX2_41600000<>+0(SB)/4, $0x41600000
+DATA constAVX2_41600000<>+4(SB)/4, $0x41600000
+DATA constAVX2_41600000<>+8(SB)/4, $0x41600000
+DATA constAVX2_41600000<>+12(SB)/4, $0x41600000
+DATA constAVX2_41600000<>+16(SB)/4, $0x41600000
+DATA constAVX2_41600000<>+20(SB)/4, $0x41600000
+DATA constAVX2_41600000<>+24(SB)/4, $0x41600000
+DATA constAVX2_41600000<>+28(SB)/4, $0x41600000
+GLOBL constAVX2_41600000<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_7fffffff<>+0(SB)/4, $0x7fffffff
+DATA constAVX2_7fffffff<>+4(SB)/4, $0x7fffffff
+DATA constAVX2_7fffffff<>+8(SB)/4, $0x7fffffff
+DATA constAVX2_7fffffff<>+12(SB)/4, $0x7fffffff
+DATA constAVX2_7fffffff<>+16(SB)/4, $0x7fffffff
+DATA constAVX2_7fffffff<>+20(SB)/4, $0x7fffffff
+DATA constAVX2_7fffffff<>+24(SB)/4, $0x7fffffff
+DATA constAVX2_7fffffff<>+28(SB)/4, $0x7fffffff
+GLOBL constAVX2_7fffffff<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_3e70a3d7<>+0(SB)/4, $0x3e70a3d7
+DATA constAVX2_3e70a3d7<>+4(SB)/4, $0x3e70a3d7
+DATA constAVX2_3e70a3d7<>+8(SB)/4, $0x3e70a3d7
+DATA constAVX2_3e70a3d7<>+12(SB)/4, $0x3e70a3d7
+DATA constAVX2_3e70a3d7<>+16(SB)/4, $0x3e70a3d7
+DATA constAVX2_3e70a3d7<>+20(SB)/4, $0x3e70a3d7
+DATA constAVX2_3e70a3d7<>+24(SB)/4, $0x3e70a3d7
+DATA constAVX2_3e70a3d7<>+28(SB)/4, $0x3e70a3d7
+GLOBL constAVX2_3e70a3d7<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_3f000000<>+0(SB)/4, $0x3f000000
+DATA constAVX2_3f000000<>+4(SB)/4, $0x3f000000
+DATA constAVX2_3f000000<>+8(SB)/4, $0x3f000000
+DATA constAVX2_3f000000<>+12(SB)/4, $0x3f000000
+DATA constAVX2_3f000000<>+16(SB)/4, $0x3f000000
+DATA constAVX2_3f000000<>+20(SB)/4, $0x3f000000
+DATA constAVX2_3f000000<>+24(SB)/4, $0x3f000000
+DATA constAVX2_3f000000<>+28(SB)/4, $0x3f000000
+GLOBL constAVX2_3f000000<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_bd84a1d4<>+0(SB)/4, $0xbd84a1d4
+DATA constAVX2_bd84a1d4<>+4(SB)/4, $0xbd84a1d4
+DATA constAVX2_bd84a1d4<>+8(SB)/4, $0xbd84a1d4
+DATA constAVX2_bd84a1d4<>+12(SB)/4, $0xbd84a1d4
+DATA constAVX2_bd84a1d4<>+16(SB)/4, $0xbd84a1d4
+DATA constAVX2_bd84a1d4<>+20(SB)/4, $0xbd84a1d4
+DATA constAVX2_bd84a1d4<>+24(SB)/4, $0xbd84a1d4
+DATA constAVX2_bd84a1d4<>+28(SB)/4, $0xbd84a1d4
+GLOBL constAVX2_bd84a1d4<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_3e5a0b12<>+0(SB)/4, $0x3e5a0b12
+DATA constAVX2_3e5a0b12<>+4(SB)/4, $0x3e5a0b12
+DATA constAVX2_3e5a0b12<>+8(SB)/4, $0x3e5a0b12
+DATA constAVX2_3e5a0b12<>+12(SB)/4, $0x3e5a0b12
+DATA constAVX2_3e5a0b12<>+16(SB)/4, $0x3e5a0b12
+DATA constAVX2_3e5a0b12<>+20(SB)/4, $0x3e5a0b12
+DATA constAVX2_3e5a0b12<>+24(SB)/4, $0x3e5a0b12
+DATA constAVX2_3e5a0b12<>+28(SB)/4, $0x3e5a0b12
+GLOBL constAVX2_3e5a0b12<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_be1a8984<>+0(SB)/4, $0xbe1a8984
+DATA constAVX2_be1a8984<>+4(SB)/4, $0xbe1a8984
+DATA constAVX2_be1a8984<>+8(SB)/4, $0xbe1a8984
+DATA constAVX2_be1a8984<>+12(SB)/4, $0xbe1a8984
+DATA constAVX2_be1a8984<>+16(SB)/4, $0xbe1a8984
+DATA constAVX2_be1a8984<>+20(SB)/4, $0xbe1a8984
+DATA constAVX2_be1a8984<>+24(SB)/4, $0xbe1a8984
+DATA constAVX2_be1a8984<>+28(SB)/4, $0xbe1a8984
+GLOBL constAVX2_be1a8984<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_3e3d729c<>+0(SB)/4, $0x3e3d729c
+DATA constAVX2_3e3d729c<>+4(SB)/4, $0x3e3d729c
+DATA constAVX2_3e3d729c<>+8(SB)/4, $0x3e3d729c
+DATA constAVX2_3e3d729c<>+12(SB)/4, $0x3e3d729c
+DATA constAVX2_3e3d729c<>+16(SB)/4, $0x3e3d729c
+DATA constAVX2_3e3d729c<>+20(SB)/4, $0x3e3d729c
+DATA constAVX2_3e3d729c<>+24(SB)/4, $0x3e3d729c
+DATA constAVX2_3e3d729c<>+28(SB)/4, $0x3e3d729c
+GLOBL constAVX2_3e3d729c<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_3d052698<>+0(SB)/4, $0x3d052698
+DATA constAVX2_3d052698<>+4(SB)/4, $0x3d052698
+DATA constAVX2_3d052698<>+8(SB)/4, $0x3d052698
+DATA constAVX2_3d052698<>+12(SB)/4, $0x3d052698
+DATA constAVX2_3d052698<>+16(SB)/4, $0x3d052698
+DATA constAVX2_3d052698<>+20(SB)/4, $0x3d052698
+DATA constAVX2_3d052698<>+24(SB)/4, $0x3d052698
+DATA constAVX2_3d052698<>+28(SB)/4, $0x3d052698
+GLOBL constAVX2_3d052698<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_3dcaafc6<>+0(SB)/4, $0x3dcaafc6
+DATA constAVX2_3dcaafc6<>+4(SB)/4, $0x3dcaafc6
+DATA constAVX2_3dcaafc6<>+8(SB)/4, $0x3dcaafc6
+DATA constAVX2_3dcaafc6<>+12(SB)/4, $0x3dcaafc6
+DATA constAVX2_3dcaafc6<>+16(SB)/4, $0x3dcaafc6
+DATA constAVX2_3dcaafc6<>+20(SB)/4, $0x3dcaafc6
+DATA constAVX2_3dcaafc6<>+24(SB)/4, $0x3dcaafc6
+DATA constAVX2_3dcaafc6<>+28(SB)/4, $0x3dcaafc6
+GLOBL constAVX2_3dcaafc6<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_3dbd5098<>+0(SB)/4, $0x3dbd5098
+DATA constAVX2_3dbd5098<>+4(SB)/4, $0x3dbd5098
+DATA constAVX2_3dbd5098<>+8(SB)/4, $0x3dbd5098
+DATA constAVX2_3dbd5098<>+12(SB)/4, $0x3dbd5098
+DATA constAVX2_3dbd5098<>+16(SB)/4, $0x3dbd5098
+DATA constAVX2_3dbd5098<>+20(SB)/4, $0x3dbd5098
+DATA constAVX2_3dbd5098<>+24(SB)/4, $0x3dbd5098
+DATA constAVX2_3dbd5098<>+28(SB)/4, $0x3dbd5098
+GLOBL constAVX2_3dbd5098<>(SB), RODATA|NOPTR, $32
+
+DATA constAVX2_3dc025cd<>+0(SB)/4, $0x3dc025cd
+DATA constAVX2_3dc025cd<>+4(SB)/4, $0x3dc025cd
+DATA constAVX2_3dc025cd<>+8(SB)/4, $0x3dc025cd
+DATA constAVX2_3dc025cd<>+12(SB)/4, $0x3dc025cd
+DATA constAVX2_3dc025cd<>+16(SB)/4, $0x3dc025cd
+DATA constAVX2_3dc025cd<>+20(SB)/4, $0x3dc025cd
+DATA constAVX2_3dc025cd<>+24(SB)/4, $0x3dc025cd
+DATA constAVX2_3dc025cd<>+28(SB)/4, $0x3dc025cd
+GLOBL constAVX2_3dc025cd<>(SB), RODATA|NOPTR, $32
+
+// func geluGradAVX2(dx []float32, dy []float32, x []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluGradAVX2(SB), NOSPLIT, $0-72
+	MOVQ    dx_base+0(FP), AX
+	MOVQ    dy_base+24(FP), CX
+	MOVQ    x_base+48(FP), DX
+	MOVQ    dx_len+8(FP), BX
+	VMOVUPS constAVX2_41600000<>+0(SB), Y0
+
+loop67:
+	CMPQ         BX, $0x08
+	JLT          tail68
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (DX), Y2
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y2, Y3
+	VMINPS       Y3, Y0, Y3
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y4
+	VFMADD231PS  constAVX2_3e70a3d7<>+0(SB), Y3, Y4
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y5
+	VDIVPS       Y4, Y5, Y5
+	VMULPS       constAVX2_3f000000<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y4, Y4
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y3
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y4, Y3
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y3, Y6
+	VPSLLD       $0x17, Y3, Y7
+	VPADDD       constAVX2_3f800000<>+0(SB), Y7, Y7
+	VMOVAPS      Y4, Y3
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y6, Y3
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y6
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y3, Y6
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y3, Y6
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y3, Y6
+	VMULPS       Y3, Y3, Y8
+	VFMADD213PS  Y3, Y8, Y6
+	VFMADD213PS  Y7, Y7, Y6
+	VCMPPS       $0x1a, constAVX2_42ae0000<>+0(SB), Y4, Y3
+	VANDPS       Y3, Y6, Y6
+	VMOVUPS      constAVX2_bd84a1d4<>+0(SB), Y3
+	VFMADD213PS  constAVX2_3e5a0b12<>+0(SB), Y5, Y3
+	VFMADD213PS  constAVX2_be1a8984<>+0(SB), Y5, Y3
+	VFMADD213PS  constAVX2_3e3d729c<>+0(SB), Y5, Y3
+	VFMADD213PS  constAVX2_3d052698<>+0(SB), Y5, Y3
+	VFMADD213PS  constAVX2_3dcaafc6<>+0(SB), Y5, Y3
+	VFMADD213PS  constAVX2_3dbd5098<>+0(SB), Y5, Y3
+	VFMADD213PS  constAVX2_3dc025cd<>+0(SB), Y5, Y3
+	VMULPS       Y5, Y3, Y3
+	VMULPS       Y6, Y3, Y3
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y4
+	VSUBPS       Y3, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VCMPPS       $0x1e, Y5, Y2, Y5
+	VBLENDVPS    Y5, Y4, Y3, Y3
+	VMULPS       constAVX2_3ecc422a<>+0(SB), Y6, Y6
+	VFMADD231PS  Y6, Y2, Y3
+	VMULPS       Y3, Y1, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x08, BX
+	JMP          loop67
+
+tail68:
+	TESTQ        BX, BX
+	JZ           done69
+	LEAQ         masksAVX2<>+64(SB), SI
+	NEGQ         BX
+	VMOVDQU      (SI)(BX*4), Y1
+	VMASKMOVPS   (CX), Y1, Y2
+	VMASKMOVPS   (DX), Y1, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y4
+	VMINPS       Y4, Y0, Y4
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y0
+	VFMADD231PS  constAVX2_3e70a3d7<>+0(SB), Y4, Y0
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y5
+	VDIVPS       Y0, Y5, Y5
+	VMULPS       constAVX2_3f000000<>+0(SB), Y4, Y0
+	VMULPS       Y4, Y0, Y0
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y4
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y0, Y4
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y4, Y6
+	VPSLLD       $0x17, Y4, Y7
+	VPADDD       constAVX2_3f800000<>+0(SB), Y7, Y7
+	VMOVAPS      Y0, Y4
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y6, Y4
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y6
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y4, Y6
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y4, Y6
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y4, Y6
+	VMULPS       Y4, Y4, Y8
+	VFMADD213PS  Y4, Y8, Y6
+	VFMADD213PS  Y7, Y7, Y6
+	VCMPPS       $0x1a, constAVX2_42ae0000<>+0(SB), Y0, Y0
+	VANDPS       Y0, Y6, Y6
+	VMOVUPS      constAVX2_bd84a1d4<>+0(SB), Y0
+	VFMADD213PS  constAVX2_3e5a0b12<>+0(SB), Y5, Y0
+	VFMADD213PS  constAVX2_be1a8984<>+0(SB), Y5, Y0
+	VFMADD213PS  constAVX2_3e3d729c<>+0(SB), Y5, Y0
+	VFMADD213PS  constAVX2_3d052698<>+0(SB), Y5, Y0
+	VFMADD213PS  constAVX2_3dcaafc6<>+0(SB), Y5, Y0
+	VFMADD213PS  constAVX2_3dbd5098<>+0(SB), Y5, Y0
+	VFMADD213PS  constAVX2_3dc025cd<>+0(SB), Y5, Y0
+	VMULPS       Y5, Y0, Y0
+	VMULPS       Y6, Y0, Y0
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y4
+	VSUBPS       Y0, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VCMPPS       $0x1e, Y5, Y3, Y5
+	VBLENDVPS    Y5, Y4, Y0, Y0
+	VMULPS       constAVX2_3ecc422a<>+0(SB), Y6, Y6
+	VFMADD231PS  Y6, Y3, Y0
+	VMULPS       Y0, Y2, Y2
+	VMASKMOVPS   Y2, Y1, (AX)
+
+done69:
+	VZEROUPPER
+	RET
+
+DATA constAVX2_3ecc422a<>+0(SB)/4, $0x3ecc422a
+DATA constAVX2_3ecc422a<>+4(SB)/4, $0x3ecc422a
+DATA constAVX2_3ecc422a<>+8(SB)/4, $0x3ecc422a
+DATA constAVX2_3ecc422a<>+12(SB)/4, $0x3ecc422a
+DATA constAVX2_3ecc422a<>+16(SB)/4, $0x3ecc422a
+DATA constAVX2_3ecc422a<>+20(SB)/4, $0x3ecc422a
+DATA constAVX2_3ecc422a<>+24(SB)/4, $0x3ecc422a
+DATA constAVX2_3ecc422a<>+28(SB)/4, $0x3ecc422a
+GLOBL constAVX2_3ecc422a<>(SB), RODATA|NOPTR, $32
+
 // func sgdAVX2(w []float32, g []float32, v []float32, rate float32, decay float32, momentum float32, nesterov bool)
 // Requires: AVX, FMA3
 TEXT ·sgdAVX2(SB), NOSPLIT, $0-85
@@ -1577,9 +2450,9 @@ TEXT ·sgdAVX2(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop43:
+loop70:
 	CMPQ         BX, $0x08
-	JLT          tail44
+	JLT          tail71
 	VMOVUPS      (AX), Y2
 	VMOVUPS      (CX), Y3
 	VFMADD231PS  Y1, Y2, Y3
@@ -1588,11 +2461,11 @@ loop43:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, BX
-	JMP          loop43
+	JMP          loop70
 
-tail44:
+tail71:
 	TESTQ        BX, BX
-	JZ           done45
+	JZ           done72
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         BX
 	VMOVDQU      (DX)(BX*4), Y2
@@ -1602,7 +2475,7 @@ tail44:
 	VFNMADD231PS Y0, Y4, Y3
 	VMASKMOVPS   Y3, Y2, (AX)
 
-done45:
+done72:
 	VZEROUPPER
 	RET
 
@@ -1611,9 +2484,9 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop46:
+loop73:
 	CMPQ         BX, $0x08
-	JLT          tail47
+	JLT          tail74
 	VMOVUPS      (AX), Y3
 	VMOVUPS      (CX), Y4
 	VFMADD231PS  Y1, Y3, Y4
@@ -1626,11 +2499,11 @@ loop46:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop46
+	JMP          loop73
 
-tail47:
+tail74:
 	TESTQ        BX, BX
-	JZ           done48
+	JZ           done75
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y3
@@ -1643,14 +2516,14 @@ tail47:
 	VFNMADD231PS Y0, Y1, Y4
 	VMASKMOVPS   Y4, Y3, (AX)
 
-done48:
+done75:
 	VZEROUPPER
 	RET
 
 nesterov:
-loop49:
+loop76:
 	CMPQ         BX, $0x08
-	JLT          tail50
+	JLT          tail77
 	VMOVUPS      (AX), Y3
 	VMOVUPS      (CX), Y4
 	VFMADD231PS  Y1, Y3, Y4
@@ -1664,11 +2537,11 @@ loop49:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop49
+	JMP          loop76
 
-tail50:
+tail77:
 	TESTQ        BX, BX
-	JZ           done51
+	JZ           done78
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y3
@@ -1682,7 +2555,7 @@ tail50:
 	VFNMADD231PS Y0, Y5, Y4
 	VMASKMOVPS   Y4, Y3, (AX)
 
-done51:
+done78:
 	VZEROUPPER
 	RET
 
@@ -1703,9 +2576,9 @@ TEXT ·adamWAVX2(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Y6
 	VBROADCASTSS eps+124(FP), Y7
 
-loop52:
+loop79:
 	CMPQ         SI, $0x08
-	JLT          tail53
+	JLT          tail80
 	VMOVUPS      (CX), Y8
 	VMOVUPS      (DX), Y9
 	VMOVUPS      (BX), Y10
@@ -1729,11 +2602,11 @@ loop52:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, BX
 	SUBQ         $0x08, SI
-	JMP          loop52
+	JMP          loop79
 
-tail53:
+tail80:
 	TESTQ        SI, SI
-	JZ           done54
+	JZ           done81
 	LEAQ         masksAVX2<>+64(SB), DI
 	NEGQ         SI
 	VMOVDQU      (DI)(SI*4), Y8
@@ -1756,7 +2629,7 @@ tail53:
 	VFNMADD231PS Y5, Y10, Y1
 	VMASKMOVPS   Y1, Y8, (AX)
 
-done54:
+done81:
 	VZEROUPPER
 	RET
 
@@ -1954,7 +2827,7 @@ total:
 	VPERMILPD    $0x01, X2, X3
 	VADDPS       X3, X2, X2
 	VMOVSHDUP    X2, X3
-	VADDSS       X3, X2, X2
+	VADDPS       X3, X2, X2
 	VMOVSS       X2, (AX)
 	ADDQ         $0x04, AX
 	ADDQ         BX, DX
@@ -1962,96 +2835,6 @@ total:
 	JNZ          row
 	VZEROUPPER
 	RET
-
-DATA constAVX2_7fffffff<>+0(SB)/4, $0x7fffffff
-DATA constAVX2_7fffffff<>+4(SB)/4, $0x7fffffff
-DATA constAVX2_7fffffff<>+8(SB)/4, $0x7fffffff
-DATA constAVX2_7fffffff<>+12(SB)/4, $0x7fffffff
-DATA constAVX2_7fffffff<>+16(SB)/4, $0x7fffffff
-DATA constAVX2_7fffffff<>+20(SB)/4, $0x7fffffff
-DATA constAVX2_7fffffff<>+24(SB)/4, $0x7fffffff
-DATA constAVX2_7fffffff<>+28(SB)/4, $0x7fffffff
-GLOBL constAVX2_7fffffff<>(SB), RODATA|NOPTR, $32
-
-DATA constAVX2_4b400000<>+0(SB)/4, $0x4b400000
-DATA constAVX2_4b400000<>+4(SB)/4, $0x4b400000
-DATA constAVX2_4b400000<>+8(SB)/4, $0x4b400000
-DATA constAVX2_4b400000<>+12(SB)/4, $0x4b400000
-DATA constAVX2_4b400000<>+16(SB)/4, $0x4b400000
-DATA constAVX2_4b400000<>+20(SB)/4, $0x4b400000
-DATA constAVX2_4b400000<>+24(SB)/4, $0x4b400000
-DATA constAVX2_4b400000<>+28(SB)/4, $0x4b400000
-GLOBL constAVX2_4b400000<>(SB), RODATA|NOPTR, $32
-
-DATA constAVX2_3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
-DATA constAVX2_3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
-DATA constAVX2_3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
-DATA constAVX2_3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
-DATA constAVX2_3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
-DATA constAVX2_3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
-DATA constAVX2_3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
-DATA constAVX2_3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
-GLOBL constAVX2_3fb8aa3b<>(SB), RODATA|NOPTR, $32
-
-DATA constAVX2_3f800000<>+0(SB)/4, $0x3f800000
-DATA constAVX2_3f800000<>+4(SB)/4, $0x3f800000
-DATA constAVX2_3f800000<>+8(SB)/4, $0x3f800000
-DATA constAVX2_3f800000<>+12(SB)/4, $0x3f800000
-DATA constAVX2_3f800000<>+16(SB)/4, $0x3f800000
-DATA constAVX2_3f800000<>+20(SB)/4, $0x3f800000
-DATA constAVX2_3f800000<>+24(SB)/4, $0x3f800000
-DATA constAVX2_3f800000<>+28(SB)/4, $0x3f800000
-GLOBL constAVX2_3f800000<>(SB), RODATA|NOPTR, $32
-
-DATA constAVX2_3f317218<>+0(SB)/4, $0x3f317218
-DATA constAVX2_3f317218<>+4(SB)/4, $0x3f317218
-DATA constAVX2_3f317218<>+8(SB)/4, $0x3f317218
-DATA constAVX2_3f317218<>+12(SB)/4, $0x3f317218
-DATA constAVX2_3f317218<>+16(SB)/4, $0x3f317218
-DATA constAVX2_3f317218<>+20(SB)/4, $0x3f317218
-DATA constAVX2_3f317218<>+24(SB)/4, $0x3f317218
-DATA constAVX2_3f317218<>+28(SB)/4, $0x3f317218
-GLOBL constAVX2_3f317218<>(SB), RODATA|NOPTR, $32
-
-DATA constAVX2_3c08eca7<>+0(SB)/4, $0x3c08eca7
-DATA constAVX2_3c08eca7<>+4(SB)/4, $0x3c08eca7
-DATA constAVX2_3c08eca7<>+8(SB)/4, $0x3c08eca7
-DATA constAVX2_3c08eca7<>+12(SB)/4, $0x3c08eca7
-DATA constAVX2_3c08eca7<>+16(SB)/4, $0x3c08eca7
-DATA constAVX2_3c08eca7<>+20(SB)/4, $0x3c08eca7
-DATA constAVX2_3c08eca7<>+24(SB)/4, $0x3c08eca7
-DATA constAVX2_3c08eca7<>+28(SB)/4, $0x3c08eca7
-GLOBL constAVX2_3c08eca7<>(SB), RODATA|NOPTR, $32
-
-DATA constAVX2_3d2b59f3<>+0(SB)/4, $0x3d2b59f3
-DATA constAVX2_3d2b59f3<>+4(SB)/4, $0x3d2b59f3
-DATA constAVX2_3d2b59f3<>+8(SB)/4, $0x3d2b59f3
-DATA constAVX2_3d2b59f3<>+12(SB)/4, $0x3d2b59f3
-DATA constAVX2_3d2b59f3<>+16(SB)/4, $0x3d2b59f3
-DATA constAVX2_3d2b59f3<>+20(SB)/4, $0x3d2b59f3
-DATA constAVX2_3d2b59f3<>+24(SB)/4, $0x3d2b59f3
-DATA constAVX2_3d2b59f3<>+28(SB)/4, $0x3d2b59f3
-GLOBL constAVX2_3d2b59f3<>(SB), RODATA|NOPTR, $32
-
-DATA constAVX2_3e2aaa93<>+0(SB)/4, $0x3e2aaa93
-DATA constAVX2_3e2aaa93<>+4(SB)/4, $0x3e2aaa93
-DATA constAVX2_3e2aaa93<>+8(SB)/4, $0x3e2aaa93
-DATA constAVX2_3e2aaa93<>+12(SB)/4, $0x3e2aaa93
-DATA constAVX2_3e2aaa93<>+16(SB)/4, $0x3e2aaa93
-DATA constAVX2_3e2aaa93<>+20(SB)/4, $0x3e2aaa93
-DATA constAVX2_3e2aaa93<>+24(SB)/4, $0x3e2aaa93
-DATA constAVX2_3e2aaa93<>+28(SB)/4, $0x3e2aaa93
-GLOBL constAVX2_3e2aaa93<>(SB), RODATA|NOPTR, $32
-
-DATA constAVX2_3effffac<>+0(SB)/4, $0x3effffac
-DATA constAVX2_3effffac<>+4(SB)/4, $0x3effffac
-DATA constAVX2_3effffac<>+8(SB)/4, $0x3effffac
-DATA constAVX2_3effffac<>+12(SB)/4, $0x3effffac
-DATA constAVX2_3effffac<>+16(SB)/4, $0x3effffac
-DATA constAVX2_3effffac<>+20(SB)/4, $0x3effffac
-DATA constAVX2_3effffac<>+24(SB)/4, $0x3effffac
-DATA constAVX2_3effffac<>+28(SB)/4, $0x3effffac
-GLOBL constAVX2_3effffac<>(SB), RODATA|NOPTR, $32
 
 DATA constAVX2_40000000<>+0(SB)/4, $0x40000000
 DATA constAVX2_40000000<>+4(SB)/4, $0x40000000
@@ -2332,7 +3115,7 @@ total:
 	VPERMILPD    $0x01, X2, X3
 	VADDPS       X3, X2, X2
 	VMOVSHDUP    X2, X3
-	VADDSS       X3, X2, X2
+	VADDPS       X3, X2, X2
 	VMOVSS       X2, (AX)
 	ADDQ         $0x04, AX
 	ADDQ         BX, DX
@@ -2506,7 +3289,7 @@ total:
 	VPERMILPD    $0x01, X2, X3
 	VADDPS       X3, X2, X2
 	VMOVSHDUP    X2, X3
-	VADDSS       X3, X2, X2
+	VADDPS       X3, X2, X2
 	VMOVSS       X2, (AX)
 	ADDQ         $0x04, AX
 	ADDQ         BX, DX
@@ -2667,7 +3450,7 @@ total:
 	VPERMILPD    $0x01, X2, X3
 	VADDPS       X3, X2, X2
 	VMOVSHDUP    X2, X3
-	VADDSS       X3, X2, X2
+	VADDPS       X3, X2, X2
 	VMOVSS       X2, (AX)
 	ADDQ         $0x04, AX
 	ADDQ         BX, DX
@@ -2925,7 +3708,7 @@ total:
 	VPERMILPD    $0x01, X2, X3
 	VADDPS       X3, X2, X2
 	VMOVSHDUP    X2, X3
-	VADDSS       X3, X2, X2
+	VADDPS       X3, X2, X2
 	VMOVSS       X2, (AX)
 	ADDQ         $0x04, AX
 	ADDQ         BX, DX
@@ -3271,7 +4054,7 @@ total:
 	VPERMILPD    $0x01, X2, X3
 	VADDPS       X3, X2, X2
 	VMOVSHDUP    X2, X3
-	VADDSS       X3, X2, X2
+	VADDPS       X3, X2, X2
 	VMOVSS       X2, (AX)
 	ADDQ         $0x04, AX
 	ADDQ         BX, DX
@@ -3536,7 +4319,7 @@ total:
 	VPERMILPD    $0x01, X2, X3
 	VADDPS       X3, X2, X2
 	VMOVSHDUP    X2, X3
-	VADDSS       X3, X2, X2
+	VADDPS       X3, X2, X2
 	VMOVSS       X2, (AX)
 	ADDQ         $0x04, AX
 	ADDQ         BX, DX
@@ -3814,7 +4597,7 @@ total:
 	VPERMILPD    $0x01, X2, X3
 	VADDPS       X3, X2, X2
 	VMOVSHDUP    X2, X3
-	VADDSS       X3, X2, X2
+	VADDPS       X3, X2, X2
 	VMOVSS       X2, (AX)
 	ADDQ         $0x04, AX
 	ADDQ         BX, DX
@@ -4007,7 +4790,7 @@ total:
 	VPERMILPD    $0x01, X3, X4
 	VADDPS       X4, X3, X3
 	VMOVSHDUP    X3, X4
-	VADDSS       X4, X3, X3
+	VADDPS       X4, X3, X3
 	VMOVSS       X3, (AX)
 	ADDQ         $0x04, AX
 	ADDQ         BX, DX
@@ -4191,7 +4974,7 @@ total:
 	VPERMILPD    $0x01, X3, X4
 	VADDPS       X4, X3, X3
 	VMOVSHDUP    X3, X4
-	VADDSS       X4, X3, X3
+	VADDPS       X4, X3, X3
 	VMOVSS       X3, (AX)
 	ADDQ         $0x04, AX
 	ADDQ         BX, DX
@@ -4334,7 +5117,7 @@ total:
 	VPERMILPD    $0x01, X2, X3
 	VADDPS       X3, X2, X2
 	VMOVSHDUP    X2, X3
-	VADDSS       X3, X2, X2
+	VADDPS       X3, X2, X2
 	VMOVSS       X2, (AX)
 	ADDQ         $0x04, AX
 	ADDQ         BX, DX

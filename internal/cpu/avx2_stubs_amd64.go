@@ -84,6 +84,33 @@ func spreadAVX2(x []float32, center float32) (total float64)
 func projectAVX2(y []float32, x []float32, center float32) (total float64)
 
 //go:noescape
+func layerNormAVX2(y []float32, x []float32, gamma []float32, beta []float32, center float32, scale float32, shift float32)
+
+//go:noescape
+func layerNormGradAVX2(dx []float32, dy []float32, x []float32, gamma []float32, a float32, b float32, center float32, c float32)
+
+//go:noescape
+func softmaxGradAVX2(dx []float32, dy []float32, y []float32, along float32, scale float32)
+
+//go:noescape
+func layerNormSumsAVX2(dy []float32, x []float32, gamma []float32, center float32) (total float64, along float64)
+
+//go:noescape
+func normSumsAVX2(gain []float32, shift []float32, dy []float32, x []float32, center float32, scale float32)
+
+//go:noescape
+func largestAVX2(x []float32) (most float32)
+
+//go:noescape
+func expAVX2(y []float32, x []float32, scale float32, most float32) (total float64)
+
+//go:noescape
+func geluAVX2(y []float32, x []float32)
+
+//go:noescape
+func geluGradAVX2(dx []float32, dy []float32, x []float32)
+
+//go:noescape
 func sgdAVX2(w []float32, g []float32, v []float32, rate float32, decay float32, momentum float32, nesterov bool)
 
 //go:noescape

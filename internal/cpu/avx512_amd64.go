@@ -23,15 +23,15 @@ func avx512() *kernels {
 		project:   projectAVX512,
 		normGrad:  normGradAVX512,
 
-		layerNorm:     layerNorm,
-		layerNormSums: layerNormSums,
-		layerNormGrad: layerNormGrad,
-		normSums:      normSums,
-		gelu:          gelu,
-		geluGrad:      geluGrad,
-		largest:       largest,
-		exp:           expRow,
-		softmaxGrad:   softmaxGrad,
+		layerNorm:     layerNormAVX512,
+		layerNormSums: layerNormSumsAVX512,
+		layerNormGrad: layerNormGradAVX512,
+		normSums:      normSumsAVX512,
+		gelu:          geluAVX512,
+		geluGrad:      geluGradAVX512,
+		largest:       largestAVX512,
+		exp:           expAVX512,
+		softmaxGrad:   softmaxGradAVX512,
 
 		sgd: func(w, g, v []float32, s sgdStep) {
 			sgdAVX512(w, g, v, s.rate, s.decay, s.momentum, s.nesterov)

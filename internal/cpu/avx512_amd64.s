@@ -3542,6 +3542,1090 @@ done42:
 	VZEROUPPER
 	RET
 
+// func layerNormAVX512(y []float32, x []float32, gamma []float32, beta []float32, center float32, scale float32, shift float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·layerNormAVX512(SB), NOSPLIT, $0-108
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         gamma_base+48(FP), DX
+	MOVQ         beta_base+72(FP), BX
+	MOVQ         y_len+8(FP), SI
+	VBROADCASTSS center+96(FP), Z0
+	VBROADCASTSS scale+100(FP), Z1
+	VBROADCASTSS shift+104(FP), Z2
+
+loop43:
+	CMPQ        SI, $0x10
+	JLT         tail44
+	VMOVUPS     (CX), Z3
+	VMOVUPS     (DX), Z4
+	VMOVUPS     (BX), Z5
+	VSUBPS      Z0, Z3, Z3
+	VFMADD213PS Z2, Z1, Z3
+	VFMADD213PS Z5, Z4, Z3
+	VMOVUPS     Z3, (AX)
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, CX
+	ADDQ        $0x40, DX
+	ADDQ        $0x40, BX
+	SUBQ        $0x10, SI
+	JMP         loop43
+
+tail44:
+	TESTQ       SI, SI
+	JZ          done45
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (CX), K1, Z3
+	VMOVUPS.Z   (DX), K1, Z4
+	VMOVUPS.Z   (BX), K1, Z5
+	VSUBPS      Z0, Z3, Z3
+	VFMADD213PS Z2, Z1, Z3
+	VFMADD213PS Z5, Z4, Z3
+	VMOVUPS     Z3, K1, (AX)
+
+done45:
+	VZEROUPPER
+	RET
+
+// func layerNormGradAVX512(dx []float32, dy []float32, x []float32, gamma []float32, a float32, b float32, center float32, c float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·layerNormGradAVX512(SB), NOSPLIT, $0-112
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dy_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	MOVQ         gamma_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS a+96(FP), Z0
+	VBROADCASTSS b+100(FP), Z1
+	VBROADCASTSS center+104(FP), Z2
+	VBROADCASTSS c+108(FP), Z3
+
+loop46:
+	CMPQ        SI, $0x10
+	JLT         tail47
+	VMOVUPS     (CX), Z4
+	VMOVUPS     (DX), Z5
+	VMOVUPS     (BX), Z6
+	VMULPS      Z6, Z4, Z4
+	VSUBPS      Z2, Z5, Z5
+	VFMADD213PS Z3, Z1, Z5
+	VFMADD213PS Z5, Z0, Z4
+	VMOVUPS     Z4, (AX)
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, CX
+	ADDQ        $0x40, DX
+	ADDQ        $0x40, BX
+	SUBQ        $0x10, SI
+	JMP         loop46
+
+tail47:
+	TESTQ       SI, SI
+	JZ          done48
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (CX), K1, Z4
+	VMOVUPS.Z   (DX), K1, Z5
+	VMOVUPS.Z   (BX), K1, Z6
+	VMULPS      Z6, Z4, Z4
+	VSUBPS      Z2, Z5, Z5
+	VFMADD213PS Z3, Z1, Z5
+	VFMADD213PS Z5, Z0, Z4
+	VMOVUPS     Z4, K1, (AX)
+
+done48:
+	VZEROUPPER
+	RET
+
+// func softmaxGradAVX512(dx []float32, dy []float32, y []float32, along float32, scale float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·softmaxGradAVX512(SB), NOSPLIT, $0-80
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dy_base+24(FP), CX
+	MOVQ         y_base+48(FP), DX
+	MOVQ         dx_len+8(FP), BX
+	VBROADCASTSS along+72(FP), Z0
+	VBROADCASTSS scale+76(FP), Z1
+
+loop49:
+	CMPQ    BX, $0x10
+	JLT     tail50
+	VMOVUPS (CX), Z2
+	VMOVUPS (DX), Z3
+	VSUBPS  Z0, Z2, Z2
+	VMULPS  Z1, Z2, Z2
+	VMULPS  Z3, Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	SUBQ    $0x10, BX
+	JMP     loop49
+
+tail50:
+	TESTQ     BX, BX
+	JZ        done51
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+	VSUBPS    Z0, Z2, Z2
+	VMULPS    Z1, Z2, Z2
+	VMULPS    Z3, Z2, Z2
+	VMOVUPS   Z2, K1, (AX)
+
+done51:
+	VZEROUPPER
+	RET
+
+// func layerNormSumsAVX512(dy []float32, x []float32, gamma []float32, center float32) (total float64, along float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+TEXT ·layerNormSumsAVX512(SB), NOSPLIT, $0-96
+	MOVQ         dy_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         gamma_base+48(FP), DX
+	MOVQ         dy_len+8(FP), BX
+	VBROADCASTSS center+72(FP), Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	VPXORD       Z4, Z4, Z4
+
+loop52:
+	CMPQ          BX, $0x10
+	JLT           tail53
+	VMOVUPS       (AX), Z5
+	VMOVUPS       (CX), Z6
+	VMOVUPS       (DX), Z7
+	VMULPS        Z7, Z5, Z5
+	VSUBPS        Z0, Z6, Z6
+	VCVTPS2PD     Y5, Z7
+	VEXTRACTF32X8 $0x01, Z5, Y5
+	VCVTPS2PD     Y5, Z5
+	VCVTPS2PD     Y6, Z8
+	VEXTRACTF32X8 $0x01, Z6, Y6
+	VCVTPS2PD     Y6, Z6
+	VADDPD        Z7, Z1, Z1
+	VFMADD231PD   Z7, Z8, Z3
+	VADDPD        Z5, Z2, Z2
+	VFMADD231PD   Z5, Z6, Z4
+	ADDQ          $0x40, AX
+	ADDQ          $0x40, CX
+	ADDQ          $0x40, DX
+	SUBQ          $0x10, BX
+	JMP           loop52
+
+tail53:
+	TESTQ         BX, BX
+	JZ            done54
+	MOVQ          $-1, SI
+	BZHIQ         BX, SI, SI
+	KMOVW         SI, K1
+	VMOVUPS.Z     (AX), K1, Z5
+	VMOVUPS.Z     (CX), K1, Z6
+	VMOVUPS.Z     (DX), K1, Z7
+	VMULPS        Z7, Z5, Z5
+	VSUBPS        Z0, Z6, Z6
+	VCVTPS2PD     Y5, Z0
+	VEXTRACTF32X8 $0x01, Z5, Y5
+	VCVTPS2PD     Y5, Z5
+	VCVTPS2PD     Y6, Z7
+	VEXTRACTF32X8 $0x01, Z6, Y6
+	VCVTPS2PD     Y6, Z6
+	VADDPD        Z0, Z1, Z1
+	VFMADD231PD   Z0, Z7, Z3
+	VADDPD        Z5, Z2, Z2
+	VFMADD231PD   Z5, Z6, Z4
+
+done54:
+	VADDPD        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPD        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDSD        X0, X1, X1
+	MOVSD         X1, total+80(FP)
+	VADDPD        Z4, Z3, Z3
+	VEXTRACTF64X4 $0x01, Z3, Y0
+	VADDPD        Y0, Y3, Y3
+	VEXTRACTF128  $0x01, Y3, X0
+	VADDPD        X0, X3, X3
+	VPERMILPD     $0x01, X3, X0
+	VADDSD        X0, X3, X3
+	MOVSD         X3, along+88(FP)
+	VZEROUPPER
+	RET
+
+// func normSumsAVX512(gain []float32, shift []float32, dy []float32, x []float32, center float32, scale float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·normSumsAVX512(SB), NOSPLIT, $0-104
+	MOVQ         gain_base+0(FP), AX
+	MOVQ         shift_base+24(FP), CX
+	MOVQ         dy_base+48(FP), DX
+	MOVQ         x_base+72(FP), BX
+	MOVQ         gain_len+8(FP), SI
+	VBROADCASTSS center+96(FP), Z0
+	VBROADCASTSS scale+100(FP), Z1
+
+loop55:
+	CMPQ        SI, $0x10
+	JLT         tail56
+	VMOVUPS     (DX), Z2
+	VMOVUPS     (BX), Z3
+	VMOVUPS     (AX), Z4
+	VMOVUPS     (CX), Z5
+	VSUBPS      Z0, Z3, Z3
+	VMULPS      Z1, Z3, Z3
+	VFMADD231PS Z2, Z3, Z4
+	VADDPS      Z2, Z5, Z5
+	VMOVUPS     Z4, (AX)
+	VMOVUPS     Z5, (CX)
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, CX
+	ADDQ        $0x40, DX
+	ADDQ        $0x40, BX
+	SUBQ        $0x10, SI
+	JMP         loop55
+
+tail56:
+	TESTQ       SI, SI
+	JZ          done57
+	MOVQ        $-1, DI
+	BZHIQ       SI, DI, DI
+	KMOVW       DI, K1
+	VMOVUPS.Z   (DX), K1, Z2
+	VMOVUPS.Z   (BX), K1, Z3
+	VMOVUPS.Z   (AX), K1, Z4
+	VMOVUPS.Z   (CX), K1, Z5
+	VSUBPS      Z0, Z3, Z3
+	VMULPS      Z1, Z3, Z3
+	VFMADD231PS Z2, Z3, Z4
+	VADDPS      Z2, Z5, Z5
+	VMOVUPS     Z4, K1, (AX)
+	VMOVUPS     Z5, K1, (CX)
+
+done57:
+	VZEROUPPER
+	RET
+
+// func largestAVX512(x []float32) (most float32)
+// Requires: AVX, AVX512F, BMI2, SSE
+TEXT ·largestAVX512(SB), NOSPLIT, $0-28
+	MOVQ    x_base+0(FP), AX
+	MOVQ    x_len+8(FP), CX
+	VMOVUPS constAVX512_ff800000<>+0(SB), Z0
+	VPXORD  Z1, Z1, Z1
+	KXORW   K1, K1, K1
+
+loop58:
+	CMPQ    CX, $0x10
+	JLT     tail59
+	VMOVUPS (AX), Z1
+	VMAXPS  Z0, Z1, Z0
+	VCMPPS  $0x03, Z1, Z1, K2
+	KORW    K2, K1, K1
+	ADDQ    $0x40, AX
+	SUBQ    $0x10, CX
+	JMP     loop58
+
+tail59:
+	TESTQ     CX, CX
+	JZ        done60
+	MOVQ      $-1, DX
+	BZHIQ     CX, DX, DX
+	KMOVW     DX, K2
+	VMOVUPS.Z (AX), K2, Z1
+	VMOVUPS   constAVX512_ff800000<>+0(SB), Z2
+	VMOVAPS   Z2, Z2
+	VMOVAPS   Z1, K2, Z2
+	VMAXPS    Z0, Z2, Z0
+	VCMPPS    $0x03, Z2, Z2, K2
+	KORW      K2, K1, K1
+
+done60:
+	KMOVW         K1, AX
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VMAXPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VMAXPS        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VMAXPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VMAXPS        X1, X0, X0
+	TESTL         AX, AX
+	JZ            numbers
+	VBROADCASTSS  constAVX512_7fc00000<>+0(SB), X0
+
+numbers:
+	MOVSS X0, most+24(FP)
+	VZEROUPPER
+	RET
+
+DATA constAVX512_7fc00000<>+0(SB)/4, $0x7fc00000
+DATA constAVX512_7fc00000<>+4(SB)/4, $0x7fc00000
+DATA constAVX512_7fc00000<>+8(SB)/4, $0x7fc00000
+DATA constAVX512_7fc00000<>+12(SB)/4, $0x7fc00000
+DATA constAVX512_7fc00000<>+16(SB)/4, $0x7fc00000
+DATA constAVX512_7fc00000<>+20(SB)/4, $0x7fc00000
+DATA constAVX512_7fc00000<>+24(SB)/4, $0x7fc00000
+DATA constAVX512_7fc00000<>+28(SB)/4, $0x7fc00000
+DATA constAVX512_7fc00000<>+32(SB)/4, $0x7fc00000
+DATA constAVX512_7fc00000<>+36(SB)/4, $0x7fc00000
+DATA constAVX512_7fc00000<>+40(SB)/4, $0x7fc00000
+DATA constAVX512_7fc00000<>+44(SB)/4, $0x7fc00000
+DATA constAVX512_7fc00000<>+48(SB)/4, $0x7fc00000
+DATA constAVX512_7fc00000<>+52(SB)/4, $0x7fc00000
+DATA constAVX512_7fc00000<>+56(SB)/4, $0x7fc00000
+DATA constAVX512_7fc00000<>+60(SB)/4, $0x7fc00000
+GLOBL constAVX512_7fc00000<>(SB), RODATA|NOPTR, $64
+
+// func expAVX512(y []float32, x []float32, scale float32, most float32) (total float64)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
+TEXT ·expAVX512(SB), NOSPLIT, $0-64
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         y_len+8(FP), DX
+	VBROADCASTSS scale+48(FP), Z0
+	VBROADCASTSS most+52(FP), Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+
+loop61:
+	CMPQ          DX, $0x10
+	JLT           tail62
+	VMOVUPS       (CX), Z4
+	VSUBPS        Z4, Z1, Z4
+	VMULPS        Z0, Z4, Z4
+	VMOVUPS       constAVX512_4b400000<>+0(SB), Z5
+	VFNMADD231PS  constAVX512_3fb8aa3b<>+0(SB), Z4, Z5
+	VSUBPS        constAVX512_4b400000<>+0(SB), Z5, Z6
+	VPSLLD        $0x17, Z5, Z7
+	VPADDD        constAVX512_3f800000<>+0(SB), Z7, Z7
+	VMOVAPS       Z4, Z5
+	VFNMSUB231PS  constAVX512_3f317218<>+0(SB), Z6, Z5
+	VMOVUPS       constAVX512_3c08eca7<>+0(SB), Z6
+	VFMADD213PS   constAVX512_3d2b59f3<>+0(SB), Z5, Z6
+	VFMADD213PS   constAVX512_3e2aaa93<>+0(SB), Z5, Z6
+	VFMADD213PS   constAVX512_3effffac<>+0(SB), Z5, Z6
+	VMULPS        Z5, Z5, Z8
+	VFMADD213PS   Z5, Z8, Z6
+	VFMADD213PS   Z7, Z7, Z6
+	VCMPPS        $0x1a, constAVX512_42ae0000<>+0(SB), Z4, K1
+	VMOVAPS.Z     Z6, K1, Z6
+	VMOVUPS       Z6, (AX)
+	VCVTPS2PD     Y6, Z4
+	VEXTRACTF32X8 $0x01, Z6, Y5
+	VCVTPS2PD     Y5, Z5
+	VADDPD        Z4, Z2, Z2
+	VADDPD        Z5, Z3, Z3
+	ADDQ          $0x40, AX
+	ADDQ          $0x40, CX
+	SUBQ          $0x10, DX
+	JMP           loop61
+
+tail62:
+	TESTQ         DX, DX
+	JZ            done63
+	MOVQ          $-1, BX
+	BZHIQ         DX, BX, BX
+	KMOVW         BX, K1
+	VMOVUPS.Z     (CX), K1, Z4
+	VSUBPS        Z4, Z1, Z4
+	VMULPS        Z0, Z4, Z4
+	VMOVUPS       constAVX512_7f800000<>+0(SB), Z0
+	VMOVAPS       Z0, Z0
+	VMOVAPS       Z4, K1, Z0
+	VMOVUPS       constAVX512_4b400000<>+0(SB), Z1
+	VFNMADD231PS  constAVX512_3fb8aa3b<>+0(SB), Z0, Z1
+	VSUBPS        constAVX512_4b400000<>+0(SB), Z1, Z4
+	VPSLLD        $0x17, Z1, Z5
+	VPADDD        constAVX512_3f800000<>+0(SB), Z5, Z5
+	VMOVAPS       Z0, Z1
+	VFNMSUB231PS  constAVX512_3f317218<>+0(SB), Z4, Z1
+	VMOVUPS       constAVX512_3c08eca7<>+0(SB), Z4
+	VFMADD213PS   constAVX512_3d2b59f3<>+0(SB), Z1, Z4
+	VFMADD213PS   constAVX512_3e2aaa93<>+0(SB), Z1, Z4
+	VFMADD213PS   constAVX512_3effffac<>+0(SB), Z1, Z4
+	VMULPS        Z1, Z1, Z6
+	VFMADD213PS   Z1, Z6, Z4
+	VFMADD213PS   Z5, Z5, Z4
+	VCMPPS        $0x1a, constAVX512_42ae0000<>+0(SB), Z0, K2
+	VMOVAPS.Z     Z4, K2, Z4
+	VMOVUPS       Z4, K1, (AX)
+	VCVTPS2PD     Y4, Z0
+	VEXTRACTF32X8 $0x01, Z4, Y1
+	VCVTPS2PD     Y1, Z1
+	VADDPD        Z0, Z2, Z2
+	VADDPD        Z1, Z3, Z3
+
+done63:
+	VADDPD        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPD        Y0, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X0
+	VADDPD        X0, X2, X2
+	VPERMILPD     $0x01, X2, X0
+	VADDSD        X0, X2, X2
+	MOVSD         X2, total+56(FP)
+	VZEROUPPER
+	RET
+
+DATA constAVX512_4b400000<>+0(SB)/4, $0x4b400000
+DATA constAVX512_4b400000<>+4(SB)/4, $0x4b400000
+DATA constAVX512_4b400000<>+8(SB)/4, $0x4b400000
+DATA constAVX512_4b400000<>+12(SB)/4, $0x4b400000
+DATA constAVX512_4b400000<>+16(SB)/4, $0x4b400000
+DATA constAVX512_4b400000<>+20(SB)/4, $0x4b400000
+DATA constAVX512_4b400000<>+24(SB)/4, $0x4b400000
+DATA constAVX512_4b400000<>+28(SB)/4, $0x4b400000
+DATA constAVX512_4b400000<>+32(SB)/4, $0x4b400000
+DATA constAVX512_4b400000<>+36(SB)/4, $0x4b400000
+DATA constAVX512_4b400000<>+40(SB)/4, $0x4b400000
+DATA constAVX512_4b400000<>+44(SB)/4, $0x4b400000
+DATA constAVX512_4b400000<>+48(SB)/4, $0x4b400000
+DATA constAVX512_4b400000<>+52(SB)/4, $0x4b400000
+DATA constAVX512_4b400000<>+56(SB)/4, $0x4b400000
+DATA constAVX512_4b400000<>+60(SB)/4, $0x4b400000
+GLOBL constAVX512_4b400000<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+DATA constAVX512_3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
+DATA constAVX512_3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
+DATA constAVX512_3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
+DATA constAVX512_3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
+DATA constAVX512_3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
+DATA constAVX512_3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
+DATA constAVX512_3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
+DATA constAVX512_3fb8aa3b<>+32(SB)/4, $0x3fb8aa3b
+DATA constAVX512_3fb8aa3b<>+36(SB)/4, $0x3fb8aa3b
+DATA constAVX512_3fb8aa3b<>+40(SB)/4, $0x3fb8aa3b
+DATA constAVX512_3fb8aa3b<>+44(SB)/4, $0x3fb8aa3b
+DATA constAVX512_3fb8aa3b<>+48(SB)/4, $0x3fb8aa3b
+DATA constAVX512_3fb8aa3b<>+52(SB)/4, $0x3fb8aa3b
+DATA constAVX512_3fb8aa3b<>+56(SB)/4, $0x3fb8aa3b
+DATA constAVX512_3fb8aa3b<>+60(SB)/4, $0x3fb8aa3b
+GLOBL constAVX512_3fb8aa3b<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_3f800000<>+0(SB)/4, $0x3f800000
+DATA constAVX512_3f800000<>+4(SB)/4, $0x3f800000
+DATA constAVX512_3f800000<>+8(SB)/4, $0x3f800000
+DATA constAVX512_3f800000<>+12(SB)/4, $0x3f800000
+DATA constAVX512_3f800000<>+16(SB)/4, $0x3f800000
+DATA constAVX512_3f800000<>+20(SB)/4, $0x3f800000
+DATA constAVX512_3f800000<>+24(SB)/4, $0x3f800000
+DATA constAVX512_3f800000<>+28(SB)/4, $0x3f800000
+DATA constAVX512_3f800000<>+32(SB)/4, $0x3f800000
+DATA constAVX512_3f800000<>+36(SB)/4, $0x3f800000
+DATA constAVX512_3f800000<>+40(SB)/4, $0x3f800000
+DATA constAVX512_3f800000<>+44(SB)/4, $0x3f800000
+DATA constAVX512_3f800000<>+48(SB)/4, $0x3f800000
+DATA constAVX512_3f800000<>+52(SB)/4, $0x3f800000
+DATA constAVX512_3f800000<>+56(SB)/4, $0x3f800000
+DATA constAVX512_3f800000<>+60(SB)/4, $0x3f800000
+GLOBL constAVX512_3f800000<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_3f317218<>+0(SB)/4, $0x3f317218
+DATA constAVX512_3f317218<>+4(SB)/4, $0x3f317218
+DATA constAVX512_3f317218<>+8(SB)/4, $0x3f317218
+DATA constAVX512_3f317218<>+12(SB)/4, $0x3f317218
+DATA constAVX512_3f317218<>+16(SB)/4, $0x3f317218
+DATA constAVX512_3f317218<>+20(SB)/4, $0x3f317218
+DATA constAVX512_3f317218<>+24(SB)/4, $0x3f317218
+DATA constAVX512_3f317218<>+28(SB)/4, $0x3f317218
+DATA constAVX512_3f317218<>+32(SB)/4, $0x3f317218
+DATA constAVX512_3f317218<>+36(SB)/4, $0x3f317218
+DATA constAVX512_3f317218<>+40(SB)/4, $0x3f317218
+DATA constAVX512_3f317218<>+44(SB)/4, $0x3f317218
+DATA constAVX512_3f317218<>+48(SB)/4, $0x3f317218
+DATA constAVX512_3f317218<>+52(SB)/4, $0x3f317218
+DATA constAVX512_3f317218<>+56(SB)/4, $0x3f317218
+DATA constAVX512_3f317218<>+60(SB)/4, $0x3f317218
+GLOBL constAVX512_3f317218<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_3c08eca7<>+0(SB)/4, $0x3c08eca7
+DATA constAVX512_3c08eca7<>+4(SB)/4, $0x3c08eca7
+DATA constAVX512_3c08eca7<>+8(SB)/4, $0x3c08eca7
+DATA constAVX512_3c08eca7<>+12(SB)/4, $0x3c08eca7
+DATA constAVX512_3c08eca7<>+16(SB)/4, $0x3c08eca7
+DATA constAVX512_3c08eca7<>+20(SB)/4, $0x3c08eca7
+DATA constAVX512_3c08eca7<>+24(SB)/4, $0x3c08eca7
+DATA constAVX512_3c08eca7<>+28(SB)/4, $0x3c08eca7
+DATA constAVX512_3c08eca7<>+32(SB)/4, $0x3c08eca7
+DATA constAVX512_3c08eca7<>+36(SB)/4, $0x3c08eca7
+DATA constAVX512_3c08eca7<>+40(SB)/4, $0x3c08eca7
+DATA constAVX512_3c08eca7<>+44(SB)/4, $0x3c08eca7
+DATA constAVX512_3c08eca7<>+48(SB)/4, $0x3c08eca7
+DATA constAVX512_3c08eca7<>+52(SB)/4, $0x3c08eca7
+DATA constAVX512_3c08eca7<>+56(SB)/4, $0x3c08eca7
+DATA constAVX512_3c08eca7<>+60(SB)/4, $0x3c08eca7
+GLOBL constAVX512_3c08eca7<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_3d2b59f3<>+0(SB)/4, $0x3d2b59f3
+DATA constAVX512_3d2b59f3<>+4(SB)/4, $0x3d2b59f3
+DATA constAVX512_3d2b59f3<>+8(SB)/4, $0x3d2b59f3
+DATA constAVX512_3d2b59f3<>+12(SB)/4, $0x3d2b59f3
+DATA constAVX512_3d2b59f3<>+16(SB)/4, $0x3d2b59f3
+DATA constAVX512_3d2b59f3<>+20(SB)/4, $0x3d2b59f3
+DATA constAVX512_3d2b59f3<>+24(SB)/4, $0x3d2b59f3
+DATA constAVX512_3d2b59f3<>+28(SB)/4, $0x3d2b59f3
+DATA constAVX512_3d2b59f3<>+32(SB)/4, $0x3d2b59f3
+DATA constAVX512_3d2b59f3<>+36(SB)/4, $0x3d2b59f3
+DATA constAVX512_3d2b59f3<>+40(SB)/4, $0x3d2b59f3
+DATA constAVX512_3d2b59f3<>+44(SB)/4, $0x3d2b59f3
+DATA constAVX512_3d2b59f3<>+48(SB)/4, $0x3d2b59f3
+DATA constAVX512_3d2b59f3<>+52(SB)/4, $0x3d2b59f3
+DATA constAVX512_3d2b59f3<>+56(SB)/4, $0x3d2b59f3
+DATA constAVX512_3d2b59f3<>+60(SB)/4, $0x3d2b59f3
+GLOBL constAVX512_3d2b59f3<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_3e2aaa93<>+0(SB)/4, $0x3e2aaa93
+DATA constAVX512_3e2aaa93<>+4(SB)/4, $0x3e2aaa93
+DATA constAVX512_3e2aaa93<>+8(SB)/4, $0x3e2aaa93
+DATA constAVX512_3e2aaa93<>+12(SB)/4, $0x3e2aaa93
+DATA constAVX512_3e2aaa93<>+16(SB)/4, $0x3e2aaa93
+DATA constAVX512_3e2aaa93<>+20(SB)/4, $0x3e2aaa93
+DATA constAVX512_3e2aaa93<>+24(SB)/4, $0x3e2aaa93
+DATA constAVX512_3e2aaa93<>+28(SB)/4, $0x3e2aaa93
+DATA constAVX512_3e2aaa93<>+32(SB)/4, $0x3e2aaa93
+DATA constAVX512_3e2aaa93<>+36(SB)/4, $0x3e2aaa93
+DATA constAVX512_3e2aaa93<>+40(SB)/4, $0x3e2aaa93
+DATA constAVX512_3e2aaa93<>+44(SB)/4, $0x3e2aaa93
+DATA constAVX512_3e2aaa93<>+48(SB)/4, $0x3e2aaa93
+DATA constAVX512_3e2aaa93<>+52(SB)/4, $0x3e2aaa93
+DATA constAVX512_3e2aaa93<>+56(SB)/4, $0x3e2aaa93
+DATA constAVX512_3e2aaa93<>+60(SB)/4, $0x3e2aaa93
+GLOBL constAVX512_3e2aaa93<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_3effffac<>+0(SB)/4, $0x3effffac
+DATA constAVX512_3effffac<>+4(SB)/4, $0x3effffac
+DATA constAVX512_3effffac<>+8(SB)/4, $0x3effffac
+DATA constAVX512_3effffac<>+12(SB)/4, $0x3effffac
+DATA constAVX512_3effffac<>+16(SB)/4, $0x3effffac
+DATA constAVX512_3effffac<>+20(SB)/4, $0x3effffac
+DATA constAVX512_3effffac<>+24(SB)/4, $0x3effffac
+DATA constAVX512_3effffac<>+28(SB)/4, $0x3effffac
+DATA constAVX512_3effffac<>+32(SB)/4, $0x3effffac
+DATA constAVX512_3effffac<>+36(SB)/4, $0x3effffac
+DATA constAVX512_3effffac<>+40(SB)/4, $0x3effffac
+DATA constAVX512_3effffac<>+44(SB)/4, $0x3effffac
+DATA constAVX512_3effffac<>+48(SB)/4, $0x3effffac
+DATA constAVX512_3effffac<>+52(SB)/4, $0x3effffac
+DATA constAVX512_3effffac<>+56(SB)/4, $0x3effffac
+DATA constAVX512_3effffac<>+60(SB)/4, $0x3effffac
+GLOBL constAVX512_3effffac<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_42ae0000<>+0(SB)/4, $0x42ae0000
+DATA constAVX512_42ae0000<>+4(SB)/4, $0x42ae0000
+DATA constAVX512_42ae0000<>+8(SB)/4, $0x42ae0000
+DATA constAVX512_42ae0000<>+12(SB)/4, $0x42ae0000
+DATA constAVX512_42ae0000<>+16(SB)/4, $0x42ae0000
+DATA constAVX512_42ae0000<>+20(SB)/4, $0x42ae0000
+DATA constAVX512_42ae0000<>+24(SB)/4, $0x42ae0000
+DATA constAVX512_42ae0000<>+28(SB)/4, $0x42ae0000
+DATA constAVX512_42ae0000<>+32(SB)/4, $0x42ae0000
+DATA constAVX512_42ae0000<>+36(SB)/4, $0x42ae0000
+DATA constAVX512_42ae0000<>+40(SB)/4, $0x42ae0000
+DATA constAVX512_42ae0000<>+44(SB)/4, $0x42ae0000
+DATA constAVX512_42ae0000<>+48(SB)/4, $0x42ae0000
+DATA constAVX512_42ae0000<>+52(SB)/4, $0x42ae0000
+DATA constAVX512_42ae0000<>+56(SB)/4, $0x42ae0000
+DATA constAVX512_42ae0000<>+60(SB)/4, $0x42ae0000
+GLOBL constAVX512_42ae0000<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_7f800000<>+0(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+4(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+8(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+12(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+16(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+20(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+24(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+28(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+32(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+36(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+40(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+44(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+48(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+52(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+56(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+60(SB)/4, $0x7f800000
+GLOBL constAVX512_7f800000<>(SB), RODATA|NOPTR, $64
+
+// func geluAVX512(y []float32, x []float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·geluAVX512(SB), NOSPLIT, $0-48
+	MOVQ    y_base+0(FP), AX
+	MOVQ    x_base+24(FP), CX
+	MOVQ    y_len+8(FP), DX
+	VMOVUPS constAVX512_41600000<>+0(SB), Z0
+
+loop64:
+	CMPQ         DX, $0x10
+	JLT          tail65
+	VMOVUPS      (CX), Z1
+	VANDPS       constAVX512_7fffffff<>+0(SB), Z1, Z2
+	VMINPS       Z2, Z0, Z2
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z3
+	VFMADD231PS  constAVX512_3e70a3d7<>+0(SB), Z2, Z3
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z4
+	VRCP14PS     Z3, Z5
+	VFNMADD231PS Z3, Z5, Z4
+	VFMADD213PS  Z5, Z5, Z4
+	VMULPS       constAVX512_3f000000<>+0(SB), Z2, Z3
+	VMULPS       Z2, Z3, Z3
+	VMOVUPS      constAVX512_4b400000<>+0(SB), Z2
+	VFNMADD231PS constAVX512_3fb8aa3b<>+0(SB), Z3, Z2
+	VSUBPS       constAVX512_4b400000<>+0(SB), Z2, Z5
+	VPSLLD       $0x17, Z2, Z8
+	VPADDD       constAVX512_3f800000<>+0(SB), Z8, Z8
+	VMOVAPS      Z3, Z2
+	VFNMSUB231PS constAVX512_3f317218<>+0(SB), Z5, Z2
+	VMOVUPS      constAVX512_3c08eca7<>+0(SB), Z5
+	VFMADD213PS  constAVX512_3d2b59f3<>+0(SB), Z2, Z5
+	VFMADD213PS  constAVX512_3e2aaa93<>+0(SB), Z2, Z5
+	VFMADD213PS  constAVX512_3effffac<>+0(SB), Z2, Z5
+	VMULPS       Z2, Z2, Z9
+	VFMADD213PS  Z2, Z9, Z5
+	VFMADD213PS  Z8, Z8, Z5
+	VCMPPS       $0x1a, constAVX512_42ae0000<>+0(SB), Z3, K1
+	VMOVAPS.Z    Z5, K1, Z5
+	VMOVUPS      constAVX512_bd84a1d4<>+0(SB), Z2
+	VFMADD213PS  constAVX512_3e5a0b12<>+0(SB), Z4, Z2
+	VFMADD213PS  constAVX512_be1a8984<>+0(SB), Z4, Z2
+	VFMADD213PS  constAVX512_3e3d729c<>+0(SB), Z4, Z2
+	VFMADD213PS  constAVX512_3d052698<>+0(SB), Z4, Z2
+	VFMADD213PS  constAVX512_3dcaafc6<>+0(SB), Z4, Z2
+	VFMADD213PS  constAVX512_3dbd5098<>+0(SB), Z4, Z2
+	VFMADD213PS  constAVX512_3dc025cd<>+0(SB), Z4, Z2
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z5, Z2, Z2
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z3
+	VSUBPS       Z2, Z3, Z3
+	VPXORD       Z6, Z6, Z6
+	VCMPPS       $0x1e, Z6, Z1, K1
+	VMOVAPS      Z3, K1, Z2
+	VMULPS       Z2, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	SUBQ         $0x10, DX
+	JMP          loop64
+
+tail65:
+	TESTQ        DX, DX
+	JZ           done66
+	MOVQ         $-1, BX
+	BZHIQ        DX, BX, BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (CX), K1, Z1
+	VANDPS       constAVX512_7fffffff<>+0(SB), Z1, Z2
+	VMINPS       Z2, Z0, Z2
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z0
+	VFMADD231PS  constAVX512_3e70a3d7<>+0(SB), Z2, Z0
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z3
+	VRCP14PS     Z0, Z4
+	VFNMADD231PS Z0, Z4, Z3
+	VFMADD213PS  Z4, Z4, Z3
+	VMULPS       constAVX512_3f000000<>+0(SB), Z2, Z0
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      constAVX512_4b400000<>+0(SB), Z2
+	VFNMADD231PS constAVX512_3fb8aa3b<>+0(SB), Z0, Z2
+	VSUBPS       constAVX512_4b400000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z2, Z5
+	VPADDD       constAVX512_3f800000<>+0(SB), Z5, Z5
+	VMOVAPS      Z0, Z2
+	VFNMSUB231PS constAVX512_3f317218<>+0(SB), Z4, Z2
+	VMOVUPS      constAVX512_3c08eca7<>+0(SB), Z4
+	VFMADD213PS  constAVX512_3d2b59f3<>+0(SB), Z2, Z4
+	VFMADD213PS  constAVX512_3e2aaa93<>+0(SB), Z2, Z4
+	VFMADD213PS  constAVX512_3effffac<>+0(SB), Z2, Z4
+	VMULPS       Z2, Z2, Z6
+	VFMADD213PS  Z2, Z6, Z4
+	VFMADD213PS  Z5, Z5, Z4
+	VCMPPS       $0x1a, constAVX512_42ae0000<>+0(SB), Z0, K2
+	VMOVAPS.Z    Z4, K2, Z4
+	VMOVUPS      constAVX512_bd84a1d4<>+0(SB), Z0
+	VFMADD213PS  constAVX512_3e5a0b12<>+0(SB), Z3, Z0
+	VFMADD213PS  constAVX512_be1a8984<>+0(SB), Z3, Z0
+	VFMADD213PS  constAVX512_3e3d729c<>+0(SB), Z3, Z0
+	VFMADD213PS  constAVX512_3d052698<>+0(SB), Z3, Z0
+	VFMADD213PS  constAVX512_3dcaafc6<>+0(SB), Z3, Z0
+	VFMADD213PS  constAVX512_3dbd5098<>+0(SB), Z3, Z0
+	VFMADD213PS  constAVX512_3dc025cd<>+0(SB), Z3, Z0
+	VMULPS       Z3, Z0, Z0
+	VMULPS       Z4, Z0, Z0
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z2
+	VSUBPS       Z0, Z2, Z2
+	VPXORD       Z7, Z7, Z7
+	VCMPPS       $0x1e, Z7, Z1, K2
+	VMOVAPS      Z2, K2, Z0
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+
+done66:
+	VZEROUPPER
+	RET
+
+DATA constAVX512_41600000<>+0(SB)/4, $0x41600000
+DATA constAVX512_41600000<>+4(SB)/4, $0x41600000
+DATA constAVX512_41600000<>+8(SB)/4, $0x41600000
+DATA constAVX512_41600000<>+12(SB)/4, $0x41600000
+DATA constAVX512_41600000<>+16(SB)/4, $0x41600000
+DATA constAVX512_41600000<>+20(SB)/4, $0x41600000
+DATA constAVX512_41600000<>+24(SB)/4, $0x41600000
+DATA constAVX512_41600000<>+28(SB)/4, $0x41600000
+DATA constAVX512_41600000<>+32(SB)/4, $0x41600000
+DATA constAVX512_41600000<>+36(SB)/4, $0x41600000
+DATA constAVX512_41600000<>+40(SB)/4, $0x41600000
+DATA constAVX512_41600000<>+44(SB)/4, $0x41600000
+DATA constAVX512_41600000<>+48(SB)/4, $0x41600000
+DATA constAVX512_41600000<>+52(SB)/4, $0x41600000
+DATA constAVX512_41600000<>+56(SB)/4, $0x41600000
+DATA constAVX512_41600000<>+60(SB)/4, $0x41600000
+GLOBL constAVX512_41600000<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_7fffffff<>+0(SB)/4, $0x7fffffff
+DATA constAVX512_7fffffff<>+4(SB)/4, $0x7fffffff
+DATA constAVX512_7fffffff<>+8(SB)/4, $0x7fffffff
+DATA constAVX512_7fffffff<>+12(SB)/4, $0x7fffffff
+DATA constAVX512_7fffffff<>+16(SB)/4, $0x7fffffff
+DATA constAVX512_7fffffff<>+20(SB)/4, $0x7fffffff
+DATA constAVX512_7fffffff<>+24(SB)/4, $0x7fffffff
+DATA constAVX512_7fffffff<>+28(SB)/4, $0x7fffffff
+DATA constAVX512_7fffffff<>+32(SB)/4, $0x7fffffff
+DATA constAVX512_7fffffff<>+36(SB)/4, $0x7fffffff
+DATA constAVX512_7fffffff<>+40(SB)/4, $0x7fffffff
+DATA constAVX512_7fffffff<>+44(SB)/4, $0x7fffffff
+DATA constAVX512_7fffffff<>+48(SB)/4, $0x7fffffff
+DATA constAVX512_7fffffff<>+52(SB)/4, $0x7fffffff
+DATA constAVX512_7fffffff<>+56(SB)/4, $0x7fffffff
+DATA constAVX512_7fffffff<>+60(SB)/4, $0x7fffffff
+GLOBL constAVX512_7fffffff<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_3e70a3d7<>+0(SB)/4, $0x3e70a3d7
+DATA constAVX512_3e70a3d7<>+4(SB)/4, $0x3e70a3d7
+DATA constAVX512_3e70a3d7<>+8(SB)/4, $0x3e70a3d7
+DATA constAVX512_3e70a3d7<>+12(SB)/4, $0x3e70a3d7
+DATA constAVX512_3e70a3d7<>+16(SB)/4, $0x3e70a3d7
+DATA constAVX512_3e70a3d7<>+20(SB)/4, $0x3e70a3d7
+DATA constAVX512_3e70a3d7<>+24(SB)/4, $0x3e70a3d7
+DATA constAVX512_3e70a3d7<>+28(SB)/4, $0x3e70a3d7
+DATA constAVX512_3e70a3d7<>+32(SB)/4, $0x3e70a3d7
+DATA constAVX512_3e70a3d7<>+36(SB)/4, $0x3e70a3d7
+DATA constAVX512_3e70a3d7<>+40(SB)/4, $0x3e70a3d7
+DATA constAVX512_3e70a3d7<>+44(SB)/4, $0x3e70a3d7
+DATA constAVX512_3e70a3d7<>+48(SB)/4, $0x3e70a3d7
+DATA constAVX512_3e70a3d7<>+52(SB)/4, $0x3e70a3d7
+DATA constAVX512_3e70a3d7<>+56(SB)/4, $0x3e70a3d7
+DATA constAVX512_3e70a3d7<>+60(SB)/4, $0x3e70a3d7
+GLOBL constAVX512_3e70a3d7<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_3f000000<>+0(SB)/4, $0x3f000000
+DATA constAVX512_3f000000<>+4(SB)/4, $0x3f000000
+DATA constAVX512_3f000000<>+8(SB)/4, $0x3f000000
+DATA constAVX512_3f000000<>+12(SB)/4, $0x3f000000
+DATA constAVX512_3f000000<>+16(SB)/4, $0x3f000000
+DATA constAVX512_3f000000<>+20(SB)/4, $0x3f000000
+DATA constAVX512_3f000000<>+24(SB)/4, $0x3f000000
+DATA constAVX512_3f000000<>+28(SB)/4, $0x3f000000
+DATA constAVX512_3f000000<>+32(SB)/4, $0x3f000000
+DATA constAVX512_3f000000<>+36(SB)/4, $0x3f000000
+DATA constAVX512_3f000000<>+40(SB)/4, $0x3f000000
+DATA constAVX512_3f000000<>+44(SB)/4, $0x3f000000
+DATA constAVX512_3f000000<>+48(SB)/4, $0x3f000000
+DATA constAVX512_3f000000<>+52(SB)/4, $0x3f000000
+DATA constAVX512_3f000000<>+56(SB)/4, $0x3f000000
+DATA constAVX512_3f000000<>+60(SB)/4, $0x3f000000
+GLOBL constAVX512_3f000000<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_bd84a1d4<>+0(SB)/4, $0xbd84a1d4
+DATA constAVX512_bd84a1d4<>+4(SB)/4, $0xbd84a1d4
+DATA constAVX512_bd84a1d4<>+8(SB)/4, $0xbd84a1d4
+DATA constAVX512_bd84a1d4<>+12(SB)/4, $0xbd84a1d4
+DATA constAVX512_bd84a1d4<>+16(SB)/4, $0xbd84a1d4
+DATA constAVX512_bd84a1d4<>+20(SB)/4, $0xbd84a1d4
+DATA constAVX512_bd84a1d4<>+24(SB)/4, $0xbd84a1d4
+DATA constAVX512_bd84a1d4<>+28(SB)/4, $0xbd84a1d4
+DATA constAVX512_bd84a1d4<>+32(SB)/4, $0xbd84a1d4
+DATA constAVX512_bd84a1d4<>+36(SB)/4, $0xbd84a1d4
+DATA constAVX512_bd84a1d4<>+40(SB)/4, $0xbd84a1d4
+DATA constAVX512_bd84a1d4<>+44(SB)/4, $0xbd84a1d4
+DATA constAVX512_bd84a1d4<>+48(SB)/4, $0xbd84a1d4
+DATA constAVX512_bd84a1d4<>+52(SB)/4, $0xbd84a1d4
+DATA constAVX512_bd84a1d4<>+56(SB)/4, $0xbd84a1d4
+DATA constAVX512_bd84a1d4<>+60(SB)/4, $0xbd84a1d4
+GLOBL constAVX512_bd84a1d4<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_3e5a0b12<>+0(SB)/4, $0x3e5a0b12
+DATA constAVX512_3e5a0b12<>+4(SB)/4, $0x3e5a0b12
+DATA constAVX512_3e5a0b12<>+8(SB)/4, $0x3e5a0b12
+DATA constAVX512_3e5a0b12<>+12(SB)/4, $0x3e5a0b12
+DATA constAVX512_3e5a0b12<>+16(SB)/4, $0x3e5a0b12
+DATA constAVX512_3e5a0b12<>+20(SB)/4, $0x3e5a0b12
+DATA constAVX512_3e5a0b12<>+24(SB)/4, $0x3e5a0b12
+DATA constAVX512_3e5a0b12<>+28(SB)/4, $0x3e5a0b12
+DATA constAVX512_3e5a0b12<>+32(SB)/4, $0x3e5a0b12
+DATA constAVX512_3e5a0b12<>+36(SB)/4, $0x3e5a0b12
+DATA constAVX512_3e5a0b12<>+40(SB)/4, $0x3e5a0b12
+DATA constAVX512_3e5a0b12<>+44(SB)/4, $0x3e5a0b12
+DATA constAVX512_3e5a0b12<>+48(SB)/4, $0x3e5a0b12
+DATA constAVX512_3e5a0b12<>+52(SB)/4, $0x3e5a0b12
+DATA constAVX512_3e5a0b12<>+56(SB)/4, $0x3e5a0b12
+DATA constAVX512_3e5a0b12<>+60(SB)/4, $0x3e5a0b12
+GLOBL constAVX512_3e5a0b12<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_be1a8984<>+0(SB)/4, $0xbe1a8984
+DATA constAVX512_be1a8984<>+4(SB)/4, $0xbe1a8984
+DATA constAVX512_be1a8984<>+8(SB)/4, $0xbe1a8984
+DATA constAVX512_be1a8984<>+12(SB)/4, $0xbe1a8984
+DATA constAVX512_be1a8984<>+16(SB)/4, $0xbe1a8984
+DATA constAVX512_be1a8984<>+20(SB)/4, $0xbe1a8984
+DATA constAVX512_be1a8984<>+24(SB)/4, $0xbe1a8984
+DATA constAVX512_be1a8984<>+28(SB)/4, $0xbe1a8984
+DATA constAVX512_be1a8984<>+32(SB)/4, $0xbe1a8984
+DATA constAVX512_be1a8984<>+36(SB)/4, $0xbe1a8984
+DATA constAVX512_be1a8984<>+40(SB)/4, $0xbe1a8984
+DATA constAVX512_be1a8984<>+44(SB)/4, $0xbe1a8984
+DATA constAVX512_be1a8984<>+48(SB)/4, $0xbe1a8984
+DATA constAVX512_be1a8984<>+52(SB)/4, $0xbe1a8984
+DATA constAVX512_be1a8984<>+56(SB)/4, $0xbe1a8984
+DATA constAVX512_be1a8984<>+60(SB)/4, $0xbe1a8984
+GLOBL constAVX512_be1a8984<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_3e3d729c<>+0(SB)/4, $0x3e3d729c
+DATA constAVX512_3e3d729c<>+4(SB)/4, $0x3e3d729c
+DATA constAVX512_3e3d729c<>+8(SB)/4, $0x3e3d729c
+DATA constAVX512_3e3d729c<>+12(SB)/4, $0x3e3d729c
+DATA constAVX512_3e3d729c<>+16(SB)/4, $0x3e3d729c
+DATA constAVX512_3e3d729c<>+20(SB)/4, $0x3e3d729c
+DATA constAVX512_3e3d729c<>+24(SB)/4, $0x3e3d729c
+DATA constAVX512_3e3d729c<>+28(SB)/4, $0x3e3d729c
+DATA constAVX512_3e3d729c<>+32(SB)/4, $0x3e3d729c
+DATA constAVX512_3e3d729c<>+36(SB)/4, $0x3e3d729c
+DATA constAVX512_3e3d729c<>+40(SB)/4, $0x3e3d729c
+DATA constAVX512_3e3d729c<>+44(SB)/4, $0x3e3d729c
+DATA constAVX512_3e3d729c<>+48(SB)/4, $0x3e3d729c
+DATA constAVX512_3e3d729c<>+52(SB)/4, $0x3e3d729c
+DATA constAVX512_3e3d729c<>+56(SB)/4, $0x3e3d729c
+DATA constAVX512_3e3d729c<>+60(SB)/4, $0x3e3d729c
+GLOBL constAVX512_3e3d729c<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_3d052698<>+0(SB)/4, $0x3d052698
+DATA constAVX512_3d052698<>+4(SB)/4, $0x3d052698
+DATA constAVX512_3d052698<>+8(SB)/4, $0x3d052698
+DATA constAVX512_3d052698<>+12(SB)/4, $0x3d052698
+DATA constAVX512_3d052698<>+16(SB)/4, $0x3d052698
+DATA constAVX512_3d052698<>+20(SB)/4, $0x3d052698
+DATA constAVX512_3d052698<>+24(SB)/4, $0x3d052698
+DATA constAVX512_3d052698<>+28(SB)/4, $0x3d052698
+DATA constAVX512_3d052698<>+32(SB)/4, $0x3d052698
+DATA constAVX512_3d052698<>+36(SB)/4, $0x3d052698
+DATA constAVX512_3d052698<>+40(SB)/4, $0x3d052698
+DATA constAVX512_3d052698<>+44(SB)/4, $0x3d052698
+DATA constAVX512_3d052698<>+48(SB)/4, $0x3d052698
+DATA constAVX512_3d052698<>+52(SB)/4, $0x3d052698
+DATA constAVX512_3d052698<>+56(SB)/4, $0x3d052698
+DATA constAVX512_3d052698<>+60(SB)/4, $0x3d052698
+GLOBL constAVX512_3d052698<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_3dcaafc6<>+0(SB)/4, $0x3dcaafc6
+DATA constAVX512_3dcaafc6<>+4(SB)/4, $0x3dcaafc6
+DATA constAVX512_3dcaafc6<>+8(SB)/4, $0x3dcaafc6
+DATA constAVX512_3dcaafc6<>+12(SB)/4, $0x3dcaafc6
+DATA constAVX512_3dcaafc6<>+16(SB)/4, $0x3dcaafc6
+DATA constAVX512_3dcaafc6<>+20(SB)/4, $0x3dcaafc6
+DATA constAVX512_3dcaafc6<>+24(SB)/4, $0x3dcaafc6
+DATA constAVX512_3dcaafc6<>+28(SB)/4, $0x3dcaafc6
+DATA constAVX512_3dcaafc6<>+32(SB)/4, $0x3dcaafc6
+DATA constAVX512_3dcaafc6<>+36(SB)/4, $0x3dcaafc6
+DATA constAVX512_3dcaafc6<>+40(SB)/4, $0x3dcaafc6
+DATA constAVX512_3dcaafc6<>+44(SB)/4, $0x3dcaafc6
+DATA constAVX512_3dcaafc6<>+48(SB)/4, $0x3dcaafc6
+DATA constAVX512_3dcaafc6<>+52(SB)/4, $0x3dcaafc6
+DATA constAVX512_3dcaafc6<>+56(SB)/4, $0x3dcaafc6
+DATA constAVX512_3dcaafc6<>+60(SB)/4, $0x3dcaafc6
+GLOBL constAVX512_3dcaafc6<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_3dbd5098<>+0(SB)/4, $0x3dbd5098
+DATA constAVX512_3dbd5098<>+4(SB)/4, $0x3dbd5098
+DATA constAVX512_3dbd5098<>+8(SB)/4, $0x3dbd5098
+DATA constAVX512_3dbd5098<>+12(SB)/4, $0x3dbd5098
+DATA constAVX512_3dbd5098<>+16(SB)/4, $0x3dbd5098
+DATA constAVX512_3dbd5098<>+20(SB)/4, $0x3dbd5098
+DATA constAVX512_3dbd5098<>+24(SB)/4, $0x3dbd5098
+DATA constAVX512_3dbd5098<>+28(SB)/4, $0x3dbd5098
+DATA constAVX512_3dbd5098<>+32(SB)/4, $0x3dbd5098
+DATA constAVX512_3dbd5098<>+36(SB)/4, $0x3dbd5098
+DATA constAVX512_3dbd5098<>+40(SB)/4, $0x3dbd5098
+DATA constAVX512_3dbd5098<>+44(SB)/4, $0x3dbd5098
+DATA constAVX512_3dbd5098<>+48(SB)/4, $0x3dbd5098
+DATA constAVX512_3dbd5098<>+52(SB)/4, $0x3dbd5098
+DATA constAVX512_3dbd5098<>+56(SB)/4, $0x3dbd5098
+DATA constAVX512_3dbd5098<>+60(SB)/4, $0x3dbd5098
+GLOBL constAVX512_3dbd5098<>(SB), RODATA|NOPTR, $64
+
+DATA constAVX512_3dc025cd<>+0(SB)/4, $0x3dc025cd
+DATA constAVX512_3dc025cd<>+4(SB)/4, $0x3dc025cd
+DATA constAVX512_3dc025cd<>+8(SB)/4, $0x3dc025cd
+DATA constAVX512_3dc025cd<>+12(SB)/4, $0x3dc025cd
+DATA constAVX512_3dc025cd<>+16(SB)/4, $0x3dc025cd
+DATA constAVX512_3dc025cd<>+20(SB)/4, $0x3dc025cd
+DATA constAVX512_3dc025cd<>+24(SB)/4, $0x3dc025cd
+DATA constAVX512_3dc025cd<>+28(SB)/4, $0x3dc025cd
+DATA constAVX512_3dc025cd<>+32(SB)/4, $0x3dc025cd
+DATA constAVX512_3dc025cd<>+36(SB)/4, $0x3dc025cd
+DATA constAVX512_3dc025cd<>+40(SB)/4, $0x3dc025cd
+DATA constAVX512_3dc025cd<>+44(SB)/4, $0x3dc025cd
+DATA constAVX512_3dc025cd<>+48(SB)/4, $0x3dc025cd
+DATA constAVX512_3dc025cd<>+52(SB)/4, $0x3dc025cd
+DATA constAVX512_3dc025cd<>+56(SB)/4, $0x3dc025cd
+DATA constAVX512_3dc025cd<>+60(SB)/4, $0x3dc025cd
+GLOBL constAVX512_3dc025cd<>(SB), RODATA|NOPTR, $64
+
+// func geluGradAVX512(dx []float32, dy []float32, x []float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·geluGradAVX512(SB), NOSPLIT, $0-72
+	MOVQ    dx_base+0(FP), AX
+	MOVQ    dy_base+24(FP), CX
+	MOVQ    x_base+48(FP), DX
+	MOVQ    dx_len+8(FP), BX
+	VMOVUPS constAVX512_41600000<>+0(SB), Z0
+
+loop67:
+	CMPQ         BX, $0x10
+	JLT          tail68
+	VMOVUPS      (CX), Z1
+	VMOVUPS      (DX), Z2
+	VANDPS       constAVX512_7fffffff<>+0(SB), Z2, Z3
+	VMINPS       Z3, Z0, Z3
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z4
+	VFMADD231PS  constAVX512_3e70a3d7<>+0(SB), Z3, Z4
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z5
+	VRCP14PS     Z4, Z6
+	VFNMADD231PS Z4, Z6, Z5
+	VFMADD213PS  Z6, Z6, Z5
+	VMULPS       constAVX512_3f000000<>+0(SB), Z3, Z4
+	VMULPS       Z3, Z4, Z4
+	VMOVUPS      constAVX512_4b400000<>+0(SB), Z3
+	VFNMADD231PS constAVX512_3fb8aa3b<>+0(SB), Z4, Z3
+	VSUBPS       constAVX512_4b400000<>+0(SB), Z3, Z6
+	VPSLLD       $0x17, Z3, Z9
+	VPADDD       constAVX512_3f800000<>+0(SB), Z9, Z9
+	VMOVAPS      Z4, Z3
+	VFNMSUB231PS constAVX512_3f317218<>+0(SB), Z6, Z3
+	VMOVUPS      constAVX512_3c08eca7<>+0(SB), Z6
+	VFMADD213PS  constAVX512_3d2b59f3<>+0(SB), Z3, Z6
+	VFMADD213PS  constAVX512_3e2aaa93<>+0(SB), Z3, Z6
+	VFMADD213PS  constAVX512_3effffac<>+0(SB), Z3, Z6
+	VMULPS       Z3, Z3, Z10
+	VFMADD213PS  Z3, Z10, Z6
+	VFMADD213PS  Z9, Z9, Z6
+	VCMPPS       $0x1a, constAVX512_42ae0000<>+0(SB), Z4, K1
+	VMOVAPS.Z    Z6, K1, Z6
+	VMOVUPS      constAVX512_bd84a1d4<>+0(SB), Z3
+	VFMADD213PS  constAVX512_3e5a0b12<>+0(SB), Z5, Z3
+	VFMADD213PS  constAVX512_be1a8984<>+0(SB), Z5, Z3
+	VFMADD213PS  constAVX512_3e3d729c<>+0(SB), Z5, Z3
+	VFMADD213PS  constAVX512_3d052698<>+0(SB), Z5, Z3
+	VFMADD213PS  constAVX512_3dcaafc6<>+0(SB), Z5, Z3
+	VFMADD213PS  constAVX512_3dbd5098<>+0(SB), Z5, Z3
+	VFMADD213PS  constAVX512_3dc025cd<>+0(SB), Z5, Z3
+	VMULPS       Z5, Z3, Z3
+	VMULPS       Z6, Z3, Z3
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z4
+	VSUBPS       Z3, Z4, Z4
+	VPXORD       Z7, Z7, Z7
+	VCMPPS       $0x1e, Z7, Z2, K1
+	VMOVAPS      Z4, K1, Z3
+	VMULPS       constAVX512_3ecc422a<>+0(SB), Z6, Z6
+	VFMADD231PS  Z6, Z2, Z3
+	VMULPS       Z3, Z1, Z1
+	VMOVUPS      Z1, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	SUBQ         $0x10, BX
+	JMP          loop67
+
+tail68:
+	TESTQ        BX, BX
+	JZ           done69
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX), K1, Z1
+	VMOVUPS.Z    (DX), K1, Z2
+	VANDPS       constAVX512_7fffffff<>+0(SB), Z2, Z3
+	VMINPS       Z3, Z0, Z3
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z0
+	VFMADD231PS  constAVX512_3e70a3d7<>+0(SB), Z3, Z0
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z4
+	VRCP14PS     Z0, Z5
+	VFNMADD231PS Z0, Z5, Z4
+	VFMADD213PS  Z5, Z5, Z4
+	VMULPS       constAVX512_3f000000<>+0(SB), Z3, Z0
+	VMULPS       Z3, Z0, Z0
+	VMOVUPS      constAVX512_4b400000<>+0(SB), Z3
+	VFNMADD231PS constAVX512_3fb8aa3b<>+0(SB), Z0, Z3
+	VSUBPS       constAVX512_4b400000<>+0(SB), Z3, Z5
+	VPSLLD       $0x17, Z3, Z6
+	VPADDD       constAVX512_3f800000<>+0(SB), Z6, Z6
+	VMOVAPS      Z0, Z3
+	VFNMSUB231PS constAVX512_3f317218<>+0(SB), Z5, Z3
+	VMOVUPS      constAVX512_3c08eca7<>+0(SB), Z5
+	VFMADD213PS  constAVX512_3d2b59f3<>+0(SB), Z3, Z5
+	VFMADD213PS  constAVX512_3e2aaa93<>+0(SB), Z3, Z5
+	VFMADD213PS  constAVX512_3effffac<>+0(SB), Z3, Z5
+	VMULPS       Z3, Z3, Z7
+	VFMADD213PS  Z3, Z7, Z5
+	VFMADD213PS  Z6, Z6, Z5
+	VCMPPS       $0x1a, constAVX512_42ae0000<>+0(SB), Z0, K2
+	VMOVAPS.Z    Z5, K2, Z5
+	VMOVUPS      constAVX512_bd84a1d4<>+0(SB), Z0
+	VFMADD213PS  constAVX512_3e5a0b12<>+0(SB), Z4, Z0
+	VFMADD213PS  constAVX512_be1a8984<>+0(SB), Z4, Z0
+	VFMADD213PS  constAVX512_3e3d729c<>+0(SB), Z4, Z0
+	VFMADD213PS  constAVX512_3d052698<>+0(SB), Z4, Z0
+	VFMADD213PS  constAVX512_3dcaafc6<>+0(SB), Z4, Z0
+	VFMADD213PS  constAVX512_3dbd5098<>+0(SB), Z4, Z0
+	VFMADD213PS  constAVX512_3dc025cd<>+0(SB), Z4, Z0
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z5, Z0, Z0
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z3
+	VSUBPS       Z0, Z3, Z3
+	VPXORD       Z8, Z8, Z8
+	VCMPPS       $0x1e, Z8, Z2, K2
+	VMOVAPS      Z3, K2, Z0
+	VMULPS       constAVX512_3ecc422a<>+0(SB), Z5, Z5
+	VFMADD231PS  Z5, Z2, Z0
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+
+done69:
+	VZEROUPPER
+	RET
+
+DATA constAVX512_3ecc422a<>+0(SB)/4, $0x3ecc422a
+DATA constAVX512_3ecc422a<>+4(SB)/4, $0x3ecc422a
+DATA constAVX512_3ecc422a<>+8(SB)/4, $0x3ecc422a
+DATA constAVX512_3ecc422a<>+12(SB)/4, $0x3ecc422a
+DATA constAVX512_3ecc422a<>+16(SB)/4, $0x3ecc422a
+DATA constAVX512_3ecc422a<>+20(SB)/4, $0x3ecc422a
+DATA constAVX512_3ecc422a<>+24(SB)/4, $0x3ecc422a
+DATA constAVX512_3ecc422a<>+28(SB)/4, $0x3ecc422a
+DATA constAVX512_3ecc422a<>+32(SB)/4, $0x3ecc422a
+DATA constAVX512_3ecc422a<>+36(SB)/4, $0x3ecc422a
+DATA constAVX512_3ecc422a<>+40(SB)/4, $0x3ecc422a
+DATA constAVX512_3ecc422a<>+44(SB)/4, $0x3ecc422a
+DATA constAVX512_3ecc422a<>+48(SB)/4, $0x3ecc422a
+DATA constAVX512_3ecc422a<>+52(SB)/4, $0x3ecc422a
+DATA constAVX512_3ecc422a<>+56(SB)/4, $0x3ecc422a
+DATA constAVX512_3ecc422a<>+60(SB)/4, $0x3ecc422a
+GLOBL constAVX512_3ecc422a<>(SB), RODATA|NOPTR, $64
+
 // func sgdAVX512(w []float32, g []float32, v []float32, rate float32, decay float32, momentum float32, nesterov bool)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sgdAVX512(SB), NOSPLIT, $0-85
@@ -3555,9 +4639,9 @@ TEXT ·sgdAVX512(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop43:
+loop70:
 	CMPQ         BX, $0x10
-	JLT          tail44
+	JLT          tail71
 	VMOVUPS      (AX), Z2
 	VMOVUPS      (CX), Z3
 	VFMADD231PS  Z1, Z2, Z3
@@ -3566,11 +4650,11 @@ loop43:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, BX
-	JMP          loop43
+	JMP          loop70
 
-tail44:
+tail71:
 	TESTQ        BX, BX
-	JZ           done45
+	JZ           done72
 	MOVQ         $-1, DX
 	BZHIQ        BX, DX, DX
 	KMOVW        DX, K1
@@ -3580,7 +4664,7 @@ tail44:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done45:
+done72:
 	VZEROUPPER
 	RET
 
@@ -3589,9 +4673,9 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop46:
+loop73:
 	CMPQ         BX, $0x10
-	JLT          tail47
+	JLT          tail74
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -3604,11 +4688,11 @@ loop46:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop46
+	JMP          loop73
 
-tail47:
+tail74:
 	TESTQ        BX, BX
-	JZ           done48
+	JZ           done75
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -3621,14 +4705,14 @@ tail47:
 	VFNMADD231PS Z0, Z1, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done48:
+done75:
 	VZEROUPPER
 	RET
 
 nesterov:
-loop49:
+loop76:
 	CMPQ         BX, $0x10
-	JLT          tail50
+	JLT          tail77
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -3642,11 +4726,11 @@ loop49:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop49
+	JMP          loop76
 
-tail50:
+tail77:
 	TESTQ        BX, BX
-	JZ           done51
+	JZ           done78
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -3660,7 +4744,7 @@ tail50:
 	VFNMADD231PS Z0, Z4, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done51:
+done78:
 	VZEROUPPER
 	RET
 
@@ -3681,9 +4765,9 @@ TEXT ·adamWAVX512(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Z6
 	VBROADCASTSS eps+124(FP), Z7
 
-loop52:
+loop79:
 	CMPQ         SI, $0x10
-	JLT          tail53
+	JLT          tail80
 	VMOVUPS      (CX), Z8
 	VMOVUPS      (DX), Z9
 	VMOVUPS      (BX), Z10
@@ -3707,11 +4791,11 @@ loop52:
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
 	SUBQ         $0x10, SI
-	JMP          loop52
+	JMP          loop79
 
-tail53:
+tail80:
 	TESTQ        SI, SI
-	JZ           done54
+	JZ           done81
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
@@ -3734,7 +4818,7 @@ tail53:
 	VFNMADD231PS Z5, Z9, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done54:
+done81:
 	VZEROUPPER
 	RET
 
@@ -3946,7 +5030,7 @@ total:
 	VPERMILPD     $0x01, X1, X5
 	VADDPS        X5, X1, X1
 	VMOVSHDUP     X1, X5
-	VADDSS        X5, X1, X1
+	VADDPS        X5, X1, X1
 	VMOVSS        X1, (AX)
 	ADDQ          $0x04, AX
 	ADDQ          BX, DX
@@ -3954,168 +5038,6 @@ total:
 	JNZ           row
 	VZEROUPPER
 	RET
-
-DATA constAVX512_7fffffff<>+0(SB)/4, $0x7fffffff
-DATA constAVX512_7fffffff<>+4(SB)/4, $0x7fffffff
-DATA constAVX512_7fffffff<>+8(SB)/4, $0x7fffffff
-DATA constAVX512_7fffffff<>+12(SB)/4, $0x7fffffff
-DATA constAVX512_7fffffff<>+16(SB)/4, $0x7fffffff
-DATA constAVX512_7fffffff<>+20(SB)/4, $0x7fffffff
-DATA constAVX512_7fffffff<>+24(SB)/4, $0x7fffffff
-DATA constAVX512_7fffffff<>+28(SB)/4, $0x7fffffff
-DATA constAVX512_7fffffff<>+32(SB)/4, $0x7fffffff
-DATA constAVX512_7fffffff<>+36(SB)/4, $0x7fffffff
-DATA constAVX512_7fffffff<>+40(SB)/4, $0x7fffffff
-DATA constAVX512_7fffffff<>+44(SB)/4, $0x7fffffff
-DATA constAVX512_7fffffff<>+48(SB)/4, $0x7fffffff
-DATA constAVX512_7fffffff<>+52(SB)/4, $0x7fffffff
-DATA constAVX512_7fffffff<>+56(SB)/4, $0x7fffffff
-DATA constAVX512_7fffffff<>+60(SB)/4, $0x7fffffff
-GLOBL constAVX512_7fffffff<>(SB), RODATA|NOPTR, $64
-
-DATA constAVX512_4b400000<>+0(SB)/4, $0x4b400000
-DATA constAVX512_4b400000<>+4(SB)/4, $0x4b400000
-DATA constAVX512_4b400000<>+8(SB)/4, $0x4b400000
-DATA constAVX512_4b400000<>+12(SB)/4, $0x4b400000
-DATA constAVX512_4b400000<>+16(SB)/4, $0x4b400000
-DATA constAVX512_4b400000<>+20(SB)/4, $0x4b400000
-DATA constAVX512_4b400000<>+24(SB)/4, $0x4b400000
-DATA constAVX512_4b400000<>+28(SB)/4, $0x4b400000
-DATA constAVX512_4b400000<>+32(SB)/4, $0x4b400000
-DATA constAVX512_4b400000<>+36(SB)/4, $0x4b400000
-DATA constAVX512_4b400000<>+40(SB)/4, $0x4b400000
-DATA constAVX512_4b400000<>+44(SB)/4, $0x4b400000
-DATA constAVX512_4b400000<>+48(SB)/4, $0x4b400000
-DATA constAVX512_4b400000<>+52(SB)/4, $0x4b400000
-DATA constAVX512_4b400000<>+56(SB)/4, $0x4b400000
-DATA constAVX512_4b400000<>+60(SB)/4, $0x4b400000
-GLOBL constAVX512_4b400000<>(SB), RODATA|NOPTR, $64
-
-DATA constAVX512_3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
-DATA constAVX512_3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
-DATA constAVX512_3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
-DATA constAVX512_3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
-DATA constAVX512_3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
-DATA constAVX512_3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
-DATA constAVX512_3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
-DATA constAVX512_3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
-DATA constAVX512_3fb8aa3b<>+32(SB)/4, $0x3fb8aa3b
-DATA constAVX512_3fb8aa3b<>+36(SB)/4, $0x3fb8aa3b
-DATA constAVX512_3fb8aa3b<>+40(SB)/4, $0x3fb8aa3b
-DATA constAVX512_3fb8aa3b<>+44(SB)/4, $0x3fb8aa3b
-DATA constAVX512_3fb8aa3b<>+48(SB)/4, $0x3fb8aa3b
-DATA constAVX512_3fb8aa3b<>+52(SB)/4, $0x3fb8aa3b
-DATA constAVX512_3fb8aa3b<>+56(SB)/4, $0x3fb8aa3b
-DATA constAVX512_3fb8aa3b<>+60(SB)/4, $0x3fb8aa3b
-GLOBL constAVX512_3fb8aa3b<>(SB), RODATA|NOPTR, $64
-
-DATA constAVX512_3f800000<>+0(SB)/4, $0x3f800000
-DATA constAVX512_3f800000<>+4(SB)/4, $0x3f800000
-DATA constAVX512_3f800000<>+8(SB)/4, $0x3f800000
-DATA constAVX512_3f800000<>+12(SB)/4, $0x3f800000
-DATA constAVX512_3f800000<>+16(SB)/4, $0x3f800000
-DATA constAVX512_3f800000<>+20(SB)/4, $0x3f800000
-DATA constAVX512_3f800000<>+24(SB)/4, $0x3f800000
-DATA constAVX512_3f800000<>+28(SB)/4, $0x3f800000
-DATA constAVX512_3f800000<>+32(SB)/4, $0x3f800000
-DATA constAVX512_3f800000<>+36(SB)/4, $0x3f800000
-DATA constAVX512_3f800000<>+40(SB)/4, $0x3f800000
-DATA constAVX512_3f800000<>+44(SB)/4, $0x3f800000
-DATA constAVX512_3f800000<>+48(SB)/4, $0x3f800000
-DATA constAVX512_3f800000<>+52(SB)/4, $0x3f800000
-DATA constAVX512_3f800000<>+56(SB)/4, $0x3f800000
-DATA constAVX512_3f800000<>+60(SB)/4, $0x3f800000
-GLOBL constAVX512_3f800000<>(SB), RODATA|NOPTR, $64
-
-DATA constAVX512_3f317218<>+0(SB)/4, $0x3f317218
-DATA constAVX512_3f317218<>+4(SB)/4, $0x3f317218
-DATA constAVX512_3f317218<>+8(SB)/4, $0x3f317218
-DATA constAVX512_3f317218<>+12(SB)/4, $0x3f317218
-DATA constAVX512_3f317218<>+16(SB)/4, $0x3f317218
-DATA constAVX512_3f317218<>+20(SB)/4, $0x3f317218
-DATA constAVX512_3f317218<>+24(SB)/4, $0x3f317218
-DATA constAVX512_3f317218<>+28(SB)/4, $0x3f317218
-DATA constAVX512_3f317218<>+32(SB)/4, $0x3f317218
-DATA constAVX512_3f317218<>+36(SB)/4, $0x3f317218
-DATA constAVX512_3f317218<>+40(SB)/4, $0x3f317218
-DATA constAVX512_3f317218<>+44(SB)/4, $0x3f317218
-DATA constAVX512_3f317218<>+48(SB)/4, $0x3f317218
-DATA constAVX512_3f317218<>+52(SB)/4, $0x3f317218
-DATA constAVX512_3f317218<>+56(SB)/4, $0x3f317218
-DATA constAVX512_3f317218<>+60(SB)/4, $0x3f317218
-GLOBL constAVX512_3f317218<>(SB), RODATA|NOPTR, $64
-
-DATA constAVX512_3c08eca7<>+0(SB)/4, $0x3c08eca7
-DATA constAVX512_3c08eca7<>+4(SB)/4, $0x3c08eca7
-DATA constAVX512_3c08eca7<>+8(SB)/4, $0x3c08eca7
-DATA constAVX512_3c08eca7<>+12(SB)/4, $0x3c08eca7
-DATA constAVX512_3c08eca7<>+16(SB)/4, $0x3c08eca7
-DATA constAVX512_3c08eca7<>+20(SB)/4, $0x3c08eca7
-DATA constAVX512_3c08eca7<>+24(SB)/4, $0x3c08eca7
-DATA constAVX512_3c08eca7<>+28(SB)/4, $0x3c08eca7
-DATA constAVX512_3c08eca7<>+32(SB)/4, $0x3c08eca7
-DATA constAVX512_3c08eca7<>+36(SB)/4, $0x3c08eca7
-DATA constAVX512_3c08eca7<>+40(SB)/4, $0x3c08eca7
-DATA constAVX512_3c08eca7<>+44(SB)/4, $0x3c08eca7
-DATA constAVX512_3c08eca7<>+48(SB)/4, $0x3c08eca7
-DATA constAVX512_3c08eca7<>+52(SB)/4, $0x3c08eca7
-DATA constAVX512_3c08eca7<>+56(SB)/4, $0x3c08eca7
-DATA constAVX512_3c08eca7<>+60(SB)/4, $0x3c08eca7
-GLOBL constAVX512_3c08eca7<>(SB), RODATA|NOPTR, $64
-
-DATA constAVX512_3d2b59f3<>+0(SB)/4, $0x3d2b59f3
-DATA constAVX512_3d2b59f3<>+4(SB)/4, $0x3d2b59f3
-DATA constAVX512_3d2b59f3<>+8(SB)/4, $0x3d2b59f3
-DATA constAVX512_3d2b59f3<>+12(SB)/4, $0x3d2b59f3
-DATA constAVX512_3d2b59f3<>+16(SB)/4, $0x3d2b59f3
-DATA constAVX512_3d2b59f3<>+20(SB)/4, $0x3d2b59f3
-DATA constAVX512_3d2b59f3<>+24(SB)/4, $0x3d2b59f3
-DATA constAVX512_3d2b59f3<>+28(SB)/4, $0x3d2b59f3
-DATA constAVX512_3d2b59f3<>+32(SB)/4, $0x3d2b59f3
-DATA constAVX512_3d2b59f3<>+36(SB)/4, $0x3d2b59f3
-DATA constAVX512_3d2b59f3<>+40(SB)/4, $0x3d2b59f3
-DATA constAVX512_3d2b59f3<>+44(SB)/4, $0x3d2b59f3
-DATA constAVX512_3d2b59f3<>+48(SB)/4, $0x3d2b59f3
-DATA constAVX512_3d2b59f3<>+52(SB)/4, $0x3d2b59f3
-DATA constAVX512_3d2b59f3<>+56(SB)/4, $0x3d2b59f3
-DATA constAVX512_3d2b59f3<>+60(SB)/4, $0x3d2b59f3
-GLOBL constAVX512_3d2b59f3<>(SB), RODATA|NOPTR, $64
-
-DATA constAVX512_3e2aaa93<>+0(SB)/4, $0x3e2aaa93
-DATA constAVX512_3e2aaa93<>+4(SB)/4, $0x3e2aaa93
-DATA constAVX512_3e2aaa93<>+8(SB)/4, $0x3e2aaa93
-DATA constAVX512_3e2aaa93<>+12(SB)/4, $0x3e2aaa93
-DATA constAVX512_3e2aaa93<>+16(SB)/4, $0x3e2aaa93
-DATA constAVX512_3e2aaa93<>+20(SB)/4, $0x3e2aaa93
-DATA constAVX512_3e2aaa93<>+24(SB)/4, $0x3e2aaa93
-DATA constAVX512_3e2aaa93<>+28(SB)/4, $0x3e2aaa93
-DATA constAVX512_3e2aaa93<>+32(SB)/4, $0x3e2aaa93
-DATA constAVX512_3e2aaa93<>+36(SB)/4, $0x3e2aaa93
-DATA constAVX512_3e2aaa93<>+40(SB)/4, $0x3e2aaa93
-DATA constAVX512_3e2aaa93<>+44(SB)/4, $0x3e2aaa93
-DATA constAVX512_3e2aaa93<>+48(SB)/4, $0x3e2aaa93
-DATA constAVX512_3e2aaa93<>+52(SB)/4, $0x3e2aaa93
-DATA constAVX512_3e2aaa93<>+56(SB)/4, $0x3e2aaa93
-DATA constAVX512_3e2aaa93<>+60(SB)/4, $0x3e2aaa93
-GLOBL constAVX512_3e2aaa93<>(SB), RODATA|NOPTR, $64
-
-DATA constAVX512_3effffac<>+0(SB)/4, $0x3effffac
-DATA constAVX512_3effffac<>+4(SB)/4, $0x3effffac
-DATA constAVX512_3effffac<>+8(SB)/4, $0x3effffac
-DATA constAVX512_3effffac<>+12(SB)/4, $0x3effffac
-DATA constAVX512_3effffac<>+16(SB)/4, $0x3effffac
-DATA constAVX512_3effffac<>+20(SB)/4, $0x3effffac
-DATA constAVX512_3effffac<>+24(SB)/4, $0x3effffac
-DATA constAVX512_3effffac<>+28(SB)/4, $0x3effffac
-DATA constAVX512_3effffac<>+32(SB)/4, $0x3effffac
-DATA constAVX512_3effffac<>+36(SB)/4, $0x3effffac
-DATA constAVX512_3effffac<>+40(SB)/4, $0x3effffac
-DATA constAVX512_3effffac<>+44(SB)/4, $0x3effffac
-DATA constAVX512_3effffac<>+48(SB)/4, $0x3effffac
-DATA constAVX512_3effffac<>+52(SB)/4, $0x3effffac
-DATA constAVX512_3effffac<>+56(SB)/4, $0x3effffac
-DATA constAVX512_3effffac<>+60(SB)/4, $0x3effffac
-GLOBL constAVX512_3effffac<>(SB), RODATA|NOPTR, $64
 
 DATA constAVX512_40000000<>+0(SB)/4, $0x40000000
 DATA constAVX512_40000000<>+4(SB)/4, $0x40000000
@@ -4424,7 +5346,7 @@ total:
 	VPERMILPD     $0x01, X1, X5
 	VADDPS        X5, X1, X1
 	VMOVSHDUP     X1, X5
-	VADDSS        X5, X1, X1
+	VADDPS        X5, X1, X1
 	VMOVSS        X1, (AX)
 	ADDQ          $0x04, AX
 	ADDQ          BX, DX
@@ -4610,7 +5532,7 @@ total:
 	VPERMILPD     $0x01, X1, X5
 	VADDPS        X5, X1, X1
 	VMOVSHDUP     X1, X5
-	VADDSS        X5, X1, X1
+	VADDPS        X5, X1, X1
 	VMOVSS        X1, (AX)
 	ADDQ          $0x04, AX
 	ADDQ          BX, DX
@@ -4783,7 +5705,7 @@ total:
 	VPERMILPD     $0x01, X1, X5
 	VADDPS        X5, X1, X1
 	VMOVSHDUP     X1, X5
-	VADDSS        X5, X1, X1
+	VADDPS        X5, X1, X1
 	VMOVSS        X1, (AX)
 	ADDQ          $0x04, AX
 	ADDQ          BX, DX
@@ -5053,7 +5975,7 @@ total:
 	VPERMILPD     $0x01, X1, X5
 	VADDPS        X5, X1, X1
 	VMOVSHDUP     X1, X5
-	VADDSS        X5, X1, X1
+	VADDPS        X5, X1, X1
 	VMOVSS        X1, (AX)
 	ADDQ          $0x04, AX
 	ADDQ          BX, DX
@@ -5483,7 +6405,7 @@ total:
 	VPERMILPD     $0x01, X1, X5
 	VADDPS        X5, X1, X1
 	VMOVSHDUP     X1, X5
-	VADDSS        X5, X1, X1
+	VADDPS        X5, X1, X1
 	VMOVSS        X1, (AX)
 	ADDQ          $0x04, AX
 	ADDQ          BX, DX
@@ -5762,7 +6684,7 @@ total:
 	VPERMILPD     $0x01, X1, X5
 	VADDPS        X5, X1, X1
 	VMOVSHDUP     X1, X5
-	VADDSS        X5, X1, X1
+	VADDPS        X5, X1, X1
 	VMOVSS        X1, (AX)
 	ADDQ          $0x04, AX
 	ADDQ          BX, DX
@@ -6060,7 +6982,7 @@ total:
 	VPERMILPD     $0x01, X1, X5
 	VADDPS        X5, X1, X1
 	VMOVSHDUP     X1, X5
-	VADDSS        X5, X1, X1
+	VADDPS        X5, X1, X1
 	VMOVSS        X1, (AX)
 	ADDQ          $0x04, AX
 	ADDQ          BX, DX
@@ -6271,7 +7193,7 @@ total:
 	VPERMILPD     $0x01, X2, X6
 	VADDPS        X6, X2, X2
 	VMOVSHDUP     X2, X6
-	VADDSS        X6, X2, X2
+	VADDPS        X6, X2, X2
 	VMOVSS        X2, (AX)
 	ADDQ          $0x04, AX
 	ADDQ          BX, DX
@@ -6279,24 +7201,6 @@ total:
 	JNZ           row
 	VZEROUPPER
 	RET
-
-DATA constAVX512_3f000000<>+0(SB)/4, $0x3f000000
-DATA constAVX512_3f000000<>+4(SB)/4, $0x3f000000
-DATA constAVX512_3f000000<>+8(SB)/4, $0x3f000000
-DATA constAVX512_3f000000<>+12(SB)/4, $0x3f000000
-DATA constAVX512_3f000000<>+16(SB)/4, $0x3f000000
-DATA constAVX512_3f000000<>+20(SB)/4, $0x3f000000
-DATA constAVX512_3f000000<>+24(SB)/4, $0x3f000000
-DATA constAVX512_3f000000<>+28(SB)/4, $0x3f000000
-DATA constAVX512_3f000000<>+32(SB)/4, $0x3f000000
-DATA constAVX512_3f000000<>+36(SB)/4, $0x3f000000
-DATA constAVX512_3f000000<>+40(SB)/4, $0x3f000000
-DATA constAVX512_3f000000<>+44(SB)/4, $0x3f000000
-DATA constAVX512_3f000000<>+48(SB)/4, $0x3f000000
-DATA constAVX512_3f000000<>+52(SB)/4, $0x3f000000
-DATA constAVX512_3f000000<>+56(SB)/4, $0x3f000000
-DATA constAVX512_3f000000<>+60(SB)/4, $0x3f000000
-GLOBL constAVX512_3f000000<>(SB), RODATA|NOPTR, $64
 
 // func isruGrad1AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
 // Requires: AVX, AVX512DQ, AVX512F
@@ -6492,7 +7396,7 @@ total:
 	VPERMILPD     $0x01, X2, X6
 	VADDPS        X6, X2, X2
 	VMOVSHDUP     X2, X6
-	VADDSS        X6, X2, X2
+	VADDPS        X6, X2, X2
 	VMOVSS        X2, (AX)
 	ADDQ          $0x04, AX
 	ADDQ          BX, DX
@@ -6636,7 +7540,7 @@ total:
 	VPERMILPD     $0x01, X1, X5
 	VADDPS        X5, X1, X1
 	VMOVSHDUP     X1, X5
-	VADDSS        X5, X1, X1
+	VADDPS        X5, X1, X1
 	VMOVSS        X1, (AX)
 	ADDQ          $0x04, AX
 	ADDQ          BX, DX

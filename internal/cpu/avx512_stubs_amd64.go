@@ -132,6 +132,33 @@ func spreadAVX512(x []float32, center float32) (total float64)
 func projectAVX512(y []float32, x []float32, center float32) (total float64)
 
 //go:noescape
+func layerNormAVX512(y []float32, x []float32, gamma []float32, beta []float32, center float32, scale float32, shift float32)
+
+//go:noescape
+func layerNormGradAVX512(dx []float32, dy []float32, x []float32, gamma []float32, a float32, b float32, center float32, c float32)
+
+//go:noescape
+func softmaxGradAVX512(dx []float32, dy []float32, y []float32, along float32, scale float32)
+
+//go:noescape
+func layerNormSumsAVX512(dy []float32, x []float32, gamma []float32, center float32) (total float64, along float64)
+
+//go:noescape
+func normSumsAVX512(gain []float32, shift []float32, dy []float32, x []float32, center float32, scale float32)
+
+//go:noescape
+func largestAVX512(x []float32) (most float32)
+
+//go:noescape
+func expAVX512(y []float32, x []float32, scale float32, most float32) (total float64)
+
+//go:noescape
+func geluAVX512(y []float32, x []float32)
+
+//go:noescape
+func geluGradAVX512(dx []float32, dy []float32, x []float32)
+
+//go:noescape
 func sgdAVX512(w []float32, g []float32, v []float32, rate float32, decay float32, momentum float32, nesterov bool)
 
 //go:noescape

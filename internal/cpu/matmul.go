@@ -130,20 +130,23 @@ func (e *Engine) LinearGrad(dx, dw, dbias, dy, x, w layers.Tensor) error {
 	return nil
 }
 
-// sumRows sets dst to the sum of the rows of x, each len(dst) long.
+// sumRows sets dst to the sum of the rows of x, each len(dst) long: a few at a
+// time in float32, as vectors, and the sums of these in float64.
 func (e *Engine) sumRows(dst, x []float32) {
-	const width = 64
 	n := len(dst)
-	e.pool.run(ceilDiv(n, width), func(_, i int) {
-		var s [width]float64
-		to := dst[i*width : min((i+1)*width, n)]
-		for at := i * width; at < len(x); at += n {
-			for j, v := range x[at : at+len(to)] {
-				s[j] += float64(v)
-			}
-		}
-		for j := range to {
-			to[j] = float32(s[j])
+	rows := len(x) / n
+	items := ceilDiv(rows, normRows)
+	parts := grow(&e.scratch.parts, items*n)
+	run := e.pool.run
+	if len(x) <= chunk {
+		run = serial
+	}
+	run(items, func(_, i int) {
+		sum := parts[i*n : (i+1)*n]
+		copy(sum, x[i*normRows*n:])
+		for r := i*normRows + 1; r < min((i+1)*normRows, rows); r++ {
+			e.kernels.add(sum, sum, x[r*n:(r+1)*n])
 		}
 	})
+	addParts(dst, parts, 0, n)
 }

@@ -25,6 +25,8 @@ func main() {
 	k.packing()
 	k.vectors()
 	k.sums()
+	k.lines()
+	k.gelu()
 	k.updates()
 	k.pairs()
 	build.Generate()

@@ -51,15 +51,7 @@ func (s *isa) sum(name, signature string, slices []string, term func(v [][2]reg.
 			if k != nil && narrow != nil && i == len(p)-1 {
 				x = s.fill(x, narrow, *k)
 			}
-			lo, hi, top := s.vec(), s.vec(), s.vec()
-			VCVTPS2PD(half(x), lo)
-			if s.wide {
-				VEXTRACTF32X8(Imm(1), x, half(top))
-			} else {
-				VEXTRACTF128(Imm(1), x, half(top))
-			}
-			VCVTPS2PD(half(top), hi)
-			v[i] = [2]reg.VecVirtual{lo, hi}
+			v[i] = s.widen(x)
 		}
 		term(v, center, acc)
 	})
@@ -67,6 +59,19 @@ func (s *isa) sum(name, signature string, slices []string, term func(v [][2]reg.
 	total := s.total64(acc[0])
 	Store(total, ReturnIndex(0))
 	finish()
+}
+
+// widen returns the halves of x as float64.
+func (s *isa) widen(x reg.VecVirtual) [2]reg.VecVirtual {
+	lo, hi, top := s.vec(), s.vec(), s.vec()
+	VCVTPS2PD(half(x), lo)
+	if s.wide {
+		VEXTRACTF32X8(Imm(1), x, half(top))
+	} else {
+		VEXTRACTF128(Imm(1), x, half(top))
+	}
+	VCVTPS2PD(half(top), hi)
+	return [2]reg.VecVirtual{lo, hi}
 }
 
 // fill replaces lanes that are not selected.
@@ -106,17 +111,6 @@ func (s *isa) total64(v reg.VecVirtual) reg.Register {
 
 // total32 adds the float32 lanes.
 func (s *isa) total32(v reg.VecVirtual) reg.Register {
-	if s.wide {
-		top := YMM()
-		VEXTRACTF64X4(Imm(1), v, top)
-		VADDPS(top, v.AsY(), v.AsY())
-	}
-	top := XMM()
-	VEXTRACTF128(Imm(1), v.AsY(), top)
-	VADDPS(top, v.AsX(), v.AsX())
-	VPERMILPD(Imm(1), v.AsX(), top)
-	VADDPS(top, v.AsX(), v.AsX())
-	VMOVSHDUP(v.AsX(), top)
-	VADDSS(top, v.AsX(), v.AsX())
+	s.halve(v, func(x, y, to reg.Register) { VADDPS(x, y, to) })
 	return v.AsX()
 }

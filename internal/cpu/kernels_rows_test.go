@@ -1,0 +1,89 @@
+package cpu
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestLargest(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 22))
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for _, k := range available() {
+		for n := 1; n <= 70; n++ {
+			for _, at := range []int{0, n / 2, n - 1} {
+				for _, v := range []float32{2, inf, nan, -3} {
+					x := place(t, numbers(rng, n), n%2 == 0)
+					if v < 0 { // all are negative, which the empty lanes of a tail are not
+						for i := range x {
+							x[i] -= 5
+						}
+					}
+					x[at] = v
+					if got := k.largest(x); got != v && (got == got || v == v) {
+						t.Errorf("%s: the largest of %d is %v, want %v at %d", k.name, n, got, v, at)
+					}
+				}
+				x := place(t, numbers(rng, n), false)
+				for i := range x {
+					x[i] = -inf
+				}
+				if got := k.largest(x); got != -inf {
+					t.Errorf("%s: the largest of %d times -Inf is %v", k.name, n, got)
+				}
+			}
+		}
+	}
+}
+
+// TestExpOfAllItsRange compares with float64, from 0 to where the result is 0.
+func TestExpOfAllItsRange(t *testing.T) {
+	for _, k := range available() {
+		const n = 20000
+		x, y := make([]float32, n), make([]float32, n)
+		for i := range x {
+			x[i] = -float32(i) / 200 // 0 to -100
+		}
+		sum, want := k.exp(y, x, 1, 0), 0.0
+		for i, v := range x {
+			e := math.Exp(float64(v))
+			want += e
+			if v < -87 {
+				e = 0
+			}
+			if d := math.Abs(float64(y[i]) - e); d > 5e-7*e {
+				t.Fatalf("%s: exp(%v) is %v, want %v", k.name, v, y[i], e)
+			}
+		}
+		if math.Abs(sum-want) > 5e-7*want {
+			t.Errorf("%s: the sum is %v, want %v", k.name, sum, want)
+		}
+	}
+}
+
+// TestGELUOfAllItsRange wants Phi(x) within 1e-6 of itself, also far on the left,
+// where what float32 leaves of x^2/2 adds to the error.
+func TestGELUOfAllItsRange(t *testing.T) {
+	for _, k := range available() {
+		const n = 20000
+		x, y, dx, dy := make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n)
+		for i := range x {
+			x[i] = float32(i-n/2) / 800 // -12.5 to 12.5
+			dy[i] = 1
+		}
+		k.gelu(y, x)
+		k.geluGrad(dx, dy, x)
+		for i, v := range x {
+			z := float64(v)
+			share := math.Erfc(-z/math.Sqrt2) / 2
+			limit := 1e-6 * (1 + z*z/16)
+			if d := math.Abs(float64(y[i]) - z*share); d > limit*math.Abs(z*share) {
+				t.Fatalf("%s: gelu(%v) is %v, want %v", k.name, v, y[i], z*share)
+			}
+			steep := z * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi)
+			if d := math.Abs(float64(dx[i]) - share - steep); d > limit*(share+math.Abs(steep)) {
+				t.Fatalf("%s: gelu'(%v) is %v, want %v", k.name, v, dx[i], share+steep)
+			}
+		}
+	}
+}
