@@ -16,7 +16,6 @@ build: ## build bin/vernier
 
 demo: build ## train BRM on glyphs, measure it on unseen characters, draw and export it
 	$(BIN) train --data glyphs --out runs/demo --force
-	$(BIN) eval runs/demo
 	$(BIN) export runs/demo --format npy --out runs/demo/export --force
 	@echo
 	@echo "The metric, its figures and its pictures are in runs/demo; the unseen embeddings in runs/demo/export."
