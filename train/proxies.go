@@ -8,6 +8,7 @@ import (
 
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/model"
 )
 
 // proxySpread is how far the several proxies of one class start from its mean,
@@ -81,7 +82,7 @@ func around(mean []float64, h, per int, r *rand.Rand) []float32 {
 			for _, v := range m {
 				length += v * v
 			}
-			std = proxySpread * math.Sqrt(length/float64(h))
+			std = proxySpread * length / math.Sqrt(float64(h))
 		}
 		for range per {
 			for _, v := range m {
