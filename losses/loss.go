@@ -10,8 +10,13 @@ type Matrix struct {
 	// Similarity says that larger values mean closer. The zero value is a distance.
 	Similarity bool
 	// SelfColumns says that column i is the same item as row i for i < Rows;
-	// pair losses leave these out by index. Columns beyond are other items.
+	// pair losses leave these out by index. Columns beyond are other items, unless
+	// they have a row's id.
 	SelfColumns bool
+	// RowIDs and ColIDs, both or none, name items: pair losses also leave out a
+	// column that is the row's own item of another time. A negative id is no
+	// item.
+	RowIDs, ColIDs []int
 }
 
 // Columns says what a loss compares a batch with.

@@ -10,6 +10,19 @@ import (
 // matrix with NaN or infinity in it.
 var ErrNotFinite = errors.New("not a finite number")
 
+// errSquare is wrapped by the error of a loss or a miner that looks at values
+// between two of an anchor's columns.
+var errSquare = errors.New("the matrix of a batch with itself")
+
+// NeedsSquare reports whether a loss on pairs takes nothing but the matrix of a
+// batch with itself, without further columns such as those of a memory. It tries
+// the loss on a small matrix, and so moves the random numbers of one that draws.
+func NeedsSquare(l Loss) bool {
+	m := &Matrix{Rows: 2, Cols: 3, V: []float64{1, 0.5, 0.3, 0.5, 1, 0.3}, RowLabels: []int{0, 0}, ColLabels: []int{0, 0, 1}, SelfColumns: true, RowIDs: []int{0, 1}, ColIDs: []int{-1, -1, 2}}
+	_, err := l.Eval(m, make([]float64, len(m.V)))
+	return errors.Is(err, errSquare)
+}
+
 // away is the direction of the matrix: away*V grows as two items get farther
 // apart. Every loss is written in away*(V - margin), so that a distance and a
 // similarity need no separate forms.
@@ -21,7 +34,9 @@ func (m *Matrix) away() float64 {
 }
 
 // self reports whether column j is row i's own item.
-func (m *Matrix) self(i, j int) bool { return m.SelfColumns && i == j }
+func (m *Matrix) self(i, j int) bool {
+	return m.SelfColumns && i == j || m.ColIDs != nil && m.ColIDs[j] == m.RowIDs[i] && m.ColIDs[j] >= 0
+}
 
 // row returns row i of v, which is laid out as m.V.
 func (m *Matrix) row(v []float64, i int) []float64 { return v[i*m.Cols : (i+1)*m.Cols] }
@@ -47,6 +62,8 @@ func (m *Matrix) checkShape() error {
 		return fmt.Errorf("%d labels for %d rows", len(m.RowLabels), m.Rows)
 	case len(m.ColLabels) != m.Cols:
 		return fmt.Errorf("%d labels for %d columns", len(m.ColLabels), m.Cols)
+	case (m.RowIDs != nil || m.ColIDs != nil) && (len(m.RowIDs) != m.Rows || len(m.ColIDs) != m.Cols):
+		return fmt.Errorf("%d and %d ids for %d rows and %d columns", len(m.RowIDs), len(m.ColIDs), m.Rows, m.Cols)
 	case m.SelfColumns && m.Cols < m.Rows:
 		return fmt.Errorf("columns are said to start with the rows themselves, but there are %d columns for %d rows", m.Cols, m.Rows)
 	}
@@ -106,7 +123,7 @@ func (m *Matrix) checkSquare(loss string, grad []float64) error {
 		return err
 	}
 	if !m.SelfColumns || m.Cols != m.Rows {
-		return fmt.Errorf("losses: %s needs the matrix of a batch with itself, not %d rows by %d other columns", loss, m.Rows, m.Cols)
+		return fmt.Errorf("losses: %s needs %w, not %d rows by %d other columns", loss, errSquare, m.Rows, m.Cols)
 	}
 	return nil
 }

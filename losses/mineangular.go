@@ -24,7 +24,7 @@ func (s AngularMiner) Mine(m *Matrix, out *Triplets) error {
 		return fmt.Errorf("losses: angular miner: %w", err)
 	}
 	if !m.SelfColumns || m.Rows != m.Cols {
-		return fmt.Errorf("losses: angular miner needs the matrix of a batch with itself")
+		return fmt.Errorf("losses: angular miner needs %w", errSquare)
 	}
 	out.Reset()
 	bound := math.Tan(s.AboveDegrees * math.Pi / 180)

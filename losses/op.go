@@ -3,6 +3,7 @@ package losses
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/vernier-ml/vernier/layers"
 )
@@ -21,17 +22,27 @@ type OpOptions struct {
 	// Normalize adds to class rows what the model does to embeddings before
 	// the metric; nil leaves them as they are.
 	Normalize func(rows *layers.Node) *layers.Node
+	// Memory is what a loss on pairs compares a batch with besides itself.
+	Memory MemoryOptions
+	// Terms are added to the loss.
+	Terms []Term
+	// Raw holds the embeddings (B, h) before normalisation, for terms on rows;
+	// Weights are those of the model's last layer, for terms on weights. Either
+	// may be nil where no term asks for it.
+	Raw, Weights *layers.Node
 }
 
 // Node is a loss in a graph.
 type Node struct {
-	// Loss is the graph's scalar, of shape (1).
+	// Loss is the graph's scalar, of shape (1): the loss with its terms.
 	Loss *layers.Node
-	// Result is what the loss said in the latest Run, without terms on class
-	// rows alone.
+	// Result is what the loss said in the latest Run, without terms.
 	Result Result
 
-	matrix Matrix
+	g      *layers.Graph
+	matrix Matrix // of the batch, or of batch and class rows
+	pairs  Matrix // of the batch with itself, for terms
+	memory *memory
 }
 
 // SetLabels gives the labels of the batch, 0..C-1, before a Run.
@@ -40,47 +51,75 @@ func (n *Node) SetLabels(labels []int) error {
 		return fmt.Errorf("losses: %d labels for a batch of %d", len(labels), n.matrix.Rows)
 	}
 	copy(n.matrix.RowLabels, labels)
-	if n.matrix.SelfColumns {
-		copy(n.matrix.ColLabels, labels)
-	}
 	return nil
 }
 
 // Op puts a loss into g on the embeddings e (B, h), with everything that it
-// owns: class rows, learnt numbers and statistics become parameters of the
-// graph, whose names begin with ParamPrefix.
+// owns: class rows, learnt numbers, statistics and the memory become parameters
+// of the graph, whose names begin with ParamPrefix.
 func Op(g *layers.Graph, loss Loss, e *layers.Node, o OpOptions) (*Node, error) {
 	if err := g.Err(); err != nil {
 		return nil, err
 	}
 	rows := e.Shape()[0]
-	n := &Node{matrix: Matrix{Rows: rows, Similarity: o.Metric.Similarity(), RowLabels: make([]int, rows)}}
-	columns := e
-	if loss.Columns() == Classes {
+	labels := make([]int, rows)
+	n := &Node{g: g, pairs: Matrix{
+		Rows: rows, Cols: rows, RowLabels: labels, ColLabels: labels, Similarity: o.Metric.Similarity(), SelfColumns: true,
+	}}
+	main := hosted{name: "loss", prefix: ParamPrefix, loss: loss, weight: 1, matrix: &n.matrix, result: &n.Result}
+	if o.Memory.Size > 0 {
+		if loss.Columns() == Classes {
+			return nil, fmt.Errorf("losses: a memory of earlier batches is for losses on pairs; this one compares rows with classes")
+		}
 		var err error
-		if columns, n.matrix.ColLabels, err = classRows(g, loss, e.Shape()[1], o); err != nil {
+		if n.memory, err = newMemory(g, e, o); err != nil {
 			return nil, err
 		}
-	} else {
-		n.matrix.SelfColumns = true
-		n.matrix.ColLabels = make([]int, rows)
+		main.memory = n.memory
 	}
-	n.matrix.Cols = len(n.matrix.ColLabels)
-	n.Loss = evaluate(g, "loss", loss, g.Pairwise("loss "+o.Metric.String(), e, columns, o.Metric), &n.matrix, &n.Result)
-	if term := ClassTerm(loss); term != nil {
-		m := &Matrix{
-			Rows: n.matrix.Cols, Cols: n.matrix.Cols, Similarity: n.matrix.Similarity, SelfColumns: true,
-			RowLabels: n.matrix.ColLabels, ColLabels: n.matrix.ColLabels,
+	var err error
+	if n.Loss, err = n.add(g, main, ClassRowsParam, e, o); err != nil {
+		return nil, err
+	}
+	for i, t := range o.Terms {
+		if slices.ContainsFunc(o.Terms[:i], func(other Term) bool { return other.Name == t.Name }) {
+			return nil, fmt.Errorf("losses: term %s is given twice", t.Name)
 		}
-		d := g.Pairwise("class rows "+o.Metric.String(), columns, columns, o.Metric)
-		n.Loss = g.Add(n.Loss, evaluate(g, "class rows", term, d, m, new(Result)))
+		term, err := n.term(g, t, e, o)
+		if err != nil {
+			return nil, err
+		}
+		n.Loss = g.Add(n.Loss, term)
 	}
 	return n, g.Err()
 }
 
+// add puts one loss into the graph, with its class rows and the term on these.
+func (n *Node) add(g *layers.Graph, h hosted, rowsParam string, e *layers.Node, o OpOptions) (*layers.Node, error) {
+	*h.matrix = n.pairs
+	columns := e
+	if h.loss.Columns() == Classes {
+		h.matrix.SelfColumns = false
+		var err error
+		if columns, h.matrix.ColLabels, err = classRows(g, h.loss, rowsParam, e.Shape()[1], o); err != nil {
+			return nil, err
+		}
+		h.matrix.Cols = len(h.matrix.ColLabels)
+	}
+	out := h.evaluate(g, g.Pairwise(h.name+" "+o.Metric.String(), e, columns, o.Metric))
+	if term := ClassTerm(h.loss); term != nil {
+		c := hosted{name: h.name + " class rows", prefix: h.prefix, loss: term, weight: h.weight, result: new(Result), matrix: &Matrix{
+			Rows: h.matrix.Cols, Cols: h.matrix.Cols, Similarity: h.matrix.Similarity, SelfColumns: true,
+			RowLabels: h.matrix.ColLabels, ColLabels: h.matrix.ColLabels,
+		}}
+		out = g.Add(out, c.evaluate(g, g.Pairwise(c.name+" "+o.Metric.String(), columns, columns, o.Metric)))
+	}
+	return out, g.Err()
+}
+
 // classRows adds the rows that a loss compares a batch with, learnt or fixed,
 // and says which class each belongs to.
-func classRows(g *layers.Graph, loss Loss, dim int, o OpOptions) (*layers.Node, []int, error) {
+func classRows(g *layers.Graph, loss Loss, name string, dim int, o OpOptions) (*layers.Node, []int, error) {
 	if o.Classes < 1 {
 		return nil, nil, fmt.Errorf("losses: %d classes", o.Classes)
 	}
@@ -93,7 +132,7 @@ func classRows(g *layers.Graph, loss Loss, dim int, o OpOptions) (*layers.Node, 
 	if fixed != nil {
 		role, init = layers.Buffer, layers.Values(float32s(fixed))
 	}
-	columns := g.Param(ClassRowsParam, role, init, o.Classes*per, dim)
+	columns := g.Param(name, role, init, o.Classes*per, dim)
 	if o.Normalize != nil && columns != nil {
 		columns = o.Normalize(columns)
 	}
@@ -104,43 +143,101 @@ func classRows(g *layers.Graph, loss Loss, dim int, o OpOptions) (*layers.Node, 
 	return columns, labels, g.Err()
 }
 
-// evaluate adds the op that calls loss on the matrix d.
-func evaluate(g *layers.Graph, name string, loss Loss, d *layers.Node, m *Matrix, r *Result) *layers.Node {
+// hosted is a loss as it is evaluated on the host.
+type hosted struct {
+	name, prefix string
+	loss         Loss
+	weight       float64
+	matrix       *Matrix
+	result       *Result
+	memory       *memory // nil for none
+}
+
+// evaluate adds the op that calls the loss on the matrix d.
+func (h hosted) evaluate(g *layers.Graph, d *layers.Node) *layers.Node {
 	if g.Err() != nil {
 		return nil
 	}
 	in := []*layers.Node{d}
-	params := Parameters(loss)
-	for _, p := range params {
-		role := layers.Bias
-		if p.Grad == nil {
-			role = layers.Buffer
-		}
-		in = append(in, g.Param(ParamPrefix+p.Name, role, layers.Values(float32s(p.Value)), p.Shape...))
+	if h.memory != nil {
+		in = append(in, h.memory.nodes()...)
 	}
-	return g.HostLoss(name, func(values, grads [][]float64) (float64, error) {
+	own := newOwned(g, h.prefix, Parameters(h.loss), len(in))
+	return g.HostLoss(h.name, func(values, grads [][]float64) (float64, error) {
 		if !finite(values[0]) {
 			// The graph then looks for the node that made it.
 			clear(grads[0])
 			return math.NaN(), nil
 		}
+		own.before(values)
+		m, grad := h.matrix, grads[0]
 		m.V = values[0]
-		for i, p := range params {
-			copy(p.Value, values[1+i])
+		if h.memory != nil {
+			m, grad = h.memory.join(m, values)
 		}
 		var err error
-		if *r, err = loss.Eval(m, grads[0]); err != nil {
+		if *h.result, err = h.loss.Eval(m, grad); err != nil {
 			return 0, err
 		}
-		for i, p := range params {
-			if grads[1+i] != nil {
-				copy(grads[1+i], p.Grad)
-			} else if err := g.Engine().Write(g.Value(in[1+i]), float32s(p.Value)); err != nil {
-				return 0, err
+		if h.memory != nil {
+			h.memory.split(grad, grads)
+		}
+		scale(grads[0], h.weight)
+		if err := own.after(g, grads, h.weight); err != nil {
+			return 0, err
+		}
+		return h.weight * h.result.Value, nil
+	}, append(in, own.nodes...)...)
+}
+
+// owned are the parameters of a loss or a term as inputs of its op.
+type owned struct {
+	params []Param
+	nodes  []*layers.Node
+	from   int // index of the first among the op's inputs
+}
+
+func newOwned(g *layers.Graph, prefix string, params []Param, from int) owned {
+	own := owned{params: params, from: from}
+	for _, p := range params {
+		role := layers.Bias
+		if p.Grad == nil {
+			role = layers.Buffer
+		}
+		own.nodes = append(own.nodes, g.Param(prefix+p.Name, role, layers.Values(float32s(p.Value)), p.Shape...))
+	}
+	return own
+}
+
+// before gives the loss the values that the graph holds.
+func (o owned) before(values [][]float64) {
+	for i, p := range o.params {
+		copy(p.Value, values[o.from+i])
+	}
+}
+
+// after hands gradients over and stores statistics.
+func (o owned) after(g *layers.Graph, grads [][]float64, weight float64) error {
+	for i, p := range o.params {
+		if to := grads[o.from+i]; to != nil {
+			copy(to, p.Grad)
+			scale(to, weight)
+		} else if p.Grad == nil {
+			if err := g.Engine().Write(g.Value(o.nodes[i]), float32s(p.Value)); err != nil {
+				return err
 			}
 		}
-		return r.Value, nil
-	}, in...)
+	}
+	return nil
+}
+
+func scale(x []float64, s float64) {
+	if s == 1 {
+		return
+	}
+	for i := range x {
+		x[i] *= s
+	}
 }
 
 func finite(x []float64) bool {

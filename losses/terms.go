@@ -2,7 +2,10 @@ package losses
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -54,11 +57,7 @@ func NewTerm(name string, params map[string]string) (RowTerm, error) {
 		}
 		return e.build(v), nil
 	}
-	var names []string
-	for _, e := range terms() {
-		names = append(names, e.name)
-	}
-	return nil, fmt.Errorf("unknown term %q, want one of %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("unknown term %q, want one of %s", name, strings.Join(termNames(), ", "))
 }
 
 // ListTerms describes all terms on rows. Columns means nothing to them.
@@ -68,4 +67,52 @@ func ListTerms() []Info {
 		infos = append(infos, Info{Name: e.name, Meaning: e.meaning, Source: e.source, Params: paramInfos(e.settings)})
 	}
 	return infos
+}
+
+// Term is an addition to a loss: a RowTerm, or another loss with a weight.
+type Term struct {
+	Name   string
+	Rows   RowTerm // nil for a loss
+	Loss   Loss
+	Weight float64 // of Loss; a RowTerm has its own
+}
+
+// MakeTerm makes a term by its name: one of ListTerms, or a loss of List, whose
+// further parameter weight (1 by default) multiplies it.
+func MakeTerm(name string, o Options) (Term, error) {
+	if slices.Contains(termNames(), name) {
+		rows, err := NewTerm(name, o.Params)
+		return Term{Name: name, Rows: rows}, err
+	}
+	if !slices.Contains(Names(), name) {
+		return Term{}, fmt.Errorf("unknown term %q, want one of %s, or a loss: %s", name, strings.Join(termNames(), ", "), strings.Join(Names(), ", "))
+	}
+	t := Term{Name: name, Weight: 1}
+	if text, ok := o.Params["weight"]; ok {
+		w, err := strconv.ParseFloat(text, 64)
+		if err != nil || !(w >= 0) || math.IsInf(w, 1) {
+			return Term{}, fmt.Errorf("term %s: weight = %q, want a number that is not negative", name, text)
+		}
+		o.Params = maps.Clone(o.Params)
+		delete(o.Params, "weight")
+		t.Weight = w
+	}
+	var err error
+	t.Loss, err = New(name, o)
+	return t, err
+}
+
+// OnWeights reports whether a term is on the weights of the last layer, not on
+// embeddings.
+func (t Term) OnWeights() bool {
+	_, ok := t.Rows.(Orthogonality)
+	return ok
+}
+
+func termNames() []string {
+	var names []string
+	for _, e := range terms() {
+		names = append(names, e.name)
+	}
+	return names
 }

@@ -47,3 +47,13 @@ func (m *Model) head(g *layers.Graph, x *layers.Node, training bool) *layers.Nod
 	}
 	return g.LinearModule(strings.TrimSuffix(headPrefix, "."), x, m.Spec.Dim)
 }
+
+// HeadWeights returns the weights (h, C) of the head's linear layer as they stand
+// in a graph that Forward has been added to, or nil if there is none.
+func (m *Model) HeadWeights(g *layers.Graph) *layers.Node {
+	p := m.Params.Get(headPrefix + "weight")
+	if p == nil {
+		return nil
+	}
+	return g.Param(p.Name, p.Role, layers.Constant(0), p.Value.Shape()...)
+}

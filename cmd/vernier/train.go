@@ -11,11 +11,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/internal/cpu"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
-	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -27,10 +24,10 @@ type trainFlags struct {
 	threads int
 	workers int
 	cache   cacheFlags
-	size    int
+	network networkFlags
 	params  []string
+	terms   []string
 	cfg     train.Config
-	metric  string
 }
 
 func newTrain(log *logrus.Logger) *cobra.Command {
@@ -47,11 +44,14 @@ The folder DIR then holds the configuration, the log, the model of the last and
 of the best epoch, a checkpoint from which --resume goes on, results.json, and
 pictures. An interrupted run (Ctrl-C) saves its state first.
 
-A metric is brm, euclidean, sqeuclidean, cosine or dot. brm takes a restriction
-and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.`,
+A metric is one of those that vernier metrics lists. brm takes a restriction
+and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
+
+` + networkHelp,
 		Example: `  vernier train --data glyphs --out runs/glyphs
   vernier train --data folder:birds.zip --size 64 --loss proxy-anchor --out runs/birds
   vernier train --data glyphs --metric cosine --loss triplet --loss-param mining=semihard --out runs/cosine
+  vernier train --data folder:birds.zip --backbone resnet50 --weights resnet50-19c8e357.pth --dim 512 --freeze-bn-stats --warmup-epochs 1 --rate 1e-4 --out runs/resnet
   vernier train --resume runs/glyphs`,
 		Args: takes(false),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, log) },
@@ -72,16 +72,17 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.`,
 
 	f.cache.add(fl, "use pictures as they are, decoded from their files every time, instead of prepared ones of a moderate size")
 
-	fl.StringVar(&c.Model.Backbone, "backbone", c.Model.Backbone, "network: "+strings.Join(backbone.Names(), ", "))
-	fl.IntVar(&f.size, "size", 0, "side of the square that the network sees, in pixels (default the backbone's)")
-	fl.StringVar((*string)(&c.Model.Pool), "pool", string(c.Model.Pool), "global pooling: "+strings.Join(model.Pools, ", "))
-	fl.IntVar(&c.Model.Dim, "dim", c.Model.Dim, "length of an embedding")
-	fl.StringVar(&f.metric, "metric", c.Model.Metric.String(), "how embeddings are compared")
-	fl.StringVar((*string)(&c.Model.Normalization), "normalization", string(c.Model.Normalization), "of embeddings before the metric: "+strings.Join(model.Normalizations, ", "))
-	fl.Float64Var(&c.Model.Scale, "scale", c.Model.Scale, "c: rows get length c*sqrt(dim) for brm, c for other metrics")
+	f.network.add(fl, c.Model)
+	fl.BoolVar(&c.Freeze.BNStats, "freeze-bn-stats", false, "keep the running statistics of the backbone's batch normalizations, and normalize by them")
+	fl.BoolVar(&c.Freeze.BNAffine, "freeze-bn-affine", false, "do not train gamma and beta of the backbone's batch normalizations")
+	fl.StringArrayVar(&c.Freeze.Params, "freeze", nil, "do not train parameters of such names, as in patch_embed.* or layer[12].*; may be repeated")
+	fl.IntVar(&c.WarmupEpochs, "warmup-epochs", 0, "first epochs, which train the head and the loss's own parameters only")
 
 	fl.StringVar(&c.Loss.Name, "loss", c.Loss.Name, strings.Join(losses.Names(), ", "))
-	fl.StringArrayVar(&f.params, "loss-param", nil, "a parameter of the loss, as name=value; may be repeated")
+	fl.StringArrayVar(&f.params, "loss-param", nil, "a parameter of the loss, as name=value; may be repeated (vernier losses NAME lists them)")
+	fl.StringArrayVar(&f.terms, "term", nil, "something to add to the loss, as name or name:weight=1,...; may be repeated: "+strings.Join(termNames(), ", ")+", or another loss")
+	fl.IntVar(&c.Loss.Memory, "memory", 0, "embeddings of earlier batches to compare a batch with besides itself (cross-batch memory), for losses on pairs; 0 for none")
+	fl.IntVar(&c.Loss.MemoryStart, "memory-start", 0, "steps after which the memory begins to fill")
 
 	fl.StringVar(&c.Optimizer.Name, "optimizer", c.Optimizer.Name, strings.Join(train.Optimizers, ", "))
 	fl.Float64Var(&c.Optimizer.Rate, "rate", c.Optimizer.Rate, "learning rate")
@@ -172,16 +173,8 @@ func (f *trainFlags) complete() error {
 		c.Data.Augment = train.Default(c.Data.Spec).Data.Augment
 	}
 	var err error
-	if c.Model.Metric, err = layers.ParseMetric(f.metric); err != nil {
-		return fmt.Errorf("--metric: %w", err)
-	}
-	net, err := backbone.New(c.Model.Backbone)
-	if err != nil {
-		return fmt.Errorf("--backbone: %w", err)
-	}
-	c.Model.Input = net.Preprocessing()
-	if f.size != 0 {
-		c.Model.Input = c.Model.Input.WithSize(f.size)
+	if c.Model, c.Weights, err = f.network.complete(); err != nil {
+		return err
 	}
 	if !f.cache.off {
 		c.Data.Shorter = train.Shorter(c.Model.Input)
@@ -189,7 +182,25 @@ func (f *trainFlags) complete() error {
 	if c.Loss.Params, err = keyValues("--loss-param", f.params); err != nil {
 		return err
 	}
+	for _, text := range f.terms {
+		name, rest, _ := strings.Cut(text, ":")
+		t := train.TermConfig{Name: name}
+		if rest != "" {
+			if t.Params, err = keyValues("--term", strings.Split(rest, ",")); err != nil {
+				return err
+			}
+		}
+		c.Loss.Terms = append(c.Loss.Terms, t)
+	}
 	return c.Validate()
+}
+
+func termNames() []string {
+	var names []string
+	for _, t := range losses.ListTerms() {
+		names = append(names, t.Name)
+	}
+	return names
 }
 
 // keyValues parses name=value pairs.
