@@ -34,9 +34,10 @@ type crossing struct {
 
 // rasteriser draws outlines into a square grey image. Reusable, not concurrent.
 type rasteriser struct {
-	size  int
-	lines [][]crossing // size*subLines
-	cover []int64      // (size) one pixel row
+	size    int
+	lines   [][]crossing // size*subLines
+	cover   []int64      // (size) one pixel row
+	evenOdd bool         // what is enclosed twice is outside
 }
 
 func newRasteriser(size int) *rasteriser {
@@ -51,9 +52,7 @@ type point struct{ x, y int64 }
 // which comes to lie in the middle of the image. emPixels is the size of an em.
 // Overlapping contours unite (non-zero winding).
 func (r *rasteriser) draw(dst []uint8, outline sfnt.Segments, cx, cy int64, emPixels int64, p pose) {
-	for i := range r.lines {
-		r.lines[i] = r.lines[i][:0]
-	}
+	r.reset()
 	middle := int64(r.size) * onePixel / 2
 	place := func(x, y int64) point {
 		x, y = x-cx, y-cy
@@ -81,6 +80,13 @@ func (r *rasteriser) draw(dst []uint8, outline sfnt.Segments, cx, cy int64, emPi
 	}
 	r.edge(pen, start)
 	r.fill(dst)
+}
+
+// reset forgets the edges.
+func (r *rasteriser) reset() {
+	for i := range r.lines {
+		r.lines[i] = r.lines[i][:0]
+	}
 }
 
 // quad adds the curve from a to c with control point b.
@@ -134,7 +140,7 @@ func (r *rasteriser) fill(dst []uint8) {
 			})
 			wind := 0
 			for i, c := range line {
-				if wind != 0 {
+				if wind != 0 && !(r.evenOdd && wind%2 == 0) {
 					r.span(max(line[i-1].x, 0), min(c.x, limit))
 				}
 				wind += c.wind
