@@ -65,10 +65,14 @@ func (m *Model) coordinates(g *layers.Graph, name string, x *layers.Node, frozen
 
 // Denormalize takes embeddings, rows of h numbers, in place to a point that
 // Normalize in evaluation maps to them: where class rows start that are to lie
-// at given embeddings.
+// at given embeddings. Rows of any length are normalised alike; they get length
+// 1, so that a step of an optimiser turns them equally far under every metric.
 func (m *Model) Denormalize(rows []float32) error {
-	if m.Spec.Normalization != NormCoordinates {
-		return nil // rows of any length are normalised alike
+	switch m.Spec.Normalization {
+	case NormNone:
+		return nil
+	case NormRows:
+		return m.unitRows(rows)
 	}
 	h, d := m.Spec.Dim, m.deviation()
 	if len(rows)%h != 0 {
@@ -83,6 +87,27 @@ func (m *Model) Denormalize(rows []float32) error {
 	for i, v := range rows {
 		k := i % h
 		rows[i] = float32(float64(mean[k]) + float64(v)/d*math.Sqrt(float64(variance[k])+coordEps))
+	}
+	return nil
+}
+
+// unitRows brings rows of h numbers to length 1, but leaves zero rows.
+func (m *Model) unitRows(rows []float32) error {
+	h := m.Spec.Dim
+	if len(rows)%h != 0 {
+		return fmt.Errorf("model: %d numbers are not a whole number of embeddings of %d", len(rows), h)
+	}
+	for ; len(rows) > 0; rows = rows[h:] {
+		sum := 0.
+		for _, v := range rows[:h] {
+			sum += float64(v) * float64(v)
+		}
+		if sum == 0 {
+			continue
+		}
+		for j, v := range rows[:h] {
+			rows[j] = float32(float64(v) / math.Sqrt(sum))
+		}
 	}
 	return nil
 }

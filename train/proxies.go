@@ -8,7 +8,6 @@ import (
 
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
-	"github.com/vernier-ml/vernier/model"
 )
 
 // proxySpread is how far the several proxies of one class start from its mean,
