@@ -20,7 +20,7 @@ const (
 	blockCols    = 256     // most columns of a block
 	minItems     = 16      // so many items keep several workers evenly busy
 	minChunk     = 1 << 10 // fewest terms of a chunk
-	sharedLeft   = 2 << 20 // largest left operand that is packed once, in floats
+	sharedLeft   = 8 << 20 // largest left operand that is packed once, in floats
 	serialEffort = 1 << 18 // multiplications that are not worth waking a worker
 )
 
