@@ -52,14 +52,21 @@ type Embedded struct {
 func (e *Embedded) Close() error { return e.whole.Close() }
 
 // Embed loads a run's model and embeds the chosen images.
-func Embed(ctx context.Context, folder Folder, eng layers.Engine, sel Selection) (_ *Embedded, err error) {
-	e := &Embedded{}
-	if e.cfg, err = folder.LoadConfig(); err != nil {
+func Embed(ctx context.Context, folder Folder, eng layers.Engine, sel Selection) (*Embedded, error) {
+	cfg, err := folder.LoadConfig()
+	if err != nil {
 		return nil, err
 	}
-	if e.Model, e.Epoch, err = folder.LoadModel(eng, sel.Last); err != nil {
+	m, epoch, err := folder.LoadModel(eng, sel.Last)
+	if err != nil {
 		return nil, err
 	}
+	return embed(ctx, cfg, m, epoch, sel)
+}
+
+// embed embeds the chosen images of a configuration with a model.
+func embed(ctx context.Context, cfg Config, m *model.Model, epoch int, sel Selection) (_ *Embedded, err error) {
+	e := &Embedded{cfg: cfg, Model: m, Epoch: epoch}
 	if e.pipeline, err = EvalPipeline(e.Model.Spec.Input); err != nil {
 		return nil, err
 	}

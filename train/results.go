@@ -6,6 +6,7 @@ import (
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/model"
 )
 
 // Results are the figures of a run, each set of embeddings compared by its own
@@ -41,37 +42,66 @@ func Measure(ctx context.Context, folder Folder, eng layers.Engine, opt MeasureO
 			emb.Close()
 		}
 	}()
-	figures := func(what string, e *eval.Embeddings, metric layers.Metric) (*eval.Figures, error) {
-		return eval.Evaluate(ctx, eng, e, metric, eval.Options{
-			Ks: opt.Ks, Restarts: opt.Restarts, Seed: emb.cfg.Seed, Ties: opt.Ties, Split: opt.describe(), Workers: opt.Workers,
-			Progress: func(stage string, done, total int) { opt.Events.Progress(what+": "+stage, done, total, "") },
-		})
-	}
-	r := &Results{Epoch: emb.Epoch, Data: emb.Set.Name}
-	if r.Model, err = figures("model", emb.Embeddings, emb.Model.Spec.Metric); err != nil {
-		return nil, nil, err
-	}
-	if untrained, _, err := emb.cfg.start(eng); err == nil {
-		e, err := EmbedSet(ctx, untrained, emb.loader, len(emb.Set.Items), "untrained network", opt.Events)
-		if err != nil {
-			return nil, nil, err
-		}
-		if r.Untrained, err = figures("untrained network", e.Embeddings, emb.cfg.Model.Metric); err != nil {
-			return nil, nil, err
-		}
-	} else if emb.cfg.Weights.Path == "" {
-		return nil, nil, err
-	} else {
-		opt.Events.Warn("the network before training is not measured: %v", err)
-	}
-	raw, err := rawPixels(ctx, emb.Set, emb.Model.Spec.Input, data.LoaderOptions{Workers: opt.Workers})
+	r, err := emb.figures(ctx, opt)
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.RawPixels, err = figures("raw pixels", raw, layers.Metric{Kind: layers.Cosine}); err != nil {
+	untrained, _, err := emb.cfg.start(eng)
+	switch {
+	case err == nil:
+	case emb.cfg.Weights.Path != "": // a run outlives the file that it started from
+		opt.Events.Warn("the network before training is not measured: %v", err)
+		return emb, r, nil
+	default:
+		return nil, nil, err
+	}
+	e, err := EmbedSet(ctx, untrained, emb.loader, len(emb.Set.Items), "untrained network", opt.Events)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Untrained, err = emb.evaluate(ctx, "untrained network", e.Embeddings, emb.cfg.Model.Metric, opt); err != nil {
 		return nil, nil, err
 	}
 	return emb, r, nil
+}
+
+// MeasureNetwork evaluates the network that a configuration describes as it is
+// before training, beside raw pixels. Of the configuration only data, model,
+// weights and seed count.
+func MeasureNetwork(ctx context.Context, cfg Config, eng layers.Engine, opt MeasureOptions) (*Results, *model.Loaded, error) {
+	m, loaded, err := cfg.start(eng)
+	if err != nil {
+		return nil, nil, err
+	}
+	emb, err := embed(ctx, cfg, m, 0, opt.Selection)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer emb.Close()
+	r, err := emb.figures(ctx, opt)
+	return r, loaded, err
+}
+
+// figures measures the model and raw pixels.
+func (e *Embedded) figures(ctx context.Context, opt MeasureOptions) (*Results, error) {
+	r := &Results{Epoch: e.Epoch, Data: e.Set.Name}
+	var err error
+	if r.Model, err = e.evaluate(ctx, "model", e.Embeddings, e.Model.Spec.Metric, opt); err != nil {
+		return nil, err
+	}
+	raw, err := rawPixels(ctx, e.Set, e.Model.Spec.Input, data.LoaderOptions{Workers: opt.Workers})
+	if err != nil {
+		return nil, err
+	}
+	r.RawPixels, err = e.evaluate(ctx, "raw pixels", raw, layers.Metric{Kind: layers.Cosine}, opt)
+	return r, err
+}
+
+func (e *Embedded) evaluate(ctx context.Context, what string, x *eval.Embeddings, metric layers.Metric, opt MeasureOptions) (*eval.Figures, error) {
+	return eval.Evaluate(ctx, e.Model.Params.Engine(), x, metric, eval.Options{
+		Ks: opt.Ks, Restarts: opt.Restarts, Seed: e.cfg.Seed, Ties: opt.Ties, Split: opt.describe(), Workers: opt.Workers,
+		Progress: func(stage string, done, total int) { opt.Events.Progress(what+": "+stage, done, total, "") },
+	})
 }
 
 // Finish measures the best epoch on the test classes, and writes results and

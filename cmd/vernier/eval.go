@@ -10,8 +10,11 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -60,67 +63,168 @@ func oneOf(flag, value string, allowed []string) error {
 }
 
 func newEval(log *logrus.Logger) *cobra.Command {
-	f := &selectionFlags{}
-	var asJSON bool
-	var ks, ties string
-	var restarts int
+	f := &evalFlags{}
 	cmd := &cobra.Command{
 		Use:   "eval RUN",
-		Short: "Measure a trained metric beside raw pixels and the untrained network",
+		Short: "Measure a trained metric, or a network that nobody has trained here",
 		Long: `Embed the images of a run's test classes, which training never saw, and print
 Recall@K, NMI and pairwise F1 by the model's own metric, beside raw pixels (by
 cosine) and the network before training.
 
 Recall@K is the share of images with another image of their class among the K
 nearest, in percent. NMI (0 to 1, arithmetic mean of entropies) and F1 are of
-k-means with as many clusters as there are classes, averaged over restarts.`,
+k-means with as many clusters as there are classes, averaged over restarts.
+
+Without a RUN, --backbone and --data measure a network as it is before training,
+from --weights as a rule: by cosine and without a linear layer, if nothing else is
+asked for, on the classes that --train-classes leaves for testing.
+
+` + networkHelp,
 		Example: `  vernier eval runs/glyphs
   vernier eval runs/glyphs --epoch last --k 1,10,100 --json
-  vernier eval runs/glyphs --data folder:other.zip`,
-		Args: takes(false, "RUN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.complete(cmd, log); err != nil {
-				return err
+  vernier eval runs/glyphs --data folder:other.zip
+  vernier eval --backbone inceptionv3:pixels=unit --trunk-end Mixed_7a --weights inception_v3.safetensors --size 227 --resize 227 --data folder:birds.zip`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && f.network.spec.Backbone == "" {
+				return usagef("RUN is missing; or give --backbone and --data, to measure a network before training")
 			}
-			opt := train.MeasureOptions{Selection: f.sel, Restarts: restarts}
-			var err error
-			if opt.Ks, err = parseKs(ks); err != nil {
-				return err
-			}
-			if opt.Ties, err = eval.ParseTieRule(ties); err != nil {
-				return usagef("--ties: %w", err)
-			}
-			if restarts < 1 {
-				return usagef("--restarts %d: at least 1", restarts)
-			}
-			folder, err := train.Open(args[0])
-			if err != nil {
-				return err
-			}
-			eng, err := newEngine(f.threads)
-			if err != nil {
-				return err
-			}
-			defer eng.Close()
-			emb, r, err := train.Measure(cmd.Context(), folder, eng, opt)
-			if err != nil {
-				return err
-			}
-			defer emb.Close()
-			if asJSON {
-				e := json.NewEncoder(cmd.OutOrStdout())
-				e.SetIndent("", "  ")
-				return e.Encode(r)
-			}
-			return printResults(cmd.OutOrStdout(), r)
+			return takes(false, "RUN")(cmd, append(args, "")[:max(1, len(args))])
 		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print all figures as JSON, as results.json has them")
-	cmd.Flags().StringVar(&ks, "k", "1,2,4,8", "the K of Recall@K, separated by commas")
-	cmd.Flags().StringVar(&ties, "ties", eval.TieRule(0).String(), "order among equal distances: pessimistic (other classes first), optimistic, index or random")
-	cmd.Flags().IntVar(&restarts, "restarts", 20, "of k-means, averaged")
 	return cmd
+}
+
+// evalFlags are the flags of eval.
+type evalFlags struct {
+	selectionFlags
+	network      networkFlags
+	networkOnly  *pflag.FlagSet // what makes sense without a RUN only
+	trainClasses string
+	seed         uint64
+	asJSON       bool
+	ks, ties     string
+	restarts     int
+}
+
+func (f *evalFlags) add(cmd *cobra.Command) {
+	f.selectionFlags.add(cmd)
+	fl := cmd.Flags()
+	fl.BoolVar(&f.asJSON, "json", false, "print all figures as JSON, as results.json has them")
+	fl.StringVar(&f.ks, "k", "1,2,4,8", "the K of Recall@K, separated by commas")
+	fl.StringVar(&f.ties, "ties", eval.TieRule(0).String(), "order among equal distances: pessimistic (other classes first), optimistic, index or random")
+	fl.IntVar(&f.restarts, "restarts", 20, "of k-means, averaged")
+	start := train.Default("").Model
+	start.Backbone, start.Dim, start.Metric = "", 0, layers.Metric{Kind: layers.Cosine}
+	f.networkOnly = pflag.NewFlagSet("network", pflag.ContinueOnError)
+	f.network.add(f.networkOnly, start)
+	f.networkOnly.StringVar(&f.trainClasses, "train-classes", "auto", "which classes are for training, as in vernier train")
+	f.networkOnly.Uint64Var(&f.seed, "seed", 1, "of everything that is drawn")
+	fl.AddFlagSet(f.networkOnly)
+}
+
+func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
+	opt := train.MeasureOptions{Restarts: f.restarts}
+	var err error
+	if opt.Ks, err = parseKs(f.ks); err != nil {
+		return err
+	}
+	if opt.Ties, err = eval.ParseTieRule(f.ties); err != nil {
+		return usagef("--ties: %w", err)
+	}
+	if f.restarts < 1 {
+		return usagef("--restarts %d: at least 1", f.restarts)
+	}
+	measure := f.measureNetwork
+	if len(args) > 0 {
+		measure = func(cmd *cobra.Command, log *logrus.Logger, opt train.MeasureOptions) (*train.Results, error) {
+			return f.measureRun(cmd, args[0], log, opt)
+		}
+	}
+	r, err := measure(cmd, log, opt)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		e := json.NewEncoder(cmd.OutOrStdout())
+		e.SetIndent("", "  ")
+		return e.Encode(r)
+	}
+	return printResults(cmd.OutOrStdout(), r)
+}
+
+func (f *evalFlags) measureRun(cmd *cobra.Command, run string, log *logrus.Logger, opt train.MeasureOptions) (*train.Results, error) {
+	var wrong error
+	f.networkOnly.VisitAll(func(fl *pflag.Flag) {
+		if fl.Changed && wrong == nil {
+			wrong = usagef("--%s cannot be given with a RUN, which has its own", fl.Name)
+		}
+	})
+	if wrong != nil {
+		return nil, wrong
+	}
+	if err := f.complete(cmd, log); err != nil {
+		return nil, err
+	}
+	folder, err := train.Open(run)
+	if err != nil {
+		return nil, err
+	}
+	eng, err := newEngine(f.threads)
+	if err != nil {
+		return nil, err
+	}
+	defer eng.Close()
+	opt.Selection = f.sel
+	emb, r, err := train.Measure(cmd.Context(), folder, eng, opt)
+	if err != nil {
+		return nil, err
+	}
+	return r, emb.Close()
+}
+
+// measureNetwork measures a network that no run has trained.
+func (f *evalFlags) measureNetwork(cmd *cobra.Command, log *logrus.Logger, opt train.MeasureOptions) (*train.Results, error) {
+	if cmd.Flags().Changed("epoch") {
+		return nil, usagef("--epoch chooses a model of a RUN, which is missing")
+	}
+	spec := f.sel.Data
+	if spec == "" {
+		return nil, usagef("--data is missing: say which images to measure on, for example --data folder:PATH")
+	}
+	f.sel.Data = "" // its test classes, not all
+	if err := f.complete(cmd, log); err != nil {
+		return nil, err
+	}
+	cfg := train.Default(spec)
+	cfg.Data.TrainClasses, cfg.Seed, cfg.Data.Validation = f.trainClasses, f.seed, 0
+	if _, err := data.ParseSplit(f.trainClasses, f.seed); err != nil {
+		return nil, usagef("--train-classes: %w", err)
+	}
+	var err error
+	if cfg.Model, cfg.Weights, err = f.network.complete(); err != nil {
+		return nil, &usageError{err}
+	}
+	if !f.cache.off {
+		cfg.Data.Shorter = train.Shorter(cfg.Model.Input)
+	}
+	eng, err := newEngine(f.threads)
+	if err != nil {
+		return nil, err
+	}
+	defer eng.Close()
+	opt.Selection = f.sel
+	r, loaded, err := train.MeasureNetwork(cmd.Context(), cfg, eng, opt)
+	if err != nil {
+		return nil, err
+	}
+	if loaded != nil {
+		log.Infof("%s on %s: %s", cfg.Model.Backbone, eng.Name(), loadedText(loaded))
+	} else {
+		log.Warnf("without --weights the network is drawn at random")
+	}
+	return r, nil
 }
 
 func parseKs(text string) ([]int, error) {
@@ -138,7 +242,11 @@ func parseKs(text string) ([]int, error) {
 // printResults writes a table a person can read.
 func printResults(w io.Writer, r *train.Results) error {
 	m := r.Model
-	fmt.Fprintf(w, "%s: %d queries of %d classes (%s), model of epoch %d\n\n", r.Data, m.Queries, m.Classes, m.Split, r.Epoch)
+	state := "before training"
+	if r.Epoch > 0 {
+		state = fmt.Sprintf("model of epoch %d", r.Epoch)
+	}
+	fmt.Fprintf(w, "%s: %d queries of %d classes (%s), %s\n\n", r.Data, m.Queries, m.Classes, m.Split, state)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "\t")
 	for _, k := range m.Recall {
@@ -149,6 +257,9 @@ func printResults(w io.Writer, r *train.Results) error {
 		name string
 		f    *eval.Figures
 	}{{"model", r.Model}, {"untrained network", r.Untrained}, {"raw pixels", r.RawPixels}} {
+		if row.f == nil {
+			continue
+		}
 		fmt.Fprintf(t, "%s\t", row.name)
 		for _, k := range row.f.Recall {
 			fmt.Fprintf(t, "%.1f\t", k.Percent)

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/train"
+)
+
+// networkFlags describe a model and the weights it starts from; train and eval
+// share them.
+type networkFlags struct {
+	spec         model.Spec
+	weights      train.WeightsConfig
+	trunkEnd     string
+	size, resize int
+	metric       string
+}
+
+// networkHelp explains the flags in the help of both commands.
+const networkHelp = `A backbone is a name, or a name with options after a colon, as in
+inceptionv3:pixels=unit,count-pad=false. Options are trunk-end=BLOCK (ends a
+convolutional network there), pixels=RANGE (what values it is fed: unit for
+[0,1], half for [-1,1], imagenet, caffe), bn-momentum=M, and count-pad=BOOL
+(whether average pools of inceptionv3 count padding). --weights takes the public
+files of these networks; classifiers in them are left out. --dim 0 leaves out the
+linear layer: embeddings are then the pooled features.`
+
+func (f *networkFlags) add(fl *pflag.FlagSet, start model.Spec) {
+	f.spec = start
+	fl.StringVar(&f.spec.Backbone, "backbone", start.Backbone, "network: "+strings.Join(backbone.Names(), ", "))
+	fl.StringVar(&f.trunkEnd, "trunk-end", "", "block at which a convolutional network ends (default its last)")
+	fl.StringVar(&f.weights.Path, "weights", "", "weight file that the network starts from: safetensors, .pth, .npz (default drawn at random)")
+	fl.StringVar(&f.weights.Dictionary, "weights-dict", "", "which dictionary of a file that holds several networks, such as teacher/")
+	fl.IntVar(&f.size, "size", 0, "side of the square that the network sees, in pixels (default the backbone's)")
+	fl.IntVar(&f.resize, "resize", 0, "shorter side that pictures are brought to before that square is cut out (default the backbone's, in proportion)")
+	fl.StringVar((*string)(&f.spec.Pool), "pool", "", "global pooling: "+strings.Join(model.Pools, ", ")+" (default cls for transformers, else avg+max)")
+	fl.StringVar((*string)(&f.spec.HeadNorm), "head-norm", string(start.HeadNorm), "normalization before the linear layer: "+strings.Join(model.HeadNorms, ", "))
+	fl.IntVar(&f.spec.Dim, "dim", start.Dim, "length of an embedding; 0 for the pooled features, without a linear layer")
+	fl.StringVar(&f.metric, "metric", start.Metric.String(), "how embeddings are compared")
+	fl.StringVar((*string)(&f.spec.Normalization), "normalization", string(start.Normalization), "of embeddings before the metric: "+strings.Join(model.Normalizations, ", "))
+	fl.Float64Var(&f.spec.Scale, "scale", start.Scale, "c: rows get length c*sqrt(dim) for brm, c for other metrics")
+}
+
+// complete fills in what follows from the flags.
+func (f *networkFlags) complete() (s model.Spec, w train.WeightsConfig, err error) {
+	s, w = f.spec, f.weights
+	if s.Metric, err = layers.ParseMetric(f.metric); err != nil {
+		return s, w, fmt.Errorf("--metric: %w", err)
+	}
+	if f.trunkEnd != "" {
+		s.Backbone = backbone.WithOption(s.Backbone, "trunk-end", f.trunkEnd)
+	}
+	net, err := backbone.New(s.Backbone)
+	if err != nil {
+		return s, w, fmt.Errorf("--backbone: %w", err)
+	}
+	s.Input = net.Preprocessing()
+	if f.size != 0 {
+		s.Input = s.Input.WithSize(f.size)
+	}
+	if f.resize != 0 {
+		s.Input.Resize = f.resize
+	}
+	if s.Pool == "" {
+		s.Pool = model.DefaultPool(net)
+	}
+	s.Head = model.HeadLinear
+	if s.Dim == 0 {
+		s.Head, s.Dim = model.HeadNone, net.Channels()
+	}
+	if w.Path == "" {
+		if w.Dictionary != "" {
+			return s, w, fmt.Errorf("--weights-dict chooses among the networks in a file, --weights is missing")
+		}
+		return s, w, s.Validate()
+	}
+	// A run may be resumed from another folder.
+	if w.Path, err = filepath.Abs(w.Path); err != nil {
+		return s, w, fmt.Errorf("--weights: %w", err)
+	}
+	return s, w, s.Validate()
+}
