@@ -155,3 +155,28 @@ func TestValidateNamesTheField(t *testing.T) {
 		}
 	}
 }
+
+// What is said of a metric's options is what ParseMetric takes.
+func TestMetricsAreDescribed(t *testing.T) {
+	infos := MetricInfos()
+	if len(infos) != len(metricNames) {
+		t.Fatalf("%d of %d families are described", len(infos), len(metricNames))
+	}
+	for k, info := range infos {
+		m := info.Metric
+		if m.Kind != MetricKind(k) || m.Validate() != nil {
+			t.Errorf("description %d is of %+v", k, m)
+		}
+		if got, err := ParseMetric(m.Kind.String()); err != nil || got != m {
+			t.Errorf("%v: defaults are %+v, described as %+v", m.Kind, got, m)
+		}
+		for _, o := range info.Options {
+			if m.Kind == BRM {
+				continue // options that exclude each other: TestMetricNamesAsWritten
+			}
+			if got, err := ParseMetric(m.Kind.String() + ":" + o.Name + "=" + o.Default); err != nil || got != m {
+				t.Errorf("%v: default %s of %s gives %+v, %v", m.Kind, o.Default, o.Name, got, err)
+			}
+		}
+	}
+}

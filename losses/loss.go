@@ -29,6 +29,17 @@ const (
 	Classes
 )
 
+// String is batch or classes.
+func (c Columns) String() string {
+	if c == Classes {
+		return "classes"
+	}
+	return "batch"
+}
+
+// MarshalText writes what String returns.
+func (c Columns) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
 // Result is what a loss says of one batch.
 type Result struct {
 	Value float64

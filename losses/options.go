@@ -29,11 +29,11 @@ type Options struct {
 
 // Info describes a loss on one metric.
 type Info struct {
-	Name    string
-	Meaning string // one line
-	Source  string // where the loss comes from
-	Columns Columns
-	Params  []ParamInfo
+	Name    string      `json:"name"`
+	Meaning string      `json:"meaning"` // one line
+	Source  string      `json:"source"`  // where the loss comes from
+	Columns Columns     `json:"columns"`
+	Params  []ParamInfo `json:"params"`
 }
 
 // ParamInfo describes a parameter. Margins (Margin set) are numbers in the
@@ -41,11 +41,11 @@ type Info struct {
 // of its value between unrelated embeddings, 0.7sphere for what lies 0.7 apart
 // on the unit sphere.
 type ParamInfo struct {
-	Name    string
-	Meaning string
-	Default string
-	Range   string
-	Margin  bool
+	Name    string `json:"name"`
+	Meaning string `json:"meaning"`
+	Default string `json:"default"`
+	Range   string `json:"range"`
+	Margin  bool   `json:"margin"`
 }
 
 // New makes a loss by its name on the command line. Unknown names and

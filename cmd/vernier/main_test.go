@@ -254,10 +254,16 @@ func TestDataCheckListsEveryBadFileAndFails(t *testing.T) {
 // an epoch as Ctrl-C does, resumes it, and compares the models with those of a
 // run that was left alone.
 func TestAnInterruptedRunGoesOnAsIfNothingHadHappened(t *testing.T) {
+	interrupt(t, "--loss", "proxy-anchor")
+}
+
+// interrupt is that test for a run with the given flags.
+func interrupt(t *testing.T, more ...string) {
+	t.Helper()
 	data := stripes(t, 10, 8)
 	dir := t.TempDir()
 	whole, broken := filepath.Join(dir, "whole"), filepath.Join(dir, "broken")
-	more := []string{"--epochs", "4", "--loss", "proxy-anchor"}
+	more = append([]string{"--epochs", "4"}, more...)
 	if code, _, errs := vernier(t, quick(data, whole, more...)...); code != exitDone {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
