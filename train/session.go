@@ -152,9 +152,10 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 	if s.sets, err = openSets(ctx, cfg, opt); err != nil {
 		return nil, err
 	}
+	made := s // an error's return sets s to nil
 	defer func() {
 		if err != nil {
-			s.Close()
+			made.Close()
 		}
 	}()
 	for _, n := range s.sets.all.Notices {

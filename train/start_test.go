@@ -1,0 +1,288 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vernier-ml/vernier/internal/cpu"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/model"
+)
+
+// silent is Events for tests.
+type silent struct{}
+
+func (silent) Say(string, ...any)                {}
+func (silent) Warn(string, ...any)               {}
+func (silent) Progress(string, int, int, string) {}
+
+// shades writes a folder of classes, each a shade of gray with a few pixels of
+// another.
+func shades(t *testing.T, classes, images int) string {
+	t.Helper()
+	root := t.TempDir()
+	for c := range classes {
+		dir := filepath.Join(root, fmt.Sprintf("class %d", c))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for i := range images {
+			img := image.NewGray(image.Rect(0, 0, 16, 16))
+			for p := range img.Pix {
+				img.Pix[p] = uint8(20 * c)
+			}
+			img.SetGray(i, 15-i, color.Gray{Y: 255})
+			f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%d.png", i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := png.Encode(f, img); err != nil {
+				t.Fatal(err)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return root
+}
+
+func smallConfig(t *testing.T, data string) Config {
+	t.Helper()
+	c := Default("folder:" + data)
+	c.Data.Augment, c.Data.Validation = "none", 0
+	c.Model.Input = c.Model.Input.WithSize(16)
+	c.Model.Dim = 8
+	c.Loss.Name = "proxy-anchor"
+	c.Epochs, c.WarmupEpochs, c.ClassesPerBatch, c.ImagesPerClass = 3, 1, 3, 2
+	return c
+}
+
+func newTestEngine(t *testing.T) layers.Engine {
+	t.Helper()
+	eng, err := cpu.New(cpu.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { eng.Close() })
+	return eng
+}
+
+// all reads every tensor that a checkpoint has.
+func all(t *testing.T, s *Session) map[string][]float32 {
+	t.Helper()
+	out := map[string][]float32{}
+	for _, x := range s.tensors() {
+		host := make([]float32, x.Value.Size())
+		if err := s.model.Params.Engine().Read(host, x.Value); err != nil {
+			t.Fatal(err)
+		}
+		out[x.Name] = host
+	}
+	return out
+}
+
+func begin(t *testing.T, c Config) *Session {
+	t.Helper()
+	s, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: silent{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func epoch(t *testing.T, s *Session) {
+	t.Helper()
+	if err := s.release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.epoch(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// moved lists the parameters that differ between two states.
+func moved(ps *layers.Params, before, after map[string][]float32) (names []string) {
+	for _, p := range ps.All() {
+		if !slices.Equal(before[p.Name], after[p.Name]) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// Decay is large, so that a parameter that is frozen but decayed would show.
+func TestTheWarmUpTrainsHeadAndProxiesAndThenAllThatIsNotFrozen(t *testing.T) {
+	c := smallConfig(t, shades(t, 8, 4))
+	c.Optimizer.Decay, c.Optimizer.DecayAll = .5, true
+	c.Freeze = model.Freeze{BNStats: true, BNAffine: true, Params: []string{"block2.conv.*"}}
+	s := begin(t, c)
+	start := all(t, s)
+	epoch(t, s)
+	warm := all(t, s)
+	if got, want := moved(s.model.Params, start, warm), []string{"embedding.weight", "embedding.bias", losses.ClassRowsParam}; !slices.Equal(got, want) {
+		t.Errorf("the warm-up moved %q, want %q", got, want)
+	}
+	epoch(t, s)
+	got := moved(s.model.Params, warm, all(t, s))
+	want := []string{"block1.conv.weight", "block3.conv.weight", "block4.conv.weight", "embedding.weight", "embedding.bias", losses.ClassRowsParam}
+	if !slices.Equal(got, want) {
+		t.Errorf("after it moved %q, want %q", got, want)
+	}
+}
+
+// A run is stopped at the end of the warm-up, and after it, and resumed.
+func TestARunResumesAcrossTheEndOfTheWarmUp(t *testing.T) {
+	c := smallConfig(t, shades(t, 8, 4))
+	s := begin(t, c)
+	for range c.Epochs {
+		epoch(t, s)
+	}
+	want := all(t, s)
+	for stop := 1; stop < c.Epochs; stop++ {
+		s := begin(t, c)
+		for range stop {
+			epoch(t, s)
+		}
+		r, err := Resume(context.Background(), s.folder, newTestEngine(t), s.opt)
+		if err != nil {
+			t.Fatalf("after epoch %d: %v", stop, err)
+		}
+		defer r.Close()
+		if err := r.Train(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		got := all(t, r)
+		if len(got) != len(want) {
+			t.Errorf("after epoch %d: %d tensors, want %d", stop, len(got), len(want))
+		}
+		for name, v := range want {
+			if !slices.Equal(got[name], v) {
+				t.Errorf("after epoch %d: %s differs", stop, name)
+			}
+		}
+	}
+}
+
+func TestARunThatStartsFromWeightsSaysWhichAndMeasuresThemAsUntrained(t *testing.T) {
+	data := shades(t, 8, 4)
+	c := smallConfig(t, data)
+	first := begin(t, c)
+	epoch(t, first)
+	c.Weights.Path = first.folder.Path(LastFile)
+	c.Seed = 9 // other weights, if they were drawn
+	s := begin(t, c)
+	if got, want := all(t, s)["block1.conv.weight"], all(t, first)["block1.conv.weight"]; !slices.Equal(got, want) {
+		t.Error("the weights are not those of the file")
+	}
+	stored, err := s.folder.LoadConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(stored.Weights.SHA256) != 64 || stored.Weights.Path != c.Weights.Path {
+		t.Errorf("the configuration says %+v", stored.Weights)
+	}
+	eng := newTestEngine(t)
+	m, l, err := stored.start(eng)
+	if err != nil || l == nil {
+		t.Fatalf("%v, %v", l, err)
+	}
+	w := make([]float32, m.Params.Get("embedding.weight").Value.Size())
+	if err := eng.Read(w, m.Params.Get("embedding.weight").Value); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(w, all(t, s)["embedding.weight"]) {
+		t.Error("the network before training is another one")
+	}
+	epoch(t, first) // replaces the file
+	if _, _, err := stored.start(eng); err == nil || !strings.Contains(err.Error(), "no longer the file") {
+		t.Errorf("another file under the same name: %v", err)
+	}
+}
+
+func TestARunFromWeightsThatDoNotFitLeavesAnEarlierRunAlone(t *testing.T) {
+	c := smallConfig(t, shades(t, 8, 4))
+	s := begin(t, c)
+	before, err := os.ReadFile(s.folder.Path(CheckpointFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Weights.Path = s.folder.Path(LastFile)
+	c.Model.Dim = 9
+	if _, err := Start(context.Background(), c, s.folder, newTestEngine(t), s.opt); err == nil || !strings.Contains(err.Error(), "embedding.weight") {
+		t.Fatalf("a head of another size: %v", err)
+	}
+	after, err := os.ReadFile(s.folder.Path(CheckpointFile))
+	if err != nil || !slices.Equal(before, after) {
+		t.Errorf("the earlier run's checkpoint changed: %v", err)
+	}
+}
+
+func TestNothingToTrainIsAnError(t *testing.T) {
+	c := smallConfig(t, shades(t, 8, 4))
+	c.Loss.Name, c.WarmupEpochs = "npairs", 0
+	c.Freeze = model.Freeze{BNStats: true, Params: []string{"*"}}
+	_, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: silent{}})
+	if err == nil || !strings.Contains(err.Error(), "nothing to train") {
+		t.Errorf("everything is frozen: %v", err)
+	}
+	c.Freeze, c.WarmupEpochs = model.Freeze{}, c.Epochs
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "warm-up") {
+		t.Errorf("nothing but warm-up: %v", err)
+	}
+}
+
+// The parameter that joins after one step takes the steps of AdamW that
+// TestAdamWMatchesStepsWorkedByHand has, as the other one did before it.
+func TestAParameterThatJoinsLateBeginsWithItsFirstStep(t *testing.T) {
+	s := DefaultOptimizer()
+	s.Name, s.Rate, s.Decay = "adamw", .1, .01
+	early, g := quadratic(t, map[string]float32{"embedding.weight": 1}, nil)
+	before, err := NewOptimizer(s, early, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps(t, before, g, 1)
+	both, g := quadratic(t, map[string]float32{"embedding.weight": .899000001, "block1.conv.weight": 1}, nil)
+	o, err := NewOptimizer(s, both, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Follow(before)
+	if o.Steps() != 1 {
+		t.Errorf("%d steps", o.Steps())
+	}
+	steps(t, o, g, 1)
+	near(t, "the early one's second step", value(t, both, "embedding.weight"), .798519027)
+	near(t, "the late one's first step", value(t, both, "block1.conv.weight"), .899000001)
+	// Resumed, it goes on in the same way.
+	again, g2 := quadratic(t, map[string]float32{"embedding.weight": float32(value(t, both, "embedding.weight")), "block1.conv.weight": float32(value(t, both, "block1.conv.weight"))}, nil)
+	r, err := NewOptimizer(s, again, g2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, from := range o.State() {
+		if err := again.Engine().Copy(r.State()[slices.IndexFunc(r.State(), func(x NamedTensor) bool { return x.Name == from.Name })].Value, from.Value); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	r.SetSteps(2, 1, late)
+	steps(t, o, g, 1)
+	steps(t, r, g2, 1)
+	for _, name := range []string{"embedding.weight", "block1.conv.weight"} {
+		if a, b := value(t, both, name), value(t, again, name); a != b || math.IsNaN(a) {
+			t.Errorf("%s: %v without a stop, %v with one", name, a, b)
+		}
+	}
+}
