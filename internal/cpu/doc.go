@@ -53,6 +53,22 @@
 //
 //	pairwise.go, pairwisegrad.go, cosine.go, portable_pairs.go, gen/pairs.go
 //
+// # Rows and attention
+//
+// Layer normalisation, softmax and GELU are loops over rows or spans with vectors
+// along them. Exponentials are those of the distances; GELU is x Phi(x) with the
+// tail of the normal distribution as e^(-x^2/2) times a polynomial, so that it
+// keeps its relative precision on the left, and gradient and value share the
+// exponential.
+//
+// Attention takes a block of at most 128 queries of a head at a time: a product
+// gives their scores, these become weights in place, and a second product the
+// result, all in buffers of the worker and with the tile kernels of the large
+// products. The gradient computes the weights again.
+//
+//	activation.go, softmax.go, layernorm.go, tokens.go, attention.go, attentiongrad.go
+//	portable_rows.go, gen/lines.go, gen/gelu.go
+//
 // # Order and memory
 //
 // A fixed pool of workers takes items of work in no fixed order, but what an item

@@ -6,6 +6,42 @@ import (
 	"testing"
 )
 
+// rowKernels are those of rows for TestVectorKernels.
+func rowKernels() map[string]func(k *kernels, v [4][]float32) [][]float32 {
+	return map[string]func(k *kernels, v [4][]float32) [][]float32{
+		"layer norm": func(k *kernels, v [4][]float32) [][]float32 {
+			k.layerNorm(v[0], v[1], v[2], v[3], 0.25, 1.5, 0.125)
+			return v[:1]
+		},
+		"layer norm grad": func(k *kernels, v [4][]float32) [][]float32 {
+			k.layerNormGrad(v[0], v[1], v[2], v[3], 0.5, 1.5, 0.25, 2)
+			return v[:1]
+		},
+		"layer norm sums": func(k *kernels, v [4][]float32) [][]float32 {
+			total, along := k.layerNormSums(v[0], v[3], v[3], 0.5)
+			return [][]float32{{float32(total), float32(along)}}
+		},
+		"norm sums": func(k *kernels, v [4][]float32) [][]float32 {
+			k.normSums(v[0], v[3], v[1], v[2], 0.25, 1.5)
+			return [][]float32{v[0], v[3]}
+		},
+		"gelu":         func(k *kernels, v [4][]float32) [][]float32 { k.gelu(v[0], v[1]); return v[:1] },
+		"gelu grad":    func(k *kernels, v [4][]float32) [][]float32 { k.geluGrad(v[0], v[1], v[2]); return v[:1] },
+		"softmax grad": func(k *kernels, v [4][]float32) [][]float32 { k.softmaxGrad(v[0], v[1], v[2], 0.25, 1.5); return v[:1] },
+		"exp": func(k *kernels, v [4][]float32) [][]float32 {
+			sum := k.exp(v[0], v[1], 40, 1)
+			return [][]float32{v[0], {float32(sum)}}
+		},
+		"exp of numbers": func(k *kernels, v [4][]float32) [][]float32 {
+			sum := k.exp(v[0], v[3], 3, 1)
+			return [][]float32{v[0], {float32(sum / float64(len(v[0])))}}
+		},
+		"largest": func(k *kernels, v [4][]float32) [][]float32 {
+			return [][]float32{{k.largest(v[0]), k.largest(v[1]), k.largest(v[2]), k.largest(v[3])}}
+		},
+	}
+}
+
 func TestLargest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))

@@ -6,8 +6,6 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
-
-	"github.com/vernier-ml/vernier/internal/cpu/approx"
 )
 
 // lines writes the kernels, over rows, of layer normalisation and softmax.
@@ -146,45 +144,4 @@ func (s *isa) halve(v reg.VecVirtual, combine func(x, y, to reg.Register)) {
 	combine(top, v.AsX(), v.AsX())
 	VMOVSHDUP(v.AsX(), top)
 	combine(top, v.AsX(), v.AsX())
-}
-
-// fall returns e^-t for t >= 0, 0 beyond approx.FarExp. NaN stays NaN.
-func (s *isa) fall(t reg.VecVirtual) reg.VecVirtual {
-	scale, q := s.exponent(t, 1)
-	VFMADD213PS(scale, scale, q)
-	far := s.constant(approx.FarExp)
-	if s.wide {
-		near := K()
-		VCMPPS(Imm(0x1a), far, t, near) // not t > far
-		VMOVAPS_Z(q, near, q)
-	} else {
-		near := YMM()
-		VCMPPS(Imm(0x1a), far, t, near)
-		VANDPS(near, q, q)
-	}
-	return q
-}
-
-// exp adds up in float64. Lanes beyond the end are 0.
-func (s *isa) exp() {
-	s.text("exp", "y, x []float32, scale, most float32) (total float64")
-	y, x, n := base("y"), base("x"), length("y")
-	scale, most := s.broadcast("scale"), s.broadcast("most")
-	acc := [2]reg.VecVirtual{s.zero(), s.zero()}
-	s.each(n, []reg.Register{y, x}, func(k *mask) {
-		t := s.read(x, k)
-		VSUBPS(t, most, t)
-		VMULPS(scale, t, t)
-		if k != nil {
-			t = s.fill(t, s.set(s.constant(math.Inf(1))), *k)
-		}
-		e := s.fall(t)
-		s.write(e, y, k)
-		for h, v := range s.widen(e) {
-			VADDPD(v, acc[h], acc[h])
-		}
-	})
-	VADDPD(acc[1], acc[0], acc[0])
-	Store(s.total64(acc[0]), ReturnIndex(0))
-	finish()
 }

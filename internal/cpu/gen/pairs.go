@@ -221,33 +221,6 @@ func (s *isa) reciprocalRoot(x reg.VecVirtual) reg.VecVirtual {
 	return one
 }
 
-// exponent splits e^-ft = s + s q into s = 2^n and q = e^r - 1.
-func (s *isa) exponent(t reg.VecVirtual, f int) (scale, q reg.VecVirtual) {
-	// Adding 1.5 2^23 rounds to an integer n, which then lies in the low bits:
-	// e^-ft = 2^n e^r with n <= 0.
-	magic, tail := s.constant(1.5*(1<<23)), approx.ExpTail()
-	u, n, r := s.set(magic), s.vec(), s.vec()
-	scale = s.vec()
-	VFNMADD231PS(s.constant(float64(f)*approx.Log2E), t, u)
-	VSUBPS(magic, u, n)
-	VPSLLD(Imm(23), u, scale)
-	VPADDD(s.constant(1), scale, scale)
-	if f == 1 {
-		VMOVAPS(t, r)
-	} else {
-		VADDPS(t, t, r)
-	}
-	VFNMSUB231PS(s.constant(approx.Ln2), n, r)
-	q = s.set(s.constant(float64(tail[3])))
-	square := s.vec()
-	for i := 2; i >= 0; i-- {
-		VFMADD213PS(s.constant(float64(tail[i])), r, q)
-	}
-	VMULPS(r, r, square)
-	VFMADD213PS(r, square, q)
-	return scale, q
-}
-
 // exponential is tanh(f t/2): with x = e^-ft - 1 it is -x/(2+x).
 func (s *isa) exponential(f int) curve {
 	// decay returns x and, if asked, e^-ft.
