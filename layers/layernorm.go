@@ -19,6 +19,9 @@ func (g *Graph) LayerNorm(name string, x, gamma, beta *Node, eps float32) *Node 
 			return g.fail(name, fmt.Errorf("%s has shape %v, want (%d)", g.nameOf(n), n.Shape(), s[len(s)-1]))
 		}
 	}
+	if !(eps > 0) {
+		return g.fail(name, fmt.Errorf("layer normalisation needs a positive eps, got %v: a row of equal numbers has no variance", eps))
+	}
 	rows := s[:len(s)-1]
 	var mean, invStd *Node
 	out := g.as(KindLayerNorm, eps).applyMulti(name, [][]int{s, rows, rows}, in, func(out, in []Tensor) error {
