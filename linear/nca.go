@@ -60,8 +60,8 @@ func (a NCA) Fit(ctx context.Context, p *Problem) (*Result, error) {
 			g.Scale(-1, g)
 			return -s
 		}, descent{iterations: steps, change: 1e-7, gradient: 1e-7})
-		if err == nil {
-			err = f.err
+		if f.err != nil {
+			return nil, f.err
 		}
 		if err != nil {
 			return nil, err
