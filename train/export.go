@@ -13,7 +13,7 @@ import (
 	"github.com/vernier-ml/vernier/weights"
 )
 
-// ExportFormats lists what Export writes.
+// ExportFormats lists what Export writes; ONNXFormat is not among them.
 var ExportFormats = []string{"safetensors", "npy", "csv"}
 
 // Export writes the network and the embeddings into a folder and returns the

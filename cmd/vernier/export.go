@@ -1,22 +1,23 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
 )
 
 func newExport(log *logrus.Logger) *cobra.Command {
-	f := &selectionFlags{}
-	var out string
-	var formats []string
-	var force bool
+	f := &exportFlags{}
 	cmd := &cobra.Command{
 		Use:   "export RUN",
 		Short: "Write the network, and embeddings with labels and paths, for other tools",
@@ -26,54 +27,131 @@ func newExport(log *logrus.Logger) *cobra.Command {
                and embeddings.safetensors (embeddings (N, h) float32, labels (N) int64)
   npy          embeddings.npy, labels.npy and paths.npy, rows in the same order
   csv          embeddings.csv: path, class, label, e0, e1, ...
+  onnx         network.onnx, from "images" (batch, 3, size, size) to "embeddings"
+               (batch, h), opset 17; needs no images, and is written when asked for
 
-Beside them metric.json says how the rows are to be compared, and classes.csv
-which class a label means. Rows are the images of --split.`,
+Beside the rows metric.json says how they are to be compared, and classes.csv
+which class a label means. Rows are the images of --split.
+
+network.onnx takes float32 pictures that are normalised already; with
+--onnx-preprocess it takes RGB values 0..255 as uint8, with
+--onnx-preprocess=float as float32, and normalises them itself. Resizing and
+cropping stay outside. Its metadata say which it is (vernier.input), give size,
+resizing and normalisation (vernier.preprocessing, JSON), and the metric.
+
+--onnx-metric adds metric.onnx, from embeddings "a" (n, h) and "b" (m, h) to the
+metric's values (n, m), "distances" or "similarities". Distances are computed
+row of a by row of a, so no array of n x m x h numbers is ever made. In Python:
+
+  net = onnxruntime.InferenceSession("network.onnx")
+  metric = onnxruntime.InferenceSession("metric.onnx")
+  e = net.run(None, {"images": pictures})[0]
+  d = metric.run(None, {"a": e, "b": e})[0]`,
 		Example: `  vernier export runs/glyphs
-  vernier export runs/glyphs --format csv --split all --out glyphs-embedded`,
+  vernier export runs/glyphs --format csv --split all --out glyphs-embedded
+  vernier export runs/glyphs --format onnx --onnx-preprocess --onnx-metric --out glyphs-onnx`,
 		Args: takes(false, "RUN"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, name := range formats {
-				if err := oneOf("--format", name, train.ExportFormats); err != nil {
-					return err
-				}
-			}
-			if err := f.complete(cmd, log); err != nil {
-				return err
-			}
-			folder, err := train.Open(args[0])
-			if err != nil {
-				return err
-			}
-			if out == "" {
-				out = filepath.Join(args[0], "export")
-			}
-			if err := emptyFolder(out, force); err != nil {
-				return err
-			}
-			eng, err := newEngine(f.threads)
-			if err != nil {
-				return err
-			}
-			defer eng.Close()
-			emb, err := train.Embed(cmd.Context(), folder, eng, f.sel)
-			if err != nil {
-				return err
-			}
-			defer emb.Close()
-			files, err := emb.Export(out, formats)
-			if err != nil {
-				return err
-			}
-			log.Infof("%d rows of %d numbers from the model of epoch %d: wrote %s to %s", emb.Embeddings.N, emb.Embeddings.H, emb.Epoch, strings.Join(files, ", "), out)
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, log, args[0]) },
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&out, "out", "", "folder to write to (default RUN/export); must be empty or not exist")
-	cmd.Flags().StringSliceVar(&formats, "format", train.ExportFormats, "formats, separated by commas: "+strings.Join(train.ExportFormats, ", "))
-	cmd.Flags().BoolVar(&force, "force", false, "replace files of the same names in --out")
+	fl := cmd.Flags()
+	fl.StringVar(&f.out, "out", "", "folder to write to (default RUN/export); must be empty or not exist")
+	fl.StringSliceVar(&f.formats, "format", train.ExportFormats, "formats, separated by commas: "+strings.Join(exportFormats(), ", "))
+	fl.BoolVar(&f.force, "force", false, "replace files of the same names in --out")
+	fl.StringVar(&f.pixels, "onnx-preprocess", "", "let network.onnx take RGB values 0..255: uint8 or float")
+	fl.Lookup("onnx-preprocess").NoOptDefVal = string(model.ONNXUint8)
+	fl.BoolVar(&f.onnx.Metric, "onnx-metric", false, "write metric.onnx too")
 	return cmd
+}
+
+// exportFlags are those of export.
+type exportFlags struct {
+	selectionFlags
+	out     string
+	formats []string
+	force   bool
+	pixels  string
+	onnx    train.ONNXOptions
+}
+
+func exportFormats() []string { return append(slices.Clone(train.ExportFormats), train.ONNXFormat) }
+
+func (f *exportFlags) complete(cmd *cobra.Command, log *logrus.Logger) error {
+	for _, name := range f.formats {
+		if err := oneOf("--format", name, exportFormats()); err != nil {
+			return err
+		}
+	}
+	f.onnx.Input = model.ONNXPreprocessed
+	if cmd.Flags().Changed("onnx-preprocess") {
+		if err := oneOf("--onnx-preprocess", f.pixels, []string{string(model.ONNXUint8), string(model.ONNXFloat)}); err != nil {
+			return err
+		}
+		f.onnx.Input = model.ONNXInput(f.pixels)
+	}
+	if !slices.Contains(f.formats, train.ONNXFormat) {
+		for _, name := range []string{"onnx-preprocess", "onnx-metric"} {
+			if cmd.Flags().Changed(name) {
+				return usagef("--%s needs --format onnx", name)
+			}
+		}
+	}
+	return f.selectionFlags.complete(cmd, log)
+}
+
+func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, run string) error {
+	if err := f.complete(cmd, log); err != nil {
+		return err
+	}
+	folder, err := train.Open(run)
+	if err != nil {
+		return err
+	}
+	if f.out == "" {
+		f.out = filepath.Join(run, "export")
+	}
+	if err := emptyFolder(f.out, f.force); err != nil {
+		return err
+	}
+	eng, err := newEngine(f.threads)
+	if err != nil {
+		return err
+	}
+	defer eng.Close()
+	rows := slices.DeleteFunc(slices.Clone(f.formats), func(name string) bool { return name == train.ONNXFormat })
+	if len(rows) > 0 {
+		if err := f.exportRows(cmd.Context(), log, folder, eng, rows); err != nil {
+			return err
+		}
+	}
+	if len(rows) == len(f.formats) {
+		return nil
+	}
+	m, epoch, err := folder.LoadModel(eng, f.sel.Last)
+	if err != nil {
+		return err
+	}
+	files, err := train.ExportONNX(f.out, m, epoch, f.onnx)
+	if err != nil {
+		return err
+	}
+	log.Infof("the model of epoch %d: wrote %s to %s", epoch, strings.Join(files, ", "), f.out)
+	return nil
+}
+
+// exportRows writes what needs the images.
+func (f *exportFlags) exportRows(ctx context.Context, log *logrus.Logger, folder train.Folder, eng layers.Engine, formats []string) error {
+	emb, err := train.Embed(ctx, folder, eng, f.sel)
+	if err != nil {
+		return err
+	}
+	defer emb.Close()
+	files, err := emb.Export(f.out, formats)
+	if err != nil {
+		return err
+	}
+	log.Infof("%d rows of %d numbers from the model of epoch %d: wrote %s to %s", emb.Embeddings.N, emb.Embeddings.H, emb.Epoch, strings.Join(files, ", "), f.out)
+	return nil
 }
 
 // emptyFolder makes a folder, or accepts one that is empty or forced.

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestONNXIsExportedWithoutTheImages(t *testing.T) {
+	data := stripes(t, 10, 4)
+	run := filepath.Join(t.TempDir(), "run")
+	if code, _, errs := vernier(t, quick(data, run, "--epochs", "1")...); code != exitDone {
+		t.Fatalf("train: exit %d\n%s", code, errs)
+	}
+	if err := os.RemoveAll(data); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "onnx")
+	code, _, errs := vernier(t, "export", run, "--format", "onnx", "--onnx-preprocess", "--onnx-metric", "--out", out)
+	if code != exitDone || !strings.Contains(errs, "network.onnx, metric.onnx") {
+		t.Fatalf("export: exit %d\n%s", code, errs)
+	}
+	for name, words := range map[string][]string{
+		"network.onnx": {"images", "embeddings", "block1.conv.weight", "embedding.bias", "vernier.preprocessing", `"size":16`, "uint8 RGB in 0..255", "vernier.epoch"},
+		"metric.onnx":  {"distances", "Scan", "vernier.metric", "brm"},
+	} {
+		file, err := os.ReadFile(filepath.Join(out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range words {
+			if !bytes.Contains(file, []byte(word)) {
+				t.Errorf("%s does not hold %q", name, word)
+			}
+		}
+	}
+}
+
+func TestONNXOptionsAreChecked(t *testing.T) {
+	for want, args := range map[string][]string{
+		"--onnx-metric needs --format onnx":     {"--onnx-metric"},
+		"--onnx-preprocess needs --format onnx": {"--onnx-preprocess", "--format", "csv"},
+		"there is uint8, float":                 {"--onnx-preprocess=png", "--format", "onnx"},
+		`"tflite"`:                              {"--format", "onnx,tflite"},
+	} {
+		if code, _, errs := vernier(t, append([]string{"export", "missing"}, args...)...); code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%v: exit %d, want %d with %q; it says\n%s", args, code, exitUsage, want, errs)
+		}
+	}
+}
