@@ -21,9 +21,10 @@
 // and report everything that does not agree at once.
 //
 // CreateSafetensors and CreateNPZ return a Writer that takes one tensor after
-// another; WriteSafetensors, WriteNPZ and WriteNPY write all at once. A file
-// appears under its name only when it is whole and synced to disk, and an
-// error leaves the file of that name as it was.
+// another; WriteSafetensors, WriteNPZ and WriteNPY write all at once, and
+// WriteONNX a network with its operators. A file appears under its name only
+// when it is whole and synced to disk, and an error leaves the file of that name
+// as it was.
 //
 // # Hostile files
 //
