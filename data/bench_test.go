@@ -2,16 +2,39 @@ package data
 
 import (
 	"fmt"
+	"os"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
-// BenchmarkLoader reads 500 x 375 JPEGs, random resized crop at 224 and flip.
-func BenchmarkLoader(b *testing.B) {
+// benchSet is the folder set in VERNIER_BENCH_IMAGES, or one of smooth 500 x 375
+// JPEGs, which are smaller as files than photographs.
+func benchSet(b *testing.B) string {
+	if dir := os.Getenv("VERNIER_BENCH_IMAGES"); dir != "" {
+		return "folder:" + dir
+	}
 	f := files{}
 	for i := range 64 {
 		f[fmt.Sprintf("c%d/%d.jpg", i%4, i)] = encodeJPEG(b, smooth(500, 375, uint64(i)))
 	}
-	set := mustOpen(b, "folder:"+f.folder(b))
+	return "folder:" + f.folder(b)
+}
+
+// cpuSeconds is the time that the process has computed.
+func cpuSeconds(b *testing.B) float64 {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
+}
+
+// BenchmarkLoader makes batches of 32 with a random resized crop at 224 and a
+// flip, of 500 x 375 JPEGs: from their files, from a prepared file, and from
+// decoded images in memory.
+func BenchmarkLoader(b *testing.B) {
+	spec := benchSet(b)
 	recipe, err := Preset("pa")
 	if err != nil {
 		b.Fatal(err)
@@ -20,26 +43,42 @@ func BenchmarkLoader(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, cache := range map[string]int64{"files": -1, "memory": 0} {
-		b.Run(name, func(b *testing.B) {
-			l := mustLoader(b, set, p, LoaderOptions{CacheBytes: cache})
-			s, err := NewRandom(set, 32, 1)
+	raw := mustOpen(b, spec)
+	again, err := Open(b.Context(), spec, Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	prepared, err := Prepare(b.Context(), again, PrepareOptions{Dir: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer prepared.Close()
+	for _, c := range []struct {
+		name  string
+		set   *Set
+		bytes int64
+	}{{"files", raw, -1}, {"prepared", prepared, -1}, {"memory", raw, 1 << 40}} {
+		b.Run(c.name, func(b *testing.B) {
+			l := mustLoader(b, c.set, p, LoaderOptions{CacheBytes: c.bytes})
+			s, err := NewRandom(c.set, 32, 1)
 			if err != nil {
 				b.Fatal(err)
 			}
 			collect(b, l, s, 0, 0)
 			b.ReportAllocs()
-			images := 0
+			images, epoch, cpu := 0, 0, cpuSeconds(b)
 			for b.Loop() {
-				for batch, err := range l.Epoch(b.Context(), s, 0, 0) {
+				for batch, err := range l.Epoch(b.Context(), s, epoch, 0) {
 					if err != nil {
 						b.Fatal(err)
 					}
 					images += len(batch.Items)
 					batch.Recycle()
 				}
+				epoch++
 			}
 			b.ReportMetric(float64(images)/b.Elapsed().Seconds(), "images/s")
+			b.ReportMetric((cpuSeconds(b)-cpu)/float64(images)*1e6, "cpu-µs/image")
 		})
 	}
 }

@@ -127,17 +127,18 @@ func run(steps []Transform, m *RGB, r *rand.Rand) (*RGB, error) {
 // Numbers writes m, which must be W x H, to dst (3, H, W).
 func (p *Pipeline) Numbers(dst []float32, m *RGB) {
 	plane := p.W * p.H
-	for c := range 3 {
-		table, from := &p.table[c], c
-		if p.Norm.BGR {
-			from = 2 - c
-		}
-		out := dst[c*plane : (c+1)*plane]
-		for y := range p.H {
-			row, line := m.Row(y), out[y*p.W:(y+1)*p.W]
-			for x := range line {
-				line[x] = table[row[3*x+from]]
-			}
+	to := [3][]float32{dst[:plane], dst[plane : 2*plane], dst[2*plane : 3*plane]}
+	tables := [3]*[256]float32{&p.table[0], &p.table[1], &p.table[2]}
+	if p.Norm.BGR {
+		to[0], to[2] = to[2], to[0]
+		tables[0], tables[2] = tables[2], tables[0]
+	}
+	for y := range p.H {
+		row := m.Row(y)[:3*p.W]
+		r, g, b := to[0][y*p.W:][:p.W], to[1][y*p.W:][:p.W], to[2][y*p.W:][:p.W]
+		for x := range r {
+			px := row[3*x : 3*x+3 : 3*x+3]
+			r[x], g[x], b[x] = tables[0][px[0]], tables[1][px[1]], tables[2][px[2]]
 		}
 	}
 }

@@ -114,13 +114,40 @@ func resample(src *RGB, w, h, x, y, cw, ch int, f Filter) *RGB {
 // horizontal applies taps to every row.
 func horizontal(src *RGB, t taps) *RGB {
 	dst := NewRGB(len(t.first), src.H)
-	for y := range src.H {
+	n := t.before(src.W - 1)
+	if !vectorized() || src.H < 4 || n < 4 {
+		horizontalRows(dst, src, 0, src.H, t, 0, dst.W)
+		return dst
+	}
+	for y := 0; ; y = min(y+4, src.H-4) { // the last four may overlap those before
+		vectorRows(dst, src, y, t, n)
+		horizontalRows(dst, src, y, y+4, t, n, dst.W)
+		if y == src.H-4 {
+			return dst
+		}
+	}
+}
+
+// before is the number of leading outputs, but not all, that need no input from
+// number limit on.
+func (t taps) before(limit int) int {
+	n := len(t.first) - 1
+	for n > 0 && t.first[n-1]+t.count[n-1] > limit {
+		n--
+	}
+	return n
+}
+
+// horizontalRows makes the pixels x0..x1 of the rows y0..y1.
+func horizontalRows(dst, src *RGB, y0, y1 int, t taps, x0, x1 int) {
+	const half = int32(1) << (weightBits - 1)
+	for y := y0; y < y1; y++ {
 		in, out := src.Row(y), dst.Row(y)
-		for i, first := range t.first {
-			n := t.count[i]
+		for i := x0; i < x1; i++ {
+			first, n := t.first[i], t.count[i]
 			weights := t.weights[i*t.width : i*t.width+n]
 			px := in[3*first : 3*(first+n)]
-			r, g, b := int32(1)<<(weightBits-1), int32(1)<<(weightBits-1), int32(1)<<(weightBits-1)
+			r, g, b := half, half, half
 			for k, w := range weights {
 				p := px[3*k : 3*k+3 : 3*k+3]
 				r += w * int32(p[0])
@@ -131,27 +158,33 @@ func horizontal(src *RGB, t taps) *RGB {
 			p[0], p[1], p[2] = clip8(r>>weightBits), clip8(g>>weightBits), clip8(b>>weightBits)
 		}
 	}
-	return dst
 }
 
 // vertical applies taps to every column; row 0 of src is input number skip.
 func vertical(src *RGB, t taps, skip int) *RGB {
 	dst := NewRGB(src.W, len(t.first))
-	sums := make([]int32, 3*src.W)
+	run := columnsOf
+	if vectorized() && 3*src.W >= leastColumns {
+		run = vectorColumns
+	}
+	offsets := make([]int, t.width)
 	for i, first := range t.first {
-		for x := range sums {
-			sums[x] = 1 << (weightBits - 1)
+		n := t.count[i]
+		for k := range n {
+			offsets[k] = (first - skip + k) * src.Stride
 		}
-		for k, w := range t.weights[i*t.width : i*t.width+t.count[i]] {
-			in := src.Row(first - skip + k)[:len(sums)]
-			for x, v := range in {
-				sums[x] += w * int32(v)
-			}
-		}
-		out := dst.Row(i)[:len(sums)]
-		for x, s := range sums {
-			out[x] = clip8(s >> weightBits)
-		}
+		run(dst.Row(i), src.Pix, offsets[:n], t.weights[i*t.width:i*t.width+n])
 	}
 	return dst
+}
+
+// columnsOf makes a row of the bytes that lie at each of offsets, weighted.
+func columnsOf(dst, src []uint8, offsets []int, weights []int32) {
+	for x := range dst {
+		sum := int32(1) << (weightBits - 1)
+		for k, at := range offsets {
+			sum += weights[k] * int32(src[at+x])
+		}
+		dst[x] = clip8(sum >> weightBits)
+	}
 }
