@@ -3,7 +3,6 @@ package linear
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -51,6 +50,3 @@ func noteRank(r *Result, what string, rank, d int) {
 		r.note("the %s has rank %d of %d: constant or collinear columns; the other directions have no weight", what, rank, d)
 	}
 }
-
-// nearZero is below what rounding leaves of x.
-func nearZero(v, x float64) bool { return math.Abs(v) <= rankTolerance*math.Abs(x) }

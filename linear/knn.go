@@ -21,6 +21,10 @@ type KNN struct {
 // Predict returns a label for each row of test. train and test are rows as the
 // metric was learnt on, (n, d) and (m, d).
 func (k KNN) Predict(ctx context.Context, r *Result, train *mat.Dense, labels []int, test *mat.Dense) ([]int, error) {
+	return k.predict(ctx, r, train, labels, test, false)
+}
+
+func (k KNN) predict(ctx context.Context, r *Result, train *mat.Dense, labels []int, test *mat.Dense, self bool) ([]int, error) {
 	n, _ := train.Dims()
 	if len(labels) != n {
 		return nil, fmt.Errorf("%d labels for %d training rows", len(labels), n)
@@ -32,8 +36,12 @@ func (k KNN) Predict(ctx context.Context, r *Result, train *mat.Dense, labels []
 	if count == 0 {
 		count = 5
 	}
-	count = min(count, n)
-	near, err := Neighbors(ctx, k.Engine, r, train, test, count)
+	others := n
+	if self {
+		others--
+	}
+	count = min(count, others)
+	near, err := neighbors(ctx, k.Engine, r, train, test, count, self)
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +54,11 @@ func (k KNN) Predict(ctx context.Context, r *Result, train *mat.Dense, labels []
 		out[i] = majority(votes)
 	}
 	return out, nil
+}
+
+// LeaveOneOut returns a label for each row from the K nearest other rows.
+func (k KNN) LeaveOneOut(ctx context.Context, r *Result, x *mat.Dense, labels []int) ([]int, error) {
+	return k.predict(ctx, r, x, labels, x, true)
 }
 
 // Error returns the share of test rows that Predict gets wrong.
@@ -88,6 +101,11 @@ func majority(votes []int) int {
 // engine the search is eval.Neighbors, in the order of float64 distances of
 // transformed rows rounded to float32; without, brute force in float64.
 func Neighbors(ctx context.Context, eng Engine, r *Result, train, test *mat.Dense, k int) ([]int32, error) {
+	return neighbors(ctx, eng, r, train, test, k, false)
+}
+
+// neighbors leaves row i of train out for row i of test if self is set.
+func neighbors(ctx context.Context, eng Engine, r *Result, train, test *mat.Dense, k int, self bool) ([]int32, error) {
 	zt, err := r.Transform(train)
 	if err != nil {
 		return nil, fmt.Errorf("training %w", err)
@@ -102,16 +120,20 @@ func Neighbors(ctx context.Context, eng Engine, r *Result, train, test *mat.Dens
 		return nil, fmt.Errorf("%d neighbours of %d training rows", k, n)
 	}
 	if eng == nil {
-		return bruteForce(ctx, r.Metric, zt, zq, k)
+		return bruteForce(ctx, r.Metric, zt, zq, k, self)
 	}
-	list, err := eval.Neighbors(ctx, eng, &eval.Embeddings{X: narrow(zq), N: m, H: h}, &eval.Embeddings{X: narrow(zt), N: n, H: h}, r.Metric, k, eval.SearchOptions{})
+	var opt eval.SearchOptions
+	if self {
+		opt.Self = eval.LeaveOneOut(n)
+	}
+	list, err := eval.Neighbors(ctx, eng, &eval.Embeddings{X: narrow(zq), N: m, H: h}, &eval.Embeddings{X: narrow(zt), N: n, H: h}, r.Metric, k, opt)
 	if err != nil {
 		return nil, err
 	}
 	return list.Index, nil
 }
 
-func bruteForce(ctx context.Context, metric layers.Metric, train, test *mat.Dense, k int) ([]int32, error) {
+func bruteForce(ctx context.Context, metric layers.Metric, train, test *mat.Dense, k int, self bool) ([]int32, error) {
 	n, _ := train.Dims()
 	m, _ := test.Dims()
 	out := make([]int32, m*k)
@@ -126,7 +148,11 @@ func bruteForce(ctx context.Context, metric layers.Metric, train, test *mat.Dens
 					dist[j] = metric.Value64(q, train.RawRowView(j))
 				}
 			}
-			for c, j := range nearest(dist, k, -1) {
+			skip := -1
+			if self {
+				skip = i
+			}
+			for c, j := range nearest(dist, k, skip) {
 				out[i*k+c] = int32(j)
 			}
 		}
