@@ -3,6 +3,7 @@ package backbone_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -18,7 +19,8 @@ func goldenNets() []struct{ prefix, spec, last, points string } {
 		{"bn_inception", "bninception", "last_linear", "conv1_relu=conv1_7x7_s2 pool1=pool1_3x3_s2 conv2_relu=conv2_3x3 pool2=pool2_3x3_s2"},
 		{"resnet50", "resnet50", "fc", "stem_relu=conv1 layer1=layer1.2 layer2=layer2.3 layer3=layer3.5 layer4=layer4.2"},
 		{"googlenet", "googlenet", "fc", ""},
-		{"vit_small_patch16_224", "vits16", "head", "tokens_in=tokens block0=blocks.0 block5=blocks.5 block11=blocks.11 block0.attn=blocks.0.attn block0.mlp=blocks.0.mlp"},
+		{"inception_v3", "inceptionv3", "fc", ""},
+		{"vit_small_patch16", "vits16", "head", "tokens_in=tokens block0=blocks.0 block5=blocks.5 block11=blocks.11 block0.attn=blocks.0.attn block0.mlp=blocks.0.mlp"},
 	}
 }
 
@@ -39,6 +41,9 @@ func TestGoldenBackbones(t *testing.T) {
 		for _, n := range goldenNets() {
 			if strings.HasPrefix(prefix, n.prefix) {
 				spec := n.spec
+				if c.Params.Has("count_include_pad") {
+					spec = backbone.WithOption(spec, "count-pad", fmt.Sprint(c.Params.Bool("count_include_pad", true)))
+				}
 				if c.Params.Has("bn_momentum") {
 					spec = backbone.WithOption(spec, "bn-momentum", fmt.Sprint(c.Params.Float("bn_momentum", 0)))
 				}
@@ -117,17 +122,21 @@ func (r *goldenRun) names() {
 	if err := json.Unmarshal(r.c.Raw["names"], &rows); err != nil {
 		r.t.Fatal(err)
 	}
-	r.build([]int{1, 3, 224, 224}, backbone.Mode{})
-	if err := r.g.Err(); err != nil {
-		r.t.Fatal(err)
-	}
+	side := 224
 	want := map[string]string{}
 	for _, row := range rows {
 		name := row[0].(string)
-		if strings.HasSuffix(name, "num_batches_tracked") || strings.HasPrefix(name, r.last+".") || strings.HasPrefix(name, "embedding.") {
+		if strings.HasSuffix(name, "num_batches_tracked") || strings.HasPrefix(name, "embedding.") || r.ignored(name) {
 			continue
 		}
+		if name == "pos_embed" { // of a grid of patches of 16 pixels
+			side = 16 * int(math.Sqrt(row[1].([]any)[1].(float64)-1))
+		}
 		want[name] = fmt.Sprint(row[1], row[2] == "buffer")
+	}
+	r.build([]int{1, 3, side, side}, backbone.Mode{})
+	if err := r.g.Err(); err != nil {
+		r.t.Fatal(err)
 	}
 	for _, p := range r.ps.All() {
 		if got := fmt.Sprint([]int(p.Value.Shape()), p.Role == layers.Buffer); got != want[p.Name] {
@@ -138,6 +147,16 @@ func (r *goldenRun) names() {
 	for name := range want {
 		r.t.Errorf("parameter %s is missing", name)
 	}
+}
+
+// ignored reports whether the network has no use for a name.
+func (r *goldenRun) ignored(name string) bool {
+	for _, pattern := range r.net.Ignored() {
+		if prefix, ok := strings.CutSuffix(pattern, "*"); ok && strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // build adds the network to a new graph.
