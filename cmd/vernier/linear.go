@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/google/renameio/v2"
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/linear"
+)
+
+func newLinear(log *logrus.Logger) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "linear",
+		Short: "Learn linear metrics on tables: LMNN, ITML, NCA, GMML, BRM and more",
+		Long: `Learn a linear map of the rows of a table (CSV) after which distance means "same
+class", apply it, and compare learners over random splits.`,
+		Example: `  vernier linear compare vehicle.csv --learners euclidean,lda,lmnn,brm-r
+  vernier linear fit vehicle.csv --learner brm-r --out vehicle.json
+  vernier linear transform vehicle.json new.csv --out mapped.csv`,
+		Args: knownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newLinearFit(log), newLinearEval(), newLinearCompare(log), newLinearTransform(log), newLinearList())
+	return cmd
+}
+
+func newLinearList() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the learners and their settings",
+		Long:    "List what --learner takes, and the settings of each that --param takes.",
+		Example: "  vernier linear list",
+		Args:    takes(false),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 3, ' ', 0)
+			for _, name := range linear.Names() {
+				l, err := linear.New(name, linear.Env{})
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(t, "%s\t%s\n", name, strings.Join(linear.Settings(l), " "))
+			}
+			return t.Flush()
+		},
+	}
+}
+
+// tableFlags say how a table is read and encoded.
+type tableFlags struct {
+	read       linear.ReadOptions
+	encode     linear.EncodeOptions
+	header     string
+	missing    string
+	components int
+	threads    int
+	seed       uint64
+}
+
+func (f *tableFlags) add(cmd *cobra.Command) {
+	f.addRead(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&f.missing, "missing", "refuse", "what becomes of missing values: refuse, mean or median of the training rows")
+	fl.BoolVar(&f.encode.Raw, "raw", false, "take the columns as they are instead of standardising them")
+	fl.IntVar(&f.components, "components", 0, "project to so many principal components of the training rows first")
+	fl.Uint64Var(&f.seed, "seed", 0, "of everything random")
+}
+
+func (f *tableFlags) addRead(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.read.Label, "label", "", "name of the label column (default: label, class or target, else the last)")
+	fl.StringVar(&f.header, "header", "auto", "does the first line name the columns: auto, yes or no")
+	fl.StringSliceVar(&f.read.Categorical, "categorical", nil, "columns whose numbers are codes, separated by commas")
+	fl.StringSliceVar(&f.read.Drop, "drop", nil, "columns to leave out, separated by commas")
+	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
+}
+
+func (f *tableFlags) complete() error {
+	rules := map[string]linear.Header{"auto": linear.Auto, "yes": linear.WithHeader, "no": linear.NoHeader}
+	rule, ok := rules[f.header]
+	if !ok {
+		return usagef("--header %q: there is auto, yes, no", f.header)
+	}
+	f.read.Header = rule
+	if f.components < 0 {
+		return usagef("--components %d is negative", f.components)
+	}
+	if f.missing == "" {
+		return nil
+	}
+	f.encode.Missing = linear.Missing(f.missing)
+	return oneOf("--missing", f.missing, []string{"refuse", "mean", "median"})
+}
+
+// parseParams reads settings given as name=value.
+func parseParams(params []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, p := range params {
+		name, value, ok := strings.Cut(p, "=")
+		if !ok || name == "" {
+			return nil, usagef("--param %q: want name=value", p)
+		}
+		out[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	}
+	return out, nil
+}
+
+// newLinearLearner returns the learner of that name with settings changed.
+func newLinearLearner(name string, params []string, env linear.Env) (linear.Learner, error) {
+	settings, err := parseParams(params)
+	if err != nil {
+		return nil, err
+	}
+	l, err := linear.New(name, env)
+	if err == nil {
+		l, err = linear.Configure(l, settings)
+	}
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return l, nil
+}
+
+// writeWhole writes a file so that it is there whole or not at all.
+func writeWhole(path string, write func(io.Writer) error) error {
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		return err
+	}
+	return renameio.WriteFile(path, b.Bytes(), 0o644)
+}
+
+func readLinearModel(path string) (*linear.Model, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m, err := linear.ReadModel(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// everyRow lists 0..n-1.
+func everyRow(n int) []int {
+	rows := make([]int, n)
+	for i := range rows {
+		rows[i] = i
+	}
+	return rows
+}
+
+// warnConstant names columns that say nothing.
+func warnConstant(log *logrus.Logger, columns []string) {
+	if len(columns) > 0 {
+		shown := columns
+		if len(shown) > 10 {
+			shown = append(append([]string{}, shown[:10]...), "...")
+		}
+		log.Warnf("%d constant columns: %s", len(columns), strings.Join(shown, ", "))
+	}
+}
+
+// labelled returns the rows of known label and their labels.
+func labelled(t *linear.Table) (rows, labels []int) {
+	for i, y := range t.Labels {
+		if y != linear.Unknown {
+			rows = append(rows, i)
+			labels = append(labels, y)
+		}
+	}
+	return rows, labels
+}
+
+// withEngine runs f with an engine.
+func withEngine(threads int, f func(linear.Engine) error) error {
+	eng, err := newEngine(threads)
+	if err != nil {
+		return err
+	}
+	defer eng.Close()
+	return f(eng)
+}
+
+// knnError is the share of labelled rows that their K nearest other rows get
+// wrong.
+func knnError(ctx context.Context, eng linear.Engine, r *linear.Result, e *linear.Encoder, t *linear.Table, k int) (float64, int, error) {
+	rows, labels := labelled(t)
+	x, err := e.Encode(t, rows)
+	if err != nil {
+		return 0, 0, err
+	}
+	got, err := linear.KNN{K: k, Engine: eng}.LeaveOneOut(ctx, r, x, labels)
+	if err != nil {
+		return 0, 0, err
+	}
+	wrong := 0
+	for i, y := range got {
+		if y != labels[i] {
+			wrong++
+		}
+	}
+	return float64(wrong) / float64(len(got)), len(got), nil
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/linear"
+)
+
+// linearFigures are what eval prints.
+type linearFigures struct {
+	Model     string  `json:"model"`
+	Table     string  `json:"table"`
+	Metric    string  `json:"metric"`
+	Rows      int     `json:"rows"`
+	K         int     `json:"k"`
+	Error     float64 `json:"knn_error_percent"`
+	Against   string  `json:"neighbours_from"`
+	Pairs     int     `json:"pairs"`
+	AUC       float64 `json:"auc"`
+	EER       float64 `json:"eer"`
+	Threshold float64 `json:"eer_threshold"`
+}
+
+func newLinearEval() *cobra.Command {
+	f := &tableFlags{}
+	var asJSON bool
+	var k, pairs int
+	var train string
+	cmd := &cobra.Command{
+		Use:   "eval MODEL TABLE",
+		Short: "Measure a learnt metric on a table",
+		Long: `Measure the k-NN error of a metric on the labelled rows of a table, and how well
+distance tells similar from dissimilar pairs of its rows. Neighbours are the
+other rows of the table, or those of --train.`,
+		Example: `  vernier linear eval vehicle.json new.csv --train vehicle.csv
+  vernier linear eval vehicle.json new.csv --json`,
+		Args: takes(false, "MODEL", "TABLE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.complete(); err != nil {
+				return err
+			}
+			if k < 1 || pairs < 1 {
+				return usagef("--k %d and --pairs %d: at least 1", k, pairs)
+			}
+			m, err := readLinearModel(args[0])
+			if err != nil {
+				return err
+			}
+			t, err := linear.ReadTableFile(args[1], f.read)
+			if err != nil {
+				return err
+			}
+			r := m.Result()
+			fig := linearFigures{Model: args[0], Table: t.Name, Metric: m.Metric.String(), K: k, Against: "the other rows of the table"}
+			err = withEngine(f.threads, func(eng linear.Engine) error {
+				var share float64
+				if train == "" {
+					share, fig.Rows, err = knnError(cmd.Context(), eng, r, m.Encoder, t, k)
+				} else {
+					fig.Against = train
+					share, fig.Rows, err = f.against(cmd, eng, m, r, train, t, k)
+				}
+				fig.Error = 100 * share
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[1], err)
+			}
+			if err := fig.verify(m, r, t, pairs, f.seed); err != nil {
+				return fmt.Errorf("%s: %w", args[1], err)
+			}
+			if asJSON {
+				e := json.NewEncoder(cmd.OutOrStdout())
+				e.SetIndent("", "  ")
+				return e.Encode(fig)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s (%s) on %s, %d rows\n%d-NN error      %6.2f%%  neighbours from %s\nAUC of pairs    %6.4f   %d similar and %d dissimilar\nequal error     %6.4f   at distance %.6g\n",
+				m.Learner, fig.Metric, t.Name, fig.Rows, k, fig.Error, fig.Against, fig.AUC, pairs, pairs, fig.EER, fig.Threshold)
+			return err
+		},
+	}
+	f.addRead(cmd)
+	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "of the pairs")
+	cmd.Flags().IntVar(&k, "k", 5, "neighbours")
+	cmd.Flags().IntVar(&pairs, "pairs", 10000, "pairs of each kind to draw")
+	cmd.Flags().StringVar(&train, "train", "", "table whose rows are the neighbours")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// against measures rows of t by their neighbours in another table.
+func (f *tableFlags) against(cmd *cobra.Command, eng linear.Engine, m *linear.Model, r *linear.Result, train string, t *linear.Table, k int) (float64, int, error) {
+	g, err := linear.ReadTableFile(train, f.read)
+	if err != nil {
+		return 0, 0, err
+	}
+	galleryRows, galleryLabels := labelled(g)
+	rows, labels := labelled(t)
+	x, err := m.Encoder.Encode(g, galleryRows)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", train, err)
+	}
+	q, err := m.Encoder.Encode(t, rows)
+	if err != nil {
+		return 0, 0, err
+	}
+	got, err := linear.KNN{K: k, Engine: eng}.Predict(cmd.Context(), r, x, galleryLabels, q)
+	if err != nil {
+		return 0, 0, err
+	}
+	wrong := 0
+	for i, y := range got {
+		if g.Classes[y] != t.Classes[labels[i]] { // tables number their classes on their own
+			wrong++
+		}
+	}
+	return float64(wrong) / float64(len(got)), len(got), nil
+}
+
+// verify measures pairs.
+func (fig *linearFigures) verify(m *linear.Model, r *linear.Result, t *linear.Table, pairs int, seed uint64) error {
+	rows, labels := labelled(t)
+	x, err := m.Encoder.Encode(t, rows)
+	if err != nil {
+		return err
+	}
+	similar, dissimilar, err := linear.SamplePairs(labels, pairs, seed)
+	if err != nil {
+		return err
+	}
+	y := make([]int, 2*pairs)
+	for i := range y {
+		y[i] = 1
+		if i >= pairs {
+			y[i] = -1
+		}
+	}
+	roc, err := r.ROC(x, append(similar, dissimilar...), y)
+	if err != nil {
+		return err
+	}
+	fig.Pairs, fig.AUC = pairs, roc.AUC()
+	fig.EER, fig.Threshold = roc.EER()
+	return nil
+}

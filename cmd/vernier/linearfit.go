@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/vernier-ml/vernier/linear"
+)
+
+func newLinearFit(log *logrus.Logger) *cobra.Command {
+	f := &tableFlags{}
+	var learner, out string
+	var params []string
+	cmd := &cobra.Command{
+		Use:   "fit TABLE --out MODEL",
+		Short: "Learn a metric from all rows of a table",
+		Long: `Learn a metric from all rows of a table and write it, with the encoding of the
+columns, as a JSON file. Rows without label are kept out of what needs labels.`,
+		Example: `  vernier linear fit vehicle.csv --out vehicle.json
+  vernier linear fit german.csv --learner lmnn --param k=5 --out german.json
+  vernier linear fit rows.csv.gz --label kind --missing median --learner brm-c --param restriction=softsign --out rows.json`,
+		Args: takes(false, "TABLE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.complete(); err != nil {
+				return err
+			}
+			if out == "" {
+				return usagef("--out is missing: where to write the model")
+			}
+			return withEngine(f.threads, func(eng linear.Engine) error {
+				l, err := newLinearLearner(learner, params, linear.Env{Seed: f.seed, Engine: eng})
+				if err != nil {
+					return err
+				}
+				t, err := linear.ReadTableFile(args[0], f.read)
+				if err != nil {
+					return err
+				}
+				rows := everyRow(t.Rows())
+				e, err := linear.FitEncoder(t, rows, f.encode)
+				if err != nil {
+					return fmt.Errorf("%s: %w", args[0], err)
+				}
+				warnConstant(log, e.Constant)
+				x, err := e.Encode(t, rows)
+				if err != nil {
+					return fmt.Errorf("%s: %w", args[0], err)
+				}
+				var project *mat.Dense
+				if f.components > 0 {
+					if project, err = linear.Principal(x, f.components); err != nil {
+						return err
+					}
+					var z mat.Dense
+					z.Mul(x, project.T())
+					x = &z
+				}
+				r, err := l.Fit(cmd.Context(), &linear.Problem{X: x, Labels: t.Labels})
+				if err != nil {
+					return fmt.Errorf("%s: %w", args[0], err)
+				}
+				for _, n := range r.Notes {
+					log.Warn(n)
+				}
+				m := linear.NewModel(t, e, project, r)
+				if err := writeWhole(out, m.Write); err != nil {
+					return err
+				}
+				share, n, err := knnError(cmd.Context(), eng, m.Result(), e, t, 5)
+				if err != nil {
+					return err
+				}
+				log.Infof("%s learnt %s from %d rows in %d steps (converged: %v)", r.Learner, m.Metric, t.Rows(), r.Iterations, r.Converged)
+				if m.ObjectiveEnd != nil {
+					log.Infof("objective %.6g at the start, %.6g at the end", *m.ObjectiveStart, *m.ObjectiveEnd)
+				}
+				log.Infof("5-NN error on the %d rows it was learnt from, each against the others: %.2f%% (see linear compare for unseen rows)", n, 100*share)
+				log.Infof("wrote %s", out)
+				return nil
+			})
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&learner, "learner", "brm-r", "method; vernier linear list shows them")
+	cmd.Flags().StringArrayVar(&params, "param", nil, "setting of the learner as name=value; may be repeated")
+	cmd.Flags().StringVar(&out, "out", "", "model file to write")
+	return cmd
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/linear"
+)
+
+func newLinearTransform(log *logrus.Logger) *cobra.Command {
+	f := &tableFlags{}
+	var out string
+	cmd := &cobra.Command{
+		Use:   "transform MODEL TABLE --out FILE",
+		Short: "Map the rows of a table so that distance between them is the learnt one",
+		Long: `Write the rows of a table after the learnt linear map as CSV: columns z1, z2, ...
+and the label where there is one. Compare them with the metric that is printed.`,
+		Example: "  vernier linear transform vehicle.json new.csv --out mapped.csv",
+		Args:    takes(false, "MODEL", "TABLE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := f.complete(); err != nil {
+				return err
+			}
+			if out == "" {
+				return usagef("--out is missing: where to write the rows")
+			}
+			m, err := readLinearModel(args[0])
+			if err != nil {
+				return err
+			}
+			t, err := linear.ReadTableFile(args[1], f.read)
+			if err != nil {
+				return err
+			}
+			x, err := m.Encoder.Encode(t, everyRow(t.Rows()))
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[1], err)
+			}
+			z, err := m.Result().Transform(x)
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[1], err)
+			}
+			if err := writeWhole(out, func(w io.Writer) error {
+				_, h := z.Dims()
+				c := csv.NewWriter(w)
+				row := make([]string, h)
+				for j := range row {
+					row[j] = "z" + strconv.Itoa(j+1)
+				}
+				if t.Labels != nil {
+					row = append(row, "label")
+				}
+				if err := c.Write(row); err != nil {
+					return err
+				}
+				for i := range t.Rows() {
+					for j, v := range z.RawRowView(i) {
+						row[j] = strconv.FormatFloat(v, 'g', -1, 64)
+					}
+					if t.Labels != nil {
+						row[h] = ""
+						if y := t.Labels[i]; y != linear.Unknown {
+							row[h] = t.Classes[y]
+						}
+					}
+					if err := c.Write(row); err != nil {
+						return err
+					}
+				}
+				c.Flush()
+				return c.Error()
+			}); err != nil {
+				return err
+			}
+			log.Infof("wrote %d rows to %s; compare them with the metric %s", t.Rows(), out, m.Metric)
+			return nil
+		},
+	}
+	f.addRead(cmd)
+	cmd.Flags().BoolVar(&f.read.NoLabel, "no-label", false, "the table has no label column")
+	cmd.Flags().StringVar(&out, "out", "", "file to write")
+	return cmd
+}
