@@ -1,7 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -127,4 +132,37 @@ func TestWrongLossSettingsAreRefusedWithWhatIsRight(t *testing.T) {
 func TestAnInterruptedRunGoesOnWithWhatItsLossOwns(t *testing.T) {
 	interrupt(t, "--loss", "margin", "--loss-param", "learn=class", "--memory", "30", "--memory-start", "2", "--normalization", "coordinates",
 		"--term", "sec:weight=0.1,momentum=0.5", "--term", "orthogonality:weight=0.1", "--term", "center:weight=0.2")
+}
+
+// One and the same picture everywhere: all distances are 0, the loss is finite,
+// and the log says that the embeddings have collapsed.
+func TestCollapsedEmbeddingsAreReported(t *testing.T) {
+	root := t.TempDir()
+	picture := image.NewGray(image.Rect(0, 0, 16, 16))
+	var text bytes.Buffer
+	if err := png.Encode(&text, picture); err != nil {
+		t.Fatal(err)
+	}
+	for c := range 8 {
+		dir := filepath.Join(root, fmt.Sprintf("class %d", c))
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 4 {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.png", i)), text.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, metric := range []string{"brm", "euclidean"} {
+		run := filepath.Join(t.TempDir(), "run")
+		code, _, errs := vernier(t, quick(root, run, "--metric", metric, "--loss", "triplet", "--loss-param", "mining=batch-hard", "--validation", "0", "--epochs", "1")...)
+		if code != exitDone || !strings.Contains(errs, "have collapsed: distance between images of a batch is 0 everywhere") {
+			t.Errorf("%s: exit %d\n%s", metric, code, errs)
+		}
+		log, err := os.ReadFile(filepath.Join(run, "log.jsonl"))
+		if err != nil || strings.Contains(string(log), "diverged") || !strings.Contains(string(log), `"distance_mean":0`) {
+			t.Errorf("%s: %v\n%s", metric, err, log)
+		}
+	}
 }
