@@ -26,6 +26,15 @@ func BenchmarkLosses(b *testing.B) {
 	}
 }
 
+// SoftTriple with two centres a class on 180 rows and 11,318 classes.
+func BenchmarkSoftTripleTwoCenters(b *testing.B) {
+	l, err := New("soft-triple", Options{Metric: layers.Metric{Kind: layers.BRM, P: 2}, Params: map[string]string{"centers": "2"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	benchmarkEval(b, l, proxyMatrix(180, 11318, 2))
+}
+
 // All triplets of 512 rows in two classes: 33 million.
 func BenchmarkTripletTwoClasses(b *testing.B) {
 	benchmarkEval(b, &Triplet{Margin: 0.05}, batchMatrix(512, 256))

@@ -99,14 +99,18 @@ func (l *SoftTriple) class(v, weight []float64, scale float64) float64 {
 	total, mean := 0.0, 0.0
 	for j, x := range v {
 		s := scale * x
-		e := math.Exp((s - top) * sharp)
+		e := 1.0
+		if s != top { // one of two centres a class saves its exponential
+			e = math.Exp((s - top) * sharp)
+		}
 		weight[j] = e
 		total += e
 		mean += e * s
 	}
-	mean /= total
+	share := 1 / total
+	mean *= share
 	for j, x := range v {
-		weight[j] *= (1 + (scale*x-mean)*sharp) / total
+		weight[j] *= (1 + (scale*x-mean)*sharp) * share
 	}
 	return mean
 }
