@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"image"
 	"math"
 	"math/rand/v2"
 )
@@ -31,42 +32,58 @@ type RandomResizedCrop struct {
 
 // Apply crops first; nothing outside the box enters the result.
 func (t RandomResizedCrop) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
+	t, err := t.complete()
+	if err != nil {
+		return nil, err
+	}
+	a := t.box(src.W, src.H, r)
+	return t.resize(src.Crop(a.Min.X, a.Min.Y, a.Dx(), a.Dy())), nil
+}
+
+// resize is what follows the crop.
+func (t RandomResizedCrop) resize(box *RGB) *RGB {
+	return resample(box, t.W, t.H, 0, 0, t.W, t.H, t.Filter)
+}
+
+// complete fills the usual ratios in and checks the settings.
+func (t RandomResizedCrop) complete() (RandomResizedCrop, error) {
 	if t.MinRatio == 0 && t.MaxRatio == 0 {
 		t.MinRatio, t.MaxRatio = 3./4, 4./3
 	}
 	if t.W <= 0 || t.H <= 0 || !(t.MinArea > 0) || t.MaxArea < t.MinArea || !(t.MinRatio > 0) || t.MaxRatio < t.MinRatio {
-		return nil, fmt.Errorf("random resized crop: size %d x %d, area %g..%g, ratio %g..%g; they must be positive and in order",
+		return t, fmt.Errorf("random resized crop: size %d x %d, area %g..%g, ratio %g..%g; they must be positive and in order",
 			t.W, t.H, t.MinArea, t.MaxArea, t.MinRatio, t.MaxRatio)
 	}
-	x, y, w, h := t.box(src.W, src.H, r)
-	return resample(src.Crop(x, y, w, h), t.W, t.H, 0, 0, t.W, t.H, t.Filter), nil
+	return t, nil
 }
 
-// box draws the corner and the size of a crop: ten tries, then fallback.
-func (t RandomResizedCrop) box(w, h int, r *rand.Rand) (x, y, bw, bh int) {
+// box draws a crop of an image of w x h pixels: ten tries, then fallback.
+func (t RandomResizedCrop) box(w, h int, r *rand.Rand) image.Rectangle {
 	area := float64(w) * float64(h)
 	for range 10 {
 		target := area * between(r, t.MinArea, t.MaxArea)
 		ratio := math.Exp(between(r, math.Log(t.MinRatio), math.Log(t.MaxRatio)))
-		bw = int(math.RoundToEven(math.Sqrt(target * ratio)))
-		bh = int(math.RoundToEven(math.Sqrt(target / ratio)))
+		bw := int(math.RoundToEven(math.Sqrt(target * ratio)))
+		bh := int(math.RoundToEven(math.Sqrt(target / ratio)))
 		if bw > 0 && bh > 0 && bw <= w && bh <= h {
-			return r.IntN(w - bw + 1), r.IntN(h - bh + 1), bw, bh
+			at := image.Pt(r.IntN(w-bw+1), r.IntN(h-bh+1))
+			return image.Rectangle{at, at.Add(image.Pt(bw, bh))}
 		}
 	}
 	return t.fallback(w, h)
 }
 
 // fallback is the largest centred box with an allowed ratio.
-func (t RandomResizedCrop) fallback(w, h int) (x, y, bw, bh int) {
-	bw, bh = w, h
+func (t RandomResizedCrop) fallback(w, h int) image.Rectangle {
+	bw, bh := w, h
 	switch ratio := float64(w) / float64(h); {
 	case ratio < t.MinRatio:
 		bh = max(int(math.RoundToEven(float64(w)/t.MinRatio)), 1)
 	case ratio > t.MaxRatio:
 		bw = max(int(math.RoundToEven(float64(h)*t.MaxRatio)), 1)
 	}
-	return (w - bw) / 2, (h - bh) / 2, bw, bh
+	at := image.Pt((w-bw)/2, (h-bh)/2)
+	return image.Rectangle{at, at.Add(image.Pt(bw, bh))}
 }
 
 // Random is true.

@@ -101,7 +101,15 @@ func formatOf(head []byte) (format, bool) {
 // Decode makes an RGB image of a file's bytes: the first frame of a GIF, 16-bit
 // samples by their high byte, grey on all three channels, CMYK and palettes
 // converted. Errors do not name the file, which the caller knows.
-func Decode(file []byte, o DecodeOptions) (img *RGB, err error) {
+func Decode(file []byte, o DecodeOptions) (*RGB, error) {
+	return decodePart(file, o, nil)
+}
+
+// decodePart decodes what choose says of an image of w x h pixels, and no more
+// where that is possible. It calls choose once, or not at all if the image
+// cannot be read. The result is the same as that of decoding everything, to the
+// bit, and so is the error: all of a file is read. nil chooses everything.
+func decodePart(file []byte, o DecodeOptions, choose func(w, h int) image.Rectangle) (img *RGB, err error) {
 	// The decoders of TIFF and WebP read untrusted bytes; what they may still
 	// trip over must not end a training run.
 	defer func() {
@@ -113,6 +121,17 @@ func Decode(file []byte, o DecodeOptions) (img *RGB, err error) {
 	if err != nil {
 		return nil, err
 	}
+	turned := o.EXIF && f.name == "JPEG" && exifOrientation(file) != 1
+	if f.name == "JPEG" && !turned {
+		area := image.Rect(0, 0, w, h)
+		if choose != nil {
+			area = choose(w, h)
+			choose = func(int, int) image.Rectangle { return area }
+		}
+		if img, err := decodeBaseline(file, area); err == nil {
+			return img, nil
+		}
+	}
 	decoded, err := f.decode(bytes.NewReader(file))
 	if err != nil {
 		return nil, decodeError(f, err)
@@ -122,8 +141,12 @@ func Decode(file []byte, o DecodeOptions) (img *RGB, err error) {
 		canvas = image.Rect(0, 0, w, h)
 	}
 	img = toRGB(decoded, canvas, o.Alpha, f.name == "WebP")
-	if o.EXIF && f.name == "JPEG" {
+	if turned {
 		img = orient(img, exifOrientation(file))
+	}
+	if choose != nil {
+		a := choose(img.W, img.H)
+		img = img.Crop(a.Min.X, a.Min.Y, a.Dx(), a.Dy())
 	}
 	return img, nil
 }

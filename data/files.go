@@ -1,6 +1,9 @@
 package data
 
-import "fmt"
+import (
+	"fmt"
+	"image"
+)
 
 // fileStore holds images as files of a source.
 type fileStore struct {
@@ -19,10 +22,12 @@ func (s fileStore) settings() string {
 	return fmt.Sprintf("alpha %d, EXIF %v, at most %d pixels", s.decode.Alpha, s.decode.EXIF, s.decode.maxPixels())
 }
 
-func (s fileStore) image(it Item) (*RGB, error) {
+func (s fileStore) image(it Item) (*RGB, error) { return s.part(it, nil) }
+
+func (s fileStore) part(it Item, choose func(w, h int) image.Rectangle) (*RGB, error) {
 	b, err := s.source.read(it.Path)
 	if err != nil {
 		return nil, err
 	}
-	return Decode(b, s.decode)
+	return decodePart(b, s.decode, choose)
 }

@@ -145,8 +145,8 @@ func checkSizes(t *testing.T, c *golden.Case) {
 		rw, rh := shorterSize(w, h, resize)
 		resized = append(resized, rw, rh)
 		corners = append(corners, halfEven(rh-crop), halfEven(rw-crop))
-		x, y, bw, bh := rrc.fallback(w, h)
-		boxes = append(boxes, y, x, bh, bw)
+		box := rrc.fallback(w, h)
+		boxes = append(boxes, box.Min.Y, box.Min.X, box.Dy(), box.Dx())
 	}
 	for name, got := range map[string][]int{
 		"resized_w_h": resized, "centercrop_top_left": corners, "random_resized_crop_fallback_top_left_height_width": boxes,

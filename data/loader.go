@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
 	"iter"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -180,16 +182,27 @@ func (l *Loader) excuse(item int, err error) error {
 
 // fill writes the numbers of one item. visit counts earlier uses in the epoch.
 func (l *Loader) fill(dst []float32, item, epoch, visit int) error {
+	var r *rand.Rand
+	if l.pipeline.Random() {
+		r = newRand(l.o.Seed, mixString("augment"), uint64(epoch), uint64(item), uint64(visit))
+	}
+	if crop, ok := l.pipeline.firstCrop(); ok && l.memo.full.Load() && l.memo.get(item) == nil {
+		m, err := l.set.loadPart(item, func(w, h int) image.Rectangle { return crop.box(w, h, r) })
+		if err != nil {
+			return err
+		}
+		return l.finish(dst, item, crop.resize(m), r, 1)
+	}
 	m, err := l.prepared(item)
 	if err != nil {
 		return err
 	}
-	if l.pipeline.Random() {
-		r := newRand(l.o.Seed, mixString("augment"), uint64(epoch), uint64(item), uint64(visit))
-		m, err = l.pipeline.finish(m, r)
-	} else {
-		m, err = l.pipeline.finish(m, nil)
-	}
+	return l.finish(dst, item, m, r, l.pipeline.fixed)
+}
+
+// finish runs the steps from number from on, and writes the numbers.
+func (l *Loader) finish(dst []float32, item int, m *RGB, r *rand.Rand, from int) error {
+	m, err := l.pipeline.finish(m, r, from)
 	if err != nil {
 		return &ImageError{l.set.Where(item), err}
 	}

@@ -9,10 +9,13 @@ type memo struct {
 	images []atomic.Pointer[RGB]
 	used   atomic.Int64
 	limit  int64
+	full   atomic.Bool // an image was turned away
 }
 
 func newMemo(items int, limit int64) *memo {
-	return &memo{images: make([]atomic.Pointer[RGB], items), limit: limit}
+	c := &memo{images: make([]atomic.Pointer[RGB], items), limit: limit}
+	c.full.Store(limit <= 0)
+	return c
 }
 
 func (c *memo) get(i int) *RGB { return c.images[i].Load() }
@@ -20,10 +23,12 @@ func (c *memo) get(i int) *RGB { return c.images[i].Load() }
 func (c *memo) put(i int, m *RGB) {
 	size := int64(3 * m.W * m.H)
 	if c.used.Load()+size > c.limit {
+		c.full.Store(true)
 		return
 	}
 	if c.used.Add(size) > c.limit {
 		c.used.Add(-size)
+		c.full.Store(true)
 		return
 	}
 	if cap(m.Pix) > 3*m.W*m.H { // a view would keep the whole image alive

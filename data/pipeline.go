@@ -94,7 +94,7 @@ func (p *Pipeline) Image(src *RGB, r *rand.Rand) (*RGB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.finish(m, r)
+	return p.finish(m, r, p.fixed)
 }
 
 // prepare runs the leading steps that draw nothing, whose result can be kept.
@@ -102,9 +102,20 @@ func (p *Pipeline) prepare(m *RGB) (*RGB, error) {
 	return run(p.Steps[:p.fixed], m, nil)
 }
 
-// finish runs the other steps.
-func (p *Pipeline) finish(m *RGB, r *rand.Rand) (*RGB, error) {
-	m, err := run(p.Steps[p.fixed:], m, r)
+// firstCrop is the first step if that is a random crop that makes sense: then
+// nothing outside its box need be decoded.
+func (p *Pipeline) firstCrop() (RandomResizedCrop, bool) {
+	crop, ok := p.Steps[0].(RandomResizedCrop)
+	if !ok {
+		return crop, false
+	}
+	crop, err := crop.complete()
+	return crop, err == nil
+}
+
+// finish runs the steps from number from on.
+func (p *Pipeline) finish(m *RGB, r *rand.Rand, from int) (*RGB, error) {
+	m, err := run(p.Steps[from:], m, r)
 	if err != nil {
 		return nil, err
 	}

@@ -113,6 +113,28 @@ func (s *Set) Load(i int) (*RGB, error) {
 	return m, nil
 }
 
+// loadPart decodes what choose says of item i, whose size it is told: as if
+// all of it had been loaded and cropped, but faster where the store can.
+func (s *Set) loadPart(i int, choose func(w, h int) image.Rectangle) (*RGB, error) {
+	it := s.Items[i]
+	store, ok := s.store.(interface {
+		part(Item, func(w, h int) image.Rectangle) (*RGB, error)
+	})
+	if ok && it.Box.Empty() {
+		m, err := store.part(it, choose)
+		if err != nil {
+			return nil, &ImageError{s.store.name(it), err}
+		}
+		return m, nil
+	}
+	m, err := s.Load(i)
+	if err != nil {
+		return nil, err
+	}
+	a := choose(m.W, m.H)
+	return m.Crop(a.Min.X, a.Min.Y, a.Dx(), a.Dy()), nil
+}
+
 // crop returns the part of an image that counts.
 func (it Item) crop(m *RGB) (*RGB, error) {
 	if it.Box.Empty() {

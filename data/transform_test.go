@@ -3,6 +3,7 @@ package data
 import (
 	"bytes"
 	"errors"
+	"image"
 	"math"
 	"slices"
 	"strings"
@@ -119,10 +120,11 @@ func TestRandomResizedCropKeepsAreaAndRatio(t *testing.T) {
 	const w, h = 200, 160
 	var areas, ratios []float64
 	for range 3000 {
-		x, y, bw, bh := crop.box(w, h, r)
-		if x < 0 || y < 0 || bw < 1 || bh < 1 || x+bw > w || y+bh > h {
-			t.Fatalf("box %d %d %d %d", x, y, bw, bh)
+		box := crop.box(w, h, r)
+		if box.Empty() || !box.In(image.Rect(0, 0, w, h)) {
+			t.Fatalf("box %v", box)
 		}
+		bw, bh := box.Dx(), box.Dy()
 		areas, ratios = append(areas, float64(bw*bh)/(w*h)), append(ratios, float64(bw)/float64(bh))
 	}
 	for _, c := range []struct {
