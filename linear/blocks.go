@@ -44,14 +44,15 @@ func inParts(n int, f func(part, from, to int)) {
 }
 
 // blockBytes bounds a block of distances.
-const blockBytes = 16 << 20
+const blockBytes = 8 << 20
 
 // squaredBlocks calls f with the squared distances of a few rows of q, starting
 // at row from, to all n rows of g: d2 is row-major, (rows, n), and valid during
-// the call. Memory is that of a block. With an engine distances carry the
+// the call. Memory is that of a block. They come from |q|^2 + |g|^2 - 2 q.g, so
+// that a distance of 0 may be slightly negative; with an engine they carry the
 // rounding of float32 relative to the rows' norms.
 func squaredBlocks(ctx context.Context, eng Engine, q, g *mat.Dense, f func(from, rows int, d2 []float64) error) error {
-	nq, h := q.Dims()
+	nq, _ := q.Dims()
 	n, _ := g.Dims()
 	step := max(1, min(nq, blockBytes/8/n))
 	nq2, ng2 := squaredNorms(q), squaredNorms(g)
@@ -65,18 +66,10 @@ func squaredBlocks(ctx context.Context, eng Engine, q, g *mat.Dense, f func(from
 			return err
 		}
 		rows := min(step, nq-from)
-		if err := product.times(dot, q, from, rows, h); err != nil {
+		d2 := dot.RawMatrix().Data[:rows*n]
+		if err := product.squared(dot, q, from, rows, nq2, ng2); err != nil {
 			return err
 		}
-		d2 := dot.RawMatrix().Data[:rows*n]
-		inParts(rows, func(_, lo, hi int) {
-			for i := lo; i < hi; i++ {
-				row, qi := d2[i*n:(i+1)*n], nq2[from+i]
-				for j := range row {
-					row[j] = max(0, qi+ng2[j]-2*row[j])
-				}
-			}
-		})
 		if err := f(from, rows, d2); err != nil {
 			return err
 		}
@@ -124,12 +117,21 @@ func newProduct(eng Engine, step int, g *mat.Dense) (*product, error) {
 	return p, nil
 }
 
-// times sets the first rows rows of dst to rows from.. of q times g^T.
-func (p *product) times(dst, q *mat.Dense, from, rows, h int) error {
-	n, _ := p.g.Dims()
-	part := q.Slice(from, from+rows, 0, h)
+// squared sets the first rows rows of dst to the squared distances of rows
+// from.. of q to those of g, given the squared norms of both.
+func (p *product) squared(dst, q *mat.Dense, from, rows int, nq2, ng2 []float64) error {
+	n, h := p.g.Dims()
+	d2 := dst.RawMatrix().Data
 	if p.eng == nil {
-		dst.Slice(0, rows, 0, n).(*mat.Dense).Mul(part, p.g.T())
+		dst.Slice(0, rows, 0, n).(*mat.Dense).Mul(q.Slice(from, from+rows, 0, h), p.g.T())
+		inParts(rows, func(_, lo, hi int) {
+			for i := lo; i < hi; i++ {
+				row, qi := d2[i*n:(i+1)*n], nq2[from+i]
+				for j, v := range row {
+					row[j] = qi + ng2[j] - 2*v
+				}
+			}
+		})
 		return nil
 	}
 	for i := range rows {
@@ -146,10 +148,12 @@ func (p *product) times(dst, q *mat.Dense, from, rows, h int) error {
 	if err := p.eng.Read(p.out, p.tc); err != nil {
 		return err
 	}
-	data := dst.RawMatrix().Data
-	inParts(rows*n, func(_, lo, hi int) {
+	inParts(rows, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
-			data[i] = float64(p.out[i])
+			row, dots, qi := d2[i*n:(i+1)*n], p.out[i*n:(i+1)*n], nq2[from+i]
+			for j, v := range dots {
+				row[j] = qi + ng2[j] - 2*float64(v)
+			}
 		}
 	})
 	return nil

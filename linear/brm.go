@@ -81,7 +81,7 @@ func (s Stochastic) metric() (layers.Metric, error) {
 	if m.P == 0 {
 		m.P = 2
 	}
-	if m.Omega == 0 {
+	if m.Omega == 0 && m.Restriction == layers.ISRU {
 		m.Omega = 1
 	}
 	return m, m.Validate()

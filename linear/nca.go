@@ -139,7 +139,12 @@ func (f *ncaObjective) value(l, g *mat.Dense) float64 {
 // row returns p_i and keeps its sums over j.
 func (f *ncaObjective) row(part, i int, d2 []float64, z *mat.Dense) float64 {
 	d2[i] = math.Inf(1)
-	low := floats.Min(d2)
+	low := d2[0]
+	for _, v := range d2 {
+		if v < low {
+			low = v
+		}
+	}
 	total, own := 0.0, 0.0
 	for j, v := range d2 {
 		e := v - low

