@@ -27,13 +27,12 @@ type jpegImage struct {
 }
 
 type jpegComponent struct {
-	id      uint8
-	h, v    int // samples across and down an MCU, in blocks
-	quant   uint8
-	dc, ac  uint8
-	blocksX int // of the area kept
-	plane   []uint8
-	stride  int
+	id     uint8
+	h, v   int // samples across and down an MCU, in blocks
+	quant  uint8
+	dc, ac uint8
+	plane  []uint8
+	stride int
 }
 
 // decodeBaseline decodes the area of a JPEG, which must lie inside it. The error
