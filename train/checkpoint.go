@@ -106,10 +106,10 @@ func (s *Session) loadCheckpoint() error {
 func (s *Session) saveHistory() error {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	rows := [][]string{{"epoch", "steps", "loss", "distance_mean", "distance_std", "validation_recall@1", "best"}}
+	rows := [][]string{{"epoch", "steps", "loss", "distance_mean", "distance_std", "validation_recall@1", "validation_map@r", "best"}}
 	for _, r := range s.state.History {
 		rows = append(rows, []string{
-			strconv.Itoa(r.Epoch), strconv.Itoa(r.Steps), text(r.Loss), text(r.DistanceMean), text(r.DistanceStd), text(r.Recall1), strconv.FormatBool(r.Best),
+			strconv.Itoa(r.Epoch), strconv.Itoa(r.Steps), text(r.Loss), text(r.DistanceMean), text(r.DistanceStd), text(r.Recall1), text(r.MAPAtR), strconv.FormatBool(r.Best),
 		})
 	}
 	if err := w.WriteAll(rows); err != nil {

@@ -34,6 +34,10 @@ type EpochRecord struct {
 	DistanceStd  float64 `json:"distance_std"`
 	// Recall1 is Recall@1 in percent on the validation classes, -1 without any.
 	Recall1 float64 `json:"validation_recall@1"`
+	// MAPAtR is MAP@R in percent on the validation classes, -1 without any. It
+	// decides which epoch is best: it looks at all images of a class and so
+	// swings less than Recall@1 (Musgrave, Belongie and Lim 2020, Sect. 3.1).
+	MAPAtR float64 `json:"validation_map@r"`
 	Best    bool    `json:"best"` // the best epoch so far
 }
 

@@ -59,17 +59,17 @@ func (s *Session) epoch(ctx context.Context) error {
 	}
 	r := EpochRecord{
 		Event: "epoch", Epoch: number, Steps: s.opti.Steps(), Loss: st.LossSum / float64(max(st.LossSteps, 1)),
-		Skipped: len(s.trainer.Bad()), DistanceMean: st.Mean, DistanceStd: st.Std, Recall1: -1,
+		Skipped: len(s.trainer.Bad()), DistanceMean: st.Mean, DistanceStd: st.Std, Recall1: -1, MAPAtR: -1,
 	}
 	if s.sets.validation != nil {
 		var err error
-		if r.Recall1, err = s.validate(ctx); err != nil {
+		if r.Recall1, r.MAPAtR, err = s.validate(ctx); err != nil {
 			return err
 		}
 	}
 	// Without validation classes the latest epoch is the best known.
-	if r.Best = s.sets.validation == nil || r.Recall1 > st.Best; r.Best {
-		st.Best, st.BestEpoch = r.Recall1, number
+	if r.Best = s.sets.validation == nil || r.MAPAtR > st.Best; r.Best {
+		st.Best, st.BestEpoch = r.MAPAtR, number
 	}
 	st.History = append(st.History, r)
 	st.Position = data.Position{Epoch: number}
@@ -85,7 +85,7 @@ func (s *Session) epoch(ctx context.Context) error {
 func (s *Session) tell(r EpochRecord) {
 	line := fmt.Sprintf("epoch %d/%d  loss %.4f  %s %.3f±%.3f", r.Epoch, s.cfg.Epochs, r.Loss, s.quantity(), r.DistanceMean, r.DistanceStd)
 	if r.Recall1 >= 0 {
-		line += fmt.Sprintf("  validation Recall@1 %.1f%%", r.Recall1)
+		line += fmt.Sprintf("  validation Recall@1 %.1f%% MAP@R %.1f%%", r.Recall1, r.MAPAtR)
 		if r.Best {
 			line += " (best so far)"
 		}
@@ -207,23 +207,23 @@ func (s *Session) spread() (mean, std float64, err error) {
 	return mean, math.Sqrt(max(squares/n-mean*mean, 0)), nil
 }
 
-// validate returns Recall@1 in percent on the validation classes.
-func (s *Session) validate(ctx context.Context) (float64, error) {
+// validate returns Recall@1 and MAP@R in percent on the validation classes.
+func (s *Session) validate(ctx context.Context) (recall1, mapAtR float64, err error) {
 	loader, err := s.validationLoader()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	e, err := EmbedSet(ctx, s.model, loader, len(s.sets.validation.Items), "validation", s.ev)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	r, err := eval.Retrieve(ctx, s.net.g.Engine(), e.Embeddings, e.Embeddings, s.model.Spec.Metric, eval.RetrievalOptions{
-		SearchOptions: eval.SearchOptions{Self: eval.LeaveOneOut(e.N), Workers: s.opt.Workers}, FirstOnly: true,
+		SearchOptions: eval.SearchOptions{Self: eval.LeaveOneOut(e.N), Workers: s.opt.Workers},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("validation: %w", err)
+		return 0, 0, fmt.Errorf("validation: %w", err)
 	}
-	return r.RecallAtWithoutLone(1), nil
+	return r.RecallAtWithoutLone(1), 100 * r.Averages().MAPAtR, nil
 }
 
 // validationLoader is made once, so that small sets stay decoded.

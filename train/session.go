@@ -40,7 +40,7 @@ type Session struct {
 // state is what a checkpoint holds beside tensors.
 type state struct {
 	Position  data.Position `json:"position"`
-	Best      float64       `json:"best"`       // Recall@1 of the best epoch, -1 before the first
+	Best      float64       `json:"best"`       // validation MAP@R of the best epoch, -1 before the first
 	BestEpoch int           `json:"best_epoch"` // from 1; 0 for none yet
 	History   []EpochRecord `json:"history"`
 	// LossSum and LossSteps run over the current epoch.
