@@ -32,6 +32,16 @@ func (l *Center) Eval(m *Matrix, grad []float64) (Result, error) {
 	return r.mean(grad), nil
 }
 
+// IsCenter reports whether a loss's class rows are to be the means of their
+// classes.
+func IsCenter(l Loss) bool {
+	if v, ok := l.(*viewed); ok {
+		return IsCenter(v.loss)
+	}
+	_, ok := l.(*Center)
+	return ok
+}
+
 func centerEntry(o Options) entry {
 	return entry{
 		meaning: "each row to its class's centre; goes beside a loss that separates",

@@ -4,24 +4,36 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
-	"strings"
 
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/model"
 )
 
 // proxySpread is how far the several proxies of one class start from its mean,
 // as a share of the mean's length.
 const proxySpread = .1
 
-// startProxies places each proxy, of the loss and of its terms, at the mean of
+// startProxies places each proxy, of the loss and of its terms, by the mean of
 // its class as the untrained network sees it: proxies drawn at random would first
-// have to find their classes. Where a class has several they start around the
-// mean.
+// have to find their classes. Where a class has several they start around that.
+//
+// An untrained network sees all images in nearly one direction, and so proxies
+// of rows of one length start at their class's mean less the mean of all classes:
+// else they would all start at one place. A centre, which is to be its class's
+// mean, is not moved.
 func (s *Session) startProxies(ctx context.Context) error {
+	goal, err := s.cfg.objective(len(s.sets.fit.Classes))
+	if err != nil {
+		return err
+	}
+	owners := map[string]losses.Loss{losses.ClassRowsParam: goal.loss}
+	for _, t := range goal.terms {
+		owners[losses.TermRowsParam(t.Name)] = t.Loss
+	}
 	var proxies []*layers.Param
 	for _, p := range s.model.Params.All() {
-		if p.Role == layers.Proxy && strings.HasPrefix(p.Name, losses.ParamPrefix) {
+		if p.Role == layers.Proxy && owners[p.Name] != nil {
 			proxies = append(proxies, p)
 		}
 	}
@@ -32,9 +44,18 @@ func (s *Session) startProxies(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	h := s.model.Spec.Dim
+	apart := mean
+	if s.model.Spec.Normalization == model.NormRows {
+		apart = lessTheirMean(mean, h)
+	}
 	r := rand.New(rand.NewPCG(s.cfg.Seed, 0x70726f7879))
 	for _, p := range proxies {
-		rows := around(mean, s.model.Spec.Dim, p.Value.Size()/len(mean), r)
+		start := apart
+		if losses.IsCenter(owners[p.Name]) {
+			start = mean
+		}
+		rows := around(start, h, p.Value.Size()/len(mean), r)
 		if err := s.model.Denormalize(rows); err != nil {
 			return err
 		}
@@ -43,6 +64,32 @@ func (s *Session) startProxies(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// lessTheirMean subtracts the mean row, and brings what is left of each row to
+// the length that the row had.
+func lessTheirMean(rows []float64, h int) []float64 {
+	all := make([]float64, h)
+	for i, v := range rows {
+		all[i%h] += v * float64(h) / float64(len(rows))
+	}
+	out := make([]float64, len(rows))
+	for c := 0; c < len(rows); c += h {
+		had, left := 0., 0.
+		for k, v := range rows[c : c+h] {
+			out[c+k] = v - all[k]
+			had += v * v
+			left += out[c+k] * out[c+k]
+		}
+		if left == 0 { // a single class, or identical ones
+			copy(out[c:c+h], rows[c:c+h])
+			continue
+		}
+		for k := range h {
+			out[c+k] *= math.Sqrt(had / left)
+		}
+	}
+	return out
 }
 
 // classMeans are the mean embeddings of the training classes, (C, h).
@@ -81,7 +128,7 @@ func around(mean []float64, h, per int, r *rand.Rand) []float32 {
 			for _, v := range m {
 				length += v * v
 			}
-			std = proxySpread * length / math.Sqrt(float64(h))
+			std = proxySpread * math.Sqrt(length/float64(h))
 		}
 		for range per {
 			for _, v := range m {
