@@ -22,6 +22,9 @@ type NCA struct {
 	Init *mat.Dense
 	// MaxIterations bounds L-BFGS; 0 means 100.
 	MaxIterations int
+	// Restarts descends so many times more, each time from the best L at half its
+	// scale, where the softmax is softer: a way out of local maxima.
+	Restarts int
 	// MaxRows learns from at most so many rows, drawn at random; 0 takes all.
 	// The time of an iteration grows with their square.
 	MaxRows int
@@ -53,8 +56,21 @@ func (a NCA) Fit(ctx context.Context, p *Problem) (*Result, error) {
 		if steps == 0 {
 			steps = 100
 		}
+		r, err := a.climb(ctx, f, l, steps)
+		if err != nil {
+			return nil, err
+		}
+		r.Notes = notes
+		return r, nil
+	})
+}
+
+// climb maximises from l, and again from half of the best.
+func (a NCA) climb(ctx context.Context, f *ncaObjective, l *mat.Dense, steps int) (*Result, error) {
+	h, d := l.Dims()
+	r := &Result{Metric: euclideanMetric, ObjectiveEnd: math.Inf(-1)}
+	for round := range a.Restarts + 1 {
 		out, err := minimise(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
-			h, d := l.Dims()
 			g := mat.NewDense(h, d, grad)
 			s := f.value(mat.NewDense(h, d, v), g)
 			g.Scale(-1, g)
@@ -66,9 +82,16 @@ func (a NCA) Fit(ctx context.Context, p *Problem) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Result{L: l, Metric: euclideanMetric, ObjectiveStart: -out.start, ObjectiveEnd: -out.end,
-			Iterations: out.iterations, Converged: out.converged, Notes: notes}, nil
-	})
+		if round == 0 {
+			r.ObjectiveStart = -out.start
+		}
+		r.Iterations += out.iterations
+		if -out.end > r.ObjectiveEnd {
+			r.L, r.ObjectiveEnd, r.Converged = mat.DenseCopyOf(l), -out.end, out.converged
+		}
+		l.Scale(.5, r.L)
+	}
+	return r, nil
 }
 
 // ncaObjective computes sum_i p_i and its gradient.
