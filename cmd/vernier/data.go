@@ -22,7 +22,7 @@ func newData(log *logrus.Logger) *cobra.Command {
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newDataList(), newDataCheck(log), newDataPrepare(log), newDataMake(log))
+	cmd.AddCommand(newDataList(), newDataCheck(log), newDataGet(log), newDataMake(log), newDataPrepare(log))
 	return cmd
 }
 
