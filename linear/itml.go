@@ -17,7 +17,8 @@ type ITML struct {
 	// quantiles of the squared Euclidean distances of the given pairs.
 	Upper, Lower float64
 	// Gamma weighs the slack: large values enforce the bounds and converge
-	// slowly. 0 means 1; +Inf allows no slack.
+	// slowly. 0 means 0.01, since the usual bounds lie too far apart to be
+	// enforced; +Inf allows no slack.
 	Gamma float64
 	// MaxIterations bounds the sweeps over all pairs; 0 means 1000.
 	MaxIterations int
@@ -67,7 +68,7 @@ func (m ITML) Fit(ctx context.Context, p *Problem) (*Result, error) {
 
 func (m *ITML) defaults(p *Problem, similar, dissimilar []Pair) error {
 	if m.Gamma == 0 {
-		m.Gamma = 1
+		m.Gamma = .01
 	}
 	if m.MaxIterations == 0 {
 		m.MaxIterations = 1000
