@@ -26,6 +26,13 @@ type Report struct {
 	Set     string `json:"set"`
 	Images  int    `json:"images"`
 	Classes int    `json:"classes"`
+	// Published holds the counts that the set is known by, Found what they are
+	// here; both nil of other sets.
+	Published *Published `json:"published,omitempty"`
+	Found     *Published `json:"found,omitempty"`
+	// SharedClasses says that the set's own split divides the images of every
+	// class and not the classes, so that it is not used.
+	SharedClasses bool `json:"shared_classes"`
 	// Split says which one TrainImages.. count; "" if there is none.
 	Split        string       `json:"split"`
 	TrainImages  int          `json:"train_images"`
@@ -80,6 +87,11 @@ func Check(ctx context.Context, spec string, o CheckOptions) (*Report, error) {
 // CheckSet is Check for a set that is open.
 func CheckSet(ctx context.Context, set *Set, o CheckOptions) (*Report, error) {
 	r := &Report{Set: set.Name, Images: len(set.Items), Classes: len(set.Classes)}
+	r.SharedClasses = set.SharedClasses
+	if set.Published != nil {
+		found := set.counts()
+		r.Published, r.Found = set.Published, &found
+	}
 	fault := set.countFault()
 	if fault != "" {
 		r.Problems = append(r.Problems, fault)

@@ -11,9 +11,13 @@ import (
 
 // Published holds the sizes that a public set is known by.
 type Published struct {
-	TrainImages, TestImages   int
-	TrainClasses, TestClasses int
-	Query, Gallery            int // of the test images, 0 if all are both
+	TrainImages  int `json:"train_images"`
+	TestImages   int `json:"test_images"`
+	TrainClasses int `json:"train_classes"`
+	TestClasses  int `json:"test_classes"`
+	// Of the test images, 0 if all are both.
+	Query   int `json:"queries,omitempty"`
+	Gallery int `json:"gallery,omitempty"`
 }
 
 // findRoot returns the folder of src that holds the file marker: the root, one

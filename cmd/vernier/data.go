@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"text/tabwriter"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -15,10 +13,11 @@ import (
 func newData(log *logrus.Logger) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "data",
-		Short: "List the kinds of data sets, and check one",
-		Long:  "List the kinds of data sets that --data takes, and check one before training on it.",
+		Short: "List, check, fetch, make and prepare data sets",
+		Long:  "List the kinds of data sets that --data takes, check one before training on it,\nfetch or make one, and decode one beforehand.",
 		Example: `  vernier data list
-  vernier data check folder:birds.zip`,
+  vernier data check folder:birds.zip
+  vernier data get omniglot`,
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -34,11 +33,7 @@ func newDataList() *cobra.Command {
 		Example: "  vernier data list",
 		Args:    takes(false),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 3, ' ', 0)
-			for _, k := range data.List() {
-				fmt.Fprintf(t, "%s\t%s\n", k.Usage, k.Summary)
-			}
-			return t.Flush()
+			return printKinds(cmd.OutOrStdout())
 		},
 	}
 }
@@ -89,50 +84,4 @@ if something is wrong.`,
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "of a random split")
 	cmd.Flags().Int64Var(&maxPixels, "max-pixels", data.DefaultMaxPixels, "refuse pictures with more pixels")
 	return cmd
-}
-
-// most is how many entries of a list are printed; --json has them all.
-const most = 20
-
-func printReport(w io.Writer, r *data.Report) error {
-	fmt.Fprintf(w, "%s: %d images of %d classes", r.Set, r.Images, r.Classes)
-	if r.TrainClasses > 0 {
-		fmt.Fprintf(w, "; %d images of %d classes for training, %d of %d for testing", r.TrainImages, r.TrainClasses, r.TestImages, r.TestClasses)
-	}
-	fmt.Fprintln(w)
-	if r.MaxWidth > 0 {
-		fmt.Fprintf(w, "images are %d to %d pixels wide and %d to %d high\n", r.MinWidth, r.MaxWidth, r.MinHeight, r.MaxHeight)
-	}
-	if len(r.Histogram) > 0 {
-		least, largest := r.Histogram[0], r.Histogram[0]
-		for _, c := range r.Histogram {
-			if c.Images < least.Images {
-				least = c
-			}
-			if c.Images > largest.Images {
-				largest = c
-			}
-		}
-		fmt.Fprintf(w, "the smallest class, %s, has %d images, the largest, %s, %d\n", least.Class, least.Images, largest.Class, largest.Images)
-	}
-	printList(w, "unreadable:", len(r.Bad), func(i int) string { return r.Bad[i].Path + ": " + r.Bad[i].Reason })
-	printList(w, "same picture:", len(r.Duplicates), func(i int) string {
-		return fmt.Sprintf("(across: %s) %v", r.Duplicates[i].Across, r.Duplicates[i].Paths)
-	})
-	printList(w, "warning:", len(r.Warnings), func(i int) string { return r.Warnings[i] })
-	printList(w, "problem:", len(r.Problems), func(i int) string { return r.Problems[i] })
-	if r.OK() {
-		_, err := fmt.Fprintln(w, "nothing is wrong")
-		return err
-	}
-	return nil
-}
-
-func printList(w io.Writer, what string, n int, line func(i int) string) {
-	for i := range min(n, most) {
-		fmt.Fprintf(w, "%s %s\n", what, line(i))
-	}
-	if n > most {
-		fmt.Fprintf(w, "%s and %d more, see --json\n", what, n-most)
-	}
 }
