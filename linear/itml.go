@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -95,39 +96,32 @@ func (m *ITML) defaults(p *Problem, similar, dissimilar []Pair) error {
 // projections is the state of the cyclic projections.
 type projections struct {
 	d      int
-	a      []float64   // M, (d, d)
-	v      [][]float64 // differences: of similar pairs, then dissimilar ones
+	x      *mat.Dense
+	a      []float64 // M, (d, d)
+	pairs  []Pair    // similar, then dissimilar ones
 	sign   []float64
 	bound  []float64
 	lambda []float64
 	gamma  float64
-	av     []float64
+	v, av  []float64 // a difference, and M times it
 }
 
-// newProjections keeps the difference of every pair, (pairs, d).
 func newProjections(m ITML, x *mat.Dense, similar, dissimilar []Pair) *projections {
 	_, d := x.Dims()
-	s := &projections{d: d, a: make([]float64, d*d), gamma: m.Gamma, av: make([]float64, d)}
+	s := &projections{d: d, x: x, a: make([]float64, d*d), gamma: m.Gamma, v: make([]float64, d), av: make([]float64, d)}
 	for i := range d {
 		s.a[i*d+i] = 1
 	}
 	add := func(pairs []Pair, sign, bound float64) {
 		for _, p := range pairs {
-			v := make([]float64, d)
-			norm := 0.0
-			for j, a := range x.RawRowView(p[0]) {
-				v[j] = a - x.At(p[1], j)
-				norm += v[j] * v[j]
+			if squared(x.RawRowView(p[0]), x.RawRowView(p[1])) > 0 {
+				s.pairs, s.sign, s.bound = append(s.pairs, p), append(s.sign, sign), append(s.bound, bound)
 			}
-			if norm == 0 {
-				continue
-			}
-			s.v, s.sign, s.bound = append(s.v, v), append(s.sign, sign), append(s.bound, bound)
 		}
 	}
 	add(similar, 1, m.Upper)
 	add(dissimilar, -1, m.Lower)
-	s.lambda = make([]float64, len(s.v))
+	s.lambda = make([]float64, len(s.pairs))
 	return s
 }
 
@@ -139,8 +133,9 @@ func (s *projections) sweep() float64 {
 		share = s.gamma / (s.gamma + 1)
 	}
 	change, size := 0.0, 0.0
-	for k, v := range s.v {
-		dist := s.times(v)
+	for k, p := range s.pairs {
+		floats.SubTo(s.v, s.x.RawRowView(p[0]), s.x.RawRowView(p[1]))
+		dist := s.times(s.v)
 		if dist <= 0 { // rounding; the direction has no weight left
 			continue
 		}
