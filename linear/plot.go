@@ -20,6 +20,16 @@ func palette() []color.Color {
 	}
 }
 
+// colourOf is the i-th of the palette; those beyond it are lighter.
+func colourOf(i int) color.Color {
+	p := palette()
+	c := p[i%len(p)].(color.NRGBA)
+	for range i / len(p) {
+		c.R, c.G, c.B = c.R/2+127, c.G/2+127, c.B/2+127
+	}
+	return c
+}
+
 // PlotErrors draws the errors of comparisons as a PNG file: a group of bars a
 // table, a bar a learner, with error bars of one deviation (BRM Fig. 11).
 func PlotErrors(path, title string, comparisons []*Comparison) error {
@@ -31,7 +41,6 @@ func PlotErrors(path, title string, comparisons []*Comparison) error {
 	p.Y.Min = 0
 	count := len(comparisons[0].Results)
 	width := .8 / float64(count)
-	colours := palette()
 	var names []string
 	for _, c := range comparisons {
 		names = append(names, c.Table)
@@ -45,7 +54,7 @@ func PlotErrors(path, title string, comparisons []*Comparison) error {
 				deviation = append(deviation, got.Std)
 			}
 		}
-		fill := barSet{bars, deviation, width, colours[i%len(colours)]}
+		fill := barSet{bars, deviation, width, colourOf(i)}
 		p.Add(fill)
 		p.Legend.Add(r.Learner, fill)
 	}
@@ -112,7 +121,6 @@ func (b barSet) Thumbnail(c *draw.Canvas) {
 func PlotPoints(path, title, xName, yName string, x, y []float64, labels []int, classes []string) error {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, xName, yName
-	colours := palette()
 	for k, name := range classes {
 		var pts plotter.XYs
 		for i, c := range labels {
@@ -127,10 +135,11 @@ func PlotPoints(path, title, xName, yName string, x, y []float64, labels []int, 
 		if err != nil {
 			return fmt.Errorf("figure %s: %w", path, err)
 		}
-		s.GlyphStyle = draw.GlyphStyle{Color: colours[k%len(colours)], Radius: vg.Points(1.8), Shape: draw.CircleGlyph{}}
+		s.GlyphStyle = draw.GlyphStyle{Color: colourOf(k), Radius: vg.Points(1.8), Shape: draw.CircleGlyph{}}
 		p.Add(s)
 		p.Legend.Add(name, s)
 	}
 	p.Legend.Top = true
+	p.Y.Max += .25 * (p.Y.Max - p.Y.Min) // room for the legend
 	return savePlot(p, 5*vg.Inch, 4.5*vg.Inch, path)
 }
