@@ -74,40 +74,105 @@ func (m *Model) Denormalize(rows []float32) error {
 	case NormRows:
 		return m.unitRows(rows)
 	}
-	h, d := m.Spec.Dim, m.deviation()
-	if len(rows)%h != 0 {
-		return fmt.Errorf("model: %d numbers are not a whole number of embeddings of %d", len(rows), h)
+	mean, std, err := m.statistics()
+	if err != nil {
+		return err
 	}
-	mean, variance := make([]float32, h), make([]float32, h)
-	for name, to := range map[string][]float32{"running_mean": mean, "running_var": variance} {
-		if err := m.Params.Engine().Read(to, m.Params.Get(coordinates+"."+name).Value); err != nil {
-			return fmt.Errorf("model: %s.%s: %w", coordinates, name, err)
+	return m.eachRow(rows, func(row []float32) {
+		for k, v := range row {
+			row[k] = float32(mean[k] + float64(v)*std[k])
+		}
+	})
+}
+
+// statistics are the running mean of each raw coordinate, and what a normalised
+// one is multiplied by to get back to it.
+func (m *Model) statistics() (mean, std []float64, err error) {
+	h, d := m.Spec.Dim, m.deviation()
+	mean, std = make([]float64, h), make([]float64, h)
+	for _, s := range []struct {
+		name string
+		to   []float64
+	}{{"running_mean", mean}, {"running_var", std}} {
+		host := make([]float32, h)
+		if err := m.Params.Engine().Read(host, m.Params.Get(coordinates+"."+s.name).Value); err != nil {
+			return nil, nil, fmt.Errorf("model: %s.%s: %w", coordinates, s.name, err)
+		}
+		for k, v := range host {
+			s.to[k] = float64(v)
 		}
 	}
+	for k, v := range std {
+		std[k] = math.Sqrt(v+coordEps) / d
+	}
+	return mean, std, nil
+}
+
+// StartCoordinates sets the running statistics of the normalisation of coordinates
+// from embeddings of the training images, and takes these in place to what they
+// are under the new ones. Without it the statistics of a new model, 0 and 1, take
+// some tens of steps to arrive, and class rows are somewhere else until then.
+func (m *Model) StartCoordinates(rows []float32) error {
+	if m.Spec.Normalization != NormCoordinates || len(rows) == 0 {
+		return nil
+	}
+	if err := m.Denormalize(rows); err != nil {
+		return err
+	}
+	h, n := m.Spec.Dim, float64(len(rows)/m.Spec.Dim)
+	sum, squares := make([]float64, h), make([]float64, h)
+	mean, variance := make([]float32, h), make([]float32, h)
 	for i, v := range rows {
-		k := i % h
-		rows[i] = float32(float64(mean[k]) + float64(v)/d*math.Sqrt(float64(variance[k])+coordEps))
+		sum[i%h] += float64(v)
+	}
+	for i, v := range rows {
+		d := float64(v) - sum[i%h]/n
+		squares[i%h] += d * d
+	}
+	for k := range h {
+		mean[k], variance[k] = float32(sum[k]/n), float32(squares[k]/n)
+	}
+	eng := m.Params.Engine()
+	if err := eng.Write(m.Params.Get(coordinates+".running_mean").Value, mean); err != nil {
+		return err
+	}
+	if err := eng.Write(m.Params.Get(coordinates+".running_var").Value, variance); err != nil {
+		return err
+	}
+	now, std, err := m.statistics()
+	if err != nil {
+		return err
+	}
+	for i, v := range rows {
+		rows[i] = float32((float64(v) - now[i%h]) / std[i%h])
 	}
 	return nil
 }
 
-// unitRows brings rows of h numbers to length 1, but leaves zero rows.
-func (m *Model) unitRows(rows []float32) error {
+// eachRow calls do for each row of h numbers.
+func (m *Model) eachRow(rows []float32, do func(row []float32)) error {
 	h := m.Spec.Dim
 	if len(rows)%h != 0 {
 		return fmt.Errorf("model: %d numbers are not a whole number of embeddings of %d", len(rows), h)
 	}
 	for ; len(rows) > 0; rows = rows[h:] {
+		do(rows[:h])
+	}
+	return nil
+}
+
+// unitRows brings rows to length 1, but leaves zero rows.
+func (m *Model) unitRows(rows []float32) error {
+	return m.eachRow(rows, func(row []float32) {
 		sum := 0.
-		for _, v := range rows[:h] {
+		for _, v := range row {
 			sum += float64(v) * float64(v)
 		}
 		if sum == 0 {
-			continue
+			return
 		}
-		for j, v := range rows[:h] {
-			rows[j] = float32(float64(v) / math.Sqrt(sum))
+		for j, v := range row {
+			row[j] = float32(float64(v) / math.Sqrt(sum))
 		}
-	}
-	return nil
+	})
 }

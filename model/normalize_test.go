@@ -147,3 +147,33 @@ func TestDenormalizedProxiesLieWhereTheyShould(t *testing.T) {
 		}
 	}
 }
+
+// Statistics that start from embeddings are theirs: the embeddings then have mean
+// 0 and the deviation asked for, in the network's own eyes too.
+func TestStatisticsOfCoordinatesStartFromEmbeddings(t *testing.T) {
+	const n, h = 9, 7
+	m, err := model.New(newEngine(t), coordinatesSpec(t, layers.Metric{Kind: layers.BRM, P: 2}), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := images(n, 16)
+	rows := embed(t, m, n, x)
+	if err := m.StartCoordinates(rows); err != nil {
+		t.Fatal(err)
+	}
+	for k := range h {
+		var sum, squares float64
+		for i := range n {
+			v := float64(rows[i*h+k])
+			sum, squares = sum+v, squares+v*v
+		}
+		if mean, std := sum/n, math.Sqrt(squares/n); math.Abs(mean) > 1e-4 || math.Abs(std-1.5) > 0.02*1.5 {
+			t.Errorf("coordinate %d: mean %v, deviation %v, want 0 and 1.5", k, mean, std)
+		}
+	}
+	for i, v := range embed(t, m, n, x) {
+		if math.Abs(float64(v-rows[i])) > 1e-3 {
+			t.Fatalf("number %d: the network gives %v, want %v", i, v, rows[i])
+		}
+	}
+}

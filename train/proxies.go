@@ -102,6 +102,9 @@ func (s *Session) classMeans(ctx context.Context) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.model.StartCoordinates(e.X); err != nil {
+		return nil, err
+	}
 	h, classes := s.model.Spec.Dim, len(s.sets.fit.Classes)
 	mean := make([]float64, classes*h)
 	count := make([]float64, classes)
