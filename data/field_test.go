@@ -49,13 +49,13 @@ func TestMemoryStaysFlatOverTenThousandImages(t *testing.T) {
 	for i := range 10_000 {
 		file := fmt.Sprintf("%d.jpg", i%20)
 		if i < 20 {
-			f[file] = encodeJPEG(t, smooth(64, 48, uint64(i)))
+			f[file] = encodeJPEG(t, smooth(40, 30, uint64(i)))
 		}
 		fmt.Fprintf(&table, "%s,%d\n", file, i%100)
 	}
 	f["list.csv"] = []byte(table.String())
 	spec := "csv:" + filepath.Join(f.folder(t), "list.csv")
-	p, err := Recipe{Size: 32, MinArea: 0.3, MaxArea: 1, Flip: true}.Train(ImageNet())
+	p, err := Recipe{Size: 16, MinArea: 0.3, MaxArea: 1, Flip: true}.Train(ImageNet())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,13 +63,13 @@ func TestMemoryStaysFlatOverTenThousandImages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prepared, err := Prepare(t.Context(), raw, PrepareOptions{Dir: t.TempDir(), Shorter: 40})
+	prepared, err := Prepare(t.Context(), raw, PrepareOptions{Dir: t.TempDir(), Shorter: 24})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer prepared.Close()
 	for name, set := range map[string]*Set{"files": mustOpen(t, spec), "prepared": prepared} {
-		l := mustLoader(t, set, p, LoaderOptions{Workers: 2, CacheBytes: 1 << 20}) // 1 MiB of 90
+		l := mustLoader(t, set, p, LoaderOptions{Workers: 2, CacheBytes: 1 << 20}) // 1 MiB of 36
 		s, err := NewRandom(set, 50, 1)
 		if err != nil {
 			t.Fatal(err)
