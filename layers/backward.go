@@ -68,6 +68,7 @@ func (g *Graph) Backward(out, seed *Node) {
 	for n := range g.values {
 		if d := grads[n]; d != nil && g.needs[n] {
 			g.derivs[n] = d
+			g.Keep(d) // it may be on its way to another input as well
 		}
 	}
 }

@@ -11,9 +11,10 @@ func (g *Graph) Add(a, b *Node) *Node {
 	if !sameShape(a.Shape(), b.Shape()) {
 		return g.fail(name, fmt.Errorf("%s %v and %s %v differ in shape", g.nameOf(a), a.Shape(), g.nameOf(b), b.Shape()))
 	}
-	return g.as(KindAdd, nil).apply(name, a.Shape(), []*Node{a, b}, func(dst Tensor, in []Tensor) error {
+	sum := g.as(KindAdd, nil).apply(name, a.Shape(), []*Node{a, b}, func(dst Tensor, in []Tensor) error {
 		return g.eng.Add(dst, in[0], in[1])
 	}, func(dy *Node) []*Node { return []*Node{dy, dy} })
+	return g.mayOverwrite(sum, 0, 1)
 }
 
 // Concat joins maps along the channel axis.

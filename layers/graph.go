@@ -33,6 +33,7 @@ type Graph struct {
 	used   map[string]*Node // parameters in this graph by name
 	needs  map[*Node]bool   // does a gradient have to reach this node
 	derivs map[*Node]*Node  // gradients of leaves, after Backward
+	kept   map[*Node]bool   // values that stay readable after a Run
 	one    *Node            // the seed of a scalar
 	err    error
 
@@ -46,7 +47,7 @@ func NewGraph(eng Engine, params *Params) *Graph {
 	return &Graph{
 		eng: eng, params: params, g: gorgonia.NewGraph(),
 		byNode: map[*Node]*op{}, values: map[*Node]Tensor{},
-		used: map[string]*Node{}, needs: map[*Node]bool{}, derivs: map[*Node]*Node{},
+		used: map[string]*Node{}, needs: map[*Node]bool{}, derivs: map[*Node]*Node{}, kept: map[*Node]bool{},
 	}
 }
 
@@ -80,12 +81,13 @@ func (g *Graph) leaf(name string, v Tensor) *Node {
 }
 
 // Value returns the tensor behind a node: an input's or parameter's own, or the
-// buffer that the op behind n writes in Run (nil before Compile).
+// buffer that the op behind n writes in Run. It is nil before Compile, and
+// for a value that another op writes over; Keep prevents that.
 func (g *Graph) Value(n *Node) Tensor {
 	if v, ok := g.values[n]; ok {
 		return v
 	}
-	if o := g.byNode[n]; o != nil {
+	if o := g.byNode[n]; o != nil && !o.gone {
 		return o.result()
 	}
 	return nil
@@ -121,6 +123,7 @@ func (g *Graph) Compile() error {
 	if err := g.checkHashes(); err != nil {
 		return err
 	}
+	g.shareBuffers()
 	for _, o := range g.ops {
 		if err := o.allocate(); err != nil {
 			return fmt.Errorf("%s: %w", o.name, err)
@@ -138,8 +141,8 @@ func (g *Graph) Bytes() int64 {
 		if o.alias != nil {
 			continue
 		}
-		for _, s := range o.shapes {
-			if s != nil {
+		for i, s := range o.shapes {
+			if s != nil && (o.over == nil || i != o.output) {
 				n += 4 * int64(s.TotalSize())
 			}
 		}

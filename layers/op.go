@@ -32,6 +32,12 @@ type op struct {
 	// alias, if not nil, is the op of which this one is another output.
 	alias  *op
 	output int
+	// overwrites lists the inputs over which the op may write; over is the op
+	// whose output it does write over, gone says that the op's own output is
+	// written over.
+	overwrites []int
+	over       *op
+	gone       bool
 }
 
 // apply adds a node with a single output.
@@ -140,6 +146,9 @@ func (o *op) do(in []Tensor) (err error) {
 func (o *op) allocate() error {
 	if o.alias != nil {
 		return nil
+	}
+	if o.over != nil { // made earlier: ops are in topological order
+		o.out[o.output] = o.over.result()
 	}
 	for i, s := range o.shapes {
 		if s == nil || o.out[i] != nil {

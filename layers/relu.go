@@ -9,9 +9,10 @@ func (g *Graph) ReLU(name string, x *Node) *Node {
 	y = g.as(KindReLU, nil).apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
 		return g.eng.ReLU(y, in[0])
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, y}, func(dx Tensor, in []Tensor) error {
+		dx := g.apply(name+" grad", x.Shape(), []*Node{dy, y}, func(dx Tensor, in []Tensor) error {
 			return g.eng.ReLUGrad(dx, in[0], in[1])
-		}, nil)}
+		}, nil)
+		return []*Node{g.mayOverwrite(dx, 0)}
 	})
-	return y
+	return g.mayOverwrite(y, 0)
 }

@@ -38,7 +38,7 @@ type EpochRecord struct {
 	// decides which epoch is best: it looks at all images of a class and so
 	// swings less than Recall@1 (Musgrave, Belongie and Lim 2020, Sect. 3.1).
 	MAPAtR float64 `json:"validation_map@r"`
-	Best    bool    `json:"best"` // the best epoch so far
+	Best   bool    `json:"best"` // the best epoch so far
 }
 
 // logFile is the run's log, one JSON object a line, appended to.

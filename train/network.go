@@ -51,6 +51,7 @@ func buildNetwork(m *model.Model, o objective, batch int) (*network, error) {
 	if err != nil {
 		return nil, err
 	}
+	g.Keep(n.embedding)
 	g.Backward(n.loss.Loss, nil)
 	if err := g.Compile(); err != nil {
 		return nil, fmt.Errorf("training graph: %w", err)
