@@ -36,7 +36,8 @@ type Mode struct {
 	// BatchStats reports whether the batch normalisation of that name uses the
 	// statistics of the batch, and moves the running ones. Nil: none does.
 	BatchStats func(norm string) bool
-	// Observe, if not nil, is told the output of every block.
+	// Observe, if not nil, is told the output of every block, which then stays
+	// readable after a run.
 	Observe func(block string, out *layers.Node)
 }
 

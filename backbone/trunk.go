@@ -51,6 +51,7 @@ func (t *trunk) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layers.Node
 	for _, bl := range t.blocks {
 		x = bl.add(b, x)
 		if mode.Observe != nil {
+			g.Keep(x)
 			mode.Observe(bl.name, x)
 		}
 	}

@@ -28,6 +28,7 @@ const vitEps = 1e-6
 func (t *transformer) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layers.Node {
 	see := func(name string, n *layers.Node) *layers.Node {
 		if mode.Observe != nil && n != nil {
+			g.Keep(n)
 			mode.Observe(name, n)
 		}
 		return n
