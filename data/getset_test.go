@@ -77,8 +77,8 @@ func TestAMirrorIsHeldToTheSameChecksums(t *testing.T) {
 	o := quickly()
 	o.Mirror = strings.TrimSuffix(d.Files[0].URL, "set.bin")
 	d.Files[0].URL = "http://127.0.0.1:1/gone"
-	if err := Get(t.Context(), d, dir, o); err != nil || len(s.ranges) != 1 {
-		t.Fatalf("%d requests, %v", len(s.ranges), err)
+	if err := Get(t.Context(), d, dir, o); err != nil || len(s.asked()) != 1 {
+		t.Fatalf("%d requests, %v", len(s.asked()), err)
 	}
 	stored(t, dir, content)
 }
