@@ -152,7 +152,9 @@ func TestGetGoesOnInAnotherProcess(t *testing.T) {
 	content := bigContent()
 	s, d, dir := opened(t, content)
 	s.serve = func(_ int, w http.ResponseWriter, r *http.Request) bool {
-		breakOff(w, r, content[:2_000_000], 2_000_000)
+		http.ServeContent(&limited{ResponseWriter: w, left: 1_000_000}, r, "set.bin", time.Time{}, bytes.NewReader(content))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done() // and nothing more
 		return true
 	}
 	ctx, cancel := context.WithCancel(t.Context())
