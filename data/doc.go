@@ -21,5 +21,10 @@
 // not depend on the number of workers, and a run continues from (epoch, batch).
 //
 // Images are decoded to 8-bit RGB as Pillow's convert("RGB") does, resized as
-// Pillow's antialiased filters do, and handed over as (B, 3, H, W) float32.
+// Pillow's antialiased filters do, and handed over as (B, 3, H, W) float32. Of a
+// baseline JPEG no more is decoded than a random crop needs.
+//
+// Prepare keeps the images of a set decoded, in a mapped file that is many times
+// faster to read. Check finds what is wrong with a set, Get fetches a public one,
+// and MakeEmoji makes one of public drawings.
 package data
