@@ -129,7 +129,12 @@ func (f *table3Flags) save(done []*linear.Comparison, published []paperTable) er
 		if err := linear.WriteMarkdown(w, done, f.references, f.level); err != nil {
 			return err
 		}
-		return writePublished(w, done, published)
+		fmt.Fprint(w, "\n```")
+		if err := writePublished(w, done, published); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(w, "```")
+		return err
 	})
 }
 
