@@ -16,7 +16,8 @@ import (
 //
 // Only impostors near the margin are looked at: an active set, found by a
 // search over all rows and renewed as L moves. The reported objective is over
-// all rows. The descent runs in the basis that whitens the rows, where it
+// all rows. Memory is that of the set, so rows should be scaled: where most
+// distances are below the margin of 1, most pairs of rows are in it. The descent runs in the basis that whitens the rows, where it
 // converges many times faster if columns are correlated.
 type LMNN struct {
 	// K target neighbours; 0 means 3. A smaller class has fewer.
