@@ -13,7 +13,6 @@ func fromYCbCr(dst *RGB, src *image.YCbCr, studio bool) {
 	halfY := src.SubsampleRatio == image.YCbCrSubsampleRatio420 || src.SubsampleRatio == image.YCbCrSubsampleRatio440
 	full := src.SubsampleRatio == image.YCbCrSubsampleRatio444
 	cb, cr := make([]uint8, dst.W+1), make([]uint8, dst.W+1)
-	up := newUpsampler(dst.W)
 	for y := range dst.H {
 		luma := src.Y[y*src.YStride:]
 		blue, red := cb, cr
@@ -21,8 +20,8 @@ func fromYCbCr(dst *RGB, src *image.YCbCr, studio bool) {
 		case full:
 			blue, red = src.Cb[y*src.CStride:], src.Cr[y*src.CStride:]
 		case halfX || halfY:
-			up.row(cb, src.Cb, src.CStride, dst.W, dst.H, y, halfX, halfY)
-			up.row(cr, src.Cr, src.CStride, dst.W, dst.H, y, halfX, halfY)
+			spreadRow(cb, src.Cb, src.CStride, dst.W, dst.H, y, halfX, halfY)
+			spreadRow(cr, src.Cr, src.CStride, dst.W, dst.H, y, halfX, halfY)
 		default:
 			for x := range dst.W {
 				o := src.COffset(x+src.Rect.Min.X, y+src.Rect.Min.Y)
@@ -92,13 +91,9 @@ func clip8(v int32) uint8 {
 	return uint8(v)
 }
 
-// upsampler interpolates rows of halved chroma.
-type upsampler struct{ sums []int32 }
-
-func newUpsampler(w int) *upsampler { return &upsampler{make([]int32, (w+1)/2+w)} }
-
-// row writes w samples of output row y of an image of height h.
-func (u *upsampler) row(dst, plane []uint8, stride, w, h, y int, halfX, halfY bool) {
+// spreadRow interpolates halved chroma: w samples of output row y of an image of
+// height h.
+func spreadRow(dst, plane []uint8, stride, w, h, y int, halfX, halfY bool) {
 	n := w
 	if halfX {
 		n = (w + 1) / 2
@@ -131,38 +126,28 @@ func (u *upsampler) row(dst, plane []uint8, stride, w, h, y int, halfX, halfY bo
 		}
 		return
 	}
-	sums := u.sums[:n]
-	for x := range sums {
-		sums[x] = 3*int32(near[x]) + int32(far[x])
+	near, far = near[:n], far[:n]
+	before := 3*int32(near[0]) + int32(far[0])
+	now := before
+	for x := 1; x < n; x++ {
+		after := 3*int32(near[x]) + int32(far[x])
+		out := dst[2*x-2 : 2*x : 2*x]
+		out[0], out[1] = uint8((3*now+before+8)>>4), uint8((3*now+after+7)>>4)
+		before, now = now, after
 	}
-	dst = dst[:2*n]
-	for x, s := range sums {
-		before, after := s, s
-		if x > 0 {
-			before = sums[x-1]
-		}
-		if x+1 < n {
-			after = sums[x+1]
-		}
-		dst[2*x] = uint8((3*s + before + 8) >> 4)
-		dst[2*x+1] = uint8((3*s + after + 7) >> 4)
-	}
+	dst[2*n-2], dst[2*n-1] = uint8((3*now+before+8)>>4), uint8((4*now+7)>>4)
 }
 
 // doubleRow doubles one row: 3/4 of the nearer sample, 1/4 of the other.
 func doubleRow(dst, src []uint8) {
 	n := len(src)
-	dst = dst[:2*n]
-	for x, v := range src {
-		s := int32(v)
-		before, after := s, s
-		if x > 0 {
-			before = int32(src[x-1])
-		}
-		if x+1 < n {
-			after = int32(src[x+1])
-		}
-		dst[2*x] = uint8((3*s + before + 1) >> 2)
-		dst[2*x+1] = uint8((3*s + after + 2) >> 2)
+	before := int32(src[0])
+	now := before
+	for x := 1; x < n; x++ {
+		after := int32(src[x])
+		out := dst[2*x-2 : 2*x : 2*x]
+		out[0], out[1] = uint8((3*now+before+1)>>2), uint8((3*now+after+2)>>2)
+		before, now = now, after
 	}
+	dst[2*n-2], dst[2*n-1] = uint8((3*now+before+1)>>2), uint8((4*now+2)>>2)
 }
