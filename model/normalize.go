@@ -28,16 +28,21 @@ func (m *Model) Normalize(g *layers.Graph, x *layers.Node, training bool) *layer
 	return x
 }
 
-// NormalizeProxies adds the same to a loss's class rows: they lie where raw
-// embeddings do. Coordinates are normalised with the running statistics of the
-// embeddings, since the proxies' own would be those of another set.
+// NormalizeProxies adds the same to a loss's class rows. Under NormCoordinates
+// these lie where normalised embeddings do, at a scale of 1 for a row's length:
+// among raw embeddings, normalised with the statistics of the moment, they would
+// move whenever the statistics do.
 func (m *Model) NormalizeProxies(g *layers.Graph, x *layers.Node) *layers.Node {
 	const name = "loss.proxies.norm"
 	switch m.Spec.Normalization {
 	case NormRows:
 		return m.rows(g, name, x)
 	case NormCoordinates:
-		return m.coordinates(g, name, x, true)
+		h := m.Spec.Dim
+		return g.BatchNorm(name, x, layers.NormParams{
+			Gamma: g.Fixed(name+".scale", float32(m.Spec.RowLength()), h), Beta: g.Fixed(name+".shift", 0, h),
+			Mean: g.Fixed(name+".mean", 0, h), Var: g.Fixed(name+".var", 1, h), FrozenStats: true,
+		})
 	}
 	return x
 }
@@ -63,26 +68,22 @@ func (m *Model) coordinates(g *layers.Graph, name string, x *layers.Node, frozen
 	})
 }
 
-// Denormalize takes embeddings, rows of h numbers, in place to a point that
-// Normalize in evaluation maps to them: where class rows start that are to lie
-// at given embeddings. Rows of any length are normalised alike; they get length
-// 1, so that a step of an optimiser turns them equally far under every metric.
+// Denormalize takes embeddings, rows of h numbers, in place to where class rows
+// have to be for NormalizeProxies to map them there. Rows of normalised models
+// get length 1 or about that, so that a step of an optimiser turns them equally
+// far under every metric.
 func (m *Model) Denormalize(rows []float32) error {
 	switch m.Spec.Normalization {
-	case NormNone:
-		return nil
 	case NormRows:
 		return m.unitRows(rows)
+	case NormCoordinates:
+		return m.eachRow(rows, func(row []float32) {
+			for k, v := range row {
+				row[k] = float32(float64(v) / m.Spec.RowLength())
+			}
+		})
 	}
-	mean, std, err := m.statistics()
-	if err != nil {
-		return err
-	}
-	return m.eachRow(rows, func(row []float32) {
-		for k, v := range row {
-			row[k] = float32(mean[k] + float64(v)*std[k])
-		}
-	})
+	return nil
 }
 
 // statistics are the running mean of each raw coordinate, and what a normalised
@@ -110,13 +111,21 @@ func (m *Model) statistics() (mean, std []float64, err error) {
 
 // StartCoordinates sets the running statistics of the normalisation of coordinates
 // from embeddings of the training images, and takes these in place to what they
-// are under the new ones. Without it the statistics of a new model, 0 and 1, take
-// some tens of steps to arrive, and class rows are somewhere else until then.
+// are under the new ones. Without it the statistics of a new model, 0 and 1, say
+// nothing of where its embeddings lie, nor where class rows should start.
 func (m *Model) StartCoordinates(rows []float32) error {
 	if m.Spec.Normalization != NormCoordinates || len(rows) == 0 {
 		return nil
 	}
-	if err := m.Denormalize(rows); err != nil {
+	was, scale, err := m.statistics()
+	if err != nil {
+		return err
+	}
+	if err := m.eachRow(rows, func(row []float32) {
+		for k, v := range row {
+			row[k] = float32(was[k] + float64(v)*scale[k])
+		}
+	}); err != nil {
 		return err
 	}
 	h, n := m.Spec.Dim, float64(len(rows)/m.Spec.Dim)
