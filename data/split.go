@@ -230,10 +230,13 @@ func listedClasses(set *Set, file string) ([]bool, error) {
 	return inTrain, nil
 }
 
+// ErrTooFewClasses says that no validation classes can be set aside.
+var ErrTooFewClasses = errors.New("too few classes to set some aside for validation")
+
 // Validation takes a part of the training classes away to choose the best epoch
 // by: fraction of them, drawn by seed among the classes with two images or more
-// (a single image has nothing to be retrieved). At least one class stays on
-// each side.
+// (a single image has nothing to be retrieved). At least two classes stay
+// on each side.
 func Validation(train *Set, fraction float64, seed uint64) (fit, val *Set, err error) {
 	if !(fraction > 0 && fraction < 1) {
 		return nil, nil, fmt.Errorf("validation: fraction %g, it must lie between 0 and 1", fraction)
@@ -244,10 +247,11 @@ func Validation(train *Set, fraction float64, seed uint64) (fit, val *Set, err e
 			able = append(able, label)
 		}
 	}
-	n := max(int(math.Round(fraction*float64(len(train.Classes)))), 1)
-	n = min(n, len(able), len(train.Classes)-1)
-	if n < 1 {
-		return nil, nil, fmt.Errorf("%s: %d class(es), %d of them with two images or more; too few to set validation classes aside", train.Name, len(train.Classes), len(able))
+	const least = 2 // among the images of one class every neighbour is right
+	n := max(int(math.Round(fraction*float64(len(train.Classes)))), least)
+	n = min(n, len(able), len(train.Classes)-least)
+	if n < least {
+		return nil, nil, fmt.Errorf("%s: %w: %d class(es), %d of them with two images or more", train.Name, ErrTooFewClasses, len(train.Classes), len(able))
 	}
 	inVal := make([]bool, len(train.Classes))
 	for _, k := range newRand(seed, mixString("validation")).Perm(len(able))[:n] {

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -152,7 +153,15 @@ func TestValidationIsTakenFromClassesThatCanBeRetrieved(t *testing.T) {
 		}
 	}
 	singles := mustOpen(t, "folder:"+classes(t, names, 1).folder(t))
-	if _, _, err := Validation(singles, 0.4, 7); err == nil || !strings.Contains(err.Error(), "too few") {
+	if _, _, err := Validation(singles, 0.4, 7); !errors.Is(err, ErrTooFewClasses) {
 		t.Errorf("classes of one image: %v", err)
+	}
+	// Two classes at least, on both sides, however small the fraction.
+	if _, val, err := Validation(set, 0.01, 7); err != nil || len(val.Classes) != 2 {
+		t.Errorf("a hundredth: %v, %v", val, err)
+	}
+	three := mustOpen(t, "folder:"+classes(t, names[:3], 3).folder(t))
+	if _, _, err := Validation(three, 0.4, 7); !errors.Is(err, ErrTooFewClasses) {
+		t.Errorf("three classes: %v", err)
 	}
 }
