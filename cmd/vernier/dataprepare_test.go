@@ -21,10 +21,10 @@ func TestMain(m *testing.M) {
 }
 
 func TestPrepareMakesAFileOnceAndTrainUsesIt(t *testing.T) {
-	set, cache := stripes(t, 8, 6), t.TempDir()
+	set, cache := stripes(t, 12, 6), t.TempDir()
 	for i, want := range []string{"was made", "was there already"} {
 		code, out, errs := vernier(t, "data", "prepare", "folder:"+set, "--cache", cache)
-		if code != exitDone || !strings.Contains(out, "48 images") || !strings.Contains(out, want) {
+		if code != exitDone || !strings.Contains(out, "72 images") || !strings.Contains(out, want) {
 			t.Fatalf("call %d: exit %d\n%s%s", i, code, out, errs)
 		}
 	}
@@ -43,7 +43,7 @@ func TestPrepareMakesAFileOnceAndTrainUsesIt(t *testing.T) {
 
 // The cache may be left out or lost at any time after training.
 func TestFiguresDoNotDependOnTheCache(t *testing.T) {
-	set, run, cache := stripes(t, 8, 6), filepath.Join(t.TempDir(), "run"), t.TempDir()
+	set, run, cache := stripes(t, 12, 6), filepath.Join(t.TempDir(), "run"), t.TempDir()
 	if code, _, errs := vernier(t, quick(set, run, "--cache", cache)...); code != exitDone {
 		t.Fatalf("train: exit %d\n%s", code, errs)
 	}
@@ -60,7 +60,7 @@ func TestFiguresDoNotDependOnTheCache(t *testing.T) {
 }
 
 func TestTrainWithoutCacheStoresNothing(t *testing.T) {
-	set, run, cache := stripes(t, 8, 6), filepath.Join(t.TempDir(), "run"), t.TempDir()
+	set, run, cache := stripes(t, 12, 6), filepath.Join(t.TempDir(), "run"), t.TempDir()
 	if code, _, errs := vernier(t, quick(set, run, "--cache", cache, "--no-cache")...); code != exitDone {
 		t.Fatalf("train: exit %d\n%s", code, errs)
 	}
