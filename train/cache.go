@@ -19,11 +19,16 @@ type CacheOptions struct {
 // unless the network wants more.
 func Shorter(p backbone.Preprocessing) int { return max(data.DefaultShorter, p.Size, p.Resize) }
 
-// openSet opens a set and keeps its pictures at hand as the configuration has it.
-func openSet(ctx context.Context, spec string, cfg DataConfig, opt Options) (*data.Set, error) {
+// openSet opens a set and keeps its pictures at hand as the configuration has
+// it. The fingerprint is of the set as it lies on the disk.
+func openSet(ctx context.Context, spec string, cfg DataConfig, opt Options) (_ *data.Set, fingerprint string, err error) {
 	set, err := data.Open(ctx, spec, data.Options{Decode: data.DecodeOptions{MaxPixels: cfg.MaxPixels}})
-	if err != nil || cfg.Shorter == 0 {
-		return set, err
+	if err != nil {
+		return nil, "", err
+	}
+	fingerprint = set.Fingerprint()
+	if cfg.Shorter == 0 {
+		return set, fingerprint, nil
 	}
 	var small *data.Set
 	if opt.Cache.Off {
@@ -39,7 +44,7 @@ func openSet(ctx context.Context, spec string, cfg DataConfig, opt Options) (*da
 	}
 	if err != nil {
 		set.Close()
-		return nil, err
+		return nil, "", err
 	}
-	return small, nil
+	return small, fingerprint, nil
 }

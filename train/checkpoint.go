@@ -15,6 +15,7 @@ import (
 const (
 	stateKey  = "vernier.state"
 	configKey = "vernier.config"
+	sumKey    = "vernier.sha256" // of the tensors' bytes
 	epochKey  = "vernier.epoch"
 )
 
@@ -66,10 +67,15 @@ func (s *Session) saveCheckpoint() error {
 		}
 		ts = append(ts, h)
 	}
-	return weights.WriteSafetensors(s.folder.Path(CheckpointFile), ts, map[string]string{stateKey: string(st), configKey: string(cfg)})
+	sum, err := digest(ts)
+	if err != nil {
+		return err
+	}
+	return weights.WriteSafetensors(s.folder.Path(CheckpointFile), ts, map[string]string{stateKey: string(st), configKey: string(cfg), sumKey: sum})
 }
 
-func (s *Session) loadCheckpoint() error {
+// loadCheckpoint restores what saveCheckpoint wrote with the stored settings.
+func (s *Session) loadCheckpoint(stored Config) error {
 	path := s.folder.Path(CheckpointFile)
 	f, err := weights.Open(path)
 	if err != nil {
@@ -77,7 +83,7 @@ func (s *Session) loadCheckpoint() error {
 	}
 	defer f.Close()
 	meta := f.Metadata()
-	cfg, err := json.Marshal(s.cfg)
+	cfg, err := json.Marshal(stored)
 	if err != nil {
 		return err
 	}
@@ -87,10 +93,20 @@ func (s *Session) loadCheckpoint() error {
 	if err := json.Unmarshal([]byte(meta[stateKey]), &s.state); err != nil {
 		return fmt.Errorf("%s: its state: %w", path, err)
 	}
+	if s.state.Data != s.sets.fingerprint {
+		return fmt.Errorf("the images of %s are not those that the run began with (some came, went, or changed their size), so it cannot go on: put them back, or train anew with another --out", s.cfg.Data.Spec)
+	}
+	if now := kernels(s.model.Params.Engine()); s.state.Kernels != now {
+		s.ev.Warn("the run began with other kernels (%s, now %s): its last bits will differ from those of an uninterrupted run", s.state.Kernels, now)
+		s.state.Kernels = now
+	}
 	if s.state.Released > 0 { // otherwise the warm-up's moments are in the file
 		if _, err := s.tune(); err != nil {
 			return err
 		}
+	}
+	if err := verify(f); err != nil {
+		return err
 	}
 	for _, t := range s.tensors() {
 		if err := model.ReadInto(s.model.Params.Engine(), t.Value, f, t.Name); err != nil {
@@ -98,6 +114,10 @@ func (s *Session) loadCheckpoint() error {
 		}
 	}
 	s.opti.SetSteps(s.state.Steps, s.state.Released, late)
+	if s.state.Position.Epoch >= s.cfg.Epochs {
+		s.ev.Say("all %d epochs are done", s.cfg.Epochs)
+		return nil
+	}
 	s.ev.Say("going on at epoch %d, batch %d", s.state.Position.Epoch+1, s.state.Position.Batch+1)
 	return nil
 }

@@ -43,7 +43,7 @@ func (f Folder) draw(ctx context.Context, eng layers.Engine, e *Embedded, histor
 			curves.Validation = append(curves.Validation, eval.Point{X: float64(r.Epoch), Y: r.Recall1})
 		}
 	}
-	if err := eval.PlotLoss(path(LossFigure), e.cfg.Loss.Name+" loss", "epoch", loss); err != nil {
+	if err := eval.PlotLoss(path(LossFigure), e.cfg.Loss.Name, "epoch", loss); err != nil {
 		return err
 	}
 	if len(curves.Validation) > 0 {
@@ -99,7 +99,7 @@ func (e *Embedded) grid(ctx context.Context, eng layers.Engine) ([]eval.GridRow,
 		}
 		index, distance := list.Of(i)
 		for j, n := range index {
-			c, err := e.cell(int(n), fmt.Sprintf(" %.3g", distance[j]))
+			c, err := e.cell(int(n), fmt.Sprintf(" %.3f", distance[j]))
 			if err != nil {
 				return nil, err
 			}

@@ -20,14 +20,14 @@ var Splits = []string{"test", "validation", "train", "all"}
 // that of the best epoch on the test classes.
 type Selection struct {
 	Last  bool   // the last epoch instead of the best
-	Data  string // another data set, all its classes; Split is then ignored
-	Split string // one of Splits; empty means test
+	Data  string // another data set in place of the run's own
+	Split string // one of Splits; empty means test, of another data set everything
 	Options
 }
 
 func (s Selection) describe() string {
 	switch {
-	case s.Data != "":
+	case s.Data != "" && s.Split == "":
 		return "all classes of another set"
 	case s.Split == "":
 		return "test classes"
@@ -102,8 +102,11 @@ func embed(ctx context.Context, cfg Config, m *model.Model, epoch int, sel Selec
 // open returns the set that is to be closed and the part of it that is meant.
 func (s Selection) open(ctx context.Context, cfg Config) (whole, part *data.Set, err error) {
 	if s.Data != "" {
-		set, err := openSet(ctx, s.Data, cfg.Data, s.Options)
-		return set, set, err
+		if s.Split == "" {
+			set, _, err := openSet(ctx, s.Data, cfg.Data, s.Options)
+			return set, set, err
+		}
+		cfg.Data.Spec = s.Data
 	}
 	split := s.Split
 	if split == "" {

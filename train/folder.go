@@ -26,6 +26,7 @@ const (
 	LastFile       = "last.safetensors"
 	BestFile       = "best.safetensors"
 	FiguresFolder  = "figures"
+	ExportFolder   = "export" // where vernier export writes by default
 )
 
 // Folder is a run's place on disk.
@@ -73,10 +74,30 @@ func (f Folder) begin() error {
 	if err := os.MkdirAll(string(f), 0o755); err != nil {
 		return err
 	}
-	for _, name := range []string{LogFile, HistoryFile, ResultsFile, CheckpointFile, LastFile, BestFile, FiguresFolder, ConfigFile} {
+	return f.clear()
+}
+
+// clear removes the files of a run.
+func (f Folder) clear() error {
+	for _, name := range []string{LogFile, HistoryFile, ResultsFile, CheckpointFile, LastFile, BestFile, FiguresFolder, ExportFolder, ConfigFile} {
 		if err := os.RemoveAll(f.Path(name)); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// abandon removes what a run that could not begin has left.
+func (f Folder) abandon() error {
+	if err := f.clear(); err != nil {
+		return err
+	}
+	if err := os.Remove(f.Path(lockFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	// The folder itself goes only if it holds nothing else.
+	if entries, err := os.ReadDir(string(f)); err == nil && len(entries) == 0 {
+		return os.Remove(string(f))
 	}
 	return nil
 }
@@ -85,6 +106,9 @@ func (f Folder) begin() error {
 func Open(path string) (Folder, error) {
 	f := Folder(path)
 	if _, err := os.Stat(f.Path(ConfigFile)); err != nil {
+		if _, missing := os.Stat(path); errors.Is(missing, fs.ErrNotExist) {
+			return f, fmt.Errorf("there is no folder %s", path)
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return f, fmt.Errorf("%s is not a run folder: it has no %s", path, ConfigFile)
 		}

@@ -47,26 +47,34 @@ type logFile struct {
 	enc *json.Encoder
 }
 
-// openLog appends to the log. A last line that a full disk or a kill cut short
-// is dropped, so that every line stays an object.
-func openLog(path string) (*logFile, error) {
+// openLog appends to the log what follows on a number of steps. Lines about
+// later steps, which a killed process wrote after its last checkpoint, are
+// dropped, and a line that a full disk or a kill cut short.
+func openLog(path string, steps int) (*logFile, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if err := dropHalfLine(f); err != nil {
+	if err := dropLater(f, steps); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return &logFile{f, json.NewEncoder(f)}, nil
 }
 
-func dropHalfLine(f *os.File) error {
+func dropLater(f *os.File, steps int) error {
 	text, err := io.ReadAll(f)
 	if err != nil {
 		return err
 	}
-	whole := int64(bytes.LastIndexByte(text, '\n') + 1)
+	whole := int64(0)
+	for line := range bytes.Lines(text) {
+		var r struct{ Step, Steps int }
+		if !bytes.HasSuffix(line, []byte("\n")) || json.Unmarshal(line, &r) != nil || max(r.Step, r.Steps) > steps {
+			break
+		}
+		whole += int64(len(line))
+	}
 	if err := f.Truncate(whole); err != nil {
 		return err
 	}

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-func TestAHalfLineAtTheEndOfTheLogIsDropped(t *testing.T) {
+func TestLinesBeyondTheCheckpointAndHalfLinesAreDropped(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.jsonl")
-	if err := os.WriteFile(path, []byte("{\"event\":\"step\"}\n{\"event\":\"st"), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte("{\"event\":\"step\",\"step\":7}\n{\"event\":\"step\",\"step\":8}\n{\"event\":\"st"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	l, err := openLog(path)
+	l, err := openLog(path, 7)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func (s *Session) epoch(ctx context.Context) error {
 		}
 	}
 	// Without validation classes the latest epoch is the best known.
-	if r.Best = s.sets.validation == nil || r.MAPAtR > st.Best; r.Best {
+	if r.Best = s.sets.validation == nil || r.MAPAtR >= st.Best; r.Best {
 		st.Best, st.BestEpoch = r.MAPAtR, number
 	}
 	st.History = append(st.History, r)
@@ -164,7 +164,7 @@ func (e *DivergedError) Error() string {
 	if e.Node != "" {
 		from = fmt.Sprintf(": NaN or infinity first appears at node %q", e.Node)
 	}
-	return fmt.Sprintf("step %d (epoch %d): %s%s; the last good model is %s; try a lower --rate or --clip-norm 1", e.Step, e.Epoch, e.What, from, e.Kept)
+	return fmt.Sprintf("step %d (epoch %d): %s%s; the last good model, of the epoch before, is %s; start anew with another --out and a lower --rate, or with --clip-norm 1", e.Step, e.Epoch, e.What, from, e.Kept)
 }
 
 // diverged runs the step again, looking at every node.

@@ -2,7 +2,9 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/layers"
@@ -14,6 +16,9 @@ type Options struct {
 	Workers int // goroutines that prepare images, 0 for one a CPU
 	Cache   CacheOptions
 	Events  Events
+	// MaxBad and MaxPixels, if not nil, replace those of a run that is resumed.
+	MaxBad    *int
+	MaxPixels *int64
 }
 
 // Session is a run: its data, its model and how far it has come.
@@ -33,6 +38,7 @@ type Session struct {
 	validator *data.Loader // made at the first validation
 	pipeline  *data.Pipeline
 	log       *logFile
+	lock      *os.File // held as long as the session lives
 
 	state state
 }
@@ -47,6 +53,10 @@ type state struct {
 	LossSum   float64 `json:"loss_sum"`
 	LossSteps int     `json:"loss_steps"`
 	Steps     int     `json:"steps"` // of the optimiser
+	// Data is the fingerprint of the images, Kernels the kind of engine: a run
+	// continues exactly only where both are what they were.
+	Data    string `json:"data"`
+	Kernels string `json:"kernels"`
 	// Released is the step after which the warm-up was over; 0 without one.
 	Released int `json:"released"`
 	// Mean and Std are of the metric between images of the epoch's last batch.
@@ -57,10 +67,11 @@ type state struct {
 // sets are the images of a run by what they are for.
 type sets struct {
 	all, fit, validation, test *data.Set // validation may be nil
+	fingerprint                string
 }
 
 func openSets(ctx context.Context, cfg Config, opt Options) (s sets, err error) {
-	s.all, err = openSet(ctx, cfg.Data.Spec, cfg.Data, opt)
+	s.all, s.fingerprint, err = openSet(ctx, cfg.Data.Spec, cfg.Data, opt)
 	if err != nil {
 		return s, err
 	}
@@ -77,9 +88,14 @@ func openSets(ctx context.Context, cfg Config, opt Options) (s sets, err error) 
 		return s, err
 	}
 	if cfg.Data.Validation > 0 {
-		if s.fit, s.validation, err = data.Validation(s.fit, cfg.Data.Validation, cfg.Seed); err != nil {
+		fit, validation, err := data.Validation(s.fit, cfg.Data.Validation, cfg.Seed)
+		if errors.Is(err, data.ErrTooFewClasses) {
+			return s, nil // every class is needed for training
+		}
+		if err != nil {
 			return s, err
 		}
+		s.fit, s.validation = fit, validation
 	}
 	return s, nil
 }
@@ -90,20 +106,42 @@ func Start(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, op
 	if err != nil {
 		return nil, err
 	}
-	if err = s.loadWeights(); err == nil {
-		err = s.begin(ctx)
-	}
-	if err != nil {
+	if err = s.loadWeights(); err != nil {
 		s.Close()
 		return nil, err
 	}
+	if err := s.begin(ctx); err != nil {
+		s.Close()
+		// A run that never began is nothing to resume or to overwrite.
+		return nil, errors.Join(err, s.folder.abandon())
+	}
 	return s, nil
+}
+
+// fitBatch takes fewer classes a batch than asked for where there are no more.
+func (s *Session) fitBatch() error {
+	have := len(s.sets.fit.Classes)
+	if have < 2 {
+		return fmt.Errorf("%s: %d class is left to train on, at least 2 are needed: give more of them to training with --train-classes", s.cfg.Data.Spec, have)
+	}
+	if s.sets.validation == nil && s.cfg.Data.Validation > 0 {
+		s.ev.Warn("there are too few training classes (%d) to set some aside for validation: the last epoch counts as the best", have)
+	}
+	if s.cfg.ClassesPerBatch > have {
+		s.ev.Warn("a batch has %d classes instead of %d: there are no more to train on", have, s.cfg.ClassesPerBatch)
+		s.cfg.ClassesPerBatch = have
+	}
+	return nil
 }
 
 // begin writes what a run has from its first moment on.
 func (s *Session) begin(ctx context.Context) error {
 	s.state.Best = -1
+	s.state.Data, s.state.Kernels = s.sets.fingerprint, kernels(s.model.Params.Engine())
 	if err := s.folder.begin(); err != nil {
+		return err
+	}
+	if err := s.claim(); err != nil {
 		return err
 	}
 	if err := s.openLog(); err != nil {
@@ -125,11 +163,24 @@ func Resume(ctx context.Context, folder Folder, eng layers.Engine, opt Options) 
 	if err != nil {
 		return nil, err
 	}
+	stored := cfg
+	if opt.MaxBad != nil {
+		cfg.Data.MaxBad = *opt.MaxBad
+	}
+	if opt.MaxPixels != nil {
+		cfg.Data.MaxPixels = *opt.MaxPixels
+	}
 	s, err := prepare(ctx, cfg, folder, eng, opt)
 	if err != nil {
 		return nil, err
 	}
-	if err = s.loadCheckpoint(); err == nil {
+	if err = s.claim(); err == nil {
+		err = s.loadCheckpoint(stored)
+	}
+	if err == nil && cfg.Data != stored.Data {
+		err = s.folder.SaveConfig(s.cfg)
+	}
+	if err == nil {
 		err = s.openLog()
 	}
 	if err != nil {
@@ -140,7 +191,7 @@ func Resume(ctx context.Context, folder Folder, eng layers.Engine, opt Options) 
 }
 
 func (s *Session) openLog() (err error) {
-	s.log, err = openLog(s.folder.Path(LogFile))
+	s.log, err = openLog(s.folder.Path(LogFile), s.state.Steps)
 	return err
 }
 
@@ -161,6 +212,10 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 	for _, n := range s.sets.all.Notices {
 		s.ev.Warn("%s", n)
 	}
+	if err := s.fitBatch(); err != nil {
+		return nil, err
+	}
+	cfg = s.cfg
 	if s.sampler, err = data.NewBalanced(s.sets.fit, cfg.ClassesPerBatch, cfg.ImagesPerClass, cfg.Seed); err != nil {
 		return nil, err
 	}
@@ -196,6 +251,7 @@ func (s *Session) Close() error {
 	if s.log != nil {
 		s.log.close()
 	}
+	s.unlock()
 	return s.sets.all.Close()
 }
 

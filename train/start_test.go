@@ -155,6 +155,7 @@ func TestARunResumesAcrossTheEndOfTheWarmUp(t *testing.T) {
 		for range stop {
 			epoch(t, s)
 		}
+		s.unlock()
 		r, err := Resume(context.Background(), s.folder, newTestEngine(t), s.opt)
 		if err != nil {
 			t.Fatalf("after epoch %d: %v", stop, err)

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
-	"io"
 	"runtime"
 	"strings"
 
@@ -21,11 +21,18 @@ func newDoctor() *cobra.Command {
 what to do where something is missing.`,
 		Example: "  vernier doctor",
 		Args:    takes(false),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return examine(cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var report bytes.Buffer
+			if err := examine(&report); err != nil {
+				return err
+			}
+			_, err := report.WriteTo(cmd.OutOrStdout())
+			return err
+		},
 	}
 }
 
-func examine(w io.Writer) error {
+func examine(w *bytes.Buffer) error {
 	line := func(what, format string, args ...any) {
 		fmt.Fprintf(w, "%-9s %s\n", what, fmt.Sprintf(format, args...))
 	}

@@ -30,7 +30,7 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.epoch, "epoch", "best", "which model of the run: best or last")
 	fl.StringVar(&f.sel.Split, "split", "test", "which of the run's images: "+strings.Join(train.Splits, ", "))
-	fl.StringVar(&f.sel.Data, "data", "", "all images of another data set instead")
+	fl.StringVar(&f.sel.Data, "data", "", "another data set instead: all its images, or with --split that part of it (for a set that has moved)")
 	f.cache.add(fl, "store no prepared pictures; changes no result")
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 	fl.IntVar(&f.sel.Workers, "workers", 0, "goroutines that prepare images (default one a core)")
@@ -40,10 +40,13 @@ func (f *selectionFlags) complete(cmd *cobra.Command, log *logrus.Logger) error 
 	if f.epoch != "best" && f.epoch != "last" {
 		return usagef("--epoch %q: there is best and last", f.epoch)
 	}
-	if f.sel.Data != "" && cmd.Flags().Changed("split") {
-		return usagef("--split chooses among the run's own images and cannot be given with --data")
-	}
 	if err := oneOf("--split", f.sel.Split, train.Splits); err != nil {
+		return err
+	}
+	if f.sel.Data != "" && !cmd.Flags().Changed("split") {
+		f.sel.Split = "" // all of it
+	}
+	if err := checkWorkers(f.sel.Workers); err != nil {
 		return err
 	}
 	f.sel.Last = f.epoch == "last"

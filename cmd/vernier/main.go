@@ -74,12 +74,13 @@ type signalError struct{ Signal syscall.Signal }
 
 func (e *signalError) Error() string { return e.Signal.String() }
 
-// withSignals returns a context that the first SIGINT or SIGTERM cancels. A
+// withSignals returns a context that the first SIGINT, SIGTERM or SIGHUP (a
+// terminal that was closed) cancels. A
 // second one ends the process at once.
 func withSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	ch := make(chan os.Signal, 1)
-	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	go func() {
 		select {
 		case s := <-ch:

@@ -35,7 +35,7 @@ boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
 		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	quiet := root.PersistentFlags().BoolP("quiet", "q", false, "say only what went wrong")
+	quiet := root.PersistentFlags().BoolP("quiet", "q", false, "no progress and no remarks: results and errors only")
 	root.PersistentPreRun = func(*cobra.Command, []string) {
 		if *quiet {
 			log.SetLevel(logrus.WarnLevel)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/internal/cpu"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/train"
@@ -59,12 +61,12 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	c := &f.cfg
-	fl.StringVar(&c.Data.Spec, "data", "", "data set: glyphs, or folder:PATH for one folder a class (PATH may be a .zip)")
+	fl.StringVar(&c.Data.Spec, "data", "", "data set: glyphs, folder:PATH (one folder a class; PATH may be a .zip, .tar or .tgz), or another kind that vernier data list shows")
 	fl.StringVar(&f.out, "out", "", "folder of the run; must not exist")
 	fl.BoolVar(&f.force, "force", false, "overwrite an earlier run in --out")
 	fl.StringVar(&f.resume, "resume", "", "go on with the run in this folder")
 
-	fl.StringVar(&c.Data.TrainClasses, "train-classes", c.Data.TrainClasses, "which classes to train on: auto (the published split, or the first half by name), half, 0.7, 100, random:0.5, or a file with one class name a line")
+	fl.StringVar(&c.Data.TrainClasses, "train-classes", c.Data.TrainClasses, "which classes to train on: auto (the published split, or the first half by name), half, 0.7, 100, first:100, random:0.5, published, or a file with one class name a line")
 	fl.Float64Var(&c.Data.Validation, "validation", c.Data.Validation, "share of the training classes that chooses the best epoch; 0 for none")
 	fl.StringVar(&c.Data.Augment, "augment", "", "variation of training images: "+strings.Join(train.Augmentations(), ", ")+" (default characters for glyphs, else photos)")
 	fl.IntVar(&c.Data.MaxBad, "max-bad", c.Data.MaxBad, "unreadable training images to replace before giving up")
@@ -116,9 +118,18 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 	opt := train.Options{Workers: f.workers, Events: newReporter(log), Cache: f.cache.options()}
 	var s *train.Session
 	var folder train.Folder
+	if err := checkWorkers(f.workers); err != nil {
+		return err
+	}
 	if f.resume != "" {
-		if other := changedBeside(cmd, "resume", "threads", "workers", "quiet", "cache", "no-cache"); other != "" {
+		if other := changedBeside(cmd, "resume", "threads", "workers", "quiet", "cache", "no-cache", "max-bad", "max-pixels"); other != "" {
 			return usagef("--%s cannot be given with --resume: a run goes on with the settings it was started with", other)
+		}
+		if cmd.Flags().Changed("max-bad") {
+			opt.MaxBad = &f.cfg.Data.MaxBad
+		}
+		if cmd.Flags().Changed("max-pixels") {
+			opt.MaxPixels = &f.cfg.Data.MaxPixels
 		}
 		if folder, err = train.Open(f.resume); err != nil {
 			return err
@@ -148,6 +159,9 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 		if diverged := new(train.DivergedError); errors.As(err, &diverged) {
 			return err
 		}
+		if bad := new(data.ImageError); errors.As(err, &bad) {
+			return fmt.Errorf("%w\nvernier data check lists all such images; go on with: vernier train --resume %s --max-bad N, which replaces up to N of them by others of their class%s", err, folder, largerHint(err))
+		}
 		return fmt.Errorf("%w\nwhat was saved before is whole; once the cause is mended go on with: vernier train --resume %s", err, folder)
 	}
 	r, err := s.Finish(ctx)
@@ -168,6 +182,9 @@ func (f *trainFlags) complete() error {
 	}
 	if f.out == "" {
 		return errors.New("--out is missing: say where the run's folder goes, for example --out runs/first")
+	}
+	if err := absolute(&c.Data); err != nil {
+		return err
 	}
 	if c.Data.Augment == "" {
 		c.Data.Augment = train.Default(c.Data.Spec).Data.Augment
@@ -193,6 +210,23 @@ func (f *trainFlags) complete() error {
 		c.Loss.Terms = append(c.Loss.Terms, t)
 	}
 	return c.Validate()
+}
+
+// absolute makes the paths of a run independent of the folder it is started in.
+func absolute(c *train.DataConfig) error {
+	if kind, path, ok := strings.Cut(c.Spec, ":"); ok && path != "" {
+		abs, err := filepath.Abs(path)
+		if err != nil {
+			return err
+		}
+		c.Spec = kind + ":" + abs
+	}
+	split, err := data.ParseSplit(c.TrainClasses, 0)
+	if err != nil || split.Kind != data.ListedClasses {
+		return nil // Validate reports what is wrong
+	}
+	c.TrainClasses, err = filepath.Abs(split.File)
+	return err
 }
 
 func termNames() []string {
@@ -236,9 +270,27 @@ func changedBeside(cmd *cobra.Command, allowed ...string) string {
 	return slices.Sorted(maps.Keys(given))[0]
 }
 
+// mostWorkers is more than any machine gains from.
+const mostWorkers = 1024
+
+func checkWorkers(n int) error {
+	if n < 0 || n > mostWorkers {
+		return usagef("--workers %d: 1 to %d, or 0 for one a core", n, mostWorkers)
+	}
+	return nil
+}
+
+// largerHint says what to do about a picture that is too large.
+func largerHint(err error) string {
+	if errors.Is(err, data.ErrTooLarge) {
+		return ", or with a larger --max-pixels"
+	}
+	return ""
+}
+
 func newEngine(threads int) (*cpu.Engine, error) {
-	if threads < 0 {
-		return nil, usagef("--threads %d is negative", threads)
+	if threads < 0 || threads > mostWorkers {
+		return nil, usagef("--threads %d: 1 to %d, or 0 for all cores", threads, mostWorkers)
 	}
 	return cpu.New(cpu.Options{Threads: threads})
 }
