@@ -37,6 +37,7 @@ type Graph struct {
 	one    *Node            // the seed of a scalar
 	err    error
 
+	limit   int64    // of Bytes, 0 for none
 	check   bool     // look for non-finite outputs after every op
 	failure *OpError // of the latest Run
 }
@@ -124,6 +125,9 @@ func (g *Graph) Compile() error {
 		return err
 	}
 	g.shareBuffers()
+	if need := g.Bytes(); g.limit > 0 && need > g.limit {
+		return &MemoryError{Need: need, Limit: g.limit}
+	}
 	for _, o := range g.ops {
 		if err := o.allocate(); err != nil {
 			return fmt.Errorf("%s: %w", o.name, err)
@@ -131,6 +135,18 @@ func (g *Graph) Compile() error {
 	}
 	g.vm = gorgonia.NewTapeMachine(g.g)
 	return nil
+}
+
+// SetLimit makes Compile fail, before it makes anything, if the ops' buffers
+// would take more than so many bytes.
+func (g *Graph) SetLimit(bytes int64) { g.limit = bytes }
+
+// MemoryError says that a graph does not fit.
+type MemoryError struct{ Need, Limit int64 } // bytes
+
+func (e *MemoryError) Error() string {
+	const mib = 1 << 20
+	return fmt.Sprintf("activations and gradients need %d MiB, %d MiB are available", e.Need/mib, e.Limit/mib)
 }
 
 // Bytes is the memory of the buffers that the graph's ops own; parameters are

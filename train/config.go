@@ -62,6 +62,9 @@ type DataConfig struct {
 type LossConfig struct {
 	Name   string            `json:"name"`
 	Params map[string]string `json:"params,omitempty"`
+	// Effective holds all parameters as the loss has them, defaults included.
+	// Start fills it in; it is for the reader.
+	Effective map[string]string `json:"effective,omitempty"`
 	// Terms are added to the loss: what losses.MakeTerm takes.
 	Terms []TermConfig `json:"terms,omitempty"`
 	// Memory is the number of embeddings of earlier batches that a batch is

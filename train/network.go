@@ -1,7 +1,11 @@
 package train
 
 import (
+	"errors"
 	"fmt"
+	"math"
+
+	"github.com/shirou/gopsutil/v4/mem"
 
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
@@ -37,6 +41,16 @@ func (c Config) objective(classes int) (o objective, err error) {
 // buildNetwork compiles model, metric, loss and their gradients for a batch
 // size. The loss's own parameters join the model's.
 func buildNetwork(m *model.Model, o objective, batch int) (*network, error) {
+	available := int64(math.MaxInt64)
+	if free, err := mem.VirtualMemory(); err == nil {
+		available = int64(free.Available)
+	}
+	// What is made while the graph is built, at the least: the batch, and the
+	// matrix between its images with its gradient, on the host.
+	side := float64(m.Spec.Input.Size)
+	if least := float64(batch) * (3*4*side*side + 16*float64(batch)); least > float64(available) {
+		return nil, tooLarge(batch, fmt.Errorf("its pictures and distances alone need %.0f MiB, %d MiB are available", least/(1<<20), available>>20))
+	}
 	g := layers.NewGraph(m.Params.Engine(), m.Params)
 	size := m.Spec.Input.Size
 	n := &network{g: g, images: g.Input("images", batch, 3, size, size)}
@@ -53,8 +67,17 @@ func buildNetwork(m *model.Model, o objective, batch int) (*network, error) {
 	}
 	g.Keep(n.embedding)
 	g.Backward(n.loss.Loss, nil)
+	g.SetLimit(available)
 	if err := g.Compile(); err != nil {
+		if memory := new(layers.MemoryError); errors.As(err, &memory) {
+			return nil, tooLarge(batch, err)
+		}
 		return nil, fmt.Errorf("training graph: %w", err)
 	}
 	return n, nil
+}
+
+// tooLarge says what to do about a batch that does not fit.
+func tooLarge(batch int, err error) error {
+	return fmt.Errorf("a batch of %d images: %w; lower --classes-per-batch, --images-per-class or --size", batch, err)
 }

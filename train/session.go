@@ -8,6 +8,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -138,6 +139,10 @@ func (s *Session) fitBatch() error {
 func (s *Session) begin(ctx context.Context) error {
 	s.state.Best = -1
 	s.state.Data, s.state.Kernels = s.sets.fingerprint, kernels(s.model.Params.Engine())
+	var err error
+	if s.cfg.Loss.Effective, err = losses.Effective(s.cfg.Loss.Name, s.cfg.lossOptions(len(s.sets.fit.Classes), s.cfg.Loss.Params)); err != nil {
+		return err
+	}
 	if err := s.folder.begin(); err != nil {
 		return err
 	}
