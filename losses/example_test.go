@@ -46,6 +46,6 @@ func ExampleNew() {
 	_, err = losses.New("contrastive", losses.Options{Metric: brm, Params: map[string]string{"u": "0.8B"}})
 	fmt.Println(err)
 	// Output:
-	// u = 0.319, v = 0.700
+	// u = 0.236, v = 0.700
 	// loss contrastive on brm: u = 0.8, v = 0.5231, want 0 <= u < v <= 1
 }

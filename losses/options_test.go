@@ -11,7 +11,7 @@ import (
 var brm = layers.Metric{Kind: layers.BRM, P: 2}
 
 // Defaults on BRM (sigmoid, p = 2): D0 = .523 at c = 1 and .721 at c = 2, so
-// contrastive ends at g(c sqrt(2)/2) and D0, the triplet margin is D0/10,
+// contrastive ends at g(c/2) and D0, the triplet margin is D0/10,
 // N-pairs multiplies D^2 by 16/D0^2 = 58.5 and 30.8, proxy-anchor sees
 // 1 - D^2/.273 and 1 - D^2/.519 (quadrature done once in another program).
 func TestDefaultsFollowTheScaleOfTheMetric(t *testing.T) {
@@ -22,8 +22,8 @@ func TestDefaultsFollowTheScaleOfTheMetric(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ scale, u, v, tau, temperature, square float64 }{
-		{1, .319, .523, .0523, 58.5, .273},
-		{2, .523, .721, .0721, 30.8, .519},
+		{1, .2363, .523, .0523, 58.5, .273},
+		{2, .4166, .721, .0721, 30.8, .519},
 	} {
 		o := Options{Metric: brm, Scale: c.scale}
 		contrastive := mustNew(t, "contrastive", o).(*Contrastive)

@@ -21,6 +21,28 @@ func Owns(p *layers.Param) bool { return !strings.HasPrefix(p.Name, losses.Param
 // Save writes specification and parameters to a safetensors file. extra is
 // further metadata. The same model gives the same bytes.
 func (m *Model) Save(path string, extra map[string]string) error {
+	ts, err := m.tensors()
+	if err != nil {
+		return err
+	}
+	meta := map[string]string{specKey: m.Spec.String(), "format": "pt"}
+	for k, v := range extra {
+		meta[k] = v
+	}
+	return weights.WriteSafetensors(path, ts, meta)
+}
+
+// SaveNPZ writes the parameters alone, for NumPy.
+func (m *Model) SaveNPZ(path string) error {
+	ts, err := m.tensors()
+	if err != nil {
+		return err
+	}
+	return weights.WriteNPZ(path, ts)
+}
+
+// tensors are the network's parameters.
+func (m *Model) tensors() ([]*weights.Tensor, error) {
 	var ts []*weights.Tensor
 	for _, p := range m.Params.All() {
 		if !Owns(p) {
@@ -28,15 +50,11 @@ func (m *Model) Save(path string, extra map[string]string) error {
 		}
 		t, err := HostTensor(m.Params.Engine(), p.Name, p.Value)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		ts = append(ts, t)
 	}
-	meta := map[string]string{specKey: m.Spec.String(), "format": "pt"}
-	for k, v := range extra {
-		meta[k] = v
-	}
-	return weights.WriteSafetensors(path, ts, meta)
+	return ts, nil
 }
 
 // HostTensor copies a tensor from an engine into the form that files take.

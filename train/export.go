@@ -14,7 +14,7 @@ import (
 )
 
 // ExportFormats lists what Export writes; ONNXFormat is not among them.
-var ExportFormats = []string{"safetensors", "npy", "csv"}
+var ExportFormats = []string{"safetensors", "npy", "npz", "csv"}
 
 // Export writes the network and the embeddings into a folder and returns the
 // names of the files. Each appears as a whole or not at all.
@@ -59,6 +59,9 @@ func (e *Embedded) Export(dir string, formats []string) (files []string, err err
 				}
 				return weights.WriteNPY(path, text)
 			})
+		case "npz":
+			do("network.npz", e.Model.SaveNPZ)
+			do("embeddings.npz", func(path string) error { return weights.WriteNPZ(path, []*weights.Tensor{x, labels}) })
 		case "csv":
 			do("embeddings.csv", e.writeCSV)
 		default:

@@ -26,6 +26,8 @@ func newExport(log *logrus.Logger) *cobra.Command {
   safetensors  model.safetensors (the network, its specification in the metadata)
                and embeddings.safetensors (embeddings (N, h) float32, labels (N) int64)
   npy          embeddings.npy, labels.npy and paths.npy, rows in the same order
+  npz          network.npz (the network's parameters) and embeddings.npz
+               (embeddings and labels)
   csv          embeddings.csv: path, class, label, e0, e1, ...
   onnx         network.onnx, from "images" (batch, 3, size, size) to "embeddings"
                (batch, h), opset 17; needs no images, and is written when asked for

@@ -134,7 +134,7 @@ func TestTrainEvalEmbedExport(t *testing.T) {
 	if code, _, errs = vernier(t, "export", run); code != exitDone {
 		t.Errorf("export: exit %d\n%s", code, errs)
 	}
-	for _, f := range []string{"model.safetensors", "embeddings.safetensors", "embeddings.npy", "labels.npy", "paths.npy", "embeddings.csv", "classes.csv", "metric.json"} {
+	for _, f := range []string{"model.safetensors", "embeddings.safetensors", "embeddings.npy", "labels.npy", "paths.npy", "network.npz", "embeddings.npz", "embeddings.csv", "classes.csv", "metric.json"} {
 		if _, err := os.Stat(filepath.Join(run, "export", f)); err != nil {
 			t.Errorf("export: %v", err)
 		}
