@@ -68,16 +68,7 @@ func Claim(path string, force bool) (Folder, error) {
 	return f, nil
 }
 
-// begin makes the folder and removes the files of an earlier run, and nothing
-// else.
-func (f Folder) begin() error {
-	if err := os.MkdirAll(string(f), 0o755); err != nil {
-		return err
-	}
-	return f.clear()
-}
-
-// clear removes the files of a run.
+// clear removes the files of a run, and nothing else.
 func (f Folder) clear() error {
 	for _, name := range []string{LogFile, HistoryFile, ResultsFile, CheckpointFile, LastFile, BestFile, FiguresFolder, ExportFolder, ConfigFile} {
 		if err := os.RemoveAll(f.Path(name)); err != nil {

@@ -17,7 +17,7 @@ func TestClaimRefusesWhatIsThereAndForceRemovesARunOnly(t *testing.T) {
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is made before the run begins: %v", err)
 	}
-	if err := f.begin(); err != nil {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Claim(dir, false); err != nil {
@@ -40,7 +40,7 @@ func TestClaimRefusesWhatIsThereAndForceRemovesARunOnly(t *testing.T) {
 	if _, err := os.Stat(f.Path(LogFile)); err != nil {
 		t.Errorf("the old run is touched before the new one begins: %v", err)
 	}
-	if err := f.begin(); err != nil {
+	if err := f.clear(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(f.Path(LogFile)); !errors.Is(err, os.ErrNotExist) {

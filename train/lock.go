@@ -16,9 +16,13 @@ const lockFile = ".lock"
 // ErrBusy says that another process is working in the run folder.
 var ErrBusy = errors.New("another vernier is working in this folder")
 
-// claim locks the run folder for this process. The system gives the lock back
+// claim makes the run folder if it is not there, and locks it for this process,
+// before anything in it is touched. The system gives the lock back
 // when the process ends, however it ends.
 func (s *Session) claim() error {
+	if err := os.MkdirAll(string(s.folder), 0o755); err != nil {
+		return err
+	}
 	f, err := os.OpenFile(s.folder.Path(lockFile), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return err

@@ -19,6 +19,15 @@ func TestTwoProcessesDoNotWorkInOneFolder(t *testing.T) {
 	if _, err := resume(t, s); !errors.Is(err, ErrBusy) {
 		t.Errorf("got %v, want %v", err, ErrBusy)
 	}
+	// Nor does a new run take a folder from one that is at work in it.
+	if _, err := Start(context.Background(), s.cfg, s.folder, newTestEngine(t), s.opt); !errors.Is(err, ErrBusy) {
+		t.Errorf("a new run: got %v, want %v", err, ErrBusy)
+	}
+	for _, name := range []string{ConfigFile, CheckpointFile, LastFile, lockFile} {
+		if _, err := os.Stat(s.folder.Path(name)); err != nil {
+			t.Errorf("the run at work lost a file: %v", err)
+		}
+	}
 	s.unlock() // as if the process had ended
 	r, err := resume(t, s)
 	if err != nil {

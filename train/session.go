@@ -112,9 +112,12 @@ func Start(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, op
 		return nil, err
 	}
 	if err := s.begin(ctx); err != nil {
+		if s.lock != nil { // otherwise the folder is another's
+			// A run that never began is nothing to resume or to overwrite.
+			err = errors.Join(err, s.folder.abandon())
+		}
 		s.Close()
-		// A run that never began is nothing to resume or to overwrite.
-		return nil, errors.Join(err, s.folder.abandon())
+		return nil, err
 	}
 	return s, nil
 }
@@ -143,10 +146,10 @@ func (s *Session) begin(ctx context.Context) error {
 	if s.cfg.Loss.Effective, err = losses.Effective(s.cfg.Loss.Name, s.cfg.lossOptions(len(s.sets.fit.Classes), s.cfg.Loss.Params)); err != nil {
 		return err
 	}
-	if err := s.folder.begin(); err != nil {
+	if err := s.claim(); err != nil {
 		return err
 	}
-	if err := s.claim(); err != nil {
+	if err := s.folder.clear(); err != nil {
 		return err
 	}
 	if err := s.openLog(); err != nil {
