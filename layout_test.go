@@ -3,6 +3,7 @@ package vernier_test
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -53,19 +54,10 @@ func TestImportsFollowTheLayout(t *testing.T) {
 			}
 			for _, imp := range fields[1:] {
 				rest, ours := strings.CutPrefix(imp, module+"/")
-				if ours && !contains(allowed, rest) {
+				if ours && !slices.Contains(allowed, rest) {
 					t.Errorf("tags %q: %s imports %s; it may import only %v", tags, pkg, rest, allowed)
 				}
 			}
 		}
 	}
-}
-
-func contains(list []string, s string) bool {
-	for _, l := range list {
-		if l == s {
-			return true
-		}
-	}
-	return false
 }

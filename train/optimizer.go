@@ -44,11 +44,7 @@ func DefaultOptimizer() OptimizerSettings {
 
 // Validate checks every setting and names the one at fault.
 func (s OptimizerSettings) Validate() error {
-	known := false
-	for _, n := range Optimizers {
-		known = known || n == s.Name
-	}
-	if !known {
+	if !slices.Contains(Optimizers, s.Name) {
 		return fmt.Errorf("unknown optimizer %q (there is: %s)", s.Name, strings.Join(Optimizers, ", "))
 	}
 	for _, c := range []struct {

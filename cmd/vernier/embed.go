@@ -37,7 +37,7 @@ Rows are to be compared by the run's own metric; vernier export writes it down.`
 			if err := oneOf("--format", format, embedFormats); err != nil {
 				return err
 			}
-			if err := oneOf("--epoch", epoch, []string{"best", "last"}); err != nil {
+			if err := oneOf("--epoch", epoch, epochs); err != nil {
 				return err
 			}
 			if format == "npy" && out == "" {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -37,8 +38,8 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 }
 
 func (f *selectionFlags) complete(cmd *cobra.Command, log *logrus.Logger) error {
-	if f.epoch != "best" && f.epoch != "last" {
-		return usagef("--epoch %q: there is best and last", f.epoch)
+	if err := oneOf("--epoch", f.epoch, epochs); err != nil {
+		return err
 	}
 	if err := oneOf("--split", f.sel.Split, train.Splits); err != nil {
 		return err
@@ -55,12 +56,13 @@ func (f *selectionFlags) complete(cmd *cobra.Command, log *logrus.Logger) error 
 	return nil
 }
 
+// epochs are the models of a run that can be chosen.
+var epochs = []string{"best", "last"}
+
 // oneOf refuses a value that is not in the list.
 func oneOf(flag, value string, allowed []string) error {
-	for _, a := range allowed {
-		if a == value {
-			return nil
-		}
+	if slices.Contains(allowed, value) {
+		return nil
 	}
 	return usagef("%s %q: there is %s", flag, value, strings.Join(allowed, ", "))
 }
