@@ -2,12 +2,26 @@ package cpu
 
 import "github.com/vernier-ml/vernier/layers"
 
-// divide sets dst to row r of src, divided by the sizes of the windows.
-func (p *poolShape) divide(kr *kernels, dst, src []float32, r int) {
-	_, _, down := p.down(r)
-	for _, w := range p.widths {
-		kr.scale(dst[w.from:w.to], src[w.from:w.to], 1/float32(down*w.size))
+// shares returns 1/size of all windows, 0 between their rows.
+func (e *Engine) shares(p *poolShape) []float32 {
+	s := grow(&e.scratch.first, p.windows())
+	clear(s)
+	for r := range p.rows {
+		down := windowSize(r*p.StrideH-p.PadH, p.KernelH, p.height, p.PadH, p.CountPad)
+		for c := range p.cols {
+			across := windowSize(c*p.StrideW-p.PadW, p.KernelW, p.width, p.PadW, p.CountPad)
+			s[r*p.wide+c] = 1 / float32(down*across)
+		}
 	}
+	return s
+}
+
+// windowSize is how many cells of a window that starts at from count.
+func windowSize(from, kernel, size, pad int, countPad bool) int {
+	if countPad {
+		return min(from+kernel, size+pad) - from
+	}
+	return min(from+kernel, size) - max(from, 0)
 }
 
 // AvgPool averages each window.
@@ -19,14 +33,16 @@ func (e *Engine) AvgPool(y, x layers.Tensor, spec layers.PoolSpec) error {
 	if g.err != nil {
 		return g.err
 	}
-	by := reducer{slices: e.kernels.add, one: func(a, b float32) float32 { return a + b }}
-	e.eachPlane(&p, func(w *workerScratch, i int) {
-		buf := grow(&w.rows, p.width)
-		to, from := d.v[i*p.rows*p.cols:], s.v[i*p.height*p.width:]
-		for r := range p.rows {
-			line := to[r*p.cols : (r+1)*p.cols]
-			p.reduce(line, buf, from, r, &by)
-			p.divide(e.kernels, line, line, r)
+	kr, shares := e.kernels, e.shares(&p)
+	e.eachGroup(&p, p.phases()+p.windows(), func(buf []float32, from, to int) {
+		phases, mean := buf[:p.phases()], buf[p.phases():]
+		clear(phases)
+		for i := from; i < to; i++ {
+			p.takeApart(kr, phases, s.v[i*p.height*p.width:])
+			clear(mean)
+			p.eachTap(phases, func(cells []float32) { kr.add(mean, mean, cells) })
+			kr.multiply(mean, mean, shares)
+			p.pack(d.v[i*p.rows*p.cols:], mean)
 		}
 	})
 	return nil
@@ -41,44 +57,19 @@ func (e *Engine) AvgPoolGrad(dx, dy layers.Tensor, spec layers.PoolSpec) error {
 	if g.err != nil {
 		return g.err
 	}
-	e.eachPlane(&p, func(w *workerScratch, i int) {
-		buf := grow(&w.rows, p.width+p.cols)
-		share, line := buf[:p.cols], buf[p.cols:]
-		area := p.height * p.width
-		to, up := d.v[i*area:(i+1)*area], u.v[i*p.rows*p.cols:]
-		clear(to)
-		for r := range p.rows {
-			p.divide(e.kernels, share, up[r*p.cols:(r+1)*p.cols], r)
-			p.shareOut(e.kernels, line, share)
-			y0, y1, _ := p.down(r)
-			for y := y0; y < y1; y++ {
-				row := to[y*p.width : (y+1)*p.width]
-				e.kernels.add(row, row, line)
-			}
+	kr, shares := e.kernels, e.shares(&p)
+	e.eachGroup(&p, p.phases()+p.windows(), func(buf []float32, from, to int) {
+		phases, share := buf[:p.phases()], buf[p.phases():]
+		clear(share)
+		for i := from; i < to; i++ {
+			clear(phases)
+			p.spread(share, u.v[i*p.rows*p.cols:])
+			kr.multiply(share, share, shares)
+			p.eachTap(phases, func(cells []float32) { kr.add(cells, cells, share) })
+			p.putTogether(kr, d.v[i*p.height*p.width:], phases)
 		}
 	})
 	return nil
-}
-
-// shareOut sets line, a row of the input, to the sums of the shares of the
-// windows that each cell lies in.
-func (p *poolShape) shareOut(kr *kernels, line, share []float32) {
-	clear(line)
-	if p.StrideW == 1 {
-		for k := range p.KernelW {
-			from, to := max(0, p.PadW-k), min(p.cols, p.width+p.PadW-k)
-			if from < to {
-				cells := line[from-p.PadW+k : to-p.PadW+k]
-				kr.add(cells, cells, share[from:to])
-			}
-		}
-		return
-	}
-	for c, v := range share {
-		for x := p.across[c].from; x < p.across[c].to; x++ {
-			line[x] += v
-		}
-	}
 }
 
 // GlobalAvg takes the mean over height and width.

@@ -1088,6 +1088,42 @@ done9:
 	VZEROUPPER
 	RET
 
+// func multiplyAVX2(dst []float32, a []float32, b []float32)
+// Requires: AVX
+TEXT ·multiplyAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), CX
+	MOVQ b_base+48(FP), DX
+	MOVQ dst_len+8(FP), BX
+
+loop10:
+	CMPQ    BX, $0x08
+	JLT     tail11
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VMULPS  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, DX
+	SUBQ    $0x08, BX
+	JMP     loop10
+
+tail11:
+	TESTQ      BX, BX
+	JZ         done12
+	LEAQ       masksAVX2<>+64(SB), SI
+	NEGQ       BX
+	VMOVDQU    (SI)(BX*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (DX), Y0, Y2
+	VMULPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+done12:
+	VZEROUPPER
+	RET
+
 // func scaleAVX2(dst []float32, a []float32, s float32)
 // Requires: AVX
 TEXT ·scaleAVX2(SB), NOSPLIT, $0-52
@@ -1096,44 +1132,11 @@ TEXT ·scaleAVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst_len+8(FP), DX
 	VBROADCASTSS s+48(FP), Y0
 
-loop10:
-	CMPQ    DX, $0x08
-	JLT     tail11
-	VMOVUPS (CX), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, (AX)
-	ADDQ    $0x20, AX
-	ADDQ    $0x20, CX
-	SUBQ    $0x08, DX
-	JMP     loop10
-
-tail11:
-	TESTQ      DX, DX
-	JZ         done12
-	LEAQ       masksAVX2<>+64(SB), BX
-	NEGQ       DX
-	VMOVDQU    (BX)(DX*4), Y1
-	VMASKMOVPS (CX), Y1, Y2
-	VMULPS     Y0, Y2, Y2
-	VMASKMOVPS Y2, Y1, (AX)
-
-done12:
-	VZEROUPPER
-	RET
-
-// func reluAVX2(y []float32, x []float32)
-// Requires: AVX
-TEXT ·reluAVX2(SB), NOSPLIT, $0-48
-	MOVQ   y_base+0(FP), AX
-	MOVQ   x_base+24(FP), CX
-	MOVQ   y_len+8(FP), DX
-	VXORPS Y0, Y0, Y0
-
 loop13:
 	CMPQ    DX, $0x08
 	JLT     tail14
 	VMOVUPS (CX), Y1
-	VMAXPS  Y1, Y0, Y1
+	VMULPS  Y0, Y1, Y1
 	VMOVUPS Y1, (AX)
 	ADDQ    $0x20, AX
 	ADDQ    $0x20, CX
@@ -1147,10 +1150,43 @@ tail14:
 	NEGQ       DX
 	VMOVDQU    (BX)(DX*4), Y1
 	VMASKMOVPS (CX), Y1, Y2
-	VMAXPS     Y2, Y0, Y2
+	VMULPS     Y0, Y2, Y2
 	VMASKMOVPS Y2, Y1, (AX)
 
 done15:
+	VZEROUPPER
+	RET
+
+// func reluAVX2(y []float32, x []float32)
+// Requires: AVX
+TEXT ·reluAVX2(SB), NOSPLIT, $0-48
+	MOVQ   y_base+0(FP), AX
+	MOVQ   x_base+24(FP), CX
+	MOVQ   y_len+8(FP), DX
+	VXORPS Y0, Y0, Y0
+
+loop16:
+	CMPQ    DX, $0x08
+	JLT     tail17
+	VMOVUPS (CX), Y1
+	VMAXPS  Y1, Y0, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	SUBQ    $0x08, DX
+	JMP     loop16
+
+tail17:
+	TESTQ      DX, DX
+	JZ         done18
+	LEAQ       masksAVX2<>+64(SB), BX
+	NEGQ       DX
+	VMOVDQU    (BX)(DX*4), Y1
+	VMASKMOVPS (CX), Y1, Y2
+	VMAXPS     Y2, Y0, Y2
+	VMASKMOVPS Y2, Y1, (AX)
+
+done18:
 	VZEROUPPER
 	RET
 
@@ -1163,9 +1199,9 @@ TEXT ·reluGradAVX2(SB), NOSPLIT, $0-72
 	MOVQ   dx_len+8(FP), BX
 	VXORPS Y0, Y0, Y0
 
-loop16:
+loop19:
 	CMPQ    BX, $0x08
-	JLT     tail17
+	JLT     tail20
 	VMOVUPS (CX), Y1
 	VMOVUPS (DX), Y2
 	VCMPPS  $0x1e, Y0, Y2, Y2
@@ -1175,11 +1211,11 @@ loop16:
 	ADDQ    $0x20, CX
 	ADDQ    $0x20, DX
 	SUBQ    $0x08, BX
-	JMP     loop16
+	JMP     loop19
 
-tail17:
+tail20:
 	TESTQ      BX, BX
-	JZ         done18
+	JZ         done21
 	LEAQ       masksAVX2<>+64(SB), SI
 	NEGQ       BX
 	VMOVDQU    (SI)(BX*4), Y1
@@ -1189,7 +1225,7 @@ tail17:
 	VANDPS     Y3, Y2, Y2
 	VMASKMOVPS Y2, Y1, (AX)
 
-done18:
+done21:
 	VZEROUPPER
 	RET
 
@@ -1201,9 +1237,9 @@ TEXT ·maximumAVX2(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), DX
 	MOVQ dst_len+8(FP), BX
 
-loop19:
+loop22:
 	CMPQ      BX, $0x08
-	JLT       tail20
+	JLT       tail23
 	VMOVUPS   (CX), Y0
 	VMOVUPS   (DX), Y1
 	VMAXPS    Y1, Y0, Y1
@@ -1214,11 +1250,11 @@ loop19:
 	ADDQ      $0x20, CX
 	ADDQ      $0x20, DX
 	SUBQ      $0x08, BX
-	JMP       loop19
+	JMP       loop22
 
-tail20:
+tail23:
 	TESTQ      BX, BX
-	JZ         done21
+	JZ         done24
 	LEAQ       masksAVX2<>+64(SB), SI
 	NEGQ       BX
 	VMOVDQU    (SI)(BX*4), Y0
@@ -1229,7 +1265,7 @@ tail20:
 	VBLENDVPS  Y3, Y1, Y2, Y2
 	VMASKMOVPS Y2, Y0, (AX)
 
-done21:
+done24:
 	VZEROUPPER
 	RET
 
@@ -1245,9 +1281,9 @@ TEXT ·normGradAVX2(SB), NOSPLIT, $0-88
 	VBROADCASTSS center+80(FP), Y2
 	VBROADCASTSS c+84(FP), Y3
 
-loop22:
+loop25:
 	CMPQ        BX, $0x08
-	JLT         tail23
+	JLT         tail26
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VSUBPS      Y2, Y5, Y5
@@ -1258,11 +1294,11 @@ loop22:
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, DX
 	SUBQ        $0x08, BX
-	JMP         loop22
+	JMP         loop25
 
-tail23:
+tail26:
 	TESTQ       BX, BX
-	JZ          done24
+	JZ          done27
 	LEAQ        masksAVX2<>+64(SB), SI
 	NEGQ        BX
 	VMOVDQU     (SI)(BX*4), Y4
@@ -1273,7 +1309,7 @@ tail23:
 	VFMADD231PS Y1, Y6, Y5
 	VMASKMOVPS  Y5, Y4, (AX)
 
-done24:
+done27:
 	VZEROUPPER
 	RET
 
@@ -1297,9 +1333,9 @@ linear:
 	TESTQ DX, DX
 	JZ    plain
 
-loop25:
+loop28:
 	CMPQ        BX, $0x08
-	JLT         tail26
+	JLT         tail29
 	VMOVUPS     (CX), Y4
 	VSUBPS      Y0, Y4, Y4
 	VFMADD213PS Y2, Y1, Y4
@@ -1311,11 +1347,11 @@ loop25:
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, DX
 	SUBQ        $0x08, BX
-	JMP         loop25
+	JMP         loop28
 
-tail26:
+tail29:
 	TESTQ       BX, BX
-	JZ          done27
+	JZ          done30
 	LEAQ        masksAVX2<>+64(SB), SI
 	NEGQ        BX
 	VMOVDQU     (SI)(BX*4), Y4
@@ -1327,14 +1363,14 @@ tail26:
 	VMAXPS      Y5, Y3, Y5
 	VMASKMOVPS  Y5, Y4, (AX)
 
-done27:
+done30:
 	VZEROUPPER
 	RET
 
 plain:
-loop28:
+loop31:
 	CMPQ        BX, $0x08
-	JLT         tail29
+	JLT         tail32
 	VMOVUPS     (CX), Y4
 	VSUBPS      Y0, Y4, Y4
 	VFMADD213PS Y2, Y1, Y4
@@ -1343,11 +1379,11 @@ loop28:
 	ADDQ        $0x20, AX
 	ADDQ        $0x20, CX
 	SUBQ        $0x08, BX
-	JMP         loop28
+	JMP         loop31
 
-tail29:
+tail32:
 	TESTQ       BX, BX
-	JZ          done30
+	JZ          done33
 	LEAQ        masksAVX2<>+64(SB), DX
 	NEGQ        BX
 	VMOVDQU     (DX)(BX*4), Y4
@@ -1357,7 +1393,7 @@ tail29:
 	VMAXPS      Y5, Y3, Y5
 	VMASKMOVPS  Y5, Y4, (AX)
 
-done30:
+done33:
 	VZEROUPPER
 	RET
 
@@ -1378,19 +1414,19 @@ TEXT ·finiteAVX2(SB), NOSPLIT, $0-25
 	MOVQ   x_len+8(FP), CX
 	VXORPS Y0, Y0, Y0
 
-loop31:
+loop34:
 	CMPQ    CX, $0x08
-	JLT     tail32
+	JLT     tail35
 	VMOVUPS (AX), Y1
 	VSUBPS  Y1, Y1, Y1
 	VORPS   Y1, Y0, Y0
 	ADDQ    $0x20, AX
 	SUBQ    $0x08, CX
-	JMP     loop31
+	JMP     loop34
 
-tail32:
+tail35:
 	TESTQ      CX, CX
-	JZ         done33
+	JZ         done36
 	LEAQ       masksAVX2<>+64(SB), DX
 	NEGQ       CX
 	VMOVDQU    (DX)(CX*4), Y1
@@ -1398,13 +1434,173 @@ tail32:
 	VSUBPS     Y1, Y1, Y1
 	VORPS      Y1, Y0, Y0
 
-done33:
+done36:
 	VXORPS    Y1, Y1, Y1
 	VCMPPS    $0x03, Y1, Y0, Y0
 	VMOVMSKPS Y0, AX
 	TESTL     AX, AX
 	SETEQ     AL
 	MOVB      AL, ok+24(FP)
+	VZEROUPPER
+	RET
+
+// func routeAVX2(dx []float32, left []float32, x []float32, y []float32)
+// Requires: AVX
+TEXT ·routeAVX2(SB), NOSPLIT, $0-96
+	MOVQ dx_base+0(FP), AX
+	MOVQ left_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ y_base+72(FP), BX
+	MOVQ dx_len+8(FP), SI
+
+loop37:
+	CMPQ    SI, $0x08
+	JLT     tail38
+	VMOVUPS (BX), Y0
+	VMOVUPS (DX), Y1
+	VMOVUPS (CX), Y2
+	VMOVUPS (AX), Y3
+	VCMPPS  $0x1d, Y0, Y1, Y1
+	VANDPS  Y2, Y1, Y0
+	VANDNPS Y2, Y1, Y2
+	VADDPS  Y0, Y3, Y3
+	VMOVUPS Y3, (AX)
+	VMOVUPS Y2, (CX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, DX
+	ADDQ    $0x20, BX
+	SUBQ    $0x08, SI
+	JMP     loop37
+
+tail38:
+	TESTQ      SI, SI
+	JZ         done39
+	LEAQ       masksAVX2<>+64(SB), DI
+	NEGQ       SI
+	VMOVDQU    (DI)(SI*4), Y0
+	VMASKMOVPS (BX), Y0, Y1
+	VMASKMOVPS (DX), Y0, Y2
+	VMASKMOVPS (CX), Y0, Y3
+	VMASKMOVPS (AX), Y0, Y4
+	VCMPPS     $0x1d, Y1, Y2, Y2
+	VANDPS     Y3, Y2, Y1
+	VANDNPS    Y3, Y2, Y3
+	VADDPS     Y1, Y4, Y4
+	VMASKMOVPS Y4, Y0, (AX)
+	VMASKMOVPS Y3, Y0, (CX)
+
+done39:
+	VZEROUPPER
+	RET
+
+// func splitAVX2(even []float32, odd []float32, x []float32)
+// Requires: AVX, AVX2
+TEXT ·splitAVX2(SB), NOSPLIT, $0-72
+	MOVQ even_base+0(FP), AX
+	MOVQ odd_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ x_len+56(FP), BX
+
+loop:
+	CMPQ    BX, $0x10
+	JLT     tail
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	VSHUFPS $0x88, Y1, Y0, Y2
+	VPERMPD $0xd8, Y2, Y2
+	VMOVUPS Y2, (AX)
+	VSHUFPS $0xdd, Y1, Y0, Y0
+	VPERMPD $0xd8, Y0, Y0
+	VMOVUPS Y0, (CX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	ADDQ    $0x40, DX
+	SUBQ    $0x10, BX
+	JMP     loop
+
+tail:
+	TESTQ      BX, BX
+	JZ         done
+	MOVQ       BX, DI
+	SHRQ       $0x01, DI
+	LEAQ       1(BX), SI
+	SHRQ       $0x01, SI
+	LEAQ       masksAVX2<>+64(SB), R8
+	NEGQ       SI
+	VMOVDQU    (R8)(SI*4), Y2
+	LEAQ       masksAVX2<>+64(SB), SI
+	NEGQ       DI
+	VMOVDQU    (SI)(DI*4), Y3
+	LEAQ       masksAVX2<>+64(SB), SI
+	NEGQ       BX
+	VMOVDQU    (SI)(BX*4), Y0
+	VMOVDQU    32(SI)(BX*4), Y1
+	VMASKMOVPS (DX), Y0, Y0
+	VMASKMOVPS 32(DX), Y1, Y1
+	VSHUFPS    $0x88, Y1, Y0, Y4
+	VPERMPD    $0xd8, Y4, Y4
+	VMASKMOVPS Y4, Y2, (AX)
+	VSHUFPS    $0xdd, Y1, Y0, Y0
+	VPERMPD    $0xd8, Y0, Y0
+	VMASKMOVPS Y0, Y3, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func mergeAVX2(x []float32, even []float32, odd []float32)
+// Requires: AVX
+TEXT ·mergeAVX2(SB), NOSPLIT, $0-72
+	MOVQ even_base+24(FP), AX
+	MOVQ odd_base+48(FP), CX
+	MOVQ x_base+0(FP), DX
+	MOVQ x_len+8(FP), BX
+
+loop:
+	CMPQ       BX, $0x10
+	JLT        tail
+	VMOVUPS    (AX), Y0
+	VMOVUPS    (CX), Y1
+	VUNPCKLPS  Y1, Y0, Y2
+	VUNPCKHPS  Y1, Y0, Y1
+	VPERM2F128 $0x20, Y1, Y2, Y0
+	VPERM2F128 $0x31, Y1, Y2, Y1
+	VMOVUPS    Y0, (DX)
+	VMOVUPS    Y1, 32(DX)
+	ADDQ       $0x20, AX
+	ADDQ       $0x20, CX
+	ADDQ       $0x40, DX
+	SUBQ       $0x10, BX
+	JMP        loop
+
+tail:
+	TESTQ      BX, BX
+	JZ         done
+	MOVQ       BX, DI
+	SHRQ       $0x01, DI
+	LEAQ       1(BX), SI
+	SHRQ       $0x01, SI
+	LEAQ       masksAVX2<>+64(SB), R8
+	NEGQ       SI
+	VMOVDQU    (R8)(SI*4), Y0
+	LEAQ       masksAVX2<>+64(SB), SI
+	NEGQ       DI
+	VMOVDQU    (SI)(DI*4), Y1
+	LEAQ       masksAVX2<>+64(SB), SI
+	NEGQ       BX
+	VMOVDQU    (SI)(BX*4), Y2
+	VMOVDQU    32(SI)(BX*4), Y3
+	VMASKMOVPS (AX), Y0, Y0
+	VMASKMOVPS (CX), Y1, Y1
+	VUNPCKLPS  Y1, Y0, Y4
+	VUNPCKHPS  Y1, Y0, Y1
+	VPERM2F128 $0x20, Y1, Y4, Y0
+	VPERM2F128 $0x31, Y1, Y4, Y1
+	VMASKMOVPS Y0, Y2, (DX)
+	VMASKMOVPS Y1, Y3, 32(DX)
+
+done:
 	VZEROUPPER
 	RET
 
@@ -1416,9 +1612,9 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-32
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
-loop34:
+loop40:
 	CMPQ         CX, $0x08
-	JLT          tail35
+	JLT          tail41
 	VMOVUPS      (AX), Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X2
@@ -1427,11 +1623,11 @@ loop34:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, AX
 	SUBQ         $0x08, CX
-	JMP          loop34
+	JMP          loop40
 
-tail35:
+tail41:
 	TESTQ        CX, CX
-	JZ           done36
+	JZ           done42
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         CX
 	VMOVDQU      (DX)(CX*4), Y2
@@ -1442,7 +1638,7 @@ tail35:
 	VADDPD       Y3, Y0, Y0
 	VADDPD       Y2, Y1, Y1
 
-done36:
+done42:
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
@@ -1462,9 +1658,9 @@ TEXT ·spreadAVX2(SB), NOSPLIT, $0-40
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 
-loop37:
+loop43:
 	CMPQ         CX, $0x08
-	JLT          tail38
+	JLT          tail44
 	VMOVUPS      (AX), Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X4
@@ -1475,11 +1671,11 @@ loop37:
 	VFMADD231PD  Y4, Y4, Y3
 	ADDQ         $0x20, AX
 	SUBQ         $0x08, CX
-	JMP          loop37
+	JMP          loop43
 
-tail38:
+tail44:
 	TESTQ        CX, CX
-	JZ           done39
+	JZ           done45
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         CX
 	VMOVDQU      (DX)(CX*4), Y4
@@ -1493,7 +1689,7 @@ tail38:
 	VSUBPD       Y1, Y0, Y0
 	VFMADD231PD  Y0, Y0, Y3
 
-done39:
+done45:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
@@ -1514,9 +1710,9 @@ TEXT ·projectAVX2(SB), NOSPLIT, $0-64
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 
-loop40:
+loop46:
 	CMPQ         DX, $0x08
-	JLT          tail41
+	JLT          tail47
 	VMOVUPS      (AX), Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X4
@@ -1532,11 +1728,11 @@ loop40:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop40
+	JMP          loop46
 
-tail41:
+tail47:
 	TESTQ        DX, DX
-	JZ           done42
+	JZ           done48
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y4
@@ -1554,7 +1750,7 @@ tail41:
 	VSUBPD       Y1, Y0, Y0
 	VFMADD231PD  Y5, Y0, Y3
 
-done42:
+done48:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
@@ -1576,9 +1772,9 @@ TEXT ·layerNormAVX2(SB), NOSPLIT, $0-108
 	VBROADCASTSS scale+100(FP), Y1
 	VBROADCASTSS shift+104(FP), Y2
 
-loop43:
+loop49:
 	CMPQ        SI, $0x08
-	JLT         tail44
+	JLT         tail50
 	VMOVUPS     (CX), Y3
 	VMOVUPS     (DX), Y4
 	VMOVUPS     (BX), Y5
@@ -1591,11 +1787,11 @@ loop43:
 	ADDQ        $0x20, DX
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, SI
-	JMP         loop43
+	JMP         loop49
 
-tail44:
+tail50:
 	TESTQ       SI, SI
-	JZ          done45
+	JZ          done51
 	LEAQ        masksAVX2<>+64(SB), DI
 	NEGQ        SI
 	VMOVDQU     (DI)(SI*4), Y3
@@ -1607,7 +1803,7 @@ tail44:
 	VFMADD213PS Y6, Y5, Y4
 	VMASKMOVPS  Y4, Y3, (AX)
 
-done45:
+done51:
 	VZEROUPPER
 	RET
 
@@ -1624,9 +1820,9 @@ TEXT ·layerNormGradAVX2(SB), NOSPLIT, $0-112
 	VBROADCASTSS center+104(FP), Y2
 	VBROADCASTSS c+108(FP), Y3
 
-loop46:
+loop52:
 	CMPQ        SI, $0x08
-	JLT         tail47
+	JLT         tail53
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VMOVUPS     (BX), Y6
@@ -1640,11 +1836,11 @@ loop46:
 	ADDQ        $0x20, DX
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, SI
-	JMP         loop46
+	JMP         loop52
 
-tail47:
+tail53:
 	TESTQ       SI, SI
-	JZ          done48
+	JZ          done54
 	LEAQ        masksAVX2<>+64(SB), DI
 	NEGQ        SI
 	VMOVDQU     (DI)(SI*4), Y4
@@ -1657,7 +1853,7 @@ tail47:
 	VFMADD213PS Y6, Y0, Y5
 	VMASKMOVPS  Y5, Y4, (AX)
 
-done48:
+done54:
 	VZEROUPPER
 	RET
 
@@ -1671,9 +1867,9 @@ TEXT ·softmaxGradAVX2(SB), NOSPLIT, $0-80
 	VBROADCASTSS along+72(FP), Y0
 	VBROADCASTSS scale+76(FP), Y1
 
-loop49:
+loop55:
 	CMPQ    BX, $0x08
-	JLT     tail50
+	JLT     tail56
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VSUBPS  Y0, Y2, Y2
@@ -1684,11 +1880,11 @@ loop49:
 	ADDQ    $0x20, CX
 	ADDQ    $0x20, DX
 	SUBQ    $0x08, BX
-	JMP     loop49
+	JMP     loop55
 
-tail50:
+tail56:
 	TESTQ      BX, BX
-	JZ         done51
+	JZ         done57
 	LEAQ       masksAVX2<>+64(SB), SI
 	NEGQ       BX
 	VMOVDQU    (SI)(BX*4), Y2
@@ -1699,7 +1895,7 @@ tail50:
 	VMULPS     Y4, Y3, Y3
 	VMASKMOVPS Y3, Y2, (AX)
 
-done51:
+done57:
 	VZEROUPPER
 	RET
 
@@ -1716,9 +1912,9 @@ TEXT ·layerNormSumsAVX2(SB), NOSPLIT, $0-96
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
 
-loop52:
+loop58:
 	CMPQ         BX, $0x08
-	JLT          tail53
+	JLT          tail59
 	VMOVUPS      (AX), Y5
 	VMOVUPS      (CX), Y6
 	VMOVUPS      (DX), Y7
@@ -1738,11 +1934,11 @@ loop52:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop52
+	JMP          loop58
 
-tail53:
+tail59:
 	TESTQ        BX, BX
-	JZ           done54
+	JZ           done60
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y5
@@ -1762,7 +1958,7 @@ tail53:
 	VADDPD       Y5, Y2, Y2
 	VFMADD231PD  Y5, Y7, Y4
 
-done54:
+done60:
 	VADDPD       Y2, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPD       X0, X1, X1
@@ -1789,9 +1985,9 @@ TEXT ·normSumsAVX2(SB), NOSPLIT, $0-104
 	VBROADCASTSS center+96(FP), Y0
 	VBROADCASTSS scale+100(FP), Y1
 
-loop55:
+loop61:
 	CMPQ        SI, $0x08
-	JLT         tail56
+	JLT         tail62
 	VMOVUPS     (DX), Y2
 	VMOVUPS     (BX), Y3
 	VMOVUPS     (AX), Y4
@@ -1807,11 +2003,11 @@ loop55:
 	ADDQ        $0x20, DX
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, SI
-	JMP         loop55
+	JMP         loop61
 
-tail56:
+tail62:
 	TESTQ       SI, SI
-	JZ          done57
+	JZ          done63
 	LEAQ        masksAVX2<>+64(SB), DI
 	NEGQ        SI
 	VMOVDQU     (DI)(SI*4), Y2
@@ -1826,7 +2022,7 @@ tail56:
 	VMASKMOVPS  Y5, Y2, (AX)
 	VMASKMOVPS  Y6, Y2, (CX)
 
-done57:
+done63:
 	VZEROUPPER
 	RET
 
@@ -1838,20 +2034,20 @@ TEXT ·largestAVX2(SB), NOSPLIT, $0-28
 	VMOVUPS constAVX2_ff800000<>+0(SB), Y0
 	VXORPS  Y1, Y1, Y1
 
-loop58:
+loop64:
 	CMPQ    CX, $0x08
-	JLT     tail59
+	JLT     tail65
 	VMOVUPS (AX), Y2
 	VMAXPS  Y0, Y2, Y0
 	VCMPPS  $0x03, Y2, Y2, Y2
 	VORPS   Y2, Y1, Y1
 	ADDQ    $0x20, AX
 	SUBQ    $0x08, CX
-	JMP     loop58
+	JMP     loop64
 
-tail59:
+tail65:
 	TESTQ      CX, CX
-	JZ         done60
+	JZ         done66
 	LEAQ       masksAVX2<>+64(SB), DX
 	NEGQ       CX
 	VMOVDQU    (DX)(CX*4), Y2
@@ -1862,7 +2058,7 @@ tail59:
 	VCMPPS     $0x03, Y2, Y2, Y2
 	VORPS      Y2, Y1, Y1
 
-done60:
+done66:
 	VMOVMSKPS    Y1, AX
 	VEXTRACTF128 $0x01, Y0, X1
 	VMAXPS       X1, X0, X0
@@ -1900,9 +2096,9 @@ TEXT ·expAVX2(SB), NOSPLIT, $0-64
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 
-loop61:
+loop67:
 	CMPQ         DX, $0x08
-	JLT          tail62
+	JLT          tail68
 	VMOVUPS      (CX), Y4
 	VSUBPS       Y4, Y1, Y4
 	VMULPS       Y0, Y4, Y4
@@ -1931,11 +2127,11 @@ loop61:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop61
+	JMP          loop67
 
-tail62:
+tail68:
 	TESTQ        DX, DX
-	JZ           done63
+	JZ           done69
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y4
@@ -1967,7 +2163,7 @@ tail62:
 	VADDPD       Y0, Y2, Y2
 	VADDPD       Y1, Y3, Y3
 
-done63:
+done69:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
@@ -2085,9 +2281,9 @@ TEXT ·geluAVX2(SB), NOSPLIT, $0-48
 	MOVQ    y_len+8(FP), DX
 	VMOVUPS constAVX2_41600000<>+0(SB), Y0
 
-loop64:
+loop70:
 	CMPQ         DX, $0x08
-	JLT          tail65
+	JLT          tail71
 	VMOVUPS      (CX), Y1
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y1, Y2
 	VMINPS       Y2, Y0, Y2
@@ -2133,11 +2329,11 @@ loop64:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop64
+	JMP          loop70
 
-tail65:
+tail71:
 	TESTQ        DX, DX
-	JZ           done66
+	JZ           done72
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y1
@@ -2184,7 +2380,7 @@ tail65:
 	VMULPS       Y0, Y2, Y2
 	VMASKMOVPS   Y2, Y1, (AX)
 
-done66:
+done72:
 	VZEROUPPER
 	RET
 
@@ -2317,9 +2513,9 @@ TEXT ·geluGradAVX2(SB), NOSPLIT, $0-72
 	MOVQ    dx_len+8(FP), BX
 	VMOVUPS constAVX2_41600000<>+0(SB), Y0
 
-loop67:
+loop73:
 	CMPQ         BX, $0x08
-	JLT          tail68
+	JLT          tail74
 	VMOVUPS      (CX), Y1
 	VMOVUPS      (DX), Y2
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y2, Y3
@@ -2369,11 +2565,11 @@ loop67:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop67
+	JMP          loop73
 
-tail68:
+tail74:
 	TESTQ        BX, BX
-	JZ           done69
+	JZ           done75
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y1
@@ -2423,7 +2619,7 @@ tail68:
 	VMULPS       Y0, Y2, Y2
 	VMASKMOVPS   Y2, Y1, (AX)
 
-done69:
+done75:
 	VZEROUPPER
 	RET
 
@@ -2450,9 +2646,9 @@ TEXT ·sgdAVX2(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop70:
+loop76:
 	CMPQ         BX, $0x08
-	JLT          tail71
+	JLT          tail77
 	VMOVUPS      (AX), Y2
 	VMOVUPS      (CX), Y3
 	VFMADD231PS  Y1, Y2, Y3
@@ -2461,11 +2657,11 @@ loop70:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, BX
-	JMP          loop70
+	JMP          loop76
 
-tail71:
+tail77:
 	TESTQ        BX, BX
-	JZ           done72
+	JZ           done78
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         BX
 	VMOVDQU      (DX)(BX*4), Y2
@@ -2475,7 +2671,7 @@ tail71:
 	VFNMADD231PS Y0, Y4, Y3
 	VMASKMOVPS   Y3, Y2, (AX)
 
-done72:
+done78:
 	VZEROUPPER
 	RET
 
@@ -2484,9 +2680,9 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop73:
+loop79:
 	CMPQ         BX, $0x08
-	JLT          tail74
+	JLT          tail80
 	VMOVUPS      (AX), Y3
 	VMOVUPS      (CX), Y4
 	VFMADD231PS  Y1, Y3, Y4
@@ -2499,11 +2695,11 @@ loop73:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop73
+	JMP          loop79
 
-tail74:
+tail80:
 	TESTQ        BX, BX
-	JZ           done75
+	JZ           done81
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y3
@@ -2516,14 +2712,14 @@ tail74:
 	VFNMADD231PS Y0, Y1, Y4
 	VMASKMOVPS   Y4, Y3, (AX)
 
-done75:
+done81:
 	VZEROUPPER
 	RET
 
 nesterov:
-loop76:
+loop82:
 	CMPQ         BX, $0x08
-	JLT          tail77
+	JLT          tail83
 	VMOVUPS      (AX), Y3
 	VMOVUPS      (CX), Y4
 	VFMADD231PS  Y1, Y3, Y4
@@ -2537,11 +2733,11 @@ loop76:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop76
+	JMP          loop82
 
-tail77:
+tail83:
 	TESTQ        BX, BX
-	JZ           done78
+	JZ           done84
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y3
@@ -2555,7 +2751,7 @@ tail77:
 	VFNMADD231PS Y0, Y5, Y4
 	VMASKMOVPS   Y4, Y3, (AX)
 
-done78:
+done84:
 	VZEROUPPER
 	RET
 
@@ -2576,9 +2772,9 @@ TEXT ·adamWAVX2(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Y6
 	VBROADCASTSS eps+124(FP), Y7
 
-loop79:
+loop85:
 	CMPQ         SI, $0x08
-	JLT          tail80
+	JLT          tail86
 	VMOVUPS      (CX), Y8
 	VMOVUPS      (DX), Y9
 	VMOVUPS      (BX), Y10
@@ -2602,11 +2798,11 @@ loop79:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, BX
 	SUBQ         $0x08, SI
-	JMP          loop79
+	JMP          loop85
 
-tail80:
+tail86:
 	TESTQ        SI, SI
-	JZ           done81
+	JZ           done87
 	LEAQ         masksAVX2<>+64(SB), DI
 	NEGQ         SI
 	VMOVDQU      (DI)(SI*4), Y8
@@ -2629,7 +2825,7 @@ tail80:
 	VFNMADD231PS Y5, Y10, Y1
 	VMASKMOVPS   Y1, Y8, (AX)
 
-done81:
+done87:
 	VZEROUPPER
 	RET
 

@@ -54,6 +54,9 @@ func gatherLanesAVX2(dst []float32, dstStride int, src []float32, srcStride int,
 func addAVX2(dst []float32, a []float32, b []float32)
 
 //go:noescape
+func multiplyAVX2(dst []float32, a []float32, b []float32)
+
+//go:noescape
 func scaleAVX2(dst []float32, a []float32, s float32)
 
 //go:noescape
@@ -73,6 +76,15 @@ func affineAVX2(y []float32, x []float32, residual []float32, center float32, sc
 
 //go:noescape
 func finiteAVX2(x []float32) (ok bool)
+
+//go:noescape
+func routeAVX2(dx []float32, left []float32, x []float32, y []float32)
+
+//go:noescape
+func splitAVX2(even []float32, odd []float32, x []float32)
+
+//go:noescape
+func mergeAVX2(x []float32, even []float32, odd []float32)
 
 //go:noescape
 func sumAVX2(x []float32) (total float64)

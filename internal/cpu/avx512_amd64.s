@@ -3050,6 +3050,42 @@ done9:
 	VZEROUPPER
 	RET
 
+// func multiplyAVX512(dst []float32, a []float32, b []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·multiplyAVX512(SB), NOSPLIT, $0-72
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), CX
+	MOVQ b_base+48(FP), DX
+	MOVQ dst_len+8(FP), BX
+
+loop10:
+	CMPQ    BX, $0x10
+	JLT     tail11
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	SUBQ    $0x10, BX
+	JMP     loop10
+
+tail11:
+	TESTQ     BX, BX
+	JZ        done12
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (DX), K1, Z1
+	VMULPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)
+
+done12:
+	VZEROUPPER
+	RET
+
 // func scaleAVX512(dst []float32, a []float32, s float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·scaleAVX512(SB), NOSPLIT, $0-52
@@ -3058,44 +3094,11 @@ TEXT ·scaleAVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_len+8(FP), DX
 	VBROADCASTSS s+48(FP), Z0
 
-loop10:
-	CMPQ    DX, $0x10
-	JLT     tail11
-	VMOVUPS (CX), Z1
-	VMULPS  Z0, Z1, Z1
-	VMOVUPS Z1, (AX)
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, CX
-	SUBQ    $0x10, DX
-	JMP     loop10
-
-tail11:
-	TESTQ     DX, DX
-	JZ        done12
-	MOVQ      $-1, BX
-	BZHIQ     DX, BX, BX
-	KMOVW     BX, K1
-	VMOVUPS.Z (CX), K1, Z1
-	VMULPS    Z0, Z1, Z1
-	VMOVUPS   Z1, K1, (AX)
-
-done12:
-	VZEROUPPER
-	RET
-
-// func reluAVX512(y []float32, x []float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·reluAVX512(SB), NOSPLIT, $0-48
-	MOVQ   y_base+0(FP), AX
-	MOVQ   x_base+24(FP), CX
-	MOVQ   y_len+8(FP), DX
-	VPXORD Z0, Z0, Z0
-
 loop13:
 	CMPQ    DX, $0x10
 	JLT     tail14
 	VMOVUPS (CX), Z1
-	VMAXPS  Z1, Z0, Z1
+	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
 	ADDQ    $0x40, AX
 	ADDQ    $0x40, CX
@@ -3109,10 +3112,43 @@ tail14:
 	BZHIQ     DX, BX, BX
 	KMOVW     BX, K1
 	VMOVUPS.Z (CX), K1, Z1
-	VMAXPS    Z1, Z0, Z1
+	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (AX)
 
 done15:
+	VZEROUPPER
+	RET
+
+// func reluAVX512(y []float32, x []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·reluAVX512(SB), NOSPLIT, $0-48
+	MOVQ   y_base+0(FP), AX
+	MOVQ   x_base+24(FP), CX
+	MOVQ   y_len+8(FP), DX
+	VPXORD Z0, Z0, Z0
+
+loop16:
+	CMPQ    DX, $0x10
+	JLT     tail17
+	VMOVUPS (CX), Z1
+	VMAXPS  Z1, Z0, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	SUBQ    $0x10, DX
+	JMP     loop16
+
+tail17:
+	TESTQ     DX, DX
+	JZ        done18
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (CX), K1, Z1
+	VMAXPS    Z1, Z0, Z1
+	VMOVUPS   Z1, K1, (AX)
+
+done18:
 	VZEROUPPER
 	RET
 
@@ -3125,9 +3161,9 @@ TEXT ·reluGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ   dx_len+8(FP), BX
 	VPXORD Z0, Z0, Z0
 
-loop16:
+loop19:
 	CMPQ      BX, $0x10
-	JLT       tail17
+	JLT       tail20
 	VMOVUPS   (CX), Z1
 	VMOVUPS   (DX), Z2
 	VCMPPS    $0x1e, Z0, Z2, K1
@@ -3137,11 +3173,11 @@ loop16:
 	ADDQ      $0x40, CX
 	ADDQ      $0x40, DX
 	SUBQ      $0x10, BX
-	JMP       loop16
+	JMP       loop19
 
-tail17:
+tail20:
 	TESTQ     BX, BX
-	JZ        done18
+	JZ        done21
 	MOVQ      $-1, SI
 	BZHIQ     BX, SI, SI
 	KMOVW     SI, K1
@@ -3151,7 +3187,7 @@ tail17:
 	VMOVUPS.Z Z1, K2, Z1
 	VMOVUPS   Z1, K1, (AX)
 
-done18:
+done21:
 	VZEROUPPER
 	RET
 
@@ -3163,9 +3199,9 @@ TEXT ·maximumAVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), DX
 	MOVQ dst_len+8(FP), BX
 
-loop19:
+loop22:
 	CMPQ    BX, $0x10
-	JLT     tail20
+	JLT     tail23
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VMAXPS  Z1, Z0, Z1
@@ -3176,11 +3212,11 @@ loop19:
 	ADDQ    $0x40, CX
 	ADDQ    $0x40, DX
 	SUBQ    $0x10, BX
-	JMP     loop19
+	JMP     loop22
 
-tail20:
+tail23:
 	TESTQ     BX, BX
-	JZ        done21
+	JZ        done24
 	MOVQ      $-1, SI
 	BZHIQ     BX, SI, SI
 	KMOVW     SI, K1
@@ -3191,7 +3227,7 @@ tail20:
 	VMOVAPS   Z0, K2, Z1
 	VMOVUPS   Z1, K1, (AX)
 
-done21:
+done24:
 	VZEROUPPER
 	RET
 
@@ -3207,9 +3243,9 @@ TEXT ·normGradAVX512(SB), NOSPLIT, $0-88
 	VBROADCASTSS center+80(FP), Z2
 	VBROADCASTSS c+84(FP), Z3
 
-loop22:
+loop25:
 	CMPQ        BX, $0x10
-	JLT         tail23
+	JLT         tail26
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VSUBPS      Z2, Z5, Z5
@@ -3220,11 +3256,11 @@ loop22:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	SUBQ        $0x10, BX
-	JMP         loop22
+	JMP         loop25
 
-tail23:
+tail26:
 	TESTQ       BX, BX
-	JZ          done24
+	JZ          done27
 	MOVQ        $-1, SI
 	BZHIQ       BX, SI, SI
 	KMOVW       SI, K1
@@ -3235,7 +3271,7 @@ tail23:
 	VFMADD231PS Z1, Z5, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done24:
+done27:
 	VZEROUPPER
 	RET
 
@@ -3259,9 +3295,9 @@ linear:
 	TESTQ DX, DX
 	JZ    plain
 
-loop25:
+loop28:
 	CMPQ        BX, $0x10
-	JLT         tail26
+	JLT         tail29
 	VMOVUPS     (CX), Z4
 	VSUBPS      Z0, Z4, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -3273,11 +3309,11 @@ loop25:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	SUBQ        $0x10, BX
-	JMP         loop25
+	JMP         loop28
 
-tail26:
+tail29:
 	TESTQ       BX, BX
-	JZ          done27
+	JZ          done30
 	MOVQ        $-1, SI
 	BZHIQ       BX, SI, SI
 	KMOVW       SI, K1
@@ -3289,14 +3325,14 @@ tail26:
 	VMAXPS      Z4, Z3, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done27:
+done30:
 	VZEROUPPER
 	RET
 
 plain:
-loop28:
+loop31:
 	CMPQ        BX, $0x10
-	JLT         tail29
+	JLT         tail32
 	VMOVUPS     (CX), Z4
 	VSUBPS      Z0, Z4, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -3305,11 +3341,11 @@ loop28:
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, BX
-	JMP         loop28
+	JMP         loop31
 
-tail29:
+tail32:
 	TESTQ       BX, BX
-	JZ          done30
+	JZ          done33
 	MOVQ        $-1, DX
 	BZHIQ       BX, DX, DX
 	KMOVW       DX, K1
@@ -3319,7 +3355,7 @@ tail29:
 	VMAXPS      Z4, Z3, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done30:
+done33:
 	VZEROUPPER
 	RET
 
@@ -3348,19 +3384,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-25
 	MOVQ   x_len+8(FP), CX
 	VPXORD Z0, Z0, Z0
 
-loop31:
+loop34:
 	CMPQ    CX, $0x10
-	JLT     tail32
+	JLT     tail35
 	VMOVUPS (AX), Z1
 	VSUBPS  Z1, Z1, Z1
 	VORPS   Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop31
+	JMP     loop34
 
-tail32:
+tail35:
 	TESTQ     CX, CX
-	JZ        done33
+	JZ        done36
 	MOVQ      $-1, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -3368,7 +3404,7 @@ tail32:
 	VSUBPS    Z1, Z1, Z1
 	VORPS     Z1, Z0, Z0
 
-done33:
+done36:
 	VPXORD Z2, Z2, Z2
 	VCMPPS $0x03, Z2, Z0, K1
 	KMOVW  K1, AX
@@ -3378,6 +3414,246 @@ done33:
 	VZEROUPPER
 	RET
 
+// func routeAVX512(dx []float32, left []float32, x []float32, y []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·routeAVX512(SB), NOSPLIT, $0-96
+	MOVQ dx_base+0(FP), AX
+	MOVQ left_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ y_base+72(FP), BX
+	MOVQ dx_len+8(FP), SI
+
+loop37:
+	CMPQ      SI, $0x10
+	JLT       tail38
+	VMOVUPS   (BX), Z0
+	VMOVUPS   (DX), Z1
+	VMOVUPS   (CX), Z2
+	VMOVUPS   (AX), Z3
+	VCMPPS    $0x1d, Z0, Z1, K1
+	VMOVAPS.Z Z2, K1, Z0
+	KNOTW     K1, K1
+	VMOVAPS.Z Z2, K1, Z2
+	VADDPS    Z0, Z3, Z3
+	VMOVUPS   Z3, (AX)
+	VMOVUPS   Z2, (CX)
+	ADDQ      $0x40, AX
+	ADDQ      $0x40, CX
+	ADDQ      $0x40, DX
+	ADDQ      $0x40, BX
+	SUBQ      $0x10, SI
+	JMP       loop37
+
+tail38:
+	TESTQ     SI, SI
+	JZ        done39
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (BX), K1, Z0
+	VMOVUPS.Z (DX), K1, Z1
+	VMOVUPS.Z (CX), K1, Z2
+	VMOVUPS.Z (AX), K1, Z3
+	VCMPPS    $0x1d, Z0, Z1, K2
+	VMOVAPS.Z Z2, K2, Z0
+	KNOTW     K2, K2
+	VMOVAPS.Z Z2, K2, Z2
+	VADDPS    Z0, Z3, Z3
+	VMOVUPS   Z3, K1, (AX)
+	VMOVUPS   Z2, K1, (CX)
+
+done39:
+	VZEROUPPER
+	RET
+
+// func splitAVX512(even []float32, odd []float32, x []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·splitAVX512(SB), NOSPLIT, $0-72
+	MOVQ    even_base+0(FP), AX
+	MOVQ    odd_base+24(FP), CX
+	MOVQ    x_base+48(FP), DX
+	MOVQ    x_len+56(FP), BX
+	VMOVUPS evenLanesAVX512<>+0(SB), Z0
+	VMOVUPS oddLanesAVX512<>+0(SB), Z1
+
+loop:
+	CMPQ      BX, $0x20
+	JLT       tail
+	VMOVUPS   (DX), Z2
+	VMOVUPS   64(DX), Z3
+	VMOVAPS   Z0, Z4
+	VPERMI2PS Z3, Z2, Z4
+	VMOVUPS   Z4, (AX)
+	VMOVAPS   Z1, Z4
+	VPERMI2PS Z3, Z2, Z4
+	VMOVUPS   Z4, (CX)
+	ADDQ      $0x40, AX
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000080, DX
+	SUBQ      $0x20, BX
+	JMP       loop
+
+tail:
+	TESTQ     BX, BX
+	JZ        done
+	MOVQ      BX, DI
+	SHRQ      $0x01, DI
+	LEAQ      1(BX), SI
+	SHRQ      $0x01, SI
+	MOVQ      $-1, R8
+	BZHIQ     SI, R8, R8
+	KMOVW     R8, K1
+	MOVQ      $-1, SI
+	BZHIQ     DI, SI, SI
+	KMOVW     SI, K2
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K3
+	SHRQ      $0x10, SI
+	KMOVW     SI, K4
+	VMOVUPS.Z (DX), K3, Z2
+	VMOVUPS.Z 64(DX), K4, Z3
+	VMOVAPS   Z0, Z0
+	VPERMI2PS Z3, Z2, Z0
+	VMOVUPS   Z0, K1, (AX)
+	VMOVAPS   Z1, Z0
+	VPERMI2PS Z3, Z2, Z0
+	VMOVUPS   Z0, K2, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA evenLanesAVX512<>+0(SB)/4, $0x00000000
+DATA evenLanesAVX512<>+4(SB)/4, $0x00000002
+DATA evenLanesAVX512<>+8(SB)/4, $0x00000004
+DATA evenLanesAVX512<>+12(SB)/4, $0x00000006
+DATA evenLanesAVX512<>+16(SB)/4, $0x00000008
+DATA evenLanesAVX512<>+20(SB)/4, $0x0000000a
+DATA evenLanesAVX512<>+24(SB)/4, $0x0000000c
+DATA evenLanesAVX512<>+28(SB)/4, $0x0000000e
+DATA evenLanesAVX512<>+32(SB)/4, $0x00000010
+DATA evenLanesAVX512<>+36(SB)/4, $0x00000012
+DATA evenLanesAVX512<>+40(SB)/4, $0x00000014
+DATA evenLanesAVX512<>+44(SB)/4, $0x00000016
+DATA evenLanesAVX512<>+48(SB)/4, $0x00000018
+DATA evenLanesAVX512<>+52(SB)/4, $0x0000001a
+DATA evenLanesAVX512<>+56(SB)/4, $0x0000001c
+DATA evenLanesAVX512<>+60(SB)/4, $0x0000001e
+GLOBL evenLanesAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA oddLanesAVX512<>+0(SB)/4, $0x00000001
+DATA oddLanesAVX512<>+4(SB)/4, $0x00000003
+DATA oddLanesAVX512<>+8(SB)/4, $0x00000005
+DATA oddLanesAVX512<>+12(SB)/4, $0x00000007
+DATA oddLanesAVX512<>+16(SB)/4, $0x00000009
+DATA oddLanesAVX512<>+20(SB)/4, $0x0000000b
+DATA oddLanesAVX512<>+24(SB)/4, $0x0000000d
+DATA oddLanesAVX512<>+28(SB)/4, $0x0000000f
+DATA oddLanesAVX512<>+32(SB)/4, $0x00000011
+DATA oddLanesAVX512<>+36(SB)/4, $0x00000013
+DATA oddLanesAVX512<>+40(SB)/4, $0x00000015
+DATA oddLanesAVX512<>+44(SB)/4, $0x00000017
+DATA oddLanesAVX512<>+48(SB)/4, $0x00000019
+DATA oddLanesAVX512<>+52(SB)/4, $0x0000001b
+DATA oddLanesAVX512<>+56(SB)/4, $0x0000001d
+DATA oddLanesAVX512<>+60(SB)/4, $0x0000001f
+GLOBL oddLanesAVX512<>(SB), RODATA|NOPTR, $64
+
+// func mergeAVX512(x []float32, even []float32, odd []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·mergeAVX512(SB), NOSPLIT, $0-72
+	MOVQ    even_base+24(FP), AX
+	MOVQ    odd_base+48(FP), CX
+	MOVQ    x_base+0(FP), DX
+	MOVQ    x_len+8(FP), BX
+	VMOVUPS lowLanesAVX512<>+0(SB), Z0
+	VMOVUPS highLanesAVX512<>+0(SB), Z1
+
+loop:
+	CMPQ      BX, $0x20
+	JLT       tail
+	VMOVUPS   (AX), Z2
+	VMOVUPS   (CX), Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VPERMI2PS Z3, Z2, Z4
+	VPERMI2PS Z3, Z2, Z5
+	VMOVUPS   Z4, (DX)
+	VMOVUPS   Z5, 64(DX)
+	ADDQ      $0x40, AX
+	ADDQ      $0x40, CX
+	ADDQ      $0x00000080, DX
+	SUBQ      $0x20, BX
+	JMP       loop
+
+tail:
+	TESTQ     BX, BX
+	JZ        done
+	MOVQ      BX, DI
+	SHRQ      $0x01, DI
+	LEAQ      1(BX), SI
+	SHRQ      $0x01, SI
+	MOVQ      $-1, R8
+	BZHIQ     SI, R8, R8
+	KMOVW     R8, K1
+	MOVQ      $-1, SI
+	BZHIQ     DI, SI, SI
+	KMOVW     SI, K2
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K3
+	SHRQ      $0x10, SI
+	KMOVW     SI, K4
+	VMOVUPS.Z (AX), K1, Z2
+	VMOVUPS.Z (CX), K2, Z3
+	VMOVAPS   Z0, Z0
+	VMOVAPS   Z1, Z1
+	VPERMI2PS Z3, Z2, Z0
+	VPERMI2PS Z3, Z2, Z1
+	VMOVUPS   Z0, K3, (DX)
+	VMOVUPS   Z1, K4, 64(DX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA lowLanesAVX512<>+0(SB)/4, $0x00000000
+DATA lowLanesAVX512<>+4(SB)/4, $0x00000010
+DATA lowLanesAVX512<>+8(SB)/4, $0x00000001
+DATA lowLanesAVX512<>+12(SB)/4, $0x00000011
+DATA lowLanesAVX512<>+16(SB)/4, $0x00000002
+DATA lowLanesAVX512<>+20(SB)/4, $0x00000012
+DATA lowLanesAVX512<>+24(SB)/4, $0x00000003
+DATA lowLanesAVX512<>+28(SB)/4, $0x00000013
+DATA lowLanesAVX512<>+32(SB)/4, $0x00000004
+DATA lowLanesAVX512<>+36(SB)/4, $0x00000014
+DATA lowLanesAVX512<>+40(SB)/4, $0x00000005
+DATA lowLanesAVX512<>+44(SB)/4, $0x00000015
+DATA lowLanesAVX512<>+48(SB)/4, $0x00000006
+DATA lowLanesAVX512<>+52(SB)/4, $0x00000016
+DATA lowLanesAVX512<>+56(SB)/4, $0x00000007
+DATA lowLanesAVX512<>+60(SB)/4, $0x00000017
+GLOBL lowLanesAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA highLanesAVX512<>+0(SB)/4, $0x00000008
+DATA highLanesAVX512<>+4(SB)/4, $0x00000018
+DATA highLanesAVX512<>+8(SB)/4, $0x00000009
+DATA highLanesAVX512<>+12(SB)/4, $0x00000019
+DATA highLanesAVX512<>+16(SB)/4, $0x0000000a
+DATA highLanesAVX512<>+20(SB)/4, $0x0000001a
+DATA highLanesAVX512<>+24(SB)/4, $0x0000000b
+DATA highLanesAVX512<>+28(SB)/4, $0x0000001b
+DATA highLanesAVX512<>+32(SB)/4, $0x0000000c
+DATA highLanesAVX512<>+36(SB)/4, $0x0000001c
+DATA highLanesAVX512<>+40(SB)/4, $0x0000000d
+DATA highLanesAVX512<>+44(SB)/4, $0x0000001d
+DATA highLanesAVX512<>+48(SB)/4, $0x0000000e
+DATA highLanesAVX512<>+52(SB)/4, $0x0000001e
+DATA highLanesAVX512<>+56(SB)/4, $0x0000000f
+DATA highLanesAVX512<>+60(SB)/4, $0x0000001f
+GLOBL highLanesAVX512<>(SB), RODATA|NOPTR, $64
+
 // func sumAVX512(x []float32) (total float64)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2, SSE2
 TEXT ·sumAVX512(SB), NOSPLIT, $0-32
@@ -3386,9 +3662,9 @@ TEXT ·sumAVX512(SB), NOSPLIT, $0-32
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 
-loop34:
+loop40:
 	CMPQ          CX, $0x10
-	JLT           tail35
+	JLT           tail41
 	VMOVUPS       (AX), Z2
 	VCVTPS2PD     Y2, Z3
 	VEXTRACTF32X8 $0x01, Z2, Y2
@@ -3397,11 +3673,11 @@ loop34:
 	VADDPD        Z2, Z1, Z1
 	ADDQ          $0x40, AX
 	SUBQ          $0x10, CX
-	JMP           loop34
+	JMP           loop40
 
-tail35:
+tail41:
 	TESTQ         CX, CX
-	JZ            done36
+	JZ            done42
 	MOVQ          $-1, DX
 	BZHIQ         CX, DX, DX
 	KMOVW         DX, K1
@@ -3412,7 +3688,7 @@ tail35:
 	VADDPD        Z3, Z0, Z0
 	VADDPD        Z2, Z1, Z1
 
-done36:
+done42:
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
@@ -3434,9 +3710,9 @@ TEXT ·spreadAVX512(SB), NOSPLIT, $0-40
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop37:
+loop43:
 	CMPQ          CX, $0x10
-	JLT           tail38
+	JLT           tail44
 	VMOVUPS       (AX), Z4
 	VCVTPS2PD     Y4, Z5
 	VEXTRACTF32X8 $0x01, Z4, Y4
@@ -3447,11 +3723,11 @@ loop37:
 	VFMADD231PD   Z4, Z4, Z3
 	ADDQ          $0x40, AX
 	SUBQ          $0x10, CX
-	JMP           loop37
+	JMP           loop43
 
-tail38:
+tail44:
 	TESTQ         CX, CX
-	JZ            done39
+	JZ            done45
 	MOVQ          $-1, DX
 	BZHIQ         CX, DX, DX
 	KMOVW         DX, K1
@@ -3466,7 +3742,7 @@ tail38:
 	VSUBPD        Z1, Z0, Z0
 	VFMADD231PD   Z0, Z0, Z3
 
-done39:
+done45:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -3489,9 +3765,9 @@ TEXT ·projectAVX512(SB), NOSPLIT, $0-64
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop40:
+loop46:
 	CMPQ          DX, $0x10
-	JLT           tail41
+	JLT           tail47
 	VMOVUPS       (AX), Z4
 	VCVTPS2PD     Y4, Z5
 	VEXTRACTF32X8 $0x01, Z4, Y4
@@ -3507,11 +3783,11 @@ loop40:
 	ADDQ          $0x40, AX
 	ADDQ          $0x40, CX
 	SUBQ          $0x10, DX
-	JMP           loop40
+	JMP           loop46
 
-tail41:
+tail47:
 	TESTQ         DX, DX
-	JZ            done42
+	JZ            done48
 	MOVQ          $-1, BX
 	BZHIQ         DX, BX, BX
 	KMOVW         BX, K1
@@ -3530,7 +3806,7 @@ tail41:
 	VSUBPD        Z1, Z0, Z0
 	VFMADD231PD   Z4, Z0, Z3
 
-done42:
+done48:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -3554,9 +3830,9 @@ TEXT ·layerNormAVX512(SB), NOSPLIT, $0-108
 	VBROADCASTSS scale+100(FP), Z1
 	VBROADCASTSS shift+104(FP), Z2
 
-loop43:
+loop49:
 	CMPQ        SI, $0x10
-	JLT         tail44
+	JLT         tail50
 	VMOVUPS     (CX), Z3
 	VMOVUPS     (DX), Z4
 	VMOVUPS     (BX), Z5
@@ -3569,11 +3845,11 @@ loop43:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop43
+	JMP         loop49
 
-tail44:
+tail50:
 	TESTQ       SI, SI
-	JZ          done45
+	JZ          done51
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -3585,7 +3861,7 @@ tail44:
 	VFMADD213PS Z5, Z4, Z3
 	VMOVUPS     Z3, K1, (AX)
 
-done45:
+done51:
 	VZEROUPPER
 	RET
 
@@ -3602,9 +3878,9 @@ TEXT ·layerNormGradAVX512(SB), NOSPLIT, $0-112
 	VBROADCASTSS center+104(FP), Z2
 	VBROADCASTSS c+108(FP), Z3
 
-loop46:
+loop52:
 	CMPQ        SI, $0x10
-	JLT         tail47
+	JLT         tail53
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VMOVUPS     (BX), Z6
@@ -3618,11 +3894,11 @@ loop46:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop46
+	JMP         loop52
 
-tail47:
+tail53:
 	TESTQ       SI, SI
-	JZ          done48
+	JZ          done54
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -3635,7 +3911,7 @@ tail47:
 	VFMADD213PS Z5, Z0, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done48:
+done54:
 	VZEROUPPER
 	RET
 
@@ -3649,9 +3925,9 @@ TEXT ·softmaxGradAVX512(SB), NOSPLIT, $0-80
 	VBROADCASTSS along+72(FP), Z0
 	VBROADCASTSS scale+76(FP), Z1
 
-loop49:
+loop55:
 	CMPQ    BX, $0x10
-	JLT     tail50
+	JLT     tail56
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VSUBPS  Z0, Z2, Z2
@@ -3662,11 +3938,11 @@ loop49:
 	ADDQ    $0x40, CX
 	ADDQ    $0x40, DX
 	SUBQ    $0x10, BX
-	JMP     loop49
+	JMP     loop55
 
-tail50:
+tail56:
 	TESTQ     BX, BX
-	JZ        done51
+	JZ        done57
 	MOVQ      $-1, SI
 	BZHIQ     BX, SI, SI
 	KMOVW     SI, K1
@@ -3677,7 +3953,7 @@ tail50:
 	VMULPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (AX)
 
-done51:
+done57:
 	VZEROUPPER
 	RET
 
@@ -3694,9 +3970,9 @@ TEXT ·layerNormSumsAVX512(SB), NOSPLIT, $0-96
 	VPXORD       Z3, Z3, Z3
 	VPXORD       Z4, Z4, Z4
 
-loop52:
+loop58:
 	CMPQ          BX, $0x10
-	JLT           tail53
+	JLT           tail59
 	VMOVUPS       (AX), Z5
 	VMOVUPS       (CX), Z6
 	VMOVUPS       (DX), Z7
@@ -3716,11 +3992,11 @@ loop52:
 	ADDQ          $0x40, CX
 	ADDQ          $0x40, DX
 	SUBQ          $0x10, BX
-	JMP           loop52
+	JMP           loop58
 
-tail53:
+tail59:
 	TESTQ         BX, BX
-	JZ            done54
+	JZ            done60
 	MOVQ          $-1, SI
 	BZHIQ         BX, SI, SI
 	KMOVW         SI, K1
@@ -3740,7 +4016,7 @@ tail53:
 	VADDPD        Z5, Z2, Z2
 	VFMADD231PD   Z5, Z6, Z4
 
-done54:
+done60:
 	VADDPD        Z2, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y0
 	VADDPD        Y0, Y1, Y1
@@ -3771,9 +4047,9 @@ TEXT ·normSumsAVX512(SB), NOSPLIT, $0-104
 	VBROADCASTSS center+96(FP), Z0
 	VBROADCASTSS scale+100(FP), Z1
 
-loop55:
+loop61:
 	CMPQ        SI, $0x10
-	JLT         tail56
+	JLT         tail62
 	VMOVUPS     (DX), Z2
 	VMOVUPS     (BX), Z3
 	VMOVUPS     (AX), Z4
@@ -3789,11 +4065,11 @@ loop55:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop55
+	JMP         loop61
 
-tail56:
+tail62:
 	TESTQ       SI, SI
-	JZ          done57
+	JZ          done63
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -3808,7 +4084,7 @@ tail56:
 	VMOVUPS     Z4, K1, (AX)
 	VMOVUPS     Z5, K1, (CX)
 
-done57:
+done63:
 	VZEROUPPER
 	RET
 
@@ -3821,20 +4097,20 @@ TEXT ·largestAVX512(SB), NOSPLIT, $0-28
 	VPXORD  Z1, Z1, Z1
 	KXORW   K1, K1, K1
 
-loop58:
+loop64:
 	CMPQ    CX, $0x10
-	JLT     tail59
+	JLT     tail65
 	VMOVUPS (AX), Z1
 	VMAXPS  Z0, Z1, Z0
 	VCMPPS  $0x03, Z1, Z1, K2
 	KORW    K2, K1, K1
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop58
+	JMP     loop64
 
-tail59:
+tail65:
 	TESTQ     CX, CX
-	JZ        done60
+	JZ        done66
 	MOVQ      $-1, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K2
@@ -3846,7 +4122,7 @@ tail59:
 	VCMPPS    $0x03, Z2, Z2, K2
 	KORW      K2, K1, K1
 
-done60:
+done66:
 	KMOVW         K1, AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMAXPS        Y1, Y0, Y0
@@ -3894,9 +4170,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-64
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop61:
+loop67:
 	CMPQ          DX, $0x10
-	JLT           tail62
+	JLT           tail68
 	VMOVUPS       (CX), Z4
 	VSUBPS        Z4, Z1, Z4
 	VMULPS        Z0, Z4, Z4
@@ -3925,11 +4201,11 @@ loop61:
 	ADDQ          $0x40, AX
 	ADDQ          $0x40, CX
 	SUBQ          $0x10, DX
-	JMP           loop61
+	JMP           loop67
 
-tail62:
+tail68:
 	TESTQ         DX, DX
-	JZ            done63
+	JZ            done69
 	MOVQ          $-1, BX
 	BZHIQ         DX, BX, BX
 	KMOVW         BX, K1
@@ -3962,7 +4238,7 @@ tail62:
 	VADDPD        Z0, Z2, Z2
 	VADDPD        Z1, Z3, Z3
 
-done63:
+done69:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -4162,9 +4438,9 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-48
 	MOVQ    y_len+8(FP), DX
 	VMOVUPS constAVX512_41600000<>+0(SB), Z0
 
-loop64:
+loop70:
 	CMPQ         DX, $0x10
-	JLT          tail65
+	JLT          tail71
 	VMOVUPS      (CX), Z1
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z1, Z2
 	VMINPS       Z2, Z0, Z2
@@ -4212,11 +4488,11 @@ loop64:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, DX
-	JMP          loop64
+	JMP          loop70
 
-tail65:
+tail71:
 	TESTQ        DX, DX
-	JZ           done66
+	JZ           done72
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
@@ -4265,7 +4541,7 @@ tail65:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done66:
+done72:
 	VZEROUPPER
 	RET
 
@@ -4494,9 +4770,9 @@ TEXT ·geluGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ    dx_len+8(FP), BX
 	VMOVUPS constAVX512_41600000<>+0(SB), Z0
 
-loop67:
+loop73:
 	CMPQ         BX, $0x10
-	JLT          tail68
+	JLT          tail74
 	VMOVUPS      (CX), Z1
 	VMOVUPS      (DX), Z2
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z2, Z3
@@ -4548,11 +4824,11 @@ loop67:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop67
+	JMP          loop73
 
-tail68:
+tail74:
 	TESTQ        BX, BX
-	JZ           done69
+	JZ           done75
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -4604,7 +4880,7 @@ tail68:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done69:
+done75:
 	VZEROUPPER
 	RET
 
@@ -4639,9 +4915,9 @@ TEXT ·sgdAVX512(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop70:
+loop76:
 	CMPQ         BX, $0x10
-	JLT          tail71
+	JLT          tail77
 	VMOVUPS      (AX), Z2
 	VMOVUPS      (CX), Z3
 	VFMADD231PS  Z1, Z2, Z3
@@ -4650,11 +4926,11 @@ loop70:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, BX
-	JMP          loop70
+	JMP          loop76
 
-tail71:
+tail77:
 	TESTQ        BX, BX
-	JZ           done72
+	JZ           done78
 	MOVQ         $-1, DX
 	BZHIQ        BX, DX, DX
 	KMOVW        DX, K1
@@ -4664,7 +4940,7 @@ tail71:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done72:
+done78:
 	VZEROUPPER
 	RET
 
@@ -4673,9 +4949,9 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop73:
+loop79:
 	CMPQ         BX, $0x10
-	JLT          tail74
+	JLT          tail80
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -4688,11 +4964,11 @@ loop73:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop73
+	JMP          loop79
 
-tail74:
+tail80:
 	TESTQ        BX, BX
-	JZ           done75
+	JZ           done81
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -4705,14 +4981,14 @@ tail74:
 	VFNMADD231PS Z0, Z1, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done75:
+done81:
 	VZEROUPPER
 	RET
 
 nesterov:
-loop76:
+loop82:
 	CMPQ         BX, $0x10
-	JLT          tail77
+	JLT          tail83
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -4726,11 +5002,11 @@ loop76:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop76
+	JMP          loop82
 
-tail77:
+tail83:
 	TESTQ        BX, BX
-	JZ           done78
+	JZ           done84
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -4744,7 +5020,7 @@ tail77:
 	VFNMADD231PS Z0, Z4, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done78:
+done84:
 	VZEROUPPER
 	RET
 
@@ -4765,9 +5041,9 @@ TEXT ·adamWAVX512(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Z6
 	VBROADCASTSS eps+124(FP), Z7
 
-loop79:
+loop85:
 	CMPQ         SI, $0x10
-	JLT          tail80
+	JLT          tail86
 	VMOVUPS      (CX), Z8
 	VMOVUPS      (DX), Z9
 	VMOVUPS      (BX), Z10
@@ -4791,11 +5067,11 @@ loop79:
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
 	SUBQ         $0x10, SI
-	JMP          loop79
+	JMP          loop85
 
-tail80:
+tail86:
 	TESTQ        SI, SI
-	JZ           done81
+	JZ           done87
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
@@ -4818,7 +5094,7 @@ tail80:
 	VFNMADD231PS Z5, Z9, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done81:
+done87:
 	VZEROUPPER
 	RET
 

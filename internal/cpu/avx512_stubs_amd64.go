@@ -102,6 +102,9 @@ func gatherLanesAVX512(dst []float32, dstStride int, src []float32, srcStride in
 func addAVX512(dst []float32, a []float32, b []float32)
 
 //go:noescape
+func multiplyAVX512(dst []float32, a []float32, b []float32)
+
+//go:noescape
 func scaleAVX512(dst []float32, a []float32, s float32)
 
 //go:noescape
@@ -121,6 +124,15 @@ func affineAVX512(y []float32, x []float32, residual []float32, center float32, 
 
 //go:noescape
 func finiteAVX512(x []float32) (ok bool)
+
+//go:noescape
+func routeAVX512(dx []float32, left []float32, x []float32, y []float32)
+
+//go:noescape
+func splitAVX512(even []float32, odd []float32, x []float32)
+
+//go:noescape
+func mergeAVX512(x []float32, even []float32, odd []float32)
 
 //go:noescape
 func sumAVX512(x []float32) (total float64)

@@ -28,11 +28,19 @@ type kernels struct {
 	gather func(dst []float32, dstStride int, src []float32, srcStride, count int, v *patchVector)
 
 	add      func(dst, a, b []float32)
+	multiply func(dst, a, b []float32)
 	scale    func(dst, a []float32, s float32)
 	relu     func(y, x []float32)
 	reluGrad func(dx, dy, y []float32)
 	maximum  func(dst, a, b []float32) // NaN wins
 	finite   func(x []float32) bool
+
+	// route is one cell of max pooling's windows: where x >= y, left moves to dx.
+	route func(dx, left, x, y []float32)
+	// split sets even to x[0], x[2], ... and odd to x[1], x[3], ...; merge is its
+	// inverse.
+	split func(even, odd, x []float32)
+	merge func(x, even, odd []float32)
 
 	// affine sets y = (x-center)*scale + shift, plus residual if it is not nil,
 	// then rectified if relu is set. y may be x or residual.

@@ -38,10 +38,22 @@ func TestVectorKernels(t *testing.T) {
 	// Each returns what it wrote.
 	kernels := map[string]func(k *kernels, v [4][]float32) [][]float32{
 		"add":       func(k *kernels, v [4][]float32) [][]float32 { k.add(v[0], v[1], v[2]); return v[:1] },
+		"multiply":  func(k *kernels, v [4][]float32) [][]float32 { k.multiply(v[0], v[1], v[2]); return v[:1] },
 		"scale":     func(k *kernels, v [4][]float32) [][]float32 { k.scale(v[0], v[1], 1.5); return v[:1] },
 		"relu":      func(k *kernels, v [4][]float32) [][]float32 { k.relu(v[0], v[1]); return v[:1] },
 		"relu grad": func(k *kernels, v [4][]float32) [][]float32 { k.reluGrad(v[0], v[1], v[2]); return v[:1] },
 		"maximum":   func(k *kernels, v [4][]float32) [][]float32 { k.maximum(v[0], v[1], v[2]); return v[:1] },
+		"route":     func(k *kernels, v [4][]float32) [][]float32 { k.route(v[0], v[3], v[1], v[2]); return v[:] },
+		"split": func(k *kernels, v [4][]float32) [][]float32 {
+			n := len(v[0])
+			k.split(v[0][:(n+1)/2], v[1][(n+1)/2:], v[3])
+			return v[:]
+		},
+		"merge": func(k *kernels, v [4][]float32) [][]float32 {
+			n := len(v[0])
+			k.merge(v[3], v[0][:(n+1)/2], v[1][(n+1)/2:])
+			return v[:]
+		},
 		"affine": func(k *kernels, v [4][]float32) [][]float32 {
 			k.affine(v[0], v[1], nil, 0.25, 1.5, 0.125, false)
 			return v[:1]

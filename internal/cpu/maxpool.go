@@ -15,12 +15,15 @@ func (e *Engine) MaxPool(y, x layers.Tensor, spec layers.PoolSpec) error {
 	if g.err != nil {
 		return g.err
 	}
-	by := reducer{start: float32(math.Inf(-1)), slices: e.kernels.maximum, one: func(a, b float32) float32 { return max(a, b) }}
-	e.eachPlane(&p, func(w *workerScratch, i int) {
-		buf := grow(&w.rows, p.width)
-		to, from := d.v[i*p.rows*p.cols:], s.v[i*p.height*p.width:]
-		for r := range p.rows {
-			p.reduce(to[r*p.cols:(r+1)*p.cols], buf, from, r, &by)
+	kr := e.kernels
+	e.eachGroup(&p, p.phases()+p.windows(), func(buf []float32, from, to int) {
+		phases, most := buf[:p.phases()], buf[p.phases():]
+		fill(phases, float32(math.Inf(-1)))
+		for i := from; i < to; i++ {
+			p.takeApart(kr, phases, s.v[i*p.height*p.width:])
+			copy(most, p.tap(phases, 0, 0))
+			p.eachTap(phases, func(cells []float32) { kr.maximum(most, most, cells) })
+			p.pack(d.v[i*p.rows*p.cols:], most)
 		}
 	})
 	return nil
@@ -37,38 +40,56 @@ func (e *Engine) MaxPoolGrad(dx, dy, x, y layers.Tensor, spec layers.PoolSpec) e
 	if g.err != nil {
 		return g.err
 	}
-	e.eachPlane(&p, func(_ *workerScratch, i int) {
-		area := p.height * p.width
-		to, up, from := d.v[i*area:(i+1)*area], u.v[i*p.rows*p.cols:], s.v[i*area:(i+1)*area]
-		clear(to)
-		for r := range p.rows {
-			y0, y1, _ := p.down(r)
-			for c, x := range p.across {
-				to[argMaxWindow(from, p.width, y0, y1, x)] += up[r*p.cols+c]
+	kr := e.kernels
+	area, windows, size := p.height*p.width, p.windows(), p.phases()
+	e.eachGroup(&p, 2*size+2*windows, func(buf []float32, from, to int) {
+		cells, grads := buf[:size], buf[size:2*size]
+		most, left := buf[2*size:][:windows], buf[2*size+windows:]
+		fill(cells, float32(math.Inf(-1)))
+		clear(most)
+		clear(left)
+		for i := from; i < to; i++ {
+			to, plane := d.v[i*area:(i+1)*area], s.v[i*area:(i+1)*area]
+			up, maxima := u.v[i*p.rows*p.cols:][:p.rows*p.cols], m.v[i*p.rows*p.cols:][:p.rows*p.cols]
+			if !kr.finite(maxima) {
+				p.routeByPlace(to, up, plane)
+				continue
 			}
+			clear(grads)
+			p.takeApart(kr, cells, plane)
+			p.spread(most, maxima)
+			p.spread(left, up)
+			for r := range p.KernelH {
+				for c := range p.KernelW {
+					kr.route(p.tap(grads, r, c), left, p.tap(cells, r, c), most)
+				}
+			}
+			p.putTogether(kr, to, grads)
 		}
 	})
 	return nil
 }
 
-// argMaxWindow returns where the maximum of a window, or a NaN, lies first.
-// Which cell it is cannot be predicted, so there is no branch: the values become
-// integers of the same order, with the place, earlier ones higher, in the low
-// bits.
-func argMaxWindow(plane []float32, width, y0, y1 int, x span) int {
-	most := int64(math.MinInt64)
-	for y := y0; y < y1; y++ {
-		at := y*width + x.from
-		for i, v := range plane[at : y*width+x.to] {
-			bits := int32(math.Float32bits(v + 0)) // no negative zero
-			if v != v {
-				bits = math.MaxInt32
+// routeByPlace is the gradient of a plane with windows whose maximum is NaN,
+// which no comparison finds, or infinite like the padding.
+func (p *poolShape) routeByPlace(dx, dy, plane []float32) {
+	clear(dx)
+	for r := range p.rows {
+		y := r*p.StrideH - p.PadH
+		for c := range p.cols {
+			x := c*p.StrideW - p.PadW
+			at, most := -1, float32(math.Inf(-1))
+			for v := max(y, 0); v < min(y+p.KernelH, p.height); v++ {
+				for u := max(x, 0); u < min(x+p.KernelW, p.width); u++ {
+					cell := plane[v*p.width+u]
+					if at < 0 || cell > most || cell != cell && most == most {
+						at, most = v*p.width+u, cell
+					}
+				}
 			}
-			bits ^= bits >> 31 & math.MaxInt32
-			most = max(most, int64(bits)<<32-int64(at+i))
+			dx[at] += dy[r*p.cols+c]
 		}
 	}
-	return int(-most & math.MaxUint32)
 }
 
 // GlobalMax takes the maximum over height and width.

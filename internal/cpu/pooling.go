@@ -3,17 +3,18 @@ package cpu
 import "github.com/vernier-ml/vernier/layers"
 
 // poolShape is a checked pooling of planes.
+//
+// A plane is taken apart by phase: cells whose row and column in the padded
+// plane are equal modulo the strides, deep x wide of them. The cells at one tap
+// of all windows are then one run of a phase, and an operation on the windows is
+// one on long vectors for each tap. Windows lie wide apart as well, with
+// undefined numbers between the rows.
 type poolShape struct {
 	layers.PoolSpec
 	planes, height, width, rows, cols int
-	across                            []span // real columns of the windows, by column
-	widths                            []run  // columns whose sums are divided alike
+	deep, wide                        int // rows and columns of a phase
+	taken                             int // columns of a plane that windows reach
 }
-
-type span struct{ from, to int }
-
-// run says that the windows of columns [from, to) have size columns that count.
-type run struct{ from, to, size int }
 
 // checkPool demands that x and y fit the specification.
 func (g *args) checkPool(y, x view, spec layers.PoolSpec) poolShape {
@@ -32,87 +33,130 @@ func (g *args) checkPool(y, x view, spec layers.PoolSpec) poolShape {
 		g.fail("a %dx%d window with padding %dx%d does not fit %v", spec.KernelH, spec.KernelW, spec.PadH, spec.PadW, x)
 	}
 	g.want(y, x, x.shape[0], x.shape[1], p.rows, p.cols)
-	if g.err == nil {
-		p.columns()
-	}
+	p.deep, p.wide = p.rows+(p.KernelH-1)/p.StrideH, p.cols+(p.KernelW-1)/p.StrideW
+	p.taken = min(p.width, p.wide*p.StrideW-p.PadW)
 	return p
 }
 
-// columns fills across and widths.
-func (p *poolShape) columns() {
-	p.across = make([]span, p.cols)
-	for c := range p.across {
-		from := c*p.StrideW - p.PadW
-		to := min(from+p.KernelW, p.width)
-		p.across[c] = span{max(from, 0), to}
-		size := to - max(from, 0)
-		if p.CountPad {
-			size = min(from+p.KernelW, p.width+p.PadW) - from
-		}
-		if n := len(p.widths); n > 0 && p.widths[n-1].size == size {
-			p.widths[n-1].to = c + 1
-		} else {
-			p.widths = append(p.widths, run{c, c + 1, size})
+// phases is the size of a plane that was taken apart.
+func (p *poolShape) phases() int { return p.StrideH * p.StrideW * p.deep * p.wide }
+
+// windows is the length of the run of all windows of a plane.
+func (p *poolShape) windows() int { return (p.rows-1)*p.wide + p.cols }
+
+// tap returns the run of tap (i, j) of all windows.
+func (p *poolShape) tap(phases []float32, i, j int) []float32 {
+	at := (i%p.StrideH*p.StrideW+j%p.StrideW)*p.deep*p.wide + i/p.StrideH*p.wide + j/p.StrideW
+	return phases[at : at+p.windows()]
+}
+
+// eachTap calls do for the taps in row-major order.
+func (p *poolShape) eachTap(phases []float32, do func(run []float32)) {
+	for i := range p.KernelH {
+		for j := range p.KernelW {
+			do(p.tap(phases, i, j))
 		}
 	}
 }
 
-// down returns the real rows of the windows in a row, and how many count in an
-// average.
-func (p *poolShape) down(row int) (from, to, size int) {
-	from = row*p.StrideH - p.PadH
-	to = min(from+p.KernelH, p.height)
-	size = to - max(from, 0)
-	if p.CountPad {
-		size = min(from+p.KernelH, p.height+p.PadH) - from
+// row returns where row y of the plane lies in its phases: those of a column
+// phase v are at cells(v).
+func (p *poolShape) row(phases []float32, y int) (row poolRow, inside bool) {
+	y += p.PadH
+	if y/p.StrideH >= p.deep {
+		return poolRow{}, false
 	}
-	return max(from, 0), to, size
+	at := y%p.StrideH*p.StrideW*p.deep*p.wide + y/p.StrideH*p.wide
+	return poolRow{p, phases[at:]}, true
 }
 
-// reducer merges the cells of windows.
-type reducer struct {
-	start  float32
-	slices func(dst, a, b []float32)
-	one    func(a, b float32) float32
+type poolRow struct {
+	p      *poolShape
+	phases []float32
 }
 
-// reduce sets dst to row r of the output: the rows of its windows are merged
-// into one, and then the columns of that. buf is for one row of the input.
-func (p *poolShape) reduce(dst, buf, plane []float32, r int, by *reducer) {
-	y0, y1, _ := p.down(r)
-	row := func(y int) []float32 { return plane[y*p.width : (y+1)*p.width] }
-	line := row(y0)
-	for y := y0 + 1; y < y1; y++ {
-		by.slices(buf[:p.width], line, row(y))
-		line = buf[:p.width]
+// cells returns the places of x, x+stride, ... for x < stride.
+func (r poolRow) cells(x int) []float32 {
+	p := r.p
+	if x >= p.taken {
+		return nil
 	}
-	if p.StrideW == 1 {
-		for c := range dst {
-			dst[c] = by.start
+	at := (x+p.PadW)%p.StrideW*p.deep*p.wide + (x+p.PadW)/p.StrideW
+	return r.phases[at:][:ceilDiv(p.taken-x, p.StrideW)]
+}
+
+// takeApart fills the phases' cells from a plane and leaves their padding.
+func (p *poolShape) takeApart(kr *kernels, phases, plane []float32) {
+	for y := range p.height {
+		row, inside := p.row(phases, y)
+		if !inside {
+			return
 		}
-		for k := range p.KernelW {
-			from, to := max(0, p.PadW-k), min(p.cols, p.width+p.PadW-k)
-			if from < to {
-				by.slices(dst[from:to], dst[from:to], line[from-p.PadW+k:])
+		line := plane[y*p.width:][:p.taken]
+		switch p.StrideW {
+		case 1:
+			copy(row.cells(0), line)
+		case 2:
+			kr.split(row.cells(0), row.cells(1), line)
+		default:
+			for x := range min(p.StrideW, len(line)) {
+				for i := range row.cells(x) {
+					row.cells(x)[i] = line[x+i*p.StrideW]
+				}
 			}
 		}
-		return
-	}
-	for c, x := range p.across {
-		v := line[x.from]
-		for _, u := range line[x.from+1 : x.to] {
-			v = by.one(v, u)
-		}
-		dst[c] = v
 	}
 }
 
-// eachPlane calls do for every plane, small ones by groups.
-func (e *Engine) eachPlane(p *poolShape, do func(w *workerScratch, plane int)) {
-	group := max(1, chunk/4/(p.height*p.width))
-	e.pool.run(ceilDiv(p.planes, group), func(worker, i int) {
-		for plane := i * group; plane < min((i+1)*group, p.planes); plane++ {
-			do(&e.scratch.workers[worker], plane)
+// putTogether is the inverse of takeApart; cells that no window reaches become 0.
+func (p *poolShape) putTogether(kr *kernels, plane, phases []float32) {
+	for y := range p.height {
+		line := plane[y*p.width : (y+1)*p.width]
+		row, inside := p.row(phases, y)
+		if !inside {
+			clear(line)
+			continue
 		}
+		clear(line[p.taken:])
+		line = line[:p.taken]
+		switch p.StrideW {
+		case 1:
+			copy(line, row.cells(0))
+		case 2:
+			kr.merge(line, row.cells(0), row.cells(1))
+		default:
+			for x := range min(p.StrideW, len(line)) {
+				for i, v := range row.cells(x) {
+					line[x+i*p.StrideW] = v
+				}
+			}
+		}
+	}
+}
+
+// pack and spread move the results of windows between their run and a tensor.
+func (p *poolShape) pack(dst, run []float32) {
+	for r := range p.rows {
+		copy(dst[r*p.cols:(r+1)*p.cols], run[r*p.wide:])
+	}
+}
+
+func (p *poolShape) spread(run, src []float32) {
+	for r := range p.rows {
+		copy(run[r*p.wide:], src[r*p.cols:(r+1)*p.cols])
+	}
+}
+
+// eachGroup calls do for groups of planes, with a buffer of so many numbers.
+func (e *Engine) eachGroup(p *poolShape, size int, do func(buf []float32, from, to int)) {
+	group := max(1, chunk/(p.height*p.width))
+	e.pool.run(ceilDiv(p.planes, group), func(worker, i int) {
+		do(grow(&e.scratch.workers[worker].rows, size), i*group, min((i+1)*group, p.planes))
 	})
+}
+
+func fill(x []float32, v float32) {
+	for i := range x {
+		x[i] = v
+	}
 }

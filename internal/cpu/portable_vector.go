@@ -16,6 +16,13 @@ func maximum(dst, a, b []float32) {
 	}
 }
 
+func multiply(dst, a, b []float32) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	for i := range dst {
+		dst[i] = a[i] * b[i]
+	}
+}
+
 func scale(dst, a []float32, s float32) {
 	a = a[:len(dst)]
 	for i := range dst {
@@ -154,5 +161,33 @@ func adamW(w, g, m, v []float32, s adamWStep) {
 		b := s.beta2*v[i] + s.gain2*(d*d)
 		m[i], v[i] = a, b
 		w[i] = p*s.keep - s.rate*(a/(float32(math.Sqrt(float64(b*s.unbias2)))+s.eps))
+	}
+}
+
+func route(dx, left, x, y []float32) {
+	left, x, y = left[:len(dx)], x[:len(dx)], y[:len(dx)]
+	for i, v := range x {
+		if v >= y[i] {
+			dx[i] += left[i]
+			left[i] = 0
+		}
+	}
+}
+
+func split(even, odd, x []float32) {
+	for i := range len(x) / 2 {
+		even[i], odd[i] = x[2*i], x[2*i+1]
+	}
+	if n := len(x); n%2 == 1 {
+		even[n/2] = x[n-1]
+	}
+}
+
+func merge(x, even, odd []float32) {
+	for i := range len(x) / 2 {
+		x[2*i], x[2*i+1] = even[i], odd[i]
+	}
+	if n := len(x); n%2 == 1 {
+		x[n-1] = even[n/2]
 	}
 }

@@ -24,6 +24,7 @@ func main() {
 	k.tiles()
 	k.packing()
 	k.vectors()
+	k.pools()
 	k.sums()
 	k.lines()
 	k.gelu()

@@ -17,6 +17,13 @@ func (s *isa) vectors() {
 			return v
 		}
 	}, "dst", "a", "b")
+	s.elementwise("multiply", "dst, a, b []float32", func() func(p []reg.Register, k *mask) reg.Register {
+		return func(p []reg.Register, k *mask) reg.Register {
+			v := s.read(p[0], k)
+			VMULPS(s.read(p[1], k), v, v)
+			return v
+		}
+	}, "dst", "a", "b")
 	s.elementwise("scale", "dst, a []float32, s float32", func() func(p []reg.Register, k *mask) reg.Register {
 		by := s.broadcast("s")
 		return func(p []reg.Register, k *mask) reg.Register {
