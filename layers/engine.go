@@ -23,6 +23,7 @@ type Engine interface {
 	Normalizer
 	Pooler
 	PairwiseKernels
+	BatchMixer
 	Updater
 	Transformer
 }
@@ -137,6 +138,17 @@ type PairwiseKernels interface {
 	// it then receives the sum of both gradients. What is 0 by
 	// Metric.Gradient is 0 here.
 	PairwiseGrad(da, db, dd, d, a, b Tensor, m Metric) error
+}
+
+// BatchMixer holds what relates the items of a batch, along axis 0, to each
+// other. x has two axes or more.
+type BatchMixer interface {
+	// Mix sets y[i] = sum over j of op(s)[i][j] x[j], with s (N, N), x and y
+	// (N, ...). op transposes if asked.
+	Mix(y, s, x Tensor, trans bool) error
+	// ChannelGrams sets g[c][i][j] to the scalar product of x[i][c] and x[j][c],
+	// with x (N, C, ...), g (C, N, N).
+	ChannelGrams(g, x Tensor) error
 }
 
 // Updater holds what an optimiser does to all parameters at once.

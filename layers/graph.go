@@ -35,6 +35,7 @@ type Graph struct {
 	derivs map[*Node]*Node  // gradients of leaves, after Backward
 	kept   map[*Node]bool   // values that stay readable after a Run
 	one    *Node            // the seed of a scalar
+	flows  []*flow          // geometry flow layers
 	err    error
 
 	limit   int64    // of Bytes, 0 for none

@@ -74,6 +74,8 @@ func Run(t *testing.T, eng layers.Engine, opt Options) {
 		{"pairwise of one tensor with itself", s.pairwiseSelf},
 		{"pairwise at extreme scales", s.pairwiseScales},
 		{"pairwise of equal rows", s.pairwiseEqual},
+		{"mix", s.mix},
+		{"channel grams", s.channelGrams},
 		{"update", s.update},
 		{"hand-worked SGD", s.handWorkedSGD},
 		{"hand-worked AdamW", s.handWorkedAdamW},

@@ -5,7 +5,7 @@ import "github.com/vernier-ml/vernier/layers"
 // operations lists one valid call of everything that an Engine computes.
 func operations() []operation {
 	var list []operation
-	for _, part := range [][]operation{elementOperations(), productOperations(), normOperations(), poolOperations(), rowOperations(), tokenOperations(), otherOperations()} {
+	for _, part := range [][]operation{elementOperations(), productOperations(), normOperations(), poolOperations(), rowOperations(), tokenOperations(), mixOperations(), otherOperations()} {
 		list = append(list, part...)
 	}
 	return list

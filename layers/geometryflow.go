@@ -1,0 +1,115 @@
+package layers
+
+import "fmt"
+
+// GeometryFlow adds the geometry flow layer of Li et al. 2023 ("Geometry
+// flow-based deep Riemannian metric learning", Eq. 14), which pulls the items of
+// a batch towards their neighbours:
+//
+//	out_j = (s_j + lambda sum over l of w_jl s_l) / (1 + lambda sum over l of w_jl)
+//
+// s (N, ...) is what a convolution and its activation made of x (N, C, ...).
+// The weights come from x alone (Eq. 11 and 12, A1 to A4): w_jl = 1 - eps R_jl
+// where x_j and x_l are neighbours, else 0, and R_jl is the angle between the
+// tangent spaces of their neighbourhoods, summed over channels, divided by their
+// distance. FlowSpec says what of this can be chosen.
+//
+// The weights are constants for the gradient (Eq. 15), so that in reverse the
+// gradient is multiplied by the transposed matrix. Of size N^2 there are Gram
+// matrices of the channels, (C, N, N), and nothing larger. Lambda 0 and a batch
+// of one are exactly the identity and add nothing.
+//
+// What comes out for an item depends on the items beside it.
+func (g *Graph) GeometryFlow(name string, x, s *Node, spec FlowSpec) *Node {
+	if g.bad(name, x, s) {
+		return nil
+	}
+	if err := spec.Validate(); err != nil {
+		return g.fail(name, err)
+	}
+	shape := x.Shape()
+	if len(shape) < 2 || len(s.Shape()) < 2 || shape[0] != s.Shape()[0] {
+		return g.fail(name, fmt.Errorf("%s %v and %s %v are not two batches of one size", g.nameOf(x), shape, g.nameOf(s), s.Shape()))
+	}
+	n, channels := shape[0], shape[1]
+	if spec.Lambda == 0 || n == 1 {
+		return s
+	}
+	f := &flow{spec: spec, name: name, n: n, channels: channels, numbers: shape.TotalSize() / n,
+		host: make([]float32, channels*n*n)}
+	g.flows = append(g.flows, f)
+	from := g.apply(name+" differences", shape, []*Node{g.differences(name, n), x}, func(y Tensor, in []Tensor) error {
+		return g.eng.Mix(y, in[0], in[1], false)
+	}, nil)
+	if from == nil {
+		return nil
+	}
+	delete(g.needs, from) // the weights are constants
+	grams := g.apply(name+" grams", []int{channels, n, n}, []*Node{from}, func(y Tensor, in []Tensor) error {
+		return g.eng.ChannelGrams(y, in[0])
+	}, nil)
+	weights := g.apply(name+" weights", []int{n, n}, []*Node{grams}, func(y Tensor, in []Tensor) error {
+		if err := g.eng.Read(f.host, in[0]); err != nil {
+			return err
+		}
+		m, err := f.matrix(f.host)
+		if err != nil {
+			return err
+		}
+		return g.eng.Write(y, m)
+	}, nil)
+	return g.mix(name, weights, s)
+}
+
+// mix adds m (N, N) times s (N, ...) over axis 0, m a constant.
+func (g *Graph) mix(name string, m, s *Node) *Node {
+	return g.apply(name, s.Shape(), []*Node{m, s}, func(y Tensor, in []Tensor) error {
+		return g.eng.Mix(y, in[0], in[1], false)
+	}, func(dy *Node) []*Node {
+		ds := g.apply(name+" grad", s.Shape(), []*Node{m, dy}, func(dx Tensor, in []Tensor) error {
+			return g.eng.Mix(dx, in[0], in[1], true)
+		}, nil)
+		return []*Node{nil, ds}
+	})
+}
+
+// differences is the matrix that takes the first item off every item. Distances
+// and covariances stay what they are, but Gram matrices then hold the spread of
+// a batch instead of its place, which float32 needs; and unlike differences to
+// the mean, those of equal items stay equal to the last bit.
+func (g *Graph) differences(name string, n int) *Node {
+	m := g.Input(name+" reference", n, n)
+	if m == nil {
+		return nil
+	}
+	host := make([]float32, n*n)
+	for i := 1; i < n; i++ {
+		host[i*n], host[i*n+i] = -1, 1
+	}
+	if err := g.eng.Write(g.Value(m), host); err != nil {
+		return g.fail(name, err)
+	}
+	return m
+}
+
+// FlowStats says what a geometry flow layer found in the latest batch.
+type FlowStats struct {
+	Name string `json:"name"` // of the layer
+	// Neighbours is the mean number of other images within Delta of an image.
+	Neighbours float64 `json:"neighbours"`
+	// Weight is the mean w over all pairs of neighbours, 0 if there are none.
+	Weight float64 `json:"weight"`
+	// Mixed is the mean share that other images have in an output: 0 is the
+	// identity.
+	Mixed float64 `json:"mixed"`
+}
+
+// Flows returns what every geometry flow layer of the graph found in the latest
+// Run, in the order in which they were added.
+func (g *Graph) Flows() []FlowStats {
+	var list []FlowStats
+	for _, f := range g.flows {
+		list = append(list, f.stats)
+	}
+	return list
+}

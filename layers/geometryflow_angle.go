@@ -1,0 +1,184 @@
+package layers
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// neighbourhoods are the distinct sets of neighbours of a batch.
+type neighbourhoods struct {
+	sets [][]int // items, ascending
+	of   []int   // the set of each item
+}
+
+// neighbourhoods finds them: the items within delta, and the item itself unless
+// it is left out.
+func (f *flow) neighbourhoods(near func(j, l int) bool) neighbourhoods {
+	h := neighbourhoods{of: make([]int, f.n)}
+	known := map[string]int{}
+	key := make([]byte, f.n)
+	for j := range f.n {
+		var set []int
+		for l := range f.n {
+			key[l] = 0
+			if l == j && !f.spec.Alone || l != j && near(j, l) {
+				key[l] = 1
+				set = append(set, l)
+			}
+		}
+		at, ok := known[string(key)]
+		if !ok {
+			at = len(h.sets)
+			known[string(key)] = at
+			h.sets = append(h.sets, set)
+		}
+		h.of[j] = at
+	}
+	return h
+}
+
+// channelBlock is the number of channels whose angles are summed before they
+// join the total. The order of sums depends on it, and so on no number of
+// workers.
+const channelBlock = 4
+
+// angles returns the angle of each pair, summed over channels (A4).
+func (f *flow) angles(grams []float32, near func(j, l int) bool, pairs []pair) []float64 {
+	total := make([]float64, len(pairs))
+	if len(pairs) == 0 {
+		return total
+	}
+	h := f.neighbourhoods(near)
+	blocks := (f.channels + channelBlock - 1) / channelBlock
+	sums := make([][]float64, blocks)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), blocks) {
+		group.Go(func() {
+			for b := int(next.Add(1)) - 1; b < blocks; b = int(next.Add(1)) - 1 {
+				sums[b] = make([]float64, len(pairs))
+				for c := b * channelBlock; c < min((b+1)*channelBlock, f.channels); c++ {
+					f.addAngles(sums[b], grams[c*f.n*f.n:(c+1)*f.n*f.n], h, pairs)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, sum := range sums {
+		for k, v := range sum {
+			total[k] += v
+		}
+	}
+	return total
+}
+
+// direction is a principal vector of a neighbourhood: the sum over its items of
+// weight times item, of length 1.
+type direction struct {
+	weights []float64 // of the set's items; they add up to 0
+	image   []float64 // products with every item of the batch
+}
+
+// addAngles adds the angles of one channel (A1 and A2) to sum.
+func (f *flow) addAngles(sum []float64, gram []float32, h neighbourhoods, pairs []pair) {
+	tangents := make([][]direction, len(h.sets))
+	for s, set := range h.sets {
+		tangents[s] = f.tangent(gram, set)
+	}
+	for k, p := range pairs {
+		a, b := h.of[p.j], h.of[p.l]
+		if a == b {
+			continue // one neighbourhood, one tangent space
+		}
+		if len(tangents[a]) == 0 || len(tangents[b]) == 0 {
+			if f.spec.Orthogonal {
+				sum[k] += math.Pi / 2
+			}
+			continue
+		}
+		sum[k] += math.Acos(min(closest(tangents[a], tangents[b], h.sets[b]), 1))
+	}
+}
+
+// closest is the largest absolute product of a direction of a and one of b,
+// whose items are set: the sign of a principal vector means nothing.
+func closest(a, b []direction, set []int) float64 {
+	top := 0.0
+	for _, u := range a {
+		for _, v := range b {
+			sum := 0.0
+			for i, item := range set {
+				sum += v.weights[i] * u.image[item]
+			}
+			top = max(top, math.Abs(sum))
+		}
+	}
+	return top
+}
+
+// rankTolerance is the variance, in squared distances to the reference, that a
+// Gram matrix in float32 cannot tell from none.
+const rankTolerance = 1e-5
+
+// tangent returns the principal vectors of the items of a set in one channel:
+// eigenvectors of their centred Gram matrix, which has the eigenvalues of the
+// covariance matrix but the size of the set.
+func (f *flow) tangent(gram []float32, set []int) []direction {
+	k := len(set)
+	if k < 2 {
+		return nil
+	}
+	centred, largest := centredGram(gram, f.n, set)
+	var e mat.EigenSym
+	if !e.Factorize(centred, true) {
+		return nil // does not happen to finite numbers
+	}
+	values := e.Values(nil) // ascending
+	var vectors mat.Dense
+	e.VectorsTo(&vectors)
+	want, total, held := f.spec.Components, 0.0, 0.0
+	for _, v := range values {
+		total += max(v, 0)
+	}
+	var list []direction
+	for i := k - 1; i >= 0 && values[i] > rankTolerance*largest; i-- {
+		if f.spec.Variance > 0 && held >= f.spec.Variance*total || f.spec.Variance == 0 && len(list) == want {
+			break
+		}
+		held += values[i]
+		d := direction{make([]float64, k), make([]float64, f.n)}
+		for r := range k {
+			d.weights[r] = vectors.At(r, i) / math.Sqrt(values[i])
+			for l, v := range gram[set[r]*f.n : (set[r]+1)*f.n] {
+				d.image[l] += d.weights[r] * float64(v)
+			}
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// centredGram returns the products of the differences of a set's items to their
+// mean, and the largest product of an item with itself before.
+func centredGram(gram []float32, n int, set []int) (*mat.SymDense, float64) {
+	k := len(set)
+	means, mean, largest := make([]float64, k), 0.0, 0.0
+	for r, i := range set {
+		for _, j := range set {
+			means[r] += float64(gram[i*n+j]) / float64(k)
+		}
+		mean += means[r] / float64(k)
+		largest = max(largest, float64(gram[i*n+i]))
+	}
+	m := mat.NewSymDense(k, nil)
+	for r, i := range set {
+		for c := r; c < k; c++ {
+			m.SetSym(r, c, float64(gram[i*n+set[c]])-means[r]-means[c]+mean)
+		}
+	}
+	return m, largest
+}
