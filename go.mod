@@ -3,6 +3,7 @@ module github.com/vernier-ml/vernier
 go 1.26.0
 
 require (
+	github.com/agnivade/levenshtein v1.2.2
 	github.com/chewxy/hm v1.0.0
 	github.com/disintegration/imaging v1.6.2
 	github.com/google/renameio/v2 v2.0.2
@@ -12,6 +13,7 @@ require (
 	github.com/sirupsen/logrus v1.10.2
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
+	go.yaml.in/yaml/v4 v4.0.0
 	golang.org/x/image v0.48.0
 	golang.org/x/sys v0.50.0
 	golang.org/x/term v0.48.0

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/weights"
@@ -83,12 +84,12 @@ func (s *Session) loadCheckpoint(stored Config) error {
 	}
 	defer f.Close()
 	meta := f.Metadata()
-	cfg, err := json.Marshal(stored)
-	if err != nil {
-		return err
+	var written Config
+	if err := json.Unmarshal([]byte(meta[configKey]), &written); err != nil {
+		return fmt.Errorf("%s: its settings: %w", path, err)
 	}
-	if meta[configKey] != string(cfg) {
-		return fmt.Errorf("%s was written with other settings than those in %s", path, s.folder.Path(ConfigFile))
+	if diff := differences(stored, written, "in "+ConfigFile, "in the checkpoint"); len(diff) > 0 {
+		return fmt.Errorf("%s was written with other settings than those in %s:\n  %s", path, s.folder.Path(ConfigFile), strings.Join(diff, "\n  "))
 	}
 	if err := json.Unmarshal([]byte(meta[stateKey]), &s.state); err != nil {
 		return fmt.Errorf("%s: its state: %w", path, err)

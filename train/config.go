@@ -14,6 +14,9 @@ import (
 // stored in the run folder in full, so that a run says how it was made and can
 // be resumed. The number of threads is not in it: it changes nothing but time.
 type Config struct {
+	// Preset is the recipe that the settings began with; see LoadPreset.
+	Preset string `json:"preset,omitempty"`
+
 	Data DataConfig `json:"data"`
 
 	Model   model.Spec    `json:"model"`

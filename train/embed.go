@@ -61,11 +61,11 @@ func Embed(ctx context.Context, folder Folder, eng layers.Engine, sel Selection)
 	if err != nil {
 		return nil, err
 	}
-	return embed(ctx, cfg, m, epoch, sel)
+	return embedSelection(ctx, cfg, m, epoch, sel)
 }
 
-// embed embeds the chosen images of a configuration with a model.
-func embed(ctx context.Context, cfg Config, m *model.Model, epoch int, sel Selection) (_ *Embedded, err error) {
+// embedSelection embeds the chosen images of a configuration with a model.
+func embedSelection(ctx context.Context, cfg Config, m *model.Model, epoch int, sel Selection) (_ *Embedded, err error) {
 	e := &Embedded{cfg: cfg, Model: m, Epoch: epoch}
 	if e.pipeline, err = EvalPipeline(e.Model.Spec.Input); err != nil {
 		return nil, err

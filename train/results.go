@@ -73,7 +73,7 @@ func MeasureNetwork(ctx context.Context, cfg Config, eng layers.Engine, opt Meas
 	if err != nil {
 		return nil, nil, err
 	}
-	emb, err := embed(ctx, cfg, m, 0, opt.Selection)
+	emb, err := embedSelection(ctx, cfg, m, 0, opt.Selection)
 	if err != nil {
 		return nil, nil, err
 	}

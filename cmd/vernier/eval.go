@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
@@ -202,17 +202,22 @@ func (f *evalFlags) measureNetwork(cmd *cobra.Command, log *logrus.Logger, opt t
 	if err := f.complete(cmd, log); err != nil {
 		return nil, err
 	}
-	cfg := train.Default(spec)
-	cfg.Data.TrainClasses, cfg.Seed, cfg.Data.Validation = f.trainClasses, f.seed, 0
-	if _, err := data.ParseSplit(f.trainClasses, f.seed); err != nil {
-		return nil, usagef("--train-classes: %w", err)
+	settings := &train.Settings{}
+	if err := settings.Add(train.Setting{Path: "model.dim", Value: 0}, train.Setting{Path: "model.metric", Value: "cosine"}); err != nil {
+		return nil, err
 	}
-	var err error
-	if cfg.Model, cfg.Weights, err = f.network.complete(); err != nil {
+	more := []train.Setting{{Path: "data.spec", Value: spec, Source: "--data"}, {Path: "data.validation", Value: 0.}}
+	if f.cache.off {
+		more = append(more, train.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
+	}
+	places := map[string]string{"train-classes": "data.train_classes", "seed": "seed"}
+	maps.Copy(places, networkPlaces)
+	if err := f.network.settings(settings, cmd.Flags(), places, more...); err != nil {
 		return nil, &usageError{err}
 	}
-	if !f.cache.off {
-		cfg.Data.Shorter = train.Shorter(cfg.Model.Input)
+	cfg, err := settings.Config()
+	if err != nil {
+		return nil, &usageError{err}
 	}
 	eng, err := newEngine(f.threads)
 	if err != nil {

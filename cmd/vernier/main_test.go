@@ -182,7 +182,10 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"train", "--data", "folder:" + missing, "--out", missing + "2"}, exitFailed, "missing"},
 		{[]string{"train", "--resume", missing}, exitFailed, "there is no folder"},
 		{[]string{"train", "--resume", existing}, exitFailed, "not a run folder"},
-		{[]string{"train", "--resume", missing, "--epochs", "3"}, exitUsage, "--epochs"},
+		{[]string{"train", "--resume", missing, "--out", "runs/a"}, exitUsage, "--out"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--set", "optimizer.rat=3"}, exitUsage, "did you mean optimizer.rate"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--set", "epochs"}, exitUsage, "KEY=VALUE"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--config", missing}, exitUsage, "--config"},
 		{[]string{"eval"}, exitUsage, "RUN is missing"},
 		{[]string{"eval", missing}, exitFailed, "there is no folder"},
 		{[]string{"eval", missing, "--k", "0"}, exitUsage, "--k"},
@@ -282,6 +285,9 @@ func interrupt(t *testing.T, more ...string) {
 	code, _, errs := vernierIn(t, ctx, quick(data, broken, more...)...)
 	if code != 130 || !strings.Contains(errs, "vernier train --resume "+broken) {
 		t.Fatalf("interrupted: exit %d\n%s", code, errs)
+	}
+	if code, _, errs := vernier(t, "train", "--resume", broken, "--dim", "8", "--epochs", "5"); code != exitUsage || !strings.Contains(errs, "epochs: 4 stored, 5 given") || strings.Contains(errs, "dim") {
+		t.Fatalf("resumed with other settings: exit %d\n%s", code, errs)
 	}
 	if code, _, errs := vernier(t, "train", "--resume", broken, "--threads", "1", "--workers", "1"); code != exitDone {
 		t.Fatalf("resumed: exit %d\n%s", code, errs)

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/vernier-ml/vernier/backbone"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -16,11 +13,17 @@ import (
 // networkFlags describe a model and the weights it starts from; train and eval
 // share them.
 type networkFlags struct {
-	spec         model.Spec
-	weights      train.WeightsConfig
-	trunkEnd     string
-	size, resize int
-	metric       string
+	spec     model.Spec
+	weights  train.WeightsConfig
+	trunkEnd string
+	metric   string
+}
+
+// networkPlaces says where a flag stands in the configuration.
+var networkPlaces = map[string]string{
+	"backbone": "model.backbone", "weights": "weights.path", "weights-dict": "weights.dictionary",
+	"size": "model.input.size", "resize": "model.input.resize", "pool": "model.pool", "head-norm": "model.head_norm",
+	"dim": "model.dim", "metric": "model.metric", "normalization": "model.normalization", "scale": "model.scale",
 }
 
 // networkHelp explains the flags in the help of both commands.
@@ -38,8 +41,8 @@ func (f *networkFlags) add(fl *pflag.FlagSet, start model.Spec) {
 	fl.StringVar(&f.trunkEnd, "trunk-end", "", "block at which a convolutional network ends (default its last)")
 	fl.StringVar(&f.weights.Path, "weights", "", "weight file that the network starts from: safetensors, .pth, .npz (default drawn at random)")
 	fl.StringVar(&f.weights.Dictionary, "weights-dict", "", "which dictionary of a file that holds several networks, such as teacher/")
-	fl.IntVar(&f.size, "size", 0, "side of the square that the network sees, in pixels (default the backbone's)")
-	fl.IntVar(&f.resize, "resize", 0, "shorter side that pictures are brought to before that square is cut out (default the backbone's, in proportion)")
+	fl.IntVar(&f.spec.Input.Size, "size", 0, "side of the square that the network sees, in pixels (default the backbone's)")
+	fl.IntVar(&f.spec.Input.Resize, "resize", 0, "shorter side that pictures are brought to before that square is cut out (default the backbone's, in proportion)")
 	fl.StringVar((*string)(&f.spec.Pool), "pool", "", "global pooling: "+strings.Join(model.Pools, ", ")+" (default cls for transformers, else avg+max)")
 	fl.StringVar((*string)(&f.spec.HeadNorm), "head-norm", string(start.HeadNorm), "normalization before the linear layer: "+strings.Join(model.HeadNorms, ", "))
 	fl.IntVar(&f.spec.Dim, "dim", start.Dim, "length of an embedding; 0 for the pooled features, without a linear layer")
@@ -48,42 +51,21 @@ func (f *networkFlags) add(fl *pflag.FlagSet, start model.Spec) {
 	fl.Float64Var(&f.spec.Scale, "scale", start.Scale, "c: rows get length c*sqrt(dim) for brm, c for other metrics")
 }
 
-// complete fills in what follows from the flags.
-func (f *networkFlags) complete() (s model.Spec, w train.WeightsConfig, err error) {
-	s, w = f.spec, f.weights
-	if s.Metric, err = layers.ParseMetric(f.metric); err != nil {
-		return s, w, fmt.Errorf("--metric: %w", err)
-	}
-	if f.trunkEnd != "" {
-		s.Backbone = backbone.WithOption(s.Backbone, "trunk-end", f.trunkEnd)
-	}
-	net, err := backbone.New(s.Backbone)
-	if err != nil {
-		return s, w, fmt.Errorf("--backbone: %w", err)
-	}
-	s.Input = net.Preprocessing()
-	if f.size != 0 {
-		s.Input = s.Input.WithSize(f.size)
-	}
-	if f.resize != 0 {
-		s.Input.Resize = f.resize
-	}
-	if s.Pool == "" {
-		s.Pool = model.DefaultPool(net)
-	}
-	s.Head = model.HeadLinear
-	if s.Dim == 0 {
-		s.Head, s.Dim = model.HeadNone, net.Channels()
-	}
-	if w.Path == "" {
-		if w.Dictionary != "" {
-			return s, w, fmt.Errorf("--weights-dict chooses among the networks in a file, --weights is missing")
+// settings adds to s what the flags of fl say that places knows, and what stands
+// in more.
+func (f *networkFlags) settings(s *train.Settings, fl *pflag.FlagSet, places map[string]string, more ...train.Setting) error {
+	list := more
+	fl.Visit(func(flag *pflag.Flag) {
+		if place, ok := places[flag.Name]; ok {
+			list = append(list, train.Setting{Path: place, Value: flag.Value.String(), Source: "--" + flag.Name})
 		}
-		return s, w, s.Validate()
+	})
+	if err := s.Add(list...); err != nil || f.trunkEnd == "" {
+		return err
 	}
-	// A run may be resumed from another folder.
-	if w.Path, err = filepath.Abs(w.Path); err != nil {
-		return s, w, fmt.Errorf("--weights: %w", err)
+	spec, err := s.Backbone()
+	if err != nil {
+		return err
 	}
-	return s, w, s.Validate()
+	return s.Add(train.Setting{Path: "model.backbone", Value: backbone.WithOption(spec, "trunk-end", f.trunkEnd), Source: "--trunk-end"})
 }

@@ -3,14 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/internal/cpu"
@@ -29,7 +25,11 @@ type trainFlags struct {
 	network networkFlags
 	params  []string
 	terms   []string
+	set     []string
+	config  string // file
 	cfg     train.Config
+
+	printConfig bool
 }
 
 func newTrain(log *logrus.Logger) *cobra.Command {
@@ -46,6 +46,9 @@ The folder DIR then holds the configuration, the log, the model of the last and
 of the best epoch, a checkpoint from which --resume goes on, results.json, and
 pictures. An interrupted run (Ctrl-C) saves its state first.
 
+Settings come from, each over the one before: the defaults, a preset, a
+configuration file, flags, --set. --print-config shows what they come to.
+
 A metric is one of those that vernier metrics lists. brm takes a restriction
 and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 
@@ -54,6 +57,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
   vernier train --data folder:birds.zip --size 64 --loss proxy-anchor --out runs/birds
   vernier train --data glyphs --metric cosine --loss triplet --loss-param mining=semihard --out runs/cosine
   vernier train --data folder:birds.zip --backbone resnet50 --weights resnet50-19c8e357.pth --dim 512 --freeze-bn-stats --warmup-epochs 1 --rate 1e-4 --out runs/resnet
+  vernier train --data glyphs --config mine.yaml --set optimizer.rate=3e-4 --print-config
   vernier train --resume runs/glyphs`,
 		Args: takes(false),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, log) },
@@ -65,6 +69,10 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringVar(&f.out, "out", "", "folder of the run; must not exist")
 	fl.BoolVar(&f.force, "force", false, "overwrite an earlier run in --out")
 	fl.StringVar(&f.resume, "resume", "", "go on with the run in this folder")
+	fl.StringVar(&c.Preset, "preset", "", "begin with a published recipe; vernier presets lists them")
+	fl.StringVar(&f.config, "config", "", "YAML file of settings, with the keys that --print-config shows; a run's config.json is one too")
+	fl.StringArrayVar(&f.set, "set", nil, "one setting, as KEY=VALUE with a key such as optimizer.rate or loss.params.margin; may be repeated")
+	fl.BoolVar(&f.printConfig, "print-config", false, "print every effective setting as YAML, and train nothing")
 
 	fl.StringVar(&c.Data.TrainClasses, "train-classes", c.Data.TrainClasses, "which classes to train on: auto (the published split, or the first half by name), half, 0.7, 100, first:100, random:0.5, published, or a file with one class name a line")
 	fl.Float64Var(&c.Data.Validation, "validation", c.Data.Validation, "share of the training classes that chooses the best epoch; 0 for none")
@@ -122,22 +130,21 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 		return err
 	}
 	if f.resume != "" {
-		if other := changedBeside(cmd, "resume", "threads", "workers", "quiet", "cache", "no-cache", "max-bad", "max-pixels"); other != "" {
-			return usagef("--%s cannot be given with --resume: a run goes on with the settings it was started with", other)
-		}
-		if cmd.Flags().Changed("max-bad") {
-			opt.MaxBad = &f.cfg.Data.MaxBad
-		}
-		if cmd.Flags().Changed("max-pixels") {
-			opt.MaxPixels = &f.cfg.Data.MaxPixels
-		}
-		if folder, err = train.Open(f.resume); err != nil {
+		if folder, err = f.openStored(cmd, &opt); err != nil {
 			return err
 		}
 		s, err = train.Resume(ctx, folder, eng, opt)
 	} else {
-		if err := f.complete(); err != nil {
+		if err := f.complete(cmd.Flags()); err != nil {
 			return &usageError{err}
+		}
+		if f.printConfig {
+			text, err := f.cfg.YAML()
+			if err != nil {
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
 		}
 		if folder, err = train.Claim(f.out, f.force); err != nil {
 			if errors.Is(err, train.ErrExists) {
@@ -174,100 +181,12 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 	return printResults(cmd.OutOrStdout(), r)
 }
 
-// complete makes the configuration of the flags.
-func (f *trainFlags) complete() error {
-	c := &f.cfg
-	if c.Data.Spec == "" {
-		return errors.New("--data is missing: say which images to train on, for example --data glyphs or --data folder:PATH")
-	}
-	if f.out == "" {
-		return errors.New("--out is missing: say where the run's folder goes, for example --out runs/first")
-	}
-	if err := absolute(&c.Data); err != nil {
-		return err
-	}
-	if c.Data.Augment == "" {
-		c.Data.Augment = train.Default(c.Data.Spec).Data.Augment
-	}
-	var err error
-	if c.Model, c.Weights, err = f.network.complete(); err != nil {
-		return err
-	}
-	if !f.cache.off {
-		c.Data.Shorter = train.Shorter(c.Model.Input)
-	}
-	if c.Loss.Params, err = keyValues("--loss-param", f.params); err != nil {
-		return err
-	}
-	for _, text := range f.terms {
-		name, rest, _ := strings.Cut(text, ":")
-		t := train.TermConfig{Name: name}
-		if rest != "" {
-			if t.Params, err = keyValues("--term", strings.Split(rest, ",")); err != nil {
-				return err
-			}
-		}
-		c.Loss.Terms = append(c.Loss.Terms, t)
-	}
-	return c.Validate()
-}
-
-// absolute makes the paths of a run independent of the folder it is started in.
-func absolute(c *train.DataConfig) error {
-	if kind, path, ok := strings.Cut(c.Spec, ":"); ok && path != "" {
-		abs, err := filepath.Abs(path)
-		if err != nil {
-			return err
-		}
-		c.Spec = kind + ":" + abs
-	}
-	split, err := data.ParseSplit(c.TrainClasses, 0)
-	if err != nil || split.Kind != data.ListedClasses {
-		return nil // Validate reports what is wrong
-	}
-	c.TrainClasses, err = filepath.Abs(split.File)
-	return err
-}
-
 func termNames() []string {
 	var names []string
 	for _, t := range losses.ListTerms() {
 		names = append(names, t.Name)
 	}
 	return names
-}
-
-// keyValues parses name=value pairs.
-func keyValues(flag string, pairs []string) (map[string]string, error) {
-	if len(pairs) == 0 {
-		return nil, nil
-	}
-	m := map[string]string{}
-	for _, p := range pairs {
-		k, v, ok := strings.Cut(p, "=")
-		if !ok || k == "" {
-			return nil, fmt.Errorf("%s %q is not name=value", flag, p)
-		}
-		if _, twice := m[k]; twice {
-			return nil, fmt.Errorf("%s %s is given twice", flag, k)
-		}
-		m[k] = v
-	}
-	return m, nil
-}
-
-// changedBeside returns the name of a flag that was given beside the allowed
-// ones, or "".
-func changedBeside(cmd *cobra.Command, allowed ...string) string {
-	given := map[string]bool{}
-	cmd.Flags().Visit(func(fl *pflag.Flag) { given[fl.Name] = true })
-	for _, a := range allowed {
-		delete(given, a)
-	}
-	if len(given) == 0 {
-		return ""
-	}
-	return slices.Sorted(maps.Keys(given))[0]
 }
 
 // mostWorkers is more than any machine gains from.

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/vernier-ml/vernier/train"
+)
+
+// trainPlaces says where a flag stands in the configuration, beside those of
+// the network.
+var trainPlaces = map[string]string{
+	"preset": "preset", "data": "data.spec", "train-classes": "data.train_classes", "validation": "data.validation", "augment": "data.augment",
+	"max-bad": "data.max_bad", "max-pixels": "data.max_pixels",
+	"freeze-bn-stats": "freeze.bn_stats", "freeze-bn-affine": "freeze.bn_affine", "warmup-epochs": "warmup_epochs",
+	"loss": "loss.name", "memory": "loss.memory", "memory-start": "loss.memory_start",
+	"optimizer": "optimizer.name", "rate": "optimizer.rate", "head-rate": "optimizer.head_rate", "proxy-rate": "optimizer.proxy_rate",
+	"decay": "optimizer.decay", "decay-all": "optimizer.decay_all", "momentum": "optimizer.momentum", "nesterov": "optimizer.nesterov",
+	"clip-norm": "optimizer.clip_norm", "clip-value": "optimizer.clip_value",
+	"schedule": "schedule.name", "warmup": "schedule.warmup",
+	"epochs": "epochs", "classes-per-batch": "classes_per_batch", "images-per-class": "images_per_class", "seed": "seed",
+}
+
+// settings are the configuration file, the flags and --set, one over the other.
+func (f *trainFlags) settings(fl *pflag.FlagSet) (*train.Settings, error) {
+	s := &train.Settings{}
+	if f.config != "" {
+		text, err := os.ReadFile(f.config)
+		if err != nil {
+			return nil, fmt.Errorf("--config: %w", err)
+		}
+		if err := s.AddYAML(f.config, text); err != nil {
+			return nil, err
+		}
+	}
+	more, err := f.listed(fl)
+	if err != nil {
+		return nil, err
+	}
+	places := maps.Clone(networkPlaces)
+	maps.Copy(places, trainPlaces)
+	if err := f.network.settings(s, fl, places, more...); err != nil {
+		return nil, err
+	}
+	var set []train.Setting
+	for _, text := range f.set {
+		place, value, ok := strings.Cut(text, "=")
+		if !ok || place == "" {
+			return nil, fmt.Errorf("--set %q is not KEY=VALUE, as in optimizer.rate=0.01", text)
+		}
+		set = append(set, train.Setting{Path: place, Value: value, Source: "--set " + place})
+	}
+	return s, s.Add(set...)
+}
+
+// listed are the flags that may be repeated, and what is not one value.
+func (f *trainFlags) listed(fl *pflag.FlagSet) (list []train.Setting, err error) {
+	params, err := keyValues("--loss-param", f.params)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		list = append(list, train.Setting{Path: "loss.params." + name, Value: params[name], Source: "--loss-param " + name})
+	}
+	if fl.Changed("term") {
+		terms, err := parseTerms(f.terms)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, train.Setting{Path: "loss.terms", Value: terms, Source: "--term"})
+	}
+	if fl.Changed("freeze") {
+		list = append(list, train.Setting{Path: "freeze.params", Value: f.cfg.Freeze.Params, Source: "--freeze"})
+	}
+	if f.cache.off {
+		list = append(list, train.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
+	}
+	return list, nil
+}
+
+// parseTerms reads name or name:key=value,...
+func parseTerms(texts []string) (terms []train.TermConfig, err error) {
+	for _, text := range texts {
+		name, rest, _ := strings.Cut(text, ":")
+		t := train.TermConfig{Name: name}
+		if rest != "" {
+			if t.Params, err = keyValues("--term", strings.Split(rest, ",")); err != nil {
+				return nil, err
+			}
+		}
+		terms = append(terms, t)
+	}
+	return terms, nil
+}
+
+// openStored finds the run to go on with. Settings that are given beside it must
+// be its own.
+func (f *trainFlags) openStored(cmd *cobra.Command, opt *train.Options) (train.Folder, error) {
+	fl := cmd.Flags()
+	for _, name := range []string{"out", "force", "print-config"} {
+		if fl.Changed(name) {
+			return "", usagef("--%s cannot be given with --resume", name)
+		}
+	}
+	folder, err := train.Open(f.resume)
+	if err != nil {
+		return "", err
+	}
+	stored, err := folder.LoadConfig()
+	if err != nil {
+		return "", err
+	}
+	if fl.Changed("max-bad") {
+		opt.MaxBad = &f.cfg.Data.MaxBad
+	}
+	if fl.Changed("max-pixels") {
+		opt.MaxPixels = &f.cfg.Data.MaxPixels
+	}
+	f.cache.off = false // where pictures come from may change
+	given, err := f.settings(fl)
+	if err != nil {
+		return "", &usageError{err}
+	}
+	diff, err := given.Differences(stored)
+	if err != nil {
+		return "", &usageError{err}
+	}
+	if len(diff) > 0 {
+		return "", usagef("a run goes on with the settings it was started with, and these differ:\n  %s", strings.Join(diff, "\n  "))
+	}
+	return folder, nil
+}
+
+// complete makes the configuration of the flags.
+func (f *trainFlags) complete(fl *pflag.FlagSet) error {
+	s, err := f.settings(fl)
+	if err != nil {
+		return err
+	}
+	if f.cfg, err = s.Config(); err != nil || f.printConfig {
+		return err
+	}
+	if f.cfg.Data.Spec == "" {
+		return errors.New("--data is missing: say which images to train on, for example --data glyphs or --data folder:PATH")
+	}
+	if f.out == "" {
+		return errors.New("--out is missing: say where the run's folder goes, for example --out runs/first")
+	}
+	return nil
+}
+
+// keyValues parses name=value pairs.
+func keyValues(flag string, pairs []string) (map[string]string, error) {
+	if len(pairs) == 0 {
+		return nil, nil
+	}
+	m := map[string]string{}
+	for _, p := range pairs {
+		k, v, ok := strings.Cut(p, "=")
+		if !ok || k == "" {
+			return nil, fmt.Errorf("%s %q is not name=value", flag, p)
+		}
+		if _, twice := m[k]; twice {
+			return nil, fmt.Errorf("%s %s is given twice", flag, k)
+		}
+		m[k] = v
+	}
+	return m, nil
+}

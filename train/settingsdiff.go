@@ -1,0 +1,80 @@
+package train
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Differences lists the given values that are not those of a stored
+// configuration, a line each. What was not given is not compared, nor what a
+// resumed run may change.
+func (s *Settings) Differences(stored Config) ([]string, error) {
+	all := layer{}
+	for _, l := range s.layers {
+		if err := all.put(l); err != nil {
+			return nil, err
+		}
+	}
+	all.drop("data.max_bad", "data.max_pixels", "loss.effective.")
+	given := stored
+	given.Loss.Params = maps.Clone(stored.Loss.Params)
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		if err := assign(reflect.ValueOf(&given).Elem(), path, all[path].node); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", all[path].source, path, err)
+		}
+	}
+	if given.Weights.Path == noWeights {
+		given.Weights.Path = ""
+	}
+	if given.Model.Dim == 0 && given.Model.Head == "none" {
+		given.Model.Dim = stored.Model.Dim
+	}
+	if err := given.absolute(); err != nil {
+		return nil, err
+	}
+	return differences(stored, given, "stored", "given"), nil
+}
+
+// differences lists the places at which two configurations differ.
+func differences(a, b Config, nameA, nameB string) []string {
+	x, y := map[string]string{}, map[string]string{}
+	leaves(x, "", toNode(reflect.ValueOf(a)))
+	leaves(y, "", toNode(reflect.ValueOf(b)))
+	all := maps.Clone(x)
+	maps.Copy(all, y)
+	var list []string
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		if x[path] != y[path] {
+			list = append(list, fmt.Sprintf("%s: %s %s, %s %s", path, orNone(x[path]), nameA, orNone(y[path]), nameB))
+		}
+	}
+	return list
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}
+
+// leaves collects single values and lists by their places.
+func leaves(to map[string]string, path string, n *yaml.Node) {
+	switch n.Kind {
+	case yaml.MappingNode:
+		for i := 0; i < len(n.Content); i += 2 {
+			leaves(to, join(path, n.Content[i].Value), n.Content[i+1])
+		}
+	case yaml.SequenceNode:
+		if text, err := yaml.Marshal(n); err == nil && len(n.Content) > 0 { // of scalars and maps only
+			to[path] = strings.TrimSpace(string(text))
+		}
+	default:
+		to[path] = n.Value
+	}
+}
