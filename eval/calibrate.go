@@ -91,13 +91,21 @@ type Costs struct {
 	FalseReject float64 // cost of rejecting a same pair, > 0
 }
 
+func (c Costs) validate() error {
+	positive := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
+	if !(c.Prior > 0 && c.Prior < 1) || !positive(c.FalseAccept) || !positive(c.FalseReject) {
+		return fmt.Errorf("prior %v and costs %v (accept), %v (reject): want a prior between 0 and 1 and positive costs", c.Prior, c.FalseAccept, c.FalseReject)
+	}
+	return nil
+}
+
 // ByCost calibrates to the smallest expected cost
 // FalseAccept (1-Prior) FAR + FalseReject Prior FRR. Its minimum is the
 // likelihood-ratio rule: accept while the slope of the curve, which is
 // p(d|same)/p(d|different), is at least FalseAccept (1-Prior)/(FalseReject Prior).
 func (r *ROC) ByCost(c Costs) (d Decision, cost float64, err error) {
-	if !(c.Prior > 0 && c.Prior < 1) || !(c.FalseAccept > 0) || !(c.FalseReject > 0) {
-		return d, 0, fmt.Errorf("eval: prior %v and costs %v (accept), %v (reject): want a prior between 0 and 1 and positive costs", c.Prior, c.FalseAccept, c.FalseReject)
+	if err := c.validate(); err != nil {
+		return d, 0, fmt.Errorf("eval: %w", err)
 	}
 	expected := func(d Decision) float64 {
 		return c.FalseAccept*(1-c.Prior)*d.FAR + c.FalseReject*c.Prior*d.FRR

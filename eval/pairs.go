@@ -49,10 +49,43 @@ func SamplePairs(e *Embeddings, m layers.Metric, opt PairOptions) (*PairDistance
 	}
 	p := &PairDistances{Metric: m}
 	intra, inter := p.choose(e, opt)
+	p.measure(e, o, intra, inter, opt.Workers)
+	return p, nil
+}
+
+// MeasurePairs measures given pairs of rows in float64; the rows need no
+// labels. Intra are those of the same, Inter the different ones, and each list
+// is complete.
+func MeasurePairs(e *Embeddings, m layers.Metric, pairs []Pair, workers int) (*PairDistances, error) {
+	if err := e.Validate(); err != nil {
+		return nil, err
+	}
+	o, err := newOrder(m)
+	if err != nil {
+		return nil, err
+	}
+	var intra, inter [][2]int32
+	for i, p := range pairs {
+		switch {
+		case min(p.A, p.B) < 0 || max(p.A, p.B) >= e.N:
+			return nil, fmt.Errorf("eval: pair %d is of rows %d and %d, there are %d", i, p.A, p.B, e.N)
+		case p.Same:
+			intra = append(intra, [2]int32{int32(p.A), int32(p.B)})
+		default:
+			inter = append(inter, [2]int32{int32(p.A), int32(p.B)})
+		}
+	}
+	d := &PairDistances{Metric: m, AllIntra: true, AllInter: true}
+	d.measure(e, o, intra, inter, workers)
+	return d, nil
+}
+
+// measure fills in the distances.
+func (p *PairDistances) measure(e *Embeddings, o order, intra, inter [][2]int32, workers int) {
 	norm := norms(e)
-	measure := func(pairs [][2]int32) []float64 {
+	of := func(pairs [][2]int32) []float64 {
 		d := make([]float64, len(pairs))
-		_ = parallel(SearchOptions{Workers: opt.Workers}.workers(), len(pairs), func(_, i int) error {
+		_ = parallel(SearchOptions{Workers: workers}.workers(), len(pairs), func(_, i int) error {
 			a, b := int(pairs[i][0]), int(pairs[i][1])
 			d[i] = o.distance(o.exactKey(e.Row(a), e.Row(b), norm[a], norm[b]))
 			return nil
@@ -60,8 +93,7 @@ func SamplePairs(e *Embeddings, m layers.Metric, opt PairOptions) (*PairDistance
 		slices.Sort(d)
 		return d
 	}
-	p.Intra, p.Inter = measure(intra), measure(inter)
-	return p, nil
+	p.Intra, p.Inter = of(intra), of(inter)
 }
 
 // choose lists the pairs of both kinds.

@@ -139,6 +139,16 @@ func TestROCFigure(t *testing.T) {
 	path := figure(t, "roc.png")
 	fatal(t, PlotROC(path, "each metric's distance", names, curves))
 	wantPlot(t, path, blue, orange, gray)
+	fatal(t, PlotDET(path, "each metric's distance", names, curves))
+	wantPlot(t, path, blue, orange, gray)
+}
+
+func TestDETOfPairsWithoutErrorsIsStillDrawn(t *testing.T) {
+	r, err := NewROC([]float64{1, 2}, []bool{true, false})
+	fatal(t, err)
+	path := figure(t, "det.png")
+	fatal(t, PlotDET(path, "distance", []string{"perfect"}, []*ROC{r}))
+	wantPlot(t, path, gray)
 }
 
 // plain is a picture of one colour.
@@ -210,6 +220,7 @@ func TestFiguresOfNothingAreRefusedAndKeepTheOldFile(t *testing.T) {
 			return PlotHistogram(path, "", &Histogram{Edges: []float64{0, 1}, Intra: []int{0}, Inter: []int{0}})
 		},
 		"roc":      func() error { return PlotROC(path, "", nil, nil) },
+		"det":      func() error { return PlotDET(path, "", nil, nil) },
 		"grid":     func() error { return DrawGrid(path, "", nil) },
 		"no image": func() error { return DrawGrid(path, "", []GridRow{{}}) },
 	} {

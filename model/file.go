@@ -18,8 +18,8 @@ const specKey = "vernier.model"
 // parameters share the set while a model is trained, and stay out of its file.
 func Owns(p *layers.Param) bool { return !strings.HasPrefix(p.Name, losses.ParamPrefix) }
 
-// Save writes specification and parameters to a safetensors file. extra is
-// further metadata. The same model gives the same bytes.
+// Save writes specification, parameters and threshold to a safetensors file.
+// extra is further metadata. The same model gives the same bytes.
 func (m *Model) Save(path string, extra map[string]string) error {
 	ts, err := m.tensors()
 	if err != nil {
@@ -27,7 +27,12 @@ func (m *Model) Save(path string, extra map[string]string) error {
 	}
 	meta := map[string]string{specKey: m.Spec.String(), "format": "pt"}
 	for k, v := range extra {
-		meta[k] = v
+		if k != thresholdKey { // what Load returned may be given again
+			meta[k] = v
+		}
+	}
+	if err := m.Threshold.store(meta); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	return weights.WriteSafetensors(path, ts, meta)
 }
@@ -88,6 +93,9 @@ func Load(path string, eng layers.Engine) (*Model, map[string]string, error) {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if err := m.read(f); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if m.Threshold, err = storedThreshold(f.Metadata()); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return m, f.Metadata(), nil

@@ -11,6 +11,8 @@ import (
 type Model struct {
 	Spec   Spec
 	Params *layers.Params
+	// Threshold is nil unless one was calibrated for these parameters.
+	Threshold *Threshold
 
 	net    backbone.Backbone
 	freeze Freeze

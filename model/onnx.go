@@ -41,7 +41,7 @@ const (
 // WriteONNX writes the network in evaluation as an ONNX model of opset 17, from
 // images (batch, 3, size, size) to embeddings (batch, h), for any batch.
 // Initializers have the parameters' names. The metadata hold the specification,
-// the metric and the preprocessing, and extra. The same model gives the same bytes.
+// the metric, the preprocessing and the threshold, and extra. The same model gives the same bytes.
 func (m *Model) WriteONNX(path string, input ONNXInput, extra map[string]string) error {
 	file, err := m.onnx(input)
 	if err != nil {
@@ -88,7 +88,7 @@ func (m *Model) onnx(input ONNXInput) (*weights.ONNXModel, error) {
 		specKey: m.Spec.String(), onnxMetricKey: m.Spec.Metric.String(), onnxDimKey: strconv.Itoa(m.Spec.Dim),
 		onnxPreKey: string(pre), onnxInputKey: fmt.Sprintf("%s (%s, 3, %d, %d): %s", onnxImages, onnxBatch, size, size, text),
 	}
-	return file, nil
+	return file, m.Threshold.store(file.Metadata)
 }
 
 func newONNXModel(graph weights.ONNXGraph, doc string) *weights.ONNXModel {

@@ -147,17 +147,40 @@ func (f Folder) write(name string, text []byte) error {
 // LoadModel reads the model of a run's best or last epoch, and the number of
 // that epoch.
 func (f Folder) LoadModel(eng layers.Engine, last bool) (*model.Model, int, error) {
-	name := BestFile
-	if last {
-		name = LastFile
-	}
-	m, meta, err := model.Load(f.Path(name), eng)
+	path := f.ModelPath(last)
+	m, meta, err := model.Load(path, eng)
 	if err != nil {
 		return nil, 0, err
 	}
 	epoch, err := strconv.Atoi(meta[epochKey])
 	if err != nil {
-		return nil, 0, fmt.Errorf("%s: its metadata has no epoch: %w", f.Path(name), err)
+		return nil, 0, fmt.Errorf("%s: its metadata has no epoch: %w", path, err)
 	}
 	return m, epoch, nil
+}
+
+// ModelPath is the file of the best or last epoch's model.
+func (f Folder) ModelPath(last bool) string {
+	if last {
+		return f.Path(LastFile)
+	}
+	return f.Path(BestFile)
+}
+
+// SaveThreshold writes a calibrated threshold into the file of the best or last
+// epoch's model, which is otherwise unchanged. The error is ErrBusy while the
+// run is being trained.
+func (f Folder) SaveThreshold(eng layers.Engine, last bool, t *model.Threshold) error {
+	lock, err := f.lock()
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	path := f.ModelPath(last)
+	m, meta, err := model.Load(path, eng)
+	if err != nil {
+		return err
+	}
+	m.Threshold = t
+	return m.Save(path, meta)
 }

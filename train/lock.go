@@ -23,19 +23,25 @@ func (s *Session) claim() error {
 	if err := os.MkdirAll(string(s.folder), 0o755); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(s.folder.Path(lockFile), os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return err
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return fmt.Errorf("%s: %w", s.folder, ErrBusy)
-		}
-		return fmt.Errorf("locking %s: %w", s.folder, err)
-	}
+	f, err := s.folder.lock()
 	s.lock = f
-	return nil
+	return err
+}
+
+// lock locks a folder until the file is closed.
+func (f Folder) lock() (*os.File, error) {
+	file, err := os.OpenFile(f.Path(lockFile), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		file.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("%s: %w", f, ErrBusy)
+		}
+		return nil, fmt.Errorf("locking %s: %w", f, err)
+	}
+	return file, nil
 }
 
 // unlock gives the folder free.

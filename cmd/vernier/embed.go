@@ -56,16 +56,11 @@ Rows are to be compared by the run's own metric; vernier export writes it down.`
 			if err != nil {
 				return err
 			}
-			set, err := data.OpenImages(args[1:], data.Options{Decode: data.DecodeOptions{MaxPixels: cfg.Data.MaxPixels}})
+			set, err := openImages(args[1:], cfg)
 			if err != nil {
 				return err
 			}
 			defer set.Close()
-			if cfg.Data.Shorter > 0 { // as in training
-				if set, err = data.Shrunk(set, cfg.Data.Shorter); err != nil {
-					return err
-				}
-			}
 			eng, err := newEngine(threads)
 			if err != nil {
 				return err
@@ -89,6 +84,20 @@ Rows are to be compared by the run's own metric; vernier export writes it down.`
 	cmd.Flags().IntVar(&threads, "threads", 0, "threads that compute (default all cores)")
 	cmd.Flags().IntVar(&workers, "workers", 0, "goroutines that prepare images (default one a core)")
 	return cmd
+}
+
+// openImages opens files, folders and archives of images as a run wants them.
+func openImages(paths []string, cfg train.Config) (*data.Set, error) {
+	set, err := data.OpenImages(paths, data.Options{Decode: data.DecodeOptions{MaxPixels: cfg.Data.MaxPixels}})
+	if err != nil || cfg.Data.Shorter == 0 {
+		return set, err
+	}
+	shrunk, err := data.Shrunk(set, cfg.Data.Shorter) // as in training
+	if err != nil {
+		set.Close()
+		return nil, err
+	}
+	return shrunk, nil
 }
 
 // writeEmbedded writes rows to a file, as a whole or not at all, or to w.

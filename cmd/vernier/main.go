@@ -15,10 +15,14 @@ import (
 
 // Exit codes. An interrupted run exits with 128 plus the signal's number.
 const (
-	exitDone   = 0
-	exitFailed = 1
-	exitUsage  = 2
+	exitDone      = 0
+	exitFailed    = 1
+	exitUsage     = 2
+	exitDifferent = 3 // verify: the images are not of the same
 )
+
+// errDifferent ends a command that has said all there is to say.
+var errDifferent = errors.New("the images are different")
 
 func main() {
 	ctx, stop := withSignals(context.Background())
@@ -39,6 +43,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitDone
+	}
+	if errors.Is(err, errDifferent) {
+		return exitDifferent
 	}
 	var sig *signalError
 	if errors.As(context.Cause(ctx), &sig) && errors.Is(err, context.Canceled) {

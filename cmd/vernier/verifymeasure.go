@@ -1,0 +1,197 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/train"
+)
+
+// verification is what verify measures.
+type verification struct {
+	Epoch      int    `json:"epoch"`
+	Distance   string `json:"distance"`
+	Pairs      string `json:"pairs"` // where they are from
+	Identities int    `json:"identities"`
+	Same       int    `json:"same_pairs"`
+	Different  int    `json:"different_pairs"`
+	// All says that these are all pairs that there are, and no sample.
+	All bool `json:"all_pairs"`
+	// Across counts pairs of a file that were left out because one image is for
+	// calibration and one for testing.
+	Across int `json:"pairs_across,omitempty"`
+
+	eval.VerificationFigures
+	AveragePrecision float64 `json:"average_precision"`
+	// AtThreshold is what the threshold does on these pairs.
+	AtThreshold *eval.DecisionFigures `json:"at_threshold,omitempty"`
+	Calibrated  *model.Threshold      `json:"calibrated,omitempty"`
+	Stored      string                `json:"stored,omitempty"` // the file
+	Curve       []eval.CurvePoint     `json:"curve,omitempty"`
+}
+
+// measure measures verification on many pairs.
+func (f *verifyFlags) measure(cmd *cobra.Command, folder train.Folder, eng layers.Engine, log *logrus.Logger) error {
+	m, epoch, err := folder.LoadModel(eng, f.sel.Last)
+	if err != nil {
+		return err
+	}
+	calibration, test, across, err := f.samples(cmd, folder, eng)
+	if err != nil {
+		return err
+	}
+	v := &verification{
+		Epoch: epoch, Distance: eval.DistanceName(m.Spec.Metric), Pairs: test.name, Identities: len(test.identities),
+		Same: test.roc.Positives, Different: test.roc.Negatives, All: test.AllIntra && test.AllInter, Across: across,
+		VerificationFigures: test.roc.Verification(), AveragePrecision: test.roc.AveragePrecision(),
+	}
+	if f.curve > 0 {
+		v.Curve = test.roc.Curve(f.curve)
+	}
+	threshold := m.Threshold
+	switch {
+	case calibration != nil:
+		if threshold, err = f.choose(calibration); err != nil {
+			return err
+		}
+	case cmd.Flags().Changed("threshold"):
+		threshold = &model.Threshold{Distance: f.threshold, Rule: "as given"}
+	case threshold != nil:
+		if err := eval.DisjointIdentities(threshold.Identities, test.identities); err != nil {
+			log.Warnf("the rates of the stored threshold are not shown, they would be too good: %v", err)
+			threshold = nil
+		}
+	}
+	if threshold != nil {
+		at := test.roc.Figures(test.roc.At(threshold.Distance))
+		v.AtThreshold, v.Calibrated = &at, threshold.Brief()
+	}
+	if err := f.plot(v.Distance, test); err != nil {
+		return err
+	}
+	if f.store {
+		if err := folder.SaveThreshold(eng, f.sel.Last, threshold); err != nil {
+			return err
+		}
+		v.Stored = folder.ModelPath(f.sel.Last)
+	}
+	if f.asJSON {
+		return writeJSON(cmd.OutOrStdout(), v)
+	}
+	return v.print(cmd.OutOrStdout())
+}
+
+// samples measures the pairs for testing and, if a threshold is to be chosen,
+// those for calibration, which are of other identities.
+func (f *verifyFlags) samples(cmd *cobra.Command, folder train.Folder, eng layers.Engine) (calibration, test *pairSample, across int, err error) {
+	ctx := cmd.Context()
+	inSet := cmd.Flags().Changed("split") || cmd.Flags().Changed("data")
+	var s *pairSource
+	if f.pairs != "" {
+		s, err = f.fileSource(ctx, folder, eng, f.pairs, inSet)
+	} else {
+		s, err = f.classSource(ctx, folder, eng, f.sel)
+	}
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	switch {
+	case f.calibrate == "":
+		test, err = s.whole()
+		return nil, test, 0, err
+	case f.calibrateOn == calibrateOnHalf:
+		return s.halves(f.share, f.seed)
+	}
+	if test, err = s.whole(); err != nil {
+		return nil, nil, 0, err
+	}
+	if s, err = f.calibrationSource(ctx, folder, eng, inSet); err != nil {
+		return nil, nil, 0, err
+	}
+	if calibration, err = s.whole(); err != nil {
+		return nil, nil, 0, err
+	}
+	if err := eval.DisjointIdentities(calibration.identities, test.identities); err != nil {
+		return nil, nil, 0, fmt.Errorf("--calibrate-on %s: %w", f.calibrateOn, err)
+	}
+	return calibration, test, 0, nil
+}
+
+func (f *verifyFlags) calibrationSource(ctx context.Context, folder train.Folder, eng layers.Engine, inSet bool) (*pairSource, error) {
+	if !slices.Contains(train.Splits, f.calibrateOn) {
+		return f.fileSource(ctx, folder, eng, f.calibrateOn, inSet)
+	}
+	sel := f.sel
+	sel.Split = f.calibrateOn
+	if f.calibrateOn == "train" || f.calibrateOn == "all" {
+		sel.Events.Warn("the model was trained on classes of --calibrate-on %s, where distances are smaller than elsewhere: a threshold from them is too strict", f.calibrateOn)
+	}
+	return f.classSource(ctx, folder, eng, sel)
+}
+
+// choose calibrates a threshold.
+func (f *verifyFlags) choose(s *pairSample) (*model.Threshold, error) {
+	d, err := s.roc.Calibrate(f.rule)
+	if err != nil {
+		return nil, fmt.Errorf("calibrating on %s: %w", s.name, err)
+	}
+	return &model.Threshold{
+		Distance: d.Threshold, Rule: f.rule.String(), FAR: d.FAR, FRR: d.FRR, Same: s.roc.Positives, Different: s.roc.Negatives,
+		Source: s.name, Identities: s.identities,
+	}, nil
+}
+
+func (f *verifyFlags) plot(distance string, test *pairSample) error {
+	names, curves := []string{test.name}, []*eval.ROC{test.roc}
+	if f.roc != "" {
+		if err := eval.PlotROC(f.roc, distance, names, curves); err != nil {
+			return err
+		}
+	}
+	if f.det != "" {
+		return eval.PlotDET(f.det, distance, names, curves)
+	}
+	return nil
+}
+
+func (v *verification) print(w io.Writer) error {
+	sampled := "all"
+	if !v.All {
+		sampled = "a sample"
+	}
+	fmt.Fprintf(w, "%s, model of epoch %d, by %s\n", v.Pairs, v.Epoch, v.Distance)
+	fmt.Fprintf(w, "%d same and %d different pairs (%s) of %d identities", v.Same, v.Different, sampled, v.Identities)
+	if v.Across > 0 {
+		fmt.Fprintf(w, "; %d pairs of a calibration and a test identity left out", v.Across)
+	}
+	fmt.Fprintf(w, "\n\nAUC %.4f   EER %s at distance %s   average precision %.4f\n\n", v.AUC, rateText(v.EER), distanceText(v.EERThreshold), v.AveragePrecision)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "FAR at most\tTAR\tthreshold\t")
+	for _, r := range v.TAR {
+		fmt.Fprintf(t, "%s\t%s\t%s\t\n", rateText(r.FAR), rateText(r.TAR), distanceText(r.Threshold))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if a := v.AtThreshold; a != nil {
+		c := v.Calibrated
+		fmt.Fprintf(w, "\nthreshold %s, %s", distanceText(a.Threshold), c.Rule)
+		if c.Source != "" {
+			fmt.Fprintf(w, " on %s (FAR %s, FRR %s there)", c.Source, rateText(c.FAR), rateText(c.FRR))
+		}
+		fmt.Fprintf(w, "\nhere: FAR %s, FRR %s, accuracy %s, precision %s, recall %s\n", rateText(a.FAR), rateText(a.FRR), rateText(a.Accuracy), rateText(a.Precision), rateText(a.Recall))
+	}
+	if v.Stored != "" {
+		fmt.Fprintf(w, "stored in %s\n", v.Stored)
+	}
+	return nil
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/train"
+)
+
+// calibrateOnHalf is the value of --calibrate-on that divides the identities.
+const calibrateOnHalf = "half"
+
+// pairSource holds images of known identity, of which pairs are made: those of
+// a list, or all.
+type pairSource struct {
+	rows     *eval.Embeddings
+	identity []string // of each row
+	list     *eval.PairList
+	name     string
+	data     string // what the images are
+	metric   layers.Metric
+	opt      eval.PairOptions
+}
+
+// pairSample are measured pairs.
+type pairSample struct {
+	*eval.PairDistances
+	roc        *eval.ROC
+	identities []string
+	name       string
+}
+
+// whole measures all pairs.
+func (s *pairSource) whole() (*pairSample, error) {
+	if s.list != nil {
+		return s.measure(s.list.Pairs, s.name)
+	}
+	return s.sample(eval.LeaveOneOut(s.rows.N), s.name)
+}
+
+// halves measures pairs for calibration and for testing, of different
+// identities. across are those of one of each, which are left out.
+func (s *pairSource) halves(share float64, seed uint64) (calibration, test *pairSample, across int, err error) {
+	names := [2]string{
+		fmt.Sprintf("%s of the identities of %s", rateText(share), s.name),
+		"the other identities of " + s.name,
+	}
+	if share == 0.5 {
+		names[0] = "half of the identities of " + s.name
+	}
+	if s.list != nil {
+		c, t, across, err := s.list.Split(share, seed)
+		if err != nil {
+			return nil, nil, 0, err
+		}
+		if calibration, err = s.measure(c, names[0]); err != nil {
+			return nil, nil, 0, err
+		}
+		test, err = s.measure(t, names[1])
+		return calibration, test, across, err
+	}
+	c, t, err := eval.SplitIdentities(s.identity, share, seed)
+	if err != nil {
+		return nil, nil, 0, fmt.Errorf("%s: %w", s.name, err)
+	}
+	if calibration, err = s.sample(c, names[0]); err != nil {
+		return nil, nil, 0, err
+	}
+	test, err = s.sample(t, names[1])
+	return calibration, test, 0, err
+}
+
+// measure takes pairs of the list.
+func (s *pairSource) measure(pairs []eval.Pair, name string) (*pairSample, error) {
+	d, err := eval.MeasurePairs(s.rows, s.metric, pairs, s.opt.Workers)
+	if err != nil {
+		return nil, err
+	}
+	return newPairSample(d, s.list.Identities(pairs), name)
+}
+
+// sample takes pairs of the given rows.
+func (s *pairSource) sample(rows []int, name string) (*pairSample, error) {
+	d, err := eval.SamplePairs(s.rows.Select(rows), s.metric, s.opt)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(rows))
+	for i, r := range rows {
+		ids[i] = s.identity[r]
+	}
+	slices.Sort(ids)
+	return newPairSample(d, slices.Compact(ids), name)
+}
+
+func newPairSample(d *eval.PairDistances, identities []string, name string) (*pairSample, error) {
+	roc, err := d.ROC()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &pairSample{d, roc, identities, name}, nil
+}
+
+// classSource takes the images of a split or set; their classes are their
+// identities.
+func (f *verifyFlags) classSource(ctx context.Context, folder train.Folder, eng layers.Engine, sel train.Selection) (*pairSource, error) {
+	e, err := train.Embed(ctx, folder, eng, sel)
+	if err != nil {
+		return nil, err
+	}
+	s := f.source(e.Model, e.Embeddings)
+	s.name = e.Set.Name
+	for _, it := range e.Set.Items {
+		s.identity = append(s.identity, e.Set.Classes[it.Label])
+	}
+	return s, e.Close()
+}
+
+func (f *verifyFlags) source(m *model.Model, rows *eval.Embeddings) *pairSource {
+	return &pairSource{rows: rows, metric: m.Spec.Metric, opt: eval.PairOptions{Max: f.maxPairs, Seed: f.seed, Workers: f.sel.Workers}}
+}
+
+// fileSource takes the pairs of a file. Their paths are those of files, or of
+// images in the set that sel names.
+func (f *verifyFlags) fileSource(ctx context.Context, folder train.Folder, eng layers.Engine, path string, inSet bool) (*pairSource, error) {
+	list, err := readPairs(path)
+	if err != nil {
+		return nil, err
+	}
+	s, err := f.embedPairs(ctx, folder, eng, list, filepath.Dir(path), inSet)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	s.list, s.identity, s.name = list, list.Identity, path
+	return s, nil
+}
+
+func readPairs(path string) (*eval.PairList, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	list, err := eval.ReadPairs(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return list, nil
+}
+
+func (f *verifyFlags) embedPairs(ctx context.Context, folder train.Folder, eng layers.Engine, list *eval.PairList, dir string, inSet bool) (*pairSource, error) {
+	if !inSet {
+		m, _, err := folder.LoadModel(eng, f.sel.Last)
+		if err != nil {
+			return nil, err
+		}
+		paths := slices.Clone(list.Paths)
+		for i, p := range paths {
+			if p = filepath.FromSlash(p); !filepath.IsAbs(p) {
+				p = filepath.Join(dir, p)
+			}
+			paths[i] = p
+		}
+		rows, err := embedFiles(ctx, folder, m, paths, f.sel.Workers, f.sel.Events)
+		if err != nil {
+			return nil, err
+		}
+		return f.source(m, rows.Embeddings), nil
+	}
+	e, err := train.Embed(ctx, folder, eng, f.sel)
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	row := make(map[string]int, len(e.Set.Items))
+	for i, it := range e.Set.Items {
+		row[it.Path] = i
+	}
+	rows := make([]int, len(list.Paths))
+	classes := make([]string, len(list.Paths))
+	for i, p := range list.Paths {
+		at, ok := row[p]
+		if !ok {
+			return nil, fmt.Errorf("there is no image %s in %s", p, e.Set.Name)
+		}
+		rows[i], classes[i] = at, e.Set.Classes[e.Set.Items[at].Label]
+	}
+	if !list.Stated {
+		if err := list.Identify(classes); err != nil {
+			return nil, err
+		}
+	}
+	return f.source(e.Model, e.Embeddings.Select(rows)), nil
+}
+
+// embedFiles embeds image files, one row each.
+func embedFiles(ctx context.Context, folder train.Folder, m *model.Model, paths []string, workers int, ev train.Events) (*train.Rows, error) {
+	cfg, err := folder.LoadConfig()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		if err != nil {
+			return nil, err
+		}
+		if !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s is no image file", p)
+		}
+	}
+	set, err := openImages(paths, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
+	if len(set.Items) != len(paths) {
+		return nil, fmt.Errorf("%d image files hold %d images: archives have no place here", len(paths), len(set.Items))
+	}
+	return train.EmbedImages(ctx, m, set, workers, ev)
+}
