@@ -44,6 +44,23 @@ type Memory interface {
 	Zero(dst Tensor) error
 	// Finite reports whether x holds neither NaN nor infinity.
 	Finite(x Tensor) (bool, error)
+	// Footprint returns the bytes that a tensor of that shape takes in an Arena,
+	// a multiple of the engine's alignment. Every dimension must be positive.
+	Footprint(shape ...int) (int64, error)
+	// Arena returns so many bytes of memory for tensors to lie in.
+	Arena(bytes int64) (Arena, error)
+}
+
+// Arena is a piece of an engine's memory in which tensors lie where its user
+// says. Two of them may lie in one place if they are used one after the other:
+// the planner of a Graph makes sure of that.
+type Arena interface {
+	// Tensor returns the tensor of that shape whose memory begins offset bytes
+	// into the arena. It holds what was there before. offset must be a sum of
+	// Footprints, and offset plus the tensor's own at most the arena's size.
+	Tensor(offset int64, shape ...int) (Tensor, error)
+	// Close gives the memory back; its tensors must not be used any more.
+	Close() error
 }
 
 // Arithmetic holds the element-wise operations, products and joins.
@@ -56,6 +73,12 @@ type Arithmetic interface {
 	ReLU(y, x Tensor) error
 	// ReLUGrad sets dx = dy where y > 0, else 0. dx may be dy.
 	ReLUGrad(dx, dy, y Tensor) error
+	// ScaleRows sets row k of dst (K, ...), all that has index k on its first axis,
+	// to s[k] times that of a; s is (K). dst may be a.
+	ScaleRows(dst, a, s Tensor) error
+	// RowDots sets d[k] to the sum of products of the elements of rows k of a and
+	// b (K, ...), summed in float64; d is (K).
+	RowDots(d, a, b Tensor) error
 	// MatMul sets c = op(a) op(b), or adds it to c if accumulate is set.
 	// op transposes where asked: op(a) is (m, k), op(b) is (k, n), c is (m, n).
 	MatMul(c, a, b Tensor, transA, transB, accumulate bool) error
@@ -70,6 +93,10 @@ type Arithmetic interface {
 	// Slice copies channels [from, from+C) of y (N, Ctotal, ...) into x (N, C, ...),
 	// where C is x's own: the gradient of Concat with respect to one input.
 	Slice(x, y Tensor, from int) error
+	// SliceReLUGrad is Slice and then ReLUGrad: it sets dx to channels [from,
+	// from+C) of dy where the same channels of y are above 0, else 0. dy and y
+	// are (N, Ctotal, ...).
+	SliceReLUGrad(dx, dy, y Tensor, from int) error
 }
 
 // Convolver holds the two-dimensional convolution (cross-correlation, as in
@@ -101,6 +128,15 @@ type Normalizer interface {
 	FrozenNorm(y, x, gamma, beta, mean, variance Tensor, eps float32) error
 	// FrozenNormGrad is its gradient; any of dx, dgamma, dbeta may be nil.
 	FrozenNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, variance Tensor, eps float32) error
+	// FoldNorm turns FrozenNorm of a convolution's sums plus bias into an Epilogue:
+	// scale = gamma / sqrt(variance + eps), shift = beta + (bias-mean) * scale, all
+	// (C). A nil bias means 0.
+	FoldNorm(scale, shift, bias, gamma, beta, mean, variance Tensor, eps float32) error
+	// FoldNormGrad is its gradient; any of dbias, dgamma and dbeta may be nil, and
+	// dscale where dgamma is:
+	// dgamma = (dscale + (bias-mean) * dshift) / sqrt(variance + eps),
+	// dbeta = dshift, dbias = dshift * gamma / sqrt(variance + eps).
+	FoldNormGrad(dbias, dgamma, dbeta, dscale, dshift, bias, gamma, mean, variance Tensor, eps float32) error
 	// RowNorm sets every row of y (B, h) to spec.Scale * x / |x|.
 	RowNorm(y, x Tensor, spec RowNormSpec) error
 	// RowNormGrad is its gradient.

@@ -25,6 +25,10 @@ func elementOperations() []operation {
 		{"relu", []operand{arg("dx", 2, 3), arg("dy", 2, 3), arg("y", 2, 3)}, func(e layers.Engine, t []layers.Tensor) error { return e.ReLUGrad(t[0], t[1], t[2]) }},
 		{"concat", []operand{arg("y", 2, 5, 4, 3), arg("x0", 2, 3, 4, 3), arg("x1", 2, 2, 4, 3)}, func(e layers.Engine, t []layers.Tensor) error { return e.Concat(t[0], t[1], t[2]) }},
 		{"slice", []operand{arg("x", 2, 3, 4), {name: "y", shape: []int{2, 5, 4}, free: 1 << 1}}, func(e layers.Engine, t []layers.Tensor) error { return e.Slice(t[0], t[1], 2) }},
+		{"slice of a relu gradient", []operand{arg("dx", 2, 3, 4), {name: "dy", shape: []int{2, 5, 4}}, {name: "y", shape: []int{2, 5, 4}}},
+			func(e layers.Engine, t []layers.Tensor) error { return e.SliceReLUGrad(t[0], t[1], t[2], 2) }},
+		{"scale rows", []operand{arg("dst", 3, 4), arg("a", 3, 4), arg("s", 3)}, func(e layers.Engine, t []layers.Tensor) error { return e.ScaleRows(t[0], t[1], t[2]) }},
+		{"row dots", []operand{arg("d", 3), arg("a", 3, 4), arg("b", 3, 4)}, func(e layers.Engine, t []layers.Tensor) error { return e.RowDots(t[0], t[1], t[2]) }},
 	}
 }
 
@@ -79,6 +83,16 @@ func normOperations() []operation {
 				return e.RowNormGrad(t[0], t[1], t[2], layers.RowNormSpec{Scale: 1, Eps: 1e-12})
 			}},
 	}
+	list = append(list,
+		operation{"fold norm", []operand{arg("scale", 3), arg("shift", 3), opt("bias", 3), arg("gamma", 3), arg("beta", 3), arg("mean", 3), arg("variance", 3)},
+			func(e layers.Engine, t []layers.Tensor) error {
+				return e.FoldNorm(t[0], t[1], t[2], t[3], t[4], t[5], t[6], 1e-5)
+			}},
+		operation{"fold norm", []operand{opt("dbias", 3), opt("dgamma", 3), opt("dbeta", 3), arg("dscale", 3), arg("dshift", 3), opt("bias", 3), arg("gamma", 3), arg("mean", 3), arg("variance", 3)},
+			func(e layers.Engine, t []layers.Tensor) error {
+				return e.FoldNormGrad(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], 1e-5)
+			}},
+	)
 	for _, s := range [][]int{{4, 3}, {2, 3, 4, 5}} {
 		list = append(list,
 			operation{"batch norm", []operand{arg("y", s...), arg("mean", 3), arg("invStd", 3), arg("running mean", 3), arg("running variance", 3), arg("x", s...), arg("gamma", 3), arg("beta", 3)},

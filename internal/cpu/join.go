@@ -50,28 +50,52 @@ func (e *Engine) Concat(y layers.Tensor, xs ...layers.Tensor) error {
 // Slice copies channels [from, from+C) of y into x, which has C channels.
 func (e *Engine) Slice(x, y layers.Tensor, from int) error {
 	a := args{op: "slice"}
-	s := a.get("y", y, -1)
-	if a.err == nil && len(s.shape) < 2 {
-		a.fail("%v has no axis 1", s)
-	}
-	d := a.get("x", x, len(s.shape))
+	d, s := a.part("x", x, "y", y, from)
 	if a.err != nil {
 		return a.err
 	}
-	a.besides1(d, s)
-	c, total := d.shape[1], s.shape[1]
-	if a.err == nil && (from < 0 || from+c > total) {
-		a.fail("channels [%d, %d) asked of %v for %v", from, from+c, s, d)
-	}
+	part, whole := volume(d.shape[1:]), volume(s.shape[1:])
+	at := from * volume(s.shape[2:])
+	e.pool.run(s.shape[0], func(_, n int) {
+		copy(d.v[n*part:(n+1)*part], s.v[n*whole+at:])
+	})
+	return nil
+}
+
+// SliceReLUGrad takes channels [from, from+C) of dy where y is above 0.
+func (e *Engine) SliceReLUGrad(dx, dy, y layers.Tensor, from int) error {
+	a := args{op: "slice of a relu gradient"}
+	d, u := a.part("dx", dx, "dy", dy, from)
+	s := a.get("y", y, -1)
+	a.same(u, s)
 	a.apart(d, s)
 	if a.err != nil {
 		return a.err
 	}
-	area := volume(s.shape[2:])
+	part, whole := volume(d.shape[1:]), volume(s.shape[1:])
+	at := from * volume(s.shape[2:])
 	e.pool.run(s.shape[0], func(_, n int) {
-		copy(d.v[n*c*area:(n+1)*c*area], s.v[(n*total+from)*area:])
+		e.kernels.reluGrad(d.v[n*part:(n+1)*part], u.v[n*whole+at:][:part], s.v[n*whole+at:][:part])
 	})
 	return nil
+}
+
+// part demands that channels [from, from+C) of whole fit x, which has C.
+func (a *args) part(name string, x layers.Tensor, wholeName string, whole layers.Tensor, from int) (d, s view) {
+	s = a.get(wholeName, whole, -1)
+	if a.err == nil && len(s.shape) < 2 {
+		a.fail("%v has no axis 1", s)
+	}
+	d = a.get(name, x, len(s.shape))
+	if a.err != nil {
+		return d, s
+	}
+	a.besides1(d, s)
+	if c := d.shape[1]; a.err == nil && (from < 0 || from+c > s.shape[1]) {
+		a.fail("channels [%d, %d) asked of %v for %v", from, from+c, s, d)
+	}
+	a.apart(d, s)
+	return d, s
 }
 
 // besides1 demands that the shapes of x and y agree in every axis but axis 1.

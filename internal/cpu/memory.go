@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"fmt"
-	"math"
 	"sync/atomic"
 
 	"gorgonia.org/tensor"
@@ -12,15 +10,9 @@ import (
 
 // New returns a zeroed tensor; without dimensions it is a scalar.
 func (e *Engine) New(shape ...int) (layers.Tensor, error) {
-	n := 1
-	for _, d := range shape {
-		if d < 1 {
-			return nil, fmt.Errorf("cpu: new: shape %s, want positive dimensions", shapeString(shape))
-		}
-		if d > math.MaxInt/4/n {
-			return nil, fmt.Errorf("cpu: new: shape %s is too large for memory", shapeString(shape))
-		}
-		n *= d
+	n, err := elements("new", shape)
+	if err != nil {
+		return nil, err
 	}
 	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(make([]float32, n))), nil
 }

@@ -217,15 +217,80 @@ func (Engine) Concat(y layers.Tensor, xs ...layers.Tensor) error {
 func (Engine) Slice(x, y layers.Tensor, from int) error {
 	c := call{op: "slice"}
 	part, whole := c.any("x", x), c.any("y", y)
+	c.slices(part, whole, from)
+	if c.err != nil {
+		return c.err
+	}
+	copyChannels(part, whole, from, func(part, whole *float32) { *part = *whole })
+	return nil
+}
+
+// SliceReLUGrad copies channels [from, from+C) of dy where y is above 0.
+func (Engine) SliceReLUGrad(dx, dy, y layers.Tensor, from int) error {
+	c := call{op: "slice of a relu gradient"}
+	part, up, out := c.any("dx", dx), c.any("dy", dy), c.any("y", y)
+	c.slices(part, up, from)
+	c.same(up, out)
+	if c.err != nil {
+		return c.err
+	}
+	copyChannels(part, up, from, func(part, whole *float32) { *part = *whole })
+	masked := array{shape: part.shape, v: make([]float32, len(part.v))}
+	copyChannels(masked, out, from, func(part, whole *float32) { *part = *whole })
+	for i, y := range masked.v {
+		if !(y > 0) {
+			part.v[i] = 0
+		}
+	}
+	return nil
+}
+
+// slices demands that part is channels [from, from+C) of whole.
+func (c *call) slices(part, whole array, from int) {
 	c.check(c.err != nil || len(whole.shape) >= 2, "%v has no axis 1", whole)
 	if c.err == nil {
 		c.fitsChannels(part, whole)
 	}
 	c.check(c.err != nil || from >= 0 && from <= whole.shape[1]-part.shape[1], "%v from channel %d of %v", part, from, whole)
+}
+
+// ScaleRows sets row k of dst to s[k] times that of a.
+func (Engine) ScaleRows(dst, a, s layers.Tensor) error {
+	c := call{op: "scale rows"}
+	out, in := c.any("dst", dst), c.any("a", a)
+	c.same(out, in)
 	if c.err != nil {
 		return c.err
 	}
-	copyChannels(part, whole, from, func(part, whole *float32) { *part = *whole })
+	factors := c.of("s", s, in.shape[0])
+	for i, v := range in.v {
+		if c.err == nil {
+			out.v[i] = v * factors.v[i/(len(in.v)/len(factors.v))]
+		}
+	}
+	return c.err
+}
+
+// RowDots sets d[k] to the dot product of rows k.
+func (Engine) RowDots(d, a, b layers.Tensor) error {
+	c := call{op: "row dots"}
+	x, y := c.any("a", a), c.any("b", b)
+	c.same(x, y)
+	if c.err != nil {
+		return c.err
+	}
+	out := c.of("d", d, x.shape[0])
+	if c.err != nil {
+		return c.err
+	}
+	length := len(x.v) / len(out.v)
+	for k := range out.v {
+		sum := 0.0
+		for i := k * length; i < (k+1)*length; i++ {
+			sum += float64(x.v[i]) * float64(y.v[i])
+		}
+		out.v[k] = float32(sum)
+	}
 	return nil
 }
 

@@ -25,12 +25,9 @@ func (Engine) Name() string { return "reference" }
 
 // New returns a zeroed tensor; without dimensions it is a scalar.
 func (Engine) New(shape ...int) (layers.Tensor, error) {
-	n := 1
-	for _, d := range shape {
-		if d < 1 || n > math.MaxInt32/d {
-			return nil, fmt.Errorf("reference: new: shape %v, want positive dimensions and less than 2^31 elements", shape)
-		}
-		n *= d
+	n, err := volume(shape)
+	if err != nil {
+		return nil, fmt.Errorf("reference: new: %w", err)
 	}
 	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(make([]float32, n))), nil
 }
