@@ -186,8 +186,6 @@ func (r *goldenRun) network() {
 		nodes["logits_first16"] = r.linear(r.last, nodes["cls_token_features"], 1000)
 	} else {
 		avg, most := r.g.GlobalAvg("avg", r.out), r.g.GlobalMax("max", r.out)
-		r.g.Keep(avg)
-		r.g.Keep(most)
 		both := r.g.Add(avg, most)
 		nodes["pooled_avg"], nodes["pooled_max"], nodes["pooled_avg_plus_max"] = avg, most, both
 		nodes["pooled_avg_plus_max_first32"] = both
@@ -199,6 +197,9 @@ func (r *goldenRun) network() {
 	if _, ok := c.Outputs["loss"]; ok {
 		loss = r.loss(nodes)
 		nodes["loss"] = loss
+	}
+	for _, n := range nodes {
+		r.g.Keep(n)
 	}
 	if err := r.g.Compile(); err != nil {
 		t.Fatal(err)

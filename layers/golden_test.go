@@ -56,6 +56,7 @@ func runGoldenLayer(t *testing.T, eng layers.Engine, c *golden.Case) {
 	y := buildGoldenLayer(t, g, c, node, optional)
 	r := node("r")
 	g.Backward(y, r)
+	g.Keep(y) // the gradients of some ops read it
 	if err := g.Compile(); err != nil {
 		t.Fatal(err)
 	}

@@ -19,15 +19,16 @@ type Node = gorgonia.Node
 // as plain code.
 //
 // Running: Compile, then for each step fill the inputs with Engine.Write and
-// call Run. Every op owns its output buffers, which Compile makes, so that a
-// step allocates no tensors. A Graph is used by one goroutine at a time.
+// call Run. Compile plans where every op's output lies in one arena, such that
+// values share memory if they do not live at the same time, and a step allocates
+// no tensors. A Graph is used by one goroutine at a time.
 type Graph struct {
 	eng    Engine
 	params *Params
 	g      *gorgonia.ExprGraph
 	vm     gorgonia.VM
 
-	ops    []*op // creation order, which is topological
+	ops    []*op // the order of execution
 	byNode map[*Node]*op
 	values map[*Node]Tensor // of inputs and parameters
 	used   map[string]*Node // parameters in this graph by name
@@ -38,6 +39,8 @@ type Graph struct {
 	flows  []*flow          // geometry flow layers
 	err    error
 
+	arena   Arena    // after Compile
+	planned *plan    // likewise
 	limit   int64    // of Bytes, 0 for none
 	check   bool     // look for non-finite outputs after every op
 	failure *OpError // of the latest Run
@@ -83,14 +86,14 @@ func (g *Graph) leaf(name string, v Tensor) *Node {
 }
 
 // Value returns the tensor behind a node: an input's or parameter's own, or the
-// buffer that the op behind n writes in Run. It is nil before Compile, and
-// for a value that another op writes over; Keep prevents that.
+// buffer that the op behind n writes in Run. It is nil before Compile, and for
+// a value whose memory goes to another once it has been read; see Keep.
 func (g *Graph) Value(n *Node) Tensor {
 	if v, ok := g.values[n]; ok {
 		return v
 	}
-	if o := g.byNode[n]; o != nil && !o.gone {
-		return o.result()
+	if out, ok := g.outputOf(n); ok && g.planned != nil && g.planned.readable[out] {
+		return out.op.out[out.i]
 	}
 	return nil
 }
@@ -117,7 +120,7 @@ func (g *Graph) bad(what string, in ...*Node) bool {
 	return false
 }
 
-// Compile checks the graph, makes its buffers and prepares it to run.
+// Compile checks the graph, plans and makes its buffers and prepares it to run.
 func (g *Graph) Compile() error {
 	if g.err != nil {
 		return g.err
@@ -125,15 +128,17 @@ func (g *Graph) Compile() error {
 	if err := g.checkHashes(); err != nil {
 		return err
 	}
-	g.shareBuffers()
-	if need := g.Bytes(); g.limit > 0 && need > g.limit {
+	p, err := g.plan()
+	if err != nil {
+		return err
+	}
+	if need := p.usage.Arena; g.limit > 0 && need > g.limit {
 		return &MemoryError{Need: need, Limit: g.limit}
 	}
-	for _, o := range g.ops {
-		if err := o.allocate(); err != nil {
-			return fmt.Errorf("%s: %w", o.name, err)
-		}
+	if err := g.allocate(p); err != nil {
+		return err
 	}
+	g.planned = p
 	g.vm = gorgonia.NewTapeMachine(g.g)
 	return nil
 }
@@ -148,23 +153,6 @@ type MemoryError struct{ Need, Limit int64 } // bytes
 func (e *MemoryError) Error() string {
 	const mib = 1 << 20
 	return fmt.Sprintf("activations and gradients need %d MiB, %d MiB are available", e.Need/mib, e.Limit/mib)
-}
-
-// Bytes is the memory of the buffers that the graph's ops own; parameters are
-// not counted.
-func (g *Graph) Bytes() int64 {
-	var n int64
-	for _, o := range g.ops {
-		if o.alias != nil {
-			continue
-		}
-		for i, s := range o.shapes {
-			if s != nil && (o.over == nil || i != o.output) {
-				n += 4 * int64(s.TotalSize())
-			}
-		}
-	}
-	return n
 }
 
 // checkHashes makes sure that Gorgonia's common subexpression elimination,
@@ -226,12 +214,12 @@ func (g *Graph) RunChecked() error {
 	return err
 }
 
-// Close releases the tape machine.
+// Close releases the tape machine and the memory of the ops' outputs.
 func (g *Graph) Close() error {
 	if g.vm == nil {
 		return nil
 	}
-	return g.vm.Close()
+	return errors.Join(g.vm.Close(), g.arena.Close())
 }
 
 // OpError is a failure of one node while a graph runs.

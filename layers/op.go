@@ -5,6 +5,7 @@ import (
 	"hash"
 	"hash/fnv"
 	"runtime/debug"
+	"slices"
 
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
@@ -12,14 +13,20 @@ import (
 )
 
 // op is the one Gorgonia op of this package. What it computes is run; its
-// gradient is the nodes that grad adds. It owns its output buffers, so running
-// it again allocates nothing.
+// gradient is the nodes that grad adds. Its output buffers are made once, so
+// running it again allocates nothing.
+//
+// Besides its inputs it waits for the op that was added before it. So the tape
+// machine, which may choose among topological orders, has one: that of building.
+// The plan of the memory relies on it, and a good order is easy to see in the
+// code that builds.
 type op struct {
 	g      *Graph
 	id     int
 	name   string
 	node   *Node
 	in     []*Node
+	before *Node          // the op added before this one, unless it is an input
 	shapes []tensor.Shape // of the outputs; the first one is the node's own
 	out    []Tensor
 	run    func(out, in []Tensor) error
@@ -32,12 +39,8 @@ type op struct {
 	// alias, if not nil, is the op of which this one is another output.
 	alias  *op
 	output int
-	// overwrites lists the inputs over which the op may write; over is the op
-	// whose output it does write over, gone says that the op's own output is
-	// written over.
+	// overwrites lists the inputs over which the op may write its output.
 	overwrites []int
-	over       *op
-	gone       bool
 }
 
 // apply adds a node with a single output.
@@ -86,7 +89,12 @@ func (g *Graph) applyMulti(name string, shapes [][]int, in []*Node, run func(out
 // add puts o into the expression graph.
 func (g *Graph) add(o *op) *Node {
 	o.id = len(g.ops)
-	n, err := gorgonia.ApplyOp(o, o.in...)
+	if o.id > 0 {
+		if before := g.ops[o.id-1].node; !slices.Contains(o.in, before) {
+			o.before = before
+		}
+	}
+	n, err := gorgonia.ApplyOp(o, o.children()...)
 	if err != nil {
 		return g.fail(o.name, err)
 	}
@@ -101,6 +109,14 @@ func (g *Graph) add(o *op) *Node {
 	return n
 }
 
+// children are what the op waits for: its inputs, then the op before it.
+func (o *op) children() []*Node {
+	if o.before == nil {
+		return o.in
+	}
+	return append(slices.Clip(o.in), o.before)
+}
+
 // result returns the buffer of the op's own output.
 func (o *op) result() Tensor {
 	if o.alias != nil {
@@ -112,7 +128,7 @@ func (o *op) result() Tensor {
 // Do runs the op on the engine. A failure is kept in the graph as well:
 // Gorgonia wraps it in an error that cannot be unwrapped.
 func (o *op) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
-	if err := o.do(in); err != nil {
+	if err := o.do(in[:len(o.in)]); err != nil {
 		o.g.failure = &OpError{o.name, err}
 		return nil, o.g.failure
 	}
@@ -142,34 +158,14 @@ func (o *op) do(in []Tensor) (err error) {
 	return err
 }
 
-// allocate makes the output buffers; a further output has none of its own.
-func (o *op) allocate() error {
-	if o.alias != nil {
-		return nil
-	}
-	if o.over != nil { // made earlier: ops are in topological order
-		o.out[o.output] = o.over.result()
-	}
-	for i, s := range o.shapes {
-		if s == nil || o.out[i] != nil {
-			continue
-		}
-		t, err := o.g.eng.New(s...)
-		if err != nil {
-			return err
-		}
-		o.out[i] = t
-	}
-	return nil
-}
-
 // The rest is Gorgonia's Op and SDOp.
 
-func (o *op) Arity() int { return len(o.in) }
+func (o *op) Arity() int { return len(o.children()) }
 
 func (o *op) Type() hm.Type {
-	ts := make([]hm.Type, 0, len(o.in)+1)
-	for _, n := range o.in {
+	children := o.children()
+	ts := make([]hm.Type, 0, len(children)+1)
+	for _, n := range children {
 		ts = append(ts, n.Type())
 	}
 	return hm.NewFnType(append(ts, gorgonia.TensorType{Dims: o.shapes[o.output].Dims(), Of: tensor.Float32})...)

@@ -67,6 +67,9 @@ func TestTokensOfAMapByHand(t *testing.T) {
 	first, third := g.Token("first", y, 0), g.Token("third", y, 2)
 	seed := fed(t, g, "seed", []int{2, 2}, 1, 2, 3, 4)
 	g.Backward(g.Add(g.Scale("tripled", third, 3), first), seed)
+	for _, n := range []*layers.Node{y, first, third} {
+		g.Keep(n)
+	}
 	runGraph(t, g)
 	wantNumbers(t, g, "tokens", y,
 		-1, -2, 1000, 2010, 3001, 4011, 5002, 6012,

@@ -1,0 +1,195 @@
+package layers
+
+import "fmt"
+
+// The outputs of a graph's ops lie in one arena. Ops run in the order in which
+// they were added (see op), so the graph alone says which op reads a value last;
+// from then on its place is free for others. An op that may write over an input,
+// and is the last to read it, takes the input's place for its own output.
+//
+// What is read after a run is never given away: values that no op reads,
+// gradients of inputs and parameters, and those named by Keep.
+
+// plan says where the outputs of ops lie.
+type plan struct {
+	spans   []span
+	offsets []int64
+	of      map[output]int // index of the span
+	// readable outputs hold their value after a run.
+	readable map[output]bool
+	usage    Usage
+}
+
+// output names one of the outputs of an op that has no alias.
+type output struct {
+	op *op
+	i  int
+}
+
+// Usage is what the buffers of a graph's ops take, in bytes. Inputs and
+// parameters are not counted.
+type Usage struct {
+	Arena int64 // of the arena in which all of them lie
+	Alive int64 // most that holds a value at one time: no plan takes less
+	Sum   int64 // if each had a place of its own
+}
+
+// Keep makes sure that the value of n can be read after a Run. Values that no op
+// reads, gradients of inputs and parameters, and the latter themselves always can.
+func (g *Graph) Keep(n *Node) {
+	if n != nil {
+		g.kept[n] = true
+	}
+}
+
+// Nodes lists what the graph's ops compute, forward and in reverse, in the
+// order in which it was added.
+func (g *Graph) Nodes() []*Node {
+	nodes := make([]*Node, len(g.ops))
+	for i, o := range g.ops {
+		nodes[i] = o.node
+	}
+	return nodes
+}
+
+// mayOverwrite says which inputs the op behind n may write over.
+func (g *Graph) mayOverwrite(n *Node, inputs ...int) *Node {
+	if o := g.byNode[n]; o != nil {
+		o.overwrites = inputs
+	}
+	return n
+}
+
+// outputOf returns the output behind a node; ok is false for inputs and
+// parameters.
+func (g *Graph) outputOf(n *Node) (out output, ok bool) {
+	o := g.byNode[n]
+	if o == nil {
+		return out, false
+	}
+	if o.alias != nil {
+		return output{o.alias, o.output}, true
+	}
+	return output{o, o.output}, true
+}
+
+// lastReads returns the number of the op that reads an output last.
+func (g *Graph) lastReads() map[output]int {
+	last := map[output]int{}
+	for i, o := range g.ops {
+		if o.alias != nil { // waits for its op's first output but does not read it
+			continue
+		}
+		for _, n := range o.in {
+			if out, ok := g.outputOf(n); ok {
+				last[out] = i
+			}
+		}
+	}
+	return last
+}
+
+// plan places every output. It makes nothing.
+func (g *Graph) plan() (*plan, error) {
+	p := &plan{of: map[output]int{}, readable: map[output]bool{}}
+	last := g.lastReads()
+	for n := range g.kept {
+		if out, ok := g.outputOf(n); ok {
+			p.readable[out] = true
+		}
+	}
+	for i, o := range g.ops {
+		if o.alias != nil {
+			continue
+		}
+		for j, shape := range o.shapes {
+			if shape == nil {
+				continue
+			}
+			out := output{o, j}
+			death, read := last[out]
+			if !read {
+				death = i
+				if j == o.output {
+					p.readable[out] = true
+				}
+			}
+			if p.readable[out] {
+				death = forever
+			}
+			bytes, err := g.eng.Footprint(shape...)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", o.name, err)
+			}
+			p.usage.Sum += bytes
+			if source, ok := g.overwritten(o, j, last, p.readable); ok {
+				p.of[out] = p.of[source]
+				p.spans[p.of[source]].death = death
+				continue
+			}
+			p.of[out] = len(p.spans)
+			p.spans = append(p.spans, span{i, death, bytes})
+		}
+	}
+	p.offsets, p.usage.Arena = pack(p.spans)
+	p.usage.Alive = mostAlive(p.spans)
+	return p, nil
+}
+
+// overwritten returns the output over which o writes its own output j, if any:
+// one that o may write over, reads once and is the last to read.
+func (g *Graph) overwritten(o *op, j int, last map[output]int, readable map[output]bool) (output, bool) {
+	if j != o.output {
+		return output{}, false
+	}
+	for _, i := range o.overwrites {
+		source, ok := g.outputOf(o.in[i])
+		if !ok || readable[source] || last[source] != o.id || !sameShape(o.in[i].Shape(), o.shapes[j]) {
+			continue
+		}
+		times := 0
+		for _, n := range o.in {
+			if other, ok := g.outputOf(n); ok && other == source {
+				times++
+			}
+		}
+		if times == 1 {
+			return source, true
+		}
+	}
+	return output{}, false
+}
+
+// allocate makes the arena and the tensors in it.
+func (g *Graph) allocate(p *plan) (err error) {
+	if g.arena, err = g.eng.Arena(p.usage.Arena); err != nil {
+		return err
+	}
+	for out, i := range p.of {
+		t, err := g.arena.Tensor(p.offsets[i], out.op.shapes[out.i]...)
+		if err != nil {
+			return fmt.Errorf("%s: %w", out.op.name, err)
+		}
+		out.op.out[out.i] = t
+	}
+	return nil
+}
+
+// Usage plans the memory of the graph as it is now and says what that takes. Of
+// a graph with a mistake, which Compile reports, it is zero.
+func (g *Graph) Usage() Usage {
+	if g.planned != nil {
+		return g.planned.usage
+	}
+	if g.err != nil {
+		return Usage{}
+	}
+	p, err := g.plan()
+	if err != nil {
+		return Usage{}
+	}
+	return p.usage
+}
+
+// Bytes is the memory in which the graph's ops compute, Usage().Arena.
+func (g *Graph) Bytes() int64 { return g.Usage().Arena }
