@@ -36,6 +36,10 @@ type Mode struct {
 	// BatchStats reports whether the batch normalisation of that name uses the
 	// statistics of the batch, and moves the running ones. Nil: none does.
 	BatchStats func(norm string) bool
+	// From, if not empty, is the block whose output x is, in place of images: the
+	// network begins after it. To, if not empty, is the last block that is added.
+	// Both are names as FindBlock returns them.
+	From, To string
 	// Observe, if not nil, is told the output of every block, which then stays
 	// readable after a run.
 	Observe func(block string, out *layers.Node)

@@ -32,12 +32,7 @@ func (t *trunk) finish(o options) (Backbone, error) {
 	if o.trunkEnd == "" {
 		return t, nil
 	}
-	end := -1
-	for i, b := range t.blocks {
-		if b.name == o.trunkEnd || strings.HasPrefix(b.name, o.trunkEnd+".") {
-			end = i
-		}
-	}
+	end := lastBlock(t.Blocks(), o.trunkEnd)
 	if end < 0 {
 		return nil, fmt.Errorf("%s=%s names no block (there is: %s)", optTrunkEnd, o.trunkEnd, strings.Join(t.Blocks(), ", "))
 	}
@@ -48,7 +43,8 @@ func (t *trunk) finish(o options) (Backbone, error) {
 // Forward adds the blocks.
 func (t *trunk) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layers.Node {
 	b := &builder{g: g, mode: mode, eps: t.eps, momentum: t.momentum}
-	for _, bl := range t.blocks {
+	first, end := mode.part(t.Blocks())
+	for _, bl := range t.blocks[first:end] {
 		x = bl.add(b, x)
 		if mode.Observe != nil {
 			g.Keep(x)

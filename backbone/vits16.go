@@ -33,16 +33,25 @@ func (t *transformer) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layer
 		}
 		return n
 	}
-	x = see("patch_embed", g.ConvModule("patch_embed.proj", x, t.dim, layers.SquareConv(t.patch, t.patch, 0), true))
-	x = see("tokens", g.TokensModule("tokens", x, "cls_token", "pos_embed"))
-	for i := range t.depth {
-		name := fmt.Sprintf("blocks.%d", i)
-		attention := g.SelfAttentionModule(name+".attn", g.LayerNormModule(name+".norm1", x, vitEps), t.heads)
-		x = g.Add(x, see(name+".attn", attention))
-		mlp := g.MLPModule(name+".mlp", g.LayerNormModule(name+".norm2", x, vitEps), t.hidden)
-		x = see(name, g.Add(x, see(name+".mlp", mlp)))
+	blocks := t.Blocks()
+	first, end := mode.part(blocks)
+	for _, name := range blocks[first:end] {
+		switch name {
+		case "patch_embed":
+			x = g.ConvModule("patch_embed.proj", x, t.dim, layers.SquareConv(t.patch, t.patch, 0), true)
+		case "tokens":
+			x = g.TokensModule("tokens", x, "cls_token", "pos_embed")
+		case "norm":
+			x = g.LayerNormModule("norm", x, vitEps)
+		default:
+			attention := g.SelfAttentionModule(name+".attn", g.LayerNormModule(name+".norm1", x, vitEps), t.heads)
+			x = g.Add(x, see(name+".attn", attention))
+			mlp := g.MLPModule(name+".mlp", g.LayerNormModule(name+".norm2", x, vitEps), t.hidden)
+			x = g.Add(x, see(name+".mlp", mlp))
+		}
+		x = see(name, x)
 	}
-	return see("norm", g.LayerNormModule("norm", x, vitEps))
+	return x
 }
 
 // CheckSize refuses sides that do not divide into patches: the convolution

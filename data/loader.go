@@ -33,7 +33,9 @@ type LoaderOptions struct {
 // Loader turns lists of items into batches.
 type Loader struct {
 	set      *Set
+	shape    [3]int // of an item's numbers
 	pipeline *Pipeline
+	features *featureRows // in place of pipeline, see NewFeatureLoader
 	o        LoaderOptions
 	memo     *memo
 	byClass  [][]int
@@ -45,6 +47,15 @@ type Loader struct {
 
 // NewLoader loads images of set through pipeline.
 func NewLoader(set *Set, pipeline *Pipeline, o LoaderOptions) (*Loader, error) {
+	l, err := newLoader(set, [3]int{3, pipeline.H, pipeline.W}, o)
+	if err != nil {
+		return nil, err
+	}
+	l.pipeline, l.memo = pipeline, newMemo(len(set.Items), l.o.CacheBytes)
+	return l, nil
+}
+
+func newLoader(set *Set, shape [3]int, o LoaderOptions) (*Loader, error) {
 	if len(set.Items) == 0 {
 		return nil, fmt.Errorf("%s: no images", set.Name)
 	}
@@ -60,18 +71,18 @@ func NewLoader(set *Set, pipeline *Pipeline, o LoaderOptions) (*Loader, error) {
 	if o.CacheBytes == 0 {
 		o.CacheBytes = DefaultCacheBytes
 	}
-	return &Loader{
-		set: set, pipeline: pipeline, o: o, memo: newMemo(len(set.Items), o.CacheBytes),
-		byClass: set.ByClass(), bad: map[int]error{},
-	}, nil
+	return &Loader{set: set, shape: shape, o: o, byClass: set.ByClass(), bad: map[int]error{}}, nil
 }
+
+// size is the length of an item's numbers.
+func (l *Loader) size() int { return l.shape[0] * l.shape[1] * l.shape[2] }
 
 // Batch is what a step of training or evaluation works on.
 type Batch struct {
-	Images []float32 // (B, 3, H, W)
+	Images []float32 // (B, 3, H, W), or features (B, C, H, W)
 	Labels []int     // (B)
 	Items  []int     // (B) indices into the set
-	Shape  [4]int    // B, 3, H, W
+	Shape  [4]int    // B, 3 or C, H, W
 	// Next is where to go on after this batch.
 	Next Position
 
@@ -182,9 +193,15 @@ func (l *Loader) excuse(item int, err error) error {
 
 // fill writes the numbers of one item. visit counts earlier uses in the epoch.
 func (l *Loader) fill(dst []float32, item, epoch, visit int) error {
+	draw := func() *rand.Rand {
+		return newRand(l.o.Seed, mixString("augment"), uint64(epoch), uint64(item), uint64(visit))
+	}
+	if l.features != nil {
+		return l.features.fill(dst, item, draw)
+	}
 	var r *rand.Rand
 	if l.pipeline.Random() {
-		r = newRand(l.o.Seed, mixString("augment"), uint64(epoch), uint64(item), uint64(visit))
+		r = draw()
 	}
 	if crop, ok := l.pipeline.firstCrop(); ok && l.memo.full.Load() && l.memo.get(item) == nil {
 		m, err := l.set.loadPart(item, func(w, h int) image.Rectangle { return crop.box(w, h, r) })

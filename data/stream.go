@@ -119,10 +119,10 @@ func (s stream) start(items []int, visits map[int]int) *pending {
 	l, n := s.loader, len(items)
 	p := &pending{
 		batch: &Batch{
-			Images: l.buffer(n * l.pipeline.Size()),
+			Images: l.buffer(n * l.size()),
 			Labels: make([]int, n),
 			Items:  make([]int, n),
-			Shape:  [4]int{n, 3, l.pipeline.H, l.pipeline.W},
+			Shape:  [4]int{n, l.shape[0], l.shape[1], l.shape[2]},
 			loader: l,
 		},
 		visit: make([]int, n),
@@ -144,7 +144,7 @@ type leftOut struct{ error }
 
 // work fills a slot, if need be with another image of the class.
 func (s stream) work(j job) error {
-	l, size := s.loader, s.loader.pipeline.Size()
+	l, size := s.loader, s.loader.size()
 	dst := j.batch.Images[j.slot*size : (j.slot+1)*size]
 	item := j.batch.Items[j.slot]
 	err := l.fill(dst, item, s.epoch, j.visit[j.slot])

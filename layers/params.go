@@ -144,6 +144,9 @@ func (g *Graph) Param(name string, role Role, init Init, shape ...int) *Node {
 	return n
 }
 
+// Uses reports whether a parameter is in the graph.
+func (g *Graph) Uses(p *Param) bool { return g.used[p.Name] != nil }
+
 // ParamGrad returns the tensor that holds the gradient of p after each Run, or
 // nil if the graph computes none. It exists from Compile on.
 func (g *Graph) ParamGrad(p *Param) Tensor {

@@ -12,8 +12,7 @@ const activationBudget = 512 << 20
 // Embedder turns images into embeddings, in evaluation mode: what an image
 // gives does not depend on the images beside it.
 type Embedder struct {
-	model       *Model
-	batch       int
+	batch, row  int
 	g           *layers.Graph
 	x, e        *layers.Node
 	pixels, out []float32
@@ -22,33 +21,44 @@ type Embedder struct {
 // NewEmbedder compiles the network for batches of at most the given size; of
 // fewer images where a large network would need more than half a GiB. It reads
 // the model's parameters at each call, so it can be kept while they are trained.
-func (m *Model) NewEmbedder(batch int) (*Embedder, error) {
+func (m *Model) NewEmbedder(batch int) (*Embedder, error) { return newEmbedder(batch, m.evaluation) }
+
+// newEmbedder compiles what build makes for n images.
+func newEmbedder(batch int, build func(n int) (g *layers.Graph, in, out *layers.Node, err error)) (*Embedder, error) {
 	if batch < 1 {
 		return nil, fmt.Errorf("model: a batch of %d images", batch)
 	}
 	if batch > 1 {
-		g, _, _ := m.evaluation(1)
-		if one := g.Bytes(); g.Err() == nil && one > 0 {
-			batch = max(1, min(batch, int(activationBudget/one)))
+		if g, _, _, err := build(1); err == nil && g.Bytes() > 0 {
+			batch = max(1, min(batch, int(activationBudget/g.Bytes())))
 		}
 	}
-	g, x, e := m.evaluation(batch)
+	g, x, e, err := build(batch)
+	if err != nil {
+		return nil, err
+	}
 	if err := g.Compile(); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
-	return &Embedder{model: m, batch: batch, g: g, x: x, e: e,
-		pixels: make([]float32, x.Shape().TotalSize()), out: make([]float32, batch*m.Spec.Dim)}, nil
+	size := e.Shape().TotalSize()
+	return &Embedder{batch: batch, row: size / batch, g: g, x: x, e: e,
+		pixels: make([]float32, x.Shape().TotalSize()), out: make([]float32, size)}, nil
 }
 
 // evaluation builds the network for a batch of so many images.
-func (m *Model) evaluation(batch int) (g *layers.Graph, images, embeddings *layers.Node) {
+func (m *Model) evaluation(batch int) (g *layers.Graph, images, embeddings *layers.Node, err error) {
 	g = layers.NewGraph(m.Params.Engine(), m.Params)
-	images = g.Input("images", batch, 3, m.Spec.Input.Size, m.Spec.Input.Size)
-	return g, images, m.Forward(g, images, false)
+	images = g.Input("images", m.InputShape(batch)...)
+	embeddings = m.Forward(g, images, false)
+	if err := g.Err(); err != nil {
+		return nil, nil, nil, fmt.Errorf("model: %w", err)
+	}
+	return g, images, embeddings, nil
 }
 
 // Embed appends the embeddings of n images to dst, row after row, and returns
-// it. images holds n x 3 x size x size preprocessed numbers; n is arbitrary.
+// it. images holds n preprocessed images, of the model's InputShape; n is
+// arbitrary.
 func (e *Embedder) Embed(dst, images []float32) ([]float32, error) {
 	one := len(e.pixels) / e.batch
 	if len(images)%one != 0 {
@@ -69,7 +79,7 @@ func (e *Embedder) Embed(dst, images []float32) ([]float32, error) {
 		if err := eng.Read(e.out, e.g.Value(e.e)); err != nil {
 			return nil, err
 		}
-		dst = append(dst, e.out[:n*e.model.Spec.Dim]...)
+		dst = append(dst, e.out[:n*e.row]...)
 	}
 	return dst, nil
 }

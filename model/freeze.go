@@ -15,6 +15,9 @@ type Freeze struct {
 	BNStats bool `json:"bn_stats"`
 	// BNAffine keeps gamma and beta of the backbone's batch normalisations.
 	BNAffine bool `json:"bn_affine"`
+	// To is a block of the backbone: it and all before it are kept, parameters
+	// and running statistics. A group of blocks stands for its last.
+	To string `json:"to,omitempty"`
 	// Params are patterns of names of parameters that are kept, those of
 	// path.Match: "patch_embed.*", "layer[12].*", "*.bias". A batch
 	// normalisation whose running statistics match keeps them too.
@@ -56,12 +59,16 @@ func (m *Model) Freeze(f Freeze, headOnly bool) error {
 	if (f.BNStats || f.BNAffine) && !m.hasBatchNorm() {
 		return errors.New("batch normalisation is to be frozen, but the backbone has none")
 	}
-	m.freeze = f
+	frozen, err := m.upTo(f.To)
+	if err != nil {
+		return fmt.Errorf("freezing up to a block: %w", err)
+	}
+	m.freeze, m.frozen = f, frozen
 	for _, p := range m.Params.All() {
 		if !Owns(p) || p.Role == layers.Buffer {
 			continue
 		}
-		p.Frozen = f.matches(p.Name) || headOnly && !IsHead(p.Name) || f.BNAffine && m.isBatchNorm(p)
+		p.Frozen = f.matches(p.Name) || frozen[p.Name] || headOnly && !IsHead(p.Name) || f.BNAffine && m.isBatchNorm(p)
 	}
 	return nil
 }
@@ -104,5 +111,6 @@ func (m *Model) batchStats(norm string) bool {
 	if m.freeze.BNStats && !IsHead(norm) {
 		return false
 	}
-	return !m.freeze.matches(norm + ".running_mean")
+	stats := norm + ".running_mean"
+	return !m.frozen[stats] && !m.freeze.matches(stats)
 }

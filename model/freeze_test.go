@@ -31,6 +31,8 @@ func TestFreezingNamesExactlyWhatIsMeant(t *testing.T) {
 		{model.Freeze{Params: []string{"block[13].conv.*"}}, "block1.conv.weight block3.conv.weight"},
 		{model.Freeze{BNAffine: true}, "block1.bn.weight block1.bn.bias block2.bn.weight block2.bn.bias block3.bn.weight block3.bn.bias block4.bn.weight block4.bn.bias"},
 		{model.Freeze{Params: []string{"block1.*"}}, "block1.conv.weight block1.bn.weight block1.bn.bias"},
+		{model.Freeze{To: "block2"}, "block1.conv.weight block1.bn.weight block1.bn.bias block2.conv.weight block2.bn.weight block2.bn.bias"},
+		{model.Freeze{To: "block1", Params: []string{"block3.conv.*"}}, "block1.conv.weight block1.bn.weight block1.bn.bias block3.conv.weight"},
 	} {
 		if err := m.Freeze(c.f, false); err != nil {
 			t.Fatal(err)
@@ -75,6 +77,7 @@ func TestFrozenStatisticsStayAsTheyAre(t *testing.T) {
 		{model.Freeze{BNStats: true}, []string{"block1", "block2", "block3", "block4"}},
 		{model.Freeze{Params: []string{"block2.*"}}, []string{"block2"}},
 		{model.Freeze{Params: []string{"*.weight"}}, nil},
+		{model.Freeze{To: "block2"}, []string{"block1", "block2"}},
 	} {
 		s := small(t)
 		s.HeadNorm = model.HeadNormBatch
@@ -97,6 +100,7 @@ func TestFreezingWhatIsNotThereIsAnError(t *testing.T) {
 	for says, f := range map[string]model.Freeze{
 		"patch_embed": {Params: []string{"patch_embed.*"}},
 		"block[":      {Params: []string{"block["}},
+		"block4":      {To: "block9"},
 	} {
 		if err := m.Freeze(f, false); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%+v: %v", f, err)

@@ -16,6 +16,9 @@ type Model struct {
 
 	net    backbone.Backbone
 	freeze Freeze
+	frozen map[string]bool // parameters that freeze.To names
+	entry  string          // see Enter
+	shape  []int           // of entry's output for one image
 }
 
 // New returns a model with initial weights, which are a function of seed.
@@ -30,14 +33,14 @@ func New(eng layers.Engine, spec Spec, seed uint64) (*Model, error) {
 	m := &Model{Spec: spec, Params: layers.NewParams(eng, seed), net: net}
 	// Building the graph once makes the parameters, in the order of the network.
 	g := layers.NewGraph(eng, m.Params)
-	m.Forward(g, g.Input("images", 1, 3, spec.Input.Size, spec.Input.Size), false)
+	m.Forward(g, g.Input("images", m.InputShape(1)...), false)
 	if err := g.Err(); err != nil {
 		return nil, fmt.Errorf("model: %s at %d pixels: %w", spec.Backbone, spec.Input.Size, err)
 	}
 	return m, nil
 }
 
-// Forward adds the network on images (B, 3, size, size) to g and returns the
+// Forward adds the network on images, of InputShape, to g and returns the
 // embeddings (B, h), ready for the metric. training lets batch normalisations
 // use the statistics of the batch, except those that Freeze named.
 func (m *Model) Forward(g *layers.Graph, images *layers.Node, training bool) *layers.Node {
@@ -46,7 +49,7 @@ func (m *Model) Forward(g *layers.Graph, images *layers.Node, training bool) *la
 
 // Raw is Forward without what comes between head and metric, Normalize.
 func (m *Model) Raw(g *layers.Graph, images *layers.Node, training bool) *layers.Node {
-	mode := backbone.Mode{}
+	mode := backbone.Mode{From: m.entry}
 	if training {
 		mode.BatchStats = m.batchStats
 	}

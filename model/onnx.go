@@ -52,7 +52,12 @@ func (m *Model) WriteONNX(path string, input ONNXInput, extra map[string]string)
 }
 
 func (m *Model) onnx(input ONNXInput) (*weights.ONNXModel, error) {
-	g, images, embeddings := m.evaluation(1)
+	whole := *m
+	whole.entry = "" // from images, wherever training began
+	g, images, embeddings, err := whole.evaluation(1)
+	if err != nil {
+		return nil, err
+	}
 	steps, err := g.Steps(embeddings)
 	if err != nil {
 		return nil, err

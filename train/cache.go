@@ -31,7 +31,7 @@ func openSet(ctx context.Context, spec string, cfg DataConfig, opt Options) (_ *
 		return set, fingerprint, nil
 	}
 	var small *data.Set
-	if opt.Cache.Off {
+	if opt.Cache.Off || cfg.CacheFrozen != "" { // which needs each picture once
 		small, err = data.Shrunk(set, cfg.Shorter)
 	} else {
 		small, err = data.Prepare(ctx, set, data.PrepareOptions{

@@ -48,9 +48,13 @@ type DataConfig struct {
 	// Validation is the share of the training classes that is left out of
 	// training and decides which epoch is best; 0 for none.
 	Validation float64 `json:"validation"`
-	// Augment is the name of a data.Preset whose training steps are used, or
-	// "none".
+	// Augment is the name of a data.Preset whose training steps are used, "flip"
+	// for random mirroring alone, or "none".
 	Augment string `json:"augment"`
+	// CacheFrozen, one of FrozenFormats, keeps the outputs of the blocks that are
+	// frozen (Freeze.To) on disk, so that a run computes what comes after them only.
+	// Pictures are then the same every time, but for the mirroring of these outputs.
+	CacheFrozen string `json:"cache_frozen,omitempty"`
 	// MaxBad is how many unreadable images an epoch may skip.
 	MaxBad int `json:"max_bad"`
 	// MaxPixels refuses larger pictures.
@@ -84,7 +88,7 @@ type TermConfig struct {
 }
 
 // Augmentations lists the values of DataConfig.Augment.
-func Augmentations() []string { return append([]string{"none"}, data.PresetNames()...) }
+func Augmentations() []string { return append([]string{"none", augmentFlip}, data.PresetNames()...) }
 
 // Default returns the settings that work without thought for a data
 // specification: a small network trained from scratch with BRM.
@@ -124,7 +128,7 @@ func (c Config) Validate() error {
 	if !(c.Data.Validation >= 0 && c.Data.Validation < 1) {
 		return fmt.Errorf("validation share %v is not within [0, 1)", c.Data.Validation)
 	}
-	if c.Data.Augment != "none" {
+	if c.Data.Augment != "none" && c.Data.Augment != augmentFlip {
 		if _, err := data.Preset(c.Data.Augment); err != nil {
 			return fmt.Errorf("unknown augmentation %q (there is: %s)", c.Data.Augment, strings.Join(Augmentations(), ", "))
 		}
@@ -142,6 +146,9 @@ func (c Config) Validate() error {
 		return err
 	}
 	if err := c.Freeze.Validate(); err != nil {
+		return err
+	}
+	if err := c.validateFrozen(); err != nil {
 		return err
 	}
 	if c.WarmupEpochs < 0 || c.WarmupEpochs > 0 && c.WarmupEpochs >= c.Epochs {
@@ -169,6 +176,12 @@ func (c Config) pipelines() (train, measure *data.Pipeline, err error) {
 	measure, err = EvalPipeline(c.Model.Input)
 	if err != nil || c.Data.Augment == "none" {
 		return measure, measure, err
+	}
+	if c.Data.Augment == augmentFlip {
+		r := evalRecipe(c.Model.Input)
+		r.Flip = true
+		train, err = r.Train(normalization(c.Model.Input))
+		return train, measure, err
 	}
 	r, err := data.Preset(c.Data.Augment)
 	if err != nil {

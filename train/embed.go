@@ -45,11 +45,19 @@ type Embedded struct {
 	cfg      Config
 	pipeline *data.Pipeline
 	loader   *data.Loader
+	features *data.Features // of the frozen blocks; may be nil
 	whole    *data.Set
 }
 
 // Close releases the images.
-func (e *Embedded) Close() error { return e.whole.Close() }
+func (e *Embedded) Close() error {
+	if e.features != nil {
+		if err := e.features.Close(); err != nil {
+			return err
+		}
+	}
+	return e.whole.Close()
+}
 
 // Embed loads a run's model and embeds the chosen images.
 func Embed(ctx context.Context, folder Folder, eng layers.Engine, sel Selection) (*Embedded, error) {
@@ -75,13 +83,18 @@ func embedSelection(ctx context.Context, cfg Config, m *model.Model, epoch int, 
 	}
 	defer func() {
 		if err != nil {
-			e.whole.Close()
+			e.Close()
 		}
 	}()
-	if e.loader, err = data.NewLoader(e.Set, e.pipeline, data.LoaderOptions{Workers: sel.Workers, MaxBad: e.cfg.Data.MaxBad}); err != nil {
+	if sel.Data == "" {
+		if e.features, err = cfg.features(ctx, e.whole, m, sel.Options); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.open(data.LoaderOptions{Workers: sel.Workers, MaxBad: e.cfg.Data.MaxBad}); err != nil {
 		return nil, err
 	}
-	rows, err := EmbedSet(ctx, e.Model, e.loader, len(e.Set.Items), "embedding", sel.Events)
+	rows, err := e.rows(ctx, m, "embedding", sel.Events)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +103,7 @@ func embedSelection(ctx context.Context, cfg Config, m *model.Model, epoch int, 
 	}
 	if len(rows.Items) < len(e.Set.Items) {
 		e.Set = e.Set.Select(e.Set.Name, rows.Items)
-		if e.loader, err = data.NewLoader(e.Set, e.pipeline, data.LoaderOptions{Workers: sel.Workers}); err != nil {
+		if err := e.open(data.LoaderOptions{Workers: sel.Workers}); err != nil {
 			return nil, err
 		}
 		rows.Embeddings.Labels = e.Set.Labels()

@@ -15,7 +15,7 @@ import (
 // network is the graph of one training step.
 type network struct {
 	g         *layers.Graph
-	images    *layers.Node // (B, 3, S, S)
+	images    *layers.Node // (B, 3, S, S), or a frozen block's outputs
 	embedding *layers.Node // (B, h)
 	loss      *losses.Node
 }
@@ -47,13 +47,15 @@ func buildNetwork(m *model.Model, o objective, batch int) (*network, error) {
 	}
 	// What is made while the graph is built, at the least: the batch, and the
 	// matrix between its images with its gradient, on the host.
-	side := float64(m.Spec.Input.Size)
-	if least := float64(batch) * (3*4*side*side + 16*float64(batch)); least > float64(available) {
+	one := 4.
+	for _, n := range m.InputShape(1) {
+		one *= float64(n)
+	}
+	if least := float64(batch) * (one + 16*float64(batch)); least > float64(available) {
 		return nil, tooLarge(batch, fmt.Errorf("its pictures and distances alone need %.0f MiB, %d MiB are available", least/(1<<20), available>>20))
 	}
 	g := layers.NewGraph(m.Params.Engine(), m.Params)
-	size := m.Spec.Input.Size
-	n := &network{g: g, images: g.Input("images", batch, 3, size, size)}
+	n := &network{g: g, images: g.Input("images", m.InputShape(batch)...)}
 	raw := m.Raw(g, n.images, true)
 	n.embedding = m.Normalize(g, raw, true)
 	var err error

@@ -55,7 +55,7 @@ func Measure(ctx context.Context, folder Folder, eng layers.Engine, opt MeasureO
 	default:
 		return nil, nil, err
 	}
-	e, err := EmbedSet(ctx, untrained, emb.loader, len(emb.Set.Items), "untrained network", opt.Events)
+	e, err := emb.rows(ctx, untrained, "untrained network", opt.Events)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -35,8 +35,9 @@ type Session struct {
 	headOnly  bool // net is that of the warm-up
 	opti      *Optimizer
 	sampler   *data.Balanced
-	trainer   *data.Loader // augmented training images
-	validator *data.Loader // made at the first validation
+	trainer   *data.Loader   // augmented training images
+	validator *data.Loader   // made at the first validation
+	features  *data.Features // of the frozen blocks, in place of images; may be nil
 	pipeline  *data.Pipeline
 	log       *logFile
 	lock      *os.File // held as long as the session lives
@@ -107,7 +108,10 @@ func Start(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, op
 	if err != nil {
 		return nil, err
 	}
-	if err = s.loadWeights(); err != nil {
+	if err = s.loadWeights(); err == nil {
+		err = s.feed(ctx)
+	}
+	if err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -185,6 +189,9 @@ func Resume(ctx context.Context, folder Folder, eng layers.Engine, opt Options) 
 	if err = s.claim(); err == nil {
 		err = s.loadCheckpoint(stored)
 	}
+	if err == nil {
+		err = s.feed(ctx)
+	}
 	if err == nil && cfg.Data != stored.Data {
 		err = s.folder.SaveConfig(s.cfg)
 	}
@@ -230,16 +237,16 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 	if s.sampler.Short > 0 {
 		s.ev.Warn("%d training classes have fewer than %d images; some of theirs come twice in a batch", s.sampler.Short, cfg.ImagesPerClass)
 	}
-	training, measuring, err := cfg.pipelines()
-	if err != nil {
-		return nil, err
-	}
-	s.pipeline = measuring
-	if s.trainer, err = s.loader(s.sets.fit, training); err != nil {
+	if _, s.pipeline, err = cfg.pipelines(); err != nil {
 		return nil, err
 	}
 	if s.model, err = model.New(eng, cfg.Model, cfg.Seed); err != nil {
 		return nil, err
+	}
+	if cfg.Data.CacheFrozen != "" {
+		if err = s.model.Enter(cfg.Freeze.To); err != nil {
+			return nil, err
+		}
 	}
 	if _, err = s.tune(); err != nil {
 		return nil, err
@@ -248,7 +255,11 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 }
 
 func (s *Session) loader(set *data.Set, p *data.Pipeline) (*data.Loader, error) {
-	return data.NewLoader(set, p, data.LoaderOptions{Seed: s.cfg.Seed, Workers: s.opt.Workers, MaxBad: s.cfg.Data.MaxBad})
+	opt := data.LoaderOptions{Seed: s.cfg.Seed, Workers: s.opt.Workers, MaxBad: s.cfg.Data.MaxBad}
+	if s.features != nil {
+		return data.NewFeatureLoader(set, s.features, p.Random(), opt)
+	}
+	return data.NewLoader(set, p, opt)
 }
 
 // Close releases what the session holds; the folder stays.
@@ -260,6 +271,11 @@ func (s *Session) Close() error {
 		s.log.close()
 	}
 	s.unlock()
+	if s.features != nil {
+		if err := s.features.Close(); err != nil {
+			return err
+		}
+	}
 	return s.sets.all.Close()
 }
 

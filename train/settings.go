@@ -194,6 +194,9 @@ func (c *Config) complete(given layer) error {
 	if _, ok := given["data.shorter"]; !ok {
 		c.Data.Shorter = Shorter(c.Model.Input)
 	}
+	if _, ok := given["data.augment"]; !ok && c.Data.CacheFrozen != "" {
+		c.Data.Augment = FrozenAugmentation(c.Model)
+	}
 	if c.Weights.Path == noWeights {
 		c.Weights.Path = ""
 	} else if err := c.checkPresetWeights(); err != nil {

@@ -72,7 +72,7 @@ func (l layer) changeBackbone(over layer) error {
 		l.drop("model.pool")
 	}
 	if nameOf(before) != nameOf(after) {
-		l.drop("freeze.params", "weights.")
+		l.drop("freeze.params", "freeze.to", "weights.")
 	}
 	return nil
 }

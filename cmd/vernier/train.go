@@ -76,7 +76,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 
 	fl.StringVar(&c.Data.TrainClasses, "train-classes", c.Data.TrainClasses, "which classes to train on: auto (the published split, or the first half by name), half, 0.7, 100, first:100, random:0.5, published, or a file with one class name a line")
 	fl.Float64Var(&c.Data.Validation, "validation", c.Data.Validation, "share of the training classes that chooses the best epoch; 0 for none")
-	fl.StringVar(&c.Data.Augment, "augment", "", "variation of training images: "+strings.Join(train.Augmentations(), ", ")+" (default characters for glyphs, else photos)")
+	fl.StringVar(&c.Data.Augment, "augment", "", "variation of training images: "+strings.Join(train.Augmentations(), ", ")+" (default characters for glyphs, flip beside --cache-frozen, else photos)")
 	fl.IntVar(&c.Data.MaxBad, "max-bad", c.Data.MaxBad, "unreadable training images to replace before giving up")
 	fl.Int64Var(&c.Data.MaxPixels, "max-pixels", c.Data.MaxPixels, "refuse pictures with more pixels")
 
@@ -86,6 +86,9 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.BoolVar(&c.Freeze.BNStats, "freeze-bn-stats", false, "keep the running statistics of the backbone's batch normalizations, and normalize by them")
 	fl.BoolVar(&c.Freeze.BNAffine, "freeze-bn-affine", false, "do not train gamma and beta of the backbone's batch normalizations")
 	fl.StringArrayVar(&c.Freeze.Params, "freeze", nil, "do not train parameters of such names, as in patch_embed.* or layer[12].*; may be repeated")
+	fl.StringVar(&c.Freeze.To, "freeze-to", "", "do not train the backbone up to this block, nor its batch normalizations' statistics")
+	fl.StringVar(&c.Data.CacheFrozen, "cache-frozen", "", "keep the outputs of the blocks up to --freeze-to on disk, as fp16 or fp32, and train on them: pictures are not varied, but the outputs are mirrored (--augment flip)")
+	fl.Lookup("cache-frozen").NoOptDefVal = train.FrozenFormats[0]
 	fl.IntVar(&c.WarmupEpochs, "warmup-epochs", 0, "first epochs, which train the head and the loss's own parameters only")
 
 	fl.StringVar(&c.Loss.Name, "loss", c.Loss.Name, strings.Join(losses.Names(), ", "))

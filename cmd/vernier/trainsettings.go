@@ -20,6 +20,7 @@ var trainPlaces = map[string]string{
 	"preset": "preset", "data": "data.spec", "train-classes": "data.train_classes", "validation": "data.validation", "augment": "data.augment",
 	"max-bad": "data.max_bad", "max-pixels": "data.max_pixels",
 	"freeze-bn-stats": "freeze.bn_stats", "freeze-bn-affine": "freeze.bn_affine", "warmup-epochs": "warmup_epochs",
+	"freeze-to": "freeze.to", "cache-frozen": "data.cache_frozen",
 	"loss": "loss.name", "memory": "loss.memory", "memory-start": "loss.memory_start",
 	"optimizer": "optimizer.name", "rate": "optimizer.rate", "head-rate": "optimizer.head_rate", "proxy-rate": "optimizer.proxy_rate",
 	"decay": "optimizer.decay", "decay-all": "optimizer.decay_all", "momentum": "optimizer.momentum", "nesterov": "optimizer.nesterov",

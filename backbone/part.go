@@ -1,0 +1,39 @@
+package backbone
+
+import (
+	"fmt"
+	"strings"
+)
+
+// FindBlock returns the full name of the block that a name means: the block of
+// that name, or the last of a group ("layer3.5" of "layer3").
+func FindBlock(b Backbone, name string) (string, error) {
+	blocks := b.Blocks()
+	if i := lastBlock(blocks, name); i >= 0 {
+		return blocks[i], nil
+	}
+	return "", fmt.Errorf("%q names no block (there is: %s)", name, strings.Join(blocks, ", "))
+}
+
+// lastBlock is the index of the last block that a name means, or -1.
+func lastBlock(blocks []string, name string) int {
+	at := -1
+	for i, b := range blocks {
+		if b == name || name != "" && strings.HasPrefix(b, name+".") {
+			at = i
+		}
+	}
+	return at
+}
+
+// part is the range of the blocks between From and To.
+func (m Mode) part(blocks []string) (first, end int) {
+	end = len(blocks)
+	if m.To != "" {
+		end = lastBlock(blocks, m.To) + 1
+	}
+	if m.From != "" {
+		first = lastBlock(blocks, m.From) + 1
+	}
+	return first, max(first, end)
+}

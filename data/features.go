@@ -1,0 +1,292 @@
+package data
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"image"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+)
+
+// Features are the outputs of the frozen part of a network for every image of a
+// set, computed once and kept in a file that is mapped into memory.
+type Features struct {
+	Path  string
+	Bytes int64
+	Built int      // images computed just now, rather than found
+	Shape [3]int   // of one image's features: channels, height, width
+	Left  []string // places of the images that could not be read
+
+	half   bool
+	mapped []byte
+	unmap  func() error
+	rows   map[featureKey]int
+	sound  []atomic.Bool // rows that were verified
+	table  *[1 << 16]float32
+}
+
+// featureKey tells the images of a set apart.
+type featureKey struct {
+	path string
+	box  image.Rectangle
+}
+
+// FeatureOptions say what features are and where they are kept.
+type FeatureOptions struct {
+	// Dir is the folder of the file; "" means vernier in the user's cache folder.
+	Dir string
+	// Of names the network that computes them, its parameters and all else, beside
+	// the images and the pipeline, that their values depend on.
+	Of string
+	// Shape of one image's features.
+	Shape [3]int
+	// Half keeps numbers as binary16: half the room, and a relative error of up to
+	// 0.0005. Numbers beyond 65504 are then an error.
+	Half bool
+	// Batch images are computed at a time; Workers prepare them, 0 for one a CPU.
+	Batch, Workers int
+	// Compute appends the features of images (n, 3, H, W) to dst.
+	Compute  func(dst, images []float32) ([]float32, error)
+	Progress func(done, total int)
+}
+
+// The file: a head of fixed size, then for each image in the order of the set its
+// numbers, a word that says whether there are any, and a checksum of both. All
+// little-endian. The head is followed by the rows as they were computed, so that an
+// unfinished file can be gone on with.
+const (
+	featureMagic = "vernier feature1"
+	featureHead  = 16 + sha256.Size + 8 + 3*4 + 4 // magic, key, rows, shape, checksum
+	featureTail  = 4 + 4
+	featureThere = 1
+	featureBad   = 2 // the image could not be read
+)
+
+func (o FeatureOptions) width() int {
+	if o.Half {
+		return 2
+	}
+	return 4
+}
+
+// rowBytes is the length of a row in the file.
+func (o FeatureOptions) rowBytes() int64 {
+	return int64(o.Shape[0]*o.Shape[1]*o.Shape[2]*o.width() + featureTail)
+}
+
+func (o FeatureOptions) head(key [sha256.Size]byte, rows int) []byte {
+	b := append([]byte(featureMagic), key[:]...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(rows))
+	for _, n := range o.Shape {
+		b = binary.LittleEndian.AppendUint32(b, uint32(n))
+	}
+	return binary.LittleEndian.AppendUint32(b, checksum(b))
+}
+
+// CacheFeatures opens the features of a set's images, seen through pipeline, which
+// draws nothing. They are computed on first use, and again when the list, an
+// image's size or time, the pipeline or Of changed. Computing goes on where it was
+// interrupted. Of several processes that want the same file one works and the others wait.
+func CacheFeatures(ctx context.Context, set *Set, pipeline *Pipeline, o FeatureOptions) (*Features, error) {
+	f, err := cacheFeatures(ctx, set, pipeline, o)
+	if err != nil {
+		return nil, fmt.Errorf("features of %s: %w", set.Name, err)
+	}
+	return f, nil
+}
+
+func cacheFeatures(ctx context.Context, set *Set, pipeline *Pipeline, o FeatureOptions) (*Features, error) {
+	if pipeline.Random() || o.Compute == nil || o.Batch < 1 || min(o.Shape[0], o.Shape[1], o.Shape[2]) < 1 {
+		return nil, fmt.Errorf("shape %v, batches of %d, random steps: %v; sizes must be positive and images the same every time", o.Shape, o.Batch, pipeline.Random())
+	}
+	items, rows := uniqueItems(set)
+	if o.Dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("no cache folder: %w", err)
+		}
+		o.Dir = filepath.Join(cache, "vernier")
+	}
+	settings := fmt.Sprintf("%s %s %v %v %d %d %#v %+v", set.Name, o.Of, o.Shape, o.Half, pipeline.W, pipeline.H, pipeline.Norm, pipeline.Steps)
+	b := featureBuild{set: set, pipeline: pipeline, o: o, items: items, key: featureStamp(set, items, settings)}
+	owner := sha256.Sum256([]byte(settings))
+	b.name = featureName{o.Dir, hex.EncodeToString(owner[:8]), hex.EncodeToString(b.key[:8])}
+	f, err := b.open()
+	if err != nil {
+		if err := b.make(ctx); err != nil {
+			return nil, err
+		}
+		if f, err = b.open(); err != nil {
+			return nil, err
+		}
+	}
+	f.Built, f.rows = b.built, rows
+	for i, item := range items {
+		if binary.LittleEndian.Uint32(f.tail(i)) == featureBad {
+			f.Left = append(f.Left, set.Where(item))
+		}
+	}
+	return f, nil
+}
+
+// uniqueItems lists every image once, and the row of each.
+func uniqueItems(set *Set) (items []int, rows map[featureKey]int) {
+	rows = make(map[featureKey]int, len(set.Items))
+	for i, it := range set.Items {
+		k := featureKey{it.Path, it.Box}
+		if _, twice := rows[k]; !twice {
+			rows[k] = len(items)
+			items = append(items, i)
+		}
+	}
+	return items, rows
+}
+
+// featureStamp is what a file of features must have been made from.
+func featureStamp(set *Set, items []int, settings string) (key [sha256.Size]byte) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s %s %d\n", featureMagic, settings, len(items))
+	for _, i := range items {
+		fmt.Fprintf(h, "%q %v %s\n", set.Items[i].Path, set.Items[i].Box, imageStamp(set.store, set.Items[i]))
+	}
+	h.Sum(key[:0])
+	return key
+}
+
+// imageStamp tells cheaply whether an image, or how it is brought to the loader,
+// has changed.
+func imageStamp(s store, it Item) string {
+	switch s := s.(type) {
+	case *prepared:
+		return fmt.Sprintf("shorter %d %s", s.shorter, imageStamp(s.store, s.origin(it)))
+	case shrunk:
+		return fmt.Sprintf("shorter %d %s", s.shorter, imageStamp(s.store, it))
+	case stamper:
+		stamp, err := s.stamp(it)
+		if err != nil { // a missing file: computed again once it is there
+			stamp = err.Error()
+		}
+		return stamp + " " + s.settings()
+	}
+	content, err := s.content(it)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprintf("%d %08x", len(content), checksum(content))
+}
+
+// openFeatures maps a finished file and verifies its head and size.
+func openFeatures(name string, head []byte, rows int, o FeatureOptions) (*Features, error) {
+	mapped, unmap, err := mapFile(name)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(mapped)) != featureHead+int64(rows)*o.rowBytes() || !bytes.Equal(mapped[:featureHead], head) {
+		unmap()
+		return nil, errDamaged
+	}
+	f := &Features{Path: name, Bytes: int64(len(mapped)), Shape: o.Shape, half: o.Half, mapped: mapped, unmap: unmap, sound: make([]atomic.Bool, rows)}
+	if o.Half {
+		f.table = halves()
+	}
+	return f, nil
+}
+
+// Close unmaps the file.
+func (f *Features) Close() error { return f.unmap() }
+
+// row returns a row's numbers as they lie in the file, and all that its checksum is of.
+func (f *Features) row(i int) (numbers, summed []byte) {
+	n := (len(f.mapped) - featureHead) / len(f.sound)
+	b := f.mapped[featureHead+i*n:][:n]
+	return b[:n-featureTail], b[:n-4]
+}
+
+// tail is what follows a row's numbers.
+func (f *Features) tail(i int) []byte {
+	numbers, _ := f.row(i)
+	return numbers[len(numbers):][:featureTail]
+}
+
+// read writes the numbers of a row to dst.
+func (f *Features) read(dst []float32, i int) error {
+	numbers, summed := f.row(i)
+	tail := f.tail(i)
+	if !f.sound[i].Load() {
+		if crc32.Checksum(summed, castagnoli()) != binary.LittleEndian.Uint32(tail[4:]) {
+			os.Remove(f.Path) // it is computed anew next time
+			return fmt.Errorf("%s is damaged; it was removed, and is computed anew by the next run", f.Path)
+		}
+		f.sound[i].Store(true)
+	}
+	if binary.LittleEndian.Uint32(tail) != featureThere {
+		return errors.New("it could not be read when its features were computed")
+	}
+	if f.half {
+		for j := range dst {
+			dst[j] = f.table[uint16(numbers[2*j])|uint16(numbers[2*j+1])<<8]
+		}
+		return nil
+	}
+	for j := range dst {
+		dst[j] = math.Float32frombits(binary.LittleEndian.Uint32(numbers[4*j:]))
+	}
+	return nil
+}
+
+// NewFeatureLoader loads the features of a set's images instead of the images.
+// With flip half of them, drawn by the seed in Epoch, are mirrored left and right,
+// which stands in for mirroring the images: convolutions whose kernels are not
+// symmetric give something else.
+func NewFeatureLoader(set *Set, f *Features, flip bool, o LoaderOptions) (*Loader, error) {
+	r := &featureRows{features: f, flip: flip, set: set, rows: make([]int, len(set.Items))}
+	for i, it := range set.Items {
+		row, ok := f.rows[featureKey{it.Path, it.Box}]
+		if !ok {
+			return nil, fmt.Errorf("%s has no features of %s", f.Path, set.Where(i))
+		}
+		r.rows[i] = row
+	}
+	l, err := newLoader(set, f.Shape, o)
+	if err != nil {
+		return nil, err
+	}
+	l.features = r
+	return l, nil
+}
+
+// featureRows are the features of a set's items.
+type featureRows struct {
+	features *Features
+	flip     bool
+	set      *Set
+	rows     []int
+}
+
+func (r *featureRows) fill(dst []float32, item int, draw func() *rand.Rand) error {
+	if err := r.features.read(dst, r.rows[item]); err != nil {
+		return &ImageError{r.set.Where(item), err}
+	}
+	if r.flip && draw().Float64() < 0.5 {
+		mirror(dst, r.features.Shape[2])
+	}
+	return nil
+}
+
+// mirror turns every line of w numbers round.
+func mirror(x []float32, w int) {
+	for ; len(x) > 0; x = x[w:] {
+		for i, j := 0, w-1; i < j; i, j = i+1, j-1 {
+			x[i], x[j] = x[j], x[i]
+		}
+	}
+}

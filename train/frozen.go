@@ -1,0 +1,122 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/model"
+)
+
+// FrozenFormats lists the values of DataConfig.CacheFrozen that keep something.
+var FrozenFormats = []string{"fp16", "fp32"}
+
+// augmentFlip mirrors pictures and does nothing else to them.
+const augmentFlip = "flip"
+
+// FrozenAugmentation is the usual DataConfig.Augment beside CacheFrozen: feature
+// maps can be mirrored, a transformer's tokens cannot.
+func FrozenAugmentation(spec model.Spec) string {
+	if net, err := backbone.New(spec.Backbone); err == nil && net.Tokens() {
+		return "none"
+	}
+	return augmentFlip
+}
+
+// validateFrozen checks what is frozen up to where, and what is kept of it.
+func (c Config) validateFrozen() error {
+	to, keep := c.Freeze.To, c.Data.CacheFrozen
+	net, err := backbone.New(c.Model.Backbone)
+	if err != nil {
+		return err
+	}
+	if to != "" {
+		if _, err := backbone.FindBlock(net, to); err != nil {
+			return fmt.Errorf("freezing up to a block: backbone %s: %w", c.Model.Backbone, err)
+		}
+	}
+	allowed := []string{"none", FrozenAugmentation(c.Model)}
+	switch {
+	case keep == "":
+		return nil
+	case !slices.Contains(FrozenFormats, keep):
+		return fmt.Errorf("outputs of the frozen blocks cannot be kept as %q (there is: %s)", keep, strings.Join(FrozenFormats, ", "))
+	case to == "":
+		return fmt.Errorf("outputs of the frozen blocks are to be kept, but no block is named up to which the network is frozen (there is: %s)", strings.Join(net.Blocks(), ", "))
+	case !slices.Contains(allowed, c.Data.Augment):
+		return fmt.Errorf("pictures cannot be varied (%s) where the outputs of the frozen blocks are kept; augmentation is one of %s", c.Data.Augment, strings.Join(slices.Compact(allowed), ", "))
+	}
+	return nil
+}
+
+// frozenBatch is the number of images whose features are computed at once.
+const frozenBatch = 32
+
+// features opens, or makes, the outputs of the frozen blocks for all images of a
+// run; nil if they are not kept.
+func (c Config) features(ctx context.Context, all *data.Set, m *model.Model, opt Options) (*data.Features, error) {
+	if c.Data.CacheFrozen == "" {
+		return nil, nil
+	}
+	pipeline, err := EvalPipeline(c.Model.Input)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := m.TrunkDigest(c.Freeze.To)
+	if err != nil {
+		return nil, err
+	}
+	trunk, err := m.NewTrunk(c.Freeze.To, frozenBatch)
+	if err != nil {
+		return nil, err
+	}
+	defer trunk.Close()
+	return data.CacheFeatures(ctx, all, pipeline, data.FeatureOptions{
+		Dir:   opt.Cache.Dir,
+		Of:    fmt.Sprintf("%s to %s, parameters %s, kernels %s", c.Model.Backbone, c.Freeze.To, sum, kernels(m.Params.Engine())),
+		Shape: trunk.Shape(), Half: c.Data.CacheFrozen == "fp16",
+		Batch: frozenBatch, Workers: opt.Workers, Compute: trunk.Embed,
+		Progress: func(done, total int) { opt.Events.Progress("caching the frozen blocks", done, total, "") },
+	})
+}
+
+// feed makes the loader of training images, now that the network has its weights.
+func (s *Session) feed(ctx context.Context) error {
+	var err error
+	if s.features, err = s.cfg.features(ctx, s.sets.all, s.model, s.opt); err != nil {
+		return err
+	}
+	if f := s.features; f != nil {
+		s.ev.Say("outputs of the frozen blocks: %v numbers an image, %d MiB in %s", f.Shape, f.Bytes>>20, f.Path)
+	}
+	training, _, err := s.cfg.pipelines()
+	if err != nil {
+		return err
+	}
+	s.trainer, err = s.loader(s.sets.fit, training)
+	return err
+}
+
+// rows embeds the chosen images with a model, through the features if there are any.
+func (e *Embedded) rows(ctx context.Context, m *model.Model, task string, ev Events) (*Rows, error) {
+	if e.features != nil {
+		if err := m.Enter(e.cfg.Freeze.To); err != nil {
+			return nil, err
+		}
+		defer m.Enter("")
+	}
+	return EmbedSet(ctx, m, e.loader, len(e.Set.Items), task, ev)
+}
+
+// open makes the loader of the chosen images.
+func (e *Embedded) open(opt data.LoaderOptions) (err error) {
+	if e.features != nil {
+		e.loader, err = data.NewFeatureLoader(e.Set, e.features, false, opt)
+	} else {
+		e.loader, err = data.NewLoader(e.Set, e.pipeline, opt)
+	}
+	return err
+}

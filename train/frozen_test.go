@@ -1,0 +1,166 @@
+package train
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vernier-ml/vernier/model"
+)
+
+// frozenConfig trains what comes after block2.
+func frozenConfig(t *testing.T) Config {
+	c := smallConfig(t, shades(t, 8, 4))
+	c.Freeze = model.Freeze{To: "block2"}
+	return c
+}
+
+func start(t *testing.T, c Config, opt Options) *Session {
+	t.Helper()
+	opt.Workers, opt.Events = 1, silent{}
+	s, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func train(t *testing.T, s *Session) {
+	t.Helper()
+	if err := s.Train(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTrainingOnCachedOutputsIsTrainingOnTheImages(t *testing.T) {
+	c := frozenConfig(t)
+	plain := start(t, c, Options{Cache: CacheOptions{Off: true}})
+	train(t, plain)
+	want := all(t, plain)
+	for _, keep := range []string{"fp32", "fp16"} {
+		c.Data.CacheFrozen = keep
+		s := start(t, c, Options{Cache: CacheOptions{Dir: t.TempDir()}})
+		if s.features == nil || s.net.images.Shape()[1] != 64 {
+			t.Fatalf("%s: the network takes %v", keep, s.net.images.Shape())
+		}
+		train(t, s)
+		got := all(t, s)
+		if keep == "fp16" {
+			continue // rounding moves AdamW's first steps by up to their whole length
+		}
+		for name, w := range want {
+			for i, v := range got[name] {
+				if d := math.Abs(float64(v - w[i])); d > 1e-4 {
+					t.Fatalf("%s: %s is %v, without the cache %v", keep, name, v, w[i])
+				}
+			}
+		}
+		if s.state.History[2].Loss == 0 || math.Abs(s.state.History[2].Loss-plain.state.History[2].Loss) > 1e-3 {
+			t.Errorf("%s: loss %v, without the cache %v", keep, s.state.History[2].Loss, plain.state.History[2].Loss)
+		}
+	}
+}
+
+func TestWhatIsFrozenUpToABlockStays(t *testing.T) {
+	c := frozenConfig(t)
+	c.Data.CacheFrozen, c.Data.Augment, c.WarmupEpochs = "fp16", "flip", 0
+	s := start(t, c, Options{Cache: CacheOptions{Dir: t.TempDir()}})
+	before := all(t, s)
+	train(t, s)
+	names := moved(s.model.Params, before, all(t, s))
+	for _, p := range s.model.Params.All() {
+		frozen := strings.HasPrefix(p.Name, "block1.") || strings.HasPrefix(p.Name, "block2.")
+		if slices.Contains(names, p.Name) == frozen {
+			t.Errorf("%s moved: %v", p.Name, frozen)
+		}
+	}
+}
+
+func TestARunOnCachedOutputsGoesOnWhereItStopped(t *testing.T) {
+	c := frozenConfig(t)
+	c.Data.CacheFrozen, c.Data.Augment = "fp16", "flip"
+	opt := Options{Cache: CacheOptions{Dir: t.TempDir()}, Workers: 1, Events: silent{}}
+	straight := start(t, c, opt)
+	train(t, straight)
+	stopped := start(t, c, opt)
+	epoch(t, stopped)
+	stopped.Close()
+	s, err := Resume(t.Context(), stopped.folder, newTestEngine(t), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if s.features.Built != 0 {
+		t.Errorf("the outputs of %d images were computed anew", s.features.Built)
+	}
+	train(t, s)
+	want, got := all(t, straight), all(t, s)
+	for name := range want {
+		if !slices.Equal(want[name], got[name]) {
+			t.Errorf("%s differs from that of an uninterrupted run", name)
+		}
+	}
+}
+
+func TestARunOnCachedOutputsIsMeasuredThroughThem(t *testing.T) {
+	c := frozenConfig(t)
+	c.Data.CacheFrozen, c.Data.Augment = "fp32", "none"
+	opt := Options{Cache: CacheOptions{Dir: t.TempDir()}, Workers: 1, Events: silent{}}
+	s := start(t, c, opt)
+	train(t, s)
+	cached, err := Embed(t.Context(), s.folder, newTestEngine(t), Selection{Options: opt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cached.Close()
+	if cached.features == nil || cached.features.Built != 0 {
+		t.Error("the cached outputs were not used")
+	}
+	direct, err := Embed(t.Context(), s.folder, newTestEngine(t), Selection{Data: c.Data.Spec, Split: "test", Options: opt})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer direct.Close()
+	if direct.features != nil {
+		t.Error("images of another set went through the cache")
+	}
+	for i, v := range cached.Embeddings.X {
+		if d := math.Abs(float64(v - direct.Embeddings.X[i])); d > 1e-4 {
+			t.Fatalf("number %d is %v, from the images %v", i, v, direct.Embeddings.X[i])
+		}
+	}
+	if _, err := s.Finish(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSettingsThatCannotGoWithCachedOutputs(t *testing.T) {
+	base := func() Config {
+		c := Default("glyphs")
+		c.Data.Augment, c.Data.CacheFrozen, c.Freeze.To = "flip", "fp16", "block1"
+		return c
+	}
+	if err := base().Validate(); err != nil {
+		t.Error(err)
+	}
+	for says, change := range map[string]func(*Config){
+		"there is: block1":  func(c *Config) { c.Freeze.To = "stem" },
+		"no block is named": func(c *Config) { c.Freeze.To = "" },
+		"there is: fp16":    func(c *Config) { c.Data.CacheFrozen = "int8" },
+		"one of none, flip": func(c *Config) { c.Data.Augment = "photos" },
+		"augmentation is one of none": func(c *Config) {
+			c.Model.Backbone, c.Model.Pool, c.Freeze.To = "vits16", model.PoolCls, "blocks.3"
+			c.Model.Input = c.Model.Input.WithSize(32)
+		},
+	} {
+		c := base()
+		change(&c)
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("want %q, got %v", says, err)
+		}
+	}
+}
