@@ -17,10 +17,11 @@ var FrozenFormats = []string{"fp16", "fp32"}
 // augmentFlip mirrors pictures and does nothing else to them.
 const augmentFlip = "flip"
 
-// FrozenAugmentation is the usual DataConfig.Augment beside CacheFrozen: feature
-// maps can be mirrored, a transformer's tokens cannot.
-func FrozenAugmentation(spec model.Spec) string {
-	if net, err := backbone.New(spec.Backbone); err == nil && net.Tokens() {
+// frozenAugmentation is the usual DataConfig.Augment beside CacheFrozen: feature
+// maps can be mirrored where the images may be, a transformer's tokens cannot.
+func frozenAugmentation(set string, spec model.Spec) string {
+	net, err := backbone.New(spec.Backbone)
+	if err == nil && net.Tokens() || Default(set).Data.Augment == "characters" {
 		return "none"
 	}
 	return augmentFlip
@@ -38,7 +39,10 @@ func (c Config) validateFrozen() error {
 			return fmt.Errorf("freezing up to a block: backbone %s: %w", c.Model.Backbone, err)
 		}
 	}
-	allowed := []string{"none", FrozenAugmentation(c.Model)}
+	allowed := []string{"none", augmentFlip}
+	if net.Tokens() {
+		allowed = allowed[:1]
+	}
 	switch {
 	case keep == "":
 		return nil
@@ -47,7 +51,7 @@ func (c Config) validateFrozen() error {
 	case to == "":
 		return fmt.Errorf("outputs of the frozen blocks are to be kept, but no block is named up to which the network is frozen (there is: %s)", strings.Join(net.Blocks(), ", "))
 	case !slices.Contains(allowed, c.Data.Augment):
-		return fmt.Errorf("pictures cannot be varied (%s) where the outputs of the frozen blocks are kept; augmentation is one of %s", c.Data.Augment, strings.Join(slices.Compact(allowed), ", "))
+		return fmt.Errorf("pictures cannot be varied (%s) where the outputs of the frozen blocks are kept; augmentation is one of %s", c.Data.Augment, strings.Join(allowed, ", "))
 	}
 	return nil
 }

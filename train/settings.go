@@ -195,7 +195,7 @@ func (c *Config) complete(given layer) error {
 		c.Data.Shorter = Shorter(c.Model.Input)
 	}
 	if _, ok := given["data.augment"]; !ok && c.Data.CacheFrozen != "" {
-		c.Data.Augment = FrozenAugmentation(c.Model)
+		c.Data.Augment = frozenAugmentation(c.Data.Spec, c.Model)
 	}
 	if c.Weights.Path == noWeights {
 		c.Weights.Path = ""
