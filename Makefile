@@ -6,13 +6,31 @@ LDFLAGS := -X main.version=$(VERSION)
 # The go command fetches another toolchain only if asked to.
 export GOTOOLCHAIN ?= local
 
-.PHONY: help build demo test lint bench generate clean
+.PHONY: help build build-gpu demo test lint lint-gpu bench generate clean
+
+# The GPU build: gorgonia.org/cu is compiled with our own cuda.h and linked with
+# a libcuda.a that forwards to the driver's library, so that neither an SDK nor a
+# driver has to be there. CUDA_HOME=DIR takes the headers of an SDK (11 or 12).
+CC       ?= cc
+ABI      := cuda/internal/abi
+LIBCUDA  := bin/gpu/libcuda.a
+CUDA_INC := $(if $(CUDA_HOME),$(CUDA_HOME)/include,$(CURDIR)/$(ABI)/include)
+GPU_ENV   = CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -Wno-implicit-function-declaration -I$(CUDA_INC)" CGO_LDFLAGS="-L$(CURDIR)/$(dir $(LIBCUDA)) -ldl"
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
 
 build: ## build bin/vernier
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/vernier
+
+build-gpu: $(LIBCUDA) ## build bin/vernier with the GPU engine; needs gcc, no CUDA SDK
+	$(GPU_ENV) $(GO) build -tags gpu -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/vernier
+
+$(LIBCUDA): $(wildcard $(ABI)/forward/*)
+	mkdir -p $(dir $@)
+	$(CC) -O2 -fPIC -std=gnu99 -Wall -c -o $(@:.a=.o) $(ABI)/forward/forward.c
+	rm -f $@
+	ar rcs $@ $(@:.a=.o)
 
 demo: build ## train BRM on glyphs, measure it on unseen characters, draw and export it
 	$(BIN) train --data glyphs --out runs/demo --force
@@ -27,6 +45,10 @@ lint: ## gofmt, vet and staticcheck
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these:"; gofmt -l .; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
+
+lint-gpu: $(LIBCUDA) ## vet and staticcheck the GPU build
+	$(GPU_ENV) $(GO) vet -tags gpu ./...
+	$(GPU_ENV) $(GO) tool staticcheck -tags gpu ./cuda/... ./cmd/...
 
 bench: ## run the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -9,7 +9,6 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 	"github.com/spf13/cobra"
 
-	"github.com/vernier-ml/vernier/cuda"
 	"github.com/vernier-ml/vernier/internal/cpu"
 )
 
@@ -62,18 +61,7 @@ func examine(w *bytes.Buffer) error {
 			advise("less than 2 GiB is available: lower --classes-per-batch and --images-per-class")
 		}
 	}
-	gpu := cuda.Probe()
-	switch {
-	case len(gpu.GPUs) > 0:
-		line("gpu", "%s (driver: %s), not used: this version computes on the CPU", strings.Join(gpu.GPUs, ", "), gpu.Driver)
-	case gpu.Driver != "":
-		line("gpu", "none, though a driver is loaded: %s", gpu.Driver)
-		advise("check with nvidia-smi that the driver sees the device")
-	default:
-		line("gpu", "none found: no NVIDIA driver is loaded")
-		advise("nothing to do: Vernier runs on the CPU")
-	}
-	return nil
+	return examineGPU(line)
 }
 
 func gib(bytes uint64) float64 { return float64(bytes) / (1 << 30) }

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/vernier-ml/vernier/cuda"
+)
+
+// examineGPU says what the machine has, by the kernel's word, and what of it the
+// GPU engine can use.
+func examineGPU(line func(what, format string, args ...any)) error {
+	advise := func(format string, args ...any) { line("", "-> "+format, args...) }
+	m := cuda.Probe()
+	if !cuda.Built && m.Driver == "" {
+		line("gpu", "none found: no NVIDIA driver is loaded")
+		advise("nothing to do: Vernier runs on the CPU")
+		return nil
+	}
+	r, err := cuda.Examine()
+	if err != nil {
+		return fmt.Errorf("GPU libraries: %w", err)
+	}
+	if len(r.Devices) == 0 && len(m.GPUs) > 0 {
+		line("gpu", "%s (driver: %s)", strings.Join(m.GPUs, ", "), m.Driver)
+	}
+	for i, d := range r.Devices {
+		line("gpu", "cuda:%d %s, compute capability %d.%d, %.1f GiB; the driver knows CUDA %s", i, d.Name, d.Major, d.Minor, gib(uint64(d.Bytes)), cuda.Release(r.CUDA))
+	}
+	for _, l := range r.Libraries {
+		line("", "%s %s, %s", l.Name, l.Version, l.Path)
+	}
+	for _, p := range r.Problems {
+		line("gpu", "not used: %s", p.What)
+		advise("%s", p.Advice)
+	}
+	if m.Driver == "" && len(r.Devices) == 0 {
+		advise("or do nothing: Vernier runs on the CPU")
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package device
+
+// Precision says how products are computed.
+type Precision uint8
+
+const (
+	TF32 Precision = iota // float32 factors rounded to 10 bits of mantissa, float32 sums
+	Full                  // float32 throughout
+)
+
+// Gemm is a product of row-major matrices: C = Alpha op(A) op(B) + Beta C, with
+// op(A) (M, K), op(B) (K, N), C (M, N), op the transpose where asked. The leading
+// dimensions are the distances between rows in memory. Sums are float32.
+type Gemm struct {
+	TransA, TransB bool
+	M, N, K        int
+	A, B, C        Ptr
+	LDA, LDB, LDC  int
+	Type           Type // of A and B
+	Out            Type // of C
+	Alpha, Beta    float32
+	Precision      Precision
+}
+
+// Blas multiplies matrices in the stream that it was made for.
+type Blas interface {
+	Gemm(g Gemm) error
+	// SetWorkspace gives the library memory to work in, so that it takes none of
+	// its own while work is being captured.
+	SetWorkspace(p Ptr, bytes int64) error
+	Close() error
+}
+
+// Direction is one of the three convolutions of a training step.
+type Direction uint8
+
+const (
+	Forward      Direction = iota // y from x and w
+	GradInput                     // x from y and w
+	GradWeights                   // w from x and y
+	directionEnd                  // count of directions
+)
+
+func (d Direction) String() string {
+	return [directionEnd]string{"forward", "gradient of the input", "gradient of the weights"}[d]
+}
+
+// Conv is a convolution of x (N, H, W, C) with w (K, R, S, C) to y (N, Ho, Wo, K),
+// in the order in which the numbers lie.
+type Conv struct {
+	N, C, H, W       int
+	K, R, S          int
+	Ho, Wo           int
+	PadH, PadW       int
+	StrideH, StrideW int
+	Type             Type
+	Precision        Precision
+	Deterministic    bool
+}
+
+// Operands are the tensors of a convolution; one of them is written.
+type Operands struct{ X, W, Y Ptr }
+
+// Plan is a chosen algorithm.
+type Plan struct {
+	Handle    uintptr // the library's own
+	Algorithm int
+	Workspace int64   // bytes that it needs
+	Millis    float64 // that it took when it was tried; 0 if it was not
+	Found     int     // algorithms that could have been chosen
+}
+
+// Dnn convolves in the stream that it was made for.
+type Dnn interface {
+	// Plan tries the algorithms that need no more than limit bytes of work and
+	// returns the fastest. It overwrites the tensor that the direction writes.
+	Plan(d Direction, c Conv, t Operands, work Ptr, limit int64) (Plan, error)
+	Run(d Direction, p Plan, t Operands, work Ptr) error
+	Close() error
+}

@@ -1,0 +1,45 @@
+package native
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func touch(t *testing.T, path string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, nil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestCandidatesComeInOrder(t *testing.T) {
+	root := t.TempDir()
+	own := touch(t, filepath.Join(root, "own", "libx.so.1"))
+	install := touch(t, filepath.Join(root, "cuda", "targets", machine(), "lib", "libx.so.1"))
+	venv := touch(t, filepath.Join(root, "venv", "lib", "python3.12", "site-packages", "nvidia", "cu13", "lib", "libx.so.1"))
+	python := touch(t, filepath.Join(root, "py", "bin", "python3"))
+	beside := touch(t, filepath.Join(root, "py", "lib", "python3.11", "site-packages", "torch", "lib", "libx.so.1"))
+	env := map[string]string{
+		PathVariable: filepath.Dir(own), "CUDA_HOME": filepath.Join(root, "cuda"), "VIRTUAL_ENV": filepath.Join(root, "venv"),
+		"PATH": filepath.Dir(python),
+	}
+	p := FindPlaces(func(name string) string { return env[name] })
+	if got, want := p.Candidates("libx.so.1"), []string{own, "libx.so.1", install, venv, beside}; !slices.Equal(got, want) {
+		t.Errorf("got %v\nwant %v", got, want)
+	}
+}
+
+func TestReleasesAreWrittenAsUsual(t *testing.T) {
+	if got := Release(12040); got != "12.4" {
+		t.Error(got)
+	}
+	if got := Release(13000); got != "13.0" {
+		t.Error(got)
+	}
+}

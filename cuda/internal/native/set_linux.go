@@ -1,0 +1,271 @@
+//go:build cgo
+
+package native
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Set is all that the engine needs of NVIDIA's libraries, loaded.
+type Set struct {
+	Driver *Driver
+	Blas   *Cublas
+	Dnn    *Cudnn
+	helper []*library // what the others rely on, kept open
+	Report Report
+}
+
+// Load finds and loads everything, and reports what it found. The set is
+// complete if the report has no problems; Close releases it in any case.
+func Load() *Set { return load(HostPlaces(), driverFiles[:]) }
+
+func load(places Places, driver []string) *Set {
+	s := &Set{}
+	if !s.loadDriver(driver) {
+		return s
+	}
+	s.loadLibraries(places)
+	return s
+}
+
+func (s *Set) problem(advice, format string, args ...any) {
+	s.Report.Problems = append(s.Report.Problems, Problem{fmt.Sprintf(format, args...), advice})
+}
+
+// loadDriver reports whether there is a device to work on.
+func (s *Set) loadDriver(files []string) bool {
+	d, err := openDriver(files)
+	if err != nil {
+		text := err.Error()
+		if strings.Contains(text, "No such file") || strings.Contains(text, "cannot open shared object file") {
+			s.problem("install NVIDIA's driver; in a container, start it with GPU access (docker run --gpus all)", "no NVIDIA driver: libcuda.so.1 is not found")
+			return false
+		}
+		s.problem("install a newer driver, 525 or later", "the NVIDIA driver cannot be used: %v", err)
+		return false
+	}
+	s.Driver = d
+	version, devices, err := d.start()
+	s.Report.CUDA = version
+	if err != nil {
+		what, advice := explain(err)
+		s.problem(advice, "%s", what)
+		return false
+	}
+	if version < oldestCUDA {
+		s.problem("install driver 525 or later", "the driver is too old: it knows CUDA %s, %s is needed", Release(version), Release(oldestCUDA))
+		return false
+	}
+	if devices == 0 {
+		s.problem("check with nvidia-smi that the driver sees the GPU, and that CUDA_VISIBLE_DEVICES does not hide it", "there is a driver (CUDA %s) but no GPU", Release(version))
+		return false
+	}
+	fit := 0
+	for i := range devices {
+		dev, err := d.describe(i)
+		if err != nil {
+			s.problem("check it with nvidia-smi", "GPU %d: %v", i, err)
+			continue
+		}
+		s.Report.Devices = append(s.Report.Devices, dev)
+		if dev.Major >= oldestMajor {
+			fit++
+		}
+	}
+	if fit == 0 && len(s.Report.Devices) > 0 {
+		dev := s.Report.Devices[0]
+		s.problem("use a GPU of the Volta generation (2017) or later", "%s has compute capability %d.%d, %d.0 is needed", dev.Name, dev.Major, dev.Minor, oldestMajor)
+	}
+	return fit > 0
+}
+
+// explain turns a failure of cuInit into what a user can do about it.
+func explain(err error) (what, advice string) {
+	what = "the NVIDIA driver does not start: " + err.Error()
+	var e *DriverError
+	if !errors.As(err, &e) {
+		return what, ""
+	}
+	switch e.Code {
+	case 100: // CUDA_ERROR_NO_DEVICE
+		return "there is a driver but no GPU", "check with nvidia-smi that the driver sees the GPU, and that CUDA_VISIBLE_DEVICES does not hide it"
+	case 803: // CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
+		return what, "the driver's library and its kernel module are of different versions: reboot, or reload the module"
+	case 804: // CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE
+		return what, "the forward compatibility package does not serve this GPU: remove it, or install a newer driver"
+	case 34: // CUDA_ERROR_STUB_LIBRARY
+		return what, "libcuda.so.1 is the stub of an SDK: take its folder out of LD_LIBRARY_PATH"
+	case 802: // CUDA_ERROR_SYSTEM_NOT_READY
+		return what, "the GPUs are still being connected: see that nvidia-fabricmanager is running"
+	case 999: // CUDA_ERROR_UNKNOWN
+		return what, "the kernel module may have lost the device: run nvidia-smi, see dmesg, reload nvidia_uvm"
+	}
+	return what, "run nvidia-smi to see whether the driver works"
+}
+
+// loadLibraries takes the newest CUDA release that driver, cuBLAS and cuDNN have
+// in common.
+func (s *Set) loadLibraries(places Places) {
+	var blasErrs, dnnErrs []string
+	blasFound := false
+	for release := newestRelease; release >= oldestRelease; release-- {
+		if s.Report.CUDA < release*1000 {
+			continue
+		}
+		blas, helper, err := openBlas(places, release)
+		if err != nil {
+			blasErrs = append(blasErrs, err.Error())
+			continue
+		}
+		blasFound = true
+		dnn, err := openDnn(places, release)
+		if err != nil {
+			dnnErrs = append(dnnErrs, err.Error())
+			blas.Close()
+			closeAll(helper)
+			continue
+		}
+		s.Blas, s.Dnn, s.helper = blas, dnn, helper
+		s.Report.Libraries = []Found{blas.Found, dnn.Found}
+		return
+	}
+	newest := min(s.Report.CUDA/1000, newestRelease)
+	if !blasFound {
+		s.problem(fmt.Sprintf("pip install %s, or install libcublas-%d-0 from NVIDIA's packages; if it is there, name its folder in %s",
+			pip("cublas", newest), newest, PathVariable), "cuBLAS is missing: %s", strings.Join(blasErrs, "; "))
+		return
+	}
+	s.problem(fmt.Sprintf("pip install %s, or install libcudnn9-cuda-%d from NVIDIA's packages; if it is there, name its folder in %s",
+		pip("cudnn", newest), newest, PathVariable), "cuDNN is missing: %s", strings.Join(dnnErrs, "; "))
+}
+
+// pip is the name of a Python package with one of the libraries.
+func pip(library string, release int) string {
+	if library == "cublas" && release >= 13 {
+		return "nvidia-cublas"
+	}
+	return fmt.Sprintf("nvidia-%s-cu%d", library, release)
+}
+
+// openBlas loads cuBLAS with what it needs.
+func openBlas(places Places, release int) (*Cublas, []*library, error) {
+	file := fmt.Sprintf("libcublas.so.%d", release)
+	var failures []string
+	for _, path := range places.Candidates(file) {
+		helper := openBeside(places, path, fmt.Sprintf("libcublasLt.so.%d", release))
+		b, err := loadCublas(path)
+		if err == nil && b.major != release {
+			err = fmt.Errorf("%s is of release %d", b.Found.Path, b.major)
+			b.Close()
+		}
+		if err == nil {
+			// cuDNN compiles some of its kernels with NVRTC.
+			return b, append(helper, openBeside(places, path, fmt.Sprintf("libnvrtc.so.%d", release))...), nil
+		}
+		closeAll(helper)
+		failures = append(failures, failure(path, err))
+	}
+	return nil, nil, errors.New(reasons(file, failures))
+}
+
+// openBeside loads a library that another one will ask for by its bare name: the
+// one of the same folder if there is one, otherwise the first that loads.
+func openBeside(places Places, path, file string) []*library {
+	list := places.Candidates(file)
+	if strings.Contains(path, "/") {
+		list = append([]string{filepath.Join(filepath.Dir(path), file)}, list...)
+	}
+	for _, p := range list {
+		if strings.Contains(p, "/") && !isFile(p) {
+			continue
+		}
+		if lib, err := openLibrary(p); err == nil {
+			return []*library{lib}
+		}
+	}
+	return nil // it may do without; if not, it says so itself
+}
+
+func openDnn(places Places, release int) (*Cudnn, error) {
+	var failures []string
+	for _, file := range []string{"libcudnn.so.9", "libcudnn.so.8"} {
+		for _, path := range places.Candidates(file) {
+			d, err := loadCudnn(path)
+			if err == nil && d.cuda/1000 != release {
+				err = fmt.Errorf("%s is for CUDA %s", d.Found.Path, Release(d.cuda))
+				d.Close()
+			}
+			if err == nil {
+				return d, nil
+			}
+			failures = append(failures, failure(path, err))
+		}
+	}
+	return nil, errors.New(reasons(fmt.Sprintf("libcudnn.so.9 for CUDA %d", release), failures))
+}
+
+// failure is the reason why a file could not be loaded; "" for one that is
+// simply not there.
+func failure(path string, err error) string {
+	if !strings.Contains(path, "/") && strings.HasPrefix(err.Error(), path+": cannot open shared object file") {
+		return ""
+	}
+	return err.Error()
+}
+
+func reasons(file string, failures []string) string {
+	var list []string
+	for _, f := range failures {
+		if f != "" {
+			list = append(list, f)
+		}
+	}
+	if len(list) == 0 {
+		return file + " is not found"
+	}
+	return file + ": " + strings.Join(list, "; ")
+}
+
+func closeAll(list []*library) {
+	for _, l := range list {
+		l.close()
+	}
+}
+
+// Close unloads what was loaded.
+func (s *Set) Close() error {
+	var errs []error
+	if s.Dnn != nil {
+		errs = append(errs, s.Dnn.Close())
+	}
+	if s.Blas != nil {
+		errs = append(errs, s.Blas.Close())
+	}
+	closeAll(s.helper)
+	if s.Driver != nil {
+		s.Driver.close()
+	}
+	s.Dnn, s.Blas, s.Driver, s.helper = nil, nil, nil, nil
+	return errors.Join(errs...)
+}
+
+// Explained is the report of a machine: it loads everything and lets it go.
+func Explained() (Report, error) {
+	s := Load()
+	return s.Report, s.Close()
+}
+
+// Environment tells of variables that steer where libraries come from.
+func Environment() string {
+	var list []string
+	for _, name := range []string{PathVariable, "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"} {
+		if v, ok := os.LookupEnv(name); ok {
+			list = append(list, name+"="+v)
+		}
+	}
+	return strings.Join(list, " ")
+}

@@ -1,0 +1,44 @@
+/* A driver with one device, bent by macros: CODE is what cuInit returns,
+ * VERSION, DEVICES and MAJOR what the driver tells. */
+#include "driver.h"
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef CODE
+#define CODE 0
+#endif
+#ifndef VERSION
+#define VERSION 13000
+#endif
+#ifndef DEVICES
+#define DEVICES 1
+#endif
+#ifndef MAJOR
+#define MAJOR 9
+#endif
+
+int cuInit(unsigned flags) { return CODE; }
+int cuDriverGetVersion(int *version) { *version = VERSION; return 0; }
+int cuDeviceGetCount(int *count) { *count = DEVICES; return 0; }
+int cuDeviceGetName(char *name, int length, int device) { strncpy(name, "Imaginary 100", length); return 0; }
+int cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = 80ul << 30; return 0; }
+int cuDeviceGetAttribute(int *value, int attribute, int device) {
+    *value = attribute == ATTRIBUTE_MAJOR ? MAJOR : attribute == ATTRIBUTE_MINOR ? 0 : 132;
+    return 0;
+}
+int cuGetErrorName(int error, const char **text) { *text = error == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR"; return 0; }
+int cuGetErrorString(int error, const char **text) { *text = error == 2 ? "out of memory" : "an error"; return 0; }
+int cuMemHostAlloc(void **p, size_t bytes, unsigned flags) { *p = bytes > 1 << 20 ? NULL : malloc(bytes); return *p ? 0 : 2; }
+int cuMemFreeHost(void *p) { free(p); return 0; }
+static void *recording;
+int cuStreamBeginCapture_v2(void *stream, int mode) {
+    if (mode != CAPTURE_THREAD_LOCAL) return 1;
+    recording = stream;
+    return 0;
+}
+int cuStreamEndCapture(void *stream, void **graph) { *graph = (char *)recording + 1; return stream == recording ? 0 : 905; }
+int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags) { *exec = (char *)graph + 1; return 0; }
+int cuGraphLaunch(void *exec, void *stream) { return exec == (char *)stream + 2 ? 0 : 1; }
+int cuGraphDestroy(void *graph) { return 0; }
+int cuGraphExecDestroy(void *exec) { return 0; }
+int cuFuncSetAttribute(void *function, int attribute, int value) { return attribute == FUNCTION_MAX_DYNAMIC_SHARED ? 0 : 1; }
