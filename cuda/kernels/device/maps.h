@@ -1,0 +1,139 @@
+// Element-wise work on maps in channels-last order, (rows, C) where a row is a
+// position of an image, and on anything flat. Included once for each type T.
+
+KERNEL(NAME(fill), 256)(long n, T *y, float v) { EACH(i, n) PUT(y, i, v); }
+
+KERNEL(NAME(narrow), 256)(long n, T *y, const float *x) { EACH(i, n) PUT(y, i, x[i]); }
+
+KERNEL(NAME(widen), 256)(long n, float *y, const T *x) { EACH(i, n) y[i] = GET(x, i); }
+
+KERNEL(NAME(add), 256)(long n, T *y, const T *a, const T *b) { EACH(i, n) PUT(y, i, GET(a, i) + GET(b, i)); }
+
+KERNEL(NAME(scale), 256)(long n, T *y, const T *a, float s) { EACH(i, n) PUT(y, i, s * GET(a, i)); }
+
+KERNEL(NAME(relu), 256)(long n, T *y, const T *x) {
+	EACH(i, n) {
+		float v = GET(x, i);
+		PUT(y, i, v <= 0 ? 0 : v);
+	}
+}
+
+KERNEL(NAME(relu_grad), 256)(long n, T *dx, const T *dy, const T *y) {
+	EACH(i, n) PUT(dx, i, GET(y, i) > 0 ? GET(dy, i) : 0);
+}
+
+KERNEL(NAME(gelu), 256)(long n, T *y, const T *x, int form) {
+	EACH(i, n) {
+		float v = GET(x, i), z = magnitude(v), r;
+		if (form == 0) {
+			float tail = normalTail(z);
+			r = v * (v > 0 ? 1 - tail : tail);
+			if (z > FAR_NORMAL) r = v > 0 ? v : 0;
+		} else {
+			float u = .79788456f * fused(.044715f * z * z, z, z);
+			float e = exponential(-2 * atMost(u, 43)); // (1 + tanh u)/2 = 1/(1 + e), and its mirror e/(1 + e)
+			r = z > 20 ? (v > 0 ? v : 0) : v * (v > 0 ? 1 : e) / (1 + e);
+		}
+		PUT(y, i, v != v ? v : r);
+	}
+}
+
+KERNEL(NAME(gelu_grad), 256)(long n, T *dx, const T *dy, const T *x, int form) {
+	EACH(i, n) {
+		float v = GET(x, i), z = magnitude(v), g;
+		if (z > 20) {
+			g = v > 0;
+		} else if (form == 0) {
+			float tail = normalTail(z), density = .39894228f * exponential(-.5f * z * z);
+			g = (v > 0 ? 1 - tail : tail) + v * density;
+		} else {
+			float u = .79788456f * fused(.044715f * z * z, z, z), slope = .79788456f * fused(.134145f * z, z, 1);
+			float e = exponential(-2 * atMost(u, 43)), q = 1 / (1 + e);
+			g = (v > 0 ? 1 : e) * q + v * 2 * e * q * q * slope;
+		}
+		if (v != v) g = v;
+		PUT(dx, i, g * GET(dy, i));
+	}
+}
+
+// y = act(x*scale + shift + residual); each of scale, shift (C) and residual
+// may be null.
+KERNEL(NAME(channel_affine), 256)(long n, int c, T *y, const T *x, const float *scale, const float *shift, const T *residual, int relu) {
+	EACH(i, n) {
+		int k = (int)(i % c);
+		float v = GET(x, i);
+		if (scale) v *= scale[k];
+		if (shift) v += shift[k];
+		if (residual) v += GET(residual, i);
+		PUT(y, i, relu && v <= 0 ? 0 : v);
+	}
+}
+
+// y = (x - mean)*inv*gamma + beta.
+KERNEL(NAME(channel_norm), 256)(long n, int c, T *y, const T *x, const float *mean, const float *inv, const float *gamma, const float *beta) {
+	EACH(i, n) {
+		int k = (int)(i % c);
+		PUT(y, i, fused((GET(x, i) - mean[k]) * inv[k], gamma[k], beta[k]));
+	}
+}
+
+// dx = gamma*inv*(dy - dbeta/n - u*dgamma/n) with u = (x - mean)*inv.
+KERNEL(NAME(batch_norm_dx), 256)(long n, int c, T *dx, const T *dy, const T *x, const float *gamma, const float *mean, const float *inv, const float *dbeta, const float *dgamma, float each) {
+	EACH(i, n) {
+		int k = (int)(i % c);
+		float u = (GET(x, i) - mean[k]) * inv[k];
+		PUT(dx, i, gamma[k] * inv[k] * (GET(dy, i) - dbeta[k] * each - u * (dgamma[k] * each)));
+	}
+}
+
+// Copies c numbers of every row between arrays of other widths.
+KERNEL(NAME(copy_rows), 256)(long rows, long c, T *dst, long dstWidth, long dstFrom, const T *src, long srcWidth, long srcFrom) {
+	EACH(i, rows * c) dst[i / c * dstWidth + dstFrom + i % c] = src[i / c * srcWidth + srcFrom + i % c];
+}
+
+// (N, C, HW) of the host to (N, HW, C) of the device.
+KERNEL(NAME(from_planar), 256)(int c, int hw, T *y, const float *x) {
+	SHARED float tile[32][33];
+	long image = (long)blockZ() * c * hw;
+	int lane = threadOf() & 31, at = threadOf() >> 5;
+	for (int r = at; r < 32; r += 8) {
+		int k = blockY() * 32 + r, p = blockX() * 32 + lane;
+		if (k < c && p < hw) tile[r][lane] = x[image + (long)k * hw + p];
+	}
+	SYNC();
+	for (int r = at; r < 32; r += 8) {
+		int k = blockY() * 32 + lane, p = blockX() * 32 + r;
+		if (k < c && p < hw) PUT(y, image + (long)p * c + k, tile[lane][r]);
+	}
+}
+
+KERNEL(NAME(to_planar), 256)(int c, int hw, float *y, const T *x) {
+	SHARED float tile[32][33];
+	long image = (long)blockZ() * c * hw;
+	int lane = threadOf() & 31, at = threadOf() >> 5;
+	for (int r = at; r < 32; r += 8) {
+		int k = blockY() * 32 + lane, p = blockX() * 32 + r;
+		if (k < c && p < hw) tile[r][lane] = GET(x, image + (long)p * c + k);
+	}
+	SYNC();
+	for (int r = at; r < 32; r += 8) {
+		int k = blockY() * 32 + r, p = blockX() * 32 + lane;
+		if (k < c && p < hw) y[image + (long)k * hw + p] = tile[lane][r];
+	}
+}
+
+// Bytes (pixels, channels) to y = x*mul + add, channels reversed if asked.
+KERNEL(NAME(image), 256)(long n, int c, T *y, const u8 *x, const float *mul, const float *plus, int reverse) {
+	EACH(i, n) {
+		int k = (int)(i % c);
+		long from = reverse ? i - k + (c - 1 - k) : i;
+		PUT(y, i, fused((float)x[from], mul[k], plus[k]));
+	}
+}
+
+// Sets *bad if x holds NaN or infinity.
+KERNEL(NAME(non_finite), 256)(long n, const T *x, unsigned *bad) {
+	unsigned found = 0;
+	EACH(i, n) found |= (bitsOf(GET(x, i)) & 0x7f800000u) == 0x7f800000u;
+	if (found) atomicMaximum(bad, 1);
+}

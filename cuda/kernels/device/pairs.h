@@ -1,0 +1,107 @@
+// The matrix of a metric between rows a (n, h) and b (k, h), and its gradient:
+// BRM (Eq. 7) with one restriction, or, with the linear one at P = 2, the
+// Euclidean metrics. Included once for each restriction R and each P.
+//
+// A block of 256 threads has 64 x 64 pairs, each thread 4 x 4 of them in
+// registers; 16 coordinates at a time lie in shared memory, coordinate first, so
+// that the reads of a warp are few broadcasts. The restriction is evaluated on
+// registers alone: the work is its arithmetic, not the memory.
+#ifndef VERNIER_PAIRS_ONCE
+#define VERNIER_PAIRS_ONCE
+#define SIDE 64
+#define DEPTH 16
+#endif
+
+#if P == 2
+#define JOIN(r, sum) fused(r, r, sum)
+#define CHAIN(t, w) (CALL(R, t, w) * CALL(S, t, w))
+#else
+#define JOIN(r, sum) ((sum) + (r))
+#define CHAIN(t, w) CALL(S, t, w)
+#endif
+
+// d = post(by * sum of R(|a - b|/unit)^P)*unit^..., with post the square root if
+// rooted. unit points at a power of two on the device, or is null for 1: only
+// the linear metrics have one, so that squares neither overflow nor vanish.
+KERNEL(NAME(pairs), 256)(int n, int k, int h, float *d, const float *a, const float *b, float by, int rooted, float omega, const float *unit) {
+	SHARED float as[DEPTH][SIDE + 4], bs[DEPTH][SIDE + 4];
+	int tx = threadOf() % 16, ty = threadOf() / 16, i0 = blockY() * SIDE, j0 = blockX() * SIDE;
+	float u = unit ? *unit : 1, inverse = 1 / u, sum[4][4];
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < 4; j++) sum[i][j] = 0;
+	for (int c0 = 0; c0 < h; c0 += DEPTH) {
+		for (int e = threadOf(); e < SIDE * DEPTH; e += 256) {
+			int c = c0 + e % DEPTH, r = e / DEPTH;
+			as[e % DEPTH][r] = c < h && i0 + r < n ? a[(long)(i0 + r) * h + c] * inverse : 0;
+			bs[e % DEPTH][r] = c < h && j0 + r < k ? b[(long)(j0 + r) * h + c] * inverse : 0;
+		}
+		SYNC();
+		for (int c = 0; c < DEPTH; c++) {
+			float x[4], y[4];
+			for (int i = 0; i < 4; i++) x[i] = as[c][ty * 4 + i], y[i] = bs[c][tx * 4 + i];
+			for (int i = 0; i < 4; i++)
+				for (int j = 0; j < 4; j++) {
+					float r = CALL(R, magnitude(x[i] - y[j]), omega);
+					sum[i][j] = JOIN(r, sum[i][j]);
+				}
+		}
+		SYNC();
+	}
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < 4; j++) {
+			int p = i0 + ty * 4 + i, q = j0 + tx * 4 + j;
+			if (p >= n || q >= k) continue;
+			float v = sum[i][j] * by;
+			d[(long)p * k + q] = rooted ? root(v) * u : unit ? v * u * u : v;
+		}
+}
+
+// da (n, h) = sum over j of c[i][j] * sign(a - b) * R'(t) * R(t)^(P-1), t = |a - b|,
+// plus what is there if accumulate. c is (n, k), or with flipped (k, n): the
+// same kernel gives db from the other side.
+// A block has 64 rows x 64 coordinates, each thread 4 x 4.
+KERNEL(NAME(pairs_grad), 256)(int n, int k, int h, float *da, const float *c, const float *a, const float *b, float omega, int flipped, int accumulate) {
+	SHARED float bs[DEPTH][SIDE + 4], cs[DEPTH][SIDE + 4];
+	int tx = threadOf() % 16, ty = threadOf() / 16, i0 = blockY() * SIDE, h0 = blockX() * SIDE;
+	float sum[4][4], x[4][4];
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < 4; j++) {
+			int p = i0 + ty * 4 + i, q = h0 + tx * 4 + j;
+			sum[i][j] = 0;
+			x[i][j] = p < n && q < h ? a[(long)p * h + q] : 0;
+		}
+	for (int j0 = 0; j0 < k; j0 += DEPTH) {
+		for (int e = threadOf(); e < SIDE * DEPTH; e += 256) {
+			int r = e / SIDE, q = h0 + e % SIDE;
+			bs[r][e % SIDE] = j0 + r < k && q < h ? b[(long)(j0 + r) * h + q] : 0;
+		}
+		for (int e = threadOf(); e < SIDE * DEPTH; e += 256) {
+			// Neighbouring threads read neighbouring numbers either way round.
+			int r = flipped ? e / SIDE : e % DEPTH, s = flipped ? e % SIDE : e / DEPTH;
+			int i = i0 + s, j = j0 + r;
+			cs[r][s] = i < n && j < k ? (flipped ? c[(long)j * n + i] : c[(long)i * k + j]) : 0;
+		}
+		SYNC();
+		int count = k - j0 < DEPTH ? k - j0 : DEPTH;
+		for (int j = 0; j < count; j++) {
+			float y[4], w[4];
+			for (int i = 0; i < 4; i++) y[i] = bs[j][tx * 4 + i], w[i] = cs[j][ty * 4 + i];
+			for (int i = 0; i < 4; i++)
+				for (int q = 0; q < 4; q++) {
+					float diff = x[i][q] - y[q], t = magnitude(diff);
+					float g = CHAIN(t, omega);
+					sum[i][q] = fused(w[i], diff == 0 ? 0 : withSign(g, diff), sum[i][q]);
+				}
+		}
+		SYNC();
+	}
+	for (int i = 0; i < 4; i++)
+		for (int j = 0; j < 4; j++) {
+			int p = i0 + ty * 4 + i, q = h0 + tx * 4 + j;
+			if (p >= n || q >= h) continue;
+			long at = (long)p * h + q;
+			da[at] = accumulate ? da[at] + sum[i][j] : sum[i][j];
+		}
+}
+#undef JOIN
+#undef CHAIN

@@ -1,0 +1,165 @@
+// Windowed and global pooling in channels-last order. Gradients gather: every
+// element of dx asks the windows that hold it, so that no two threads add to
+// one number and the order of sums is fixed.
+
+#define WINDOW_ARGS int h, int w, int c, int ho, int wo, int kh, int kw, int sh, int sw, int ph, int pw
+
+// Where window (i, j) begins and ends among real cells.
+#define WINDOW(i, j)                                                                    \
+	int top = (i)*sh - ph, left = (j)*sw - pw;                                          \
+	int y0 = top > 0 ? top : 0, y1 = top + kh < h ? top + kh : h;                       \
+	int x0 = left > 0 ? left : 0, x1 = left + kw < w ? left + kw : w
+
+// The place of element i of a map (n, height, width, c).
+#define PLACE(i, height, width)                                                         \
+	int k = (int)((i) % c);                                                             \
+	int px = (int)((i) / c % (width)), py = (int)((i) / c / (width) % (height));        \
+	long image = (i) / c / (width) / (height)
+
+// The windows that hold row y of height: [from, to).
+#define COVERING(from, to, y, pad, kernel, stride, count)                               \
+	int from = (y) + (pad) - (kernel) + 1;                                              \
+	from = from <= 0 ? 0 : (from + (stride)-1) / (stride);                              \
+	int to = ((y) + (pad)) / (stride) + 1;                                              \
+	if (to > (count)) to = (count)
+
+#define CELL(y, x) (((image * h + (y)) * w + (x)) * c + k)
+#define OUT(i, j) (((image * ho + (i)) * wo + (j)) * c + k)
+
+KERNEL(NAME(max_pool), 256)(long n, WINDOW_ARGS, T *y, const T *x) {
+	EACH(i, n) {
+		PLACE(i, ho, wo);
+		WINDOW(py, px);
+		float best = GET(x, CELL(y0, x0));
+		for (int a = y0; a < y1; a++)
+			for (int b = x0; b < x1; b++) {
+				float v = GET(x, CELL(a, b));
+				best = LARGER(best, v);
+				if (v != v) best = v;
+			}
+		PUT(y, i, best);
+	}
+}
+
+KERNEL(NAME(max_pool_grad), 256)(long n, WINDOW_ARGS, T *dx, const T *dy, const T *x, const T *y) {
+	EACH(i, n) {
+		PLACE(i, h, w);
+		float v = GET(x, i), sum = 0;
+		COVERING(i0, i1, py, ph, kh, sh, ho);
+		COVERING(j0, j1, px, pw, kw, sw, wo);
+		for (int a = i0; a < i1; a++)
+			for (int b = j0; b < j1; b++) {
+				float top1 = GET(y, OUT(a, b));
+				int nan = top1 != top1;
+				if (nan ? v == v : v != top1) continue;
+				// The first of the window's maxima has it.
+				WINDOW(a, b);
+				(void)y1;
+				int first = 1;
+				for (int p = y0; p <= py && first; p++)
+					for (int q = x0; q < (p < py ? x1 : px); q++) {
+						float u = GET(x, CELL(p, q));
+						if (nan ? u != u : u == top1) first = 0;
+					}
+				if (first) sum += GET(dy, OUT(a, b));
+			}
+		PUT(dx, i, sum);
+	}
+}
+
+// What the average of window (i, j) is divided by.
+FN float NAME(divisor)(int i, int j, int h, int w, int kh, int kw, int sh, int sw, int ph, int pw, int countPad) {
+	if (countPad) {
+		int y = i * sh, x = j * sw, ye = y + kh < h + 2 * ph ? y + kh : h + 2 * ph, xe = x + kw < w + 2 * pw ? x + kw : w + 2 * pw;
+		return (float)((ye - y) * (xe - x));
+	}
+	WINDOW(i, j);
+	return (float)((y1 - y0) * (x1 - x0));
+}
+
+KERNEL(NAME(avg_pool), 256)(long n, WINDOW_ARGS, int countPad, T *y, const T *x) {
+	EACH(i, n) {
+		PLACE(i, ho, wo);
+		WINDOW(py, px);
+		float sum = 0;
+		for (int a = y0; a < y1; a++)
+			for (int b = x0; b < x1; b++) sum += GET(x, CELL(a, b));
+		PUT(y, i, sum / NAME(divisor)(py, px, h, w, kh, kw, sh, sw, ph, pw, countPad));
+	}
+}
+
+KERNEL(NAME(avg_pool_grad), 256)(long n, WINDOW_ARGS, int countPad, T *dx, const T *dy) {
+	EACH(i, n) {
+		PLACE(i, h, w);
+		float sum = 0;
+		COVERING(i0, i1, py, ph, kh, sh, ho);
+		COVERING(j0, j1, px, pw, kw, sw, wo);
+		for (int a = i0; a < i1; a++)
+			for (int b = j0; b < j1; b++)
+				sum += GET(dy, OUT(a, b)) / NAME(divisor)(a, b, h, w, kh, kw, sh, sw, ph, pw, countPad);
+		PUT(dx, i, sum);
+	}
+}
+
+// Global pooling: a block has 32 channels of one image.
+KERNEL(NAME(global_avg), 256)(int hw, int c, float *y, const T *x) {
+	SHARED float box[8][33];
+	int lane = threadOf() & 31, at = threadOf() >> 5, k = blockX() * 32 + lane;
+	long image = (long)blockY() * hw * c;
+	float sum = 0;
+	if (k < c)
+		for (int p = at; p < hw; p += 8) sum += GET(x, image + (long)p * c + k);
+	box[at][lane] = sum;
+	SYNC();
+	if (at == 0 && k < c) {
+		for (int i = 1; i < 8; i++) sum += box[i][lane];
+		y[(long)blockY() * c + k] = sum / hw;
+	}
+}
+
+KERNEL(NAME(global_avg_grad), 256)(long n, int hw, int c, T *dx, const float *dy) {
+	EACH(i, n) PUT(dx, i, dy[i / c / hw * c + i % c] / hw);
+}
+
+// at (N, C) receives the place of the first maximum.
+KERNEL(NAME(global_max), 256)(int hw, int c, float *y, int *place, const T *x) {
+	SHARED float box[8][33];
+	SHARED int where[8][33];
+	int lane = threadOf() & 31, at = threadOf() >> 5, k = blockX() * 32 + lane;
+	long image = (long)blockY() * hw * c;
+	float best = 0;
+	int found = -1;
+	if (k < c)
+		for (int p = at; p < hw; p += 8) {
+			float v = GET(x, image + (long)p * c + k);
+			if (found < 0 || v > best || (v != v && best == best)) best = v, found = p;
+		}
+	box[at][lane] = best;
+	where[at][lane] = found;
+	SYNC();
+	if (at == 0 && k < c) {
+		for (int i = 1; i < 8; i++) {
+			float v = box[i][lane];
+			int p = where[i][lane];
+			if (p < 0) continue;
+			int larger = v > best || (v != v && best == best);
+			int equal = v == best || (v != v && best != best);
+			if (larger || (equal && p < found)) best = v, found = p;
+		}
+		if (y) y[(long)blockY() * c + k] = best;
+		if (place) place[(long)blockY() * c + k] = found;
+	}
+}
+
+KERNEL(NAME(global_max_grad), 256)(long n, int hw, int c, T *dx, const float *dy, const int *place) {
+	EACH(i, n) {
+		long at = i / c / hw * c + i % c;
+		PUT(dx, i, place[at] == i / c % hw ? dy[at] : 0);
+	}
+}
+#undef WINDOW_ARGS
+#undef WINDOW
+#undef PLACE
+#undef COVERING
+#undef CELL
+#undef OUT

@@ -1,0 +1,69 @@
+// Ends of reductions, and small things on channels.
+
+// out[j] = by * sum over parts of part[i][j].
+KERNEL(combine_parts, 256)(int parts, int c, float *out, const float *part, float by) {
+	EACH(k, c) {
+		double sum = 0;
+		for (int i = 0; i < parts; i++) sum += part[(long)i * c + k];
+		out[k] = (float)(sum * by);
+	}
+}
+
+KERNEL(inv_std, 256)(int c, float *inv, const float *variance, float eps) { EACH(k, c) inv[k] = 1 / root(variance[k] + eps); }
+
+// What batch norm leaves: inv from the biased variance, and the running
+// statistics, the variance of which is unbiased.
+KERNEL(batch_stats, 256)(int c, float *inv, float *runningMean, float *runningVar, const float *mean, const float *variance, float eps, float momentum, float unbias) {
+	EACH(k, c) {
+		inv[k] = 1 / root(variance[k] + eps);
+		runningMean[k] = (1 - momentum) * runningMean[k] + momentum * mean[k];
+		runningVar[k] = (1 - momentum) * runningVar[k] + momentum * (variance[k] * unbias);
+	}
+}
+
+// The largest magnitude, as bits: those of positive floats are in their order.
+// *bits starts at 0.
+KERNEL(max_magnitude, 256)(long n, unsigned *bits, const float *x) {
+	unsigned top = 0;
+	EACH(i, n) {
+		unsigned b = bitsOf(x[i]) & 0x7fffffffu;
+		if (b > top) top = b;
+	}
+	if (top) atomicMaximum(bits, top);
+}
+
+// The power of two that pairs divides by.
+KERNEL(unit_of, 32)(float *unit, const unsigned *bits) {
+	if (threadOf() == 0) *unit = powerBelow(floatOf(*bits));
+}
+
+// What pairs_grad multiplies by: dd * by, over d where rooted. Where the
+// distance is 0 it is 0.
+KERNEL(pair_slopes, 256)(long n, float *c, const float *dd, const float *d, float by, int rooted) {
+	EACH(i, n) c[i] = d[i] == 0 ? 0 : rooted ? dd[i] * by / d[i] : dd[i] * by;
+}
+
+// Cosine, from dots of unit rows: limits to [-1, 1]; NaN stays.
+KERNEL(clip_cosine, 256)(long n, float *d) {
+	EACH(i, n) d[i] = d[i] > 1 ? 1 : d[i] < -1 ? -1 : d[i];
+}
+
+// The gradient of cosine with respect to one side: dx = (g - s u)/|x| where g is
+// the sum of dd * other unit rows, u the row's own, and s the sum of dd * cosine.
+// One block a row; a row of zeros gets 0.
+KERNEL(cosine_dx, 128)(int h, int k, float *dx, const float *g, const float *u, const float *sizes, const float *dd, const float *d, int flipped, int n, int accumulate) {
+	SHARED float box[33];
+	int i = blockX();
+	float s = 0;
+	for (int j = threadOf(); j < k; j += threads()) {
+		long at = flipped ? (long)j * n + i : (long)i * k + j;
+		s += dd[at] * d[at];
+	}
+	s = blockSum(s, box);
+	long row = (long)i * h;
+	float by = sizes[i] == 0 ? 0 : 1 / sizes[i];
+	for (int j = threadOf(); j < h; j += threads()) {
+		float v = by == 0 ? 0 : (g[row + j] - s * u[row + j]) * by;
+		dx[row + j] = accumulate ? dx[row + j] + v : v;
+	}
+}

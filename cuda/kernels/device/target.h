@@ -1,0 +1,126 @@
+// One source, two targets. Compiled by clang for CUDA these names are the
+// machine's own; compiled as plain C they are a model of it that runs one
+// thread after the other (../host), so that the index arithmetic of every
+// kernel, and whether its barriers suffice, is tested where there is no GPU.
+//
+// All kernels use one-dimensional blocks; the grid may have three dimensions.
+#ifndef VERNIER_TARGET_H
+#define VERNIER_TARGET_H
+
+typedef unsigned short bf16; // the upper half of a float32
+typedef unsigned char u8;
+
+#ifdef __CUDA__
+
+#define KERNEL(name, threads) \
+	extern "C" __attribute__((global)) __attribute__((launch_bounds(threads))) void name
+#define FN static inline __attribute__((device))
+#define SHARED __attribute__((shared))
+
+FN int threadOf(void) { return __nvvm_read_ptx_sreg_tid_x(); }
+FN int threads(void) { return __nvvm_read_ptx_sreg_ntid_x(); }
+FN int blockX(void) { return __nvvm_read_ptx_sreg_ctaid_x(); }
+FN int blockY(void) { return __nvvm_read_ptx_sreg_ctaid_y(); }
+FN int blockZ(void) { return __nvvm_read_ptx_sreg_ctaid_z(); }
+FN int blocksX(void) { return __nvvm_read_ptx_sreg_nctaid_x(); }
+#define SYNC() __syncthreads()
+// shuffle gives the value of the thread whose number in the warp differs in
+// the bits of mask. Every thread of the block calls it.
+#define shuffle(v, mask) __nvvm_shfl_sync_bfly_f32(0xffffffffu, (v), (mask), 31)
+
+FN float exp2Fast(float x) { return __nvvm_ex2_approx_f(x); }
+FN float log2Fast(float x) { return __nvvm_lg2_approx_f(x); }
+FN float reciprocal(float x) { return __nvvm_rcp_approx_ftz_f(x); }
+FN float inverseRoot(float x) { return __nvvm_rsqrt_approx_f(x); }
+FN float root(float x) { return __nvvm_sqrt_rn_f(x); }
+FN float fused(float a, float b, float c) { return __nvvm_fma_rn_f(a, b, c); }
+FN unsigned bitsOf(float x) { return __nvvm_bitcast_f2i(x); }
+FN float floatOf(unsigned b) { return __nvvm_bitcast_i2f(b); }
+FN void atomicMaximum(unsigned *p, unsigned v) {
+	asm volatile("red.global.max.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+
+#else
+
+#include <math.h>
+#include <string.h>
+
+#define KERNEL(name, threads) void name
+#define FN static inline __attribute__((unused))
+#define SHARED static
+
+struct place {
+	int thread, threads, x, y, z, blocksX;
+};
+extern struct place here;
+void hostBarrier(int line);
+float hostShuffle(float v, int mask, int line);
+
+FN int threadOf(void) { return here.thread; }
+FN int threads(void) { return here.threads; }
+FN int blockX(void) { return here.x; }
+FN int blockY(void) { return here.y; }
+FN int blockZ(void) { return here.z; }
+FN int blocksX(void) { return here.blocksX; }
+#define SYNC() hostBarrier(__LINE__)
+#define shuffle(v, mask) hostShuffle((v), (mask), __LINE__)
+
+FN float exp2Fast(float x) { return exp2f(x); }
+FN float log2Fast(float x) { return log2f(x); }
+FN float reciprocal(float x) { return 1 / x; }
+FN float inverseRoot(float x) { return 1 / sqrtf(x); }
+FN float root(float x) { return sqrtf(x); }
+FN float fused(float a, float b, float c) { return fmaf(a, b, c); }
+FN unsigned bitsOf(float x) {
+	unsigned b;
+	memcpy(&b, &x, 4);
+	return b;
+}
+FN float floatOf(unsigned b) {
+	float x;
+	memcpy(&x, &b, 4);
+	return x;
+}
+FN void atomicMaximum(unsigned *p, unsigned v) {
+	if (v > *p) *p = v;
+}
+
+#endif
+
+FN long globalThread(void) { return (long)blockX() * threads() + threadOf(); }
+FN long allThreads(void) { return (long)blocksX() * threads(); }
+
+// EACH runs its body for i in [0, n), spread over the grid.
+#define EACH(i, n) for (long i = globalThread(); i < (n); i += allThreads())
+
+FN float widen(bf16 x) { return floatOf((unsigned)x << 16); }
+// narrow rounds to nearest, ties to even; NaN stays NaN.
+FN bf16 narrow(float x) {
+	unsigned b = bitsOf(x);
+	if ((b & 0x7fffffffu) > 0x7f800000u) return (bf16)(b >> 16 | 0x40);
+	return (bf16)((b + 0x7fffu + (b >> 16 & 1)) >> 16);
+}
+
+// Sums and maxima over the block, the same in every thread. box has room for
+// 33 numbers, and is free again when they return. The number of threads is a
+// multiple of 32.
+#define BLOCK_REDUCE(name, join)                                     \
+	FN float name(float v, float *box) {                             \
+		for (int d = 16; d; d >>= 1) {                               \
+			float o = shuffle(v, d);                                 \
+			v = join(v, o);                                          \
+		}                                                            \
+		if (!(threadOf() & 31)) box[threadOf() >> 5] = v;            \
+		SYNC();                                                      \
+		v = box[0];                                                  \
+		for (int i = 1; i < threads() >> 5; i++) v = join(v, box[i]); \
+		SYNC();                                                      \
+		return v;                                                    \
+	}
+#define PLUS(a, b) ((a) + (b))
+// A maximum that NaN wins.
+#define LARGER(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
+BLOCK_REDUCE(blockSum, PLUS)
+BLOCK_REDUCE(blockMax, LARGER)
+
+#endif

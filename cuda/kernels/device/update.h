@@ -1,0 +1,95 @@
+// Optimisers: all parameters in one launch. A block works on one chunk.
+
+struct slot {
+	float *w;
+	const float *g;
+	float *first, *second;
+	long n;
+	float rate, decay;
+};
+struct chunk {
+	int slot, length;
+	long from;
+};
+
+#define CHUNK                                                            \
+	struct chunk part = chunks[blockX()];                                \
+	struct slot s = slots[part.slot];                                    \
+	(void)s;
+
+#define ELEMENTS(i) for (long i = part.from + threadOf(); i < part.from + part.length; i += threads())
+
+// hyper: beta1, 1-beta1, beta2, 1-beta2, 1/(1-beta1^t), 1/(1-beta2^t), eps. Decay
+// is decoupled (AdamW), or added to the gradient if coupled (Adam).
+KERNEL(adam, 256)(const struct slot *slots, const struct chunk *chunks, const float *hyper, int coupled) {
+	CHUNK
+	float keep1 = hyper[0], mix1 = hyper[1], keep2 = hyper[2], mix2 = hyper[3], fix1 = hyper[4], fix2 = hyper[5], eps = hyper[6];
+	ELEMENTS(i) {
+		float w = s.w[i], g = s.g[i];
+		if (coupled) g = fused(s.decay, w, g);
+		float m = fused(keep1, s.first[i], mix1 * g), v = fused(keep2, s.second[i], mix2 * g * g);
+		s.first[i] = m, s.second[i] = v;
+		if (!coupled) w -= s.rate * s.decay * w;
+		s.w[i] = w - s.rate * (m * fix1) / (root(v * fix2) + eps);
+	}
+}
+
+// hyper: momentum. first may be null without momentum.
+KERNEL(sgd, 256)(const struct slot *slots, const struct chunk *chunks, const float *hyper, int nesterov) {
+	CHUNK
+	float momentum = hyper[0];
+	ELEMENTS(i) {
+		float w = s.w[i], g = fused(s.decay, w, s.g[i]), step = g;
+		if (momentum != 0) {
+			step = fused(momentum, s.first[i], g);
+			s.first[i] = step;
+			if (nesterov) step = fused(momentum, step, g);
+		}
+		s.w[i] = w - s.rate * step;
+	}
+}
+
+// Sum of squares of a chunk's w, in float64.
+KERNEL(sum_squares, 256)(const struct slot *slots, const struct chunk *chunks, double *part_) {
+	SHARED double box[256];
+	CHUNK
+	double sum = 0;
+	ELEMENTS(i) sum += (double)s.w[i] * s.w[i];
+	box[threadOf()] = sum;
+	SYNC();
+	for (int d = 128; d; d >>= 1) {
+		if (threadOf() < d) box[threadOf()] += box[threadOf() + d];
+		SYNC();
+	}
+	if (threadOf() == 0) part_[blockX()] = box[0];
+}
+
+KERNEL(sum_doubles, 256)(int n, double *out, const double *x) {
+	SHARED double box[256];
+	double sum = 0;
+	for (int i = threadOf(); i < n; i += threads()) sum += x[i];
+	box[threadOf()] = sum;
+	SYNC();
+	for (int d = 128; d; d >>= 1) {
+		if (threadOf() < d) box[threadOf()] += box[threadOf() + d];
+		SYNC();
+	}
+	if (threadOf() == 0) *out = box[0];
+}
+
+KERNEL(clamp, 256)(const struct slot *slots, const struct chunk *chunks, float limit) {
+	CHUNK
+	ELEMENTS(i) {
+		float v = s.w[i];
+		s.w[i] = v > limit ? limit : v < -limit ? -limit : v;
+	}
+}
+
+// Multiplies, by a number on the device: gradient clipping without a round trip.
+KERNEL(scale_all, 256)(const struct slot *slots, const struct chunk *chunks, const float *by) {
+	CHUNK
+	float f = *by;
+	ELEMENTS(i) s.w[i] *= f;
+}
+#undef CHUNK
+#undef ELEMENTS

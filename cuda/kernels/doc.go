@@ -1,0 +1,17 @@
+// Package kernels holds the GPU engine's own kernels: CUDA C in device/, the PTX
+// that clang makes of it, and for each kernel a function that says how it is
+// launched. What cuBLAS and cuDNN do (products, convolutions) is not here.
+//
+// The source has two targets. Package host compiles the same files as plain C
+// and runs launches on the CPU, barriers and all, so that every index and every
+// reduction is tested where there is no GPU.
+//
+// Maps are channels-last, (N, H, W, C), of a storage Type; arithmetic is in
+// float32. Reductions have a fixed order and no kernel adds by atomics: results
+// are the same each time.
+//
+// After a change in device/: go generate ./cuda/kernels (needs clang-19; without
+// it, go run ./cuda/kernels/gen -out cuda/kernels -ptx=false).
+package kernels
+
+//go:generate go run ./gen -out .

@@ -1,0 +1,98 @@
+package kernels
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+)
+
+// PTX is the code of all kernels, for compute capability 7.0 and later.
+//
+//go:embed kernels.ptx
+var PTX string
+
+// Ptr is an address in device memory; 0 is none.
+type Ptr uintptr
+
+// Type is how the numbers of a map are stored.
+type Type uint8
+
+const (
+	F32  Type = iota
+	BF16      // the upper half of a float32
+)
+
+// Size returns the bytes of a number.
+func (t Type) Size() int {
+	if t == BF16 {
+		return 2
+	}
+	return 4
+}
+
+// String returns the suffix of the kernels for t.
+func (t Type) String() string {
+	if t == BF16 {
+		return "bf16"
+	}
+	return "f32"
+}
+
+// Signature is what a kernel takes: a letter a parameter, p for a pointer, l
+// int64, i int32, f float32; and the threads of a block.
+type Signature struct {
+	Params  string
+	Threads int
+}
+
+// Launch is one launch of a kernel. Each argument lies in the low bytes of a
+// word, as the driver's parameter array wants it.
+type Launch struct {
+	Name    string
+	Grid    [3]int
+	Threads int
+	Args    []uint64
+}
+
+// launch builds a Launch and checks the arguments against the declaration: a
+// mismatch is a fault of this package, not of its callers, hence the panic.
+func launch(name string, grid [3]int, args ...any) Launch {
+	s, ok := signatureOf(name)
+	if !ok || len(args) != len(s.Params) {
+		panic(fmt.Sprintf("kernels: %s takes %q, not %d arguments", name, s.Params, len(args)))
+	}
+	l := Launch{Name: name, Grid: grid, Threads: s.Threads, Args: make([]uint64, len(args))}
+	for i, a := range args {
+		kind := byte('?')
+		switch v := a.(type) {
+		case Ptr:
+			kind, l.Args[i] = 'p', uint64(v)
+		case int64:
+			kind, l.Args[i] = 'l', uint64(v)
+		case int:
+			kind, l.Args[i] = 'i', uint64(uint32(int32(v)))
+		case bool:
+			kind = 'i'
+			if v {
+				l.Args[i] = 1
+			}
+		case float32:
+			kind, l.Args[i] = 'f', uint64(math.Float32bits(v))
+		}
+		if kind != s.Params[i] {
+			panic(fmt.Sprintf("kernels: argument %d of %s is a %T, want %q", i, name, a, s.Params[i]))
+		}
+	}
+	return l
+}
+
+// Empty reports whether there is nothing to do, which the driver would refuse.
+func (l Launch) Empty() bool { return l.Grid[0]*l.Grid[1]*l.Grid[2] == 0 }
+
+// mostBlocks fills every GPU of today several times over.
+const mostBlocks = 8192
+
+// flat is the grid of a kernel that runs over n elements.
+func flat(n int64) [3]int { return [3]int{int(min((n+255)/256, mostBlocks)), 1, 1} }
+
+func tiles(n, size int) int { return (n + size - 1) / size }

@@ -1,0 +1,91 @@
+package kernels
+
+// Fill sets n numbers to v.
+func Fill(t Type, n int64, y Ptr, v float32) Launch {
+	return launch("fill_"+t.String(), flat(n), n, y, v)
+}
+
+// Narrow stores n float32 numbers as t.
+func Narrow(t Type, n int64, y, x Ptr) Launch {
+	return launch("narrow_"+t.String(), flat(n), n, y, x)
+}
+
+// Widen reads n numbers of type t as float32.
+func Widen(t Type, n int64, y, x Ptr) Launch {
+	return launch("widen_"+t.String(), flat(n), n, y, x)
+}
+
+// Add sets y = a + b. y may be a or b.
+func Add(t Type, n int64, y, a, b Ptr) Launch {
+	return launch("add_"+t.String(), flat(n), n, y, a, b)
+}
+
+// Scale sets y = s*a. y may be a.
+func Scale(t Type, n int64, y, a Ptr, s float32) Launch {
+	return launch("scale_"+t.String(), flat(n), n, y, a, s)
+}
+
+// ReLU sets y = max(x, 0). y may be x.
+func ReLU(t Type, n int64, y, x Ptr) Launch {
+	return launch("relu_"+t.String(), flat(n), n, y, x)
+}
+
+// ReLUGrad sets dx = dy where y > 0, else 0. dx may be dy.
+func ReLUGrad(t Type, n int64, dx, dy, y Ptr) Launch {
+	return launch("relu_grad_"+t.String(), flat(n), n, dx, dy, y)
+}
+
+// GELU sets y = x Phi(x), form as layers.GELUForm. y may be x.
+func GELU(t Type, n int64, y, x Ptr, form int) Launch {
+	return launch("gelu_"+t.String(), flat(n), n, y, x, form)
+}
+
+// GELUGrad is its gradient. dx may be dy.
+func GELUGrad(t Type, n int64, dx, dy, x Ptr, form int) Launch {
+	return launch("gelu_grad_"+t.String(), flat(n), n, dx, dy, x, form)
+}
+
+// ChannelAffine sets y = act(x*scale + shift + residual) for n numbers in c
+// channels. scale, shift (c float32) and residual (like x) may be 0; y may be x.
+func ChannelAffine(t Type, n int64, c int, y, x, scale, shift, residual Ptr, relu bool) Launch {
+	return launch("channel_affine_"+t.String(), flat(n), n, c, y, x, scale, shift, residual, relu)
+}
+
+// ChannelNorm sets y = (x - mean)*inv*gamma + beta. y may be x.
+func ChannelNorm(t Type, n int64, c int, y, x, mean, inv, gamma, beta Ptr) Launch {
+	return launch("channel_norm_"+t.String(), flat(n), n, c, y, x, mean, inv, gamma, beta)
+}
+
+// BatchNormDX is batch norm's gradient for its input, from dbeta and dgamma and
+// each, one over the number of values of a channel.
+func BatchNormDX(t Type, n int64, c int, dx, dy, x, gamma, mean, inv, dbeta, dgamma Ptr, each float32) Launch {
+	return launch("batch_norm_dx_"+t.String(), flat(n), n, c, dx, dy, x, gamma, mean, inv, dbeta, dgamma, each)
+}
+
+// CopyRows copies c numbers of each of rows rows, from column srcFrom of rows
+// srcWidth long to column dstFrom of rows dstWidth long: concatenation and slices
+// of channels, tokens of sequences.
+func CopyRows(t Type, rows, c int64, dst Ptr, dstWidth, dstFrom int64, src Ptr, srcWidth, srcFrom int64) Launch {
+	return launch("copy_rows_"+t.String(), flat(rows*c), rows, c, dst, dstWidth, dstFrom, src, srcWidth, srcFrom)
+}
+
+// FromPlanar turns float32 images (n, c, hw) into maps (n, hw, c) of type t.
+func FromPlanar(t Type, n, c, hw int, y, x Ptr) Launch {
+	return launch("from_planar_"+t.String(), [3]int{tiles(hw, 32), tiles(c, 32), n}, c, hw, y, x)
+}
+
+// ToPlanar turns maps (n, hw, c) of type t into float32 images (n, c, hw).
+func ToPlanar(t Type, n, c, hw int, y, x Ptr) Launch {
+	return launch("to_planar_"+t.String(), [3]int{tiles(hw, 32), tiles(c, 32), n}, c, hw, y, x)
+}
+
+// Image turns n bytes in c channels into y = x*mul + plus, with the order of
+// channels reversed first if asked. mul and plus have c numbers.
+func Image(t Type, n int64, c int, y, x, mul, plus Ptr, reverse bool) Launch {
+	return launch("image_"+t.String(), flat(n), n, c, y, x, mul, plus, reverse)
+}
+
+// NonFinite sets the uint32 at bad to 1 if x holds NaN or infinity.
+func NonFinite(t Type, n int64, x, bad Ptr) Launch {
+	return launch("non_finite_"+t.String(), flat(n), n, x, bad)
+}

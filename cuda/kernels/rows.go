@@ -1,0 +1,54 @@
+package kernels
+
+func perRow(rows int) [3]int { return [3]int{rows, 1, 1} }
+
+// Softmax sets every row of y (rows, d) to softmax of x, or to its logarithm.
+// y may be x.
+func Softmax(rows, d int, y, x Ptr, logarithmic bool) Launch {
+	return launch("softmax", perRow(rows), d, y, x, logarithmic)
+}
+
+// SoftmaxGrad is its gradient from the output y. dx may be dy.
+func SoftmaxGrad(rows, d int, dx, dy, y Ptr, logarithmic bool) Launch {
+	return launch("softmax_grad", perRow(rows), d, dx, dy, y, logarithmic)
+}
+
+// RowNorm brings rows (rows, h) to length scale, see layers.RowNormSpec.
+func RowNorm(rows, h int, y, x Ptr, scale, eps float32, smooth bool) Launch {
+	return launch("row_norm", perRow(rows), h, y, x, scale, eps, smooth)
+}
+
+// RowNormGrad is its gradient.
+func RowNormGrad(rows, h int, dx, dy, x Ptr, scale, eps float32, smooth bool) Launch {
+	return launch("row_norm_grad", perRow(rows), h, dx, dy, x, scale, eps, smooth)
+}
+
+// ChordRows prepares rows as layers.Metric.ChordRow does: less their mean, or as
+// unit vectors; sizes (rows) receives lengths.
+func ChordRows(rows, h int, y, sizes, x Ptr, toUnit bool) Launch {
+	return launch("chord_rows", perRow(rows), h, y, sizes, x, toUnit)
+}
+
+// LayerNorm normalises rows of x (rows, d); mean and inv (rows) are kept.
+func LayerNorm(t Type, rows, d int, y, mean, inv, x, gamma, beta Ptr, eps float32) Launch {
+	return launch("layer_norm_"+t.String(), perRow(rows), d, y, mean, inv, x, gamma, beta, eps)
+}
+
+// LayerNormDX is its gradient for x; those of gamma and beta are RowProducts and
+// ChannelSums.
+func LayerNormDX(t Type, rows, d int, dx, dy, x, gamma, mean, inv Ptr) Launch {
+	return launch("layer_norm_dx_"+t.String(), perRow(rows), d, dx, dy, x, gamma, mean, inv)
+}
+
+// Tokens sets y (batch, prefix+area, d) to prefix rows first (prefix, d) and a map
+// x (batch, area, d), plus pos (prefix+area, d). first and pos may be 0.
+func Tokens(t Type, batch, prefix, area, d int, y, x, first, pos Ptr) Launch {
+	n := int64(batch) * int64(prefix+area) * int64(d)
+	return launch("tokens_"+t.String(), flat(n), n, prefix, area, d, y, x, first, pos)
+}
+
+// BatchSum sets out (n) float32 to the sum over the batch of
+// in[image*stride+from+i].
+func BatchSum(t Type, n int64, batch int, stride, from int64, out, in Ptr) Launch {
+	return launch("batch_sum_"+t.String(), flat(n), n, batch, stride, from, out, in)
+}
