@@ -27,7 +27,7 @@ KERNEL(NAME(attention), 128)(int tokens, int heads, int size, float scale, T *y,
 	int image = blockZ(), head = blockY(), wide = heads * size, from = blockX() * TILE;
 	int row = threadOf() / 4, part = threadOf() % 4;
 	float sum[HEAD / 4], top = -3e38f, total = 0;
-	for (int i = 0; i < HEAD / 4; i++) sum[i] = 0;
+	UNROLL for (int i = 0; i < HEAD / 4; i++) sum[i] = 0;
 	LOAD(q, qkv, PACKED(0, t), from, scale)
 	for (int start = 0; start < tokens; start += TILE) {
 		SYNC();
@@ -36,7 +36,7 @@ KERNEL(NAME(attention), 128)(int tokens, int heads, int size, float scale, T *y,
 		SYNC();
 		for (int j = part; j < TILE; j += 4) {
 			float s = 0;
-			for (int i = 0; i < HEAD; i++) s = fused(q[row][i], k[j][i], s);
+			UNROLL_4 for (int i = 0; i < HEAD; i++) s = fused(q[row][i], k[j][i], s);
 			p[row][j] = s;
 		}
 		SYNC();
@@ -45,17 +45,17 @@ KERNEL(NAME(attention), 128)(int tokens, int heads, int size, float scale, T *y,
 		for (int j = 0; j < count; j++) next = LARGER(p[row][j], next);
 		float shrink = exponential(top - next);
 		total *= shrink;
-		for (int i = 0; i < HEAD / 4; i++) sum[i] *= shrink;
+		UNROLL for (int i = 0; i < HEAD / 4; i++) sum[i] *= shrink;
 		for (int j = 0; j < count; j++) {
 			float e = exponential(p[row][j] - next);
 			total += e;
-			for (int i = 0; i < HEAD / 4; i++) sum[i] = fused(e, v[j][i * 4 + part], sum[i]);
+			UNROLL for (int i = 0; i < HEAD / 4; i++) sum[i] = fused(e, v[j][i * 4 + part], sum[i]);
 		}
 		top = next;
 	}
 	int t = from + row;
 	if (t >= tokens) return;
-	for (int i = 0; i < HEAD / 4; i++)
+	UNROLL for (int i = 0; i < HEAD / 4; i++)
 		if (i * 4 + part < size) PUT(y, PLAIN(t) + i * 4 + part, sum[i] / total);
 	if (part == 0) logSum[((long)image * heads + head) * tokens + t] = top + logarithm(total);
 }
@@ -77,7 +77,7 @@ KERNEL(NAME(attention_dq), 128)(int tokens, int heads, int size, float scale, T 
 	int row = threadOf() / 4, part = threadOf() % 4, t0 = from + row;
 	long stat = ((long)image * heads + head) * tokens;
 	float sum[HEAD / 4], ls = t0 < tokens ? logSum[stat + t0] : 0, less = t0 < tokens ? delta[stat + t0] : 0;
-	for (int i = 0; i < HEAD / 4; i++) sum[i] = 0;
+	UNROLL for (int i = 0; i < HEAD / 4; i++) sum[i] = 0;
 	LOAD(q, qkv, PACKED(0, t), from, scale)
 	LOAD(g, dy, PLAIN(t), from, 1)
 	for (int start = 0; start < tokens; start += TILE) {
@@ -88,7 +88,7 @@ KERNEL(NAME(attention_dq), 128)(int tokens, int heads, int size, float scale, T 
 		int count = tokens - start < TILE ? tokens - start : TILE;
 		for (int j = part; j < count; j += 4) {
 			float w = 0, d = 0;
-			for (int i = 0; i < HEAD; i++) {
+			UNROLL_4 for (int i = 0; i < HEAD; i++) {
 				w = fused(q[row][i], k[j][i], w);
 				d = fused(g[row][i], v[j][i], d);
 			}
@@ -96,10 +96,10 @@ KERNEL(NAME(attention_dq), 128)(int tokens, int heads, int size, float scale, T 
 		}
 		SYNC();
 		for (int j = 0; j < count; j++)
-			for (int i = 0; i < HEAD / 4; i++) sum[i] = fused(s[row][j], k[j][i * 4 + part], sum[i]);
+			UNROLL for (int i = 0; i < HEAD / 4; i++) sum[i] = fused(s[row][j], k[j][i * 4 + part], sum[i]);
 	}
 	if (t0 >= tokens) return;
-	for (int i = 0; i < HEAD / 4; i++)
+	UNROLL for (int i = 0; i < HEAD / 4; i++)
 		if (i * 4 + part < size) PUT(dqkv, PACKED(0, t0) + i * 4 + part, sum[i] * scale);
 }
 
@@ -110,7 +110,7 @@ KERNEL(NAME(attention_dkv), 128)(int tokens, int heads, int size, float scale, T
 	int row = threadOf() / 4, part = threadOf() % 4, t0 = from + row;
 	long stat = ((long)image * heads + head) * tokens;
 	float dk[HEAD / 4], dv[HEAD / 4], w[TILE / 4];
-	for (int i = 0; i < HEAD / 4; i++) dk[i] = dv[i] = 0;
+	UNROLL for (int i = 0; i < HEAD / 4; i++) dk[i] = dv[i] = 0;
 	LOAD(k, qkv, PACKED(1, t), from, 1)
 	LOAD(v, qkv, PACKED(2, t), from, 1)
 	for (int start = 0; start < tokens; start += TILE) {
@@ -119,12 +119,12 @@ KERNEL(NAME(attention_dkv), 128)(int tokens, int heads, int size, float scale, T
 		LOAD(g, dy, PLAIN(t), start, 1)
 		SYNC();
 		int count = tokens - start < TILE ? tokens - start : TILE;
-		for (int n = 0; n < TILE / 4; n++) {
+		UNROLL for (int n = 0; n < TILE / 4; n++) {
 			int j = n * 4 + part;
 			w[n] = 0;
 			if (j >= count) continue;
 			float a = 0, d = 0;
-			for (int i = 0; i < HEAD; i++) {
+			UNROLL_4 for (int i = 0; i < HEAD; i++) {
 				a = fused(q[j][i], k[row][i], a);
 				d = fused(g[j][i], v[row][i], d);
 			}
@@ -133,16 +133,16 @@ KERNEL(NAME(attention_dkv), 128)(int tokens, int heads, int size, float scale, T
 		}
 		SYNC();
 		for (int j = 0; j < count; j++)
-			for (int i = 0; i < HEAD / 4; i++) dk[i] = fused(s[row][j], q[j][i * 4 + part], dk[i]);
+			UNROLL for (int i = 0; i < HEAD / 4; i++) dk[i] = fused(s[row][j], q[j][i * 4 + part], dk[i]);
 		SYNC();
-		for (int n = 0; n < TILE / 4; n++) s[row][n * 4 + part] = w[n];
+		UNROLL for (int n = 0; n < TILE / 4; n++) s[row][n * 4 + part] = w[n];
 		SYNC();
 		for (int j = 0; j < count; j++)
-			for (int i = 0; i < HEAD / 4; i++) dv[i] = fused(s[row][j], g[j][i * 4 + part], dv[i]);
+			UNROLL for (int i = 0; i < HEAD / 4; i++) dv[i] = fused(s[row][j], g[j][i * 4 + part], dv[i]);
 	}
 	if (t0 >= tokens) return;
 	// q came in times scale already.
-	for (int i = 0; i < HEAD / 4; i++)
+	UNROLL for (int i = 0; i < HEAD / 4; i++)
 		if (i * 4 + part < size) {
 			PUT(dqkv, PACKED(1, t0) + i * 4 + part, dk[i]);
 			PUT(dqkv, PACKED(2, t0) + i * 4 + part, dv[i]);

@@ -27,8 +27,8 @@ KERNEL(NAME(pairs), 256)(int n, int k, int h, float *d, const float *a, const fl
 	SHARED float as[DEPTH][SIDE + 4], bs[DEPTH][SIDE + 4];
 	int tx = threadOf() % 16, ty = threadOf() / 16, i0 = blockY() * SIDE, j0 = blockX() * SIDE;
 	float u = unit ? *unit : 1, inverse = 1 / u, sum[4][4];
-	for (int i = 0; i < 4; i++)
-		for (int j = 0; j < 4; j++) sum[i][j] = 0;
+	UNROLL for (int i = 0; i < 4; i++)
+		UNROLL for (int j = 0; j < 4; j++) sum[i][j] = 0;
 	for (int c0 = 0; c0 < h; c0 += DEPTH) {
 		for (int e = threadOf(); e < SIDE * DEPTH; e += 256) {
 			int c = c0 + e % DEPTH, r = e / DEPTH;
@@ -38,17 +38,17 @@ KERNEL(NAME(pairs), 256)(int n, int k, int h, float *d, const float *a, const fl
 		SYNC();
 		for (int c = 0; c < DEPTH; c++) {
 			float x[4], y[4];
-			for (int i = 0; i < 4; i++) x[i] = as[c][ty * 4 + i], y[i] = bs[c][tx * 4 + i];
-			for (int i = 0; i < 4; i++)
-				for (int j = 0; j < 4; j++) {
+			UNROLL for (int i = 0; i < 4; i++) x[i] = as[c][ty * 4 + i], y[i] = bs[c][tx * 4 + i];
+			UNROLL for (int i = 0; i < 4; i++)
+				UNROLL for (int j = 0; j < 4; j++) {
 					float r = CALL(R, magnitude(x[i] - y[j]), omega);
 					sum[i][j] = JOIN(r, sum[i][j]);
 				}
 		}
 		SYNC();
 	}
-	for (int i = 0; i < 4; i++)
-		for (int j = 0; j < 4; j++) {
+	UNROLL for (int i = 0; i < 4; i++)
+		UNROLL for (int j = 0; j < 4; j++) {
 			int p = i0 + ty * 4 + i, q = j0 + tx * 4 + j;
 			if (p >= n || q >= k) continue;
 			float v = sum[i][j] * by;
@@ -64,8 +64,8 @@ KERNEL(NAME(pairs_grad), 256)(int n, int k, int h, float *da, const float *c, co
 	SHARED float bs[DEPTH][SIDE + 4], cs[DEPTH][SIDE + 4];
 	int tx = threadOf() % 16, ty = threadOf() / 16, i0 = blockY() * SIDE, h0 = blockX() * SIDE;
 	float sum[4][4], x[4][4];
-	for (int i = 0; i < 4; i++)
-		for (int j = 0; j < 4; j++) {
+	UNROLL for (int i = 0; i < 4; i++)
+		UNROLL for (int j = 0; j < 4; j++) {
 			int p = i0 + ty * 4 + i, q = h0 + tx * 4 + j;
 			sum[i][j] = 0;
 			x[i][j] = p < n && q < h ? a[(long)p * h + q] : 0;
@@ -85,9 +85,9 @@ KERNEL(NAME(pairs_grad), 256)(int n, int k, int h, float *da, const float *c, co
 		int count = k - j0 < DEPTH ? k - j0 : DEPTH;
 		for (int j = 0; j < count; j++) {
 			float y[4], w[4];
-			for (int i = 0; i < 4; i++) y[i] = bs[j][tx * 4 + i], w[i] = cs[j][ty * 4 + i];
-			for (int i = 0; i < 4; i++)
-				for (int q = 0; q < 4; q++) {
+			UNROLL for (int i = 0; i < 4; i++) y[i] = bs[j][tx * 4 + i], w[i] = cs[j][ty * 4 + i];
+			UNROLL for (int i = 0; i < 4; i++)
+				UNROLL for (int q = 0; q < 4; q++) {
 					float diff = x[i][q] - y[q], t = magnitude(diff);
 					float g = CHAIN(t, omega);
 					sum[i][q] = fused(w[i], diff == 0 ? 0 : withSign(g, diff), sum[i][q]);
@@ -95,8 +95,8 @@ KERNEL(NAME(pairs_grad), 256)(int n, int k, int h, float *da, const float *c, co
 		}
 		SYNC();
 	}
-	for (int i = 0; i < 4; i++)
-		for (int j = 0; j < 4; j++) {
+	UNROLL for (int i = 0; i < 4; i++)
+		UNROLL for (int j = 0; j < 4; j++) {
 			int p = i0 + ty * 4 + i, q = h0 + tx * 4 + j;
 			if (p >= n || q >= h) continue;
 			long at = (long)p * h + q;

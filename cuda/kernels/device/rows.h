@@ -54,7 +54,10 @@ FN float rowLength(const float *x, int h, float *unit, float *box) {
 
 // The divisor of a row in the same unit, see layers.RowNormSpec.
 FN float rowDivisor(float length, float unit, float eps, int smooth) {
-	if (smooth) return root(fused(length, length, eps / unit / unit));
+	if (smooth) { // the hypotenuse, whose squares may be out of range
+		float other = root(eps) / unit, large = LARGER(length, other), small = length < other ? length : other;
+		return large == 0 ? 0 : large * root(fused(small / large, small / large, 1));
+	}
 	float least = eps / unit;
 	return length != length || length > least ? length : least;
 }

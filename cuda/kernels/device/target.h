@@ -16,6 +16,9 @@ typedef unsigned char u8;
 	extern "C" __attribute__((global)) __attribute__((launch_bounds(threads))) void name
 #define FN static inline __attribute__((device))
 #define SHARED __attribute__((shared))
+// UNROLL makes a loop straight code, so that arrays it indexes stay in registers.
+#define UNROLL _Pragma("unroll")
+#define UNROLL_4 _Pragma("unroll 4")
 
 FN int threadOf(void) { return __nvvm_read_ptx_sreg_tid_x(); }
 FN int threads(void) { return __nvvm_read_ptx_sreg_ntid_x(); }
@@ -48,6 +51,8 @@ FN void atomicMaximum(unsigned *p, unsigned v) {
 #define KERNEL(name, threads) void name
 #define FN static inline __attribute__((unused))
 #define SHARED static
+#define UNROLL
+#define UNROLL_4
 
 struct place {
 	int thread, threads, x, y, z, blocksX;

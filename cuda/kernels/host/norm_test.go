@@ -1,0 +1,142 @@
+//go:build cgo && linux && (amd64 || arm64)
+
+package host_test
+
+import (
+	"testing"
+
+	"github.com/vernier-ml/vernier/cuda/kernels"
+)
+
+var normShapes = []image{{2, 1, 1, 1}, {3, 5, 4, 3}, {2, 33, 7, 5}, {1, 70, 13, 17}, {9, 40, 1, 1}}
+
+func (b *bench) parts(rows int64, c int) array {
+	count, _ := kernels.Parts(rows, c)
+	return b.empty(kernels.F32, count*c)
+}
+
+// total is the two launches of a sum over rows.
+func (b *bench) total(rows int64, c int, by float32, l func(part kernels.Ptr) kernels.Launch) array {
+	b.t.Helper()
+	part, out := b.parts(rows, c), b.empty(kernels.F32, c)
+	count, _ := kernels.Parts(rows, c)
+	b.run(l(part.Ptr()), kernels.Combine(count, c, out.Ptr(), part.Ptr(), by))
+	return out
+}
+
+func TestBatchNormKernels(t *testing.T) {
+	for _, typ := range bothTypes {
+		for _, s := range normShapes {
+			b := newBench(t)
+			n, rows := int64(s.size()), int64(s.n*s.h*s.w)
+			x, dy := b.normal(s.size()), b.normal(s.size())
+			for i := range x {
+				x[i] += 2
+			}
+			gamma, beta := b.normal(s.c), b.normal(s.c)
+			rm, rv := b.normal(s.c), b.normal(s.c)
+			dX, dDy := b.up(typ, x), b.up(typ, dy)
+			dG, dB, dRM, dRV := b.up(kernels.F32, gamma), b.up(kernels.F32, beta), b.up(kernels.F32, rm), b.up(kernels.F32, rv)
+			inv := b.empty(kernels.F32, s.c)
+			each := 1 / float32(rows)
+			mean := b.total(rows, s.c, each, func(p kernels.Ptr) kernels.Launch { return kernels.ChannelSums(typ, rows, s.c, p, dX.Ptr()) })
+			variance := b.total(rows, s.c, each, func(p kernels.Ptr) kernels.Launch {
+				return kernels.ChannelSquares(typ, rows, s.c, p, dX.Ptr(), mean.Ptr())
+			})
+			y := b.empty(typ, s.size())
+			b.run(kernels.BatchStats(s.c, inv.Ptr(), dRM.Ptr(), dRV.Ptr(), mean.Ptr(), variance.Ptr(), 1e-3, .1, float32(rows)/float32(rows-1)),
+				kernels.ChannelNorm(typ, n, s.c, y.Ptr(), dX.Ptr(), mean.Ptr(), inv.Ptr(), dG.Ptr(), dB.Ptr()))
+
+			shape := []int{s.n, s.c, s.h, s.w}
+			tx, tdy := b.tensor(s.planar(x), shape...), b.tensor(s.planar(dy), shape...)
+			tg, tb, trm, trv := b.tensor(gamma, s.c), b.tensor(beta, s.c), b.tensor(rm, s.c), b.tensor(rv, s.c)
+			ty, tm, ti := b.tensor(nil, shape...), b.tensor(nil, s.c), b.tensor(nil, s.c)
+			b.must(b.ref.BatchNorm(ty, tm, ti, trm, trv, tx, tg, tb, 1e-3, .1))
+			b.same("y", typ, s.planar(y.down()), b.read(ty), 5e-6)
+			b.same("mean", kernels.F32, mean.down(), b.read(tm), 2e-6)
+			b.same("running mean", kernels.F32, dRM.down(), b.read(trm), 2e-6)
+			b.same("running variance", kernels.F32, dRV.down(), b.read(trv), 5e-6)
+
+			dbeta := b.total(rows, s.c, 1, func(p kernels.Ptr) kernels.Launch { return kernels.ChannelSums(typ, rows, s.c, p, dDy.Ptr()) })
+			dgamma := b.total(rows, s.c, 1, func(p kernels.Ptr) kernels.Launch {
+				return kernels.ChannelProducts(typ, rows, s.c, p, dDy.Ptr(), dX.Ptr(), mean.Ptr(), inv.Ptr())
+			})
+			dx := b.empty(typ, s.size())
+			b.run(kernels.BatchNormDX(typ, n, s.c, dx.Ptr(), dDy.Ptr(), dX.Ptr(), dG.Ptr(), mean.Ptr(), inv.Ptr(), dbeta.Ptr(), dgamma.Ptr(), each))
+			tdx, tdg, tdb := b.tensor(nil, shape...), b.tensor(nil, s.c), b.tensor(nil, s.c)
+			b.must(b.ref.BatchNormGrad(tdx, tdg, tdb, tdy, tx, tg, tm, ti))
+			b.same("dbeta", kernels.F32, dbeta.down(), b.read(tdb), 5e-6)
+			b.same("dgamma", kernels.F32, dgamma.down(), b.read(tdg), 2e-5)
+			if rows > 2 { // of two values dx cancels to nothing
+				b.same("dx", typ, s.planar(dx.down()), b.read(tdx), 2e-5)
+			}
+		}
+	}
+}
+
+func TestChannelAffineIsTheEpilogueOfAConvolution(t *testing.T) {
+	for _, typ := range bothTypes {
+		b := newBench(t)
+		const n, c = 600, 5
+		x, res, scale, shift := b.normal(n), b.normal(n), b.normal(c), b.normal(c)
+		dx, dr := b.up(typ, x), b.up(typ, res)
+		ds, dh := b.up(kernels.F32, scale).Ptr(), b.up(kernels.F32, shift).Ptr()
+		for mask := range 16 {
+			want := make([]float32, n)
+			pick := func(bit int, p kernels.Ptr) kernels.Ptr {
+				if mask>>bit&1 == 0 {
+					return 0
+				}
+				return p
+			}
+			for i, v := range x {
+				if mask&1 != 0 {
+					v *= scale[i%c]
+				}
+				if mask&2 != 0 {
+					v += shift[i%c]
+				}
+				if mask&4 != 0 {
+					v += res[i]
+				}
+				if mask&8 != 0 {
+					v = max(v, 0)
+				}
+				want[i] = v
+			}
+			y := b.empty(typ, n)
+			b.run(kernels.ChannelAffine(typ, n, c, y.Ptr(), dx.Ptr(), pick(0, ds), pick(1, dh), pick(2, dr.Ptr()), mask&8 != 0))
+			b.same("epilogue", typ, y.down(), want, 1e-6)
+		}
+	}
+}
+
+func TestLayerNormKernels(t *testing.T) {
+	for _, typ := range bothTypes {
+		for _, shape := range [][2]int{{1, 1}, {3, 5}, {70, 384}, {2, 1000}} {
+			b := newBench(t)
+			rows, d := shape[0], shape[1]
+			x, dy, gamma, beta := b.normal(rows*d), b.normal(rows*d), b.normal(d), b.normal(d)
+			dX, dDy, dG, dB := b.up(typ, x), b.up(typ, dy), b.up(kernels.F32, gamma), b.up(kernels.F32, beta)
+			y, dx, mean, inv := b.empty(typ, rows*d), b.empty(typ, rows*d), b.empty(kernels.F32, rows), b.empty(kernels.F32, rows)
+			b.run(kernels.LayerNorm(typ, rows, d, y.Ptr(), mean.Ptr(), inv.Ptr(), dX.Ptr(), dG.Ptr(), dB.Ptr(), 1e-6),
+				kernels.LayerNormDX(typ, rows, d, dx.Ptr(), dDy.Ptr(), dX.Ptr(), dG.Ptr(), mean.Ptr(), inv.Ptr()))
+			dbeta := b.total(int64(rows), d, 1, func(p kernels.Ptr) kernels.Launch { return kernels.ChannelSums(typ, int64(rows), d, p, dDy.Ptr()) })
+			dgamma := b.total(int64(rows), d, 1, func(p kernels.Ptr) kernels.Launch {
+				return kernels.RowProducts(typ, int64(rows), d, p, dDy.Ptr(), dX.Ptr(), mean.Ptr(), inv.Ptr())
+			})
+			tx, tdy, tg, tb := b.tensor(x, rows, d), b.tensor(dy, rows, d), b.tensor(gamma, d), b.tensor(beta, d)
+			ty, tm, ti, tdx, tdg, tdb := b.tensor(nil, rows, d), b.tensor(nil, rows), b.tensor(nil, rows), b.tensor(nil, rows, d), b.tensor(nil, d), b.tensor(nil, d)
+			b.must(b.ref.LayerNorm(ty, tm, ti, tx, tg, tb, 1e-6))
+			b.must(b.ref.LayerNormGrad(tdx, tdg, tdb, tdy, tx, tg, tm, ti))
+			b.same("y", typ, y.down(), b.read(ty), 5e-6)
+			b.same("mean", kernels.F32, mean.down(), b.read(tm), 5e-6)
+			b.same("inv", kernels.F32, inv.down(), b.read(ti), 5e-6)
+			b.same("dbeta", kernels.F32, dbeta.down(), b.read(tdb), 5e-6)
+			b.same("dgamma", kernels.F32, dgamma.down(), b.read(tdg), 1e-5)
+			if d > 1 { // one value less its mean is nothing
+				b.same("dx", typ, dx.down(), b.read(tdx), 1e-5)
+			}
+		}
+	}
+}

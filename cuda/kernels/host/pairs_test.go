@@ -1,0 +1,140 @@
+//go:build cgo && linux && (amd64 || arm64)
+
+package host_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/vernier-ml/vernier/cuda/kernels"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// pairsOf says how a metric's kernels are asked for.
+func pairsOf(m layers.Metric, n, k, h int) kernels.Pairs {
+	p := kernels.Pairs{N: n, K: k, H: h, R: "linear", P: 2, By: 1, Rooted: m.Kind == layers.Euclidean}
+	if m.Kind == layers.BRM {
+		names := map[layers.Restriction]string{layers.Sigmoid: "sigmoid", layers.SoftSign: "softsign", layers.ArcTan: "arctan", layers.TanH: "tanh", layers.ISRU: "isru"}
+		p.R, p.P, p.By, p.Omega = names[m.Restriction], m.P, 1/float32(h), float32(m.Omega)
+		p.Rooted = m.P == 2 && !m.Power
+	}
+	return p
+}
+
+func everyPairMetric() []layers.Metric {
+	out := []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.SquaredEuclidean}}
+	for _, r := range []layers.Restriction{layers.Sigmoid, layers.SoftSign, layers.ArcTan, layers.TanH, layers.ISRU} {
+		for _, m := range []layers.Metric{{P: 1}, {P: 2}, {P: 2, Power: true}} {
+			m.Kind, m.Restriction = layers.BRM, r
+			if r == layers.ISRU {
+				m.Omega = .7
+			}
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func TestPairKernelsAgreeWithTheMetric(t *testing.T) {
+	for _, m := range everyPairMetric() {
+		for _, s := range [][3]int{{1, 1, 1}, {5, 7, 3}, {65, 66, 33}, {9, 130, 70}} {
+			for _, scale := range []float32{1, .01, 30} {
+				if scale != 1 && s[0] != 5 {
+					continue
+				}
+				b := newBench(t)
+				n, k, h := s[0], s[1], s[2]
+				x, y, dd := b.normal(n*h), b.normal(k*h), b.normal(n*k)
+				for i := range x {
+					x[i] *= scale
+				}
+				for i := range y {
+					y[i] *= scale
+				}
+				copy(y, x[:min(h, len(x))]) // a pair at distance 0
+				p := pairsOf(m, n, k, h)
+				dX, dY, dDD := b.up(kernels.F32, x), b.up(kernels.F32, y), b.up(kernels.F32, dd)
+				d, c := b.empty(kernels.F32, n*k), b.empty(kernels.F32, n*k)
+				da, db := b.empty(kernels.F32, n*h), b.empty(kernels.F32, k*h)
+				b.run(p.Value(d.Ptr(), dX.Ptr(), dY.Ptr(), 0), p.Slopes(c.Ptr(), dDD.Ptr(), d.Ptr()),
+					p.GradA(da.Ptr(), c.Ptr(), dX.Ptr(), dY.Ptr(), false), p.GradB(db.Ptr(), c.Ptr(), dX.Ptr(), dY.Ptr(), false))
+				tx, ty, tdd := b.tensor(x, n, h), b.tensor(y, k, h), b.tensor(dd, n, k)
+				td, tda, tdb := b.tensor(nil, n, k), b.tensor(nil, n, h), b.tensor(nil, k, h)
+				b.must(b.ref.Pairwise(td, tx, ty, m))
+				b.must(b.ref.PairwiseGrad(tda, tdb, tdd, td, tx, ty, m))
+				b.same(m.String(), kernels.F32, d.down(), b.read(td), 2e-6)
+				if d.down()[0] != 0 {
+					t.Errorf("%v: equal rows are %v apart", m, d.down()[0])
+				}
+				b.same(m.String()+" da", kernels.F32, da.down(), b.read(tda), 2e-5)
+				b.same(m.String()+" db", kernels.F32, db.down(), b.read(tdb), 2e-5)
+				first := da.down()
+				b.run(p.GradA(da.Ptr(), c.Ptr(), dX.Ptr(), dY.Ptr(), true))
+				for i, v := range da.down() {
+					if v != 2*first[i] {
+						t.Fatalf("%v: accumulated %v onto %v, got %v", m, first[i], first[i], v)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestLinearPairsInTheirUnitNeitherOverflowNorVanish(t *testing.T) {
+	for _, scale := range []float32{1e-30, 1e30} {
+		b := newBench(t)
+		const n, h = 6, 20
+		x := b.normal(n * h)
+		for i := range x {
+			x[i] *= scale
+		}
+		dX, bits, unit, d := b.up(kernels.F32, x), b.up(kernels.F32, []float32{0}), b.empty(kernels.F32, 1), b.empty(kernels.F32, n*n)
+		p := pairsOf(layers.Metric{Kind: layers.Euclidean}, n, n, h)
+		b.run(kernels.MaxMagnitude(n*h, bits.Ptr(), dX.Ptr()), kernels.UnitOf(unit.Ptr(), bits.Ptr()), p.Value(d.Ptr(), dX.Ptr(), dX.Ptr(), unit.Ptr()))
+		tx, td := b.tensor(x, n, h), b.tensor(nil, n, n)
+		b.must(b.ref.Pairwise(td, tx, tx, layers.Metric{Kind: layers.Euclidean}))
+		b.same("distance", kernels.F32, d.down(), b.read(td), 1e-6)
+	}
+}
+
+// With the products that a library makes, done here by hand.
+func TestCosineGradientKernel(t *testing.T) {
+	b := newBench(t)
+	const n, k, h = 5, 9, 40
+	m := layers.Metric{Kind: layers.Cosine}
+	x, y, dd := b.normal(n*h), b.normal(k*h), b.normal(n*k)
+	clear(y[h : 2*h])
+	u, su, v, sv := b.empty(kernels.F32, n*h), b.empty(kernels.F32, n), b.empty(kernels.F32, k*h), b.empty(kernels.F32, k)
+	b.run(kernels.ChordRows(n, h, u.Ptr(), su.Ptr(), b.up(kernels.F32, x).Ptr(), true), kernels.ChordRows(k, h, v.Ptr(), sv.Ptr(), b.up(kernels.F32, y).Ptr(), true))
+	U, V := u.down(), v.down()
+	d, ga, gb := make([]float32, n*k), make([]float32, n*h), make([]float32, k*h)
+	for i := range n {
+		for j := range k {
+			for c := range h {
+				d[i*k+j] += U[i*h+c] * V[j*h+c]
+				ga[i*h+c] += dd[i*k+j] * V[j*h+c]
+				gb[j*h+c] += dd[i*k+j] * U[i*h+c]
+			}
+		}
+	}
+	dD, dDD := b.up(kernels.F32, d), b.up(kernels.F32, dd)
+	b.run(kernels.ClipCosine(n*k, dD.Ptr()))
+	da, db := b.empty(kernels.F32, n*h), b.empty(kernels.F32, k*h)
+	b.run(kernels.CosineDX(n, k, h, da.Ptr(), b.up(kernels.F32, ga).Ptr(), u.Ptr(), su.Ptr(), dDD.Ptr(), dD.Ptr(), false, false),
+		kernels.CosineDX(k, n, h, db.Ptr(), b.up(kernels.F32, gb).Ptr(), v.Ptr(), sv.Ptr(), dDD.Ptr(), dD.Ptr(), true, false))
+	tx, ty, tdd := b.tensor(x, n, h), b.tensor(y, k, h), b.tensor(dd, n, k)
+	td, tda, tdb := b.tensor(nil, n, k), b.tensor(nil, n, h), b.tensor(nil, k, h)
+	b.must(b.ref.Pairwise(td, tx, ty, m))
+	b.must(b.ref.PairwiseGrad(tda, tdb, tdd, td, tx, ty, m))
+	b.same("cosine", kernels.F32, dD.down(), b.read(td), 1e-6)
+	b.same("da", kernels.F32, da.down(), b.read(tda), 5e-6)
+	b.same("db", kernels.F32, db.down(), b.read(tdb), 5e-6)
+}
+
+func TestClipCosineKeepsNaN(t *testing.T) {
+	b := newBench(t)
+	nan := float32(math.NaN())
+	d := b.up(kernels.F32, []float32{1.0000001, -1.0000001, .5, nan})
+	b.run(kernels.ClipCosine(4, d.Ptr()))
+	b.same("cosines", kernels.F32, d.down(), []float32{1, -1, .5, nan}, 0)
+}
