@@ -15,7 +15,7 @@ import (
 // the PTX is made by a compiler that not every machine has.
 func TestGeneratedFilesAreThoseOfTheSources(t *testing.T) {
 	want := "// Sources: " + digest.Of(os.DirFS("device"))
-	for _, path := range []string{"host/table_gen.h", "kernels.ptx"} {
+	for _, path := range []string{"host/table_gen.h", "kernels.ptx", "pairs.ptx"} {
 		f, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)
@@ -32,9 +32,11 @@ func TestGeneratedFilesAreThoseOfTheSources(t *testing.T) {
 	}
 }
 
+func all() string { return strings.Join(kernels.PTX(), "") }
+
 func TestEveryKernelIsInThePTX(t *testing.T) {
 	var entries []string
-	for line := range strings.Lines(kernels.PTX) {
+	for line := range strings.Lines(all()) {
 		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), ".visible .entry "); ok {
 			name, _, _ := strings.Cut(rest, "(")
 			entries = append(entries, name)
@@ -47,7 +49,7 @@ func TestEveryKernelIsInThePTX(t *testing.T) {
 		t.Errorf("the PTX has %v, the sources %v", entries, names)
 	}
 	for _, want := range []string{".version 7.0\n", ".target sm_70\n"} {
-		if !strings.Contains(kernels.PTX, want) {
+		if !strings.Contains(all(), want) {
 			t.Errorf("the PTX lacks %q", want)
 		}
 	}
@@ -57,8 +59,8 @@ func TestEveryKernelIsInThePTX(t *testing.T) {
 // array that the compiler could not keep in registers as local memory.
 func TestThePTXNeedsNeitherLibrariesNorLocalMemory(t *testing.T) {
 	for _, bad := range []string{".extern", "__local_depot"} {
-		if i := strings.Index(kernels.PTX, bad); i >= 0 {
-			t.Errorf("the PTX has %.80q", kernels.PTX[i:])
+		if i := strings.Index(all(), bad); i >= 0 {
+			t.Errorf("the PTX has %.80q", all()[i:])
 		}
 	}
 }

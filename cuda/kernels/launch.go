@@ -6,10 +6,16 @@ import (
 	"math"
 )
 
-// PTX is the code of all kernels, for compute capability 7.0 and later.
-//
-//go:embed kernels.ptx
-var PTX string
+var (
+	//go:embed kernels.ptx
+	mapsPTX string
+	//go:embed pairs.ptx
+	pairsPTX string
+)
+
+// PTX returns the modules that together hold all kernels, for compute capability
+// 7.0 and later.
+func PTX() []string { return []string{mapsPTX, pairsPTX} }
 
 // Ptr is an address in device memory; 0 is none.
 type Ptr uintptr

@@ -141,17 +141,33 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"iiifppp", 128}, true
 	case "attention_bf16":
 		return Signature{"iiifppp", 128}, true
+	case "attention_wide_f32":
+		return Signature{"iiifppp", 128}, true
+	case "attention_wide_bf16":
+		return Signature{"iiifppp", 128}, true
 	case "attention_delta_f32":
 		return Signature{"liiippp", 128}, true
 	case "attention_delta_bf16":
+		return Signature{"liiippp", 128}, true
+	case "attention_delta_wide_f32":
+		return Signature{"liiippp", 128}, true
+	case "attention_delta_wide_bf16":
 		return Signature{"liiippp", 128}, true
 	case "attention_dq_f32":
 		return Signature{"iiifppppp", 128}, true
 	case "attention_dq_bf16":
 		return Signature{"iiifppppp", 128}, true
+	case "attention_dq_wide_f32":
+		return Signature{"iiifppppp", 128}, true
+	case "attention_dq_wide_bf16":
+		return Signature{"iiifppppp", 128}, true
 	case "attention_dkv_f32":
 		return Signature{"iiifppppp", 128}, true
 	case "attention_dkv_bf16":
+		return Signature{"iiifppppp", 128}, true
+	case "attention_dkv_wide_f32":
+		return Signature{"iiifppppp", 128}, true
+	case "attention_dkv_wide_bf16":
 		return Signature{"iiifppppp", 128}, true
 	case "softmax":
 		return Signature{"ippi", 128}, true
@@ -310,12 +326,20 @@ func Names() []string {
 		"batch_sum_bf16",
 		"attention_f32",
 		"attention_bf16",
+		"attention_wide_f32",
+		"attention_wide_bf16",
 		"attention_delta_f32",
 		"attention_delta_bf16",
+		"attention_delta_wide_f32",
+		"attention_delta_wide_bf16",
 		"attention_dq_f32",
 		"attention_dq_bf16",
+		"attention_dq_wide_f32",
+		"attention_dq_wide_bf16",
 		"attention_dkv_f32",
 		"attention_dkv_bf16",
+		"attention_dkv_wide_f32",
+		"attention_dkv_wide_bf16",
 		"softmax",
 		"softmax_grad",
 		"row_norm",

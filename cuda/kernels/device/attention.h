@@ -1,16 +1,14 @@
 // Multi-head attention over packed tokens (B, T, 3D), fused: the T x T weights
-// never leave the chip (Dao et al. 2022, FlashAttention). Heads have up to 64
-// numbers; the tail of shorter ones is zero.
+// never leave the chip (Dao et al. 2022, FlashAttention). Heads have up to HEAD
+// numbers; the tail of shorter ones is zero. Included for heads of up to 64 in
+// tiles of 32, and, as wide, for heads of up to 256 in tiles of 8.
 //
 // A block has one tile of TILE queries (or, for the gradient of keys and values,
-// of keys) of one head, and 128 threads: 32 rows x 4, each of which has every
-// fourth of the other side's rows for the products, and every fourth number of
-// the head for the sums.
-#ifndef VERNIER_ATTENTION_ONCE
-#define VERNIER_ATTENTION_ONCE
-#define TILE 32
-#define HEAD 64
-#endif
+// of keys) of one head, and 128 threads: TILE rows x PARTS, each of which has one
+// in PARTS of the other side's rows for the products, and of the numbers of the
+// head for the sums.
+#define PARTS (128 / TILE)
+#define ROUNDS ((TILE + PARTS - 1) / PARTS)
 
 #define PACKED(what, t) ((((long)image * tokens + (t)) * 3 + (what)) * wide + (long)head * size)
 #define PLAIN(t) (((long)image * tokens + (t)) * wide + (long)head * size)
@@ -25,16 +23,16 @@
 KERNEL(NAME(attention), 128)(int tokens, int heads, int size, float scale, T *y, float *logSum, const T *qkv) {
 	SHARED float q[TILE][HEAD + 1], k[TILE][HEAD + 1], v[TILE][HEAD + 1], p[TILE][TILE + 1];
 	int image = blockZ(), head = blockY(), wide = heads * size, from = blockX() * TILE;
-	int row = threadOf() / 4, part = threadOf() % 4;
-	float sum[HEAD / 4], top = -3e38f, total = 0;
-	UNROLL for (int i = 0; i < HEAD / 4; i++) sum[i] = 0;
+	int row = threadOf() / PARTS, part = threadOf() % PARTS;
+	float sum[HEAD / PARTS], top = -3e38f, total = 0;
+	UNROLL for (int i = 0; i < HEAD / PARTS; i++) sum[i] = 0;
 	LOAD(q, qkv, PACKED(0, t), from, scale)
 	for (int start = 0; start < tokens; start += TILE) {
 		SYNC();
 		LOAD(k, qkv, PACKED(1, t), start, 1)
 		LOAD(v, qkv, PACKED(2, t), start, 1)
 		SYNC();
-		for (int j = part; j < TILE; j += 4) {
+		for (int j = part; j < TILE; j += PARTS) {
 			float s = 0;
 			UNROLL_4 for (int i = 0; i < HEAD; i++) s = fused(q[row][i], k[j][i], s);
 			p[row][j] = s;
@@ -45,18 +43,18 @@ KERNEL(NAME(attention), 128)(int tokens, int heads, int size, float scale, T *y,
 		for (int j = 0; j < count; j++) next = LARGER(p[row][j], next);
 		float shrink = exponential(top - next);
 		total *= shrink;
-		UNROLL for (int i = 0; i < HEAD / 4; i++) sum[i] *= shrink;
+		UNROLL for (int i = 0; i < HEAD / PARTS; i++) sum[i] *= shrink;
 		for (int j = 0; j < count; j++) {
 			float e = exponential(p[row][j] - next);
 			total += e;
-			UNROLL for (int i = 0; i < HEAD / 4; i++) sum[i] = fused(e, v[j][i * 4 + part], sum[i]);
+			UNROLL for (int i = 0; i < HEAD / PARTS; i++) sum[i] = fused(e, v[j][i * PARTS + part], sum[i]);
 		}
 		top = next;
 	}
 	int t = from + row;
 	if (t >= tokens) return;
-	UNROLL for (int i = 0; i < HEAD / 4; i++)
-		if (i * 4 + part < size) PUT(y, PLAIN(t) + i * 4 + part, sum[i] / total);
+	UNROLL for (int i = 0; i < HEAD / PARTS; i++)
+		if (i * PARTS + part < size) PUT(y, PLAIN(t) + i * PARTS + part, sum[i] / total);
 	if (part == 0) logSum[((long)image * heads + head) * tokens + t] = top + logarithm(total);
 }
 
@@ -74,10 +72,10 @@ KERNEL(NAME(attention_delta), 128)(long n, int tokens, int heads, int size, floa
 KERNEL(NAME(attention_dq), 128)(int tokens, int heads, int size, float scale, T *dqkv, const T *dy, const float *logSum, const float *delta, const T *qkv) {
 	SHARED float q[TILE][HEAD + 1], g[TILE][HEAD + 1], k[TILE][HEAD + 1], v[TILE][HEAD + 1], s[TILE][TILE + 1];
 	int image = blockZ(), head = blockY(), wide = heads * size, from = blockX() * TILE;
-	int row = threadOf() / 4, part = threadOf() % 4, t0 = from + row;
+	int row = threadOf() / PARTS, part = threadOf() % PARTS, t0 = from + row;
 	long stat = ((long)image * heads + head) * tokens;
-	float sum[HEAD / 4], ls = t0 < tokens ? logSum[stat + t0] : 0, less = t0 < tokens ? delta[stat + t0] : 0;
-	UNROLL for (int i = 0; i < HEAD / 4; i++) sum[i] = 0;
+	float sum[HEAD / PARTS], ls = t0 < tokens ? logSum[stat + t0] : 0, less = t0 < tokens ? delta[stat + t0] : 0;
+	UNROLL for (int i = 0; i < HEAD / PARTS; i++) sum[i] = 0;
 	LOAD(q, qkv, PACKED(0, t), from, scale)
 	LOAD(g, dy, PLAIN(t), from, 1)
 	for (int start = 0; start < tokens; start += TILE) {
@@ -86,7 +84,7 @@ KERNEL(NAME(attention_dq), 128)(int tokens, int heads, int size, float scale, T 
 		LOAD(v, qkv, PACKED(2, t), start, 1)
 		SYNC();
 		int count = tokens - start < TILE ? tokens - start : TILE;
-		for (int j = part; j < count; j += 4) {
+		for (int j = part; j < count; j += PARTS) {
 			float w = 0, d = 0;
 			UNROLL_4 for (int i = 0; i < HEAD; i++) {
 				w = fused(q[row][i], k[j][i], w);
@@ -96,21 +94,21 @@ KERNEL(NAME(attention_dq), 128)(int tokens, int heads, int size, float scale, T 
 		}
 		SYNC();
 		for (int j = 0; j < count; j++)
-			UNROLL for (int i = 0; i < HEAD / 4; i++) sum[i] = fused(s[row][j], k[j][i * 4 + part], sum[i]);
+			UNROLL for (int i = 0; i < HEAD / PARTS; i++) sum[i] = fused(s[row][j], k[j][i * PARTS + part], sum[i]);
 	}
 	if (t0 >= tokens) return;
-	UNROLL for (int i = 0; i < HEAD / 4; i++)
-		if (i * 4 + part < size) PUT(dqkv, PACKED(0, t0) + i * 4 + part, sum[i] * scale);
+	UNROLL for (int i = 0; i < HEAD / PARTS; i++)
+		if (i * PARTS + part < size) PUT(dqkv, PACKED(0, t0) + i * PARTS + part, sum[i] * scale);
 }
 
 // The keys' and values': dv = sum p*dy, dk = scale * sum ds*q over the queries.
 KERNEL(NAME(attention_dkv), 128)(int tokens, int heads, int size, float scale, T *dqkv, const T *dy, const float *logSum, const float *delta, const T *qkv) {
 	SHARED float k[TILE][HEAD + 1], v[TILE][HEAD + 1], q[TILE][HEAD + 1], g[TILE][HEAD + 1], s[TILE][TILE + 1];
 	int image = blockZ(), head = blockY(), wide = heads * size, from = blockX() * TILE;
-	int row = threadOf() / 4, part = threadOf() % 4, t0 = from + row;
+	int row = threadOf() / PARTS, part = threadOf() % PARTS, t0 = from + row;
 	long stat = ((long)image * heads + head) * tokens;
-	float dk[HEAD / 4], dv[HEAD / 4], w[TILE / 4];
-	UNROLL for (int i = 0; i < HEAD / 4; i++) dk[i] = dv[i] = 0;
+	float dk[HEAD / PARTS], dv[HEAD / PARTS], w[ROUNDS];
+	UNROLL for (int i = 0; i < HEAD / PARTS; i++) dk[i] = dv[i] = 0;
 	LOAD(k, qkv, PACKED(1, t), from, 1)
 	LOAD(v, qkv, PACKED(2, t), from, 1)
 	for (int start = 0; start < tokens; start += TILE) {
@@ -119,8 +117,8 @@ KERNEL(NAME(attention_dkv), 128)(int tokens, int heads, int size, float scale, T
 		LOAD(g, dy, PLAIN(t), start, 1)
 		SYNC();
 		int count = tokens - start < TILE ? tokens - start : TILE;
-		UNROLL for (int n = 0; n < TILE / 4; n++) {
-			int j = n * 4 + part;
+		UNROLL for (int n = 0; n < ROUNDS; n++) {
+			int j = n * PARTS + part;
 			w[n] = 0;
 			if (j >= count) continue;
 			float a = 0, d = 0;
@@ -133,21 +131,24 @@ KERNEL(NAME(attention_dkv), 128)(int tokens, int heads, int size, float scale, T
 		}
 		SYNC();
 		for (int j = 0; j < count; j++)
-			UNROLL for (int i = 0; i < HEAD / 4; i++) dk[i] = fused(s[row][j], q[j][i * 4 + part], dk[i]);
+			UNROLL for (int i = 0; i < HEAD / PARTS; i++) dk[i] = fused(s[row][j], q[j][i * PARTS + part], dk[i]);
 		SYNC();
-		UNROLL for (int n = 0; n < TILE / 4; n++) s[row][n * 4 + part] = w[n];
+		UNROLL for (int n = 0; n < ROUNDS; n++)
+			if (n * PARTS + part < TILE) s[row][n * PARTS + part] = w[n];
 		SYNC();
 		for (int j = 0; j < count; j++)
-			UNROLL for (int i = 0; i < HEAD / 4; i++) dv[i] = fused(s[row][j], g[j][i * 4 + part], dv[i]);
+			UNROLL for (int i = 0; i < HEAD / PARTS; i++) dv[i] = fused(s[row][j], g[j][i * PARTS + part], dv[i]);
 	}
 	if (t0 >= tokens) return;
 	// q came in times scale already.
-	UNROLL for (int i = 0; i < HEAD / 4; i++)
-		if (i * 4 + part < size) {
-			PUT(dqkv, PACKED(1, t0) + i * 4 + part, dk[i]);
-			PUT(dqkv, PACKED(2, t0) + i * 4 + part, dv[i]);
+	UNROLL for (int i = 0; i < HEAD / PARTS; i++)
+		if (i * PARTS + part < size) {
+			PUT(dqkv, PACKED(1, t0) + i * PARTS + part, dk[i]);
+			PUT(dqkv, PACKED(2, t0) + i * PARTS + part, dv[i]);
 		}
 }
 #undef PACKED
 #undef PLAIN
 #undef LOAD
+#undef PARTS
+#undef ROUNDS

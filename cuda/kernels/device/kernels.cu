@@ -1,11 +1,9 @@
-// Every kernel of the GPU engine. go generate compiles it to kernels.ptx; the
-// host model of ../host includes it as plain C.
+// The kernels of the GPU engine but for the pairwise ones. go generate compiles
+// it to kernels.ptx; the host model of ../host includes it as plain C.
 #include "target.h"
 #include "functions.h"
 
-#define GLUE2(a, b) a##_##b
-#define GLUE(a, b) GLUE2(a, b)
-
+#define STORAGE f32
 #define NAME(f) GLUE(f, f32)
 #define T float
 #define GET(p, i) ((p)[i])
@@ -14,12 +12,25 @@
 #include "sums.h"
 #include "pool.h"
 #include "tokens.h"
+#define HEAD 64
+#define TILE 32
 #include "attention.h"
 #undef NAME
+#undef HEAD
+#undef TILE
+#define NAME(f) GLUE(GLUE(f, wide), STORAGE)
+#define HEAD 256
+#define TILE 8
+#include "attention.h"
+#undef NAME
+#undef HEAD
+#undef TILE
+#undef STORAGE
 #undef T
 #undef GET
 #undef PUT
 
+#define STORAGE bf16
 #define NAME(f) GLUE(f, bf16)
 #define T bf16
 #define GET(p, i) widen((p)[i])
@@ -28,8 +39,20 @@
 #include "sums.h"
 #include "pool.h"
 #include "tokens.h"
+#define HEAD 64
+#define TILE 32
 #include "attention.h"
 #undef NAME
+#undef HEAD
+#undef TILE
+#define NAME(f) GLUE(GLUE(f, wide), STORAGE)
+#define HEAD 256
+#define TILE 8
+#include "attention.h"
+#undef NAME
+#undef HEAD
+#undef TILE
+#undef STORAGE
 #undef T
 #undef GET
 #undef PUT
@@ -37,49 +60,3 @@
 #include "rows.h"
 #include "reduce.h"
 #include "update.h"
-
-#define CALL(what, t, w) CALL2(METRIC, what, t, w)
-#define CALL2(m, what, t, w) CALL3(m, what, t, w)
-#define CALL3(m, what, t, w) m##what(t, w)
-#define NAME(f) GLUE(GLUE(f, METRIC), POWER)
-
-#define P 1
-#define POWER p1
-#define METRIC sigmoid
-#include "pairs.h"
-#undef METRIC
-#define METRIC softsign
-#include "pairs.h"
-#undef METRIC
-#define METRIC arctan
-#include "pairs.h"
-#undef METRIC
-#define METRIC tanh
-#include "pairs.h"
-#undef METRIC
-#define METRIC isru
-#include "pairs.h"
-#undef METRIC
-#undef POWER
-#undef P
-
-#define P 2
-#define POWER p2
-#define METRIC sigmoid
-#include "pairs.h"
-#undef METRIC
-#define METRIC softsign
-#include "pairs.h"
-#undef METRIC
-#define METRIC arctan
-#include "pairs.h"
-#undef METRIC
-#define METRIC tanh
-#include "pairs.h"
-#undef METRIC
-#define METRIC isru
-#include "pairs.h"
-#undef METRIC
-#define METRIC linear
-#include "pairs.h"
-#undef METRIC

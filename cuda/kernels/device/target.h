@@ -7,6 +7,9 @@
 #ifndef VERNIER_TARGET_H
 #define VERNIER_TARGET_H
 
+#define GLUE2(a, b) a##_##b
+#define GLUE(a, b) GLUE2(a, b)
+
 typedef unsigned short bf16; // the upper half of a float32
 typedef unsigned char u8;
 

@@ -9,6 +9,8 @@
 #include <ucontext.h>
 
 #include "../device/kernels.cu"
+#undef NAME
+#include "../device/pairs.cu"
 
 #include "table_gen.h"
 #include "host.h"

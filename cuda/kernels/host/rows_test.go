@@ -68,6 +68,8 @@ func TestAttentionKernels(t *testing.T) {
 			{Batch: 2, Tokens: 7, Heads: 2, Size: 5, Scale: .4},
 			{Batch: 1, Tokens: 70, Heads: 3, Size: 64, Scale: .125},
 			{Batch: 2, Tokens: 33, Heads: 1, Size: 32, Scale: .2},
+			{Batch: 1, Tokens: 19, Heads: 2, Size: 70, Scale: .1},
+			{Batch: 1, Tokens: 9, Heads: 1, Size: 256, Scale: .06},
 		} {
 			b := newBench(t)
 			d := h.Heads * h.Size

@@ -1,0 +1,49 @@
+// The pairwise kernels, one for each restriction and power; compiled to pairs.ptx.
+#include "target.h"
+#include "functions.h"
+
+#define CALL(what, t, w) CALL2(METRIC, what, t, w)
+#define CALL2(m, what, t, w) CALL3(m, what, t, w)
+#define CALL3(m, what, t, w) m##what(t, w)
+#define NAME(f) GLUE(GLUE(f, METRIC), POWER)
+
+#define P 1
+#define POWER p1
+#define METRIC sigmoid
+#include "pairs.h"
+#undef METRIC
+#define METRIC softsign
+#include "pairs.h"
+#undef METRIC
+#define METRIC arctan
+#include "pairs.h"
+#undef METRIC
+#define METRIC tanh
+#include "pairs.h"
+#undef METRIC
+#define METRIC isru
+#include "pairs.h"
+#undef METRIC
+#undef POWER
+#undef P
+
+#define P 2
+#define POWER p2
+#define METRIC sigmoid
+#include "pairs.h"
+#undef METRIC
+#define METRIC softsign
+#include "pairs.h"
+#undef METRIC
+#define METRIC arctan
+#include "pairs.h"
+#undef METRIC
+#define METRIC tanh
+#include "pairs.h"
+#undef METRIC
+#define METRIC isru
+#include "pairs.h"
+#undef METRIC
+#define METRIC linear
+#include "pairs.h"
+#undef METRIC
