@@ -95,6 +95,9 @@ func launch(name string, grid [3]int, args ...any) Launch {
 // Empty reports whether there is nothing to do, which the driver would refuse.
 func (l Launch) Empty() bool { return l.Grid[0]*l.Grid[1]*l.Grid[2] == 0 }
 
+// MostNumbers is how many numbers one array may have.
+const MostNumbers = 1<<31 - 1
+
 // mostBlocks fills every GPU of today several times over.
 const mostBlocks = 8192
 

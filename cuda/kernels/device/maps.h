@@ -60,7 +60,7 @@ KERNEL(NAME(gelu_grad), 256)(long n, T *dx, const T *dy, const T *x, int form) {
 // may be null.
 KERNEL(NAME(channel_affine), 256)(long n, int c, T *y, const T *x, const float *scale, const float *shift, const T *residual, int relu) {
 	EACH(i, n) {
-		int k = (int)(i % c);
+		int k = (int)(i % (unsigned)c);
 		float v = GET(x, i);
 		if (scale) v *= scale[k];
 		if (shift) v += shift[k];
@@ -72,7 +72,7 @@ KERNEL(NAME(channel_affine), 256)(long n, int c, T *y, const T *x, const float *
 // y = (x - mean)*inv*gamma + beta.
 KERNEL(NAME(channel_norm), 256)(long n, int c, T *y, const T *x, const float *mean, const float *inv, const float *gamma, const float *beta) {
 	EACH(i, n) {
-		int k = (int)(i % c);
+		int k = (int)(i % (unsigned)c);
 		PUT(y, i, fused((GET(x, i) - mean[k]) * inv[k], gamma[k], beta[k]));
 	}
 }
@@ -80,7 +80,7 @@ KERNEL(NAME(channel_norm), 256)(long n, int c, T *y, const T *x, const float *me
 // dx = gamma*inv*(dy - dbeta/n - u*dgamma/n) with u = (x - mean)*inv.
 KERNEL(NAME(batch_norm_dx), 256)(long n, int c, T *dx, const T *dy, const T *x, const float *gamma, const float *mean, const float *inv, const float *dbeta, const float *dgamma, float each) {
 	EACH(i, n) {
-		int k = (int)(i % c);
+		int k = (int)(i % (unsigned)c);
 		float u = (GET(x, i) - mean[k]) * inv[k];
 		PUT(dx, i, gamma[k] * inv[k] * (GET(dy, i) - dbeta[k] * each - u * (dgamma[k] * each)));
 	}
@@ -88,7 +88,10 @@ KERNEL(NAME(batch_norm_dx), 256)(long n, int c, T *dx, const T *dy, const T *x, 
 
 // Copies c numbers of every row between arrays of other widths.
 KERNEL(NAME(copy_rows), 256)(long rows, long c, T *dst, long dstWidth, long dstFrom, const T *src, long srcWidth, long srcFrom) {
-	EACH(i, rows * c) dst[i / c * dstWidth + dstFrom + i % c] = src[i / c * srcWidth + srcFrom + i % c];
+	EACH(i, rows * c) {
+		unsigned row = i / (unsigned)c, k = i - row * (unsigned)c;
+		dst[row * dstWidth + dstFrom + k] = src[row * srcWidth + srcFrom + k];
+	}
 }
 
 // (N, C, HW) of the host to (N, HW, C) of the device.
@@ -125,8 +128,8 @@ KERNEL(NAME(to_planar), 256)(int c, int hw, float *y, const T *x) {
 // Bytes (pixels, channels) to y = x*mul + add, channels reversed if asked.
 KERNEL(NAME(image), 256)(long n, int c, T *y, const u8 *x, const float *mul, const float *plus, int reverse) {
 	EACH(i, n) {
-		int k = (int)(i % c);
-		long from = reverse ? i - k + (c - 1 - k) : i;
+		int k = (int)(i % (unsigned)c);
+		unsigned from = reverse ? i - k + (c - 1 - k) : i;
 		PUT(y, i, fused((float)x[from], mul[k], plus[k]));
 	}
 }

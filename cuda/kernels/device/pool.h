@@ -12,9 +12,10 @@
 
 // The place of element i of a map (n, height, width, c).
 #define PLACE(i, height, width)                                                         \
-	int k = (int)((i) % c);                                                             \
-	int px = (int)((i) / c % (width)), py = (int)((i) / c / (width) % (height));        \
-	long image = (i) / c / (width) / (height)
+	unsigned position = (i) / (unsigned)c;                                              \
+	int k = (int)((i) - position * c), px = (int)(position % (unsigned)(width));        \
+	unsigned line = position / (unsigned)(width);                                       \
+	int py = (int)(line % (unsigned)(height)), image = (int)(line / (unsigned)(height))
 
 // The windows that hold row y of height: [from, to).
 #define COVERING(from, to, y, pad, kernel, stride, count)                               \
@@ -23,8 +24,8 @@
 	int to = ((y) + (pad)) / (stride) + 1;                                              \
 	if (to > (count)) to = (count)
 
-#define CELL(y, x) (((image * h + (y)) * w + (x)) * c + k)
-#define OUT(i, j) (((image * ho + (i)) * wo + (j)) * c + k)
+#define CELL(y, x) (((unsigned)(image * h + (y)) * w + (x)) * c + k)
+#define OUT(i, j) (((unsigned)(image * ho + (i)) * wo + (j)) * c + k)
 
 KERNEL(NAME(max_pool), 256)(long n, WINDOW_ARGS, T *y, const T *x) {
 	EACH(i, n) {
@@ -118,7 +119,7 @@ KERNEL(NAME(global_avg), 256)(int hw, int c, float *y, const T *x) {
 }
 
 KERNEL(NAME(global_avg_grad), 256)(long n, int hw, int c, T *dx, const float *dy) {
-	EACH(i, n) PUT(dx, i, dy[i / c / hw * c + i % c] / hw);
+	EACH(i, n) PUT(dx, i, dy[i / (unsigned)c / (unsigned)hw * c + i % (unsigned)c] / hw);
 }
 
 // at (N, C) receives the place of the first maximum.
@@ -153,8 +154,8 @@ KERNEL(NAME(global_max), 256)(int hw, int c, float *y, int *place, const T *x) {
 
 KERNEL(NAME(global_max_grad), 256)(long n, int hw, int c, T *dx, const float *dy, const int *place) {
 	EACH(i, n) {
-		long at = i / c / hw * c + i % c;
-		PUT(dx, i, place[at] == i / c % hw ? dy[at] : 0);
+		unsigned position = i / (unsigned)c, image = position / (unsigned)hw, at = image * c + i % (unsigned)c;
+		PUT(dx, i, place[at] == (int)(position - image * hw) ? dy[at] : 0);
 	}
 }
 #undef WINDOW_ARGS

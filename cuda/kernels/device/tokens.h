@@ -36,9 +36,9 @@ KERNEL(NAME(layer_norm_dx), 128)(int d, T *dx, const T *dy, const T *x, const fl
 // prefix and pos may be null.
 KERNEL(NAME(tokens), 256)(long n, int prefix, int area, int d, T *y, const T *x, const float *first, const float *pos) {
 	EACH(i, n) {
-		int k = (int)(i % d), t = (int)(i / d % (prefix + area));
-		long image = i / d / (prefix + area);
-		float v = t < prefix ? first[(long)t * d + k] : GET(x, (image * area + t - prefix) * d + k);
+		unsigned row = i / (unsigned)d, image = row / (unsigned)(prefix + area);
+		int k = (int)(i - row * d), t = (int)(row - image * (prefix + area));
+		float v = t < prefix ? first[(long)t * d + k] : GET(x, ((long)image * area + t - prefix) * d + k);
 		if (pos) v += pos[(long)t * d + k];
 		PUT(y, i, v);
 	}
