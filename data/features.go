@@ -170,6 +170,8 @@ func imageStamp(s store, it Item) string {
 		return fmt.Sprintf("shorter %d %s", s.shorter, imageStamp(s.store, s.origin(it)))
 	case shrunk:
 		return fmt.Sprintf("shorter %d %s", s.shorter, imageStamp(s.store, it))
+	case corrupted:
+		return fmt.Sprintf("corrupted %v seed %d %s", s.of(it).pictures(), s.seed, imageStamp(s.store, it))
 	case stamper:
 		stamp, err := s.stamp(it)
 		if err != nil { // a missing file: computed again once it is there

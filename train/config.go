@@ -55,6 +55,8 @@ type DataConfig struct {
 	// frozen (Freeze.To) on disk, so that a run computes what comes after them only.
 	// Pictures are then the same every time, but for the mirroring of these outputs.
 	CacheFrozen string `json:"cache_frozen,omitempty"`
+	// Corrupt damages images and labels on purpose.
+	Corrupt CorruptConfig `json:"corrupt,omitempty,omitzero"`
 	// MaxBad is how many unreadable images an epoch may skip.
 	MaxBad int `json:"max_bad"`
 	// MaxPixels refuses larger pictures.
@@ -135,6 +137,9 @@ func (c Config) Validate() error {
 	}
 	if c.Data.MaxBad < 0 || c.Data.MaxPixels < 1 {
 		return fmt.Errorf("the number of bad images to skip (%d) must not be negative, the pixel limit (%d) must be positive", c.Data.MaxBad, c.Data.MaxPixels)
+	}
+	if err := c.Data.Corrupt.validate(); err != nil {
+		return err
 	}
 	if c.Data.Shorter < 0 {
 		return fmt.Errorf("the shorter side of pictures (%d) must not be negative", c.Data.Shorter)

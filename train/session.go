@@ -89,6 +89,19 @@ func openSets(ctx context.Context, cfg Config, opt Options) (s sets, err error) 
 	if s.fit, s.test, err = data.Split(s.all, split); err != nil {
 		return s, err
 	}
+	if cfg.Data.Corrupt != (CorruptConfig{}) {
+		damaged, err := cfg.corrupt(s.all, s.test)
+		if err != nil {
+			return s, err
+		}
+		s.all = damaged
+		if s.fit, s.test, err = data.Split(s.all, split); err != nil {
+			return s, err
+		}
+		if s.fit, err = data.Mislabel(s.fit, cfg.Data.Corrupt.Train.Labels, cfg.corruptSeed()); err != nil {
+			return s, err
+		}
+	}
 	if cfg.Data.Validation > 0 {
 		fit, validation, err := data.Validation(s.fit, cfg.Data.Validation, cfg.Seed)
 		if errors.Is(err, data.ErrTooFewClasses) {

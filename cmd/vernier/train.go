@@ -23,6 +23,7 @@ type trainFlags struct {
 	workers int
 	cache   cacheFlags
 	network networkFlags
+	corrupt corruptFlags
 	params  []string
 	terms   []string
 	set     []string
@@ -79,6 +80,8 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringVar(&c.Data.Augment, "augment", "", "variation of training images: "+strings.Join(train.Augmentations(), ", ")+" (default characters for glyphs, else photos; beside --cache-frozen none or flip)")
 	fl.IntVar(&c.Data.MaxBad, "max-bad", c.Data.MaxBad, "unreadable training images to replace before giving up")
 	fl.Int64Var(&c.Data.MaxPixels, "max-pixels", c.Data.MaxPixels, "refuse pictures with more pixels")
+
+	f.corrupt.add(fl)
 
 	f.cache.add(fl, "use pictures as they are, decoded from their files every time, instead of prepared ones of a moderate size")
 

@@ -70,6 +70,11 @@ func (f *trainFlags) listed(fl *pflag.FlagSet) (list []train.Setting, err error)
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		list = append(list, train.Setting{Path: "loss.params." + name, Value: params[name], Source: "--loss-param " + name})
 	}
+	corrupt, err := f.corrupt.settings()
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, corrupt...)
 	if fl.Changed("term") {
 		terms, err := parseTerms(f.terms)
 		if err != nil {
