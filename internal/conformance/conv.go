@@ -62,6 +62,13 @@ func usual() []convShape {
 		{1, 70, 9, 8, 33, sq(5, 1, 2)}, // a long sum
 		{4, 32, 16, 17, 32, sq(3, 2, 1)},
 		{5, 7, 2, 3, 66, sq(1, 1, 1)}, // padded 1x1
+		// Enough tiles for a fast 3x3: whole ones, cut ones, other paddings, many.
+		{8, 16, 8, 8, 16, sq(3, 1, 1)},
+		{2, 17, 15, 18, 35, sq(3, 1, 1)},
+		{9, 33, 7, 7, 16, sq(3, 1, 1)},
+		{3, 20, 13, 14, 18, sq(3, 1, 0)},
+		{2, 16, 14, 17, 21, sq(3, 1, 2)},
+		{4, 16, 33, 30, 16, sq(3, 1, 1)},
 	}
 }
 
@@ -102,6 +109,7 @@ func (s *suite) convEpilogue(t *testing.T) {
 	sq := layers.SquareConv
 	for _, g := range []convShape{
 		{2, 5, 7, 6, 19, sq(1, 1, 0)}, {2, 4, 7, 6, 17, sq(3, 1, 1)}, {1, 3, 9, 9, 16, sq(3, 2, 1)}, {2, 6, 3, 5, 3, sq(5, 1, 2)}, {3, 2, 1, 1, 1, sq(1, 1, 0)},
+		{2, 17, 14, 16, 19, sq(3, 1, 1)},
 	} {
 		for mode := range 16 {
 			in := []array{normal(rng, g.x()...), normal(rng, g.weights()...), {}, {}, {}}

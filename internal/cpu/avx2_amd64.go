@@ -43,6 +43,11 @@ func avx2() *kernels {
 		adamW: func(w, g, m, v []float32, s adamWStep) {
 			adamWAVX2(w, g, m, v, s.keep, s.beta1, s.gain1, s.beta2, s.gain2, s.rate, s.unbias2, s.eps)
 		},
+		winograd: winogradKernels{
+			tilesIn: tilesInAVX2, tilesOut: tilesOutAVX2,
+			filtersIn: filtersInAVX2, filtersOut: filtersOutAVX2, gradientsIn: gradientsInAVX2,
+			rows: avx2RowsTiles(),
+		},
 		pairs: avx2Pairs(),
 	}
 }
@@ -62,5 +67,12 @@ func avx2Pairs() [curves][2]pairKernels {
 		layers.TanH:     {pairs(tanHSums1AVX2, tanHGrad1AVX2), pairs(tanHSums2AVX2, tanHGrad2AVX2)},
 		layers.ISRU:     {pairs(isruSums1AVX2, isruGrad1AVX2), pairs(isruSums2AVX2, isruGrad2AVX2)},
 		identity:        {1: pairs(identitySums2AVX2, identityGrad2AVX2)},
+	}
+}
+
+func avx2RowsTiles() [][]rowsTileFunc {
+	return [][]rowsTileFunc{
+		{nil, rowsTile1x1AVX2, rowsTile2x1AVX2, rowsTile3x1AVX2, rowsTile4x1AVX2, rowsTile5x1AVX2, rowsTile6x1AVX2},
+		{nil, rowsTile1x2AVX2, rowsTile2x2AVX2, rowsTile3x2AVX2, rowsTile4x2AVX2, rowsTile5x2AVX2, rowsTile6x2AVX2},
 	}
 }

@@ -87,6 +87,57 @@ func splitAVX2(even []float32, odd []float32, x []float32)
 func mergeAVX2(x []float32, even []float32, odd []float32)
 
 //go:noescape
+func tilesInAVX2(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)
+
+//go:noescape
+func tilesOutAVX2(dst []float32, pitch int, dstNext int, src []float32, stride int, srcNext int, count int, tmp []float32)
+
+//go:noescape
+func filtersInAVX2(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)
+
+//go:noescape
+func gradientsInAVX2(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)
+
+//go:noescape
+func filtersOutAVX2(dst []float32, pitch int, dstNext int, src []float32, stride int, srcNext int, count int, tmp []float32)
+
+//go:noescape
+func rowsTile1x1AVX2(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile2x1AVX2(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile3x1AVX2(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile4x1AVX2(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile5x1AVX2(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile6x1AVX2(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile1x2AVX2(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile2x2AVX2(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile3x2AVX2(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile4x2AVX2(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile5x2AVX2(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile6x2AVX2(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
 func sumAVX2(x []float32) (total float64)
 
 //go:noescape

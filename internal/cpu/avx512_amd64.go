@@ -43,6 +43,11 @@ func avx512() *kernels {
 		adamW: func(w, g, m, v []float32, s adamWStep) {
 			adamWAVX512(w, g, m, v, s.keep, s.beta1, s.gain1, s.beta2, s.gain2, s.rate, s.unbias2, s.eps)
 		},
+		winograd: winogradKernels{
+			tilesIn: tilesInAVX512, tilesOut: tilesOutAVX512,
+			filtersIn: filtersInAVX512, filtersOut: filtersOutAVX512, gradientsIn: gradientsInAVX512,
+			rows: avx512RowsTiles(),
+		},
 		pairs: avx512Pairs(),
 	}
 }
@@ -62,5 +67,12 @@ func avx512Pairs() [curves][2]pairKernels {
 		layers.TanH:     {pairs(tanHSums1AVX512, tanHGrad1AVX512), pairs(tanHSums2AVX512, tanHGrad2AVX512)},
 		layers.ISRU:     {pairs(isruSums1AVX512, isruGrad1AVX512), pairs(isruSums2AVX512, isruGrad2AVX512)},
 		identity:        {1: pairs(identitySums2AVX512, identityGrad2AVX512)},
+	}
+}
+
+func avx512RowsTiles() [][]rowsTileFunc {
+	return [][]rowsTileFunc{
+		{nil, rowsTile1x1AVX512, rowsTile2x1AVX512, rowsTile3x1AVX512, rowsTile4x1AVX512, rowsTile5x1AVX512, rowsTile6x1AVX512, rowsTile7x1AVX512, rowsTile8x1AVX512, rowsTile9x1AVX512, rowsTile10x1AVX512, rowsTile11x1AVX512, rowsTile12x1AVX512, rowsTile13x1AVX512, rowsTile14x1AVX512},
+		{nil, rowsTile1x2AVX512, rowsTile2x2AVX512, rowsTile3x2AVX512, rowsTile4x2AVX512, rowsTile5x2AVX512, rowsTile6x2AVX512, rowsTile7x2AVX512, rowsTile8x2AVX512, rowsTile9x2AVX512, rowsTile10x2AVX512, rowsTile11x2AVX512, rowsTile12x2AVX512, rowsTile13x2AVX512, rowsTile14x2AVX512},
 	}
 }

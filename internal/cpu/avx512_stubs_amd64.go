@@ -135,6 +135,105 @@ func splitAVX512(even []float32, odd []float32, x []float32)
 func mergeAVX512(x []float32, even []float32, odd []float32)
 
 //go:noescape
+func tilesInAVX512(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)
+
+//go:noescape
+func tilesOutAVX512(dst []float32, pitch int, dstNext int, src []float32, stride int, srcNext int, count int, tmp []float32)
+
+//go:noescape
+func filtersInAVX512(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)
+
+//go:noescape
+func gradientsInAVX512(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)
+
+//go:noescape
+func filtersOutAVX512(dst []float32, pitch int, dstNext int, src []float32, stride int, srcNext int, count int, tmp []float32)
+
+//go:noescape
+func rowsTile1x1AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile2x1AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile3x1AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile4x1AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile5x1AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile6x1AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile7x1AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile8x1AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile9x1AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile10x1AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile11x1AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile12x1AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile13x1AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile14x1AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile1x2AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile2x2AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile3x2AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile4x2AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile5x2AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile6x2AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile7x2AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile8x2AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile9x2AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile10x2AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile11x2AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile12x2AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile13x2AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
+func rowsTile14x2AVX512(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
+
+//go:noescape
 func sumAVX512(x []float32) (total float64)
 
 //go:noescape

@@ -61,17 +61,23 @@ func (e *Engine) Conv(y, x, w layers.Tensor, spec layers.ConvSpec, ep layers.Epi
 	if g.err != nil {
 		return g.err
 	}
+	area, terms := c.rows*c.cols, c.in*c.KernelH*c.KernelW
+	to := sink{
+		v: d.v, rowStride: area,
+		grid:  grid{height: c.rows, width: c.cols, imageStride: c.out * area, rowPitch: c.cols, colPitch: 1}.joined(),
+		scale: scale.v, shift: shift.v, residual: residual.v, relu: ep.ReLU,
+	}
+	if c.usesWinograd() {
+		kr := e.kernels
+		e.convolve(&winograd{
+			x: s.v, images: c.images, in: c.in, height: c.height, width: c.width,
+			out: c.out, rows: c.rows, cols: c.cols, padY: c.PadH, padX: c.PadW, sink: to,
+		}, func(dst []float32, result, count int) {
+			kr.transpose(dst, kr.vec, m.v[result*terms:], terms, count, terms, kr.vec)
+		})
+		return nil
+	}
 	p := e.patches(c, s.v)
-	area := c.rows * c.cols
-	e.multiply(&product{
-		m: c.out, n: c.images * area, k: c.in * c.KernelH * c.KernelW,
-		left:  matrix{v: m.v, stride: c.in * c.KernelH * c.KernelW},
-		right: &p,
-		sink: sink{
-			v: d.v, rowStride: area,
-			grid:  grid{height: c.rows, width: c.cols, imageStride: c.out * area, rowPitch: c.cols, colPitch: 1}.joined(),
-			scale: scale.v, shift: shift.v, residual: residual.v, relu: ep.ReLU,
-		},
-	})
+	e.multiply(&product{m: c.out, n: c.images * area, k: terms, left: matrix{v: m.v, stride: terms}, right: &p, sink: to})
 	return nil
 }

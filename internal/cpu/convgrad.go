@@ -13,12 +13,39 @@ func (e *Engine) ConvGradInput(dx, dy, w layers.Tensor, spec layers.ConvSpec) er
 	if g.err != nil {
 		return g.err
 	}
+	if c.usesWinograd() {
+		e.convGradTiles(c, d.v, u.v, m.v)
+		return nil
+	}
 	for py := range min(c.StrideH, c.height) {
 		for px := range min(c.StrideW, c.width) {
 			e.convGradPhase(c, d.v, u.v, m.v, py, px)
 		}
 	}
 	return nil
+}
+
+// convGradTiles is the gradient as a convolution of dy with the filters turned
+// round.
+func (e *Engine) convGradTiles(c convShape, dx, dy, w []float32) {
+	kr, area := e.kernels, c.height*c.width
+	e.convolve(&winograd{
+		x: dy, images: c.images, in: c.out, height: c.rows, width: c.cols,
+		out: c.in, rows: c.height, cols: c.width, padY: 2 - c.PadH, padX: 2 - c.PadW,
+		sink: sink{v: dx, rowStride: area, grid: grid{height: 1, width: area, imageStride: c.in * area, colPitch: 1}},
+	}, func(dst []float32, channel, count int) {
+		var turned [9][16]float32
+		for k := range c.out {
+			taps := dst[k*9*kr.vec : (k+1)*9*kr.vec]
+			kr.transpose(taps, kr.vec, w[(k*c.in+channel)*9:], 9, count, 9, kr.vec)
+			for t := range turned {
+				copy(turned[8-t][:kr.vec], taps[t*kr.vec:])
+			}
+			for t := range turned {
+				copy(taps[t*kr.vec:(t+1)*kr.vec], turned[t][:])
+			}
+		}
+	})
 }
 
 // phase returns the taps k of a kernel that positions at = first (mod stride)

@@ -76,8 +76,31 @@ type kernels struct {
 	sgd   func(w, g, v []float32, s sgdStep)
 	adamW func(w, g, m, v []float32, s adamWStep)
 
+	winograd winogradKernels
+
 	pairs [curves][2]pairKernels
 }
+
+// winogradKernels are the transforms of F(4x4, 3x3), of vec channels at a time,
+// and the product between them.
+type winogradKernels struct {
+	tilesIn, filtersIn, gradientsIn transformFunc // from squares of 6, 3 and 4
+	tilesOut, filtersOut            transformFunc // to squares of 4 and 3
+	// rows[v-1][r] multiplies r rows by v vectors of columns.
+	rows [][]rowsTileFunc
+}
+
+// transformFunc transforms count squares, dstNext and srcNext apart. One side has
+// them in a map of vectors, rows pitch apart, the other as 36 vectors, stride
+// apart. From a map the arguments are
+// (dst, stride, dstNext, src, pitch, srcNext, ...), to a map
+// (dst, pitch, dstNext, src, stride, srcNext, ...). tmp holds 36 vectors.
+type transformFunc func(dst []float32, dstStride, dstNext int, src []float32, srcStride, srcNext, count int, tmp []float32)
+
+// rowsTileFunc sets the tile c, whose rows are ldc apart, to the product of the
+// rows in a and a packed panel b. a has blocks of vec terms, next apart, and in
+// each row r at r*vec.
+type rowsTileFunc func(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
 
 // tileFunc sets or adds to the tile c, whose rows are ldc apart, the product of
 // a packed panel a (k x mr) and a packed panel b (k x nr).

@@ -50,6 +50,12 @@ func (s *sink) store(kr *kernels, block []float32, ld, row, rows, col, cols int)
 	}
 }
 
+// plain reports whether sums are stored as they are, each row of an image as
+// one run.
+func (s *sink) plain() bool {
+	return s.scale == nil && s.shift == nil && s.residual == nil && !s.relu && s.grid.height == 1 && s.grid.colPitch == 1
+}
+
 // segment writes adjacent columns of row i from place on.
 func (s *sink) segment(kr *kernels, sums []float32, place, i, col int) {
 	n := len(sums)
