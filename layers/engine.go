@@ -197,6 +197,8 @@ type Updater interface {
 	SGD(slots []Slot, spec SGDSpec) error
 	// AdamW updates every slot in place, see AdamWSpec.
 	AdamW(slots []Slot, spec AdamWSpec) error
+	// RMSprop updates every slot in place, see RMSpropSpec.
+	RMSprop(slots []Slot, spec RMSpropSpec) error
 }
 
 // Transformer holds what a vision transformer needs besides. "Rows" run along

@@ -86,7 +86,8 @@ type RowNormSpec struct {
 type Slot struct {
 	Param, Grad Tensor
 	// State holds the optimiser's own tensors, of Param's shape: for SGD the
-	// momentum buffer (nil without momentum), for AdamW first and second moment.
+	// momentum buffer (nil without momentum), for AdamW first and second moment,
+	// for RMSprop the mean square and the momentum buffer (nil without).
 	State [2]Tensor
 	Rate  float32 // learning rate of this step
 	Decay float32 // weight decay
@@ -106,6 +107,17 @@ type SGDSpec struct {
 type AdamWSpec struct {
 	Beta1, Beta2, Eps float64
 	Step              int // 1 at the first update
+	// Coupled makes it Adam (Kingma and Ba 2015) with an L2 penalty, as PyTorch's
+	// Adam has it: g += Decay*w comes first, and w is not shrunk by itself.
+	Coupled bool
+}
+
+// RMSpropSpec is RMSprop (Hinton 2012) with the conventions of PyTorch:
+// g += Decay*w; v = Alpha*v + (1-Alpha)*g^2; d = g/(sqrt(v) + Eps); w -= Rate*d,
+// or with momentum b = Momentum*b + d; w -= Rate*b.
+type RMSpropSpec struct {
+	Alpha, Eps float64
+	Momentum   float32
 }
 
 // GELUForm picks one of the two functions in use as Gaussian error linear unit

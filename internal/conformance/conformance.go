@@ -84,6 +84,8 @@ func Run(t *testing.T, eng layers.Engine, opt Options) {
 		{"update", s.update},
 		{"hand-worked SGD", s.handWorkedSGD},
 		{"hand-worked AdamW", s.handWorkedAdamW},
+		{"hand-worked Adam", s.handWorkedAdam},
+		{"hand-worked RMSprop", s.handWorkedRMSprop},
 		{"NaN and infinity", s.nonFinite},
 		{"finite differences", s.differences},
 		{"wrong shapes", s.wrongShapes},

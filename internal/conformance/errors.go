@@ -168,6 +168,10 @@ func (s *suite) wrongSettings(t *testing.T) {
 	})
 	slot := layers.Slot{Param: shape(2), Grad: shape(2)}
 	check("sgd", "there is momentum but no buffer", func() error { return s.eng.SGD([]layers.Slot{slot}, layers.SGDSpec{Momentum: 0.9}) })
+	slot.State[0] = shape(2)
+	check("rmsprop", "there is momentum but no buffer", func() error {
+		return s.eng.RMSprop([]layers.Slot{slot}, layers.RMSpropSpec{Alpha: 0.99, Momentum: 0.9})
+	})
 	slot.State = [2]layers.Tensor{shape(2), shape(2)}
 	check("adamw", "the step is 0", func() error {
 		return s.eng.AdamW([]layers.Slot{slot}, layers.AdamWSpec{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8})

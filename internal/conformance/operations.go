@@ -159,5 +159,9 @@ func otherOperations() []operation {
 			func(e layers.Engine, t []layers.Tensor) error {
 				return e.AdamW(slot(t), layers.AdamWSpec{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Step: 1})
 			}},
+		{"rmsprop", []operand{arg("parameter", 2, 3), arg("gradient", 2, 3), arg("mean square", 2, 3), arg("momentum", 2, 3)},
+			func(e layers.Engine, t []layers.Tensor) error {
+				return e.RMSprop(slot(t), layers.RMSpropSpec{Alpha: 0.99, Eps: 1e-8, Momentum: 0.9})
+			}},
 	}
 }

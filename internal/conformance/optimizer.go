@@ -87,6 +87,75 @@ func (s *suite) handWorkedAdamW(t *testing.T) {
 	}
 }
 
+// handWorkedAdam: as handWorkedAdamW, but d = g + 0.2 w takes the place of g and w
+// is not shrunk:
+//
+//	t = 1: d = 0.7, -1.4; m = 0.35, -0.7; v = 0.1225, 0.49; corrected 0.7, -1.4 and 0.49, 1.96;
+//	       w = 1 - 0.1*0.7/1.2 = 0.9416667, -2 + 0.1*1.4/1.9 = -1.9263158
+//	t = 2: d = -0.25+0.1883333 = -0.0616667, 2-0.3852632 = 1.6147368; m = 0.1441667, 0.4573684;
+//	       v = 0.091875+0.0009507 = 0.0928257, 0.3675+0.6518438 = 1.0193438
+//	t = 3: d = 1.1843313, -0.3912819; m = 0.6642490, 0.0330432; v = 0.4202794, 0.8027832
+func (s *suite) handWorkedAdam(t *testing.T) {
+	wantW := [3][2]float32{{0.9416667, -1.9263158}, {0.9216565, -1.9564096}, {0.8655329, -1.9586596}}
+	wantM := [3][2]float32{{0.35, -0.7}, {0.1441667, 0.4573684}, {0.6642490, 0.0330432}}
+	wantV := [3][2]float32{{0.1225, 0.49}, {0.0928257, 1.0193438}, {0.4202794, 0.8027832}}
+	w, m, v := s.parameter(t, 1, -2), s.parameter(t, 0, 0), s.parameter(t, 0, 0)
+	for i, g := range handWorkedGradients {
+		slot := layers.Slot{Param: w, Grad: s.parameter(t, g[0], g[1]), State: [2]layers.Tensor{m, v}, Rate: 0.1, Decay: 0.2}
+		if err := s.eng.AdamW([]layers.Slot{slot}, layers.AdamWSpec{Beta1: 0.5, Beta2: 0.75, Eps: 0.5, Step: i + 1, Coupled: true}); err != nil {
+			t.Fatal(err)
+		}
+		what := fmt.Sprintf("step %d", i+1)
+		s.holds(t, what+", parameters", w, wantW[i])
+		s.holds(t, what+", first moment", m, wantM[i])
+		s.holds(t, what+", second moment", v, wantV[i])
+	}
+}
+
+// handWorkedRMSprop: rate 0.1, decay 0.2 (d = g + 0.2 w), alpha 0.75, eps 0.5:
+// v = 0.75 v + 0.25 d^2, u = d/(sqrt v + 0.5), and with momentum 0.5 b = 0.5 b + u.
+//
+//	t = 1: d = 0.7, -1.4; v = 0.1225, 0.49 (roots 0.35, 0.7); u = 0.7/0.85 = 0.8235294, -1.4/1.2 = -1.1666667;
+//	       w = 0.9176471, -1.8833333 either way, b = u
+//	t = 2: d = -0.25+0.1835294 = -0.0664706, 2-0.3766667 = 1.6233333; v = 0.0929796, 1.0263028;
+//	       u = -0.0664706/0.8049255 = -0.0825798, 1.6233333/1.5130661 = 1.0728767
+//	       w = 0.9259050, -1.9906210; with b = 0.3291849, 0.4895434: w = 0.8847286, -1.9322877
+//	t = 3: d = 1.1851810, -0.3981242 (with momentum 1.1769457, -0.3864575)
+func (s *suite) handWorkedRMSprop(t *testing.T) {
+	for _, c := range []struct {
+		momentum float32
+		w, v, b  [3][2]float32
+	}{
+		{
+			w: [3][2]float32{{0.9176471, -1.8833333}, {0.9259050, -1.9906210}, {0.8227352, -1.9621763}},
+			v: [3][2]float32{{0.1225, 0.49}, {0.0929796, 1.0263028}, {0.4208982, 0.8093528}},
+		},
+		{
+			momentum: 0.5,
+			w:        [3][2]float32{{0.9176471, -1.8833333}, {0.8847286, -1.9322877}, {0.7654800, -1.9291285}},
+			v:        [3][2]float32{{0.1225, 0.49}, {0.0929796, 1.0263028}, {0.4160350, 0.8070644}},
+			b:        [3][2]float32{{0.8235294, -1.1666667}, {0.3291849, 0.4895434}, {1.1924857, -0.0315916}},
+		},
+	} {
+		w, v, b := s.parameter(t, 1, -2), s.parameter(t, 0, 0), layers.Tensor(nil)
+		if c.momentum != 0 {
+			b = s.parameter(t, 0, 0)
+		}
+		for i, g := range handWorkedGradients {
+			slot := layers.Slot{Param: w, Grad: s.parameter(t, g[0], g[1]), State: [2]layers.Tensor{v, b}, Rate: 0.1, Decay: 0.2}
+			if err := s.eng.RMSprop([]layers.Slot{slot}, layers.RMSpropSpec{Alpha: 0.75, Eps: 0.5, Momentum: c.momentum}); err != nil {
+				t.Fatal(err)
+			}
+			what := fmt.Sprintf("momentum %v, step %d", c.momentum, i+1)
+			s.holds(t, what+", parameters", w, c.w[i])
+			s.holds(t, what+", mean square", v, c.v[i])
+			if b != nil {
+				s.holds(t, what+", buffer", b, c.b[i])
+			}
+		}
+	}
+}
+
 func (s *suite) parameter(t *testing.T, a, b float32) layers.Tensor {
 	t.Helper()
 	x, err := newTensor(s.eng, array{[]int{2}, []float32{a, b}})

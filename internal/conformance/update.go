@@ -33,10 +33,22 @@ func (s *suite) update(t *testing.T) {
 			return e.SGD(slots, spec)
 		})
 	}
-	for _, step := range []int{1, 2, 10, 1000, 1000000} {
-		spec := layers.AdamWSpec{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Step: step}
+	for _, step := range []int{1, 2, 10, -10, 1000, 1000000} { // below 0 with the penalty in the gradient
+		spec := layers.AdamWSpec{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Step: max(step, -step), Coupled: step < 0}
 		s.compareUpdate(t, rng, fmt.Sprintf("AdamW %+v", spec), func(e layers.Engine, slots []layers.Slot) error {
 			return e.AdamW(slots, spec)
+		})
+	}
+	for _, momentum := range []float32{0, 0.9} {
+		spec := layers.RMSpropSpec{Alpha: 0.99, Eps: 1e-8, Momentum: momentum}
+		s.compareUpdate(t, rng, fmt.Sprintf("RMSprop %+v", spec), func(e layers.Engine, slots []layers.Slot) error {
+			for i := range slots {
+				slots[i].State[0], slots[i].State[1] = slots[i].State[1], slots[i].State[0] // squares are positive
+				if momentum == 0 {
+					slots[i].State[1] = nil
+				}
+			}
+			return e.RMSprop(slots, spec)
 		})
 	}
 }

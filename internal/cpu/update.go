@@ -111,15 +111,84 @@ func (e *Engine) AdamW(slots []layers.Slot, spec layers.AdamWSpec) error {
 	unbias2 := 1 / (1 - math.Pow(spec.Beta2, float64(spec.Step)))
 	for i, s := range slots {
 		w, d, state := g.slot(i, s, 2)
+		keep, l2 := float32(1-float64(s.Rate)*float64(s.Decay)), float32(0)
+		if spec.Coupled {
+			keep, l2 = 1, s.Decay
+		}
 		step := adamWStep{
-			keep:  float32(1 - float64(s.Rate)*float64(s.Decay)),
+			keep:  keep,
 			beta1: float32(spec.Beta1), gain1: float32(1 - spec.Beta1),
 			beta2: float32(spec.Beta2), gain2: float32(1 - spec.Beta2),
 			rate: float32(float64(s.Rate) * unbias1), unbias2: float32(unbias2), eps: float32(spec.Eps),
 		}
 		e.pool.spans(len(w.v), func(from, to int) {
-			e.kernels.adamW(w.v[from:to], d.v[from:to], state[0].v[from:to], state[1].v[from:to], step)
+			if l2 == 0 {
+				e.kernels.adamW(w.v[from:to], d.v[from:to], state[0].v[from:to], state[1].v[from:to], step)
+				return
+			}
+			var sum [updateBlock]float32
+			for ; from < to; from += updateBlock {
+				end := min(from+updateBlock, to)
+				g := sum[:end-from]
+				for j, p := range w.v[from:end] {
+					g[j] = d.v[from+j] + l2*p
+				}
+				e.kernels.adamW(w.v[from:end], g, state[0].v[from:end], state[1].v[from:end], step)
+			}
 		})
 	}
 	return nil
+}
+
+// updateBlock is how many gradients with their penalty are held at once.
+const updateBlock = 512
+
+// RMSprop updates every slot in place.
+func (e *Engine) RMSprop(slots []layers.Slot, spec layers.RMSpropSpec) error {
+	g := args{op: "rmsprop"}
+	states := 1
+	if spec.Momentum != 0 {
+		states = 2
+	}
+	for i, s := range slots {
+		if g.slot(i, s, states); g.err != nil {
+			return g.err
+		}
+	}
+	for i, s := range slots {
+		w, d, state := g.slot(i, s, states)
+		step := rmsPropStep{
+			rate: s.Rate, decay: s.Decay, alpha: float32(spec.Alpha), gain: float32(1 - spec.Alpha), eps: float32(spec.Eps), momentum: spec.Momentum,
+		}
+		e.pool.spans(len(w.v), func(from, to int) {
+			var b []float32
+			if states > 1 {
+				b = state[1].v[from:to]
+			}
+			rmsProp(w.v[from:to], d.v[from:to], state[0].v[from:to], b, step)
+		})
+	}
+	return nil
+}
+
+// rmsPropStep are the numbers of layers.RMSpropSpec for one slot.
+type rmsPropStep struct {
+	rate, decay, alpha, gain, eps, momentum float32
+}
+
+// rmsProp has no kernel of its own: a step of it is a small part of a step of
+// training. b is nil without momentum.
+func rmsProp(w, g, v, b []float32, s rmsPropStep) {
+	g, v = g[:len(w)], v[:len(w)]
+	for i, p := range w {
+		d := g[i] + s.decay*p
+		m := s.alpha*v[i] + s.gain*(d*d)
+		v[i] = m
+		d /= float32(math.Sqrt(float64(m))) + s.eps
+		if b != nil {
+			d += s.momentum * b[i]
+			b[i] = d
+		}
+		w[i] = p - s.rate*d
+	}
 }

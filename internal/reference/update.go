@@ -103,11 +103,42 @@ func (Engine) AdamW(slots []layers.Slot, spec layers.AdamWSpec) error {
 	for _, s := range checked {
 		for i := range s.w.v {
 			w, g := float64(s.w.v[i]), float64(s.g.v[i])
+			shrink := s.rate * s.decay * w
+			if spec.Coupled {
+				g, shrink = g+s.decay*w, 0
+			}
 			m := spec.Beta1*float64(s.first.v[i]) + (1-spec.Beta1)*g
 			v := spec.Beta2*float64(s.second.v[i]) + (1-spec.Beta2)*g*g
 			s.first.v[i], s.second.v[i] = float32(m), float32(v)
-			w -= s.rate * s.decay * w
-			s.w.v[i] = float32(w - s.rate*(m/correct1)/(math.Sqrt(v/correct2)+spec.Eps))
+			s.w.v[i] = float32(w - shrink - s.rate*(m/correct1)/(math.Sqrt(v/correct2)+spec.Eps))
+		}
+	}
+	return nil
+}
+
+// RMSprop updates every slot.
+func (Engine) RMSprop(slots []layers.Slot, spec layers.RMSpropSpec) error {
+	c := call{op: "rmsprop"}
+	states := 2
+	if spec.Momentum == 0 {
+		states = 1
+	}
+	checked := c.slots(slots, states)
+	if c.err != nil {
+		return c.err
+	}
+	for _, s := range checked {
+		for i := range s.w.v {
+			w := float64(s.w.v[i])
+			g := float64(s.g.v[i]) + s.decay*w
+			v := spec.Alpha*float64(s.first.v[i]) + (1-spec.Alpha)*g*g
+			s.first.v[i] = float32(v)
+			step := g / (math.Sqrt(v) + spec.Eps)
+			if spec.Momentum != 0 {
+				step += float64(spec.Momentum) * float64(s.second.v[i])
+				s.second.v[i] = float32(step)
+			}
+			s.w.v[i] = float32(w - s.rate*step)
 		}
 	}
 	return nil
