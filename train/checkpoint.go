@@ -115,8 +115,8 @@ func (s *Session) loadCheckpoint(stored Config) error {
 		}
 	}
 	s.opti.SetSteps(s.state.Steps, s.state.Released, late)
-	if s.state.Position.Epoch >= s.cfg.Epochs {
-		s.ev.Say("all %d epochs are done", s.cfg.Epochs)
+	if s.state.Position.Epoch >= s.epochs() {
+		s.ev.Say("all %d epochs are done", s.epochs())
 		return nil
 	}
 	s.ev.Say("going on at epoch %d, batch %d", s.state.Position.Epoch+1, s.state.Position.Batch+1)

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vernier-ml/vernier/backbone"
@@ -32,10 +33,28 @@ type Config struct {
 	Optimizer OptimizerSettings `json:"optimizer"`
 	Schedule  Schedule          `json:"schedule"`
 
-	Epochs          int    `json:"epochs"`
+	Epochs int `json:"epochs"`
+	// Steps, if not 0, ends a run after so many steps, and Epochs counts for nothing.
+	Steps int `json:"steps,omitempty"`
+
+	// Sampler is one of Samplers: balanced makes batches of ClassesPerBatch times
+	// ImagesPerClass images, random of BatchSize without regard to class.
+	Sampler         string `json:"sampler"`
 	ClassesPerBatch int    `json:"classes_per_batch"`
 	ImagesPerClass  int    `json:"images_per_class"`
+	BatchSize       int    `json:"batch_size,omitempty"`
 	Seed            uint64 `json:"seed"`
+}
+
+// Samplers lists the values of Config.Sampler.
+var Samplers = []string{"balanced", "random"}
+
+// Batch is the number of images in a batch.
+func (c Config) Batch() int {
+	if c.Sampler == "random" {
+		return c.BatchSize
+	}
+	return c.ClassesPerBatch * c.ImagesPerClass
 }
 
 // DataConfig says which images are trained on and how they are varied.
@@ -108,6 +127,7 @@ func Default(spec string) Config {
 		Optimizer:       DefaultOptimizer(),
 		Schedule:        Schedule{Name: "cosine"},
 		Epochs:          20,
+		Sampler:         "balanced",
 		ClassesPerBatch: 24,
 		ImagesPerClass:  4,
 		Seed:            1,
@@ -156,7 +176,7 @@ func (c Config) Validate() error {
 	if err := c.validateFrozen(); err != nil {
 		return err
 	}
-	if c.WarmupEpochs < 0 || c.WarmupEpochs > 0 && c.WarmupEpochs >= c.Epochs {
+	if c.WarmupEpochs < 0 || c.WarmupEpochs > 0 && c.WarmupEpochs >= c.Epochs && c.Steps == 0 {
 		return fmt.Errorf("%d of %d epochs are for warm-up: there must be one after them", c.WarmupEpochs, c.Epochs)
 	}
 	if err := c.Optimizer.Validate(); err != nil {
@@ -165,10 +185,25 @@ func (c Config) Validate() error {
 	if err := c.Schedule.Validate(); err != nil {
 		return err
 	}
-	for _, v := range []struct {
+	return c.validateBatch()
+}
+
+// validateBatch checks length of the run and size of a batch.
+func (c Config) validateBatch() error {
+	if !slices.Contains(Samplers, c.Sampler) {
+		return fmt.Errorf("unknown sampler %q (there is: %s)", c.Sampler, strings.Join(Samplers, ", "))
+	}
+	type least struct {
 		name     string
 		n, least int
-	}{{"epochs", c.Epochs, 1}, {"classes per batch", c.ClassesPerBatch, 2}, {"images per class", c.ImagesPerClass, 2}} {
+	}
+	list := []least{{"epochs", c.Epochs, 1}, {"steps", c.Steps, 0}, {"classes per batch", c.ClassesPerBatch, 2}, {"images per class", c.ImagesPerClass, 2}}
+	if c.Sampler == "random" {
+		list = append(list[:2], least{"batch size", c.BatchSize, 2})
+	} else if c.BatchSize != 0 {
+		return fmt.Errorf("batch size %d is of the random sampler; balanced batches have classes per batch times images per class, %d", c.BatchSize, c.Batch())
+	}
+	for _, v := range list {
 		if v.n < v.least {
 			return fmt.Errorf("%s is %d, must be at least %d", v.name, v.n, v.least)
 		}

@@ -16,7 +16,7 @@ import (
 // the current step and returns ctx's error: Resume then goes on as if nothing
 // had happened.
 func (s *Session) Train(ctx context.Context) error {
-	for s.state.Position.Epoch < s.cfg.Epochs {
+	for s.state.Position.Epoch < s.epochs() {
 		if err := s.release(); err != nil {
 			return err
 		}
@@ -37,8 +37,12 @@ func (s *Session) Train(ctx context.Context) error {
 func (s *Session) epoch(ctx context.Context) error {
 	st := &s.state
 	number := st.Position.Epoch + 1
-	task := fmt.Sprintf("epoch %d/%d", number, s.cfg.Epochs)
+	batches := s.batches(st.Position.Epoch)
+	task := fmt.Sprintf("epoch %d/%d", number, s.epochs())
 	for batch, err := range s.trainer.Epoch(ctx, s.sampler, st.Position.Epoch, st.Position.Batch) {
+		if st.Position.Batch >= batches {
+			break // the run's last epoch may be cut short
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", task, err)
 		}
@@ -47,8 +51,8 @@ func (s *Session) epoch(ctx context.Context) error {
 		}
 		st.Position.Batch++
 		batch.Recycle()
-		s.ev.Progress(task, st.Position.Batch, s.sampler.Batches(), fmt.Sprintf("loss %.4f", st.LossSum/float64(st.LossSteps)))
-		if st.Position.Batch == s.sampler.Batches() {
+		s.ev.Progress(task, st.Position.Batch, batches, fmt.Sprintf("loss %.4f", st.LossSum/float64(st.LossSteps)))
+		if st.Position.Batch == batches {
 			if st.Mean, st.Std, err = s.spread(); err != nil {
 				return err
 			}
@@ -83,7 +87,7 @@ func (s *Session) epoch(ctx context.Context) error {
 
 // tell reports an epoch to the user.
 func (s *Session) tell(r EpochRecord) {
-	line := fmt.Sprintf("epoch %d/%d  loss %.4f  %s %.3f±%.3f", r.Epoch, s.cfg.Epochs, r.Loss, s.quantity(), r.DistanceMean, r.DistanceStd)
+	line := fmt.Sprintf("epoch %d/%d  loss %.4f  %s %.3f±%.3f", r.Epoch, s.epochs(), r.Loss, s.quantity(), r.DistanceMean, r.DistanceStd)
 	if r.Recall1 >= 0 {
 		line += fmt.Sprintf("  validation Recall@1 %.1f%% MAP@R %.1f%%", r.Recall1, r.MAPAtR)
 		if r.Best {
@@ -131,7 +135,7 @@ func (s *Session) step(batch *data.Batch) error {
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
 		return s.diverged(number, fmt.Sprintf("the loss is %v", loss))
 	}
-	scale := s.cfg.Schedule.At(number-1, s.cfg.Epochs*s.sampler.Batches())
+	scale := s.cfg.Schedule.At(number-1, s.steps(), s.sampler.Batches())
 	norm, err := s.opti.Step(scale)
 	if errors.Is(err, ErrNonFinite) {
 		return s.diverged(number, "the gradient is not finite")

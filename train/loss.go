@@ -45,7 +45,7 @@ func (c Config) validateLoss() error {
 		return err
 	}
 	m := c.Loss
-	switch batch := c.ClassesPerBatch * c.ImagesPerClass; {
+	switch batch := c.Batch(); {
 	case m.Memory < 0 || m.MemoryStart < 0:
 		return fmt.Errorf("memory of %d embeddings from step %d on: neither can be negative", m.Memory, m.MemoryStart)
 	case m.Memory == 0 && m.MemoryStart > 0:

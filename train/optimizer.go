@@ -9,24 +9,30 @@ import (
 
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/model"
 )
 
 // OptimizerSettings choose an optimiser and its constants.
 type OptimizerSettings struct {
-	Name     string  `json:"name"` // sgd or adamw
+	Name     string  `json:"name"` // one of Optimizers
 	Rate     float64 `json:"rate"`
 	Decay    float64 `json:"decay"`
-	Momentum float64 `json:"momentum"` // sgd
+	Momentum float64 `json:"momentum"` // sgd, rmsprop
 	Nesterov bool    `json:"nesterov"` // sgd
-	Beta1    float64 `json:"beta1"`    // adamw
-	Beta2    float64 `json:"beta2"`    // adamw
-	Eps      float64 `json:"eps"`      // adamw
-	// HeadRate and ProxyRate multiply Rate for the embedding layer and for the
-	// parameters of the loss.
-	HeadRate  float64 `json:"head_rate"`
-	ProxyRate float64 `json:"proxy_rate"`
-	// DecayAll applies Decay to normalisation parameters and biases too.
-	DecayAll bool `json:"decay_all"`
+	Beta1    float64 `json:"beta1"`    // adam, adamw
+	Beta2    float64 `json:"beta2"`    // adam, adamw
+	Alpha    float64 `json:"alpha"`    // rmsprop
+	Eps      float64 `json:"eps"`      // all but sgd
+	// HeadRate and ProxyRate multiply Rate, HeadDecay and ProxyDecay multiply
+	// Decay, for the embedding layer and for the parameters of the loss.
+	HeadRate   float64 `json:"head_rate"`
+	ProxyRate  float64 `json:"proxy_rate"`
+	HeadDecay  float64 `json:"head_decay"`
+	ProxyDecay float64 `json:"proxy_decay"`
+	// DecayBias and DecayNorm apply Decay to biases, and to gamma and beta of
+	// normalisations, too.
+	DecayBias bool `json:"decay_bias"`
+	DecayNorm bool `json:"decay_norm"`
 	// ClipNorm limits the norm of the whole gradient, ClipValue each element;
 	// 0 means no limit.
 	ClipNorm  float64 `json:"clip_norm"`
@@ -34,12 +40,12 @@ type OptimizerSettings struct {
 }
 
 // Optimizers lists the names.
-var Optimizers = []string{"sgd", "adamw"}
+var Optimizers = []string{"sgd", "adam", "adamw", "rmsprop"}
 
 // DefaultOptimizer is AdamW with the constants of PyTorch.
 func DefaultOptimizer() OptimizerSettings {
 	return OptimizerSettings{Name: "adamw", Rate: 1e-3, Decay: 1e-4, Momentum: .9,
-		Beta1: .9, Beta2: .999, Eps: 1e-8, HeadRate: 1, ProxyRate: 10}
+		Beta1: .9, Beta2: .999, Alpha: .99, Eps: 1e-8, HeadRate: 1, ProxyRate: 10, HeadDecay: 1, ProxyDecay: 1}
 }
 
 // Validate checks every setting and names the one at fault.
@@ -58,9 +64,12 @@ func (s OptimizerSettings) Validate() error {
 		{"momentum", s.Momentum, 0, 1, true},
 		{"beta1", s.Beta1, 0, 1, true},
 		{"beta2", s.Beta2, 0, 1, true},
+		{"alpha", s.Alpha, 0, 1, true},
 		{"eps", s.Eps, 0, 1, false},
 		{"head rate", s.HeadRate, 0, math.MaxFloat32, false},
 		{"proxy rate", s.ProxyRate, 0, math.MaxFloat32, false},
+		{"head decay", s.HeadDecay, 0, math.MaxFloat32, false},
+		{"proxy decay", s.ProxyDecay, 0, math.MaxFloat32, false},
 		{"clip norm", s.ClipNorm, 0, math.MaxFloat32, false},
 		{"clip value", s.ClipValue, 0, math.MaxFloat32, false},
 	} {
@@ -71,6 +80,9 @@ func (s OptimizerSettings) Validate() error {
 			}
 			return fmt.Errorf("optimizer %s %v is not within [%v, %v%s", c.name, c.v, c.min, c.max, closing)
 		}
+	}
+	if s.Nesterov && (s.Name != "sgd" || s.Momentum == 0) {
+		return errors.New("optimizer nesterov is of sgd with momentum")
 	}
 	return nil
 }
@@ -91,9 +103,14 @@ type Optimizer struct {
 	step     int
 }
 
-// NewOptimizer returns an optimiser of the trainable parameters of ps, whose
-// gradients g, a compiled graph, computes.
-func NewOptimizer(settings OptimizerSettings, ps *layers.Params, g *layers.Graph) (*Optimizer, error) {
+// Gradients know where the gradient of a parameter is after a step forth and
+// back: a compiled layers.Graph, for one.
+type Gradients interface {
+	ParamGrad(p *layers.Param) layers.Tensor
+}
+
+// NewOptimizer returns an optimiser of the trainable parameters of ps.
+func NewOptimizer(settings OptimizerSettings, ps *layers.Params, g Gradients) (*Optimizer, error) {
 	if err := settings.Validate(); err != nil {
 		return nil, err
 	}
@@ -102,10 +119,8 @@ func NewOptimizer(settings OptimizerSettings, ps *layers.Params, g *layers.Graph
 		if !p.Trainable() {
 			continue
 		}
-		slot := layers.Slot{Param: p.Value}
-		if settings.DecayAll || p.Role == layers.Weight || p.Role == layers.Proxy {
-			slot.Decay = float32(settings.Decay)
-		}
+		rate, decay := settings.of(p)
+		slot := layers.Slot{Param: p.Value, Decay: float32(decay)}
 		for i := 0; i < settings.states(); i++ {
 			t, err := o.eng.New(p.Value.Shape()...)
 			if err != nil {
@@ -113,15 +128,8 @@ func NewOptimizer(settings OptimizerSettings, ps *layers.Params, g *layers.Graph
 			}
 			slot.State[i] = t
 		}
-		factor := 1.
-		switch {
-		case strings.HasPrefix(p.Name, losses.ParamPrefix):
-			factor = settings.ProxyRate
-		case strings.HasPrefix(p.Name, "embedding."):
-			factor = settings.HeadRate
-		}
 		o.names = append(o.names, p.Name)
-		o.factor = append(o.factor, factor)
+		o.factor = append(o.factor, rate)
 		o.slots = append(o.slots, slot)
 		o.since = append(o.since, 0)
 	}
@@ -132,7 +140,7 @@ func NewOptimizer(settings OptimizerSettings, ps *layers.Params, g *layers.Graph
 }
 
 // bind finds the gradient tensors.
-func (o *Optimizer) bind(ps *layers.Params, g *layers.Graph) error {
+func (o *Optimizer) bind(ps *layers.Params, g Gradients) error {
 	o.grads = o.grads[:0]
 	for i, name := range o.names {
 		grad := g.ParamGrad(ps.Get(name))
@@ -147,13 +155,40 @@ func (o *Optimizer) bind(ps *layers.Params, g *layers.Graph) error {
 
 // states is the number of tensors an optimiser keeps for each parameter.
 func (s OptimizerSettings) states() int {
-	switch {
-	case s.Name == "adamw":
+	n := 0
+	switch s.Name {
+	case "adam", "adamw":
 		return 2
-	case s.Momentum > 0:
-		return 1
+	case "rmsprop":
+		n = 1
 	}
-	return 0
+	if s.Momentum > 0 {
+		n++
+	}
+	return n
+}
+
+// of returns what a parameter's rate is multiplied by, and its decay.
+func (s OptimizerSettings) of(p *layers.Param) (rate, decay float64) {
+	switch p.Role {
+	case layers.Weight, layers.Proxy:
+		decay = s.Decay
+	case layers.Bias:
+		if s.DecayBias {
+			decay = s.Decay
+		}
+	case layers.NormGain, layers.NormBias:
+		if s.DecayNorm {
+			decay = s.Decay
+		}
+	}
+	switch {
+	case strings.HasPrefix(p.Name, losses.ParamPrefix):
+		return s.ProxyRate, decay * s.ProxyDecay
+	case model.IsHead(p.Name):
+		return s.HeadRate, decay * s.HeadDecay
+	}
+	return 1, decay
 }
 
 // Step clips the gradients and moves every parameter, with all rates multiplied
@@ -184,15 +219,18 @@ func (o *Optimizer) Step(scale float64) (norm float64, err error) {
 		o.slots[i].Rate = float32(o.settings.Rate * scale * f)
 	}
 	o.step++
-	if o.settings.Name == "adamw" {
-		return norm, o.adamW()
+	switch o.settings.Name {
+	case "adam", "adamw":
+		return norm, o.adam()
+	case "rmsprop":
+		return norm, o.eng.RMSprop(o.slots, layers.RMSpropSpec{Alpha: o.settings.Alpha, Eps: o.settings.Eps, Momentum: float32(o.settings.Momentum)})
 	}
 	return norm, o.eng.SGD(o.slots, layers.SGDSpec{Momentum: float32(o.settings.Momentum), Nesterov: o.settings.Nesterov})
 }
 
-// adamW moves the slots in groups that have taken equally many steps.
-func (o *Optimizer) adamW() error {
-	spec := layers.AdamWSpec{Beta1: o.settings.Beta1, Beta2: o.settings.Beta2, Eps: o.settings.Eps}
+// adam moves the slots in groups that have taken equally many steps.
+func (o *Optimizer) adam() error {
+	spec := layers.AdamWSpec{Beta1: o.settings.Beta1, Beta2: o.settings.Beta2, Eps: o.settings.Eps, Coupled: o.settings.Name == "adam"}
 	from := slices.Min(o.since)
 	for {
 		next := o.step
@@ -253,8 +291,11 @@ func (o *Optimizer) SetSteps(n, late int, isLate func(param string) bool) {
 // fill.
 func (o *Optimizer) State() []NamedTensor {
 	suffix := []string{"momentum"}
-	if o.settings.Name == "adamw" {
+	switch o.settings.Name {
+	case "adam", "adamw":
 		suffix = []string{"exp_avg", "exp_avg_sq"}
+	case "rmsprop":
+		suffix = []string{"square_avg", "momentum"}
 	}
 	var out []NamedTensor
 	for i, name := range o.names {

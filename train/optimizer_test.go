@@ -122,21 +122,64 @@ func TestSGDMatchesStepsWorkedByHand(t *testing.T) {
 	}
 }
 
-func TestRatesAndDecayDependOnWhatAParameterIs(t *testing.T) {
-	w := map[string]float32{"block1.conv.weight": 1, "block1.bn.weight": 1, "embedding.weight": 1, "loss.proxies": 1}
-	roles := map[string]layers.Role{"block1.bn.weight": layers.NormGain, "loss.proxies": layers.Proxy}
-	ps, g := quadratic(t, w, roles)
+// Adam with rate 0.1, L2 penalty 0.5 on f(w) = w^2/2 from w = 1: g = w + .5 w.
+//
+//	step 1: g = 1.5; m^ = 1.5, v^ = 2.25: w = 1 - .1*1.5/(1.5+1e-8) = .9
+//	step 2: g = 1.35; m = .135+.135 = .27, /.19 = 1.421052632;
+//	        v = .00225*.999+.001*1.8225 = .00407025, /.001999 = 2.036143072, root 1.426935;
+//	        w = .9 - .1*1.421052632/1.426934853 = .8004122
+func TestAdamPutsDecayIntoTheGradient(t *testing.T) {
 	s := DefaultOptimizer()
-	s.Name, s.Momentum, s.Rate, s.Decay, s.HeadRate, s.ProxyRate = "sgd", 0, .01, .5, 2, 10
+	s.Name, s.Rate, s.Decay = "adam", .1, .5
+	ps, g := quadratic(t, map[string]float32{"w": 1}, nil)
 	o, err := NewOptimizer(s, ps, g)
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "norm over all", steps(t, o, g, 1), 2)
+	for _, want := range []float64{.9, .8004122} {
+		steps(t, o, g, 1)
+		near(t, "Adam", value(t, ps, "w"), want)
+	}
+}
+
+// RMSprop with rate 0.1, alpha 0.75, eps 0, momentum 0.5 on w^2/2 from w = 1:
+//
+//	step 1: v = .25, u = 1/.5 = 2, b = 2, w = .8
+//	step 2: v = .1875+.16 = .3475 (root .589491306), u = 1.357102085, b = 2.357102085, w = .5642897915
+func TestRMSpropMatchesStepsWorkedByHand(t *testing.T) {
+	s := DefaultOptimizer()
+	s.Name, s.Rate, s.Decay, s.Alpha, s.Eps, s.Momentum = "rmsprop", .1, 0, .75, 0, .5
+	ps, g := quadratic(t, map[string]float32{"w": 1}, nil)
+	o, err := NewOptimizer(s, ps, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []float64{.8, .5642897915} {
+		steps(t, o, g, 1)
+		near(t, "RMSprop", value(t, ps, "w"), want)
+	}
+	if st := o.State(); len(st) != 2 || st[0].Name != "optimizer/square_avg/w" || st[1].Name != "optimizer/momentum/w" {
+		t.Errorf("state %v", st)
+	}
+}
+
+func TestRatesAndDecayDependOnWhatAParameterIs(t *testing.T) {
+	w := map[string]float32{"block1.conv.weight": 1, "block1.bn.weight": 1, "block1.bias": 1, "embedding.weight": 1, "loss.proxies": 1}
+	roles := map[string]layers.Role{"block1.bn.weight": layers.NormGain, "loss.proxies": layers.Proxy, "block1.bias": layers.Bias}
+	ps, g := quadratic(t, w, roles)
+	s := DefaultOptimizer()
+	s.Name, s.Momentum, s.Rate, s.Decay, s.HeadRate, s.ProxyRate = "sgd", 0, .01, .5, 2, 10
+	s.HeadDecay, s.ProxyDecay, s.DecayBias = 3, 0, true
+	o, err := NewOptimizer(s, ps, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "norm over all", steps(t, o, g, 1), math.Sqrt(5))
+	near(t, "bias, decayed", value(t, ps, "block1.bias"), 1-.01*1.5)
 	near(t, "backbone", value(t, ps, "block1.conv.weight"), 1-.01*1.5)
 	near(t, "normalisation, not decayed", value(t, ps, "block1.bn.weight"), 1-.01)
-	near(t, "head", value(t, ps, "embedding.weight"), 1-.02*1.5)
-	near(t, "proxies", value(t, ps, "loss.proxies"), 1-.1*1.5)
+	near(t, "head", value(t, ps, "embedding.weight"), 1-.02*2.5)
+	near(t, "proxies", value(t, ps, "loss.proxies"), 1-.1)
 }
 
 func TestClippingLimitsNormAndElements(t *testing.T) {
@@ -181,7 +224,10 @@ func TestANonFiniteGradientMovesNothing(t *testing.T) {
 
 func TestOptimizerSettingsOutOfRangeAreNamed(t *testing.T) {
 	for want, change := range map[string]func(*OptimizerSettings){
-		"adamw":      func(s *OptimizerSettings) { s.Name = "adam" },
+		"adamw":      func(s *OptimizerSettings) { s.Name = "lion" },
+		"nesterov":   func(s *OptimizerSettings) { s.Nesterov = true },
+		"alpha":      func(s *OptimizerSettings) { s.Alpha = -.1 },
+		"head decay": func(s *OptimizerSettings) { s.HeadDecay = -1 },
 		"rate":       func(s *OptimizerSettings) { s.Rate = math.NaN() },
 		"beta2":      func(s *OptimizerSettings) { s.Beta2 = 1 },
 		"momentum":   func(s *OptimizerSettings) { s.Momentum = 1 },

@@ -34,7 +34,7 @@ type Session struct {
 	net       *network
 	headOnly  bool // net is that of the warm-up
 	opti      *Optimizer
-	sampler   *data.Balanced
+	sampler   data.Sampler
 	trainer   *data.Loader   // augmented training images
 	validator *data.Loader   // made at the first validation
 	features  *data.Features // of the frozen blocks, in place of images; may be nil
@@ -148,11 +148,53 @@ func (s *Session) fitBatch() error {
 	if s.sets.validation == nil && s.cfg.Data.Validation > 0 {
 		s.ev.Warn("there are too few training classes (%d) to set some aside for validation: the last epoch counts as the best", have)
 	}
-	if s.cfg.ClassesPerBatch > have {
+	switch images := len(s.sets.fit.Items); {
+	case s.cfg.Sampler == "random" && s.cfg.BatchSize > images:
+		s.ev.Warn("a batch has %d images instead of %d: there are no more to train on", images, s.cfg.BatchSize)
+		s.cfg.BatchSize = images
+	case s.cfg.Sampler != "random" && s.cfg.ClassesPerBatch > have:
 		s.ev.Warn("a batch has %d classes instead of %d: there are no more to train on", have, s.cfg.ClassesPerBatch)
 		s.cfg.ClassesPerBatch = have
 	}
 	return nil
+}
+
+// sample makes the sampler.
+func (s *Session) sample() (err error) {
+	c := s.cfg
+	if c.Sampler == "random" {
+		s.sampler, err = data.NewRandom(s.sets.fit, c.BatchSize, c.Seed)
+		return err
+	}
+	balanced, err := data.NewBalanced(s.sets.fit, c.ClassesPerBatch, c.ImagesPerClass, c.Seed)
+	if err != nil {
+		return err
+	}
+	if balanced.Short > 0 {
+		s.ev.Warn("%d training classes have fewer than %d images; some of theirs come twice in a batch", balanced.Short, c.ImagesPerClass)
+	}
+	s.sampler = balanced
+	return nil
+}
+
+// steps is the length of the whole run, epochs the same in epochs, of which the
+// last may be cut short.
+func (s *Session) steps() int {
+	if s.cfg.Steps > 0 {
+		return s.cfg.Steps
+	}
+	return s.cfg.Epochs * s.sampler.Batches()
+}
+
+func (s *Session) epochs() int {
+	n := s.sampler.Batches()
+	return (s.steps() + n - 1) / n
+}
+
+// batches is the number of those in an epoch (from 0).
+func (s *Session) batches(epoch int) int {
+	n := s.sampler.Batches()
+	return min(n, s.steps()-epoch*n)
 }
 
 // begin writes what a run has from its first moment on.
@@ -244,11 +286,8 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 		return nil, err
 	}
 	cfg = s.cfg
-	if s.sampler, err = data.NewBalanced(s.sets.fit, cfg.ClassesPerBatch, cfg.ImagesPerClass, cfg.Seed); err != nil {
+	if err := s.sample(); err != nil {
 		return nil, err
-	}
-	if s.sampler.Short > 0 {
-		s.ev.Warn("%d training classes have fewer than %d images; some of theirs come twice in a batch", s.sampler.Short, cfg.ImagesPerClass)
 	}
 	if _, s.pipeline, err = cfg.pipelines(); err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ func (s *Session) tune() (released bool, err error) {
 		s.net.g.Close() // makes room for the next one
 		s.net = nil
 	}
-	if s.net, err = buildNetwork(s.model, goal, s.cfg.ClassesPerBatch*s.cfg.ImagesPerClass); err != nil {
+	if s.net, err = buildNetwork(s.model, goal, s.cfg.Batch()); err != nil {
 		return false, err
 	}
 	if s.opti, err = NewOptimizer(s.cfg.Optimizer, s.model.Params, s.net.g); err != nil {

@@ -125,7 +125,7 @@ func moved(ps *layers.Params, before, after map[string][]float32) (names []strin
 // Decay is large, so that a parameter that is frozen but decayed would show.
 func TestTheWarmUpTrainsHeadAndProxiesAndThenAllThatIsNotFrozen(t *testing.T) {
 	c := smallConfig(t, shades(t, 8, 4))
-	c.Optimizer.Decay, c.Optimizer.DecayAll = .5, true
+	c.Optimizer.Decay, c.Optimizer.DecayBias, c.Optimizer.DecayNorm = .5, true, true
 	c.Freeze = model.Freeze{BNStats: true, BNAffine: true, Params: []string{"block2.conv.*"}}
 	s := begin(t, c)
 	start := all(t, s)

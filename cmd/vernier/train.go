@@ -31,6 +31,7 @@ type trainFlags struct {
 	cfg     train.Config
 
 	printConfig bool
+	decayAll    bool
 }
 
 func newTrain(log *logrus.Logger) *cobra.Command {
@@ -105,15 +106,27 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.Float64Var(&c.Optimizer.HeadRate, "head-rate", c.Optimizer.HeadRate, "factor of the rate for the embedding layer")
 	fl.Float64Var(&c.Optimizer.ProxyRate, "proxy-rate", c.Optimizer.ProxyRate, "factor of the rate for the loss's own parameters")
 	fl.Float64Var(&c.Optimizer.Decay, "decay", c.Optimizer.Decay, "weight decay")
-	fl.BoolVar(&c.Optimizer.DecayAll, "decay-all", c.Optimizer.DecayAll, "decay biases and normalisation parameters too")
-	fl.Float64Var(&c.Optimizer.Momentum, "momentum", c.Optimizer.Momentum, "of sgd")
+	fl.Float64Var(&c.Optimizer.HeadDecay, "head-decay", c.Optimizer.HeadDecay, "factor of the decay for the embedding layer")
+	fl.Float64Var(&c.Optimizer.ProxyDecay, "proxy-decay", c.Optimizer.ProxyDecay, "factor of the decay for the loss's own parameters")
+	fl.BoolVar(&c.Optimizer.DecayBias, "decay-bias", c.Optimizer.DecayBias, "decay biases too")
+	fl.BoolVar(&c.Optimizer.DecayNorm, "decay-norm", c.Optimizer.DecayNorm, "decay gamma and beta of normalizations too")
+	fl.BoolVar(&f.decayAll, "decay-all", false, "both")
+	fl.Float64Var(&c.Optimizer.Momentum, "momentum", c.Optimizer.Momentum, "of sgd and rmsprop")
 	fl.BoolVar(&c.Optimizer.Nesterov, "nesterov", c.Optimizer.Nesterov, "Nesterov momentum in sgd")
+	fl.Float64Var(&c.Optimizer.Eps, "eps", c.Optimizer.Eps, "of adam, adamw and rmsprop, beside the root of the mean square")
 	fl.Float64Var(&c.Optimizer.ClipNorm, "clip-norm", c.Optimizer.ClipNorm, "limit of the gradient's norm; 0 for none")
 	fl.Float64Var(&c.Optimizer.ClipValue, "clip-value", c.Optimizer.ClipValue, "limit of each gradient element; 0 for none")
 	fl.StringVar(&c.Schedule.Name, "schedule", c.Schedule.Name, "of the learning rate: "+strings.Join(train.Schedules, ", "))
-	fl.IntVar(&c.Schedule.Warmup, "warmup", c.Schedule.Warmup, "steps over which the rate rises")
+	fl.IntVar(&c.Schedule.Warmup, "warmup", c.Schedule.Warmup, "steps over which the rate rises at first")
+	fl.Float64Var(&c.Schedule.Gamma, "gamma", 0, "what step and multistep multiply the rate by")
+	fl.IntVar(&c.Schedule.Every, "rate-every", 0, "epochs after which step lowers the rate")
+	fl.IntSliceVar(&c.Schedule.Milestones, "milestones", nil, "epochs after which multistep lowers the rate, as in 20,40")
+	fl.StringVar(&c.Schedule.Unit, "schedule-unit", "", "what --rate-every and --milestones count: epoch or step (default epoch)")
 
 	fl.IntVar(&c.Epochs, "epochs", c.Epochs, "passes over the training images")
+	fl.IntVar(&c.Steps, "steps", 0, "end after so many steps, whatever --epochs says")
+	fl.StringVar(&c.Sampler, "sampler", c.Sampler, "batches of classes times images (balanced), or of images without regard to class (random)")
+	fl.IntVar(&c.BatchSize, "batch-size", 0, "images in a random batch")
 	fl.IntVar(&c.ClassesPerBatch, "classes-per-batch", c.ClassesPerBatch, "classes in a batch")
 	fl.IntVar(&c.ImagesPerClass, "images-per-class", c.ImagesPerClass, "images of each")
 	fl.Uint64Var(&c.Seed, "seed", c.Seed, "of everything that is drawn")

@@ -23,10 +23,13 @@ var trainPlaces = map[string]string{
 	"freeze-to": "freeze.to", "cache-frozen": "data.cache_frozen",
 	"loss": "loss.name", "memory": "loss.memory", "memory-start": "loss.memory_start",
 	"optimizer": "optimizer.name", "rate": "optimizer.rate", "head-rate": "optimizer.head_rate", "proxy-rate": "optimizer.proxy_rate",
-	"decay": "optimizer.decay", "decay-all": "optimizer.decay_all", "momentum": "optimizer.momentum", "nesterov": "optimizer.nesterov",
+	"head-decay": "optimizer.head_decay", "proxy-decay": "optimizer.proxy_decay", "decay-bias": "optimizer.decay_bias", "decay-norm": "optimizer.decay_norm",
+	"decay": "optimizer.decay", "momentum": "optimizer.momentum", "nesterov": "optimizer.nesterov", "eps": "optimizer.eps",
 	"clip-norm": "optimizer.clip_norm", "clip-value": "optimizer.clip_value",
-	"schedule": "schedule.name", "warmup": "schedule.warmup",
-	"epochs": "epochs", "classes-per-batch": "classes_per_batch", "images-per-class": "images_per_class", "seed": "seed",
+	"schedule": "schedule.name", "warmup": "schedule.warmup", "gamma": "schedule.gamma", "rate-every": "schedule.every",
+	"milestones": "schedule.milestones", "schedule-unit": "schedule.unit",
+	"epochs": "epochs", "steps": "steps", "sampler": "sampler", "batch-size": "batch_size",
+	"classes-per-batch": "classes_per_batch", "images-per-class": "images_per_class", "seed": "seed",
 }
 
 // settings are the configuration file, the flags and --set, one over the other.
@@ -81,6 +84,11 @@ func (f *trainFlags) listed(fl *pflag.FlagSet) (list []train.Setting, err error)
 			return nil, err
 		}
 		list = append(list, train.Setting{Path: "loss.terms", Value: terms, Source: "--term"})
+	}
+	if fl.Changed("decay-all") {
+		for _, place := range []string{"optimizer.decay_bias", "optimizer.decay_norm"} {
+			list = append(list, train.Setting{Path: place, Value: f.decayAll, Source: "--decay-all"})
+		}
 	}
 	if fl.Changed("freeze") {
 		list = append(list, train.Setting{Path: "freeze.params", Value: f.cfg.Freeze.Params, Source: "--freeze"})
