@@ -110,6 +110,7 @@ type entry struct {
 	meaning, source string
 	columns         Columns
 	view            View
+	viewOf          func(values) View // in place of view, where parameters choose it
 	settings        []setting
 	build           func(v values) (Loss, error)
 }
@@ -123,6 +124,9 @@ func (e entry) new(o Options) (Loss, error) {
 	l, err := e.build(v)
 	if err != nil {
 		return nil, err
+	}
+	if e.viewOf != nil {
+		return On(e.viewOf(v), l), nil
 	}
 	return On(e.view, l), nil
 }

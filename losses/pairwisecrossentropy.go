@@ -97,6 +97,13 @@ func pairwiseCrossEntropyEntry(o Options) entry {
 		settings: []setting{
 			positive("temperature", "divides s = 1 - D^2/D0^2", 0.1),
 			oneOf("pairs", "all pairs of positions in a class both ways, or first to second only", "all", "first"),
+			oneOf("values", "what is divided: s, or the metric's own values (a distance by its negative)", "similarity", "metric"),
+		},
+		viewOf: func(v values) View {
+			if v.word("values") == "metric" {
+				return View{}
+			}
+			return AsSimilarity(o.Metric, o.Scale)
 		},
 		build: func(v values) (Loss, error) {
 			return &PairwiseCrossEntropy{Temperature: v.real("temperature"), FirstOnly: v.word("pairs") == "first"}, nil

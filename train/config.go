@@ -93,6 +93,9 @@ type LossConfig struct {
 	// Effective holds all parameters as the loss has them, defaults included.
 	// Start fills it in; it is for the reader.
 	Effective map[string]string `json:"effective,omitempty"`
+	// Start says where rows of classes start: at the means of their classes
+	// (means, the default), or where they are drawn (random).
+	Start string `json:"start,omitempty"`
 	// Terms are added to the loss: what losses.MakeTerm takes.
 	Terms []TermConfig `json:"terms,omitempty"`
 	// Memory is the number of embeddings of earlier batches that a batch is

@@ -45,6 +45,9 @@ func (c Config) validateLoss() error {
 		return err
 	}
 	m := c.Loss
+	if m.Start != "" && m.Start != "means" && m.Start != "random" {
+		return fmt.Errorf("rows of classes start at means or at random, not at %q", m.Start)
+	}
 	switch batch := c.Batch(); {
 	case m.Memory < 0 || m.MemoryStart < 0:
 		return fmt.Errorf("memory of %d embeddings from step %d on: neither can be negative", m.Memory, m.MemoryStart)

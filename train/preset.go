@@ -74,7 +74,7 @@ var needed = []string{
 	"data.augment", "data.validation", "model.backbone", "model.dim", "model.pool", "model.head_norm", "model.normalization",
 	"model.scale", "model.metric", "model.input.size", "loss.name", "freeze.bn_stats", "freeze.bn_affine",
 	"optimizer.name", "optimizer.rate", "optimizer.decay", "optimizer.head_rate", "optimizer.proxy_rate",
-	"schedule.name",
+	"schedule.name", "sampler",
 }
 
 // Presets lists all presets, by family.
@@ -160,6 +160,10 @@ func (p *Preset) check() error {
 	switch {
 	case p.Name == "" || p.Summary == "" || p.Data == "" || p.Weights == "" || p.Source == "":
 		return errors.New("name, summary, data, weights and source must be given")
+	case p.settings["epochs"].node == nil && p.settings["steps"].node == nil:
+		return errors.New("it is not complete: epochs or steps must be given")
+	case p.settings["batch_size"].node == nil && (p.settings["classes_per_batch"].node == nil || p.settings["images_per_class"].node == nil):
+		return errors.New("it is not complete: the size of a batch must be given")
 	case len(missing) > 0:
 		return fmt.Errorf("it is not complete: %s must be given", strings.Join(missing, ", "))
 	}

@@ -23,6 +23,9 @@ const proxySpread = .1
 // else they would all start at one place. A centre, which is to be its class's
 // mean, is not moved.
 func (s *Session) startProxies(ctx context.Context) error {
+	if s.cfg.Loss.Start == "random" {
+		return nil
+	}
 	goal, err := s.cfg.objective(len(s.sets.fit.Classes))
 	if err != nil {
 		return err

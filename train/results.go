@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"strings"
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
@@ -21,6 +22,36 @@ type Results struct {
 	// Untrained is the network before its first step; nil if the weights that it
 	// started from are gone.
 	Untrained *eval.Figures `json:"untrained"`
+	// Preset is the recipe that the run began with, and what is reported for it;
+	// nil without one.
+	Preset *PresetFigures `json:"preset,omitempty"`
+}
+
+// PresetFigures are what is reported for the recipe of a run.
+type PresetFigures struct {
+	Name string `json:"name"`
+	Data string `json:"data"` // the kind of data set that they are of
+	// Same says whether the run was trained and measured on that kind, with the
+	// recipe's backbone: only then can figures be compared.
+	Same      bool        `json:"same"`
+	Published []Published `json:"published"`
+}
+
+// presetFigures looks up the recipe of a configuration.
+func (c Config) presetFigures(measured string) (*PresetFigures, error) {
+	if c.Preset == "" {
+		return nil, nil
+	}
+	p, err := LoadPreset(c.Preset)
+	if err != nil {
+		return nil, err
+	}
+	its, err := p.Config()
+	if err != nil {
+		return nil, err
+	}
+	kind, _, _ := strings.Cut(measured, ":")
+	return &PresetFigures{Name: p.Name, Data: p.Data, Same: kind == p.Data && nameOf(its.Model.Backbone) == nameOf(c.Model.Backbone), Published: p.Published}, nil
 }
 
 // MeasureOptions say what Measure measures beside a Selection.
@@ -85,7 +116,14 @@ func MeasureNetwork(ctx context.Context, cfg Config, eng layers.Engine, opt Meas
 // figures measures the model and raw pixels.
 func (e *Embedded) figures(ctx context.Context, opt MeasureOptions) (*Results, error) {
 	r := &Results{Epoch: e.Epoch, Data: e.Set.Name}
+	measured := e.cfg.Data.Spec
+	if opt.Data != "" {
+		measured = opt.Data
+	}
 	var err error
+	if r.Preset, err = e.cfg.presetFigures(measured); err != nil {
+		return nil, err
+	}
 	if r.Model, err = e.evaluate(ctx, "model", e.Embeddings, e.Model.Spec.Metric, opt); err != nil {
 		return nil, err
 	}

@@ -134,8 +134,15 @@ func (l layer) flatten(t reflect.Type, path string, n *yaml.Node, at func(*yaml.
 		}
 		return fmt.Errorf("%s: %s is a group of keys, not one value", at(n), path)
 	}
+	merged := layer{}
 	for i := 0; i < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
+		if key.Value == "<<" { // YAML's merge: what stands beside it wins
+			if err := merged.flatten(t, path, value, at); err != nil {
+				return err
+			}
+			continue
+		}
 		if strings.Contains(key.Value, ".") {
 			return fmt.Errorf("%s: key %q: in a file groups are nested, without dots", at(key), key.Value)
 		}
@@ -151,6 +158,11 @@ func (l layer) flatten(t reflect.Type, path string, n *yaml.Node, at func(*yaml.
 		}
 		if err := l.flatten(inner, join(path, key.Value), value, at); err != nil {
 			return err
+		}
+	}
+	for place, g := range merged {
+		if _, ok := l[place]; !ok {
+			l[place] = g
 		}
 	}
 	return nil

@@ -276,9 +276,11 @@ func printResults(w io.Writer, r *train.Results) error {
 		}
 		fmt.Fprintf(t, "%.1f\t%s\t%s\t  %s\n", 100*row.f.MAPAtR, share(row.f.NMI), share(row.f.F1), row.f.Distance)
 	}
+	printReported(t, m, r.Preset)
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	printReportedNotes(w, r.Preset)
 	fmt.Fprintf(w, "\nRecall@K and MAP@R in percent; ties %s", m.Ties)
 	if c := m.Clustering; c != nil {
 		fmt.Fprintf(w, "; NMI and F1 from %d runs of k-means with %d clusters", c.Restarts, c.Clusters)

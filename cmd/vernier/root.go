@@ -43,6 +43,12 @@ boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newTrain(log), newEval(log), newEmbed(log), newExport(log), newVerify(log), newData(log), newWeights(), newLosses(), newMetrics(), newLinear(log), newReproduce(log), newDoctor(), newVersion())
+	root.AddCommand(
+		newTrain(log), newPresets(),
+		newEval(log), newEmbed(log), newExport(log), newVerify(log),
+		newData(log), newWeights(), newLosses(), newMetrics(),
+		newLinear(log), newReproduce(log),
+		newDoctor(), newVersion(),
+	)
 	return root
 }

@@ -97,6 +97,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 
 	fl.StringVar(&c.Loss.Name, "loss", c.Loss.Name, strings.Join(losses.Names(), ", "))
 	fl.StringArrayVar(&f.params, "loss-param", nil, "a parameter of the loss, as name=value; may be repeated (vernier losses NAME lists them)")
+	fl.StringVar(&c.Loss.Start, "proxy-start", "", "where rows of classes start: means (of their classes) or random (default means)")
 	fl.StringArrayVar(&f.terms, "term", nil, "something to add to the loss, as name or name:weight=1,...; may be repeated: "+strings.Join(termNames(), ", ")+", or another loss")
 	fl.IntVar(&c.Loss.Memory, "memory", 0, "embeddings of earlier batches to compare a batch with besides itself (cross-batch memory), for losses on pairs; 0 for none")
 	fl.IntVar(&c.Loss.MemoryStart, "memory-start", 0, "steps after which the memory begins to fill")
