@@ -85,8 +85,7 @@ func (m bnInception) add(b *builder, x *layers.Node) *layers.Node {
 // biasedConv adds convolution, batch normalisation and ReLU with the names
 // name.* and name_bn.*.
 func (b *builder) biasedConv(name string, x *layers.Node, out int, spec layers.ConvSpec) *layers.Node {
-	x = b.g.ConvModule(name, x, out, spec, true)
-	return b.g.ReLU(name+"_relu", b.norm(name+"_bn", x))
+	return b.convNorm(name, name+"_bn", name+"_relu", x, nil, out, spec, true)
 }
 
 func bnConv(name string, out, kernel, stride, pad int) block {

@@ -12,8 +12,7 @@ func newResNet50(o options) (Backbone, error) {
 	t := &trunk{eps: 1e-5, momentum: .1, pictures: o.pictures(224, 256, "imagenet"), classifier: []string{"fc.*"}}
 	t.blocks = []block{
 		{"conv1", 64, func(b *builder, x *layers.Node) *layers.Node {
-			x = b.g.ConvModule("conv1", x, 64, layers.SquareConv(7, 2, 3), false)
-			return b.g.ReLU("relu", b.norm("bn1", x))
+			return b.convNorm("conv1", "bn1", "relu", x, nil, 64, layers.SquareConv(7, 2, 3), false)
 		}},
 		maxPool("maxpool", 64, layers.SquarePool(3, 2, 1, false)),
 	}
@@ -36,16 +35,14 @@ func newResNet50(o options) (Backbone, error) {
 // bottleneck adds 1x1, 3x3 and 1x1 convolutions beside a shortcut, which the
 // first block of a group brings to the new shape (project).
 func bottleneck(b *builder, name string, x *layers.Node, width, stride int, project bool) *layers.Node {
-	part := func(n int, x *layers.Node, out int, spec layers.ConvSpec) *layers.Node {
-		x = b.g.ConvModule(fmt.Sprintf("%s.conv%d", name, n), x, out, spec, false)
-		return b.norm(fmt.Sprintf("%s.bn%d", name, n), x)
+	part := func(n int, x, residual *layers.Node, out int, spec layers.ConvSpec) *layers.Node {
+		name := func(what string) string { return fmt.Sprintf("%s.%s%d", name, what, n) }
+		return b.convNorm(name("conv"), name("bn"), name("relu"), x, residual, out, spec, false)
 	}
-	y := b.g.ReLU(name+".relu1", part(1, x, width, layers.SquareConv(1, 1, 0)))
-	y = b.g.ReLU(name+".relu2", part(2, y, width, layers.SquareConv(3, stride, 1)))
-	y = part(3, y, 4*width, layers.SquareConv(1, 1, 0))
+	y := part(1, x, nil, width, layers.SquareConv(1, 1, 0))
+	y = part(2, y, nil, width, layers.SquareConv(3, stride, 1))
 	if project {
-		x = b.g.ConvModule(name+".downsample.0", x, 4*width, layers.SquareConv(1, stride, 0), false)
-		x = b.norm(name+".downsample.1", x)
+		x = b.convNorm(name+".downsample.0", name+".downsample.1", "", x, nil, 4*width, layers.SquareConv(1, stride, 0), false)
 	}
-	return b.g.ReLU(name+".relu3", b.g.Add(y, x))
+	return part(3, y, x, 4*width, layers.SquareConv(1, 1, 0))
 }

@@ -89,17 +89,21 @@ type builder struct {
 	eps, momentum float32
 }
 
-// norm adds batch normalisation.
-func (b *builder) norm(name string, x *layers.Node) *layers.Node {
-	batch := b.mode.BatchStats != nil && b.mode.BatchStats(name)
-	return b.g.BatchNormModule(name, x, b.eps, b.momentum, !batch)
+// convNorm adds a convolution and its batch normalisation, whose parameters are
+// named name.* and norm.*, and unless relu is empty a ReLU. residual, if not nil,
+// is added before that.
+func (b *builder) convNorm(name, norm, relu string, x, residual *layers.Node, out int, spec layers.ConvSpec, bias bool) *layers.Node {
+	batch := b.mode.BatchStats != nil && b.mode.BatchStats(norm)
+	return b.g.ConvNormModule(layers.ConvNorm{
+		Name: name, NormName: norm, ReLUName: relu, Out: out, Spec: spec, Bias: bias,
+		Eps: b.eps, Momentum: b.momentum, FrozenStats: !batch,
+	}, x, residual)
 }
 
 // conv adds a convolution, batch normalisation and ReLU with the names
 // name.conv and name.bn, the BasicConv2d of torchvision.
 func (b *builder) conv(name string, x *layers.Node, out int, spec layers.ConvSpec) *layers.Node {
-	x = b.g.ConvModule(name+".conv", x, out, spec, false)
-	return b.g.ReLU(name+".relu", b.norm(name+".bn", x))
+	return b.convNorm(name+".conv", name+".bn", name+".relu", x, nil, out, spec, false)
 }
 
 // maxPool returns a block that is a pooling of so many channels.

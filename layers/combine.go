@@ -42,20 +42,36 @@ func (g *Graph) Concat(name string, xs ...*Node) *Node {
 		}
 		shape[1] += c
 	}
-	return g.as(KindConcat, nil).apply(name, shape, xs, func(y Tensor, in []Tensor) error {
+	var y *Node
+	y = g.as(KindConcat, nil).apply(name, shape, xs, func(y Tensor, in []Tensor) error {
 		return g.eng.Concat(y, in...)
 	}, func(dy *Node) []*Node {
 		d := make([]*Node, len(xs))
 		from := 0
 		for i, x := range xs {
-			at := from
 			if g.needs[x] {
-				d[i] = g.apply(fmt.Sprintf("%s grad %d", name, i), x.Shape(), []*Node{dy}, func(dx Tensor, in []Tensor) error {
-					return g.eng.Slice(dx, in[0], at)
-				}, nil)
+				d[i] = g.partGrad(fmt.Sprintf("%s grad %d", name, i), dy, y, x, from)
 			}
 			from += x.Shape()[1]
 		}
 		return d
 	})
+	return y
+}
+
+// partGrad adds the gradient of x, which is channels from on of y. Where x is the
+// output of a ReLU the joined y says as well as x where that let its input pass:
+// so x need not be kept for the reverse pass, only y, which what follows reads
+// anyway.
+func (g *Graph) partGrad(name string, dy, y, x *Node, from int) *Node {
+	if o := g.byNode[x]; o == nil || !o.rectified {
+		return g.apply(name, x.Shape(), []*Node{dy}, func(dx Tensor, in []Tensor) error {
+			return g.eng.Slice(dx, in[0], from)
+		}, nil)
+	}
+	d := g.apply(name, x.Shape(), []*Node{dy, y}, func(dx Tensor, in []Tensor) error {
+		return g.eng.SliceReLUGrad(dx, in[0], in[1], from)
+	}, nil)
+	g.masked[d] = x
+	return d
 }

@@ -12,16 +12,12 @@ func (g *Graph) Conv(name string, x, w, bias *Node, spec ConvSpec) *Node {
 	if g.bad(name, in...) {
 		return nil
 	}
-	xs, ws := x.Shape(), w.Shape()
-	if len(xs) != 4 || len(ws) != 4 || xs[1] != ws[1] || ws[2] != spec.KernelH || ws[3] != spec.KernelW {
-		return g.fail(name, fmt.Errorf("convolution %+v does not fit input %v and weights %v", spec, xs, ws))
+	shape, err := convShape(x, w, spec)
+	if err != nil {
+		return g.fail(name, err)
 	}
-	if bias != nil && !sameShape(bias.Shape(), []int{ws[0]}) {
-		return g.fail(name, fmt.Errorf("bias has shape %v, want (%d)", bias.Shape(), ws[0]))
-	}
-	ho, wo := spec.OutSize(xs[2], xs[3])
-	if ho < 1 || wo < 1 {
-		return g.fail(name, fmt.Errorf("a %dx%d kernel does not fit a %dx%d map", spec.KernelH, spec.KernelW, xs[2], xs[3]))
+	if bias != nil && !sameShape(bias.Shape(), shape[1:2]) {
+		return g.fail(name, fmt.Errorf("bias has shape %v, want (%d)", bias.Shape(), shape[1]))
 	}
 	run := func(y Tensor, in []Tensor) error {
 		e := Epilogue{}
@@ -30,25 +26,38 @@ func (g *Graph) Conv(name string, x, w, bias *Node, spec ConvSpec) *Node {
 		}
 		return g.eng.Conv(y, in[0], in[1], spec, e)
 	}
-	return g.as(KindConv, spec).apply(name, []int{xs[0], ws[0], ho, wo}, in, run, func(dy *Node) []*Node {
+	return g.as(KindConv, spec).apply(name, shape, in, run, func(dy *Node) []*Node {
 		d := make([]*Node, len(in))
-		if g.needs[x] {
-			d[0] = g.apply(name+" grad input", xs, []*Node{dy, w}, func(dx Tensor, in []Tensor) error {
-				return g.eng.ConvGradInput(dx, in[0], in[1], spec)
-			}, nil)
-		}
 		shapes := [][]int{g.wanted(w), nil}
 		if bias != nil {
 			shapes[1] = g.wanted(bias)
 		}
-		if shapes[0] != nil || shapes[1] != nil {
+		if shapes[0] != nil || shapes[1] != nil { // first, so that dx may take the place of x
 			dwb := g.applyMulti(name+" grad weights", shapes, []*Node{dy, x}, func(out, in []Tensor) error {
 				return g.eng.ConvGradWeights(out[0], out[1], in[0], in[1], spec)
 			}, nil)
 			copy(d[1:], dwb)
 		}
+		if g.needs[x] {
+			d[0] = g.apply(name+" grad input", x.Shape(), []*Node{dy, w}, func(dx Tensor, in []Tensor) error {
+				return g.eng.ConvGradInput(dx, in[0], in[1], spec)
+			}, nil)
+		}
 		return d
 	})
+}
+
+// convShape returns the shape of x * w.
+func convShape(x, w *Node, spec ConvSpec) ([]int, error) {
+	xs, ws := x.Shape(), w.Shape()
+	if len(xs) != 4 || len(ws) != 4 || xs[1] != ws[1] || ws[2] != spec.KernelH || ws[3] != spec.KernelW {
+		return nil, fmt.Errorf("convolution %+v does not fit input %v and weights %v", spec, xs, ws)
+	}
+	ho, wo := spec.OutSize(xs[2], xs[3])
+	if ho < 1 || wo < 1 {
+		return nil, fmt.Errorf("a %dx%d kernel does not fit a %dx%d map", spec.KernelH, spec.KernelW, xs[2], xs[3])
+	}
+	return []int{xs[0], ws[0], ho, wo}, nil
 }
 
 // wanted returns a node's shape if a gradient has to reach it, else nil.

@@ -8,7 +8,7 @@ type Kind uint8
 // The kinds, with the type of their Spec and their inputs. Optional inputs are
 // in brackets.
 const (
-	KindNone       Kind = iota // gradients and losses, which are not described
+	KindNone       Kind = iota // gradients, losses and fused ops, which are not described
 	KindAdd                    // nil; a, b
 	KindConcat                 // nil; the parts
 	KindScale                  // float32, the factor; x
@@ -69,7 +69,7 @@ func (g *Graph) Steps(out *Node) ([]Step, error) {
 			continue
 		}
 		if o.kind == KindNone {
-			return nil, fmt.Errorf("node %q is a gradient, a loss or a further output, which has no description", o.name)
+			return nil, fmt.Errorf("node %q is a gradient, a loss, a further output or several layers in one (see Unfused), which has no description", o.name)
 		}
 		steps = append(steps, Step{o.name, o.kind, o.spec, o.in, o.node})
 	}

@@ -103,7 +103,7 @@ type Arithmetic interface {
 // every deep learning framework) and its gradients.
 // x is (N, C, H, W), w (K, C, kh, kw), y (N, K, Ho, Wo).
 type Convolver interface {
-	// Conv sets y = epilogue(x * w).
+	// Conv sets y = epilogue(x * w). y may be e.Residual.
 	Conv(y, x, w Tensor, spec ConvSpec, e Epilogue) error
 	// ConvGradInput sets dx from dy, without epilogue.
 	ConvGradInput(dx, dy, w Tensor, spec ConvSpec) error

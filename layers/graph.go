@@ -35,12 +35,14 @@ type Graph struct {
 	needs  map[*Node]bool   // does a gradient have to reach this node
 	derivs map[*Node]*Node  // gradients of leaves, after Backward
 	kept   map[*Node]bool   // values that stay readable after a Run
+	masked map[*Node]*Node  // gradients that are 0 where this output of a ReLU is
 	one    *Node            // the seed of a scalar
 	flows  []*flow          // geometry flow layers
 	err    error
 
 	arena   Arena    // after Compile
 	planned *plan    // likewise
+	unfused bool     // an op for each layer
 	limit   int64    // of Bytes, 0 for none
 	check   bool     // look for non-finite outputs after every op
 	failure *OpError // of the latest Run
@@ -52,7 +54,7 @@ func NewGraph(eng Engine, params *Params) *Graph {
 	return &Graph{
 		eng: eng, params: params, g: gorgonia.NewGraph(),
 		byNode: map[*Node]*op{}, values: map[*Node]Tensor{},
-		used: map[string]*Node{}, needs: map[*Node]bool{}, derivs: map[*Node]*Node{}, kept: map[*Node]bool{},
+		used: map[string]*Node{}, needs: map[*Node]bool{}, derivs: map[*Node]*Node{}, kept: map[*Node]bool{}, masked: map[*Node]*Node{},
 	}
 }
 

@@ -13,12 +13,16 @@ func (g *Graph) ConvModule(name string, x *Node, out int, spec ConvSpec, bias bo
 	if len(x.Shape()) == 4 {
 		in = x.Shape()[1]
 	}
-	w := g.Param(name+".weight", Weight, HeNormal(in*spec.KernelH*spec.KernelW), out, in, spec.KernelH, spec.KernelW)
-	var b *Node
+	w, b := g.convParams(name, in, out, spec, bias)
+	return g.Conv(name, x, w, b, spec)
+}
+
+func (g *Graph) convParams(name string, in, out int, spec ConvSpec, bias bool) (w, b *Node) {
+	w = g.Param(name+".weight", Weight, HeNormal(in*spec.KernelH*spec.KernelW), out, in, spec.KernelH, spec.KernelW)
 	if bias {
 		b = g.Param(name+".bias", Bias, Constant(0), out)
 	}
-	return g.Conv(name, x, w, b, spec)
+	return w, b
 }
 
 // BatchNormModule adds a batch normalisation. frozen uses the running
@@ -27,8 +31,11 @@ func (g *Graph) BatchNormModule(name string, x *Node, eps, momentum float32, fro
 	if g.bad(name, x) {
 		return nil
 	}
-	c := x.Shape()[1]
-	return g.BatchNorm(name, x, NormParams{
+	return g.BatchNorm(name, x, g.normParams(name, x.Shape()[1], eps, momentum, frozen))
+}
+
+func (g *Graph) normParams(name string, c int, eps, momentum float32, frozen bool) NormParams {
+	return NormParams{
 		Gamma:       g.Param(name+".weight", NormGain, Constant(1), c),
 		Beta:        g.Param(name+".bias", NormBias, Constant(0), c),
 		Mean:        g.Param(name+".running_mean", Buffer, Constant(0), c),
@@ -36,7 +43,7 @@ func (g *Graph) BatchNormModule(name string, x *Node, eps, momentum float32, fro
 		Eps:         eps,
 		Momentum:    momentum,
 		FrozenStats: frozen,
-	})
+	}
 }
 
 // LinearModule adds a linear layer to out features. Weights start He-normal

@@ -39,8 +39,34 @@ type op struct {
 	// alias, if not nil, is the op of which this one is another output.
 	alias  *op
 	output int
+	// rectified says that the output is that of a ReLU.
+	rectified bool
 	// overwrites lists the inputs over which the op may write its output.
 	overwrites []int
+}
+
+// inputs collects those of an op, some of which may be missing.
+type inputs []*Node
+
+// add appends nodes, leaves out those that are nil, and returns the index of the
+// last, or -1 if that is nil.
+func (in *inputs) add(nodes ...*Node) (at int) {
+	for _, n := range nodes {
+		at = -1
+		if n != nil {
+			at = len(*in)
+			*in = append(*in, n)
+		}
+	}
+	return at
+}
+
+// optional returns in[i], or nil for a negative i.
+func optional(in []Tensor, i int) Tensor {
+	if i < 0 {
+		return nil
+	}
+	return in[i]
 }
 
 // apply adds a node with a single output.

@@ -8,11 +8,20 @@ func (g *Graph) ReLU(name string, x *Node) *Node {
 	var y *Node
 	y = g.as(KindReLU, nil).apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
 		return g.eng.ReLU(y, in[0])
-	}, func(dy *Node) []*Node {
-		dx := g.apply(name+" grad", x.Shape(), []*Node{dy, y}, func(dx Tensor, in []Tensor) error {
-			return g.eng.ReLUGrad(dx, in[0], in[1])
-		}, nil)
-		return []*Node{g.mayOverwrite(dx, 0)}
-	})
+	}, func(dy *Node) []*Node { return []*Node{g.rectifiedGrad(name, dy, y)} })
+	if o := g.byNode[y]; o != nil {
+		o.rectified = true
+	}
 	return g.mayOverwrite(y, 0)
+}
+
+// rectifiedGrad adds dy where y, the output of a ReLU, is above 0, else 0; dy
+// itself if it is so already.
+func (g *Graph) rectifiedGrad(name string, dy, y *Node) *Node {
+	if g.masked[dy] == y {
+		return dy
+	}
+	return g.mayOverwrite(g.apply(name+" grad", y.Shape(), []*Node{dy, y}, func(dx Tensor, in []Tensor) error {
+		return g.eng.ReLUGrad(dx, in[0], in[1])
+	}, nil), 0)
 }

@@ -7,15 +7,9 @@ import "fmt"
 // pos (1, P+H*W, D), the position embedding, is added to every image; either
 // may be nil (Dosovitskiy et al. 2021, Eq. 1).
 func (g *Graph) Tokens(name string, x, prefix, pos *Node) *Node {
-	in := []*Node{x}
-	add := func(n *Node) (at int) {
-		if n == nil {
-			return -1
-		}
-		in = append(in, n)
-		return len(in) - 1
-	}
-	prefixAt, posAt := add(prefix), add(pos)
+	var in inputs
+	in.add(x)
+	prefixAt, posAt := in.add(prefix), in.add(pos)
 	if g.bad(name, in...) {
 		return nil
 	}
@@ -58,14 +52,6 @@ func (g *Graph) Tokens(name string, x, prefix, pos *Node) *Node {
 		}
 		return ds
 	})
-}
-
-// optional returns in[i], or nil for a negative i.
-func optional(in []Tensor, i int) Tensor {
-	if i < 0 {
-		return nil
-	}
-	return in[i]
 }
 
 // Token adds token i of x (B, T, D): (B, D). Token 0 is the class token.

@@ -48,12 +48,18 @@ func newEmbedder(batch int, build func(n int) (g *layers.Graph, in, out *layers.
 // evaluation builds the network for a batch of so many images.
 func (m *Model) evaluation(batch int) (g *layers.Graph, images, embeddings *layers.Node, err error) {
 	g = layers.NewGraph(m.Params.Engine(), m.Params)
+	images, embeddings, err = m.evaluate(g, batch)
+	return g, images, embeddings, err
+}
+
+// evaluate adds the network in evaluation to g, with an input of its own.
+func (m *Model) evaluate(g *layers.Graph, batch int) (images, embeddings *layers.Node, err error) {
 	images = g.Input("images", m.InputShape(batch)...)
 	embeddings = m.Forward(g, images, false)
 	if err := g.Err(); err != nil {
-		return nil, nil, nil, fmt.Errorf("model: %w", err)
+		return nil, nil, fmt.Errorf("model: %w", err)
 	}
-	return g, images, embeddings, nil
+	return images, embeddings, nil
 }
 
 // Embed appends the embeddings of n images to dst, row after row, and returns

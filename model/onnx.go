@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strconv"
 
+	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -54,7 +55,9 @@ func (m *Model) WriteONNX(path string, input ONNXInput, extra map[string]string)
 func (m *Model) onnx(input ONNXInput) (*weights.ONNXModel, error) {
 	whole := *m
 	whole.entry = "" // from images, wherever training began
-	g, images, embeddings, err := whole.evaluation(1)
+	g := layers.NewGraph(m.Params.Engine(), m.Params)
+	g.Unfused() // steps are layers
+	images, embeddings, err := whole.evaluate(g, 1)
 	if err != nil {
 		return nil, err
 	}

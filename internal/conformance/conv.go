@@ -131,6 +131,13 @@ func (s *suite) convEpilogue(t *testing.T) {
 				},
 			})
 		}
+		s.compare(t, call{
+			what: fmt.Sprintf("%v over its residual", g), out: []array{normal(rng, g.y()...)}, in: []array{normal(rng, g.x()...), normal(rng, g.weights()...)},
+			rel: s.opt.Sum, unit: math.Sqrt(float64(g.c * g.spec.KernelH * g.spec.KernelW)),
+			f: func(e layers.Engine, out, in []layers.Tensor) error {
+				return e.Conv(out[0], in[0], in[1], g.spec, layers.Epilogue{Residual: out[0], ReLU: true})
+			},
+		})
 	}
 }
 

@@ -1,0 +1,210 @@
+package layers
+
+import "fmt"
+
+// ConvNorm describes a convolution, the normalisation of its result, and what
+// follows before the next: a residual to add, and ReLU.
+type ConvNorm struct {
+	Name     string // of the convolution and its parameters
+	NormName string // of the normalisation and its parameters
+	ReLUName string // of the ReLU; empty for none
+	Out      int    // channels
+	Spec     ConvSpec
+	Bias     bool // of the convolution
+	Eps      float32
+	Momentum float32
+	// FrozenStats normalises with the running statistics. All of it is then one
+	// op, unless the graph is Unfused.
+	FrozenStats bool
+}
+
+// ConvNormModule adds c on x. residual, of the shape of the result, is added
+// before the ReLU; nil means none. Parameters are those of ConvModule and
+// BatchNormModule.
+func (g *Graph) ConvNormModule(c ConvNorm, x, residual *Node) *Node {
+	if !c.FrozenStats || g.unfused {
+		y := g.ConvModule(c.Name, x, c.Out, c.Spec, c.Bias)
+		y = g.BatchNormModule(c.NormName, y, c.Eps, c.Momentum, c.FrozenStats)
+		if residual != nil {
+			y = g.Add(y, residual)
+		}
+		if c.ReLUName != "" {
+			y = g.ReLU(c.ReLUName, y)
+		}
+		return y
+	}
+	if g.bad(c.Name, x) {
+		return nil
+	}
+	in := 1
+	if len(x.Shape()) == 4 {
+		in = x.Shape()[1]
+	}
+	w, bias := g.convParams(c.Name, in, c.Out, c.Spec, c.Bias)
+	return g.FusedConv(c.Name, x, w, bias, residual, c.Spec, g.normParams(c.NormName, c.Out, c.Eps, c.Momentum, true), c.ReLUName != "")
+}
+
+// Unfused makes modules add an op for each layer, even where one op would do for
+// several: Steps can then describe them.
+func (g *Graph) Unfused() { g.unfused = true }
+
+// FusedConv adds y = act((x*w + bias - mean)/sqrt(var + eps)*gamma + beta +
+// residual) as one op, with the frozen statistics of p; act is ReLU if asked.
+// bias and residual may be nil.
+//
+// The normalised sums are never stored, and the gradients do not need them: with
+// dz = dL/d(scale*s + shift), where s = x*w, scale = gamma/sqrt(var+eps), and G
+// the gradient of the weights that dz gives without a scale,
+//
+//	dw[k] = scale[k] G[k]   dscale[k] = sum of dz s over channel k = <w[k], G[k]>
+//
+// since s is linear in w. So gamma gets its gradient also where it is 0.
+func (g *Graph) FusedConv(name string, x, w, bias, residual *Node, spec ConvSpec, p NormParams, relu bool) *Node {
+	if g.bad(name, x, w, p.Gamma, p.Beta, p.Mean, p.Var) {
+		return nil
+	}
+	shape, err := convShape(x, w, spec)
+	if err != nil {
+		return g.fail(name, err)
+	}
+	for _, n := range []*Node{bias, p.Gamma, p.Beta, p.Mean, p.Var} {
+		if n != nil && !sameShape(n.Shape(), shape[1:2]) {
+			return g.fail(name, fmt.Errorf("%s has shape %v, want (%d)", g.nameOf(n), n.Shape(), shape[1]))
+		}
+	}
+	if residual != nil && !sameShape(residual.Shape(), shape) {
+		return g.fail(name, fmt.Errorf("%s %v is to be added to %v", g.nameOf(residual), residual.Shape(), shape))
+	}
+	f := fusedConv{g: g, name: name, x: x, w: w, bias: bias, residual: residual, spec: spec, norm: p, relu: relu}
+	f.fold()
+	return f.forward(shape)
+}
+
+// fusedConv is what the passes of FusedConv have in common.
+type fusedConv struct {
+	g                    *Graph
+	name                 string
+	x, w, bias, residual *Node
+	spec                 ConvSpec
+	norm                 NormParams
+	relu                 bool
+	scale, shift, y      *Node
+
+	in inputs // of forward
+	// places in it, -1 for none
+	residualAt, biasAt, gammaAt, betaAt int
+}
+
+// fold adds the scale and the shift that the normalisation comes to. It costs
+// next to nothing, so each run does it: parameters may have moved.
+func (f *fusedConv) fold() {
+	g, p := f.g, f.norm
+	var in inputs
+	in.add(p.Gamma, p.Beta, p.Mean, p.Var)
+	bias := in.add(f.bias)
+	c := []int(p.Gamma.Shape())
+	out := g.applyMulti(f.name+" scale", [][]int{c, c}, in, func(out, in []Tensor) error {
+		return g.eng.FoldNorm(out[0], out[1], optional(in, bias), in[0], in[1], in[2], in[3], p.Eps)
+	}, nil)
+	f.scale, f.shift = out[0], out[1]
+	for _, n := range out { // gradients go past it, see backward
+		delete(g.needs, n)
+	}
+}
+
+func (f *fusedConv) forward(shape []int) *Node {
+	g := f.g
+	f.in.add(f.x, f.w, f.scale, f.shift)
+	f.residualAt = f.in.add(f.residual)
+	// Not read, but gradients flow to them.
+	f.biasAt, f.gammaAt, f.betaAt = f.in.add(f.bias), f.in.add(f.norm.Gamma), f.in.add(f.norm.Beta)
+	f.y = g.apply(f.name, shape, f.in, func(y Tensor, in []Tensor) error {
+		e := Epilogue{Scale: in[2], Shift: in[3], Residual: optional(in, f.residualAt), ReLU: f.relu}
+		return g.eng.Conv(y, in[0], in[1], f.spec, e)
+	}, f.backward)
+	if o := g.byNode[f.y]; o != nil {
+		o.rectified = f.relu
+		if f.residual != nil {
+			o.overwrites = []int{f.residualAt}
+		}
+	}
+	return f.y
+}
+
+// backward returns the gradients of the inputs. Those of the weights come first:
+// they are the last to read x, whose place that of x may then take.
+func (f *fusedConv) backward(dy *Node) []*Node {
+	g := f.g
+	if f.relu {
+		dy = g.rectifiedGrad(f.name, dy, f.y)
+	}
+	ds := make([]*Node, len(f.in))
+	if f.residual != nil {
+		ds[f.residualAt] = dy
+	}
+	f.parameters(ds, dy)
+	if g.needs[f.x] {
+		scaled := g.apply(f.name+" scaled weights", f.w.Shape(), []*Node{f.w, f.scale}, func(dst Tensor, in []Tensor) error {
+			return g.eng.ScaleRows(dst, in[0], in[1])
+		}, nil)
+		ds[0] = g.apply(f.name+" grad input", f.x.Shape(), []*Node{dy, scaled}, func(dx Tensor, in []Tensor) error {
+			return g.eng.ConvGradInput(dx, in[0], in[1], f.spec)
+		}, nil)
+	}
+	return ds
+}
+
+// parameters adds the gradients of weights, bias, gamma and beta.
+func (f *fusedConv) parameters(ds []*Node, dz *Node) {
+	g := f.g
+	var want [3][]int // of the gradients of bias, gamma and beta
+	for i, n := range []*Node{f.bias, f.norm.Gamma, f.norm.Beta} {
+		if n != nil {
+			want[i] = g.wanted(n)
+		}
+	}
+	sums := make([][]int, 2) // G, and the sums of dz
+	if g.needs[f.w] || want[1] != nil {
+		sums[0] = f.w.Shape()
+	}
+	affine := want[0] != nil || want[1] != nil || want[2] != nil
+	if affine {
+		sums[1] = f.norm.Gamma.Shape()
+	}
+	if sums[0] == nil && sums[1] == nil {
+		return
+	}
+	d := g.applyMulti(f.name+" grad weights", sums, []*Node{dz, f.x}, func(out, in []Tensor) error {
+		return g.eng.ConvGradWeights(out[0], out[1], in[0], in[1], f.spec)
+	}, nil)
+	if affine {
+		f.affine(ds, d[0], d[1], want)
+	}
+	if g.needs[f.w] {
+		dw := g.apply(f.name+" grad scaled", f.w.Shape(), []*Node{d[0], f.scale}, func(dw Tensor, in []Tensor) error {
+			return g.eng.ScaleRows(dw, in[0], in[1])
+		}, nil)
+		ds[1] = g.mayOverwrite(dw, 0)
+	}
+}
+
+// affine adds the wanted gradients of bias, gamma and beta.
+func (f *fusedConv) affine(ds []*Node, unscaled, dshift *Node, want [3][]int) {
+	g, p := f.g, f.norm
+	var in inputs
+	in.add(dshift, p.Gamma, p.Mean, p.Var)
+	bias, dscale := in.add(f.bias), -1
+	if want[1] != nil {
+		dscale = in.add(g.apply(f.name+" grad scale", want[1], []*Node{f.w, unscaled}, func(d Tensor, in []Tensor) error {
+			return g.eng.RowDots(d, in[0], in[1])
+		}, nil))
+	}
+	d := g.applyMulti(f.name+" grad norm", want[:], in, func(out, in []Tensor) error {
+		return g.eng.FoldNormGrad(out[0], out[1], out[2], optional(in, dscale), in[0], optional(in, bias), in[1], in[2], in[3], p.Eps)
+	}, nil)
+	for i, at := range []int{f.biasAt, f.gammaAt, f.betaAt} {
+		if at >= 0 {
+			ds[at] = d[i]
+		}
+	}
+}
