@@ -83,10 +83,17 @@ func narrow(x []float64) []float32 {
 	return y
 }
 
-// flatSlope is how far R' may be off where R is flat. An engine may hold
-// |a_i - b_i| at 1e18, where the slopes of SoftSign and ArcTan are 1e-36 and R
-// itself no longer changes in float32, so that squares stay finite.
-const flatSlope = 1e-36
+// flatSlope is how far R' or R R' may be off where R is flat. An engine may look
+// those of the exponential restrictions up in a table, whose error is one part in
+// a million of their maximum. For the others it may hold |a_i - b_i| at 1e18, where
+// the slopes of SoftSign and ArcTan are 1e-36 and R itself no longer changes in
+// float32, so that squares stay finite.
+func flatSlope(r layers.Restriction) float64 {
+	if r == layers.Sigmoid || r == layers.TanH {
+		return 5e-7
+	}
+	return 1e-36
+}
 
 // slopeFloor is what flatSlope amounts to in a gradient: in each of its terms
 // dd*R' is multiplied by 2R/h for D^2, by R/(h D) <= 1 or by 1/h for D.
@@ -96,7 +103,7 @@ func slopeFloor(m layers.Metric, dd array) float64 {
 	}
 	terms := float64(max(dd.shape[0], dd.shape[1]))
 	factor := max(1, 2*m.Restriction.Bound(m.Omega))
-	return flatSlope * factor * terms * golden.MaxAbs(widen(dd.v))
+	return flatSlope(m.Restriction) * factor * terms * golden.MaxAbs(widen(dd.v))
 }
 
 func fill(x []float64, v float64) {

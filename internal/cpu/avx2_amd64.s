@@ -5321,7 +5321,158 @@ TEXT ·sigmoidGrad1AVX2(SB), NOSPLIT, $0-128
 	VMOVUPS      (DX), Y1
 	VMOVUPS      (AX), Y2
 
-loop:
+four:
+	CMPQ         DI, $0x04
+	JLT          rest
+	VSUBPS       (BX), Y1, Y4
+	VMOVUPS      (CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y7
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y6, Y7
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y7, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       constAVX2_3f800000<>+0(SB), Y7, Y7
+	VMOVAPS      Y6, Y6
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y8, Y6
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y8
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y6, Y8
+	VMULPS       Y6, Y6, Y9
+	VFMADD213PS  Y6, Y9, Y8
+	VMOVAPS      Y7, Y6
+	VFMADD231PS  Y7, Y8, Y6
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y7, Y9
+	VFMADD213PS  Y9, Y7, Y8
+	VADDPS       constAVX2_40000000<>+0(SB), Y8, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y7, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS (SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, (CX)
+	VSUBPS       32(BX), Y1, Y4
+	VMOVUPS      32(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y7
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y6, Y7
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y7, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       constAVX2_3f800000<>+0(SB), Y7, Y7
+	VMOVAPS      Y6, Y6
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y8, Y6
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y8
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y6, Y8
+	VMULPS       Y6, Y6, Y9
+	VFMADD213PS  Y6, Y9, Y8
+	VMOVAPS      Y7, Y6
+	VFMADD231PS  Y7, Y8, Y6
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y7, Y9
+	VFMADD213PS  Y9, Y7, Y8
+	VADDPS       constAVX2_40000000<>+0(SB), Y8, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y7, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS 4(SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, 32(CX)
+	VSUBPS       64(BX), Y1, Y4
+	VMOVUPS      64(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y7
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y6, Y7
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y7, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       constAVX2_3f800000<>+0(SB), Y7, Y7
+	VMOVAPS      Y6, Y6
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y8, Y6
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y8
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y6, Y8
+	VMULPS       Y6, Y6, Y9
+	VFMADD213PS  Y6, Y9, Y8
+	VMOVAPS      Y7, Y6
+	VFMADD231PS  Y7, Y8, Y6
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y7, Y9
+	VFMADD213PS  Y9, Y7, Y8
+	VADDPS       constAVX2_40000000<>+0(SB), Y8, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y7, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS 8(SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, 64(CX)
+	VSUBPS       96(BX), Y1, Y4
+	VMOVUPS      96(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y7
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y6, Y7
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y7, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       constAVX2_3f800000<>+0(SB), Y7, Y7
+	VMOVAPS      Y6, Y6
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y8, Y6
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y8
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y6, Y8
+	VMULPS       Y6, Y6, Y9
+	VFMADD213PS  Y6, Y9, Y8
+	VMOVAPS      Y7, Y6
+	VFMADD231PS  Y7, Y8, Y6
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y7, Y9
+	VFMADD213PS  Y9, Y7, Y8
+	VADDPS       constAVX2_40000000<>+0(SB), Y8, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y7, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS 12(SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, 96(CX)
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x10, SI
+	SUBQ         $0x04, DI
+	JMP          four
+
+rest:
+	TESTQ        DI, DI
+	JZ           done
 	VSUBPS       (BX), Y1, Y4
 	VMOVUPS      (CX), Y5
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
@@ -5360,9 +5511,11 @@ loop:
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, CX
 	ADDQ         $0x04, SI
-	DECQ         DI
-	JNZ          loop
-	VMOVUPS      Y2, (AX)
+	SUBQ         $0x01, DI
+	JMP          rest
+
+done:
+	VMOVUPS Y2, (AX)
 	VZEROUPPER
 	RET
 
@@ -5595,54 +5748,204 @@ TEXT ·sigmoidGrad2AVX2(SB), NOSPLIT, $0-128
 	MOVQ         coef_base+96(FP), SI
 	MOVQ         coef_len+104(FP), DI
 	VBROADCASTSS limit+120(FP), Y0
-	VXORPS       Y3, Y3, Y3
 	VMOVUPS      (DX), Y1
 	VMOVUPS      (AX), Y2
 
-loop:
-	VSUBPS       (BX), Y1, Y4
-	VMOVUPS      (CX), Y5
-	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
-	VMINPS       Y6, Y0, Y6
-	VMOVUPS      constAVX2_4b400000<>+0(SB), Y7
-	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y6, Y7
-	VSUBPS       constAVX2_4b400000<>+0(SB), Y7, Y8
-	VPSLLD       $0x17, Y7, Y7
-	VPADDD       constAVX2_3f800000<>+0(SB), Y7, Y7
-	VMOVAPS      Y6, Y6
-	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y8, Y6
-	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y8
-	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y6, Y8
-	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y6, Y8
-	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y6, Y8
-	VMULPS       Y6, Y6, Y9
-	VFMADD213PS  Y6, Y9, Y8
-	VMOVAPS      Y7, Y6
-	VFMADD231PS  Y7, Y8, Y6
-	VSUBPS       constAVX2_3f800000<>+0(SB), Y7, Y9
-	VFMADD213PS  Y9, Y7, Y8
-	VADDPS       constAVX2_40000000<>+0(SB), Y8, Y7
-	VMOVUPS      constAVX2_3f800000<>+0(SB), Y9
-	VDIVPS       Y7, Y9, Y9
-	VMULPS       Y9, Y6, Y6
-	VMULPS       Y9, Y6, Y6
-	VMULPS       Y9, Y8, Y8
-	VMULPS       Y8, Y6, Y6
-	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
-	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
-	VORPS        Y7, Y6, Y6
-	VBROADCASTSS (SI), Y7
-	VCMPPS       $0x04, Y3, Y4, Y4
-	VANDPS       Y4, Y7, Y7
-	VFMADD231PS  Y7, Y6, Y2
-	VFNMADD231PS Y7, Y6, Y5
-	VMOVUPS      Y5, (CX)
+four:
+	CMPQ         DI, $0x04
+	JLT          rest
+	VSUBPS       (BX), Y1, Y3
+	VMOVUPS      (CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y6
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y5, Y6
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y6, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VMOVAPS      Y5, Y5
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y7, Y5
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y7
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y5, Y7
+	VMULPS       Y5, Y5, Y8
+	VFMADD213PS  Y5, Y8, Y7
+	VMOVAPS      Y6, Y5
+	VFMADD231PS  Y6, Y7, Y5
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  Y8, Y6, Y7
+	VADDPS       constAVX2_40000000<>+0(SB), Y7, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y6, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS (SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, (CX)
+	VSUBPS       32(BX), Y1, Y3
+	VMOVUPS      32(CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y6
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y5, Y6
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y6, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VMOVAPS      Y5, Y5
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y7, Y5
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y7
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y5, Y7
+	VMULPS       Y5, Y5, Y8
+	VFMADD213PS  Y5, Y8, Y7
+	VMOVAPS      Y6, Y5
+	VFMADD231PS  Y6, Y7, Y5
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  Y8, Y6, Y7
+	VADDPS       constAVX2_40000000<>+0(SB), Y7, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y6, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, 32(CX)
+	VSUBPS       64(BX), Y1, Y3
+	VMOVUPS      64(CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y6
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y5, Y6
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y6, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VMOVAPS      Y5, Y5
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y7, Y5
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y7
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y5, Y7
+	VMULPS       Y5, Y5, Y8
+	VFMADD213PS  Y5, Y8, Y7
+	VMOVAPS      Y6, Y5
+	VFMADD231PS  Y6, Y7, Y5
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  Y8, Y6, Y7
+	VADDPS       constAVX2_40000000<>+0(SB), Y7, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y6, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS 8(SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, 64(CX)
+	VSUBPS       96(BX), Y1, Y3
+	VMOVUPS      96(CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y6
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y5, Y6
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y6, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VMOVAPS      Y5, Y5
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y7, Y5
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y7
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y5, Y7
+	VMULPS       Y5, Y5, Y8
+	VFMADD213PS  Y5, Y8, Y7
+	VMOVAPS      Y6, Y5
+	VFMADD231PS  Y6, Y7, Y5
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  Y8, Y6, Y7
+	VADDPS       constAVX2_40000000<>+0(SB), Y7, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y6, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS 12(SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, 96(CX)
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x10, SI
+	SUBQ         $0x04, DI
+	JMP          four
+
+rest:
+	TESTQ        DI, DI
+	JZ           done
+	VSUBPS       (BX), Y1, Y3
+	VMOVUPS      (CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y6
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y5, Y6
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y6, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VMOVAPS      Y5, Y5
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y7, Y5
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y7
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y5, Y7
+	VMULPS       Y5, Y5, Y8
+	VFMADD213PS  Y5, Y8, Y7
+	VMOVAPS      Y6, Y5
+	VFMADD231PS  Y6, Y7, Y5
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  Y8, Y6, Y7
+	VADDPS       constAVX2_40000000<>+0(SB), Y7, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y6, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS (SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, (CX)
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, CX
 	ADDQ         $0x04, SI
-	DECQ         DI
-	JNZ          loop
-	VMOVUPS      Y2, (AX)
+	SUBQ         $0x01, DI
+	JMP          rest
+
+done:
+	VMOVUPS Y2, (AX)
 	VZEROUPPER
 	RET
 
@@ -5773,7 +6076,90 @@ TEXT ·softSignGrad1AVX2(SB), NOSPLIT, $0-128
 	VMOVUPS      (DX), Y1
 	VMOVUPS      (AX), Y2
 
-loop:
+four:
+	CMPQ         DI, $0x04
+	JLT          rest
+	VSUBPS       (BX), Y1, Y4
+	VMOVUPS      (CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VADDPS       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VDIVPS       Y6, Y7, Y7
+	VMOVAPS      Y7, Y6
+	VMULPS       Y7, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS (SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, (CX)
+	VSUBPS       32(BX), Y1, Y4
+	VMOVUPS      32(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VADDPS       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VDIVPS       Y6, Y7, Y7
+	VMOVAPS      Y7, Y6
+	VMULPS       Y7, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS 4(SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, 32(CX)
+	VSUBPS       64(BX), Y1, Y4
+	VMOVUPS      64(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VADDPS       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VDIVPS       Y6, Y7, Y7
+	VMOVAPS      Y7, Y6
+	VMULPS       Y7, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS 8(SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, 64(CX)
+	VSUBPS       96(BX), Y1, Y4
+	VMOVUPS      96(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VADDPS       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VDIVPS       Y6, Y7, Y7
+	VMOVAPS      Y7, Y6
+	VMULPS       Y7, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS 12(SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, 96(CX)
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x10, SI
+	SUBQ         $0x04, DI
+	JMP          four
+
+rest:
+	TESTQ        DI, DI
+	JZ           done
 	VSUBPS       (BX), Y1, Y4
 	VMOVUPS      (CX), Y5
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
@@ -5795,9 +6181,11 @@ loop:
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, CX
 	ADDQ         $0x04, SI
-	DECQ         DI
-	JNZ          loop
-	VMOVUPS      Y2, (AX)
+	SUBQ         $0x01, DI
+	JMP          rest
+
+done:
+	VMOVUPS Y2, (AX)
 	VZEROUPPER
 	RET
 
@@ -5930,36 +6318,114 @@ TEXT ·softSignGrad2AVX2(SB), NOSPLIT, $0-128
 	MOVQ         coef_base+96(FP), SI
 	MOVQ         coef_len+104(FP), DI
 	VBROADCASTSS limit+120(FP), Y0
-	VXORPS       Y3, Y3, Y3
 	VMOVUPS      (DX), Y1
 	VMOVUPS      (AX), Y2
 
-loop:
-	VSUBPS       (BX), Y1, Y4
-	VMOVUPS      (CX), Y5
-	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
-	VMINPS       Y6, Y0, Y6
-	VADDPS       constAVX2_3f800000<>+0(SB), Y6, Y7
-	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
-	VDIVPS       Y7, Y8, Y8
-	VMULPS       Y8, Y6, Y6
-	VMULPS       Y8, Y6, Y6
-	VMULPS       Y8, Y6, Y6
-	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
-	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
-	VORPS        Y7, Y6, Y6
-	VBROADCASTSS (SI), Y7
-	VCMPPS       $0x04, Y3, Y4, Y4
-	VANDPS       Y4, Y7, Y7
-	VFMADD231PS  Y7, Y6, Y2
-	VFNMADD231PS Y7, Y6, Y5
-	VMOVUPS      Y5, (CX)
+four:
+	CMPQ         DI, $0x04
+	JLT          rest
+	VSUBPS       (BX), Y1, Y3
+	VMOVUPS      (CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VADDPS       constAVX2_3f800000<>+0(SB), Y5, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VDIVPS       Y6, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS (SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, (CX)
+	VSUBPS       32(BX), Y1, Y3
+	VMOVUPS      32(CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VADDPS       constAVX2_3f800000<>+0(SB), Y5, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VDIVPS       Y6, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, 32(CX)
+	VSUBPS       64(BX), Y1, Y3
+	VMOVUPS      64(CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VADDPS       constAVX2_3f800000<>+0(SB), Y5, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VDIVPS       Y6, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS 8(SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, 64(CX)
+	VSUBPS       96(BX), Y1, Y3
+	VMOVUPS      96(CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VADDPS       constAVX2_3f800000<>+0(SB), Y5, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VDIVPS       Y6, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS 12(SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, 96(CX)
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x10, SI
+	SUBQ         $0x04, DI
+	JMP          four
+
+rest:
+	TESTQ        DI, DI
+	JZ           done
+	VSUBPS       (BX), Y1, Y3
+	VMOVUPS      (CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VADDPS       constAVX2_3f800000<>+0(SB), Y5, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VDIVPS       Y6, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS (SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, (CX)
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, CX
 	ADDQ         $0x04, SI
-	DECQ         DI
-	JNZ          loop
-	VMOVUPS      Y2, (AX)
+	SUBQ         $0x01, DI
+	JMP          rest
+
+done:
+	VMOVUPS Y2, (AX)
 	VZEROUPPER
 	RET
 
@@ -6282,7 +6748,86 @@ TEXT ·arcTanGrad1AVX2(SB), NOSPLIT, $0-128
 	VMOVUPS      (DX), Y1
 	VMOVUPS      (AX), Y2
 
-loop:
+four:
+	CMPQ         DI, $0x04
+	JLT          rest
+	VSUBPS       (BX), Y1, Y4
+	VMOVUPS      (CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VFMADD231PS  Y6, Y6, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
+	VDIVPS       Y7, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS (SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, (CX)
+	VSUBPS       32(BX), Y1, Y4
+	VMOVUPS      32(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VFMADD231PS  Y6, Y6, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
+	VDIVPS       Y7, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS 4(SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, 32(CX)
+	VSUBPS       64(BX), Y1, Y4
+	VMOVUPS      64(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VFMADD231PS  Y6, Y6, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
+	VDIVPS       Y7, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS 8(SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, 64(CX)
+	VSUBPS       96(BX), Y1, Y4
+	VMOVUPS      96(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VFMADD231PS  Y6, Y6, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
+	VDIVPS       Y7, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS 12(SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, 96(CX)
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x10, SI
+	SUBQ         $0x04, DI
+	JMP          four
+
+rest:
+	TESTQ        DI, DI
+	JZ           done
 	VSUBPS       (BX), Y1, Y4
 	VMOVUPS      (CX), Y5
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
@@ -6303,9 +6848,11 @@ loop:
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, CX
 	ADDQ         $0x04, SI
-	DECQ         DI
-	JNZ          loop
-	VMOVUPS      Y2, (AX)
+	SUBQ         $0x01, DI
+	JMP          rest
+
+done:
+	VMOVUPS Y2, (AX)
 	VZEROUPPER
 	RET
 
@@ -6534,55 +7081,209 @@ TEXT ·arcTanGrad2AVX2(SB), NOSPLIT, $0-128
 	MOVQ         coef_base+96(FP), SI
 	MOVQ         coef_len+104(FP), DI
 	VBROADCASTSS limit+120(FP), Y0
-	VXORPS       Y3, Y3, Y3
 	VMOVUPS      (DX), Y1
 	VMOVUPS      (AX), Y2
 
-loop:
-	VSUBPS       (BX), Y1, Y4
-	VMOVUPS      (CX), Y5
-	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
-	VMINPS       Y6, Y0, Y6
+four:
+	CMPQ         DI, $0x04
+	JLT          rest
+	VSUBPS       (BX), Y1, Y3
+	VMOVUPS      (CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
+	VFMADD231PS  Y5, Y5, Y6
 	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
-	VFMADD231PS  Y6, Y6, Y7
-	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
-	VDIVPS       Y7, Y8, Y8
+	VDIVPS       Y6, Y7, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y8
+	VMAXPS       Y5, Y6, Y9
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y10
+	VDIVPS       Y9, Y10, Y10
+	VMULPS       Y10, Y8, Y8
+	VMULPS       Y8, Y8, Y9
+	VMOVUPS      constAVX2_bb956a4f<>+0(SB), Y10
+	VFMADD213PS  constAVX2_3cc2cf5d<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_bd70f778<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_3dca1d47<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_be0f64c9<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_3e4c7631<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_beaaa8ac<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_3f7ffffe<>+0(SB), Y9, Y10
+	VMULPS       Y8, Y10, Y10
+	VMOVUPS      constAVX2_3fc90fdb<>+0(SB), Y8
+	VSUBPS       Y10, Y8, Y8
+	VCMPPS       $0x1e, Y6, Y5, Y5
+	VBLENDVPS    Y5, Y8, Y10, Y10
+	VMULPS       Y10, Y7, Y7
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y7, Y7
+	VORPS        Y3, Y7, Y7
+	VBROADCASTSS (SI), Y3
+	VFMADD231PS  Y3, Y7, Y2
+	VFNMADD231PS Y3, Y7, Y4
+	VMOVUPS      Y4, (CX)
+	VSUBPS       32(BX), Y1, Y3
+	VMOVUPS      32(CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
+	VFMADD231PS  Y5, Y5, Y6
 	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
-	VMINPS       Y6, Y7, Y9
-	VMAXPS       Y6, Y7, Y10
-	VMOVUPS      constAVX2_3f800000<>+0(SB), Y11
-	VDIVPS       Y10, Y11, Y11
-	VMULPS       Y11, Y9, Y9
-	VMULPS       Y9, Y9, Y10
-	VMOVUPS      constAVX2_bb956a4f<>+0(SB), Y11
-	VFMADD213PS  constAVX2_3cc2cf5d<>+0(SB), Y10, Y11
-	VFMADD213PS  constAVX2_bd70f778<>+0(SB), Y10, Y11
-	VFMADD213PS  constAVX2_3dca1d47<>+0(SB), Y10, Y11
-	VFMADD213PS  constAVX2_be0f64c9<>+0(SB), Y10, Y11
-	VFMADD213PS  constAVX2_3e4c7631<>+0(SB), Y10, Y11
-	VFMADD213PS  constAVX2_beaaa8ac<>+0(SB), Y10, Y11
-	VFMADD213PS  constAVX2_3f7ffffe<>+0(SB), Y10, Y11
-	VMULPS       Y9, Y11, Y11
-	VMOVUPS      constAVX2_3fc90fdb<>+0(SB), Y9
-	VSUBPS       Y11, Y9, Y9
-	VCMPPS       $0x1e, Y7, Y6, Y6
-	VBLENDVPS    Y6, Y9, Y11, Y11
-	VMULPS       Y11, Y8, Y8
-	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y6
-	VANDPS       constAVX2_7fffffff<>+0(SB), Y8, Y8
-	VORPS        Y6, Y8, Y8
-	VBROADCASTSS (SI), Y6
-	VCMPPS       $0x04, Y3, Y4, Y4
-	VANDPS       Y4, Y6, Y6
-	VFMADD231PS  Y6, Y8, Y2
-	VFNMADD231PS Y6, Y8, Y5
-	VMOVUPS      Y5, (CX)
+	VDIVPS       Y6, Y7, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y8
+	VMAXPS       Y5, Y6, Y9
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y10
+	VDIVPS       Y9, Y10, Y10
+	VMULPS       Y10, Y8, Y8
+	VMULPS       Y8, Y8, Y9
+	VMOVUPS      constAVX2_bb956a4f<>+0(SB), Y10
+	VFMADD213PS  constAVX2_3cc2cf5d<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_bd70f778<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_3dca1d47<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_be0f64c9<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_3e4c7631<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_beaaa8ac<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_3f7ffffe<>+0(SB), Y9, Y10
+	VMULPS       Y8, Y10, Y10
+	VMOVUPS      constAVX2_3fc90fdb<>+0(SB), Y8
+	VSUBPS       Y10, Y8, Y8
+	VCMPPS       $0x1e, Y6, Y5, Y5
+	VBLENDVPS    Y5, Y8, Y10, Y10
+	VMULPS       Y10, Y7, Y7
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y7, Y7
+	VORPS        Y3, Y7, Y7
+	VBROADCASTSS 4(SI), Y3
+	VFMADD231PS  Y3, Y7, Y2
+	VFNMADD231PS Y3, Y7, Y4
+	VMOVUPS      Y4, 32(CX)
+	VSUBPS       64(BX), Y1, Y3
+	VMOVUPS      64(CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
+	VFMADD231PS  Y5, Y5, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VDIVPS       Y6, Y7, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y8
+	VMAXPS       Y5, Y6, Y9
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y10
+	VDIVPS       Y9, Y10, Y10
+	VMULPS       Y10, Y8, Y8
+	VMULPS       Y8, Y8, Y9
+	VMOVUPS      constAVX2_bb956a4f<>+0(SB), Y10
+	VFMADD213PS  constAVX2_3cc2cf5d<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_bd70f778<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_3dca1d47<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_be0f64c9<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_3e4c7631<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_beaaa8ac<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_3f7ffffe<>+0(SB), Y9, Y10
+	VMULPS       Y8, Y10, Y10
+	VMOVUPS      constAVX2_3fc90fdb<>+0(SB), Y8
+	VSUBPS       Y10, Y8, Y8
+	VCMPPS       $0x1e, Y6, Y5, Y5
+	VBLENDVPS    Y5, Y8, Y10, Y10
+	VMULPS       Y10, Y7, Y7
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y7, Y7
+	VORPS        Y3, Y7, Y7
+	VBROADCASTSS 8(SI), Y3
+	VFMADD231PS  Y3, Y7, Y2
+	VFNMADD231PS Y3, Y7, Y4
+	VMOVUPS      Y4, 64(CX)
+	VSUBPS       96(BX), Y1, Y3
+	VMOVUPS      96(CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
+	VFMADD231PS  Y5, Y5, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VDIVPS       Y6, Y7, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y8
+	VMAXPS       Y5, Y6, Y9
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y10
+	VDIVPS       Y9, Y10, Y10
+	VMULPS       Y10, Y8, Y8
+	VMULPS       Y8, Y8, Y9
+	VMOVUPS      constAVX2_bb956a4f<>+0(SB), Y10
+	VFMADD213PS  constAVX2_3cc2cf5d<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_bd70f778<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_3dca1d47<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_be0f64c9<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_3e4c7631<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_beaaa8ac<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_3f7ffffe<>+0(SB), Y9, Y10
+	VMULPS       Y8, Y10, Y10
+	VMOVUPS      constAVX2_3fc90fdb<>+0(SB), Y8
+	VSUBPS       Y10, Y8, Y8
+	VCMPPS       $0x1e, Y6, Y5, Y5
+	VBLENDVPS    Y5, Y8, Y10, Y10
+	VMULPS       Y10, Y7, Y7
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y7, Y7
+	VORPS        Y3, Y7, Y7
+	VBROADCASTSS 12(SI), Y3
+	VFMADD231PS  Y3, Y7, Y2
+	VFNMADD231PS Y3, Y7, Y4
+	VMOVUPS      Y4, 96(CX)
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x10, SI
+	SUBQ         $0x04, DI
+	JMP          four
+
+rest:
+	TESTQ        DI, DI
+	JZ           done
+	VSUBPS       (BX), Y1, Y3
+	VMOVUPS      (CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
+	VFMADD231PS  Y5, Y5, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VDIVPS       Y6, Y7, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y8
+	VMAXPS       Y5, Y6, Y9
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y10
+	VDIVPS       Y9, Y10, Y10
+	VMULPS       Y10, Y8, Y8
+	VMULPS       Y8, Y8, Y9
+	VMOVUPS      constAVX2_bb956a4f<>+0(SB), Y10
+	VFMADD213PS  constAVX2_3cc2cf5d<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_bd70f778<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_3dca1d47<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_be0f64c9<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_3e4c7631<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_beaaa8ac<>+0(SB), Y9, Y10
+	VFMADD213PS  constAVX2_3f7ffffe<>+0(SB), Y9, Y10
+	VMULPS       Y8, Y10, Y10
+	VMOVUPS      constAVX2_3fc90fdb<>+0(SB), Y8
+	VSUBPS       Y10, Y8, Y8
+	VCMPPS       $0x1e, Y6, Y5, Y5
+	VBLENDVPS    Y5, Y8, Y10, Y10
+	VMULPS       Y10, Y7, Y7
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y7, Y7
+	VORPS        Y3, Y7, Y7
+	VBROADCASTSS (SI), Y3
+	VFMADD231PS  Y3, Y7, Y2
+	VFNMADD231PS Y3, Y7, Y4
+	VMOVUPS      Y4, (CX)
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, CX
 	ADDQ         $0x04, SI
-	DECQ         DI
-	JNZ          loop
-	VMOVUPS      Y2, (AX)
+	SUBQ         $0x01, DI
+	JMP          rest
+
+done:
+	VMOVUPS Y2, (AX)
 	VZEROUPPER
 	RET
 
@@ -6813,7 +7514,158 @@ TEXT ·tanHGrad1AVX2(SB), NOSPLIT, $0-128
 	VMOVUPS      (DX), Y1
 	VMOVUPS      (AX), Y2
 
-loop:
+four:
+	CMPQ         DI, $0x04
+	JLT          rest
+	VSUBPS       (BX), Y1, Y4
+	VMOVUPS      (CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y7
+	VFNMADD231PS constAVX2_4038aa3b<>+0(SB), Y6, Y7
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y7, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       constAVX2_3f800000<>+0(SB), Y7, Y7
+	VADDPS       Y6, Y6, Y6
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y8, Y6
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y8
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y6, Y8
+	VMULPS       Y6, Y6, Y9
+	VFMADD213PS  Y6, Y9, Y8
+	VMOVAPS      Y7, Y6
+	VFMADD231PS  Y7, Y8, Y6
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y7, Y9
+	VFMADD213PS  Y9, Y7, Y8
+	VADDPS       constAVX2_40000000<>+0(SB), Y8, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y7, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS (SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, (CX)
+	VSUBPS       32(BX), Y1, Y4
+	VMOVUPS      32(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y7
+	VFNMADD231PS constAVX2_4038aa3b<>+0(SB), Y6, Y7
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y7, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       constAVX2_3f800000<>+0(SB), Y7, Y7
+	VADDPS       Y6, Y6, Y6
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y8, Y6
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y8
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y6, Y8
+	VMULPS       Y6, Y6, Y9
+	VFMADD213PS  Y6, Y9, Y8
+	VMOVAPS      Y7, Y6
+	VFMADD231PS  Y7, Y8, Y6
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y7, Y9
+	VFMADD213PS  Y9, Y7, Y8
+	VADDPS       constAVX2_40000000<>+0(SB), Y8, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y7, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS 4(SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, 32(CX)
+	VSUBPS       64(BX), Y1, Y4
+	VMOVUPS      64(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y7
+	VFNMADD231PS constAVX2_4038aa3b<>+0(SB), Y6, Y7
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y7, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       constAVX2_3f800000<>+0(SB), Y7, Y7
+	VADDPS       Y6, Y6, Y6
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y8, Y6
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y8
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y6, Y8
+	VMULPS       Y6, Y6, Y9
+	VFMADD213PS  Y6, Y9, Y8
+	VMOVAPS      Y7, Y6
+	VFMADD231PS  Y7, Y8, Y6
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y7, Y9
+	VFMADD213PS  Y9, Y7, Y8
+	VADDPS       constAVX2_40000000<>+0(SB), Y8, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y7, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS 8(SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, 64(CX)
+	VSUBPS       96(BX), Y1, Y4
+	VMOVUPS      96(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y7
+	VFNMADD231PS constAVX2_4038aa3b<>+0(SB), Y6, Y7
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y7, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       constAVX2_3f800000<>+0(SB), Y7, Y7
+	VADDPS       Y6, Y6, Y6
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y8, Y6
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y8
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y6, Y8
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y6, Y8
+	VMULPS       Y6, Y6, Y9
+	VFMADD213PS  Y6, Y9, Y8
+	VMOVAPS      Y7, Y6
+	VFMADD231PS  Y7, Y8, Y6
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y7, Y9
+	VFMADD213PS  Y9, Y7, Y8
+	VADDPS       constAVX2_40000000<>+0(SB), Y8, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y7, Y8, Y8
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VORPS        Y7, Y6, Y6
+	VBROADCASTSS 12(SI), Y7
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y7, Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VFNMADD231PS Y7, Y6, Y5
+	VMOVUPS      Y5, 96(CX)
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x10, SI
+	SUBQ         $0x04, DI
+	JMP          four
+
+rest:
+	TESTQ        DI, DI
+	JZ           done
 	VSUBPS       (BX), Y1, Y4
 	VMOVUPS      (CX), Y5
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
@@ -6852,9 +7704,11 @@ loop:
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, CX
 	ADDQ         $0x04, SI
-	DECQ         DI
-	JNZ          loop
-	VMOVUPS      Y2, (AX)
+	SUBQ         $0x01, DI
+	JMP          rest
+
+done:
+	VMOVUPS Y2, (AX)
 	VZEROUPPER
 	RET
 
@@ -7077,54 +7931,204 @@ TEXT ·tanHGrad2AVX2(SB), NOSPLIT, $0-128
 	MOVQ         coef_base+96(FP), SI
 	MOVQ         coef_len+104(FP), DI
 	VBROADCASTSS limit+120(FP), Y0
-	VXORPS       Y3, Y3, Y3
 	VMOVUPS      (DX), Y1
 	VMOVUPS      (AX), Y2
 
-loop:
-	VSUBPS       (BX), Y1, Y4
-	VMOVUPS      (CX), Y5
-	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
-	VMINPS       Y6, Y0, Y6
-	VMOVUPS      constAVX2_4b400000<>+0(SB), Y7
-	VFNMADD231PS constAVX2_4038aa3b<>+0(SB), Y6, Y7
-	VSUBPS       constAVX2_4b400000<>+0(SB), Y7, Y8
-	VPSLLD       $0x17, Y7, Y7
-	VPADDD       constAVX2_3f800000<>+0(SB), Y7, Y7
-	VADDPS       Y6, Y6, Y6
-	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y8, Y6
-	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y8
-	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y6, Y8
-	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y6, Y8
-	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y6, Y8
-	VMULPS       Y6, Y6, Y9
-	VFMADD213PS  Y6, Y9, Y8
-	VMOVAPS      Y7, Y6
-	VFMADD231PS  Y7, Y8, Y6
-	VSUBPS       constAVX2_3f800000<>+0(SB), Y7, Y9
-	VFMADD213PS  Y9, Y7, Y8
-	VADDPS       constAVX2_40000000<>+0(SB), Y8, Y7
-	VMOVUPS      constAVX2_3f800000<>+0(SB), Y9
-	VDIVPS       Y7, Y9, Y9
-	VMULPS       Y9, Y6, Y6
-	VMULPS       Y9, Y6, Y6
-	VMULPS       Y9, Y8, Y8
-	VMULPS       Y8, Y6, Y6
-	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
-	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
-	VORPS        Y7, Y6, Y6
-	VBROADCASTSS (SI), Y7
-	VCMPPS       $0x04, Y3, Y4, Y4
-	VANDPS       Y4, Y7, Y7
-	VFMADD231PS  Y7, Y6, Y2
-	VFNMADD231PS Y7, Y6, Y5
-	VMOVUPS      Y5, (CX)
+four:
+	CMPQ         DI, $0x04
+	JLT          rest
+	VSUBPS       (BX), Y1, Y3
+	VMOVUPS      (CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y6
+	VFNMADD231PS constAVX2_4038aa3b<>+0(SB), Y5, Y6
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y6, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VADDPS       Y5, Y5, Y5
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y7, Y5
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y7
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y5, Y7
+	VMULPS       Y5, Y5, Y8
+	VFMADD213PS  Y5, Y8, Y7
+	VMOVAPS      Y6, Y5
+	VFMADD231PS  Y6, Y7, Y5
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  Y8, Y6, Y7
+	VADDPS       constAVX2_40000000<>+0(SB), Y7, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y6, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS (SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, (CX)
+	VSUBPS       32(BX), Y1, Y3
+	VMOVUPS      32(CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y6
+	VFNMADD231PS constAVX2_4038aa3b<>+0(SB), Y5, Y6
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y6, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VADDPS       Y5, Y5, Y5
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y7, Y5
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y7
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y5, Y7
+	VMULPS       Y5, Y5, Y8
+	VFMADD213PS  Y5, Y8, Y7
+	VMOVAPS      Y6, Y5
+	VFMADD231PS  Y6, Y7, Y5
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  Y8, Y6, Y7
+	VADDPS       constAVX2_40000000<>+0(SB), Y7, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y6, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, 32(CX)
+	VSUBPS       64(BX), Y1, Y3
+	VMOVUPS      64(CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y6
+	VFNMADD231PS constAVX2_4038aa3b<>+0(SB), Y5, Y6
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y6, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VADDPS       Y5, Y5, Y5
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y7, Y5
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y7
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y5, Y7
+	VMULPS       Y5, Y5, Y8
+	VFMADD213PS  Y5, Y8, Y7
+	VMOVAPS      Y6, Y5
+	VFMADD231PS  Y6, Y7, Y5
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  Y8, Y6, Y7
+	VADDPS       constAVX2_40000000<>+0(SB), Y7, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y6, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS 8(SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, 64(CX)
+	VSUBPS       96(BX), Y1, Y3
+	VMOVUPS      96(CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y6
+	VFNMADD231PS constAVX2_4038aa3b<>+0(SB), Y5, Y6
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y6, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VADDPS       Y5, Y5, Y5
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y7, Y5
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y7
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y5, Y7
+	VMULPS       Y5, Y5, Y8
+	VFMADD213PS  Y5, Y8, Y7
+	VMOVAPS      Y6, Y5
+	VFMADD231PS  Y6, Y7, Y5
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  Y8, Y6, Y7
+	VADDPS       constAVX2_40000000<>+0(SB), Y7, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y6, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS 12(SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, 96(CX)
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x10, SI
+	SUBQ         $0x04, DI
+	JMP          four
+
+rest:
+	TESTQ        DI, DI
+	JZ           done
+	VSUBPS       (BX), Y1, Y3
+	VMOVUPS      (CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y6
+	VFNMADD231PS constAVX2_4038aa3b<>+0(SB), Y5, Y6
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y6, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VPADDD       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VADDPS       Y5, Y5, Y5
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y7, Y5
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y7
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y5, Y7
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y5, Y7
+	VMULPS       Y5, Y5, Y8
+	VFMADD213PS  Y5, Y8, Y7
+	VMOVAPS      Y6, Y5
+	VFMADD231PS  Y6, Y7, Y5
+	VSUBPS       constAVX2_3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  Y8, Y6, Y7
+	VADDPS       constAVX2_40000000<>+0(SB), Y7, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VDIVPS       Y6, Y8, Y8
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y8, Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS (SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, (CX)
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, CX
 	ADDQ         $0x04, SI
-	DECQ         DI
-	JNZ          loop
-	VMOVUPS      Y2, (AX)
+	SUBQ         $0x01, DI
+	JMP          rest
+
+done:
+	VMOVUPS Y2, (AX)
 	VZEROUPPER
 	RET
 
@@ -7275,7 +8279,102 @@ TEXT ·isruGrad1AVX2(SB), NOSPLIT, $0-128
 	VMOVUPS      (DX), Y2
 	VMOVUPS      (AX), Y3
 
-loop:
+four:
+	CMPQ         DI, $0x04
+	JLT          rest
+	VSUBPS       (BX), Y2, Y5
+	VMOVUPS      (CX), Y6
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y7
+	VMINPS       Y7, Y0, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VMULPS       Y1, Y7, Y7
+	VFMADD231PS  Y7, Y7, Y8
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VSQRTPS      Y8, Y8
+	VDIVPS       Y8, Y7, Y7
+	VMULPS       Y7, Y7, Y8
+	VMULPS       Y7, Y8, Y8
+	VANDPS       constAVX2_80000000<>+0(SB), Y5, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y8, Y8
+	VORPS        Y7, Y8, Y8
+	VBROADCASTSS (SI), Y7
+	VCMPPS       $0x04, Y4, Y5, Y5
+	VANDPS       Y5, Y7, Y7
+	VFMADD231PS  Y7, Y8, Y3
+	VFNMADD231PS Y7, Y8, Y6
+	VMOVUPS      Y6, (CX)
+	VSUBPS       32(BX), Y2, Y5
+	VMOVUPS      32(CX), Y6
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y7
+	VMINPS       Y7, Y0, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VMULPS       Y1, Y7, Y7
+	VFMADD231PS  Y7, Y7, Y8
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VSQRTPS      Y8, Y8
+	VDIVPS       Y8, Y7, Y7
+	VMULPS       Y7, Y7, Y8
+	VMULPS       Y7, Y8, Y8
+	VANDPS       constAVX2_80000000<>+0(SB), Y5, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y8, Y8
+	VORPS        Y7, Y8, Y8
+	VBROADCASTSS 4(SI), Y7
+	VCMPPS       $0x04, Y4, Y5, Y5
+	VANDPS       Y5, Y7, Y7
+	VFMADD231PS  Y7, Y8, Y3
+	VFNMADD231PS Y7, Y8, Y6
+	VMOVUPS      Y6, 32(CX)
+	VSUBPS       64(BX), Y2, Y5
+	VMOVUPS      64(CX), Y6
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y7
+	VMINPS       Y7, Y0, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VMULPS       Y1, Y7, Y7
+	VFMADD231PS  Y7, Y7, Y8
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VSQRTPS      Y8, Y8
+	VDIVPS       Y8, Y7, Y7
+	VMULPS       Y7, Y7, Y8
+	VMULPS       Y7, Y8, Y8
+	VANDPS       constAVX2_80000000<>+0(SB), Y5, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y8, Y8
+	VORPS        Y7, Y8, Y8
+	VBROADCASTSS 8(SI), Y7
+	VCMPPS       $0x04, Y4, Y5, Y5
+	VANDPS       Y5, Y7, Y7
+	VFMADD231PS  Y7, Y8, Y3
+	VFNMADD231PS Y7, Y8, Y6
+	VMOVUPS      Y6, 64(CX)
+	VSUBPS       96(BX), Y2, Y5
+	VMOVUPS      96(CX), Y6
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y7
+	VMINPS       Y7, Y0, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VMULPS       Y1, Y7, Y7
+	VFMADD231PS  Y7, Y7, Y8
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VSQRTPS      Y8, Y8
+	VDIVPS       Y8, Y7, Y7
+	VMULPS       Y7, Y7, Y8
+	VMULPS       Y7, Y8, Y8
+	VANDPS       constAVX2_80000000<>+0(SB), Y5, Y7
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y8, Y8
+	VORPS        Y7, Y8, Y8
+	VBROADCASTSS 12(SI), Y7
+	VCMPPS       $0x04, Y4, Y5, Y5
+	VANDPS       Y5, Y7, Y7
+	VFMADD231PS  Y7, Y8, Y3
+	VFNMADD231PS Y7, Y8, Y6
+	VMOVUPS      Y6, 96(CX)
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x10, SI
+	SUBQ         $0x04, DI
+	JMP          four
+
+rest:
+	TESTQ        DI, DI
+	JZ           done
 	VSUBPS       (BX), Y2, Y5
 	VMOVUPS      (CX), Y6
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y7
@@ -7300,9 +8399,11 @@ loop:
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, CX
 	ADDQ         $0x04, SI
-	DECQ         DI
-	JNZ          loop
-	VMOVUPS      Y3, (AX)
+	SUBQ         $0x01, DI
+	JMP          rest
+
+done:
+	VMOVUPS Y3, (AX)
 	VZEROUPPER
 	RET
 
@@ -7455,40 +8556,134 @@ TEXT ·isruGrad2AVX2(SB), NOSPLIT, $0-128
 	MOVQ         coef_len+104(FP), DI
 	VBROADCASTSS limit+120(FP), Y0
 	VBROADCASTSS root+124(FP), Y1
-	VXORPS       Y4, Y4, Y4
 	VMOVUPS      (DX), Y2
 	VMOVUPS      (AX), Y3
 
-loop:
-	VSUBPS       (BX), Y2, Y5
-	VMOVUPS      (CX), Y6
-	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y7
-	VMINPS       Y7, Y0, Y7
+four:
+	CMPQ         DI, $0x04
+	JLT          rest
+	VSUBPS       (BX), Y2, Y4
+	VMOVUPS      (CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VMULPS       Y1, Y6, Y6
+	VFMADD231PS  Y6, Y6, Y7
 	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
-	VMULPS       Y1, Y7, Y7
-	VFMADD231PS  Y7, Y7, Y8
-	VMOVUPS      constAVX2_3f800000<>+0(SB), Y9
-	VSQRTPS      Y8, Y8
-	VDIVPS       Y8, Y9, Y9
-	VMULPS       Y9, Y9, Y8
-	VMULPS       Y9, Y8, Y8
-	VMULPS       Y9, Y7, Y7
-	VMULPS       Y7, Y8, Y8
-	VANDPS       constAVX2_80000000<>+0(SB), Y5, Y7
-	VANDPS       constAVX2_7fffffff<>+0(SB), Y8, Y8
-	VORPS        Y7, Y8, Y8
-	VBROADCASTSS (SI), Y7
-	VCMPPS       $0x04, Y4, Y5, Y5
-	VANDPS       Y5, Y7, Y7
-	VFMADD231PS  Y7, Y8, Y3
-	VFNMADD231PS Y7, Y8, Y6
-	VMOVUPS      Y6, (CX)
+	VSQRTPS      Y7, Y7
+	VDIVPS       Y7, Y8, Y8
+	VMULPS       Y8, Y8, Y7
+	VMULPS       Y8, Y7, Y7
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y6, Y7, Y7
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y7, Y7
+	VORPS        Y4, Y7, Y7
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y4, Y7, Y3
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (CX)
+	VSUBPS       32(BX), Y2, Y4
+	VMOVUPS      32(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VMULPS       Y1, Y6, Y6
+	VFMADD231PS  Y6, Y6, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VSQRTPS      Y7, Y7
+	VDIVPS       Y7, Y8, Y8
+	VMULPS       Y8, Y8, Y7
+	VMULPS       Y8, Y7, Y7
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y6, Y7, Y7
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y7, Y7
+	VORPS        Y4, Y7, Y7
+	VBROADCASTSS 4(SI), Y4
+	VFMADD231PS  Y4, Y7, Y3
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 32(CX)
+	VSUBPS       64(BX), Y2, Y4
+	VMOVUPS      64(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VMULPS       Y1, Y6, Y6
+	VFMADD231PS  Y6, Y6, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VSQRTPS      Y7, Y7
+	VDIVPS       Y7, Y8, Y8
+	VMULPS       Y8, Y8, Y7
+	VMULPS       Y8, Y7, Y7
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y6, Y7, Y7
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y7, Y7
+	VORPS        Y4, Y7, Y7
+	VBROADCASTSS 8(SI), Y4
+	VFMADD231PS  Y4, Y7, Y3
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 64(CX)
+	VSUBPS       96(BX), Y2, Y4
+	VMOVUPS      96(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VMULPS       Y1, Y6, Y6
+	VFMADD231PS  Y6, Y6, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VSQRTPS      Y7, Y7
+	VDIVPS       Y7, Y8, Y8
+	VMULPS       Y8, Y8, Y7
+	VMULPS       Y8, Y7, Y7
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y6, Y7, Y7
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y7, Y7
+	VORPS        Y4, Y7, Y7
+	VBROADCASTSS 12(SI), Y4
+	VFMADD231PS  Y4, Y7, Y3
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, 96(CX)
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x10, SI
+	SUBQ         $0x04, DI
+	JMP          four
+
+rest:
+	TESTQ        DI, DI
+	JZ           done
+	VSUBPS       (BX), Y2, Y4
+	VMOVUPS      (CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VMULPS       Y1, Y6, Y6
+	VFMADD231PS  Y6, Y6, Y7
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y8
+	VSQRTPS      Y7, Y7
+	VDIVPS       Y7, Y8, Y8
+	VMULPS       Y8, Y8, Y7
+	VMULPS       Y8, Y7, Y7
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y6, Y7, Y7
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y7, Y7
+	VORPS        Y4, Y7, Y7
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  Y4, Y7, Y3
+	VFNMADD231PS Y4, Y7, Y5
+	VMOVUPS      Y5, (CX)
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, CX
 	ADDQ         $0x04, SI
-	DECQ         DI
-	JNZ          loop
-	VMOVUPS      Y3, (AX)
+	SUBQ         $0x01, DI
+	JMP          rest
+
+done:
+	VMOVUPS Y3, (AX)
 	VZEROUPPER
 	RET
 
@@ -7597,29 +8792,83 @@ TEXT ·identityGrad2AVX2(SB), NOSPLIT, $0-128
 	MOVQ         coef_base+96(FP), SI
 	MOVQ         coef_len+104(FP), DI
 	VBROADCASTSS limit+120(FP), Y0
-	VXORPS       Y3, Y3, Y3
 	VMOVUPS      (DX), Y1
 	VMOVUPS      (AX), Y2
 
-loop:
-	VSUBPS       (BX), Y1, Y4
-	VMOVUPS      (CX), Y5
-	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
-	VMINPS       Y6, Y0, Y6
-	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y7
-	VANDPS       constAVX2_7fffffff<>+0(SB), Y6, Y6
-	VORPS        Y7, Y6, Y6
-	VBROADCASTSS (SI), Y7
-	VCMPPS       $0x04, Y3, Y4, Y4
-	VANDPS       Y4, Y7, Y7
-	VFMADD231PS  Y7, Y6, Y2
-	VFNMADD231PS Y7, Y6, Y5
-	VMOVUPS      Y5, (CX)
+four:
+	CMPQ         DI, $0x04
+	JLT          rest
+	VSUBPS       (BX), Y1, Y3
+	VMOVUPS      (CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS (SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, (CX)
+	VSUBPS       32(BX), Y1, Y3
+	VMOVUPS      32(CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS 4(SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, 32(CX)
+	VSUBPS       64(BX), Y1, Y3
+	VMOVUPS      64(CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS 8(SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, 64(CX)
+	VSUBPS       96(BX), Y1, Y3
+	VMOVUPS      96(CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS 12(SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, 96(CX)
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x10, SI
+	SUBQ         $0x04, DI
+	JMP          four
+
+rest:
+	TESTQ        DI, DI
+	JZ           done
+	VSUBPS       (BX), Y1, Y3
+	VMOVUPS      (CX), Y4
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y3, Y5
+	VMINPS       Y5, Y0, Y5
+	VANDPS       constAVX2_80000000<>+0(SB), Y3, Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y5, Y5
+	VORPS        Y3, Y5, Y5
+	VBROADCASTSS (SI), Y3
+	VFMADD231PS  Y3, Y5, Y2
+	VFNMADD231PS Y3, Y5, Y4
+	VMOVUPS      Y4, (CX)
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, CX
 	ADDQ         $0x04, SI
-	DECQ         DI
-	JNZ          loop
-	VMOVUPS      Y2, (AX)
+	SUBQ         $0x01, DI
+	JMP          rest
+
+done:
+	VMOVUPS Y2, (AX)
 	VZEROUPPER
 	RET

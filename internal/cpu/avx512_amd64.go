@@ -49,6 +49,9 @@ func avx512() *kernels {
 			rows: avx512RowsTiles(),
 		},
 		pairs: avx512Pairs(),
+		grids: map[layers.Restriction]grids{
+			layers.Sigmoid: fallGrid(layers.Sigmoid), layers.TanH: fallGrid(layers.TanH), layers.ArcTan: arcGrid(),
+		},
 	}
 }
 
@@ -61,12 +64,12 @@ func avx512Tiles() [][]tileFunc {
 
 func avx512Pairs() [curves][2]pairKernels {
 	return [curves][2]pairKernels{
-		layers.Sigmoid:  {pairs(sigmoidSums1AVX512, sigmoidGrad1AVX512), pairs(sigmoidSums2AVX512, sigmoidGrad2AVX512)},
-		layers.SoftSign: {pairs(softSignSums1AVX512, softSignGrad1AVX512), pairs(softSignSums2AVX512, softSignGrad2AVX512)},
-		layers.ArcTan:   {pairs(arcTanSums1AVX512, arcTanGrad1AVX512), pairs(arcTanSums2AVX512, arcTanGrad2AVX512)},
-		layers.TanH:     {pairs(tanHSums1AVX512, tanHGrad1AVX512), pairs(tanHSums2AVX512, tanHGrad2AVX512)},
-		layers.ISRU:     {pairs(isruSums1AVX512, isruGrad1AVX512), pairs(isruSums2AVX512, isruGrad2AVX512)},
-		identity:        {1: pairs(identitySums2AVX512, identityGrad2AVX512)},
+		layers.Sigmoid:  {pairsByGrid(1, sigmoidSums1AVX512, sigmoidGrad1AVX512), pairsByGrid(2, sigmoidSums2AVX512, sigmoidGrad2AVX512)},
+		layers.SoftSign: {pairsByGrid(1, softSignSums1AVX512, softSignGrad1AVX512), pairsByGrid(2, softSignSums2AVX512, softSignGrad2AVX512)},
+		layers.ArcTan:   {pairsByGrid(1, arcTanSums1AVX512, arcTanGrad1AVX512), pairsByGrid(2, arcTanSums2AVX512, arcTanGrad2AVX512)},
+		layers.TanH:     {pairsByGrid(1, tanHSums1AVX512, tanHGrad1AVX512), pairsByGrid(2, tanHSums2AVX512, tanHGrad2AVX512)},
+		layers.ISRU:     {pairsByGrid(1, isruSums1AVX512, isruGrad1AVX512), pairsByGrid(2, isruSums2AVX512, isruGrad2AVX512)},
+		identity:        {1: pairsByGrid(2, identitySums2AVX512, identityGrad2AVX512)},
 	}
 }
 

@@ -276,67 +276,67 @@ func sgdAVX512(w []float32, g []float32, v []float32, rate float32, decay float3
 func adamWAVX512(w []float32, g []float32, m []float32, v []float32, keep float32, beta1 float32, gain1 float32, beta2 float32, gain2 float32, rate float32, unbias2 float32, eps float32)
 
 //go:noescape
-func sigmoidSums1AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32)
+func sigmoidSums1AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32, grid []float32)
 
 //go:noescape
-func sigmoidGrad1AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
+func sigmoidGrad1AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32, grid []float32)
 
 //go:noescape
-func sigmoidSums2AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32)
+func sigmoidSums2AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32, grid []float32)
 
 //go:noescape
-func sigmoidGrad2AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
+func sigmoidGrad2AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32, grid []float32)
 
 //go:noescape
-func softSignSums1AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32)
+func softSignSums1AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32, grid []float32)
 
 //go:noescape
-func softSignGrad1AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
+func softSignGrad1AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32, grid []float32)
 
 //go:noescape
-func softSignSums2AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32)
+func softSignSums2AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32, grid []float32)
 
 //go:noescape
-func softSignGrad2AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
+func softSignGrad2AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32, grid []float32)
 
 //go:noescape
-func arcTanSums1AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32)
+func arcTanSums1AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32, grid []float32)
 
 //go:noescape
-func arcTanGrad1AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
+func arcTanGrad1AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32, grid []float32)
 
 //go:noescape
-func arcTanSums2AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32)
+func arcTanSums2AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32, grid []float32)
 
 //go:noescape
-func arcTanGrad2AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
+func arcTanGrad2AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32, grid []float32)
 
 //go:noescape
-func tanHSums1AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32)
+func tanHSums1AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32, grid []float32)
 
 //go:noescape
-func tanHGrad1AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
+func tanHGrad1AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32, grid []float32)
 
 //go:noescape
-func tanHSums2AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32)
+func tanHSums2AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32, grid []float32)
 
 //go:noescape
-func tanHGrad2AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
+func tanHGrad2AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32, grid []float32)
 
 //go:noescape
-func isruSums1AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32)
+func isruSums1AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32, grid []float32)
 
 //go:noescape
-func isruGrad1AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
+func isruGrad1AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32, grid []float32)
 
 //go:noescape
-func isruSums2AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32)
+func isruSums2AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32, grid []float32)
 
 //go:noescape
-func isruGrad2AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
+func isruGrad2AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32, grid []float32)
 
 //go:noescape
-func identitySums2AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32)
+func identitySums2AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32, grid []float32)
 
 //go:noescape
-func identityGrad2AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
+func identityGrad2AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32, grid []float32)

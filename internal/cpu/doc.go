@@ -46,12 +46,15 @@
 // the identity of the Euclidean ones, over coordinates, with vectors along the
 // coordinates; a gradient is summed vector by vector of coordinates over all
 // pairs. Values have an absolute error below 2e-6 and keep their relative
-// precision at small distances. Sums that underflow or overflow, and gradients
+// precision at small distances. With AVX-512 the sigmoid, tanh and arctan are
+// piecewise polynomials in registers (grid.go, gen/grid.go): a difference of
+// coordinates takes 15 instructions of the two vector ports forward and 16 back,
+// at p = 2 of sigmoid or tanh, and the kernels run at that limit; a product takes one. Sums that underflow or overflow, and gradients
 // whose factors do, are computed again in float64 by layers.Metric. If both sides
 // are one tensor, half the work is done. Cosine and dot product are matrix
 // products.
 //
-//	pairwise.go, pairwisegrad.go, cosine.go, portable_pairs.go, gen/pairs.go
+//	pairwise.go, pairwisegrad.go, grid.go, cosine.go, portable_pairs.go, gen/pairs.go
 //
 // # Rows and attention
 //

@@ -79,6 +79,9 @@ type kernels struct {
 	winograd winogradKernels
 
 	pairs [curves][2]pairKernels
+	// grids are those of the restrictions for which pairs takes them; nil if it
+	// takes none.
+	grids map[layers.Restriction]grids
 }
 
 // winogradKernels are the transforms of F(4x4, 3x3), of vec channels at a time,
@@ -131,4 +134,5 @@ type curveArgs struct {
 	root  float32 // sqrt(omega) of ISRU
 	// R = value*V and R' = slope*S.
 	value, slope float64
+	grids        grids // for kernels that look V and S up
 }

@@ -10,6 +10,16 @@ func pairs(sums func(s, a, b []float32, ldb int, limit, root float32), grad func
 	}
 }
 
+// pairsByGrid is pairs for the power p of kernels that take a grid.
+func pairsByGrid(p int, sums func(s, a, b []float32, ldb int, limit, root float32, grid []float32), grad func(da, db, a, b, coef []float32, limit, root float32, grid []float32)) pairKernels {
+	return pairKernels{
+		sums: func(s, a, b []float32, ldb int, r curveArgs) { sums(s, a, b, ldb, r.limit, r.root, r.grids.value) },
+		grad: func(da, db, a, b, coef []float32, r curveArgs) {
+			grad(da, db, a, b, coef, r.limit, r.root, r.grids.slope[p-1])
+		},
+	}
+}
+
 // transposeBy transposes up to vec rows at a time.
 func transposeBy(vec int, tile func(dst []float32, dstStride int, src []float32, srcStride, rows, cols, width int)) func(dst []float32, dstStride int, src []float32, srcStride, rows, cols, width int) {
 	return func(dst []float32, dstStride int, src []float32, srcStride, rows, cols, width int) {

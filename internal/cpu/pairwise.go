@@ -133,12 +133,16 @@ func newPairSum(kr *kernels, m layers.Metric, h int) pairSum {
 	}
 	s.kernel = kr.pairs[m.Restriction][m.P-1]
 	s.root = m.P == 2 && !m.Power
-	switch m.Restriction {
-	case layers.Sigmoid:
+	s.args.grids = kr.grids[m.Restriction]
+	falls := m.Restriction == layers.Sigmoid || m.Restriction == layers.TanH
+	switch {
+	case falls && kr.grids != nil:
+		s.args.limit = float32(math.Ldexp(approx.GridEntries-1, -fallBits(m.Restriction)))
+	case m.Restriction == layers.Sigmoid:
 		s.args.limit, s.args.slope = approx.FarExp, 2
-	case layers.TanH:
+	case m.Restriction == layers.TanH:
 		s.args.limit, s.args.slope = approx.FarExp/2, 4
-	case layers.ISRU:
+	case m.Restriction == layers.ISRU:
 		root := math.Sqrt(m.Omega)
 		s.args.root, s.args.value = float32(root), 1/root
 		s.args.limit = float32(math.Min(approx.FarRational/root, math.MaxFloat32))

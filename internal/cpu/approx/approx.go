@@ -50,3 +50,20 @@ func NormalTail() (p float32, c [8]float32) {
 // FarNormal is where z is clamped: z^2/2 is beyond FarExp there, so that the
 // tail is 0.
 const FarNormal = 14
+
+// Piecewise polynomials: GridEntries intervals of equal width, whose middles are
+// the multiples of that width. One of degree n has the coefficients of r^0, r^1,
+// ..., r^n, GridEntries of each, where r is the distance from the middle. That is
+// as many as two AVX-512 registers hold, so that a permutation looks them up.
+const (
+	GridEntries = 32
+	// FallDegree is that of R, R' and R R' of Sigmoid and TanH, as functions of t.
+	// Intervals are 2^-FallBits and 2^-(FallBits+1) wide.
+	FallDegree = 4
+	FallBits   = 1
+	// ArcDegree is that of atan(t)/(t w) and atan(t)/((1+t^2) t w^3) as functions of
+	// w = ArcScale/(1+t), which is at most ArcScale. Intervals are 2^-ArcBits wide.
+	ArcDegree = 3
+	ArcBits   = 5
+	ArcScale  = 31.0 / 32
+)

@@ -138,7 +138,11 @@ func (s *isa) halve(v reg.VecVirtual, combine func(x, y, to reg.Register)) {
 		combine(top, v.AsY(), v.AsY())
 	}
 	top := XMM()
-	VEXTRACTF128(Imm(1), v.AsY(), top)
+	if s.wide { // the other form knows sixteen registers only
+		VEXTRACTF32X4(Imm(1), v.AsY(), top)
+	} else {
+		VEXTRACTF128(Imm(1), v.AsY(), top)
+	}
 	combine(top, v.AsX(), v.AsX())
 	VPERMILPD(Imm(1), v.AsX(), top)
 	combine(top, v.AsX(), v.AsX())

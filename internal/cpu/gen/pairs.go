@@ -15,12 +15,12 @@ import (
 func (s *isa) pairs() {
 	for _, c := range []struct {
 		name string
-		make func() curve
+		make curveMaker
 	}{
-		{"sigmoid", func() curve { return s.exponential(1) }},
+		{"sigmoid", s.falling(1)},
 		{"softSign", s.softSign},
 		{"arcTan", s.arcTan},
-		{"tanH", func() curve { return s.exponential(2) }},
+		{"tanH", s.falling(2)},
 		{"isru", s.isru},
 	} {
 		for p := 1; p <= 2; p++ {
@@ -33,7 +33,8 @@ func (s *isa) pairs() {
 }
 
 // curve emits R and R', up to the factors that internal/cpu's curveArgs has for
-// them.
+// them. start comes before the loops, grid being nil unless the instruction set
+// has one.
 type curve struct {
 	// value is the product of two registers, the second nil if it is 1; negative
 	// says that it is minus the product.
@@ -41,6 +42,10 @@ type curve struct {
 	// factor is R' for p = 1 and R R' for p = 2, of either sign.
 	factor func(t reg.VecVirtual, p int) reg.VecVirtual
 }
+
+// curveMaker emits what a curve's kernel does before its loops, for the sums or
+// the gradient to the power p.
+type curveMaker func(grad bool, p int) curve
 
 // distance returns |a - b|, clamped; NaN stays.
 func (s *isa) distance(d, limit reg.VecVirtual) reg.VecVirtual {
@@ -51,13 +56,13 @@ func (s *isa) distance(d, limit reg.VecVirtual) reg.VecVirtual {
 }
 
 // pairSums sums over coordinates, four vectors at a time.
-func (s *isa) pairSums(name string, p int, make func() curve) {
+func (s *isa) pairSums(name string, p int, make curveMaker) {
 	const unroll = 4
-	s.text(name, "s, a, b []float32, ldb int, limit, root float32")
+	s.text(name, "s, a, b []float32, ldb int, limit, root float32"+s.gridParam())
 	sums, a, b, ldb := base("s"), base("a"), base("b"), stride("ldb")
 	rows, h := length("s"), length("a")
 	limit := s.broadcast("limit")
-	r := make()
+	r := make(false, p)
 	rest := GP64()
 	MOVQ(h, rest)
 	ANDQ(imm(s.lanes-1), rest)
@@ -132,42 +137,77 @@ func (s *isa) pairSums(name string, p int, make func() curve) {
 	finish()
 }
 
-// pairGrad meets one vector of a with those of many rows of b.
-func (s *isa) pairGrad(name string, p int, make func() curve) {
-	s.text(name, "da, db, a, b, coef []float32, limit, root float32")
+// pairGrad meets one vector of a with those of many rows of b, four at a time.
+func (s *isa) pairGrad(name string, p int, make curveMaker) {
+	const unroll = 4
+	s.text(name, "da, db, a, b, coef []float32, limit, root float32"+s.gridParam())
 	da, db, a, b, coef, n := base("da"), base("db"), base("a"), base("b"), base("coef"), length("coef")
 	limit := s.broadcast("limit")
-	r := make()
-	x, acc, zero := s.vec(), s.vec(), s.zero()
+	r := make(true, p)
+	x, acc := s.vec(), s.vec()
+	var zero reg.VecVirtual
+	if p == 1 {
+		zero = s.zero()
+	}
 	VMOVUPS(Mem{Base: a}, x)
 	VMOVUPS(Mem{Base: da}, acc)
-	Label("loop")
-	d, g := s.vec(), s.vec()
-	VSUBPS(Mem{Base: b}, x, d)
-	VMOVUPS(Mem{Base: db}, g)
-	slope := s.withSign(r.factor(s.distance(d, limit), p), d)
-	// Equal coordinates give nothing, whatever the factor.
-	if s.wide {
+	meet := func(i int) {
+		at := i * s.bytes()
+		d, g := s.vec(), s.vec()
+		VSUBPS(Mem{Base: b, Disp: at}, x, d)
+		VMOVUPS(Mem{Base: db, Disp: at}, g)
+		slope := s.withSign(r.factor(s.distance(d, limit), p), d)
+		s.addPair(slope, d, zero, acc, g, Mem{Base: coef, Disp: 4 * i})
+		VMOVUPS(g, Mem{Base: db, Disp: at})
+	}
+	step := func(rows int) {
+		ADDQ(imm(rows*s.bytes()), b)
+		ADDQ(imm(rows*s.bytes()), db)
+		ADDQ(Imm(uint64(4*rows)), coef)
+		SUBQ(Imm(uint64(rows)), n)
+	}
+	Label("four")
+	CMPQ(n, Imm(unroll))
+	JLT(LabelRef("rest"))
+	for i := range unroll {
+		meet(i)
+	}
+	step(unroll)
+	JMP(LabelRef("four"))
+	Label("rest")
+	TESTQ(n, n)
+	JZ(LabelRef("done"))
+	meet(0)
+	step(1)
+	JMP(LabelRef("rest"))
+	Label("done")
+	VMOVUPS(acc, Mem{Base: da})
+	finish()
+}
+
+// addPair adds slope times the number at coef to acc and takes it from g. Equal
+// coordinates give nothing: for p = 2 because slope is R R' = 0, for p = 1, which
+// has a zero to compare with, whatever the slope.
+func (s *isa) addPair(slope, d, zero, acc, g reg.VecVirtual, coef Mem) {
+	switch {
+	case s.wide && zero != nil:
 		k := K()
 		VCMPPS(Imm(4), zero, d, k)
-		VFMADD231PS_BCST(Mem{Base: coef}, slope, k, acc)
-		VFNMADD231PS_BCST(Mem{Base: coef}, slope, k, g)
-	} else {
+		VFMADD231PS_BCST(coef, slope, k, acc)
+		VFNMADD231PS_BCST(coef, slope, k, g)
+	case s.wide:
+		VFMADD231PS_BCST(coef, slope, acc)
+		VFNMADD231PS_BCST(coef, slope, g)
+	default:
 		c := YMM()
-		VBROADCASTSS(Mem{Base: coef}, c)
-		VCMPPS(Imm(4), zero, d, d)
-		VANDPS(d, c, c)
+		VBROADCASTSS(coef, c)
+		if zero != nil {
+			VCMPPS(Imm(4), zero, d, d)
+			VANDPS(d, c, c)
+		}
 		VFMADD231PS(c, slope, acc)
 		VFNMADD231PS(c, slope, g)
 	}
-	VMOVUPS(g, Mem{Base: db})
-	ADDQ(imm(s.bytes()), b)
-	ADDQ(imm(s.bytes()), db)
-	ADDQ(Imm(4), coef)
-	DECQ(n)
-	JNZ(LabelRef("loop"))
-	VMOVUPS(acc, Mem{Base: da})
-	finish()
 }
 
 // withSign gives |x| the sign of d.
@@ -183,7 +223,7 @@ func (s *isa) withSign(x, d reg.VecVirtual) reg.VecVirtual {
 	return x
 }
 
-func (s *isa) identity() curve {
+func (s *isa) identity(bool, int) curve {
 	return curve{
 		value:  func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool) { return t, nil, false },
 		factor: func(t reg.VecVirtual, p int) reg.VecVirtual { return t }, // p is 2
@@ -219,6 +259,20 @@ func (s *isa) reciprocalRoot(x reg.VecVirtual) reg.VecVirtual {
 	VMULPS(s.constant(0.5), y, z)
 	VFMADD213PS(y, z, one)
 	return one
+}
+
+// falling is tanh(f t/2).
+func (s *isa) falling(f int) curveMaker {
+	if !s.wide {
+		return func(bool, int) curve { return s.exponential(f) }
+	}
+	return func(bool, int) curve {
+		g := s.grid(approx.FallDegree, approx.FallBits+f-1)
+		return curve{
+			value:  func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool) { return g.at(t), nil, false },
+			factor: func(t reg.VecVirtual, p int) reg.VecVirtual { return g.at(t) },
+		}
+	}
 }
 
 // exponential is tanh(f t/2): with x = e^-ft - 1 it is -x/(2+x).
@@ -261,7 +315,7 @@ func (s *isa) exponential(f int) curve {
 }
 
 // softSign is t/(1+t).
-func (s *isa) softSign() curve {
+func (s *isa) softSign(bool, int) curve {
 	inverse := func(t reg.VecVirtual) reg.VecVirtual {
 		den := s.vec()
 		VADDPS(s.constant(1), t, den)
@@ -283,8 +337,8 @@ func (s *isa) softSign() curve {
 	}
 }
 
-// arcTan is z P(z^2) with z = min(t, 1/t), from pi/2 down if t > 1.
-func (s *isa) arcTan() curve {
+// arcTanByPolynomial is z P(z^2) with z = min(t, 1/t), from pi/2 down if t > 1.
+func (s *isa) arcTanByPolynomial() curve {
 	tail := approx.ArcTan()
 	value := func(t reg.VecVirtual) reg.VecVirtual {
 		one := s.set(s.constant(1))
@@ -301,23 +355,15 @@ func (s *isa) arcTan() curve {
 		far := s.vec()
 		VMOVUPS(s.constant(math.Pi/2), far)
 		VSUBPS(p, far, far)
-		if s.wide {
-			k := K()
-			VCMPPS(Imm(0x1e), one, t, k)
-			VMOVAPS(far, k, p)
-		} else {
-			k := YMM()
-			VCMPPS(Imm(0x1e), one, t, k)
-			VBLENDVPS(k, far, p, p)
-		}
+		k := YMM()
+		VCMPPS(Imm(0x1e), one, t, k)
+		VBLENDVPS(k, far, p, p)
 		return p
 	}
 	return curve{
 		value: func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool) { return value(t), nil, false },
 		factor: func(t reg.VecVirtual, p int) reg.VecVirtual {
-			den := s.set(s.constant(1))
-			VFMADD231PS(t, t, den)
-			w := s.reciprocal(den)
+			w := s.arcTanSlope(t)
 			if p == 2 {
 				VMULPS(value(t), w, w)
 			}
@@ -326,8 +372,48 @@ func (s *isa) arcTan() curve {
 	}
 }
 
+// arcTanSlope is 1/(1+t^2).
+func (s *isa) arcTanSlope(t reg.VecVirtual) reg.VecVirtual {
+	den := s.set(s.constant(1))
+	VFMADD231PS(t, t, den)
+	return s.reciprocal(den)
+}
+
+// arcTan looks the curve up by w = ArcScale/(1+t).
+func (s *isa) arcTan(grad bool, p int) curve {
+	if !s.wide {
+		return s.arcTanByPolynomial()
+	}
+	if grad && p == 1 {
+		return curve{factor: func(t reg.VecVirtual, p int) reg.VecVirtual { return s.arcTanSlope(t) }}
+	}
+	g := s.grid(approx.ArcDegree, approx.ArcBits)
+	unit := s.set(s.constant(1 / approx.ArcScale))
+	parts := func(t reg.VecVirtual) (w, x, y reg.VecVirtual) {
+		den := s.vec()
+		VMOVAPS(unit, den)
+		VFMADD231PS(unit, t, den)
+		w = s.reciprocal(den)
+		VMULPS(w, t, t)
+		return w, t, g.at(w)
+	}
+	return curve{
+		value: func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool) {
+			_, x, y = parts(t)
+			return x, y, false
+		},
+		factor: func(t reg.VecVirtual, p int) reg.VecVirtual {
+			w, x, y := parts(t)
+			VMULPS(w, w, w)
+			VMULPS(y, x, x)
+			VMULPS(w, x, x)
+			return x
+		},
+	}
+}
+
 // isru is u/sqrt(1+u^2) with u = root t, which is root times the restriction.
-func (s *isa) isru() curve {
+func (s *isa) isru(bool, int) curve {
 	root := s.broadcast("root")
 	inverse := func(t reg.VecVirtual) (u, w reg.VecVirtual) {
 		u, den := s.vec(), s.set(s.constant(1))
