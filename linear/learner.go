@@ -41,6 +41,7 @@ var constructors = map[string]func(Env) Learner{
 	"lmnn-convex": func(e Env) Learner {
 		return ConvexLMNN{Seed: e.Seed, Engine: e.Engine}
 	},
+	"cap":      func(e Env) Learner { return CAP{Seed: e.Seed, Engine: e.Engine} },
 	"itml":     func(e Env) Learner { return ITML{Seed: e.Seed} },
 	"mmc":      func(e Env) Learner { return MMC{Seed: e.Seed} },
 	"mmc-diag": func(e Env) Learner { return DiagonalMMC{Seed: e.Seed} },

@@ -40,14 +40,19 @@ func (c ConvexLMNN) Fit(ctx context.Context, p *Problem) (*Result, error) {
 		if steps == 0 {
 			steps = 500
 		}
-		return set.project(ctx, steps)
+		return set.project(ctx, steps, cappedTrace{})
 	})
 }
 
 // project walks along negative subgradients; a step that raises the objective
-// is undone and halved, one that lowers it grows the next.
-func (s *activeSet) project(ctx context.Context, steps int) (*Result, error) {
-	const renewEvery, settled = 15, 1e-7
+// is undone and halved, one that lowers it grows the next. The penalty is added
+// to the objective.
+func (s *activeSet) project(ctx context.Context, steps int, penalty cappedTrace) (*Result, error) {
+	const settled = 1e-7
+	renewEvery := 15
+	if penalty.weight > 0 {
+		renewEvery = 1 // a metric that shrinks brings every row within the margin
+	}
 	_, d := s.x.Dims()
 	m := mat.NewSymDense(d, nil)
 	addIdentity(m, 1)
@@ -55,7 +60,11 @@ func (s *activeSet) project(ctx context.Context, steps int) (*Result, error) {
 	if err := s.renew(ctx, l); err != nil {
 		return nil, err
 	}
-	f, g := s.subgradient(l)
+	start, err := eigenOf(m)
+	if err != nil {
+		return nil, err
+	}
+	f, g := s.subgradient(l, start, penalty)
 	r := &Result{L: l, Metric: euclideanMetric, Minimised: true, ObjectiveStart: f.total}
 	step := .1 * math.Sqrt(float64(d)) / max(mat.Norm(g, 2), 1e-300)
 	still := 0
@@ -72,7 +81,7 @@ func (s *activeSet) project(ctx context.Context, steps int) (*Result, error) {
 			return nil, err
 		}
 		lNext := e.factor()
-		fNext, gNext := s.subgradient(lNext)
+		fNext, gNext := s.subgradient(lNext, e, penalty)
 		if !(fNext.total < f.total) {
 			step /= 2
 			if step*mat.Norm(g, 2) < 1e-12*mat.Norm(m, 2) {
@@ -91,23 +100,32 @@ func (s *activeSet) project(ctx context.Context, steps int) (*Result, error) {
 			if err := s.extend(ctx, l); err != nil {
 				return nil, err
 			}
-			f, g = s.subgradient(l)
+			f, g = s.subgradient(l, e, penalty)
 		}
 	}
 	if err := s.renew(ctx, l); err != nil {
 		return nil, err
 	}
 	r.Converged = r.Iterations < steps
-	r.L, r.ObjectiveEnd = l, s.value(transform(s.x, l), nil, nil).total
+	s.round = 0
+	e, err := eigenOf(m)
+	if err != nil {
+		return nil, err
+	}
+	r.L, r.ObjectiveEnd = l, s.value(transform(s.x, l), nil, nil).total+penalty.value(e)
 	return r, nil
 }
 
-// subgradient with respect to M: the weighted scatter of the pairs.
-func (s *activeSet) subgradient(l *mat.Dense) (lmnnValue, *mat.SymDense) {
+// subgradient with respect to M = L^T L, whose decomposition is e: the weighted
+// scatter of the pairs, and what the penalty adds.
+func (s *activeSet) subgradient(l *mat.Dense, e eigen, penalty cappedTrace) (lmnnValue, *mat.SymDense) {
 	_, d := s.x.Dims()
 	q := mat.NewDense(s.n, d, nil)
 	v := s.value(transform(s.x, l), s.x, q)
 	var g mat.Dense
 	g.Mul(s.x.T(), q)
-	return v, symmetrised(&g)
+	out := symmetrised(&g)
+	v.total += penalty.value(e)
+	penalty.addGradient(out, e)
+	return v, out
 }

@@ -52,6 +52,9 @@ func quick(l Learner) Learner {
 	case ConvexLMNN:
 		l.MaxIterations = 100
 		return l
+	case CAP:
+		l.MaxIterations = 100
+		return l
 	case LCA:
 		l.MaxIterations = 200
 		return l
@@ -260,7 +263,7 @@ func TestBadSettingsAreNamed(t *testing.T) {
 func TestCancelledFitsEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, name := range []string{"nca", "lmnn", "lmnn-convex", "itml", "mmc", "mmc-diag", "lsml", "sdml", "lca", "brm-c", "brm-r"} {
+	for _, name := range []string{"nca", "lmnn", "lmnn-convex", "cap", "itml", "mmc", "mmc-diag", "lsml", "sdml", "lca", "brm-c", "brm-r"} {
 		if _, err := newLearner(t, name).Fit(ctx, blobs(2, 10, 3, 9)); err == nil || !strings.Contains(err.Error(), "cancel") {
 			t.Errorf("%s: error %v after the context ended", name, err)
 		}

@@ -59,7 +59,7 @@ The paper shows bars without numbers; its robust competitors are not among ours.
 			})
 		},
 	}
-	f.add(cmd, []string{"euclidean", "lmnn", "itml", "gmml", "euclidean-r", "brm-c", "brm-r"}, []string{"brm-r"})
+	f.add(cmd, []string{"euclidean", "lmnn", "itml", "gmml", "cap", "euclidean-r", "brm-c", "brm-r"}, []string{"brm-r"})
 	fl := cmd.Flags()
 	fl.StringVar(&data, "data", "", "folder of the tables")
 	fl.StringVar(&mnist, "mnist", "", "folder of MNIST in its own format")
