@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"strings"
 
 	"github.com/vernier-ml/vernier/layers"
 )
@@ -113,4 +114,17 @@ func (m *Model) batchStats(norm string) bool {
 	}
 	stats := norm + ".running_mean"
 	return !m.frozen[stats] && !m.freeze.matches(stats)
+}
+
+// BatchStats names the batch normalisations before the embedding that use the
+// statistics of the batch in training. That of coordinates is not among them.
+func (m *Model) BatchStats() []string {
+	var names []string
+	for _, p := range m.Params.All() {
+		norm, ok := strings.CutSuffix(p.Name, ".running_mean")
+		if ok && norm != coordinates && m.batchStats(norm) {
+			names = append(names, norm)
+		}
+	}
+	return names
 }

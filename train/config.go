@@ -43,7 +43,11 @@ type Config struct {
 	ClassesPerBatch int    `json:"classes_per_batch"`
 	ImagesPerClass  int    `json:"images_per_class"`
 	BatchSize       int    `json:"batch_size,omitempty"`
-	Seed            uint64 `json:"seed"`
+	// MicroBatch, if not 0, is the largest number of images that the network sees
+	// at once; larger batches take two passes.
+	MicroBatch int `json:"micro_batch,omitempty"`
+
+	Seed uint64 `json:"seed"`
 }
 
 // Samplers lists the values of Config.Sampler.
@@ -200,9 +204,9 @@ func (c Config) validateBatch() error {
 		name     string
 		n, least int
 	}
-	list := []least{{"epochs", c.Epochs, 1}, {"steps", c.Steps, 0}, {"classes per batch", c.ClassesPerBatch, 2}, {"images per class", c.ImagesPerClass, 2}}
+	list := []least{{"epochs", c.Epochs, 1}, {"steps", c.Steps, 0}, {"micro-batch", c.MicroBatch, 0}, {"classes per batch", c.ClassesPerBatch, 2}, {"images per class", c.ImagesPerClass, 2}}
 	if c.Sampler == "random" {
-		list = append(list[:2], least{"batch size", c.BatchSize, 2})
+		list = append(list[:3], least{"batch size", c.BatchSize, 2})
 	} else if c.BatchSize != 0 {
 		return fmt.Errorf("batch size %d is of the random sampler; balanced batches have classes per batch times images per class, %d", c.BatchSize, c.Batch())
 	}

@@ -114,31 +114,25 @@ func (s *Session) quantity() string {
 // alone, and returns an error that names the node, if a number is not finite.
 func (s *Session) step(batch *data.Batch) error {
 	start := time.Now()
-	st, g := &s.state, s.net.g
+	st := &s.state
 	number := s.opti.Steps() + 1
-	if err := g.Engine().Write(g.Value(s.net.images), batch.Images); err != nil {
-		return err
-	}
 	if err := s.net.loss.SetLabels(batch.Labels); err != nil {
 		return err
 	}
 	if err := s.net.loss.SetItems(batch.Items); err != nil {
 		return err
 	}
-	if err := g.Run(); err != nil {
+	loss, err := s.net.run(batch.Images)
+	if err != nil {
 		return fmt.Errorf("step %d: %w", number, err)
 	}
-	loss, err := g.Scalar(s.net.loss.Loss)
-	if err != nil {
-		return err
-	}
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
-		return s.diverged(number, fmt.Sprintf("the loss is %v", loss))
+		return s.diverged(number, batch, fmt.Sprintf("the loss is %v", loss))
 	}
 	scale := s.cfg.Schedule.At(number-1, s.steps(), s.sampler.Batches())
 	norm, err := s.opti.Step(scale)
 	if errors.Is(err, ErrNonFinite) {
-		return s.diverged(number, "the gradient is not finite")
+		return s.diverged(number, batch, "the gradient is not finite")
 	}
 	if err != nil {
 		return fmt.Errorf("step %d: %w", number, err)
@@ -172,9 +166,9 @@ func (e *DivergedError) Error() string {
 }
 
 // diverged runs the step again, looking at every node.
-func (s *Session) diverged(step int, what string) error {
+func (s *Session) diverged(step int, batch *data.Batch, what string) error {
 	e := &DivergedError{Step: step, Epoch: s.state.Position.Epoch + 1, What: what, Kept: s.folder.Path(LastFile)}
-	err := s.net.g.RunChecked()
+	err := s.net.check(batch.Images)
 	var nf *layers.NonFiniteError
 	if errors.As(err, &nf) {
 		e.Node = nf.Node

@@ -56,7 +56,7 @@ func BenchmarkTrainingStep(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			step, err := buildNetwork(m, goal, classes*perClass)
+			step, err := buildNetwork(m, goal, classes*perClass, 0)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -12,12 +12,65 @@ import (
 	"github.com/vernier-ml/vernier/model"
 )
 
-// network is the graph of one training step.
+// network is what one training step runs: a graph of the whole batch, or where
+// that does not fit a graph of a micro-batch and one of the loss of the batch.
 type network struct {
-	g         *layers.Graph
-	images    *layers.Node // (B, 3, S, S), or a frozen block's outputs
-	embedding *layers.Node // (B, h)
+	g         *layers.Graph // ends in the loss
+	images    *layers.Node  // (B, 3, S, S), or a frozen block's outputs
+	embedding *layers.Node  // (B, h)
 	loss      *losses.Node
+	micro     *microBatches // nil where one graph holds all
+}
+
+// run computes the loss of a batch and all gradients. Where the loss is not finite
+// gradients mean nothing.
+func (n *network) run(images []float32) (float64, error) {
+	return n.runBy(images, (*layers.Graph).Run)
+}
+
+// check runs a batch again and fails at the first node that is not finite.
+func (n *network) check(images []float32) error {
+	_, err := n.runBy(images, (*layers.Graph).RunChecked)
+	return err
+}
+
+func (n *network) runBy(images []float32, run func(*layers.Graph) error) (float64, error) {
+	if n.micro != nil {
+		return n.micro.run(n, images, run)
+	}
+	if err := n.g.Engine().Write(n.g.Value(n.images), images); err != nil {
+		return 0, err
+	}
+	if err := run(n.g); err != nil {
+		return 0, err
+	}
+	return n.g.Scalar(n.loss.Loss)
+}
+
+// ParamGrad implements Gradients.
+func (n *network) ParamGrad(p *layers.Param) layers.Tensor {
+	if n.micro != nil {
+		if sum, ok := n.micro.sums[p.Name]; ok {
+			return sum
+		}
+	}
+	return n.g.ParamGrad(p)
+}
+
+// bytes is the memory of activations and gradients.
+func (n *network) bytes() int64 {
+	b := n.g.Bytes()
+	if n.micro != nil {
+		b += n.micro.bytes()
+	}
+	return b
+}
+
+func (n *network) close() {
+	n.g.Close()
+	if n.micro != nil {
+		n.micro.close()
+	}
 }
 
 // objective is what a network is trained for.
@@ -39,8 +92,9 @@ func (c Config) objective(classes int) (o objective, err error) {
 }
 
 // buildNetwork compiles model, metric, loss and their gradients for a batch
-// size. The loss's own parameters join the model's.
-func buildNetwork(m *model.Model, o objective, batch int) (*network, error) {
+// size, in one graph or, with micro above 0 and below that size, in parts of so many
+// images. The loss's own parameters join the model's.
+func buildNetwork(m *model.Model, o objective, batch, micro int) (*network, error) {
 	available := int64(math.MaxInt64)
 	if free, err := mem.VirtualMemory(); err == nil {
 		available = int64(free.Available)
@@ -54,32 +108,54 @@ func buildNetwork(m *model.Model, o objective, batch int) (*network, error) {
 	if least := float64(batch) * (one + 16*float64(batch)); least > float64(available) {
 		return nil, tooLarge(batch, fmt.Errorf("its pictures and distances alone need %.0f MiB, %d MiB are available", least/(1<<20), available>>20))
 	}
-	g := layers.NewGraph(m.Params.Engine(), m.Params)
-	n := &network{g: g, images: g.Input("images", m.InputShape(batch)...)}
-	raw := m.Raw(g, n.images, true)
+	if micro > 0 && micro < batch {
+		return buildMicroBatches(m, o, batch, micro, available)
+	}
+	n := &network{g: layers.NewGraph(m.Params.Engine(), m.Params)}
+	n.images = n.g.Input("images", m.InputShape(batch)...)
+	if err := n.end(m, o, m.Raw(n.g, n.images, true)); err != nil {
+		return nil, err
+	}
+	return n, compile(n.g, available, batch)
+}
+
+// end adds what follows on raw embeddings (B, h), and the way back.
+func (n *network) end(m *model.Model, o objective, raw *layers.Node) error {
+	g := n.g
 	n.embedding = m.Normalize(g, raw, true)
+	var weights *layers.Node
+	for _, t := range o.terms {
+		if t.OnWeights() {
+			weights = m.HeadWeights(g)
+		}
+	}
 	var err error
 	n.loss, err = losses.Op(g, o.loss, n.embedding, losses.OpOptions{
 		Metric: m.Spec.Metric, Classes: o.classes, Seed: o.seed,
 		Normalize: func(rows *layers.Node) *layers.Node { return m.NormalizeProxies(g, rows) },
-		Memory:    o.memory, Terms: o.terms, Raw: raw, Weights: m.HeadWeights(g),
+		Memory:    o.memory, Terms: o.terms, Raw: raw, Weights: weights,
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	g.Keep(n.embedding)
 	g.Backward(n.loss.Loss, nil)
+	return nil
+}
+
+// compile readies a graph, if its buffers fit.
+func compile(g *layers.Graph, available int64, batch int) error {
 	g.SetLimit(available)
 	if err := g.Compile(); err != nil {
 		if memory := new(layers.MemoryError); errors.As(err, &memory) {
-			return nil, tooLarge(batch, err)
+			return tooLarge(batch, err)
 		}
-		return nil, fmt.Errorf("training graph: %w", err)
+		return fmt.Errorf("training graph: %w", err)
 	}
-	return n, nil
+	return nil
 }
 
 // tooLarge says what to do about a batch that does not fit.
 func tooLarge(batch int, err error) error {
-	return fmt.Errorf("a batch of %d images: %w; lower --classes-per-batch, --images-per-class or --size", batch, err)
+	return fmt.Errorf("a batch of %d images: %w; embed it in parts with --micro-batch (the same gradient in two passes), or lower --classes-per-batch, --images-per-class or --size", batch, err)
 }

@@ -317,7 +317,7 @@ func (s *Session) loader(set *data.Set, p *data.Pipeline) (*data.Loader, error) 
 // Close releases what the session holds; the folder stays.
 func (s *Session) Close() error {
 	if s.net != nil {
-		s.net.g.Close()
+		s.net.close()
 	}
 	if s.log != nil {
 		s.log.close()
@@ -342,5 +342,5 @@ func (s *Session) Describe() string {
 	}
 	return fmt.Sprintf("%d training classes (%d images), %d validation, %d test classes (%d images); %d parameters; %d steps an epoch; %.0f MiB of activations and gradients",
 		len(s.sets.fit.Classes), len(s.sets.fit.Items), validation, len(s.sets.test.Classes), len(s.sets.test.Items),
-		s.model.Size(), s.sampler.Batches(), float64(s.net.g.Bytes())/(1<<20))
+		s.model.Size(), s.sampler.Batches(), float64(s.net.bytes())/(1<<20))
 }

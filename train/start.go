@@ -72,16 +72,17 @@ func (s *Session) tune() (released bool, err error) {
 	}
 	before := s.opti
 	if s.net != nil {
-		s.net.g.Close() // makes room for the next one
+		s.net.close() // makes room for the next one
 		s.net = nil
 	}
-	if s.net, err = buildNetwork(s.model, goal, s.cfg.Batch()); err != nil {
+	if s.net, err = buildNetwork(s.model, goal, s.cfg.Batch(), s.cfg.MicroBatch); err != nil {
 		return false, err
 	}
-	if s.opti, err = NewOptimizer(s.cfg.Optimizer, s.model.Params, s.net.g); err != nil {
+	if s.opti, err = NewOptimizer(s.cfg.Optimizer, s.model.Params, s.net); err != nil {
 		return false, err
 	}
 	s.headOnly = headOnly
+	s.warnMicroBatches()
 	if before != nil {
 		s.opti.Follow(before)
 	}

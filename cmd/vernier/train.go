@@ -128,6 +128,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.IntVar(&c.Steps, "steps", 0, "end after so many steps, whatever --epochs says")
 	fl.StringVar(&c.Sampler, "sampler", c.Sampler, "batches of classes times images (balanced), or of images without regard to class (random)")
 	fl.IntVar(&c.BatchSize, "batch-size", 0, "images in a random batch")
+	fl.IntVar(&c.MicroBatch, "micro-batch", 0, "most images that the network sees at once: larger batches take two passes, in bounded memory, with the same gradient; 0 for no limit")
 	fl.IntVar(&c.ClassesPerBatch, "classes-per-batch", c.ClassesPerBatch, "classes in a batch")
 	fl.IntVar(&c.ImagesPerClass, "images-per-class", c.ImagesPerClass, "images of each")
 	fl.Uint64Var(&c.Seed, "seed", c.Seed, "of everything that is drawn")

@@ -1,0 +1,219 @@
+package train
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/model"
+)
+
+// microBatches embed a batch that does not fit in parts. A loss on pairs needs
+// all embeddings of a batch at once, their network does not: a first pass makes
+// the embeddings, the loss gives the gradient of each, and a second pass takes
+// every part forth and back with its share of that gradient. The sum is the
+// gradient of one large graph (Gao et al. 2021, Scaling deep contrastive
+// learning batch size under memory limited setup), exactly so where an image's
+// embedding does not depend on the others.
+type microBatches struct {
+	size, batch, one, dim int // images in a part and in the batch, numbers of an image and of an embedding
+	forth, back           *layers.Graph
+	forthImages, raw      *layers.Node // (size, 3, S, S), (size, h)
+	backImages, seed      *layers.Node // (size, 3, S, S), (size, h)
+	rows                  *layers.Node // (B, h), input of the loss
+
+	params []*layers.Param // that get a gradient from back
+	sums   map[string]layers.Tensor
+	// moved are running statistics, which the first pass must not move, and
+	// kept their values before it.
+	moved, kept []layers.Tensor
+
+	part, embeddings, grads []float32
+}
+
+// buildMicroBatches compiles the graphs.
+func buildMicroBatches(m *model.Model, o objective, batch, size int, available int64) (*network, error) {
+	stats := m.BatchStats()
+	if len(stats) > 0 && batch%size != 0 {
+		return nil, fmt.Errorf("micro-batches of %d images do not fill a batch of %d, which they must where normalizations (%s, ...) use the statistics of a part", size, batch, stats[0])
+	}
+	eng := m.Params.Engine()
+	u := &microBatches{size: size, batch: batch, dim: m.Spec.Dim, sums: map[string]layers.Tensor{}}
+	n := &network{g: layers.NewGraph(eng, m.Params), micro: u}
+	u.rows = n.g.Input("embeddings", batch, m.Spec.Dim)
+	n.g.NeedGrad(u.rows)
+	if err := n.end(m, o, u.rows); err != nil {
+		return nil, err
+	}
+	if err := compile(n.g, available, batch); err != nil {
+		return nil, err
+	}
+	u.forth = layers.NewGraph(eng, m.Params)
+	u.forthImages = u.forth.Input("images", m.InputShape(size)...)
+	u.raw = m.Raw(u.forth, u.forthImages, true)
+	if err := compile(u.forth, available-n.g.Bytes(), size); err != nil {
+		return nil, err
+	}
+	u.back = layers.NewGraph(eng, m.Params)
+	u.backImages = u.back.Input("images", m.InputShape(size)...)
+	out := m.Raw(u.back, u.backImages, true)
+	u.seed = u.back.Input("gradient of the embeddings", size, m.Spec.Dim)
+	u.back.Backward(out, u.seed)
+	if err := compile(u.back, available-n.g.Bytes()-u.forth.Bytes(), size); err != nil {
+		return nil, err
+	}
+	n.images = u.backImages
+	u.one = u.backImages.Shape().TotalSize() / size
+	u.part = make([]float32, size*u.one)
+	u.embeddings, u.grads = make([]float32, batch*u.dim), make([]float32, batch*u.dim)
+	return n, u.tensors(m, stats)
+}
+
+// tensors makes the sums of gradients, and room for running statistics.
+func (u *microBatches) tensors(m *model.Model, stats []string) error {
+	eng := m.Params.Engine()
+	for _, p := range m.Params.All() {
+		if u.back.ParamGrad(p) == nil {
+			continue
+		}
+		t, err := eng.New(p.Value.Shape()...)
+		if err != nil {
+			return fmt.Errorf("gradient of %q: %w", p.Name, err)
+		}
+		u.params = append(u.params, p)
+		u.sums[p.Name] = t
+	}
+	for _, norm := range stats {
+		for _, name := range []string{norm + ".running_mean", norm + ".running_var"} {
+			v := m.Params.Get(name).Value
+			t, err := eng.New(v.Shape()...)
+			if err != nil {
+				return fmt.Errorf("copy of %q: %w", name, err)
+			}
+			u.moved, u.kept = append(u.moved, v), append(u.kept, t)
+		}
+	}
+	return nil
+}
+
+// run takes a batch through both passes and the loss between them.
+func (u *microBatches) run(n *network, images []float32, run func(*layers.Graph) error) (float64, error) {
+	if len(images) != u.batch*u.one {
+		return 0, fmt.Errorf("%d numbers for a batch of %d images of %d", len(images), u.batch, u.one)
+	}
+	eng := n.g.Engine()
+	if err := u.embed(eng, images, run); err != nil {
+		return 0, err
+	}
+	if err := eng.Write(n.g.Value(u.rows), u.embeddings); err != nil {
+		return 0, err
+	}
+	if err := run(n.g); err != nil {
+		return 0, err
+	}
+	loss, err := n.g.Scalar(n.loss.Loss)
+	if err != nil || loss-loss != 0 {
+		return loss, err
+	}
+	if err := eng.Read(u.grads, n.g.Value(n.g.GradOf(u.rows))); err != nil {
+		return 0, err
+	}
+	return loss, u.backward(n, images, run)
+}
+
+// embed is the first pass.
+func (u *microBatches) embed(eng layers.Engine, images []float32, run func(*layers.Graph) error) error {
+	for i, v := range u.moved {
+		if err := eng.Copy(u.kept[i], v); err != nil {
+			return err
+		}
+	}
+	out := make([]float32, u.size*u.dim)
+	for from := 0; from < u.batch; from += u.size {
+		rows := min(u.size, u.batch-from)
+		if err := u.give(eng, u.forth.Value(u.forthImages), images, from, u.one); err != nil {
+			return err
+		}
+		if err := run(u.forth); err != nil {
+			return err
+		}
+		if err := eng.Read(out, u.forth.Value(u.raw)); err != nil {
+			return err
+		}
+		copy(u.embeddings[from*u.dim:], out[:rows*u.dim])
+	}
+	for i, v := range u.moved {
+		if err := eng.Copy(v, u.kept[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// backward is the second pass.
+func (u *microBatches) backward(n *network, images []float32, run func(*layers.Graph) error) error {
+	eng := n.g.Engine()
+	for _, p := range u.params {
+		var err error
+		if own := n.g.ParamGrad(p); own != nil { // of a term on the head's weights
+			err = eng.Copy(u.sums[p.Name], own)
+		} else {
+			err = eng.Zero(u.sums[p.Name])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(u.params) == 0 {
+		return nil // everything but the loss's own parameters is frozen
+	}
+	for from := 0; from < u.batch; from += u.size {
+		if err := u.give(eng, u.back.Value(u.backImages), images, from, u.one); err != nil {
+			return err
+		}
+		if err := u.give(eng, u.back.Value(u.seed), u.grads, from, u.dim); err != nil {
+			return err
+		}
+		if err := run(u.back); err != nil {
+			return err
+		}
+		for _, p := range u.params {
+			if err := eng.Add(u.sums[p.Name], u.sums[p.Name], u.back.ParamGrad(p)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// give writes the rows of a part, of the given length, and zeros after the last.
+func (u *microBatches) give(eng layers.Engine, to layers.Tensor, all []float32, from, length int) error {
+	rows := all[from*length : min(from+u.size, u.batch)*length]
+	if len(rows) < u.size*length {
+		part := u.part
+		if len(part) < u.size*length {
+			part = make([]float32, u.size*length)
+		}
+		part = part[:u.size*length]
+		clear(part[copy(part, rows):])
+		rows = part
+	}
+	return eng.Write(to, rows)
+}
+
+func (u *microBatches) bytes() int64 { return u.forth.Bytes() + u.back.Bytes() }
+
+func (u *microBatches) close() {
+	u.forth.Close()
+	u.back.Close()
+}
+
+// warnMicroBatches says where micro-batches are not the same as one batch.
+func (s *Session) warnMicroBatches() {
+	names := s.model.BatchStats()
+	if s.net.micro == nil || len(names) == 0 {
+		return
+	}
+	example := slices.Min(names)
+	s.ev.Warn("%d normalizations (%s, ...) use the statistics of each micro-batch of %d images, not of the batch of %d: gradients are those of such parts; --freeze-bn-stats makes them exact", len(names), example, s.net.micro.size, s.net.micro.batch)
+}
