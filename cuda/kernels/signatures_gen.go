@@ -207,6 +207,16 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"ppf", 256}, true
 	case "scale_all":
 		return Signature{"ppp", 256}, true
+	case "proxy_anchor_columns":
+		return Signature{"iippppffffff", 256}, true
+	case "proxy_anchor_total":
+		return Signature{"ipp", 256}, true
+	case "proxy_anchor_grad":
+		return Signature{"lippppppffffff", 256}, true
+	case "softmax_loss":
+		return Signature{"ipppppfffff", 256}, true
+	case "sum_floats":
+		return Signature{"ippf", 256}, true
 	case "pairs_sigmoid_p1":
 		return Signature{"iiipppfifp", 256}, true
 	case "pairs_softsign_p1":
@@ -359,6 +369,11 @@ func Names() []string {
 		"sum_doubles",
 		"clamp",
 		"scale_all",
+		"proxy_anchor_columns",
+		"proxy_anchor_total",
+		"proxy_anchor_grad",
+		"softmax_loss",
+		"sum_floats",
 		"pairs_sigmoid_p1",
 		"pairs_softsign_p1",
 		"pairs_arctan_p1",

@@ -60,3 +60,4 @@
 #include "rows.h"
 #include "reduce.h"
 #include "update.h"
+#include "losses.h"

@@ -129,7 +129,7 @@ func main() {
 	device := filepath.Join(*out, "device")
 	write(filepath.Join(device, "approx.h"), constants())
 	var all []kernel
-	for _, f := range append(slices.Clone(typed), "rows.h", "reduce.h", "update.h", "pairs.h") {
+	for _, f := range append(slices.Clone(typed), "rows.h", "reduce.h", "update.h", "losses.h", "pairs.h") {
 		all = append(all, parse(device, f)...)
 	}
 	sources := digest.Of(os.DirFS(device))

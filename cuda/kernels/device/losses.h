@@ -1,0 +1,122 @@
+// Losses over class rows (proxies) on the device, for where the matrix of a batch
+// and thousands of classes would otherwise travel. d (rows, columns) holds values
+// of a metric, of which the loss sees the similarity a + b*d + c*d^2.
+
+FN float similarity(float d, float a, float b, float c) { return fused(fused(c, d, b), d, a); }
+
+// Proxy-anchor (Kim et al. 2020, Eq. 4). stats (6, columns) receives for the rows
+// of a column's class, then for the others: the maximum m of 0 and the exponents
+// e; exp(-m) + sum exp(e - m), which is 0 where there are no such rows; and the
+// logarithm of 1 + sum exp(e).
+KERNEL(proxy_anchor_columns, 256)(int rows, int columns, float *stats, const float *d, const int *rowLabels, const int *columnLabels, float alpha, float pull, float push, float a, float b, float c) {
+	SHARED float tops[2][8][33], sums[2][8][33];
+	int lane = threadOf() & 31, at = threadOf() >> 5, j = blockX() * 32 + lane;
+	float top[2] = {-3e38f, -3e38f}, sum[2] = {0, 0};
+	if (j < columns)
+		for (int i = at; i < rows; i += 8) {
+			float s = similarity(d[(long)i * columns + j], a, b, c);
+			int other = rowLabels[i] != columnLabels[j];
+			float e = other ? alpha * (s - push) : -alpha * (s - pull);
+			// Selects keep both pairs in registers.
+			float m = other ? top[1] : top[0], t = other ? sum[1] : sum[0];
+			float next = LARGER(e, m);
+			t = t * exponential(m - next) + exponential(e - next);
+			if (other)
+				top[1] = next, sum[1] = t;
+			else
+				top[0] = next, sum[0] = t;
+		}
+	for (int k = 0; k < 2; k++) tops[k][at][lane] = top[k], sums[k][at][lane] = sum[k];
+	SYNC();
+	if (at < 2 && j < columns) {
+		float m = 0, total = 0;
+		int any = 0;
+		for (int i = 0; i < 8; i++)
+			if (tops[at][i][lane] != -3e38f) m = LARGER(tops[at][i][lane], m), any = 1;
+		for (int i = 0; i < 8; i++)
+			if (tops[at][i][lane] != -3e38f) total += sums[at][i][lane] * exponential(tops[at][i][lane] - m);
+		float *to = stats + (long)(3 * at) * columns + j;
+		to[0] = m;
+		to[columns] = any ? exponential(-m) + total : 0;
+		// Where the sum is small a 1 would swallow it.
+		to[2 * (long)columns] = m == 0 && total < 1e-3f ? total * fused(-.5f, total, 1) : m + logarithm(exponential(-m) + total);
+	}
+}
+
+// out[0] is the loss, out[1] one over the number of columns with rows of their
+// class, at least 1.
+KERNEL(proxy_anchor_total, 256)(int columns, float *out, const float *stats) {
+	SHARED double box[3][256];
+	double sum[3] = {0, 0, 0};
+	for (int j = threadOf(); j < columns; j += threads())
+		for (int k = 0; k < 2; k++) {
+			if (stats[(long)(3 * k + 1) * columns + j] == 0) continue;
+			sum[k] += stats[(long)(3 * k + 2) * columns + j];
+			if (k == 0) sum[2] += 1;
+		}
+	for (int k = 0; k < 3; k++) box[k][threadOf()] = sum[k];
+	SYNC();
+	for (int n = 128; n; n >>= 1) {
+		if (threadOf() < n)
+			for (int k = 0; k < 3; k++) box[k][threadOf()] += box[k][threadOf() + n];
+		SYNC();
+	}
+	if (threadOf() == 0) {
+		double present = box[2][0] > 1 ? box[2][0] : 1;
+		out[0] = (float)(box[0][0] / present + box[1][0] / columns);
+		out[1] = (float)(1 / present);
+	}
+}
+
+// The derivative with respect to d.
+KERNEL(proxy_anchor_grad, 256)(long n, int columns, float *grad, const float *d, const int *rowLabels, const int *columnLabels, const float *stats, const float *out, float alpha, float pull, float push, float a, float b, float c) {
+	EACH(i, n) {
+		unsigned row = i / (unsigned)columns;
+		int j = (int)(i - row * columns), other = rowLabels[row] != columnLabels[j];
+		float v = d[i], s = similarity(v, a, b, c);
+		float e = other ? alpha * (s - push) : -alpha * (s - pull);
+		float m = stats[(long)(3 * other) * columns + j], total = stats[(long)(3 * other + 1) * columns + j];
+		float w = alpha * exponential(e - m) / total;
+		float g = other ? w / columns : -w * out[1];
+		grad[i] = g * fused(2 * c, v, b);
+	}
+}
+
+// Cross-entropy of softmax over columns at scale*similarity (normalised softmax,
+// Zhai and Wu 2019): losses (rows), and the derivative of their mean with respect
+// to d. One block a row; the target is the column of the row's label.
+KERNEL(softmax_loss, 256)(int columns, float *losses, float *grad, const float *d, const int *rowLabels, const int *columnLabels, float scale, float each, float a, float b, float c) {
+	SHARED float box[33];
+	long row = (long)blockX() * columns;
+	int label = rowLabels[blockX()];
+	float top = -3e38f, target = 0;
+	for (int j = threadOf(); j < columns; j += threads()) {
+		float v = scale * similarity(d[row + j], a, b, c);
+		top = LARGER(v, top);
+		if (columnLabels[j] == label) target += v;
+	}
+	top = blockMax(top, box);
+	target = blockSum(target, box);
+	float sum = 0;
+	for (int j = threadOf(); j < columns; j += threads()) sum += exponential(scale * similarity(d[row + j], a, b, c) - top);
+	sum = blockSum(sum, box);
+	if (threadOf() == 0) losses[blockX()] = top + logarithm(sum) - target;
+	for (int j = threadOf(); j < columns; j += threads()) {
+		float v = d[row + j], p = exponential(scale * similarity(v, a, b, c) - top) / sum;
+		grad[row + j] = each * scale * (p - (columnLabels[j] == label)) * fused(2 * c, v, b);
+	}
+}
+
+// out = by * sum of x, in float64.
+KERNEL(sum_floats, 256)(int n, float *out, const float *x, float by) {
+	SHARED double box[256];
+	double sum = 0;
+	for (int i = threadOf(); i < n; i += threads()) sum += x[i];
+	box[threadOf()] = sum;
+	SYNC();
+	for (int d = 128; d; d >>= 1) {
+		if (threadOf() < d) box[threadOf()] += box[threadOf() + d];
+		SYNC();
+	}
+	if (threadOf() == 0) *out = (float)(box[0] * by);
+}
