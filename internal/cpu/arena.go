@@ -48,6 +48,7 @@ func (e *Engine) Arena(bytes int64) (layers.Arena, error) {
 	}
 	n := int((bytes + 3) / 4)
 	v := make([]float32, n+alignment/4)
+	preferHugePages(v)
 	skip := 0
 	for uintptr(unsafe.Pointer(&v[skip]))%alignment != 0 {
 		skip++

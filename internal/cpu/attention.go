@@ -125,7 +125,7 @@ func (w *workerScratch) multiply(kr *kernels, c []float32, ldc, m, n, k int, l, 
 		for col := 0; col < n; col += kr.nr {
 			tiles := kr.tiles[ceilDiv(min(kr.nr, n-col), kr.vec)-1]
 			for row := 0; row < m; row += kr.mr {
-				tiles[min(kr.mr, m-row)](c[row*ldc+col:], ldc, left[row*d:], right[col*d:], d, add || at > 0)
+				tiles[min(kr.mr, m-row)](c[row*ldc+col:], ldc, left[row*d:], kr.mr, right[col*d:], d, add || at > 0)
 			}
 		}
 	}

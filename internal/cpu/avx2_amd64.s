@@ -2,27 +2,29 @@
 
 #include "textflag.h"
 
-// func tile1x1AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile1x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile1x1AVX2(SB), NOSPLIT, $0-89
+TEXT ·tile1x1AVX2(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
+	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), SI
 	SHLQ   $0x02, SI
 	VXORPS Y0, Y0, Y0
 
 loop:
 	VMOVUPS      (CX), Y1
-	PREFETCHT0   288(AX)
+	PREFETCHT0   (AX)(SI*8)
 	VBROADCASTSS (AX), Y2
 	VFMADD231PS  Y2, Y1, Y0
-	ADDQ         $0x18, AX
+	ADDQ         SI, AX
 	ADDQ         $0x40, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -33,30 +35,32 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile2x1AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile2x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile2x1AVX2(SB), NOSPLIT, $0-89
+TEXT ·tile2x1AVX2(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
 loop:
 	VMOVUPS      (CX), Y2
-	PREFETCHT0   288(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Y3
 	VFMADD231PS  Y3, Y2, Y0
 	VBROADCASTSS 4(AX), Y3
 	VFMADD231PS  Y3, Y2, Y1
-	ADDQ         $0x18, AX
+	ADDQ         DI, AX
 	ADDQ         $0x40, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -71,33 +75,35 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile3x1AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile3x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile3x1AVX2(SB), NOSPLIT, $0-89
+TEXT ·tile3x1AVX2(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 
 loop:
 	VMOVUPS      (CX), Y3
-	PREFETCHT0   288(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Y4
 	VFMADD231PS  Y4, Y3, Y0
 	VBROADCASTSS 4(AX), Y4
 	VFMADD231PS  Y4, Y3, Y1
 	VBROADCASTSS 8(AX), Y4
 	VFMADD231PS  Y4, Y3, Y2
-	ADDQ         $0x18, AX
+	ADDQ         DI, AX
 	ADDQ         $0x40, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -116,15 +122,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile4x1AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile4x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile4x1AVX2(SB), NOSPLIT, $0-89
+TEXT ·tile4x1AVX2(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -132,7 +140,7 @@ TEXT ·tile4x1AVX2(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Y4
-	PREFETCHT0   288(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Y5
 	VFMADD231PS  Y5, Y4, Y0
 	VBROADCASTSS 4(AX), Y5
@@ -141,11 +149,11 @@ loop:
 	VFMADD231PS  Y5, Y4, Y2
 	VBROADCASTSS 12(AX), Y5
 	VFMADD231PS  Y5, Y4, Y3
-	ADDQ         $0x18, AX
+	ADDQ         DI, AX
 	ADDQ         $0x40, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -168,15 +176,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile5x1AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile5x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile5x1AVX2(SB), NOSPLIT, $0-89
+TEXT ·tile5x1AVX2(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -185,7 +195,7 @@ TEXT ·tile5x1AVX2(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Y5
-	PREFETCHT0   288(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Y6
 	VFMADD231PS  Y6, Y5, Y0
 	VBROADCASTSS 4(AX), Y6
@@ -196,11 +206,11 @@ loop:
 	VFMADD231PS  Y6, Y5, Y3
 	VBROADCASTSS 16(AX), Y6
 	VFMADD231PS  Y6, Y5, Y4
-	ADDQ         $0x18, AX
+	ADDQ         DI, AX
 	ADDQ         $0x40, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -227,15 +237,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile6x1AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile6x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile6x1AVX2(SB), NOSPLIT, $0-89
+TEXT ·tile6x1AVX2(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -245,7 +257,7 @@ TEXT ·tile6x1AVX2(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Y6
-	PREFETCHT0   288(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Y7
 	VFMADD231PS  Y7, Y6, Y0
 	VBROADCASTSS 4(AX), Y7
@@ -258,11 +270,11 @@ loop:
 	VFMADD231PS  Y7, Y6, Y4
 	VBROADCASTSS 20(AX), Y7
 	VFMADD231PS  Y7, Y6, Y5
-	ADDQ         $0x18, AX
+	ADDQ         DI, AX
 	ADDQ         $0x40, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -293,14 +305,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile1x2AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile1x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile1x2AVX2(SB), NOSPLIT, $0-89
+TEXT ·tile1x2AVX2(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
+	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), SI
 	SHLQ   $0x02, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -308,15 +322,15 @@ TEXT ·tile1x2AVX2(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Y2
 	VMOVUPS      32(CX), Y3
-	PREFETCHT0   288(AX)
+	PREFETCHT0   (AX)(SI*8)
 	VBROADCASTSS (AX), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
-	ADDQ         $0x18, AX
+	ADDQ         SI, AX
 	ADDQ         $0x40, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -329,15 +343,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile2x2AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile2x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile2x2AVX2(SB), NOSPLIT, $0-89
+TEXT ·tile2x2AVX2(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -346,18 +362,18 @@ TEXT ·tile2x2AVX2(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Y4
 	VMOVUPS      32(CX), Y5
-	PREFETCHT0   288(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
 	VBROADCASTSS 4(AX), Y6
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
-	ADDQ         $0x18, AX
+	ADDQ         DI, AX
 	ADDQ         $0x40, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -376,15 +392,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile3x2AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile3x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile3x2AVX2(SB), NOSPLIT, $0-89
+TEXT ·tile3x2AVX2(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -395,7 +413,7 @@ TEXT ·tile3x2AVX2(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Y6
 	VMOVUPS      32(CX), Y7
-	PREFETCHT0   288(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Y8
 	VFMADD231PS  Y8, Y6, Y0
 	VFMADD231PS  Y8, Y7, Y1
@@ -405,11 +423,11 @@ loop:
 	VBROADCASTSS 8(AX), Y8
 	VFMADD231PS  Y8, Y6, Y4
 	VFMADD231PS  Y8, Y7, Y5
-	ADDQ         $0x18, AX
+	ADDQ         DI, AX
 	ADDQ         $0x40, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -434,15 +452,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile4x2AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile4x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile4x2AVX2(SB), NOSPLIT, $0-89
+TEXT ·tile4x2AVX2(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -455,7 +475,7 @@ TEXT ·tile4x2AVX2(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Y8
 	VMOVUPS      32(CX), Y9
-	PREFETCHT0   288(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
@@ -468,11 +488,11 @@ loop:
 	VBROADCASTSS 12(AX), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         $0x18, AX
+	ADDQ         DI, AX
 	ADDQ         $0x40, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -503,15 +523,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile5x2AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile5x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile5x2AVX2(SB), NOSPLIT, $0-89
+TEXT ·tile5x2AVX2(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -526,7 +548,7 @@ TEXT ·tile5x2AVX2(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Y10
 	VMOVUPS      32(CX), Y11
-	PREFETCHT0   288(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Y12
 	VFMADD231PS  Y12, Y10, Y0
 	VFMADD231PS  Y12, Y11, Y1
@@ -542,11 +564,11 @@ loop:
 	VBROADCASTSS 16(AX), Y12
 	VFMADD231PS  Y12, Y10, Y8
 	VFMADD231PS  Y12, Y11, Y9
-	ADDQ         $0x18, AX
+	ADDQ         DI, AX
 	ADDQ         $0x40, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -583,15 +605,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile6x2AVX2(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile6x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile6x2AVX2(SB), NOSPLIT, $0-89
+TEXT ·tile6x2AVX2(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -608,7 +632,7 @@ TEXT ·tile6x2AVX2(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
-	PREFETCHT0   288(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
@@ -627,11 +651,11 @@ loop:
 	VBROADCASTSS 20(AX), Y14
 	VFMADD231PS  Y14, Y12, Y10
 	VFMADD231PS  Y14, Y13, Y11
-	ADDQ         $0x18, AX
+	ADDQ         DI, AX
 	ADDQ         $0x40, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX

@@ -2,27 +2,29 @@
 
 #include "textflag.h"
 
-// func tile1x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile1x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile1x1AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile1x1AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
+	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), SI
 	SHLQ   $0x02, SI
 	VPXORD Z0, Z0, Z0
 
 loop:
 	VMOVUPS      (CX), Z1
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(SI*8)
 	VBROADCASTSS (AX), Z2
 	VFMADD231PS  Z2, Z1, Z0
-	ADDQ         $0x38, AX
+	ADDQ         SI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -33,30 +35,32 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile2x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile2x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile2x1AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile2x1AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 
 loop:
 	VMOVUPS      (CX), Z2
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z3
 	VFMADD231PS  Z3, Z2, Z0
 	VBROADCASTSS 4(AX), Z3
 	VFMADD231PS  Z3, Z2, Z1
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -71,33 +75,35 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile3x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile3x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile3x1AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile3x1AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 
 loop:
 	VMOVUPS      (CX), Z3
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z4
 	VFMADD231PS  Z4, Z3, Z0
 	VBROADCASTSS 4(AX), Z4
 	VFMADD231PS  Z4, Z3, Z1
 	VBROADCASTSS 8(AX), Z4
 	VFMADD231PS  Z4, Z3, Z2
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -116,15 +122,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile4x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile4x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile4x1AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile4x1AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -132,7 +140,7 @@ TEXT ·tile4x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z4
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z5
 	VFMADD231PS  Z5, Z4, Z0
 	VBROADCASTSS 4(AX), Z5
@@ -141,11 +149,11 @@ loop:
 	VFMADD231PS  Z5, Z4, Z2
 	VBROADCASTSS 12(AX), Z5
 	VFMADD231PS  Z5, Z4, Z3
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -168,15 +176,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile5x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile5x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile5x1AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile5x1AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -185,7 +195,7 @@ TEXT ·tile5x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z5
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z6
 	VFMADD231PS  Z6, Z5, Z0
 	VBROADCASTSS 4(AX), Z6
@@ -196,11 +206,11 @@ loop:
 	VFMADD231PS  Z6, Z5, Z3
 	VBROADCASTSS 16(AX), Z6
 	VFMADD231PS  Z6, Z5, Z4
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -227,15 +237,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile6x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile6x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile6x1AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile6x1AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -245,7 +257,7 @@ TEXT ·tile6x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z6
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z7
 	VFMADD231PS  Z7, Z6, Z0
 	VBROADCASTSS 4(AX), Z7
@@ -258,11 +270,11 @@ loop:
 	VFMADD231PS  Z7, Z6, Z4
 	VBROADCASTSS 20(AX), Z7
 	VFMADD231PS  Z7, Z6, Z5
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -293,15 +305,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile7x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile7x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile7x1AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile7x1AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -312,7 +326,7 @@ TEXT ·tile7x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z7
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z8
 	VFMADD231PS  Z8, Z7, Z0
 	VBROADCASTSS 4(AX), Z8
@@ -327,11 +341,11 @@ loop:
 	VFMADD231PS  Z8, Z7, Z5
 	VBROADCASTSS 24(AX), Z8
 	VFMADD231PS  Z8, Z7, Z6
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -366,15 +380,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile8x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile8x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile8x1AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile8x1AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -386,7 +402,7 @@ TEXT ·tile8x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z8
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z9
 	VFMADD231PS  Z9, Z8, Z0
 	VBROADCASTSS 4(AX), Z9
@@ -403,11 +419,11 @@ loop:
 	VFMADD231PS  Z9, Z8, Z6
 	VBROADCASTSS 28(AX), Z9
 	VFMADD231PS  Z9, Z8, Z7
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -446,15 +462,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile9x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile9x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile9x1AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile9x1AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -467,7 +485,7 @@ TEXT ·tile9x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z9
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z10
 	VFMADD231PS  Z10, Z9, Z0
 	VBROADCASTSS 4(AX), Z10
@@ -486,11 +504,11 @@ loop:
 	VFMADD231PS  Z10, Z9, Z7
 	VBROADCASTSS 32(AX), Z10
 	VFMADD231PS  Z10, Z9, Z8
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -533,15 +551,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile10x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile10x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile10x1AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile10x1AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -555,7 +575,7 @@ TEXT ·tile10x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z10
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z11
 	VFMADD231PS  Z11, Z10, Z0
 	VBROADCASTSS 4(AX), Z11
@@ -576,11 +596,11 @@ loop:
 	VFMADD231PS  Z11, Z10, Z8
 	VBROADCASTSS 36(AX), Z11
 	VFMADD231PS  Z11, Z10, Z9
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -627,15 +647,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile11x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile11x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile11x1AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile11x1AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -650,7 +672,7 @@ TEXT ·tile11x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z11
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z12
 	VFMADD231PS  Z12, Z11, Z0
 	VBROADCASTSS 4(AX), Z12
@@ -673,11 +695,11 @@ loop:
 	VFMADD231PS  Z12, Z11, Z9
 	VBROADCASTSS 40(AX), Z12
 	VFMADD231PS  Z12, Z11, Z10
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -728,15 +750,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile12x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile12x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile12x1AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile12x1AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -752,7 +776,7 @@ TEXT ·tile12x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z12
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z13
 	VFMADD231PS  Z13, Z12, Z0
 	VBROADCASTSS 4(AX), Z13
@@ -777,11 +801,11 @@ loop:
 	VFMADD231PS  Z13, Z12, Z10
 	VBROADCASTSS 44(AX), Z13
 	VFMADD231PS  Z13, Z12, Z11
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -836,15 +860,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile13x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile13x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile13x1AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile13x1AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -861,7 +887,7 @@ TEXT ·tile13x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z13
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z14
 	VFMADD231PS  Z14, Z13, Z0
 	VBROADCASTSS 4(AX), Z14
@@ -888,11 +914,11 @@ loop:
 	VFMADD231PS  Z14, Z13, Z11
 	VBROADCASTSS 48(AX), Z14
 	VFMADD231PS  Z14, Z13, Z12
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -951,15 +977,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile14x1AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile14x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile14x1AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile14x1AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -977,7 +1005,7 @@ TEXT ·tile14x1AVX512(SB), NOSPLIT, $0-89
 
 loop:
 	VMOVUPS      (CX), Z14
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z15
 	VFMADD231PS  Z15, Z14, Z0
 	VBROADCASTSS 4(AX), Z15
@@ -1006,11 +1034,11 @@ loop:
 	VFMADD231PS  Z15, Z14, Z12
 	VBROADCASTSS 52(AX), Z15
 	VFMADD231PS  Z15, Z14, Z13
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -1073,14 +1101,16 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile1x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile1x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile1x2AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile1x2AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
+	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), SI
 	SHLQ   $0x02, SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -1088,15 +1118,15 @@ TEXT ·tile1x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z2
 	VMOVUPS      64(CX), Z3
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(SI*8)
 	VBROADCASTSS (AX), Z4
 	VFMADD231PS  Z4, Z2, Z0
 	VFMADD231PS  Z4, Z3, Z1
-	ADDQ         $0x38, AX
+	ADDQ         SI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -1109,15 +1139,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile2x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile2x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile2x2AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile2x2AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1126,18 +1158,18 @@ TEXT ·tile2x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z4
 	VMOVUPS      64(CX), Z5
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z6
 	VFMADD231PS  Z6, Z4, Z0
 	VFMADD231PS  Z6, Z5, Z1
 	VBROADCASTSS 4(AX), Z6
 	VFMADD231PS  Z6, Z4, Z2
 	VFMADD231PS  Z6, Z5, Z3
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -1156,15 +1188,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile3x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile3x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile3x2AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile3x2AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1175,7 +1209,7 @@ TEXT ·tile3x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z6
 	VMOVUPS      64(CX), Z7
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z8
 	VFMADD231PS  Z8, Z6, Z0
 	VFMADD231PS  Z8, Z7, Z1
@@ -1185,11 +1219,11 @@ loop:
 	VBROADCASTSS 8(AX), Z8
 	VFMADD231PS  Z8, Z6, Z4
 	VFMADD231PS  Z8, Z7, Z5
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -1214,15 +1248,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile4x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile4x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile4x2AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile4x2AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1235,7 +1271,7 @@ TEXT ·tile4x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z8
 	VMOVUPS      64(CX), Z9
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z10
 	VFMADD231PS  Z10, Z8, Z0
 	VFMADD231PS  Z10, Z9, Z1
@@ -1248,11 +1284,11 @@ loop:
 	VBROADCASTSS 12(AX), Z10
 	VFMADD231PS  Z10, Z8, Z6
 	VFMADD231PS  Z10, Z9, Z7
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -1283,15 +1319,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile5x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile5x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile5x2AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile5x2AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1306,7 +1344,7 @@ TEXT ·tile5x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z10
 	VMOVUPS      64(CX), Z11
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z12
 	VFMADD231PS  Z12, Z10, Z0
 	VFMADD231PS  Z12, Z11, Z1
@@ -1322,11 +1360,11 @@ loop:
 	VBROADCASTSS 16(AX), Z12
 	VFMADD231PS  Z12, Z10, Z8
 	VFMADD231PS  Z12, Z11, Z9
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -1363,15 +1401,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile6x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile6x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile6x2AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile6x2AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1388,7 +1428,7 @@ TEXT ·tile6x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z12
 	VMOVUPS      64(CX), Z13
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z14
 	VFMADD231PS  Z14, Z12, Z0
 	VFMADD231PS  Z14, Z13, Z1
@@ -1407,11 +1447,11 @@ loop:
 	VBROADCASTSS 20(AX), Z14
 	VFMADD231PS  Z14, Z12, Z10
 	VFMADD231PS  Z14, Z13, Z11
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -1454,15 +1494,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile7x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile7x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile7x2AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile7x2AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1481,7 +1523,7 @@ TEXT ·tile7x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z14
 	VMOVUPS      64(CX), Z15
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z16
 	VFMADD231PS  Z16, Z14, Z0
 	VFMADD231PS  Z16, Z15, Z1
@@ -1503,11 +1545,11 @@ loop:
 	VBROADCASTSS 24(AX), Z16
 	VFMADD231PS  Z16, Z14, Z12
 	VFMADD231PS  Z16, Z15, Z13
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -1556,15 +1598,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile8x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile8x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile8x2AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile8x2AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1585,7 +1629,7 @@ TEXT ·tile8x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z16
 	VMOVUPS      64(CX), Z17
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z18
 	VFMADD231PS  Z18, Z16, Z0
 	VFMADD231PS  Z18, Z17, Z1
@@ -1610,11 +1654,11 @@ loop:
 	VBROADCASTSS 28(AX), Z18
 	VFMADD231PS  Z18, Z16, Z14
 	VFMADD231PS  Z18, Z17, Z15
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -1669,15 +1713,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile9x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile9x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile9x2AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile9x2AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1700,7 +1746,7 @@ TEXT ·tile9x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z18
 	VMOVUPS      64(CX), Z19
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z20
 	VFMADD231PS  Z20, Z18, Z0
 	VFMADD231PS  Z20, Z19, Z1
@@ -1728,11 +1774,11 @@ loop:
 	VBROADCASTSS 32(AX), Z20
 	VFMADD231PS  Z20, Z18, Z16
 	VFMADD231PS  Z20, Z19, Z17
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -1793,15 +1839,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile10x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile10x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile10x2AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile10x2AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1826,7 +1874,7 @@ TEXT ·tile10x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z20
 	VMOVUPS      64(CX), Z21
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z22
 	VFMADD231PS  Z22, Z20, Z0
 	VFMADD231PS  Z22, Z21, Z1
@@ -1857,11 +1905,11 @@ loop:
 	VBROADCASTSS 36(AX), Z22
 	VFMADD231PS  Z22, Z20, Z18
 	VFMADD231PS  Z22, Z21, Z19
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -1928,15 +1976,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile11x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile11x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile11x2AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile11x2AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1963,7 +2013,7 @@ TEXT ·tile11x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z22
 	VMOVUPS      64(CX), Z23
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z24
 	VFMADD231PS  Z24, Z22, Z0
 	VFMADD231PS  Z24, Z23, Z1
@@ -1997,11 +2047,11 @@ loop:
 	VBROADCASTSS 40(AX), Z24
 	VFMADD231PS  Z24, Z22, Z20
 	VFMADD231PS  Z24, Z23, Z21
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -2074,15 +2124,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile12x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile12x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile12x2AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile12x2AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2111,7 +2163,7 @@ TEXT ·tile12x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z24
 	VMOVUPS      64(CX), Z25
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
@@ -2148,11 +2200,11 @@ loop:
 	VBROADCASTSS 44(AX), Z26
 	VFMADD231PS  Z26, Z24, Z22
 	VFMADD231PS  Z26, Z25, Z23
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -2231,15 +2283,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile13x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile13x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile13x2AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile13x2AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2270,7 +2324,7 @@ TEXT ·tile13x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z26
 	VMOVUPS      64(CX), Z27
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z28
 	VFMADD231PS  Z28, Z26, Z0
 	VFMADD231PS  Z28, Z27, Z1
@@ -2310,11 +2364,11 @@ loop:
 	VBROADCASTSS 48(AX), Z28
 	VFMADD231PS  Z28, Z26, Z24
 	VFMADD231PS  Z28, Z27, Z25
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX
@@ -2399,15 +2453,17 @@ store:
 	VZEROUPPER
 	RET
 
-// func tile14x2AVX512(c []float32, ldc int, a []float32, b []float32, k int, add bool)
+// func tile14x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile14x2AVX512(SB), NOSPLIT, $0-89
+TEXT ·tile14x2AVX512(SB), NOSPLIT, $0-97
 	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+56(FP), CX
+	MOVQ   b_base+64(FP), CX
 	MOVQ   c_base+0(FP), DX
-	MOVQ   k+80(FP), BX
+	MOVQ   k+88(FP), BX
 	MOVQ   ldc+24(FP), SI
 	SHLQ   $0x02, SI
+	MOVQ   lda+56(FP), DI
+	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2440,7 +2496,7 @@ TEXT ·tile14x2AVX512(SB), NOSPLIT, $0-89
 loop:
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
-	PREFETCHT0   672(AX)
+	PREFETCHT0   (AX)(DI*8)
 	VBROADCASTSS (AX), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
@@ -2483,11 +2539,11 @@ loop:
 	VBROADCASTSS 52(AX), Z30
 	VFMADD231PS  Z30, Z28, Z26
 	VFMADD231PS  Z30, Z29, Z27
-	ADDQ         $0x38, AX
+	ADDQ         DI, AX
 	ADDQ         $0x00000080, CX
 	DECQ         BX
 	JNZ          loop
-	MOVB         add+88(FP), AL
+	MOVB         add+96(FP), AL
 	TESTB        AL, AL
 	JZ           store
 	MOVQ         DX, AX

@@ -48,6 +48,14 @@ func (e *Engine) patches(c convShape, x []float32) patches {
 	})
 }
 
+// tiles returns the tiles of x for Winograd's convolution.
+func (c *convShape) tiles(x []float32, kr *kernels) tileSource {
+	return tileSource{
+		featureMaps: featureMaps{x, c.images, c.in, c.height, c.width}, tileGrid: newTileGrid(c.images, c.rows, c.cols),
+		size: 6, padY: c.PadH, padX: c.PadW, f: kr.winograd.tilesIn,
+	}
+}
+
 // Conv sets y = epilogue(x * w): y (K, N Ho Wo) = w (K, C kh kw) patches.
 func (e *Engine) Conv(y, x, w layers.Tensor, spec layers.ConvSpec, ep layers.Epilogue) error {
 	g := args{op: "conv"}
@@ -69,10 +77,7 @@ func (e *Engine) Conv(y, x, w layers.Tensor, spec layers.ConvSpec, ep layers.Epi
 	}
 	if c.usesWinograd() {
 		kr := e.kernels
-		e.convolve(&winograd{
-			x: s.v, images: c.images, in: c.in, height: c.height, width: c.width,
-			out: c.out, rows: c.rows, cols: c.cols, padY: c.PadH, padX: c.PadW, sink: to,
-		}, func(dst []float32, result, count int) {
+		e.convolve(&winograd{x: c.tiles(s.v, kr), out: c.out, rows: c.rows, cols: c.cols, sink: to}, func(dst []float32, result, count int) {
 			kr.transpose(dst, kr.vec, m.v[result*terms:], terms, count, terms, kr.vec)
 		})
 		return nil

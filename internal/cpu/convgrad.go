@@ -30,8 +30,11 @@ func (e *Engine) ConvGradInput(dx, dy, w layers.Tensor, spec layers.ConvSpec) er
 func (e *Engine) convGradTiles(c convShape, dx, dy, w []float32) {
 	kr, area := e.kernels, c.height*c.width
 	e.convolve(&winograd{
-		x: dy, images: c.images, in: c.out, height: c.rows, width: c.cols,
-		out: c.in, rows: c.height, cols: c.width, padY: 2 - c.PadH, padX: 2 - c.PadW,
+		x: tileSource{
+			featureMaps: featureMaps{dy, c.images, c.out, c.rows, c.cols}, tileGrid: newTileGrid(c.images, c.height, c.width),
+			size: 6, padY: 2 - c.PadH, padX: 2 - c.PadW, f: kr.winograd.tilesIn,
+		},
+		out: c.in, rows: c.height, cols: c.width,
 		sink: sink{v: dx, rowStride: area, grid: grid{height: 1, width: area, imageStride: c.in * area, colPitch: 1}},
 	}, func(dst []float32, channel, count int) {
 		var turned [9][16]float32
@@ -145,7 +148,11 @@ func (e *Engine) ConvGradWeights(dw, dbias, dy, x layers.Tensor, spec layers.Con
 		return g.err
 	}
 	area := c.rows * c.cols
-	if dm.v != nil {
+	switch {
+	case dm.v == nil:
+	case c.usesWinograd():
+		e.convGradFilters(c, dm.v, u.v, s.v)
+	default:
 		terms := c.in * c.KernelH * c.KernelW
 		e.multiply(&product{
 			m: c.out, n: terms, k: c.images * area,

@@ -106,8 +106,9 @@ type transformFunc func(dst []float32, dstStride, dstNext int, src []float32, sr
 type rowsTileFunc func(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
 
 // tileFunc sets or adds to the tile c, whose rows are ldc apart, the product of
-// a packed panel a (k x mr) and a packed panel b (k x nr).
-type tileFunc func(c []float32, ldc int, a, b []float32, k int, add bool)
+// a, whose terms are lda apart (mr in a packed panel), and a packed panel b
+// (k x nr).
+type tileFunc func(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
 
 // curve is a function of |a_i - b_i| that a distance sums: the restrictions of
 // layers, in their order, and the identity of the Euclidean metrics.

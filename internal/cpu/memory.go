@@ -14,7 +14,9 @@ func (e *Engine) New(shape ...int) (layers.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(make([]float32, n))), nil
+	v := make([]float32, n)
+	preferHugePages(v)
+	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v)), nil
 }
 
 // Write copies host numbers into dst.

@@ -155,7 +155,7 @@ func (p *product) sumBlock(kr *kernels, w *workerScratch, l layout, packed, bloc
 		for c := 0; c < cols; c += kr.nr {
 			tiles := kr.tiles[ceilDiv(min(kr.nr, cols-c), kr.vec)-1]
 			for r := 0; r < rows; r += kr.mr {
-				tiles[min(kr.mr, rows-r)](block[r*ld+c:], ld, left[r*depth:], right[c*depth:], depth, at > from)
+				tiles[min(kr.mr, rows-r)](block[r*ld+c:], ld, left[r*depth:], kr.mr, right[c*depth:], depth, at > from)
 			}
 		}
 	}

@@ -24,6 +24,7 @@ func grow(buf *[]float32, n int) []float32 {
 	if cap(*buf) < n {
 		// A page or more is page-aligned, and so every packed vector is aligned.
 		*buf = make([]float32, max(n, 16<<10))
+		preferHugePages(*buf)
 	}
 	return (*buf)[:n]
 }

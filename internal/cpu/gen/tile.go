@@ -19,9 +19,9 @@ func (s *isa) tiles() {
 }
 
 func (s *isa) tile(rows, vectors int) {
-	s.text(fmt.Sprintf("tile%dx%d", rows, vectors), "c []float32, ldc int, a, b []float32, k int, add bool")
+	s.text(fmt.Sprintf("tile%dx%d", rows, vectors), "c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool")
 	a, b, c := base("a"), base("b"), base("c")
-	k, ldc := integer("k"), stride("ldc")
+	k, ldc, lda := integer("k"), stride("ldc"), stride("lda")
 	acc := make([][]reg.VecVirtual, rows)
 	for i := range acc {
 		for range vectors {
@@ -35,7 +35,7 @@ func (s *isa) tile(rows, vectors int) {
 		VMOVUPS(Mem{Base: b, Disp: j * s.bytes()}, columns[j])
 	}
 	// Panels of a follow each other and mostly come from the second-level cache.
-	PREFETCHT0(Mem{Base: a, Disp: 4 * s.rows * 12})
+	PREFETCHT0(Mem{Base: a, Index: lda, Scale: 8})
 	for i := range acc {
 		// One load a row: the load ports would limit a broadcast in each product.
 		x := s.vec()
@@ -44,7 +44,7 @@ func (s *isa) tile(rows, vectors int) {
 			VFMADD231PS(x, columns[j], acc[i][j])
 		}
 	}
-	ADDQ(imm(4*s.rows), a)
+	ADDQ(lda, a)
 	ADDQ(imm(2*s.bytes()), b)
 	DECQ(k)
 	JNZ(LabelRef("loop"))

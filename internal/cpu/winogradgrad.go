@@ -1,0 +1,108 @@
+package cpu
+
+// winogradGrad is the gradient of the weights of a convolution: by the
+// transposition of F(4x4, 3x3), with the tiles as terms,
+// dw = G^T (sum over tiles of (B^T x B) * (A dy A^T)) G.
+//
+// A round transforms some hundred tiles of x and dy, then adds the 36 products to
+// the sums.
+type winogradGrad struct {
+	x, dy   tileSource
+	in, out int
+
+	tiles            int // of a round
+	columns          int // of the sums: out to whole panels
+	width            int // of a tile of x: channels to an odd number of vectors
+	xStride, dStride int // between the 36 of a round's tiles
+	sumStride        int
+	xs, ds, sums     []float32
+}
+
+const (
+	roundSize  = 4 << 20 // about so many numbers are transformed in a round
+	roundDepth = 256     // about so many terms at a time
+)
+
+// convGradFilters is the gradient of weights of a convolution that
+// usesWinograd.
+func (e *Engine) convGradFilters(c convShape, dw, dy, x []float32) {
+	kr := e.kernels
+	w := winogradGrad{x: c.tiles(x, kr), in: c.in, out: c.out}
+	grid := w.x.tileGrid
+	w.dy = tileSource{featureMaps: featureMaps{dy, c.images, c.out, c.rows, c.cols}, tileGrid: grid, size: 4, f: kr.winograd.gradientsIn}
+	lines := w.plan(kr)
+	w.xs, w.ds = grow(&e.scratch.first, taps36*w.xStride), grow(&e.scratch.second, taps36*w.dStride)
+	w.sums = grow(&e.scratch.third, taps36*w.sumStride)
+	inBlocks, outBlocks, panels := ceilDiv(w.in, kr.vec), ceilDiv(w.out, kr.vec), w.columns/kr.nr
+	group := max(1, 2*kr.mr/grid.across) // lines of an item
+	// Whole products read the least; what is added up does not depend on it.
+	parts := min(panels, ceilDiv(4*e.pool.threads, taps36))
+	for from := 0; from < grid.lines(); from += lines {
+		to := min(from+lines, grid.lines())
+		blocks := inBlocks + outBlocks
+		e.pool.run(ceilDiv(to-from, group)*blocks, func(worker, i int) {
+			line := from + i/blocks*group
+			w.transform(kr, &e.scratch.workers[worker], from, line, min(line+group, to), i%blocks)
+		})
+		e.pool.run(taps36*parts, func(_, i int) {
+			part := i % parts
+			w.multiply(kr, i/parts, panels*part/parts, panels*(part+1)/parts, (to-from)*grid.across, from > 0)
+		})
+	}
+	e.pool.run(outBlocks, func(worker, i int) { w.store(kr, &e.scratch.workers[worker], dw, i*kr.vec) })
+}
+
+// plan returns the lines of tiles of a round.
+func (w *winogradGrad) plan(kr *kernels) int {
+	w.columns = roundUp(w.out, kr.nr)
+	w.width = (ceilDiv(w.in, kr.vec) | 1) * kr.vec
+	across, all := w.x.tileGrid.across, w.x.tileGrid.lines()
+	lines := max(1, roundSize/(taps36*(w.width+w.columns)*across))
+	lines = ceilDiv(all, ceilDiv(all, lines))
+	w.tiles = lines * across
+	w.xStride = w.tiles*w.width + apartBy*kr.vec
+	w.dStride = w.tiles*w.columns + apartBy*kr.vec
+	w.sumStride = w.in*w.columns + apartBy*kr.vec
+	return lines
+}
+
+// transform transforms a block of channels, of x or after these of dy, of lines
+// [line, end) in the round that starts at line first. Tiles of x lie channel
+// beside channel, those of dy in panels of kr.nr channels.
+func (w *winogradGrad) transform(kr *kernels, s *workerScratch, first, line, end, block int) {
+	tile := (line - first) * w.x.tileGrid.across
+	if n := ceilDiv(w.in, kr.vec); block >= n {
+		channel := (block - n) * kr.vec
+		to := w.ds[channel/kr.nr*w.tiles*kr.nr+tile*kr.nr+channel%kr.nr:]
+		w.dy.transform(kr, s, to, w.dStride, kr.nr, line, end, channel)
+		return
+	}
+	channel := block * kr.vec
+	w.x.transform(kr, s, w.xs[tile*w.width+channel:], w.xStride, w.width, line, end, channel)
+}
+
+// multiply adds panels [first, last) of one of the 36 products to its sums,
+// (in, columns).
+func (w *winogradGrad) multiply(kr *kernels, i, first, last, tiles int, add bool) {
+	depth := ceilDiv(tiles, ceilDiv(tiles, roundDepth))
+	for t := 0; t < tiles; t += depth {
+		n := min(depth, tiles-t)
+		for p := first; p < last; p++ {
+			sums := w.sums[i*w.sumStride+p*kr.nr:]
+			xs, ds := w.xs[i*w.xStride+t*w.width:], w.ds[i*w.dStride+(p*w.tiles+t)*kr.nr:]
+			kernels := kr.tiles[ceilDiv(min(kr.nr, w.out-p*kr.nr), kr.vec)-1]
+			for c := 0; c < w.in; c += kr.mr {
+				kernels[min(kr.mr, w.in-c)](sums[c*w.columns:], w.columns, xs[c:], w.width, ds, n, add || t > 0)
+			}
+		}
+	}
+}
+
+// store transforms the sums of up to kr.vec results back into filters.
+func (w *winogradGrad) store(kr *kernels, s *workerScratch, dw []float32, result int) {
+	size := w.in * 9 * kr.vec
+	buf := grow(&s.rows, size+taps36*kr.vec)
+	kr.winograd.filtersOut(buf, 3*kr.vec, 9*kr.vec, w.sums[result:], w.sumStride, w.columns, w.in, buf[size:])
+	terms := w.in * 9
+	kr.transpose(dw[result*terms:], terms, buf, kr.vec, terms, min(kr.vec, w.out-result), terms)
+}
