@@ -45,6 +45,9 @@ func transposeTileAVX2(dst []float32, dstStride int, src []float32, srcStride in
 func copyRowsAVX2(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int, width int)
 
 //go:noescape
+func copyPanelsAVX2(dst []float32, panelStride int, src []float32, srcStride int, rows int, panels int)
+
+//go:noescape
 func gatherRunsAVX2(dst []float32, dstStride int, src []float32, srcStride int, count int, runs []uint64)
 
 //go:noescape

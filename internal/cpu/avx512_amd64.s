@@ -2952,6 +2952,43 @@ loop2:
 	VZEROUPPER
 	RET
 
+// func copyPanelsAVX512(dst []float32, panelStride int, src []float32, srcStride int, rows int, panels int)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·copyPanelsAVX512(SB), NOSPLIT, $0-80
+	MOVQ dst_base+0(FP), AX
+	MOVQ src_base+32(FP), CX
+	MOVQ panelStride+24(FP), DX
+	SHLQ $0x02, DX
+	MOVQ srcStride+56(FP), BX
+	SHLQ $0x02, BX
+	MOVQ rows+64(FP), SI
+	MOVQ panels+72(FP), DI
+
+row:
+	MOVQ CX, R8
+	MOVQ AX, R9
+	MOVQ DI, R10
+	LEAQ (CX)(BX*4), R11
+
+panel:
+	PREFETCHT0 (R11)
+	PREFETCHT0 64(R11)
+	VMOVUPS    (R8), Z0
+	VMOVUPS    Z0, (R9)
+	VMOVUPS    64(R8), Z0
+	VMOVUPS    Z0, 64(R9)
+	ADDQ       $0x00000080, R8
+	ADDQ       $0x00000080, R11
+	ADDQ       DX, R9
+	DECQ       R10
+	JNZ        panel
+	ADDQ       BX, CX
+	ADDQ       $0x00000080, AX
+	DECQ       SI
+	JNZ        row
+	VZEROUPPER
+	RET
+
 // func gatherRunsAVX512(dst []float32, dstStride int, src []float32, srcStride int, count int, runs []uint64)
 // Requires: AVX, AVX512F
 TEXT ·gatherRunsAVX512(SB), NOSPLIT, $0-96

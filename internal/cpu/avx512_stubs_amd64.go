@@ -93,6 +93,9 @@ func transposeTileAVX512(dst []float32, dstStride int, src []float32, srcStride 
 func copyRowsAVX512(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int, width int)
 
 //go:noescape
+func copyPanelsAVX512(dst []float32, panelStride int, src []float32, srcStride int, rows int, panels int)
+
+//go:noescape
 func gatherRunsAVX512(dst []float32, dstStride int, src []float32, srcStride int, count int, runs []uint64)
 
 //go:noescape

@@ -39,6 +39,11 @@ func (g *args) checkConv(y, x, w view, spec layers.ConvSpec) convShape {
 	return c
 }
 
+// pointwise reports whether the positions of y are those of x.
+func (c *convShape) pointwise() bool {
+	return c.KernelH == 1 && c.KernelW == 1 && c.StrideH == 1 && c.StrideW == 1 && c.PadH == 0 && c.PadW == 0
+}
+
 // patches returns the patches of x that are multiplied by w.
 func (e *Engine) patches(c convShape, x []float32) patches {
 	return e.newPatches(x, patchShape{
@@ -82,7 +87,13 @@ func (e *Engine) Conv(y, x, w layers.Tensor, spec layers.ConvSpec, ep layers.Epi
 		})
 		return nil
 	}
-	p := e.patches(c, s.v)
-	e.multiply(&product{m: c.out, n: c.images * area, k: terms, left: matrix{v: m.v, stride: terms}, right: &p, sink: to})
+	p := product{m: c.out, n: c.images * area, k: terms, left: matrix{v: m.v, stride: terms}, sink: to}
+	if c.pointwise() {
+		p.right = planes{s.v, c.in, area}
+	} else {
+		gathered := e.patches(c, s.v)
+		p.right = &gathered
+	}
+	e.multiply(&p)
 	return nil
 }

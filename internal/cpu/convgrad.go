@@ -17,6 +17,15 @@ func (e *Engine) ConvGradInput(dx, dy, w layers.Tensor, spec layers.ConvSpec) er
 		e.convGradTiles(c, d.v, u.v, m.v)
 		return nil
 	}
+	if area := c.height * c.width; c.pointwise() {
+		e.multiply(&product{
+			m: c.in, n: c.images * area, k: c.out,
+			left:  matrix{v: m.v, stride: c.in, trans: true},
+			right: planes{u.v, c.out, area},
+			sink:  sink{v: d.v, rowStride: area, grid: grid{height: 1, width: area, imageStride: c.in * area, colPitch: 1}},
+		})
+		return nil
+	}
 	for py := range min(c.StrideH, c.height) {
 		for px := range min(c.StrideW, c.width) {
 			e.convGradPhase(c, d.v, u.v, m.v, py, px)
@@ -154,12 +163,16 @@ func (e *Engine) ConvGradWeights(dw, dbias, dy, x layers.Tensor, spec layers.Con
 		e.convGradFilters(c, dm.v, u.v, s.v)
 	default:
 		terms := c.in * c.KernelH * c.KernelW
-		e.multiply(&product{
-			m: c.out, n: terms, k: c.images * area,
-			left:  planes{v: u.v, channels: c.out, area: area},
-			right: patchTerms{e.patches(c, s.v)},
-			sink:  sink{v: dm.v, rowStride: terms, grid: row(terms)},
-		})
+		p := product{
+			m: c.out, n: terms, k: c.images * area, left: planes{u.v, c.out, area},
+			sink: sink{v: dm.v, rowStride: terms, grid: row(terms)},
+		}
+		if c.pointwise() {
+			p.right = planeTerms{s.v, c.in, area}
+		} else {
+			p.right = patchTerms{e.patches(c, s.v)}
+		}
+		e.multiply(&p)
 	}
 	if db.v != nil {
 		e.pool.run(c.out, func(_, k int) {
@@ -171,24 +184,4 @@ func (e *Engine) ConvGradWeights(dw, dbias, dy, x layers.Tensor, spec layers.Con
 		})
 	}
 	return nil
-}
-
-// planes is a left operand whose row c is channel c of all images (N, C, area)
-// one after the other.
-type planes struct {
-	v              []float32
-	channels, area int
-}
-
-func (p planes) packRows(kr *kernels, dst []float32, row, rows, from, depth int) {
-	for ; rows > 0; row, rows = row+kr.mr, rows-kr.mr {
-		for done := 0; done < depth; {
-			image, at := (from+done)/p.area, (from+done)%p.area
-			n := min(depth-done, p.area-at)
-			src := p.v[(image*p.channels+row)*p.area+at:]
-			kr.transpose(dst[done*kr.mr:], kr.mr, src, p.area, min(kr.mr, rows), n, kr.mr)
-			done += n
-		}
-		dst = dst[kr.mr*depth:]
-	}
 }

@@ -23,6 +23,10 @@ type kernels struct {
 	// c < cols, and 0 for cols <= c < width.
 	copyRows func(dst []float32, dstStride int, src []float32, srcStride, rows, cols, width int)
 
+	// copyPanels sets dst[p*panelStride+r*nr+c] = src[r*srcStride+p*nr+c] for
+	// r < rows, p < panels and c < nr.
+	copyPanels func(dst []float32, panelStride int, src []float32, srcStride, rows, panels int)
+
 	// gather reads one vector of a patch plan for count channels:
 	// dst[i*dstStride+l] is lane l of the vector at src[i*srcStride:].
 	gather func(dst []float32, dstStride int, src []float32, srcStride, count int, v *patchVector)

@@ -14,7 +14,6 @@ type patches struct {
 
 // newPatches finds the places of the patches of x.
 func (e *Engine) newPatches(x []float32, s patchShape) patches {
-	s = s.flat()
 	p := patches{x: x, shape: s, plan: e.patchPlan(s)}
 	if left := s.images % p.plan.period; left > 0 && left*s.rows*s.cols%p.plan.vec > 0 {
 		p.tail = p.plan.tailOf(left*s.rows*s.cols, s.taps())
@@ -37,17 +36,6 @@ type patchShape struct {
 func (p patchShape) taps() int { return p.tapRows * p.tapCols }
 
 func (p patchShape) positions() int { return p.images * p.rows * p.cols }
-
-// flat treats the map of a 1 x 1 convolution as one long row, in which
-// neighbours lie beside each other.
-func (p patchShape) flat() patchShape {
-	if p.taps() == 1 && p.stepY == 1 && p.stepX == 1 && p.firstY == 0 && p.firstX == 0 && p.rows == p.height && p.cols == p.width {
-		p.width *= p.height
-		p.cols *= p.rows
-		p.height, p.rows = 1, 1
-	}
-	return p
-}
 
 // patchPlan says where the values of a patch lie, for each vector of adjacent
 // positions and each tap, in channel 0. The pattern repeats after period images,

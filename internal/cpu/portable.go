@@ -6,25 +6,26 @@ func portable() *kernels {
 	return &kernels{
 		name: "portable",
 		mr:   4, nr: 4, vec: 4, depth: 256,
-		tiles:     portableTiles(),
-		transpose: transpose,
-		copyRows:  copyRows,
-		gather:    gather,
-		add:       add,
-		multiply:  multiply,
-		scale:     scale,
-		relu:      relu,
-		reluGrad:  reluGrad,
-		maximum:   maximum,
-		finite:    finite,
-		route:     route,
-		split:     split,
-		merge:     merge,
-		affine:    affine,
-		sum:       sum,
-		spread:    spread,
-		project:   project,
-		normGrad:  normGrad,
+		tiles:      portableTiles(),
+		transpose:  transpose,
+		copyRows:   copyRows,
+		copyPanels: copyPanels,
+		gather:     gather,
+		add:        add,
+		multiply:   multiply,
+		scale:      scale,
+		relu:       relu,
+		reluGrad:   reluGrad,
+		maximum:    maximum,
+		finite:     finite,
+		route:      route,
+		split:      split,
+		merge:      merge,
+		affine:     affine,
+		sum:        sum,
+		spread:     spread,
+		project:    project,
+		normGrad:   normGrad,
 
 		layerNorm:     layerNorm,
 		layerNormSums: layerNormSums,
@@ -65,6 +66,15 @@ func copyRows(dst []float32, dstStride int, src []float32, srcStride, rows, cols
 		to := dst[r*dstStride : r*dstStride+width]
 		copy(to, src[r*srcStride:r*srcStride+cols])
 		clear(to[cols:])
+	}
+}
+
+func copyPanels(dst []float32, panelStride int, src []float32, srcStride, rows, panels int) {
+	const nr = 4
+	for r := range rows {
+		for p := range panels {
+			copy(dst[p*panelStride+r*nr:][:nr], src[r*srcStride+p*nr:])
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 func (s *isa) packing() {
 	s.transpose()
 	s.copyRows()
+	s.copyPanels()
 	s.gatherRuns()
 	s.gatherLanes()
 }
@@ -141,6 +142,40 @@ func (s *isa) copyRows() {
 		JNZ(LabelRef(loop))
 		finish()
 	}
+}
+
+// copyPanels spreads rows over panels, each row as a whole: its numbers lie
+// beside each other, while the next row is far away.
+func (s *isa) copyPanels() {
+	s.text("copyPanels", "dst []float32, panelStride int, src []float32, srcStride, rows, panels int")
+	dst, src := base("dst"), base("src")
+	panelStride, srcStride := stride("panelStride"), stride("srcStride")
+	rows, panels := integer("rows"), integer("panels")
+	Label("row")
+	from, to, left, ahead := GP64(), GP64(), GP64(), GP64()
+	MOVQ(src, from)
+	MOVQ(dst, to)
+	MOVQ(panels, left)
+	LEAQ(Mem{Base: src, Index: srcStride, Scale: 4}, ahead)
+	Label("panel")
+	for at := 0; at < 2*s.bytes(); at += 64 {
+		PREFETCHT0(Mem{Base: ahead, Disp: at})
+	}
+	for i := range 2 {
+		v := s.vec()
+		VMOVUPS(Mem{Base: from, Disp: i * s.bytes()}, v)
+		VMOVUPS(v, Mem{Base: to, Disp: i * s.bytes()})
+	}
+	ADDQ(imm(2*s.bytes()), from)
+	ADDQ(imm(2*s.bytes()), ahead)
+	ADDQ(panelStride, to)
+	DECQ(left)
+	JNZ(LabelRef("panel"))
+	ADDQ(srcStride, src)
+	ADDQ(imm(2*s.bytes()), dst)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
+	finish()
 }
 
 // gatherRuns reads vectors that consist of one to four runs.
