@@ -125,7 +125,12 @@ func (w *workerScratch) multiply(kr *kernels, c []float32, ldc, m, n, k int, l, 
 		for col := 0; col < n; col += kr.nr {
 			tiles := kr.tiles[ceilDiv(min(kr.nr, n-col), kr.vec)-1]
 			for row := 0; row < m; row += kr.mr {
-				tiles[min(kr.mr, m-row)](c[row*ldc+col:], ldc, left[row*d:], kr.mr, right[col*d:], d, add || at > 0)
+				to := c[row*ldc+col:]
+				var before []float32
+				if add || at > 0 {
+					before = to
+				}
+				tiles[min(kr.mr, m-row)](to, ldc, before, ldc, left[row*d:], kr.mr, right[col*d:], kr.nr, d, nil, nil, nil, 0, false)
 			}
 		}
 	}

@@ -2,137 +2,256 @@
 
 #include "textflag.h"
 
-// func tile1x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile1x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile1x1AVX2(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), SI
+TEXT ·tile1x1AVX2(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
 	VXORPS Y0, Y0, Y0
 
 loop:
 	VMOVUPS      (CX), Y1
-	PREFETCHT0   (AX)(SI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Y2
 	VFMADD231PS  Y2, Y1, Y0
-	ADDQ         SI, AX
-	ADDQ         $0x40, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Y0, Y0
 
-store:
-	VMOVUPS Y0, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Y1
+	VMULPS       Y1, Y0, Y0
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Y1
+	VADDPS       Y1, Y0, Y0
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VXORPS  Y1, Y1, Y1
+	VMAXPS  Y0, Y1, Y0
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
 	VZEROUPPER
 	RET
 
-// func tile2x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile2x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile2x1AVX2(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile2x1AVX2(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
 loop:
 	VMOVUPS      (CX), Y2
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Y3
 	VFMADD231PS  Y3, Y2, Y0
 	VBROADCASTSS 4(AX), Y3
 	VFMADD231PS  Y3, Y2, Y1
-	ADDQ         DI, AX
-	ADDQ         $0x40, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Y0, Y0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y1, Y1
 
-store:
-	VMOVUPS Y0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Y1, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Y2
+	VMULPS       Y2, Y0, Y0
+	VBROADCASTSS 4(AX), Y2
+	VMULPS       Y2, Y1, Y1
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Y2
+	VADDPS       Y2, Y0, Y0
+	VBROADCASTSS 4(AX), Y2
+	VADDPS       Y2, Y1, Y1
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	ADDQ   CX, AX
+	VADDPS (AX), Y1, Y1
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VXORPS  Y2, Y2, Y2
+	VMAXPS  Y0, Y2, Y0
+	VMAXPS  Y1, Y2, Y1
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
 	VZEROUPPER
 	RET
 
-// func tile3x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile3x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile3x1AVX2(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile3x1AVX2(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 
 loop:
 	VMOVUPS      (CX), Y3
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Y4
 	VFMADD231PS  Y4, Y3, Y0
 	VBROADCASTSS 4(AX), Y4
 	VFMADD231PS  Y4, Y3, Y1
 	VBROADCASTSS 8(AX), Y4
 	VFMADD231PS  Y4, Y3, Y2
-	ADDQ         DI, AX
-	ADDQ         $0x40, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Y0, Y0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y1, Y1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y2, Y2
 
-store:
-	VMOVUPS Y0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Y1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Y2, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Y3
+	VMULPS       Y3, Y0, Y0
+	VBROADCASTSS 4(AX), Y3
+	VMULPS       Y3, Y1, Y1
+	VBROADCASTSS 8(AX), Y3
+	VMULPS       Y3, Y2, Y2
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Y3
+	VADDPS       Y3, Y0, Y0
+	VBROADCASTSS 4(AX), Y3
+	VADDPS       Y3, Y1, Y1
+	VBROADCASTSS 8(AX), Y3
+	VADDPS       Y3, Y2, Y2
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	ADDQ   CX, AX
+	VADDPS (AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VXORPS  Y3, Y3, Y3
+	VMAXPS  Y0, Y3, Y0
+	VMAXPS  Y1, Y3, Y1
+	VMAXPS  Y2, Y3, Y2
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
 	VZEROUPPER
 	RET
 
-// func tile4x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile4x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile4x1AVX2(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile4x1AVX2(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -140,7 +259,8 @@ TEXT ·tile4x1AVX2(SB), NOSPLIT, $0-97
 
 loop:
 	VMOVUPS      (CX), Y4
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Y5
 	VFMADD231PS  Y5, Y4, Y0
 	VBROADCASTSS 4(AX), Y5
@@ -149,44 +269,97 @@ loop:
 	VFMADD231PS  Y5, Y4, Y2
 	VBROADCASTSS 12(AX), Y5
 	VFMADD231PS  Y5, Y4, Y3
-	ADDQ         DI, AX
-	ADDQ         $0x40, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Y0, Y0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y1, Y1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y2, Y2
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y3, Y3
 
-store:
-	VMOVUPS Y0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Y1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Y2, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Y3, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Y4
+	VMULPS       Y4, Y0, Y0
+	VBROADCASTSS 4(AX), Y4
+	VMULPS       Y4, Y1, Y1
+	VBROADCASTSS 8(AX), Y4
+	VMULPS       Y4, Y2, Y2
+	VBROADCASTSS 12(AX), Y4
+	VMULPS       Y4, Y3, Y3
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Y4
+	VADDPS       Y4, Y0, Y0
+	VBROADCASTSS 4(AX), Y4
+	VADDPS       Y4, Y1, Y1
+	VBROADCASTSS 8(AX), Y4
+	VADDPS       Y4, Y2, Y2
+	VBROADCASTSS 12(AX), Y4
+	VADDPS       Y4, Y3, Y3
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	ADDQ   CX, AX
+	VADDPS (AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	ADDQ   CX, AX
+	VADDPS (AX), Y3, Y3
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VXORPS  Y4, Y4, Y4
+	VMAXPS  Y0, Y4, Y0
+	VMAXPS  Y1, Y4, Y1
+	VMAXPS  Y2, Y4, Y2
+	VMAXPS  Y3, Y4, Y3
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
 	VZEROUPPER
 	RET
 
-// func tile5x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile5x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile5x1AVX2(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile5x1AVX2(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -195,7 +368,8 @@ TEXT ·tile5x1AVX2(SB), NOSPLIT, $0-97
 
 loop:
 	VMOVUPS      (CX), Y5
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Y6
 	VFMADD231PS  Y6, Y5, Y0
 	VBROADCASTSS 4(AX), Y6
@@ -206,48 +380,108 @@ loop:
 	VFMADD231PS  Y6, Y5, Y3
 	VBROADCASTSS 16(AX), Y6
 	VFMADD231PS  Y6, Y5, Y4
-	ADDQ         DI, AX
-	ADDQ         $0x40, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Y0, Y0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y1, Y1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y2, Y2
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y3, Y3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y4, Y4
 
-store:
-	VMOVUPS Y0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Y1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Y2, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Y3, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Y4, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Y5
+	VMULPS       Y5, Y0, Y0
+	VBROADCASTSS 4(AX), Y5
+	VMULPS       Y5, Y1, Y1
+	VBROADCASTSS 8(AX), Y5
+	VMULPS       Y5, Y2, Y2
+	VBROADCASTSS 12(AX), Y5
+	VMULPS       Y5, Y3, Y3
+	VBROADCASTSS 16(AX), Y5
+	VMULPS       Y5, Y4, Y4
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Y5
+	VADDPS       Y5, Y0, Y0
+	VBROADCASTSS 4(AX), Y5
+	VADDPS       Y5, Y1, Y1
+	VBROADCASTSS 8(AX), Y5
+	VADDPS       Y5, Y2, Y2
+	VBROADCASTSS 12(AX), Y5
+	VADDPS       Y5, Y3, Y3
+	VBROADCASTSS 16(AX), Y5
+	VADDPS       Y5, Y4, Y4
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	ADDQ   CX, AX
+	VADDPS (AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	ADDQ   CX, AX
+	VADDPS (AX), Y3, Y3
+	ADDQ   CX, AX
+	VADDPS (AX), Y4, Y4
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VXORPS  Y5, Y5, Y5
+	VMAXPS  Y0, Y5, Y0
+	VMAXPS  Y1, Y5, Y1
+	VMAXPS  Y2, Y5, Y2
+	VMAXPS  Y3, Y5, Y3
+	VMAXPS  Y4, Y5, Y4
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
 	VZEROUPPER
 	RET
 
-// func tile6x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile6x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile6x1AVX2(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile6x1AVX2(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -257,7 +491,8 @@ TEXT ·tile6x1AVX2(SB), NOSPLIT, $0-97
 
 loop:
 	VMOVUPS      (CX), Y6
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Y7
 	VFMADD231PS  Y7, Y6, Y0
 	VBROADCASTSS 4(AX), Y7
@@ -270,51 +505,118 @@ loop:
 	VFMADD231PS  Y7, Y6, Y4
 	VBROADCASTSS 20(AX), Y7
 	VFMADD231PS  Y7, Y6, Y5
-	ADDQ         DI, AX
-	ADDQ         $0x40, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Y0, Y0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y1, Y1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y2, Y2
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y3, Y3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y4, Y4
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y5, Y5
 
-store:
-	VMOVUPS Y0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Y1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Y2, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Y3, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Y4, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Y5, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Y6
+	VMULPS       Y6, Y0, Y0
+	VBROADCASTSS 4(AX), Y6
+	VMULPS       Y6, Y1, Y1
+	VBROADCASTSS 8(AX), Y6
+	VMULPS       Y6, Y2, Y2
+	VBROADCASTSS 12(AX), Y6
+	VMULPS       Y6, Y3, Y3
+	VBROADCASTSS 16(AX), Y6
+	VMULPS       Y6, Y4, Y4
+	VBROADCASTSS 20(AX), Y6
+	VMULPS       Y6, Y5, Y5
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Y6
+	VADDPS       Y6, Y0, Y0
+	VBROADCASTSS 4(AX), Y6
+	VADDPS       Y6, Y1, Y1
+	VBROADCASTSS 8(AX), Y6
+	VADDPS       Y6, Y2, Y2
+	VBROADCASTSS 12(AX), Y6
+	VADDPS       Y6, Y3, Y3
+	VBROADCASTSS 16(AX), Y6
+	VADDPS       Y6, Y4, Y4
+	VBROADCASTSS 20(AX), Y6
+	VADDPS       Y6, Y5, Y5
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	ADDQ   CX, AX
+	VADDPS (AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	ADDQ   CX, AX
+	VADDPS (AX), Y3, Y3
+	ADDQ   CX, AX
+	VADDPS (AX), Y4, Y4
+	ADDQ   CX, AX
+	VADDPS (AX), Y5, Y5
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VXORPS  Y6, Y6, Y6
+	VMAXPS  Y0, Y6, Y0
+	VMAXPS  Y1, Y6, Y1
+	VMAXPS  Y2, Y6, Y2
+	VMAXPS  Y3, Y6, Y3
+	VMAXPS  Y4, Y6, Y4
+	VMAXPS  Y5, Y6, Y5
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
 	VZEROUPPER
 	RET
 
-// func tile1x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile1x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile1x2AVX2(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), SI
+TEXT ·tile1x2AVX2(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
@@ -322,38 +624,75 @@ TEXT ·tile1x2AVX2(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Y2
 	VMOVUPS      32(CX), Y3
-	PREFETCHT0   (AX)(SI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Y4
 	VFMADD231PS  Y4, Y2, Y0
 	VFMADD231PS  Y4, Y3, Y1
-	ADDQ         SI, AX
-	ADDQ         $0x40, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Y0, Y0
 	VADDPS       32(AX), Y1, Y1
 
-store:
-	VMOVUPS Y0, (DX)
-	VMOVUPS Y1, 32(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Y2
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y2, Y1, Y1
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Y2
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y2, Y1, Y1
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VXORPS  Y2, Y2, Y2
+	VMAXPS  Y0, Y2, Y0
+	VMAXPS  Y1, Y2, Y1
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
 	VZEROUPPER
 	RET
 
-// func tile2x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile2x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile2x2AVX2(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile2x2AVX2(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -362,47 +701,95 @@ TEXT ·tile2x2AVX2(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Y4
 	VMOVUPS      32(CX), Y5
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y1
 	VBROADCASTSS 4(AX), Y6
 	VFMADD231PS  Y6, Y4, Y2
 	VFMADD231PS  Y6, Y5, Y3
-	ADDQ         DI, AX
-	ADDQ         $0x40, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Y0, Y0
 	VADDPS       32(AX), Y1, Y1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y2, Y2
 	VADDPS       32(AX), Y3, Y3
 
-store:
-	VMOVUPS Y0, (DX)
-	VMOVUPS Y1, 32(DX)
-	ADDQ    SI, DX
-	VMOVUPS Y2, (DX)
-	VMOVUPS Y3, 32(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Y4
+	VMULPS       Y4, Y0, Y0
+	VMULPS       Y4, Y1, Y1
+	VBROADCASTSS 4(AX), Y4
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y4, Y3, Y3
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Y4
+	VADDPS       Y4, Y0, Y0
+	VADDPS       Y4, Y1, Y1
+	VBROADCASTSS 4(AX), Y4
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y4, Y3, Y3
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	VADDPS 32(AX), Y3, Y3
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VXORPS  Y4, Y4, Y4
+	VMAXPS  Y0, Y4, Y0
+	VMAXPS  Y1, Y4, Y1
+	VMAXPS  Y2, Y4, Y2
+	VMAXPS  Y3, Y4, Y3
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
 	VZEROUPPER
 	RET
 
-// func tile3x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile3x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile3x2AVX2(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile3x2AVX2(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -413,7 +800,8 @@ TEXT ·tile3x2AVX2(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Y6
 	VMOVUPS      32(CX), Y7
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Y8
 	VFMADD231PS  Y8, Y6, Y0
 	VFMADD231PS  Y8, Y7, Y1
@@ -423,46 +811,104 @@ loop:
 	VBROADCASTSS 8(AX), Y8
 	VFMADD231PS  Y8, Y6, Y4
 	VFMADD231PS  Y8, Y7, Y5
-	ADDQ         DI, AX
-	ADDQ         $0x40, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Y0, Y0
 	VADDPS       32(AX), Y1, Y1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y2, Y2
 	VADDPS       32(AX), Y3, Y3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y4, Y4
 	VADDPS       32(AX), Y5, Y5
 
-store:
-	VMOVUPS Y0, (DX)
-	VMOVUPS Y1, 32(DX)
-	ADDQ    SI, DX
-	VMOVUPS Y2, (DX)
-	VMOVUPS Y3, 32(DX)
-	ADDQ    SI, DX
-	VMOVUPS Y4, (DX)
-	VMOVUPS Y5, 32(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Y6
+	VMULPS       Y6, Y0, Y0
+	VMULPS       Y6, Y1, Y1
+	VBROADCASTSS 4(AX), Y6
+	VMULPS       Y6, Y2, Y2
+	VMULPS       Y6, Y3, Y3
+	VBROADCASTSS 8(AX), Y6
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Y6
+	VADDPS       Y6, Y0, Y0
+	VADDPS       Y6, Y1, Y1
+	VBROADCASTSS 4(AX), Y6
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y6, Y3, Y3
+	VBROADCASTSS 8(AX), Y6
+	VADDPS       Y6, Y4, Y4
+	VADDPS       Y6, Y5, Y5
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	VADDPS 32(AX), Y3, Y3
+	ADDQ   CX, AX
+	VADDPS (AX), Y4, Y4
+	VADDPS 32(AX), Y5, Y5
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VXORPS  Y6, Y6, Y6
+	VMAXPS  Y0, Y6, Y0
+	VMAXPS  Y1, Y6, Y1
+	VMAXPS  Y2, Y6, Y2
+	VMAXPS  Y3, Y6, Y3
+	VMAXPS  Y4, Y6, Y4
+	VMAXPS  Y5, Y6, Y5
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
 	VZEROUPPER
 	RET
 
-// func tile4x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile4x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile4x2AVX2(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile4x2AVX2(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -475,7 +921,8 @@ TEXT ·tile4x2AVX2(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Y8
 	VMOVUPS      32(CX), Y9
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y1
@@ -488,52 +935,121 @@ loop:
 	VBROADCASTSS 12(AX), Y10
 	VFMADD231PS  Y10, Y8, Y6
 	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         DI, AX
-	ADDQ         $0x40, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Y0, Y0
 	VADDPS       32(AX), Y1, Y1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y2, Y2
 	VADDPS       32(AX), Y3, Y3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y4, Y4
 	VADDPS       32(AX), Y5, Y5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y6, Y6
 	VADDPS       32(AX), Y7, Y7
 
-store:
-	VMOVUPS Y0, (DX)
-	VMOVUPS Y1, 32(DX)
-	ADDQ    SI, DX
-	VMOVUPS Y2, (DX)
-	VMOVUPS Y3, 32(DX)
-	ADDQ    SI, DX
-	VMOVUPS Y4, (DX)
-	VMOVUPS Y5, 32(DX)
-	ADDQ    SI, DX
-	VMOVUPS Y6, (DX)
-	VMOVUPS Y7, 32(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Y8
+	VMULPS       Y8, Y0, Y0
+	VMULPS       Y8, Y1, Y1
+	VBROADCASTSS 4(AX), Y8
+	VMULPS       Y8, Y2, Y2
+	VMULPS       Y8, Y3, Y3
+	VBROADCASTSS 8(AX), Y8
+	VMULPS       Y8, Y4, Y4
+	VMULPS       Y8, Y5, Y5
+	VBROADCASTSS 12(AX), Y8
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y8, Y7, Y7
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Y8
+	VADDPS       Y8, Y0, Y0
+	VADDPS       Y8, Y1, Y1
+	VBROADCASTSS 4(AX), Y8
+	VADDPS       Y8, Y2, Y2
+	VADDPS       Y8, Y3, Y3
+	VBROADCASTSS 8(AX), Y8
+	VADDPS       Y8, Y4, Y4
+	VADDPS       Y8, Y5, Y5
+	VBROADCASTSS 12(AX), Y8
+	VADDPS       Y8, Y6, Y6
+	VADDPS       Y8, Y7, Y7
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	VADDPS 32(AX), Y3, Y3
+	ADDQ   CX, AX
+	VADDPS (AX), Y4, Y4
+	VADDPS 32(AX), Y5, Y5
+	ADDQ   CX, AX
+	VADDPS (AX), Y6, Y6
+	VADDPS 32(AX), Y7, Y7
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VXORPS  Y8, Y8, Y8
+	VMAXPS  Y0, Y8, Y0
+	VMAXPS  Y1, Y8, Y1
+	VMAXPS  Y2, Y8, Y2
+	VMAXPS  Y3, Y8, Y3
+	VMAXPS  Y4, Y8, Y4
+	VMAXPS  Y5, Y8, Y5
+	VMAXPS  Y6, Y8, Y6
+	VMAXPS  Y7, Y8, Y7
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
 	VZEROUPPER
 	RET
 
-// func tile5x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile5x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile5x2AVX2(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile5x2AVX2(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -548,7 +1064,8 @@ TEXT ·tile5x2AVX2(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Y10
 	VMOVUPS      32(CX), Y11
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Y12
 	VFMADD231PS  Y12, Y10, Y0
 	VFMADD231PS  Y12, Y11, Y1
@@ -564,58 +1081,138 @@ loop:
 	VBROADCASTSS 16(AX), Y12
 	VFMADD231PS  Y12, Y10, Y8
 	VFMADD231PS  Y12, Y11, Y9
-	ADDQ         DI, AX
-	ADDQ         $0x40, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Y0, Y0
 	VADDPS       32(AX), Y1, Y1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y2, Y2
 	VADDPS       32(AX), Y3, Y3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y4, Y4
 	VADDPS       32(AX), Y5, Y5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y6, Y6
 	VADDPS       32(AX), Y7, Y7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y8, Y8
 	VADDPS       32(AX), Y9, Y9
 
-store:
-	VMOVUPS Y0, (DX)
-	VMOVUPS Y1, 32(DX)
-	ADDQ    SI, DX
-	VMOVUPS Y2, (DX)
-	VMOVUPS Y3, 32(DX)
-	ADDQ    SI, DX
-	VMOVUPS Y4, (DX)
-	VMOVUPS Y5, 32(DX)
-	ADDQ    SI, DX
-	VMOVUPS Y6, (DX)
-	VMOVUPS Y7, 32(DX)
-	ADDQ    SI, DX
-	VMOVUPS Y8, (DX)
-	VMOVUPS Y9, 32(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Y10
+	VMULPS       Y10, Y0, Y0
+	VMULPS       Y10, Y1, Y1
+	VBROADCASTSS 4(AX), Y10
+	VMULPS       Y10, Y2, Y2
+	VMULPS       Y10, Y3, Y3
+	VBROADCASTSS 8(AX), Y10
+	VMULPS       Y10, Y4, Y4
+	VMULPS       Y10, Y5, Y5
+	VBROADCASTSS 12(AX), Y10
+	VMULPS       Y10, Y6, Y6
+	VMULPS       Y10, Y7, Y7
+	VBROADCASTSS 16(AX), Y10
+	VMULPS       Y10, Y8, Y8
+	VMULPS       Y10, Y9, Y9
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Y10
+	VADDPS       Y10, Y0, Y0
+	VADDPS       Y10, Y1, Y1
+	VBROADCASTSS 4(AX), Y10
+	VADDPS       Y10, Y2, Y2
+	VADDPS       Y10, Y3, Y3
+	VBROADCASTSS 8(AX), Y10
+	VADDPS       Y10, Y4, Y4
+	VADDPS       Y10, Y5, Y5
+	VBROADCASTSS 12(AX), Y10
+	VADDPS       Y10, Y6, Y6
+	VADDPS       Y10, Y7, Y7
+	VBROADCASTSS 16(AX), Y10
+	VADDPS       Y10, Y8, Y8
+	VADDPS       Y10, Y9, Y9
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	VADDPS 32(AX), Y3, Y3
+	ADDQ   CX, AX
+	VADDPS (AX), Y4, Y4
+	VADDPS 32(AX), Y5, Y5
+	ADDQ   CX, AX
+	VADDPS (AX), Y6, Y6
+	VADDPS 32(AX), Y7, Y7
+	ADDQ   CX, AX
+	VADDPS (AX), Y8, Y8
+	VADDPS 32(AX), Y9, Y9
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VXORPS  Y10, Y10, Y10
+	VMAXPS  Y0, Y10, Y0
+	VMAXPS  Y1, Y10, Y1
+	VMAXPS  Y2, Y10, Y2
+	VMAXPS  Y3, Y10, Y3
+	VMAXPS  Y4, Y10, Y4
+	VMAXPS  Y5, Y10, Y5
+	VMAXPS  Y6, Y10, Y6
+	VMAXPS  Y7, Y10, Y7
+	VMAXPS  Y8, Y10, Y8
+	VMAXPS  Y9, Y10, Y9
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, 32(AX)
 	VZEROUPPER
 	RET
 
-// func tile6x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile6x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile6x2AVX2(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile6x2AVX2(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -632,7 +1229,8 @@ TEXT ·tile6x2AVX2(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Y14
 	VFMADD231PS  Y14, Y12, Y0
 	VFMADD231PS  Y14, Y13, Y1
@@ -651,50 +1249,142 @@ loop:
 	VBROADCASTSS 20(AX), Y14
 	VFMADD231PS  Y14, Y12, Y10
 	VFMADD231PS  Y14, Y13, Y11
-	ADDQ         DI, AX
-	ADDQ         $0x40, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Y0, Y0
 	VADDPS       32(AX), Y1, Y1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y2, Y2
 	VADDPS       32(AX), Y3, Y3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y4, Y4
 	VADDPS       32(AX), Y5, Y5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y6, Y6
 	VADDPS       32(AX), Y7, Y7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y8, Y8
 	VADDPS       32(AX), Y9, Y9
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Y10, Y10
 	VADDPS       32(AX), Y11, Y11
 
-store:
-	VMOVUPS Y0, (DX)
-	VMOVUPS Y1, 32(DX)
-	ADDQ    SI, DX
-	VMOVUPS Y2, (DX)
-	VMOVUPS Y3, 32(DX)
-	ADDQ    SI, DX
-	VMOVUPS Y4, (DX)
-	VMOVUPS Y5, 32(DX)
-	ADDQ    SI, DX
-	VMOVUPS Y6, (DX)
-	VMOVUPS Y7, 32(DX)
-	ADDQ    SI, DX
-	VMOVUPS Y8, (DX)
-	VMOVUPS Y9, 32(DX)
-	ADDQ    SI, DX
-	VMOVUPS Y10, (DX)
-	VMOVUPS Y11, 32(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Y12
+	VMULPS       Y12, Y0, Y0
+	VMULPS       Y12, Y1, Y1
+	VBROADCASTSS 4(AX), Y12
+	VMULPS       Y12, Y2, Y2
+	VMULPS       Y12, Y3, Y3
+	VBROADCASTSS 8(AX), Y12
+	VMULPS       Y12, Y4, Y4
+	VMULPS       Y12, Y5, Y5
+	VBROADCASTSS 12(AX), Y12
+	VMULPS       Y12, Y6, Y6
+	VMULPS       Y12, Y7, Y7
+	VBROADCASTSS 16(AX), Y12
+	VMULPS       Y12, Y8, Y8
+	VMULPS       Y12, Y9, Y9
+	VBROADCASTSS 20(AX), Y12
+	VMULPS       Y12, Y10, Y10
+	VMULPS       Y12, Y11, Y11
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Y12
+	VADDPS       Y12, Y0, Y0
+	VADDPS       Y12, Y1, Y1
+	VBROADCASTSS 4(AX), Y12
+	VADDPS       Y12, Y2, Y2
+	VADDPS       Y12, Y3, Y3
+	VBROADCASTSS 8(AX), Y12
+	VADDPS       Y12, Y4, Y4
+	VADDPS       Y12, Y5, Y5
+	VBROADCASTSS 12(AX), Y12
+	VADDPS       Y12, Y6, Y6
+	VADDPS       Y12, Y7, Y7
+	VBROADCASTSS 16(AX), Y12
+	VADDPS       Y12, Y8, Y8
+	VADDPS       Y12, Y9, Y9
+	VBROADCASTSS 20(AX), Y12
+	VADDPS       Y12, Y10, Y10
+	VADDPS       Y12, Y11, Y11
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Y0, Y0
+	VADDPS 32(AX), Y1, Y1
+	ADDQ   CX, AX
+	VADDPS (AX), Y2, Y2
+	VADDPS 32(AX), Y3, Y3
+	ADDQ   CX, AX
+	VADDPS (AX), Y4, Y4
+	VADDPS 32(AX), Y5, Y5
+	ADDQ   CX, AX
+	VADDPS (AX), Y6, Y6
+	VADDPS 32(AX), Y7, Y7
+	ADDQ   CX, AX
+	VADDPS (AX), Y8, Y8
+	VADDPS 32(AX), Y9, Y9
+	ADDQ   CX, AX
+	VADDPS (AX), Y10, Y10
+	VADDPS 32(AX), Y11, Y11
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VXORPS  Y12, Y12, Y12
+	VMAXPS  Y0, Y12, Y0
+	VMAXPS  Y1, Y12, Y1
+	VMAXPS  Y2, Y12, Y2
+	VMAXPS  Y3, Y12, Y3
+	VMAXPS  Y4, Y12, Y4
+	VMAXPS  Y5, Y12, Y5
+	VMAXPS  Y6, Y12, Y6
+	VMAXPS  Y7, Y12, Y7
+	VMAXPS  Y8, Y12, Y8
+	VMAXPS  Y9, Y12, Y9
+	VMAXPS  Y10, Y12, Y10
+	VMAXPS  Y11, Y12, Y11
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y10, (AX)
+	VMOVUPS Y11, 32(AX)
 	VZEROUPPER
 	RET
 

@@ -3,40 +3,40 @@
 package cpu
 
 //go:noescape
-func tile1x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile1x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile2x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile2x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile3x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile3x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile4x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile4x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile5x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile5x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile6x1AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile6x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile1x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile1x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile2x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile2x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile3x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile3x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile4x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile4x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile5x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile5x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile6x2AVX2(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile6x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
 func transposeTileAVX2(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int, width int)

@@ -2,137 +2,256 @@
 
 #include "textflag.h"
 
-// func tile1x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile1x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile1x1AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), SI
+TEXT ·tile1x1AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
 	VPXORD Z0, Z0, Z0
 
 loop:
 	VMOVUPS      (CX), Z1
-	PREFETCHT0   (AX)(SI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Z2
 	VFMADD231PS  Z2, Z1, Z0
-	ADDQ         SI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
 
-store:
-	VMOVUPS Z0, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z1
+	VMULPS       Z1, Z0, Z0
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z1
+	VADDPS       Z1, Z0, Z0
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z3, Z3, Z3
+	VMAXPS  Z0, Z3, Z0
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
 	VZEROUPPER
 	RET
 
-// func tile2x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile2x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile2x1AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile2x1AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 
 loop:
 	VMOVUPS      (CX), Z2
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Z3
 	VFMADD231PS  Z3, Z2, Z0
 	VBROADCASTSS 4(AX), Z3
 	VFMADD231PS  Z3, Z2, Z1
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z1, Z1
 
-store:
-	VMOVUPS Z0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z1, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z2
+	VMULPS       Z2, Z0, Z0
+	VBROADCASTSS 4(AX), Z2
+	VMULPS       Z2, Z1, Z1
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z2
+	VADDPS       Z2, Z0, Z0
+	VBROADCASTSS 4(AX), Z2
+	VADDPS       Z2, Z1, Z1
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z4, Z4, Z4
+	VMAXPS  Z0, Z4, Z0
+	VMAXPS  Z1, Z4, Z1
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
 	VZEROUPPER
 	RET
 
-// func tile3x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile3x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile3x1AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile3x1AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 
 loop:
 	VMOVUPS      (CX), Z3
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Z4
 	VFMADD231PS  Z4, Z3, Z0
 	VBROADCASTSS 4(AX), Z4
 	VFMADD231PS  Z4, Z3, Z1
 	VBROADCASTSS 8(AX), Z4
 	VFMADD231PS  Z4, Z3, Z2
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
 
-store:
-	VMOVUPS Z0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z3
+	VMULPS       Z3, Z0, Z0
+	VBROADCASTSS 4(AX), Z3
+	VMULPS       Z3, Z1, Z1
+	VBROADCASTSS 8(AX), Z3
+	VMULPS       Z3, Z2, Z2
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z3
+	VADDPS       Z3, Z0, Z0
+	VBROADCASTSS 4(AX), Z3
+	VADDPS       Z3, Z1, Z1
+	VBROADCASTSS 8(AX), Z3
+	VADDPS       Z3, Z2, Z2
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z5, Z5, Z5
+	VMAXPS  Z0, Z5, Z0
+	VMAXPS  Z1, Z5, Z1
+	VMAXPS  Z2, Z5, Z2
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
 	VZEROUPPER
 	RET
 
-// func tile4x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile4x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile4x1AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile4x1AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -140,7 +259,8 @@ TEXT ·tile4x1AVX512(SB), NOSPLIT, $0-97
 
 loop:
 	VMOVUPS      (CX), Z4
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Z5
 	VFMADD231PS  Z5, Z4, Z0
 	VBROADCASTSS 4(AX), Z5
@@ -149,44 +269,97 @@ loop:
 	VFMADD231PS  Z5, Z4, Z2
 	VBROADCASTSS 12(AX), Z5
 	VFMADD231PS  Z5, Z4, Z3
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z3, Z3
 
-store:
-	VMOVUPS Z0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z3, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z4
+	VMULPS       Z4, Z0, Z0
+	VBROADCASTSS 4(AX), Z4
+	VMULPS       Z4, Z1, Z1
+	VBROADCASTSS 8(AX), Z4
+	VMULPS       Z4, Z2, Z2
+	VBROADCASTSS 12(AX), Z4
+	VMULPS       Z4, Z3, Z3
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z4
+	VADDPS       Z4, Z0, Z0
+	VBROADCASTSS 4(AX), Z4
+	VADDPS       Z4, Z1, Z1
+	VBROADCASTSS 8(AX), Z4
+	VADDPS       Z4, Z2, Z2
+	VBROADCASTSS 12(AX), Z4
+	VADDPS       Z4, Z3, Z3
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z6, Z6, Z6
+	VMAXPS  Z0, Z6, Z0
+	VMAXPS  Z1, Z6, Z1
+	VMAXPS  Z2, Z6, Z2
+	VMAXPS  Z3, Z6, Z3
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
 	VZEROUPPER
 	RET
 
-// func tile5x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile5x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile5x1AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile5x1AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -195,7 +368,8 @@ TEXT ·tile5x1AVX512(SB), NOSPLIT, $0-97
 
 loop:
 	VMOVUPS      (CX), Z5
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Z6
 	VFMADD231PS  Z6, Z5, Z0
 	VBROADCASTSS 4(AX), Z6
@@ -206,48 +380,108 @@ loop:
 	VFMADD231PS  Z6, Z5, Z3
 	VBROADCASTSS 16(AX), Z6
 	VFMADD231PS  Z6, Z5, Z4
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
 
-store:
-	VMOVUPS Z0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z3, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z5
+	VMULPS       Z5, Z0, Z0
+	VBROADCASTSS 4(AX), Z5
+	VMULPS       Z5, Z1, Z1
+	VBROADCASTSS 8(AX), Z5
+	VMULPS       Z5, Z2, Z2
+	VBROADCASTSS 12(AX), Z5
+	VMULPS       Z5, Z3, Z3
+	VBROADCASTSS 16(AX), Z5
+	VMULPS       Z5, Z4, Z4
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z5
+	VADDPS       Z5, Z0, Z0
+	VBROADCASTSS 4(AX), Z5
+	VADDPS       Z5, Z1, Z1
+	VBROADCASTSS 8(AX), Z5
+	VADDPS       Z5, Z2, Z2
+	VBROADCASTSS 12(AX), Z5
+	VADDPS       Z5, Z3, Z3
+	VBROADCASTSS 16(AX), Z5
+	VADDPS       Z5, Z4, Z4
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z7, Z7, Z7
+	VMAXPS  Z0, Z7, Z0
+	VMAXPS  Z1, Z7, Z1
+	VMAXPS  Z2, Z7, Z2
+	VMAXPS  Z3, Z7, Z3
+	VMAXPS  Z4, Z7, Z4
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
 	VZEROUPPER
 	RET
 
-// func tile6x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile6x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile6x1AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile6x1AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -257,7 +491,8 @@ TEXT ·tile6x1AVX512(SB), NOSPLIT, $0-97
 
 loop:
 	VMOVUPS      (CX), Z6
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Z7
 	VFMADD231PS  Z7, Z6, Z0
 	VBROADCASTSS 4(AX), Z7
@@ -270,52 +505,119 @@ loop:
 	VFMADD231PS  Z7, Z6, Z4
 	VBROADCASTSS 20(AX), Z7
 	VFMADD231PS  Z7, Z6, Z5
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z5, Z5
 
-store:
-	VMOVUPS Z0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z3, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z5, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z6
+	VMULPS       Z6, Z0, Z0
+	VBROADCASTSS 4(AX), Z6
+	VMULPS       Z6, Z1, Z1
+	VBROADCASTSS 8(AX), Z6
+	VMULPS       Z6, Z2, Z2
+	VBROADCASTSS 12(AX), Z6
+	VMULPS       Z6, Z3, Z3
+	VBROADCASTSS 16(AX), Z6
+	VMULPS       Z6, Z4, Z4
+	VBROADCASTSS 20(AX), Z6
+	VMULPS       Z6, Z5, Z5
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z6
+	VADDPS       Z6, Z0, Z0
+	VBROADCASTSS 4(AX), Z6
+	VADDPS       Z6, Z1, Z1
+	VBROADCASTSS 8(AX), Z6
+	VADDPS       Z6, Z2, Z2
+	VBROADCASTSS 12(AX), Z6
+	VADDPS       Z6, Z3, Z3
+	VBROADCASTSS 16(AX), Z6
+	VADDPS       Z6, Z4, Z4
+	VBROADCASTSS 20(AX), Z6
+	VADDPS       Z6, Z5, Z5
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z8, Z8, Z8
+	VMAXPS  Z0, Z8, Z0
+	VMAXPS  Z1, Z8, Z1
+	VMAXPS  Z2, Z8, Z2
+	VMAXPS  Z3, Z8, Z3
+	VMAXPS  Z4, Z8, Z4
+	VMAXPS  Z5, Z8, Z5
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
 	VZEROUPPER
 	RET
 
-// func tile7x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile7x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile7x1AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile7x1AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -326,7 +628,8 @@ TEXT ·tile7x1AVX512(SB), NOSPLIT, $0-97
 
 loop:
 	VMOVUPS      (CX), Z7
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Z8
 	VFMADD231PS  Z8, Z7, Z0
 	VBROADCASTSS 4(AX), Z8
@@ -341,56 +644,130 @@ loop:
 	VFMADD231PS  Z8, Z7, Z5
 	VBROADCASTSS 24(AX), Z8
 	VFMADD231PS  Z8, Z7, Z6
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
 
-store:
-	VMOVUPS Z0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z3, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z5, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z7
+	VMULPS       Z7, Z0, Z0
+	VBROADCASTSS 4(AX), Z7
+	VMULPS       Z7, Z1, Z1
+	VBROADCASTSS 8(AX), Z7
+	VMULPS       Z7, Z2, Z2
+	VBROADCASTSS 12(AX), Z7
+	VMULPS       Z7, Z3, Z3
+	VBROADCASTSS 16(AX), Z7
+	VMULPS       Z7, Z4, Z4
+	VBROADCASTSS 20(AX), Z7
+	VMULPS       Z7, Z5, Z5
+	VBROADCASTSS 24(AX), Z7
+	VMULPS       Z7, Z6, Z6
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z7
+	VADDPS       Z7, Z0, Z0
+	VBROADCASTSS 4(AX), Z7
+	VADDPS       Z7, Z1, Z1
+	VBROADCASTSS 8(AX), Z7
+	VADDPS       Z7, Z2, Z2
+	VBROADCASTSS 12(AX), Z7
+	VADDPS       Z7, Z3, Z3
+	VBROADCASTSS 16(AX), Z7
+	VADDPS       Z7, Z4, Z4
+	VBROADCASTSS 20(AX), Z7
+	VADDPS       Z7, Z5, Z5
+	VBROADCASTSS 24(AX), Z7
+	VADDPS       Z7, Z6, Z6
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z9, Z9, Z9
+	VMAXPS  Z0, Z9, Z0
+	VMAXPS  Z1, Z9, Z1
+	VMAXPS  Z2, Z9, Z2
+	VMAXPS  Z3, Z9, Z3
+	VMAXPS  Z4, Z9, Z4
+	VMAXPS  Z5, Z9, Z5
+	VMAXPS  Z6, Z9, Z6
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
 	VZEROUPPER
 	RET
 
-// func tile8x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile8x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile8x1AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile8x1AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -402,7 +779,8 @@ TEXT ·tile8x1AVX512(SB), NOSPLIT, $0-97
 
 loop:
 	VMOVUPS      (CX), Z8
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Z9
 	VFMADD231PS  Z9, Z8, Z0
 	VBROADCASTSS 4(AX), Z9
@@ -419,60 +797,141 @@ loop:
 	VFMADD231PS  Z9, Z8, Z6
 	VBROADCASTSS 28(AX), Z9
 	VFMADD231PS  Z9, Z8, Z7
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z7, Z7
 
-store:
-	VMOVUPS Z0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z3, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z5, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z7, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z8
+	VMULPS       Z8, Z0, Z0
+	VBROADCASTSS 4(AX), Z8
+	VMULPS       Z8, Z1, Z1
+	VBROADCASTSS 8(AX), Z8
+	VMULPS       Z8, Z2, Z2
+	VBROADCASTSS 12(AX), Z8
+	VMULPS       Z8, Z3, Z3
+	VBROADCASTSS 16(AX), Z8
+	VMULPS       Z8, Z4, Z4
+	VBROADCASTSS 20(AX), Z8
+	VMULPS       Z8, Z5, Z5
+	VBROADCASTSS 24(AX), Z8
+	VMULPS       Z8, Z6, Z6
+	VBROADCASTSS 28(AX), Z8
+	VMULPS       Z8, Z7, Z7
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z8
+	VADDPS       Z8, Z0, Z0
+	VBROADCASTSS 4(AX), Z8
+	VADDPS       Z8, Z1, Z1
+	VBROADCASTSS 8(AX), Z8
+	VADDPS       Z8, Z2, Z2
+	VBROADCASTSS 12(AX), Z8
+	VADDPS       Z8, Z3, Z3
+	VBROADCASTSS 16(AX), Z8
+	VADDPS       Z8, Z4, Z4
+	VBROADCASTSS 20(AX), Z8
+	VADDPS       Z8, Z5, Z5
+	VBROADCASTSS 24(AX), Z8
+	VADDPS       Z8, Z6, Z6
+	VBROADCASTSS 28(AX), Z8
+	VADDPS       Z8, Z7, Z7
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	ADDQ   CX, AX
+	VADDPS (AX), Z7, Z7
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z10, Z10, Z10
+	VMAXPS  Z0, Z10, Z0
+	VMAXPS  Z1, Z10, Z1
+	VMAXPS  Z2, Z10, Z2
+	VMAXPS  Z3, Z10, Z3
+	VMAXPS  Z4, Z10, Z4
+	VMAXPS  Z5, Z10, Z5
+	VMAXPS  Z6, Z10, Z6
+	VMAXPS  Z7, Z10, Z7
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
 	VZEROUPPER
 	RET
 
-// func tile9x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile9x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile9x1AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile9x1AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -485,7 +944,8 @@ TEXT ·tile9x1AVX512(SB), NOSPLIT, $0-97
 
 loop:
 	VMOVUPS      (CX), Z9
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Z10
 	VFMADD231PS  Z10, Z9, Z0
 	VBROADCASTSS 4(AX), Z10
@@ -504,64 +964,152 @@ loop:
 	VFMADD231PS  Z10, Z9, Z7
 	VBROADCASTSS 32(AX), Z10
 	VFMADD231PS  Z10, Z9, Z8
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
 
-store:
-	VMOVUPS Z0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z3, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z5, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z7, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z9
+	VMULPS       Z9, Z0, Z0
+	VBROADCASTSS 4(AX), Z9
+	VMULPS       Z9, Z1, Z1
+	VBROADCASTSS 8(AX), Z9
+	VMULPS       Z9, Z2, Z2
+	VBROADCASTSS 12(AX), Z9
+	VMULPS       Z9, Z3, Z3
+	VBROADCASTSS 16(AX), Z9
+	VMULPS       Z9, Z4, Z4
+	VBROADCASTSS 20(AX), Z9
+	VMULPS       Z9, Z5, Z5
+	VBROADCASTSS 24(AX), Z9
+	VMULPS       Z9, Z6, Z6
+	VBROADCASTSS 28(AX), Z9
+	VMULPS       Z9, Z7, Z7
+	VBROADCASTSS 32(AX), Z9
+	VMULPS       Z9, Z8, Z8
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z9
+	VADDPS       Z9, Z0, Z0
+	VBROADCASTSS 4(AX), Z9
+	VADDPS       Z9, Z1, Z1
+	VBROADCASTSS 8(AX), Z9
+	VADDPS       Z9, Z2, Z2
+	VBROADCASTSS 12(AX), Z9
+	VADDPS       Z9, Z3, Z3
+	VBROADCASTSS 16(AX), Z9
+	VADDPS       Z9, Z4, Z4
+	VBROADCASTSS 20(AX), Z9
+	VADDPS       Z9, Z5, Z5
+	VBROADCASTSS 24(AX), Z9
+	VADDPS       Z9, Z6, Z6
+	VBROADCASTSS 28(AX), Z9
+	VADDPS       Z9, Z7, Z7
+	VBROADCASTSS 32(AX), Z9
+	VADDPS       Z9, Z8, Z8
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	ADDQ   CX, AX
+	VADDPS (AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z11, Z11, Z11
+	VMAXPS  Z0, Z11, Z0
+	VMAXPS  Z1, Z11, Z1
+	VMAXPS  Z2, Z11, Z2
+	VMAXPS  Z3, Z11, Z3
+	VMAXPS  Z4, Z11, Z4
+	VMAXPS  Z5, Z11, Z5
+	VMAXPS  Z6, Z11, Z6
+	VMAXPS  Z7, Z11, Z7
+	VMAXPS  Z8, Z11, Z8
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
 	VZEROUPPER
 	RET
 
-// func tile10x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile10x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile10x1AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile10x1AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -575,7 +1123,8 @@ TEXT ·tile10x1AVX512(SB), NOSPLIT, $0-97
 
 loop:
 	VMOVUPS      (CX), Z10
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Z11
 	VFMADD231PS  Z11, Z10, Z0
 	VBROADCASTSS 4(AX), Z11
@@ -596,68 +1145,163 @@ loop:
 	VFMADD231PS  Z11, Z10, Z8
 	VBROADCASTSS 36(AX), Z11
 	VFMADD231PS  Z11, Z10, Z9
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z9, Z9
 
-store:
-	VMOVUPS Z0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z3, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z5, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z7, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z9, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z10
+	VMULPS       Z10, Z0, Z0
+	VBROADCASTSS 4(AX), Z10
+	VMULPS       Z10, Z1, Z1
+	VBROADCASTSS 8(AX), Z10
+	VMULPS       Z10, Z2, Z2
+	VBROADCASTSS 12(AX), Z10
+	VMULPS       Z10, Z3, Z3
+	VBROADCASTSS 16(AX), Z10
+	VMULPS       Z10, Z4, Z4
+	VBROADCASTSS 20(AX), Z10
+	VMULPS       Z10, Z5, Z5
+	VBROADCASTSS 24(AX), Z10
+	VMULPS       Z10, Z6, Z6
+	VBROADCASTSS 28(AX), Z10
+	VMULPS       Z10, Z7, Z7
+	VBROADCASTSS 32(AX), Z10
+	VMULPS       Z10, Z8, Z8
+	VBROADCASTSS 36(AX), Z10
+	VMULPS       Z10, Z9, Z9
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z10
+	VADDPS       Z10, Z0, Z0
+	VBROADCASTSS 4(AX), Z10
+	VADDPS       Z10, Z1, Z1
+	VBROADCASTSS 8(AX), Z10
+	VADDPS       Z10, Z2, Z2
+	VBROADCASTSS 12(AX), Z10
+	VADDPS       Z10, Z3, Z3
+	VBROADCASTSS 16(AX), Z10
+	VADDPS       Z10, Z4, Z4
+	VBROADCASTSS 20(AX), Z10
+	VADDPS       Z10, Z5, Z5
+	VBROADCASTSS 24(AX), Z10
+	VADDPS       Z10, Z6, Z6
+	VBROADCASTSS 28(AX), Z10
+	VADDPS       Z10, Z7, Z7
+	VBROADCASTSS 32(AX), Z10
+	VADDPS       Z10, Z8, Z8
+	VBROADCASTSS 36(AX), Z10
+	VADDPS       Z10, Z9, Z9
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	ADDQ   CX, AX
+	VADDPS (AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	ADDQ   CX, AX
+	VADDPS (AX), Z9, Z9
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z12, Z12, Z12
+	VMAXPS  Z0, Z12, Z0
+	VMAXPS  Z1, Z12, Z1
+	VMAXPS  Z2, Z12, Z2
+	VMAXPS  Z3, Z12, Z3
+	VMAXPS  Z4, Z12, Z4
+	VMAXPS  Z5, Z12, Z5
+	VMAXPS  Z6, Z12, Z6
+	VMAXPS  Z7, Z12, Z7
+	VMAXPS  Z8, Z12, Z8
+	VMAXPS  Z9, Z12, Z9
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
 	VZEROUPPER
 	RET
 
-// func tile11x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile11x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile11x1AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile11x1AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -672,7 +1316,8 @@ TEXT ·tile11x1AVX512(SB), NOSPLIT, $0-97
 
 loop:
 	VMOVUPS      (CX), Z11
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Z12
 	VFMADD231PS  Z12, Z11, Z0
 	VBROADCASTSS 4(AX), Z12
@@ -695,72 +1340,174 @@ loop:
 	VFMADD231PS  Z12, Z11, Z9
 	VBROADCASTSS 40(AX), Z12
 	VFMADD231PS  Z12, Z11, Z10
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z9, Z9
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z10, Z10
 
-store:
-	VMOVUPS Z0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z3, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z5, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z7, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z9, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z10, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z11
+	VMULPS       Z11, Z0, Z0
+	VBROADCASTSS 4(AX), Z11
+	VMULPS       Z11, Z1, Z1
+	VBROADCASTSS 8(AX), Z11
+	VMULPS       Z11, Z2, Z2
+	VBROADCASTSS 12(AX), Z11
+	VMULPS       Z11, Z3, Z3
+	VBROADCASTSS 16(AX), Z11
+	VMULPS       Z11, Z4, Z4
+	VBROADCASTSS 20(AX), Z11
+	VMULPS       Z11, Z5, Z5
+	VBROADCASTSS 24(AX), Z11
+	VMULPS       Z11, Z6, Z6
+	VBROADCASTSS 28(AX), Z11
+	VMULPS       Z11, Z7, Z7
+	VBROADCASTSS 32(AX), Z11
+	VMULPS       Z11, Z8, Z8
+	VBROADCASTSS 36(AX), Z11
+	VMULPS       Z11, Z9, Z9
+	VBROADCASTSS 40(AX), Z11
+	VMULPS       Z11, Z10, Z10
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z11
+	VADDPS       Z11, Z0, Z0
+	VBROADCASTSS 4(AX), Z11
+	VADDPS       Z11, Z1, Z1
+	VBROADCASTSS 8(AX), Z11
+	VADDPS       Z11, Z2, Z2
+	VBROADCASTSS 12(AX), Z11
+	VADDPS       Z11, Z3, Z3
+	VBROADCASTSS 16(AX), Z11
+	VADDPS       Z11, Z4, Z4
+	VBROADCASTSS 20(AX), Z11
+	VADDPS       Z11, Z5, Z5
+	VBROADCASTSS 24(AX), Z11
+	VADDPS       Z11, Z6, Z6
+	VBROADCASTSS 28(AX), Z11
+	VADDPS       Z11, Z7, Z7
+	VBROADCASTSS 32(AX), Z11
+	VADDPS       Z11, Z8, Z8
+	VBROADCASTSS 36(AX), Z11
+	VADDPS       Z11, Z9, Z9
+	VBROADCASTSS 40(AX), Z11
+	VADDPS       Z11, Z10, Z10
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	ADDQ   CX, AX
+	VADDPS (AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	ADDQ   CX, AX
+	VADDPS (AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z13, Z13, Z13
+	VMAXPS  Z0, Z13, Z0
+	VMAXPS  Z1, Z13, Z1
+	VMAXPS  Z2, Z13, Z2
+	VMAXPS  Z3, Z13, Z3
+	VMAXPS  Z4, Z13, Z4
+	VMAXPS  Z5, Z13, Z5
+	VMAXPS  Z6, Z13, Z6
+	VMAXPS  Z7, Z13, Z7
+	VMAXPS  Z8, Z13, Z8
+	VMAXPS  Z9, Z13, Z9
+	VMAXPS  Z10, Z13, Z10
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
 	VZEROUPPER
 	RET
 
-// func tile12x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile12x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile12x1AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile12x1AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -776,7 +1523,8 @@ TEXT ·tile12x1AVX512(SB), NOSPLIT, $0-97
 
 loop:
 	VMOVUPS      (CX), Z12
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Z13
 	VFMADD231PS  Z13, Z12, Z0
 	VBROADCASTSS 4(AX), Z13
@@ -801,76 +1549,185 @@ loop:
 	VFMADD231PS  Z13, Z12, Z10
 	VBROADCASTSS 44(AX), Z13
 	VFMADD231PS  Z13, Z12, Z11
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z9, Z9
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z10, Z10
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z11, Z11
 
-store:
-	VMOVUPS Z0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z3, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z5, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z7, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z9, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z10, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z11, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z12
+	VMULPS       Z12, Z0, Z0
+	VBROADCASTSS 4(AX), Z12
+	VMULPS       Z12, Z1, Z1
+	VBROADCASTSS 8(AX), Z12
+	VMULPS       Z12, Z2, Z2
+	VBROADCASTSS 12(AX), Z12
+	VMULPS       Z12, Z3, Z3
+	VBROADCASTSS 16(AX), Z12
+	VMULPS       Z12, Z4, Z4
+	VBROADCASTSS 20(AX), Z12
+	VMULPS       Z12, Z5, Z5
+	VBROADCASTSS 24(AX), Z12
+	VMULPS       Z12, Z6, Z6
+	VBROADCASTSS 28(AX), Z12
+	VMULPS       Z12, Z7, Z7
+	VBROADCASTSS 32(AX), Z12
+	VMULPS       Z12, Z8, Z8
+	VBROADCASTSS 36(AX), Z12
+	VMULPS       Z12, Z9, Z9
+	VBROADCASTSS 40(AX), Z12
+	VMULPS       Z12, Z10, Z10
+	VBROADCASTSS 44(AX), Z12
+	VMULPS       Z12, Z11, Z11
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z12
+	VADDPS       Z12, Z0, Z0
+	VBROADCASTSS 4(AX), Z12
+	VADDPS       Z12, Z1, Z1
+	VBROADCASTSS 8(AX), Z12
+	VADDPS       Z12, Z2, Z2
+	VBROADCASTSS 12(AX), Z12
+	VADDPS       Z12, Z3, Z3
+	VBROADCASTSS 16(AX), Z12
+	VADDPS       Z12, Z4, Z4
+	VBROADCASTSS 20(AX), Z12
+	VADDPS       Z12, Z5, Z5
+	VBROADCASTSS 24(AX), Z12
+	VADDPS       Z12, Z6, Z6
+	VBROADCASTSS 28(AX), Z12
+	VADDPS       Z12, Z7, Z7
+	VBROADCASTSS 32(AX), Z12
+	VADDPS       Z12, Z8, Z8
+	VBROADCASTSS 36(AX), Z12
+	VADDPS       Z12, Z9, Z9
+	VBROADCASTSS 40(AX), Z12
+	VADDPS       Z12, Z10, Z10
+	VBROADCASTSS 44(AX), Z12
+	VADDPS       Z12, Z11, Z11
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	ADDQ   CX, AX
+	VADDPS (AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	ADDQ   CX, AX
+	VADDPS (AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	ADDQ   CX, AX
+	VADDPS (AX), Z11, Z11
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z14, Z14, Z14
+	VMAXPS  Z0, Z14, Z0
+	VMAXPS  Z1, Z14, Z1
+	VMAXPS  Z2, Z14, Z2
+	VMAXPS  Z3, Z14, Z3
+	VMAXPS  Z4, Z14, Z4
+	VMAXPS  Z5, Z14, Z5
+	VMAXPS  Z6, Z14, Z6
+	VMAXPS  Z7, Z14, Z7
+	VMAXPS  Z8, Z14, Z8
+	VMAXPS  Z9, Z14, Z9
+	VMAXPS  Z10, Z14, Z10
+	VMAXPS  Z11, Z14, Z11
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z11, (AX)
 	VZEROUPPER
 	RET
 
-// func tile13x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile13x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile13x1AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile13x1AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -887,7 +1744,8 @@ TEXT ·tile13x1AVX512(SB), NOSPLIT, $0-97
 
 loop:
 	VMOVUPS      (CX), Z13
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Z14
 	VFMADD231PS  Z14, Z13, Z0
 	VBROADCASTSS 4(AX), Z14
@@ -914,80 +1772,196 @@ loop:
 	VFMADD231PS  Z14, Z13, Z11
 	VBROADCASTSS 48(AX), Z14
 	VFMADD231PS  Z14, Z13, Z12
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z9, Z9
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z10, Z10
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z11, Z11
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z12, Z12
 
-store:
-	VMOVUPS Z0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z3, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z5, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z7, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z9, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z10, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z11, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z12, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z13
+	VMULPS       Z13, Z0, Z0
+	VBROADCASTSS 4(AX), Z13
+	VMULPS       Z13, Z1, Z1
+	VBROADCASTSS 8(AX), Z13
+	VMULPS       Z13, Z2, Z2
+	VBROADCASTSS 12(AX), Z13
+	VMULPS       Z13, Z3, Z3
+	VBROADCASTSS 16(AX), Z13
+	VMULPS       Z13, Z4, Z4
+	VBROADCASTSS 20(AX), Z13
+	VMULPS       Z13, Z5, Z5
+	VBROADCASTSS 24(AX), Z13
+	VMULPS       Z13, Z6, Z6
+	VBROADCASTSS 28(AX), Z13
+	VMULPS       Z13, Z7, Z7
+	VBROADCASTSS 32(AX), Z13
+	VMULPS       Z13, Z8, Z8
+	VBROADCASTSS 36(AX), Z13
+	VMULPS       Z13, Z9, Z9
+	VBROADCASTSS 40(AX), Z13
+	VMULPS       Z13, Z10, Z10
+	VBROADCASTSS 44(AX), Z13
+	VMULPS       Z13, Z11, Z11
+	VBROADCASTSS 48(AX), Z13
+	VMULPS       Z13, Z12, Z12
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z13
+	VADDPS       Z13, Z0, Z0
+	VBROADCASTSS 4(AX), Z13
+	VADDPS       Z13, Z1, Z1
+	VBROADCASTSS 8(AX), Z13
+	VADDPS       Z13, Z2, Z2
+	VBROADCASTSS 12(AX), Z13
+	VADDPS       Z13, Z3, Z3
+	VBROADCASTSS 16(AX), Z13
+	VADDPS       Z13, Z4, Z4
+	VBROADCASTSS 20(AX), Z13
+	VADDPS       Z13, Z5, Z5
+	VBROADCASTSS 24(AX), Z13
+	VADDPS       Z13, Z6, Z6
+	VBROADCASTSS 28(AX), Z13
+	VADDPS       Z13, Z7, Z7
+	VBROADCASTSS 32(AX), Z13
+	VADDPS       Z13, Z8, Z8
+	VBROADCASTSS 36(AX), Z13
+	VADDPS       Z13, Z9, Z9
+	VBROADCASTSS 40(AX), Z13
+	VADDPS       Z13, Z10, Z10
+	VBROADCASTSS 44(AX), Z13
+	VADDPS       Z13, Z11, Z11
+	VBROADCASTSS 48(AX), Z13
+	VADDPS       Z13, Z12, Z12
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	ADDQ   CX, AX
+	VADDPS (AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	ADDQ   CX, AX
+	VADDPS (AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	ADDQ   CX, AX
+	VADDPS (AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z15, Z15, Z15
+	VMAXPS  Z0, Z15, Z0
+	VMAXPS  Z1, Z15, Z1
+	VMAXPS  Z2, Z15, Z2
+	VMAXPS  Z3, Z15, Z3
+	VMAXPS  Z4, Z15, Z4
+	VMAXPS  Z5, Z15, Z5
+	VMAXPS  Z6, Z15, Z6
+	VMAXPS  Z7, Z15, Z7
+	VMAXPS  Z8, Z15, Z8
+	VMAXPS  Z9, Z15, Z9
+	VMAXPS  Z10, Z15, Z10
+	VMAXPS  Z11, Z15, Z11
+	VMAXPS  Z12, Z15, Z12
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z11, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
 	VZEROUPPER
 	RET
 
-// func tile14x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile14x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile14x1AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile14x1AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1005,7 +1979,8 @@ TEXT ·tile14x1AVX512(SB), NOSPLIT, $0-97
 
 loop:
 	VMOVUPS      (CX), Z14
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
 	VBROADCASTSS (AX), Z15
 	VFMADD231PS  Z15, Z14, Z0
 	VBROADCASTSS 4(AX), Z15
@@ -1034,83 +2009,206 @@ loop:
 	VFMADD231PS  Z15, Z14, Z12
 	VBROADCASTSS 52(AX), Z15
 	VFMADD231PS  Z15, Z14, Z13
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z9, Z9
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z10, Z10
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z11, Z11
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z12, Z12
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z13, Z13
 
-store:
-	VMOVUPS Z0, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z1, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z3, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z5, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z7, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z9, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z10, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z11, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z12, (DX)
-	ADDQ    SI, DX
-	VMOVUPS Z13, (DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z14
+	VMULPS       Z14, Z0, Z0
+	VBROADCASTSS 4(AX), Z14
+	VMULPS       Z14, Z1, Z1
+	VBROADCASTSS 8(AX), Z14
+	VMULPS       Z14, Z2, Z2
+	VBROADCASTSS 12(AX), Z14
+	VMULPS       Z14, Z3, Z3
+	VBROADCASTSS 16(AX), Z14
+	VMULPS       Z14, Z4, Z4
+	VBROADCASTSS 20(AX), Z14
+	VMULPS       Z14, Z5, Z5
+	VBROADCASTSS 24(AX), Z14
+	VMULPS       Z14, Z6, Z6
+	VBROADCASTSS 28(AX), Z14
+	VMULPS       Z14, Z7, Z7
+	VBROADCASTSS 32(AX), Z14
+	VMULPS       Z14, Z8, Z8
+	VBROADCASTSS 36(AX), Z14
+	VMULPS       Z14, Z9, Z9
+	VBROADCASTSS 40(AX), Z14
+	VMULPS       Z14, Z10, Z10
+	VBROADCASTSS 44(AX), Z14
+	VMULPS       Z14, Z11, Z11
+	VBROADCASTSS 48(AX), Z14
+	VMULPS       Z14, Z12, Z12
+	VBROADCASTSS 52(AX), Z14
+	VMULPS       Z14, Z13, Z13
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z14
+	VADDPS       Z14, Z0, Z0
+	VBROADCASTSS 4(AX), Z14
+	VADDPS       Z14, Z1, Z1
+	VBROADCASTSS 8(AX), Z14
+	VADDPS       Z14, Z2, Z2
+	VBROADCASTSS 12(AX), Z14
+	VADDPS       Z14, Z3, Z3
+	VBROADCASTSS 16(AX), Z14
+	VADDPS       Z14, Z4, Z4
+	VBROADCASTSS 20(AX), Z14
+	VADDPS       Z14, Z5, Z5
+	VBROADCASTSS 24(AX), Z14
+	VADDPS       Z14, Z6, Z6
+	VBROADCASTSS 28(AX), Z14
+	VADDPS       Z14, Z7, Z7
+	VBROADCASTSS 32(AX), Z14
+	VADDPS       Z14, Z8, Z8
+	VBROADCASTSS 36(AX), Z14
+	VADDPS       Z14, Z9, Z9
+	VBROADCASTSS 40(AX), Z14
+	VADDPS       Z14, Z10, Z10
+	VBROADCASTSS 44(AX), Z14
+	VADDPS       Z14, Z11, Z11
+	VBROADCASTSS 48(AX), Z14
+	VADDPS       Z14, Z12, Z12
+	VBROADCASTSS 52(AX), Z14
+	VADDPS       Z14, Z13, Z13
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	ADDQ   CX, AX
+	VADDPS (AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	ADDQ   CX, AX
+	VADDPS (AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	ADDQ   CX, AX
+	VADDPS (AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	ADDQ   CX, AX
+	VADDPS (AX), Z13, Z13
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z16, Z16, Z16
+	VMAXPS  Z0, Z16, Z0
+	VMAXPS  Z1, Z16, Z1
+	VMAXPS  Z2, Z16, Z2
+	VMAXPS  Z3, Z16, Z3
+	VMAXPS  Z4, Z16, Z4
+	VMAXPS  Z5, Z16, Z5
+	VMAXPS  Z6, Z16, Z6
+	VMAXPS  Z7, Z16, Z7
+	VMAXPS  Z8, Z16, Z8
+	VMAXPS  Z9, Z16, Z9
+	VMAXPS  Z10, Z16, Z10
+	VMAXPS  Z11, Z16, Z11
+	VMAXPS  Z12, Z16, Z12
+	VMAXPS  Z13, Z16, Z13
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z11, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z13, (AX)
 	VZEROUPPER
 	RET
 
-// func tile1x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile1x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile1x2AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), SI
+TEXT ·tile1x2AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
@@ -1118,38 +2216,76 @@ TEXT ·tile1x2AVX512(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Z2
 	VMOVUPS      64(CX), Z3
-	PREFETCHT0   (AX)(SI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
 	VBROADCASTSS (AX), Z4
 	VFMADD231PS  Z4, Z2, Z0
 	VFMADD231PS  Z4, Z3, Z1
-	ADDQ         SI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
 	VADDPS       64(AX), Z1, Z1
 
-store:
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, 64(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS       Z2, Z1, Z1
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z5, Z5, Z5
+	VMAXPS  Z0, Z5, Z0
+	VMAXPS  Z1, Z5, Z1
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
 	VZEROUPPER
 	RET
 
-// func tile2x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile2x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile2x2AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile2x2AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1158,47 +2294,96 @@ TEXT ·tile2x2AVX512(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Z4
 	VMOVUPS      64(CX), Z5
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
 	VBROADCASTSS (AX), Z6
 	VFMADD231PS  Z6, Z4, Z0
 	VFMADD231PS  Z6, Z5, Z1
 	VBROADCASTSS 4(AX), Z6
 	VFMADD231PS  Z6, Z4, Z2
 	VFMADD231PS  Z6, Z5, Z3
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
 	VADDPS       64(AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
 	VADDPS       64(AX), Z3, Z3
 
-store:
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z3, 64(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VBROADCASTSS 4(AX), Z4
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z4
+	VADDPS       Z4, Z0, Z0
+	VADDPS       Z4, Z1, Z1
+	VBROADCASTSS 4(AX), Z4
+	VADDPS       Z4, Z2, Z2
+	VADDPS       Z4, Z3, Z3
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z7, Z7, Z7
+	VMAXPS  Z0, Z7, Z0
+	VMAXPS  Z1, Z7, Z1
+	VMAXPS  Z2, Z7, Z2
+	VMAXPS  Z3, Z7, Z3
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
 	VZEROUPPER
 	RET
 
-// func tile3x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile3x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile3x2AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile3x2AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1209,7 +2394,9 @@ TEXT ·tile3x2AVX512(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Z6
 	VMOVUPS      64(CX), Z7
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
 	VBROADCASTSS (AX), Z8
 	VFMADD231PS  Z8, Z6, Z0
 	VFMADD231PS  Z8, Z7, Z1
@@ -1219,46 +2406,104 @@ loop:
 	VBROADCASTSS 8(AX), Z8
 	VFMADD231PS  Z8, Z6, Z4
 	VFMADD231PS  Z8, Z7, Z5
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
 	VADDPS       64(AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
 	VADDPS       64(AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
 	VADDPS       64(AX), Z5, Z5
 
-store:
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z3, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	VMOVUPS Z5, 64(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VBROADCASTSS 4(AX), Z6
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VBROADCASTSS 8(AX), Z6
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z6
+	VADDPS       Z6, Z0, Z0
+	VADDPS       Z6, Z1, Z1
+	VBROADCASTSS 4(AX), Z6
+	VADDPS       Z6, Z2, Z2
+	VADDPS       Z6, Z3, Z3
+	VBROADCASTSS 8(AX), Z6
+	VADDPS       Z6, Z4, Z4
+	VADDPS       Z6, Z5, Z5
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z9, Z9, Z9
+	VMAXPS  Z0, Z9, Z0
+	VMAXPS  Z1, Z9, Z1
+	VMAXPS  Z2, Z9, Z2
+	VMAXPS  Z3, Z9, Z3
+	VMAXPS  Z4, Z9, Z4
+	VMAXPS  Z5, Z9, Z5
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
 	VZEROUPPER
 	RET
 
-// func tile4x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile4x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile4x2AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile4x2AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1271,7 +2516,9 @@ TEXT ·tile4x2AVX512(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Z8
 	VMOVUPS      64(CX), Z9
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
 	VBROADCASTSS (AX), Z10
 	VFMADD231PS  Z10, Z8, Z0
 	VFMADD231PS  Z10, Z9, Z1
@@ -1284,52 +2531,121 @@ loop:
 	VBROADCASTSS 12(AX), Z10
 	VFMADD231PS  Z10, Z8, Z6
 	VFMADD231PS  Z10, Z9, Z7
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
 	VADDPS       64(AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
 	VADDPS       64(AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
 	VADDPS       64(AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
 	VADDPS       64(AX), Z7, Z7
 
-store:
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z3, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	VMOVUPS Z5, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	VMOVUPS Z7, 64(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VBROADCASTSS 4(AX), Z8
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VBROADCASTSS 8(AX), Z8
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VBROADCASTSS 12(AX), Z8
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z8
+	VADDPS       Z8, Z0, Z0
+	VADDPS       Z8, Z1, Z1
+	VBROADCASTSS 4(AX), Z8
+	VADDPS       Z8, Z2, Z2
+	VADDPS       Z8, Z3, Z3
+	VBROADCASTSS 8(AX), Z8
+	VADDPS       Z8, Z4, Z4
+	VADDPS       Z8, Z5, Z5
+	VBROADCASTSS 12(AX), Z8
+	VADDPS       Z8, Z6, Z6
+	VADDPS       Z8, Z7, Z7
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z11, Z11, Z11
+	VMAXPS  Z0, Z11, Z0
+	VMAXPS  Z1, Z11, Z1
+	VMAXPS  Z2, Z11, Z2
+	VMAXPS  Z3, Z11, Z3
+	VMAXPS  Z4, Z11, Z4
+	VMAXPS  Z5, Z11, Z5
+	VMAXPS  Z6, Z11, Z6
+	VMAXPS  Z7, Z11, Z7
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
 	VZEROUPPER
 	RET
 
-// func tile5x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile5x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile5x2AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile5x2AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1344,7 +2660,9 @@ TEXT ·tile5x2AVX512(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Z10
 	VMOVUPS      64(CX), Z11
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
 	VBROADCASTSS (AX), Z12
 	VFMADD231PS  Z12, Z10, Z0
 	VFMADD231PS  Z12, Z11, Z1
@@ -1360,58 +2678,138 @@ loop:
 	VBROADCASTSS 16(AX), Z12
 	VFMADD231PS  Z12, Z10, Z8
 	VFMADD231PS  Z12, Z11, Z9
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
 	VADDPS       64(AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
 	VADDPS       64(AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
 	VADDPS       64(AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
 	VADDPS       64(AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
 	VADDPS       64(AX), Z9, Z9
 
-store:
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z3, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	VMOVUPS Z5, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	VMOVUPS Z7, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
-	VMOVUPS Z9, 64(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z10
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VBROADCASTSS 4(AX), Z10
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VBROADCASTSS 8(AX), Z10
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VBROADCASTSS 12(AX), Z10
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VBROADCASTSS 16(AX), Z10
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z10
+	VADDPS       Z10, Z0, Z0
+	VADDPS       Z10, Z1, Z1
+	VBROADCASTSS 4(AX), Z10
+	VADDPS       Z10, Z2, Z2
+	VADDPS       Z10, Z3, Z3
+	VBROADCASTSS 8(AX), Z10
+	VADDPS       Z10, Z4, Z4
+	VADDPS       Z10, Z5, Z5
+	VBROADCASTSS 12(AX), Z10
+	VADDPS       Z10, Z6, Z6
+	VADDPS       Z10, Z7, Z7
+	VBROADCASTSS 16(AX), Z10
+	VADDPS       Z10, Z8, Z8
+	VADDPS       Z10, Z9, Z9
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z13, Z13, Z13
+	VMAXPS  Z0, Z13, Z0
+	VMAXPS  Z1, Z13, Z1
+	VMAXPS  Z2, Z13, Z2
+	VMAXPS  Z3, Z13, Z3
+	VMAXPS  Z4, Z13, Z4
+	VMAXPS  Z5, Z13, Z5
+	VMAXPS  Z6, Z13, Z6
+	VMAXPS  Z7, Z13, Z7
+	VMAXPS  Z8, Z13, Z8
+	VMAXPS  Z9, Z13, Z9
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
 	VZEROUPPER
 	RET
 
-// func tile6x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile6x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile6x2AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile6x2AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1428,7 +2826,9 @@ TEXT ·tile6x2AVX512(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Z12
 	VMOVUPS      64(CX), Z13
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
 	VBROADCASTSS (AX), Z14
 	VFMADD231PS  Z14, Z12, Z0
 	VFMADD231PS  Z14, Z13, Z1
@@ -1447,64 +2847,155 @@ loop:
 	VBROADCASTSS 20(AX), Z14
 	VFMADD231PS  Z14, Z12, Z10
 	VFMADD231PS  Z14, Z13, Z11
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
 	VADDPS       64(AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
 	VADDPS       64(AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
 	VADDPS       64(AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
 	VADDPS       64(AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
 	VADDPS       64(AX), Z9, Z9
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z10, Z10
 	VADDPS       64(AX), Z11, Z11
 
-store:
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z3, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	VMOVUPS Z5, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	VMOVUPS Z7, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
-	VMOVUPS Z9, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z10, (DX)
-	VMOVUPS Z11, 64(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VBROADCASTSS 4(AX), Z12
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VBROADCASTSS 8(AX), Z12
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VBROADCASTSS 12(AX), Z12
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VBROADCASTSS 16(AX), Z12
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VBROADCASTSS 20(AX), Z12
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z12
+	VADDPS       Z12, Z0, Z0
+	VADDPS       Z12, Z1, Z1
+	VBROADCASTSS 4(AX), Z12
+	VADDPS       Z12, Z2, Z2
+	VADDPS       Z12, Z3, Z3
+	VBROADCASTSS 8(AX), Z12
+	VADDPS       Z12, Z4, Z4
+	VADDPS       Z12, Z5, Z5
+	VBROADCASTSS 12(AX), Z12
+	VADDPS       Z12, Z6, Z6
+	VADDPS       Z12, Z7, Z7
+	VBROADCASTSS 16(AX), Z12
+	VADDPS       Z12, Z8, Z8
+	VADDPS       Z12, Z9, Z9
+	VBROADCASTSS 20(AX), Z12
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z12, Z11, Z11
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z15, Z15, Z15
+	VMAXPS  Z0, Z15, Z0
+	VMAXPS  Z1, Z15, Z1
+	VMAXPS  Z2, Z15, Z2
+	VMAXPS  Z3, Z15, Z3
+	VMAXPS  Z4, Z15, Z4
+	VMAXPS  Z5, Z15, Z5
+	VMAXPS  Z6, Z15, Z6
+	VMAXPS  Z7, Z15, Z7
+	VMAXPS  Z8, Z15, Z8
+	VMAXPS  Z9, Z15, Z9
+	VMAXPS  Z10, Z15, Z10
+	VMAXPS  Z11, Z15, Z11
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
 	VZEROUPPER
 	RET
 
-// func tile7x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile7x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile7x2AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile7x2AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1523,7 +3014,9 @@ TEXT ·tile7x2AVX512(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Z14
 	VMOVUPS      64(CX), Z15
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
 	VBROADCASTSS (AX), Z16
 	VFMADD231PS  Z16, Z14, Z0
 	VFMADD231PS  Z16, Z15, Z1
@@ -1545,70 +3038,172 @@ loop:
 	VBROADCASTSS 24(AX), Z16
 	VFMADD231PS  Z16, Z14, Z12
 	VFMADD231PS  Z16, Z15, Z13
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
 	VADDPS       64(AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
 	VADDPS       64(AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
 	VADDPS       64(AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
 	VADDPS       64(AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
 	VADDPS       64(AX), Z9, Z9
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z10, Z10
 	VADDPS       64(AX), Z11, Z11
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z12, Z12
 	VADDPS       64(AX), Z13, Z13
 
-store:
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z3, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	VMOVUPS Z5, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	VMOVUPS Z7, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
-	VMOVUPS Z9, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z10, (DX)
-	VMOVUPS Z11, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z12, (DX)
-	VMOVUPS Z13, 64(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z14
+	VMULPS       Z14, Z0, Z0
+	VMULPS       Z14, Z1, Z1
+	VBROADCASTSS 4(AX), Z14
+	VMULPS       Z14, Z2, Z2
+	VMULPS       Z14, Z3, Z3
+	VBROADCASTSS 8(AX), Z14
+	VMULPS       Z14, Z4, Z4
+	VMULPS       Z14, Z5, Z5
+	VBROADCASTSS 12(AX), Z14
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z14, Z7, Z7
+	VBROADCASTSS 16(AX), Z14
+	VMULPS       Z14, Z8, Z8
+	VMULPS       Z14, Z9, Z9
+	VBROADCASTSS 20(AX), Z14
+	VMULPS       Z14, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VBROADCASTSS 24(AX), Z14
+	VMULPS       Z14, Z12, Z12
+	VMULPS       Z14, Z13, Z13
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z14
+	VADDPS       Z14, Z0, Z0
+	VADDPS       Z14, Z1, Z1
+	VBROADCASTSS 4(AX), Z14
+	VADDPS       Z14, Z2, Z2
+	VADDPS       Z14, Z3, Z3
+	VBROADCASTSS 8(AX), Z14
+	VADDPS       Z14, Z4, Z4
+	VADDPS       Z14, Z5, Z5
+	VBROADCASTSS 12(AX), Z14
+	VADDPS       Z14, Z6, Z6
+	VADDPS       Z14, Z7, Z7
+	VBROADCASTSS 16(AX), Z14
+	VADDPS       Z14, Z8, Z8
+	VADDPS       Z14, Z9, Z9
+	VBROADCASTSS 20(AX), Z14
+	VADDPS       Z14, Z10, Z10
+	VADDPS       Z14, Z11, Z11
+	VBROADCASTSS 24(AX), Z14
+	VADDPS       Z14, Z12, Z12
+	VADDPS       Z14, Z13, Z13
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z17, Z17, Z17
+	VMAXPS  Z0, Z17, Z0
+	VMAXPS  Z1, Z17, Z1
+	VMAXPS  Z2, Z17, Z2
+	VMAXPS  Z3, Z17, Z3
+	VMAXPS  Z4, Z17, Z4
+	VMAXPS  Z5, Z17, Z5
+	VMAXPS  Z6, Z17, Z6
+	VMAXPS  Z7, Z17, Z7
+	VMAXPS  Z8, Z17, Z8
+	VMAXPS  Z9, Z17, Z9
+	VMAXPS  Z10, Z17, Z10
+	VMAXPS  Z11, Z17, Z11
+	VMAXPS  Z12, Z17, Z12
+	VMAXPS  Z13, Z17, Z13
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
 	VZEROUPPER
 	RET
 
-// func tile8x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile8x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile8x2AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile8x2AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1629,7 +3224,9 @@ TEXT ·tile8x2AVX512(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Z16
 	VMOVUPS      64(CX), Z17
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
 	VBROADCASTSS (AX), Z18
 	VFMADD231PS  Z18, Z16, Z0
 	VFMADD231PS  Z18, Z17, Z1
@@ -1654,76 +3251,189 @@ loop:
 	VBROADCASTSS 28(AX), Z18
 	VFMADD231PS  Z18, Z16, Z14
 	VFMADD231PS  Z18, Z17, Z15
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
 	VADDPS       64(AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
 	VADDPS       64(AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
 	VADDPS       64(AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
 	VADDPS       64(AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
 	VADDPS       64(AX), Z9, Z9
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z10, Z10
 	VADDPS       64(AX), Z11, Z11
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z12, Z12
 	VADDPS       64(AX), Z13, Z13
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z14, Z14
 	VADDPS       64(AX), Z15, Z15
 
-store:
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z3, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	VMOVUPS Z5, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	VMOVUPS Z7, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
-	VMOVUPS Z9, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z10, (DX)
-	VMOVUPS Z11, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z12, (DX)
-	VMOVUPS Z13, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z14, (DX)
-	VMOVUPS Z15, 64(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z16
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VBROADCASTSS 4(AX), Z16
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VBROADCASTSS 8(AX), Z16
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VBROADCASTSS 12(AX), Z16
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
+	VBROADCASTSS 16(AX), Z16
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z9, Z9
+	VBROADCASTSS 20(AX), Z16
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z11, Z11
+	VBROADCASTSS 24(AX), Z16
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z13, Z13
+	VBROADCASTSS 28(AX), Z16
+	VMULPS       Z16, Z14, Z14
+	VMULPS       Z16, Z15, Z15
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z16
+	VADDPS       Z16, Z0, Z0
+	VADDPS       Z16, Z1, Z1
+	VBROADCASTSS 4(AX), Z16
+	VADDPS       Z16, Z2, Z2
+	VADDPS       Z16, Z3, Z3
+	VBROADCASTSS 8(AX), Z16
+	VADDPS       Z16, Z4, Z4
+	VADDPS       Z16, Z5, Z5
+	VBROADCASTSS 12(AX), Z16
+	VADDPS       Z16, Z6, Z6
+	VADDPS       Z16, Z7, Z7
+	VBROADCASTSS 16(AX), Z16
+	VADDPS       Z16, Z8, Z8
+	VADDPS       Z16, Z9, Z9
+	VBROADCASTSS 20(AX), Z16
+	VADDPS       Z16, Z10, Z10
+	VADDPS       Z16, Z11, Z11
+	VBROADCASTSS 24(AX), Z16
+	VADDPS       Z16, Z12, Z12
+	VADDPS       Z16, Z13, Z13
+	VBROADCASTSS 28(AX), Z16
+	VADDPS       Z16, Z14, Z14
+	VADDPS       Z16, Z15, Z15
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z19, Z19, Z19
+	VMAXPS  Z0, Z19, Z0
+	VMAXPS  Z1, Z19, Z1
+	VMAXPS  Z2, Z19, Z2
+	VMAXPS  Z3, Z19, Z3
+	VMAXPS  Z4, Z19, Z4
+	VMAXPS  Z5, Z19, Z5
+	VMAXPS  Z6, Z19, Z6
+	VMAXPS  Z7, Z19, Z7
+	VMAXPS  Z8, Z19, Z8
+	VMAXPS  Z9, Z19, Z9
+	VMAXPS  Z10, Z19, Z10
+	VMAXPS  Z11, Z19, Z11
+	VMAXPS  Z12, Z19, Z12
+	VMAXPS  Z13, Z19, Z13
+	VMAXPS  Z14, Z19, Z14
+	VMAXPS  Z15, Z19, Z15
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
 	VZEROUPPER
 	RET
 
-// func tile9x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile9x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile9x2AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile9x2AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1746,7 +3456,9 @@ TEXT ·tile9x2AVX512(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Z18
 	VMOVUPS      64(CX), Z19
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
 	VBROADCASTSS (AX), Z20
 	VFMADD231PS  Z20, Z18, Z0
 	VFMADD231PS  Z20, Z19, Z1
@@ -1774,82 +3486,206 @@ loop:
 	VBROADCASTSS 32(AX), Z20
 	VFMADD231PS  Z20, Z18, Z16
 	VFMADD231PS  Z20, Z19, Z17
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
 	VADDPS       64(AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
 	VADDPS       64(AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
 	VADDPS       64(AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
 	VADDPS       64(AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
 	VADDPS       64(AX), Z9, Z9
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z10, Z10
 	VADDPS       64(AX), Z11, Z11
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z12, Z12
 	VADDPS       64(AX), Z13, Z13
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z14, Z14
 	VADDPS       64(AX), Z15, Z15
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z16, Z16
 	VADDPS       64(AX), Z17, Z17
 
-store:
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z3, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	VMOVUPS Z5, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	VMOVUPS Z7, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
-	VMOVUPS Z9, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z10, (DX)
-	VMOVUPS Z11, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z12, (DX)
-	VMOVUPS Z13, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z14, (DX)
-	VMOVUPS Z15, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z16, (DX)
-	VMOVUPS Z17, 64(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z18
+	VMULPS       Z18, Z0, Z0
+	VMULPS       Z18, Z1, Z1
+	VBROADCASTSS 4(AX), Z18
+	VMULPS       Z18, Z2, Z2
+	VMULPS       Z18, Z3, Z3
+	VBROADCASTSS 8(AX), Z18
+	VMULPS       Z18, Z4, Z4
+	VMULPS       Z18, Z5, Z5
+	VBROADCASTSS 12(AX), Z18
+	VMULPS       Z18, Z6, Z6
+	VMULPS       Z18, Z7, Z7
+	VBROADCASTSS 16(AX), Z18
+	VMULPS       Z18, Z8, Z8
+	VMULPS       Z18, Z9, Z9
+	VBROADCASTSS 20(AX), Z18
+	VMULPS       Z18, Z10, Z10
+	VMULPS       Z18, Z11, Z11
+	VBROADCASTSS 24(AX), Z18
+	VMULPS       Z18, Z12, Z12
+	VMULPS       Z18, Z13, Z13
+	VBROADCASTSS 28(AX), Z18
+	VMULPS       Z18, Z14, Z14
+	VMULPS       Z18, Z15, Z15
+	VBROADCASTSS 32(AX), Z18
+	VMULPS       Z18, Z16, Z16
+	VMULPS       Z18, Z17, Z17
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z18
+	VADDPS       Z18, Z0, Z0
+	VADDPS       Z18, Z1, Z1
+	VBROADCASTSS 4(AX), Z18
+	VADDPS       Z18, Z2, Z2
+	VADDPS       Z18, Z3, Z3
+	VBROADCASTSS 8(AX), Z18
+	VADDPS       Z18, Z4, Z4
+	VADDPS       Z18, Z5, Z5
+	VBROADCASTSS 12(AX), Z18
+	VADDPS       Z18, Z6, Z6
+	VADDPS       Z18, Z7, Z7
+	VBROADCASTSS 16(AX), Z18
+	VADDPS       Z18, Z8, Z8
+	VADDPS       Z18, Z9, Z9
+	VBROADCASTSS 20(AX), Z18
+	VADDPS       Z18, Z10, Z10
+	VADDPS       Z18, Z11, Z11
+	VBROADCASTSS 24(AX), Z18
+	VADDPS       Z18, Z12, Z12
+	VADDPS       Z18, Z13, Z13
+	VBROADCASTSS 28(AX), Z18
+	VADDPS       Z18, Z14, Z14
+	VADDPS       Z18, Z15, Z15
+	VBROADCASTSS 32(AX), Z18
+	VADDPS       Z18, Z16, Z16
+	VADDPS       Z18, Z17, Z17
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, Z16
+	VADDPS 64(AX), Z17, Z17
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z21, Z21, Z21
+	VMAXPS  Z0, Z21, Z0
+	VMAXPS  Z1, Z21, Z1
+	VMAXPS  Z2, Z21, Z2
+	VMAXPS  Z3, Z21, Z3
+	VMAXPS  Z4, Z21, Z4
+	VMAXPS  Z5, Z21, Z5
+	VMAXPS  Z6, Z21, Z6
+	VMAXPS  Z7, Z21, Z7
+	VMAXPS  Z8, Z21, Z8
+	VMAXPS  Z9, Z21, Z9
+	VMAXPS  Z10, Z21, Z10
+	VMAXPS  Z11, Z21, Z11
+	VMAXPS  Z12, Z21, Z12
+	VMAXPS  Z13, Z21, Z13
+	VMAXPS  Z14, Z21, Z14
+	VMAXPS  Z15, Z21, Z15
+	VMAXPS  Z16, Z21, Z16
+	VMAXPS  Z17, Z21, Z17
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
 	VZEROUPPER
 	RET
 
-// func tile10x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile10x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile10x2AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile10x2AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -1874,7 +3710,9 @@ TEXT ·tile10x2AVX512(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Z20
 	VMOVUPS      64(CX), Z21
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
 	VBROADCASTSS (AX), Z22
 	VFMADD231PS  Z22, Z20, Z0
 	VFMADD231PS  Z22, Z21, Z1
@@ -1905,88 +3743,223 @@ loop:
 	VBROADCASTSS 36(AX), Z22
 	VFMADD231PS  Z22, Z20, Z18
 	VFMADD231PS  Z22, Z21, Z19
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
 	VADDPS       64(AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
 	VADDPS       64(AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
 	VADDPS       64(AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
 	VADDPS       64(AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
 	VADDPS       64(AX), Z9, Z9
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z10, Z10
 	VADDPS       64(AX), Z11, Z11
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z12, Z12
 	VADDPS       64(AX), Z13, Z13
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z14, Z14
 	VADDPS       64(AX), Z15, Z15
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z16, Z16
 	VADDPS       64(AX), Z17, Z17
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z18, Z18
 	VADDPS       64(AX), Z19, Z19
 
-store:
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z3, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	VMOVUPS Z5, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	VMOVUPS Z7, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
-	VMOVUPS Z9, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z10, (DX)
-	VMOVUPS Z11, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z12, (DX)
-	VMOVUPS Z13, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z14, (DX)
-	VMOVUPS Z15, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z16, (DX)
-	VMOVUPS Z17, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z18, (DX)
-	VMOVUPS Z19, 64(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z20
+	VMULPS       Z20, Z0, Z0
+	VMULPS       Z20, Z1, Z1
+	VBROADCASTSS 4(AX), Z20
+	VMULPS       Z20, Z2, Z2
+	VMULPS       Z20, Z3, Z3
+	VBROADCASTSS 8(AX), Z20
+	VMULPS       Z20, Z4, Z4
+	VMULPS       Z20, Z5, Z5
+	VBROADCASTSS 12(AX), Z20
+	VMULPS       Z20, Z6, Z6
+	VMULPS       Z20, Z7, Z7
+	VBROADCASTSS 16(AX), Z20
+	VMULPS       Z20, Z8, Z8
+	VMULPS       Z20, Z9, Z9
+	VBROADCASTSS 20(AX), Z20
+	VMULPS       Z20, Z10, Z10
+	VMULPS       Z20, Z11, Z11
+	VBROADCASTSS 24(AX), Z20
+	VMULPS       Z20, Z12, Z12
+	VMULPS       Z20, Z13, Z13
+	VBROADCASTSS 28(AX), Z20
+	VMULPS       Z20, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VBROADCASTSS 32(AX), Z20
+	VMULPS       Z20, Z16, Z16
+	VMULPS       Z20, Z17, Z17
+	VBROADCASTSS 36(AX), Z20
+	VMULPS       Z20, Z18, Z18
+	VMULPS       Z20, Z19, Z19
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z20
+	VADDPS       Z20, Z0, Z0
+	VADDPS       Z20, Z1, Z1
+	VBROADCASTSS 4(AX), Z20
+	VADDPS       Z20, Z2, Z2
+	VADDPS       Z20, Z3, Z3
+	VBROADCASTSS 8(AX), Z20
+	VADDPS       Z20, Z4, Z4
+	VADDPS       Z20, Z5, Z5
+	VBROADCASTSS 12(AX), Z20
+	VADDPS       Z20, Z6, Z6
+	VADDPS       Z20, Z7, Z7
+	VBROADCASTSS 16(AX), Z20
+	VADDPS       Z20, Z8, Z8
+	VADDPS       Z20, Z9, Z9
+	VBROADCASTSS 20(AX), Z20
+	VADDPS       Z20, Z10, Z10
+	VADDPS       Z20, Z11, Z11
+	VBROADCASTSS 24(AX), Z20
+	VADDPS       Z20, Z12, Z12
+	VADDPS       Z20, Z13, Z13
+	VBROADCASTSS 28(AX), Z20
+	VADDPS       Z20, Z14, Z14
+	VADDPS       Z20, Z15, Z15
+	VBROADCASTSS 32(AX), Z20
+	VADDPS       Z20, Z16, Z16
+	VADDPS       Z20, Z17, Z17
+	VBROADCASTSS 36(AX), Z20
+	VADDPS       Z20, Z18, Z18
+	VADDPS       Z20, Z19, Z19
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, Z16
+	VADDPS 64(AX), Z17, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, Z18
+	VADDPS 64(AX), Z19, Z19
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z23, Z23, Z23
+	VMAXPS  Z0, Z23, Z0
+	VMAXPS  Z1, Z23, Z1
+	VMAXPS  Z2, Z23, Z2
+	VMAXPS  Z3, Z23, Z3
+	VMAXPS  Z4, Z23, Z4
+	VMAXPS  Z5, Z23, Z5
+	VMAXPS  Z6, Z23, Z6
+	VMAXPS  Z7, Z23, Z7
+	VMAXPS  Z8, Z23, Z8
+	VMAXPS  Z9, Z23, Z9
+	VMAXPS  Z10, Z23, Z10
+	VMAXPS  Z11, Z23, Z11
+	VMAXPS  Z12, Z23, Z12
+	VMAXPS  Z13, Z23, Z13
+	VMAXPS  Z14, Z23, Z14
+	VMAXPS  Z15, Z23, Z15
+	VMAXPS  Z16, Z23, Z16
+	VMAXPS  Z17, Z23, Z17
+	VMAXPS  Z18, Z23, Z18
+	VMAXPS  Z19, Z23, Z19
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
 	VZEROUPPER
 	RET
 
-// func tile11x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile11x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile11x2AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile11x2AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2013,7 +3986,9 @@ TEXT ·tile11x2AVX512(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Z22
 	VMOVUPS      64(CX), Z23
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
 	VBROADCASTSS (AX), Z24
 	VFMADD231PS  Z24, Z22, Z0
 	VFMADD231PS  Z24, Z23, Z1
@@ -2047,94 +4022,240 @@ loop:
 	VBROADCASTSS 40(AX), Z24
 	VFMADD231PS  Z24, Z22, Z20
 	VFMADD231PS  Z24, Z23, Z21
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
 	VADDPS       64(AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
 	VADDPS       64(AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
 	VADDPS       64(AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
 	VADDPS       64(AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
 	VADDPS       64(AX), Z9, Z9
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z10, Z10
 	VADDPS       64(AX), Z11, Z11
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z12, Z12
 	VADDPS       64(AX), Z13, Z13
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z14, Z14
 	VADDPS       64(AX), Z15, Z15
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z16, Z16
 	VADDPS       64(AX), Z17, Z17
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z18, Z18
 	VADDPS       64(AX), Z19, Z19
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z20, Z20
 	VADDPS       64(AX), Z21, Z21
 
-store:
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z3, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	VMOVUPS Z5, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	VMOVUPS Z7, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
-	VMOVUPS Z9, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z10, (DX)
-	VMOVUPS Z11, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z12, (DX)
-	VMOVUPS Z13, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z14, (DX)
-	VMOVUPS Z15, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z16, (DX)
-	VMOVUPS Z17, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z18, (DX)
-	VMOVUPS Z19, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z20, (DX)
-	VMOVUPS Z21, 64(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z22
+	VMULPS       Z22, Z0, Z0
+	VMULPS       Z22, Z1, Z1
+	VBROADCASTSS 4(AX), Z22
+	VMULPS       Z22, Z2, Z2
+	VMULPS       Z22, Z3, Z3
+	VBROADCASTSS 8(AX), Z22
+	VMULPS       Z22, Z4, Z4
+	VMULPS       Z22, Z5, Z5
+	VBROADCASTSS 12(AX), Z22
+	VMULPS       Z22, Z6, Z6
+	VMULPS       Z22, Z7, Z7
+	VBROADCASTSS 16(AX), Z22
+	VMULPS       Z22, Z8, Z8
+	VMULPS       Z22, Z9, Z9
+	VBROADCASTSS 20(AX), Z22
+	VMULPS       Z22, Z10, Z10
+	VMULPS       Z22, Z11, Z11
+	VBROADCASTSS 24(AX), Z22
+	VMULPS       Z22, Z12, Z12
+	VMULPS       Z22, Z13, Z13
+	VBROADCASTSS 28(AX), Z22
+	VMULPS       Z22, Z14, Z14
+	VMULPS       Z22, Z15, Z15
+	VBROADCASTSS 32(AX), Z22
+	VMULPS       Z22, Z16, Z16
+	VMULPS       Z22, Z17, Z17
+	VBROADCASTSS 36(AX), Z22
+	VMULPS       Z22, Z18, Z18
+	VMULPS       Z22, Z19, Z19
+	VBROADCASTSS 40(AX), Z22
+	VMULPS       Z22, Z20, Z20
+	VMULPS       Z22, Z21, Z21
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z22
+	VADDPS       Z22, Z0, Z0
+	VADDPS       Z22, Z1, Z1
+	VBROADCASTSS 4(AX), Z22
+	VADDPS       Z22, Z2, Z2
+	VADDPS       Z22, Z3, Z3
+	VBROADCASTSS 8(AX), Z22
+	VADDPS       Z22, Z4, Z4
+	VADDPS       Z22, Z5, Z5
+	VBROADCASTSS 12(AX), Z22
+	VADDPS       Z22, Z6, Z6
+	VADDPS       Z22, Z7, Z7
+	VBROADCASTSS 16(AX), Z22
+	VADDPS       Z22, Z8, Z8
+	VADDPS       Z22, Z9, Z9
+	VBROADCASTSS 20(AX), Z22
+	VADDPS       Z22, Z10, Z10
+	VADDPS       Z22, Z11, Z11
+	VBROADCASTSS 24(AX), Z22
+	VADDPS       Z22, Z12, Z12
+	VADDPS       Z22, Z13, Z13
+	VBROADCASTSS 28(AX), Z22
+	VADDPS       Z22, Z14, Z14
+	VADDPS       Z22, Z15, Z15
+	VBROADCASTSS 32(AX), Z22
+	VADDPS       Z22, Z16, Z16
+	VADDPS       Z22, Z17, Z17
+	VBROADCASTSS 36(AX), Z22
+	VADDPS       Z22, Z18, Z18
+	VADDPS       Z22, Z19, Z19
+	VBROADCASTSS 40(AX), Z22
+	VADDPS       Z22, Z20, Z20
+	VADDPS       Z22, Z21, Z21
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, Z16
+	VADDPS 64(AX), Z17, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, Z18
+	VADDPS 64(AX), Z19, Z19
+	ADDQ   CX, AX
+	VADDPS (AX), Z20, Z20
+	VADDPS 64(AX), Z21, Z21
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z25, Z25, Z25
+	VMAXPS  Z0, Z25, Z0
+	VMAXPS  Z1, Z25, Z1
+	VMAXPS  Z2, Z25, Z2
+	VMAXPS  Z3, Z25, Z3
+	VMAXPS  Z4, Z25, Z4
+	VMAXPS  Z5, Z25, Z5
+	VMAXPS  Z6, Z25, Z6
+	VMAXPS  Z7, Z25, Z7
+	VMAXPS  Z8, Z25, Z8
+	VMAXPS  Z9, Z25, Z9
+	VMAXPS  Z10, Z25, Z10
+	VMAXPS  Z11, Z25, Z11
+	VMAXPS  Z12, Z25, Z12
+	VMAXPS  Z13, Z25, Z13
+	VMAXPS  Z14, Z25, Z14
+	VMAXPS  Z15, Z25, Z15
+	VMAXPS  Z16, Z25, Z16
+	VMAXPS  Z17, Z25, Z17
+	VMAXPS  Z18, Z25, Z18
+	VMAXPS  Z19, Z25, Z19
+	VMAXPS  Z20, Z25, Z20
+	VMAXPS  Z21, Z25, Z21
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
 	VZEROUPPER
 	RET
 
-// func tile12x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile12x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile12x2AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile12x2AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2163,7 +4284,9 @@ TEXT ·tile12x2AVX512(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Z24
 	VMOVUPS      64(CX), Z25
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
 	VBROADCASTSS (AX), Z26
 	VFMADD231PS  Z26, Z24, Z0
 	VFMADD231PS  Z26, Z25, Z1
@@ -2200,100 +4323,257 @@ loop:
 	VBROADCASTSS 44(AX), Z26
 	VFMADD231PS  Z26, Z24, Z22
 	VFMADD231PS  Z26, Z25, Z23
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
 	VADDPS       64(AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
 	VADDPS       64(AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
 	VADDPS       64(AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
 	VADDPS       64(AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
 	VADDPS       64(AX), Z9, Z9
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z10, Z10
 	VADDPS       64(AX), Z11, Z11
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z12, Z12
 	VADDPS       64(AX), Z13, Z13
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z14, Z14
 	VADDPS       64(AX), Z15, Z15
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z16, Z16
 	VADDPS       64(AX), Z17, Z17
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z18, Z18
 	VADDPS       64(AX), Z19, Z19
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z20, Z20
 	VADDPS       64(AX), Z21, Z21
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z22, Z22
 	VADDPS       64(AX), Z23, Z23
 
-store:
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z3, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	VMOVUPS Z5, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	VMOVUPS Z7, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
-	VMOVUPS Z9, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z10, (DX)
-	VMOVUPS Z11, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z12, (DX)
-	VMOVUPS Z13, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z14, (DX)
-	VMOVUPS Z15, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z16, (DX)
-	VMOVUPS Z17, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z18, (DX)
-	VMOVUPS Z19, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z20, (DX)
-	VMOVUPS Z21, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z22, (DX)
-	VMOVUPS Z23, 64(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z24
+	VMULPS       Z24, Z0, Z0
+	VMULPS       Z24, Z1, Z1
+	VBROADCASTSS 4(AX), Z24
+	VMULPS       Z24, Z2, Z2
+	VMULPS       Z24, Z3, Z3
+	VBROADCASTSS 8(AX), Z24
+	VMULPS       Z24, Z4, Z4
+	VMULPS       Z24, Z5, Z5
+	VBROADCASTSS 12(AX), Z24
+	VMULPS       Z24, Z6, Z6
+	VMULPS       Z24, Z7, Z7
+	VBROADCASTSS 16(AX), Z24
+	VMULPS       Z24, Z8, Z8
+	VMULPS       Z24, Z9, Z9
+	VBROADCASTSS 20(AX), Z24
+	VMULPS       Z24, Z10, Z10
+	VMULPS       Z24, Z11, Z11
+	VBROADCASTSS 24(AX), Z24
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z24, Z13, Z13
+	VBROADCASTSS 28(AX), Z24
+	VMULPS       Z24, Z14, Z14
+	VMULPS       Z24, Z15, Z15
+	VBROADCASTSS 32(AX), Z24
+	VMULPS       Z24, Z16, Z16
+	VMULPS       Z24, Z17, Z17
+	VBROADCASTSS 36(AX), Z24
+	VMULPS       Z24, Z18, Z18
+	VMULPS       Z24, Z19, Z19
+	VBROADCASTSS 40(AX), Z24
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VBROADCASTSS 44(AX), Z24
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z24
+	VADDPS       Z24, Z0, Z0
+	VADDPS       Z24, Z1, Z1
+	VBROADCASTSS 4(AX), Z24
+	VADDPS       Z24, Z2, Z2
+	VADDPS       Z24, Z3, Z3
+	VBROADCASTSS 8(AX), Z24
+	VADDPS       Z24, Z4, Z4
+	VADDPS       Z24, Z5, Z5
+	VBROADCASTSS 12(AX), Z24
+	VADDPS       Z24, Z6, Z6
+	VADDPS       Z24, Z7, Z7
+	VBROADCASTSS 16(AX), Z24
+	VADDPS       Z24, Z8, Z8
+	VADDPS       Z24, Z9, Z9
+	VBROADCASTSS 20(AX), Z24
+	VADDPS       Z24, Z10, Z10
+	VADDPS       Z24, Z11, Z11
+	VBROADCASTSS 24(AX), Z24
+	VADDPS       Z24, Z12, Z12
+	VADDPS       Z24, Z13, Z13
+	VBROADCASTSS 28(AX), Z24
+	VADDPS       Z24, Z14, Z14
+	VADDPS       Z24, Z15, Z15
+	VBROADCASTSS 32(AX), Z24
+	VADDPS       Z24, Z16, Z16
+	VADDPS       Z24, Z17, Z17
+	VBROADCASTSS 36(AX), Z24
+	VADDPS       Z24, Z18, Z18
+	VADDPS       Z24, Z19, Z19
+	VBROADCASTSS 40(AX), Z24
+	VADDPS       Z24, Z20, Z20
+	VADDPS       Z24, Z21, Z21
+	VBROADCASTSS 44(AX), Z24
+	VADDPS       Z24, Z22, Z22
+	VADDPS       Z24, Z23, Z23
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, Z16
+	VADDPS 64(AX), Z17, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, Z18
+	VADDPS 64(AX), Z19, Z19
+	ADDQ   CX, AX
+	VADDPS (AX), Z20, Z20
+	VADDPS 64(AX), Z21, Z21
+	ADDQ   CX, AX
+	VADDPS (AX), Z22, Z22
+	VADDPS 64(AX), Z23, Z23
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z27, Z27, Z27
+	VMAXPS  Z0, Z27, Z0
+	VMAXPS  Z1, Z27, Z1
+	VMAXPS  Z2, Z27, Z2
+	VMAXPS  Z3, Z27, Z3
+	VMAXPS  Z4, Z27, Z4
+	VMAXPS  Z5, Z27, Z5
+	VMAXPS  Z6, Z27, Z6
+	VMAXPS  Z7, Z27, Z7
+	VMAXPS  Z8, Z27, Z8
+	VMAXPS  Z9, Z27, Z9
+	VMAXPS  Z10, Z27, Z10
+	VMAXPS  Z11, Z27, Z11
+	VMAXPS  Z12, Z27, Z12
+	VMAXPS  Z13, Z27, Z13
+	VMAXPS  Z14, Z27, Z14
+	VMAXPS  Z15, Z27, Z15
+	VMAXPS  Z16, Z27, Z16
+	VMAXPS  Z17, Z27, Z17
+	VMAXPS  Z18, Z27, Z18
+	VMAXPS  Z19, Z27, Z19
+	VMAXPS  Z20, Z27, Z20
+	VMAXPS  Z21, Z27, Z21
+	VMAXPS  Z22, Z27, Z22
+	VMAXPS  Z23, Z27, Z23
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX)
 	VZEROUPPER
 	RET
 
-// func tile13x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile13x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile13x2AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile13x2AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2324,7 +4604,9 @@ TEXT ·tile13x2AVX512(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Z26
 	VMOVUPS      64(CX), Z27
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
 	VBROADCASTSS (AX), Z28
 	VFMADD231PS  Z28, Z26, Z0
 	VFMADD231PS  Z28, Z27, Z1
@@ -2364,106 +4646,274 @@ loop:
 	VBROADCASTSS 48(AX), Z28
 	VFMADD231PS  Z28, Z26, Z24
 	VFMADD231PS  Z28, Z27, Z25
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
 	VADDPS       64(AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
 	VADDPS       64(AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
 	VADDPS       64(AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
 	VADDPS       64(AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
 	VADDPS       64(AX), Z9, Z9
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z10, Z10
 	VADDPS       64(AX), Z11, Z11
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z12, Z12
 	VADDPS       64(AX), Z13, Z13
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z14, Z14
 	VADDPS       64(AX), Z15, Z15
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z16, Z16
 	VADDPS       64(AX), Z17, Z17
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z18, Z18
 	VADDPS       64(AX), Z19, Z19
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z20, Z20
 	VADDPS       64(AX), Z21, Z21
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z22, Z22
 	VADDPS       64(AX), Z23, Z23
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z24, Z24
 	VADDPS       64(AX), Z25, Z25
 
-store:
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z3, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	VMOVUPS Z5, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	VMOVUPS Z7, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
-	VMOVUPS Z9, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z10, (DX)
-	VMOVUPS Z11, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z12, (DX)
-	VMOVUPS Z13, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z14, (DX)
-	VMOVUPS Z15, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z16, (DX)
-	VMOVUPS Z17, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z18, (DX)
-	VMOVUPS Z19, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z20, (DX)
-	VMOVUPS Z21, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z22, (DX)
-	VMOVUPS Z23, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z24, (DX)
-	VMOVUPS Z25, 64(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z26
+	VMULPS       Z26, Z0, Z0
+	VMULPS       Z26, Z1, Z1
+	VBROADCASTSS 4(AX), Z26
+	VMULPS       Z26, Z2, Z2
+	VMULPS       Z26, Z3, Z3
+	VBROADCASTSS 8(AX), Z26
+	VMULPS       Z26, Z4, Z4
+	VMULPS       Z26, Z5, Z5
+	VBROADCASTSS 12(AX), Z26
+	VMULPS       Z26, Z6, Z6
+	VMULPS       Z26, Z7, Z7
+	VBROADCASTSS 16(AX), Z26
+	VMULPS       Z26, Z8, Z8
+	VMULPS       Z26, Z9, Z9
+	VBROADCASTSS 20(AX), Z26
+	VMULPS       Z26, Z10, Z10
+	VMULPS       Z26, Z11, Z11
+	VBROADCASTSS 24(AX), Z26
+	VMULPS       Z26, Z12, Z12
+	VMULPS       Z26, Z13, Z13
+	VBROADCASTSS 28(AX), Z26
+	VMULPS       Z26, Z14, Z14
+	VMULPS       Z26, Z15, Z15
+	VBROADCASTSS 32(AX), Z26
+	VMULPS       Z26, Z16, Z16
+	VMULPS       Z26, Z17, Z17
+	VBROADCASTSS 36(AX), Z26
+	VMULPS       Z26, Z18, Z18
+	VMULPS       Z26, Z19, Z19
+	VBROADCASTSS 40(AX), Z26
+	VMULPS       Z26, Z20, Z20
+	VMULPS       Z26, Z21, Z21
+	VBROADCASTSS 44(AX), Z26
+	VMULPS       Z26, Z22, Z22
+	VMULPS       Z26, Z23, Z23
+	VBROADCASTSS 48(AX), Z26
+	VMULPS       Z26, Z24, Z24
+	VMULPS       Z26, Z25, Z25
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z26
+	VADDPS       Z26, Z0, Z0
+	VADDPS       Z26, Z1, Z1
+	VBROADCASTSS 4(AX), Z26
+	VADDPS       Z26, Z2, Z2
+	VADDPS       Z26, Z3, Z3
+	VBROADCASTSS 8(AX), Z26
+	VADDPS       Z26, Z4, Z4
+	VADDPS       Z26, Z5, Z5
+	VBROADCASTSS 12(AX), Z26
+	VADDPS       Z26, Z6, Z6
+	VADDPS       Z26, Z7, Z7
+	VBROADCASTSS 16(AX), Z26
+	VADDPS       Z26, Z8, Z8
+	VADDPS       Z26, Z9, Z9
+	VBROADCASTSS 20(AX), Z26
+	VADDPS       Z26, Z10, Z10
+	VADDPS       Z26, Z11, Z11
+	VBROADCASTSS 24(AX), Z26
+	VADDPS       Z26, Z12, Z12
+	VADDPS       Z26, Z13, Z13
+	VBROADCASTSS 28(AX), Z26
+	VADDPS       Z26, Z14, Z14
+	VADDPS       Z26, Z15, Z15
+	VBROADCASTSS 32(AX), Z26
+	VADDPS       Z26, Z16, Z16
+	VADDPS       Z26, Z17, Z17
+	VBROADCASTSS 36(AX), Z26
+	VADDPS       Z26, Z18, Z18
+	VADDPS       Z26, Z19, Z19
+	VBROADCASTSS 40(AX), Z26
+	VADDPS       Z26, Z20, Z20
+	VADDPS       Z26, Z21, Z21
+	VBROADCASTSS 44(AX), Z26
+	VADDPS       Z26, Z22, Z22
+	VADDPS       Z26, Z23, Z23
+	VBROADCASTSS 48(AX), Z26
+	VADDPS       Z26, Z24, Z24
+	VADDPS       Z26, Z25, Z25
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, Z16
+	VADDPS 64(AX), Z17, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, Z18
+	VADDPS 64(AX), Z19, Z19
+	ADDQ   CX, AX
+	VADDPS (AX), Z20, Z20
+	VADDPS 64(AX), Z21, Z21
+	ADDQ   CX, AX
+	VADDPS (AX), Z22, Z22
+	VADDPS 64(AX), Z23, Z23
+	ADDQ   CX, AX
+	VADDPS (AX), Z24, Z24
+	VADDPS 64(AX), Z25, Z25
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z29, Z29, Z29
+	VMAXPS  Z0, Z29, Z0
+	VMAXPS  Z1, Z29, Z1
+	VMAXPS  Z2, Z29, Z2
+	VMAXPS  Z3, Z29, Z3
+	VMAXPS  Z4, Z29, Z4
+	VMAXPS  Z5, Z29, Z5
+	VMAXPS  Z6, Z29, Z6
+	VMAXPS  Z7, Z29, Z7
+	VMAXPS  Z8, Z29, Z8
+	VMAXPS  Z9, Z29, Z9
+	VMAXPS  Z10, Z29, Z10
+	VMAXPS  Z11, Z29, Z11
+	VMAXPS  Z12, Z29, Z12
+	VMAXPS  Z13, Z29, Z13
+	VMAXPS  Z14, Z29, Z14
+	VMAXPS  Z15, Z29, Z15
+	VMAXPS  Z16, Z29, Z16
+	VMAXPS  Z17, Z29, Z17
+	VMAXPS  Z18, Z29, Z18
+	VMAXPS  Z19, Z29, Z19
+	VMAXPS  Z20, Z29, Z20
+	VMAXPS  Z21, Z29, Z21
+	VMAXPS  Z22, Z29, Z22
+	VMAXPS  Z23, Z29, Z23
+	VMAXPS  Z24, Z29, Z24
+	VMAXPS  Z25, Z29, Z25
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z24, (AX)
+	VMOVUPS Z25, 64(AX)
 	VZEROUPPER
 	RET
 
-// func tile14x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// func tile14x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile14x2AVX512(SB), NOSPLIT, $0-97
-	MOVQ   a_base+32(FP), AX
-	MOVQ   b_base+64(FP), CX
-	MOVQ   c_base+0(FP), DX
-	MOVQ   k+88(FP), BX
-	MOVQ   ldc+24(FP), SI
+TEXT ·tile14x2AVX512(SB), NOSPLIT, $0-217
+	MOVQ   a_base+64(FP), AX
+	MOVQ   b_base+96(FP), CX
+	MOVQ   k+128(FP), DX
+	MOVQ   lda+88(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+120(FP), SI
 	SHLQ   $0x02, SI
-	MOVQ   lda+56(FP), DI
-	SHLQ   $0x02, DI
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -2496,7 +4946,9 @@ TEXT ·tile14x2AVX512(SB), NOSPLIT, $0-97
 loop:
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
-	PREFETCHT0   (AX)(DI*8)
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
 	VBROADCASTSS (AX), Z30
 	VFMADD231PS  Z30, Z28, Z0
 	VFMADD231PS  Z30, Z29, Z1
@@ -2539,98 +4991,278 @@ loop:
 	VBROADCASTSS 52(AX), Z30
 	VFMADD231PS  Z30, Z28, Z26
 	VFMADD231PS  Z30, Z29, Z27
-	ADDQ         DI, AX
-	ADDQ         $0x00000080, CX
-	DECQ         BX
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
 	JNZ          loop
-	MOVB         add+96(FP), AL
-	TESTB        AL, AL
-	JZ           store
-	MOVQ         DX, AX
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
 	VADDPS       (AX), Z0, Z0
 	VADDPS       64(AX), Z1, Z1
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z2, Z2
 	VADDPS       64(AX), Z3, Z3
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z4, Z4
 	VADDPS       64(AX), Z5, Z5
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z6, Z6
 	VADDPS       64(AX), Z7, Z7
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z8, Z8
 	VADDPS       64(AX), Z9, Z9
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z10, Z10
 	VADDPS       64(AX), Z11, Z11
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z12, Z12
 	VADDPS       64(AX), Z13, Z13
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z14, Z14
 	VADDPS       64(AX), Z15, Z15
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z16, Z16
 	VADDPS       64(AX), Z17, Z17
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z18, Z18
 	VADDPS       64(AX), Z19, Z19
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z20, Z20
 	VADDPS       64(AX), Z21, Z21
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z22, Z22
 	VADDPS       64(AX), Z23, Z23
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z24, Z24
 	VADDPS       64(AX), Z25, Z25
-	ADDQ         SI, AX
+	ADDQ         CX, AX
 	VADDPS       (AX), Z26, Z26
 	VADDPS       64(AX), Z27, Z27
 
-store:
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z2, (DX)
-	VMOVUPS Z3, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z4, (DX)
-	VMOVUPS Z5, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z6, (DX)
-	VMOVUPS Z7, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z8, (DX)
-	VMOVUPS Z9, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z10, (DX)
-	VMOVUPS Z11, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z12, (DX)
-	VMOVUPS Z13, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z14, (DX)
-	VMOVUPS Z15, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z16, (DX)
-	VMOVUPS Z17, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z18, (DX)
-	VMOVUPS Z19, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z20, (DX)
-	VMOVUPS Z21, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z22, (DX)
-	VMOVUPS Z23, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z24, (DX)
-	VMOVUPS Z25, 64(DX)
-	ADDQ    SI, DX
-	VMOVUPS Z26, (DX)
-	VMOVUPS Z27, 64(DX)
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z28
+	VMULPS       Z28, Z0, Z0
+	VMULPS       Z28, Z1, Z1
+	VBROADCASTSS 4(AX), Z28
+	VMULPS       Z28, Z2, Z2
+	VMULPS       Z28, Z3, Z3
+	VBROADCASTSS 8(AX), Z28
+	VMULPS       Z28, Z4, Z4
+	VMULPS       Z28, Z5, Z5
+	VBROADCASTSS 12(AX), Z28
+	VMULPS       Z28, Z6, Z6
+	VMULPS       Z28, Z7, Z7
+	VBROADCASTSS 16(AX), Z28
+	VMULPS       Z28, Z8, Z8
+	VMULPS       Z28, Z9, Z9
+	VBROADCASTSS 20(AX), Z28
+	VMULPS       Z28, Z10, Z10
+	VMULPS       Z28, Z11, Z11
+	VBROADCASTSS 24(AX), Z28
+	VMULPS       Z28, Z12, Z12
+	VMULPS       Z28, Z13, Z13
+	VBROADCASTSS 28(AX), Z28
+	VMULPS       Z28, Z14, Z14
+	VMULPS       Z28, Z15, Z15
+	VBROADCASTSS 32(AX), Z28
+	VMULPS       Z28, Z16, Z16
+	VMULPS       Z28, Z17, Z17
+	VBROADCASTSS 36(AX), Z28
+	VMULPS       Z28, Z18, Z18
+	VMULPS       Z28, Z19, Z19
+	VBROADCASTSS 40(AX), Z28
+	VMULPS       Z28, Z20, Z20
+	VMULPS       Z28, Z21, Z21
+	VBROADCASTSS 44(AX), Z28
+	VMULPS       Z28, Z22, Z22
+	VMULPS       Z28, Z23, Z23
+	VBROADCASTSS 48(AX), Z28
+	VMULPS       Z28, Z24, Z24
+	VMULPS       Z28, Z25, Z25
+	VBROADCASTSS 52(AX), Z28
+	VMULPS       Z28, Z26, Z26
+	VMULPS       Z28, Z27, Z27
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z28
+	VADDPS       Z28, Z0, Z0
+	VADDPS       Z28, Z1, Z1
+	VBROADCASTSS 4(AX), Z28
+	VADDPS       Z28, Z2, Z2
+	VADDPS       Z28, Z3, Z3
+	VBROADCASTSS 8(AX), Z28
+	VADDPS       Z28, Z4, Z4
+	VADDPS       Z28, Z5, Z5
+	VBROADCASTSS 12(AX), Z28
+	VADDPS       Z28, Z6, Z6
+	VADDPS       Z28, Z7, Z7
+	VBROADCASTSS 16(AX), Z28
+	VADDPS       Z28, Z8, Z8
+	VADDPS       Z28, Z9, Z9
+	VBROADCASTSS 20(AX), Z28
+	VADDPS       Z28, Z10, Z10
+	VADDPS       Z28, Z11, Z11
+	VBROADCASTSS 24(AX), Z28
+	VADDPS       Z28, Z12, Z12
+	VADDPS       Z28, Z13, Z13
+	VBROADCASTSS 28(AX), Z28
+	VADDPS       Z28, Z14, Z14
+	VADDPS       Z28, Z15, Z15
+	VBROADCASTSS 32(AX), Z28
+	VADDPS       Z28, Z16, Z16
+	VADDPS       Z28, Z17, Z17
+	VBROADCASTSS 36(AX), Z28
+	VADDPS       Z28, Z18, Z18
+	VADDPS       Z28, Z19, Z19
+	VBROADCASTSS 40(AX), Z28
+	VADDPS       Z28, Z20, Z20
+	VADDPS       Z28, Z21, Z21
+	VBROADCASTSS 44(AX), Z28
+	VADDPS       Z28, Z22, Z22
+	VADDPS       Z28, Z23, Z23
+	VBROADCASTSS 48(AX), Z28
+	VADDPS       Z28, Z24, Z24
+	VADDPS       Z28, Z25, Z25
+	VBROADCASTSS 52(AX), Z28
+	VADDPS       Z28, Z26, Z26
+	VADDPS       Z28, Z27, Z27
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, Z16
+	VADDPS 64(AX), Z17, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, Z18
+	VADDPS 64(AX), Z19, Z19
+	ADDQ   CX, AX
+	VADDPS (AX), Z20, Z20
+	VADDPS 64(AX), Z21, Z21
+	ADDQ   CX, AX
+	VADDPS (AX), Z22, Z22
+	VADDPS 64(AX), Z23, Z23
+	ADDQ   CX, AX
+	VADDPS (AX), Z24, Z24
+	VADDPS 64(AX), Z25, Z25
+	ADDQ   CX, AX
+	VADDPS (AX), Z26, Z26
+	VADDPS 64(AX), Z27, Z27
+
+noresidual:
+	MOVBQZX relu+216(FP), AX
+	TESTQ   AX, AX
+	JZ      norelu
+	VPXORD  Z31, Z31, Z31
+	VMAXPS  Z0, Z31, Z0
+	VMAXPS  Z1, Z31, Z1
+	VMAXPS  Z2, Z31, Z2
+	VMAXPS  Z3, Z31, Z3
+	VMAXPS  Z4, Z31, Z4
+	VMAXPS  Z5, Z31, Z5
+	VMAXPS  Z6, Z31, Z6
+	VMAXPS  Z7, Z31, Z7
+	VMAXPS  Z8, Z31, Z8
+	VMAXPS  Z9, Z31, Z9
+	VMAXPS  Z10, Z31, Z10
+	VMAXPS  Z11, Z31, Z11
+	VMAXPS  Z12, Z31, Z12
+	VMAXPS  Z13, Z31, Z13
+	VMAXPS  Z14, Z31, Z14
+	VMAXPS  Z15, Z31, Z15
+	VMAXPS  Z16, Z31, Z16
+	VMAXPS  Z17, Z31, Z17
+	VMAXPS  Z18, Z31, Z18
+	VMAXPS  Z19, Z31, Z19
+	VMAXPS  Z20, Z31, Z20
+	VMAXPS  Z21, Z31, Z21
+	VMAXPS  Z22, Z31, Z22
+	VMAXPS  Z23, Z31, Z23
+	VMAXPS  Z24, Z31, Z24
+	VMAXPS  Z25, Z31, Z25
+	VMAXPS  Z26, Z31, Z26
+	VMAXPS  Z27, Z31, Z27
+
+norelu:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z24, (AX)
+	VMOVUPS Z25, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z26, (AX)
+	VMOVUPS Z27, 64(AX)
 	VZEROUPPER
 	RET
 

@@ -3,88 +3,88 @@
 package cpu
 
 //go:noescape
-func tile1x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile1x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile2x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile2x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile3x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile3x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile4x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile4x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile5x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile5x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile6x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile6x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile7x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile7x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile8x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile8x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile9x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile9x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile10x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile10x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile11x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile11x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile12x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile12x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile13x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile13x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile14x1AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile14x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile1x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile1x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile2x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile2x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile3x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile3x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile4x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile4x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile5x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile5x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile6x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile6x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile7x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile7x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile8x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile8x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile9x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile9x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile10x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile10x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile11x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile11x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile12x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile12x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile13x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile13x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
-func tile14x2AVX512(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+func tile14x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 
 //go:noescape
 func transposeTileAVX512(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int, width int)

@@ -109,10 +109,12 @@ type transformFunc func(dst []float32, dstStride, dstNext int, src []float32, sr
 // each row r at r*vec.
 type rowsTileFunc func(c []float32, ldc int, a []float32, next int, b []float32, blocks int)
 
-// tileFunc sets or adds to the tile c, whose rows are ldc apart, the product of
-// a, whose terms are lda apart (mr in a packed panel), and a packed panel b
-// (k x nr).
-type tileFunc func(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool)
+// tileFunc multiplies a, whose terms are lda apart (mr in a packed panel), by k
+// terms of b, ldb apart (nr in a packed panel), and sets the tile dst, whose rows
+// are ldd apart, to act((sum + c)*scale + shift + residual), with c by rows ldc
+// apart, scale and shift by row and residual by rows ldr apart. What is nil is
+// left out; act is ReLU if relu is set.
+type tileFunc func(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb, k int, scale, shift, residual []float32, ldr int, relu bool)
 
 // curve is a function of |a_i - b_i| that a distance sums: the restrictions of
 // layers, in their order, and the identity of the Euclidean metrics.

@@ -208,35 +208,60 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// TestTiles compares every tile with the product it means.
+// TestTiles compares every tile, and all that can be done with its sums, with
+// what it means.
 func TestTiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(17, 18))
 	for _, k := range available() {
 		for v := 1; v <= len(k.tiles); v++ {
 			for rows := 1; rows <= k.mr; rows++ {
-				for _, depth := range []int{1, 2, 17} {
+				for mode := range 32 {
+					depth := []int{1, 2, 17}[rng.IntN(3)]
 					n := v * k.vec
-					ldc := n + rng.IntN(3)
-					lda := k.mr + rng.IntN(3)
-					a, b := place(t, numbers(rng, (depth-1)*lda+rows), false), place(t, numbers(rng, (depth-1)*k.nr+n), false)
-					for _, add := range []bool{false, true} {
-						c := place(t, numbers(rng, (rows-1)*ldc+n), false)
-						want := append([]float32(nil), c...)
-						for r := range rows {
-							for j := range n {
-								s := 0.0
-								if add {
-									s = float64(want[r*ldc+j])
-								}
-								for p := range depth {
-									s += float64(a[p*lda+r]) * float64(b[p*k.nr+j])
-								}
-								want[r*ldc+j] = float32(s)
-							}
-						}
-						k.tiles[v-1][rows](c, ldc, a, lda, b, depth, add)
-						near(t, fmt.Sprintf("%s tile of %d rows and %d vectors, depth %d", k.name, rows, v, depth), c, want, 2e-6)
+					ldd, ldc, lda, ldb, ldr := n+rng.IntN(3), n+rng.IntN(3), k.mr+rng.IntN(3), n+rng.IntN(3), rng.IntN(2)*n
+					a, b := place(t, numbers(rng, (depth-1)*lda+rows), false), place(t, numbers(rng, (depth-1)*ldb+n), false)
+					var c, scale, shift, residual []float32
+					if mode&1 != 0 {
+						c = place(t, numbers(rng, (rows-1)*ldc+n), false)
 					}
+					if mode&2 != 0 {
+						scale = place(t, numbers(rng, rows), false)
+					}
+					if mode&4 != 0 {
+						shift = place(t, numbers(rng, rows), false)
+					}
+					if mode&8 != 0 {
+						residual = place(t, numbers(rng, (rows-1)*ldr+n), false)
+					}
+					relu := mode&16 != 0
+					dst := place(t, numbers(rng, (rows-1)*ldd+n), false)
+					want := append([]float32(nil), dst...)
+					for r := range rows {
+						for j := range n {
+							s := 0.0
+							for p := range depth {
+								s += float64(a[p*lda+r]) * float64(b[p*ldb+j])
+							}
+							if c != nil {
+								s += float64(c[r*ldc+j])
+							}
+							if scale != nil {
+								s *= float64(scale[r])
+							}
+							if shift != nil {
+								s += float64(shift[r])
+							}
+							if residual != nil {
+								s += float64(residual[r*ldr+j])
+							}
+							if relu {
+								s = max(s, 0)
+							}
+							want[r*ldd+j] = float32(s)
+						}
+					}
+					k.tiles[v-1][rows](dst, ldd, c, ldc, a, lda, b, ldb, depth, scale, shift, residual, ldr, relu)
+					near(t, fmt.Sprintf("%s tile of %d rows and %d vectors, depth %d, mode %d", k.name, rows, v, depth, mode), append(dst, 1), append(want, 1), 2e-6)
 				}
 			}
 		}

@@ -14,6 +14,9 @@ type right interface {
 	// kr.nr columns: term t of column c is dst[(c/nr)*nr*depth + t*nr + c%nr].
 	// Columns that fill the last vector are 0. col and p are multiples of nr.
 	packCols(kr *kernels, w *workerScratch, dst []float32, col, cols, p, depth int)
+	// direct returns where columns [col, col+cols) of term p lie beside each other,
+	// stride before those of the next term, if they do.
+	direct(col, cols, p int) (v []float32, stride int)
 }
 
 // matrix is a row-major operand, transposed or not.
@@ -29,6 +32,13 @@ func (m matrix) packRows(kr *kernels, dst []float32, row, rows, p, depth int) {
 
 func (m matrix) packCols(kr *kernels, _ *workerScratch, dst []float32, col, cols, p, depth int) {
 	m.pack(kr, dst, kr.nr, kr.vec, m.trans, col, cols, p, depth)
+}
+
+func (m matrix) direct(col, _, p int) (v []float32, stride int) {
+	if m.trans {
+		return nil, 0
+	}
+	return m.v[p*m.stride+col:], m.stride
 }
 
 // pack writes panels of size lines, each filled with zeros to a multiple of

@@ -194,6 +194,8 @@ func (p *patches) packCols(kr *kernels, _ *workerScratch, dst []float32, col, co
 	}
 }
 
+func (*patches) direct(int, int, int) (v []float32, stride int) { return nil, 0 }
+
 // patchTerms are patches with columns and terms exchanged: column c*taps+t, term
 // j. They are the right operand of the gradient of weights.
 type patchTerms struct{ patches }
@@ -215,3 +217,5 @@ func (p patchTerms) packCols(kr *kernels, w *workerScratch, dst []float32, col, 
 		}
 	}
 }
+
+func (patchTerms) direct(int, int, int) (v []float32, stride int) { return nil, 0 }

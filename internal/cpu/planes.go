@@ -58,6 +58,14 @@ func (p planes) packCols(kr *kernels, _ *workerScratch, dst []float32, col, cols
 	})
 }
 
+func (p planes) direct(col, cols, from int) (v []float32, stride int) {
+	image, pos := col/p.area, col%p.area
+	if pos+cols > p.area {
+		return nil, 0
+	}
+	return p.v[(image*p.channels+from)*p.area+pos:], p.area
+}
+
 // planeTerms are planes with columns and terms exchanged: column c is channel c,
 // a term a position. They are the right operand of the gradient of the weights of
 // a 1 x 1 convolution.
@@ -74,3 +82,5 @@ func (p planeTerms) packCols(kr *kernels, _ *workerScratch, dst []float32, col, 
 		dst = dst[min(kr.nr*depth, len(dst)):]
 	}
 }
+
+func (planeTerms) direct(int, int, int) (v []float32, stride int) { return nil, 0 }

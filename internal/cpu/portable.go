@@ -95,21 +95,40 @@ func gather(dst []float32, dstStride int, src []float32, srcStride, count int, v
 func portableTiles() [][]tileFunc {
 	tiles := make([]tileFunc, 5)
 	for r := 1; r <= 4; r++ {
-		tiles[r] = func(c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool) {
-			tile4x4(c, ldc, a, lda, b, k, r, add)
+		tiles[r] = func(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb, k int, scale, shift, residual []float32, ldr int, relu bool) {
+			s := tile4x4(a, lda, b, ldb, k, r)
+			for i := range r {
+				for j, x := range s[i] {
+					if c != nil {
+						x += c[i*ldc+j]
+					}
+					if scale != nil {
+						x *= scale[i]
+					}
+					if shift != nil {
+						x += shift[i]
+					}
+					if residual != nil {
+						x += residual[i*ldr+j]
+					}
+					if relu && x < 0 {
+						x = 0
+					}
+					dst[i*ldd+j] = x
+				}
+			}
 		}
 	}
 	return [][]tileFunc{tiles}
 }
 
-func tile4x4(c []float32, ldc int, a []float32, lda int, b []float32, k, rows int, add bool) {
-	var s [4][4]float32
+func tile4x4(a []float32, lda int, b []float32, ldb, k, rows int) (s [4][4]float32) {
 	// Two rows at a time: their sums and operands fit the registers.
 	for r := 0; r < rows; r += 2 {
 		var s00, s01, s02, s03, s10, s11, s12, s13 float32
 		second := min(1, rows-1-r) // the last row stands for one that is not there
-		x, y := a[r:], b[:4*k]
-		for len(y) >= 4 {
+		x, y := a[r:], b
+		for range k {
 			x0, x1 := x[0], x[second]
 			y0, y1, y2, y3 := y[0], y[1], y[2], y[3]
 			s00 += x0 * y0
@@ -120,18 +139,10 @@ func tile4x4(c []float32, ldc int, a []float32, lda int, b []float32, k, rows in
 			s11 += x1 * y1
 			s12 += x1 * y2
 			s13 += x1 * y3
-			x, y = x[min(lda, len(x)):], y[4:]
+			x, y = x[min(lda, len(x)):], y[min(ldb, len(y)):]
 		}
 		s[r] = [4]float32{s00, s01, s02, s03}
 		s[r+1] = [4]float32{s10, s11, s12, s13}
 	}
-	for r := range rows {
-		to := c[r*ldc : r*ldc+4]
-		for j, x := range s[r] {
-			if add {
-				x += to[j]
-			}
-			to[j] = x
-		}
-	}
+	return s
 }

@@ -22,6 +22,7 @@ const (
 	minChunk     = 1 << 10 // fewest terms of a chunk
 	sharedLeft   = 8 << 20 // largest left operand that is packed once, in floats
 	serialEffort = 1 << 18 // multiplications that are not worth waking a worker
+	unpackedRows = 10      // so many tiles of rows read columns where they lie
 )
 
 // layout is how a product is cut.
@@ -87,9 +88,6 @@ func (e *Engine) multiply(p *product) {
 		ld := roundUp(cols, kr.vec)
 		from := cut * l.terms
 		p.sumBlock(kr, w, l, packed, block, ld, row, rows, col, cols, from, min(from+l.terms, p.k))
-		if l.cuts == 1 {
-			p.sink.store(kr, block, ld, row, rows, col, cols)
-		}
 	})
 	if l.cuts == 1 {
 		return
@@ -137,8 +135,8 @@ func (p *product) step(l layout, s int) (from, to int) {
 	return from, min(from+l.depth, start+l.terms, p.k)
 }
 
-// sumBlock sums terms [from, to) of one block. packed is the whole left operand
-// or nil.
+// sumBlock sums terms [from, to) of one block, and without cuts brings the sums
+// to the sink. packed is the whole left operand or nil.
 func (p *product) sumBlock(kr *kernels, w *workerScratch, l layout, packed, block []float32, ld, row, rows, col, cols, from, to int) {
 	right := grow(&w.right, l.depth*l.cols)
 	height := roundUp(p.m, kr.mr)
@@ -151,14 +149,76 @@ func (p *product) sumBlock(kr *kernels, w *workerScratch, l layout, packed, bloc
 			left = grow(&w.left, l.depth*l.rows)
 			p.left.packRows(kr, left, row, rows, at, depth)
 		}
-		p.right.packCols(kr, w, right, col, cols, at, depth)
+		gathered := rows > unpackedRows*kr.mr
+		if gathered {
+			p.right.packCols(kr, w, right, col, cols, at, depth)
+		}
 		for c := 0; c < cols; c += kr.nr {
-			tiles := kr.tiles[ceilDiv(min(kr.nr, cols-c), kr.vec)-1]
-			for r := 0; r < rows; r += kr.mr {
-				tiles[min(kr.mr, rows-r)](block[r*ld+c:], ld, left[r*depth:], kr.mr, right[c*depth:], depth, at > from)
+			n := min(kr.nr, cols-c)
+			b, ldb := right[c*depth:], kr.nr
+			if !gathered {
+				var v []float32
+				if n%kr.vec == 0 {
+					v, ldb = p.right.direct(col+c, n, at)
+				}
+				if b = v; v == nil {
+					b, ldb = right, kr.nr
+					p.right.packCols(kr, w, right, col+c, n, at, depth)
+				}
 			}
+			t := tileRow{kr: kr, rows: rows, n: n, left: left, b: b, ldb: ldb, depth: depth, block: block[c:], ld: ld, add: at > from}
+			if place := p.sink.run(col+c, n); l.cuts == 1 && at+depth == to {
+				if n%kr.vec == 0 && place >= 0 {
+					t.finish(&p.sink, place, row, col+c)
+				} else {
+					t.sum()
+					p.sink.store(kr, block[c:], ld, row, rows, col+c, n)
+				}
+				continue
+			}
+			t.sum()
 		}
 	}
+}
+
+// tileRow is a panel of columns by all rows of a block.
+type tileRow struct {
+	kr      *kernels
+	rows, n int
+	left, b []float32
+	ldb     int
+	depth   int
+	block   []float32
+	ld      int
+	add     bool // to what the block holds
+}
+
+// sum leaves the sums in the block.
+func (t *tileRow) sum() {
+	kr := t.kr
+	tiles := kr.tiles[ceilDiv(t.n, kr.vec)-1]
+	for r := 0; r < t.rows; r += kr.mr {
+		to := t.block[r*t.ld:]
+		tiles[min(kr.mr, t.rows-r)](to, t.ld, t.before(to), t.ld, t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, nil, nil, nil, 0, false)
+	}
+}
+
+// finish brings the sums to the place of a sink.
+func (t *tileRow) finish(s *sink, place, row, col int) {
+	kr := t.kr
+	tiles := kr.tiles[ceilDiv(t.n, kr.vec)-1]
+	for r := 0; r < t.rows; r += kr.mr {
+		scale, shift, residual, ldr := s.tile(place, row+r, col)
+		tiles[min(kr.mr, t.rows-r)](s.v[place+(row+r)*s.rowStride:], s.rowStride, t.before(t.block[r*t.ld:]), t.ld,
+			t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, scale, shift, residual, ldr, s.relu)
+	}
+}
+
+func (t *tileRow) before(block []float32) []float32 {
+	if !t.add {
+		return nil
+	}
+	return block
 }
 
 func serial(items int, do func(worker, item int)) {

@@ -56,6 +56,34 @@ func (s *sink) plain() bool {
 	return s.scale == nil && s.shift == nil && s.residual == nil && !s.relu && s.grid.height == 1 && s.grid.colPitch == 1
 }
 
+// run returns where columns [col, col+cols) lie beside each other in row 0, or
+// -1.
+func (s *sink) run(col, cols int) int {
+	g := s.grid
+	image, at := col/(g.height*g.width), col%(g.height*g.width)
+	if g.colPitch != 1 || at%g.width+cols > g.width {
+		return -1
+	}
+	return s.offset + image*g.imageStride + at/g.width*g.rowPitch + at%g.width
+}
+
+// tile returns what a tile at the place of a run and a row has to do.
+func (s *sink) tile(place, row, col int) (scale, shift, residual []float32, ldr int) {
+	if s.scale != nil {
+		scale = s.scale[row:]
+	}
+	if s.shift != nil {
+		shift = s.shift[row:]
+	}
+	switch {
+	case s.columns:
+		residual = s.residual[col:]
+	case s.residual != nil:
+		residual, ldr = s.residual[place+row*s.rowStride:], s.rowStride
+	}
+	return scale, shift, residual, ldr
+}
+
 // segment writes adjacent columns of row i from place on.
 func (s *sink) segment(kr *kernels, sums []float32, place, i, col int) {
 	n := len(sums)

@@ -92,7 +92,12 @@ func (w *winogradGrad) multiply(kr *kernels, i, first, last, tiles int, add bool
 			xs, ds := w.xs[i*w.xStride+t*w.width:], w.ds[i*w.dStride+(p*w.tiles+t)*kr.nr:]
 			kernels := kr.tiles[ceilDiv(min(kr.nr, w.out-p*kr.nr), kr.vec)-1]
 			for c := 0; c < w.in; c += kr.mr {
-				kernels[min(kr.mr, w.in-c)](sums[c*w.columns:], w.columns, xs[c:], w.width, ds, n, add || t > 0)
+				to := sums[c*w.columns:]
+				var before []float32
+				if add || t > 0 {
+					before = to
+				}
+				kernels[min(kr.mr, w.in-c)](to, w.columns, before, w.columns, xs[c:], w.width, ds, kr.nr, n, nil, nil, nil, 0, false)
 			}
 		}
 	}

@@ -19,9 +19,9 @@ func (s *isa) tiles() {
 }
 
 func (s *isa) tile(rows, vectors int) {
-	s.text(fmt.Sprintf("tile%dx%d", rows, vectors), "c []float32, ldc int, a []float32, lda int, b []float32, k int, add bool")
-	a, b, c := base("a"), base("b"), base("c")
-	k, ldc, lda := integer("k"), stride("ldc"), stride("lda")
+	s.text(fmt.Sprintf("tile%dx%d", rows, vectors), "dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb, k int, scale, shift, residual []float32, ldr int, relu bool")
+	a, b := base("a"), base("b")
+	k, lda, ldb := integer("k"), stride("lda"), stride("ldb")
 	acc := make([][]reg.VecVirtual, rows)
 	for i := range acc {
 		for range vectors {
@@ -34,8 +34,12 @@ func (s *isa) tile(rows, vectors int) {
 		columns[j] = s.vec()
 		VMOVUPS(Mem{Base: b, Disp: j * s.bytes()}, columns[j])
 	}
-	// Panels of a follow each other and mostly come from the second-level cache.
+	// Panels of a follow each other and mostly come from the second-level cache,
+	// rows of b that were not packed from farther away.
 	PREFETCHT0(Mem{Base: a, Index: lda, Scale: 8})
+	for at := 0; at < vectors*s.bytes(); at += 64 {
+		PREFETCHT0(Mem{Base: b, Index: ldb, Scale: 8, Disp: at})
+	}
 	for i := range acc {
 		// One load a row: the load ports would limit a broadcast in each product.
 		x := s.vec()
@@ -45,31 +49,63 @@ func (s *isa) tile(rows, vectors int) {
 		}
 	}
 	ADDQ(lda, a)
-	ADDQ(imm(2*s.bytes()), b)
+	ADDQ(ldb, b)
 	DECQ(k)
 	JNZ(LabelRef("loop"))
 
-	add := Load(Param("add"), GP8())
-	TESTB(add, add)
-	JZ(LabelRef("store"))
-	from := GP64()
-	MOVQ(c, from)
-	for i := range acc {
-		for j := range acc[i] {
-			VADDPS(Mem{Base: from, Disp: j * s.bytes()}, acc[i][j], acc[i][j])
-		}
-		if i < rows-1 {
-			ADDQ(ldc, from)
+	// What is done with the sums, where it is asked for.
+	step := func(name string, asked reg.Register, do func()) {
+		TESTQ(asked, asked)
+		JZ(LabelRef("no" + name))
+		do()
+		Label("no" + name)
+	}
+	each := func(do func(i, j int), next func()) {
+		for i := range acc {
+			for j := range acc[i] {
+				do(i, j)
+			}
+			if next != nil && i < rows-1 {
+				next()
+			}
 		}
 	}
-	Label("store")
-	for i := range acc {
-		for j := range acc[i] {
-			VMOVUPS(acc[i][j], Mem{Base: c, Disp: j * s.bytes()})
-		}
-		if i < rows-1 {
-			ADDQ(ldc, c)
-		}
+	from := base("c")
+	step("sum", from, func() {
+		ldc := stride("ldc")
+		each(func(i, j int) { VADDPS(Mem{Base: from, Disp: j * s.bytes()}, acc[i][j], acc[i][j]) }, func() { ADDQ(ldc, from) })
+	})
+	byRow := func(name string, op func(x, acc reg.Register)) {
+		p := base(name)
+		step(name, p, func() {
+			var x reg.VecVirtual
+			each(func(i, j int) {
+				if j == 0 {
+					x = s.vec()
+					VBROADCASTSS(Mem{Base: p, Disp: 4 * i}, x)
+				}
+				op(x, acc[i][j])
+			}, nil)
+		})
 	}
+	byRow("scale", func(x, acc reg.Register) { VMULPS(x, acc, acc) })
+	byRow("shift", func(x, acc reg.Register) { VADDPS(x, acc, acc) })
+	residual := base("residual")
+	step("residual", residual, func() {
+		ldr := stride("ldr")
+		each(func(i, j int) { VADDPS(Mem{Base: residual, Disp: j * s.bytes()}, acc[i][j], acc[i][j]) }, func() { ADDQ(ldr, residual) })
+	})
+	relu := GP64()
+	m, err := Param("relu").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	MOVBQZX(m.Addr, relu)
+	step("relu", relu, func() {
+		zero := s.zero()
+		each(func(i, j int) { VMAXPS(acc[i][j], zero, acc[i][j]) }, nil) // the second source if it is NaN
+	})
+	dst, ldd := base("dst"), stride("ldd")
+	each(func(i, j int) { VMOVUPS(acc[i][j], Mem{Base: dst, Disp: j * s.bytes()}) }, func() { ADDQ(ldd, dst) })
 	finish()
 }
