@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"fmt"
 	"strconv"
-	"strings"
+	"time"
 
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/weights"
@@ -27,17 +26,20 @@ func (s *Session) save() error {
 	epoch := s.state.Position.Epoch
 	meta := map[string]string{epochKey: strconv.Itoa(epoch)}
 	if err := s.model.Save(s.folder.Path(LastFile), meta); err != nil {
-		return err
+		return s.notWritten(LastFile, err)
 	}
 	if epoch == s.state.BestEpoch || epoch == 0 {
 		if err := s.model.Save(s.folder.Path(BestFile), meta); err != nil {
-			return err
+			return s.notWritten(BestFile, err)
 		}
 	}
 	if err := s.saveHistory(); err != nil {
 		return err
 	}
-	return s.saveCheckpoint()
+	if err := s.saveCheckpoint(); err != nil {
+		return err
+	}
+	return s.linkCheckpoints(epoch)
 }
 
 // tensors are all that a checkpoint holds.
@@ -72,54 +74,10 @@ func (s *Session) saveCheckpoint() error {
 	if err != nil {
 		return err
 	}
-	return weights.WriteSafetensors(s.folder.Path(CheckpointFile), ts, map[string]string{stateKey: string(st), configKey: string(cfg), sumKey: sum})
-}
-
-// loadCheckpoint restores what saveCheckpoint wrote with the stored settings.
-func (s *Session) loadCheckpoint(stored Config) error {
-	path := s.folder.Path(CheckpointFile)
-	f, err := weights.Open(path)
-	if err != nil {
-		return fmt.Errorf("nothing to resume: %w", err)
+	if err := s.write(s.folder.Path(CheckpointFile), ts, map[string]string{stateKey: string(st), configKey: string(cfg), sumKey: sum}); err != nil {
+		return s.notWritten(CheckpointFile, err)
 	}
-	defer f.Close()
-	meta := f.Metadata()
-	var written Config
-	if err := json.Unmarshal([]byte(meta[configKey]), &written); err != nil {
-		return fmt.Errorf("%s: its settings: %w", path, err)
-	}
-	if diff := differences(stored, written, "in "+ConfigFile, "in the checkpoint"); len(diff) > 0 {
-		return fmt.Errorf("%s was written with other settings than those in %s:\n  %s", path, s.folder.Path(ConfigFile), strings.Join(diff, "\n  "))
-	}
-	if err := json.Unmarshal([]byte(meta[stateKey]), &s.state); err != nil {
-		return fmt.Errorf("%s: its state: %w", path, err)
-	}
-	if s.state.Data != s.sets.fingerprint {
-		return fmt.Errorf("the images of %s are not those that the run began with (some came, went, or changed their size), so it cannot go on: put them back, or train anew with another --out", s.cfg.Data.Spec)
-	}
-	if now := kernels(s.model.Params.Engine()); s.state.Kernels != now {
-		s.ev.Warn("the run began with other kernels (%s, now %s): its last bits will differ from those of an uninterrupted run", s.state.Kernels, now)
-		s.state.Kernels = now
-	}
-	if s.state.Released > 0 { // otherwise the warm-up's moments are in the file
-		if _, err := s.tune(); err != nil {
-			return err
-		}
-	}
-	if err := verify(f); err != nil {
-		return err
-	}
-	for _, t := range s.tensors() {
-		if err := model.ReadInto(s.model.Params.Engine(), t.Value, f, t.Name); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-	}
-	s.opti.SetSteps(s.state.Steps, s.state.Released, late)
-	if s.state.Position.Epoch >= s.epochs() {
-		s.ev.Say("all %d epochs are done", s.epochs())
-		return nil
-	}
-	s.ev.Say("going on at epoch %d, batch %d", s.state.Position.Epoch+1, s.state.Position.Batch+1)
+	s.saved = time.Now()
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/google/renameio/v2"
@@ -28,6 +29,10 @@ const (
 	FiguresFolder  = "figures"
 	ExportFolder   = "export" // where vernier export writes by default
 )
+
+// runFiles are those that are files. The configuration is the last, so that a
+// folder without it holds no run.
+var runFiles = []string{LogFile, HistoryFile, ResultsFile, CheckpointFile, BestCheckpointFile, LastFile, BestFile, ConfigFile}
 
 // Folder is a run's place on disk.
 type Folder string
@@ -70,7 +75,15 @@ func Claim(path string, force bool) (Folder, error) {
 
 // clear removes the files of a run, and nothing else.
 func (f Folder) clear() error {
-	for _, name := range []string{LogFile, HistoryFile, ResultsFile, CheckpointFile, LastFile, BestFile, FiguresFolder, ExportFolder, ConfigFile} {
+	kept, err := f.keptEpochs()
+	if err != nil {
+		return err
+	}
+	names := append(slices.Clone(runFiles), FiguresFolder, ExportFolder)
+	for _, n := range kept {
+		names = append(names, epochCheckpoint(n))
+	}
+	for _, name := range names {
 		if err := os.RemoveAll(f.Path(name)); err != nil {
 			return err
 		}

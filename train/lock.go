@@ -24,8 +24,11 @@ func (s *Session) claim() error {
 		return err
 	}
 	f, err := s.folder.lock()
+	if err != nil {
+		return err
+	}
 	s.lock = f
-	return err
+	return s.folder.sweep()
 }
 
 // lock locks a folder until the file is closed.

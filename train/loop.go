@@ -51,6 +51,11 @@ func (s *Session) epoch(ctx context.Context) error {
 		}
 		st.Position.Batch++
 		batch.Recycle()
+		if d := s.opt.SaveEvery; d > 0 && time.Since(s.saved) >= d && st.Position.Batch < batches {
+			if err := s.saveCheckpoint(); err != nil {
+				return err
+			}
+		}
 		s.ev.Progress(task, st.Position.Batch, batches, fmt.Sprintf("loss %.4f", st.LossSum/float64(st.LossSteps)))
 		if st.Position.Batch == batches {
 			if st.Mean, st.Std, err = s.spread(); err != nil {

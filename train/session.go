@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/weights"
 )
 
 // Options are the settings that change nothing but time and talk.
@@ -20,6 +22,15 @@ type Options struct {
 	// MaxBad and MaxPixels, if not nil, replace those of a run that is resumed.
 	MaxBad    *int
 	MaxPixels *int64
+	// SaveEvery is the time after which a checkpoint is written within an epoch;
+	// 0 for none.
+	SaveEvery time.Duration
+	// Keep is the number of the last epochs whose checkpoints stay; the last one
+	// always does.
+	Keep int
+	// From says where Resume begins: at the latest checkpoint (""), at that of the
+	// best epoch (FromBest), or at that of an epoch by its number.
+	From string
 }
 
 // Session is a run: its data, its model and how far it has come.
@@ -40,7 +51,10 @@ type Session struct {
 	features  *data.Features // of the frozen blocks, in place of images; may be nil
 	pipeline  *data.Pipeline
 	log       *logFile
-	lock      *os.File // held as long as the session lives
+	lock      *os.File  // held as long as the session lives
+	saved     time.Time // when the latest checkpoint was written
+	// write stores a checkpoint: weights.WriteSafetensors, except in tests.
+	write func(path string, ts []*weights.Tensor, meta map[string]string) error
 
 	state state
 }
@@ -224,42 +238,6 @@ func (s *Session) begin(ctx context.Context) error {
 	return s.save()
 }
 
-// Resume continues a run from its checkpoint.
-func Resume(ctx context.Context, folder Folder, eng layers.Engine, opt Options) (*Session, error) {
-	cfg, err := folder.LoadConfig()
-	if err != nil {
-		return nil, err
-	}
-	stored := cfg
-	if opt.MaxBad != nil {
-		cfg.Data.MaxBad = *opt.MaxBad
-	}
-	if opt.MaxPixels != nil {
-		cfg.Data.MaxPixels = *opt.MaxPixels
-	}
-	s, err := prepare(ctx, cfg, folder, eng, opt)
-	if err != nil {
-		return nil, err
-	}
-	if err = s.claim(); err == nil {
-		err = s.loadCheckpoint(stored)
-	}
-	if err == nil {
-		err = s.feed(ctx)
-	}
-	if err == nil && cfg.Data != stored.Data {
-		err = s.folder.SaveConfig(s.cfg)
-	}
-	if err == nil {
-		err = s.openLog()
-	}
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
 func (s *Session) openLog() (err error) {
 	s.log, err = openLog(s.folder.Path(LogFile), s.state.Steps)
 	return err
@@ -269,7 +247,7 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s = &Session{cfg: cfg, folder: folder, opt: opt, ev: opt.Events}
+	s = &Session{cfg: cfg, folder: folder, opt: opt, ev: opt.Events, write: weights.WriteSafetensors}
 	if s.sets, err = openSets(ctx, cfg, opt); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -31,6 +32,9 @@ type trainFlags struct {
 	cfg     train.Config
 
 	printConfig bool
+	from        string
+	saveEvery   time.Duration
+	keep        int
 	decayAll    bool
 }
 
@@ -71,6 +75,9 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringVar(&f.out, "out", "", "folder of the run; must not exist")
 	fl.BoolVar(&f.force, "force", false, "overwrite an earlier run in --out")
 	fl.StringVar(&f.resume, "resume", "", "go on with the run in this folder")
+	fl.StringVar(&f.from, "from", "latest", "with --resume, where to go on from: latest, best (epoch), or the number of a kept epoch; what came after it is given up")
+	fl.DurationVar(&f.saveEvery, "save-every", 10*time.Minute, "time after which a checkpoint is written within an epoch; 0 for after epochs only")
+	fl.IntVar(&f.keep, "keep", 1, "checkpoints of how many last epochs stay, beside that of the best")
 	fl.StringVar(&c.Preset, "preset", "", "begin with a published recipe; vernier presets lists them")
 	fl.StringVar(&f.config, "config", "", "YAML file of settings, with the keys that --print-config shows; a run's config.json is one too")
 	fl.StringArrayVar(&f.set, "set", nil, "one setting, as KEY=VALUE with a key such as optimizer.rate or loss.params.margin; may be repeated")
@@ -144,7 +151,7 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 		return err
 	}
 	defer eng.Close()
-	opt := train.Options{Workers: f.workers, Events: newReporter(log), Cache: f.cache.options()}
+	opt := train.Options{Workers: f.workers, Events: newReporter(log), Cache: f.cache.options(), SaveEvery: f.saveEvery, Keep: f.keep}
 	var s *train.Session
 	var folder train.Folder
 	if err := checkWorkers(f.workers); err != nil {

@@ -127,6 +127,7 @@ func (f *trainFlags) openStored(cmd *cobra.Command, opt *train.Options) (train.F
 	if err != nil {
 		return "", err
 	}
+	opt.From = f.from
 	stored, err := folder.LoadConfig()
 	if err != nil {
 		return "", err
@@ -163,6 +164,12 @@ func (f *trainFlags) complete(fl *pflag.FlagSet) error {
 	}
 	if f.cfg.Data.Spec == "" {
 		return errors.New("--data is missing: say which images to train on, for example --data glyphs or --data folder:PATH")
+	}
+	if fl.Changed("from") {
+		return errors.New("--from says where --resume goes on; --resume is missing")
+	}
+	if f.saveEvery < 0 || f.keep < 1 {
+		return fmt.Errorf("--save-every %v, --keep %d: a time, and 1 epoch or more", f.saveEvery, f.keep)
 	}
 	if f.out == "" {
 		return errors.New("--out is missing: say where the run's folder goes, for example --out runs/first")

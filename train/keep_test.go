@@ -1,0 +1,206 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vernier-ml/vernier/weights"
+)
+
+// longer is a run of six epochs with validation classes, of which the best one is
+// not the last.
+func longer(t *testing.T) Config {
+	c := smallConfig(t, shades(t, 12, 4))
+	c.Data.Validation, c.Epochs, c.WarmupEpochs = .4, 6, 0
+	return c
+}
+
+func runTo(t *testing.T, c Config, folder Folder, opt Options, epochs int) *Session {
+	t.Helper()
+	opt.Workers, opt.Events = 1, silent{}
+	s, err := Start(context.Background(), c, folder, newTestEngine(t), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range epochs {
+		epoch(t, s)
+	}
+	return s
+}
+
+func TestTheLastEpochsAndTheBestKeepTheirCheckpoints(t *testing.T) {
+	folder := Folder(filepath.Join(t.TempDir(), "run"))
+	s := runTo(t, longer(t), folder, Options{Keep: 3}, 6)
+	defer s.Close()
+	kept, err := folder.keptEpochs()
+	if err != nil || !slices.Equal(kept, []int{4, 5, 6}) {
+		t.Errorf("kept %v, %v", kept, err)
+	}
+	if entries, _ := filepath.Glob(folder.Path(".*")); len(entries) != 1 { // the lock
+		t.Errorf("left behind: %v", entries)
+	}
+	f, err := weights.Open(folder.Path(BestCheckpointFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if want := fmt.Sprintf(`"position":{"epoch":%d,"batch":0}`, s.state.BestEpoch); !strings.Contains(f.Metadata()[stateKey], want) {
+		t.Errorf("the best checkpoint is not of epoch %d: %s", s.state.BestEpoch, f.Metadata()[stateKey])
+	}
+}
+
+// From whichever checkpoint a run goes on, it ends as the one that never stopped.
+func TestARunGoesOnFromTheBestOrAnEarlierEpoch(t *testing.T) {
+	c := longer(t)
+	straight := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), Options{}, 6)
+	defer straight.Close()
+	want := all(t, straight)
+	for _, from := range []string{FromBest, "3", "5", "latest"} {
+		folder := Folder(filepath.Join(t.TempDir(), "run"))
+		s := runTo(t, c, folder, Options{Keep: 6}, 5)
+		best := s.state.BestEpoch
+		if err := folder.write(ResultsFile, []byte("{}")); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		r, err := Resume(context.Background(), folder, newTestEngine(t), Options{Workers: 1, Events: silent{}, From: from, Keep: 6})
+		if err != nil {
+			t.Fatalf("from %s: %v", from, err)
+		}
+		if at := r.state.Position.Epoch; from == FromBest && at != best || from == "3" && at != 3 || len(r.state.History) != at {
+			t.Errorf("from %s: at epoch %d, with %d in its history", from, at, len(r.state.History))
+		}
+		if kept, err := folder.keptEpochs(); err != nil || len(kept) != r.state.Position.Epoch {
+			t.Errorf("from %s: kept %v, %v", from, kept, err)
+		}
+		if err := r.Train(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		for name, v := range all(t, r) {
+			if !slices.Equal(v, want[name]) {
+				t.Errorf("from %s: %s differs", from, name)
+			}
+		}
+		r.Close()
+	}
+}
+
+func TestACheckpointThatIsNotThereIsNamedWithThoseThatAre(t *testing.T) {
+	folder := Folder(filepath.Join(t.TempDir(), "run"))
+	s := runTo(t, longer(t), folder, Options{Keep: 2}, 3)
+	s.Close()
+	for from, want := range map[string]string{"1": "the latest, the best, 2, 3", "first": "not from", "-1": "not from"} {
+		if _, err := Resume(context.Background(), folder, newTestEngine(t), Options{Events: silent{}, From: from}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("from %s: %v, want %q", from, err, want)
+		}
+	}
+}
+
+func TestARunEndedBeforeItsFirstCheckpointBeginsAnew(t *testing.T) {
+	c := longer(t)
+	straight := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), Options{}, 1)
+	defer straight.Close()
+	s := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), Options{}, 0)
+	s.Close()
+	for _, name := range []string{CheckpointFile, LastFile, BestFile, HistoryFile} {
+		if err := os.Remove(s.folder.Path(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// What a killed process was writing lies there too.
+	if err := os.WriteFile(s.folder.Path("."+LastFile+"12345"), []byte("half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, err := resume(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if left, _ := filepath.Glob(s.folder.Path("." + LastFile + "*")); left != nil {
+		t.Errorf("left behind: %v", left)
+	}
+	epoch(t, r)
+	want, got := all(t, straight), all(t, r)
+	for name := range want {
+		if !slices.Equal(want[name], got[name]) {
+			t.Errorf("%s differs", name)
+		}
+	}
+}
+
+func TestACheckpointIsWrittenAfterATimeWithinAnEpoch(t *testing.T) {
+	c := longer(t)
+	s := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), Options{SaveEvery: time.Nanosecond}, 0)
+	defer s.Close()
+	var seen []string
+	s.write = func(path string, ts []*weights.Tensor, meta map[string]string) error {
+		seen = append(seen, meta[stateKey])
+		return weights.WriteSafetensors(path, ts, meta)
+	}
+	epoch(t, s)
+	if want := s.sampler.Batches(); want < 2 || len(seen) != want || !strings.Contains(seen[0], `"position":{"epoch":0,"batch":1}`) {
+		t.Errorf("%d checkpoints in %d steps: %v", len(seen), want, seen)
+	}
+}
+
+// A disk that fills up leaves the checkpoint before, from which the run goes on to
+// where it would have come.
+func TestAFullDiskLeavesThePreviousCheckpointWhole(t *testing.T) {
+	c := longer(t)
+	straight := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), Options{}, 6)
+	defer straight.Close()
+	s := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), Options{}, 2)
+	before, err := os.ReadFile(s.folder.Path(CheckpointFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.write = func(path string, ts []*weights.Tensor, meta map[string]string) error {
+		// Half of it arrives, under the temporary name.
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"99"), make([]byte, 100), 0o600); err != nil {
+			return err
+		}
+		return &os.PathError{Op: "write", Path: path, Err: syscall.ENOSPC}
+	}
+	err = s.Train(context.Background())
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("got %v", err)
+	}
+	for _, want := range []string{"the disk is full", "MiB are free", CheckpointFile, "stays and is whole"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not say %q", err, want)
+		}
+	}
+	s.Close()
+	after, err := os.ReadFile(s.folder.Path(CheckpointFile))
+	if err != nil || !slices.Equal(before, after) {
+		t.Fatalf("the checkpoint changed: %v", err)
+	}
+	continueTo(t, s, all(t, straight))
+}
+
+// continueTo resumes a run and compares what it comes to.
+func continueTo(t *testing.T, s *Session, want map[string][]float32) {
+	t.Helper()
+	r, err := resume(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := r.Train(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	got := all(t, r)
+	for name := range want {
+		if !slices.Equal(want[name], got[name]) {
+			t.Errorf("%s differs from that of a run that never stopped", name)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package train
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/weights"
+)
+
+// FromBest is the value of Options.From for the best epoch.
+const FromBest = "best"
+
+// Resume continues a run from one of its checkpoints, exactly as if it had
+// never stopped. What came after that checkpoint is given up. A run that was
+// ended before its first checkpoint begins anew.
+func Resume(ctx context.Context, folder Folder, eng layers.Engine, opt Options) (*Session, error) {
+	cfg, err := folder.LoadConfig()
+	if err != nil {
+		return nil, err
+	}
+	path, err := folder.checkpoint(opt.From)
+	if err != nil {
+		return nil, err
+	}
+	stored := cfg
+	if opt.MaxBad != nil {
+		cfg.Data.MaxBad = *opt.MaxBad
+	}
+	if opt.MaxPixels != nil {
+		cfg.Data.MaxPixels = *opt.MaxPixels
+	}
+	s, err := prepare(ctx, cfg, folder, eng, opt)
+	if err != nil {
+		return nil, err
+	}
+	if path == "" {
+		opt.Events.Say("there is no checkpoint yet: the run begins anew")
+		return s, s.beginAnew(ctx)
+	}
+	if err = s.claim(); err == nil {
+		err = s.loadCheckpoint(path, stored)
+	}
+	if err == nil {
+		err = s.feed(ctx)
+	}
+	if err == nil && cfg.Data != stored.Data {
+		err = s.folder.SaveConfig(s.cfg)
+	}
+	if err == nil {
+		err = s.openLog()
+	}
+	if err == nil {
+		err = s.settle(path)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// beginAnew starts a run whose folder has nothing but its configuration.
+func (s *Session) beginAnew(ctx context.Context) error {
+	err := s.loadWeights()
+	if err == nil {
+		err = s.feed(ctx)
+	}
+	if err == nil {
+		err = s.begin(ctx)
+	}
+	if err != nil {
+		s.Close()
+	}
+	return err
+}
+
+// checkpoint finds the file that from means; "" if a run has none yet.
+func (f Folder) checkpoint(from string) (string, error) {
+	name := CheckpointFile
+	switch from {
+	case "", "latest":
+	case FromBest:
+		name = BestCheckpointFile
+	default:
+		n, err := strconv.Atoi(from)
+		if err != nil || n < 1 {
+			return "", fmt.Errorf("a run goes on from latest, from %s or from an epoch by its number, not from %q", FromBest, from)
+		}
+		name = epochCheckpoint(n)
+	}
+	_, err := os.Stat(f.Path(name))
+	switch {
+	case err == nil:
+		return f.Path(name), nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err
+	case name == CheckpointFile:
+		return "", nil
+	}
+	kept, err := f.keptEpochs()
+	if err != nil {
+		return "", err
+	}
+	have := []string{"the latest"}
+	if _, err := os.Stat(f.Path(BestCheckpointFile)); err == nil {
+		have = append(have, "the best")
+	}
+	for _, n := range kept {
+		have = append(have, strconv.Itoa(n))
+	}
+	return "", fmt.Errorf("%s has no checkpoint of epoch %s (there is: %s; --keep N keeps the last N)", f, from, strings.Join(have, ", "))
+}
+
+// loadCheckpoint restores what saveCheckpoint wrote with the stored settings.
+func (s *Session) loadCheckpoint(path string, stored Config) error {
+	f, err := weights.Open(path)
+	if err != nil {
+		return fmt.Errorf("nothing to resume: %w", err)
+	}
+	defer f.Close()
+	meta := f.Metadata()
+	var written Config
+	if err := json.Unmarshal([]byte(meta[configKey]), &written); err != nil {
+		return fmt.Errorf("%s: its settings: %w", path, err)
+	}
+	// What a resumed run may change does not count.
+	written.Data.MaxBad, written.Data.MaxPixels = stored.Data.MaxBad, stored.Data.MaxPixels
+	if diff := differences(stored, written, "in "+ConfigFile, "in the checkpoint"); len(diff) > 0 {
+		return fmt.Errorf("%s was written with other settings than those in %s:\n  %s", path, s.folder.Path(ConfigFile), strings.Join(diff, "\n  "))
+	}
+	if err := json.Unmarshal([]byte(meta[stateKey]), &s.state); err != nil {
+		return fmt.Errorf("%s: its state: %w", path, err)
+	}
+	if s.state.Data != s.sets.fingerprint {
+		return fmt.Errorf("the images of %s are not those that the run began with (some came, went, or changed their size), so it cannot go on: put them back, or train anew with another --out", s.cfg.Data.Spec)
+	}
+	if now := kernels(s.model.Params.Engine()); s.state.Kernels != now {
+		s.ev.Warn("the run began with other kernels (%s, now %s): its last bits will differ from those of an uninterrupted run", s.state.Kernels, now)
+		s.state.Kernels = now
+	}
+	if s.state.Released > 0 { // otherwise the warm-up's moments are in the file
+		if _, err := s.tune(); err != nil {
+			return err
+		}
+	}
+	if err := verify(f); err != nil {
+		return err
+	}
+	for _, t := range s.tensors() {
+		if err := model.ReadInto(s.model.Params.Engine(), t.Value, f, t.Name); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	s.opti.SetSteps(s.state.Steps, s.state.Released, late)
+	if s.state.Position.Epoch >= s.epochs() {
+		s.ev.Say("all %d epochs are done", s.epochs())
+		return nil
+	}
+	s.ev.Say("going on at epoch %d, batch %d", s.state.Position.Epoch+1, s.state.Position.Batch+1)
+	return nil
+}
+
+// settle makes the folder what it was when the checkpoint was written: an older
+// one becomes the latest, and what came after it goes.
+func (s *Session) settle(path string) error {
+	epoch := s.state.Position.Epoch
+	if path == s.folder.Path(CheckpointFile) {
+		if s.state.Position.Batch > 0 {
+			return nil
+		}
+		return s.linkCheckpoints(epoch) // a process may have been killed before it did
+	}
+	if s.state.BestEpoch != epoch {
+		_, best, err := s.folder.LoadModel(s.model.Params.Engine(), false)
+		if err != nil {
+			return err
+		}
+		if best != s.state.BestEpoch {
+			s.ev.Warn("the model of epoch %d, which was the best by then, is gone: epoch %d takes its place", s.state.BestEpoch, epoch)
+			s.state.BestEpoch = epoch
+			if n := len(s.state.History); n > 0 {
+				s.state.Best = s.state.History[n-1].MAPAtR
+			}
+		}
+	}
+	kept, err := s.folder.keptEpochs()
+	if err != nil {
+		return err
+	}
+	for _, n := range kept {
+		if n > epoch {
+			if err := os.Remove(s.folder.Path(epochCheckpoint(n))); err != nil {
+				return err
+			}
+		}
+	}
+	if err := os.Remove(s.folder.Path(ResultsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return s.save()
+}
