@@ -1,0 +1,299 @@
+package gallery
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/weights"
+)
+
+// Names of the arrays of a table, and keys of the metadata of safetensors.
+const (
+	embeddingsName = "embeddings"
+	labelsName     = "labels"
+	pathsName      = "paths"
+	classesName    = "classes"
+	metricName     = "metric"
+	modelName      = "model"
+	dataName       = "data"
+)
+
+// DescriptionFile tells other tools how the rows beside it are to be compared.
+const DescriptionFile = "metric.json"
+
+func (t *Table) numbers() (x, labels *weights.Tensor, err error) {
+	if x, err = weights.FromFloat32(embeddingsName, []int{t.N, t.H}, t.X); err != nil || t.Labels == nil {
+		return x, nil, err
+	}
+	ids := make([]int64, t.N)
+	for i, l := range t.Labels {
+		ids[i] = int64(l)
+	}
+	labels, err = weights.FromInt64(labelsName, []int{t.N}, ids)
+	return x, labels, err
+}
+
+func writeSafetensors(path string, t *Table) error {
+	x, labels, err := t.numbers()
+	if err != nil {
+		return err
+	}
+	ts := []*weights.Tensor{x}
+	if labels != nil {
+		ts = append(ts, labels)
+	}
+	meta := map[string]string{}
+	for key, value := range map[string]string{metricName: t.Metric, modelName: t.Model, dataName: t.Data} {
+		if value != "" {
+			meta[key] = value
+		}
+	}
+	for key, list := range map[string][]string{pathsName: t.Paths, classesName: t.Classes} {
+		if list == nil {
+			continue
+		}
+		text, err := json.Marshal(list)
+		if err != nil {
+			return err
+		}
+		meta[key] = string(text)
+	}
+	return weights.WriteSafetensors(path, ts, meta)
+}
+
+func writeNPZ(path string, t *Table) error {
+	x, labels, err := t.numbers()
+	if err != nil {
+		return err
+	}
+	ts := []*weights.Tensor{x}
+	if labels != nil {
+		ts = append(ts, labels)
+	}
+	for _, c := range []struct {
+		name string
+		list []string
+	}{{pathsName, t.Paths}, {classesName, t.Classes}, {metricName, one(t.Metric)}, {modelName, one(t.Model)}, {dataName, one(t.Data)}} {
+		if len(c.list) == 0 {
+			continue
+		}
+		text, err := weights.FromStrings(c.name, c.list)
+		if err != nil {
+			return err
+		}
+		ts = append(ts, text)
+	}
+	return weights.WriteNPZ(path, ts)
+}
+
+func one(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}
+
+// beside is the name of a companion of a .npy file.
+func beside(path, what string) string {
+	dir, base := filepath.Split(path)
+	stem := strings.TrimSuffix(base, filepath.Ext(base))
+	if stem == embeddingsName {
+		return filepath.Join(dir, what+".npy")
+	}
+	return filepath.Join(dir, stem+"."+what+".npy")
+}
+
+func writeNPY(path string, t *Table) error {
+	x, labels, err := t.numbers()
+	if err != nil {
+		return err
+	}
+	if labels != nil {
+		if err := weights.WriteNPY(beside(path, labelsName), labels); err != nil {
+			return err
+		}
+	}
+	if t.Paths != nil {
+		text, err := weights.FromStrings(pathsName, t.Paths)
+		if err != nil {
+			return err
+		}
+		if err := weights.WriteNPY(beside(path, pathsName), text); err != nil {
+			return err
+		}
+	}
+	return weights.WriteNPY(path, x)
+}
+
+// readNPY reads a .npy file and what lies beside it.
+func readNPY(path string) (*Table, error) {
+	t := &Table{}
+	if err := t.array(path, embeddingsName); err != nil {
+		return nil, err
+	}
+	for _, what := range []string{labelsName, pathsName} {
+		err := t.array(beside(path, what), what)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: %w", beside(path, what), err)
+		}
+	}
+	return t, readDescription(path, t)
+}
+
+// array takes the only array of a file.
+func (t *Table) array(path, what string) error {
+	f, err := weights.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if f.Format() != weights.FormatNPY {
+		return fmt.Errorf("this is %s, not npy", f.Format())
+	}
+	return t.fill(f.Tensors()[0], what)
+}
+
+// readArrays reads .npz and .safetensors.
+func readArrays(path string) (*Table, error) {
+	f, err := weights.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t := &Table{}
+	for _, what := range []string{embeddingsName, labelsName, pathsName, classesName, metricName, modelName, dataName} {
+		if !slices.Contains(f.Names(), what) {
+			continue
+		}
+		x, err := f.Tensor(what)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.fill(x, what); err != nil {
+			return nil, err
+		}
+	}
+	if t.Embeddings == nil {
+		return nil, fmt.Errorf("there is no array %q", embeddingsName)
+	}
+	meta := f.Metadata()
+	for key, into := range map[string]*[]string{pathsName: &t.Paths, classesName: &t.Classes} {
+		if text, ok := meta[key]; ok {
+			if err := json.Unmarshal([]byte(text), into); err != nil {
+				return nil, fmt.Errorf("metadata %q: want a JSON array of texts: %w", key, err)
+			}
+		}
+	}
+	for key, into := range map[string]*string{metricName: &t.Metric, modelName: &t.Model, dataName: &t.Data} {
+		if text, ok := meta[key]; ok {
+			*into = text
+		}
+	}
+	return t, nil
+}
+
+// fill takes a part of the table from an array.
+func (t *Table) fill(x *weights.Tensor, what string) error {
+	if want := 1; what != embeddingsName && len(x.Shape) != want {
+		return fmt.Errorf("%s has shape %v, want one dimension", what, x.Shape)
+	}
+	switch what {
+	case embeddingsName:
+		if len(x.Shape) != 2 {
+			return fmt.Errorf("%s has shape %v, want (rows, numbers)", what, x.Shape)
+		}
+		numbers, err := x.Float32()
+		if err != nil {
+			return fmt.Errorf("%s: %w", what, err)
+		}
+		t.Embeddings = &eval.Embeddings{X: numbers, N: x.Shape[0], H: x.Shape[1], Labels: nil}
+		return nil
+	case labelsName:
+		labels, err := integers(x)
+		if err != nil {
+			return err
+		}
+		t.Labels = labels
+		return nil
+	}
+	list, err := x.Strings()
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	switch what {
+	case pathsName:
+		t.Paths = list
+	case classesName:
+		t.Classes = list
+	default:
+		if len(list) > 0 {
+			*map[string]*string{metricName: &t.Metric, modelName: &t.Model, dataName: &t.Data}[what] = list[0]
+		}
+	}
+	return nil
+}
+
+// description is what DescriptionFile says.
+type description struct {
+	Metric string `json:"metric"`
+	Model  string `json:"model"`
+	Data   string `json:"data"`
+}
+
+// readDescription takes what the file beside an export says, if there is one.
+func readDescription(path string, t *Table) error {
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(path), DescriptionFile))
+	if errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(filepath.Base(path), embeddingsName+".") {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var d description
+	if err := json.Unmarshal(text, &d); err != nil {
+		return fmt.Errorf("%s beside it: %w", DescriptionFile, err)
+	}
+	t.Metric, t.Model, t.Data = d.Metric, d.Model, d.Data
+	return nil
+}
+
+// integers reads whole numbers of any type.
+func integers(x *weights.Tensor) ([]int, error) {
+	raw, err := x.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	size := x.DType.Bits() / 8
+	var read func(b []byte) int
+	switch x.DType {
+	case weights.Int64, weights.Uint64:
+		read = func(b []byte) int { return int(int64(binary.LittleEndian.Uint64(b))) }
+	case weights.Int32:
+		read = func(b []byte) int { return int(int32(binary.LittleEndian.Uint32(b))) }
+	case weights.Uint32:
+		read = func(b []byte) int { return int(binary.LittleEndian.Uint32(b)) }
+	case weights.Int16:
+		read = func(b []byte) int { return int(int16(binary.LittleEndian.Uint16(b))) }
+	case weights.Uint16:
+		read = func(b []byte) int { return int(binary.LittleEndian.Uint16(b)) }
+	case weights.Int8:
+		read = func(b []byte) int { return int(int8(b[0])) }
+	case weights.Uint8:
+		read = func(b []byte) int { return int(b[0]) }
+	default:
+		return nil, fmt.Errorf("%s are %s, want whole numbers", x.Name, x.DType)
+	}
+	out := make([]int, 0, len(raw)/size)
+	for ; len(raw) > 0; raw = raw[size:] {
+		out = append(out, read(raw))
+	}
+	return out, nil
+}
