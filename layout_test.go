@@ -14,13 +14,14 @@ const module = "github.com/vernier-ml/vernier"
 // import, directly. A package outside this table is a failure, so that a new
 // room is a decision and not an accident.
 var mayImport = map[string][]string{
-	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "eval", "linear", "cuda", "weights", "internal/cpu"},
+	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "eval", "gallery", "linear", "cuda", "weights", "internal/cpu"},
 	"model":                {"backbone", "layers", "losses", "weights"},
 	"backbone":             {"layers"},
 	"layers":               {},
 	"losses":               {"layers"},
 	"data":                 {},
-	"train":                {"model", "losses", "data", "eval", "weights", "layers", "backbone"},
+	"train":                {"model", "losses", "data", "eval", "gallery", "weights", "layers", "backbone"},
+	"gallery":              {"eval", "layers", "weights"},
 	"eval":                 {"layers"},
 	"linear":               {"layers", "eval"},
 	"cuda":                 {"layers", "cuda/kernels", "cuda/internal/device", "cuda/internal/native"},

@@ -170,14 +170,7 @@ func (x *Index) join(more *Table) *Table {
 	}
 	t.X = append(t.X, more.X...)
 	for i := range more.N {
-		path, class := "", ""
-		if more.Paths != nil {
-			path = more.Paths[i]
-		}
-		if more.Classes != nil {
-			class = more.Classes[i]
-		}
-		t.Paths, t.Classes = append(t.Paths, path), append(t.Classes, class)
+		t.Paths, t.Classes = append(t.Paths, more.Path(i)), append(t.Classes, more.Class(i))
 	}
 	return t
 }

@@ -2,6 +2,7 @@ package gallery
 
 import (
 	"encoding/binary"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vernier-ml/vernier/eval"
@@ -145,7 +147,46 @@ func readNPY(path string) (*Table, error) {
 			return nil, fmt.Errorf("%s: %w", beside(path, what), err)
 		}
 	}
+	if err := t.nameClasses(path); err != nil {
+		return nil, err
+	}
 	return t, readDescription(path, t)
+}
+
+// ClassesFile says which class a label means, in an export.
+const ClassesFile = "classes.csv"
+
+// nameClasses takes the names of classes from the file beside an export.
+func (t *Table) nameClasses(path string) error {
+	if t.Labels == nil || filepath.Base(path) != embeddingsName+".npy" {
+		return nil
+	}
+	f, err := os.Open(filepath.Join(filepath.Dir(path), ClassesFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		return fmt.Errorf("%s beside it: %w", ClassesFile, err)
+	}
+	names := map[string]string{}
+	for _, r := range rows {
+		if len(r) == 2 {
+			names[r[0]] = r[1]
+		}
+	}
+	for _, l := range t.Labels {
+		name, ok := names[strconv.Itoa(l)]
+		if !ok {
+			return fmt.Errorf("%s beside it does not name label %d", ClassesFile, l)
+		}
+		t.Classes = append(t.Classes, name)
+	}
+	return nil
 }
 
 // array takes the only array of a file.

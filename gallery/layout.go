@@ -58,8 +58,8 @@ func (i Info) validate() error {
 	return nil
 }
 
-// ErrOtherModel says that an index holds the rows of another model.
-var ErrOtherModel = errors.New("the index holds embeddings of another model")
+// ErrOtherModel says that a gallery holds the rows of another model.
+var ErrOtherModel = errors.New("these are embeddings of another model")
 
 // same compares an index with what is to be added or searched.
 func (i Info) same(o Info) error {
@@ -157,15 +157,9 @@ func aligned(n int64) int64 { return (n + alignment - 1) / alignment * alignment
 
 // encodeSegment is a table as a segment.
 func encodeSegment(t *Table) ([]byte, error) {
-	text := func(list []string, i int) string {
-		if list == nil {
-			return ""
-		}
-		return list[i]
-	}
 	texts := int64(0)
 	for i := range t.N {
-		texts += int64(len(text(t.Paths, i)) + len(text(t.Classes, i)))
+		texts += int64(len(t.Path(i)) + len(t.Class(i)))
 	}
 	rows, offsets := 4*int64(t.N)*int64(t.H), 8*(2*int64(t.N)+1)
 	b := make([]byte, 0, aligned(segmentHeader+rows+offsets+texts))
@@ -176,13 +170,13 @@ func encodeSegment(t *Table) ([]byte, error) {
 	at := uint64(0)
 	b = binary.LittleEndian.AppendUint64(b, at)
 	for i := range t.N {
-		for _, s := range []string{text(t.Paths, i), text(t.Classes, i)} {
+		for _, s := range []string{t.Path(i), t.Class(i)} {
 			at += uint64(len(s))
 			b = binary.LittleEndian.AppendUint64(b, at)
 		}
 	}
 	for i := range t.N {
-		b = append(append(b, text(t.Paths, i)...), text(t.Classes, i)...)
+		b = append(append(b, t.Path(i)...), t.Class(i)...)
 	}
 	h := b[:segmentHeader]
 	binary.LittleEndian.PutUint64(h[0:], uint64(t.N))

@@ -57,14 +57,22 @@ func (t *Table) Validate() error {
 // Columns that the table lacks are left out. Parquet, safetensors and .npz also
 // say by which metric and model.
 func Write(path string, t *Table) error {
+	if !slices.Contains(formats, ending(path)) {
+		return unknownEnding(path)
+	}
+	return WriteAs(path, ending(path), t)
+}
+
+// WriteAs is Write in a given format, one of Formats, whatever the name.
+func WriteAs(path, format string, t *Table) error {
 	if err := t.Validate(); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	write, ok := map[string]func(string, *Table) error{
 		"parquet": writeParquet, "safetensors": writeSafetensors, "npz": writeNPZ, "npy": writeNPY, "csv": writeCSVFile,
-	}[ending(path)]
+	}[format]
 	if !ok {
-		return unknownEnding(path)
+		return fmt.Errorf("writing %s: unknown format %q (there is: %s)", path, format, strings.Join(formats, ", "))
 	}
 	return write(path, t)
 }
@@ -128,4 +136,18 @@ func (t *Table) complete() error {
 		}
 	}
 	return t.Validate()
+}
+
+// Select copies the given rows, in that order. The indices must be in range.
+func (t *Table) Select(rows []int) *Table {
+	s := &Table{Embeddings: t.Embeddings.Select(rows), Metric: t.Metric, Model: t.Model, Data: t.Data}
+	for _, i := range rows {
+		if t.Paths != nil {
+			s.Paths = append(s.Paths, t.Paths[i])
+		}
+		if t.Classes != nil {
+			s.Classes = append(s.Classes, t.Classes[i])
+		}
+	}
+	return s
 }

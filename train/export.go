@@ -6,29 +6,21 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/google/renameio/v2"
 
-	"github.com/vernier-ml/vernier/weights"
+	"github.com/vernier-ml/vernier/gallery"
 )
 
 // ExportFormats lists what Export writes; ONNXFormat is not among them.
-var ExportFormats = []string{"safetensors", "npy", "npz", "csv"}
+var ExportFormats = []string{"safetensors", "npy", "npz", "csv", "parquet"}
 
 // Export writes the network and the embeddings into a folder and returns the
 // names of the files. Each appears as a whole or not at all.
 func (e *Embedded) Export(dir string, formats []string) (files []string, err error) {
-	x, err := weights.FromFloat32("embeddings", []int{e.Embeddings.N, e.Embeddings.H}, e.Embeddings.X)
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]int64, e.Embeddings.N)
-	paths := make([]string, e.Embeddings.N)
-	for i, it := range e.Set.Items {
-		ids[i], paths[i] = int64(it.Label), it.Path
-	}
-	labels, err := weights.FromInt64("labels", []int{len(ids)}, ids)
+	table, err := e.Table()
 	if err != nil {
 		return nil, err
 	}
@@ -41,34 +33,23 @@ func (e *Embedded) Export(dir string, formats []string) (files []string, err err
 		}
 	}
 	for _, f := range formats {
+		if !slices.Contains(ExportFormats, f) {
+			return files, fmt.Errorf("unknown export format %q (there is: %v)", f, ExportFormats)
+		}
 		switch f {
 		case "safetensors":
 			do("model.safetensors", func(path string) error {
 				return e.Model.Save(path, map[string]string{epochKey: strconv.Itoa(e.Epoch)})
 			})
-			do("embeddings.safetensors", func(path string) error {
-				return weights.WriteSafetensors(path, []*weights.Tensor{x, labels}, map[string]string{"metric": e.Model.Spec.Metric.String(), "data": e.Set.Name})
-			})
-		case "npy":
-			do("embeddings.npy", func(path string) error { return weights.WriteNPY(path, x) })
-			do("labels.npy", func(path string) error { return weights.WriteNPY(path, labels) })
-			do("paths.npy", func(path string) error {
-				text, err := weights.FromStrings("paths", paths)
-				if err != nil {
-					return err
-				}
-				return weights.WriteNPY(path, text)
-			})
 		case "npz":
 			do("network.npz", e.Model.SaveNPZ)
-			do("embeddings.npz", func(path string) error { return weights.WriteNPZ(path, []*weights.Tensor{x, labels}) })
-		case "csv":
-			do("embeddings.csv", e.writeCSV)
-		default:
-			return files, fmt.Errorf("unknown export format %q (there is: %v)", f, ExportFormats)
+		}
+		do("embeddings."+f, func(path string) error { return gallery.Write(path, table) })
+		if f == "npy" && err == nil {
+			files = append(files, "labels.npy", "paths.npy")
 		}
 	}
-	do("classes.csv", func(path string) error {
+	do(gallery.ClassesFile, func(path string) error {
 		return WriteFile(path, func(w io.Writer) error {
 			c := csv.NewWriter(w)
 			if err := c.Write([]string{"label", "class"}); err != nil {
@@ -83,8 +64,8 @@ func (e *Embedded) Export(dir string, formats []string) (files []string, err err
 			return c.Error()
 		})
 	})
-	do("metric.json", func(path string) error {
-		text, err := json.MarshalIndent(e.describe(), "", "  ")
+	do(gallery.DescriptionFile, func(path string) error {
+		text, err := json.MarshalIndent(e.describe(table), "", "  ")
 		if err != nil {
 			return err
 		}
@@ -96,6 +77,7 @@ func (e *Embedded) Export(dir string, formats []string) (files []string, err err
 // description tells another tool how to compare the rows.
 type description struct {
 	Metric     string  `json:"metric"`
+	Model      string  `json:"model"`      // its fingerprint
 	Similarity bool    `json:"similarity"` // larger values are closer
 	Dim        int     `json:"dim"`
 	RowLength  float64 `json:"row_length,omitempty"` // |row|, if rows are normalised
@@ -104,10 +86,9 @@ type description struct {
 	Epoch      int     `json:"epoch"`
 }
 
-func (e *Embedded) describe() description {
+func (e *Embedded) describe(t *gallery.Table) description {
 	d := description{
-		Metric: e.Model.Spec.Metric.String(), Similarity: e.Model.Spec.Metric.Similarity(), Dim: e.Embeddings.H,
-		Data: e.Set.Name, Rows: e.Embeddings.N, Epoch: e.Epoch,
+		Metric: t.Metric, Model: t.Model, Similarity: e.Model.Spec.Metric.Similarity(), Dim: t.H, Data: t.Data, Rows: t.N, Epoch: e.Epoch,
 	}
 	if e.Model.Spec.Normalization == "rows" {
 		d.RowLength = e.Model.Spec.RowLength()
@@ -115,39 +96,17 @@ func (e *Embedded) describe() description {
 	return d
 }
 
-// writeCSV writes one row an image, readable by any spreadsheet. Numbers have
-// the nine digits that give a float32 back exactly.
-func (e *Embedded) writeCSV(path string) error {
-	return WriteFile(path, func(w io.Writer) error {
-		return WriteEmbeddingsCSV(w, []string{"path", "class", "label"}, e.Embeddings.H, e.Embeddings.N, func(i int) ([]string, []float32) {
-			it := e.Set.Items[i]
-			return []string{it.Path, e.Set.Classes[it.Label], strconv.Itoa(it.Label)}, e.Embeddings.Row(i)
-		})
-	})
-}
-
-// WriteEmbeddingsCSV writes n rows: the leading columns, then e0 to e(h-1).
-func WriteEmbeddingsCSV(w io.Writer, leading []string, h, n int, row func(i int) ([]string, []float32)) error {
-	c := csv.NewWriter(w)
-	line := append([]string(nil), leading...)
-	for j := range h {
-		line = append(line, "e"+strconv.Itoa(j))
+// Table is the embeddings with what is known of their images and of the model.
+func (e *Embedded) Table() (*gallery.Table, error) {
+	t := &gallery.Table{Embeddings: e.Embeddings, Metric: e.Model.Spec.Metric.String(), Data: e.Set.Name}
+	var err error
+	if t.Model, err = e.Model.Fingerprint(); err != nil {
+		return nil, err
 	}
-	if err := c.Write(line); err != nil {
-		return err
+	for _, it := range e.Set.Items {
+		t.Paths, t.Classes = append(t.Paths, it.Path), append(t.Classes, e.Set.Classes[it.Label])
 	}
-	for i := range n {
-		head, x := row(i)
-		line = append(line[:0], head...)
-		for _, v := range x {
-			line = append(line, strconv.FormatFloat(float64(v), 'g', 9, 32))
-		}
-		if err := c.Write(line); err != nil {
-			return err
-		}
-	}
-	c.Flush()
-	return c.Error()
+	return t, nil
 }
 
 // WriteFile writes a file as a whole or not at all.

@@ -1,89 +1,123 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
-	"github.com/vernier-ml/vernier/weights"
 )
 
-var embedFormats = []string{"csv", "json", "npy"}
+// embedFormats lists what embed writes: what a gallery reads, and JSON.
+func embedFormats() []string { return append(gallery.Formats(), "json") }
 
 func newEmbed(log *logrus.Logger) *cobra.Command {
-	var format, out, epoch string
-	var force bool
-	var threads, workers int
+	f := &embedFlags{}
 	cmd := &cobra.Command{
 		Use:   "embed RUN IMAGE...",
 		Short: "Embed new images",
 		Long: `Embed images with the model of a run and print one row an image: csv has a
-column path and then e0, e1, ...; json one object a line; npy, which needs --out,
-the rows alone in the order of the images. An IMAGE may be a folder: then all
-images below it are meant, in natural order.
+column path and then e0, e1, ...; json one object a line. With --out the end of the
+file's name says the format: csv, json, npy (the rows alone, and NAME.paths.npy
+beside it), npz, safetensors or parquet. An IMAGE may be a folder: then all images
+below it are meant, in natural order.
 
-Rows are to be compared by the run's own metric; vernier export writes it down.`,
+Rows are to be compared by the run's own metric, which parquet, safetensors and npz
+name, together with the model's fingerprint. vernier search reads all but json.`,
 		Example: `  vernier embed runs/birds robin.jpg wren.png
-  vernier embed runs/birds photos/ --format npy --out photos.npy`,
+  vernier embed runs/birds photos/ --out photos.parquet`,
 		Args: takes(true, "RUN", "IMAGE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := oneOf("--format", format, embedFormats); err != nil {
-				return err
-			}
-			if err := oneOf("--epoch", epoch, epochs); err != nil {
-				return err
-			}
-			if format == "npy" && out == "" {
-				return usagef("--format npy needs --out")
-			}
-			if out != "" && !force {
-				if _, err := os.Stat(out); err == nil {
-					return fmt.Errorf("file %s already exists (--force replaces it)", out)
-				}
-			}
-			folder, err := train.Open(args[0])
-			if err != nil {
-				return err
-			}
-			cfg, err := folder.LoadConfig()
-			if err != nil {
-				return err
-			}
-			set, err := openImages(args[1:], cfg)
-			if err != nil {
-				return err
-			}
-			defer set.Close()
-			eng, err := newEngine(threads)
-			if err != nil {
-				return err
-			}
-			defer eng.Close()
-			m, _, err := folder.LoadModel(eng, epoch == "last")
-			if err != nil {
-				return err
-			}
-			rows, err := train.EmbedImages(cmd.Context(), m, set, workers, newReporter(log))
-			if err != nil {
-				return err
-			}
-			return writeEmbedded(cmd.OutOrStdout(), out, format, set, rows)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
 	}
-	cmd.Flags().StringVar(&format, "format", "csv", "of the output: "+strings.Join(embedFormats, ", "))
-	cmd.Flags().StringVar(&out, "out", "", "file to write (default standard output)")
-	cmd.Flags().BoolVar(&force, "force", false, "replace --out if it exists")
-	cmd.Flags().StringVar(&epoch, "epoch", "best", "which model of the run: best or last")
-	cmd.Flags().IntVar(&threads, "threads", 0, "threads that compute (default all cores)")
-	cmd.Flags().IntVar(&workers, "workers", 0, "goroutines that prepare images (default one a core)")
+	fl := cmd.Flags()
+	fl.StringVar(&f.format, "format", "", "of the output: "+strings.Join(embedFormats(), ", ")+" (default by the name of --out, or csv)")
+	fl.StringVar(&f.out, "out", "", "file to write (default standard output)")
+	fl.BoolVar(&f.force, "force", false, "replace --out if it exists")
+	f.modelFlags.add(fl)
 	return cmd
+}
+
+// embedFlags are those of embed.
+type embedFlags struct {
+	modelFlags
+	format, out string
+	force       bool
+}
+
+func (f *embedFlags) complete(log *logrus.Logger) error {
+	if f.format == "" {
+		f.format = "csv"
+		if ending := strings.TrimPrefix(filepath.Ext(f.out), "."); slices.Contains(embedFormats(), ending) {
+			f.format = ending
+		}
+	}
+	if err := oneOf("--format", f.format, embedFormats()); err != nil {
+		return err
+	}
+	if f.out == "" && f.format != "csv" && f.format != "json" {
+		return usagef("--format %s needs --out", f.format)
+	}
+	return f.modelFlags.complete(log)
+}
+
+func (f *embedFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
+	if err := f.complete(log); err != nil {
+		return err
+	}
+	if f.out != "" && !f.force {
+		if _, err := os.Stat(f.out); err == nil {
+			return fmt.Errorf("file %s already exists (--force replaces it)", f.out)
+		}
+	}
+	folder, err := train.Open(args[0])
+	if err != nil {
+		return err
+	}
+	eng, err := newEngine(f.threads)
+	if err != nil {
+		return err
+	}
+	defer eng.Close()
+	t, err := f.embed(cmd.Context(), folder, eng, args[1:])
+	if err != nil {
+		return err
+	}
+	if f.out != "" && f.format != "json" {
+		return gallery.WriteAs(f.out, f.format, t)
+	}
+	write := func(w io.Writer) error { return writeLines(w, t) }
+	switch {
+	case f.out != "":
+		return train.WriteFile(f.out, write)
+	case f.format == "csv":
+		return gallery.WriteCSV(cmd.OutOrStdout(), t)
+	}
+	return write(cmd.OutOrStdout())
+}
+
+// writeLines writes one JSON object an image.
+func writeLines(w io.Writer, t *gallery.Table) error {
+	e := json.NewEncoder(w)
+	for i := range t.N {
+		if err := e.Encode(struct {
+			Path      string    `json:"path"`
+			Embedding []float32 `json:"embedding"`
+		}{t.Path(i), t.Row(i)}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // openImages opens files, folders and archives of images as a run wants them.
@@ -100,35 +134,30 @@ func openImages(paths []string, cfg train.Config) (*data.Set, error) {
 	return shrunk, nil
 }
 
-// writeEmbedded writes rows to a file, as a whole or not at all, or to w.
-func writeEmbedded(w io.Writer, out, format string, set *data.Set, rows *train.Rows) error {
-	path := func(i int) string { return set.Items[rows.Items[i]].Path }
-	write := func(w io.Writer) error {
-		if format == "csv" {
-			return train.WriteEmbeddingsCSV(w, []string{"path"}, rows.H, rows.N, func(i int) ([]string, []float32) {
-				return []string{path(i)}, rows.Row(i)
-			})
-		}
-		e := json.NewEncoder(w)
-		for i := range rows.N {
-			if err := e.Encode(struct {
-				Path      string    `json:"path"`
-				Embedding []float32 `json:"embedding"`
-			}{path(i), rows.Row(i)}); err != nil {
-				return err
-			}
-		}
-		return nil
+// embed embeds files, folders and archives of images, whose classes nobody knows.
+func (f *modelFlags) embed(ctx context.Context, folder train.Folder, eng layers.Engine, paths []string) (*gallery.Table, error) {
+	cfg, err := folder.LoadConfig()
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case format == "npy":
-		x, err := weights.FromFloat32("embeddings", []int{rows.N, rows.H}, rows.X)
-		if err != nil {
-			return err
-		}
-		return weights.WriteNPY(out, x)
-	case out != "":
-		return train.WriteFile(out, write)
+	m, _, err := folder.LoadModel(eng, f.last())
+	if err != nil {
+		return nil, err
 	}
-	return write(w)
+	set, err := openImages(paths, cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer set.Close()
+	rows, err := train.EmbedImages(ctx, m, set, f.workers, f.events)
+	if err != nil {
+		return nil, err
+	}
+	rows.Labels = nil
+	t := &gallery.Table{Embeddings: rows.Embeddings, Metric: m.Spec.Metric.String(), Data: set.Name}
+	for _, i := range rows.Items {
+		t.Paths = append(t.Paths, set.Items[i].Path)
+	}
+	t.Model, err = m.Fingerprint()
+	return t, err
 }

@@ -24,16 +24,18 @@ func newExport(log *logrus.Logger) *cobra.Command {
 		Long: `Write what a run has learned in formats that other tools read. By format:
 
   safetensors  model.safetensors (the network, its specification in the metadata)
-               and embeddings.safetensors (embeddings (N, h) float32, labels (N) int64)
+               and embeddings.safetensors (embeddings (N, h) float32, labels (N) int64;
+               paths and classes as JSON in the metadata)
   npy          embeddings.npy, labels.npy and paths.npy, rows in the same order
   npz          network.npz (the network's parameters) and embeddings.npz
-               (embeddings and labels)
+               (embeddings, labels, paths and classes)
   csv          embeddings.csv: path, class, label, e0, e1, ...
+  parquet      embeddings.parquet: path, class, label, embedding (a list of float32)
   onnx         network.onnx, from "images" (batch, 3, size, size) to "embeddings"
                (batch, h), opset 17; needs no images, and is written when asked for
 
 Beside the rows metric.json says how they are to be compared, and classes.csv
-which class a label means. Rows are the images of --split.
+which class a label means. vernier search reads these files again. Rows are the images of --split.
 
 network.onnx takes float32 pictures that are normalised already; with
 --onnx-preprocess it takes RGB values 0..255 as uint8, with

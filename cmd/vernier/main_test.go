@@ -134,7 +134,7 @@ func TestTrainEvalEmbedExport(t *testing.T) {
 	if code, _, errs = vernier(t, "export", run); code != exitDone {
 		t.Errorf("export: exit %d\n%s", code, errs)
 	}
-	for _, f := range []string{"model.safetensors", "embeddings.safetensors", "embeddings.npy", "labels.npy", "paths.npy", "network.npz", "embeddings.npz", "embeddings.csv", "classes.csv", "metric.json"} {
+	for _, f := range []string{"model.safetensors", "embeddings.safetensors", "embeddings.npy", "labels.npy", "paths.npy", "network.npz", "embeddings.npz", "embeddings.csv", "embeddings.parquet", "classes.csv", "metric.json"} {
 		if _, err := os.Stat(filepath.Join(run, "export", f)); err != nil {
 			t.Errorf("export: %v", err)
 		}
@@ -211,7 +211,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestEveryCommandExplainsItself(t *testing.T) {
-	for _, cmd := range []string{"", "train", "presets", "eval", "embed", "export", "verify", "data", "data list", "data check", "doctor", "version"} {
+	for _, cmd := range []string{"", "train", "presets", "eval", "embed", "export", "verify", "index", "search", "data", "data list", "data check", "doctor", "version"} {
 		code, out, _ := vernier(t, append(strings.Fields(cmd), "--help")...)
 		if code != exitDone || !strings.Contains(out, "Usage:") || !strings.Contains(out, "Examples:") {
 			t.Errorf("vernier %s --help: exit %d\n%s", cmd, code, out)

@@ -45,7 +45,7 @@ boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newTrain(log), newPresets(),
-		newEval(log), newEmbed(log), newExport(log), newVerify(log),
+		newEval(log), newEmbed(log), newExport(log), newVerify(log), newIndex(log), newSearch(log),
 		newData(log), newWeights(), newLosses(), newMetrics(),
 		newLinear(log), newReproduce(log),
 		newDoctor(), newVersion(),

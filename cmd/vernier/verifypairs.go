@@ -23,7 +23,6 @@ type pairSource struct {
 	identity []string // of each row
 	list     *eval.PairList
 	name     string
-	data     string // what the images are
 	metric   layers.Metric
 	opt      eval.PairOptions
 }

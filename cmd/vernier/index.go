@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/train"
+)
+
+func newIndex(log *logrus.Logger) *cobra.Command {
+	f := &indexFlags{}
+	cmd := &cobra.Command{
+		Use:   "index RUN --out FILE [IMAGE...]",
+		Short: "Keep embeddings of images in a file that vernier search searches",
+		Long: `Embed images with the model of a run and add them to an index, a file that is
+searched where it lies and may grow. Which images: the IMAGEs (files, folders,
+archives), or those of --data SPEC, or of the run's own --split, with their classes;
+or rows that are embedded already, by --from FILE.
+
+If FILE is there, rows are added to it, but for images whose paths it has already.
+It knows the metric and the model of its rows and refuses those of another model. A
+process that is killed while it adds leaves the rows of before.
+
+--check FILE, without a RUN, says what an index holds and whether it is whole.`,
+		Example: `  vernier index runs/birds --out birds.index photos/
+  vernier index runs/birds --out birds.index --data folder:birds.zip
+  vernier index runs/birds --out birds.index --from embedded.parquet
+  vernier index --check birds.index --json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.check != "" {
+				return takes(false)(cmd, args)
+			}
+			return takes(true, "RUN")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.out, "out", "", "the index; made if it is not there")
+	fl.StringVar(&f.from, "from", "", "take rows from this file of embeddings instead of images")
+	fl.BoolVar(&f.force, "force", false, "begin a new index instead of adding to --out")
+	fl.BoolVar(&f.asJSON, "json", false, "print as JSON")
+	fl.StringVar(&f.check, "check", "", "describe and check this index")
+	f.selectionFlags.add(cmd)
+	return cmd
+}
+
+// indexFlags are those of index.
+type indexFlags struct {
+	selectionFlags
+	out, from, check string
+	force, asJSON    bool
+}
+
+// indexReport is what index says.
+type indexReport struct {
+	Index   string       `json:"index"`
+	Added   int          `json:"added"`
+	Skipped int          `json:"skipped"` // their paths were there
+	Rows    int          `json:"rows"`
+	Info    gallery.Info `json:"info"`
+}
+
+func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
+	if f.check != "" {
+		return f.describe(cmd)
+	}
+	changed := cmd.Flags().Changed
+	sources := 0
+	for _, given := range []bool{len(args) > 1, changed("data") || changed("split"), f.from != ""} {
+		if given {
+			sources++
+		}
+	}
+	switch {
+	case f.out == "":
+		return usagef("--out is missing: say where the index is to be")
+	case sources == 0:
+		return usagef("which images? Give IMAGEs, --data SPEC, --split PART of the run's own, or --from FILE")
+	case sources > 1:
+		return usagef("IMAGEs, --data or --split, and --from: give one of them")
+	}
+	if err := f.complete(cmd, log); err != nil {
+		return err
+	}
+	folder, err := train.Open(args[0])
+	if err != nil {
+		return err
+	}
+	eng, err := newEngine(f.threads)
+	if err != nil {
+		return err
+	}
+	defer eng.Close()
+	t, info, err := f.rows(cmd.Context(), folder, eng, args[1:])
+	if err != nil {
+		return err
+	}
+	r := indexReport{Index: f.out, Info: info}
+	if err := r.add(f, t); err != nil {
+		return err
+	}
+	if f.asJSON {
+		return writeJSON(cmd.OutOrStdout(), r)
+	}
+	return r.print(cmd.OutOrStdout())
+}
+
+// rows embeds what is to be added.
+func (f *indexFlags) rows(ctx context.Context, folder train.Folder, eng layers.Engine, images []string) (*gallery.Table, gallery.Info, error) {
+	info, err := runInfo(folder, eng, f.sel.Last)
+	if err != nil {
+		return nil, info, err
+	}
+	switch {
+	case f.from != "":
+		t, err := gallery.Read(f.from)
+		if err != nil {
+			return nil, info, err
+		}
+		if t.Model == "" {
+			f.sel.Events.Warn("%s does not say which model made its rows: they are taken for this run's", f.from)
+		} else if t.Model != info.Model {
+			return nil, info, fmt.Errorf("%s: %w", f.from, gallery.ErrOtherModel)
+		}
+		return t, info, nil
+	case len(images) > 0:
+		m := modelFlags{epoch: f.epoch, workers: f.sel.Workers, events: f.sel.Events}
+		t, err := m.embed(ctx, folder, eng, images)
+		return t, info, err
+	}
+	t, err := embedSplit(ctx, folder, eng, f.sel)
+	return t, info, err
+}
+
+// runInfo describes the rows of a run's model.
+func runInfo(folder train.Folder, eng layers.Engine, last bool) (gallery.Info, error) {
+	m, _, err := folder.LoadModel(eng, last)
+	if err != nil {
+		return gallery.Info{}, err
+	}
+	fingerprint, err := m.Fingerprint()
+	return gallery.Info{Metric: m.Spec.Metric.String(), Model: fingerprint, Dim: m.Spec.Dim}, err
+}
+
+// embedSplit embeds images of a set, with their classes.
+func embedSplit(ctx context.Context, folder train.Folder, eng layers.Engine, sel train.Selection) (*gallery.Table, error) {
+	e, err := train.Embed(ctx, folder, eng, sel)
+	if err != nil {
+		return nil, err
+	}
+	t, err := e.Table()
+	return t, errors.Join(err, e.Close())
+}
+
+// add appends the rows whose paths are not there.
+func (r *indexReport) add(f *indexFlags, t *gallery.Table) error {
+	if f.force {
+		if err := os.Remove(f.out); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	known, rows, err := knownPaths(f.out)
+	if err != nil {
+		return err
+	}
+	var fresh []int
+	for i := range t.N {
+		if path := t.Path(i); path == "" || !known[path] {
+			fresh = append(fresh, i)
+		}
+	}
+	r.Added, r.Skipped, r.Rows = len(fresh), t.N-len(fresh), rows
+	if len(fresh) == 0 {
+		return nil
+	}
+	r.Rows, err = gallery.Append(f.out, r.Info, t.Select(fresh))
+	return err
+}
+
+// knownPaths lists the paths in an index that may not be there yet.
+func knownPaths(index string) (known map[string]bool, rows int, err error) {
+	x, err := gallery.Open(index)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	defer x.Close()
+	known = make(map[string]bool, x.Rows())
+	for i := range x.Rows() {
+		known[x.Path(i)] = true
+	}
+	return known, x.Rows(), nil
+}
+
+// describe checks an index.
+func (f *indexFlags) describe(cmd *cobra.Command) error {
+	x, err := gallery.Open(f.check)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	if err := x.Check(); err != nil {
+		return err
+	}
+	r := indexReport{Index: f.check, Rows: x.Rows(), Info: x.Info}
+	if f.asJSON {
+		return writeJSON(cmd.OutOrStdout(), r)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is whole: %d rows of %d numbers, compared by %s, of the model with fingerprint %s\n", f.check, r.Rows, r.Info.Dim, r.Info.Metric, r.Info.Model)
+	return err
+}
+
+func (r indexReport) print(w io.Writer) error {
+	fmt.Fprintf(w, "%s: added %d rows", r.Index, r.Added)
+	if r.Skipped > 0 {
+		fmt.Fprintf(w, ", left out %d whose paths it has already", r.Skipped)
+	}
+	_, err := fmt.Fprintf(w, "; it has %d of %d numbers, compared by %s\n", r.Rows, r.Info.Dim, r.Info.Metric)
+	return err
+}

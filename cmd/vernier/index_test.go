@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/vernier-ml/vernier/gallery"
+)
+
+func TestIndexAndSearch(t *testing.T) {
+	run, images := trained(t)
+	dir := t.TempDir()
+	index := filepath.Join(dir, "birds.index")
+	query := filepath.Join(images, "class 07", "2.png")
+	add := func(wantAdded, wantRows int, args ...string) {
+		t.Helper()
+		code, out, errs := vernier(t, append([]string{"index", run, "--out", index, "--json"}, args...)...)
+		var r indexReport
+		if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone || r.Added != wantAdded || r.Rows != wantRows {
+			t.Errorf("%v: exit %d, %v: %+v, want %d rows added, %d in all\n%s", args, code, err, r, wantAdded, wantRows, errs)
+		}
+	}
+	search := func(args ...string) []found {
+		t.Helper()
+		code, out, errs := vernier(t, append([]string{"search", run, "--json"}, args...)...)
+		var list []found
+		if err := json.Unmarshal([]byte(out), &list); err != nil || code != exitDone {
+			t.Fatalf("%v: exit %d, %v\n%s", args, code, err, errs)
+		}
+		return list
+	}
+	add(8, 8, filepath.Join(images, "class 06"))
+	add(8, 16, filepath.Join(images, "class 06"), filepath.Join(images, "class 07"))
+	add(48, 64, "--split", "test") // the same images, by their names in the set
+	near := search("--gallery", index, "--query", query, "-k", "3", filepath.Join(images, "class 06", "0.png"))
+	if len(near) != 2 || near[0].Query != query || len(near[0].Neighbors) != 3 {
+		t.Fatalf("found %+v", near)
+	}
+	const batches = 1e-5 // an image in a batch of another size
+	if n := near[0].Neighbors[0]; n.Distance > batches || n.Path != query || n.Class != "" || n.Same != nil {
+		t.Errorf("nearest to itself: %+v", n)
+	}
+	if n := near[0].Neighbors[1]; n.Distance > batches || n.Path != "class 07/2.png" || n.Class != "class 07" {
+		t.Errorf("the same image of the set: %+v", n)
+	}
+
+	// Every kind of gallery gives the same answer.
+	if code, _, errs := vernier(t, "export", run, "--out", filepath.Join(dir, "export")); code != exitDone {
+		t.Fatal(errs)
+	}
+	want := search("--query", query, "-k", "5")[0].Neighbors
+	galleries := []string{run, filepath.Join(dir, "export")}
+	for _, f := range gallery.Formats() {
+		galleries = append(galleries, filepath.Join(dir, "export", "embeddings."+f))
+	}
+	for _, g := range galleries {
+		got := search("--gallery", g, "--query", query, "-k", "5")[0].Neighbors
+		for i := range want {
+			if got[i] != want[i] {
+				t.Errorf("%s, rank %d: %+v, want %+v", g, i+1, got[i], want[i])
+			}
+		}
+	}
+	from := filepath.Join(dir, "from.index")
+	if code, out, errs := vernier(t, "index", run, "--out", from, "--from", filepath.Join(dir, "export", "embeddings.parquet")); code != exitDone || !strings.Contains(out, "added 48 rows") {
+		t.Errorf("exit %d\n%s\n%s", code, out, errs)
+	}
+	if got := search("--gallery", from, "--query", query, "-k", "5")[0].Neighbors; got[4] != want[4] {
+		t.Errorf("an index made of embeddings: %+v, want %+v", got, want)
+	}
+
+	// The threshold marks what is the same.
+	if code, _, errs := vernier(t, "verify", run, "--calibrate", "eer", "--store"); code != exitDone {
+		t.Fatal(errs)
+	}
+	if n := search("--gallery", index, "--query", query)[0].Neighbors; n[0].Same == nil || !*n[0].Same {
+		t.Errorf("the image itself is not the same: %+v", n[0])
+	}
+
+	t.Run("another model is refused", func(t *testing.T) {
+		other := filepath.Join(dir, "other")
+		if code, _, errs := vernier(t, quick(images, other)...); code != exitDone {
+			t.Fatal(errs)
+		}
+		for _, g := range []string{index, run, filepath.Join(dir, "export")} {
+			code, _, errs := vernier(t, "search", other, "--gallery", g, "--query", query)
+			if code != exitFailed || !strings.Contains(errs, "another model") || !strings.Contains(errs, g) {
+				t.Errorf("%s: exit %d\n%s", g, code, errs)
+			}
+		}
+		if code, _, errs := vernier(t, "index", other, "--out", index, images); code != exitFailed || !strings.Contains(errs, "another model") {
+			t.Errorf("index: exit %d\n%s", code, errs)
+		}
+		if code, _, errs := vernier(t, "index", other, "--out", index, "--from", filepath.Join(dir, "export")); code != exitFailed || !strings.Contains(errs, "another model") {
+			t.Errorf("index --from: exit %d\n%s", code, errs)
+		}
+	})
+	t.Run("check", func(t *testing.T) {
+		if code, out, errs := vernier(t, "index", "--check", index); code != exitDone || !strings.Contains(out, "is whole: 64 rows of 8 numbers") {
+			t.Errorf("exit %d\n%s\n%s", code, out, errs)
+		}
+		b, err := os.ReadFile(index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[5000] ^= 1
+		if err := os.WriteFile(index, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, errs := vernier(t, "index", "--check", index); code != exitFailed || !strings.Contains(errs, "damaged") {
+			t.Errorf("exit %d\n%s", code, errs)
+		}
+	})
+}
+
+func TestIndexAndSearchRefuseFlagsThatDoNotGoTogether(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"index"}, exitUsage, "RUN is missing"},
+		{[]string{"index", missing, "a.png"}, exitUsage, "--out is missing"},
+		{[]string{"index", missing, "--out", "x"}, exitUsage, "which images?"},
+		{[]string{"index", missing, "--out", "x", "a.png", "--split", "test"}, exitUsage, "give one of them"},
+		{[]string{"index", missing, "--out", "x", "--data", "glyphs", "--from", "y.npy"}, exitUsage, "give one of them"},
+		{[]string{"index", missing, "--check", "x"}, exitUsage, "unexpected argument"},
+		{[]string{"index", "--check", missing}, exitFailed, "missing"},
+		{[]string{"index", missing, "--out", "x", "a.png"}, exitFailed, "there is no folder"},
+		{[]string{"search"}, exitUsage, "RUN is missing"},
+		{[]string{"search", missing}, exitUsage, "--query is missing"},
+		{[]string{"search", missing, "--query", "a.png", "-k", "0"}, exitUsage, "at least 1"},
+		{[]string{"search", missing, "--query", "a.png", "--gallery", "x", "--data", "glyphs"}, exitUsage, "give one of them"},
+		{[]string{"search", missing, "--query", "a.png"}, exitFailed, "there is no folder"},
+		{[]string{"embed", missing, "a.png", "--format", "parquet"}, exitUsage, "--format parquet needs --out"},
+		{[]string{"embed", missing, "a.png", "--format", "xls"}, exitUsage, "safetensors"},
+	} {
+		if code, _, errs := vernier(t, c.args...); code != c.code || !strings.Contains(errs, c.says) {
+			t.Errorf("%v: exit %d, want %d with %q; it says\n%s", c.args, code, c.code, c.says, errs)
+		}
+	}
+}

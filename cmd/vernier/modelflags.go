@@ -1,0 +1,32 @@
+package main
+
+import (
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/pflag"
+
+	"github.com/vernier-ml/vernier/train"
+)
+
+// modelFlags choose a run's model and how it works through given images; embed,
+// index and search share them.
+type modelFlags struct {
+	epoch            string
+	threads, workers int
+	events           train.Events
+}
+
+func (f *modelFlags) add(fl *pflag.FlagSet) {
+	fl.StringVar(&f.epoch, "epoch", "best", "which model of the run: best or last")
+	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
+	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core)")
+}
+
+func (f *modelFlags) complete(log *logrus.Logger) error {
+	if err := oneOf("--epoch", f.epoch, epochs); err != nil {
+		return err
+	}
+	f.events = newReporter(log)
+	return checkWorkers(f.workers)
+}
+
+func (f *modelFlags) last() bool { return f.epoch == "last" }

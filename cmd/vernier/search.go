@@ -1,0 +1,193 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/train"
+)
+
+func newSearch(log *logrus.Logger) *cobra.Command {
+	f := &searchFlags{}
+	cmd := &cobra.Command{
+		Use:   "search RUN [--gallery FILE] --query IMAGE...",
+		Short: "Find the images of a gallery that are nearest to given ones",
+		Long: `Embed the query images with the model of a run and print the nearest images of a
+gallery, by the run's metric, exactly. A query may be a folder or an archive.
+
+The gallery is an index of vernier index, a file of embeddings (parquet,
+safetensors, npz, npy, csv), a folder that vernier export wrote, or RUN itself, which
+is the default: the images of --split, or of --data. A gallery of another model's
+embeddings is refused.
+
+If the model has a threshold (vernier verify --calibrate ... --store), the images
+within it are marked as the same.`,
+		Example: `  vernier search runs/birds --query robin.jpg -k 5
+  vernier search runs/birds --gallery birds.index --query robin.jpg wren.jpg --json`,
+		Args: takes(true, "RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringArrayVar(&f.queries, "query", nil, "image, folder or archive to search for; more may follow")
+	fl.StringVar(&f.gallery, "gallery", "", "what to search in (default RUN)")
+	fl.IntVarP(&f.k, "nearest", "k", 10, "how many images to find")
+	fl.BoolVar(&f.asJSON, "json", false, "print as JSON")
+	f.selectionFlags.add(cmd)
+	return cmd
+}
+
+// searchFlags are those of search.
+type searchFlags struct {
+	selectionFlags
+	queries []string
+	gallery string
+	k       int
+	asJSON  bool
+}
+
+// found is what search says of a query.
+type found struct {
+	Query     string     `json:"query"`
+	Neighbors []neighbor `json:"neighbors"`
+}
+
+type neighbor struct {
+	Row      int     `json:"row"` // of the gallery
+	Path     string  `json:"path,omitempty"`
+	Class    string  `json:"class,omitempty"`
+	Distance float64 `json:"distance"`
+	Same     *bool   `json:"same,omitempty"` // by the model's threshold
+}
+
+func (f *searchFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
+	queries := append(f.queries, args[1:]...)
+	if len(queries) == 0 {
+		return usagef("--query is missing: say which images to search for")
+	}
+	if f.k < 1 {
+		return usagef("-k %d: at least 1", f.k)
+	}
+	if f.gallery != "" && (cmd.Flags().Changed("data") || cmd.Flags().Changed("split")) {
+		return usagef("--gallery is searched, or the images of --data or --split: give one of them")
+	}
+	if err := f.complete(cmd, log); err != nil {
+		return err
+	}
+	folder, err := train.Open(args[0])
+	if err != nil {
+		return err
+	}
+	eng, err := newEngine(f.threads)
+	if err != nil {
+		return err
+	}
+	defer eng.Close()
+	list, err := f.search(cmd.Context(), folder, eng, queries)
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return writeJSON(cmd.OutOrStdout(), list)
+	}
+	return printFound(cmd.OutOrStdout(), list)
+}
+
+func (f *searchFlags) search(ctx context.Context, folder train.Folder, eng layers.Engine, queries []string) ([]found, error) {
+	m, _, err := folder.LoadModel(eng, f.sel.Last)
+	if err != nil {
+		return nil, err
+	}
+	info, err := runInfo(folder, eng, f.sel.Last)
+	if err != nil {
+		return nil, err
+	}
+	g, done, err := f.open(ctx, folder, eng, info)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	own := modelFlags{epoch: f.epoch, workers: f.sel.Workers, events: f.sel.Events}
+	q, err := own.embed(ctx, folder, eng, queries)
+	if err != nil {
+		return nil, err
+	}
+	hits, err := g.Search(ctx, eng, q.Embeddings, info, f.k, eval.SearchOptions{
+		Workers: f.sel.Workers, Progress: func(done, total int) { f.sel.Events.Progress("search", done, total, "") },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cmp.Or(f.gallery, string(folder)), err)
+	}
+	list := make([]found, len(hits))
+	for i, near := range hits {
+		list[i] = found{Query: q.Path(i), Neighbors: []neighbor{}}
+		for _, h := range near {
+			n := neighbor{Row: h.Row, Path: g.Path(h.Row), Class: g.Class(h.Row), Distance: h.Distance}
+			if m.Threshold != nil {
+				same := h.Distance <= m.Threshold.Distance
+				n.Same = &same
+			}
+			list[i].Neighbors = append(list[i].Neighbors, n)
+		}
+	}
+	return list, nil
+}
+
+// open finds the gallery.
+func (f *searchFlags) open(ctx context.Context, folder train.Folder, eng layers.Engine, info gallery.Info) (gallery.Gallery, func() error, error) {
+	path := f.gallery
+	if path == "" {
+		path = string(folder)
+	}
+	if _, err := os.Stat(filepath.Join(path, train.ConfigFile)); err != nil {
+		if f.gallery == "" {
+			return nil, nil, err
+		}
+		g, done, err := gallery.Find(path)
+		if t, ok := g.(*gallery.Table); ok && t.Model == "" {
+			f.sel.Events.Warn("%s does not say which model made its rows: they are taken for this run's", path)
+		}
+		return g, done, err
+	}
+	theirs, err := runInfo(train.Folder(path), eng, f.sel.Last)
+	if err != nil {
+		return nil, nil, err
+	}
+	if theirs != info {
+		return nil, nil, fmt.Errorf("%s: the run has another model; search its images with --data and their specification", path)
+	}
+	t, err := embedSplit(ctx, train.Folder(path), eng, f.sel)
+	return t, func() error { return nil }, err
+}
+
+func printFound(w io.Writer, list []found) error {
+	var err error
+	for i, q := range list {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w, q.Query)
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		for rank, n := range q.Neighbors {
+			mark := ""
+			if n.Same != nil && *n.Same {
+				mark = "same"
+			}
+			fmt.Fprintf(t, "%4d\t%s\t%s\t%s\t%s\n", rank+1, distanceText(n.Distance), mark, n.Class, n.Path)
+		}
+		err = errors.Join(err, t.Flush())
+	}
+	return err
+}
