@@ -43,6 +43,9 @@ type Mode struct {
 	// Observe, if not nil, is told the output of every block, which then stays
 	// readable after a run.
 	Observe func(block string, out *layers.Node)
+	// Flow, if not nil, mixes the images of a batch behind some convolutions. It
+	// is for convolutional networks, from images on.
+	Flow *Flow
 }
 
 // Training is the mode in which every batch normalisation uses the batch.

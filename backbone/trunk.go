@@ -51,6 +51,11 @@ func (t *trunk) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layers.Node
 			mode.Observe(bl.name, x)
 		}
 	}
+	if mode.Flow != nil {
+		if err := mode.Flow.missing(b.convs); err != nil {
+			g.Fail("geometry flow", err)
+		}
+	}
 	return x
 }
 
@@ -87,6 +92,7 @@ type builder struct {
 	g             *layers.Graph
 	mode          Mode
 	eps, momentum float32
+	convs         []string // those that have been added, with an activation
 }
 
 // convNorm adds a convolution and its batch normalisation, whose parameters are
@@ -94,10 +100,14 @@ type builder struct {
 // is added before that.
 func (b *builder) convNorm(name, norm, relu string, x, residual *layers.Node, out int, spec layers.ConvSpec, bias bool) *layers.Node {
 	batch := b.mode.BatchStats != nil && b.mode.BatchStats(norm)
-	return b.g.ConvNormModule(layers.ConvNorm{
+	y := b.g.ConvNormModule(layers.ConvNorm{
 		Name: name, NormName: norm, ReLUName: relu, Out: out, Spec: spec, Bias: bias,
 		Eps: b.eps, Momentum: b.momentum, FrozenStats: !batch,
 	}, x, residual)
+	if relu == "" {
+		return y
+	}
+	return b.activated(name, x, y)
 }
 
 // conv adds a convolution, batch normalisation and ReLU with the names

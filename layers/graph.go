@@ -108,6 +108,10 @@ func (g *Graph) fail(what string, err error) *Node {
 	return nil
 }
 
+// Fail keeps a mistake that the builder of a network found, unless there is an
+// earlier one.
+func (g *Graph) Fail(what string, err error) { g.fail(what, err) }
+
 // bad reports whether building has failed, also noticing a nil input.
 func (g *Graph) bad(what string, in ...*Node) bool {
 	if g.err != nil {
