@@ -15,6 +15,7 @@ type Model struct {
 	Threshold *Threshold
 
 	net    backbone.Backbone
+	flow   *backbone.Flow // nil for none
 	freeze Freeze
 	frozen map[string]bool // parameters that freeze.To names
 	entry  string          // see Enter
@@ -31,9 +32,14 @@ func New(eng layers.Engine, spec Spec, seed uint64) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{Spec: spec, Params: layers.NewParams(eng, seed), net: net}
+	if spec.Flow != "" {
+		if m.flow, err = backbone.ParseFlow(spec.Flow); err != nil {
+			return nil, fmt.Errorf("model: %w", err)
+		}
+	}
 	// Building the graph once makes the parameters, in the order of the network.
 	g := layers.NewGraph(eng, m.Params)
-	m.Forward(g, g.Input("images", m.InputShape(1)...), false)
+	m.Normalize(g, m.raw(g, g.Input("images", m.InputShape(1)...), false, true), false)
 	if err := g.Err(); err != nil {
 		return nil, fmt.Errorf("model: %s at %d pixels: %w", spec.Backbone, spec.Input.Size, err)
 	}
@@ -42,19 +48,27 @@ func New(eng layers.Engine, spec Spec, seed uint64) (*Model, error) {
 
 // Forward adds the network on images, of InputShape, to g and returns the
 // embeddings (B, h), ready for the metric. training lets batch normalisations
-// use the statistics of the batch, except those that Freeze named.
+// use the statistics of the batch, except those that Freeze named, and geometry
+// flow layers mix its images.
 func (m *Model) Forward(g *layers.Graph, images *layers.Node, training bool) *layers.Node {
 	return m.Normalize(g, m.Raw(g, images, training), training)
 }
 
 // Raw is Forward without what comes between head and metric, Normalize.
 func (m *Model) Raw(g *layers.Graph, images *layers.Node, training bool) *layers.Node {
+	return m.raw(g, images, training, training)
+}
+
+// raw is Raw, in which mixed lets geometry flow layers mix the images.
+func (m *Model) raw(g *layers.Graph, images *layers.Node, training, mixed bool) *layers.Node {
 	mode := backbone.Mode{From: m.entry}
 	if training {
 		mode.BatchStats = m.batchStats
 	}
-	x := m.pool(g, m.net.Forward(g, images, mode))
-	return m.head(g, x, training)
+	if mixed {
+		mode.Flow = m.flow
+	}
+	return m.head(g, m.pool(g, m.net.Forward(g, images, mode)), training)
 }
 
 // Size returns the number of trained numbers.

@@ -16,6 +16,10 @@ import (
 type Spec struct {
 	// Backbone is what backbone.New takes: a name, and options after a colon.
 	Backbone string `json:"backbone"`
+	// Flow, if not empty, is what backbone.ParseFlow takes: geometry flow layers,
+	// which mix the images of a batch in training. Embeddings of single images do
+	// without.
+	Flow string `json:"flow,omitempty"`
 	// Input is what the backbone is fed.
 	Input backbone.Preprocessing `json:"input"`
 	// Pool turns the feature map, or the tokens, into a vector.
@@ -116,6 +120,14 @@ func (s Spec) Validate() error {
 	net, err := backbone.New(s.Backbone)
 	if err != nil {
 		return err
+	}
+	if s.Flow != "" {
+		if net.Tokens() {
+			return fmt.Errorf("geometry flow is for convolutional networks, backbone %s has tokens", s.Backbone)
+		}
+		if _, err := backbone.ParseFlow(s.Flow); err != nil {
+			return err
+		}
 	}
 	if err := s.validateInput(net); err != nil {
 		return err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/vernier-ml/vernier/layers"
 )
 
 // stepRecord is a line of the log about one training step.
@@ -39,6 +41,8 @@ type EpochRecord struct {
 	// swings less than Recall@1 (Musgrave, Belongie and Lim 2020, Sect. 3.1).
 	MAPAtR float64 `json:"validation_map@r"`
 	Best   bool    `json:"best"` // the best epoch so far
+	// Flow is what the geometry flow layers found in the last batch.
+	Flow []layers.FlowStats `json:"geometry_flow,omitempty"`
 }
 
 // logFile is the run's log, one JSON object a line, appended to.

@@ -61,6 +61,7 @@ func (s *Session) epoch(ctx context.Context) error {
 			if st.Mean, st.Std, err = s.spread(); err != nil {
 				return err
 			}
+			st.Flow = s.net.g.Flows()
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -69,6 +70,7 @@ func (s *Session) epoch(ctx context.Context) error {
 	r := EpochRecord{
 		Event: "epoch", Epoch: number, Steps: s.opti.Steps(), Loss: st.LossSum / float64(max(st.LossSteps, 1)),
 		Skipped: len(s.trainer.Bad()), DistanceMean: st.Mean, DistanceStd: st.Std, Recall1: -1, MAPAtR: -1,
+		Flow: st.Flow,
 	}
 	if s.sets.validation != nil {
 		var err error
@@ -99,13 +101,27 @@ func (s *Session) tell(r EpochRecord) {
 			line += " (best so far)"
 		}
 	}
-	s.ev.Say("%s", line)
+	s.ev.Say("%s", line+flowText(r.Flow))
+	for _, f := range r.Flow {
+		if f.Neighbours == 0 {
+			s.ev.Warn("%s found no neighbours in the epoch's last batch and changed nothing; raise delta in --flow", f.Name)
+		}
+	}
 	if r.DistanceStd < 1e-3*math.Abs(r.DistanceMean) || r.DistanceMean == 0 {
 		s.ev.Warn("the embeddings have collapsed: %s between images of a batch is %.3g everywhere; lower the learning rate or change the loss's margin", s.quantity(), r.DistanceMean)
 	}
 	if r.Skipped > 0 {
 		s.ev.Warn("%d unreadable images were replaced by others of their class; vernier data check lists them", r.Skipped)
 	}
+}
+
+// flowText says how much the geometry flow layers mix.
+func flowText(list []layers.FlowStats) string {
+	text := ""
+	for _, f := range list {
+		text += fmt.Sprintf("  %s: %.1f neighbours, weight %.2f", f.Name, f.Neighbours, f.Weight)
+	}
+	return text
 }
 
 func (s *Session) quantity() string {

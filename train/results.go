@@ -22,6 +22,9 @@ type Results struct {
 	// Untrained is the network before its first step; nil if the weights that it
 	// started from are gone.
 	Untrained *eval.Figures `json:"untrained"`
+	// GeometryFlow holds, for a model with such layers, what it makes of whole
+	// batches. Model and Untrained are of each image alone.
+	GeometryFlow *MixedResults `json:"geometry_flow,omitempty"`
 	// Preset is the recipe that the run began with, and what is reported for it;
 	// nil without one.
 	Preset *PresetFigures `json:"preset,omitempty"`
@@ -127,6 +130,11 @@ func (e *Embedded) figures(ctx context.Context, opt MeasureOptions) (*Results, e
 	if r.Model, err = e.evaluate(ctx, "model", e.Embeddings, e.Model.Spec.Metric, opt); err != nil {
 		return nil, err
 	}
+	if e.Model.Spec.Flow != "" {
+		if r.GeometryFlow, err = e.mixed(ctx, opt); err != nil {
+			return nil, err
+		}
+	}
 	raw, err := rawPixels(ctx, e.Set, e.Model.Spec.Input, data.LoaderOptions{Workers: opt.Workers})
 	if err != nil {
 		return nil, err
@@ -136,8 +144,13 @@ func (e *Embedded) figures(ctx context.Context, opt MeasureOptions) (*Results, e
 }
 
 func (e *Embedded) evaluate(ctx context.Context, what string, x *eval.Embeddings, metric layers.Metric, opt MeasureOptions) (*eval.Figures, error) {
+	return e.evaluateAs(ctx, what, opt.describe(), x, metric, opt)
+}
+
+// evaluateAs is evaluate for rows that are more than the images of a split.
+func (e *Embedded) evaluateAs(ctx context.Context, what, split string, x *eval.Embeddings, metric layers.Metric, opt MeasureOptions) (*eval.Figures, error) {
 	return eval.Evaluate(ctx, e.Model.Params.Engine(), x, metric, eval.Options{
-		Ks: opt.Ks, Restarts: opt.Restarts, Seed: e.cfg.Seed, Ties: opt.Ties, Split: opt.describe(), Workers: opt.Workers,
+		Ks: opt.Ks, Restarts: opt.Restarts, Seed: e.cfg.Seed, Ties: opt.Ties, Split: split, Workers: opt.Workers,
 		Progress: func(stage string, done, total int) { opt.Events.Progress(what+": "+stage, done, total, "") },
 	})
 }

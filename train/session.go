@@ -78,6 +78,8 @@ type state struct {
 	// Mean and Std are of the metric between images of the epoch's last batch.
 	Mean float64 `json:"mean"`
 	Std  float64 `json:"std"`
+	// Flow is what the geometry flow layers found in it.
+	Flow []layers.FlowStats `json:"geometry_flow,omitempty"`
 }
 
 // sets are the images of a run by what they are for.

@@ -208,6 +208,9 @@ func (c *Config) complete(given layer) error {
 	if err := c.absolute(); err != nil {
 		return err
 	}
+	if err := c.spellOutFlow(); err != nil {
+		return err
+	}
 	check := *c
 	if check.Data.Spec == "" {
 		check.Data.Spec = "glyphs"
@@ -218,6 +221,20 @@ func (c *Config) complete(given layer) error {
 	const some = 2 // classes, of which no parameter depends on the number
 	c.Loss.Effective, err = losses.Effective(c.Loss.Name, c.lossOptions(some, c.Loss.Params))
 	return err
+}
+
+// spellOutFlow gives every option of the geometry flow, so that a run says what it
+// was made with whatever the defaults become.
+func (c *Config) spellOutFlow() error {
+	if c.Model.Flow == "" {
+		return nil
+	}
+	f, err := backbone.ParseFlow(c.Model.Flow)
+	if err != nil {
+		return err
+	}
+	c.Model.Flow = f.String()
+	return nil
 }
 
 // absolute makes the paths of a run independent of the folder it is started in.

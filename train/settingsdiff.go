@@ -37,6 +37,9 @@ func (s *Settings) Differences(stored Config) ([]string, error) {
 	if err := given.absolute(); err != nil {
 		return nil, err
 	}
+	if err := given.spellOutFlow(); err != nil {
+		return nil, err
+	}
 	return differences(stored, given, "stored", "given"), nil
 }
 

@@ -281,6 +281,9 @@ func printResults(w io.Writer, r *train.Results) error {
 		return err
 	}
 	printReportedNotes(w, r.Preset)
+	if err := printMixed(w, r.GeometryFlow); err != nil {
+		return err
+	}
 	fmt.Fprintf(w, "\nRecall@K and MAP@R in percent; ties %s", m.Ties)
 	if c := m.Clustering; c != nil {
 		fmt.Fprintf(w, "; NMI and F1 from %d runs of k-means with %d clusters", c.Restarts, c.Clusters)

@@ -58,7 +58,7 @@ configuration file, flags, --set. --print-config shows what they come to.
 A metric is one of those that vernier metrics lists. brm takes a restriction
 and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 
-` + networkHelp,
+` + networkHelp + flowHelp(),
 		Example: `  vernier train --data glyphs --out runs/glyphs
   vernier train --data folder:birds.zip --size 64 --loss proxy-anchor --out runs/birds
   vernier train --data glyphs --metric cosine --loss triplet --loss-param mining=semihard --out runs/cosine
@@ -94,6 +94,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	f.cache.add(fl, "use pictures as they are, decoded from their files every time, instead of prepared ones of a moderate size")
 
 	f.network.add(fl, c.Model)
+	fl.StringVar(&c.Model.Flow, "flow", "", "geometry flow (DRML): \"default\", or what differs, as in lambda=0.3,after=conv1_7x7_s2+conv2_3x3; see below")
 	fl.BoolVar(&c.Freeze.BNStats, "freeze-bn-stats", false, "keep the running statistics of the backbone's batch normalizations, and normalize by them")
 	fl.BoolVar(&c.Freeze.BNAffine, "freeze-bn-affine", false, "do not train gamma and beta of the backbone's batch normalizations")
 	fl.StringArrayVar(&c.Freeze.Params, "freeze", nil, "do not train parameters of such names, as in patch_embed.* or layer[12].*; may be repeated")

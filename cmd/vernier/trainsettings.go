@@ -21,6 +21,7 @@ var trainPlaces = map[string]string{
 	"max-bad": "data.max_bad", "max-pixels": "data.max_pixels",
 	"freeze-bn-stats": "freeze.bn_stats", "freeze-bn-affine": "freeze.bn_affine", "warmup-epochs": "warmup_epochs",
 	"freeze-to": "freeze.to", "cache-frozen": "data.cache_frozen",
+	"flow": "model.flow",
 	"loss": "loss.name", "proxy-start": "loss.start", "memory": "loss.memory", "memory-start": "loss.memory_start",
 	"optimizer": "optimizer.name", "rate": "optimizer.rate", "head-rate": "optimizer.head_rate", "proxy-rate": "optimizer.proxy_rate",
 	"head-decay": "optimizer.head_decay", "proxy-decay": "optimizer.proxy_decay", "decay-bias": "optimizer.decay_bias", "decay-norm": "optimizer.decay_norm",
