@@ -50,6 +50,8 @@ func (c Config) validateFrozen() error {
 		return fmt.Errorf("outputs of the frozen blocks cannot be kept as %q (there is: %s)", keep, strings.Join(FrozenFormats, ", "))
 	case to == "":
 		return fmt.Errorf("outputs of the frozen blocks are to be kept, but no block is named up to which the network is frozen (there is: %s)", strings.Join(net.Blocks(), ", "))
+	case c.Model.Flow != "":
+		return fmt.Errorf("outputs of the frozen blocks cannot be kept beside geometry flow, with which they depend on the batch")
 	case !slices.Contains(allowed, c.Data.Augment):
 		return fmt.Errorf("pictures cannot be varied (%s) where the outputs of the frozen blocks are kept; augmentation is one of %s", c.Data.Augment, strings.Join(allowed, ", "))
 	}

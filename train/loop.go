@@ -83,6 +83,13 @@ func (s *Session) epoch(ctx context.Context) error {
 		st.Best, st.BestEpoch = r.MAPAtR, number
 	}
 	st.History = append(st.History, r)
+	if s.opt.Curve {
+		p, err := s.point(ctx, number)
+		if err != nil {
+			return err
+		}
+		st.Curve = append(st.Curve, p)
+	}
 	st.Position = data.Position{Epoch: number}
 	st.LossSum, st.LossSteps = 0, 0
 	if err := s.log.write(r); err != nil {

@@ -36,19 +36,13 @@ const (
 
 // mixed measures a model with geometry flow in both orders.
 func (e *Embedded) mixed(ctx context.Context, opt MeasureOptions) (*MixedResults, error) {
-	r := &MixedResults{Batch: e.cfg.ClassesPerBatch * e.cfg.ImagesPerClass, Flow: e.Model.Spec.Flow}
+	r := &MixedResults{Batch: e.mixedBatch(), Flow: e.Model.Spec.Flow}
 	embedder, err := e.Model.NewMixedEmbedder()
 	if err != nil {
 		return nil, err
 	}
 	defer embedder.Close()
-	sorted := make([]int, len(e.Set.Items))
-	for i := range sorted {
-		sorted[i] = i
-	}
-	shuffled := slices.Clone(sorted)
-	rand.New(rand.NewPCG(e.cfg.Seed, 0x6d69786564)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-	slices.SortStableFunc(sorted, func(i, j int) int { return e.Set.Items[i].Label - e.Set.Items[j].Label })
+	shuffled, sorted := e.orders()
 	for _, m := range []struct {
 		name  string
 		order []int
@@ -64,6 +58,22 @@ func (e *Embedded) mixed(ctx context.Context, opt MeasureOptions) (*MixedResults
 		}
 	}
 	return r, nil
+}
+
+// mixedBatch is the number of images that are mixed.
+func (e *Embedded) mixedBatch() int { return e.cfg.ClassesPerBatch * e.cfg.ImagesPerClass }
+
+// orders are the images of the set in an order drawn by the run's seed, and by
+// class.
+func (e *Embedded) orders() (shuffled, sorted []int) {
+	sorted = make([]int, len(e.Set.Items))
+	for i := range sorted {
+		sorted[i] = i
+	}
+	shuffled = slices.Clone(sorted)
+	rand.New(rand.NewPCG(e.cfg.Seed, 0x6d69786564)).Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	slices.SortStableFunc(sorted, func(i, j int) int { return e.Set.Items[i].Label - e.Set.Items[j].Label })
+	return shuffled, sorted
 }
 
 // embedMixed embeds the images of the set in the given order, a batch at a time.

@@ -19,6 +19,9 @@ type Options struct {
 	Workers int // goroutines that prepare images, 0 for one a CPU
 	Cache   CacheOptions
 	Events  Events
+	// Curve measures the test classes after every epoch, for the record: it
+	// chooses nothing.
+	Curve bool
 	// MaxBad and MaxPixels, if not nil, replace those of a run that is resumed.
 	MaxBad    *int
 	MaxPixels *int64
@@ -49,6 +52,7 @@ type Session struct {
 	trainer   *data.Loader   // augmented training images
 	validator *data.Loader   // made at the first validation
 	features  *data.Features // of the frozen blocks, in place of images; may be nil
+	tester    *Embedded      // of the test classes, made at the first point of a curve
 	pipeline  *data.Pipeline
 	log       *logFile
 	lock      *os.File  // held as long as the session lives
@@ -80,6 +84,8 @@ type state struct {
 	Std  float64 `json:"std"`
 	// Flow is what the geometry flow layers found in it.
 	Flow []layers.FlowStats `json:"geometry_flow,omitempty"`
+	// Curve has a point an epoch, if Options asked for it.
+	Curve []CurvePoint `json:"curve,omitempty"`
 }
 
 // sets are the images of a run by what they are for.

@@ -1,0 +1,136 @@
+package train
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// TrialFile holds the figures of a run of an experiment.
+const TrialFile = "trial.json"
+
+// Trial is a run of an experiment: what it was asked for, and what came out.
+type Trial struct {
+	Config Config `json:"config"`
+	Epoch  int    `json:"epoch"` // of the measured model, from 1
+	// Alone are the figures of each image alone, on the test classes.
+	Alone *eval.Figures `json:"alone"`
+	// Mixed are those of batches, for models with geometry flow.
+	Mixed *MixedResults `json:"geometry_flow,omitempty"`
+	// StepSeconds is the median time of a step of training.
+	StepSeconds float64 `json:"step_seconds"`
+	// Curve is how the figures went, if that was asked for.
+	Curve []CurvePoint `json:"curve,omitempty"`
+}
+
+// RunTrial makes the run that the settings describe in a folder, goes on with it
+// if it is there unfinished, or reads what came out if it is done. restarts are
+// of k-means. A folder with a run of other settings is an error.
+func RunTrial(ctx context.Context, folder Folder, settings *Settings, eng layers.Engine, restarts int, opt Options) (*Trial, error) {
+	s, err := openTrial(ctx, folder, settings, eng, opt)
+	if err != nil {
+		return nil, err
+	}
+	if s == nil {
+		return folder.LoadTrial()
+	}
+	defer s.Close()
+	if err := s.Train(ctx); err != nil {
+		return nil, err
+	}
+	t := &Trial{Config: s.cfg, Curve: s.state.Curve}
+	if t.StepSeconds, err = folder.stepSeconds(); err != nil {
+		return nil, err
+	}
+	if err := t.measure(ctx, folder, eng, MeasureOptions{Selection: Selection{Options: opt}, Restarts: restarts}); err != nil {
+		return nil, err
+	}
+	return t, folder.SaveJSON(TrialFile, t)
+}
+
+// openTrial starts a run or goes on with it; it returns nil if it is done.
+func openTrial(ctx context.Context, folder Folder, settings *Settings, eng layers.Engine, opt Options) (*Session, error) {
+	stored, err := folder.LoadConfig()
+	if errors.Is(err, fs.ErrNotExist) {
+		cfg, err := settings.Config()
+		if err != nil {
+			return nil, err
+		}
+		return Start(ctx, cfg, folder, eng, opt)
+	}
+	if err != nil {
+		return nil, err
+	}
+	diff, err := settings.Differences(stored)
+	if err != nil {
+		return nil, err
+	}
+	if len(diff) > 0 {
+		return nil, fmt.Errorf("folder %s holds a run with other settings:\n  %s", folder, strings.Join(diff, "\n  "))
+	}
+	if _, err := os.Stat(folder.Path(TrialFile)); err == nil {
+		return nil, nil
+	}
+	return Resume(ctx, folder, eng, opt)
+}
+
+// LoadTrial reads what a run of an experiment came to.
+func (f Folder) LoadTrial() (*Trial, error) {
+	text, err := os.ReadFile(f.Path(TrialFile))
+	if err != nil {
+		return nil, err
+	}
+	t := &Trial{}
+	if err := json.Unmarshal(text, t); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path(TrialFile), err)
+	}
+	return t, nil
+}
+
+// measure fills in the figures of the best epoch.
+func (t *Trial) measure(ctx context.Context, folder Folder, eng layers.Engine, opt MeasureOptions) error {
+	emb, err := Embed(ctx, folder, eng, opt.Selection)
+	if err != nil {
+		return err
+	}
+	defer emb.Close()
+	t.Epoch = emb.Epoch
+	if t.Alone, err = emb.evaluate(ctx, "model", emb.Embeddings, emb.Model.Spec.Metric, opt); err != nil {
+		return err
+	}
+	if emb.Model.Spec.Flow != "" {
+		t.Mixed, err = emb.mixed(ctx, opt)
+	}
+	return err
+}
+
+// stepSeconds is the median over the steps of a run's log.
+func (f Folder) stepSeconds() (float64, error) {
+	file, err := os.Open(f.Path(LogFile))
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	var times []float64
+	lines := bufio.NewScanner(file)
+	for lines.Scan() {
+		var r stepRecord
+		if err := json.Unmarshal(lines.Bytes(), &r); err == nil && r.Event == "step" {
+			times = append(times, r.Seconds)
+		}
+	}
+	if len(times) == 0 || lines.Err() != nil {
+		return 0, lines.Err()
+	}
+	slices.Sort(times)
+	return times[len(times)/2], nil
+}
