@@ -14,17 +14,20 @@ import (
 func newReproduce(log *logrus.Logger) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reproduce",
-		Short: "Run the published experiments on linear metrics again",
-		Long: `Run experiments on linear metrics of the BRM paper and of the textbook chapter
-again, and print their figures beside the published ones. What the sources leave
-open, and which data differ from theirs, is said with the figures.`,
+		Short: "Run published experiments again",
+		Long: `Run experiments of the BRM paper and of the textbook chapter on linear metrics,
+and those of the paper on geometry flow (DRML), again, and print their figures
+beside the published ones. What the sources leave open, and which data differ from
+theirs, is said with the figures.`,
 		Example: `  vernier reproduce chapter63 --out runs/chapter63
   vernier reproduce brm-table2 --out runs/table2
-  vernier reproduce brm-table3 --data tables --mnist mnist --trials 20`,
+  vernier reproduce brm-table3 --data tables --mnist mnist --trials 20
+  vernier reproduce drml-tables --data cub200:CUB_200_2011 --weights bn_inception-52deb4733.pth --out runs/drml`,
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newReproduceTable2(log), newReproduceTable3(log), newReproduceFig8(log), newReproduceFig11(log), newReproduceChapter63(log))
+	cmd.AddCommand(newReproduceTable2(log), newReproduceTable3(log), newReproduceFig8(log), newReproduceFig11(log), newReproduceChapter63(log),
+		newReproduceDRMLTables(log), newReproduceDRMLAblation(log))
 	return cmd
 }
 

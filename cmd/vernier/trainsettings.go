@@ -54,15 +54,20 @@ func (f *trainFlags) settings(fl *pflag.FlagSet) (*train.Settings, error) {
 	if err := f.network.settings(s, fl, places, more...); err != nil {
 		return nil, err
 	}
+	return s, addSet(s, f.set)
+}
+
+// addSet adds the values of --set.
+func addSet(s *train.Settings, texts []string) error {
 	var set []train.Setting
-	for _, text := range f.set {
+	for _, text := range texts {
 		place, value, ok := strings.Cut(text, "=")
 		if !ok || place == "" {
-			return nil, fmt.Errorf("--set %q is not KEY=VALUE, as in optimizer.rate=0.01", text)
+			return fmt.Errorf("--set %q is not KEY=VALUE, as in optimizer.rate=0.01", text)
 		}
 		set = append(set, train.Setting{Path: place, Value: value, Source: "--set " + place})
 	}
-	return s, s.Add(set...)
+	return s.Add(set...)
 }
 
 // listed are the flags that may be repeated, and what is not one value.

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/train"
+)
+
+// The losses and variants of the presets of geometry flow, as they stand in
+// their names. The first variant is the loss alone.
+var (
+	drmlFamilies = []string{"cub200", "cars196", "sop"}
+	drmlLosses   = []string{"triplet", "semihard", "npair", "multi-similarity"}
+	drmlVariants = []string{"plain", "sec", "drml", "drml-flat", "brm", "brm-drml"}
+)
+
+// drmlFlags are what the experiments with geometry flow have in common.
+type drmlFlags struct {
+	data, out, family, config, weights string
+	set                                []string
+	seeds                              []uint
+	threads, workers, restarts         int
+	cache                              cacheFlags
+}
+
+// drmlHelp explains them.
+const drmlHelp = `Each run begins with a preset drml-SET-LOSS-VARIANT (--presets SET), over which
+lie a configuration file, --data, --weights and --set, as in vernier train. The
+presets are for BN-Inception with its public weights; for a first look a small
+network will do: --set model.backbone=convnet --set model.input.size=28 and so on.
+
+Runs that are done are not made again, and one that was interrupted goes on: give
+the same command. What is there is written anew after each run.
+
+Figures headed Recall@K are of each image alone. What geometry flow makes of whole
+batches stands in tables of its own.`
+
+func (f *drmlFlags) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.data, "data", "", "data set, as in vernier train")
+	fl.StringVar(&f.out, "out", "", "folder of the runs and reports")
+	fl.StringVar(&f.family, "presets", "cub200", "whose presets: "+strings.Join(drmlFamilies, ", "))
+	fl.StringVar(&f.config, "config", "", "YAML file of settings that lie over the presets")
+	fl.StringVar(&f.weights, "weights", "", "weight file that the network starts from, or none")
+	fl.StringArrayVar(&f.set, "set", nil, "one setting, as KEY=VALUE; may be repeated")
+	fl.UintSliceVar(&f.seeds, "seeds", []uint{1, 2, 3}, "seeds of the runs")
+	fl.IntVar(&f.restarts, "restarts", 20, "of k-means, averaged")
+	f.cache.add(fl, "use pictures as they are, decoded from their files every time")
+	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
+	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core)")
+}
+
+func (f *drmlFlags) check() error {
+	switch {
+	case f.data == "":
+		return usagef("--data is missing: say which images to train on, for example --data folder:PATH")
+	case f.out == "":
+		return usagef("--out is missing: say where the runs and reports go, for example --out runs/drml")
+	case len(f.seeds) == 0:
+		return usagef("--seeds: at least one")
+	case f.restarts < 1:
+		return usagef("--restarts %d: at least 1", f.restarts)
+	}
+	if err := checkWorkers(f.workers); err != nil {
+		return err
+	}
+	return oneOf("--presets", f.family, drmlFamilies)
+}
+
+// drmlRun is one run of an experiment.
+type drmlRun struct {
+	Name    string       `json:"name"` // of its folder
+	Loss    string       `json:"loss"`
+	Variant string       `json:"variant"`
+	Seed    uint64       `json:"seed"`
+	Trial   *train.Trial `json:"trial,omitempty"`
+	Failed  string       `json:"failed,omitempty"`
+
+	more   []train.Setting // over everything else
+	factor float64         // of the learning rate, in the ablation study
+	curve  bool            // measured after every epoch
+}
+
+// preset is the name of the one of a loss and a variant.
+func (f *drmlFlags) preset(loss, variant string) string {
+	name := "drml-" + f.family + "-" + loss
+	if variant == drmlVariants[0] {
+		return name
+	}
+	return name + "-" + variant
+}
+
+// settings of a run.
+func (f *drmlFlags) settings(r *drmlRun) (*train.Settings, error) {
+	s := &train.Settings{}
+	if err := s.Add(train.Setting{Path: "preset", Value: f.preset(r.Loss, r.Variant)}); err != nil {
+		return nil, err
+	}
+	if f.config != "" {
+		text, err := os.ReadFile(f.config)
+		if err != nil {
+			return nil, fmt.Errorf("--config: %w", err)
+		}
+		if err := s.AddYAML(f.config, text); err != nil {
+			return nil, err
+		}
+	}
+	flags := []train.Setting{{Path: "data.spec", Value: f.data, Source: "--data"}}
+	if f.weights != "" {
+		flags = append(flags, train.Setting{Path: "weights.path", Value: f.weights, Source: "--weights"})
+	}
+	if f.cache.off {
+		flags = append(flags, train.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
+	}
+	if err := s.Add(flags...); err != nil {
+		return nil, err
+	}
+	if err := addSet(s, f.set); err != nil {
+		return nil, err
+	}
+	return s, s.Add(append(r.more, train.Setting{Path: "seed", Value: r.Seed})...)
+}
+
+// run makes the runs, and calls report after each. Runs that diverge are kept as
+// failures.
+func (f *drmlFlags) run(ctx context.Context, log *logrus.Logger, runs []*drmlRun, report func() error) error {
+	for _, r := range runs { // mistakes show before the first hour has passed
+		s, err := f.settings(r)
+		if err == nil {
+			_, err = s.Config()
+		}
+		if err != nil {
+			return &usageError{fmt.Errorf("run %s: %w", r.Name, err)}
+		}
+	}
+	eng, err := newEngine(f.threads)
+	if err != nil {
+		return err
+	}
+	defer eng.Close()
+	opt := train.Options{Workers: f.workers, Events: quietly{newReporter(log)}, Cache: f.cache.options()}
+	for i, r := range runs {
+		log.Infof("run %d of %d: %s", i+1, len(runs), r.Name)
+		s, err := f.settings(r)
+		if err != nil {
+			return err
+		}
+		opt.Curve = r.curve
+		r.Trial, err = train.RunTrial(ctx, train.Folder(filepath.Join(f.out, "runs", r.Name)), s, eng, f.restarts, opt)
+		diverged := new(train.DivergedError)
+		switch {
+		case ctx.Err() != nil:
+			return &hintError{"stopped; the same command goes on", ctx.Err()}
+		case errors.As(err, &diverged):
+			r.Failed = diverged.Error()
+			log.Warnf("run %s: %s", r.Name, r.Failed)
+		case err != nil:
+			return fmt.Errorf("run %s: %w", r.Name, err)
+		}
+		if err := report(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// quietly leaves out what a run says about each epoch.
+type quietly struct{ *reporter }
+
+func (quietly) Say(string, ...any) {}
+
+// published reports whether the paper's figures are of the data set that was
+// used.
+func (f *drmlFlags) published() bool {
+	kind, _, _ := strings.Cut(f.data, ":")
+	return kind == f.family
+}
+
+// subset checks a list of names.
+func subset(flag string, names, allowed []string) error {
+	if len(names) == 0 {
+		return usagef("%s: at least one of %s", flag, strings.Join(allowed, ", "))
+	}
+	for i, n := range names {
+		if err := oneOf(flag, n, allowed); err != nil {
+			return err
+		}
+		if slices.Contains(names[:i], n) {
+			return usagef("%s: %s is given twice", flag, n)
+		}
+	}
+	return nil
+}
