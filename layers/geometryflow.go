@@ -35,7 +35,7 @@ func (g *Graph) GeometryFlow(name string, x, s *Node, spec FlowSpec) *Node {
 	if spec.Lambda == 0 || n == 1 {
 		return s
 	}
-	f := &flow{spec: spec, name: name, n: n, channels: channels, numbers: shape.TotalSize() / n,
+	f := &flow{spec: spec, stats: FlowStats{Name: name}, n: n, channels: channels, numbers: shape.TotalSize() / n,
 		host: make([]float32, channels*n*n)}
 	g.flows = append(g.flows, f)
 	from := g.apply(name+" differences", shape, []*Node{g.differences(name, n), x}, func(y Tensor, in []Tensor) error {

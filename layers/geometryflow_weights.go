@@ -8,7 +8,6 @@ import (
 // flow computes the matrix of a geometry flow layer on the host.
 type flow struct {
 	spec                 FlowSpec
-	name                 string
 	n, channels, numbers int       // items, channels and values of an item
 	host                 []float32 // Gram matrices (C, N, N)
 	stats                FlowStats
@@ -48,7 +47,7 @@ func (f *flow) matrix(grams []float32) ([]float32, error) {
 func (f *flow) weights(grams []float32) []float64 {
 	n := f.n
 	w := make([]float64, n*n)
-	f.stats = FlowStats{Name: f.name}
+	f.stats = FlowStats{Name: f.stats.Name}
 	for _, v := range grams {
 		if v-v != 0 {
 			return w

@@ -18,7 +18,7 @@ import (
 // The losses and variants of the presets of geometry flow, as they stand in
 // their names. The first variant is the loss alone.
 var (
-	drmlFamilies = []string{"cub200", "cars196", "sop"}
+	drmlFamilies = []string{"cub", "cars", "sop"}
 	drmlLosses   = []string{"triplet", "semihard", "npair", "multi-similarity"}
 	drmlVariants = []string{"plain", "sec", "drml", "drml-flat", "brm", "brm-drml"}
 )
@@ -33,7 +33,7 @@ type drmlFlags struct {
 }
 
 // drmlHelp explains them.
-const drmlHelp = `Each run begins with a preset drml-SET-LOSS-VARIANT (--presets SET), over which
+const drmlHelp = `Each run begins with a preset drml-LOSS-VARIANT-SET (--presets SET), over which
 lie a configuration file, --data, --weights and --set, as in vernier train. The
 presets are for BN-Inception with its public weights; for a first look a small
 network will do: --set model.backbone=convnet --set model.input.size=28 and so on.
@@ -49,7 +49,7 @@ func (f *drmlFlags) add(cmd *cobra.Command) {
 	fl.SortFlags = false
 	fl.StringVar(&f.data, "data", "", "data set, as in vernier train")
 	fl.StringVar(&f.out, "out", "", "folder of the runs and reports")
-	fl.StringVar(&f.family, "presets", "cub200", "whose presets: "+strings.Join(drmlFamilies, ", "))
+	fl.StringVar(&f.family, "presets", "cub", "whose presets: "+strings.Join(drmlFamilies, ", "))
 	fl.StringVar(&f.config, "config", "", "YAML file of settings that lie over the presets")
 	fl.StringVar(&f.weights, "weights", "", "weight file that the network starts from, or none")
 	fl.StringArrayVar(&f.set, "set", nil, "one setting, as KEY=VALUE; may be repeated")
@@ -93,11 +93,7 @@ type drmlRun struct {
 
 // preset is the name of the one of a loss and a variant.
 func (f *drmlFlags) preset(loss, variant string) string {
-	name := "drml-" + f.family + "-" + loss
-	if variant == drmlVariants[0] {
-		return name
-	}
-	return name + "-" + variant
+	return "drml-" + loss + "-" + variant + "-" + f.family
 }
 
 // settings of a run.
@@ -179,11 +175,10 @@ type quietly struct{ *reporter }
 
 func (quietly) Say(string, ...any) {}
 
-// published reports whether the paper's figures are of the data set that was
-// used.
-func (f *drmlFlags) published() bool {
+// published reports whether a preset's figures are of the data set that is used.
+func (f *drmlFlags) published(p *train.Preset) bool {
 	kind, _, _ := strings.Cut(f.data, ":")
-	return kind == f.family
+	return kind == p.Data
 }
 
 // subset checks a list of names.

@@ -159,15 +159,15 @@ func (f *drmlTablesFlags) writeMixed(w io.Writer, runs []*drmlRun) {
 
 // writePublished writes the paper's figures, if they are of this data set.
 func (f *drmlTablesFlags) writePublished(w io.Writer) error {
-	if !f.published() {
-		return nil
-	}
 	var rows [][]string
 	for _, loss := range f.losses {
 		for _, variant := range f.variants {
 			p, err := train.LoadPreset(f.preset(loss, variant))
 			if err != nil {
 				return err
+			}
+			if !f.published(p) {
+				return nil
 			}
 			for _, q := range p.Published {
 				row := []string{loss, variant, q.From}
