@@ -215,6 +215,9 @@ func (c Config) validateBatch() error {
 			return fmt.Errorf("%s is %d, must be at least %d", v.name, v.n, v.least)
 		}
 	}
+	if c.Model.Flow != "" && c.MicroBatch > 0 && c.MicroBatch < c.Batch() {
+		return fmt.Errorf("micro-batches of %d images: geometry flow mixes those of a whole batch, %d, which one graph has to hold", c.MicroBatch, c.Batch())
+	}
 	return nil
 }
 

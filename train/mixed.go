@@ -61,7 +61,7 @@ func (e *Embedded) mixed(ctx context.Context, opt MeasureOptions) (*MixedResults
 }
 
 // mixedBatch is the number of images that are mixed.
-func (e *Embedded) mixedBatch() int { return e.cfg.ClassesPerBatch * e.cfg.ImagesPerClass }
+func (e *Embedded) mixedBatch() int { return e.cfg.Batch() }
 
 // orders are the images of the set in an order drawn by the run's seed, and by
 // class.

@@ -26,6 +26,10 @@ func (l layer) put(over layer) error {
 	if err := l.changeSize(over); err != nil {
 		return err
 	}
+	if err := l.changeSchedule(over); err != nil {
+		return err
+	}
+	l.changeLength(over)
 	maps.Copy(l, over)
 	return nil
 }
@@ -43,6 +47,31 @@ func (l layer) changeLoss(over layer) error {
 		l.drop("loss.params.", "loss.effective.")
 	}
 	return nil
+}
+
+// changeSchedule drops what another kind of schedule was told.
+func (l layer) changeSchedule(over layer) error {
+	before := Default("").Schedule.Name
+	if err := l.read("schedule.name", &before); err != nil {
+		return err
+	}
+	after := before
+	if err := over.read("schedule.name", &after); err != nil {
+		return err
+	}
+	if after != before {
+		l.drop("schedule.every", "schedule.milestones", "schedule.gamma", "schedule.unit")
+	}
+	return nil
+}
+
+// changeLength drops a number of steps, which would win, where a number of epochs
+// is given over it.
+func (l layer) changeLength(over layer) {
+	_, epochs := over["epochs"]
+	if _, steps := over["steps"]; epochs && !steps {
+		l.drop("steps")
+	}
 }
 
 func (l layer) changeBackbone(over layer) error {

@@ -117,6 +117,27 @@ func TestInterruptedTrialGoesOnAsIfNothingHadHappened(t *testing.T) {
 	}
 }
 
+func TestFlowNeedsTheWholeBatch(t *testing.T) {
+	s := flowSettings(t, "x", Setting{Path: "micro_batch", Value: 3})
+	if _, err := s.Config(); err == nil || !strings.Contains(err.Error(), "mixes those of a whole batch, 6") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnotherScheduleOrLengthReplacesThatOfAPreset(t *testing.T) {
+	s := &Settings{}
+	if err := s.Add(Setting{Path: "preset", Value: "drml-triplet-drml-cub"}, Setting{Path: "weights.path", Value: noWeights}, Setting{Path: "schedule.name", Value: "cosine"}, Setting{Path: "epochs", Value: 7}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Steps != 0 || c.Epochs != 7 || len(c.Schedule.Milestones) != 0 || c.Batch() != 60 {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestFrozenOutputsAreNotKeptBesideFlow(t *testing.T) {
 	s := flowSettings(t, "x", Setting{Path: "data.cache_frozen", Value: "fp16"}, Setting{Path: "freeze.to", Value: "block1"})
 	if _, err := s.Config(); err == nil || !strings.Contains(err.Error(), "beside geometry flow") {

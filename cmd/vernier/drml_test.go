@@ -16,7 +16,7 @@ func smallDRML(t *testing.T) string {
 model: {backbone: convnet, dim: 8, input: {size: 16}}
 freeze: {bn_stats: false, bn_affine: false}
 optimizer: {name: adamw, rate: 1e-3}
-schedule: {name: constant, milestones: []}
+schedule: {name: constant}
 steps: 2
 classes_per_batch: 4
 images_per_class: 2
