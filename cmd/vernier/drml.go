@@ -39,7 +39,7 @@ presets are for BN-Inception with its public weights; for a first look a small
 network will do: --set model.backbone=convnet --set model.input.size=28 and so on.
 
 Runs that are done are not made again, and one that was interrupted goes on: give
-the same command. What is there is written anew after each run.
+the same command. Tables are written anew after each run.
 
 Figures headed Recall@K are of each image alone. What geometry flow makes of whole
 batches stands in tables of its own.`

@@ -52,7 +52,8 @@ func newReproduceDRMLAblation(log *logrus.Logger) *cobra.Command {
   convergence  the same losses at lambda 0 and 0.2, at learning rates --rates
                times that of the settings (Fig. 7)
 
-Written are ablation.md, ablation.csv, ablation.json, curves.csv and figures.
+Written are ablation.md, ablation.csv, ablation.json and curves.csv, after each run,
+and figures at the end.
 Curves are of the test classes, measured after each epoch for the record; nothing
 is chosen by them.
 
@@ -79,6 +80,9 @@ is chosen by them.
 				return err
 			}
 			if err := f.run(cmd.Context(), log, f.runs, f.save); err != nil {
+				return err
+			}
+			if err := f.plot(); err != nil {
 				return err
 			}
 			return f.write(cmd.OutOrStdout())
@@ -192,7 +196,7 @@ func (f *drmlAblation) rates() error {
 	return nil
 }
 
-// save writes what there is.
+// save writes the tables of what there is.
 func (f *drmlAblation) save() error {
 	if err := saveRuns(f.out, "ablation", f.runs); err != nil {
 		return err
@@ -200,10 +204,7 @@ func (f *drmlAblation) save() error {
 	if err := saveCurves(filepath.Join(f.out, "curves.csv"), f.runs); err != nil {
 		return err
 	}
-	if err := writeWhole(filepath.Join(f.out, "ablation.md"), f.write); err != nil {
-		return err
-	}
-	return f.plot()
+	return writeWhole(filepath.Join(f.out, "ablation.md"), f.write)
 }
 
 // write writes a table a part as Markdown.

@@ -58,6 +58,9 @@ tables.json, and tables.png.
 			if err := f.run(cmd.Context(), log, runs, func() error { return f.save(runs) }); err != nil {
 				return err
 			}
+			if err := f.plot(runs); err != nil {
+				return err
+			}
 			return f.write(cmd.OutOrStdout(), runs)
 		},
 	}
@@ -71,10 +74,7 @@ func (f *drmlTablesFlags) save(runs []*drmlRun) error {
 	if err := saveRuns(f.out, "tables", runs); err != nil {
 		return err
 	}
-	if err := writeWhole(filepath.Join(f.out, "tables.md"), func(w io.Writer) error { return f.write(w, runs) }); err != nil {
-		return err
-	}
-	return f.plot(runs)
+	return writeWhole(filepath.Join(f.out, "tables.md"), func(w io.Writer) error { return f.write(w, runs) })
 }
 
 // cell returns the runs of a loss and a variant.
