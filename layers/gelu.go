@@ -10,11 +10,13 @@ func (g *Graph) GELU(name string, x *Node, form GELUForm) *Node {
 	if form > GELUTanh {
 		return g.fail(name, fmt.Errorf("form %d of GELU is none, want GELUErf or GELUTanh", form))
 	}
-	return g.as(KindGELU, form).apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
+	y := g.as(KindGELU, form).apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
 		return g.eng.GELU(y, in[0], form)
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, x}, func(dx Tensor, in []Tensor) error {
+		dx := g.apply(name+" grad", x.Shape(), []*Node{dy, x}, func(dx Tensor, in []Tensor) error {
 			return g.eng.GELUGrad(dx, in[0], in[1], form)
-		}, nil)}
+		}, nil)
+		return []*Node{g.mayOverwrite(dx, 0)}
 	})
+	return g.mayOverwrite(y, 0)
 }

@@ -5,11 +5,13 @@ func (g *Graph) Scale(name string, x *Node, s float32) *Node {
 	if g.bad(name, x) {
 		return nil
 	}
-	return g.as(KindScale, s).apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
+	y := g.as(KindScale, s).apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
 		return g.eng.Scale(y, in[0], s)
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy}, func(dx Tensor, in []Tensor) error {
+		dx := g.apply(name+" grad", x.Shape(), []*Node{dy}, func(dx Tensor, in []Tensor) error {
 			return g.eng.Scale(dx, in[0], s)
-		}, nil)}
+		}, nil)
+		return []*Node{g.mayOverwrite(dx, 0)}
 	})
+	return g.mayOverwrite(y, 0)
 }

@@ -19,9 +19,10 @@ func (g *Graph) alongRows(kind Kind, name string, x *Node, run func(e Engine, y,
 	y = g.as(kind, nil).apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
 		return run(g.eng, y, in[0])
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, y}, func(dx Tensor, in []Tensor) error {
+		dx := g.apply(name+" grad", x.Shape(), []*Node{dy, y}, func(dx Tensor, in []Tensor) error {
 			return grad(g.eng, dx, in[0], in[1])
-		}, nil)}
+		}, nil)
+		return []*Node{g.mayOverwrite(dx, 0)}
 	})
-	return y
+	return g.mayOverwrite(y, 0)
 }
