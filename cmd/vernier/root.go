@@ -48,7 +48,7 @@ boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
 		newEval(log), newEmbed(log), newExport(log), newVerify(log), newIndex(log), newSearch(log),
 		newData(log), newWeights(), newLosses(), newMetrics(),
 		newLinear(log), newReproduce(log),
-		newDoctor(), newVersion(),
+		newBench(log), newDoctor(), newVersion(),
 	)
 	return root
 }

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"text/tabwriter"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/internal/bench"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+type benchFlags struct {
+	batch, threads, rounds int
+	seconds                float64
+	asJSON                 bool
+	compare, pattern       string
+}
+
+func newBench(log *logrus.Logger) *cobra.Command {
+	f := &benchFlags{}
+	cmd := &cobra.Command{
+		Use:   "bench NAME",
+		Short: "Measure how fast this machine computes, beside another program if asked",
+		Long: `Time a benchmark of vernier bench list, or one case of it, as in gemm/1024: the
+median over at least three iterations, the distance of the quartiles (spread),
+images a second, GFLOPS and their share of what the kernels reach on this machine
+without anything around them, which is measured first, and the peak of memory.
+
+GFLOPS count the multiplications and additions of the definition, of a network
+those of its products; a fast convolution needs fewer, and may pass the limit.
+
+--compare runs another program in turn with the benchmark, --rounds times each,
+and gives the ratio of the medians; above 1, Vernier is the faster. The program
+prints its number in a JSON object on a line of its own, the last of its output,
+as img_s, gflops, queries_s or seconds (of one iteration); of a network also as
+train_img_s, infer_seconds and so on. With --peer-pattern its number is what the
+first group of a regular expression finds last; a group named img_s, gflops,
+queries_s or seconds says what it is.`,
+		Example: `  vernier bench list
+  vernier bench gemm/1024
+  vernier bench bninception-train --batch 32 --json
+  vernier bench bninception-train --compare "python3 bench/torch_bninception.py --batch 16"
+  vernier bench vit-s-infer --compare ./other --peer-pattern '(?P<seconds>[0-9.]+) s a batch'`,
+		Args: takes(false, "NAME (vernier bench list shows them)"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], log) },
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.IntVar(&f.batch, "batch", 0, "images at a time (default the benchmark's own)")
+	fl.Float64Var(&f.seconds, "seconds", 5, "time to measure a case for")
+	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
+	fl.BoolVar(&f.asJSON, "json", false, "print a JSON object a line")
+	fl.StringVar(&f.compare, "compare", "", "a command, for a shell, to measure in turn")
+	fl.StringVar(&f.pattern, "peer-pattern", "", "regular expression that finds the command's number (default the last JSON object that it prints)")
+	fl.IntVar(&f.rounds, "rounds", 3, "turns of a comparison")
+	return cmd
+}
+
+func (f *benchFlags) run(cmd *cobra.Command, name string, log *logrus.Logger) error {
+	out := cmd.OutOrStdout()
+	if name == "list" {
+		return listBenchmarks(out, f.asJSON)
+	}
+	b, err := bench.Find(name)
+	if err != nil {
+		return &usageError{err}
+	}
+	peer, err := f.check(b)
+	if err != nil {
+		return err
+	}
+	eng, err := newEngine(f.threads)
+	if err != nil {
+		return err
+	}
+	defer eng.Close()
+	opt := bench.Options{Batch: f.batch, Span: time.Duration(f.seconds * float64(time.Second))}
+	var any layers.Engine = eng
+	if l, ok := any.(bench.Limiter); ok {
+		opt.Limit = l.KernelLimit()
+		log.Infof("%s: the kernels reach %.0f GFLOPS", eng.Name(), opt.Limit/1e9)
+	}
+	if f.compare != "" {
+		return f.versus(cmd.Context(), out, b, eng, opt, peer, log)
+	}
+	return f.measure(cmd.Context(), out, b, eng, opt, log)
+}
+
+// check refuses settings that mean nothing.
+func (f *benchFlags) check(b bench.Benchmark) (p bench.Peer, err error) {
+	switch {
+	case f.batch < 0:
+		return p, usagef("--batch %d: at least 1, or 0 for the benchmark's own", f.batch)
+	case f.batch > 0 && b.Batch == 0:
+		return p, usagef("--batch: %s has no batch", b.Name)
+	case !(f.seconds > 0 && f.seconds <= 3600):
+		return p, usagef("--seconds %v is not above 0 and at most 3600", f.seconds)
+	case f.rounds < 1:
+		return p, usagef("--rounds %d: at least 1", f.rounds)
+	case f.compare == "" && f.pattern != "":
+		return p, usagef("--peer-pattern needs --compare")
+	case f.compare != "" && len(b.Cases) > 1:
+		return p, usagef("--compare takes one case: say which, as in %s/%s", b.Name, b.Cases[0].Name)
+	}
+	p.Command = f.compare
+	if f.pattern != "" {
+		if p.Pattern, err = regexp.Compile(f.pattern); err != nil {
+			return p, usagef("--peer-pattern: %w", err)
+		}
+	}
+	return p, nil
+}
+
+func listBenchmarks(w io.Writer, asJSON bool) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, b := range bench.All() {
+		if asJSON {
+			line := struct {
+				Name  string   `json:"name"`
+				Text  string   `json:"text"`
+				Batch int      `json:"batch,omitempty"`
+				Cases []string `json:"cases,omitempty"`
+			}{Name: b.Name, Text: b.Text, Batch: b.Batch, Cases: caseNames(b)}
+			if err := json.NewEncoder(w).Encode(line); err != nil {
+				return err
+			}
+			continue
+		}
+		text := b.Text
+		if b.Batch > 0 {
+			text += fmt.Sprintf("; batch %d", b.Batch)
+		}
+		fmt.Fprintf(t, "%s\t%s\n", b.Name, text)
+		for _, name := range caseNames(b) {
+			fmt.Fprintf(t, "  /%s\n", name)
+		}
+	}
+	return t.Flush()
+}
+
+func caseNames(b bench.Benchmark) (names []string) {
+	for _, c := range b.Cases {
+		if c.Name != "" {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// measure runs every case and prints each as soon as it is known.
+func (f *benchFlags) measure(ctx context.Context, w io.Writer, b bench.Benchmark, eng layers.Engine, opt bench.Options, log *logrus.Logger) error {
+	if !f.asJSON {
+		fmt.Fprintf(w, benchHead, b.Name, "seconds", "spread", "rate", "GFLOPS", "of limit", "peak MiB")
+	}
+	euclidean := 0. // seconds of the case that others are held against
+	for _, c := range b.Cases {
+		log.Infof("%s: measuring for %.1f s", benchLabel(b.Name, c.Name), f.seconds)
+		r, err := measureOnce(ctx, b, c, eng, opt)
+		if err != nil {
+			return err
+		}
+		if c.Name == bench.EuclideanForward {
+			euclidean = r.Seconds
+		}
+		if euclidean > 0 {
+			r.Versus = r.Seconds / euclidean
+		}
+		if f.asJSON {
+			if err := json.NewEncoder(w).Encode(r); err != nil {
+				return err
+			}
+			continue
+		}
+		printResult(w, r)
+	}
+	return nil
+}
+
+func measureOnce(ctx context.Context, b bench.Benchmark, c bench.Case, eng layers.Engine, opt bench.Options) (result bench.Result, err error) {
+	r, err := b.Start(ctx, c, eng, opt)
+	if err != nil {
+		return result, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	result, _, err = r.Measure(ctx)
+	return result, err
+}
+
+const (
+	benchHead = "%-28s %10s %7s %14s %8s %8s %9s\n"
+	benchLine = "%-28s %10.6f %6.1f%% %14s %8.1f %8s %9.0f"
+)
+
+func printResult(w io.Writer, r bench.Result) {
+	rate, share := "", ""
+	switch {
+	case r.QueriesS > 0:
+		rate = fmt.Sprintf("%.1f queries/s", r.QueriesS)
+	case r.ImgS > 0:
+		rate = fmt.Sprintf("%.2f img/s", r.ImgS)
+	}
+	if r.Share > 0 {
+		share = fmt.Sprintf("%.0f%%", 100*r.Share)
+	}
+	fmt.Fprintf(w, benchLine, benchLabel(r.Name, r.Case), r.Seconds, 100*r.Spread, rate, r.GFLOPS, share, r.Peak)
+	if r.Versus > 0 {
+		fmt.Fprintf(w, "  %.1f x euclidean-forward", r.Versus)
+	}
+	fmt.Fprintln(w)
+}
+
+func benchLabel(name, kind string) string {
+	if kind == "" {
+		return name
+	}
+	return name + "/" + kind
+}
+
+// versus measures one case and the peer in turn.
+func (f *benchFlags) versus(ctx context.Context, w io.Writer, b bench.Benchmark, eng layers.Engine, opt bench.Options, p bench.Peer, log *logrus.Logger) (err error) {
+	r, err := b.Start(ctx, b.Cases[0], eng, opt)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	label := benchLabel(b.Name, b.Cases[0].Name)
+	log.Infof("%s: %d turns with %s", label, f.rounds, f.compare)
+	c, err := bench.Compare(ctx, r, p, f.rounds, func(round int, ours, other float64) {
+		log.Infof("turn %d: %.2f, peer %.2f", round+1, ours, other)
+	})
+	if err != nil {
+		return err
+	}
+	if f.asJSON {
+		return json.NewEncoder(w).Encode(c)
+	}
+	fmt.Fprintf(w, "%s: %.2f %s (median of %d turns), peer %.2f: ratio %.2f\n", label, c.OursMedian, c.Unit, len(c.Ours), c.OtherMedian, c.Ratio)
+	if c.OursPeak > 0 && c.OtherPeak > 0 {
+		fmt.Fprintf(w, "peak of memory: %.0f MiB, peer %.0f MiB\n", c.OursPeak, c.OtherPeak)
+	}
+	return nil
+}

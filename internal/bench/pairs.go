@@ -1,0 +1,75 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// pairwise times the matrix of distances of a batch of 256 to 256 other rows of
+// 512 numbers, forward and back. Operations are those of as many matrix products:
+// one forward, one for each gradient.
+func pairwise() Benchmark {
+	const n, h = 256, 512
+	b := Benchmark{Name: "brm-pairwise", Text: fmt.Sprintf("distances %d x %d x %d, forward and back", n, n, h)}
+	add := func(name string, m layers.Metric) {
+		b.Cases = append(b.Cases, Case{name, func(_ context.Context, eng layers.Engine, _ int) (*work, error) {
+			d := draw(eng)
+			x, y, dist, dd := d.tensor(n, h), d.tensor(n, h), d.tensor(n, n), d.tensor(n, n)
+			dx, dy := d.tensor(n, h), d.tensor(n, h)
+			return &work{flops: 6 * float64(n) * float64(n) * float64(h), run: inTurn(
+				func() error { return eng.Pairwise(dist, x, y, m) },
+				func() error { return eng.PairwiseGrad(dx, dy, dd, dist, x, y, m) },
+			)}, d.err
+		}})
+	}
+	b.Cases = append(b.Cases, Case{EuclideanForward, func(_ context.Context, eng layers.Engine, _ int) (*work, error) {
+		d := draw(eng)
+		x, y, dist := d.tensor(n, h), d.tensor(n, h), d.tensor(n, n)
+		return &work{flops: 2 * float64(n) * float64(n) * float64(h), run: func() error {
+			return eng.Pairwise(dist, x, y, layers.Metric{Kind: layers.Euclidean})
+		}}, d.err
+	}})
+	add("euclidean", layers.Metric{Kind: layers.Euclidean})
+	for r := layers.Sigmoid; r <= layers.ISRU; r++ {
+		for p := 1; p <= 2; p++ {
+			m := layers.Metric{Kind: layers.BRM, Restriction: r, P: p}
+			if r == layers.ISRU {
+				m.Omega = 1
+			}
+			add(fmt.Sprintf("%v-p%d", r, p), m)
+		}
+	}
+	return b
+}
+
+// EuclideanForward is the case of brm-pairwise in terms of which the others are
+// given.
+const EuclideanForward = "euclidean-forward"
+
+// search times exact search: the 10 nearest of 20,000 rows of 512 numbers for
+// each of 500 queries.
+func search() Benchmark {
+	const queries, rows, h, k = 500, 20000, 512, 10
+	b := Benchmark{Name: "search", Text: fmt.Sprintf("exact search: %d nearest of %d rows of %d numbers, %d queries", k, rows, h, queries)}
+	for _, m := range []layers.Metric{{Kind: layers.Cosine}, {Kind: layers.Euclidean}, {Kind: layers.BRM, P: 2}} {
+		b.Cases = append(b.Cases, Case{m.Kind.String(), func(ctx context.Context, eng layers.Engine, _ int) (*work, error) {
+			d := draw(eng)
+			set := func(n int) *eval.Embeddings {
+				x := make([]float32, n*h)
+				for i := range x {
+					x[i] = float32(d.rng.NormFloat64())
+				}
+				return &eval.Embeddings{X: x, N: n, H: h}
+			}
+			q, gallery := set(queries), set(rows)
+			return &work{queries: queries, flops: 2 * float64(queries) * float64(rows) * h, run: func() error {
+				_, err := eval.Neighbors(ctx, eng, q, gallery, m, k, eval.SearchOptions{})
+				return err
+			}}, d.err
+		}})
+	}
+	return b
+}
