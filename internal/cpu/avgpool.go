@@ -42,7 +42,7 @@ func (e *Engine) AvgPool(y, x layers.Tensor, spec layers.PoolSpec) error {
 			clear(mean)
 			p.eachTap(phases, func(cells []float32) { kr.add(mean, mean, cells) })
 			kr.multiply(mean, mean, shares)
-			p.pack(d.v[i*p.rows*p.cols:], mean)
+			p.pack(kr, d.v[i*p.rows*p.cols:], mean)
 		}
 	})
 	return nil
@@ -63,7 +63,7 @@ func (e *Engine) AvgPoolGrad(dx, dy layers.Tensor, spec layers.PoolSpec) error {
 		clear(share)
 		for i := from; i < to; i++ {
 			clear(phases)
-			p.spread(share, u.v[i*p.rows*p.cols:])
+			p.spread(kr, share, u.v[i*p.rows*p.cols:])
 			kr.multiply(share, share, shares)
 			p.eachTap(phases, func(cells []float32) { kr.add(cells, cells, share) })
 			p.putTogether(kr, d.v[i*p.height*p.width:], phases)

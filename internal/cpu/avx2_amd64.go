@@ -12,6 +12,7 @@ func avx2() *kernels {
 		copyRows:   copyRowsAVX2,
 		copyPanels: copyPanelsAVX2,
 		gather:     gatherBy(gatherRunsAVX2, gatherLanesAVX2),
+		gatherTaps: gatherTapsAVX2,
 		add:        addAVX2,
 		multiply:   multiplyAVX2,
 		scale:      scaleAVX2,

@@ -1774,6 +1774,43 @@ DATA lanesAVX2<>+24(SB)/4, $0x00000040
 DATA lanesAVX2<>+28(SB)/4, $0x00000080
 GLOBL lanesAVX2<>(SB), RODATA|NOPTR, $32
 
+// func gatherTapsAVX2(dst []float32, dstStride int, src []float32, taps int, runs []uint64)
+// Requires: AVX, AVX2
+TEXT ·gatherTapsAVX2(SB), NOSPLIT, $0-88
+	MOVQ dst_base+0(FP), AX
+	MOVQ src_base+32(FP), CX
+	MOVQ runs_base+64(FP), DX
+	MOVQ dstStride+24(FP), BX
+	SHLQ $0x02, BX
+	MOVQ taps+56(FP), SI
+
+tap:
+	MOVLQSX      (DX), DI
+	VPBROADCASTD 4(DX), Y0
+	VPAND        lanesAVX2<>+0(SB), Y0, Y0
+	VPCMPEQD     lanesAVX2<>+0(SB), Y0, Y0
+	VMASKMOVPS   (CX)(DI*4), Y0, Y0
+
+more:
+	ADDQ         $0x08, DX
+	TESTB        $0x01, -2(DX)
+	JZ           whole
+	MOVLQSX      (DX), DI
+	VPBROADCASTD 4(DX), Y1
+	VPAND        lanesAVX2<>+0(SB), Y1, Y1
+	VPCMPEQD     lanesAVX2<>+0(SB), Y1, Y1
+	VMASKMOVPS   (CX)(DI*4), Y1, Y1
+	VORPS        Y1, Y0, Y0
+	JMP          more
+
+whole:
+	VMOVUPS Y0, (AX)
+	ADDQ    BX, AX
+	DECQ    SI
+	JNZ     tap
+	VZEROUPPER
+	RET
+
 // func gatherLanesAVX2(dst []float32, dstStride int, src []float32, srcStride int, count int, at []int32)
 // Requires: AVX, AVX2
 TEXT ·gatherLanesAVX2(SB), NOSPLIT, $0-96

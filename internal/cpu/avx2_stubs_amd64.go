@@ -51,6 +51,9 @@ func copyPanelsAVX2(dst []float32, panelStride int, src []float32, srcStride int
 func gatherRunsAVX2(dst []float32, dstStride int, src []float32, srcStride int, count int, runs []uint64)
 
 //go:noescape
+func gatherTapsAVX2(dst []float32, dstStride int, src []float32, taps int, runs []uint64)
+
+//go:noescape
 func gatherLanesAVX2(dst []float32, dstStride int, src []float32, srcStride int, count int, at []int32)
 
 //go:noescape

@@ -6,12 +6,13 @@ import "github.com/vernier-ml/vernier/layers"
 func avx512() *kernels {
 	return &kernels{
 		name: "avx512",
-		mr:   14, nr: 32, vec: 16, depth: 320,
+		mr:   14, nr: 32, vec: 16, depth: 208,
 		tiles:      avx512Tiles(),
 		transpose:  transposeBy(16, transposeTileAVX512),
 		copyRows:   copyRowsAVX512,
 		copyPanels: copyPanelsAVX512,
 		gather:     gatherBy(gatherRunsAVX512, gatherLanesAVX512),
+		gatherTaps: gatherTapsAVX512,
 		add:        addAVX512,
 		multiply:   multiplyAVX512,
 		scale:      scaleAVX512,

@@ -5712,6 +5712,38 @@ loop6:
 	VZEROUPPER
 	RET
 
+// func gatherTapsAVX512(dst []float32, dstStride int, src []float32, taps int, runs []uint64)
+// Requires: AVX, AVX512F
+TEXT ·gatherTapsAVX512(SB), NOSPLIT, $0-88
+	MOVQ dst_base+0(FP), AX
+	MOVQ src_base+32(FP), CX
+	MOVQ runs_base+64(FP), DX
+	MOVQ dstStride+24(FP), BX
+	SHLQ $0x02, BX
+	MOVQ taps+56(FP), SI
+
+tap:
+	MOVLQSX   (DX), DI
+	KMOVW     4(DX), K1
+	VMOVUPS.Z (CX)(DI*4), K1, Z0
+
+more:
+	ADDQ    $0x08, DX
+	TESTB   $0x01, -2(DX)
+	JZ      whole
+	MOVLQSX (DX), DI
+	KMOVW   4(DX), K1
+	VMOVUPS (CX)(DI*4), K1, Z0
+	JMP     more
+
+whole:
+	VMOVUPS Z0, (AX)
+	ADDQ    BX, AX
+	DECQ    SI
+	JNZ     tap
+	VZEROUPPER
+	RET
+
 // func gatherLanesAVX512(dst []float32, dstStride int, src []float32, srcStride int, count int, at []int32)
 // Requires: AVX, AVX512F
 TEXT ·gatherLanesAVX512(SB), NOSPLIT, $0-96

@@ -99,6 +99,9 @@ func copyPanelsAVX512(dst []float32, panelStride int, src []float32, srcStride i
 func gatherRunsAVX512(dst []float32, dstStride int, src []float32, srcStride int, count int, runs []uint64)
 
 //go:noescape
+func gatherTapsAVX512(dst []float32, dstStride int, src []float32, taps int, runs []uint64)
+
+//go:noescape
 func gatherLanesAVX512(dst []float32, dstStride int, src []float32, srcStride int, count int, at []int32)
 
 //go:noescape

@@ -31,6 +31,10 @@ type kernels struct {
 	// dst[i*dstStride+l] is lane l of the vector at src[i*srcStride:].
 	gather func(dst []float32, dstStride int, src []float32, srcStride, count int, v *patchVector)
 
+	// gatherTaps reads one vector of a plan for all taps and one channel:
+	// dst[t*dstStride+l] is lane l of tap t.
+	gatherTaps func(dst []float32, dstStride int, src []float32, taps int, runs []uint64)
+
 	add      func(dst, a, b []float32)
 	multiply func(dst, a, b []float32)
 	scale    func(dst, a []float32, s float32)

@@ -204,6 +204,15 @@ func TestGather(t *testing.T) {
 			k.gather(got, stride, src, plane, count, &v)
 			gather(expect, stride, src, plane, count, &v)
 			near(t, fmt.Sprintf("%s gather %v", k.name, v.at), got, expect, 0)
+			if v.runs == nil {
+				continue
+			}
+			taps := []patchVector{v, v, v}[:1+i%3]
+			got = guarded(t, (len(taps)-1)*stride+k.vec, i%4 < 2)
+			k.gatherTaps(got, stride, src, len(taps), allRuns(taps))
+			for t2 := range taps {
+				near(t, fmt.Sprintf("%s gather of tap %d of %d, %v", k.name, t2, len(taps), v.at), got[t2*stride:][:k.vec], expect[:k.vec], 0)
+			}
 		}
 	}
 }

@@ -21,9 +21,9 @@ func (e *Engine) MaxPool(y, x layers.Tensor, spec layers.PoolSpec) error {
 		fill(phases, float32(math.Inf(-1)))
 		for i := from; i < to; i++ {
 			p.takeApart(kr, phases, s.v[i*p.height*p.width:])
-			copy(most, p.tap(phases, 0, 0))
+			copy(most, phases[p.taps[0]:])
 			p.eachTap(phases, func(cells []float32) { kr.maximum(most, most, cells) })
-			p.pack(d.v[i*p.rows*p.cols:], most)
+			p.pack(kr, d.v[i*p.rows*p.cols:], most)
 		}
 	})
 	return nil
@@ -57,12 +57,10 @@ func (e *Engine) MaxPoolGrad(dx, dy, x, y layers.Tensor, spec layers.PoolSpec) e
 			}
 			clear(grads)
 			p.takeApart(kr, cells, plane)
-			p.spread(most, maxima)
-			p.spread(left, up)
-			for r := range p.KernelH {
-				for c := range p.KernelW {
-					kr.route(p.tap(grads, r, c), left, p.tap(cells, r, c), most)
-				}
+			p.spread(kr, most, maxima)
+			p.spread(kr, left, up)
+			for _, at := range p.taps {
+				kr.route(grads[at:at+windows], left, cells[at:], most)
 			}
 			p.putTogether(kr, to, grads)
 		}

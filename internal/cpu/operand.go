@@ -14,6 +14,10 @@ type right interface {
 	// kr.nr columns: term t of column c is dst[(c/nr)*nr*depth + t*nr + c%nr].
 	// Columns that fill the last vector are 0. col and p are multiples of nr.
 	packCols(kr *kernels, w *workerScratch, dst []float32, col, cols, p, depth int)
+}
+
+// inPlace is a right factor that may be read where it lies.
+type inPlace interface {
 	// direct returns where columns [col, col+cols) of term p lie beside each other,
 	// stride before those of the next term, if they do.
 	direct(col, cols, p int) (v []float32, stride int)

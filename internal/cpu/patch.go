@@ -12,13 +12,33 @@ type patches struct {
 	tail []patchVector
 }
 
-// newPatches finds the places of the patches of x.
+// newPatches finds the places of the patches of x. With a stride of 2 it first
+// puts the even columns of each row before the odd ones: neighbours among the
+// positions are neighbours in memory again.
 func (e *Engine) newPatches(x []float32, s patchShape) patches {
+	if s.stepX == 2 {
+		x = e.evenFirst(x, s.width)
+	}
 	p := patches{x: x, shape: s, plan: e.patchPlan(s)}
 	if left := s.images % p.plan.period; left > 0 && left*s.rows*s.cols%p.plan.vec > 0 {
 		p.tail = p.plan.tailOf(left*s.rows*s.cols, s.taps())
 	}
 	return p
+}
+
+// evenFirst returns the rows of x, width numbers each, with the numbers at even
+// places before the others.
+func (e *Engine) evenFirst(x []float32, width int) []float32 {
+	parted := grow(&e.scratch.first, len(x))
+	group := max(1, chunk/width)
+	rows := len(x) / width
+	e.pool.run(ceilDiv(rows, group), func(_, i int) {
+		for r := i * group; r < min((i+1)*group, rows); r++ {
+			to := parted[r*width : (r+1)*width]
+			e.kernels.split(to[:(width+1)/2], to[(width+1)/2:], x[r*width:(r+1)*width])
+		}
+	})
+	return parted
 }
 
 // patchShape is all that the places of values in a patch depend on.
@@ -44,8 +64,29 @@ type patchPlan struct {
 	vec, period int
 	perPeriod   int           // vectors in a period
 	vectors     []patchVector // [vector][tap]
+	taps        [][]uint64    // the runs of all taps of a vector, nil if one has none
 	// tails are entries for the last vector of fewer images, by positions.
 	tails map[int][]patchVector
+}
+
+// moreRuns marks a run of a tap that is not its last, among those of all taps.
+const moreRuns = 1 << 48
+
+// allRuns joins the runs of the taps of a vector.
+func allRuns(taps []patchVector) []uint64 {
+	var all []uint64
+	for _, v := range taps {
+		if v.runs == nil {
+			return nil
+		}
+		for i, r := range v.runs {
+			if i < len(v.runs)-1 {
+				r |= moreRuns
+			}
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // patchVector is where the lanes of a vector lie, relative to the first image of
@@ -98,6 +139,11 @@ func makePlan(s patchShape, vec int) *patchPlan {
 		}
 		v.findRuns()
 	}
+	if s.channels < s.taps() {
+		for i := range p.perPeriod {
+			p.taps = append(p.taps, allRuns(p.vectors[i*s.taps():(i+1)*s.taps()]))
+		}
+	}
 	return p
 }
 
@@ -135,6 +181,9 @@ func (s patchShape) place(j, t int) int {
 	if image >= s.images || y < 0 || y >= s.height || x < 0 || x >= s.width {
 		return -1
 	}
+	if s.stepX == 2 {
+		x = x/2 + x%2*((s.width+1)/2)
+	}
 	return (image*s.channels*s.height+y)*s.width + x
 }
 
@@ -160,17 +209,53 @@ func (v *patchVector) findRuns() {
 	}
 }
 
+// gather reads the vector at position j for terms [from, from+count): that of term
+// t goes to dst[(t-from)*stride:].
+func (p *patches) gather(kr *kernels, dst []float32, stride, j, from, count int) {
+	taps, area := p.shape.taps(), p.shape.height*p.shape.width
+	vectors, runs, base := p.vector(j)
+	first, last := ceilDiv(from, taps), (from+count)/taps // whole channels
+	if runs != nil && first < last {
+		for c := first; c < last; c++ {
+			kr.gatherTaps(dst[(c*taps-from)*stride:], stride, p.x[base+c*area:], taps, runs)
+		}
+		if first*taps == from && last*taps == from+count {
+			return
+		}
+	} else {
+		first, last = 0, 0
+	}
+	for t := range vectors {
+		c, n := p.channelsOf(t, from, from+count)
+		for n > 0 { // before and after the whole channels
+			if c == first && last > first {
+				c, n = last, n-(last-first)
+				continue
+			}
+			m := n
+			if c < first && last > first {
+				m = min(n, first-c)
+			}
+			kr.gather(dst[(c*taps+t-from)*stride:], taps*stride, p.x[base+c*area:], area, m, &vectors[t])
+			c, n = c+m, n-m
+		}
+	}
+}
+
 // vector returns the plan's entry for the vector that starts at position j, and
 // where its period starts in x.
-func (p *patches) vector(j int) (taps []patchVector, base int) {
+func (p *patches) vector(j int) (taps []patchVector, runs []uint64, base int) {
 	v := j / p.plan.vec
 	period, at := v/p.plan.perPeriod, v%p.plan.perPeriod
 	n := p.shape.taps()
 	taps = p.plan.vectors[at*n : (at+1)*n]
-	if p.tail != nil && j+p.plan.vec > p.shape.positions() {
-		taps = p.tail
+	if p.plan.taps != nil {
+		runs = p.plan.taps[at]
 	}
-	return taps, period * p.plan.period * p.shape.channels * p.shape.height * p.shape.width
+	if p.tail != nil && j+p.plan.vec > p.shape.positions() {
+		taps, runs = p.tail, nil
+	}
+	return taps, runs, period * p.plan.period * p.shape.channels * p.shape.height * p.shape.width
 }
 
 // channelsOf returns the channels whose term for tap t lies in [from, to).
@@ -182,34 +267,19 @@ func (p *patches) channelsOf(t, from, to int) (first, count int) {
 
 // packCols makes patches the right operand of a forward product.
 func (p *patches) packCols(kr *kernels, _ *workerScratch, dst []float32, col, cols, from, depth int) {
-	taps, area := p.shape.taps(), p.shape.height*p.shape.width
 	for c := 0; c < cols; c += kr.vec {
-		panel := dst[c/kr.nr*kr.nr*depth+c%kr.nr:]
-		vectors, base := p.vector(col + c)
-		for t := range vectors {
-			if first, count := p.channelsOf(t, from, from+depth); count > 0 {
-				kr.gather(panel[(first*taps+t-from)*kr.nr:], taps*kr.nr, p.x[base+first*area:], area, count, &vectors[t])
-			}
-		}
+		p.gather(kr, dst[c/kr.nr*kr.nr*depth+c%kr.nr:], kr.nr, col+c, from, depth)
 	}
 }
-
-func (*patches) direct(int, int, int) (v []float32, stride int) { return nil, 0 }
 
 // patchTerms are patches with columns and terms exchanged: column c*taps+t, term
 // j. They are the right operand of the gradient of weights.
 type patchTerms struct{ patches }
 
 func (p patchTerms) packCols(kr *kernels, w *workerScratch, dst []float32, col, cols, from, depth int) {
-	taps, area := p.shape.taps(), p.shape.height*p.shape.width
 	rows := grow(&w.rows, cols*kr.vec)
 	for j := 0; j < depth; j += kr.vec {
-		vectors, base := p.vector(from + j)
-		for t := range vectors {
-			if first, count := p.channelsOf(t, col, col+cols); count > 0 {
-				kr.gather(rows[(first*taps+t-col)*kr.vec:], taps*kr.vec, p.x[base+first*area:], area, count, &vectors[t])
-			}
-		}
+		p.gather(kr, rows, kr.vec, from+j, col, cols)
 		n := min(kr.vec, depth-j)
 		for c := 0; c < cols; c += kr.vec {
 			panel := dst[c/kr.nr*kr.nr*depth+j*kr.nr+c%kr.nr:]
@@ -217,5 +287,3 @@ func (p patchTerms) packCols(kr *kernels, w *workerScratch, dst []float32, col, 
 		}
 	}
 }
-
-func (patchTerms) direct(int, int, int) (v []float32, stride int) { return nil, 0 }

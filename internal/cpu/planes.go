@@ -82,5 +82,3 @@ func (p planeTerms) packCols(kr *kernels, _ *workerScratch, dst []float32, col, 
 		dst = dst[min(kr.nr*depth, len(dst)):]
 	}
 }
-
-func (planeTerms) direct(int, int, int) (v []float32, stride int) { return nil, 0 }

@@ -14,6 +14,8 @@ type poolShape struct {
 	planes, height, width, rows, cols int
 	deep, wide                        int // rows and columns of a phase
 	taken                             int // columns of a plane that windows reach
+	lines, taps                       []int
+	cells                             []span
 }
 
 // checkPool demands that x and y fit the specification.
@@ -35,6 +37,9 @@ func (g *args) checkPool(y, x view, spec layers.PoolSpec) poolShape {
 	g.want(y, x, x.shape[0], x.shape[1], p.rows, p.cols)
 	p.deep, p.wide = p.rows+(p.KernelH-1)/p.StrideH, p.cols+(p.KernelW-1)/p.StrideW
 	p.taken = min(p.width, p.wide*p.StrideW-p.PadW)
+	if g.err == nil {
+		p.places()
+	}
 	return p
 }
 
@@ -44,64 +49,55 @@ func (p *poolShape) phases() int { return p.StrideH * p.StrideW * p.deep * p.wid
 // windows is the length of the run of all windows of a plane.
 func (p *poolShape) windows() int { return (p.rows-1)*p.wide + p.cols }
 
-// tap returns the run of tap (i, j) of all windows.
-func (p *poolShape) tap(phases []float32, i, j int) []float32 {
-	at := (i%p.StrideH*p.StrideW+j%p.StrideW)*p.deep*p.wide + i/p.StrideH*p.wide + j/p.StrideW
-	return phases[at : at+p.windows()]
+// eachTap calls do for the run of each tap of all windows, in row-major order.
+func (p *poolShape) eachTap(phases []float32, do func(run []float32)) {
+	n := p.windows()
+	for _, at := range p.taps {
+		do(phases[at : at+n])
+	}
 }
 
-// eachTap calls do for the taps in row-major order.
-func (p *poolShape) eachTap(phases []float32, do func(run []float32)) {
+// places fills lines, where each row of a plane begins in its phases, cells,
+// where its numbers x, x+stride, ... lie in a row for each x < stride, and taps,
+// where the run of each tap begins.
+func (p *poolShape) places() {
+	size := p.deep * p.wide
+	for y := p.PadH; y < p.PadH+p.height && y/p.StrideH < p.deep; y++ {
+		p.lines = append(p.lines, y%p.StrideH*p.StrideW*size+y/p.StrideH*p.wide)
+	}
+	for x := range min(p.StrideW, p.taken) {
+		from := x + p.PadW
+		at := from%p.StrideW*size + from/p.StrideW
+		p.cells = append(p.cells, span{at, at + ceilDiv(p.taken-x, p.StrideW)})
+	}
 	for i := range p.KernelH {
 		for j := range p.KernelW {
-			do(p.tap(phases, i, j))
+			p.taps = append(p.taps, (i%p.StrideH*p.StrideW+j%p.StrideW)*size+i/p.StrideH*p.wide+j/p.StrideW)
 		}
 	}
 }
 
-// row returns where row y of the plane lies in its phases: those of a column
-// phase v are at cells(v).
-func (p *poolShape) row(phases []float32, y int) (row poolRow, inside bool) {
-	y += p.PadH
-	if y/p.StrideH >= p.deep {
-		return poolRow{}, false
-	}
-	at := y%p.StrideH*p.StrideW*p.deep*p.wide + y/p.StrideH*p.wide
-	return poolRow{p, phases[at:]}, true
-}
+type span struct{ from, to int }
 
-type poolRow struct {
-	p      *poolShape
-	phases []float32
-}
-
-// cells returns the places of x, x+stride, ... for x < stride.
-func (r poolRow) cells(x int) []float32 {
-	p := r.p
-	if x >= p.taken {
-		return nil
-	}
-	at := (x+p.PadW)%p.StrideW*p.deep*p.wide + (x+p.PadW)/p.StrideW
-	return r.phases[at:][:ceilDiv(p.taken-x, p.StrideW)]
-}
+func (s span) of(x []float32) []float32 { return x[s.from:s.to] }
 
 // takeApart fills the phases' cells from a plane and leaves their padding.
 func (p *poolShape) takeApart(kr *kernels, phases, plane []float32) {
-	for y := range p.height {
-		row, inside := p.row(phases, y)
-		if !inside {
-			return
-		}
-		line := plane[y*p.width:][:p.taken]
-		switch p.StrideW {
-		case 1:
-			copy(row.cells(0), line)
-		case 2:
-			kr.split(row.cells(0), row.cells(1), line)
+	if p.StrideH == 1 && p.StrideW == 1 {
+		copyPlane(kr, phases[p.lines[0]+p.cells[0].from:], p.wide, plane, p.width, len(p.lines), p.taken)
+		return
+	}
+	for y, at := range p.lines {
+		row, line := phases[at:], plane[y*p.width:][:p.taken]
+		switch {
+		case p.StrideW == 1:
+			copy(p.cells[0].of(row), line)
+		case p.StrideW == 2 && len(p.cells) == 2:
+			kr.split(p.cells[0].of(row), p.cells[1].of(row), line)
 		default:
-			for x := range min(p.StrideW, len(line)) {
-				for i := range row.cells(x) {
-					row.cells(x)[i] = line[x+i*p.StrideW]
+			for x, c := range p.cells {
+				for i := range c.of(row) {
+					c.of(row)[i] = line[x+i*p.StrideW]
 				}
 			}
 		}
@@ -110,40 +106,45 @@ func (p *poolShape) takeApart(kr *kernels, phases, plane []float32) {
 
 // putTogether is the inverse of takeApart; cells that no window reaches become 0.
 func (p *poolShape) putTogether(kr *kernels, plane, phases []float32) {
-	for y := range p.height {
-		line := plane[y*p.width : (y+1)*p.width]
-		row, inside := p.row(phases, y)
-		if !inside {
-			clear(line)
-			continue
-		}
-		clear(line[p.taken:])
-		line = line[:p.taken]
-		switch p.StrideW {
-		case 1:
-			copy(line, row.cells(0))
-		case 2:
-			kr.merge(line, row.cells(0), row.cells(1))
+	if p.StrideH == 1 && p.StrideW == 1 && len(p.lines) == p.height && p.taken == p.width {
+		copyPlane(kr, plane, p.width, phases[p.lines[0]+p.cells[0].from:], p.wide, p.height, p.width)
+		return
+	}
+	for y, at := range p.lines {
+		row, line := phases[at:], plane[y*p.width:][:p.taken]
+		switch {
+		case p.StrideW == 1:
+			copy(line, p.cells[0].of(row))
+		case p.StrideW == 2 && len(p.cells) == 2:
+			kr.merge(line, p.cells[0].of(row), p.cells[1].of(row))
 		default:
-			for x := range min(p.StrideW, len(line)) {
-				for i, v := range row.cells(x) {
+			for x, c := range p.cells {
+				for i, v := range c.of(row) {
 					line[x+i*p.StrideW] = v
 				}
 			}
 		}
+		clear(plane[y*p.width+p.taken : (y+1)*p.width])
 	}
+	clear(plane[len(p.lines)*p.width : p.height*p.width])
 }
 
 // pack and spread move the results of windows between their run and a tensor.
-func (p *poolShape) pack(dst, run []float32) {
-	for r := range p.rows {
-		copy(dst[r*p.cols:(r+1)*p.cols], run[r*p.wide:])
-	}
+func (p *poolShape) pack(kr *kernels, dst, run []float32) {
+	copyPlane(kr, dst, p.cols, run, p.wide, p.rows, p.cols)
 }
 
-func (p *poolShape) spread(run, src []float32) {
-	for r := range p.rows {
-		copy(run[r*p.wide:], src[r*p.cols:(r+1)*p.cols])
+func (p *poolShape) spread(kr *kernels, run, src []float32) {
+	copyPlane(kr, run, p.wide, src, p.cols, p.rows, p.cols)
+}
+
+func copyPlane(kr *kernels, dst []float32, dstStride int, src []float32, srcStride, rows, cols int) {
+	if cols <= kr.nr {
+		kr.copyRows(dst, dstStride, src, srcStride, rows, cols, cols)
+		return
+	}
+	for r := range rows {
+		copy(dst[r*dstStride:][:cols], src[r*srcStride:])
 	}
 }
 

@@ -11,6 +11,7 @@ func portable() *kernels {
 		copyRows:   copyRows,
 		copyPanels: copyPanels,
 		gather:     gather,
+		gatherTaps: gatherTaps,
 		add:        add,
 		multiply:   multiply,
 		scale:      scale,
@@ -87,6 +88,23 @@ func gather(dst []float32, dstStride int, src []float32, srcStride, count int, v
 			} else {
 				to[l] = src[base+int(at)]
 			}
+		}
+	}
+}
+
+func gatherTaps(dst []float32, dstStride int, src []float32, taps int, runs []uint64) {
+	const vec = 4
+	for t := range taps {
+		to := dst[t*dstStride:][:vec]
+		clear(to)
+		for more := true; more; runs = runs[1:] {
+			off, lanes := int(int32(runs[0])), runs[0]>>32
+			for l := range to {
+				if lanes>>l&1 != 0 {
+					to[l] = src[off+l]
+				}
+			}
+			more = runs[0]&moreRuns != 0
 		}
 	}
 }

@@ -43,6 +43,12 @@ func (p *product) layout(kr *kernels) layout {
 	if n := items(); n < minItems {
 		l.cuts = max(1, min(ceilDiv(minItems, n), p.k/minChunk))
 	}
+	for items()*l.cuts < minItems && l.cols > 4*kr.nr {
+		l.cols = roundUp(l.cols/2, kr.nr)
+	}
+	for items()*l.cuts < minItems && l.rows > 32*kr.mr {
+		l.rows = roundUp(l.rows/2, kr.mr)
+	}
 	for items()*l.cuts < minItems && l.cols > 2*kr.nr {
 		l.cols = roundUp(l.cols/2, kr.nr)
 	}
@@ -149,17 +155,20 @@ func (p *product) sumBlock(kr *kernels, w *workerScratch, l layout, packed, bloc
 			left = grow(&w.left, l.depth*l.rows)
 			p.left.packRows(kr, left, row, rows, at, depth)
 		}
-		gathered := rows > unpackedRows*kr.mr
-		if gathered {
+		unpacked, _ := p.right.(inPlace)
+		if rows > unpackedRows*kr.mr {
+			unpacked = nil
+		}
+		if unpacked == nil {
 			p.right.packCols(kr, w, right, col, cols, at, depth)
 		}
 		for c := 0; c < cols; c += kr.nr {
 			n := min(kr.nr, cols-c)
 			b, ldb := right[c*depth:], kr.nr
-			if !gathered {
+			if unpacked != nil {
 				var v []float32
 				if n%kr.vec == 0 {
-					v, ldb = p.right.direct(col+c, n, at)
+					v, ldb = unpacked.direct(col+c, n, at)
 				}
 				if b = v; v == nil {
 					b, ldb = right, kr.nr

@@ -14,6 +14,7 @@ func (s *isa) packing() {
 	s.copyRows()
 	s.copyPanels()
 	s.gatherRuns()
+	s.gatherTaps()
 	s.gatherLanes()
 }
 
@@ -223,6 +224,39 @@ func (s *isa) gatherRuns() {
 		JNZ(LabelRef(loop))
 		finish()
 	}
+}
+
+// gatherTaps reads the vectors of all taps of a position, each of which consists
+// of any number of runs; bit 16 above the lanes says that more follow.
+func (s *isa) gatherTaps() {
+	s.text("gatherTaps", "dst []float32, dstStride int, src []float32, taps int, runs []uint64")
+	dst, src, runs := base("dst"), base("src"), base("runs")
+	dstStride, taps := stride("dstStride"), integer("taps")
+	off, v := GP64(), s.vec()
+	at := Mem{Base: src, Index: off, Scale: 4}
+	Label("tap")
+	MOVLQSX(Mem{Base: runs}, off)
+	s.load(at, s.fromBits(Mem{Base: runs, Disp: 4}), v)
+	Label("more")
+	ADDQ(Imm(8), runs)
+	TESTB(Imm(1), Mem{Base: runs, Disp: -8 + 6})
+	JZ(LabelRef("whole"))
+	MOVLQSX(Mem{Base: runs}, off)
+	k := s.fromBits(Mem{Base: runs, Disp: 4})
+	if s.wide {
+		VMOVUPS(at, k.reg, v)
+	} else {
+		w := YMM()
+		s.load(at, k, w)
+		VORPS(w, v, v)
+	}
+	JMP(LabelRef("more"))
+	Label("whole")
+	VMOVUPS(v, Mem{Base: dst})
+	ADDQ(dstStride, dst)
+	DECQ(taps)
+	JNZ(LabelRef("tap"))
+	finish()
 }
 
 // fromBits makes a mask of the low bits of a word.
