@@ -10,32 +10,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-func TestPairedT(t *testing.T) {
-	// Student's sleep data (1908), difference of the two drugs: t = -4.0621, p = 0.002833
-	// with 9 degrees of freedom, as every textbook prints it.
-	a := []float64{.7, -1.6, -.2, -1.2, -.1, 3.4, 3.7, .8, 0, 2}
-	b := []float64{1.9, .8, 1.1, .1, -.1, 4.4, 5.5, 1.6, 4.6, 3.4}
-	got, p, err := PairedT(a, b)
-	if err != nil || math.Abs(got+4.0621) > 1e-4 || math.Abs(p-.002833) > 1e-6 {
-		t.Errorf("t %v, p %v (%v)", got, p, err)
-	}
-	if v, err := Judge(a, b, .05); err != nil || v != Win {
-		t.Errorf("smaller errors are a %v (%v)", v, err)
-	}
-	if v, err := Judge(b, a, .05); err != nil || v != Loss {
-		t.Errorf("larger errors are a %v (%v)", v, err)
-	}
-	if v, err := Judge(a, a, .05); err != nil || v != Tie {
-		t.Errorf("equal errors are a %v (%v)", v, err)
-	}
-	if v, err := Judge([]float64{1, 2}, []float64{2, 3}, .05); err != nil || v != Win {
-		t.Errorf("the same difference in every trial is a %v (%v)", v, err)
-	}
-	if _, _, err := PairedT(a, b[1:]); err == nil {
-		t.Error("figures of different trials were compared")
-	}
-}
-
 // csvOf writes a problem as a table.
 func csvOf(p *Problem) string {
 	var b strings.Builder

@@ -71,6 +71,10 @@ type DataConfig struct {
 	// Validation is the share of the training classes that is left out of
 	// training and decides which epoch is best; 0 for none.
 	Validation float64 `json:"validation"`
+	// Fold, from 1, of so many Folds of the training classes takes that share's
+	// place: see data.Fold. Folds is 0 for none.
+	Folds int `json:"folds,omitempty"`
+	Fold  int `json:"fold,omitempty"`
 	// Augment is the name of a data.Preset whose training steps are used, "flip"
 	// for random mirroring alone, or "none".
 	Augment string `json:"augment"`
@@ -156,6 +160,9 @@ func (c Config) Validate() error {
 	}
 	if !(c.Data.Validation >= 0 && c.Data.Validation < 1) {
 		return fmt.Errorf("validation share %v is not within [0, 1)", c.Data.Validation)
+	}
+	if n, of := c.Data.Fold, c.Data.Folds; of != 0 && (of < 2 || n < 1 || n > of) || of == 0 && n != 0 {
+		return fmt.Errorf("validation fold %d of %d: there must be at least 2, numbered from 1", n, of)
 	}
 	if c.Data.Augment != "none" && c.Data.Augment != augmentFlip {
 		if _, err := data.Preset(c.Data.Augment); err != nil {

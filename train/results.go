@@ -20,7 +20,7 @@ type Results struct {
 	Model     *eval.Figures `json:"model"`
 	RawPixels *eval.Figures `json:"raw_pixels"` // pixels of the prepared picture, at most 32 x 32, by cosine
 	// Untrained is the network before its first step; nil if the weights that it
-	// started from are gone.
+	// started from are gone. With Options.ModelOnly both are nil.
 	Untrained *eval.Figures `json:"untrained"`
 	// GeometryFlow holds, for a model with such layers, what it makes of whole
 	// batches. Model and Untrained are of each image alone.
@@ -80,6 +80,9 @@ func Measure(ctx context.Context, folder Folder, eng layers.Engine, opt MeasureO
 	if err != nil {
 		return nil, nil, err
 	}
+	if opt.ModelOnly {
+		return emb, r, nil
+	}
 	untrained, _, err := emb.cfg.start(eng)
 	switch {
 	case err == nil:
@@ -135,6 +138,9 @@ func (e *Embedded) figures(ctx context.Context, opt MeasureOptions) (*Results, e
 			return nil, err
 		}
 	}
+	if opt.ModelOnly {
+		return r, nil
+	}
 	raw, err := rawPixels(ctx, e.Set, e.Model.Spec.Input, data.LoaderOptions{Workers: opt.Workers})
 	if err != nil {
 		return nil, err
@@ -158,13 +164,14 @@ func (e *Embedded) evaluateAs(ctx context.Context, what, split string, x *eval.E
 // Finish measures the best epoch on the test classes, and writes results and
 // pictures.
 func (s *Session) Finish(ctx context.Context) (*Results, error) {
-	emb, r, err := Measure(ctx, s.folder, s.net.g.Engine(), MeasureOptions{Selection: Selection{Options: s.opt}})
+	opt := MeasureOptions{Selection: Selection{Options: s.opt}, Restarts: s.opt.Restarts}
+	emb, r, err := Measure(ctx, s.folder, s.net.g.Engine(), opt)
 	if err != nil {
 		return nil, err
 	}
 	defer emb.Close()
-	if err := s.folder.SaveJSON(ResultsFile, r); err != nil {
-		return nil, err
+	if err := s.folder.SaveJSON(ResultsFile, r); err != nil || s.opt.ModelOnly {
+		return r, err
 	}
 	if err := s.folder.draw(ctx, s.net.g.Engine(), emb, s.state.History); err != nil {
 		return nil, err

@@ -22,6 +22,11 @@ type Options struct {
 	// Curve measures the test classes after every epoch, for the record: it
 	// chooses nothing.
 	Curve bool
+	// ModelOnly leaves out of what Finish does all that the trained model has no
+	// part in, and pictures: for one run of many. Restarts are of k-means in it, 0
+	// for 20.
+	ModelOnly bool
+	Restarts  int
 	// MaxBad and MaxPixels, if not nil, replace those of a run that is resumed.
 	MaxBad    *int
 	MaxPixels *int64
@@ -123,6 +128,10 @@ func openSets(ctx context.Context, cfg Config, opt Options) (s sets, err error) 
 		if s.fit, err = data.Mislabel(s.fit, cfg.Data.Corrupt.Train.Labels, cfg.corruptSeed()); err != nil {
 			return s, err
 		}
+	}
+	if cfg.Data.Folds > 0 {
+		s.fit, s.validation, err = data.Fold(s.fit, cfg.Data.Fold, cfg.Data.Folds)
+		return s, err
 	}
 	if cfg.Data.Validation > 0 {
 		fit, validation, err := data.Validation(s.fit, cfg.Data.Validation, cfg.Seed)

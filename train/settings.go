@@ -73,12 +73,18 @@ func (s *Settings) AddYAML(name string, text []byte) error {
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	if len(doc.Content) == 0 { // it is empty, or nothing but comments
+		return nil
+	}
+	return s.AddNode(name, doc.Content[0])
+}
+
+// AddNode is AddYAML for a part of a text that has been parsed.
+func (s *Settings) AddNode(name string, n *yaml.Node) error {
 	l := layer{}
-	if len(doc.Content) > 0 { // otherwise it is empty, or nothing but comments
-		at := func(n *yaml.Node) string { return fmt.Sprintf("%s:%d", name, n.Line) }
-		if err := l.flatten(reflect.TypeFor[Config](), "", doc.Content[0], at); err != nil {
-			return err
-		}
+	at := func(n *yaml.Node) string { return fmt.Sprintf("%s:%d", name, n.Line) }
+	if err := l.flatten(reflect.TypeFor[Config](), "", n, at); err != nil {
+		return err
 	}
 	s.layers = append(s.layers, l)
 	return nil

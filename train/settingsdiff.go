@@ -59,6 +59,16 @@ func differences(a, b Config, nameA, nameB string) []string {
 	return list
 }
 
+// Values are all single values and lists of the configuration as text, by their
+// places, but those that are empty and those that only follow from others.
+func (c Config) Values() map[string]string {
+	c.Loss.Effective, c.Weights.SHA256 = nil, ""
+	all := map[string]string{}
+	leaves(all, "", toNode(reflect.ValueOf(c)))
+	maps.DeleteFunc(all, func(_, text string) bool { return text == "" })
+	return all
+}
+
 func orNone(text string) string {
 	if text == "" {
 		return "nothing"

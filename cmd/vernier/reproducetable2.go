@@ -60,7 +60,7 @@ not counted among its neighbours.`,
 					if err != nil {
 						return err
 					}
-					_, p, err := linear.PairedT(errs[1].test, errs[0].test)
+					_, p, err := eval.PairedT(errs[1].test, errs[0].test)
 					if err != nil {
 						return err
 					}

@@ -1,0 +1,248 @@
+package sweep
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/vernier-ml/vernier/train"
+)
+
+// File is a sweep as its YAML file has it:
+//
+//	base:                       # settings of every run, as in a configuration file
+//	  data: {spec: glyphs}
+//	grid:                       # every combination of these
+//	  model.metric: [cosine, euclidean, brm]
+//	  loss:                     # an axis may change several settings at once
+//	    - {loss.name: npairs}
+//	    - {loss.name: proxy-anchor, optimizer.proxy_rate: 100}
+//	random:                     # and of each of so many draws
+//	  trials: 20
+//	  seed: 1
+//	  values:
+//	    optimizer.rate: {log: [1e-5, 1e-2]}    # uniform in the logarithm
+//	    model.scale: {uniform: [0.5, 2]}
+//	    model.dim: [64, 128, 512]
+//	seeds: 5                    # 1 to 5; or a list
+//	folds: 4                    # of the training classes, for cross-validation
+//	baseline: {model.metric: cosine}
+//	figure: recall@1            # that is tested and drawn
+//	restarts: 20                # of k-means
+type File struct {
+	Name     string
+	Baseline map[string]string
+	Figure   string
+	Restarts int
+	Folds    int
+	Seeds    []uint64
+
+	base   *yaml.Node
+	axes   []axis
+	trials int
+	drawn  bool
+}
+
+// axis is one thing that varies.
+type axis struct {
+	values [][]train.Setting
+}
+
+// fileText is the outline of a file.
+type fileText struct {
+	Base   yaml.Node `yaml:"base"`
+	Grid   yaml.Node `yaml:"grid"`
+	Random struct {
+		Trials int       `yaml:"trials"`
+		Seed   uint64    `yaml:"seed"`
+		Values yaml.Node `yaml:"values"`
+	} `yaml:"random"`
+	Seeds    yaml.Node         `yaml:"seeds"`
+	Folds    int               `yaml:"folds"`
+	Baseline map[string]string `yaml:"baseline"`
+	Figure   string            `yaml:"figure"`
+	Restarts int               `yaml:"restarts"`
+}
+
+// Parse reads a sweep. name is that of the text, for messages.
+func Parse(name string, text []byte) (*File, error) {
+	var t fileText
+	if err := yaml.Load(text, &t, yaml.WithKnownFields()); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	f := &File{Name: name, Baseline: t.Baseline, Figure: t.Figure, Restarts: t.Restarts, Folds: t.Folds, base: &t.Base}
+	if f.Folds < 0 || f.Folds == 1 || f.Restarts < 0 {
+		return nil, fmt.Errorf("%s: %d folds, %d restarts: there must be at least 2 folds (or 0 for none), and restarts must not be negative", name, f.Folds, f.Restarts)
+	}
+	if err := f.readGrid(&t.Grid); err != nil {
+		return nil, err
+	}
+	r := t.Random
+	if r.Trials < 0 || (r.Trials == 0) != (r.Values.Kind == 0) {
+		return nil, fmt.Errorf("%s: random draws need trials and values", name)
+	}
+	if r.Trials > 0 {
+		if err := f.draw(&r.Values, r.Trials, r.Seed); err != nil {
+			return nil, err
+		}
+	}
+	if f.Figure == "" {
+		f.Figure = "recall@1"
+		if f.drawn { // what is chosen by test classes is no result on them
+			f.Figure = validationMAP
+		}
+	}
+	var err error
+	f.Seeds, err = seeds(&t.Seeds)
+	if err != nil {
+		return nil, fmt.Errorf("%s: seeds: %w", name, err)
+	}
+	return f, nil
+}
+
+// Drawn reports whether values are drawn at random, to find good ones.
+func (f *File) Drawn() bool { return f.drawn }
+
+// at says where a node stands.
+func (f *File) at(n *yaml.Node) string { return fmt.Sprintf("%s:%d", f.Name, n.Line) }
+
+// seeds reads a number or a list.
+func seeds(n *yaml.Node) ([]uint64, error) {
+	switch n.Kind {
+	case 0:
+		return []uint64{1}, nil
+	case yaml.ScalarNode:
+		k, err := strconv.Atoi(n.Value)
+		if err != nil || k < 1 {
+			return nil, fmt.Errorf("%q is neither a number of seeds nor a list", n.Value)
+		}
+		var list []uint64
+		for i := range k {
+			list = append(list, uint64(i+1))
+		}
+		return list, nil
+	}
+	var list []uint64
+	if err := n.Decode(&list); err != nil || len(list) == 0 {
+		return nil, errors.New("want a number of seeds, or a list of whole numbers")
+	}
+	for i, s := range list {
+		if slices.Contains(list[:i], s) {
+			return nil, fmt.Errorf("%d is there twice", s)
+		}
+	}
+	return list, nil
+}
+
+// readGrid reads the axes, in the order of the file.
+func (f *File) readGrid(n *yaml.Node) error {
+	if n.Kind == 0 {
+		return nil
+	}
+	if n.Kind != yaml.MappingNode {
+		return fmt.Errorf("%s: grid is a group of settings with lists of values", f.at(n))
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		key, list := n.Content[i], n.Content[i+1]
+		if list.Kind != yaml.SequenceNode || len(list.Content) == 0 {
+			return fmt.Errorf("%s: %s: want a list of values", f.at(key), key.Value)
+		}
+		var a axis
+		for _, v := range list.Content {
+			s, err := f.settings(key.Value, v)
+			if err != nil {
+				return err
+			}
+			a.values = append(a.values, s)
+		}
+		f.axes = append(f.axes, a)
+	}
+	return nil
+}
+
+// settings are those of one value of an axis: of the place that it is named by,
+// or of the places in a group.
+func (f *File) settings(place string, v *yaml.Node) ([]train.Setting, error) {
+	if v.Kind != yaml.MappingNode {
+		s, err := f.setting(place, v)
+		return []train.Setting{s}, err
+	}
+	var list []train.Setting
+	for i := 0; i < len(v.Content); i += 2 {
+		s, err := f.setting(v.Content[i].Value, v.Content[i+1])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+func (f *File) setting(place string, v *yaml.Node) (train.Setting, error) {
+	text := v.Value
+	if v.Kind != yaml.ScalarNode {
+		b, err := yaml.Marshal(v)
+		if err != nil {
+			return train.Setting{}, fmt.Errorf("%s: %s: %w", f.at(v), place, err)
+		}
+		text = strings.TrimSpace(string(b))
+	}
+	return train.Setting{Path: place, Value: text, Source: f.at(v)}, nil
+}
+
+// draw adds an axis of so many random combinations.
+func (f *File) draw(n *yaml.Node, trials int, seed uint64) error {
+	if n.Kind != yaml.MappingNode {
+		return fmt.Errorf("%s: random values are a group of settings", f.at(n))
+	}
+	r := rand.New(rand.NewPCG(seed, 0x7377656570))
+	var a axis
+	for range trials {
+		var s []train.Setting
+		for i := 0; i < len(n.Content); i += 2 {
+			place, how := n.Content[i].Value, n.Content[i+1]
+			v, err := f.drawOne(how, r)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", f.at(how), place, err)
+			}
+			s = append(s, train.Setting{Path: place, Value: v, Source: f.at(how)})
+		}
+		a.values = append(a.values, s)
+	}
+	f.axes, f.drawn = append(f.axes, a), true
+	return nil
+}
+
+// drawOne draws a value: of a list, or of a range, with three digits.
+func (f *File) drawOne(n *yaml.Node, r *rand.Rand) (string, error) {
+	usage := errors.New("want a list of values, or {uniform: [LOW, HIGH]}, {log: [LOW, HIGH]} or {int: [LOW, HIGH]}")
+	switch {
+	case n.Kind == yaml.SequenceNode && len(n.Content) > 0:
+		s, err := f.setting("", n.Content[r.IntN(len(n.Content))])
+		text, _ := s.Value.(string)
+		return text, err
+	case n.Kind != yaml.MappingNode || len(n.Content) != 2:
+		return "", usage
+	}
+	var ends []float64
+	kind := n.Content[0].Value
+	if err := n.Content[1].Decode(&ends); err != nil || len(ends) != 2 || !(ends[0] < ends[1]) {
+		return "", usage
+	}
+	low, high, u := ends[0], ends[1], r.Float64()
+	switch {
+	case kind == "uniform":
+		return strconv.FormatFloat(low+u*(high-low), 'g', 3, 64), nil
+	case kind == "log" && low > 0:
+		return strconv.FormatFloat(math.Exp(math.Log(low)+u*(math.Log(high)-math.Log(low))), 'g', 3, 64), nil
+	case kind == "int" && low == math.Trunc(low) && high == math.Trunc(high):
+		return strconv.Itoa(int(low) + r.IntN(int(high-low)+1)), nil
+	}
+	return "", usage
+}

@@ -1,0 +1,234 @@
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/train"
+)
+
+// Runner makes the runs of a sweep in the folders of one folder.
+type Runner struct {
+	Dir string
+	// Jobs runs are made at a time, each with so many Threads.
+	Jobs, Threads int
+	// Engine makes the engine of one job.
+	Engine func(threads int) (Engine, error)
+	// Options are those of every run. Its Events are told of the whole.
+	Options train.Options
+
+	mu       sync.Mutex
+	finished int
+	total    int
+	failures []error
+}
+
+// Engine is one that is given back after use.
+type Engine interface {
+	layers.Engine
+	Close() error
+}
+
+// costFile tells what a run has cost.
+const costFile = "cost.json"
+
+// cost is its content.
+type cost struct {
+	Seconds float64 `json:"seconds"` // of all processes that worked on the run
+	Threads int     `json:"threads"`
+}
+
+// Run makes what is not finished yet. A run that an earlier process left is gone on
+// with; one that another process is working on is left to it. A run that fails does
+// not stop the others: Run returns all failures together. When ctx ends every run saves
+// its state first.
+func (r *Runner) Run(ctx context.Context, jobs []Job) error {
+	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+		return err
+	}
+	r.total = len(jobs)
+	queue := make(chan Job)
+	var workers sync.WaitGroup
+	for range max(r.Jobs, 1) {
+		workers.Go(func() { r.work(ctx, queue) })
+	}
+	for _, j := range jobs {
+		if _, err := os.Stat(r.folder(j).Path(train.ResultsFile)); err == nil {
+			r.count(nil)
+			continue
+		}
+		select {
+		case queue <- j:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	close(queue)
+	workers.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return errors.Join(r.failures...)
+}
+
+func (r *Runner) folder(j Job) train.Folder { return train.Folder(filepath.Join(r.Dir, j.Name)) }
+
+// Folders lists the folders of runs, finished or not.
+func (r *Runner) Folders(jobs []Job) []string {
+	var list []string
+	for _, j := range jobs {
+		if f := r.folder(j); exists(f.Path(train.ConfigFile)) {
+			list = append(list, string(f))
+		}
+	}
+	return list
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// work makes one run after the other with one engine.
+func (r *Runner) work(ctx context.Context, queue <-chan Job) {
+	eng, err := r.Engine(r.Threads)
+	if err != nil {
+		r.count(err)
+		for range queue { // nothing can be made here
+		}
+		return
+	}
+	defer eng.Close()
+	for j := range queue {
+		err := r.one(ctx, j, eng)
+		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, train.ErrBusy) {
+			r.Options.Events.Warn("%s is left to the other process that works on it", j.Name)
+			err = nil
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", j.Name, err)
+			r.Options.Events.Warn("%v", err)
+		}
+		r.count(err)
+	}
+}
+
+// count notes that a run is over.
+func (r *Runner) count(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.failures = append(r.failures, err)
+	}
+	r.finished++
+}
+
+// progress tells how far all are, and what one of them does.
+func (r *Runner) progress(detail string) {
+	r.mu.Lock()
+	done, total := r.finished, r.total
+	r.mu.Unlock()
+	if done < total {
+		r.Options.Events.Progress("runs", done, total, detail)
+	}
+}
+
+// one makes a run or goes on with it.
+func (r *Runner) one(ctx context.Context, j Job, eng layers.Engine) (err error) {
+	begun := time.Now()
+	folder, opt := r.folder(j), r.Options
+	opt.Workers, opt.ModelOnly = r.Threads, true
+	opt.Events = &jobEvents{runner: r, name: j.Name}
+	r.progress(j.Name)
+	var s *train.Session
+	if exists(folder.Path(train.CheckpointFile)) {
+		s, err = train.Resume(ctx, folder, eng, opt)
+	} else {
+		s, err = train.Start(ctx, j.Config, folder, eng, opt)
+	}
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	defer func() { err = errors.Join(err, addCost(folder, time.Since(begun), r.Threads)) }()
+	if err := s.Train(ctx); err != nil {
+		return err
+	}
+	res, err := s.Finish(ctx)
+	if err != nil {
+		return err
+	}
+	recall, _ := res.Model.RecallAt(1)
+	r.mu.Lock()
+	number := r.finished + 1
+	r.mu.Unlock()
+	r.Options.Events.Say("%d/%d  %s  Recall@1 %.1f%%  %.0f s", number, r.total, j.Name, recall, time.Since(begun).Seconds())
+	return nil
+}
+
+// addCost adds to what a run has cost.
+func addCost(folder train.Folder, spent time.Duration, threads int) error {
+	c, err := readCost(folder)
+	if err != nil {
+		return err
+	}
+	c.Seconds += spent.Seconds()
+	c.Threads = threads
+	return folder.SaveJSON(costFile, c)
+}
+
+func readCost(folder train.Folder) (c cost, err error) {
+	text, err := os.ReadFile(folder.Path(costFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if err != nil {
+		return c, fmt.Errorf("%s: %w", folder.Path(costFile), err)
+	}
+	return c, nil
+}
+
+// Cost sums up the seconds that runs took, and says how many of them tell.
+func Cost(runs []Run) (seconds float64, known int, err error) {
+	for _, run := range runs {
+		c, err := readCost(train.Folder(run.Folder))
+		if err != nil {
+			return 0, 0, err
+		}
+		if c.Seconds > 0 {
+			seconds, known = seconds+c.Seconds, known+1
+		}
+	}
+	return seconds, known, nil
+}
+
+// jobEvents passes what one run tells on as part of the whole.
+type jobEvents struct {
+	runner *Runner
+	name   string
+}
+
+func (e *jobEvents) Say(string, ...any) {}
+
+func (e *jobEvents) Warn(format string, args ...any) {
+	e.runner.Options.Events.Warn("%s: %s", e.name, fmt.Sprintf(format, args...))
+}
+
+func (e *jobEvents) Progress(task string, done, total int, _ string) {
+	e.runner.progress(fmt.Sprintf("%s: %s %d/%d", e.name, task, done, total))
+}

@@ -1,0 +1,119 @@
+package sweep
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat"
+
+	"github.com/vernier-ml/vernier/eval"
+)
+
+// test compares every group with its baseline.
+func (t *Table) test(o Options) error {
+	if o.Baseline != nil && len(o.Baseline) == 0 {
+		return nil
+	}
+	found := false
+	for _, g := range t.Groups {
+		base := t.Groups[0]
+		if o.Baseline != nil {
+			if base = t.baseline(g, o.Baseline); base == nil {
+				continue
+			}
+		}
+		found = true
+		if base == g {
+			continue
+		}
+		for _, f := range t.Figures {
+			s, ok := g.Figures[f]
+			if !ok {
+				continue
+			}
+			if s.Test = pairedTest(g, base, f, o.Level); s.Test != nil {
+				s.Test.Baseline = t.name(base)
+				g.Figures[f] = s
+			}
+		}
+	}
+	if !found {
+		return fmt.Errorf("no group has the baseline's settings %v; the groups differ in %s", text(o.Baseline), strings.Join(t.Columns, ", "))
+	}
+	return nil
+}
+
+// baseline finds the group that has the baseline's settings and else those of g.
+// What follows from the table's columns need not be equal.
+func (t *Table) baseline(g *Group, settings map[string]string) *Group {
+	for _, b := range t.Groups {
+		fits := true
+		for place, value := range settings {
+			fits = fits && b.values[place] == value
+		}
+		for c, place := range t.Columns {
+			if _, named := settings[place]; !named {
+				fits = fits && b.Labels[c] == g.Labels[c]
+			}
+		}
+		if fits {
+			return b
+		}
+	}
+	return nil
+}
+
+// pairedTest compares the runs of the same seed and fold.
+func pairedTest(g, base *Group, figure string, level float64) *Test {
+	var a, b []float64
+	for _, r := range g.Runs {
+		for _, s := range base.Runs {
+			x, ok := r.Figures[figure]
+			y, both := s.Figures[figure]
+			if r.Seed == s.Seed && r.Fold == s.Fold && ok && both {
+				a, b = append(a, x), append(b, y)
+			}
+		}
+	}
+	tt, p, err := eval.PairedT(a, b)
+	if err != nil {
+		return nil // fewer than two pairs
+	}
+	test := &Test{Difference: stat.Mean(a, nil) - stat.Mean(b, nil), P: p, Pairs: len(a), Verdict: "same"}
+	if p < level {
+		test.Verdict = "worse"
+		if tt > 0 {
+			test.Verdict = "better"
+		}
+	}
+	return test
+}
+
+// name says which group is meant.
+func (t *Table) name(g *Group) string {
+	var parts []string
+	for c, place := range t.Columns {
+		parts = append(parts, short(place)+"="+g.Labels[c])
+	}
+	return strings.Join(parts, " ")
+}
+
+// short is a place without what goes without saying: "loss" of "loss.name".
+func short(place string) string {
+	place = strings.TrimSuffix(place, ".name")
+	if i := strings.LastIndex(place, "."); i >= 0 {
+		return place[i+1:]
+	}
+	return place
+}
+
+// text lists settings as KEY=VALUE.
+func text(settings map[string]string) string {
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(settings)) {
+		parts = append(parts, k+"="+settings[k])
+	}
+	return strings.Join(parts, " ")
+}
