@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -33,7 +34,7 @@ func newReporter(log *logrus.Logger) *reporter {
 func (r *reporter) Say(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.clear()
+	r.hide()
 	r.log.Infof(format, args...)
 }
 
@@ -41,7 +42,7 @@ func (r *reporter) Say(format string, args ...any) {
 func (r *reporter) Warn(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.clear()
+	r.hide()
 	r.log.Warnf(format, args...)
 }
 
@@ -66,8 +67,11 @@ func (r *reporter) Progress(task string, done, total int, detail string) {
 		r.draw(text, done, total)
 	} else if now := r.now(); now.Sub(r.said) >= r.every && done < total {
 		r.said = now
-		left := time.Duration(float64(now.Sub(r.start)) / float64(done) * float64(total-done)).Round(time.Second)
-		r.log.Infof("%s  %d/%d  about %s left", text, done, total, left)
+		left := ""
+		if done > 0 {
+			left = fmt.Sprintf("  about %s left", time.Duration(float64(now.Sub(r.start))/float64(done)*float64(total-done)).Round(time.Second))
+		}
+		r.log.Infof("%s  %d/%d%s", text, done, total, left)
 	}
 	if done >= total {
 		r.clear()
@@ -87,9 +91,14 @@ func (r *reporter) draw(text string, done, total int) {
 
 // clear ends the current task.
 func (r *reporter) clear() {
+	r.hide()
+	r.task = ""
+}
+
+// hide makes room for a line; the task goes on.
+func (r *reporter) hide() {
 	if r.bar != nil {
 		_ = r.bar.Clear()
 		r.bar = nil
 	}
-	r.task = ""
 }

@@ -44,7 +44,7 @@ boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
-		newTrain(log), newPresets(),
+		newTrain(log), newPresets(), newSweep(log), newCompare(log),
 		newEval(log), newEmbed(log), newExport(log), newVerify(log), newIndex(log), newSearch(log),
 		newData(log), newWeights(), newLosses(), newMetrics(),
 		newLinear(log), newReproduce(log),

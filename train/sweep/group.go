@@ -27,7 +27,7 @@ type Summary struct {
 	Std  float64 `json:"std"` // of a sample, 0 for a single run
 	Runs int     `json:"runs"`
 	// Test compares with the baseline's runs of the same seeds and folds; nil for
-	// the baseline itself, and where fewer than two match.
+	// the baseline itself, and where fewer than three match.
 	Test *Test `json:"test,omitempty"`
 }
 

@@ -26,7 +26,8 @@ type Runner struct {
 	Options train.Options
 
 	mu       sync.Mutex
-	finished int
+	finished int // since the beginning, or before: old of them
+	old      int
 	total    int
 	failures []error
 }
@@ -63,6 +64,9 @@ func (r *Runner) Run(ctx context.Context, jobs []Job) error {
 	for _, j := range jobs {
 		if _, err := os.Stat(r.folder(j).Path(train.ResultsFile)); err == nil {
 			r.count(nil)
+			r.mu.Lock()
+			r.old++
+			r.mu.Unlock()
 			continue
 		}
 		select {
@@ -138,7 +142,7 @@ func (r *Runner) count(err error) {
 // progress tells how far all are, and what one of them does.
 func (r *Runner) progress(detail string) {
 	r.mu.Lock()
-	done, total := r.finished, r.total
+	done, total := r.finished-r.old, r.total-r.old
 	r.mu.Unlock()
 	if done < total {
 		r.Options.Events.Progress("runs", done, total, detail)

@@ -65,6 +65,10 @@ func (t *Table) baseline(g *Group, settings map[string]string) *Group {
 	return nil
 }
 
+// leastPairs are needed for a test: two differences that happen to be equal, as those
+// of coarse figures are, would pass for certainty.
+const leastPairs = 3
+
 // pairedTest compares the runs of the same seed and fold.
 func pairedTest(g, base *Group, figure string, level float64) *Test {
 	var a, b []float64
@@ -77,9 +81,12 @@ func pairedTest(g, base *Group, figure string, level float64) *Test {
 			}
 		}
 	}
+	if len(a) < leastPairs {
+		return nil
+	}
 	tt, p, err := eval.PairedT(a, b)
 	if err != nil {
-		return nil // fewer than two pairs
+		return nil
 	}
 	test := &Test{Difference: stat.Mean(a, nil) - stat.Mean(b, nil), P: p, Pairs: len(a), Verdict: "same"}
 	if p < level {

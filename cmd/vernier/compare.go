@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/train/sweep"
+)
+
+// tableOutput says what is compared and where the table goes; compare and sweep
+// share it.
+type tableOutput struct {
+	baseline []string
+	figure   string
+	format   string
+	plot     string
+	level    float64
+}
+
+// tableFormats are the values of --format.
+var tableFormats = []string{"markdown", "csv", "json"}
+
+func (f *tableOutput) add(fl *pflag.FlagSet) {
+	fl.StringArrayVar(&f.baseline, "baseline", nil, "setting that makes a group's baseline of it, as in model.metric=euclidean; may be repeated (default the first group for all; none for no tests)")
+	fl.StringVar(&f.figure, "figure", "", "figure that is tested in the table and drawn: recall@K, map@r, nmi, f1, validation_map@r (default recall@1)")
+	fl.Float64Var(&f.level, "level", .05, "significance level of the paired t-tests")
+	fl.StringVar(&f.format, "format", tableFormats[0], "of the table: "+strings.Join(tableFormats, ", "))
+}
+
+func (f *tableOutput) check() error {
+	if !(f.level > 0 && f.level < 1) {
+		return usagef("--level %v: want a number between 0 and 1", f.level)
+	}
+	return oneOf("--format", f.format, tableFormats)
+}
+
+// options are what Compare takes, with the baseline of a file if no flag gives one.
+func (f *tableOutput) options(baseline map[string]string) (sweep.Options, error) {
+	o := sweep.Options{Level: f.level, Baseline: baseline}
+	switch {
+	case len(f.baseline) == 1 && f.baseline[0] == "none":
+		o.Baseline = map[string]string{}
+	case len(f.baseline) > 0:
+		given, err := keyValues("--baseline", f.baseline)
+		if err != nil {
+			return o, &usageError{err}
+		}
+		o.Baseline = given
+	}
+	return o, nil
+}
+
+// write prints the table.
+func (f *tableOutput) write(w io.Writer, t *sweep.Table) error {
+	switch f.format {
+	case "csv":
+		return t.WriteCSV(w)
+	case "json":
+		return t.WriteJSON(w)
+	}
+	return t.WriteMarkdown(w, f.figure)
+}
+
+func newCompare(log *logrus.Logger) *cobra.Command {
+	f := &tableOutput{}
+	cmd := &cobra.Command{
+		Use:   "compare RUN...",
+		Short: "Compare finished runs: means, deviations and paired t-tests",
+		Long: `Put runs that differ in their seed (or fold) alone into groups, and print mean and
+standard deviation of every figure of each group's runs on the test classes.
+
+Each group is compared with its baseline by a two-sided paired t-test over the seeds and
+folds that both have, if they are three at least. With --baseline model.metric=euclidean the baseline of a group is
+the one that has this metric and is otherwise the same.
+
+RUN is a run folder, or a folder that holds some, as vernier sweep makes them.`,
+		Example: `  vernier compare runs/cosine-1 runs/cosine-2 runs/brm-1 runs/brm-2
+  vernier compare runs/omniglot --baseline model.metric=euclidean --plot omniglot.png
+  vernier compare runs/omniglot --format csv > omniglot.csv`,
+		Args: takes(true, "RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
+	}
+	f.add(cmd.Flags())
+	cmd.Flags().StringVar(&f.plot, "plot", "", "also draw the figure of every run as PNG to this file")
+	return cmd
+}
+
+func (f *tableOutput) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	o, err := f.options(nil)
+	if err != nil {
+		return err
+	}
+	if f.figure == "" {
+		f.figure = "recall@1"
+	}
+	t, err := compareRuns(args, o, log)
+	if err != nil {
+		return err
+	}
+	if err := f.write(cmd.OutOrStdout(), t); err != nil {
+		return err
+	}
+	if f.plot == "" {
+		return nil
+	}
+	return t.Plot(f.plot, f.figure)
+}
+
+// compareRuns compares the finished runs in folders.
+func compareRuns(folders []string, o sweep.Options, log *logrus.Logger) (*sweep.Table, error) {
+	runs, unfinished, err := sweep.Load(folders)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range unfinished {
+		log.Warnf("%s is left out: it is not finished", u)
+	}
+	if len(runs) == 0 {
+		return nil, fmt.Errorf("none of %d runs is finished", len(unfinished))
+	}
+	return sweep.Compare(runs, o)
+}
+
+// writeTables writes a table in every format, and the figure, into a folder.
+func writeTables(dir train.Folder, t *sweep.Table, figure string) error {
+	for name, write := range map[string]func(io.Writer) error{
+		"table.md":   func(w io.Writer) error { return t.WriteMarkdown(w, figure) },
+		"table.csv":  t.WriteCSV,
+		"table.json": t.WriteJSON,
+	} {
+		if err := train.WriteFile(dir.Path(name), write); err != nil {
+			return err
+		}
+	}
+	return t.Plot(dir.Path("figure.png"), figure)
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/train/sweep"
+)
+
+// sweepFlags are the flags of sweep.
+type sweepFlags struct {
+	out     string
+	data    string
+	set     []string
+	jobs    int
+	threads int
+	cache   cacheFlags
+	table   tableOutput
+	list    bool
+}
+
+func newSweep(log *logrus.Logger) *cobra.Command {
+	f := &sweepFlags{}
+	cmd := &cobra.Command{
+		Use:   "sweep FILE --out DIR",
+		Short: "Make many runs from one file, and compare them",
+		Long: `Make all runs that a YAML file describes, in folders of DIR, and compare them as
+vernier compare does: table.md, table.csv, table.json and figure.png in DIR.
+
+The file has, every part of it optional:
+
+  base:                       # settings of every run, as in a file for train --config
+    data: {spec: glyphs}
+  grid:                       # every combination of these
+    model.metric: [cosine, euclidean, brm]
+    loss:                     # an axis may change several settings at once
+      - {loss.name: npairs}
+      - {loss.name: proxy-anchor, optimizer.proxy_rate: 100}
+  random:                     # and of each of so many draws
+    trials: 20
+    seed: 1
+    values: {optimizer.rate: {log: [1e-5, 1e-2]}, model.scale: {uniform: [0.5, 2]}, model.dim: [64, 128]}
+  seeds: 5                    # 1 to 5; or a list
+  folds: 4                    # of the training classes, each once for validation
+  baseline: {model.metric: euclidean}
+  figure: recall@1            # tested and drawn; validation_map@r if anything is random
+  restarts: 20                # of k-means
+
+An interrupted sweep goes on when the same command is given again: finished runs are
+skipped, unfinished ones resumed. Several processes may work on one sweep.`,
+		Example: `  vernier sweep docs/experiments/glyphs.yaml --out runs/glyphs --list
+  vernier sweep docs/experiments/glyphs.yaml --out runs/glyphs --jobs 2 --threads 1
+  vernier sweep birds.yaml --data folder:birds.zip --set epochs=4 --out runs/birds`,
+		Args: takes(false, "FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], log) },
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.out, "out", "", "folder of the runs")
+	fl.StringVar(&f.data, "data", "", "data set of all runs, in place of the file's")
+	fl.StringArrayVar(&f.set, "set", nil, "one setting of all runs, as KEY=VALUE, in place of the file's base; may be repeated")
+	fl.IntVar(&f.jobs, "jobs", 1, "runs at a time")
+	fl.IntVar(&f.threads, "threads", 0, "threads of each (default all cores divided by --jobs); changes no result")
+	f.cache.add(fl, "store no prepared pictures; changes no result")
+	f.table.add(fl)
+	fl.BoolVar(&f.list, "list", false, "list the runs and which are finished, and make none")
+	return cmd
+}
+
+func (f *sweepFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) error {
+	file, jobs, err := f.plan(path)
+	if err != nil {
+		return err
+	}
+	if err := f.table.check(); err != nil {
+		return err
+	}
+	o, err := f.table.options(file.Baseline)
+	if err != nil {
+		return err
+	}
+	o.Order = file.Order()
+	if f.table.figure == "" {
+		f.table.figure = file.Figure
+	}
+	if file.Drawn() {
+		o.By = f.table.figure
+		if o.Baseline == nil {
+			o.Baseline = map[string]string{}
+		}
+	}
+	r := &sweep.Runner{
+		Dir: f.out, Jobs: f.jobs, Threads: f.threads,
+		Engine:  func(threads int) (sweep.Engine, error) { return newEngine(threads) },
+		Options: train.Options{Cache: f.cache.options(), Events: newReporter(log), Restarts: file.Restarts},
+	}
+	if f.list {
+		for _, j := range jobs {
+			state := "to be made"
+			if _, err := os.Stat(train.Folder(f.out).Path(j.Name + "/" + train.ResultsFile)); err == nil {
+				state = "finished"
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s  %s\n", j.Name, state)
+		}
+		return nil
+	}
+	failed := r.Run(cmd.Context(), jobs)
+	if cmd.Context().Err() != nil {
+		return &hintError{"stopped and saved; the same command goes on", failed}
+	}
+	folders := r.Folders(jobs)
+	runs, _, err := sweep.Load(folders)
+	if err != nil {
+		return err
+	}
+	if seconds, known, err := sweep.Cost(runs); err != nil {
+		return err
+	} else if known > 0 {
+		log.Infof("%d runs in %s: %.0f s in all, %.1f s a run", known, f.out, seconds, seconds/float64(known))
+	}
+	t, err := compareRuns(folders, o, log)
+	if err == nil {
+		err = writeTables(train.Folder(f.out), t, f.table.figure)
+	}
+	if err == nil {
+		err = f.table.write(cmd.OutOrStdout(), t)
+	}
+	if failed != nil { // the reasons were told when they appeared
+		return fmt.Errorf("%d of %d runs are not finished; the same command tries them again", len(jobs)-len(runs), len(jobs))
+	}
+	return err
+}
+
+// plan reads the file and lays the flags over it.
+func (f *sweepFlags) plan(path string) (*sweep.File, []sweep.Job, error) {
+	if f.out == "" {
+		return nil, nil, usagef("--out is missing: say where the runs' folders go, for example --out runs/mine")
+	}
+	if f.jobs < 1 || f.jobs > mostWorkers {
+		return nil, nil, usagef("--jobs %d: 1 to %d", f.jobs, mostWorkers)
+	}
+	if f.threads == 0 {
+		f.threads = max(1, runtime.GOMAXPROCS(0)/f.jobs)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := sweep.Parse(path, text)
+	if err != nil {
+		return nil, nil, &usageError{err}
+	}
+	var over []train.Setting
+	if f.data != "" {
+		over = append(over, train.Setting{Path: "data.spec", Value: f.data, Source: "--data"})
+	}
+	for _, s := range f.set {
+		place, value, ok := strings.Cut(s, "=")
+		if !ok || place == "" {
+			return nil, nil, usagef("--set %q is not KEY=VALUE, as in epochs=4", s)
+		}
+		over = append(over, train.Setting{Path: place, Value: value, Source: "--set " + place})
+	}
+	if f.cache.off {
+		over = append(over, train.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
+	}
+	jobs, err := file.Plan(over)
+	if err != nil {
+		return nil, nil, &usageError{err}
+	}
+	return file, jobs, nil
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sweepFile writes a sweep of two metrics and two seeds.
+func sweepFile(t *testing.T, data string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sweep.yaml")
+	text := `
+base:
+  data: {spec: "folder:` + data + `", augment: none, validation: 0.3}
+  model: {dim: 8, input: {size: 16}}
+  epochs: 1
+  classes_per_batch: 3
+  images_per_class: 4
+grid: {model.metric: [cosine, brm]}
+seeds: 2
+restarts: 1
+`
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestASweepMakesRunsAndATableAndCompareMakesTheSameTable(t *testing.T) {
+	file, out := sweepFile(t, stripes(t, 10, 6)), filepath.Join(t.TempDir(), "runs")
+	args := []string{"sweep", file, "--out", out, "--jobs", "2", "--cache", t.TempDir()}
+	if code, list, stderr := vernier(t, append(args, "--list")...); code != exitDone || strings.Count(list, "to be made") != 4 {
+		t.Fatalf("exit %d, list %q, %s", code, list, stderr)
+	}
+	code, table, stderr := vernier(t, args...)
+	if code != exitDone || strings.Count(table, "\n") != 4 || !strings.Contains(table, "| brm | 2 |") {
+		t.Fatalf("exit %d, table\n%s\n%s", code, table, stderr)
+	}
+	for _, name := range []string{"table.md", "table.csv", "table.json", "figure.png"} {
+		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	code, again, stderr := vernier(t, "compare", out, "--plot", filepath.Join(out, "again.png"))
+	for _, line := range strings.Split(table, "\n") { // the order is that of the folders
+		if code != exitDone || !strings.Contains(again, line) {
+			t.Errorf("exit %d, compare prints\n%s\nsweep\n%s\n%s", code, again, table, stderr)
+		}
+	}
+	if code, list, _ := vernier(t, append(args, "--list")...); code != exitDone || strings.Count(list, "finished") != 4 {
+		t.Errorf("list %q", list)
+	}
+}
+
+func TestMistakesOfSweepAndCompare(t *testing.T) {
+	file := sweepFile(t, stripes(t, 10, 2))
+	empty := t.TempDir()
+	for says, args := range map[string][]string{
+		"--out is missing":          {"sweep", file},
+		"--jobs 0":                  {"sweep", file, "--out", "x", "--jobs", "0"},
+		"--set \"epochs\"":          {"sweep", file, "--out", "x", "--set", "epochs"},
+		"did you mean epochs":       {"sweep", file, "--out", "x", "--set", "epoch=3", "--list"},
+		"--format \"html\"":         {"sweep", file, "--out", "x", "--format", "html"},
+		"no such file":              {"sweep", "none.yaml", "--out", "x"},
+		"RUN is missing":            {"compare"},
+		"holds none":                {"compare", empty},
+		"--level 2":                 {"compare", empty, "--level", "2"},
+		"--baseline \"brm\" is not": {"compare", empty, "--baseline", "brm"},
+	} {
+		if code, _, stderr := vernier(t, args...); code == exitDone || !strings.Contains(stderr, says) {
+			t.Errorf("%v: exit %d, want %q in %s", args, code, says, stderr)
+		}
+	}
+}
+
+func TestCorruptionOnTheCommandLine(t *testing.T) {
+	data := stripes(t, 10, 6)
+	code, out, stderr := vernier(t, "train", "--data", "folder:"+data, "--corrupt", "impulse=0.1,labels=0.2", "--corrupt-test", "occlusion=1", "--print-config")
+	if code != exitDone || !strings.Contains(out, "labels: 0.2") || strings.Count(out, "impulse: 0.1") != 2 || !strings.Contains(out, "occlusion: 1") {
+		t.Errorf("exit %d, %s\n%s", code, out, stderr)
+	}
+	for says, args := range map[string][]string{
+		"cannot be wrong": {"--corrupt-test", "labels=0.1"}, "impulse": {"--corrupt", "noise=0.1"}, "not within": {"--corrupt", "impulse=7"}, "name=value": {"--corrupt", "impulse"},
+	} {
+		args = append(quick(data, filepath.Join(t.TempDir(), "run")), args...)
+		if code, _, stderr := vernier(t, args...); code != exitUsage || !strings.Contains(stderr, says) {
+			t.Errorf("%v: exit %d, want %q in %s", args, code, says, stderr)
+		}
+	}
+}

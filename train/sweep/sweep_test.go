@@ -1,0 +1,413 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/vernier-ml/vernier/internal/cpu"
+	"github.com/vernier-ml/vernier/train"
+)
+
+// shades writes a folder of classes, each a shade of gray with a few pixels of
+// another.
+func shades(t *testing.T, classes, images int) string {
+	t.Helper()
+	root := t.TempDir()
+	for c := range classes {
+		dir := filepath.Join(root, fmt.Sprintf("class %d", c))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for i := range images {
+			img := image.NewGray(image.Rect(0, 0, 16, 16))
+			for p := range img.Pix {
+				img.Pix[p] = uint8(20 * c)
+			}
+			img.SetGray(i, 15-i, color.Gray{Y: 255})
+			var b bytes.Buffer
+			if err := png.Encode(&b, img); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.png", i)), b.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return root
+}
+
+// events counts what it is told.
+type events struct {
+	mu       sync.Mutex
+	said     []string
+	warned   []string
+	progress func()
+}
+
+func (e *events) Say(format string, args ...any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.said = append(e.said, fmt.Sprintf(format, args...))
+}
+
+func (e *events) Warn(format string, args ...any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.warned = append(e.warned, fmt.Sprintf(format, args...))
+}
+
+func (e *events) Progress(string, int, int, string) {
+	if e.progress != nil {
+		e.progress()
+	}
+}
+
+// smallSweep is four configurations of two runs each.
+func smallSweep(t *testing.T, more string) (*File, []Job) {
+	t.Helper()
+	text := `
+base:
+  data: {spec: "folder:` + shades(t, 10, 4) + `", augment: none, validation: 0}
+  model: {dim: 8, input: {size: 16}}
+  epochs: 2
+  classes_per_batch: 4
+  images_per_class: 2
+grid:
+  loss:
+    - {loss.name: triplet}
+    - {loss.name: proxy-anchor, optimizer.proxy_rate: 100}
+  model.metric: [euclidean, brm]
+seeds: 2
+baseline: {model.metric: euclidean}
+` + more
+	f, err := Parse("small.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := f.Plan(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, jobs
+}
+
+func runner(t *testing.T, dir string, jobs int, ev train.Events) *Runner {
+	return &Runner{Dir: dir, Jobs: jobs, Threads: 1, Engine: func(threads int) (Engine, error) { return cpu.New(cpu.Options{Threads: threads}) },
+		Options: train.Options{Events: ev, Restarts: 1, Cache: train.CacheOptions{Dir: t.TempDir()}}}
+}
+
+func TestASweepPlansEveryCombination(t *testing.T) {
+	f, jobs := smallSweep(t, "folds: 2\n")
+	if len(jobs) != 16 {
+		t.Fatalf("%d runs, want 2 losses x 2 metrics x 2 folds x 2 seeds", len(jobs))
+	}
+	names := map[string]bool{}
+	for _, j := range jobs {
+		names[j.Name] = true
+		if c := j.Config; (c.Loss.Name == "proxy-anchor") != (c.Optimizer.ProxyRate == 100) || c.Data.Folds != 2 || c.Data.Fold < 1 || c.Model.Dim != 8 {
+			t.Errorf("%s has %+v", j.Name, c)
+		}
+	}
+	if len(names) != 16 {
+		t.Errorf("the folders are %d", len(names))
+	}
+	if got := strings.Join(f.Order(), " "); got != "loss.name optimizer.proxy_rate model.metric" {
+		t.Errorf("order %q", got)
+	}
+	// Other settings have other folders.
+	over, err := f.Plan([]train.Setting{{Path: "epochs", Value: "3"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range over {
+		if names[j.Name] || j.Config.Epochs != 3 {
+			t.Errorf("%s with %d epochs", j.Name, j.Config.Epochs)
+		}
+	}
+}
+
+func TestRandomDrawsAreTheSameEveryTimeAndWithinTheirRanges(t *testing.T) {
+	const text = `
+base: {data: {spec: glyphs}}
+random:
+  trials: 30
+  seed: 4
+  values:
+    optimizer.rate: {log: [1e-5, 1e-2]}
+    model.scale: {uniform: [0.5, 2]}
+    epochs: {int: [2, 4]}
+    model.dim: [16, 32]
+`
+	plan := func() []Job {
+		f, err := Parse("random.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !f.Drawn() || f.Figure != validationMAP {
+			t.Errorf("random draws are chosen by %s", f.Figure)
+		}
+		jobs, err := f.Plan(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return jobs
+	}
+	jobs, again := plan(), plan()
+	below := 0
+	for i, j := range jobs {
+		c := j.Config
+		if j.Name != again[i].Name {
+			t.Errorf("run %d is %s, then %s", i, j.Name, again[i].Name)
+		}
+		if c.Optimizer.Rate < 1e-5 || c.Optimizer.Rate > 1e-2 || c.Model.Scale < .5 || c.Model.Scale > 2 || c.Epochs < 2 || c.Epochs > 4 || c.Model.Dim != 16 && c.Model.Dim != 32 {
+			t.Errorf("%+v", c)
+		}
+		if c.Optimizer.Rate < math.Sqrt(1e-5*1e-2) {
+			below++
+		}
+	}
+	if len(jobs) != 30 || below < 7 || below > 23 {
+		t.Errorf("%d of %d rates lie in the lower half of the logarithms", below, len(jobs))
+	}
+}
+
+func TestMistakesInASweepFileAreNamed(t *testing.T) {
+	for text, says := range map[string]string{
+		"grids: {a: [1]}":                "grids",
+		"grid: {model.metric: cosine}":   "x.yaml:1: model.metric: want a list",
+		"grid: {model.metrik: [cosine]}": `unknown key "model.metrik"; did you mean model.metric?`,
+		"grid: {epochs: [two]}":          "x.yaml:1: epochs",
+		"base: {epocks: 3}":              "did you mean epochs?",
+		"grid: {epochs: [1, 1]}":         "have the same settings",
+		"seeds: [1, 1]":                  "1 is there twice",
+		"seeds: 0":                       "seeds",
+		"folds: 1":                       "at least 2 folds",
+		"random: {trials: 3}":            "trials and values",
+		"random: {trials: 3, values: {epochs: {uni: [1, 2]}}}": "epochs: want a list of values, or {uniform",
+		"random: {trials: 3, values: {epochs: {int: [2, 1]}}}": "epochs: want a list of values, or {uniform",
+		"base: {data: {spec: ''}}":                             "data.spec is missing",
+		"grid: {model.metric: [brm, hamming]}":                 "hamming",
+	} {
+		if !strings.Contains(text, "base") {
+			text = "base: {data: {spec: glyphs}}\n" + text
+			says = strings.Replace(says, "x.yaml:1", "x.yaml:2", 1)
+		}
+		f, err := Parse("x.yaml", []byte(text))
+		if err == nil {
+			_, err = f.Plan(nil)
+		}
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s\n  want %q, got %v", text, says, err)
+		}
+	}
+}
+
+func TestAnInterruptedSweepGoesOnAndFinishedRunsAreSkipped(t *testing.T) {
+	_, jobs := smallSweep(t, "")
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	ev := &events{}
+	after := 0
+	ev.progress = func() {
+		ev.mu.Lock()
+		defer ev.mu.Unlock()
+		if len(ev.said) == 2 {
+			if after++; after == 6 { // in the training of the third run
+				cancel()
+			}
+		}
+	}
+	if err := runner(t, dir, 1, ev).Run(ctx, jobs); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v", err)
+	}
+	early, unfinished, err := Load([]string{dir})
+	if err != nil || len(early) == 0 || len(early) == len(jobs) {
+		t.Fatalf("%d runs were finished (%v)", len(early), err)
+	}
+	if len(unfinished) != 1 {
+		t.Errorf("%d runs were begun and not finished", len(unfinished))
+	}
+	ev = &events{}
+	if err := runner(t, dir, 2, ev).Run(t.Context(), jobs); err != nil {
+		t.Fatal(err)
+	}
+	if len(ev.said) != len(jobs)-len(early) {
+		t.Errorf("%d runs were made, %d of %d were finished before", len(ev.said), len(early), len(jobs))
+	}
+	ev = &events{}
+	if err := runner(t, dir, 2, ev).Run(t.Context(), jobs); err != nil || len(ev.said) != 0 {
+		t.Errorf("a finished sweep: %v, %v", ev.said, err)
+	}
+	runs, unfinished, err := Load([]string{dir})
+	if err != nil || len(runs) != len(jobs) || len(unfinished) != 0 {
+		t.Fatalf("%d finished, %q not (%v)", len(runs), unfinished, err)
+	}
+	if s, known, err := Cost(runs); err != nil || known != len(runs) || s <= 0 {
+		t.Errorf("%v seconds for %d runs (%v)", s, known, err)
+	}
+	// Interruption and parallel work change no figure.
+	straight := t.TempDir()
+	if err := runner(t, straight, 1, &events{}).Run(t.Context(), jobs); err != nil {
+		t.Fatal(err)
+	}
+	for _, j := range jobs {
+		for _, name := range []string{train.LastFile, train.HistoryFile} {
+			a, err := os.ReadFile(filepath.Join(dir, j.Name, name))
+			b, err2 := os.ReadFile(filepath.Join(straight, j.Name, name))
+			if err != nil || err2 != nil || !bytes.Equal(a, b) {
+				t.Errorf("%s/%s differs from that of a straight run (%v, %v)", j.Name, name, err, err2)
+			}
+		}
+	}
+}
+
+func TestARunThatFailsDoesNotStopTheOthers(t *testing.T) {
+	_, jobs := smallSweep(t, "")
+	jobs = jobs[:3]
+	jobs[1].Config.Optimizer.Rate = 1e30 // diverges
+	ev := &events{}
+	err := runner(t, t.TempDir(), 1, ev).Run(t.Context(), jobs)
+	if err == nil || !strings.Contains(err.Error(), jobs[1].Name) || strings.Contains(err.Error(), jobs[0].Name) {
+		t.Errorf("got %v", err)
+	}
+	if len(ev.said) != 2 || len(ev.warned) == 0 {
+		t.Errorf("said %q, warned %q", ev.said, ev.warned)
+	}
+}
+
+// finished makes runs by hand: figures of seeds 1, 2, ... under a loss and a metric.
+func finished(loss, metric string, recall ...float64) (runs []Run) {
+	for i, r := range recall {
+		runs = append(runs, Run{Folder: fmt.Sprintf("%s-%s-%d", loss, metric, i), Seed: uint64(i + 1), Figures: map[string]float64{"recall@1": r, "nmi": r / 100},
+			Values: map[string]string{"loss.name": loss, "model.metric": metric, "epochs": "4", "optimizer.proxy_rate": map[string]string{"triplet": "10", "proxy-anchor": "100"}[loss]}})
+	}
+	return runs
+}
+
+func TestGroupsAreTestedAgainstTheirBaselines(t *testing.T) {
+	runs := slices.Concat(
+		finished("triplet", "brm", 72, 74, 73), finished("triplet", "euclidean", 70, 71, 72),
+		finished("proxy-anchor", "brm", 60, 61, 62), finished("proxy-anchor", "euclidean", 63, 64.1, 65), finished("proxy-anchor", "cosine", 60))
+	table, err := Compare(runs, Options{Baseline: map[string]string{"model.metric": "euclidean"}, Order: []string{"loss.name"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(table.Columns, []string{"loss.name", "model.metric"}) { // the rate follows from the loss
+		t.Fatalf("columns %q", table.Columns)
+	}
+	for i, want := range []struct {
+		labels, verdict string
+		mean, std, diff float64
+	}{
+		{"triplet brm", "same", 73, 1, 2}, {"triplet euclidean", "", 71, 1, 0},
+		{"proxy-anchor brm", "worse", 61, 1, -3.0333}, {"proxy-anchor euclidean", "", 64.0333, 1.0017, 0}, {"proxy-anchor cosine", "", 60, 0, 0},
+	} {
+		g := table.Groups[i]
+		s := g.Figures["recall@1"]
+		if strings.Join(g.Labels, " ") != want.labels || math.Abs(s.Mean-want.mean) > 1e-3 || math.Abs(s.Std-want.std) > 1e-3 {
+			t.Errorf("group %d is %q %+v, want %+v", i, g.Labels, s, want)
+		}
+		if (s.Test == nil) != (want.verdict == "") || s.Test != nil && (s.Test.Verdict != want.verdict || math.Abs(s.Test.Difference-want.diff) > 1e-3) {
+			t.Errorf("%s: test %+v, want %q", want.labels, s.Test, want.verdict)
+		}
+	}
+	// R: t.test(c(72,74,73), c(70,71,72), paired=TRUE)$p.value is 0.07418.
+	if p := table.Groups[0].Figures["recall@1"].Test.P; math.Abs(p-.07418) > 1e-4 {
+		t.Errorf("p = %v", p)
+	}
+	var md bytes.Buffer
+	if err := table.WriteMarkdown(&md, "recall@1"); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"| loss | metric | runs | R@1 | NMI | R@1 against baseline |",
+		"| triplet | brm | 3 | **73.00 ± 1.00** | **0.730 ± 0.010** | +2.00 (p = 0.074) |",
+		"| proxy-anchor | brm | 3 | 61.00 ± 1.00 | 0.610 ± 0.010 | -3.03 (p < 0.001), **worse** |",
+		"| proxy-anchor | cosine | 1 | 60.00 | 0.600 | - |",
+	} {
+		if !strings.Contains(md.String(), line+"\n") {
+			t.Errorf("want %q in\n%s", line, md.String())
+		}
+	}
+	var text bytes.Buffer
+	if err := table.WriteCSV(&text); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&text).ReadAll()
+	if err != nil || len(rows) != 6 || len(rows[0]) != 2+1+2*5 || rows[3][7] != "worse" {
+		t.Errorf("rows %q, %v", rows, err)
+	}
+	text.Reset()
+	if err := table.WriteJSON(&text); err != nil || !json.Valid(text.Bytes()) {
+		t.Errorf("JSON: %v", err)
+	}
+	path := filepath.Join(t.TempDir(), "figure.png")
+	if err := table.Plot(path, "recall@1"); err != nil {
+		t.Error(err)
+	}
+	if f, err := os.Open(path); err != nil {
+		t.Error(err)
+	} else if _, err := png.Decode(f); err != nil {
+		t.Error(err)
+	}
+	if err := table.Plot(path, "recall@9"); err == nil || !strings.Contains(err.Error(), "there is: recall@1, nmi") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestBaselinesThatAreNotThere(t *testing.T) {
+	runs := slices.Concat(finished("triplet", "brm", 72, 74, 73), finished("triplet", "euclidean", 70, 71, 72))
+	if _, err := Compare(runs, Options{Baseline: map[string]string{"model.metric": "cosine"}}); err == nil || !strings.Contains(err.Error(), "differ in model.metric") {
+		t.Errorf("got %v", err)
+	}
+	table, err := Compare(runs, Options{})
+	if err != nil || table.Groups[1].Figures["recall@1"].Test == nil {
+		t.Errorf("without a baseline the first group is one (%v)", err)
+	}
+	table, err = Compare(runs, Options{Baseline: map[string]string{}})
+	if err != nil || table.Groups[1].Figures["recall@1"].Test != nil {
+		t.Errorf("a test that nobody asked for (%v)", err)
+	}
+	table, err = Compare(slices.Concat(finished("triplet", "brm", 72, 74), finished("triplet", "euclidean", 70, 72)), Options{})
+	if err != nil || table.Groups[1].Figures["recall@1"].Test != nil {
+		t.Errorf("two pairs were tested (%v)", err)
+	}
+	if _, err := Compare(nil, Options{}); err == nil {
+		t.Error("nothing was compared")
+	}
+	if _, err := Compare(append(runs, runs[0]), Options{}); err == nil || !strings.Contains(err.Error(), "same settings and seed") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestRunsOfOneSeedAndSeveralFoldsArePairedByFold(t *testing.T) {
+	fold := func(metric string, recall ...float64) []Run {
+		runs := finished("triplet", metric, recall...)
+		for i := range runs {
+			runs[i].Seed, runs[i].Fold = 1, i+1
+		}
+		return runs
+	}
+	table, err := Compare(append(fold("euclidean", 70, 50, 60), fold("brm", 71, 51.1, 61)...), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	test := table.Groups[1].Figures["recall@1"].Test
+	if test == nil || test.Pairs != 3 || test.Verdict != "better" {
+		t.Errorf("test %+v", test)
+	}
+}
