@@ -5,20 +5,23 @@ import (
 	"image"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 )
 
 // Corruption damages a set on purpose, for experiments about outliers. What is
-// done to an image is drawn once: it looks the same in every epoch.
+// done to an image is drawn once: it looks the same in every epoch. As text it is
+// a list such as "impulse=0.1,labels=0.2".
 type Corruption struct {
 	// Impulse is the share of each image's pixels that become black or white,
 	// either with the same probability (salt and pepper).
-	Impulse float64 `json:"impulse,omitempty"`
+	Impulse float64
 	// Occlusion is the share of the images of which a box of one random colour
 	// hides a part: 10 to 40% of the area, at ratios of its sides of 1/2 to 2.
-	Occlusion float64 `json:"occlusion,omitempty"`
+	Occlusion float64
 	// Labels is the share of the images with a wrong label, see Mislabel.
-	Labels float64 `json:"labels,omitempty"`
+	Labels float64
 }
 
 // Area and ratio of the sides of what hides a part of an image.
@@ -27,14 +30,21 @@ const (
 	minHiddenRatio, maxHiddenRatio = 0.5, 2.0
 )
 
+// share is one kind of damage.
+type share struct {
+	name string
+	of   *float64
+}
+
+func (c *Corruption) shares() []share {
+	return []share{{"impulse", &c.Impulse}, {"occlusion", &c.Occlusion}, {"labels", &c.Labels}}
+}
+
 // Validate checks the shares.
 func (c Corruption) Validate() error {
-	for _, v := range []struct {
-		name  string
-		share float64
-	}{{"impulse", c.Impulse}, {"occlusion", c.Occlusion}, {"labels", c.Labels}} {
-		if !(v.share >= 0 && v.share <= 1) {
-			return fmt.Errorf("corruption %s: a share of %v is not within [0, 1]", v.name, v.share)
+	for _, s := range c.shares() {
+		if !(*s.of >= 0 && *s.of <= 1) {
+			return fmt.Errorf("corruption %s: a share of %v is not within [0, 1]", s.name, *s.of)
 		}
 	}
 	return nil
@@ -43,18 +53,49 @@ func (c Corruption) Validate() error {
 // String lists what is corrupted, as in "impulse=0.1,labels=0.2".
 func (c Corruption) String() string {
 	var parts []string
-	for _, v := range []struct {
-		name  string
-		share float64
-	}{{"impulse", c.Impulse}, {"occlusion", c.Occlusion}, {"labels", c.Labels}} {
-		if v.share > 0 {
-			parts = append(parts, fmt.Sprintf("%s=%g", v.name, v.share))
+	for _, s := range c.shares() {
+		if *s.of != 0 {
+			parts = append(parts, fmt.Sprintf("%s=%g", s.name, *s.of))
 		}
 	}
 	if len(parts) == 0 {
-		return "none"
+		return noCorruption
 	}
 	return strings.Join(parts, ",")
+}
+
+const noCorruption = "none"
+
+// ParseCorruption reads what String writes.
+func ParseCorruption(text string) (c Corruption, err error) {
+	if text == "" || text == noCorruption {
+		return c, nil
+	}
+	seen := map[string]bool{}
+	for _, part := range strings.Split(text, ",") {
+		name, value, ok := strings.Cut(part, "=")
+		i := slices.IndexFunc(c.shares(), func(s share) bool { return s.name == name })
+		if !ok || i < 0 {
+			return c, fmt.Errorf("corruption %q: want shares as in impulse=0.1,occlusion=0.3,labels=0.2", part)
+		}
+		if seen[name] {
+			return c, fmt.Errorf("corruption %s is given twice", name)
+		}
+		seen[name] = true
+		if *c.shares()[i].of, err = strconv.ParseFloat(value, 64); err != nil {
+			return c, fmt.Errorf("corruption %s: %q is no number", name, value)
+		}
+	}
+	return c, c.Validate()
+}
+
+// MarshalText is String.
+func (c Corruption) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
+// UnmarshalText is ParseCorruption.
+func (c *Corruption) UnmarshalText(text []byte) (err error) {
+	*c, err = ParseCorruption(string(text))
+	return err
 }
 
 // pictures is the part that changes images.

@@ -192,7 +192,17 @@ func TestSharesOfCorruptionAreChecked(t *testing.T) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	if err := (Corruption{Impulse: .1, Labels: 1}).Validate(); err != nil {
-		t.Error(err)
+	for text, says := range map[string]string{
+		"impulse": "want shares", "noise=0.1": "want shares", "impulse=x": "no number", "labels=2": "not within", "labels=.1,labels=.2": "twice",
+	} {
+		if _, err := ParseCorruption(text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for text, want := range map[string]Corruption{"": {}, "none": {}, "impulse=0.1,labels=1": {Impulse: .1, Labels: 1}, "occlusion=0.25": {Occlusion: .25}} {
+		got, err := ParseCorruption(text)
+		if err != nil || got != want || text != "" && got.String() != text {
+			t.Errorf("%s is %+v, %v", text, got, err)
+		}
 	}
 }

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"maps"
-	"slices"
-	"strings"
-
 	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -20,25 +17,28 @@ func (f *corruptFlags) add(fl *pflag.FlagSet) {
 }
 
 func (f *corruptFlags) settings() (list []train.Setting, err error) {
-	for _, v := range []struct {
-		flag, text string
-		parts      []string
-	}{{"--corrupt", f.both, []string{"train", "test"}}, {"--corrupt-train", f.train, []string{"train"}}, {"--corrupt-test", f.test, []string{"test"}}} {
+	if f.both != "" && (f.train != "" || f.test != "") {
+		return nil, usagef("--corrupt is for training and test images: give either it, or --corrupt-train and --corrupt-test")
+	}
+	trained, tested, source := f.train, f.test, ""
+	if f.both != "" {
+		c, err := data.ParseCorruption(f.both)
+		if err != nil {
+			return nil, usagef("--corrupt: %w", err)
+		}
+		source, trained = "--corrupt", f.both
+		c.Labels = 0 // those of test images are what is measured by
+		tested = c.String()
+	}
+	for _, v := range []struct{ part, text string }{{"train", trained}, {"test", tested}} {
 		if v.text == "" {
 			continue
 		}
-		shares, err := keyValues(v.flag, strings.Split(v.text, ","))
-		if err != nil {
-			return nil, err
+		s := train.Setting{Path: "data.corrupt." + v.part, Value: v.text, Source: source}
+		if source == "" {
+			s.Source = "--corrupt-" + v.part
 		}
-		for _, kind := range slices.Sorted(maps.Keys(shares)) {
-			for _, part := range v.parts {
-				if kind == "labels" && part == "test" && v.flag == "--corrupt" {
-					continue // those are what is measured by
-				}
-				list = append(list, train.Setting{Path: "data.corrupt." + part + "." + kind, Value: shares[kind], Source: v.flag})
-			}
-		}
+		list = append(list, s)
 	}
 	return list, nil
 }

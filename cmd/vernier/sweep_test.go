@@ -77,12 +77,13 @@ func TestMistakesOfSweepAndCompare(t *testing.T) {
 
 func TestCorruptionOnTheCommandLine(t *testing.T) {
 	data := stripes(t, 10, 6)
-	code, out, stderr := vernier(t, "train", "--data", "folder:"+data, "--corrupt", "impulse=0.1,labels=0.2", "--corrupt-test", "occlusion=1", "--print-config")
-	if code != exitDone || !strings.Contains(out, "labels: 0.2") || strings.Count(out, "impulse: 0.1") != 2 || !strings.Contains(out, "occlusion: 1") {
+	code, out, stderr := vernier(t, "train", "--data", "folder:"+data, "--corrupt", "impulse=0.1,labels=0.2", "--print-config")
+	if code != exitDone || !strings.Contains(out, "train: impulse=0.1,labels=0.2\n") || !strings.Contains(out, "test: impulse=0.1\n") {
 		t.Errorf("exit %d, %s\n%s", code, out, stderr)
 	}
 	for says, args := range map[string][]string{
-		"cannot be wrong": {"--corrupt-test", "labels=0.1"}, "impulse": {"--corrupt", "noise=0.1"}, "not within": {"--corrupt", "impulse=7"}, "name=value": {"--corrupt", "impulse"},
+		"cannot be wrong": {"--corrupt-test", "labels=0.1"}, "impulse": {"--corrupt", "noise=0.1"}, "not within": {"--corrupt", "impulse=7"}, "want shares": {"--corrupt", "impulse"},
+		"either it": {"--corrupt", "impulse=0.1", "--corrupt-test", "impulse=0.1"}, "twice": {"--corrupt-train", "labels=0.1,labels=0.2"},
 	} {
 		args = append(quick(data, filepath.Join(t.TempDir(), "run")), args...)
 		if code, _, stderr := vernier(t, args...); code != exitUsage || !strings.Contains(stderr, says) {

@@ -109,6 +109,9 @@ func (t *Table) name(g *Group) string {
 
 // short is a place without what goes without saying: "loss" of "loss.name".
 func short(place string) string {
+	if part, ok := strings.CutPrefix(place, "data.corrupt."); ok {
+		return "corrupt " + part
+	}
 	place = strings.TrimSuffix(place, ".name")
 	if i := strings.LastIndex(place, "."); i >= 0 {
 		return place[i+1:]
