@@ -52,6 +52,8 @@ func (c Config) validateFrozen() error {
 		return fmt.Errorf("outputs of the frozen blocks are to be kept, but no block is named up to which the network is frozen (there is: %s)", strings.Join(net.Blocks(), ", "))
 	case c.Model.Flow != "":
 		return fmt.Errorf("outputs of the frozen blocks cannot be kept beside geometry flow, with which they depend on the batch")
+	case c.Model.Flow != "":
+		return fmt.Errorf("outputs of the frozen blocks cannot be kept for a model with geometry flow (%s)", c.Model.Flow)
 	case !slices.Contains(allowed, c.Data.Augment):
 		return fmt.Errorf("pictures cannot be varied (%s) where the outputs of the frozen blocks are kept; augmentation is one of %s", c.Data.Augment, strings.Join(allowed, ", "))
 	}

@@ -43,10 +43,9 @@ type File struct {
 	Folds    int
 	Seeds    []uint64
 
-	base   *yaml.Node
-	axes   []axis
-	trials int
-	drawn  bool
+	base  *yaml.Node
+	axes  []axis
+	drawn bool
 }
 
 // axis is one thing that varies.
