@@ -14,23 +14,15 @@ const module = "github.com/vernier-ml/vernier"
 // import, directly. A package outside this table is a failure, so that a new
 // room is a decision and not an accident.
 var mayImport = map[string][]string{
-<<<<<<< HEAD
-	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "eval", "gallery", "linear", "cuda", "weights", "internal/cpu", "internal/bench"},
-=======
-	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "linear", "cuda", "weights", "internal/cpu"},
->>>>>>> 2472a48 (sweep: many runs from one YAML file; compare: means, deviations and paired t-tests; folds of the training classes)
+	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "linear", "cuda", "weights", "internal/cpu", "internal/bench"},
 	"model":                {"backbone", "layers", "losses", "weights"},
 	"backbone":             {"layers"},
 	"layers":               {},
 	"losses":               {"layers"},
 	"data":                 {},
-<<<<<<< HEAD
 	"train":                {"model", "losses", "data", "eval", "gallery", "weights", "layers", "backbone"},
-	"gallery":              {"eval", "layers", "weights"},
-=======
-	"train":                {"model", "losses", "data", "eval", "weights", "layers", "backbone"},
 	"train/sweep":          {"train", "eval", "layers"},
->>>>>>> 2472a48 (sweep: many runs from one YAML file; compare: means, deviations and paired t-tests; folds of the training classes)
+	"gallery":              {"eval", "layers", "weights"},
 	"eval":                 {"layers"},
 	"linear":               {"layers", "eval"},
 	"cuda":                 {"layers", "cuda/kernels", "cuda/internal/device", "cuda/internal/native"},
