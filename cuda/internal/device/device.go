@@ -5,33 +5,23 @@
 // is made of host memory.
 package device
 
-import "unsafe"
+import (
+	"unsafe"
 
-// Ptr is an address in device memory; 0 is none.
-type Ptr uintptr
-
-// Type is the element type of numbers in device memory.
-type Type uint8
-
-const (
-	F32  Type = iota // float32
-	BF16             // bfloat16: the upper half of a float32
+	"github.com/vernier-ml/vernier/cuda/kernels"
 )
 
-// Bytes is the size of an element.
-func (t Type) Bytes() int {
-	if t == BF16 {
-		return 2
-	}
-	return 4
-}
+// Ptr is an address in device memory; 0 is none.
+type Ptr = kernels.Ptr
 
-func (t Type) String() string {
-	if t == BF16 {
-		return "bf16"
-	}
-	return "f32"
-}
+// Type is the element type of numbers in device memory.
+type Type = kernels.Type
+
+// The types.
+const (
+	F32  = kernels.F32
+	BF16 = kernels.BF16
+)
 
 // Stream is a queue of work; work of one stream runs in order. 0 is no stream.
 type Stream uintptr
@@ -51,7 +41,6 @@ type Properties struct {
 	Major, Minor int   // compute capability
 	Bytes        int64 // memory
 	Processors   int   // streaming multiprocessors
-	Shared       int   // bytes of shared memory that a block may ask for
 }
 
 // Driver is a device with its context. Calls may come from any goroutine, one
@@ -89,10 +78,11 @@ type Driver interface {
 	// Clear sets bytes, a multiple of 4, to 0.
 	Clear(p Ptr, bytes int64, s Stream) error
 
-	// Load compiles PTX and finds kernels in it by name.
-	Load(ptx []byte, names []string) (map[string]Kernel, error)
-	// Launch runs a kernel. Every argument fills 8 bytes, the rest of them 0.
-	Launch(k Kernel, grid, block [3]uint32, shared uint32, args []uint64, s Stream) error
+	// Load compiles modules of PTX and returns the kernels of the given names.
+	Load(modules []string, names []string) (map[string]Kernel, error)
+	// Launch runs a kernel by blocks of so many threads. Every argument lies in
+	// the low bytes of a word.
+	Launch(k Kernel, grid [3]int, threads int, args []uint64, s Stream) error
 
 	// BeginCapture makes s record what it is given instead of running it, until
 	// EndCapture.

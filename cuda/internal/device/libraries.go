@@ -20,6 +20,9 @@ type Gemm struct {
 	Out            Type // of C
 	Alpha, Beta    float32
 	Precision      Precision
+	// Batch products, if more than 1, lie so many elements apart each.
+	Batch                     int
+	StrideA, StrideB, StrideC int64
 }
 
 // Blas multiplies matrices in the stream that it was made for.

@@ -1,0 +1,63 @@
+package cuda
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/vernier-ml/vernier/cuda/internal/device"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// Footprint returns the bytes of a tensor in an arena.
+func (e *Engine) Footprint(shape ...int) (int64, error) {
+	n, err := volume("footprint", shape)
+	if err != nil {
+		return 0, err
+	}
+	return aligned(4 * int64(n)), nil
+}
+
+func aligned(bytes int64) int64 { return (bytes + alignment - 1) / alignment * alignment }
+
+// arena is one block in which tensors lie where their user says.
+type arena struct {
+	eng   *Engine
+	block block
+	bytes int64
+}
+
+// Arena returns memory for tensors to lie in.
+func (e *Engine) Arena(bytes int64) (layers.Arena, error) {
+	if bytes < 0 {
+		return nil, fmt.Errorf("cuda: arena: %d bytes", bytes)
+	}
+	b, err := e.memory.take(bytes)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: activations and gradients: %w", err)
+	}
+	return &arena{e, b, bytes}, nil
+}
+
+// Tensor returns the tensor that begins offset bytes into the arena.
+func (a *arena) Tensor(offset int64, shape ...int) (layers.Tensor, error) {
+	n, err := volume("arena", shape)
+	if err != nil {
+		return nil, err
+	}
+	if a.eng == nil {
+		return nil, fmt.Errorf("cuda: arena: closed")
+	}
+	if offset < 0 || offset%alignment != 0 || offset > a.bytes-4*int64(n) {
+		return nil, fmt.Errorf("cuda: arena: shape %v does not fit at offset %d of %d bytes", shape, offset, a.bytes)
+	}
+	return &Tensor{eng: a.eng, shape: slices.Clone(shape), size: n, ptr: a.block.ptr + device.Ptr(offset)}, nil
+}
+
+// Close gives the memory back.
+func (a *arena) Close() error {
+	if a.eng != nil {
+		a.eng.memory.giveBack(a.block)
+		a.eng = nil
+	}
+	return nil
+}

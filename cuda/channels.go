@@ -1,0 +1,92 @@
+package cuda
+
+import (
+	"slices"
+
+	"github.com/vernier-ml/vernier/cuda/kernels"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// strips is a tensor along axis 1 as rows of channels times what lies inside:
+// images have their channels last, all else keeps its order.
+func strips(x named) (rows int64, inside int) {
+	if len(x.shape) == 4 {
+		return int64(x.shape[0]) * int64(x.shape[2]) * int64(x.shape[3]), 1
+	}
+	return int64(x.shape[0]), x.size / x.shape[0] / x.shape[1]
+}
+
+// fitsChannels demands that part is like whole in all but the channels.
+func (a *args) fitsChannels(part, whole named) {
+	if a.err != nil {
+		return
+	}
+	ok := len(whole.shape) >= 2 && len(part.shape) == len(whole.shape) && part.shape[0] == whole.shape[0] && slices.Equal(part.shape[2:], whole.shape[2:])
+	a.check(ok, "%v and %v differ in more than channels", part, whole)
+}
+
+// Concat joins xs along axis 1.
+func (e *Engine) Concat(y layers.Tensor, xs ...layers.Tensor) error {
+	a := e.args("concat")
+	out := a.any("y", y)
+	a.check(len(xs) > 0, "nothing to join")
+	parts := make([]named, len(xs))
+	total := 0
+	for i, x := range xs {
+		parts[i] = a.any("x", x)
+		if a.fitsChannels(parts[i], out); a.err != nil {
+			return a.err
+		}
+		total += parts[i].shape[1]
+	}
+	a.check(a.err != nil || total == out.shape[1], "%v is given %d channels", out, total)
+	if a.err != nil {
+		return a.err
+	}
+	rows, inside := strips(out)
+	width, from := int64(out.shape[1]*inside), int64(0)
+	p := a.out(out, out.typ)
+	for _, x := range parts {
+		n := int64(x.shape[1] * inside)
+		a.launch(kernels.CopyRows(out.typ, rows, n, p, width, from, a.in(x, out.typ), n, 0))
+		from += n
+	}
+	return a.done()
+}
+
+// slice checks arguments of a part of channels from a whole.
+func (a *args) slice(part, whole named, from int) {
+	if a.fitsChannels(part, whole); a.err == nil {
+		a.check(from >= 0 && from <= whole.shape[1]-part.shape[1], "%v from channel %d of %v", part, from, whole)
+	}
+}
+
+// Slice copies channels [from, from+C) of y into x.
+func (e *Engine) Slice(x, y layers.Tensor, from int) error {
+	a := e.args("slice")
+	part, whole := a.any("x", x), a.any("y", y)
+	if a.slice(part, whole, from); a.err != nil {
+		return a.err
+	}
+	rows, inside := strips(whole)
+	n, width := int64(part.shape[1]*inside), int64(whole.shape[1]*inside)
+	p := a.in(whole, part.typ)
+	a.launch(kernels.CopyRows(part.typ, rows, n, a.out(part, part.typ), n, 0, p, width, int64(from*inside)))
+	return a.done()
+}
+
+// SliceReLUGrad is Slice and then ReLUGrad.
+func (e *Engine) SliceReLUGrad(dx, dy, y layers.Tensor, from int) error {
+	a := e.args("slice of a relu gradient")
+	part, up, out := a.any("dx", dx), a.any("dy", dy), a.any("y", y)
+	a.same(up, out)
+	if a.slice(part, up, from); a.err != nil {
+		return a.err
+	}
+	rows, inside := strips(up)
+	n, width := int64(part.shape[1]*inside), int64(up.shape[1]*inside)
+	t := common(part, up, out)
+	p, q := a.in(up, t), a.in(out, t)
+	a.launch(kernels.SliceReLUGrad(t, rows, n, a.out(part, t), p, q, width, int64(from*inside)))
+	return a.done()
+}

@@ -1,0 +1,156 @@
+package cuda
+
+import (
+	"github.com/vernier-ml/vernier/cuda/internal/device"
+	"github.com/vernier-ml/vernier/cuda/kernels"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// planKey is a convolution in one direction.
+type planKey struct {
+	dir  device.Direction
+	conv device.Conv
+}
+
+// conv checks the arguments that the three directions share.
+func (a *args) conv(x, w, y named, s layers.ConvSpec) device.Conv {
+	a.check(s.KernelH > 0 && s.KernelW > 0 && s.StrideH > 0 && s.StrideW > 0 && s.PadH >= 0 && s.PadW >= 0,
+		"%+v, want positive kernels and strides and no negative padding", s)
+	if a.err != nil {
+		return device.Conv{}
+	}
+	ho, wo := s.OutSize(x.shape[2], x.shape[3])
+	a.check(ho > 0 && wo > 0, "a %dx%d kernel does not fit into %v with padding %d, %d", s.KernelH, s.KernelW, x, s.PadH, s.PadW)
+	k := y.shape[1]
+	if w.there() {
+		k = w.shape[0]
+		a.check(w.shape[1] == x.shape[1], "%v and %v differ in channels", x, w)
+		a.check(w.shape[2] == s.KernelH && w.shape[3] == s.KernelW, "%v is not a %dx%d kernel", w, s.KernelH, s.KernelW)
+	}
+	a.check(fits(y.shape, []int{x.shape[0], k, ho, wo}), "%v, want [%d %d %d %d]", y, x.shape[0], k, ho, wo)
+	return device.Conv{
+		N: x.shape[0], C: x.shape[1], H: x.shape[2], W: x.shape[3], K: k, R: s.KernelH, S: s.KernelW, Ho: ho, Wo: wo,
+		PadH: s.PadH, PadW: s.PadW, StrideH: s.StrideH, StrideW: s.StrideW,
+		Precision: a.eng.precision(), Deterministic: a.eng.opt.Deterministic,
+	}
+}
+
+// convolve runs one direction by the fastest algorithm, which is looked for when
+// a shape comes for the first time. Where cuDNN has none, a kernel of our own
+// does it.
+func (a *args) convolve(dir device.Direction, c device.Conv, o device.Operands) {
+	if a.err != nil {
+		return
+	}
+	e := a.eng
+	key := planKey{dir, c}
+	plan, ok := e.plans[key]
+	if !ok {
+		if a.failed(e.attend()); a.err != nil {
+			return
+		}
+		if e.work.ptr == 0 {
+			_, total, err := e.driver.Free()
+			if a.failed(err); a.err != nil {
+				return
+			}
+			if e.work, err = e.memory.take(e.opt.workspace(total)); err != nil {
+				a.failed(err)
+				return
+			}
+		}
+		var err error
+		if plan, err = e.dnn.Plan(dir, c, o, e.work.ptr, e.work.bytes); err != nil {
+			plan = device.Plan{} // none: see direct
+		}
+		e.plans[key] = plan
+	}
+	if plan.Handle == 0 {
+		a.direct(dir, c, o)
+		return
+	}
+	a.failed(e.dnn.Run(dir, plan, o, e.work.ptr))
+}
+
+// direct convolves by a kernel of our own.
+func (a *args) direct(dir device.Direction, c device.Conv, o device.Operands) {
+	g := kernels.Conv{N: c.N, C: c.C, H: c.H, W: c.W, K: c.K, R: c.R, S: c.S, HO: c.Ho, WO: c.Wo, PH: c.PadH, PW: c.PadW, SH: c.StrideH, SW: c.StrideW}
+	switch dir {
+	case device.Forward:
+		a.launch(kernels.ConvDirect(c.Type, g, o.Y, o.X, o.W))
+	case device.GradInput:
+		a.launch(kernels.ConvDirectDX(c.Type, g, o.X, o.Y, o.W))
+	default:
+		a.launch(kernels.ConvDirectDW(c.Type, g, o.W, o.Y, o.X))
+	}
+}
+
+// Conv sets y = epilogue(x * w).
+func (e *Engine) Conv(y, x, w layers.Tensor, spec layers.ConvSpec, ep layers.Epilogue) error {
+	a := e.args("conv")
+	in, weight, out := a.images("x", x), a.images("w", w), a.images("y", y)
+	c := a.conv(in, weight, out, spec)
+	if a.err != nil {
+		return a.err
+	}
+	scale, shift := a.maybe("scale", ep.Scale, c.K), a.maybe("shift", ep.Shift, c.K)
+	residual := a.maybe("residual", ep.Residual, out.shape...)
+	if a.apart(out, in, weight, scale, shift); a.err != nil {
+		return a.err
+	}
+	t := common(in, out)
+	c.Type = t
+	o := device.Operands{X: a.in(in, t), W: a.in(weight, t)}
+	more := a.in(residual, t)
+	o.Y = a.out(out, t)
+	if more != 0 && more == o.Y { // the sum would overwrite it
+		more = a.scratch(int64(out.size * t.Size()))
+		a.failed(e.driver.Copy(more, o.Y, int64(out.size*t.Size()), e.compute))
+	}
+	a.convolve(device.Forward, c, o)
+	if scale.there() || shift.there() || residual.there() || ep.ReLU {
+		a.launch(kernels.ChannelAffine(t, int64(out.size), c.K, o.Y, o.Y, a.in(scale, device.F32), a.in(shift, device.F32), more, ep.ReLU))
+	}
+	return a.done()
+}
+
+// ConvGradInput sets dx from dy.
+func (e *Engine) ConvGradInput(dx, dy, w layers.Tensor, spec layers.ConvSpec) error {
+	a := e.args("conv gradient of the input")
+	to, weight, up := a.images("dx", dx), a.images("w", w), a.images("dy", dy)
+	c := a.conv(to, weight, up, spec)
+	if a.apart(to, weight, up); a.err != nil {
+		return a.err
+	}
+	t := common(to, up)
+	c.Type = t
+	o := device.Operands{Y: a.in(up, t), W: a.in(weight, t)}
+	o.X = a.out(to, t)
+	a.convolve(device.GradInput, c, o)
+	return a.done()
+}
+
+// ConvGradWeights sets dw and dbias.
+func (e *Engine) ConvGradWeights(dw, dbias, dy, x layers.Tensor, spec layers.ConvSpec) error {
+	a := e.args("conv gradient of the weights")
+	in, up := a.images("x", x), a.images("dy", dy)
+	if a.err != nil {
+		return a.err
+	}
+	weight := a.maybe("dw", dw, -1, -1, -1, -1)
+	bias := a.maybe("dbias", dbias, up.shape[1])
+	c := a.conv(in, weight, up, spec)
+	if a.apart(weight, in, up); a.err != nil {
+		return a.err
+	}
+	t := common(in, up)
+	c.Type = t
+	g := a.in(up, t)
+	if weight.there() {
+		a.convolve(device.GradWeights, c, device.Operands{X: a.in(in, t), Y: g, W: a.out(weight, t)})
+	}
+	if bias.there() {
+		a.columnSums(a.out(bias, device.F32), t, g, int64(c.N)*int64(c.Ho)*int64(c.Wo), c.K, 1)
+	}
+	return a.done()
+}

@@ -1,0 +1,133 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/vernier-ml/vernier/cuda/internal/device"
+	"github.com/vernier-ml/vernier/cuda/kernels"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// Engine computes on a GPU, see layers.Engine. What it is told to do, it puts
+// into the device's queue; only what hands numbers to the host waits.
+type Engine struct {
+	driver  device.Driver
+	blas    device.Blas
+	dnn     device.Dnn
+	opt     Options
+	kernels map[string]device.Kernel
+	compute device.Stream // all computation, in order
+	memory  *allocator
+	scratch scratch
+	stage   *stage
+	plans   map[planKey]device.Plan
+	work    block // of convolutions
+	word    *Tensor // where the device leaves an answer of a few bytes
+	// attended counts what the host had to take part in, which cannot be recorded.
+	attended  int
+	recording bool
+}
+
+var _ layers.Engine = (*Engine)(nil)
+
+// parts are what an engine is made of. Blas and dnn belong to the stream.
+type parts struct {
+	driver  device.Driver
+	compute device.Stream
+	blas    device.Blas
+	dnn     device.Dnn
+}
+
+// blasWorkspace is what cuBLAS is advised to have on GPUs of today.
+const blasWorkspace = 32 << 20
+
+// newEngine makes an engine of its parts, which it then owns.
+func newEngine(p parts, opt Options) (e *Engine, err error) {
+	e = &Engine{
+		driver: p.driver, blas: p.blas, dnn: p.dnn, opt: opt, compute: p.compute,
+		memory: newAllocator(p.driver), plans: map[planKey]device.Plan{},
+	}
+	e.scratch.memory = e.memory
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.Close())
+		}
+	}()
+	names := kernels.Names()
+	if e.kernels, err = p.driver.Load(kernels.PTX(), names); err != nil {
+		return e, fmt.Errorf("cuda: kernels: %w", err)
+	}
+	if e.stage, err = newStage(p.driver); err != nil {
+		return e, fmt.Errorf("cuda: streams: %w", err)
+	}
+	own, err := e.memory.take(blasWorkspace)
+	if err != nil {
+		return e, fmt.Errorf("cuda: workspace of products: %w", err)
+	}
+	if err := e.blas.SetWorkspace(own.ptr, own.bytes); err != nil {
+		return e, fmt.Errorf("cuda: %w", err)
+	}
+	word, err := e.New(4)
+	if err != nil {
+		return e, err
+	}
+	e.word = word.(*Tensor)
+	return e, nil
+}
+
+// Name is "cuda:0 (NVIDIA H100 80GB HBM3, tf32)".
+func (e *Engine) Name() string {
+	return fmt.Sprintf("cuda:%d (%s, %v)", e.opt.Device, e.driver.Properties().Name, e.opt.Precision)
+}
+
+// Memory is how much of the device's memory is free, and how much there is.
+func (e *Engine) Memory() (free, total int64, err error) { return e.driver.Free() }
+
+// Close gives back all that the engine holds; its tensors must not be used any
+// more.
+func (e *Engine) Close() error {
+	if e.driver == nil {
+		return nil
+	}
+	e.memory.close()
+	var errs []error
+	if e.stage != nil {
+		errs = append(errs, e.stage.close())
+	}
+	errs = append(errs, e.dnn.Close(), e.blas.Close(), e.driver.ReleaseStream(e.compute), e.driver.Close())
+	e.driver = nil
+	return errors.Join(errs...)
+}
+
+// launch puts a kernel into the queue.
+func (e *Engine) launch(l kernels.Launch) error {
+	if l.Empty() {
+		return nil
+	}
+	k, ok := e.kernels[l.Name]
+	if !ok {
+		return fmt.Errorf("there is no kernel %s", l.Name)
+	}
+	if err := e.driver.Launch(k, l.Grid, l.Threads, l.Args, e.compute); err != nil {
+		return fmt.Errorf("kernel %s: %w", l.Name, err)
+	}
+	return nil
+}
+
+// attend notes that the host takes part, which a recording cannot repeat.
+func (e *Engine) attend() error {
+	e.attended++
+	if e.recording {
+		return errors.New("the host takes part in this, it cannot be recorded")
+	}
+	return nil
+}
+
+// precision of products of float32 numbers that need not be exact.
+func (e *Engine) precision() device.Precision {
+	if e.opt.Precision == FP32 {
+		return device.Full
+	}
+	return device.TF32
+}

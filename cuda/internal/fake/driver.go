@@ -1,0 +1,238 @@
+//go:build cgo && linux && (amd64 || arm64)
+
+package fake
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"syscall"
+	"unsafe"
+
+	"github.com/vernier-ml/vernier/cuda/internal/device"
+	"github.com/vernier-ml/vernier/cuda/kernels"
+	"github.com/vernier-ml/vernier/cuda/kernels/host"
+)
+
+// Driver is a device made of host memory: kernels run as plain C, at once, in
+// the order in which they are given. What it is told it can record and replay.
+type Driver struct {
+	// Limit is the memory in bytes; an allocation beyond it fails.
+	Limit int64
+	// Hidden keeps device memory out of the host's reach: it may be touched only
+	// while a kernel, a library or a copy works.
+	Hidden bool
+	// Fault, if not nil, is asked before every call and may make it fail.
+	Fault func(call string) error
+
+	// Counts of calls by name.
+	Calls map[string]int
+
+	names     []string
+	mappings  map[uintptr][]byte
+	pinned    map[uintptr][]byte
+	used      int64
+	handles   uintptr
+	recording device.Stream
+	commands  []func() error
+	graphs    map[device.Graph][]func() error
+	events    map[device.Event]bool
+	streams   map[device.Stream]bool
+	closed    bool
+}
+
+// New returns a device with so many bytes of memory.
+func New(limit int64) *Driver {
+	return &Driver{
+		Limit: limit, Calls: map[string]int{}, mappings: map[uintptr][]byte{}, pinned: map[uintptr][]byte{}, handles: 100,
+		graphs: map[device.Graph][]func() error{}, events: map[device.Event]bool{}, streams: map[device.Stream]bool{},
+	}
+}
+
+var _ device.Driver = (*Driver)(nil)
+
+func (d *Driver) call(name string) error {
+	d.Calls[name]++
+	if d.closed {
+		return fmt.Errorf("%s: the device is closed", name)
+	}
+	if d.Fault != nil {
+		return d.Fault(name)
+	}
+	return nil
+}
+
+// do runs a command of a stream, or records it.
+func (d *Driver) do(name string, s device.Stream, f func() error) error {
+	if err := d.call(name); err != nil {
+		return err
+	}
+	if !d.streams[s] {
+		return fmt.Errorf("%s: %d is no stream", name, s)
+	}
+	if d.recording == s {
+		d.commands = append(d.commands, f)
+		return nil
+	}
+	return d.touch(f)
+}
+
+// forbidden is for calls that break a recording.
+func (d *Driver) forbidden(name string) error {
+	if err := d.call(name); err != nil {
+		return err
+	}
+	if d.recording != 0 {
+		return fmt.Errorf("%s while a stream is recorded", name)
+	}
+	return nil
+}
+
+// touch runs f with device memory in reach.
+func (d *Driver) touch(f func() error) error {
+	if !d.Hidden {
+		return f()
+	}
+	if err := d.protect(syscall.PROT_READ | syscall.PROT_WRITE); err != nil {
+		return err
+	}
+	return errors.Join(f(), d.protect(syscall.PROT_NONE))
+}
+
+func (d *Driver) protect(prot int) error {
+	for _, m := range d.mappings {
+		if err := syscall.Mprotect(m, prot); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Driver) handle() uintptr {
+	d.handles++
+	return d.handles
+}
+
+// Properties are those of an imaginary device.
+func (d *Driver) Properties() device.Properties {
+	return device.Properties{Name: "Fake", Major: 7, Bytes: d.Limit, Processors: runtime.NumCPU()}
+}
+
+// Free is what is left of the limit.
+func (d *Driver) Free() (free, total int64, err error) {
+	return d.Limit - d.used, d.Limit, d.call("Free")
+}
+
+// Alloc maps memory, filled with a pattern that is NaN in every type.
+func (d *Driver) Alloc(bytes int64) (device.Ptr, error) {
+	if err := d.forbidden("Alloc"); err != nil {
+		return 0, err
+	}
+	if bytes <= 0 || d.used+bytes > d.Limit {
+		return 0, errors.New("out of memory")
+	}
+	page := int64(syscall.Getpagesize())
+	m, err := syscall.Mmap(-1, 0, int((bytes+page-1)/page*page), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		return 0, err
+	}
+	for i := range m {
+		m[i] = 0xff
+	}
+	p := uintptr(unsafe.Pointer(&m[0]))
+	d.mappings[p] = m
+	d.used += int64(len(m))
+	if d.Hidden {
+		err = syscall.Mprotect(m, syscall.PROT_NONE)
+	}
+	return device.Ptr(p), err
+}
+
+// Release unmaps memory.
+func (d *Driver) Release(p device.Ptr) error {
+	if err := d.forbidden("Release"); err != nil {
+		return err
+	}
+	m, ok := d.mappings[uintptr(p)]
+	if !ok {
+		return fmt.Errorf("release of %#x, which nobody allocated", uintptr(p))
+	}
+	delete(d.mappings, uintptr(p))
+	d.used -= int64(len(m))
+	return syscall.Munmap(m)
+}
+
+// AllocHost maps memory that the host may touch at any time.
+func (d *Driver) AllocHost(bytes int64) (unsafe.Pointer, error) {
+	if err := d.forbidden("AllocHost"); err != nil {
+		return nil, err
+	}
+	m, err := syscall.Mmap(-1, 0, int(bytes), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		return nil, err
+	}
+	p := unsafe.Pointer(&m[0])
+	d.pinned[uintptr(p)] = m
+	return p, nil
+}
+
+// ReleaseHost unmaps it.
+func (d *Driver) ReleaseHost(p unsafe.Pointer) error {
+	if err := d.forbidden("ReleaseHost"); err != nil {
+		return err
+	}
+	m, ok := d.pinned[uintptr(p)]
+	if !ok {
+		return errors.New("release of host memory that nobody allocated")
+	}
+	delete(d.pinned, uintptr(p))
+	return syscall.Munmap(m)
+}
+
+// Load takes every name that the kernels have.
+func (d *Driver) Load(modules []string, names []string) (map[string]device.Kernel, error) {
+	if err := d.forbidden("Load"); err != nil {
+		return nil, err
+	}
+	if len(modules) == 0 {
+		return nil, errors.New("no module")
+	}
+	list := map[string]device.Kernel{}
+	for _, name := range names {
+		d.names = append(d.names, name)
+		list[name] = device.Kernel(len(d.names))
+	}
+	return list, nil
+}
+
+// Launch runs a kernel on the host.
+func (d *Driver) Launch(k device.Kernel, grid [3]int, threads int, args []uint64, s device.Stream) error {
+	if k == 0 || int(k) > len(d.names) {
+		return fmt.Errorf("%d is no kernel", k)
+	}
+	l := kernels.Launch{Name: d.names[k-1], Grid: grid, Threads: threads, Args: slices.Clone(args)}
+	if l.Empty() {
+		return fmt.Errorf("%s: an empty grid %v", l.Name, grid)
+	}
+	return d.do("Launch", s, func() error { return host.Run(l) })
+}
+
+// Leaked says what is allocated, for a test of a closed engine.
+func (d *Driver) Leaked() string {
+	return fmt.Sprintf("%d host buffers, %d events, %d streams, %d graphs", len(d.pinned), len(d.events), len(d.streams), len(d.graphs))
+}
+
+// Close unmaps everything.
+func (d *Driver) Close() error {
+	if err := d.forbidden("Close"); err != nil {
+		return err
+	}
+	d.closed = true
+	var errs []error
+	for _, m := range d.mappings {
+		errs = append(errs, syscall.Munmap(m))
+	}
+	clear(d.mappings)
+	return errors.Join(errs...)
+}

@@ -1,0 +1,214 @@
+//go:build cgo && linux && (amd64 || arm64)
+
+package fake
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/vernier-ml/vernier/cuda/internal/device"
+)
+
+// NewStream returns a stream. All of them run what they are given at once.
+func (d *Driver) NewStream() (device.Stream, error) {
+	if err := d.forbidden("NewStream"); err != nil {
+		return 0, err
+	}
+	s := device.Stream(d.handle())
+	d.streams[s] = true
+	return s, nil
+}
+
+// ReleaseStream ends a stream.
+func (d *Driver) ReleaseStream(s device.Stream) error {
+	if err := d.forbidden("ReleaseStream"); err != nil {
+		return err
+	}
+	if !d.streams[s] {
+		return errors.New("release of no stream")
+	}
+	delete(d.streams, s)
+	return nil
+}
+
+// Synchronize has nothing to wait for.
+func (d *Driver) Synchronize(s device.Stream) error { return d.forbidden("Synchronize") }
+
+// NewEvent returns an event that has not happened.
+func (d *Driver) NewEvent() (device.Event, error) {
+	if err := d.forbidden("NewEvent"); err != nil {
+		return 0, err
+	}
+	e := device.Event(d.handle())
+	d.events[e] = false
+	return e, nil
+}
+
+// ReleaseEvent forgets an event.
+func (d *Driver) ReleaseEvent(e device.Event) error {
+	if err := d.forbidden("ReleaseEvent"); err != nil {
+		return err
+	}
+	if _, ok := d.events[e]; !ok {
+		return errors.New("release of no event")
+	}
+	delete(d.events, e)
+	return nil
+}
+
+// Record makes an event happen.
+func (d *Driver) Record(e device.Event, s device.Stream) error {
+	return d.do("Record", s, func() error {
+		d.events[e] = true
+		return nil
+	})
+}
+
+// Wait checks that the event has happened: streams run at once, so it must have.
+func (d *Driver) Wait(s device.Stream, e device.Event) error {
+	return d.do("Wait", s, func() error { return d.happened(e) })
+}
+
+func (d *Driver) happened(e device.Event) error {
+	if !d.events[e] {
+		return fmt.Errorf("event %d is waited for before it is recorded", e)
+	}
+	return nil
+}
+
+// SynchronizeEvent checks the same.
+func (d *Driver) SynchronizeEvent(e device.Event) error {
+	if err := d.forbidden("SynchronizeEvent"); err != nil {
+		return err
+	}
+	return d.happened(e)
+}
+
+// Elapsed is a constant.
+func (d *Driver) Elapsed(from, to device.Event) (float64, error) {
+	return 1, errors.Join(d.happened(from), d.happened(to))
+}
+
+// owns reports whether device memory holds that many bytes at p.
+func (d *Driver) owns(p device.Ptr, bytes int64) bool {
+	for at, m := range d.mappings {
+		if uintptr(p) >= at && uintptr(p)+uintptr(bytes) <= at+uintptr(len(m)) {
+			return true
+		}
+	}
+	return false
+}
+
+// memory is bytes of device memory.
+func (d *Driver) memory(p device.Ptr, bytes int64) ([]byte, error) {
+	if !d.owns(p, bytes) {
+		return nil, fmt.Errorf("%d bytes at %#x are not device memory", bytes, uintptr(p))
+	}
+	for at, m := range d.mappings {
+		if from := uintptr(p) - at; uintptr(p) >= at && from+uintptr(bytes) <= uintptr(len(m)) {
+			return m[from : from+uintptr(bytes)], nil
+		}
+	}
+	return nil, nil
+}
+
+// Upload copies from pinned memory.
+func (d *Driver) Upload(dst device.Ptr, src unsafe.Pointer, bytes int64, s device.Stream) error {
+	return d.do("Upload", s, func() error {
+		to, err := d.memory(dst, bytes)
+		if err == nil {
+			copy(to, unsafe.Slice((*byte)(src), bytes))
+		}
+		return err
+	})
+}
+
+// Download copies to the host.
+func (d *Driver) Download(dst unsafe.Pointer, src device.Ptr, bytes int64, s device.Stream) error {
+	return d.do("Download", s, func() error {
+		from, err := d.memory(src, bytes)
+		if err == nil {
+			copy(unsafe.Slice((*byte)(dst), bytes), from)
+		}
+		return err
+	})
+}
+
+// Copy copies within device memory.
+func (d *Driver) Copy(dst, src device.Ptr, bytes int64, s device.Stream) error {
+	return d.do("Copy", s, func() error {
+		to, err := d.memory(dst, bytes)
+		if err != nil {
+			return err
+		}
+		from, err := d.memory(src, bytes)
+		if err == nil {
+			copy(to, from)
+		}
+		return err
+	})
+}
+
+// Clear sets device memory to 0.
+func (d *Driver) Clear(p device.Ptr, bytes int64, s device.Stream) error {
+	if bytes%4 != 0 {
+		return fmt.Errorf("clear %d bytes, which are no words", bytes)
+	}
+	return d.do("Clear", s, func() error {
+		m, err := d.memory(p, bytes)
+		clear(m)
+		return err
+	})
+}
+
+// BeginCapture starts recording a stream.
+func (d *Driver) BeginCapture(s device.Stream) error {
+	if err := d.forbidden("BeginCapture"); err != nil {
+		return err
+	}
+	d.recording, d.commands = s, nil
+	return nil
+}
+
+// EndCapture returns what was recorded.
+func (d *Driver) EndCapture(s device.Stream) (device.Graph, error) {
+	if err := d.call("EndCapture"); err != nil {
+		return 0, err
+	}
+	if d.recording != s || s == 0 {
+		return 0, errors.New("the stream is not being recorded")
+	}
+	g := device.Graph(d.handle())
+	d.graphs[g] = d.commands
+	d.recording, d.commands = 0, nil
+	return g, nil
+}
+
+// LaunchGraph runs what was recorded, in order.
+func (d *Driver) LaunchGraph(g device.Graph, s device.Stream) error {
+	commands, ok := d.graphs[g]
+	if !ok {
+		return fmt.Errorf("%d is no graph", g)
+	}
+	return d.do("LaunchGraph", s, func() error {
+		for _, f := range commands {
+			if err := f(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// ReleaseGraph forgets a recording.
+func (d *Driver) ReleaseGraph(g device.Graph) error {
+	if err := d.forbidden("ReleaseGraph"); err != nil {
+		return err
+	}
+	if _, ok := d.graphs[g]; !ok {
+		return errors.New("release of no graph")
+	}
+	delete(d.graphs, g)
+	return nil
+}

@@ -1,0 +1,189 @@
+package cuda
+
+import (
+	"github.com/vernier-ml/vernier/cuda/internal/device"
+	"github.com/vernier-ml/vernier/cuda/kernels"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// pairing is a metric between checked rows a (n, h) and b (k, h). All of it is
+// computed in full float32, whatever the engine's precision.
+type pairing struct {
+	a, b    named
+	n, k, h int
+	metric  layers.Metric
+}
+
+func (g *args) pairing(a, b layers.Tensor, m layers.Metric) (p pairing) {
+	p.a, p.b, p.metric = g.of("a", a, -1, -1), g.of("b", b, -1, -1), m
+	if g.err != nil {
+		return p
+	}
+	p.n, p.k, p.h = p.a.shape[0], p.b.shape[0], p.a.shape[1]
+	g.check(p.b.shape[1] == p.h, "%v and %v differ in width", p.a, p.b)
+	g.failed(m.Validate())
+	return p
+}
+
+// curves names the kernels of a restriction.
+var curves = [...]string{layers.Sigmoid: "sigmoid", layers.SoftSign: "softsign", layers.ArcTan: "arctan", layers.TanH: "tanh", layers.ISRU: "isru"}
+
+// kernel says how the kernels of a sum over coordinates are asked for.
+func (p pairing) kernel() kernels.Pairs {
+	k := kernels.Pairs{N: p.n, K: p.k, H: p.h, R: "linear", P: 2, By: 1, Rooted: p.metric.Kind == layers.Euclidean}
+	if m := p.metric; m.Kind == layers.BRM {
+		k.R, k.P, k.By, k.Omega = curves[m.Restriction], m.P, 1/float32(p.h), float32(m.Omega)
+		k.Rooted = m.P == 2 && !m.Power
+	}
+	return k
+}
+
+// Pairwise sets d[i][j] = m(a_i, b_j).
+func (e *Engine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
+	g := e.args("pairwise")
+	p := g.pairing(a, b, m)
+	if g.err != nil {
+		return g.err
+	}
+	out := g.of("d", d, p.n, p.k)
+	if g.apart(out, p.a, p.b); g.err != nil {
+		return g.err
+	}
+	x, y := g.in(p.a, device.F32), g.in(p.b, device.F32)
+	to := g.out(out, device.F32)
+	switch {
+	case m.Chords():
+		return g.chords(p, out)
+	case m.Kind == layers.Dot:
+		g.multiply(product{transB: true, m: p.n, n: p.k, k: p.h, a: x, b: y, c: to, precision: device.Full})
+	case m.Kind == layers.Cosine:
+		u, _ := g.unitRows(x, p.n, p.h)
+		v := u
+		if p.a.ptr != p.b.ptr {
+			v, _ = g.unitRows(y, p.k, p.h)
+		}
+		g.multiply(product{transB: true, m: p.n, n: p.k, k: p.h, a: u, b: v, c: to, precision: device.Full})
+		g.launch(kernels.ClipCosine(int64(p.n)*int64(p.k), to))
+	default:
+		g.launch(p.kernel().Value(to, x, y, g.unit(p, x, y)))
+	}
+	return g.done()
+}
+
+// unit returns, for Euclidean metrics, a power of two on the device near the
+// largest coordinate: squares in this unit stay in range.
+func (g *args) unit(p pairing, x, y device.Ptr) device.Ptr {
+	if p.metric.Kind == layers.BRM || g.err != nil {
+		return 0
+	}
+	bits := g.scratch(8)
+	g.failed(g.eng.driver.Clear(bits, 8, g.eng.compute))
+	unit := bits + 4
+	g.launch(kernels.MaxMagnitude(int64(p.a.size), bits, x))
+	if x != y {
+		g.launch(kernels.MaxMagnitude(int64(p.b.size), bits, y))
+	}
+	g.launch(kernels.UnitOf(unit, bits))
+	return unit
+}
+
+// unitRows returns x/|x| of every row, and the lengths.
+func (g *args) unitRows(x device.Ptr, rows, h int) (u, sizes device.Ptr) {
+	u, sizes = g.floats(rows*h), g.floats(rows)
+	g.launch(kernels.ChordRows(rows, h, u, sizes, x, true))
+	return u, sizes
+}
+
+// PairwiseGrad sets da and db from dd.
+func (e *Engine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m layers.Metric) error {
+	g := e.args("pairwise gradient")
+	p := g.pairing(a, b, m)
+	if g.err != nil {
+		return g.err
+	}
+	dist, up := g.of("d", d, p.n, p.k), g.of("dd", dd, p.n, p.k)
+	gx, gy := g.maybe("da", da, p.n, p.h), g.maybe("db", db, p.k, p.h)
+	if g.err != nil {
+		return g.err
+	}
+	both := gx.there() && gy.there() && gx.ptr == gy.ptr
+	g.check(!both || p.a.ptr == p.b.ptr, "da and db are one tensor, a and b are two")
+	g.apart(gx, p.a, p.b, dist, up)
+	if g.apart(gy, p.a, p.b, dist, up); g.err != nil {
+		return g.err
+	}
+	if m.Chords() {
+		return g.chordGrad(p, gx, gy, up)
+	}
+	s := slopes{pairing: p, both: both, x: g.in(p.a, device.F32), y: g.in(p.b, device.F32), dd: g.in(up, device.F32), d: g.in(dist, device.F32)}
+	if gx.there() {
+		s.da = g.out(gx, device.F32)
+	}
+	switch {
+	case both:
+		s.db = s.da
+	case gy.there():
+		s.db = g.out(gy, device.F32)
+	}
+	switch m.Kind {
+	case layers.Dot:
+		g.dotGrad(s)
+	case layers.Cosine:
+		g.cosineGrad(s)
+	default:
+		g.sumGrad(s)
+	}
+	return g.done()
+}
+
+// slopes are the arguments of a gradient; da or db is 0 if nobody needs it, and
+// if both they are one place.
+type slopes struct {
+	pairing
+	both        bool
+	x, y, dd, d device.Ptr
+	da, db      device.Ptr
+}
+
+// sumGrad is the gradient of BRM and the Euclidean metrics.
+func (g *args) sumGrad(s slopes) {
+	k := s.kernel()
+	c := g.floats(s.n * s.k)
+	g.launch(k.Slopes(c, s.dd, s.d))
+	if s.da != 0 {
+		g.launch(k.GradA(s.da, c, s.x, s.y, false))
+	}
+	if s.db != 0 {
+		g.launch(k.GradB(s.db, c, s.x, s.y, s.both))
+	}
+}
+
+// dotGrad: da = dd b, db = dd^T a.
+func (g *args) dotGrad(s slopes) {
+	if s.da != 0 {
+		g.multiply(product{m: s.n, n: s.h, k: s.k, a: s.dd, b: s.y, c: s.da, precision: device.Full})
+	}
+	if s.db != 0 {
+		g.multiply(product{transA: true, m: s.k, n: s.h, k: s.n, a: s.dd, b: s.x, c: s.db, accumulate: s.both, precision: device.Full})
+	}
+}
+
+// cosineGrad has the products of dd with the other side's unit rows, less what
+// lies along the row itself.
+func (g *args) cosineGrad(s slopes) {
+	u, lengthsA := g.unitRows(s.x, s.n, s.h)
+	v, lengthsB := u, lengthsA
+	if s.x != s.y {
+		v, lengthsB = g.unitRows(s.y, s.k, s.h)
+	}
+	if s.da != 0 {
+		sum := g.floats(s.n * s.h)
+		g.multiply(product{m: s.n, n: s.h, k: s.k, a: s.dd, b: v, c: sum, precision: device.Full})
+		g.launch(kernels.CosineDX(s.n, s.k, s.h, s.da, sum, u, lengthsA, s.dd, s.d, false, false))
+	}
+	if s.db != 0 {
+		sum := g.floats(s.k * s.h)
+		g.multiply(product{transA: true, m: s.k, n: s.h, k: s.n, a: s.dd, b: u, c: sum, precision: device.Full})
+		g.launch(kernels.CosineDX(s.k, s.n, s.h, s.db, sum, v, lengthsB, s.dd, s.d, true, s.both))
+	}
+}

@@ -1,0 +1,132 @@
+package cuda
+
+import (
+	"slices"
+
+	"github.com/vernier-ml/vernier/cuda/internal/device"
+	"github.com/vernier-ml/vernier/cuda/kernels"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// MatMul sets or adds to c = op(a) op(b).
+func (e *Engine) MatMul(c, a, b layers.Tensor, transA, transB, accumulate bool) error {
+	g := e.args("matmul")
+	out, x, y := g.of("c", c, -1, -1), g.of("a", a, -1, -1), g.of("b", b, -1, -1)
+	if g.err != nil {
+		return g.err
+	}
+	m, k := x.shape[0], x.shape[1]
+	if transA {
+		m, k = k, m
+	}
+	k2, n := y.shape[0], y.shape[1]
+	if transB {
+		k2, n = n, k2
+	}
+	g.check(k == k2, "op(a) is (%d, %d) and op(b) (%d, %d)", m, k, k2, n)
+	g.of("c", c, m, n)
+	if g.apart(out, x, y); g.err != nil {
+		return g.err
+	}
+	p := product{transA: transA, transB: transB, m: m, n: n, k: k, a: g.in(x, device.F32), b: g.in(y, device.F32), precision: e.precision()}
+	p.c, p.accumulate = g.out(out, device.F32), accumulate
+	g.multiply(p)
+	return g.done()
+}
+
+// product is a product of row-major matrices without gaps.
+type product struct {
+	transA, transB bool
+	m, n, k        int
+	a, b, c        device.Ptr
+	typ, out       device.Type
+	accumulate     bool
+	precision      device.Precision
+}
+
+func (a *args) multiply(p product) {
+	g := device.Gemm{
+		TransA: p.transA, TransB: p.transB, M: p.m, N: p.n, K: p.k, A: p.a, B: p.b, C: p.c, LDA: p.k, LDB: p.n, LDC: p.n,
+		Type: p.typ, Out: p.out, Alpha: 1, Precision: p.precision,
+	}
+	if p.transA {
+		g.LDA = p.m
+	}
+	if p.transB {
+		g.LDB = p.k
+	}
+	if p.accumulate {
+		g.Beta = 1
+	}
+	a.gemm(g)
+}
+
+// withLast returns a shape with another last axis.
+func withLast(shape []int, last int) []int {
+	return append(slices.Clone(shape[:len(shape)-1]), last)
+}
+
+// Linear sets y = x w^T + bias.
+func (e *Engine) Linear(y, x, w, bias layers.Tensor) error {
+	a := e.args("linear")
+	in, rows, width := a.lines("x", x, 2)
+	weight := a.of("w", w, -1, -1)
+	if a.err != nil {
+		return a.err
+	}
+	outs := weight.shape[0]
+	a.check(weight.shape[1] == width, "%v and %v differ in width", in, weight)
+	out, shift := a.of("y", y, withLast(in.shape, outs)...), a.maybe("bias", bias, outs)
+	if a.apart(out, in, weight); a.err != nil {
+		return a.err
+	}
+	t := lineType(in, out)
+	p := product{transB: true, m: rows, n: outs, k: width, a: a.inLines(in, t), b: a.in(weight, t), typ: t, out: t, precision: e.precision()}
+	p.c = a.outLines(out, t)
+	a.multiply(p)
+	if shift.there() {
+		a.launch(kernels.ChannelAffine(t, int64(out.size), outs, p.c, p.c, 0, shift.ptr, 0, false))
+	}
+	return a.done()
+}
+
+// LinearGrad is the gradient of Linear.
+func (e *Engine) LinearGrad(dx, dw, dbias, dy, x, w layers.Tensor) error {
+	a := e.args("linear gradient")
+	in, rows, width := a.lines("x", x, 2)
+	weight := a.of("w", w, -1, -1)
+	if a.err != nil {
+		return a.err
+	}
+	outs := weight.shape[0]
+	a.check(weight.shape[1] == width, "%v and %v differ in width", in, weight)
+	up := a.of("dy", dy, withLast(in.shape, outs)...)
+	to, toW := a.maybe("dx", dx, in.shape...), a.maybe("dw", dw, outs, width)
+	shift := a.maybe("dbias", dbias, outs)
+	if a.err != nil {
+		return a.err
+	}
+	t := lineType(in, up, to)
+	g := a.inLines(up, t)
+	if to.there() {
+		p := product{m: rows, n: width, k: outs, a: g, b: a.in(weight, t), typ: t, out: t, precision: e.precision()}
+		p.c = a.outLines(to, t)
+		a.multiply(p)
+	}
+	if toW.there() {
+		p := product{transA: true, m: outs, n: width, k: rows, a: g, b: a.inLines(in, t), typ: t, precision: e.precision()}
+		p.c = a.out(toW, device.F32)
+		a.multiply(p)
+	}
+	if shift.there() {
+		a.columnSums(a.out(shift, device.F32), t, g, int64(rows), outs, 1)
+	}
+	return a.done()
+}
+
+// columnSums sets out (c) to by times the sums of the columns of x (rows, c).
+func (a *args) columnSums(out device.Ptr, t device.Type, x device.Ptr, rows int64, c int, by float32) {
+	parts, _ := kernels.Parts(rows, c)
+	part := a.floats(parts * c)
+	a.launch(kernels.ChannelSums(t, rows, c, part, x), kernels.Combine(parts, c, out, part, by))
+}

@@ -1,0 +1,116 @@
+package cuda
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/chewxy/hm"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"github.com/vernier-ml/vernier/cuda/internal/device"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// Tensor is numbers in device memory. Its shape is the logical one, (N, C, H, W)
+// for images; in memory four axes lie as (N, H, W, C), all others row-major. It
+// is a Gorgonia Value, of which Gorgonia only ever asks for the shape.
+type Tensor struct {
+	eng   *Engine
+	shape tensor.Shape
+	size  int
+	ptr   device.Ptr
+	typ   device.Type
+	// shadow is what the host wrote last, while no one has written since: reading
+	// it back needs no device.
+	shadow []float32
+}
+
+var _ gorgonia.Value = (*Tensor)(nil)
+
+// Shape returns the logical shape.
+func (t *Tensor) Shape() tensor.Shape { return t.shape }
+
+// Size is the number of elements.
+func (t *Tensor) Size() int { return t.size }
+
+// Dtype is float32, whatever the storage: that is what Read and Write exchange.
+func (t *Tensor) Dtype() tensor.Dtype { return tensor.Float32 }
+
+// Data returns a copy of the numbers, nil if the device does not hand them over.
+func (t *Tensor) Data() any {
+	host := make([]float32, t.size)
+	if t.eng.Read(host, t) != nil {
+		return nil
+	}
+	return host
+}
+
+// Uintptr is the address in device memory.
+func (t *Tensor) Uintptr() uintptr { return uintptr(t.ptr) }
+
+// MemSize is the size in device memory in bytes.
+func (t *Tensor) MemSize() uintptr { return uintptr(t.size * t.typ.Size()) }
+
+// Type is a tensor of float32 to Gorgonia.
+func (t *Tensor) Type() hm.Type {
+	if t.shape.Dims() == 0 {
+		return tensor.Float32
+	}
+	return gorgonia.TensorType{Dims: t.shape.Dims(), Of: tensor.Float32}
+}
+
+// Format prints shape and address, not the numbers.
+func (t *Tensor) Format(s fmt.State, _ rune) {
+	fmt.Fprintf(s, "%v %v at %#x", t.typ, t.shape, uintptr(t.ptr))
+}
+
+// channels returns the tensor as images: n of hw positions with c channels. Any
+// tensor that does not have four axes is the same in both orders.
+func (t *Tensor) channels() (n, c, hw int) {
+	if len(t.shape) != 4 {
+		return 1, 1, t.size
+	}
+	return t.shape[0], t.shape[1], t.shape[2] * t.shape[3]
+}
+
+// planar reports whether the order in memory is that of the logical shape.
+func (t *Tensor) planar() bool {
+	_, c, hw := t.channels()
+	return c == 1 || hw == 1
+}
+
+// volume returns the number of elements of a shape.
+func volume(op string, shape []int) (int, error) {
+	const most = 1 << 40
+	n := 1
+	for _, d := range shape {
+		if d < 1 || n > most/d {
+			return 0, fmt.Errorf("cuda: %s: shape %v, want positive dimensions and less than 2^40 elements", op, shape)
+		}
+		n *= d
+	}
+	return n, nil
+}
+
+// New returns a zeroed tensor. Its memory returns to the engine when the tensor
+// is no longer reachable.
+func (e *Engine) New(shape ...int) (layers.Tensor, error) {
+	size, err := volume("new", shape)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tensor{eng: e, shape: slices.Clone(shape), size: size}
+	bytes := int64(size) * 4
+	block, err := e.memory.take(bytes)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: new: a tensor of shape %v: %w", shape, err)
+	}
+	t.ptr = block.ptr
+	runtime.AddCleanup(t, e.memory.giveBack, block)
+	if err := e.driver.Clear(t.ptr, bytes, e.compute); err != nil {
+		return nil, fmt.Errorf("cuda: new: %w", err)
+	}
+	return t, nil
+}
