@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -17,6 +18,7 @@ type allocator struct {
 	driver device.Driver
 	mu     sync.Mutex // blocks are given back by the garbage collector's goroutine
 	free   map[int64][]block
+	all    map[device.Ptr]bool // whatever the device has given
 	used   int64 // bytes in tensors
 	cached int64 // bytes in free
 	blocks int   // in use
@@ -30,7 +32,7 @@ type block struct {
 }
 
 func newAllocator(d device.Driver) *allocator {
-	return &allocator{driver: d, free: map[int64][]block{}}
+	return &allocator{driver: d, free: map[int64][]block{}, all: map[device.Ptr]bool{}}
 }
 
 // alignment of everything that is handed out, in bytes: enough for any access
@@ -72,6 +74,7 @@ func (a *allocator) take(bytes int64) (block, error) {
 	defer a.mu.Unlock()
 	a.used += size
 	a.blocks++
+	a.all[p] = true
 	return block{p, size}, nil
 }
 
@@ -94,7 +97,7 @@ func (a *allocator) reuse(size int64) (block, bool) {
 func (a *allocator) giveBack(b block) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.closed { // the context has freed it
+	if a.closed {
 		return
 	}
 	a.used -= b.bytes
@@ -129,6 +132,7 @@ func (a *allocator) trim() error {
 				return err
 			}
 			a.cached -= b.bytes
+			delete(a.all, b.ptr)
 		}
 		delete(a.free, size)
 	}
@@ -169,12 +173,19 @@ func (a *allocator) exhausted(want int64, err error) error {
 	return &MemoryError{Want: want, Free: free, Total: total, Used: used, Err: err}
 }
 
-// close forgets everything; the context frees it.
-func (a *allocator) close() {
+// close returns everything to the device, also what tensors hold that are still
+// reachable.
+func (a *allocator) close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.closed = true
+	var errs []error
+	for p := range a.all {
+		errs = append(errs, a.driver.Release(p))
+	}
+	clear(a.all)
 	clear(a.free)
+	return errors.Join(errs...)
 }
 
 // sizes lists the classes that are cached, for tests.

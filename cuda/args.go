@@ -17,8 +17,9 @@ type args struct {
 }
 
 func (e *Engine) args(op string) *args {
-	e.beginOp()
-	return &args{eng: e, op: op}
+	a := &args{eng: e, op: op}
+	a.failed(e.scratch.begin())
+	return a
 }
 
 // named is an argument with its name, for messages. A nil tensor stands for an

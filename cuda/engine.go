@@ -22,11 +22,12 @@ type Engine struct {
 	scratch scratch
 	stage   *stage
 	plans   map[planKey]device.Plan
-	work    block // of convolutions
+	work    block   // of convolutions
 	word    *Tensor // where the device leaves an answer of a few bytes
 	// attended counts what the host had to take part in, which cannot be recorded.
 	attended  int
 	recording bool
+	written   []*Tensor // while recording
 }
 
 var _ layers.Engine = (*Engine)(nil)
@@ -90,8 +91,7 @@ func (e *Engine) Close() error {
 	if e.driver == nil {
 		return nil
 	}
-	e.memory.close()
-	var errs []error
+	errs := []error{e.driver.Synchronize(e.compute), e.memory.close()}
 	if e.stage != nil {
 		errs = append(errs, e.stage.close())
 	}

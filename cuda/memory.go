@@ -36,7 +36,7 @@ func (a *args) fromHostOrder(d named, p device.Ptr) {
 	if a.err != nil {
 		return
 	}
-	d.shadow = nil
+	d.touched()
 	switch n, c, hw := d.channels(); {
 	case !d.planar():
 		a.launch(kernels.FromPlanar(d.typ, n, c, hw, d.ptr, p))
@@ -90,7 +90,7 @@ func (e *Engine) Copy(dst, src layers.Tensor) error {
 	}
 	if sameOrder(d.Tensor, s.Tensor) {
 		if p := a.in(s, d.typ); a.err == nil {
-			d.shadow = nil
+			d.touched()
 			a.failed(e.driver.Copy(d.ptr, p, int64(d.size*d.typ.Size()), e.compute))
 		}
 		return a.err
@@ -116,7 +116,7 @@ func (e *Engine) Zero(dst layers.Tensor) error {
 	if a.err != nil {
 		return a.err
 	}
-	d.shadow = nil
+	d.touched()
 	// Two numbers of two bytes make a word; memory goes on to the alignment.
 	a.failed(e.driver.Clear(d.ptr, (int64(d.size*d.typ.Size())+3)/4*4, e.compute))
 	return a.err

@@ -148,7 +148,7 @@ func (a *args) outLines(x named, t device.Type) device.Ptr {
 	if !x.there() || x.planar() || a.err != nil {
 		return a.out(x, t)
 	}
-	x.shadow = nil
+	x.touched()
 	n, c, hw := x.channels()
 	p := a.floats(x.size)
 	a.after = append(a.after, kernels.FromPlanar(x.typ, n, c, hw, x.ptr, p))

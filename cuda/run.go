@@ -76,7 +76,7 @@ func (a *args) out(x named, t device.Type) device.Ptr {
 	if !x.there() || a.err != nil {
 		return 0
 	}
-	x.shadow = nil
+	x.touched()
 	if x.typ == t {
 		return x.ptr
 	}

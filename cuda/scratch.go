@@ -11,6 +11,7 @@ type scratch struct {
 	memory *allocator
 	block  block
 	used   int64
+	taken  int64 // by the operation, in all blocks
 }
 
 const firstScratch = 4 << 20
@@ -18,7 +19,7 @@ const firstScratch = 4 << 20
 func (s *scratch) take(bytes int64) (device.Ptr, error) {
 	bytes = aligned(max(bytes, 1))
 	if s.used+bytes > s.block.bytes {
-		b, err := s.memory.take(max(firstScratch, 2*s.block.bytes, bytes))
+		b, err := s.memory.take(max(firstScratch, s.block.bytes, bytes))
 		if err != nil {
 			return 0, err
 		}
@@ -26,11 +27,24 @@ func (s *scratch) take(bytes int64) (device.Ptr, error) {
 	}
 	p := s.block.ptr + device.Ptr(s.used)
 	s.used += bytes
+	s.taken += bytes
 	return p, nil
 }
 
-// beginOp makes the scratch memory free for the operation that begins.
-func (e *Engine) beginOp() { e.scratch.used = 0 }
+// begin makes the memory free for the next operation. An operation that needed
+// more than one block finds one that is large enough when it comes again, so
+// that nothing is allocated from the second time on.
+func (s *scratch) begin() error {
+	if s.taken > s.block.bytes {
+		b, err := s.memory.take(s.taken)
+		if err != nil {
+			return err
+		}
+		s.block = b
+	}
+	s.used, s.taken = 0, 0
+	return nil
+}
 
 // scratch returns memory until the end of the operation.
 func (a *args) scratch(bytes int64) device.Ptr {

@@ -66,6 +66,14 @@ func (t *Tensor) Format(s fmt.State, _ rune) {
 	fmt.Fprintf(s, "%v %v at %#x", t.typ, t.shape, uintptr(t.ptr))
 }
 
+// touched notes that the device is about to write.
+func (t *Tensor) touched() {
+	t.shadow = nil
+	if e := t.eng; e.recording {
+		e.written = append(e.written, t)
+	}
+}
+
 // channels returns the tensor as images: n of hw positions with c channels. Any
 // tensor that does not have four axes is the same in both orders.
 func (t *Tensor) channels() (n, c, hw int) {

@@ -113,7 +113,7 @@ func (e *Engine) TokenGrad(dx, dy layers.Tensor, i int) error {
 	}
 	d := int64(to.shape[2])
 	p := a.in(up, to.typ)
-	to.shadow = nil
+	to.touched()
 	a.failed(e.driver.Clear(to.ptr, (int64(to.size*to.typ.Size())+3)/4*4, e.compute))
 	a.launch(kernels.CopyRows(to.typ, int64(to.shape[0]), d, to.ptr, int64(to.shape[1])*d, int64(i)*d, p, d, 0))
 	return a.done()

@@ -86,7 +86,7 @@ func (e *Engine) Clamp(xs []layers.Tensor, limit float32) error {
 		return a.err
 	}
 	for _, x := range xs {
-		x.(*Tensor).shadow = nil
+		x.(*Tensor).touched()
 	}
 	if a.failed(e.attend()); a.err != nil {
 		return a.err
@@ -107,10 +107,10 @@ func (a *args) optimised(in []layers.Slot, states int) []kernels.Slot {
 		}
 		o := kernels.Slot{W: w.ptr, G: a.in(g, device.F32), N: int64(w.size), Rate: s.Rate, Decay: s.Decay}
 		a.check(w.typ == device.F32, "%v is stored as %v, want float32", w, w.typ)
-		w.shadow = nil
+		w.touched()
 		for i, to := range []*device.Ptr{&o.First, &o.Second}[:states] {
 			state := a.of([]string{"first state", "second state"}[i], s.State[i], w.shape...)
-			state.shadow = nil
+			state.touched()
 			*to = state.ptr
 		}
 		if a.err != nil {

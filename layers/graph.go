@@ -46,6 +46,7 @@ type Graph struct {
 	limit   int64    // of Bytes, 0 for none
 	check   bool     // look for non-finite outputs after every op
 	failure *OpError // of the latest Run
+	record  recorded
 }
 
 // NewGraph returns an empty graph over eng. Parameters come from params, which
@@ -187,6 +188,14 @@ func (g *Graph) Run() error {
 	if g.vm == nil {
 		return errors.New("layers: the graph has not been compiled")
 	}
+	if rec, ok := g.eng.(Recorder); ok && !g.check {
+		return g.runRecorded(rec)
+	}
+	return g.runTape()
+}
+
+// runTape runs the graph on the tape machine.
+func (g *Graph) runTape() error {
 	defer g.vm.Reset()
 	g.failure = nil
 	err := g.vm.RunAll()
@@ -225,7 +234,7 @@ func (g *Graph) Close() error {
 	if g.vm == nil {
 		return nil
 	}
-	return errors.Join(g.vm.Close(), g.arena.Close())
+	return errors.Join(g.forget(), g.vm.Close(), g.arena.Close())
 }
 
 // OpError is a failure of one node while a graph runs.

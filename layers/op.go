@@ -170,7 +170,7 @@ func (o *op) do(in []Tensor) (err error) {
 		}
 	}()
 	if o.alias == nil {
-		if err := o.run(o.out, in); err != nil {
+		if err := o.watch(func() error { return o.run(o.out, in) }); err != nil {
 			return err
 		}
 	}

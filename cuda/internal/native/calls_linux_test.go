@@ -71,7 +71,12 @@ func TestProductsOfRowMajorMatrices(t *testing.T) {
 			}
 		}
 	}
-	err := s.Blas.Gemm(device.Gemm{M: 2, N: 2, K: 2, LDA: 1, LDB: 1, LDC: 1})
+	got, c := pinned(t, s, 0, 0)
+	err := s.Blas.Gemm(device.Gemm{M: 1, N: 1, K: 3, A: a, LDA: 3, StrideA: 3, B: bt, LDB: 3, TransB: true, StrideB: 3, C: c, LDC: 1, StrideC: 1, Batch: 2, Alpha: 1})
+	if err != nil || got[0] != 5 || got[1] != 23 {
+		t.Errorf("a batch: %v, %v, want 5 and 23", got, err)
+	}
+	err = s.Blas.Gemm(device.Gemm{M: 2, N: 2, K: 2, LDA: 1, LDB: 1, LDC: 1})
 	if err == nil || !strings.Contains(err.Error(), "CUBLAS_STATUS_INVALID_VALUE (status 7)") {
 		t.Errorf("a wrong call: %v", err)
 	}
@@ -147,7 +152,7 @@ func TestDriverFunctions(t *testing.T) {
 	if err != nil || g != 42 {
 		t.Fatalf("graph %d, %v", g, err)
 	}
-	for _, err := range []error{d.LaunchGraph(g, 40), d.ReleaseGraph(g), d.AllowShared(3, 99000)} {
+	for _, err := range []error{d.LaunchGraph(g, 40), d.ReleaseGraph(g)} {
 		if err != nil {
 			t.Error(err)
 		}

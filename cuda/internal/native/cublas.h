@@ -15,7 +15,11 @@
     X(int, cublasGemmEx,                                                                                           \
       (void *handle, int transa, int transb, int m, int n, int k, const void *alpha, const void *a, int atype,     \
        int lda, const void *b, int btype, int ldb, const void *beta, void *c, int ctype, int ldc, int compute,     \
-       int algo))
+       int algo))                                                                                                  \
+    X(int, cublasGemmStridedBatchedEx,                                                                             \
+      (void *handle, int transa, int transb, int m, int n, int k, const void *alpha, const void *a, int atype,     \
+       int lda, long long stride_a, const void *b, int btype, int ldb, long long stride_b, const void *beta,       \
+       void *c, int ctype, int ldc, long long stride_c, int batch, int compute, int algo))
 
 typedef struct { VERNIER_CUBLAS(VERNIER_SLOT) } cublas_table;
 
@@ -28,6 +32,8 @@ enum { PROPERTY_MAJOR = 0, PROPERTY_MINOR = 1, PROPERTY_PATCH = 2 };
 typedef struct {
     int transa, transb, m, n, k, lda, ldb, ldc, type, out, compute;
     size_t a, b, c;
+    int batch;
+    long long stride_a, stride_b, stride_c;
     float alpha, beta;
 } vernier_gemm;
 

@@ -81,6 +81,7 @@ func columnMajor(g device.Gemm) C.vernier_gemm {
 		transa: transpose(g.TransB), transb: transpose(g.TransA),
 		m: C.int(g.N), n: C.int(g.M), k: C.int(g.K),
 		a: C.size_t(g.B), lda: C.int(g.LDB), b: C.size_t(g.A), ldb: C.int(g.LDA), c: C.size_t(g.C), ldc: C.int(g.LDC),
+		batch: C.int(max(1, g.Batch)), stride_a: C.longlong(g.StrideB), stride_b: C.longlong(g.StrideA), stride_c: C.longlong(g.StrideC),
 		_type: dataType(g.Type), out: dataType(g.Out), compute: compute,
 		alpha: C.float(g.Alpha), beta: C.float(g.Beta),
 	}
@@ -100,13 +101,19 @@ func dataType(t device.Type) C.int {
 	return C.CUDA_32F
 }
 
-// Close releases the handle and the library.
-func (b *Cublas) Close() error {
-	var err error
-	if b.handle != nil {
-		err = b.check("cublasDestroy", C.vernier_cublas_destroy(b.table, b.handle))
-		b.handle = nil
+// Detach releases the handle, in its context.
+func (b *Cublas) Detach() error {
+	if b.handle == nil {
+		return nil
 	}
+	h := b.handle
+	b.handle = nil
+	return b.check("cublasDestroy", C.vernier_cublas_destroy(b.table, h))
+}
+
+// close releases the handle and the library.
+func (b *Cublas) close() error {
+	err := b.Detach()
 	b.lib.close()
 	return err
 }

@@ -134,17 +134,23 @@ func (d *Cudnn) Run(dir device.Direction, p device.Plan, t device.Operands, work
 	return d.check("convolution, "+dir.String(), C.vernier_conv_run(d.table, d.handle, C.int(dir), d.plans[p.Handle-1], &o))
 }
 
-// Close releases the plans, the handle and the library.
-func (d *Cudnn) Close() error {
+// Detach releases the plans and the handle, in its context.
+func (d *Cudnn) Detach() error {
 	for _, p := range d.plans {
 		C.vernier_conv_release(d.table, p)
 	}
 	d.plans = nil
-	var err error
-	if d.handle != nil {
-		err = d.check("cudnnDestroy", C.vernier_cudnn_destroy(d.table, d.handle))
-		d.handle = nil
+	if d.handle == nil {
+		return nil
 	}
+	h := d.handle
+	d.handle = nil
+	return d.check("cudnnDestroy", C.vernier_cudnn_destroy(d.table, h))
+}
+
+// close releases all and the library.
+func (d *Cudnn) close() error {
+	err := d.Detach()
 	d.lib.close()
 	return err
 }

@@ -1,6 +1,6 @@
 /* Functions of the driver's library that gorgonia.org/cu has none for: what a
- * machine offers, errors in words, capture of graphs, host memory that the
- * device reaches, and shared memory beyond the default. */
+ * machine offers, errors in words, capture of graphs, and host memory that the
+ * device reaches. */
 #ifndef VERNIER_DRIVER_H
 #define VERNIER_DRIVER_H
 
@@ -22,14 +22,12 @@
     X(int, cuGraphInstantiateWithFlags, (void **exec, void *graph, unsigned long long flags))                      \
     X(int, cuGraphLaunch, (void *exec, void *stream))                                                              \
     X(int, cuGraphDestroy, (void *graph))                                                                          \
-    X(int, cuGraphExecDestroy, (void *exec))                                                                       \
-    X(int, cuFuncSetAttribute, (void *function, int attribute, int value))
+    X(int, cuGraphExecDestroy, (void *exec))
 
 typedef struct { VERNIER_DRIVER(VERNIER_SLOT) } driver_table;
 
-/* CUdevice_attribute, CUfunction_attribute, CUstreamCaptureMode. */
-enum { ATTRIBUTE_PROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76, ATTRIBUTE_SHARED = 97 };
-enum { FUNCTION_MAX_DYNAMIC_SHARED = 8 };
+/* CUdevice_attribute, CUstreamCaptureMode. */
+enum { ATTRIBUTE_PROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
 enum { CAPTURE_THREAD_LOCAL = 1 };
 
 const char *const *vernier_driver_names(int *count);
@@ -46,6 +44,5 @@ int vernier_capture_begin(const driver_table *t, size_t stream);
 int vernier_capture_end(const driver_table *t, size_t stream, void **exec);
 int vernier_graph_launch(const driver_table *t, size_t exec, size_t stream);
 int vernier_graph_free(const driver_table *t, size_t exec);
-int vernier_function_shared(const driver_table *t, size_t function, int bytes);
 
 #endif

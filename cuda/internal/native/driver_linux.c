@@ -55,7 +55,3 @@ int vernier_graph_launch(const driver_table *t, size_t exec, size_t stream) {
 }
 
 int vernier_graph_free(const driver_table *t, size_t exec) { return t->cuGraphExecDestroy((void *)exec); }
-
-int vernier_function_shared(const driver_table *t, size_t function, int bytes) {
-    return t->cuFuncSetAttribute((void *)function, FUNCTION_MAX_DYNAMIC_SHARED, bytes);
-}

@@ -99,14 +99,10 @@ func (d *Driver) check(call string, code C.int) error {
 	return &DriverError{call, int(code), C.GoString(name), C.GoString(text)}
 }
 
-// Processors is the number of multiprocessors of a device, and Shared the bytes
-// of shared memory that a block may ask for.
+// Processors is the number of multiprocessors of a device.
 func (d *Driver) Processors(ordinal int) (int, error) {
 	return d.attribute(ordinal, C.ATTRIBUTE_PROCESSORS)
 }
-
-// Shared is how many bytes of shared memory a block of a device may ask for.
-func (d *Driver) Shared(ordinal int) (int, error) { return d.attribute(ordinal, C.ATTRIBUTE_SHARED) }
 
 // AllocHost returns host memory that does not move and that devices reach.
 func (d *Driver) AllocHost(bytes int64) (unsafe.Pointer, error) {
@@ -140,11 +136,6 @@ func (d *Driver) LaunchGraph(graph, stream uintptr) error {
 // ReleaseGraph forgets it.
 func (d *Driver) ReleaseGraph(graph uintptr) error {
 	return d.check("cuGraphExecDestroy", C.vernier_graph_free(d.table, C.size_t(graph)))
-}
-
-// AllowShared lets a kernel use more shared memory than the usual 48 KiB.
-func (d *Driver) AllowShared(kernel uintptr, bytes int) error {
-	return d.check("cuFuncSetAttribute", C.vernier_function_shared(d.table, C.size_t(kernel), C.int(bytes)))
 }
 
 func (d *Driver) close() { d.lib.close() }

@@ -125,7 +125,7 @@ func (s *Set) loadLibraries(places Places) {
 		dnn, err := openDnn(places, release)
 		if err != nil {
 			dnnErrs = append(dnnErrs, err.Error())
-			blas.Close()
+			blas.close()
 			closeAll(helper)
 			continue
 		}
@@ -160,7 +160,7 @@ func openBlas(places Places, release int) (*Cublas, []*library, error) {
 		b, err := loadCublas(path)
 		if err == nil && b.major != release {
 			err = fmt.Errorf("%s is of release %d", b.Found.Path, b.major)
-			b.Close()
+			b.close()
 		}
 		if err == nil {
 			// cuDNN compiles some of its kernels with NVRTC.
@@ -197,7 +197,7 @@ func openDnn(places Places, release int) (*Cudnn, error) {
 			d, err := loadCudnn(path)
 			if err == nil && d.cuda/1000 != release {
 				err = fmt.Errorf("%s is for CUDA %s", d.Found.Path, Release(d.cuda))
-				d.Close()
+				d.close()
 			}
 			if err == nil {
 				return d, nil
@@ -240,10 +240,10 @@ func closeAll(list []*library) {
 func (s *Set) Close() error {
 	var errs []error
 	if s.Dnn != nil {
-		errs = append(errs, s.Dnn.Close())
+		errs = append(errs, s.Dnn.close())
 	}
 	if s.Blas != nil {
-		errs = append(errs, s.Blas.Close())
+		errs = append(errs, s.Blas.close())
 	}
 	closeAll(s.helper)
 	if s.Driver != nil {

@@ -29,4 +29,14 @@ int cublasGemmEx(void *handle, int transa, int transb, int m, int n, int k, cons
         }
     return 0;
 }
+int cublasGemmStridedBatchedEx(void *handle, int transa, int transb, int m, int n, int k, const void *alpha, const void *pa, int atype, int lda,
+                               long long sa, const void *pb, int btype, int ldb, long long sb, const void *beta, void *pc, int ctype, int ldc,
+                               long long sc, int batch, int compute, int algo) {
+    for (int i = 0; i < batch; i++) {
+        int status = cublasGemmEx(handle, transa, transb, m, n, k, alpha, (const float *)pa + i * sa, atype, lda, (const float *)pb + i * sb, btype,
+                                  ldb, beta, (float *)pc + i * sc, ctype, ldc, compute, algo);
+        if (status) return status;
+    }
+    return 0;
+}
 #endif

@@ -41,4 +41,3 @@ int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long fla
 int cuGraphLaunch(void *exec, void *stream) { return exec == (char *)stream + 2 ? 0 : 1; }
 int cuGraphDestroy(void *graph) { return 0; }
 int cuGraphExecDestroy(void *exec) { return 0; }
-int cuFuncSetAttribute(void *function, int attribute, int value) { return attribute == FUNCTION_MAX_DYNAMIC_SHARED ? 0 : 1; }

@@ -1,0 +1,180 @@
+//go:build gpu && linux && cgo
+
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"github.com/vernier-ml/vernier/cuda/internal/device"
+	"github.com/vernier-ml/vernier/cuda/internal/native"
+)
+
+// Driver is a GPU with its primary context, which NVIDIA's libraries use too.
+type Driver struct {
+	set     *native.Set
+	dev     cu.Device
+	ctx     cu.CUContext
+	props   device.Properties
+	streams map[device.Stream]cu.Stream
+	events  map[device.Event]cu.Event
+	kernels []cu.Function
+	modules []cu.Module
+}
+
+var _ device.Driver = (*Driver)(nil)
+
+// Open makes the context of a GPU by its number. The set is the driver's to
+// close from then on.
+func Open(set *native.Set, ordinal int) (d *Driver, err error) {
+	d = &Driver{set: set, streams: map[device.Stream]cu.Stream{}, events: map[device.Event]cu.Event{}}
+	if d.dev, err = cu.GetDevice(ordinal); err != nil {
+		return nil, fmt.Errorf("GPU %d: %w", ordinal, err)
+	}
+	described := set.Report.Devices[ordinal]
+	d.props = device.Properties{Name: described.Name, Major: described.Major, Minor: described.Minor, Bytes: described.Bytes}
+	if d.props.Processors, err = set.Driver.Processors(ordinal); err != nil {
+		return nil, err
+	}
+	if d.ctx, err = d.dev.RetainPrimaryCtx(); err != nil {
+		return nil, fmt.Errorf("GPU %d: context: %w", ordinal, err)
+	}
+	return d, nil
+}
+
+// within runs f on a thread that has the context: Go moves goroutines between
+// threads, and a context belongs to a thread.
+func (d *Driver) within(call string, f func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := cu.SetCurrentContext(d.ctx)
+	if err == nil {
+		err = f()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", call, err)
+	}
+	return nil
+}
+
+// Properties describe the GPU.
+func (d *Driver) Properties() device.Properties { return d.props }
+
+// Free is how much memory is left.
+func (d *Driver) Free() (free, total int64, err error) {
+	err = d.within("cuMemGetInfo", func() (err error) {
+		free, total, err = cu.MemInfo()
+		return err
+	})
+	return free, total, err
+}
+
+// Alloc returns device memory.
+func (d *Driver) Alloc(bytes int64) (p device.Ptr, err error) {
+	err = d.within("cuMemAlloc", func() error {
+		q, err := cu.MemAlloc(bytes)
+		p = device.Ptr(q)
+		return err
+	})
+	return p, err
+}
+
+// Release gives device memory back.
+func (d *Driver) Release(p device.Ptr) error {
+	return d.within("cuMemFree", func() error { return cu.MemFree(cu.DevicePtr(p)) })
+}
+
+// AllocHost returns pinned memory.
+func (d *Driver) AllocHost(bytes int64) (p unsafe.Pointer, err error) {
+	err = d.within("pinned memory", func() (err error) {
+		p, err = d.set.Driver.AllocHost(bytes)
+		return err
+	})
+	return p, err
+}
+
+// ReleaseHost gives it back.
+func (d *Driver) ReleaseHost(p unsafe.Pointer) error {
+	return d.within("pinned memory", func() error { return d.set.Driver.ReleaseHost(p) })
+}
+
+// Upload copies to the device.
+func (d *Driver) Upload(dst device.Ptr, src unsafe.Pointer, bytes int64, s device.Stream) error {
+	return d.within("cuMemcpyHtoDAsync", func() error { return cu.MemcpyHtoDAsync(cu.DevicePtr(dst), src, bytes, d.streams[s]) })
+}
+
+// Download copies to the host.
+func (d *Driver) Download(dst unsafe.Pointer, src device.Ptr, bytes int64, s device.Stream) error {
+	return d.within("cuMemcpyDtoHAsync", func() error { return cu.MemcpyDtoHAsync(dst, cu.DevicePtr(src), bytes, d.streams[s]) })
+}
+
+// Copy copies within the device.
+func (d *Driver) Copy(dst, src device.Ptr, bytes int64, s device.Stream) error {
+	return d.within("cuMemcpyDtoDAsync", func() error {
+		return cu.MemcpyDtoDAsync(cu.DevicePtr(dst), cu.DevicePtr(src), bytes, d.streams[s])
+	})
+}
+
+// Clear sets words to 0.
+func (d *Driver) Clear(p device.Ptr, bytes int64, s device.Stream) error {
+	return d.within("cuMemsetD32Async", func() error { return cu.MemsetD32Async(cu.DevicePtr(p), 0, bytes/4, d.streams[s]) })
+}
+
+// Load compiles modules and finds kernels.
+func (d *Driver) Load(modules []string, names []string) (map[string]device.Kernel, error) {
+	list := map[string]device.Kernel{}
+	err := d.within("loading", func() error {
+		for i, text := range modules {
+			m, err := cu.LoadData(text)
+			if err != nil {
+				return fmt.Errorf("module %d of %d (PTX for compute capability 7.0): %w", i+1, len(modules), err)
+			}
+			d.modules = append(d.modules, m)
+			for _, name := range names {
+				f, err := m.Function(name)
+				if errors.Is(err, cu.NotFound) {
+					continue
+				}
+				if err != nil {
+					return fmt.Errorf("kernel %s: %w", name, err)
+				}
+				d.kernels = append(d.kernels, f)
+				list[name] = device.Kernel(len(d.kernels))
+			}
+		}
+		for _, name := range names {
+			if list[name] == 0 {
+				return fmt.Errorf("no module has the kernel %s", name)
+			}
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Launch runs a kernel.
+func (d *Driver) Launch(k device.Kernel, grid [3]int, threads int, args []uint64, s device.Stream) error {
+	return d.within("cuLaunchKernel", func() error {
+		params := make([]unsafe.Pointer, len(args))
+		for i := range args {
+			params[i] = unsafe.Pointer(&args[i])
+		}
+		return d.kernels[k-1].Launch(grid[0], grid[1], grid[2], threads, 1, 1, 0, d.streams[s], params)
+	})
+}
+
+// Close releases modules, the context and the libraries.
+func (d *Driver) Close() error {
+	err := d.within("closing", func() error {
+		var errs []error
+		for _, m := range d.modules {
+			errs = append(errs, m.Unload())
+		}
+		return errors.Join(errs...)
+	})
+	return errors.Join(err, d.dev.ReleasePrimaryCtx(), d.set.Close())
+}

@@ -1,0 +1,12 @@
+//go:build !gpu || !linux || !cgo
+
+package cuda
+
+// Open says that this program was built without the GPU engine.
+func Open(Options) (*Engine, error) {
+	r, err := Examine()
+	if err != nil {
+		return nil, err
+	}
+	return nil, r.Err()
+}
