@@ -19,9 +19,9 @@ type allocator struct {
 	mu     sync.Mutex // blocks are given back by the garbage collector's goroutine
 	free   map[int64][]block
 	all    map[device.Ptr]bool // whatever the device has given
-	used   int64 // bytes in tensors
-	cached int64 // bytes in free
-	blocks int   // in use
+	used   int64               // bytes in tensors
+	cached int64               // bytes in free
+	blocks int                 // in use
 	closed bool
 }
 

@@ -70,10 +70,11 @@ func (e *Engine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
 	return g.done()
 }
 
-// unit returns, for Euclidean metrics, a power of two on the device near the
-// largest coordinate: squares in this unit stay in range.
+// unit returns a power of two on the device near the largest coordinate, in which
+// squares stay in range; 0 where there are none.
 func (g *args) unit(p pairing, x, y device.Ptr) device.Ptr {
-	if p.metric.Kind == layers.BRM || g.err != nil {
+	restricted := p.metric.Kind == layers.BRM
+	if restricted && p.metric.P == 1 || g.err != nil {
 		return 0
 	}
 	bits := g.scratch(8)
@@ -83,7 +84,7 @@ func (g *args) unit(p pairing, x, y device.Ptr) device.Ptr {
 	if x != y {
 		g.launch(kernels.MaxMagnitude(int64(p.b.size), bits, y))
 	}
-	g.launch(kernels.UnitOf(unit, bits))
+	g.launch(kernels.UnitOf(unit, bits, restricted))
 	return unit
 }
 

@@ -69,6 +69,12 @@ func CopyRows(t Type, rows, c int64, dst Ptr, dstWidth, dstFrom int64, src Ptr, 
 	return launch("copy_rows_"+t.String(), flat(rows*c), rows, c, dst, dstWidth, dstFrom, src, srcWidth, srcFrom)
 }
 
+// SliceReLUGrad sets dx (rows, c) to columns from and on of dy where y is above 0,
+// else 0; dy and y have rows of the given width.
+func SliceReLUGrad(t Type, rows, c int64, dx, dy, y Ptr, width, from int64) Launch {
+	return launch("slice_relu_grad_"+t.String(), flat(rows*c), rows, c, dx, dy, y, width, from)
+}
+
 // FromPlanar turns float32 images (n, c, hw) into maps (n, hw, c) of type t.
 func FromPlanar(t Type, n, c, hw int, y, x Ptr) Launch {
 	return launch("from_planar_"+t.String(), [3]int{tiles(hw, 32), tiles(c, 32), n}, c, hw, y, x)

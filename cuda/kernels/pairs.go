@@ -17,8 +17,9 @@ type Pairs struct {
 
 func (p Pairs) name(of string) string { return of + "_" + p.R + "_p" + strconv.Itoa(p.P) }
 
-// Value sets d (n, k). unit, a power of two that differences are divided by so
-// that their squares stay in range, is for linear alone; 0 is none.
+// Value sets d (n, k). unit, of P = 2 alone, is a power of two near the largest
+// coordinate, and at most 1 unless R is linear: in this unit squares stay in
+// range. 0 is none.
 func (p Pairs) Value(d, a, b, unit Ptr) Launch {
 	return launch(p.name("pairs"), [3]int{tiles(p.K, 64), tiles(p.N, 64), 1}, p.N, p.K, p.H, d, a, b, p.By, p.Rooted, p.Omega, unit)
 }
@@ -49,8 +50,11 @@ func (p Pairs) GradB(db, c, a, b Ptr, accumulate bool) Launch {
 // magnitude in x.
 func MaxMagnitude(n int64, bits, x Ptr) Launch { return launch("max_magnitude", flat(n), n, bits, x) }
 
-// UnitOf sets the float32 at unit to the power of two below the magnitude at bits.
-func UnitOf(unit, bits Ptr) Launch { return launch("unit_of", [3]int{1, 1, 1}, unit, bits) }
+// UnitOf sets the float32 at unit to the power of two below the magnitude at
+// bits, or to 1 if that is less and capped is set.
+func UnitOf(unit, bits Ptr, capped bool) Launch {
+	return launch("unit_of", [3]int{1, 1, 1}, unit, bits, capped)
+}
 
 // ClipCosine limits n cosines to [-1, 1].
 func ClipCosine(n int64, d Ptr) Launch { return launch("clip_cosine", flat(n), n, d) }

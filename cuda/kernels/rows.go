@@ -52,3 +52,14 @@ func Tokens(t Type, batch, prefix, area, d int, y, x, first, pos Ptr) Launch {
 func BatchSum(t Type, n int64, batch int, stride, from int64, out, in Ptr) Launch {
 	return launch("batch_sum_"+t.String(), flat(n), n, batch, stride, from, out, in)
 }
+
+// ScaleRows sets row r of y (rows, width) to s[r] times that of x. y may be x.
+func ScaleRows(rows, width int, y, x, s Ptr) Launch {
+	n := int64(rows) * int64(width)
+	return launch("scale_rows", flat(n), n, width, y, x, s)
+}
+
+// RowDots sets d (rows) to the products of the rows of x and y.
+func RowDots(rows, width int, d, x, y Ptr) Launch {
+	return launch("row_dots", perRow(rows), width, d, x, y)
+}

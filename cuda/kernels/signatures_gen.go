@@ -57,6 +57,10 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"llpllpll", 256}, true
 	case "copy_rows_bf16":
 		return Signature{"llpllpll", 256}, true
+	case "slice_relu_grad_f32":
+		return Signature{"llpppll", 256}, true
+	case "slice_relu_grad_bf16":
+		return Signature{"llpppll", 256}, true
 	case "from_planar_f32":
 		return Signature{"iipp", 256}, true
 	case "from_planar_bf16":
@@ -121,6 +125,18 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"liippp", 256}, true
 	case "global_max_grad_bf16":
 		return Signature{"liippp", 256}, true
+	case "conv_direct_f32":
+		return Signature{"liiiiiiiiiiiippp", 256}, true
+	case "conv_direct_bf16":
+		return Signature{"liiiiiiiiiiiippp", 256}, true
+	case "conv_direct_dx_f32":
+		return Signature{"liiiiiiiiiiiippp", 256}, true
+	case "conv_direct_dx_bf16":
+		return Signature{"liiiiiiiiiiiippp", 256}, true
+	case "conv_direct_dw_f32":
+		return Signature{"liiiiiiiiiiiiippp", 256}, true
+	case "conv_direct_dw_bf16":
+		return Signature{"liiiiiiiiiiiiippp", 256}, true
 	case "layer_norm_f32":
 		return Signature{"ippppppf", 128}, true
 	case "layer_norm_bf16":
@@ -179,16 +195,24 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"ipppffi", 128}, true
 	case "chord_rows":
 		return Signature{"ipppi", 128}, true
+	case "scale_rows":
+		return Signature{"lippp", 256}, true
+	case "row_dots":
+		return Signature{"ippp", 128}, true
 	case "combine_parts":
 		return Signature{"iippf", 256}, true
 	case "inv_std":
 		return Signature{"ippf", 256}, true
 	case "batch_stats":
 		return Signature{"ipppppfff", 256}, true
+	case "fold_norm":
+		return Signature{"ipppppppf", 256}, true
+	case "fold_norm_grad":
+		return Signature{"ipppppppppf", 256}, true
 	case "max_magnitude":
 		return Signature{"lpp", 256}, true
 	case "unit_of":
-		return Signature{"pp", 32}, true
+		return Signature{"ppi", 32}, true
 	case "pair_slopes":
 		return Signature{"lpppfi", 256}, true
 	case "clip_cosine":
@@ -199,6 +223,8 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"pppi", 256}, true
 	case "sgd":
 		return Signature{"pppi", 256}, true
+	case "rmsprop":
+		return Signature{"ppp", 256}, true
 	case "sum_squares":
 		return Signature{"ppp", 256}, true
 	case "sum_doubles":
@@ -294,6 +320,8 @@ func Names() []string {
 		"batch_norm_dx_bf16",
 		"copy_rows_f32",
 		"copy_rows_bf16",
+		"slice_relu_grad_f32",
+		"slice_relu_grad_bf16",
 		"from_planar_f32",
 		"from_planar_bf16",
 		"to_planar_f32",
@@ -326,6 +354,12 @@ func Names() []string {
 		"global_max_bf16",
 		"global_max_grad_f32",
 		"global_max_grad_bf16",
+		"conv_direct_f32",
+		"conv_direct_bf16",
+		"conv_direct_dx_f32",
+		"conv_direct_dx_bf16",
+		"conv_direct_dw_f32",
+		"conv_direct_dw_bf16",
 		"layer_norm_f32",
 		"layer_norm_bf16",
 		"layer_norm_dx_f32",
@@ -355,9 +389,13 @@ func Names() []string {
 		"row_norm",
 		"row_norm_grad",
 		"chord_rows",
+		"scale_rows",
+		"row_dots",
 		"combine_parts",
 		"inv_std",
 		"batch_stats",
+		"fold_norm",
+		"fold_norm_grad",
 		"max_magnitude",
 		"unit_of",
 		"pair_slopes",
@@ -365,6 +403,7 @@ func Names() []string {
 		"cosine_dx",
 		"adam",
 		"sgd",
+		"rmsprop",
 		"sum_squares",
 		"sum_doubles",
 		"clamp",

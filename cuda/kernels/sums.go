@@ -56,3 +56,15 @@ func InvStd(c int, inv, variance Ptr, eps float32) Launch {
 func BatchStats(c int, inv, runningMean, runningVar, mean, variance Ptr, eps, momentum, unbias float32) Launch {
 	return launch("batch_stats", flat(int64(c)), c, inv, runningMean, runningVar, mean, variance, eps, momentum, unbias)
 }
+
+// FoldNorm turns a frozen normalisation of c channels into scale and shift. bias
+// may be 0.
+func FoldNorm(c int, scale, shift, bias, gamma, beta, mean, variance Ptr, eps float32) Launch {
+	return launch("fold_norm", flat(int64(c)), c, scale, shift, bias, gamma, beta, mean, variance, eps)
+}
+
+// FoldNormGrad is its gradient; any of dbias, dgamma, dbeta may be 0, and dscale
+// where dgamma is.
+func FoldNormGrad(c int, dbias, dgamma, dbeta, dscale, dshift, bias, gamma, mean, variance Ptr, eps float32) Launch {
+	return launch("fold_norm_grad", flat(int64(c)), c, dbias, dgamma, dbeta, dscale, dshift, bias, gamma, mean, variance, eps)
+}

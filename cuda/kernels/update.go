@@ -40,6 +40,11 @@ func SGD(chunks int, slots, table, hyper Ptr, nesterov bool) Launch {
 	return launch("sgd", perRow(chunks), slots, table, hyper, nesterov)
 }
 
+// RMSprop updates all chunks; hyper is four float32: alpha, 1-alpha, eps, momentum.
+func RMSprop(chunks int, slots, table, hyper Ptr) Launch {
+	return launch("rmsprop", perRow(chunks), slots, table, hyper)
+}
+
 // SumSquares returns launches that leave in the float64 at out the sum of squares
 // of every slot's W; part has room for a float64 a chunk.
 func SumSquares(chunks int, slots, table, part, out Ptr) []Launch {

@@ -11,6 +11,7 @@
 #include "maps.h"
 #include "sums.h"
 #include "pool.h"
+#include "conv.h"
 #include "tokens.h"
 #define HEAD 64
 #define TILE 32
@@ -38,6 +39,7 @@
 #include "maps.h"
 #include "sums.h"
 #include "pool.h"
+#include "conv.h"
 #include "tokens.h"
 #define HEAD 64
 #define TILE 32

@@ -28,11 +28,11 @@ KERNEL(NAME(gelu), 256)(long n, T *y, const T *x, int form) {
 		if (form == 0) {
 			float tail = normalTail(z);
 			r = v * (v > 0 ? 1 - tail : tail);
-			if (z > FAR_NORMAL) r = v > 0 ? v : 0;
+			if (z > FAR_NORMAL) r = v > 0 ? v : v * 0; // of -infinity it is NaN
 		} else {
 			float u = .79788456f * fused(.044715f * z * z, z, z);
 			float e = exponential(-2 * atMost(u, 43)); // (1 + tanh u)/2 = 1/(1 + e), and its mirror e/(1 + e)
-			r = z > 20 ? (v > 0 ? v : 0) : v * (v > 0 ? 1 : e) / (1 + e);
+			r = z > 20 ? (v > 0 ? v : v * 0) : v * (v > 0 ? 1 : e) / (1 + e);
 		}
 		PUT(y, i, v != v ? v : r);
 	}
@@ -42,7 +42,7 @@ KERNEL(NAME(gelu_grad), 256)(long n, T *dx, const T *dy, const T *x, int form) {
 	EACH(i, n) {
 		float v = GET(x, i), z = magnitude(v), g;
 		if (z > 20) {
-			g = v > 0;
+			g = (v > 0) + v * 0; // of an infinity it is NaN
 		} else if (form == 0) {
 			float tail = normalTail(z), density = .39894228f * exponential(-.5f * z * z);
 			g = (v > 0 ? 1 - tail : tail) + v * density;
@@ -91,6 +91,15 @@ KERNEL(NAME(copy_rows), 256)(long rows, long c, T *dst, long dstWidth, long dstF
 	EACH(i, rows * c) {
 		unsigned row = i / (unsigned)c, k = i - row * (unsigned)c;
 		dst[row * dstWidth + dstFrom + k] = src[row * srcWidth + srcFrom + k];
+	}
+}
+
+// copy_rows from the wider rows of dy to dx, where y, as wide, is above 0.
+KERNEL(NAME(slice_relu_grad), 256)(long rows, long c, T *dx, const T *dy, const T *y, long width, long first) {
+	EACH(i, rows * c) {
+		unsigned row = i / (unsigned)c, k = i - row * (unsigned)c;
+		long at = row * width + first + k;
+		PUT(dx, i, GET(y, at) > 0 ? GET(dy, at) : 0);
 	}
 }
 

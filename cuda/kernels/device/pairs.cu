@@ -45,5 +45,7 @@
 #include "pairs.h"
 #undef METRIC
 #define METRIC linear
+#define LINEAR
 #include "pairs.h"
+#undef LINEAR
 #undef METRIC

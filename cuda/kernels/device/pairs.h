@@ -12,28 +12,38 @@
 #define DEPTH 16
 #endif
 
+#ifdef LINEAR
+#define OUTSIDE(x) ((x) * inverse)
+#define INSIDE(r) (r)
+#else
+#define OUTSIDE(x) (x)
+#define INSIDE(r) ((r) * inverse)
+#endif
+
 #if P == 2
-#define JOIN(r, sum) fused(r, r, sum)
+#define JOIN(r, sum) fused(INSIDE(r), INSIDE(r), sum)
 #define CHAIN(t, w) (CALL(R, t, w) * CALL(S, t, w))
 #else
 #define JOIN(r, sum) ((sum) + (r))
 #define CHAIN(t, w) CALL(S, t, w)
 #endif
 
-// d = post(by * sum of R(|a - b|/unit)^P)*unit^..., with post the square root if
-// rooted. unit points at a power of two on the device, or is null for 1: only
-// the linear metrics have one, so that squares neither overflow nor vanish.
+// d = post(by * sum of R(|a - b|)^P), with post the square root if rooted. For
+// P = 2 the squares are taken in a unit, a power of two on the device, or null
+// for 1, so that they neither overflow nor vanish: of R, or, for linear, which may
+// overflow itself, of the coordinates.
 KERNEL(NAME(pairs), 256)(int n, int k, int h, float *d, const float *a, const float *b, float by, int rooted, float omega, const float *unit) {
 	SHARED float as[DEPTH][SIDE + 4], bs[DEPTH][SIDE + 4];
 	int tx = threadOf() % 16, ty = threadOf() / 16, i0 = blockY() * SIDE, j0 = blockX() * SIDE;
 	float u = unit ? *unit : 1, inverse = 1 / u, sum[4][4];
+	(void)inverse; // P = 1 has no squares
 	UNROLL for (int i = 0; i < 4; i++)
 		UNROLL for (int j = 0; j < 4; j++) sum[i][j] = 0;
 	for (int c0 = 0; c0 < h; c0 += DEPTH) {
 		for (int e = threadOf(); e < SIDE * DEPTH; e += 256) {
 			int c = c0 + e % DEPTH, r = e / DEPTH;
-			as[e % DEPTH][r] = c < h && i0 + r < n ? a[(long)(i0 + r) * h + c] * inverse : 0;
-			bs[e % DEPTH][r] = c < h && j0 + r < k ? b[(long)(j0 + r) * h + c] * inverse : 0;
+			as[e % DEPTH][r] = c < h && i0 + r < n ? OUTSIDE(a[(long)(i0 + r) * h + c]) : 0;
+			bs[e % DEPTH][r] = c < h && j0 + r < k ? OUTSIDE(b[(long)(j0 + r) * h + c]) : 0;
 		}
 		SYNC();
 		for (int c = 0; c < DEPTH; c++) {
@@ -105,3 +115,5 @@ KERNEL(NAME(pairs_grad), 256)(int n, int k, int h, float *da, const float *c, co
 }
 #undef JOIN
 #undef CHAIN
+#undef INSIDE
+#undef OUTSIDE

@@ -21,6 +21,26 @@ KERNEL(batch_stats, 256)(int c, float *inv, float *runningMean, float *runningVa
 	}
 }
 
+// A frozen normalisation of sums plus bias as scale and shift of the sums. bias
+// may be null.
+KERNEL(fold_norm, 256)(int c, float *scale, float *shift, const float *bias, const float *gamma, const float *beta, const float *mean, const float *variance, float eps) {
+	EACH(k, c) {
+		float v = gamma[k] / root(variance[k] + eps);
+		scale[k] = v;
+		shift[k] = fused((bias ? bias[k] : 0) - mean[k], v, beta[k]);
+	}
+}
+
+// Its gradient; any destination may be null, and dscale where dgamma is.
+KERNEL(fold_norm_grad, 256)(int c, float *dbias, float *dgamma, float *dbeta, const float *dscale, const float *dshift, const float *bias, const float *gamma, const float *mean, const float *variance, float eps) {
+	EACH(k, c) {
+		float spread = root(variance[k] + eps), up = dshift[k];
+		if (dbias) dbias[k] = up * gamma[k] / spread;
+		if (dgamma) dgamma[k] = fused((bias ? bias[k] : 0) - mean[k], up, dscale[k]) / spread;
+		if (dbeta) dbeta[k] = up;
+	}
+}
+
 // The largest magnitude, as bits: those of positive floats are in their order.
 // *bits starts at 0.
 KERNEL(max_magnitude, 256)(long n, unsigned *bits, const float *x) {
@@ -32,15 +52,16 @@ KERNEL(max_magnitude, 256)(long n, unsigned *bits, const float *x) {
 	if (top) atomicMaximum(bits, top);
 }
 
-// The power of two that pairs divides by.
-KERNEL(unit_of, 32)(float *unit, const unsigned *bits) {
-	if (threadOf() == 0) *unit = powerBelow(floatOf(*bits));
+// The power of two that pairs divides by; at most 1 if capped.
+KERNEL(unit_of, 32)(float *unit, const unsigned *bits, int capped) {
+	float u = powerBelow(floatOf(*bits));
+	if (threadOf() == 0) *unit = capped && u > 1 ? 1 : u;
 }
 
-// What pairs_grad multiplies by: dd * by, over d where rooted. Where the
-// distance is 0 it is 0.
+// What pairs_grad multiplies by: dd * by, over d where rooted; 0 where a distance
+// with a root is 0. Without one it may be 0 because its square is too small.
 KERNEL(pair_slopes, 256)(long n, float *c, const float *dd, const float *d, float by, int rooted) {
-	EACH(i, n) c[i] = d[i] == 0 ? 0 : rooted ? dd[i] * by / d[i] : dd[i] * by;
+	EACH(i, n) c[i] = !rooted ? dd[i] * by : d[i] == 0 ? 0 : dd[i] * by / d[i];
 }
 
 // Cosine, from dots of unit rows: limits to [-1, 1]; NaN stays.

@@ -100,3 +100,21 @@ KERNEL(chord_rows, 128)(int h, float *y, float *sizes, const float *x, int toUni
 	if (toUnit)
 		for (int i = threadOf(); i < h; i += threads()) out[i] = length == 0 ? 0 : out[i] / unit / length;
 }
+
+// Rows times a number each.
+KERNEL(scale_rows, 256)(long n, int width, float *y, const float *x, const float *s) { EACH(i, n) y[i] = s[i / (unsigned)width] * x[i]; }
+
+// The sum of products of two rows, in float64; one block a row.
+KERNEL(row_dots, 128)(int width, float *d, const float *x, const float *y) {
+	SHARED double box[128];
+	long row = (long)blockX() * width;
+	double sum = 0;
+	for (int i = threadOf(); i < width; i += threads()) sum += (double)x[row + i] * y[row + i];
+	box[threadOf()] = sum;
+	SYNC();
+	for (int e = 64; e; e >>= 1) {
+		if (threadOf() < e) box[threadOf()] += box[threadOf() + e];
+		SYNC();
+	}
+	if (threadOf() == 0) d[blockX()] = (float)box[0];
+}

@@ -49,6 +49,23 @@ KERNEL(sgd, 256)(const struct slot *slots, const struct chunk *chunks, const flo
 	}
 }
 
+// hyper: alpha, 1-alpha, eps, momentum. first is the mean square, second the
+// momentum buffer, which may be null without momentum.
+KERNEL(rmsprop, 256)(const struct slot *slots, const struct chunk *chunks, const float *hyper) {
+	CHUNK
+	float keep = hyper[0], mix = hyper[1], eps = hyper[2], momentum = hyper[3];
+	ELEMENTS(i) {
+		float w = s.w[i], g = fused(s.decay, w, s.g[i]);
+		float v = fused(keep, s.first[i], mix * g * g), step = g / (root(v) + eps);
+		s.first[i] = v;
+		if (momentum != 0) {
+			step = fused(momentum, s.second[i], step);
+			s.second[i] = step;
+		}
+		s.w[i] = w - s.rate * step;
+	}
+}
+
 // Sum of squares of a chunk's w, in float64.
 KERNEL(sum_squares, 256)(const struct slot *slots, const struct chunk *chunks, double *part_) {
 	SHARED double box[256];

@@ -57,7 +57,7 @@ var (
 )
 
 // typed files hold one kernel for each storage type, pairs.h one for each metric.
-var typed = []string{"maps.h", "sums.h", "pool.h", "tokens.h", "attention.h"}
+var typed = []string{"maps.h", "sums.h", "pool.h", "conv.h", "tokens.h", "attention.h"}
 
 func suffixes(file string) []string {
 	if file == "attention.h" {

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <ucontext.h>
 
 #include "../device/kernels.cu"
 #undef NAME
@@ -19,13 +18,36 @@ enum { MOST_THREADS = 1024, STACK = 64 << 10 };
 
 struct place here;
 
+// switchStack saves what a call must keep and the stack pointer in *from, and goes
+// on where to was saved. (swapcontext also saves the signal mask, by a system
+// call, which takes longer than most kernels.)
+void switchStack(void **from, void *to);
+#if defined(__x86_64__)
+__asm__(".text\n.globl switchStack\n.type switchStack,@function\nswitchStack:\n"
+        "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
+        "movq %rsp,(%rdi)\nmovq %rsi,%rsp\n"
+        "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n"
+        ".size switchStack,.-switchStack\n");
+enum { SAVED = 6, RETURN = 6 }; // words below the return address
+#elif defined(__aarch64__)
+__asm__(".text\n.globl switchStack\n.type switchStack,%function\nswitchStack:\n"
+        "sub sp,sp,#160\nstp x19,x20,[sp]\nstp x21,x22,[sp,#16]\nstp x23,x24,[sp,#32]\nstp x25,x26,[sp,#48]\n"
+        "stp x27,x28,[sp,#64]\nstp x29,x30,[sp,#80]\nstp d8,d9,[sp,#96]\nstp d10,d11,[sp,#112]\n"
+        "stp d12,d13,[sp,#128]\nstp d14,d15,[sp,#144]\nmov x9,sp\nstr x9,[x0]\nmov sp,x1\n"
+        "ldp x19,x20,[sp]\nldp x21,x22,[sp,#16]\nldp x23,x24,[sp,#32]\nldp x25,x26,[sp,#48]\n"
+        "ldp x27,x28,[sp,#64]\nldp x29,x30,[sp,#80]\nldp d8,d9,[sp,#96]\nldp d10,d11,[sp,#112]\n"
+        "ldp d12,d13,[sp,#128]\nldp d14,d15,[sp,#144]\nadd sp,sp,#160\nret\n"
+        ".size switchStack,.-switchStack\n");
+enum { SAVED = 20, RETURN = 11 }; // words saved, and which of them is the return address
+#endif
+
 struct coroutine {
-	ucontext_t context;
+	void *stack;
 	int done, line;
 };
 static struct coroutine crew[MOST_THREADS];
 static char *stacks;
-static ucontext_t scheduler;
+static void *scheduler;
 static const struct entry *current;
 static void **arguments;
 static float exchange[MOST_THREADS];
@@ -36,7 +58,9 @@ static int alone; // the kernel runs without coroutines
 
 static void work(void) {
 	current->call(arguments);
-	crew[here.thread].done = 1;
+	struct coroutine *me = &crew[here.thread];
+	me->done = 1;
+	switchStack(&me->stack, scheduler); // for good
 }
 
 static void pause(int line) {
@@ -46,7 +70,7 @@ static void pause(int line) {
 	}
 	struct coroutine *me = &crew[here.thread];
 	me->line = line;
-	swapcontext(&me->context, &scheduler);
+	switchStack(&me->stack, scheduler);
 }
 
 void hostBarrier(int line) { pause(line); }
@@ -70,12 +94,13 @@ static int runBlock(int count) {
 	static int order[MOST_THREADS];
 	for (int i = 0; i < count; i++) {
 		struct coroutine *c = &crew[i];
-		getcontext(&c->context);
-		c->context.uc_stack.ss_sp = stacks + (size_t)i * STACK;
-		c->context.uc_stack.ss_size = STACK;
-		c->context.uc_link = &scheduler;
+		// As if work had been left at its first instruction: a return address at
+		// the right distance from a multiple of 16.
+		void **top = (void **)((uintptr_t)(stacks + (size_t)(i + 1) * STACK) / 16 * 16) - 2 - SAVED;
+		memset(top, 0, (2 + SAVED) * sizeof *top);
+		top[RETURN] = (void *)work;
+		c->stack = top;
 		c->done = c->line = 0;
-		makecontext(&c->context, work, 0);
 		order[i] = i;
 	}
 	for (;;) {
@@ -89,7 +114,7 @@ static int runBlock(int count) {
 			struct coroutine *c = &crew[order[i]];
 			if (c->done) continue;
 			here.thread = order[i];
-			swapcontext(&scheduler, &c->context);
+			switchStack(&scheduler, c->stack);
 			if (c->done) continue;
 			if (line && c->line != line) return c->line;
 			line = c->line;

@@ -90,7 +90,7 @@ func TestLinearPairsInTheirUnitNeitherOverflowNorVanish(t *testing.T) {
 		}
 		dX, bits, unit, d := b.up(kernels.F32, x), b.up(kernels.F32, []float32{0}), b.empty(kernels.F32, 1), b.empty(kernels.F32, n*n)
 		p := pairsOf(layers.Metric{Kind: layers.Euclidean}, n, n, h)
-		b.run(kernels.MaxMagnitude(n*h, bits.Ptr(), dX.Ptr()), kernels.UnitOf(unit.Ptr(), bits.Ptr()), p.Value(d.Ptr(), dX.Ptr(), dX.Ptr(), unit.Ptr()))
+		b.run(kernels.MaxMagnitude(n*h, bits.Ptr(), dX.Ptr()), kernels.UnitOf(unit.Ptr(), bits.Ptr(), false), p.Value(d.Ptr(), dX.Ptr(), dX.Ptr(), unit.Ptr()))
 		tx, td := b.tensor(x, n, h), b.tensor(nil, n, n)
 		b.must(b.ref.Pairwise(td, tx, tx, layers.Metric{Kind: layers.Euclidean}))
 		b.same("distance", kernels.F32, d.down(), b.read(td), 1e-6)
