@@ -104,13 +104,29 @@ func volume(op string, shape []int) (int, error) {
 
 // New returns a zeroed tensor. Its memory returns to the engine when the tensor
 // is no longer reachable.
-func (e *Engine) New(shape ...int) (layers.Tensor, error) {
+func (e *Engine) New(shape ...int) (layers.Tensor, error) { return e.make(device.F32, shape) }
+
+// NewActivation is New for what an operation passes on to others, which BF16
+// stores as bfloat16.
+func (e *Engine) NewActivation(shape ...int) (layers.Tensor, error) {
+	return e.make(e.activation(), shape)
+}
+
+// activation is how maps and tokens are stored.
+func (e *Engine) activation() device.Type {
+	if e.opt.Precision == BF16 {
+		return device.BF16
+	}
+	return device.F32
+}
+
+func (e *Engine) make(typ device.Type, shape []int) (layers.Tensor, error) {
 	size, err := volume("new", shape)
 	if err != nil {
 		return nil, err
 	}
-	t := &Tensor{eng: e, shape: slices.Clone(shape), size: size}
-	bytes := int64(size) * 4
+	t := &Tensor{eng: e, shape: slices.Clone(shape), size: size, typ: typ}
+	bytes := aligned(int64(size * typ.Size()))
 	block, err := e.memory.take(bytes)
 	if err != nil {
 		return nil, fmt.Errorf("cuda: new: a tensor of shape %v: %w", shape, err)

@@ -1,6 +1,7 @@
 // Package kernels holds the GPU engine's own kernels: CUDA C in device/, the PTX
 // that clang makes of it, and for each kernel a function that says how it is
-// launched. What cuBLAS and cuDNN do (products, convolutions) is not here.
+// launched. What cuBLAS and cuDNN do (products, convolutions) is not here, but
+// for convolutions of geometries that cuDNN refuses.
 //
 // The source has two targets. Package host compiles the same files as plain C
 // and runs launches on the CPU, barriers and all, so that every index and every

@@ -10,6 +10,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"path"
+	"slices"
 	"testing"
 
 	"github.com/vernier-ml/vernier/internal/reference"
@@ -28,6 +29,14 @@ type Options struct {
 	// Elementwise is the error allowed where an element is a few operations on
 	// its own inputs, relative likewise. 0 means 1e-6.
 	Elementwise float64
+	// Every, if more than 1, runs only every so manieth comparison with the
+	// reference, for engines that are slow to test.
+	Every int
+	// Only, if not empty, names the parts to run.
+	Only []string
+	// Narrow says that the engine stores tensors of three axes and more as
+	// bfloat16: the suite's numbers for them are such.
+	Narrow bool
 	// Golden also runs the golden numbers of single operations and metrics.
 	Golden bool
 }
@@ -91,7 +100,9 @@ func Run(t *testing.T, eng layers.Engine, opt Options) {
 		{"wrong shapes", s.wrongShapes},
 		{"wrong settings", s.wrongSettings},
 	} {
-		t.Run(part.name, part.test)
+		if len(opt.Only) == 0 || slices.Contains(opt.Only, part.name) {
+			t.Run(part.name, part.test)
+		}
 	}
 	if opt.Golden {
 		t.Run("golden layers", s.goldenLayers)

@@ -34,25 +34,23 @@ func (b *Blas) Close() error { return nil }
 
 // numbers is an array in device memory of either type.
 type numbers struct {
-	p device.Ptr
-	t device.Type
+	mem []byte
+	t   device.Type
 }
 
 func (x numbers) at(i int) float64 {
-	p := unsafe.Pointer(uintptr(x.p)) //nolint:govet // memory that was mapped, not Go's
 	if x.t == device.BF16 {
-		return float64(math.Float32frombits(uint32(*(*uint16)(unsafe.Add(p, 2*i))) << 16))
+		return float64(math.Float32frombits(uint32(*(*uint16)(unsafe.Pointer(&x.mem[2*i]))) << 16))
 	}
-	return float64(*(*float32)(unsafe.Add(p, 4*i)))
+	return float64(*(*float32)(unsafe.Pointer(&x.mem[4*i])))
 }
 
 func (x numbers) set(i int, v float64) {
-	p := unsafe.Pointer(uintptr(x.p))
 	if x.t == device.BF16 {
-		*(*uint16)(unsafe.Add(p, 2*i)) = narrow(float32(v))
+		*(*uint16)(unsafe.Pointer(&x.mem[2*i])) = narrow(float32(v))
 		return
 	}
-	*(*float32)(unsafe.Add(p, 4*i)) = float32(v)
+	*(*float32)(unsafe.Pointer(&x.mem[4*i])) = float32(v)
 }
 
 // narrow rounds to the nearest bfloat16, ties to even.
@@ -99,20 +97,26 @@ func ternary(yes bool, a, b int) int {
 }
 
 func (b *Blas) one(g device.Gemm, i int64) error {
-	move := func(p device.Ptr, t device.Type, stride int64) numbers {
-		return numbers{p + device.Ptr(i*stride*int64(t.Size())), t}
-	}
-	a, bb, c := move(g.A, g.Type, g.StrideA), move(g.B, g.Type, g.StrideB), move(g.C, g.Out, g.StrideC)
 	rowsA, rowsB := ternary(g.TransA, g.K, g.M), ternary(g.TransB, g.N, g.K)
-	for _, m := range []struct {
-		x          numbers
-		rows, cols int
-		ld         int
-	}{{a, rowsA, ternary(g.TransA, g.M, g.K), g.LDA}, {bb, rowsB, ternary(g.TransB, g.K, g.N), g.LDB}, {c, g.M, g.N, g.LDC}} {
-		if bytes := int64((m.rows-1)*m.ld+m.cols) * int64(m.x.t.Size()); !b.Driver.owns(m.x.p, bytes) {
-			return fmt.Errorf("gemm: a matrix of %d rows at %#x is no device memory", m.rows, uintptr(m.x.p))
+	var list [3]numbers
+	for j, m := range []struct {
+		p              device.Ptr
+		t              device.Type
+		rows, cols, ld int
+		stride         int64
+	}{
+		{g.A, g.Type, rowsA, ternary(g.TransA, g.M, g.K), g.LDA, g.StrideA},
+		{g.B, g.Type, rowsB, ternary(g.TransB, g.K, g.N), g.LDB, g.StrideB},
+		{g.C, g.Out, g.M, g.N, g.LDC, g.StrideC},
+	} {
+		size := int64(m.t.Size())
+		mem, err := b.Driver.memory(m.p+device.Ptr(i*m.stride*size), int64((m.rows-1)*m.ld+m.cols)*size)
+		if err != nil {
+			return fmt.Errorf("gemm: matrix %d: %w", j, err)
 		}
+		list[j] = numbers{mem, m.t}
 	}
+	a, bb, c := list[0], list[1], list[2]
 	left, right := make([]float64, g.M*g.K), make([]float64, g.K*g.N)
 	for r := range g.M {
 		for k := range g.K {

@@ -71,16 +71,19 @@ func (n *Dnn) Run(d device.Direction, p device.Plan, t device.Operands, work dev
 func (n *Dnn) convolve(d device.Direction, c device.Conv, t device.Operands) error {
 	sizes := [3]int{c.N * c.H * c.W * c.C, c.K * c.R * c.S * c.C, c.N * c.Ho * c.Wo * c.K}
 	var v [3][]float64
+	var in [3]numbers
 	for i, p := range [3]device.Ptr{t.X, t.W, t.Y} {
-		if !n.Driver.owns(p, int64(sizes[i]*c.Type.Size())) {
-			return fmt.Errorf("convolution: operand %d is no device memory", i)
+		mem, err := n.Driver.memory(p, int64(sizes[i]*c.Type.Size()))
+		if err != nil {
+			return fmt.Errorf("convolution: operand %d: %w", i, err)
 		}
+		in[i] = numbers{mem, c.Type}
 		v[i] = make([]float64, sizes[i])
 		if (d == device.Forward && i == 2) || (d == device.GradInput && i == 0) || (d == device.GradWeights && i == 1) {
 			continue
 		}
 		for j := range v[i] {
-			v[i][j] = numbers{p, c.Type}.at(j)
+			v[i][j] = in[i].at(j)
 		}
 	}
 	x, w, y := v[0], v[1], v[2]
@@ -99,10 +102,9 @@ func (n *Dnn) convolve(d device.Direction, c device.Conv, t device.Operands) err
 			}
 		}
 	})
-	p, size := output(d, c, t)
-	result := map[device.Direction][]float64{device.Forward: y, device.GradInput: x, device.GradWeights: w}[d]
-	for i := range size {
-		numbers{p, c.Type}.set(i, result[i])
+	out := map[device.Direction]int{device.Forward: 2, device.GradInput: 0, device.GradWeights: 1}[d]
+	for i, sum := range v[out] {
+		in[out].set(i, sum)
 	}
 	return nil
 }

@@ -31,6 +31,7 @@ type Driver struct {
 
 	names     []string
 	mappings  map[uintptr][]byte
+	sorted    []uintptr // addresses of mappings
 	pinned    map[uintptr][]byte
 	used      int64
 	handles   uintptr
@@ -142,6 +143,8 @@ func (d *Driver) Alloc(bytes int64) (device.Ptr, error) {
 	}
 	p := uintptr(unsafe.Pointer(&m[0]))
 	d.mappings[p] = m
+	i, _ := slices.BinarySearch(d.sorted, p)
+	d.sorted = slices.Insert(d.sorted, i, p)
 	d.used += int64(len(m))
 	if d.Hidden {
 		err = syscall.Mprotect(m, syscall.PROT_NONE)
@@ -159,6 +162,8 @@ func (d *Driver) Release(p device.Ptr) error {
 		return fmt.Errorf("release of %#x, which nobody allocated", uintptr(p))
 	}
 	delete(d.mappings, uintptr(p))
+	i, _ := slices.BinarySearch(d.sorted, uintptr(p))
+	d.sorted = slices.Delete(d.sorted, i, i+1)
 	d.used -= int64(len(m))
 	return syscall.Munmap(m)
 }
@@ -234,5 +239,6 @@ func (d *Driver) Close() error {
 		errs = append(errs, syscall.Munmap(m))
 	}
 	clear(d.mappings)
+	d.sorted = nil
 	return errors.Join(errs...)
 }

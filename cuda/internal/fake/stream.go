@@ -5,6 +5,7 @@ package fake
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
@@ -92,25 +93,23 @@ func (d *Driver) Elapsed(from, to device.Event) (float64, error) {
 
 // owns reports whether device memory holds that many bytes at p.
 func (d *Driver) owns(p device.Ptr, bytes int64) bool {
-	for at, m := range d.mappings {
-		if uintptr(p) >= at && uintptr(p)+uintptr(bytes) <= at+uintptr(len(m)) {
-			return true
-		}
-	}
-	return false
+	_, err := d.memory(p, bytes)
+	return err == nil
 }
 
 // memory is bytes of device memory.
 func (d *Driver) memory(p device.Ptr, bytes int64) ([]byte, error) {
-	if !d.owns(p, bytes) {
-		return nil, fmt.Errorf("%d bytes at %#x are not device memory", bytes, uintptr(p))
+	i, found := slices.BinarySearch(d.sorted, uintptr(p))
+	if !found {
+		i--
 	}
-	for at, m := range d.mappings {
-		if from := uintptr(p) - at; uintptr(p) >= at && from+uintptr(bytes) <= uintptr(len(m)) {
+	if i >= 0 {
+		m := d.mappings[d.sorted[i]]
+		if from := uintptr(p) - d.sorted[i]; from+uintptr(bytes) <= uintptr(len(m)) {
 			return m[from : from+uintptr(bytes)], nil
 		}
 	}
-	return nil, nil
+	return nil, fmt.Errorf("%d bytes at %#x are not device memory", bytes, uintptr(p))
 }
 
 // Upload copies from pinned memory.

@@ -43,14 +43,14 @@ enum { SAVED = 20, RETURN = 11 }; // words saved, and which of them is the retur
 
 struct coroutine {
 	void *stack;
-	int done, line;
+	int done, line, turn;
 };
 static struct coroutine crew[MOST_THREADS];
 static char *stacks;
 static void *scheduler;
 static const struct entry *current;
 static void **arguments;
-static float exchange[MOST_THREADS];
+static float exchange[2][MOST_THREADS];
 static uint64_t dice;
 static char message[200];
 
@@ -75,12 +75,14 @@ static void pause(int line) {
 
 void hostBarrier(int line) { pause(line); }
 
+// Two places take turns: a thread that is at its next shuffle already does not
+// write where another still has to read.
 float hostShuffle(float v, int mask, int line) {
-	exchange[here.thread] = v;
+	struct coroutine *me = &crew[here.thread];
+	float *box = exchange[me->turn ^= 1];
+	box[here.thread] = v;
 	pause(line);
-	float other = exchange[here.thread ^ mask];
-	pause(-line);
-	return other;
+	return box[here.thread ^ mask];
 }
 
 static uint32_t draw(uint32_t n) {
@@ -91,7 +93,6 @@ static uint32_t draw(uint32_t n) {
 // runBlock returns 0 when all threads have ended, or the line of a barrier
 // that some threads reached while others waited at another.
 static int runBlock(int count) {
-	static int order[MOST_THREADS];
 	for (int i = 0; i < count; i++) {
 		struct coroutine *c = &crew[i];
 		// As if work had been left at its first instruction: a return address at
@@ -100,20 +101,18 @@ static int runBlock(int count) {
 		memset(top, 0, (2 + SAVED) * sizeof *top);
 		top[RETURN] = (void *)work;
 		c->stack = top;
-		c->done = c->line = 0;
-		order[i] = i;
+		c->done = c->line = c->turn = 0;
 	}
 	for (;;) {
-		for (int i = count - 1; i > 0; i--) {
-			int j = (int)draw((uint32_t)i + 1), o = order[i];
-			order[i] = order[j];
-			order[j] = o;
-		}
+		// Another order each time: from a random thread on, by a random odd step,
+		// which reaches all of a power of two.
+		unsigned at = draw((uint32_t)count), step = draw((uint32_t)count) | 1;
 		int line = 0;
 		for (int i = 0; i < count; i++) {
-			struct coroutine *c = &crew[order[i]];
+			int next = (int)((at + i * step) & (unsigned)(count - 1));
+			struct coroutine *c = &crew[next];
 			if (c->done) continue;
-			here.thread = order[i];
+			here.thread = next;
 			switchStack(&scheduler, c->stack);
 			if (c->done) continue;
 			if (line && c->line != line) return c->line;
@@ -124,6 +123,7 @@ static int runBlock(int count) {
 }
 
 const char *hostLaunch(const char *name, int x, int y, int z, int count, void **args, uint64_t seed) {
+	if (count & (count - 1)) return "the number of threads is no power of two";
 	if (!stacks && !(stacks = malloc((size_t)MOST_THREADS * STACK))) return "no memory for stacks";
 	current = NULL;
 	for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
