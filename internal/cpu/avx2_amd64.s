@@ -5,15 +5,30 @@
 // func tile1x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile1x1AVX2(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VXORPS Y0, Y0, Y0
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Y1
 	PREFETCHT0   (AX)(BX*8)
@@ -71,16 +86,35 @@ norelu:
 // func tile2x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile2x1AVX2(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Y2
 	PREFETCHT0   (AX)(BX*8)
@@ -151,17 +185,40 @@ norelu:
 // func tile3x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile3x1AVX2(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Y3
 	PREFETCHT0   (AX)(BX*8)
@@ -245,18 +302,45 @@ norelu:
 // func tile4x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile4x1AVX2(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Y4
 	PREFETCHT0   (AX)(BX*8)
@@ -353,19 +437,50 @@ norelu:
 // func tile5x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile5x1AVX2(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Y5
 	PREFETCHT0   (AX)(BX*8)
@@ -475,20 +590,55 @@ norelu:
 // func tile6x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile6x1AVX2(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Y6
 	PREFETCHT0   (AX)(BX*8)
@@ -611,16 +761,31 @@ norelu:
 // func tile1x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile1x2AVX2(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Y2
 	VMOVUPS      32(CX), Y3
@@ -686,18 +851,37 @@ norelu:
 // func tile2x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile2x2AVX2(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Y4
 	VMOVUPS      32(CX), Y5
@@ -783,20 +967,43 @@ norelu:
 // func tile3x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile3x2AVX2(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Y6
 	VMOVUPS      32(CX), Y7
@@ -902,22 +1109,49 @@ norelu:
 // func tile4x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile4x2AVX2(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Y8
 	VMOVUPS      32(CX), Y9
@@ -1043,24 +1277,55 @@ norelu:
 // func tile5x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile5x2AVX2(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Y10
 	VMOVUPS      32(CX), Y11
@@ -1206,26 +1471,61 @@ norelu:
 // func tile6x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, FMA3, MMX+
 TEXT ·tile6x2AVX2(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Y12
 	VMOVUPS      32(CX), Y13
@@ -2887,25 +3187,371 @@ DATA constAVX2_3fb504f3<>+24(SB)/4, $0x3fb504f3
 DATA constAVX2_3fb504f3<>+28(SB)/4, $0x3fb504f3
 GLOBL constAVX2_3fb504f3<>(SB), RODATA|NOPTR, $32
 
-// func tilesOutAVX2(dst []float32, pitch int, dstNext int, src []float32, stride int, srcNext int, count int, tmp []float32)
+// func tilesOutAVX2(dst []float32, pitch int, dstNext int, src []float32, stride int, srcNext int, count int, tmp []float32, ends []float32)
 // Requires: AVX, FMA3
-TEXT ·tilesOutAVX2(SB), NOSPLIT, $0-112
-	MOVQ dst_base+0(FP), AX
-	MOVQ src_base+40(FP), CX
-	MOVQ tmp_base+88(FP), DX
-	MOVQ stride+64(FP), BX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), SI
-	LEAQ (BX)(BX*4), DI
-	MOVQ pitch+24(FP), R8
-	SHLQ $0x02, R8
-	MOVQ dstNext+32(FP), R9
-	SHLQ $0x02, R9
-	MOVQ srcNext+72(FP), R10
-	SHLQ $0x02, R10
-	MOVQ count+80(FP), R11
+TEXT ·tilesOutAVX2(SB), NOSPLIT, $0-136
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  src_base+40(FP), CX
+	MOVQ  tmp_base+88(FP), DX
+	MOVQ  stride+64(FP), BX
+	SHLQ  $0x02, BX
+	LEAQ  (BX)(BX*2), SI
+	LEAQ  (BX)(BX*4), DI
+	MOVQ  pitch+24(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  dstNext+32(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  srcNext+72(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  count+80(FP), R11
+	MOVQ  ends_base+112(FP), R12
+	TESTQ R12, R12
+	JZ    plain
 
-loop:
+loop40:
+	MOVQ        CX, R13
+	VMOVUPS     (R13), Y0
+	VMOVUPS     (R13)(BX*1), Y1
+	VMOVUPS     (R13)(BX*2), Y2
+	VMOVUPS     (R13)(SI*1), Y3
+	VMOVUPS     (R13)(BX*4), Y4
+	VMOVUPS     (R13)(DI*1), Y5
+	VADDPS      Y2, Y1, Y6
+	VSUBPS      Y2, Y1, Y1
+	VADDPS      Y4, Y3, Y2
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y6, Y0, Y0
+	VADDPS      Y2, Y0, Y0
+	VMULPS      constAVX2_3f3504f3<>+0(SB), Y1, Y4
+	VMOVAPS     Y4, Y4
+	VFMADD231PS constAVX2_3fb504f3<>+0(SB), Y3, Y4
+	VMULPS      constAVX2_3f000000<>+0(SB), Y6, Y6
+	VMOVAPS     Y6, Y6
+	VFMADD231PS constAVX2_40000000<>+0(SB), Y2, Y6
+	VMOVAPS     Y5, Y2
+	VFMADD231PS constAVX2_3eb504f3<>+0(SB), Y1, Y2
+	VMOVAPS     Y2, Y1
+	VFMADD231PS constAVX2_403504f3<>+0(SB), Y3, Y1
+	VMOVUPS     Y0, (DX)
+	VMOVUPS     Y4, 192(DX)
+	VMOVUPS     Y6, 384(DX)
+	VMOVUPS     Y1, 576(DX)
+	LEAQ        (R13)(SI*2), R13
+	VMOVUPS     (R13), Y0
+	VMOVUPS     (R13)(BX*1), Y1
+	VMOVUPS     (R13)(BX*2), Y2
+	VMOVUPS     (R13)(SI*1), Y3
+	VMOVUPS     (R13)(BX*4), Y4
+	VMOVUPS     (R13)(DI*1), Y5
+	VADDPS      Y2, Y1, Y6
+	VSUBPS      Y2, Y1, Y1
+	VADDPS      Y4, Y3, Y2
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y6, Y0, Y0
+	VADDPS      Y2, Y0, Y0
+	VMULPS      constAVX2_3f3504f3<>+0(SB), Y1, Y4
+	VMOVAPS     Y4, Y4
+	VFMADD231PS constAVX2_3fb504f3<>+0(SB), Y3, Y4
+	VMULPS      constAVX2_3f000000<>+0(SB), Y6, Y6
+	VMOVAPS     Y6, Y6
+	VFMADD231PS constAVX2_40000000<>+0(SB), Y2, Y6
+	VMOVAPS     Y5, Y2
+	VFMADD231PS constAVX2_3eb504f3<>+0(SB), Y1, Y2
+	VMOVAPS     Y2, Y1
+	VFMADD231PS constAVX2_403504f3<>+0(SB), Y3, Y1
+	VMOVUPS     Y0, 32(DX)
+	VMOVUPS     Y4, 224(DX)
+	VMOVUPS     Y6, 416(DX)
+	VMOVUPS     Y1, 608(DX)
+	LEAQ        (R13)(SI*2), R13
+	VMOVUPS     (R13), Y0
+	VMOVUPS     (R13)(BX*1), Y1
+	VMOVUPS     (R13)(BX*2), Y2
+	VMOVUPS     (R13)(SI*1), Y3
+	VMOVUPS     (R13)(BX*4), Y4
+	VMOVUPS     (R13)(DI*1), Y5
+	VADDPS      Y2, Y1, Y6
+	VSUBPS      Y2, Y1, Y1
+	VADDPS      Y4, Y3, Y2
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y6, Y0, Y0
+	VADDPS      Y2, Y0, Y0
+	VMULPS      constAVX2_3f3504f3<>+0(SB), Y1, Y4
+	VMOVAPS     Y4, Y4
+	VFMADD231PS constAVX2_3fb504f3<>+0(SB), Y3, Y4
+	VMULPS      constAVX2_3f000000<>+0(SB), Y6, Y6
+	VMOVAPS     Y6, Y6
+	VFMADD231PS constAVX2_40000000<>+0(SB), Y2, Y6
+	VMOVAPS     Y5, Y2
+	VFMADD231PS constAVX2_3eb504f3<>+0(SB), Y1, Y2
+	VMOVAPS     Y2, Y1
+	VFMADD231PS constAVX2_403504f3<>+0(SB), Y3, Y1
+	VMOVUPS     Y0, 64(DX)
+	VMOVUPS     Y4, 256(DX)
+	VMOVUPS     Y6, 448(DX)
+	VMOVUPS     Y1, 640(DX)
+	LEAQ        (R13)(SI*2), R13
+	VMOVUPS     (R13), Y0
+	VMOVUPS     (R13)(BX*1), Y1
+	VMOVUPS     (R13)(BX*2), Y2
+	VMOVUPS     (R13)(SI*1), Y3
+	VMOVUPS     (R13)(BX*4), Y4
+	VMOVUPS     (R13)(DI*1), Y5
+	VADDPS      Y2, Y1, Y6
+	VSUBPS      Y2, Y1, Y1
+	VADDPS      Y4, Y3, Y2
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y6, Y0, Y0
+	VADDPS      Y2, Y0, Y0
+	VMULPS      constAVX2_3f3504f3<>+0(SB), Y1, Y4
+	VMOVAPS     Y4, Y4
+	VFMADD231PS constAVX2_3fb504f3<>+0(SB), Y3, Y4
+	VMULPS      constAVX2_3f000000<>+0(SB), Y6, Y6
+	VMOVAPS     Y6, Y6
+	VFMADD231PS constAVX2_40000000<>+0(SB), Y2, Y6
+	VMOVAPS     Y5, Y2
+	VFMADD231PS constAVX2_3eb504f3<>+0(SB), Y1, Y2
+	VMOVAPS     Y2, Y1
+	VFMADD231PS constAVX2_403504f3<>+0(SB), Y3, Y1
+	VMOVUPS     Y0, 96(DX)
+	VMOVUPS     Y4, 288(DX)
+	VMOVUPS     Y6, 480(DX)
+	VMOVUPS     Y1, 672(DX)
+	LEAQ        (R13)(SI*2), R13
+	VMOVUPS     (R13), Y0
+	VMOVUPS     (R13)(BX*1), Y1
+	VMOVUPS     (R13)(BX*2), Y2
+	VMOVUPS     (R13)(SI*1), Y3
+	VMOVUPS     (R13)(BX*4), Y4
+	VMOVUPS     (R13)(DI*1), Y5
+	VADDPS      Y2, Y1, Y6
+	VSUBPS      Y2, Y1, Y1
+	VADDPS      Y4, Y3, Y2
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y6, Y0, Y0
+	VADDPS      Y2, Y0, Y0
+	VMULPS      constAVX2_3f3504f3<>+0(SB), Y1, Y4
+	VMOVAPS     Y4, Y4
+	VFMADD231PS constAVX2_3fb504f3<>+0(SB), Y3, Y4
+	VMULPS      constAVX2_3f000000<>+0(SB), Y6, Y6
+	VMOVAPS     Y6, Y6
+	VFMADD231PS constAVX2_40000000<>+0(SB), Y2, Y6
+	VMOVAPS     Y5, Y2
+	VFMADD231PS constAVX2_3eb504f3<>+0(SB), Y1, Y2
+	VMOVAPS     Y2, Y1
+	VFMADD231PS constAVX2_403504f3<>+0(SB), Y3, Y1
+	VMOVUPS     Y0, 128(DX)
+	VMOVUPS     Y4, 320(DX)
+	VMOVUPS     Y6, 512(DX)
+	VMOVUPS     Y1, 704(DX)
+	LEAQ        (R13)(SI*2), R13
+	VMOVUPS     (R13), Y0
+	VMOVUPS     (R13)(BX*1), Y1
+	VMOVUPS     (R13)(BX*2), Y2
+	VMOVUPS     (R13)(SI*1), Y3
+	VMOVUPS     (R13)(BX*4), Y4
+	VMOVUPS     (R13)(DI*1), Y5
+	VADDPS      Y2, Y1, Y6
+	VSUBPS      Y2, Y1, Y1
+	VADDPS      Y4, Y3, Y2
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y6, Y0, Y0
+	VADDPS      Y2, Y0, Y0
+	VMULPS      constAVX2_3f3504f3<>+0(SB), Y1, Y4
+	VMOVAPS     Y4, Y4
+	VFMADD231PS constAVX2_3fb504f3<>+0(SB), Y3, Y4
+	VMULPS      constAVX2_3f000000<>+0(SB), Y6, Y6
+	VMOVAPS     Y6, Y6
+	VFMADD231PS constAVX2_40000000<>+0(SB), Y2, Y6
+	VMOVAPS     Y5, Y2
+	VFMADD231PS constAVX2_3eb504f3<>+0(SB), Y1, Y2
+	VMOVAPS     Y2, Y1
+	VFMADD231PS constAVX2_403504f3<>+0(SB), Y3, Y1
+	VMOVUPS     Y0, 160(DX)
+	VMOVUPS     Y4, 352(DX)
+	VMOVUPS     Y6, 544(DX)
+	VMOVUPS     Y1, 736(DX)
+	MOVQ        AX, R13
+	VMOVUPS     (DX), Y0
+	VMOVUPS     32(DX), Y1
+	VMOVUPS     64(DX), Y2
+	VMOVUPS     96(DX), Y3
+	VMOVUPS     128(DX), Y4
+	VMOVUPS     160(DX), Y5
+	VADDPS      Y2, Y1, Y6
+	VSUBPS      Y2, Y1, Y1
+	VADDPS      Y4, Y3, Y2
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y6, Y0, Y0
+	VADDPS      Y2, Y0, Y0
+	VMULPS      constAVX2_3f3504f3<>+0(SB), Y1, Y4
+	VMOVAPS     Y4, Y4
+	VFMADD231PS constAVX2_3fb504f3<>+0(SB), Y3, Y4
+	VMULPS      constAVX2_3f000000<>+0(SB), Y6, Y6
+	VMOVAPS     Y6, Y6
+	VFMADD231PS constAVX2_40000000<>+0(SB), Y2, Y6
+	VMOVAPS     Y5, Y2
+	VFMADD231PS constAVX2_3eb504f3<>+0(SB), Y1, Y2
+	VMOVAPS     Y2, Y1
+	VFMADD231PS constAVX2_403504f3<>+0(SB), Y3, Y1
+	VMOVUPS     64(R12), Y2
+	VMULPS      (R12), Y0, Y0
+	VADDPS      32(R12), Y0, Y0
+	VMAXPS      Y0, Y2, Y0
+	VMOVUPS     Y0, (R13)
+	VMOVUPS     64(R12), Y0
+	VMULPS      (R12), Y4, Y4
+	VADDPS      32(R12), Y4, Y4
+	VMAXPS      Y4, Y0, Y4
+	VMOVUPS     Y4, 32(R13)
+	VMOVUPS     64(R12), Y0
+	VMULPS      (R12), Y6, Y6
+	VADDPS      32(R12), Y6, Y6
+	VMAXPS      Y6, Y0, Y6
+	VMOVUPS     Y6, 64(R13)
+	VMOVUPS     64(R12), Y0
+	VMULPS      (R12), Y1, Y1
+	VADDPS      32(R12), Y1, Y1
+	VMAXPS      Y1, Y0, Y1
+	VMOVUPS     Y1, 96(R13)
+	ADDQ        R8, R13
+	VMOVUPS     192(DX), Y0
+	VMOVUPS     224(DX), Y1
+	VMOVUPS     256(DX), Y2
+	VMOVUPS     288(DX), Y3
+	VMOVUPS     320(DX), Y4
+	VMOVUPS     352(DX), Y5
+	VADDPS      Y2, Y1, Y6
+	VSUBPS      Y2, Y1, Y1
+	VADDPS      Y4, Y3, Y2
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y6, Y0, Y0
+	VADDPS      Y2, Y0, Y0
+	VMULPS      constAVX2_3f3504f3<>+0(SB), Y1, Y4
+	VMOVAPS     Y4, Y4
+	VFMADD231PS constAVX2_3fb504f3<>+0(SB), Y3, Y4
+	VMULPS      constAVX2_3f000000<>+0(SB), Y6, Y6
+	VMOVAPS     Y6, Y6
+	VFMADD231PS constAVX2_40000000<>+0(SB), Y2, Y6
+	VMOVAPS     Y5, Y2
+	VFMADD231PS constAVX2_3eb504f3<>+0(SB), Y1, Y2
+	VMOVAPS     Y2, Y1
+	VFMADD231PS constAVX2_403504f3<>+0(SB), Y3, Y1
+	VMOVUPS     64(R12), Y2
+	VMULPS      (R12), Y0, Y0
+	VADDPS      32(R12), Y0, Y0
+	VMAXPS      Y0, Y2, Y0
+	VMOVUPS     Y0, (R13)
+	VMOVUPS     64(R12), Y0
+	VMULPS      (R12), Y4, Y4
+	VADDPS      32(R12), Y4, Y4
+	VMAXPS      Y4, Y0, Y4
+	VMOVUPS     Y4, 32(R13)
+	VMOVUPS     64(R12), Y0
+	VMULPS      (R12), Y6, Y6
+	VADDPS      32(R12), Y6, Y6
+	VMAXPS      Y6, Y0, Y6
+	VMOVUPS     Y6, 64(R13)
+	VMOVUPS     64(R12), Y0
+	VMULPS      (R12), Y1, Y1
+	VADDPS      32(R12), Y1, Y1
+	VMAXPS      Y1, Y0, Y1
+	VMOVUPS     Y1, 96(R13)
+	ADDQ        R8, R13
+	VMOVUPS     384(DX), Y0
+	VMOVUPS     416(DX), Y1
+	VMOVUPS     448(DX), Y2
+	VMOVUPS     480(DX), Y3
+	VMOVUPS     512(DX), Y4
+	VMOVUPS     544(DX), Y5
+	VADDPS      Y2, Y1, Y6
+	VSUBPS      Y2, Y1, Y1
+	VADDPS      Y4, Y3, Y2
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y6, Y0, Y0
+	VADDPS      Y2, Y0, Y0
+	VMULPS      constAVX2_3f3504f3<>+0(SB), Y1, Y4
+	VMOVAPS     Y4, Y4
+	VFMADD231PS constAVX2_3fb504f3<>+0(SB), Y3, Y4
+	VMULPS      constAVX2_3f000000<>+0(SB), Y6, Y6
+	VMOVAPS     Y6, Y6
+	VFMADD231PS constAVX2_40000000<>+0(SB), Y2, Y6
+	VMOVAPS     Y5, Y2
+	VFMADD231PS constAVX2_3eb504f3<>+0(SB), Y1, Y2
+	VMOVAPS     Y2, Y1
+	VFMADD231PS constAVX2_403504f3<>+0(SB), Y3, Y1
+	VMOVUPS     64(R12), Y2
+	VMULPS      (R12), Y0, Y0
+	VADDPS      32(R12), Y0, Y0
+	VMAXPS      Y0, Y2, Y0
+	VMOVUPS     Y0, (R13)
+	VMOVUPS     64(R12), Y0
+	VMULPS      (R12), Y4, Y4
+	VADDPS      32(R12), Y4, Y4
+	VMAXPS      Y4, Y0, Y4
+	VMOVUPS     Y4, 32(R13)
+	VMOVUPS     64(R12), Y0
+	VMULPS      (R12), Y6, Y6
+	VADDPS      32(R12), Y6, Y6
+	VMAXPS      Y6, Y0, Y6
+	VMOVUPS     Y6, 64(R13)
+	VMOVUPS     64(R12), Y0
+	VMULPS      (R12), Y1, Y1
+	VADDPS      32(R12), Y1, Y1
+	VMAXPS      Y1, Y0, Y1
+	VMOVUPS     Y1, 96(R13)
+	ADDQ        R8, R13
+	VMOVUPS     576(DX), Y0
+	VMOVUPS     608(DX), Y1
+	VMOVUPS     640(DX), Y2
+	VMOVUPS     672(DX), Y3
+	VMOVUPS     704(DX), Y4
+	VMOVUPS     736(DX), Y5
+	VADDPS      Y2, Y1, Y6
+	VSUBPS      Y2, Y1, Y1
+	VADDPS      Y4, Y3, Y2
+	VSUBPS      Y4, Y3, Y3
+	VADDPS      Y6, Y0, Y0
+	VADDPS      Y2, Y0, Y0
+	VMULPS      constAVX2_3f3504f3<>+0(SB), Y1, Y4
+	VMOVAPS     Y4, Y4
+	VFMADD231PS constAVX2_3fb504f3<>+0(SB), Y3, Y4
+	VMULPS      constAVX2_3f000000<>+0(SB), Y6, Y6
+	VMOVAPS     Y6, Y6
+	VFMADD231PS constAVX2_40000000<>+0(SB), Y2, Y6
+	VMOVAPS     Y5, Y2
+	VFMADD231PS constAVX2_3eb504f3<>+0(SB), Y1, Y2
+	VMOVAPS     Y2, Y1
+	VFMADD231PS constAVX2_403504f3<>+0(SB), Y3, Y1
+	VMOVUPS     64(R12), Y2
+	VMULPS      (R12), Y0, Y0
+	VADDPS      32(R12), Y0, Y0
+	VMAXPS      Y0, Y2, Y0
+	VMOVUPS     Y0, (R13)
+	VMOVUPS     64(R12), Y0
+	VMULPS      (R12), Y4, Y4
+	VADDPS      32(R12), Y4, Y4
+	VMAXPS      Y4, Y0, Y4
+	VMOVUPS     Y4, 32(R13)
+	VMOVUPS     64(R12), Y0
+	VMULPS      (R12), Y6, Y6
+	VADDPS      32(R12), Y6, Y6
+	VMAXPS      Y6, Y0, Y6
+	VMOVUPS     Y6, 64(R13)
+	VMOVUPS     64(R12), Y0
+	VMULPS      (R12), Y1, Y1
+	VADDPS      32(R12), Y1, Y1
+	VMAXPS      Y1, Y0, Y1
+	VMOVUPS     Y1, 96(R13)
+	ADDQ        R10, CX
+	ADDQ        R9, AX
+	DECQ        R11
+	JNZ         loop40
+	VZEROUPPER
+	RET
+
+plain:
+loop41:
 	MOVQ        CX, R12
 	VMOVUPS     (R12), Y0
 	VMOVUPS     (R12)(BX*1), Y1
@@ -3179,7 +3825,7 @@ loop:
 	ADDQ        R10, CX
 	ADDQ        R9, AX
 	DECQ        R11
-	JNZ         loop
+	JNZ         loop41
 	VZEROUPPER
 	RET
 
@@ -3797,7 +4443,7 @@ TEXT ·filtersOutAVX2(SB), NOSPLIT, $0-112
 	SHLQ $0x02, R10
 	MOVQ count+80(FP), R11
 
-loop:
+loop42:
 	MOVQ         CX, R12
 	VMOVUPS      (R12), Y0
 	VMOVUPS      (R12)(BX*1), Y1
@@ -4017,7 +4663,7 @@ loop:
 	ADDQ         R10, CX
 	ADDQ         R9, AX
 	DECQ         R11
-	JNZ          loop
+	JNZ          loop42
 	VZEROUPPER
 	RET
 
@@ -4684,9 +5330,9 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-32
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
-loop40:
+loop43:
 	CMPQ         CX, $0x08
-	JLT          tail41
+	JLT          tail44
 	VMOVUPS      (AX), Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X2
@@ -4695,11 +5341,11 @@ loop40:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, AX
 	SUBQ         $0x08, CX
-	JMP          loop40
+	JMP          loop43
 
-tail41:
+tail44:
 	TESTQ        CX, CX
-	JZ           done42
+	JZ           done45
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         CX
 	VMOVDQU      (DX)(CX*4), Y2
@@ -4710,7 +5356,7 @@ tail41:
 	VADDPD       Y3, Y0, Y0
 	VADDPD       Y2, Y1, Y1
 
-done42:
+done45:
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
@@ -4730,9 +5376,9 @@ TEXT ·spreadAVX2(SB), NOSPLIT, $0-40
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 
-loop43:
+loop46:
 	CMPQ         CX, $0x08
-	JLT          tail44
+	JLT          tail47
 	VMOVUPS      (AX), Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X4
@@ -4743,11 +5389,11 @@ loop43:
 	VFMADD231PD  Y4, Y4, Y3
 	ADDQ         $0x20, AX
 	SUBQ         $0x08, CX
-	JMP          loop43
+	JMP          loop46
 
-tail44:
+tail47:
 	TESTQ        CX, CX
-	JZ           done45
+	JZ           done48
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         CX
 	VMOVDQU      (DX)(CX*4), Y4
@@ -4761,7 +5407,7 @@ tail44:
 	VSUBPD       Y1, Y0, Y0
 	VFMADD231PD  Y0, Y0, Y3
 
-done45:
+done48:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
@@ -4782,9 +5428,9 @@ TEXT ·projectAVX2(SB), NOSPLIT, $0-64
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 
-loop46:
+loop49:
 	CMPQ         DX, $0x08
-	JLT          tail47
+	JLT          tail50
 	VMOVUPS      (AX), Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X4
@@ -4800,11 +5446,11 @@ loop46:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop46
+	JMP          loop49
 
-tail47:
+tail50:
 	TESTQ        DX, DX
-	JZ           done48
+	JZ           done51
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y4
@@ -4822,7 +5468,7 @@ tail47:
 	VSUBPD       Y1, Y0, Y0
 	VFMADD231PD  Y5, Y0, Y3
 
-done48:
+done51:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
@@ -4844,9 +5490,9 @@ TEXT ·layerNormAVX2(SB), NOSPLIT, $0-108
 	VBROADCASTSS scale+100(FP), Y1
 	VBROADCASTSS shift+104(FP), Y2
 
-loop49:
+loop52:
 	CMPQ        SI, $0x08
-	JLT         tail50
+	JLT         tail53
 	VMOVUPS     (CX), Y3
 	VMOVUPS     (DX), Y4
 	VMOVUPS     (BX), Y5
@@ -4859,11 +5505,11 @@ loop49:
 	ADDQ        $0x20, DX
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, SI
-	JMP         loop49
+	JMP         loop52
 
-tail50:
+tail53:
 	TESTQ       SI, SI
-	JZ          done51
+	JZ          done54
 	LEAQ        masksAVX2<>+64(SB), DI
 	NEGQ        SI
 	VMOVDQU     (DI)(SI*4), Y3
@@ -4875,7 +5521,7 @@ tail50:
 	VFMADD213PS Y6, Y5, Y4
 	VMASKMOVPS  Y4, Y3, (AX)
 
-done51:
+done54:
 	VZEROUPPER
 	RET
 
@@ -4892,9 +5538,9 @@ TEXT ·layerNormGradAVX2(SB), NOSPLIT, $0-112
 	VBROADCASTSS center+104(FP), Y2
 	VBROADCASTSS c+108(FP), Y3
 
-loop52:
+loop55:
 	CMPQ        SI, $0x08
-	JLT         tail53
+	JLT         tail56
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VMOVUPS     (BX), Y6
@@ -4908,11 +5554,11 @@ loop52:
 	ADDQ        $0x20, DX
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, SI
-	JMP         loop52
+	JMP         loop55
 
-tail53:
+tail56:
 	TESTQ       SI, SI
-	JZ          done54
+	JZ          done57
 	LEAQ        masksAVX2<>+64(SB), DI
 	NEGQ        SI
 	VMOVDQU     (DI)(SI*4), Y4
@@ -4925,7 +5571,7 @@ tail53:
 	VFMADD213PS Y6, Y0, Y5
 	VMASKMOVPS  Y5, Y4, (AX)
 
-done54:
+done57:
 	VZEROUPPER
 	RET
 
@@ -4939,9 +5585,9 @@ TEXT ·softmaxGradAVX2(SB), NOSPLIT, $0-80
 	VBROADCASTSS along+72(FP), Y0
 	VBROADCASTSS scale+76(FP), Y1
 
-loop55:
+loop58:
 	CMPQ    BX, $0x08
-	JLT     tail56
+	JLT     tail59
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VSUBPS  Y0, Y2, Y2
@@ -4952,11 +5598,11 @@ loop55:
 	ADDQ    $0x20, CX
 	ADDQ    $0x20, DX
 	SUBQ    $0x08, BX
-	JMP     loop55
+	JMP     loop58
 
-tail56:
+tail59:
 	TESTQ      BX, BX
-	JZ         done57
+	JZ         done60
 	LEAQ       masksAVX2<>+64(SB), SI
 	NEGQ       BX
 	VMOVDQU    (SI)(BX*4), Y2
@@ -4967,7 +5613,7 @@ tail56:
 	VMULPS     Y4, Y3, Y3
 	VMASKMOVPS Y3, Y2, (AX)
 
-done57:
+done60:
 	VZEROUPPER
 	RET
 
@@ -4984,9 +5630,9 @@ TEXT ·layerNormSumsAVX2(SB), NOSPLIT, $0-96
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
 
-loop58:
+loop61:
 	CMPQ         BX, $0x08
-	JLT          tail59
+	JLT          tail62
 	VMOVUPS      (AX), Y5
 	VMOVUPS      (CX), Y6
 	VMOVUPS      (DX), Y7
@@ -5006,11 +5652,11 @@ loop58:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop58
+	JMP          loop61
 
-tail59:
+tail62:
 	TESTQ        BX, BX
-	JZ           done60
+	JZ           done63
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y5
@@ -5030,7 +5676,7 @@ tail59:
 	VADDPD       Y5, Y2, Y2
 	VFMADD231PD  Y5, Y7, Y4
 
-done60:
+done63:
 	VADDPD       Y2, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPD       X0, X1, X1
@@ -5057,9 +5703,9 @@ TEXT ·normSumsAVX2(SB), NOSPLIT, $0-104
 	VBROADCASTSS center+96(FP), Y0
 	VBROADCASTSS scale+100(FP), Y1
 
-loop61:
+loop64:
 	CMPQ        SI, $0x08
-	JLT         tail62
+	JLT         tail65
 	VMOVUPS     (DX), Y2
 	VMOVUPS     (BX), Y3
 	VMOVUPS     (AX), Y4
@@ -5075,11 +5721,11 @@ loop61:
 	ADDQ        $0x20, DX
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, SI
-	JMP         loop61
+	JMP         loop64
 
-tail62:
+tail65:
 	TESTQ       SI, SI
-	JZ          done63
+	JZ          done66
 	LEAQ        masksAVX2<>+64(SB), DI
 	NEGQ        SI
 	VMOVDQU     (DI)(SI*4), Y2
@@ -5094,7 +5740,7 @@ tail62:
 	VMASKMOVPS  Y5, Y2, (AX)
 	VMASKMOVPS  Y6, Y2, (CX)
 
-done63:
+done66:
 	VZEROUPPER
 	RET
 
@@ -5106,20 +5752,20 @@ TEXT ·largestAVX2(SB), NOSPLIT, $0-28
 	VMOVUPS constAVX2_ff800000<>+0(SB), Y0
 	VXORPS  Y1, Y1, Y1
 
-loop64:
+loop67:
 	CMPQ    CX, $0x08
-	JLT     tail65
+	JLT     tail68
 	VMOVUPS (AX), Y2
 	VMAXPS  Y0, Y2, Y0
 	VCMPPS  $0x03, Y2, Y2, Y2
 	VORPS   Y2, Y1, Y1
 	ADDQ    $0x20, AX
 	SUBQ    $0x08, CX
-	JMP     loop64
+	JMP     loop67
 
-tail65:
+tail68:
 	TESTQ      CX, CX
-	JZ         done66
+	JZ         done69
 	LEAQ       masksAVX2<>+64(SB), DX
 	NEGQ       CX
 	VMOVDQU    (DX)(CX*4), Y2
@@ -5130,7 +5776,7 @@ tail65:
 	VCMPPS     $0x03, Y2, Y2, Y2
 	VORPS      Y2, Y1, Y1
 
-done66:
+done69:
 	VMOVMSKPS    Y1, AX
 	VEXTRACTF128 $0x01, Y0, X1
 	VMAXPS       X1, X0, X0
@@ -5168,9 +5814,9 @@ TEXT ·expAVX2(SB), NOSPLIT, $0-64
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 
-loop67:
+loop70:
 	CMPQ         DX, $0x08
-	JLT          tail68
+	JLT          tail71
 	VMOVUPS      (CX), Y4
 	VSUBPS       Y4, Y1, Y4
 	VMULPS       Y0, Y4, Y4
@@ -5199,11 +5845,11 @@ loop67:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop67
+	JMP          loop70
 
-tail68:
+tail71:
 	TESTQ        DX, DX
-	JZ           done69
+	JZ           done72
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y4
@@ -5235,7 +5881,7 @@ tail68:
 	VADDPD       Y0, Y2, Y2
 	VADDPD       Y1, Y3, Y3
 
-done69:
+done72:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
@@ -5353,9 +5999,9 @@ TEXT ·geluAVX2(SB), NOSPLIT, $0-48
 	MOVQ    y_len+8(FP), DX
 	VMOVUPS constAVX2_41600000<>+0(SB), Y0
 
-loop70:
+loop73:
 	CMPQ         DX, $0x08
-	JLT          tail71
+	JLT          tail74
 	VMOVUPS      (CX), Y1
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y1, Y2
 	VMINPS       Y2, Y0, Y2
@@ -5401,11 +6047,11 @@ loop70:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop70
+	JMP          loop73
 
-tail71:
+tail74:
 	TESTQ        DX, DX
-	JZ           done72
+	JZ           done75
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y1
@@ -5452,7 +6098,7 @@ tail71:
 	VMULPS       Y0, Y2, Y2
 	VMASKMOVPS   Y2, Y1, (AX)
 
-done72:
+done75:
 	VZEROUPPER
 	RET
 
@@ -5575,9 +6221,9 @@ TEXT ·geluGradAVX2(SB), NOSPLIT, $0-72
 	MOVQ    dx_len+8(FP), BX
 	VMOVUPS constAVX2_41600000<>+0(SB), Y0
 
-loop73:
+loop76:
 	CMPQ         BX, $0x08
-	JLT          tail74
+	JLT          tail77
 	VMOVUPS      (CX), Y1
 	VMOVUPS      (DX), Y2
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y2, Y3
@@ -5627,11 +6273,11 @@ loop73:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop73
+	JMP          loop76
 
-tail74:
+tail77:
 	TESTQ        BX, BX
-	JZ           done75
+	JZ           done78
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y1
@@ -5681,7 +6327,7 @@ tail74:
 	VMULPS       Y0, Y2, Y2
 	VMASKMOVPS   Y2, Y1, (AX)
 
-done75:
+done78:
 	VZEROUPPER
 	RET
 
@@ -5708,9 +6354,9 @@ TEXT ·sgdAVX2(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop76:
+loop79:
 	CMPQ         BX, $0x08
-	JLT          tail77
+	JLT          tail80
 	VMOVUPS      (AX), Y2
 	VMOVUPS      (CX), Y3
 	VFMADD231PS  Y1, Y2, Y3
@@ -5719,11 +6365,11 @@ loop76:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, BX
-	JMP          loop76
+	JMP          loop79
 
-tail77:
+tail80:
 	TESTQ        BX, BX
-	JZ           done78
+	JZ           done81
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         BX
 	VMOVDQU      (DX)(BX*4), Y2
@@ -5733,7 +6379,7 @@ tail77:
 	VFNMADD231PS Y0, Y4, Y3
 	VMASKMOVPS   Y3, Y2, (AX)
 
-done78:
+done81:
 	VZEROUPPER
 	RET
 
@@ -5742,43 +6388,6 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop79:
-	CMPQ         BX, $0x08
-	JLT          tail80
-	VMOVUPS      (AX), Y3
-	VMOVUPS      (CX), Y4
-	VFMADD231PS  Y1, Y3, Y4
-	VMOVUPS      (DX), Y5
-	VFMADD213PS  Y4, Y2, Y5
-	VMOVUPS      Y5, (DX)
-	VFNMADD231PS Y0, Y5, Y3
-	VMOVUPS      Y3, (AX)
-	ADDQ         $0x20, AX
-	ADDQ         $0x20, CX
-	ADDQ         $0x20, DX
-	SUBQ         $0x08, BX
-	JMP          loop79
-
-tail80:
-	TESTQ        BX, BX
-	JZ           done81
-	LEAQ         masksAVX2<>+64(SB), SI
-	NEGQ         BX
-	VMOVDQU      (SI)(BX*4), Y3
-	VMASKMOVPS   (AX), Y3, Y4
-	VMASKMOVPS   (CX), Y3, Y5
-	VFMADD231PS  Y1, Y4, Y5
-	VMASKMOVPS   (DX), Y3, Y1
-	VFMADD213PS  Y5, Y2, Y1
-	VMASKMOVPS   Y1, Y3, (DX)
-	VFNMADD231PS Y0, Y1, Y4
-	VMASKMOVPS   Y4, Y3, (AX)
-
-done81:
-	VZEROUPPER
-	RET
-
-nesterov:
 loop82:
 	CMPQ         BX, $0x08
 	JLT          tail83
@@ -5788,8 +6397,7 @@ loop82:
 	VMOVUPS      (DX), Y5
 	VFMADD213PS  Y4, Y2, Y5
 	VMOVUPS      Y5, (DX)
-	VFMADD231PS  Y2, Y5, Y4
-	VFNMADD231PS Y0, Y4, Y3
+	VFNMADD231PS Y0, Y5, Y3
 	VMOVUPS      Y3, (AX)
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
@@ -5809,11 +6417,49 @@ tail83:
 	VMASKMOVPS   (DX), Y3, Y1
 	VFMADD213PS  Y5, Y2, Y1
 	VMASKMOVPS   Y1, Y3, (DX)
+	VFNMADD231PS Y0, Y1, Y4
+	VMASKMOVPS   Y4, Y3, (AX)
+
+done84:
+	VZEROUPPER
+	RET
+
+nesterov:
+loop85:
+	CMPQ         BX, $0x08
+	JLT          tail86
+	VMOVUPS      (AX), Y3
+	VMOVUPS      (CX), Y4
+	VFMADD231PS  Y1, Y3, Y4
+	VMOVUPS      (DX), Y5
+	VFMADD213PS  Y4, Y2, Y5
+	VMOVUPS      Y5, (DX)
+	VFMADD231PS  Y2, Y5, Y4
+	VFNMADD231PS Y0, Y4, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x08, BX
+	JMP          loop85
+
+tail86:
+	TESTQ        BX, BX
+	JZ           done87
+	LEAQ         masksAVX2<>+64(SB), SI
+	NEGQ         BX
+	VMOVDQU      (SI)(BX*4), Y3
+	VMASKMOVPS   (AX), Y3, Y4
+	VMASKMOVPS   (CX), Y3, Y5
+	VFMADD231PS  Y1, Y4, Y5
+	VMASKMOVPS   (DX), Y3, Y1
+	VFMADD213PS  Y5, Y2, Y1
+	VMASKMOVPS   Y1, Y3, (DX)
 	VFMADD231PS  Y2, Y1, Y5
 	VFNMADD231PS Y0, Y5, Y4
 	VMASKMOVPS   Y4, Y3, (AX)
 
-done84:
+done87:
 	VZEROUPPER
 	RET
 
@@ -5834,9 +6480,9 @@ TEXT ·adamWAVX2(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Y6
 	VBROADCASTSS eps+124(FP), Y7
 
-loop85:
+loop88:
 	CMPQ         SI, $0x08
-	JLT          tail86
+	JLT          tail89
 	VMOVUPS      (CX), Y8
 	VMOVUPS      (DX), Y9
 	VMOVUPS      (BX), Y10
@@ -5860,11 +6506,11 @@ loop85:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, BX
 	SUBQ         $0x08, SI
-	JMP          loop85
+	JMP          loop88
 
-tail86:
+tail89:
 	TESTQ        SI, SI
-	JZ           done87
+	JZ           done90
 	LEAQ         masksAVX2<>+64(SB), DI
 	NEGQ         SI
 	VMOVDQU      (DI)(SI*4), Y8
@@ -5887,7 +6533,7 @@ tail86:
 	VFNMADD231PS Y5, Y10, Y1
 	VMASKMOVPS   Y1, Y8, (AX)
 
-done87:
+done90:
 	VZEROUPPER
 	RET
 

@@ -5,15 +5,30 @@
 // func tile1x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile1x1AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z1
 	PREFETCHT0   (AX)(BX*8)
@@ -71,16 +86,35 @@ norelu:
 // func tile2x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile2x1AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z2
 	PREFETCHT0   (AX)(BX*8)
@@ -151,17 +185,40 @@ norelu:
 // func tile3x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile3x1AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z3
 	PREFETCHT0   (AX)(BX*8)
@@ -245,18 +302,45 @@ norelu:
 // func tile4x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile4x1AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z4
 	PREFETCHT0   (AX)(BX*8)
@@ -353,19 +437,50 @@ norelu:
 // func tile5x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile5x1AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z5
 	PREFETCHT0   (AX)(BX*8)
@@ -475,20 +590,55 @@ norelu:
 // func tile6x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile6x1AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z6
 	PREFETCHT0   (AX)(BX*8)
@@ -611,21 +761,60 @@ norelu:
 // func tile7x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile7x1AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z7
 	PREFETCHT0   (AX)(BX*8)
@@ -761,22 +950,65 @@ norelu:
 // func tile8x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile8x1AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z8
 	PREFETCHT0   (AX)(BX*8)
@@ -925,23 +1157,70 @@ norelu:
 // func tile9x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile9x1AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z9
 	PREFETCHT0   (AX)(BX*8)
@@ -1103,24 +1382,75 @@ norelu:
 // func tile10x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile10x1AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z10
 	PREFETCHT0   (AX)(BX*8)
@@ -1295,25 +1625,80 @@ norelu:
 // func tile11x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile11x1AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z11
 	PREFETCHT0   (AX)(BX*8)
@@ -1501,26 +1886,85 @@ norelu:
 // func tile12x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile12x1AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z12
 	PREFETCHT0   (AX)(BX*8)
@@ -1721,27 +2165,90 @@ norelu:
 // func tile13x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile13x1AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z13
 	PREFETCHT0   (AX)(BX*8)
@@ -1955,28 +2462,95 @@ norelu:
 // func tile14x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile14x1AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z14
 	PREFETCHT0   (AX)(BX*8)
@@ -2203,16 +2777,33 @@ norelu:
 // func tile1x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile1x2AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z2
 	VMOVUPS      64(CX), Z3
@@ -2279,18 +2870,41 @@ norelu:
 // func tile2x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile2x2AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z4
 	VMOVUPS      64(CX), Z5
@@ -2377,20 +2991,49 @@ norelu:
 // func tile3x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile3x2AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z6
 	VMOVUPS      64(CX), Z7
@@ -2497,22 +3140,57 @@ norelu:
 // func tile4x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile4x2AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z8
 	VMOVUPS      64(CX), Z9
@@ -2639,24 +3317,65 @@ norelu:
 // func tile5x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile5x2AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z10
 	VMOVUPS      64(CX), Z11
@@ -2803,26 +3522,73 @@ norelu:
 // func tile6x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile6x2AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z12
 	VMOVUPS      64(CX), Z13
@@ -2989,28 +3755,81 @@ norelu:
 // func tile7x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile7x2AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z14
 	VMOVUPS      64(CX), Z15
@@ -3197,30 +4016,89 @@ norelu:
 // func tile8x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile8x2AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z16
 	VMOVUPS      64(CX), Z17
@@ -3427,32 +4305,97 @@ norelu:
 // func tile9x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile9x2AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z18
 	VMOVUPS      64(CX), Z19
@@ -3679,34 +4622,105 @@ norelu:
 // func tile10x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile10x2AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z20
 	VMOVUPS      64(CX), Z21
@@ -3953,36 +4967,113 @@ norelu:
 // func tile11x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile11x2AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z22
 	VMOVUPS      64(CX), Z23
@@ -4249,38 +5340,121 @@ norelu:
 // func tile12x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile12x2AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z24
 	VMOVUPS      64(CX), Z25
@@ -4567,40 +5741,129 @@ norelu:
 // func tile13x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile13x2AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z26
 	VMOVUPS      64(CX), Z27
@@ -4907,42 +6170,137 @@ norelu:
 // func tile14x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
 // Requires: AVX, AVX512F, MMX+
 TEXT ·tile14x2AVX512(SB), NOSPLIT, $0-217
-	MOVQ   a_base+64(FP), AX
-	MOVQ   b_base+96(FP), CX
-	MOVQ   k+128(FP), DX
-	MOVQ   lda+88(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   ldb+120(FP), SI
-	SHLQ   $0x02, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z27, Z27, Z27
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
 
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
 loop:
 	VMOVUPS      (CX), Z28
 	VMOVUPS      64(CX), Z29
@@ -6952,25 +8310,377 @@ DATA constAVX512_3fb504f3<>+56(SB)/4, $0x3fb504f3
 DATA constAVX512_3fb504f3<>+60(SB)/4, $0x3fb504f3
 GLOBL constAVX512_3fb504f3<>(SB), RODATA|NOPTR, $64
 
-// func tilesOutAVX512(dst []float32, pitch int, dstNext int, src []float32, stride int, srcNext int, count int, tmp []float32)
+// func tilesOutAVX512(dst []float32, pitch int, dstNext int, src []float32, stride int, srcNext int, count int, tmp []float32, ends []float32)
 // Requires: AVX, AVX512F
-TEXT ·tilesOutAVX512(SB), NOSPLIT, $0-112
-	MOVQ dst_base+0(FP), AX
-	MOVQ src_base+40(FP), CX
-	MOVQ tmp_base+88(FP), DX
-	MOVQ stride+64(FP), BX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), SI
-	LEAQ (BX)(BX*4), DI
-	MOVQ pitch+24(FP), R8
-	SHLQ $0x02, R8
-	MOVQ dstNext+32(FP), R9
-	SHLQ $0x02, R9
-	MOVQ srcNext+72(FP), R10
-	SHLQ $0x02, R10
-	MOVQ count+80(FP), R11
+TEXT ·tilesOutAVX512(SB), NOSPLIT, $0-136
+	MOVQ  dst_base+0(FP), AX
+	MOVQ  src_base+40(FP), CX
+	MOVQ  tmp_base+88(FP), DX
+	MOVQ  stride+64(FP), BX
+	SHLQ  $0x02, BX
+	LEAQ  (BX)(BX*2), SI
+	LEAQ  (BX)(BX*4), DI
+	MOVQ  pitch+24(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  dstNext+32(FP), R9
+	SHLQ  $0x02, R9
+	MOVQ  srcNext+72(FP), R10
+	SHLQ  $0x02, R10
+	MOVQ  count+80(FP), R11
+	MOVQ  ends_base+112(FP), R12
+	TESTQ R12, R12
+	JZ    plain
 
-loop:
+loop40:
+	MOVQ        CX, R13
+	VMOVUPS     (R13), Z0
+	VMOVUPS     (R13)(BX*1), Z1
+	VMOVUPS     (R13)(BX*2), Z2
+	VMOVUPS     (R13)(SI*1), Z3
+	VMOVUPS     (R13)(BX*4), Z4
+	VMOVUPS     (R13)(DI*1), Z5
+	VADDPS      Z2, Z1, Z6
+	VSUBPS      Z2, Z1, Z1
+	VADDPS      Z4, Z3, Z2
+	VSUBPS      Z4, Z3, Z3
+	VADDPS      Z6, Z0, Z0
+	VADDPS      Z2, Z0, Z0
+	VMOVUPS     constAVX512_3f3504f3<>+0(SB), Z4
+	VMULPS      Z4, Z1, Z7
+	VMOVUPS     constAVX512_3fb504f3<>+0(SB), Z8
+	VMOVAPS     Z7, Z7
+	VFMADD231PS Z8, Z3, Z7
+	VMOVUPS     constAVX512_3f000000<>+0(SB), Z9
+	VMULPS      Z9, Z6, Z6
+	VMOVUPS     constAVX512_40000000<>+0(SB), Z10
+	VMOVAPS     Z6, Z6
+	VFMADD231PS Z10, Z2, Z6
+	VMOVUPS     constAVX512_3eb504f3<>+0(SB), Z2
+	VMOVAPS     Z5, Z5
+	VFMADD231PS Z2, Z1, Z5
+	VMOVUPS     constAVX512_403504f3<>+0(SB), Z1
+	VMOVAPS     Z5, Z5
+	VFMADD231PS Z1, Z3, Z5
+	VMOVUPS     Z0, (DX)
+	VMOVUPS     Z7, 384(DX)
+	VMOVUPS     Z6, 768(DX)
+	VMOVUPS     Z5, 1152(DX)
+	LEAQ        (R13)(SI*2), R13
+	VMOVUPS     (R13), Z0
+	VMOVUPS     (R13)(BX*1), Z3
+	VMOVUPS     (R13)(BX*2), Z5
+	VMOVUPS     (R13)(SI*1), Z6
+	VMOVUPS     (R13)(BX*4), Z7
+	VMOVUPS     (R13)(DI*1), Z11
+	VADDPS      Z5, Z3, Z12
+	VSUBPS      Z5, Z3, Z3
+	VADDPS      Z7, Z6, Z5
+	VSUBPS      Z7, Z6, Z6
+	VADDPS      Z12, Z0, Z0
+	VADDPS      Z5, Z0, Z0
+	VMULPS      Z4, Z3, Z7
+	VMOVAPS     Z7, Z7
+	VFMADD231PS Z8, Z6, Z7
+	VMULPS      Z9, Z12, Z12
+	VMOVAPS     Z12, Z12
+	VFMADD231PS Z10, Z5, Z12
+	VMOVAPS     Z11, Z5
+	VFMADD231PS Z2, Z3, Z5
+	VMOVAPS     Z5, Z3
+	VFMADD231PS Z1, Z6, Z3
+	VMOVUPS     Z0, 64(DX)
+	VMOVUPS     Z7, 448(DX)
+	VMOVUPS     Z12, 832(DX)
+	VMOVUPS     Z3, 1216(DX)
+	LEAQ        (R13)(SI*2), R13
+	VMOVUPS     (R13), Z0
+	VMOVUPS     (R13)(BX*1), Z3
+	VMOVUPS     (R13)(BX*2), Z5
+	VMOVUPS     (R13)(SI*1), Z6
+	VMOVUPS     (R13)(BX*4), Z7
+	VMOVUPS     (R13)(DI*1), Z11
+	VADDPS      Z5, Z3, Z12
+	VSUBPS      Z5, Z3, Z3
+	VADDPS      Z7, Z6, Z5
+	VSUBPS      Z7, Z6, Z6
+	VADDPS      Z12, Z0, Z0
+	VADDPS      Z5, Z0, Z0
+	VMULPS      Z4, Z3, Z7
+	VMOVAPS     Z7, Z7
+	VFMADD231PS Z8, Z6, Z7
+	VMULPS      Z9, Z12, Z12
+	VMOVAPS     Z12, Z12
+	VFMADD231PS Z10, Z5, Z12
+	VMOVAPS     Z11, Z5
+	VFMADD231PS Z2, Z3, Z5
+	VMOVAPS     Z5, Z3
+	VFMADD231PS Z1, Z6, Z3
+	VMOVUPS     Z0, 128(DX)
+	VMOVUPS     Z7, 512(DX)
+	VMOVUPS     Z12, 896(DX)
+	VMOVUPS     Z3, 1280(DX)
+	LEAQ        (R13)(SI*2), R13
+	VMOVUPS     (R13), Z0
+	VMOVUPS     (R13)(BX*1), Z3
+	VMOVUPS     (R13)(BX*2), Z5
+	VMOVUPS     (R13)(SI*1), Z6
+	VMOVUPS     (R13)(BX*4), Z7
+	VMOVUPS     (R13)(DI*1), Z11
+	VADDPS      Z5, Z3, Z12
+	VSUBPS      Z5, Z3, Z3
+	VADDPS      Z7, Z6, Z5
+	VSUBPS      Z7, Z6, Z6
+	VADDPS      Z12, Z0, Z0
+	VADDPS      Z5, Z0, Z0
+	VMULPS      Z4, Z3, Z7
+	VMOVAPS     Z7, Z7
+	VFMADD231PS Z8, Z6, Z7
+	VMULPS      Z9, Z12, Z12
+	VMOVAPS     Z12, Z12
+	VFMADD231PS Z10, Z5, Z12
+	VMOVAPS     Z11, Z5
+	VFMADD231PS Z2, Z3, Z5
+	VMOVAPS     Z5, Z3
+	VFMADD231PS Z1, Z6, Z3
+	VMOVUPS     Z0, 192(DX)
+	VMOVUPS     Z7, 576(DX)
+	VMOVUPS     Z12, 960(DX)
+	VMOVUPS     Z3, 1344(DX)
+	LEAQ        (R13)(SI*2), R13
+	VMOVUPS     (R13), Z0
+	VMOVUPS     (R13)(BX*1), Z3
+	VMOVUPS     (R13)(BX*2), Z5
+	VMOVUPS     (R13)(SI*1), Z6
+	VMOVUPS     (R13)(BX*4), Z7
+	VMOVUPS     (R13)(DI*1), Z11
+	VADDPS      Z5, Z3, Z12
+	VSUBPS      Z5, Z3, Z3
+	VADDPS      Z7, Z6, Z5
+	VSUBPS      Z7, Z6, Z6
+	VADDPS      Z12, Z0, Z0
+	VADDPS      Z5, Z0, Z0
+	VMULPS      Z4, Z3, Z7
+	VMOVAPS     Z7, Z7
+	VFMADD231PS Z8, Z6, Z7
+	VMULPS      Z9, Z12, Z12
+	VMOVAPS     Z12, Z12
+	VFMADD231PS Z10, Z5, Z12
+	VMOVAPS     Z11, Z5
+	VFMADD231PS Z2, Z3, Z5
+	VMOVAPS     Z5, Z3
+	VFMADD231PS Z1, Z6, Z3
+	VMOVUPS     Z0, 256(DX)
+	VMOVUPS     Z7, 640(DX)
+	VMOVUPS     Z12, 1024(DX)
+	VMOVUPS     Z3, 1408(DX)
+	LEAQ        (R13)(SI*2), R13
+	VMOVUPS     (R13), Z0
+	VMOVUPS     (R13)(BX*1), Z3
+	VMOVUPS     (R13)(BX*2), Z5
+	VMOVUPS     (R13)(SI*1), Z6
+	VMOVUPS     (R13)(BX*4), Z7
+	VMOVUPS     (R13)(DI*1), Z11
+	VADDPS      Z5, Z3, Z12
+	VSUBPS      Z5, Z3, Z3
+	VADDPS      Z7, Z6, Z5
+	VSUBPS      Z7, Z6, Z6
+	VADDPS      Z12, Z0, Z0
+	VADDPS      Z5, Z0, Z0
+	VMULPS      Z4, Z3, Z7
+	VMOVAPS     Z7, Z7
+	VFMADD231PS Z8, Z6, Z7
+	VMULPS      Z9, Z12, Z12
+	VMOVAPS     Z12, Z12
+	VFMADD231PS Z10, Z5, Z12
+	VMOVAPS     Z11, Z5
+	VFMADD231PS Z2, Z3, Z5
+	VMOVAPS     Z5, Z3
+	VFMADD231PS Z1, Z6, Z3
+	VMOVUPS     Z0, 320(DX)
+	VMOVUPS     Z7, 704(DX)
+	VMOVUPS     Z12, 1088(DX)
+	VMOVUPS     Z3, 1472(DX)
+	MOVQ        AX, R13
+	VMOVUPS     (DX), Z0
+	VMOVUPS     64(DX), Z3
+	VMOVUPS     128(DX), Z5
+	VMOVUPS     192(DX), Z6
+	VMOVUPS     256(DX), Z7
+	VMOVUPS     320(DX), Z11
+	VADDPS      Z5, Z3, Z12
+	VSUBPS      Z5, Z3, Z3
+	VADDPS      Z7, Z6, Z5
+	VSUBPS      Z7, Z6, Z6
+	VADDPS      Z12, Z0, Z0
+	VADDPS      Z5, Z0, Z0
+	VMULPS      Z4, Z3, Z7
+	VMOVAPS     Z7, Z7
+	VFMADD231PS Z8, Z6, Z7
+	VMULPS      Z9, Z12, Z12
+	VMOVAPS     Z12, Z12
+	VFMADD231PS Z10, Z5, Z12
+	VMOVAPS     Z11, Z5
+	VFMADD231PS Z2, Z3, Z5
+	VMOVAPS     Z5, Z3
+	VFMADD231PS Z1, Z6, Z3
+	VMOVUPS     128(R12), Z5
+	VMULPS      (R12), Z0, Z0
+	VADDPS      64(R12), Z0, Z0
+	VMAXPS      Z0, Z5, Z0
+	VMOVUPS     Z0, (R13)
+	VMOVUPS     128(R12), Z0
+	VMULPS      (R12), Z7, Z7
+	VADDPS      64(R12), Z7, Z7
+	VMAXPS      Z7, Z0, Z7
+	VMOVUPS     Z7, 64(R13)
+	VMOVUPS     128(R12), Z0
+	VMULPS      (R12), Z12, Z12
+	VADDPS      64(R12), Z12, Z12
+	VMAXPS      Z12, Z0, Z12
+	VMOVUPS     Z12, 128(R13)
+	VMOVUPS     128(R12), Z0
+	VMULPS      (R12), Z3, Z3
+	VADDPS      64(R12), Z3, Z3
+	VMAXPS      Z3, Z0, Z3
+	VMOVUPS     Z3, 192(R13)
+	ADDQ        R8, R13
+	VMOVUPS     384(DX), Z0
+	VMOVUPS     448(DX), Z3
+	VMOVUPS     512(DX), Z5
+	VMOVUPS     576(DX), Z6
+	VMOVUPS     640(DX), Z7
+	VMOVUPS     704(DX), Z11
+	VADDPS      Z5, Z3, Z12
+	VSUBPS      Z5, Z3, Z3
+	VADDPS      Z7, Z6, Z5
+	VSUBPS      Z7, Z6, Z6
+	VADDPS      Z12, Z0, Z0
+	VADDPS      Z5, Z0, Z0
+	VMULPS      Z4, Z3, Z7
+	VMOVAPS     Z7, Z7
+	VFMADD231PS Z8, Z6, Z7
+	VMULPS      Z9, Z12, Z12
+	VMOVAPS     Z12, Z12
+	VFMADD231PS Z10, Z5, Z12
+	VMOVAPS     Z11, Z5
+	VFMADD231PS Z2, Z3, Z5
+	VMOVAPS     Z5, Z3
+	VFMADD231PS Z1, Z6, Z3
+	VMOVUPS     128(R12), Z5
+	VMULPS      (R12), Z0, Z0
+	VADDPS      64(R12), Z0, Z0
+	VMAXPS      Z0, Z5, Z0
+	VMOVUPS     Z0, (R13)
+	VMOVUPS     128(R12), Z0
+	VMULPS      (R12), Z7, Z7
+	VADDPS      64(R12), Z7, Z7
+	VMAXPS      Z7, Z0, Z7
+	VMOVUPS     Z7, 64(R13)
+	VMOVUPS     128(R12), Z0
+	VMULPS      (R12), Z12, Z12
+	VADDPS      64(R12), Z12, Z12
+	VMAXPS      Z12, Z0, Z12
+	VMOVUPS     Z12, 128(R13)
+	VMOVUPS     128(R12), Z0
+	VMULPS      (R12), Z3, Z3
+	VADDPS      64(R12), Z3, Z3
+	VMAXPS      Z3, Z0, Z3
+	VMOVUPS     Z3, 192(R13)
+	ADDQ        R8, R13
+	VMOVUPS     768(DX), Z0
+	VMOVUPS     832(DX), Z3
+	VMOVUPS     896(DX), Z5
+	VMOVUPS     960(DX), Z6
+	VMOVUPS     1024(DX), Z7
+	VMOVUPS     1088(DX), Z11
+	VADDPS      Z5, Z3, Z12
+	VSUBPS      Z5, Z3, Z3
+	VADDPS      Z7, Z6, Z5
+	VSUBPS      Z7, Z6, Z6
+	VADDPS      Z12, Z0, Z0
+	VADDPS      Z5, Z0, Z0
+	VMULPS      Z4, Z3, Z7
+	VMOVAPS     Z7, Z7
+	VFMADD231PS Z8, Z6, Z7
+	VMULPS      Z9, Z12, Z12
+	VMOVAPS     Z12, Z12
+	VFMADD231PS Z10, Z5, Z12
+	VMOVAPS     Z11, Z5
+	VFMADD231PS Z2, Z3, Z5
+	VMOVAPS     Z5, Z3
+	VFMADD231PS Z1, Z6, Z3
+	VMOVUPS     128(R12), Z5
+	VMULPS      (R12), Z0, Z0
+	VADDPS      64(R12), Z0, Z0
+	VMAXPS      Z0, Z5, Z0
+	VMOVUPS     Z0, (R13)
+	VMOVUPS     128(R12), Z0
+	VMULPS      (R12), Z7, Z7
+	VADDPS      64(R12), Z7, Z7
+	VMAXPS      Z7, Z0, Z7
+	VMOVUPS     Z7, 64(R13)
+	VMOVUPS     128(R12), Z0
+	VMULPS      (R12), Z12, Z12
+	VADDPS      64(R12), Z12, Z12
+	VMAXPS      Z12, Z0, Z12
+	VMOVUPS     Z12, 128(R13)
+	VMOVUPS     128(R12), Z0
+	VMULPS      (R12), Z3, Z3
+	VADDPS      64(R12), Z3, Z3
+	VMAXPS      Z3, Z0, Z3
+	VMOVUPS     Z3, 192(R13)
+	ADDQ        R8, R13
+	VMOVUPS     1152(DX), Z0
+	VMOVUPS     1216(DX), Z3
+	VMOVUPS     1280(DX), Z5
+	VMOVUPS     1344(DX), Z6
+	VMOVUPS     1408(DX), Z7
+	VMOVUPS     1472(DX), Z11
+	VADDPS      Z5, Z3, Z12
+	VSUBPS      Z5, Z3, Z3
+	VADDPS      Z7, Z6, Z5
+	VSUBPS      Z7, Z6, Z6
+	VADDPS      Z12, Z0, Z0
+	VADDPS      Z5, Z0, Z0
+	VMULPS      Z4, Z3, Z4
+	VMOVAPS     Z4, Z4
+	VFMADD231PS Z8, Z6, Z4
+	VMULPS      Z9, Z12, Z7
+	VMOVAPS     Z7, Z7
+	VFMADD231PS Z10, Z5, Z7
+	VMOVAPS     Z11, Z5
+	VFMADD231PS Z2, Z3, Z5
+	VMOVAPS     Z5, Z2
+	VFMADD231PS Z1, Z6, Z2
+	VMOVUPS     128(R12), Z1
+	VMULPS      (R12), Z0, Z0
+	VADDPS      64(R12), Z0, Z0
+	VMAXPS      Z0, Z1, Z0
+	VMOVUPS     Z0, (R13)
+	VMOVUPS     128(R12), Z0
+	VMULPS      (R12), Z4, Z4
+	VADDPS      64(R12), Z4, Z4
+	VMAXPS      Z4, Z0, Z4
+	VMOVUPS     Z4, 64(R13)
+	VMOVUPS     128(R12), Z0
+	VMULPS      (R12), Z7, Z7
+	VADDPS      64(R12), Z7, Z7
+	VMAXPS      Z7, Z0, Z7
+	VMOVUPS     Z7, 128(R13)
+	VMOVUPS     128(R12), Z0
+	VMULPS      (R12), Z2, Z2
+	VADDPS      64(R12), Z2, Z2
+	VMAXPS      Z2, Z0, Z2
+	VMOVUPS     Z2, 192(R13)
+	ADDQ        R10, CX
+	ADDQ        R9, AX
+	DECQ        R11
+	JNZ         loop40
+	VZEROUPPER
+	RET
+
+plain:
+loop41:
 	MOVQ        CX, R12
 	VMOVUPS     (R12), Z0
 	VMOVUPS     (R12)(BX*1), Z1
@@ -7250,7 +8960,7 @@ loop:
 	ADDQ        R10, CX
 	ADDQ        R9, AX
 	DECQ        R11
-	JNZ         loop
+	JNZ         loop41
 	VZEROUPPER
 	RET
 
@@ -7910,7 +9620,7 @@ TEXT ·filtersOutAVX512(SB), NOSPLIT, $0-112
 	SHLQ $0x02, R10
 	MOVQ count+80(FP), R11
 
-loop:
+loop42:
 	MOVQ         CX, R12
 	VMOVUPS      (R12), Z0
 	VMOVUPS      (R12)(BX*1), Z1
@@ -8135,7 +9845,7 @@ loop:
 	ADDQ         R10, CX
 	ADDQ         R9, AX
 	DECQ         R11
-	JNZ          loop
+	JNZ          loop42
 	VZEROUPPER
 	RET
 
@@ -10382,9 +12092,9 @@ TEXT ·sumAVX512(SB), NOSPLIT, $0-32
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 
-loop40:
+loop43:
 	CMPQ          CX, $0x10
-	JLT           tail41
+	JLT           tail44
 	VMOVUPS       (AX), Z2
 	VCVTPS2PD     Y2, Z3
 	VEXTRACTF32X8 $0x01, Z2, Y2
@@ -10393,11 +12103,11 @@ loop40:
 	VADDPD        Z2, Z1, Z1
 	ADDQ          $0x40, AX
 	SUBQ          $0x10, CX
-	JMP           loop40
+	JMP           loop43
 
-tail41:
+tail44:
 	TESTQ         CX, CX
-	JZ            done42
+	JZ            done45
 	MOVQ          $-1, DX
 	BZHIQ         CX, DX, DX
 	KMOVW         DX, K1
@@ -10408,7 +12118,7 @@ tail41:
 	VADDPD        Z3, Z0, Z0
 	VADDPD        Z2, Z1, Z1
 
-done42:
+done45:
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
@@ -10430,9 +12140,9 @@ TEXT ·spreadAVX512(SB), NOSPLIT, $0-40
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop43:
+loop46:
 	CMPQ          CX, $0x10
-	JLT           tail44
+	JLT           tail47
 	VMOVUPS       (AX), Z4
 	VCVTPS2PD     Y4, Z5
 	VEXTRACTF32X8 $0x01, Z4, Y4
@@ -10443,11 +12153,11 @@ loop43:
 	VFMADD231PD   Z4, Z4, Z3
 	ADDQ          $0x40, AX
 	SUBQ          $0x10, CX
-	JMP           loop43
+	JMP           loop46
 
-tail44:
+tail47:
 	TESTQ         CX, CX
-	JZ            done45
+	JZ            done48
 	MOVQ          $-1, DX
 	BZHIQ         CX, DX, DX
 	KMOVW         DX, K1
@@ -10462,7 +12172,7 @@ tail44:
 	VSUBPD        Z1, Z0, Z0
 	VFMADD231PD   Z0, Z0, Z3
 
-done45:
+done48:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -10485,9 +12195,9 @@ TEXT ·projectAVX512(SB), NOSPLIT, $0-64
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop46:
+loop49:
 	CMPQ          DX, $0x10
-	JLT           tail47
+	JLT           tail50
 	VMOVUPS       (AX), Z4
 	VCVTPS2PD     Y4, Z5
 	VEXTRACTF32X8 $0x01, Z4, Y4
@@ -10503,11 +12213,11 @@ loop46:
 	ADDQ          $0x40, AX
 	ADDQ          $0x40, CX
 	SUBQ          $0x10, DX
-	JMP           loop46
+	JMP           loop49
 
-tail47:
+tail50:
 	TESTQ         DX, DX
-	JZ            done48
+	JZ            done51
 	MOVQ          $-1, BX
 	BZHIQ         DX, BX, BX
 	KMOVW         BX, K1
@@ -10526,7 +12236,7 @@ tail47:
 	VSUBPD        Z1, Z0, Z0
 	VFMADD231PD   Z4, Z0, Z3
 
-done48:
+done51:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -10550,9 +12260,9 @@ TEXT ·layerNormAVX512(SB), NOSPLIT, $0-108
 	VBROADCASTSS scale+100(FP), Z1
 	VBROADCASTSS shift+104(FP), Z2
 
-loop49:
+loop52:
 	CMPQ        SI, $0x10
-	JLT         tail50
+	JLT         tail53
 	VMOVUPS     (CX), Z3
 	VMOVUPS     (DX), Z4
 	VMOVUPS     (BX), Z5
@@ -10565,11 +12275,11 @@ loop49:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop49
+	JMP         loop52
 
-tail50:
+tail53:
 	TESTQ       SI, SI
-	JZ          done51
+	JZ          done54
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -10581,7 +12291,7 @@ tail50:
 	VFMADD213PS Z5, Z4, Z3
 	VMOVUPS     Z3, K1, (AX)
 
-done51:
+done54:
 	VZEROUPPER
 	RET
 
@@ -10598,9 +12308,9 @@ TEXT ·layerNormGradAVX512(SB), NOSPLIT, $0-112
 	VBROADCASTSS center+104(FP), Z2
 	VBROADCASTSS c+108(FP), Z3
 
-loop52:
+loop55:
 	CMPQ        SI, $0x10
-	JLT         tail53
+	JLT         tail56
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VMOVUPS     (BX), Z6
@@ -10614,11 +12324,11 @@ loop52:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop52
+	JMP         loop55
 
-tail53:
+tail56:
 	TESTQ       SI, SI
-	JZ          done54
+	JZ          done57
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -10631,7 +12341,7 @@ tail53:
 	VFMADD213PS Z5, Z0, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done54:
+done57:
 	VZEROUPPER
 	RET
 
@@ -10645,9 +12355,9 @@ TEXT ·softmaxGradAVX512(SB), NOSPLIT, $0-80
 	VBROADCASTSS along+72(FP), Z0
 	VBROADCASTSS scale+76(FP), Z1
 
-loop55:
+loop58:
 	CMPQ    BX, $0x10
-	JLT     tail56
+	JLT     tail59
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VSUBPS  Z0, Z2, Z2
@@ -10658,11 +12368,11 @@ loop55:
 	ADDQ    $0x40, CX
 	ADDQ    $0x40, DX
 	SUBQ    $0x10, BX
-	JMP     loop55
+	JMP     loop58
 
-tail56:
+tail59:
 	TESTQ     BX, BX
-	JZ        done57
+	JZ        done60
 	MOVQ      $-1, SI
 	BZHIQ     BX, SI, SI
 	KMOVW     SI, K1
@@ -10673,7 +12383,7 @@ tail56:
 	VMULPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (AX)
 
-done57:
+done60:
 	VZEROUPPER
 	RET
 
@@ -10690,9 +12400,9 @@ TEXT ·layerNormSumsAVX512(SB), NOSPLIT, $0-96
 	VPXORD       Z3, Z3, Z3
 	VPXORD       Z4, Z4, Z4
 
-loop58:
+loop61:
 	CMPQ          BX, $0x10
-	JLT           tail59
+	JLT           tail62
 	VMOVUPS       (AX), Z5
 	VMOVUPS       (CX), Z6
 	VMOVUPS       (DX), Z7
@@ -10712,11 +12422,11 @@ loop58:
 	ADDQ          $0x40, CX
 	ADDQ          $0x40, DX
 	SUBQ          $0x10, BX
-	JMP           loop58
+	JMP           loop61
 
-tail59:
+tail62:
 	TESTQ         BX, BX
-	JZ            done60
+	JZ            done63
 	MOVQ          $-1, SI
 	BZHIQ         BX, SI, SI
 	KMOVW         SI, K1
@@ -10736,7 +12446,7 @@ tail59:
 	VADDPD        Z5, Z2, Z2
 	VFMADD231PD   Z5, Z6, Z4
 
-done60:
+done63:
 	VADDPD        Z2, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y0
 	VADDPD        Y0, Y1, Y1
@@ -10767,9 +12477,9 @@ TEXT ·normSumsAVX512(SB), NOSPLIT, $0-104
 	VBROADCASTSS center+96(FP), Z0
 	VBROADCASTSS scale+100(FP), Z1
 
-loop61:
+loop64:
 	CMPQ        SI, $0x10
-	JLT         tail62
+	JLT         tail65
 	VMOVUPS     (DX), Z2
 	VMOVUPS     (BX), Z3
 	VMOVUPS     (AX), Z4
@@ -10785,11 +12495,11 @@ loop61:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop61
+	JMP         loop64
 
-tail62:
+tail65:
 	TESTQ       SI, SI
-	JZ          done63
+	JZ          done66
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -10804,7 +12514,7 @@ tail62:
 	VMOVUPS     Z4, K1, (AX)
 	VMOVUPS     Z5, K1, (CX)
 
-done63:
+done66:
 	VZEROUPPER
 	RET
 
@@ -10817,20 +12527,20 @@ TEXT ·largestAVX512(SB), NOSPLIT, $0-28
 	VPXORD  Z1, Z1, Z1
 	KXORW   K1, K1, K1
 
-loop64:
+loop67:
 	CMPQ    CX, $0x10
-	JLT     tail65
+	JLT     tail68
 	VMOVUPS (AX), Z1
 	VMAXPS  Z0, Z1, Z0
 	VCMPPS  $0x03, Z1, Z1, K2
 	KORW    K2, K1, K1
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop64
+	JMP     loop67
 
-tail65:
+tail68:
 	TESTQ     CX, CX
-	JZ        done66
+	JZ        done69
 	MOVQ      $-1, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K2
@@ -10842,7 +12552,7 @@ tail65:
 	VCMPPS    $0x03, Z2, Z2, K2
 	KORW      K2, K1, K1
 
-done66:
+done69:
 	KMOVW         K1, AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMAXPS        Y1, Y0, Y0
@@ -10890,9 +12600,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-64
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop67:
+loop70:
 	CMPQ          DX, $0x10
-	JLT           tail68
+	JLT           tail71
 	VMOVUPS       (CX), Z4
 	VSUBPS        Z4, Z1, Z4
 	VMULPS        Z0, Z4, Z4
@@ -10921,11 +12631,11 @@ loop67:
 	ADDQ          $0x40, AX
 	ADDQ          $0x40, CX
 	SUBQ          $0x10, DX
-	JMP           loop67
+	JMP           loop70
 
-tail68:
+tail71:
 	TESTQ         DX, DX
-	JZ            done69
+	JZ            done72
 	MOVQ          $-1, BX
 	BZHIQ         DX, BX, BX
 	KMOVW         BX, K1
@@ -10958,7 +12668,7 @@ tail68:
 	VADDPD        Z0, Z2, Z2
 	VADDPD        Z1, Z3, Z3
 
-done69:
+done72:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -11158,9 +12868,9 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-48
 	MOVQ    y_len+8(FP), DX
 	VMOVUPS constAVX512_41600000<>+0(SB), Z0
 
-loop70:
+loop73:
 	CMPQ         DX, $0x10
-	JLT          tail71
+	JLT          tail74
 	VMOVUPS      (CX), Z1
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z1, Z2
 	VMINPS       Z2, Z0, Z2
@@ -11208,11 +12918,11 @@ loop70:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, DX
-	JMP          loop70
+	JMP          loop73
 
-tail71:
+tail74:
 	TESTQ        DX, DX
-	JZ           done72
+	JZ           done75
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
@@ -11261,7 +12971,7 @@ tail71:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done72:
+done75:
 	VZEROUPPER
 	RET
 
@@ -11472,9 +13182,9 @@ TEXT ·geluGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ    dx_len+8(FP), BX
 	VMOVUPS constAVX512_41600000<>+0(SB), Z0
 
-loop73:
+loop76:
 	CMPQ         BX, $0x10
-	JLT          tail74
+	JLT          tail77
 	VMOVUPS      (CX), Z1
 	VMOVUPS      (DX), Z2
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z2, Z3
@@ -11526,11 +13236,11 @@ loop73:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop73
+	JMP          loop76
 
-tail74:
+tail77:
 	TESTQ        BX, BX
-	JZ           done75
+	JZ           done78
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -11582,7 +13292,7 @@ tail74:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done75:
+done78:
 	VZEROUPPER
 	RET
 
@@ -11617,9 +13327,9 @@ TEXT ·sgdAVX512(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop76:
+loop79:
 	CMPQ         BX, $0x10
-	JLT          tail77
+	JLT          tail80
 	VMOVUPS      (AX), Z2
 	VMOVUPS      (CX), Z3
 	VFMADD231PS  Z1, Z2, Z3
@@ -11628,11 +13338,11 @@ loop76:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, BX
-	JMP          loop76
+	JMP          loop79
 
-tail77:
+tail80:
 	TESTQ        BX, BX
-	JZ           done78
+	JZ           done81
 	MOVQ         $-1, DX
 	BZHIQ        BX, DX, DX
 	KMOVW        DX, K1
@@ -11642,7 +13352,7 @@ tail77:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done78:
+done81:
 	VZEROUPPER
 	RET
 
@@ -11651,43 +13361,6 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop79:
-	CMPQ         BX, $0x10
-	JLT          tail80
-	VMOVUPS      (AX), Z3
-	VMOVUPS      (CX), Z4
-	VFMADD231PS  Z1, Z3, Z4
-	VMOVUPS      (DX), Z5
-	VFMADD213PS  Z4, Z2, Z5
-	VMOVUPS      Z5, (DX)
-	VFNMADD231PS Z0, Z5, Z3
-	VMOVUPS      Z3, (AX)
-	ADDQ         $0x40, AX
-	ADDQ         $0x40, CX
-	ADDQ         $0x40, DX
-	SUBQ         $0x10, BX
-	JMP          loop79
-
-tail80:
-	TESTQ        BX, BX
-	JZ           done81
-	MOVQ         $-1, SI
-	BZHIQ        BX, SI, SI
-	KMOVW        SI, K1
-	VMOVUPS.Z    (AX), K1, Z3
-	VMOVUPS.Z    (CX), K1, Z4
-	VFMADD231PS  Z1, Z3, Z4
-	VMOVUPS.Z    (DX), K1, Z1
-	VFMADD213PS  Z4, Z2, Z1
-	VMOVUPS      Z1, K1, (DX)
-	VFNMADD231PS Z0, Z1, Z3
-	VMOVUPS      Z3, K1, (AX)
-
-done81:
-	VZEROUPPER
-	RET
-
-nesterov:
 loop82:
 	CMPQ         BX, $0x10
 	JLT          tail83
@@ -11697,8 +13370,7 @@ loop82:
 	VMOVUPS      (DX), Z5
 	VFMADD213PS  Z4, Z2, Z5
 	VMOVUPS      Z5, (DX)
-	VFMADD231PS  Z2, Z5, Z4
-	VFNMADD231PS Z0, Z4, Z3
+	VFNMADD231PS Z0, Z5, Z3
 	VMOVUPS      Z3, (AX)
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
@@ -11718,11 +13390,49 @@ tail83:
 	VMOVUPS.Z    (DX), K1, Z1
 	VFMADD213PS  Z4, Z2, Z1
 	VMOVUPS      Z1, K1, (DX)
+	VFNMADD231PS Z0, Z1, Z3
+	VMOVUPS      Z3, K1, (AX)
+
+done84:
+	VZEROUPPER
+	RET
+
+nesterov:
+loop85:
+	CMPQ         BX, $0x10
+	JLT          tail86
+	VMOVUPS      (AX), Z3
+	VMOVUPS      (CX), Z4
+	VFMADD231PS  Z1, Z3, Z4
+	VMOVUPS      (DX), Z5
+	VFMADD213PS  Z4, Z2, Z5
+	VMOVUPS      Z5, (DX)
+	VFMADD231PS  Z2, Z5, Z4
+	VFNMADD231PS Z0, Z4, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	SUBQ         $0x10, BX
+	JMP          loop85
+
+tail86:
+	TESTQ        BX, BX
+	JZ           done87
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (AX), K1, Z3
+	VMOVUPS.Z    (CX), K1, Z4
+	VFMADD231PS  Z1, Z3, Z4
+	VMOVUPS.Z    (DX), K1, Z1
+	VFMADD213PS  Z4, Z2, Z1
+	VMOVUPS      Z1, K1, (DX)
 	VFMADD231PS  Z2, Z1, Z4
 	VFNMADD231PS Z0, Z4, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done84:
+done87:
 	VZEROUPPER
 	RET
 
@@ -11743,9 +13453,9 @@ TEXT ·adamWAVX512(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Z6
 	VBROADCASTSS eps+124(FP), Z7
 
-loop85:
+loop88:
 	CMPQ         SI, $0x10
-	JLT          tail86
+	JLT          tail89
 	VMOVUPS      (CX), Z8
 	VMOVUPS      (DX), Z9
 	VMOVUPS      (BX), Z10
@@ -11769,11 +13479,11 @@ loop85:
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
 	SUBQ         $0x10, SI
-	JMP          loop85
+	JMP          loop88
 
-tail86:
+tail89:
 	TESTQ        SI, SI
-	JZ           done87
+	JZ           done90
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
@@ -11796,7 +13506,7 @@ tail86:
 	VFNMADD231PS Z5, Z9, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done87:
+done90:
 	VZEROUPPER
 	RET
 

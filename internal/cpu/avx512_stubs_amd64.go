@@ -144,7 +144,7 @@ func mergeAVX512(x []float32, even []float32, odd []float32)
 func tilesInAVX512(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)
 
 //go:noescape
-func tilesOutAVX512(dst []float32, pitch int, dstNext int, src []float32, stride int, srcNext int, count int, tmp []float32)
+func tilesOutAVX512(dst []float32, pitch int, dstNext int, src []float32, stride int, srcNext int, count int, tmp []float32, ends []float32)
 
 //go:noescape
 func filtersInAVX512(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)

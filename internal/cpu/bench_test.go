@@ -42,6 +42,7 @@ func BenchmarkConv(b *testing.B) {
 		{"3c 256-64 1x1 28", 16, 256, 28, 64, layers.SquareConv(1, 1, 0)},
 		{"4b 576-128 1x1 14", 16, 576, 14, 128, layers.SquareConv(1, 1, 0)},
 		{"5a 1024-352 1x1 7", 16, 1024, 7, 352, layers.SquareConv(1, 1, 0)},
+		{"resnet 64-256 1x1 56", 16, 64, 56, 256, layers.SquareConv(1, 1, 0)},
 		{"3c 64-96 3x3 28", 16, 64, 28, 96, layers.SquareConv(3, 1, 1)},
 		{"4e 192-256 3x3s2 14", 16, 192, 14, 256, layers.SquareConv(3, 2, 1)},
 		{"5b 192-320 3x3 7", 16, 192, 7, 320, layers.SquareConv(3, 1, 1)},

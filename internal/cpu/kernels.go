@@ -96,7 +96,10 @@ type kernels struct {
 // and the product between them.
 type winogradKernels struct {
 	tilesIn, filtersIn, gradientsIn transformFunc // from squares of 6, 3 and 4
-	tilesOut, filtersOut            transformFunc // to squares of 4 and 3
+	filtersOut                      transformFunc // to squares of 3
+	// tilesOut is a transformFunc to squares of 4 that sets them to
+	// max(v*ends[0] + ends[1], ends[2]), where ends are three vectors by lane, or nil.
+	tilesOut func(dst []float32, pitch, dstNext int, src []float32, stride, srcNext, count int, tmp, ends []float32)
 	// rows[v-1][r] multiplies r rows by v vectors of columns.
 	rows [][]rowsTileFunc
 }

@@ -11,6 +11,12 @@ import (
 func TestWinogradTransforms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(27, 28))
 	for _, k := range fast() {
+		ends := append(numbers(rng, 2*k.vec), make([]float32, k.vec)...)
+		out := func(f func(dst []float32, pitch, dstNext int, src []float32, stride, srcNext, count int, tmp, ends []float32), ends []float32) transformFunc {
+			return func(dst []float32, pitch, dstNext int, src []float32, stride, srcNext, count int, tmp []float32) {
+				f(dst, pitch, dstNext, src, stride, srcNext, count, tmp, ends)
+			}
+		}
 		for _, c := range []struct {
 			name  string
 			size  int
@@ -21,7 +27,8 @@ func TestWinogradTransforms(t *testing.T) {
 			{"tiles in", 6, false, k.winograd.tilesIn, fromMap(k.vec, 6, tileIn)},
 			{"filters in", 3, false, k.winograd.filtersIn, fromMap(k.vec, 3, filterIn)},
 			{"gradients in", 4, false, k.winograd.gradientsIn, fromMap(k.vec, 4, gradientIn)},
-			{"tiles out", 4, true, k.winograd.tilesOut, toMap(k.vec, 4, tileOut)},
+			{"tiles out", 4, true, out(k.winograd.tilesOut, nil), out(tilesOut(k.vec), nil)},
+			{"tiles out to the end", 4, true, out(k.winograd.tilesOut, ends), out(tilesOut(k.vec), ends)},
 			{"filters out", 3, true, k.winograd.filtersOut, toMap(k.vec, 3, filterOut)},
 		} {
 			for count := 1; count <= 4; count++ {

@@ -41,7 +41,7 @@ func portable() *kernels {
 		sgd:   sgd,
 		adamW: adamW,
 		winograd: winogradKernels{
-			tilesIn: fromMap(4, 6, tileIn), tilesOut: toMap(4, 4, tileOut),
+			tilesIn: fromMap(4, 6, tileIn), tilesOut: tilesOut(4),
 			filtersIn: fromMap(4, 3, filterIn), filtersOut: toMap(4, 3, filterOut), gradientsIn: fromMap(4, 4, gradientIn),
 			rows: portableRowsTiles(),
 		},

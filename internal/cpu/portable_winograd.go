@@ -67,6 +67,27 @@ func toMap(lanes, size int, f func(y, x *[6]float32)) transformFunc {
 	}
 }
 
+// tilesOut is toMap for tiles.
+func tilesOut(lanes int) func(dst []float32, pitch, dstNext int, src []float32, stride, srcNext, count int, tmp, ends []float32) {
+	plain := toMap(lanes, 4, tileOut)
+	return func(dst []float32, pitch, dstNext int, src []float32, stride, srcNext, count int, tmp, ends []float32) {
+		plain(dst, pitch, dstNext, src, stride, srcNext, count, tmp)
+		if ends == nil {
+			return
+		}
+		for n := range count {
+			for r := range 4 {
+				for i := range 4 * lanes {
+					v, l := &dst[n*dstNext+r*pitch+i], i%lanes
+					if *v = *v*ends[l] + ends[lanes+l]; *v < ends[2*lanes+l] {
+						*v = ends[2*lanes+l]
+					}
+				}
+			}
+		}
+	}
+}
+
 // tileIn is B^T x.
 func tileIn(y, x *[6]float32) {
 	u, v := x[4]-2*x[2], inner*(x[3]-2*x[1])

@@ -1,5 +1,7 @@
 package cpu
 
+import "math"
+
 // sink is where a product's blocks go: row i and column j of the result belong
 // at v[offset + i*rowStride + place(j)], where the columns run through images,
 // and in each through a grid of positions. The value stored is
@@ -50,10 +52,33 @@ func (s *sink) store(kr *kernels, block []float32, ld, row, rows, col, cols int)
 	}
 }
 
-// plain reports whether sums are stored as they are, each row of an image as
-// one run.
-func (s *sink) plain() bool {
-	return s.scale == nil && s.shift == nil && s.residual == nil && !s.relu && s.grid.height == 1 && s.grid.colPitch == 1
+// byChannel reports whether what is done with a sum depends on its row alone,
+// and each row of an image is one run.
+func (s *sink) byChannel() bool {
+	return s.residual == nil && s.grid.height == 1 && s.grid.colPitch == 1
+}
+
+// ends returns, for rows [row, row+rows), the vectors of scale, shift and least
+// value, or nil if sums are stored as they are.
+func (s *sink) ends(kr *kernels, w *workerScratch, row, rows int) []float32 {
+	if s.scale == nil && s.shift == nil && !s.relu {
+		return nil
+	}
+	ends := grow(&w.right, 3*kr.vec)
+	scale, shift, least := ends[:kr.vec], ends[kr.vec:2*kr.vec], ends[2*kr.vec:]
+	fill(scale, 1)
+	if s.scale != nil {
+		copy(scale, s.scale[row:row+rows])
+	}
+	clear(shift)
+	if s.shift != nil {
+		copy(shift, s.shift[row:row+rows])
+	}
+	fill(least, float32(math.Inf(-1)))
+	if s.relu {
+		clear(least)
+	}
+	return ends
 }
 
 // run returns where columns [col, col+cols) lie beside each other in row 0, or

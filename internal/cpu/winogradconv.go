@@ -138,11 +138,14 @@ func (w *winograd) store(kr *kernels, s *workerScratch, sums []float32, stride, 
 	channels := min(kr.vec, w.out-channel)
 	buf := grow(&s.rows, size+channels*n+taps36*kr.vec)
 	block, tmp := buf[size:][:channels*n], buf[size+channels*n:]
+	direct, ends := w.sink.byChannel(), []float32(nil)
+	if direct {
+		ends = w.sink.ends(kr, s, channel, channels)
+	}
 	for r := range to - from {
-		kr.winograd.tilesOut(buf[4*r*pitch:], pitch, 4*kr.vec, sums[r*across*kr.nr:], stride, kr.nr, across, tmp)
+		kr.winograd.tilesOut(buf[4*r*pitch:], pitch, 4*kr.vec, sums[r*across*kr.nr:], stride, kr.nr, across, tmp, ends)
 	}
 	ld, dst := n, block
-	direct := w.sink.plain()
 	if direct {
 		ld, dst = w.sink.rowStride, w.sink.v[w.sink.offset+image*w.sink.grid.imageStride+channel*w.sink.rowStride+4*from*w.cols:]
 	}

@@ -28,6 +28,24 @@ func (s *isa) tile(rows, vectors int) {
 			acc[i] = append(acc[i], s.zero())
 		}
 	}
+	// What the sums will meet is fetched meanwhile.
+	ahead := func(name, by string) {
+		p := base(name)
+		TESTQ(p, p)
+		JZ(LabelRef("no" + name + "ahead"))
+		step := stride(by)
+		for i := range rows {
+			for at := 0; at < vectors*s.bytes(); at += 64 {
+				PREFETCHT0(Mem{Base: p, Disp: at})
+			}
+			if i < rows-1 {
+				ADDQ(step, p)
+			}
+		}
+		Label("no" + name + "ahead")
+	}
+	ahead("dst", "ldd")
+	ahead("residual", "ldr")
 	Label("loop")
 	columns := make([]reg.VecVirtual, vectors)
 	for j := range columns {

@@ -13,10 +13,10 @@ import (
 // see internal/cpu/winograd.go.
 func (s *isa) winograd() {
 	s.fromMap("tilesIn", 6, s.tileIn)
-	s.toMap("tilesOut", 4, s.tileOut)
+	s.toMap("tilesOut", 4, s.tileOut, true)
 	s.fromMap("filtersIn", 3, s.filterIn)
 	s.fromMap("gradientsIn", 4, s.gradientIn)
-	s.toMap("filtersOut", 3, s.filterOut)
+	s.toMap("filtersOut", 3, s.filterOut, false)
 	for v := 1; v <= 2; v++ {
 		for r := 1; r <= s.rows; r++ {
 			s.rowsTile(r, v)
@@ -86,13 +86,37 @@ func (s *isa) fromMap(name string, size int, f transform) {
 	finish()
 }
 
-// toMap is the way back, from 36 vectors to a square of a map.
-func (s *isa) toMap(name string, size int, f transform) {
-	s.text(name, "dst []float32, pitch, dstNext int, src []float32, stride, srcNext, count int, tmp []float32")
+// toMap is the way back, from 36 vectors to a square of a map. With ends
+// the results are scaled, shifted and limited from below by the vectors at ends,
+// unless that is nil.
+func (s *isa) toMap(name string, size int, f transform, ends bool) {
+	signature := "dst []float32, pitch, dstNext int, src []float32, stride, srcNext, count int, tmp"
+	if ends {
+		signature += ", ends"
+	}
+	s.text(name, signature+" []float32")
 	dst, src, tmp := base("dst"), base("src"), base("tmp")
 	p, pitch := strides(stride("stride")), stride("pitch")
 	dstNext, srcNext, count := stride("dstNext"), stride("srcNext"), integer("count")
-	Label("loop")
+	if ends {
+		ends := base("ends")
+		TESTQ(ends, ends)
+		JZ(LabelRef("plain"))
+		s.toMapLoop(size, f, dst, src, tmp, pitch, dstNext, srcNext, count, p, func(v reg.VecVirtual) {
+			least := s.vec()
+			VMOVUPS(Mem{Base: ends, Disp: 2 * s.bytes()}, least)
+			VMULPS(Mem{Base: ends}, v, v)
+			VADDPS(Mem{Base: ends, Disp: s.bytes()}, v, v)
+			VMAXPS(v, least, v) // the second source, v, if it is NaN
+		})
+		Label("plain")
+	}
+	s.toMapLoop(size, f, dst, src, tmp, pitch, dstNext, srcNext, count, p, func(reg.VecVirtual) {})
+}
+
+func (s *isa) toMapLoop(size int, f transform, dst, src, tmp, pitch, dstNext, srcNext, count reg.Register, p multiples, end func(v reg.VecVirtual)) {
+	loop := s.label("loop")
+	Label(loop)
 	factor := s.factors()
 	at := GP64()
 	MOVQ(src, at)
@@ -117,6 +141,7 @@ func (s *isa) toMap(name string, size int, f transform) {
 			VMOVUPS(Mem{Base: tmp, Disp: (y*6 + i) * s.bytes()}, x[i])
 		}
 		for i, v := range f(x, factor) {
+			end(v)
 			VMOVUPS(v, Mem{Base: at, Disp: i * s.bytes()})
 		}
 		if y < size-1 {
@@ -126,7 +151,7 @@ func (s *isa) toMap(name string, size int, f transform) {
 	ADDQ(srcNext, src)
 	ADDQ(dstNext, dst)
 	DECQ(count)
-	JNZ(LabelRef("loop"))
+	JNZ(LabelRef(loop))
 	finish()
 }
 
