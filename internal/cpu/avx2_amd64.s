@@ -2692,7 +2692,7 @@ done:
 	RET
 
 // func tilesInAVX2(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·tilesInAVX2(SB), NOSPLIT, $0-112
 	MOVQ dst_base+0(FP), AX
 	MOVQ src_base+40(FP), CX
@@ -2921,6 +2921,7 @@ loop:
 	VMOVUPS      Y7, 928(DX)
 	VMOVUPS      Y1, 1120(DX)
 	MOVQ         AX, R12
+	LEAQ         (AX)(R9*4), R13
 	VMOVUPS      (DX), Y0
 	VMOVUPS      32(DX), Y1
 	VMOVUPS      64(DX), Y2
@@ -2950,12 +2951,19 @@ loop:
 	VMOVAPS      Y1, Y1
 	VFNMADD231PS constAVX2_40200000<>+0(SB), Y3, Y1
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y2, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y6, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y7, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y1, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      192(DX), Y0
 	VMOVUPS      224(DX), Y1
 	VMOVUPS      256(DX), Y2
@@ -2985,12 +2993,19 @@ loop:
 	VMOVAPS      Y1, Y1
 	VFNMADD231PS constAVX2_40200000<>+0(SB), Y3, Y1
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y2, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y6, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y7, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y1, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      384(DX), Y0
 	VMOVUPS      416(DX), Y1
 	VMOVUPS      448(DX), Y2
@@ -3020,12 +3035,19 @@ loop:
 	VMOVAPS      Y1, Y1
 	VFNMADD231PS constAVX2_40200000<>+0(SB), Y3, Y1
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y2, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y6, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y7, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y1, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      576(DX), Y0
 	VMOVUPS      608(DX), Y1
 	VMOVUPS      640(DX), Y2
@@ -3055,12 +3077,19 @@ loop:
 	VMOVAPS      Y1, Y1
 	VFNMADD231PS constAVX2_40200000<>+0(SB), Y3, Y1
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y2, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y6, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y7, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y1, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      768(DX), Y0
 	VMOVUPS      800(DX), Y1
 	VMOVUPS      832(DX), Y2
@@ -3090,12 +3119,19 @@ loop:
 	VMOVAPS      Y1, Y1
 	VFNMADD231PS constAVX2_40200000<>+0(SB), Y3, Y1
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y2, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y6, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y7, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y1, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      960(DX), Y0
 	VMOVUPS      992(DX), Y1
 	VMOVUPS      1024(DX), Y2
@@ -3125,11 +3161,17 @@ loop:
 	VMOVAPS      Y1, Y1
 	VFNMADD231PS constAVX2_40200000<>+0(SB), Y3, Y1
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y2, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y6, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y7, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y1, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	ADDQ         R10, CX
 	ADDQ         R9, AX
 	DECQ         R11
@@ -3850,7 +3892,7 @@ DATA constAVX2_403504f3<>+28(SB)/4, $0x403504f3
 GLOBL constAVX2_403504f3<>(SB), RODATA|NOPTR, $32
 
 // func filtersInAVX2(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·filtersInAVX2(SB), NOSPLIT, $0-112
 	MOVQ dst_base+0(FP), AX
 	MOVQ src_base+40(FP), CX
@@ -3947,6 +3989,7 @@ loop:
 	VMOVUPS      Y1, 448(DX)
 	VMOVUPS      Y2, 544(DX)
 	MOVQ         AX, R12
+	LEAQ         (AX)(R9*4), R13
 	VMOVUPS      (DX), Y0
 	VMOVUPS      32(DX), Y1
 	VMOVUPS      64(DX), Y2
@@ -3967,12 +4010,19 @@ loop:
 	VFNMADD231PS constAVX2_3fb504f3<>+0(SB), Y1, Y4
 	VMULPS       constAVX2_3e2aaaab<>+0(SB), Y4, Y1
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y5, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y3, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y6, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y1, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y2, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      96(DX), Y0
 	VMOVUPS      128(DX), Y1
 	VMOVUPS      160(DX), Y2
@@ -3993,12 +4043,19 @@ loop:
 	VFNMADD231PS constAVX2_3fb504f3<>+0(SB), Y1, Y4
 	VMULPS       constAVX2_3e2aaaab<>+0(SB), Y4, Y1
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y5, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y3, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y6, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y1, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y2, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      192(DX), Y0
 	VMOVUPS      224(DX), Y1
 	VMOVUPS      256(DX), Y2
@@ -4019,12 +4076,19 @@ loop:
 	VFNMADD231PS constAVX2_3fb504f3<>+0(SB), Y1, Y4
 	VMULPS       constAVX2_3e2aaaab<>+0(SB), Y4, Y1
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y5, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y3, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y6, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y1, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y2, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      288(DX), Y0
 	VMOVUPS      320(DX), Y1
 	VMOVUPS      352(DX), Y2
@@ -4045,12 +4109,19 @@ loop:
 	VFNMADD231PS constAVX2_3fb504f3<>+0(SB), Y1, Y4
 	VMULPS       constAVX2_3e2aaaab<>+0(SB), Y4, Y1
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y5, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y3, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y6, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y1, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y2, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      384(DX), Y0
 	VMOVUPS      416(DX), Y1
 	VMOVUPS      448(DX), Y2
@@ -4071,12 +4142,19 @@ loop:
 	VFNMADD231PS constAVX2_3fb504f3<>+0(SB), Y1, Y4
 	VMULPS       constAVX2_3e2aaaab<>+0(SB), Y4, Y1
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y5, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y3, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y6, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y1, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y2, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      480(DX), Y0
 	VMOVUPS      512(DX), Y1
 	VMOVUPS      544(DX), Y2
@@ -4097,11 +4175,17 @@ loop:
 	VFNMADD231PS constAVX2_3fb504f3<>+0(SB), Y1, Y4
 	VMULPS       constAVX2_3e2aaaab<>+0(SB), Y4, Y1
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y5, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y3, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y6, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y1, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y2, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	ADDQ         R10, CX
 	ADDQ         R9, AX
 	DECQ         R11
@@ -4130,7 +4214,7 @@ DATA constAVX2_3e2aaaab<>+28(SB)/4, $0x3e2aaaab
 GLOBL constAVX2_3e2aaaab<>(SB), RODATA|NOPTR, $32
 
 // func gradientsInAVX2(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)
-// Requires: AVX, FMA3
+// Requires: AVX, FMA3, MMX+
 TEXT ·gradientsInAVX2(SB), NOSPLIT, $0-112
 	MOVQ dst_base+0(FP), AX
 	MOVQ src_base+40(FP), CX
@@ -4257,6 +4341,7 @@ loop:
 	VMOVUPS      Y6, 608(DX)
 	VMOVUPS      Y3, 736(DX)
 	MOVQ         AX, R12
+	LEAQ         (AX)(R9*4), R13
 	VMOVUPS      (DX), Y0
 	VMOVUPS      32(DX), Y1
 	VMOVUPS      64(DX), Y2
@@ -4278,12 +4363,19 @@ loop:
 	VMOVAPS      Y6, Y6
 	VFNMADD231PS constAVX2_3fb504f3<>+0(SB), Y1, Y6
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y2, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y5, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y6, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y3, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      128(DX), Y0
 	VMOVUPS      160(DX), Y1
 	VMOVUPS      192(DX), Y2
@@ -4305,12 +4397,19 @@ loop:
 	VMOVAPS      Y6, Y6
 	VFNMADD231PS constAVX2_3fb504f3<>+0(SB), Y1, Y6
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y2, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y5, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y6, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y3, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      256(DX), Y0
 	VMOVUPS      288(DX), Y1
 	VMOVUPS      320(DX), Y2
@@ -4332,12 +4431,19 @@ loop:
 	VMOVAPS      Y6, Y6
 	VFNMADD231PS constAVX2_3fb504f3<>+0(SB), Y1, Y6
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y2, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y5, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y6, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y3, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      384(DX), Y0
 	VMOVUPS      416(DX), Y1
 	VMOVUPS      448(DX), Y2
@@ -4359,12 +4465,19 @@ loop:
 	VMOVAPS      Y6, Y6
 	VFNMADD231PS constAVX2_3fb504f3<>+0(SB), Y1, Y6
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y2, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y5, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y6, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y3, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      512(DX), Y0
 	VMOVUPS      544(DX), Y1
 	VMOVUPS      576(DX), Y2
@@ -4386,12 +4499,19 @@ loop:
 	VMOVAPS      Y6, Y6
 	VFNMADD231PS constAVX2_3fb504f3<>+0(SB), Y1, Y6
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y2, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y5, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y6, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y3, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      640(DX), Y0
 	VMOVUPS      672(DX), Y1
 	VMOVUPS      704(DX), Y2
@@ -4413,11 +4533,17 @@ loop:
 	VMOVAPS      Y6, Y6
 	VFNMADD231PS constAVX2_3fb504f3<>+0(SB), Y1, Y6
 	VMOVUPS      Y0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Y2, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Y4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Y5, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Y6, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Y3, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	ADDQ         R10, CX
 	ADDQ         R9, AX
 	DECQ         R11

@@ -7770,7 +7770,7 @@ DATA highLanesAVX512<>+60(SB)/4, $0x0000001f
 GLOBL highLanesAVX512<>(SB), RODATA|NOPTR, $64
 
 // func tilesInAVX512(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·tilesInAVX512(SB), NOSPLIT, $0-112
 	MOVQ dst_base+0(FP), AX
 	MOVQ src_base+40(FP), CX
@@ -8004,6 +8004,7 @@ loop:
 	VMOVUPS      Z12, 1856(DX)
 	VMOVUPS      Z1, 2240(DX)
 	MOVQ         AX, R12
+	LEAQ         (AX)(R9*4), R13
 	VMOVUPS      (DX), Z0
 	VMOVUPS      64(DX), Z1
 	VMOVUPS      128(DX), Z3
@@ -8033,12 +8034,19 @@ loop:
 	VMOVAPS      Z1, Z1
 	VFNMADD231PS Z4, Z5, Z1
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z3, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z7, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z11, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z12, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z1, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      384(DX), Z0
 	VMOVUPS      448(DX), Z1
 	VMOVUPS      512(DX), Z3
@@ -8068,12 +8076,19 @@ loop:
 	VMOVAPS      Z1, Z1
 	VFNMADD231PS Z4, Z5, Z1
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z3, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z7, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z11, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z12, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z1, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      768(DX), Z0
 	VMOVUPS      832(DX), Z1
 	VMOVUPS      896(DX), Z3
@@ -8103,12 +8118,19 @@ loop:
 	VMOVAPS      Z1, Z1
 	VFNMADD231PS Z4, Z5, Z1
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z3, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z7, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z11, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z12, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z1, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      1152(DX), Z0
 	VMOVUPS      1216(DX), Z1
 	VMOVUPS      1280(DX), Z3
@@ -8138,12 +8160,19 @@ loop:
 	VMOVAPS      Z1, Z1
 	VFNMADD231PS Z4, Z5, Z1
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z3, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z7, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z11, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z12, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z1, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      1536(DX), Z0
 	VMOVUPS      1600(DX), Z1
 	VMOVUPS      1664(DX), Z3
@@ -8173,12 +8202,19 @@ loop:
 	VMOVAPS      Z1, Z1
 	VFNMADD231PS Z4, Z5, Z1
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z3, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z7, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z11, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z12, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z1, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      1920(DX), Z0
 	VMOVUPS      1984(DX), Z1
 	VMOVUPS      2048(DX), Z3
@@ -8208,11 +8244,17 @@ loop:
 	VMOVAPS      Z1, Z1
 	VFNMADD231PS Z4, Z5, Z1
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z3, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z7, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z2, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z6, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z1, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	ADDQ         R10, CX
 	ADDQ         R9, AX
 	DECQ         R11
@@ -9001,7 +9043,7 @@ DATA constAVX512_403504f3<>+60(SB)/4, $0x403504f3
 GLOBL constAVX512_403504f3<>(SB), RODATA|NOPTR, $64
 
 // func filtersInAVX512(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·filtersInAVX512(SB), NOSPLIT, $0-112
 	MOVQ dst_base+0(FP), AX
 	MOVQ src_base+40(FP), CX
@@ -9104,6 +9146,7 @@ loop:
 	VMOVUPS      Z1, 896(DX)
 	VMOVUPS      Z2, 1088(DX)
 	MOVQ         AX, R12
+	LEAQ         (AX)(R9*4), R13
 	VMOVUPS      (DX), Z0
 	VMOVUPS      64(DX), Z1
 	VMOVUPS      128(DX), Z2
@@ -9124,12 +9167,19 @@ loop:
 	VFNMADD231PS Z11, Z1, Z6
 	VMULPS       Z10, Z6, Z1
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z9, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z12, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z1, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z2, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      192(DX), Z0
 	VMOVUPS      256(DX), Z1
 	VMOVUPS      320(DX), Z2
@@ -9150,12 +9200,19 @@ loop:
 	VFNMADD231PS Z11, Z1, Z6
 	VMULPS       Z10, Z6, Z1
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z9, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z12, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z1, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z2, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      384(DX), Z0
 	VMOVUPS      448(DX), Z1
 	VMOVUPS      512(DX), Z2
@@ -9176,12 +9233,19 @@ loop:
 	VFNMADD231PS Z11, Z1, Z6
 	VMULPS       Z10, Z6, Z1
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z9, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z12, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z1, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z2, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      576(DX), Z0
 	VMOVUPS      640(DX), Z1
 	VMOVUPS      704(DX), Z2
@@ -9202,12 +9266,19 @@ loop:
 	VFNMADD231PS Z11, Z1, Z6
 	VMULPS       Z10, Z6, Z1
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z9, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z12, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z1, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z2, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      768(DX), Z0
 	VMOVUPS      832(DX), Z1
 	VMOVUPS      896(DX), Z2
@@ -9228,12 +9299,19 @@ loop:
 	VFNMADD231PS Z11, Z1, Z6
 	VMULPS       Z10, Z6, Z1
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z9, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z12, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z1, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z2, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      960(DX), Z0
 	VMOVUPS      1024(DX), Z1
 	VMOVUPS      1088(DX), Z2
@@ -9254,11 +9332,17 @@ loop:
 	VFNMADD231PS Z11, Z1, Z3
 	VMULPS       Z10, Z3, Z1
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z5, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z4, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z6, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z1, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z2, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	ADDQ         R10, CX
 	ADDQ         R9, AX
 	DECQ         R11
@@ -9303,7 +9387,7 @@ DATA constAVX512_3e2aaaab<>+60(SB)/4, $0x3e2aaaab
 GLOBL constAVX512_3e2aaaab<>(SB), RODATA|NOPTR, $64
 
 // func gradientsInAVX512(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·gradientsInAVX512(SB), NOSPLIT, $0-112
 	MOVQ dst_base+0(FP), AX
 	MOVQ src_base+40(FP), CX
@@ -9434,6 +9518,7 @@ loop:
 	VMOVUPS      Z10, 1216(DX)
 	VMOVUPS      Z5, 1472(DX)
 	MOVQ         AX, R12
+	LEAQ         (AX)(R9*4), R13
 	VMOVUPS      (DX), Z0
 	VMOVUPS      64(DX), Z1
 	VMOVUPS      128(DX), Z3
@@ -9455,12 +9540,19 @@ loop:
 	VMOVAPS      Z10, Z10
 	VFNMADD231PS Z6, Z1, Z10
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z3, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z8, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z9, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z10, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z5, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      256(DX), Z0
 	VMOVUPS      320(DX), Z1
 	VMOVUPS      384(DX), Z3
@@ -9482,12 +9574,19 @@ loop:
 	VMOVAPS      Z10, Z10
 	VFNMADD231PS Z6, Z1, Z10
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z3, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z8, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z9, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z10, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z5, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      512(DX), Z0
 	VMOVUPS      576(DX), Z1
 	VMOVUPS      640(DX), Z3
@@ -9509,12 +9608,19 @@ loop:
 	VMOVAPS      Z10, Z10
 	VFNMADD231PS Z6, Z1, Z10
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z3, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z8, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z9, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z10, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z5, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      768(DX), Z0
 	VMOVUPS      832(DX), Z1
 	VMOVUPS      896(DX), Z3
@@ -9536,12 +9642,19 @@ loop:
 	VMOVAPS      Z10, Z10
 	VFNMADD231PS Z6, Z1, Z10
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z3, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z8, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z9, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z10, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z5, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      1024(DX), Z0
 	VMOVUPS      1088(DX), Z1
 	VMOVUPS      1152(DX), Z3
@@ -9563,12 +9676,19 @@ loop:
 	VMOVAPS      Z10, Z10
 	VFNMADD231PS Z6, Z1, Z10
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z3, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z8, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z9, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z10, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z5, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	LEAQ         (R12)(SI*2), R12
+	LEAQ         (R13)(SI*2), R13
 	VMOVUPS      1280(DX), Z0
 	VMOVUPS      1344(DX), Z1
 	VMOVUPS      1408(DX), Z3
@@ -9590,11 +9710,17 @@ loop:
 	VMOVAPS      Z4, Z4
 	VFNMADD231PS Z6, Z1, Z4
 	VMOVUPS      Z0, (R12)
+	PREFETCHT1   (R13)
 	VMOVUPS      Z3, (R12)(BX*1)
+	PREFETCHT1   (R13)(BX*1)
 	VMOVUPS      Z7, (R12)(BX*2)
+	PREFETCHT1   (R13)(BX*2)
 	VMOVUPS      Z2, (R12)(SI*1)
+	PREFETCHT1   (R13)(SI*1)
 	VMOVUPS      Z4, (R12)(BX*4)
+	PREFETCHT1   (R13)(BX*4)
 	VMOVUPS      Z5, (R12)(DI*1)
+	PREFETCHT1   (R13)(DI*1)
 	ADDQ         R10, CX
 	ADDQ         R9, AX
 	DECQ         R11

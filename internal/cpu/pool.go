@@ -16,10 +16,11 @@ type pool struct {
 }
 
 type job struct {
-	do    func(worker, item int)
-	items int64
-	next  atomic.Int64
-	left  sync.WaitGroup // items not yet done
+	do     func(worker, item int)
+	items  int64
+	next   atomic.Int64
+	left   sync.WaitGroup // items not yet done
+	undone atomic.Int64   // their number
 	// failure is the first panic of an item.
 	failure atomic.Pointer[failure]
 }
@@ -31,6 +32,7 @@ func newPool(threads int) *pool {
 	for w := 1; w < threads; w++ {
 		go func() {
 			for {
+				spin(func() bool { return len(p.jobs) > 0 })
 				select {
 				case j := <-p.jobs:
 					j.work(w)
@@ -41,6 +43,14 @@ func newPool(threads int) *pool {
 		}()
 	}
 	return p
+}
+
+// spin waits some microseconds for what mostly comes soon, the next operation or
+// the end of one: to sleep and be woken takes longer than many operations.
+func spin(until func() bool) {
+	const tries = 10_000
+	for i := 0; i < tries && !until(); i++ {
+	}
 }
 
 // close ends the workers. A job that is under way is still done, by its caller.
@@ -67,6 +77,7 @@ func (p *pool) run(items int, do func(worker, item int)) {
 	// A worker may wake up when this job has long ended, so a job is not reused.
 	j := &job{do: do, items: int64(items)}
 	j.left.Add(items)
+	j.undone.Store(int64(items))
 wake:
 	for range min(p.threads-1, items-1) {
 		select {
@@ -76,6 +87,7 @@ wake:
 		}
 	}
 	j.work(0)
+	spin(func() bool { return j.undone.Load() == 0 })
 	j.left.Wait()
 	if f := j.failure.Load(); f != nil {
 		panic(f.value)
@@ -97,6 +109,7 @@ func (j *job) item(worker, i int) {
 		if v := recover(); v != nil {
 			j.failure.CompareAndSwap(nil, &failure{v})
 		}
+		j.undone.Add(-1)
 		j.left.Done()
 	}()
 	j.do(worker, i)

@@ -66,6 +66,8 @@ func (s *isa) fromMap(name string, size int, f transform) {
 		}
 	}
 	MOVQ(dst, at)
+	later := GP64() // stores to so many places would wait for them to be fetched
+	LEAQ(Mem{Base: dst, Index: dstNext, Scale: 4}, later)
 	for i := range 6 {
 		x := make([]reg.VecVirtual, size)
 		for y := range x {
@@ -74,9 +76,11 @@ func (s *isa) fromMap(name string, size int, f transform) {
 		}
 		for j, v := range f(x, factor) {
 			VMOVUPS(v, p.at(at, j))
+			PREFETCHT1(p.at(later, j))
 		}
 		if i < 5 {
 			LEAQ(Mem{Base: at, Index: p.three, Scale: 2}, at)
+			LEAQ(Mem{Base: later, Index: p.three, Scale: 2}, later)
 		}
 	}
 	ADDQ(srcNext, src)
