@@ -14,9 +14,9 @@ import "fmt"
 // tangent spaces of their neighbourhoods, summed over channels, divided by their
 // distance. FlowSpec says what of this can be chosen.
 //
-// The weights are constants for the gradient (Eq. 15), so that in reverse the
-// gradient is multiplied by the transposed matrix. Of size N^2 there are Gram
-// matrices of the channels, (C, N, N), and nothing larger. Lambda 0 and a batch
+// The weights are constants for the gradient (Eq. 15) unless FlowSpec.Full, so
+// that in reverse the gradient is multiplied by the transposed matrix. Of size N^2
+// there are Gram matrices of the channels, (C, N, N), and nothing larger. Lambda 0 and a batch
 // of one are exactly the identity and add nothing.
 //
 // What comes out for an item depends on the items beside it.
@@ -38,17 +38,29 @@ func (g *Graph) GeometryFlow(name string, x, s *Node, spec FlowSpec) *Node {
 	f := &flow{spec: spec, stats: FlowStats{Name: name}, n: n, channels: channels, numbers: shape.TotalSize() / n,
 		host: make([]float32, channels*n*n)}
 	g.flows = append(g.flows, f)
-	from := g.apply(name+" differences", shape, []*Node{g.differences(name, n), x}, func(y Tensor, in []Tensor) error {
-		return g.eng.Mix(y, in[0], in[1], false)
-	}, nil)
+	from := g.mix(name+" differences", g.differences(name, n), x)
 	if from == nil {
 		return nil
 	}
-	delete(g.needs, from) // the weights are constants
-	grams := g.apply(name+" grams", []int{channels, n, n}, []*Node{from}, func(y Tensor, in []Tensor) error {
+	if !spec.Full {
+		delete(g.needs, from) // the weights are constants
+	}
+	return g.mix(name, g.flowMatrix(f, g.channelGrams(name+" grams", from)), s)
+}
+
+// channelGrams adds the Gram matrices (C, N, N) of the channels of x.
+func (g *Graph) channelGrams(name string, x *Node) *Node {
+	n, channels := x.Shape()[0], x.Shape()[1]
+	return g.apply(name, []int{channels, n, n}, []*Node{x}, func(y Tensor, in []Tensor) error {
 		return g.eng.ChannelGrams(y, in[0])
-	}, nil)
-	weights := g.apply(name+" weights", []int{n, n}, []*Node{grams}, func(y Tensor, in []Tensor) error {
+	}, func(dy *Node) []*Node { return []*Node{g.channelGramsGrad(name+" grad", dy, x)} })
+}
+
+// flowMatrix adds the matrix of Eq. 14 from Gram matrices.
+func (g *Graph) flowMatrix(f *flow, grams *Node) *Node {
+	name := f.stats.Name + " weights"
+	shape := []int{f.n, f.n}
+	return g.apply(name, shape, []*Node{grams}, func(y Tensor, in []Tensor) error {
 		if err := g.eng.Read(f.host, in[0]); err != nil {
 			return err
 		}
@@ -57,19 +69,38 @@ func (g *Graph) GeometryFlow(name string, x, s *Node, spec FlowSpec) *Node {
 			return err
 		}
 		return g.eng.Write(y, m)
-	}, nil)
-	return g.mix(name, weights, s)
+	}, func(dy *Node) []*Node {
+		dm := make([]float32, f.n*f.n)
+		return []*Node{g.apply(name+" grad", grams.Shape(), []*Node{dy, grams}, func(dx Tensor, in []Tensor) error {
+			if err := g.eng.Read(dm, in[0]); err != nil {
+				return err
+			}
+			if err := g.eng.Read(f.host, in[1]); err != nil {
+				return err
+			}
+			return g.eng.Write(dx, f.gradient(f.host, dm))
+		}, nil)}
+	})
 }
 
-// mix adds m (N, N) times s (N, ...) over axis 0, m a constant.
+// mix adds m (N, N) times s (N, ...) over axis 0.
 func (g *Graph) mix(name string, m, s *Node) *Node {
+	if g.bad(name, m, s) {
+		return nil
+	}
 	return g.apply(name, s.Shape(), []*Node{m, s}, func(y Tensor, in []Tensor) error {
 		return g.eng.Mix(y, in[0], in[1], false)
 	}, func(dy *Node) []*Node {
-		ds := g.apply(name+" grad", s.Shape(), []*Node{m, dy}, func(dx Tensor, in []Tensor) error {
-			return g.eng.Mix(dx, in[0], in[1], true)
-		}, nil)
-		return []*Node{nil, ds}
+		d := make([]*Node, 2)
+		if g.needs[m] {
+			d[0] = g.itemProducts(name+" grad 0", dy, s)
+		}
+		if g.needs[s] {
+			d[1] = g.apply(name+" grad 1", s.Shape(), []*Node{m, dy}, func(dx Tensor, in []Tensor) error {
+				return g.eng.Mix(dx, in[0], in[1], true)
+			}, nil)
+		}
+		return d
 	})
 }
 

@@ -53,27 +53,47 @@ func (f *flow) angles(grams []float32, near func(j, l int) bool, pairs []pair) [
 		return total
 	}
 	h := f.neighbourhoods(near)
-	blocks := (f.channels + channelBlock - 1) / channelBlock
-	sums := make([][]float64, blocks)
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), blocks) {
-		group.Go(func() {
-			for b := int(next.Add(1)) - 1; b < blocks; b = int(next.Add(1)) - 1 {
-				sums[b] = make([]float64, len(pairs))
-				for c := b * channelBlock; c < min((b+1)*channelBlock, f.channels); c++ {
-					f.addAngles(sums[b], grams[c*f.n*f.n:(c+1)*f.n*f.n], h, pairs)
-				}
-			}
-		})
-	}
-	group.Wait()
+	sums := make([][]float64, (f.channels+channelBlock-1)/channelBlock)
+	f.channelBlocks(func(b, c int) {
+		if sums[b] == nil {
+			sums[b] = make([]float64, len(pairs))
+		}
+		f.addAngles(sums[b], grams[c*f.n*f.n:(c+1)*f.n*f.n], h, pairs)
+	})
 	for _, sum := range sums {
 		for k, v := range sum {
 			total[k] += v
 		}
 	}
 	return total
+}
+
+// channelBlocks calls do for every channel, those of a block one after another.
+func (f *flow) channelBlocks(do func(block, channel int)) {
+	blocks := (f.channels + channelBlock - 1) / channelBlock
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), blocks) {
+		group.Go(func() {
+			for b := int(next.Add(1)) - 1; b < blocks; b = int(next.Add(1)) - 1 {
+				for c := b * channelBlock; c < min((b+1)*channelBlock, f.channels); c++ {
+					do(b, c)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// tangent is the tangent space of a neighbourhood in one channel: the leading
+// eigenvectors of the centred Gram matrix of its items, which has the eigenvalues
+// of the covariance matrix but the size of the set.
+type tangent struct {
+	set     []int
+	values  []float64 // all eigenvalues, ascending
+	vectors *mat.Dense
+	// directions belong to the last eigenvalues, the largest first.
+	directions []direction
 }
 
 // direction is a principal vector of a neighbourhood: the sum over its items of
@@ -85,81 +105,85 @@ type direction struct {
 
 // addAngles adds the angles of one channel (A1 and A2) to sum.
 func (f *flow) addAngles(sum []float64, gram []float32, h neighbourhoods, pairs []pair) {
-	tangents := make([][]direction, len(h.sets))
-	for s, set := range h.sets {
-		tangents[s] = f.tangent(gram, set)
-	}
+	tangents := f.tangents(gram, h)
 	for k, p := range pairs {
 		a, b := h.of[p.j], h.of[p.l]
 		if a == b {
 			continue // one neighbourhood, one tangent space
 		}
-		if len(tangents[a]) == 0 || len(tangents[b]) == 0 {
+		if len(tangents[a].directions) == 0 || len(tangents[b].directions) == 0 {
 			if f.spec.Orthogonal {
 				sum[k] += math.Pi / 2
 			}
 			continue
 		}
-		sum[k] += math.Acos(min(closest(tangents[a], tangents[b], h.sets[b]), 1))
+		_, _, product := closest(tangents[a], tangents[b])
+		sum[k] += math.Acos(min(math.Abs(product), 1))
 	}
 }
 
-// closest is the largest absolute product of a direction of a and one of b,
-// whose items are set: the sign of a principal vector means nothing.
-func closest(a, b []direction, set []int) float64 {
-	top := 0.0
-	for _, u := range a {
-		for _, v := range b {
+func (f *flow) tangents(gram []float32, h neighbourhoods) []tangent {
+	list := make([]tangent, len(h.sets))
+	for s, set := range h.sets {
+		list[s] = f.tangent(gram, set)
+	}
+	return list
+}
+
+// closest finds the direction of a and that of b whose product has the largest
+// absolute value: the sign of a principal vector means nothing.
+func closest(a, b tangent) (i, j int, product float64) {
+	for k, u := range a.directions {
+		for l, v := range b.directions {
 			sum := 0.0
-			for i, item := range set {
-				sum += v.weights[i] * u.image[item]
+			for r, item := range b.set {
+				sum += v.weights[r] * u.image[item]
 			}
-			top = max(top, math.Abs(sum))
+			if math.Abs(sum) > math.Abs(product) {
+				i, j, product = k, l, sum
+			}
 		}
 	}
-	return top
+	return i, j, product
 }
 
 // rankTolerance is the variance, in squared distances to the reference, that a
 // Gram matrix in float32 cannot tell from none.
 const rankTolerance = 1e-5
 
-// tangent returns the principal vectors of the items of a set in one channel:
-// eigenvectors of their centred Gram matrix, which has the eigenvalues of the
-// covariance matrix but the size of the set.
-func (f *flow) tangent(gram []float32, set []int) []direction {
+// tangent returns the tangent space of the items of a set in one channel; without
+// directions if there is none.
+func (f *flow) tangent(gram []float32, set []int) tangent {
 	k := len(set)
 	if k < 2 {
-		return nil
+		return tangent{}
 	}
 	centred, largest := centredGram(gram, f.n, set)
 	var e mat.EigenSym
 	if !e.Factorize(centred, true) {
-		return nil // does not happen to finite numbers
+		return tangent{} // does not happen to finite numbers
 	}
-	values := e.Values(nil) // ascending
-	var vectors mat.Dense
-	e.VectorsTo(&vectors)
-	want, total, held := f.spec.Components, 0.0, 0.0
-	for _, v := range values {
+	t := tangent{set: set, values: e.Values(nil), vectors: &mat.Dense{}}
+	e.VectorsTo(t.vectors)
+	total, held := 0.0, 0.0
+	for _, v := range t.values {
 		total += max(v, 0)
 	}
-	var list []direction
-	for i := k - 1; i >= 0 && values[i] > rankTolerance*largest; i-- {
-		if f.spec.Variance > 0 && held >= f.spec.Variance*total || f.spec.Variance == 0 && len(list) == want {
+	for i := k - 1; i >= 0 && t.values[i] > rankTolerance*largest; i-- {
+		if f.spec.Variance > 0 && held >= f.spec.Variance*total || f.spec.Variance == 0 && len(t.directions) == f.spec.Components {
 			break
 		}
-		held += values[i]
+		held += t.values[i]
 		d := direction{make([]float64, k), make([]float64, f.n)}
 		for r := range k {
-			d.weights[r] = vectors.At(r, i) / math.Sqrt(values[i])
+			d.weights[r] = t.vectors.At(r, i) / math.Sqrt(t.values[i])
 			for l, v := range gram[set[r]*f.n : (set[r]+1)*f.n] {
 				d.image[l] += d.weights[r] * float64(v)
 			}
 		}
-		list = append(list, d)
+		t.directions = append(t.directions, d)
 	}
-	return list
+	return t
 }
 
 // centredGram returns the products of the differences of a set's items to their

@@ -45,6 +45,9 @@ type FlowSpec struct {
 	// otherwise they are 0. With them Proposition 1 is false, and an item whose
 	// weights add up to -1/Lambda or less has no output: an error.
 	Negative bool
+	// Full lets the gradient run through the weights to the inputs they are made
+	// of. Otherwise they are constants, as in Eq. 15.
+	Full bool
 }
 
 // FlowDistance names a normalisation of distances.

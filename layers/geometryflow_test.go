@@ -130,7 +130,7 @@ func flowSpecs() map[string]layers.FlowSpec {
 		"default":         layers.DefaultFlow(),
 		"one component":   with(func(s *layers.FlowSpec) { s.Components = 1 }),
 		"share":           with(func(s *layers.FlowSpec) { s.Variance = .7 }),
-		"largest":         with(func(s *layers.FlowSpec) { s.Distance, s.Delta = layers.FlowMax, .3 }),
+		"largest":         with(func(s *layers.FlowSpec) { s.Distance, s.Delta = layers.FlowMax, .5 }),
 		"rms":             with(func(s *layers.FlowSpec) { s.Distance, s.Delta = layers.FlowRMS, 1.2 }),
 		"none":            with(func(s *layers.FlowSpec) { s.Distance, s.Delta = layers.FlowNone, 7 }),
 		"euclidean angle": with(func(s *layers.FlowSpec) { s.Raw, s.Eps = true, 1 }),

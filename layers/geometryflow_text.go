@@ -54,6 +54,7 @@ func flowOptions() []flowOption {
 		flowChoice("own", "include", "exclude", "the image in its own neighbourhood", func(f *FlowSpec) *bool { return &f.Alone }),
 		flowChoice("empty", "flat", "orthogonal", "the angle where a neighbourhood has no direction: 0 or a right one", func(f *FlowSpec) *bool { return &f.Orthogonal }),
 		flowChoice("negative", "zero", "keep", "weights that strong curvature brings below 0", func(f *FlowSpec) *bool { return &f.Negative }),
+		flowChoice("weights-gradient", "none", "full", "constant weights in the backward pass, or a gradient through them", func(f *FlowSpec) *bool { return &f.Full }),
 	}
 }
 

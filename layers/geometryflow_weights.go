@@ -22,19 +22,16 @@ const sameItem = 1e-6
 // of its rows adds up to 1.
 func (f *flow) matrix(grams []float32) ([]float32, error) {
 	w := f.weights(grams)
+	f.describe(w)
 	n, lambda := f.n, f.spec.Lambda
 	m := make([]float32, n*n)
-	f.stats.Mixed = 0
 	for j := range n {
-		sum := 1.0
-		for l := range n {
-			sum += lambda * w[j*n+l]
-		}
+		sum := f.total(w, j)
 		if !(sum > 0) {
 			return nil, fmt.Errorf("the weights of item %d add up to %.4g: at lambda %v nothing is left to divide by; let weights end at 0", j, (sum-1)/lambda, lambda)
 		}
 		for l := range n {
-			m[j*n+l] = float32(lambda * w[j*n+l] / sum)
+			m[j*n+l] = float32(lambda * w.matrix[j*n+l] / sum)
 		}
 		m[j*n+j] = float32(1 / sum)
 		f.stats.Mixed += (1 - 1/sum) / float64(n)
@@ -42,43 +39,72 @@ func (f *flow) matrix(grams []float32) ([]float32, error) {
 	return m, nil
 }
 
-// weights returns w (N, N), with 0 on the diagonal. Inputs that are not finite
-// have no neighbours.
-func (f *flow) weights(grams []float32) []float64 {
+// total is the divisor of item j.
+func (f *flow) total(w flowWeights, j int) float64 {
+	sum := 1.0
+	for _, v := range w.matrix[j*f.n : (j+1)*f.n] {
+		sum += f.spec.Lambda * v
+	}
+	return sum
+}
+
+// flowWeights are w and what they were made of.
+type flowWeights struct {
+	matrix []float64 // (N, N), with 0 on the diagonal
+	pairs  []pair    // of neighbours
+	angles []float64 // of the pairs, summed over channels
+	// distance (N, N) is Euclidean; unit divides it.
+	distance []float64
+	unit     float64
+	near     func(j, l int) bool
+}
+
+// weights computes w. Inputs that are not finite have no neighbours.
+func (f *flow) weights(grams []float32) (w flowWeights) {
 	n := f.n
-	w := make([]float64, n*n)
-	f.stats = FlowStats{Name: f.stats.Name}
+	w.matrix = make([]float64, n*n)
 	for _, v := range grams {
 		if v-v != 0 {
 			return w
 		}
 	}
-	distance, unit := f.distances(grams)
-	near := func(j, l int) bool { return distance[j*n+l] <= f.spec.Delta*unit }
-	pairs := f.pairs(near)
-	angles := make([]float64, len(pairs))
+	w.distance, w.unit = f.distances(grams)
+	w.near = func(j, l int) bool { return w.distance[j*n+l] <= f.spec.Delta*w.unit }
+	w.pairs = f.pairs(w.near)
+	w.angles = make([]float64, len(w.pairs))
 	if f.spec.Curvature {
-		angles = f.angles(grams, near, pairs)
+		w.angles = f.angles(grams, w.near, w.pairs)
 	}
 	eps := f.spec.eps(f.channels)
-	for k, p := range pairs {
-		d := distance[p.j*n+p.l]
-		if !f.spec.Raw && unit > 0 {
-			d /= unit
-		}
+	for k, p := range w.pairs {
 		weight := 1.0
-		if d > 0 && angles[k] > 0 { // two items in one place are not curved
-			weight -= eps * angles[k] / d
+		if d := f.divisor(w, p); d > 0 && w.angles[k] > 0 { // two items in one place are not curved
+			weight -= eps * w.angles[k] / d
 		}
 		if !f.spec.Negative {
 			weight = max(weight, 0)
 		}
-		w[p.j*n+p.l], w[p.l*n+p.j] = weight, weight
-		f.stats.Weight += weight
+		w.matrix[p.j*n+p.l], w.matrix[p.l*n+p.j] = weight, weight
 	}
-	f.stats.Neighbours = 2 * float64(len(pairs)) / float64(n)
-	f.stats.Weight /= float64(max(len(pairs), 1))
 	return w
+}
+
+// divisor is what the angle of a pair is divided by.
+func (f *flow) divisor(w flowWeights, p pair) float64 {
+	d := w.distance[p.j*f.n+p.l]
+	if !f.spec.Raw && w.unit > 0 {
+		d /= w.unit
+	}
+	return d
+}
+
+// describe fills in the statistics.
+func (f *flow) describe(w flowWeights) {
+	f.stats = FlowStats{Name: f.stats.Name, Neighbours: 2 * float64(len(w.pairs)) / float64(f.n)}
+	for _, p := range w.pairs {
+		f.stats.Weight += w.matrix[p.j*f.n+p.l]
+	}
+	f.stats.Weight /= float64(max(len(w.pairs), 1))
 }
 
 // pair is two items, j < l.
