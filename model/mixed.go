@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 
+	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -11,6 +12,7 @@ import (
 // depends on the images beside it. Embedder leaves the flow out.
 type MixedEmbedder struct {
 	model *Model
+	flow  *backbone.Flow
 	sizes map[int]*mixedGraph // by number of images
 }
 
@@ -20,14 +22,25 @@ type mixedGraph struct {
 	x, e *layers.Node
 }
 
-// NewMixedEmbedder returns an embedder of batches. A model without geometry flow
-// is an error.
-func (m *Model) NewMixedEmbedder() (*MixedEmbedder, error) {
-	if m.flow == nil {
+// NewMixedEmbedder returns an embedder of batches that are mixed by flow, which
+// backbone.ParseFlow takes. Empty, it is the model's own; a model without is then
+// an error.
+func (m *Model) NewMixedEmbedder(flow string) (*MixedEmbedder, error) {
+	e := &MixedEmbedder{model: m, flow: m.flow, sizes: map[int]*mixedGraph{}}
+	if flow != "" {
+		var err error
+		if e.flow, err = backbone.ParseFlow(flow); err != nil {
+			return nil, fmt.Errorf("model: %w", err)
+		}
+	}
+	if e.flow == nil || m.net.Tokens() {
 		return nil, fmt.Errorf("model: the network has no geometry flow that could mix a batch")
 	}
-	return &MixedEmbedder{model: m, sizes: map[int]*mixedGraph{}}, nil
+	return e, nil
 }
+
+// Flow is what batches are mixed by, in full.
+func (e *MixedEmbedder) Flow() string { return e.flow.String() }
 
 // Embed appends the embeddings of one batch, n x 3 x size x size preprocessed
 // numbers, to dst, row after row. Each n that comes is compiled once.
@@ -63,7 +76,7 @@ func (e *MixedEmbedder) graph(n int) (*mixedGraph, error) {
 	m := e.model
 	b := &mixedGraph{g: layers.NewGraph(m.Params.Engine(), m.Params)}
 	b.x = b.g.Input("images", n, 3, m.Spec.Input.Size, m.Spec.Input.Size)
-	b.e = m.Normalize(b.g, m.raw(b.g, b.x, false, true), false)
+	b.e = m.Normalize(b.g, m.raw(b.g, b.x, false, e.flow), false)
 	if err := b.g.Compile(); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func flowing(t *testing.T) model.Spec {
 
 func mixAll(t *testing.T, m *model.Model, x []float32) []float32 {
 	t.Helper()
-	e, err := m.NewMixedEmbedder()
+	e, err := m.NewMixedEmbedder("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,14 +47,17 @@ func TestGeometryFlowMixesBatchesOnly(t *testing.T) {
 	if got := mixAll(t, m, x[:one]); !slices.Equal(got, alone[:s.Dim]) {
 		t.Error("a batch of one is not as the image alone")
 	}
-	if _, err := plain.NewMixedEmbedder(); err == nil || !strings.Contains(err.Error(), "no geometry flow") {
+	if _, err := plain.NewMixedEmbedder(""); err == nil || !strings.Contains(err.Error(), "no geometry flow") {
 		t.Errorf("mixing without flow: %v", err)
 	}
-	e, err := m.NewMixedEmbedder()
+	e, err := plain.NewMixedEmbedder(s.Flow) // which it was not made with
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
+	if got, err := e.Embed(nil, x); err != nil || !slices.Equal(got, mixed) {
+		t.Errorf("flow given for the occasion mixes otherwise, %v", err)
+	}
 	if _, err := e.Embed(nil, x[:one+1]); err == nil {
 		t.Error("a part of an image is embedded")
 	}

@@ -39,7 +39,7 @@ func New(eng layers.Engine, spec Spec, seed uint64) (*Model, error) {
 	}
 	// Building the graph once makes the parameters, in the order of the network.
 	g := layers.NewGraph(eng, m.Params)
-	m.Normalize(g, m.raw(g, g.Input("images", m.InputShape(1)...), false, true), false)
+	m.Normalize(g, m.raw(g, g.Input("images", m.InputShape(1)...), false, m.flow), false)
 	if err := g.Err(); err != nil {
 		return nil, fmt.Errorf("model: %s at %d pixels: %w", spec.Backbone, spec.Input.Size, err)
 	}
@@ -56,17 +56,17 @@ func (m *Model) Forward(g *layers.Graph, images *layers.Node, training bool) *la
 
 // Raw is Forward without what comes between head and metric, Normalize.
 func (m *Model) Raw(g *layers.Graph, images *layers.Node, training bool) *layers.Node {
-	return m.raw(g, images, training, training)
+	if !training {
+		return m.raw(g, images, false, nil)
+	}
+	return m.raw(g, images, true, m.flow)
 }
 
-// raw is Raw, in which mixed lets geometry flow layers mix the images.
-func (m *Model) raw(g *layers.Graph, images *layers.Node, training, mixed bool) *layers.Node {
-	mode := backbone.Mode{From: m.entry}
+// raw is Raw, with the images mixed by flow unless it is nil.
+func (m *Model) raw(g *layers.Graph, images *layers.Node, training bool, flow *backbone.Flow) *layers.Node {
+	mode := backbone.Mode{From: m.entry, Flow: flow}
 	if training {
 		mode.BatchStats = m.batchStats
-	}
-	if mixed {
-		mode.Flow = m.flow
 	}
 	return m.head(g, m.pool(g, m.net.Forward(g, images, mode)), training)
 }

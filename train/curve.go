@@ -49,7 +49,7 @@ func (s *Session) point(ctx context.Context, epoch int) (p CurvePoint, err error
 	if s.model.Spec.Flow == "" {
 		return p, nil
 	}
-	embedder, err := s.model.NewMixedEmbedder()
+	embedder, err := s.model.NewMixedEmbedder("")
 	if err != nil {
 		return p, err
 	}

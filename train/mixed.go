@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/model"
@@ -21,6 +22,8 @@ type MixedResults struct {
 	// training; the last ones may be fewer.
 	Batch int    `json:"batch"`
 	Flow  string `json:"flow"`
+	// Trained says whether the model was trained with that flow.
+	Trained bool `json:"trained"`
 	// Shuffled has the images in an order drawn by the run's seed.
 	Shuffled *eval.Figures `json:"shuffled"`
 	// ClassSorted has them ordered by class: a batch then says which images
@@ -34,14 +37,21 @@ const (
 	classSortedBatches = "class-sorted"
 )
 
-// mixed measures a model with geometry flow in both orders.
+// mixed measures a model in both orders, with its own geometry flow or that of opt.
 func (e *Embedded) mixed(ctx context.Context, opt MeasureOptions) (*MixedResults, error) {
-	r := &MixedResults{Batch: e.mixedBatch(), Flow: e.Model.Spec.Flow}
-	embedder, err := e.Model.NewMixedEmbedder()
+	embedder, err := e.Model.NewMixedEmbedder(opt.Flow)
 	if err != nil {
 		return nil, err
 	}
 	defer embedder.Close()
+	r := &MixedResults{Batch: e.mixedBatch(), Flow: embedder.Flow()}
+	if own := e.Model.Spec.Flow; own != "" {
+		f, err := backbone.ParseFlow(own)
+		if err != nil {
+			return nil, err
+		}
+		r.Trained = f.String() == r.Flow
+	}
 	shuffled, sorted := e.orders()
 	for _, m := range []struct {
 		name  string

@@ -63,6 +63,9 @@ type MeasureOptions struct {
 	Ks       []int // of Recall@K, nil for 1, 2, 4, 8
 	Restarts int   // of k-means, 0 for 20
 	Ties     eval.TieRule
+	// Flow mixes batches in place of the model's own geometry flow, or where it
+	// has none: what of its gains does the mixing alone give?
+	Flow string
 }
 
 // Measure evaluates a run's model beside the baselines.
@@ -133,7 +136,7 @@ func (e *Embedded) figures(ctx context.Context, opt MeasureOptions) (*Results, e
 	if r.Model, err = e.evaluate(ctx, "model", e.Embeddings, e.Model.Spec.Metric, opt); err != nil {
 		return nil, err
 	}
-	if e.Model.Spec.Flow != "" {
+	if e.Model.Spec.Flow != "" || opt.Flow != "" {
 		if r.GeometryFlow, err = e.mixed(ctx, opt); err != nil {
 			return nil, err
 		}

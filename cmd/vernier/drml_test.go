@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/train"
 )
 
 // smallDRML are settings that bring a preset of geometry flow down to seconds.
@@ -141,5 +143,37 @@ func TestAblationPlansEachRunOnce(t *testing.T) {
 	}
 	if a, b := f.groups["lambda"][0].runs[0], f.groups["curvature"][0].runs[0]; a != b || !a.curve {
 		t.Errorf("the triplet loss alone is run twice, %v and %v", a.Name, b.Name)
+	}
+}
+
+func TestEvalMixesByAFlowThatTheModelLacks(t *testing.T) {
+	run := filepath.Join(t.TempDir(), "run")
+	code, out, errs := vernier(t, "train", "--data", "folder:"+stripes(t, 8, 4), "--size", "16", "--dim", "8", "--epochs", "1", "--validation", "0", "--classes-per-batch", "3", "--images-per-class", "2", "--out", run)
+	if code != 0 || strings.Contains(out, "geometry flow") {
+		t.Fatalf("exit %d\n%s%s", code, out, errs)
+	}
+	code, out, errs = vernier(t, "eval", run, "--flow", "delta=1.5", "--restarts", "1")
+	if code != 0 || !strings.Contains(out, "(which the model was not trained with)") || !strings.Contains(out, "class-sorted batches") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	code, out, errs = vernier(t, "eval", run, "--flow", "delta=1.5", "--restarts", "1", "--json")
+	var r train.Results
+	if code != 0 || json.Unmarshal([]byte(out), &r) != nil || r.GeometryFlow == nil || r.GeometryFlow.Trained || r.GeometryFlow.Batch != 6 {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	if code, _, errs := vernier(t, "eval", run, "--flow", "delta"); code == 0 || !strings.Contains(errs, "--flow: geometry flow") {
+		t.Errorf("exit %d\n%s", code, errs)
+	}
+}
+
+func TestTrainWithFlowReportsBatchesApart(t *testing.T) {
+	run := filepath.Join(t.TempDir(), "run")
+	code, out, errs := vernier(t, "train", "--data", "folder:"+stripes(t, 8, 4), "--size", "16", "--dim", "8", "--epochs", "1", "--validation", "0", "--classes-per-batch", "3", "--images-per-class", "2", "--flow", "delta=1.5,after=block2.conv", "--out", run)
+	recall, batches, ok := strings.Cut(out, "The same images in batches of 6")
+	if code != 0 || !ok || !strings.Contains(recall, "R@1") || strings.Contains(batches, "R@1") || strings.Contains(out, "not trained with") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+	if !strings.Contains(errs, "block2.conv.flow: ") || strings.Contains(errs, "block1.conv.flow") {
+		t.Errorf("the layer goes unmentioned:\n%s", errs)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
@@ -109,6 +110,7 @@ type evalFlags struct {
 	trainClasses string
 	seed         uint64
 	asJSON       bool
+	flow         string
 	ks, ties     string
 	restarts     int
 }
@@ -119,6 +121,7 @@ func (f *evalFlags) add(cmd *cobra.Command) {
 	fl.BoolVar(&f.asJSON, "json", false, "print all figures as JSON, as results.json has them")
 	fl.StringVar(&f.ks, "k", "1,2,4,8", "the K of Recall@K, separated by commas")
 	fl.StringVar(&f.ties, "ties", eval.TieRule(0).String(), "order among equal distances: pessimistic (other classes first), optimistic, index or random")
+	fl.StringVar(&f.flow, "flow", "", "also measure batches of images that geometry flow mixes, as train --flow has it, with a model trained without or with another")
 	fl.IntVar(&f.restarts, "restarts", 20, "of k-means, averaged")
 	start := train.Default("").Model
 	start.Backbone, start.Dim, start.Metric = "", 0, layers.Metric{Kind: layers.Cosine}
@@ -130,13 +133,18 @@ func (f *evalFlags) add(cmd *cobra.Command) {
 }
 
 func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
-	opt := train.MeasureOptions{Restarts: f.restarts}
+	opt := train.MeasureOptions{Restarts: f.restarts, Flow: f.flow}
 	var err error
 	if opt.Ks, err = parseKs(f.ks); err != nil {
 		return err
 	}
 	if opt.Ties, err = eval.ParseTieRule(f.ties); err != nil {
 		return usagef("--ties: %w", err)
+	}
+	if f.flow != "" {
+		if _, err := backbone.ParseFlow(f.flow); err != nil {
+			return usagef("--flow: %w", err)
+		}
 	}
 	if f.restarts < 1 {
 		return usagef("--restarts %d: at least 1", f.restarts)

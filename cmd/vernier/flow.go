@@ -38,7 +38,11 @@ func printMixed(w io.Writer, r *train.MixedResults) error {
 	if r == nil {
 		return nil
 	}
-	fmt.Fprintf(w, "\nThe same images in batches of %d, mixed by geometry flow. These are not figures of a\nmetric: an embedding depends on the images beside it, and sorted by class these give\nthe answer away.\n\n", r.Batch)
+	trained := ""
+	if !r.Trained {
+		trained = "\n(which the model was not trained with)"
+	}
+	fmt.Fprintf(w, "\nThe same images in batches of %d, mixed by geometry flow%s. These are\nnot figures of a metric: an embedding depends on the images beside it, and sorted\nby class these give the answer away.\n\n", r.Batch, trained)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "\t")
 	for _, k := range r.Shuffled.Recall {
