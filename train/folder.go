@@ -40,6 +40,14 @@ type Folder string
 // Path returns the path of one of the run's files.
 func (f Folder) Path(name string) string { return filepath.Join(string(f), name) }
 
+// Name is the last part of the folder's path, for titles.
+func (f Folder) Name() string {
+	if full, err := filepath.Abs(string(f)); err == nil {
+		return filepath.Base(full)
+	}
+	return filepath.Base(string(f))
+}
+
 // ErrExists says that the output folder is already there.
 var ErrExists = errors.New("already exists")
 

@@ -1,0 +1,134 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/train"
+)
+
+// Options say what the page shows. The zero value is usual.
+type Options struct {
+	train.Selection
+	Hardest   int // queries with the worst first right answer; 0 means 12
+	Drawn     int // queries drawn at random; 0 means 8
+	Neighbors int // of every query; 0 means 8
+	Points    int // of the map at most; 0 means 1500
+	Pairs     int // of each kind at most; see eval.PairOptions
+}
+
+func (o Options) complete() (Options, error) {
+	for _, f := range []struct {
+		value    *int
+		fallback int
+		name     string
+	}{{&o.Hardest, 12, "hardest queries"}, {&o.Drawn, 8, "drawn queries"}, {&o.Neighbors, 8, "neighbours"}, {&o.Points, 1500, "points of the map"}} {
+		if *f.value == 0 {
+			*f.value = f.fallback
+		}
+		if *f.value < 1 {
+			return o, fmt.Errorf("report: %d %s, want at least 1", *f.value, f.name)
+		}
+	}
+	return o, nil
+}
+
+// Report is what the page shows.
+type Report struct {
+	Title     string           `json:"title"`
+	Data      string           `json:"data"`
+	Split     string           `json:"split"`
+	Epoch     int              `json:"epoch"`
+	Distance  string           `json:"distance"`
+	Images    int              `json:"images"`
+	Classes   int              `json:"classes"`
+	Settings  []Setting        `json:"-"` // config.json has them
+	Results   *train.Results   `json:"results"`
+	Threshold *model.Threshold `json:"threshold,omitempty"`
+	Hardest   []Query          `json:"hardest"`
+	Drawn     []Query          `json:"drawn"`
+	Confusion *Confusion       `json:"confusion"`
+	Worst     []ClassFigures   `json:"worst_classes"`
+	MapPoints int              `json:"map_points"`
+	MapShare  []float64        `json:"map_variance"` // along the two principal components
+
+	charts []section
+}
+
+// Make embeds the images of a selection and measures what a page shows of them.
+func Make(ctx context.Context, folder train.Folder, eng layers.Engine, opt Options) (*Report, error) {
+	opt, err := opt.complete()
+	if err != nil {
+		return nil, err
+	}
+	results, err := storedResults(folder, opt.Selection)
+	if err != nil {
+		return nil, err
+	}
+	var e *train.Embedded
+	if results != nil {
+		e, err = train.Embed(ctx, folder, eng, opt.Selection)
+	} else {
+		e, results, err = train.Measure(ctx, folder, eng, train.MeasureOptions{Selection: opt.Selection})
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer e.Close()
+	cfg, err := folder.LoadConfig()
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{
+		Title: folder.Name(), Data: e.Set.Name, Split: results.Model.Split, Epoch: e.Epoch, Distance: eval.DistanceName(e.Model.Spec.Metric),
+		Images: len(e.Set.Items), Classes: len(e.Set.Classes), Results: results, Threshold: e.Model.Threshold,
+	}
+	if r.Threshold != nil {
+		r.Threshold = r.Threshold.Brief()
+	}
+	if r.Settings, err = settings(cfg); err != nil {
+		return nil, err
+	}
+	m := &maker{Report: r, ctx: ctx, eng: eng, e: e, seed: cfg.Seed, opt: opt}
+	return r, m.make(folder)
+}
+
+// storedResults are those of results.json, if they are of the same images by
+// the same model.
+func storedResults(folder train.Folder, sel train.Selection) (*train.Results, error) {
+	if sel.Data != "" || sel.Last || sel.Split != "" && sel.Split != "test" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(folder.Path(train.ResultsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := &train.Results{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", folder.Path(train.ResultsFile), err)
+	}
+	if r.Model == nil {
+		return nil, fmt.Errorf("%s: it has no figures of the model", folder.Path(train.ResultsFile))
+	}
+	return r, nil
+}
+
+// Write writes the page.
+func (r *Report) Write(w io.Writer) error {
+	t, err := pageTemplate()
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, r.page())
+}

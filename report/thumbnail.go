@@ -1,0 +1,67 @@
+package report
+
+import (
+	"bytes"
+	"encoding/base64"
+	"image"
+	"image/jpeg"
+	"image/png"
+
+	"golang.org/x/image/draw"
+
+	"github.com/vernier-ml/vernier/train"
+)
+
+// thumbnailSide is the longer side of a picture on the page, in pixels; larger
+// ones are made smaller.
+const thumbnailSide = 112
+
+// thumbnails makes pictures of a set small enough for a page, each once.
+type thumbnails struct {
+	e    *train.Embedded
+	made map[int]Picture
+}
+
+func (t *thumbnails) of(row int) (Picture, error) {
+	if p, ok := t.made[row]; ok {
+		return p, nil
+	}
+	it := t.e.Set.Items[row]
+	img, err := t.e.Set.Load(row)
+	if err != nil {
+		return Picture{}, err
+	}
+	url, err := Thumbnail(img, thumbnailSide)
+	if err != nil {
+		return Picture{}, err
+	}
+	p := Picture{Row: row, Path: it.Path, Class: t.e.Set.Classes[it.Label], URL: url}
+	if t.made == nil {
+		t.made = map[int]Picture{}
+	}
+	t.made[row] = p
+	return p, nil
+}
+
+// Thumbnail is a picture as a data URL, at most side pixels wide and high: PNG
+// or JPEG, whichever is smaller.
+func Thumbnail(img image.Image, side int) (string, error) {
+	b := img.Bounds()
+	w, h := b.Dx(), b.Dy()
+	if large := max(w, h); large > side {
+		w, h = max(1, w*side/large), max(1, h*side/large)
+	}
+	small := image.NewRGBA(image.Rect(0, 0, w, h))
+	draw.CatmullRom.Scale(small, small.Bounds(), img, b, draw.Src, nil)
+	var asPNG, asJPEG bytes.Buffer
+	if err := png.Encode(&asPNG, small); err != nil {
+		return "", err
+	}
+	if err := jpeg.Encode(&asJPEG, small, &jpeg.Options{Quality: 85}); err != nil {
+		return "", err
+	}
+	if asPNG.Len() <= asJPEG.Len() {
+		return "data:image/png;base64," + base64.StdEncoding.EncodeToString(asPNG.Bytes()), nil
+	}
+	return "data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(asJPEG.Bytes()), nil
+}
