@@ -27,7 +27,8 @@ const (
 	LastFile       = "last.safetensors"
 	BestFile       = "best.safetensors"
 	FiguresFolder  = "figures"
-	ExportFolder   = "export" // where vernier export writes by default
+	ExportFolder   = "export"      // where vernier export writes by default
+	ReportFile     = "report.html" // and vernier report
 )
 
 // runFiles are those that are files. The configuration is the last, so that a
@@ -87,7 +88,7 @@ func (f Folder) clear() error {
 	if err != nil {
 		return err
 	}
-	names := append(slices.Clone(runFiles), FiguresFolder, ExportFolder)
+	names := append(slices.Clone(runFiles), FiguresFolder, ExportFolder, ReportFile)
 	for _, n := range kept {
 		names = append(names, epochCheckpoint(n))
 	}

@@ -12,9 +12,6 @@ import (
 	"github.com/vernier-ml/vernier/train"
 )
 
-// reportFile is where report writes by default, in the run's folder.
-const reportFile = "report.html"
-
 func newReport(log *logrus.Logger) *cobra.Command {
 	f := &reportFlags{}
 	cmd := &cobra.Command{
@@ -34,7 +31,7 @@ and runs no script.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.out, "out", "", "file to write (default RUN/"+reportFile+", which is replaced)")
+	fl.StringVar(&f.out, "out", "", "file to write (default RUN/"+train.ReportFile+", which is replaced)")
 	fl.BoolVar(&f.force, "force", false, "replace --out if it exists")
 	fl.BoolVar(&f.asJSON, "json", false, "print what the page shows as JSON")
 	fl.IntVar(&f.opt.Hardest, "hardest", 12, "how many of the hardest queries to show")
@@ -67,7 +64,7 @@ func (f *reportFlags) run(cmd *cobra.Command, run string, log *logrus.Logger) er
 		return err
 	}
 	if f.out == "" {
-		f.out = folder.Path(reportFile)
+		f.out = folder.Path(train.ReportFile)
 	} else if _, err := os.Stat(f.out); err == nil && !f.force {
 		return fmt.Errorf("file %s already exists (--force replaces it)", f.out)
 	}
