@@ -9,8 +9,8 @@ import (
 const (
 	unitRoundoff = 1.0 / (1 << 24) // of float32
 	// restrictionError bounds the error of R in float32, as a share of its
-	// bound B: eight units in the last place of B.
-	restrictionError = 1.0 / (1 << 21)
+	// bound B: sixteen units in the last place of B.
+	restrictionError = 1.0 / (1 << 20)
 	// underflow is what one sum may lose to numbers too small for float32.
 	underflow = 0x1p-125
 )
@@ -39,6 +39,16 @@ func (o order) keyError(a, b float64, h int) float64 {
 		return sum + lost
 	}
 	return overflowing(sum*a*b, a*b) + lost
+}
+
+// rowKeyError bounds the error of a key of BRM, p = 2, from rowEngine.RowValues,
+// where both keys are at most so large. Rounding is relative to the sum, which is in
+// sixteen parts of equal length at least; an error of d in every R changes the root
+// of the mean of their squares by d at most (Minkowski).
+func (o order) rowKeyError(key float64, h int) float64 {
+	sum := float64(h/16+12) * unitRoundoff
+	d := restrictionError * o.metric.Restriction.Bound(o.metric.Omega)
+	return 2*math.Sqrt(max(key, 0))*d + d*d + sum*max(key, 0) + float64(h+12)*underflow
 }
 
 // hyperbolicError bounds the error of a distance whose directions, lengths and

@@ -51,9 +51,9 @@ func newClusterer(eng Engine, e *Embeddings, m layers.Metric, opt KMeansOptions)
 	c.layout = newLayout(o, c.rows)
 	search := SearchOptions{Memory: opt.Memory, Workers: opt.Workers}
 	c.workers = search.workers()
-	c.size = search.blockRows(e.N, max(opt.K, candidates))
+	c.size = search.blockRows(e.N, max(opt.K, candidates), 2)
 	largest := 0.0
-	for _, r := range c.layout.reach(c.rows) {
+	for _, r := range c.layout.reach(c.workers, c.rows) {
 		largest = max(largest, r)
 		c.shift = append(c.shift, c.layout.shift(r))
 	}

@@ -7,7 +7,8 @@
 // serialise to JSON. Its parts stand alone:
 //
 //   - Neighbors: the K nearest gallery rows of each query, in the order of
-//     brute force in float64.
+//     brute force in float64. BRM with p = 2 is searched through a low-rank
+//     approximation with a proven bound; only what it leaves open is computed.
 //   - Retrieve: the ranks of the right answers, hence Recall@K, R-precision,
 //     MAP@R, MAP and MRR, under a stated TieRule.
 //   - KMeans and Cluster, then CompareClusters: NMI, AMI, ARI, pairwise F1 and more.

@@ -34,7 +34,7 @@ func TestEnginesKeepWithinTheErrorBound(t *testing.T) {
 		worst := 0.0
 		for set, e := range sets {
 			for _, m := range testMetrics() {
-				s, j, err := prepare(eng, e, e, m, SearchOptions{Workers: 1})
+				s, j, err := prepare(eng, e, e, m, SearchOptions{Workers: 1}, cuts{nearest: 1})
 				fatal(t, err)
 				b := j.bench()
 				err = s.each(context.Background(), func(_, q int, keys []float32) error {

@@ -62,11 +62,12 @@ func dot(a, b []float32) float64 {
 
 func norm(x []float32) float64 { return math.Sqrt(dot(x, x)) }
 
-func norms(e *Embeddings) []float64 {
+func norms(workers int, e *Embeddings) []float64 {
 	n := make([]float64, e.N)
-	for i := range n {
+	_ = parallel(workers, e.N, func(_, i int) error {
 		n[i] = norm(e.Row(i))
-	}
+		return nil
+	})
 	return n
 }
 

@@ -9,22 +9,35 @@ import (
 // share; each worker has its own bench.
 type judge struct {
 	layout                 layout
+	rows                   rowEngine // nil if there is none
 	queries, gallery       *Embeddings
 	queryNorm, galleryNorm []float64
 	queryReach             []float64
 	largestReach           float64
 	firstIdentical         []int32 // by gallery row
+	// With a sketch:
+	queryFacts, galleryFacts []facts
+	largestFacts             facts  // of the gallery
+	curve                    *curve // or nil
 }
 
-func newJudge(l layout, queries, gallery *Embeddings) *judge {
-	j := &judge{layout: l, queries: queries, gallery: gallery, galleryNorm: norms(gallery), firstIdentical: firstIdentical(gallery)}
-	reach := l.reach(gallery)
+func newJudge(l layout, rows rowEngine, workers int, queries, gallery *Embeddings) *judge {
+	j := &judge{layout: l, rows: rows, queries: queries, gallery: gallery, galleryNorm: norms(workers, gallery), firstIdentical: firstIdentical(gallery)}
+	reach := l.reach(workers, gallery)
 	for _, r := range reach {
 		j.largestReach = max(j.largestReach, r)
 	}
 	j.queryNorm, j.queryReach = j.galleryNorm, reach
 	if queries != gallery {
-		j.queryNorm, j.queryReach = norms(queries), l.reach(queries)
+		j.queryNorm, j.queryReach = norms(workers, queries), l.reach(workers, queries)
+	}
+	if s := l.sketch; s != nil {
+		j.galleryFacts, j.largestFacts = s.allFacts(workers, gallery)
+		j.queryFacts = j.galleryFacts
+		j.curve = newCurve(l.metric, float64(s.knots)*s.step)
+		if queries != gallery {
+			j.queryFacts, _ = s.allFacts(workers, queries)
+		}
 	}
 	return j
 }
@@ -33,10 +46,13 @@ func newJudge(l layout, queries, gallery *Embeddings) *judge {
 type bench struct {
 	*judge
 	query int
-	// err32 bounds the error of the query's float32 keys, which lack shift.
-	err32, shift float64
-	key          []float64 // by first identical row
-	seen         []int32   // query+1 for which key is valid
+	// A block's key plus shift is within blockErr of the key; so is a key that
+	// refine gives, without shift, within err32. Without a sketch they are the same
+	// keys.
+	shift, blockErr, err32 float64
+	key                    []float64 // by first identical row
+	seen                   []int32   // query+1 for which key is valid
+	fine                   []float32
 }
 
 func (j *judge) bench() *bench {
@@ -46,19 +62,56 @@ func (j *judge) bench() *bench {
 func (b *bench) begin(query int) {
 	b.query = query
 	b.err32 = b.layout.keyError(b.queryReach[query], b.largestReach, b.gallery.H)
-	b.shift = b.layout.shift(b.queryReach[query])
+	if s := b.layout.sketch; s != nil {
+		b.shift, b.blockErr = b.queryFacts[query].mean, s.error(b.queryFacts[query], b.largestFacts)
+		return
+	}
+	b.shift, b.blockErr = b.layout.shift(b.queryReach[query]), b.err32
+}
+
+// refine returns the keys of rows in float32, which with a sketch a block's are
+// not. It holds the sketch to its bound. The result is valid until the next call.
+func (b *bench) refine(rows []int32, keys []float32) ([]float32, error) {
+	b.fine = append(b.fine[:0], make([]float32, len(rows))...)
+	if err := b.rows.RowValues(b.fine, b.queries.Row(b.query), b.gallery.X, rows, b.layout.kernel); err != nil {
+		return nil, err
+	}
+	for i, row := range rows {
+		if miss := math.Abs(float64(keys[row]) + b.shift - float64(b.fine[i])); !(miss <= b.blockErr+b.err32) {
+			return nil, fmt.Errorf("eval: %v between query %d and gallery row %d is off by %.3g where %.3g was thought possible: "+
+				"the engine's products are not those of float32", b.layout.metric, b.query, row, miss, b.blockErr)
+		}
+	}
+	return b.fine, nil
+}
+
+// rowError is blockErr of one gallery row.
+func (b *bench) rowError(row int32) float64 {
+	if s := b.layout.sketch; s != nil {
+		return s.errorOf(b.queryFacts[b.query], b.largestFacts, b.galleryFacts[row].slack)
+	}
+	return b.blockErr
+}
+
+// tighten lowers err32 for keys that are at most so large.
+func (b *bench) tighten(key float64) {
+	b.err32 = min(b.err32, b.layout.rowKeyError(key, b.gallery.H))
 }
 
 // exact returns the key of gallery row i in float64, and holds the engine to
-// its error bound: a key beyond it would have been sorted wrongly elsewhere.
+// its error bound: a key beyond it would have been sorted wrongly elsewhere. With a
+// sketch key32 is from refine.
 func (b *bench) exact(i int32, key32 float32) (float64, error) {
 	rep := b.firstIdentical[i]
 	if b.seen[rep] != int32(b.query)+1 {
 		b.key[rep] = b.layout.exactKey(b.queries.Row(b.query), b.gallery.Row(int(rep)), b.queryNorm[b.query], b.galleryNorm[rep])
 		b.seen[rep] = int32(b.query) + 1
 	}
-	key := b.key[rep]
-	if miss := math.Abs(float64(key32) + b.shift - key); miss > b.err32 {
+	key, shift := b.key[rep], b.shift
+	if b.layout.sketch != nil {
+		shift = 0
+	}
+	if miss := math.Abs(float64(key32) + shift - key); miss > b.err32 {
 		return 0, fmt.Errorf("eval: the engine's %v between query %d and gallery row %d is off by %.3g, more than float32 arithmetic can be (%.3g): "+
 			"use an engine that computes distances in float32", b.layout.kernel, b.query, i, miss, b.err32)
 	}

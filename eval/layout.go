@@ -1,6 +1,10 @@
 package eval
 
-import "math"
+import (
+	"math"
+
+	"github.com/vernier-ml/vernier/layers"
+)
 
 // layout is how rows lie on the engine, so that its Pairwise gives keys.
 //
@@ -10,89 +14,130 @@ import "math"
 // mean keeps sets that lie far from the origin precise.
 type layout struct {
 	order
-	h    int
-	mean []float64 // of Euclidean distance only
+	h      int
+	mean   []float64 // of Euclidean distance only
+	sketch *sketch   // of BRM where keys are approximations, see sketch
 }
 
 func newLayout(o order, gallery *Embeddings) layout {
 	l := layout{order: o, h: gallery.H}
-	if !o.expand {
-		return l
-	}
-	l.mean = make([]float64, l.h)
-	for i := range gallery.N {
-		for j, v := range gallery.Row(i) {
-			l.mean[j] += float64(v)
-		}
-	}
-	for j := range l.mean {
-		l.mean[j] /= float64(gallery.N)
+	if o.expand {
+		l.mean = columnMeans(gallery)
 	}
 	return l
 }
 
+func columnMeans(e *Embeddings) []float64 {
+	mean := make([]float64, e.H)
+	for i := range e.N {
+		for j, v := range e.Row(i) {
+			mean[j] += float64(v)
+		}
+	}
+	for j := range mean {
+		mean[j] /= float64(e.N)
+	}
+	return mean
+}
+
+// evaluates is what the engine computes of the rows.
+func (l layout) evaluates() layers.Metric {
+	if l.sketch != nil {
+		return layers.Metric{Kind: layers.Dot}
+	}
+	return l.kernel
+}
+
 // width is the length of a row on the engine.
 func (l layout) width() int {
-	if l.expand {
+	switch {
+	case l.sketch != nil:
+		return l.sketch.width()
+	case l.expand:
 		return l.h + 1
 	}
 	return l.h
 }
 
-// left lays out queries.
-func (l layout) left(x []float32) []float32 {
-	switch {
-	case l.unit:
-		return unitRows(x, l.h)
-	case !l.expand:
-		return x
-	}
-	rows := make([]float32, 0, len(x)/l.h*(l.h+1))
-	for from := 0; from < len(x); from += l.h {
-		for j, v := range x[from : from+l.h] {
-			rows = append(rows, float32(float64(v)-l.mean[j]))
-		}
-		rows = append(rows, 1)
-	}
-	return rows
+// left and right lay out queries and gallery rows.
+func (l layout) left(x []float32) []float32  { return l.rows(x, l.leftRow) }
+func (l layout) right(x []float32) []float32 { return l.rows(x, l.rightRow) }
+
+func (l layout) rows(x []float32, row func(dst, x []float32)) []float32 {
+	dst := make([]float32, len(x)/l.h*l.width())
+	l.fill(1, dst, x, row)
+	return dst
 }
 
-// right lays out gallery rows.
-func (l layout) right(x []float32) []float32 {
+// fill lays out rows with several goroutines.
+func (l layout) fill(workers int, dst, x []float32, row func(dst, x []float32)) {
+	w := l.width()
+	_ = parallel(workers, len(x)/l.h, func(_, i int) error {
+		row(dst[i*w:(i+1)*w], x[i*l.h:(i+1)*l.h])
+		return nil
+	})
+}
+
+func (l layout) leftRow(dst, x []float32) {
 	switch {
-	case l.unit:
-		return unitRows(x, l.h)
-	case !l.expand:
-		return x
+	case l.sketch != nil:
+		l.sketch.left(dst, x)
+	case l.expand:
+		for j, v := range x {
+			dst[j] = float32(float64(v) - l.mean[j])
+		}
+		dst[l.h] = 1
+	default:
+		l.plainRow(dst, x)
+		if l.negate {
+			for j, v := range dst {
+				dst[j] = -v
+			}
+		}
 	}
-	rows := make([]float32, 0, len(x)/l.h*(l.h+1))
-	for from := 0; from < len(x); from += l.h {
+}
+
+func (l layout) rightRow(dst, x []float32) {
+	switch {
+	case l.sketch != nil:
+		l.sketch.right(dst, x)
+	case l.expand:
 		sum := 0.0
-		for j, v := range x[from : from+l.h] {
+		for j, v := range x {
 			d := float64(v) - l.mean[j]
 			sum += d * d
-			rows = append(rows, float32(-2*d))
+			dst[j] = float32(-2 * d)
 		}
-		rows = append(rows, float32(sum))
+		dst[l.h] = float32(sum)
+	default:
+		l.plainRow(dst, x)
 	}
-	return rows
+}
+
+func (l layout) plainRow(dst, x []float32) {
+	if l.unit {
+		unitRow(dst, x)
+		return
+	}
+	copy(dst, x)
 }
 
 // reach is the norm of every row as the engine sees it, which bounds its
 // rounding errors.
-func (l layout) reach(e *Embeddings) []float64 {
-	if !l.expand {
-		return norms(e)
-	}
+func (l layout) reach(workers int, e *Embeddings) []float64 {
 	reach := make([]float64, e.N)
-	for i := range reach {
+	_ = parallel(workers, e.N, func(_, i int) error {
 		sum := 0.0
 		for j, v := range e.Row(i) {
-			d := float64(v) - l.mean[j]
+			d := float64(v)
+			if l.expand {
+				d -= l.mean[j]
+			}
 			sum += d * d
 		}
 		reach[i] = math.Sqrt(sum)
-	}
+		return nil
+	})
 	return reach
 }
 

@@ -22,7 +22,8 @@ type Engine interface {
 type order struct {
 	metric layers.Metric // as given
 	kernel layers.Metric // what the engine evaluates
-	// negate says that the key is minus what the engine evaluates.
+	// negate says that the engine gets queries with the opposite sign: the metric is
+	// a similarity, linear in them.
 	negate bool
 	// unit says that the engine gets rows of unit length, made in float64: so
 	// neither tiny nor huge rows harm a cosine.
@@ -76,13 +77,18 @@ func DistanceName(m layers.Metric) string {
 func unitRows(x []float32, h int) []float32 {
 	u := make([]float32, len(x))
 	for i := 0; i < len(x); i += h {
-		n := norm(x[i : i+h])
-		if n == 0 {
-			continue
-		}
-		for j, v := range x[i : i+h] {
-			u[i+j] = float32(float64(v) / n)
-		}
+		unitRow(u[i:i+h], x[i:i+h])
 	}
 	return u
+}
+
+func unitRow(dst, x []float32) {
+	n := norm(x)
+	if n == 0 {
+		clear(dst)
+		return
+	}
+	for j, v := range x {
+		dst[j] = float32(float64(v) / n)
+	}
 }

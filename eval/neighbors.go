@@ -3,9 +3,10 @@ package eval
 import (
 	"context"
 	"fmt"
-	"github.com/vernier-ml/vernier/layers"
 	"math"
 	"slices"
+
+	"github.com/vernier-ml/vernier/layers"
 )
 
 // NeighborList holds the K nearest gallery rows of every query, nearest first.
@@ -24,8 +25,7 @@ func (l *NeighborList) Of(q int) (index []int32, distance []float64) {
 // brute force in float64, the lower index first among equals. k may not exceed
 // the rows a query can have, itself left out.
 func Neighbors(ctx context.Context, eng Engine, queries, gallery *Embeddings, m layers.Metric, k int, opt SearchOptions) (*NeighborList, error) {
-	s, j, err := prepare(eng, queries, gallery, m, opt)
-	if err != nil {
+	if err := check(queries, gallery, m, opt); err != nil {
 		return nil, err
 	}
 	most := gallery.N
@@ -35,10 +35,14 @@ func Neighbors(ctx context.Context, eng Engine, queries, gallery *Embeddings, m 
 	if k < 1 || k > most {
 		return nil, fmt.Errorf("eval: %d neighbours asked for, want 1 to %d (the gallery has %d rows)", k, most, gallery.N)
 	}
+	s, j, err := prepare(eng, queries, gallery, m, opt, cuts{nearest: k})
+	if err != nil {
+		return nil, err
+	}
 	list := &NeighborList{Queries: queries.N, K: k, Index: make([]int32, queries.N*k), Distance: make([]float64, queries.N*k)}
 	selectors := make([]*selector, opt.workers())
 	for w := range selectors {
-		selectors[w] = &selector{bench: j.bench(), k: k}
+		selectors[w] = &selector{bench: j.bench(), find: s.find, k: k}
 	}
 	err = s.each(ctx, func(worker, q int, keys []float32) error {
 		nearest, err := selectors[worker].nearest(q, opt.self(q), keys)
@@ -57,35 +61,53 @@ func Neighbors(ctx context.Context, eng Engine, queries, gallery *Embeddings, m 
 	return list, nil
 }
 
-// prepare checks what Neighbors and Retrieve are given.
-func prepare(eng Engine, queries, gallery *Embeddings, m layers.Metric, opt SearchOptions) (*scanner, *judge, error) {
+// check reports what is wrong with the arguments of a search.
+func check(queries, gallery *Embeddings, m layers.Metric, opt SearchOptions) error {
+	if _, err := newOrder(m); err != nil {
+		return err
+	}
+	if err := gallery.Validate(); err != nil {
+		return fmt.Errorf("gallery: %w", err)
+	}
+	if queries != gallery {
+		if err := queries.Validate(); err != nil {
+			return fmt.Errorf("queries: %w", err)
+		}
+	}
+	if gallery.N > math.MaxInt32 {
+		return fmt.Errorf("eval: gallery of %d rows, at most %d are supported", gallery.N, math.MaxInt32)
+	}
+	return opt.check(queries, gallery)
+}
+
+// prepare checks what a search is given, and chooses how it goes about it.
+func prepare(eng Engine, queries, gallery *Embeddings, m layers.Metric, opt SearchOptions, c cuts) (*scanner, *judge, error) {
+	if err := check(queries, gallery, m, opt); err != nil {
+		return nil, nil, err
+	}
 	o, err := newOrder(m)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := gallery.Validate(); err != nil {
-		return nil, nil, fmt.Errorf("gallery: %w", err)
-	}
-	if queries != gallery {
-		if err := queries.Validate(); err != nil {
-			return nil, nil, fmt.Errorf("queries: %w", err)
+	l := newLayout(o, gallery)
+	s := &scanner{eng: eng, find: plainFinder{}, queries: queries, gallery: gallery, opt: opt}
+	if host, ok := eng.(rowEngine); ok {
+		s.host, s.find = host, host
+		if l.sketch, err = chooseSketch(o, host, queries, gallery, opt, c); err != nil {
+			return nil, nil, err
 		}
 	}
-	if gallery.N > math.MaxInt32 {
-		return nil, nil, fmt.Errorf("eval: gallery of %d rows, at most %d are supported", gallery.N, math.MaxInt32)
-	}
-	if err := opt.check(queries, gallery); err != nil {
-		return nil, nil, err
-	}
-	l := newLayout(o, gallery)
-	return &scanner{eng, l, queries, gallery, opt}, newJudge(l, queries, gallery), nil
+	s.layout = l
+	return s, newJudge(l, s.host, opt.workers(), queries, gallery), nil
 }
 
 // selector finds the k nearest rows of one query after another.
 type selector struct {
 	*bench
+	find finder
 	k    int
 	heap []float32 // the k smallest keys so far, largest first
+	list []int32
 	rows []ranked
 }
 
@@ -94,27 +116,48 @@ func (s *selector) nearest(query, self int, keys []float32) ([]ranked, error) {
 	if self >= 0 {
 		keys[self] = float32(math.Inf(1))
 	}
-	limit := s.limit(keys)
-	s.rows = s.rows[:0]
-	for i, key := range keys {
-		if key > limit || i == self {
-			continue
+	s.list = s.list[:0]
+	if limit := s.limit(keys, s.blockErr); limit <= math.MaxFloat32 {
+		s.list = s.find.Between(s.list, keys, float32(math.Inf(-1)), limit)
+	} else {
+		for i := range keys {
+			s.list = append(s.list, int32(i))
 		}
-		exact, err := s.exact(int32(i), key)
+	}
+	s.list = slices.DeleteFunc(s.list, func(i int32) bool { return int(i) == self })
+	s.rows = s.rows[:0]
+	if s.layout.sketch != nil {
+		fine, err := s.refine(s.list, keys)
 		if err != nil {
 			return nil, err
 		}
-		s.rows = append(s.rows, ranked{int32(i), key, spot{exact, uint64(i)}})
+		limit := s.limit(fine, s.err32)
+		for n, i := range s.list {
+			if !(fine[n] > limit) {
+				s.rows = append(s.rows, ranked{row: i, key32: fine[n]})
+			}
+		}
+	} else {
+		for _, i := range s.list {
+			s.rows = append(s.rows, ranked{row: i, key32: keys[i]})
+		}
+	}
+	for n, w := range s.rows {
+		key, err := s.exact(w.row, w.key32)
+		if err != nil {
+			return nil, err
+		}
+		s.rows[n].exact = spot{key, uint64(w.row)}
 	}
 	slices.SortFunc(s.rows, func(a, b ranked) int { return a.exact.compare(b.exact) })
 	return s.rows[:s.k], nil
 }
 
 // limit returns a key that none of the k nearest exceeds: the k-th smallest
-// float32 key and twice the error bound.
-func (s *selector) limit(keys []float32) float32 {
+// float32 key and twice its error.
+func (s *selector) limit(keys []float32, within float64) float32 {
 	inf := float32(math.Inf(1))
-	if math.IsInf(s.err32, 1) {
+	if math.IsInf(within, 1) {
 		return inf
 	}
 	s.heap = s.heap[:0]
@@ -130,7 +173,7 @@ func (s *selector) limit(keys []float32) float32 {
 			s.down()
 		}
 	}
-	return roundUp(float64(s.heap[0]) + 2*s.err32)
+	return roundUp(float64(s.heap[0]) + 2*within)
 }
 
 func (s *selector) up() {

@@ -82,7 +82,7 @@ func MeasurePairs(e *Embeddings, m layers.Metric, pairs []Pair, workers int) (*P
 
 // measure fills in the distances.
 func (p *PairDistances) measure(e *Embeddings, o order, intra, inter [][2]int32, workers int) {
-	norm := norms(e)
+	norm := norms(1, e)
 	of := func(pairs [][2]int32) []float64 {
 		d := make([]float64, len(pairs))
 		_ = parallel(SearchOptions{Workers: workers}.workers(), len(pairs), func(_, i int) error {

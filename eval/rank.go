@@ -14,6 +14,7 @@ import (
 // bound, where both rows are evaluated in float64.
 type ranker struct {
 	*bench
+	find      finder
 	class     []int // of the gallery
 	ties      TieRule
 	seed      uint64
@@ -25,6 +26,8 @@ type ranker struct {
 	edge     []int // difference array of the ranges in near
 	runStart []int // start of the run of near ties that right[i] is in
 	ranks    []int
+	rows     []int32 // to be refined
+	found    []int32 // in a window
 }
 
 // ranked is a right answer, sorted by float32 key; those in a run of near
@@ -33,6 +36,8 @@ type ranked struct {
 	row   int32
 	key32 float32
 	exact spot
+	curve float64 // if known
+	known bool
 }
 
 // openRow is a wrong row whose place among right[lo:hi] is open.
@@ -64,11 +69,13 @@ func (s spot) compare(t spot) int {
 
 // rank returns the 1-based ranks of the right answers, ascending, and whether
 // a wrong row is at exactly the distance of the nearest. keys are the query's
-// float32 keys; self is left out unless it is -1. right may list self. With
-// firstOnly the ranks end with the first. The result is valid until the next
-// call.
+// float32 keys, which it may overwrite; self is left out unless it is -1. right may
+// list self. With firstOnly the ranks end with the first. The result is valid until
+// the next call.
 func (r *ranker) rank(query, self, class int, right []int32, keys []float32) (ranks []int, tied bool, err error) {
-	r.load(query, self, right, keys)
+	if err := r.load(query, self, right, keys); err != nil {
+		return nil, false, err
+	}
 	if len(r.right) == 0 {
 		return nil, false, nil
 	}
@@ -77,7 +84,9 @@ func (r *ranker) rank(query, self, class int, right []int32, keys []float32) (ra
 	if _, err := r.exact(r.right[0].row, r.right[0].key32); err != nil {
 		return nil, false, err
 	}
-	r.scan(self, class, keys)
+	if err := r.scan(self, class, keys); err != nil {
+		return nil, false, err
+	}
 	if len(r.near) > 0 {
 		if tied, err = r.settle(); err != nil {
 			return nil, false, err
@@ -96,17 +105,35 @@ func (r *ranker) rank(query, self, class int, right []int32, keys []float32) (ra
 	return r.ranks, tied, nil
 }
 
-func (r *ranker) load(query, self int, right []int32, keys []float32) {
+func (r *ranker) load(query, self int, right []int32, keys []float32) error {
 	r.bench.begin(query)
-	r.right, r.near = r.right[:0], r.near[:0]
+	r.right, r.near, r.rows = r.right[:0], r.near[:0], r.rows[:0]
 	for _, i := range right {
-		if int(i) == self {
-			continue
+		if int(i) != self {
+			r.rows = append(r.rows, i)
 		}
-		if !(math.Abs(float64(keys[i])) <= math.MaxFloat32) {
-			r.err32 = math.Inf(1)
+	}
+	fine := r.layout.sketch != nil
+	if fine {
+		values, err := r.refine(r.rows, keys)
+		if err != nil {
+			return err
 		}
-		r.right = append(r.right, ranked{row: i, key32: keys[i]})
+		largest := 0.0
+		for n, i := range r.rows {
+			r.right = append(r.right, ranked{row: i, key32: values[n]})
+			largest = max(largest, float64(values[n]))
+		}
+		r.tighten(largest + 2*(r.blockErr+r.err32)) // what is open is no farther
+	} else {
+		for _, i := range r.rows {
+			r.right = append(r.right, ranked{row: i, key32: keys[i]})
+		}
+	}
+	for _, w := range r.right {
+		if !(math.Abs(float64(w.key32)) <= math.MaxFloat32) {
+			r.err32, r.blockErr = math.Inf(1), math.Inf(1)
+		}
 	}
 	slices.SortFunc(r.right, func(a, b ranked) int {
 		switch {
@@ -123,49 +150,160 @@ func (r *ranker) load(query, self int, right []int32, keys []float32) {
 		r.right = r.right[:n]
 	}
 	r.behind = append(r.behind[:0], make([]int, len(r.right)+1)...)
+	return nil
 }
 
-// scan counts every wrong row that float32 can place, and lists the others.
-func (r *ranker) scan(self, class int, keys []float32) {
-	n := len(r.right)
-	slack := 2 * r.err32
-	before, beyond := float32(math.Inf(-1)), float32(math.Inf(1))
-	if !math.IsInf(slack, 1) {
-		before = roundDown(float64(r.right[0].key32) - slack)
-		beyond = roundUp(float64(r.right[n-1].key32) + slack)
+// scan counts every wrong row that float32 can place, and lists the others in near.
+func (r *ranker) scan(self, class int, keys []float32) error {
+	n := len(keys)
+	if self >= 0 {
+		keys[self] = never
+		n--
 	}
-	first := 0
-	var last openRow // rows of one key, as in a collapsed set, are placed once
+	if !math.IsInf(r.blockErr, 1) && r.find.CountBelow(keys, float32(math.Inf(1))) == n {
+		r.rows = r.rows[:0]
+		r.scanWindows(class, keys)
+		if r.layout.sketch == nil {
+			return nil
+		}
+		return r.refineNear(keys)
+	}
+	// Only float64 can tell.
 	for i, key := range keys {
-		if key > beyond {
-			continue
+		if r.class[i] != class && i != self {
+			r.near = append(r.near, openRow{int32(i), key, 0, len(r.right)})
 		}
-		if key < before {
-			if i != self {
-				first++
+	}
+	if r.layout.sketch == nil {
+		return nil
+	}
+	r.rows = r.rows[:0]
+	for _, w := range r.near {
+		r.rows = append(r.rows, w.row)
+	}
+	fine, err := r.refine(r.rows, keys)
+	for i, v := range fine {
+		r.near[i].key32 = v
+	}
+	return err
+}
+
+// scanWindows looks at the windows around right answers, in which the float32 key
+// of a wrong row may lie on either side of it, and counts the rows between windows.
+// Other rows of the class lie in them, too, or beyond.
+func (r *ranker) scanWindows(class int, keys []float32) {
+	slack := r.err32 + r.blockErr
+	if r.layout.sketch == nil {
+		slack = 2 * r.err32
+	}
+	before := 0 // rows up to the end of the last window
+	for i := 0; i < len(r.right); {
+		low := roundDown(r.blockKey(i) - slack)
+		high := roundUp(r.blockKey(i) + slack)
+		j := i + 1
+		for ; j < len(r.right); j++ {
+			if next := roundDown(r.blockKey(j) - slack); next > high && len(r.right) <= mostWindows {
+				break
 			}
+			high = roundUp(r.blockKey(j) + slack)
+		}
+		r.found = r.find.Between(r.found[:0], keys, low, high)
+		below := r.find.CountBelow(keys, low)
+		r.behind[i] += below - before
+		before = below + len(r.found)
+		r.place(class, keys, i, j, slack)
+		i = j
+	}
+}
+
+// mostWindows is how many windows are searched for one by one; more make one.
+const mostWindows = 64
+
+// blockKey is the key of a right answer as a block of keys has it.
+func (r *ranker) blockKey(i int) float64 {
+	key := float64(r.right[i].key32)
+	if r.layout.sketch != nil {
+		key -= r.shift
+	}
+	return key
+}
+
+// place puts the wrong rows of found among right[from:to].
+func (r *ranker) place(class int, keys []float32, from, to int, slack float64) {
+	var last openRow // rows of one key, as in a collapsed set, are placed once
+	for _, i := range r.found {
+		if r.class[i] == class {
 			continue
 		}
-		if r.class[i] == class || i == self {
-			continue
+		key := keys[i]
+		lo, hi := last.lo, last.hi
+		if r.layout.sketch != nil {
+			slack = r.err32 + r.rowError(i)
 		}
-		lo, hi := 0, n
-		switch k := float64(key); {
-		case math.IsInf(slack, 1):
-		case last.hi > 0 && last.key32 == key:
-			lo, hi = last.lo, last.hi
-		default:
-			lo = sort.Search(n, func(i int) bool { return float64(r.right[i].key32)+slack >= k })
-			hi = lo + sort.Search(n-lo, func(i int) bool { return float64(r.right[lo+i].key32)-slack > k })
+		if last.hi == 0 || last.key32 != key || r.layout.sketch != nil {
+			lo, hi = r.range32(float64(key), from, to, slack, r.blockKey)
 		}
-		last = openRow{int32(i), key, lo, hi}
+		last = openRow{i, key, lo, hi}
 		if lo == hi {
 			r.behind[lo]++
 			continue
 		}
 		r.near = append(r.near, last)
 	}
-	r.behind[0] += first
+}
+
+// range32 returns the right answers in right[from:to] that a key may precede or
+// not: those before lo it cannot, those from hi on it does.
+func (r *ranker) range32(key float64, from, to int, slack float64, right func(i int) float64) (lo, hi int) {
+	lo = from + sort.Search(to-from, func(i int) bool { return right(from+i)+slack >= key })
+	hi = lo + sort.Search(to-lo, func(i int) bool { return right(lo+i)-slack > key })
+	return lo, hi
+}
+
+// refineNear computes the keys of open rows in float32, where a sketch has left
+// them open.
+func (r *ranker) refineNear(keys []float32) error {
+	for _, w := range r.near {
+		r.rows = append(r.rows, w.row)
+	}
+	fine, err := r.refine(r.rows, keys)
+	if err != nil {
+		return err
+	}
+	open := r.near[:0]
+	for i, w := range r.near {
+		w.key32 = fine[i]
+		w.lo, w.hi = r.range32(float64(w.key32), w.lo, w.hi, 2*r.err32, func(i int) float64 { return float64(r.right[i].key32) })
+		if w.lo == w.hi {
+			r.behind[w.lo]++
+			continue
+		}
+		if r.curve != nil && w.hi == w.lo+1 {
+			if at, settled := r.beside(w); settled {
+				r.behind[at]++
+				continue
+			}
+		}
+		open = append(open, w)
+	}
+	r.near = open
+	return nil
+}
+
+// beside places a row with only one right answer in question by the curve.
+func (r *ranker) beside(w openRow) (at int, settled bool) {
+	x := r.queries.Row(r.query)
+	right := &r.right[w.lo]
+	if !right.known {
+		right.curve, right.known = r.curve.mean(x, r.gallery.Row(int(right.row))), true
+	}
+	switch d := r.curve.mean(x, r.gallery.Row(int(w.row))) - right.curve; {
+	case d > 2*r.curve.err:
+		return w.hi, true
+	case d < -2*r.curve.err:
+		return w.lo, true
+	}
+	return 0, false
 }
 
 // settle places the rows in near by float64.

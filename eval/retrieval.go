@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/vernier-ml/vernier/layers"
 	"slices"
+
+	"github.com/vernier-ml/vernier/layers"
 )
 
 // RetrievalOptions says how Retrieve ranks. The zero value is pessimistic and
@@ -43,10 +44,6 @@ type Retrieval struct {
 // Retrieve ranks the gallery for every query. Both need labels. It is an error
 // if no query has a right answer.
 func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m layers.Metric, opt RetrievalOptions) (*Retrieval, error) {
-	s, j, err := prepare(eng, queries, gallery, m, opt.SearchOptions)
-	if err != nil {
-		return nil, err
-	}
 	if err := errors.Join(queries.ValidateLabelled(), gallery.ValidateLabelled()); err != nil {
 		return nil, err
 	}
@@ -55,11 +52,20 @@ func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m l
 	}
 	class, distinct := Compact(gallery.Labels)
 	rows := members(class, len(distinct))
+	s, j, err := prepare(eng, queries, gallery, m, opt.SearchOptions, cuts{right: func(q int) []int32 {
+		if c, known := slices.BinarySearch(distinct, queries.Labels[q]); known {
+			return rows[c]
+		}
+		return nil
+	}, firstOnly: opt.FirstOnly})
+	if err != nil {
+		return nil, err
+	}
 	r := newRetrieval(queries, opt)
 	tied := make([]bool, queries.N)
 	rankers := make([]*ranker, opt.workers())
 	for w := range rankers {
-		rankers[w] = &ranker{bench: j.bench(), class: class, ties: opt.Ties, seed: opt.Seed, firstOnly: opt.FirstOnly}
+		rankers[w] = &ranker{bench: j.bench(), find: s.find, class: class, ties: opt.Ties, seed: opt.Seed, firstOnly: opt.FirstOnly}
 	}
 	err = s.each(ctx, func(worker, q int, keys []float32) error {
 		c, known := slices.BinarySearch(distinct, queries.Labels[q])

@@ -24,6 +24,8 @@ type SearchOptions struct {
 	// Progress, if set, is told how many queries are done. It is called from
 	// the calling goroutine.
 	Progress func(done, total int)
+	// terms forces a sketch of so many terms, or none if negative; 0 chooses.
+	terms int
 }
 
 const (
@@ -39,12 +41,14 @@ func (s SearchOptions) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-func (s SearchOptions) blockRows(queries, gallery int) int {
+// blockRows is how many rows of distances, which lie in copies places at once,
+// make a block.
+func (s SearchOptions) blockRows(queries, gallery, copies int) int {
 	memory := s.Memory
 	if memory <= 0 {
 		memory = defaultMemory
 	}
-	rows := memory / (8 * int64(gallery))
+	rows := memory / (4 * int64(copies) * int64(gallery))
 	return int(max(1, min(rows, maxBlockRows, int64(queries))))
 }
 
@@ -77,6 +81,8 @@ func (s SearchOptions) self(query int) int {
 // block of query rows at a time. Memory is one block and the rows themselves.
 type scanner struct {
 	eng              Engine
+	host             rowEngine // eng, or nil if it is none
+	find             finder
 	layout           layout
 	queries, gallery *Embeddings
 	opt              SearchOptions
@@ -87,13 +93,13 @@ type scanner struct {
 // Which worker gets which query is left open.
 func (s *scanner) each(ctx context.Context, visit func(worker, query int, keys []float32) error) error {
 	n, h := s.gallery.N, s.layout.width()
-	gallery, err := s.upload()
+	gallery, err := s.upload(s.gallery.X, s.layout.rightRow, nil)
 	if err != nil {
 		return fmt.Errorf("eval: gallery of %d x %d: %w", n, h, err)
 	}
-	block := s.opt.blockRows(s.queries.N, n)
-	host := make([]float32, block*n)
+	block := s.opt.blockRows(s.queries.N, n, s.copies())
 	var dev, queries layers.Tensor
+	var keys []float32
 	for from := 0; from < s.queries.N; from += block {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -103,15 +109,20 @@ func (s *scanner) each(ctx context.Context, visit func(worker, query int, keys [
 			if dev, err = s.eng.New(rows, n); err != nil {
 				return fmt.Errorf("eval: block of %d x %d distances: %w", rows, n, err)
 			}
-			if queries, err = s.eng.New(rows, h); err != nil {
-				return fmt.Errorf("eval: block of %d x %d queries: %w", rows, h, err)
-			}
+			queries = nil
 		}
-		if err := s.fill(host[:rows*n], dev, queries, gallery, from, rows); err != nil {
+		queries, err = s.upload(s.queries.X[from*s.layout.h:(from+rows)*s.layout.h], s.layout.leftRow, queries)
+		if err == nil {
+			err = s.eng.Pairwise(dev, queries, gallery, s.layout.evaluates())
+		}
+		if err == nil {
+			keys, err = s.read(dev, keys, rows*n)
+		}
+		if err != nil {
 			return fmt.Errorf("eval: distances of queries %d to %d: %w", from, from+rows-1, err)
 		}
 		err := parallel(s.opt.workers(), rows, func(worker, i int) error {
-			return visit(worker, from+i, host[i*n:(i+1)*n])
+			return visit(worker, from+i, keys[i*n:(i+1)*n])
 		})
 		if err != nil {
 			return err
@@ -123,35 +134,45 @@ func (s *scanner) each(ctx context.Context, visit func(worker, query int, keys [
 	return nil
 }
 
-func (s *scanner) fill(host []float32, dev, queries, gallery layers.Tensor, from, rows int) error {
-	h := s.queries.H
-	if err := s.eng.Write(queries, s.layout.left(s.queries.X[from*h:(from+rows)*h])); err != nil {
-		return err
+// copies is in how many places a block of distances lies.
+func (s *scanner) copies() int {
+	if s.host != nil {
+		return 1
 	}
-	if err := s.eng.Pairwise(dev, queries, gallery, s.layout.kernel); err != nil {
-		return err
-	}
-	if err := s.eng.Read(host, dev); err != nil {
-		return err
-	}
-	if !s.layout.negate {
-		return nil
-	}
-	n := s.gallery.N
-	return parallel(s.opt.workers(), rows, func(_, i int) error {
-		for j, v := range host[i*n : (i+1)*n] {
-			host[i*n+j] = -v
-		}
-		return nil
-	})
+	return 2
 }
 
-func (s *scanner) upload() (layers.Tensor, error) {
-	t, err := s.eng.New(s.gallery.N, s.layout.width())
+// read returns the numbers of dev, in host if they must be copied.
+func (s *scanner) read(dev layers.Tensor, host []float32, n int) ([]float32, error) {
+	if s.host != nil {
+		return s.host.View(dev)
+	}
+	if len(host) < n {
+		host = make([]float32, n)
+	}
+	return host[:n], s.eng.Read(host[:n], dev)
+}
+
+// upload lays rows out on the engine, in t if it is not nil.
+func (s *scanner) upload(x []float32, row func(dst, x []float32), t layers.Tensor) (layers.Tensor, error) {
+	n, w := len(x)/s.layout.h, s.layout.width()
+	if t == nil {
+		var err error
+		if t, err = s.eng.New(n, w); err != nil {
+			return nil, err
+		}
+	}
+	if s.host == nil {
+		rows := make([]float32, n*w)
+		s.layout.fill(s.opt.workers(), rows, x, row)
+		return t, s.eng.Write(t, rows)
+	}
+	rows, err := s.host.View(t)
 	if err != nil {
 		return nil, err
 	}
-	return t, s.eng.Write(t, s.layout.right(s.gallery.X))
+	s.layout.fill(s.opt.workers(), rows, x, row)
+	return t, nil
 }
 
 // parallel calls do for 0..n-1 on at most workers goroutines, each of which

@@ -50,6 +50,7 @@ func avx2() *kernels {
 			filtersIn: filtersInAVX2, filtersOut: filtersOutAVX2, gradientsIn: gradientsInAVX2,
 			rows: avx2RowsTiles(),
 		},
+		countBelow: countBelowAVX2, between: betweenAVX2,
 		pairs: avx2Pairs(),
 	}
 }

@@ -10431,3 +10431,111 @@ done:
 	VMOVUPS Y2, (AX)
 	VZEROUPPER
 	RET
+
+// func countBelowAVX2(x []float32, limit float32) (n int)
+// Requires: AVX, POPCNT
+TEXT ·countBelowAVX2(SB), NOSPLIT, $0-40
+	MOVQ         x_base+0(FP), AX
+	MOVQ         x_len+8(FP), CX
+	VBROADCASTSS limit+24(FP), Y0
+	XORQ         DX, DX
+
+loop88:
+	CMPQ      CX, $0x08
+	JLT       tail89
+	VMOVUPS   (AX), Y1
+	VCMPPS    $0x11, Y0, Y1, Y1
+	VMOVMSKPS Y1, BX
+	POPCNTL   BX, BX
+	ADDQ      BX, DX
+	ADDQ      $0x20, AX
+	SUBQ      $0x08, CX
+	JMP       loop88
+
+tail89:
+	TESTQ      CX, CX
+	JZ         done90
+	LEAQ       masksAVX2<>+64(SB), BX
+	NEGQ       CX
+	VMOVDQU    (BX)(CX*4), Y1
+	VMASKMOVPS (AX), Y1, Y2
+	VCMPPS     $0x11, Y0, Y2, Y0
+	VANDPS     Y1, Y0, Y0
+	VMOVMSKPS  Y0, AX
+	POPCNTL    AX, AX
+	ADDQ       AX, DX
+
+done90:
+	MOVQ DX, n+32(FP)
+	VZEROUPPER
+	RET
+
+// func betweenAVX2(dst []int32, x []float32, low float32, high float32) (n int)
+// Requires: AVX, BMI
+TEXT ·betweenAVX2(SB), NOSPLIT, $0-64
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         x_len+32(FP), DX
+	VBROADCASTSS low+48(FP), Y0
+	VBROADCASTSS high+52(FP), Y1
+	XORQ         BX, BX
+	XORQ         SI, SI
+
+loop91:
+	CMPQ      DX, $0x08
+	JLT       tail92
+	VMOVUPS   (CX), Y2
+	VCMPPS    $0x1d, Y0, Y2, Y3
+	VMOVMSKPS Y3, DI
+	VCMPPS    $0x12, Y1, Y2, Y2
+	VMOVMSKPS Y2, R8
+	ANDQ      R8, DI
+
+next94:
+	TESTQ  DI, DI
+	JZ     stored95
+	TZCNTQ DI, R8
+	ADDQ   BX, R8
+	MOVL   R8, (AX)(SI*4)
+	INCQ   SI
+	BLSRQ  DI, DI
+	JMP    next94
+
+stored95:
+	ADDQ $0x08, BX
+	ADDQ $0x20, CX
+	SUBQ $0x08, DX
+	JMP  loop91
+
+tail92:
+	TESTQ      DX, DX
+	JZ         done93
+	LEAQ       masksAVX2<>+64(SB), DI
+	NEGQ       DX
+	VMOVDQU    (DI)(DX*4), Y2
+	VMASKMOVPS (CX), Y2, Y3
+	VCMPPS     $0x1d, Y0, Y3, Y0
+	VANDPS     Y2, Y0, Y0
+	VMOVMSKPS  Y0, CX
+	VCMPPS     $0x12, Y1, Y3, Y0
+	VANDPS     Y2, Y0, Y0
+	VMOVMSKPS  Y0, DX
+	ANDQ       DX, CX
+
+next96:
+	TESTQ  CX, CX
+	JZ     stored97
+	TZCNTQ CX, DX
+	ADDQ   BX, DX
+	MOVL   DX, (AX)(SI*4)
+	INCQ   SI
+	BLSRQ  CX, CX
+	JMP    next96
+
+stored97:
+	ADDQ $0x08, BX
+
+done93:
+	MOVQ SI, n+56(FP)
+	VZEROUPPER
+	RET

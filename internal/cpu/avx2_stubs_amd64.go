@@ -250,3 +250,9 @@ func identitySums2AVX2(s []float32, a []float32, b []float32, ldb int, limit flo
 
 //go:noescape
 func identityGrad2AVX2(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
+
+//go:noescape
+func countBelowAVX2(x []float32, limit float32) (n int)
+
+//go:noescape
+func betweenAVX2(dst []int32, x []float32, low float32, high float32) (n int)

@@ -50,6 +50,7 @@ func avx512() *kernels {
 			filtersIn: filtersInAVX512, filtersOut: filtersOutAVX512, gradientsIn: gradientsInAVX512,
 			rows: avx512RowsTiles(),
 		},
+		countBelow: countBelowAVX512, between: betweenAVX512,
 		pairs: avx512Pairs(),
 		grids: map[layers.Restriction]grids{
 			layers.Sigmoid: fallGrid(layers.Sigmoid), layers.TanH: fallGrid(layers.TanH), layers.ArcTan: arcGrid(),

@@ -17261,3 +17261,111 @@ done:
 	VMOVUPS Z2, (AX)
 	VZEROUPPER
 	RET
+
+// func countBelowAVX512(x []float32, limit float32) (n int)
+// Requires: AVX, AVX512F, BMI2, POPCNT
+TEXT ·countBelowAVX512(SB), NOSPLIT, $0-40
+	MOVQ         x_base+0(FP), AX
+	MOVQ         x_len+8(FP), CX
+	VBROADCASTSS limit+24(FP), Z0
+	XORQ         DX, DX
+
+loop88:
+	CMPQ    CX, $0x10
+	JLT     tail89
+	VMOVUPS (AX), Z1
+	VCMPPS  $0x11, Z0, Z1, K1
+	KMOVW   K1, BX
+	POPCNTL BX, BX
+	ADDQ    BX, DX
+	ADDQ    $0x40, AX
+	SUBQ    $0x10, CX
+	JMP     loop88
+
+tail89:
+	TESTQ     CX, CX
+	JZ        done90
+	MOVQ      $-1, BX
+	BZHIQ     CX, BX, BX
+	KMOVW     BX, K1
+	VMOVUPS.Z (AX), K1, Z1
+	VCMPPS    $0x11, Z0, Z1, K2
+	KANDW     K1, K2, K2
+	KMOVW     K2, AX
+	POPCNTL   AX, AX
+	ADDQ      AX, DX
+
+done90:
+	MOVQ DX, n+32(FP)
+	VZEROUPPER
+	RET
+
+// func betweenAVX512(dst []int32, x []float32, low float32, high float32) (n int)
+// Requires: AVX, AVX512F, BMI, BMI2
+TEXT ·betweenAVX512(SB), NOSPLIT, $0-64
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         x_len+32(FP), DX
+	VBROADCASTSS low+48(FP), Z0
+	VBROADCASTSS high+52(FP), Z1
+	XORQ         BX, BX
+	XORQ         SI, SI
+
+loop91:
+	CMPQ    DX, $0x10
+	JLT     tail92
+	VMOVUPS (CX), Z2
+	VCMPPS  $0x1d, Z0, Z2, K1
+	KMOVW   K1, DI
+	VCMPPS  $0x12, Z1, Z2, K1
+	KMOVW   K1, R8
+	ANDQ    R8, DI
+
+next94:
+	TESTQ  DI, DI
+	JZ     stored95
+	TZCNTQ DI, R8
+	ADDQ   BX, R8
+	MOVL   R8, (AX)(SI*4)
+	INCQ   SI
+	BLSRQ  DI, DI
+	JMP    next94
+
+stored95:
+	ADDQ $0x10, BX
+	ADDQ $0x40, CX
+	SUBQ $0x10, DX
+	JMP  loop91
+
+tail92:
+	TESTQ     DX, DX
+	JZ        done93
+	MOVQ      $-1, DI
+	BZHIQ     DX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX), K1, Z2
+	VCMPPS    $0x1d, Z0, Z2, K2
+	KANDW     K1, K2, K2
+	KMOVW     K2, CX
+	VCMPPS    $0x12, Z1, Z2, K2
+	KANDW     K1, K2, K2
+	KMOVW     K2, DX
+	ANDQ      DX, CX
+
+next96:
+	TESTQ  CX, CX
+	JZ     stored97
+	TZCNTQ CX, DX
+	ADDQ   BX, DX
+	MOVL   DX, (AX)(SI*4)
+	INCQ   SI
+	BLSRQ  CX, CX
+	JMP    next96
+
+stored97:
+	ADDQ $0x10, BX
+
+done93:
+	MOVQ SI, n+56(FP)
+	VZEROUPPER
+	RET

@@ -346,3 +346,9 @@ func identitySums2AVX512(s []float32, a []float32, b []float32, ldb int, limit f
 
 //go:noescape
 func identityGrad2AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32, grid []float32)
+
+//go:noescape
+func countBelowAVX512(x []float32, limit float32) (n int)
+
+//go:noescape
+func betweenAVX512(dst []int32, x []float32, low float32, high float32) (n int)

@@ -86,6 +86,11 @@ type kernels struct {
 
 	winograd winogradKernels
 
+	// countBelow returns how many numbers are less than limit. between puts the
+	// indices of those in [low, high] into dst, ascending, and returns how many.
+	countBelow func(x []float32, limit float32) int
+	between    func(dst []int32, x []float32, low, high float32) int
+
 	pairs [curves][2]pairKernels
 	// grids are those of the restrictions for which pairs takes them; nil if it
 	// takes none.

@@ -45,7 +45,11 @@ func (e *Engine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
 	switch m.Kind {
 	case layers.Dot:
 		e.matmul(p.d, p.a, p.b, p.n, p.k, p.h, false, true, false)
-		p.eachHard(e, func(v float32) bool { return v-v != 0 })
+		e.pool.run(p.n, func(_, i int) {
+			if !e.kernels.finite(p.d[i*p.k : (i+1)*p.k]) {
+				p.hardRow(i, func(v float32) bool { return v-v != 0 })
+			}
+		})
 	case layers.Cosine:
 		e.cosines(&p)
 	case layers.SignalToNoise, layers.Poincare, layers.Lorentz:
@@ -58,13 +62,15 @@ func (e *Engine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
 
 // eachHard computes those entries of d again in float64 that hard says.
 func (p *pairArgs) eachHard(e *Engine, hard func(float32) bool) {
-	e.pool.run(p.n, func(_, i int) {
-		for j, v := range p.d[i*p.k : (i+1)*p.k] {
-			if hard(v) {
-				p.d[i*p.k+j] = saturate(p.metric.Value(p.row(p.a, i), p.row(p.b, j)))
-			}
+	e.pool.run(p.n, func(_, i int) { p.hardRow(i, hard) })
+}
+
+func (p *pairArgs) hardRow(i int, hard func(float32) bool) {
+	for j, v := range p.d[i*p.k : (i+1)*p.k] {
+		if hard(v) {
+			p.d[i*p.k+j] = saturate(p.metric.Value(p.row(p.a, i), p.row(p.b, j)))
 		}
-	})
+	}
 }
 
 // saturate rounds to float32, a finite number to a finite one.

@@ -45,6 +45,7 @@ func portable() *kernels {
 			filtersIn: fromMap(4, 3, filterIn), filtersOut: toMap(4, 3, filterOut), gradientsIn: fromMap(4, 4, gradientIn),
 			rows: portableRowsTiles(),
 		},
+		countBelow: countBelow, between: between,
 		pairs: portablePairs(),
 	}
 }
@@ -163,4 +164,25 @@ func tile4x4(a []float32, lda int, b []float32, ldb, k, rows int) (s [4][4]float
 		s[r+1] = [4]float32{s10, s11, s12, s13}
 	}
 	return s
+}
+
+func countBelow(x []float32, limit float32) int {
+	n := 0
+	for _, v := range x {
+		if v < limit {
+			n++
+		}
+	}
+	return n
+}
+
+func between(dst []int32, x []float32, low, high float32) int {
+	n := 0
+	for i, v := range x {
+		if low <= v && v <= high {
+			dst[n] = int32(i)
+			n++
+		}
+	}
+	return n
 }

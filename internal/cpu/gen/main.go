@@ -31,5 +31,6 @@ func main() {
 	k.gelu()
 	k.updates()
 	k.pairs()
+	k.finding()
 	build.Generate()
 }
