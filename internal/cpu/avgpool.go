@@ -34,13 +34,13 @@ func (e *Engine) AvgPool(y, x layers.Tensor, spec layers.PoolSpec) error {
 		return g.err
 	}
 	kr, shares := e.kernels, e.shares(&p)
-	e.eachGroup(&p, p.phases()+p.windows(), func(buf []float32, from, to int) {
-		phases, mean := buf[:p.phases()], buf[p.phases():]
+	size, windows := p.phases(), p.windows()
+	e.eachGroup(&p, size+windows+p.across(), func(buf []float32, from, to int) {
+		phases, mean, columns := buf[:size], buf[size:][:windows], buf[size+windows:]
 		clear(phases)
 		for i := from; i < to; i++ {
 			p.takeApart(kr, phases, s.v[i*p.height*p.width:])
-			clear(mean)
-			p.eachTap(phases, func(cells []float32) { kr.add(mean, mean, cells) })
+			p.merge(mean, phases, columns, merger{kr.add, kr.add3})
 			kr.multiply(mean, mean, shares)
 			p.pack(kr, d.v[i*p.rows*p.cols:], mean)
 		}
@@ -58,18 +58,47 @@ func (e *Engine) AvgPoolGrad(dx, dy layers.Tensor, spec layers.PoolSpec) error {
 		return g.err
 	}
 	kr, shares := e.kernels, e.shares(&p)
-	e.eachGroup(&p, p.phases()+p.windows(), func(buf []float32, from, to int) {
-		phases, share := buf[:p.phases()], buf[p.phases():]
+	windows, area := p.windows(), p.height*p.width
+	if p.StrideH == 1 && p.StrideW == 1 {
+		q := p.turned()
+		size, cells := q.phases(), q.windows()
+		e.eachGroup(&p, size+cells+windows+q.across(), func(buf []float32, from, to int) {
+			phases, sum, share, columns := buf[:size], buf[size:][:cells], buf[size+cells:][:windows], buf[size+cells+windows:]
+			clear(phases)
+			for i := from; i < to; i++ {
+				p.spread(kr, share, u.v[i*p.rows*p.cols:])
+				kr.multiply(share, share, shares)
+				copyPlane(kr, phases[q.lines[0]+q.cells[0].from:], q.wide, share, p.wide, p.rows, p.cols)
+				q.merge(sum, phases, columns, merger{kr.add, kr.add3})
+				q.pack(kr, d.v[i*area:], sum)
+			}
+		})
+		return nil
+	}
+	size := p.phases()
+	e.eachGroup(&p, size+windows, func(buf []float32, from, to int) {
+		phases, share := buf[:size], buf[size:]
 		clear(share)
 		for i := from; i < to; i++ {
 			clear(phases)
 			p.spread(kr, share, u.v[i*p.rows*p.cols:])
 			kr.multiply(share, share, shares)
-			p.eachTap(phases, func(cells []float32) { kr.add(cells, cells, share) })
-			p.putTogether(kr, d.v[i*p.height*p.width:], phases)
+			for _, at := range p.taps {
+				kr.add(phases[at:at+windows], phases[at:], share)
+			}
+			p.putTogether(kr, d.v[i*area:], phases)
 		}
 	})
 	return nil
+}
+
+// turned returns the pooling with stride 1 that sums, for each cell, over the
+// windows of p that it lies in.
+func (p *poolShape) turned() poolShape {
+	q := poolShape{PoolSpec: p.PoolSpec, planes: p.planes, height: p.rows, width: p.cols, rows: p.height, cols: p.width}
+	q.PadH, q.PadW = p.KernelH-1-p.PadH, p.KernelW-1-p.PadW
+	q.layout()
+	return q
 }
 
 // GlobalAvg takes the mean over height and width.

@@ -19,6 +19,8 @@ func avx2() *kernels {
 		relu:       reluAVX2,
 		reluGrad:   reluGradAVX2,
 		maximum:    maximumAVX2,
+		maximum3:   maximum3AVX2,
+		add3:       add3AVX2,
 		finite:     finiteAVX2,
 		route:      routeAVX2,
 		split:      splitAVX2,

@@ -2356,6 +2356,98 @@ done24:
 	VZEROUPPER
 	RET
 
+// func maximum3AVX2(dst []float32, a []float32, b []float32, c []float32)
+// Requires: AVX
+TEXT ·maximum3AVX2(SB), NOSPLIT, $0-96
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), CX
+	MOVQ b_base+48(FP), DX
+	MOVQ c_base+72(FP), BX
+	MOVQ dst_len+8(FP), SI
+
+loop25:
+	CMPQ      SI, $0x08
+	JLT       tail26
+	VMOVUPS   (CX), Y0
+	VMOVUPS   (DX), Y1
+	VMAXPS    Y1, Y0, Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, Y0, Y1, Y1
+	VMOVUPS   (BX), Y0
+	VMAXPS    Y0, Y1, Y0
+	VCMPPS    $0x03, Y1, Y1, Y2
+	VBLENDVPS Y2, Y1, Y0, Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $0x20, AX
+	ADDQ      $0x20, CX
+	ADDQ      $0x20, DX
+	ADDQ      $0x20, BX
+	SUBQ      $0x08, SI
+	JMP       loop25
+
+tail26:
+	TESTQ      SI, SI
+	JZ         done27
+	LEAQ       masksAVX2<>+64(SB), DI
+	NEGQ       SI
+	VMOVDQU    (DI)(SI*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (DX), Y0, Y2
+	VMAXPS     Y2, Y1, Y2
+	VCMPPS     $0x03, Y1, Y1, Y3
+	VBLENDVPS  Y3, Y1, Y2, Y2
+	VMASKMOVPS (BX), Y0, Y1
+	VMAXPS     Y1, Y2, Y1
+	VCMPPS     $0x03, Y2, Y2, Y3
+	VBLENDVPS  Y3, Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+done27:
+	VZEROUPPER
+	RET
+
+// func add3AVX2(dst []float32, a []float32, b []float32, c []float32)
+// Requires: AVX
+TEXT ·add3AVX2(SB), NOSPLIT, $0-96
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), CX
+	MOVQ b_base+48(FP), DX
+	MOVQ c_base+72(FP), BX
+	MOVQ dst_len+8(FP), SI
+
+loop28:
+	CMPQ    SI, $0x08
+	JLT     tail29
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS (BX), Y1
+	VADDPS  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, DX
+	ADDQ    $0x20, BX
+	SUBQ    $0x08, SI
+	JMP     loop28
+
+tail29:
+	TESTQ      SI, SI
+	JZ         done30
+	LEAQ       masksAVX2<>+64(SB), DI
+	NEGQ       SI
+	VMOVDQU    (DI)(SI*4), Y0
+	VMASKMOVPS (CX), Y0, Y1
+	VMASKMOVPS (DX), Y0, Y2
+	VADDPS     Y2, Y1, Y1
+	VMASKMOVPS (BX), Y0, Y2
+	VADDPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)
+
+done30:
+	VZEROUPPER
+	RET
+
 // func normGradAVX2(dx []float32, dy []float32, x []float32, a float32, b float32, center float32, c float32)
 // Requires: AVX, FMA3
 TEXT ·normGradAVX2(SB), NOSPLIT, $0-88
@@ -2368,9 +2460,9 @@ TEXT ·normGradAVX2(SB), NOSPLIT, $0-88
 	VBROADCASTSS center+80(FP), Y2
 	VBROADCASTSS c+84(FP), Y3
 
-loop25:
+loop31:
 	CMPQ        BX, $0x08
-	JLT         tail26
+	JLT         tail32
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VSUBPS      Y2, Y5, Y5
@@ -2381,11 +2473,11 @@ loop25:
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, DX
 	SUBQ        $0x08, BX
-	JMP         loop25
+	JMP         loop31
 
-tail26:
+tail32:
 	TESTQ       BX, BX
-	JZ          done27
+	JZ          done33
 	LEAQ        masksAVX2<>+64(SB), SI
 	NEGQ        BX
 	VMOVDQU     (SI)(BX*4), Y4
@@ -2396,7 +2488,7 @@ tail26:
 	VFMADD231PS Y1, Y6, Y5
 	VMASKMOVPS  Y5, Y4, (AX)
 
-done27:
+done33:
 	VZEROUPPER
 	RET
 
@@ -2420,9 +2512,9 @@ linear:
 	TESTQ DX, DX
 	JZ    plain
 
-loop28:
+loop34:
 	CMPQ        BX, $0x08
-	JLT         tail29
+	JLT         tail35
 	VMOVUPS     (CX), Y4
 	VSUBPS      Y0, Y4, Y4
 	VFMADD213PS Y2, Y1, Y4
@@ -2434,11 +2526,11 @@ loop28:
 	ADDQ        $0x20, CX
 	ADDQ        $0x20, DX
 	SUBQ        $0x08, BX
-	JMP         loop28
+	JMP         loop34
 
-tail29:
+tail35:
 	TESTQ       BX, BX
-	JZ          done30
+	JZ          done36
 	LEAQ        masksAVX2<>+64(SB), SI
 	NEGQ        BX
 	VMOVDQU     (SI)(BX*4), Y4
@@ -2450,14 +2542,14 @@ tail29:
 	VMAXPS      Y5, Y3, Y5
 	VMASKMOVPS  Y5, Y4, (AX)
 
-done30:
+done36:
 	VZEROUPPER
 	RET
 
 plain:
-loop31:
+loop37:
 	CMPQ        BX, $0x08
-	JLT         tail32
+	JLT         tail38
 	VMOVUPS     (CX), Y4
 	VSUBPS      Y0, Y4, Y4
 	VFMADD213PS Y2, Y1, Y4
@@ -2466,11 +2558,11 @@ loop31:
 	ADDQ        $0x20, AX
 	ADDQ        $0x20, CX
 	SUBQ        $0x08, BX
-	JMP         loop31
+	JMP         loop37
 
-tail32:
+tail38:
 	TESTQ       BX, BX
-	JZ          done33
+	JZ          done39
 	LEAQ        masksAVX2<>+64(SB), DX
 	NEGQ        BX
 	VMOVDQU     (DX)(BX*4), Y4
@@ -2480,7 +2572,7 @@ tail32:
 	VMAXPS      Y5, Y3, Y5
 	VMASKMOVPS  Y5, Y4, (AX)
 
-done33:
+done39:
 	VZEROUPPER
 	RET
 
@@ -2501,19 +2593,19 @@ TEXT ·finiteAVX2(SB), NOSPLIT, $0-25
 	MOVQ   x_len+8(FP), CX
 	VXORPS Y0, Y0, Y0
 
-loop34:
+loop40:
 	CMPQ    CX, $0x08
-	JLT     tail35
+	JLT     tail41
 	VMOVUPS (AX), Y1
 	VSUBPS  Y1, Y1, Y1
 	VORPS   Y1, Y0, Y0
 	ADDQ    $0x20, AX
 	SUBQ    $0x08, CX
-	JMP     loop34
+	JMP     loop40
 
-tail35:
+tail41:
 	TESTQ      CX, CX
-	JZ         done36
+	JZ         done42
 	LEAQ       masksAVX2<>+64(SB), DX
 	NEGQ       CX
 	VMOVDQU    (DX)(CX*4), Y1
@@ -2521,7 +2613,7 @@ tail35:
 	VSUBPS     Y1, Y1, Y1
 	VORPS      Y1, Y0, Y0
 
-done36:
+done42:
 	VXORPS    Y1, Y1, Y1
 	VCMPPS    $0x03, Y1, Y0, Y0
 	VMOVMSKPS Y0, AX
@@ -2540,9 +2632,9 @@ TEXT ·routeAVX2(SB), NOSPLIT, $0-96
 	MOVQ y_base+72(FP), BX
 	MOVQ dx_len+8(FP), SI
 
-loop37:
+loop43:
 	CMPQ    SI, $0x08
-	JLT     tail38
+	JLT     tail44
 	VMOVUPS (BX), Y0
 	VMOVUPS (DX), Y1
 	VMOVUPS (CX), Y2
@@ -2558,11 +2650,11 @@ loop37:
 	ADDQ    $0x20, DX
 	ADDQ    $0x20, BX
 	SUBQ    $0x08, SI
-	JMP     loop37
+	JMP     loop43
 
-tail38:
+tail44:
 	TESTQ      SI, SI
-	JZ         done39
+	JZ         done45
 	LEAQ       masksAVX2<>+64(SB), DI
 	NEGQ       SI
 	VMOVDQU    (DI)(SI*4), Y0
@@ -2577,7 +2669,7 @@ tail38:
 	VMASKMOVPS Y4, Y0, (AX)
 	VMASKMOVPS Y3, Y0, (CX)
 
-done39:
+done45:
 	VZEROUPPER
 	RET
 
@@ -3250,7 +3342,7 @@ TEXT ·tilesOutAVX2(SB), NOSPLIT, $0-136
 	TESTQ R12, R12
 	JZ    plain
 
-loop40:
+loop46:
 	MOVQ        CX, R13
 	VMOVUPS     (R13), Y0
 	VMOVUPS     (R13)(BX*1), Y1
@@ -3588,12 +3680,12 @@ loop40:
 	ADDQ        R10, CX
 	ADDQ        R9, AX
 	DECQ        R11
-	JNZ         loop40
+	JNZ         loop46
 	VZEROUPPER
 	RET
 
 plain:
-loop41:
+loop47:
 	MOVQ        CX, R12
 	VMOVUPS     (R12), Y0
 	VMOVUPS     (R12)(BX*1), Y1
@@ -3867,7 +3959,7 @@ loop41:
 	ADDQ        R10, CX
 	ADDQ        R9, AX
 	DECQ        R11
-	JNZ         loop41
+	JNZ         loop47
 	VZEROUPPER
 	RET
 
@@ -4569,7 +4661,7 @@ TEXT ·filtersOutAVX2(SB), NOSPLIT, $0-112
 	SHLQ $0x02, R10
 	MOVQ count+80(FP), R11
 
-loop42:
+loop48:
 	MOVQ         CX, R12
 	VMOVUPS      (R12), Y0
 	VMOVUPS      (R12)(BX*1), Y1
@@ -4789,7 +4881,7 @@ loop42:
 	ADDQ         R10, CX
 	ADDQ         R9, AX
 	DECQ         R11
-	JNZ          loop42
+	JNZ          loop48
 	VZEROUPPER
 	RET
 
@@ -5456,9 +5548,9 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-32
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
-loop43:
+loop49:
 	CMPQ         CX, $0x08
-	JLT          tail44
+	JLT          tail50
 	VMOVUPS      (AX), Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X2
@@ -5467,11 +5559,11 @@ loop43:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, AX
 	SUBQ         $0x08, CX
-	JMP          loop43
+	JMP          loop49
 
-tail44:
+tail50:
 	TESTQ        CX, CX
-	JZ           done45
+	JZ           done51
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         CX
 	VMOVDQU      (DX)(CX*4), Y2
@@ -5482,7 +5574,7 @@ tail44:
 	VADDPD       Y3, Y0, Y0
 	VADDPD       Y2, Y1, Y1
 
-done45:
+done51:
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
@@ -5502,9 +5594,9 @@ TEXT ·spreadAVX2(SB), NOSPLIT, $0-40
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 
-loop46:
+loop52:
 	CMPQ         CX, $0x08
-	JLT          tail47
+	JLT          tail53
 	VMOVUPS      (AX), Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X4
@@ -5515,11 +5607,11 @@ loop46:
 	VFMADD231PD  Y4, Y4, Y3
 	ADDQ         $0x20, AX
 	SUBQ         $0x08, CX
-	JMP          loop46
+	JMP          loop52
 
-tail47:
+tail53:
 	TESTQ        CX, CX
-	JZ           done48
+	JZ           done54
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         CX
 	VMOVDQU      (DX)(CX*4), Y4
@@ -5533,7 +5625,7 @@ tail47:
 	VSUBPD       Y1, Y0, Y0
 	VFMADD231PD  Y0, Y0, Y3
 
-done48:
+done54:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
@@ -5554,9 +5646,9 @@ TEXT ·projectAVX2(SB), NOSPLIT, $0-64
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 
-loop49:
+loop55:
 	CMPQ         DX, $0x08
-	JLT          tail50
+	JLT          tail56
 	VMOVUPS      (AX), Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X4
@@ -5572,11 +5664,11 @@ loop49:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop49
+	JMP          loop55
 
-tail50:
+tail56:
 	TESTQ        DX, DX
-	JZ           done51
+	JZ           done57
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y4
@@ -5594,7 +5686,7 @@ tail50:
 	VSUBPD       Y1, Y0, Y0
 	VFMADD231PD  Y5, Y0, Y3
 
-done51:
+done57:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
@@ -5616,9 +5708,9 @@ TEXT ·layerNormAVX2(SB), NOSPLIT, $0-108
 	VBROADCASTSS scale+100(FP), Y1
 	VBROADCASTSS shift+104(FP), Y2
 
-loop52:
+loop58:
 	CMPQ        SI, $0x08
-	JLT         tail53
+	JLT         tail59
 	VMOVUPS     (CX), Y3
 	VMOVUPS     (DX), Y4
 	VMOVUPS     (BX), Y5
@@ -5631,11 +5723,11 @@ loop52:
 	ADDQ        $0x20, DX
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, SI
-	JMP         loop52
+	JMP         loop58
 
-tail53:
+tail59:
 	TESTQ       SI, SI
-	JZ          done54
+	JZ          done60
 	LEAQ        masksAVX2<>+64(SB), DI
 	NEGQ        SI
 	VMOVDQU     (DI)(SI*4), Y3
@@ -5647,7 +5739,7 @@ tail53:
 	VFMADD213PS Y6, Y5, Y4
 	VMASKMOVPS  Y4, Y3, (AX)
 
-done54:
+done60:
 	VZEROUPPER
 	RET
 
@@ -5664,9 +5756,9 @@ TEXT ·layerNormGradAVX2(SB), NOSPLIT, $0-112
 	VBROADCASTSS center+104(FP), Y2
 	VBROADCASTSS c+108(FP), Y3
 
-loop55:
+loop61:
 	CMPQ        SI, $0x08
-	JLT         tail56
+	JLT         tail62
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VMOVUPS     (BX), Y6
@@ -5680,11 +5772,11 @@ loop55:
 	ADDQ        $0x20, DX
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, SI
-	JMP         loop55
+	JMP         loop61
 
-tail56:
+tail62:
 	TESTQ       SI, SI
-	JZ          done57
+	JZ          done63
 	LEAQ        masksAVX2<>+64(SB), DI
 	NEGQ        SI
 	VMOVDQU     (DI)(SI*4), Y4
@@ -5697,7 +5789,7 @@ tail56:
 	VFMADD213PS Y6, Y0, Y5
 	VMASKMOVPS  Y5, Y4, (AX)
 
-done57:
+done63:
 	VZEROUPPER
 	RET
 
@@ -5711,9 +5803,9 @@ TEXT ·softmaxGradAVX2(SB), NOSPLIT, $0-80
 	VBROADCASTSS along+72(FP), Y0
 	VBROADCASTSS scale+76(FP), Y1
 
-loop58:
+loop64:
 	CMPQ    BX, $0x08
-	JLT     tail59
+	JLT     tail65
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VSUBPS  Y0, Y2, Y2
@@ -5724,11 +5816,11 @@ loop58:
 	ADDQ    $0x20, CX
 	ADDQ    $0x20, DX
 	SUBQ    $0x08, BX
-	JMP     loop58
+	JMP     loop64
 
-tail59:
+tail65:
 	TESTQ      BX, BX
-	JZ         done60
+	JZ         done66
 	LEAQ       masksAVX2<>+64(SB), SI
 	NEGQ       BX
 	VMOVDQU    (SI)(BX*4), Y2
@@ -5739,7 +5831,7 @@ tail59:
 	VMULPS     Y4, Y3, Y3
 	VMASKMOVPS Y3, Y2, (AX)
 
-done60:
+done66:
 	VZEROUPPER
 	RET
 
@@ -5756,9 +5848,9 @@ TEXT ·layerNormSumsAVX2(SB), NOSPLIT, $0-96
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
 
-loop61:
+loop67:
 	CMPQ         BX, $0x08
-	JLT          tail62
+	JLT          tail68
 	VMOVUPS      (AX), Y5
 	VMOVUPS      (CX), Y6
 	VMOVUPS      (DX), Y7
@@ -5778,11 +5870,11 @@ loop61:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop61
+	JMP          loop67
 
-tail62:
+tail68:
 	TESTQ        BX, BX
-	JZ           done63
+	JZ           done69
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y5
@@ -5802,7 +5894,7 @@ tail62:
 	VADDPD       Y5, Y2, Y2
 	VFMADD231PD  Y5, Y7, Y4
 
-done63:
+done69:
 	VADDPD       Y2, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPD       X0, X1, X1
@@ -5829,9 +5921,9 @@ TEXT ·normSumsAVX2(SB), NOSPLIT, $0-104
 	VBROADCASTSS center+96(FP), Y0
 	VBROADCASTSS scale+100(FP), Y1
 
-loop64:
+loop70:
 	CMPQ        SI, $0x08
-	JLT         tail65
+	JLT         tail71
 	VMOVUPS     (DX), Y2
 	VMOVUPS     (BX), Y3
 	VMOVUPS     (AX), Y4
@@ -5847,11 +5939,11 @@ loop64:
 	ADDQ        $0x20, DX
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, SI
-	JMP         loop64
+	JMP         loop70
 
-tail65:
+tail71:
 	TESTQ       SI, SI
-	JZ          done66
+	JZ          done72
 	LEAQ        masksAVX2<>+64(SB), DI
 	NEGQ        SI
 	VMOVDQU     (DI)(SI*4), Y2
@@ -5866,7 +5958,7 @@ tail65:
 	VMASKMOVPS  Y5, Y2, (AX)
 	VMASKMOVPS  Y6, Y2, (CX)
 
-done66:
+done72:
 	VZEROUPPER
 	RET
 
@@ -5878,20 +5970,20 @@ TEXT ·largestAVX2(SB), NOSPLIT, $0-28
 	VMOVUPS constAVX2_ff800000<>+0(SB), Y0
 	VXORPS  Y1, Y1, Y1
 
-loop67:
+loop73:
 	CMPQ    CX, $0x08
-	JLT     tail68
+	JLT     tail74
 	VMOVUPS (AX), Y2
 	VMAXPS  Y0, Y2, Y0
 	VCMPPS  $0x03, Y2, Y2, Y2
 	VORPS   Y2, Y1, Y1
 	ADDQ    $0x20, AX
 	SUBQ    $0x08, CX
-	JMP     loop67
+	JMP     loop73
 
-tail68:
+tail74:
 	TESTQ      CX, CX
-	JZ         done69
+	JZ         done75
 	LEAQ       masksAVX2<>+64(SB), DX
 	NEGQ       CX
 	VMOVDQU    (DX)(CX*4), Y2
@@ -5902,7 +5994,7 @@ tail68:
 	VCMPPS     $0x03, Y2, Y2, Y2
 	VORPS      Y2, Y1, Y1
 
-done69:
+done75:
 	VMOVMSKPS    Y1, AX
 	VEXTRACTF128 $0x01, Y0, X1
 	VMAXPS       X1, X0, X0
@@ -5940,9 +6032,9 @@ TEXT ·expAVX2(SB), NOSPLIT, $0-64
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 
-loop70:
+loop76:
 	CMPQ         DX, $0x08
-	JLT          tail71
+	JLT          tail77
 	VMOVUPS      (CX), Y4
 	VSUBPS       Y4, Y1, Y4
 	VMULPS       Y0, Y4, Y4
@@ -5971,11 +6063,11 @@ loop70:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop70
+	JMP          loop76
 
-tail71:
+tail77:
 	TESTQ        DX, DX
-	JZ           done72
+	JZ           done78
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y4
@@ -6007,7 +6099,7 @@ tail71:
 	VADDPD       Y0, Y2, Y2
 	VADDPD       Y1, Y3, Y3
 
-done72:
+done78:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
@@ -6125,9 +6217,9 @@ TEXT ·geluAVX2(SB), NOSPLIT, $0-48
 	MOVQ    y_len+8(FP), DX
 	VMOVUPS constAVX2_41600000<>+0(SB), Y0
 
-loop73:
+loop79:
 	CMPQ         DX, $0x08
-	JLT          tail74
+	JLT          tail80
 	VMOVUPS      (CX), Y1
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y1, Y2
 	VMINPS       Y2, Y0, Y2
@@ -6173,11 +6265,11 @@ loop73:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop73
+	JMP          loop79
 
-tail74:
+tail80:
 	TESTQ        DX, DX
-	JZ           done75
+	JZ           done81
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y1
@@ -6224,7 +6316,7 @@ tail74:
 	VMULPS       Y0, Y2, Y2
 	VMASKMOVPS   Y2, Y1, (AX)
 
-done75:
+done81:
 	VZEROUPPER
 	RET
 
@@ -6347,9 +6439,9 @@ TEXT ·geluGradAVX2(SB), NOSPLIT, $0-72
 	MOVQ    dx_len+8(FP), BX
 	VMOVUPS constAVX2_41600000<>+0(SB), Y0
 
-loop76:
+loop82:
 	CMPQ         BX, $0x08
-	JLT          tail77
+	JLT          tail83
 	VMOVUPS      (CX), Y1
 	VMOVUPS      (DX), Y2
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y2, Y3
@@ -6399,11 +6491,11 @@ loop76:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop76
+	JMP          loop82
 
-tail77:
+tail83:
 	TESTQ        BX, BX
-	JZ           done78
+	JZ           done84
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y1
@@ -6453,7 +6545,7 @@ tail77:
 	VMULPS       Y0, Y2, Y2
 	VMASKMOVPS   Y2, Y1, (AX)
 
-done78:
+done84:
 	VZEROUPPER
 	RET
 
@@ -6480,9 +6572,9 @@ TEXT ·sgdAVX2(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop79:
+loop85:
 	CMPQ         BX, $0x08
-	JLT          tail80
+	JLT          tail86
 	VMOVUPS      (AX), Y2
 	VMOVUPS      (CX), Y3
 	VFMADD231PS  Y1, Y2, Y3
@@ -6491,11 +6583,11 @@ loop79:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, BX
-	JMP          loop79
+	JMP          loop85
 
-tail80:
+tail86:
 	TESTQ        BX, BX
-	JZ           done81
+	JZ           done87
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         BX
 	VMOVDQU      (DX)(BX*4), Y2
@@ -6505,7 +6597,7 @@ tail80:
 	VFNMADD231PS Y0, Y4, Y3
 	VMASKMOVPS   Y3, Y2, (AX)
 
-done81:
+done87:
 	VZEROUPPER
 	RET
 
@@ -6514,9 +6606,9 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop82:
+loop88:
 	CMPQ         BX, $0x08
-	JLT          tail83
+	JLT          tail89
 	VMOVUPS      (AX), Y3
 	VMOVUPS      (CX), Y4
 	VFMADD231PS  Y1, Y3, Y4
@@ -6529,11 +6621,11 @@ loop82:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop82
+	JMP          loop88
 
-tail83:
+tail89:
 	TESTQ        BX, BX
-	JZ           done84
+	JZ           done90
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y3
@@ -6546,14 +6638,14 @@ tail83:
 	VFNMADD231PS Y0, Y1, Y4
 	VMASKMOVPS   Y4, Y3, (AX)
 
-done84:
+done90:
 	VZEROUPPER
 	RET
 
 nesterov:
-loop85:
+loop91:
 	CMPQ         BX, $0x08
-	JLT          tail86
+	JLT          tail92
 	VMOVUPS      (AX), Y3
 	VMOVUPS      (CX), Y4
 	VFMADD231PS  Y1, Y3, Y4
@@ -6567,11 +6659,11 @@ loop85:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop85
+	JMP          loop91
 
-tail86:
+tail92:
 	TESTQ        BX, BX
-	JZ           done87
+	JZ           done93
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y3
@@ -6585,7 +6677,7 @@ tail86:
 	VFNMADD231PS Y0, Y5, Y4
 	VMASKMOVPS   Y4, Y3, (AX)
 
-done87:
+done93:
 	VZEROUPPER
 	RET
 
@@ -6606,9 +6698,9 @@ TEXT ·adamWAVX2(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Y6
 	VBROADCASTSS eps+124(FP), Y7
 
-loop88:
+loop94:
 	CMPQ         SI, $0x08
-	JLT          tail89
+	JLT          tail95
 	VMOVUPS      (CX), Y8
 	VMOVUPS      (DX), Y9
 	VMOVUPS      (BX), Y10
@@ -6632,11 +6724,11 @@ loop88:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, BX
 	SUBQ         $0x08, SI
-	JMP          loop88
+	JMP          loop94
 
-tail89:
+tail95:
 	TESTQ        SI, SI
-	JZ           done90
+	JZ           done96
 	LEAQ         masksAVX2<>+64(SB), DI
 	NEGQ         SI
 	VMOVDQU      (DI)(SI*4), Y8
@@ -6659,7 +6751,7 @@ tail89:
 	VFNMADD231PS Y5, Y10, Y1
 	VMASKMOVPS   Y1, Y8, (AX)
 
-done90:
+done96:
 	VZEROUPPER
 	RET
 

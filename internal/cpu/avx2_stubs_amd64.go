@@ -75,6 +75,12 @@ func reluGradAVX2(dx []float32, dy []float32, y []float32)
 func maximumAVX2(dst []float32, a []float32, b []float32)
 
 //go:noescape
+func maximum3AVX2(dst []float32, a []float32, b []float32, c []float32)
+
+//go:noescape
+func add3AVX2(dst []float32, a []float32, b []float32, c []float32)
+
+//go:noescape
 func normGradAVX2(dx []float32, dy []float32, x []float32, a float32, b float32, center float32, c float32)
 
 //go:noescape

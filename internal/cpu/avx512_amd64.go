@@ -19,6 +19,8 @@ func avx512() *kernels {
 		relu:       reluAVX512,
 		reluGrad:   reluGradAVX512,
 		maximum:    maximumAVX512,
+		maximum3:   maximum3AVX512,
+		add3:       add3AVX512,
 		finite:     finiteAVX512,
 		route:      routeAVX512,
 		split:      splitAVX512,

@@ -7346,6 +7346,98 @@ done24:
 	VZEROUPPER
 	RET
 
+// func maximum3AVX512(dst []float32, a []float32, b []float32, c []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·maximum3AVX512(SB), NOSPLIT, $0-96
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), CX
+	MOVQ b_base+48(FP), DX
+	MOVQ c_base+72(FP), BX
+	MOVQ dst_len+8(FP), SI
+
+loop25:
+	CMPQ    SI, $0x10
+	JLT     tail26
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VMAXPS  Z1, Z0, Z1
+	VCMPPS  $0x03, Z0, Z0, K1
+	VMOVAPS Z0, K1, Z1
+	VMOVUPS (BX), Z0
+	VMAXPS  Z0, Z1, Z0
+	VCMPPS  $0x03, Z1, Z1, K1
+	VMOVAPS Z1, K1, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, BX
+	SUBQ    $0x10, SI
+	JMP     loop25
+
+tail26:
+	TESTQ     SI, SI
+	JZ        done27
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (DX), K1, Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VMOVAPS   Z0, K2, Z1
+	VMOVUPS.Z (BX), K1, Z0
+	VMAXPS    Z0, Z1, Z0
+	VCMPPS    $0x03, Z1, Z1, K2
+	VMOVAPS   Z1, K2, Z0
+	VMOVUPS   Z0, K1, (AX)
+
+done27:
+	VZEROUPPER
+	RET
+
+// func add3AVX512(dst []float32, a []float32, b []float32, c []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·add3AVX512(SB), NOSPLIT, $0-96
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), CX
+	MOVQ b_base+48(FP), DX
+	MOVQ c_base+72(FP), BX
+	MOVQ dst_len+8(FP), SI
+
+loop28:
+	CMPQ    SI, $0x10
+	JLT     tail29
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS (BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, BX
+	SUBQ    $0x10, SI
+	JMP     loop28
+
+tail29:
+	TESTQ     SI, SI
+	JZ        done30
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (DX), K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS.Z (BX), K1, Z1
+	VADDPS    Z1, Z0, Z0
+	VMOVUPS   Z0, K1, (AX)
+
+done30:
+	VZEROUPPER
+	RET
+
 // func normGradAVX512(dx []float32, dy []float32, x []float32, a float32, b float32, center float32, c float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·normGradAVX512(SB), NOSPLIT, $0-88
@@ -7358,9 +7450,9 @@ TEXT ·normGradAVX512(SB), NOSPLIT, $0-88
 	VBROADCASTSS center+80(FP), Z2
 	VBROADCASTSS c+84(FP), Z3
 
-loop25:
+loop31:
 	CMPQ        BX, $0x10
-	JLT         tail26
+	JLT         tail32
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VSUBPS      Z2, Z5, Z5
@@ -7371,11 +7463,11 @@ loop25:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	SUBQ        $0x10, BX
-	JMP         loop25
+	JMP         loop31
 
-tail26:
+tail32:
 	TESTQ       BX, BX
-	JZ          done27
+	JZ          done33
 	MOVQ        $-1, SI
 	BZHIQ       BX, SI, SI
 	KMOVW       SI, K1
@@ -7386,7 +7478,7 @@ tail26:
 	VFMADD231PS Z1, Z5, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done27:
+done33:
 	VZEROUPPER
 	RET
 
@@ -7410,9 +7502,9 @@ linear:
 	TESTQ DX, DX
 	JZ    plain
 
-loop28:
+loop34:
 	CMPQ        BX, $0x10
-	JLT         tail29
+	JLT         tail35
 	VMOVUPS     (CX), Z4
 	VSUBPS      Z0, Z4, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -7424,11 +7516,11 @@ loop28:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	SUBQ        $0x10, BX
-	JMP         loop28
+	JMP         loop34
 
-tail29:
+tail35:
 	TESTQ       BX, BX
-	JZ          done30
+	JZ          done36
 	MOVQ        $-1, SI
 	BZHIQ       BX, SI, SI
 	KMOVW       SI, K1
@@ -7440,14 +7532,14 @@ tail29:
 	VMAXPS      Z4, Z3, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done30:
+done36:
 	VZEROUPPER
 	RET
 
 plain:
-loop31:
+loop37:
 	CMPQ        BX, $0x10
-	JLT         tail32
+	JLT         tail38
 	VMOVUPS     (CX), Z4
 	VSUBPS      Z0, Z4, Z4
 	VFMADD213PS Z2, Z1, Z4
@@ -7456,11 +7548,11 @@ loop31:
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, BX
-	JMP         loop31
+	JMP         loop37
 
-tail32:
+tail38:
 	TESTQ       BX, BX
-	JZ          done33
+	JZ          done39
 	MOVQ        $-1, DX
 	BZHIQ       BX, DX, DX
 	KMOVW       DX, K1
@@ -7470,7 +7562,7 @@ tail32:
 	VMAXPS      Z4, Z3, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done33:
+done39:
 	VZEROUPPER
 	RET
 
@@ -7499,19 +7591,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-25
 	MOVQ   x_len+8(FP), CX
 	VPXORD Z0, Z0, Z0
 
-loop34:
+loop40:
 	CMPQ    CX, $0x10
-	JLT     tail35
+	JLT     tail41
 	VMOVUPS (AX), Z1
 	VSUBPS  Z1, Z1, Z1
 	VORPS   Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop34
+	JMP     loop40
 
-tail35:
+tail41:
 	TESTQ     CX, CX
-	JZ        done36
+	JZ        done42
 	MOVQ      $-1, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -7519,7 +7611,7 @@ tail35:
 	VSUBPS    Z1, Z1, Z1
 	VORPS     Z1, Z0, Z0
 
-done36:
+done42:
 	VPXORD Z2, Z2, Z2
 	VCMPPS $0x03, Z2, Z0, K1
 	KMOVW  K1, AX
@@ -7538,9 +7630,9 @@ TEXT ·routeAVX512(SB), NOSPLIT, $0-96
 	MOVQ y_base+72(FP), BX
 	MOVQ dx_len+8(FP), SI
 
-loop37:
+loop43:
 	CMPQ      SI, $0x10
-	JLT       tail38
+	JLT       tail44
 	VMOVUPS   (BX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (CX), Z2
@@ -7557,11 +7649,11 @@ loop37:
 	ADDQ      $0x40, DX
 	ADDQ      $0x40, BX
 	SUBQ      $0x10, SI
-	JMP       loop37
+	JMP       loop43
 
-tail38:
+tail44:
 	TESTQ     SI, SI
-	JZ        done39
+	JZ        done45
 	MOVQ      $-1, DI
 	BZHIQ     SI, DI, DI
 	KMOVW     DI, K1
@@ -7577,7 +7669,7 @@ tail38:
 	VMOVUPS   Z3, K1, (AX)
 	VMOVUPS   Z2, K1, (CX)
 
-done39:
+done45:
 	VZEROUPPER
 	RET
 
@@ -8373,7 +8465,7 @@ TEXT ·tilesOutAVX512(SB), NOSPLIT, $0-136
 	TESTQ R12, R12
 	JZ    plain
 
-loop40:
+loop46:
 	MOVQ        CX, R13
 	VMOVUPS     (R13), Z0
 	VMOVUPS     (R13)(BX*1), Z1
@@ -8717,12 +8809,12 @@ loop40:
 	ADDQ        R10, CX
 	ADDQ        R9, AX
 	DECQ        R11
-	JNZ         loop40
+	JNZ         loop46
 	VZEROUPPER
 	RET
 
 plain:
-loop41:
+loop47:
 	MOVQ        CX, R12
 	VMOVUPS     (R12), Z0
 	VMOVUPS     (R12)(BX*1), Z1
@@ -9002,7 +9094,7 @@ loop41:
 	ADDQ        R10, CX
 	ADDQ        R9, AX
 	DECQ        R11
-	JNZ         loop41
+	JNZ         loop47
 	VZEROUPPER
 	RET
 
@@ -9746,7 +9838,7 @@ TEXT ·filtersOutAVX512(SB), NOSPLIT, $0-112
 	SHLQ $0x02, R10
 	MOVQ count+80(FP), R11
 
-loop42:
+loop48:
 	MOVQ         CX, R12
 	VMOVUPS      (R12), Z0
 	VMOVUPS      (R12)(BX*1), Z1
@@ -9971,7 +10063,7 @@ loop42:
 	ADDQ         R10, CX
 	ADDQ         R9, AX
 	DECQ         R11
-	JNZ          loop42
+	JNZ          loop48
 	VZEROUPPER
 	RET
 
@@ -12218,9 +12310,9 @@ TEXT ·sumAVX512(SB), NOSPLIT, $0-32
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 
-loop43:
+loop49:
 	CMPQ          CX, $0x10
-	JLT           tail44
+	JLT           tail50
 	VMOVUPS       (AX), Z2
 	VCVTPS2PD     Y2, Z3
 	VEXTRACTF32X8 $0x01, Z2, Y2
@@ -12229,11 +12321,11 @@ loop43:
 	VADDPD        Z2, Z1, Z1
 	ADDQ          $0x40, AX
 	SUBQ          $0x10, CX
-	JMP           loop43
+	JMP           loop49
 
-tail44:
+tail50:
 	TESTQ         CX, CX
-	JZ            done45
+	JZ            done51
 	MOVQ          $-1, DX
 	BZHIQ         CX, DX, DX
 	KMOVW         DX, K1
@@ -12244,7 +12336,7 @@ tail44:
 	VADDPD        Z3, Z0, Z0
 	VADDPD        Z2, Z1, Z1
 
-done45:
+done51:
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
@@ -12266,9 +12358,9 @@ TEXT ·spreadAVX512(SB), NOSPLIT, $0-40
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop46:
+loop52:
 	CMPQ          CX, $0x10
-	JLT           tail47
+	JLT           tail53
 	VMOVUPS       (AX), Z4
 	VCVTPS2PD     Y4, Z5
 	VEXTRACTF32X8 $0x01, Z4, Y4
@@ -12279,11 +12371,11 @@ loop46:
 	VFMADD231PD   Z4, Z4, Z3
 	ADDQ          $0x40, AX
 	SUBQ          $0x10, CX
-	JMP           loop46
+	JMP           loop52
 
-tail47:
+tail53:
 	TESTQ         CX, CX
-	JZ            done48
+	JZ            done54
 	MOVQ          $-1, DX
 	BZHIQ         CX, DX, DX
 	KMOVW         DX, K1
@@ -12298,7 +12390,7 @@ tail47:
 	VSUBPD        Z1, Z0, Z0
 	VFMADD231PD   Z0, Z0, Z3
 
-done48:
+done54:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -12321,9 +12413,9 @@ TEXT ·projectAVX512(SB), NOSPLIT, $0-64
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop49:
+loop55:
 	CMPQ          DX, $0x10
-	JLT           tail50
+	JLT           tail56
 	VMOVUPS       (AX), Z4
 	VCVTPS2PD     Y4, Z5
 	VEXTRACTF32X8 $0x01, Z4, Y4
@@ -12339,11 +12431,11 @@ loop49:
 	ADDQ          $0x40, AX
 	ADDQ          $0x40, CX
 	SUBQ          $0x10, DX
-	JMP           loop49
+	JMP           loop55
 
-tail50:
+tail56:
 	TESTQ         DX, DX
-	JZ            done51
+	JZ            done57
 	MOVQ          $-1, BX
 	BZHIQ         DX, BX, BX
 	KMOVW         BX, K1
@@ -12362,7 +12454,7 @@ tail50:
 	VSUBPD        Z1, Z0, Z0
 	VFMADD231PD   Z4, Z0, Z3
 
-done51:
+done57:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -12386,9 +12478,9 @@ TEXT ·layerNormAVX512(SB), NOSPLIT, $0-108
 	VBROADCASTSS scale+100(FP), Z1
 	VBROADCASTSS shift+104(FP), Z2
 
-loop52:
+loop58:
 	CMPQ        SI, $0x10
-	JLT         tail53
+	JLT         tail59
 	VMOVUPS     (CX), Z3
 	VMOVUPS     (DX), Z4
 	VMOVUPS     (BX), Z5
@@ -12401,11 +12493,11 @@ loop52:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop52
+	JMP         loop58
 
-tail53:
+tail59:
 	TESTQ       SI, SI
-	JZ          done54
+	JZ          done60
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -12417,7 +12509,7 @@ tail53:
 	VFMADD213PS Z5, Z4, Z3
 	VMOVUPS     Z3, K1, (AX)
 
-done54:
+done60:
 	VZEROUPPER
 	RET
 
@@ -12434,9 +12526,9 @@ TEXT ·layerNormGradAVX512(SB), NOSPLIT, $0-112
 	VBROADCASTSS center+104(FP), Z2
 	VBROADCASTSS c+108(FP), Z3
 
-loop55:
+loop61:
 	CMPQ        SI, $0x10
-	JLT         tail56
+	JLT         tail62
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VMOVUPS     (BX), Z6
@@ -12450,11 +12542,11 @@ loop55:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop55
+	JMP         loop61
 
-tail56:
+tail62:
 	TESTQ       SI, SI
-	JZ          done57
+	JZ          done63
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -12467,7 +12559,7 @@ tail56:
 	VFMADD213PS Z5, Z0, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done57:
+done63:
 	VZEROUPPER
 	RET
 
@@ -12481,9 +12573,9 @@ TEXT ·softmaxGradAVX512(SB), NOSPLIT, $0-80
 	VBROADCASTSS along+72(FP), Z0
 	VBROADCASTSS scale+76(FP), Z1
 
-loop58:
+loop64:
 	CMPQ    BX, $0x10
-	JLT     tail59
+	JLT     tail65
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VSUBPS  Z0, Z2, Z2
@@ -12494,11 +12586,11 @@ loop58:
 	ADDQ    $0x40, CX
 	ADDQ    $0x40, DX
 	SUBQ    $0x10, BX
-	JMP     loop58
+	JMP     loop64
 
-tail59:
+tail65:
 	TESTQ     BX, BX
-	JZ        done60
+	JZ        done66
 	MOVQ      $-1, SI
 	BZHIQ     BX, SI, SI
 	KMOVW     SI, K1
@@ -12509,7 +12601,7 @@ tail59:
 	VMULPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (AX)
 
-done60:
+done66:
 	VZEROUPPER
 	RET
 
@@ -12526,9 +12618,9 @@ TEXT ·layerNormSumsAVX512(SB), NOSPLIT, $0-96
 	VPXORD       Z3, Z3, Z3
 	VPXORD       Z4, Z4, Z4
 
-loop61:
+loop67:
 	CMPQ          BX, $0x10
-	JLT           tail62
+	JLT           tail68
 	VMOVUPS       (AX), Z5
 	VMOVUPS       (CX), Z6
 	VMOVUPS       (DX), Z7
@@ -12548,11 +12640,11 @@ loop61:
 	ADDQ          $0x40, CX
 	ADDQ          $0x40, DX
 	SUBQ          $0x10, BX
-	JMP           loop61
+	JMP           loop67
 
-tail62:
+tail68:
 	TESTQ         BX, BX
-	JZ            done63
+	JZ            done69
 	MOVQ          $-1, SI
 	BZHIQ         BX, SI, SI
 	KMOVW         SI, K1
@@ -12572,7 +12664,7 @@ tail62:
 	VADDPD        Z5, Z2, Z2
 	VFMADD231PD   Z5, Z6, Z4
 
-done63:
+done69:
 	VADDPD        Z2, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y0
 	VADDPD        Y0, Y1, Y1
@@ -12603,9 +12695,9 @@ TEXT ·normSumsAVX512(SB), NOSPLIT, $0-104
 	VBROADCASTSS center+96(FP), Z0
 	VBROADCASTSS scale+100(FP), Z1
 
-loop64:
+loop70:
 	CMPQ        SI, $0x10
-	JLT         tail65
+	JLT         tail71
 	VMOVUPS     (DX), Z2
 	VMOVUPS     (BX), Z3
 	VMOVUPS     (AX), Z4
@@ -12621,11 +12713,11 @@ loop64:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop64
+	JMP         loop70
 
-tail65:
+tail71:
 	TESTQ       SI, SI
-	JZ          done66
+	JZ          done72
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -12640,7 +12732,7 @@ tail65:
 	VMOVUPS     Z4, K1, (AX)
 	VMOVUPS     Z5, K1, (CX)
 
-done66:
+done72:
 	VZEROUPPER
 	RET
 
@@ -12653,20 +12745,20 @@ TEXT ·largestAVX512(SB), NOSPLIT, $0-28
 	VPXORD  Z1, Z1, Z1
 	KXORW   K1, K1, K1
 
-loop67:
+loop73:
 	CMPQ    CX, $0x10
-	JLT     tail68
+	JLT     tail74
 	VMOVUPS (AX), Z1
 	VMAXPS  Z0, Z1, Z0
 	VCMPPS  $0x03, Z1, Z1, K2
 	KORW    K2, K1, K1
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop67
+	JMP     loop73
 
-tail68:
+tail74:
 	TESTQ     CX, CX
-	JZ        done69
+	JZ        done75
 	MOVQ      $-1, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K2
@@ -12678,7 +12770,7 @@ tail68:
 	VCMPPS    $0x03, Z2, Z2, K2
 	KORW      K2, K1, K1
 
-done69:
+done75:
 	KMOVW         K1, AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMAXPS        Y1, Y0, Y0
@@ -12726,9 +12818,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-64
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop70:
+loop76:
 	CMPQ          DX, $0x10
-	JLT           tail71
+	JLT           tail77
 	VMOVUPS       (CX), Z4
 	VSUBPS        Z4, Z1, Z4
 	VMULPS        Z0, Z4, Z4
@@ -12757,11 +12849,11 @@ loop70:
 	ADDQ          $0x40, AX
 	ADDQ          $0x40, CX
 	SUBQ          $0x10, DX
-	JMP           loop70
+	JMP           loop76
 
-tail71:
+tail77:
 	TESTQ         DX, DX
-	JZ            done72
+	JZ            done78
 	MOVQ          $-1, BX
 	BZHIQ         DX, BX, BX
 	KMOVW         BX, K1
@@ -12794,7 +12886,7 @@ tail71:
 	VADDPD        Z0, Z2, Z2
 	VADDPD        Z1, Z3, Z3
 
-done72:
+done78:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -12994,9 +13086,9 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-48
 	MOVQ    y_len+8(FP), DX
 	VMOVUPS constAVX512_41600000<>+0(SB), Z0
 
-loop73:
+loop79:
 	CMPQ         DX, $0x10
-	JLT          tail74
+	JLT          tail80
 	VMOVUPS      (CX), Z1
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z1, Z2
 	VMINPS       Z2, Z0, Z2
@@ -13044,11 +13136,11 @@ loop73:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, DX
-	JMP          loop73
+	JMP          loop79
 
-tail74:
+tail80:
 	TESTQ        DX, DX
-	JZ           done75
+	JZ           done81
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
@@ -13097,7 +13189,7 @@ tail74:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done75:
+done81:
 	VZEROUPPER
 	RET
 
@@ -13308,9 +13400,9 @@ TEXT ·geluGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ    dx_len+8(FP), BX
 	VMOVUPS constAVX512_41600000<>+0(SB), Z0
 
-loop76:
+loop82:
 	CMPQ         BX, $0x10
-	JLT          tail77
+	JLT          tail83
 	VMOVUPS      (CX), Z1
 	VMOVUPS      (DX), Z2
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z2, Z3
@@ -13362,11 +13454,11 @@ loop76:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop76
+	JMP          loop82
 
-tail77:
+tail83:
 	TESTQ        BX, BX
-	JZ           done78
+	JZ           done84
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -13418,7 +13510,7 @@ tail77:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done78:
+done84:
 	VZEROUPPER
 	RET
 
@@ -13453,9 +13545,9 @@ TEXT ·sgdAVX512(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop79:
+loop85:
 	CMPQ         BX, $0x10
-	JLT          tail80
+	JLT          tail86
 	VMOVUPS      (AX), Z2
 	VMOVUPS      (CX), Z3
 	VFMADD231PS  Z1, Z2, Z3
@@ -13464,11 +13556,11 @@ loop79:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, BX
-	JMP          loop79
+	JMP          loop85
 
-tail80:
+tail86:
 	TESTQ        BX, BX
-	JZ           done81
+	JZ           done87
 	MOVQ         $-1, DX
 	BZHIQ        BX, DX, DX
 	KMOVW        DX, K1
@@ -13478,7 +13570,7 @@ tail80:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done81:
+done87:
 	VZEROUPPER
 	RET
 
@@ -13487,9 +13579,9 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop82:
+loop88:
 	CMPQ         BX, $0x10
-	JLT          tail83
+	JLT          tail89
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -13502,11 +13594,11 @@ loop82:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop82
+	JMP          loop88
 
-tail83:
+tail89:
 	TESTQ        BX, BX
-	JZ           done84
+	JZ           done90
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -13519,14 +13611,14 @@ tail83:
 	VFNMADD231PS Z0, Z1, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done84:
+done90:
 	VZEROUPPER
 	RET
 
 nesterov:
-loop85:
+loop91:
 	CMPQ         BX, $0x10
-	JLT          tail86
+	JLT          tail92
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -13540,11 +13632,11 @@ loop85:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop85
+	JMP          loop91
 
-tail86:
+tail92:
 	TESTQ        BX, BX
-	JZ           done87
+	JZ           done93
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -13558,7 +13650,7 @@ tail86:
 	VFNMADD231PS Z0, Z4, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done87:
+done93:
 	VZEROUPPER
 	RET
 
@@ -13579,9 +13671,9 @@ TEXT ·adamWAVX512(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Z6
 	VBROADCASTSS eps+124(FP), Z7
 
-loop88:
+loop94:
 	CMPQ         SI, $0x10
-	JLT          tail89
+	JLT          tail95
 	VMOVUPS      (CX), Z8
 	VMOVUPS      (DX), Z9
 	VMOVUPS      (BX), Z10
@@ -13605,11 +13697,11 @@ loop88:
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
 	SUBQ         $0x10, SI
-	JMP          loop88
+	JMP          loop94
 
-tail89:
+tail95:
 	TESTQ        SI, SI
-	JZ           done90
+	JZ           done96
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
@@ -13632,7 +13724,7 @@ tail89:
 	VFNMADD231PS Z5, Z9, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done90:
+done96:
 	VZEROUPPER
 	RET
 

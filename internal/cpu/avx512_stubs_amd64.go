@@ -123,6 +123,12 @@ func reluGradAVX512(dx []float32, dy []float32, y []float32)
 func maximumAVX512(dst []float32, a []float32, b []float32)
 
 //go:noescape
+func maximum3AVX512(dst []float32, a []float32, b []float32, c []float32)
+
+//go:noescape
+func add3AVX512(dst []float32, a []float32, b []float32, c []float32)
+
+//go:noescape
 func normGradAVX512(dx []float32, dy []float32, x []float32, a float32, b float32, center float32, c float32)
 
 //go:noescape

@@ -41,6 +41,8 @@ type kernels struct {
 	relu     func(y, x []float32)
 	reluGrad func(dx, dy, y []float32)
 	maximum  func(dst, a, b []float32) // NaN wins
+	maximum3 func(dst, a, b, c []float32)
+	add3     func(dst, a, b, c []float32)
 	finite   func(x []float32) bool
 
 	// route is one cell of max pooling's windows: where x >= y, left moves to dx.

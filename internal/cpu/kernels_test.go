@@ -38,6 +38,8 @@ func TestVectorKernels(t *testing.T) {
 	// Each returns what it wrote.
 	kernels := map[string]func(k *kernels, v [4][]float32) [][]float32{
 		"add":       func(k *kernels, v [4][]float32) [][]float32 { k.add(v[0], v[1], v[2]); return v[:1] },
+		"add3":      func(k *kernels, v [4][]float32) [][]float32 { k.add3(v[0], v[1], v[2], v[3]); return v[:1] },
+		"maximum3":  func(k *kernels, v [4][]float32) [][]float32 { k.maximum3(v[0], v[1], v[2], v[3]); return v[:1] },
 		"multiply":  func(k *kernels, v [4][]float32) [][]float32 { k.multiply(v[0], v[1], v[2]); return v[:1] },
 		"scale":     func(k *kernels, v [4][]float32) [][]float32 { k.scale(v[0], v[1], 1.5); return v[:1] },
 		"relu":      func(k *kernels, v [4][]float32) [][]float32 { k.relu(v[0], v[1]); return v[:1] },

@@ -16,13 +16,14 @@ func (e *Engine) MaxPool(y, x layers.Tensor, spec layers.PoolSpec) error {
 		return g.err
 	}
 	kr := e.kernels
-	e.eachGroup(&p, p.phases()+p.windows(), func(buf []float32, from, to int) {
-		phases, most := buf[:p.phases()], buf[p.phases():]
+	by := merger{kr.maximum, kr.maximum3}
+	size, windows := p.phases(), p.windows()
+	e.eachGroup(&p, size+windows+p.across(), func(buf []float32, from, to int) {
+		phases, most, columns := buf[:size], buf[size:][:windows], buf[size+windows:]
 		fill(phases, float32(math.Inf(-1)))
 		for i := from; i < to; i++ {
 			p.takeApart(kr, phases, s.v[i*p.height*p.width:])
-			copy(most, phases[p.taps[0]:])
-			p.eachTap(phases, func(cells []float32) { kr.maximum(most, most, cells) })
+			p.merge(most, phases, columns, by)
 			p.pack(kr, d.v[i*p.rows*p.cols:], most)
 		}
 	})

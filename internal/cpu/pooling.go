@@ -35,10 +35,8 @@ func (g *args) checkPool(y, x view, spec layers.PoolSpec) poolShape {
 		g.fail("a %dx%d window with padding %dx%d does not fit %v", spec.KernelH, spec.KernelW, spec.PadH, spec.PadW, x)
 	}
 	g.want(y, x, x.shape[0], x.shape[1], p.rows, p.cols)
-	p.deep, p.wide = p.rows+(p.KernelH-1)/p.StrideH, p.cols+(p.KernelW-1)/p.StrideW
-	p.taken = min(p.width, p.wide*p.StrideW-p.PadW)
 	if g.err == nil {
-		p.places()
+		p.layout()
 	}
 	return p
 }
@@ -49,18 +47,58 @@ func (p *poolShape) phases() int { return p.StrideH * p.StrideW * p.deep * p.wid
 // windows is the length of the run of all windows of a plane.
 func (p *poolShape) windows() int { return (p.rows-1)*p.wide + p.cols }
 
-// eachTap calls do for the run of each tap of all windows, in row-major order.
-func (p *poolShape) eachTap(phases []float32, do func(run []float32)) {
-	n := p.windows()
-	for _, at := range p.taps {
-		do(phases[at : at+n])
+// merge sets dst, the run of all windows, to their cells merged: first those of
+// each column of a window, for each column phase, and then these. buf is for
+// across numbers.
+func (p *poolShape) merge(dst, phases, buf []float32, by merger) {
+	n := p.windows() + (p.KernelW-1)/p.StrideW
+	runs := make([][]float32, 0, 16)
+	for v := range min(p.StrideW, p.KernelW) {
+		runs = runs[:0]
+		for i := range p.KernelH {
+			runs = append(runs, phases[p.taps[i*p.KernelW+v]:])
+		}
+		by.merge(buf[v*n:(v+1)*n], runs)
+	}
+	runs = runs[:0]
+	for j := range p.KernelW {
+		runs = append(runs, buf[j%p.StrideW*n+j/p.StrideW:])
+	}
+	by.merge(dst, runs)
+}
+
+// across is the size of the buffer of merge.
+func (p *poolShape) across() int {
+	return min(p.StrideW, p.KernelW) * (p.windows() + (p.KernelW-1)/p.StrideW)
+}
+
+// merger merges two or three runs.
+type merger struct {
+	two   func(dst, a, b []float32)
+	three func(dst, a, b, c []float32)
+}
+
+func (m merger) merge(dst []float32, runs [][]float32) {
+	switch len(runs) {
+	case 1:
+		copy(dst, runs[0])
+		return
+	case 2:
+		m.two(dst, runs[0], runs[1])
+		return
+	}
+	m.three(dst, runs[0], runs[1], runs[2])
+	for _, r := range runs[3:] {
+		m.two(dst, dst, r)
 	}
 }
 
-// places fills lines, where each row of a plane begins in its phases, cells,
-// where its numbers x, x+stride, ... lie in a row for each x < stride, and taps,
-// where the run of each tap begins.
-func (p *poolShape) places() {
+// layout says where numbers lie: lines, where each row of a plane begins in its
+// phases, cells, where its numbers x, x+stride, ... lie in a row for each
+// x < stride, and taps, where the run of each tap begins.
+func (p *poolShape) layout() {
+	p.deep, p.wide = p.rows+(p.KernelH-1)/p.StrideH, p.cols+(p.KernelW-1)/p.StrideW
+	p.taken = min(p.width, p.wide*p.StrideW-p.PadW)
 	size := p.deep * p.wide
 	for y := p.PadH; y < p.PadH+p.height && y/p.StrideH < p.deep; y++ {
 		p.lines = append(p.lines, y%p.StrideH*p.StrideW*size+y/p.StrideH*p.wide)

@@ -18,6 +18,8 @@ func portable() *kernels {
 		relu:       relu,
 		reluGrad:   reluGrad,
 		maximum:    maximum,
+		maximum3:   maximum3,
+		add3:       add3,
 		finite:     finite,
 		route:      route,
 		split:      split,

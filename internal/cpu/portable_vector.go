@@ -16,6 +16,20 @@ func maximum(dst, a, b []float32) {
 	}
 }
 
+func add3(dst, a, b, c []float32) {
+	a, b, c = a[:len(dst)], b[:len(dst)], c[:len(dst)]
+	for i := range dst {
+		dst[i] = a[i] + b[i] + c[i]
+	}
+}
+
+func maximum3(dst, a, b, c []float32) {
+	a, b, c = a[:len(dst)], b[:len(dst)], c[:len(dst)]
+	for i := range dst {
+		dst[i] = max(a[i], b[i], c[i])
+	}
+}
+
 func multiply(dst, a, b []float32) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	for i := range dst {

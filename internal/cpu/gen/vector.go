@@ -56,22 +56,21 @@ func (s *isa) vectors() {
 		}
 	}, "dx", "dy", "y")
 	s.elementwise("maximum", "dst, a, b []float32", func() func(p []reg.Register, k *mask) reg.Register {
-		return func(p []reg.Register, k *mask) reg.Register {
-			a, b := s.read(p[0], k), s.read(p[1], k)
-			m := s.vec()
-			VMAXPS(b, a, m) // the second source, b, if one is NaN
-			if s.wide {
-				nan := K()
-				VCMPPS(Imm(3), a, a, nan)
-				VMOVAPS(a, nan, m)
-			} else {
-				nan := YMM()
-				VCMPPS(Imm(3), a, a, nan)
-				VBLENDVPS(nan, a, m, m)
-			}
-			return m
-		}
+		return func(p []reg.Register, k *mask) reg.Register { return s.greater(s.read(p[0], k), s.read(p[1], k)) }
 	}, "dst", "a", "b")
+	s.elementwise("maximum3", "dst, a, b, c []float32", func() func(p []reg.Register, k *mask) reg.Register {
+		return func(p []reg.Register, k *mask) reg.Register {
+			return s.greater(s.greater(s.read(p[0], k), s.read(p[1], k)), s.read(p[2], k))
+		}
+	}, "dst", "a", "b", "c")
+	s.elementwise("add3", "dst, a, b, c []float32", func() func(p []reg.Register, k *mask) reg.Register {
+		return func(p []reg.Register, k *mask) reg.Register {
+			v := s.read(p[0], k)
+			VADDPS(s.read(p[1], k), v, v)
+			VADDPS(s.read(p[2], k), v, v)
+			return v
+		}
+	}, "dst", "a", "b", "c")
 	s.elementwise("normGrad", "dx, dy, x []float32, a, b, center, c float32", func() func(p []reg.Register, k *mask) reg.Register {
 		a, b, center, c := s.broadcast("a"), s.broadcast("b"), s.broadcast("center"), s.broadcast("c")
 		return func(p []reg.Register, k *mask) reg.Register {
@@ -84,6 +83,22 @@ func (s *isa) vectors() {
 	}, "dx", "dy", "x")
 	s.affine()
 	s.finite()
+}
+
+// greater returns the maximum; NaN wins.
+func (s *isa) greater(a, b reg.VecVirtual) reg.VecVirtual {
+	m := s.vec()
+	VMAXPS(b, a, m) // the second source, b, if one is NaN
+	if s.wide {
+		nan := K()
+		VCMPPS(Imm(3), a, a, nan)
+		VMOVAPS(a, nan, m)
+	} else {
+		nan := YMM()
+		VCMPPS(Imm(3), a, a, nan)
+		VBLENDVPS(nan, a, m, m)
+	}
+	return m
 }
 
 // elementwise writes a kernel over equally long slices, the first of which is
