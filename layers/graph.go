@@ -229,12 +229,18 @@ func (g *Graph) RunChecked() error {
 	return err
 }
 
-// Close releases the tape machine and the memory of the ops' outputs.
+// Close releases the tape machine and the memory of the ops' outputs. Values of
+// ops, gradients among them, must not be used after it.
 func (g *Graph) Close() error {
 	if g.vm == nil {
 		return nil
 	}
-	return errors.Join(g.forget(), g.vm.Close(), g.arena.Close())
+	err := errors.Join(g.forget(), g.vm.Close(), g.arena.Close())
+	for _, o := range g.ops {
+		clear(o.out)
+	}
+	g.vm, g.arena, g.planned = nil, nil, nil
+	return err
 }
 
 // OpError is a failure of one node while a graph runs.

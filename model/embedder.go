@@ -7,7 +7,7 @@ import (
 )
 
 // activationBudget is how many bytes of activations an Embedder may hold.
-const activationBudget = 512 << 20
+const activationBudget = 128 << 20
 
 // Embedder turns images into embeddings, in evaluation mode: what an image
 // gives does not depend on the images beside it.
@@ -19,7 +19,7 @@ type Embedder struct {
 }
 
 // NewEmbedder compiles the network for batches of at most the given size; of
-// fewer images where a large network would need more than half a GiB. It reads
+// fewer images where a large network would need more than 128 MiB. It reads
 // the model's parameters at each call, so it can be kept while they are trained.
 func (m *Model) NewEmbedder(batch int) (*Embedder, error) { return newEmbedder(batch, m.evaluation) }
 

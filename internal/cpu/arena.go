@@ -39,7 +39,10 @@ func (e *Engine) Footprint(shape ...int) (int64, error) {
 }
 
 // arena is a slice whose first element is aligned.
-type arena struct{ v []float32 }
+type arena struct {
+	v    []float32
+	give func() error // back to the system, or nil
+}
 
 // Arena returns memory for tensors to lie in.
 func (e *Engine) Arena(bytes int64) (layers.Arena, error) {
@@ -47,13 +50,16 @@ func (e *Engine) Arena(bytes int64) (layers.Arena, error) {
 		return nil, fmt.Errorf("cpu: an arena of %d bytes", bytes)
 	}
 	n := int((bytes + 3) / 4)
-	v := make([]float32, n+alignment/4)
+	v, give, err := arenaMemory(n + alignment/4)
+	if err != nil {
+		return nil, fmt.Errorf("cpu: arena: %w", err)
+	}
 	preferHugePages(v)
 	skip := 0
 	for uintptr(unsafe.Pointer(&v[skip]))%alignment != 0 {
 		skip++
 	}
-	return &arena{v[skip : skip+n]}, nil
+	return &arena{v[skip : skip+n], give}, nil
 }
 
 // Tensor returns the tensor that begins offset bytes into the arena.
@@ -72,9 +78,12 @@ func (a *arena) Tensor(offset int64, shape ...int) (layers.Tensor, error) {
 	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(a.v[from:from+int64(n):from+int64(n)])), nil
 }
 
-// Close lets go of the memory; the garbage collector takes it when the last
-// tensor has gone.
+// Close gives the memory back.
 func (a *arena) Close() error {
-	a.v = nil
-	return nil
+	give := a.give
+	a.v, a.give = nil, nil
+	if give == nil {
+		return nil
+	}
+	return give()
 }
