@@ -85,11 +85,16 @@ func (s *Session) saveCheckpoint() error {
 func (s *Session) saveHistory() error {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	rows := [][]string{{"epoch", "steps", "loss", "distance_mean", "distance_std", "validation_recall@1", "validation_map@r", "best"}}
+	rows := [][]string{{"epoch", "steps", "loss", "distance_mean", "distance_std", "validation_recall@1", "validation_map@r", "best", "idle", "saturated", "test_recall@1", "test_map@r"}}
 	for _, r := range s.state.History {
-		rows = append(rows, []string{
+		row := []string{
 			strconv.Itoa(r.Epoch), strconv.Itoa(r.Steps), text(r.Loss), text(r.DistanceMean), text(r.DistanceStd), text(r.Recall1), text(r.MAPAtR), strconv.FormatBool(r.Best),
-		})
+			text(r.Idle), text(r.Saturated), "", "",
+		}
+		if r.Test != nil {
+			row[len(row)-2], row[len(row)-1] = text(r.Test.Recall1), text(r.Test.MAPAtR)
+		}
+		rows = append(rows, row)
 	}
 	if err := w.WriteAll(rows); err != nil {
 		return err

@@ -47,6 +47,8 @@ type Config struct {
 	// at once; larger batches take two passes.
 	MicroBatch int `json:"micro_batch,omitempty"`
 
+	Run RunConfig `json:"run"`
+
 	Seed uint64 `json:"seed"`
 }
 
@@ -141,6 +143,7 @@ func Default(spec string) Config {
 		Sampler:         "balanced",
 		ClassesPerBatch: 24,
 		ImagesPerClass:  4,
+		Run:             DefaultRun(),
 		Seed:            1,
 	}
 	if spec == "glyphs" {
@@ -197,6 +200,9 @@ func (c Config) Validate() error {
 		return err
 	}
 	if err := c.Schedule.Validate(); err != nil {
+		return err
+	}
+	if err := c.Run.validate(); err != nil {
 		return err
 	}
 	return c.validateBatch()

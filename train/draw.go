@@ -42,11 +42,14 @@ func (f Folder) draw(ctx context.Context, eng layers.Engine, e *Embedded, histor
 		if r.Recall1 >= 0 {
 			curves.Validation = append(curves.Validation, eval.Point{X: float64(r.Epoch), Y: r.Recall1})
 		}
+		if r.Test != nil {
+			curves.Test = append(curves.Test, eval.Point{X: float64(r.Epoch), Y: r.Test.Recall1})
+		}
 	}
 	if err := eval.PlotLoss(path(LossFigure), e.cfg.Loss.Name, "epoch", loss); err != nil {
 		return err
 	}
-	if len(curves.Validation) > 0 {
+	if len(curves.Validation)+len(curves.Test) > 0 {
 		if err := eval.PlotRecall(path(RecallFigure), curves); err != nil {
 			return err
 		}

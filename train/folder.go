@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/renameio/v2"
 
@@ -31,8 +32,7 @@ const (
 	ReportFile     = "report.html" // and vernier report
 )
 
-// runFiles are those that are files. The configuration is the last, so that a
-// folder without it holds no run.
+// runFiles are those that are files and appear as a whole.
 var runFiles = []string{LogFile, HistoryFile, ResultsFile, CheckpointFile, BestCheckpointFile, LastFile, BestFile, ConfigFile}
 
 // Folder is a run's place on disk.
@@ -70,7 +70,8 @@ func Claim(path string, force bool) (Folder, error) {
 	if err != nil {
 		return f, err
 	}
-	if len(entries) == 0 {
+	// A run that was killed before it had a configuration left hidden files at most.
+	if !slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return !strings.HasPrefix(e.Name(), ".") }) {
 		return f, nil
 	}
 	if !force {
@@ -82,16 +83,25 @@ func Claim(path string, force bool) (Folder, error) {
 	return f, nil
 }
 
-// clear removes the files of a run, and nothing else.
-func (f Folder) clear() error {
+// clearCheckpoints removes all checkpoints of a run.
+func (f Folder) clearCheckpoints() error {
 	kept, err := f.keptEpochs()
 	if err != nil {
 		return err
 	}
-	names := append(slices.Clone(runFiles), FiguresFolder, ExportFolder, ReportFile)
+	names := []string{CheckpointFile, BestCheckpointFile}
 	for _, n := range kept {
 		names = append(names, epochCheckpoint(n))
 	}
+	return f.remove(names...)
+}
+
+// clearRest removes what else a run wrote, but its configuration.
+func (f Folder) clearRest() error {
+	return f.remove(LogFile, HistoryFile, ResultsFile, LastFile, BestFile, FiguresFolder, ExportFolder, ReportFile, BoardFolder)
+}
+
+func (f Folder) remove(names ...string) error {
 	for _, name := range names {
 		if err := os.RemoveAll(f.Path(name)); err != nil {
 			return err
@@ -102,10 +112,13 @@ func (f Folder) clear() error {
 
 // abandon removes what a run that could not begin has left.
 func (f Folder) abandon() error {
-	if err := f.clear(); err != nil {
+	if err := f.clearCheckpoints(); err != nil {
 		return err
 	}
-	if err := os.Remove(f.Path(lockFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := f.clearRest(); err != nil {
+		return err
+	}
+	if err := f.remove(ConfigFile, lockFile); err != nil {
 		return err
 	}
 	// The folder itself goes only if it holds nothing else.

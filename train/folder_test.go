@@ -40,7 +40,7 @@ func TestClaimRefusesWhatIsThereAndForceRemovesARunOnly(t *testing.T) {
 	if _, err := os.Stat(f.Path(LogFile)); err != nil {
 		t.Errorf("the old run is touched before the new one begins: %v", err)
 	}
-	if err := f.clear(); err != nil {
+	if err := f.abandon(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(f.Path(LogFile)); !errors.Is(err, os.ErrNotExist) {

@@ -10,11 +10,11 @@ import (
 	"testing"
 )
 
-// TestASmallDiskFillsUpDuringASave fills a real file system of 8 MiB. It needs
+// TestASmallDiskFillsUpDuringASave fills a real file system of 24 MiB. It needs
 // the right to mount one; TestAFullDiskLeavesThePreviousCheckpointWhole does not.
 func TestASmallDiskFillsUpDuringASave(t *testing.T) {
 	disk := t.TempDir()
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=8m"); err != nil {
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=24m"); err != nil {
 		t.Skipf("mounting a small file system: %v", err)
 	}
 	t.Cleanup(func() {
@@ -23,9 +23,9 @@ func TestASmallDiskFillsUpDuringASave(t *testing.T) {
 		}
 	})
 	c := longer(t)
-	straight := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), Options{}, 6)
+	straight := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), DefaultRun(), 6)
 	defer straight.Close()
-	s := runTo(t, c, Folder(filepath.Join(disk, "run")), Options{}, 2)
+	s := runTo(t, c, Folder(filepath.Join(disk, "run")), DefaultRun(), 2)
 	filler := filepath.Join(disk, "filler")
 	fill(t, filler)
 	if err := s.Train(context.Background()); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), "stays and is whole") {

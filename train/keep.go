@@ -51,7 +51,7 @@ func (s *Session) linkCheckpoints(epoch int) error {
 			return s.notWritten(BestCheckpointFile, err)
 		}
 	}
-	if s.opt.Keep < 2 || epoch == 0 {
+	if s.cfg.Run.Keep < 2 || epoch == 0 {
 		return nil // the latest is the last
 	}
 	if err := s.folder.link(epochCheckpoint(epoch)); err != nil {
@@ -62,7 +62,7 @@ func (s *Session) linkCheckpoints(epoch int) error {
 		return err
 	}
 	for _, n := range kept {
-		if n <= epoch-s.opt.Keep {
+		if n <= epoch-s.cfg.Run.Keep {
 			if err := os.Remove(s.folder.Path(epochCheckpoint(n))); err != nil {
 				return err
 			}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/vernier-ml/vernier/weights"
 )
@@ -23,10 +22,10 @@ func longer(t *testing.T) Config {
 	return c
 }
 
-func runTo(t *testing.T, c Config, folder Folder, opt Options, epochs int) *Session {
+func runTo(t *testing.T, c Config, folder Folder, run RunConfig, epochs int) *Session {
 	t.Helper()
-	opt.Workers, opt.Events = 1, silent{}
-	s, err := Start(context.Background(), c, folder, newTestEngine(t), opt)
+	c.Run = run
+	s, err := Start(context.Background(), c, folder, newTestEngine(t), Options{Workers: 1, Events: silent{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +37,7 @@ func runTo(t *testing.T, c Config, folder Folder, opt Options, epochs int) *Sess
 
 func TestTheLastEpochsAndTheBestKeepTheirCheckpoints(t *testing.T) {
 	folder := Folder(filepath.Join(t.TempDir(), "run"))
-	s := runTo(t, longer(t), folder, Options{Keep: 3}, 6)
+	s := runTo(t, longer(t), folder, RunConfig{Keep: 3}, 6)
 	defer s.Close()
 	kept, err := folder.keptEpochs()
 	if err != nil || !slices.Equal(kept, []int{4, 5, 6}) {
@@ -60,18 +59,18 @@ func TestTheLastEpochsAndTheBestKeepTheirCheckpoints(t *testing.T) {
 // From whichever checkpoint a run goes on, it ends as the one that never stopped.
 func TestARunGoesOnFromTheBestOrAnEarlierEpoch(t *testing.T) {
 	c := longer(t)
-	straight := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), Options{}, 6)
+	straight := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), DefaultRun(), 6)
 	defer straight.Close()
 	want := all(t, straight)
 	for _, from := range []string{FromBest, "3", "5", "latest"} {
 		folder := Folder(filepath.Join(t.TempDir(), "run"))
-		s := runTo(t, c, folder, Options{Keep: 6}, 5)
+		s := runTo(t, c, folder, RunConfig{Keep: 6}, 5)
 		best := s.state.BestEpoch
 		if err := folder.write(ResultsFile, []byte("{}")); err != nil {
 			t.Fatal(err)
 		}
 		s.Close()
-		r, err := Resume(context.Background(), folder, newTestEngine(t), Options{Workers: 1, Events: silent{}, From: from, Keep: 6})
+		r, err := Resume(context.Background(), folder, newTestEngine(t), Options{Workers: 1, Events: silent{}, From: from})
 		if err != nil {
 			t.Fatalf("from %s: %v", from, err)
 		}
@@ -95,7 +94,7 @@ func TestARunGoesOnFromTheBestOrAnEarlierEpoch(t *testing.T) {
 
 func TestACheckpointThatIsNotThereIsNamedWithThoseThatAre(t *testing.T) {
 	folder := Folder(filepath.Join(t.TempDir(), "run"))
-	s := runTo(t, longer(t), folder, Options{Keep: 2}, 3)
+	s := runTo(t, longer(t), folder, RunConfig{Keep: 2}, 3)
 	s.Close()
 	for from, want := range map[string]string{"1": "the latest, the best, 2, 3", "first": "not from", "-1": "not from"} {
 		if _, err := Resume(context.Background(), folder, newTestEngine(t), Options{Events: silent{}, From: from}); err == nil || !strings.Contains(err.Error(), want) {
@@ -106,9 +105,9 @@ func TestACheckpointThatIsNotThereIsNamedWithThoseThatAre(t *testing.T) {
 
 func TestARunEndedBeforeItsFirstCheckpointBeginsAnew(t *testing.T) {
 	c := longer(t)
-	straight := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), Options{}, 1)
+	straight := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), DefaultRun(), 1)
 	defer straight.Close()
-	s := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), Options{}, 0)
+	s := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), DefaultRun(), 0)
 	s.Close()
 	for _, name := range []string{CheckpointFile, LastFile, BestFile, HistoryFile} {
 		if err := os.Remove(s.folder.Path(name)); err != nil {
@@ -138,7 +137,7 @@ func TestARunEndedBeforeItsFirstCheckpointBeginsAnew(t *testing.T) {
 
 func TestACheckpointIsWrittenAfterATimeWithinAnEpoch(t *testing.T) {
 	c := longer(t)
-	s := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), Options{SaveEvery: time.Nanosecond}, 0)
+	s := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), RunConfig{Keep: 1, SaveEvery: 1}, 0)
 	defer s.Close()
 	var seen []string
 	s.write = func(path string, ts []*weights.Tensor, meta map[string]string) error {
@@ -155,9 +154,9 @@ func TestACheckpointIsWrittenAfterATimeWithinAnEpoch(t *testing.T) {
 // where it would have come.
 func TestAFullDiskLeavesThePreviousCheckpointWhole(t *testing.T) {
 	c := longer(t)
-	straight := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), Options{}, 6)
+	straight := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), DefaultRun(), 6)
 	defer straight.Close()
-	s := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), Options{}, 2)
+	s := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), DefaultRun(), 2)
 	before, err := os.ReadFile(s.folder.Path(CheckpointFile))
 	if err != nil {
 		t.Fatal(err)

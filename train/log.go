@@ -19,7 +19,9 @@ type stepRecord struct {
 	Active   int     `json:"active"` // terms of the loss that had a gradient
 	Total    int     `json:"total"`
 	GradNorm float64 `json:"grad_norm"` // before clipping
-	Rate     float64 `json:"rate"`
+	Rate     float64 `json:"rate"`      // of the backbone
+	HeadRate float64 `json:"head_rate"` // of the embedding layer
+	LossRate float64 `json:"loss_rate"` // of the loss's own parameters
 	Seconds  float64 `json:"seconds"`
 }
 
@@ -43,6 +45,20 @@ type EpochRecord struct {
 	Best   bool    `json:"best"` // the best epoch so far
 	// Flow is what the geometry flow layers found in the last batch.
 	Flow []layers.FlowStats `json:"geometry_flow,omitempty"`
+	// Idle is the share of steps in which no term of the loss was active.
+	Idle float64 `json:"idle"`
+	// Saturated is the share of coordinates between images of the last batch at
+	// which the restriction is beyond 95% of its bound; 0 for other metrics.
+	Saturated float64 `json:"saturated"`
+	// Test holds figures of the test classes, which decide nothing, where they
+	// were asked for.
+	Test *TestRecord `json:"test,omitempty"`
+}
+
+// TestRecord are figures in percent on the test classes in the middle of a run.
+type TestRecord struct {
+	Recall1 float64 `json:"recall@1"`
+	MAPAtR  float64 `json:"map@r"`
 }
 
 // logFile is the run's log, one JSON object a line, appended to.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/vernier-ml/vernier/data"
-	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -51,14 +50,14 @@ func (s *Session) epoch(ctx context.Context) error {
 		}
 		st.Position.Batch++
 		batch.Recycle()
-		if d := s.opt.SaveEvery; d > 0 && time.Since(s.saved) >= d && st.Position.Batch < batches {
+		if d := time.Duration(s.cfg.Run.SaveEvery); d > 0 && time.Since(s.saved) >= d && st.Position.Batch < batches {
 			if err := s.saveCheckpoint(); err != nil {
 				return err
 			}
 		}
-		s.ev.Progress(task, st.Position.Batch, batches, fmt.Sprintf("loss %.4f", st.LossSum/float64(st.LossSteps)))
+		s.ev.Progress(task, st.Position.Batch, batches, s.detail())
 		if st.Position.Batch == batches {
-			if st.Mean, st.Std, err = s.spread(); err != nil {
+			if err := s.spread(); err != nil {
 				return err
 			}
 			st.Flow = s.net.g.Flows()
@@ -67,10 +66,17 @@ func (s *Session) epoch(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+	return s.endEpoch(ctx)
+}
+
+// endEpoch measures an epoch whose steps are done, reports and saves it.
+func (s *Session) endEpoch(ctx context.Context) error {
+	st := &s.state
 	r := EpochRecord{
-		Event: "epoch", Epoch: number, Steps: s.opti.Steps(), Loss: st.LossSum / float64(max(st.LossSteps, 1)),
+		Event: "epoch", Epoch: st.Position.Epoch + 1, Steps: s.opti.Steps(), Loss: st.LossSum / float64(max(st.LossSteps, 1)),
 		Skipped: len(s.trainer.Bad()), DistanceMean: st.Mean, DistanceStd: st.Std, Recall1: -1, MAPAtR: -1,
 		Flow: st.Flow,
+		Idle: share(st.Health.Idle, st.LossSteps), Saturated: st.Saturated,
 	}
 	if s.sets.validation != nil {
 		var err error
@@ -78,64 +84,37 @@ func (s *Session) epoch(ctx context.Context) error {
 			return err
 		}
 	}
+	if n := s.cfg.Run.EvalEvery; n > 0 && (r.Epoch%n == 0 || r.Epoch == s.epochs()) {
+		var err error
+		if r.Test, err = s.test(ctx); err != nil {
+			return err
+		}
+	}
 	// Without validation classes the latest epoch is the best known.
 	if r.Best = s.sets.validation == nil || r.MAPAtR >= st.Best; r.Best {
-		st.Best, st.BestEpoch = r.MAPAtR, number
+		st.Best, st.BestEpoch = r.MAPAtR, r.Epoch
 	}
 	st.History = append(st.History, r)
 	if s.opt.Curve {
-		p, err := s.point(ctx, number)
+		p, err := s.point(ctx, r.Epoch)
 		if err != nil {
 			return err
 		}
 		st.Curve = append(st.Curve, p)
 	}
-	st.Position = data.Position{Epoch: number}
+	st.Position = data.Position{Epoch: r.Epoch}
+	steps, health := st.LossSteps, st.Health
 	st.LossSum, st.LossSteps = 0, 0
+	st.Health.nextEpoch()
 	if err := s.log.write(r); err != nil {
 		return err
 	}
+	if err := s.board.epoch(s, r); err != nil {
+		return err
+	}
 	s.tell(r)
+	s.warn(r, steps, health)
 	return s.save()
-}
-
-// tell reports an epoch to the user.
-func (s *Session) tell(r EpochRecord) {
-	line := fmt.Sprintf("epoch %d/%d  loss %.4f  %s %.3f±%.3f", r.Epoch, s.epochs(), r.Loss, s.quantity(), r.DistanceMean, r.DistanceStd)
-	if r.Recall1 >= 0 {
-		line += fmt.Sprintf("  validation Recall@1 %.1f%% MAP@R %.1f%%", r.Recall1, r.MAPAtR)
-		if r.Best {
-			line += " (best so far)"
-		}
-	}
-	s.ev.Say("%s", line+flowText(r.Flow))
-	for _, f := range r.Flow {
-		if f.Neighbours == 0 {
-			s.ev.Warn("%s found no neighbours in the epoch's last batch and changed nothing; raise delta in --flow", f.Name)
-		}
-	}
-	if r.DistanceStd < 1e-3*math.Abs(r.DistanceMean) || r.DistanceMean == 0 {
-		s.ev.Warn("the embeddings have collapsed: %s between images of a batch is %.3g everywhere; lower the learning rate or change the loss's margin", s.quantity(), r.DistanceMean)
-	}
-	if r.Skipped > 0 {
-		s.ev.Warn("%d unreadable images were replaced by others of their class; vernier data check lists them", r.Skipped)
-	}
-}
-
-// flowText says how much the geometry flow layers mix.
-func flowText(list []layers.FlowStats) string {
-	text := ""
-	for _, f := range list {
-		text += fmt.Sprintf("  %s: %.1f neighbours, weight %.2f", f.Name, f.Neighbours, f.Weight)
-	}
-	return text
-}
-
-func (s *Session) quantity() string {
-	if s.cfg.Model.Metric.Similarity() {
-		return "similarity"
-	}
-	return "distance"
 }
 
 // step runs one batch forward and back and moves the parameters. It leaves them
@@ -165,16 +144,26 @@ func (s *Session) step(batch *data.Batch) error {
 	if err != nil {
 		return fmt.Errorf("step %d: %w", number, err)
 	}
+	if err := s.usage.look(s.model.Params.Engine(), number, norm); err != nil {
+		return err
+	}
 	if err := s.net.loss.Remember(); err != nil {
 		return fmt.Errorf("step %d: %w", number, err)
 	}
 	st.LossSum += loss
 	st.LossSteps++
-	return s.log.write(stepRecord{
-		Event: "step", Epoch: st.Position.Epoch + 1, Step: number, Loss: loss,
-		Active: s.net.loss.Result.Active, Total: s.net.loss.Result.Total,
-		GradNorm: norm, Rate: s.cfg.Optimizer.Rate * scale, Seconds: time.Since(start).Seconds(),
-	})
+	result := s.net.loss.Result
+	st.Health.step(number, norm, result.Active == 0)
+	s.pace.step()
+	o := s.cfg.Optimizer
+	r := stepRecord{
+		Event: "step", Epoch: st.Position.Epoch + 1, Step: number, Loss: loss, Active: result.Active, Total: result.Total, GradNorm: norm,
+		Rate: o.Rate * scale, HeadRate: o.Rate * o.HeadRate * scale, LossRate: o.Rate * o.ProxyRate * scale, Seconds: time.Since(start).Seconds(),
+	}
+	if err := s.board.step(r, batch.Labels); err != nil {
+		return err
+	}
+	return s.log.write(r)
 }
 
 // DivergedError says that training produced a number that is not finite.
@@ -212,54 +201,4 @@ func (s *Session) diverged(step int, batch *data.Batch, what string) error {
 		return err
 	}
 	return e
-}
-
-// spread is mean and standard deviation of the metric's values between
-// different images of the latest batch.
-func (s *Session) spread() (mean, std float64, err error) {
-	g, h := s.net.g, s.model.Spec.Dim
-	x := make([]float32, s.net.embedding.Shape().TotalSize())
-	if err := g.Engine().Read(x, g.Value(s.net.embedding)); err != nil {
-		return 0, 0, err
-	}
-	var sum, squares, n float64
-	for i := 0; i < len(x); i += h {
-		for j := 0; j < i; j += h {
-			v := s.model.Spec.Metric.Value(x[i:i+h], x[j:j+h])
-			sum, squares, n = sum+v, squares+v*v, n+1
-		}
-	}
-	mean = sum / n
-	return mean, math.Sqrt(max(squares/n-mean*mean, 0)), nil
-}
-
-// validate returns Recall@1 and MAP@R in percent on the validation classes.
-func (s *Session) validate(ctx context.Context) (recall1, mapAtR float64, err error) {
-	loader, err := s.validationLoader()
-	if err != nil {
-		return 0, 0, err
-	}
-	e, err := EmbedSet(ctx, s.model, loader, len(s.sets.validation.Items), "validation", s.ev)
-	if err != nil {
-		return 0, 0, err
-	}
-	r, err := eval.Retrieve(ctx, s.net.g.Engine(), e.Embeddings, e.Embeddings, s.model.Spec.Metric, eval.RetrievalOptions{
-		SearchOptions: eval.SearchOptions{Self: eval.LeaveOneOut(e.N), Workers: s.opt.Workers},
-	})
-	if err != nil {
-		return 0, 0, fmt.Errorf("validation: %w", err)
-	}
-	return r.RecallAtWithoutLone(1), 100 * r.Averages().MAPAtR, nil
-}
-
-// validationLoader is made once, so that small sets stay decoded.
-func (s *Session) validationLoader() (*data.Loader, error) {
-	if s.validator == nil {
-		l, err := s.loader(s.sets.validation, s.pipeline)
-		if err != nil {
-			return nil, err
-		}
-		s.validator = l
-	}
-	return s.validator, nil
 }

@@ -28,11 +28,17 @@ func EmbedSet(ctx context.Context, m *model.Model, loader *data.Loader, images i
 		return nil, err
 	}
 	defer embedder.Close()
-	e := &Rows{Embeddings: &eval.Embeddings{H: m.Spec.Dim}}
+	return embedBy(ctx, embedder, m.Spec.Dim, loader, images, task, ev)
+}
+
+// embedBy is EmbedSet with an embedder that is kept.
+func embedBy(ctx context.Context, embedder *model.Embedder, dim int, loader *data.Loader, images int, task string, ev Events) (*Rows, error) {
+	e := &Rows{Embeddings: &eval.Embeddings{H: dim}}
 	for batch, err := range loader.All(ctx, evalBatch) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", task, err)
 		}
+		var err error
 		if e.X, err = embedder.Embed(e.X, batch.Images); err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -36,6 +37,9 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 	stats := m.BatchStats()
 	if len(stats) > 0 && batch%size != 0 {
 		return nil, fmt.Errorf("micro-batches of %d images do not fill a batch of %d, which they must where normalizations (%s, ...) use the statistics of a part", size, batch, stats[0])
+	}
+	if m.Spec.Flow != "" {
+		return nil, errors.New("geometry flow layers mix the images of a batch, which micro-batches would take apart: leave out --micro-batch")
 	}
 	eng := m.Params.Engine()
 	u := &microBatches{size: size, batch: batch, dim: m.Spec.Dim, sums: map[string]layers.Tensor{}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
@@ -67,6 +68,11 @@ func (s *Session) startProxies(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// hasLossParams reports whether the loss has parameters that are trained.
+func (s *Session) hasLossParams() bool {
+	return slices.ContainsFunc(s.model.Params.All(), func(p *layers.Param) bool { return p.Trainable() && !model.Owns(p) })
 }
 
 // lessTheirMean subtracts the mean row, and brings what is left of each row to

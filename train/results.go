@@ -17,7 +17,11 @@ type Results struct {
 	Epoch int    `json:"epoch"`
 	Data  string `json:"data"`
 
-	Model     *eval.Figures `json:"model"`
+	Model *eval.Figures `json:"model"`
+	// Last is the model of the last epoch, LastEpoch, where that is not the one
+	// above.
+	Last      *eval.Figures `json:"last,omitempty"`
+	LastEpoch int           `json:"last_epoch,omitempty"`
 	RawPixels *eval.Figures `json:"raw_pixels"` // pixels of the prepared picture, at most 32 x 32, by cosine
 	// Untrained is the network before its first step; nil if the weights that it
 	// started from are gone. With Options.ModelOnly both are nil.
@@ -86,6 +90,9 @@ func Measure(ctx context.Context, folder Folder, eng layers.Engine, opt MeasureO
 	if opt.ModelOnly {
 		return emb, r, nil
 	}
+	if err := emb.last(ctx, folder, eng, opt, r); err != nil {
+		return nil, nil, err
+	}
 	untrained, _, err := emb.cfg.start(eng)
 	switch {
 	case err == nil:
@@ -103,6 +110,24 @@ func Measure(ctx context.Context, folder Folder, eng layers.Engine, opt MeasureO
 		return nil, nil, err
 	}
 	return emb, r, nil
+}
+
+// last measures the model of the last epoch beside that of the best.
+func (e *Embedded) last(ctx context.Context, folder Folder, eng layers.Engine, opt MeasureOptions, r *Results) error {
+	if opt.Last {
+		return nil
+	}
+	m, epoch, err := folder.LoadModel(eng, true)
+	if err != nil || epoch == e.Epoch {
+		return err
+	}
+	rows, err := e.rows(ctx, m, "last epoch", opt.Events)
+	if err != nil {
+		return err
+	}
+	r.LastEpoch = epoch
+	r.Last, err = e.evaluate(ctx, "last epoch", rows.Embeddings, m.Spec.Metric, opt)
+	return err
 }
 
 // MeasureNetwork evaluates the network that a configuration describes as it is
@@ -175,6 +200,11 @@ func (s *Session) Finish(ctx context.Context) (*Results, error) {
 	defer emb.Close()
 	if err := s.folder.SaveJSON(ResultsFile, r); err != nil || s.opt.ModelOnly {
 		return r, err
+	}
+	if s.board != nil {
+		if err := s.folder.project(emb); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.folder.draw(ctx, s.net.g.Engine(), emb, s.state.History); err != nil {
 		return nil, err

@@ -31,11 +31,8 @@ func Resume(ctx context.Context, folder Folder, eng layers.Engine, opt Options) 
 		return nil, err
 	}
 	stored := cfg
-	if opt.MaxBad != nil {
-		cfg.Data.MaxBad = *opt.MaxBad
-	}
-	if opt.MaxPixels != nil {
-		cfg.Data.MaxPixels = *opt.MaxPixels
+	if cfg, err = opt.Given.change(cfg); err != nil {
+		return nil, err
 	}
 	s, err := prepare(ctx, cfg, folder, eng, opt)
 	if err != nil {
@@ -51,7 +48,7 @@ func Resume(ctx context.Context, folder Folder, eng layers.Engine, opt Options) 
 	if err == nil {
 		err = s.feed(ctx)
 	}
-	if err == nil && cfg.Data != stored.Data {
+	if err == nil && (cfg.Data != stored.Data || cfg.Run != stored.Run) {
 		err = s.folder.SaveConfig(s.cfg)
 	}
 	if err == nil {
@@ -132,7 +129,7 @@ func (s *Session) loadCheckpoint(path string, stored Config) error {
 		return fmt.Errorf("%s: its settings: %w", path, err)
 	}
 	// What a resumed run may change does not count.
-	written.Data.MaxBad, written.Data.MaxPixels = stored.Data.MaxBad, stored.Data.MaxPixels
+	written.Data.MaxBad, written.Data.MaxPixels, written.Run = stored.Data.MaxBad, stored.Data.MaxPixels, stored.Run
 	if diff := differences(stored, written, "in "+ConfigFile, "in the checkpoint"); len(diff) > 0 {
 		return fmt.Errorf("%s was written with other settings than those in %s:\n  %s", path, s.folder.Path(ConfigFile), strings.Join(diff, "\n  "))
 	}

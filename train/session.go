@@ -27,15 +27,9 @@ type Options struct {
 	// for 20.
 	ModelOnly bool
 	Restarts  int
-	// MaxBad and MaxPixels, if not nil, replace those of a run that is resumed.
-	MaxBad    *int
-	MaxPixels *int64
-	// SaveEvery is the time after which a checkpoint is written within an epoch;
-	// 0 for none.
-	SaveEvery time.Duration
-	// Keep is the number of the last epochs whose checkpoints stay; the last one
-	// always does.
-	Keep int
+	// Given holds settings for a run that is resumed. What may change of its
+	// configuration, RunConfig for one, becomes what they say.
+	Given *Settings
 	// From says where Resume begins: at the latest checkpoint (""), at that of the
 	// best epoch (FromBest), or at that of an epoch by its number.
 	From string
@@ -48,20 +42,23 @@ type Session struct {
 	opt    Options
 	ev     Events
 
-	sets      sets
-	model     *model.Model
-	net       *network
-	headOnly  bool // net is that of the warm-up
-	opti      *Optimizer
-	sampler   data.Sampler
-	trainer   *data.Loader   // augmented training images
-	validator *data.Loader   // made at the first validation
-	features  *data.Features // of the frozen blocks, in place of images; may be nil
-	tester    *Embedded      // of the test classes, made at the first point of a curve
-	pipeline  *data.Pipeline
-	log       *logFile
-	lock      *os.File  // held as long as the session lives
-	saved     time.Time // when the latest checkpoint was written
+	sets     sets
+	model    *model.Model
+	net      *network
+	headOnly bool // net is that of the warm-up
+	opti     *Optimizer
+	usage    *usage
+	sampler  data.Sampler
+	trainer  *data.Loader // augmented training images
+	probes   probes
+	features *data.Features // of the frozen blocks, in place of images; may be nil
+	tester   *Embedded      // of the test classes, made at the first point of a curve
+	pipeline *data.Pipeline
+	log      *logFile
+	pace     pace
+	board    *board    // nil for no event files
+	lock     *os.File  // held as long as the session lives
+	saved    time.Time // when the latest checkpoint was written
 	// write stores a checkpoint: weights.WriteSafetensors, except in tests.
 	write func(path string, ts []*weights.Tensor, meta map[string]string) error
 
@@ -91,6 +88,9 @@ type state struct {
 	Flow []layers.FlowStats `json:"geometry_flow,omitempty"`
 	// Curve has a point an epoch, if Options asked for it.
 	Curve []CurvePoint `json:"curve,omitempty"`
+	// Saturated is of the same images, see EpochRecord.
+	Saturated float64 `json:"saturated"`
+	Health    health  `json:"health"`
 }
 
 // sets are the images of a run by what they are for.
@@ -239,13 +239,19 @@ func (s *Session) begin(ctx context.Context) error {
 	if err := s.claim(); err != nil {
 		return err
 	}
-	if err := s.folder.clear(); err != nil {
-		return err
-	}
-	if err := s.openLog(); err != nil {
+	// At every moment the folder is a run that can go on or begin anew: the
+	// checkpoints of an earlier run go first, its configuration is replaced, and
+	// then goes what else it left.
+	if err := s.folder.clearCheckpoints(); err != nil {
 		return err
 	}
 	if err := s.folder.SaveConfig(s.cfg); err != nil {
+		return err
+	}
+	if err := s.folder.clearRest(); err != nil {
+		return err
+	}
+	if err := s.openLog(); err != nil {
 		return err
 	}
 	if err := s.startProxies(ctx); err != nil {
@@ -256,7 +262,10 @@ func (s *Session) begin(ctx context.Context) error {
 }
 
 func (s *Session) openLog() (err error) {
-	s.log, err = openLog(s.folder.Path(LogFile), s.state.Steps)
+	if s.log, err = openLog(s.folder.Path(LogFile), s.state.Steps); err != nil || !s.cfg.Run.TensorBoard {
+		return err
+	}
+	s.board, err = s.folder.openBoard(s.state.Steps)
 	return err
 }
 
@@ -317,6 +326,8 @@ func (s *Session) Close() error {
 	if s.log != nil {
 		s.log.close()
 	}
+	s.probes.close()
+	s.board.close()
 	s.unlock()
 	if s.features != nil {
 		if err := s.features.Close(); err != nil {

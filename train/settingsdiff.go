@@ -20,7 +20,7 @@ func (s *Settings) Differences(stored Config) ([]string, error) {
 			return nil, err
 		}
 	}
-	all.drop("data.max_bad", "data.max_pixels", "loss.effective.")
+	all.drop(append([]string{"loss.effective."}, changeable...)...)
 	given := stored
 	given.Loss.Params = maps.Clone(stored.Loss.Params)
 	for _, path := range slices.Sorted(maps.Keys(all)) {

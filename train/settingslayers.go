@@ -98,7 +98,7 @@ func (l layer) changeBackbone(over layer) error {
 		l.drop("model.input.")
 	}
 	if was.Tokens() != is.Tokens() {
-		l.drop("model.pool")
+		l.drop("model.pool", "model.flow")
 	}
 	if nameOf(before) != nameOf(after) {
 		l.drop("freeze.params", "freeze.to", "weights.")

@@ -86,6 +86,7 @@ func (s *Session) tune() (released bool, err error) {
 	if before != nil {
 		s.opti.Follow(before)
 	}
+	s.usage = newUsage(s.opti)
 	return before != nil, nil
 }
 

@@ -260,9 +260,12 @@ func parseKs(text string) ([]int, error) {
 // printResults writes a table a person can read.
 func printResults(w io.Writer, r *train.Results) error {
 	m := r.Model
-	state := "before training"
+	name, state := "model", "before training"
 	if r.Epoch > 0 {
 		state = fmt.Sprintf("model of epoch %d", r.Epoch)
+		if r.Last != nil {
+			name = fmt.Sprintf("best epoch, %d", r.Epoch)
+		}
 	}
 	fmt.Fprintf(w, "%s: %d queries of %d classes (%s), %s\n\n", r.Data, m.Queries, m.Classes, m.Split, state)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
@@ -274,7 +277,7 @@ func printResults(w io.Writer, r *train.Results) error {
 	for _, row := range []struct {
 		name string
 		f    *eval.Figures
-	}{{"model", r.Model}, {"untrained network", r.Untrained}, {"raw pixels", r.RawPixels}} {
+	}{{name, r.Model}, {fmt.Sprintf("last epoch, %d", r.LastEpoch), r.Last}, {"untrained network", r.Untrained}, {"raw pixels", r.RawPixels}} {
 		if row.f == nil {
 			continue
 		}

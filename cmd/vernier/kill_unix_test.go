@@ -52,7 +52,8 @@ func survive(t *testing.T, args []string, folder string, kills int, most time.Du
 		select {
 		case err := <-ended:
 			if err != nil {
-				t.Fatalf("after %d kills: %v\n%s", done, err, said)
+				entries, _ := filepath.Glob(filepath.Join(folder, "*"))
+				t.Fatalf("%v after %d kills: %v\n%s\n%v", args, done, err, said, entries)
 			}
 			return done
 		case <-time.After(wait):

@@ -108,6 +108,7 @@ func TestTrainEvalEmbedExport(t *testing.T) {
 	}
 	delete(trimmed, "epoch")
 	delete(trimmed, "data")
+	delete(trimmed, "last_epoch")
 	text, _ := json.Marshal(trimmed)
 	if err := json.Unmarshal(text, &results); err != nil {
 		t.Fatal(err)

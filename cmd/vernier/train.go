@@ -33,8 +33,6 @@ type trainFlags struct {
 
 	printConfig bool
 	from        string
-	saveEvery   time.Duration
-	keep        int
 	decayAll    bool
 }
 
@@ -76,8 +74,10 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.BoolVar(&f.force, "force", false, "overwrite an earlier run in --out")
 	fl.StringVar(&f.resume, "resume", "", "go on with the run in this folder")
 	fl.StringVar(&f.from, "from", "latest", "with --resume, where to go on from: latest, best (epoch), or the number of a kept epoch; what came after it is given up")
-	fl.DurationVar(&f.saveEvery, "save-every", 10*time.Minute, "time after which a checkpoint is written within an epoch; 0 for after epochs only")
-	fl.IntVar(&f.keep, "keep", 1, "checkpoints of how many last epochs stay, beside that of the best")
+	fl.DurationVar((*time.Duration)(&c.Run.SaveEvery), "save-every", time.Duration(c.Run.SaveEvery), "time after which a checkpoint is written within an epoch; 0 for after epochs only")
+	fl.IntVar(&c.Run.Keep, "keep", c.Run.Keep, "checkpoints of how many last epochs stay, beside that of the best")
+	fl.IntVar(&c.Run.EvalEvery, "eval-every", 0, "epochs after which the test classes are measured too, for curves; they decide nothing; 0 for at the end only")
+	fl.BoolVar(&c.Run.TensorBoard, "tensorboard", false, "write event files for TensorBoard into the run's folder: curves, histograms of distances, the embedding")
 	fl.StringVar(&c.Preset, "preset", "", "begin with a published recipe; vernier presets lists them")
 	fl.StringVar(&f.config, "config", "", "YAML file of settings, with the keys that --print-config shows; a run's config.json is one too")
 	fl.StringArrayVar(&f.set, "set", nil, "one setting, as KEY=VALUE with a key such as optimizer.rate or loss.params.margin; may be repeated")
@@ -152,7 +152,7 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 		return err
 	}
 	defer eng.Close()
-	opt := train.Options{Workers: f.workers, Events: newReporter(log), Cache: f.cache.options(), SaveEvery: f.saveEvery, Keep: f.keep}
+	opt := train.Options{Workers: f.workers, Events: newReporter(log), Cache: f.cache.options()}
 	var s *train.Session
 	var folder train.Folder
 	if err := checkWorkers(f.workers); err != nil {

@@ -20,6 +20,7 @@ var trainPlaces = map[string]string{
 	"preset": "preset", "data": "data.spec", "train-classes": "data.train_classes", "validation": "data.validation", "augment": "data.augment",
 	"max-bad": "data.max_bad", "max-pixels": "data.max_pixels",
 	"freeze-bn-stats": "freeze.bn_stats", "freeze-bn-affine": "freeze.bn_affine", "warmup-epochs": "warmup_epochs",
+	"save-every": "run.save_every", "keep": "run.keep", "eval-every": "run.eval_every", "tensorboard": "run.tensorboard",
 	"freeze-to": "freeze.to", "cache-frozen": "data.cache_frozen",
 	"flow": "model.flow",
 	"loss": "loss.name", "proxy-start": "loss.start", "memory": "loss.memory", "memory-start": "loss.memory_start",
@@ -138,17 +139,12 @@ func (f *trainFlags) openStored(cmd *cobra.Command, opt *train.Options) (train.F
 	if err != nil {
 		return "", err
 	}
-	if fl.Changed("max-bad") {
-		opt.MaxBad = &f.cfg.Data.MaxBad
-	}
-	if fl.Changed("max-pixels") {
-		opt.MaxPixels = &f.cfg.Data.MaxPixels
-	}
 	f.cache.off = false // where pictures come from may change
 	given, err := f.settings(fl)
 	if err != nil {
 		return "", &usageError{err}
 	}
+	opt.Given = given
 	diff, err := given.Differences(stored)
 	if err != nil {
 		return "", &usageError{err}
@@ -173,9 +169,6 @@ func (f *trainFlags) complete(fl *pflag.FlagSet) error {
 	}
 	if fl.Changed("from") {
 		return errors.New("--from says where --resume goes on; --resume is missing")
-	}
-	if f.saveEvery < 0 || f.keep < 1 {
-		return fmt.Errorf("--save-every %v, --keep %d: a time, and 1 epoch or more", f.saveEvery, f.keep)
 	}
 	if f.out == "" {
 		return errors.New("--out is missing: say where the run's folder goes, for example --out runs/first")

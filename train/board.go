@@ -1,0 +1,160 @@
+package train
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// BoardFolder is where a run's files for TensorBoard are: tensorboard --logdir it.
+const BoardFolder = "tensorboard"
+
+// board writes what TensorBoard shows. A nil board writes nothing.
+type board struct {
+	f      *os.File
+	events eventWriter
+	labels []int // of the latest batch
+	last   time.Time
+}
+
+// openBoard begins an event file after so many steps. Every start of a run has a
+// file of its own, TensorBoard joins them.
+func (f Folder) openBoard(steps int) (*board, error) {
+	dir := f.Path(BoardFolder)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	now := time.Now()
+	name := fmt.Sprintf("events.out.tfevents.%010d.%s.%d.%d", now.Unix(), host, os.Getpid(), now.Nanosecond())
+	file, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	b := &board{f: file, events: eventWriter{w: file, now: time.Now}, last: now}
+	if err := b.events.begin(steps + 1); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// step adds the curves of a step.
+func (b *board) step(r stepRecord, labels []int) error {
+	if b == nil {
+		return nil
+	}
+	b.labels = append(b.labels[:0], labels...)
+	list := []point{
+		{"loss", r.Loss}, {"gradient norm", r.GradNorm}, {"active terms", share(r.Active, r.Total)},
+		{"rate/backbone", r.Rate}, {"rate/head", r.HeadRate}, {"rate/loss", r.LossRate},
+	}
+	now := time.Now()
+	if d := now.Sub(b.last); d > 0 {
+		list = append(list, point{"images per second", float64(len(labels)) / d.Seconds()})
+	}
+	b.last = now
+	return b.events.scalars(r.Step, list)
+}
+
+// epoch adds the curves and histograms of an epoch.
+func (b *board) epoch(s *Session, r EpochRecord) error {
+	if b == nil {
+		return nil
+	}
+	quantity := s.quantity()
+	list := []point{{"epoch/loss", r.Loss}, {"epoch/" + quantity + " mean", r.DistanceMean}, {"epoch/" + quantity + " deviation", r.DistanceStd}, {"epoch/saturated", r.Saturated}}
+	if r.Recall1 >= 0 {
+		list = append(list, point{"validation/recall@1", r.Recall1}, point{"validation/map@r", r.MAPAtR})
+	}
+	if r.Test != nil {
+		list = append(list, point{"test classes/recall@1", r.Test.Recall1}, point{"test classes/map@r", r.Test.MAPAtR})
+	}
+	if err := b.events.scalars(r.Steps, list); err != nil {
+		return err
+	}
+	b.last = time.Now()
+	if len(b.labels) == 0 {
+		return nil // the epoch's last step was made by another process
+	}
+	x, err := s.latest()
+	if err != nil {
+		return err
+	}
+	same, other := s.pairValues(x, b.labels)
+	for _, h := range []struct {
+		tag    string
+		values []float64
+	}{{quantity + "/same class", same}, {quantity + "/different classes", other}} {
+		if len(h.values) == 0 {
+			continue
+		}
+		if err := b.events.histogram(r.Steps, h.tag, h.values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pairValues are the metric's values between images of one class and of two.
+func (s *Session) pairValues(x []float32, labels []int) (same, other []float64) {
+	h := s.model.Spec.Dim
+	for i := range labels {
+		for j := range i {
+			v := s.model.Spec.Metric.Value(x[i*h:(i+1)*h], x[j*h:(j+1)*h])
+			if labels[i] == labels[j] {
+				same = append(same, v)
+			} else {
+				other = append(other, v)
+			}
+		}
+	}
+	return same, other
+}
+
+func (b *board) close() {
+	if b != nil {
+		b.f.Close()
+	}
+}
+
+// Files of the embedding projector.
+const (
+	projectorConfig   = "projector_config.pbtxt"
+	projectorTensor   = "embedding.tsv"
+	projectorMetadata = "classes.tsv"
+	projectorRows     = 10000 // more than the projector shows at once
+)
+
+// project writes the embeddings of a run for TensorBoard's projector.
+func (f Folder) project(e *Embedded) error {
+	var tensor, meta strings.Builder
+	meta.WriteString("class\tpath\n")
+	n := e.Embeddings.N
+	rows := min(n, projectorRows)
+	clean := strings.NewReplacer("\t", " ", "\n", " ", "\r", " ")
+	for k := range rows {
+		i := k * n / rows
+		for j, v := range e.Embeddings.Row(i) {
+			if j > 0 {
+				tensor.WriteByte('\t')
+			}
+			fmt.Fprintf(&tensor, "%g", v)
+		}
+		tensor.WriteByte('\n')
+		fmt.Fprintf(&meta, "%s\t%s\n", clean.Replace(e.Set.Classes[e.Embeddings.Labels[i]]), clean.Replace(e.Set.Where(i)))
+	}
+	config := fmt.Sprintf("embeddings {\n  tensor_name: %q\n  tensor_path: %q\n  metadata_path: %q\n}\n",
+		fmt.Sprintf("test classes, epoch %d, %d of %d images", e.Epoch, rows, n), projectorTensor, projectorMetadata)
+	for name, text := range map[string]string{projectorTensor: tensor.String(), projectorMetadata: meta.String(), projectorConfig: config} {
+		if err := f.write(filepath.Join(BoardFolder, name), []byte(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package train
+
+import (
+	"math"
+	"time"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// health counts signs of trouble within an epoch. It is part of a checkpoint, so
+// that a run that goes on counts as one that never stopped.
+type health struct {
+	// Idle is the number of steps in which no term of the loss was active.
+	Idle int `json:"idle"`
+	// Level is a running mean of the logarithm of the gradient's norm over Steps
+	// steps of the run, from which a step's own may be far off.
+	Level float64 `json:"level"`
+	Steps int     `json:"steps"`
+	// Loud and Faint count the steps of the epoch whose gradient is far above the
+	// level, and those whose gradient is next to nothing; LoudAt is the first
+	// of the former and LoudNorm its norm.
+	Loud     int     `json:"loud"`
+	LoudAt   int     `json:"loud_at"`
+	LoudNorm float64 `json:"loud_norm"`
+	Faint    int     `json:"faint"`
+}
+
+const (
+	loudFactor = 100  // times the usual norm is an explosion
+	faintNorm  = 1e-7 // of the whole gradient, is next to nothing
+	levelDecay = 0.05 // share of a step in the level
+	levelSteps = 20   // after which the level means something
+)
+
+// step takes in the gradient's norm of a step.
+func (h *health) step(number int, norm float64, idle bool) {
+	if idle {
+		h.Idle++
+		return
+	}
+	if norm < faintNorm {
+		h.Faint++
+		return
+	}
+	l := math.Log(norm)
+	if h.Steps >= levelSteps && l > h.Level+math.Log(loudFactor) {
+		if h.Loud++; h.Loud == 1 {
+			h.LoudAt, h.LoudNorm = number, norm
+		}
+	}
+	h.Steps++
+	h.Level += (l - h.Level) * max(levelDecay, 1/float64(h.Steps))
+}
+
+// nextEpoch forgets the counts, but not the level.
+func (h *health) nextEpoch() { *h = health{Level: h.Level, Steps: h.Steps} }
+
+func share(n, of int) float64 {
+	if of == 0 {
+		return 0
+	}
+	return float64(n) / float64(of)
+}
+
+// saturation is the share of a restriction's bound beyond which it is hardly
+// sensitive to a coordinate.
+const saturation = 0.95
+
+// spread measures the metric's values between different images of the latest
+// batch: their mean and standard deviation, and the share of coordinates at
+// which the restriction is saturated.
+func (s *Session) spread() error {
+	x, err := s.latest()
+	if err != nil {
+		return err
+	}
+	m, h := s.model.Spec.Metric, s.model.Spec.Dim
+	far := saturatedFrom(m)
+	var sum, squares, n, dead float64
+	for i := 0; i < len(x); i += h {
+		for j := 0; j < i; j += h {
+			v := m.Value(x[i:i+h], x[j:j+h])
+			sum, squares, n = sum+v, squares+v*v, n+1
+			if math.IsInf(far, 1) {
+				continue
+			}
+			for k, a := range x[i : i+h] {
+				if math.Abs(float64(a-x[j+k])) > far {
+					dead++
+				}
+			}
+		}
+	}
+	st := &s.state
+	st.Mean = sum / n
+	st.Std = math.Sqrt(max(squares/n-st.Mean*st.Mean, 0))
+	st.Saturated = dead / (n * float64(h))
+	return nil
+}
+
+// latest reads the embeddings of the latest batch, row after row.
+func (s *Session) latest() ([]float32, error) {
+	x := make([]float32, s.net.embedding.Shape().TotalSize())
+	return x, s.net.g.Engine().Read(x, s.net.g.Value(s.net.embedding))
+}
+
+// saturatedFrom is the difference of two coordinates from which on the
+// restriction of a metric is saturated; infinite for metrics without one.
+func saturatedFrom(m layers.Metric) float64 {
+	if m.Kind != layers.BRM {
+		return math.Inf(1)
+	}
+	low, high := 0., 1.
+	bound := saturation * m.Restriction.Bound(m.Omega)
+	for m.Restriction.Value(high, m.Omega) < bound {
+		high *= 2
+	}
+	for range 60 {
+		if mid := (low + high) / 2; m.Restriction.Value(mid, m.Omega) < bound {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return high
+}
+
+// pace is how long a step takes of late. It is for the user and not part of a
+// checkpoint.
+type pace struct {
+	step1 time.Time // when the first step of this process ended
+	count int       // steps since then
+}
+
+func (p *pace) step() {
+	if p.step1.IsZero() {
+		p.step1 = time.Now()
+		return
+	}
+	p.count++
+}
+
+// each is the mean time of a step from end to end, validation and all; 0 at first.
+func (p *pace) each() time.Duration {
+	if p.count == 0 {
+		return 0
+	}
+	return time.Since(p.step1) / time.Duration(p.count)
+}

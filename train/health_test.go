@@ -1,0 +1,229 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/model"
+)
+
+func fixedTime() time.Time { return time.Unix(1, 500_000_000) }
+
+// listening keeps warnings in full and lines of progress.
+type listening struct {
+	silent
+	warnings, details *[]string
+}
+
+func (l listening) Warn(format string, a ...any) {
+	*l.warnings = append(*l.warnings, fmt.Sprintf(format, a...))
+}
+
+func (l listening) Progress(_ string, _, _ int, detail string) {
+	*l.details = append(*l.details, detail)
+}
+
+// heard trains a configuration and returns what was said.
+func heard(t *testing.T, c Config) (s *Session, warnings, details []string) {
+	t.Helper()
+	s, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: listening{warnings: &warnings, details: &details}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	if err := s.Train(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return s, warnings, details
+}
+
+func says(list []string, text string) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, text) })
+}
+
+// Random batches of two images of many classes hold no pair of one class.
+func TestNoActivePairIsSaid(t *testing.T) {
+	c := smallConfig(t, shades(t, 12, 2))
+	c.WarmupEpochs, c.Epochs, c.Loss = 0, 1, LossConfig{Name: "triplet"}
+	c.Sampler, c.BatchSize = "random", 2
+	s, warnings, _ := heard(t, c)
+	if r := s.state.History[0]; r.Idle < .5 || !says(warnings, "no pair was active in") {
+		t.Errorf("idle %v, said %q", r.Idle, warnings)
+	}
+}
+
+// Embeddings of a large scale are saturated in nearly all coordinates.
+func TestSaturationOfTheRestrictionIsSaid(t *testing.T) {
+	c := smallConfig(t, shades(t, 8, 4))
+	c.WarmupEpochs, c.Epochs, c.Loss, c.Model.Scale = 0, 1, LossConfig{Name: "npairs"}, 1e4
+	s, warnings, _ := heard(t, c)
+	if r := s.state.History[0]; r.Saturated < .5 || !says(warnings, "beyond 95% of the restriction's bound") {
+		t.Errorf("saturated %v, said %q", r.Saturated, warnings)
+	}
+	c.Model.Scale = 1
+	if s, warnings, _ := heard(t, c); s.state.History[0].Saturated > saturatedShare || says(warnings, "bound") {
+		t.Errorf("at scale 1: saturated %v, said %q", s.state.History[0].Saturated, warnings)
+	}
+}
+
+// R(t) = 0.95 B at t = ln 39 for the sigmoid, 19 for the soft sign, artanh 0.95 for
+// tanh.
+func TestWhereARestrictionIsSaturated(t *testing.T) {
+	for r, want := range map[layers.Restriction]float64{layers.Sigmoid: math.Log(39), layers.SoftSign: 19, layers.TanH: math.Atanh(.95), layers.ArcTan: math.Tan(.95 * math.Pi / 2)} {
+		if got := saturatedFrom(layers.Metric{Kind: layers.BRM, Restriction: r, P: 2}); math.Abs(got-want) > 1e-9*want {
+			t.Errorf("%v: %v, want %v", r, got, want)
+		}
+	}
+	if got := saturatedFrom(layers.Metric{Kind: layers.Cosine}); !math.IsInf(got, 1) {
+		t.Errorf("cosine: %v", got)
+	}
+}
+
+// Nothing is learnt at a rate of 0, and nothing is between equal embeddings.
+func TestACollapseIsSaid(t *testing.T) {
+	c := smallConfig(t, shades(t, 8, 4))
+	c.WarmupEpochs, c.Epochs = 0, 1
+	s, warnings, _ := heard(t, c)
+	if says(warnings, "collapsed") {
+		t.Errorf("said of a sound run: %q", warnings)
+	}
+	var more []string
+	s.ev = listening{warnings: &more, details: new([]string)}
+	s.warn(EpochRecord{DistanceMean: .2, DistanceStd: 1e-5}, 3, health{})
+	if !says(more, "collapsed") {
+		t.Errorf("said %q", more)
+	}
+}
+
+func TestGradientsThatExplodeOrVanishAreCounted(t *testing.T) {
+	var h health
+	for i := range 30 {
+		h.step(i+1, 2, false)
+	}
+	h.step(31, 150, false) // 75 times the level
+	if h.Loud != 0 {
+		t.Errorf("75 times the usual norm counts as an explosion: %+v", h)
+	}
+	h.step(32, 5000, false)
+	h.step(33, 9000, false)
+	h.step(34, 1e-9, false)
+	h.step(35, 0, true)
+	if h.Loud != 2 || h.LoudAt != 32 || h.LoudNorm != 5000 || h.Faint != 1 || h.Idle != 1 {
+		t.Errorf("%+v", h)
+	}
+	s := &Session{}
+	var warnings []string
+	s.ev = listening{warnings: &warnings, details: new([]string)}
+	s.warn(EpochRecord{Epoch: 3, DistanceMean: 1, DistanceStd: 1}, 36, h)
+	if !says(warnings, "exploded in 2 steps, at step 32 to a norm of 5e+03") || says(warnings, "vanished") {
+		t.Errorf("said %q", warnings)
+	}
+	h.Faint = 30
+	s.warn(EpochRecord{Epoch: 3, DistanceMean: 1, DistanceStd: 1}, 36, h)
+	if !says(warnings, "vanished in 30 of the 36 steps") {
+		t.Errorf("said %q", warnings)
+	}
+	h.nextEpoch()
+	if h.Loud+h.Faint+h.Idle != 0 || h.Steps == 0 {
+		t.Errorf("after the epoch: %+v", h)
+	}
+}
+
+func TestProgressHasLossRatesSpeedAndTheEnd(t *testing.T) {
+	c := longer(t)
+	c.Optimizer.HeadRate = 2
+	_, _, details := heard(t, c)
+	for _, want := range []string{"loss ", "rate 0.001, head 0.002, loss 0.01", " images/s", "run ends in "} {
+		if !says(details, want) {
+			t.Errorf("no %q in %q", want, details)
+		}
+	}
+}
+
+// The figures of the best and the last epoch are both reported, and the test
+// classes in between where asked for, which changes nothing.
+func TestBestLastAndTestClassesAreReported(t *testing.T) {
+	c := longer(t)
+	plain := begin(t, c)
+	if err := plain.Train(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	c.Run.EvalEvery = 4
+	s := begin(t, c)
+	if err := s.Train(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	want, got := all(t, plain), all(t, s)
+	for name := range want {
+		if !slices.Equal(want[name], got[name]) {
+			t.Errorf("%s differs where the test classes were looked at", name)
+		}
+	}
+	for i, r := range s.state.History {
+		if (r.Test != nil) != (i == 3 || i == 5) {
+			t.Errorf("epoch %d: test classes %v", i+1, r.Test)
+		}
+	}
+	r, err := s.Finish(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.state.BestEpoch == 6 {
+		if r.Last != nil || r.Epoch != 6 {
+			t.Errorf("the last epoch is the best, and reported twice: %+v", r)
+		}
+	} else if r.Epoch != s.state.BestEpoch || r.Last == nil || r.LastEpoch != 6 {
+		t.Errorf("best %d, last %d %v", r.Epoch, r.LastEpoch, r.Last)
+	}
+	last := r.Model
+	if r.Last != nil {
+		last = r.Last
+	}
+	if test := s.state.History[5].Test; math.Abs(recall1(last)-test.Recall1) > 1e-9 {
+		t.Errorf("Recall@1 of the last epoch is %v at the end, %v in the curve", recall1(last), test.Recall1)
+	}
+	if s.probes.embedder == nil || s.probes.test == nil {
+		t.Error("the compiled network was not kept")
+	}
+}
+
+func recall1(f *eval.Figures) float64 { return f.Recall[0].WithoutLone }
+
+// An embedding may not depend on the images beside it.
+func TestAnImageIsEmbeddedAloneAsInABatch(t *testing.T) {
+	c := smallConfig(t, shades(t, 8, 4))
+	c.Model.HeadNorm = model.HeadNormBatch
+	s := begin(t, c)
+	epoch(t, s)
+	epoch(t, s)
+	images := pictures(5, 16)
+	one, err := s.model.NewEmbedder(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer one.Close()
+	five, err := s.model.NewEmbedder(5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer five.Close()
+	want, err := five.Embed(nil, images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := one.Embed(nil, images)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := apart(got, want); d > 1e-5 {
+		t.Errorf("off by %v", d)
+	}
+}

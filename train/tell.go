@@ -1,0 +1,102 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// detail is what stands on the line of progress: loss, rates, speed, and how long
+// the whole run will take.
+func (s *Session) detail() string {
+	st := &s.state
+	parts := []string{fmt.Sprintf("loss %.4f", st.LossSum/float64(st.LossSteps)), s.rates()}
+	if each := s.pace.each(); each > 0 {
+		left := time.Duration(s.steps()-s.opti.Steps()) * each
+		parts = append(parts, fmt.Sprintf("%.1f images/s", float64(s.cfg.Batch())/each.Seconds()), fmt.Sprintf("run ends in %s", left.Round(time.Second)))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// rates are those of the latest step: of the backbone, and of what differs.
+func (s *Session) rates() string {
+	o := s.cfg.Optimizer
+	rate := o.Rate * s.cfg.Schedule.At(max(s.opti.Steps()-1, 0), s.steps(), s.sampler.Batches())
+	text := fmt.Sprintf("rate %.2g", rate)
+	if o.HeadRate != 1 {
+		text += fmt.Sprintf(", head %.2g", rate*o.HeadRate)
+	}
+	if o.ProxyRate != 1 && s.hasLossParams() {
+		text += fmt.Sprintf(", loss %.2g", rate*o.ProxyRate)
+	}
+	return text
+}
+
+// tell reports an epoch to the user.
+func (s *Session) tell(r EpochRecord) {
+	line := fmt.Sprintf("epoch %d/%d  loss %.4f  %s %.3f±%.3f", r.Epoch, s.epochs(), r.Loss, s.quantity(), r.DistanceMean, r.DistanceStd)
+	if r.Recall1 >= 0 {
+		line += fmt.Sprintf("  validation Recall@1 %.1f%% MAP@R %.1f%%", r.Recall1, r.MAPAtR)
+		if r.Best {
+			line += " (best so far)"
+		}
+	}
+	if r.Test != nil {
+		line += fmt.Sprintf("  test classes, for the curve only: Recall@1 %.1f%% MAP@R %.1f%%", r.Test.Recall1, r.Test.MAPAtR)
+	}
+	s.ev.Say("%s", line+flowText(r.Flow))
+}
+
+// flowText says how much the geometry flow layers mix.
+func flowText(list []layers.FlowStats) string {
+	text := ""
+	for _, f := range list {
+		text += fmt.Sprintf("  %s: %.1f neighbours, weight %.2f", f.Name, f.Neighbours, f.Weight)
+	}
+	return text
+}
+
+// saturatedShare is the share of saturated coordinates from which on a user is
+// warned.
+const saturatedShare = 0.3
+
+// warn says what looks wrong about an epoch of so many steps.
+func (s *Session) warn(r EpochRecord, steps int, h health) {
+	for _, f := range r.Flow {
+		if f.Neighbours == 0 {
+			s.ev.Warn("%s found no neighbours in the epoch's last batch and changed nothing; raise delta in --flow", f.Name)
+		}
+	}
+	equal := r.DistanceStd < 1e-3*math.Abs(r.DistanceMean) || r.DistanceMean == 0
+	if one := s.cfg.Batch() == 2; equal && !one { // a single pair has no spread
+		s.ev.Warn("the embeddings have collapsed: %s between images of a batch is %.3g everywhere; lower the learning rate or change the loss's margin", s.quantity(), r.DistanceMean)
+	}
+	switch {
+	case steps > 0 && h.Idle == steps:
+		s.ev.Warn("no pair was active in any of the %d steps of epoch %d: the loss is 0 and nothing was learned; batches need several images a class, a loss a margin that pairs fall short of", steps, r.Epoch)
+	case 2*h.Idle > steps:
+		s.ev.Warn("no pair was active in %d of the %d steps of epoch %d: they taught nothing; larger batches or a larger margin find more", h.Idle, steps, r.Epoch)
+	}
+	if r.Saturated > saturatedShare {
+		s.ev.Warn("%.0f%% of the coordinates between images of a batch are beyond %.0f%% of the restriction's bound, where it hardly feels them: lower --scale (now %v) or normalise embeddings", 100*r.Saturated, 100*saturation, s.cfg.Model.Scale)
+	}
+	if h.Loud > 0 {
+		s.ev.Warn("the gradient exploded in %d steps, at step %d to a norm of %.3g where %.3g is usual: lower --rate, or limit it with --clip-norm", h.Loud, h.LoudAt, h.LoudNorm, math.Exp(h.Level))
+	}
+	if 2*h.Faint > steps-h.Idle && h.Faint > 0 {
+		s.ev.Warn("the gradient vanished in %d of the %d steps of epoch %d (a norm below %g although the loss is not 0): look at the scale of embeddings and the loss's temperature", h.Faint, steps, r.Epoch, faintNorm)
+	}
+	if r.Skipped > 0 {
+		s.ev.Warn("%d unreadable images were replaced by others of their class; vernier data check lists them", r.Skipped)
+	}
+}
+
+func (s *Session) quantity() string {
+	if s.cfg.Model.Metric.Similarity() {
+		return "similarity"
+	}
+	return "distance"
+}

@@ -1,0 +1,74 @@
+package train
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// UnusedError says that parameters never got a gradient: a part of the network or
+// of the loss is not connected, or dead.
+type UnusedError struct {
+	Step  int
+	Names []string
+}
+
+func (e *UnusedError) Error() string {
+	const most = 5
+	names, more := e.Names, ""
+	if len(names) > most {
+		names, more = names[:most], fmt.Sprintf(" and %d more", len(e.Names)-most)
+	}
+	return fmt.Sprintf("step %d: no gradient has reached %s%s, so it never moves; if that is meant, freeze it (freeze.params, --freeze)", e.Step, strings.Join(names, ", "), more)
+}
+
+// Steps with a gradient after which every parameter must have had one. A single
+// number that a loss learns may balance by chance, and gets more time.
+const (
+	usedWithin       = 2
+	numberUsedWithin = 20
+)
+
+// usage watches in the first steps of an optimiser whether every parameter gets a
+// gradient.
+type usage struct {
+	names []string
+	grads []layers.Tensor // of those that have had none yet
+	steps int             // that had any gradient at all
+}
+
+func newUsage(o *Optimizer) *usage {
+	u := &usage{}
+	u.names = append(u.names, o.names...)
+	u.grads = append(u.grads, o.grads...)
+	return u
+}
+
+// look is called after a step whose whole gradient had the given norm.
+func (u *usage) look(eng layers.Engine, step int, norm float64) error {
+	if norm == 0 || len(u.grads) == 0 {
+		return nil // nothing was active: this says nothing of single parameters
+	}
+	u.steps++
+	var names, late []string
+	var grads []layers.Tensor
+	for i, g := range u.grads {
+		sum, err := eng.SumSquares([]layers.Tensor{g})
+		if err != nil {
+			return err
+		}
+		if sum > 0 {
+			continue
+		}
+		names, grads = append(names, u.names[i]), append(grads, g)
+		if u.steps >= numberUsedWithin || u.steps >= usedWithin && g.Size() > 1 {
+			late = append(late, u.names[i])
+		}
+	}
+	u.names, u.grads = names, grads
+	if len(late) > 0 {
+		return &UnusedError{Step: step, Names: late}
+	}
+	return nil
+}
