@@ -11,6 +11,7 @@
 //     approximation with a proven bound; only what it leaves open is computed.
 //   - Retrieve: the ranks of the right answers, hence Recall@K, R-precision,
 //     MAP@R, MAP and MRR, under a stated TieRule.
+//   - Expand: features whose plain squared Euclidean distance is D^p of BRM.
 //   - KMeans and Cluster, then CompareClusters: NMI, AMI, ARI, pairwise F1 and more.
 //   - Pi, SpectralDecay, Covariance, SamplePairs: geometry.
 //   - NewROC: verification from the distances of pairs, and thresholds

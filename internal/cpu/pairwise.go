@@ -60,11 +60,6 @@ func (e *Engine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
 	return nil
 }
 
-// eachHard computes those entries of d again in float64 that hard says.
-func (p *pairArgs) eachHard(e *Engine, hard func(float32) bool) {
-	e.pool.run(p.n, func(_, i int) { p.hardRow(i, hard) })
-}
-
 func (p *pairArgs) hardRow(i int, hard func(float32) bool) {
 	for j, v := range p.d[i*p.k : (i+1)*p.k] {
 		if hard(v) {

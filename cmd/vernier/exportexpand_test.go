@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// What another tool reads of an expansion must give BRM's distances.
+func TestExpansionIsExported(t *testing.T) {
+	run, out := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "out")
+	if code, _, errs := vernier(t, quick(stripes(t, 10, 4), run, "--epochs", "1")...); code != exitDone {
+		t.Fatalf("train: exit %d\n%s", code, errs)
+	}
+	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "0.001", "--out", out); code != exitDone || !strings.Contains(errs, "expansion.npy, expansion.json") {
+		t.Fatalf("export: exit %d\n%s", code, errs)
+	}
+	text, err := os.ReadFile(filepath.Join(out, "expansion.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var x eval.Expansion
+	if err := json.Unmarshal(text, &x); err != nil {
+		t.Fatal(err)
+	}
+	plain, err := gallery.Read(filepath.Join(out, "embeddings.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := gallery.Read(filepath.Join(out, "expansion.npy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x.Bound > 0.001 || wide.H != x.Dim || plain.H != x.H || wide.N != plain.N {
+		t.Fatalf("%d x %d of %d x %d: %+v", wide.N, wide.H, plain.N, plain.H, x)
+	}
+	m, err := layers.ParseMetric(x.Metric)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range plain.N {
+		want, err := eval.Distance(m, plain.Row(0), plain.Row(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := eval.Distance(layers.Metric{Kind: layers.SquaredEuclidean}, wide.Row(0), wide.Row(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if miss := math.Abs(got - math.Pow(want, float64(m.P))); miss > x.Bound {
+			t.Errorf("row %d: %v, want %v^%d (off by %.3g)", i, got, want, m.P, miss)
+		}
+	}
+}
+
+func TestExpansionOptionsAreChecked(t *testing.T) {
+	for want, args := range map[string][]string{
+		"want the largest error": {"--expand", "-1"},
+		"--expand needs rows":    {"--expand", "0.1", "--format", "onnx"},
+	} {
+		if code, _, errs := vernier(t, append([]string{"export", "missing"}, args...)...); code != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%v: exit %d, want %d with %q; it says\n%s", args, code, exitUsage, want, errs)
+		}
+	}
+}
