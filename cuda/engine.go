@@ -30,7 +30,10 @@ type Engine struct {
 	written   []*Tensor // while recording
 }
 
-var _ layers.Engine = (*Engine)(nil)
+var (
+	_ layers.Engine = (*Engine)(nil)
+	_ layers.Device = (*Engine)(nil)
+)
 
 // parts are what an engine is made of. Blas and dnn belong to the stream.
 type parts struct {
@@ -84,6 +87,14 @@ func (e *Engine) Name() string {
 
 // Memory is how much of the device's memory is free, and how much there is.
 func (e *Engine) Memory() (free, total int64, err error) { return e.driver.Free() }
+
+// Synchronize waits until the device has done all that it was told.
+func (e *Engine) Synchronize() error {
+	if err := e.driver.Synchronize(e.compute); err != nil {
+		return fmt.Errorf("cuda: %w", err)
+	}
+	return nil
+}
 
 // Close gives back all that the engine holds; its tensors must not be used any
 // more.

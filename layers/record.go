@@ -17,6 +17,15 @@ type Recorder interface {
 	Record(f func() error) (Recording, error)
 }
 
+// Device is an Engine that has memory of its own and works through a queue: its
+// calls come back before the work is done.
+type Device interface {
+	// Synchronize waits until all that was asked for is done.
+	Synchronize() error
+	// Memory is how many bytes are free, and how many there are.
+	Memory() (free, total int64, err error)
+}
+
 // Recording is recorded work. It uses the tensors that it was recorded with.
 type Recording interface {
 	Replay() error

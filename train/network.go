@@ -96,7 +96,13 @@ func (c Config) objective(classes int) (o objective, err error) {
 // images. The loss's own parameters join the model's.
 func buildNetwork(m *model.Model, o objective, batch, micro int) (*network, error) {
 	available := int64(math.MaxInt64)
-	if free, err := mem.VirtualMemory(); err == nil {
+	if d, ok := m.Params.Engine().(layers.Device); ok {
+		free, _, err := d.Memory()
+		if err != nil {
+			return nil, err
+		}
+		available = free
+	} else if free, err := mem.VirtualMemory(); err == nil {
 		available = int64(free.Available)
 	}
 	// What is made while the graph is built, at the least: the batch, and the

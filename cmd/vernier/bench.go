@@ -21,6 +21,7 @@ type benchFlags struct {
 	batch, threads, rounds int
 	seconds                float64
 	asJSON                 bool
+	device                 deviceFlags
 	compare, pattern       string
 }
 
@@ -56,6 +57,7 @@ queries_s or seconds says what it is.`,
 	fl.SortFlags = false
 	fl.IntVar(&f.batch, "batch", 0, "images at a time (default the benchmark's own)")
 	fl.Float64Var(&f.seconds, "seconds", 5, "time to measure a case for")
+	f.device.add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 	fl.BoolVar(&f.asJSON, "json", false, "print a JSON object a line")
 	fl.StringVar(&f.compare, "compare", "", "a command, for a shell, to measure in turn")
@@ -77,7 +79,7 @@ func (f *benchFlags) run(cmd *cobra.Command, name string, log *logrus.Logger) er
 	if err != nil {
 		return err
 	}
-	eng, err := newEngine(f.threads)
+	eng, err := f.device.open(f.threads, log)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 type selectionFlags struct {
 	epoch   string
 	threads int
+	device  deviceFlags
 	cache   cacheFlags
 	sel     train.Selection
 }
@@ -34,6 +35,7 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.sel.Split, "split", "test", "which of the run's images: "+strings.Join(train.Splits, ", "))
 	fl.StringVar(&f.sel.Data, "data", "", "another data set instead: all its images, or with --split that part of it (for a set that has moved)")
 	f.cache.add(fl, "store no prepared pictures; changes no result")
+	f.device.add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 	fl.IntVar(&f.sel.Workers, "workers", 0, "goroutines that prepare images (default one a core)")
 }
@@ -184,7 +186,7 @@ func (f *evalFlags) measureRun(cmd *cobra.Command, run string, log *logrus.Logge
 	if err != nil {
 		return nil, err
 	}
-	eng, err := newEngine(f.threads)
+	eng, err := f.device.open(f.threads, log)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +229,7 @@ func (f *evalFlags) measureNetwork(cmd *cobra.Command, log *logrus.Logger, opt t
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	eng, err := newEngine(f.threads)
+	eng, err := f.device.open(f.threads, log)
 	if err != nil {
 		return nil, err
 	}

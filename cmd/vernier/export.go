@@ -140,7 +140,7 @@ func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, run string) er
 	if err := emptyFolder(f.out, f.force); err != nil {
 		return err
 	}
-	eng, err := newEngine(f.threads)
+	eng, err := f.device.open(f.threads, log)
 	if err != nil {
 		return err
 	}

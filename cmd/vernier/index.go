@@ -96,7 +96,7 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	if err != nil {
 		return err
 	}
-	eng, err := newEngine(f.threads)
+	eng, err := f.device.open(f.threads, log)
 	if err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 	if err != nil {
 		return err
 	}
-	eng, err := newEngine(f.threads)
+	eng, err := f.device.open(f.threads, log)
 	if err != nil {
 		return err
 	}

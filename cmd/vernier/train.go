@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/data"
-	"github.com/vernier-ml/vernier/internal/cpu"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -34,6 +33,7 @@ type trainFlags struct {
 	printConfig bool
 	from        string
 	decayAll    bool
+	device      deviceFlags
 }
 
 func newTrain(log *logrus.Logger) *cobra.Command {
@@ -140,6 +140,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.IntVar(&c.ClassesPerBatch, "classes-per-batch", c.ClassesPerBatch, "classes in a batch")
 	fl.IntVar(&c.ImagesPerClass, "images-per-class", c.ImagesPerClass, "images of each")
 	fl.Uint64Var(&c.Seed, "seed", c.Seed, "of everything that is drawn")
+	f.device.add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores); changes no result")
 	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core); changes no result")
 	return cmd
@@ -147,7 +148,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 
 func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 	ctx := cmd.Context()
-	eng, err := newEngine(f.threads)
+	eng, err := f.device.open(f.threads, log)
 	if err != nil {
 		return err
 	}
@@ -234,11 +235,4 @@ func largerHint(err error) string {
 		return ", or with a larger --max-pixels"
 	}
 	return ""
-}
-
-func newEngine(threads int) (*cpu.Engine, error) {
-	if threads < 0 || threads > mostWorkers {
-		return nil, usagef("--threads %d: 1 to %d, or 0 for all cores", threads, mostWorkers)
-	}
-	return cpu.New(cpu.Options{Threads: threads})
 }

@@ -111,7 +111,7 @@ type Runner struct {
 	w          *work
 }
 
-// Start makes a case and runs it once or twice, so that what grows at first has
+// Start makes a case and runs it a few times, so that what grows at first has
 // grown.
 func (b Benchmark) Start(ctx context.Context, c Case, eng layers.Engine, opt Options) (*Runner, error) {
 	batch := b.Batch
@@ -128,12 +128,23 @@ func (b Benchmark) Start(ctx context.Context, c Case, eng layers.Engine, opt Opt
 		return nil, fmt.Errorf("%s: %w", b.label(c), err)
 	}
 	r := &Runner{name: b.Name, kind: c.Name, eng: eng, opt: opt, batch: batch, w: w}
-	if err := w.run(); err != nil {
-		r.Close()
-		return nil, fmt.Errorf("%s: %w", b.label(c), err)
+	first := 1
+	if d, ok := eng.(layers.Device); ok {
+		w.run = inTurn(w.run, d.Synchronize)
+		first = deviceFirst
+	}
+	for range first {
+		if err := w.run(); err != nil {
+			r.Close()
+			return nil, fmt.Errorf("%s: %w", b.label(c), err)
+		}
 	}
 	return r, nil
 }
+
+// deviceFirst runs are not timed on a device, whose engine chooses algorithms
+// and records graphs in them.
+const deviceFirst = 5
 
 func (b Benchmark) label(c Case) string {
 	if c.Name == "" {
