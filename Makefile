@@ -6,7 +6,7 @@ LDFLAGS := -X main.version=$(VERSION)
 # The go command fetches another toolchain only if asked to.
 export GOTOOLCHAIN ?= local
 
-.PHONY: help build build-gpu demo test lint lint-gpu bench generate clean
+.PHONY: help build build-gpu gpu-check demo test lint lint-gpu bench generate clean
 
 # The GPU build: gorgonia.org/cu is compiled with our own cuda.h and linked with
 # a libcuda.a that forwards to the driver's library, so that neither an SDK nor a
@@ -25,6 +25,18 @@ build: ## build bin/vernier
 
 build-gpu: $(LIBCUDA) ## build bin/vernier with the GPU engine; needs gcc, no CUDA SDK
 	$(GPU_ENV) $(GO) build -tags gpu -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/vernier
+
+CHECK := bin/gpu-check
+
+gpu-check: $(LIBCUDA) ## a folder that tests and times the GPU engine on a machine without Go
+	rm -rf $(CHECK)
+	mkdir -p $(CHECK)
+	$(GPU_ENV) $(GO) build -tags gpu -trimpath -ldflags '-s -w $(LDFLAGS)' -o $(CHECK)/vernier ./cmd/vernier
+	$(GPU_ENV) $(GO) test -c -tags gpu -trimpath -ldflags '-s -w' -o $(CHECK)/cuda.test ./cuda
+	cp bench/gpucheck.py bench/torch_gpu.py bench/torchpeer.py bench/torch_bninception.py bench/torch_vit_small.py $(CHECK)
+	gzip -9 $(CHECK)/vernier $(CHECK)/cuda.test
+	@test $$(du -sm $(CHECK) | cut -f1) -lt 60 || { echo "$(CHECK) is over 60 MiB"; exit 1; }
+	@echo "copy $(CHECK) to a machine with a GPU and run there: python3 gpucheck.py"
 
 $(LIBCUDA): $(wildcard $(ABI)/forward/*)
 	mkdir -p $(dir $@)

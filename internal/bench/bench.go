@@ -39,7 +39,7 @@ func All() []Benchmark {
 	for _, n := range networks() {
 		list = append(list, n.training(), n.inference())
 	}
-	return append(list, pairwise(), search())
+	return append(list, pairwise(), search(), sop())
 }
 
 // Find returns the benchmark of a name, with the one case after a slash, as in

@@ -73,3 +73,24 @@ func search() Benchmark {
 	}
 	return b
 }
+
+// sop times exact search as all pairs of the test images of Stanford Online
+// Products: a tenth of its 60,502 images as queries.
+func sop() Benchmark {
+	const queries, rows, h = 6050, 60502, 512
+	b := Benchmark{Name: "sop-search", Text: fmt.Sprintf("the nearest of %d rows of %d numbers (the test images of SOP), %d queries; minutes on a CPU", rows, h, queries)}
+	b.Cases = []Case{{"brm", func(ctx context.Context, eng layers.Engine, _ int) (*work, error) {
+		d := draw(eng)
+		x := make([]float32, rows*h)
+		for i := range x {
+			x[i] = float32(d.rng.NormFloat64())
+		}
+		gallery := &eval.Embeddings{X: x, N: rows, H: h}
+		q := &eval.Embeddings{X: x[:queries*h], N: queries, H: h}
+		return &work{queries: queries, flops: 2 * queries * float64(rows) * h, run: func() error {
+			_, err := eval.Neighbors(ctx, eng, q, gallery, layers.Metric{Kind: layers.BRM, P: 2}, 1, eval.SearchOptions{Self: eval.LeaveOneOut(queries)})
+			return err
+		}}, d.err
+	}}}
+	return b
+}

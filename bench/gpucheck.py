@@ -1,0 +1,273 @@
+#!/usr/bin/env python3
+"""Tests and times Vernier on this machine's GPU, beside PyTorch, and prints one table.
+
+For a Linux machine with an NVIDIA driver, CUDA's libraries and cuDNN (those inside PyTorch's Python packages
+do), PyTorch if there is one, no Go and no network. `make gpu-check` makes the folder that this lies in:
+
+    python3 gpucheck.py [--minutes 7] [--only tests|bench] [--log gpu-check.log]
+
+A part that fails does not keep the others from running; what each failure was is below the table, and every
+output is in the log.
+"""
+import argparse
+import glob
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+NETWORKS = ("bninception", "resnet50", "vit-s")
+SOP = 60502
+
+
+class Check:
+    def __init__(self, minutes, log):
+        self.end = time.monotonic() + 60 * minutes
+        self.log = open(log, "w")
+        self.rows, self.notes, self.failed = [], {}, 0
+        self.start, self.done = time.monotonic(), {}
+        self.no_gpu = self.no_torch = None  # why there is none
+        self.env = dict(os.environ)
+        found = [d for d in library_folders() if d not in self.env.get("VERNIER_CUDA_PATH", "").split(":")]
+        if found:
+            self.env["VERNIER_CUDA_PATH"] = ":".join(filter(None, [self.env.get("VERNIER_CUDA_PATH")] + found))
+
+    def run(self, command, limit):
+        """Runs a command in this folder; returns its output, or raises Failure."""
+        left = self.end - time.monotonic()
+        if left < 10:
+            raise Failure("out of time", skipped=True)
+        self.log.write("\n$ %s\n" % " ".join(command))
+        start = time.monotonic()
+        try:
+            p = subprocess.run(command, cwd=HERE, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=min(limit, left))
+            out, err, code = p.stdout, p.stderr, p.returncode
+        except subprocess.TimeoutExpired as e:
+            out, err, code = text(e.stdout), text(e.stderr), None
+        except OSError as e:
+            raise Failure(str(e))
+        self.log.write(out + err + "(%s after %.1f s)\n" % ("time ran out" if code is None else "exit %d" % code, time.monotonic() - start))
+        self.log.flush()
+        if code is None:
+            raise Failure("not done after %.0f s" % min(limit, left))
+        if code != 0:
+            raise Failure(reason(out + "\n" + err))
+        return out
+
+    def note(self, what, failure):
+        self.notes.setdefault(str(failure), []).append(what)
+        if not failure.skipped:
+            self.failed += 1
+
+    def say(self, line):
+        print(line, flush=True)
+        self.log.write(line + "\n")
+
+    def progress(self, what):
+        print("[%3.0f s] %s" % (time.monotonic() - self.start, what), file=sys.stderr, flush=True)
+
+
+class Failure(Exception):
+    def __init__(self, why, skipped=False):
+        super().__init__(why)
+        self.skipped = skipped
+
+
+def text(b):
+    return b.decode(errors="replace") if isinstance(b, bytes) else b or ""
+
+
+def reason(output):
+    """The line of an output that says most about a failure."""
+    lines = [l.strip() for l in output.splitlines() if l.strip()]
+    for mark in ("panic:", "fatal error:", "SIGSEGV", "Error:", "error:", "level=error", "no GPU", "finds no GPU"):
+        for l in lines:
+            if mark in l:
+                return l[:300]
+    return lines[-1][:300] if lines else "no output"
+
+
+def library_folders():
+    """Folders of CUDA's libraries inside this Python's packages."""
+    sites = [sysconfig.get_paths()[k] for k in ("purelib", "platlib")] + [p for p in sys.path if p.endswith("-packages")]
+    found = []
+    for site in dict.fromkeys(sites):
+        found += sorted(glob.glob(os.path.join(site, "nvidia", "*", "lib")), reverse=True)
+        found += glob.glob(os.path.join(site, "torch", "lib"))
+    return found
+
+
+def unpack():
+    """The programs lie compressed."""
+    for packed in glob.glob(os.path.join(HERE, "*.gz")):
+        path = packed[:-3]
+        if not os.path.exists(path):
+            with gzip.open(packed, "rb") as source, open(path + ".part", "wb") as target:
+                target.write(source.read())
+            os.chmod(path + ".part", 0o755)
+            os.rename(path + ".part", path)
+
+
+def last_json(output):
+    for line in reversed(output.splitlines()):
+        if line.startswith("{"):
+            return json.loads(line)
+    raise Failure("printed no result")
+
+
+def machine(check):
+    """What there is: the card, what the program finds, PyTorch."""
+    def ask(what, command):
+        try:
+            out = check.run(command, 60).strip()
+        except Failure as f:
+            check.say("%-8s %s" % (what, f))
+            return None, str(f)
+        for line in out.splitlines():
+            check.say("%-8s %s" % (what, line))
+        return out, None
+
+    ask("card", ["nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm,power.limit", "--format=csv,noheader"])
+    out, wrong = ask("vernier", ["./vernier", "doctor"])
+    if out is None:
+        check.note("vernier doctor", Failure(wrong))
+        check.no_gpu = wrong
+    elif "not used:" in out or "cuda:0" not in out:
+        lines = [l for l in out.splitlines() if l.startswith("gpu")]
+        check.no_gpu = "; ".join(l[3:].strip() for l in lines) or "vernier doctor finds no GPU"
+    out, wrong = ask("torch", [sys.executable, "-c", "import torch; print(torch.__version__, 'CUDA', torch.version.cuda, 'cuDNN', torch.backends.cudnn.version(), 'GPU', torch.cuda.is_available())"])
+    if out is None or out.endswith("False"):
+        check.no_torch = wrong or "torch finds no GPU"
+
+
+def tests(check):
+    """Each test of its own, so that one that ends the process ends no other."""
+    try:
+        names = re.findall(r"^TestOnAGPU\w+", check.run(["./cuda.test", "-test.list", "TestOnAGPU"], 60), re.M)
+    except Failure as f:
+        check.note("tests", f)
+        return
+    for name in names:
+        check.progress(name)
+        start = time.monotonic()
+        try:
+            out = check.run(["./cuda.test", "-test.run", "^%s$" % name, "-test.v", "-test.timeout", "120s"], 125)
+            skip = re.search(r"no GPU to test on: (.*)", out)
+            if skip:
+                raise Failure("skipped: " + skip.group(1), skipped=True)
+            verdict = "passed"
+        except Failure as f:
+            verdict = "skipped" if f.skipped else "FAILED"
+            check.note(name, f)
+        check.rows.append((name, verdict, "%.0f s" % (time.monotonic() - start), ""))
+
+
+def ours(check, name, precision, batch=None):
+    if check.no_gpu:
+        raise Failure(check.no_gpu, skipped=True)
+    command = ["./vernier", "bench", name, "--device", "cuda", "--precision", precision, "--seconds", "2", "--json"]
+    return last_json(check.run(command + (["--batch", str(batch)] if batch else []), 90))
+
+
+def peer(check, args, limit=120):
+    if check.no_torch:
+        raise Failure(check.no_torch, skipped=True)
+    return last_json(check.run([sys.executable, "torch_gpu.py"] + args, limit))
+
+
+def attempt(check, what, f):
+    check.progress(what)
+    try:
+        return f()
+    except Failure as e:
+        check.note(what, e)
+    except (ValueError, KeyError) as e:
+        check.note(what, Failure("cannot be read: %s" % e))
+    return None
+
+
+def network(check, name, precision, batch, compiled=False):
+    """Images a second of ours and PyTorch's, training and inference."""
+    label = "%s, batch %d, %s" % (name, batch, precision)
+    args = ["--network", name, "--batch", str(batch), "--precision", precision] + (["--compile"] if compiled else [])
+    how = "torch" + (" compiled" if compiled else "")
+    other = attempt(check, "%s, %s" % (label, how), lambda: peer(check, args)) or {}
+    for what in ("train", "infer"):
+        key = (name, precision, batch, what)
+        if key not in check.done:
+            r = attempt(check, "%s, %s" % (label, what), lambda: ours(check, "%s-%s" % (name, what), precision, batch))
+            check.done[key] = r and r.get("img_s")
+        mine, theirs = check.done[key], other.get(what + "_img_s")
+        row(check, "%s, %s" % (label, what), mine, theirs, "images/s", how)
+
+
+def row(check, label, mine, theirs, unit, how, smaller=False):
+    if not mine and not theirs:
+        return  # the notes say why
+    ratio = ""
+    if mine and theirs:
+        ratio = "%.2f" % (theirs / mine if smaller else mine / theirs)
+    check.rows.append((label, number(mine, unit), number(theirs, unit) + (" (%s)" % how if theirs else ""), ratio))
+
+
+def number(v, unit):
+    if not v:
+        return "-"
+    return ("%.1f " % v if v >= 10 else "%.4g " % v) + unit
+
+
+def benchmarks(check):
+    for precision in ("bf16", "tf32"):
+        network(check, "bninception", precision, 128)
+    r = attempt(check, "BRM distances", lambda: ours(check, "brm-pairwise/sigmoid-p2", "tf32"))
+    p = attempt(check, "BRM distances, torch", lambda: peer(check, ["--pairs"]))
+    row(check, "BRM 256 x 256 x 512, forward and back", r and 1e6 * r["seconds"], p and 1e6 * p["seconds"], "us", "torch", smaller=True)
+    r = attempt(check, "SOP search", lambda: ours(check, "sop-search/brm", "tf32"))
+    p = attempt(check, "SOP search, torch", lambda: peer(check, ["--search", str(SOP)]))
+    row(check, "all pairs of SOP (60502) by BRM", r and SOP / r["queries_s"], p and p["seconds"], "s", "torch", smaller=True)
+    for name in NETWORKS[1:]:
+        for precision in ("bf16", "tf32"):
+            network(check, name, precision, 128)
+    network(check, "bninception", "bf16", 128, compiled=True)
+    for batch in (32, 256, 64):
+        network(check, "bninception", "bf16", batch)
+    for name in NETWORKS[1:]:
+        network(check, name, "bf16", 128, compiled=True)
+    for batch in (32, 256, 64):
+        network(check, "bninception", "tf32", batch)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=6.8)
+    parser.add_argument("--only", choices=["tests", "bench"])
+    parser.add_argument("--log", default=os.path.join(HERE, "gpu-check.log"))
+    a = parser.parse_args()
+    unpack()
+    check = Check(a.minutes, a.log)
+    machine(check)
+    try:
+        if a.only != "bench":
+            tests(check)
+        if a.only != "tests":
+            benchmarks(check)
+    except KeyboardInterrupt:
+        check.note("the rest", Failure("interrupted", skipped=True))
+    check.say("\n%-50s %16s %30s %6s" % ("", "vernier", "torch", "ratio"))
+    for r in check.rows:
+        check.say("%-50s %16s %30s %6s" % r)
+    if check.notes:
+        check.say("\nwhat failed or was left out, and why:")
+        for why, what in check.notes.items():
+            check.say("  " + "; ".join(what) + "\n    " + why)
+    check.say("\n%d failures; everything that was printed is in %s" % (check.failed, a.log))
+    return 1 if check.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

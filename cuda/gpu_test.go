@@ -1,0 +1,68 @@
+//go:build gpu && linux && cgo && (amd64 || arm64)
+
+package cuda
+
+import (
+	"math"
+	"testing"
+
+	"github.com/vernier-ml/vernier/internal/conformance"
+	"github.com/vernier-ml/vernier/internal/reference"
+)
+
+// onGPU returns an engine on the GPU of this machine, or skips the test and says
+// why there is none.
+func onGPU(t *testing.T, opt Options) *Engine {
+	t.Helper()
+	e, err := Open(opt)
+	if err != nil {
+		t.Skipf("no GPU to test on: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// Convolutions are the deterministic ones, since the suite repeats calls and
+// wants the same bits.
+func TestOnAGPUFullPrecision(t *testing.T) {
+	e := onGPU(t, Options{Precision: FP32, Deterministic: true})
+	conformance.Run(t, e, conformance.Options{Sum: 1e-4, Elementwise: 2e-6, Golden: true})
+}
+
+func TestOnAGPUTF32(t *testing.T) {
+	e := onGPU(t, Options{Precision: TF32, Deterministic: true})
+	conformance.Run(t, e, conformance.Options{Sum: 3e-3, Elementwise: 2e-6, Only: []string{
+		"matmul", "linear", "conv", "conv epilogue", "conv gradients", "conv with a folded norm",
+	}})
+}
+
+func TestOnAGPUBfloat16(t *testing.T) {
+	e := onGPU(t, Options{Precision: BF16, Deterministic: true})
+	conformance.Run(t, narrowed{e}, narrowOptions())
+}
+
+// Distances are float32 whatever the precision of the rest.
+func TestOnAGPUDistancesAreExactInEveryPrecision(t *testing.T) {
+	e := onGPU(t, Options{Precision: BF16})
+	conformance.Run(t, e, conformance.Options{Sum: 1e-4, Only: []string{
+		"pairwise", "pairwise of one tensor with itself", "pairwise at extreme scales", "pairwise of equal rows", "mix", "channel grams",
+	}})
+}
+
+func TestOnAGPUARecordedStepTrainsLikeTheReference(t *testing.T) {
+	e := onGPU(t, Options{Precision: FP32})
+	ref, n := newTrainer(t, reference.New()), newTrainer(t, e)
+	for step := range 12 {
+		want, got := ref.step(t), n.step(t)
+		if math.Abs(got-want) > 1e-3*(1+math.Abs(want)) {
+			t.Fatalf("step %d: loss %v, want %v", step, got, want)
+		}
+	}
+	if stretches, refusal := n.g.Recorded(); stretches != 2 || refusal != nil {
+		t.Errorf("%d CUDA graphs, refusal: %v", stretches, refusal)
+	}
+}
