@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -71,6 +72,9 @@ type fileText struct {
 
 // Parse reads a sweep. name is that of the text, for messages.
 func Parse(name string, text []byte) (*File, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, fmt.Errorf("%s is empty", name)
+	}
 	var t fileText
 	if err := yaml.Load(text, &t, yaml.WithKnownFields()); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)

@@ -30,6 +30,7 @@ type Runner struct {
 	old      int
 	total    int
 	failures []error
+	begun    bool // a run could begin: then the failure of another is its own
 }
 
 // Engine is one that is given back after use.
@@ -49,8 +50,8 @@ type cost struct {
 
 // Run makes what is not finished yet. A run that an earlier process left is gone on
 // with; one that another process is working on is left to it. A run that fails does
-// not stop the others: Run returns all failures together. When ctx ends every run saves
-// its state first.
+// not stop the others, unless none could begin so far: Run returns all failures
+// together. When ctx ends every run saves its state first.
 func (r *Runner) Run(ctx context.Context, jobs []Job) error {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return err
@@ -68,6 +69,9 @@ func (r *Runner) Run(ctx context.Context, jobs []Job) error {
 			r.old++
 			r.mu.Unlock()
 			continue
+		}
+		if r.hopeless() {
+			break
 		}
 		select {
 		case queue <- j:
@@ -139,6 +143,14 @@ func (r *Runner) count(err error) {
 	r.finished++
 }
 
+// hopeless reports whether what went wrong will go wrong with every run: a data
+// set that is not there, a disk that is full.
+func (r *Runner) hopeless() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.begun && len(r.failures) > 0
+}
+
 // progress tells how far all are, and what one of them does.
 func (r *Runner) progress(detail string) {
 	r.mu.Lock()
@@ -166,6 +178,9 @@ func (r *Runner) one(ctx context.Context, j Job, eng layers.Engine) (err error) 
 		return err
 	}
 	defer s.Close()
+	r.mu.Lock()
+	r.begun = true
+	r.mu.Unlock()
 	defer func() { err = errors.Join(err, addCost(folder, time.Since(begun), r.Threads)) }()
 	if err := s.Train(ctx); err != nil {
 		return err

@@ -186,6 +186,9 @@ random:
 }
 
 func TestMistakesInASweepFileAreNamed(t *testing.T) {
+	if _, err := Parse("x.yaml", []byte("\n")); err == nil || !strings.Contains(err.Error(), "empty") {
+		t.Errorf("an empty file: %v", err)
+	}
 	for text, says := range map[string]string{
 		"grids: {a: [1]}":                "grids",
 		"grid: {model.metric: cosine}":   "x.yaml:1: model.metric: want a list",
@@ -286,6 +289,18 @@ func TestARunThatFailsDoesNotStopTheOthers(t *testing.T) {
 	}
 	if len(ev.said) != 2 || len(ev.warned) == 0 {
 		t.Errorf("said %q, warned %q", ev.said, ev.warned)
+	}
+}
+
+func TestASweepOfWhatIsNotThereEndsAtOnce(t *testing.T) {
+	_, jobs := smallSweep(t, "")
+	for i := range jobs {
+		jobs[i].Config.Data.Spec = "folder:/nowhere"
+	}
+	ev := &events{}
+	err := runner(t, t.TempDir(), 1, ev).Run(t.Context(), jobs)
+	if err == nil || !strings.Contains(err.Error(), "/nowhere") || len(ev.warned) > 2 {
+		t.Errorf("got %v after %d failures", err, len(ev.warned))
 	}
 }
 
