@@ -23,6 +23,7 @@ var mayImport = map[string][]string{
 	"train":                {"model", "losses", "data", "eval", "gallery", "weights", "layers", "backbone"},
 	"train/sweep":          {"train", "eval", "layers"},
 	"report":               {"train", "eval", "layers", "model"},
+	"serve":                {"train", "eval", "data", "gallery"},
 	"gallery":              {"eval", "layers", "weights"},
 	"eval":                 {"layers"},
 	"linear":               {"layers", "eval"},

@@ -30,6 +30,7 @@ const (
 	FiguresFolder  = "figures"
 	ExportFolder   = "export"      // where vernier export writes by default
 	ReportFile     = "report.html" // and vernier report
+	MarksFile      = "marks.jsonl" // of vernier serve; a run that begins anew keeps it
 )
 
 // runFiles are those that are files and appear as a whole.

@@ -212,7 +212,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestEveryCommandExplainsItself(t *testing.T) {
-	for _, cmd := range []string{"", "train", "presets", "eval", "embed", "export", "verify", "index", "search", "report", "data", "data list", "data check", "doctor", "version"} {
+	for _, cmd := range []string{"", "train", "presets", "eval", "embed", "export", "verify", "index", "search", "report", "serve", "data", "data list", "data check", "doctor", "version"} {
 		code, out, _ := vernier(t, append(strings.Fields(cmd), "--help")...)
 		if code != exitDone || !strings.Contains(out, "Usage:") || !strings.Contains(out, "Examples:") {
 			t.Errorf("vernier %s --help: exit %d\n%s", cmd, code, out)

@@ -46,7 +46,7 @@ boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
 	root.AddCommand(
 		newTrain(log), newPresets(), newSweep(log), newCompare(log),
 		newEval(log), newEmbed(log), newExport(log), newVerify(log), newIndex(log), newSearch(log),
-		newReport(log),
+		newReport(log), newServe(log),
 		newData(log), newWeights(), newLosses(), newMetrics(),
 		newLinear(log), newReproduce(log),
 		newBench(log), newDoctor(), newVersion(),

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/serve"
+	"github.com/vernier-ml/vernier/train"
+)
+
+func newServe(log *logrus.Logger) *cobra.Command {
+	f := &serveFlags{}
+	cmd := &cobra.Command{
+		Use:   "serve RUN",
+		Short: "A local web page: drop an image, see the nearest, mark right and wrong",
+		Long: `Embed the images of a run's --split, or of --data, and serve a page on this machine
+on which one drops an image, sees the nearest of them with their distances, and marks
+each as right or wrong. Marks are added to RUN/` + train.MarksFile + `, a JSON object a line; images
+that are dropped are not kept.
+
+The page answers on the loopback address only, and only to requests that name this
+machine as their host. With --listen on another address anybody who reaches it can
+use it: it has no passwords. Ctrl-C ends it after the requests that have begun.`,
+		Example: `  vernier serve runs/birds
+  vernier serve runs/birds --split all --listen 127.0.0.1:9000`,
+		Args: takes(false, "RUN"),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], log) },
+	}
+	fl := cmd.Flags()
+	fl.SortFlags = false
+	fl.StringVar(&f.listen, "listen", "127.0.0.1:8321", "address and port; port 0 for a free one")
+	fl.StringVar(&f.marks, "marks", "", "file that marks are added to (default RUN/"+train.MarksFile+")")
+	fl.IntVarP(&f.nearest, "nearest", "k", 12, "how many images to show")
+	fl.IntVar(&f.megabytes, "max-mb", 20, "largest image that is taken, in MiB")
+	fl.BoolVar(&f.asJSON, "json", false, "print where it listens as JSON")
+	f.selectionFlags.add(cmd)
+	return cmd
+}
+
+// serveFlags are those of serve.
+type serveFlags struct {
+	selectionFlags
+	listen, marks string
+	nearest       int
+	megabytes     int
+	asJSON        bool
+}
+
+func (f *serveFlags) run(cmd *cobra.Command, run string, log *logrus.Logger) (err error) {
+	if f.nearest < 1 {
+		return usagef("-k %d: at least 1", f.nearest)
+	}
+	if f.megabytes < 1 || f.megabytes > 1024 {
+		return usagef("--max-mb %d: want 1 to 1024", f.megabytes)
+	}
+	if _, _, err := net.SplitHostPort(f.listen); err != nil {
+		return usagef("--listen %q: want ADDRESS:PORT, such as 127.0.0.1:8321: %w", f.listen, err)
+	}
+	if err := f.complete(cmd, log); err != nil {
+		return err
+	}
+	folder, err := train.Open(run)
+	if err != nil {
+		return err
+	}
+	cfg, err := folder.LoadConfig()
+	if err != nil {
+		return err
+	}
+	// Before the work of embedding: the port may be taken.
+	l, err := net.Listen("tcp", f.listen)
+	if err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
+	defer l.Close()
+	eng, err := newEngine(f.threads)
+	if err != nil {
+		return err
+	}
+	defer eng.Close()
+	e, err := train.Embed(cmd.Context(), folder, eng, f.sel)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, e.Close()) }()
+	c, done, err := serve.FromRun(e, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	c.Title, c.Nearest, c.MaxBytes, c.Marks = folder.Name(), f.nearest, int64(f.megabytes)<<20, f.marks
+	if c.Marks == "" {
+		c.Marks = folder.Path(train.MarksFile)
+	}
+	at := l.Addr().(*net.TCPAddr)
+	if c.AnyHost = !at.IP.IsLoopback(); c.AnyHost {
+		log.Warnf("anybody who reaches %s can use the page and see the images", at)
+	}
+	s, err := serve.New(c)
+	if err != nil {
+		return err
+	}
+	url := "http://" + at.String() + "/"
+	if f.asJSON {
+		err = json.NewEncoder(cmd.OutOrStdout()).Encode(map[string]any{"url": url, "rows": c.Gallery.N, "marks": c.Marks})
+	} else {
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d images at %s\nmarks go to %s; Ctrl-C ends it\n", c.Gallery.N, url, c.Marks)
+	}
+	if err != nil {
+		return err
+	}
+	return s.Serve(cmd.Context(), l)
+}

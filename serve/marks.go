@@ -1,0 +1,136 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Mark is a line of the file of marks: what somebody thinks of an image that
+// was found.
+type Mark struct {
+	Time     time.Time `json:"time"`
+	Query    string    `json:"query"` // SHA-256 of the image that was searched for
+	Name     string    `json:"name"`  // of its file, as the browser says
+	Row      int       `json:"row"`
+	Path     string    `json:"path"`
+	Class    string    `json:"class"`
+	Distance float64   `json:"distance"`
+	Right    bool      `json:"right"`
+	Model    string    `json:"model"` // its fingerprint
+}
+
+// memory holds the results of the latest searches, which marks refer to.
+type memory struct {
+	mu     sync.Mutex
+	most   int
+	order  []string
+	result map[string]*result
+}
+
+func newMemory(most int) *memory { return &memory{most: most, result: map[string]*result{}} }
+
+func (m *memory) keep(r *result) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.result[r.Query]; !ok {
+		m.order = append(m.order, r.Query)
+	}
+	m.result[r.Query] = r
+	if len(m.order) > m.most {
+		delete(m.result, m.order[0])
+		m.order = slices.Delete(m.order, 0, 1)
+	}
+}
+
+func (m *memory) find(query string) (*result, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, ok := m.result[query]
+	return r, ok
+}
+
+// markFile is appended to, a line at a time.
+type markFile struct {
+	mu   sync.Mutex
+	path string
+}
+
+func (f *markFile) add(m Mark) (err error) {
+	var line bytes.Buffer
+	e := json.NewEncoder(&line)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(m); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	file, err := os.OpenFile(f.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if _, err := file.Write(line.Bytes()); err != nil {
+		return err
+	}
+	return file.Sync()
+}
+
+// maxName is the longest name of a file that is kept, in bytes.
+const maxName = 255
+
+// mark keeps what somebody thinks of an image that a search found.
+func (s *Server) mark(w http.ResponseWriter, r *http.Request) {
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		fail(w, http.StatusUnsupportedMediaType, errors.New("want Content-Type application/json"))
+		return
+	}
+	var in struct {
+		Query string `json:"query"`
+		Name  string `json:"name"`
+		Row   *int   `json:"row"`
+		Right *bool  `json:"right"`
+	}
+	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxMarkBytes))
+	d.DisallowUnknownFields()
+	err := d.Decode(&in)
+	if large := new(http.MaxBytesError); errors.As(err, &large) {
+		fail(w, http.StatusRequestEntityTooLarge, fmt.Errorf("a mark has at most %d bytes", large.Limit))
+		return
+	}
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("there is something behind it")
+		}
+	}
+	if err != nil || in.Row == nil || in.Right == nil {
+		fail(w, http.StatusBadRequest, errors.Join(errors.New(`want {"query": HASH, "name": TEXT, "row": NUMBER, "right": true or false}`), err))
+		return
+	}
+	res, ok := s.asked.find(in.Query)
+	if !ok {
+		fail(w, http.StatusNotFound, errors.New("this image was not searched for lately: search again"))
+		return
+	}
+	i := slices.IndexFunc(res.Neighbors, func(n neighbor) bool { return n.Row == *in.Row })
+	if i < 0 {
+		fail(w, http.StatusNotFound, fmt.Errorf("row %d is not among those that were found", *in.Row))
+		return
+	}
+	n := res.Neighbors[i]
+	m := Mark{time.Now().UTC(), res.Query, strings.ToValidUTF8(in.Name[:min(len(in.Name), maxName)], ""), n.Row, n.Path, n.Class, n.Distance, *in.Right, s.cfg.Info.Model}
+	if err := s.marks.add(m); err != nil {
+		fail(w, http.StatusInternalServerError, fmt.Errorf("the mark was not kept: %w", err))
+		return
+	}
+	answer(w, m)
+}

@@ -1,0 +1,177 @@
+package serve
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"image"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/gallery"
+)
+
+// Config says what is served.
+type Config struct {
+	Title   string
+	Gallery *gallery.Table
+	Info    gallery.Info // of what Embed makes
+	Engine  eval.Engine  // that searches; it is used by one request at a time
+	// Embed makes a row of an image. It is called by one request at a time.
+	Embed func(*data.RGB) ([]float32, error)
+	// Picture returns an image of the gallery.
+	Picture func(row int) (image.Image, error)
+	// Threshold is the largest distance of the same, or nil.
+	Threshold *float64
+	// Marks is the file that marks are added to, a JSON object a line.
+	Marks string
+	// Nearest is how many images are shown; 0 means 12.
+	Nearest int
+	// MaxBytes bounds an image that is sent, MaxPixels one that is decoded; 0
+	// means 20 MiB and data.DefaultMaxPixels.
+	MaxBytes, MaxPixels int64
+	// AnyHost answers whatever Host a request names: for a server that is meant
+	// to be reached from elsewhere.
+	AnyHost bool
+}
+
+// Limits of a request.
+const (
+	defaultMaxBytes = 20 << 20
+	defaultNearest  = 12
+	maxMarkBytes    = 4 << 10
+	maxHeaderBytes  = 16 << 10
+	waiting         = 8 // searches at once; one works, the others wait
+	remembered      = 256
+)
+
+// Timeouts of a connection.
+const (
+	headerTimeout   = 5 * time.Second
+	readTimeout     = 30 * time.Second
+	writeTimeout    = 2 * time.Minute // a search waits for others
+	idleTimeout     = time.Minute
+	shutdownTimeout = 5 * time.Second
+)
+
+//go:embed page.html app.js style.css
+var files embed.FS
+
+// Server answers requests.
+type Server struct {
+	cfg   Config
+	seats chan struct{} // of searches that work or wait
+	turn  chan struct{} // of the one that works
+	asked *memory
+	marks *markFile
+}
+
+// New checks a configuration.
+func New(cfg Config) (*Server, error) {
+	if cfg.Gallery == nil || cfg.Gallery.N < 1 || cfg.Embed == nil || cfg.Picture == nil || cfg.Engine == nil {
+		return nil, errors.New("serve: a gallery with rows and pictures, an engine and an embedding are needed")
+	}
+	if cfg.Nearest == 0 {
+		cfg.Nearest = defaultNearest
+	}
+	if cfg.MaxBytes == 0 {
+		cfg.MaxBytes = defaultMaxBytes
+	}
+	if cfg.Nearest < 1 || cfg.MaxBytes < 1 {
+		return nil, fmt.Errorf("serve: %d images and %d bytes: want positive numbers", cfg.Nearest, cfg.MaxBytes)
+	}
+	return &Server{
+		cfg: cfg, seats: make(chan struct{}, waiting), turn: make(chan struct{}, 1),
+		asked: newMemory(remembered), marks: &markFile{path: cfg.Marks},
+	}, nil
+}
+
+// Handler answers the requests of the page.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	for path, file := range map[string][2]string{
+		"GET /{$}":       {"page.html", "text/html; charset=utf-8"},
+		"GET /app.js":    {"app.js", "text/javascript; charset=utf-8"},
+		"GET /style.css": {"style.css", "text/css; charset=utf-8"},
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) { s.file(w, file[0], file[1]) })
+	}
+	mux.HandleFunc("GET /about", s.about)
+	mux.HandleFunc("GET /image/{row}", s.image)
+	mux.HandleFunc("POST /search", s.search)
+	mux.HandleFunc("POST /mark", s.mark)
+	return s.guard(http.NewCrossOriginProtection().Handler(mux))
+}
+
+// guard refuses requests to other hosts and says what a browser may do with the
+// answers.
+func (s *Server) guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "no-store")
+		if !s.cfg.AnyHost && !loopback(r.Host) {
+			fail(w, http.StatusForbidden, fmt.Errorf("this server answers to localhost only, not to %q", r.Host))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// loopback reports whether a Host header names the machine itself.
+func loopback(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	if name == "localhost" {
+		return true
+	}
+	if len(name) > 1 && name[0] == '[' && name[len(name)-1] == ']' {
+		name = name[1 : len(name)-1]
+	}
+	ip := net.ParseIP(name)
+	return ip != nil && ip.IsLoopback()
+}
+
+func (s *Server) file(w http.ResponseWriter, name, kind string) {
+	text, err := files.ReadFile(name)
+	if err != nil {
+		fail(w, http.StatusInternalServerError, err)
+		return
+	}
+	w.Header().Set("Content-Type", kind)
+	_, _ = w.Write(text) // nobody is there to be told
+}
+
+// Serve answers requests until ctx ends, and then those that have begun.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	srv := &http.Server{
+		Handler: s.Handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
+	err := srv.Shutdown(last)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = srv.Close()
+	}
+	if end := <-ended; !errors.Is(end, http.ErrServerClosed) {
+		err = errors.Join(err, end)
+	}
+	return err
+}
