@@ -55,7 +55,7 @@ func (s *Session) point(ctx context.Context, epoch int) (p CurvePoint, err error
 	}
 	defer embedder.Close()
 	order, _ := e.orders()
-	mixed, err := e.embedMixed(ctx, embedder, order, e.mixedBatch(), "test classes, mixed", opt)
+	mixed, err := e.embedMixed(ctx, embedder, order, e.mixedBatch(opt), "test classes, mixed", opt)
 	if err != nil {
 		return p, err
 	}

@@ -19,7 +19,7 @@ import (
 // report it.
 type MixedResults struct {
 	// Batch is the number of images that pass through the network together, as in
-	// training; the last ones may be fewer.
+	// training unless MeasureOptions say otherwise; the last ones may be fewer.
 	Batch int    `json:"batch"`
 	Flow  string `json:"flow"`
 	// Trained says whether the model was trained with that flow.
@@ -44,7 +44,7 @@ func (e *Embedded) mixed(ctx context.Context, opt MeasureOptions) (*MixedResults
 		return nil, err
 	}
 	defer embedder.Close()
-	r := &MixedResults{Batch: e.mixedBatch(), Flow: embedder.Flow()}
+	r := &MixedResults{Batch: e.mixedBatch(opt), Flow: embedder.Flow()}
 	if own := e.Model.Spec.Flow; own != "" {
 		f, err := backbone.ParseFlow(own)
 		if err != nil {
@@ -71,7 +71,12 @@ func (e *Embedded) mixed(ctx context.Context, opt MeasureOptions) (*MixedResults
 }
 
 // mixedBatch is the number of images that are mixed.
-func (e *Embedded) mixedBatch() int { return e.cfg.Batch() }
+func (e *Embedded) mixedBatch(opt MeasureOptions) int {
+	if opt.FlowBatch > 0 {
+		return opt.FlowBatch
+	}
+	return e.cfg.Batch()
+}
 
 // orders are the images of the set in an order drawn by the run's seed, and by
 // class.

@@ -70,6 +70,8 @@ type MeasureOptions struct {
 	// Flow mixes batches in place of the model's own geometry flow, or where it
 	// has none: what of its gains does the mixing alone give?
 	Flow string
+	// FlowBatch is the number of images that are mixed, 0 for that of training.
+	FlowBatch int
 }
 
 // Measure evaluates a run's model beside the baselines.

@@ -156,9 +156,9 @@ func TestEvalMixesByAFlowThatTheModelLacks(t *testing.T) {
 	if code != 0 || !strings.Contains(out, "(which the model was not trained with)") || !strings.Contains(out, "class-sorted batches") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
-	code, out, errs = vernier(t, "eval", run, "--flow", "delta=1.5", "--restarts", "1", "--json")
+	code, out, errs = vernier(t, "eval", run, "--flow", "delta=1.5", "--flow-batch", "4", "--restarts", "1", "--json")
 	var r train.Results
-	if code != 0 || json.Unmarshal([]byte(out), &r) != nil || r.GeometryFlow == nil || r.GeometryFlow.Trained || r.GeometryFlow.Batch != 6 {
+	if code != 0 || json.Unmarshal([]byte(out), &r) != nil || r.GeometryFlow == nil || r.GeometryFlow.Trained || r.GeometryFlow.Batch != 4 {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 	if code, _, errs := vernier(t, "eval", run, "--flow", "delta"); code == 0 || !strings.Contains(errs, "--flow: geometry flow") {

@@ -113,6 +113,7 @@ type evalFlags struct {
 	seed         uint64
 	asJSON       bool
 	flow         string
+	flowBatch    int
 	ks, ties     string
 	restarts     int
 }
@@ -124,6 +125,7 @@ func (f *evalFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.ks, "k", "1,2,4,8", "the K of Recall@K, separated by commas")
 	fl.StringVar(&f.ties, "ties", eval.TieRule(0).String(), "order among equal distances: pessimistic (other classes first), optimistic, index or random")
 	fl.StringVar(&f.flow, "flow", "", "also measure batches of images that geometry flow mixes, as train --flow has it, with a model trained without or with another")
+	fl.IntVar(&f.flowBatch, "flow-batch", 0, "how many images geometry flow mixes (default the batch of training)")
 	fl.IntVar(&f.restarts, "restarts", 20, "of k-means, averaged")
 	start := train.Default("").Model
 	start.Backbone, start.Dim, start.Metric = "", 0, layers.Metric{Kind: layers.Cosine}
@@ -135,7 +137,7 @@ func (f *evalFlags) add(cmd *cobra.Command) {
 }
 
 func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
-	opt := train.MeasureOptions{Restarts: f.restarts, Flow: f.flow}
+	opt := train.MeasureOptions{Restarts: f.restarts, Flow: f.flow, FlowBatch: f.flowBatch}
 	var err error
 	if opt.Ks, err = parseKs(f.ks); err != nil {
 		return err
@@ -147,6 +149,9 @@ func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) e
 		if _, err := backbone.ParseFlow(f.flow); err != nil {
 			return usagef("--flow: %w", err)
 		}
+	}
+	if f.flowBatch < 0 {
+		return usagef("--flow-batch %d: at least 1, or 0 for the batch of training", f.flowBatch)
 	}
 	if f.restarts < 1 {
 		return usagef("--restarts %d: at least 1", f.restarts)
