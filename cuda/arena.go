@@ -9,15 +9,27 @@ import (
 )
 
 // Footprint returns the bytes of a tensor in an arena.
-func (e *Engine) Footprint(shape ...int) (int64, error) {
+func (e *Engine) Footprint(shape ...int) (int64, error) { return footprint(device.F32, shape) }
+
+// ActivationFootprint returns those of an activation.
+func (e *Engine) ActivationFootprint(shape ...int) (int64, error) {
+	return footprint(e.activation(), shape)
+}
+
+func footprint(t device.Type, shape []int) (int64, error) {
 	n, err := volume("footprint", shape)
 	if err != nil {
 		return 0, err
 	}
-	return aligned(4 * int64(n)), nil
+	return aligned(int64(n * t.Size())), nil
 }
 
 func aligned(bytes int64) int64 { return (bytes + alignment - 1) / alignment * alignment }
+
+var (
+	_ layers.Narrower    = (*Engine)(nil)
+	_ layers.NarrowArena = (*arena)(nil)
+)
 
 // arena is one block in which tensors lie where their user says.
 type arena struct {
@@ -40,6 +52,18 @@ func (e *Engine) Arena(bytes int64) (layers.Arena, error) {
 
 // Tensor returns the tensor that begins offset bytes into the arena.
 func (a *arena) Tensor(offset int64, shape ...int) (layers.Tensor, error) {
+	return a.tensor(device.F32, offset, shape)
+}
+
+// Activation returns the activation that begins there.
+func (a *arena) Activation(offset int64, shape ...int) (layers.Tensor, error) {
+	if a.eng == nil {
+		return nil, fmt.Errorf("cuda: arena: closed")
+	}
+	return a.tensor(a.eng.activation(), offset, shape)
+}
+
+func (a *arena) tensor(t device.Type, offset int64, shape []int) (layers.Tensor, error) {
 	n, err := volume("arena", shape)
 	if err != nil {
 		return nil, err
@@ -47,10 +71,10 @@ func (a *arena) Tensor(offset int64, shape ...int) (layers.Tensor, error) {
 	if a.eng == nil {
 		return nil, fmt.Errorf("cuda: arena: closed")
 	}
-	if offset < 0 || offset%alignment != 0 || offset > a.bytes-4*int64(n) {
+	if offset < 0 || offset%alignment != 0 || offset > a.bytes-int64(n*t.Size()) {
 		return nil, fmt.Errorf("cuda: arena: shape %v does not fit at offset %d of %d bytes", shape, offset, a.bytes)
 	}
-	return &Tensor{eng: a.eng, shape: slices.Clone(shape), size: n, ptr: a.block.ptr + device.Ptr(offset)}, nil
+	return &Tensor{eng: a.eng, shape: slices.Clone(shape), size: n, typ: t, ptr: a.block.ptr + device.Ptr(offset)}, nil
 }
 
 // Close gives the memory back.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/internal/reference"
 	"github.com/vernier-ml/vernier/layers"
 )
@@ -104,7 +105,7 @@ func (n *trainer) step(t *testing.T) float64 {
 }
 
 func TestARecordedStepTrainsLikeTheReference(t *testing.T) {
-	eng, device, _ := newFake(t, Options{})
+	eng, dev, _ := newFake(t, Options{})
 	ref := newTrainer(t, reference.New())
 	n := newTrainer(t, eng)
 	for step := range 7 {
@@ -118,7 +119,7 @@ func TestARecordedStepTrainsLikeTheReference(t *testing.T) {
 		t.Errorf("%d recordings, refusal %v", stretches, refusal)
 	}
 	before := map[string]int{}
-	for name, count := range device.Calls {
+	for name, count := range dev.Calls {
 		before[name] = count
 	}
 	n.step(t)
@@ -128,7 +129,7 @@ func TestARecordedStepTrainsLikeTheReference(t *testing.T) {
 		"Download": 1, // the distances
 		"Convolve": 0, "Gemm": 0,
 	} {
-		if got := device.Calls[name] - before[name]; got != want {
+		if got := dev.Calls[name] - before[name]; got != want {
 			t.Errorf("a step calls %s %d times, want %d", name, got, want)
 		}
 	}
@@ -162,10 +163,10 @@ func TestReadingAfterAReplaySeesTheDevicesValue(t *testing.T) {
 }
 
 func TestWhereRecordingFailsTheStepRunsAsBefore(t *testing.T) {
-	eng, device, _ := newFake(t, Options{})
+	eng, dev, _ := newFake(t, Options{})
 	ref := newTrainer(t, reference.New())
 	n := newTrainer(t, eng)
-	device.Fault = func(call string) error {
+	dev.Fault = func(call string) error {
 		if call == "BeginCapture" {
 			return fmt.Errorf("no graphs here")
 		}
@@ -183,12 +184,12 @@ func TestWhereRecordingFailsTheStepRunsAsBefore(t *testing.T) {
 }
 
 func TestAFailingReplayNamesItsNodes(t *testing.T) {
-	eng, device, _ := newFake(t, Options{})
+	eng, dev, _ := newFake(t, Options{})
 	n := newTrainer(t, eng)
 	for range 4 {
 		n.step(t)
 	}
-	device.Fault = func(call string) error {
+	dev.Fault = func(call string) error {
 		if call == "LaunchGraph" {
 			return fmt.Errorf("an illegal address")
 		}
@@ -198,5 +199,28 @@ func TestAFailingReplayNamesItsNodes(t *testing.T) {
 	if want := `node "conv1 ... distances": an illegal address`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	device.Fault = nil
+	dev.Fault = nil
+}
+
+// In bfloat16 maps take half the memory, and a step is near the reference's.
+func TestAStepInBfloat16IsNearTheReference(t *testing.T) {
+	eng, _, _ := newFake(t, Options{Precision: BF16})
+	full, _, _ := newFake(t, Options{})
+	ref, n := newTrainer(t, reference.New()), newTrainer(t, eng)
+	for step := range 5 {
+		want, got := ref.step(t), n.step(t)
+		if math.Abs(got-want) > .03*(1+math.Abs(want)) {
+			t.Fatalf("step %d: loss %v, want %v", step, got, want)
+		}
+	}
+	if half, whole := n.g.Usage().Sum, newTrainer(t, full).g.Usage().Sum; float64(half) > .75*float64(whole) {
+		t.Errorf("buffers take %d bytes, %d in float32", half, whole)
+	}
+	for _, s := range n.slots {
+		for _, x := range []layers.Tensor{s.Param, s.Grad, s.State[0]} {
+			if typ := x.(*Tensor).typ; typ != device.F32 {
+				t.Errorf("a parameter %v has a part stored as %v", s.Param.Shape(), typ)
+			}
+		}
+	}
 }

@@ -104,6 +104,9 @@ func TestNumbersTravelInEverySize(t *testing.T) {
 		if i%4 == 0 {
 			shape = []int{2, 3, 70 + i, 90}
 		}
+		if i%16 == 7 {
+			shape = []int{3, 1000, 1000} // more than a piece
+		}
 		x, err := eng.New(shape...)
 		if err != nil {
 			t.Fatal(err)

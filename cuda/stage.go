@@ -2,6 +2,8 @@ package cuda
 
 import (
 	"errors"
+	"runtime"
+	"sync"
 	"unsafe"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
@@ -120,12 +122,38 @@ func (s *stage) send(src unsafe.Pointer, bytes int64, compute device.Stream) (*p
 	if err := s.grow(p, size, true); err != nil {
 		return nil, err
 	}
-	copy(unsafe.Slice((*byte)(p.host), bytes), unsafe.Slice((*byte)(src), bytes))
 	p.used = true
-	return p, errors.Join(
-		s.driver.Upload(p.dev, p.host, bytes, s.copy),
-		s.driver.Record(p.arrived, s.copy),
-		s.driver.Wait(compute, p.arrived))
+	to, from := unsafe.Slice((*byte)(p.host), bytes), unsafe.Slice((*byte)(src), bytes)
+	// A piece travels while the next one is copied.
+	for at := int64(0); at < bytes; at += piece {
+		end := min(at+piece, bytes)
+		spread(to[at:end], from[at:end])
+		if err := s.driver.Upload(p.dev+device.Ptr(at), unsafe.Add(p.host, at), end-at, s.copy); err != nil {
+			return nil, err
+		}
+	}
+	return p, errors.Join(s.driver.Record(p.arrived, s.copy), s.driver.Wait(compute, p.arrived))
+}
+
+// piece is how much is copied before it is sent, in bytes.
+const piece = 8 << 20
+
+// spread copies by as many goroutines as are worth it: one does not reach the
+// speed of memory.
+func spread(to, from []byte) {
+	const least = 1 << 20
+	workers := min(4, runtime.GOMAXPROCS(0), len(to)/least)
+	if workers < 2 {
+		copy(to, from)
+		return
+	}
+	var wait sync.WaitGroup
+	each := (len(to) + workers - 1) / workers
+	for at := 0; at < len(to); at += each {
+		end := min(at+each, len(to))
+		wait.Go(func() { copy(to[at:end], from[at:end]) })
+	}
+	wait.Wait()
 }
 
 // fetch brings bytes to the host, when all that was asked before is done.
@@ -139,7 +167,7 @@ func (s *stage) fetch(dst unsafe.Pointer, src device.Ptr, bytes int64, compute d
 	if err := s.driver.Synchronize(compute); err != nil {
 		return err
 	}
-	copy(unsafe.Slice((*byte)(dst), bytes), unsafe.Slice((*byte)(s.down.host), bytes))
+	spread(unsafe.Slice((*byte)(dst), bytes), unsafe.Slice((*byte)(s.down.host), bytes))
 	return nil
 }
 

@@ -17,6 +17,7 @@ type plan struct {
 	of      map[output]int // index of the span
 	// readable outputs hold their value after a run.
 	readable map[output]bool
+	narrow   map[output]bool // stored as activations, see Narrower
 	usage    Usage
 }
 
@@ -91,7 +92,7 @@ func (g *Graph) lastReads() map[output]int {
 
 // plan places every output. It makes nothing.
 func (g *Graph) plan() (*plan, error) {
-	p := &plan{of: map[output]int{}, readable: map[output]bool{}}
+	p := &plan{of: map[output]int{}, readable: map[output]bool{}, narrow: g.narrowed()}
 	last := g.lastReads()
 	for n := range g.kept {
 		if out, ok := g.outputOf(n); ok {
@@ -117,12 +118,12 @@ func (g *Graph) plan() (*plan, error) {
 			if p.readable[out] {
 				death = forever
 			}
-			bytes, err := g.eng.Footprint(shape...)
+			bytes, err := g.footprint(shape, p.narrow[out])
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", o.name, err)
 			}
 			p.usage.Sum += bytes
-			if source, ok := g.overwritten(o, j, last, p.readable); ok {
+			if source, ok := g.overwritten(o, j, last, p); ok {
 				p.of[out] = p.of[source]
 				p.spans[p.of[source]].death = death
 				continue
@@ -138,13 +139,13 @@ func (g *Graph) plan() (*plan, error) {
 
 // overwritten returns the output over which o writes its own output j, if any:
 // one that o may write over, reads once and is the last to read.
-func (g *Graph) overwritten(o *op, j int, last map[output]int, readable map[output]bool) (output, bool) {
+func (g *Graph) overwritten(o *op, j int, last map[output]int, p *plan) (output, bool) {
 	if j != o.output {
 		return output{}, false
 	}
 	for _, i := range o.overwrites {
 		source, ok := g.outputOf(o.in[i])
-		if !ok || readable[source] || last[source] != o.id || !sameShape(o.in[i].Shape(), o.shapes[j]) {
+		if !ok || p.readable[source] || p.narrow[source] != p.narrow[output{o, j}] || last[source] != o.id || !sameShape(o.in[i].Shape(), o.shapes[j]) {
 			continue
 		}
 		times := 0
@@ -166,7 +167,7 @@ func (g *Graph) allocate(p *plan) (err error) {
 		return err
 	}
 	for out, i := range p.of {
-		t, err := g.arena.Tensor(p.offsets[i], out.op.shapes[out.i]...)
+		t, err := g.place(p.offsets[i], out.op.shapes[out.i], p.narrow[out])
 		if err != nil {
 			return fmt.Errorf("%s: %w", out.op.name, err)
 		}

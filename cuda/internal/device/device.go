@@ -66,8 +66,6 @@ type Driver interface {
 	// Wait makes later work of s wait for e.
 	Wait(s Stream, e Event) error
 	SynchronizeEvent(e Event) error
-	// Elapsed is the time in milliseconds between two events that have happened.
-	Elapsed(from, to Event) (float64, error)
 
 	// Upload and Download copy between host and device memory, Copy within the
 	// device, in the order of s. The host's memory has to stay until s is done;

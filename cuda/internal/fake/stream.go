@@ -86,11 +86,6 @@ func (d *Driver) SynchronizeEvent(e device.Event) error {
 	return d.happened(e)
 }
 
-// Elapsed is a constant.
-func (d *Driver) Elapsed(from, to device.Event) (float64, error) {
-	return 1, errors.Join(d.happened(from), d.happened(to))
-}
-
 // owns reports whether device memory holds that many bytes at p.
 func (d *Driver) owns(p device.Ptr, bytes int64) bool {
 	_, err := d.memory(p, bytes)

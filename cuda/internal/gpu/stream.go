@@ -76,15 +76,6 @@ func (d *Driver) SynchronizeEvent(e device.Event) error {
 	return d.within("cuEventSynchronize", d.events[e].Synchronize)
 }
 
-// Elapsed is the time between two events in milliseconds.
-func (d *Driver) Elapsed(from, to device.Event) (ms float64, err error) {
-	err = d.within("cuEventElapsedTime", func() (err error) {
-		ms, err = d.events[from].Elapsed(d.events[to])
-		return err
-	})
-	return ms, err
-}
-
 // BeginCapture makes a stream record.
 func (d *Driver) BeginCapture(s device.Stream) error {
 	return d.within("recording", func() error { return d.set.Driver.BeginCapture(uintptr(s)) })

@@ -5,7 +5,6 @@ package native
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 )
@@ -257,15 +256,4 @@ func (s *Set) Close() error {
 func Explained() (Report, error) {
 	s := Load()
 	return s.Report, s.Close()
-}
-
-// Environment tells of variables that steer where libraries come from.
-func Environment() string {
-	var list []string
-	for _, name := range []string{PathVariable, "CUDA_HOME", "CUDA_PATH", "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES"} {
-		if v, ok := os.LookupEnv(name); ok {
-			list = append(list, name+"="+v)
-		}
-	}
-	return strings.Join(list, " ")
 }
