@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -51,6 +52,60 @@ func TestARunDoesNotGoOnWithOtherImages(t *testing.T) {
 		t.Errorf("an image went: got %v", err)
 	}
 }
+
+// What a loss and its terms own, and the memory of earlier batches, goes on too.
+func TestWhatALossOwnsGoesOnWithARun(t *testing.T) {
+	for name, change := range map[string]func(*LossConfig){
+		"margin":           func(l *LossConfig) { l.Params = map[string]string{"learn": "class"} },
+		"multi-similarity": func(l *LossConfig) { l.Memory, l.MemoryStart = 12, 1 },
+		"soft-triple": func(l *LossConfig) {
+			l.Terms = []TermConfig{{Name: "sec", Params: map[string]string{"momentum": "0.5"}}}
+		},
+		"triplet":                func(l *LossConfig) { l.Params = map[string]string{"mining": "uniform"} },
+		"pairwise-cross-entropy": func(l *LossConfig) {},
+	} {
+		c := smallConfig(t, shades(t, 8, 4))
+		c.WarmupEpochs, c.Loss = 0, LossConfig{Name: name}
+		change(&c.Loss)
+		straight, stopped := begin(t, c), begin(t, c)
+		if err := straight.Train(context.Background()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		// It stops in the middle of the second epoch.
+		epoch(t, stopped)
+		ctx, stop := context.WithCancel(context.Background())
+		stopped.ev = halting{stop: stop}
+		if err := stopped.Train(ctx); !errors.Is(err, context.Canceled) || stopped.state.Position.Epoch != 1 {
+			t.Fatalf("%s: %v at %+v", name, err, stopped.state.Position)
+		}
+		stopped.Close()
+		r, err := resume(t, stopped)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		defer r.Close()
+		if err := r.Train(context.Background()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want, got := all(t, straight), all(t, r)
+		for tensor := range want {
+			if !slices.Equal(want[tensor], got[tensor]) {
+				t.Errorf("%s: %s differs", name, tensor)
+			}
+		}
+		if a, b := straight.state.History, r.state.History; len(a) != len(b) || a[2].Loss != b[2].Loss {
+			t.Errorf("%s: history %+v, want %+v", name, b, a)
+		}
+	}
+}
+
+// halting ends a run at its first sign of progress.
+type halting struct {
+	silent
+	stop func()
+}
+
+func (s halting) Progress(string, int, int, string) { s.stop() }
 
 func TestADamagedCheckpointIsNoticed(t *testing.T) {
 	s := begin(t, smallConfig(t, shades(t, 8, 4)))
