@@ -13,11 +13,12 @@ const (
 )
 
 // usesWinograd is the measured rule: the transforms cost about as much as 16
-// channels of products on either side, and the filters are transformed once for
-// all tiles.
+// channels of products on either side, the filters are transformed once for all
+// tiles, of which it takes 32, and tiles half outside the map gain nothing.
 func (c *convShape) usesWinograd() bool {
+	tiles := c.images * ceilDiv(c.rows, 4) * ceilDiv(c.cols, 4)
 	return c.KernelH == 3 && c.KernelW == 3 && c.StrideH == 1 && c.StrideW == 1 && c.PadH <= 2 && c.PadW <= 2 &&
-		min(c.in, c.out) >= 16 && min(c.rows, c.cols) >= 4 && c.images*ceilDiv(c.rows, 4)*ceilDiv(c.cols, 4) >= 32
+		min(c.in, c.out) >= 16 && tiles >= 32 && 2*c.images*c.rows*c.cols >= 16*tiles
 }
 
 // tileGrid is how maps are cut into tiles: lines, down of them an image, of
