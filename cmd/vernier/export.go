@@ -79,6 +79,7 @@ restrictions for p = 1, which needs more. In Python:
 	fl.Lookup("onnx-preprocess").NoOptDefVal = string(model.ONNXUint8)
 	fl.BoolVar(&f.onnx.Metric, "onnx-metric", false, "write metric.onnx too")
 	fl.Float64Var(&f.expand, "expand", 0, "write expansion.npy too: squared Euclidean distance is D^p of BRM within this error")
+	fl.BoolVar(&f.asJSON, "json", false, "print what was written as JSON")
 	return cmd
 }
 
@@ -91,6 +92,27 @@ type exportFlags struct {
 	pixels  string
 	onnx    train.ONNXOptions
 	expand  float64
+	asJSON  bool
+
+	report exportReport
+}
+
+// exportReport is what export --json prints.
+type exportReport struct {
+	Out   string   `json:"out"`
+	Files []string `json:"files"`
+	Epoch int      `json:"epoch"`
+	Rows  int      `json:"rows,omitempty"`
+	Dim   int      `json:"dim,omitempty"`
+	// Expansion describes the rows of --expand.
+	Expansion *expansionReport `json:"expansion,omitempty"`
+}
+
+type expansionReport struct {
+	Dim         int     `json:"dim"`
+	Frequencies int     `json:"frequencies"`
+	Bound       float64 `json:"bound"` // of the error of D^p
+	Range       float64 `json:"range"` // of differences of coordinates
 }
 
 func exportFormats() []string { return append(slices.Clone(train.ExportFormats), train.ONNXFormat) }
@@ -151,9 +173,20 @@ func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, run string) er
 			return err
 		}
 	}
-	if len(rows) == len(f.formats) {
+	if len(rows) < len(f.formats) {
+		if err := f.exportONNX(log, folder, eng); err != nil {
+			return err
+		}
+	}
+	if !f.asJSON {
 		return nil
 	}
+	f.report.Out = f.out
+	return writeJSON(cmd.OutOrStdout(), f.report)
+}
+
+// exportONNX writes what needs no images.
+func (f *exportFlags) exportONNX(log *logrus.Logger, folder train.Folder, eng layers.Engine) error {
 	m, epoch, err := folder.LoadModel(eng, f.sel.Last)
 	if err != nil {
 		return err
@@ -162,6 +195,7 @@ func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, run string) er
 	if err != nil {
 		return err
 	}
+	f.report.Epoch, f.report.Files = epoch, append(f.report.Files, files...)
 	log.Infof("the model of epoch %d: wrote %s to %s", epoch, strings.Join(files, ", "), f.out)
 	return nil
 }
@@ -177,6 +211,7 @@ func (f *exportFlags) exportRows(ctx context.Context, log *logrus.Logger, folder
 	if err != nil {
 		return err
 	}
+	f.report.Epoch, f.report.Rows, f.report.Dim, f.report.Files = emb.Epoch, emb.Embeddings.N, emb.Embeddings.H, files
 	log.Infof("%d rows of %d numbers from the model of epoch %d: wrote %s to %s", emb.Embeddings.N, emb.Embeddings.H, emb.Epoch, strings.Join(files, ", "), f.out)
 	if f.expand == 0 {
 		return nil
@@ -185,6 +220,8 @@ func (f *exportFlags) exportRows(ctx context.Context, log *logrus.Logger, folder
 	if err != nil {
 		return fmt.Errorf("--expand %v: %w", f.expand, err)
 	}
+	f.report.Files = append(f.report.Files, files...)
+	f.report.Expansion = &expansionReport{x.Dim, len(x.Frequency), x.Bound, x.Range}
 	log.Infof("expansion: %d frequencies, rows of %d numbers whose squared Euclidean distance is D^%d of %s within %.2g, for coordinates at most %.3g apart: wrote %s",
 		len(x.Frequency), x.Dim, emb.Model.Spec.Metric.P, x.Metric, x.Bound, x.Range, strings.Join(files, ", "))
 	return nil

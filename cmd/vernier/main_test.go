@@ -132,8 +132,10 @@ func TestTrainEvalEmbedExport(t *testing.T) {
 	if lines := strings.Split(strings.TrimSpace(out), "\n"); code != exitDone || len(lines) != 1+1+8 || !strings.HasPrefix(lines[0], "path,e0,") || !strings.HasPrefix(lines[1], one+",") {
 		t.Errorf("embed: exit %d\n%s\n%s", code, out, errs)
 	}
-	if code, _, errs = vernier(t, "export", run); code != exitDone {
-		t.Errorf("export: exit %d\n%s", code, errs)
+	code, out, errs = vernier(t, "export", run, "--json")
+	var exported exportReport
+	if err := json.Unmarshal([]byte(out), &exported); err != nil || code != exitDone || exported.Rows != 48 || exported.Dim != 8 || len(exported.Files) != 11 {
+		t.Errorf("export: exit %d, %v\n%s\n%s", code, err, out, errs)
 	}
 	for _, f := range []string{"model.safetensors", "embeddings.safetensors", "embeddings.npy", "labels.npy", "paths.npy", "network.npz", "embeddings.npz", "embeddings.csv", "embeddings.parquet", "classes.csv", "metric.json"} {
 		if _, err := os.Stat(filepath.Join(run, "export", f)); err != nil {
