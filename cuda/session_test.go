@@ -1,0 +1,116 @@
+//go:build cgo && linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/train"
+)
+
+// stopper ends a run after so many steps; 0 lets it go on.
+type stopper struct {
+	after  int
+	cancel context.CancelFunc
+}
+
+func (s *stopper) Say(string, ...any)  {}
+func (s *stopper) Warn(string, ...any) {}
+func (s *stopper) Progress(_ string, done, _ int, _ string) {
+	if done == s.after {
+		s.cancel()
+	}
+}
+
+// shades writes classes of gray images with a bright pixel.
+func shades(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for c := range 6 {
+		dir := filepath.Join(root, fmt.Sprintf("class %d", c))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 4 {
+			img := image.NewGray(image.Rect(0, 0, 16, 16))
+			for p := range img.Pix {
+				img.Pix[p] = uint8(30 * c)
+			}
+			img.SetGray(3*i, 15-3*i, color.Gray{Y: 255})
+			f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%d.png", i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(png.Encode(f, img), f.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return root
+}
+
+// A run that began on one device goes on on the other, and ends where one that
+// stayed does.
+func TestARunMovesBetweenDevices(t *testing.T) {
+	c := train.Default("folder:" + shades(t))
+	c.Data.Augment, c.Data.Validation = "none", 0
+	c.Model.Input = c.Model.Input.WithSize(16)
+	c.Model.Dim, c.Loss.Name = 8, "proxy-anchor"
+	c.Epochs, c.ClassesPerBatch, c.ImagesPerClass = 2, 2, 2
+	c.Optimizer.Rate = 1e-3
+	run := func(folder train.Folder, eng layers.Engine, resume bool, stop int) map[string][]float32 {
+		t.Helper()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		opt := train.Options{Workers: 1, Events: &stopper{stop, cancel}}
+		var s *train.Session
+		var err error
+		if resume {
+			s, err = train.Resume(ctx, folder, eng, opt)
+		} else {
+			s, err = train.Start(ctx, c, folder, eng, opt)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if err := s.Train(ctx); err != nil && (stop == 0 || !errors.Is(err, context.Canceled)) {
+			t.Fatal(err)
+		}
+		values := map[string][]float32{}
+		for _, p := range s.Model().Params.All() {
+			v := make([]float32, p.Value.Size())
+			if err := eng.Read(v, p.Value); err != nil {
+				t.Fatal(err)
+			}
+			values[p.Name] = v
+		}
+		return values
+	}
+	eng, _, _ := newFake(t, Options{})
+	stayed := train.Folder(filepath.Join(t.TempDir(), "stayed"))
+	want := run(stayed, reference.New(), false, 0)
+	for name, engines := range map[string][2]layers.Engine{"to the GPU": {reference.New(), eng}, "from the GPU": {eng, reference.New()}} {
+		moved := train.Folder(filepath.Join(t.TempDir(), name))
+		run(moved, engines[0], false, 1)
+		for param, v := range run(moved, engines[1], true, 0) {
+			for i, w := range want[param] {
+				if math.Abs(float64(v[i]-w)) > 5e-3*(1+math.Abs(float64(w))) {
+					t.Errorf("%s: %s[%d] is %v, want %v", name, param, i, v[i], w)
+					break
+				}
+			}
+		}
+	}
+}
