@@ -11,6 +11,7 @@ import (
 // clusterer holds the rows on the engine, so that restarts share them.
 type clusterer struct {
 	eng           Engine
+	view          rowEngine // eng, or nil if it is none
 	layout        layout
 	rows          *Embeddings // of unit length for cosine
 	k             int
@@ -24,6 +25,8 @@ type clusterer struct {
 	blocks []layers.Tensor // all rows on the engine
 	shift  []float64       // what the engine's keys of a row lack
 	dist   map[[2]int]layers.Tensor
+	held   int // numbers in dist
+	most   int // that are held: two blocks, as the last of all rows has a shape of its own
 	host   []float32
 	// State of the current run: the nearest centre of every row and its key.
 	nearest []int32
@@ -51,7 +54,12 @@ func newClusterer(eng Engine, e *Embeddings, m layers.Metric, opt KMeansOptions)
 	c.layout = newLayout(o, c.rows)
 	search := SearchOptions{Memory: opt.Memory, Workers: opt.Workers}
 	c.workers = search.workers()
-	c.size = search.blockRows(e.N, max(opt.K, candidates), 2)
+	copies := 2
+	if host, ok := eng.(rowEngine); ok {
+		c.view, copies = host, 1
+	}
+	c.size = search.blockRows(e.N, max(opt.K, candidates), 2*copies) // see most
+	c.most = 2 * c.size * max(opt.K, candidates)
 	largest := 0.0
 	for _, r := range c.layout.reach(c.workers, c.rows) {
 		largest = max(largest, r)
@@ -94,22 +102,27 @@ func (c *clusterer) tensor(rows []float32) (layers.Tensor, error) {
 	return t, c.eng.Write(t, rows)
 }
 
-// pairs reads the keys of left rows a and right rows b into the host buffer.
-// The tensor of distances is kept for each of the few shapes that come again.
+// pairs returns the keys of left rows a and right rows b, until the next call.
+// The tensors of distances are kept while there is room: shapes come again.
 func (c *clusterer) pairs(a, b layers.Tensor, rows, cols int) ([]float32, error) {
 	shape := [2]int{rows, cols}
 	if c.dist[shape] == nil {
-		if len(c.dist) >= 6 {
+		if c.held+rows*cols > c.most {
 			clear(c.dist)
+			c.held = 0
 		}
 		d, err := c.eng.New(rows, cols)
 		if err != nil {
 			return nil, err
 		}
 		c.dist[shape] = d
+		c.held += rows * cols
 	}
 	if err := c.eng.Pairwise(c.dist[shape], a, b, c.layout.kernel); err != nil {
 		return nil, err
+	}
+	if c.view != nil {
+		return c.view.View(c.dist[shape])
 	}
 	if cap(c.host) < rows*cols {
 		c.host = make([]float32, rows*cols)
