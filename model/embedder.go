@@ -23,6 +23,15 @@ type Embedder struct {
 // the model's parameters at each call, so it can be kept while they are trained.
 func (m *Model) NewEmbedder(batch int) (*Embedder, error) { return newEmbedder(batch, m.evaluation) }
 
+// EmbedderBytes is the memory in which NewEmbedder computes.
+func (m *Model) EmbedderBytes(batch int) int64 {
+	g, _, _, err := m.evaluation(1)
+	if err != nil {
+		return 0
+	}
+	return g.Bytes() * int64(min(batch, max(1, int(activationBudget/max(1, g.Bytes())))))
+}
+
 // newEmbedder compiles what build makes for n images.
 func newEmbedder(batch int, build func(n int) (g *layers.Graph, in, out *layers.Node, err error)) (*Embedder, error) {
 	if batch < 1 {

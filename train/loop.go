@@ -15,6 +15,7 @@ import (
 // the current step and returns ctx's error: Resume then goes on as if nothing
 // had happened.
 func (s *Session) Train(ctx context.Context) error {
+	defer collectOften()()
 	for s.state.Position.Epoch < s.epochs() {
 		if err := s.release(); err != nil {
 			return err

@@ -194,6 +194,7 @@ func (e *Embedded) evaluateAs(ctx context.Context, what, split string, x *eval.E
 // Finish measures the best epoch on the test classes, and writes results and
 // pictures.
 func (s *Session) Finish(ctx context.Context) (*Results, error) {
+	s.net.close() // makes room
 	opt := MeasureOptions{Selection: Selection{Options: s.opt}, Restarts: s.opt.Restarts}
 	emb, r, err := Measure(ctx, s.folder, s.net.g.Engine(), opt)
 	if err != nil {

@@ -33,6 +33,9 @@ type Options struct {
 	// From says where Resume begins: at the latest checkpoint (""), at that of the
 	// best epoch (FromBest), or at that of an epoch by its number.
 	From string
+	// Memory is the most bytes that a run may take; 0 leaves it what the machine
+	// has.
+	Memory int64
 }
 
 // Session is a run: its data, its model and how far it has come.
@@ -54,6 +57,7 @@ type Session struct {
 	features *data.Features // of the frozen blocks, in place of images; may be nil
 	tester   *Embedded      // of the test classes, made at the first point of a curve
 	pipeline *data.Pipeline
+	program  int64 // bytes resident before the network was made
 	log      *logFile
 	pace     pace
 	board    *board    // nil for no event files
@@ -296,6 +300,7 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 	if _, s.pipeline, err = cfg.pipelines(); err != nil {
 		return nil, err
 	}
+	s.program = resident()
 	if s.model, err = model.New(eng, cfg.Model, cfg.Seed); err != nil {
 		return nil, err
 	}
@@ -307,7 +312,7 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 	if _, err = s.tune(); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return s, s.fits()
 }
 
 func (s *Session) loader(set *data.Set, p *data.Pipeline) (*data.Loader, error) {

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +33,8 @@ type trainFlags struct {
 	cfg     train.Config
 
 	printConfig bool
+	dry         string // one of dryRunForms, or empty
+	memoryLimit string
 	from        string
 	decayAll    bool
 	device      deviceFlags
@@ -81,6 +85,9 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringVar(&c.Preset, "preset", "", "begin with a published recipe; vernier presets lists them")
 	fl.StringVar(&f.config, "config", "", "YAML file of settings, with the keys that --print-config shows; a run's config.json is one too")
 	fl.StringArrayVar(&f.set, "set", nil, "one setting, as KEY=VALUE with a key such as optimizer.rate or loss.params.margin; may be repeated")
+	fl.StringVar(&f.dry, "dry-run", "", "say what memory and time the run takes, measured on a few steps, and train nothing: text or json")
+	fl.Lookup("dry-run").NoOptDefVal = dryRunForms[0]
+	fl.StringVar(&f.memoryLimit, "memory-limit", "", "refuse a run that takes more memory than this, as in 8GiB (default what is available)")
 	fl.BoolVar(&f.printConfig, "print-config", false, "print every effective setting as YAML, and train nothing")
 
 	fl.StringVar(&c.Data.TrainClasses, "train-classes", c.Data.TrainClasses, "which classes to train on: auto (the published split, or the first half by name), half, 0.7, 100, first:100, random:0.5, published, or a file with one class name a line")
@@ -159,6 +166,15 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 	if err := checkWorkers(f.workers); err != nil {
 		return err
 	}
+	if f.dry != "" && !slices.Contains(dryRunForms, f.dry) {
+		return usagef("--dry-run=%s (there is: %s)", f.dry, strings.Join(dryRunForms, ", "))
+	}
+	if f.memoryLimit != "" {
+		if opt.Memory, err = parseBytes(f.memoryLimit); err != nil {
+			return usagef("--memory-limit: %w", err)
+		}
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opt.Memory))
+	}
 	if f.resume != "" {
 		if folder, err = f.openStored(cmd, &opt); err != nil {
 			return err
@@ -175,6 +191,9 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 			}
 			_, err = cmd.OutOrStdout().Write(text)
 			return err
+		}
+		if f.dry != "" {
+			return f.dryRun(cmd, eng, opt)
 		}
 		if folder, err = train.Claim(f.out, f.force); err != nil {
 			if errors.Is(err, train.ErrExists) {

@@ -125,7 +125,7 @@ func parseTerms(texts []string) (terms []train.TermConfig, err error) {
 // be its own.
 func (f *trainFlags) openStored(cmd *cobra.Command, opt *train.Options) (train.Folder, error) {
 	fl := cmd.Flags()
-	for _, name := range []string{"out", "force", "print-config"} {
+	for _, name := range []string{"out", "force", "print-config", "dry-run"} {
 		if fl.Changed(name) {
 			return "", usagef("--%s cannot be given with --resume", name)
 		}
@@ -170,7 +170,7 @@ func (f *trainFlags) complete(fl *pflag.FlagSet) error {
 	if fl.Changed("from") {
 		return errors.New("--from says where --resume goes on; --resume is missing")
 	}
-	if f.out == "" {
+	if f.out == "" && f.dry == "" {
 		return errors.New("--out is missing: say where the run's folder goes, for example --out runs/first")
 	}
 	return nil

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/train"
+)
+
+// dryRunForms are the values of --dry-run.
+var dryRunForms = []string{"text", "json"}
+
+// dryRun says what a run would take.
+func (f *trainFlags) dryRun(cmd *cobra.Command, eng layers.Engine, opt train.Options) error {
+	e, err := train.DryRun(cmd.Context(), f.cfg, eng, opt)
+	if err != nil {
+		return err
+	}
+	if f.dry == "json" {
+		return writeJSON(cmd.OutOrStdout(), e)
+	}
+	return printEstimate(cmd.OutOrStdout(), e)
+}
+
+func printEstimate(w io.Writer, e *train.Estimate) error {
+	mib := func(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
+	m := e.Memory
+	for _, line := range [][2]string{
+		{"engine", e.Engine},
+		{"parameters", fmt.Sprintf("%d, of which %d are trained and %d frozen", e.Trained+e.Frozen, e.Trained, e.Frozen)},
+		{"memory", fmt.Sprintf("%s of %s that can be had", mib(e.Total), mib(e.Room))},
+		{"", fmt.Sprintf("weights %s, optimizer %s, activations and gradients %s, workspace %s", mib(m.Weights), mib(m.Optimizer), mib(m.Activations), mib(m.Workspace))},
+		{"", fmt.Sprintf("program %s, batches %s, decoded pictures %s, validation or checkpoint %s, garbage %s", mib(m.Program), mib(m.Batches), mib(m.Pictures), mib(m.Aside), mib(m.Collector))},
+		{"a step", fmt.Sprintf("%.3f s (%d images, %.2f images/s, measured on %d steps)", e.StepSeconds, e.Batch, e.ImgS, e.Samples)},
+		{"steps", fmt.Sprintf("%d in %d epochs of %d", e.Steps, e.Epochs, e.StepsAnEpoch)},
+		{"measuring", fmt.Sprintf("%d images embedded in validations and test, %.1f images/s", e.Embedded, 1/e.EmbedSeconds)},
+		{"in all", fmt.Sprintf("%.2f hours (%s)", e.Hours, (time.Duration(e.Hours * float64(time.Hour))).Round(time.Second))},
+	} {
+		if _, err := fmt.Fprintf(w, "%-11s %s\n", line[0], line[1]); err != nil {
+			return err
+		}
+	}
+	if e.WarmUp > 0 {
+		_, err := fmt.Fprintf(w, "%-11s the first %d epochs train the head alone and take less\n", "", e.WarmUp)
+		return err
+	}
+	return nil
+}
+
+// byteSizes are the units of sizes; those without i are the same, as people mean
+// them.
+var byteSizes = []struct {
+	unit  string
+	bytes float64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1 << 10}, {"MB", 1 << 20}, {"GB", 1 << 30}, {"TB", 1 << 40}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"T", 1 << 40}, {"", 1}}
+
+// parseBytes reads a size such as 8GiB, 1.5G or 500M.
+func parseBytes(text string) (int64, error) {
+	for _, s := range byteSizes {
+		number, ok := strings.CutSuffix(text, s.unit)
+		if !ok {
+			continue
+		}
+		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if err != nil || !(v > 0) || v*s.bytes > math.MaxInt64/2 {
+			break
+		}
+		return int64(v * s.bytes), nil
+	}
+	return 0, fmt.Errorf("%q is no size such as 8GiB or 500M", text)
+}

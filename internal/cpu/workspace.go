@@ -1,0 +1,13 @@
+package cpu
+
+// Workspace returns the bytes of the buffers that operations have needed in
+// between so far.
+func (e *Engine) Workspace() int64 {
+	s := &e.scratch
+	n := cap(s.left) + cap(s.parts) + cap(s.first) + cap(s.second) + cap(s.third)
+	for i := range s.workers {
+		w := &s.workers[i]
+		n += cap(w.left) + cap(w.right) + cap(w.block) + cap(w.rows)
+	}
+	return 4 * int64(n)
+}

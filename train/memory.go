@@ -1,0 +1,145 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime/debug"
+
+	"github.com/shirou/gopsutil/v4/mem"
+	"github.com/shirou/gopsutil/v4/process"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// MemoryPlan is what a run takes, in bytes.
+type MemoryPlan struct {
+	Program     int64 `json:"program"`     // resident before the network was made
+	Weights     int64 `json:"weights"`     // and running statistics
+	Optimizer   int64 `json:"optimizer"`   // its moments
+	Activations int64 `json:"activations"` // with all gradients, as planned
+	Workspace   int64 `json:"workspace"`   // of the engine; 0 before the first step
+	Batches     int64 `json:"batches"`     // prepared ahead, and the one in use
+	Pictures    int64 `json:"pictures"`    // kept decoded
+	// Aside is what a validation or a checkpoint takes for its time.
+	Aside int64 `json:"aside"`
+	// Collector is what the garbage collector lets gather, a share of what it is
+	// responsible for.
+	Collector int64 `json:"collector"`
+}
+
+// Total adds it up.
+func (p MemoryPlan) Total() int64 {
+	return p.Program + p.Weights + p.Optimizer + p.Activations + p.Workspace + p.Batches + p.Pictures + p.Aside + p.Collector
+}
+
+func (p MemoryPlan) String() string {
+	return fmt.Sprintf("%d MiB: program %d, weights %d, optimizer %d, activations and gradients %d, workspace %d, batches %d, decoded pictures %d, validation or checkpoint %d, garbage %d",
+		p.Total()>>20, p.Program>>20, p.Weights>>20, p.Optimizer>>20, p.Activations>>20, p.Workspace>>20, p.Batches>>20, p.Pictures>>20, p.Aside>>20, p.Collector>>20)
+}
+
+// gcPercent is how much garbage may gather while a run trains, in terms of what
+// is in use. That is mostly numbers, which the collector need not look at, so a
+// low share costs little.
+const gcPercent = 30
+
+// collectOften lets less garbage gather, until the function that it returns is
+// called.
+func collectOften() (restore func()) {
+	before := debug.SetGCPercent(gcPercent)
+	return func() { debug.SetGCPercent(before) }
+}
+
+// workspacer is an engine that says what its own buffers take.
+type workspacer interface{ Workspace() int64 }
+
+// plan says what the run takes as it is built.
+func (s *Session) plan() MemoryPlan {
+	p := MemoryPlan{Program: s.program, Activations: s.net.bytes()}
+	for _, v := range s.model.Params.All() {
+		p.Weights += 4 * int64(v.Value.Size())
+	}
+	for _, t := range s.opti.State() {
+		p.Optimizer += 4 * int64(t.Value.Size())
+	}
+	if w, ok := s.model.Params.Engine().(workspacer); ok {
+		p.Workspace = w.Workspace()
+	}
+	if s.net.micro != nil {
+		for _, t := range s.net.micro.sums {
+			p.Optimizer += 4 * int64(t.Size())
+		}
+	}
+	if s.trainer != nil {
+		p.Batches = s.trainer.InFlight(s.cfg.Batch())
+		_, p.Pictures = s.trainer.Cached()
+	}
+	// A checkpoint holds weights and moments, and in its file's form once more.
+	p.Aside = 2 * (p.Weights + p.Optimizer)
+	if s.sets.validation != nil {
+		p.Aside = max(p.Aside, s.model.EmbedderBytes(evalBatch))
+	}
+	p.Collector = gcPercent * (p.Weights + p.Optimizer + p.Workspace + p.Batches + p.Pictures) / 100
+	return p
+}
+
+// fits refuses a run that takes more than there is.
+func (s *Session) fits() error {
+	if p := s.plan(); p.Total() > s.room() {
+		return &RoomError{Plan: p, Room: s.room(), Limit: s.opt.Memory}
+	}
+	return nil
+}
+
+// room is what the process may take in all, in bytes.
+func (s *Session) room() int64 {
+	room := int64(math.MaxInt64)
+	if m, err := mem.VirtualMemory(); err == nil {
+		room = int64(m.Available) + resident()
+	}
+	if s.opt.Memory > 0 {
+		room = min(room, s.opt.Memory)
+	}
+	return room
+}
+
+// RoomError says that a run does not fit into memory.
+type RoomError struct {
+	Plan  MemoryPlan
+	Room  int64 // bytes
+	Limit int64 // that was set; 0 for none
+}
+
+func (e *RoomError) Error() string {
+	room := fmt.Sprintf("%d MiB are available", e.Room>>20)
+	if e.Limit == e.Room {
+		room = fmt.Sprintf("the limit is %d MiB", e.Limit>>20)
+	}
+	return fmt.Sprintf("the run does not fit into memory: it takes %v; %s; embed batches in parts with --micro-batch (the same gradient in two passes), or lower --classes-per-batch, --images-per-class or --size", e.Plan, room)
+}
+
+// resident is the memory of this process, 0 where that is not known.
+func resident() int64 {
+	p, err := process.NewProcess(int32(os.Getpid()))
+	if err != nil {
+		return 0
+	}
+	m, err := p.MemoryInfo()
+	if err != nil {
+		return 0
+	}
+	return int64(m.RSS)
+}
+
+// countParams returns how many numbers are trained and how many are not.
+func countParams(ps *layers.Params) (trained, frozen int) {
+	for _, p := range ps.All() {
+		switch {
+		case p.Trainable():
+			trained += p.Value.Size()
+		case p.Role != layers.Buffer:
+			frozen += p.Value.Size()
+		}
+	}
+	return trained, frozen
+}
