@@ -17,11 +17,14 @@ import (
 // With the statistics of a batch of three small images BN-Inception is badly
 // conditioned on the generated weights: changing its input by 1e-7 changes its
 // features by 5e-5 and its loss by 1e-4 of themselves, whatever the engine. So
-// its gradients in float32 agree with those in float64 to a few 1e-3 only.
+// its gradients in float32 agree with those in float64 to a few 1e-3 of their
+// norms only, and single elements to about 1e-2 (0.6e-2 with direct convolutions,
+// 1.2e-2 with Winograd's).
 const (
 	featureLimit       = 1e-4
 	gradientLimit      = 1e-3
 	batchGradientLimit = 1e-2
+	batchElementLimit  = 3e-2
 )
 
 // zeroGradient is what counts as 0 in a gradient, against the largest norm of
@@ -269,9 +272,9 @@ func (r *goldenRun) gradients(loss *layers.Node) {
 	if loss == nil {
 		return
 	}
-	limit, floor := gradientLimit, 0.
+	limit, single, floor := gradientLimit, gradientLimit, 0.
 	if r.c.Params.String("mode", "eval") == "train" {
-		limit = batchGradientLimit
+		limit, single = batchGradientLimit, batchElementLimit
 	}
 	for name, want := range r.outputs {
 		if strings.HasSuffix(name, "/norm_mean") {
@@ -312,6 +315,6 @@ func (r *goldenRun) gradients(loss *layers.Node) {
 				r.t.Errorf("grad/%s: %s %v, want %v (off by %.3g, limit %.3g)", param, what, got[i], want.Data[i], d, limits[i])
 			}
 		}
-		r.near("grad/"+param+"/first8", x[:min(8, len(x))], limit*most+floor)
+		r.near("grad/"+param+"/first8", x[:min(8, len(x))], single*most+floor)
 	}
 }
