@@ -11,14 +11,21 @@ import (
 // Options say what Evaluate computes. The zero value gives Recall@1, 2, 4 and
 // 8, ranks ties pessimistically and clusters 20 times.
 type Options struct {
-	Ks       []int // of Recall@K; nil means 1, 2, 4, 8
-	Restarts int   // of k-means; 0 means 20, negative means no clustering
+	Ks       []int      // of Recall@K; nil means 1, 2, 4, 8
+	Restarts int        // of k-means; 0 means 20, negative means no clustering
+	Centre   CentreRule // of k-means; the zero value is the mean
 	Seed     uint64
 	Ties     TieRule
 	Split    string // what the rows are, such as "test classes"; only reported
 	MaxPairs int    // of each kind, for distances and verification; see PairOptions
 	Memory   int64  // see SearchOptions
 	Workers  int    // see SearchOptions
+	// PerClass asks for Figures.PerClass, where ClassName names a label; nil
+	// writes its number.
+	PerClass  bool
+	ClassName func(label int) string
+	// Super, if set, names the super-class of a label, for Figures.SuperClasses.
+	Super func(label int) string
 	// Progress, if set, is told how much of a stage (retrieval, clustering,
 	// geometry) is done.
 	Progress func(stage string, done, total int)
@@ -82,12 +89,17 @@ func (f *Figures) retrieval(ctx context.Context, eng Engine, e *Embeddings, m la
 	f.Ties, f.LoneQueries, f.TiedQueries = r.Ties.String(), r.Lone, r.Tied
 	f.AverageFigures = AverageFigures(r.Averages())
 	f.ClassAverages = AverageFigures(r.ClassAverages())
+	f.groups(r, e.Labels, opt)
 	return nil
 }
 
 func (f *Figures) clustering(ctx context.Context, eng Engine, e *Embeddings, m layers.Metric, opt Options) error {
+	centre := opt.Centre
+	if m.Kind != layers.BRM && centre == CentreOfMetric {
+		centre = CentreMean // which is the same, and is what is reported
+	}
 	c, err := Cluster(ctx, eng, e, m, KMeansOptions{
-		Restarts: opt.Restarts, Seed: opt.Seed, Memory: opt.Memory, Workers: opt.Workers, Progress: opt.stage("clustering"),
+		Restarts: opt.Restarts, Centre: centre, Seed: opt.Seed, Memory: opt.Memory, Workers: opt.Workers, Progress: opt.stage("clustering"),
 	})
 	if err != nil {
 		return err
@@ -95,7 +107,7 @@ func (f *Figures) clustering(ctx context.Context, eng Engine, e *Embeddings, m l
 	a := c.Mean
 	f.NMI, f.F1 = &a.NMI, &a.PairwiseF1
 	f.Clustering = &ClusteringFigures{
-		NMIMean: "arithmetic", Clusters: c.K, Restarts: c.Restarts, NMIStd: c.StdNMI, F1Std: c.StdF1,
+		NMIMean: "arithmetic", Centre: centre.String(), Clusters: c.K, Restarts: c.Restarts, NMIStd: c.StdNMI, F1Std: c.StdF1,
 		AMI: a.AMI, ARI: a.ARI, Homogeneity: a.Homogeneity, Completeness: a.Completeness,
 		Purity: a.Purity, FowlkesMallows: a.FowlkesMallows, Iterations: c.Iterations, Unconverged: c.Unconverged,
 	}

@@ -36,6 +36,8 @@ type Figures struct {
 
 	AverageFigures
 	ClassAverages AverageFigures      `json:"class_averages"`
+	PerClass      []GroupFigures      `json:"per_class,omitempty"`     // by label, if asked for
+	SuperClasses  *MacroFigures       `json:"super_classes,omitempty"` // if there are any
 	Clustering    *ClusteringFigures  `json:"clustering,omitempty"`
 	Geometry      GeometryFigures     `json:"geometry"`
 	Verification  VerificationFigures `json:"verification"`
@@ -66,6 +68,7 @@ type AverageFigures struct {
 // ClusteringFigures go with NMI and F1, all means over restarts.
 type ClusteringFigures struct {
 	NMIMean        string  `json:"nmi_mean"` // how the entropies are averaged
+	Centre         string  `json:"centre"`   // of a cluster: mean or metric, see CentreRule
 	Clusters       int     `json:"clusters"`
 	Restarts       int     `json:"restarts"`
 	NMIStd         float64 `json:"nmi_std"`

@@ -36,18 +36,6 @@ const (
 	patience = 10
 )
 
-// CentreRule says what a cluster's centre is.
-type CentreRule uint8
-
-const (
-	// CentreMean is the mean of the rows, whatever the metric.
-	CentreMean CentreRule = iota
-	// CentreOfMetric is the point of smallest summed D^p to the rows, for BRM; it
-	// is the mean for every other metric. It is robust as BRM itself: a row with
-	// one wild coordinate hardly moves it. Inertia then falls in every iteration.
-	CentreOfMetric
-)
-
 // Clustering is the result of one run.
 type Clustering struct {
 	K          int

@@ -22,6 +22,8 @@ type Selection struct {
 	Last  bool   // the last epoch instead of the best
 	Data  string // another data set in place of the run's own
 	Split string // one of Splits; empty means test, of another data set everything
+	// SuperClasses, if set, stand in place of those of the data set.
+	SuperClasses *data.SuperClasses
 	Options
 }
 
@@ -86,6 +88,11 @@ func embedSelection(ctx context.Context, cfg Config, m *model.Model, epoch int, 
 			e.Close()
 		}
 	}()
+	if sel.SuperClasses != nil {
+		if e.Set, err = sel.SuperClasses.Give(e.whole, e.Set); err != nil {
+			return nil, err
+		}
+	}
 	if sel.Data == "" {
 		if e.features, err = cfg.features(ctx, e.whole, m, sel.Options); err != nil {
 			return nil, err

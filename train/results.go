@@ -66,7 +66,10 @@ type MeasureOptions struct {
 	Selection
 	Ks       []int // of Recall@K, nil for 1, 2, 4, 8
 	Restarts int   // of k-means, 0 for 20
+	Centre   eval.CentreRule // of k-means
 	Ties     eval.TieRule
+	// PerClass adds the figures of each class to those of the model.
+	PerClass bool
 	// Flow mixes batches in place of the model's own geometry flow, or where it
 	// has none: what of its gains does the mixing alone give?
 	Flow string
@@ -160,7 +163,7 @@ func (e *Embedded) figures(ctx context.Context, opt MeasureOptions) (*Results, e
 	if r.Preset, err = e.cfg.presetFigures(measured); err != nil {
 		return nil, err
 	}
-	if r.Model, err = e.evaluate(ctx, "model", e.Embeddings, e.Model.Spec.Metric, opt); err != nil {
+	if r.Model, err = e.evaluate(ctx, modelFigures, e.Embeddings, e.Model.Spec.Metric, opt); err != nil {
 		return nil, err
 	}
 	if e.Model.Spec.Flow != "" || opt.Flow != "" {
@@ -179,6 +182,9 @@ func (e *Embedded) figures(ctx context.Context, opt MeasureOptions) (*Results, e
 	return r, err
 }
 
+// modelFigures is the name of the set of figures that is the model's own.
+const modelFigures = "model"
+
 func (e *Embedded) evaluate(ctx context.Context, what string, x *eval.Embeddings, metric layers.Metric, opt MeasureOptions) (*eval.Figures, error) {
 	return e.evaluateAs(ctx, what, opt.describe(), x, metric, opt)
 }
@@ -186,7 +192,8 @@ func (e *Embedded) evaluate(ctx context.Context, what string, x *eval.Embeddings
 // evaluateAs is evaluate for rows that are more than the images of a split.
 func (e *Embedded) evaluateAs(ctx context.Context, what, split string, x *eval.Embeddings, metric layers.Metric, opt MeasureOptions) (*eval.Figures, error) {
 	return eval.Evaluate(ctx, e.Model.Params.Engine(), x, metric, eval.Options{
-		Ks: opt.Ks, Restarts: opt.Restarts, Seed: e.cfg.Seed, Ties: opt.Ties, Split: split, Workers: opt.Workers,
+		Ks: opt.Ks, Restarts: opt.Restarts, Centre: opt.Centre, Seed: e.cfg.Seed, Ties: opt.Ties, Split: split, Workers: opt.Workers,
+		PerClass: opt.PerClass && what == modelFigures, ClassName: func(label int) string { return e.Set.Classes[label] }, Super: e.Set.SuperClass(),
 		Progress: func(stage string, done, total int) { opt.Events.Progress(what+": "+stage, done, total, "") },
 	})
 }

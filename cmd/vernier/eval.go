@@ -87,12 +87,16 @@ Without a RUN, --backbone and --data measure a network as it is before training,
 from --weights as a rule: by cosine and without a linear layer, if nothing else is
 asked for, on the classes that --train-classes leaves for testing.
 
-` + networkHelp,
+` + groupHelp + "\n" + networkHelp,
 		Example: `  vernier eval runs/glyphs
   vernier eval runs/glyphs --epoch last --k 1,10,100 --json
   vernier eval runs/glyphs --data folder:other.zip
+  vernier eval runs/glyphs --per-class=classes.csv --super-classes orders.csv --centre metric
   vernier eval --backbone inceptionv3:pixels=unit --trunk-end Mixed_7a --weights inception_v3.safetensors --size 227 --resize 227 --data folder:birds.zip`,
 		Args: func(cmd *cobra.Command, args []string) error {
+			if err := f.group.checkArgs(args); err != nil {
+				return err
+			}
 			if len(args) == 0 && f.network.spec.Backbone == "" {
 				return usagef("RUN is missing; or give --backbone and --data, to measure a network before training")
 			}
@@ -115,6 +119,8 @@ type evalFlags struct {
 	flow         string
 	flowBatch    int
 	ks, ties     string
+	centre       string
+	group        groupFlags
 	restarts     int
 }
 
@@ -127,6 +133,8 @@ func (f *evalFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.flow, "flow", "", "also measure batches of images that geometry flow mixes, as train --flow has it, with a model trained without or with another")
 	fl.IntVar(&f.flowBatch, "flow-batch", 0, "how many images geometry flow mixes (default the batch of training)")
 	fl.IntVar(&f.restarts, "restarts", 20, "of k-means, averaged")
+	fl.StringVar(&f.centre, "centre", eval.CentreMean.String(), "of a cluster of k-means: mean, or metric for BRM's own")
+	f.group.add(fl)
 	start := train.Default("").Model
 	start.Backbone, start.Dim, start.Metric = "", 0, layers.Metric{Kind: layers.Cosine}
 	f.networkOnly = pflag.NewFlagSet("network", pflag.ContinueOnError)
@@ -144,6 +152,12 @@ func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) e
 	}
 	if opt.Ties, err = eval.ParseTieRule(f.ties); err != nil {
 		return usagef("--ties: %w", err)
+	}
+	if opt.Centre, err = eval.ParseCentreRule(f.centre); err != nil {
+		return usagef("--centre: %w", err)
+	}
+	if err := f.group.complete(&opt, &f.sel); err != nil {
+		return err
 	}
 	if f.flow != "" {
 		if _, err := backbone.ParseFlow(f.flow); err != nil {
@@ -166,12 +180,18 @@ func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) e
 	if err != nil {
 		return err
 	}
+	if err := f.group.write(r, log); err != nil {
+		return err
+	}
 	if f.asJSON {
 		e := json.NewEncoder(cmd.OutOrStdout())
 		e.SetIndent("", "  ")
 		return e.Encode(r)
 	}
-	return printResults(cmd.OutOrStdout(), r)
+	if err := printResults(cmd.OutOrStdout(), r); err != nil {
+		return err
+	}
+	return f.group.print(cmd.OutOrStdout(), r.Model)
 }
 
 func (f *evalFlags) measureRun(cmd *cobra.Command, run string, log *logrus.Logger, opt train.MeasureOptions) (*train.Results, error) {
@@ -304,7 +324,7 @@ func printResults(w io.Writer, r *train.Results) error {
 	}
 	fmt.Fprintf(w, "\nRecall@K and MAP@R in percent; ties %s", m.Ties)
 	if c := m.Clustering; c != nil {
-		fmt.Fprintf(w, "; NMI and F1 from %d runs of k-means with %d clusters", c.Restarts, c.Clusters)
+		fmt.Fprintf(w, "; NMI and F1 from %d runs of k-means with %d clusters, centre %s", c.Restarts, c.Clusters, c.Centre)
 	}
 	if m.LoneQueries > 0 {
 		fmt.Fprintf(w, "; %d queries have no other image of their class and count as misses", m.LoneQueries)
