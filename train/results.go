@@ -64,8 +64,8 @@ func (c Config) presetFigures(measured string) (*PresetFigures, error) {
 // MeasureOptions say what Measure measures beside a Selection.
 type MeasureOptions struct {
 	Selection
-	Ks       []int // of Recall@K, nil for 1, 2, 4, 8
-	Restarts int   // of k-means, 0 for 20
+	Ks       []int           // of Recall@K, nil for 1, 2, 4, 8
+	Restarts int             // of k-means, 0 for 20
 	Centre   eval.CentreRule // of k-means
 	Ties     eval.TieRule
 	// PerClass adds the figures of each class to those of the model.
