@@ -82,7 +82,7 @@ func appendLocked(f *os.File, path string, info Info, t *Table) (rows int, again
 	if err != nil {
 		return 0, false, err
 	}
-	if err := have.same(info); err != nil {
+	if err := have.Same(info); err != nil {
 		return 0, false, err
 	}
 	if c.segments < maxSegments {

@@ -61,8 +61,9 @@ func (i Info) validate() error {
 // ErrOtherModel says that a gallery holds the rows of another model.
 var ErrOtherModel = errors.New("these are embeddings of another model")
 
-// same compares an index with what is to be added or searched.
-func (i Info) same(o Info) error {
+// Same compares an index with what is to be added or searched: the error is
+// ErrOtherModel if they do not go together.
+func (i Info) Same(o Info) error {
 	switch {
 	case i.Dim != o.Dim:
 		return fmt.Errorf("%w: of %d numbers, here they have %d", ErrOtherModel, i.Dim, o.Dim)

@@ -48,7 +48,7 @@ func textOf(list []string, row int) string {
 // model is searched by the metric of the queries, as if it were theirs.
 func (t *Table) Search(ctx context.Context, eng eval.Engine, queries *eval.Embeddings, info Info, k int, opt eval.SearchOptions) ([][]Hit, error) {
 	have := Info{cmp.Or(t.Metric, info.Metric), cmp.Or(t.Model, info.Model), t.H}
-	if err := have.same(info); err != nil {
+	if err := have.Same(info); err != nil {
 		return nil, err
 	}
 	m, err := layers.ParseMetric(info.Metric)
@@ -119,7 +119,7 @@ func isIndex(path string) (bool, error) {
 // says which model made the queries; the error is ErrOtherModel if it is not
 // that of the index.
 func (x *Index) Search(ctx context.Context, eng eval.Engine, queries *eval.Embeddings, info Info, k int, opt eval.SearchOptions) ([][]Hit, error) {
-	if err := x.same(info); err != nil {
+	if err := x.Same(info); err != nil {
 		return nil, err
 	}
 	if k < 1 {

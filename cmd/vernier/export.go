@@ -12,6 +12,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
@@ -118,6 +119,9 @@ type expansionReport struct {
 func exportFormats() []string { return append(slices.Clone(train.ExportFormats), train.ONNXFormat) }
 
 func (f *exportFlags) complete(cmd *cobra.Command, log *logrus.Logger) error {
+	if len(f.formats) == 0 {
+		return usagef("--format is empty: there is %s", strings.Join(exportFormats(), ", "))
+	}
 	for _, name := range f.formats {
 		if err := oneOf("--format", name, exportFormats()); err != nil {
 			return err
@@ -207,23 +211,27 @@ func (f *exportFlags) exportRows(ctx context.Context, log *logrus.Logger, folder
 		return err
 	}
 	defer emb.Close()
+	// Before the other files, since not every metric and not every error can be had.
+	var x *eval.Expansion
+	var expanded []string
+	if f.expand != 0 {
+		if x, expanded, err = emb.ExportExpansion(f.out, f.expand); err != nil {
+			return fmt.Errorf("--expand %v: %w", f.expand, err)
+		}
+	}
 	files, err := emb.Export(f.out, formats)
 	if err != nil {
 		return err
 	}
 	f.report.Epoch, f.report.Rows, f.report.Dim, f.report.Files = emb.Epoch, emb.Embeddings.N, emb.Embeddings.H, files
 	log.Infof("%d rows of %d numbers from the model of epoch %d: wrote %s to %s", emb.Embeddings.N, emb.Embeddings.H, emb.Epoch, strings.Join(files, ", "), f.out)
-	if f.expand == 0 {
+	if x == nil {
 		return nil
 	}
-	x, files, err := emb.ExportExpansion(f.out, f.expand)
-	if err != nil {
-		return fmt.Errorf("--expand %v: %w", f.expand, err)
-	}
-	f.report.Files = append(f.report.Files, files...)
+	f.report.Files = append(f.report.Files, expanded...)
 	f.report.Expansion = &expansionReport{x.Dim, len(x.Frequency), x.Bound, x.Range}
 	log.Infof("expansion: %d frequencies, rows of %d numbers whose squared Euclidean distance is D^%d of %s within %.2g, for coordinates at most %.3g apart: wrote %s",
-		len(x.Frequency), x.Dim, emb.Model.Spec.Metric.P, x.Metric, x.Bound, x.Range, strings.Join(files, ", "))
+		len(x.Frequency), x.Dim, emb.Model.Spec.Metric.P, x.Metric, x.Bound, x.Range, strings.Join(expanded, ", "))
 	return nil
 }
 

@@ -63,10 +63,23 @@ func TestExpansionIsExported(t *testing.T) {
 func TestExpansionOptionsAreChecked(t *testing.T) {
 	for want, args := range map[string][]string{
 		"want the largest error": {"--expand", "-1"},
+		"--format is empty":      {"--format", ""},
 		"--expand needs rows":    {"--expand", "0.1", "--format", "onnx"},
 	} {
 		if code, _, errs := vernier(t, append([]string{"export", "missing"}, args...)...); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("%v: exit %d, want %d with %q; it says\n%s", args, code, exitUsage, want, errs)
 		}
+	}
+}
+
+// What is refused leaves nothing that would stand in the way of another try.
+func TestRefusedExpansionLeavesNoFiles(t *testing.T) {
+	run, _ := trained(t)
+	out := filepath.Join(t.TempDir(), "out")
+	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "2", "--out", out); code != exitFailed || !strings.Contains(errs, "want more than 0 and less than") {
+		t.Errorf("exit %d\n%s", code, errs)
+	}
+	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "0.1", "--out", out); code != exitDone {
+		t.Errorf("the next try: exit %d\n%s", code, errs)
 	}
 }

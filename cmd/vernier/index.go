@@ -169,7 +169,7 @@ func (r *indexReport) add(f *indexFlags, t *gallery.Table) error {
 			return err
 		}
 	}
-	known, rows, err := knownPaths(f.out)
+	known, rows, err := knownPaths(f.out, r.Info)
 	if err != nil {
 		return err
 	}
@@ -187,8 +187,9 @@ func (r *indexReport) add(f *indexFlags, t *gallery.Table) error {
 	return err
 }
 
-// knownPaths lists the paths in an index that may not be there yet.
-func knownPaths(index string) (known map[string]bool, rows int, err error) {
+// knownPaths lists the paths in an index that may not be there yet, and refuses one
+// of another model.
+func knownPaths(index string, info gallery.Info) (known map[string]bool, rows int, err error) {
 	x, err := gallery.Open(index)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
@@ -197,6 +198,9 @@ func knownPaths(index string) (known map[string]bool, rows int, err error) {
 		return nil, 0, err
 	}
 	defer x.Close()
+	if err := x.Info.Same(info); err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", index, err)
+	}
 	known = make(map[string]bool, x.Rows())
 	for i := range x.Rows() {
 		known[x.Path(i)] = true

@@ -100,6 +100,10 @@ func TestIndexAndSearch(t *testing.T) {
 		if code, _, errs := vernier(t, "index", other, "--out", index, images); code != exitFailed || !strings.Contains(errs, "another model") {
 			t.Errorf("index: exit %d\n%s", code, errs)
 		}
+		// Not even where there is nothing to add.
+		if code, out, errs := vernier(t, "index", other, "--out", index, filepath.Join(images, "class 06")); code != exitFailed || !strings.Contains(errs, "another model") {
+			t.Errorf("index of known paths: exit %d\n%s\n%s", code, out, errs)
+		}
 		if code, _, errs := vernier(t, "index", other, "--out", index, "--from", filepath.Join(dir, "export")); code != exitFailed || !strings.Contains(errs, "another model") {
 			t.Errorf("index --from: exit %d\n%s", code, errs)
 		}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -60,6 +62,11 @@ func (f *serveFlags) run(cmd *cobra.Command, run string, log *logrus.Logger) (er
 	}
 	if _, _, err := net.SplitHostPort(f.listen); err != nil {
 		return usagef("--listen %q: want ADDRESS:PORT, such as 127.0.0.1:8321: %w", f.listen, err)
+	}
+	if f.marks != "" {
+		if _, err := os.Stat(filepath.Dir(f.marks)); err != nil {
+			return fmt.Errorf("--marks: %w", err)
+		}
 	}
 	if err := f.complete(cmd, log); err != nil {
 		return err

@@ -64,4 +64,8 @@ func TestServeRefusesBadFlags(t *testing.T) {
 			t.Errorf("%s: exit %d\n%s", args, code, errs)
 		}
 	}
+	run, _ := trained(t)
+	if code, _, errs := vernier(t, "serve", run, "--listen", "127.0.0.1:0", "--marks", filepath.Join(missing, "marks.jsonl")); code != exitFailed || !strings.Contains(errs, "--marks") {
+		t.Errorf("--marks in no folder: exit %d\n%s", code, errs)
+	}
 }
