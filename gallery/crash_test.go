@@ -106,8 +106,15 @@ func TestAKilledProcessLeavesTheIndexWhole(t *testing.T) {
 	for round := range 10 {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), appendForever+"="+path)
+		before, err := os.Stat(path)
+		fatal(t, err)
 		fatal(t, cmd.Start())
-		time.Sleep(time.Duration(20+7*round) * time.Millisecond)
+		for wait := time.Now(); time.Since(wait) < 30*time.Second; time.Sleep(time.Millisecond) {
+			if now, err := os.Stat(path); err == nil && now.Size() > before.Size() {
+				break // it is at work
+			}
+		}
+		time.Sleep(time.Duration(7*round) * time.Millisecond)
 		fatal(t, cmd.Process.Kill())
 		_ = cmd.Wait() // it was killed
 		x, err := Open(path)
