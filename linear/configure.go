@@ -82,6 +82,9 @@ func assign(f reflect.Value, text string) error {
 		if err != nil {
 			return fmt.Errorf("%q is no whole number", text)
 		}
+		if n < 0 {
+			return fmt.Errorf("%d is negative", n)
+		}
 		f.SetInt(int64(n))
 	case float64, *float64:
 		x, err := strconv.ParseFloat(text, 64)

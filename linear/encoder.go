@@ -96,12 +96,14 @@ func FitEncoder(t *Table, rows []int, opt EncodeOptions) (*Encoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.fitScale(raw)
+	if err := e.fitScale(raw); err != nil {
+		return nil, err
+	}
 	return e, nil
 }
 
 // fitScale finds constant columns and, if asked for, means and deviations.
-func (e *Encoder) fitScale(raw *mat.Dense) {
+func (e *Encoder) fitScale(raw *mat.Dense) error {
 	n, _ := raw.Dims()
 	names := e.Names()
 	j := 0
@@ -122,6 +124,9 @@ func (e *Encoder) fitScale(raw *mat.Dense) {
 					square += (v - mean) * (v - mean) / float64(n)
 				}
 				in.Mean[k] = mean
+				if math.IsInf(mean, 0) || math.IsNaN(square) || math.IsInf(square, 0) {
+					return fmt.Errorf("column %q goes from %g to %g: too far to take a deviation", names[j], low, high)
+				}
 				if low < high {
 					in.Std[k] = math.Sqrt(square)
 				}
@@ -129,6 +134,7 @@ func (e *Encoder) fitScale(raw *mat.Dense) {
 			j++
 		}
 	}
+	return nil
 }
 
 func categories(words []string, rows []int) []string {
@@ -240,6 +246,8 @@ func (e *Encoder) match(t *Table) ([]*Column, error) {
 	for i, in := range e.Inputs {
 		c := byName[in.Name]
 		switch {
+		case c == nil && t.labelled == in.Name:
+			return nil, fmt.Errorf("%s: column %q, which the metric was learnt on, is taken for the label: name another one, or say that there is none", t.Name, in.Name)
 		case c == nil:
 			return nil, fmt.Errorf("%s has no column %q", t.Name, in.Name)
 		case (c.Words != nil) != (in.Categories != nil):

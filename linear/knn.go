@@ -33,6 +33,9 @@ func (k KNN) predict(ctx context.Context, r *Result, train *mat.Dense, labels []
 		return nil, fmt.Errorf("training row %d has no label", slices.Index(labels, Unknown))
 	}
 	count := k.K
+	if count < 0 {
+		return nil, fmt.Errorf("%d neighbours", count)
+	}
 	if count == 0 {
 		count = 5
 	}

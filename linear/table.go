@@ -21,9 +21,10 @@ type Table struct {
 	Columns []Column
 	// Labels holds the class of each row as an index of Classes, Unknown where
 	// the cell is missing. Both are nil in a table without label column.
-	Labels  []int
-	Classes []string // ascending
-	rows    int
+	Labels   []int
+	Classes  []string // ascending
+	rows     int
+	labelled string // name of the label column
 }
 
 // Column is a column of numbers or of categories.
@@ -199,6 +200,7 @@ func assemble(name string, cells [][]string, lines []int, opt ReadOptions) (*Tab
 		}
 		switch {
 		case j == label:
+			t.labelled = n
 			t.setLabels(column)
 		case slices.Contains(opt.Drop, n):
 		default:

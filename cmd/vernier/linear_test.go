@@ -74,6 +74,34 @@ func TestLinearCompare(t *testing.T) {
 	}
 }
 
+// TestLinearCompareWithoutTheUsualReference leaves the reference learner out.
+func TestLinearCompareWithoutTheUsualReference(t *testing.T) {
+	table := rowsOf(t, "t.csv", 60, 3)
+	code, out, errs := vernier(t, "linear", "compare", table, "--learners", "euclidean,lda", "--trials", "2")
+	if code != 0 || strings.Contains(out, "win/tie/loss") || !strings.Contains(out, "2 random splits") {
+		t.Errorf("exit %d\n%s%s", code, out, errs)
+	}
+}
+
+func TestLinearEvalNeedsRows(t *testing.T) {
+	table, model := rowsOf(t, "t.csv", 20, 5), filepath.Join(t.TempDir(), "m.json")
+	if code, _, errs := vernier(t, "linear", "fit", table, "--label", "kind", "--learner", "euclidean", "--out", model); code != 0 {
+		t.Fatal(errs)
+	}
+	for want, args := range map[string][]string{
+		"--k 20: a labelled row has 19 others": {"--k", "20"},
+		"has 20 labelled rows":                 {"--k", "21", "--train", table},
+		`column "c", which the metric was lea`: {"--label", "c"},
+	} {
+		if code, _, errs := vernier(t, append([]string{"linear", "eval", model, table}, args...)...); code == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%v: exit %d, want %q in %s", args, code, want, errs)
+		}
+	}
+	if code, _, errs := vernier(t, "linear", "eval", model, table, "--k", "19"); code != 0 {
+		t.Error(errs)
+	}
+}
+
 func TestLinearMistakesAreNamed(t *testing.T) {
 	table := rowsOf(t, "t.csv", 10, 4)
 	bad := filepath.Join(t.TempDir(), "bad.csv")
@@ -85,6 +113,10 @@ func TestLinearMistakesAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "m.json")
+	far := filepath.Join(t.TempDir(), "far.csv")
+	if err := os.WriteFile(far, []byte("a,b,label\n1,0,x\n3,1e300,y\n5,6,x\n2,3,y\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for want, c := range map[string]struct {
 		code int
 		args []string
@@ -100,6 +132,12 @@ func TestLinearMistakesAreNamed(t *testing.T) {
 		"no linear model":                    {1, []string{"eval", table, table}},
 		`--missing "zero"`:                   {2, []string{"compare", table, "--missing", "zero"}},
 		`--reference "lmnn"`:                 {2, []string{"compare", table, "--learners", "lda", "--reference", "lmnn"}},
+		"lmnn, setting k: -1 is negative":    {2, []string{"fit", table, "--learner", "lmnn", "--param", "k=-1", "--out", out}},
+		"--learners: lda is there twice":     {2, []string{"compare", table, "--learners", "lda,lda"}},
+		"--learners is empty":                {2, []string{"compare", table, "--learners", ""}},
+		"--k 0: at least 1":                  {2, []string{"compare", table, "--k", "0"}},
+		"no class has two rows":              {1, []string{"compare", table, "--label", "b", "--drop", "colour,kind", "--learners", "lda,lmnn"}},
+		`column "b" goes from 0 to 1e+300`:   {1, []string{"fit", far, "--learner", "lda", "--out", out}},
 		"TABLE is missing":                   {2, []string{"compare"}},
 		"open nowhere.csv: no such file":     {1, []string{"compare", "nowhere.csv"}},
 		`noise "pink", want`:                 {1, []string{"compare", table, "--noise", "pink"}},

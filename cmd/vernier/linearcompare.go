@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/vernier-ml/vernier/linear"
 )
@@ -21,12 +23,14 @@ type compareFlags struct {
 	json       string
 	plot       string
 	level      float64
+	flags      *pflag.FlagSet
 }
 
 func (f *compareFlags) add(cmd *cobra.Command, learners, references []string) {
 	fl := cmd.Flags()
+	f.flags = fl
 	fl.StringSliceVar(&f.learners, "learners", learners, "methods, separated by commas; vernier linear list shows them")
-	fl.StringSliceVar(&f.references, "reference", references, "methods whose wins, ties and losses against the others are counted")
+	fl.StringSliceVar(&f.references, "reference", references, "methods whose wins, ties and losses against the others are counted (by default those that --learners names too)")
 	fl.IntVar(&f.trials, "trials", 20, "random splits")
 	fl.Float64Var(&f.level, "level", .05, "significance level of the paired t-tests")
 	fl.StringVar(&f.markdown, "markdown", "", "also write the table as Markdown to this file")
@@ -41,9 +45,20 @@ func (f *compareFlags) complete() ([]linear.Candidate, error) {
 	if !(f.level > 0 && f.level < 1) {
 		return nil, usagef("--level %v: want a number between 0 and 1", f.level)
 	}
+	if len(f.learners) == 0 {
+		return nil, usagef("--learners is empty: vernier linear list shows what there is")
+	}
 	c, err := linear.Candidates(f.learners)
 	if err != nil {
 		return nil, usagef("--learners: %w", err)
+	}
+	for i, l := range f.learners {
+		if slices.Contains(f.learners[:i], l) {
+			return nil, usagef("--learners: %s is there twice", l)
+		}
+	}
+	if !f.flags.Changed("reference") {
+		f.references = slices.DeleteFunc(slices.Clone(f.references), func(r string) bool { return !slices.Contains(f.learners, r) })
 	}
 	for _, r := range f.references {
 		if err := oneOf("--reference", r, f.learners); err != nil {
@@ -75,6 +90,9 @@ paired t-tests over the splits.`,
 			candidates, err := f.complete()
 			if err != nil {
 				return err
+			}
+			if opt.K < 1 {
+				return usagef("--k %d: at least 1", opt.K)
 			}
 			opt.Trials, opt.Seed, opt.Encode, opt.Components = f.trials, t.seed, t.encode, t.components
 			opt.Noise.Kind = linear.NoiseKind(noise)
@@ -127,13 +145,18 @@ func runComparison(cmd *cobra.Command, log *logrus.Logger, t *linear.Table, cand
 	if c.Unlabelled > 0 {
 		log.Warnf("%s: %d rows have no label and took no part", t.Name, c.Unlabelled)
 	}
+	failed := 0
 	for _, r := range c.Results {
 		if r.Failed != "" {
+			failed++
 			log.Warnf("%s: %s", t.Name, r.Failed)
 		}
 		for _, n := range r.Notes {
 			log.Infof("%s, %s: %s", t.Name, r.Learner, n)
 		}
+	}
+	if failed == len(c.Results) {
+		return nil, fmt.Errorf("%s: no learner learnt anything: %s", t.Name, c.Results[0].Failed)
 	}
 	return c, nil
 }
@@ -198,8 +221,11 @@ func (f *compareFlags) print(w io.Writer, done []*linear.Comparison) error {
 		return err
 	}
 	c := done[0]
-	_, err := fmt.Fprintf(w, "\n%d-NN error in percent, mean ± deviation of %d random splits (%.0f%% train); win/tie/loss over tables by paired t-tests at %v\n",
-		c.K, c.Trials, 100*c.TrainShare, f.level)
+	tests := ""
+	if len(f.references) > 0 {
+		tests = fmt.Sprintf("; win/tie/loss over tables by paired t-tests at %v", f.level)
+	}
+	_, err := fmt.Fprintf(w, "\n%d-NN error in percent, mean ± deviation of %d random splits (%.0f%% train)%s\n", c.K, c.Trials, 100*c.TrainShare, tests)
 	return err
 }
 

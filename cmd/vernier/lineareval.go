@@ -58,6 +58,9 @@ other rows of the table, or those of --train.`,
 			err = withEngine(f.threads, func(eng linear.Engine) error {
 				var share float64
 				if train == "" {
+					if rows, _ := labelled(t); k >= len(rows) {
+						return usagef("--k %d: a labelled row has %d others", k, len(rows)-1)
+					}
 					share, fig.Rows, err = knnError(cmd.Context(), eng, r, m.Encoder, t, k)
 				} else {
 					fig.Against = train
@@ -98,6 +101,9 @@ func (f *tableFlags) against(cmd *cobra.Command, eng linear.Engine, m *linear.Mo
 		return 0, 0, err
 	}
 	galleryRows, galleryLabels := labelled(g)
+	if k > len(galleryRows) {
+		return 0, 0, usagef("--k %d: %s has %d labelled rows", k, train, len(galleryRows))
+	}
 	rows, labels := labelled(t)
 	x, err := m.Encoder.Encode(g, galleryRows)
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,6 +59,10 @@ func TestReproduceFig8And11(t *testing.T) {
 	if code != 0 || !strings.Contains(text, "impulse all rows") || !strings.Contains(text, "brm-r-held") {
 		t.Errorf("exit %d\n%s%s", code, text, errs)
 	}
+	code, text, errs = vernier(t, "reproduce", "brm-fig11", "--data", dir, "--tables", "letters", "--trials", "1", "--learners", "euclidean", "--penalty", "0", "--json", "-")
+	if code != 0 || !json.Valid([]byte(text)) {
+		t.Errorf("brm-fig11 --json -: exit %d\n%s%s", code, text, errs)
+	}
 	for _, name := range []string{"roc.png", "fig11-letters.png", "fig11-letters.md"} {
 		if _, err := os.Stat(filepath.Join(out, name)); err != nil {
 			t.Error(err)
@@ -71,6 +76,9 @@ func TestReproduceMistakesAreNamed(t *testing.T) {
 		"holds none of the tables":       {"brm-table3", "--data", t.TempDir()},
 		`--tables "iris"`:                {"brm-table3", "--data", ".", "--tables", "iris"},
 		"--trials 1: a t-test needs":     {"brm-table2", "--trials", "1"},
+		"--plot take one table":          {"brm-fig11", "--data", ".", "--json", "x.json"},
+		"none of the tables":             {"brm-fig11", "--data", t.TempDir()},
+		`--tables "irises"`:              {"brm-fig11", "--data", ".", "--tables", "letters,irises"},
 		`"nca2"`:                         {"brm-fig11", "--data", ".", "--learners", "nca2"},
 		`unknown command "brm-table33";`: {"brm-table33"},
 	} {

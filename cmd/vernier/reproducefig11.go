@@ -39,6 +39,18 @@ The paper shows bars without numbers; its robust competitors are not among ours.
 			if _, err := f.complete(); err != nil {
 				return err
 			}
+			if len(tables) > 1 && (f.markdown != "" || f.json != "" || f.plot != "") {
+				return usagef("--markdown, --json and --plot take one table, there are %d: choose one by --tables, or give --out", len(tables))
+			}
+			var names []string
+			for _, p := range paperTables() {
+				names = append(names, p.name)
+			}
+			for _, name := range tables { // before hours of work on the first
+				if err := oneOf("--tables", name, names); err != nil {
+					return err
+				}
+			}
 			candidates, err := experimentCandidates(f.learners)
 			if err != nil {
 				return err
@@ -50,10 +62,16 @@ The paper shows bars without numbers; its robust competitors are not among ours.
 				return err
 			}
 			return withEngine(threads, func(eng linear.Engine) error {
+				found := false
 				for _, name := range tables {
-					if err := fig11Table(cmd, log, f, eng, name, data, mnist, out, seed, candidates); err != nil {
+					there, err := fig11Table(cmd, log, f, eng, name, data, mnist, out, seed, candidates)
+					if err != nil {
 						return err
 					}
+					found = found || there
+				}
+				if !found {
+					return fmt.Errorf("%s holds none of the tables", data)
 				}
 				return nil
 			})
@@ -71,23 +89,20 @@ The paper shows bars without numbers; its robust competitors are not among ours.
 	return cmd
 }
 
-func fig11Table(cmd *cobra.Command, log *logrus.Logger, f *compareFlags, eng linear.Engine, name, data, mnist, out string, seed uint64, candidates []linear.Candidate) error {
+func fig11Table(cmd *cobra.Command, log *logrus.Logger, f *compareFlags, eng linear.Engine, name, data, mnist, out string, seed uint64, candidates []linear.Candidate) (bool, error) {
 	var p *paperTable
 	for _, q := range paperTables() {
 		if q.name == name {
 			p = &q
 		}
 	}
-	if p == nil {
-		return usagef("--tables %q is no table of BRM Table 3", name)
-	}
 	t, err := p.read(data, mnist, seed)
 	if errors.Is(err, os.ErrNotExist) {
 		log.Warnf("%s is not there and left out", name)
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	var done []*linear.Comparison
 	for _, noise := range []linear.Noise{
@@ -104,19 +119,21 @@ func fig11Table(cmd *cobra.Command, log *logrus.Logger, f *compareFlags, eng lin
 		}
 		c, err := runComparison(cmd, log, t, candidates, linear.Trials{Trials: f.trials, Seed: seed, Components: p.components, Noise: noise, Engine: eng})
 		if err != nil {
-			return err
+			return false, err
 		}
 		done = append(done, c)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s\n", name)
+	if f.json != "-" {
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\n", name)
+	}
 	if err := f.report(cmd.OutOrStdout(), name+" under noise", done); err != nil {
-		return err
+		return false, err
 	}
 	if out == "" {
-		return nil
+		return true, nil
 	}
 	if err := linear.PlotErrors(filepath.Join(out, "fig11-"+name+".png"), name+" under noise", done); err != nil {
-		return err
+		return false, err
 	}
-	return writeWhole(filepath.Join(out, "fig11-"+name+".md"), func(w io.Writer) error { return linear.WriteMarkdown(w, done, f.references, f.level) })
+	return true, writeWhole(filepath.Join(out, "fig11-"+name+".md"), func(w io.Writer) error { return linear.WriteMarkdown(w, done, f.references, f.level) })
 }

@@ -111,6 +111,9 @@ func (f *table3Flags) run(cmd *cobra.Command, log *logrus.Logger, names []string
 		if err := f.report(cmd.OutOrStdout(), "k-NN error, tables of BRM Table 3", done); err != nil {
 			return err
 		}
+		if f.json == "-" { // nothing but JSON
+			return nil
+		}
 		return writePublished(cmd.OutOrStdout(), done, published)
 	})
 }

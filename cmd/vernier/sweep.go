@@ -95,6 +95,9 @@ func (f *sweepFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) er
 			o.Baseline = map[string]string{}
 		}
 	}
+	if err := sweep.Check(jobs, o, f.table.figure); err != nil { // not after hours of training
+		return &usageError{err}
+	}
 	r := &sweep.Runner{
 		Dir: f.out, Jobs: f.jobs, Threads: f.threads,
 		Engine:  func(threads int) (sweep.Engine, error) { return newEngine(threads) },

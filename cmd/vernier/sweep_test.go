@@ -58,16 +58,18 @@ func TestMistakesOfSweepAndCompare(t *testing.T) {
 	file := sweepFile(t, stripes(t, 10, 2))
 	empty := t.TempDir()
 	for says, args := range map[string][]string{
-		"--out is missing":          {"sweep", file},
-		"--jobs 0":                  {"sweep", file, "--out", "x", "--jobs", "0"},
-		"--set \"epochs\"":          {"sweep", file, "--out", "x", "--set", "epochs"},
-		"did you mean epochs":       {"sweep", file, "--out", "x", "--set", "epoch=3", "--list"},
-		"--format \"html\"":         {"sweep", file, "--out", "x", "--format", "html"},
-		"no such file":              {"sweep", "none.yaml", "--out", "x"},
-		"RUN is missing":            {"compare"},
-		"holds none":                {"compare", empty},
-		"--level 2":                 {"compare", empty, "--level", "2"},
-		"--baseline \"brm\" is not": {"compare", empty, "--baseline", "brm"},
+		"--out is missing":            {"sweep", file},
+		"--jobs 0":                    {"sweep", file, "--out", "x", "--jobs", "0"},
+		"--set \"epochs\"":            {"sweep", file, "--out", "x", "--set", "epochs"},
+		"did you mean epochs":         {"sweep", file, "--out", "x", "--set", "epoch=3", "--list"},
+		"--format \"html\"":           {"sweep", file, "--out", "x", "--format", "html"},
+		"no run has a figure \"f2\"":  {"sweep", file, "--out", "x", "--figure", "f2", "--list"},
+		"no group has the baseline's": {"sweep", file, "--out", "x", "--baseline", "model.metric=snr", "--list"},
+		"no such file":                {"sweep", "none.yaml", "--out", "x"},
+		"RUN is missing":              {"compare"},
+		"holds none":                  {"compare", empty},
+		"--level 2":                   {"compare", empty, "--level", "2"},
+		"--baseline \"brm\" is not":   {"compare", empty, "--baseline", "brm"},
 	} {
 		if code, _, stderr := vernier(t, args...); code == exitDone || !strings.Contains(stderr, says) {
 			t.Errorf("%v: exit %d, want %q in %s", args, code, says, stderr)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,6 +71,9 @@ type fileText struct {
 	Restarts int               `yaml:"restarts"`
 }
 
+// unknownPart is how the YAML package speaks of a part that a file does not have.
+var unknownPart = regexp.MustCompile(`field (\S+) not found in type sweep\.fileText`)
+
 // Parse reads a sweep. name is that of the text, for messages.
 func Parse(name string, text []byte) (*File, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -77,7 +81,8 @@ func Parse(name string, text []byte) (*File, error) {
 	}
 	var t fileText
 	if err := yaml.Load(text, &t, yaml.WithKnownFields()); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		text := unknownPart.ReplaceAllString(err.Error(), `unknown part "$1", want base, grid, random, seeds, folds, baseline, figure or restarts`)
+		return nil, fmt.Errorf("%s: %s", name, text)
 	}
 	f := &File{Name: name, Baseline: t.Baseline, Figure: t.Figure, Restarts: t.Restarts, Folds: t.Folds, base: &t.Base}
 	if f.Folds < 0 || f.Folds == 1 || f.Restarts < 0 {

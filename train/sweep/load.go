@@ -33,6 +33,22 @@ const (
 // ErrUnfinished says that a run has no results yet.
 var ErrUnfinished = errors.New("the run is not finished")
 
+// Check reports whether Compare will find the baseline among runs that are not made
+// yet, and the figure among theirs; an empty one is there.
+func Check(jobs []Job, o Options, figure string) error {
+	t := &Table{Figures: []string{recallPrefix + "1", recallPrefix + "2", recallPrefix + "4", recallPrefix + "8", "map@r", "nmi", "f1", validationMAP}}
+	if figure != "" && !slices.Contains(t.Figures, figure) {
+		return t.unknown(figure)
+	}
+	runs := make([]Run, len(jobs))
+	for i, j := range jobs {
+		runs[i] = Run{Folder: j.Name, Seed: j.Config.Seed, Fold: j.Config.Data.Fold, Values: settingsOf(j.Config)}
+	}
+	o.By = ""
+	_, err := Compare(runs, o)
+	return err
+}
+
 // Load reads the runs in the given folders: each is one, or holds some. It
 // returns the finished ones and the folders of the others.
 func Load(paths []string) (runs []Run, unfinished []string, err error) {

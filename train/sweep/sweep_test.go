@@ -426,3 +426,10 @@ func TestRunsOfOneSeedAndSeveralFoldsArePairedByFold(t *testing.T) {
 		t.Errorf("test %+v", test)
 	}
 }
+
+func TestUnknownPartsAreNamed(t *testing.T) {
+	_, err := Parse("s.yaml", []byte("gird:\n  model.metric: [brm]\n"))
+	if err == nil || !strings.Contains(err.Error(), `unknown part "gird"`) || strings.Contains(err.Error(), "fileText") {
+		t.Errorf("got %v", err)
+	}
+}
