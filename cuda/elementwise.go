@@ -6,93 +6,73 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
+// each launches a kernel that computes every element of to from those of from,
+// all stored alike.
+func (a *args) each(to named, from []named, launch func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch) error {
+	all := append([]named{to}, from...)
+	for _, x := range from {
+		a.same(to, x)
+	}
+	if a.err != nil {
+		return a.err
+	}
+	t := common(all...)
+	in := make([]kernels.Ptr, len(from))
+	for i, x := range from {
+		in[i] = a.in(x, t)
+	}
+	a.launch(launch(t, int64(to.size), a.out(to, t), in))
+	return a.done()
+}
+
 // Add sets dst = a + b.
 func (e *Engine) Add(dst, a, b layers.Tensor) error {
 	g := e.args("add")
-	d, x, y := g.any("dst", dst), g.any("a", a), g.any("b", b)
-	g.same(d, x)
-	g.same(d, y)
-	if g.err != nil {
-		return g.err
-	}
-	t := common(d, x, y)
-	p, q := g.in(x, t), g.in(y, t)
-	g.launch(kernels.Add(t, int64(d.size), g.out(d, t), p, q))
-	return g.done()
+	return g.each(g.any("dst", dst), []named{g.any("a", a), g.any("b", b)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
+		return kernels.Add(t, n, y, x[0], x[1])
+	})
 }
 
 // Scale sets dst = s * a.
 func (e *Engine) Scale(dst, a layers.Tensor, s float32) error {
 	g := e.args("scale")
-	d, x := g.any("dst", dst), g.any("a", a)
-	g.same(d, x)
-	if g.err != nil {
-		return g.err
-	}
-	t := common(d, x)
-	p := g.in(x, t)
-	g.launch(kernels.Scale(t, int64(d.size), g.out(d, t), p, s))
-	return g.done()
+	return g.each(g.any("dst", dst), []named{g.any("a", a)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
+		return kernels.Scale(t, n, y, x[0], s)
+	})
 }
 
 // ReLU sets y = max(x, 0).
 func (e *Engine) ReLU(y, x layers.Tensor) error {
 	g := e.args("relu")
-	d, s := g.any("y", y), g.any("x", x)
-	g.same(d, s)
-	if g.err != nil {
-		return g.err
-	}
-	t := common(d, s)
-	p := g.in(s, t)
-	g.launch(kernels.ReLU(t, int64(d.size), g.out(d, t), p))
-	return g.done()
+	return g.each(g.any("y", y), []named{g.any("x", x)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
+		return kernels.ReLU(t, n, y, x[0])
+	})
 }
 
 // ReLUGrad sets dx = dy where y > 0, else 0.
 func (e *Engine) ReLUGrad(dx, dy, y layers.Tensor) error {
 	g := e.args("relu gradient")
-	d, up, out := g.any("dx", dx), g.any("dy", dy), g.any("y", y)
-	g.same(d, up)
-	g.same(d, out)
-	if g.err != nil {
-		return g.err
-	}
-	t := common(d, up, out)
-	p, q := g.in(up, t), g.in(out, t)
-	g.launch(kernels.ReLUGrad(t, int64(d.size), g.out(d, t), p, q))
-	return g.done()
+	return g.each(g.any("dx", dx), []named{g.any("dy", dy), g.any("y", y)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
+		return kernels.ReLUGrad(t, n, y, x[0], x[1])
+	})
 }
 
 // GELU sets y = x Phi(x).
 func (e *Engine) GELU(y, x layers.Tensor, form layers.GELUForm) error {
 	g := e.args("gelu")
-	d, s := g.any("y", y), g.any("x", x)
-	g.same(d, s)
 	g.check(form <= layers.GELUTanh, "form %d is unknown", form)
-	if g.err != nil {
-		return g.err
-	}
-	t := common(d, s)
-	p := g.in(s, t)
-	g.launch(kernels.GELU(t, int64(d.size), g.out(d, t), p, int(form)))
-	return g.done()
+	return g.each(g.any("y", y), []named{g.any("x", x)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
+		return kernels.GELU(t, n, y, x[0], int(form))
+	})
 }
 
 // GELUGrad is its gradient.
 func (e *Engine) GELUGrad(dx, dy, x layers.Tensor, form layers.GELUForm) error {
 	g := e.args("gelu gradient")
-	d, up, s := g.any("dx", dx), g.any("dy", dy), g.any("x", x)
-	g.same(d, up)
-	g.same(d, s)
 	g.check(form <= layers.GELUTanh, "form %d is unknown", form)
-	if g.err != nil {
-		return g.err
-	}
-	t := common(d, up, s)
-	p, q := g.in(up, t), g.in(s, t)
-	g.launch(kernels.GELUGrad(t, int64(d.size), g.out(d, t), p, q, int(form)))
-	return g.done()
+	return g.each(g.any("dx", dx), []named{g.any("dy", dy), g.any("x", x)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
+		return kernels.GELUGrad(t, n, y, x[0], x[1], int(form))
+	})
 }
 
 // rowsOf is x (K, ...) as rows of equal length. In memory, row k holds what has

@@ -1,10 +1,5 @@
 package kernels
 
-// Fill sets n numbers to v.
-func Fill(t Type, n int64, y Ptr, v float32) Launch {
-	return launch("fill_"+t.String(), flat(n), n, y, v)
-}
-
 // Narrow stores n float32 numbers as t.
 func Narrow(t Type, n int64, y, x Ptr) Launch {
 	return launch("narrow_"+t.String(), flat(n), n, y, x)

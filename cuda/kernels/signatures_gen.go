@@ -5,10 +5,6 @@ package kernels
 // signatureOf returns the signature of a kernel.
 func signatureOf(name string) (Signature, bool) {
 	switch name {
-	case "fill_f32":
-		return Signature{"lpf", 256}, true
-	case "fill_bf16":
-		return Signature{"lpf", 256}, true
 	case "narrow_f32":
 		return Signature{"lpp", 256}, true
 	case "narrow_bf16":
@@ -231,8 +227,6 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"ipp", 256}, true
 	case "clamp":
 		return Signature{"ppf", 256}, true
-	case "scale_all":
-		return Signature{"ppp", 256}, true
 	case "proxy_anchor_columns":
 		return Signature{"iippppffffff", 256}, true
 	case "proxy_anchor_total":
@@ -294,8 +288,6 @@ func signatureOf(name string) (Signature, bool) {
 // Names returns the names of all kernels.
 func Names() []string {
 	return []string{
-		"fill_f32",
-		"fill_bf16",
 		"narrow_f32",
 		"narrow_bf16",
 		"widen_f32",
@@ -407,7 +399,6 @@ func Names() []string {
 		"sum_squares",
 		"sum_doubles",
 		"clamp",
-		"scale_all",
 		"proxy_anchor_columns",
 		"proxy_anchor_total",
 		"proxy_anchor_grad",

@@ -58,8 +58,3 @@ func SumSquares(chunks int, slots, table, part, out Ptr) []Launch {
 func Clamp(chunks int, slots, table Ptr, limit float32) Launch {
 	return launch("clamp", perRow(chunks), slots, table, limit)
 }
-
-// ScaleAll multiplies every slot's W by the float32 at by.
-func ScaleAll(chunks int, slots, table, by Ptr) Launch {
-	return launch("scale_all", perRow(chunks), slots, table, by)
-}

@@ -46,7 +46,7 @@ KERNEL(proxy_anchor_columns, 256)(int rows, int columns, float *stats, const flo
 // out[0] is the loss, out[1] one over the number of columns with rows of their
 // class, at least 1.
 KERNEL(proxy_anchor_total, 256)(int columns, float *out, const float *stats) {
-	SHARED double box[3][256];
+	SHARED double box[256];
 	double sum[3] = {0, 0, 0};
 	for (int j = threadOf(); j < columns; j += threads())
 		for (int k = 0; k < 2; k++) {
@@ -54,16 +54,13 @@ KERNEL(proxy_anchor_total, 256)(int columns, float *out, const float *stats) {
 			sum[k] += stats[(long)(3 * k + 2) * columns + j];
 			if (k == 0) sum[2] += 1;
 		}
-	for (int k = 0; k < 3; k++) box[k][threadOf()] = sum[k];
-	SYNC();
-	for (int n = 128; n; n >>= 1) {
-		if (threadOf() < n)
-			for (int k = 0; k < 3; k++) box[k][threadOf()] += box[k][threadOf() + n];
-		SYNC();
+	for (int k = 0; k < 3; k++) {
+		sum[k] = wideSum(sum[k], box);
+		SYNC(); // box is used again
 	}
 	if (threadOf() == 0) {
-		double present = box[2][0] > 1 ? box[2][0] : 1;
-		out[0] = (float)(box[0][0] / present + box[1][0] / columns);
+		double present = sum[2] > 1 ? sum[2] : 1;
+		out[0] = (float)(sum[0] / present + sum[1] / columns);
 		out[1] = (float)(1 / present);
 	}
 }
@@ -112,11 +109,6 @@ KERNEL(sum_floats, 256)(int n, float *out, const float *x, float by) {
 	SHARED double box[256];
 	double sum = 0;
 	for (int i = threadOf(); i < n; i += threads()) sum += x[i];
-	box[threadOf()] = sum;
-	SYNC();
-	for (int d = 128; d; d >>= 1) {
-		if (threadOf() < d) box[threadOf()] += box[threadOf() + d];
-		SYNC();
-	}
-	if (threadOf() == 0) *out = (float)(box[0] * by);
+	sum = wideSum(sum, box);
+	if (threadOf() == 0) *out = (float)(sum * by);
 }

@@ -1,8 +1,6 @@
 // Element-wise work on maps in channels-last order, (rows, C) where a row is a
 // position of an image, and on anything flat. Included once for each type T.
 
-KERNEL(NAME(fill), 256)(long n, T *y, float v) { EACH(i, n) PUT(y, i, v); }
-
 KERNEL(NAME(narrow), 256)(long n, T *y, const float *x) { EACH(i, n) PUT(y, i, x[i]); }
 
 KERNEL(NAME(widen), 256)(long n, float *y, const T *x) { EACH(i, n) y[i] = GET(x, i); }

@@ -9,41 +9,13 @@
 
 #define P 1
 #define POWER p1
-#define METRIC sigmoid
-#include "pairs.h"
-#undef METRIC
-#define METRIC softsign
-#include "pairs.h"
-#undef METRIC
-#define METRIC arctan
-#include "pairs.h"
-#undef METRIC
-#define METRIC tanh
-#include "pairs.h"
-#undef METRIC
-#define METRIC isru
-#include "pairs.h"
-#undef METRIC
+#include "restrictions.h"
 #undef POWER
 #undef P
 
 #define P 2
 #define POWER p2
-#define METRIC sigmoid
-#include "pairs.h"
-#undef METRIC
-#define METRIC softsign
-#include "pairs.h"
-#undef METRIC
-#define METRIC arctan
-#include "pairs.h"
-#undef METRIC
-#define METRIC tanh
-#include "pairs.h"
-#undef METRIC
-#define METRIC isru
-#include "pairs.h"
-#undef METRIC
+#include "restrictions.h"
 #define METRIC linear
 #define LINEAR
 #include "pairs.h"

@@ -127,6 +127,16 @@ FN bf16 narrow(float x) {
 		return v;                                                    \
 	}
 #define PLUS(a, b) ((a) + (b))
+// wideSum is the sum over a block of 256 threads in float64, for thread 0.
+FN double wideSum(double v, double *box) {
+	box[threadOf()] = v;
+	SYNC();
+	for (int d = 128; d; d >>= 1) {
+		if (threadOf() < d) box[threadOf()] += box[threadOf() + d];
+		SYNC();
+	}
+	return box[0];
+}
 // A maximum that NaN wins.
 #define LARGER(a, b) ((a) > (b) || (a) != (a) ? (a) : (b))
 BLOCK_REDUCE(blockSum, PLUS)

@@ -72,26 +72,16 @@ KERNEL(sum_squares, 256)(const struct slot *slots, const struct chunk *chunks, d
 	CHUNK
 	double sum = 0;
 	ELEMENTS(i) sum += (double)s.w[i] * s.w[i];
-	box[threadOf()] = sum;
-	SYNC();
-	for (int d = 128; d; d >>= 1) {
-		if (threadOf() < d) box[threadOf()] += box[threadOf() + d];
-		SYNC();
-	}
-	if (threadOf() == 0) part_[blockX()] = box[0];
+	sum = wideSum(sum, box);
+	if (threadOf() == 0) part_[blockX()] = sum;
 }
 
 KERNEL(sum_doubles, 256)(int n, double *out, const double *x) {
 	SHARED double box[256];
 	double sum = 0;
 	for (int i = threadOf(); i < n; i += threads()) sum += x[i];
-	box[threadOf()] = sum;
-	SYNC();
-	for (int d = 128; d; d >>= 1) {
-		if (threadOf() < d) box[threadOf()] += box[threadOf() + d];
-		SYNC();
-	}
-	if (threadOf() == 0) *out = box[0];
+	sum = wideSum(sum, box);
+	if (threadOf() == 0) *out = sum;
 }
 
 KERNEL(clamp, 256)(const struct slot *slots, const struct chunk *chunks, float limit) {
@@ -102,11 +92,5 @@ KERNEL(clamp, 256)(const struct slot *slots, const struct chunk *chunks, float l
 	}
 }
 
-// Multiplies, by a number on the device: gradient clipping without a round trip.
-KERNEL(scale_all, 256)(const struct slot *slots, const struct chunk *chunks, const float *by) {
-	CHUNK
-	float f = *by;
-	ELEMENTS(i) s.w[i] *= f;
-}
 #undef CHUNK
 #undef ELEMENTS

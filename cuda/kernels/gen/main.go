@@ -51,7 +51,7 @@ func (k kernel) kinds() string {
 
 var (
 	declaration = regexp.MustCompile(`KERNEL\((?:NAME\((\w+)\)|(\w+)), (\d+)\)\(([^)]*)\)`)
-	barrier     = regexp.MustCompile(`SYNC\(|PART_OF\(|block(Sum|Max)\(|rowLength\(`)
+	barrier     = regexp.MustCompile(`SYNC\(|PART_OF\(|block(Sum|Max)\(|wideSum\(|rowLength\(`)
 	macro       = regexp.MustCompile(`(?m)^#define (\w+_ARGS) (.*)$`)
 	parameter   = regexp.MustCompile(`^((?:const )?(?:struct )?\w+ ?\**)(?:\s*)(\w+)$`)
 )
