@@ -67,6 +67,15 @@ func (g *args) slot(i int, s layers.Slot, states int) (w, d view, state [2]view)
 	return w, d, state
 }
 
+// slots checks all slots before any is changed.
+func (g *args) slots(in []layers.Slot, states int) {
+	for i, s := range in {
+		if g.slot(i, s, states); g.err != nil {
+			return
+		}
+	}
+}
+
 // SGD updates every slot in place.
 func (e *Engine) SGD(slots []layers.Slot, spec layers.SGDSpec) error {
 	g := args{op: "sgd"}
@@ -74,10 +83,8 @@ func (e *Engine) SGD(slots []layers.Slot, spec layers.SGDSpec) error {
 	if spec.Momentum != 0 {
 		states = 1
 	}
-	for i, s := range slots {
-		if g.slot(i, s, states); g.err != nil {
-			return g.err
-		}
+	if g.slots(slots, states); g.err != nil {
+		return g.err
 	}
 	for i, s := range slots {
 		w, d, state := g.slot(i, s, states)
@@ -99,12 +106,7 @@ func (e *Engine) AdamW(slots []layers.Slot, spec layers.AdamWSpec) error {
 	if spec.Step < 1 {
 		g.fail("step %d, want 1 or more", spec.Step)
 	}
-	for i, s := range slots {
-		if g.slot(i, s, 2); g.err != nil {
-			return g.err
-		}
-	}
-	if g.err != nil {
+	if g.slots(slots, 2); g.err != nil {
 		return g.err
 	}
 	unbias1 := 1 / (1 - math.Pow(spec.Beta1, float64(spec.Step)))
@@ -150,10 +152,8 @@ func (e *Engine) RMSprop(slots []layers.Slot, spec layers.RMSpropSpec) error {
 	if spec.Momentum != 0 {
 		states = 2
 	}
-	for i, s := range slots {
-		if g.slot(i, s, states); g.err != nil {
-			return g.err
-		}
+	if g.slots(slots, states); g.err != nil {
+		return g.err
 	}
 	for i, s := range slots {
 		w, d, state := g.slot(i, s, states)
