@@ -58,11 +58,11 @@ func WriteCSV(w io.Writer, t *Table) error {
 }
 
 func writeCSVFile(path string, t *Table) error {
-	return writeFile(path, func(w io.Writer) error { return WriteCSV(w, t) })
+	return WriteFile(path, func(w io.Writer) error { return WriteCSV(w, t) })
 }
 
-// writeFile writes a file as a whole or not at all.
-func writeFile(path string, write func(w io.Writer) error) error {
+// WriteFile writes a file as a whole or not at all.
+func WriteFile(path string, write func(w io.Writer) error) error {
 	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
 	if err != nil {
 		return err

@@ -41,7 +41,7 @@ func writeParquet(path string, t *Table) error {
 			options = append(options, parquet.KeyValueMetadata(metadataPrefix+key, value))
 		}
 	}
-	return writeFile(path, func(w io.Writer) error {
+	return WriteFile(path, func(w io.Writer) error {
 		p := parquet.NewWriter(w, options...)
 		perGroup := max(rowBatch, groupBytes/(4*t.H))
 		builder := newRowBuilder(schema, t)

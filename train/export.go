@@ -50,7 +50,7 @@ func (e *Embedded) Export(dir string, formats []string) (files []string, err err
 		}
 	}
 	do(gallery.ClassesFile, func(path string) error {
-		return WriteFile(path, func(w io.Writer) error {
+		return gallery.WriteFile(path, func(w io.Writer) error {
 			c := csv.NewWriter(w)
 			if err := c.Write([]string{"label", "class"}); err != nil {
 				return err
@@ -107,17 +107,4 @@ func (e *Embedded) Table() (*gallery.Table, error) {
 		t.Paths, t.Classes = append(t.Paths, it.Path), append(t.Classes, e.Set.Classes[it.Label])
 	}
 	return t, nil
-}
-
-// WriteFile writes a file as a whole or not at all.
-func WriteFile(path string, write func(w io.Writer) error) error {
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
-	if err != nil {
-		return err
-	}
-	defer f.Cleanup()
-	if err := write(f); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return f.CloseAtomicallyReplace()
 }

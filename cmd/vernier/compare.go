@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/train"
 	"github.com/vernier-ml/vernier/train/sweep"
 )
@@ -137,7 +138,7 @@ func writeTables(dir train.Folder, t *sweep.Table, figure string) error {
 		"table.csv":  t.WriteCSV,
 		"table.json": t.WriteJSON,
 	} {
-		if err := train.WriteFile(dir.Path(name), write); err != nil {
+		if err := gallery.WriteFile(dir.Path(name), write); err != nil {
 			return err
 		}
 	}

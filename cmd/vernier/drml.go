@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -102,14 +101,8 @@ func (f *drmlFlags) settings(r *drmlRun) (*train.Settings, error) {
 	if err := s.Add(train.Setting{Path: "preset", Value: f.preset(r.Loss, r.Variant)}); err != nil {
 		return nil, err
 	}
-	if f.config != "" {
-		text, err := os.ReadFile(f.config)
-		if err != nil {
-			return nil, fmt.Errorf("--config: %w", err)
-		}
-		if err := s.AddYAML(f.config, text); err != nil {
-			return nil, err
-		}
+	if err := addConfig(s, f.config); err != nil {
+		return nil, err
 	}
 	flags := []train.Setting{{Path: "data.spec", Value: f.data, Source: "--data"}}
 	if f.weights != "" {

@@ -99,7 +99,7 @@ func (f *embedFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	write := func(w io.Writer) error { return writeLines(w, t) }
 	switch {
 	case f.out != "":
-		return train.WriteFile(f.out, write)
+		return gallery.WriteFile(f.out, write)
 	case f.format == "csv":
 		return gallery.WriteCSV(cmd.OutOrStdout(), t)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -83,7 +84,7 @@ func (f *groupFlags) write(r *train.Results, log *logrus.Logger) error {
 	if f.perClass == "" || f.perClass == perClassTable {
 		return nil
 	}
-	err := train.WriteFile(f.perClass, func(w io.Writer) error { return writeGroups(w, r.Model.PerClass) })
+	err := gallery.WriteFile(f.perClass, func(w io.Writer) error { return writeGroups(w, r.Model.PerClass) })
 	if err == nil {
 		log.Infof("figures of %d classes: %s", len(r.Model.PerClass), f.perClass)
 	}

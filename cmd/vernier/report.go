@@ -8,6 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/report"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -78,7 +79,7 @@ func (f *reportFlags) run(cmd *cobra.Command, run string, log *logrus.Logger) er
 	if err != nil {
 		return err
 	}
-	if err := train.WriteFile(f.out, func(w io.Writer) error { return r.Write(w) }); err != nil {
+	if err := gallery.WriteFile(f.out, func(w io.Writer) error { return r.Write(w) }); err != nil {
 		return err
 	}
 	if f.asJSON {

@@ -37,14 +37,8 @@ var trainPlaces = map[string]string{
 // settings are the configuration file, the flags and --set, one over the other.
 func (f *trainFlags) settings(fl *pflag.FlagSet) (*train.Settings, error) {
 	s := &train.Settings{}
-	if f.config != "" {
-		text, err := os.ReadFile(f.config)
-		if err != nil {
-			return nil, fmt.Errorf("--config: %w", err)
-		}
-		if err := s.AddYAML(f.config, text); err != nil {
-			return nil, err
-		}
+	if err := addConfig(s, f.config); err != nil {
+		return nil, err
 	}
 	more, err := f.listed(fl)
 	if err != nil {
@@ -56,6 +50,18 @@ func (f *trainFlags) settings(fl *pflag.FlagSet) (*train.Settings, error) {
 		return nil, err
 	}
 	return s, addSet(s, f.set)
+}
+
+// addConfig adds the file of --config, if there is one.
+func addConfig(s *train.Settings, path string) error {
+	if path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("--config: %w", err)
+	}
+	return s.AddYAML(path, text)
 }
 
 // addSet adds the values of --set.
