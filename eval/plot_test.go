@@ -87,6 +87,12 @@ func TestRecallFigure(t *testing.T) {
 	wantPlot(t, path, blue, orange, gray)
 }
 
+func TestRecallFigureWithoutValidationHasTheTestClassesAlone(t *testing.T) {
+	path := figure(t, "recall.png")
+	fatal(t, PlotRecall(path, RecallCurves{Metric: "brm", Test: []Point{{1, 60}, {2, 70}}, Best: math.NaN()}))
+	wantPlot(t, path, orange)
+}
+
 func TestTicksAreRoundNumbers(t *testing.T) {
 	for _, c := range []struct {
 		low, high float64

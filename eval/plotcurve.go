@@ -30,10 +30,9 @@ func PlotLoss(path, loss, xLabel string, points []Point) error {
 type RecallCurves struct {
 	Metric string // the distance that ranks
 	// Validation is on a part of the training classes: it picks the best epoch.
-	Validation []Point
-	// Test is on classes never seen, for the record only; it may be empty.
-	Test []Point
-	// Best is the epoch that was picked; NaN marks none.
+	// Test is on classes never seen, for the record only. One of them may be empty.
+	Validation, Test []Point
+	// Best is the epoch that validation picked; NaN marks none.
 	Best float64
 }
 
@@ -41,8 +40,13 @@ type RecallCurves struct {
 // diamonds and a broken line, so that nobody takes it for what picked the epoch.
 func PlotRecall(path string, r RecallCurves) error {
 	p := newChart("Recall@1 by epoch", "epoch", "Recall@1 [%], nearest by "+r.Metric)
-	if err := addCurve(p, "validation (part of the training classes)", r.Validation, blue, nil); err != nil {
-		return fmt.Errorf("eval: figure %s: validation: %w", path, err)
+	if len(r.Validation)+len(r.Test) == 0 {
+		return fmt.Errorf("eval: figure %s: neither validation nor test has points", path)
+	}
+	if len(r.Validation) > 0 {
+		if err := addCurve(p, "validation (part of the training classes)", r.Validation, blue, nil); err != nil {
+			return fmt.Errorf("eval: figure %s: validation: %w", path, err)
+		}
 	}
 	if len(r.Test) > 0 {
 		if err := addCurve(p, "test classes (never used to choose)", r.Test, orange, []vg.Length{vg.Points(5), vg.Points(3)}); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -36,11 +37,11 @@ func (f Folder) draw(ctx context.Context, eng layers.Engine, e *Embedded, histor
 	path := func(name string) string { return filepath.Join(f.Path(FiguresFolder), name) }
 	m := e.Model.Spec.Metric
 	var loss []eval.Point
-	curves := eval.RecallCurves{Metric: m.String(), Best: float64(e.Epoch)}
+	curves := eval.RecallCurves{Metric: m.String(), Best: math.NaN()}
 	for _, r := range history {
 		loss = append(loss, eval.Point{X: float64(r.Epoch), Y: r.Loss})
 		if r.Recall1 >= 0 {
-			curves.Validation = append(curves.Validation, eval.Point{X: float64(r.Epoch), Y: r.Recall1})
+			curves.Validation, curves.Best = append(curves.Validation, eval.Point{X: float64(r.Epoch), Y: r.Recall1}), float64(e.Epoch)
 		}
 		if r.Test != nil {
 			curves.Test = append(curves.Test, eval.Point{X: float64(r.Epoch), Y: r.Test.Recall1})

@@ -2,7 +2,6 @@ package train
 
 import (
 	"math"
-	"time"
 
 	"github.com/vernier-ml/vernier/layers"
 )
@@ -123,27 +122,4 @@ func saturatedFrom(m layers.Metric) float64 {
 		}
 	}
 	return high
-}
-
-// pace is how long a step takes of late. It is for the user and not part of a
-// checkpoint.
-type pace struct {
-	step1 time.Time // when the first step of this process ended
-	count int       // steps since then
-}
-
-func (p *pace) step() {
-	if p.step1.IsZero() {
-		p.step1 = time.Now()
-		return
-	}
-	p.count++
-}
-
-// each is the mean time of a step from end to end, validation and all; 0 at first.
-func (p *pace) each() time.Duration {
-	if p.count == 0 {
-		return 0
-	}
-	return time.Since(p.step1) / time.Duration(p.count)
 }

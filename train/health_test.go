@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -192,6 +193,26 @@ func TestBestLastAndTestClassesAreReported(t *testing.T) {
 	}
 	if s.probes.embedder == nil || s.probes.test == nil {
 		t.Error("the compiled network was not kept")
+	}
+}
+
+// Without validation classes the curve of the test classes stands alone.
+func TestTestClassesAreReportedWithoutValidation(t *testing.T) {
+	c := longer(t)
+	c.Data.Validation = 0
+	c.Epochs, c.Run.EvalEvery = 2, 1
+	s := begin(t, c)
+	if err := s.Train(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Finish(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(s.folder.Path(FiguresFolder), RecallFigure)); err != nil {
+		t.Error(err)
+	}
+	if r := s.state.History[0]; r.Test == nil || r.Recall1 >= 0 {
+		t.Errorf("epoch 1: %+v", r)
 	}
 }
 

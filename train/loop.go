@@ -72,6 +72,7 @@ func (s *Session) epoch(ctx context.Context) error {
 
 // endEpoch measures an epoch whose steps are done, reports and saves it.
 func (s *Session) endEpoch(ctx context.Context) error {
+	defer s.pace.epochEnded(time.Now())
 	st := &s.state
 	r := EpochRecord{
 		Event: "epoch", Epoch: st.Position.Epoch + 1, Steps: s.opti.Steps(), Loss: st.LossSum / float64(max(st.LossSteps, 1)),

@@ -24,6 +24,25 @@ func TestProxiesStartApartThoughClassMeansAreAlike(t *testing.T) {
 	}
 }
 
+// Of large classes a sample is enough, whose labels are those of all.
+func TestProxiesStartFromAFewImagesOfEachClass(t *testing.T) {
+	c := smallConfig(t, shades(t, 4, 30))
+	c.Data.Validation = 0
+	s := begin(t, c)
+	set := s.meanSet()
+	if !slices.Equal(set.Classes, s.sets.fit.Classes) {
+		t.Fatalf("classes %v, want %v", set.Classes, s.sets.fit.Classes)
+	}
+	for label, items := range set.ByClass() {
+		if len(items) != meanImages {
+			t.Errorf("%d images of class %d, want %d", len(items), label, meanImages)
+		}
+	}
+	if again := s.meanSet(); !slices.Equal(again.Items, set.Items) {
+		t.Error("another draw gives other images")
+	}
+}
+
 func TestSeveralProxiesOfAClassStartAroundOnePlace(t *testing.T) {
 	const h, per = 64, 3
 	mean := make([]float64, 2*h)

@@ -15,7 +15,7 @@ func (s *Session) detail() string {
 	st := &s.state
 	parts := []string{fmt.Sprintf("loss %.4f", st.LossSum/float64(st.LossSteps)), s.rates()}
 	if each := s.pace.each(); each > 0 {
-		left := time.Duration(s.steps()-s.opti.Steps()) * each
+		left := s.pace.left(s.steps()-s.opti.Steps(), s.epochs()-st.Position.Epoch)
 		parts = append(parts, fmt.Sprintf("%.1f images/s", float64(s.cfg.Batch())/each.Seconds()), fmt.Sprintf("run ends in %s", left.Round(time.Second)))
 	}
 	return strings.Join(parts, "  ")

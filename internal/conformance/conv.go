@@ -65,6 +65,9 @@ func usual() []convShape {
 		// Enough tiles for a fast 3x3: whole ones, cut ones, other paddings, many.
 		{8, 16, 8, 8, 16, sq(3, 1, 1)},
 		{2, 17, 15, 18, 35, sq(3, 1, 1)},
+		{3, 20, 12, 12, 33, layers.ConvSpec{KernelH: 1, KernelW: 7, StrideH: 1, StrideW: 1, PadW: 3}},
+		{2, 17, 17, 11, 16, layers.ConvSpec{KernelH: 7, KernelW: 1, StrideH: 1, StrideW: 1, PadH: 3}},
+		{5, 33, 8, 8, 20, layers.ConvSpec{KernelH: 3, KernelW: 1, StrideH: 1, StrideW: 1, PadH: 1}},
 		{9, 33, 7, 7, 16, sq(3, 1, 1)},
 		{3, 20, 13, 14, 18, sq(3, 1, 0)},
 		{2, 16, 14, 17, 21, sq(3, 1, 2)},

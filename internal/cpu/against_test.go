@@ -26,21 +26,36 @@ func TestConvolutionsAgreeWithReference(t *testing.T) {
 				spec = layers.SquareConv(1, 1, 0)
 			}
 			n, c, h, w, k := 1+rng.IntN(5), 1+rng.IntN(20), spec.KernelH+rng.IntN(20), spec.KernelW+rng.IntN(20), 1+rng.IntN(40)
+			if rng.IntN(4) == 0 { // most of these are Winograd's
+				taps := pick(rng.IntN(2) == 0, 3, 7)
+				c, h, w, k = 16+rng.IntN(20), 7+rng.IntN(20), 7+rng.IntN(20), 16+rng.IntN(40)
+				spec = layers.ConvSpec{KernelH: 1, KernelW: taps, StrideH: 1, StrideW: 1, PadW: rng.IntN(taps)}
+				if rng.IntN(2) == 0 {
+					spec = layers.ConvSpec{KernelH: taps, KernelW: 1, StrideH: 1, StrideW: 1, PadH: rng.IntN(taps)}
+				}
+			}
 			ho, wo := spec.OutSize(h, w)
 			what := fmt.Sprintf("x (%d, %d, %d, %d), %d filters, %+v", n, c, h, w, k, spec)
+			limit := 5e-6
+			if max(spec.KernelH, spec.KernelW) == 7 {
+				limit = 1e-5 // 10 points
+			}
 			both := func(seed uint64, do func(e layers.Engine, rng *rand.Rand) []layers.Tensor) {
 				t.Helper()
 				got := do(e, rand.New(rand.NewPCG(seed, 0)))
 				want := do(ref, rand.New(rand.NewPCG(seed, 0)))
 				for i := range got {
-					near(t, fmt.Sprintf("%s: result %d", what, i), read(t, e, got[i]), read(t, ref, want[i]), 5e-6)
+					near(t, fmt.Sprintf("%s: result %d", what, i), read(t, e, got[i]), read(t, ref, want[i]), limit)
 				}
 			}
 			seed := rng.Uint64()
 			both(seed, func(e layers.Engine, rng *rand.Rand) []layers.Tensor {
 				y := put(t, e, rng, n, k, ho, wo)
 				ep := layers.Epilogue{}
-				if seed%2 == 0 {
+				switch seed % 3 {
+				case 0:
+					ep = layers.Epilogue{Scale: put(t, e, rng, k), Shift: put(t, e, rng, k), ReLU: true}
+				case 1:
 					ep = layers.Epilogue{Scale: put(t, e, rng, k), Shift: put(t, e, rng, k), Residual: put(t, e, rng, n, k, ho, wo), ReLU: true}
 				}
 				must(t, e.Conv(y, put(t, e, rng, n, c, h, w), put(t, e, rng, k, c, spec.KernelH, spec.KernelW), spec, ep))

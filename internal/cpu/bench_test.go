@@ -28,7 +28,8 @@ func BenchmarkMatMul(b *testing.B) {
 	}
 }
 
-// BenchmarkConv has the small convnet's second layer and layers of BN-Inception.
+// BenchmarkConv has the small convnet's second layer and layers of BN-Inception,
+// ResNet-50 and Inception-V3.
 func BenchmarkConv(b *testing.B) {
 	for _, s := range []struct {
 		name                string
@@ -45,6 +46,8 @@ func BenchmarkConv(b *testing.B) {
 		{"resnet 64-256 1x1 56", 16, 64, 56, 256, layers.SquareConv(1, 1, 0)},
 		{"3c 64-96 3x3 28", 16, 64, 28, 96, layers.SquareConv(3, 1, 1)},
 		{"4e 192-256 3x3s2 14", 16, 192, 14, 256, layers.SquareConv(3, 2, 1)},
+		{"6e 192-192 1x7 17", 16, 192, 17, 192, layers.ConvSpec{KernelH: 1, KernelW: 7, StrideH: 1, StrideW: 1, PadW: 3}},
+		{"6e 192-192 7x1 17", 16, 192, 17, 192, layers.ConvSpec{KernelH: 7, KernelW: 1, StrideH: 1, StrideW: 1, PadH: 3}},
 		{"5b 192-320 3x3 7", 16, 192, 7, 320, layers.SquareConv(3, 1, 1)},
 	} {
 		b.Run(s.name, func(b *testing.B) {

@@ -53,12 +53,9 @@ func (e *Engine) patches(c convShape, x []float32) patches {
 	})
 }
 
-// tiles returns the tiles of x for Winograd's convolution.
-func (c *convShape) tiles(x []float32, kr *kernels) tileSource {
-	return tileSource{
-		featureMaps: featureMaps{x, c.images, c.in, c.height, c.width}, tileGrid: newTileGrid(c.images, c.rows, c.cols),
-		size: 6, padY: c.PadH, padX: c.PadW, f: kr.winograd.tilesIn,
-	}
+// maps returns x as maps.
+func (c *convShape) maps(x []float32) featureMaps {
+	return featureMaps{x, c.images, c.in, c.height, c.width}
 }
 
 // Conv sets y = epilogue(x * w): y (K, N Ho Wo) = w (K, C kh kw) patches.
@@ -80,9 +77,10 @@ func (e *Engine) Conv(y, x, w layers.Tensor, spec layers.ConvSpec, ep layers.Epi
 		grid:  grid{height: c.rows, width: c.cols, imageStride: c.out * area, rowPitch: c.cols, colPitch: 1}.joined(),
 		scale: scale.v, shift: shift.v, residual: residual.v, relu: ep.ReLU,
 	}
-	if c.usesWinograd() {
-		kr := e.kernels
-		e.convolve(&winograd{x: c.tiles(s.v, kr), out: c.out, rows: c.rows, cols: c.cols, sink: to}, func(dst []float32, result, count int) {
+	if f := c.winogradForm(); f != nil {
+		kr, grid := e.kernels, f.grid(c.images, c.rows, c.cols)
+		w := winograd{form: f, x: f.source(c.maps(s.v), grid, c.PadH, c.PadW), grid: grid, in: c.in, out: c.out, rows: c.rows, cols: c.cols, sink: to}
+		e.convolve(&w, func(dst []float32, result, count int) {
 			kr.transpose(dst, kr.vec, m.v[result*terms:], terms, count, terms, kr.vec)
 		})
 		return nil

@@ -13,8 +13,8 @@ func (e *Engine) ConvGradInput(dx, dy, w layers.Tensor, spec layers.ConvSpec) er
 	if g.err != nil {
 		return g.err
 	}
-	if c.usesWinograd() {
-		e.convGradTiles(c, d.v, u.v, m.v)
+	if f := c.winogradForm(); f != nil {
+		e.convGradTiles(f, c, d.v, u.v, m.v)
 		return nil
 	}
 	if area := c.height * c.width; c.pointwise() {
@@ -22,7 +22,7 @@ func (e *Engine) ConvGradInput(dx, dy, w layers.Tensor, spec layers.ConvSpec) er
 			m: c.in, n: c.images * area, k: c.out,
 			left:  matrix{v: m.v, stride: c.in, trans: true},
 			right: planes{u.v, c.out, area},
-			sink:  sink{v: d.v, rowStride: area, grid: grid{height: 1, width: area, imageStride: c.in * area, colPitch: 1}},
+			sink:  sink{v: d.v, rowStride: area, grid: planeGrid(c.in, area)},
 		})
 		return nil
 	}
@@ -36,25 +36,24 @@ func (e *Engine) ConvGradInput(dx, dy, w layers.Tensor, spec layers.ConvSpec) er
 
 // convGradTiles is the gradient as a convolution of dy with the filters turned
 // round.
-func (e *Engine) convGradTiles(c convShape, dx, dy, w []float32) {
-	kr, area := e.kernels, c.height*c.width
+func (e *Engine) convGradTiles(f winogradForm, c convShape, dx, dy, w []float32) {
+	kr, area, taps := e.kernels, c.height*c.width, f.taps()
+	grid := f.grid(c.images, c.height, c.width)
+	maps := featureMaps{dy, c.images, c.out, c.rows, c.cols}
 	e.convolve(&winograd{
-		x: tileSource{
-			featureMaps: featureMaps{dy, c.images, c.out, c.rows, c.cols}, tileGrid: newTileGrid(c.images, c.height, c.width),
-			size: 6, padY: 2 - c.PadH, padX: 2 - c.PadW, f: kr.winograd.tilesIn,
-		},
-		out: c.in, rows: c.height, cols: c.width,
-		sink: sink{v: dx, rowStride: area, grid: grid{height: 1, width: area, imageStride: c.in * area, colPitch: 1}},
+		form: f, x: f.source(maps, grid, c.KernelH-1-c.PadH, c.KernelW-1-c.PadW), grid: grid,
+		in: c.out, out: c.in, rows: c.height, cols: c.width,
+		sink: sink{v: dx, rowStride: area, grid: planeGrid(c.in, area)},
 	}, func(dst []float32, channel, count int) {
 		var turned [9][16]float32
 		for k := range c.out {
-			taps := dst[k*9*kr.vec : (k+1)*9*kr.vec]
-			kr.transpose(taps, kr.vec, w[(k*c.in+channel)*9:], 9, count, 9, kr.vec)
-			for t := range turned {
-				copy(turned[8-t][:kr.vec], taps[t*kr.vec:])
+			of := dst[k*taps*kr.vec : (k+1)*taps*kr.vec]
+			kr.transpose(of, kr.vec, w[(k*c.in+channel)*taps:], taps, count, taps, kr.vec)
+			for t := range taps {
+				copy(turned[taps-1-t][:kr.vec], of[t*kr.vec:])
 			}
-			for t := range turned {
-				copy(taps[t*kr.vec:(t+1)*kr.vec], turned[t][:])
+			for t := range taps {
+				copy(of[t*kr.vec:(t+1)*kr.vec], turned[t][:])
 			}
 		}
 	})
@@ -156,11 +155,11 @@ func (e *Engine) ConvGradWeights(dw, dbias, dy, x layers.Tensor, spec layers.Con
 	if g.err != nil {
 		return g.err
 	}
-	area := c.rows * c.cols
+	area, form := c.rows*c.cols, c.winogradForm()
 	switch {
 	case dm.v == nil:
-	case c.usesWinograd():
-		e.convGradFilters(c, dm.v, u.v, s.v)
+	case form != nil:
+		e.convGradFilters(form, c, dm.v, u.v, s.v)
 	default:
 		terms := c.in * c.KernelH * c.KernelW
 		p := product{

@@ -28,6 +28,11 @@ type grid struct {
 // row is a grid of n columns beside each other.
 func row(n int) grid { return grid{height: 1, width: n, colPitch: 1} }
 
+// planeGrid is that of whole maps of channels, area positions each.
+func planeGrid(channels, area int) grid {
+	return grid{height: 1, width: area, imageStride: channels * area, colPitch: 1}
+}
+
 // joined treats rows that lie end to end as one.
 func (g grid) joined() grid {
 	if g.colPitch == 1 && g.rowPitch == g.width || g.height == 1 {
@@ -81,6 +86,30 @@ func (s *sink) ends(kr *kernels, w *workerScratch, row, rows int) []float32 {
 	return ends
 }
 
+// plane returns where to put sums of rows from row on, the columns of an image
+// from at on: v itself if byChannel, or else block, whose rows are n long.
+func (s *sink) plane(block []float32, n, image, row, at int) (dst []float32, ld int) {
+	if !s.byChannel() {
+		return block, n
+	}
+	return s.v[s.offset+image*s.grid.imageStride+row*s.rowStride+at:], s.rowStride
+}
+
+// finish ends n columns from col on, whose sums are where plane said.
+func (s *sink) finish(kr *kernels, block []float32, col, n, row, rows int) {
+	if !s.byChannel() {
+		s.store(kr, block, n, row, rows, col, n)
+		return
+	}
+	if s.scale == nil && s.shift == nil && !s.relu {
+		return
+	}
+	place := s.offset + col/s.grid.width*s.grid.imageStride + col%s.grid.width
+	for r := row; r < row+rows; r++ {
+		s.end(kr, s.v[place+r*s.rowStride:][:n], s.v[place+r*s.rowStride:][:n], nil, r)
+	}
+}
+
 // run returns where columns [col, col+cols) lie beside each other in row 0, or
 // -1.
 func (s *sink) run(col, cols int) int {
@@ -130,6 +159,11 @@ func (s *sink) segment(kr *kernels, sums []float32, place, i, col int) {
 		copy(y, sums)
 		return
 	}
+	s.end(kr, y, sums, residual, i)
+}
+
+// end sets y to what becomes of sums of row i.
+func (s *sink) end(kr *kernels, y, sums, residual []float32, i int) {
 	scale, shift := float32(1), float32(0)
 	if s.scale != nil {
 		scale = s.scale[i]

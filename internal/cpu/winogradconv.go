@@ -5,7 +5,10 @@ package cpu
 // transforms a few lines of tiles and keeps all that lies between x and y in the
 // second-level cache.
 type winograd struct {
+	form            winogradForm
 	x               tileSource
+	grid            tileGrid
+	in              int // channels of x
 	out, rows, cols int // y
 	sink            sink
 
@@ -13,29 +16,30 @@ type winograd struct {
 	lines            int // of tiles in a group
 	filters          []float32
 	filterStride     int
-	tileStride, next int // of transformed tiles: between the 36, and the blocks
+	tileStride, next int // of transformed tiles: between the points, and the blocks
 }
 
 // cachedTiles is how many numbers of a group's transformed tiles stay cached.
 const cachedTiles = 192 << 10
 
 func (w *winograd) plan(kr *kernels) {
-	w.blocks, w.panels = ceilDiv(w.x.channels, kr.vec), ceilDiv(w.out, kr.nr)
-	lines, across := w.x.tileGrid.lines(), w.x.tileGrid.across
-	w.lines = ceilDiv(lines, ceilDiv(lines, max(1, groupTiles(lines*across, w.blocks*kr.vec, kr.mr)/across)))
+	w.blocks, w.panels = ceilDiv(w.in, kr.vec), ceilDiv(w.out, kr.nr)
+	lines, across := w.grid.lines(), w.grid.across
+	w.lines = ceilDiv(lines, ceilDiv(lines, max(1, groupTiles(lines*across, w.form.points()*w.blocks*kr.vec, kr.mr)/across)))
 	w.next = w.lines * across * kr.vec
 	w.tileStride = w.blocks*w.next + apartBy*kr.vec
 	w.filterStride = w.panels*w.blocks*kr.vec*kr.nr + apartBy*kr.vec
 }
 
-// groupTiles is about how many of so many tiles are transformed at a time. They
+// groupTiles is about how many of so many tiles, of so many numbers each, are
+// transformed at a time. They
 // stay in the second-level cache while the filters pass by, which takes few tiles
 // of many channels; where there are few in all they share the filters instead.
-func groupTiles(tiles, channels, mr int) int {
+func groupTiles(tiles, numbers, mr int) int {
 	if tiles/(2*mr) < minItems/2 {
 		return 5 * mr
 	}
-	n := min(4*mr, max(2*mr, cachedTiles/(taps36*channels)))
+	n := min(4*mr, max(2*mr, cachedTiles/numbers))
 	if tiles/n < minItems/2 {
 		n = 2 * mr
 	}
@@ -43,19 +47,19 @@ func groupTiles(tiles, channels, mr int) int {
 }
 
 // convolve runs w. pack brings the filters of a block of kr.vec results into the
-// order (in, 9, result).
+// order (in, taps, result).
 func (e *Engine) convolve(w *winograd, pack func(dst []float32, result, count int)) {
-	kr := e.kernels
+	kr, points := e.kernels, w.form.points()
 	w.plan(kr)
-	w.filters = grow(&e.scratch.first, taps36*w.filterStride)
+	w.filters = grow(&e.scratch.first, points*w.filterStride)
 	e.pool.run(ceilDiv(w.out, kr.vec), func(worker, i int) {
 		w.packFilters(kr, &e.scratch.workers[worker], i*kr.vec, pack)
 	})
-	groups := ceilDiv(w.x.tileGrid.lines(), w.lines)
+	groups := ceilDiv(w.grid.lines(), w.lines)
 	if groups >= minItems/2 {
 		e.pool.run(groups, func(worker, g int) {
 			s := &e.scratch.workers[worker]
-			tiles := grow(&s.left, taps36*w.tileStride)
+			tiles := grow(&s.left, points*w.tileStride)
 			for b := range w.blocks {
 				w.tiles(kr, s, tiles, g, b)
 			}
@@ -66,7 +70,7 @@ func (e *Engine) convolve(w *winograd, pack func(dst []float32, result, count in
 		return
 	}
 	// Few groups share their work.
-	size := taps36 * w.tileStride
+	size := points * w.tileStride
 	tiles := grow(&e.scratch.second, groups*size)
 	e.pool.run(groups*w.blocks, func(worker, i int) {
 		g, b := i/w.blocks, i%w.blocks
@@ -80,13 +84,14 @@ func (e *Engine) convolve(w *winograd, pack func(dst []float32, result, count in
 
 // packFilters transforms the filters of up to kr.vec results from result on.
 func (w *winograd) packFilters(kr *kernels, s *workerScratch, result int, pack func(dst []float32, result, count int)) {
-	size := w.x.channels * 9 * kr.vec
-	buf := grow(&s.rows, size+taps36*kr.vec)
+	points := w.form.points()
+	size := w.in * w.form.taps() * kr.vec
+	buf := grow(&s.rows, size+points*kr.vec)
 	pack(buf, result, min(kr.vec, w.out-result))
 	to := w.filters[result/kr.nr*w.blocks*kr.vec*kr.nr+result%kr.nr:]
-	kr.winograd.filtersIn(to, w.filterStride, kr.nr, buf, 3*kr.vec, 9*kr.vec, w.x.channels, buf[size:])
-	for c := w.x.channels; c < w.blocks*kr.vec; c++ {
-		for t := range taps36 {
+	w.form.filters(kr, to, w.filterStride, kr.nr, buf, w.in, buf[size:])
+	for c := w.in; c < w.blocks*kr.vec; c++ {
+		for t := range points {
 			clear(to[t*w.filterStride+c*kr.nr:][:kr.vec])
 		}
 	}
@@ -94,7 +99,7 @@ func (w *winograd) packFilters(kr *kernels, s *workerScratch, result int, pack f
 
 // group returns the lines of a group.
 func (w *winograd) group(g int) (line, end int) {
-	return g * w.lines, min((g+1)*w.lines, w.x.tileGrid.lines())
+	return g * w.lines, min((g+1)*w.lines, w.grid.lines())
 }
 
 // tiles transforms block b of the channels of a group: the lanes of tile t are
@@ -110,53 +115,19 @@ func (w *winograd) panel(kr *kernels, s *workerScratch, tiles []float32, g, pane
 	line, end := w.group(g)
 	first := panel * kr.nr
 	vectors := ceilDiv(min(kr.nr, w.out-first), kr.vec)
-	count := (end - line) * w.x.tileGrid.across
+	points, count := w.form.points(), (end-line)*w.grid.across
 	stride := count*kr.nr + apartBy*kr.vec
-	sums := grow(&s.block, taps36*stride)
+	sums := grow(&s.block, points*stride)
 	kernels := kr.winograd.rows[vectors-1]
 	size := w.blocks * kr.vec * kr.nr
-	for i := range taps36 {
+	high := ceilDiv(count, ceilDiv(count, kr.mr)) // rows of a tile
+	for i := range points {
 		filters := w.filters[i*w.filterStride+panel*size:]
-		for t := 0; t < count; t += kr.mr {
-			kernels[min(kr.mr, count-t)](sums[i*stride+t*kr.nr:], kr.nr, tiles[i*w.tileStride+t*kr.vec:], w.next, filters, w.blocks)
+		for t := 0; t < count; t += high {
+			kernels[min(high, count-t)](sums[i*stride+t*kr.nr:], kr.nr, tiles[i*w.tileStride+t*kr.vec:], w.next, filters, w.blocks)
 		}
 	}
-	for v := range vectors {
-		w.x.tileGrid.segments(line, end, func(image, from, to, at int) {
-			w.store(kr, s, sums[at*kr.nr+v*kr.vec:], stride, first+v*kr.vec, image, from, to)
-		})
-	}
-}
-
-// store brings sums, rows [from, to) of tiles of an image and up to kr.vec
-// channels, back into the map.
-func (w *winograd) store(kr *kernels, s *workerScratch, sums []float32, stride, channel, image, from, to int) {
-	across := w.x.tileGrid.across
-	pitch := 4 * across * kr.vec
-	height := min(4*(to-from), w.rows-4*from)
-	size, n := 4*(to-from)*pitch, height*w.cols
-	channels := min(kr.vec, w.out-channel)
-	buf := grow(&s.rows, size+channels*n+taps36*kr.vec)
-	block, tmp := buf[size:][:channels*n], buf[size+channels*n:]
-	direct, ends := w.sink.byChannel(), []float32(nil)
-	if direct {
-		ends = w.sink.ends(kr, s, channel, channels)
-	}
-	for r := range to - from {
-		kr.winograd.tilesOut(buf[4*r*pitch:], pitch, 4*kr.vec, sums[r*across*kr.nr:], stride, kr.nr, across, tmp, ends)
-	}
-	ld, dst := n, block
-	if direct {
-		ld, dst = w.sink.rowStride, w.sink.v[w.sink.offset+image*w.sink.grid.imageStride+channel*w.sink.rowStride+4*from*w.cols:]
-	}
-	if 4*across == w.cols {
-		kr.transpose(dst, ld, buf, kr.vec, n, channels, n)
-	} else {
-		for r := range height {
-			kr.transpose(dst[r*w.cols:], ld, buf[r*pitch:], kr.vec, w.cols, channels, w.cols)
-		}
-	}
-	if !direct {
-		w.sink.store(kr, block, n, channel, channels, (image*w.rows+4*from)*w.cols, n)
-	}
+	w.grid.segments(line, end, func(image, from, to, at int) {
+		w.form.store(kr, s, w, sums[at*kr.nr:], stride, first, vectors, image, from, to)
+	})
 }

@@ -1,19 +1,22 @@
 package cpu
 
 // winogradGrad is the gradient of the weights of a convolution: by the
-// transposition of F(4x4, 3x3), with the tiles as terms,
-// dw = G^T (sum over tiles of (B^T x B) * (A dy A^T)) G.
+// transposition of Winograd's algorithm, with the tiles as terms,
+// dw = G^T (sum over tiles of (B^T x) * (A dy)), for squares on both sides.
 //
-// A round transforms some hundred tiles of x and dy, then adds the 36 products to
-// the sums.
+// A round transforms some hundred tiles of x and dy, then adds the products, one
+// a point, to the sums.
 type winogradGrad struct {
+	form    winogradForm
+	points  int
 	x, dy   tileSource
+	grid    tileGrid
 	in, out int
 
 	tiles            int // of a round
 	columns          int // of the sums: out to whole panels
 	width            int // of a tile of x: channels to an odd number of vectors
-	xStride, dStride int // between the 36 of a round's tiles
+	xStride, dStride int // between the points of a round's tiles
 	sumStride        int
 	xs, ds, sums     []float32
 }
@@ -23,20 +26,20 @@ const (
 	roundDepth = 256     // about so many terms at a time
 )
 
-// convGradFilters is the gradient of weights of a convolution that
-// usesWinograd.
-func (e *Engine) convGradFilters(c convShape, dw, dy, x []float32) {
-	kr := e.kernels
-	w := winogradGrad{x: c.tiles(x, kr), in: c.in, out: c.out}
-	grid := w.x.tileGrid
-	w.dy = tileSource{featureMaps: featureMaps{dy, c.images, c.out, c.rows, c.cols}, tileGrid: grid, size: 4, f: kr.winograd.gradientsIn}
+// convGradFilters is the gradient of weights of a convolution of such a form.
+func (e *Engine) convGradFilters(f winogradForm, c convShape, dw, dy, x []float32) {
+	kr, grid := e.kernels, f.grid(c.images, c.rows, c.cols)
+	w := winogradGrad{
+		form: f, points: f.points(), grid: grid, in: c.in, out: c.out, x: f.source(c.maps(x), grid, c.PadH, c.PadW),
+		dy: f.gradientSource(featureMaps{dy, c.images, c.out, c.rows, c.cols}, grid),
+	}
 	lines := w.plan(kr)
-	w.xs, w.ds = grow(&e.scratch.first, taps36*w.xStride), grow(&e.scratch.second, taps36*w.dStride)
-	w.sums = grow(&e.scratch.third, taps36*w.sumStride)
+	w.xs, w.ds = grow(&e.scratch.first, w.points*w.xStride), grow(&e.scratch.second, w.points*w.dStride)
+	w.sums = grow(&e.scratch.third, w.points*w.sumStride)
 	inBlocks, outBlocks, panels := ceilDiv(w.in, kr.vec), ceilDiv(w.out, kr.vec), w.columns/kr.nr
 	group := max(1, 2*kr.mr/grid.across) // lines of an item
 	// Whole products read the least; what is added up does not depend on it.
-	parts := min(panels, ceilDiv(4*e.pool.threads, taps36))
+	parts := min(panels, ceilDiv(4*e.pool.threads, w.points))
 	for from := 0; from < grid.lines(); from += lines {
 		to := min(from+lines, grid.lines())
 		blocks := inBlocks + outBlocks
@@ -44,7 +47,7 @@ func (e *Engine) convGradFilters(c convShape, dw, dy, x []float32) {
 			line := from + i/blocks*group
 			w.transform(kr, &e.scratch.workers[worker], from, line, min(line+group, to), i%blocks)
 		})
-		e.pool.run(taps36*parts, func(_, i int) {
+		e.pool.run(w.points*parts, func(_, i int) {
 			part := i % parts
 			w.multiply(kr, i/parts, panels*part/parts, panels*(part+1)/parts, (to-from)*grid.across, from > 0)
 		})
@@ -56,8 +59,8 @@ func (e *Engine) convGradFilters(c convShape, dw, dy, x []float32) {
 func (w *winogradGrad) plan(kr *kernels) int {
 	w.columns = roundUp(w.out, kr.nr)
 	w.width = (ceilDiv(w.in, kr.vec) | 1) * kr.vec
-	across, all := w.x.tileGrid.across, w.x.tileGrid.lines()
-	lines := max(1, roundSize/(taps36*(w.width+w.columns)*across))
+	across, all := w.grid.across, w.grid.lines()
+	lines := max(1, roundSize/(w.points*(w.width+w.columns)*across))
 	lines = ceilDiv(all, ceilDiv(all, lines))
 	w.tiles = lines * across
 	w.xStride = w.tiles*w.width + apartBy*kr.vec
@@ -70,7 +73,7 @@ func (w *winogradGrad) plan(kr *kernels) int {
 // [line, end) in the round that starts at line first. Tiles of x lie channel
 // beside channel, those of dy in panels of kr.nr channels.
 func (w *winogradGrad) transform(kr *kernels, s *workerScratch, first, line, end, block int) {
-	tile := (line - first) * w.x.tileGrid.across
+	tile := (line - first) * w.grid.across
 	if n := ceilDiv(w.in, kr.vec); block >= n {
 		channel := (block - n) * kr.vec
 		to := w.ds[channel/kr.nr*w.tiles*kr.nr+tile*kr.nr+channel%kr.nr:]
@@ -81,7 +84,7 @@ func (w *winogradGrad) transform(kr *kernels, s *workerScratch, first, line, end
 	w.x.transform(kr, s, w.xs[tile*w.width+channel:], w.xStride, w.width, line, end, channel)
 }
 
-// multiply adds panels [first, last) of one of the 36 products to its sums,
+// multiply adds panels [first, last) of one of the products to its sums,
 // (in, columns).
 func (w *winogradGrad) multiply(kr *kernels, i, first, last, tiles int, add bool) {
 	depth := ceilDiv(tiles, ceilDiv(tiles, roundDepth))
@@ -105,9 +108,9 @@ func (w *winogradGrad) multiply(kr *kernels, i, first, last, tiles int, add bool
 
 // store transforms the sums of up to kr.vec results back into filters.
 func (w *winogradGrad) store(kr *kernels, s *workerScratch, dw []float32, result int) {
-	size := w.in * 9 * kr.vec
-	buf := grow(&s.rows, size+taps36*kr.vec)
-	kr.winograd.filtersOut(buf, 3*kr.vec, 9*kr.vec, w.sums[result:], w.sumStride, w.columns, w.in, buf[size:])
-	terms := w.in * 9
+	terms := w.in * w.form.taps()
+	size := terms * kr.vec
+	buf := grow(&s.rows, size+w.points*kr.vec)
+	w.form.filtersBack(kr, buf, w.sums[result:], w.sumStride, w.columns, w.in, buf[size:])
 	kr.transpose(dw[result*terms:], terms, buf, kr.vec, terms, min(kr.vec, w.out-result), terms)
 }
