@@ -24,6 +24,7 @@ type Engine struct {
 	plans   map[planKey]device.Plan
 	work    block   // of convolutions
 	word    *Tensor // where the device leaves an answer of a few bytes
+	norms   norms
 	// attended counts what the host had to take part in, which cannot be recorded.
 	attended  int
 	recording bool
@@ -102,7 +103,7 @@ func (e *Engine) Close() error {
 	if e.driver == nil {
 		return nil
 	}
-	errs := []error{e.driver.Synchronize(e.compute), e.memory.close()}
+	errs := []error{e.driver.Synchronize(e.compute), e.memory.close(), e.norms.close(e.driver)}
 	if e.stage != nil {
 		errs = append(errs, e.stage.close())
 	}
@@ -119,6 +120,9 @@ func (e *Engine) launch(l kernels.Launch) error {
 	k, ok := e.kernels[l.Name]
 	if !ok {
 		return fmt.Errorf("there is no kernel %s", l.Name)
+	}
+	if err := l.Check(); err != nil {
+		return fmt.Errorf("kernel %s: %w: %s", l.Name, err, lower)
 	}
 	if err := e.driver.Launch(k, l.Grid, l.Threads, l.Args, e.compute); err != nil {
 		return fmt.Errorf("kernel %s: %w", l.Name, err)

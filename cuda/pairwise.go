@@ -7,7 +7,7 @@ import (
 )
 
 // pairing is a metric between checked rows a (n, h) and b (k, h). All of it is
-// computed in full float32, whatever the engine's precision.
+// computed in full float32 or better, whatever the engine's precision.
 type pairing struct {
 	a, b    named
 	n, k, h int
@@ -53,7 +53,7 @@ func (e *Engine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
 	to := g.out(out, device.F32)
 	switch {
 	case m.Chords():
-		return g.chords(p, out)
+		g.chords(p, to, x, y)
 	case m.Kind == layers.Dot:
 		g.multiply(product{transB: true, m: p.n, n: p.k, k: p.h, a: x, b: y, c: to, precision: device.Full})
 	case m.Kind == layers.Cosine:
@@ -91,7 +91,7 @@ func (g *args) unit(p pairing, x, y device.Ptr) device.Ptr {
 // unitRows returns x/|x| of every row, and the lengths.
 func (g *args) unitRows(x device.Ptr, rows, h int) (u, sizes device.Ptr) {
 	u, sizes = g.floats(rows*h), g.floats(rows)
-	g.launch(kernels.ChordRows(rows, h, u, sizes, x, true))
+	g.launch(kernels.UnitRows(rows, h, u, sizes, x))
 	return u, sizes
 }
 
@@ -113,9 +113,6 @@ func (e *Engine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m layers.Metric
 	if g.apart(gy, p.a, p.b, dist, up); g.err != nil {
 		return g.err
 	}
-	if m.Chords() {
-		return g.chordGrad(p, gx, gy, up)
-	}
 	s := slopes{pairing: p, both: both, x: g.in(p.a, device.F32), y: g.in(p.b, device.F32), dd: g.in(up, device.F32), d: g.in(dist, device.F32)}
 	if gx.there() {
 		s.da = g.out(gx, device.F32)
@@ -126,10 +123,12 @@ func (e *Engine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m layers.Metric
 	case gy.there():
 		s.db = g.out(gy, device.F32)
 	}
-	switch m.Kind {
-	case layers.Dot:
+	switch {
+	case m.Chords():
+		g.chordGrad(s)
+	case m.Kind == layers.Dot:
 		g.dotGrad(s)
-	case layers.Cosine:
+	case m.Kind == layers.Cosine:
 		g.cosineGrad(s)
 	default:
 		g.sumGrad(s)

@@ -39,7 +39,7 @@ type place struct {
 }
 
 const (
-	smallPlace  = 64 << 10
+	smallPlace  = 256 << 10 // enough for the table of 80 million parameters
 	smallPlaces = 16
 	largePlaces = 2
 )

@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
+	"github.com/vernier-ml/vernier/cuda/kernels"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -89,17 +90,34 @@ func (t *Tensor) planar() bool {
 	return c == 1 || hw == 1
 }
 
-// volume returns the number of elements of a shape.
+// lower is what makes arrays smaller.
+const lower = "take smaller batches, smaller images, or parts of a batch (micro-batches)"
+
+// volume returns the number of elements of a shape. Kernels, and the libraries,
+// count the numbers of an array in 31 bits.
 func volume(op string, shape []int) (int, error) {
-	const most = 1 << 40
-	n := 1
+	n, large := 1, false
 	for _, d := range shape {
-		if d < 1 || n > most/d {
-			return 0, fmt.Errorf("cuda: %s: shape %v, want positive dimensions and less than 2^40 elements", op, shape)
+		if d < 1 {
+			return 0, fmt.Errorf("cuda: %s: shape %v, want positive dimensions", op, shape)
 		}
-		n *= d
+		if large = large || n > kernels.MostNumbers/d; !large {
+			n *= d
+		}
+	}
+	if large {
+		return 0, fmt.Errorf("cuda: %s: an array of shape %v has %.4g numbers, the GPU engine takes %d at most in one: %s",
+			op, shape, product64(shape), kernels.MostNumbers, lower)
 	}
 	return n, nil
+}
+
+func product64(shape []int) float64 {
+	n := 1.0
+	for _, d := range shape {
+		n *= float64(d)
+	}
+	return n
 }
 
 // New returns a zeroed tensor. Its memory returns to the engine when the tensor

@@ -123,6 +123,10 @@ func (a *args) optimised(in []layers.Slot, states int) []kernels.Slot {
 
 // SGD updates every slot, in one launch.
 func (e *Engine) SGD(slots []layers.Slot, spec layers.SGDSpec) error {
+	return e.sgd(slots, spec, kernels.Clip{})
+}
+
+func (e *Engine) sgd(slots []layers.Slot, spec layers.SGDSpec, c kernels.Clip) error {
 	a := e.args("sgd")
 	states := 1
 	if spec.Momentum == 0 {
@@ -130,23 +134,31 @@ func (e *Engine) SGD(slots []layers.Slot, spec layers.SGDSpec) error {
 	}
 	list := a.optimised(slots, states)
 	return a.update(list, func(t table) kernels.Launch {
-		return kernels.SGD(t.chunks, t.slots, t.parts, t.hyper, spec.Nesterov)
+		return kernels.SGD(t.chunks, t.slots, t.parts, t.hyper, spec.Nesterov, c)
 	}, spec.Momentum)
 }
 
 // AdamW updates every slot, in one launch.
 func (e *Engine) AdamW(slots []layers.Slot, spec layers.AdamWSpec) error {
+	return e.adamW(slots, spec, kernels.Clip{})
+}
+
+func (e *Engine) adamW(slots []layers.Slot, spec layers.AdamWSpec, c kernels.Clip) error {
 	a := e.args("adamw")
 	list := a.optimised(slots, 2)
 	a.check(spec.Step >= 1, "step is %d, the first is 1", spec.Step)
 	correct := func(beta float64) float32 { return float32(1 / (1 - math.Pow(beta, float64(spec.Step)))) }
 	return a.update(list, func(t table) kernels.Launch {
-		return kernels.Adam(t.chunks, t.slots, t.parts, t.hyper, spec.Coupled)
+		return kernels.Adam(t.chunks, t.slots, t.parts, t.hyper, spec.Coupled, c)
 	}, float32(spec.Beta1), float32(1-spec.Beta1), float32(spec.Beta2), float32(1-spec.Beta2), correct(spec.Beta1), correct(spec.Beta2), float32(spec.Eps))
 }
 
 // RMSprop updates every slot, in one launch.
 func (e *Engine) RMSprop(slots []layers.Slot, spec layers.RMSpropSpec) error {
+	return e.rmsprop(slots, spec, kernels.Clip{})
+}
+
+func (e *Engine) rmsprop(slots []layers.Slot, spec layers.RMSpropSpec, c kernels.Clip) error {
 	a := e.args("rmsprop")
 	states := 2
 	if spec.Momentum == 0 {
@@ -154,10 +166,11 @@ func (e *Engine) RMSprop(slots []layers.Slot, spec layers.RMSpropSpec) error {
 	}
 	list := a.optimised(slots, states)
 	return a.update(list, func(t table) kernels.Launch {
-		return kernels.RMSprop(t.chunks, t.slots, t.parts, t.hyper)
+		return kernels.RMSprop(t.chunks, t.slots, t.parts, t.hyper, c)
 	}, float32(spec.Alpha), float32(1-spec.Alpha), float32(spec.Eps), spec.Momentum)
 }
 
+// update launches an optimiser over a table of slots.
 func (a *args) update(slots []kernels.Slot, launch func(t table) kernels.Launch, hyper ...float32) error {
 	if a.err != nil || len(slots) == 0 {
 		return a.err

@@ -41,14 +41,19 @@ func (o order) keyError(a, b float64, h int) float64 {
 	return overflowing(sum*a*b, a*b) + lost
 }
 
-// rowKeyError bounds the error of a key of BRM, p = 2, from rowEngine.RowValues,
-// where both keys are at most so large. Rounding is relative to the sum, which is in
-// sixteen parts of equal length at least; an error of d in every R changes the root
-// of the mean of their squares by d at most (Minkowski).
-func (o order) rowKeyError(key float64, h int) float64 {
-	sum := float64(h/16+12) * unitRoundoff
+// rowKeyError bounds the error of a key of BRM where the keys in float32 and in
+// float64 are at most so large, and the sum has partial sums of so many terms at
+// most. Rounding is relative to the sum; an error of d in every R changes their mean
+// by d at most, and the root of the mean of their squares likewise (Minkowski).
+func (o order) rowKeyError(key float64, terms int) float64 {
+	key = max(key, 0)
+	sum := float64(terms+12) * unitRoundoff
 	d := restrictionError * o.metric.Restriction.Bound(o.metric.Omega)
-	return 2*math.Sqrt(max(key, 0))*d + d*d + sum*max(key, 0) + float64(h+12)*underflow
+	lost := float64(16*terms+12) * underflow
+	if o.metric.P == 1 {
+		return d + sum*key + lost
+	}
+	return 2*math.Sqrt(key)*d + d*d + sum*key + lost
 }
 
 // hyperbolicError bounds the error of a distance whose directions, lengths and

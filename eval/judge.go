@@ -93,9 +93,13 @@ func (b *bench) rowError(row int32) float64 {
 	return b.blockErr
 }
 
-// tighten lowers err32 for keys that are at most so large.
+// tighten lowers err32 of BRM for keys that are at most so large.
 func (b *bench) tighten(key float64) {
-	b.err32 = min(b.err32, b.layout.rowKeyError(key, b.gallery.H))
+	terms := b.gallery.H
+	if b.layout.sketch != nil {
+		terms /= 16 // see rowEngine
+	}
+	b.err32 = min(b.err32, b.layout.rowKeyError(key, terms))
 }
 
 // exact returns the key of gallery row i in float64, and holds the engine to

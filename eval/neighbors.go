@@ -44,17 +44,23 @@ func Neighbors(ctx context.Context, eng Engine, queries, gallery *Embeddings, m 
 	for w := range selectors {
 		selectors[w] = &selector{bench: j.bench(), find: s.find, k: k}
 	}
-	err = s.each(ctx, func(worker, q int, keys []float32) error {
-		nearest, err := selectors[worker].nearest(q, opt.self(q), keys)
-		if err != nil {
-			return err
-		}
+	store := func(q int, nearest []ranked) {
 		index, distance := list.Of(q)
 		for i, c := range nearest {
 			index[i], distance[i] = c.row, s.layout.distance(c.exact.key)
 		}
-		return nil
-	})
+	}
+	if s.device != nil {
+		err = s.nearestOnDevice(ctx, selectors, store)
+	} else {
+		err = s.each(ctx, func(worker, q int, keys []float32) error {
+			nearest, err := selectors[worker].nearest(q, opt.self(q), keys)
+			if err == nil {
+				store(q, nearest)
+			}
+			return err
+		})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +104,11 @@ func prepare(eng Engine, queries, gallery *Embeddings, m layers.Metric, opt Sear
 		}
 	}
 	s.layout = l
+	// What the engine says of distances with no bound of their errors does not count:
+	// all of them have to come to the host.
+	if device, ok := eng.(layers.RowSearcher); ok && s.host == nil && !math.IsInf(l.keyError(1, 1, gallery.H), 1) {
+		s.device = device
+	}
 	return s, newJudge(l, s.host, opt.workers(), queries, gallery), nil
 }
 
@@ -142,6 +153,21 @@ func (s *selector) nearest(query, self int, keys []float32) ([]ranked, error) {
 			s.rows = append(s.rows, ranked{row: i, key32: keys[i]})
 		}
 	}
+	return s.sort()
+}
+
+// among is nearest of which the engine has found the rows that may be.
+func (s *selector) among(query int, rows []int32, keys []float32) ([]ranked, error) {
+	s.begin(query)
+	s.rows = s.rows[:0]
+	for n, i := range rows {
+		s.rows = append(s.rows, ranked{row: i, key32: keys[n]})
+	}
+	return s.sort()
+}
+
+// sort returns the k nearest of rows by their exact keys.
+func (s *selector) sort() ([]ranked, error) {
 	for n, w := range s.rows {
 		key, err := s.exact(w.row, w.key32)
 		if err != nil {

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/vernier-ml/vernier/layers"
 )
 
 // ranker finds the ranks of a query's right answers (gallery rows of its
@@ -19,6 +21,7 @@ type ranker struct {
 	ties      TieRule
 	seed      uint64
 	firstOnly bool
+	windows   int // most that are looked at one by one
 
 	right    []ranked
 	behind   []int // behind[i]: wrong rows that exactly i right ones precede
@@ -126,8 +129,14 @@ func (r *ranker) load(query, self int, right []int32, keys []float32) error {
 		}
 		r.tighten(largest + 2*(r.blockErr+r.err32)) // what is open is no farther
 	} else {
+		largest := 0.0
 		for _, i := range r.rows {
 			r.right = append(r.right, ranked{row: i, key32: keys[i]})
+			largest = max(largest, float64(keys[i]))
+		}
+		if r.layout.kernel.Kind == layers.BRM {
+			r.tighten(largest + 4*r.err32)
+			r.blockErr = r.err32
 		}
 	}
 	for _, w := range r.right {
@@ -202,7 +211,7 @@ func (r *ranker) scanWindows(class int, keys []float32) {
 		high := roundUp(r.blockKey(i) + slack)
 		j := i + 1
 		for ; j < len(r.right); j++ {
-			if next := roundDown(r.blockKey(j) - slack); next > high && len(r.right) <= mostWindows {
+			if next := roundDown(r.blockKey(j) - slack); next > high && len(r.right) <= r.windows {
 				break
 			}
 			high = roundUp(r.blockKey(j) + slack)
@@ -216,7 +225,7 @@ func (r *ranker) scanWindows(class int, keys []float32) {
 	}
 }
 
-// mostWindows is how many windows are searched for one by one; more make one.
+// mostWindows is how many windows the host searches for one by one; more make one.
 const mostWindows = 64
 
 // blockKey is the key of a right answer as a block of keys has it.

@@ -52,11 +52,16 @@ func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m l
 	}
 	class, distinct := Compact(gallery.Labels)
 	rows := members(class, len(distinct))
-	s, j, err := prepare(eng, queries, gallery, m, opt.SearchOptions, cuts{right: func(q int) []int32 {
-		if c, known := slices.BinarySearch(distinct, queries.Labels[q]); known {
-			return rows[c]
+	rightOf := func(q int) (c int, right []int32) {
+		c, known := slices.BinarySearch(distinct, queries.Labels[q])
+		if !known {
+			return -1, nil
 		}
-		return nil
+		return c, rows[c]
+	}
+	s, j, err := prepare(eng, queries, gallery, m, opt.SearchOptions, cuts{right: func(q int) []int32 {
+		_, right := rightOf(q)
+		return right
 	}, firstOnly: opt.FirstOnly})
 	if err != nil {
 		return nil, err
@@ -65,27 +70,32 @@ func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m l
 	tied := make([]bool, queries.N)
 	rankers := make([]*ranker, opt.workers())
 	for w := range rankers {
-		rankers[w] = &ranker{bench: j.bench(), find: s.find, class: class, ties: opt.Ties, seed: opt.Seed, firstOnly: opt.FirstOnly}
+		rankers[w] = &ranker{bench: j.bench(), find: s.find, class: class, ties: opt.Ties, seed: opt.Seed, firstOnly: opt.FirstOnly, windows: mostWindows}
 	}
-	err = s.each(ctx, func(worker, q int, keys []float32) error {
-		c, known := slices.BinarySearch(distinct, queries.Labels[q])
-		if !known {
+	visit := func(rk *ranker, q int, keys []float32) error {
+		c, right := rightOf(q)
+		if right == nil {
 			r.set(q, nil, 0)
 			return nil
 		}
 		self := opt.self(q)
-		ranks, tie, err := rankers[worker].rank(q, self, c, rows[c], keys)
+		ranks, tie, err := rk.rank(q, self, c, right, keys)
 		if err != nil {
 			return err
 		}
-		of := len(rows[c])
+		of := len(right)
 		if self >= 0 && class[self] == c {
 			of--
 		}
 		tied[q] = tie
 		r.set(q, ranks, of)
 		return nil
-	})
+	}
+	if s.device != nil {
+		err = s.ranksOnDevice(ctx, rankers, rightOf, visit)
+	} else {
+		err = s.each(ctx, func(worker, q int, keys []float32) error { return visit(rankers[worker], q, keys) })
+	}
 	if err != nil {
 		return nil, err
 	}

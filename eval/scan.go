@@ -3,6 +3,7 @@ package eval
 import (
 	"context"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 
@@ -32,6 +33,8 @@ const (
 	defaultMemory = 256 << 20
 	// maxBlockRows is enough for a matrix product to run at full speed.
 	maxBlockRows = 1024
+	// mostNumbers is what engines may have in one array at most.
+	mostNumbers = math.MaxInt32
 )
 
 func (s SearchOptions) workers() int {
@@ -48,7 +51,7 @@ func (s SearchOptions) blockRows(queries, gallery, copies int) int {
 	if memory <= 0 {
 		memory = defaultMemory
 	}
-	rows := memory / (4 * int64(copies) * int64(gallery))
+	rows := min(memory/(4*int64(copies)), mostNumbers) / int64(gallery)
 	return int(max(1, min(rows, maxBlockRows, int64(queries))))
 }
 
@@ -81,62 +84,104 @@ func (s SearchOptions) self(query int) int {
 // block of query rows at a time. Memory is one block and the rows themselves.
 type scanner struct {
 	eng              Engine
-	host             rowEngine // eng, or nil if it is none
+	host             rowEngine          // eng, or nil if it is none
+	device           layers.RowSearcher // eng, or nil if keys are looked up on the host
 	find             finder
 	layout           layout
 	queries, gallery *Embeddings
 	opt              SearchOptions
 }
 
+// block is the keys of some queries on the engine, (rows, gallery).
+type block struct {
+	from, rows int
+	keys       layers.Tensor
+}
+
 // each calls visit for every query with its keys, which visit may overwrite.
 // Calls of different workers run at the same time; a worker's own do not.
 // Which worker gets which query is left open.
 func (s *scanner) each(ctx context.Context, visit func(worker, query int, keys []float32) error) error {
+	n := s.gallery.N
+	var keys []float32
+	return s.blocks(ctx, func(b *block) (err error) {
+		keys, err = s.read(b.keys, keys, b.rows*n)
+		return err
+	}, func(b *block) error {
+		return parallel(s.opt.workers(), b.rows, func(worker, i int) error {
+			return visit(worker, b.from+i, keys[i*n:(i+1)*n])
+		})
+	})
+}
+
+// blocks calls look for every block, to take what it needs from the engine, and then
+// settle, during which an engine with memory of its own is at the next block.
+func (s *scanner) blocks(ctx context.Context, look, settle func(b *block) error) error {
 	n, h := s.gallery.N, s.layout.width()
 	gallery, err := s.upload(s.gallery.X, s.layout.rightRow, nil)
 	if err != nil {
 		return fmt.Errorf("eval: gallery of %d x %d: %w", n, h, err)
 	}
-	block := s.opt.blockRows(s.queries.N, n, s.copies())
-	var dev, queries layers.Tensor
-	var keys []float32
-	for from := 0; from < s.queries.N; from += block {
+	size := s.opt.blockRows(s.queries.N, n, s.copies())
+	var keys, queries layers.Tensor
+	held := 0 // rows of keys
+	compute := func(from int) (*block, error) {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
-		rows := min(block, s.queries.N-from)
-		if from == 0 || rows != block {
-			if dev, err = s.eng.New(rows, n); err != nil {
-				return fmt.Errorf("eval: block of %d x %d distances: %w", rows, n, err)
+		b := &block{from: from, rows: min(size, s.queries.N-from)}
+		if b.rows != held {
+			if keys, err = s.eng.New(b.rows, n); err != nil {
+				return nil, fmt.Errorf("eval: block of %d x %d distances: %w", b.rows, n, err)
 			}
-			queries = nil
+			queries, held = nil, b.rows
 		}
-		queries, err = s.upload(s.queries.X[from*s.layout.h:(from+rows)*s.layout.h], s.layout.leftRow, queries)
+		queries, err = s.upload(s.queries.X[from*s.layout.h:(from+b.rows)*s.layout.h], s.layout.leftRow, queries)
 		if err == nil {
-			err = s.eng.Pairwise(dev, queries, gallery, s.layout.evaluates())
+			err = s.eng.Pairwise(keys, queries, gallery, s.layout.evaluates())
 		}
-		if err == nil {
-			keys, err = s.read(dev, keys, rows*n)
+		b.keys = keys
+		return b, s.blame(b, err)
+	}
+	b, err := compute(0)
+	for err == nil {
+		if err = s.blame(b, look(b)); err != nil {
+			break
 		}
-		if err != nil {
-			return fmt.Errorf("eval: distances of queries %d to %d: %w", from, from+rows-1, err)
+		after, settled := b.from+b.rows, b
+		ahead := s.device != nil && after < s.queries.N
+		if ahead {
+			if b, err = compute(after); err != nil {
+				break
+			}
 		}
-		err := parallel(s.opt.workers(), rows, func(worker, i int) error {
-			return visit(worker, from+i, keys[i*n:(i+1)*n])
-		})
-		if err != nil {
-			return err
+		if err = settle(settled); err != nil {
+			break
 		}
 		if s.opt.Progress != nil {
-			s.opt.Progress(from+rows, s.queries.N)
+			s.opt.Progress(after, s.queries.N)
+		}
+		if after == s.queries.N {
+			break
+		}
+		if !ahead {
+			b, err = compute(after)
 		}
 	}
-	return nil
+	return err
+}
+
+// blame says which queries an error of the engine is about.
+func (s *scanner) blame(b *block, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("eval: distances of queries %d to %d: %w", b.from, b.from+b.rows-1, err)
 }
 
 // copies is in how many places a block of distances lies.
 func (s *scanner) copies() int {
-	if s.host != nil {
+	if s.host != nil || s.device != nil {
 		return 1
 	}
 	return 2

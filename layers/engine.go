@@ -193,6 +193,11 @@ type Updater interface {
 	SumSquares(xs []Tensor) (float64, error)
 	// Clamp limits every element of every x to [-limit, limit]. NaN stays NaN.
 	Clamp(xs []Tensor, limit float32) error
+	Mover
+}
+
+// Mover holds the optimisers' updates.
+type Mover interface {
 	// SGD updates every slot in place, see SGDSpec.
 	SGD(slots []Slot, spec SGDSpec) error
 	// AdamW updates every slot in place, see AdamWSpec.

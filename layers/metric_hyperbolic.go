@@ -72,16 +72,24 @@ func (m *Metric) setHyperbolic(options string) error {
 	return m.validateHyperbolic()
 }
 
-// radius is how far from the origin of the space an embedding of length n lies:
-// 2n in the ball, n on the hyperboloid, within clip and rim.
-func (m Metric) radius(n float64) float64 {
+// Radii say how far from the origin of a hyperbolic space an embedding of length n
+// lies: grow times n, and n counts for no more than most. That is 2n in the ball,
+// n on the hyperboloid, within clip and rim.
+func (m Metric) Radii() (most, grow float64) {
+	most = math.Inf(1)
 	if m.Clip > 0 {
-		n = min(n, m.Clip)
+		most = m.Clip
 	}
 	if m.Kind == Lorentz {
-		return n
+		return most, 1
 	}
-	return 2 * min(n, math.Atanh(1-rim)/math.Sqrt(m.Curvature))
+	return min(most, math.Atanh(1-rim)/math.Sqrt(m.Curvature)), 2
+}
+
+// radius is that distance.
+func (m Metric) radius(n float64) float64 {
+	most, grow := m.Radii()
+	return grow * min(n, most)
 }
 
 // moves is the derivative of radius, 0 beyond the clip or the rim.

@@ -53,6 +53,9 @@ func (s *Session) tensors() []NamedTensor {
 
 // saveCheckpoint writes everything that Resume needs.
 func (s *Session) saveCheckpoint() error {
+	if err := s.conclude(); err != nil {
+		return err
+	}
 	s.state.Steps = s.opti.Steps()
 	st, err := json.Marshal(s.state)
 	if err != nil {

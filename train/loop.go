@@ -50,7 +50,6 @@ func (s *Session) epoch(ctx context.Context) error {
 			return err
 		}
 		st.Position.Batch++
-		batch.Recycle()
 		if d := time.Duration(s.cfg.Run.SaveEvery); d > 0 && time.Since(s.saved) >= d && st.Position.Batch < batches {
 			if err := s.saveCheckpoint(); err != nil {
 				return err
@@ -58,6 +57,9 @@ func (s *Session) epoch(ctx context.Context) error {
 		}
 		s.ev.Progress(task, st.Position.Batch, batches, s.detail())
 		if st.Position.Batch == batches {
+			if err := s.conclude(); err != nil {
+				return err
+			}
 			if err := s.spread(); err != nil {
 				return err
 			}
@@ -120,7 +122,8 @@ func (s *Session) endEpoch(ctx context.Context) error {
 }
 
 // step runs one batch forward and back and moves the parameters. It leaves them
-// alone, and returns an error that names the node, if a number is not finite.
+// alone, and returns an error that names the node, if a number is not finite. What
+// the norm of the gradient tells is noted by conclude.
 func (s *Session) step(batch *data.Batch) error {
 	start := time.Now()
 	st := &s.state
@@ -135,37 +138,38 @@ func (s *Session) step(batch *data.Batch) error {
 	if err != nil {
 		return fmt.Errorf("step %d: %w", number, err)
 	}
+	if err := s.conclude(); err != nil {
+		return err
+	}
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
 		return s.diverged(number, batch, fmt.Sprintf("the loss is %v", loss))
 	}
 	scale := s.cfg.Schedule.At(number-1, s.steps(), s.sampler.Batches())
-	norm, err := s.opti.Step(scale)
-	if errors.Is(err, ErrNonFinite) {
-		return s.diverged(number, batch, "the gradient is not finite")
-	}
+	move, err := s.opti.Start(scale)
 	if err != nil {
 		return fmt.Errorf("step %d: %w", number, err)
 	}
-	if err := s.usage.look(s.model.Params.Engine(), number, norm); err != nil {
-		return err
+	result := s.net.loss.Result
+	o := s.cfg.Optimizer
+	s.open = &openStep{batch: batch, move: move, record: stepRecord{
+		Event: "step", Epoch: st.Position.Epoch + 1, Step: number, Loss: loss, Active: result.Active, Total: result.Total,
+		Rate: o.Rate * scale, HeadRate: o.Rate * o.HeadRate * scale, LossRate: o.Rate * o.ProxyRate * scale,
+	}}
+	known := !move.Pending()
+	if known || s.usage.watching() { // gradients may not outlive the next step
+		if err := s.judge(); err != nil {
+			return err
+		}
 	}
 	if err := s.net.loss.Remember(); err != nil {
 		return fmt.Errorf("step %d: %w", number, err)
 	}
-	st.LossSum += loss
-	st.LossSteps++
-	result := s.net.loss.Result
-	st.Health.step(number, norm, result.Active == 0)
 	s.pace.step()
-	o := s.cfg.Optimizer
-	r := stepRecord{
-		Event: "step", Epoch: st.Position.Epoch + 1, Step: number, Loss: loss, Active: result.Active, Total: result.Total, GradNorm: norm,
-		Rate: o.Rate * scale, HeadRate: o.Rate * o.HeadRate * scale, LossRate: o.Rate * o.ProxyRate * scale, Seconds: time.Since(start).Seconds(),
+	s.open.record.Seconds = time.Since(start).Seconds()
+	if known {
+		return s.conclude()
 	}
-	if err := s.board.step(r, batch.Labels); err != nil {
-		return err
-	}
-	return s.log.write(r)
+	return nil
 }
 
 // DivergedError says that training produced a number that is not finite.
@@ -187,7 +191,10 @@ func (e *DivergedError) Error() string {
 // diverged runs the step again, looking at every node.
 func (s *Session) diverged(step int, batch *data.Batch, what string) error {
 	e := &DivergedError{Step: step, Epoch: s.state.Position.Epoch + 1, What: what, Kept: s.folder.Path(LastFile)}
-	err := s.net.check(batch.Images)
+	err := errors.Join(s.net.loss.SetLabels(batch.Labels), s.net.loss.SetItems(batch.Items))
+	if err == nil {
+		err = s.net.check(batch.Images)
+	}
 	var nf *layers.NonFiniteError
 	if errors.As(err, &nf) {
 		e.Node = nf.Node

@@ -50,6 +50,7 @@ type Session struct {
 	net      *network
 	headOnly bool // net is that of the warm-up
 	opti     *Optimizer
+	open     *openStep // the latest step until it is settled
 	usage    *usage
 	sampler  data.Sampler
 	trainer  *data.Loader // augmented training images

@@ -13,7 +13,11 @@ import (
 // the whole run will take.
 func (s *Session) detail() string {
 	st := &s.state
-	parts := []string{fmt.Sprintf("loss %.4f", st.LossSum/float64(st.LossSteps)), s.rates()}
+	var parts []string
+	if st.LossSteps > 0 { // the first step of an epoch may not be settled yet
+		parts = append(parts, fmt.Sprintf("loss %.4f", st.LossSum/float64(st.LossSteps)))
+	}
+	parts = append(parts, s.rates())
 	if each := s.pace.each(); each > 0 {
 		left := s.pace.left(s.steps()-s.opti.Steps(), s.epochs()-st.Position.Epoch)
 		parts = append(parts, fmt.Sprintf("%.1f images/s", float64(s.cfg.Batch())/each.Seconds()), fmt.Sprintf("run ends in %s", left.Round(time.Second)))

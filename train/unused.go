@@ -45,9 +45,12 @@ func newUsage(o *Optimizer) *usage {
 	return u
 }
 
+// watching reports whether gradients are still looked at.
+func (u *usage) watching() bool { return len(u.grads) > 0 }
+
 // look is called after a step whose whole gradient had the given norm.
 func (u *usage) look(eng layers.Engine, step int, norm float64) error {
-	if norm == 0 || len(u.grads) == 0 {
+	if norm == 0 || !u.watching() {
 		return nil // nothing was active: this says nothing of single parameters
 	}
 	u.steps++

@@ -45,7 +45,7 @@ func (t Type) String() string {
 }
 
 // Signature is what a kernel takes: a letter a parameter, p for a pointer, l
-// int64, i int32, f float32; and the threads of a block.
+// int64, i int32, f float32, d float64; and the threads of a block.
 type Signature struct {
 	Params  string
 	Threads int
@@ -58,6 +58,7 @@ type Launch struct {
 	Grid    [3]int
 	Threads int
 	Args    []uint64
+	most    int64 // the largest count among the arguments
 }
 
 // launch builds a Launch and checks the arguments against the declaration: a
@@ -75,8 +76,10 @@ func launch(name string, grid [3]int, args ...any) Launch {
 			kind, l.Args[i] = 'p', uint64(v)
 		case int64:
 			kind, l.Args[i] = 'l', uint64(v)
+			l.most = max(l.most, v)
 		case int:
 			kind, l.Args[i] = 'i', uint64(uint32(int32(v)))
+			l.most = max(l.most, int64(v))
 		case bool:
 			kind = 'i'
 			if v {
@@ -84,6 +87,8 @@ func launch(name string, grid [3]int, args ...any) Launch {
 			}
 		case float32:
 			kind, l.Args[i] = 'f', uint64(math.Float32bits(v))
+		case float64:
+			kind, l.Args[i] = 'd', math.Float64bits(v)
 		}
 		if kind != s.Params[i] {
 			panic(fmt.Sprintf("kernels: argument %d of %s is a %T, want %q", i, name, a, s.Params[i]))
@@ -92,11 +97,29 @@ func launch(name string, grid [3]int, args ...any) Launch {
 	return l
 }
 
+// Check reports what the device could not do: the driver's own error would not say
+// what is too large, and a number that wraps around would not be an error at all.
+func (l Launch) Check() error {
+	if l.most > MostNumbers {
+		return fmt.Errorf("%d numbers in one array, kernels count to %d", l.most, MostNumbers)
+	}
+	for i, most := range [3]int{MostNumbers, mostBlocksAcross, mostBlocksAcross} {
+		if l.Grid[i] > most {
+			return fmt.Errorf("a grid of %d x %d x %d blocks, axis %c takes %d", l.Grid[0], l.Grid[1], l.Grid[2], "xyz"[i], most)
+		}
+	}
+	return nil
+}
+
 // Empty reports whether there is nothing to do, which the driver would refuse.
 func (l Launch) Empty() bool { return l.Grid[0]*l.Grid[1]*l.Grid[2] == 0 }
 
 // MostNumbers is how many numbers one array may have.
 const MostNumbers = 1<<31 - 1
+
+// mostBlocksAcross is how many blocks a grid may have along its second and third
+// axes, on every GPU.
+const mostBlocksAcross = 1<<16 - 1
 
 // mostBlocks fills every GPU of today several times over.
 const mostBlocks = 8192

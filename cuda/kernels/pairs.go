@@ -60,7 +60,7 @@ func UnitOf(unit, bits Ptr, capped bool) Launch {
 func ClipCosine(n int64, d Ptr) Launch { return launch("clip_cosine", flat(n), n, d) }
 
 // CosineDX is cosine's gradient for the rows of one side: u (rows, h) are its unit
-// rows and sizes their lengths (ChordRows), g (rows, h) the product of dd with
+// rows and sizes their lengths (UnitRows), g (rows, h) the product of dd with
 // the other side's unit rows, dd and d the (n, k) matrices, read by columns if
 // flipped (rows is then k and others n).
 func CosineDX(rows, others, h int, dx, g, u, sizes, dd, d Ptr, flipped, accumulate bool) Launch {

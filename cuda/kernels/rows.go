@@ -23,10 +23,9 @@ func RowNormGrad(rows, h int, dx, dy, x Ptr, scale, eps float32, smooth bool) La
 	return launch("row_norm_grad", perRow(rows), h, dx, dy, x, scale, eps, smooth)
 }
 
-// ChordRows prepares rows as layers.Metric.ChordRow does: less their mean, or as
-// unit vectors; sizes (rows) receives lengths.
-func ChordRows(rows, h int, y, sizes, x Ptr, toUnit bool) Launch {
-	return launch("chord_rows", perRow(rows), h, y, sizes, x, toUnit)
+// UnitRows sets rows y (rows, h) to x/|x|, and sizes (rows) to |x|.
+func UnitRows(rows, h int, y, sizes, x Ptr) Launch {
+	return launch("unit_rows", perRow(rows), h, y, sizes, x)
 }
 
 // LayerNorm normalises rows of x (rows, d); mean and inv (rows) are kept.

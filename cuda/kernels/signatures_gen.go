@@ -189,8 +189,8 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"ippffi", 128}, true
 	case "row_norm_grad":
 		return Signature{"ipppffi", 128}, true
-	case "chord_rows":
-		return Signature{"ipppi", 128}, true
+	case "unit_rows":
+		return Signature{"ippp", 128}, true
 	case "scale_rows":
 		return Signature{"lippp", 256}, true
 	case "row_dots":
@@ -216,15 +216,17 @@ func signatureOf(name string) (Signature, bool) {
 	case "cosine_dx":
 		return Signature{"iippppppiii", 128}, true
 	case "adam":
-		return Signature{"pppi", 256}, true
+		return Signature{"pppipf", 256}, true
 	case "sgd":
-		return Signature{"pppi", 256}, true
+		return Signature{"pppipf", 256}, true
 	case "rmsprop":
-		return Signature{"ppp", 256}, true
+		return Signature{"ppppf", 256}, true
 	case "sum_squares":
 		return Signature{"ppp", 256}, true
 	case "sum_doubles":
 		return Signature{"ipp", 256}, true
+	case "clip_factor":
+		return Signature{"ipppf", 256}, true
 	case "clamp":
 		return Signature{"ppf", 256}, true
 	case "proxy_anchor_columns":
@@ -237,6 +239,20 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"ipppppfffff", 256}, true
 	case "sum_floats":
 		return Signature{"ippf", 256}, true
+	case "chord_rows":
+		return Signature{"ipppi", 256}, true
+	case "chords":
+		return Signature{"iiipppppddd", 256}, true
+	case "chord_slopes":
+		return Signature{"iiipppppppiddd", 256}, true
+	case "chord_grad":
+		return Signature{"iiippppp", 256}, true
+	case "kth_smallest":
+		return Signature{"iippp", 256}, true
+	case "between":
+		return Signature{"ippppipppppp", 256}, true
+	case "pick":
+		return Signature{"lipppp", 256}, true
 	case "pairs_sigmoid_p1":
 		return Signature{"iiipppfifp", 256}, true
 	case "pairs_softsign_p1":
@@ -380,7 +396,7 @@ func Names() []string {
 		"softmax_grad",
 		"row_norm",
 		"row_norm_grad",
-		"chord_rows",
+		"unit_rows",
 		"scale_rows",
 		"row_dots",
 		"combine_parts",
@@ -398,12 +414,20 @@ func Names() []string {
 		"rmsprop",
 		"sum_squares",
 		"sum_doubles",
+		"clip_factor",
 		"clamp",
 		"proxy_anchor_columns",
 		"proxy_anchor_total",
 		"proxy_anchor_grad",
 		"softmax_loss",
 		"sum_floats",
+		"chord_rows",
+		"chords",
+		"chord_slopes",
+		"chord_grad",
+		"kth_smallest",
+		"between",
+		"pick",
 		"pairs_sigmoid_p1",
 		"pairs_softsign_p1",
 		"pairs_arctan_p1",

@@ -28,21 +28,28 @@ func Chunks(sizes []int64) []Chunk {
 	return out
 }
 
+// Clip is what optimisers make of gradients as they read them: times the float32
+// at Factor (0: none), see ClipFactor, then within +-Limit (0: any).
+type Clip struct {
+	Factor Ptr
+	Limit  float32
+}
+
 // Adam updates all chunks. hyper is seven float32 on the device: beta1, 1-beta1,
 // beta2, 1-beta2, 1/(1-beta1^t), 1/(1-beta2^t), eps. Decay is decoupled (AdamW)
 // unless coupled.
-func Adam(chunks int, slots, table, hyper Ptr, coupled bool) Launch {
-	return launch("adam", perRow(chunks), slots, table, hyper, coupled)
+func Adam(chunks int, slots, table, hyper Ptr, coupled bool, c Clip) Launch {
+	return launch("adam", perRow(chunks), slots, table, hyper, coupled, c.Factor, c.Limit)
 }
 
 // SGD updates all chunks; hyper is the momentum.
-func SGD(chunks int, slots, table, hyper Ptr, nesterov bool) Launch {
-	return launch("sgd", perRow(chunks), slots, table, hyper, nesterov)
+func SGD(chunks int, slots, table, hyper Ptr, nesterov bool, c Clip) Launch {
+	return launch("sgd", perRow(chunks), slots, table, hyper, nesterov, c.Factor, c.Limit)
 }
 
 // RMSprop updates all chunks; hyper is four float32: alpha, 1-alpha, eps, momentum.
-func RMSprop(chunks int, slots, table, hyper Ptr) Launch {
-	return launch("rmsprop", perRow(chunks), slots, table, hyper)
+func RMSprop(chunks int, slots, table, hyper Ptr, c Clip) Launch {
+	return launch("rmsprop", perRow(chunks), slots, table, hyper, c.Factor, c.Limit)
 }
 
 // SumSquares returns launches that leave in the float64 at out the sum of squares
@@ -51,6 +58,17 @@ func SumSquares(chunks int, slots, table, part, out Ptr) []Launch {
 	return []Launch{
 		launch("sum_squares", perRow(chunks), slots, table, part),
 		launch("sum_doubles", [3]int{1, 1, 1}, chunks, out, part),
+	}
+}
+
+// ClipFactor returns launches that leave in the float64 at squares the sum of
+// squares of every slot's W, and in the float32 at factor what they are to be
+// multiplied by so that its root is at most limit (0: any). Where the sum is not
+// finite factor is NaN, and an optimiser that reads it moves nothing.
+func ClipFactor(chunks int, slots, table, part, squares, factor Ptr, limit float32) []Launch {
+	return []Launch{
+		launch("sum_squares", perRow(chunks), slots, table, part),
+		launch("clip_factor", [3]int{1, 1, 1}, chunks, squares, factor, part, limit),
 	}
 }
 

@@ -19,3 +19,6 @@
 #include "reduce.h"
 #include "update.h"
 #include "losses.h"
+#include "wide.h"
+#include "chords.h"
+#include "search.h"

@@ -82,23 +82,14 @@ KERNEL(row_norm_grad, 128)(int h, float *dx, const float *dy, const float *x, fl
 		dx[row + i] = divisor == 0 ? 0 : scale / divisor * (dy[row + i] - x[row + i] / unit / divisor * along) / unit;
 }
 
-// x less its mean, for the signal-to-noise metric; sizes (rows) receives the
-// length of the result. With unit rows, x/|x| instead, and sizes |x|.
-KERNEL(chord_rows, 128)(int h, float *y, float *sizes, const float *x, int toUnit) {
+// x/|x| of every row, 0 of a row of zeros; sizes (rows) receives |x|.
+KERNEL(unit_rows, 128)(int h, float *y, float *sizes, const float *x) {
 	SHARED float box[33];
 	const float *in = x + (long)blockX() * h;
 	float *out = y + (long)blockX() * h;
-	float mean = 0;
-	if (!toUnit) {
-		for (int i = threadOf(); i < h; i += threads()) mean += (in[i] - in[0]) / h;
-		mean = in[0] + blockSum(mean, box);
-	}
-	for (int i = threadOf(); i < h; i += threads()) out[i] = in[i] - mean;
-	SYNC();
-	float unit, length = rowLength(out, h, &unit, box);
+	float unit, length = rowLength(in, h, &unit, box);
 	if (threadOf() == 0) sizes[blockX()] = length * unit;
-	if (toUnit)
-		for (int i = threadOf(); i < h; i += threads()) out[i] = length == 0 ? 0 : out[i] / unit / length;
+	for (int i = threadOf(); i < h; i += threads()) out[i] = length == 0 ? 0 : in[i] / unit / length;
 }
 
 // Rows times a number each.

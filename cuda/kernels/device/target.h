@@ -42,9 +42,15 @@ FN float root(float x) { return __nvvm_sqrt_rn_f(x); }
 FN float fused(float a, float b, float c) { return __nvvm_fma_rn_f(a, b, c); }
 FN unsigned bitsOf(float x) { return __nvvm_bitcast_f2i(x); }
 FN float floatOf(unsigned b) { return __nvvm_bitcast_i2f(b); }
+FN double wideRoot(double x) { return __nvvm_sqrt_rn_d(x); }
+FN double wideFused(double a, double b, double c) { return __nvvm_fma_rn_d(a, b, c); }
+FN long wideBitsOf(double x) { return __nvvm_bitcast_d2ll(x); }
+FN double wideOf(long b) { return __nvvm_bitcast_ll2d(b); }
 FN void atomicMaximum(unsigned *p, unsigned v) {
 	asm volatile("red.global.max.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
+// atomicPlus adds to a number in global or shared memory and returns what it was.
+FN int atomicPlus(int *p, int v) { return __nvvm_atom_add_gen_i(p, v); }
 
 #else
 
@@ -89,8 +95,25 @@ FN float floatOf(unsigned b) {
 	memcpy(&x, &b, 4);
 	return x;
 }
+FN double wideRoot(double x) { return sqrt(x); }
+FN double wideFused(double a, double b, double c) { return fma(a, b, c); }
+FN long wideBitsOf(double x) {
+	long b;
+	memcpy(&b, &x, 8);
+	return b;
+}
+FN double wideOf(long b) {
+	double x;
+	memcpy(&x, &b, 8);
+	return x;
+}
 FN void atomicMaximum(unsigned *p, unsigned v) {
 	if (v > *p) *p = v;
+}
+FN int atomicPlus(int *p, int v) {
+	int was = *p;
+	*p += v;
+	return was;
 }
 
 #endif
@@ -127,7 +150,9 @@ FN bf16 narrow(float x) {
 		return v;                                                    \
 	}
 #define PLUS(a, b) ((a) + (b))
-// wideSum is the sum over a block of 256 threads in float64, for thread 0.
+// wideSum is the sum over a block of 256 threads in float64, the same in every
+// thread. box has room for 256 numbers; a barrier has to come before it is used
+// again.
 FN double wideSum(double v, double *box) {
 	box[threadOf()] = v;
 	SYNC();

@@ -29,7 +29,7 @@ type kernel struct {
 	syncs   bool     // it has barriers
 }
 
-// kinds tells a parameter's kind: p pointer, l int64, i int32, f float32.
+// kinds tells a parameter's kind: p pointer, l int64, i int32, f float32, d float64.
 func (k kernel) kinds() string {
 	var b strings.Builder
 	for _, p := range k.params {
@@ -42,6 +42,8 @@ func (k kernel) kinds() string {
 			b.WriteByte('i')
 		case p == "float":
 			b.WriteByte('f')
+		case p == "double":
+			b.WriteByte('d')
 		default:
 			log.Fatalf("%s: a parameter of type %q", k.name, p)
 		}
@@ -51,7 +53,7 @@ func (k kernel) kinds() string {
 
 var (
 	declaration = regexp.MustCompile(`KERNEL\((?:NAME\((\w+)\)|(\w+)), (\d+)\)\(([^)]*)\)`)
-	barrier     = regexp.MustCompile(`SYNC\(|PART_OF\(|block(Sum|Max)\(|wideSum\(|rowLength\(`)
+	barrier     = regexp.MustCompile(`SYNC\(|PART_OF\(|\bPAIR\b|block(Sum|Max)\(|wideSum\(|rowLength\(`)
 	macro       = regexp.MustCompile(`(?m)^#define (\w+_ARGS) (.*)$`)
 	parameter   = regexp.MustCompile(`^((?:const )?(?:struct )?\w+ ?\**)(?:\s*)(\w+)$`)
 )
@@ -129,7 +131,7 @@ func main() {
 	device := filepath.Join(*out, "device")
 	write(filepath.Join(device, "approx.h"), constants())
 	var all []kernel
-	for _, f := range append(slices.Clone(typed), "rows.h", "reduce.h", "update.h", "losses.h", "pairs.h") {
+	for _, f := range append(slices.Clone(typed), "rows.h", "reduce.h", "update.h", "losses.h", "chords.h", "search.h", "pairs.h") {
 		all = append(all, parse(device, f)...)
 	}
 	sources := digest.Of(os.DirFS(device))

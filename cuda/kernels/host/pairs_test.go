@@ -105,7 +105,7 @@ func TestCosineGradientKernel(t *testing.T) {
 	x, y, dd := b.normal(n*h), b.normal(k*h), b.normal(n*k)
 	clear(y[h : 2*h])
 	u, su, v, sv := b.empty(kernels.F32, n*h), b.empty(kernels.F32, n), b.empty(kernels.F32, k*h), b.empty(kernels.F32, k)
-	b.run(kernels.ChordRows(n, h, u.Ptr(), su.Ptr(), b.up(kernels.F32, x).Ptr(), true), kernels.ChordRows(k, h, v.Ptr(), sv.Ptr(), b.up(kernels.F32, y).Ptr(), true))
+	b.run(kernels.UnitRows(n, h, u.Ptr(), su.Ptr(), b.up(kernels.F32, x).Ptr()), kernels.UnitRows(k, h, v.Ptr(), sv.Ptr(), b.up(kernels.F32, y).Ptr()))
 	U, V := u.down(), v.down()
 	d, ga, gb := make([]float32, n*k), make([]float32, n*h), make([]float32, k*h)
 	for i := range n {

@@ -75,7 +75,7 @@ func TestAdamWUpdatesEveryParameterInOneLaunch(t *testing.T) {
 	p := newParameters(b)
 	spec := layers.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: 3}
 	hyper := []float32{.9, .1, .999, .001, float32(1 / (1 - math.Pow(.9, 3))), float32(1 / (1 - math.Pow(.999, 3))), 1e-8}
-	b.run(kernels.Adam(p.chunks, p.slots.Ptr(), p.table.Ptr(), b.up(kernels.F32, hyper).Ptr(), false))
+	b.run(kernels.Adam(p.chunks, p.slots.Ptr(), p.table.Ptr(), b.up(kernels.F32, hyper).Ptr(), false, kernels.Clip{}))
 	b.must(b.ref.AdamW(p.tensors, spec))
 	p.compare(1e-6, 2)
 }
@@ -85,7 +85,7 @@ func TestCoupledDecayIsPartOfTheGradient(t *testing.T) {
 	p := newParameters(b)
 	spec := layers.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: 1}
 	hyper := []float32{.9, .1, .999, .001, 10, 1000, 1e-8}
-	b.run(kernels.Adam(p.chunks, p.slots.Ptr(), p.table.Ptr(), b.up(kernels.F32, hyper).Ptr(), true))
+	b.run(kernels.Adam(p.chunks, p.slots.Ptr(), p.table.Ptr(), b.up(kernels.F32, hyper).Ptr(), true, kernels.Clip{}))
 	for i, s := range p.tensors {
 		w, g := b.read(s.Param), b.read(s.Grad)
 		for j := range g {
@@ -102,7 +102,7 @@ func TestSGDKernels(t *testing.T) {
 	for _, spec := range []layers.SGDSpec{{}, {Momentum: .9}, {Momentum: .9, Nesterov: true}} {
 		b := newBench(t)
 		p := newParameters(b)
-		b.run(kernels.SGD(p.chunks, p.slots.Ptr(), p.table.Ptr(), b.up(kernels.F32, []float32{spec.Momentum}).Ptr(), spec.Nesterov))
+		b.run(kernels.SGD(p.chunks, p.slots.Ptr(), p.table.Ptr(), b.up(kernels.F32, []float32{spec.Momentum}).Ptr(), spec.Nesterov, kernels.Clip{}))
 		b.must(b.ref.SGD(p.tensors, spec))
 		p.compare(1e-6, 1)
 	}
@@ -126,6 +126,85 @@ func TestGradientNormAndClip(t *testing.T) {
 	b.run(kernels.Clamp(p.chunks, p.slots.Ptr(), p.table.Ptr(), 1.5))
 	b.must(b.ref.Clamp(xs, 1.5))
 	p.compare(1e-7, 0)
+}
+
+// What a clipped launch moves is what an update moves whose gradients were clipped
+// before it.
+func TestUpdatesClipGradientsAsTheyReadThem(t *testing.T) {
+	for _, limits := range []struct{ norm, value float32 }{{0, 0}, {1e9, 0}, {3, 0}, {0, .4}, {50, .2}} {
+		for _, name := range []string{"sgd", "adamw", "adam", "rmsprop"} {
+			b := newBench(t)
+			p := newParameters(b)
+			factor := p.clipFactor(limits.norm)
+			c := kernels.Clip{Factor: factor.Ptr() + 8, Limit: limits.value}
+			p.clipReference(limits.norm, limits.value)
+			switch name {
+			case "sgd":
+				b.run(kernels.SGD(p.chunks, p.slots.Ptr(), p.table.Ptr(), b.up(kernels.F32, []float32{.9}).Ptr(), false, c))
+				b.must(b.ref.SGD(p.tensors, layers.SGDSpec{Momentum: .9}))
+			case "rmsprop":
+				for i, s := range p.arrays[2] { // its first state is a mean of squares
+					x := s.down()
+					for j := range x {
+						x[j] *= x[j]
+					}
+					copy(unsafe.Slice((*float32)(unsafe.Pointer(&s.Bytes()[0])), s.n), x)
+					b.must(b.ref.Write(p.tensors[i].State[0], x))
+				}
+				b.run(kernels.RMSprop(p.chunks, p.slots.Ptr(), p.table.Ptr(), b.up(kernels.F32, []float32{.99, .01, 1e-8, .9}).Ptr(), c))
+				b.must(b.ref.RMSprop(p.tensors, layers.RMSpropSpec{Alpha: .99, Eps: 1e-8, Momentum: .9}))
+			default:
+				hyper := []float32{.9, .1, .999, .001, 10, 1000, 1e-8}
+				b.run(kernels.Adam(p.chunks, p.slots.Ptr(), p.table.Ptr(), b.up(kernels.F32, hyper).Ptr(), name == "adam", c))
+				b.must(b.ref.AdamW(p.tensors, layers.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: 1, Coupled: name == "adam"}))
+			}
+			p.compare(2e-6, 1)
+		}
+	}
+}
+
+func TestAGradientThatIsNotFiniteMovesNothing(t *testing.T) {
+	for _, bad := range []float32{float32(math.NaN()), float32(math.Inf(-1))} {
+		b := newBench(t)
+		p := newParameters(b)
+		g := p.arrays[1][2]
+		unsafe.Slice((*float32)(unsafe.Pointer(&g.Bytes()[0])), g.n)[kernels.ChunkLength+3] = bad
+		c := kernels.Clip{Factor: p.clipFactor(1).Ptr() + 8}
+		hyper := b.up(kernels.F32, []float32{.9, .1, .999, .001, 10, 1000, 1e-8}).Ptr()
+		b.run(kernels.Adam(p.chunks, p.slots.Ptr(), p.table.Ptr(), hyper, false, c), kernels.SGD(p.chunks, p.slots.Ptr(), p.table.Ptr(), hyper, true, c),
+			kernels.RMSprop(p.chunks, p.slots.Ptr(), p.table.Ptr(), hyper, c))
+		p.compare(0, 2)
+	}
+}
+
+// clipFactor leaves the sum of squares of the gradients, and their factor behind it.
+func (p *parameters) clipFactor(norm float32) array {
+	var slots []kernels.Slot
+	for i, g := range p.arrays[1] {
+		slots = append(slots, kernels.Slot{W: g.Ptr(), N: p.sizes[i]})
+	}
+	table := p.b.bytes(unsafe.Slice((*byte)(unsafe.Pointer(&slots[0])), len(slots)*int(unsafe.Sizeof(slots[0]))))
+	out, part := p.b.empty(kernels.F32, 4), p.b.empty(kernels.F32, 2*p.chunks)
+	p.b.run(kernels.ClipFactor(p.chunks, table.Ptr(), p.table.Ptr(), part.Ptr(), out.Ptr(), out.Ptr()+8, norm)...)
+	return out
+}
+
+// clipReference clips the reference's gradients one after the other.
+func (p *parameters) clipReference(norm, value float32) {
+	var grads []layers.Tensor
+	for _, s := range p.tensors {
+		grads = append(grads, s.Grad)
+	}
+	sum, err := p.b.ref.SumSquares(grads)
+	p.b.must(err)
+	if size := math.Sqrt(sum); norm > 0 && size > float64(norm) {
+		for _, g := range grads {
+			p.b.must(p.b.ref.Scale(g, g, float32(float64(norm)/size)))
+		}
+	}
+	if value > 0 {
+		p.b.must(p.b.ref.Clamp(grads, value))
+	}
 }
 
 func TestChunksCoverEveryNumberOnce(t *testing.T) {

@@ -1,0 +1,104 @@
+// Looking through the rows of a matrix of distances x (rows, n), so that a search
+// need not bring them to the host. skip names a column of each row that is left
+// out, or -1. One block a row.
+
+// A number whose order is that of floats, -0 before 0; x is not NaN.
+FN unsigned orderOf(float x) {
+	unsigned b = bitsOf(x);
+	return b & 0x80000000u ? ~b : b | 0x80000000u;
+}
+FN float fromOrder(unsigned u) { return floatOf(u & 0x80000000u ? u & 0x7fffffffu : ~u); }
+
+// The k-th smallest number of each row, k from 1 to what it has; NaN where the row
+// has one. It is found eight bits at a time: those that begin with the bits
+// found so far are counted by their next eight.
+KERNEL(kth_smallest, 256)(int n, int k, float *out, const float *x, const int *skip) {
+	SHARED int bins[256], left, found, bad;
+	const float *row = x + (long)blockX() * n;
+	int without = skip[blockX()];
+	unsigned prefix = 0, mask = 0;
+	if (threadOf() == 0) left = k, bad = 0;
+	for (int shift = 24; shift >= 0; shift -= 8) {
+		for (int i = threadOf(); i < 256; i += threads()) bins[i] = 0;
+		SYNC();
+		for (int i = threadOf(); i < n; i += threads()) {
+			float v = row[i];
+			if (i == without) continue;
+			if (v != v) bad = 1;
+			unsigned u = orderOf(v);
+			if ((u & mask) == prefix) atomicPlus(&bins[u >> shift & 255], 1);
+		}
+		SYNC();
+		if (threadOf() == 0) {
+			int b = 0;
+			while (b < 255 && left > bins[b]) left -= bins[b++];
+			found = b;
+		}
+		SYNC();
+		prefix |= (unsigned)found << shift;
+		mask |= 255u << shift;
+	}
+	if (threadOf() == 0) out[blockX()] = bad ? floatOf(0x7fc00000u) : fromOrder(prefix);
+}
+
+#define WINDOWS 512
+
+// Where the numbers of a row lie among windows [low, high] in ascending order that
+// do not overlap: those of row r are pairs from bounds[2*first[r]] on, at most
+// WINDOWS. below receives, for each window, how many numbers are less than its low.
+// Those that lie in a window go, with their columns and in no order, to count[r]
+// places from at[r] on, as far as there are capacity; total, 0 at first, counts
+// them all. NaN lies nowhere.
+KERNEL(between, 256)(int n, int *below, int *at, int *count, int *total, int capacity, int *columns, float *values, const float *x, const int *skip, const int *first, const float *bounds) {
+	SHARED float low[WINDOWS], high[WINDOWS];
+	SHARED int bins[WINDOWS], inside, next;
+	const float *row = x + (long)blockX() * n;
+	int without = skip[blockX()], from = first[blockX()], windows = first[blockX() + 1] - from;
+	for (int i = threadOf(); i < windows; i += threads()) {
+		low[i] = bounds[2 * (from + i)], high[i] = bounds[2 * (from + i) + 1];
+		bins[i] = 0;
+	}
+	if (threadOf() == 0) inside = 0;
+	SYNC();
+	for (int pass = 0; pass < 2; pass++) {
+		for (int i = threadOf(); i < n; i += threads()) {
+			float v = row[i];
+			if (i == without || v != v) continue;
+			int p = 0, q = windows; // windows below p have low <= v
+			while (p < q) {
+				int middle = (p + q) / 2;
+				if (low[middle] <= v) p = middle + 1;
+				else q = middle;
+			}
+			int within = p > 0 && v <= high[p - 1];
+			if (pass == 0) {
+				if (p < windows) atomicPlus(&bins[p], 1);
+				if (within) atomicPlus(&inside, 1);
+			} else if (within) {
+				int slot = atomicPlus(&next, 1);
+				columns[slot] = i;
+				values[slot] = v;
+			}
+		}
+		SYNC();
+		if (pass == 1) return;
+		if (threadOf() == 0) {
+			int sum = 0;
+			for (int i = 0; i < windows; i++) {
+				sum += bins[i];
+				below[from + i] = sum;
+			}
+			next = atomicPlus(total, inside);
+			at[blockX()] = next;
+			count[blockX()] = inside;
+			if (next > capacity - inside) inside = 0; // no room: the host asks for the row
+		}
+		SYNC();
+		if (inside == 0) return;
+	}
+}
+
+// out[e] = x[rows[e]][columns[e]].
+KERNEL(pick, 256)(long n, int width, float *out, const float *x, const int *rows, const int *columns) {
+	EACH(e, n) out[e] = x[(long)rows[e] * width + columns[e]];
+}

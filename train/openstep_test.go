@@ -1,0 +1,195 @@
+package train
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// lateEngine clips as a device does: the norm is there at once, but only told when
+// it is asked for.
+type lateEngine struct {
+	layers.Engine
+	events []string // "clip" and "norm", with the number of the step
+	clips  int
+	// spoil, if not 0, makes the distances' gradients NaN from that call on.
+	spoil, grads int
+}
+
+type lateMove struct {
+	layers.Mover
+	eng    *lateEngine
+	number int
+	norm   float64
+}
+
+func (e *lateEngine) Clip(xs []layers.Tensor, norm, value float64) (layers.Clipped, error) {
+	e.clips++
+	e.events = append(e.events, fmt.Sprint("clip ", e.clips))
+	sum, err := e.SumSquares(xs)
+	if err != nil {
+		return nil, err
+	}
+	l := &lateMove{e.Engine, e, e.clips, math.Sqrt(sum)}
+	if !finite(sum) {
+		l.Mover = still{}
+		return l, nil
+	}
+	if norm > 0 && l.norm > norm {
+		for _, x := range xs {
+			if err := e.Scale(x, x, float32(norm/l.norm)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if value > 0 {
+		err = e.Clamp(xs, float32(value))
+	}
+	return l, err
+}
+
+func (l *lateMove) Norm() (float64, error) {
+	l.eng.events = append(l.eng.events, fmt.Sprint("norm ", l.number))
+	return l.norm, nil
+}
+
+// still moves nothing.
+type still struct{}
+
+func (still) SGD([]layers.Slot, layers.SGDSpec) error         { return nil }
+func (still) AdamW([]layers.Slot, layers.AdamWSpec) error     { return nil }
+func (still) RMSprop([]layers.Slot, layers.RMSpropSpec) error { return nil }
+
+func (e *lateEngine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m layers.Metric) error {
+	if err := e.Engine.PairwiseGrad(da, db, dd, d, a, b, m); err != nil {
+		return err
+	}
+	if e.grads++; e.spoil == 0 || e.grads < e.spoil || da == nil {
+		return nil
+	}
+	bad := make([]float32, da.Shape().TotalSize())
+	bad[0] = float32(math.NaN())
+	return e.Write(da, bad)
+}
+
+func beginOn(t *testing.T, c Config, eng layers.Engine) (*Session, Folder) {
+	t.Helper()
+	folder := Folder(filepath.Join(t.TempDir(), "run"))
+	s, err := Start(context.Background(), c, folder, eng, Options{Workers: 1, Events: silent{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s, folder
+}
+
+// steps reads the records of steps, without how long they took.
+func stepsOf(t *testing.T, folder Folder) (list []stepRecord) {
+	t.Helper()
+	f, err := os.Open(folder.Path(LogFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for in := bufio.NewScanner(f); in.Scan(); {
+		var r stepRecord
+		if json.Unmarshal(in.Bytes(), &r) == nil && r.Event == "step" {
+			r.Seconds = 0
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func TestNormsThatComeLateChangeNothing(t *testing.T) {
+	c := smallConfig(t, shades(t, 8, 4))
+	c.Optimizer.ClipNorm, c.Optimizer.ClipValue = 1, .05
+	now, nowFolder := beginOn(t, c, newTestEngine(t))
+	eng := &lateEngine{Engine: newTestEngine(t)}
+	then, lateFolder := beginOn(t, c, eng)
+	for _, s := range []*Session{now, then} {
+		if err := s.Train(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range all(t, now) {
+		if got := all(t, then)[name]; !slices.Equal(got, want) {
+			t.Errorf("%s differs", name)
+		}
+	}
+	if got, want := stepsOf(t, lateFolder), stepsOf(t, nowFolder); !slices.Equal(got, want) || len(got) < 6 {
+		t.Errorf("logged %v, want %v", got, want)
+	}
+	if !reflect.DeepEqual(now.state.History, then.state.History) {
+		t.Errorf("epochs %+v, want %+v", then.state.History, now.state.History)
+	}
+	// Within an epoch the norm of a step is asked for when the next has its loss, and
+	// before that next step is taken.
+	seen := strings.Join(eng.events[len(eng.events)-4:], ", ")
+	if n := eng.clips; seen != fmt.Sprintf("clip %d, norm %d, clip %d, norm %d", n-1, n-1, n, n) {
+		t.Errorf("the last events are %s", seen)
+	}
+}
+
+func TestALateNormThatIsNotFiniteStopsTheRunAtItsStep(t *testing.T) {
+	c := smallConfig(t, shades(t, 12, 4))
+	c.WarmupEpochs = 0
+	eng := &lateEngine{Engine: newTestEngine(t), spoil: 4}
+	s, folder := beginOn(t, c, eng)
+	err := s.Train(context.Background())
+	var diverged *DivergedError
+	if !errors.As(err, &diverged) {
+		t.Fatalf("got %v, want a run that has diverged", err)
+	}
+	if diverged.Step != 4 || diverged.Node == "" || !strings.Contains(diverged.What, "gradient") {
+		t.Errorf("got %+v, want step 4 and the node of a gradient", diverged)
+	}
+	if n := len(stepsOf(t, folder)); n != 3 || s.opti.Steps() != 3 {
+		t.Errorf("%d steps are logged and %d counted, want 3", n, s.opti.Steps())
+	}
+}
+
+func TestAnInterruptedRunSavesTheStepThatIsOpen(t *testing.T) {
+	c := smallConfig(t, shades(t, 12, 4))
+	eng := &lateEngine{Engine: newTestEngine(t)}
+	ctx, cancel := context.WithCancel(context.Background())
+	folder := Folder(filepath.Join(t.TempDir(), "run"))
+	s, err := Start(ctx, c, folder, eng, Options{Workers: 1, Events: stopsAfter{after: 3, stop: cancel}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Train(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v, want an interruption", err)
+	}
+	if got := stepsOf(t, folder); len(got) != 3 || got[2].GradNorm <= 0 {
+		t.Errorf("logged %v, want three steps", got)
+	}
+	if s.open != nil || s.state.LossSteps+len(s.state.History) == 0 {
+		t.Error("the last step is still open")
+	}
+}
+
+// stopsAfter ends a run after some steps.
+type stopsAfter struct {
+	silent
+	after int
+	stop  func()
+}
+
+func (s stopsAfter) Progress(task string, done, _ int, _ string) {
+	if strings.HasPrefix(task, "epoch") && done == s.after {
+		s.stop()
+	}
+}
