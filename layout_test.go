@@ -14,19 +14,19 @@ const module = "github.com/vernier-ml/vernier"
 // import, directly. A package outside this table is a failure, so that a new
 // room is a decision and not an accident.
 var mayImport = map[string][]string{
-	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "internal/cpu", "internal/bench"},
+	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "internal/cpu", "internal/bench", "internal/plural", "internal/wholefile"},
 	"model":                {"backbone", "layers", "losses", "weights"},
 	"backbone":             {"layers"},
 	"layers":               {},
 	"losses":               {"layers"},
-	"data":                 {},
-	"train":                {"model", "losses", "data", "eval", "gallery", "weights", "layers", "backbone"},
+	"data":                 {"internal/wholefile"},
+	"train":                {"model", "losses", "data", "eval", "gallery", "weights", "layers", "backbone", "internal/plural", "internal/wholefile"},
 	"train/sweep":          {"train", "eval", "layers"},
-	"report":               {"train", "eval", "layers", "model"},
+	"report":               {"train", "eval", "layers", "model", "data"},
 	"serve":                {"train", "eval", "data", "gallery"},
-	"gallery":              {"eval", "layers", "weights"},
-	"eval":                 {"layers"},
-	"linear":               {"layers", "eval"},
+	"gallery":              {"eval", "layers", "weights", "internal/wholefile", "internal/plural"},
+	"eval":                 {"layers", "internal/wholefile"},
+	"linear":               {"layers", "eval", "internal/wholefile"},
 	"cuda":                 {"layers", "cuda/kernels", "cuda/internal/device", "cuda/internal/gpu", "cuda/internal/native"},
 	"cuda/internal/abi":    {},
 	"cuda/internal/device": {"cuda/kernels"},
@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"cuda/kernels/digest":  {},
 	"cuda/kernels/gen":     {"cuda/kernels/digest", "internal/cpu/approx"},
 	"cuda/kernels/host":    {"cuda/kernels"},
-	"weights":              {},
+	"weights":              {"internal/wholefile"},
 	"internal/bench":       {"layers", "backbone", "model", "train", "eval"},
 	"internal/cpu":         {"layers", "internal/cpu/approx"},
 	"internal/cpu/approx":  {},
@@ -45,6 +45,8 @@ var mayImport = map[string][]string{
 	"internal/reference":   {"layers"},
 	"internal/conformance": {"layers", "internal/reference", "internal/golden"},
 	"internal/golden":      {},
+	"internal/plural":      {},
+	"internal/wholefile":   {},
 }
 
 // TestImportsFollowTheLayout asks the go command, so that build tags and new

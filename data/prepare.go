@@ -14,7 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/google/renameio/v2"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // PrepareOptions say where and how decoded images are kept.
@@ -147,7 +147,7 @@ func preparedKey(set *Set, s stamper, o PrepareOptions, wd string) (key [sha256.
 // build decodes all images into a new file, which replaces the old one in a
 // single step once it is complete.
 func build(ctx context.Context, set *Set, file string, key [sha256.Size]byte, o PrepareOptions) error {
-	f, err := renameio.NewPendingFile(file, renameio.WithTempDir(filepath.Dir(file)), renameio.WithPermissions(0o644))
+	f, err := wholefile.Create(file)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func writeManifest(set *Set, file string, size int64, o PrepareOptions) error {
 	if err != nil {
 		return err
 	}
-	return renameio.WriteFile(file+".json", append(text, '\n'), 0o644)
+	return wholefile.WriteBytes(file+".json", append(text, '\n'))
 }
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }

@@ -29,8 +29,12 @@ func (o order) keyError(a, b float64, h int) float64 {
 		return (restrictionError+sum)*o.kernel.Bound() + lost
 	case o.kernel.Kind == layers.BRM:
 		return (2*restrictionError+sum)*o.kernel.Bound() + lost // Bound is B^2
-	case o.metric.Kind == layers.SignalToNoise:
-		return math.Inf(1) // a reach does not bound the anchor's variance from below
+	case o.centred:
+		if a == 0 { // there is no signal, and nothing to divide by
+			return math.Inf(1)
+		}
+		parts := (1 + b/a) * (1 + b/a)
+		return overflowing((sum+lost)*parts, parts) + lost
 	case o.metric.Chords():
 		return o.hyperbolicError(a, b, sum) + lost
 	case o.expand:

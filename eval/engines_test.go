@@ -57,6 +57,22 @@ func TestEnginesKeepWithinTheErrorBound(t *testing.T) {
 	}
 }
 
+// Rows of any size and place are sorted by float32 keys of SignalToNoise, but for the
+// few that lie closer together than this.
+func TestSignalToNoiseIsSortedInFloat32(t *testing.T) {
+	base := blobs(seeded(72), 20, 3, 130, 0.7)
+	for set, e := range map[string]*Embeddings{"1e-6": scaled(base, 1e-6), "1": base, "1e6": scaled(base, 1e6), "shifted": shifted(base, 50)} {
+		_, j, err := prepare(hostEngine{}, e, e, layers.Metric{Kind: layers.SignalToNoise}, SearchOptions{Workers: 1}, cuts{nearest: 1})
+		fatal(t, err)
+		b := j.bench()
+		for q := range e.N {
+			if b.begin(q); !(b.err32 < 2e-4) {
+				t.Fatalf("scale %s, query %d: keys err up to %.3g", set, q, b.err32)
+			}
+		}
+	}
+}
+
 func TestEveryEngineGivesTheSameFigures(t *testing.T) {
 	e := blobs(seeded(72), 25, 6, 33, 1.3)
 	for _, m := range testMetrics() {

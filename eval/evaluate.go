@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/vernier-ml/vernier/layers"
 )
@@ -40,7 +41,11 @@ func Evaluate(ctx context.Context, eng Engine, e *Embeddings, m layers.Metric, o
 	}
 	_, distinct := Compact(e.Labels)
 	if len(distinct) < 2 {
-		return nil, fmt.Errorf("eval: all %d rows have label %d: every figure would be perfect by construction, give at least two classes", e.N, distinct[0])
+		name := strconv.Itoa(distinct[0])
+		if opt.ClassName != nil {
+			name = strconv.Quote(opt.ClassName(distinct[0]))
+		}
+		return nil, fmt.Errorf("eval: all %d rows are of class %s: every figure would be perfect by construction, give at least two classes", e.N, name)
 	}
 	if opt.Ks == nil {
 		opt.Ks = []int{1, 2, 4, 8}

@@ -85,7 +85,7 @@ func TestWhatCannotBeEvaluatedIsRefused(t *testing.T) {
 		ks     []int
 		want   string
 	}{
-		{[]int{7, 7, 7}, nil, "all 3 rows have label 7"},
+		{[]int{7, 7, 7}, nil, "all 3 rows are of class 7"},
 		{[]int{1, 2, 3}, nil, "none of the 3 queries"},
 		{[]int{1, 1, 3}, []int{0}, "K starts at 1"},
 	} {
@@ -94,5 +94,10 @@ func TestWhatCannotBeEvaluatedIsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("labels %v: error %v, want %q", bad.labels, err, bad.want)
 		}
+	}
+	e := &Embeddings{X: []float32{1, 2, 3}, N: 3, H: 1, Labels: []int{7, 7, 7}}
+	_, err := Evaluate(context.Background(), reference.New(), e, layers.Metric{P: 2}, Options{ClassName: func(int) string { return "wren" }})
+	if err == nil || !strings.Contains(err.Error(), `of class "wren"`) {
+		t.Errorf("one class with a name: %v", err)
 	}
 }

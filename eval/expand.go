@@ -51,12 +51,8 @@ func Expand(m layers.Metric, e *Embeddings, eps float64) (*Expansion, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
-	if err := expandable(m); err != nil {
+	if err := Expandable(m, eps); err != nil {
 		return nil, err
-	}
-	bound := math.Pow(m.Restriction.Bound(m.Omega), float64(m.P))
-	if !(eps > 0 && eps < bound) {
-		return nil, fmt.Errorf("eval: an expansion within %v: want more than 0 and less than %.4g, the bound of D^%d", eps, bound, m.P)
 	}
 	span, largest := ranges(e)
 	if span == 0 {
@@ -89,8 +85,9 @@ func Expand(m layers.Metric, e *Embeddings, eps float64) (*Expansion, error) {
 	return x, nil
 }
 
-// expandable says why a metric has no expansion.
-func expandable(m layers.Metric) error {
+// Expandable says why a metric has no expansion, or none within eps, as far as that
+// can be told without embeddings.
+func Expandable(m layers.Metric, eps float64) error {
 	if err := m.Validate(); err != nil {
 		return fmt.Errorf("eval: %w", err)
 	}
@@ -100,6 +97,9 @@ func expandable(m layers.Metric) error {
 	case m.P == 2 && (m.Restriction == layers.SoftSign || m.Restriction == layers.ArcTan):
 		return fmt.Errorf("eval: %v has no expansion: B^2 - R^2 of %v is not known to be positive definite "+
 			"(sigmoid, tanh and isru are for p = 2, all restrictions for p = 1)", m, m.Restriction)
+	}
+	if bound := math.Pow(m.Restriction.Bound(m.Omega), float64(m.P)); !(eps > 0 && eps < bound) {
+		return fmt.Errorf("eval: an expansion within %v: want more than 0 and less than %.4g, the bound of D^%d", eps, bound, m.P)
 	}
 	return nil
 }

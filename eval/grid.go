@@ -15,6 +15,8 @@ import (
 	"golang.org/x/image/math/fixed"
 
 	xdraw "golang.org/x/image/draw"
+
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // GridCell is one picture of a retrieval grid.
@@ -57,7 +59,7 @@ func DrawGrid(path, title string, rows []GridRow) error {
 	if err != nil {
 		return fmt.Errorf("eval: figure %s: %w", path, err)
 	}
-	return writeFile(path, func(w io.Writer) error { return png.Encode(w, g) })
+	return wholefile.Write(path, func(w io.Writer) error { return png.Encode(w, g) })
 }
 
 // gridImage is a canvas with its fonts.

@@ -12,10 +12,15 @@ import (
 // a' = a - m and b' = b - m, the row (a', 1) times (-2b', |b'|^2) is
 // |a-b|^2 - |a'|^2. The last term is the query's own, see shift. Taking off the
 // mean keeps sets that lie far from the origin precise.
+//
+// SignalToNoise, with rows less their own mean, is |a-b|^2/|a|^2: with c the length
+// of the longest gallery row, (a c/|a|^2, c^2/|a|^2) times (-2b/c, |b|^2/c^2) is that
+// less 1.
 type layout struct {
 	order
 	h      int
 	mean   []float64 // of Euclidean distance only
+	length float64   // c of SignalToNoise
 	sketch *sketch   // of BRM where keys are approximations, see sketch
 }
 
@@ -23,6 +28,14 @@ func newLayout(o order, gallery *Embeddings) layout {
 	l := layout{order: o, h: gallery.H}
 	if o.expand {
 		l.mean = columnMeans(gallery)
+	}
+	if o.centred {
+		for i := range gallery.N {
+			l.length = max(l.length, l.centre(make([]float64, l.h), gallery.Row(i)))
+		}
+		if l.length == 0 {
+			l.length = 1
+		}
 	}
 	return l
 }
@@ -53,7 +66,7 @@ func (l layout) width() int {
 	switch {
 	case l.sketch != nil:
 		return l.sketch.width()
-	case l.expand:
+	case l.expand || l.centred:
 		return l.h + 1
 	}
 	return l.h
@@ -87,6 +100,18 @@ func (l layout) leftRow(dst, x []float32) {
 			dst[j] = float32(float64(v) - l.mean[j])
 		}
 		dst[l.h] = 1
+	case l.centred:
+		x64 := make([]float64, l.h)
+		size := l.centre(x64, x)
+		if size == 0 { // see keyError
+			clear(dst)
+			return
+		}
+		scale := l.length / size
+		for j, v := range x64 {
+			dst[j] = float32(v / size * scale)
+		}
+		dst[l.h] = float32(scale * scale)
 	default:
 		l.plainRow(dst, x)
 		if l.negate {
@@ -109,10 +134,20 @@ func (l layout) rightRow(dst, x []float32) {
 			dst[j] = float32(-2 * d)
 		}
 		dst[l.h] = float32(sum)
+	case l.centred:
+		x64 := make([]float64, l.h)
+		size := l.centre(x64, x) / l.length
+		for j, v := range x64 {
+			dst[j] = float32(-2 * v / l.length)
+		}
+		dst[l.h] = float32(size * size)
 	default:
 		l.plainRow(dst, x)
 	}
 }
+
+// centre takes a row's mean off it and returns the length of what is left.
+func (l layout) centre(dst []float64, x []float32) float64 { return l.metric.ChordRow(dst, x) }
 
 func (l layout) plainRow(dst, x []float32) {
 	if l.unit {
@@ -127,6 +162,10 @@ func (l layout) plainRow(dst, x []float32) {
 func (l layout) reach(workers int, e *Embeddings) []float64 {
 	reach := make([]float64, e.N)
 	_ = parallel(workers, e.N, func(_, i int) error {
+		if l.centred {
+			reach[i] = l.centre(make([]float64, e.H), e.Row(i))
+			return nil
+		}
 		sum := 0.0
 		for j, v := range e.Row(i) {
 			d := float64(v)
@@ -143,8 +182,11 @@ func (l layout) reach(workers int, e *Embeddings) []float64 {
 
 // shift is what the engine's keys of a query of this reach lack.
 func (l layout) shift(reach float64) float64 {
-	if l.expand {
+	switch {
+	case l.expand:
 		return reach * reach
+	case l.centred && reach > 0:
+		return 1
 	}
 	return 0
 }

@@ -31,6 +31,8 @@ type order struct {
 	// expand says that the engine gets the squared distance as a matrix
 	// product, see layout.
 	expand bool
+	// centred says the same of SignalToNoise, whose rows lose their own mean.
+	centred bool
 }
 
 func newOrder(m layers.Metric) (order, error) {
@@ -46,6 +48,8 @@ func newOrder(m layers.Metric) (order, error) {
 		o.kernel.Power = m.P == 2
 	case layers.Cosine:
 		o.kernel.Kind, o.unit = layers.Dot, true
+	case layers.SignalToNoise:
+		o.kernel.Kind, o.centred = layers.Dot, true
 	}
 	return o, nil
 }

@@ -1,13 +1,11 @@
 package eval
 
 import (
-	"fmt"
 	"image/color"
 	"io"
 	"math"
 	"strconv"
 
-	"github.com/google/renameio/v2"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
@@ -15,6 +13,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // Figures are 1200 x 750 pixels; the text is set for that size.
@@ -77,7 +77,7 @@ func (c *chart) entry(name string, thumbnails ...plot.Thumbnailer) {
 
 // save draws the figure with a margin around it.
 func (c *chart) save(path string) error {
-	return writeFile(path, func(w io.Writer) error {
+	return wholefile.Write(path, func(w io.Writer) error {
 		img := vgimg.NewWith(vgimg.UseWH(plotWidth, plotHeight), vgimg.UseDPI(plotDPI))
 		area := draw.Crop(draw.New(img), vg.Points(12), -vg.Points(18), vg.Points(8), -vg.Points(12))
 		style := c.Title.TextStyle
@@ -135,21 +135,4 @@ func (t niceTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step+0, 'f', digits, 64)})
 	}
 	return ticks
-}
-
-// writeFile replaces path by what write writes, or leaves it alone if that
-// fails.
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644))
-	if err != nil {
-		return fmt.Errorf("eval: figure %s: %w", path, err)
-	}
-	defer f.Cleanup() // does nothing after the replacement
-	if err := write(f); err != nil {
-		return fmt.Errorf("eval: figure %s: %w", path, err)
-	}
-	if err := f.CloseAtomicallyReplace(); err != nil {
-		return fmt.Errorf("eval: figure %s: %w", path, err)
-	}
-	return nil
 }

@@ -8,9 +8,9 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // maxSegments is how many appends are kept apart; then all are joined, since
@@ -22,14 +22,8 @@ const maxSegments = 64
 // either the rows of before or all of them. Appending processes take turns.
 // The error is ErrOtherModel if the index is of another metric or model.
 func Append(path string, info Info, t *Table) (rows int, err error) {
-	if err := t.Validate(); err != nil {
+	if err := fit(info, t); err != nil {
 		return 0, fmt.Errorf("%s: %w", path, err)
-	}
-	if err := info.validate(); err != nil {
-		return 0, fmt.Errorf("%s: %w", path, err)
-	}
-	if t.H != info.Dim {
-		return 0, fmt.Errorf("%s: rows of %d numbers, the model makes %d", path, t.H, info.Dim)
 	}
 	for {
 		f, err := lockIndex(path)
@@ -48,6 +42,29 @@ func Append(path string, info Info, t *Table) (rows int, err error) {
 			return rows, nil
 		}
 	}
+}
+
+// Create makes an index of the rows of a table. A file of that name stays as it is
+// until the new one is whole, and then is replaced by it.
+func Create(path string, info Info, t *Table) error {
+	if err := fit(info, t); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return create(path, info, t)
+}
+
+// fit says what is wrong with rows, or with what is said of them.
+func fit(info Info, t *Table) error {
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	if err := info.validate(); err != nil {
+		return err
+	}
+	if t.H != info.Dim {
+		return fmt.Errorf("rows of %s, the model makes %d", plural.Of(t.H, "number"), info.Dim)
+	}
+	return nil
 }
 
 // lockIndex opens an index and waits until no other process appends to it.
@@ -134,7 +151,7 @@ func create(path string, info Info, t *Table) error {
 	if err != nil {
 		return err
 	}
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
+	f, err := wholefile.Create(path)
 	if err != nil {
 		return err
 	}

@@ -9,9 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // WriteCSV writes one row an image, readable by any spreadsheet: path, class
@@ -58,20 +57,7 @@ func WriteCSV(w io.Writer, t *Table) error {
 }
 
 func writeCSVFile(path string, t *Table) error {
-	return WriteFile(path, func(w io.Writer) error { return WriteCSV(w, t) })
-}
-
-// WriteFile writes a file as a whole or not at all.
-func WriteFile(path string, write func(w io.Writer) error) error {
-	f, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
-	if err != nil {
-		return err
-	}
-	defer f.Cleanup()
-	if err := write(f); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return f.CloseAtomicallyReplace()
+	return wholefile.Write(path, func(w io.Writer) error { return WriteCSV(w, t) })
 }
 
 // readCSV reads columns path, class and label, in any place, and e0, e1, ... in

@@ -5,6 +5,8 @@ import (
 	"io"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // Columns of a .parquet file and keys of its metadata.
@@ -41,7 +43,7 @@ func writeParquet(path string, t *Table) error {
 			options = append(options, parquet.KeyValueMetadata(metadataPrefix+key, value))
 		}
 	}
-	return WriteFile(path, func(w io.Writer) error {
+	return wholefile.Write(path, func(w io.Writer) error {
 		p := parquet.NewWriter(w, options...)
 		perGroup := max(rowBatch, groupBytes/(4*t.H))
 		builder := newRowBuilder(schema, t)

@@ -115,7 +115,7 @@ func Compare(ctx context.Context, t *Table, learners []Candidate, opt Trials) (*
 		return nil, err
 	}
 	if len(t.Classes) < 2 {
-		return nil, fmt.Errorf("%s has %d class, a comparison needs 2 or more", t.Name, len(t.Classes))
+		return nil, fmt.Errorf("%s: a comparison needs rows of 2 classes or more, and has those of %q", t.Name, t.Classes)
 	}
 	c := &Comparison{Table: t.Name, Rows: t.Rows(), Classes: len(t.Classes), Trials: opt.Trials, TrainShare: opt.Train, K: opt.K, Components: opt.Components}
 	for _, y := range t.Labels {
@@ -130,6 +130,9 @@ func Compare(ctx context.Context, t *Table, learners []Candidate, opt Trials) (*
 		trial, err := newTrial(t, opt, opt.Seed+uint64(k))
 		if err != nil {
 			return nil, fmt.Errorf("%s, trial %d: %w", t.Name, k, err)
+		}
+		if n := len(trial.trainRows); opt.K > n {
+			return nil, fmt.Errorf("%s: k is %d, but only %d rows train", t.Name, opt.K, n)
 		}
 		if k == 0 {
 			c.Constant, c.Columns = trial.encoder.Constant, len(trial.encoder.Names())
@@ -181,10 +184,11 @@ type trial struct {
 	trainRows, testRows []int
 	train, test         *mat.Dense
 	labels, truth       []int
+	classes             []string
 }
 
 func newTrial(t *Table, opt Trials, seed uint64) (*trial, error) {
-	s := &trial{}
+	s := &trial{classes: t.Classes}
 	var err error
 	if s.trainRows, s.testRows, err = Split(t.Labels, opt.Train, seed); err != nil {
 		return nil, err
@@ -224,7 +228,7 @@ func pick(labels, rows []int) []int {
 
 func (s *trial) measure(ctx context.Context, l Learner, opt Trials, into *TrialErrors) error {
 	start := time.Now()
-	r, err := l.Fit(ctx, &Problem{X: s.train, Labels: s.labels})
+	r, err := l.Fit(ctx, &Problem{X: s.train, Labels: s.labels, Classes: s.classes})
 	if err != nil {
 		return err
 	}

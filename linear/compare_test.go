@@ -74,7 +74,7 @@ func TestCompareReportsALearnerThatFails(t *testing.T) {
 
 func TestCompareNeedsTwoClasses(t *testing.T) {
 	tab := read(t, "a,label\n1,x\n2,x\n3,x\n", ReadOptions{})
-	if _, err := Compare(context.Background(), tab, nil, Trials{}); err == nil || !strings.Contains(err.Error(), "1 class") {
+	if _, err := Compare(context.Background(), tab, nil, Trials{}); err == nil || !strings.Contains(err.Error(), "has those of [\"x\"]") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -204,7 +205,7 @@ func (e *Encoder) Encode(t *Table, rows []int) (*mat.Dense, error) {
 		out := x.RawRowView(k)
 		for c, in := range e.Inputs {
 			w := in.width()
-			if err := e.cell(out[:w], in, columns[c], i); err != nil {
+			if err := e.cell(out[:w], in, t, columns[c], i); err != nil {
 				return nil, err
 			}
 			for j := range w {
@@ -216,10 +217,13 @@ func (e *Encoder) Encode(t *Table, rows []int) (*mat.Dense, error) {
 	return x, nil
 }
 
-func (e *Encoder) cell(out []float64, in EncodedColumn, c *Column, i int) error {
+// ErrMissing says that a cell has no value, and the encoder none to put there.
+var ErrMissing = errors.New("has no value")
+
+func (e *Encoder) cell(out []float64, in EncodedColumn, t *Table, c *Column, i int) error {
 	if in.Categories != nil {
 		if c.Words[i] == "" && e.Missing == Refuse {
-			return fmt.Errorf("row %d, column %q has no value; impute missing values or leave the row out", i+1, in.Name)
+			return fmt.Errorf("%s, column %q %w", t.place(i), in.Name, ErrMissing)
 		}
 		if at, ok := slices.BinarySearch(in.Categories, c.Words[i]); ok {
 			out[at] = 1
@@ -229,7 +233,7 @@ func (e *Encoder) cell(out []float64, in EncodedColumn, c *Column, i int) error 
 	out[0] = c.Numbers[i]
 	if math.IsNaN(out[0]) {
 		if e.Missing == Refuse {
-			return fmt.Errorf("row %d, column %q has no value; impute missing values or leave the row out", i+1, in.Name)
+			return fmt.Errorf("%s, column %q %w", t.place(i), in.Name, ErrMissing)
 		}
 		out[0] = in.Fill
 	}

@@ -14,7 +14,7 @@ import (
 // KNN classifies by the K nearest training rows in a learnt metric. Equal
 // distances go to the lower training row, equal votes to the smallest label.
 type KNN struct {
-	K      int // 0 means 5
+	K      int // 0 means 5; all rows where there are fewer
 	Engine Engine
 }
 

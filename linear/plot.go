@@ -1,15 +1,16 @@
 package linear
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
+	"io"
 
-	"github.com/google/renameio/v2"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // palette is Okabe and Ito's, which colour-blind readers can tell apart.
@@ -68,18 +69,13 @@ func PlotErrors(path, title string, comparisons []*Comparison) error {
 
 // savePlot writes a PNG file whole or not at all.
 func savePlot(p *plot.Plot, width, height vg.Length, path string) error {
-	var b bytes.Buffer
-	w, err := p.WriterTo(width, height, "png")
-	if err == nil {
-		_, err = w.WriteTo(&b)
-	}
-	if err == nil {
-		err = renameio.WriteFile(path, b.Bytes(), 0o644)
-	}
-	if err != nil {
-		return fmt.Errorf("figure %s: %w", path, err)
-	}
-	return nil
+	return wholefile.Write(path, func(w io.Writer) error {
+		picture, err := p.WriterTo(width, height, "png")
+		if err == nil {
+			_, err = picture.WriteTo(w)
+		}
+		return err
+	})
 }
 
 // barSet draws bars of a width in data units with error bars.

@@ -3,6 +3,7 @@ package linear
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -31,6 +32,8 @@ type Problem struct {
 	// Labels is n long or nil. Unknown (-1) is allowed; other negative labels
 	// are not.
 	Labels []int
+	// Classes names the labels, for messages; it may be nil.
+	Classes []string
 	// Similar and Dissimilar are pairs of rows.
 	Similar, Dissimilar []Pair
 	Triplets            []Triplet
@@ -121,9 +124,16 @@ func (p *Problem) labelled(minClasses int) (rows []int, classes [][]int, err err
 	case len(rows) == 0:
 		return nil, nil, fmt.Errorf("every label is unknown (%d)", Unknown)
 	case len(classes) < minClasses:
-		return nil, nil, fmt.Errorf("all %d labelled rows are of class %d, at least %d classes are needed", len(rows), p.Labels[rows[0]], minClasses)
+		return nil, nil, fmt.Errorf("all %d labelled rows are of class %s, at least %d classes are needed", len(rows), p.className(p.Labels[rows[0]]), minClasses)
 	}
 	return rows, classes, nil
+}
+
+func (p *Problem) className(label int) string {
+	if label < len(p.Classes) {
+		return strconv.Quote(p.Classes[label])
+	}
+	return strconv.Itoa(label)
 }
 
 // known returns the rows of known class and their labels as a problem of its

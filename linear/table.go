@@ -24,6 +24,7 @@ type Table struct {
 	Labels   []int
 	Classes  []string // ascending
 	rows     int
+	lines    []int  // of the file, by row; nil if the table is of none
 	labelled string // name of the label column
 }
 
@@ -39,6 +40,14 @@ type Column struct {
 // Rows is the number of rows.
 func (t *Table) Rows() int { return t.rows }
 
+// place says where a row stands: its line in the file, or its number.
+func (t *Table) place(row int) string {
+	if t.lines == nil {
+		return fmt.Sprintf("row %d", row+1)
+	}
+	return fmt.Sprintf("line %d", t.lines[row])
+}
+
 // Header says whether a file has a line of column names.
 type Header uint8
 
@@ -52,8 +61,9 @@ const (
 // ReadOptions say how a file is read.
 type ReadOptions struct {
 	// Label names the label column. Empty means the column "label", "class" or
-	// "target", or if there is none the last one. NoLabel reads all columns as
-	// features.
+	// "target", or if there is none the last one, if its cells are classes: words,
+	// or whole numbers of which there are at most half as many as rows. Otherwise
+	// it is an error. NoLabel reads all columns as features.
 	Label   string
 	NoLabel bool
 	// Header says whether the first line names the columns. Auto takes a first
@@ -186,8 +196,8 @@ func assemble(name string, cells [][]string, lines []int, opt ReadOptions) (*Tab
 			}
 		}
 	}
-	t := &Table{Name: name, rows: len(cells)}
-	label, err := labelColumn(names, header, opt)
+	t := &Table{Name: name, rows: len(cells), lines: lines}
+	label, named, err := labelColumn(names, header, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -200,6 +210,9 @@ func assemble(name string, cells [][]string, lines []int, opt ReadOptions) (*Tab
 		}
 		switch {
 		case j == label:
+			if !named && !areClasses(column) {
+				return nil, fmt.Errorf("no column is called label, class or target, and the last one, %q, holds no classes (words or whole numbers that come back): which is the label? There are %s", n, strings.Join(names, ", "))
+			}
 			t.labelled = n
 			t.setLabels(column)
 		case slices.Contains(opt.Drop, n):
@@ -233,27 +246,49 @@ func repeated(names []string) string {
 	return ""
 }
 
-// labelColumn returns the index of the label column, -1 for none.
-func labelColumn(names []string, header bool, opt ReadOptions) (int, error) {
+// areClasses reports whether cells, of which the empty ones are gaps, are plainly
+// classes and no measurements or names of rows.
+func areClasses(cells []string) bool {
+	seen, known := map[string]bool{}, 0
+	for _, s := range cells {
+		switch v, err := strconv.ParseFloat(s, 64); {
+		case s == "":
+			continue
+		case err != nil:
+			return true // a word
+		case v != math.Trunc(v):
+			return false
+		}
+		seen[s] = true
+		known++
+	}
+	return 2*len(seen) <= known
+}
+
+// labelColumn returns the index of the label column, -1 for none, and whether its
+// name says that it is that.
+func labelColumn(names []string, header bool, opt ReadOptions) (at int, named bool, err error) {
 	if opt.NoLabel {
-		return -1, nil
+		return -1, false, nil
 	}
 	if opt.Label != "" {
 		if i := slices.Index(names, opt.Label); i >= 0 {
-			return i, nil
+			return i, true, nil
 		}
-		return 0, fmt.Errorf("there is no label column %q; there are %s", opt.Label, strings.Join(names, ", "))
+		return 0, false, fmt.Errorf("there is no label column %q; there are %s", opt.Label, strings.Join(names, ", "))
 	}
 	if header {
 		for _, want := range []string{"label", "class", "target"} {
 			for i, n := range names {
-				if strings.EqualFold(n, want) {
-					return i, nil
+				if strings.EqualFold(n, want) && !slices.Contains(opt.Drop, n) {
+					return i, true, nil
 				}
 			}
 		}
 	}
-	return len(names) - 1, nil
+	for at = len(names) - 1; at >= 0 && slices.Contains(opt.Drop, names[at]); at-- {
+	}
+	return at, false, nil
 }
 
 func (t *Table) setLabels(words []string) {

@@ -71,6 +71,8 @@ func TestBadTablesAreNamed(t *testing.T) {
 		`no column "zip"`:        {"a,label\n1,x\n", ReadOptions{Categorical: []string{"zip"}}},
 		`two columns are called`: {"a,a,label\n1,2,x\n", ReadOptions{}},
 		"besides the label":      {"label\nx\n", ReadOptions{}},
+		`the last one, "b", holds no classes (words or whole numbers that come back): which is the label? There are a, b`: {"a,b\n1,2.5\n3,4\n5,4\n6,4\n", ReadOptions{}},
+		`the last one, "c2", holds no classes`: {"1,7\n3,8\n5,9\n", ReadOptions{}},
 	} {
 		if _, err := ReadTable(strings.NewReader(c.text), "t", c.opt); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", c.text, err, want)
@@ -131,7 +133,7 @@ func TestEncoderKnowsTrainingRowsOnly(t *testing.T) {
 func TestMissingValues(t *testing.T) {
 	tab := read(t, "a,c,label\n1,u,x\n?,v,y\n3,NA,x\n8,u,y\n", ReadOptions{})
 	all := []int{0, 1, 2, 3}
-	if _, err := FitEncoder(tab, all, EncodeOptions{}); err == nil || !strings.Contains(err.Error(), `row 2, column "a" has no value`) {
+	if _, err := FitEncoder(tab, all, EncodeOptions{}); err == nil || !strings.Contains(err.Error(), `line 3, column "a" has no value`) {
 		t.Errorf("refusing: %v", err)
 	}
 	for rule, want := range map[Missing]float64{ImputeMean: 4, ImputeMedian: 3} {

@@ -32,7 +32,7 @@ func Verify(ctx context.Context, t *Table, learners []Candidate, pairs int, opt 
 	all := append(similar, dissimilar...)
 	out := make([]*eval.ROC, len(learners))
 	for i, l := range learners {
-		r, err := l.Make(Env{Seed: opt.Seed, Engine: opt.Engine}).Fit(ctx, &Problem{X: s.train, Labels: s.labels})
+		r, err := l.Make(Env{Seed: opt.Seed, Engine: opt.Engine}).Fit(ctx, &Problem{X: s.train, Labels: s.labels, Classes: s.classes})
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.Name, err)
 		}

@@ -22,7 +22,7 @@ func samplePicture(t *testing.T, row int, class string) Picture {
 	t.Helper()
 	img := image.NewRGBA(image.Rect(0, 0, 300, 20))
 	img.Set(5, 5, color.White)
-	url, err := Thumbnail(img, 30)
+	url, err := dataURL(img)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,7 @@ import (
 	"image/jpeg"
 	"image/png"
 
-	"golang.org/x/image/draw"
-
+	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -31,7 +30,7 @@ func (t *thumbnails) of(row int) (Picture, error) {
 	if err != nil {
 		return Picture{}, err
 	}
-	url, err := Thumbnail(img, thumbnailSide)
+	url, err := dataURL(img)
 	if err != nil {
 		return Picture{}, err
 	}
@@ -43,16 +42,10 @@ func (t *thumbnails) of(row int) (Picture, error) {
 	return p, nil
 }
 
-// Thumbnail is a picture as a data URL, at most side pixels wide and high: PNG
-// or JPEG, whichever is smaller.
-func Thumbnail(img image.Image, side int) (string, error) {
-	b := img.Bounds()
-	w, h := b.Dx(), b.Dy()
-	if large := max(w, h); large > side {
-		w, h = max(1, w*side/large), max(1, h*side/large)
-	}
-	small := image.NewRGBA(image.Rect(0, 0, w, h))
-	draw.CatmullRom.Scale(small, small.Bounds(), img, b, draw.Src, nil)
+// dataURL is a picture, made small enough for a page, as a data URL: PNG or JPEG,
+// whichever is smaller.
+func dataURL(img image.Image) (string, error) {
+	small := data.Thumbnail(img, thumbnailSide)
 	var asPNG, asJPEG bytes.Buffer
 	if err := png.Encode(&asPNG, small); err != nil {
 		return "", err

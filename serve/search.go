@@ -6,15 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image"
 	"image/png"
 	"io"
 	"mime"
 	"net/http"
 	"strconv"
 	"strings"
-
-	"golang.org/x/image/draw"
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
@@ -137,19 +134,7 @@ func (s *Server) image(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "image/png")
 	w.Header().Set("Cache-Control", "private, max-age=600")
-	_ = png.Encode(w, shown(img)) // nobody is there to be told
-}
-
-// shown is an image at most shownSide large.
-func shown(img image.Image) image.Image {
-	b := img.Bounds()
-	w, h := b.Dx(), b.Dy()
-	if large := max(w, h); large > shownSide {
-		w, h = max(1, w*shownSide/large), max(1, h*shownSide/large)
-	}
-	small := image.NewRGBA(image.Rect(0, 0, w, h))
-	draw.CatmullRom.Scale(small, small.Bounds(), img, b, draw.Src, nil)
-	return small
+	_ = png.Encode(w, data.Thumbnail(img, shownSide)) // nobody is there to be told
 }
 
 // answer writes JSON.

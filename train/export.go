@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // ExportFormats lists what Export writes; ONNXFormat is not among them.
@@ -50,7 +49,7 @@ func (e *Embedded) Export(dir string, formats []string) (files []string, err err
 		}
 	}
 	do(gallery.ClassesFile, func(path string) error {
-		return gallery.WriteFile(path, func(w io.Writer) error {
+		return wholefile.Write(path, func(w io.Writer) error {
 			c := csv.NewWriter(w)
 			if err := c.Write([]string{"label", "class"}); err != nil {
 				return err
@@ -69,7 +68,7 @@ func (e *Embedded) Export(dir string, formats []string) (files []string, err err
 		if err != nil {
 			return err
 		}
-		return renameio.WriteFile(path, append(text, '\n'), 0o644)
+		return wholefile.WriteBytes(path, append(text, '\n'))
 	})
 	return files, err
 }

@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"path/filepath"
 
-	"github.com/google/renameio/v2"
-
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -39,6 +38,6 @@ func (e *Embedded) ExportExpansion(dir string, eps float64) (*eval.Expansion, []
 	if err != nil {
 		return nil, nil, err
 	}
-	err = renameio.WriteFile(filepath.Join(dir, ExpansionDescriptionFile), append(text, '\n'), 0o644)
+	err = wholefile.WriteBytes(filepath.Join(dir, ExpansionDescriptionFile), append(text, '\n'))
 	return x, []string{ExpansionFile, ExpansionDescriptionFile}, err
 }

@@ -12,8 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/renameio/v2"
-
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 )
@@ -174,10 +173,7 @@ func (f Folder) SaveJSON(name string, v any) error {
 
 // write replaces a file as a whole or not at all.
 func (f Folder) write(name string, text []byte) error {
-	if err := renameio.WriteFile(f.Path(name), text, 0o644); err != nil {
-		return fmt.Errorf("writing %s: %w", f.Path(name), err)
-	}
-	return nil
+	return wholefile.WriteBytes(f.Path(name), text)
 }
 
 // LoadModel reads the model of a run's best or last epoch, and the number of

@@ -12,8 +12,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/google/renameio/v2"
 	"github.com/shirou/gopsutil/v4/disk"
+
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // Checkpoints of single epochs stand beside the latest one.
@@ -97,7 +98,7 @@ func (f Folder) copyCheckpoint(name string) error {
 		return err
 	}
 	defer from.Close()
-	to, err := renameio.NewPendingFile(f.Path(name), renameio.WithTempDir(string(f)), renameio.WithPermissions(0o644))
+	to, err := wholefile.Create(f.Path(name))
 	if err != nil {
 		return err
 	}

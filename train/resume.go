@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/weights"
@@ -158,7 +159,7 @@ func (s *Session) loadCheckpoint(path string, stored Config) error {
 	}
 	s.opti.SetSteps(s.state.Steps, s.state.Released, late)
 	if s.state.Position.Epoch >= s.epochs() {
-		s.ev.Say("all %d epochs are done", s.epochs())
+		s.ev.Say("trained to the end: %s", plural.Of(s.epochs(), "epoch"))
 		return nil
 	}
 	s.ev.Say("going on at epoch %d, batch %d", s.state.Position.Epoch+1, s.state.Position.Batch+1)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
@@ -186,10 +187,10 @@ func (s *Session) fitBatch() error {
 	}
 	switch images := len(s.sets.fit.Items); {
 	case s.cfg.Sampler == "random" && s.cfg.BatchSize > images:
-		s.ev.Warn("a batch has %d images instead of %d: there are no more to train on", images, s.cfg.BatchSize)
+		s.ev.Warn("a batch has %s instead of %d: there are no more to train on", plural.Of(images, "image"), s.cfg.BatchSize)
 		s.cfg.BatchSize = images
 	case s.cfg.Sampler != "random" && s.cfg.ClassesPerBatch > have:
-		s.ev.Warn("a batch has %d classes instead of %d: there are no more to train on", have, s.cfg.ClassesPerBatch)
+		s.ev.Warn("a batch has %s instead of %d: there are no more to train on", plural.Of(have, "class"), s.cfg.ClassesPerBatch)
 		s.cfg.ClassesPerBatch = have
 	}
 	return nil
@@ -352,7 +353,8 @@ func (s *Session) Describe() string {
 	if s.sets.validation != nil {
 		validation = len(s.sets.validation.Classes)
 	}
-	return fmt.Sprintf("%d training classes (%d images), %d validation, %d test classes (%d images); %d parameters; %d steps an epoch; %.0f MiB of activations and gradients",
-		len(s.sets.fit.Classes), len(s.sets.fit.Items), validation, len(s.sets.test.Classes), len(s.sets.test.Items),
-		s.model.Size(), s.sampler.Batches(), float64(s.net.bytes())/(1<<20))
+	return fmt.Sprintf("%s (%s), %d validation, %s (%s); %s; %s an epoch; %.0f MiB of activations and gradients",
+		plural.Of(len(s.sets.fit.Classes), "training class"), plural.Of(len(s.sets.fit.Items), "image"), validation,
+		plural.Of(len(s.sets.test.Classes), "test class"), plural.Of(len(s.sets.test.Items), "image"),
+		plural.Of(s.model.Size(), "parameter"), plural.Of(s.sampler.Batches(), "step"), float64(s.net.bytes())/(1<<20))
 }

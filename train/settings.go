@@ -98,16 +98,55 @@ func (s *Settings) Config() (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	c, err := all.base()
+	c, err := all.assigned()
 	if err != nil {
 		return c, err
 	}
-	for _, path := range slices.Sorted(maps.Keys(all)) {
-		if err := assign(reflect.ValueOf(&c).Elem(), path, all[path].node); err != nil {
-			return c, fmt.Errorf("%s: %s: %w", all[path].source, path, err)
+	if err := c.complete(all); err != nil {
+		return c, s.blame(all, err)
+	}
+	return c, nil
+}
+
+// assigned puts the values into a configuration that is otherwise the default.
+func (l layer) assigned() (Config, error) {
+	c, err := l.base()
+	if err != nil {
+		return c, err
+	}
+	for _, path := range slices.Sorted(maps.Keys(l)) {
+		if err := assign(reflect.ValueOf(&c).Elem(), path, l[path].node); err != nil {
+			return c, fmt.Errorf("%s: %s: %w", l[path].source, path, err)
 		}
 	}
-	return c, c.complete(all)
+	return c, nil
+}
+
+// blame says where the values stand that an error comes from: those without any of
+// which the configuration is right. The preset's own are not among them.
+func (s *Settings) blame(all layer, err error) error {
+	theirs := map[string]bool{}
+	for _, l := range s.layers {
+		for path := range l {
+			theirs[path] = true
+		}
+	}
+	var sources []string
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		without := maps.Clone(all)
+		delete(without, path)
+		source := all[path].source
+		if !theirs[path] || slices.Contains(sources, source) {
+			continue
+		}
+		if c, wrong := without.assigned(); wrong == nil && c.complete(without) == nil {
+			sources = append(sources, source)
+		}
+	}
+	if len(sources) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s: %w", strings.Join(sources, ", "), err)
 }
 
 // Backbone is the one of the configuration, which need not be complete yet.

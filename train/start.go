@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
@@ -50,7 +51,7 @@ func (s *Session) loadWeights() (err error) {
 	if err != nil {
 		return err
 	}
-	s.ev.Say("%d tensors read from %s, %d ignored, %d parameters of the head drawn", l.Filled, w.Path, len(l.Ignored), len(l.Kept))
+	s.ev.Say("%s read from %s, %d ignored, %s of the head drawn", plural.Of(l.Filled, "tensor"), w.Path, len(l.Ignored), plural.Of(len(l.Kept), "parameter"))
 	w.SHA256, err = model.Digest(w.Path)
 	return err
 }

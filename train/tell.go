@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -80,21 +81,21 @@ func (s *Session) warn(r EpochRecord, steps int, h health) {
 	}
 	switch {
 	case steps > 0 && h.Idle == steps:
-		s.ev.Warn("no pair was active in any of the %d steps of epoch %d: the loss is 0 and nothing was learned; batches need several images a class, a loss a margin that pairs fall short of", steps, r.Epoch)
+		s.ev.Warn("no pair was active in epoch %[2]d (%[1]s): the loss is 0 and nothing was learned; batches need several images a class, a loss a margin that pairs fall short of", plural.Of(steps, "step"), r.Epoch)
 	case 2*h.Idle > steps:
-		s.ev.Warn("no pair was active in %d of the %d steps of epoch %d: they taught nothing; larger batches or a larger margin find more", h.Idle, steps, r.Epoch)
+		s.ev.Warn("no pair was active in %d of %s of epoch %d: they taught nothing; larger batches or a larger margin find more", h.Idle, plural.Of(steps, "step"), r.Epoch)
 	}
 	if r.Saturated > saturatedShare {
 		s.ev.Warn("%.0f%% of the coordinates between images of a batch are beyond %.0f%% of the restriction's bound, where it hardly feels them: lower --scale (now %v) or normalise embeddings", 100*r.Saturated, 100*saturation, s.cfg.Model.Scale)
 	}
 	if h.Loud > 0 {
-		s.ev.Warn("the gradient exploded in %d steps, at step %d to a norm of %.3g where %.3g is usual: lower --rate, or limit it with --clip-norm", h.Loud, h.LoudAt, h.LoudNorm, math.Exp(h.Level))
+		s.ev.Warn("the gradient exploded in %s, at step %d to a norm of %.3g where %.3g is usual: lower --rate, or limit it with --clip-norm", plural.Of(h.Loud, "step"), h.LoudAt, h.LoudNorm, math.Exp(h.Level))
 	}
 	if 2*h.Faint > steps-h.Idle && h.Faint > 0 {
-		s.ev.Warn("the gradient vanished in %d of the %d steps of epoch %d (a norm below %g although the loss is not 0): look at the scale of embeddings and the loss's temperature", h.Faint, steps, r.Epoch, faintNorm)
+		s.ev.Warn("the gradient vanished in %d of %s of epoch %d (a norm below %g although the loss is not 0): look at the scale of embeddings and the loss's temperature", h.Faint, plural.Of(steps, "step"), r.Epoch, faintNorm)
 	}
 	if r.Skipped > 0 {
-		s.ev.Warn("%d unreadable images were replaced by others of their class; vernier data check lists them", r.Skipped)
+		s.ev.Warn("unreadable and replaced by others of their class: %s; vernier data check lists them", plural.Of(r.Skipped, "image"))
 	}
 }
 

@@ -1,13 +1,9 @@
 package weights
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 
-	"github.com/google/renameio/v2"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // Writer takes the tensors of a file one after another, so that they need not be
@@ -25,33 +21,18 @@ type Writer interface {
 
 // pending is a temporary file beside the one it will replace.
 type pending struct {
-	*renameio.PendingFile
+	*wholefile.File
 	path string
 	done bool
 }
 
-// newPending opens a temporary file in the folder of path. A symbolic link is
-// followed, so that the file it points at is replaced and not the link.
+// newPending opens a temporary file in the folder of path.
 func newPending(path string) (*pending, error) {
-	target := path
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		target = real
-	}
-	info, err := os.Stat(target)
-	switch {
-	case err == nil && info.IsDir():
-		return nil, fmt.Errorf("weights: %s is a folder, a file name is needed", path)
-	case err == nil && !info.Mode().IsRegular():
-		return nil, fmt.Errorf("weights: %s is not a regular file and cannot be replaced", path)
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
+	f, err := wholefile.Create(path)
+	if err != nil {
 		return nil, fmt.Errorf("weights: %w", err)
 	}
-	f, err := renameio.NewPendingFile(target, renameio.WithTempDir(filepath.Dir(target)),
-		renameio.WithPermissions(0o644), renameio.WithExistingPermissions())
-	if err != nil {
-		return nil, fmt.Errorf("weights: creating %s: %w", path, err)
-	}
-	return &pending{PendingFile: f, path: path}, nil
+	return &pending{File: f, path: path}, nil
 }
 
 // commit syncs the file and gives it its name.

@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/train"
 	"github.com/vernier-ml/vernier/train/sweep"
 )
@@ -34,13 +35,6 @@ func (f *tableOutput) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.format, "format", tableFormats[0], "of the table: "+strings.Join(tableFormats, ", "))
 }
 
-func (f *tableOutput) check() error {
-	if !(f.level > 0 && f.level < 1) {
-		return usagef("--level %v: want a number between 0 and 1", f.level)
-	}
-	return oneOf("--format", f.format, tableFormats)
-}
-
 // options are what Compare takes, with the baseline of a file if no flag gives one.
 func (f *tableOutput) options(baseline map[string]string) (sweep.Options, error) {
 	o := sweep.Options{Level: f.level, Baseline: baseline}
@@ -58,9 +52,12 @@ func (f *tableOutput) options(baseline map[string]string) (sweep.Options, error)
 }
 
 // write prints the table.
-func (f *tableOutput) write(w io.Writer, t *sweep.Table) error {
+func (f *tableOutput) write(w io.Writer, t *sweep.Table, log *logrus.Logger) error {
 	switch f.format {
 	case "csv":
+		if remark := t.Remark(); remark != "" {
+			log.Info(remark) // CSV has no place for it
+		}
 		return t.WriteCSV(w)
 	case "json":
 		return t.WriteJSON(w)
@@ -74,7 +71,9 @@ func newCompare(log *logrus.Logger) *cobra.Command {
 		Use:   "compare RUN...",
 		Short: "Compare finished runs: means, deviations and paired t-tests",
 		Long: `Put runs that differ in their seed (or fold) alone into groups, and print mean and
-standard deviation of every figure of each group's runs on the test classes.
+standard deviation of every figure of each group's runs on the test classes. A column
+shows a setting in which groups differ; a line below the table names those without a
+column, whose values follow from the columns.
 
 Each group is compared with its baseline by a two-sided paired t-test over the seeds and
 folds that both have, if they are three at least. With --baseline model.metric=euclidean the baseline of a group is
@@ -93,9 +92,6 @@ RUN is a run folder, or a folder that holds some, as vernier sweep makes them.`,
 }
 
 func (f *tableOutput) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
-	if err := f.check(); err != nil {
-		return err
-	}
 	o, err := f.options(nil)
 	if err != nil {
 		return err
@@ -107,7 +103,7 @@ func (f *tableOutput) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 	if err != nil {
 		return err
 	}
-	if err := f.write(cmd.OutOrStdout(), t); err != nil {
+	if err := f.write(cmd.OutOrStdout(), t, log); err != nil {
 		return err
 	}
 	if f.plot == "" {
@@ -126,7 +122,7 @@ func compareRuns(folders []string, o sweep.Options, log *logrus.Logger) (*sweep.
 		log.Warnf("%s is left out: it is not finished", u)
 	}
 	if len(runs) == 0 {
-		return nil, fmt.Errorf("none of %d runs is finished", len(unfinished))
+		return nil, fmt.Errorf("of %s none is finished", plural.Of(len(unfinished), "run"))
 	}
 	return sweep.Compare(runs, o)
 }
@@ -138,7 +134,7 @@ func writeTables(dir train.Folder, t *sweep.Table, figure string) error {
 		"table.csv":  t.WriteCSV,
 		"table.json": t.WriteJSON,
 	} {
-		if err := gallery.WriteFile(dir.Path(name), write); err != nil {
+		if err := wholefile.Write(dir.Path(name), write); err != nil {
 			return err
 		}
 	}

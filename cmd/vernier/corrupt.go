@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/pflag"
 
 	"github.com/vernier-ml/vernier/data"
@@ -24,7 +26,7 @@ func (f *corruptFlags) settings() (list []train.Setting, err error) {
 	if f.both != "" {
 		c, err := data.ParseCorruption(f.both)
 		if err != nil {
-			return nil, usagef("--corrupt: %w", err)
+			return nil, fmt.Errorf("--corrupt: %w", err)
 		}
 		source, trained = "--corrupt", f.both
 		c.Labels = 0 // those of test images are what is measured by

@@ -55,7 +55,7 @@ if something is wrong.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec, err := data.ParseSplit(split, seed)
 			if err != nil {
-				return usagef("--train-classes: %w", err)
+				return fmt.Errorf("--train-classes: %w", err)
 			}
 			report := newReporter(log)
 			r, err := data.Check(cmd.Context(), args[0], data.CheckOptions{

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/plural"
 )
 
 func newDataMake(log *logrus.Logger) *cobra.Command {
@@ -78,8 +79,8 @@ from the archives of "npm pack".`,
 				report.Say("%d emoji left out, most because a vendor draws them as it draws another; %s lists them", n, filepath.Join(args[0], "left-out.txt"))
 			}
 			images := filepath.Join(args[0], "images")
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %d classes, %d images from %s\nlicences: %s\nuse it as --data folder:%s\n",
-				images, r.Classes, r.Images, strings.Join(r.Packages, ", "), filepath.Join(args[0], "LICENSES"), images)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %s from %s\nlicences: %s\nuse it as --data folder:%s\n",
+				images, plural.Of(r.Classes, "class"), plural.Of(r.Images, "image"), strings.Join(r.Packages, ", "), filepath.Join(args[0], "LICENSES"), images)
 			return err
 		},
 	}

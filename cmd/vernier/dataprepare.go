@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/plural"
 )
 
 func newDataPrepare(log *logrus.Logger) *cobra.Command {
@@ -24,9 +25,6 @@ be removed at any time; they are made again.`,
   vernier data prepare sop:Stanford_Online_Products --cache /scratch/vernier`,
 		Args: takes(false, "SPEC"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.Shorter < 1 {
-				return usagef("--shorter %d: it must be positive", o.Shorter)
-			}
 			set, err := data.Open(cmd.Context(), args[0], data.Options{Decode: data.DecodeOptions{MaxPixels: maxPixels}})
 			if err != nil {
 				return err
@@ -56,12 +54,12 @@ func printPrepared(cmd *cobra.Command, log *logrus.Logger, set *data.Set) error 
 		return err
 	}
 	if file.Unreadable > 0 {
-		log.Warnf("%d images cannot be read; vernier data check %s lists them", file.Unreadable, set.Name)
+		log.Warnf("unreadable: %s; vernier data check %s lists them", plural.Of(file.Unreadable, "image"), set.Name)
 	}
 	what := "was there already"
 	if file.Built {
 		what = "was made"
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %d images, %.1f MB\n%s %s\n", set.Name, len(set.Items)-file.Unreadable, float64(file.Bytes)/1e6, file.Path, what)
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s: %s, %.1f MB\n%s %s\n", set.Name, plural.Of(len(set.Items)-file.Unreadable, "image"), float64(file.Bytes)/1e6, file.Path, what)
 	return err
 }

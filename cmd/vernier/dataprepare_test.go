@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/internal/bench"
 )
 
 // asProgram, in the environment, makes the test binary be the program.
@@ -13,6 +15,9 @@ const asProgram = "VERNIER_TEST_AS_PROGRAM"
 // TestMain keeps prepared pictures out of the cache folder of whoever runs the
 // tests.
 func TestMain(m *testing.M) {
+	if code, is := bench.AsPeer(); is {
+		os.Exit(code)
+	}
 	if os.Getenv(asProgram) != "" {
 		main()
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/plural"
 )
 
 // most is how many entries of a list are printed; --json has them all.
@@ -15,7 +16,7 @@ const most = 20
 
 // printReport writes what data check found for a person to read.
 func printReport(w io.Writer, r *data.Report) error {
-	fmt.Fprintf(w, "%s: %d images of %d classes\n", r.Set, r.Images, r.Classes)
+	fmt.Fprintf(w, "%s: %s of %s\n", r.Set, plural.Of(r.Images, "image"), plural.Of(r.Classes, "class"))
 	if r.Published != nil {
 		verdict := "the same is here"
 		if *r.Published != *r.Found {
@@ -27,7 +28,7 @@ func printReport(w io.Writer, r *data.Report) error {
 		fmt.Fprintln(w, "its own split divides the images of every class, not the classes, and is not used")
 	}
 	if r.TrainClasses > 0 {
-		fmt.Fprintf(w, "split (%s): %d images of %d classes for training, %d of %d others for testing\n", r.Split, r.TrainImages, r.TrainClasses, r.TestImages, r.TestClasses)
+		fmt.Fprintf(w, "split (%s): %s of %s for training, %d of %s for testing\n", r.Split, plural.Of(r.TrainImages, "image"), plural.Of(r.TrainClasses, "class"), r.TestImages, plural.Of(r.TestClasses, "other"))
 	}
 	if r.MaxWidth > 0 {
 		fmt.Fprintf(w, "images are %d to %d pixels wide and %d to %d high\n", r.MinWidth, r.MaxWidth, r.MinHeight, r.MaxHeight)
@@ -49,9 +50,9 @@ func printReport(w io.Writer, r *data.Report) error {
 }
 
 func counts(p data.Published) string {
-	s := fmt.Sprintf("%d training images of %d classes and %d test images of %d", p.TrainImages, p.TrainClasses, p.TestImages, p.TestClasses)
+	s := fmt.Sprintf("%s of %s and %s of %d", plural.Of(p.TrainImages, "training image"), plural.Of(p.TrainClasses, "class"), plural.Of(p.TestImages, "test image"), p.TestClasses)
 	if p.Query > 0 || p.Gallery > 0 {
-		s += fmt.Sprintf(" (%d queries, %d in the gallery)", p.Query, p.Gallery)
+		s += fmt.Sprintf(" (%s, %d in the gallery)", plural.Of(p.Query, "query"), p.Gallery)
 	}
 	return s
 }
@@ -66,7 +67,7 @@ func printHistogram(w io.Writer, h []data.ClassCount) {
 	slices.SortStableFunc(h, func(a, b data.ClassCount) int { return cmp.Compare(a.Images, b.Images) })
 	least, largest := h[0], h[len(h)-1]
 	if least.Images == largest.Images {
-		fmt.Fprintf(w, "every class has %d images\n", least.Images)
+		fmt.Fprintf(w, "every class has %s\n", plural.Of(least.Images, "image"))
 		return
 	}
 	sum := 0
@@ -85,7 +86,7 @@ func printHistogram(w io.Writer, h []data.ClassCount) {
 			if low == 1 {
 				span = "1"
 			}
-			fmt.Fprintf(w, "  %-14s %d classes\n", span, n)
+			fmt.Fprintf(w, "  %-14s %s\n", span, plural.Of(n, "class"))
 		}
 		h = h[n:]
 	}

@@ -21,7 +21,7 @@ func TestReportComparesWithThePublishedCounts(t *testing.T) {
 		"published are 5864 training images of 100 classes and 5924 test images of 100; the same is here",
 		"split (published): 5864 images of 100 classes for training, 5924 of 100 others for testing",
 		"images a class: 1 (b) to 60 (a), median 3, mean 21.2",
-		"  1              1 classes\n  2 to 3         2 classes\n  32 to 63       2 classes\n",
+		"  1              1 class\n  2 to 3         2 classes\n  32 to 63       2 classes\n",
 		"nothing is wrong",
 	} {
 		if !strings.Contains(text, want) {

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/vernier-ml/vernier/cuda"
 	"github.com/vernier-ml/vernier/internal/cpu"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/train"
 )
 
 // engine is what commands compute on.
@@ -32,22 +35,38 @@ func (f *deviceFlags) add(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.deterministic, "deterministic", false, "let a GPU choose convolutions that give the same bits each time; the CPU always does")
 }
 
+// parseDevice reads a value of --device.
+func parseDevice(text string) (d struct {
+	kind   string // auto, cpu or cuda
+	number int    // of the GPU
+}, err error) {
+	wrong := errors.New("want auto, cpu, cuda, or cuda:N with the number of a GPU")
+	kind, number, numbered := strings.Cut(text, ":")
+	if d.kind = kind; numbered {
+		if d.number, err = strconv.Atoi(number); err != nil || d.number < 0 || kind != "cuda" {
+			return d, wrong
+		}
+	}
+	if !slices.Contains([]string{"auto", "cpu", "cuda"}, kind) {
+		return d, wrong
+	}
+	return d, nil
+}
+
 // open makes the engine. A GPU that there is but that cannot be used is an error
 // if it was asked for, and is told of if not.
 func (f *deviceFlags) open(threads int, log *logrus.Logger) (engine, error) {
 	opt := cuda.Options{Deterministic: f.deterministic}
 	var err error
 	if opt.Precision, err = cuda.ParsePrecision(f.precision); err != nil {
-		return nil, usagef("--precision: %w", err)
+		return nil, fmt.Errorf("--precision: %w", err)
 	}
-	kind, number, numbered := strings.Cut(f.device, ":")
-	if numbered {
-		if opt.Device, err = strconv.Atoi(number); err != nil || opt.Device < 0 || kind != "cuda" {
-			return nil, usagef("--device %s: want auto, cpu, cuda, or cuda:N with the number of a GPU", f.device)
-		}
+	d, err := parseDevice(f.device)
+	if err != nil {
+		return nil, fmt.Errorf("--device %s: %w", f.device, err)
 	}
-	switch kind {
-	case "cpu":
+	opt.Device = d.number
+	switch d.kind {
 	case "cuda":
 		e, err := cuda.Open(opt)
 		if err != nil {
@@ -59,8 +78,6 @@ func (f *deviceFlags) open(threads int, log *logrus.Logger) (engine, error) {
 		if e := f.automatic(opt, log); e != nil {
 			return e, nil
 		}
-	default:
-		return nil, usagef("--device %s: want auto, cpu, cuda, or cuda:N with the number of a GPU", f.device)
 	}
 	return newEngine(threads)
 }
@@ -83,9 +100,16 @@ func (f *deviceFlags) automatic(opt cuda.Options, log *logrus.Logger) engine {
 	return nil
 }
 
-func newEngine(threads int) (*cpu.Engine, error) {
-	if threads < 0 || threads > mostWorkers {
-		return nil, usagef("--threads %d: 1 to %d, or 0 for all cores", threads, mostWorkers)
+// openRun opens a run and what computes with it, which the caller closes.
+func (f *deviceFlags) openRun(path string, threads int, log *logrus.Logger) (train.Folder, engine, error) {
+	folder, err := train.Open(path)
+	if err != nil {
+		return "", nil, err
 	}
+	eng, err := f.open(threads, log)
+	return folder, eng, err
+}
+
+func newEngine(threads int) (*cpu.Engine, error) {
 	return cpu.New(cpu.Options{Threads: threads})
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -67,13 +66,8 @@ func (f *drmlFlags) check() error {
 		return usagef("--out is missing: say where the runs and reports go, for example --out runs/drml")
 	case len(f.seeds) == 0:
 		return usagef("--seeds: at least one")
-	case f.restarts < 1:
-		return usagef("--restarts %d: at least 1", f.restarts)
 	}
-	if err := checkWorkers(f.workers); err != nil {
-		return err
-	}
-	return oneOf("--presets", f.family, drmlFamilies)
+	return nil
 }
 
 // drmlRun is one run of an experiment.
@@ -172,20 +166,4 @@ func (quietly) Say(string, ...any) {}
 func (f *drmlFlags) published(p *train.Preset) bool {
 	kind, _, _ := strings.Cut(f.data, ":")
 	return kind == p.Data
-}
-
-// subset checks a list of names.
-func subset(flag string, names, allowed []string) error {
-	if len(names) == 0 {
-		return usagef("%s: at least one of %s", flag, strings.Join(allowed, ", "))
-	}
-	for i, n := range names {
-		if err := oneOf(flag, n, allowed); err != nil {
-			return err
-		}
-		if slices.Contains(names[:i], n) {
-			return usagef("%s: %s is given twice", flag, n)
-		}
-	}
-	return nil
 }

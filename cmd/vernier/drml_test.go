@@ -102,7 +102,7 @@ func TestReproduceDRMLRefusesMistakes(t *testing.T) {
 		"bn_inception-52deb4733.pth":   {"drml-tables", "--data", "glyphs", "--out", "x", "--losses", "npair"},
 		"did you mean optimizer.rate?": {"drml-tables", "--data", "glyphs", "--out", "x", "--weights", "none", "--set", "optimizer.rat=1"},
 		`--presets "inshop"`:           {"drml-tables", "--data", "glyphs", "--out", "x", "--presets", "inshop"},
-		"factors above 0":              {"drml-ablation", "--data", "glyphs", "--out", "x", "--rates", "0"},
+		"a number above 0":             {"drml-ablation", "--data", "glyphs", "--out", "x", "--rates", "0"},
 	} {
 		for i, a := range args {
 			if a == "x" {
@@ -161,7 +161,7 @@ func TestEvalMixesByAFlowThatTheModelLacks(t *testing.T) {
 	if code != 0 || json.Unmarshal([]byte(out), &r) != nil || r.GeometryFlow == nil || r.GeometryFlow.Trained || r.GeometryFlow.Batch != 4 {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
-	if code, _, errs := vernier(t, "eval", run, "--flow", "delta"); code == 0 || !strings.Contains(errs, "--flow: geometry flow") {
+	if code, _, errs := vernier(t, "eval", run, "--flow", "delta"); code == 0 || !strings.Contains(errs, "--flow \"delta\": geometry flow") {
 		t.Errorf("exit %d\n%s", code, errs)
 	}
 }

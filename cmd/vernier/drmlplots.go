@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/train"
 )
 
 // saveCurves writes the points of all curves as CSV.
 func saveCurves(path string, runs []*drmlRun) error {
-	return writeWhole(path, func(w io.Writer) error {
+	return wholefile.Write(path, func(w io.Writer) error {
 		rows := [][]string{{"run", "epoch", "steps", "mode", "R@1", "NMI", "F1"}}
 		for _, r := range runs {
 			if r.Trial == nil {

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -136,7 +137,7 @@ func stepTime(runs []*drmlRun) string {
 // saveRuns writes every figure of every run as CSV, and the runs as JSON.
 func saveRuns(folder, name string, runs []*drmlRun) error {
 	figures := drmlFigures(drmlKs)
-	err := writeWhole(filepath.Join(folder, name+".csv"), func(w io.Writer) error {
+	err := wholefile.Write(filepath.Join(folder, name+".csv"), func(w io.Writer) error {
 		c := csv.NewWriter(w)
 		head := []string{"run", "loss", "variant", "seed", "mode"}
 		for _, f := range figures {
@@ -164,7 +165,7 @@ func saveRuns(folder, name string, runs []*drmlRun) error {
 	if err != nil {
 		return err
 	}
-	return writeWhole(filepath.Join(folder, name+".json"), func(w io.Writer) error {
+	return wholefile.Write(filepath.Join(folder, name+".json"), func(w io.Writer) error {
 		e := json.NewEncoder(w)
 		e.SetIndent("", " ")
 		return e.Encode(runs)

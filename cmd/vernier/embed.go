@@ -15,6 +15,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -56,19 +57,23 @@ type embedFlags struct {
 }
 
 func (f *embedFlags) complete(log *logrus.Logger) error {
-	if f.format == "" {
+	f.events = newReporter(log)
+	ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(f.out), "."))
+	known := slices.Contains(embedFormats(), ending)
+	switch {
+	case f.out == "" && f.format == "":
 		f.format = "csv"
-		if ending := strings.TrimPrefix(filepath.Ext(f.out), "."); slices.Contains(embedFormats(), ending) {
-			f.format = ending
-		}
-	}
-	if err := oneOf("--format", f.format, embedFormats()); err != nil {
-		return err
-	}
-	if f.out == "" && f.format != "csv" && f.format != "json" {
+	case f.out == "" && f.format != "csv" && f.format != "json":
 		return usagef("--format %s needs --out", f.format)
+	case f.out == "":
+	case f.format == "" && !known:
+		return usagef("--out %q: want a name that ends in .%s; or say with --format what to write", f.out, strings.Join(embedFormats(), ", ."))
+	case f.format == "":
+		f.format = ending
+	case known && f.format != ending:
+		return usagef("--format %s, but --out %q ends like a file of %s: such a file would be read as what it is not", f.format, f.out, ending)
 	}
-	return f.modelFlags.complete(log)
+	return nil
 }
 
 func (f *embedFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
@@ -80,11 +85,7 @@ func (f *embedFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 			return fmt.Errorf("file %s already exists (--force replaces it)", f.out)
 		}
 	}
-	folder, err := train.Open(args[0])
-	if err != nil {
-		return err
-	}
-	eng, err := f.device.open(f.threads, log)
+	folder, eng, err := f.device.openRun(args[0], f.threads, log)
 	if err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (f *embedFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	write := func(w io.Writer) error { return writeLines(w, t) }
 	switch {
 	case f.out != "":
-		return gallery.WriteFile(f.out, write)
+		return wholefile.Write(f.out, write)
 	case f.format == "csv":
 		return gallery.WriteCSV(cmd.OutOrStdout(), t)
 	}

@@ -2,10 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -40,35 +40,17 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.sel.Workers, "workers", 0, "goroutines that prepare images (default one a core)")
 }
 
-func (f *selectionFlags) complete(cmd *cobra.Command, log *logrus.Logger) error {
-	if err := oneOf("--epoch", f.epoch, epochs); err != nil {
-		return err
-	}
-	if err := oneOf("--split", f.sel.Split, train.Splits); err != nil {
-		return err
-	}
+func (f *selectionFlags) complete(cmd *cobra.Command, log *logrus.Logger) {
 	if f.sel.Data != "" && !cmd.Flags().Changed("split") {
 		f.sel.Split = "" // all of it
-	}
-	if err := checkWorkers(f.sel.Workers); err != nil {
-		return err
 	}
 	f.sel.Last = f.epoch == "last"
 	f.sel.Events = newReporter(log)
 	f.sel.Cache = f.cache.options()
-	return nil
 }
 
 // epochs are the models of a run that can be chosen.
 var epochs = []string{"best", "last"}
-
-// oneOf refuses a value that is not in the list.
-func oneOf(flag, value string, allowed []string) error {
-	if slices.Contains(allowed, value) {
-		return nil
-	}
-	return usagef("%s %q: there is %s", flag, value, strings.Join(allowed, ", "))
-}
 
 func newEval(log *logrus.Logger) *cobra.Command {
 	f := &evalFlags{}
@@ -148,27 +130,16 @@ func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) e
 	opt := train.MeasureOptions{Restarts: f.restarts, Flow: f.flow, FlowBatch: f.flowBatch}
 	var err error
 	if opt.Ks, err = parseKs(f.ks); err != nil {
-		return err
+		return fmt.Errorf("--k: %w", err)
 	}
 	if opt.Ties, err = eval.ParseTieRule(f.ties); err != nil {
-		return usagef("--ties: %w", err)
+		return fmt.Errorf("--ties: %w", err)
 	}
 	if opt.Centre, err = eval.ParseCentreRule(f.centre); err != nil {
-		return usagef("--centre: %w", err)
+		return fmt.Errorf("--centre: %w", err)
 	}
 	if err := f.group.complete(&opt, &f.sel); err != nil {
 		return err
-	}
-	if f.flow != "" {
-		if _, err := backbone.ParseFlow(f.flow); err != nil {
-			return usagef("--flow: %w", err)
-		}
-	}
-	if f.flowBatch < 0 {
-		return usagef("--flow-batch %d: at least 1, or 0 for the batch of training", f.flowBatch)
-	}
-	if f.restarts < 1 {
-		return usagef("--restarts %d: at least 1", f.restarts)
 	}
 	measure := f.measureNetwork
 	if len(args) > 0 {
@@ -204,14 +175,8 @@ func (f *evalFlags) measureRun(cmd *cobra.Command, run string, log *logrus.Logge
 	if wrong != nil {
 		return nil, wrong
 	}
-	if err := f.complete(cmd, log); err != nil {
-		return nil, err
-	}
-	folder, err := train.Open(run)
-	if err != nil {
-		return nil, err
-	}
-	eng, err := f.device.open(f.threads, log)
+	f.complete(cmd, log)
+	folder, eng, err := f.device.openRun(run, f.threads, log)
 	if err != nil {
 		return nil, err
 	}
@@ -234,9 +199,7 @@ func (f *evalFlags) measureNetwork(cmd *cobra.Command, log *logrus.Logger, opt t
 		return nil, usagef("--data is missing: say which images to measure on, for example --data folder:PATH")
 	}
 	f.sel.Data = "" // its test classes, not all
-	if err := f.complete(cmd, log); err != nil {
-		return nil, err
-	}
+	f.complete(cmd, log)
 	settings := &train.Settings{}
 	if err := settings.Add(train.Setting{Path: "model.dim", Value: 0}, train.Setting{Path: "model.metric", Value: "cosine"}); err != nil {
 		return nil, err
@@ -277,7 +240,7 @@ func parseKs(text string) ([]int, error) {
 	for _, w := range strings.Split(text, ",") {
 		k, err := strconv.Atoi(strings.TrimSpace(w))
 		if err != nil || k < 1 {
-			return nil, usagef("--k %q: want whole numbers from 1 on, separated by commas", text)
+			return nil, errors.New("want whole numbers from 1 on, separated by commas")
 		}
 		ks = append(ks, k)
 	}
@@ -294,7 +257,7 @@ func printResults(w io.Writer, r *train.Results) error {
 			name = fmt.Sprintf("best epoch, %d", r.Epoch)
 		}
 	}
-	fmt.Fprintf(w, "%s: %d queries of %d classes (%s), %s\n\n", r.Data, m.Queries, m.Classes, m.Split, state)
+	fmt.Fprintf(w, "%s: %s of %s (%s), %s\n\n", r.Data, plural.Of(m.Queries, "query"), plural.Of(m.Classes, "class"), m.Split, state)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "\t")
 	for _, k := range m.Recall {
@@ -324,10 +287,10 @@ func printResults(w io.Writer, r *train.Results) error {
 	}
 	fmt.Fprintf(w, "\nRecall@K and MAP@R in percent; ties %s", m.Ties)
 	if c := m.Clustering; c != nil {
-		fmt.Fprintf(w, "; NMI and F1 from %d runs of k-means with %d clusters, centre %s", c.Restarts, c.Clusters, c.Centre)
+		fmt.Fprintf(w, "; NMI and F1 from %s of k-means with %s, centre %s", plural.Of(c.Restarts, "run"), plural.Of(c.Clusters, "cluster"), c.Centre)
 	}
 	if m.LoneQueries > 0 {
-		fmt.Fprintf(w, "; %d queries have no other image of their class and count as misses", m.LoneQueries)
+		fmt.Fprintf(w, "; %s without another image of the class: misses", plural.Of(m.LoneQueries, "query"))
 	}
 	_, err := fmt.Fprintln(w)
 	return err

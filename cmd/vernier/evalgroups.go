@@ -16,7 +16,8 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -84,9 +85,9 @@ func (f *groupFlags) write(r *train.Results, log *logrus.Logger) error {
 	if f.perClass == "" || f.perClass == perClassTable {
 		return nil
 	}
-	err := gallery.WriteFile(f.perClass, func(w io.Writer) error { return writeGroups(w, r.Model.PerClass) })
+	err := wholefile.Write(f.perClass, func(w io.Writer) error { return writeGroups(w, r.Model.PerClass) })
 	if err == nil {
-		log.Infof("figures of %d classes: %s", len(r.Model.PerClass), f.perClass)
+		log.Infof("figures of %s: %s", plural.Of(len(r.Model.PerClass), "class"), f.perClass)
 	}
 	return err
 }
@@ -131,7 +132,7 @@ func (f *groupFlags) print(w io.Writer, m *eval.Figures) error {
 		return err
 	}
 	if more := len(s.Groups) - superRows; more > 0 {
-		fmt.Fprintf(w, "%d more super-classes are in --json\n", more)
+		fmt.Fprintf(w, "%s more in --json\n", plural.Of(more, "super-class"))
 	}
 	return nil
 }

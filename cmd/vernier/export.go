@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
@@ -96,6 +96,11 @@ type exportFlags struct {
 	asJSON  bool
 
 	report exportReport
+	done   []string // what is to be said when the files are in their place
+}
+
+func (f *exportFlags) tell(format string, args ...any) {
+	f.done = append(f.done, fmt.Sprintf(format, args...))
 }
 
 // exportReport is what export --json prints.
@@ -119,19 +124,8 @@ type expansionReport struct {
 func exportFormats() []string { return append(slices.Clone(train.ExportFormats), train.ONNXFormat) }
 
 func (f *exportFlags) complete(cmd *cobra.Command, log *logrus.Logger) error {
-	if len(f.formats) == 0 {
-		return usagef("--format is empty: there is %s", strings.Join(exportFormats(), ", "))
-	}
-	for _, name := range f.formats {
-		if err := oneOf("--format", name, exportFormats()); err != nil {
-			return err
-		}
-	}
 	f.onnx.Input = model.ONNXPreprocessed
 	if cmd.Flags().Changed("onnx-preprocess") {
-		if err := oneOf("--onnx-preprocess", f.pixels, []string{string(model.ONNXUint8), string(model.ONNXFloat)}); err != nil {
-			return err
-		}
 		f.onnx.Input = model.ONNXInput(f.pixels)
 	}
 	if !slices.Contains(f.formats, train.ONNXFormat) {
@@ -141,23 +135,23 @@ func (f *exportFlags) complete(cmd *cobra.Command, log *logrus.Logger) error {
 			}
 		}
 	}
-	if cmd.Flags().Changed("expand") {
-		if !(f.expand > 0 && f.expand < math.MaxFloat32) {
-			return usagef("--expand %v: want the largest error of D^p, for example 0.01", f.expand)
-		}
-		if slices.Equal(f.formats, []string{train.ONNXFormat}) {
-			return usagef("--expand needs rows: add --format npy, for example")
-		}
+	if f.expand != 0 && slices.Equal(f.formats, []string{train.ONNXFormat}) {
+		return usagef("--expand needs rows: add --format npy, for example")
 	}
-	return f.selectionFlags.complete(cmd, log)
+	f.selectionFlags.complete(cmd, log)
+	return nil
 }
 
 func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, run string) error {
 	if err := f.complete(cmd, log); err != nil {
 		return err
 	}
-	folder, err := train.Open(run)
+	folder, eng, err := f.device.openRun(run, f.threads, log)
 	if err != nil {
+		return err
+	}
+	defer eng.Close()
+	if err := f.checkExpansion(folder); err != nil {
 		return err
 	}
 	if f.out == "" {
@@ -166,21 +160,29 @@ func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, run string) er
 	if err := emptyFolder(f.out, f.force); err != nil {
 		return err
 	}
-	eng, err := f.device.open(f.threads, log)
+	// What is there stays until everything new is: files that belong to different
+	// models would be taken for one export.
+	stage, err := os.MkdirTemp(f.out, ".export-")
 	if err != nil {
 		return err
 	}
-	defer eng.Close()
+	defer os.RemoveAll(stage)
 	rows := slices.DeleteFunc(slices.Clone(f.formats), func(name string) bool { return name == train.ONNXFormat })
 	if len(rows) > 0 {
-		if err := f.exportRows(cmd.Context(), log, folder, eng, rows); err != nil {
+		if err := f.exportRows(cmd.Context(), folder, eng, rows, stage); err != nil {
 			return err
 		}
 	}
 	if len(rows) < len(f.formats) {
-		if err := f.exportONNX(log, folder, eng); err != nil {
+		if err := f.exportONNX(folder, eng, stage); err != nil {
 			return err
 		}
+	}
+	if err := moveFiles(stage, f.out); err != nil {
+		return err
+	}
+	for _, line := range f.done {
+		log.Info(line)
 	}
 	if !f.asJSON {
 		return nil
@@ -189,23 +191,38 @@ func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, run string) er
 	return writeJSON(cmd.OutOrStdout(), f.report)
 }
 
+// checkExpansion says before images are embedded whether the metric can have one.
+func (f *exportFlags) checkExpansion(folder train.Folder) error {
+	if f.expand == 0 {
+		return nil
+	}
+	cfg, err := folder.LoadConfig()
+	if err != nil {
+		return err
+	}
+	if err := eval.Expandable(cfg.Model.Metric, f.expand); err != nil {
+		return usagef("--expand %v: %w", f.expand, err)
+	}
+	return nil
+}
+
 // exportONNX writes what needs no images.
-func (f *exportFlags) exportONNX(log *logrus.Logger, folder train.Folder, eng layers.Engine) error {
+func (f *exportFlags) exportONNX(folder train.Folder, eng layers.Engine, dir string) error {
 	m, epoch, err := folder.LoadModel(eng, f.sel.Last)
 	if err != nil {
 		return err
 	}
-	files, err := train.ExportONNX(f.out, m, epoch, f.onnx)
+	files, err := train.ExportONNX(dir, m, epoch, f.onnx)
 	if err != nil {
 		return err
 	}
 	f.report.Epoch, f.report.Files = epoch, append(f.report.Files, files...)
-	log.Infof("the model of epoch %d: wrote %s to %s", epoch, strings.Join(files, ", "), f.out)
+	f.tell("the model of epoch %d: wrote %s to %s", epoch, strings.Join(files, ", "), f.out)
 	return nil
 }
 
 // exportRows writes what needs the images.
-func (f *exportFlags) exportRows(ctx context.Context, log *logrus.Logger, folder train.Folder, eng layers.Engine, formats []string) error {
+func (f *exportFlags) exportRows(ctx context.Context, folder train.Folder, eng layers.Engine, formats []string, dir string) error {
 	emb, err := train.Embed(ctx, folder, eng, f.sel)
 	if err != nil {
 		return err
@@ -215,23 +232,43 @@ func (f *exportFlags) exportRows(ctx context.Context, log *logrus.Logger, folder
 	var x *eval.Expansion
 	var expanded []string
 	if f.expand != 0 {
-		if x, expanded, err = emb.ExportExpansion(f.out, f.expand); err != nil {
+		if x, expanded, err = emb.ExportExpansion(dir, f.expand); err != nil {
 			return fmt.Errorf("--expand %v: %w", f.expand, err)
 		}
 	}
-	files, err := emb.Export(f.out, formats)
+	files, err := emb.Export(dir, formats)
 	if err != nil {
 		return err
 	}
 	f.report.Epoch, f.report.Rows, f.report.Dim, f.report.Files = emb.Epoch, emb.Embeddings.N, emb.Embeddings.H, files
-	log.Infof("%d rows of %d numbers from the model of epoch %d: wrote %s to %s", emb.Embeddings.N, emb.Embeddings.H, emb.Epoch, strings.Join(files, ", "), f.out)
+	f.tell("%s of %s from the model of epoch %d: wrote %s to %s", plural.Of(emb.Embeddings.N, "row"), plural.Of(emb.Embeddings.H, "number"), emb.Epoch, strings.Join(files, ", "), f.out)
 	if x == nil {
 		return nil
 	}
 	f.report.Files = append(f.report.Files, expanded...)
 	f.report.Expansion = &expansionReport{x.Dim, len(x.Frequency), x.Bound, x.Range}
-	log.Infof("expansion: %d frequencies, rows of %d numbers whose squared Euclidean distance is D^%d of %s within %.2g, for coordinates at most %.3g apart: wrote %s",
-		len(x.Frequency), x.Dim, emb.Model.Spec.Metric.P, x.Metric, x.Bound, x.Range, strings.Join(expanded, ", "))
+	f.tell("expansion: %s, rows of %s whose squared Euclidean distance is D^%d of %s within %.2g, for coordinates at most %.3g apart: wrote %s",
+		plural.Of(len(x.Frequency), "frequency"), plural.Of(x.Dim, "number"), emb.Model.Spec.Metric.P, x.Metric, x.Bound, x.Range, strings.Join(expanded, ", "))
+	return nil
+}
+
+// moveFiles moves the files of a folder into another, in place of those of the same
+// names, or none of them.
+func moveFiles(from, to string) error {
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if info, err := os.Stat(filepath.Join(to, e.Name())); err == nil && !info.Mode().IsRegular() {
+			return fmt.Errorf("%s is not a regular file and cannot be replaced", filepath.Join(to, e.Name()))
+		}
+	}
+	for _, e := range entries {
+		if err := os.Rename(filepath.Join(from, e.Name()), filepath.Join(to, e.Name())); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

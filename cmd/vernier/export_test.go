@@ -50,3 +50,35 @@ func TestONNXOptionsAreChecked(t *testing.T) {
 		}
 	}
 }
+
+// Files of an export that fails do not stand beside those of an earlier one.
+func TestAnExportThatFailsReplacesNothing(t *testing.T) {
+	run, _ := trained(t)
+	out := t.TempDir()
+	old := filepath.Join(out, "embeddings.npy")
+	if err := os.WriteFile(old, []byte("old"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(out, "network.onnx"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	code, _, errs := vernier(t, "export", run, "--out", out, "--force", "--format", "npy,onnx")
+	if code != exitFailed || !strings.Contains(errs, "network.onnx is not a regular file") || strings.Contains(errs, "wrote") {
+		t.Errorf("exit %d\n%s", code, errs)
+	}
+	if text, err := os.ReadFile(old); err != nil || string(text) != "old" {
+		t.Errorf("embeddings.npy was replaced (%v)", err)
+	}
+	if entries, err := os.ReadDir(out); err != nil || len(entries) != 2 {
+		t.Errorf("%v was left (%v)", entries, err)
+	}
+	if err := os.Remove(filepath.Join(out, "network.onnx")); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := vernier(t, "export", run, "--out", out, "--force", "--format", "npy,onnx"); code != exitDone || !strings.Contains(errs, "wrote network.onnx to "+out) {
+		t.Errorf("exit %d\n%s", code, errs)
+	}
+	if text, err := os.ReadFile(old); err != nil || string(text) == "old" {
+		t.Errorf("embeddings.npy is the old one (%v)", err)
+	}
+}

@@ -62,9 +62,9 @@ func TestExpansionIsExported(t *testing.T) {
 
 func TestExpansionOptionsAreChecked(t *testing.T) {
 	for want, args := range map[string][]string{
-		"want the largest error": {"--expand", "-1"},
-		"--format is empty":      {"--format", ""},
-		"--expand needs rows":    {"--expand", "0.1", "--format", "onnx"},
+		"want a number above 0": {"--expand", "-1"},
+		"want at least one of":  {"--format", ""},
+		"--expand needs rows":   {"--expand", "0.1", "--format", "onnx"},
 	} {
 		if code, _, errs := vernier(t, append([]string{"export", "missing"}, args...)...); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("%v: exit %d, want %d with %q; it says\n%s", args, code, exitUsage, want, errs)
@@ -76,8 +76,15 @@ func TestExpansionOptionsAreChecked(t *testing.T) {
 func TestRefusedExpansionLeavesNoFiles(t *testing.T) {
 	run, _ := trained(t)
 	out := filepath.Join(t.TempDir(), "out")
-	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "2", "--out", out); code != exitFailed || !strings.Contains(errs, "want more than 0 and less than") {
-		t.Errorf("exit %d\n%s", code, errs)
+	// The bound of the run's metric is known before its images are embedded.
+	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "2", "--out", out); code != exitUsage || !strings.HasPrefix(errs, "vernier: --expand 2: ") || !strings.Contains(errs, "less than 1,") {
+		t.Errorf("exit %d, want %d\n%s", code, exitUsage, errs)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("the folder was made")
+	}
+	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "1e-12", "--out", out); code != exitFailed || !strings.Contains(errs, "frequencies") {
+		t.Errorf("exit %d, want %d\n%s", code, exitFailed, errs)
 	}
 	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "0.1", "--out", out); code != exitDone {
 		t.Errorf("the next try: exit %d\n%s", code, errs)

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -47,7 +47,7 @@ process that is killed while it adds leaves the rows of before.
 	fl.SortFlags = false
 	fl.StringVar(&f.out, "out", "", "the index; made if it is not there")
 	fl.StringVar(&f.from, "from", "", "take rows from this file of embeddings instead of images")
-	fl.BoolVar(&f.force, "force", false, "begin a new index instead of adding to --out")
+	fl.BoolVar(&f.force, "force", false, "put a new index in the place of --out instead of adding to it")
 	fl.BoolVar(&f.asJSON, "json", false, "print as JSON")
 	fl.StringVar(&f.check, "check", "", "describe and check this index")
 	f.selectionFlags.add(cmd)
@@ -89,14 +89,8 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	case sources > 1:
 		return usagef("IMAGEs, --data or --split, and --from: give one of them")
 	}
-	if err := f.complete(cmd, log); err != nil {
-		return err
-	}
-	folder, err := train.Open(args[0])
-	if err != nil {
-		return err
-	}
-	eng, err := f.device.open(f.threads, log)
+	f.complete(cmd, log)
+	folder, eng, err := f.device.openRun(args[0], f.threads, log)
 	if err != nil {
 		return err
 	}
@@ -162,12 +156,12 @@ func embedSplit(ctx context.Context, folder train.Folder, eng layers.Engine, sel
 	return t, errors.Join(err, e.Close())
 }
 
-// add appends the rows whose paths are not there.
+// add appends the rows whose paths are not there, or puts a new index of all rows in
+// the place of what is there.
 func (r *indexReport) add(f *indexFlags, t *gallery.Table) error {
 	if f.force {
-		if err := os.Remove(f.out); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+		r.Added, r.Rows = t.N, t.N
+		return gallery.Create(f.out, r.Info, t)
 	}
 	known, rows, err := knownPaths(f.out, r.Info)
 	if err != nil {
@@ -222,15 +216,15 @@ func (f *indexFlags) describe(cmd *cobra.Command) error {
 	if f.asJSON {
 		return writeJSON(cmd.OutOrStdout(), r)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is whole: %d rows of %d numbers, compared by %s, of the model with fingerprint %s\n", f.check, r.Rows, r.Info.Dim, r.Info.Metric, r.Info.Model)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is whole: %s of %s, compared by %s, of the model with fingerprint %s\n", f.check, plural.Of(r.Rows, "row"), plural.Of(r.Info.Dim, "number"), r.Info.Metric, r.Info.Model)
 	return err
 }
 
 func (r indexReport) print(w io.Writer) error {
-	fmt.Fprintf(w, "%s: added %d rows", r.Index, r.Added)
+	fmt.Fprintf(w, "%s: added %s", r.Index, plural.Of(r.Added, "row"))
 	if r.Skipped > 0 {
 		fmt.Fprintf(w, ", left out %d whose paths it has already", r.Skipped)
 	}
-	_, err := fmt.Fprintf(w, "; it has %d of %d numbers, compared by %s\n", r.Rows, r.Info.Dim, r.Info.Metric)
+	_, err := fmt.Fprintf(w, "; it has %d of %s, compared by %s\n", r.Rows, plural.Of(r.Info.Dim, "number"), r.Info.Metric)
 	return err
 }

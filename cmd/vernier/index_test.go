@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"os"
@@ -108,6 +109,31 @@ func TestIndexAndSearch(t *testing.T) {
 			t.Errorf("index --from: exit %d\n%s", code, errs)
 		}
 	})
+	t.Run("force", func(t *testing.T) {
+		before, err := os.ReadFile(index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Rows that cannot be had leave the index as it was.
+		broken := filepath.Join(dir, "broken.csv")
+		if err := os.WriteFile(broken, []byte("path,e0\na.png,1\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for says, args := range map[string][]string{"no such file": {filepath.Join(dir, "none.png")}, "rows of 1 number": {"--from", broken}} {
+			code, _, errs := vernier(t, append([]string{"index", run, "--out", index, "--force"}, args...)...)
+			if after, err := os.ReadFile(index); code != exitFailed || !strings.Contains(errs, says) || err != nil || !bytes.Equal(after, before) {
+				t.Errorf("%v: exit %d, %q, the index of before is there: %v", args, code, errs, bytes.Equal(after, before))
+			}
+		}
+		anew := filepath.Join(dir, "anew.index")
+		if err := os.WriteFile(anew, before, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		code, out, errs := vernier(t, "index", run, "--out", anew, "--force", filepath.Join(images, "class 06"))
+		if code != exitDone || !strings.Contains(out, "added 8 rows; it has 8 of 8 numbers") {
+			t.Errorf("exit %d\n%s\n%s", code, out, errs)
+		}
+	})
 	t.Run("check", func(t *testing.T) {
 		if code, out, errs := vernier(t, "index", "--check", index); code != exitDone || !strings.Contains(out, "is whole: 64 rows of 8 numbers") {
 			t.Errorf("exit %d\n%s\n%s", code, out, errs)
@@ -148,6 +174,11 @@ func TestIndexAndSearchRefuseFlagsThatDoNotGoTogether(t *testing.T) {
 		{[]string{"search", missing, "--query", "a.png"}, exitFailed, "there is no folder"},
 		{[]string{"embed", missing, "a.png", "--format", "parquet"}, exitUsage, "--format parquet needs --out"},
 		{[]string{"embed", missing, "a.png", "--format", "xls"}, exitUsage, "safetensors"},
+		{[]string{"embed", missing, "a.png", "--out", "x.xyz"}, exitUsage, "ends in .parquet, .safetensors, .npz, .npy, .csv, .json"},
+		{[]string{"embed", missing, "a.png", "--out", "rows"}, exitUsage, "or say with --format"},
+		{[]string{"embed", missing, "a.png", "--out", "x.npy", "--format", "csv"}, exitUsage, "ends like a file of npy"},
+		{[]string{"embed", missing, "a.png", "--out", "x.xyz", "--format", "csv"}, exitFailed, "there is no folder"},
+		{[]string{"embed", missing, "a.png", "--out", "x.CSV"}, exitFailed, "there is no folder"},
 	} {
 		if code, _, errs := vernier(t, c.args...); code != c.code || !strings.Contains(errs, c.says) {
 			t.Errorf("%v: exit %d, want %d with %q; it says\n%s", c.args, code, c.code, c.says, errs)

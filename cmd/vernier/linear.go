@@ -1,18 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"text/tabwriter"
 
-	"github.com/google/renameio/v2"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/linear"
 )
 
@@ -21,7 +19,11 @@ func newLinear(log *logrus.Logger) *cobra.Command {
 		Use:   "linear",
 		Short: "Learn linear metrics on tables: LMNN, ITML, NCA, GMML, BRM and more",
 		Long: `Learn a linear map of the rows of a table (CSV) after which distance means "same
-class", apply it, and compare learners over random splits.`,
+class", apply it, and compare learners over random splits.
+
+The label is the column of --label, else one that is called label, class or target,
+else the last one if it holds words, or whole numbers of which each comes back twice
+on average; any other table is refused, with the names of its columns.`,
 		Example: `  vernier linear compare vehicle.csv --learners euclidean,lda,lmnn,brm-r
   vernier linear fit vehicle.csv --learner brm-r --out vehicle.json
   vernier linear transform vehicle.json new.csv --out mapped.csv`,
@@ -75,28 +77,16 @@ func (f *tableFlags) add(cmd *cobra.Command) {
 
 func (f *tableFlags) addRead(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.read.Label, "label", "", "name of the label column (default: label, class or target, else the last)")
+	fl.StringVar(&f.read.Label, "label", "", "name of the label column (default: label, class or target, else the last, if it holds words or whole numbers that come back)")
 	fl.StringVar(&f.header, "header", "auto", "does the first line name the columns: auto, yes or no")
 	fl.StringSliceVar(&f.read.Categorical, "categorical", nil, "columns whose numbers are codes, separated by commas")
 	fl.StringSliceVar(&f.read.Drop, "drop", nil, "columns to leave out, separated by commas")
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 }
 
-func (f *tableFlags) complete() error {
-	rules := map[string]linear.Header{"auto": linear.Auto, "yes": linear.WithHeader, "no": linear.NoHeader}
-	rule, ok := rules[f.header]
-	if !ok {
-		return usagef("--header %q: there is auto, yes, no", f.header)
-	}
-	f.read.Header = rule
-	if f.components < 0 {
-		return usagef("--components %d is negative", f.components)
-	}
-	if f.missing == "" {
-		return nil
-	}
+func (f *tableFlags) complete() {
+	f.read.Header = map[string]linear.Header{"auto": linear.Auto, "yes": linear.WithHeader, "no": linear.NoHeader}[f.header]
 	f.encode.Missing = linear.Missing(f.missing)
-	return oneOf("--missing", f.missing, []string{"refuse", "mean", "median"})
 }
 
 // parseParams reads settings given as name=value.
@@ -128,15 +118,6 @@ func newLinearLearner(name string, params []string, env linear.Env) (linear.Lear
 	return l, nil
 }
 
-// writeWhole writes a file so that it is there whole or not at all.
-func writeWhole(path string, write func(io.Writer) error) error {
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		return err
-	}
-	return renameio.WriteFile(path, b.Bytes(), 0o644)
-}
-
 func readLinearModel(path string) (*linear.Model, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -166,7 +147,7 @@ func warnConstant(log *logrus.Logger, columns []string) {
 		if len(shown) > 10 {
 			shown = append(append([]string{}, shown[:10]...), "...")
 		}
-		log.Warnf("%d constant columns: %s", len(columns), strings.Join(shown, ", "))
+		log.Warnf("%s: %s", plural.Of(len(columns), "constant column"), strings.Join(shown, ", "))
 	}
 }
 

@@ -30,7 +30,7 @@ func TestLinearFitEvalTransform(t *testing.T) {
 	train, test := rowsOf(t, "train.csv", 80, 1), rowsOf(t, "test.csv", 40, 2)
 	model := filepath.Join(t.TempDir(), "m.json")
 	code, _, errs := vernier(t, "linear", "fit", train, "--label", "kind", "--learner", "lda", "--out", model)
-	if code != 0 || !strings.Contains(errs, "constant columns: d") {
+	if code != 0 || !strings.Contains(errs, "1 constant column: d") {
 		t.Fatalf("fit: exit %d\n%s", code, errs)
 	}
 	code, out, errs := vernier(t, "linear", "eval", model, test, "--train", train, "--json")
@@ -117,31 +117,43 @@ func TestLinearMistakesAreNamed(t *testing.T) {
 	if err := os.WriteFile(far, []byte("a,b,label\n1,0,x\n3,1e300,y\n5,6,x\n2,3,y\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	one, gaps := filepath.Join(t.TempDir(), "class.csv"), filepath.Join(t.TempDir(), "gaps.csv")
+	if err := os.WriteFile(one, []byte("x,label\n"+strings.Repeat("1,a\n2,a\n3,a\n", 3)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(gaps, []byte("a,b,label\n1,0,x\n\n3,1,y\n5,?,x\n2,3,y\n4,?,x\n4,?,y\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for want, c := range map[string]struct {
 		code int
 		args []string
 	}{
-		`unknown learner "lmmn"`:             {2, []string{"fit", table, "--learner", "lmmn", "--out", out}},
-		`lmnn has no setting "kk"`:           {2, []string{"fit", table, "--learner", "lmnn", "--param", "kk=3", "--out", out}},
-		`"three" is no whole number`:         {2, []string{"fit", table, "--learner", "lmnn", "--param", "k=three", "--out", out}},
-		"--out is missing":                   {2, []string{"fit", table}},
-		`line 3, column "b": "oops"`:         {1, []string{"fit", bad, "--out", out}},
-		"1 row, a metric needs at least 2":   {1, []string{"fit", single, "--out", out}},
-		"has 1 class":                        {1, []string{"compare", single}},
-		`no label column "nothing"`:          {1, []string{"compare", table, "--label", "nothing"}},
-		"no linear model":                    {1, []string{"eval", table, table}},
-		`--missing "zero"`:                   {2, []string{"compare", table, "--missing", "zero"}},
-		`--reference "lmnn"`:                 {2, []string{"compare", table, "--learners", "lda", "--reference", "lmnn"}},
-		"lmnn, setting k: -1 is negative":    {2, []string{"fit", table, "--learner", "lmnn", "--param", "k=-1", "--out", out}},
-		"--learners: lda is there twice":     {2, []string{"compare", table, "--learners", "lda,lda"}},
-		"--learners is empty":                {2, []string{"compare", table, "--learners", ""}},
-		"--k 0: at least 1":                  {2, []string{"compare", table, "--k", "0"}},
-		"no class has two rows":              {1, []string{"compare", table, "--label", "b", "--drop", "colour,kind", "--learners", "lda,lmnn"}},
-		`column "b" goes from 0 to 1e+300`:   {1, []string{"fit", far, "--learner", "lda", "--out", out}},
-		"TABLE is missing":                   {2, []string{"compare"}},
-		"open nowhere.csv: no such file":     {1, []string{"compare", "nowhere.csv"}},
-		`noise "pink", want`:                 {1, []string{"compare", table, "--noise", "pink"}},
-		`unknown command "comparr"; did you`: {2, []string{"comparr"}},
+		`unknown learner "lmmn"`:               {2, []string{"fit", table, "--learner", "lmmn", "--out", out}},
+		`lmnn has no setting "kk"`:             {2, []string{"fit", table, "--learner", "lmnn", "--param", "kk=3", "--out", out}},
+		`"three" is no whole number`:           {2, []string{"fit", table, "--learner", "lmnn", "--param", "k=three", "--out", out}},
+		"--out is missing":                     {2, []string{"fit", table}},
+		`line 3, column "b": "oops"`:           {1, []string{"fit", bad, "--out", out}},
+		"1 row, a metric needs at least 2":     {1, []string{"fit", single, "--out", out}},
+		"rows of 2 classes or more":            {1, []string{"compare", single}},
+		`no label column "nothing"`:            {1, []string{"compare", table, "--label", "nothing"}},
+		"no linear model":                      {1, []string{"eval", table, table}},
+		`--missing "zero"`:                     {2, []string{"compare", table, "--missing", "zero"}},
+		`--reference "lmnn"`:                   {2, []string{"compare", table, "--learners", "lda", "--reference", "lmnn"}},
+		"lmnn, setting k: -1 is negative":      {2, []string{"fit", table, "--learner", "lmnn", "--param", "k=-1", "--out", out}},
+		"--learners: lda is there twice":       {2, []string{"compare", table, "--learners", "lda,lda"}},
+		"--learners is empty":                  {2, []string{"compare", table, "--learners", ""}},
+		"--k 0: want at least 1":               {2, []string{"compare", table, "--k", "0"}},
+		"no class has two rows":                {1, []string{"compare", table, "--label", "b", "--drop", "colour,kind", "--learners", "lda,lmnn"}},
+		`column "b" goes from 0 to 1e+300`:     {1, []string{"fit", far, "--learner", "lda", "--out", out}},
+		"TABLE is missing":                     {2, []string{"compare"}},
+		`all 9 labelled rows are of class "a"`: {1, []string{"fit", one, "--learner", "lda", "--out", out}},
+		"k is 5000, but only 8 rows train":     {1, []string{"compare", table, "--k", "5000"}},
+		`line 5, column "b" has no value; lin`: {1, []string{"fit", gaps, "--out", out}},
+		`--missing mean or --missing median`:   {1, []string{"compare", gaps}},
+		`the last one, "c", holds no classes`:  {1, []string{"fit", table, "--drop", "d,colour,kind", "--out", out}},
+		"open nowhere.csv: no such file":       {1, []string{"compare", "nowhere.csv"}},
+		`--noise "pink": there is gaussian`:    {2, []string{"compare", table, "--noise", "pink"}},
+		`unknown command "comparr"; did you`:   {2, []string{"comparr"}},
 	} {
 		code, _, errs := vernier(t, append([]string{"linear"}, c.args...)...)
 		if code != c.code || !strings.Contains(errs, want) {

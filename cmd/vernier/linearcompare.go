@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/linear"
 )
 
@@ -39,12 +42,6 @@ func (f *compareFlags) add(cmd *cobra.Command, learners, references []string) {
 }
 
 func (f *compareFlags) complete() ([]linear.Candidate, error) {
-	if f.trials < 1 {
-		return nil, usagef("--trials %d: at least 1", f.trials)
-	}
-	if !(f.level > 0 && f.level < 1) {
-		return nil, usagef("--level %v: want a number between 0 and 1", f.level)
-	}
 	if len(f.learners) == 0 {
 		return nil, usagef("--learners is empty: vernier linear list shows what there is")
 	}
@@ -61,8 +58,8 @@ func (f *compareFlags) complete() ([]linear.Candidate, error) {
 		f.references = slices.DeleteFunc(slices.Clone(f.references), func(r string) bool { return !slices.Contains(f.learners, r) })
 	}
 	for _, r := range f.references {
-		if err := oneOf("--reference", r, f.learners); err != nil {
-			return nil, err
+		if !slices.Contains(f.learners, r) {
+			return nil, usagef("--reference %q: --learners are %s", r, strings.Join(f.learners, ", "))
 		}
 	}
 	return c, nil
@@ -84,26 +81,25 @@ paired t-tests over the splits.`,
   vernier linear compare german.csv --learners euclidean,lmnn,itml,brm-r --trials 10 --markdown german.md --plot german.png`,
 		Args: takes(true, "TABLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := t.complete(); err != nil {
-				return err
-			}
+			t.complete()
 			candidates, err := f.complete()
 			if err != nil {
 				return err
-			}
-			if opt.K < 1 {
-				return usagef("--k %d: at least 1", opt.K)
 			}
 			opt.Trials, opt.Seed, opt.Encode, opt.Components = f.trials, t.seed, t.encode, t.components
 			opt.Noise.Kind = linear.NoiseKind(noise)
 			return withEngine(t.threads, func(eng linear.Engine) error {
 				opt.Engine = eng
-				var done []*linear.Comparison
-				for _, path := range args {
+				var tables []*linear.Table
+				for _, path := range args { // mistakes show before the first is compared
 					table, err := linear.ReadTableFile(path, t.read)
 					if err != nil {
 						return err
 					}
+					tables = append(tables, table)
+				}
+				var done []*linear.Comparison
+				for _, table := range tables {
 					c, err := runComparison(cmd, log, table, candidates, opt)
 					if err != nil {
 						return err
@@ -143,7 +139,7 @@ func runComparison(cmd *cobra.Command, log *logrus.Logger, t *linear.Table, cand
 		log.Warnf("%s: on average %.1f test rows equal a training row, %.1f of them with another label", t.Name, c.Duplicates, c.Conflicting)
 	}
 	if c.Unlabelled > 0 {
-		log.Warnf("%s: %d rows have no label and took no part", t.Name, c.Unlabelled)
+		log.Warnf("%s: %s without a label took no part", t.Name, plural.Of(c.Unlabelled, "row"))
 	}
 	failed := 0
 	for _, r := range c.Results {
@@ -169,7 +165,7 @@ func (f *compareFlags) report(w io.Writer, title string, done []*linear.Comparis
 		return e.Encode(done)
 	}
 	if f.markdown != "" {
-		if err := writeWhole(f.markdown, func(w io.Writer) error { return linear.WriteMarkdown(w, done, f.references, f.level) }); err != nil {
+		if err := wholefile.Write(f.markdown, func(w io.Writer) error { return linear.WriteMarkdown(w, done, f.references, f.level) }); err != nil {
 			return err
 		}
 	}
@@ -183,7 +179,7 @@ func (f *compareFlags) report(w io.Writer, title string, done []*linear.Comparis
 		return asJSON(w)
 	case "":
 	default:
-		if err := writeWhole(f.json, asJSON); err != nil {
+		if err := wholefile.Write(f.json, asJSON); err != nil {
 			return err
 		}
 	}
@@ -225,7 +221,7 @@ func (f *compareFlags) print(w io.Writer, done []*linear.Comparison) error {
 	if len(f.references) > 0 {
 		tests = fmt.Sprintf("; win/tie/loss over tables by paired t-tests at %v", f.level)
 	}
-	_, err := fmt.Fprintf(w, "\n%d-NN error in percent, mean ± deviation of %d random splits (%.0f%% train)%s\n", c.K, c.Trials, 100*c.TrainShare, tests)
+	_, err := fmt.Fprintf(w, "\n%d-NN error in percent, mean ± deviation of %s (%.0f%% train)%s\n", c.K, plural.Of(c.Trials, "random split"), 100*c.TrainShare, tests)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/linear"
 )
 
@@ -39,12 +40,7 @@ other rows of the table, or those of --train.`,
   vernier linear eval vehicle.json new.csv --json`,
 		Args: takes(false, "MODEL", "TABLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.complete(); err != nil {
-				return err
-			}
-			if k < 1 || pairs < 1 {
-				return usagef("--k %d and --pairs %d: at least 1", k, pairs)
-			}
+			f.complete()
 			m, err := readLinearModel(args[0])
 			if err != nil {
 				return err
@@ -59,7 +55,7 @@ other rows of the table, or those of --train.`,
 				var share float64
 				if train == "" {
 					if rows, _ := labelled(t); k >= len(rows) {
-						return usagef("--k %d: a labelled row has %d others", k, len(rows)-1)
+						return usagef("--k %d: a labelled row has %s", k, plural.Of(len(rows)-1, "other"))
 					}
 					share, fig.Rows, err = knnError(cmd.Context(), eng, r, m.Encoder, t, k)
 				} else {
@@ -80,8 +76,8 @@ other rows of the table, or those of --train.`,
 				e.SetIndent("", "  ")
 				return e.Encode(fig)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s (%s) on %s, %d rows\n%d-NN error      %6.2f%%  neighbours from %s\nAUC of pairs    %6.4f   %d similar and %d dissimilar\nequal error     %6.4f   at distance %.6g\n",
-				m.Learner, fig.Metric, t.Name, fig.Rows, k, fig.Error, fig.Against, fig.AUC, pairs, pairs, fig.EER, fig.Threshold)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s (%s) on %s, %s\n%d-NN error      %6.2f%%  neighbours from %s\nAUC of pairs    %6.4f   %d similar and %d dissimilar\nequal error     %6.4f   at distance %.6g\n",
+				m.Learner, fig.Metric, t.Name, plural.Of(fig.Rows, "row"), k, fig.Error, fig.Against, fig.AUC, pairs, pairs, fig.EER, fig.Threshold)
 			return err
 		},
 	}
@@ -102,7 +98,7 @@ func (f *tableFlags) against(cmd *cobra.Command, eng linear.Engine, m *linear.Mo
 	}
 	galleryRows, galleryLabels := labelled(g)
 	if k > len(galleryRows) {
-		return 0, 0, usagef("--k %d: %s has %d labelled rows", k, train, len(galleryRows))
+		return 0, 0, usagef("--k %d: %s has %s", k, train, plural.Of(len(galleryRows), "labelled row"))
 	}
 	rows, labels := labelled(t)
 	x, err := m.Encoder.Encode(g, galleryRows)

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/linear"
 )
 
@@ -24,9 +26,7 @@ columns, as a JSON file. Rows without label are kept out of what needs labels.`,
   vernier linear fit rows.csv.gz --label kind --missing median --learner brm-c --param restriction=softsign --out rows.json`,
 		Args: takes(false, "TABLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.complete(); err != nil {
-				return err
-			}
+			f.complete()
 			if out == "" {
 				return usagef("--out is missing: where to write the model")
 			}
@@ -58,7 +58,7 @@ columns, as a JSON file. Rows without label are kept out of what needs labels.`,
 					z.Mul(x, project.T())
 					x = &z
 				}
-				r, err := l.Fit(cmd.Context(), &linear.Problem{X: x, Labels: t.Labels})
+				r, err := l.Fit(cmd.Context(), &linear.Problem{X: x, Labels: t.Labels, Classes: t.Classes})
 				if err != nil {
 					return fmt.Errorf("%s: %w", args[0], err)
 				}
@@ -66,18 +66,20 @@ columns, as a JSON file. Rows without label are kept out of what needs labels.`,
 					log.Warn(n)
 				}
 				m := linear.NewModel(t, e, project, r)
-				if err := writeWhole(out, m.Write); err != nil {
+				if err := wholefile.Write(out, m.Write); err != nil {
 					return err
 				}
-				share, n, err := knnError(cmd.Context(), eng, m.Result(), e, t, 5)
+				known, _ := labelled(t)
+				k := min(5, len(known)-1)
+				share, n, err := knnError(cmd.Context(), eng, m.Result(), e, t, k)
 				if err != nil {
 					return err
 				}
-				log.Infof("%s learnt %s from %d rows in %d steps (converged: %v)", r.Learner, m.Metric, t.Rows(), r.Iterations, r.Converged)
+				log.Infof("%s learnt %s from %s in %s (converged: %v)", r.Learner, m.Metric, plural.Of(t.Rows(), "row"), plural.Of(r.Iterations, "step"), r.Converged)
 				if m.ObjectiveEnd != nil {
 					log.Infof("objective %.6g at the start, %.6g at the end", *m.ObjectiveStart, *m.ObjectiveEnd)
 				}
-				log.Infof("5-NN error on the %d rows it was learnt from, each against the others: %.2f%% (see linear compare for unseen rows)", n, 100*share)
+				log.Infof("%d-NN error on the %s it was learnt from, each against the others: %.2f%% (see linear compare for unseen rows)", k, plural.Of(n, "row"), 100*share)
 				log.Infof("wrote %s", out)
 				return nil
 			})

@@ -9,6 +9,8 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/linear"
 )
 
@@ -23,9 +25,7 @@ and the label where there is one. Compare them with the metric that is printed.`
 		Example: "  vernier linear transform vehicle.json new.csv --out mapped.csv",
 		Args:    takes(false, "MODEL", "TABLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.complete(); err != nil {
-				return err
-			}
+			f.complete()
 			if out == "" {
 				return usagef("--out is missing: where to write the rows")
 			}
@@ -45,7 +45,7 @@ and the label where there is one. Compare them with the metric that is printed.`
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[1], err)
 			}
-			if err := writeWhole(out, func(w io.Writer) error {
+			if err := wholefile.Write(out, func(w io.Writer) error {
 				_, h := z.Dims()
 				c := csv.NewWriter(w)
 				row := make([]string, h)
@@ -77,7 +77,7 @@ and the label where there is one. Compare them with the metric that is printed.`
 			}); err != nil {
 				return err
 			}
-			log.Infof("wrote %d rows to %s; compare them with the metric %s", t.Rows(), out, m.Metric)
+			log.Infof("wrote %s to %s; compare them with the metric %s", plural.Of(t.Rows(), "row"), out, m.Metric)
 			return nil
 		},
 	}

@@ -36,11 +36,11 @@ embeddings, 0.7sphere what lies 0.7 apart on the unit sphere.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			m, err := layers.ParseMetric(f.metric)
 			if err != nil {
-				return usagef("--metric: %w", err)
+				return fmt.Errorf("--metric: %w", err)
 			}
 			all, err := losses.List(m, f.scale)
 			if err != nil {
-				return usagef("--scale: %w", err)
+				return fmt.Errorf("--scale: %w", err)
 			}
 			terms := losses.ListTerms()
 			out := cmd.OutOrStdout()

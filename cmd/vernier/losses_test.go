@@ -102,10 +102,10 @@ func TestWrongLossSettingsAreRefusedWithWhatIsRight(t *testing.T) {
 	}{
 		{[]string{"losses", "triplets"}, "want one of contrastive, triplet"},
 		{[]string{"losses", "--metric", "manhattan"}, "euclidean"},
-		{[]string{"losses", "--scale", "-1"}, "positive"},
+		{[]string{"losses", "--scale", "-1"}, "above 0"},
 		{[]string{"losses", "a", "b"}, "unexpected"},
 		{[]string{"metrics", "brm:relu"}, "softsign"},
-		{[]string{"metrics", "--scale", "0"}, "positive"},
+		{[]string{"metrics", "--scale", "0"}, "above 0"},
 		{train("--loss", "contrastive", "--loss-param", "u=0.6"), "0 <= u < v <= 1"}, // v is 0.523
 		{train("--loss", "contrastive", "--loss-param", "v=1.2B"), "0 <= v <= 1"},
 		{train("--loss", "triplet", "--loss-param", "margin=-0.1"), "0 < margin < 1"},

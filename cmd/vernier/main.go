@@ -11,6 +11,8 @@ import (
 	"syscall"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/vernier-ml/vernier/internal/bench"
 )
 
 // Exit codes. An interrupted run exits with 128 plus the signal's number.
@@ -25,6 +27,9 @@ const (
 var errDifferent = errors.New("the images are different")
 
 func main() {
+	if code, is := bench.AsPeer(); is {
+		os.Exit(code)
+	}
 	ctx, stop := withSignals(context.Background())
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
@@ -56,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return 128 + int(sig.Signal)
 	}
-	fmt.Fprintf(stderr, "vernier: %v\n", err)
+	fmt.Fprintf(stderr, "vernier: %s\n", errorText(err))
 	if isUsage(err) {
 		fmt.Fprintf(stderr, "see '%s --help'\n", cmd.CommandPath())
 		return exitUsage
@@ -73,7 +78,7 @@ func (plainFormatter) Format(e *logrus.Entry) ([]byte, error) {
 	if e.Level < logrus.InfoLevel {
 		level = e.Level.String() + ": "
 	}
-	return fmt.Appendf(nil, "%s  %s%s\n", e.Time.Format("15:04:05"), level, e.Message), nil
+	return fmt.Appendf(nil, "%s  %s%s\n", e.Time.Format("15:04:05"), level, plain(e.Message)), nil
 }
 
 // signalError is the cause of a context that a signal ended.

@@ -25,9 +25,6 @@ are between embeddings at an embedding scale.`,
   vernier metrics poincare --json`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !(scale > 0) || math.IsInf(scale, 0) {
-				return usagef("--scale %v is not a positive number", scale)
-			}
 			out := cmd.OutOrStdout()
 			if len(args) == 0 {
 				var all []metricValues

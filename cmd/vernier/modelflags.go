@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
 
 	"github.com/vernier-ml/vernier/train"
@@ -21,14 +20,6 @@ func (f *modelFlags) add(fl *pflag.FlagSet) {
 	f.device.add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core)")
-}
-
-func (f *modelFlags) complete(log *logrus.Logger) error {
-	if err := oneOf("--epoch", f.epoch, epochs); err != nil {
-		return err
-	}
-	f.events = newReporter(log)
-	return checkWorkers(f.workers)
 }
 
 func (f *modelFlags) last() bool { return f.epoch == "last" }

@@ -8,7 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
-	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/report"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -52,24 +52,13 @@ type reportFlags struct {
 }
 
 func (f *reportFlags) run(cmd *cobra.Command, run string, log *logrus.Logger) error {
-	for name, value := range map[string]int{"hardest": f.opt.Hardest, "drawn": f.opt.Drawn, "neighbors": f.opt.Neighbors, "points": f.opt.Points} {
-		if value < 1 {
-			return usagef("--%s %d: at least 1", name, value)
-		}
-	}
-	if err := f.complete(cmd, log); err != nil {
-		return err
-	}
-	folder, err := train.Open(run)
-	if err != nil {
-		return err
-	}
+	f.complete(cmd, log)
 	if f.out == "" {
-		f.out = folder.Path(train.ReportFile)
+		f.out = train.Folder(run).Path(train.ReportFile)
 	} else if _, err := os.Stat(f.out); err == nil && !f.force {
 		return fmt.Errorf("file %s already exists (--force replaces it)", f.out)
 	}
-	eng, err := newEngine(f.threads)
+	folder, eng, err := f.device.openRun(run, f.threads, log)
 	if err != nil {
 		return err
 	}
@@ -79,7 +68,7 @@ func (f *reportFlags) run(cmd *cobra.Command, run string, log *logrus.Logger) er
 	if err != nil {
 		return err
 	}
-	if err := gallery.WriteFile(f.out, func(w io.Writer) error { return r.Write(w) }); err != nil {
+	if err := wholefile.Write(f.out, func(w io.Writer) error { return r.Write(w) }); err != nil {
 		return err
 	}
 	if f.asJSON {

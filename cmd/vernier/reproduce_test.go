@@ -72,15 +72,15 @@ func TestReproduceFig8And11(t *testing.T) {
 
 func TestReproduceMistakesAreNamed(t *testing.T) {
 	for want, args := range map[string][]string{
-		"--data is missing":              {"brm-table3"},
-		"holds none of the tables":       {"brm-table3", "--data", t.TempDir()},
-		`--tables "iris"`:                {"brm-table3", "--data", ".", "--tables", "iris"},
-		"--trials 1: a t-test needs":     {"brm-table2", "--trials", "1"},
-		"--plot take one table":          {"brm-fig11", "--data", ".", "--json", "x.json"},
-		"none of the tables":             {"brm-fig11", "--data", t.TempDir()},
-		`--tables "irises"`:              {"brm-fig11", "--data", ".", "--tables", "letters,irises"},
-		`"nca2"`:                         {"brm-fig11", "--data", ".", "--learners", "nca2"},
-		`unknown command "brm-table33";`: {"brm-table33"},
+		"--data is missing":               {"brm-table3"},
+		"holds none of the tables":        {"brm-table3", "--data", t.TempDir()},
+		`--tables "iris"`:                 {"brm-table3", "--data", ".", "--tables", "iris"},
+		"--trials 1: want at least 2":     {"brm-table2", "--trials", "1"},
+		"--plot take one table":           {"brm-fig11", "--data", ".", "--json", "x.json"},
+		"none of the tables":              {"brm-fig11", "--data", t.TempDir()},
+		`"irises" is unknown; there is v`: {"brm-fig11", "--data", ".", "--tables", "letters,irises"},
+		`"nca2"`:                          {"brm-fig11", "--data", ".", "--learners", "nca2"},
+		`unknown command "brm-table33";`:  {"brm-table33"},
 	} {
 		if code, _, errs := vernier(t, append([]string{"reproduce"}, args...)...); code == 0 || !strings.Contains(errs, want) {
 			t.Errorf("%v: exit %d, %s\nwant %q", args, code, errs, want)

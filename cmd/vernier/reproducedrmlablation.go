@@ -10,6 +10,8 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -64,14 +66,6 @@ is chosen by them.
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return err
-			}
-			if err := subset("--parts", f.parts, drmlParts); err != nil {
-				return err
-			}
-			for _, r := range f.factors {
-				if !(r > 0) {
-					return usagef("--rates %v: factors above 0", r)
-				}
 			}
 			if err := outFolder(f.out); err != nil {
 				return err
@@ -204,12 +198,12 @@ func (f *drmlAblation) save() error {
 	if err := saveCurves(filepath.Join(f.out, "curves.csv"), f.runs); err != nil {
 		return err
 	}
-	return writeWhole(filepath.Join(f.out, "ablation.md"), f.write)
+	return wholefile.Write(filepath.Join(f.out, "ablation.md"), f.write)
 }
 
 // write writes a table a part as Markdown.
 func (f *drmlAblation) write(w io.Writer) error {
-	fmt.Fprintf(w, "# Ablation of geometry flow on %s\n\nPercent, mean ± deviation over %d seeds. R@1, NMI and F1 are of each image alone;\nthe columns after them of batches mixed by geometry flow, which are not figures of a metric.\n\n", filepath.Base(f.data), len(f.seeds))
+	fmt.Fprintf(w, "# Ablation of geometry flow on %s\n\nPercent, mean ± deviation over %s. R@1, NMI and F1 are of each image alone;\nthe columns after them of batches mixed by geometry flow, which are not figures of a metric.\n\n", filepath.Base(f.data), plural.Of(len(f.seeds), "seed"))
 	for _, part := range f.parts {
 		fmt.Fprintf(w, "## %s\n\n", part)
 		x := map[string]string{"lambda": "lambda", "batch": "images a batch"}[part]

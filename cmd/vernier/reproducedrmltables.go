@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -36,12 +38,6 @@ tables.json, and tables.png.
 		Args: takes(false),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
-				return err
-			}
-			if err := subset("--losses", f.losses, drmlLosses); err != nil {
-				return err
-			}
-			if err := subset("--variants", f.variants, drmlVariants); err != nil {
 				return err
 			}
 			if err := outFolder(f.out); err != nil {
@@ -74,7 +70,7 @@ func (f *drmlTablesFlags) save(runs []*drmlRun) error {
 	if err := saveRuns(f.out, "tables", runs); err != nil {
 		return err
 	}
-	return writeWhole(filepath.Join(f.out, "tables.md"), func(w io.Writer) error { return f.write(w, runs) })
+	return wholefile.Write(filepath.Join(f.out, "tables.md"), func(w io.Writer) error { return f.write(w, runs) })
 }
 
 // cell returns the runs of a loss and a variant.
@@ -94,9 +90,9 @@ func (f *drmlTablesFlags) write(w io.Writer, runs []*drmlRun) error {
 			failed += fmt.Sprintf("%s: %s\n", r.Name, r.Failed)
 		}
 	}
-	fmt.Fprintf(w, "# Geometry flow on %s\n\n%d of %d runs", filepath.Base(f.data), made, len(runs))
+	fmt.Fprintf(w, "# Geometry flow on %s\n\n%d of %s", filepath.Base(f.data), made, plural.Of(len(runs), "run"))
 	if one != nil {
-		fmt.Fprintf(w, "; %d test images of %d classes", one.Alone.Queries, one.Alone.Classes)
+		fmt.Fprintf(w, "; %s of %s", plural.Of(one.Alone.Queries, "test image"), plural.Of(one.Alone.Classes, "class"))
 	}
 	fmt.Fprintf(w, ". Percent, mean ± deviation over seeds.\n\n## Recall@K, each image alone\n\n")
 	figures := drmlFigures(drmlKs)

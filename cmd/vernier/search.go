@@ -77,20 +77,11 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 	if len(queries) == 0 {
 		return usagef("--query is missing: say which images to search for")
 	}
-	if f.k < 1 {
-		return usagef("-k %d: at least 1", f.k)
-	}
 	if f.gallery != "" && (cmd.Flags().Changed("data") || cmd.Flags().Changed("split")) {
 		return usagef("--gallery is searched, or the images of --data or --split: give one of them")
 	}
-	if err := f.complete(cmd, log); err != nil {
-		return err
-	}
-	folder, err := train.Open(args[0])
-	if err != nil {
-		return err
-	}
-	eng, err := f.device.open(f.threads, log)
+	f.complete(cmd, log)
+	folder, eng, err := f.device.openRun(args[0], f.threads, log)
 	if err != nil {
 		return err
 	}

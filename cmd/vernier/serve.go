@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/serve"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -54,27 +55,17 @@ type serveFlags struct {
 }
 
 func (f *serveFlags) run(cmd *cobra.Command, run string, log *logrus.Logger) (err error) {
-	if f.nearest < 1 {
-		return usagef("-k %d: at least 1", f.nearest)
-	}
-	if f.megabytes < 1 || f.megabytes > 1024 {
-		return usagef("--max-mb %d: want 1 to 1024", f.megabytes)
-	}
-	if _, _, err := net.SplitHostPort(f.listen); err != nil {
-		return usagef("--listen %q: want ADDRESS:PORT, such as 127.0.0.1:8321: %w", f.listen, err)
-	}
 	if f.marks != "" {
 		if _, err := os.Stat(filepath.Dir(f.marks)); err != nil {
 			return fmt.Errorf("--marks: %w", err)
 		}
 	}
-	if err := f.complete(cmd, log); err != nil {
-		return err
-	}
-	folder, err := train.Open(run)
+	f.complete(cmd, log)
+	folder, eng, err := f.device.openRun(run, f.threads, log)
 	if err != nil {
 		return err
 	}
+	defer eng.Close()
 	cfg, err := folder.LoadConfig()
 	if err != nil {
 		return err
@@ -85,11 +76,6 @@ func (f *serveFlags) run(cmd *cobra.Command, run string, log *logrus.Logger) (er
 		return fmt.Errorf("--listen: %w", err)
 	}
 	defer l.Close()
-	eng, err := newEngine(f.threads)
-	if err != nil {
-		return err
-	}
-	defer eng.Close()
 	e, err := train.Embed(cmd.Context(), folder, eng, f.sel)
 	if err != nil {
 		return err
@@ -116,7 +102,7 @@ func (f *serveFlags) run(cmd *cobra.Command, run string, log *logrus.Logger) (er
 	if f.asJSON {
 		err = json.NewEncoder(cmd.OutOrStdout()).Encode(map[string]any{"url": url, "rows": c.Gallery.N, "marks": c.Marks})
 	} else {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d images at %s\nmarks go to %s; Ctrl-C ends it\n", c.Gallery.N, url, c.Marks)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s at %s\nmarks go to %s; Ctrl-C ends it\n", plural.Of(c.Gallery.N, "image"), url, c.Marks)
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/train"
 	"github.com/vernier-ml/vernier/train/sweep"
 )
@@ -78,9 +79,6 @@ func (f *sweepFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) er
 	if err != nil {
 		return err
 	}
-	if err := f.table.check(); err != nil {
-		return err
-	}
 	o, err := f.table.options(file.Baseline)
 	if err != nil {
 		return err
@@ -125,17 +123,17 @@ func (f *sweepFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) er
 	if seconds, known, err := sweep.Cost(runs); err != nil {
 		return err
 	} else if known > 0 {
-		log.Infof("%d runs in %s: %.0f s in all, %.1f s a run", known, f.out, seconds, seconds/float64(known))
+		log.Infof("%s in %s: %.0f s in all, %.1f s a run", plural.Of(known, "run"), f.out, seconds, seconds/float64(known))
 	}
 	t, err := compareRuns(folders, o, log)
 	if err == nil {
 		err = writeTables(train.Folder(f.out), t, f.table.figure)
 	}
 	if err == nil {
-		err = f.table.write(cmd.OutOrStdout(), t)
+		err = f.table.write(cmd.OutOrStdout(), t, log)
 	}
 	if failed != nil { // the reasons were told when they appeared
-		return fmt.Errorf("%d of %d runs are not finished; the same command tries them again", len(jobs)-len(runs), len(jobs))
+		return fmt.Errorf("%d of %s not finished; the same command tries again", len(jobs)-len(runs), plural.Of(len(jobs), "run"))
 	}
 	return err
 }
@@ -144,9 +142,6 @@ func (f *sweepFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) er
 func (f *sweepFlags) plan(path string) (*sweep.File, []sweep.Job, error) {
 	if f.out == "" {
 		return nil, nil, usagef("--out is missing: say where the runs' folders go, for example --out runs/mine")
-	}
-	if f.jobs < 1 || f.jobs > mostWorkers {
-		return nil, nil, usagef("--jobs %d: 1 to %d", f.jobs, mostWorkers)
 	}
 	if f.threads == 0 {
 		f.threads = max(1, runtime.GOMAXPROCS(0)/f.jobs)

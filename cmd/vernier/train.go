@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -155,52 +154,34 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 
 func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 	ctx := cmd.Context()
+	opt := train.Options{Workers: f.workers, Events: newReporter(log), Cache: f.cache.options()}
+	folder, err := f.prepare(cmd, &opt)
+	if err != nil {
+		return err
+	}
+	if f.printConfig {
+		text, err := f.cfg.YAML()
+		if err != nil {
+			return err
+		}
+		_, err = cmd.OutOrStdout().Write(text)
+		return err
+	}
+	if opt.Memory > 0 {
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opt.Memory))
+	}
 	eng, err := f.device.open(f.threads, log)
 	if err != nil {
 		return err
 	}
 	defer eng.Close()
-	opt := train.Options{Workers: f.workers, Events: newReporter(log), Cache: f.cache.options()}
 	var s *train.Session
-	var folder train.Folder
-	if err := checkWorkers(f.workers); err != nil {
-		return err
-	}
-	if f.dry != "" && !slices.Contains(dryRunForms, f.dry) {
-		return usagef("--dry-run=%s (there is: %s)", f.dry, strings.Join(dryRunForms, ", "))
-	}
-	if f.memoryLimit != "" {
-		if opt.Memory, err = parseBytes(f.memoryLimit); err != nil {
-			return usagef("--memory-limit: %w", err)
-		}
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opt.Memory))
-	}
-	if f.resume != "" {
-		if folder, err = f.openStored(cmd, &opt); err != nil {
-			return err
-		}
+	switch {
+	case f.dry != "":
+		return f.dryRun(cmd, eng, opt)
+	case f.resume != "":
 		s, err = train.Resume(ctx, folder, eng, opt)
-	} else {
-		if err := f.complete(cmd.Flags()); err != nil {
-			return &usageError{err}
-		}
-		if f.printConfig {
-			text, err := f.cfg.YAML()
-			if err != nil {
-				return err
-			}
-			_, err = cmd.OutOrStdout().Write(text)
-			return err
-		}
-		if f.dry != "" {
-			return f.dryRun(cmd, eng, opt)
-		}
-		if folder, err = train.Claim(f.out, f.force); err != nil {
-			if errors.Is(err, train.ErrExists) {
-				return fmt.Errorf("%w (--force overwrites a run, --resume goes on with it)", err)
-			}
-			return err
-		}
+	default:
 		s, err = train.Start(ctx, f.cfg, folder, eng, opt)
 	}
 	if err != nil {
@@ -230,22 +211,35 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 	return printResults(cmd.OutOrStdout(), r)
 }
 
+// prepare finds out what is to be trained, and where, before anything begins.
+func (f *trainFlags) prepare(cmd *cobra.Command, opt *train.Options) (folder train.Folder, err error) {
+	if f.memoryLimit != "" {
+		if opt.Memory, err = parseBytes(f.memoryLimit); err != nil {
+			return "", fmt.Errorf("--memory-limit: %w", err)
+		}
+	}
+	if f.resume != "" {
+		return f.openStored(cmd, opt)
+	}
+	if err := f.complete(cmd.Flags()); err != nil {
+		return "", &usageError{err}
+	}
+	if f.printConfig || f.dry != "" {
+		return "", nil
+	}
+	folder, err = train.Claim(f.out, f.force)
+	if errors.Is(err, train.ErrExists) {
+		err = fmt.Errorf("%w (--force overwrites a run, --resume goes on with it)", err)
+	}
+	return folder, err
+}
+
 func termNames() []string {
 	var names []string
 	for _, t := range losses.ListTerms() {
 		names = append(names, t.Name)
 	}
 	return names
-}
-
-// mostWorkers is more than any machine gains from.
-const mostWorkers = 1024
-
-func checkWorkers(n int) error {
-	if n < 0 || n > mostWorkers {
-		return usagef("--workers %d: 1 to %d, or 0 for one a core", n, mostWorkers)
-	}
-	return nil
 }
 
 // largerHint says what to do about a picture that is too large.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -38,9 +39,9 @@ func printEstimate(w io.Writer, e *train.Estimate) error {
 		{"memory", fmt.Sprintf("%s of %s that can be had", mib(e.Total), mib(e.Room))},
 		{"", fmt.Sprintf("weights %s, optimizer %s, activations and gradients %s, workspace %s", mib(m.Weights), mib(m.Optimizer), mib(m.Activations), mib(m.Workspace))},
 		{"", fmt.Sprintf("program %s, batches %s, decoded pictures %s, validation or checkpoint %s, garbage %s", mib(m.Program), mib(m.Batches), mib(m.Pictures), mib(m.Aside), mib(m.Collector))},
-		{"a step", fmt.Sprintf("%.3f s (%d images, %.2f images/s, measured on %d steps)", e.StepSeconds, e.Batch, e.ImgS, e.Samples)},
-		{"steps", fmt.Sprintf("%d in %d epochs of %d", e.Steps, e.Epochs, e.StepsAnEpoch)},
-		{"measuring", fmt.Sprintf("%d images embedded in validations and test, %.1f images/s", e.Embedded, 1/e.EmbedSeconds)},
+		{"a step", fmt.Sprintf("%.3f s (%s, %.2f images/s, measured on %s)", e.StepSeconds, plural.Of(e.Batch, "image"), e.ImgS, plural.Of(e.Samples, "step"))},
+		{"steps", fmt.Sprintf("%d in %s of %d", e.Steps, plural.Of(e.Epochs, "epoch"), e.StepsAnEpoch)},
+		{"measuring", fmt.Sprintf("%s embedded in validations and test, %.1f images/s", plural.Of(e.Embedded, "image"), 1/e.EmbedSeconds)},
 		{"in all", fmt.Sprintf("%.2f hours (%s)", e.Hours, (time.Duration(e.Hours * float64(time.Hour))).Round(time.Second))},
 	} {
 		if _, err := fmt.Fprintf(w, "%-11s %s\n", line[0], line[1]); err != nil {
@@ -48,7 +49,7 @@ func printEstimate(w io.Writer, e *train.Estimate) error {
 		}
 	}
 	if e.WarmUp > 0 {
-		_, err := fmt.Fprintf(w, "%-11s the first %d epochs train the head alone and take less\n", "", e.WarmUp)
+		_, err := fmt.Fprintf(w, "%-11s %s at the beginning, for the head alone, will take less\n", "", plural.Of(e.WarmUp, "epoch"))
 		return err
 	}
 	return nil

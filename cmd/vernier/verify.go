@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"text/tabwriter"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -111,9 +111,6 @@ func (f *verifyFlags) complete(cmd *cobra.Command, images bool, log *logrus.Logg
 			}
 		}
 	}
-	if changed("threshold") && (math.IsNaN(f.threshold) || math.IsInf(f.threshold, 0)) {
-		return usagef("--threshold %v: want a finite number", f.threshold)
-	}
 	if f.calibrate == "" {
 		for _, name := range []string{"calibrate-on", "calibrate-share", "store"} {
 			if changed(name) {
@@ -123,40 +120,43 @@ func (f *verifyFlags) complete(cmd *cobra.Command, images bool, log *logrus.Logg
 	} else {
 		var err error
 		if f.rule, err = eval.ParseRule(f.calibrate); err != nil {
-			return usagef("--calibrate: %w", err)
+			return fmt.Errorf("--calibrate: %w", err)
 		}
 		if changed("threshold") {
 			return usagef("--threshold and --calibrate: give one of them")
 		}
 	}
-	if !(f.share > 0 && f.share < 1) {
-		return usagef("--calibrate-share %v: want a share between 0 and 1", f.share)
-	}
 	if changed("calibrate-share") && f.calibrateOn != calibrateOnHalf {
 		return usagef("--calibrate-share is for --calibrate-on half")
 	}
-	if f.maxPairs < 1 {
-		return usagef("--max-pairs %d: at least 1", f.maxPairs)
+	f.selectionFlags.complete(cmd, log)
+	return nil
+}
+
+// checkThreshold refuses one that lies before all distances of the run's metric.
+func (f *verifyFlags) checkThreshold(folder train.Folder) error {
+	if f.threshold >= 0 {
+		return nil
 	}
-	if f.curve != 0 && f.curve < 2 {
-		return usagef("--curve %d: at least 2 points, or 0 for none", f.curve)
+	cfg, err := folder.LoadConfig()
+	if err == nil && cfg.Model.Metric.Kind != layers.Dot {
+		err = usagef("--threshold %v: want at least 0, as distances by %s are", f.threshold, eval.DistanceName(cfg.Model.Metric))
 	}
-	return f.selectionFlags.complete(cmd, log)
+	return err
 }
 
 func (f *verifyFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
 	if err := f.complete(cmd, len(args) == 3, log); err != nil {
 		return err
 	}
-	folder, err := train.Open(args[0])
-	if err != nil {
-		return err
-	}
-	eng, err := f.device.open(f.threads, log)
+	folder, eng, err := f.device.openRun(args[0], f.threads, log)
 	if err != nil {
 		return err
 	}
 	defer eng.Close()
+	if err := f.checkThreshold(folder); err != nil {
+		return err
+	}
 	if len(args) == 1 {
 		return f.measure(cmd, folder, eng, log)
 	}

@@ -132,6 +132,16 @@ func verifyByPairs(t *testing.T, run, images string) {
 	}
 }
 
+func TestAThresholdBelowAllDistancesIsWrongUsage(t *testing.T) {
+	run, images := trained(t)
+	for _, more := range [][]string{nil, {filepath.Join(images, "class 06", "0.png"), filepath.Join(images, "class 06", "1.png")}} {
+		code, _, errs := vernier(t, append([]string{"verify", run, "--threshold", "-1"}, more...)...)
+		if code != exitUsage || !strings.HasPrefix(errs, "vernier: --threshold -1: want at least 0") {
+			t.Errorf("%v: exit %d, want %d\n%s", more, code, exitUsage, errs)
+		}
+	}
+}
+
 func TestVerifyRefusesFlagsThatDoNotGoTogether(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for _, c := range []struct {

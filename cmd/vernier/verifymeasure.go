@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
@@ -169,9 +170,9 @@ func (v *verification) print(w io.Writer) error {
 		sampled = "a sample"
 	}
 	fmt.Fprintf(w, "%s, model of epoch %d, by %s\n", v.Pairs, v.Epoch, v.Distance)
-	fmt.Fprintf(w, "%d same and %d different pairs (%s) of %d identities", v.Same, v.Different, sampled, v.Identities)
+	fmt.Fprintf(w, "%d same and %s (%s) of %s", v.Same, plural.Of(v.Different, "different pair"), sampled, plural.Of(v.Identities, "identity"))
 	if v.Across > 0 {
-		fmt.Fprintf(w, "; %d pairs of a calibration and a test identity left out", v.Across)
+		fmt.Fprintf(w, "; %s of a calibration and a test identity left out", plural.Of(v.Across, "pair"))
 	}
 	fmt.Fprintf(w, "\n\nAUC %.4f   EER %s at distance %s   average precision %.4f\n\n", v.AUC, rateText(v.EER), distanceText(v.EERThreshold), v.AveragePrecision)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/weights"
@@ -80,7 +81,7 @@ func inspect(w io.Writer, f *weights.File) error {
 	for _, k := range slices.Sorted(maps.Keys(f.Values())) {
 		fmt.Fprintf(w, "value %s: %s\n", k, shorten(fmt.Sprint(f.Values()[k])))
 	}
-	_, err := fmt.Fprintf(w, "%s: %d tensors, %d values, %s\n", f.Format(), len(f.Tensors()), values, sizeText(bytes))
+	_, err := fmt.Fprintf(w, "%s: %s, %s, %s\n", f.Format(), plural.Of(len(f.Tensors()), "tensor"), plural.Of(values, "value"), sizeText(bytes))
 	return err
 }
 
@@ -128,7 +129,7 @@ under timm's names. What a PyTorch file holds beside tensors is left out.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %d tensors to %s\n", n, args[1])
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "wrote %s to %s\n", plural.Of(n, "tensor"), args[1])
 			return err
 		},
 	}
@@ -182,7 +183,7 @@ made for, and blocks after trunk-end.`,
 			}
 			s, err := plainSpec(spec, size)
 			if err != nil {
-				return usagef("--backbone: %w", err)
+				return usagef("--size %d: %w", size, err)
 			}
 			eng, err := newEngine(1)
 			if err != nil {
@@ -225,7 +226,7 @@ func plainSpec(spec string, size int) (model.Spec, error) {
 
 // loadedText says in a line what was taken from a file.
 func loadedText(l *model.Loaded) string {
-	text := fmt.Sprintf("%d tensors of a %s file", l.Filled, l.Format)
+	text := fmt.Sprintf("%s of a %s file", plural.Of(l.Filled, "tensor"), l.Format)
 	if l.Prefix != "" {
 		text += ", under " + l.Prefix
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"syscall"
 )
 
 // peakMemory is the most bytes that this process has had resident, or 0 if that
@@ -19,15 +18,6 @@ func peakMemory() float64 {
 		if _, err := fmt.Sscanf(string(line), "VmHWM: %f kB", &kib); err == nil {
 			return kib * 1024
 		}
-	}
-	return 0
-}
-
-// peakOf is the most bytes that a process which has ended had resident, itself
-// or a child of its own.
-func peakOf(p *os.ProcessState) float64 {
-	if usage, ok := p.SysUsage().(*syscall.Rusage); ok {
-		return float64(usage.Maxrss) * 1024
 	}
 	return 0
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -35,10 +34,14 @@ type reading struct {
 
 // run starts the peer once.
 func (p Peer) run(ctx context.Context, name string) (reading, error) {
-	cmd := exec.CommandContext(ctx, "sh", "-c", p.Command)
+	cmd, done, err := p.start(ctx)
+	if err != nil {
+		return reading{}, fmt.Errorf("peer %q: %w", p.Command, err)
+	}
 	cmd.WaitDelay = 5 * time.Second
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
+	peak := done()
 	if ctx.Err() != nil {
 		return reading{}, ctx.Err()
 	}
@@ -50,7 +53,7 @@ func (p Peer) run(ctx context.Context, name string) (reading, error) {
 		return r, fmt.Errorf("peer %q: %w", p.Command, err)
 	}
 	if r.peak == 0 {
-		r.peak = peakOf(cmd.ProcessState)
+		r.peak = peak
 	}
 	return r, nil
 }

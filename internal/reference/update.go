@@ -36,110 +36,108 @@ func (Engine) Clamp(xs []layers.Tensor, limit float32) error {
 	return nil
 }
 
-// slot is a checked layers.Slot.
-type slot struct {
-	w, g, first, second array
+// element is one number of a parameter, its gradient and its states. A rule of an
+// optimiser changes it.
+type element struct {
+	w, g, first, second float64
 	rate, decay         float64
 }
 
-// slots checks all slots before any is changed.
-func (c *call) slots(in []layers.Slot, states int) []slot {
-	var out []slot
-	for _, s := range in {
-		w, g := c.any("parameter", s.Param), c.any("gradient", s.Grad)
-		c.same(w, g)
-		o := slot{w: w, g: g, rate: float64(s.Rate), decay: float64(s.Decay)}
-		if states > 0 && c.err == nil {
-			o.first = c.of("first state", s.State[0], w.shape...)
+// update applies a rule to every number of every slot, which have so many states.
+// Numbers are float64 within a rule and rounded once. All slots are checked before
+// any is changed.
+func (c *call) update(slots []layers.Slot, states int, rule func(*element)) error {
+	type checked struct{ w, g, first, second array }
+	all := make([]checked, len(slots))
+	for k, s := range slots {
+		o := &all[k]
+		o.w, o.g = c.any("parameter", s.Param), c.any("gradient", s.Grad)
+		c.same(o.w, o.g)
+		for j, state := range []*array{&o.first, &o.second}[:states] {
+			if c.err == nil {
+				*state = c.of([]string{"first state", "second state"}[j], s.State[j], o.w.shape...)
+			}
 		}
-		if states > 1 && c.err == nil {
-			o.second = c.of("second state", s.State[1], w.shape...)
-		}
-		out = append(out, o)
 	}
-	return out
+	if c.err != nil {
+		return c.err
+	}
+	for k, s := range slots {
+		o := &all[k]
+		for i := range o.w.v {
+			e := element{w: float64(o.w.v[i]), g: float64(o.g.v[i]), rate: float64(s.Rate), decay: float64(s.Decay)}
+			if states > 0 {
+				e.first = float64(o.first.v[i])
+			}
+			if states > 1 {
+				e.second = float64(o.second.v[i])
+			}
+			rule(&e)
+			o.w.v[i] = float32(e.w)
+			if states > 0 {
+				o.first.v[i] = float32(e.first)
+			}
+			if states > 1 {
+				o.second.v[i] = float32(e.second)
+			}
+		}
+	}
+	return nil
 }
 
 // SGD updates every slot.
 func (Engine) SGD(slots []layers.Slot, spec layers.SGDSpec) error {
 	c := call{op: "sgd"}
-	states := 1
-	if spec.Momentum == 0 {
+	states, momentum := 1, float64(spec.Momentum)
+	if momentum == 0 {
 		states = 0
 	}
-	checked := c.slots(slots, states)
-	if c.err != nil {
-		return c.err
-	}
-	for _, s := range checked {
-		for i := range s.w.v {
-			w := float64(s.w.v[i])
-			g := float64(s.g.v[i]) + s.decay*w
-			step := g
-			if spec.Momentum != 0 {
-				v := float64(spec.Momentum)*float64(s.first.v[i]) + g
-				s.first.v[i] = float32(v)
-				step = v
-				if spec.Nesterov {
-					step = g + float64(spec.Momentum)*v
-				}
+	return c.update(slots, states, func(e *element) {
+		g := e.g + e.decay*e.w
+		step := g
+		if momentum != 0 {
+			e.first = momentum*e.first + g
+			step = e.first
+			if spec.Nesterov {
+				step = g + momentum*e.first
 			}
-			s.w.v[i] = float32(w - s.rate*step)
 		}
-	}
-	return nil
+		e.w -= e.rate * step
+	})
 }
 
 // AdamW updates every slot.
 func (Engine) AdamW(slots []layers.Slot, spec layers.AdamWSpec) error {
 	c := call{op: "adamw"}
-	checked := c.slots(slots, 2)
 	c.check(spec.Step >= 1, "step is %d, the first is 1", spec.Step)
-	if c.err != nil {
-		return c.err
-	}
 	correct1 := 1 - math.Pow(spec.Beta1, float64(spec.Step))
 	correct2 := 1 - math.Pow(spec.Beta2, float64(spec.Step))
-	for _, s := range checked {
-		for i := range s.w.v {
-			w, g := float64(s.w.v[i]), float64(s.g.v[i])
-			shrink := s.rate * s.decay * w
-			if spec.Coupled {
-				g, shrink = g+s.decay*w, 0
-			}
-			m := spec.Beta1*float64(s.first.v[i]) + (1-spec.Beta1)*g
-			v := spec.Beta2*float64(s.second.v[i]) + (1-spec.Beta2)*g*g
-			s.first.v[i], s.second.v[i] = float32(m), float32(v)
-			s.w.v[i] = float32(w - shrink - s.rate*(m/correct1)/(math.Sqrt(v/correct2)+spec.Eps))
+	return c.update(slots, 2, func(e *element) {
+		g, shrink := e.g, e.rate*e.decay*e.w
+		if spec.Coupled {
+			g, shrink = g+e.decay*e.w, 0
 		}
-	}
-	return nil
+		e.first = spec.Beta1*e.first + (1-spec.Beta1)*g
+		e.second = spec.Beta2*e.second + (1-spec.Beta2)*g*g
+		e.w = e.w - shrink - e.rate*(e.first/correct1)/(math.Sqrt(e.second/correct2)+spec.Eps)
+	})
 }
 
 // RMSprop updates every slot.
 func (Engine) RMSprop(slots []layers.Slot, spec layers.RMSpropSpec) error {
 	c := call{op: "rmsprop"}
-	states := 2
-	if spec.Momentum == 0 {
+	states, momentum := 2, float64(spec.Momentum)
+	if momentum == 0 {
 		states = 1
 	}
-	checked := c.slots(slots, states)
-	if c.err != nil {
-		return c.err
-	}
-	for _, s := range checked {
-		for i := range s.w.v {
-			w := float64(s.w.v[i])
-			g := float64(s.g.v[i]) + s.decay*w
-			v := spec.Alpha*float64(s.first.v[i]) + (1-spec.Alpha)*g*g
-			s.first.v[i] = float32(v)
-			step := g / (math.Sqrt(v) + spec.Eps)
-			if spec.Momentum != 0 {
-				step += float64(spec.Momentum) * float64(s.second.v[i])
-				s.second.v[i] = float32(step)
-			}
-			s.w.v[i] = float32(w - s.rate*step)
+	return c.update(slots, states, func(e *element) {
+		g := e.g + e.decay*e.w
+		e.first = spec.Alpha*e.first + (1-spec.Alpha)*g*g
+		step := g / (math.Sqrt(e.first) + spec.Eps)
+		if momentum != 0 {
+			step += momentum * e.second
+			e.second = step
 		}
-	}
-	return nil
+		e.w -= e.rate * step
+	})
 }

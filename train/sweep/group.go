@@ -44,11 +44,20 @@ type Test struct {
 // Table compares groups of runs.
 type Table struct {
 	Columns []string // places of the settings in which the groups differ
-	Figures []string
-	Groups  []*Group
-	Level   float64 // of significance
+	// Following are further places in which they differ, but whose values follow
+	// from those of columns.
+	Following []Following
+	Figures   []string
+	Groups    []*Group
+	Level     float64 // of significance
 	// Shared lists what all groups have in common: seeds and data.
 	Data string
+}
+
+// Following is a place whose value is the same wherever those at others are.
+type Following struct {
+	Place string   `json:"place"`
+	From  []string `json:"from"` // columns, as few as will do
 }
 
 // Options say what Compare compares with.
@@ -82,7 +91,7 @@ func Compare(runs []Run, o Options) (*Table, error) {
 		return nil, err
 	}
 	t := &Table{Figures: figureOrder(runs), Level: o.Level, Data: runs[0].Values["data.spec"]}
-	t.Columns = columns(groups, o.Order)
+	t.Columns, t.Following = columns(groups, o.Order)
 	for _, g := range groups {
 		for _, c := range t.Columns {
 			g.Labels = append(g.Labels, g.values[c])
@@ -127,9 +136,9 @@ func settingsKey(values map[string]string) string {
 	return b.String()
 }
 
-// columns are the places in which groups differ, but those whose values follow
-// from the columns before them.
-func columns(groups []*Group, order []string) []string {
+// columns are the places in which groups differ, apart from those whose values
+// follow from the columns before them.
+func columns(groups []*Group, order []string) (kept []string, following []Following) {
 	var differing []string
 	for place := range places(groups) {
 		for _, g := range groups[1:] {
@@ -147,13 +156,21 @@ func columns(groups []*Group, order []string) []string {
 		return len(first)
 	}
 	slices.SortFunc(differing, func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
-	var kept []string
 	for _, place := range differing {
 		if !follows(groups, kept, place) {
 			kept = append(kept, place)
+			continue
 		}
+		from := slices.Clone(kept)
+		for _, one := range kept { // what can be done without
+			fewer := slices.DeleteFunc(slices.Clone(from), func(p string) bool { return p == one })
+			if follows(groups, fewer, place) {
+				from = fewer
+			}
+		}
+		following = append(following, Following{place, from})
 	}
-	return kept
+	return kept, following
 }
 
 // follows reports whether the value at a place is the same wherever those at the

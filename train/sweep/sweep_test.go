@@ -324,6 +324,11 @@ func TestGroupsAreTestedAgainstTheirBaselines(t *testing.T) {
 	if !slices.Equal(table.Columns, []string{"loss.name", "model.metric"}) { // the rate follows from the loss
 		t.Fatalf("columns %q", table.Columns)
 	}
+	if !slices.ContainsFunc(table.Following, func(f Following) bool {
+		return f.Place == "optimizer.proxy_rate" && slices.Equal(f.From, []string{"loss.name"})
+	}) {
+		t.Errorf("following %+v, want the rate from the loss alone", table.Following)
+	}
 	for i, want := range []struct {
 		labels, verdict string
 		mean, std, diff float64

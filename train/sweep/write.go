@@ -46,8 +46,23 @@ func (t *Table) WriteMarkdown(w io.Writer, tested string) error {
 		}
 		b.WriteByte('\n')
 	}
+	if remark := t.Remark(); remark != "" {
+		fmt.Fprintf(&b, "\n%s\n", remark)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Remark says which settings differ and have no column; it is empty if none does.
+func (t *Table) Remark() string {
+	var parts []string
+	for _, f := range t.Following {
+		parts = append(parts, f.Place+" (from "+strings.Join(f.From, " and ")+")")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "No column, since the value follows from those shown: " + strings.Join(parts, ", ") + "."
 }
 
 // cell is mean ± deviation, bold for the best mean.
@@ -172,9 +187,10 @@ func (t *Table) WriteJSON(w io.Writer) error {
 		Runs     []run              `json:"runs"`
 	}
 	out := struct {
-		Level  float64 `json:"level"`
-		Groups []group `json:"groups"`
-	}{Level: t.Level}
+		Level     float64     `json:"level"`
+		Following []Following `json:"following,omitempty"` // settings that are not listed
+		Groups    []group     `json:"groups"`
+	}{Level: t.Level, Following: t.Following}
 	for _, g := range t.Groups {
 		x := group{Settings: map[string]string{}, Figures: g.Figures}
 		for c, place := range t.Columns {

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// limit checks the text of a flag's value, which is of the flag's type already.
+// Its error says what is wanted.
+type limit func(text string) error
+
+// limited is the value of a flag that has a limit.
+type limited struct {
+	pflag.Value
+	check limit
+}
+
+func (v *limited) Set(text string) error {
+	if err := v.Value.Set(text); err != nil {
+		return err
+	}
+	if err := v.check(text); err != nil {
+		return &refused{err}
+	}
+	return nil
+}
+
+// refused marks the error of a limit, beside those of a type.
+type refused struct{ error }
+
+func (e *refused) Unwrap() error { return e.error }
+
+// flagError names the flag and says what it takes, in place of what the parser of
+// its type says to programmers.
+func flagError(_ *cobra.Command, err error) error {
+	bad := new(pflag.InvalidValueError)
+	if !errors.As(err, &bad) {
+		return &usageError{err}
+	}
+	f, cause := bad.GetFlag(), bad.Unwrap()
+	if !errors.As(cause, new(*refused)) {
+		if errors.Is(cause, strconv.ErrRange) {
+			cause = errors.New("the number is too large")
+		} else if want, ok := typeWords[f.Value.Type()]; ok {
+			cause = errors.New("want " + want)
+		}
+	}
+	value := bad.GetValue()
+	if _, err := strconv.ParseFloat(value, 64); err != nil {
+		value = strconv.Quote(value)
+	}
+	return usagef("--%s %s: %w", f.Name, value, cause)
+}
+
+// typeWords say what flags of a type take.
+var typeWords = map[string]string{
+	"int": "a whole number", "int64": "a whole number", "uint64": "a whole number from 0 on", "float64": "a number",
+	"bool": "true or false", "duration": "a time with its unit, such as 10m or 1h30m",
+	"intSlice": "whole numbers, separated by commas", "uintSlice": "whole numbers from 0 on, separated by commas",
+	"float64Slice": "numbers, separated by commas",
+}
+
+// limitFlags gives the flags of a command and of those below it their limits,
+// which make them refuse a value while the command line is read: before anything
+// is opened, as wrong usage, with the flag's name. Every number is a finite one.
+func limitFlags(cmd *cobra.Command, all map[string]limit) {
+	_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if strings.HasPrefix(f.Value.Type(), "float64") {
+			f.Value = &limited{f.Value, number("a finite number", func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) })}
+		}
+		check, ok := all[path+" --"+f.Name]
+		if !ok {
+			check, ok = all["--"+f.Name]
+		}
+		if ok {
+			f.Value = &limited{f.Value, check}
+		}
+	})
+	for _, c := range cmd.Commands() {
+		limitFlags(c, all)
+	}
+}
+
+// whole wants a number from least to most.
+func whole(least, most int64) limit {
+	return func(text string) error {
+		v, err := strconv.ParseInt(text, 0, 64)
+		switch {
+		case err == nil && v >= least && v <= most:
+			return nil
+		case most == math.MaxInt64:
+			return fmt.Errorf("want at least %d", least)
+		}
+		return fmt.Errorf("want %d to %d", least, most)
+	}
+}
+
+func atLeast(n int64) limit { return whole(n, math.MaxInt64) }
+
+// number wants numbers, separated by commas if there are several, of which ok is
+// true.
+func number(want string, ok func(float64) bool) limit {
+	return func(text string) error {
+		for _, part := range strings.Split(strings.Trim(text, "[]"), ",") {
+			if v, err := strconv.ParseFloat(strings.TrimSpace(part), 64); err != nil || !ok(v) {
+				return errors.New("want " + want)
+			}
+		}
+		return nil
+	}
+}
+
+// between0And1 wants neither of them.
+func between0And1(text string) error {
+	return number("a number between 0 and 1", func(v float64) bool { return v > 0 && v < 1 })(text)
+}
+
+func positive(text string) error {
+	return number("a number above 0", func(v float64) bool { return v > 0 && v <= math.MaxFloat32 })(text)
+}
+
+func notNegative(text string) error {
+	return number("at least 0", func(v float64) bool { return v >= 0 && v <= math.MaxFloat32 })(text)
+}
+
+// among wants one of a list.
+func among(allowed ...string) limit {
+	return func(text string) error {
+		if slices.Contains(allowed, text) {
+			return nil
+		}
+		return fmt.Errorf("there is %s", strings.Join(allowed, ", "))
+	}
+}
+
+// eachAmong wants one or more of a list, none of them twice.
+func eachAmong(allowed ...string) limit {
+	return func(text string) error {
+		names, err := csv.NewReader(strings.NewReader(text)).Read()
+		if err != nil {
+			return fmt.Errorf("want at least one of %s", strings.Join(allowed, ", "))
+		}
+		for i, n := range names {
+			if !slices.Contains(allowed, n) {
+				return fmt.Errorf("%q is unknown; there is %s", n, strings.Join(allowed, ", "))
+			}
+			if slices.Contains(names[:i], n) {
+				return fmt.Errorf("%s is given twice", n)
+			}
+		}
+		return nil
+	}
+}
+
+// parsed wants what a parser takes.
+func parsed[T any](parse func(string) (T, error)) limit {
+	return func(text string) error {
+		_, err := parse(text)
+		return err
+	}
+}
+
+// endingIn wants the name of a file that says what will be in it.
+func endingIn(endings ...string) limit {
+	return func(text string) error {
+		if slices.Contains(endings, strings.ToLower(filepath.Ext(text))) {
+			return nil
+		}
+		return fmt.Errorf("want a name that ends in %s", strings.Join(endings, " or "))
+	}
+}
+
+// addressAndPort wants what a server can listen on.
+func addressAndPort(text string) error {
+	_, port, err := net.SplitHostPort(text)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return errors.New("want ADDRESS:PORT with a port from 0 to 65535, such as 127.0.0.1:8321")
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+
+	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/cuda"
+	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/linear"
+	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/train"
+)
+
+// mostWorkers is more than any machine gains from.
+const mostWorkers = 1024
+
+// flagLimits are what flags take, by their names, or by "COMMAND --NAME" where
+// one name means several things. Settings of train that are not here are checked
+// as a configuration, wherever they come from.
+func flagLimits() map[string]limit {
+	var tables []string
+	for _, p := range paperTables() {
+		tables = append(tables, p.name)
+	}
+	cores, picture := whole(0, mostWorkers), endingIn(".png")
+	return map[string]limit{
+		// the machine
+		"--threads": cores, "--workers": cores, "--jobs": whole(1, mostWorkers),
+		"--device": parsed(parseDevice), "--precision": parsed(cuda.ParsePrecision),
+		"--memory-limit": parsed(parseBytes), "--dry-run": among(dryRunForms...),
+		"--listen": addressAndPort, "--max-mb": whole(1, 1024),
+
+		// benchmarks
+		"--batch": atLeast(0), "--rounds": atLeast(1), "--peer-pattern": parsed(regexp.Compile),
+		"--seconds": number("a number above 0 and at most 3600", func(v float64) bool { return v > 0 && v <= 3600 }),
+
+		// images
+		"--train-classes": parsed(func(s string) (data.SplitSpec, error) { return data.ParseSplit(s, 0) }),
+		"--split":         among(train.Splits...), "--epoch": among(epochs...),
+		"--max-pixels": atLeast(1), "--shorter": atLeast(1),
+		"--corrupt": parsed(data.ParseCorruption), "--corrupt-train": parsed(data.ParseCorruption), "--corrupt-test": parsed(data.ParseCorruption),
+
+		// networks and metrics
+		"--backbone": parsed(backbone.New), "--flow": parsed(backbone.ParseFlow), "--flow-batch": atLeast(0),
+		"--size": whole(0, 4096), "--resize": atLeast(0), "--dim": whole(0, 65536), "--scale": positive,
+		"--pool": among(model.Pools...), "--head-norm": among(model.HeadNorms...), "--normalization": among(model.Normalizations...),
+		"--metric": parsed(layers.ParseMetric),
+
+		// figures
+		"eval --k": parsed(parseKs), "--ties": parsed(eval.ParseTieRule), "--centre": parsed(eval.ParseCentreRule), "--restarts": atLeast(1),
+		"--level": between0And1, "--calibrate": parsed(eval.ParseRule), "--calibrate-share": between0And1,
+		"--max-pairs": atLeast(1), "--curve": noneOrTwo,
+		"--nearest": atLeast(1), "--hardest": atLeast(1), "--drawn": atLeast(1), "--neighbors": atLeast(1), "--points": atLeast(1),
+
+		// what is written
+		"compare --format": among(tableFormats...), "sweep --format": among(tableFormats...),
+		"embed --format": among(embedFormats()...), "export --format": eachAmong(exportFormats()...),
+		"--onnx-preprocess": among(string(model.ONNXUint8), string(model.ONNXFloat)), "--expand": positive,
+		"--plot": picture, "--roc": picture, "--det": picture, "reproduce brm-fig8 --out": picture, "report --out": endingIn(".html", ".htm"),
+
+		// tables
+		"--header": among("auto", "yes", "no"), "--missing": among(string(linear.Refuse), string(linear.ImputeMean), string(linear.ImputeMedian)),
+		"--components": atLeast(0), "--trials": atLeast(1), "reproduce brm-table2 --trials": atLeast(2), "--k": atLeast(1),
+		"linear eval --pairs": atLeast(1), "reproduce brm-fig8 --pairs": atLeast(1), "--train-share": between0And1,
+		"--noise": among(string(linear.Gaussian), string(linear.Impulse)), "--noise-level": notNegative, "--penalty": notNegative,
+
+		// experiments
+		"--presets": among(drmlFamilies...), "--parts": eachAmong(drmlParts...), "--losses": eachAmong(drmlLosses...),
+		"--variants": eachAmong(drmlVariants...), "--tables": eachAmong(tables...), "--rates": positive,
+	}
+}
+
+// noneOrTwo wants as many points as make a curve, or 0 for none.
+func noneOrTwo(text string) error {
+	if n, err := strconv.ParseInt(text, 0, 64); err != nil || n < 0 || n == 1 {
+		return errors.New("want at least 2 points, or 0 for none")
+	}
+	return nil
+}

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"errors"
+	"regexp"
+
+	"github.com/vernier-ml/vernier/linear"
+)
+
+// plain takes out of a message the names of packages, which tell a programmer who
+// speaks and a user nothing.
+func plain(message string) string {
+	names := regexp.MustCompile(`(?m)(^|: )(?:(?:backbone|cpu|cuda|data|eval|gallery|layers|linear|losses|model|reference|report|serve|train|weights): )+`)
+	return names.ReplaceAllString(message, "$1")
+}
+
+// errorText is an error for a user.
+func errorText(err error) string {
+	text := plain(err.Error())
+	if errors.Is(err, linear.ErrMissing) {
+		text += "; linear fit and compare put something in such places with --missing mean or --missing median, or leave the row out"
+	}
+	return text
+}
