@@ -38,7 +38,7 @@ var mayImport = map[string][]string{
 	"cuda/kernels/gen":     {"cuda/kernels/digest", "internal/cpu/approx"},
 	"cuda/kernels/host":    {"cuda/kernels"},
 	"weights":              {"internal/wholefile"},
-	"internal/bench":       {"layers", "backbone", "model", "train", "eval"},
+	"internal/bench":       {"layers", "backbone", "model", "losses", "train", "eval"},
 	"internal/cpu":         {"layers", "internal/cpu/approx"},
 	"internal/cpu/approx":  {},
 	"internal/cpu/gen":     {"internal/cpu/approx"},

@@ -23,6 +23,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 NETWORKS = ("bninception", "resnet50", "vit-s")
 SOP = 60502
+CLASSES = 11318  # of SOP's training images
 
 
 class Check:
@@ -206,6 +207,15 @@ def network(check, name, precision, batch, compiled=False):
         row(check, "%s, %s" % (label, what), mine, theirs, "images/s", how)
 
 
+def proxies(check):
+    """A step as a run takes it: images come from the host, the loss has a row for each class of SOP."""
+    other = attempt(check, "a step with proxies, torch", lambda: peer(check, ["--network", "bninception", "--batch", "128", "--precision", "bf16", "--only", "train", "--proxies", str(CLASSES)])) or {}
+    for metric in ("cosine", "brm"):
+        label = "images uploaded, %d proxies, %s" % (CLASSES, metric)
+        r = attempt(check, label, lambda: ours(check, "bninception-proxies-train/" + metric, "bf16", 128))
+        row(check, label, r and r.get("img_s"), other.get("train_img_s") if metric == "cosine" else None, "images/s", "torch")
+
+
 def row(check, label, mine, theirs, unit, how, smaller=False):
     if not mine and not theirs:
         return  # the notes say why
@@ -230,6 +240,7 @@ def benchmarks(check):
     r = attempt(check, "SOP search", lambda: ours(check, "sop-search/brm", "tf32"))
     p = attempt(check, "SOP search, torch", lambda: peer(check, ["--search", str(SOP)]))
     row(check, "all pairs of SOP (60502) by BRM", r and SOP / r["queries_s"], p and p["seconds"], "s", "torch", smaller=True)
+    proxies(check)
     for name in NETWORKS[1:]:
         for precision in ("bf16", "tf32"):
             network(check, name, precision, 128)

@@ -6,6 +6,8 @@ batch's products. Channels last, TF32 products, with --precision bf16 automatic 
 --compile torch.compile. Every measurement is synchronised. Prints one JSON object.
 
     torch_gpu.py --network bninception --batch 128 --precision bf16 --compile
+    torch_gpu.py --network bninception --proxies 11318   images come as bytes from pinned memory, one step ahead,
+                                         and the loss is proxy-anchor with so many classes
     torch_gpu.py --pairs                 BRM distances of 256 x 256 rows, forward and back
     torch_gpu.py --search 60502          the nearest of so many rows for a part of them, by BRM
 """
@@ -78,10 +80,45 @@ def timed(do, seconds, warm=5):
     return statistics.median(times)
 
 
+class Ahead:
+    """Batches of bytes that travel from pinned memory while another one is computed."""
+
+    def __init__(self, batch):
+        self.pinned = torch.randint(0, 256, (batch, 224, 224, 3), dtype=torch.uint8).pin_memory()
+        self.stream = torch.cuda.Stream()
+        self.send()
+
+    def send(self):
+        self.stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.stream):
+            self.next = self.pinned.cuda(non_blocking=True)
+
+    def arrive(self):
+        torch.cuda.current_stream().wait_stream(self.stream)
+        x = self.next
+        x.record_stream(torch.cuda.current_stream())
+        self.send()
+        return x.permute(0, 3, 1, 2).float().div_(255)  # channels last, as it lies
+
+
+def proxy_anchor(cosines, own, alpha=32, delta=.1):
+    """Kim et al. 2020, Eq. 4; own (B, C) marks the class of each row."""
+    one = torch.zeros(1, cosines.shape[1], device=cosines.device)
+    far = torch.full_like(cosines, float("-inf"))
+    pull = torch.cat([one, torch.where(own, -alpha * (cosines - delta), far)]).logsumexp(0)
+    push = torch.cat([one, torch.where(own, far, alpha * (cosines + delta))]).logsumexp(0)
+    return pull.sum() / own.any(0).sum() + push.mean()
+
+
 def network(a, result):
     net = build(a.network).cuda().to(memory_format=torch.channels_last).train()
     torchpeer.freeze_norms(net)
     params = [p for p in net.parameters() if p.requires_grad]
+    if a.proxies:
+        rows = nn.Parameter(torch.randn(a.proxies, 512, device="cuda"))
+        own = F.one_hot(torch.randint(0, a.proxies, (a.batch,), device="cuda"), a.proxies).bool()
+        params.append(rows)
+        ahead = Ahead(a.batch)
     try:
         optimizer = torch.optim.AdamW(params, lr=1e-4, fused=True)
     except (TypeError, RuntimeError):
@@ -92,12 +129,17 @@ def network(a, result):
 
     def step():
         with mixed:
-            e = run(images)
+            e = run(ahead.arrive() if a.proxies else images)
         e = e.float()
-        loss = (e @ e.t()).pow(2).mean()
+        if a.proxies:
+            loss = proxy_anchor(e @ F.normalize(rows).t(), own)
+        else:
+            loss = (e @ e.t()).pow(2).mean()
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
+        if a.proxies:
+            loss.item()  # a run looks at it
 
     def infer():
         with torch.no_grad(), mixed:
@@ -149,6 +191,7 @@ def main():
     parser.add_argument("--precision", choices=["tf32", "bf16"], default="tf32")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--only", choices=["train", "infer"])
+    parser.add_argument("--proxies", type=int)
     parser.add_argument("--pairs", action="store_true")
     parser.add_argument("--search", type=int)
     parser.add_argument("--seconds", type=float, default=2)

@@ -36,6 +36,9 @@ func (n named) String() string {
 	return fmt.Sprintf("%s %v", n.name, []int(n.shape))
 }
 
+// Format is that of String: a Tensor's own says where it lies instead.
+func (n named) Format(f fmt.State, _ rune) { fmt.Fprint(f, n.String()) }
+
 func (n named) there() bool { return n.Tensor != nil }
 
 func (a *args) check(ok bool, format string, v ...any) {

@@ -66,3 +66,13 @@ func TestOnAGPUARecordedStepTrainsLikeTheReference(t *testing.T) {
 		t.Errorf("%d CUDA graphs, refusal: %v", stretches, refusal)
 	}
 }
+
+// Losses over class rows are float32 whatever the precision of the rest.
+func TestOnAGPUClassLossesAgreeWithTheHost(t *testing.T) {
+	classLossesAgree(t, onGPU(t, Options{Precision: FP32}), 1e-4)
+}
+
+func TestOnAGPUAStepOnBytesWithTheLossOnTheDevice(t *testing.T) {
+	e := onGPU(t, Options{Precision: FP32})
+	newResident(t, e).trainsLike(t, newResident(t, reference.New()), 40, 1e-3)
+}

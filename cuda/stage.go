@@ -51,11 +51,8 @@ func newStage(d device.Driver) (*stage, error) {
 		return nil, err
 	}
 	for i := range smallPlaces + largePlaces {
-		p := &place{}
-		if p.arrived, err = d.NewEvent(); err != nil {
-			return nil, errors.Join(err, s.close())
-		}
-		if p.consumed, err = d.NewEvent(); err != nil {
+		p, err := newPlace(d)
+		if err != nil {
 			return nil, errors.Join(err, s.close())
 		}
 		if i < smallPlaces {
@@ -65,6 +62,32 @@ func newStage(d device.Driver) (*stage, error) {
 		}
 	}
 	return s, nil
+}
+
+// newPlace returns a place without memory.
+func newPlace(d device.Driver) (p *place, err error) {
+	p = &place{}
+	if p.arrived, err = d.NewEvent(); err != nil {
+		return nil, err
+	}
+	if p.consumed, err = d.NewEvent(); err != nil {
+		return nil, errors.Join(err, d.ReleaseEvent(p.arrived))
+	}
+	return p, nil
+}
+
+// close gives pinned memory and events back.
+func (p *place) close(d device.Driver) error {
+	var errs []error
+	if p.host != nil {
+		errs = append(errs, d.ReleaseHost(p.host))
+	}
+	for _, e := range []device.Event{p.arrived, p.consumed} {
+		if e != 0 {
+			errs = append(errs, d.ReleaseEvent(e))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // grow makes room for so many bytes. Nothing uses the place any more.
@@ -106,21 +129,30 @@ func (s *stage) send(src unsafe.Pointer, bytes int64, compute device.Stream) (*p
 	}
 	p := r.places[r.next%len(r.places)]
 	r.next++
-	if p.used { // a turn ago, as a rule long done
-		if err := s.driver.SynchronizeEvent(p.arrived); err != nil {
-			return nil, err
-		}
-		if p.bytes < size { // its device memory is about to go
-			if err := s.driver.SynchronizeEvent(p.consumed); err != nil {
-				return nil, err
-			}
-		}
-		if err := s.driver.Wait(s.copy, p.consumed); err != nil {
+	if p.used && p.bytes < size { // its memory is about to go
+		if err := errors.Join(s.driver.SynchronizeEvent(p.arrived), s.driver.SynchronizeEvent(p.consumed)); err != nil {
 			return nil, err
 		}
 	}
 	if err := s.grow(p, size, true); err != nil {
 		return nil, err
+	}
+	if err := s.fill(p, src, bytes); err != nil {
+		return nil, err
+	}
+	return p, s.driver.Wait(compute, p.arrived)
+}
+
+// fill puts bytes on their way to a place with enough memory, as soon as what it
+// held before has been consumed.
+func (s *stage) fill(p *place, src unsafe.Pointer, bytes int64) error {
+	if p.used { // a turn ago, as a rule long done
+		if err := s.driver.SynchronizeEvent(p.arrived); err != nil {
+			return err
+		}
+		if err := s.driver.Wait(s.copy, p.consumed); err != nil {
+			return err
+		}
 	}
 	p.used = true
 	to, from := unsafe.Slice((*byte)(p.host), bytes), unsafe.Slice((*byte)(src), bytes)
@@ -129,10 +161,10 @@ func (s *stage) send(src unsafe.Pointer, bytes int64, compute device.Stream) (*p
 		end := min(at+piece, bytes)
 		spread(to[at:end], from[at:end])
 		if err := s.driver.Upload(p.dev+device.Ptr(at), unsafe.Add(p.host, at), end-at, s.copy); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return p, errors.Join(s.driver.Record(p.arrived, s.copy), s.driver.Wait(compute, p.arrived))
+	return s.driver.Record(p.arrived, s.copy)
 }
 
 // piece is how much is copied before it is sent, in bytes.
@@ -174,14 +206,7 @@ func (s *stage) fetch(dst unsafe.Pointer, src device.Ptr, bytes int64, compute d
 func (s *stage) close() error {
 	var errs []error
 	for _, p := range append(append([]*place{s.down}, s.small.places...), s.large.places...) {
-		if p.host != nil {
-			errs = append(errs, s.driver.ReleaseHost(p.host))
-		}
-		for _, e := range []device.Event{p.arrived, p.consumed} {
-			if e != 0 {
-				errs = append(errs, s.driver.ReleaseEvent(e))
-			}
-		}
+		errs = append(errs, p.close(s.driver))
 	}
 	return errors.Join(append(errs, s.driver.ReleaseStream(s.copy))...)
 }

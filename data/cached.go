@@ -21,4 +21,10 @@ func (l *Loader) Cached() (now, end int64) {
 
 // InFlight returns the most bytes of batches of n items that are prepared or in
 // use at one time.
-func (l *Loader) InFlight(n int) int64 { return 4 * int64(l.o.Prefetch+2) * int64(n) * int64(l.size()) }
+func (l *Loader) InFlight(n int) int64 {
+	width, batches := 4, l.o.Prefetch+2
+	if l.o.Pixels {
+		width, batches = 1, batches+1 // one is sent ahead of its step
+	}
+	return int64(width) * int64(batches) * int64(n) * int64(l.size())
+}

@@ -250,6 +250,9 @@ func (f *Features) read(dst []float32, i int) error {
 // which stands in for mirroring the images: convolutions whose kernels are not
 // symmetric give something else.
 func NewFeatureLoader(set *Set, f *Features, flip bool, o LoaderOptions) (*Loader, error) {
+	if o.Pixels {
+		return nil, fmt.Errorf("%s holds numbers, there are no pixels in it", f.Path)
+	}
 	r := &featureRows{features: f, flip: flip, set: set, rows: make([]int, len(set.Items))}
 	for i, it := range set.Items {
 		row, ok := f.rows[featureKey{it.Path, it.Box}]

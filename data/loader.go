@@ -28,6 +28,10 @@ type LoaderOptions struct {
 	// CacheBytes bounds the decoded images kept in memory; 0 means
 	// DefaultCacheBytes, negative none.
 	CacheBytes int64
+	// Pixels makes batches of Pixels instead of Images, for an engine that makes the
+	// numbers of them itself. Every step of a Pipeline works on 8-bit pixels, so
+	// that none of it is lost; features have no pixels.
+	Pixels bool
 }
 
 // Loader turns lists of items into batches.
@@ -40,9 +44,10 @@ type Loader struct {
 	memo     *memo
 	byClass  [][]int
 
-	mu   sync.Mutex
-	bad  map[int]error
-	free [][]float32
+	mu     sync.Mutex
+	bad    map[int]error
+	free   [][]float32
+	unused [][]uint8
 }
 
 // NewLoader loads images of set through pipeline.
@@ -76,46 +81,6 @@ func newLoader(set *Set, shape [3]int, o LoaderOptions) (*Loader, error) {
 
 // size is the length of an item's numbers.
 func (l *Loader) size() int { return l.shape[0] * l.shape[1] * l.shape[2] }
-
-// Batch is what a step of training or evaluation works on.
-type Batch struct {
-	Images []float32 // (B, 3, H, W), or features (B, C, H, W)
-	Labels []int     // (B)
-	Items  []int     // (B) indices into the set
-	Shape  [4]int    // B, 3 or C, H, W
-	// Next is where to go on after this batch.
-	Next Position
-
-	loader *Loader
-}
-
-// Recycle gives the memory of Images back; the batch must not be used after it.
-// Forgetting it costs nothing but garbage.
-func (b *Batch) Recycle() {
-	l := b.loader
-	if l == nil {
-		return
-	}
-	b.loader = nil
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.free) < l.o.Prefetch+2 {
-		l.free = append(l.free, b.Images)
-	}
-	b.Images = nil
-}
-
-func (l *Loader) buffer(n int) []float32 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i, b := range l.free {
-		if cap(b) >= n {
-			l.free = slices.Delete(l.free, i, i+1)
-			return b[:n]
-		}
-	}
-	return make([]float32, n)
-}
 
 // Epoch yields the batches of an epoch from number from on, in order. Workers run
 // while the loop does and end with it. After an error nothing follows; the error
@@ -191,13 +156,14 @@ func (l *Loader) excuse(item int, err error) error {
 	return nil
 }
 
-// fill writes the numbers of one item. visit counts earlier uses in the epoch.
-func (l *Loader) fill(dst []float32, item, epoch, visit int) error {
+// fill writes the numbers or pixels of one item. visit counts earlier uses in the
+// epoch.
+func (l *Loader) fill(dst cell, item, epoch, visit int) error {
 	draw := func() *rand.Rand {
 		return newRand(l.o.Seed, mixString("augment"), uint64(epoch), uint64(item), uint64(visit))
 	}
 	if l.features != nil {
-		return l.features.fill(dst, item, draw)
+		return l.features.fill(dst.images, item, draw)
 	}
 	var r *rand.Rand
 	if l.pipeline.Random() {
@@ -217,13 +183,19 @@ func (l *Loader) fill(dst []float32, item, epoch, visit int) error {
 	return l.finish(dst, item, m, r, l.pipeline.fixed)
 }
 
-// finish runs the steps from number from on, and writes the numbers.
-func (l *Loader) finish(dst []float32, item int, m *RGB, r *rand.Rand, from int) error {
+// finish runs the steps from number from on, and writes what they end with.
+func (l *Loader) finish(dst cell, item int, m *RGB, r *rand.Rand, from int) error {
 	m, err := l.pipeline.finish(m, r, from)
 	if err != nil {
 		return &ImageError{l.set.Where(item), err}
 	}
-	l.pipeline.Numbers(dst, m)
+	if dst.pixels == nil {
+		l.pipeline.Numbers(dst.images, m)
+		return nil
+	}
+	for y := range m.H {
+		copy(dst.pixels[3*y*m.W:], m.Row(y))
+	}
 	return nil
 }
 

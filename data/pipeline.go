@@ -42,15 +42,16 @@ func (n Normalization) check() error {
 	return nil
 }
 
-// table lists the outputs for each channel of the output and value.
-func (n Normalization) table() *[3][256]float32 {
-	t := new([3][256]float32)
-	for c := range t {
-		for v := range t[c] {
-			t[c][v] = float32((float64(v)/n.Range - n.Mean[c]) / n.Std[c])
+// Bytes lists the number that stands for each value of a channel, for the channels in
+// the order of the output, and says whether that is the opposite of R, G, B. All
+// numbers that a Pipeline gives are from this table.
+func (n Normalization) Bytes() (table [3][256]float32, reverse bool) {
+	for c := range table {
+		for v := range table[c] {
+			table[c][v] = float32((float64(v)/n.Range - n.Mean[c]) / n.Std[c])
 		}
 	}
-	return t
+	return table, n.BGR
 }
 
 // Pipeline brings any image to 3 x H x W numbers.
@@ -59,8 +60,8 @@ type Pipeline struct {
 	Steps []Transform
 	Norm  Normalization
 
-	table *[3][256]float32
-	fixed int // leading steps without draws
+	table [3][256]float32 // of Norm.Bytes
+	fixed int             // leading steps without draws
 }
 
 // NewPipeline runs steps, then norm. w x h is the size that the steps end with.
@@ -74,7 +75,8 @@ func NewPipeline(w, h int, norm Normalization, steps ...Transform) (*Pipeline, e
 	if err := norm.check(); err != nil {
 		return nil, err
 	}
-	p := &Pipeline{W: w, H: h, Steps: steps, Norm: norm, table: norm.table()}
+	p := &Pipeline{W: w, H: h, Steps: steps, Norm: norm}
+	p.table, _ = norm.Bytes()
 	for p.fixed < len(steps) && !steps[p.fixed].Random() {
 		p.fixed++
 	}

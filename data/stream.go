@@ -119,7 +119,6 @@ func (s stream) start(items []int, visits map[int]int) *pending {
 	l, n := s.loader, len(items)
 	p := &pending{
 		batch: &Batch{
-			Images: l.buffer(n * l.size()),
 			Labels: make([]int, n),
 			Items:  make([]int, n),
 			Shape:  [4]int{n, l.shape[0], l.shape[1], l.shape[2]},
@@ -129,6 +128,7 @@ func (s stream) start(items []int, visits map[int]int) *pending {
 		errs:  make([]error, n),
 		done:  make(chan struct{}),
 	}
+	l.buffers(p.batch, n)
 	p.left.Store(int64(n))
 	for slot, i := range items {
 		p.batch.Items[slot] = i
@@ -144,8 +144,8 @@ type leftOut struct{ error }
 
 // work fills a slot, if need be with another image of the class.
 func (s stream) work(j job) error {
-	l, size := s.loader, s.loader.size()
-	dst := j.batch.Images[j.slot*size : (j.slot+1)*size]
+	l := s.loader
+	dst := j.batch.cell(j.slot, l.size())
 	item := j.batch.Items[j.slot]
 	err := l.fill(dst, item, s.epoch, j.visit[j.slot])
 	if err == nil {
@@ -179,7 +179,7 @@ func (s stream) work(j job) error {
 // left-out images leave.
 func (p *pending) settle() error {
 	b, kept := p.batch, 0
-	size := len(b.Images) / len(b.Items)
+	size := max(len(b.Images), len(b.Pixels)) / len(b.Items)
 	for slot, err := range p.errs {
 		if _, gap := err.(leftOut); gap {
 			continue
@@ -188,11 +188,18 @@ func (p *pending) settle() error {
 			return err
 		}
 		if kept != slot {
-			copy(b.Images[kept*size:(kept+1)*size], b.Images[slot*size:])
+			to, from := b.cell(kept, size), b.cell(slot, size)
+			copy(to.images, from.images)
+			copy(to.pixels, from.pixels)
 			b.Items[kept], b.Labels[kept] = b.Items[slot], b.Labels[slot]
 		}
 		kept++
 	}
-	b.Images, b.Items, b.Labels, b.Shape[0] = b.Images[:kept*size], b.Items[:kept], b.Labels[:kept], kept
+	b.Items, b.Labels, b.Shape[0] = b.Items[:kept], b.Labels[:kept], kept
+	if b.Pixels != nil {
+		b.Pixels = b.Pixels[:kept*size]
+	} else {
+		b.Images = b.Images[:kept*size]
+	}
 	return nil
 }

@@ -30,19 +30,24 @@ type OpOptions struct {
 	// Weights are those of the model's last layer, for terms on weights. Either
 	// may be nil where no term asks for it.
 	Raw, Weights *layers.Node
+	// HostClasses is the most class rows of a loss that the host evaluates where the
+	// engine could (layers.ClassLosses); 0 means 1,000.
+	HostClasses int
 }
 
 // Node is a loss in a graph.
 type Node struct {
 	// Loss is the graph's scalar, of shape (1): the loss with its terms.
 	Loss *layers.Node
-	// Result is what the loss said in the latest Run, without terms.
+	// Result is what the loss said in the latest Run, without terms. Where the engine
+	// evaluates the loss, its Value is 0 and its counts are those of the labels.
 	Result Result
 
-	g      *layers.Graph
-	matrix Matrix // of the batch, or of batch and class rows
-	pairs  Matrix // of the batch with itself, for terms
-	memory *memory
+	g        *layers.Graph
+	matrix   Matrix // of the batch, or of batch and class rows
+	pairs    Matrix // of the batch with itself, for terms
+	memory   *memory
+	onEngine []engineLabels
 }
 
 // SetLabels gives the labels of the batch, 0..C-1, before a Run.
@@ -51,6 +56,11 @@ func (n *Node) SetLabels(labels []int) error {
 		return fmt.Errorf("losses: %d labels for a batch of %d", len(labels), n.matrix.Rows)
 	}
 	copy(n.matrix.RowLabels, labels)
+	for _, l := range n.onEngine {
+		if err := l.set(n.g, labels); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -106,7 +116,11 @@ func (n *Node) add(g *layers.Graph, h hosted, rowsParam string, e *layers.Node, 
 		}
 		h.matrix.Cols = len(h.matrix.ColLabels)
 	}
-	out := h.evaluate(g, g.Pairwise(h.name+" "+o.Metric.String(), e, columns, o.Metric))
+	d := g.Pairwise(h.name+" "+o.Metric.String(), e, columns, o.Metric)
+	out, done := n.byEngine(g, h, d, o)
+	if !done {
+		out = h.evaluate(g, d)
+	}
 	if term := ClassTerm(h.loss); term != nil {
 		c := hosted{name: h.name + " class rows", prefix: h.prefix, loss: term, weight: h.weight, result: new(Result), matrix: &Matrix{
 			Rows: h.matrix.Cols, Cols: h.matrix.Cols, Similarity: h.matrix.Similarity, SelfColumns: true,

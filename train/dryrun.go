@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -81,16 +82,16 @@ func (s *Session) try(ctx context.Context, e *Estimate) error {
 	task := "measuring"
 	var start time.Time
 	done := 0
-	var pixels []float32
+	numbers := 0                                 // of a batch
 	for epoch := 0; done < trialSteps; epoch++ { // epochs may be shorter
 		for batch, err := range s.trainer.Epoch(ctx, s.sampler, epoch, 0) {
 			if err != nil {
 				return fmt.Errorf("%s: %w", task, err)
 			}
-			if err := s.trial(batch.Labels, batch.Items, batch.Images); err != nil {
+			if err := s.trial(batch); err != nil {
 				return err
 			}
-			pixels = append(pixels[:0], batch.Images...)
+			numbers = batch.Shape[0] * batch.Shape[1] * batch.Shape[2] * batch.Shape[3]
 			batch.Recycle()
 			if done++; done == 1 {
 				start = time.Now()
@@ -109,11 +110,12 @@ func (s *Session) try(ctx context.Context, e *Estimate) error {
 		return err
 	}
 	defer embedder.Close()
-	if _, err := embedder.Embed(nil, pixels); err != nil {
+	images := make([]float32, numbers) // what is on them does not matter
+	if _, err := embedder.Embed(nil, images); err != nil {
 		return err
 	}
 	from := time.Now()
-	if _, err := embedder.Embed(nil, pixels); err != nil {
+	if _, err := embedder.Embed(nil, images); err != nil {
 		return err
 	}
 	e.EmbedSeconds = time.Since(from).Seconds() / float64(e.Batch)
@@ -121,14 +123,14 @@ func (s *Session) try(ctx context.Context, e *Estimate) error {
 }
 
 // trial is a step of which nothing is written down.
-func (s *Session) trial(labels, items []int, images []float32) error {
-	if err := s.net.loss.SetLabels(labels); err != nil {
+func (s *Session) trial(batch *data.Batch) error {
+	if err := s.net.loss.SetLabels(batch.Labels); err != nil {
 		return err
 	}
-	if err := s.net.loss.SetItems(items); err != nil {
+	if err := s.net.loss.SetItems(batch.Items); err != nil {
 		return err
 	}
-	loss, err := s.net.run(images)
+	loss, err := s.net.run(batch, nil)
 	if err != nil {
 		return err
 	}

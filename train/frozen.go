@@ -104,7 +104,7 @@ func (s *Session) feed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.trainer, err = s.loader(s.sets.fit, training)
+	s.trainer, err = s.loaderOf(s.sets.fit, training, s.feeder() != nil)
 	return err
 }
 

@@ -35,18 +35,28 @@ func (s *Session) Train(ctx context.Context) error {
 
 // epoch trains to the end of the current epoch, measures and saves.
 func (s *Session) epoch(ctx context.Context) error {
+	if err := s.batchwise(ctx); err != nil {
+		return err
+	}
+	return s.endEpoch(ctx)
+}
+
+// batchwise takes the steps that are left of the current epoch.
+func (s *Session) batchwise(ctx context.Context) error {
 	st := &s.state
-	number := st.Position.Epoch + 1
-	batches := s.batches(st.Position.Epoch)
-	task := fmt.Sprintf("epoch %d/%d", number, s.epochs())
-	for batch, err := range s.trainer.Epoch(ctx, s.sampler, st.Position.Epoch, st.Position.Batch) {
-		if st.Position.Batch >= batches {
-			break // the run's last epoch may be cut short
-		}
+	batches := s.batches(st.Position.Epoch) // the run's last epoch may be cut short
+	task := fmt.Sprintf("epoch %d/%d", st.Position.Epoch+1, s.epochs())
+	read, stop := newLookahead(s.trainer.Epoch(ctx, s.sampler, st.Position.Epoch, st.Position.Batch), batches-st.Position.Batch)
+	defer stop()
+	for {
+		batch, err := read.next()
 		if err != nil {
 			return fmt.Errorf("%s: %w", task, err)
 		}
-		if err := s.step(batch); err != nil {
+		if batch == nil {
+			return nil
+		}
+		if err := s.step(batch, read.peek); err != nil {
 			return err
 		}
 		st.Position.Batch++
@@ -69,7 +79,6 @@ func (s *Session) epoch(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	return s.endEpoch(ctx)
 }
 
 // endEpoch measures an epoch whose steps are done, reports and saves it.
@@ -123,8 +132,9 @@ func (s *Session) endEpoch(ctx context.Context) error {
 
 // step runs one batch forward and back and moves the parameters. It leaves them
 // alone, and returns an error that names the node, if a number is not finite. What
-// the norm of the gradient tells is noted by conclude.
-func (s *Session) step(batch *data.Batch) error {
+// the norm of the gradient tells is noted by conclude. ahead is for the network's
+// run; what it waits for counts as time of the step.
+func (s *Session) step(batch *data.Batch, ahead func() *data.Batch) error {
 	start := time.Now()
 	st := &s.state
 	number := s.opti.Steps() + 1
@@ -134,7 +144,7 @@ func (s *Session) step(batch *data.Batch) error {
 	if err := s.net.loss.SetItems(batch.Items); err != nil {
 		return err
 	}
-	loss, err := s.net.run(batch.Images)
+	loss, err := s.net.run(batch, ahead)
 	if err != nil {
 		return fmt.Errorf("step %d: %w", number, err)
 	}
@@ -193,7 +203,7 @@ func (s *Session) diverged(step int, batch *data.Batch, what string) error {
 	e := &DivergedError{Step: step, Epoch: s.state.Position.Epoch + 1, What: what, Kept: s.folder.Path(LastFile)}
 	err := errors.Join(s.net.loss.SetLabels(batch.Labels), s.net.loss.SetItems(batch.Items))
 	if err == nil {
-		err = s.net.check(batch.Images)
+		err = s.net.check(batch)
 	}
 	var nf *layers.NonFiniteError
 	if errors.As(err, &nf) {

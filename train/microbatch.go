@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 )
@@ -29,7 +30,7 @@ type microBatches struct {
 	// kept their values before it.
 	moved, kept []layers.Tensor
 
-	part, embeddings, grads []float32
+	embeddings, grads, rest []float32
 }
 
 // buildMicroBatches compiles the graphs.
@@ -68,7 +69,7 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 	}
 	n.images = u.backImages
 	u.one = u.backImages.Shape().TotalSize() / size
-	u.part = make([]float32, size*u.one)
+	n.inlets = []*inlet{newInlet(u.forth, u.forthImages), newInlet(u.back, u.backImages)}
 	u.embeddings, u.grads = make([]float32, batch*u.dim), make([]float32, batch*u.dim)
 	return n, u.tensors(m, stats)
 }
@@ -101,12 +102,12 @@ func (u *microBatches) tensors(m *model.Model, stats []string) error {
 }
 
 // run takes a batch through both passes and the loss between them.
-func (u *microBatches) run(n *network, images []float32, run func(*layers.Graph) error) (float64, error) {
-	if len(images) != u.batch*u.one {
-		return 0, fmt.Errorf("%d numbers for a batch of %d images of %d", len(images), u.batch, u.one)
+func (u *microBatches) run(n *network, b *data.Batch, run func(*layers.Graph) error) (float64, error) {
+	if have := len(b.Images) + len(b.Pixels); have != u.batch*u.one {
+		return 0, fmt.Errorf("%d numbers for a batch of %d images of %d", have, u.batch, u.one)
 	}
 	eng := n.g.Engine()
-	if err := u.embed(eng, images, run); err != nil {
+	if err := u.embed(n, b, run); err != nil {
 		return 0, err
 	}
 	if err := eng.Write(n.g.Value(u.rows), u.embeddings); err != nil {
@@ -122,11 +123,12 @@ func (u *microBatches) run(n *network, images []float32, run func(*layers.Graph)
 	if err := eng.Read(u.grads, n.g.Value(n.g.GradOf(u.rows))); err != nil {
 		return 0, err
 	}
-	return loss, u.backward(n, images, run)
+	return loss, u.backward(n, b, run)
 }
 
 // embed is the first pass.
-func (u *microBatches) embed(eng layers.Engine, images []float32, run func(*layers.Graph) error) error {
+func (u *microBatches) embed(n *network, b *data.Batch, run func(*layers.Graph) error) error {
+	eng := n.g.Engine()
 	for i, v := range u.moved {
 		if err := eng.Copy(u.kept[i], v); err != nil {
 			return err
@@ -135,7 +137,7 @@ func (u *microBatches) embed(eng layers.Engine, images []float32, run func(*laye
 	out := make([]float32, u.size*u.dim)
 	for from := 0; from < u.batch; from += u.size {
 		rows := min(u.size, u.batch-from)
-		if err := u.give(eng, u.forth.Value(u.forthImages), images, from, u.one); err != nil {
+		if err := n.inlets[0].part(b, from); err != nil {
 			return err
 		}
 		if err := run(u.forth); err != nil {
@@ -155,7 +157,7 @@ func (u *microBatches) embed(eng layers.Engine, images []float32, run func(*laye
 }
 
 // backward is the second pass.
-func (u *microBatches) backward(n *network, images []float32, run func(*layers.Graph) error) error {
+func (u *microBatches) backward(n *network, b *data.Batch, run func(*layers.Graph) error) error {
 	eng := n.g.Engine()
 	for _, p := range u.params {
 		var err error
@@ -172,10 +174,10 @@ func (u *microBatches) backward(n *network, images []float32, run func(*layers.G
 		return nil // everything but the loss's own parameters is frozen
 	}
 	for from := 0; from < u.batch; from += u.size {
-		if err := u.give(eng, u.back.Value(u.backImages), images, from, u.one); err != nil {
+		if err := n.inlets[1].part(b, from); err != nil {
 			return err
 		}
-		if err := u.give(eng, u.back.Value(u.seed), u.grads, from, u.dim); err != nil {
+		if err := eng.Write(u.back.Value(u.seed), padded(&u.rest, u.grads, from*u.dim, u.size*u.dim)); err != nil {
 			return err
 		}
 		if err := run(u.back); err != nil {
@@ -188,21 +190,6 @@ func (u *microBatches) backward(n *network, images []float32, run func(*layers.G
 		}
 	}
 	return nil
-}
-
-// give writes the rows of a part, of the given length, and zeros after the last.
-func (u *microBatches) give(eng layers.Engine, to layers.Tensor, all []float32, from, length int) error {
-	rows := all[from*length : min(from+u.size, u.batch)*length]
-	if len(rows) < u.size*length {
-		part := u.part
-		if len(part) < u.size*length {
-			part = make([]float32, u.size*length)
-		}
-		part = part[:u.size*length]
-		clear(part[copy(part, rows):])
-		rows = part
-	}
-	return eng.Write(to, rows)
 }
 
 func (u *microBatches) bytes() int64 { return u.forth.Bytes() + u.back.Bytes() }

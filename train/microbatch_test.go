@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 )
@@ -41,7 +42,7 @@ func stepOf(t *testing.T, c Config, images []float32, labels []int, micro int) (
 	if err := n.loss.SetLabels(labels); err != nil {
 		t.Fatal(err)
 	}
-	if loss, err = n.run(images); err != nil {
+	if loss, err = n.run(&data.Batch{Images: images}, nil); err != nil {
 		t.Fatal(err)
 	}
 	grads, stats = map[string][]float32{}, map[string][]float32{}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/shirou/gopsutil/v4/mem"
 
+	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
@@ -17,34 +18,54 @@ import (
 type network struct {
 	g         *layers.Graph // ends in the loss
 	images    *layers.Node  // (B, 3, S, S), or a frozen block's outputs
+	inlets    []*inlet      // of images, or of a micro-batch's two graphs
 	embedding *layers.Node  // (B, h)
 	loss      *losses.Node
 	micro     *microBatches // nil where one graph holds all
 }
 
 // run computes the loss of a batch and all gradients. Where the loss is not finite
-// gradients mean nothing.
-func (n *network) run(images []float32) (float64, error) {
-	return n.runBy(images, (*layers.Graph).Run)
+// gradients mean nothing. ahead, if not nil, waits for the batch after it, which an
+// engine that takes bytes is sent while it is at work on this one.
+func (n *network) run(b *data.Batch, ahead func() *data.Batch) (float64, error) {
+	return n.runBy(b, ahead, (*layers.Graph).Run)
 }
 
 // check runs a batch again and fails at the first node that is not finite.
-func (n *network) check(images []float32) error {
-	_, err := n.runBy(images, (*layers.Graph).RunChecked)
+func (n *network) check(b *data.Batch) error {
+	_, err := n.runBy(b, nil, (*layers.Graph).RunChecked)
 	return err
 }
 
-func (n *network) runBy(images []float32, run func(*layers.Graph) error) (float64, error) {
+func (n *network) runBy(b *data.Batch, ahead func() *data.Batch, run func(*layers.Graph) error) (float64, error) {
 	if n.micro != nil {
-		return n.micro.run(n, images, run)
+		return n.micro.run(n, b, run)
 	}
-	if err := n.g.Engine().Write(n.g.Value(n.images), images); err != nil {
+	in := n.inlets[0]
+	if err := in.give(b); err != nil {
 		return 0, err
 	}
 	if err := run(n.g); err != nil {
 		return 0, err
 	}
+	if in.feed != nil && ahead != nil {
+		if next := ahead(); next != nil {
+			if err := in.send(next); err != nil {
+				return 0, err
+			}
+		}
+	}
 	return n.g.Scalar(n.loss.Loss)
+}
+
+// takePixels makes the network take batches of pixels instead of numbers.
+func (n *network) takePixels(f layers.Feeder, norm data.Normalization) error {
+	for _, in := range n.inlets {
+		if err := in.takePixels(f, norm); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ParamGrad implements Gradients.
@@ -67,6 +88,9 @@ func (n *network) bytes() int64 {
 }
 
 func (n *network) close() {
+	for _, in := range n.inlets {
+		in.close()
+	}
 	n.g.Close()
 	if n.micro != nil {
 		n.micro.close()
@@ -122,7 +146,11 @@ func buildNetwork(m *model.Model, o objective, batch, micro int) (*network, erro
 	if err := n.end(m, o, m.Raw(n.g, n.images, true)); err != nil {
 		return nil, err
 	}
-	return n, compile(n.g, available, batch)
+	if err := compile(n.g, available, batch); err != nil {
+		return nil, err
+	}
+	n.inlets = []*inlet{newInlet(n.g, n.images)}
+	return n, nil
 }
 
 // end adds what follows on raw embeddings (B, h), and the way back.

@@ -79,6 +79,11 @@ func (s *Session) tune() (released bool, err error) {
 	if s.net, err = buildNetwork(s.model, goal, s.cfg.Batch(), s.cfg.MicroBatch); err != nil {
 		return false, err
 	}
+	if f := s.feeder(); f != nil {
+		if err := s.net.takePixels(f, s.pipeline.Norm); err != nil {
+			return false, err
+		}
+	}
 	if s.opti, err = NewOptimizer(s.cfg.Optimizer, s.model.Params, s.net); err != nil {
 		return false, err
 	}

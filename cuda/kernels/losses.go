@@ -4,24 +4,37 @@ package kernels
 type View struct{ A, B, C float32 }
 
 // ProxyAnchor returns the launches of the proxy-anchor loss (losses.ProxyAnchor)
-// over d (rows, columns). rowLabels and columnLabels are int32; stats has room for
-// 6*columns float32. out receives the loss and one number more; grad (rows,
-// columns) the derivative with respect to d.
-func ProxyAnchor(rows, columns int, out, grad, stats, d, rowLabels, columnLabels Ptr, alpha, posMargin, negMargin float32, v View) []Launch {
+// over d (rows, columns), of which column j stands for class j. labels (rows) are
+// whole numbers as float32; stats has room for 6*columns float32 and share for one.
+// loss receives the loss; grad (rows, columns) the derivative with respect to d.
+func ProxyAnchor(rows, columns int, loss, grad, share, stats, d, labels Ptr, alpha, posMargin, negMargin float32, v View) []Launch {
 	n := int64(rows) * int64(columns)
 	return []Launch{
-		launch("proxy_anchor_columns", [3]int{tiles(columns, 32), 1, 1}, rows, columns, stats, d, rowLabels, columnLabels, alpha, posMargin, negMargin, v.A, v.B, v.C),
-		launch("proxy_anchor_total", [3]int{1, 1, 1}, columns, out, stats),
-		launch("proxy_anchor_grad", flat(n), n, columns, grad, d, rowLabels, columnLabels, stats, out, alpha, posMargin, negMargin, v.A, v.B, v.C),
+		launch("proxy_anchor_columns", [3]int{tiles(columns, 32), 1, 1}, rows, columns, stats, d, labels, alpha, posMargin, negMargin, v.A, v.B, v.C),
+		launch("proxy_anchor_total", [3]int{1, 1, 1}, columns, loss, share, stats),
+		launch("proxy_anchor_grad", flat(n), n, columns, grad, d, labels, stats, share, alpha, posMargin, negMargin, v.A, v.B, v.C),
 	}
 }
 
-// SoftmaxLoss returns the launches of the mean cross-entropy of the softmax over
-// columns at scale times the similarity, with one column a class. rowLosses has room
-// for rows float32; out receives the loss, grad the derivative with respect to d.
-func SoftmaxLoss(rows, columns int, out, grad, rowLosses, d, rowLabels, columnLabels Ptr, scale float32, v View) []Launch {
+// ClassSoftmax chooses among the losses that are a softmax over classes. The similarity
+// to the own class, as the cosine of an angle, is that of the angle plus one whose
+// cosine and sine are given, or past pi the similarity less Far; then less Margin.
+type ClassSoftmax struct {
+	Scale             float32 // of similarities
+	Cosine, Sine, Far float32 // 1, 0, 0 for no angle
+	Margin            float32
+	Smoothing         float32 // share of the other classes in the target
+	OthersOnly        bool    // the own class is not in the denominator
+}
+
+// Launches returns those over d (rows, columns), of which column j stands for class
+// j. labels (rows) are whole numbers as float32; rowLosses has room for rows
+// float32. loss receives the mean cross-entropy, grad (rows, columns) its derivative
+// with respect to d.
+func (s ClassSoftmax) Launches(rows, columns int, loss, grad, rowLosses, d, labels Ptr, v View) []Launch {
+	each := 1 / float32(rows)
 	return []Launch{
-		launch("softmax_loss", perRow(rows), columns, rowLosses, grad, d, rowLabels, columnLabels, scale, 1/float32(rows), v.A, v.B, v.C),
-		launch("sum_floats", [3]int{1, 1, 1}, rows, out, rowLosses, 1/float32(rows)),
+		launch("class_softmax", perRow(rows), columns, rowLosses, grad, d, labels, s.Scale, each, s.Cosine, s.Sine, s.Far, s.Margin, s.Smoothing, s.OthersOnly, v.A, v.B, v.C),
+		launch("sum_floats", [3]int{1, 1, 1}, rows, loss, rowLosses, each),
 	}
 }

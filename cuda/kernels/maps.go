@@ -80,10 +80,11 @@ func ToPlanar(t Type, n, c, hw int, y, x Ptr) Launch {
 	return launch("to_planar_"+t.String(), [3]int{tiles(hw, 32), tiles(c, 32), n}, c, hw, y, x)
 }
 
-// Image turns n bytes in c channels into y = x*mul + plus, with the order of
-// channels reversed first if asked. mul and plus have c numbers.
-func Image(t Type, n int64, c int, y, x, mul, plus Ptr, reverse bool) Launch {
-	return launch("image_"+t.String(), flat(n), n, c, y, x, mul, plus, reverse)
+// Image turns n bytes in c channels into y, the numbers that stand for them: numbers
+// has 256 for each channel of y, whose order is the bytes' or, if asked, that
+// reversed.
+func Image(t Type, n int64, c int, y, x, numbers Ptr, reverse bool) Launch {
+	return launch("image_"+t.String(), flat(n), n, c, y, x, numbers, reverse)
 }
 
 // NonFinite sets the uint32 at bad to 1 if x holds NaN or infinity.

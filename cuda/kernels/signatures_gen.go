@@ -66,9 +66,9 @@ func signatureOf(name string) (Signature, bool) {
 	case "to_planar_bf16":
 		return Signature{"iipp", 256}, true
 	case "image_f32":
-		return Signature{"lippppi", 256}, true
+		return Signature{"lipppi", 256}, true
 	case "image_bf16":
-		return Signature{"lippppi", 256}, true
+		return Signature{"lipppi", 256}, true
 	case "non_finite_f32":
 		return Signature{"lpp", 256}, true
 	case "non_finite_bf16":
@@ -230,13 +230,13 @@ func signatureOf(name string) (Signature, bool) {
 	case "clamp":
 		return Signature{"ppf", 256}, true
 	case "proxy_anchor_columns":
-		return Signature{"iippppffffff", 256}, true
+		return Signature{"iipppffffff", 256}, true
 	case "proxy_anchor_total":
-		return Signature{"ipp", 256}, true
+		return Signature{"ippp", 256}, true
 	case "proxy_anchor_grad":
-		return Signature{"lippppppffffff", 256}, true
-	case "softmax_loss":
-		return Signature{"ipppppfffff", 256}, true
+		return Signature{"lipppppffffff", 256}, true
+	case "class_softmax":
+		return Signature{"ippppfffffffifff", 256}, true
 	case "sum_floats":
 		return Signature{"ippf", 256}, true
 	case "chord_rows":
@@ -419,7 +419,7 @@ func Names() []string {
 		"proxy_anchor_columns",
 		"proxy_anchor_total",
 		"proxy_anchor_grad",
-		"softmax_loss",
+		"class_softmax",
 		"sum_floats",
 		"chord_rows",
 		"chords",

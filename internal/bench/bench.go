@@ -39,6 +39,7 @@ func All() []Benchmark {
 	for _, n := range networks() {
 		list = append(list, n.training(), n.inference())
 	}
+	list = append(list, networks()[0].withProxies())
 	return append(list, pairwise(), search(), sop())
 }
 

@@ -15,8 +15,9 @@ import (
 	"github.com/vernier-ml/vernier/cuda/kernels/host"
 )
 
-// Driver is a device made of host memory: kernels run as plain C, at once, in
-// the order in which they are given. What it is told it can record and replay.
+// Driver is a device made of host memory: kernels run as plain C, at once unless
+// their stream is lazy, in the order in which they are given. What it is told it
+// can record and replay.
 type Driver struct {
 	// Limit is the memory in bytes; an allocation beyond it fails.
 	Limit int64
@@ -26,8 +27,13 @@ type Driver struct {
 	// Fault, if not nil, is asked before every call and may make it fail.
 	Fault func(call string) error
 
-	// Counts of calls by name.
+	// Lazy streams do what they are told as late as they may: when the host or
+	// another stream waits for it. So a wait that is missing shows.
+	Lazy map[device.Stream]bool
+
+	// Counts of calls by name, and of bytes by Upload and Download.
 	Calls map[string]int
+	Bytes map[string]int64
 
 	names     []string
 	mappings  map[uintptr][]byte
@@ -38,16 +44,16 @@ type Driver struct {
 	recording device.Stream
 	commands  []func() error
 	graphs    map[device.Graph][]func() error
-	events    map[device.Event]bool
-	streams   map[device.Stream]bool
+	events    map[device.Event]mark
+	streams   map[device.Stream]*queue
 	closed    bool
 }
 
 // New returns a device with so many bytes of memory.
 func New(limit int64) *Driver {
 	return &Driver{
-		Limit: limit, Calls: map[string]int{}, mappings: map[uintptr][]byte{}, pinned: map[uintptr][]byte{}, handles: 100,
-		graphs: map[device.Graph][]func() error{}, events: map[device.Event]bool{}, streams: map[device.Stream]bool{},
+		Limit: limit, Calls: map[string]int{}, Bytes: map[string]int64{}, mappings: map[uintptr][]byte{}, pinned: map[uintptr][]byte{}, handles: 100,
+		graphs: map[device.Graph][]func() error{}, events: map[device.Event]mark{}, streams: map[device.Stream]*queue{}, Lazy: map[device.Stream]bool{},
 	}
 }
 
@@ -69,14 +75,20 @@ func (d *Driver) do(name string, s device.Stream, f func() error) error {
 	if err := d.call(name); err != nil {
 		return err
 	}
-	if !d.streams[s] {
+	q := d.streams[s]
+	if q == nil {
 		return fmt.Errorf("%s: %d is no stream", name, s)
 	}
 	if d.recording == s {
 		d.commands = append(d.commands, f)
 		return nil
 	}
-	return d.touch(f)
+	q.commands = append(q.commands, f)
+	q.asked++
+	if d.Lazy[s] {
+		return nil
+	}
+	return d.until(mark{s, q.asked})
 }
 
 // forbidden is for calls that break a recording.
@@ -86,6 +98,19 @@ func (d *Driver) forbidden(name string) error {
 	}
 	if d.recording != 0 {
 		return fmt.Errorf("%s while a stream is recorded", name)
+	}
+	return nil
+}
+
+// stopping is for calls that a device does when all else is done.
+func (d *Driver) stopping(name string) error {
+	if err := d.forbidden(name); err != nil {
+		return err
+	}
+	for s, q := range d.streams {
+		if err := d.until(mark{s, q.asked}); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -154,7 +179,7 @@ func (d *Driver) Alloc(bytes int64) (device.Ptr, error) {
 
 // Release unmaps memory.
 func (d *Driver) Release(p device.Ptr) error {
-	if err := d.forbidden("Release"); err != nil {
+	if err := d.stopping("Release"); err != nil {
 		return err
 	}
 	m, ok := d.mappings[uintptr(p)]
@@ -184,7 +209,7 @@ func (d *Driver) AllocHost(bytes int64) (unsafe.Pointer, error) {
 
 // ReleaseHost unmaps it.
 func (d *Driver) ReleaseHost(p unsafe.Pointer) error {
-	if err := d.forbidden("ReleaseHost"); err != nil {
+	if err := d.stopping("ReleaseHost"); err != nil {
 		return err
 	}
 	m, ok := d.pinned[uintptr(p)]
@@ -230,7 +255,7 @@ func (d *Driver) Leaked() string {
 
 // Close unmaps everything.
 func (d *Driver) Close() error {
-	if err := d.forbidden("Close"); err != nil {
+	if err := d.stopping("Close"); err != nil {
 		return err
 	}
 	d.closed = true

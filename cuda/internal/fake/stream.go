@@ -11,30 +11,66 @@ import (
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 )
 
-// NewStream returns a stream. All of them run what they are given at once.
+// queue is what a stream has been asked for.
+type queue struct {
+	commands    []func() error // that are not done
+	asked, done int
+}
+
+// mark is a point in a stream: so many commands from its beginning. The zero mark
+// is none.
+type mark struct {
+	stream device.Stream
+	at     int
+}
+
+// until runs a stream up to a mark.
+func (d *Driver) until(m mark) error {
+	q := d.streams[m.stream]
+	for q != nil && q.done < m.at {
+		f := q.commands[0]
+		q.commands = q.commands[1:]
+		q.done++ // f may come back to this stream, for what was before it
+		if err := d.touch(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// NewStream returns a stream.
 func (d *Driver) NewStream() (device.Stream, error) {
 	if err := d.forbidden("NewStream"); err != nil {
 		return 0, err
 	}
 	s := device.Stream(d.handle())
-	d.streams[s] = true
+	d.streams[s] = &queue{}
 	return s, nil
 }
 
 // ReleaseStream ends a stream.
 func (d *Driver) ReleaseStream(s device.Stream) error {
-	if err := d.forbidden("ReleaseStream"); err != nil {
+	if err := d.stopping("ReleaseStream"); err != nil {
 		return err
 	}
-	if !d.streams[s] {
+	if d.streams[s] == nil {
 		return errors.New("release of no stream")
 	}
 	delete(d.streams, s)
 	return nil
 }
 
-// Synchronize has nothing to wait for.
-func (d *Driver) Synchronize(s device.Stream) error { return d.forbidden("Synchronize") }
+// Synchronize does all that a stream was asked for.
+func (d *Driver) Synchronize(s device.Stream) error {
+	if err := d.forbidden("Synchronize"); err != nil {
+		return err
+	}
+	q := d.streams[s]
+	if q == nil {
+		return fmt.Errorf("Synchronize: %d is no stream", s)
+	}
+	return d.until(mark{s, q.asked})
+}
 
 // NewEvent returns an event that has not happened.
 func (d *Driver) NewEvent() (device.Event, error) {
@@ -42,7 +78,7 @@ func (d *Driver) NewEvent() (device.Event, error) {
 		return 0, err
 	}
 	e := device.Event(d.handle())
-	d.events[e] = false
+	d.events[e] = mark{}
 	return e, nil
 }
 
@@ -58,32 +94,41 @@ func (d *Driver) ReleaseEvent(e device.Event) error {
 	return nil
 }
 
-// Record makes an event happen.
+// Record marks a point in a stream.
 func (d *Driver) Record(e device.Event, s device.Stream) error {
-	return d.do("Record", s, func() error {
-		d.events[e] = true
-		return nil
-	})
-}
-
-// Wait checks that the event has happened: streams run at once, so it must have.
-func (d *Driver) Wait(s device.Stream, e device.Event) error {
-	return d.do("Wait", s, func() error { return d.happened(e) })
-}
-
-func (d *Driver) happened(e device.Event) error {
-	if !d.events[e] {
-		return fmt.Errorf("event %d is waited for before it is recorded", e)
+	if q := d.streams[s]; q != nil && d.recording != s {
+		d.events[e] = mark{s, q.asked + 1}
 	}
-	return nil
+	return d.do("Record", s, func() error { return nil })
 }
 
-// SynchronizeEvent checks the same.
+// Wait checks that the event was recorded, and does what comes before it first.
+func (d *Driver) Wait(s device.Stream, e device.Event) error {
+	m, err := d.recorded(e)
+	if err != nil {
+		return err
+	}
+	return d.do("Wait", s, func() error { return d.until(m) })
+}
+
+func (d *Driver) recorded(e device.Event) (mark, error) {
+	m := d.events[e]
+	if m == (mark{}) {
+		return m, fmt.Errorf("event %d is waited for before it is recorded", e)
+	}
+	return m, nil
+}
+
+// SynchronizeEvent does the same at once.
 func (d *Driver) SynchronizeEvent(e device.Event) error {
 	if err := d.forbidden("SynchronizeEvent"); err != nil {
 		return err
 	}
-	return d.happened(e)
+	m, err := d.recorded(e)
+	if err != nil {
+		return err
+	}
+	return d.until(m)
 }
 
 // owns reports whether device memory holds that many bytes at p.
@@ -109,6 +154,7 @@ func (d *Driver) memory(p device.Ptr, bytes int64) ([]byte, error) {
 
 // Upload copies from pinned memory.
 func (d *Driver) Upload(dst device.Ptr, src unsafe.Pointer, bytes int64, s device.Stream) error {
+	d.Bytes["Upload"] += bytes
 	return d.do("Upload", s, func() error {
 		to, err := d.memory(dst, bytes)
 		if err == nil {
@@ -120,6 +166,7 @@ func (d *Driver) Upload(dst device.Ptr, src unsafe.Pointer, bytes int64, s devic
 
 // Download copies to the host.
 func (d *Driver) Download(dst unsafe.Pointer, src device.Ptr, bytes int64, s device.Stream) error {
+	d.Bytes["Download"] += bytes
 	return d.do("Download", s, func() error {
 		from, err := d.memory(src, bytes)
 		if err == nil {

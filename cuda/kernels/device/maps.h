@@ -132,12 +132,13 @@ KERNEL(NAME(to_planar), 256)(int c, int hw, float *y, const T *x) {
 	}
 }
 
-// Bytes (pixels, channels) to y = x*mul + add, channels reversed if asked.
-KERNEL(NAME(image), 256)(long n, int c, T *y, const u8 *x, const float *mul, const float *plus, int reverse) {
+// Bytes (pixels, channels) to the numbers that stand for them: numbers (channels, 256),
+// in the order of y's channels, which is that of x's reversed if asked.
+KERNEL(NAME(image), 256)(long n, int c, T *y, const u8 *x, const float *numbers, int reverse) {
 	EACH(i, n) {
 		int k = (int)(i % (unsigned)c);
 		unsigned from = reverse ? i - k + (c - 1 - k) : i;
-		PUT(y, i, fused((float)x[from], mul[k], plus[k]));
+		PUT(y, i, numbers[256 * k + x[from]]);
 	}
 }
 

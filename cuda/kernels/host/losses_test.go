@@ -3,8 +3,8 @@
 package host_test
 
 import (
+	"math"
 	"testing"
-	"unsafe"
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
 	"github.com/vernier-ml/vernier/losses"
@@ -17,85 +17,119 @@ type lossCase struct {
 	d             []float32
 	s             losses.Matrix
 	labels        array
-	columnLabels  array
 }
 
 var lossView = kernels.View{A: 1, C: -1 / .3}
 
-func newLossCase(b *bench, rows, columns int) *lossCase {
+// newLossCase draws distances up to reach.
+func newLossCase(b *bench, rows, columns int, reach float32) *lossCase {
 	c := &lossCase{rows: rows, columns: columns, d: make([]float32, rows*columns)}
 	c.s = losses.Matrix{Rows: rows, Cols: columns, V: make([]float64, rows*columns), Similarity: true}
 	for i := range c.d {
-		c.d[i] = .8 * b.rng.Float32()
+		c.d[i] = reach * b.rng.Float32()
 		c.s.V[i] = 1 - float64(c.d[i])*float64(c.d[i])/.3
 	}
-	for range rows {
+	labels := make([]float32, rows)
+	for i := range rows {
 		c.s.RowLabels = append(c.s.RowLabels, b.rng.IntN(max(columns/2, 1)))
+		labels[i] = float32(c.s.RowLabels[i])
 	}
 	for j := range columns {
 		c.s.ColLabels = append(c.s.ColLabels, j)
 	}
-	c.labels, c.columnLabels = b.int32s(c.s.RowLabels), b.int32s(c.s.ColLabels)
+	c.labels = b.up(kernels.F32, labels)
 	return c
 }
 
-func (b *bench) int32s(x []int) array {
-	y := make([]int32, len(x))
-	for i, v := range x {
-		y[i] = int32(v)
-	}
-	return b.bytes(unsafe.Slice((*byte)(unsafe.Pointer(&y[0])), 4*len(y)))
-}
-
-// want is the loss by the host, its gradient carried on to d.
-func (c *lossCase) want(b *bench, l losses.Loss) (value float32, grad []float32) {
+// compare runs a loss by kernels and on the host, whose gradient is carried on to d.
+func (c *lossCase) compare(b *bench, name string, l losses.Loss, tolerance float64, launches func(loss, grad, d, labels kernels.Ptr) []kernels.Launch) {
 	b.t.Helper()
+	loss, grad := b.empty(kernels.F32, 1), b.empty(kernels.F32, len(c.d))
+	b.run(launches(loss.Ptr(), grad.Ptr(), b.up(kernels.F32, c.d).Ptr(), c.labels.Ptr())...)
 	g := make([]float64, len(c.d))
 	r, err := l.Eval(&c.s, g)
 	b.must(err)
-	grad = make([]float32, len(g))
+	want := make([]float32, len(g))
 	for i, v := range g {
-		grad[i] = float32(v * -2 * float64(c.d[i]) / .3)
+		want[i] = float32(v * -2 * float64(c.d[i]) / .3)
 	}
-	return float32(r.Value), grad
+	if got := float64(loss.down()[0]); !(math.Abs(got-r.Value) <= tolerance*(1e-2+math.Abs(r.Value))) {
+		b.t.Errorf("%s: %v, want %v", name, got, r.Value)
+	}
+	b.same(name+" gradient", kernels.F32, grad.down(), want, 4*tolerance)
+}
+
+func (c *lossCase) proxyAnchor(b *bench, alpha float32) func(loss, grad, d, labels kernels.Ptr) []kernels.Launch {
+	return func(loss, grad, d, labels kernels.Ptr) []kernels.Launch {
+		share, stats := b.empty(kernels.F32, 1), b.empty(kernels.F32, 6*c.columns)
+		return kernels.ProxyAnchor(c.rows, c.columns, loss, grad, share.Ptr(), stats.Ptr(), d, labels, alpha, .1, -.1, lossView)
+	}
+}
+
+func (c *lossCase) softmax(b *bench, s kernels.ClassSoftmax) func(loss, grad, d, labels kernels.Ptr) []kernels.Launch {
+	return func(loss, grad, d, labels kernels.Ptr) []kernels.Launch {
+		return s.Launches(c.rows, c.columns, loss, grad, b.empty(kernels.F32, c.rows).Ptr(), d, labels, lossView)
+	}
+}
+
+// arc is an angle of the own class.
+func arc(scale float32, degrees float64) kernels.ClassSoftmax {
+	m := degrees * math.Pi / 180
+	return kernels.ClassSoftmax{Scale: scale, Cosine: float32(math.Cos(m)), Sine: float32(math.Sin(m)), Far: float32(m * math.Sin(m))}
 }
 
 func TestLossKernelsAgreeWithTheHostsLosses(t *testing.T) {
-	for _, shape := range [][2]int{{1, 1}, {7, 5}, {40, 70}, {60, 300}} {
-		b := newBench(t)
-		rows, columns := shape[0], shape[1]
-		c := newLossCase(b, rows, columns)
-		d := b.up(kernels.F32, c.d)
-		out, grad := b.empty(kernels.F32, 2), b.empty(kernels.F32, rows*columns)
-
-		b.run(kernels.ProxyAnchor(rows, columns, out.Ptr(), grad.Ptr(), b.empty(kernels.F32, 6*columns).Ptr(), d.Ptr(),
-			c.labels.Ptr(), c.columnLabels.Ptr(), 32, .1, -.1, lossView)...)
-		value, want := c.want(b, &losses.ProxyAnchor{Alpha: 32, PosMargin: .1, NegMargin: -.1})
-		b.same("proxy-anchor", kernels.F32, out.down()[:1], []float32{value}, 5e-6)
-		b.same("proxy-anchor gradient", kernels.F32, grad.down(), want, 2e-5)
-
-		b.run(kernels.SoftmaxLoss(rows, columns, out.Ptr(), grad.Ptr(), b.empty(kernels.F32, rows).Ptr(), d.Ptr(),
-			c.labels.Ptr(), c.columnLabels.Ptr(), 20, lossView)...)
-		value, want = c.want(b, &losses.NormalizedSoftmax{Temperature: .05})
-		b.same("normalised softmax", kernels.F32, out.down()[:1], []float32{value}, 5e-6)
-		if columns > 1 {
-			b.same("normalised softmax gradient", kernels.F32, grad.down(), want, 2e-5)
+	for _, shape := range [][2]int{{1, 2}, {7, 5}, {40, 70}, {60, 300}} {
+		// Similarities from 1 to -.4, and from 1 to -1.1: past the end of an angle.
+		for _, reach := range []float32{.65, .8} {
+			b := newBench(t)
+			c := newLossCase(b, shape[0], shape[1], reach)
+			c.compare(b, "proxy-anchor", &losses.ProxyAnchor{Alpha: 32, PosMargin: .1, NegMargin: -.1}, 5e-6, c.proxyAnchor(b, 32))
+			for name, l := range map[string]struct {
+				host   losses.Loss
+				device kernels.ClassSoftmax
+			}{
+				"normalised softmax": {&losses.NormalizedSoftmax{Temperature: .05}, kernels.ClassSoftmax{Scale: 20, Cosine: 1}},
+				"cosface":            {&losses.CosFace{Scale: 64, Margin: .35}, kernels.ClassSoftmax{Scale: 64, Cosine: 1, Margin: .35}},
+				"arcface":            {&losses.ArcFace{Scale: 64, MarginDegrees: 28.6}, arc(64, 28.6)},
+				"arcface, wide":      {&losses.ArcFace{Scale: 30, MarginDegrees: 120}, arc(30, 120)},
+				"proxy-nca":          {&losses.ProxyNCA{Scale: 18}, kernels.ClassSoftmax{Scale: 18, Cosine: 1}},
+				"proxy-nca, smooth":  {&losses.ProxyNCA{Scale: 18, Smoothing: .1}, kernels.ClassSoftmax{Scale: 18, Cosine: 1, Smoothing: .1}},
+				"proxy-nca, others":  {&losses.ProxyNCA{Scale: 18, OthersOnly: true}, kernels.ClassSoftmax{Scale: 18, Cosine: 1, OthersOnly: true}},
+			} {
+				c.compare(b, name, l.host, 5e-6, c.softmax(b, l.device))
+			}
 		}
 	}
 }
 
 // Exponents of 1000 would overflow if they were summed as they are.
-func TestProxyAnchorKernelAtExtremeSimilarities(t *testing.T) {
+func TestLossKernelsAtExtremeSimilarities(t *testing.T) {
 	b := newBench(t)
-	c := newLossCase(b, 9, 6)
-	for i := range c.d {
-		c.d[i] *= 3
-		c.s.V[i] = 1 - float64(c.d[i])*float64(c.d[i])/.3
+	c := newLossCase(b, 9, 6, 2.4)
+	c.compare(b, "proxy-anchor", &losses.ProxyAnchor{Alpha: 320, PosMargin: .1, NegMargin: -.1}, 1e-5, c.proxyAnchor(b, 320))
+	c.compare(b, "softmax", &losses.NormalizedSoftmax{Temperature: .001}, 1e-5, c.softmax(b, kernels.ClassSoftmax{Scale: 1000, Cosine: 1}))
+}
+
+// A row of its class's own place: the angle is 0, where its sine has no slope.
+func TestTheAngleOfARowAtItsClassRow(t *testing.T) {
+	b := newBench(t)
+	c := newLossCase(b, 5, 8, .8)
+	for i, label := range c.s.RowLabels {
+		c.d[i*8+label], c.s.V[i*8+label] = 0, 1
 	}
-	out, grad := b.empty(kernels.F32, 2), b.empty(kernels.F32, 54)
-	b.run(kernels.ProxyAnchor(9, 6, out.Ptr(), grad.Ptr(), b.empty(kernels.F32, 36).Ptr(), b.up(kernels.F32, c.d).Ptr(),
-		c.labels.Ptr(), c.columnLabels.Ptr(), 320, .1, -.1, lossView)...)
-	value, want := c.want(b, &losses.ProxyAnchor{Alpha: 320, PosMargin: .1, NegMargin: -.1})
-	b.same("proxy-anchor", kernels.F32, out.down()[:1], []float32{value}, 5e-6)
-	b.same("gradient", kernels.F32, grad.down(), want, 5e-5)
+	c.compare(b, "arcface", &losses.ArcFace{Scale: 64, MarginDegrees: 28.6}, 5e-6, c.softmax(b, arc(64, 28.6)))
+}
+
+// A label that no column has reads no memory that is not there.
+func TestALabelWithoutAColumnMakesTheLossNaN(t *testing.T) {
+	for _, label := range []float32{-1, 4, 1e9} {
+		b := newBench(t)
+		loss, grad := b.empty(kernels.F32, 1), b.empty(kernels.F32, 4)
+		b.run(kernels.ClassSoftmax{Scale: 1, Cosine: 1}.Launches(1, 4, loss.Ptr(), grad.Ptr(), b.empty(kernels.F32, 1).Ptr(),
+			b.up(kernels.F32, make([]float32, 4)).Ptr(), b.up(kernels.F32, []float32{label}).Ptr(), kernels.View{B: 1})...)
+		if v := loss.down()[0]; v == v {
+			t.Errorf("label %v of 4 classes: the loss is %v, want NaN", label, v)
+		}
+	}
 }

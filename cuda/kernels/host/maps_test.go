@@ -70,22 +70,30 @@ func TestPlanarOrderIsTurnedBothWays(t *testing.T) {
 	}
 }
 
-func TestImageBytesAreNormalisedAndReversed(t *testing.T) {
-	b := newBench(t)
+func TestImageBytesBecomeTheirNumbersInEitherOrder(t *testing.T) {
 	const pixels, c = 37, 3
-	x := make([]byte, pixels*c)
-	for i := range x {
-		x[i] = byte(b.rng.Uint32())
-	}
-	from := b.empty(kernels.F32, (len(x)+3)/4)
-	copy(from.Bytes(), x)
-	mul, plus := []float32{.5, 2, 3}, []float32{-1, 0, 7}
-	y := b.empty(kernels.F32, len(x))
-	b.run(kernels.Image(kernels.F32, int64(len(x)), c, y.Ptr(), from.Ptr(), b.up(kernels.F32, mul).Ptr(), b.up(kernels.F32, plus).Ptr(), true))
-	for i, v := range y.down() {
-		k := i % c
-		if want := float32(x[i-k+2-k])*mul[k] + plus[k]; v != want {
-			t.Fatalf("number %d is %v, want %v", i, v, want)
+	for _, typ := range bothTypes {
+		for _, reverse := range []bool{false, true} {
+			b := newBench(t)
+			x := make([]byte, pixels*c)
+			for i := range x {
+				x[i] = byte(b.rng.Uint32())
+			}
+			from := b.empty(kernels.F32, (len(x)+3)/4)
+			copy(from.Bytes(), x)
+			numbers := b.normal(256 * c)
+			y := b.empty(typ, len(x))
+			b.run(kernels.Image(typ, int64(len(x)), c, y.Ptr(), from.Ptr(), b.up(kernels.F32, numbers).Ptr(), reverse))
+			want := make([]float32, len(x))
+			for i := range want {
+				k := i % c
+				from := i
+				if reverse {
+					from = i - k + c - 1 - k
+				}
+				want[i] = numbers[256*k+int(x[from])]
+			}
+			b.same("image", typ, y.down(), want, 0)
 		}
 	}
 }

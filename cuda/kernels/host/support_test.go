@@ -164,3 +164,12 @@ func (b *bench) same(what string, t kernels.Type, got, want []float32, rel float
 }
 
 var bothTypes = []kernels.Type{kernels.F32, kernels.BF16}
+
+// int32s copies whole numbers to the device.
+func (b *bench) int32s(x []int) array {
+	y := make([]int32, len(x))
+	for i, v := range x {
+		y[i] = int32(v)
+	}
+	return b.bytes(unsafe.Slice((*byte)(unsafe.Pointer(&y[0])), 4*len(y)))
+}

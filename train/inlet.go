@@ -1,0 +1,96 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// inlet is how the images of batches come to the input of a graph: as numbers, or on
+// an engine that takes them (layers.Feeder) as bytes, which may travel ahead of the
+// step that reads them.
+type inlet struct {
+	eng  layers.Engine
+	to   layers.Tensor // (n, C, H, W)
+	feed layers.Feed   // nil for numbers
+	sent *data.Batch   // on its way; nil for none
+
+	numbers []float32 // room for the last part of a batch
+	pixels  []uint8
+}
+
+func newInlet(g *layers.Graph, images *layers.Node) *inlet {
+	return &inlet{eng: g.Engine(), to: g.Value(images)}
+}
+
+// takePixels makes the inlet take bytes.
+func (in *inlet) takePixels(f layers.Feeder, norm data.Normalization) (err error) {
+	table, reverse := norm.Bytes()
+	if in.feed, err = f.Feed(in.to, layers.ByteNumbers{Table: table[:], Reverse: reverse}); err != nil {
+		return fmt.Errorf("bytes of images: %w", err)
+	}
+	return nil
+}
+
+// send starts the way of a batch that a later step will be given, if the inlet takes
+// bytes.
+func (in *inlet) send(b *data.Batch) error {
+	if in.feed == nil {
+		return nil
+	}
+	in.sent = nil
+	if err := in.feed.Send(b.Pixels); err != nil {
+		return err
+	}
+	in.sent = b
+	return nil
+}
+
+// give makes the input hold a batch, for the work that is asked for from now on.
+func (in *inlet) give(b *data.Batch) error {
+	if in.feed == nil {
+		return in.eng.Write(in.to, b.Images)
+	}
+	if in.sent != b {
+		if err := in.send(b); err != nil {
+			return err
+		}
+	}
+	in.sent = nil
+	return in.feed.Arrive()
+}
+
+// part makes the input hold the images of a batch from a number on, as many as it
+// has room for: after the last there are zeros, or black ones.
+func (in *inlet) part(b *data.Batch, from int) error {
+	size := in.to.Size()
+	at := from * (size / in.to.Shape()[0])
+	if in.feed == nil {
+		return in.eng.Write(in.to, padded(&in.numbers, b.Images, at, size))
+	}
+	return errors.Join(in.feed.Send(padded(&in.pixels, b.Pixels, at, size)), in.feed.Arrive())
+}
+
+// padded returns n elements of x from an index on. Where there are fewer they are
+// copied to room, with zeros after them.
+func padded[T any](room *[]T, x []T, from, n int) []T {
+	if rest := x[min(from, len(x)):]; len(rest) < n {
+		if *room == nil {
+			*room = make([]T, n)
+		}
+		clear((*room)[copy(*room, rest):])
+		return *room
+	}
+	return x[from : from+n]
+}
+
+func (in *inlet) close() error {
+	if in.feed == nil {
+		return nil
+	}
+	err := in.feed.Close()
+	in.feed, in.sent = nil, nil
+	return err
+}

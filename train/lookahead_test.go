@@ -1,0 +1,272 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/model"
+)
+
+func TestTheBatchAfterIsReadOnlyWhenAskedFor(t *testing.T) {
+	broken := errors.New("a picture is broken")
+	list := []*data.Batch{{}, {}, {}}
+	read := 0
+	l, stop := newLookahead(func(yield func(*data.Batch, error) bool) {
+		for _, b := range list {
+			if read++; !yield(b, nil) {
+				return
+			}
+		}
+		read++
+		yield(nil, broken)
+	}, 9)
+	defer stop()
+	next := func(want *data.Batch, wantErr error, wantRead int) {
+		t.Helper()
+		if b, err := l.next(); b != want || err != wantErr || read != wantRead {
+			t.Errorf("got %p, %v after %d reads; want %p, %v after %d", b, err, read, want, wantErr, wantRead)
+		}
+	}
+	next(list[0], nil, 1)
+	for range 2 {
+		if b := l.peek(); b != list[1] || read != 2 {
+			t.Errorf("looking ahead gives %p after %d reads, want %p after 2", b, read, list[1])
+		}
+	}
+	next(list[1], nil, 2)
+	next(list[2], nil, 3)
+	if b := l.peek(); b != nil {
+		t.Errorf("looking ahead to an error gives %p", b)
+	}
+	next(nil, broken, 4) // what could not be looked at is told in its turn
+	next(nil, broken, 4)
+}
+
+func TestNoMoreBatchesAreReadThanTheRunTakes(t *testing.T) {
+	read := 0
+	l, stop := newLookahead(func(yield func(*data.Batch, error) bool) {
+		for {
+			if read++; !yield(&data.Batch{}, nil) {
+				return
+			}
+		}
+	}, 2)
+	defer stop()
+	for range 2 {
+		if b, err := l.next(); b == nil || err != nil {
+			t.Fatal(b, err)
+		}
+	}
+	if ahead := l.peek(); ahead != nil || read != 2 {
+		t.Errorf("a batch after the last: %p, %d read", ahead, read)
+	}
+	if b, err := l.next(); b != nil || err != nil {
+		t.Errorf("after the last: %p, %v", b, err)
+	}
+}
+
+// feeding is the CPU engine with a way for bytes, as an engine with memory of its
+// own has. It notes what is asked of it.
+type feeding struct {
+	layers.Engine
+	asked []string
+}
+
+type feedingFeed struct {
+	eng     *feeding
+	dst     layers.Tensor
+	numbers layers.ByteNumbers
+	sent    []float32
+}
+
+func (e *feeding) Feed(dst layers.Tensor, numbers layers.ByteNumbers) (layers.Feed, error) {
+	return &feedingFeed{eng: e, dst: dst, numbers: numbers}, nil
+}
+
+func (e *feeding) AdamW(slots []layers.Slot, spec layers.AdamWSpec) error {
+	if len(e.asked) == 0 || e.asked[len(e.asked)-1] != "update" { // it comes in groups
+		e.asked = append(e.asked, "update")
+	}
+	return e.Engine.AdamW(slots, spec)
+}
+
+func (f *feedingFeed) Send(pixels []uint8) error {
+	if len(pixels) != f.dst.Size() {
+		return fmt.Errorf("%d bytes, want %d", len(pixels), f.dst.Size())
+	}
+	f.eng.asked = append(f.eng.asked, "send")
+	s := f.dst.Shape()
+	channels, area := s[1], s[2]*s[3]
+	f.sent = make([]float32, len(pixels))
+	for i, v := range pixels {
+		image, at, c := i/(channels*area), i/channels%area, i%channels
+		if f.numbers.Reverse {
+			c = channels - 1 - c
+		}
+		f.sent[(image*channels+c)*area+at] = f.numbers.Table[c][v]
+	}
+	return nil
+}
+
+func (f *feedingFeed) Arrive() error {
+	f.eng.asked = append(f.eng.asked, "arrive")
+	return f.eng.Write(f.dst, f.sent)
+}
+
+func (f *feedingFeed) Close() error {
+	f.eng.asked = append(f.eng.asked, "close")
+	return nil
+}
+
+func beginFeeding(t *testing.T, c Config) (*Session, *feeding) {
+	t.Helper()
+	eng := &feeding{Engine: newTestEngine(t)}
+	s, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), eng, Options{Workers: 1, Events: silent{}, Cache: CacheOptions{Dir: t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s, eng
+}
+
+func same(t *testing.T, what string, want, got map[string][]float32) {
+	t.Helper()
+	if len(want) != len(got) {
+		t.Errorf("%s: %d tensors, want %d", what, len(got), len(want))
+	}
+	for name, w := range want {
+		if !slices.Equal(w, got[name]) {
+			t.Errorf("%s: %s differs", what, name)
+		}
+	}
+}
+
+// Images that go to the engine as bytes train as those that go as numbers do, to
+// the last bit: in one graph and in micro-batches, of which the last is not full.
+func TestARunOnBytesIsARunOnNumbers(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"one graph":     func(c *Config) {},
+		"B, G, R":       func(c *Config) { c.Model.Input.BGR, c.Model.Input.Mean = true, [3]float64{.1, .2, .3} },
+		"micro-batches": func(c *Config) { c.MicroBatch, c.Freeze = 4, model.Freeze{BNStats: true} },
+		"outputs of frozen blocks": func(c *Config) {
+			c.Freeze, c.Data.CacheFrozen, c.Data.Augment = model.Freeze{To: "block1"}, "fp32", "none"
+		},
+	} {
+		c := smallConfig(t, shades(t, 8, 4))
+		c.Data.Augment = "photos"
+		change(&c)
+		plain := start(t, c, Options{Cache: CacheOptions{Dir: t.TempDir()}})
+		if err := plain.Train(context.Background()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		fed, eng := beginFeeding(t, c)
+		if err := fed.Train(context.Background()); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		same(t, name, all(t, plain), all(t, fed))
+		// What frozen blocks give are numbers.
+		if sent := slices.Contains(eng.asked, "send"); sent != (c.Data.CacheFrozen == "") {
+			t.Errorf("%s: bytes were sent is %v", name, sent)
+		}
+	}
+}
+
+// A batch is sent while the one before it is at work: after its graph was started
+// and before the parameters move. None is sent twice, and none beyond the epoch.
+func TestABatchIsSentAheadOfItsStep(t *testing.T) {
+	c := smallConfig(t, shades(t, 8, 4))
+	c.Epochs, c.WarmupEpochs = 2, 1
+	s, eng := beginFeeding(t, c)
+	n := s.sampler.Batches()
+	if err := s.Train(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	want := "send" + strings.Repeat(" arrive send update", n-1) + " arrive update"
+	// The network of the warm-up ends with it, and its way for bytes too.
+	if got := strings.Join(eng.asked, " "); got != want+" close "+want+" close" {
+		t.Errorf("got  %s\nwant %s close, twice", got, want)
+	}
+}
+
+// A checkpoint holds the batch that was used last, not the one that was sent ahead:
+// a run that is stopped after any step, and goes on, ends as one that never stopped.
+func TestARunStoppedBetweenTwoBatchesGoesOnWithTheOneSentAhead(t *testing.T) {
+	c := smallConfig(t, shades(t, 8, 4))
+	c.Data.Augment, c.WarmupEpochs = "photos", 0
+	straight := begin(t, c)
+	if err := straight.Train(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	want := all(t, straight)
+	steps := straight.opti.Steps()
+	for stopAt := 1; stopAt < steps; stopAt += 3 {
+		s, _ := beginFeeding(t, c)
+		ctx, stop := context.WithCancel(context.Background())
+		s.ev = after{stop: stop, steps: stopAt, opti: s.opti}
+		if err := s.Train(ctx); !errors.Is(err, context.Canceled) || s.opti.Steps() != stopAt {
+			t.Fatalf("stopped at %d steps with %v, want %d", s.opti.Steps(), err, stopAt)
+		}
+		s.Close()
+		r, err := Resume(context.Background(), s.folder, &feeding{Engine: newTestEngine(t)}, s.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if err := r.Train(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		same(t, fmt.Sprintf("stopped after %d steps", stopAt), want, all(t, r))
+	}
+}
+
+// The same session may go on, too: what it had sent ahead is of no harm.
+func TestATrainingThatIsCalledAgainGoesOn(t *testing.T) {
+	c := smallConfig(t, shades(t, 8, 4))
+	c.WarmupEpochs = 0
+	straight := begin(t, c)
+	if err := straight.Train(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := beginFeeding(t, c)
+	ctx, stop := context.WithCancel(context.Background())
+	s.ev = after{stop: stop, steps: 2, opti: s.opti}
+	if err := s.Train(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if err := s.Train(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "called again", all(t, straight), all(t, s))
+}
+
+// after stops a run after so many steps.
+type after struct {
+	silent
+	stop  func()
+	steps int
+	opti  *Optimizer
+}
+
+func (a after) Progress(string, int, int, string) {
+	if a.opti.Steps() >= a.steps {
+		a.stop()
+	}
+}
+
+func TestADryRunTakesBytesToo(t *testing.T) {
+	eng := &feeding{Engine: newTestEngine(t)}
+	if _, err := DryRun(context.Background(), smallConfig(t, shades(t, 8, 4)), eng, Options{Workers: 1, Events: silent{}}); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(eng.asked, "send") {
+		t.Error("no bytes were sent")
+	}
+}
