@@ -55,10 +55,21 @@ type EpochRecord struct {
 	Test *TestRecord `json:"test,omitempty"`
 }
 
-// TestRecord are figures in percent on the test classes in the middle of a run.
+// TestRecord are figures on the test classes in the middle of a run, of each image
+// alone. They choose nothing.
 type TestRecord struct {
-	Recall1 float64 `json:"recall@1"`
+	TestFigures
+	// Shuffled is of batches in drawn order, through geometry flow.
+	Shuffled *TestFigures `json:"shuffled,omitempty"`
+}
+
+// TestFigures are those of a point of a curve. NMI and F1 are there if
+// Options.AllTestFigures asks for them.
+type TestFigures struct {
+	Recall1 float64 `json:"recall@1"` // percent, as MAP@R
 	MAPAtR  float64 `json:"map@r"`
+	NMI     float64 `json:"nmi,omitempty"`
+	F1      float64 `json:"f1,omitempty"`
 }
 
 // logFile is the run's log, one JSON object a line, appended to.

@@ -108,13 +108,6 @@ func (s *Session) endEpoch(ctx context.Context) error {
 		st.Best, st.BestEpoch = r.MAPAtR, r.Epoch
 	}
 	st.History = append(st.History, r)
-	if s.opt.Curve {
-		p, err := s.point(ctx, r.Epoch)
-		if err != nil {
-			return err
-		}
-		st.Curve = append(st.Curve, p)
-	}
 	st.Position = data.Position{Epoch: r.Epoch}
 	steps, health := st.LossSteps, st.Health
 	st.LossSum, st.LossSteps = 0, 0

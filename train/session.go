@@ -20,9 +20,9 @@ type Options struct {
 	Workers int // goroutines that prepare images, 0 for one a CPU
 	Cache   CacheOptions
 	Events  Events
-	// Curve measures the test classes after every epoch, for the record: it
-	// chooses nothing.
-	Curve bool
+	// AllTestFigures adds NMI and F1 to what RunConfig.EvalEvery measures, and, of a
+	// model with geometry flow, shuffled batches.
+	AllTestFigures bool
 	// ModelOnly leaves out of what Finish does all that the trained model has no
 	// part in, and pictures: for one run of many. Restarts are of k-means in it, 0
 	// for 20.
@@ -57,7 +57,7 @@ type Session struct {
 	trainer  *data.Loader // augmented training images
 	probes   probes
 	features *data.Features // of the frozen blocks, in place of images; may be nil
-	tester   *Embedded      // of the test classes, made at the first point of a curve
+	tester   *Embedded      // of the test classes, made at the first point of a curve with all figures
 	pipeline *data.Pipeline
 	program  int64 // bytes resident before the network was made
 	log      *logFile
@@ -92,8 +92,6 @@ type state struct {
 	Std  float64 `json:"std"`
 	// Flow is what the geometry flow layers found in it.
 	Flow []layers.FlowStats `json:"geometry_flow,omitempty"`
-	// Curve has a point an epoch, if Options asked for it.
-	Curve []CurvePoint `json:"curve,omitempty"`
 	// Saturated is of the same images, see EpochRecord.
 	Saturated float64 `json:"saturated"`
 	Health    health  `json:"health"`

@@ -28,14 +28,24 @@ type Trial struct {
 	Mixed *MixedResults `json:"geometry_flow,omitempty"`
 	// StepSeconds is the median time of a step of training.
 	StepSeconds float64 `json:"step_seconds"`
-	// Curve is how the figures went, if that was asked for.
+	// Curve is how the figures went, where RunConfig.EvalEvery asked for that.
 	Curve []CurvePoint `json:"curve,omitempty"`
+}
+
+// CurvePoint are figures on the test classes after an epoch.
+type CurvePoint struct {
+	Epoch    int          `json:"epoch"`
+	Steps    int          `json:"steps"`
+	Alone    TestFigures  `json:"alone"`
+	Shuffled *TestFigures `json:"shuffled,omitempty"` // nil without geometry flow
 }
 
 // RunTrial makes the run that the settings describe in a folder, goes on with it
 // if it is there unfinished, or reads what came out if it is done. restarts are
-// of k-means. A folder with a run of other settings is an error.
+// of k-means. A folder with a run of other settings is an error. RunConfig.EvalEvery
+// measures all figures, see Options.AllTestFigures.
 func RunTrial(ctx context.Context, folder Folder, settings *Settings, eng layers.Engine, restarts int, opt Options) (*Trial, error) {
+	opt.AllTestFigures = true
 	s, err := openTrial(ctx, folder, settings, eng, opt)
 	if err != nil {
 		return nil, err
@@ -47,7 +57,12 @@ func RunTrial(ctx context.Context, folder Folder, settings *Settings, eng layers
 	if err := s.Train(ctx); err != nil {
 		return nil, err
 	}
-	t := &Trial{Config: s.cfg, Curve: s.state.Curve}
+	t := &Trial{Config: s.cfg}
+	for _, r := range s.state.History {
+		if r.Test != nil {
+			t.Curve = append(t.Curve, CurvePoint{r.Epoch, r.Steps, r.Test.TestFigures, r.Test.Shuffled})
+		}
+	}
 	if t.StepSeconds, err = folder.stepSeconds(); err != nil {
 		return nil, err
 	}
@@ -80,6 +95,7 @@ func openTrial(ctx context.Context, folder Folder, settings *Settings, eng layer
 	if _, err := os.Stat(folder.Path(TrialFile)); err == nil {
 		return nil, nil
 	}
+	opt.Given = settings
 	return Resume(ctx, folder, eng, opt)
 }
 

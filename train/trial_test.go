@@ -20,6 +20,7 @@ func flowSettings(t *testing.T, images string, more ...Setting) *Settings {
 		{Path: "data.spec", Value: "folder:" + images}, {Path: "data.augment", Value: "none"}, {Path: "data.validation", Value: 0},
 		{Path: "model.input.size", Value: 16}, {Path: "model.dim", Value: 8}, {Path: "model.flow", Value: "delta=1.5"},
 		{Path: "loss.name", Value: "triplet"}, {Path: "epochs", Value: 2}, {Path: "classes_per_batch", Value: 3}, {Path: "images_per_class", Value: 2},
+		{Path: "run.eval_every", Value: 1},
 	}
 	if err := s.Add(base...); err != nil {
 		t.Fatal(err)
@@ -34,7 +35,7 @@ func TestTrialIsMadeOnceAndKept(t *testing.T) {
 	images := shades(t, 8, 5)
 	folder := Folder(t.TempDir() + "/run")
 	eng := newTestEngine(t)
-	opt := Options{Workers: 1, Events: silent{}, Curve: true}
+	opt := Options{Workers: 1, Events: silent{}}
 	made, err := RunTrial(context.Background(), folder, flowSettings(t, images), eng, 2, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -99,16 +100,16 @@ func (s stopper) Progress(task string, done, _ int, _ string) {
 func TestInterruptedTrialGoesOnAsIfNothingHadHappened(t *testing.T) {
 	images := shades(t, 8, 5)
 	eng := newTestEngine(t)
-	whole, err := RunTrial(context.Background(), Folder(t.TempDir()+"/run"), flowSettings(t, images), eng, 2, Options{Workers: 1, Events: silent{}, Curve: true})
+	whole, err := RunTrial(context.Background(), Folder(t.TempDir()+"/run"), flowSettings(t, images), eng, 2, Options{Workers: 1, Events: silent{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	folder := Folder(t.TempDir() + "/run")
 	ctx, cancel := context.WithCancel(context.Background())
-	if _, err := RunTrial(ctx, folder, flowSettings(t, images), eng, 2, Options{Workers: 1, Events: stopper{stop: cancel}, Curve: true}); !errors.Is(err, context.Canceled) {
+	if _, err := RunTrial(ctx, folder, flowSettings(t, images), eng, 2, Options{Workers: 1, Events: stopper{stop: cancel}}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
-	rest, err := RunTrial(context.Background(), folder, flowSettings(t, images), eng, 2, Options{Workers: 1, Events: silent{}, Curve: true})
+	rest, err := RunTrial(context.Background(), folder, flowSettings(t, images), eng, 2, Options{Workers: 1, Events: silent{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,37 +30,50 @@ func (p *probes) close() {
 
 // validate returns Recall@1 and MAP@R in percent on the validation classes.
 func (s *Session) validate(ctx context.Context) (recall1, mapAtR float64, err error) {
-	return s.measure(ctx, &s.probes.validation, s.sets.validation, "validation")
+	r, err := s.measure(ctx, &s.probes.validation, s.sets.validation, "validation")
+	if err != nil {
+		return 0, 0, err
+	}
+	return r.RecallAtWithoutLone(1), 100 * r.Averages().MAPAtR, nil
 }
 
-// test measures the test classes in the middle of a run.
+// test measures the test classes in the middle of a run, as they are measured at its
+// end.
 func (s *Session) test(ctx context.Context) (*TestRecord, error) {
-	r, m, err := s.measure(ctx, &s.probes.test, s.sets.test, "test classes")
-	return &TestRecord{r, m}, err
+	if s.opt.AllTestFigures {
+		return s.testAll(ctx)
+	}
+	r, err := s.measure(ctx, &s.probes.test, s.sets.test, "test classes")
+	if err != nil {
+		return nil, err
+	}
+	return &TestRecord{TestFigures: TestFigures{Recall1: r.RecallAt(1), MAPAtR: 100 * r.Averages().MAPAtR}}, nil
 }
 
-func (s *Session) measure(ctx context.Context, p **probe, set *data.Set, task string) (recall1, mapAtR float64, err error) {
+func (s *Session) measure(ctx context.Context, p **probe, set *data.Set, task string) (*eval.Retrieval, error) {
 	if *p == nil {
 		loader, err := s.loader(set, s.pipeline)
 		if err != nil {
-			return 0, 0, err
+			return nil, err
 		}
 		*p = &probe{set, loader}
 	}
 	if s.probes.embedder == nil {
-		if s.probes.embedder, err = s.model.NewEmbedder(evalBatch); err != nil {
-			return 0, 0, err
+		embedder, err := s.model.NewEmbedder(evalBatch)
+		if err != nil {
+			return nil, err
 		}
+		s.probes.embedder = embedder
 	}
 	e, err := embedBy(ctx, s.probes.embedder, s.model.Spec.Dim, (*p).loader, len(set.Items), task, s.ev)
 	if err != nil {
-		return 0, 0, err
+		return nil, err
 	}
 	r, err := eval.Retrieve(ctx, s.model.Params.Engine(), e.Embeddings, e.Embeddings, s.model.Spec.Metric, eval.RetrievalOptions{
 		SearchOptions: eval.SearchOptions{Self: eval.LeaveOneOut(e.N), Workers: s.opt.Workers},
 	})
 	if err != nil {
-		return 0, 0, fmt.Errorf("%s: %w", task, err)
+		return nil, fmt.Errorf("%s: %w", task, err)
 	}
-	return r.RecallAtWithoutLone(1), 100 * r.Averages().MAPAtR, nil
+	return r, nil
 }

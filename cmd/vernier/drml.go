@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sirupsen/logrus"
@@ -111,7 +112,11 @@ func (f *drmlFlags) settings(r *drmlRun) (*train.Settings, error) {
 	if err := addSet(s, f.set); err != nil {
 		return nil, err
 	}
-	return s, s.Add(append(r.more, train.Setting{Path: "seed", Value: r.Seed})...)
+	last := append(slices.Clone(r.more), train.Setting{Path: "seed", Value: r.Seed})
+	if r.curve {
+		last = append(last, train.Setting{Path: "run.eval_every", Value: 1})
+	}
+	return s, s.Add(last...)
 }
 
 // run makes the runs, and calls report after each. Runs that diverge are kept as
@@ -138,7 +143,6 @@ func (f *drmlFlags) run(ctx context.Context, log *logrus.Logger, runs []*drmlRun
 		if err != nil {
 			return err
 		}
-		opt.Curve = r.curve
 		r.Trial, err = train.RunTrial(ctx, train.Folder(filepath.Join(f.out, "runs", r.Name)), s, eng, f.restarts, opt)
 		diverged := new(train.DivergedError)
 		switch {

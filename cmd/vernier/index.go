@@ -112,6 +112,9 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 // rows embeds what is to be added.
 func (f *indexFlags) rows(ctx context.Context, folder train.Folder, eng layers.Engine, images []string) (*gallery.Table, gallery.Info, error) {
 	info, err := runInfo(folder, eng, f.sel.Last)
+	if err == nil && !f.force {
+		_, _, err = knownPaths(f.out, info) // an index of another model is refused before the work
+	}
 	if err != nil {
 		return nil, info, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -179,6 +180,26 @@ func endingIn(endings ...string) limit {
 		}
 		return fmt.Errorf("want a name that ends in %s", strings.Join(endings, " or "))
 	}
+}
+
+// both wants what two limits do.
+func both(first, second limit) limit {
+	return func(text string) error {
+		if err := first(text); err != nil {
+			return err
+		}
+		return second(text)
+	}
+}
+
+// inFolder wants the name of a file in a folder that is there: hours may pass before
+// it is written.
+func inFolder(text string) error {
+	folder := filepath.Dir(text)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return fmt.Errorf("there is no folder %s", folder)
+	}
+	return nil
 }
 
 // addressAndPort wants what a server can listen on.

@@ -2,8 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"os"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/cuda"
@@ -26,7 +30,7 @@ func flagLimits() map[string]limit {
 	for _, p := range paperTables() {
 		tables = append(tables, p.name)
 	}
-	cores, picture := whole(0, mostWorkers), endingIn(".png")
+	cores, picture := whole(0, mostWorkers), both(endingIn(".png"), inFolder)
 	return map[string]limit{
 		// the machine
 		"--threads": cores, "--workers": cores, "--jobs": whole(1, mostWorkers),
@@ -52,7 +56,7 @@ func flagLimits() map[string]limit {
 
 		// figures
 		"eval --k": parsed(parseKs), "--ties": parsed(eval.ParseTieRule), "--centre": parsed(eval.ParseCentreRule), "--restarts": atLeast(1),
-		"--level": between0And1, "--calibrate": parsed(eval.ParseRule), "--calibrate-share": between0And1,
+		"--level": between0And1, "--calibrate": parsed(eval.ParseRule), "--calibrate-on": halfSplitOrFile, "--calibrate-share": between0And1,
 		"--max-pairs": atLeast(1), "--curve": noneOrTwo,
 		"--nearest": atLeast(1), "--hardest": atLeast(1), "--drawn": atLeast(1), "--neighbors": atLeast(1), "--points": atLeast(1),
 
@@ -60,7 +64,9 @@ func flagLimits() map[string]limit {
 		"compare --format": among(tableFormats...), "sweep --format": among(tableFormats...),
 		"embed --format": among(embedFormats()...), "export --format": eachAmong(exportFormats()...),
 		"--onnx-preprocess": among(string(model.ONNXUint8), string(model.ONNXFloat)), "--expand": positive,
-		"--plot": picture, "--roc": picture, "--det": picture, "reproduce brm-fig8 --out": picture, "report --out": endingIn(".html", ".htm"),
+		"--plot": picture, "--roc": picture, "--det": picture, "reproduce brm-fig8 --out": picture, "report --out": both(endingIn(".html", ".htm"), inFolder),
+		"embed --out": inFolder, "index --out": inFolder, "linear fit --out": inFolder, "linear transform --out": inFolder, "--markdown": inFolder,
+		"--marks": inFolder,
 
 		// tables
 		"--header": among("auto", "yes", "no"), "--missing": among(string(linear.Refuse), string(linear.ImputeMean), string(linear.ImputeMedian)),
@@ -72,6 +78,17 @@ func flagLimits() map[string]limit {
 		"--presets": among(drmlFamilies...), "--parts": eachAmong(drmlParts...), "--losses": eachAmong(drmlLosses...),
 		"--variants": eachAmong(drmlVariants...), "--tables": eachAmong(tables...), "--rates": positive,
 	}
+}
+
+// halfSplitOrFile wants what identities are taken from.
+func halfSplitOrFile(text string) error {
+	if text == calibrateOnHalf || slices.Contains(train.Splits, text) {
+		return nil
+	}
+	if _, err := os.Stat(text); err != nil {
+		return fmt.Errorf("want %s, one of %s, or a file of pairs, which this is not", calibrateOnHalf, strings.Join(train.Splits, ", "))
+	}
+	return nil
 }
 
 // noneOrTwo wants as many points as make a curve, or 0 for none.

@@ -105,16 +105,16 @@ func (f *searchFlags) search(ctx context.Context, folder train.Folder, eng layer
 	if err != nil {
 		return nil, err
 	}
+	own := modelFlags{epoch: f.epoch, workers: f.sel.Workers, events: f.sel.Events}
+	q, err := own.embed(ctx, folder, eng, queries) // there are fewer than images in the gallery
+	if err != nil {
+		return nil, err
+	}
 	g, done, err := f.open(ctx, folder, eng, info)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	own := modelFlags{epoch: f.epoch, workers: f.sel.Workers, events: f.sel.Events}
-	q, err := own.embed(ctx, folder, eng, queries)
-	if err != nil {
-		return nil, err
-	}
 	hits, err := g.Search(ctx, eng, q.Embeddings, info, f.k, eval.SearchOptions{
 		Workers: f.sel.Workers, Progress: func(done, total int) { f.sel.Events.Progress("search", done, total, "") },
 	})

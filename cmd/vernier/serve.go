@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -55,11 +53,6 @@ type serveFlags struct {
 }
 
 func (f *serveFlags) run(cmd *cobra.Command, run string, log *logrus.Logger) (err error) {
-	if f.marks != "" {
-		if _, err := os.Stat(filepath.Dir(f.marks)); err != nil {
-			return fmt.Errorf("--marks: %w", err)
-		}
-	}
 	f.complete(cmd, log)
 	folder, eng, err := f.device.openRun(run, f.threads, log)
 	if err != nil {

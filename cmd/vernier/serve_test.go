@@ -65,7 +65,7 @@ func TestServeRefusesBadFlags(t *testing.T) {
 		}
 	}
 	run, _ := trained(t)
-	if code, _, errs := vernier(t, "serve", run, "--listen", "127.0.0.1:0", "--marks", filepath.Join(missing, "marks.jsonl")); code != exitFailed || !strings.Contains(errs, "--marks") {
+	if code, _, errs := vernier(t, "serve", run, "--listen", "127.0.0.1:0", "--marks", filepath.Join(missing, "marks.jsonl")); code != exitUsage || !strings.Contains(errs, "--marks") {
 		t.Errorf("--marks in no folder: exit %d\n%s", code, errs)
 	}
 }
