@@ -78,52 +78,54 @@ func newFeed(t *testing.T, eng *Engine, dst layers.Tensor, n layers.ByteNumbers)
 // Each batch is in the tensor from its arrival to that of the next, whatever was
 // sent in between, and to the bit what the host would have made of it.
 func TestBatchesThatAreSentAheadArriveInTheirTurn(t *testing.T) {
-	lazily(t, func(t *testing.T, eng *Engine) {
-		for _, norm := range []data.Normalization{data.ImageNet(), data.Caffe()} {
-			shape := []int{2, 3, 5, 7}
-			dst, err := eng.New(shape...)
+	lazily(t, sentAhead)
+}
+
+func sentAhead(t *testing.T, eng *Engine) {
+	for _, norm := range []data.Normalization{data.ImageNet(), data.Caffe()} {
+		shape := []int{2, 3, 5, 7}
+		dst, err := eng.New(shape...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers := byteNumbers(norm)
+		f := newFeed(t, eng, dst, numbers)
+		var seen []layers.Tensor
+		keep := func() { // by the device, in its turn
+			x, err := eng.New(shape...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			numbers := byteNumbers(norm)
-			f := newFeed(t, eng, dst, numbers)
-			var seen []layers.Tensor
-			keep := func() { // by the device, in its turn
-				x, err := eng.New(shape...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := eng.Copy(x, dst); err != nil {
-					t.Fatal(err)
-				}
-				seen = append(seen, x)
+			if err := eng.Copy(x, dst); err != nil {
+				t.Fatal(err)
 			}
-			const batches = 7
-			for i := range batches {
-				x := drawBytes(210, i)
-				if err := f.Send(x); err != nil {
-					t.Fatal(err)
-				}
-				clear(x) // Send must not need it any more
-				if i > 0 {
-					keep() // still the one before
-				}
-				if err := f.Arrive(); err != nil {
-					t.Fatal(err)
-				}
-				keep()
+			seen = append(seen, x)
+		}
+		const batches = 7
+		for i := range batches {
+			x := drawBytes(210, i)
+			if err := f.Send(x); err != nil {
+				t.Fatal(err)
 			}
-			got := make([]float32, 210)
-			for k, x := range seen {
-				if err := eng.Read(got, x); err != nil {
-					t.Fatal(err)
-				}
-				if number := k / 2; !slices.Equal(got, numbersOf(numbers, drawBytes(210, number), 35)) {
-					t.Errorf("place %d does not hold batch %d", k, number)
-				}
+			clear(x) // Send must not need it any more
+			if i > 0 {
+				keep() // still the one before
+			}
+			if err := f.Arrive(); err != nil {
+				t.Fatal(err)
+			}
+			keep()
+		}
+		got := make([]float32, 210)
+		for k, x := range seen {
+			if err := eng.Read(got, x); err != nil {
+				t.Fatal(err)
+			}
+			if number := k / 2; !slices.Equal(got, numbersOf(numbers, drawBytes(210, number), 35)) {
+				t.Errorf("place %d does not hold batch %d", k, number)
 			}
 		}
-	})
+	}
 }
 
 // What is sent twice without an arrival in between is replaced: a step that is run

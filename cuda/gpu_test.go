@@ -76,3 +76,7 @@ func TestOnAGPUAStepOnBytesWithTheLossOnTheDevice(t *testing.T) {
 	e := onGPU(t, Options{Precision: FP32})
 	newResident(t, e).trainsLike(t, newResident(t, reference.New()), 40, 1e-3)
 }
+
+func TestOnAGPUBatchesThatAreSentAheadArriveInTheirTurn(t *testing.T) {
+	sentAhead(t, onGPU(t, Options{}))
+}

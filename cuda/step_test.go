@@ -6,12 +6,16 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/internal/reference"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/train"
 )
 
 // resident is a step in which nothing comes to the host but the loss: images go in
@@ -173,4 +177,46 @@ func TestNothingButTheLossComesToTheHostInAStep(t *testing.T) {
 	if got := dev.Bytes["Download"] - bytes["Download"]; got != 4 {
 		t.Errorf("%d bytes come to the host, want the 4 of the loss", got)
 	}
+}
+
+// Images that are embedded as bytes give the bits of those that go as numbers, also
+// where an embedder takes fewer at a time than it is given.
+func TestImagesAreEmbeddedFromBytes(t *testing.T) {
+	lazily(t, func(t *testing.T, eng *Engine) {
+		c := train.Default("")
+		c.Model.Input, c.Model.Dim = c.Model.Input.WithSize(16), 8
+		m, err := model.New(eng, c.Model, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		embedder, err := m.NewEmbedder(3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer embedder.Close()
+		const images = 7
+		numbers, pixels := byteNumbers(data.ImageNet()), drawBytes(images*3*256, 1)
+		if _, err := embedder.EmbedPixels(nil, pixels); err == nil || !strings.Contains(err.Error(), "TakePixels") {
+			t.Errorf("before it was told what bytes stand for: %v", err)
+		}
+		if err := embedder.TakePixels(numbers); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			got, err := embedder.EmbedPixels(nil, pixels)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := embedder.Embed(nil, numbersOf(numbers, pixels, 256))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got, want) || len(got) != images*8 {
+				t.Errorf("%d numbers, want %d equal ones", len(got), len(want))
+			}
+		}
+		if _, err := embedder.EmbedPixels(nil, pixels[1:]); err == nil || !strings.Contains(err.Error(), "not a whole number of images") {
+			t.Errorf("a byte too few: %v", err)
+		}
+	})
 }

@@ -24,7 +24,7 @@ func (l *Loader) Cached() (now, end int64) {
 func (l *Loader) InFlight(n int) int64 {
 	width, batches := 4, l.o.Prefetch+2
 	if l.o.Pixels {
-		width, batches = 1, batches+1 // one is sent ahead of its step
+		width, batches = 1, batches+2 // one is sent ahead of its step, one may not be settled
 	}
 	return int64(width) * int64(batches) * int64(n) * int64(l.size())
 }

@@ -82,6 +82,16 @@ func newLoader(set *Set, shape [3]int, o LoaderOptions) (*Loader, error) {
 // size is the length of an item's numbers.
 func (l *Loader) size() int { return l.shape[0] * l.shape[1] * l.shape[2] }
 
+// Bytes is Normalization.Bytes of the pipeline; ok is false where batches hold
+// numbers.
+func (l *Loader) Bytes() (table [3][256]float32, reverse, ok bool) {
+	if !l.o.Pixels {
+		return table, false, false
+	}
+	table, reverse = l.pipeline.Norm.Bytes()
+	return table, reverse, true
+}
+
 // Epoch yields the batches of an epoch from number from on, in order. Workers run
 // while the loop does and end with it. After an error nothing follows; the error
 // of an image is an *ImageError.

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/vernier-ml/vernier/layers"
@@ -12,10 +13,13 @@ const activationBudget = 128 << 20
 // Embedder turns images into embeddings, in evaluation mode: what an image
 // gives does not depend on the images beside it.
 type Embedder struct {
-	batch, row  int
-	g           *layers.Graph
-	x, e        *layers.Node
-	pixels, out []float32
+	batch, row   int
+	g            *layers.Graph
+	x, e         *layers.Node
+	numbers, out []float32
+
+	feed   layers.Feed // nil before TakePixels
+	pixels []uint8
 }
 
 // NewEmbedder compiles the network for batches of at most the given size; of
@@ -51,7 +55,7 @@ func newEmbedder(batch int, build func(n int) (g *layers.Graph, in, out *layers.
 	}
 	size := e.Shape().TotalSize()
 	return &Embedder{batch: batch, row: size / batch, g: g, x: x, e: e,
-		pixels: make([]float32, x.Shape().TotalSize()), out: make([]float32, size)}, nil
+		numbers: make([]float32, x.Shape().TotalSize()), out: make([]float32, size)}, nil
 }
 
 // evaluation builds the network for a batch of so many images.
@@ -75,29 +79,81 @@ func (m *Model) evaluate(g *layers.Graph, batch int) (images, embeddings *layers
 // it. images holds n preprocessed images, of the model's InputShape; n is
 // arbitrary.
 func (e *Embedder) Embed(dst, images []float32) ([]float32, error) {
-	one := len(e.pixels) / e.batch
-	if len(images)%one != 0 {
-		return nil, fmt.Errorf("model: %d numbers are not a whole number of images of %d", len(images), one)
+	return e.each(dst, len(images), func(from int) error {
+		clear(e.numbers[copy(e.numbers, images[from:]):])
+		return e.g.Engine().Write(e.g.Value(e.x), e.numbers)
+	}, func(int) error { return nil })
+}
+
+// TakePixels readies the embedder for EmbedPixels: it says which numbers stand for
+// bytes. The engine has to take bytes (layers.Feeder).
+func (e *Embedder) TakePixels(numbers layers.ByteNumbers) (err error) {
+	if e.feed != nil {
+		return nil
 	}
-	eng := e.g.Engine()
-	for len(images) > 0 {
-		n := min(len(images)/one, e.batch)
-		copy(e.pixels, images[:n*one])
-		clear(e.pixels[n*one:])
-		images = images[n*one:]
-		if err := eng.Write(e.g.Value(e.x), e.pixels); err != nil {
+	f, ok := e.g.Engine().(layers.Feeder)
+	if !ok {
+		return fmt.Errorf("model: %s takes images as numbers, not as bytes", e.g.Engine().Name())
+	}
+	if e.feed, err = f.Feed(e.g.Value(e.x), numbers); err != nil {
+		return fmt.Errorf("model: bytes of images: %w", err)
+	}
+	e.pixels = make([]uint8, len(e.numbers))
+	return nil
+}
+
+// EmbedPixels is Embed for images of 8-bit pixels, (n, H, W, 3), after TakePixels.
+// They travel to the engine while it works on those before.
+func (e *Embedder) EmbedPixels(dst []float32, images []uint8) ([]float32, error) {
+	if e.feed == nil {
+		return nil, errors.New("model: the embedder was not told what bytes stand for (TakePixels)")
+	}
+	send := func(from int) error {
+		if from >= len(images) {
+			return nil
+		}
+		clear(e.pixels[copy(e.pixels, images[from:]):])
+		return e.feed.Send(e.pixels)
+	}
+	if err := send(0); err != nil {
+		return nil, err
+	}
+	return e.each(dst, len(images), func(int) error { return e.feed.Arrive() }, send)
+}
+
+// each embeds images of so many numbers or bytes in all. give brings those from an
+// index on to the graph; meanwhile is called with the index of the next ones, when
+// the engine has been told to embed.
+func (e *Embedder) each(dst []float32, size int, give, meanwhile func(from int) error) ([]float32, error) {
+	one := len(e.numbers) / e.batch
+	if size%one != 0 {
+		return nil, fmt.Errorf("model: %d numbers are not a whole number of images of %d", size, one)
+	}
+	for from := 0; from < size; from += len(e.numbers) {
+		if err := give(from); err != nil {
 			return nil, err
 		}
 		if err := e.g.Run(); err != nil {
 			return nil, fmt.Errorf("model: %w", err)
 		}
-		if err := eng.Read(e.out, e.g.Value(e.e)); err != nil {
+		if err := meanwhile(from + len(e.numbers)); err != nil {
 			return nil, err
 		}
+		if err := e.g.Engine().Read(e.out, e.g.Value(e.e)); err != nil {
+			return nil, err
+		}
+		n := min((size-from)/one, e.batch)
 		dst = append(dst, e.out[:n*e.row]...)
 	}
 	return dst, nil
 }
 
 // Close releases the graph.
-func (e *Embedder) Close() error { return e.g.Close() }
+func (e *Embedder) Close() error {
+	var err error
+	if e.feed != nil {
+		err = e.feed.Close()
+		e.feed = nil
+	}
+	return errors.Join(err, e.g.Close())
+}

@@ -104,7 +104,7 @@ func (s *Session) feed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.trainer, err = s.loaderOf(s.sets.fit, training, s.feeder() != nil)
+	s.trainer, err = s.loader(s.sets.fit, training)
 	return err
 }
 
@@ -124,6 +124,7 @@ func (e *Embedded) open(opt data.LoaderOptions) (err error) {
 	if e.features != nil {
 		e.loader, err = data.NewFeatureLoader(e.Set, e.features, false, opt)
 	} else {
+		opt.Pixels = feeder(e.Model.Params.Engine()) != nil
 		e.loader, err = data.NewLoader(e.Set, e.pipeline, opt)
 	}
 	return err

@@ -8,6 +8,17 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
+// feeder returns the engine if it takes the pixels of images; nil if they come as
+// numbers.
+func feeder(eng layers.Engine) layers.Feeder {
+	f, _ := eng.(layers.Feeder)
+	return f
+}
+
+func byteNumbers(table [3][256]float32, reverse bool) layers.ByteNumbers {
+	return layers.ByteNumbers{Table: table[:], Reverse: reverse}
+}
+
 // inlet is how the images of batches come to the input of a graph: as numbers, or on
 // an engine that takes them (layers.Feeder) as bytes, which may travel ahead of the
 // step that reads them.
@@ -27,8 +38,7 @@ func newInlet(g *layers.Graph, images *layers.Node) *inlet {
 
 // takePixels makes the inlet take bytes.
 func (in *inlet) takePixels(f layers.Feeder, norm data.Normalization) (err error) {
-	table, reverse := norm.Bytes()
-	if in.feed, err = f.Feed(in.to, layers.ByteNumbers{Table: table[:], Reverse: reverse}); err != nil {
+	if in.feed, err = f.Feed(in.to, byteNumbers(norm.Bytes())); err != nil {
 		return fmt.Errorf("bytes of images: %w", err)
 	}
 	return nil
@@ -84,6 +94,14 @@ func padded[T any](room *[]T, x []T, from, n int) []T {
 		return *room
 	}
 	return x[from : from+n]
+}
+
+// bytes is the memory of the host in which two batches wait for their way.
+func (in *inlet) bytes() int64 {
+	if in.feed == nil {
+		return 0
+	}
+	return 2 * int64(in.to.Size())
 }
 
 func (in *inlet) close() error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -182,7 +183,7 @@ func TestARunOnBytesIsARunOnNumbers(t *testing.T) {
 // and before the parameters move. None is sent twice, and none beyond the epoch.
 func TestABatchIsSentAheadOfItsStep(t *testing.T) {
 	c := smallConfig(t, shades(t, 8, 4))
-	c.Epochs, c.WarmupEpochs = 2, 1
+	c.Epochs, c.WarmupEpochs, c.Loss.Start = 2, 1, "random"
 	s, eng := beginFeeding(t, c)
 	n := s.sampler.Batches()
 	if err := s.Train(context.Background()); err != nil {
@@ -268,5 +269,37 @@ func TestADryRunTakesBytesToo(t *testing.T) {
 	}
 	if !slices.Contains(eng.asked, "send") {
 		t.Error("no bytes were sent")
+	}
+}
+
+// What is measured goes to the engine as bytes too: batches of a size that divides
+// nothing, by an embedder that is kept.
+func TestMeasuringOnBytesIsMeasuringOnNumbers(t *testing.T) {
+	c := smallConfig(t, shades(t, 10, 7))
+	c.Data.Validation, c.Run.EvalEvery, c.Epochs = .3, 1, 2
+	plain := begin(t, c)
+	fed, eng := beginFeeding(t, c)
+	for _, s := range []*Session{plain, fed} {
+		if err := s.Train(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !reflect.DeepEqual(plain.state.History, fed.state.History) {
+		t.Errorf("epochs %+v, want %+v", fed.state.History, plain.state.History)
+	}
+	eng.asked = nil
+	var rows [2]*Rows
+	for i, s := range []*Session{plain, fed} {
+		var err error
+		if rows[i], err = EmbedImages(context.Background(), s.model, s.sets.test, 1, silent{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(rows[0].X, rows[1].X) || len(rows[0].X) == 0 {
+		t.Error("embeddings of bytes differ from those of numbers")
+	}
+	// A batch of the embedder's is sent while it is at the one before.
+	if !slices.Contains(eng.asked, "send") {
+		t.Errorf("asked: %v", eng.asked)
 	}
 }

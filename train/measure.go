@@ -34,12 +34,23 @@ func EmbedSet(ctx context.Context, m *model.Model, loader *data.Loader, images i
 // embedBy is EmbedSet with an embedder that is kept.
 func embedBy(ctx context.Context, embedder *model.Embedder, dim int, loader *data.Loader, images int, task string, ev Events) (*Rows, error) {
 	e := &Rows{Embeddings: &eval.Embeddings{H: dim}}
+	table, reverse, pixels := loader.Bytes()
+	if pixels {
+		if err := embedder.TakePixels(byteNumbers(table, reverse)); err != nil {
+			return nil, fmt.Errorf("%s: %w", task, err)
+		}
+	}
 	for batch, err := range loader.All(ctx, evalBatch) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", task, err)
 		}
 		var err error
-		if e.X, err = embedder.Embed(e.X, batch.Images); err != nil {
+		if pixels {
+			e.X, err = embedder.EmbedPixels(e.X, batch.Pixels)
+		} else {
+			e.X, err = embedder.Embed(e.X, batch.Images)
+		}
+		if err != nil {
 			return nil, err
 		}
 		e.Labels = append(e.Labels, batch.Labels...)
@@ -107,7 +118,7 @@ func EmbedImages(ctx context.Context, m *model.Model, set *data.Set, workers int
 	if err != nil {
 		return nil, err
 	}
-	loader, err := data.NewLoader(set, pipeline, data.LoaderOptions{Workers: workers})
+	loader, err := data.NewLoader(set, pipeline, data.LoaderOptions{Workers: workers, Pixels: feeder(m.Params.Engine()) != nil})
 	if err != nil {
 		return nil, err
 	}

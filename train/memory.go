@@ -74,6 +74,9 @@ func (s *Session) plan() MemoryPlan {
 		p.Batches = s.trainer.InFlight(s.cfg.Batch())
 		_, p.Pictures = s.trainer.Cached()
 	}
+	for _, in := range s.net.inlets {
+		p.Batches += in.bytes()
+	}
 	// A checkpoint holds weights and moments, and in its file's form once more.
 	p.Aside = 2 * (p.Weights + p.Optimizer)
 	if s.sets.validation != nil {

@@ -315,29 +315,22 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 	return s, s.fits()
 }
 
-// loader reads a set for measuring.
+// loader reads a set's features if there are any, else its images, as pixels for an
+// engine that takes these.
 func (s *Session) loader(set *data.Set, p *data.Pipeline) (*data.Loader, error) {
-	return s.loaderOf(set, p, false)
-}
-
-// loaderOf reads a set's features if there are any, else its images, as pixels if
-// asked.
-func (s *Session) loaderOf(set *data.Set, p *data.Pipeline, pixels bool) (*data.Loader, error) {
-	opt := data.LoaderOptions{Seed: s.cfg.Seed, Workers: s.opt.Workers, MaxBad: s.cfg.Data.MaxBad, Pixels: pixels}
+	opt := data.LoaderOptions{Seed: s.cfg.Seed, Workers: s.opt.Workers, MaxBad: s.cfg.Data.MaxBad, Pixels: s.feeder() != nil}
 	if s.features != nil {
 		return data.NewFeatureLoader(set, s.features, p.Random(), opt)
 	}
 	return data.NewLoader(set, p, opt)
 }
 
-// feeder returns the engine if it takes the pixels of training images; nil if they
-// come as numbers, which those of frozen blocks are.
+// feeder is that of the engine; nil where features come instead of images.
 func (s *Session) feeder() layers.Feeder {
-	f, _ := s.model.Params.Engine().(layers.Feeder)
 	if s.cfg.Data.CacheFrozen != "" {
 		return nil
 	}
-	return f
+	return feeder(s.model.Params.Engine())
 }
 
 // Close releases what the session holds; the folder stays.
