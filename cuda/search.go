@@ -57,18 +57,23 @@ func (a *args) downFloats(p device.Ptr, n int) []float32 {
 	return v
 }
 
+// pairs checks a list of pairs of indices, below n and k.
+func (a *args) pairs(rows, columns []int32, n, k int, of string) {
+	a.check(len(rows) == len(columns), "%d rows and %d columns", len(rows), len(columns))
+	for i, r := range rows {
+		if a.err != nil {
+			return
+		}
+		c := columns[i]
+		a.check(r >= 0 && int(r) < n && c >= 0 && int(c) < k, "there is no %s [%d][%d], of %d x %d", of, r, c, n, k)
+	}
+}
+
 // Pick returns single elements of a matrix.
 func (e *Engine) Pick(x layers.Tensor, rows, columns []int32) ([]float32, error) {
 	a := e.args("pick")
 	m, count, n := a.matrix(x)
-	a.check(len(rows) == len(columns), "%d rows and %d columns", len(rows), len(columns))
-	for i, r := range rows {
-		if a.err != nil {
-			break
-		}
-		c := columns[i]
-		a.check(r >= 0 && int(r) < count && c >= 0 && int(c) < n, "there is no element [%d][%d] of %v", r, c, m)
-	}
+	a.pairs(rows, columns, count, n, "element")
 	if a.err != nil || len(rows) == 0 {
 		return nil, a.err
 	}
@@ -78,6 +83,28 @@ func (e *Engine) Pick(x layers.Tensor, rows, columns []int32) ([]float32, error)
 	a.launch(kernels.Pick(int64(len(rows)), n, out, in, at[0], at[1]))
 	a.consumed(p)
 	return a.downFloats(out, len(rows)), a.err
+}
+
+// PairValues computes BRM of single pairs in float64.
+func (e *Engine) PairValues(x, y layers.Tensor, rows, columns []int32, m layers.Metric) ([]float64, error) {
+	a := e.args("values of pairs")
+	p := a.pairing(x, y, m)
+	if a.err != nil {
+		return nil, a.err
+	}
+	a.check(m.Kind == layers.BRM, "%v is no BRM", m)
+	a.pairs(rows, columns, p.n, p.k, "pair of rows")
+	if a.failed(e.attend()); a.err != nil || len(rows) == 0 {
+		return nil, a.err
+	}
+	in, other := a.in(p.a, device.F32), a.in(p.b, device.F32)
+	at, place := a.words(rows, columns)
+	out := a.doubles(len(rows))
+	a.launch(kernels.PairValues(len(rows), p.h, out, in, other, at[0], at[1], int(m.Restriction), m.P, m.P == 2 && !m.Power, m.Omega))
+	a.consumed(place)
+	v := make([]float64, len(rows))
+	a.download(unsafe.Pointer(&v[0]), out, 8*int64(len(v)))
+	return v, a.err
 }
 
 // KthSmallest selects in every row, by radix.

@@ -139,17 +139,23 @@ func TestSearchesThatMakeNoSenseAreRefused(t *testing.T) {
 	kth := func(k int, skip []int32) error { _, err := eng.KthSmallest(d, k, skip); return err }
 	pick := func(rows, columns []int32) error { _, err := eng.Pick(d, rows, columns); return err }
 	none := []int32{-1, -1}
+	values := func(rows, columns []int32, m layers.Metric) error {
+		_, err := eng.PairValues(d, d, rows, columns, m)
+		return err
+	}
 	for want, err := range map[string]error{
-		"the first is 1":           kth(0, none),
-		"number 4 of row 0":        kth(4, none),
-		"number 3 of row 1":        kth(3, []int32{-1, 2}),
-		"for 1 rows of 2":          kth(1, []int32{-1}),
-		"no element [2][0]":        pick([]int32{2}, []int32{0}),
-		"no element [0][3]":        pick([]int32{0}, []int32{3}),
-		"1 rows and 0 columns":     pick([]int32{0}, nil),
-		"1 windows of 2 rows":      between(none, layers.RowWindows{First: []int32{0, 0}}),
-		"out of order":             between(none, layers.RowWindows{First: []int32{0, 2, 2}, Low: []float32{1, 0}, High: []float32{2, 0}}),
-		"row 1 has windows 0 to 3": between(none, layers.RowWindows{First: []int32{0, 0, 3}, Low: []float32{1}, High: []float32{2}}),
+		"the first is 1":                   kth(0, none),
+		"number 4 of row 0":                kth(4, none),
+		"number 3 of row 1":                kth(3, []int32{-1, 2}),
+		"for 1 rows of 2":                  kth(1, []int32{-1}),
+		"no element [2][0], of 2 x 3":      pick([]int32{2}, []int32{0}),
+		"no element [0][3], of 2 x 3":      pick([]int32{0}, []int32{3}),
+		"1 rows and 0 columns":             pick([]int32{0}, nil),
+		"1 windows of 2 rows":              between(none, layers.RowWindows{First: []int32{0, 0}}),
+		"no pair of rows [0][2], of 2 x 2": values([]int32{0}, []int32{2}, layers.Metric{P: 2}),
+		"cosine is no BRM":                 values([]int32{0}, []int32{1}, layers.Metric{Kind: layers.Cosine}),
+		"out of order":                     between(none, layers.RowWindows{First: []int32{0, 2, 2}, Low: []float32{1, 0}, High: []float32{2, 0}}),
+		"row 1 has windows 0 to 3":         between(none, layers.RowWindows{First: []int32{0, 0, 3}, Low: []float32{1}, High: []float32{2}}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

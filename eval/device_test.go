@@ -92,6 +92,16 @@ func (deviceEngine) Between(x layers.Tensor, skip []int32, w layers.RowWindows) 
 	return f, nil
 }
 
+// PairValues errs by a few units in the last place.
+func (deviceEngine) PairValues(a, b layers.Tensor, rows, columns []int32, m layers.Metric) ([]float64, error) {
+	var out []float64
+	for i, r := range rows {
+		v := m.Value(rowOf(a, int(r)), rowOf(b, int(columns[i])))
+		out = append(out, v*(1+float64((int(r)*7+int(columns[i])*3)%9-4)*0x1p-53))
+	}
+	return out, nil
+}
+
 // bounded are the metrics whose keys count at all.
 func bounded() (list []layers.Metric) {
 	for _, m := range testMetrics() {

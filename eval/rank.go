@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -22,6 +23,9 @@ type ranker struct {
 	seed      uint64
 	firstOnly bool
 	windows   int // most that are looked at one by one
+	// fine, unless nil, has keys by gallery row that err by no more than
+	// layers.PairError of themselves: of the right rows, and of those in windows.
+	fine []float64
 
 	right    []ranked
 	behind   []int // behind[i]: wrong rows that exactly i right ones precede
@@ -240,6 +244,9 @@ func (r *ranker) blockKey(i int) float64 {
 // place puts the wrong rows of found among right[from:to].
 func (r *ranker) place(class int, keys []float32, from, to int, slack float64) {
 	var last openRow // rows of one key, as in a collapsed set, are placed once
+	if r.fine != nil {
+		slices.SortFunc(r.right[from:to], func(a, b ranked) int { return cmp.Compare(r.fine[a.row], r.fine[b.row]) })
+	}
 	for _, i := range r.found {
 		if r.class[i] == class {
 			continue
@@ -249,7 +256,10 @@ func (r *ranker) place(class int, keys []float32, from, to int, slack float64) {
 		if r.layout.sketch != nil {
 			slack = r.err32 + r.rowError(i)
 		}
-		if last.hi == 0 || last.key32 != key || r.layout.sketch != nil {
+		switch {
+		case r.fine != nil:
+			lo, hi = r.rangeFine(i, from, to)
+		case last.hi == 0 || last.key32 != key || r.layout.sketch != nil:
 			lo, hi = r.range32(float64(key), from, to, slack, r.blockKey)
 		}
 		last = openRow{i, key, lo, hi}
@@ -266,6 +276,15 @@ func (r *ranker) place(class int, keys []float32, from, to int, slack float64) {
 func (r *ranker) range32(key float64, from, to int, slack float64, right func(i int) float64) (lo, hi int) {
 	lo = from + sort.Search(to-from, func(i int) bool { return right(from+i)+slack >= key })
 	hi = lo + sort.Search(to-lo, func(i int) bool { return right(lo+i)-slack > key })
+	return lo, hi
+}
+
+// rangeFine is range32 by fine keys, which are not negative.
+func (r *ranker) rangeFine(row int32, from, to int) (lo, hi int) {
+	e := layers.PairError(r.gallery.H)
+	low, high := r.fine[row]*(1-e), r.fine[row]*(1+e)
+	lo = from + sort.Search(to-from, func(i int) bool { return r.fine[r.right[from+i].row]*(1+e) >= low })
+	hi = lo + sort.Search(to-lo, func(i int) bool { return r.fine[r.right[lo+i].row]*(1-e) > high })
 	return lo, hi
 }
 

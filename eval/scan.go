@@ -92,10 +92,11 @@ type scanner struct {
 	opt              SearchOptions
 }
 
-// block is the keys of some queries on the engine, (rows, gallery).
+// block is some queries and their keys on the engine.
 type block struct {
-	from, rows int
-	keys       layers.Tensor
+	from, rows       int
+	keys             layers.Tensor // (rows, gallery)
+	queries, gallery layers.Tensor // as laid out
 }
 
 // each calls visit for every query with its keys, which visit may overwrite.
@@ -140,7 +141,7 @@ func (s *scanner) blocks(ctx context.Context, look, settle func(b *block) error)
 		if err == nil {
 			err = s.eng.Pairwise(keys, queries, gallery, s.layout.evaluates())
 		}
-		b.keys = keys
+		b.keys, b.queries, b.gallery = keys, queries, gallery
 		return b, s.blame(b, err)
 	}
 	b, err := compute(0)

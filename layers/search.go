@@ -13,7 +13,16 @@ type RowSearcher interface {
 	// Between finds the numbers of each row of x that lie in windows, column
 	// skip[r] left out as before.
 	Between(x Tensor, skip []int32, w RowWindows) (*RowsFound, error)
+	// PairValues returns m, a BRM, of rows a[rows[i]] and b[columns[i]] in float64,
+	// for every i. Each differs from Metric.Value by no more than PairError times
+	// itself.
+	PairValues(a, b Tensor, rows, columns []int32, m Metric) ([]float64, error)
 }
+
+// PairError is the relative error of RowSearcher.PairValues beside Metric.Value for
+// rows of h numbers: R is within a few hundred units in the last place, its square
+// within twice as many, and sums add one a term.
+func PairError(h int) float64 { return float64(h+1024) * 0x1p-53 }
 
 // MostRowWindows is how many windows a row may have.
 const MostRowWindows = 512

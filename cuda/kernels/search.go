@@ -34,3 +34,10 @@ func Between(rows, n int, f Found, x, skip Ptr, w Windows) Launch {
 func Pick(n int64, width int, out, x, rows, columns Ptr) Launch {
 	return launch("pick", flat(n), n, width, out, x, rows, columns)
 }
+
+// PairValues sets d[e] to BRM between rows[e] of a and columns[e] of b, for count
+// pairs of rows of h numbers, in float64: restriction counts sigmoid, softsign,
+// arctan, tanh and isru from 0, power is 1 or 2.
+func PairValues(count, h int, d, a, b, rows, columns Ptr, restriction, power int, rooted bool, omega float64) Launch {
+	return launch("pair_values", perRow(count), h, d, a, b, rows, columns, restriction, power, rooted, omega)
+}

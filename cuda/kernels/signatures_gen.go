@@ -253,6 +253,8 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"ippppipppppp", 256}, true
 	case "pick":
 		return Signature{"lipppp", 256}, true
+	case "pair_values":
+		return Signature{"ipppppiiid", 256}, true
 	case "pairs_sigmoid_p1":
 		return Signature{"iiipppfifp", 256}, true
 	case "pairs_softsign_p1":
@@ -428,6 +430,7 @@ func Names() []string {
 		"kth_smallest",
 		"between",
 		"pick",
+		"pair_values",
 		"pairs_sigmoid_p1",
 		"pairs_softsign_p1",
 		"pairs_arctan_p1",

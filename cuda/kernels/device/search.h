@@ -102,3 +102,27 @@ KERNEL(between, 256)(int n, int *below, int *at, int *count, int *total, int cap
 KERNEL(pick, 256)(long n, int width, float *out, const float *x, const int *rows, const int *columns) {
 	EACH(e, n) out[e] = x[(long)rows[e] * width + columns[e]];
 }
+
+// A restriction of BRM (Table 1) of t >= 0, in the order of layers.Restriction.
+FN double restricted(int restriction, double t, double omega) {
+	if (restriction == 0) return wideTanh(t / 2);
+	if (restriction == 1) return t > 1 ? 1 / (1 + 1 / t) : t / (1 + t);
+	if (restriction == 2) return wideArcTan(t);
+	if (restriction == 3) return wideTanh(t);
+	double s = wideRoot(omega), u = s * t;
+	return u > 1 ? 1 / wideRoot(wideFused(1 / t, 1 / t, s * s)) : t / wideRoot(wideFused(u, u, 1));
+}
+
+// d[e] is BRM (Eq. 7) between rows[e] of a and columns[e] of b, whose rows have h
+// numbers, in float64; its root if rooted. One block a pair.
+KERNEL(pair_values, 256)(int h, double *d, const float *a, const float *b, const int *rows, const int *columns, int restriction, int power, int rooted, double omega) {
+	SHARED double box[256];
+	const float *x = a + (long)rows[blockX()] * h, *y = b + (long)columns[blockX()] * h;
+	double sum = 0;
+	for (int c = threadOf(); c < h; c += threads()) {
+		double v = restricted(restriction, wideMagnitude((double)x[c] - y[c]), omega);
+		sum += power == 2 ? v * v : v;
+	}
+	sum = wideSum(sum, box) / h;
+	if (threadOf() == 0) d[blockX()] = rooted ? wideRoot(sum) : sum;
+}

@@ -89,6 +89,33 @@ FN double wideArsinh(double x) {
 	return wideLog1p(x + x * x / (1 + wideRoot(x * x + 1)));
 }
 
+// tanh of x >= 0.
+FN double wideTanh(double x) {
+	double e = wideExpm1(-2 * x);
+	return -e / (2 + e);
+}
+
+// arctan of t >= 0: two halvings of the angle bring it within pi/16, where the series
+// to the 23rd power is exact enough.
+FN double wideArcTan(double t) {
+	double x = t > 1 ? 1 / t : t;
+	x = x / (1 + wideRoot(x * x + 1));
+	x = x / (1 + wideRoot(x * x + 1));
+	double z = -x * x, p = 1 / 23.;
+	p = wideFused(p, z, 1 / 21.);
+	p = wideFused(p, z, 1 / 19.);
+	p = wideFused(p, z, 1 / 17.);
+	p = wideFused(p, z, 1 / 15.);
+	p = wideFused(p, z, 1 / 13.);
+	p = wideFused(p, z, 1 / 11.);
+	p = wideFused(p, z, 1 / 9.);
+	p = wideFused(p, z, 1 / 7.);
+	p = wideFused(p, z, 1 / 5.);
+	p = wideFused(p, z, 1 / 3.);
+	p = 4 * wideFused(p * z, x, x);
+	return t > 1 ? 1.5707963267948966 - p : p;
+}
+
 // wideSaturate rounds to float32, a finite number to a finite one.
 FN float wideSaturate(double x) {
 	float f = (float)x;

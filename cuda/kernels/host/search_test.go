@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
+	"github.com/vernier-ml/vernier/layers"
 )
 
 func (a array) ints() []int32 { return unsafe.Slice((*int32)(unsafe.Pointer(&a.Bytes()[0])), a.n) }
@@ -158,6 +159,40 @@ func TestPickKernel(t *testing.T) {
 	for i, got := range out.down() {
 		if want := x[rows[i]*7+columns[i]]; got != want {
 			t.Errorf("element %d is %v, want %v", i, got, want)
+		}
+	}
+}
+
+// Differences from 1e-38 to 1e38 pass every branch of every restriction.
+func TestPairValuesAreExactToAFewUnits(t *testing.T) {
+	const n, h = 40, 3
+	b := newBench(t)
+	x, y := b.normal(n*h), b.normal(n*h)
+	for i := range x {
+		size := float32(math.Pow(10, float64(i/h)-20))
+		x[i], y[i] = x[i]*size, y[i]*size
+	}
+	copy(y[:h], x[:h])
+	a, c := b.up(kernels.F32, x), b.up(kernels.F32, y)
+	var rows, columns []int
+	for i := range n {
+		rows, columns = append(rows, i, i), append(columns, i, (i+7)%n)
+	}
+	at, to := b.int32s(rows), b.int32s(columns)
+	for r := layers.Sigmoid; r <= layers.ISRU; r++ {
+		for _, m := range []layers.Metric{{P: 1}, {P: 2}, {P: 2, Power: true}, {P: 2, Power: true, Omega: 30}, {P: 1, Omega: .01}} {
+			if m.Restriction = r; r != layers.ISRU && m.Omega != 0 {
+				continue
+			}
+			m = m.Canonical()
+			d := b.doubles(make([]float64, len(rows)))
+			b.run(kernels.PairValues(len(rows), h, d.Ptr(), a.Ptr(), c.Ptr(), at.Ptr(), to.Ptr(), int(r), m.P, m.P == 2 && !m.Power, m.Omega))
+			for i, row := range rows {
+				want := m.Value(x[row*h:(row+1)*h], y[columns[i]*h:(columns[i]+1)*h])
+				if got := d.wide()[i]; math.Abs(got-want) > 64*0x1p-53*want {
+					t.Errorf("%v of rows %d and %d is %v, want %v", m, row, columns[i], got, want)
+				}
+			}
 		}
 	}
 }
