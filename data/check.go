@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"github.com/vernier-ml/vernier/internal/plural"
 )
 
 // CheckOptions say how a set is examined.
@@ -170,7 +172,7 @@ func examineOne(set *Set, i int) finding {
 func (r *Report) split(set *Set, spec *SplitSpec) []Part {
 	parts := make([]Part, len(set.Classes))
 	if len(set.Classes) < 2 {
-		r.Problems = append(r.Problems, fmt.Sprintf("%d class(es): a metric needs at least 2, and as many again to be tested on", len(set.Classes)))
+		r.Problems = append(r.Problems, fmt.Sprintf("%s: a metric needs at least 2, and as many again to be tested on", plural.Of(len(set.Classes), "class")))
 		return parts
 	}
 	use := SplitSpec{Kind: AutoSplit}
@@ -209,7 +211,7 @@ func (r *Report) count(set *Set, parts []Part) {
 		}
 	}
 	if n := len(r.Single); n > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d class(es) with a single image (%s): in testing it cannot be retrieved, in training it is paired with itself", n, someOf(r.Single)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s with a single image (%s): in testing it cannot be retrieved, in training it is paired with itself", plural.Of(n, "class"), someOf(r.Single)))
 	}
 }
 
@@ -233,7 +235,7 @@ func (r *Report) listBad(set *Set, found []finding) {
 		}
 	}
 	if n := len(r.Bad); n > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("%d unreadable image(s), the first is %s: %s", n, r.Bad[0].Path, r.Bad[0].Reason))
+		r.Problems = append(r.Problems, fmt.Sprintf("%s, the first is %s: %s", plural.Of(n, "unreadable image"), r.Bad[0].Path, r.Bad[0].Reason))
 	}
 }
 
@@ -267,12 +269,12 @@ func (r *Report) listDuplicates(set *Set, parts []Part, found []finding) {
 		r.Duplicates = append(r.Duplicates, d)
 	}
 	if n := across["splits"]; n > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("%d image(s) are both in the training and in the test part", n))
+		r.Problems = append(r.Problems, fmt.Sprintf("%s both in the training and in the test part", plural.Of(n, "image")))
 	}
 	if n := across["classes"]; n > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d image(s) are in more than one class", n))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s in more than one class", plural.Of(n, "image")))
 	}
 	if n := across["class"]; n > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d image(s) are in their class more than once", n))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s more than once in the class", plural.Of(n, "image")))
 	}
 }

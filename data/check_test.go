@@ -25,12 +25,12 @@ func TestCheckFindsEachPlantedFault(t *testing.T) {
 		"text as JPEG":      {func(f files) { f["ç/x.jpg"] = []byte("hello") }, "ç/x.jpg: not an image", ""},
 		"zero bytes":        {func(f files) { f["b c/x y.png"] = nil }, "b c/x y.png: empty file", ""},
 		"huge image":        {func(f files) { f["d/x.png"] = big }, "d/x.png: too large: 20000 x 20000", ""},
-		"same in class":     {func(f files) { f["a/copy.png"] = f["a/aa.png"] }, "", "in their class more than once"},
+		"same in class":     {func(f files) { f["a/copy.png"] = f["a/aa.png"] }, "", "more than once in the class"},
 		"same in 2 classes": {func(f files) { f["a/copy.png"] = f["b c/aa.png"] }, "", "in more than one class"},
 		"same in 2 splits":  {func(f files) { f["a/copy.png"] = f["d/aa.png"] }, "both in the training and in the test part", ""},
 		"same pixels":       {func(f files) { f["a/copy.bmp"] = encodeBMP(t, picture(8, 8, 3000)) }, "both in the training and in the test part", ""},
 		"one pixel":         {func(f files) { f["a/x.png"] = encodePNG(t, picture(1, 1, 9)) }, "", ""},
-		"single image":      {func(f files) { f["e/x.png"] = encodePNG(t, picture(8, 8, 77777)) }, "", "1 class(es) with a single image (e)"},
+		"single image":      {func(f files) { f["e/x.png"] = encodePNG(t, picture(8, 8, 77777)) }, "", "1 class with a single image (e)"},
 		"other file":        {func(f files) { f["a/list.csv"] = []byte("x") }, "", "1 .csv"},
 	} {
 		for _, archive := range []bool{false, true} {

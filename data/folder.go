@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/plural"
 )
 
 // isImageName says which files of a folder count as images, by extension. What they hold is found out when they are decoded.
@@ -80,7 +82,7 @@ func readFolder(src source, root string, o Options) (*Set, error) {
 	}
 	slices.SortStableFunc(set.Items, func(a, b Item) int { return a.Label - b.Label })
 	if len(stray) > 0 {
-		set.Notices = append(set.Notices, fmt.Sprintf("%d images left out because they are in no class's folder, the first is %s", len(stray), stray[0]))
+		set.Notices = append(set.Notices, fmt.Sprintf("%s left out, in no class's folder, the first is %s", plural.Of(len(stray), "image"), stray[0]))
 	}
 	if len(others) > 0 {
 		set.Notices = append(set.Notices, "files left out because their names are not those of images"+listOthers(others))

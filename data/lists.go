@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/plural"
 )
 
 // Published holds the sizes that a public set is known by.
@@ -67,7 +69,7 @@ func readLines(src source, name string, n int, do func(fields []string) error) e
 		}
 		fields = append(fields, rest)
 		if len(fields) != n {
-			return fmt.Errorf("%s line %d: %d field(s), want %d: %q", src.name(name), number, len(fields), n, line)
+			return fmt.Errorf("%s line %d: %s, want %d: %q", src.name(name), number, plural.Of(len(fields), "field"), n, line)
 		}
 		if err := do(fields); err != nil {
 			return fmt.Errorf("%s line %d: %w", src.name(name), number, err)

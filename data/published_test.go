@@ -144,7 +144,7 @@ func TestDamagedListsAreRefusedWithTheirLine(t *testing.T) {
 		"class is no number":   {"image_class_labels.txt", "3 1\n", "3 one\n", `line 3: class "one"`},
 		"class 0":              {"image_class_labels.txt", "3 1\n", "3 0\n", `line 3: class "0"`},
 		"class without name":   {"image_class_labels.txt", "3 1\n", "3 201\n", "line 3: class 201 is not in classes.txt"},
-		"line of one field":    {"image_class_labels.txt", "3 1\n", "3\n", "line 3: 1 field(s), want 2"},
+		"line of one field":    {"image_class_labels.txt", "3 1\n", "3\n", "line 3: 1 field, want 2"},
 		"no list of the names": {"classes.txt", "", "", "classes.txt"},
 	} {
 		f := cubFiles(t, "", spread(800, 200), false)

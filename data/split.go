@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/plural"
 )
 
 // SplitKind is a way to choose the training classes.
@@ -40,7 +42,7 @@ func FirstHalf() SplitSpec { return SplitSpec{Fraction: 0.5} }
 
 // String says which classes are for training, for reports.
 func (s SplitSpec) String() string {
-	amount := fmt.Sprintf("%d classes", s.Count)
+	amount := plural.Of(s.Count, "class")
 	if s.Count == 0 {
 		amount = fmt.Sprintf("%g of the classes", s.Fraction)
 	}
@@ -126,7 +128,7 @@ const splitUsage = "allowed are auto, half, a fraction such as 0.5, a number of 
 // each part run from 0; Classes keeps the names behind them.
 func Split(set *Set, spec SplitSpec) (train, test *Set, err error) {
 	if len(set.Classes) < 2 {
-		return nil, nil, fmt.Errorf("%s: %d class(es); to test on classes never seen in training it takes at least 2", set.Name, len(set.Classes))
+		return nil, nil, fmt.Errorf("%s: %s; to test on classes never seen in training it takes at least 2", set.Name, plural.Of(len(set.Classes), "class"))
 	}
 	var inTrain []bool
 	switch spec = spec.resolve(set); spec.Kind {
@@ -252,7 +254,7 @@ func Validation(train *Set, fraction float64, seed uint64) (fit, val *Set, err e
 	n := max(int(math.Round(fraction*float64(len(train.Classes)))), least)
 	n = min(n, len(able), len(train.Classes)-least)
 	if n < least {
-		return nil, nil, fmt.Errorf("%s: %w: %d class(es), %d of them with two images or more", train.Name, ErrTooFewClasses, len(train.Classes), len(able))
+		return nil, nil, fmt.Errorf("%s: %w: %s, %d of them with two images or more", train.Name, ErrTooFewClasses, plural.Of(len(train.Classes), "class"), len(able))
 	}
 	inVal := make([]bool, len(train.Classes))
 	for _, k := range newRand(seed, mixString("validation")).Perm(len(able))[:n] {

@@ -211,7 +211,7 @@ func assemble(name string, cells [][]string, lines []int, opt ReadOptions) (*Tab
 		switch {
 		case j == label:
 			if !named && !areClasses(column) {
-				return nil, fmt.Errorf("no column is called label, class or target, and the last one, %q, holds no classes (words or whole numbers that come back): which is the label? There are %s", n, strings.Join(names, ", "))
+				return nil, fmt.Errorf("%w, and the last one, %q, holds no classes (words or whole numbers that come back): which is the label? There are %s", ErrNoLabel, n, strings.Join(names, ", "))
 			}
 			t.labelled = n
 			t.setLabels(column)
@@ -245,6 +245,9 @@ func repeated(names []string) string {
 	}
 	return ""
 }
+
+// ErrNoLabel says that nothing tells which column is the label.
+var ErrNoLabel = errors.New("no column is called label, class or target")
 
 // areClasses reports whether cells, of which the empty ones are gaps, are plainly
 // classes and no measurements or names of rows.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/plural"
 )
 
 // maps draws the embedding in the plane.
@@ -34,9 +35,9 @@ func (m *maker) maps() error {
 	for _, l := range x.Labels {
 		classes[l] = true
 	}
-	s := section{ID: "map", Title: "Map", Note: fmt.Sprintf("%d images of %d classes%s, one colour a class; hold the pointer on a point to see its class and path. "+
+	s := section{ID: "map", Title: "Map", Note: fmt.Sprintf("%s of %s%s, one colour a class; hold the pointer on a point to see its class and path. "+
 		"Colours of different classes may look alike. Distances in a map are not those of the embedding: t-SNE keeps neighbourhoods only.",
-		len(rows), len(classes), map[bool]string{true: " (drawn: whole classes)", false: ""}[len(rows) < m.e.Embeddings.N])}
+		plural.Of(len(rows), "image"), plural.Of(len(classes), "class"), map[bool]string{true: " (drawn: whole classes)", false: ""}[len(rows) < m.e.Embeddings.N])}
 	s.Figures = []captioned{
 		{m.scatter("t-SNE map", rows, tsne), "t-SNE by " + m.Distance},
 		{m.scatter("PCA map", rows, pca), fmt.Sprintf("PCA: two directions with %.0f%% of the variance", 100*(pca.Explained[0]+pca.Explained[1]))},

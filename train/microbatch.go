@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 )
@@ -206,5 +207,5 @@ func (s *Session) warnMicroBatches() {
 		return
 	}
 	example := slices.Min(names)
-	s.ev.Warn("%d normalizations (%s, ...) use the statistics of each micro-batch of %d images, not of the batch of %d: gradients are those of such parts; --freeze-bn-stats makes them exact", len(names), example, s.net.micro.size, s.net.micro.batch)
+	s.ev.Warn("%d normalizations (%s, ...) use the statistics of each micro-batch of %s, not of the batch of %d: gradients are those of such parts; --freeze-bn-stats makes them exact", len(names), example, plural.Of(s.net.micro.size, "image"), s.net.micro.batch)
 }

@@ -20,5 +20,8 @@ func errorText(err error) string {
 	if errors.Is(err, linear.ErrMissing) {
 		text += "; linear fit and compare put something in such places with --missing mean or --missing median, or leave the row out"
 	}
+	if errors.Is(err, linear.ErrNoLabel) {
+		text += "; name it with --label, or give linear transform --no-label"
+	}
 	return text
 }

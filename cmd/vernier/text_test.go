@@ -27,9 +27,12 @@ func TestMessagesHaveNoNamesOfPackages(t *testing.T) {
 	}
 }
 
-func TestAMissingValueIsToldWithWhatHelps(t *testing.T) {
+func TestWhatATableLacksIsToldWithWhatHelps(t *testing.T) {
 	got := errorText(fmt.Errorf("rows.csv: line 7, column \"b\" %w", linear.ErrMissing))
 	if !strings.HasPrefix(got, `rows.csv: line 7, column "b" has no value; `) || !strings.Contains(got, "--missing median") {
+		t.Errorf("it says %q", got)
+	}
+	if got := errorText(fmt.Errorf("rows.csv: %w, and so on", linear.ErrNoLabel)); got != "rows.csv: no column is called label, class or target, and so on; name it with --label, or give linear transform --no-label" {
 		t.Errorf("it says %q", got)
 	}
 	if got := errorText(errors.New("train: no rows")); got != "no rows" {
