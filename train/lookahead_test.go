@@ -161,7 +161,7 @@ func TestARunOnBytesIsARunOnNumbers(t *testing.T) {
 		},
 	} {
 		c := smallConfig(t, shades(t, 8, 4))
-		c.Data.Augment = "photos"
+		c.Data.Augment, c.Epochs = "photos", 2
 		change(&c)
 		plain := start(t, c, Options{Cache: CacheOptions{Dir: t.TempDir()}})
 		if err := plain.Train(context.Background()); err != nil {
@@ -201,7 +201,7 @@ func TestABatchIsSentAheadOfItsStep(t *testing.T) {
 // a run that is stopped after any step, and goes on, ends as one that never stopped.
 func TestARunStoppedBetweenTwoBatchesGoesOnWithTheOneSentAhead(t *testing.T) {
 	c := smallConfig(t, shades(t, 8, 4))
-	c.Data.Augment, c.WarmupEpochs = "photos", 0
+	c.Data.Augment, c.WarmupEpochs, c.Epochs = "photos", 0, 2
 	straight := begin(t, c)
 	if err := straight.Train(context.Background()); err != nil {
 		t.Fatal(err)
@@ -231,7 +231,7 @@ func TestARunStoppedBetweenTwoBatchesGoesOnWithTheOneSentAhead(t *testing.T) {
 // The same session may go on, too: what it had sent ahead is of no harm.
 func TestATrainingThatIsCalledAgainGoesOn(t *testing.T) {
 	c := smallConfig(t, shades(t, 8, 4))
-	c.WarmupEpochs = 0
+	c.WarmupEpochs, c.Epochs = 0, 2
 	straight := begin(t, c)
 	if err := straight.Train(context.Background()); err != nil {
 		t.Fatal(err)
