@@ -240,6 +240,8 @@ def benchmarks(check):
     r = attempt(check, "SOP search", lambda: ours(check, "sop-search/brm", "tf32"))
     p = attempt(check, "SOP search, torch", lambda: peer(check, ["--search", str(SOP)]))
     row(check, "all pairs of SOP (60502) by BRM", r and SOP / r["queries_s"], p and p["seconds"], "s", "torch", smaller=True)
+    r = attempt(check, "SOP ranks", lambda: ours(check, "sop-search/brm-ranks", "tf32"))
+    row(check, "ranks of all pairs of SOP by BRM", r and SOP / r["queries_s"], None, "s", "torch")
     proxies(check)
     for name in NETWORKS[1:]:
         for precision in ("bf16", "tf32"):

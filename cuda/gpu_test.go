@@ -8,6 +8,7 @@ import (
 
 	"github.com/vernier-ml/vernier/internal/conformance"
 	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/layers"
 )
 
 // onGPU returns an engine on the GPU of this machine, or skips the test and says
@@ -79,4 +80,21 @@ func TestOnAGPUAStepOnBytesWithTheLossOnTheDevice(t *testing.T) {
 
 func TestOnAGPUBatchesThatAreSentAheadArriveInTheirTurn(t *testing.T) {
 	sentAhead(t, onGPU(t, Options{}))
+}
+
+func TestOnAGPUSearchesAreThoseOfTheCPU(t *testing.T) {
+	brm := []layers.Metric{{P: 2}, {P: 1}}
+	for r := layers.SoftSign; r <= layers.ISRU; r++ {
+		brm = append(brm, layers.Metric{P: 2, Restriction: r, Omega: 1}.Canonical())
+	}
+	searchAgrees(t, onGPU(t, Options{Precision: BF16}), []searchCase{
+		{2, 2, 1, 1, brm},
+		{40, 25, 512, 1.5, brm},
+		{20, 30, 64, 1e-4, []layers.Metric{{P: 2}, {Kind: layers.Euclidean}, {Kind: layers.Cosine}, {Kind: layers.Lorentz, Curvature: 1}, {Kind: layers.SignalToNoise}}},
+		{2, 300, 16, .3, []layers.Metric{{P: 2}, {Kind: layers.Dot}}},
+	})
+}
+
+func TestOnAGPUAClippedStepIsThatOfClippedGradients(t *testing.T) {
+	clipAgrees(t, onGPU(t, Options{Precision: FP32}))
 }

@@ -42,23 +42,31 @@ func clusters(rng *rand.Rand, classes, each, h int, spread float64) *eval.Embedd
 // A search on the device finds what one on the CPU finds, ties included, and brings
 // less than the distances to the host.
 func TestASearchOnTheDeviceIsThatOfTheCPU(t *testing.T) {
+	eng, _, _ := newFake(t, Options{Precision: BF16})
+	searchAgrees(t, eng, []searchCase{
+		{2, 2, 1, 1, []layers.Metric{{P: 2}, {Kind: layers.Dot}, {Kind: layers.SignalToNoise}}},
+		{9, 5, 20, 1, []layers.Metric{{P: 2}, {P: 1, Restriction: layers.ArcTan}, {Kind: layers.Cosine}}},
+		{6, 11, 33, 1e-4, []layers.Metric{{P: 2}, {Kind: layers.Euclidean}, {Kind: layers.Lorentz, Curvature: 1}}},
+		{2, 40, 4, .3, []layers.Metric{{P: 2}, {Kind: layers.Dot}}},
+	})
+}
+
+// searchCase is a set of clusters and the metrics by which it is searched.
+type searchCase struct {
+	classes, each, h int
+	spread           float64
+	metrics          []layers.Metric
+}
+
+func searchAgrees(t *testing.T, eng *Engine, cases []searchCase) {
+	t.Helper()
 	ref, err := cpu.New(cpu.Options{Threads: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer ref.Close()
 	ctx := context.Background()
-	eng, _, _ := newFake(t, Options{Precision: BF16})
-	for _, shape := range []struct {
-		classes, each, h int
-		spread           float64
-		metrics          []layers.Metric
-	}{
-		{2, 2, 1, 1, []layers.Metric{{P: 2}, {Kind: layers.Dot}, {Kind: layers.SignalToNoise}}},
-		{9, 5, 20, 1, []layers.Metric{{P: 2}, {P: 1, Restriction: layers.ArcTan}, {Kind: layers.Cosine}}},
-		{6, 11, 33, 1e-4, []layers.Metric{{P: 2}, {Kind: layers.Euclidean}, {Kind: layers.Lorentz, Curvature: 1}}},
-		{2, 40, 4, .3, []layers.Metric{{P: 2}, {Kind: layers.Dot}}},
-	} {
+	for _, shape := range cases {
 		e := clusters(rand.New(rand.NewPCG(1, uint64(shape.h))), shape.classes, shape.each, shape.h, shape.spread)
 		for _, m := range shape.metrics {
 			opt := eval.SearchOptions{Self: eval.LeaveOneOut(e.N), Memory: int64(4 * e.N * (e.N/2 + 3))}

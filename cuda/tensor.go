@@ -91,7 +91,7 @@ func (t *Tensor) planar() bool {
 }
 
 // lower is what makes arrays smaller.
-const lower = "take smaller batches, smaller images, or parts of a batch (micro-batches)"
+const lower = "take smaller batches, smaller images, or parts of a batch (micro-batches); of a gallery, parts of it; or compute on the CPU"
 
 // volume returns the number of elements of a shape. Kernels, and the libraries,
 // count the numbers of an array in 31 bits.

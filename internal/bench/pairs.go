@@ -74,23 +74,39 @@ func search() Benchmark {
 	return b
 }
 
-// sop times exact search as all pairs of the test images of Stanford Online
-// Products: a tenth of its 60,502 images as queries.
+// sop times what takes all pairs of the test images of Stanford Online Products,
+// with a tenth of its 60,502 images as queries: their nearest neighbours, and the
+// ranks of all images of their classes, of which there are about five each.
 func sop() Benchmark {
-	const queries, rows, h = 6050, 60502, 512
-	b := Benchmark{Name: "sop-search", Text: fmt.Sprintf("the nearest of %d rows of %d numbers (the test images of SOP), %d queries; minutes on a CPU", rows, h, queries)}
-	b.Cases = []Case{{"brm", func(ctx context.Context, eng layers.Engine, _ int) (*work, error) {
-		d := draw(eng)
-		x := make([]float32, rows*h)
-		for i := range x {
-			x[i] = float32(d.rng.NormFloat64())
-		}
-		gallery := &eval.Embeddings{X: x, N: rows, H: h}
-		q := &eval.Embeddings{X: x[:queries*h], N: queries, H: h}
-		return &work{queries: queries, flops: 2 * queries * float64(rows) * h, run: func() error {
-			_, err := eval.Neighbors(ctx, eng, q, gallery, layers.Metric{Kind: layers.BRM, P: 2}, 1, eval.SearchOptions{Self: eval.LeaveOneOut(queries)})
-			return err
-		}}, d.err
-	}}}
+	const queries, rows, h, each = 6050, 60502, 512, 5
+	b := Benchmark{Name: "sop-search", Text: fmt.Sprintf("the nearest of %d rows of %d numbers (the test images of SOP), or all ranks, %d queries; minutes on a CPU", rows, h, queries)}
+	m := layers.Metric{Kind: layers.BRM, P: 2}
+	opt := eval.SearchOptions{Self: eval.LeaveOneOut(queries)}
+	add := func(name string, run func(ctx context.Context, eng layers.Engine, q, gallery *eval.Embeddings) error) {
+		b.Cases = append(b.Cases, Case{name, func(ctx context.Context, eng layers.Engine, _ int) (*work, error) {
+			d := draw(eng)
+			gallery := &eval.Embeddings{X: make([]float32, rows*h), N: rows, H: h, Labels: make([]int, rows)}
+			centre := make([]float64, h)
+			for i := range rows {
+				for c := range h {
+					if i%each == 0 {
+						centre[c] = d.rng.NormFloat64()
+					}
+					gallery.X[i*h+c] = float32(centre[c] + 1.5*d.rng.NormFloat64())
+				}
+				gallery.Labels[i] = i / each
+			}
+			q := &eval.Embeddings{X: gallery.X[:queries*h], N: queries, H: h, Labels: gallery.Labels[:queries]}
+			return &work{queries: queries, flops: 2 * queries * float64(rows) * h, run: func() error { return run(ctx, eng, q, gallery) }}, d.err
+		}})
+	}
+	add("brm", func(ctx context.Context, eng layers.Engine, q, gallery *eval.Embeddings) error {
+		_, err := eval.Neighbors(ctx, eng, q, gallery, m, 1, opt)
+		return err
+	})
+	add("brm-ranks", func(ctx context.Context, eng layers.Engine, q, gallery *eval.Embeddings) error {
+		_, err := eval.Retrieve(ctx, eng, q, gallery, m, eval.RetrievalOptions{SearchOptions: opt})
+		return err
+	})
 	return b
 }
