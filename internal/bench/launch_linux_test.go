@@ -2,9 +2,14 @@ package bench
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
+	"time"
 )
 
 // TestMain lets this binary be the small process that starts a peer.
@@ -43,4 +48,40 @@ func TestThePeakOfAPeerIsItsOwn(t *testing.T) {
 		}
 	}
 	runtime.KeepAlive(ballast)
+}
+
+// What a peer has started ends with a comparison that is broken off.
+func TestABrokenOffPeerLeavesNoProcess(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "pid")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := Peer{Command: "sleep 60 & echo $! > " + file + ".new; mv " + file + ".new " + file + "; wait"}.run(ctx, "small-train")
+		ended <- err
+	}()
+	pid := 0
+	for pid == 0 {
+		select {
+		case err := <-ended:
+			t.Fatalf("it ended: %v", err)
+		case <-time.After(5 * time.Millisecond):
+		}
+		if text, err := os.ReadFile(file); err == nil {
+			fmt.Sscan(string(text), &pid)
+		}
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	// A process that was killed may wait for its new parent to take note of it.
+	for range 1000 {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || strings.Contains(string(status), ") Z ") {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Errorf("process %d is still there", pid)
 }
