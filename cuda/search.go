@@ -85,6 +85,18 @@ func (e *Engine) Pick(x layers.Tensor, rows, columns []int32) ([]float32, error)
 	return a.downFloats(out, len(rows)), a.err
 }
 
+// Least finds the smallest number of every row.
+func (e *Engine) Least(x layers.Tensor) (columns []int32, values []float32, err error) {
+	a := e.args("least")
+	m, rows, n := a.matrix(x)
+	if a.err != nil {
+		return nil, nil, a.err
+	}
+	in, at, least := a.in(m, device.F32), a.scratch(4*int64(rows)), a.floats(rows)
+	a.launch(kernels.RowLeast(rows, n, at, least, in))
+	return a.downInts(at, rows), a.downFloats(least, rows), a.err
+}
+
 // PairValues computes BRM of single pairs in float64.
 func (e *Engine) PairValues(x, y layers.Tensor, rows, columns []int32, m layers.Metric) ([]float64, error) {
 	a := e.args("values of pairs")

@@ -116,6 +116,34 @@ func matrix(t *testing.T, e *Engine, x []float32, rows int) layers.Tensor {
 	return d
 }
 
+func TestTheLeastOfEveryRow(t *testing.T) {
+	eng, dev, _ := newFake(t, Options{})
+	before := dev.Calls["Download"]
+	leastAgrees(t, eng)
+	if got := dev.Calls["Download"] - before; got != 2 {
+		t.Errorf("%d downloads, want those of columns and values", got)
+	}
+}
+
+func leastAgrees(t *testing.T, eng *Engine) {
+	t.Helper()
+	const rows, n = 70, 300
+	x := make([]float32, rows*n)
+	for i := range x {
+		x[i] = float32((i*7919 + i/n*31) % 211)
+	}
+	columns, values, err := eng.Least(matrix(t, eng, x, rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := range rows {
+		row := x[r*n : (r+1)*n]
+		if want := slices.Min(row); values[r] != want || int(columns[r]) != slices.Index(row, want) {
+			t.Errorf("row %d: %v at %d, want %v at %d", r, values[r], columns[r], want, slices.Index(row, want))
+		}
+	}
+}
+
 // More lies in the windows than there is room for at first.
 func TestBetweenFindsAllThereIs(t *testing.T) {
 	eng, _, _ := newFake(t, Options{})

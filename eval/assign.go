@@ -14,8 +14,8 @@ func (c *clusterer) assign(ctx context.Context, centres []float64, changed []boo
 	stale, cols := c.stale(changed)
 	k := len(changed)
 	if n := c.rows.N; all || n*len(cols)+len(stale)*k >= n*k {
-		return c.compare(ctx, nil, float32s(centres), func(row int, keys []float32) {
-			c.nearest[row], c.key[row] = c.best(row, keys)
+		return c.compare(ctx, nil, float32s(centres), func(row int, at int32, key float32) {
+			c.nearest[row], c.key[row] = at, c.distance(row, key)
 		})
 	}
 	if len(cols) == 0 {
@@ -26,12 +26,11 @@ func (c *clusterer) assign(ctx context.Context, centres []float64, changed []boo
 	for _, j := range cols {
 		points = append(points, centres[j*h:(j+1)*h]...)
 	}
-	err := c.compare(ctx, nil, float32s(points), func(row int, keys []float32) {
+	err := c.compare(ctx, nil, float32s(points), func(row int, at int32, key32 float32) {
 		if changed[c.nearest[row]] {
 			return // compared with every centre below
 		}
-		at, key := c.best(row, keys)
-		to := int32(cols[at])
+		to, key := int32(cols[at]), c.distance(row, key32)
 		if key < c.key[row] || key == c.key[row] && to < c.nearest[row] {
 			c.nearest[row], c.key[row] = to, key
 		}
@@ -39,8 +38,8 @@ func (c *clusterer) assign(ctx context.Context, centres []float64, changed []boo
 	if err != nil {
 		return err
 	}
-	return c.compare(ctx, stale, float32s(centres), func(row int, keys []float32) {
-		c.nearest[row], c.key[row] = c.best(row, keys)
+	return c.compare(ctx, stale, float32s(centres), func(row int, at int32, key float32) {
+		c.nearest[row], c.key[row] = at, c.distance(row, key)
 	})
 }
 
@@ -60,14 +59,9 @@ func (c *clusterer) stale(changed []bool) (rows, cols []int) {
 	return rows, cols
 }
 
-// best returns the first smallest of a row's keys, as a distance.
-func (c *clusterer) best(row int, keys []float32) (at int32, key float64) {
-	for j, k := range keys {
-		if k < keys[at] {
-			at = int32(j)
-		}
-	}
-	return at, math.Max(0, float64(keys[at])+c.shift[row])
+// distance is the key of a row with what the engine's lacks.
+func (c *clusterer) distance(row int, key float32) float64 {
+	return math.Max(0, float64(key)+c.shift[row])
 }
 
 func float32s(x []float64) []float32 {

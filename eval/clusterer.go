@@ -11,7 +11,8 @@ import (
 // clusterer holds the rows on the engine, so that restarts share them.
 type clusterer struct {
 	eng           Engine
-	view          rowEngine // eng, or nil if it is none
+	view          rowEngine          // eng, or nil if it is none
+	device        layers.RowSearcher // eng, or nil if it is none
 	layout        layout
 	rows          *Embeddings // of unit length for cosine
 	k             int
@@ -57,6 +58,8 @@ func newClusterer(eng Engine, e *Embeddings, m layers.Metric, opt KMeansOptions)
 	copies := 2
 	if host, ok := eng.(rowEngine); ok {
 		c.view, copies = host, 1
+	} else if device, ok := eng.(layers.RowSearcher); ok {
+		c.device, copies = device, 1
 	}
 	c.size = search.blockRows(e.N, max(opt.K, candidates), 2*copies) // see most
 	c.most = 2 * c.size * max(opt.K, candidates)
@@ -102,9 +105,9 @@ func (c *clusterer) tensor(rows []float32) (layers.Tensor, error) {
 	return t, c.eng.Write(t, rows)
 }
 
-// pairs returns the keys of left rows a and right rows b, until the next call.
-// The tensors of distances are kept while there is room: shapes come again.
-func (c *clusterer) pairs(a, b layers.Tensor, rows, cols int) ([]float32, error) {
+// distances returns the keys of left rows a and right rows b, until the next call.
+// Their tensors are kept while there is room: shapes come again.
+func (c *clusterer) distances(a, b layers.Tensor, rows, cols int) (layers.Tensor, error) {
 	shape := [2]int{rows, cols}
 	if c.dist[shape] == nil {
 		if c.held+rows*cols > c.most {
@@ -118,22 +121,51 @@ func (c *clusterer) pairs(a, b layers.Tensor, rows, cols int) ([]float32, error)
 		c.dist[shape] = d
 		c.held += rows * cols
 	}
-	if err := c.eng.Pairwise(c.dist[shape], a, b, c.layout.kernel); err != nil {
+	return c.dist[shape], c.eng.Pairwise(c.dist[shape], a, b, c.layout.kernel)
+}
+
+// pairs is distances on the host.
+func (c *clusterer) pairs(a, b layers.Tensor, rows, cols int) ([]float32, error) {
+	d, err := c.distances(a, b, rows, cols)
+	if err != nil {
 		return nil, err
 	}
 	if c.view != nil {
-		return c.view.View(c.dist[shape])
+		return c.view.View(d)
 	}
 	if cap(c.host) < rows*cols {
 		c.host = make([]float32, rows*cols)
 	}
 	host := c.host[:rows*cols]
-	return host, c.eng.Read(host, c.dist[shape])
+	return host, c.eng.Read(host, d)
 }
 
-// compare calls visit for rows, all if nil, with the engine's keys to the given
-// points, from several goroutines at once.
-func (c *clusterer) compare(ctx context.Context, rows []int, points []float32, visit func(row int, keys []float32)) error {
+// least returns a function that gives the smallest key of a row, and the first of
+// the right rows that has it.
+func (c *clusterer) least(a, b layers.Tensor, rows, cols int) (of func(i int) (at int32, key float32), err error) {
+	if c.device != nil {
+		d, err := c.distances(a, b, rows, cols)
+		if err != nil {
+			return nil, err
+		}
+		at, keys, err := c.device.Least(d)
+		return func(i int) (int32, float32) { return at[i], keys[i] }, err
+	}
+	keys, err := c.pairs(a, b, rows, cols)
+	return func(i int) (at int32, key float32) {
+		row := keys[i*cols : (i+1)*cols]
+		for j, k := range row {
+			if k < row[at] {
+				at = int32(j)
+			}
+		}
+		return at, row[at]
+	}, err
+}
+
+// compare calls visit for rows, all if nil, with the first of the given points that
+// is nearest and the engine's key to it, from several goroutines at once.
+func (c *clusterer) compare(ctx context.Context, rows []int, points []float32, visit func(row int, at int32, key float32)) error {
 	n := c.rows.N
 	if rows != nil {
 		n = len(rows)
@@ -152,7 +184,7 @@ func (c *clusterer) compare(ctx context.Context, rows []int, points []float32, v
 		if err != nil {
 			return fmt.Errorf("eval: %d rows to be clustered: %w", count, err)
 		}
-		keys, err := c.pairs(block, b, count, cols)
+		least, err := c.least(block, b, count, cols)
 		if err != nil {
 			return fmt.Errorf("eval: distances of %d rows to %d centres: %w", count, cols, err)
 		}
@@ -161,7 +193,8 @@ func (c *clusterer) compare(ctx context.Context, rows []int, points []float32, v
 			if rows != nil {
 				row = rows[row]
 			}
-			visit(row, keys[i*cols:(i+1)*cols])
+			at, key := least(i)
+			visit(row, at, key)
 			return nil
 		})
 	}

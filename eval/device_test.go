@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -43,6 +44,15 @@ func (deviceEngine) Pick(x layers.Tensor, rows, columns []int32) ([]float32, err
 		out = append(out, rowOf(x, int(r))[columns[i]])
 	}
 	return out, nil
+}
+
+func (deviceEngine) Least(x layers.Tensor) (columns []int32, values []float32, err error) {
+	for r := range x.Shape()[0] {
+		row := rowOf(x, r)
+		v := slices.Min(row)
+		columns, values = append(columns, int32(slices.Index(row, v))), append(values, v)
+	}
+	return columns, values, nil
 }
 
 func (deviceEngine) KthSmallest(x layers.Tensor, k int, skip []int32) ([]float32, error) {
@@ -205,6 +215,29 @@ func TestADeviceWithKeysThatAreNoNumbers(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestADeviceClustersAsTheHostDoes(t *testing.T) {
+	for name, e := range deviceSets() {
+		for _, m := range []layers.Metric{{P: 2}, {P: 1}, {Kind: layers.Cosine}} {
+			opt := KMeansOptions{K: 6, Restarts: 2, Memory: 6000}
+			want, wantErr := Cluster(context.Background(), hostEngine{}, e, m, opt)
+			got, err := Cluster(context.Background(), eagerDevice{}, e, m, opt)
+			if fmt.Sprint(err) != fmt.Sprint(wantErr) || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s, %v: %+v (%v), want %+v (%v)", name, m, got, err, want, wantErr)
+			}
+		}
+	}
+}
+
+// eagerDevice may be read: k-means++ looks at the distances of its draws.
+type eagerDevice struct{ deviceEngine }
+
+func (e eagerDevice) Read(dst []float32, src layers.Tensor) error {
+	if len(dst) > candidates*candidates {
+		return fmt.Errorf("clustering brings %d distances to the host", len(dst))
+	}
+	return e.hostEngine.Read(dst, src)
 }
 
 func TestAnInexactDeviceIsReported(t *testing.T) {

@@ -103,8 +103,8 @@ func (c *clusterer) lighten(ctx context.Context, weight []float64, chosen []int,
 	for len(padded) < batch {
 		padded = append(padded, chosen[0])
 	}
-	return c.compare(ctx, nil, c.rows.gather(padded), func(row int, keys []float32) {
-		w := c.weight(row, slices.Min(keys))
+	return c.compare(ctx, nil, c.rows.gather(padded), func(row int, _ int32, key float32) {
+		w := c.weight(row, key)
 		if first || w < weight[row] {
 			weight[row] = w
 		}

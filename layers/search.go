@@ -6,6 +6,9 @@ package layers
 type RowSearcher interface {
 	// Pick returns element [rows[i]][columns[i]] of x (n, k) for every i.
 	Pick(x Tensor, rows, columns []int32) ([]float32, error)
+	// Least returns the smallest number of each row of x, and the first column that
+	// has it.
+	Least(x Tensor) (columns []int32, values []float32, err error)
 	// KthSmallest returns the k-th smallest number of each row of x, k from 1, or
 	// NaN of a row that has one. skip[r], unless it is -1, is a column that row r
 	// is taken not to have.

@@ -9,6 +9,12 @@ func KthSmallest(rows, n, k int, out, x, skip Ptr) Launch {
 	return launch("kth_smallest", perRow(rows), n, k, out, x, skip)
 }
 
+// RowLeast sets least (rows) to the smallest number of each row of x (rows, n), and
+// at (rows), int32, to the first column that has it.
+func RowLeast(rows, n int, at, least, x Ptr) Launch {
+	return launch("row_least", perRow(rows), n, at, least, x)
+}
+
 // Windows are what Between looks for. Row r has windows First[r] up to First[r+1],
 // at most MostWindows, each a low and a high number in Bounds; they ascend and do not
 // overlap.

@@ -247,6 +247,8 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"iiipppppppiddd", 256}, true
 	case "chord_grad":
 		return Signature{"iiippppp", 256}, true
+	case "row_least":
+		return Signature{"ippp", 256}, true
 	case "kth_smallest":
 		return Signature{"iippp", 256}, true
 	case "between":
@@ -427,6 +429,7 @@ func Names() []string {
 		"chords",
 		"chord_slopes",
 		"chord_grad",
+		"row_least",
 		"kth_smallest",
 		"between",
 		"pick",

@@ -9,6 +9,27 @@ FN unsigned orderOf(float x) {
 }
 FN float fromOrder(unsigned u) { return floatOf(u & 0x80000000u ? u & 0x7fffffffu : ~u); }
 
+// The smallest number of each row, and the first column that has it. NaN is none
+// unless it is all there is.
+KERNEL(row_least, 256)(int n, int *at, float *least, const float *x) {
+	SHARED float values[256];
+	SHARED int columns[256];
+	const float *row = x + (long)blockX() * n;
+	int me = threadOf(), best = me;
+	for (int i = me; i < n; i += threads())
+		if (row[i] < row[best] || row[best] != row[best]) best = i;
+	if (me < n) values[me] = row[best], columns[me] = best;
+	SYNC();
+	for (int d = 128; d; d >>= 1) {
+		if (me < d && me + d < n) {
+			float a = values[me], b = values[me + d];
+			if (b < a || (a != a && b == b) || (b == a && columns[me + d] < columns[me])) values[me] = b, columns[me] = columns[me + d];
+		}
+		SYNC();
+	}
+	if (me == 0) at[blockX()] = columns[0], least[blockX()] = values[0];
+}
+
 // The k-th smallest number of each row, k from 1 to what it has; NaN where the row
 // has one. It is found eight bits at a time: those that begin with the bits
 // found so far are counted by their next eight.

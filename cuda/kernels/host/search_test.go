@@ -80,6 +80,43 @@ func TestKthSmallestKernel(t *testing.T) {
 	}
 }
 
+func TestRowLeastKernel(t *testing.T) {
+	for _, n := range []int{1, 2, 200, 256, 257, 900} {
+		b := newBench(t)
+		const rows = 6
+		x := b.normal(rows * n)
+		for i := range x { // few values, so that many are equal
+			x[i] = float32(math.Round(float64(x[i]) * 2))
+		}
+		for i := range n {
+			x[3*n+i] = -7
+			x[4*n+i] = float32(math.NaN())
+		}
+		x[5*n] = float32(math.NaN())
+		at, least := b.empty(kernels.F32, rows), b.empty(kernels.F32, rows)
+		b.run(kernels.RowLeast(rows, n, at.Ptr(), least.Ptr(), b.up(kernels.F32, x).Ptr()))
+		for r := range rows {
+			row := x[r*n : (r+1)*n]
+			want := 0
+			for i, v := range row {
+				if v < row[want] || row[want] != row[want] && v == v {
+					want = i
+				}
+			}
+			got, v := int(at.ints()[r]), least.down()[r]
+			if r == 4 || r == 5 && n == 1 {
+				if v == v {
+					t.Errorf("n %d: the least of nothing but NaN is %v", n, v)
+				}
+				continue
+			}
+			if got != want || v != row[want] {
+				t.Errorf("n %d, row %d: %v at %d, want %v at %d", n, r, v, got, row[want], want)
+			}
+		}
+	}
+}
+
 func TestBetweenKernel(t *testing.T) {
 	inf := float32(math.Inf(1))
 	windows := [][][2]float32{{{-inf, .3}}, {}, {{-1, -1}, {-.5, .1}, {.2, .7}, {inf, -inf}}, {{0, 0}}, {{-inf, inf}}}
