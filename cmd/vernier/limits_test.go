@@ -90,6 +90,8 @@ func TestValuesOfFlagsAreRefused(t *testing.T) {
 		{"compare", "plot", "figure", "ends in .png"},
 		{"compare", "plot", "none/figure.png", "there is no folder none"},
 		{"embed", "out", "none/rows.csv", "there is no folder none"},
+		{"linear transform", "out", "mapped.parquet", "ends in .csv"},
+		{"linear fit", "out", "model.onnx", "ends in .json"},
 		{"serve", "marks", "none/marks", "there is no folder none"},
 		{"verify", "calibrate-on", "devel", "a file of pairs, which this is not"},
 		{"report", "out", "page.pdf", "ends in .html or .htm"},

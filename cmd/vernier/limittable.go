@@ -65,7 +65,8 @@ func flagLimits() map[string]limit {
 		"embed --format": among(embedFormats()...), "export --format": eachAmong(exportFormats()...),
 		"--onnx-preprocess": among(string(model.ONNXUint8), string(model.ONNXFloat)), "--expand": positive,
 		"--plot": picture, "--roc": picture, "--det": picture, "reproduce brm-fig8 --out": picture, "report --out": both(endingIn(".html", ".htm"), inFolder),
-		"embed --out": inFolder, "index --out": inFolder, "linear fit --out": inFolder, "linear transform --out": inFolder, "--markdown": inFolder,
+		"embed --out": inFolder, "index --out": inFolder, "linear fit --out": both(endingIn(".json"), inFolder),
+		"linear transform --out": both(endingIn(".csv"), inFolder), "--markdown": inFolder,
 		"--marks": inFolder,
 
 		// tables

@@ -83,6 +83,6 @@ and the label where there is one. Compare them with the metric that is printed.`
 	}
 	f.addRead(cmd)
 	cmd.Flags().BoolVar(&f.read.NoLabel, "no-label", false, "the table has no label column")
-	cmd.Flags().StringVar(&out, "out", "", "file to write")
+	cmd.Flags().StringVar(&out, "out", "", "CSV file to write")
 	return cmd
 }
