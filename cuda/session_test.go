@@ -13,10 +13,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/vernier-ml/vernier/internal/cpu"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -95,6 +97,11 @@ func runOf(t *testing.T, c train.Config, folder train.Folder, eng layers.Engine,
 		t.Fatal(err)
 	}
 	defer s.Close()
+	_, device := eng.(*Engine)
+	many := s.Model().Params.Get(losses.ClassRowsParam).Value.Shape()[0] > 1000
+	if told := strings.Contains(s.Describe(), "and the loss,"); told != (device && many) {
+		t.Errorf("on %s: %s", eng.Name(), s.Describe())
+	}
 	if err := s.Train(ctx); err != nil && (stop == 0 || !errors.Is(err, context.Canceled)) {
 		t.Fatal(err)
 	}

@@ -361,8 +361,12 @@ func (s *Session) Describe() string {
 	if s.sets.validation != nil {
 		validation = len(s.sets.validation.Classes)
 	}
-	return fmt.Sprintf("%s (%s), %d validation, %s (%s); %s; %s an epoch; %.0f MiB of activations and gradients",
+	what := "activations and gradients"
+	if s.net.loss.OnEngine() {
+		what += ", and the loss,"
+	}
+	return fmt.Sprintf("%s (%s), %d validation, %s (%s); %s; %s an epoch; %.0f MiB of %s",
 		plural.Of(len(s.sets.fit.Classes), "training class"), plural.Of(len(s.sets.fit.Items), "image"), validation,
 		plural.Of(len(s.sets.test.Classes), "test class"), plural.Of(len(s.sets.test.Items), "image"),
-		plural.Of(s.model.Size(), "parameter"), plural.Of(s.sampler.Batches(), "step"), float64(s.net.bytes())/(1<<20))
+		plural.Of(s.model.Size(), "parameter"), plural.Of(s.sampler.Batches(), "step"), float64(s.net.bytes())/(1<<20), what)
 }
