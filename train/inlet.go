@@ -1,7 +1,6 @@
 package train
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/vernier-ml/vernier/data"
@@ -26,7 +25,10 @@ type inlet struct {
 	eng  layers.Engine
 	to   layers.Tensor // (n, C, H, W)
 	feed layers.Feed   // nil for numbers
-	sent *data.Batch   // on its way; nil for none
+	// sent is the batch of which images are on their way, those from a number on;
+	// nil for none.
+	sent *data.Batch
+	from int
 
 	numbers []float32 // room for the last part of a batch
 	pixels  []uint8
@@ -44,27 +46,29 @@ func (in *inlet) takePixels(f layers.Feeder, norm data.Normalization) (err error
 	return nil
 }
 
-// send starts the way of a batch that a later step will be given, if the inlet takes
-// bytes.
-func (in *inlet) send(b *data.Batch) error {
+// send starts the way of the images of a batch from a number on, which give will be
+// asked for later, if the inlet takes bytes.
+func (in *inlet) send(b *data.Batch, from int) error {
 	if in.feed == nil {
 		return nil
 	}
 	in.sent = nil
-	if err := in.feed.Send(b.Pixels); err != nil {
+	if err := in.feed.Send(padded(&in.pixels, b.Pixels, in.index(from), in.to.Size())); err != nil {
 		return err
 	}
-	in.sent = b
+	in.sent, in.from = b, from
 	return nil
 }
 
-// give makes the input hold a batch, for the work that is asked for from now on.
-func (in *inlet) give(b *data.Batch) error {
+// give makes the input hold the images of a batch from a number on, as many as it
+// has room for, for the work that is asked for from now on. After the last there are
+// zeros, or black ones.
+func (in *inlet) give(b *data.Batch, from int) error {
 	if in.feed == nil {
-		return in.eng.Write(in.to, b.Images)
+		return in.eng.Write(in.to, padded(&in.numbers, b.Images, in.index(from), in.to.Size()))
 	}
-	if in.sent != b {
-		if err := in.send(b); err != nil {
+	if in.sent != b || in.from != from {
+		if err := in.send(b, from); err != nil {
 			return err
 		}
 	}
@@ -72,16 +76,8 @@ func (in *inlet) give(b *data.Batch) error {
 	return in.feed.Arrive()
 }
 
-// part makes the input hold the images of a batch from a number on, as many as it
-// has room for: after the last there are zeros, or black ones.
-func (in *inlet) part(b *data.Batch, from int) error {
-	size := in.to.Size()
-	at := from * (size / in.to.Shape()[0])
-	if in.feed == nil {
-		return in.eng.Write(in.to, padded(&in.numbers, b.Images, at, size))
-	}
-	return errors.Join(in.feed.Send(padded(&in.pixels, b.Pixels, at, size)), in.feed.Arrive())
-}
+// index is where an image begins among the numbers or bytes of its batch.
+func (in *inlet) index(image int) int { return image * (in.to.Size() / in.to.Shape()[0]) }
 
 // padded returns n elements of x from an index on. Where there are fewer they are
 // copied to room, with zeros after them.

@@ -180,20 +180,28 @@ func TestARunOnBytesIsARunOnNumbers(t *testing.T) {
 }
 
 // A batch is sent while the one before it is at work: after its graph was started
-// and before the parameters move. None is sent twice, and none beyond the epoch.
+// and before the parameters move. None is sent twice, and none beyond the epoch. Of a
+// batch in parts each is sent while the engine is at the one before.
 func TestABatchIsSentAheadOfItsStep(t *testing.T) {
-	c := smallConfig(t, shades(t, 8, 4))
-	c.Epochs, c.WarmupEpochs, c.Loss.Start = 2, 1, "random"
-	s, eng := beginFeeding(t, c)
-	n := s.sampler.Batches()
-	if err := s.Train(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
-	want := "send" + strings.Repeat(" arrive send update", n-1) + " arrive update"
-	// The network of the warm-up ends with it, and its way for bytes too.
-	if got := strings.Join(eng.asked, " "); got != want+" close "+want+" close" {
-		t.Errorf("got  %s\nwant %s close, twice", got, want)
+	for micro, step := range map[int]string{0: "arrive", 4: "arrive send arrive send arrive send arrive"} {
+		c := smallConfig(t, shades(t, 8, 4))
+		c.Epochs, c.WarmupEpochs, c.Loss.Start = 2, 1, "random"
+		c.MicroBatch, c.Freeze = micro, model.Freeze{BNStats: true, BNAffine: true}
+		closed := "close"
+		if micro > 0 {
+			closed = "close close"
+		}
+		s, eng := beginFeeding(t, c)
+		n := s.sampler.Batches()
+		if err := s.Train(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		want := "send " + strings.Repeat(step+" send update ", n-1) + step + " update " + closed
+		// The network of the warm-up ends with it, and its way for bytes too.
+		if got := strings.Join(eng.asked, " "); got != want+" "+want {
+			t.Errorf("parts of %d: got  %s\nwant %s, twice", micro, got, want)
+		}
 	}
 }
 

@@ -19,11 +19,11 @@ import (
 // learning batch size under memory limited setup), exactly so where an image's
 // embedding does not depend on the others.
 type microBatches struct {
-	size, batch, one, dim int // images in a part and in the batch, numbers of an image and of an embedding
-	forth, back           *layers.Graph
-	forthImages, raw      *layers.Node // (size, 3, S, S), (size, h)
-	backImages, seed      *layers.Node // (size, 3, S, S), (size, h)
-	rows                  *layers.Node // (B, h), input of the loss
+	size, batch, dim int // images in a part and in the batch, numbers of an embedding
+	forth, back      *layers.Graph
+	forthImages, raw *layers.Node // (size, 3, S, S), (size, h)
+	backImages, seed *layers.Node // (size, 3, S, S), (size, h)
+	rows             *layers.Node // (B, h), input of the loss
 
 	params []*layers.Param // that get a gradient from back
 	sums   map[string]layers.Tensor
@@ -69,7 +69,7 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 		return nil, err
 	}
 	n.images = u.backImages
-	u.one = u.backImages.Shape().TotalSize() / size
+	n.numbers = u.backImages.Shape().TotalSize() / size * batch
 	n.inlets = []*inlet{newInlet(u.forth, u.forthImages), newInlet(u.back, u.backImages)}
 	u.embeddings, u.grads = make([]float32, batch*u.dim), make([]float32, batch*u.dim)
 	return n, u.tensors(m, stats)
@@ -103,10 +103,7 @@ func (u *microBatches) tensors(m *model.Model, stats []string) error {
 }
 
 // run takes a batch through both passes and the loss between them.
-func (u *microBatches) run(n *network, b *data.Batch, run func(*layers.Graph) error) (float64, error) {
-	if have := len(b.Images) + len(b.Pixels); have != u.batch*u.one {
-		return 0, fmt.Errorf("%d numbers for a batch of %d images of %d", have, u.batch, u.one)
-	}
+func (u *microBatches) run(n *network, b *data.Batch, ahead func() *data.Batch, run func(*layers.Graph) error) (float64, error) {
 	eng := n.g.Engine()
 	if err := u.embed(n, b, run); err != nil {
 		return 0, err
@@ -124,7 +121,10 @@ func (u *microBatches) run(n *network, b *data.Batch, run func(*layers.Graph) er
 	if err := eng.Read(u.grads, n.g.Value(n.g.GradOf(u.rows))); err != nil {
 		return 0, err
 	}
-	return loss, u.backward(n, b, run)
+	if err := u.backward(n, b, run); err != nil {
+		return 0, err
+	}
+	return loss, n.send(ahead)
 }
 
 // embed is the first pass.
@@ -138,11 +138,16 @@ func (u *microBatches) embed(n *network, b *data.Batch, run func(*layers.Graph) 
 	out := make([]float32, u.size*u.dim)
 	for from := 0; from < u.batch; from += u.size {
 		rows := min(u.size, u.batch-from)
-		if err := n.inlets[0].part(b, from); err != nil {
+		if err := n.inlets[0].give(b, from); err != nil {
 			return err
 		}
 		if err := run(u.forth); err != nil {
 			return err
+		}
+		if next := from + u.size; next < u.batch {
+			if err := n.inlets[0].send(b, next); err != nil {
+				return err
+			}
 		}
 		if err := eng.Read(out, u.forth.Value(u.raw)); err != nil {
 			return err
@@ -175,7 +180,7 @@ func (u *microBatches) backward(n *network, b *data.Batch, run func(*layers.Grap
 		return nil // everything but the loss's own parameters is frozen
 	}
 	for from := 0; from < u.batch; from += u.size {
-		if err := n.inlets[1].part(b, from); err != nil {
+		if err := n.inlets[1].give(b, from); err != nil {
 			return err
 		}
 		if err := eng.Write(u.back.Value(u.seed), padded(&u.rest, u.grads, from*u.dim, u.size*u.dim)); err != nil {

@@ -22,6 +22,7 @@ type network struct {
 	embedding *layers.Node  // (B, h)
 	loss      *losses.Node
 	micro     *microBatches // nil where one graph holds all
+	numbers   int           // of a batch's images
 }
 
 // run computes the loss of a batch and all gradients. Where the loss is not finite
@@ -38,24 +39,34 @@ func (n *network) check(b *data.Batch) error {
 }
 
 func (n *network) runBy(b *data.Batch, ahead func() *data.Batch, run func(*layers.Graph) error) (float64, error) {
-	if n.micro != nil {
-		return n.micro.run(n, b, run)
+	if have := len(b.Images) + len(b.Pixels); have != n.numbers {
+		return 0, fmt.Errorf("a batch of %d numbers or bytes, want %d", have, n.numbers)
 	}
-	in := n.inlets[0]
-	if err := in.give(b); err != nil {
+	if n.micro != nil {
+		return n.micro.run(n, b, ahead, run)
+	}
+	if err := n.inlets[0].give(b, 0); err != nil {
 		return 0, err
 	}
 	if err := run(n.g); err != nil {
 		return 0, err
 	}
-	if in.feed != nil && ahead != nil {
-		if next := ahead(); next != nil {
-			if err := in.send(next); err != nil {
-				return 0, err
-			}
-		}
+	if err := n.send(ahead); err != nil {
+		return 0, err
 	}
 	return n.g.Scalar(n.loss.Loss)
+}
+
+// send starts the way of the batch to come, if the engine takes bytes.
+func (n *network) send(ahead func() *data.Batch) error {
+	if ahead == nil || n.inlets[0].feed == nil {
+		return nil
+	}
+	next := ahead()
+	if next == nil {
+		return nil
+	}
+	return n.inlets[0].send(next, 0)
 }
 
 // takePixels makes the network take batches of pixels instead of numbers.
@@ -149,7 +160,7 @@ func buildNetwork(m *model.Model, o objective, batch, micro int) (*network, erro
 	if err := compile(n.g, available, batch); err != nil {
 		return nil, err
 	}
-	n.inlets = []*inlet{newInlet(n.g, n.images)}
+	n.inlets, n.numbers = []*inlet{newInlet(n.g, n.images)}, n.images.Shape().TotalSize()
 	return n, nil
 }
 
