@@ -2,11 +2,10 @@
 // and its own kernels, in programs built with the tag gpu (make build-gpu); any
 // other program holds what says so.
 //
-// Products are asked of cublasGemmEx and not of cuBLASLt: the library then picks the
-// algorithm itself, in every version, with nothing of a shape to be
-// planned, kept and found again. The price is one pass over the output for a bias
-// and one for GELU, which cuBLASLt would do as it writes the product; neither occurs
-// behind a convolution.
+// Products with a bias are asked of cuBLASLt, which adds it as it writes; each shape
+// is planned once. Where it has no algorithm, and for all other products,
+// cublasGemmEx picks one itself, and there is nothing of a shape to be kept. GELU is
+// a kernel of its own: the gradient needs what goes into it.
 //
 // A step keeps the host waiting for the matrix of the loss alone: the norm of the
 // gradient, and what clipping makes of it, stay on the device, where the optimiser

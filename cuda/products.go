@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
@@ -44,7 +45,25 @@ type product struct {
 	precision      device.Precision
 }
 
-func (a *args) multiply(p product) {
+func (a *args) multiply(p product) { a.gemm(p.gemm()) }
+
+// addBias multiplies and adds a bias to every row: by the library if it can as it
+// writes the product, else by a kernel.
+func (a *args) addBias(p product, bias named) {
+	g := p.gemm()
+	if g.Bias = a.in(bias, p.out); a.err != nil {
+		return
+	}
+	err := a.eng.blas.Gemm(g)
+	if !errors.Is(err, device.ErrBias) {
+		a.failed(err)
+		return
+	}
+	a.multiply(p)
+	a.launch(kernels.ChannelAffine(p.out, int64(p.m)*int64(p.n), p.n, p.c, p.c, 0, bias.ptr, 0, false))
+}
+
+func (p product) gemm() device.Gemm {
 	g := device.Gemm{
 		TransA: p.transA, TransB: p.transB, M: p.m, N: p.n, K: p.k, A: p.a, B: p.b, C: p.c, LDA: p.k, LDB: p.n, LDC: p.n,
 		Type: p.typ, Out: p.out, Alpha: 1, Precision: p.precision,
@@ -58,7 +77,7 @@ func (a *args) multiply(p product) {
 	if p.accumulate {
 		g.Beta = 1
 	}
-	a.gemm(g)
+	return g
 }
 
 // withLast returns a shape with another last axis.
@@ -83,9 +102,10 @@ func (e *Engine) Linear(y, x, w, bias layers.Tensor) error {
 	t := lineType(in, out)
 	p := product{transB: true, m: rows, n: outs, k: width, a: a.inLines(in, t), b: a.in(weight, t), typ: t, out: t, precision: e.precision()}
 	p.c = a.outLines(out, t)
-	a.multiply(p)
 	if shift.there() {
-		a.launch(kernels.ChannelAffine(t, int64(out.size), outs, p.c, p.c, 0, shift.ptr, 0, false))
+		a.addBias(p, shift)
+	} else {
+		a.multiply(p)
 	}
 	return a.done()
 }

@@ -1,5 +1,7 @@
 package device
 
+import "errors"
+
 // Precision says how products are computed.
 type Precision uint8
 
@@ -23,10 +25,16 @@ type Gemm struct {
 	// Batch products, if more than 1, lie so many elements apart each.
 	Batch                     int
 	StrideA, StrideB, StrideC int64
+	// Bias, unless it is 0, is N numbers of type Out that are added to every row of C.
+	Bias Ptr
 }
+
+// ErrBias says that a product cannot be had with its bias; nothing was computed.
+var ErrBias = errors.New("there is no product that adds a bias")
 
 // Blas multiplies matrices in the stream that it was made for.
 type Blas interface {
+	// Gemm multiplies. It returns ErrBias where it has to be asked without the bias.
 	Gemm(g Gemm) error
 	// SetWorkspace gives the library memory to work in, so that it takes none of
 	// its own while work is being captured.

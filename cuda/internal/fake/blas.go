@@ -15,6 +15,10 @@ import (
 type Blas struct {
 	Driver *Driver
 	Stream device.Stream
+	// NoBias is a library that adds none.
+	NoBias bool
+	// Biased counts the products with a bias.
+	Biased int
 	space  int64
 }
 
@@ -76,6 +80,15 @@ func (b *Blas) Gemm(g device.Gemm) error {
 	if least := ternary(g.TransB, g.K, g.N); g.LDB < least {
 		return fmt.Errorf("gemm: rows of b are %d apart, and %d long", g.LDB, least)
 	}
+	if g.Bias != 0 {
+		if b.NoBias {
+			return device.ErrBias
+		}
+		if g.Batch > 1 {
+			return errors.New("gemm: a batch with a bias")
+		}
+		b.Biased++
+	}
 	if g.LDC < g.N {
 		return fmt.Errorf("gemm: rows of c are %d apart, and %d long", g.LDC, g.N)
 	}
@@ -117,6 +130,16 @@ func (b *Blas) one(g device.Gemm, i int64) error {
 		list[j] = numbers{mem, m.t}
 	}
 	a, bb, c := list[0], list[1], list[2]
+	bias := make([]float64, g.N)
+	if g.Bias != 0 {
+		mem, err := b.Driver.memory(g.Bias, int64(g.N*g.Out.Size()))
+		if err != nil {
+			return fmt.Errorf("gemm: bias: %w", err)
+		}
+		for n := range bias {
+			bias[n] = numbers{mem, g.Out}.at(n)
+		}
+	}
 	left, right := make([]float64, g.M*g.K), make([]float64, g.K*g.N)
 	for r := range g.M {
 		for k := range g.K {
@@ -135,7 +158,7 @@ func (b *Blas) one(g device.Gemm, i int64) error {
 			for k, v := range x {
 				sum += v * y[k]
 			}
-			sum *= float64(g.Alpha)
+			sum = sum*float64(g.Alpha) + bias[n]
 			if g.Beta != 0 {
 				sum += float64(g.Beta) * c.at(r*g.LDC+n)
 			}

@@ -12,10 +12,11 @@ import (
 )
 
 // complete is a set of fakes with handles, for stream 7.
-func complete(t *testing.T) *Set {
+func complete(t *testing.T, lt ...string) *Set {
 	t.Helper()
 	f := newFakes(t)
 	f.build("cublas", "own/libcublas.so.13")
+	f.build("cublaslt", "own/libcublasLt.so.13", lt...)
 	f.build("cudnn", "own/libcudnn.so.9")
 	s := f.load(Places{Own: []string{filepath.Join(f.root, "own")}}, f.driver())
 	if err := s.Report.Err(); err != nil {

@@ -6,6 +6,7 @@ package native
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -18,6 +19,7 @@ type Cublas struct {
 	table  *C.cublas_table
 	handle unsafe.Pointer
 	major  int
+	lt     *cublasLt // nil if it cannot be used
 	Found  Found
 }
 
@@ -50,6 +52,9 @@ func loadCublas(path string) (*Cublas, error) {
 
 // Attach makes a handle in the current context, for one stream.
 func (b *Cublas) Attach(s device.Stream) error {
+	if b.lt != nil && b.lt.attach(s) != nil {
+		b.lt = nil
+	}
 	return b.check("cublasCreate", C.vernier_cublas_create(b.table, &b.handle, C.size_t(s)))
 }
 
@@ -62,12 +67,21 @@ func (b *Cublas) check(call string, status C.int) error {
 
 // SetWorkspace gives cuBLAS memory to work in.
 func (b *Cublas) SetWorkspace(p device.Ptr, bytes int64) error {
+	if b.lt != nil { // products of one stream do not meet in it
+		b.lt.work, b.lt.bytes = p, bytes
+	}
 	return b.check("cublasSetWorkspace", C.vernier_cublas_workspace(b.table, b.handle, C.size_t(p), C.size_t(bytes)))
 }
 
 // Gemm multiplies row-major matrices. To cuBLAS, whose matrices lie column after
 // column, they are the transposed ones: it computes C^T = op(B)^T op(A)^T.
 func (b *Cublas) Gemm(g device.Gemm) error {
+	if g.Bias != 0 {
+		if b.lt == nil {
+			return device.ErrBias
+		}
+		return b.lt.product(g)
+	}
 	c := columnMajor(g)
 	return b.check("cublasGemmEx", C.vernier_cublas_gemm(b.table, b.handle, &c))
 }
@@ -106,9 +120,13 @@ func (b *Cublas) Detach() error {
 	if b.handle == nil {
 		return nil
 	}
+	var err error
+	if b.lt != nil {
+		err = b.lt.detach()
+	}
 	h := b.handle
 	b.handle = nil
-	return b.check("cublasDestroy", C.vernier_cublas_destroy(b.table, h))
+	return errors.Join(err, b.check("cublasDestroy", C.vernier_cublas_destroy(b.table, h)))
 }
 
 // close releases the handle and the library.

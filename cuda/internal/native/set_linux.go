@@ -162,6 +162,11 @@ func openBlas(places Places, release int) (*Cublas, []*library, error) {
 			b.close()
 		}
 		if err == nil {
+			if len(helper) > 0 {
+				if lt, err := loadCublasLt(helper[0]); err == nil {
+					b.lt = lt
+				}
+			}
 			// cuDNN compiles some of its kernels with NVRTC.
 			return b, append(helper, openBeside(places, path, fmt.Sprintf("libnvrtc.so.%d", release))...), nil
 		}

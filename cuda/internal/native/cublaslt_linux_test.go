@@ -1,0 +1,78 @@
+//go:build cgo
+
+package native
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/vernier-ml/vernier/cuda/internal/device"
+)
+
+// biased is y = x w^T + bias, with x (3, 2), w (2, 2), as a linear layer has it.
+func biased(t *testing.T, s *Set) (g device.Gemm, y []float32, want []float32) {
+	t.Helper()
+	_, x := pinned(t, s, 1, 2, 3, 4, 5, 6)
+	_, w := pinned(t, s, 1, 0, 2, 1)
+	_, bias := pinned(t, s, 10, 20)
+	y, c := pinned(t, s, 1, 1, 1, 1, 1, 1)
+	g = device.Gemm{TransB: true, M: 3, N: 2, K: 2, A: x, B: w, C: c, LDA: 2, LDB: 2, LDC: 2, Alpha: 1, Bias: bias}
+	return g, y, []float32{11, 24, 13, 30, 15, 36}
+}
+
+func TestProductsWithABiasAreOfCublasLt(t *testing.T) {
+	s := complete(t)
+	_, space := pinned(t, s, make([]float32, 64)...)
+	if err := s.Blas.SetWorkspace(space, 256); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		g, y, want := biased(t, s)
+		if err := s.Blas.Gemm(g); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(y, want) {
+			t.Errorf("%v, want %v", y, want)
+		}
+		g.Beta = 1
+		if err := s.Blas.Gemm(g); err != nil || y[1] != 2*want[1] {
+			t.Errorf("added to itself: %v, want twice %v (%v)", y, want, err)
+		}
+	}
+	if n := len(s.Blas.lt.plans); n != 1 {
+		t.Errorf("%d plans for one shape", n)
+	}
+	g, _, _ := biased(t, s)
+	g.Bias += 4
+	if err := s.Blas.Gemm(g); !errors.Is(err, device.ErrBias) {
+		t.Errorf("a bias that is not aligned: %v", err)
+	}
+	if err := s.Blas.Detach(); err != nil {
+		t.Error(err)
+	}
+}
+
+// There is none, it is another one, it has no algorithm, or it refuses its own.
+func TestWithoutCublasLtThereIsNoBias(t *testing.T) {
+	for _, macro := range []string{"WITHOUT_MATMUL", "WITHOUT_BIAS", "REFUSING"} {
+		s := complete(t, macro)
+		_, space := pinned(t, s, make([]float32, 64)...)
+		if err := s.Blas.SetWorkspace(space, 256); err != nil {
+			t.Fatal(err)
+		}
+		g, y, _ := biased(t, s)
+		for range 2 {
+			if err := s.Blas.Gemm(g); !errors.Is(err, device.ErrBias) {
+				t.Errorf("%s: %v", macro, err)
+			}
+		}
+		if y[0] != 1 {
+			t.Errorf("%s: something was computed: %v", macro, y)
+		}
+		g.Bias = 0
+		if err := s.Blas.Gemm(g); err != nil || !slices.Equal(y, []float32{1, 4, 3, 10, 5, 16}) {
+			t.Errorf("%s: without a bias: %v, %v", macro, y, err)
+		}
+	}
+}

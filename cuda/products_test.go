@@ -1,0 +1,60 @@
+//go:build cgo && linux && (amd64 || arm64)
+
+package cuda
+
+import (
+	"math"
+	"testing"
+
+	"github.com/vernier-ml/vernier/cuda/internal/fake"
+	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// A linear layer's bias is added by the library, or by a kernel where it cannot.
+func TestABiasIsAddedByTheLibraryOrByAKernel(t *testing.T) {
+	for _, precision := range []Precision{TF32, BF16} {
+		for _, without := range []bool{false, true} {
+			eng, dev, _ := newFake(t, Options{Precision: precision})
+			blas := eng.blas.(*fake.Blas)
+			blas.NoBias = without
+			run := func(e layers.Engine) []float32 {
+				t.Helper()
+				list := make([]layers.Tensor, 4)
+				for i, shape := range [][]int{{2, 5, 7}, {3, 7}, {3}, {2, 5, 3}} {
+					var err error
+					if n, ok := e.(*Engine); ok && i%3 == 0 {
+						list[i], err = n.NewActivation(shape...)
+					} else {
+						list[i], err = e.New(shape...)
+					}
+					x := make([]float32, list[i].Size())
+					for j := range x {
+						x[j] = float32(j%5) - 2 + float32(i)/4
+					}
+					if err == nil {
+						err = e.Write(list[i], x)
+					}
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := e.Linear(list[3], list[0], list[1], list[2]); err != nil {
+					t.Fatal(err)
+				}
+				return numbers(t, e, list[3])
+			}
+			want := run(reference.New())
+			before := dev.Calls["Gemm"]
+			got := run(eng)
+			for i, w := range want {
+				if math.Abs(float64(got[i]-w)) > .02*(1+math.Abs(float64(w))) || precision == TF32 && math.Abs(float64(got[i]-w)) > 1e-5 {
+					t.Errorf("%v, without %v: element %d is %v, want %v", precision, without, i, got[i], w)
+				}
+			}
+			if n := dev.Calls["Gemm"] - before; n != 1 || (blas.Biased == 1) == without {
+				t.Errorf("%v, without %v: %d products, %d with a bias", precision, without, n, blas.Biased)
+			}
+		}
+	}
+}
