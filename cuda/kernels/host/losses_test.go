@@ -133,3 +133,29 @@ func TestALabelWithoutAColumnMakesTheLossNaN(t *testing.T) {
 		}
 	}
 }
+
+// NaN or infinity among the values shows in the loss or in its gradient.
+func TestLossKernelsLetNoBadNumberPass(t *testing.T) {
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		for _, at := range []int{0, 7, 33, 53} { // of rows' own classes and of others
+			b := newBench(t)
+			c := newLossCase(b, 9, 6, .65)
+			c.d[at] = float32(bad)
+			for name, launches := range map[string]func(loss, grad, d, labels kernels.Ptr) []kernels.Launch{
+				"proxy-anchor": c.proxyAnchor(b, 32),
+				"softmax":      c.softmax(b, kernels.ClassSoftmax{Scale: 20, Cosine: 1}),
+				"arcface":      c.softmax(b, arc(20, 30)),
+			} {
+				loss, grad := b.empty(kernels.F32, 1), b.empty(kernels.F32, len(c.d))
+				b.run(launches(loss.Ptr(), grad.Ptr(), b.up(kernels.F32, c.d).Ptr(), c.labels.Ptr())...)
+				fine := true
+				for _, v := range append(loss.down(), grad.down()...) {
+					fine = fine && v-v == 0
+				}
+				if fine {
+					t.Errorf("%s with %v at %d: loss and gradient are finite", name, bad, at)
+				}
+			}
+		}
+	}
+}
