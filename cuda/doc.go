@@ -7,7 +7,13 @@
 // cublasGemmEx picks one itself, and there is nothing of a shape to be kept. GELU is
 // a kernel of its own: the gradient needs what goes into it.
 //
-// A step keeps the host waiting for the matrix of the loss alone: the norm of the
+// A batch of images goes to one of two places in device memory by a stream of its
+// own, while the step before is at work, as bytes; a kernel makes of them the numbers
+// of the graph's input (Engine.Feed). That kernel is no part of what is recorded, so
+// the recorded step reads one place.
+//
+// A step keeps the host waiting for the matrix of the loss alone, or where the device
+// evaluates the loss (Engine.ProxyAnchor, ClassSoftmax) for its value: the norm of the
 // gradient, and what clipping makes of it, stay on the device, where the optimiser
 // reads them (Engine.Clip). A search leaves the distances there as well and brings
 // what may be among the nearest (Engine.KthSmallest, Between), for package eval to
