@@ -46,6 +46,7 @@ func (s *Session) batchwise(ctx context.Context) error {
 	st := &s.state
 	batches := s.batches(st.Position.Epoch) // the run's last epoch may be cut short
 	task := fmt.Sprintf("epoch %d/%d", st.Position.Epoch+1, s.epochs())
+	s.tellParts(task, batches)
 	read, stop := newLookahead(s.trainer.Epoch(ctx, s.sampler, st.Position.Epoch, st.Position.Batch), batches-st.Position.Batch)
 	defer stop()
 	for {

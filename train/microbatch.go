@@ -153,6 +153,7 @@ func (u *microBatches) embed(n *network, b *data.Batch, run func(*layers.Graph) 
 			return err
 		}
 		copy(u.embeddings[from*u.dim:], out[:rows*u.dim])
+		n.tell("first pass", from+rows)
 	}
 	for i, v := range u.moved {
 		if err := eng.Copy(v, u.kept[i]); err != nil {
@@ -194,6 +195,7 @@ func (u *microBatches) backward(n *network, b *data.Batch, run func(*layers.Grap
 				return err
 			}
 		}
+		n.tell("second pass", min(from+u.size, u.batch))
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
@@ -188,5 +189,18 @@ func TestMicroBatchesThatAreNotExactAreSaidToBe(t *testing.T) {
 	defer exact.Close()
 	if err := exact.Train(context.Background()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A step of many parts may take minutes.
+func TestHowFarAStepOfPartsHasComeIsSaid(t *testing.T) {
+	c := smallConfig(t, shades(t, 6, 4))
+	c.Data.Validation, c.WarmupEpochs, c.Epochs, c.MicroBatch = 0, 0, 2, 3
+	_, _, details := heard(t, c)
+	n := c.Batch()
+	for _, want := range []string{fmt.Sprintf("first pass 3/%d images", n), fmt.Sprintf("first pass %d/%d images", n, n), fmt.Sprintf("second pass 3/%d images", n), fmt.Sprintf("second pass %d/%d images  loss ", n, n)} {
+		if !says(details, want) {
+			t.Errorf("%q is not among %q", want, details)
+		}
 	}
 }

@@ -23,6 +23,9 @@ type network struct {
 	loss      *losses.Node
 	micro     *microBatches // nil where one graph holds all
 	numbers   int           // of a batch's images
+	// told, if not nil, is told how many images of a batch that is taken in parts a
+	// pass is through with.
+	told func(pass string, images int)
 }
 
 // run computes the loss of a batch and all gradients. Where the loss is not finite
@@ -67,6 +70,12 @@ func (n *network) send(ahead func() *data.Batch) error {
 		return nil
 	}
 	return n.inlets[0].send(next, 0)
+}
+
+func (n *network) tell(pass string, images int) {
+	if n.told != nil {
+		n.told(pass, images)
+	}
 }
 
 // takePixels makes the network take batches of pixels instead of numbers.

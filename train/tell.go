@@ -10,6 +10,18 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
+// tellParts makes the network say how far a step has come, if that is taken in
+// parts: with large batches it takes minutes.
+func (s *Session) tellParts(task string, batches int) {
+	s.net.told = func(pass string, images int) {
+		parts := []string{fmt.Sprintf("%s %d/%d images", pass, images, s.cfg.Batch())}
+		if s.state.LossSteps > 0 {
+			parts = append(parts, s.detail())
+		}
+		s.ev.Progress(task, s.state.Position.Batch, batches, strings.Join(parts, "  "))
+	}
+}
+
 // detail is what stands on the line of progress: loss, rates, speed, and how long
 // the whole run will take.
 func (s *Session) detail() string {
