@@ -223,64 +223,6 @@ func (o *Optimizer) Start(scale float64) (*Move, error) {
 	return m, by.SGD(o.slots, layers.SGDSpec{Momentum: float32(o.settings.Momentum), Nesterov: o.settings.Nesterov})
 }
 
-// Move is a step that a device may still be at.
-type Move struct {
-	optimizer *Optimizer
-	clipped   layers.Clipped // nil once the norm is known
-	norm      float64
-}
-
-// Pending reports whether the norm has yet to be asked for at a device.
-func (m *Move) Pending() bool { return m.clipped != nil }
-
-// Norm waits for the norm of the whole gradient before clipping. If it is not
-// finite nothing has moved and the error is ErrNonFinite.
-func (m *Move) Norm() (float64, error) {
-	if m.clipped != nil {
-		norm, err := m.clipped.Norm()
-		if err != nil {
-			return 0, err
-		}
-		m.clipped, m.norm = nil, norm
-		if !finite(norm) {
-			m.optimizer.step-- // the device has left everything as it was
-		}
-	}
-	if !finite(m.norm) {
-		return m.norm, ErrNonFinite
-	}
-	return m.norm, nil
-}
-
-func finite(x float64) bool { return x-x == 0 }
-
-// clip limits the gradient and returns what moves parameters along it; ok is false
-// if the norm is not finite.
-func (o *Optimizer) clip(m *Move) (by layers.Mover, ok bool, err error) {
-	if c, async := o.eng.(layers.Clipper); async {
-		m.clipped, err = c.Clip(o.grads, o.settings.ClipNorm, o.settings.ClipValue)
-		return m.clipped, true, err
-	}
-	sum, err := o.eng.SumSquares(o.grads)
-	if err != nil {
-		return nil, false, err
-	}
-	if m.norm = math.Sqrt(sum); !finite(m.norm) {
-		return nil, false, nil
-	}
-	if c := o.settings.ClipNorm; c > 0 && m.norm > c {
-		for _, g := range o.grads {
-			if err := o.eng.Scale(g, g, float32(c/m.norm)); err != nil {
-				return nil, false, err
-			}
-		}
-	}
-	if c := o.settings.ClipValue; c > 0 {
-		err = o.eng.Clamp(o.grads, float32(c))
-	}
-	return o.eng, true, err
-}
-
 // adam moves the slots in groups that have taken equally many steps.
 func (o *Optimizer) adam(by layers.Mover) error {
 	spec := layers.AdamWSpec{Beta1: o.settings.Beta1, Beta2: o.settings.Beta2, Eps: o.settings.Eps, Coupled: o.settings.Name == "adam"}
