@@ -4,54 +4,27 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"unsafe"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
 	"github.com/vernier-ml/vernier/layers"
 )
 
-// norms is where the norms of gradients arrive: what a step leaves on the device
-// goes to pinned memory behind it, and nobody waits.
+// norms is where the norms of gradients arrive.
 type norms struct {
-	squares device.Ptr     // float64, and behind it the factor, float32
-	host    unsafe.Pointer // of keptNorms float64
-	arrived [keptNorms]device.Event
-	taken   int // norms so far
+	mailbox
+	squares device.Ptr // float64, and behind it the factor, float32
 }
-
-// keptNorms is how many norms are kept.
-const keptNorms = 4
 
 func (n *norms) open(e *Engine) error {
-	if n.host != nil {
-		return nil
-	}
-	b, err := e.memory.take(16)
-	if err != nil {
-		return err
-	}
-	n.squares = b.ptr
-	for i := range n.arrived {
-		if n.arrived[i], err = e.driver.NewEvent(); err != nil {
+	if n.squares == 0 {
+		b, err := e.memory.take(16)
+		if err != nil {
 			return err
 		}
+		n.squares = b.ptr
 	}
-	n.host, err = e.driver.AllocHost(8 * keptNorms)
-	return err
-}
-
-func (n *norms) close(d device.Driver) error {
-	var errs []error
-	for _, e := range n.arrived {
-		if e != 0 {
-			errs = append(errs, d.ReleaseEvent(e))
-		}
-	}
-	if n.host != nil {
-		errs = append(errs, d.ReleaseHost(n.host))
-	}
-	return errors.Join(errs...)
+	return n.mailbox.open(e.driver)
 }
 
 // clipped is a gradient whose norm the device knows, or will.
@@ -84,31 +57,23 @@ func (e *Engine) Clip(xs []layers.Tensor, norm, value float64) (layers.Clipped, 
 	if a.err != nil {
 		return nil, a.err
 	}
-	at := n.taken % keptNorms
-	a.failed(e.driver.Download(unsafe.Add(n.host, 8*at), n.squares, 8, e.compute))
-	if a.err == nil {
-		a.failed(e.driver.Record(n.arrived[at], e.compute))
-	}
-	n.taken++
-	return &clipped{e, n.taken, kernels.Clip{Factor: factor, Limit: float32(value)}}, a.err
+	number, err := n.post(e.driver, n.squares, 8, e.compute)
+	a.failed(err)
+	return &clipped{e, number, kernels.Clip{Factor: factor, Limit: float32(value)}}, a.err
 }
 
 // Norm waits until it has arrived.
 func (c *clipped) Norm() (float64, error) {
-	n := &c.eng.norms
-	if n.taken-c.number >= keptNorms {
-		return 0, fmt.Errorf("cuda: clip: the norm is asked for after %d others, %d are kept", n.taken-c.number, keptNorms)
+	p, err := c.eng.norms.read(c.eng.driver, c.number)
+	if err != nil {
+		return 0, fmt.Errorf("cuda: clip: the norm: %w", err)
 	}
-	at := (c.number - 1) % keptNorms
-	if err := c.eng.driver.SynchronizeEvent(n.arrived[at]); err != nil {
-		return 0, fmt.Errorf("cuda: clip: %w", err)
-	}
-	return math.Sqrt(*(*float64)(unsafe.Add(n.host, 8*at))), nil
+	return math.Sqrt(*(*float64)(p)), nil
 }
 
 // latest says whether the factor on the device is still this gradient's.
 func (c *clipped) latest() error {
-	if c.number != c.eng.norms.taken {
+	if c.number != c.eng.norms.posted {
 		return errors.New("cuda: clip: another gradient has been clipped since")
 	}
 	return nil

@@ -5,6 +5,7 @@ package cuda
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/vernier-ml/vernier/internal/reference"
@@ -163,7 +164,7 @@ func TestANormIsKeptForAWhile(t *testing.T) {
 	eng, _, _ := newFake(t, Options{})
 	slots, grads := clipSlots(t, eng, 0)
 	var all []layers.Clipped
-	for range keptNorms + 1 {
+	for range keptNumbers + 1 {
 		c, err := eng.Clip(grads, 1, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -185,4 +186,41 @@ func TestANormIsKeptForAWhile(t *testing.T) {
 	if _, err := eng.Clip(grads, math.NaN(), 0); err == nil {
 		t.Error("NaN is a limit")
 	}
+}
+
+func TestANumberIsReadLaterAsItWas(t *testing.T) {
+	lazily(t, func(t *testing.T, eng *Engine) {
+		x, err := eng.New(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []func() (float64, error)
+		for i := range keptNumbers + 1 {
+			if err := eng.Write(x, []float32{float32(i) + .5}); err != nil {
+				t.Fatal(err)
+			}
+			later, err := eng.ReadLater(x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, later)
+		}
+		if _, err := list[0](); err == nil || !strings.Contains(err.Error(), "after 4 others, 4 are kept") {
+			t.Errorf("a number that has been overwritten: %v", err)
+		}
+		for i, later := range list[1:] {
+			for range 2 {
+				if v, err := later(); err != nil || v != float64(i)+1.5 {
+					t.Errorf("number %d is %v, %v", i+1, v, err)
+				}
+			}
+		}
+		two, err := eng.New(2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := eng.ReadLater(two); err == nil || !strings.Contains(err.Error(), "x [2], want one float32 number") {
+			t.Errorf("two numbers: %v", err)
+		}
+	})
 }

@@ -12,8 +12,8 @@
 // of the graph's input (Engine.Feed). That kernel is no part of what is recorded, so
 // the recorded step reads one place.
 //
-// A step keeps the host waiting for the matrix of the loss alone, or where the device
-// evaluates the loss (Engine.ProxyAnchor, ClassSoftmax) for its value: the norm of the
+// A step keeps the host waiting for the matrix of the loss alone, and for nothing where
+// the device evaluates the loss (Engine.ProxyAnchor, ClassSoftmax, ReadLater): the norm of the
 // gradient, and what clipping makes of it, stay on the device, where the optimiser
 // reads them (Engine.Clip). A search leaves the distances there as well and brings
 // what may be among the nearest (Engine.KthSmallest, Between), for package eval to

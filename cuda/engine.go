@@ -25,6 +25,7 @@ type Engine struct {
 	work    block   // of convolutions
 	word    *Tensor // where the device leaves an answer of a few bytes
 	norms   norms
+	numbers mailbox // of ReadLater
 	// attended counts what the host had to take part in, which cannot be recorded.
 	attended  int
 	recording bool
@@ -103,7 +104,7 @@ func (e *Engine) Close() error {
 	if e.driver == nil {
 		return nil
 	}
-	errs := []error{e.driver.Synchronize(e.compute), e.memory.close(), e.norms.close(e.driver)}
+	errs := []error{e.driver.Synchronize(e.compute), e.memory.close(), e.norms.close(e.driver), e.numbers.close(e.driver)}
 	if e.stage != nil {
 		errs = append(errs, e.stage.close())
 	}

@@ -98,9 +98,8 @@ func runOf(t *testing.T, c train.Config, folder train.Folder, eng layers.Engine,
 	}
 	defer s.Close()
 	_, device := eng.(*Engine)
-	many := s.Model().Params.Get(losses.ClassRowsParam).Value.Shape()[0] > 1000
-	if told := strings.Contains(s.Describe(), "and the loss,"); told != (device && many) {
-		t.Errorf("on %s: %s", eng.Name(), s.Describe())
+	if told, want := strings.Contains(s.Describe(), "and the loss,"), device && c.Data.TrainClasses == "1001"; told != want {
+		t.Errorf("on %s: the loss stays there is %v: %s", eng.Name(), !want, s.Describe())
 	}
 	if err := s.Train(ctx); err != nil && (stop == 0 || !errors.Is(err, context.Canceled)) {
 		t.Fatal(err)
@@ -122,8 +121,7 @@ func runOf(t *testing.T, c train.Config, folder train.Folder, eng layers.Engine,
 func TestARunMovesBetweenDevices(t *testing.T) {
 	few := train.Default("folder:" + shades(t))
 	few.Epochs = 2
-	many := train.Default("folder:" + marks(t, 1001))
-	many.Steps, many.Loss.Start = 3, "random"
+	many := manyClasses(t, 3)
 	for what, c := range map[string]train.Config{"few classes": few, "1,001 classes": many} {
 		t.Run(what, func(t *testing.T) {
 			c.Data.Augment, c.Data.Validation = "none", 0
@@ -191,4 +189,78 @@ func TestARunDoesNotDependOnHowLateStreamsAre(t *testing.T) {
 			}
 		}
 	})
+}
+
+// manyClasses is a run on so many classes that the loss stays on the device.
+func manyClasses(t *testing.T, steps int) train.Config {
+	c := train.Default("folder:" + marks(t, 1003))
+	c.Data.TrainClasses, c.Data.Augment, c.Data.Validation = "1001", "none", 0
+	c.Model.Input = c.Model.Input.WithSize(16)
+	c.Model.Dim, c.Loss.Name, c.Loss.Start = 8, "proxy-anchor", "random"
+	c.Steps, c.ClassesPerBatch, c.ImagesPerClass = steps, 2, 2
+	return c
+}
+
+// watcher calls a function after each step.
+type watcher struct{ after func(step int) }
+
+func (watcher) Say(string, ...any)  {}
+func (watcher) Warn(string, ...any) {}
+func (w watcher) Progress(task string, done, _ int, _ string) {
+	if strings.HasPrefix(task, "epoch") {
+		w.after(done)
+	}
+}
+
+// Where the loss is the device's a step keeps nobody waiting: what it tells is asked
+// for when the next one is under way.
+func TestNobodyWaitsInAStepWithTheLossOnTheDevice(t *testing.T) {
+	eng, dev, _ := newFake(t, Options{})
+	const steps = 6
+	var waits [steps + 1]int
+	folder := train.Folder(filepath.Join(t.TempDir(), "run"))
+	s, err := train.Start(t.Context(), manyClasses(t, steps), folder, eng, train.Options{Workers: 1, Events: watcher{func(step int) {
+		waits[step] = dev.Calls["Synchronize"]
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Train(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// The first steps choose algorithms, record, and look for parameters without
+	// gradients; the last one is settled.
+	if before, then := waits[3], waits[5]; then != before {
+		t.Errorf("two steps wait %d times", then-before)
+	}
+}
+
+func TestALossOnTheDeviceThatIsNotFiniteStopsTheRunAtItsStep(t *testing.T) {
+	eng, _, _ := newFake(t, Options{})
+	var s *train.Session
+	spoil := func(step int) {
+		if step != 2 {
+			return
+		}
+		p := s.Model().Params.Get(losses.ClassRowsParam).Value
+		v := make([]float32, p.Size())
+		v[0] = float32(math.NaN())
+		if err := eng.Write(p, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder := train.Folder(filepath.Join(t.TempDir(), "run"))
+	s, err := train.Start(t.Context(), manyClasses(t, 4), folder, eng, train.Options{Workers: 1, Events: watcher{spoil}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var diverged *train.DivergedError
+	if err := s.Train(t.Context()); !errors.As(err, &diverged) {
+		t.Fatalf("got %v, want a run that has diverged", err)
+	}
+	if diverged.Step != 3 || diverged.What != "the loss is NaN" || !strings.HasPrefix(diverged.Node, "loss.proxies") {
+		t.Errorf("got %+v, want step 3 and the class rows", diverged)
+	}
 }

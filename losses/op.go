@@ -48,6 +48,7 @@ type Node struct {
 	pairs    Matrix // of the batch with itself, for terms
 	memory   *memory
 	onEngine []engineLabels
+	onHost   bool // a loss or a term is evaluated there
 }
 
 // SetLabels gives the labels of the batch, 0..C-1, before a Run.
@@ -119,14 +120,14 @@ func (n *Node) add(g *layers.Graph, h hosted, rowsParam string, e *layers.Node, 
 	d := g.Pairwise(h.name+" "+o.Metric.String(), e, columns, o.Metric)
 	out, done := n.byEngine(g, h, d, o)
 	if !done {
-		out = h.evaluate(g, d)
+		out = n.evaluate(g, h, d)
 	}
 	if term := ClassTerm(h.loss); term != nil {
 		c := hosted{name: h.name + " class rows", prefix: h.prefix, loss: term, weight: h.weight, result: new(Result), matrix: &Matrix{
 			Rows: h.matrix.Cols, Cols: h.matrix.Cols, Similarity: h.matrix.Similarity, SelfColumns: true,
 			RowLabels: h.matrix.ColLabels, ColLabels: h.matrix.ColLabels,
 		}}
-		out = g.Add(out, c.evaluate(g, g.Pairwise(c.name+" "+o.Metric.String(), columns, columns, o.Metric)))
+		out = g.Add(out, n.evaluate(g, c, g.Pairwise(c.name+" "+o.Metric.String(), columns, columns, o.Metric)))
 	}
 	return out, g.Err()
 }
@@ -168,7 +169,7 @@ type hosted struct {
 }
 
 // evaluate adds the op that calls the loss on the matrix d.
-func (h hosted) evaluate(g *layers.Graph, d *layers.Node) *layers.Node {
+func (n *Node) evaluate(g *layers.Graph, h hosted, d *layers.Node) *layers.Node {
 	if g.Err() != nil {
 		return nil
 	}
@@ -177,6 +178,7 @@ func (h hosted) evaluate(g *layers.Graph, d *layers.Node) *layers.Node {
 		in = append(in, h.memory.nodes()...)
 	}
 	own := newOwned(g, h.prefix, Parameters(h.loss), len(in))
+	n.onHost = true
 	return g.HostLoss(h.name, func(values, grads [][]float64) (float64, error) {
 		if !finite(values[0]) {
 			// The graph then looks for the node that made it.

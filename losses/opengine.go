@@ -2,7 +2,6 @@ package losses
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/vernier-ml/vernier/layers"
 )
@@ -19,11 +18,10 @@ type engineLabels struct {
 	matrix *Matrix
 }
 
-// OnEngine says whether the engine evaluates the loss: neither values nor gradients
-// of its matrix come to the host.
-func (n *Node) OnEngine() bool {
-	return slices.ContainsFunc(n.onEngine, func(l engineLabels) bool { return l.result == &n.Result })
-}
+// OnEngine says whether the engine evaluates the loss and all of its terms: neither
+// values nor gradients of a matrix come to the host. Where the loss is not finite then,
+// its gradient is not either.
+func (n *Node) OnEngine() bool { return !n.onHost }
 
 // byEngine adds the op by which the engine evaluates a loss on the matrix d, if it
 // can and the matrix is large enough to be worth it.

@@ -29,6 +29,7 @@ func (n *Node) term(g *layers.Graph, t Term, e *layers.Node, o OpOptions) (*laye
 	}
 	rows, dim := x.Shape()[0], x.Shape()[1]
 	own := newOwned(g, prefix, Parameters(t.Rows), 1)
+	n.onHost = true
 	return g.HostLoss(name, func(values, grads [][]float64) (float64, error) {
 		grad := grads[0]
 		if grad == nil { // a frozen layer

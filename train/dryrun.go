@@ -130,7 +130,11 @@ func (s *Session) trial(batch *data.Batch) error {
 	if err := s.net.loss.SetItems(batch.Items); err != nil {
 		return err
 	}
-	loss, err := s.net.run(batch, nil)
+	wait, err := s.net.run(batch, nil)
+	if err != nil {
+		return err
+	}
+	loss, err := wait()
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/vernier-ml/vernier/data"
@@ -145,8 +144,10 @@ func (s *Session) step(batch *data.Batch, ahead func() *data.Batch) error {
 	if err := s.conclude(); err != nil {
 		return err
 	}
-	if math.IsNaN(loss) || math.IsInf(loss, 0) {
-		return s.diverged(number, batch, fmt.Sprintf("the loss is %v", loss))
+	if !s.net.late() { // before anything moves
+		if err := s.fine(number, batch, loss); err != nil {
+			return err
+		}
 	}
 	scale := s.cfg.Schedule.At(number-1, s.steps(), s.sampler.Batches())
 	move, err := s.opti.Start(scale)
@@ -155,8 +156,8 @@ func (s *Session) step(batch *data.Batch, ahead func() *data.Batch) error {
 	}
 	result := s.net.loss.Result
 	o := s.cfg.Optimizer
-	s.open = &openStep{batch: batch, move: move, record: stepRecord{
-		Event: "step", Epoch: st.Position.Epoch + 1, Step: number, Loss: loss, Active: result.Active, Total: result.Total,
+	s.open = &openStep{batch: batch, move: move, loss: loss, record: stepRecord{
+		Event: "step", Epoch: st.Position.Epoch + 1, Step: number, Active: result.Active, Total: result.Total,
 		Rate: o.Rate * scale, HeadRate: o.Rate * o.HeadRate * scale, LossRate: o.Rate * o.ProxyRate * scale,
 	}}
 	known := !move.Pending()
@@ -172,6 +173,18 @@ func (s *Session) step(batch *data.Batch, ahead func() *data.Batch) error {
 	s.open.record.Seconds = time.Since(start).Seconds()
 	if known {
 		return s.conclude()
+	}
+	return nil
+}
+
+// fine waits for a step's loss and stops the run if that is not finite.
+func (s *Session) fine(number int, batch *data.Batch, loss func() (float64, error)) error {
+	v, err := loss()
+	if err != nil {
+		return fmt.Errorf("step %d: %w", number, err)
+	}
+	if !finite(v) {
+		return s.diverged(number, batch, fmt.Sprintf("the loss is %v", v))
 	}
 	return nil
 }

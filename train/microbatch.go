@@ -103,28 +103,28 @@ func (u *microBatches) tensors(m *model.Model, stats []string) error {
 }
 
 // run takes a batch through both passes and the loss between them.
-func (u *microBatches) run(n *network, b *data.Batch, ahead func() *data.Batch, run func(*layers.Graph) error) (float64, error) {
+func (u *microBatches) run(n *network, b *data.Batch, ahead func() *data.Batch, run func(*layers.Graph) error) (func() (float64, error), error) {
 	eng := n.g.Engine()
 	if err := u.embed(n, b, run); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := eng.Write(n.g.Value(u.rows), u.embeddings); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := run(n.g); err != nil {
-		return 0, err
+		return nil, err
 	}
 	loss, err := n.g.Scalar(n.loss.Loss)
 	if err != nil || loss-loss != 0 {
-		return loss, err
+		return known(loss, err)
 	}
 	if err := eng.Read(u.grads, n.g.Value(n.g.GradOf(u.rows))); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := u.backward(n, b, run); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return loss, n.send(ahead)
+	return known(loss, n.send(ahead))
 }
 
 // embed is the first pass.

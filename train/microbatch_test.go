@@ -43,7 +43,11 @@ func stepOf(t *testing.T, c Config, images []float32, labels []int, micro int) (
 	if err := n.loss.SetLabels(labels); err != nil {
 		t.Fatal(err)
 	}
-	if loss, err = n.run(&data.Batch{Images: images}, nil); err != nil {
+	wait, err := n.run(&data.Batch{Images: images}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if loss, err = wait(); err != nil {
 		t.Fatal(err)
 	}
 	grads, stats = map[string][]float32{}, map[string][]float32{}

@@ -29,10 +29,20 @@ type network struct {
 }
 
 // run computes the loss of a batch and all gradients. Where the loss is not finite
-// gradients mean nothing. ahead, if not nil, waits for the batch after it, which an
-// engine that takes bytes is sent while it is at work on this one.
-func (n *network) run(b *data.Batch, ahead func() *data.Batch) (float64, error) {
+// gradients mean nothing. What it returns waits for the loss, see late. ahead, if not
+// nil, waits for the batch after it, which an engine that takes bytes is sent while it
+// is at work on this one.
+func (n *network) run(b *data.Batch, ahead func() *data.Batch) (loss func() (float64, error), err error) {
 	return n.runBy(b, ahead, (*layers.Graph).Run)
+}
+
+// late reports whether a loss comes behind the work, and can be waited for when the
+// next step is under way: the engine evaluates it, brings it to the host on its own,
+// and moves no parameter where it is not finite.
+func (n *network) late() bool {
+	_, later := n.g.Engine().(layers.Later)
+	_, clips := n.g.Engine().(layers.Clipper)
+	return later && clips && n.micro == nil && n.loss.OnEngine()
 }
 
 // check runs a batch again and fails at the first node that is not finite.
@@ -41,23 +51,34 @@ func (n *network) check(b *data.Batch) error {
 	return err
 }
 
-func (n *network) runBy(b *data.Batch, ahead func() *data.Batch, run func(*layers.Graph) error) (float64, error) {
+func (n *network) runBy(b *data.Batch, ahead func() *data.Batch, run func(*layers.Graph) error) (loss func() (float64, error), err error) {
 	if have := len(b.Images) + len(b.Pixels); have != n.numbers {
-		return 0, fmt.Errorf("a batch of %d numbers or bytes, want %d", have, n.numbers)
+		return nil, fmt.Errorf("a batch of %d numbers or bytes, want %d", have, n.numbers)
 	}
 	if n.micro != nil {
 		return n.micro.run(n, b, ahead, run)
 	}
 	if err := n.inlets[0].give(b, 0); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if err := run(n.g); err != nil {
-		return 0, err
+		return nil, err
+	}
+	if n.late() {
+		if loss, err = n.g.Engine().(layers.Later).ReadLater(n.g.Value(n.loss.Loss)); err != nil {
+			return nil, err
+		}
+		return loss, n.send(ahead)
 	}
 	if err := n.send(ahead); err != nil {
-		return 0, err
+		return nil, err
 	}
-	return n.g.Scalar(n.loss.Loss)
+	return known(n.g.Scalar(n.loss.Loss))
+}
+
+// known is a loss that need not be waited for.
+func known(loss float64, err error) (func() (float64, error), error) {
+	return func() (float64, error) { return loss, nil }, err
 }
 
 // send starts the way of the batch to come, if the engine takes bytes.

@@ -7,18 +7,20 @@ import (
 	"github.com/vernier-ml/vernier/data"
 )
 
-// openStep is a step whose gradient's norm may still be on its way from a device.
-// By the time that the next step has its loss it has come, and asking for it keeps
-// nobody waiting; so a step is logged one step late, and a checkpoint or the end of
-// an epoch settles it first. Where the norm is not finite no parameter has moved.
+// openStep is a step whose gradient's norm may still be on its way from a device, and
+// its loss too, see network.late. By the time that the next step is under way they have
+// come, and asking for them keeps nobody waiting; so a step is logged one step late,
+// and a checkpoint or the end of an epoch settles it first. Where the norm is not
+// finite no parameter has moved.
 type openStep struct {
 	batch  *data.Batch
 	move   *Move
+	loss   func() (float64, error)
 	record stepRecord
 	judged bool
 }
 
-// judge stops the run if the latest step's gradient is not finite, or if a
+// judge stops the run if the latest step's loss or gradient is not finite, or if a
 // parameter never gets one.
 func (s *Session) judge() error {
 	o := s.open
@@ -26,14 +28,20 @@ func (s *Session) judge() error {
 		return nil
 	}
 	norm, err := o.move.Norm()
-	if errors.Is(err, ErrNonFinite) {
+	loss, lossErr := o.loss()
+	switch {
+	case lossErr != nil:
+		return fmt.Errorf("step %d: %w", o.record.Step, lossErr)
+	case !finite(loss):
+		s.open = nil
+		return s.diverged(o.record.Step, o.batch, fmt.Sprintf("the loss is %v", loss))
+	case errors.Is(err, ErrNonFinite):
 		s.open = nil
 		return s.diverged(o.record.Step, o.batch, "the gradient is not finite")
-	}
-	if err != nil {
+	case err != nil:
 		return fmt.Errorf("step %d: %w", o.record.Step, err)
 	}
-	o.record.GradNorm, o.judged = norm, true
+	o.record.Loss, o.record.GradNorm, o.judged = loss, norm, true
 	return s.usage.look(s.model.Params.Engine(), o.record.Step, norm)
 }
 
