@@ -63,7 +63,6 @@ func (n network) trainProxies(eng layers.Engine, batch int, metric layers.Metric
 	if err != nil {
 		return nil, err
 	}
-	value := &lossOf{g: g, loss: loss.Loss}
 	labels, rng := make([]int, batch), rand.New(rand.NewPCG(1, 2))
 	return &work{
 		images: batch, planned: g.Bytes(), close: inTurn(stop, g.Close),
@@ -73,10 +72,13 @@ func (n network) trainProxies(eng layers.Engine, batch int, metric layers.Metric
 				labels[i] = rng.IntN(sopClasses)
 			}
 			return loss.SetLabels(labels)
-		}, g.Run, value.ask, send, func() error {
+		}, g.Run, send, func() error {
+			_, err := g.Scalar(loss.Loss)
+			return err
+		}, func() error {
 			_, err := opt.Step(1)
 			return err
-		}, value.wait),
+		}),
 	}, nil
 }
 
@@ -109,29 +111,4 @@ func upload(eng layers.Engine, to layers.Tensor) (arrive, send, stop func() erro
 	}
 	send = func() error { return feed.Send(pixels) }
 	return feed.Arrive, send, feed.Close, send()
-}
-
-// lossOf is the loss of a step as train reads it: of an engine that can, behind the
-// work.
-type lossOf struct {
-	g     *layers.Graph
-	loss  *layers.Node
-	later func() (float64, error)
-}
-
-func (l *lossOf) ask() (err error) {
-	if e, ok := l.g.Engine().(layers.Later); ok {
-		l.later, err = e.ReadLater(l.g.Value(l.loss))
-		return err
-	}
-	_, err = l.g.Scalar(l.loss)
-	return err
-}
-
-func (l *lossOf) wait() error {
-	if l.later == nil {
-		return nil
-	}
-	_, err := l.later()
-	return err
 }
