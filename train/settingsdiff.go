@@ -69,6 +69,24 @@ func (c Config) Values() map[string]string {
 	return all
 }
 
+// Implied reports whether the value at a place is what the configuration would have
+// if nobody gave it: the default, or what its other settings come to.
+func (c Config) Implied(place string) bool {
+	value := c.Values()[place]
+	c.Loss.Effective, c.Weights.SHA256 = nil, ""
+	s := &Settings{}
+	if err := s.AddNode("", toNode(reflect.ValueOf(c))); err != nil {
+		return false
+	}
+	for given := range s.layers[0] {
+		if given == place || strings.HasPrefix(given, place+".") {
+			delete(s.layers[0], given)
+		}
+	}
+	without, err := s.Config()
+	return err == nil && without.Values()[place] == value
+}
+
 func orNone(text string) string {
 	if text == "" {
 		return "nothing"

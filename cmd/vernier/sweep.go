@@ -83,7 +83,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) er
 	if err != nil {
 		return err
 	}
-	o.Order = file.Order()
+	o.Order, o.With = file.Order(), file.With()
 	if f.table.figure == "" {
 		f.table.figure = file.Figure
 	}

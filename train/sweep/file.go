@@ -53,6 +53,7 @@ type File struct {
 // axis is one thing that varies.
 type axis struct {
 	values [][]train.Setting
+	drawn  bool // at random
 }
 
 // fileText is the outline of a file.
@@ -210,7 +211,7 @@ func (f *File) draw(n *yaml.Node, trials int, seed uint64) error {
 		return fmt.Errorf("%s: random values are a group of settings", f.at(n))
 	}
 	r := rand.New(rand.NewPCG(seed, 0x7377656570))
-	var a axis
+	a := axis{drawn: true}
 	for range trials {
 		var s []train.Setting
 		for i := 0; i < len(n.Content); i += 2 {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"gonum.org/v1/gonum/stat"
@@ -44,20 +43,14 @@ type Test struct {
 // Table compares groups of runs.
 type Table struct {
 	Columns []string // places of the settings in which the groups differ
-	// Following are further places in which they differ, but whose values follow
-	// from those of columns.
+	// Following are further places in which they differ, whose values follow from
+	// those of columns for a reason, not just in the runs at hand.
 	Following []Following
 	Figures   []string
 	Groups    []*Group
 	Level     float64 // of significance
 	// Shared lists what all groups have in common: seeds and data.
 	Data string
-}
-
-// Following is a place whose value is the same wherever those at others are.
-type Following struct {
-	Place string   `json:"place"`
-	From  []string `json:"from"` // columns, as few as will do
 }
 
 // Options say what Compare compares with.
@@ -69,6 +62,9 @@ type Options struct {
 	Level    float64 // of significance, 0 for 0.05
 	// Order lists places of settings by which to order columns and rows before others.
 	Order []string
+	// With says of places in Order that something else sets them in one go with
+	// others (File.With): their values follow from those, and need no column.
+	With map[string][]string
 	// By is a figure by which groups are ordered, the largest first; empty for the order
 	// of their settings.
 	By string
@@ -91,7 +87,7 @@ func Compare(runs []Run, o Options) (*Table, error) {
 		return nil, err
 	}
 	t := &Table{Figures: figureOrder(runs), Level: o.Level, Data: runs[0].Values["data.spec"]}
-	t.Columns, t.Following = columns(groups, o.Order)
+	t.Columns, t.Following = columns(groups, o)
 	for _, g := range groups {
 		for _, c := range t.Columns {
 			g.Labels = append(g.Labels, g.values[c])
@@ -134,70 +130,6 @@ func settingsKey(values map[string]string) string {
 		fmt.Fprintf(&b, "%q=%q\n", k, values[k])
 	}
 	return b.String()
-}
-
-// columns are the places in which groups differ, apart from those whose values
-// follow from the columns before them.
-func columns(groups []*Group, order []string) (kept []string, following []Following) {
-	var differing []string
-	for place := range places(groups) {
-		for _, g := range groups[1:] {
-			if g.values[place] != groups[0].values[place] {
-				differing = append(differing, place)
-				break
-			}
-		}
-	}
-	first := append(slices.Clone(order), usual...)
-	rank := func(place string) int {
-		if i := slices.Index(first, place); i >= 0 {
-			return i
-		}
-		return len(first)
-	}
-	slices.SortFunc(differing, func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
-	for _, place := range differing {
-		if !follows(groups, kept, place) {
-			kept = append(kept, place)
-			continue
-		}
-		from := slices.Clone(kept)
-		for _, one := range kept { // what can be done without
-			fewer := slices.DeleteFunc(slices.Clone(from), func(p string) bool { return p == one })
-			if follows(groups, fewer, place) {
-				from = fewer
-			}
-		}
-		following = append(following, Following{place, from})
-	}
-	return kept, following
-}
-
-// follows reports whether the value at a place is the same wherever those at the
-// given places are.
-func follows(groups []*Group, given []string, place string) bool {
-	value := map[string]string{}
-	for _, g := range groups {
-		key := ""
-		for _, p := range given {
-			key += strconv.Quote(g.values[p])
-		}
-		if v, ok := value[key]; ok && v != g.values[place] {
-			return false
-		}
-		value[key] = g.values[place]
-	}
-	return true
-}
-
-func places(groups []*Group) map[string]bool {
-	all := map[string]bool{}
-	for _, g := range groups {
-		for place := range g.values {
-			all[place] = true
-		}
-	}
-	return all
 }
 
 // summarise computes mean and deviation of every figure.

@@ -22,6 +22,8 @@ type Run struct {
 	Fold    int               // of the training classes; 0 without folds
 	Values  map[string]string // settings by place, without seed and fold
 	Figures map[string]float64
+
+	config *train.Config // nil where it is not known
 }
 
 // The figures that a run is compared by; Percent says which are in percent.
@@ -42,7 +44,7 @@ func Check(jobs []Job, o Options, figure string) error {
 	}
 	runs := make([]Run, len(jobs))
 	for i, j := range jobs {
-		runs[i] = Run{Folder: j.Name, Seed: j.Config.Seed, Fold: j.Config.Data.Fold, Values: settingsOf(j.Config)}
+		runs[i] = Run{Folder: j.Name, Seed: j.Config.Seed, Fold: j.Config.Data.Fold, Values: settingsOf(j.Config), config: &j.Config}
 	}
 	o.By = ""
 	_, err := Compare(runs, o)
@@ -122,7 +124,7 @@ func loadRun(path string) (*Run, error) {
 	if res.Model == nil {
 		return nil, fmt.Errorf("%s has no figures of the model", folder.Path(train.ResultsFile))
 	}
-	r := &Run{Folder: path, Seed: cfg.Seed, Fold: cfg.Data.Fold, Values: settingsOf(cfg), Figures: map[string]float64{}}
+	r := &Run{Folder: path, Seed: cfg.Seed, Fold: cfg.Data.Fold, Values: settingsOf(cfg), Figures: map[string]float64{}, config: &cfg}
 	for _, k := range res.Model.Recall {
 		r.Figures[recallPrefix+strconv.Itoa(k.K)] = k.Percent
 	}

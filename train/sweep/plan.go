@@ -133,3 +133,35 @@ func (f *File) Order() []string {
 	}
 	return order
 }
+
+// With says of places that an axis sets together with others from which their values
+// follow: those that every entry of the axis sets. Random draws are not among them,
+// nor is a place that two axes set.
+func (f *File) With() map[string][]string {
+	with, axes := map[string][]string{}, map[string]int{}
+	for _, a := range f.axes {
+		sets := map[string]int{} // entries that set a place
+		var order []string
+		for _, v := range a.values {
+			for _, s := range v {
+				if sets[s.Path]++; sets[s.Path] == 1 {
+					order = append(order, s.Path)
+				}
+			}
+		}
+		for _, place := range order {
+			axes[place]++
+			for _, leader := range order {
+				if leader != place && sets[leader] == len(a.values) && !a.drawn {
+					with[place] = append(with[place], leader)
+				}
+			}
+		}
+	}
+	for place, n := range axes {
+		if n > 1 {
+			delete(with, place)
+		}
+	}
+	return with
+}
