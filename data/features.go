@@ -11,7 +11,6 @@ import (
 	"hash/crc32"
 	"image"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -22,9 +21,12 @@ import (
 type Features struct {
 	Path  string
 	Bytes int64
-	Built int      // images computed just now, rather than found
-	Shape [3]int   // of one image's features: channels, height, width
-	Left  []string // places of the images that could not be read
+	Built int // images computed just now, rather than found
+	// Damaged says that the file that was found did not agree with its checksums, so
+	// that everything was computed anew.
+	Damaged bool
+	Shape   [3]int   // of one image's features: channels, height, width
+	Left    []string // places of the images that could not be read
 
 	half   bool
 	mapped []byte
@@ -57,6 +59,8 @@ type FeatureOptions struct {
 	// Compute appends the features of images (n, 3, H, W) to dst.
 	Compute  func(dst, images []float32) ([]float32, error)
 	Progress func(done, total int)
+	// Checking is Progress of reading a file that was found through, once.
+	Checking func(done, total int)
 }
 
 // The file: a head of fixed size, then for each image in the order of the set its
@@ -94,7 +98,8 @@ func (o FeatureOptions) head(key [sha256.Size]byte, rows int) []byte {
 
 // CacheFeatures opens the features of a set's images, seen through pipeline, which
 // draws nothing. They are computed on first use, and again when the list, an
-// image's size or time, the pipeline or Of changed. Computing goes on where it was
+// image's size or time, the pipeline or Of changed, or the file is damaged: its
+// checksums are looked at before anything is taken from it. Computing goes on where it was
 // interrupted. Of several processes that want the same file one works and the others wait.
 func CacheFeatures(ctx context.Context, set *Set, pipeline *Pipeline, o FeatureOptions) (*Features, error) {
 	f, err := cacheFeatures(ctx, set, pipeline, o)
@@ -120,14 +125,16 @@ func cacheFeatures(ctx context.Context, set *Set, pipeline *Pipeline, o FeatureO
 	b := featureBuild{set: set, pipeline: pipeline, o: o, items: items, key: featureStamp(set, items, settings)}
 	owner := sha256.Sum256([]byte(settings))
 	b.name = featureName{o.Dir, hex.EncodeToString(owner[:8]), hex.EncodeToString(b.key[:8])}
-	f, err := b.open()
+	f, err := b.find(ctx)
 	if err != nil {
+		damaged := errors.Is(err, errDamaged)
 		if err := b.make(ctx); err != nil {
 			return nil, err
 		}
 		if f, err = b.open(); err != nil {
 			return nil, err
 		}
+		f.Damaged = damaged
 	}
 	f.Built, f.rows = b.built, rows
 	for i, item := range items {
@@ -219,16 +226,30 @@ func (f *Features) tail(i int) []byte {
 	return numbers[len(numbers):][:featureTail]
 }
 
+// whole compares a row with its checksum, once.
+func (f *Features) whole(i int) bool {
+	if f.sound[i].Load() {
+		return true
+	}
+	_, summed := f.row(i)
+	if crc32.Checksum(summed, castagnoli()) != binary.LittleEndian.Uint32(f.tail(i)[4:]) {
+		return false
+	}
+	f.sound[i].Store(true)
+	return true
+}
+
+// errUnsound is damage that came after the file was made or checked. It is no
+// *ImageError: the image may be fine.
+var errUnsound = errors.New("damaged")
+
 // read writes the numbers of a row to dst.
 func (f *Features) read(dst []float32, i int) error {
-	numbers, summed := f.row(i)
+	numbers, _ := f.row(i)
 	tail := f.tail(i)
-	if !f.sound[i].Load() {
-		if crc32.Checksum(summed, castagnoli()) != binary.LittleEndian.Uint32(tail[4:]) {
-			os.Remove(f.Path) // it is computed anew next time
-			return fmt.Errorf("%s is damaged; it was removed, and is computed anew by the next run", f.Path)
-		}
-		f.sound[i].Store(true)
+	if !f.whole(i) {
+		os.Remove(f.Path) // it is computed anew next time
+		return fmt.Errorf("%s is %w; it was removed, and the next start computes it anew", f.Path, errUnsound)
 	}
 	if binary.LittleEndian.Uint32(tail) != featureThere {
 		return errors.New("it could not be read when its features were computed")
@@ -243,55 +264,4 @@ func (f *Features) read(dst []float32, i int) error {
 		dst[j] = math.Float32frombits(binary.LittleEndian.Uint32(numbers[4*j:]))
 	}
 	return nil
-}
-
-// NewFeatureLoader loads the features of a set's images instead of the images.
-// With flip half of them, drawn by the seed in Epoch, are mirrored left and right,
-// which stands in for mirroring the images: convolutions whose kernels are not
-// symmetric give something else.
-func NewFeatureLoader(set *Set, f *Features, flip bool, o LoaderOptions) (*Loader, error) {
-	if o.Pixels {
-		return nil, fmt.Errorf("%s holds numbers, there are no pixels in it", f.Path)
-	}
-	r := &featureRows{features: f, flip: flip, set: set, rows: make([]int, len(set.Items))}
-	for i, it := range set.Items {
-		row, ok := f.rows[featureKey{it.Path, it.Box}]
-		if !ok {
-			return nil, fmt.Errorf("%s has no features of %s", f.Path, set.Where(i))
-		}
-		r.rows[i] = row
-	}
-	l, err := newLoader(set, f.Shape, o)
-	if err != nil {
-		return nil, err
-	}
-	l.features = r
-	return l, nil
-}
-
-// featureRows are the features of a set's items.
-type featureRows struct {
-	features *Features
-	flip     bool
-	set      *Set
-	rows     []int
-}
-
-func (r *featureRows) fill(dst []float32, item int, draw func() *rand.Rand) error {
-	if err := r.features.read(dst, r.rows[item]); err != nil {
-		return &ImageError{r.set.Where(item), err}
-	}
-	if r.flip && draw().Float64() < 0.5 {
-		mirror(dst, r.features.Shape[2])
-	}
-	return nil
-}
-
-// mirror turns every line of w numbers round.
-func mirror(x []float32, w int) {
-	for ; len(x) > 0; x = x[w:] {
-		for i, j := 0, w-1; i < j; i, j = i+1, j-1 {
-			x[i], x[j] = x[j], x[i]
-		}
-	}
 }

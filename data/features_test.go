@@ -3,6 +3,7 @@ package data
 import (
 	"context"
 	"errors"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -176,25 +177,71 @@ func TestProcessesThatWantTheSameFeaturesComputeThemOnce(t *testing.T) {
 	}
 }
 
+// spoil changes a bit of a file where it lies.
+func spoil(t *testing.T, path string, at int64) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var b [1]byte
+	if _, err := f.ReadAt(b[:], at); err != nil {
+		t.Fatal(err)
+	}
+	b[0] ^= 4
+	if _, err := f.WriteAt(b[:], at); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestDamagedFeaturesAreNoticedAndComputedAnew(t *testing.T) {
 	set, dir := mustOpen(t, "folder:"+photoFiles(t).folder(t)), t.TempDir()
-	path := mustCache(t, set, doubled(dir)).Path
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	first := mustCache(t, set, doubled(dir))
+	if first.Damaged {
+		t.Error("there was nothing to be damaged")
 	}
-	text[featureHead+7] ^= 4
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		t.Fatal(err)
+	want := slices.Clone(first.mapped)
+	o := doubled(dir)
+	checked := 0
+	o.Checking = func(done, total int) { checked = done }
+	for _, at := range []int64{3, featureHead + 7, featureHead + o.rowBytes() + 1, int64(len(want)) - 1} {
+		spoil(t, first.Path, at)
+		f := mustCache(t, set, o)
+		if f.Built != len(set.Items) || !f.Damaged || !slices.Equal(f.mapped, want) {
+			t.Errorf("byte %d: computed %d of %d anew, damaged %v, as before %v", at, f.Built, len(set.Items), f.Damaged, slices.Equal(f.mapped, want))
+		}
 	}
+	if f := mustCache(t, set, o); f.Built != 0 || f.Damaged || checked != len(set.Items) {
+		t.Errorf("computed %d anew, damaged %v, checked %d", f.Built, f.Damaged, checked)
+	}
+}
+
+// What happens to the file after it was made is no image's fault, and none takes
+// the place of another for it.
+func TestFeaturesDamagedWhileInUseAreNoBadImages(t *testing.T) {
+	set, dir := mustOpen(t, "folder:"+photoFiles(t).folder(t)), t.TempDir()
 	f := mustCache(t, set, doubled(dir))
-	l, err := NewFeatureLoader(set.Select("first", []int{0}), f, false, LoaderOptions{})
+	spoil(t, f.Path, featureHead+7)
+	l, err := NewFeatureLoader(set, f, false, LoaderOptions{MaxBad: len(set.Items)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range l.All(t.Context(), 1) {
-		if err == nil || !strings.Contains(err.Error(), "damaged") {
-			t.Errorf("got %v", err)
+	sampler, err := NewRandom(set, len(set.Items), 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, batches := range map[string]iter.Seq2[*Batch, error]{"all": l.All(t.Context(), 2), "an epoch": l.Epoch(t.Context(), sampler, 0, 0)} {
+		for _, e := range batches {
+			err = e
+		}
+		if image := (*ImageError)(nil); err == nil || errors.As(err, &image) || !strings.Contains(err.Error(), f.Path) || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	for _, b := range l.Bad() {
+		if !strings.Contains(b.Path, "bad.jpg") {
+			t.Errorf("%s is blamed: %s", b.Path, b.Reason)
 		}
 	}
 	if f := mustCache(t, set, doubled(dir)); f.Built != len(set.Items) {

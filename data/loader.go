@@ -152,8 +152,12 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// excuse notes a bad image and returns an error once there are too many.
+// excuse notes a bad image and returns an error once there are too many. What is
+// not the image's fault is never excused.
 func (l *Loader) excuse(item int, err error) error {
+	if image := (*ImageError)(nil); !errors.As(err, &image) {
+		return err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.bad[item] = err

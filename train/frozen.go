@@ -82,13 +82,20 @@ func (c Config) features(ctx context.Context, all *data.Set, m *model.Model, opt
 		return nil, err
 	}
 	defer trunk.Close()
-	return data.CacheFeatures(ctx, all, pipeline, data.FeatureOptions{
+	f, err := data.CacheFeatures(ctx, all, pipeline, data.FeatureOptions{
 		Dir:   opt.Cache.Dir,
 		Of:    fmt.Sprintf("%s to %s, parameters %s, kernels %s", c.Model.Backbone, c.Freeze.To, sum, kernels(m.Params.Engine())),
 		Shape: trunk.Shape(), Half: c.Data.CacheFrozen == "fp16",
 		Batch: frozenBatch, Workers: opt.Workers, Compute: trunk.Embed,
 		Progress: func(done, total int) { opt.Events.Progress("caching the frozen blocks", done, total, "") },
+		Checking: func(done, total int) {
+			opt.Events.Progress("checking the frozen blocks' outputs", done, total, "")
+		},
 	})
+	if err == nil && f.Damaged {
+		opt.Events.Warn("%s was damaged: the outputs of the frozen blocks were computed anew", f.Path)
+	}
+	return f, err
 }
 
 // feed makes the loader of training images, now that the network has its weights.

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -77,6 +78,36 @@ func TestWhatIsFrozenUpToABlockStays(t *testing.T) {
 		if slices.Contains(names, p.Name) == frozen {
 			t.Errorf("%s moved: %v", p.Name, frozen)
 		}
+	}
+}
+
+// A bit that flips in the file of outputs costs computing them anew, never an image
+// its place, whatever number of unreadable ones is allowed.
+func TestADamagedCacheOfOutputsChangesNoRun(t *testing.T) {
+	c := frozenConfig(t)
+	c.Data.CacheFrozen, c.Data.Augment, c.Data.MaxBad = "fp16", "flip", 50
+	opt := Options{Cache: CacheOptions{Dir: t.TempDir()}}
+	s := start(t, c, opt)
+	train(t, s)
+	want := all(t, s)
+	text, err := os.ReadFile(s.features.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []int{200, len(text) / 2, len(text) - 9} {
+		text[at] ^= 8
+	}
+	if err := os.WriteFile(s.features.Path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, c, opt)
+	if !again.features.Damaged {
+		t.Error("the damage was not noticed")
+	}
+	train(t, again)
+	same(t, "after damage", want, all(t, again))
+	if bad := again.trainer.Bad(); len(bad) > 0 {
+		t.Errorf("images are blamed: %v", bad)
 	}
 }
 

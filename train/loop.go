@@ -2,12 +2,10 @@ package train
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/vernier-ml/vernier/data"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 // Train runs the remaining epochs. When ctx ends it saves a checkpoint after
@@ -96,6 +94,8 @@ func (s *Session) endEpoch(ctx context.Context) error {
 		if r.Recall1, r.MAPAtR, err = s.validate(ctx); err != nil {
 			return err
 		}
+	} else if err := s.tryModel(ctx); err != nil {
+		return err
 	}
 	if n := s.cfg.Run.EvalEvery; n > 0 && (r.Epoch%n == 0 || r.Epoch == s.epochs()) {
 		var err error
@@ -187,44 +187,4 @@ func (s *Session) fine(number int, batch *data.Batch, loss func() (float64, erro
 		return s.diverged(number, batch, fmt.Sprintf("the loss is %v", v))
 	}
 	return nil
-}
-
-// DivergedError says that training produced a number that is not finite.
-type DivergedError struct {
-	Step, Epoch int
-	What        string // what was noticed
-	Node        string // where it came from first; empty if it did not show again
-	Kept        string // the last good model
-}
-
-func (e *DivergedError) Error() string {
-	from := ""
-	if e.Node != "" {
-		from = fmt.Sprintf(": NaN or infinity first appears at node %q", e.Node)
-	}
-	return fmt.Sprintf("step %d (epoch %d): %s%s; the last good model, of the epoch before, is %s; start anew with another --out and a lower --rate, or with --clip-norm 1", e.Step, e.Epoch, e.What, from, e.Kept)
-}
-
-// diverged runs the step again, looking at every node.
-func (s *Session) diverged(step int, batch *data.Batch, what string) error {
-	e := &DivergedError{Step: step, Epoch: s.state.Position.Epoch + 1, What: what, Kept: s.folder.Path(LastFile)}
-	err := errors.Join(s.net.loss.SetLabels(batch.Labels), s.net.loss.SetItems(batch.Items))
-	if err == nil {
-		err = s.net.check(batch)
-	}
-	var nf *layers.NonFiniteError
-	if errors.As(err, &nf) {
-		e.Node = nf.Node
-	} else if err != nil {
-		return err
-	}
-	if err := s.log.write(struct {
-		Event string `json:"event"`
-		Step  int    `json:"step"`
-		What  string `json:"what"`
-		Node  string `json:"node"`
-	}{"diverged", step, what, e.Node}); err != nil {
-		return err
-	}
-	return e
 }

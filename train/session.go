@@ -318,7 +318,12 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 // loader reads a set's features if there are any, else its images, as pixels for an
 // engine that takes these.
 func (s *Session) loader(set *data.Set, p *data.Pipeline) (*data.Loader, error) {
-	opt := data.LoaderOptions{Seed: s.cfg.Seed, Workers: s.opt.Workers, MaxBad: s.cfg.Data.MaxBad, Pixels: s.feeder() != nil}
+	return s.loaderOf(set, p, s.cfg.Data.MaxBad)
+}
+
+// loaderOf is loader with another number of images that may be unreadable.
+func (s *Session) loaderOf(set *data.Set, p *data.Pipeline, maxBad int) (*data.Loader, error) {
+	opt := data.LoaderOptions{Seed: s.cfg.Seed, Workers: s.opt.Workers, MaxBad: maxBad, Pixels: s.feeder() != nil}
 	if s.features != nil {
 		return data.NewFeatureLoader(set, s.features, p.Random(), opt)
 	}
