@@ -47,6 +47,16 @@ func (f Folder) lock() (*os.File, error) {
 	return file, nil
 }
 
+// Busy reports whether another process is working in the folder.
+func (f Folder) Busy() bool {
+	file, err := os.Open(f.Path(lockFile)) // without one nobody ever was
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	return errors.Is(syscall.Flock(int(file.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
+}
+
 // unlock gives the folder free.
 func (s *Session) unlock() {
 	if s.lock != nil {

@@ -150,6 +150,16 @@ func openSets(ctx context.Context, cfg Config, opt Options) (s sets, err error) 
 	return s, nil
 }
 
+// CheckData opens a configuration's data set and divides it, and looks at no picture.
+func CheckData(ctx context.Context, cfg Config) error {
+	cfg.Data.Shorter, cfg.Data.Corrupt = 0, CorruptConfig{}
+	s, err := openSets(ctx, cfg, Options{})
+	if err != nil {
+		return err
+	}
+	return s.all.Close()
+}
+
 // Start prepares a new run in a folder that Claim accepted. Nothing is trained yet.
 func Start(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, opt Options) (*Session, error) {
 	s, err := prepare(ctx, cfg, folder, eng, opt)

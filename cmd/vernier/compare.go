@@ -118,13 +118,22 @@ func compareRuns(folders []string, o sweep.Options, log *logrus.Logger) (*sweep.
 	if err != nil {
 		return nil, err
 	}
-	for _, u := range unfinished {
-		log.Warnf("%s is left out: it is not finished", u)
+	missing, err := sweep.Unfinished(unfinished)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range missing {
+		log.Warnf("%s is left out: %s", m.Folder, m.State)
 	}
 	if len(runs) == 0 {
 		return nil, fmt.Errorf("of %s none is finished", plural.Of(len(unfinished), "run"))
 	}
-	return sweep.Compare(runs, o)
+	t, err := sweep.Compare(runs, o)
+	if err != nil {
+		return nil, err
+	}
+	t.Missing = missing
+	return t, nil
 }
 
 // writeTables writes a table in every format, and the figure, into a folder.

@@ -59,7 +59,7 @@ skipped, unfinished ones resumed. Several processes may work on one sweep.`,
   vernier sweep docs/experiments/glyphs.yaml --out runs/glyphs --jobs 2 --threads 1
   vernier sweep birds.yaml --data folder:birds.zip --set epochs=4 --out runs/birds`,
 		Args: takes(false, "FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], log) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -70,12 +70,12 @@ skipped, unfinished ones resumed. Several processes may work on one sweep.`,
 	fl.IntVar(&f.threads, "threads", 0, "threads of each (default all cores divided by --jobs); changes no result")
 	f.cache.add(fl, "store no prepared pictures; changes no result")
 	f.table.add(fl)
-	fl.BoolVar(&f.list, "list", false, "list the runs and which are finished, and make none")
+	fl.BoolVar(&f.list, "list", false, "list the runs and how far each has come, and make none")
 	return cmd
 }
 
-func (f *sweepFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) error {
-	file, jobs, err := f.plan(path)
+func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
+	file, jobs, err := f.plan(args[0])
 	if err != nil {
 		return err
 	}
@@ -103,13 +103,19 @@ func (f *sweepFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) er
 	}
 	if f.list {
 		for _, j := range jobs {
-			state := "to be made"
-			if _, err := os.Stat(train.Folder(f.out).Path(j.Name + "/" + train.ResultsFile)); err == nil {
-				state = "finished"
+			state, err := sweep.State(train.Folder(f.out).Path(j.Name))
+			if err != nil {
+				return err
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s  %s\n", j.Name, state)
 		}
 		return nil
+	}
+	if err := sweep.CheckData(cmd.Context(), jobs); err != nil {
+		return &usageError{fmt.Errorf("%s: %w", args[0], err)}
+	}
+	if err := r.Open(); err != nil {
+		return usagef("--out: %w", err)
 	}
 	failed := r.Run(cmd.Context(), jobs)
 	if cmd.Context().Err() != nil {
@@ -127,6 +133,9 @@ func (f *sweepFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) er
 	}
 	t, err := compareRuns(folders, o, log)
 	if err == nil {
+		if left := len(jobs) - len(runs); left > 0 && failed == nil {
+			log.Warnf("%d of %s left to another process, which will write the table of all", left, plural.Of(len(jobs), "run"))
+		}
 		err = writeTables(train.Folder(f.out), t, f.table.figure)
 	}
 	if err == nil {
@@ -148,7 +157,7 @@ func (f *sweepFlags) plan(path string) (*sweep.File, []sweep.Job, error) {
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, &usageError{err}
 	}
 	file, err := sweep.Parse(path, text)
 	if err != nil {

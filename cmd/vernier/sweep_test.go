@@ -77,6 +77,31 @@ func TestMistakesOfSweepAndCompare(t *testing.T) {
 	}
 }
 
+func TestASweepThatCannotBeMadeSaysWhyBeforehand(t *testing.T) {
+	data := stripes(t, 10, 4)
+	file := sweepFile(t, data)
+	folds := filepath.Join(t.TempDir(), "folds.yaml")
+	text, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(folds, append(text, "folds: 3\n"...), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for says, args := range map[string][]string{
+		"--out: folder " + file + " cannot be made": {file, "--out", file},
+		"folder /proc/zz cannot be made":            {file, "--out", "/proc/zz"},
+		"3 folds need 6 classes":                    {folds, "--out", filepath.Join(t.TempDir(), "x")},
+		"there is no such folder":                   {file, "--out", filepath.Join(t.TempDir(), "x"), "--data", "folder:" + data + "x"},
+		"none.yaml: no such file":                   {"none.yaml", "--out", "x"},
+	} {
+		code, _, stderr := vernier(t, append([]string{"sweep"}, args...)...)
+		if code != exitUsage || strings.Count(stderr, says) != 1 || strings.Contains(stderr, "again") {
+			t.Errorf("%v: exit %d, want %q in %s", args, code, says, stderr)
+		}
+	}
+}
+
 func TestCorruptionOnTheCommandLine(t *testing.T) {
 	data := stripes(t, 10, 6)
 	code, out, stderr := vernier(t, "train", "--data", "folder:"+data, "--corrupt", "impulse=0.1,labels=0.2", "--print-config")

@@ -49,6 +49,8 @@ type Table struct {
 	Figures   []string
 	Groups    []*Group
 	Level     float64 // of significance
+	// Missing are runs that are not finished, and so in no group.
+	Missing []Missing
 	// Shared lists what all groups have in common: seeds and data.
 	Data string
 }

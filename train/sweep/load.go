@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -49,6 +50,24 @@ func Check(jobs []Job, o Options, figure string) error {
 	o.By = ""
 	_, err := Compare(runs, o)
 	return err
+}
+
+// CheckData reports whether every run's data set is there and has the classes that its
+// split and its folds need.
+func CheckData(ctx context.Context, jobs []Job) error {
+	seen := map[string]bool{}
+	for _, j := range jobs {
+		d := j.Config.Data
+		key := fmt.Sprintf("%q %q %d %d", d.Spec, d.TrainClasses, d.Fold, d.Folds)
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		if err := train.CheckData(ctx, j.Config); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Load reads the runs in the given folders: each is one, or holds some. It

@@ -46,6 +46,7 @@ const costFile = "cost.json"
 type cost struct {
 	Seconds float64 `json:"seconds"` // of all processes that worked on the run
 	Threads int     `json:"threads"`
+	Failed  string  `json:"failed,omitempty"` // why the latest process gave it up
 }
 
 // Run makes what is not finished yet. A run that an earlier process left is gone on
@@ -53,7 +54,7 @@ type cost struct {
 // not stop the others, unless none could begin so far: Run returns all failures
 // together. When ctx ends every run saves its state first.
 func (r *Runner) Run(ctx context.Context, jobs []Job) error {
-	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+	if err := r.Open(); err != nil {
 		return err
 	}
 	r.total = len(jobs)
@@ -88,6 +89,14 @@ func (r *Runner) Run(ctx context.Context, jobs []Job) error {
 	return errors.Join(r.failures...)
 }
 
+// Open makes the folder of the runs if it is not there.
+func (r *Runner) Open() error {
+	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+		return fmt.Errorf("folder %s cannot be made: %w", r.Dir, err)
+	}
+	return nil
+}
+
 func (r *Runner) folder(j Job) train.Folder { return train.Folder(filepath.Join(r.Dir, j.Name)) }
 
 // Folders lists the folders of runs, finished or not.
@@ -110,6 +119,7 @@ func exists(path string) bool {
 func (r *Runner) work(ctx context.Context, queue <-chan Job) {
 	eng, err := r.Engine(r.Threads)
 	if err != nil {
+		r.Options.Events.Warn("%v", err)
 		r.count(err)
 		for range queue { // nothing can be made here
 		}
@@ -181,7 +191,13 @@ func (r *Runner) one(ctx context.Context, j Job, eng layers.Engine) (err error) 
 	r.mu.Lock()
 	r.begun = true
 	r.mu.Unlock()
-	defer func() { err = errors.Join(err, addCost(folder, time.Since(begun), r.Threads)) }()
+	defer func() {
+		why := ""
+		if err != nil && ctx.Err() == nil {
+			why = err.Error()
+		}
+		err = errors.Join(err, addCost(folder, time.Since(begun), r.Threads, why))
+	}()
 	if err := s.Train(ctx); err != nil {
 		return err
 	}
@@ -197,14 +213,14 @@ func (r *Runner) one(ctx context.Context, j Job, eng layers.Engine) (err error) 
 	return nil
 }
 
-// addCost adds to what a run has cost.
-func addCost(folder train.Folder, spent time.Duration, threads int) error {
+// addCost adds to what a run has cost, and says why it failed if it did.
+func addCost(folder train.Folder, spent time.Duration, threads int, failed string) error {
 	c, err := readCost(folder)
 	if err != nil {
 		return err
 	}
 	c.Seconds += spent.Seconds()
-	c.Threads = threads
+	c.Threads, c.Failed = threads, failed
 	return folder.SaveJSON(costFile, c)
 }
 

@@ -237,6 +237,9 @@ func TestAnInterruptedSweepGoesOnAndFinishedRunsAreSkipped(t *testing.T) {
 	if err := runner(t, dir, 1, ev).Run(ctx, jobs); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
+	if state, err := State(filepath.Join(dir, jobs[2].Name)); err != nil || !slices.Contains([]string{"epoch 1 of 2", "epoch 2 of 2", "trained, not measured"}, state) {
+		t.Errorf("the interrupted run is %q (%v)", state, err)
+	}
 	early, unfinished, err := Load([]string{dir})
 	if err != nil || len(early) == 0 || len(early) == len(jobs) {
 		t.Fatalf("%d runs were finished (%v)", len(early), err)
@@ -282,13 +285,34 @@ func TestARunThatFailsDoesNotStopTheOthers(t *testing.T) {
 	_, jobs := smallSweep(t, "")
 	jobs = jobs[:3]
 	jobs[1].Config.Optimizer.Rate = 1e30 // diverges
-	ev := &events{}
-	err := runner(t, t.TempDir(), 1, ev).Run(t.Context(), jobs)
+	ev, dir := &events{}, t.TempDir()
+	err := runner(t, dir, 1, ev).Run(t.Context(), jobs)
 	if err == nil || !strings.Contains(err.Error(), jobs[1].Name) || strings.Contains(err.Error(), jobs[0].Name) {
 		t.Errorf("got %v", err)
 	}
 	if len(ev.said) != 2 || len(ev.warned) == 0 {
 		t.Errorf("said %q, warned %q", ev.said, ev.warned)
+	}
+	for i, want := range []string{"finished", "epoch 1 of 2, failed: step", "finished"} {
+		if state, err := State(filepath.Join(dir, jobs[i].Name)); err != nil || !strings.HasPrefix(state, want) {
+			t.Errorf("run %d is %q (%v), want %q", i, state, err, want)
+		}
+	}
+	if state, err := State(filepath.Join(dir, "other")); err != nil || state != "to be made" {
+		t.Errorf("a run that is not there is %q (%v)", state, err)
+	}
+	_, unfinished, err := Load([]string{dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing, err := Unfinished(unfinished)
+	if err != nil || len(missing) != 1 {
+		t.Fatalf("%v are missing (%v)", missing, err)
+	}
+	var md bytes.Buffer
+	table := &Table{Figures: []string{"recall@1"}, Missing: missing}
+	if err := table.WriteMarkdown(&md, "recall@1"); err != nil || !strings.Contains(md.String(), "Not in the table: "+jobs[1].Name+", epoch 1 of 2, failed: step") {
+		t.Errorf("%v\n%s", err, md.String())
 	}
 }
 

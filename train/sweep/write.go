@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,16 +54,20 @@ func (t *Table) WriteMarkdown(w io.Writer, tested string) error {
 	return err
 }
 
-// Remark says which settings differ and have no column; it is empty if none does.
+// Remark says which settings differ and have no column, and which runs are in no
+// group; it is empty if there are neither.
 func (t *Table) Remark() string {
-	var parts []string
+	var lines, parts []string
 	for _, f := range t.Following {
 		parts = append(parts, f.Place+" (from "+strings.Join(f.From, " and ")+")")
 	}
-	if len(parts) == 0 {
-		return ""
+	if len(parts) > 0 {
+		lines = append(lines, "No column, since the value follows from those shown: "+strings.Join(parts, ", ")+".")
 	}
-	return "No column, since the value follows from those shown: " + strings.Join(parts, ", ") + "."
+	for _, m := range t.Missing {
+		lines = append(lines, "Not in the table: "+filepath.Base(m.Folder)+", "+m.State+".")
+	}
+	return strings.Join(lines, "\n\n")
 }
 
 // cell is mean ± deviation, bold for the best mean.
@@ -189,8 +194,9 @@ func (t *Table) WriteJSON(w io.Writer) error {
 	out := struct {
 		Level     float64     `json:"level"`
 		Following []Following `json:"following,omitempty"` // settings that are not listed
+		Missing   []Missing   `json:"missing,omitempty"`   // runs that are not finished
 		Groups    []group     `json:"groups"`
-	}{Level: t.Level, Following: t.Following}
+	}{Level: t.Level, Following: t.Following, Missing: t.Missing}
 	for _, g := range t.Groups {
 		x := group{Settings: map[string]string{}, Figures: g.Figures}
 		for c, place := range t.Columns {
