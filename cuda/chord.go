@@ -22,16 +22,16 @@ func (g *args) chordRows(m layers.Metric, x device.Ptr, rows, h int) chordRows {
 
 // chordSides prepares both sides.
 func (g *args) chordSides(p pairing, x, y device.Ptr) (a, b chordRows) {
-	a = g.chordRows(p.metric, x, p.n, p.h)
+	a = g.chordRows(p.metric, x, p.groups*p.n, p.h)
 	if x == y {
 		return a, a
 	}
-	return a, g.chordRows(p.metric, y, p.k, p.h)
+	return a, g.chordRows(p.metric, y, p.groups*p.k, p.h)
 }
 
 // chordKernel says how the kernels of a metric between n and k rows are asked for.
 func (p pairing) chordKernel(n, k int) kernels.Chords {
-	c := kernels.Chords{N: n, K: k, H: p.h}
+	c := kernels.Chords{Groups: p.groups, N: n, K: k, H: p.h}
 	if p.metric.Kind != layers.SignalToNoise {
 		c.Root = math.Sqrt(p.metric.Curvature)
 		c.Most, c.Grow = p.metric.Radii()
@@ -47,7 +47,7 @@ func (g *args) chords(p pairing, d, x, y device.Ptr) {
 // chordGrad adds up, row by row, what layers.Slopes says of every pair.
 func (g *args) chordGrad(s slopes) {
 	a, b := g.chordSides(s.pairing, s.x, s.y)
-	along, apart := g.doubles(s.n*s.k), g.doubles(s.n*s.k)
+	along, apart := g.doubles(s.groups*s.n*s.k), g.doubles(s.groups*s.n*s.k)
 	side := func(to device.Ptr, n, k int, rows, others chordRows, sides kernels.Sides) {
 		c := s.chordKernel(n, k)
 		g.launch(c.Slopes(along, apart, rows.v, others.v, rows.sizes, others.sizes, s.dd, sides), c.Grad(to, along, apart, rows.v, others.v))

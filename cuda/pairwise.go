@@ -6,10 +6,12 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
-// pairing is a metric between checked rows a (n, h) and b (k, h). All of it is
-// computed in full float32 or better, whatever the engine's precision.
+// pairing is a metric between checked rows a (n, h) and b (k, h), or of groups of so
+// many rows that lie one behind the other, each within itself. All of it is computed
+// in full float32 or better, whatever the engine's precision.
 type pairing struct {
 	a, b    named
+	groups  int
 	n, k, h int
 	metric  layers.Metric
 }
@@ -19,7 +21,7 @@ func (g *args) pairing(a, b layers.Tensor, m layers.Metric) (p pairing) {
 	if g.err != nil {
 		return p
 	}
-	p.n, p.k, p.h = p.a.shape[0], p.b.shape[0], p.a.shape[1]
+	p.groups, p.n, p.k, p.h = 1, p.a.shape[0], p.b.shape[0], p.a.shape[1]
 	g.check(p.b.shape[1] == p.h, "%v and %v differ in width", p.a, p.b)
 	g.failed(m.Validate())
 	return p
@@ -30,7 +32,7 @@ var curves = [...]string{layers.Sigmoid: "sigmoid", layers.SoftSign: "softsign",
 
 // kernel says how the kernels of a sum over coordinates are asked for.
 func (p pairing) kernel() kernels.Pairs {
-	k := kernels.Pairs{N: p.n, K: p.k, H: p.h, R: "linear", P: 2, By: 1, Rooted: p.metric.Kind == layers.Euclidean}
+	k := kernels.Pairs{Groups: p.groups, N: p.n, K: p.k, H: p.h, R: "linear", P: 2, By: 1, Rooted: p.metric.Kind == layers.Euclidean}
 	if m := p.metric; m.Kind == layers.BRM {
 		k.R, k.P, k.By, k.Omega = curves[m.Restriction], m.P, 1/float32(p.h), float32(m.Omega)
 		k.Rooted = m.P == 2 && !m.Power
@@ -50,24 +52,42 @@ func (e *Engine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
 		return g.err
 	}
 	x, y := g.in(p.a, device.F32), g.in(p.b, device.F32)
-	to := g.out(out, device.F32)
-	switch {
-	case m.Chords():
-		g.chords(p, to, x, y)
-	case m.Kind == layers.Dot:
-		g.multiply(product{transB: true, m: p.n, n: p.k, k: p.h, a: x, b: y, c: to, precision: device.Full})
-	case m.Kind == layers.Cosine:
-		u, _ := g.unitRows(x, p.n, p.h)
-		v := u
-		if p.a.ptr != p.b.ptr {
-			v, _ = g.unitRows(y, p.k, p.h)
-		}
-		g.multiply(product{transB: true, m: p.n, n: p.k, k: p.h, a: u, b: v, c: to, precision: device.Full})
-		g.launch(kernels.ClipCosine(int64(p.n)*int64(p.k), to))
-	default:
-		g.launch(p.kernel().Value(to, x, y, g.unit(p, x, y)))
-	}
+	g.values(p, g.out(out, device.F32), x, y)
 	return g.done()
+}
+
+// values sets d from rows x and y.
+func (g *args) values(p pairing, d, x, y device.Ptr) {
+	switch {
+	case p.metric.Chords():
+		g.chords(p, d, x, y)
+	case p.metric.Kind == layers.Dot:
+		g.dots(p, d, x, y)
+	case p.metric.Kind == layers.Cosine:
+		u, _ := g.unitRows(x, p.groups*p.n, p.h)
+		v := u
+		if x != y {
+			v, _ = g.unitRows(y, p.groups*p.k, p.h)
+		}
+		g.dots(p, d, u, v)
+		g.launch(kernels.ClipCosine(int64(p.groups)*int64(p.n)*int64(p.k), d))
+	default:
+		g.launch(p.kernel().Value(d, x, y, g.unit(p, x, y)))
+	}
+}
+
+// dots sets d (n, k) to the scalar products of rows.
+func (g *args) dots(p pairing, d, x, y device.Ptr) {
+	g.inGroups(p, product{transB: true, m: p.n, n: p.k, k: p.h, a: x, b: y, c: d})
+}
+
+// inGroups multiplies the matrices of each group.
+func (g *args) inGroups(p pairing, of product) {
+	of.precision = device.Full
+	all := of.gemm()
+	all.Batch = p.groups
+	all.StrideA, all.StrideB, all.StrideC = int64(of.m)*int64(of.k), int64(of.k)*int64(of.n), int64(of.m)*int64(of.n)
+	g.gemm(all)
 }
 
 // unit returns a power of two on the device near the largest coordinate, in which
@@ -123,17 +143,22 @@ func (e *Engine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m layers.Metric
 	case gy.there():
 		s.db = g.out(gy, device.F32)
 	}
+	g.gradients(s)
+	return g.done()
+}
+
+// gradients sets da and db.
+func (g *args) gradients(s slopes) {
 	switch {
-	case m.Chords():
+	case s.metric.Chords():
 		g.chordGrad(s)
-	case m.Kind == layers.Dot:
+	case s.metric.Kind == layers.Dot:
 		g.dotGrad(s)
-	case m.Kind == layers.Cosine:
+	case s.metric.Kind == layers.Cosine:
 		g.cosineGrad(s)
 	default:
 		g.sumGrad(s)
 	}
-	return g.done()
 }
 
 // slopes are the arguments of a gradient; da or db is 0 if nobody needs it, and
@@ -148,7 +173,7 @@ type slopes struct {
 // sumGrad is the gradient of BRM and the Euclidean metrics.
 func (g *args) sumGrad(s slopes) {
 	k := s.kernel()
-	c := g.floats(s.n * s.k)
+	c := g.floats(s.groups * s.n * s.k)
 	g.launch(k.Slopes(c, s.dd, s.d))
 	if s.da != 0 {
 		g.launch(k.GradA(s.da, c, s.x, s.y, false))
@@ -161,29 +186,30 @@ func (g *args) sumGrad(s slopes) {
 // dotGrad: da = dd b, db = dd^T a.
 func (g *args) dotGrad(s slopes) {
 	if s.da != 0 {
-		g.multiply(product{m: s.n, n: s.h, k: s.k, a: s.dd, b: s.y, c: s.da, precision: device.Full})
+		g.inGroups(s.pairing, product{m: s.n, n: s.h, k: s.k, a: s.dd, b: s.y, c: s.da})
 	}
 	if s.db != 0 {
-		g.multiply(product{transA: true, m: s.k, n: s.h, k: s.n, a: s.dd, b: s.x, c: s.db, accumulate: s.both, precision: device.Full})
+		g.inGroups(s.pairing, product{transA: true, m: s.k, n: s.h, k: s.n, a: s.dd, b: s.x, c: s.db, accumulate: s.both})
 	}
 }
 
 // cosineGrad has the products of dd with the other side's unit rows, less what
 // lies along the row itself.
 func (g *args) cosineGrad(s slopes) {
-	u, lengthsA := g.unitRows(s.x, s.n, s.h)
+	rows, others := s.groups*s.n, s.groups*s.k
+	u, lengthsA := g.unitRows(s.x, rows, s.h)
 	v, lengthsB := u, lengthsA
 	if s.x != s.y {
-		v, lengthsB = g.unitRows(s.y, s.k, s.h)
+		v, lengthsB = g.unitRows(s.y, others, s.h)
 	}
 	if s.da != 0 {
-		sum := g.floats(s.n * s.h)
-		g.multiply(product{m: s.n, n: s.h, k: s.k, a: s.dd, b: v, c: sum, precision: device.Full})
-		g.launch(kernels.CosineDX(s.n, s.k, s.h, s.da, sum, u, lengthsA, s.dd, s.d, false, false))
+		sum := g.floats(rows * s.h)
+		g.inGroups(s.pairing, product{m: s.n, n: s.h, k: s.k, a: s.dd, b: v, c: sum})
+		g.launch(kernels.CosineDX(s.groups, s.n, s.k, s.h, s.da, sum, u, lengthsA, s.dd, s.d, false, false))
 	}
 	if s.db != 0 {
-		sum := g.floats(s.k * s.h)
-		g.multiply(product{transA: true, m: s.k, n: s.h, k: s.n, a: s.dd, b: u, c: sum, precision: device.Full})
-		g.launch(kernels.CosineDX(s.k, s.n, s.h, s.db, sum, v, lengthsB, s.dd, s.d, true, s.both))
+		sum := g.floats(others * s.h)
+		g.inGroups(s.pairing, product{transA: true, m: s.k, n: s.h, k: s.n, a: s.dd, b: u, c: sum})
+		g.launch(kernels.CosineDX(s.groups, s.k, s.n, s.h, s.db, sum, v, lengthsB, s.dd, s.d, true, s.both))
 	}
 }

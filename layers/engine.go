@@ -174,6 +174,13 @@ type PairwiseKernels interface {
 	// it then receives the sum of both gradients. What is 0 by
 	// Metric.Gradient is 0 here.
 	PairwiseGrad(da, db, dd, d, a, b Tensor, m Metric) error
+	// PairwiseGroups is Pairwise of every group of rows with itself. The rows of a
+	// (n, h) lie in groups of k, one behind the other, d is (n, k), and n is a
+	// multiple of k: d[i][j] = m(a_i, row j of the group of row i).
+	PairwiseGroups(d, a Tensor, m Metric) error
+	// PairwiseGroupsGrad sets da, the gradient of both sides of all pairs, from
+	// dd = dL/dd, both (as d) (n, k).
+	PairwiseGroupsGrad(da, dd, d, a Tensor, m Metric) error
 }
 
 // BatchMixer holds what relates the items of a batch, along axis 0, to each

@@ -86,6 +86,7 @@ func Run(t *testing.T, eng layers.Engine, opt Options) {
 		{"global pool", s.globalPool},
 		{"pairwise", s.pairwise},
 		{"pairwise of one tensor with itself", s.pairwiseSelf},
+		{"pairwise within groups of rows", s.pairwiseGroups},
 		{"pairwise at extreme scales", s.pairwiseScales},
 		{"pairwise of equal rows", s.pairwiseEqual},
 		{"mix", s.mix},

@@ -161,10 +161,17 @@ func (s *suite) wrongSettings(t *testing.T) {
 		check("pairwise", fmt.Sprintf("the metric is %+v", m), func() error {
 			return s.eng.PairwiseGrad(shape(2, 4), nil, shape(2, 3), shape(2, 3), shape(2, 4), shape(3, 4), m)
 		})
+		check("pairwise groups", fmt.Sprintf("the metric is %+v", m), func() error { return s.eng.PairwiseGroups(shape(4, 2), shape(4, 3), m) })
+		check("pairwise groups", fmt.Sprintf("the metric is %+v", m), func() error {
+			return s.eng.PairwiseGroupsGrad(shape(4, 3), shape(4, 2), shape(4, 2), shape(4, 3), m)
+		})
 	}
 	check("pairwise", "both gradients of two tensors go to one", func() error {
 		both := shape(3, 4)
 		return s.eng.PairwiseGrad(both, both, shape(3, 3), shape(3, 3), shape(3, 4), shape(3, 4), layers.Metric{Kind: layers.Euclidean})
+	})
+	check("pairwise groups", "the last group has fewer rows", func() error {
+		return s.eng.PairwiseGroups(shape(5, 2), shape(5, 3), layers.Metric{Kind: layers.Cosine})
 	})
 	slot := layers.Slot{Param: shape(2), Grad: shape(2)}
 	check("sgd", "there is momentum but no buffer", func() error { return s.eng.SGD([]layers.Slot{slot}, layers.SGDSpec{Momentum: 0.9}) })

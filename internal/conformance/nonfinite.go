@@ -157,6 +157,9 @@ func (s *suite) badRows(t *testing.T) {
 			d := empty(4, 5)
 			s.compare(t, call{what: fmt.Sprintf("%v, h %d", m, h), out: []array{d}, in: []array{a, b}, rel: s.opt.Sum, unit: 1,
 				f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Pairwise(out[0], in[0], in[1], m) }})
+			groups := plant(normal(rng, 6, h), nan, 2*h+h/2)
+			s.compare(t, call{what: fmt.Sprintf("%v, h %d, groups", m, h), out: []array{empty(6, 2)}, in: []array{groups}, rel: s.opt.Sum, unit: 1,
+				f: func(e layers.Engine, out, in []layers.Tensor) error { return e.PairwiseGroups(out[0], in[0], m) }})
 			d = plant(normal(rng, 4, 5), nan, 10, 11, 12, 13, 14, 1, 6, 16)
 			s.compare(t, call{what: fmt.Sprintf("%v, h %d, gradient", m, h), out: []array{empty(4, h), empty(5, h)}, in: []array{normal(rng, 4, 5), d, a, b}, lenient: true,
 				f: func(e layers.Engine, out, in []layers.Tensor) error {

@@ -84,6 +84,14 @@ func pairDerivatives(rng *rand.Rand) []derivative {
 			backward: func(e layers.Engine, grads []layers.Tensor, dy, y layers.Tensor, in []layers.Tensor) error {
 				return e.PairwiseGrad(grads[0], grads[0], dy, y, in[0], in[0], m)
 			},
+		}, derivative{
+			what: fmt.Sprintf("%v, within groups", m), in: grid(rng, []int{6, 4}), y: []int{6, 3},
+			forward: func(e layers.Engine, y layers.Tensor, in []layers.Tensor) error {
+				return e.PairwiseGroups(y, in[0], m)
+			},
+			backward: func(e layers.Engine, grads []layers.Tensor, dy, y layers.Tensor, in []layers.Tensor) error {
+				return e.PairwiseGroupsGrad(grads[0], dy, y, in[0], m)
+			},
 		})
 	}
 	return list

@@ -151,6 +151,12 @@ func otherOperations() []operation {
 			func(e layers.Engine, t []layers.Tensor) error {
 				return e.PairwiseGrad(t[0], t[1], t[2], t[3], t[4], t[5], m)
 			}},
+		{"pairwise groups", []operand{{name: "d", shape: []int{6, 3}}, {name: "a", shape: []int{6, 4}, free: 2}},
+			func(e layers.Engine, t []layers.Tensor) error { return e.PairwiseGroups(t[0], t[1], m) }},
+		{"pairwise groups", []operand{arg("da", 6, 4), arg("dd", 6, 3), arg("d", 6, 3), arg("a", 6, 4)},
+			func(e layers.Engine, t []layers.Tensor) error {
+				return e.PairwiseGroupsGrad(t[0], t[1], t[2], t[3], m)
+			}},
 		{"sum of squares", []operand{free}, func(e layers.Engine, t []layers.Tensor) error { _, err := e.SumSquares(t); return err }},
 		{"clamp", []operand{free}, func(e layers.Engine, t []layers.Tensor) error { return e.Clamp(t, 1) }},
 		{"sgd", []operand{arg("parameter", 2, 3), arg("gradient", 2, 3), arg("momentum", 2, 3)},

@@ -28,6 +28,7 @@ type Engine struct {
 	kernels *kernels
 	pool    *pool
 	scratch scratch
+	alone   []*Engine // see groups
 	plans   map[patchShape]*patchPlan
 }
 

@@ -42,7 +42,13 @@ func (e *Engine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
 	if g.err != nil {
 		return g.err
 	}
-	switch m.Kind {
+	e.pairValues(&p)
+	return nil
+}
+
+// pairValues sets d.
+func (e *Engine) pairValues(p *pairArgs) {
+	switch p.metric.Kind {
 	case layers.Dot:
 		e.matmul(p.d, p.a, p.b, p.n, p.k, p.h, false, true, false)
 		e.pool.run(p.n, func(_, i int) {
@@ -51,13 +57,12 @@ func (e *Engine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
 			}
 		})
 	case layers.Cosine:
-		e.cosines(&p)
+		e.cosines(p)
 	case layers.SignalToNoise, layers.Poincare, layers.Lorentz:
-		e.chords(&p)
+		e.chords(p)
 	default:
-		e.distances(&p)
+		e.distances(p)
 	}
-	return nil
 }
 
 func (p *pairArgs) hardRow(i int, hard func(float32) bool) {

@@ -34,17 +34,22 @@ func (e *Engine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m layers.Metric
 	if g.err != nil || dav.v == nil && dbv.v == nil {
 		return g.err
 	}
-	switch m.Kind {
-	case layers.Dot:
-		e.dotGrad(&p, dav.v, dbv.v, up.v)
-	case layers.Cosine:
-		e.cosineGrad(&p, dav.v, dbv.v, up.v)
-	case layers.SignalToNoise, layers.Poincare, layers.Lorentz:
-		e.chordGrad(&p, dav.v, dbv.v, up.v)
-	default:
-		e.distanceGrad(&p, dav.v, dbv.v, up.v)
-	}
+	e.pairGrads(&p, dav.v, dbv.v, up.v)
 	return nil
+}
+
+// pairGrads sets da and db, either of which may be nil.
+func (e *Engine) pairGrads(p *pairArgs, da, db, dd []float32) {
+	switch p.metric.Kind {
+	case layers.Dot:
+		e.dotGrad(p, da, db, dd)
+	case layers.Cosine:
+		e.cosineGrad(p, da, db, dd)
+	case layers.SignalToNoise, layers.Poincare, layers.Lorentz:
+		e.chordGrad(p, da, db, dd)
+	default:
+		e.distanceGrad(p, da, db, dd)
+	}
 }
 
 func (e *Engine) distanceGrad(p *pairArgs, da, db, dd []float32) {

@@ -9,5 +9,9 @@ func (e *Engine) Workspace() int64 {
 		w := &s.workers[i]
 		n += cap(w.left) + cap(w.right) + cap(w.block) + cap(w.rows)
 	}
-	return 4 * int64(n)
+	bytes := 4 * int64(n)
+	for _, a := range e.alone {
+		bytes += a.Workspace()
+	}
+	return bytes
 }

@@ -123,11 +123,20 @@ FN struct slopes chordSlopes(double chord, double a, double b, double up, GEOMET
 	return z;
 }
 
+// Groups of rows lie one behind the other, and so do their matrices; a grid has as
+// many times the blocks of one group. GROUP(blocks) says which it is, and leaves the
+// block's number within it.
+#define GROUP(blocks) \
+	long group = blockX() / (blocks), block = blockX() % (blocks); \
+	x += group * n * h, y += group * k * h;
+
 // PAIR computes |x_i - y_j| of prepared rows x (n, h) and y (k, h): a block has 16 x
 // 16 pairs, a thread one.
 #define PAIR                                                                          \
 	SHARED double xs[16][17], ys[16][17];                                             \
-	int across = (k + 15) / 16, i0 = blockX() / across * 16, j0 = blockX() % across * 16; \
+	int across = (k + 15) / 16;                                                       \
+	GROUP((n + 15) / 16 * across)                                                     \
+	int i0 = block / across * 16, j0 = block % across * 16;                           \
 	int tx = threadOf() % 16, ty = threadOf() / 16, i = i0 + ty, j = j0 + tx;         \
 	double chord = 0;                                                                 \
 	for (int c0 = 0; c0 < h; c0 += 16) {                                              \
@@ -142,12 +151,14 @@ FN struct slopes chordSlopes(double chord, double a, double b, double up, GEOMET
 		SYNC();                                                                       \
 	}                                                                                 \
 	if (i >= n || j >= k) return;                                                     \
+	long pair = group * n * k + (long)i * k + j;                                      \
+	sizesX += group * n, sizesY += group * k;                                         \
 	chord = wideRoot(chord);
 
 // d (n, k) between prepared rows.
 KERNEL(chords, 256)(int n, int k, int h, float *d, const double *x, const double *y, const double *sizesX, const double *sizesY, double root, double most, double grow) {
 	PAIR
-	d[(long)i * k + j] = wideSaturate(chordValue(chord, sizesX[i], sizesY[j], root, most, grow));
+	d[pair] = wideSaturate(chordValue(chord, sizesX[i], sizesY[j], root, most, grow));
 }
 
 // along and apart (n, k): the gradient of row i is the sum over j of along*x_i +
@@ -157,22 +168,25 @@ KERNEL(chord_slopes, 256)(int n, int k, int h, double *along, double *apart, con
 	PAIR
 	double a = 0, p = 0;
 	if (sides & 1) {
-		struct slopes s = chordSlopes(chord, sizesX[i], sizesY[j], dd[(long)i * k + j], root, most, grow);
+		struct slopes s = chordSlopes(chord, sizesX[i], sizesY[j], dd[pair], root, most, grow);
 		a = s.alongA, p = s.apartA;
 	}
 	if (sides & 2) {
-		struct slopes s = chordSlopes(chord, sizesY[j], sizesX[i], dd[(long)j * n + i], root, most, grow);
+		struct slopes s = chordSlopes(chord, sizesY[j], sizesX[i], dd[group * n * k + (long)j * n + i], root, most, grow);
 		a += s.alongB, p += s.apartB;
 	}
-	along[(long)i * k + j] = a;
-	apart[(long)i * k + j] = p;
+	along[pair] = a;
+	apart[pair] = p;
 }
 
 // dx (n, h) from them. A block has 16 rows x 64 coordinates, a thread 4 rows.
 KERNEL(chord_grad, 256)(int n, int k, int h, float *dx, const double *along, const double *apart, const double *x, const double *y) {
 	SHARED double ys[16][64], as[16][17], ps[16][17];
-	int across = (h + 63) / 64, i0 = blockX() / across * 16, c = blockX() % across * 64 + threadOf() % 64, ty = threadOf() / 64;
+	int across = (h + 63) / 64;
+	GROUP((n + 15) / 16 * across)
+	int i0 = block / across * 16, c = block % across * 64 + threadOf() % 64, ty = threadOf() / 64;
 	double sum[4], v[4];
+	dx += group * n * h, along += group * n * k, apart += group * n * k;
 	UNROLL for (int q = 0; q < 4; q++) {
 		int i = i0 + ty * 4 + q;
 		sum[q] = 0;
@@ -196,3 +210,4 @@ KERNEL(chord_grad, 256)(int n, int k, int h, float *dx, const double *along, con
 	}
 }
 #undef PAIR
+#undef GROUP

@@ -1,6 +1,8 @@
 // The matrix of a metric between rows a (n, h) and b (k, h), and its gradient:
 // BRM (Eq. 7) with one restriction, or, with the linear one at P = 2, the
-// Euclidean metrics. Included once for each restriction R and each P.
+// Euclidean metrics. Included once for each restriction R and each P. Groups of as
+// many rows lie one behind the other, and so do their matrices; a grid has as many
+// times the blocks of one along its first axis.
 //
 // A block of 256 threads has 64 x 64 pairs, each thread 4 x 4 of them in
 // registers; 16 coordinates at a time lie in shared memory, coordinate first, so
@@ -34,8 +36,11 @@
 // overflow itself, of the coordinates.
 KERNEL(NAME(pairs), 256)(int n, int k, int h, float *d, const float *a, const float *b, float by, int rooted, float omega, const float *unit) {
 	SHARED float as[DEPTH][SIDE + 4], bs[DEPTH][SIDE + 4];
-	int tx = threadOf() % 16, ty = threadOf() / 16, i0 = blockY() * SIDE, j0 = blockX() * SIDE;
+	int across = (k + SIDE - 1) / SIDE, group = blockX() / across, j0 = blockX() % across * SIDE;
+	int tx = threadOf() % 16, ty = threadOf() / 16, i0 = blockY() * SIDE;
+	int some = i0 + ty * 4 < n && j0 + tx * 4 < k; // the thread has a pair
 	float u = unit ? *unit : 1, inverse = 1 / u, sum[4][4];
+	a += (long)group * n * h, b += (long)group * k * h, d += (long)group * n * k;
 	(void)inverse; // P = 1 has no squares
 	UNROLL for (int i = 0; i < 4; i++)
 		UNROLL for (int j = 0; j < 4; j++) sum[i][j] = 0;
@@ -46,7 +51,7 @@ KERNEL(NAME(pairs), 256)(int n, int k, int h, float *d, const float *a, const fl
 			bs[e % DEPTH][r] = c < h && j0 + r < k ? OUTSIDE(b[(long)(j0 + r) * h + c]) : 0;
 		}
 		SYNC();
-		for (int c = 0; c < DEPTH; c++) {
+		if (some) for (int c = 0; c < DEPTH; c++) {
 			float x[4], y[4];
 			UNROLL for (int i = 0; i < 4; i++) x[i] = as[c][ty * 4 + i], y[i] = bs[c][tx * 4 + i];
 			UNROLL for (int i = 0; i < 4; i++)
@@ -72,8 +77,10 @@ KERNEL(NAME(pairs), 256)(int n, int k, int h, float *d, const float *a, const fl
 // A block has 64 rows x 64 coordinates, each thread 4 x 4.
 KERNEL(NAME(pairs_grad), 256)(int n, int k, int h, float *da, const float *c, const float *a, const float *b, float omega, int flipped, int accumulate) {
 	SHARED float bs[DEPTH][SIDE + 4], cs[DEPTH][SIDE + 4];
-	int tx = threadOf() % 16, ty = threadOf() / 16, i0 = blockY() * SIDE, h0 = blockX() * SIDE;
+	int across = (h + SIDE - 1) / SIDE, group = blockX() / across, h0 = blockX() % across * SIDE;
+	int tx = threadOf() % 16, ty = threadOf() / 16, i0 = blockY() * SIDE;
 	float sum[4][4], x[4][4];
+	a += (long)group * n * h, b += (long)group * k * h, da += (long)group * n * h, c += (long)group * n * k;
 	UNROLL for (int i = 0; i < 4; i++)
 		UNROLL for (int j = 0; j < 4; j++) {
 			int p = i0 + ty * 4 + i, q = h0 + tx * 4 + j;

@@ -71,13 +71,14 @@ KERNEL(clip_cosine, 256)(long n, float *d) {
 
 // The gradient of cosine with respect to one side: dx = (g - s u)/|x| where g is
 // the sum of dd * other unit rows, u the row's own, and s the sum of dd * cosine.
-// One block a row; a row of zeros gets 0.
+// One block a row; a row of zeros gets 0. The rows lie in groups of n, each with its
+// own dd and d, (n, k) or, with flipped, (k, n).
 KERNEL(cosine_dx, 128)(int h, int k, float *dx, const float *g, const float *u, const float *sizes, const float *dd, const float *d, int flipped, int n, int accumulate) {
 	SHARED float box[33];
 	int i = blockX();
 	float s = 0;
 	for (int j = threadOf(); j < k; j += threads()) {
-		long at = flipped ? (long)j * n + i : (long)i * k + j;
+		long at = flipped ? (long)(i / n) * n * k + (long)j * n + i % n : (long)i * k + j;
 		s += dd[at] * d[at];
 	}
 	s = blockSum(s, box);

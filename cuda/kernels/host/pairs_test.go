@@ -120,8 +120,8 @@ func TestCosineGradientKernel(t *testing.T) {
 	dD, dDD := b.up(kernels.F32, d), b.up(kernels.F32, dd)
 	b.run(kernels.ClipCosine(n*k, dD.Ptr()))
 	da, db := b.empty(kernels.F32, n*h), b.empty(kernels.F32, k*h)
-	b.run(kernels.CosineDX(n, k, h, da.Ptr(), b.up(kernels.F32, ga).Ptr(), u.Ptr(), su.Ptr(), dDD.Ptr(), dD.Ptr(), false, false),
-		kernels.CosineDX(k, n, h, db.Ptr(), b.up(kernels.F32, gb).Ptr(), v.Ptr(), sv.Ptr(), dDD.Ptr(), dD.Ptr(), true, false))
+	b.run(kernels.CosineDX(1, n, k, h, da.Ptr(), b.up(kernels.F32, ga).Ptr(), u.Ptr(), su.Ptr(), dDD.Ptr(), dD.Ptr(), false, false),
+		kernels.CosineDX(1, k, n, h, db.Ptr(), b.up(kernels.F32, gb).Ptr(), v.Ptr(), sv.Ptr(), dDD.Ptr(), dD.Ptr(), true, false))
 	tx, ty, tdd := b.tensor(x, n, h), b.tensor(y, k, h), b.tensor(dd, n, k)
 	td, tda, tdb := b.tensor(nil, n, k), b.tensor(nil, n, h), b.tensor(nil, k, h)
 	b.must(b.ref.Pairwise(td, tx, ty, m))

@@ -1,0 +1,28 @@
+package layers
+
+import "fmt"
+
+// PairwiseGroups adds the metric's values within groups of k consecutive rows of a
+// (n, h), n being a multiple of k: row i of d (n, k) is that of a_i and the k rows
+// of its group, among which it is itself.
+func (g *Graph) PairwiseGroups(name string, a *Node, k int, m Metric) *Node {
+	if g.bad(name, a) {
+		return nil
+	}
+	as := a.Shape()
+	if len(as) != 2 || k < 1 || as[0]%k != 0 {
+		return g.fail(name, fmt.Errorf("rows of %v do not lie in groups of %d", as, k))
+	}
+	if err := m.Validate(); err != nil {
+		return g.fail(name, err)
+	}
+	var d *Node
+	d = g.apply(name, []int{as[0], k}, []*Node{a}, func(d Tensor, in []Tensor) error {
+		return g.eng.PairwiseGroups(d, in[0], m)
+	}, func(dd *Node) []*Node {
+		return []*Node{g.apply(name+" grad", as, []*Node{dd, d, a}, func(da Tensor, in []Tensor) error {
+			return g.eng.PairwiseGroupsGrad(da, in[0], in[1], in[2], m)
+		}, nil)}
+	})
+	return d
+}
