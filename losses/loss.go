@@ -27,12 +27,19 @@ const (
 	Batch Columns = iota
 	// Classes means one or more parameter rows a class (proxies, centres).
 	Classes
+	// OwnClass is for terms on class rows alone: each is compared with the K of its
+	// own class. The matrix is C*K x K, row c*K + i that of row i of class c, column j
+	// row j of the same class. ColLabels is nil.
+	OwnClass
 )
 
-// String is batch or classes.
+// String is batch, classes or own class.
 func (c Columns) String() string {
-	if c == Classes {
+	switch c {
+	case Classes:
 		return "classes"
+	case OwnClass:
+		return "own class"
 	}
 	return "batch"
 }

@@ -80,10 +80,38 @@ func (m *Matrix) checkShape() error {
 			return fmt.Errorf("column %d has label %d; labels run from 0", j, label)
 		}
 	}
+	return m.checkFinite()
+}
+
+func (m *Matrix) checkFinite() error {
 	for k, v := range m.V {
 		if v-v != 0 { // NaN or infinite
 			return fmt.Errorf("row %d, column %d: %v is %w", k/m.Cols, k%m.Cols, v, ErrNotFinite)
 		}
+	}
+	return nil
+}
+
+// checkOwnClass is check for the matrix of class rows with those of their own class.
+func (m *Matrix) checkOwnClass(loss string, grad []float64) error {
+	switch {
+	case m.Rows < 1 || m.Cols < 1 || m.Rows%m.Cols != 0:
+		return fmt.Errorf("losses: %s: %d class rows are not a multiple of %d a class", loss, m.Rows, m.Cols)
+	case len(m.V) != m.Rows*m.Cols || len(grad) != len(m.V):
+		return fmt.Errorf("losses: %s: %d values and a gradient of %d for a matrix of %d class rows and %d of their own class, not %d",
+			loss, len(m.V), len(grad), m.Rows, m.Cols, m.Rows*m.Cols)
+	case len(m.RowLabels) != m.Rows:
+		return fmt.Errorf("losses: %s: %d labels for %d class rows", loss, len(m.RowLabels), m.Rows)
+	case m.ColLabels != nil || m.SelfColumns:
+		return fmt.Errorf("losses: %s compares class rows with those of their own class, not with further columns or a batch with itself", loss)
+	}
+	for i, label := range m.RowLabels {
+		if first := m.RowLabels[i-i%m.Cols]; label != first {
+			return fmt.Errorf("losses: %s: class row %d stands for class %d, row %d for %d: %d that follow each other are one class's", loss, i, label, i-i%m.Cols, first, m.Cols)
+		}
+	}
+	if err := m.checkFinite(); err != nil {
+		return fmt.Errorf("losses: %s: %w", loss, err)
 	}
 	return nil
 }

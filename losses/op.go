@@ -124,10 +124,10 @@ func (n *Node) add(g *layers.Graph, h hosted, rowsParam string, e *layers.Node, 
 	}
 	if term := ClassTerm(h.loss); term != nil {
 		c := hosted{name: h.name + " class rows", prefix: h.prefix, loss: term, weight: h.weight, result: new(Result), matrix: &Matrix{
-			Rows: h.matrix.Cols, Cols: h.matrix.Cols, Similarity: h.matrix.Similarity, SelfColumns: true,
-			RowLabels: h.matrix.ColLabels, ColLabels: h.matrix.ColLabels,
+			Rows: h.matrix.Cols, Cols: PerClass(h.loss), Similarity: h.matrix.Similarity, RowLabels: h.matrix.ColLabels,
 		}}
-		out = g.Add(out, n.evaluate(g, c, g.Pairwise(c.name+" "+o.Metric.String(), columns, columns, o.Metric)))
+		within := g.PairwiseGroups(c.name+" "+o.Metric.String(), columns, c.matrix.Cols, o.Metric)
+		out = g.Add(out, n.evaluate(g, c, within))
 	}
 	return out, g.Err()
 }

@@ -43,9 +43,7 @@ func PerClass(l Loss) int {
 }
 
 // ClassTerm returns the term that a loss adds on its class rows alone, or nil.
-// It is a loss of the matrix between class rows: rows and columns are the same
-// rows (SelfColumns), all of them or, since it is a sum over classes, those of
-// some classes at a time.
+// It is a loss over OwnClass.
 func ClassTerm(l Loss) Loss {
 	if v, ok := l.(*viewed); ok {
 		if term := ClassTerm(v.loss); term != nil {

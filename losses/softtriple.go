@@ -118,34 +118,35 @@ func (l *SoftTriple) class(v, weight []float64, scale float64) float64 {
 // centerSpread is SoftTriple's term on its centres.
 type centerSpread struct{ of *SoftTriple }
 
-// Columns is Batch: the matrix is that of class rows with themselves.
-func (*centerSpread) Columns() Columns { return Batch }
+// Columns is OwnClass.
+func (*centerSpread) Columns() Columns { return OwnClass }
 
 // Eval implements Loss. Its terms are pairs of centres of one class.
 func (l *centerSpread) Eval(m *Matrix, grad []float64) (Result, error) {
-	if err := m.checkSquare("soft-triple's centres", grad); err != nil {
+	if err := m.checkOwnClass("soft-triple's centres", grad); err != nil {
 		return Result{}, err
 	}
 	if err := m.checkSimilarity("soft-triple's centres"); err != nil {
 		return Result{}, err
 	}
-	zero(grad)
 	k := l.of.Centers
-	if m.Rows%k != 0 {
-		return Result{}, fmt.Errorf("losses: soft-triple: %d class rows are not a multiple of %d centres a class", m.Rows, k)
+	if m.Cols != k {
+		return Result{}, fmt.Errorf("losses: soft-triple's centres: %d a class, not %d", m.Cols, k)
 	}
+	zero(grad)
 	var r Result
-	for a := range m.Rows {
-		for b := a + 1; b < m.Rows && b/k == a/k; b++ {
+	for row := range m.Rows {
+		for b := row%k + 1; b < k; b++ {
+			at := row*k + b
 			r.Total++
-			square := 2 + l.of.Epsilon - 2*m.V[a*m.Cols+b]
+			square := 2 + l.of.Epsilon - 2*m.V[at]
 			if square <= 0 {
 				continue
 			}
 			r.Active++
 			root := math.Sqrt(square)
 			r.Value += root
-			grad[a*m.Cols+b] = -1 / root
+			grad[at] = -1 / root
 		}
 	}
 	// The mean over pairs of one class is 2/(K(K-1)) times their sum.
