@@ -34,7 +34,7 @@ func (e *Engine) units(p *pairArgs) (ua, ub []float32, na, nb []float64) {
 
 func (e *Engine) cosines(p *pairArgs) {
 	ua, ub, _, _ := e.units(p)
-	e.matmul(p.d, ua, ub, p.n, p.k, p.h, false, true, false)
+	e.dots(p, ua, ub)
 	e.pool.spans(len(p.d), func(from, to int) {
 		for i, v := range p.d[from:to] { // rounding may go beyond 1
 			if v > 1 {
@@ -49,33 +49,35 @@ func (e *Engine) cosines(p *pairArgs) {
 // cosineGrad: with unit vectors u and v, d(u.v)/da = (v - (u.v) u)/|a|.
 func (e *Engine) cosineGrad(p *pairArgs, da, db, dd []float32) {
 	ua, ub, na, nb := e.units(p)
+	both := da != nil && db != nil && &da[0] == &db[0]
 	if da != nil {
 		g := grow(&e.scratch.third, p.n*p.h)
-		e.matmul(g, dd, ub, p.n, p.h, p.k, false, false, false)
-		e.tangent(da, g, ua, na, false)
+		e.mixRows(g, dd, ub, p.n, p.k, p.h, false, false)
+		if both {
+			e.mixRows(g, dd, ua, p.k, p.n, p.h, true, true)
+		}
+		e.tangent(da, g, ua, na)
 	}
-	if db != nil {
+	if db != nil && !both {
 		g := grow(&e.scratch.third, p.k*p.h)
-		e.matmul(g, dd, ua, p.k, p.h, p.n, true, false, false)
-		e.tangent(db, g, ub, nb, da != nil && &da[0] == &db[0])
+		e.mixRows(g, dd, ua, p.k, p.n, p.h, true, false)
+		e.tangent(db, g, ub, nb)
 	}
 }
 
-// tangent sets or adds to each row of dx the part of g that is tangent to the
-// unit row u, divided by the length that the row had.
-func (e *Engine) tangent(dx, g, u []float32, lengths []float64, add bool) {
+// tangent sets each row of dx to the part of g that is tangent to the unit row u,
+// divided by the length that the row had.
+func (e *Engine) tangent(dx, g, u []float32, lengths []float64) {
 	h := len(g) / len(lengths)
 	e.eachRow(len(lengths), func(r int) {
 		to, gr, ur := dx[r*h:(r+1)*h], g[r*h:(r+1)*h], u[r*h:(r+1)*h]
-		if !add {
-			clear(to)
-		}
 		if lengths[r] == 0 {
+			clear(to)
 			return
 		}
-		along := e.kernels.project(gr, ur, 0)
+		along, by := e.kernels.project(gr, ur, 0), 1/lengths[r]
 		for i, v := range gr {
-			to[i] = saturate(float64(to[i]) + (float64(v)-along*float64(ur[i]))/lengths[r])
+			to[i] = saturate((float64(v) - along*float64(ur[i])) * by)
 		}
 	})
 }
@@ -83,9 +85,9 @@ func (e *Engine) tangent(dx, g, u []float32, lengths []float64, add bool) {
 // dotGrad: da = dd b, db = dd^T a.
 func (e *Engine) dotGrad(p *pairArgs, da, db, dd []float32) {
 	if da != nil {
-		e.matmul(da, dd, p.b, p.n, p.h, p.k, false, false, false)
+		e.mixRows(da, dd, p.b, p.n, p.k, p.h, false, false)
 	}
 	if db != nil {
-		e.matmul(db, dd, p.a, p.k, p.h, p.n, true, false, da != nil && &da[0] == &db[0])
+		e.mixRows(db, dd, p.a, p.k, p.n, p.h, true, da != nil && &da[0] == &db[0])
 	}
 }

@@ -50,7 +50,7 @@ func (e *Engine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
 func (e *Engine) pairValues(p *pairArgs) {
 	switch p.metric.Kind {
 	case layers.Dot:
-		e.matmul(p.d, p.a, p.b, p.n, p.k, p.h, false, true, false)
+		e.dots(p, p.a, p.b)
 		e.pool.run(p.n, func(_, i int) {
 			if !e.kernels.finite(p.d[i*p.k : (i+1)*p.k]) {
 				p.hardRow(i, func(v float32) bool { return v-v != 0 })
