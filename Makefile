@@ -10,12 +10,22 @@ export GOTOOLCHAIN ?= local
 
 # The GPU build: gorgonia.org/cu is compiled with our own cuda.h and linked with
 # a libcuda.a that forwards to the driver's library, so that neither an SDK nor a
-# driver has to be there. CUDA_HOME=DIR takes the headers of an SDK (11 or 12).
+# driver has to be there. The header of an SDK in CUDA_HOME is taken if it is of
+# release 11: those since give other symbols to names that gorgonia.org/cu calls
+# (cuGraphAddKernelNode, cuCtxCreate). What is built is the same with either, and
+# runs with a driver and libraries of CUDA 12 and 13.
 CC       ?= cc
 ABI      := cuda/internal/abi
 LIBCUDA  := bin/gpu/libcuda.a
-CUDA_INC := $(if $(CUDA_HOME),$(CUDA_HOME)/include,$(CURDIR)/$(ABI)/include)
-GPU_ENV   = CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -Wno-implicit-function-declaration -I$(CUDA_INC)" CGO_LDFLAGS="-L$(CURDIR)/$(dir $(LIBCUDA)) -ldl"
+SDK_CUDA := $(if $(CUDA_HOME),$(shell sed -n 's/^\#define CUDA_VERSION *//p' '$(CUDA_HOME)/include/cuda.h' 2>/dev/null))
+SDK_FITS := $(filter 11%,$(SDK_CUDA))
+CUDA_INC := $(if $(SDK_FITS),$(CUDA_HOME)/include,$(CURDIR)/$(ABI)/include)
+ifneq ($(and $(CUDA_HOME),$(filter build-gpu gpu-check lint-gpu,$(MAKECMDGOALS))),)
+ifeq ($(SDK_FITS),)
+$(info note: CUDA_HOME=$(CUDA_HOME) has $(if $(SDK_CUDA),the cuda.h of CUDA_VERSION $(SDK_CUDA),no include/cuda.h): compiling with our own cuda.h, which serves every driver)
+endif
+endif
+GPU_ENV   = CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -Wno-implicit-function-declaration -Wno-deprecated-declarations -I$(CUDA_INC)" CGO_LDFLAGS="-L$(CURDIR)/$(dir $(LIBCUDA)) -ldl"
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'

@@ -1,6 +1,6 @@
 //go:build cgo
 
-#include "cublas.h"
+#include "vernier_cublas.h"
 
 static const char *const names[] = {VERNIER_CUBLAS(VERNIER_NAME)};
 

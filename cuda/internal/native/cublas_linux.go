@@ -2,7 +2,7 @@
 
 package native
 
-// #include "cublas.h"
+// #include "vernier_cublas.h"
 import "C"
 
 import (

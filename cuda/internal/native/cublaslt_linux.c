@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cublaslt.h"
+#include "vernier_cublaslt.h"
 
 static const char *const names[] = {VERNIER_CUBLASLT(VERNIER_NAME)};
 

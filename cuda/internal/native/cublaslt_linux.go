@@ -2,7 +2,7 @@
 
 package native
 
-// #include "cublaslt.h"
+// #include "vernier_cublaslt.h"
 import "C"
 
 import (

@@ -1,6 +1,6 @@
 //go:build cgo
 
-#include "cudnn.h"
+#include "vernier_cudnn.h"
 
 static const char *const names[] = {VERNIER_CUDNN(VERNIER_NAME)};
 

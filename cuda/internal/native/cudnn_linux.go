@@ -2,7 +2,7 @@
 
 package native
 
-// #include "cudnn.h"
+// #include "vernier_cudnn.h"
 import "C"
 
 import (

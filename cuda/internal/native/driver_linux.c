@@ -1,6 +1,6 @@
 //go:build cgo
 
-#include "driver.h"
+#include "vernier_driver.h"
 
 static const char *const names[] = {VERNIER_DRIVER(VERNIER_NAME)};
 

@@ -3,7 +3,7 @@
 package native
 
 // #include <stdlib.h>
-// #include "driver.h"
+// #include "vernier_driver.h"
 import "C"
 
 import (

@@ -1,7 +1,7 @@
 //go:build cgo
 
 #define _GNU_SOURCE
-#include "library.h"
+#include "vernier_library.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -5,7 +5,7 @@ package native
 /*
 #cgo LDFLAGS: -ldl
 #include <stdlib.h>
-#include "library.h"
+#include "vernier_library.h"
 */
 import "C"
 

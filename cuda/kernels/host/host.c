@@ -12,7 +12,7 @@
 #include "../device/pairs.cu"
 
 #include "table_gen.h"
-#include "host.h"
+#include "vernier_host.h"
 
 enum { MOST_THREADS = 1024, STACK = 64 << 10 };
 

@@ -5,7 +5,7 @@ package host
 // #cgo CFLAGS: -O2 -Wno-unused-variable
 // #cgo LDFLAGS: -lm
 // #include <stdlib.h>
-// #include "host.h"
+// #include "vernier_host.h"
 import "C"
 
 import (

@@ -1,5 +1,5 @@
 /* A cuBLAS that multiplies on the host, slowly. MAJOR is its release. */
-#include "cublas.h"
+#include "vernier_cublas.h"
 
 #ifndef MAJOR
 #define MAJOR 13

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cublaslt.h"
+#include "vernier_cublaslt.h"
 
 typedef struct {
     int compute, transa, transb, epilogue;

@@ -1,6 +1,6 @@
 /* A cuDNN that lists three algorithms and remembers what it was told. VERSION
  * and CUDA are what it says of itself. */
-#include "cudnn.h"
+#include "vernier_cudnn.h"
 
 #ifndef VERSION
 #define VERSION 90100

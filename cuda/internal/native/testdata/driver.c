@@ -1,6 +1,6 @@
 /* A driver with one device, bent by macros: CODE is what cuInit returns,
  * VERSION, DEVICES and MAJOR what the driver tells. */
-#include "driver.h"
+#include "vernier_driver.h"
 #include <stdlib.h>
 #include <string.h>
 

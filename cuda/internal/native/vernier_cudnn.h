@@ -3,7 +3,7 @@
 #ifndef VERNIER_CUDNN_H
 #define VERNIER_CUDNN_H
 
-#include "library.h"
+#include "vernier_library.h"
 
 /* cudnnConvolution*AlgoPerf_t, one layout for the three directions. */
 typedef struct {

@@ -2,7 +2,7 @@
 #ifndef VERNIER_CUBLAS_H
 #define VERNIER_CUBLAS_H
 
-#include "library.h"
+#include "vernier_library.h"
 
 #define VERNIER_CUBLAS(X)                                                                                          \
     X(int, cublasCreate_v2, (void **handle))                                                                       \

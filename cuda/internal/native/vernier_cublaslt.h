@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "cublas.h"
+#include "vernier_cublas.h"
 
 #define VERNIER_CUBLASLT(X)                                                                                            \
     X(int, cublasLtCreate, (void **handle))                                                                            \

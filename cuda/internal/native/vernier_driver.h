@@ -4,7 +4,7 @@
 #ifndef VERNIER_DRIVER_H
 #define VERNIER_DRIVER_H
 
-#include "library.h"
+#include "vernier_library.h"
 
 #define VERNIER_DRIVER(X)                                                                                          \
     X(int, cuInit, (unsigned flags))                                                                               \
