@@ -30,7 +30,8 @@ type SearchOptions struct {
 }
 
 const (
-	defaultMemory = 256 << 20
+	// DefaultMemory is SearchOptions.Memory where that is 0.
+	DefaultMemory = 256 << 20
 	// maxBlockRows is enough for a matrix product to run at full speed.
 	maxBlockRows = 1024
 	// mostNumbers is what engines may have in one array at most.
@@ -49,7 +50,7 @@ func (s SearchOptions) workers() int {
 func (s SearchOptions) blockRows(queries, gallery, copies int) int {
 	memory := s.Memory
 	if memory <= 0 {
-		memory = defaultMemory
+		memory = DefaultMemory
 	}
 	rows := min(memory/(4*int64(copies)), mostNumbers) / int64(gallery)
 	return int(max(1, min(rows, maxBlockRows, int64(queries))))

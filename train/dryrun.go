@@ -24,13 +24,15 @@ type Estimate struct {
 	StepSeconds float64 `json:"step_seconds"`
 	Batch       int     `json:"batch"`
 	ImgS        float64 `json:"img_s"`
-	// EmbedSeconds is the time of embedding one image, for validation and test.
+	// EmbedSeconds is the time of embedding one image.
 	EmbedSeconds float64 `json:"embed_seconds"`
-	Embedded     int     `json:"embedded_images"` // over the whole run
+	Embedded     int     `json:"embedded_images"` // in validations
 	StepsAnEpoch int     `json:"steps_an_epoch"`
 	Steps        int     `json:"steps"`
 	Epochs       int     `json:"epochs"`
-	Hours        float64 `json:"hours"`
+	// End is the final measurement, which is part of Hours too.
+	End   *EndEstimate `json:"end"`
+	Hours float64      `json:"hours"`
 	// WarmUp says that the first epochs train the head alone, with less than this.
 	WarmUp int `json:"warmup_epochs,omitempty"`
 }
@@ -69,11 +71,13 @@ func DryRun(ctx context.Context, cfg Config, eng layers.Engine, opt Options) (e 
 	if err := s.fits(); err != nil {
 		return nil, err
 	}
-	e.Embedded = len(s.sets.test.Items)
 	if s.sets.validation != nil {
-		e.Embedded += e.Epochs * len(s.sets.validation.Items)
+		e.Embedded = e.Epochs * len(s.sets.validation.Items)
 	}
-	e.Hours = (float64(e.Steps)*e.StepSeconds + float64(e.Embedded)*e.EmbedSeconds) / 3600
+	if e.End, err = s.tryEnd(ctx, e.EmbedSeconds); err != nil {
+		return nil, err
+	}
+	e.Hours = (float64(e.Steps)*e.StepSeconds + float64(e.Embedded)*e.EmbedSeconds + e.End.Seconds) / 3600
 	return e, nil
 }
 

@@ -26,16 +26,22 @@ type MemoryPlan struct {
 	// Collector is what the garbage collector lets gather, a share of what it is
 	// responsible for.
 	Collector int64 `json:"collector"`
+	// End is what all takes in the final measurement, which comes after the others
+	// have been given back.
+	End int64 `json:"end"`
 }
 
-// Total adds it up.
-func (p MemoryPlan) Total() int64 {
+// Total is the most that is taken at any time.
+func (p MemoryPlan) Total() int64 { return max(p.Training(), p.End) }
+
+// Training adds up what training takes.
+func (p MemoryPlan) Training() int64 {
 	return p.Program + p.Weights + p.Optimizer + p.Activations + p.Workspace + p.Batches + p.Pictures + p.Aside + p.Collector
 }
 
 func (p MemoryPlan) String() string {
-	return fmt.Sprintf("%d MiB: program %d, weights %d, optimizer %d, activations and gradients %d, workspace %d, batches %d, decoded pictures %d, validation or checkpoint %d, garbage %d",
-		p.Total()>>20, p.Program>>20, p.Weights>>20, p.Optimizer>>20, p.Activations>>20, p.Workspace>>20, p.Batches>>20, p.Pictures>>20, p.Aside>>20, p.Collector>>20)
+	return fmt.Sprintf("%d MiB: program %d, weights %d, optimizer %d, activations and gradients %d, workspace %d, batches %d, decoded pictures %d, validation or checkpoint %d, garbage %d; the final measurement %d",
+		p.Total()>>20, p.Program>>20, p.Weights>>20, p.Optimizer>>20, p.Activations>>20, p.Workspace>>20, p.Batches>>20, p.Pictures>>20, p.Aside>>20, p.Collector>>20, p.End>>20)
 }
 
 // gcPercent is how much garbage may gather while a run trains, in terms of what
@@ -83,6 +89,7 @@ func (s *Session) plan() MemoryPlan {
 		p.Aside = max(p.Aside, s.model.EmbedderBytes(evalBatch))
 	}
 	p.Collector = gcPercent * (p.Weights + p.Optimizer + p.Workspace + p.Batches + p.Pictures) / 100
+	p.End = s.endBytes(p)
 	return p
 }
 
@@ -118,7 +125,11 @@ func (e *RoomError) Error() string {
 	if e.Limit == e.Room {
 		room = fmt.Sprintf("the limit is %d MiB", e.Limit>>20)
 	}
-	return fmt.Sprintf("the run does not fit into memory: it takes %v; %s; embed batches in parts with --micro-batch (the same gradient in two passes), or lower --classes-per-batch, --images-per-class or --size", e.Plan, room)
+	hint := "embed batches in parts with --micro-batch, or lower --classes-per-batch, --images-per-class or --size"
+	if e.Plan.Training() <= e.Room {
+		hint = "what the final measurement takes grows with the test images: leave them more room, or test on fewer classes"
+	}
+	return fmt.Sprintf("the run does not fit into memory: it takes %v; %s; %s", e.Plan, room, hint)
 }
 
 // resident is the memory of this process, 0 where that is not known.

@@ -202,6 +202,7 @@ func (e *Embedded) evaluateAs(ctx context.Context, what, split string, x *eval.E
 // pictures.
 func (s *Session) Finish(ctx context.Context) (*Results, error) {
 	s.net.close() // makes room
+	defer collectOften()()
 	opt := MeasureOptions{Selection: Selection{Options: s.opt}, Restarts: s.opt.Restarts}
 	emb, r, err := Measure(ctx, s.folder, s.net.g.Engine(), opt)
 	if err != nil {

@@ -24,11 +24,14 @@ func TestADryRunSaysWhatARunTakesAndLeavesNothing(t *testing.T) {
 	if e.Trained < 200_000 || e.Batch != 4 || e.Epochs != 3 || e.Steps != 3*e.StepsAnEpoch || e.Samples < 2 || !(e.StepSeconds > 0 && e.EmbedSeconds > 0) {
 		t.Errorf("%+v", e)
 	}
-	if want := (float64(e.Steps)*e.StepSeconds + float64(e.Embedded)*e.EmbedSeconds) / 3600; e.Hours < .99*want || e.Hours > 1.01*want || e.Embedded != 4*6+3*2*6 {
+	if want := (float64(e.Steps)*e.StepSeconds + float64(e.Embedded)*e.EmbedSeconds + e.End.Seconds) / 3600; e.Hours < .99*want || e.Hours > 1.01*want || e.Embedded != 3*2*6 {
 		t.Errorf("%v hours, want %v; %d images embedded", e.Hours, want, e.Embedded)
 	}
+	if d := e.End; d.Images != 4*6 || d.Classes != 4 || d.Sample != 4*6 || d.Restarts != 20 || !(d.LastSeconds > 0 && d.Seconds > 2*d.LastSeconds) {
+		t.Errorf("the end: %+v", d)
+	}
 	m := e.Memory
-	if m.Weights < 4*int64(e.Trained) || m.Optimizer < 8*int64(e.Trained) || m.Activations == 0 || m.Workspace == 0 || m.Batches == 0 || m.Pictures == 0 || e.Total != m.Total() || e.Total > e.Room {
+	if m.Weights < 4*int64(e.Trained) || m.Optimizer < 8*int64(e.Trained) || m.Activations == 0 || m.Workspace == 0 || m.Batches == 0 || m.Pictures == 0 || m.End <= m.Program+m.Weights || e.Total != m.Total() || e.Total > e.Room {
 		t.Errorf("%+v, %d of %d", m, e.Total, e.Room)
 	}
 	if _, err := os.Stat(out); err == nil {
