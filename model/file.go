@@ -18,7 +18,8 @@ const specKey = "vernier.model"
 // parameters share the set while a model is trained, and stay out of its file.
 func Owns(p *layers.Param) bool { return !strings.HasPrefix(p.Name, losses.ParamPrefix) }
 
-// Save writes specification, parameters and threshold to a safetensors file.
+// Save writes specification, parameters and threshold to a safetensors file, with a
+// checksum.
 // extra is further metadata. The same model gives the same bytes.
 func (m *Model) Save(path string, extra map[string]string) error {
 	ts, err := m.tensors()
@@ -27,14 +28,14 @@ func (m *Model) Save(path string, extra map[string]string) error {
 	}
 	meta := map[string]string{specKey: m.Spec.String(), "format": "pt"}
 	for k, v := range extra {
-		if k != thresholdKey { // what Load returned may be given again
+		if k != thresholdKey && k != weights.ChecksumKey { // what Load returned may be given again
 			meta[k] = v
 		}
 	}
 	if err := m.Threshold.store(meta); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return weights.WriteSafetensors(path, ts, meta)
+	return weights.WriteChecked(path, ts, meta)
 }
 
 // SaveNPZ writes the parameters alone, for NumPy.
@@ -71,13 +72,17 @@ func HostTensor(eng layers.Engine, name string, v layers.Tensor) (*weights.Tenso
 	return weights.FromFloat32(name, v.Shape(), host)
 }
 
-// Load reads a model that Save wrote, and the metadata of its file.
+// Load reads a model that Save wrote, and the metadata of its file. A file that does
+// not agree with its checksum is refused.
 func Load(path string, eng layers.Engine) (*Model, map[string]string, error) {
 	f, err := weights.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
+	if _, err := f.Verify(); err != nil {
+		return nil, nil, err
+	}
 	text, ok := f.Metadata()[specKey]
 	if !ok {
 		return nil, nil, fmt.Errorf("%s is no Vernier model: its metadata has no %q", path, specKey)

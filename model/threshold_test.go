@@ -97,7 +97,7 @@ func TestADamagedThresholdIsNamed(t *testing.T) {
 		meta := maps.Clone(f.Metadata())
 		meta["vernier.threshold"] = text
 		bad := filepath.Join(t.TempDir(), "bad.safetensors")
-		if err := weights.WriteSafetensors(bad, f.Tensors(), meta); err != nil {
+		if err := weights.WriteChecked(bad, f.Tensors(), meta); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := model.Load(bad, eng); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "bad.safetensors") {

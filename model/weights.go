@@ -43,6 +43,9 @@ func (m *Model) LoadWeights(path, dictionary string) (*Loaded, error) {
 		return nil, err
 	}
 	defer f.Close()
+	if _, err := f.Verify(); err != nil {
+		return nil, err
+	}
 	if weights.IsGoogleViT(f) {
 		if f, err = weights.GoogleViT(f); err != nil {
 			return nil, err

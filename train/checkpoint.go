@@ -15,7 +15,6 @@ import (
 const (
 	stateKey  = "vernier.state"
 	configKey = "vernier.config"
-	sumKey    = "vernier.sha256" // of the tensors' bytes
 	epochKey  = "vernier.epoch"
 )
 
@@ -73,11 +72,7 @@ func (s *Session) saveCheckpoint() error {
 		}
 		ts = append(ts, h)
 	}
-	sum, err := digest(ts)
-	if err != nil {
-		return err
-	}
-	if err := s.write(s.folder.Path(CheckpointFile), ts, map[string]string{stateKey: string(st), configKey: string(cfg), sumKey: sum}); err != nil {
+	if err := s.write(s.folder.Path(CheckpointFile), ts, map[string]string{stateKey: string(st), configKey: string(cfg)}); err != nil {
 		return s.notWritten(CheckpointFile, err)
 	}
 	s.saved = time.Now()

@@ -83,7 +83,8 @@ func Claim(path string, force bool) (Folder, error) {
 	return f, nil
 }
 
-// clearCheckpoints removes all checkpoints of a run.
+// clearCheckpoints removes all checkpoints of a run, and the models, so that it is one
+// that has trained nothing.
 func (f Folder) clearCheckpoints() error {
 	kept, err := f.keptEpochs()
 	if err != nil {
@@ -93,12 +94,12 @@ func (f Folder) clearCheckpoints() error {
 	for _, n := range kept {
 		names = append(names, epochCheckpoint(n))
 	}
-	return f.remove(names...)
+	return f.remove(append(names, LastFile, BestFile)...)
 }
 
 // clearRest removes what else a run wrote, but its configuration.
 func (f Folder) clearRest() error {
-	return f.remove(LogFile, HistoryFile, ResultsFile, LastFile, BestFile, FiguresFolder, ExportFolder, ReportFile, BoardFolder)
+	return f.remove(LogFile, HistoryFile, ResultsFile, FiguresFolder, ExportFolder, ReportFile, BoardFolder)
 }
 
 func (f Folder) remove(names ...string) error {

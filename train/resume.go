@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -15,9 +14,6 @@ import (
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/weights"
 )
-
-// FromBest is the value of Options.From for the best epoch.
-const FromBest = "best"
 
 // Resume continues a run from one of its checkpoints, exactly as if it had
 // never stopped. What came after that checkpoint is given up. A run that was
@@ -37,7 +33,7 @@ func Resume(ctx context.Context, folder Folder, eng layers.Engine, opt Options) 
 	}
 	s, err := prepare(ctx, cfg, folder, eng, opt)
 	if err != nil {
-		return nil, err
+		return nil, cfg.gone(err)
 	}
 	if path == "" {
 		opt.Events.Say("there is no checkpoint yet: the run begins anew")
@@ -49,7 +45,7 @@ func Resume(ctx context.Context, folder Folder, eng layers.Engine, opt Options) 
 	if err == nil {
 		err = s.feed(ctx)
 	}
-	if err == nil && (cfg.Data != stored.Data || cfg.Run != stored.Run) {
+	if err == nil && (cfg.Data != stored.Data || cfg.Weights != stored.Weights || cfg.Run != stored.Run) {
 		err = s.folder.SaveConfig(s.cfg)
 	}
 	if err == nil {
@@ -80,50 +76,19 @@ func (s *Session) beginAnew(ctx context.Context) error {
 	return err
 }
 
-// checkpoint finds the file that from means; "" if a run has none yet.
-func (f Folder) checkpoint(from string) (string, error) {
-	name := CheckpointFile
-	switch from {
-	case "", "latest":
-	case FromBest:
-		name = BestCheckpointFile
-	default:
-		n, err := strconv.Atoi(from)
-		if err != nil || n < 1 {
-			return "", fmt.Errorf("a run goes on from latest, from %s or from an epoch by its number, not from %q", FromBest, from)
-		}
-		name = epochCheckpoint(n)
-	}
-	_, err := os.Stat(f.Path(name))
-	switch {
-	case err == nil:
-		return f.Path(name), nil
-	case !errors.Is(err, fs.ErrNotExist):
-		return "", err
-	case name == CheckpointFile:
-		return "", nil
-	}
-	kept, err := f.keptEpochs()
-	if err != nil {
-		return "", err
-	}
-	have := []string{"the latest"}
-	if _, err := os.Stat(f.Path(BestCheckpointFile)); err == nil {
-		have = append(have, "the best")
-	}
-	for _, n := range kept {
-		have = append(have, strconv.Itoa(n))
-	}
-	return "", fmt.Errorf("%s has no checkpoint of epoch %s (there is: %s; --keep N keeps the last N)", f, from, strings.Join(have, ", "))
-}
-
 // loadCheckpoint restores what saveCheckpoint wrote with the stored settings.
 func (s *Session) loadCheckpoint(path string, stored Config) error {
 	f, err := weights.Open(path)
 	if err != nil {
-		return fmt.Errorf("nothing to resume: %w", err)
+		return s.folder.damaged(path, err)
 	}
 	defer f.Close()
+	if has, err := f.Verify(); err != nil || !has {
+		if err == nil {
+			err = fmt.Errorf("%s is damaged, or no checkpoint of this version: it has no checksum", path)
+		}
+		return s.folder.damaged(path, err)
+	}
 	meta := f.Metadata()
 	var written Config
 	if err := json.Unmarshal([]byte(meta[configKey]), &written); err != nil {
@@ -131,6 +96,7 @@ func (s *Session) loadCheckpoint(path string, stored Config) error {
 	}
 	// What a resumed run may change does not count.
 	written.Data.MaxBad, written.Data.MaxPixels, written.Run = stored.Data.MaxBad, stored.Data.MaxPixels, stored.Run
+	written.Data.Spec, written.Weights.Path = stored.Data.Spec, stored.Weights.Path
 	if diff := differences(stored, written, "in "+ConfigFile, "in the checkpoint"); len(diff) > 0 {
 		return fmt.Errorf("%s was written with other settings than those in %s:\n  %s", path, s.folder.Path(ConfigFile), strings.Join(diff, "\n  "))
 	}
@@ -148,9 +114,6 @@ func (s *Session) loadCheckpoint(path string, stored Config) error {
 		if _, err := s.tune(); err != nil {
 			return err
 		}
-	}
-	if err := verify(f); err != nil {
-		return err
 	}
 	for _, t := range s.tensors() {
 		if err := model.ReadInto(s.model.Params.Engine(), t.Value, f, t.Name); err != nil {

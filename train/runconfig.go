@@ -58,9 +58,12 @@ func (d *Duration) UnmarshalText(text []byte) error {
 var changeable = []string{"data.max_bad", "data.max_pixels", "run."}
 
 // change gives a stored configuration what of the settings may change.
-func (s *Settings) change(c Config) (Config, error) {
+func (s *Settings) change(c Config) (_ Config, err error) {
 	if s == nil {
 		return c, nil
+	}
+	if c, err = s.Moved(c); err != nil {
+		return c, err
 	}
 	all := layer{}
 	for _, l := range s.layers {

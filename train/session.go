@@ -65,7 +65,7 @@ type Session struct {
 	board    *board    // nil for no event files
 	lock     *os.File  // held as long as the session lives
 	saved    time.Time // when the latest checkpoint was written
-	// write stores a checkpoint: weights.WriteSafetensors, except in tests.
+	// write stores a checkpoint: weights.WriteChecked, except in tests.
 	write func(path string, ts []*weights.Tensor, meta map[string]string) error
 
 	state state
@@ -287,7 +287,7 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s = &Session{cfg: cfg, folder: folder, opt: opt, ev: opt.Events, write: weights.WriteSafetensors}
+	s = &Session{cfg: cfg, folder: folder, opt: opt, ev: opt.Events, write: weights.WriteChecked}
 	if s.sets, err = openSets(ctx, cfg, opt); err != nil {
 		return nil, err
 	}

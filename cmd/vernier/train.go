@@ -75,7 +75,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringVar(&c.Data.Spec, "data", "", "data set: glyphs, folder:PATH (one folder a class; PATH may be a .zip, .tar or .tgz), or another kind that vernier data list shows")
 	fl.StringVar(&f.out, "out", "", "folder of the run; must not exist")
 	fl.BoolVar(&f.force, "force", false, "overwrite an earlier run in --out")
-	fl.StringVar(&f.resume, "resume", "", "go on with the run in this folder")
+	fl.StringVar(&f.resume, "resume", "", "go on with the run in this folder; beside it --data names another place of the same images, --weights of the same file")
 	fl.StringVar(&f.from, "from", "latest", "with --resume, where to go on from: latest, best (epoch), or the number of a kept epoch; what came after it is given up")
 	fl.DurationVar((*time.Duration)(&c.Run.SaveEvery), "save-every", time.Duration(c.Run.SaveEvery), "time after which a checkpoint is written within an epoch; 0 for after epochs only")
 	fl.IntVar(&c.Run.Keep, "keep", c.Run.Keep, "checkpoints of how many last epochs stay, beside that of the best")

@@ -151,6 +151,9 @@ func (f *trainFlags) openStored(cmd *cobra.Command, opt *train.Options) (train.F
 		return "", &usageError{err}
 	}
 	opt.Given = given
+	if stored, err = given.Moved(stored); err != nil {
+		return "", err
+	}
 	diff, err := given.Differences(stored)
 	if err != nil {
 		return "", &usageError{err}
