@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/vernier-ml/vernier/cuda/internal/native"
@@ -8,6 +9,9 @@ import (
 
 // capable reports whether a GPU can do what the options want.
 func capable(d native.Device, opt Options) error {
+	if d.Trouble != (native.Problem{}) {
+		return d.Trouble
+	}
 	if d.Major < 7 {
 		return fmt.Errorf("%s has compute capability %d.%d, 7.0 (Volta) or later is needed", d.Name, d.Major, d.Minor)
 	}
@@ -15,4 +19,27 @@ func capable(d native.Device, opt Options) error {
 		return fmt.Errorf("%s has compute capability %d.%d: bf16 needs 8.0 (Ampere) or later, take tf32", d.Name, d.Major, d.Minor)
 	}
 	return nil
+}
+
+// first opens the first of the devices that can do what the options want and
+// that starts. It returns why those before it cannot, each with its number; if
+// there is none, the same is the error.
+func first(devices []native.Device, opt Options, open func(Options) (*Engine, error)) (e *Engine, passed []error, err error) {
+	for i, d := range devices {
+		opt.Device = i
+		if err = capable(d, opt); err == nil {
+			if e, err = open(opt); err == nil {
+				return e, passed, nil
+			}
+		}
+		passed = append(passed, fmt.Errorf("cuda:%d: %w", i, err))
+	}
+	return nil, nil, errors.Join(passed...)
+}
+
+// NoDriver reports whether an error of Open or OpenFirst says that this machine has
+// no driver at all, as one without a GPU.
+func NoDriver(err error) bool {
+	p := Problem{}
+	return errors.As(err, &p) && p.NoDriver
 }

@@ -21,6 +21,19 @@ func Open(opt Options) (*Engine, error) {
 	return newEngine(p, opt)
 }
 
+// OpenFirst returns an engine on the first GPU that can do what the options want,
+// whatever their Device, and why the GPUs before it cannot.
+func OpenFirst(opt Options) (e *Engine, passed []error, err error) {
+	r, err := Examine()
+	if err == nil {
+		err = r.Err()
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return first(r.Devices, opt, Open)
+}
+
 func open(set *native.Set, opt Options) (p parts, err error) {
 	fail := func(err error) (parts, error) { return parts{}, errors.Join(err, set.Close()) }
 	if err := set.Report.Err(); err != nil {

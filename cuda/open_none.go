@@ -10,3 +10,9 @@ func Open(Options) (*Engine, error) {
 	}
 	return nil, r.Err()
 }
+
+// OpenFirst says the same.
+func OpenFirst(opt Options) (*Engine, []error, error) {
+	e, err := Open(opt)
+	return e, nil, err
+}

@@ -1,6 +1,6 @@
 package cuda
 
-import "fmt"
+import "errors"
 
 // Precision is how the engine computes products and convolutions, and how it
 // stores maps between operations. Parameters, their gradients, statistics,
@@ -25,7 +25,7 @@ func ParsePrecision(name string) (Precision, error) {
 			return p, nil
 		}
 	}
-	return 0, fmt.Errorf("unknown precision %q, want tf32, fp32 or bf16", name)
+	return 0, errors.New("want tf32, fp32 or bf16")
 }
 
 func (p Precision) String() string {

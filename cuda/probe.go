@@ -7,7 +7,7 @@ import (
 )
 
 // Machine says what is known of the GPUs of this machine without a driver
-// call: what the kernel module of NVIDIA's driver publishes.
+// call: what the kernel module of NVIDIA's driver publishes, or that WSL has its library.
 type Machine struct {
 	// Driver is the first line of the kernel module's version file, or empty.
 	Driver string
@@ -16,10 +16,15 @@ type Machine struct {
 }
 
 // Probe looks at the machine.
-func Probe() Machine { return probe("/proc/driver/nvidia") }
+func Probe() Machine { return probe("/proc/driver/nvidia", "/usr/lib/wsl/lib/libcuda.so.1") }
 
-func probe(root string) Machine {
+// probe looks into the kernel module's folder, and for the library that Windows'
+// driver puts into WSL, which has no such module.
+func probe(root, wsl string) Machine {
 	var m Machine
+	if _, err := os.Stat(wsl); err == nil {
+		m.Driver = "NVIDIA's for Windows, through WSL"
+	}
 	if text, err := os.ReadFile(filepath.Join(root, "version")); err == nil {
 		first, _, _ := strings.Cut(string(text), "\n")
 		m.Driver = strings.Join(strings.Fields(strings.TrimPrefix(first, "NVRM version:")), " ")

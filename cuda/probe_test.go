@@ -26,13 +26,23 @@ func TestProbeReadsTheDriversFiles(t *testing.T) {
 		Driver: "NVIDIA UNIX x86_64 Kernel Module 550.54.15 Tue Mar 5 22:23:56 UTC 2024",
 		GPUs:   []string{"NVIDIA H100 80GB HBM3"},
 	}
-	if got := probe(root); !reflect.DeepEqual(got, want) {
+	if got := probe(root, filepath.Join(root, "absent")); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 }
 
 func TestProbeOfAMachineWithoutDriverIsEmpty(t *testing.T) {
-	if got := probe(filepath.Join(t.TempDir(), "absent")); got.Driver != "" || got.GPUs != nil {
+	if got := probe(filepath.Join(t.TempDir(), "absent"), ""); got.Driver != "" || got.GPUs != nil {
 		t.Errorf("got %+v, want nothing", got)
+	}
+}
+
+func TestProbeSeesTheDriverOfWSL(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "libcuda.so.1")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := probe(filepath.Join(t.TempDir(), "absent"), file); got.Driver == "" {
+		t.Error("no driver is seen")
 	}
 }

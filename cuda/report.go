@@ -6,6 +6,9 @@ import "github.com/vernier-ml/vernier/cuda/internal/native"
 // the problems that keep it from running, each with what to do about it.
 type Report = native.Report
 
+// Device is a GPU as its driver describes it.
+type Device = native.Device
+
 // Problem is one thing in the way.
 type Problem = native.Problem
 

@@ -27,10 +27,12 @@ type engine interface {
 type deviceFlags struct {
 	device, precision string
 	deterministic     bool
+	flags             *pflag.FlagSet // that they were added to
 }
 
 func (f *deviceFlags) add(fl *pflag.FlagSet) {
-	fl.StringVar(&f.device, "device", "auto", "what computes: cpu, cuda or cuda:N (the GPU of that number), or auto: a GPU if there is one")
+	f.flags = fl
+	fl.StringVar(&f.device, "device", "auto", "what computes: cpu, cuda or cuda:N (the GPU of that number), or auto: the first GPU that can be used, else the CPU")
 	fl.StringVar(&f.precision, "precision", "tf32", "of a GPU's products and maps: tf32, fp32 or bf16; parameters and distances are float32 in all")
 	fl.BoolVar(&f.deterministic, "deterministic", false, "let a GPU choose convolutions that give the same bits each time; the CPU always does")
 }
@@ -43,7 +45,7 @@ func parseDevice(text string) (d struct {
 	wrong := errors.New("want auto, cpu, cuda, or cuda:N with the number of a GPU")
 	kind, number, numbered := strings.Cut(text, ":")
 	if d.kind = kind; numbered {
-		if d.number, err = strconv.Atoi(number); err != nil || d.number < 0 || kind != "cuda" {
+		if d.number, err = strconv.Atoi(number); err != nil || number != strconv.Itoa(d.number) || d.number < 0 || kind != "cuda" {
 			return d, wrong
 		}
 	}
@@ -53,13 +55,34 @@ func parseDevice(text string) (d struct {
 	return d, nil
 }
 
+// gpus is how GPUs are found and opened.
+type gpus struct {
+	built bool // into this program
+	probe func() cuda.Machine
+	open  func(cuda.Options) (engine, error)
+	first func(cuda.Options) (e engine, passed []error, err error) // see cuda.OpenFirst
+}
+
+// realGPUs are those of this machine.
+func realGPUs() gpus {
+	return gpus{
+		built: cuda.Built, probe: cuda.Probe,
+		open:  func(o cuda.Options) (engine, error) { return cuda.Open(o) },
+		first: func(o cuda.Options) (engine, []error, error) { return cuda.OpenFirst(o) },
+	}
+}
+
 // open makes the engine. A GPU that there is but that cannot be used is an error
 // if it was asked for, and is told of if not.
 func (f *deviceFlags) open(threads int, log *logrus.Logger) (engine, error) {
+	return f.openOn(realGPUs(), threads, log)
+}
+
+func (f *deviceFlags) openOn(g gpus, threads int, log *logrus.Logger) (engine, error) {
 	opt := cuda.Options{Deterministic: f.deterministic}
 	var err error
 	if opt.Precision, err = cuda.ParsePrecision(f.precision); err != nil {
-		return nil, fmt.Errorf("--precision: %w", err)
+		return nil, fmt.Errorf("--precision %s: %w", f.precision, err)
 	}
 	d, err := parseDevice(f.device)
 	if err != nil {
@@ -68,37 +91,52 @@ func (f *deviceFlags) open(threads int, log *logrus.Logger) (engine, error) {
 	opt.Device = d.number
 	switch d.kind {
 	case "cuda":
-		e, err := cuda.Open(opt)
+		e, err := g.open(opt)
 		if err != nil {
 			return nil, fmt.Errorf("--device %s: %w (vernier doctor tells more)", f.device, err)
 		}
 		log.Infof("computing on %s", e.Name())
 		return e, nil
 	case "auto":
-		if e := f.automatic(opt, log); e != nil {
+		if e := g.automatic(opt, log); e != nil {
 			return e, nil
 		}
+	}
+	if f.precisionGiven() || opt.Precision != cuda.TF32 {
+		log.Warnf("--precision %v is for a GPU: the CPU computes in float32 as always", opt.Precision)
 	}
 	return newEngine(threads)
 }
 
-// automatic returns a GPU's engine, or nil; where a machine has a driver, it says
-// why its GPU is not used.
-func (f *deviceFlags) automatic(opt cuda.Options, log *logrus.Logger) engine {
-	machine := cuda.Probe()
-	if machine.Driver == "" && !cuda.Built {
+// precisionGiven reports whether the user chose one.
+func (f *deviceFlags) precisionGiven() bool { return f.flags != nil && f.flags.Changed("precision") }
+
+// automatic returns the engine of the first GPU that can be used, or nil, and then
+// says why there is none: always in a program that has the GPU engine, in another one
+// where there is a driver.
+func (g gpus) automatic(opt cuda.Options, log *logrus.Logger) engine {
+	driver := g.probe().Driver != ""
+	if !driver && !g.built {
 		return nil
 	}
-	e, err := cuda.Open(opt)
+	e, passed, err := g.first(opt)
 	if err == nil {
+		for _, p := range passed {
+			log.Warnf("not used: %s", oneLine(p))
+		}
 		log.Infof("computing on %s", e.Name())
 		return e
 	}
-	if machine.Driver != "" || len(machine.GPUs) > 0 {
-		log.Warnf("computing on the CPU: %v", err)
+	say := log.Warnf
+	if !driver && cuda.NoDriver(err) {
+		say = log.Infof
 	}
+	say("no GPU: %s; computing on the CPU", oneLine(err))
 	return nil
 }
+
+// oneLine is the text of joined errors.
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // openRun opens a run and what computes with it, which the caller closes.
 func (f *deviceFlags) openRun(path string, threads int, log *logrus.Logger) (train.Folder, engine, error) {

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sirupsen/logrus"
+	"github.com/sirupsen/logrus/hooks/test"
+	"github.com/spf13/pflag"
 
 	"github.com/vernier-ml/vernier/cuda"
 )
@@ -22,7 +27,9 @@ func TestDeviceIsChosenByItsFlag(t *testing.T) {
 		{deviceFlags{device: "cuda:x", precision: "tf32"}, "--device cuda:x: want auto"},
 		{deviceFlags{device: "cuda:-1", precision: "tf32"}, "--device cuda:-1: want auto"},
 		{deviceFlags{device: "cpu:0", precision: "tf32"}, "--device cpu:0: want auto"},
-		{deviceFlags{device: "cpu", precision: "fp16"}, "--precision: unknown precision"},
+		{deviceFlags{device: "cpu", precision: "fp16"}, "--precision fp16: want tf32, fp32 or bf16"},
+		{deviceFlags{device: "cuda:+1", precision: "tf32"}, "--device cuda:+1: want auto"},
+		{deviceFlags{device: "cuda:01", precision: "tf32"}, "--device cuda:01: want auto"},
 	} {
 		e, err := c.flags.open(1, log)
 		if err == nil {
@@ -38,5 +45,93 @@ func TestDeviceIsChosenByItsFlag(t *testing.T) {
 	f := deviceFlags{device: "cuda", precision: "tf32"}
 	if _, err := f.open(1, log); err == nil || !strings.Contains(err.Error(), "make build-gpu") {
 		t.Errorf("a GPU in a program without its engine: %v", err)
+	}
+}
+
+// named is an engine that goes by another name.
+type named struct {
+	engine
+	name string
+}
+
+func (n named) Name() string { return n.name }
+
+// Whatever keeps auto from a GPU, one line says so.
+func TestAutoSaysWhyItComputesWhereItDoes(t *testing.T) {
+	absent := cuda.Problem{What: "no NVIDIA driver: libcuda.so.1 is not found", NoDriver: true}
+	missing := cuda.Problem{What: "cuBLAS is missing", Advice: "pip install it"}
+	old := errors.New("cuda:0: GTX 1080 has compute capability 6.1")
+	for _, c := range []struct {
+		name   string
+		built  bool
+		driver string
+		passed []error
+		err    error
+		flag   string // --precision, where it is given
+		want   []string
+	}{
+		{"without a driver", true, "", nil, absent, "", []string{"info no GPU: no NVIDIA driver: libcuda.so.1 is not found; computing on the CPU"}},
+		{"with a module but no library of the driver", true, "550", nil, absent, "", []string{"warning no GPU: no NVIDIA driver: libcuda.so.1 is not found; computing on the CPU"}},
+		{"without libraries, where no module is seen", true, "", nil, errors.Join(missing, errors.New("and more")), "", []string{"warning no GPU: cuBLAS is missing; pip install it; and more; computing on the CPU"}},
+		{"an engine that does not start", true, "550", nil, errors.New("cuda:0: context: error 2"), "", []string{"warning no GPU: cuda:0: context: error 2; computing on the CPU"}},
+		{"a plain build on a machine without a driver", false, "", nil, errors.New("built without"), "", nil},
+		{"a plain build on a machine with one", false, "550", nil, errors.New("built without"), "", []string{"warning no GPU: built without; computing on the CPU"}},
+		{"a GPU", true, "550", nil, nil, "bf16", []string{"info computing on cuda:1"}},
+		{"the second GPU", true, "550", []error{old}, nil, "", []string{"warning not used: " + old.Error(), "info computing on cuda:1"}},
+		{"a precision that the CPU has not", true, "", nil, absent, "bf16", []string{
+			"info no GPU: no NVIDIA driver: libcuda.so.1 is not found; computing on the CPU",
+			"warning --precision bf16 is for a GPU: the CPU computes in float32 as always"}},
+		{"the usual precision of GPUs, given", false, "", nil, errors.New("built without"), "tf32", []string{"warning --precision tf32 is for a GPU: the CPU computes in float32 as always"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			log, hook := test.NewNullLogger()
+			var f deviceFlags
+			fl := pflag.NewFlagSet("", pflag.ContinueOnError)
+			f.add(fl)
+			if c.flag != "" {
+				if err := fl.Set("precision", c.flag); err != nil {
+					t.Fatal(err)
+				}
+			}
+			host, err := newEngine(1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := gpus{built: c.built, probe: func() cuda.Machine { return cuda.Machine{Driver: c.driver} },
+				first: func(cuda.Options) (engine, []error, error) { return named{host, "cuda:1"}, c.passed, c.err }}
+			e, err := f.openOn(g, 1, log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			if gpu := e.Name() == "cuda:1"; gpu != (c.err == nil) {
+				t.Errorf("computes on %s", e.Name())
+			}
+			var got []string
+			for _, entry := range hook.AllEntries() {
+				got = append(got, entry.Level.String()+" "+entry.Message)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("said %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestDoctorSaysWhichGPUCannotBeUsed(t *testing.T) {
+	var w strings.Builder
+	line := func(what, format string, args ...any) { fmt.Fprintf(&w, what+" "+format+"\n", args...) }
+	old := cuda.Device{Name: "GTX 1080", Major: 6, Bytes: 8 << 30, Trouble: cuda.Problem{What: "it has 6.1", Advice: "use a later one"}}
+	lost := cuda.Device{Trouble: cuda.Problem{What: "error 3", Advice: "nvidia-smi"}}
+	reportGPUs(cuda.Machine{Driver: "550"}, cuda.Report{CUDA: 12040, Devices: []cuda.Device{old, {Name: "H100", Major: 9, Bytes: 80 << 30}, lost}}, line)
+	const want = `gpu cuda:0 GTX 1080, compute capability 6.0, 8.0 GiB; the driver knows CUDA 12.4
+gpu cuda:0 is not used: it has 6.1
+ -> use a later one
+gpu cuda:1 H100, compute capability 9.0, 80.0 GiB; the driver knows CUDA 12.4
+gpu cuda:2 is not used: error 3
+ -> nvidia-smi
+`
+	if w.String() != want {
+		t.Errorf("got\n%s", w.String())
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vernier-ml/vernier/cuda"
@@ -21,11 +22,25 @@ func examineGPU(line func(what, format string, args ...any)) error {
 	if err != nil {
 		return fmt.Errorf("GPU libraries: %w", err)
 	}
+	reportGPUs(m, r, line)
+	return nil
+}
+
+// reportGPUs says what there is, and what of it cannot be used and why.
+func reportGPUs(m cuda.Machine, r cuda.Report, line func(what, format string, args ...any)) {
+	advise := func(format string, args ...any) { line("", "-> "+format, args...) }
+	usable := slices.ContainsFunc(r.Devices, func(d cuda.Device) bool { return d.Trouble == cuda.Problem{} })
 	if len(r.Devices) == 0 && len(m.GPUs) > 0 {
 		line("gpu", "%s (driver: %s)", strings.Join(m.GPUs, ", "), m.Driver)
 	}
 	for i, d := range r.Devices {
-		line("gpu", "cuda:%d %s, compute capability %d.%d, %.1f GiB; the driver knows CUDA %s", i, d.Name, d.Major, d.Minor, gib(uint64(d.Bytes)), cuda.Release(r.CUDA))
+		if d.Bytes > 0 { // otherwise it could not be described
+			line("gpu", "cuda:%d %s, compute capability %d.%d, %.1f GiB; the driver knows CUDA %s", i, d.Name, d.Major, d.Minor, gib(uint64(d.Bytes)), cuda.Release(r.CUDA))
+		}
+		if usable && d.Trouble.What != "" { // otherwise all troubles are among the problems
+			line("gpu", "cuda:%d is not used: %s", i, d.Trouble.What)
+			advise("%s", d.Trouble.Advice)
+		}
 	}
 	for _, l := range r.Libraries {
 		line("", "%s %s, %s", l.Name, l.Version, l.Path)
@@ -37,5 +52,4 @@ func examineGPU(line func(what, format string, args ...any)) error {
 	if m.Driver == "" && len(r.Devices) == 0 {
 		advise("or do nothing: Vernier runs on the CPU")
 	}
-	return nil
 }

@@ -10,7 +10,7 @@ type Report struct {
 	// CUDA is the newest CUDA release that the driver knows, as 1000*major +
 	// 10*minor; 0 without a driver.
 	CUDA      int
-	Devices   []Device
+	Devices   []Device // by their numbers
 	Libraries []Found
 	Problems  []Problem // what stands in the way; none if the engine can run
 }
@@ -20,13 +20,18 @@ type Device struct {
 	Name         string
 	Major, Minor int   // compute capability
 	Bytes        int64 // memory
+	// Trouble keeps this one from being used; zero for none.
+	Trouble Problem
 }
 
 // Found is a library with its version, as 1.2.3, and the file that it is.
 type Found struct{ Name, Version, Path string }
 
 // Problem is one thing that is missing or wrong, and what to do about it.
-type Problem struct{ What, Advice string }
+type Problem struct {
+	What, Advice string
+	NoDriver     bool // the machine has none: it may well have no GPU
+}
 
 func (p Problem) Error() string {
 	if p.Advice == "" {

@@ -32,7 +32,7 @@ func load(places Places, driver []string) *Set {
 }
 
 func (s *Set) problem(advice, format string, args ...any) {
-	s.Report.Problems = append(s.Report.Problems, Problem{fmt.Sprintf(format, args...), advice})
+	s.Report.Problems = append(s.Report.Problems, Problem{What: fmt.Sprintf(format, args...), Advice: advice})
 }
 
 // loadDriver reports whether there is a device to work on.
@@ -42,6 +42,7 @@ func (s *Set) loadDriver(files []string) bool {
 		text := err.Error()
 		if strings.Contains(text, "No such file") || strings.Contains(text, "cannot open shared object file") {
 			s.problem("install NVIDIA's driver; in a container, start it with GPU access (docker run --gpus all)", "no NVIDIA driver: libcuda.so.1 is not found")
+			s.Report.Problems[0].NoDriver = true
 			return false
 		}
 		s.problem("install a newer driver, 525 or later", "the NVIDIA driver cannot be used: %v", err)
@@ -66,20 +67,26 @@ func (s *Set) loadDriver(files []string) bool {
 	fit := 0
 	for i := range devices {
 		dev, err := d.describe(i)
-		if err != nil {
-			s.problem("check it with nvidia-smi", "GPU %d: %v", i, err)
-			continue
-		}
-		s.Report.Devices = append(s.Report.Devices, dev)
-		if dev.Major >= oldestMajor {
+		switch {
+		case err != nil:
+			dev = Device{Name: "a GPU", Trouble: Problem{What: err.Error(), Advice: "check it with nvidia-smi"}}
+		case dev.Major < oldestMajor:
+			dev.Trouble = Problem{
+				What:   fmt.Sprintf("%s has compute capability %d.%d, %d.0 is needed", dev.Name, dev.Major, dev.Minor, oldestMajor),
+				Advice: "use a GPU of the Volta generation (2017) or later",
+			}
+		default:
 			fit++
 		}
+		s.Report.Devices = append(s.Report.Devices, dev)
 	}
-	if fit == 0 && len(s.Report.Devices) > 0 {
-		dev := s.Report.Devices[0]
-		s.problem("use a GPU of the Volta generation (2017) or later", "%s has compute capability %d.%d, %d.0 is needed", dev.Name, dev.Major, dev.Minor, oldestMajor)
+	if fit > 0 {
+		return true // the trouble of the others is their own
 	}
-	return fit > 0
+	for i, dev := range s.Report.Devices {
+		s.problem(dev.Trouble.Advice, "cuda:%d: %s", i, dev.Trouble.What)
+	}
+	return false
 }
 
 // explain turns a failure of cuInit into what a user can do about it.

@@ -24,6 +24,9 @@ func wants(t *testing.T, s *Set, texts ...string) {
 func TestWithoutADriverTheReportSaysSo(t *testing.T) {
 	s := load(Places{}, []string{filepath.Join(t.TempDir(), "libcuda.so.1")})
 	wants(t, s, "no NVIDIA driver", "--gpus all")
+	if !s.Report.Problems[0].NoDriver {
+		t.Error("it does not say that this is all")
+	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
@@ -45,6 +48,25 @@ func TestADriverThatCannotServe(t *testing.T) {
 		{"a symbol is missing", []string{"cuGraphLaunch=gone", "A", "B", "C", "D", "E", "F"}, []string{"lacks cuGraphLaunch", "newer driver"}},
 	} {
 		t.Run(c.name, func(t *testing.T) { wants(t, f.load(Places{}, f.driver(c.macros...)), c.want...) })
+	}
+}
+
+// One GPU that cannot be used, or not even be described, is no other's trouble.
+func TestSeveralGPUsAreReportedEachWithItsTrouble(t *testing.T) {
+	f := newFakes(t)
+	const major = "MAJOR=device==0?6:9"
+	s := f.load(Places{}, f.driver("DEVICES=3", major, "FAILS=2"))
+	d := s.Report.Devices
+	if len(d) != 3 || !strings.Contains(d[0].Trouble.Error(), "6.0, 7.0 is needed") || d[1].Trouble != (Problem{}) || !strings.Contains(d[2].Trouble.Error(), "error 3") {
+		t.Errorf("devices %+v", d)
+	}
+	if p := s.Report.Problems; len(p) != 1 || !strings.Contains(p[0].What, "cuBLAS") {
+		t.Errorf("problems %v, want that of cuBLAS alone: cuda:1 can be used", p)
+	}
+	s = f.load(Places{}, f.driver("DEVICES=2", major, "FAILS=1", "A"))
+	got := s.Report.Err().Error()
+	if len(s.Report.Problems) != 2 || !strings.Contains(got, "cuda:0: Imaginary 100 has") || !strings.Contains(got, "cuda:1: ") {
+		t.Errorf("none can be used: %q", got)
 	}
 }
 
@@ -89,7 +111,7 @@ func TestLibrariesAreFoundInPythonsPackages(t *testing.T) {
 	if got := s.Report.Libraries; got[0].Version != "12.1.2" || got[1].Version != "9.5.1" || !strings.HasPrefix(got[1].Path, site) {
 		t.Errorf("found %v", got)
 	}
-	if d := s.Report.Devices; len(d) != 1 || d[0] != (Device{"Imaginary 100", 9, 0, 80 << 30}) {
+	if d := s.Report.Devices; len(d) != 1 || d[0] != (Device{Name: "Imaginary 100", Major: 9, Bytes: 80 << 30}) {
 		t.Errorf("devices %v", d)
 	}
 

@@ -1,5 +1,6 @@
 /* A driver with one device, bent by macros: CODE is what cuInit returns,
- * VERSION, DEVICES and MAJOR what the driver tells. */
+ * VERSION, DEVICES and MAJOR (of a device) what the driver tells; device FAILS
+ * cannot be described. */
 #include "vernier_driver.h"
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +17,17 @@
 #ifndef MAJOR
 #define MAJOR 9
 #endif
+#ifndef FAILS
+#define FAILS -1
+#endif
 
 int cuInit(unsigned flags) { return CODE; }
 int cuDriverGetVersion(int *version) { *version = VERSION; return 0; }
 int cuDeviceGetCount(int *count) { *count = DEVICES; return 0; }
-int cuDeviceGetName(char *name, int length, int device) { strncpy(name, "Imaginary 100", length); return 0; }
+int cuDeviceGetName(char *name, int length, int device) { strncpy(name, "Imaginary 100", length); return device == FAILS ? 3 : 0; }
 int cuDeviceTotalMem_v2(size_t *bytes, int device) { *bytes = 80ul << 30; return 0; }
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
-    *value = attribute == ATTRIBUTE_MAJOR ? MAJOR : attribute == ATTRIBUTE_MINOR ? 0 : 132;
+    *value = attribute == ATTRIBUTE_MAJOR ? (MAJOR) : attribute == ATTRIBUTE_MINOR ? 0 : 132;
     return 0;
 }
 int cuGetErrorName(int error, const char **text) { *text = error == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR"; return 0; }
