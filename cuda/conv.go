@@ -35,8 +35,8 @@ func (a *args) conv(x, w, y named, s layers.ConvSpec) device.Conv {
 	}
 }
 
-// convolve runs one direction by the fastest algorithm, which is looked for when
-// a shape comes for the first time. Where cuDNN has none, a kernel of our own
+// convolve runs one direction by the algorithm that is looked for when a shape
+// comes for the first time. Where cuDNN has none, a kernel of our own
 // does it.
 func (a *args) convolve(dir device.Direction, c device.Conv, o device.Operands) {
 	if a.err != nil {

@@ -42,8 +42,9 @@ func (p Precision) String() string {
 type Options struct {
 	Device    int // number of the GPU
 	Precision Precision
-	// Deterministic chooses convolutions whose sums have a fixed order, so that
-	// two runs are the same bit by bit. All else always is.
+	// Deterministic chooses convolutions whose sums have a fixed order, and without
+	// timing them, so that two runs on one machine are the same bit by bit. All
+	// else always is.
 	Deterministic bool
 	// Workspace is the memory in bytes that convolutions may work in; 0 means a
 	// thirty-second of the GPU's memory, at least 64 MiB and at most 1 GiB.

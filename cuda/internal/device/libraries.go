@@ -84,7 +84,8 @@ type Plan struct {
 // Dnn convolves in the stream that it was made for.
 type Dnn interface {
 	// Plan tries the algorithms that need no more than limit bytes of work and
-	// returns the fastest. It overwrites the tensor that the direction writes.
+	// returns the fastest; for a deterministic convolution always the same one. It
+	// overwrites the tensor that the direction writes.
 	Plan(d Direction, c Conv, t Operands, work Ptr, limit int64) (Plan, error)
 	Run(d Direction, p Plan, t Operands, work Ptr) error
 	Close() error

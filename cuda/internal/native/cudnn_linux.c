@@ -67,6 +67,21 @@ int vernier_conv_find(const cudnn_table *t, void *handle, int direction, const v
     }
 }
 
+int vernier_conv_rank(const cudnn_table *t, void *handle, int direction, const vernier_conv *c, int *got,
+                      cudnn_perf results[CUDNN_ALGORITHMS]) {
+    switch (direction) {
+    case 0:
+        return t->cudnnGetConvolutionForwardAlgorithm_v7(handle, c->dx, c->dw, c->conv, c->dy, CUDNN_ALGORITHMS, got,
+                                                         results);
+    case 1:
+        return t->cudnnGetConvolutionBackwardDataAlgorithm_v7(handle, c->dw, c->dy, c->conv, c->dx, CUDNN_ALGORITHMS,
+                                                              got, results);
+    default:
+        return t->cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle, c->dx, c->dy, c->conv, c->dw,
+                                                                CUDNN_ALGORITHMS, got, results);
+    }
+}
+
 int vernier_conv_choose(const cudnn_table *t, vernier_conv *c, const cudnn_perf *p) {
     c->algorithm = p->algorithm;
     c->bytes = p->memory;

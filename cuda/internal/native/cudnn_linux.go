@@ -65,62 +65,6 @@ func (d *Cudnn) check(call string, status C.int) error {
 	return fmt.Errorf("%s: %s (status %d)", call, C.GoString(C.vernier_cudnn_status(d.table, status)), int(status))
 }
 
-// Plan tries the algorithms and keeps the fastest within limit.
-func (d *Cudnn) Plan(dir device.Direction, c device.Conv, t device.Operands, work device.Ptr, limit int64) (device.Plan, error) {
-	conv := C.vernier_conv{
-		n: C.int(c.N), c: C.int(c.C), h: C.int(c.H), w: C.int(c.W), k: C.int(c.K), r: C.int(c.R), s: C.int(c.S),
-		ho: C.int(c.Ho), wo: C.int(c.Wo), pad_h: C.int(c.PadH), pad_w: C.int(c.PadW),
-		stride_h: C.int(c.StrideH), stride_w: C.int(c.StrideW), _type: C.CUDNN_FLOAT, math: C.CUDNN_DEFAULT_MATH,
-	}
-	switch {
-	case c.Type == device.BF16:
-		conv._type, conv.math = C.CUDNN_BFLOAT16, C.CUDNN_TENSOR_OP_MATH
-	case c.Precision == device.Full:
-		conv.math = C.CUDNN_FMA_MATH
-	}
-	if err := d.check("describing the convolution", C.vernier_conv_describe(d.table, &conv)); err != nil {
-		return device.Plan{}, err
-	}
-	var results [C.CUDNN_ALGORITHMS]C.cudnn_perf
-	var got C.int
-	o := operands(t, work)
-	status := C.vernier_conv_find(d.table, d.handle, C.int(dir), &conv, &o, C.size_t(limit), &got, &results[0])
-	if err := d.check("trying the algorithms", status); err != nil {
-		C.vernier_conv_release(d.table, &conv)
-		return device.Plan{}, err
-	}
-	best, usable := -1, 0
-	for i := range int(got) {
-		r := results[i]
-		if r.status != 0 || int64(r.memory) > limit || c.Deterministic && r.deterministic != C.CUDNN_DETERMINISTIC {
-			continue
-		}
-		if c.Precision == device.Full && c.Type == device.F32 && r.math != C.CUDNN_FMA_MATH && r.math != C.CUDNN_DEFAULT_MATH {
-			continue
-		}
-		if usable++; best < 0 { // fastest first
-			best = i
-		}
-	}
-	if best < 0 {
-		C.vernier_conv_release(d.table, &conv)
-		return device.Plan{}, fmt.Errorf("cuDNN has no algorithm within %d MiB of workspace (of %d tried, deterministic wanted: %v)", limit>>20, int(got), c.Deterministic)
-	}
-	r := results[best]
-	if c.Precision == device.Full && c.Type == device.F32 {
-		r.math = C.CUDNN_FMA_MATH
-	}
-	if err := d.check("choosing an algorithm", C.vernier_conv_choose(d.table, &conv, &r)); err != nil {
-		C.vernier_conv_release(d.table, &conv)
-		return device.Plan{}, err
-	}
-	d.plans = append(d.plans, &conv)
-	return device.Plan{
-		Handle: uintptr(len(d.plans)), Algorithm: int(r.algorithm), Workspace: int64(r.memory),
-		Millis: float64(r.millis), Found: usable,
-	}, nil
-}
-
 func operands(t device.Operands, work device.Ptr) C.vernier_operands {
 	return C.vernier_operands{x: C.size_t(t.X), w: C.size_t(t.W), y: C.size_t(t.Y), workspace: C.size_t(work)}
 }

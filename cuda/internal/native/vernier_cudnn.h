@@ -18,6 +18,8 @@ typedef struct {
 #define VERNIER_FIND                                                                                               \
     (void *handle, void *d1, const void *p1, void *d2, const void *p2, void *conv, void *d3, void *p3, int want,   \
      int *got, cudnn_perf *results, void *workspace, size_t bytes)
+#define VERNIER_GET                                                                                                \
+    (void *handle, void *d1, void *d2, void *conv, void *d3, int want, int *got, cudnn_perf *results)
 #define VERNIER_RUN                                                                                                \
     (void *handle, const void *alpha, void *d1, const void *p1, void *d2, const void *p2, void *conv, int algo,    \
      void *workspace, size_t bytes, const void *beta, void *d3, void *p3)
@@ -44,6 +46,9 @@ typedef struct {
     X(int, cudnnFindConvolutionForwardAlgorithmEx, VERNIER_FIND)                                                   \
     X(int, cudnnFindConvolutionBackwardDataAlgorithmEx, VERNIER_FIND)                                              \
     X(int, cudnnFindConvolutionBackwardFilterAlgorithmEx, VERNIER_FIND)                                            \
+    X(int, cudnnGetConvolutionForwardAlgorithm_v7, VERNIER_GET)                                                    \
+    X(int, cudnnGetConvolutionBackwardDataAlgorithm_v7, VERNIER_GET)                                               \
+    X(int, cudnnGetConvolutionBackwardFilterAlgorithm_v7, VERNIER_GET)                                             \
     X(int, cudnnConvolutionForward, VERNIER_RUN)                                                                   \
     X(int, cudnnConvolutionBackwardData, VERNIER_RUN)                                                              \
     X(int, cudnnConvolutionBackwardFilter, VERNIER_RUN)
@@ -82,6 +87,10 @@ void vernier_conv_release(const cudnn_table *t, vernier_conv *c);
 /* Tries every algorithm of a direction within limit bytes, fastest first. */
 int vernier_conv_find(const cudnn_table *t, void *handle, int direction, const vernier_conv *c,
                       const vernier_operands *o, size_t limit, int *got, cudnn_perf results[CUDNN_ALGORITHMS]);
+/* Lists every algorithm of a direction without trying any, the best by cuDNN's
+ * own knowledge first: the same list each time. */
+int vernier_conv_rank(const cudnn_table *t, void *handle, int direction, const vernier_conv *c, int *got,
+                      cudnn_perf results[CUDNN_ALGORITHMS]);
 int vernier_conv_choose(const cudnn_table *t, vernier_conv *c, const cudnn_perf *p);
 int vernier_conv_run(const cudnn_table *t, void *handle, int direction, const vernier_conv *c,
                      const vernier_operands *o);

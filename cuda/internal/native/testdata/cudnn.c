@@ -1,5 +1,7 @@
-/* A cuDNN that lists three algorithms and remembers what it was told. VERSION
- * and CUDA are what it says of itself. */
+/* A cuDNN that lists algorithms and remembers what it was told. VERSION and CUDA
+ * are what it says of itself. Of the deterministic ones another is the fastest
+ * each time that they are tried; of those that it lists untried the first cannot
+ * run. */
 #include "vernier_cudnn.h"
 
 #ifndef VERSION
@@ -21,7 +23,7 @@ static int fill(void *d, int kind, int a, int b, int c, int e, int f, int g, int
 
 size_t cudnnGetVersion(void) { return VERSION; }
 size_t cudnnGetCudartVersion(void) { return CUDA; }
-const char *cudnnGetErrorString(int status) { return status == 3 ? "CUDNN_STATUS_BAD_PARAM" : "CUDNN_STATUS_EXECUTION_FAILED"; }
+const char *cudnnGetErrorString(int status) { return status == 3 ? "CUDNN_STATUS_BAD_PARAM" : status == 9 ? "CUDNN_STATUS_NOT_SUPPORTED" : "CUDNN_STATUS_EXECUTION_FAILED"; }
 int cudnnCreate(void **h) { *h = &handle; return 0; }
 int cudnnDestroy(void *h) { return 0; }
 int cudnnSetStream(void *h, void *stream) { return stream ? 0 : 3; }
@@ -42,23 +44,43 @@ static int kinds(void *a, void *b, void *conv, void *c, int ka, int kb, int kc) 
 }
 static int find(void *conv, int *got, cudnn_perf *r) {
     int math = ((struct descriptor *)conv)->v[8];
-    cudnn_perf list[3] = {
+    static int searches;
+    int fast = searches++ % 2 ? 5 : 6;
+    cudnn_perf list[4] = {
         {.algorithm = 1, .millis = 1, .memory = 1 << 20, .deterministic = 0, .math = math},
         {.algorithm = 2, .millis = 2, .memory = 1 << 30, .deterministic = 1, .math = math},
-        {.algorithm = 5, .millis = 3, .memory = 1 << 10, .deterministic = 1, .math = math},
+        {.algorithm = fast, .millis = 3, .memory = 1 << 10, .deterministic = 1, .math = math},
+        {.algorithm = 11 - fast, .millis = 4, .memory = 1 << 10, .deterministic = 1, .math = math},
     };
-    for (int i = 0; i < 3; i++) r[i] = list[i];
-    *got = 3;
+    for (int i = 0; i < 4; i++) r[i] = list[i];
+    *got = 4;
+    return 0;
+}
+static int rank(void *conv, int *got, cudnn_perf *r) {
+    int math = ((struct descriptor *)conv)->v[8];
+    cudnn_perf list[5] = {
+        {.algorithm = 1, .millis = -1, .memory = 1 << 20, .deterministic = 0, .math = math},
+        {.algorithm = 4, .millis = -1, .memory = 1 << 10, .deterministic = 1, .math = math},
+        {.algorithm = 2, .millis = -1, .memory = 1 << 30, .deterministic = 1, .math = math},
+        {.algorithm = 6, .millis = -1, .memory = 1 << 11, .deterministic = 1, .math = math},
+        {.algorithm = 5, .millis = -1, .memory = 1 << 10, .deterministic = 1, .math = math},
+    };
+    for (int i = 0; i < 5; i++) r[i] = list[i];
+    *got = 5;
     return 0;
 }
 int cudnnFindConvolutionForwardAlgorithmEx VERNIER_FIND { return kinds(d1, d2, conv, d3, 1, 2, 1) ? 3 : find(conv, got, results); }
 int cudnnFindConvolutionBackwardDataAlgorithmEx VERNIER_FIND { return kinds(d1, d2, conv, d3, 2, 1, 1) ? 3 : find(conv, got, results); }
 int cudnnFindConvolutionBackwardFilterAlgorithmEx VERNIER_FIND { return kinds(d1, d2, conv, d3, 1, 1, 2) ? 3 : find(conv, got, results); }
+int cudnnGetConvolutionForwardAlgorithm_v7 VERNIER_GET { return kinds(d1, d2, conv, d3, 1, 2, 1) ? 3 : rank(conv, got, results); }
+int cudnnGetConvolutionBackwardDataAlgorithm_v7 VERNIER_GET { return kinds(d1, d2, conv, d3, 2, 1, 1) ? 3 : rank(conv, got, results); }
+int cudnnGetConvolutionBackwardFilterAlgorithm_v7 VERNIER_GET { return kinds(d1, d2, conv, d3, 1, 1, 2) ? 3 : rank(conv, got, results); }
 
 /* A run stores what it was told where its result would be. */
 static int tell(void *conv, int algo, size_t bytes, const void *p1, const void *p2, void *p3) {
     const struct descriptor *c = conv;
     float *out = p3;
+    if (algo == 4) return 9;
     out[0] = algo;
     out[1] = bytes;
     out[2] = c->v[8]; /* math */
