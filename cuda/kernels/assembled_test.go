@@ -1,0 +1,87 @@
+package kernels_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/vernier-ml/vernier/cuda/kernels"
+)
+
+// assembler finds NVIDIA's, which a CUDA SDK brings.
+func assembler(t *testing.T) string {
+	t.Helper()
+	if path, err := exec.LookPath("ptxas"); err == nil {
+		return path
+	}
+	for _, name := range []string{"CUDA_HOME", "CUDA_PATH"} {
+		if root := os.Getenv(name); root != "" {
+			if path, err := exec.LookPath(filepath.Join(root, "bin", "ptxas")); err == nil {
+				return path
+			}
+		}
+	}
+	if path, err := exec.LookPath("/usr/local/cuda/bin/ptxas"); err == nil {
+		return path
+	}
+	t.Skip("there is no ptxas to assemble the kernels with, neither on PATH nor in CUDA_HOME/bin: a driver does it when it loads them")
+	return ""
+}
+
+// Bytes of local memory a thread, which is as slow as the device's other memory,
+// where registers do not suffice. The gradients of pairs by two bounds keep a
+// tile of sums each and are known to spill with sm_70 (72 bytes by ptxas 11.8).
+const (
+	localBytes      = 32
+	localBytesPairs = 96
+)
+
+var (
+	properties = regexp.MustCompile(`Function properties for (\w+)\s+(\d+) bytes stack frame`)
+	wide       = regexp.MustCompile(`^pairs_grad_(tanh|sigmoid)_p2$`)
+	unknown    = regexp.MustCompile(`Value '\w+' is not defined for option 'gpu-name'`)
+)
+
+// The driver's own assembler would say what is wrong only on a GPU.
+func TestKernelsAreAssembledForEveryGeneration(t *testing.T) {
+	ptxas := assembler(t)
+	if testing.Short() {
+		t.Skip("it takes half a minute")
+	}
+	for _, arch := range []string{"sm_70", "sm_80", "sm_90"} {
+		t.Run(arch, func(t *testing.T) {
+			t.Parallel()
+			seen := 0
+			for i, ptx := range kernels.PTX() {
+				source := filepath.Join(t.TempDir(), fmt.Sprintf("%d.ptx", i))
+				if err := os.WriteFile(source, []byte(ptx), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				out, err := exec.Command(ptxas, "-v", "-arch="+arch, "-o", filepath.Join(t.TempDir(), "cubin"), source).CombinedOutput()
+				if unknown.Match(out) {
+					t.Skipf("%s does not know %s", ptxas, arch)
+				}
+				if err != nil {
+					t.Fatalf("%s -arch=%s: %v\n%s", ptxas, arch, err, out)
+				}
+				for _, m := range properties.FindAllStringSubmatch(string(out), -1) {
+					seen++
+					limit := localBytes
+					if wide.MatchString(m[1]) {
+						limit = localBytesPairs
+					}
+					if bytes, err := strconv.Atoi(m[2]); err != nil || bytes > limit {
+						t.Errorf("%s: %s bytes of local memory, want at most %d", m[1], m[2], limit)
+					}
+				}
+			}
+			if want := len(kernels.Names()); seen < want {
+				t.Errorf("%s tells of %d kernels, want %d", ptxas, seen, want)
+			}
+		})
+	}
+}
