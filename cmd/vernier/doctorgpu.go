@@ -12,6 +12,7 @@ import (
 // GPU engine can use.
 func examineGPU(line func(what, format string, args ...any)) error {
 	advise := func(format string, args ...any) { line("", "-> "+format, args...) }
+	reportFolders(cuda.Folders(), line)
 	m := cuda.Probe()
 	if !cuda.Built && m.Driver == "" {
 		line("gpu", "none found: no NVIDIA driver is loaded")
@@ -24,6 +25,16 @@ func examineGPU(line func(what, format string, args ...any)) error {
 	}
 	reportGPUs(m, r, line)
 	return nil
+}
+
+// reportFolders says what the user's own folders of libraries have.
+func reportFolders(folders []cuda.Folder, line func(what, format string, args ...any)) {
+	for _, f := range folders {
+		line("libraries", "%s has %s", cuda.PathVariable, f)
+		if f.Trouble != "" {
+			line("", "-> name folders there that have cuBLAS or cuDNN, with : between them, or unset it")
+		}
+	}
 }
 
 // reportGPUs says what there is, and what of it cannot be used and why.

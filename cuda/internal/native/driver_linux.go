@@ -7,6 +7,7 @@ package native
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 )
@@ -22,15 +23,17 @@ type Driver struct {
 // where WSL and NixOS keep it.
 var driverFiles = [...]string{"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1", "/run/opengl-driver/lib/libcuda.so.1"}
 
-// openDriver loads the first of files that can be. The error is nil without a
-// driver if none of them exists.
+// openDriver loads the first of files that can be. The error is that of the first
+// file that is there, if one is.
 func openDriver(files []string) (*Driver, error) {
 	var first error
+	absent := false
 	for _, file := range files {
 		lib, err := openLibrary(file)
 		if err != nil {
-			if first == nil {
-				first = err
+			var e *loadError
+			if first == nil || absent {
+				first, absent = err, errors.As(err, &e) && e.absent()
 			}
 			continue
 		}

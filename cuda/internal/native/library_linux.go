@@ -31,7 +31,7 @@ func openLibrary(path string) (*library, error) {
 	defer runtime.UnlockOSThread()
 	handle := C.vernier_open(name)
 	if handle == nil {
-		return nil, fmt.Errorf("%s", C.GoString(C.vernier_dlerror()))
+		return nil, &loadError{path, C.GoString(C.vernier_dlerror())}
 	}
 	l := &library{handle, C.GoString(C.vernier_path(handle))}
 	if l.path == "" {

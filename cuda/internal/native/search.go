@@ -72,7 +72,7 @@ func (p Places) Candidates(file string) []string {
 		}
 	}
 	for _, dir := range p.Own {
-		exists(dir, filepath.Join(dir, "lib64"), filepath.Join(dir, "lib"))
+		exists(inside(dir)...)
 	}
 	list = append(list, file)
 	for _, root := range p.Install {

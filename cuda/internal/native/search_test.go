@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -32,6 +33,31 @@ func TestCandidatesComeInOrder(t *testing.T) {
 	p := FindPlaces(func(name string) string { return env[name] })
 	if got, want := p.Candidates("libx.so.1"), []string{own, "libx.so.1", install, venv, beside}; !slices.Equal(got, want) {
 		t.Errorf("got %v\nwant %v", got, want)
+	}
+}
+
+func TestFoldersOfTheVariableAreToldWithWhatIsInThem(t *testing.T) {
+	root := t.TempDir()
+	touch(t, filepath.Join(root, "whole", "lib64", "libcublas.so.12"))
+	touch(t, filepath.Join(root, "whole", "lib64", "libcublas.so.12.4.5"))
+	touch(t, filepath.Join(root, "whole", "libcudnn.so.9"))
+	file := touch(t, filepath.Join(root, "empty", "libcublasLt.so.12"))
+	env := strings.Join([]string{filepath.Join(root, "whole"), filepath.Join(root, "empty"), filepath.Join(root, "gone"), file}, ":")
+	p := FindPlaces(func(name string) string {
+		if name == PathVariable {
+			return env
+		}
+		return ""
+	})
+	got := p.Folders()
+	want := []string{"whole: libcublas.so.12, libcudnn.so.9", "empty: neither libcublas.so.13 nor", "gone: there is no such folder", "libcublasLt.so.12: it is no folder"}
+	if len(got) != len(want) {
+		t.Fatalf("got %v", got)
+	}
+	for i, w := range want {
+		if !strings.Contains(got[i].String(), w) {
+			t.Errorf("%q does not say %q", got[i], w)
+		}
 	}
 }
 

@@ -39,13 +39,7 @@ func (s *Set) problem(advice, format string, args ...any) {
 func (s *Set) loadDriver(files []string) bool {
 	d, err := openDriver(files)
 	if err != nil {
-		text := err.Error()
-		if strings.Contains(text, "No such file") || strings.Contains(text, "cannot open shared object file") {
-			s.problem("install NVIDIA's driver; in a container, start it with GPU access (docker run --gpus all)", "no NVIDIA driver: libcuda.so.1 is not found")
-			s.Report.Problems[0].NoDriver = true
-			return false
-		}
-		s.problem("install a newer driver, 525 or later", "the NVIDIA driver cannot be used: %v", err)
+		s.Report.Problems = append(s.Report.Problems, unloadable(err))
 		return false
 	}
 	s.Driver = d
@@ -89,30 +83,6 @@ func (s *Set) loadDriver(files []string) bool {
 	return false
 }
 
-// explain turns a failure of cuInit into what a user can do about it.
-func explain(err error) (what, advice string) {
-	what = "the NVIDIA driver does not start: " + err.Error()
-	var e *DriverError
-	if !errors.As(err, &e) {
-		return what, ""
-	}
-	switch e.Code {
-	case 100: // CUDA_ERROR_NO_DEVICE
-		return "there is a driver but no GPU", "check with nvidia-smi that the driver sees the GPU, and that CUDA_VISIBLE_DEVICES does not hide it"
-	case 803: // CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
-		return what, "the driver's library and its kernel module are of different versions: reboot, or reload the module"
-	case 804: // CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE
-		return what, "the forward compatibility package does not serve this GPU: remove it, or install a newer driver"
-	case 34: // CUDA_ERROR_STUB_LIBRARY
-		return what, "libcuda.so.1 is the stub of an SDK: take its folder out of LD_LIBRARY_PATH"
-	case 802: // CUDA_ERROR_SYSTEM_NOT_READY
-		return what, "the GPUs are still being connected: see that nvidia-fabricmanager is running"
-	case 999: // CUDA_ERROR_UNKNOWN
-		return what, "the kernel module may have lost the device: run nvidia-smi, see dmesg, reload nvidia_uvm"
-	}
-	return what, "run nvidia-smi to see whether the driver works"
-}
-
 // loadLibraries takes the newest CUDA release that driver, cuBLAS and cuDNN have
 // in common.
 func (s *Set) loadLibraries(places Places) {
@@ -141,12 +111,12 @@ func (s *Set) loadLibraries(places Places) {
 	}
 	newest := min(s.Report.CUDA/1000, newestRelease)
 	if !blasFound {
-		s.problem(fmt.Sprintf("pip install %s, or install libcublas-%d-0 from NVIDIA's packages; if it is there, name its folder in %s",
-			pip("cublas", newest), newest, PathVariable), "cuBLAS is missing: %s", strings.Join(blasErrs, "; "))
+		s.problem(fmt.Sprintf("pip install %s, or install libcublas-%d-0 from NVIDIA's packages; if it is there, %s",
+			pip("cublas", newest), newest, places.name()), "cuBLAS is missing: %s", strings.Join(blasErrs, "; "))
 		return
 	}
-	s.problem(fmt.Sprintf("pip install %s, or install libcudnn9-cuda-%d from NVIDIA's packages; if it is there, name its folder in %s",
-		pip("cudnn", newest), newest, PathVariable), "cuDNN is missing: %s", strings.Join(dnnErrs, "; "))
+	s.problem(fmt.Sprintf("pip install %s, or install libcudnn9-cuda-%d from NVIDIA's packages; if it is there, %s",
+		pip("cudnn", newest), newest, places.name()), "cuDNN is missing: %s", strings.Join(dnnErrs, "; "))
 }
 
 // pip is the name of a Python package with one of the libraries.

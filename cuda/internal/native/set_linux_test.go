@@ -3,6 +3,8 @@
 package native
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,6 +31,40 @@ func TestWithoutADriverTheReportSaysSo(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestADriverThatDoesNotLoadIsNotCalledAbsent(t *testing.T) {
+	f := newFakes(t)
+	text := filepath.Join(f.root, "text", "libcuda.so.1")
+	touch(t, text)
+	wants(t, f.load(Places{}, []string{text}), "no library for this machine", text, "remove that file")
+	if err := os.WriteFile(text, []byte(strings.Repeat("not a library\n", 100)), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	absent := filepath.Join(f.root, "absent", "libcuda.so.1")
+	s := f.load(Places{}, []string{absent, text})
+	wants(t, s, "no library for this machine", text, "LD_LIBRARY_PATH")
+	if s.Report.Problems[0].NoDriver {
+		t.Error("a file in the driver's place is told as no driver")
+	}
+
+	needed := f.build("cublas", "gone/libneeded.so.2")
+	whole := filepath.Join(f.root, "needy", "libcuda.so.1")
+	if err := os.MkdirAll(filepath.Dir(whole), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("gcc", "-shared", "-fPIC", "-w", "-I.", "-Wl,--no-as-needed", "-o", whole, filepath.Join("testdata", "driver.c"), needed).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if err := os.Remove(needed); err != nil {
+		t.Fatal(err)
+	}
+	s = f.load(Places{}, []string{whole})
+	wants(t, s, "there is a "+whole, "not the libneeded.so.2 that it needs", "all of the driver's packages")
+	if s.Report.Problems[0].NoDriver {
+		t.Error("a driver with a missing part is told as none")
 	}
 }
 
@@ -77,6 +113,7 @@ func TestMissingLibrariesAreNamedWithTheirPackages(t *testing.T) {
 	wants(t, f.load(Places{}, f.driver("VERSION=12040")), "libcublas.so.12 is not found", "nvidia-cublas-cu12", "libcublas-12-0")
 
 	own := Places{Own: []string{filepath.Join(f.root, "own")}}
+	wants(t, f.load(own, driver), "cuBLAS is missing", PathVariable+", which now has "+own.Own[0]+": there is no such folder")
 	f.build("cublas", "own/libcublas.so.13")
 	wants(t, f.load(own, driver), "cuDNN is missing", "libcudnn.so.9", "nvidia-cudnn-cu13")
 
