@@ -106,6 +106,13 @@ func (a *allocator) giveBack(b block) {
 	a.cached += b.bytes
 }
 
+// held is all that the device has given.
+func (a *allocator) held() int64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.used + a.cached
+}
+
 // collect lets the garbage collector give back what nobody holds.
 func (a *allocator) collect() {
 	done := make(chan struct{})

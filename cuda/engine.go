@@ -90,6 +90,15 @@ func (e *Engine) Name() string {
 // Memory is how much of the device's memory is free, and how much there is.
 func (e *Engine) Memory() (free, total int64, err error) { return e.driver.Free() }
 
+// Held is how much of the device's memory this engine holds, in use or kept for later.
+func (e *Engine) Held() int64 { return e.memory.held() + e.stage.held() }
+
+// Workspace returns the bytes of the buffers that operations have needed in between
+// so far.
+func (e *Engine) Workspace() int64 {
+	return blasWorkspace + e.work.bytes + e.scratch.block.bytes + e.stage.held()
+}
+
 // Synchronize waits until the device has done all that it was told.
 func (e *Engine) Synchronize() error {
 	if err := e.driver.Synchronize(e.compute); err != nil {

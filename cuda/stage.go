@@ -120,6 +120,18 @@ func (s *stage) grow(p *place, bytes int64, alsoDevice bool) error {
 	return nil
 }
 
+// held is the device memory of all places.
+func (s *stage) held() (bytes int64) {
+	for _, r := range []ring{s.small, s.large} {
+		for _, p := range r.places {
+			if p.dev != 0 {
+				bytes += p.bytes
+			}
+		}
+	}
+	return bytes
+}
+
 // send puts bytes on their way and returns the place where they arrive. The
 // memory at src may be used again when it returns.
 func (s *stage) send(src unsafe.Pointer, bytes int64, compute device.Stream) (*place, error) {

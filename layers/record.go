@@ -24,6 +24,8 @@ type Device interface {
 	Synchronize() error
 	// Memory is how many bytes are free, and how many there are.
 	Memory() (free, total int64, err error)
+	// Held is how many of the bytes that are not free this engine holds.
+	Held() int64
 }
 
 // Recording is recorded work. It uses the tensors that it was recorded with.

@@ -19,6 +19,9 @@ type Estimate struct {
 	Memory  MemoryPlan `json:"memory_bytes"`
 	Total   int64      `json:"total_bytes"`
 	Room    int64      `json:"room_bytes"` // what the process may take
+	// DeviceTotal and DeviceRoom are the same of a device's own memory.
+	DeviceTotal int64 `json:"device_total_bytes,omitempty"`
+	DeviceRoom  int64 `json:"device_room_bytes,omitempty"`
 	// Measured on Samples steps of real batches, after one that does not count.
 	Samples     int     `json:"samples"`
 	StepSeconds float64 `json:"step_seconds"`
@@ -68,6 +71,12 @@ func DryRun(ctx context.Context, cfg Config, eng layers.Engine, opt Options) (e 
 	}
 	e.Memory = s.plan()
 	e.Total, e.Room = e.Memory.Total(), s.room()
+	if d := e.Memory.Device; d != nil {
+		e.DeviceTotal = d.Total()
+		if e.DeviceRoom, err = s.deviceRoom(); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.fits(); err != nil {
 		return nil, err
 	}

@@ -123,15 +123,24 @@ func widened(x *eval.Embeddings, h int) *eval.Embeddings {
 // whose distances are drawn, and pictures.
 func (s *Session) endBytes(p MemoryPlan) int64 {
 	n := int64(len(s.sets.test.Items))
-	side := int64(min(s.model.Spec.Input.Size, rawSide))
-	widest := int64(s.model.Spec.Dim)
-	if !s.opt.ModelOnly {
-		widest = max(widest, 3*side*side)
-	}
+	widest := s.widest()
 	rows := 4 * n * (int64(s.model.Spec.Dim) + 4*widest)
 	blocks := min(eval.DefaultMemory, 8*1024*n)
-	heap := 3*p.Weights + p.Optimizer + p.Workspace + p.Pictures + rows + blocks + s.model.EmbedderBytes(evalBatch) + endFixed
+	heap := 3*p.Weights + p.Optimizer + p.Workspace + p.Pictures + rows + blocks + endFixed
+	if p.Device == nil {
+		heap += s.model.EmbedderBytes(evalBatch)
+	}
 	return p.Program + heap + gcPercent*heap/100
+}
+
+// widest is the number of columns of the widest rows that are measured.
+func (s *Session) widest() int64 {
+	widest := int64(s.model.Spec.Dim)
+	if !s.opt.ModelOnly {
+		side := int64(min(s.model.Spec.Input.Size, rawSide))
+		widest = max(widest, 3*side*side)
+	}
+	return widest
 }
 
 // endFixed is what 400,000 pairs with their curves take, and a picture.

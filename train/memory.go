@@ -12,7 +12,8 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
-// MemoryPlan is what a run takes, in bytes.
+// MemoryPlan is what a run takes of the host's memory, in bytes. On a device that has
+// memory of its own, what lies there counts as its Device alone.
 type MemoryPlan struct {
 	Program     int64 `json:"program"`     // resident before the network was made
 	Weights     int64 `json:"weights"`     // and running statistics
@@ -29,6 +30,8 @@ type MemoryPlan struct {
 	// End is what all takes in the final measurement, which comes after the others
 	// have been given back.
 	End int64 `json:"end"`
+	// Device is nil where the host computes.
+	Device *DevicePlan `json:"device,omitempty"`
 }
 
 // Total is the most that is taken at any time.
@@ -40,6 +43,10 @@ func (p MemoryPlan) Training() int64 {
 }
 
 func (p MemoryPlan) String() string {
+	if p.Device != nil {
+		return fmt.Sprintf("%d MiB of the host: program %d, batches %d, decoded pictures %d, checkpoint %d, garbage %d; the final measurement %d",
+			p.Total()>>20, p.Program>>20, p.Batches>>20, p.Pictures>>20, p.Aside>>20, p.Collector>>20, p.End>>20)
+	}
 	return fmt.Sprintf("%d MiB: program %d, weights %d, optimizer %d, activations and gradients %d, workspace %d, batches %d, decoded pictures %d, validation or checkpoint %d, garbage %d; the final measurement %d",
 		p.Total()>>20, p.Program>>20, p.Weights>>20, p.Optimizer>>20, p.Activations>>20, p.Workspace>>20, p.Batches>>20, p.Pictures>>20, p.Aside>>20, p.Collector>>20, p.End>>20)
 }
@@ -71,6 +78,10 @@ func (s *Session) plan() MemoryPlan {
 	if w, ok := s.model.Params.Engine().(workspacer); ok {
 		p.Workspace = w.Workspace()
 	}
+	sent := int64(0)
+	for _, in := range s.net.inlets {
+		sent += in.bytes()
+	}
 	if s.net.micro != nil {
 		for _, t := range s.net.micro.sums {
 			p.Optimizer += 4 * int64(t.Size())
@@ -80,28 +91,46 @@ func (s *Session) plan() MemoryPlan {
 		p.Batches = s.trainer.InFlight(s.cfg.Batch())
 		_, p.Pictures = s.trainer.Cached()
 	}
-	for _, in := range s.net.inlets {
-		p.Batches += in.bytes()
-	}
+	p.Batches += sent
 	// A checkpoint holds weights and moments, and in its file's form once more.
 	p.Aside = 2 * (p.Weights + p.Optimizer)
+	validation := int64(0)
 	if s.sets.validation != nil {
-		p.Aside = max(p.Aside, s.model.EmbedderBytes(evalBatch))
+		validation = s.model.EmbedderBytes(evalBatch)
+	}
+	if s.device() != nil {
+		p.Device = &DevicePlan{Weights: p.Weights, Optimizer: p.Optimizer, Activations: p.Activations, Workspace: p.Workspace, Batches: sent, Validation: validation}
+		p.Device.End = s.deviceEnd(*p.Device)
+		p.Weights, p.Optimizer, p.Activations, p.Workspace = 0, 0, 0, 0
+	} else {
+		p.Aside = max(p.Aside, validation)
 	}
 	p.Collector = gcPercent * (p.Weights + p.Optimizer + p.Workspace + p.Batches + p.Pictures) / 100
 	p.End = s.endBytes(p)
 	return p
 }
 
-// fits refuses a run that takes more than there is.
+// fits refuses a run that takes more than there is, on the host or on the device.
 func (s *Session) fits() error {
-	if p := s.plan(); p.Total() > s.room() {
-		return &RoomError{Plan: p, Room: s.room(), Limit: s.opt.Memory}
+	e := &RoomError{Plan: s.plan(), Room: s.room(), Limit: s.opt.Memory}
+	if e.Plan.Total() > e.Room {
+		return e
+	}
+	if e.Plan.Device == nil {
+		return nil
+	}
+	var err error
+	if e.DeviceRoom, err = s.deviceRoom(); err != nil {
+		return err
+	}
+	if e.Plan.Device.Total() > e.DeviceRoom {
+		e.Device = s.model.Params.Engine().Name()
+		return e
 	}
 	return nil
 }
 
-// room is what the process may take in all, in bytes.
+// room is what the process may take of the host's memory in all, in bytes.
 func (s *Session) room() int64 {
 	room := int64(math.MaxInt64)
 	if m, err := mem.VirtualMemory(); err == nil {
@@ -118,16 +147,33 @@ type RoomError struct {
 	Plan  MemoryPlan
 	Room  int64 // bytes
 	Limit int64 // that was set; 0 for none
+	// Device is the engine whose own memory is short, with DeviceRoom; empty where it
+	// is the host's.
+	Device     string
+	DeviceRoom int64
 }
 
+// What makes a run smaller.
+const (
+	smaller = "embed batches in parts with --micro-batch, or lower --classes-per-batch, --images-per-class or --size"
+	endHint = "what the final measurement takes grows with the test images: leave them more room, or test on fewer classes"
+)
+
 func (e *RoomError) Error() string {
+	if e.Device != "" {
+		hint := smaller
+		if e.Plan.Device.Training() <= e.DeviceRoom {
+			hint = endHint
+		}
+		return fmt.Sprintf("the run does not fit into the memory of %s: it takes %v; %d MiB are available; %s", e.Device, *e.Plan.Device, e.DeviceRoom>>20, hint)
+	}
 	room := fmt.Sprintf("%d MiB are available", e.Room>>20)
 	if e.Limit == e.Room {
 		room = fmt.Sprintf("the limit is %d MiB", e.Limit>>20)
 	}
-	hint := "embed batches in parts with --micro-batch, or lower --classes-per-batch, --images-per-class or --size"
+	hint := smaller
 	if e.Plan.Training() <= e.Room {
-		hint = "what the final measurement takes grows with the test images: leave them more room, or test on fewer classes"
+		hint = endHint
 	}
 	return fmt.Sprintf("the run does not fit into memory: it takes %v; %s; %s", e.Plan, room, hint)
 }

@@ -86,7 +86,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringArrayVar(&f.set, "set", nil, "one setting, as KEY=VALUE with a key such as optimizer.rate or loss.params.margin; may be repeated")
 	fl.StringVar(&f.dry, "dry-run", "", "say what memory and time the run takes, measured on a few steps, and train nothing: text or json")
 	fl.Lookup("dry-run").NoOptDefVal = dryRunForms[0]
-	fl.StringVar(&f.memoryLimit, "memory-limit", "", "refuse a run that takes more memory than this, as in 8GiB (default what is available)")
+	fl.StringVar(&f.memoryLimit, "memory-limit", "", "refuse a run that takes more of the host's memory than this, as in 8GiB (default what is available); a GPU's own is looked at by itself")
 	fl.BoolVar(&f.printConfig, "print-config", false, "print every effective setting as YAML, and train nothing")
 
 	fl.StringVar(&c.Data.TrainClasses, "train-classes", c.Data.TrainClasses, "which classes to train on: auto (the published split, or the first half by name), half, 0.7, 100, first:100, random:0.5, published, or a file with one class name a line")

@@ -31,20 +31,18 @@ func (f *trainFlags) dryRun(cmd *cobra.Command, eng layers.Engine, opt train.Opt
 }
 
 func printEstimate(w io.Writer, e *train.Estimate) error {
-	mib := func(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
-	m := e.Memory
-	for _, line := range [][2]string{
+	lines := [][2]string{
 		{"engine", e.Engine},
 		{"parameters", fmt.Sprintf("%d, of which %d are trained and %d frozen", e.Trained+e.Frozen, e.Trained, e.Frozen)},
-		{"memory", fmt.Sprintf("%s of %s that can be had", mib(e.Total), mib(e.Room))},
-		{"", fmt.Sprintf("weights %s, optimizer %s, activations and gradients %s, workspace %s", mib(m.Weights), mib(m.Optimizer), mib(m.Activations), mib(m.Workspace))},
-		{"", fmt.Sprintf("program %s, batches %s, decoded pictures %s, validation or checkpoint %s, garbage %s; the final measurement %s in all", mib(m.Program), mib(m.Batches), mib(m.Pictures), mib(m.Aside), mib(m.Collector), mib(m.End))},
+	}
+	lines = append(lines, memoryLines(e)...)
+	for _, line := range append(lines, [][2]string{
 		{"a step", fmt.Sprintf("%.3f s (%s, %.2f images/s, measured on %s)", e.StepSeconds, plural.Of(e.Batch, "image"), e.ImgS, plural.Of(e.Samples, "step"))},
 		{"steps", fmt.Sprintf("%d in %s of %d", e.Steps, plural.Of(e.Epochs, "epoch"), e.StepsAnEpoch)},
 		{"validation", fmt.Sprintf("%s embedded, %.1f images/s", plural.Of(e.Embedded, "image"), 1/e.EmbedSeconds)},
 		{"at the end", fmt.Sprintf("%.0f s: %s of %s embedded by the trained and by the untrained network and as raw pixels, %s of k-means each (from figures of %d); %.0f s more if the last epoch is not the best", e.End.Seconds, plural.Of(e.End.Images, "test image"), plural.Of(e.End.Classes, "class"), plural.Of(e.End.Restarts, "run"), e.End.Sample, e.End.LastSeconds)},
 		{"in all", fmt.Sprintf("%.2f hours (%s)", e.Hours, (time.Duration(e.Hours * float64(time.Hour))).Round(time.Second))},
-	} {
+	}...) {
 		if _, err := fmt.Fprintf(w, "%-11s %s\n", line[0], line[1]); err != nil {
 			return err
 		}
@@ -54,6 +52,23 @@ func printEstimate(w io.Writer, e *train.Estimate) error {
 		return err
 	}
 	return nil
+}
+
+// memoryLines say what a run takes of the host's memory, and of a device's own.
+func memoryLines(e *train.Estimate) [][2]string {
+	mib := func(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
+	m, d := e.Memory, e.Memory.Device
+	all := fmt.Sprintf("%s of %s that can be had", mib(e.Total), mib(e.Room))
+	host := fmt.Sprintf("program %s, batches %s, decoded pictures %s, validation or checkpoint %s, garbage %s; the final measurement %s in all", mib(m.Program), mib(m.Batches), mib(m.Pictures), mib(m.Aside), mib(m.Collector), mib(m.End))
+	if d == nil {
+		return [][2]string{{"memory", all},
+			{"", fmt.Sprintf("weights %s, optimizer %s, activations and gradients %s, workspace %s", mib(m.Weights), mib(m.Optimizer), mib(m.Activations), mib(m.Workspace))},
+			{"", host}}
+	}
+	return [][2]string{{"memory", "of the host " + all}, {"", host},
+		{"", fmt.Sprintf("of the device %s of %s that can be had", mib(e.DeviceTotal), mib(e.DeviceRoom))},
+		{"", fmt.Sprintf("weights %s, optimizer %s, activations and gradients %s, workspace %s, batches %s, validation %s; the final measurement %s in all",
+			mib(d.Weights), mib(d.Optimizer), mib(d.Activations), mib(d.Workspace), mib(d.Batches), mib(d.Validation), mib(d.End))}}
 }
 
 // byteSizes are the units of sizes; those without i are the same, as people mean
