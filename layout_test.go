@@ -14,14 +14,14 @@ const module = "github.com/vernier-ml/vernier"
 // import, directly. A package outside this table is a failure, so that a new
 // room is a decision and not an accident.
 var mayImport = map[string][]string{
-	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "internal/cpu", "internal/bench", "internal/plural", "internal/wholefile"},
+	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "internal/cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile"},
 	"model":                {"backbone", "layers", "losses", "weights"},
 	"backbone":             {"layers"},
 	"layers":               {},
 	"losses":               {"layers"},
-	"data":                 {"internal/wholefile", "internal/plural"},
-	"train":                {"model", "losses", "data", "eval", "gallery", "weights", "layers", "backbone", "internal/plural", "internal/wholefile"},
-	"train/sweep":          {"train", "eval", "layers"},
+	"data":                 {"internal/nearest", "internal/wholefile", "internal/plural"},
+	"train":                {"model", "losses", "data", "eval", "gallery", "weights", "layers", "backbone", "internal/nearest", "internal/plural", "internal/wholefile"},
+	"train/sweep":          {"train", "eval", "layers", "internal/nearest"},
 	"report":               {"train", "eval", "layers", "model", "data", "internal/plural"},
 	"serve":                {"train", "eval", "data", "gallery"},
 	"gallery":              {"eval", "layers", "weights", "internal/wholefile", "internal/plural"},
@@ -37,7 +37,7 @@ var mayImport = map[string][]string{
 	"cuda/kernels/digest":  {},
 	"cuda/kernels/gen":     {"cuda/kernels/digest", "internal/cpu/approx"},
 	"cuda/kernels/host":    {"cuda/kernels"},
-	"weights":              {"internal/wholefile"},
+	"weights":              {"internal/nearest", "internal/wholefile"},
 	"internal/bench":       {"layers", "backbone", "model", "losses", "train", "eval"},
 	"internal/cpu":         {"layers", "internal/cpu/approx"},
 	"internal/cpu/approx":  {},
@@ -45,6 +45,7 @@ var mayImport = map[string][]string{
 	"internal/reference":   {"layers"},
 	"internal/conformance": {"layers", "internal/reference", "internal/golden"},
 	"internal/golden":      {},
+	"internal/nearest":     {},
 	"internal/plural":      {},
 	"internal/wholefile":   {},
 }

@@ -3,7 +3,10 @@ package data
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/nearest"
 )
 
 // Options change how a set is read. The zero value is fine.
@@ -57,7 +60,7 @@ func Open(ctx context.Context, spec string, o Options) (*Set, error) {
 			continue
 		}
 		if wants := k.Usage != k.Kind; wants != (hasPath && path != "") {
-			return nil, fmt.Errorf("data set %q: it is written %s", spec, k.Usage)
+			return nil, &SpecError{fmt.Sprintf("data set %q: it is written %s", spec, k.Usage)}
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -72,9 +75,30 @@ func Open(ctx context.Context, spec string, o Options) (*Set, error) {
 		}
 		return set, nil
 	}
-	var usages []string
+	return nil, unknownKind(spec, kind, hasPath)
+}
+
+// SpecError says that a specification is not written as one.
+type SpecError struct{ why string }
+
+func (e *SpecError) Error() string { return e.why }
+
+// unknownKind says what may have been meant by a specification.
+func unknownKind(spec, kind string, hasPath bool) error {
+	var kinds, usages []string
 	for _, k := range openers() {
-		usages = append(usages, k.Usage)
+		kinds, usages = append(kinds, k.Kind), append(usages, k.Usage)
 	}
-	return nil, fmt.Errorf("unknown data set %q; there are %s", spec, strings.Join(usages, ", "))
+	why := fmt.Sprintf("unknown data set %q", spec)
+	near, found := nearest.Of(kind, kinds)
+	_, missing := os.Stat(spec)
+	switch {
+	case missing == nil:
+		why += "; did you mean folder:" + spec + "?"
+	case found && hasPath:
+		why += "; did you mean " + near + strings.TrimPrefix(spec, kind) + "?"
+	case found:
+		why += "; did you mean " + near + "?"
+	}
+	return &SpecError{why + " (there are " + strings.Join(usages, ", ") + ")"}
 }

@@ -134,7 +134,7 @@ func NewOptimizer(settings OptimizerSettings, ps *layers.Params, g Gradients) (*
 		o.since = append(o.since, 0)
 	}
 	if len(o.slots) == 0 {
-		return nil, errors.New("there is nothing to train: every parameter is frozen")
+		return nil, setting("freeze", errors.New("there is nothing to train: every parameter is frozen"))
 	}
 	return o, o.bind(ps, g)
 }

@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/vernier-ml/vernier/internal/nearest"
 )
 
 //go:embed presets/*.yaml
@@ -104,17 +105,15 @@ func LoadPreset(name string) (*Preset, error) {
 	if err != nil {
 		return nil, err
 	}
-	best, near := "", 6
+	var names []string
 	for i := range all {
 		if all[i].Name == name {
 			return &all[i], nil
 		}
-		if d := levenshtein.ComputeDistance(all[i].Name, name); d < near {
-			best, near = all[i].Name, d
-		}
+		names = append(names, all[i].Name)
 	}
-	if best != "" {
-		return nil, fmt.Errorf("unknown preset %q; did you mean %s?", name, best)
+	if hint := nearest.Hint(name, names); hint != "" {
+		return nil, fmt.Errorf("unknown preset %q%s", name, hint)
 	}
 	return nil, fmt.Errorf("unknown preset %q; vernier presets lists them", name)
 }

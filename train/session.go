@@ -115,10 +115,10 @@ func openSets(ctx context.Context, cfg Config, opt Options) (s sets, err error) 
 	}()
 	split, err := data.ParseSplit(cfg.Data.TrainClasses, cfg.Seed)
 	if err != nil {
-		return s, err
+		return s, setting("data.train_classes", err)
 	}
 	if s.fit, s.test, err = data.Split(s.all, split); err != nil {
-		return s, err
+		return s, setting("data.train_classes", err)
 	}
 	if cfg.Data.Corrupt != (CorruptConfig{}) {
 		damaged, err := cfg.corrupt(s.all, s.test)
@@ -135,7 +135,7 @@ func openSets(ctx context.Context, cfg Config, opt Options) (s sets, err error) 
 	}
 	if cfg.Data.Folds > 0 {
 		s.fit, s.validation, err = data.Fold(s.fit, cfg.Data.Fold, cfg.Data.Folds)
-		return s, err
+		return s, setting("data.folds", err)
 	}
 	if cfg.Data.Validation > 0 {
 		fit, validation, err := data.Validation(s.fit, cfg.Data.Validation, cfg.Seed)

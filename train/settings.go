@@ -122,6 +122,24 @@ func (l layer) assigned() (Config, error) {
 	return c, nil
 }
 
+// groupToBlame is blame for values of one group that go with each other, as a schedule
+// with its milestones: without all of them the configuration is right.
+func (l layer) groupToBlame(theirs map[string]bool) (sources []string) {
+	for _, path := range slices.Sorted(maps.Keys(l)) {
+		group, _, _ := strings.Cut(path, ".")
+		in := func(place string) bool { return strings.HasPrefix(place, group+".") }
+		if slices.Contains(sources, l[path].source) || !theirs[path] || !in(path) {
+			continue
+		}
+		without := maps.Clone(l)
+		maps.DeleteFunc(without, func(place string, _ given) bool { return in(place) })
+		if c, wrong := without.assigned(); wrong == nil && c.complete(without) == nil {
+			sources = append(sources, l[path].source)
+		}
+	}
+	return sources
+}
+
 // blame says where the values stand that an error comes from: those without any of
 // which the configuration is right. The preset's own are not among them.
 func (s *Settings) blame(all layer, err error) error {
@@ -142,6 +160,9 @@ func (s *Settings) blame(all layer, err error) error {
 		if c, wrong := without.assigned(); wrong == nil && c.complete(without) == nil {
 			sources = append(sources, source)
 		}
+	}
+	if len(sources) == 0 {
+		sources = all.groupToBlame(theirs)
 	}
 	if len(sources) == 0 {
 		return err

@@ -9,8 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/vernier-ml/vernier/internal/nearest"
 )
 
 // Keys of the configuration are the names that its fields have in JSON.
@@ -77,13 +78,10 @@ func join(path, key string) string {
 // unknownKey names the nearest key of the group, or one of that name elsewhere.
 func unknownKey(t reflect.Type, group, key string) error {
 	keys := keysOf(t)
-	best, near := "", min(4, len(key))
-	for _, k := range keys {
-		if d := levenshtein.ComputeDistance(k, key); d < near {
-			best, near = join(group, k), d
-		}
-	}
-	if near > 1 {
+	best, found := nearest.Of(key, keys)
+	if found {
+		best = join(group, best)
+	} else {
 		for _, p := range places(reflect.TypeFor[Config](), "") {
 			if last := p[strings.LastIndex(p, ".")+1:]; last == key {
 				best = p

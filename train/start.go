@@ -65,7 +65,7 @@ func (s *Session) tune() (released bool, err error) {
 		return false, nil
 	}
 	if err := s.model.Freeze(s.cfg.Freeze, headOnly); err != nil {
-		return false, err
+		return false, setting("freeze", err)
 	}
 	goal, err := s.cfg.objective(len(s.sets.fit.Classes))
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/vernier-ml/vernier/internal/nearest"
 )
 
 // Format is the kind of a weight file.
@@ -119,7 +121,7 @@ func (f *File) Tensor(name string) (*Tensor, error) {
 		return &f.tensors[i], nil
 	}
 	hint := ""
-	if near, ok := nearest(name, f.Names()); ok {
+	if near, ok := nearest.Of(name, f.Names()); ok {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
 	return nil, fmt.Errorf("weights: %s has no tensor %q%s", f.path, name, hint)

@@ -156,25 +156,6 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-func TestNearestName(t *testing.T) {
-	names := []string{"conv1.weight", "conv2.weight", "bn1.running_mean"}
-	for name, want := range map[string]string{
-		"conv1.wieght": "conv1.weight", "conv2.weigh": "conv2.weight", "bn1.running_men": "bn1.running_mean", "something.else": "", "": "",
-	} {
-		if got, ok := nearest(name, names); got != want || ok != (want != "") {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
-	}
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"kitten", "sitting", 3}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "abc", 0}, {"flaw", "lawn", 2}} {
-		if got := editDistance(c.a, c.b, 100); got != c.want {
-			t.Errorf("%q to %q: %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}
-
 func TestUnknownTensorSuggestsTheNearest(t *testing.T) {
 	f := fileOf(t, vec(t, "conv1.weight", 2))
 	if _, err := f.Float32("conv1.wight"); err == nil || !strings.Contains(err.Error(), `did you mean "conv1.weight"?`) {

@@ -3,6 +3,8 @@ package weights
 import (
 	"fmt"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/nearest"
 )
 
 // MismatchError lists everything in which a file and a network differ.
@@ -71,7 +73,7 @@ func (e *MismatchError) Error() string {
 // suggest fills in the nearest names and the hint; names are all in the file.
 func (e *MismatchError) suggest(names []string) {
 	for i := range e.Missing {
-		e.Missing[i].Nearest, _ = nearest(e.Missing[i].Name, e.Unexpected)
+		e.Missing[i].Nearest, _ = nearest.Of(e.Missing[i].Name, e.Unexpected)
 	}
 	if len(e.Missing) == 0 {
 		return

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -96,10 +97,17 @@ func (f *tableOutput) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 	if err != nil {
 		return err
 	}
-	if f.figure == "" {
+	given := f.figure != ""
+	if !given {
 		f.figure = "recall@1"
 	}
 	t, err := compareRuns(args, o, log)
+	if err == nil && given {
+		err = t.Known(f.figure)
+	}
+	if wrong := new(sweep.OptionError); errors.As(err, &wrong) {
+		return usagef("--%s: %w", wrong.Option, err)
+	}
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/vernier-ml/vernier/internal/nearest"
+	"github.com/vernier-ml/vernier/train"
 )
 
 // limit checks the text of a flag's value, which is of the flag's type already.
@@ -43,7 +46,12 @@ func (e *refused) Unwrap() error { return e.error }
 
 // flagError names the flag and says what it takes, in place of what the parser of
 // its type says to programmers.
-func flagError(_ *cobra.Command, err error) error {
+func flagError(cmd *cobra.Command, err error) error {
+	if unknown := new(pflag.NotExistError); errors.As(err, &unknown) {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
+		return usagef("%w%s", err, nearest.Hint("--"+unknown.GetSpecifiedName(), names))
+	}
 	bad := new(pflag.InvalidValueError)
 	if !errors.As(err, &bad) {
 		return &usageError{err}
@@ -133,6 +141,14 @@ func positive(text string) error {
 
 func notNegative(text string) error {
 	return number("at least 0", func(v float64) bool { return v >= 0 && v <= math.MaxFloat32 })(text)
+}
+
+// latestBestOrEpoch wants a checkpoint of a run.
+func latestBestOrEpoch(text string) error {
+	if n, err := strconv.Atoi(text); text == "latest" || text == train.FromBest || err == nil && n > 0 {
+		return nil
+	}
+	return errors.New("want latest, best, or the number of a kept epoch, from 1 on" + nearest.Hint(text, []string{"latest", train.FromBest}))
 }
 
 // among wants one of a list.

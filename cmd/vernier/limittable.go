@@ -44,6 +44,7 @@ func flagLimits() map[string]limit {
 
 		// images
 		"--train-classes": parsed(func(s string) (data.SplitSpec, error) { return data.ParseSplit(s, 0) }),
+		"train --from":    latestBestOrEpoch,
 		"--split":         among(train.Splits...), "--epoch": among(epochs...),
 		"--max-pixels": atLeast(1), "--shorter": atLeast(1),
 		"--corrupt": parsed(data.ParseCorruption), "--corrupt-train": parsed(data.ParseCorruption), "--corrupt-test": parsed(data.ParseCorruption),

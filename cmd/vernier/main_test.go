@@ -153,6 +153,7 @@ func TestExitCodes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(existing, "thesis.txt"), []byte("precious"), 0o644); err != nil {
 		t.Fatal(err)
 	}
+	images := stripes(t, 16, 2)
 	for _, c := range []struct {
 		args []string
 		code int
@@ -180,8 +181,8 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"train", "--data", "glyphs", "--out", missing, "--epochs", "0"}, exitUsage, "epochs"},
 		{[]string{"train", "--data", "glyphs", "--out", missing, "--train-classes", "1.5"}, exitUsage, "fraction"},
 		{[]string{"train", "--data", "glyphs", "--out", missing, "--size", "-3"}, exitUsage, "size"},
-		{[]string{"train", "--data", "glyphs", "--out", existing}, exitFailed, "--force"},
-		{[]string{"train", "--data", "glyphs", "--out", existing, "--force"}, exitFailed, "holds no run"},
+		{[]string{"train", "--data", "glyphs", "--out", existing}, exitUsage, "--force"},
+		{[]string{"train", "--data", "glyphs", "--out", existing, "--force"}, exitUsage, "holds no run"},
 		{[]string{"train", "--data", "folder:" + missing, "--out", missing + "2"}, exitFailed, "missing"},
 		{[]string{"train", "--resume", missing}, exitFailed, "there is no folder"},
 		{[]string{"train", "--resume", existing}, exitFailed, "not a run folder"},
@@ -198,8 +199,23 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"embed", missing}, exitUsage, "IMAGE is missing"},
 		{[]string{"export", missing, "--format", "onnx2"}, exitUsage, "safetensors"},
 		{[]string{"data", "check"}, exitUsage, "SPEC is missing"},
-		{[]string{"data", "check", "birds"}, exitFailed, "folder:PATH"},
+		{[]string{"data", "check", "birds"}, exitUsage, "folder:PATH"},
 		{[]string{"--nonsense"}, exitUsage, "nonsense"},
+		{[]string{"train", "--epochz", "3"}, exitUsage, "unknown flag: --epochz; did you mean --epochs?"},
+		{[]string{"train", "--optimiser", "adam"}, exitUsage, "did you mean --optimizer?"},
+		{[]string{"eval", missing, "--splt", "test"}, exitUsage, "did you mean --split?"},
+		{[]string{"train", "--data", "glyhps", "--out", missing}, exitUsage, "did you mean glyphs?"},
+		{[]string{"train", "--data", "foldr:" + images, "--out", missing}, exitUsage, "did you mean folder:" + images + "?"},
+		{[]string{"train", "--data", images, "--out", missing}, exitUsage, "did you mean folder:" + images + "?"},
+		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--train-classes", "16"}, exitUsage, "--train-classes: folder:" + images + ": 16 of its 16 classes"},
+		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--freeze", "xx.*"}, exitUsage, `--freeze: no parameter has a name like "xx.*"`},
+		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--freeze", "*"}, exitUsage, "--freeze: there is nothing to train"},
+		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--classes-per-batch", "4", "--images-per-class", "4", "--micro-batch", "5"}, exitUsage, "--micro-batch: micro-batches of 5 images do not fill"},
+		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--classes-per-batch", "4", "--images-per-class", "4", "--micro-batch", "1"}, exitUsage, "--micro-batch: a micro-batch of one image has no statistics"},
+		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--schedule", "multistep", "--gamma", "0.1", "--milestones", "5,3"}, exitUsage, "--milestones, --schedule: schedule: milestones [5 3]"},
+		{[]string{"train", "--resume", missing, "--from", "bset"}, exitUsage, `--from "bset": want latest, best, or the number of a kept epoch, from 1 on; did you mean best?`},
+		{[]string{"train", "--resume", missing, "--from", "0"}, exitUsage, "--from 0: want latest"},
+		{[]string{"train", "--data", "glyphs", "--out", filepath.Join(existing, "thesis.txt")}, exitUsage, "--out: "},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
 			code, _, errs := vernier(t, c.args...)

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/internal/nearest"
 )
 
 // knownCommand suggests what may have been meant.
@@ -12,11 +12,13 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	cmd.SuggestionsMinimumDistance = 2
-	if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
-		return usagef("unknown command %q; did you mean %s?", args[0], strings.Join(like, " or "))
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
 	}
-	return usagef("unknown command %q", args[0])
+	return usagef("unknown command %q%s", args[0], nearest.Hint(args[0], names))
 }
 
 func newRoot(log *logrus.Logger) *cobra.Command {

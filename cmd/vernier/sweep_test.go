@@ -77,6 +77,22 @@ func TestMistakesOfSweepAndCompare(t *testing.T) {
 	}
 }
 
+func TestCompareNamesTheOptionThatNamesNothing(t *testing.T) {
+	file, out := sweepFile(t, stripes(t, 10, 4)), filepath.Join(t.TempDir(), "runs")
+	if code, _, stderr := vernier(t, "sweep", file, "--out", out, "--set", "run.save_every=0s", "--cache", t.TempDir()); code != exitDone {
+		t.Fatal(stderr)
+	}
+	for says, args := range map[string][]string{
+		`--figure: no run has a figure "recall@3"`:                                                      {"--figure", "recall@3"},
+		`"recal@4"; did you mean recall@4?`:                                                             {"--figure", "recal@4", "--format", "csv"},
+		"--baseline: no group has the baseline's settings model.metrik=brm; did you mean model.metric?": {"--baseline", "model.metrik=brm"},
+	} {
+		if code, _, stderr := vernier(t, append([]string{"compare", out}, args...)...); code != exitUsage || !strings.Contains(stderr, says) {
+			t.Errorf("%v: exit %d, want %q in %s", args, code, says, stderr)
+		}
+	}
+}
+
 func TestASweepThatCannotBeMadeSaysWhyBeforehand(t *testing.T) {
 	data := stripes(t, 10, 4)
 	file := sweepFile(t, data)

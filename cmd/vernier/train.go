@@ -142,7 +142,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.IntVar(&c.Steps, "steps", 0, "end after so many steps, whatever --epochs says")
 	fl.StringVar(&c.Sampler, "sampler", c.Sampler, "batches of classes times images (balanced), or of images without regard to class (random)")
 	fl.IntVar(&c.BatchSize, "batch-size", 0, "images in a random batch")
-	fl.IntVar(&c.MicroBatch, "micro-batch", 0, "most images that the network sees at once: larger batches take two passes, in bounded memory, with the same gradient; 0 for no limit")
+	fl.IntVar(&c.MicroBatch, "micro-batch", 0, "most images that the network sees at once: larger batches take two passes, in bounded memory, with the gradient of the whole where no normalization uses the statistics of a batch (--freeze-bn-stats), else of such parts; 0 for no limit")
 	fl.IntVar(&c.ClassesPerBatch, "classes-per-batch", c.ClassesPerBatch, "classes in a batch")
 	fl.IntVar(&c.ImagesPerClass, "images-per-class", c.ImagesPerClass, "images of each")
 	fl.Uint64Var(&c.Seed, "seed", c.Seed, "of everything that is drawn")
@@ -178,14 +178,14 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 	var s *train.Session
 	switch {
 	case f.dry != "":
-		return f.dryRun(cmd, eng, opt)
+		return f.named(cmd.Flags(), f.dryRun(cmd, eng, opt))
 	case f.resume != "":
 		s, err = train.Resume(ctx, folder, eng, opt)
 	default:
 		s, err = train.Start(ctx, f.cfg, folder, eng, opt)
 	}
 	if err != nil {
-		return err
+		return f.named(cmd.Flags(), err)
 	}
 	defer s.Close()
 	log.Infof("%s on %s", s.Describe(), eng.Name())
@@ -228,10 +228,13 @@ func (f *trainFlags) prepare(cmd *cobra.Command, opt *train.Options) (folder tra
 		return "", nil
 	}
 	folder, err = train.Claim(f.out, f.force)
-	if errors.Is(err, train.ErrExists) {
-		err = fmt.Errorf("%w (--force overwrites a run, --resume goes on with it)", err)
+	switch {
+	case errors.Is(err, train.ErrExists) && !f.force:
+		return "", usagef("--out: %w (--force overwrites a run, --resume goes on with it)", err)
+	case err != nil:
+		return "", usagef("--out: %w", err)
 	}
-	return folder, err
+	return folder, nil
 }
 
 func termNames() []string {

@@ -52,6 +52,28 @@ func (f *trainFlags) settings(fl *pflag.FlagSet) (*train.Settings, error) {
 	return s, addSet(s, f.set)
 }
 
+// named puts the flags before an error that a setting of theirs is to blame for.
+func (f *trainFlags) named(fl *pflag.FlagSet, err error) error {
+	wrong := new(train.SettingError)
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	var flags []string
+	fl.Visit(func(g *pflag.Flag) {
+		place := trainPlaces[g.Name]
+		if g.Name == "freeze" {
+			place = "freeze.params"
+		}
+		if place == wrong.Place || strings.HasPrefix(place, wrong.Place+".") {
+			flags = append(flags, "--"+g.Name)
+		}
+	})
+	if len(flags) == 0 {
+		flags = []string{wrong.Place}
+	}
+	return fmt.Errorf("%s: %w", strings.Join(flags, ", "), err)
+}
+
 // addConfig adds the file of --config, if there is one.
 func addConfig(s *train.Settings, path string) error {
 	if path == "" {
@@ -159,7 +181,7 @@ func (f *trainFlags) openStored(cmd *cobra.Command, opt *train.Options) (train.F
 		return "", &usageError{err}
 	}
 	if len(diff) > 0 {
-		return "", usagef("a run goes on with the settings it was started with, and these differ:\n  %s", strings.Join(diff, "\n  "))
+		return "", usagef("a run goes on with the settings it was started with, and these differ:\n  %s\nfor others, more epochs too, begin a new run from its network: vernier train --config %s --weights %s --out NEW with these settings", strings.Join(diff, "\n  "), folder.Path(train.ConfigFile), folder.Path(train.LastFile))
 	}
 	return folder, nil
 }

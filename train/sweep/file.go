@@ -13,6 +13,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/vernier-ml/vernier/internal/nearest"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -81,8 +82,12 @@ func Parse(name string, text []byte) (*File, error) {
 		return nil, fmt.Errorf("%s is empty", name)
 	}
 	var t fileText
+	parts := []string{"base", "grid", "random", "seeds", "folds", "baseline", "figure", "restarts", "trials", "seed", "values"}
 	if err := yaml.Load(text, &t, yaml.WithKnownFields()); err != nil {
-		text := unknownPart.ReplaceAllString(err.Error(), `unknown part "$1", want base, grid, random, seeds, folds, baseline, figure or restarts`)
+		text := unknownPart.ReplaceAllStringFunc(err.Error(), func(said string) string {
+			part := unknownPart.FindStringSubmatch(said)[1]
+			return fmt.Sprintf("unknown part %q%s (there is: %s)", part, nearest.Hint(part, parts), strings.Join(parts, ", "))
+		})
 		return nil, fmt.Errorf("%s: %s", name, text)
 	}
 	f := &File{Name: name, Baseline: t.Baseline, Figure: t.Figure, Restarts: t.Restarts, Folds: t.Folds, base: &t.Base}

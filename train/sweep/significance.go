@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/nearest"
 )
 
 // test compares every group with its baseline.
@@ -40,10 +41,38 @@ func (t *Table) test(o Options) error {
 		}
 	}
 	if !found {
-		return fmt.Errorf("no group has the baseline's settings %v; the groups differ in %s", text(o.Baseline), strings.Join(t.Columns, ", "))
+		return &OptionError{"baseline", t.noBaseline(o.Baseline)}
 	}
 	return nil
 }
+
+// noBaseline says why no group has a baseline's settings.
+func (t *Table) noBaseline(settings map[string]string) error {
+	all := t.Columns
+	for _, f := range t.Following {
+		all = append(all[:len(all):len(all)], f.Place)
+	}
+	hint := ""
+	for _, place := range slices.Sorted(maps.Keys(settings)) {
+		if !slices.Contains(all, place) {
+			hint = nearest.Hint(place, all)
+			break
+		}
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("no group has the baseline's settings %v: there is one group only, whose runs differ in seed and fold alone", text(settings))
+	}
+	return fmt.Errorf("no group has the baseline's settings %v%s (the groups differ in %s)", text(settings), hint, strings.Join(all, ", "))
+}
+
+// OptionError says that an option of a comparison names what is not there.
+type OptionError struct {
+	Option string // "baseline" or "figure"
+	Err    error
+}
+
+func (e *OptionError) Error() string { return e.Err.Error() }
+func (e *OptionError) Unwrap() error { return e.Err }
 
 // baseline finds the group that has the baseline's settings and else those of g.
 // What follows from the table's columns need not be equal.

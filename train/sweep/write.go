@@ -11,13 +11,14 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/nearest"
 )
 
 // WriteMarkdown writes a line a group: mean and deviation of every figure, and the
 // test of one of them. The best mean of a figure is bold.
 func (t *Table) WriteMarkdown(w io.Writer, tested string) error {
-	if !slices.Contains(t.Figures, tested) {
-		return t.unknown(tested)
+	if err := t.Known(tested); err != nil {
+		return err
 	}
 	head, rule := "|", "|"
 	for _, c := range t.Columns {
@@ -143,8 +144,16 @@ func orDash(text string) string {
 	return strings.ReplaceAll(text, "|", "\\|")
 }
 
+// Known reports whether the table has a figure.
+func (t *Table) Known(figure string) error {
+	if slices.Contains(t.Figures, figure) {
+		return nil
+	}
+	return t.unknown(figure)
+}
+
 func (t *Table) unknown(figure string) error {
-	return fmt.Errorf("no run has a figure %q (there is: %s)", figure, strings.Join(t.Figures, ", "))
+	return &OptionError{"figure", fmt.Errorf("no run has a figure %q%s (there is: %s)", figure, nearest.Hint(figure, t.Figures), strings.Join(t.Figures, ", "))}
 }
 
 // WriteCSV writes a line a group with all that is known of every figure.
@@ -215,8 +224,8 @@ func (t *Table) WriteJSON(w io.Writer) error {
 // Plot draws a figure of every run: the last column side by side, the others
 // below each other's axis.
 func (t *Table) Plot(path, figure string) error {
-	if !slices.Contains(t.Figures, figure) {
-		return t.unknown(figure)
+	if err := t.Known(figure); err != nil {
+		return err
 	}
 	unit := ""
 	if Percent(figure) {
