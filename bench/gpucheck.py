@@ -7,7 +7,8 @@ do), PyTorch if there is one, no Go and no network. `make gpu-check` makes the f
     python3 gpucheck.py [--minutes 7] [--only tests|bench] [--log gpu-check.log]
 
 A part that fails does not keep the others from running; what each failure was is below the table, and every
-output is in the log.
+output is in the log. What the time does not suffice for is left out and named there. The exit status is 0 if all
+that ran passed, 1 if something failed, and 3 if nothing was tested, as where there is no GPU.
 """
 import argparse
 import glob
@@ -30,7 +31,7 @@ class Check:
     def __init__(self, minutes, log):
         self.end = time.monotonic() + 60 * minutes
         self.log = open(log, "w")
-        self.rows, self.notes, self.failed = [], {}, 0
+        self.tests, self.rows, self.notes, self.failed = [], [], {}, 0
         self.start, self.done = time.monotonic(), {}
         self.no_gpu = self.no_torch = None  # why there is none
         self.env = dict(os.environ)
@@ -54,8 +55,10 @@ class Check:
             raise Failure(str(e))
         self.log.write(out + err + "(%s after %.1f s)\n" % ("time ran out" if code is None else "exit %d" % code, time.monotonic() - start))
         self.log.flush()
+        if code is None and left < limit:
+            raise Failure("out of time", skipped=True)
         if code is None:
-            raise Failure("not done after %.0f s" % min(limit, left))
+            raise Failure("not done after %.0f s" % limit)
         if code != 0:
             raise Failure(reason(out + "\n" + err))
         return out
@@ -128,7 +131,7 @@ def machine(check):
             out = check.run(command, 60).strip()
         except Failure as f:
             check.say("%-8s %s" % (what, f))
-            return None, str(f)
+            return None, f
         for line in out.splitlines():
             check.say("%-8s %s" % (what, line))
         return out, None
@@ -136,14 +139,14 @@ def machine(check):
     ask("card", ["nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm,power.limit", "--format=csv,noheader"])
     out, wrong = ask("vernier", ["./vernier", "doctor"])
     if out is None:
-        check.note("vernier doctor", Failure(wrong))
-        check.no_gpu = wrong
+        check.note("vernier doctor", wrong)
+        check.no_gpu = str(wrong)
     elif "not used:" in out or "cuda:0" not in out:
         lines = [l for l in out.splitlines() if l.startswith("gpu")]
         check.no_gpu = "; ".join(l[3:].strip() for l in lines) or "vernier doctor finds no GPU"
     out, wrong = ask("torch", [sys.executable, "-c", "import torch; print(torch.__version__, 'CUDA', torch.version.cuda, 'cuDNN', torch.backends.cudnn.version(), 'GPU', torch.cuda.is_available())"])
     if out is None or out.endswith("False"):
-        check.no_torch = wrong or "torch finds no GPU"
+        check.no_torch = str(wrong or "") or "torch finds no GPU"
 
 
 def tests(check):
@@ -165,7 +168,7 @@ def tests(check):
         except Failure as f:
             verdict = "skipped" if f.skipped else "FAILED"
             check.note(name, f)
-        check.rows.append((name, verdict, "%.0f s" % (time.monotonic() - start), ""))
+        check.tests.append((name, verdict, "%.0f s" % (time.monotonic() - start)))
 
 
 def ours(check, name, precision, batch=None):
@@ -248,11 +251,13 @@ def benchmarks(check):
             network(check, name, precision, 128)
     network(check, "bninception", "bf16", 128, compiled=True)
     for batch in (32, 256, 64):
-        network(check, "bninception", "bf16", batch)
+        for name in NETWORKS:
+            network(check, name, "bf16", batch)
     for name in NETWORKS[1:]:
         network(check, name, "bf16", 128, compiled=True)
     for batch in (32, 256, 64):
-        network(check, "bninception", "tf32", batch)
+        for name in NETWORKS:
+            network(check, name, "tf32", batch)
 
 
 def main():
@@ -271,14 +276,28 @@ def main():
             benchmarks(check)
     except KeyboardInterrupt:
         check.note("the rest", Failure("interrupted", skipped=True))
-    check.say("\n%-50s %16s %30s %6s" % ("", "vernier", "torch", "ratio"))
-    for r in check.rows:
-        check.say("%-50s %16s %30s %6s" % r)
+    return report(check, a.log)
+
+
+def report(check, log):
+    """Prints the tables and returns the exit status."""
+    if check.tests:
+        check.say("\n%-60s %8s %6s" % ("test", "", "time"))
+        for t in check.tests:
+            check.say("%-60s %8s %6s" % t)
+    if check.rows:
+        check.say("\n%-50s %16s %30s %6s" % ("", "vernier", "torch", "ratio"))
+        for r in check.rows:
+            check.say("%-50s %16s %30s %6s" % r)
     if check.notes:
         check.say("\nwhat failed or was left out, and why:")
         for why, what in check.notes.items():
             check.say("  " + "; ".join(what) + "\n    " + why)
-    check.say("\n%d failures; everything that was printed is in %s" % (check.failed, a.log))
+    check.say("\n%d failures; everything that was printed is in %s" % (check.failed, log))
+    ours = [t for t in check.tests if t[1] != "skipped"] + [r for r in check.rows if r[1] != "-"]
+    if not ours and not check.failed:
+        check.say("nothing was tested: " + ("no GPU to test on: " + check.no_gpu if check.no_gpu else "see why above"))
+        return 3
     return 1 if check.failed else 0
 
 

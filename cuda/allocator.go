@@ -16,6 +16,7 @@ import (
 // may change hands while the device still reads it.
 type allocator struct {
 	driver device.Driver
+	narrow bool       // maps are bfloat16
 	mu     sync.Mutex // blocks are given back by the garbage collector's goroutine
 	free   map[int64][]block
 	all    map[device.Ptr]bool // whatever the device has given
@@ -31,8 +32,8 @@ type block struct {
 	bytes int64
 }
 
-func newAllocator(d device.Driver) *allocator {
-	return &allocator{driver: d, free: map[int64][]block{}, all: map[device.Ptr]bool{}}
+func newAllocator(d device.Driver, narrow bool) *allocator {
+	return &allocator{driver: d, narrow: narrow, free: map[int64][]block{}, all: map[device.Ptr]bool{}}
 }
 
 // alignment of everything that is handed out, in bytes: enough for any access
@@ -151,12 +152,17 @@ type MemoryError struct {
 	Want        int64 // bytes asked for
 	Free, Total int64 // of the device
 	Used        int64 // by this program's tensors
+	Narrow      bool  // maps are bfloat16 already
 	Err         error // of the driver
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("%s are needed, %s of the GPU's %s are free (%s are in use by this program, %s by others); lower --images-per-class or --classes-per-batch, or close other programs that use the GPU: %v",
-		mebibytes(e.Want), mebibytes(e.Free), mebibytes(e.Total), mebibytes(e.Used), mebibytes(max(0, e.Total-e.Free-e.Used)), e.Err)
+	narrow := " store maps in half of it with --precision bf16;"
+	if e.Narrow {
+		narrow = ""
+	}
+	return fmt.Sprintf("%s are needed, %s of the GPU's %s are free (%s are in use by this program, %s by others); in training embed batches in parts with --micro-batch (the same gradient);%s or lower --classes-per-batch, --images-per-class or --size, or close other programs that use the GPU: %v",
+		mebibytes(e.Want), mebibytes(e.Free), mebibytes(e.Total), mebibytes(e.Used), mebibytes(max(0, e.Total-e.Free-e.Used)), narrow, e.Err)
 }
 
 // Unwrap returns the driver's error.
@@ -177,7 +183,7 @@ func (a *allocator) exhausted(want int64, err error) error {
 	if freeErr != nil {
 		return fmt.Errorf("%s are needed: %w", mebibytes(want), err)
 	}
-	return &MemoryError{Want: want, Free: free, Total: total, Used: used, Err: err}
+	return &MemoryError{Want: want, Free: free, Total: total, Used: used, Narrow: a.narrow, Err: err}
 }
 
 // close returns everything to the device, also what tensors hold that are still

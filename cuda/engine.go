@@ -52,7 +52,7 @@ const blasWorkspace = 32 << 20
 func newEngine(p parts, opt Options) (e *Engine, err error) {
 	e = &Engine{
 		driver: p.driver, blas: p.blas, dnn: p.dnn, opt: opt, compute: p.compute,
-		memory: newAllocator(p.driver), plans: map[planKey]device.Plan{},
+		memory: newAllocator(p.driver, opt.Precision == BF16), plans: map[planKey]device.Plan{},
 	}
 	e.scratch.memory = e.memory
 	defer func() {
