@@ -1,7 +1,10 @@
 package train
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -69,6 +72,9 @@ func (s *Settings) Add(list ...Setting) error {
 // AddYAML puts the values of a YAML text (or JSON, which is YAML) on top of those
 // before. name is that of the text, for messages.
 func (s *Settings) AddYAML(name string, text []byte) error {
+	if err := OneDocument(name, text); err != nil {
+		return err
+	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -77,6 +83,20 @@ func (s *Settings) AddYAML(name string, text []byte) error {
 		return nil
 	}
 	return s.AddNode(name, doc.Content[0])
+}
+
+// OneDocument reports whether a YAML text is one document and no more: what stands in
+// a second one would be ignored.
+func OneDocument(name string, text []byte) error {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	var doc yaml.Node
+	if err := d.Decode(&doc); err != nil {
+		return nil // whoever reads it says what is wrong
+	}
+	if err := d.Decode(&doc); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: there is a second YAML document behind a line ---, which would be ignored: join them, or make two files", name)
+	}
+	return nil
 }
 
 // AddNode is AddYAML for a part of a text that has been parsed.

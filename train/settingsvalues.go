@@ -68,6 +68,12 @@ func typeAt(t reflect.Type, path string) (reflect.Type, error) {
 	return t, nil
 }
 
+// IsWhole reports whether a place of the configuration takes a whole number.
+func IsWhole(place string) bool {
+	t, err := typeAt(reflect.TypeFor[Config](), place)
+	return err == nil && !isText(t) && slices.Contains([]reflect.Kind{reflect.Int, reflect.Int64, reflect.Uint64}, t.Kind())
+}
+
 func join(path, key string) string {
 	if path == "" {
 		return key

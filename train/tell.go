@@ -104,7 +104,7 @@ func (s *Session) warn(r EpochRecord, steps int, h health) {
 		s.ev.Warn("the gradient exploded in %s, at step %d to a norm of %.3g where %.3g is usual: lower --rate, or limit it with --clip-norm", plural.Of(h.Loud, "step"), h.LoudAt, h.LoudNorm, math.Exp(h.Level))
 	}
 	if 2*h.Faint > steps-h.Idle && h.Faint > 0 {
-		s.ev.Warn("the gradient vanished in %d of %s of epoch %d (a norm below %g although the loss is not 0): look at the scale of embeddings and the loss's temperature", h.Faint, plural.Of(steps, "step"), r.Epoch, faintNorm)
+		s.ev.Warn("the gradient vanished in %d of %s of epoch %d (a norm below %g although the loss is not 0): a --rate that is too large drives embeddings to where nothing moves them (it is %.3g); else look at their scale and the loss's temperature", h.Faint, plural.Of(steps, "step"), r.Epoch, faintNorm, s.cfg.Optimizer.Rate)
 	}
 	if r.Skipped > 0 {
 		s.ev.Warn("unreadable and replaced by others of their class: %s; vernier data check lists them", plural.Of(r.Skipped, "image"))

@@ -134,3 +134,21 @@ func TestCorruptionOnTheCommandLine(t *testing.T) {
 		}
 	}
 }
+
+func TestALongerRunBeginsFromTheNetworkOfAShorterOne(t *testing.T) {
+	data, dir := stripes(t, 10, 4), t.TempDir()
+	first, longer, longest := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")
+	if code, _, stderr := vernier(t, append(quick(data, first), "--loss", "proxy-anchor")...); code != exitDone {
+		t.Fatal(stderr)
+	}
+	code, _, stderr := vernier(t, "train", "--resume", first, "--epochs", "9")
+	if want := "--config " + first + "/config.json --weights " + first + "/last.safetensors"; code != exitUsage || !strings.Contains(stderr, want) {
+		t.Errorf("exit %d, want %q in %s", code, want, stderr)
+	}
+	for _, step := range [][2]string{{first, longer}, {longer, longest}} {
+		code, _, stderr := vernier(t, "train", "--config", step[0]+"/config.json", "--weights", step[0]+"/last.safetensors", "--epochs", "1", "--out", step[1])
+		if code != exitDone || !strings.Contains(stderr, "0 ignored, 0 parameters of the head drawn") {
+			t.Errorf("%v: exit %d, %s", step, code, stderr)
+		}
+	}
+}

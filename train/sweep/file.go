@@ -81,6 +81,9 @@ func Parse(name string, text []byte) (*File, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, fmt.Errorf("%s is empty", name)
 	}
+	if err := train.OneDocument(name, text); err != nil {
+		return nil, err
+	}
 	var t fileText
 	parts := []string{"base", "grid", "random", "seeds", "folds", "baseline", "figure", "restarts", "trials", "seed", "values"}
 	if err := yaml.Load(text, &t, yaml.WithKnownFields()); err != nil {
@@ -91,8 +94,11 @@ func Parse(name string, text []byte) (*File, error) {
 		return nil, fmt.Errorf("%s: %s", name, text)
 	}
 	f := &File{Name: name, Baseline: t.Baseline, Figure: t.Figure, Restarts: t.Restarts, Folds: t.Folds, base: &t.Base}
-	if f.Folds < 0 || f.Folds == 1 || f.Restarts < 0 {
-		return nil, fmt.Errorf("%s: %d folds, %d restarts: there must be at least 2 folds (or 0 for none), and restarts must not be negative", name, f.Folds, f.Restarts)
+	switch {
+	case f.Folds < 0 || f.Folds == 1:
+		return nil, fmt.Errorf("%s: folds: %d: there must be at least 2 folds, or 0 for none", name, f.Folds)
+	case f.Restarts < 0:
+		return nil, fmt.Errorf("%s: restarts: %d: k-means runs at least once, or 20 times for 0", name, f.Restarts)
 	}
 	if err := f.readGrid(&t.Grid); err != nil {
 		return nil, err
@@ -221,7 +227,7 @@ func (f *File) draw(n *yaml.Node, trials int, seed uint64) error {
 		var s []train.Setting
 		for i := 0; i < len(n.Content); i += 2 {
 			place, how := n.Content[i].Value, n.Content[i+1]
-			v, err := f.drawOne(how, r)
+			v, err := f.drawOne(place, how, r)
 			if err != nil {
 				return fmt.Errorf("%s: %s: %w", f.at(how), place, err)
 			}
@@ -233,30 +239,39 @@ func (f *File) draw(n *yaml.Node, trials int, seed uint64) error {
 	return nil
 }
 
-// drawOne draws a value: of a list, or of a range, with three digits.
-func (f *File) drawOne(n *yaml.Node, r *rand.Rand) (string, error) {
-	usage := errors.New("want a list of values, or {uniform: [LOW, HIGH]}, {log: [LOW, HIGH]} or {int: [LOW, HIGH]}")
+// drawOne draws a value for a place: of a list, or of a range, with three digits.
+func (f *File) drawOne(place string, n *yaml.Node, r *rand.Rand) (string, error) {
+	const ranges = "{uniform: [LOW, HIGH]}, {log: [LOW, HIGH]} or {int: [LOW, HIGH]}"
 	switch {
 	case n.Kind == yaml.SequenceNode && len(n.Content) > 0:
 		s, err := f.setting("", n.Content[r.IntN(len(n.Content))])
 		text, _ := s.Value.(string)
 		return text, err
 	case n.Kind != yaml.MappingNode || len(n.Content) != 2:
-		return "", usage
+		return "", errors.New("want a list of values, or " + ranges)
 	}
 	var ends []float64
 	kind := n.Content[0].Value
-	if err := n.Content[1].Decode(&ends); err != nil || len(ends) != 2 || !(ends[0] < ends[1]) {
-		return "", usage
+	if !slices.Contains([]string{"uniform", "log", "int"}, kind) {
+		return "", fmt.Errorf("unknown range %q%s (want a list of values, or %s)", kind, nearest.Hint(kind, []string{"uniform", "log", "int"}), ranges)
+	}
+	if err := n.Content[1].Decode(&ends); err != nil || len(ends) != 2 {
+		return "", fmt.Errorf("%s: want two numbers, as in %s", kind, ranges)
 	}
 	low, high, u := ends[0], ends[1], r.Float64()
 	switch {
-	case kind == "uniform":
-		return strconv.FormatFloat(low+u*(high-low), 'g', 3, 64), nil
-	case kind == "log" && low > 0:
-		return strconv.FormatFloat(math.Exp(math.Log(low)+u*(math.Log(high)-math.Log(low))), 'g', 3, 64), nil
-	case kind == "int" && low == math.Trunc(low) && high == math.Trunc(high):
+	case !(low < high) || math.IsInf(high-low, 0):
+		return "", fmt.Errorf("%s: [%v, %v]: LOW must be below HIGH", kind, low, high)
+	case kind == "log" && low <= 0:
+		return "", fmt.Errorf("log: [%v, %v]: LOW must be above 0, which has no logarithm", low, high)
+	case kind == "int" && (low != math.Trunc(low) || high != math.Trunc(high)):
+		return "", fmt.Errorf("int: [%v, %v]: want whole numbers", low, high)
+	case kind == "int":
 		return strconv.Itoa(int(low) + r.IntN(int(high-low)+1)), nil
+	case train.IsWhole(place):
+		return "", fmt.Errorf("%s draws no whole numbers; want {int: [LOW, HIGH]} or a list of values", kind)
+	case kind == "log":
+		return strconv.FormatFloat(math.Exp(math.Log(low)+u*(math.Log(high)-math.Log(low))), 'g', 3, 64), nil
 	}
-	return "", usage
+	return strconv.FormatFloat(low+u*(high-low), 'g', 3, 64), nil
 }

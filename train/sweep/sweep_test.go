@@ -200,18 +200,30 @@ func TestMistakesInASweepFileAreNamed(t *testing.T) {
 		"seeds: 0":                       "seeds",
 		"folds: 1":                       "at least 2 folds",
 		"random: {trials: 3}":            "trials and values",
-		"random: {trials: 3, values: {epochs: {uni: [1, 2]}}}": "epochs: want a list of values, or {uniform",
-		"random: {trials: 3, values: {epochs: {int: [2, 1]}}}": "epochs: want a list of values, or {uniform",
-		"base: {data: {spec: ''}}":                             "data.spec is missing",
-		"grid: {model.metric: [brm, hamming]}":                 "hamming",
+		"random: {trials: 3, values: {epochs: {uni: [1, 2]}}}":         `epochs: unknown range "uni"; did you mean uniform? (want a list of values, or {uniform`,
+		"random: {trials: 3, values: {epochs: {int: [2, 1]}}}":         "epochs: int: [2, 1]: LOW must be below HIGH",
+		"random: {trials: 3, values: {epochs: 4}}":                     "epochs: want a list of values, or {uniform",
+		"random: {trials: 3, values: {epochs: {int: 4}}}":              "epochs: int: want two numbers",
+		"random: {trials: 3, values: {epochs: {int: [1.5, 4]}}}":       "want whole numbers",
+		"random: {trials: 3, values: {optimizer.rate: {log: [0, 1]}}}": "optimizer.rate: log: [0, 1]: LOW must be above 0",
+		"random: {trials: 3, values: {model.dim: {log: [8, 64]}}}":     "model.dim: log draws no whole numbers; want {int: [LOW, HIGH]}",
+		"restarts: -1":                         "restarts: -1",
+		"seeds: 2\n---\nseeds: 3":              "second YAML document",
+		"grd: {epochs: [1]}":                   `unknown part "grd"; did you mean grid?`,
+		"baseline: {model.metrik: brm}":        "there is one group only",
+		"base: {data: {spec: ''}}":             "data.spec is missing",
+		"grid: {model.metric: [brm, hamming]}": "hamming",
 	} {
-		if !strings.Contains(text, "base") {
+		if !strings.Contains(text, "base:") {
 			text = "base: {data: {spec: glyphs}}\n" + text
 			says = strings.Replace(says, "x.yaml:1", "x.yaml:2", 1)
 		}
 		f, err := Parse("x.yaml", []byte(text))
 		if err == nil {
-			_, err = f.Plan(nil)
+			var jobs []Job
+			if jobs, err = f.Plan(nil); err == nil {
+				err = Check(jobs, Options{Baseline: f.Baseline}, "")
+			}
 		}
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s\n  want %q, got %v", text, says, err)
