@@ -87,6 +87,11 @@ func (e *Engine) Name() string {
 	return fmt.Sprintf("cuda:%d (%s, %v)", e.opt.Device, e.driver.Properties().Name, e.opt.Precision)
 }
 
+// Info names the model of the GPU, and the options on which numbers depend.
+func (e *Engine) Info() layers.EngineInfo {
+	return layers.EngineInfo{Kind: layers.CUDA, Device: e.driver.Properties().Name, Precision: e.opt.Precision.String(), Deterministic: e.opt.Deterministic}
+}
+
 // Memory is how much of the device's memory is free, and how much there is.
 func (e *Engine) Memory() (free, total int64, err error) { return e.driver.Free() }
 

@@ -30,6 +30,7 @@ type Engine interface {
 
 // Memory makes tensors and moves numbers between them and the host.
 type Memory interface {
+	Informer
 	// Name says which engine this is, for logs: "cpu (avx512, 2 threads)".
 	Name() string
 	// New returns a zeroed tensor. Every dimension must be positive.

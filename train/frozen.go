@@ -84,7 +84,7 @@ func (c Config) features(ctx context.Context, all *data.Set, m *model.Model, opt
 	defer trunk.Close()
 	f, err := data.CacheFeatures(ctx, all, pipeline, data.FeatureOptions{
 		Dir:   opt.Cache.Dir,
-		Of:    fmt.Sprintf("%s to %s, parameters %s, kernels %s", c.Model.Backbone, c.Freeze.To, sum, kernels(m.Params.Engine())),
+		Of:    fmt.Sprintf("%s to %s, parameters %s, computed by %v", c.Model.Backbone, c.Freeze.To, sum, m.Params.Engine().Info()),
 		Shape: trunk.Shape(), Half: c.Data.CacheFrozen == "fp16",
 		Batch: frozenBatch, Workers: opt.Workers, Compute: trunk.Embed,
 		Progress: func(done, total int) { opt.Events.Progress("caching the frozen blocks", done, total, "") },

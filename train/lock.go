@@ -4,10 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"syscall"
-
-	"github.com/vernier-ml/vernier/layers"
 )
 
 // lockFile marks a run folder that a process is working in.
@@ -63,11 +60,4 @@ func (s *Session) unlock() {
 		s.lock.Close()
 		s.lock = nil
 	}
-}
-
-// kernels is the part of an engine's name on which the last bits of a result
-// depend: "cpu (avx512".
-func kernels(eng layers.Engine) string {
-	kind, _, _ := strings.Cut(eng.Name(), ",")
-	return strings.ReplaceAll(kind, "(", "")
 }

@@ -10,6 +10,14 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
+// startRecord is a line of the log about a start of the run, its first or one that
+// goes on.
+type startRecord struct {
+	Event  string            `json:"event"` // "start"
+	Steps  int               `json:"steps"` // that were done before
+	Engine layers.EngineInfo `json:"engine"`
+}
+
 // stepRecord is a line of the log about one training step.
 type stepRecord struct {
 	Event    string  `json:"event"` // "step"

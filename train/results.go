@@ -16,6 +16,8 @@ type Results struct {
 	// Epoch of the model, from 1; 0 is the untrained network.
 	Epoch int    `json:"epoch"`
 	Data  string `json:"data"`
+	// Engine computed the figures, and of a run the last steps.
+	Engine layers.EngineInfo `json:"engine"`
 
 	Model *eval.Figures `json:"model"`
 	// Last is the model of the last epoch, LastEpoch, where that is not the one
@@ -154,7 +156,7 @@ func MeasureNetwork(ctx context.Context, cfg Config, eng layers.Engine, opt Meas
 
 // figures measures the model and raw pixels.
 func (e *Embedded) figures(ctx context.Context, opt MeasureOptions) (*Results, error) {
-	r := &Results{Epoch: e.Epoch, Data: e.Set.Name}
+	r := &Results{Epoch: e.Epoch, Data: e.Set.Name, Engine: e.Model.Params.Engine().Info()}
 	measured := e.cfg.Data.Spec
 	if opt.Data != "" {
 		measured = opt.Data

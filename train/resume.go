@@ -106,10 +106,7 @@ func (s *Session) loadCheckpoint(path string, stored Config) error {
 	if s.state.Data != s.sets.fingerprint {
 		return fmt.Errorf("the images of %s are not those that the run began with (some came, went, or changed their size), so it cannot go on: put them back, or train anew with another --out", s.cfg.Data.Spec)
 	}
-	if now := kernels(s.model.Params.Engine()); s.state.Kernels != now {
-		s.ev.Warn("the run began with other kernels (%s, now %s): its last bits will differ from those of an uninterrupted run", s.state.Kernels, now)
-		s.state.Kernels = now
-	}
+	s.goOnWith(s.model.Params.Engine().Info())
 	if s.state.Released > 0 { // otherwise the warm-up's moments are in the file
 		if _, err := s.tune(); err != nil {
 			return err

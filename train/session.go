@@ -81,10 +81,10 @@ type state struct {
 	LossSum   float64 `json:"loss_sum"`
 	LossSteps int     `json:"loss_steps"`
 	Steps     int     `json:"steps"` // of the optimiser
-	// Data is the fingerprint of the images, Kernels the kind of engine: a run
+	// Data is the fingerprint of the images, Engine what computed: a run
 	// continues exactly only where both are what they were.
-	Data    string `json:"data"`
-	Kernels string `json:"kernels"`
+	Data   string            `json:"data"`
+	Engine layers.EngineInfo `json:"engine"`
 	// Released is the step after which the warm-up was over; 0 without one.
 	Released int `json:"released"`
 	// Mean and Std are of the metric between images of the epoch's last batch.
@@ -245,7 +245,7 @@ func (s *Session) batches(epoch int) int {
 // begin writes what a run has from its first moment on.
 func (s *Session) begin(ctx context.Context) error {
 	s.state.Best = -1
-	s.state.Data, s.state.Kernels = s.sets.fingerprint, kernels(s.model.Params.Engine())
+	s.state.Data, s.state.Engine = s.sets.fingerprint, s.model.Params.Engine().Info()
 	var err error
 	if s.cfg.Loss.Effective, err = losses.Effective(s.cfg.Loss.Name, s.cfg.lossOptions(len(s.sets.fit.Classes), s.cfg.Loss.Params)); err != nil {
 		return err
@@ -276,7 +276,10 @@ func (s *Session) begin(ctx context.Context) error {
 }
 
 func (s *Session) openLog() (err error) {
-	if s.log, err = openLog(s.folder.Path(LogFile), s.state.Steps); err != nil || !s.cfg.Run.TensorBoard {
+	if s.log, err = openLog(s.folder.Path(LogFile), s.state.Steps); err != nil {
+		return err
+	}
+	if err = s.log.write(startRecord{"start", s.state.Steps, s.model.Params.Engine().Info()}); err != nil || !s.cfg.Run.TensorBoard {
 		return err
 	}
 	s.board, err = s.folder.openBoard(s.state.Steps)

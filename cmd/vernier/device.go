@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
@@ -15,6 +16,7 @@ import (
 	"github.com/vernier-ml/vernier/internal/cpu"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/train/sweep"
 )
 
 // engine is what commands compute on.
@@ -78,6 +80,24 @@ func (f *deviceFlags) open(threads int, log *logrus.Logger) (engine, error) {
 	return f.openOn(realGPUs(), threads, log)
 }
 
+// opener makes the engines of several runs at a time, and says only once what they
+// compute on.
+func (f *deviceFlags) opener(log *logrus.Logger) func(threads int) (sweep.Engine, error) {
+	said := false
+	var mu sync.Mutex
+	return func(threads int) (sweep.Engine, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		to := log
+		if said {
+			to = logrus.New()
+			to.SetOutput(io.Discard)
+		}
+		said = true
+		return f.open(threads, to)
+	}
+}
+
 func (f *deviceFlags) openOn(g gpus, threads int, log *logrus.Logger) (engine, error) {
 	opt := cuda.Options{Deterministic: f.deterministic}
 	var err error
@@ -102,14 +122,28 @@ func (f *deviceFlags) openOn(g gpus, threads int, log *logrus.Logger) (engine, e
 			return e, nil
 		}
 	}
-	if f.precisionGiven() || opt.Precision != cuda.TF32 {
+	if f.given("precision") {
 		log.Warnf("--precision %v is for a GPU: the CPU computes in float32 as always", opt.Precision)
 	}
 	return newEngine(threads)
 }
 
-// precisionGiven reports whether the user chose one.
-func (f *deviceFlags) precisionGiven() bool { return f.flags != nil && f.flags.Changed("precision") }
+// given reports whether the user set a flag.
+func (f *deviceFlags) given(name string) bool { return f.flags != nil && f.flags.Changed(name) }
+
+// goOn takes what is not given from what a run computed on so far, where that was a
+// GPU.
+func (f *deviceFlags) goOn(with layers.EngineInfo) {
+	if with.Kind != layers.CUDA {
+		return
+	}
+	if !f.given("precision") {
+		f.precision = with.Precision
+	}
+	if !f.given("deterministic") {
+		f.deterministic = with.Deterministic
+	}
+}
 
 // automatic returns the engine of the first GPU that can be used, or nil, and then
 // says why there is none: always in a program that has the GPU engine, in another one
@@ -147,6 +181,9 @@ func (f *deviceFlags) openRun(path string, threads int, log *logrus.Logger) (tra
 	eng, err := f.open(threads, log)
 	return folder, eng, err
 }
+
+// cpuThreads describes --threads of commands that compute on the CPU alone.
+const cpuThreads = "threads that compute, on the CPU in any case (default all cores)"
 
 func newEngine(threads int) (*cpu.Engine, error) {
 	return cpu.New(cpu.Options{Threads: threads})

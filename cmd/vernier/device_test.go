@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/vernier-ml/vernier/cuda"
+	"github.com/vernier-ml/vernier/layers"
 )
 
 func TestDeviceIsChosenByItsFlag(t *testing.T) {
@@ -133,5 +136,52 @@ gpu cuda:2 is not used: error 3
 `
 	if w.String() != want {
 		t.Errorf("got\n%s", w.String())
+	}
+}
+
+// A run goes on as a GPU computed it so far unless a flag says otherwise.
+func TestWhatIsNotGivenGoesOnAsOnTheGPUBefore(t *testing.T) {
+	bf16 := layers.EngineInfo{Kind: layers.CUDA, Device: "H100", Precision: "bf16", Deterministic: true}
+	for _, c := range []struct {
+		args          []string
+		before        layers.EngineInfo
+		precision     string
+		deterministic bool
+	}{
+		{nil, bf16, "bf16", true},
+		{[]string{"--precision", "fp32"}, bf16, "fp32", true},
+		{[]string{"--deterministic=false"}, bf16, "bf16", false},
+		{nil, layers.EngineInfo{Kind: layers.CPU, Precision: "fp32", Deterministic: true}, "tf32", false},
+		{nil, layers.EngineInfo{}, "tf32", false},
+	} {
+		var f deviceFlags
+		fl := pflag.NewFlagSet("", pflag.ContinueOnError)
+		f.add(fl)
+		if err := fl.Parse(c.args); err != nil {
+			t.Fatal(err)
+		}
+		f.goOn(c.before)
+		if f.precision != c.precision || f.deterministic != c.deterministic {
+			t.Errorf("%v after %v: %s, deterministic %v", c.args, c.before, f.precision, f.deterministic)
+		}
+	}
+}
+
+// Commands that train several networks take the same flags.
+func TestSweepsAndReproductionsTakeADevice(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sweep.yaml")
+	if err := os.WriteFile(file, []byte("base: {data: {spec: 'folder:"+stripes(t, 6, 4)+"'}, epochs: 1}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"sweep", file, "--out", t.TempDir()},
+		{"reproduce", "drml-tables", "--data", "folder:" + stripes(t, 6, 4), "--out", t.TempDir(), "--set", "model.backbone=convnet", "--set", "model.input.size=28"},
+	} {
+		if code, _, errs := vernier(t, append(args, "--device", "gpu")...); code != exitUsage || !strings.Contains(errs, "--device") {
+			t.Errorf("%s: exit %d: %s", args[0], code, errs)
+		}
+		if code, _, errs := vernier(t, append(args, "--device", "cuda:99")...); code == exitDone || !strings.Contains(errs, "--device cuda:99: ") {
+			t.Errorf("%s: exit %d: %s", args[0], code, errs)
+		}
 	}
 }

@@ -29,6 +29,7 @@ type drmlFlags struct {
 	seeds                              []uint
 	threads, workers, restarts         int
 	cache                              cacheFlags
+	device                             deviceFlags
 }
 
 // drmlHelp explains them.
@@ -55,6 +56,7 @@ func (f *drmlFlags) add(cmd *cobra.Command) {
 	fl.UintSliceVar(&f.seeds, "seeds", []uint{1, 2, 3}, "seeds of the runs")
 	fl.IntVar(&f.restarts, "restarts", 20, "of k-means, averaged")
 	f.cache.add(fl, "use pictures as they are, decoded from their files every time")
+	f.device.add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core)")
 }
@@ -131,7 +133,7 @@ func (f *drmlFlags) run(ctx context.Context, log *logrus.Logger, runs []*drmlRun
 			return &usageError{fmt.Errorf("run %s: %w", r.Name, err)}
 		}
 	}
-	eng, err := newEngine(f.threads)
+	eng, err := f.device.open(f.threads, log)
 	if err != nil {
 		return err
 	}

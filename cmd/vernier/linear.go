@@ -23,7 +23,9 @@ class", apply it, and compare learners over random splits.
 
 The label is the column of --label, else one that is called label, class or target,
 else the last one if it holds words, or whole numbers of which each comes back twice
-on average; any other table is refused, with the names of its columns.`,
+on average; any other table is refused, with the names of its columns.
+
+All of it computes on the CPU.`,
 		Example: `  vernier linear compare vehicle.csv --learners euclidean,lda,lmnn,brm-r
   vernier linear fit vehicle.csv --learner brm-r --out vehicle.json
   vernier linear transform vehicle.json new.csv --out mapped.csv`,
@@ -81,7 +83,7 @@ func (f *tableFlags) addRead(cmd *cobra.Command) {
 	fl.StringVar(&f.header, "header", "auto", "does the first line name the columns: auto, yes or no")
 	fl.StringSliceVar(&f.read.Categorical, "categorical", nil, "columns whose numbers are codes, separated by commas")
 	fl.StringSliceVar(&f.read.Drop, "drop", nil, "columns to leave out, separated by commas")
-	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
+	fl.IntVar(&f.threads, "threads", 0, cpuThreads)
 }
 
 func (f *tableFlags) complete() {

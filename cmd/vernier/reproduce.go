@@ -18,7 +18,10 @@ func newReproduce(log *logrus.Logger) *cobra.Command {
 		Long: `Run experiments of the BRM paper and of the textbook chapter on linear metrics,
 and those of the paper on geometry flow (DRML), again, and print their figures
 beside the published ones. What the sources leave open, and which data differ from
-theirs, is said with the figures.`,
+theirs, is said with the figures.
+
+The experiments with linear metrics compute on the CPU, those with geometry flow on
+what --device says.`,
 		Example: `  vernier reproduce chapter63 --out runs/chapter63
   vernier reproduce brm-table2 --out runs/table2
   vernier reproduce brm-table3 --data tables --mnist mnist --trials 20

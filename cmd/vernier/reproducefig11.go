@@ -77,7 +77,7 @@ The paper shows bars without numbers; its robust competitors are not among ours.
 	fl.StringVar(&out, "out", "", "folder for a Markdown table and a picture of each table")
 	fl.Float64Var(&penalty, "penalty", 3e-3, "of brm-r-held")
 	fl.Uint64Var(&seed, "seed", 0, "of the first split")
-	fl.IntVar(&threads, "threads", 0, "threads that compute (default all cores)")
+	fl.IntVar(&threads, "threads", 0, cpuThreads)
 	return cmd
 }
 

@@ -85,7 +85,7 @@ not counted among its neighbours.`,
 	fl.IntVar(&trials, "trials", 20, "random data sets and splits")
 	fl.StringVar(&out, "out", "", "folder for the pictures of Fig. 6")
 	fl.Uint64Var(&seed, "seed", 0, "of the first trial")
-	fl.IntVar(&threads, "threads", 0, "threads that compute (default all cores)")
+	fl.IntVar(&threads, "threads", 0, cpuThreads)
 	return cmd
 }
 

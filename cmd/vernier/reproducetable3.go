@@ -60,7 +60,7 @@ learners end early; vernier linear compare runs them without these bounds.`,
 	fl.StringSliceVar(&f.tables, "tables", names, "which tables")
 	fl.StringVar(&f.out, "out", "", "folder for table3.md, table3.json and table3.png")
 	fl.Uint64Var(&f.seed, "seed", 0, "of the first split")
-	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
+	fl.IntVar(&f.threads, "threads", 0, cpuThreads)
 	return cmd
 }
 

@@ -21,6 +21,7 @@ type sweepFlags struct {
 	set     []string
 	jobs    int
 	threads int
+	device  deviceFlags
 	cache   cacheFlags
 	table   tableOutput
 	list    bool
@@ -68,6 +69,7 @@ skipped, unfinished ones resumed. Several processes may work on one sweep.`,
 	fl.StringArrayVar(&f.set, "set", nil, "one setting of all runs, as KEY=VALUE, in place of the file's base; may be repeated")
 	fl.IntVar(&f.jobs, "jobs", 1, "runs at a time")
 	fl.IntVar(&f.threads, "threads", 0, "threads of each (default all cores divided by --jobs); changes no result")
+	f.device.add(fl)
 	f.cache.add(fl, "store no prepared pictures; changes no result")
 	f.table.add(fl)
 	fl.BoolVar(&f.list, "list", false, "list the runs and how far each has come, and make none")
@@ -98,7 +100,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	}
 	r := &sweep.Runner{
 		Dir: f.out, Jobs: f.jobs, Threads: f.threads,
-		Engine:  func(threads int) (sweep.Engine, error) { return newEngine(threads) },
+		Engine:  f.device.opener(log),
 		Options: train.Options{Cache: f.cache.options(), Events: newReporter(log), Restarts: file.Restarts},
 	}
 	if f.list {

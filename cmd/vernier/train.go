@@ -170,6 +170,13 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 	if opt.Memory > 0 {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opt.Memory))
 	}
+	if f.resume != "" {
+		before, err := folder.Engine(f.from)
+		if err != nil {
+			return err
+		}
+		f.device.goOn(before)
+	}
 	eng, err := f.device.open(f.threads, log)
 	if err != nil {
 		return err

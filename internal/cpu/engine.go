@@ -67,6 +67,11 @@ func (e *Engine) Name() string {
 	return fmt.Sprintf("cpu (%s, %d thread%s)", e.kernels.name, e.pool.threads, s)
 }
 
+// Info names the kernels; all numbers are float32.
+func (e *Engine) Info() layers.EngineInfo {
+	return layers.EngineInfo{Kind: layers.CPU, Device: e.kernels.name, Precision: "fp32", Deterministic: true}
+}
+
 // Close ends the worker goroutines. A closed engine still computes, on the
 // calling goroutine alone. Closing again does nothing.
 func (e *Engine) Close() error {

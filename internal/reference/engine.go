@@ -23,6 +23,11 @@ func New() Engine { return Engine{} }
 // Name is "reference".
 func (Engine) Name() string { return "reference" }
 
+// Info calls it a CPU's.
+func (Engine) Info() layers.EngineInfo {
+	return layers.EngineInfo{Kind: layers.CPU, Device: "reference", Precision: "fp32", Deterministic: true}
+}
+
 // New returns a zeroed tensor; without dimensions it is a scalar.
 func (Engine) New(shape ...int) (layers.Tensor, error) {
 	n, err := volume(shape)

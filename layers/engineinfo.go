@@ -1,0 +1,32 @@
+package layers
+
+// Kinds of engines.
+const (
+	CPU  = "cpu"
+	CUDA = "cuda"
+)
+
+// Informer says what computes.
+type Informer interface{ Info() EngineInfo }
+
+// EngineInfo is what the numbers of a result depend on in an engine: how many threads
+// it has and which of several GPUs of one model it is changes none.
+type EngineInfo struct {
+	Kind          string `json:"kind"`      // CPU or CUDA
+	Device        string `json:"device"`    // kernels of the CPU, or model of the GPU
+	Precision     string `json:"precision"` // of products and maps: fp32, tf32 or bf16
+	Deterministic bool   `json:"deterministic"`
+}
+
+// String is "cpu avx512" or "cuda NVIDIA H100 80GB HBM3, bf16, deterministic".
+func (i EngineInfo) String() string {
+	s := i.Kind + " " + i.Device
+	if i.Kind == CPU {
+		return s // float32 and deterministic always
+	}
+	s += ", " + i.Precision
+	if i.Deterministic {
+		s += ", deterministic"
+	}
+	return s
+}

@@ -1,0 +1,105 @@
+package train
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vernier-ml/vernier/layers"
+)
+
+// posing is an engine that says it is another.
+type posing struct {
+	layers.Engine
+	info layers.EngineInfo
+}
+
+func (p posing) Info() layers.EngineInfo { return p.info }
+
+// warned keeps warnings.
+type warned struct {
+	silent
+	warnings []string
+}
+
+func (h *warned) Warn(format string, args ...any) {
+	h.warnings = append(h.warnings, fmt.Sprintf(format, args...))
+}
+
+// Every start of a run says in its log what computes, and one that goes on in another
+// precision, or on another device, is warned of.
+func TestARunRecordsWhatComputesIt(t *testing.T) {
+	h100 := layers.EngineInfo{Kind: layers.CUDA, Device: "NVIDIA H100", Precision: "bf16"}
+	tf32, exact := h100, h100
+	tf32.Precision, exact.Deterministic = "tf32", true
+	host := newTestEngine(t)
+	s, folder := beginOn(t, smallConfig(t, shades(t, 8, 4)), posing{host, h100})
+	s.Close()
+	want := []layers.EngineInfo{h100}
+	for _, c := range []struct {
+		now  layers.EngineInfo
+		warn string // empty for no warning
+	}{
+		{h100, ""},
+		{tf32, "computed in bf16 so far (cuda NVIDIA H100, bf16), and goes on in tf32 (cuda NVIDIA H100, tf32)"},
+		{exact, "began with other kernels (cuda NVIDIA H100, bf16, now cuda NVIDIA H100, bf16, deterministic)"},
+	} {
+		if got, err := folder.Engine(""); err != nil || got != h100 {
+			t.Errorf("the checkpoint is of %v, %v", got, err)
+		}
+		var h warned
+		s, err := Resume(context.Background(), folder, posing{host, c.now}, Options{Workers: 1, Events: &h})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		if (c.warn == "") != (len(h.warnings) == 0) || !strings.Contains(strings.Join(h.warnings, " "), c.warn) {
+			t.Errorf("on %v: warned %q, want %q", c.now, h.warnings, c.warn)
+		}
+		want = append(want, c.now)
+	}
+	h := warned{}
+	s, err := Resume(context.Background(), folder, host, Options{Workers: 1, Events: &h, ModelOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Train(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Finish(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Engine != host.Info() || r.Engine.Kind != layers.CPU {
+		t.Errorf("the results are of %v", r.Engine)
+	}
+	if got, err := folder.Engine(""); err != nil || got != host.Info() {
+		t.Errorf("the last checkpoint is of %v, %v", got, err)
+	}
+	if got := startsOf(t, folder); !slices.Equal(got, append(want, host.Info())) {
+		t.Errorf("the log tells of %v, want %v", got, want)
+	}
+}
+
+// startsOf reads what the log says about starts.
+func startsOf(t *testing.T, folder Folder) (list []layers.EngineInfo) {
+	t.Helper()
+	f, err := os.Open(folder.Path(LogFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for in := bufio.NewScanner(f); in.Scan(); {
+		var r startRecord
+		if json.Unmarshal(in.Bytes(), &r) == nil && r.Event == "start" {
+			list = append(list, r.Engine)
+		}
+	}
+	return list
+}
