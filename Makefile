@@ -6,7 +6,7 @@ LDFLAGS := -X main.version=$(VERSION)
 # The go command fetches another toolchain only if asked to.
 export GOTOOLCHAIN ?= local
 
-.PHONY: help build build-gpu gpu-check demo test lint lint-gpu bench generate clean
+.PHONY: help build build-gpu gpu-check demo test test-full lint lint-gpu bench generate clean
 
 # The GPU build: gorgonia.org/cu is compiled with our own cuda.h and linked with
 # a libcuda.a that forwards to the driver's library, so that neither an SDK nor a
@@ -62,6 +62,9 @@ demo: build ## train BRM on glyphs, measure it on unseen characters, draw and ex
 
 test: ## run every test
 	$(GO) test ./...
+
+test-full: ## run every test, on the fake GPU with every comparison and not every sixth
+	VERNIER_FULL_SUITE=1 $(GO) test -timeout 20m ./...
 
 lint: ## gofmt, vet and staticcheck
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these:"; gofmt -l .; exit 1; }
