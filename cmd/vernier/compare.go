@@ -57,7 +57,7 @@ func (f *tableOutput) write(w io.Writer, t *sweep.Table, log *logrus.Logger) err
 	switch f.format {
 	case "csv":
 		if remark := t.Remark(); remark != "" {
-			log.Info(remark) // CSV has no place for it
+			log.Warn(remark) // CSV has no place for it
 		}
 		return t.WriteCSV(w)
 	case "json":
@@ -101,7 +101,7 @@ func (f *tableOutput) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 	if !given {
 		f.figure = "recall@1"
 	}
-	t, err := compareRuns(args, o, log)
+	t, err := compareRuns(args, o)
 	if err == nil && given {
 		err = t.Known(f.figure)
 	}
@@ -121,7 +121,7 @@ func (f *tableOutput) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 }
 
 // compareRuns compares the finished runs in folders.
-func compareRuns(folders []string, o sweep.Options, log *logrus.Logger) (*sweep.Table, error) {
+func compareRuns(folders []string, o sweep.Options) (*sweep.Table, error) {
 	runs, unfinished, err := sweep.Load(folders)
 	if err != nil {
 		return nil, err
@@ -130,11 +130,8 @@ func compareRuns(folders []string, o sweep.Options, log *logrus.Logger) (*sweep.
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range missing {
-		log.Warnf("%s is left out: %s", m.Folder, m.State)
-	}
-	if len(runs) == 0 {
-		return nil, fmt.Errorf("of %s none is finished", plural.Of(len(unfinished), "run"))
+	if len(runs) == 0 && len(missing) > 0 {
+		return nil, fmt.Errorf("of %s none is finished; %s: %s", plural.Of(len(missing), "run"), missing[0].Folder, missing[0].State)
 	}
 	t, err := sweep.Compare(runs, o)
 	if err != nil {

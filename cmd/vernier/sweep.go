@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -85,7 +86,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	if err != nil {
 		return err
 	}
-	o.Order, o.With = file.Order(), file.With()
+	o.Order, o.With = file.Order(jobs), file.With()
 	if f.table.figure == "" {
 		f.table.figure = file.Figure
 	}
@@ -133,7 +134,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	} else if known > 0 {
 		log.Infof("%s in %s: %.0f s in all, %.1f s a run", plural.Of(known, "run"), f.out, seconds, seconds/float64(known))
 	}
-	t, err := compareRuns(folders, o, log)
+	t, err := compareRuns(folders, o)
 	if err == nil {
 		if left := len(jobs) - len(runs); left > 0 && failed == nil {
 			log.Warnf("%d of %s left to another process, which will write the table of all", left, plural.Of(len(jobs), "run"))
@@ -144,7 +145,11 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 		err = f.table.write(cmd.OutOrStdout(), t, log)
 	}
 	if failed != nil { // the reasons were told when they appeared
-		return fmt.Errorf("%d of %s not finished; the same command tries again", len(jobs)-len(runs), plural.Of(len(jobs), "run"))
+		hint := "the same command tries again"
+		if errors.As(failed, new(*train.DivergedError)) {
+			hint += ", but what diverged will do so again"
+		}
+		return fmt.Errorf("%d of %s not finished; %s", len(jobs)-len(runs), plural.Of(len(jobs), "run"), hint)
 	}
 	return err
 }

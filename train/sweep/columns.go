@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,12 +20,17 @@ type Following struct {
 // they follow in the runs at hand is none: of a few random draws each is another.
 func columns(groups []*Group, o Options) (kept []string, following []Following) {
 	var differing []string
-	for place := range places(groups) {
-		for _, g := range groups[1:] {
-			if g.values[place] != groups[0].values[place] {
-				differing = append(differing, place)
-				break
-			}
+	all := places(groups)
+	for place := range all {
+		differs := func(g *Group) bool { return g.values[place] != groups[0].values[place] }
+		if !slices.Contains(o.Order, place) && slices.ContainsFunc(groups, differs) {
+			differing = append(differing, place)
+		}
+	}
+	for _, place := range o.Order { // though runs that would differ are missing
+		part := func(p string) bool { return strings.HasPrefix(p, place+".") }
+		if all[place] || !slices.ContainsFunc(slices.Collect(maps.Keys(all)), part) {
+			differing = append(differing, place)
 		}
 	}
 	first := append(slices.Clone(o.Order), usual...)
@@ -37,12 +43,13 @@ func columns(groups []*Group, o Options) (kept []string, following []Following) 
 	slices.SortFunc(differing, func(a, b string) int { return cmp.Or(rank(a)-rank(b), strings.Compare(a, b)) })
 	var rest []string
 	for _, place := range differing {
-		if !slices.Contains(o.Order, place) && (len(o.Order) > 0 || implied(groups, place)) {
+		given := o.given(place)
+		if given == "" && (len(o.Order) > 0 || implied(groups, place)) {
 			rest = append(rest, place)
 			continue
 		}
 		var with []string
-		for _, p := range o.With[place] {
+		for _, p := range o.With[given] {
 			if slices.Contains(kept, p) {
 				with = append(with, p)
 			}
@@ -61,6 +68,16 @@ func columns(groups []*Group, o Options) (kept []string, following []Following) 
 		}
 	}
 	return kept, following
+}
+
+// given is the place in Order that a place is, or is a part of.
+func (o Options) given(place string) string {
+	for _, p := range o.Order {
+		if place == p || strings.HasPrefix(place, p+".") {
+			return p
+		}
+	}
+	return ""
 }
 
 // implied reports whether the value at a place is, in every run, the one that its

@@ -24,7 +24,7 @@ func tableOf(t *testing.T, text string, known bool) *Table {
 	}
 	o := Options{Baseline: map[string]string{}}
 	if known {
-		o.Order, o.With = f.Order(), f.With()
+		o.Order, o.With = f.Order(jobs), f.With()
 	}
 	table, err := Compare(runs, o)
 	if err != nil {
@@ -83,5 +83,25 @@ func TestOnlyWhatFollowsForAReasonHasNoColumn(t *testing.T) {
 				t.Errorf("%s: %s is missing in\n%s\n%s", name, column, csv.String(), json.String())
 			}
 		}
+	}
+}
+
+func TestWhatVariesHasAColumnThoughRunsAreMissing(t *testing.T) {
+	f, err := Parse("s.yaml", []byte("base: {data: {spec: glyphs}}\ngrid: {loss.name: [triplet], optimizer.rate: [0.1, 0.2], epochs: [3], loss.params.margin: [0.1, 0.2]}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := f.Plan(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := f.Order(jobs)
+	if !slices.Equal(order, []string{"optimizer.rate", "loss.params.margin"}) {
+		t.Fatalf("order %q", order)
+	}
+	one := Run{Folder: jobs[0].Name, Values: settingsOf(jobs[0].Config), Figures: map[string]float64{"recall@1": 50}}
+	table, err := Compare([]Run{one}, Options{Order: order, With: f.With()})
+	if err != nil || !slices.Equal(table.Columns, order) || !slices.Equal(table.Groups[0].Labels, []string{"0.1", "0.1"}) {
+		t.Errorf("columns %q, %+v (%v)", table.Columns, table.Groups[0].Labels, err)
 	}
 }

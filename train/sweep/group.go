@@ -62,7 +62,8 @@ type Options struct {
 	// one does no tests.
 	Baseline map[string]string
 	Level    float64 // of significance, 0 for 0.05
-	// Order lists places of settings by which to order columns and rows before others.
+	// Order lists the places of settings that were varied, by which columns and rows are
+	// ordered before others. They have a column though the groups at hand be equal there.
 	Order []string
 	// With says of places in Order that something else sets them in one go with
 	// others (File.With): their values follow from those, and need no column.

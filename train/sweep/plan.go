@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vernier-ml/vernier/train"
@@ -117,21 +118,36 @@ func slug(varied []train.Setting) string {
 	return name
 }
 
-// Order lists the places that the sweep varies, as the file has them.
-func (f *File) Order() []string {
+// Order lists the places that the sweep varies, as the file has them, without those
+// that have one value in all of its runs.
+func (f *File) Order(jobs []Job) []string {
 	var order []string
-	seen := map[string]bool{}
 	for _, a := range f.axes {
 		for _, v := range a.values {
 			for _, s := range v {
-				if !seen[s.Path] {
-					seen[s.Path] = true
+				if !slices.Contains(order, s.Path) && varies(jobs, s.Path) {
 					order = append(order, s.Path)
 				}
 			}
 		}
 	}
 	return order
+}
+
+// varies reports whether the runs differ at a place or in a part of it.
+func varies(jobs []Job, place string) bool {
+	first := settingsOf(jobs[0].Config)
+	for _, j := range jobs[1:] {
+		other := settingsOf(j.Config)
+		for _, values := range []map[string]string{first, other} {
+			for p := range values {
+				if (p == place || strings.HasPrefix(p, place+".")) && first[p] != other[p] {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // With says of places that an axis sets together with others from which their values

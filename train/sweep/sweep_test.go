@@ -125,7 +125,7 @@ func TestASweepPlansEveryCombination(t *testing.T) {
 	if len(names) != 16 {
 		t.Errorf("the folders are %d", len(names))
 	}
-	if got := strings.Join(f.Order(), " "); got != "loss.name optimizer.proxy_rate model.metric" {
+	if got := strings.Join(f.Order(jobs), " "); got != "loss.name optimizer.proxy_rate model.metric" {
 		t.Errorf("order %q", got)
 	}
 	// Other settings have other folders.
