@@ -1,6 +1,7 @@
 # Everything here needs Go, make and git alone.
 GO      ?= go
 BIN     := bin/vernier
+GPU_BIN := bin/vernier-gpu
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
 # The go command fetches another toolchain only if asked to.
@@ -33,8 +34,8 @@ help: ## list the targets
 build: ## build bin/vernier
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/vernier
 
-build-gpu: $(LIBCUDA) ## build bin/vernier with the GPU engine; needs gcc, no CUDA SDK
-	$(GPU_ENV) $(GO) build -tags gpu -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/vernier
+build-gpu: $(LIBCUDA) ## build bin/vernier-gpu, with the GPU engine; needs gcc, no CUDA SDK
+	$(GPU_ENV) $(GO) build -tags gpu -ldflags '$(LDFLAGS)' -o $(GPU_BIN) ./cmd/vernier
 
 CHECK := bin/gpu-check
 

@@ -10,6 +10,6 @@ const Built = false
 func Examine() (Report, error) {
 	return Report{Problems: []Problem{{
 		What:   "this program was built without the GPU engine",
-		Advice: "build it with make build-gpu, which needs gcc and no CUDA SDK",
+		Advice: "make build-gpu makes bin/vernier-gpu, which does; it needs gcc and no CUDA SDK",
 	}}}, nil
 }
