@@ -151,6 +151,9 @@ func (f Folder) project(e *Embedded) error {
 	}
 	config := fmt.Sprintf("embeddings {\n  tensor_name: %q\n  tensor_path: %q\n  metadata_path: %q\n}\n",
 		fmt.Sprintf("test classes, epoch %d, %d of %d images", e.Epoch, rows, n), projectorTensor, projectorMetadata)
+	if err := os.MkdirAll(f.Path(BoardFolder), 0o755); err != nil {
+		return err
+	}
 	for name, text := range map[string]string{projectorTensor: tensor.String(), projectorMetadata: meta.String(), projectorConfig: config} {
 		if err := f.write(filepath.Join(BoardFolder, name), []byte(text)); err != nil {
 			return err

@@ -181,6 +181,26 @@ func TestAResumedRunVoidsLaterEvents(t *testing.T) {
 	}
 }
 
+func TestAFinishedRunThatIsResumedWritesNoEventFile(t *testing.T) {
+	c := smallConfig(t, shades(t, 12, 4))
+	c.Run.TensorBoard, c.WarmupEpochs, c.Epochs = true, 0, 1
+	s := begin(t, c)
+	train(t, s)
+	s.Close()
+	for range 2 {
+		r, err := resume(t, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		train(t, r)
+		r.Close()
+	}
+	files, err := filepath.Glob(filepath.Join(s.folder.Path(BoardFolder), "events.*"))
+	if err != nil || len(files) != 1 {
+		t.Errorf("event files %v, %v, want one", files, err)
+	}
+}
+
 func TestAHistogramOfEqualValuesHasOneBin(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events")
 	f, err := os.Create(path)

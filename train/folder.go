@@ -132,6 +132,13 @@ func (f Folder) abandon() error {
 // Open finds a run.
 func Open(path string) (Folder, error) {
 	f := Folder(path)
+	if info, err := os.Stat(path); err == nil && !info.IsDir() {
+		in := Folder(filepath.Dir(path))
+		if _, err := os.Stat(in.Path(ConfigFile)); err == nil {
+			return f, fmt.Errorf("%s is a file of a run: give the folder %s", path, in)
+		}
+		return f, fmt.Errorf("%s is a file, not the folder of a run", path)
+	}
 	if _, err := os.Stat(f.Path(ConfigFile)); err != nil {
 		if _, missing := os.Stat(path); errors.Is(missing, fs.ErrNotExist) {
 			return f, fmt.Errorf("there is no folder %s", path)

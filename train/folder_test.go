@@ -86,3 +86,14 @@ func TestConfigRoundTripsAndUnknownKeysAreErrors(t *testing.T) {
 		t.Errorf("an unknown key: got %v", err)
 	}
 }
+
+func TestAFileOfARunIsNotItsFolder(t *testing.T) {
+	s := begin(t, smallConfig(t, shades(t, 8, 4)))
+	_, err := Open(s.folder.Path(CheckpointFile))
+	if err == nil || !strings.Contains(err.Error(), "give the folder "+string(s.folder)) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Open(string(s.folder)); err != nil {
+		t.Error(err)
+	}
+}

@@ -56,6 +56,31 @@ func TestTheLastEpochsAndTheBestKeepTheirCheckpoints(t *testing.T) {
 	}
 }
 
+// Of epochs that are equally good the first is the best, before a run is resumed and
+// after.
+func TestAmongEqualEpochsTheFirstIsTheBest(t *testing.T) {
+	c := longer(t)
+	c.Optimizer.Rate, c.Freeze.BNStats = 0, true // nothing changes
+	s := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), DefaultRun(), 3)
+	s.Close()
+	r, err := resume(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if err := r.Train(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for i, e := range r.state.History {
+		if e.Best != (i == 0) || e.MAPAtR != r.state.History[0].MAPAtR {
+			t.Errorf("epoch %d: best %v, MAP@R %v", e.Epoch, e.Best, e.MAPAtR)
+		}
+	}
+	if _, stored, err := r.folder.LoadModel(newTestEngine(t), false); err != nil || stored != 1 || r.state.BestEpoch != 1 {
+		t.Errorf("the best model is of epoch %d (%v), the state says %d", stored, err, r.state.BestEpoch)
+	}
+}
+
 // From whichever checkpoint a run goes on, it ends as the one that never stopped.
 func TestARunGoesOnFromTheBestOrAnEarlierEpoch(t *testing.T) {
 	c := longer(t)

@@ -13,6 +13,7 @@ import (
 // had happened.
 func (s *Session) Train(ctx context.Context) error {
 	defer collectOften()()
+	defer s.summarize()
 	for s.state.Position.Epoch < s.epochs() {
 		if err := s.release(); err != nil {
 			return err
@@ -103,8 +104,9 @@ func (s *Session) endEpoch(ctx context.Context) error {
 			return err
 		}
 	}
-	// Without validation classes the latest epoch is the best known.
-	if r.Best = s.sets.validation == nil || r.MAPAtR >= st.Best; r.Best {
+	// Without validation classes the latest epoch is the best known; among equals the
+	// first is.
+	if r.Best = s.sets.validation == nil || r.MAPAtR > st.Best; r.Best {
 		st.Best, st.BestEpoch = r.MAPAtR, r.Epoch
 	}
 	st.History = append(st.History, r)

@@ -87,6 +87,14 @@ func (s OptimizerSettings) Validate() error {
 	return nil
 }
 
+// optimizersWith lists the optimizers that have a constant, for those that not all
+// have.
+func optimizersWith() map[string][]string {
+	return map[string][]string{
+		"momentum": {"sgd", "rmsprop"}, "beta1": {"adam", "adamw"}, "beta2": {"adam", "adamw"}, "alpha": {"rmsprop"}, "eps": {"adam", "adamw", "rmsprop"},
+	}
+}
+
 // ErrNonFinite says that a gradient was NaN or infinite, so that nothing was
 // moved.
 var ErrNonFinite = errors.New("the gradient is not finite")

@@ -214,7 +214,7 @@ func (s *Session) Finish(ctx context.Context) (*Results, error) {
 	if err := s.folder.SaveJSON(ResultsFile, r); err != nil || s.opt.ModelOnly {
 		return r, err
 	}
-	if s.board != nil {
+	if s.cfg.Run.TensorBoard {
 		if err := s.folder.project(emb); err != nil {
 			return nil, err
 		}

@@ -62,6 +62,7 @@ type Session struct {
 	program  int64 // bytes resident before the network was made
 	log      *logFile
 	pace     pace
+	warned   warned
 	board    *board    // nil for no event files
 	lock     *os.File  // held as long as the session lives
 	saved    time.Time // when the latest checkpoint was written
@@ -184,44 +185,6 @@ func Start(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, op
 	return s, nil
 }
 
-// fitBatch takes fewer classes a batch than asked for where there are no more.
-func (s *Session) fitBatch() error {
-	have := len(s.sets.fit.Classes)
-	if have < 2 {
-		return fmt.Errorf("%s: %d class is left to train on, at least 2 are needed: give more of them to training with --train-classes", s.cfg.Data.Spec, have)
-	}
-	if s.sets.validation == nil && s.cfg.Data.Validation > 0 {
-		s.ev.Warn("there are too few training classes (%d) to set some aside for validation: the last epoch counts as the best", have)
-	}
-	switch images := len(s.sets.fit.Items); {
-	case s.cfg.Sampler == "random" && s.cfg.BatchSize > images:
-		s.ev.Warn("a batch has %s instead of %d: there are no more to train on", plural.Of(images, "image"), s.cfg.BatchSize)
-		s.cfg.BatchSize = images
-	case s.cfg.Sampler != "random" && s.cfg.ClassesPerBatch > have:
-		s.ev.Warn("a batch has %s instead of %d: there are no more to train on", plural.Of(have, "class"), s.cfg.ClassesPerBatch)
-		s.cfg.ClassesPerBatch = have
-	}
-	return nil
-}
-
-// sample makes the sampler.
-func (s *Session) sample() (err error) {
-	c := s.cfg
-	if c.Sampler == "random" {
-		s.sampler, err = data.NewRandom(s.sets.fit, c.BatchSize, c.Seed)
-		return err
-	}
-	balanced, err := data.NewBalanced(s.sets.fit, c.ClassesPerBatch, c.ImagesPerClass, c.Seed)
-	if err != nil {
-		return err
-	}
-	if balanced.Short > 0 {
-		s.ev.Warn("%d training classes have fewer than %d images; some of theirs come twice in a batch", balanced.Short, c.ImagesPerClass)
-	}
-	s.sampler = balanced
-	return nil
-}
-
 // steps is the length of the whole run, epochs the same in epochs, of which the
 // last may be cut short.
 func (s *Session) steps() int {
@@ -279,7 +242,7 @@ func (s *Session) openLog() (err error) {
 	if s.log, err = openLog(s.folder.Path(LogFile), s.state.Steps); err != nil {
 		return err
 	}
-	if err = s.log.write(startRecord{"start", s.state.Steps, s.model.Params.Engine().Info()}); err != nil || !s.cfg.Run.TensorBoard {
+	if err = s.log.write(startRecord{"start", s.state.Steps, s.model.Params.Engine().Info()}); err != nil || !s.cfg.Run.TensorBoard || s.state.Position.Epoch >= s.epochs() {
 		return err
 	}
 	s.board, err = s.folder.openBoard(s.state.Steps)
@@ -303,6 +266,9 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 	for _, n := range s.sets.all.Notices {
 		s.ev.Warn("%s", n)
 	}
+	if err := s.sets.measurable(cfg.Data); err != nil {
+		return nil, err
+	}
 	if err := s.fitBatch(); err != nil {
 		return nil, err
 	}
@@ -310,6 +276,7 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, 
 	if err := s.sample(); err != nil {
 		return nil, err
 	}
+	s.checkWarmup()
 	if _, s.pipeline, err = cfg.pipelines(); err != nil {
 		return nil, err
 	}

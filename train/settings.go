@@ -297,6 +297,9 @@ func (c *Config) complete(given layer) error {
 	if err := c.spellOutFlow(); err != nil {
 		return err
 	}
+	if err := c.checkConstants(given); err != nil {
+		return err
+	}
 	check := *c
 	if check.Data.Spec == "" {
 		check.Data.Spec = "glyphs"

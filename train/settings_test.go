@@ -124,6 +124,8 @@ func TestMistakesInSettingsNamePlaceAndRemedy(t *testing.T) {
 		"model: {metric: manhattan}":                   "euclidean",
 		"model: {backbone: vgg}":                       "convnet",
 		"preset: brm-x":                                "unknown preset",
+		"optimizer: {momentum: 0.5}":                   "optimizer adamw has no momentum; sgd and rmsprop have",
+		"optimizer: {name: sgd, eps: 1e-3}":            "optimizer sgd has no eps; adam, adamw and rmsprop have",
 	} {
 		s := &Settings{}
 		err := s.AddYAML("run.yaml", []byte(yaml))
@@ -139,4 +141,21 @@ func TestMistakesInSettingsNamePlaceAndRemedy(t *testing.T) {
 			t.Errorf("%q: got %v, want an error that says %q", path, err, want)
 		}
 	}
+}
+
+// What only made sense with the optimizer below goes with it; what a stored
+// configuration spells out is no mistake.
+func TestConstantsOfAnotherOptimizerGo(t *testing.T) {
+	below := "optimizer: {name: sgd, momentum: 0.5}"
+	if c := configOf(t, below); c.Optimizer.Momentum != .5 {
+		t.Errorf("momentum %v", c.Optimizer.Momentum)
+	}
+	if c := configOf(t, below, Setting{Path: "optimizer.name", Value: "adamw", Source: "--optimizer"}); c.Optimizer != DefaultOptimizer() {
+		t.Errorf("got %+v", c.Optimizer)
+	}
+	if c := configOf(t, below, Setting{Path: "optimizer.name", Value: "rmsprop", Source: "--optimizer"}); c.Optimizer.Momentum != .5 {
+		t.Errorf("rmsprop: momentum %v", c.Optimizer.Momentum)
+	}
+	configOf(t, "optimizer: {name: adamw, momentum: 0.9, alpha: 0.99}")
+	configOf(t, "optimizer: {name: adamw, momentum: 0}")
 }

@@ -3,6 +3,7 @@ package train
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -27,6 +28,9 @@ func (l layer) put(over layer) error {
 		return err
 	}
 	if err := l.changeSchedule(over); err != nil {
+		return err
+	}
+	if err := l.changeOptimizer(over); err != nil {
 		return err
 	}
 	l.changeLength(over)
@@ -61,6 +65,24 @@ func (l layer) changeSchedule(over layer) error {
 	}
 	if after != before {
 		l.drop("schedule.every", "schedule.milestones", "schedule.gamma", "schedule.unit")
+	}
+	return nil
+}
+
+// changeOptimizer drops the constants that another optimizer has no use for.
+func (l layer) changeOptimizer(over layer) error {
+	before := DefaultOptimizer().Name
+	if err := l.read("optimizer.name", &before); err != nil {
+		return err
+	}
+	after := before
+	if err := over.read("optimizer.name", &after); err != nil || after == before {
+		return err
+	}
+	for constant, of := range optimizersWith() {
+		if !slices.Contains(of, after) {
+			l.drop("optimizer." + constant)
+		}
 	}
 	return nil
 }

@@ -2,11 +2,9 @@ package train
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
-	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -74,41 +72,6 @@ func flowText(list []layers.FlowStats) string {
 		text += fmt.Sprintf("  %s: %.1f neighbours, weight %.2f", f.Name, f.Neighbours, f.Weight)
 	}
 	return text
-}
-
-// saturatedShare is the share of saturated coordinates from which on a user is
-// warned.
-const saturatedShare = 0.3
-
-// warn says what looks wrong about an epoch of so many steps.
-func (s *Session) warn(r EpochRecord, steps int, h health) {
-	for _, f := range r.Flow {
-		if f.Neighbours == 0 {
-			s.ev.Warn("%s found no neighbours in the epoch's last batch and changed nothing; raise delta in --flow", f.Name)
-		}
-	}
-	equal := r.DistanceStd < 1e-3*math.Abs(r.DistanceMean) || r.DistanceMean == 0
-	if one := s.cfg.Batch() == 2; equal && !one { // a single pair has no spread
-		s.ev.Warn("the embeddings have collapsed: %s between images of a batch is %.3g everywhere; lower the learning rate or change the loss's margin", s.quantity(), r.DistanceMean)
-	}
-	switch {
-	case steps > 0 && h.Idle == steps:
-		s.ev.Warn("no pair was active in epoch %[2]d (%[1]s): the loss is 0 and nothing was learned; batches need several images a class, a loss a margin that pairs fall short of", plural.Of(steps, "step"), r.Epoch)
-	case 2*h.Idle > steps:
-		s.ev.Warn("no pair was active in %d of %s of epoch %d: they taught nothing; larger batches or a larger margin find more", h.Idle, plural.Of(steps, "step"), r.Epoch)
-	}
-	if r.Saturated > saturatedShare {
-		s.ev.Warn("%.0f%% of the coordinates between images of a batch are beyond %.0f%% of the restriction's bound, where it hardly feels them: lower --scale (now %v) or normalise embeddings", 100*r.Saturated, 100*saturation, s.cfg.Model.Scale)
-	}
-	if h.Loud > 0 {
-		s.ev.Warn("the gradient exploded in %s, at step %d to a norm of %.3g where %.3g is usual: lower --rate, or limit it with --clip-norm", plural.Of(h.Loud, "step"), h.LoudAt, h.LoudNorm, math.Exp(h.Level))
-	}
-	if 2*h.Faint > steps-h.Idle && h.Faint > 0 {
-		s.ev.Warn("the gradient vanished in %d of %s of epoch %d (a norm below %g although the loss is not 0): a --rate that is too large drives embeddings to where nothing moves them (it is %.3g); else look at their scale and the loss's temperature", h.Faint, plural.Of(steps, "step"), r.Epoch, faintNorm, s.cfg.Optimizer.Rate)
-	}
-	if r.Skipped > 0 {
-		s.ev.Warn("unreadable and replaced by others of their class: %s; vernier data check lists them", plural.Of(r.Skipped, "image"))
-	}
 }
 
 func (s *Session) quantity() string {

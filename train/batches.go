@@ -1,0 +1,79 @@
+package train
+
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/plural"
+)
+
+// measurable refuses a split of which the test classes can show nothing at the end.
+func (s sets) measurable(cfg DataConfig) error {
+	classes := len(s.test.Classes)
+	if classes < 2 {
+		return fmt.Errorf("%s: training on %s leaves %s (%q) to be tested on, among whose images every neighbour is right: give fewer classes to training with --train-classes",
+			cfg.Spec, cfg.TrainClasses, plural.Of(classes, "class"), s.test.Classes[0])
+	}
+	for _, items := range s.test.ByClass() {
+		if len(items) > 1 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: each of the %d test classes has one image, so that none has another of its class to be found: choose other classes for training with --train-classes (now %s), or give more images a class",
+		cfg.Spec, classes, cfg.TrainClasses)
+}
+
+// checkWarmup warns of a warm-up of the rate that is never over.
+func (s *Session) checkWarmup() {
+	if n, w := s.steps(), s.cfg.Schedule.Warmup; w >= n {
+		s.ev.Warn("the rate rises over %d steps (--warmup), and the run has %d: it ends at %.2g times --rate", w, n, s.cfg.Schedule.At(n-1, n, s.sampler.Batches()))
+	}
+}
+
+// fitBatch takes fewer classes or images a batch than asked for where there are no more.
+func (s *Session) fitBatch() error {
+	have := len(s.sets.fit.Classes)
+	if have < 2 {
+		return fmt.Errorf("%s: %d class is left to train on, at least 2 are needed: give more of them to training with --train-classes", s.cfg.Data.Spec, have)
+	}
+	if s.sets.validation == nil && s.cfg.Data.Validation > 0 {
+		s.ev.Warn("there are too few training classes (%d) to set some aside for validation: the last epoch counts as the best", have)
+	}
+	switch images := len(s.sets.fit.Items); {
+	case s.cfg.Sampler == "random" && s.cfg.BatchSize > images:
+		s.ev.Warn("a batch has %s instead of %d: there are no more to train on", plural.Of(images, "image"), s.cfg.BatchSize)
+		s.cfg.BatchSize = images
+	case s.cfg.Sampler != "random" && s.cfg.ClassesPerBatch > have:
+		s.ev.Warn("a batch has %s instead of %d: there are no more to train on", plural.Of(have, "class"), s.cfg.ClassesPerBatch)
+		s.cfg.ClassesPerBatch = have
+	}
+	// An image may come twice in a batch, varied in two ways, where a class has no
+	// other. More of that makes batches large, not rich.
+	largest := 2
+	for _, items := range s.sets.fit.ByClass() {
+		largest = max(largest, len(items))
+	}
+	if s.cfg.Sampler != "random" && s.cfg.ImagesPerClass > largest {
+		s.ev.Warn("a batch has %s of each class instead of %d: no class has more", plural.Of(largest, "image"), s.cfg.ImagesPerClass)
+		s.cfg.ImagesPerClass = largest
+	}
+	return nil
+}
+
+// sample makes the sampler.
+func (s *Session) sample() (err error) {
+	c := s.cfg
+	if c.Sampler == "random" {
+		s.sampler, err = data.NewRandom(s.sets.fit, c.BatchSize, c.Seed)
+		return err
+	}
+	balanced, err := data.NewBalanced(s.sets.fit, c.ClassesPerBatch, c.ImagesPerClass, c.Seed)
+	if err != nil {
+		return err
+	}
+	if balanced.Short > 0 {
+		s.ev.Warn("%d training classes have fewer than %d images; some of theirs come twice in a batch", balanced.Short, c.ImagesPerClass)
+	}
+	s.sampler = balanced
+	return nil
+}

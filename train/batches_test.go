@@ -1,0 +1,105 @@
+package train
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/vernier-ml/vernier/data"
+)
+
+// refused is the error of a run that does not begin, and leaves nothing behind.
+func refused(t *testing.T, c Config) error {
+	t.Helper()
+	folder := Folder(filepath.Join(t.TempDir(), "run"))
+	s, err := Start(context.Background(), c, folder, newTestEngine(t), Options{Workers: 1, Events: silent{}})
+	if err == nil {
+		s.Close()
+		t.Fatal("the run began")
+	}
+	if _, err := os.Stat(string(folder)); err == nil {
+		t.Error("a folder was made")
+	}
+	return err
+}
+
+func TestATestSetThatCanShowNothingIsRefusedBeforeTraining(t *testing.T) {
+	c := smallConfig(t, shades(t, 6, 4))
+	c.Data.TrainClasses = "5"
+	err := refused(t, c)
+	for _, want := range []string{"training on 5 leaves 1 class", "--train-classes"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("one class: %q does not say %q", err, want)
+		}
+	}
+	single := shades(t, 6, 4)
+	files, err := filepath.Glob(filepath.Join(single, "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, file := range files { // the classes by name, and the first three are for training
+		class := filepath.Dir(file)
+		if seen[class]++; seen[class] > 1 && len(seen) > 3 {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	err = refused(t, smallConfig(t, single))
+	for _, want := range []string{"each of the 3 test classes has one image", "--train-classes"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("single images: %q does not say %q", err, want)
+		}
+	}
+}
+
+// One class with two images is enough to be measured by.
+func TestOneTestClassWithTwoImagesIsEnough(t *testing.T) {
+	items := []data.Item{{Label: 0}, {Label: 1}, {Label: 1}}
+	test := &data.Set{Classes: []string{"a", "b"}, Items: items}
+	if err := (sets{test: test}).measurable(DataConfig{}); err != nil {
+		t.Error(err)
+	}
+	test.Items = items[:2]
+	if err := (sets{test: test}).measurable(DataConfig{}); err == nil {
+		t.Error("two single images: no error")
+	}
+}
+
+func TestABatchTakesNoMoreImagesOfAClassThanThereAre(t *testing.T) {
+	for asked, want := range map[int]int{1000: 4, 5: 4, 4: 4, 3: 3} {
+		c := smallConfig(t, shades(t, 8, 4))
+		c.ImagesPerClass = asked
+		s := begin(t, c)
+		stored, err := s.folder.LoadConfig()
+		if err != nil || s.cfg.ImagesPerClass != want || stored.ImagesPerClass != want {
+			t.Errorf("asked for %d: %d, stored %d, %v, want %d", asked, s.cfg.ImagesPerClass, stored.ImagesPerClass, err, want)
+		}
+	}
+	// A single image comes twice, varied in two ways.
+	c := smallConfig(t, shades(t, 8, 4))
+	c.ImagesPerClass = 2
+	s := begin(t, c)
+	s.sets.fit = s.sets.fit.Select("single", []int{0, 4, 8})
+	if err := s.fitBatch(); err != nil || s.cfg.ImagesPerClass != 2 {
+		t.Errorf("single images: %d of a class, %v", s.cfg.ImagesPerClass, err)
+	}
+}
+
+func TestAWarmupThatIsNeverOverIsSaid(t *testing.T) {
+	c := smallConfig(t, shades(t, 8, 4))
+	c.WarmupEpochs, c.Epochs, c.Steps = 0, 1, 9
+	for steps, said := range map[int]bool{99: true, 9: true, 8: false, 0: false} {
+		c.Schedule.Warmup = steps
+		_, warnings, _ := heard(t, c)
+		if says(warnings, "(--warmup)") != said {
+			t.Errorf("warm-up of %d steps of 9: said %q", steps, warnings)
+		}
+		if steps == 99 && !says(warnings, "rises over 99 steps (--warmup), and the run has 9: it ends at 0.09 times") {
+			t.Errorf("said %q", warnings)
+		}
+	}
+}

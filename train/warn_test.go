@@ -1,0 +1,54 @@
+package train
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What goes wrong in every epoch is said in the first and counted at the end.
+func TestAWarningOfAKindIsSaidOnceAndCountedAtTheEnd(t *testing.T) {
+	c := smallConfig(t, shades(t, 12, 2))
+	c.WarmupEpochs, c.Epochs, c.Loss = 0, 5, LossConfig{Name: "triplet"}
+	c.Sampler, c.BatchSize = "random", 2
+	s, warnings, _ := heard(t, c)
+	cause, count := 0, 0
+	for _, r := range s.state.History {
+		if r.Idle > .5 {
+			cause++
+		}
+	}
+	for _, w := range warnings {
+		if strings.Contains(w, "no pair was active") {
+			count++
+		}
+	}
+	if cause != 5 || count > 4 || !says(warnings, "epochs, from") {
+		t.Errorf("%d epochs had cause, it was said %d times: %q", cause, count, warnings)
+	}
+}
+
+func TestWarningsOfUnreadableImagesFollowTheirNumber(t *testing.T) {
+	var warnings []string
+	s := &Session{ev: listening{warnings: &warnings}}
+	for epoch, skipped := range []int{0, 2, 2, 2, 3, 3} {
+		s.warn(EpochRecord{Epoch: epoch + 1, Skipped: skipped, DistanceMean: 1, DistanceStd: 1}, 4, health{})
+	}
+	s.summarize()
+	if len(warnings) != 2 || !strings.Contains(warnings[0], "2 images") || !strings.Contains(warnings[1], "3 images") {
+		t.Errorf("said %q", warnings)
+	}
+}
+
+func TestTheSummaryCountsEpochsOfAKind(t *testing.T) {
+	var warnings []string
+	s := &Session{ev: listening{warnings: &warnings}}
+	for epoch, idle := range []int{4, 0, 4, 4, 1} {
+		s.warn(EpochRecord{Epoch: epoch + 1, DistanceMean: 1, DistanceStd: 1}, 4, health{Idle: idle})
+	}
+	s.summarize()
+	want := "no pair was active in any step in 3 epochs, from 1 to 4"
+	if len(warnings) != 2 || !slices.Contains(warnings, want) {
+		t.Errorf("said %q, want %q at the end", warnings, want)
+	}
+}
