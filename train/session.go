@@ -62,7 +62,7 @@ type Session struct {
 	program  int64 // bytes resident before the network was made
 	log      *logFile
 	pace     pace
-	warned   warned
+	warned   warnings
 	board    *board    // nil for no event files
 	lock     *os.File  // held as long as the session lives
 	saved    time.Time // when the latest checkpoint was written

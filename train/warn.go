@@ -6,8 +6,8 @@ import (
 	"github.com/vernier-ml/vernier/internal/plural"
 )
 
-// warned is what a session has warned of.
-type warned struct {
+// warnings are what a session has warned of.
+type warnings struct {
 	kinds   []*repeated
 	skipped int // images, when they were last spoken of
 }
