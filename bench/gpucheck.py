@@ -97,13 +97,14 @@ def reason(output):
 
 
 def library_folders():
-    """Folders of CUDA's libraries inside this Python's packages."""
+    """Folders inside this Python's packages with libraries that the program looks for."""
     sites = [sysconfig.get_paths()[k] for k in ("purelib", "platlib")] + [p for p in sys.path if p.endswith("-packages")]
     found = []
     for site in dict.fromkeys(sites):
         found += sorted(glob.glob(os.path.join(site, "nvidia", "*", "lib")), reverse=True)
         found += glob.glob(os.path.join(site, "torch", "lib"))
-    return found
+    wanted = ("libcublas", "libcudnn", "libnvrtc")
+    return [d for d in found if any(glob.glob(os.path.join(d, name + "*.so.*")) for name in wanted)]
 
 
 def unpack():

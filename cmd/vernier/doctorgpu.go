@@ -32,7 +32,7 @@ func reportFolders(folders []cuda.Folder, line func(what, format string, args ..
 	for _, f := range folders {
 		line("libraries", "%s has %s", cuda.PathVariable, f)
 		if f.Trouble != "" {
-			line("", "-> name folders there that have cuBLAS or cuDNN, with : between them, or unset it")
+			line("", "-> take it out there; folders in %s that have cuBLAS or cuDNN come first, with : between them", cuda.PathVariable)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func (f Folder) String() string {
 // Folders looks into the folders of PathVariable.
 func (p Places) Folders() []Folder {
 	// The names that are looked for, not those with a whole version behind.
-	wanted := regexp.MustCompile(`^lib(cublas|cudnn)\.so\.\d+$`)
+	wanted := regexp.MustCompile(`^lib(cublas|cublasLt|cudnn|nvrtc)\.so\.\d+$`)
 	var list []Folder
 	for _, path := range unique(p.Own) {
 		f := Folder{Path: path}
@@ -50,7 +50,7 @@ func (p Places) Folders() []Folder {
 		case !info.IsDir():
 			f.Trouble = "it is no folder"
 		case len(f.Files) == 0:
-			f.Trouble = fmt.Sprintf("neither libcublas.so.%d nor libcudnn.so.9, or older ones, are in it, its lib64 or its lib", newestRelease)
+			f.Trouble = fmt.Sprintf("neither it nor its lib64 or lib has libcublas.so.%d or libcudnn.so.9, or older ones", newestRelease)
 		}
 		list = append(list, f)
 	}

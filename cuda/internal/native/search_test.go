@@ -41,7 +41,7 @@ func TestFoldersOfTheVariableAreToldWithWhatIsInThem(t *testing.T) {
 	touch(t, filepath.Join(root, "whole", "lib64", "libcublas.so.12"))
 	touch(t, filepath.Join(root, "whole", "lib64", "libcublas.so.12.4.5"))
 	touch(t, filepath.Join(root, "whole", "libcudnn.so.9"))
-	file := touch(t, filepath.Join(root, "empty", "libcublasLt.so.12"))
+	file := touch(t, filepath.Join(root, "empty", "libcurand.so.10"))
 	env := strings.Join([]string{filepath.Join(root, "whole"), filepath.Join(root, "empty"), filepath.Join(root, "gone"), file}, ":")
 	p := FindPlaces(func(name string) string {
 		if name == PathVariable {
@@ -50,7 +50,7 @@ func TestFoldersOfTheVariableAreToldWithWhatIsInThem(t *testing.T) {
 		return ""
 	})
 	got := p.Folders()
-	want := []string{"whole: libcublas.so.12, libcudnn.so.9", "empty: neither libcublas.so.13 nor", "gone: there is no such folder", "libcublasLt.so.12: it is no folder"}
+	want := []string{"whole: libcublas.so.12, libcudnn.so.9", "empty: neither it nor its lib64 or lib has libcublas.so.13", "gone: there is no such folder", "libcurand.so.10: it is no folder"}
 	if len(got) != len(want) {
 		t.Fatalf("got %v", got)
 	}
