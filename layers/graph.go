@@ -47,6 +47,7 @@ type Graph struct {
 	check   bool     // look for non-finite outputs after every op
 	failure *OpError // of the latest Run
 	record  recorded
+	before  func() error // see BeforeHost; may be nil
 }
 
 // NewGraph returns an empty graph over eng. Parameters come from params, which

@@ -11,7 +11,7 @@ func (g *Graph) HostLoss(name string, f func(values, grads [][]float64) (float64
 	if g.bad(name, in...) {
 		return nil
 	}
-	h := hostLoss{eng: g.eng, f: f, values: make([][]float64, len(in)), grads: make([][]float64, len(in))}
+	h := hostLoss{g: g, eng: g.eng, f: f, values: make([][]float64, len(in)), grads: make([][]float64, len(in))}
 	shapes := [][]int{{1}}
 	for i, n := range in {
 		size := n.Shape().TotalSize()
@@ -38,8 +38,13 @@ func (g *Graph) HostLoss(name string, f func(values, grads [][]float64) (float64
 	return out[0]
 }
 
+// BeforeHost sets what later runs call before a HostLoss waits for its inputs, when a
+// device is still at work on what comes before; nil for nothing.
+func (g *Graph) BeforeHost(f func() error) { g.before = f }
+
 // hostLoss holds the host's copies of what an op reads and writes.
 type hostLoss struct {
+	g             *Graph
 	eng           Engine
 	f             func(values, grads [][]float64) (float64, error)
 	values, grads [][]float64
@@ -47,6 +52,11 @@ type hostLoss struct {
 }
 
 func (h *hostLoss) run(out, in []Tensor) error {
+	if h.g.before != nil {
+		if err := h.g.before(); err != nil {
+			return err
+		}
+	}
 	for i, t := range in {
 		host := h.host[:len(h.values[i])]
 		if err := h.eng.Read(host, t); err != nil {

@@ -61,6 +61,18 @@ func (n *network) runBy(b *data.Batch, ahead func() *data.Batch, run func(*layer
 	if err := n.inlets[0].give(b, 0); err != nil {
 		return nil, err
 	}
+	// Where the host computes the loss, the way of the next batch begins while the
+	// device is at work on the network's outputs.
+	sent := false
+	send := func() error {
+		if sent {
+			return nil
+		}
+		sent = true
+		return n.send(ahead)
+	}
+	n.g.BeforeHost(send)
+	defer n.g.BeforeHost(nil)
 	if err := run(n.g); err != nil {
 		return nil, err
 	}
@@ -68,9 +80,9 @@ func (n *network) runBy(b *data.Batch, ahead func() *data.Batch, run func(*layer
 		if loss, err = n.g.Engine().(layers.Later).ReadLater(n.g.Value(n.loss.Loss)); err != nil {
 			return nil, err
 		}
-		return loss, n.send(ahead)
+		return loss, send()
 	}
-	if err := n.send(ahead); err != nil {
+	if err := send(); err != nil {
 		return nil, err
 	}
 	return known(n.g.Scalar(n.loss.Loss))
