@@ -313,3 +313,34 @@ func TestMeasuringOnBytesIsMeasuringOnNumbers(t *testing.T) {
 		t.Errorf("asked: %v", eng.asked)
 	}
 }
+
+// reading notes when the matrix of a loss comes to the host.
+type reading struct {
+	*feeding
+	size int
+}
+
+func (r reading) Read(dst []float32, src layers.Tensor) error {
+	if len(dst) == r.size {
+		r.asked = append(r.asked, "read")
+	}
+	return r.Engine.Read(dst, src)
+}
+
+// While the host waits for what its loss is computed from, the next batch is on its
+// way already.
+func TestABatchIsSentBeforeTheHostWaitsForTheLoss(t *testing.T) {
+	c := smallConfig(t, shades(t, 8, 4))
+	c.Epochs, c.Loss.Name, c.WarmupEpochs = 1, "npairs", 0
+	eng := reading{&feeding{Engine: newTestEngine(t)}, c.Batch() * c.Batch()}
+	s, _ := beginOn(t, c, eng)
+	n := s.sampler.Batches()
+	eng.asked = nil
+	if err := s.Train(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	want := "send arrive " + strings.Repeat("send read update arrive ", n-1) + "read update"
+	if got := strings.Join(eng.asked, " "); n < 2 || !strings.HasPrefix(got, want) {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
