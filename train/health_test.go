@@ -129,7 +129,7 @@ func TestGradientsThatExplodeOrVanishAreCounted(t *testing.T) {
 	}
 	h.Faint = 30
 	s.warn(EpochRecord{Epoch: 3, DistanceMean: 1, DistanceStd: 1}, 36, h)
-	if !says(warnings, "vanished in 30 of 36 steps") {
+	if !says(warnings, "vanished in 30 of 36 steps") || !says(warnings, "a --rate that is too large") {
 		t.Errorf("said %q", warnings)
 	}
 	h.nextEpoch()
