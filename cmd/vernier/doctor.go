@@ -13,14 +13,22 @@ import (
 )
 
 func newDoctor() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say what this machine offers and what to do about what it lacks",
 		Long: `Say which CPU features, kernels, cores, memory and GPUs Vernier finds here, and
 what to do where something is missing.`,
-		Example: "  vernier doctor",
+		Example: "  vernier doctor\n  vernier doctor --json",
 		Args:    takes(false),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asJSON {
+				r, err := examineForPrograms()
+				if err != nil {
+					return err
+				}
+				return writeJSON(cmd.OutOrStdout(), r)
+			}
 			var report bytes.Buffer
 			if err := examine(&report); err != nil {
 				return err
@@ -29,6 +37,8 @@ what to do where something is missing.`,
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what is found as JSON")
+	return cmd
 }
 
 func examine(w *bytes.Buffer) error {
