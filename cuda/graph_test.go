@@ -58,8 +58,23 @@ func newTrainer(t *testing.T, eng layers.Engine) *trainer {
 	if err := n.g.Compile(); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range n.ps.All() {
-		grad := n.g.ParamGrad(p)
+	n.slots = slotsOf(t, eng, n.g, n.ps)
+	for _, s := range n.slots {
+		n.grads = append(n.grads, s.Grad)
+	}
+	t.Cleanup(func() {
+		if err := n.g.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}
+
+// slotsOf are the parameters that a graph gives a gradient, with two states each.
+func slotsOf(t *testing.T, eng layers.Engine, g *layers.Graph, ps *layers.Params) (slots []layers.Slot) {
+	t.Helper()
+	for _, p := range ps.All() {
+		grad := g.ParamGrad(p)
 		if grad == nil {
 			continue
 		}
@@ -71,14 +86,9 @@ func newTrainer(t *testing.T, eng layers.Engine) *trainer {
 			}
 			s.State[i] = state
 		}
-		n.slots, n.grads = append(n.slots, s), append(n.grads, grad)
+		slots = append(slots, s)
 	}
-	t.Cleanup(func() {
-		if err := n.g.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return n
+	return slots
 }
 
 // step trains on images drawn for the number of the step and returns the loss.

@@ -60,19 +60,7 @@ func newResident(t *testing.T, eng layers.Engine) *resident {
 	if err := n.g.Compile(); err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range n.ps.All() {
-		grad := n.g.ParamGrad(p)
-		if grad == nil {
-			continue
-		}
-		s := layers.Slot{Param: p.Value, Grad: grad, Rate: .01, Decay: 1e-3}
-		for i := range s.State {
-			if s.State[i], err = eng.New(p.Value.Shape()...); err != nil {
-				t.Fatal(err)
-			}
-		}
-		n.slots = append(n.slots, s)
-	}
+	n.slots = slotsOf(t, eng, n.g, n.ps)
 	t.Cleanup(func() {
 		if err := n.g.Close(); err != nil {
 			t.Error(err)

@@ -134,23 +134,7 @@ func deviceSets() map[string]*Embeddings {
 func TestNeighborsOnADeviceEqualBruteForce(t *testing.T) {
 	for name, e := range deviceSets() {
 		for _, m := range bounded() {
-			for _, k := range []int{1, 7, e.N - 1} {
-				l, err := Neighbors(context.Background(), deviceEngine{}, e, e, m, k, SearchOptions{Self: LeaveOneOut(e.N), Memory: 4000})
-				if err != nil {
-					t.Fatalf("%s, %v: %v", name, m, err)
-				}
-				for q := range e.N {
-					want, _ := bruteOrder(m, e.Row(q), e, q, func(row int) uint64 { return uint64(row) })
-					index, distance := l.Of(q)
-					for i, row := range index {
-						d, err := Distance(m, e.Row(q), e.Row(int(row)))
-						fatal(t, err)
-						if int(row) != want[i] || distance[i] != d {
-							t.Fatalf("%s, %v: neighbour %d of %d is %d at %v, want %d at %v", name, m, i, q, row, distance[i], want[i], d)
-						}
-					}
-				}
-			}
+			bruteNeighbors(t, deviceEngine{}, name, e, m)
 		}
 	}
 }

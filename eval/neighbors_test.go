@@ -9,27 +9,34 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
+// bruteNeighbors demands that an engine finds the neighbours that brute force in
+// float64 finds, at their distances.
+func bruteNeighbors(t *testing.T, eng Engine, name string, e *Embeddings, m layers.Metric) {
+	t.Helper()
+	for _, k := range []int{1, 7, e.N - 1} {
+		l, err := Neighbors(context.Background(), eng, e, e, m, k, SearchOptions{Self: LeaveOneOut(e.N), Memory: 4000})
+		if err != nil {
+			t.Fatalf("%s, %v: %v", name, m, err)
+		}
+		for q := range e.N {
+			want, _ := bruteOrder(m, e.Row(q), e, q, func(row int) uint64 { return uint64(row) })
+			index, distance := l.Of(q)
+			for i, row := range index {
+				d, err := Distance(m, e.Row(q), e.Row(int(row)))
+				fatal(t, err)
+				if int(row) != want[i] || distance[i] != d {
+					t.Fatalf("%s, %v: neighbour %d of %d is %d at %v, want %d at %v", name, m, i, q, row, distance[i], want[i], d)
+				}
+			}
+		}
+	}
+}
+
 func TestNeighborsEqualBruteForceInFloat64(t *testing.T) {
 	base := blobs(seeded(11), 5, 12, 7, 0.8)
 	for name, e := range map[string]*Embeddings{"plain": base, "grid": onGrid(base), "tiny": scaled(base, 1e-25), "huge": scaled(base, 1e25), "shifted": shifted(base, 300)} {
 		for _, m := range testMetrics() {
-			for _, k := range []int{1, 7, e.N - 1} {
-				l, err := Neighbors(context.Background(), hostEngine{}, e, e, m, k, SearchOptions{Self: LeaveOneOut(e.N), Memory: 4000})
-				if err != nil {
-					t.Fatalf("%s, %v: %v", name, m, err)
-				}
-				for q := range e.N {
-					want, _ := bruteOrder(m, e.Row(q), e, q, func(row int) uint64 { return uint64(row) })
-					index, distance := l.Of(q)
-					for i, row := range index {
-						d, err := Distance(m, e.Row(q), e.Row(int(row)))
-						fatal(t, err)
-						if int(row) != want[i] || distance[i] != d {
-							t.Fatalf("%s, %v: neighbour %d of %d is %d at %v, want %d at %v", name, m, i, q, row, distance[i], want[i], d)
-						}
-					}
-				}
-			}
+			bruteNeighbors(t, hostEngine{}, name, e, m)
 		}
 	}
 }

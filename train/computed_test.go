@@ -1,11 +1,8 @@
 package train
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -90,16 +87,8 @@ func TestARunRecordsWhatComputesIt(t *testing.T) {
 // startsOf reads what the log says about starts.
 func startsOf(t *testing.T, folder Folder) (list []layers.EngineInfo) {
 	t.Helper()
-	f, err := os.Open(folder.Path(LogFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for in := bufio.NewScanner(f); in.Scan(); {
-		var r startRecord
-		if json.Unmarshal(in.Bytes(), &r) == nil && r.Event == "start" {
-			list = append(list, r.Engine)
-		}
+	for _, r := range recordsOf(t, folder, "start", func(r startRecord) string { return r.Event }) {
+		list = append(list, r.Engine)
 	}
 	return list
 }

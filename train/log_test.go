@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bufio"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -36,4 +37,21 @@ func TestLinesBeyondTheCheckpointAndHalfLinesAreDropped(t *testing.T) {
 			t.Errorf("not an object: %s", line)
 		}
 	}
+}
+
+// recordsOf reads the records of one event from a run's log.
+func recordsOf[R any](t *testing.T, folder Folder, event string, of func(R) string) (list []R) {
+	t.Helper()
+	f, err := os.Open(folder.Path(LogFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for in := bufio.NewScanner(f); in.Scan(); {
+		var r R
+		if json.Unmarshal(in.Bytes(), &r) == nil && of(r) == event {
+			list = append(list, r)
+		}
+	}
+	return list
 }

@@ -1,13 +1,10 @@
 package train
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -94,20 +91,12 @@ func beginOn(t *testing.T, c Config, eng layers.Engine) (*Session, Folder) {
 	return s, folder
 }
 
-// steps reads the records of steps, without how long they took.
-func stepsOf(t *testing.T, folder Folder) (list []stepRecord) {
+// stepsOf reads the records of steps, without how long they took.
+func stepsOf(t *testing.T, folder Folder) []stepRecord {
 	t.Helper()
-	f, err := os.Open(folder.Path(LogFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	for in := bufio.NewScanner(f); in.Scan(); {
-		var r stepRecord
-		if json.Unmarshal(in.Bytes(), &r) == nil && r.Event == "step" {
-			r.Seconds = 0
-			list = append(list, r)
-		}
+	list := recordsOf(t, folder, "step", func(r stepRecord) string { return r.Event })
+	for i := range list {
+		list[i].Seconds = 0
 	}
 	return list
 }

@@ -81,9 +81,7 @@ func (n network) train(_ context.Context, eng layers.Engine, batch int) (*work, 
 	if err := compile(g, eng, images); err != nil {
 		return nil, err
 	}
-	settings := train.DefaultOptimizer()
-	settings.Rate = 1e-4
-	opt, err := train.NewOptimizer(settings, m.Params, g)
+	update, err := updater(m, g)
 	if err != nil {
 		return nil, err
 	}
@@ -95,10 +93,21 @@ func (n network) train(_ context.Context, eng layers.Engine, batch int) (*work, 
 		images: batch, planned: g.Bytes(), close: g.Close,
 		// Nothing needs the gradient of the images.
 		flops: float64(batch) * (3*forward - stem),
-		run: inTurn(g.Run, func() error {
-			_, err := opt.Step(1)
-			return err
-		}),
+		run:   inTurn(g.Run, update),
+	}, nil
+}
+
+// updater is the step of the optimizer that training benchmarks have.
+func updater(m *model.Model, g *layers.Graph) (func() error, error) {
+	settings := train.DefaultOptimizer()
+	settings.Rate = 1e-4
+	opt, err := train.NewOptimizer(settings, m.Params, g)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		_, err := opt.Step(1)
+		return err
 	}, nil
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
-	"github.com/vernier-ml/vernier/train"
 )
 
 // sopClasses are the training classes of Stanford Online Products.
@@ -49,9 +48,7 @@ func (n network) trainProxies(eng layers.Engine, batch int, metric layers.Metric
 	if err := g.Compile(); err != nil {
 		return nil, err
 	}
-	settings := train.DefaultOptimizer()
-	settings.Rate = 1e-4
-	opt, err := train.NewOptimizer(settings, m.Params, g)
+	update, err := updater(m, g)
 	if err != nil {
 		return nil, err
 	}
@@ -75,10 +72,7 @@ func (n network) trainProxies(eng layers.Engine, batch int, metric layers.Metric
 		}, g.Run, send, func() error {
 			_, err := g.Scalar(loss.Loss)
 			return err
-		}, func() error {
-			_, err := opt.Step(1)
-			return err
-		}),
+		}, update),
 	}, nil
 }
 

@@ -58,6 +58,11 @@ func (c *convShape) maps(x []float32) featureMaps {
 	return featureMaps{x, c.images, c.in, c.height, c.width}
 }
 
+// gradientMaps returns the gradient of y as maps.
+func (c *convShape) gradientMaps(dy []float32) featureMaps {
+	return featureMaps{dy, c.images, c.out, c.rows, c.cols}
+}
+
 // Conv sets y = epilogue(x * w): y (K, N Ho Wo) = w (K, C kh kw) patches.
 func (e *Engine) Conv(y, x, w layers.Tensor, spec layers.ConvSpec, ep layers.Epilogue) error {
 	g := args{op: "conv"}

@@ -39,9 +39,8 @@ func (e *Engine) ConvGradInput(dx, dy, w layers.Tensor, spec layers.ConvSpec) er
 func (e *Engine) convGradTiles(f winogradForm, c convShape, dx, dy, w []float32) {
 	kr, area, taps := e.kernels, c.height*c.width, f.taps()
 	grid := f.grid(c.images, c.height, c.width)
-	maps := featureMaps{dy, c.images, c.out, c.rows, c.cols}
 	e.convolve(&winograd{
-		form: f, x: f.source(maps, grid, c.KernelH-1-c.PadH, c.KernelW-1-c.PadW), grid: grid,
+		form: f, x: f.source(c.gradientMaps(dy), grid, c.KernelH-1-c.PadH, c.KernelW-1-c.PadW), grid: grid,
 		in: c.out, out: c.in, rows: c.height, cols: c.width,
 		sink: sink{v: dx, rowStride: area, grid: planeGrid(c.in, area)},
 	}, func(dst []float32, channel, count int) {

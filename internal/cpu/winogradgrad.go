@@ -31,7 +31,7 @@ func (e *Engine) convGradFilters(f winogradForm, c convShape, dw, dy, x []float3
 	kr, grid := e.kernels, f.grid(c.images, c.rows, c.cols)
 	w := winogradGrad{
 		form: f, points: f.points(), grid: grid, in: c.in, out: c.out, x: f.source(c.maps(x), grid, c.PadH, c.PadW),
-		dy: f.gradientSource(featureMaps{dy, c.images, c.out, c.rows, c.cols}, grid),
+		dy: f.gradientSource(c.gradientMaps(dy), grid),
 	}
 	lines := w.plan(kr)
 	w.xs, w.ds = grow(&e.scratch.first, w.points*w.xStride), grow(&e.scratch.second, w.points*w.dStride)
