@@ -21,6 +21,9 @@ type board struct {
 
 // openBoard begins an event file after so many steps. Every start of a run has a
 // file of its own, TensorBoard joins them.
+// TensorBoard reads the files of a folder in the order of their names and goes
+// back to none, so a name begins with its time, to the nanosecond: starts within a
+// second are in order too.
 func (f Folder) openBoard(steps int) (*board, error) {
 	dir := f.Path(BoardFolder)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -31,7 +34,7 @@ func (f Folder) openBoard(steps int) (*board, error) {
 		host = "localhost"
 	}
 	now := time.Now()
-	name := fmt.Sprintf("events.out.tfevents.%010d.%s.%d.%d", now.Unix(), host, os.Getpid(), now.Nanosecond())
+	name := boardName(now, host, os.Getpid())
 	file, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
@@ -42,6 +45,10 @@ func (f Folder) openBoard(steps int) (*board, error) {
 		return nil, err
 	}
 	return b, nil
+}
+
+func boardName(t time.Time, host string, pid int) string {
+	return fmt.Sprintf("events.out.tfevents.%010d.%09d.%s.%d", t.Unix(), t.Nanosecond(), host, pid)
 }
 
 // step adds the curves of a step.

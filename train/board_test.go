@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -178,6 +179,20 @@ func TestAResumedRunVoidsLaterEvents(t *testing.T) {
 		if got := readEvents(t, files[i])[1].step(); got != want {
 			t.Errorf("file %d starts at step %d, want %d", i, got, want)
 		}
+	}
+}
+
+func TestEventFilesSortByTheirTime(t *testing.T) {
+	second := time.Unix(1700000000, 0)
+	names := []string{
+		boardName(second.Add(-time.Nanosecond), "z", 3),
+		boardName(second.Add(9), "y", 20000),
+		boardName(second.Add(10), "x", 7),
+		boardName(second.Add(123456789), "x", 100),
+		boardName(second.Add(time.Second), "a", 1),
+	}
+	if !slices.IsSorted(names) {
+		t.Errorf("not in the order of their times: %q", names)
 	}
 }
 
