@@ -9,7 +9,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 )
 
 // hostileFloor is what a small file may take whatever its size; see budgetFloor.
@@ -98,16 +97,12 @@ func TestHostileFilesTakeLittleMemory(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var err error
-			start := time.Now()
 			used := allocated(func() { err = readAll(c.file, c.content) })
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%.200v, want %q in it", err, c.want)
 			}
 			if limit := 4*int64(len(c.content)) + hostileFloor; used > limit {
 				t.Errorf("%d bytes of memory for a file of %d, limit %d", used, len(c.content), limit)
-			}
-			if d := time.Since(start); d > 20*time.Second {
-				t.Errorf("took %v", d)
 			}
 		})
 	}

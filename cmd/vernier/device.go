@@ -172,11 +172,16 @@ func (g gpus) automatic(opt cuda.Options, log *logrus.Logger) engine {
 // oneLine is the text of joined errors.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// openRun opens a run and what computes with it, which the caller closes.
+// openRun opens a run and what computes with it, which the caller closes: as it was
+// trained unless a flag says otherwise, so that its figures are those of its end. A
+// run that has lost its checkpoint is read all the same.
 func (f *deviceFlags) openRun(path string, threads int, log *logrus.Logger) (train.Folder, engine, error) {
 	folder, err := train.Open(path)
 	if err != nil {
 		return "", nil, err
+	}
+	if before, err := folder.Engine(""); err == nil {
+		f.goOn(before)
 	}
 	eng, err := f.open(threads, log)
 	return folder, eng, err

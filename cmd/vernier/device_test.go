@@ -16,6 +16,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/train"
 )
 
 func TestDeviceIsChosenByItsFlag(t *testing.T) {
@@ -165,6 +166,58 @@ func TestWhatIsNotGivenGoesOnAsOnTheGPUBefore(t *testing.T) {
 			t.Errorf("%v after %v: %s, deterministic %v", c.args, c.before, f.precision, f.deterministic)
 		}
 	}
+}
+
+// posing is an engine that says it is another.
+type posing struct {
+	layers.Engine
+	info layers.EngineInfo
+}
+
+func (p posing) Info() layers.EngineInfo { return p.info }
+
+// A run is measured, embedded and exported in the precision it was trained in.
+func TestARunIsReadInItsPrecision(t *testing.T) {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	host, err := newEngine(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer host.Close()
+	bf16 := layers.EngineInfo{Kind: layers.CUDA, Device: "H100", Precision: "bf16", Deterministic: true}
+	cfg := train.Default("folder:" + stripes(t, 6, 4))
+	cfg.Data.Augment, cfg.Data.Validation = "none", 0
+	cfg.ClassesPerBatch, cfg.ImagesPerClass = 3, 2
+	folder := train.Folder(filepath.Join(t.TempDir(), "run"))
+	s, err := train.Start(t.Context(), cfg, folder, posing{host, bf16}, train.Options{Workers: 1, Events: quietly{newReporter(log)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	read := func(want string, deterministic bool, args ...string) {
+		t.Helper()
+		var f deviceFlags
+		fl := pflag.NewFlagSet("", pflag.ContinueOnError)
+		f.add(fl)
+		if err := fl.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		_, eng, err := f.openRun(string(folder), 1, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		eng.Close()
+		if f.precision != want || f.deterministic != deterministic {
+			t.Errorf("%v: %s, deterministic %v, want %s, %v", args, f.precision, f.deterministic, want, deterministic)
+		}
+	}
+	read("bf16", true)
+	read("fp32", true, "--precision", "fp32")
+	if err := os.Remove(folder.Path(train.CheckpointFile)); err != nil {
+		t.Fatal(err)
+	}
+	read("tf32", false)
 }
 
 // Commands that train several networks take the same flags.
