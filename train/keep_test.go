@@ -63,14 +63,8 @@ func TestAmongEqualEpochsTheFirstIsTheBest(t *testing.T) {
 	c.Optimizer.Rate, c.Freeze.BNStats = 0, true // nothing changes
 	s := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), DefaultRun(), 3)
 	s.Close()
-	r, err := resume(t, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := resumeToEnd(t, s)
 	defer r.Close()
-	if err := r.Train(context.Background()); err != nil {
-		t.Fatal(err)
-	}
 	for i, e := range r.state.History {
 		if e.Best != (i == 0) || e.MAPAtR != r.state.History[0].MAPAtR {
 			t.Errorf("epoch %d: best %v, MAP@R %v", e.Epoch, e.Best, e.MAPAtR)
@@ -210,17 +204,25 @@ func TestAFullDiskLeavesThePreviousCheckpointWhole(t *testing.T) {
 	continueTo(t, s, all(t, straight))
 }
 
-// continueTo resumes a run and compares what it comes to.
-func continueTo(t *testing.T, s *Session, want map[string][]float32) {
+// resumeToEnd resumes a run and trains it to its last epoch; the caller closes it.
+func resumeToEnd(t *testing.T, s *Session) *Session {
 	t.Helper()
 	r, err := resume(t, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
 	if err := r.Train(context.Background()); err != nil {
+		r.Close()
 		t.Fatal(err)
 	}
+	return r
+}
+
+// continueTo resumes a run and compares what it comes to.
+func continueTo(t *testing.T, s *Session, want map[string][]float32) {
+	t.Helper()
+	r := resumeToEnd(t, s)
+	defer r.Close()
 	got := all(t, r)
 	for name := range want {
 		if !slices.Equal(want[name], got[name]) {

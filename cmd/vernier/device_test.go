@@ -140,6 +140,18 @@ gpu cuda:2 is not used: error 3
 	}
 }
 
+// parsedDevice are the flags of a command line.
+func parsedDevice(t *testing.T, args ...string) *deviceFlags {
+	t.Helper()
+	var f deviceFlags
+	fl := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.add(fl)
+	if err := fl.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return &f
+}
+
 // A run goes on as a GPU computed it so far unless a flag says otherwise.
 func TestWhatIsNotGivenGoesOnAsOnTheGPUBefore(t *testing.T) {
 	bf16 := layers.EngineInfo{Kind: layers.CUDA, Device: "H100", Precision: "bf16", Deterministic: true}
@@ -155,12 +167,7 @@ func TestWhatIsNotGivenGoesOnAsOnTheGPUBefore(t *testing.T) {
 		{nil, layers.EngineInfo{Kind: layers.CPU, Precision: "fp32", Deterministic: true}, "tf32", false},
 		{nil, layers.EngineInfo{}, "tf32", false},
 	} {
-		var f deviceFlags
-		fl := pflag.NewFlagSet("", pflag.ContinueOnError)
-		f.add(fl)
-		if err := fl.Parse(c.args); err != nil {
-			t.Fatal(err)
-		}
+		f := parsedDevice(t, c.args...)
 		f.goOn(c.before)
 		if f.precision != c.precision || f.deterministic != c.deterministic {
 			t.Errorf("%v after %v: %s, deterministic %v", c.args, c.before, f.precision, f.deterministic)
@@ -197,12 +204,7 @@ func TestARunIsReadInItsPrecision(t *testing.T) {
 	s.Close()
 	read := func(want string, deterministic bool, args ...string) {
 		t.Helper()
-		var f deviceFlags
-		fl := pflag.NewFlagSet("", pflag.ContinueOnError)
-		f.add(fl)
-		if err := fl.Parse(args); err != nil {
-			t.Fatal(err)
-		}
+		f := parsedDevice(t, args...)
 		_, eng, err := f.openRun(string(folder), 1, log)
 		if err != nil {
 			t.Fatal(err)
