@@ -19,11 +19,11 @@ type reporter struct {
 	every    time.Duration // between plain lines
 	now      func() time.Time
 
-	mu    sync.Mutex // progress may come from several goroutines
-	bar   *progressbar.ProgressBar
-	task  string
-	start time.Time
-	said  time.Time
+	mu   sync.Mutex // progress may come from several goroutines
+	bar  *progressbar.ProgressBar
+	task string
+	pace pace
+	said time.Time
 }
 
 func newReporter(log *logrus.Logger) *reporter {
@@ -56,9 +56,10 @@ func (r *reporter) Progress(task string, done, total int, detail string) {
 	defer r.mu.Unlock()
 	if task != r.task {
 		r.clear()
-		r.task, r.start = task, r.now()
-		r.said = r.start
+		r.task, r.said = task, r.now()
+		r.pace = startPace(r.said, done)
 	}
+	r.pace.note(r.now(), done)
 	text := task
 	if detail != "" {
 		text += "  " + detail
@@ -68,8 +69,8 @@ func (r *reporter) Progress(task string, done, total int, detail string) {
 	} else if now := r.now(); now.Sub(r.said) >= r.every && done < total {
 		r.said = now
 		left := ""
-		if done > 0 {
-			left = fmt.Sprintf("  about %s left", time.Duration(float64(now.Sub(r.start))/float64(done)*float64(total-done)).Round(time.Second))
+		if d, ok := r.pace.left(now, total); ok {
+			left = fmt.Sprintf("  about %s left", d.Round(time.Second))
 		}
 		r.log.Infof("%s  %d/%d%s", text, done, total, left)
 	}
