@@ -21,7 +21,7 @@ var mayImport = map[string][]string{
 	"losses":               {"layers"},
 	"data":                 {"internal/nearest", "internal/wholefile", "internal/plural"},
 	"train":                {"model", "losses", "data", "eval", "gallery", "weights", "layers", "backbone", "internal/nearest", "internal/plural", "internal/wholefile"},
-	"train/sweep":          {"train", "eval", "layers", "internal/nearest"},
+	"train/sweep":          {"train", "eval", "layers", "internal/nearest", "internal/plural"},
 	"report":               {"train", "eval", "layers", "model", "data", "internal/plural"},
 	"serve":                {"train", "eval", "data", "gallery"},
 	"gallery":              {"eval", "layers", "weights", "internal/wholefile", "internal/plural"},

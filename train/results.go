@@ -25,8 +25,8 @@ type Results struct {
 	Last      *eval.Figures `json:"last,omitempty"`
 	LastEpoch int           `json:"last_epoch,omitempty"`
 	RawPixels *eval.Figures `json:"raw_pixels"` // pixels of the prepared picture, at most 32 x 32, by cosine
-	// Untrained is the network before its first step; nil if the weights that it
-	// started from are gone. With Options.ModelOnly both are nil.
+	// Untrained is the network before its first step, with the weights that it started
+	// from; nil if these are gone. With Options.ModelOnly both are nil.
 	Untrained *eval.Figures `json:"untrained"`
 	// GeometryFlow holds, for a model with such layers, what it makes of whole
 	// batches. Model and Untrained are of each image alone.
@@ -109,11 +109,11 @@ func Measure(ctx context.Context, folder Folder, eng layers.Engine, opt MeasureO
 	default:
 		return nil, nil, err
 	}
-	e, err := emb.rows(ctx, untrained, "untrained network", opt.Events)
+	e, err := emb.rows(ctx, untrained, "before training", opt.Events)
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.Untrained, err = emb.evaluate(ctx, "untrained network", e.Embeddings, emb.cfg.Model.Metric, opt); err != nil {
+	if r.Untrained, err = emb.evaluate(ctx, "before training", e.Embeddings, emb.cfg.Model.Metric, opt); err != nil {
 		return nil, nil, err
 	}
 	return emb, r, nil

@@ -30,10 +30,14 @@ func (s *Session) detail() string {
 	}
 	parts = append(parts, s.rates())
 	if each := s.pace.each(); each > 0 {
-		left := s.pace.left(s.steps()-s.opti.Steps(), s.epochs()-st.Position.Epoch)
-		parts = append(parts, fmt.Sprintf("%.1f images/s", float64(s.cfg.Batch())/each.Seconds()), fmt.Sprintf("run ends in %s", left.Round(time.Second)))
+		parts = append(parts, fmt.Sprintf("%.1f images/s", float64(s.cfg.Batch())/each.Seconds()), fmt.Sprintf("run ends in %s", s.left().Round(time.Second)))
 	}
 	return strings.Join(parts, "  ")
+}
+
+// left is how long the rest of the training will take, 0 where nothing tells it.
+func (s *Session) left() time.Duration {
+	return s.pace.left(s.steps()-s.opti.Steps(), s.epochs()-s.state.Position.Epoch)
 }
 
 // rates are those of the latest step: of the backbone, and of what differs.
@@ -62,7 +66,11 @@ func (s *Session) tell(r EpochRecord) {
 	if r.Test != nil {
 		line += fmt.Sprintf("  test classes, for the curve only: Recall@1 %.1f%% MAP@R %.1f%%", r.Test.Recall1, r.Test.MAPAtR)
 	}
-	s.ev.Say("%s", line+flowText(r.Flow))
+	line += flowText(r.Flow)
+	if left := s.left(); left > 0 {
+		line += fmt.Sprintf("  run ends in %s", left.Round(time.Second))
+	}
+	s.ev.Say("%s", line)
 }
 
 // flowText says how much the geometry flow layers mix.

@@ -267,7 +267,7 @@ func printResults(w io.Writer, r *train.Results) error {
 	for _, row := range []struct {
 		name string
 		f    *eval.Figures
-	}{{name, r.Model}, {fmt.Sprintf("last epoch, %d", r.LastEpoch), r.Last}, {"untrained network", r.Untrained}, {"raw pixels", r.RawPixels}} {
+	}{{name, r.Model}, {fmt.Sprintf("last epoch, %d", r.LastEpoch), r.Last}, {"before training", r.Untrained}, {"raw pixels", r.RawPixels}} {
 		if row.f == nil {
 			continue
 		}

@@ -64,14 +64,14 @@ func (r *reporter) Progress(task string, done, total int, detail string) {
 	if detail != "" {
 		text += "  " + detail
 	}
+	now, left := r.now(), ""
+	if d, ok := r.pace.left(now, total); ok {
+		left = fmt.Sprintf("  about %s left", d.Round(time.Second))
+	}
 	if r.terminal {
-		r.draw(text, done, total)
-	} else if now := r.now(); now.Sub(r.said) >= r.every && done < total {
+		r.draw(text+left, done, total)
+	} else if now.Sub(r.said) >= r.every && done < total {
 		r.said = now
-		left := ""
-		if d, ok := r.pace.left(now, total); ok {
-			left = fmt.Sprintf("  about %s left", d.Round(time.Second))
-		}
 		r.log.Infof("%s  %d/%d%s", text, done, total, left)
 	}
 	if done >= total {
@@ -83,7 +83,7 @@ func (r *reporter) draw(text string, done, total int) {
 	if r.bar == nil {
 		r.bar = progressbar.NewOptions(total,
 			progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
-			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(true))
+			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(false))
 	}
 	r.bar.Describe(text)
 	// The bar cannot be written: then there is nobody to read it either.

@@ -92,7 +92,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringVar(&c.Data.TrainClasses, "train-classes", c.Data.TrainClasses, "which classes to train on: auto (the published split, or the first half by name), half, 0.7, 100, first:100, random:0.5, published, or a file with one class name a line")
 	fl.Float64Var(&c.Data.Validation, "validation", c.Data.Validation, "share of the training classes that chooses the best epoch; 0 for none")
 	fl.StringVar(&c.Data.Augment, "augment", "", "variation of training images: "+strings.Join(train.Augmentations(), ", ")+" (default characters for glyphs, else photos; beside --cache-frozen none or flip)")
-	fl.IntVar(&c.Data.MaxBad, "max-bad", c.Data.MaxBad, "unreadable training images to replace before giving up")
+	fl.IntVar(&c.Data.MaxBad, "max-bad", c.Data.MaxBad, "unreadable images to replace (training) or leave out (test) before giving up")
 	fl.Int64Var(&c.Data.MaxPixels, "max-pixels", c.Data.MaxPixels, "refuse pictures with more pixels")
 
 	f.corrupt.add(fl)
@@ -212,6 +212,9 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 	if err != nil {
 		if ctx.Err() != nil {
 			return &hintError{fmt.Sprintf("stopped after the last epoch; measure with: vernier train --resume %s", folder), err}
+		}
+		if bad := new(data.ImageError); errors.As(err, &bad) {
+			return fmt.Errorf("%w\nthe model is trained and saved; vernier data check lists all such images; once they are mended, or with --max-bad N to leave up to N out, measure with: vernier train --resume %s", err, folder)
 		}
 		return err
 	}

@@ -144,7 +144,7 @@ func TestANetworkIsMeasuredWithoutARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs = vernier(t, "eval", dir, "--restarts", "2")
-	if code != exitDone || strings.Contains(out, "untrained network") || !strings.Contains(errs, "not measured") {
+	if code != exitDone || strings.Contains(out, "before training") || !strings.Contains(errs, "not measured") {
 		t.Errorf("without the weight file: exit %d\n%s%s", code, out, errs)
 	}
 }

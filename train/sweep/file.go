@@ -76,6 +76,26 @@ type fileText struct {
 // unknownPart is how the YAML package speaks of a part that a file does not have.
 var unknownPart = regexp.MustCompile(`field (\S+) not found in type sweep\.fileText`)
 
+// mistakes says what is wrong with the outline of a file, all of it. What is no part
+// may be one of random, or a setting of a run.
+func mistakes(err error) string {
+	parts := []string{"base", "grid", "random", "seeds", "folds", "baseline", "figure", "restarts"}
+	drawn := []string{"trials", "seed", "values"} // parts of random
+	text, unknown := strings.TrimPrefix(err.Error(), "yaml: construct errors: "), false
+	text = unknownPart.ReplaceAllStringFunc(text, func(said string) string {
+		part := unknownPart.FindStringSubmatch(said)[1]
+		if slices.Contains(drawn, part) {
+			return fmt.Sprintf("%q belongs under random%s", part, nearest.Hint(part, parts))
+		}
+		unknown = true
+		return fmt.Sprintf("unknown part %q%s", part, nearest.Hint(part, parts))
+	})
+	if unknown {
+		text += fmt.Sprintf(" (there is: %s; settings of every run belong under base)", strings.Join(parts, ", "))
+	}
+	return text
+}
+
 // Parse reads a sweep. name is that of the text, for messages.
 func Parse(name string, text []byte) (*File, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -85,13 +105,8 @@ func Parse(name string, text []byte) (*File, error) {
 		return nil, err
 	}
 	var t fileText
-	parts := []string{"base", "grid", "random", "seeds", "folds", "baseline", "figure", "restarts", "trials", "seed", "values"}
 	if err := yaml.Load(text, &t, yaml.WithKnownFields()); err != nil {
-		text := unknownPart.ReplaceAllStringFunc(err.Error(), func(said string) string {
-			part := unknownPart.FindStringSubmatch(said)[1]
-			return fmt.Sprintf("unknown part %q%s (there is: %s)", part, nearest.Hint(part, parts), strings.Join(parts, ", "))
-		})
-		return nil, fmt.Errorf("%s: %s", name, text)
+		return nil, fmt.Errorf("%s: %s", name, mistakes(err))
 	}
 	f := &File{Name: name, Baseline: t.Baseline, Figure: t.Figure, Restarts: t.Restarts, Folds: t.Folds, base: &t.Base}
 	switch {

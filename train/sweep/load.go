@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,9 +24,15 @@ type Run struct {
 	Fold    int               // of the training classes; 0 without folds
 	Values  map[string]string // settings by place, without seed and fold
 	Figures map[string]float64
+	// Test is what the figures were measured on; the zero value where it is not known.
+	Test TestSet
 
 	config *train.Config // nil where it is not known
 }
+
+// TestSet tells sets of test images apart by their size. Two runs may read the same
+// images from different folders: names say little.
+type TestSet struct{ Images, Classes int }
 
 // The figures that a run is compared by; Percent says which are in percent.
 const (
@@ -143,7 +150,8 @@ func loadRun(path string) (*Run, error) {
 	if res.Model == nil {
 		return nil, fmt.Errorf("%s has no figures of the model", folder.Path(train.ResultsFile))
 	}
-	r := &Run{Folder: path, Seed: cfg.Seed, Fold: cfg.Data.Fold, Values: settingsOf(cfg), Figures: map[string]float64{}, config: &cfg}
+	r := &Run{Folder: path, Seed: cfg.Seed, Fold: cfg.Data.Fold, Values: settingsOf(cfg), Figures: map[string]float64{}, config: &cfg,
+		Test: TestSet{res.Model.Queries, res.Model.Classes}}
 	for _, k := range res.Model.Recall {
 		r.Figures[recallPrefix+strconv.Itoa(k.K)] = k.Percent
 	}
@@ -156,11 +164,13 @@ func loadRun(path string) (*Run, error) {
 	return r, r.readHistory(folder.Path(train.HistoryFile), res.Epoch)
 }
 
-// settingsOf are the settings that runs of one group share.
+// settingsOf are the settings that runs of one group share: not what a run writes
+// beside its model, which changes nothing.
 func settingsOf(cfg train.Config) map[string]string {
 	v := cfg.Values()
 	delete(v, "seed")
 	delete(v, "data.fold")
+	maps.DeleteFunc(v, func(place, _ string) bool { return strings.HasPrefix(place, "run.") })
 	return v
 }
 

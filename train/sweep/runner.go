@@ -8,9 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -26,8 +28,7 @@ type Runner struct {
 	Options train.Options
 
 	mu       sync.Mutex
-	finished int // since the beginning, or before: old of them
-	old      int
+	finished int // or given up, or left to another process
 	total    int
 	failures []error
 	begun    bool // a run could begin: then the failure of another is its own
@@ -38,6 +39,9 @@ type Engine interface {
 	layers.Engine
 	Close() error
 }
+
+// ErrRunFolder says that the folder for the runs is itself that of one.
+var ErrRunFolder = errors.New("this is the folder of a run; a sweep needs one of its own, for example with --out runs/sweep")
 
 // costFile tells what a run has cost.
 const costFile = "cost.json"
@@ -58,17 +62,23 @@ func (r *Runner) Run(ctx context.Context, jobs []Job) error {
 		return err
 	}
 	r.total = len(jobs)
+	foreign, err := r.foreign(jobs)
+	if err != nil {
+		return err
+	}
+	if len(foreign) > 0 {
+		r.Options.Events.Warn("%s holds %s that no run of this sweep is, such as %s; the tables there will be of this sweep alone", r.Dir, plural.Of(len(foreign), "run"), foreign[0])
+	}
+	todo := slices.DeleteFunc(slices.Clone(jobs), r.done)
+	r.finished = r.total - len(todo)
 	queue := make(chan Job)
 	var workers sync.WaitGroup
 	for range max(r.Jobs, 1) {
 		workers.Go(func() { r.work(ctx, queue) })
 	}
-	for _, j := range jobs {
-		if _, err := os.Stat(r.folder(j).Path(train.ResultsFile)); err == nil {
+	for _, j := range todo {
+		if r.done(j) { // by another process meanwhile
 			r.count(nil)
-			r.mu.Lock()
-			r.old++
-			r.mu.Unlock()
 			continue
 		}
 		if r.hopeless() {
@@ -95,6 +105,29 @@ func (r *Runner) Open() error {
 		return fmt.Errorf("folder %s cannot be made: %w", r.Dir, err)
 	}
 	return nil
+}
+
+// done reports whether a run is finished.
+func (r *Runner) done(j Job) bool { return exists(r.folder(j).Path(train.ResultsFile)) }
+
+// foreign lists the runs in the folder that no job makes. The folder of one run is no
+// place for others.
+func (r *Runner) foreign(jobs []Job) ([]string, error) {
+	if exists(filepath.Join(r.Dir, train.ConfigFile)) {
+		return nil, fmt.Errorf("%s: %w", r.Dir, ErrRunFolder)
+	}
+	entries, err := os.ReadDir(r.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		known := slices.ContainsFunc(jobs, func(j Job) bool { return j.Name == e.Name() })
+		if !known && exists(filepath.Join(r.Dir, e.Name(), train.ConfigFile)) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
 }
 
 func (r *Runner) folder(j Job) train.Folder { return train.Folder(filepath.Join(r.Dir, j.Name)) }
@@ -127,30 +160,32 @@ func (r *Runner) work(ctx context.Context, queue <-chan Job) {
 	}
 	defer eng.Close()
 	for j := range queue {
-		err := r.one(ctx, j, eng)
+		begun := time.Now()
+		recall, err := r.one(ctx, j, eng)
 		if ctx.Err() != nil {
 			return
 		}
-		if errors.Is(err, train.ErrBusy) {
-			r.Options.Events.Warn("%s is left to the other process that works on it", j.Name)
-			err = nil
-		}
-		if err != nil {
+		switch {
+		case err == nil:
+			r.Options.Events.Say("%d/%d  %s  Recall@1 %.1f%%  %.0f s", r.count(nil), r.total, j.Name, recall, time.Since(begun).Seconds())
+		case errors.Is(err, train.ErrBusy):
+			r.Options.Events.Warn("%d/%d  %s is left to the other process that works on it", r.count(nil), r.total, j.Name)
+		default:
 			err = fmt.Errorf("%s: %w", j.Name, err)
-			r.Options.Events.Warn("%v", err)
+			r.Options.Events.Warn("%d/%d  %v", r.count(err), r.total, err)
 		}
-		r.count(err)
 	}
 }
 
-// count notes that a run is over.
-func (r *Runner) count(err error) {
+// count notes that a run is over, and returns how many are.
+func (r *Runner) count(err error) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
 		r.failures = append(r.failures, err)
 	}
 	r.finished++
+	return r.finished
 }
 
 // hopeless reports whether what went wrong will go wrong with every run: a data
@@ -164,15 +199,15 @@ func (r *Runner) hopeless() bool {
 // progress tells how far all are, and what one of them does.
 func (r *Runner) progress(detail string) {
 	r.mu.Lock()
-	done, total := r.finished-r.old, r.total-r.old
+	done, total := r.finished, r.total
 	r.mu.Unlock()
 	if done < total {
 		r.Options.Events.Progress("runs", done, total, detail)
 	}
 }
 
-// one makes a run or goes on with it.
-func (r *Runner) one(ctx context.Context, j Job, eng layers.Engine) (err error) {
+// one makes a run or goes on with it, and returns its Recall@1.
+func (r *Runner) one(ctx context.Context, j Job, eng layers.Engine) (recall float64, err error) {
 	begun := time.Now()
 	folder, opt := r.folder(j), r.Options
 	opt.Workers, opt.ModelOnly = r.Threads, true
@@ -185,7 +220,7 @@ func (r *Runner) one(ctx context.Context, j Job, eng layers.Engine) (err error) 
 		s, err = train.Start(ctx, j.Config, folder, eng, opt)
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer s.Close()
 	r.mu.Lock()
@@ -199,18 +234,14 @@ func (r *Runner) one(ctx context.Context, j Job, eng layers.Engine) (err error) 
 		err = errors.Join(err, addCost(folder, time.Since(begun), r.Threads, why))
 	}()
 	if err := s.Train(ctx); err != nil {
-		return err
+		return 0, err
 	}
 	res, err := s.Finish(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	recall, _ := res.Model.RecallAt(1)
-	r.mu.Lock()
-	number := r.finished + 1
-	r.mu.Unlock()
-	r.Options.Events.Say("%d/%d  %s  Recall@1 %.1f%%  %.0f s", number, r.total, j.Name, recall, time.Since(begun).Seconds())
-	return nil
+	recall, _ = res.Model.RecallAt(1)
+	return recall, nil
 }
 
 // addCost adds to what a run has cost, and says why it failed if it did.

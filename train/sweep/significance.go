@@ -98,14 +98,15 @@ func (t *Table) baseline(g *Group, settings map[string]string) *Group {
 // of coarse figures are, would pass for certainty.
 const leastPairs = 3
 
-// pairedTest compares the runs of the same seed and fold.
+// pairedTest compares the runs of the same seed and fold that were measured on the
+// same test images.
 func pairedTest(g, base *Group, figure string, level float64) *Test {
 	var a, b []float64
 	for _, r := range g.Runs {
 		for _, s := range base.Runs {
 			x, ok := r.Figures[figure]
 			y, both := s.Figures[figure]
-			if r.Seed == s.Seed && r.Fold == s.Fold && ok && both {
+			if r.Seed == s.Seed && r.Fold == s.Fold && r.Test == s.Test && ok && both {
 				a, b = append(a, x), append(b, y)
 			}
 		}

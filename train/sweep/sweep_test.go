@@ -10,6 +10,7 @@ import (
 	"image"
 	"image/color"
 	"image/png"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -465,6 +466,53 @@ func TestRunsOfOneSeedAndSeveralFoldsArePairedByFold(t *testing.T) {
 	test := table.Groups[1].Figures["recall@1"].Test
 	if test == nil || test.Pairs != 3 || test.Verdict != "better" {
 		t.Errorf("test %+v", test)
+	}
+}
+
+func TestRunsOnDifferentTestImagesAreNeitherRankedNorTested(t *testing.T) {
+	few, many := finished("triplet", "brm", 72, 74, 73), finished("triplet", "euclidean", 20, 21, 22)
+	compared := func() (*Table, string) {
+		table, err := Compare(slices.Concat(few, many), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := table.WriteMarkdown(&b, "recall@1"); err != nil {
+			t.Fatal(err)
+		}
+		return table, b.String()
+	}
+	if table, text := compared(); table.Groups[1].Figures["recall@1"].Test == nil || !strings.Contains(text, "**73.00") {
+		t.Errorf("the same images:\n%s", text)
+	}
+	for i := range few {
+		few[i].Test, many[i].Test = TestSet{40, 4}, TestSet{120, 12}
+	}
+	table, text := compared()
+	if table.Groups[1].Figures["recall@1"].Test != nil || strings.Contains(text, "**") || !strings.Contains(text, "different test images") || !strings.Contains(text, "40 images of 4 classes; 120 images of 12 classes") {
+		t.Errorf("other images:\n%s", text)
+	}
+}
+
+func TestWhatARunWritesBesideItsModelMakesNoGroup(t *testing.T) {
+	_, jobs := smallSweep(t, "")
+	c := jobs[0].Config
+	before := settingsOf(c)
+	c.Run = train.RunConfig{SaveEvery: 1, Keep: 7, EvalEvery: 3, TensorBoard: true}
+	if after := settingsOf(c); !maps.Equal(before, after) {
+		t.Errorf("%v, then %v", before, after)
+	}
+	c.Epochs++
+	if maps.Equal(before, settingsOf(c)) {
+		t.Error("another number of epochs is the same group")
+	}
+}
+
+func TestPartsOfRandomAreSaidToBelongThere(t *testing.T) {
+	for text, says := range map[string]string{"seed: 7\n": `"seed" belongs under random; did you mean seeds?`, "trials: 3\n": `"trials" belongs under random`} {
+		if _, err := Parse("s.yaml", []byte(text)); err == nil || !strings.HasSuffix(err.Error(), says) {
+			t.Errorf("%q: got %v, want %s", text, err, says)
+		}
 	}
 }
 

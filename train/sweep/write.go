@@ -12,10 +12,12 @@ import (
 
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/nearest"
+	"github.com/vernier-ml/vernier/internal/plural"
 )
 
 // WriteMarkdown writes a line a group: mean and deviation of every figure, and the
-// test of one of them. The best mean of a figure is bold.
+// test of one of them. The best mean of a figure is bold, if all are of the same
+// test images.
 func (t *Table) WriteMarkdown(w io.Writer, tested string) error {
 	if err := t.Known(tested); err != nil {
 		return err
@@ -55,8 +57,8 @@ func (t *Table) WriteMarkdown(w io.Writer, tested string) error {
 	return err
 }
 
-// Remark says which settings differ and have no column, and which runs are in no
-// group; it is empty if there are neither.
+// Remark says which settings differ and have no column, which runs are in no group,
+// and that test images differ; it is empty if there is none of it.
 func (t *Table) Remark() string {
 	var lines, parts []string
 	for _, f := range t.Following {
@@ -65,10 +67,29 @@ func (t *Table) Remark() string {
 	if len(parts) > 0 {
 		lines = append(lines, "No column, since the value follows from those shown: "+strings.Join(parts, ", ")+".")
 	}
+	if sets := t.testSets(); len(sets) > 1 {
+		var each []string
+		for _, s := range sets {
+			each = append(each, fmt.Sprintf("%s of %s", plural.Of(s.Images, "image"), plural.Of(s.Classes, "class")))
+		}
+		lines = append(lines, "Measured on different test images, so neither ranked nor tested against each other: "+strings.Join(each, "; ")+".")
+	}
 	for _, m := range t.Missing {
 		lines = append(lines, "Not in the table: "+filepath.Base(m.Folder)+", "+m.State+".")
 	}
 	return strings.Join(lines, "\n\n")
+}
+
+// testSets are those that the runs were measured on.
+func (t *Table) testSets() (sets []TestSet) {
+	for _, g := range t.Groups {
+		for _, r := range g.Runs {
+			if !slices.Contains(sets, r.Test) {
+				sets = append(sets, r.Test)
+			}
+		}
+	}
+	return sets
 }
 
 // cell is mean ± deviation, bold for the best mean.
@@ -80,6 +101,9 @@ func (t *Table) cell(g *Group, figure string) string {
 	text := number(figure, s.Mean)
 	if s.Runs > 1 {
 		text += " ± " + number(figure, s.Std)
+	}
+	if len(t.testSets()) > 1 {
+		return text
 	}
 	for _, other := range t.Groups {
 		if o, ok := other.Figures[figure]; ok && number(figure, o.Mean) != number(figure, s.Mean) && o.Mean > s.Mean {
