@@ -142,7 +142,7 @@ func TestProgressHasLossRatesSpeedAndTheEnd(t *testing.T) {
 	c := longer(t)
 	c.Optimizer.HeadRate = 2
 	_, _, details := heard(t, c)
-	for _, want := range []string{"loss ", "rate 0.001, head 0.002, loss 0.01", " images/s", "run ends in "} {
+	for _, want := range []string{"loss ", "rate 0.001, head 0.002, loss 0.01", " images/s", "training ends in "} {
 		if !says(details, want) {
 			t.Errorf("no %q in %q", want, details)
 		}

@@ -82,8 +82,7 @@ func (s *Session) batchwise(ctx context.Context) error {
 
 // endEpoch measures an epoch whose steps are done, reports and saves it.
 func (s *Session) endEpoch(ctx context.Context) error {
-	defer s.pace.epochEnded(time.Now())
-	st := &s.state
+	start, st := time.Now(), &s.state
 	r := EpochRecord{
 		Event: "epoch", Epoch: st.Position.Epoch + 1, Steps: s.opti.Steps(), Loss: st.LossSum / float64(max(st.LossSteps, 1)),
 		Skipped: len(s.trainer.Bad()), DistanceMean: st.Mean, DistanceStd: st.Std, Recall1: -1, MAPAtR: -1,
@@ -120,6 +119,8 @@ func (s *Session) endEpoch(ctx context.Context) error {
 	if err := s.board.epoch(s, r); err != nil {
 		return err
 	}
+	s.pace.epochEnded(start)
+	defer s.pace.spent(time.Now()) // on saving
 	s.tell(r)
 	s.warn(r, steps, health)
 	return s.save()

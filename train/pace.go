@@ -20,11 +20,14 @@ func (p *pace) step() {
 	p.count++
 }
 
-// epochEnded notes an epoch whose measuring and saving began at start.
+// epochEnded notes an epoch whose measuring began at start.
 func (p *pace) epochEnded(start time.Time) {
-	p.aside += time.Since(start)
+	p.spent(start)
 	p.epochs++
 }
+
+// spent notes that the time since start went into no step.
+func (p *pace) spent(start time.Time) { p.aside += time.Since(start) }
 
 // each is the mean time of a step from end to end, waiting for its batch included
 // and measuring of epochs left out; 0 at first.

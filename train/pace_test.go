@@ -21,10 +21,13 @@ func TestSpeedIsThatOfStepsAndTheRunsEndIncludesMeasuring(t *testing.T) {
 		start := time.Now()
 		time.Sleep(30 * time.Second)
 		p.epochEnded(start)
+		start = time.Now()
+		time.Sleep(10 * time.Second)
+		p.spent(start)
 		if p.each() != 2*time.Second {
 			t.Errorf("a step takes %v, want 2s", p.each())
 		}
-		if want := 6*time.Second + 2*30*time.Second; p.left(3, 2) != want {
+		if want := 6*time.Second + 2*40*time.Second; p.left(3, 2) != want {
 			t.Errorf("3 steps and 2 epochs' ends take %v, want %v", p.left(3, 2), want)
 		}
 	})

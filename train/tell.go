@@ -30,7 +30,7 @@ func (s *Session) detail() string {
 	}
 	parts = append(parts, s.rates())
 	if each := s.pace.each(); each > 0 {
-		parts = append(parts, fmt.Sprintf("%.1f images/s", float64(s.cfg.Batch())/each.Seconds()), fmt.Sprintf("run ends in %s", s.left().Round(time.Second)))
+		parts = append(parts, fmt.Sprintf("%.1f images/s", float64(s.cfg.Batch())/each.Seconds()), fmt.Sprintf("training ends in %s", s.left().Round(time.Second)))
 	}
 	return strings.Join(parts, "  ")
 }
@@ -68,7 +68,7 @@ func (s *Session) tell(r EpochRecord) {
 	}
 	line += flowText(r.Flow)
 	if left := s.left(); left > 0 {
-		line += fmt.Sprintf("  run ends in %s", left.Round(time.Second))
+		line += fmt.Sprintf("  training ends in %s", left.Round(time.Second))
 	}
 	s.ev.Say("%s", line)
 }

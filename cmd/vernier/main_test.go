@@ -273,6 +273,22 @@ func TestDataCheckListsEveryBadFileAndFails(t *testing.T) {
 	}
 }
 
+// An unreadable image of the test classes is met after the training.
+func TestAnUnreadableTestImageCostsNoTraining(t *testing.T) {
+	data, out := stripes(t, 8, 8), filepath.Join(t.TempDir(), "run")
+	if err := os.WriteFile(filepath.Join(data, "class 07", "3.png"), []byte("\x89PNG\r\n\x1a\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, _, errs := vernier(t, quick(data, out)...)
+	if code != exitFailed || !strings.Contains(errs, "3.png") || !strings.Contains(errs, "the model is trained and saved") || !strings.Contains(errs, "--max-bad N") || !strings.Contains(errs, "vernier train --resume "+out) {
+		t.Fatalf("exit %d\n%s", code, errs)
+	}
+	code, table, errs := vernier(t, "train", "--resume", out, "--max-bad", "1")
+	if code != exitDone || !strings.Contains(table, "before training") {
+		t.Errorf("resumed: exit %d\n%s%s", code, errs, table)
+	}
+}
+
 // TestAnInterruptedRunGoesOnAsIfNothingHadHappened stops a run in the middle of
 // an epoch as Ctrl-C does, resumes it, and compares the models with those of a
 // run that was left alone.

@@ -29,5 +29,5 @@ func (p *pace) left(now time.Time, total int) (time.Duration, bool) {
 	}
 	each := float64(p.last.Sub(p.start)) / float64(p.done-p.first)
 	d := time.Duration(each*float64(total-p.done)) - now.Sub(p.last)
-	return d, d > 0
+	return d, d >= time.Second/2 // less is no second
 }
