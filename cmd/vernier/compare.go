@@ -74,11 +74,13 @@ func newCompare(log *logrus.Logger) *cobra.Command {
 		Long: `Put runs that differ in their seed (or fold) alone into groups, and print mean and
 standard deviation of every figure of each group's runs on the test classes. A column
 shows a setting in which groups differ; a line below the table names those without a
-column, whose values follow from the columns.
+column, whose values follow from the columns. What a run writes beside its model
+(run.keep and the like) makes no other group.
 
 Each group is compared with its baseline by a two-sided paired t-test over the seeds and
 folds that both have, if they are three at least. With --baseline model.metric=euclidean the baseline of a group is
-the one that has this metric and is otherwise the same.
+the one that has this metric and is otherwise the same. Runs that were measured on
+different test images are neither tested against each other nor ranked.
 
 RUN is a run folder, or a folder that holds some, as vernier sweep makes them.`,
 		Example: `  vernier compare runs/cosine-1 runs/cosine-2 runs/brm-1 runs/brm-2

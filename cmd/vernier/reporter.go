@@ -82,12 +82,12 @@ func (r *reporter) Progress(task string, done, total int, detail string) {
 func (r *reporter) draw(text string, done, total int) {
 	if r.bar == nil {
 		r.bar = progressbar.NewOptions(total,
-			progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
+			progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription(text), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(false))
 	}
-	r.bar.Describe(text)
 	// The bar cannot be written: then there is nobody to read it either.
 	_ = r.bar.Set(done)
+	r.bar.Describe(text) // draws, which Set may leave out
 }
 
 // clear ends the current task.
