@@ -94,12 +94,12 @@ func TestAWarmupThatIsNeverOverIsSaid(t *testing.T) {
 	c.WarmupEpochs, c.Epochs, c.Steps = 0, 1, 9
 	for steps, said := range map[int]bool{99: true, 9: true, 8: false, 0: false} {
 		c.Schedule.Warmup = steps
-		_, warnings, _ := heard(t, c)
-		if says(warnings, "(--warmup)") != said {
-			t.Errorf("warm-up of %d steps of 9: said %q", steps, warnings)
+		_, l := heard(t, c)
+		if says(l.warnings, "(--warmup)") != said {
+			t.Errorf("warm-up of %d steps of 9: said %q", steps, l.warnings)
 		}
-		if steps == 99 && !says(warnings, "rises over 99 steps (--warmup), and the run has 9: it ends at 0.09 times") {
-			t.Errorf("said %q", warnings)
+		if steps == 99 && !says(l.warnings, "rises over 99 steps (--warmup), and the run has 9: it ends at 0.09 times") {
+			t.Errorf("said %q", l.warnings)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -17,16 +16,6 @@ type posing struct {
 }
 
 func (p posing) Info() layers.EngineInfo { return p.info }
-
-// warned keeps warnings.
-type warned struct {
-	silent
-	warnings []string
-}
-
-func (h *warned) Warn(format string, args ...any) {
-	h.warnings = append(h.warnings, fmt.Sprintf(format, args...))
-}
 
 // Every start of a run says in its log what computes, and one that goes on in another
 // precision, or on another device, is warned of.
@@ -49,7 +38,7 @@ func TestARunRecordsWhatComputesIt(t *testing.T) {
 		if got, err := folder.Engine(""); err != nil || got != h100 {
 			t.Errorf("the checkpoint is of %v, %v", got, err)
 		}
-		var h warned
+		var h listening
 		s, err := Resume(context.Background(), folder, posing{host, c.now}, Options{Workers: 1, Events: &h})
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +49,7 @@ func TestARunRecordsWhatComputesIt(t *testing.T) {
 		}
 		want = append(want, c.now)
 	}
-	h := warned{}
+	h := listening{}
 	s, err := Resume(context.Background(), folder, host, Options{Workers: 1, Events: &h, ModelOnly: true})
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,24 +17,11 @@ import (
 
 func fixedTime() time.Time { return time.Unix(1, 500_000_000) }
 
-// listening keeps warnings in full and lines of progress.
-type listening struct {
-	silent
-	warnings, details *[]string
-}
-
-func (l listening) Warn(format string, a ...any) {
-	*l.warnings = append(*l.warnings, fmt.Sprintf(format, a...))
-}
-
-func (l listening) Progress(_ string, _, _ int, detail string) {
-	*l.details = append(*l.details, detail)
-}
-
-// heard trains a configuration and returns what was said.
-func heard(t *testing.T, c Config) (s *Session, warnings, details []string) {
+// heard trains a configuration and returns what was told.
+func heard(t *testing.T, c Config) (*Session, *listening) {
 	t.Helper()
-	s, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: listening{warnings: &warnings, details: &details}})
+	l := &listening{}
+	s, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +29,7 @@ func heard(t *testing.T, c Config) (s *Session, warnings, details []string) {
 	if err := s.Train(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	return s, warnings, details
+	return s, l
 }
 
 func says(list []string, text string) bool {
@@ -55,9 +41,9 @@ func TestNoActivePairIsSaid(t *testing.T) {
 	c := smallConfig(t, shades(t, 12, 2))
 	c.WarmupEpochs, c.Epochs, c.Loss = 0, 1, LossConfig{Name: "triplet"}
 	c.Sampler, c.BatchSize = "random", 2
-	s, warnings, _ := heard(t, c)
-	if r := s.state.History[0]; r.Idle < .5 || !says(warnings, "no pair was active in") {
-		t.Errorf("idle %v, said %q", r.Idle, warnings)
+	s, l := heard(t, c)
+	if r := s.state.History[0]; r.Idle < .5 || !says(l.warnings, "no pair was active in") {
+		t.Errorf("idle %v, said %q", r.Idle, l.warnings)
 	}
 }
 
@@ -65,13 +51,13 @@ func TestNoActivePairIsSaid(t *testing.T) {
 func TestSaturationOfTheRestrictionIsSaid(t *testing.T) {
 	c := smallConfig(t, shades(t, 8, 4))
 	c.WarmupEpochs, c.Epochs, c.Loss, c.Model.Scale = 0, 1, LossConfig{Name: "npairs"}, 1e4
-	s, warnings, _ := heard(t, c)
-	if r := s.state.History[0]; r.Saturated < .5 || !says(warnings, "beyond 95% of the restriction's bound") {
-		t.Errorf("saturated %v, said %q", r.Saturated, warnings)
+	s, l := heard(t, c)
+	if r := s.state.History[0]; r.Saturated < .5 || !says(l.warnings, "beyond 95% of the restriction's bound") {
+		t.Errorf("saturated %v, said %q", r.Saturated, l.warnings)
 	}
 	c.Model.Scale = 1
-	if s, warnings, _ := heard(t, c); s.state.History[0].Saturated > saturatedShare || says(warnings, "bound") {
-		t.Errorf("at scale 1: saturated %v, said %q", s.state.History[0].Saturated, warnings)
+	if s, l := heard(t, c); s.state.History[0].Saturated > saturatedShare || says(l.warnings, "bound") {
+		t.Errorf("at scale 1: saturated %v, said %q", s.state.History[0].Saturated, l.warnings)
 	}
 }
 
@@ -92,15 +78,15 @@ func TestWhereARestrictionIsSaturated(t *testing.T) {
 func TestACollapseIsSaid(t *testing.T) {
 	c := smallConfig(t, shades(t, 8, 4))
 	c.WarmupEpochs, c.Epochs = 0, 1
-	s, warnings, _ := heard(t, c)
-	if says(warnings, "collapsed") {
-		t.Errorf("said of a sound run: %q", warnings)
+	s, l := heard(t, c)
+	if says(l.warnings, "collapsed") {
+		t.Errorf("said of a sound run: %q", l.warnings)
 	}
-	var more []string
-	s.ev = listening{warnings: &more, details: new([]string)}
+	more := &listening{}
+	s.ev = more
 	s.warn(EpochRecord{DistanceMean: .2, DistanceStd: 1e-5}, 3, health{})
-	if !says(more, "collapsed") {
-		t.Errorf("said %q", more)
+	if !says(more.warnings, "collapsed") {
+		t.Errorf("said %q", more.warnings)
 	}
 }
 
@@ -120,17 +106,16 @@ func TestGradientsThatExplodeOrVanishAreCounted(t *testing.T) {
 	if h.Loud != 2 || h.LoudAt != 32 || h.LoudNorm != 5000 || h.Faint != 1 || h.Idle != 1 {
 		t.Errorf("%+v", h)
 	}
-	s := &Session{}
-	var warnings []string
-	s.ev = listening{warnings: &warnings, details: new([]string)}
+	l := &listening{}
+	s := &Session{ev: l}
 	s.warn(EpochRecord{Epoch: 3, DistanceMean: 1, DistanceStd: 1}, 36, h)
-	if !says(warnings, "exploded in 2 steps, at step 32 to a norm of 5e+03") || says(warnings, "vanished") {
-		t.Errorf("said %q", warnings)
+	if !says(l.warnings, "exploded in 2 steps, at step 32 to a norm of 5e+03") || says(l.warnings, "vanished") {
+		t.Errorf("said %q", l.warnings)
 	}
 	h.Faint = 30
 	s.warn(EpochRecord{Epoch: 3, DistanceMean: 1, DistanceStd: 1}, 36, h)
-	if !says(warnings, "vanished in 30 of 36 steps") || !says(warnings, "a --rate that is too large") {
-		t.Errorf("said %q", warnings)
+	if !says(l.warnings, "vanished in 30 of 36 steps") || !says(l.warnings, "a --rate that is too large") {
+		t.Errorf("said %q", l.warnings)
 	}
 	h.nextEpoch()
 	if h.Loud+h.Faint+h.Idle != 0 || h.Steps == 0 {
@@ -141,10 +126,10 @@ func TestGradientsThatExplodeOrVanishAreCounted(t *testing.T) {
 func TestProgressHasLossRatesSpeedAndTheEnd(t *testing.T) {
 	c := longer(t)
 	c.Optimizer.HeadRate = 2
-	_, _, details := heard(t, c)
+	_, l := heard(t, c)
 	for _, want := range []string{"loss ", "rate 0.001, head 0.002, loss 0.01", " images/s", "training ends in "} {
-		if !says(details, want) {
-			t.Errorf("no %q in %q", want, details)
+		if !says(l.details, want) {
+			t.Errorf("no %q in %q", want, l.details)
 		}
 	}
 }

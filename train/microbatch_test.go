@@ -161,32 +161,24 @@ func TestMicroBatchesMoveRunningStatisticsOnceAPart(t *testing.T) {
 	}
 }
 
-// saying keeps what a session says.
-type saying struct {
-	silent
-	warnings *[]string
-}
-
-func (s saying) Warn(format string, _ ...any) { *s.warnings = append(*s.warnings, format) }
-
 func TestMicroBatchesThatAreNotExactAreSaidToBe(t *testing.T) {
 	c := smallConfig(t, shades(t, 8, 4))
 	c.MicroBatch = 3
-	var warnings []string
-	s, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: saying{warnings: &warnings}})
+	l := &listening{}
+	s, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: l})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if !slices.ContainsFunc(warnings, func(w string) bool { return strings.Contains(w, "use the statistics of each micro-batch") }) {
-		t.Errorf("no word of it in %q", warnings)
+	if !says(l.warnings, "use the statistics of each micro-batch") {
+		t.Errorf("no word of it in %q", l.warnings)
 	}
 	c.MicroBatch = 4
 	if _, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: silent{}}); err == nil || !strings.Contains(err.Error(), "do not fill a batch of 6") {
 		t.Errorf("parts that do not fill a batch: %v", err)
 	}
 	c.Freeze.BNStats = true
-	exact, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: saying{warnings: &warnings}})
+	exact, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,11 +192,11 @@ func TestMicroBatchesThatAreNotExactAreSaidToBe(t *testing.T) {
 func TestHowFarAStepOfPartsHasComeIsSaid(t *testing.T) {
 	c := smallConfig(t, shades(t, 6, 4))
 	c.Data.Validation, c.WarmupEpochs, c.Epochs, c.MicroBatch = 0, 0, 2, 3
-	_, _, details := heard(t, c)
+	_, l := heard(t, c)
 	n := c.Batch()
 	for _, want := range []string{fmt.Sprintf("first pass 3/%d images", n), fmt.Sprintf("first pass %d/%d images", n, n), fmt.Sprintf("second pass 3/%d images", n), fmt.Sprintf("second pass %d/%d images  loss ", n, n)} {
-		if !says(details, want) {
-			t.Errorf("%q is not among %q", want, details)
+		if !says(l.details, want) {
+			t.Errorf("%q is not among %q", want, l.details)
 		}
 	}
 }

@@ -26,6 +26,19 @@ func (silent) Say(string, ...any)                {}
 func (silent) Warn(string, ...any)               {}
 func (silent) Progress(string, int, int, string) {}
 
+// listening keeps what it is told, and of progress the details.
+type listening struct{ said, warnings, details []string }
+
+func (l *listening) Say(format string, a ...any) { l.said = append(l.said, fmt.Sprintf(format, a...)) }
+
+func (l *listening) Warn(format string, a ...any) {
+	l.warnings = append(l.warnings, fmt.Sprintf(format, a...))
+}
+
+func (l *listening) Progress(_ string, _, _ int, detail string) {
+	l.details = append(l.details, detail)
+}
+
 // shades writes a folder of classes, each a shade of gray with a few pixels of
 // another.
 func shades(t *testing.T, classes, images int) string {

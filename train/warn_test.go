@@ -11,44 +11,44 @@ func TestAWarningOfAKindIsSaidOnceAndCountedAtTheEnd(t *testing.T) {
 	c := smallConfig(t, shades(t, 12, 2))
 	c.WarmupEpochs, c.Epochs, c.Loss = 0, 5, LossConfig{Name: "triplet"}
 	c.Sampler, c.BatchSize = "random", 2
-	s, warnings, _ := heard(t, c)
+	s, l := heard(t, c)
 	cause, count := 0, 0
 	for _, r := range s.state.History {
 		if r.Idle > .5 {
 			cause++
 		}
 	}
-	for _, w := range warnings {
+	for _, w := range l.warnings {
 		if strings.Contains(w, "no pair was active") {
 			count++
 		}
 	}
-	if cause != 5 || count > 4 || !says(warnings, "epochs, from") {
-		t.Errorf("%d epochs had cause, it was said %d times: %q", cause, count, warnings)
+	if cause != 5 || count > 4 || !says(l.warnings, "epochs, from") {
+		t.Errorf("%d epochs had cause, it was said %d times: %q", cause, count, l.warnings)
 	}
 }
 
 func TestWarningsOfUnreadableImagesFollowTheirNumber(t *testing.T) {
-	var warnings []string
-	s := &Session{ev: listening{warnings: &warnings}}
+	l := &listening{}
+	s := &Session{ev: l}
 	for epoch, skipped := range []int{0, 2, 2, 2, 3, 3} {
 		s.warn(EpochRecord{Epoch: epoch + 1, Skipped: skipped, DistanceMean: 1, DistanceStd: 1}, 4, health{})
 	}
 	s.summarize()
-	if len(warnings) != 2 || !strings.Contains(warnings[0], "2 images") || !strings.Contains(warnings[1], "3 images") {
-		t.Errorf("said %q", warnings)
+	if len(l.warnings) != 2 || !strings.Contains(l.warnings[0], "2 images") || !strings.Contains(l.warnings[1], "3 images") {
+		t.Errorf("said %q", l.warnings)
 	}
 }
 
 func TestTheSummaryCountsEpochsOfAKind(t *testing.T) {
-	var warnings []string
-	s := &Session{ev: listening{warnings: &warnings}}
+	l := &listening{}
+	s := &Session{ev: l}
 	for epoch, idle := range []int{4, 0, 4, 4, 1} {
 		s.warn(EpochRecord{Epoch: epoch + 1, DistanceMean: 1, DistanceStd: 1}, 4, health{Idle: idle})
 	}
 	s.summarize()
 	want := "no pair was active in any step in 3 epochs, from 1 to 4"
-	if len(warnings) != 2 || !slices.Contains(warnings, want) {
-		t.Errorf("said %q, want %q at the end", warnings, want)
+	if len(l.warnings) != 2 || !slices.Contains(l.warnings, want) {
+		t.Errorf("said %q, want %q at the end", l.warnings, want)
 	}
 }

@@ -54,17 +54,18 @@ func (r *reporter) Progress(task string, done, total int, detail string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	now := r.now()
 	if task != r.task {
 		r.clear()
-		r.task, r.said = task, r.now()
-		r.pace = startPace(r.said, done)
+		r.task, r.said = task, now
+		r.pace = startPace(now, done)
 	}
-	r.pace.note(r.now(), done)
+	r.pace.note(now, done)
 	text := task
 	if detail != "" {
 		text += "  " + detail
 	}
-	now, left := r.now(), ""
+	left := ""
 	if d, ok := r.pace.left(now, total); ok {
 		left = fmt.Sprintf("  about %s left", d.Round(time.Second))
 	}

@@ -121,9 +121,6 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 		return usagef("--out: %w", err)
 	}
 	failed := r.Run(cmd.Context(), jobs)
-	if errors.Is(failed, sweep.ErrRunFolder) {
-		return usagef("--out: %w", failed)
-	}
 	if cmd.Context().Err() != nil {
 		return &hintError{"stopped and saved; the same command goes on", failed}
 	}

@@ -109,25 +109,35 @@ func Load(paths []string) (runs []Run, unfinished []string, err error) {
 
 // runFolders lists the folder itself if it holds a run, else the runs in it.
 func runFolders(path string) ([]string, error) {
-	if _, err := os.Stat(filepath.Join(path, train.ConfigFile)); err == nil {
+	if isRun(path) {
 		return []string{path}, nil
 	}
-	entries, err := os.ReadDir(path)
+	list, err := runsIn(path)
 	if err != nil {
 		return nil, err
-	}
-	var list []string
-	for _, e := range entries {
-		inner := filepath.Join(path, e.Name())
-		if _, err := os.Stat(filepath.Join(inner, train.ConfigFile)); err == nil {
-			list = append(list, inner)
-		}
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s is no run folder and holds none", path)
 	}
+	for i, name := range list {
+		list[i] = filepath.Join(path, name)
+	}
 	return list, nil
 }
+
+// runsIn lists the names of the run folders in a folder.
+func runsIn(path string) (names []string, err error) {
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		if isRun(filepath.Join(path, e.Name())) {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+// isRun reports whether a folder holds a run, finished or not.
+func isRun(path string) bool { return exists(train.Folder(path).Path(train.ConfigFile)) }
 
 // loadRun reads one run.
 func loadRun(path string) (*Run, error) {

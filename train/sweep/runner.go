@@ -99,8 +99,12 @@ func (r *Runner) Run(ctx context.Context, jobs []Job) error {
 	return errors.Join(r.failures...)
 }
 
-// Open makes the folder of the runs if it is not there.
+// Open makes the folder of the runs if it is not there. That of one run is no place
+// for others: then the error is ErrRunFolder.
 func (r *Runner) Open() error {
+	if isRun(r.Dir) {
+		return fmt.Errorf("%s: %w", r.Dir, ErrRunFolder)
+	}
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return fmt.Errorf("folder %s cannot be made: %w", r.Dir, err)
 	}
@@ -110,24 +114,12 @@ func (r *Runner) Open() error {
 // done reports whether a run is finished.
 func (r *Runner) done(j Job) bool { return exists(r.folder(j).Path(train.ResultsFile)) }
 
-// foreign lists the runs in the folder that no job makes. The folder of one run is no
-// place for others.
+// foreign lists the runs in the folder that no job makes.
 func (r *Runner) foreign(jobs []Job) ([]string, error) {
-	if exists(filepath.Join(r.Dir, train.ConfigFile)) {
-		return nil, fmt.Errorf("%s: %w", r.Dir, ErrRunFolder)
-	}
-	entries, err := os.ReadDir(r.Dir)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, e := range entries {
-		known := slices.ContainsFunc(jobs, func(j Job) bool { return j.Name == e.Name() })
-		if !known && exists(filepath.Join(r.Dir, e.Name(), train.ConfigFile)) {
-			names = append(names, e.Name())
-		}
-	}
-	return names, nil
+	names, err := runsIn(r.Dir)
+	return slices.DeleteFunc(names, func(name string) bool {
+		return slices.ContainsFunc(jobs, func(j Job) bool { return j.Name == name })
+	}), err
 }
 
 func (r *Runner) folder(j Job) train.Folder { return train.Folder(filepath.Join(r.Dir, j.Name)) }
@@ -136,8 +128,8 @@ func (r *Runner) folder(j Job) train.Folder { return train.Folder(filepath.Join(
 func (r *Runner) Folders(jobs []Job) []string {
 	var list []string
 	for _, j := range jobs {
-		if f := r.folder(j); exists(f.Path(train.ConfigFile)) {
-			list = append(list, string(f))
+		if f := string(r.folder(j)); isRun(f) {
+			list = append(list, f)
 		}
 	}
 	return list

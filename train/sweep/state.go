@@ -17,7 +17,7 @@ func State(path string) (string, error) {
 	switch {
 	case exists(folder.Path(train.ResultsFile)):
 		return "finished", nil
-	case !exists(folder.Path(train.ConfigFile)):
+	case !isRun(string(folder)):
 		return "to be made", nil
 	}
 	cfg, err := folder.LoadConfig()

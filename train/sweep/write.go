@@ -30,7 +30,7 @@ func (t *Table) WriteMarkdown(w io.Writer, tested string) error {
 	for _, f := range t.Figures {
 		head, rule = head+" "+title(f)+" |", rule+"---|"
 	}
-	withTest := t.tested(tested)
+	withTest, ranked := t.tested(tested), len(t.testSets()) < 2
 	if withTest {
 		head, rule = head+" "+title(tested)+" against baseline |", rule+"---|"
 	}
@@ -43,7 +43,7 @@ func (t *Table) WriteMarkdown(w io.Writer, tested string) error {
 		}
 		fmt.Fprintf(&b, " %d |", len(g.Runs))
 		for _, f := range t.Figures {
-			fmt.Fprintf(&b, " %s |", t.cell(g, f))
+			fmt.Fprintf(&b, " %s |", t.cell(g, f, ranked))
 		}
 		if withTest {
 			fmt.Fprintf(&b, " %s |", g.Figures[tested].Test.text(tested))
@@ -92,8 +92,8 @@ func (t *Table) testSets() (sets []TestSet) {
 	return sets
 }
 
-// cell is mean ± deviation, bold for the best mean.
-func (t *Table) cell(g *Group, figure string) string {
+// cell is mean ± deviation, bold for the best mean if groups are ranked.
+func (t *Table) cell(g *Group, figure string, ranked bool) string {
 	s, ok := g.Figures[figure]
 	if !ok {
 		return "-"
@@ -102,7 +102,7 @@ func (t *Table) cell(g *Group, figure string) string {
 	if s.Runs > 1 {
 		text += " ± " + number(figure, s.Std)
 	}
-	if len(t.testSets()) > 1 {
+	if !ranked {
 		return text
 	}
 	for _, other := range t.Groups {
