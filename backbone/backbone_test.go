@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/backbone"
-	"github.com/vernier-ml/vernier/internal/cpu"
+	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/layers"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/internal/cpu"
 	"github.com/vernier-ml/vernier/layers"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vernier-ml/vernier/internal/cpu"
+	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/internal/reference"
 	"github.com/vernier-ml/vernier/layers"
 )

@@ -3,8 +3,8 @@ package layers_test
 import (
 	"testing"
 
+	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/internal/conformance"
-	"github.com/vernier-ml/vernier/internal/cpu"
 	"github.com/vernier-ml/vernier/internal/golden"
 	"github.com/vernier-ml/vernier/layers"
 )

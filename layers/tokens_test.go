@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/internal/cpu"
+	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/layers"
 )
 

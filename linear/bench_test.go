@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/vernier-ml/vernier/internal/cpu"
+	"github.com/vernier-ml/vernier/cpu"
 )
 
 // BenchmarkFit times every learner on 2,000 rows of 7 classes in 19 columns, the

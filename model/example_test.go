@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/internal/cpu"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 )

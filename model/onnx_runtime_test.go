@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/vernier-ml/vernier/internal/cpu"
+	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/layers"
 )
 

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/internal/cpu"
+	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"

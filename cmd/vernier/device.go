@@ -12,8 +12,8 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/cuda"
-	"github.com/vernier-ml/vernier/internal/cpu"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
 	"github.com/vernier-ml/vernier/train/sweep"

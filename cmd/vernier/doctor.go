@@ -9,7 +9,7 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 	"github.com/spf13/cobra"
 
-	"github.com/vernier-ml/vernier/internal/cpu"
+	"github.com/vernier-ml/vernier/cpu"
 )
 
 func newDoctor() *cobra.Command {

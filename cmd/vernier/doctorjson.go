@@ -6,8 +6,8 @@ import (
 
 	"github.com/shirou/gopsutil/v4/mem"
 
+	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/cuda"
-	"github.com/vernier-ml/vernier/internal/cpu"
 )
 
 // machineReport is what doctor says, for programs.

@@ -19,7 +19,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/vernier-ml/vernier/internal/cpu"
+	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/train"
 )
 

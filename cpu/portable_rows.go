@@ -3,7 +3,7 @@ package cpu
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/internal/cpu/approx"
+	"github.com/vernier-ml/vernier/internal/approx"
 )
 
 func layerNorm(y, x, gamma, beta []float32, center, scale, shift float32) {

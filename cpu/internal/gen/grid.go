@@ -7,7 +7,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"github.com/vernier-ml/vernier/internal/cpu/approx"
+	"github.com/vernier-ml/vernier/internal/approx"
 )
 
 // gridParam is the parameter by which kernels get a piecewise polynomial.

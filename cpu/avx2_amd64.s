@@ -10532,9 +10532,9 @@ TEXT ·countBelowAVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS limit+24(FP), Y0
 	XORQ         DX, DX
 
-loop88:
+loop97:
 	CMPQ      CX, $0x08
-	JLT       tail89
+	JLT       tail98
 	VMOVUPS   (AX), Y1
 	VCMPPS    $0x11, Y0, Y1, Y1
 	VMOVMSKPS Y1, BX
@@ -10542,11 +10542,11 @@ loop88:
 	ADDQ      BX, DX
 	ADDQ      $0x20, AX
 	SUBQ      $0x08, CX
-	JMP       loop88
+	JMP       loop97
 
-tail89:
+tail98:
 	TESTQ      CX, CX
-	JZ         done90
+	JZ         done99
 	LEAQ       masksAVX2<>+64(SB), BX
 	NEGQ       CX
 	VMOVDQU    (BX)(CX*4), Y1
@@ -10557,7 +10557,7 @@ tail89:
 	POPCNTL    AX, AX
 	ADDQ       AX, DX
 
-done90:
+done99:
 	MOVQ DX, n+32(FP)
 	VZEROUPPER
 	RET
@@ -10573,9 +10573,9 @@ TEXT ·betweenAVX2(SB), NOSPLIT, $0-64
 	XORQ         BX, BX
 	XORQ         SI, SI
 
-loop91:
+loop100:
 	CMPQ      DX, $0x08
-	JLT       tail92
+	JLT       tail101
 	VMOVUPS   (CX), Y2
 	VCMPPS    $0x1d, Y0, Y2, Y3
 	VMOVMSKPS Y3, DI
@@ -10583,25 +10583,25 @@ loop91:
 	VMOVMSKPS Y2, R8
 	ANDQ      R8, DI
 
-next94:
+next103:
 	TESTQ  DI, DI
-	JZ     stored95
+	JZ     stored104
 	TZCNTQ DI, R8
 	ADDQ   BX, R8
 	MOVL   R8, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  DI, DI
-	JMP    next94
+	JMP    next103
 
-stored95:
+stored104:
 	ADDQ $0x08, BX
 	ADDQ $0x20, CX
 	SUBQ $0x08, DX
-	JMP  loop91
+	JMP  loop100
 
-tail92:
+tail101:
 	TESTQ      DX, DX
-	JZ         done93
+	JZ         done102
 	LEAQ       masksAVX2<>+64(SB), DI
 	NEGQ       DX
 	VMOVDQU    (DI)(DX*4), Y2
@@ -10614,20 +10614,20 @@ tail92:
 	VMOVMSKPS  Y0, DX
 	ANDQ       DX, CX
 
-next96:
+next105:
 	TESTQ  CX, CX
-	JZ     stored97
+	JZ     stored106
 	TZCNTQ CX, DX
 	ADDQ   BX, DX
 	MOVL   DX, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  CX, CX
-	JMP    next96
+	JMP    next105
 
-stored97:
+stored106:
 	ADDQ $0x08, BX
 
-done93:
+done102:
 	MOVQ SI, n+56(FP)
 	VZEROUPPER
 	RET

@@ -8,7 +8,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"github.com/vernier-ml/vernier/internal/cpu/approx"
+	"github.com/vernier-ml/vernier/internal/approx"
 )
 
 // pairs writes the kernels of pairwise distances.
@@ -32,7 +32,7 @@ func (s *isa) pairs() {
 	s.pairGrad("identityGrad2", 2, s.identity)
 }
 
-// curve emits R and R', up to the factors that internal/cpu's curveArgs has for
+// curve emits R and R', up to the factors that cpu's curveArgs has for
 // them. start comes before the loops, grid being nil unless the instruction set
 // has one.
 type curve struct {

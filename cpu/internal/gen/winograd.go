@@ -10,7 +10,7 @@ import (
 )
 
 // winograd writes the transforms of F(4x4, 3x3) and the products between them;
-// see internal/cpu/winograd.go.
+// see cpu/winograd.go.
 func (s *isa) winograd() {
 	s.fromMap("tilesIn", 6, s.tileIn)
 	s.toMap("tilesOut", 4, s.tileOut, true)

@@ -17362,9 +17362,9 @@ TEXT ·countBelowAVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS limit+24(FP), Z0
 	XORQ         DX, DX
 
-loop88:
+loop97:
 	CMPQ    CX, $0x10
-	JLT     tail89
+	JLT     tail98
 	VMOVUPS (AX), Z1
 	VCMPPS  $0x11, Z0, Z1, K1
 	KMOVW   K1, BX
@@ -17372,11 +17372,11 @@ loop88:
 	ADDQ    BX, DX
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop88
+	JMP     loop97
 
-tail89:
+tail98:
 	TESTQ     CX, CX
-	JZ        done90
+	JZ        done99
 	MOVQ      $-1, BX
 	BZHIQ     CX, BX, BX
 	KMOVW     BX, K1
@@ -17387,7 +17387,7 @@ tail89:
 	POPCNTL   AX, AX
 	ADDQ      AX, DX
 
-done90:
+done99:
 	MOVQ DX, n+32(FP)
 	VZEROUPPER
 	RET
@@ -17403,9 +17403,9 @@ TEXT ·betweenAVX512(SB), NOSPLIT, $0-64
 	XORQ         BX, BX
 	XORQ         SI, SI
 
-loop91:
+loop100:
 	CMPQ    DX, $0x10
-	JLT     tail92
+	JLT     tail101
 	VMOVUPS (CX), Z2
 	VCMPPS  $0x1d, Z0, Z2, K1
 	KMOVW   K1, DI
@@ -17413,25 +17413,25 @@ loop91:
 	KMOVW   K1, R8
 	ANDQ    R8, DI
 
-next94:
+next103:
 	TESTQ  DI, DI
-	JZ     stored95
+	JZ     stored104
 	TZCNTQ DI, R8
 	ADDQ   BX, R8
 	MOVL   R8, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  DI, DI
-	JMP    next94
+	JMP    next103
 
-stored95:
+stored104:
 	ADDQ $0x10, BX
 	ADDQ $0x40, CX
 	SUBQ $0x10, DX
-	JMP  loop91
+	JMP  loop100
 
-tail92:
+tail101:
 	TESTQ     DX, DX
-	JZ        done93
+	JZ        done102
 	MOVQ      $-1, DI
 	BZHIQ     DX, DI, DI
 	KMOVW     DI, K1
@@ -17444,20 +17444,20 @@ tail92:
 	KMOVW     K2, DX
 	ANDQ      DX, CX
 
-next96:
+next105:
 	TESTQ  CX, CX
-	JZ     stored97
+	JZ     stored106
 	TZCNTQ CX, DX
 	ADDQ   BX, DX
 	MOVL   DX, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  CX, CX
-	JMP    next96
+	JMP    next105
 
-stored97:
+stored106:
 	ADDQ $0x10, BX
 
-done93:
+done102:
 	MOVQ SI, n+56(FP)
 	VZEROUPPER
 	RET

@@ -3,7 +3,7 @@ package cpu
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/internal/cpu/approx"
+	"github.com/vernier-ml/vernier/internal/approx"
 	"github.com/vernier-ml/vernier/layers"
 )
 

@@ -5,7 +5,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"github.com/vernier-ml/vernier/internal/cpu/approx"
+	"github.com/vernier-ml/vernier/internal/approx"
 )
 
 // gelu writes the Gaussian error linear unit and its gradient.

@@ -7,7 +7,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"github.com/vernier-ml/vernier/internal/cpu/approx"
+	"github.com/vernier-ml/vernier/internal/approx"
 )
 
 // exponent splits e^-ft = s + s q into s = 2^n and q = e^r - 1.

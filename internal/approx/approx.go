@@ -1,5 +1,5 @@
 // Package approx holds the polynomials by which the float32 kernels of
-// internal/cpu compute the restrictions of a boundary-restricted metric, softmax
+// cpu compute the restrictions of a boundary-restricted metric, softmax
 // and GELU. The portable kernels and the generator of the assembly share them, so
 // that all variants compute the same approximation.
 //

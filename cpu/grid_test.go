@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/vernier-ml/vernier/internal/cpu/approx"
+	"github.com/vernier-ml/vernier/internal/approx"
 	"github.com/vernier-ml/vernier/layers"
 )
 

@@ -1,4 +1,4 @@
-// Command gen writes the assembly kernels of internal/cpu, one instruction set a
+// Command gen writes the assembly kernels of cpu, one instruction set a
 // run:
 //
 //	go run ./gen -isa avx512 -out avx512_amd64.s -stubs avx512_stubs_amd64.go -pkg cpu
