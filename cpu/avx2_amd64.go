@@ -1,6 +1,8 @@
 package cpu
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/metric"
+)
 
 // avx2 returns the kernels of avx2_amd64.s.
 func avx2() *kernels {
@@ -66,11 +68,11 @@ func avx2Tiles() [][]tileFunc {
 
 func avx2Pairs() [curves][2]pairKernels {
 	return [curves][2]pairKernels{
-		layers.Sigmoid:  {pairs(sigmoidSums1AVX2, sigmoidGrad1AVX2), pairs(sigmoidSums2AVX2, sigmoidGrad2AVX2)},
-		layers.SoftSign: {pairs(softSignSums1AVX2, softSignGrad1AVX2), pairs(softSignSums2AVX2, softSignGrad2AVX2)},
-		layers.ArcTan:   {pairs(arcTanSums1AVX2, arcTanGrad1AVX2), pairs(arcTanSums2AVX2, arcTanGrad2AVX2)},
-		layers.TanH:     {pairs(tanHSums1AVX2, tanHGrad1AVX2), pairs(tanHSums2AVX2, tanHGrad2AVX2)},
-		layers.ISRU:     {pairs(isruSums1AVX2, isruGrad1AVX2), pairs(isruSums2AVX2, isruGrad2AVX2)},
+		metric.Sigmoid:  {pairs(sigmoidSums1AVX2, sigmoidGrad1AVX2), pairs(sigmoidSums2AVX2, sigmoidGrad2AVX2)},
+		metric.SoftSign: {pairs(softSignSums1AVX2, softSignGrad1AVX2), pairs(softSignSums2AVX2, softSignGrad2AVX2)},
+		metric.ArcTan:   {pairs(arcTanSums1AVX2, arcTanGrad1AVX2), pairs(arcTanSums2AVX2, arcTanGrad2AVX2)},
+		metric.TanH:     {pairs(tanHSums1AVX2, tanHGrad1AVX2), pairs(tanHSums2AVX2, tanHGrad2AVX2)},
+		metric.ISRU:     {pairs(isruSums1AVX2, isruGrad1AVX2), pairs(isruSums2AVX2, isruGrad2AVX2)},
 		identity:        {1: pairs(identitySums2AVX2, identityGrad2AVX2)},
 	}
 }

@@ -1,6 +1,8 @@
 package cpu
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/metric"
+)
 
 // avx512 returns the kernels of avx512_amd64.s.
 func avx512() *kernels {
@@ -54,8 +56,8 @@ func avx512() *kernels {
 		},
 		countBelow: countBelowAVX512, between: betweenAVX512,
 		pairs: avx512Pairs(),
-		grids: map[layers.Restriction]grids{
-			layers.Sigmoid: fallGrid(layers.Sigmoid), layers.TanH: fallGrid(layers.TanH), layers.ArcTan: arcGrid(),
+		grids: map[metric.Restriction]grids{
+			metric.Sigmoid: fallGrid(metric.Sigmoid), metric.TanH: fallGrid(metric.TanH), metric.ArcTan: arcGrid(),
 		},
 	}
 }
@@ -69,11 +71,11 @@ func avx512Tiles() [][]tileFunc {
 
 func avx512Pairs() [curves][2]pairKernels {
 	return [curves][2]pairKernels{
-		layers.Sigmoid:  {pairsByGrid(1, sigmoidSums1AVX512, sigmoidGrad1AVX512), pairsByGrid(2, sigmoidSums2AVX512, sigmoidGrad2AVX512)},
-		layers.SoftSign: {pairsByGrid(1, softSignSums1AVX512, softSignGrad1AVX512), pairsByGrid(2, softSignSums2AVX512, softSignGrad2AVX512)},
-		layers.ArcTan:   {pairsByGrid(1, arcTanSums1AVX512, arcTanGrad1AVX512), pairsByGrid(2, arcTanSums2AVX512, arcTanGrad2AVX512)},
-		layers.TanH:     {pairsByGrid(1, tanHSums1AVX512, tanHGrad1AVX512), pairsByGrid(2, tanHSums2AVX512, tanHGrad2AVX512)},
-		layers.ISRU:     {pairsByGrid(1, isruSums1AVX512, isruGrad1AVX512), pairsByGrid(2, isruSums2AVX512, isruGrad2AVX512)},
+		metric.Sigmoid:  {pairsByGrid(1, sigmoidSums1AVX512, sigmoidGrad1AVX512), pairsByGrid(2, sigmoidSums2AVX512, sigmoidGrad2AVX512)},
+		metric.SoftSign: {pairsByGrid(1, softSignSums1AVX512, softSignGrad1AVX512), pairsByGrid(2, softSignSums2AVX512, softSignGrad2AVX512)},
+		metric.ArcTan:   {pairsByGrid(1, arcTanSums1AVX512, arcTanGrad1AVX512), pairsByGrid(2, arcTanSums2AVX512, arcTanGrad2AVX512)},
+		metric.TanH:     {pairsByGrid(1, tanHSums1AVX512, tanHGrad1AVX512), pairsByGrid(2, tanHSums2AVX512, tanHGrad2AVX512)},
+		metric.ISRU:     {pairsByGrid(1, isruSums1AVX512, isruGrad1AVX512), pairsByGrid(2, isruSums2AVX512, isruGrad2AVX512)},
 		identity:        {1: pairsByGrid(2, identitySums2AVX512, identityGrad2AVX512)},
 	}
 }

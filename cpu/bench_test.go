@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func eachVariantB(b *testing.B, bench func(b *testing.B, e *Engine)) {
@@ -71,10 +72,10 @@ func BenchmarkConv(b *testing.B) {
 // BenchmarkPairwise meets a batch of 256 with itself, and with 256 other rows.
 func BenchmarkPairwise(b *testing.B) {
 	const n, h = 256, 512
-	ms := []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.Cosine}}
-	for r := layers.Sigmoid; r <= layers.ISRU; r++ {
+	ms := []metric.Metric{{Kind: metric.Euclidean}, {Kind: metric.Cosine}}
+	for r := metric.Sigmoid; r <= metric.ISRU; r++ {
 		for p := 1; p <= 2; p++ {
-			ms = append(ms, layers.Metric{Kind: layers.BRM, Restriction: r, P: p, Omega: 0.5})
+			ms = append(ms, metric.Metric{Kind: metric.BRM, Restriction: r, P: p, Omega: 0.5})
 		}
 	}
 	for _, m := range ms {

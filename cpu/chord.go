@@ -3,10 +3,10 @@ package cpu
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
-// chordRows are prepared rows, see layers.Metric.ChordRow, in float64: these
+// chordRows are prepared rows, see metric.Metric.ChordRow, in float64: these
 // metrics look at differences of directions, which float32 does not hold for
 // rows that are close.
 type chordRows struct {
@@ -15,7 +15,7 @@ type chordRows struct {
 	h     int
 }
 
-func (e *Engine) chordRows(m layers.Metric, x []float32, rows, h int) chordRows {
+func (e *Engine) chordRows(m metric.Metric, x []float32, rows, h int) chordRows {
 	c := chordRows{v: make([]float64, len(x)), sizes: make([]float64, rows), h: h}
 	e.eachRow(rows, func(r int) { c.sizes[r] = m.ChordRow(c.row(r), x[r*h:(r+1)*h]) })
 	return c

@@ -11,8 +11,8 @@
 //
 //	kernels.go            what the kernels do
 //	portable*.go          in plain Go: the oracle of the tests
-//	gen/                  the generator of the assembly (go generate, with avo)
-//	approx/               the polynomials that all variants share
+//	internal/gen/         the generator of the assembly (go generate, with avo)
+//	../internal/approx/   the polynomials that all variants and cuda share
 //	avx512_amd64.*, avx2_amd64.*   tables and generated code
 //
 // # Layout
@@ -104,7 +104,7 @@
 // piecewise polynomials in registers (grid.go, gen/grid.go): a difference of
 // coordinates takes 15 instructions of the two vector ports forward and 16 back,
 // at p = 2 of sigmoid or tanh, and the kernels run at that limit; a product takes one. Sums that underflow or overflow, and gradients
-// whose factors do, are computed again in float64 by layers.Metric. If both sides
+// whose factors do, are computed again in float64 by metric.Metric. If both sides
 // are one tensor, half the work is done. Cosine and dot product are matrix
 // products.
 //

@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func TestVariantIsPicked(t *testing.T) {
@@ -100,7 +101,7 @@ func TestSteadyStateAllocatesLittle(t *testing.T) {
 	x, w, y := put(t, e, rng, 8, 32, 16, 16), put(t, e, rng, 64, 32, 3, 3), put(t, e, rng, 8, 64, 16, 16)
 	u, d := put(t, e, rng, 100, 64), put(t, e, rng, 100, 100)
 	du := put(t, e, rng, 100, 64)
-	m := layers.Metric{Kind: layers.BRM, Restriction: layers.Sigmoid, P: 2}
+	m := metric.Metric{Kind: metric.BRM, Restriction: metric.Sigmoid, P: 2}
 	run := func() {
 		must(t, e.Conv(y, x, w, spec, layers.Epilogue{ReLU: true}))
 		must(t, e.ConvGradWeights(w, nil, y, x, spec))
@@ -173,8 +174,8 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 		{e.Add(a, a, nil), []string{"add", "b is nil"}},
 		{e.Add(a, a, transposed), []string{"add", "b (3, 4)", "row-major"}},
 		{e.Add(a, a, tensor.New(tensor.WithShape(3, 4), tensor.Of(tensor.Float64))), []string{"add", "float64", "want float32"}},
-		{e.Pairwise(a, a, put(t, e, rng, 4, 5), layers.Metric{Kind: layers.Dot}), []string{"pairwise", "b (4, 5)", "a (3, 4)"}},
-		{e.Pairwise(a, a, a, layers.Metric{Kind: layers.BRM, P: 3}), []string{"pairwise", "p is 3"}},
+		{e.Pairwise(a, a, put(t, e, rng, 4, 5), metric.Metric{Kind: metric.Dot}), []string{"pairwise", "b (4, 5)", "a (3, 4)"}},
+		{e.Pairwise(a, a, a, metric.Metric{Kind: metric.BRM, P: 3}), []string{"pairwise", "p is 3"}},
 		{e.RowNorm(a, a, layers.RowNormSpec{}), []string{"row norm", "share memory"}},
 	} {
 		if c.err == nil {

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/vernier-ml/vernier/internal/approx"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // grids are the piecewise polynomials of a restriction, in the layout that approx
@@ -16,7 +16,7 @@ type grids struct {
 
 // fallGrid has those of Sigmoid and TanH, R' and R R' being whole. They are
 // within 4e-7 of B, and within 3e-6 of themselves where t is small.
-func fallGrid(r layers.Restriction) grids {
+func fallGrid(r metric.Restriction) grids {
 	width := math.Ldexp(1, -fallBits(r))
 	value := func(t float64) float64 { return r.Value(t, 0) }
 	slope := func(t float64) float64 { return r.Slope(t, 0) }
@@ -27,8 +27,8 @@ func fallGrid(r layers.Restriction) grids {
 	}
 }
 
-func fallBits(r layers.Restriction) int {
-	if r == layers.TanH {
+func fallBits(r metric.Restriction) int {
+	if r == metric.TanH {
 		return approx.FallBits + 1
 	}
 	return approx.FallBits

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/internal/approx"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // evalGrid is what the kernels do, in float32.
@@ -24,7 +24,7 @@ func evalGrid(c []float32, t float32, bits int) float32 {
 // TestGridsFollowTheRestrictions compares piecewise polynomials with the functions
 // that they stand for, at many points.
 func TestGridsFollowTheRestrictions(t *testing.T) {
-	for _, r := range []layers.Restriction{layers.Sigmoid, layers.TanH} {
+	for _, r := range []metric.Restriction{metric.Sigmoid, metric.TanH} {
 		g, bits := fallGrid(r), fallBits(r)
 		far := math.Ldexp(approx.GridEntries-1, -bits)
 		for i := range 200001 {

@@ -6,6 +6,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // View returns the numbers of a tensor of this engine themselves. Any later
@@ -25,9 +26,9 @@ func (e *Engine) View(t layers.Tensor) ([]float32, error) {
 // RowValues sets dst[i] = m(x, rows[index[i]]), where rows is row-major and as
 // wide as x, as Pairwise would. It is for metrics that sum over coordinates: BRM
 // and the Euclidean ones. Several goroutines may call it at once.
-func (e *Engine) RowValues(dst, x, rows []float32, index []int32, m layers.Metric) error {
+func (e *Engine) RowValues(dst, x, rows []float32, index []int32, m metric.Metric) error {
 	switch h := len(x); {
-	case m.Kind != layers.BRM && m.Kind != layers.Euclidean && m.Kind != layers.SquaredEuclidean:
+	case m.Kind != metric.BRM && m.Kind != metric.Euclidean && m.Kind != metric.SquaredEuclidean:
 		return fmt.Errorf("cpu: row values: %v is no sum over coordinates", m)
 	case h == 0 || len(rows)%h != 0 || len(dst) != len(index):
 		return fmt.Errorf("cpu: row values: %d results for %d of %d numbers in rows of %d", len(dst), len(index), len(rows), h)

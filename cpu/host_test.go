@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // TestKeysAreFound compares the kernels that count and list with loops, at
@@ -49,7 +49,7 @@ func TestRowValues(t *testing.T) {
 				d := put(t, e, rng, 1, 9)
 				got, index := make([]float32, 4), []int32{8, 0, 4, 4}
 				err := e.RowValues(got, x, rows, index, m)
-				if known := m.Kind == layers.BRM || m.Kind == layers.Euclidean || m.Kind == layers.SquaredEuclidean; known != (err == nil) {
+				if known := m.Kind == metric.BRM || m.Kind == metric.Euclidean || m.Kind == metric.SquaredEuclidean; known != (err == nil) {
 					t.Fatalf("%v: %v", m, err)
 				} else if !known {
 					continue
@@ -63,7 +63,7 @@ func TestRowValues(t *testing.T) {
 				}
 			}
 		}
-		m := layers.Metric{Kind: layers.Euclidean}
+		m := metric.Metric{Kind: metric.Euclidean}
 		for _, bad := range []error{
 			e.RowValues(make([]float32, 1), make([]float32, 2), make([]float32, 4), []int32{2}, m),
 			e.RowValues(make([]float32, 1), make([]float32, 2), make([]float32, 3), []int32{0}, m),

@@ -1,6 +1,8 @@
 package cpu
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/metric"
+)
 
 // kernels is the table of inner loops that one variant has. Their callers
 // guarantee that slices are long enough; a kernel touches nothing beyond what
@@ -96,7 +98,7 @@ type kernels struct {
 	pairs [curves][2]pairKernels
 	// grids are those of the restrictions for which pairs takes them; nil if it
 	// takes none.
-	grids map[layers.Restriction]grids
+	grids map[metric.Restriction]grids
 }
 
 // winogradKernels are the transforms of F(4x4, 3x3), of vec channels at a time,
@@ -135,8 +137,8 @@ type tileFunc func(dst []float32, ldd int, c []float32, ldc int, a []float32, ld
 type curve int
 
 const (
-	identity curve = iota + curve(layers.ISRU) + 1
-	curves   int   = iota + int(layers.ISRU) + 1
+	identity curve = iota + curve(metric.ISRU) + 1
+	curves   int   = iota + int(metric.ISRU) + 1
 )
 
 // pairKernels sum one curve to the power p = 1 or 2.

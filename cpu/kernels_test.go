@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // fast lists the variants that have the portable one as oracle.
@@ -290,9 +290,9 @@ func TestPairKernels(t *testing.T) {
 				if k.pairs[c][p-1].sums == nil {
 					continue // the identity is summed to the power 2 only
 				}
-				m := layers.Metric{Kind: layers.BRM, Restriction: layers.Restriction(c), P: p, Omega: 0.7}
+				m := metric.Metric{Kind: metric.BRM, Restriction: metric.Restriction(c), P: p, Omega: 0.7}
 				if c == int(identity) {
-					m = layers.Metric{Kind: layers.SquaredEuclidean}
+					m = metric.Metric{Kind: metric.SquaredEuclidean}
 				}
 				args, oracle := newPairSum(k, m, 1).args, newPairSum(want, m, 1).args
 				for h := 1; h <= 64; h++ {

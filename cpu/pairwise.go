@@ -5,6 +5,7 @@ import (
 
 	"github.com/vernier-ml/vernier/internal/approx"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // pairArgs are the checked arguments of Pairwise and PairwiseGrad.
@@ -12,10 +13,10 @@ type pairArgs struct {
 	d, a, b []float32 // (n, k), (n, h), (k, h)
 	n, k, h int
 	same    bool // a and b are one matrix
-	metric  layers.Metric
+	metric  metric.Metric
 }
 
-func (g *args) pairs(d, a, b layers.Tensor, m layers.Metric) pairArgs {
+func (g *args) pairs(d, a, b layers.Tensor, m metric.Metric) pairArgs {
 	dv, av, bv := g.get("d", d, 2), g.get("a", a, 2), g.get("b", b, 2)
 	if g.err != nil {
 		return pairArgs{}
@@ -36,7 +37,7 @@ func (p *pairArgs) row(v []float32, i int) []float32 { return v[i*p.h : (i+1)*p.
 // Pairwise sets d[i][j] = m(a_i, b_j). Distances are sums of float32 terms;
 // where such a sum has lost digits to underflow or overflow, the entry is
 // computed again in float64.
-func (e *Engine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
+func (e *Engine) Pairwise(d, a, b layers.Tensor, m metric.Metric) error {
 	g := args{op: "pairwise"}
 	p := g.pairs(d, a, b, m)
 	if g.err != nil {
@@ -49,16 +50,16 @@ func (e *Engine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
 // pairValues sets d.
 func (e *Engine) pairValues(p *pairArgs) {
 	switch p.metric.Kind {
-	case layers.Dot:
+	case metric.Dot:
 		e.dots(p, p.a, p.b)
 		e.pool.run(p.n, func(_, i int) {
 			if !e.kernels.finite(p.d[i*p.k : (i+1)*p.k]) {
 				p.hardRow(i, func(v float32) bool { return v-v != 0 })
 			}
 		})
-	case layers.Cosine:
+	case metric.Cosine:
 		e.cosines(p)
-	case layers.SignalToNoise, layers.Poincare, layers.Lorentz:
+	case metric.SignalToNoise, metric.Poincare, metric.Lorentz:
 		e.chords(p)
 	default:
 		e.distances(p)
@@ -129,10 +130,10 @@ type pairSum struct {
 	tiny   float64 // smaller sums have lost digits
 }
 
-func newPairSum(kr *kernels, m layers.Metric, h int) pairSum {
-	s := pairSum{unit: 1, root: m.Kind == layers.Euclidean, tiny: 1e-30}
+func newPairSum(kr *kernels, m metric.Metric, h int) pairSum {
+	s := pairSum{unit: 1, root: m.Kind == metric.Euclidean, tiny: 1e-30}
 	s.args.value, s.args.slope = 1, 1
-	if m.Kind != layers.BRM {
+	if m.Kind != metric.BRM {
 		s.kernel = kr.pairs[identity][1]
 		s.args.limit = math.MaxFloat32
 		return s
@@ -140,15 +141,15 @@ func newPairSum(kr *kernels, m layers.Metric, h int) pairSum {
 	s.kernel = kr.pairs[m.Restriction][m.P-1]
 	s.root = m.P == 2 && !m.Power
 	s.args.grids = kr.grids[m.Restriction]
-	falls := m.Restriction == layers.Sigmoid || m.Restriction == layers.TanH
+	falls := m.Restriction == metric.Sigmoid || m.Restriction == metric.TanH
 	switch {
 	case falls && kr.grids != nil:
 		s.args.limit = float32(math.Ldexp(approx.GridEntries-1, -fallBits(m.Restriction)))
-	case m.Restriction == layers.Sigmoid:
+	case m.Restriction == metric.Sigmoid:
 		s.args.limit, s.args.slope = approx.FarExp, 2
-	case m.Restriction == layers.TanH:
+	case m.Restriction == metric.TanH:
 		s.args.limit, s.args.slope = approx.FarExp/2, 4
-	case m.Restriction == layers.ISRU:
+	case m.Restriction == metric.ISRU:
 		root := math.Sqrt(m.Omega)
 		s.args.root, s.args.value = float32(root), 1/root
 		s.args.limit = float32(math.Min(approx.FarRational/root, math.MaxFloat32))

@@ -6,19 +6,19 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // metrics lists every metric with both powers.
-func metrics() []layers.Metric {
-	ms := []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.SquaredEuclidean}, {Kind: layers.Cosine}, {Kind: layers.Dot},
-		{Kind: layers.SignalToNoise}, {Kind: layers.Poincare, Curvature: 0.1, Clip: 2.3}, {Kind: layers.Lorentz, Curvature: 1}}
-	for r := layers.Sigmoid; r <= layers.ISRU; r++ {
+func metrics() []metric.Metric {
+	ms := []metric.Metric{{Kind: metric.Euclidean}, {Kind: metric.SquaredEuclidean}, {Kind: metric.Cosine}, {Kind: metric.Dot},
+		{Kind: metric.SignalToNoise}, {Kind: metric.Poincare, Curvature: 0.1, Clip: 2.3}, {Kind: metric.Lorentz, Curvature: 1}}
+	for r := metric.Sigmoid; r <= metric.ISRU; r++ {
 		for p := 1; p <= 2; p++ {
 			for _, power := range []bool{false, true} {
 				for _, omega := range []float64{0.5, 3} {
-					if r == layers.ISRU || omega == 3 {
-						ms = append(ms, layers.Metric{Kind: layers.BRM, Restriction: r, P: p, Power: power, Omega: omega})
+					if r == metric.ISRU || omega == 3 {
+						ms = append(ms, metric.Metric{Kind: metric.BRM, Restriction: r, P: p, Power: power, Omega: omega})
 					}
 				}
 			}
@@ -77,12 +77,12 @@ func TestMetricsAtEveryScale(t *testing.T) {
 						for j := range k {
 							want := m.Value(a[i*h:(i+1)*h], b[j*h:(j+1)*h])
 							limit := 4e-6*math.Abs(want) + 1e-38
-							if m.Kind == layers.BRM && !m.Power {
+							if m.Kind == metric.BRM && !m.Power {
 								limit = math.Min(limit, 2e-6)
 							}
 							if m.Similarity() {
 								limit = 1e-6 * math.Max(1, float64(h)*scale*scale)
-								if m.Kind == layers.Cosine {
+								if m.Kind == metric.Cosine {
 									limit = 1e-6
 								}
 							}

@@ -5,12 +5,13 @@ import (
 	"sync/atomic"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // PairwiseGrad sets da and db from dd. It sums, coordinate by coordinate, what
 // every pair gives; pairs whose factor float32 cannot hold are left out of that
 // and added in float64.
-func (e *Engine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m layers.Metric) error {
+func (e *Engine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m metric.Metric) error {
 	g := args{op: "pairwise gradient"}
 	p := g.pairs(d, a, b, m)
 	up := g.get("dd", dd, 2)
@@ -41,11 +42,11 @@ func (e *Engine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m layers.Metric
 // pairGrads sets da and db, either of which may be nil.
 func (e *Engine) pairGrads(p *pairArgs, da, db, dd []float32) {
 	switch p.metric.Kind {
-	case layers.Dot:
+	case metric.Dot:
 		e.dotGrad(p, da, db, dd)
-	case layers.Cosine:
+	case metric.Cosine:
 		e.cosineGrad(p, da, db, dd)
-	case layers.SignalToNoise, layers.Poincare, layers.Lorentz:
+	case metric.SignalToNoise, metric.Poincare, metric.Lorentz:
 		e.chordGrad(p, da, db, dd)
 	default:
 		e.distanceGrad(p, da, db, dd)
@@ -147,7 +148,7 @@ func (s *pairSum) coef(p *pairArgs, upstream, d float32) (float32, bool) {
 		return 0, false
 	}
 	scale := s.args.slope
-	if p.metric.Kind == layers.BRM {
+	if p.metric.Kind == metric.BRM {
 		scale /= float64(p.h)
 		if p.metric.P == 1 {
 			return float32(u * scale), true

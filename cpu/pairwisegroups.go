@@ -1,6 +1,9 @@
 package cpu
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
+)
 
 // groupRows is about how many rows of whole groups make one item.
 const groupRows = 64
@@ -10,10 +13,10 @@ const groupRows = 64
 type groupArgs struct {
 	d, a, dd, da []float32 // (n, k), (n, h), (n, k), (n, h)
 	n, k, h      int
-	metric       layers.Metric
+	metric       metric.Metric
 }
 
-func (g *args) groups(d, a layers.Tensor, m layers.Metric) (p groupArgs, dv, av view) {
+func (g *args) groups(d, a layers.Tensor, m metric.Metric) (p groupArgs, dv, av view) {
 	dv, av = g.get("d", d, 2), g.get("a", a, 2)
 	if g.err != nil {
 		return p, dv, av
@@ -31,7 +34,7 @@ func (g *args) groups(d, a layers.Tensor, m layers.Metric) (p groupArgs, dv, av 
 }
 
 // PairwiseGroups sets d[i][j] = m(a_i, row j of its group).
-func (e *Engine) PairwiseGroups(d, a layers.Tensor, m layers.Metric) error {
+func (e *Engine) PairwiseGroups(d, a layers.Tensor, m metric.Metric) error {
 	g := args{op: "pairwise groups"}
 	p, _, _ := g.groups(d, a, m)
 	if g.err == nil {
@@ -41,7 +44,7 @@ func (e *Engine) PairwiseGroups(d, a layers.Tensor, m layers.Metric) error {
 }
 
 // PairwiseGroupsGrad sets da from dd.
-func (e *Engine) PairwiseGroupsGrad(da, dd, d, a layers.Tensor, m layers.Metric) error {
+func (e *Engine) PairwiseGroupsGrad(da, dd, d, a layers.Tensor, m metric.Metric) error {
 	g := args{op: "pairwise groups gradient"}
 	p, dv, av := g.groups(d, a, m)
 	up, out := g.get("dd", dd, 2), g.get("da", da, 2)

@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/vernier-ml/vernier/internal/approx"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // curveFunc returns V(t) and S(t), see curveArgs, for 0 <= t <= r.limit.
@@ -12,7 +12,7 @@ type curveFunc func(t float32, r curveArgs) (value, slope float32)
 
 func portablePairs() (p [curves][2]pairKernels) {
 	fs := [curves]curveFunc{
-		layers.Sigmoid: sigmoid, layers.SoftSign: softSign, layers.ArcTan: arcTan, layers.TanH: tanH, layers.ISRU: isru,
+		metric.Sigmoid: sigmoid, metric.SoftSign: softSign, metric.ArcTan: arcTan, metric.TanH: tanH, metric.ISRU: isru,
 		identity: func(t float32, _ curveArgs) (float32, float32) { return t, 1 },
 	}
 	for i, f := range fs {

@@ -5,18 +5,18 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
-// The metrics of layers.Metric.Chords look at differences of directions, which
+// The metrics of metric.Metric.Chords look at differences of directions, which
 // float32 does not hold for rows that are close. They are computed in float64.
 
-// chordRows are prepared rows and their lengths, see layers.Metric.ChordRow.
+// chordRows are prepared rows and their lengths, see metric.Metric.ChordRow.
 type chordRows struct{ v, sizes device.Ptr }
 
-func (g *args) chordRows(m layers.Metric, x device.Ptr, rows, h int) chordRows {
+func (g *args) chordRows(m metric.Metric, x device.Ptr, rows, h int) chordRows {
 	c := chordRows{g.doubles(rows * h), g.doubles(rows)}
-	g.launch(kernels.ChordRows(rows, h, c.v, c.sizes, x, m.Kind != layers.SignalToNoise))
+	g.launch(kernels.ChordRows(rows, h, c.v, c.sizes, x, m.Kind != metric.SignalToNoise))
 	return c
 }
 
@@ -32,7 +32,7 @@ func (g *args) chordSides(p pairing, x, y device.Ptr) (a, b chordRows) {
 // chordKernel says how the kernels of a metric between n and k rows are asked for.
 func (p pairing) chordKernel(n, k int) kernels.Chords {
 	c := kernels.Chords{Groups: p.groups, N: n, K: k, H: p.h}
-	if p.metric.Kind != layers.SignalToNoise {
+	if p.metric.Kind != metric.SignalToNoise {
 		c.Root = math.Sqrt(p.metric.Curvature)
 		c.Most, c.Grow = p.metric.Radii()
 	}

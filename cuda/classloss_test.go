@@ -15,11 +15,12 @@ import (
 	"github.com/vernier-ml/vernier/internal/reference"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // classProblem is a loss between embeddings and one row a class.
 type classProblem struct {
-	metric             layers.Metric
+	metric             metric.Metric
 	loss               func() losses.Loss
 	rows, classes, dim int
 	x, p               []float32 // (rows, dim), (classes, dim)
@@ -104,7 +105,7 @@ func draw(rng *rand.Rand, n int) []float32 {
 	return x
 }
 
-func newClassProblem(t *testing.T, rng *rand.Rand, name string, params map[string]string, m layers.Metric, rows, classes, dim int) classProblem {
+func newClassProblem(t *testing.T, rng *rand.Rand, name string, params map[string]string, m metric.Metric, rows, classes, dim int) classProblem {
 	t.Helper()
 	c := classProblem{metric: m, rows: rows, classes: classes, dim: dim, unit: true, host: 1, x: draw(rng, rows*dim), p: draw(rng, classes*dim), labels: make([]int, rows)}
 	for i := range c.labels {
@@ -157,10 +158,10 @@ func (c classProblem) agree(t *testing.T, eng layers.Engine, rel float64) {
 // metrics and in random shapes, with the host.
 func classLossesAgree(t *testing.T, eng layers.Engine, rel float64) {
 	rng := rand.New(rand.NewPCG(8, 1))
-	metrics := []layers.Metric{{Kind: layers.BRM, P: 2}, {Kind: layers.Cosine}, {Kind: layers.Euclidean}}
+	metrics := []metric.Metric{{Kind: metric.BRM, P: 2}, {Kind: metric.Cosine}, {Kind: metric.Euclidean}}
 	if every() == 1 {
-		metrics = append(metrics, layers.Metric{Kind: layers.BRM, P: 1, Restriction: layers.SoftSign}, layers.Metric{Kind: layers.BRM, P: 2, Power: true, Restriction: layers.ArcTan},
-			layers.Metric{Kind: layers.Dot}, layers.Metric{Kind: layers.SquaredEuclidean})
+		metrics = append(metrics, metric.Metric{Kind: metric.BRM, P: 1, Restriction: metric.SoftSign}, metric.Metric{Kind: metric.BRM, P: 2, Power: true, Restriction: metric.ArcTan},
+			metric.Metric{Kind: metric.Dot}, metric.Metric{Kind: metric.SquaredEuclidean})
 	}
 	for _, m := range metrics {
 		for _, l := range []struct {
@@ -177,19 +178,19 @@ func classLossesAgree(t *testing.T, eng layers.Engine, rel float64) {
 		}
 	}
 	t.Run("more classes than the host takes", func(t *testing.T) {
-		c := newClassProblem(t, rng, "proxy-anchor", nil, layers.Metric{Kind: layers.BRM, P: 2}, 5, 1001, 4)
+		c := newClassProblem(t, rng, "proxy-anchor", nil, metric.Metric{Kind: metric.BRM, P: 2}, 5, 1001, 4)
 		c.host = 0
 		c.agree(t, eng, rel)
 	})
 	t.Run("one class in the batch", func(t *testing.T) {
-		c := newClassProblem(t, rng, "proxy-anchor", nil, layers.Metric{Kind: layers.Cosine}, 6, 40, 8)
+		c := newClassProblem(t, rng, "proxy-anchor", nil, metric.Metric{Kind: metric.Cosine}, 6, 40, 8)
 		for i := range c.labels {
 			c.labels[i] = 7
 		}
 		c.agree(t, eng, rel)
 	})
 	t.Run("a term with a weight", func(t *testing.T) {
-		c := newClassProblem(t, rng, "cosface", nil, layers.Metric{Kind: layers.Cosine}, 9, 30, 8)
+		c := newClassProblem(t, rng, "cosface", nil, metric.Metric{Kind: metric.Cosine}, 9, 30, 8)
 		c.weight = .25
 		c.agree(t, eng, rel)
 	})
@@ -203,7 +204,7 @@ func TestClassLossesOnAFakeDeviceAgreeWithTheHost(t *testing.T) {
 // The numbers of the losses' authors, in float32.
 func TestClassLossesOnAFakeDeviceAgreeWithTheirAuthors(t *testing.T) {
 	eng, _, _ := newFake(t, Options{})
-	squared, dot := layers.Metric{Kind: layers.SquaredEuclidean}, layers.Metric{Kind: layers.Dot}
+	squared, dot := metric.Metric{Kind: metric.SquaredEuclidean}, metric.Metric{Kind: metric.Dot}
 	cases := 0
 	golden.WalkFS(t, os.DirFS(filepath.Join("..", "losses", "testdata", "golden")), "losses", func(t *testing.T, c *golden.Case) {
 		_, short, _ := strings.Cut(c.Name, "_")
@@ -371,7 +372,7 @@ func TestLabelsBeyondTheClassesAreRefused(t *testing.T) {
 	ps := layers.NewParams(eng, 1)
 	g := layers.NewGraph(eng, ps)
 	in := g.Input("embeddings", 2, 4)
-	n, err := losses.Op(g, &losses.CosFace{Scale: 1}, in, losses.OpOptions{Metric: layers.Metric{Kind: layers.Cosine}, Classes: 3, HostClasses: 1})
+	n, err := losses.Op(g, &losses.CosFace{Scale: 1}, in, losses.OpOptions{Metric: metric.Metric{Kind: metric.Cosine}, Classes: 3, HostClasses: 1})
 	if err != nil || !n.OnEngine() {
 		t.Fatalf("%v, on the engine is %v", err, n.OnEngine())
 	}

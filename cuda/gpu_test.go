@@ -8,7 +8,7 @@ import (
 
 	"github.com/vernier-ml/vernier/internal/conformance"
 	"github.com/vernier-ml/vernier/internal/reference"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // onGPU returns an engine on the GPU of this machine, or skips the test and says
@@ -83,17 +83,17 @@ func TestOnAGPUBatchesThatAreSentAheadArriveInTheirTurn(t *testing.T) {
 }
 
 func TestOnAGPUSearchesAreThoseOfTheCPU(t *testing.T) {
-	brm := []layers.Metric{{P: 2}, {P: 1}}
-	for r := layers.SoftSign; r <= layers.ISRU; r++ {
-		brm = append(brm, layers.Metric{P: 2, Restriction: r, Omega: 1}.Canonical())
+	brm := []metric.Metric{{P: 2}, {P: 1}}
+	for r := metric.SoftSign; r <= metric.ISRU; r++ {
+		brm = append(brm, metric.Metric{P: 2, Restriction: r, Omega: 1}.Canonical())
 	}
 	e := onGPU(t, Options{Precision: BF16})
 	leastAgrees(t, e)
 	searchAgrees(t, e, []searchCase{
 		{2, 2, 1, 1, brm},
 		{40, 25, 512, 1.5, brm},
-		{20, 30, 64, 1e-4, []layers.Metric{{P: 2}, {Kind: layers.Euclidean}, {Kind: layers.Cosine}, {Kind: layers.Lorentz, Curvature: 1}, {Kind: layers.SignalToNoise}}},
-		{2, 300, 16, .3, []layers.Metric{{P: 2}, {Kind: layers.Dot}}},
+		{20, 30, 64, 1e-4, []metric.Metric{{P: 2}, {Kind: metric.Euclidean}, {Kind: metric.Cosine}, {Kind: metric.Lorentz, Curvature: 1}, {Kind: metric.SignalToNoise}}},
+		{2, 300, 16, .3, []metric.Metric{{P: 2}, {Kind: metric.Dot}}},
 	})
 }
 

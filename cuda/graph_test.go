@@ -11,6 +11,7 @@ import (
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/internal/reference"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // trainer is a small network with everything that a step has: convolution,
@@ -41,7 +42,7 @@ func newTrainer(t *testing.T, eng layers.Engine) *trainer {
 	b := n.g.MaxPool("pool", x, layers.SquarePool(3, 1, 1, false))
 	y := n.g.GlobalAvg("gap", n.g.Concat("join", a, b))
 	e := n.g.LinearModule("embedding", y, 8)
-	d := n.g.Pairwise("distances", e, e, layers.Metric{Kind: layers.BRM, P: 2})
+	d := n.g.Pairwise("distances", e, e, metric.Metric{Kind: metric.BRM, P: 2})
 	n.loss = n.g.HostLoss("loss", func(values, grads [][]float64) (float64, error) {
 		sum := 0.0
 		for i, v := range values[0] {

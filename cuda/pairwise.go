@@ -4,6 +4,7 @@ import (
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // pairing is a metric between checked rows a (n, h) and b (k, h), or of groups of so
@@ -13,10 +14,10 @@ type pairing struct {
 	a, b    named
 	groups  int
 	n, k, h int
-	metric  layers.Metric
+	metric  metric.Metric
 }
 
-func (g *args) pairing(a, b layers.Tensor, m layers.Metric) (p pairing) {
+func (g *args) pairing(a, b layers.Tensor, m metric.Metric) (p pairing) {
 	p.a, p.b, p.metric = g.of("a", a, -1, -1), g.of("b", b, -1, -1), m
 	if g.err != nil {
 		return p
@@ -28,12 +29,12 @@ func (g *args) pairing(a, b layers.Tensor, m layers.Metric) (p pairing) {
 }
 
 // curves names the kernels of a restriction.
-var curves = [...]string{layers.Sigmoid: "sigmoid", layers.SoftSign: "softsign", layers.ArcTan: "arctan", layers.TanH: "tanh", layers.ISRU: "isru"}
+var curves = [...]string{metric.Sigmoid: "sigmoid", metric.SoftSign: "softsign", metric.ArcTan: "arctan", metric.TanH: "tanh", metric.ISRU: "isru"}
 
 // kernel says how the kernels of a sum over coordinates are asked for.
 func (p pairing) kernel() kernels.Pairs {
-	k := kernels.Pairs{Groups: p.groups, N: p.n, K: p.k, H: p.h, R: "linear", P: 2, By: 1, Rooted: p.metric.Kind == layers.Euclidean}
-	if m := p.metric; m.Kind == layers.BRM {
+	k := kernels.Pairs{Groups: p.groups, N: p.n, K: p.k, H: p.h, R: "linear", P: 2, By: 1, Rooted: p.metric.Kind == metric.Euclidean}
+	if m := p.metric; m.Kind == metric.BRM {
 		k.R, k.P, k.By, k.Omega = curves[m.Restriction], m.P, 1/float32(p.h), float32(m.Omega)
 		k.Rooted = m.P == 2 && !m.Power
 	}
@@ -41,7 +42,7 @@ func (p pairing) kernel() kernels.Pairs {
 }
 
 // Pairwise sets d[i][j] = m(a_i, b_j).
-func (e *Engine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
+func (e *Engine) Pairwise(d, a, b layers.Tensor, m metric.Metric) error {
 	g := e.args("pairwise")
 	p := g.pairing(a, b, m)
 	if g.err != nil {
@@ -61,9 +62,9 @@ func (g *args) values(p pairing, d, x, y device.Ptr) {
 	switch {
 	case p.metric.Chords():
 		g.chords(p, d, x, y)
-	case p.metric.Kind == layers.Dot:
+	case p.metric.Kind == metric.Dot:
 		g.dots(p, d, x, y)
-	case p.metric.Kind == layers.Cosine:
+	case p.metric.Kind == metric.Cosine:
 		u, _ := g.unitRows(x, p.groups*p.n, p.h)
 		v := u
 		if x != y {
@@ -93,7 +94,7 @@ func (g *args) inGroups(p pairing, of product) {
 // unit returns a power of two on the device near the largest coordinate, in which
 // squares stay in range; 0 where there are none.
 func (g *args) unit(p pairing, x, y device.Ptr) device.Ptr {
-	restricted := p.metric.Kind == layers.BRM
+	restricted := p.metric.Kind == metric.BRM
 	if restricted && p.metric.P == 1 || g.err != nil {
 		return 0
 	}
@@ -116,7 +117,7 @@ func (g *args) unitRows(x device.Ptr, rows, h int) (u, sizes device.Ptr) {
 }
 
 // PairwiseGrad sets da and db from dd.
-func (e *Engine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m layers.Metric) error {
+func (e *Engine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m metric.Metric) error {
 	g := e.args("pairwise gradient")
 	p := g.pairing(a, b, m)
 	if g.err != nil {
@@ -152,9 +153,9 @@ func (g *args) gradients(s slopes) {
 	switch {
 	case s.metric.Chords():
 		g.chordGrad(s)
-	case s.metric.Kind == layers.Dot:
+	case s.metric.Kind == metric.Dot:
 		g.dotGrad(s)
-	case s.metric.Kind == layers.Cosine:
+	case s.metric.Kind == metric.Cosine:
 		g.cosineGrad(s)
 	default:
 		g.sumGrad(s)

@@ -7,6 +7,7 @@ import (
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 var _ layers.RowSearcher = (*Engine)(nil)
@@ -98,13 +99,13 @@ func (e *Engine) Least(x layers.Tensor) (columns []int32, values []float32, err 
 }
 
 // PairValues computes BRM of single pairs in float64.
-func (e *Engine) PairValues(x, y layers.Tensor, rows, columns []int32, m layers.Metric) ([]float64, error) {
+func (e *Engine) PairValues(x, y layers.Tensor, rows, columns []int32, m metric.Metric) ([]float64, error) {
 	a := e.args("values of pairs")
 	p := a.pairing(x, y, m)
 	if a.err != nil {
 		return nil, a.err
 	}
-	a.check(m.Kind == layers.BRM, "%v is no BRM", m)
+	a.check(m.Kind == metric.BRM, "%v is no BRM", m)
 	a.pairs(rows, columns, p.n, p.k, "pair of rows")
 	if a.failed(e.attend()); a.err != nil || len(rows) == 0 {
 		return nil, a.err

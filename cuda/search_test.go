@@ -13,6 +13,7 @@ import (
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // clusters draws classes of rows around random centres, the last of each a copy of
@@ -44,10 +45,10 @@ func clusters(rng *rand.Rand, classes, each, h int, spread float64) *eval.Embedd
 func TestASearchOnTheDeviceIsThatOfTheCPU(t *testing.T) {
 	eng, _, _ := newFake(t, Options{Precision: BF16})
 	searchAgrees(t, eng, []searchCase{
-		{2, 2, 1, 1, []layers.Metric{{P: 2}, {Kind: layers.Dot}, {Kind: layers.SignalToNoise}}},
-		{9, 5, 20, 1, []layers.Metric{{P: 2}, {P: 1, Restriction: layers.ArcTan}, {Kind: layers.Cosine}}},
-		{6, 11, 33, 1e-4, []layers.Metric{{P: 2}, {Kind: layers.Euclidean}, {Kind: layers.Lorentz, Curvature: 1}}},
-		{2, 40, 4, .3, []layers.Metric{{P: 2}, {Kind: layers.Dot}}},
+		{2, 2, 1, 1, []metric.Metric{{P: 2}, {Kind: metric.Dot}, {Kind: metric.SignalToNoise}}},
+		{9, 5, 20, 1, []metric.Metric{{P: 2}, {P: 1, Restriction: metric.ArcTan}, {Kind: metric.Cosine}}},
+		{6, 11, 33, 1e-4, []metric.Metric{{P: 2}, {Kind: metric.Euclidean}, {Kind: metric.Lorentz, Curvature: 1}}},
+		{2, 40, 4, .3, []metric.Metric{{P: 2}, {Kind: metric.Dot}}},
 	})
 }
 
@@ -55,7 +56,7 @@ func TestASearchOnTheDeviceIsThatOfTheCPU(t *testing.T) {
 type searchCase struct {
 	classes, each, h int
 	spread           float64
-	metrics          []layers.Metric
+	metrics          []metric.Metric
 }
 
 func searchAgrees(t *testing.T, eng *Engine, cases []searchCase) {
@@ -175,7 +176,7 @@ func TestSearchesThatMakeNoSenseAreRefused(t *testing.T) {
 	kth := func(k int, skip []int32) error { _, err := eng.KthSmallest(d, k, skip); return err }
 	pick := func(rows, columns []int32) error { _, err := eng.Pick(d, rows, columns); return err }
 	none := []int32{-1, -1}
-	values := func(rows, columns []int32, m layers.Metric) error {
+	values := func(rows, columns []int32, m metric.Metric) error {
 		_, err := eng.PairValues(d, d, rows, columns, m)
 		return err
 	}
@@ -188,8 +189,8 @@ func TestSearchesThatMakeNoSenseAreRefused(t *testing.T) {
 		"no element [0][3], of 2 x 3":      pick([]int32{0}, []int32{3}),
 		"1 rows and 0 columns":             pick([]int32{0}, nil),
 		"1 windows of 2 rows":              between(none, layers.RowWindows{First: []int32{0, 0}}),
-		"no pair of rows [0][2], of 2 x 2": values([]int32{0}, []int32{2}, layers.Metric{P: 2}),
-		"cosine is no BRM":                 values([]int32{0}, []int32{1}, layers.Metric{Kind: layers.Cosine}),
+		"no pair of rows [0][2], of 2 x 2": values([]int32{0}, []int32{2}, metric.Metric{P: 2}),
+		"cosine is no BRM":                 values([]int32{0}, []int32{1}, metric.Metric{Kind: metric.Cosine}),
 		"out of order":                     between(none, layers.RowWindows{First: []int32{0, 2, 2}, Low: []float32{1, 0}, High: []float32{2, 0}}),
 		"row 1 has windows 0 to 3":         between(none, layers.RowWindows{First: []int32{0, 0, 3}, Low: []float32{1}, High: []float32{2}}),
 	} {

@@ -14,6 +14,7 @@ import (
 	"github.com/vernier-ml/vernier/internal/reference"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -48,7 +49,7 @@ func newResident(t *testing.T, eng layers.Engine) *resident {
 	x := n.g.Scale("scale", n.images, 1./64)
 	x = n.g.ReLU("relu", n.g.BatchNormModule("bn", n.g.ConvModule("conv", x, 5, layers.SquareConv(3, 1, 1), false), 1e-5, .1, false))
 	e := n.g.LinearModule("embedding", n.g.GlobalAvg("gap", x), 8)
-	metric := layers.Metric{Kind: layers.BRM, P: 2}
+	metric := metric.Metric{Kind: metric.BRM, P: 2}
 	l, err := losses.New("proxy-anchor", losses.Options{Metric: metric, Classes: residentClasses, Dim: 8})
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,7 @@ package eval
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 const (
@@ -25,9 +25,9 @@ func (o order) keyError(a, b float64, h int) float64 {
 	sum := float64(h+12) * unitRoundoff
 	lost := float64(h+12) * underflow
 	switch {
-	case o.kernel.Kind == layers.BRM && o.kernel.P == 1:
+	case o.kernel.Kind == metric.BRM && o.kernel.P == 1:
 		return (restrictionError+sum)*o.kernel.Bound() + lost
-	case o.kernel.Kind == layers.BRM:
+	case o.kernel.Kind == metric.BRM:
 		return (2*restrictionError+sum)*o.kernel.Bound() + lost // Bound is B^2
 	case o.centred:
 		if a == 0 { // there is no signal, and nothing to divide by

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // bruteOrder sorts the whole gallery for one query in float64.
-func bruteOrder(m layers.Metric, x []float32, gallery *Embeddings, self int, place func(row int) uint64) (rows []int, keys []float64) {
+func bruteOrder(m metric.Metric, x []float32, gallery *Embeddings, self int, place func(row int) uint64) (rows []int, keys []float64) {
 	o, err := newOrder(m)
 	if err != nil {
 		panic(err)
@@ -31,7 +31,7 @@ func bruteOrder(m layers.Metric, x []float32, gallery *Embeddings, self int, pla
 }
 
 // bruteRetrieval is Retrieve by sorting.
-func bruteRetrieval(m layers.Metric, queries, gallery *Embeddings, self []int, ties TieRule, seed uint64) *Retrieval {
+func bruteRetrieval(m metric.Metric, queries, gallery *Embeddings, self []int, ties TieRule, seed uint64) *Retrieval {
 	r := newRetrieval(queries, RetrievalOptions{Ties: ties})
 	for q := range queries.N {
 		s := -1

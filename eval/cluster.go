@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // ClusterFigures are the figures of several k-means runs against the labels.
@@ -22,7 +22,7 @@ type ClusterFigures struct {
 // Cluster runs KMeans opt.Restarts times, each from a seed of its own, and
 // averages the agreement with the labels, as BRM section 5.3 does with 20.
 // The number of clusters is that of distinct labels unless opt.K says more.
-func Cluster(ctx context.Context, eng Engine, e *Embeddings, m layers.Metric, opt KMeansOptions) (*ClusterFigures, error) {
+func Cluster(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt KMeansOptions) (*ClusterFigures, error) {
 	if err := e.ValidateLabelled(); err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func TestIdenticalOneClusterLabelingsHaveNMIOne(t *testing.T) {
@@ -94,7 +94,7 @@ func TestClustersOfSeparatedClassesAreTheClasses(t *testing.T) {
 
 func TestClusteringDoesNotDependOnWorkersOrMemory(t *testing.T) {
 	e := blobs(seeded(24), 20, 9, 8, 0.9)
-	for _, m := range []layers.Metric{{Kind: layers.Cosine}, {P: 2}, {P: 1}} {
+	for _, m := range []metric.Metric{{Kind: metric.Cosine}, {P: 2}, {P: 1}} {
 		var want *Clustering
 		for _, opt := range []KMeansOptions{{Workers: 1}, {Workers: 5}, {Workers: 2, Memory: 1}, {Memory: 8 * 64 * 17}} {
 			opt.K, opt.Seed = 20, 3
@@ -120,7 +120,7 @@ func TestClusteringDoesNotDependOnWorkersOrMemory(t *testing.T) {
 // and no cluster is empty.
 func TestConvergedClustersAreAFixedPoint(t *testing.T) {
 	e := blobs(seeded(25), 15, 10, 6, 1)
-	for _, m := range []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.Cosine}, {P: 2}, {Restriction: layers.ISRU, Omega: 0.1, P: 2}} {
+	for _, m := range []metric.Metric{{Kind: metric.Euclidean}, {Kind: metric.Cosine}, {P: 2}, {Restriction: metric.ISRU, Omega: 0.1, P: 2}} {
 		r, err := KMeans(context.Background(), hostEngine{}, e, m, KMeansOptions{K: 15, Seed: 2})
 		fatal(t, err)
 		if !r.Converged {
@@ -128,7 +128,7 @@ func TestConvergedClustersAreAFixedPoint(t *testing.T) {
 			continue
 		}
 		x := e.X
-		if m.Kind == layers.Cosine {
+		if m.Kind == metric.Cosine {
 			x = unitRows(e.X, e.H)
 		}
 		o, err := clusterOrder(m)
@@ -163,7 +163,7 @@ func TestConvergedClustersAreAFixedPoint(t *testing.T) {
 // the run must end, with one of its best states.
 func TestSaturatedBRMEnds(t *testing.T) {
 	e := scaled(blobs(seeded(100), 40, 10, 6, 1), 3)
-	m := layers.Metric{Restriction: layers.TanH, P: 1}
+	m := metric.Metric{Restriction: metric.TanH, P: 1}
 	r, err := KMeans(context.Background(), hostEngine{}, e, m, KMeansOptions{K: 40, Seed: 2})
 	fatal(t, err)
 	if r.Converged {
@@ -184,7 +184,7 @@ func TestSaturatedBRMEnds(t *testing.T) {
 // a smaller inertia.
 func TestCentresOfTheMetricConverge(t *testing.T) {
 	e := scaled(blobs(seeded(100), 40, 10, 6, 1), 3)
-	for _, m := range []layers.Metric{{P: 2}, {P: 1}, {Restriction: layers.TanH, P: 1}, {Restriction: layers.SoftSign, P: 2}, {Restriction: layers.ISRU, Omega: 0.5, P: 2}} {
+	for _, m := range []metric.Metric{{P: 2}, {P: 1}, {Restriction: metric.TanH, P: 1}, {Restriction: metric.SoftSign, P: 2}, {Restriction: metric.ISRU, Omega: 0.5, P: 2}} {
 		mean, err := KMeans(context.Background(), hostEngine{}, e, m, KMeansOptions{K: 40, Seed: 2})
 		fatal(t, err)
 		own, err := KMeans(context.Background(), hostEngine{}, e, m, KMeansOptions{K: 40, Seed: 2, Centre: CentreOfMetric})
@@ -198,7 +198,7 @@ func TestCentresOfTheMetricConverge(t *testing.T) {
 // One wild coordinate moves the mean, not the centre of BRM.
 func TestCentreOfTheMetricIgnoresAnOutlier(t *testing.T) {
 	e := &Embeddings{X: []float32{0, 0.1, -0.1, 0.05, 1000}, N: 5, H: 1}
-	c, err := newClusterer(hostEngine{}, e, layers.Metric{P: 2}, KMeansOptions{K: 1})
+	c, err := newClusterer(hostEngine{}, e, metric.Metric{P: 2}, KMeansOptions{K: 1})
 	fatal(t, err)
 	centre := []float64{200.01}
 	c.relax(centre, []float64{200}, []int32{0, 1, 2, 3, 4})
@@ -210,7 +210,7 @@ func TestCentreOfTheMetricIgnoresAnOutlier(t *testing.T) {
 func TestEmptyClusterTakesTheFarthestRow(t *testing.T) {
 	e := &Embeddings{X: []float32{0, 1, 10, 11, 50}, N: 5, H: 1}
 	// No row is nearest to 1000; 50 is farthest from its centre.
-	r, err := lloyd(context.Background(), hostEngine{}, e, layers.Metric{Kind: layers.Euclidean}, []float64{0, 11, 1000})
+	r, err := lloyd(context.Background(), hostEngine{}, e, metric.Metric{Kind: metric.Euclidean}, []float64{0, 11, 1000})
 	fatal(t, err)
 	if want := []int{0, 0, 1, 1, 2}; !slices.Equal(r.Assignment, want) || math.Abs(r.Inertia-1) > 1e-9 || r.Centres[2] != 50 {
 		t.Errorf("assignment %v, inertia %v, centres %v", r.Assignment, r.Inertia, r.Centres)
@@ -224,7 +224,7 @@ func TestFewerPlacesThanClusters(t *testing.T) {
 		e.X = append(e.X, v, 2*v, 0.5)
 		e.Labels = append(e.Labels, i%8)
 	}
-	for _, m := range []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.Cosine}, {P: 2}} {
+	for _, m := range []metric.Metric{{Kind: metric.Euclidean}, {Kind: metric.Cosine}, {P: 2}} {
 		r, err := KMeans(context.Background(), hostEngine{}, e, m, KMeansOptions{K: 8})
 		fatal(t, err)
 		if r.K != 2 || !r.Converged || r.Assignment[0] == r.Assignment[1] {
@@ -238,7 +238,7 @@ func TestFewerPlacesThanClusters(t *testing.T) {
 // exact probability.
 func TestBatchedPlusPlusDrawsLikeTheSequentialOne(t *testing.T) {
 	e := &Embeddings{X: []float32{0, 1, 3, 7}, N: 4, H: 1}
-	c, err := newClusterer(hostEngine{}, e, layers.Metric{Kind: layers.Euclidean}, KMeansOptions{K: 3})
+	c, err := newClusterer(hostEngine{}, e, metric.Metric{Kind: metric.Euclidean}, KMeansOptions{K: 3})
 	fatal(t, err)
 	rng := rand.New(rand.NewPCG(1, 1))
 	const draws = 30000
@@ -278,7 +278,7 @@ func TestBatchedPlusPlusDrawsLikeTheSequentialOne(t *testing.T) {
 func TestBadClusteringIsRefused(t *testing.T) {
 	e := blobs(seeded(26), 2, 3, 2, 1)
 	for _, k := range []int{-1, 7} {
-		_, err := Cluster(context.Background(), hostEngine{}, e, layers.Metric{P: 2}, KMeansOptions{K: k})
+		_, err := Cluster(context.Background(), hostEngine{}, e, metric.Metric{P: 2}, KMeansOptions{K: k})
 		if err == nil || !strings.Contains(err.Error(), "want 1 to 6") {
 			t.Errorf("k = %d: error %v", k, err)
 		}

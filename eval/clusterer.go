@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // clusterer holds the rows on the engine, so that restarts share them.
@@ -34,7 +35,7 @@ type clusterer struct {
 	key     []float64
 }
 
-func newClusterer(eng Engine, e *Embeddings, m layers.Metric, opt KMeansOptions) (*clusterer, error) {
+func newClusterer(eng Engine, e *Embeddings, m metric.Metric, opt KMeansOptions) (*clusterer, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func newClusterer(eng Engine, e *Embeddings, m layers.Metric, opt KMeansOptions)
 		return nil, err
 	}
 	c := &clusterer{eng: eng, rows: e, k: opt.K, maxIterations: opt.MaxIterations, centre: opt.Centre, dist: map[[2]int]layers.Tensor{}}
-	if m.Kind == layers.Cosine {
+	if m.Kind == metric.Cosine {
 		c.rows = &Embeddings{X: unitRows(e.X, e.H), N: e.N, H: e.H}
 	}
 	if c.maxIterations == 0 {
@@ -77,9 +78,9 @@ func newClusterer(eng Engine, e *Embeddings, m layers.Metric, opt KMeansOptions)
 }
 
 // clusterOrder is the order by which rows choose their centre.
-func clusterOrder(m layers.Metric) (order, error) {
-	if m.Kind != layers.BRM {
-		m = layers.Metric{Kind: layers.SquaredEuclidean}
+func clusterOrder(m metric.Metric) (order, error) {
+	if m.Kind != metric.BRM {
+		m = metric.Metric{Kind: metric.SquaredEuclidean}
 	}
 	return newOrder(m)
 }
@@ -214,7 +215,7 @@ func (o order) centreKey(x []float32, centre []float64) float64 {
 	sum := 0.0
 	for i, v := range x {
 		d := math.Abs(float64(v) - centre[i])
-		if o.metric.Kind == layers.BRM {
+		if o.metric.Kind == metric.BRM {
 			d = o.metric.Restriction.Value(d, o.metric.Omega)
 			if o.metric.P == 1 {
 				sum += d
@@ -223,7 +224,7 @@ func (o order) centreKey(x []float32, centre []float64) float64 {
 		}
 		sum += d * d
 	}
-	if o.metric.Kind == layers.BRM {
+	if o.metric.Kind == metric.BRM {
 		sum /= float64(len(x))
 	}
 	return sum

@@ -3,7 +3,7 @@ package eval
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // curve is R(t)^2 by cubic Hermite interpolation between knots: ten times as fast as
@@ -19,7 +19,7 @@ type curve struct {
 const curveKnots = 1 << 12
 
 // newCurve is for 0 <= t <= far. It returns nil where that is too far to be exact.
-func newCurve(m layers.Metric, far float64) *curve {
+func newCurve(m metric.Metric, far float64) *curve {
 	d := far / (curveKnots - 2)
 	c := &curve{scale: 1 / d, err: 72 * max(1, m.Omega) * d * d * d * d / 384}
 	if c.err > 1e-9 {

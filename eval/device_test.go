@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // deviceEngine is a hostEngine that looks rows up as an engine with memory of its
@@ -25,7 +26,7 @@ func (e deviceEngine) Read([]float32, layers.Tensor) error {
 	return fmt.Errorf("a search brings all distances to the host")
 }
 
-func (e deviceEngine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
+func (e deviceEngine) Pairwise(d, a, b layers.Tensor, m metric.Metric) error {
 	err := e.hostEngine.Pairwise(d, a, b, m)
 	if x := d.Data().([]float32); e.spoil != 0 && d.Shape()[0] > 3 {
 		x[d.Shape()[1]+4] = e.spoil
@@ -103,7 +104,7 @@ func (deviceEngine) Between(x layers.Tensor, skip []int32, w layers.RowWindows) 
 }
 
 // PairValues errs by a few units in the last place.
-func (deviceEngine) PairValues(a, b layers.Tensor, rows, columns []int32, m layers.Metric) ([]float64, error) {
+func (deviceEngine) PairValues(a, b layers.Tensor, rows, columns []int32, m metric.Metric) ([]float64, error) {
 	var out []float64
 	for i, r := range rows {
 		v := m.Value(rowOf(a, int(r)), rowOf(b, int(columns[i])))
@@ -113,9 +114,9 @@ func (deviceEngine) PairValues(a, b layers.Tensor, rows, columns []int32, m laye
 }
 
 // bounded are the metrics whose keys count at all.
-func bounded() (list []layers.Metric) {
+func bounded() (list []metric.Metric) {
 	for _, m := range testMetrics() {
-		if m.Kind != layers.SignalToNoise {
+		if m.Kind != metric.SignalToNoise {
 			list = append(list, m)
 		}
 	}
@@ -167,7 +168,7 @@ func TestRanksOnADeviceEqualBruteForce(t *testing.T) {
 func TestADeviceSearchesAnotherGallery(t *testing.T) {
 	gallery := blobs(seeded(31), 7, 6, 6, 0.8)
 	queries := blobs(seeded(32), 9, 3, 6, 0.8)
-	m := layers.Metric{P: 2}
+	m := metric.Metric{P: 2}
 	want := bruteRetrieval(m, queries, gallery, nil, Pessimistic, 0)
 	got, err := Retrieve(context.Background(), deviceEngine{}, queries, gallery, m, RetrievalOptions{SearchOptions: SearchOptions{Memory: 4 * 42 * 4}})
 	fatal(t, err)
@@ -179,7 +180,7 @@ func TestADeviceSearchesAnotherGallery(t *testing.T) {
 // Keys that are no numbers tell nothing: their row is decided in float64.
 func TestADeviceWithKeysThatAreNoNumbers(t *testing.T) {
 	e := blobs(seeded(33), 6, 5, 4, 0.8)
-	m := layers.Metric{Kind: layers.Dot}
+	m := metric.Metric{Kind: metric.Dot}
 	opt := SearchOptions{Self: LeaveOneOut(e.N), Memory: 4 * 30 * 4}
 	want := bruteRetrieval(m, e, e, opt.Self, Pessimistic, 0)
 	eng := deviceEngine{spoil: float32(math.NaN())}
@@ -203,7 +204,7 @@ func TestADeviceWithKeysThatAreNoNumbers(t *testing.T) {
 
 func TestADeviceClustersAsTheHostDoes(t *testing.T) {
 	for name, e := range deviceSets() {
-		for _, m := range []layers.Metric{{P: 2}, {P: 1}, {Kind: layers.Cosine}} {
+		for _, m := range []metric.Metric{{P: 2}, {P: 1}, {Kind: metric.Cosine}} {
 			opt := KMeansOptions{K: 6, Restarts: 2, Memory: 6000}
 			want, wantErr := Cluster(context.Background(), hostEngine{}, e, m, opt)
 			got, err := Cluster(context.Background(), eagerDevice{}, e, m, opt)
@@ -226,7 +227,7 @@ func (e eagerDevice) Read(dst []float32, src layers.Tensor) error {
 
 func TestAnInexactDeviceIsReported(t *testing.T) {
 	e := blobs(seeded(6), 8, 8, 16, 1)
-	_, err := Retrieve(context.Background(), deviceEngine{hostEngine: hostEngine{noise: 1e-3}}, e, e, layers.Metric{P: 2}, RetrievalOptions{SearchOptions: SearchOptions{Self: LeaveOneOut(e.N)}})
+	_, err := Retrieve(context.Background(), deviceEngine{hostEngine: hostEngine{noise: 1e-3}}, e, e, metric.Metric{P: 2}, RetrievalOptions{SearchOptions: SearchOptions{Self: LeaveOneOut(e.N)}})
 	if err == nil {
 		t.Error("an engine with errors of 1e-3 is believed")
 	}

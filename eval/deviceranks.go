@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // deviceRanks are the ranks of right answers on an engine with memory of its own. A
@@ -61,7 +62,7 @@ func (d *deviceRanks) examine(b *block) error {
 		return err
 	}
 	d.uncountable()
-	if err := d.fetch(b); err != nil || d.layout.kernel.Kind != layers.BRM {
+	if err := d.fetch(b); err != nil || d.layout.kernel.Kind != metric.BRM {
 		return err
 	}
 	return d.refine(b)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"gorgonia.org/tensor"
 )
 
@@ -40,7 +41,7 @@ func (hostEngine) Read(dst []float32, src layers.Tensor) error {
 	return nil
 }
 
-func (e hostEngine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
+func (e hostEngine) Pairwise(d, a, b layers.Tensor, m metric.Metric) error {
 	h := a.Shape()[1]
 	if b.Shape()[1] != h || d.Shape()[0] != a.Shape()[0] || d.Shape()[1] != b.Shape()[0] {
 		return fmt.Errorf("pairwise of %v and %v into %v", a.Shape(), b.Shape(), d.Shape())
@@ -57,14 +58,14 @@ func (e hostEngine) Pairwise(d, a, b layers.Tensor, m layers.Metric) error {
 	return nil
 }
 
-func pair32(m layers.Metric, x, y []float32) float32 {
+func pair32(m metric.Metric, x, y []float32) float32 {
 	switch m.Kind {
-	case layers.Dot:
+	case metric.Dot:
 		return dot32(x, y)
-	case layers.SquaredEuclidean:
+	case metric.SquaredEuclidean:
 		return max(dot32(x, x)+dot32(y, y)-2*dot32(x, y), 0)
 	}
-	if m.Kind != layers.BRM {
+	if m.Kind != metric.BRM {
 		return float32(m.Value(x, y))
 	}
 	var sum float32
@@ -88,12 +89,12 @@ func dot32(x, y []float32) float32 {
 }
 
 // testMetrics are one of each kind of formula.
-func testMetrics() []layers.Metric {
-	return []layers.Metric{
-		{Kind: layers.Euclidean}, {Kind: layers.SquaredEuclidean}, {Kind: layers.Cosine}, {Kind: layers.Dot},
-		{P: 2}, {P: 1}, {P: 2, Power: true}, {Restriction: layers.SoftSign, P: 2}, {Restriction: layers.ArcTan, P: 1},
-		{Restriction: layers.TanH, P: 2}, {Restriction: layers.ISRU, Omega: 0.5, P: 2},
-		{Kind: layers.SignalToNoise}, {Kind: layers.Poincare, Curvature: 0.1, Clip: 2.3}, {Kind: layers.Lorentz, Curvature: 1},
+func testMetrics() []metric.Metric {
+	return []metric.Metric{
+		{Kind: metric.Euclidean}, {Kind: metric.SquaredEuclidean}, {Kind: metric.Cosine}, {Kind: metric.Dot},
+		{P: 2}, {P: 1}, {P: 2, Power: true}, {Restriction: metric.SoftSign, P: 2}, {Restriction: metric.ArcTan, P: 1},
+		{Restriction: metric.TanH, P: 2}, {Restriction: metric.ISRU, Omega: 0.5, P: 2},
+		{Kind: metric.SignalToNoise}, {Kind: metric.Poincare, Curvature: 0.1, Clip: 2.3}, {Kind: metric.Lorentz, Curvature: 1},
 	}
 }
 

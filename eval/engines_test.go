@@ -8,7 +8,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/internal/reference"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // engines are all that run here, each kernel variant of the CPU included.
@@ -62,7 +62,7 @@ func TestEnginesKeepWithinTheErrorBound(t *testing.T) {
 func TestSignalToNoiseIsSortedInFloat32(t *testing.T) {
 	base := blobs(seeded(72), 20, 3, 130, 0.7)
 	for set, e := range map[string]*Embeddings{"1e-6": scaled(base, 1e-6), "1": base, "1e6": scaled(base, 1e6), "shifted": shifted(base, 50)} {
-		_, j, err := prepare(hostEngine{}, e, e, layers.Metric{Kind: layers.SignalToNoise}, SearchOptions{Workers: 1}, cuts{nearest: 1})
+		_, j, err := prepare(hostEngine{}, e, e, metric.Metric{Kind: metric.SignalToNoise}, SearchOptions{Workers: 1}, cuts{nearest: 1})
 		fatal(t, err)
 		b := j.bench()
 		for q := range e.N {
@@ -104,7 +104,7 @@ func benchmarkSet() *Embeddings { return blobs(seeded(1), 332, 10, 128, 1.6) }
 
 func BenchmarkRetrieve(b *testing.B) {
 	eng, e := benchmarkEngine(b), benchmarkSet()
-	for _, m := range []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.Cosine}, {P: 2}} {
+	for _, m := range []metric.Metric{{Kind: metric.Euclidean}, {Kind: metric.Cosine}, {P: 2}} {
 		b.Run(m.String(), func(b *testing.B) {
 			for b.Loop() {
 				if _, err := Retrieve(context.Background(), eng, e, e, m, RetrievalOptions{SearchOptions: SearchOptions{Self: LeaveOneOut(e.N)}}); err != nil {
@@ -117,7 +117,7 @@ func BenchmarkRetrieve(b *testing.B) {
 
 func BenchmarkCluster(b *testing.B) {
 	eng, e := benchmarkEngine(b), benchmarkSet()
-	for _, m := range []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.Cosine}, {P: 2}} {
+	for _, m := range []metric.Metric{{Kind: metric.Euclidean}, {Kind: metric.Cosine}, {P: 2}} {
 		b.Run(m.String(), func(b *testing.B) {
 			for b.Loop() {
 				if _, err := Cluster(context.Background(), eng, e, m, KMeansOptions{}); err != nil {

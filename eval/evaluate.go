@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Options say what Evaluate computes. The zero value gives Recall@1, 2, 4 and
@@ -35,7 +35,7 @@ type Options struct {
 // Evaluate measures labelled embeddings, each row being a query against all the
 // others, with the metric m throughout. There must be at least two classes, one
 // of them with two rows.
-func Evaluate(ctx context.Context, eng Engine, e *Embeddings, m layers.Metric, opt Options) (*Figures, error) {
+func Evaluate(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt Options) (*Figures, error) {
 	if err := e.ValidateLabelled(); err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (opt Options) stage(name string) func(done, total int) {
 	return func(done, total int) { opt.Progress(name, done, total) }
 }
 
-func (f *Figures) retrieval(ctx context.Context, eng Engine, e *Embeddings, m layers.Metric, opt Options) error {
+func (f *Figures) retrieval(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt Options) error {
 	search := SearchOptions{Self: LeaveOneOut(e.N), Memory: opt.Memory, Workers: opt.Workers, Progress: opt.stage("retrieval")}
 	r, err := Retrieve(ctx, eng, e, e, m, RetrievalOptions{SearchOptions: search, Ties: opt.Ties, Seed: opt.Seed})
 	if err != nil {
@@ -98,9 +98,9 @@ func (f *Figures) retrieval(ctx context.Context, eng Engine, e *Embeddings, m la
 	return nil
 }
 
-func (f *Figures) clustering(ctx context.Context, eng Engine, e *Embeddings, m layers.Metric, opt Options) error {
+func (f *Figures) clustering(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt Options) error {
 	centre := opt.Centre
-	if m.Kind != layers.BRM && centre == CentreOfMetric {
+	if m.Kind != metric.BRM && centre == CentreOfMetric {
 		centre = CentreMean // which is the same, and is what is reported
 	}
 	c, err := Cluster(ctx, eng, e, m, KMeansOptions{
@@ -123,7 +123,7 @@ func (f *Figures) clustering(ctx context.Context, eng Engine, e *Embeddings, m l
 // singular values take longer than all other figures together.
 const spectrumLimit = 1024
 
-func (f *Figures) geometry(e *Embeddings, m layers.Metric, opt Options) error {
+func (f *Figures) geometry(e *Embeddings, m metric.Metric, opt Options) error {
 	report := opt.stage("geometry")
 	if report == nil {
 		report = func(int, int) {}

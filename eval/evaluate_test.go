@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/internal/reference"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func TestFiguresGoThroughJSON(t *testing.T) {
 	e := blobs(seeded(41), 8, 6, 5, 0.4)
 	e.Labels[47] = 99
 	stages := map[string]int{}
-	f, err := Evaluate(context.Background(), reference.New(), e, layers.Metric{P: 2}, Options{
+	f, err := Evaluate(context.Background(), reference.New(), e, metric.Metric{P: 2}, Options{
 		Restarts: 3, Split: "test classes", Progress: func(stage string, done, total int) {
 			if done == total {
 				stages[stage]++
@@ -65,7 +65,7 @@ func TestFiguresGoThroughJSON(t *testing.T) {
 
 func TestUndefinedFiguresAreLeftOut(t *testing.T) {
 	e := &Embeddings{X: make([]float32, 12), N: 6, H: 2, Labels: []int{1, 1, 1, 2, 2, 2}}
-	f, err := Evaluate(context.Background(), reference.New(), e, layers.Metric{Kind: layers.Euclidean}, Options{Restarts: -1, Ks: []int{1}})
+	f, err := Evaluate(context.Background(), reference.New(), e, metric.Metric{Kind: metric.Euclidean}, Options{Restarts: -1, Ks: []int{1}})
 	fatal(t, err)
 	if r, _ := f.RecallAt(1); r != 0 {
 		t.Errorf("collapsed: Recall@1 is %v", r)
@@ -90,13 +90,13 @@ func TestWhatCannotBeEvaluatedIsRefused(t *testing.T) {
 		{[]int{1, 1, 3}, []int{0}, "K starts at 1"},
 	} {
 		e := &Embeddings{X: []float32{1, 2, 3}, N: 3, H: 1, Labels: bad.labels}
-		_, err := Evaluate(context.Background(), reference.New(), e, layers.Metric{P: 2}, Options{Ks: bad.ks})
+		_, err := Evaluate(context.Background(), reference.New(), e, metric.Metric{P: 2}, Options{Ks: bad.ks})
 		if err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("labels %v: error %v, want %q", bad.labels, err, bad.want)
 		}
 	}
 	e := &Embeddings{X: []float32{1, 2, 3}, N: 3, H: 1, Labels: []int{7, 7, 7}}
-	_, err := Evaluate(context.Background(), reference.New(), e, layers.Metric{P: 2}, Options{ClassName: func(int) string { return "wren" }})
+	_, err := Evaluate(context.Background(), reference.New(), e, metric.Metric{P: 2}, Options{ClassName: func(int) string { return "wren" }})
 	if err == nil || !strings.Contains(err.Error(), `of class "wren"`) {
 		t.Errorf("one class with a name: %v", err)
 	}

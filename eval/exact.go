@@ -3,7 +3,7 @@ package eval
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // exactKey is the key of two rows in float64. Sums are plain: squares of
@@ -12,16 +12,16 @@ import (
 // na and nb are the rows' norms, used for cosine only.
 func (o order) exactKey(a, b []float32, na, nb float64) float64 {
 	switch o.metric.Kind {
-	case layers.Euclidean, layers.SquaredEuclidean:
+	case metric.Euclidean, metric.SquaredEuclidean:
 		return squaredDistance(a, b)
-	case layers.BRM:
+	case metric.BRM:
 		return o.restricted(a, b)
-	case layers.Cosine:
+	case metric.Cosine:
 		if na == 0 || nb == 0 {
 			return 0
 		}
 		return -max(-1, min(1, dot(a, b)/(na*nb)))
-	case layers.SignalToNoise, layers.Poincare, layers.Lorentz:
+	case metric.SignalToNoise, metric.Poincare, metric.Lorentz:
 		return o.metric.Value(a, b) // the query is the anchor
 	}
 	return -dot(a, b)
@@ -73,7 +73,7 @@ func norms(workers int, e *Embeddings) []float64 {
 
 // Distance is the distance of two rows of equal length in float64: the metric's
 // value, or 1 - s for cosine similarity and -s for a dot product.
-func Distance(m layers.Metric, a, b []float32) (float64, error) {
+func Distance(m metric.Metric, a, b []float32) (float64, error) {
 	o, err := newOrder(m)
 	if err != nil {
 		return 0, err

@@ -6,7 +6,7 @@ import (
 
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/reference"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Two classes on a line, one row of the second among the first.
@@ -18,7 +18,7 @@ func twoClasses() *eval.Embeddings {
 }
 
 func ExampleEvaluate() {
-	brm := layers.Metric{Kind: layers.BRM, Restriction: layers.Sigmoid, P: 2}
+	brm := metric.Metric{Kind: metric.BRM, Restriction: metric.Sigmoid, P: 2}
 	f, err := eval.Evaluate(context.Background(), reference.New(), twoClasses(), brm, eval.Options{Split: "test classes"})
 	if err != nil {
 		fmt.Println(err)
@@ -38,7 +38,7 @@ func ExampleEvaluate() {
 
 func ExampleNeighbors() {
 	e := twoClasses()
-	near, err := eval.Neighbors(context.Background(), reference.New(), e, e, layers.Metric{Kind: layers.Euclidean}, 2, eval.SearchOptions{Self: eval.LeaveOneOut(e.N)})
+	near, err := eval.Neighbors(context.Background(), reference.New(), e, e, metric.Metric{Kind: metric.Euclidean}, 2, eval.SearchOptions{Self: eval.LeaveOneOut(e.N)})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func ExampleReadPairs() {
@@ -36,7 +36,7 @@ func ExampleROC_Calibrate() {
 		return
 	}
 	curve := func(rows []int) *eval.ROC {
-		pairs, err := eval.SamplePairs(e.Select(rows), layers.Metric{Kind: layers.Euclidean}, eval.PairOptions{})
+		pairs, err := eval.SamplePairs(e.Select(rows), metric.Metric{Kind: metric.Euclidean}, eval.PairOptions{})
 		if err != nil {
 			panic(err)
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Expansion turns BRM into plain squared Euclidean distance: for rows a and b whose
@@ -47,7 +47,7 @@ const (
 
 // Expand finds the expansion of m within eps over the range of e with the fewest
 // frequencies that it can. It is an error if m has none, or if eps needs too many.
-func Expand(m layers.Metric, e *Embeddings, eps float64) (*Expansion, error) {
+func Expand(m metric.Metric, e *Embeddings, eps float64) (*Expansion, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
@@ -87,14 +87,14 @@ func Expand(m layers.Metric, e *Embeddings, eps float64) (*Expansion, error) {
 
 // Expandable says why a metric has no expansion, or none within eps, as far as that
 // can be told without embeddings.
-func Expandable(m layers.Metric, eps float64) error {
+func Expandable(m metric.Metric, eps float64) error {
 	if err := m.Validate(); err != nil {
 		return fmt.Errorf("eval: %w", err)
 	}
 	switch {
-	case m.Kind != layers.BRM:
+	case m.Kind != metric.BRM:
 		return fmt.Errorf("eval: %v is no boundary-restricted metric: databases know it without an expansion", m)
-	case m.P == 2 && (m.Restriction == layers.SoftSign || m.Restriction == layers.ArcTan):
+	case m.P == 2 && (m.Restriction == metric.SoftSign || m.Restriction == metric.ArcTan):
 		return fmt.Errorf("eval: %v has no expansion: B^2 - R^2 of %v is not known to be positive definite "+
 			"(sigmoid, tanh and isru are for p = 2, all restrictions for p = 1)", m, m.Restriction)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Every metric that has an expansion keeps within its bound, for pairs of rows, at
@@ -21,13 +21,13 @@ func TestExpansionKeepsWithinItsBound(t *testing.T) {
 	e.X = append(e.X, slices.Repeat([]float32{high, low}, 4)...)
 	e.N, e.Labels = e.N+2, nil
 	for _, c := range []struct {
-		m   layers.Metric
+		m   metric.Metric
 		eps float64
 	}{
-		{layers.Metric{P: 2}, 0.03}, {layers.Metric{P: 2}, 1e-3}, {layers.Metric{P: 2}, 1e-5}, {layers.Metric{P: 2, Power: true}, 1e-3},
-		{layers.Metric{Restriction: layers.TanH, P: 2}, 1e-3}, {layers.Metric{Restriction: layers.ISRU, Omega: 0.5, P: 2}, 1e-3},
-		{layers.Metric{P: 1}, 0.02}, {layers.Metric{Restriction: layers.SoftSign, P: 1}, 0.04}, {layers.Metric{Restriction: layers.ArcTan, P: 1}, 0.04},
-		{layers.Metric{Restriction: layers.TanH, P: 1}, 0.04}, {layers.Metric{Restriction: layers.ISRU, Omega: 2, P: 1}, 0.04},
+		{metric.Metric{P: 2}, 0.03}, {metric.Metric{P: 2}, 1e-3}, {metric.Metric{P: 2}, 1e-5}, {metric.Metric{P: 2, Power: true}, 1e-3},
+		{metric.Metric{Restriction: metric.TanH, P: 2}, 1e-3}, {metric.Metric{Restriction: metric.ISRU, Omega: 0.5, P: 2}, 1e-3},
+		{metric.Metric{P: 1}, 0.02}, {metric.Metric{Restriction: metric.SoftSign, P: 1}, 0.04}, {metric.Metric{Restriction: metric.ArcTan, P: 1}, 0.04},
+		{metric.Metric{Restriction: metric.TanH, P: 1}, 0.04}, {metric.Metric{Restriction: metric.ISRU, Omega: 2, P: 1}, 0.04},
 	} {
 		x, err := Expand(c.m, e, c.eps)
 		if err != nil {
@@ -67,25 +67,25 @@ func TestExpansionKeepsWithinItsBound(t *testing.T) {
 func TestWhatHasNoExpansionIsRefused(t *testing.T) {
 	e := blobs(seeded(94), 4, 3, 5, 0.6)
 	for _, c := range []struct {
-		m    layers.Metric
+		m    metric.Metric
 		e    *Embeddings
 		eps  float64
 		want string
 	}{
-		{layers.Metric{Restriction: layers.SoftSign, P: 2}, e, 0.1, "positive definite"},
-		{layers.Metric{Restriction: layers.ArcTan, P: 2}, e, 0.1, "positive definite"},
-		{layers.Metric{Kind: layers.Cosine}, e, 0.1, "no boundary-restricted metric"},
-		{layers.Metric{P: 2}, e, 0, "more than 0"},
-		{layers.Metric{P: 2}, e, 1, "less than 1"},
-		{layers.Metric{P: 2}, e, math.NaN(), "more than 0"},
-		{layers.Metric{P: 1}, e, 1e-6, "frequencies"},
-		{layers.Metric{P: 2}, &Embeddings{X: []float32{1, 1}, N: 2, H: 1}, 0.1, "no range"},
+		{metric.Metric{Restriction: metric.SoftSign, P: 2}, e, 0.1, "positive definite"},
+		{metric.Metric{Restriction: metric.ArcTan, P: 2}, e, 0.1, "positive definite"},
+		{metric.Metric{Kind: metric.Cosine}, e, 0.1, "no boundary-restricted metric"},
+		{metric.Metric{P: 2}, e, 0, "more than 0"},
+		{metric.Metric{P: 2}, e, 1, "less than 1"},
+		{metric.Metric{P: 2}, e, math.NaN(), "more than 0"},
+		{metric.Metric{P: 1}, e, 1e-6, "frequencies"},
+		{metric.Metric{P: 2}, &Embeddings{X: []float32{1, 1}, N: 2, H: 1}, 0.1, "no range"},
 	} {
 		if _, err := Expand(c.m, c.e, c.eps); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v within %v: %v, want a message with %q", c.m, c.eps, err, c.want)
 		}
 	}
-	x, err := Expand(layers.Metric{P: 2}, e, 0.01)
+	x, err := Expand(metric.Metric{P: 2}, e, 0.01)
 	fatal(t, err)
 	if _, err := x.Rows(&Embeddings{X: make([]float32, 4), N: 1, H: 4}); err == nil {
 		t.Error("rows of another width are expanded")
@@ -97,13 +97,13 @@ func TestWhatHasNoExpansionIsRefused(t *testing.T) {
 func TestEuclideanSearchOfTheExpansionIsBRM(t *testing.T) {
 	eng := cpuEngine(t)
 	e := blobs(seeded(95), 20, 6, 16, 0.7)
-	m := layers.Metric{P: 2}
+	m := metric.Metric{P: 2}
 	x, err := Expand(m, e, 1e-4)
 	fatal(t, err)
 	rows, err := x.Rows(e)
 	fatal(t, err)
 	opt := SearchOptions{Self: LeaveOneOut(e.N)}
-	plain, err := Neighbors(context.Background(), eng, rows, rows, layers.Metric{Kind: layers.SquaredEuclidean}, 20, opt)
+	plain, err := Neighbors(context.Background(), eng, rows, rows, metric.Metric{Kind: metric.SquaredEuclidean}, 20, opt)
 	fatal(t, err)
 	brm, err := Neighbors(context.Background(), eng, e, e, m, 20, opt)
 	fatal(t, err)

@@ -3,13 +3,13 @@ package eval
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"gonum.org/v1/gonum/mat"
 )
 
 // expandFit searches for the terms of an Expansion.
 type expandFit struct {
-	m            layers.Metric
+	m            metric.Metric
 	far, largest float64
 	t, f         []float64 // points of the fit, dense at 0, and F there
 }
@@ -27,7 +27,7 @@ const (
 	spacings     = 28
 )
 
-func newExpandFit(m layers.Metric, far, largest float64) *expandFit {
+func newExpandFit(m metric.Metric, far, largest float64) *expandFit {
 	f := &expandFit{m: m, far: far, largest: largest}
 	for i := range expandPoints {
 		x := float64(i+1) / expandPoints
@@ -152,13 +152,13 @@ func (f *expandFit) curvature() float64 {
 		return 2 * s * s
 	}
 	switch f.m.Restriction {
-	case layers.Sigmoid:
+	case metric.Sigmoid:
 		return 0.193 // 1/(3 sqrt 3)
-	case layers.SoftSign:
+	case metric.SoftSign:
 		return 2 // at 0
-	case layers.ArcTan:
+	case metric.ArcTan:
 		return 0.65 // 3 sqrt 3/8
-	case layers.TanH:
+	case metric.TanH:
 		return 0.77 // 4/(3 sqrt 3)
 	}
 	return 0.859 * math.Sqrt(f.m.Omega) // isru: at t = 1/(2 sqrt omega)

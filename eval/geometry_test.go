@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func TestSpectrumInBlocksEqualsTheGramMatrix(t *testing.T) {
@@ -50,7 +50,7 @@ func TestPiEqualsItsDefinition(t *testing.T) {
 		for _, i := range rows {
 			for _, j := range rows {
 				if i != j {
-					d, err := Distance(layers.Metric{Kind: layers.Cosine}, e.Row(int(i)), e.Row(int(j)))
+					d, err := Distance(metric.Metric{Kind: metric.Cosine}, e.Row(int(i)), e.Row(int(j)))
 					fatal(t, err)
 					sum, pairs = sum+d, pairs+1
 				}
@@ -89,7 +89,7 @@ func TestCovarianceOfKnownCoordinates(t *testing.T) {
 
 func TestAllPairsWhereTheyAreFew(t *testing.T) {
 	e := blobs(seeded(33), 4, 5, 3, 1)
-	m := layers.Metric{P: 2}
+	m := metric.Metric{P: 2}
 	p, err := SamplePairs(e, m, PairOptions{})
 	fatal(t, err)
 	if !p.AllIntra || !p.AllInter || len(p.Intra) != 4*10 || len(p.Inter) != 6*25 {
@@ -108,7 +108,7 @@ func TestAllPairsWhereTheyAreFew(t *testing.T) {
 
 func TestSampledPairsHaveTheMeanOfAll(t *testing.T) {
 	e := blobs(seeded(34), 12, 12, 4, 0.7)
-	m := layers.Metric{Kind: layers.Euclidean}
+	m := metric.Metric{Kind: metric.Euclidean}
 	all, err := SamplePairs(e, m, PairOptions{})
 	fatal(t, err)
 	some, err := SamplePairs(e, m, PairOptions{Max: 700, Seed: 9})

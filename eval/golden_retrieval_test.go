@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/internal/golden"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // TestGoldenFiles walks over every file of the family and gives it to the check
@@ -38,8 +38,8 @@ func set(c *golden.Case, x, labels string) *Embeddings {
 	return e
 }
 
-func goldenSets(t *testing.T, c *golden.Case) (queries, gallery *Embeddings, m layers.Metric, opt RetrievalOptions) {
-	m, err := layers.ParseMetric(c.Params.String("metric", ""))
+func goldenSets(t *testing.T, c *golden.Case) (queries, gallery *Embeddings, m metric.Metric, opt RetrievalOptions) {
+	m, err := metric.Parse(c.Params.String("metric", ""))
 	fatal(t, err)
 	if _, ok := c.Inputs["query"]; ok {
 		return set(c, "query", "query_labels"), set(c, "gallery", "gallery_labels"), m, opt

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/internal/golden"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func checkOutputs(t *testing.T, c *golden.Case, got map[string][]float64) {
@@ -33,7 +33,7 @@ func checkClustering(t *testing.T, c *golden.Case) {
 
 func checkKMeans(t *testing.T, c *golden.Case) {
 	e := set(c, "embeddings", "labels")
-	k, err := lloyd(context.Background(), hostEngine{}, e, layers.Metric{Kind: layers.SquaredEuclidean}, c.Inputs["init"].Data)
+	k, err := lloyd(context.Background(), hostEngine{}, e, metric.Metric{Kind: metric.SquaredEuclidean}, c.Inputs["init"].Data)
 	fatal(t, err)
 	a, err := CompareClusters(e.Labels, k.Assignment)
 	fatal(t, err)

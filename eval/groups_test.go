@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // On a line: a at 0, 1, 3; b at 1.5, 5; c alone at 9. Nearest: 0->1 right,
@@ -17,7 +17,7 @@ func TestFiguresOfClassesAndSuperClassesAgreeWithThoseByHand(t *testing.T) {
 	e := &Embeddings{X: []float32{0, 1, 3, 1.5, 5, 9}, N: 6, H: 1, Labels: []int{7, 7, 7, 8, 8, 9}}
 	names := map[int]string{7: "a", 8: "b", 9: "c"}
 	supers := map[int]string{7: "y", 8: "y", 9: "x"}
-	f, err := Evaluate(context.Background(), hostEngine{}, e, layers.Metric{Kind: layers.Euclidean}, Options{
+	f, err := Evaluate(context.Background(), hostEngine{}, e, metric.Metric{Kind: metric.Euclidean}, Options{
 		Restarts: -1, PerClass: true, ClassName: func(l int) string { return names[l] }, Super: func(l int) string { return supers[l] },
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func TestFiguresOfClassesAndSuperClassesAgreeWithThoseByHand(t *testing.T) {
 
 func TestCentreOfClustersIsReported(t *testing.T) {
 	e := &Embeddings{X: []float32{0, 0.1, 0.2, 4, 4.1, 9}, N: 6, H: 1, Labels: []int{0, 0, 0, 1, 1, 1}}
-	for want, m := range map[string]layers.Metric{"metric": {Kind: layers.BRM, Restriction: layers.Sigmoid, P: 2}, "mean": {Kind: layers.Euclidean}} {
+	for want, m := range map[string]metric.Metric{"metric": {Kind: metric.BRM, Restriction: metric.Sigmoid, P: 2}, "mean": {Kind: metric.Euclidean}} {
 		f, err := Evaluate(context.Background(), hostEngine{}, e, m, Options{Restarts: 1, Centre: CentreOfMetric})
 		if err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // KMeansOptions say how KMeans runs.
@@ -62,7 +62,7 @@ type Clustering struct {
 //
 // A cluster that becomes empty takes the row that is farthest from its centre.
 // If the rows have fewer than k distinct places, K of the result is smaller.
-func KMeans(ctx context.Context, eng Engine, e *Embeddings, m layers.Metric, opt KMeansOptions) (*Clustering, error) {
+func KMeans(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt KMeansOptions) (*Clustering, error) {
 	c, err := newClusterer(eng, e, m, opt)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func KMeans(ctx context.Context, eng Engine, e *Embeddings, m layers.Metric, opt
 }
 
 // lloyd runs from given centres (K, H).
-func lloyd(ctx context.Context, eng Engine, e *Embeddings, m layers.Metric, centres []float64) (*Clustering, error) {
+func lloyd(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, centres []float64) (*Clustering, error) {
 	c, err := newClusterer(eng, e, m, KMeansOptions{K: len(centres) / e.H})
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (c *clusterer) means(centres []float64) {
 		for j := range centre {
 			centre[j] /= float64(len(rows[k]))
 		}
-		if c.centre == CentreOfMetric && c.layout.kernel.Kind == layers.BRM {
+		if c.centre == CentreOfMetric && c.layout.kernel.Kind == metric.BRM {
 			c.relax(centre, before, rows[k])
 		}
 		return nil

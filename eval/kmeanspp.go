@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // candidates is how many rows k-means++ draws at once at most.
@@ -118,7 +118,7 @@ func (c *clusterer) weight(row int, key float32) float64 {
 	if !(w > c.zero) {
 		return 0
 	}
-	if c.layout.kernel.Kind == layers.BRM && c.layout.kernel.P == 1 { // the key is D
+	if c.layout.kernel.Kind == metric.BRM && c.layout.kernel.P == 1 { // the key is D
 		w *= w
 	}
 	return w

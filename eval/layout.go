@@ -3,7 +3,7 @@ package eval
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // layout is how rows lie on the engine, so that its Pairwise gives keys.
@@ -54,9 +54,9 @@ func columnMeans(e *Embeddings) []float64 {
 }
 
 // evaluates is what the engine computes of the rows.
-func (l layout) evaluates() layers.Metric {
+func (l layout) evaluates() metric.Metric {
 	if l.sketch != nil {
-		return layers.Metric{Kind: layers.Dot}
+		return metric.Metric{Kind: metric.Dot}
 	}
 	return l.kernel
 }

@@ -9,10 +9,10 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/internal/reference"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
-var euclidean = layers.Metric{Kind: layers.Euclidean}
+var euclidean = metric.Metric{Kind: metric.Euclidean}
 
 func TestPrincipalComponentsOfFivePoints(t *testing.T) {
 	e := &Embeddings{X: []float32{2, 0, 1, 1, 3, -1, 0, 1, 4, -2, 1, 0, 5, -1, 2}, N: 5, H: 3}
@@ -166,9 +166,9 @@ func TestBarnesHutIsNearTheExactGradient(t *testing.T) {
 
 func TestTSNEKeepsClassesTogetherWhateverTheMetric(t *testing.T) {
 	e := blobs(seeded(73), 5, 30, 12, 0.4)
-	for _, m := range []layers.Metric{euclidean, {Kind: layers.Cosine}, {Kind: layers.Dot}, {Kind: layers.BRM, P: 2}} {
+	for _, m := range []metric.Metric{euclidean, {Kind: metric.Cosine}, {Kind: metric.Dot}, {Kind: metric.BRM, P: 2}} {
 		x := e
-		if m.Kind == layers.Dot {
+		if m.Kind == metric.Dot {
 			x = &Embeddings{X: unitRows(e.X, e.H), N: e.N, H: e.H, Labels: e.Labels}
 		}
 		p, err := TSNE(t.Context(), reference.New(), x, m, TSNEOptions{Iterations: 400})

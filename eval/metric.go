@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Engine is what eval needs of a layers.Engine.
@@ -12,7 +13,7 @@ type Engine interface {
 	New(shape ...int) (layers.Tensor, error)
 	Write(dst layers.Tensor, src []float32) error
 	Read(dst []float32, src layers.Tensor) error
-	Pairwise(d, a, b layers.Tensor, m layers.Metric) error
+	Pairwise(d, a, b layers.Tensor, m metric.Metric) error
 }
 
 // order is how eval ranks by a metric. Its keys ascend with distance and leave
@@ -20,8 +21,8 @@ type Engine interface {
 // D = (mean R^p)^(1/p). So two rows are equally near when their keys are
 // exactly equal in float64.
 type order struct {
-	metric layers.Metric // as given
-	kernel layers.Metric // what the engine evaluates
+	metric metric.Metric // as given
+	kernel metric.Metric // what the engine evaluates
 	// negate says that the engine gets queries with the opposite sign: the metric is
 	// a similarity, linear in them.
 	negate bool
@@ -35,21 +36,21 @@ type order struct {
 	centred bool
 }
 
-func newOrder(m layers.Metric) (order, error) {
+func newOrder(m metric.Metric) (order, error) {
 	if err := m.Validate(); err != nil {
 		return order{}, fmt.Errorf("eval: %w", err)
 	}
 	m = m.Canonical()
 	o := order{metric: m, kernel: m, negate: m.Similarity()}
 	switch m.Kind {
-	case layers.Euclidean, layers.SquaredEuclidean:
-		o.kernel.Kind, o.expand = layers.Dot, true
-	case layers.BRM:
+	case metric.Euclidean, metric.SquaredEuclidean:
+		o.kernel.Kind, o.expand = metric.Dot, true
+	case metric.BRM:
 		o.kernel.Power = m.P == 2
-	case layers.Cosine:
-		o.kernel.Kind, o.unit = layers.Dot, true
-	case layers.SignalToNoise:
-		o.kernel.Kind, o.centred = layers.Dot, true
+	case metric.Cosine:
+		o.kernel.Kind, o.unit = metric.Dot, true
+	case metric.SignalToNoise:
+		o.kernel.Kind, o.centred = metric.Dot, true
 	}
 	return o, nil
 }
@@ -57,9 +58,9 @@ func newOrder(m layers.Metric) (order, error) {
 // distance turns a key into the distance that is reported.
 func (o order) distance(key float64) float64 {
 	switch {
-	case o.metric.Kind == layers.Euclidean, o.metric.Kind == layers.BRM && !o.metric.Power && o.metric.P == 2:
+	case o.metric.Kind == metric.Euclidean, o.metric.Kind == metric.BRM && !o.metric.Power && o.metric.P == 2:
 		return math.Sqrt(max(key, 0))
-	case o.metric.Kind == layers.Cosine:
+	case o.metric.Kind == metric.Cosine:
 		return 1 + key
 	}
 	return key
@@ -67,11 +68,11 @@ func (o order) distance(key float64) float64 {
 
 // DistanceName says what a figure's distances are: the metric's name, or
 // "1 - cosine" and "-dot" for similarities.
-func DistanceName(m layers.Metric) string {
+func DistanceName(m metric.Metric) string {
 	switch m.Kind {
-	case layers.Cosine:
+	case metric.Cosine:
 		return "1 - cosine"
-	case layers.Dot:
+	case metric.Dot:
 		return "-dot"
 	}
 	return m.String()

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // NeighborList holds the K nearest gallery rows of every query, nearest first.
@@ -24,7 +25,7 @@ func (l *NeighborList) Of(q int) (index []int32, distance []float64) {
 // Neighbors finds the k nearest gallery rows of every query, in the order of
 // brute force in float64, the lower index first among equals. k may not exceed
 // the rows a query can have, itself left out.
-func Neighbors(ctx context.Context, eng Engine, queries, gallery *Embeddings, m layers.Metric, k int, opt SearchOptions) (*NeighborList, error) {
+func Neighbors(ctx context.Context, eng Engine, queries, gallery *Embeddings, m metric.Metric, k int, opt SearchOptions) (*NeighborList, error) {
 	if err := check(queries, gallery, m, opt); err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func Neighbors(ctx context.Context, eng Engine, queries, gallery *Embeddings, m 
 }
 
 // check reports what is wrong with the arguments of a search.
-func check(queries, gallery *Embeddings, m layers.Metric, opt SearchOptions) error {
+func check(queries, gallery *Embeddings, m metric.Metric, opt SearchOptions) error {
 	if _, err := newOrder(m); err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func check(queries, gallery *Embeddings, m layers.Metric, opt SearchOptions) err
 }
 
 // prepare checks what a search is given, and chooses how it goes about it.
-func prepare(eng Engine, queries, gallery *Embeddings, m layers.Metric, opt SearchOptions, c cuts) (*scanner, *judge, error) {
+func prepare(eng Engine, queries, gallery *Embeddings, m metric.Metric, opt SearchOptions, c cuts) (*scanner, *judge, error) {
 	if err := check(queries, gallery, m, opt); err != nil {
 		return nil, nil, err
 	}

@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // bruteNeighbors demands that an engine finds the neighbours that brute force in
 // float64 finds, at their distances.
-func bruteNeighbors(t *testing.T, eng Engine, name string, e *Embeddings, m layers.Metric) {
+func bruteNeighbors(t *testing.T, eng Engine, name string, e *Embeddings, m metric.Metric) {
 	t.Helper()
 	for _, k := range []int{1, 7, e.N - 1} {
 		l, err := Neighbors(context.Background(), eng, e, e, m, k, SearchOptions{Self: LeaveOneOut(e.N), Memory: 4000})
@@ -49,9 +49,9 @@ func TestDistanceAgreesWithTheMetric(t *testing.T) {
 			fatal(t, err)
 			want := m.Value(e.Row(0), e.Row(i))
 			switch m.Kind {
-			case layers.Cosine:
+			case metric.Cosine:
 				want = 1 - want
-			case layers.Dot:
+			case metric.Dot:
 				want = -want
 			}
 			if math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
@@ -64,17 +64,17 @@ func TestDistanceAgreesWithTheMetric(t *testing.T) {
 func TestNumberOfNeighborsIsChecked(t *testing.T) {
 	e := blobs(seeded(13), 2, 3, 2, 1)
 	for _, k := range []int{-1, 0, 6} {
-		_, err := Neighbors(context.Background(), hostEngine{}, e, e, layers.Metric{P: 2}, k, SearchOptions{Self: LeaveOneOut(6)})
+		_, err := Neighbors(context.Background(), hostEngine{}, e, e, metric.Metric{P: 2}, k, SearchOptions{Self: LeaveOneOut(6)})
 		if err == nil || !strings.Contains(err.Error(), "want 1 to 5") {
 			t.Errorf("k = %d: error %v", k, err)
 		}
 	}
-	_, err := Neighbors(context.Background(), hostEngine{}, e, e, layers.Metric{P: 2}, 1, SearchOptions{Self: []int{0, 1, 2, 3, 4, 6}})
+	_, err := Neighbors(context.Background(), hostEngine{}, e, e, metric.Metric{P: 2}, 1, SearchOptions{Self: []int{0, 1, 2, 3, 4, 6}})
 	if err == nil || !strings.Contains(err.Error(), "query 5 is said to be gallery row 6") {
 		t.Errorf("Self out of range: error %v", err)
 	}
 	other := &Embeddings{X: make([]float32, 3), N: 1, H: 3}
-	if _, err = Neighbors(context.Background(), hostEngine{}, other, e, layers.Metric{P: 2}, 1, SearchOptions{}); err == nil || !strings.Contains(err.Error(), "3 coordinates, the gallery 2") {
+	if _, err = Neighbors(context.Background(), hostEngine{}, other, e, metric.Metric{P: 2}, 1, SearchOptions{}); err == nil || !strings.Contains(err.Error(), "3 coordinates, the gallery 2") {
 		t.Errorf("other dimension: error %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func TestPairsFileNamesIdentitiesByConnectedImages(t *testing.T) {
@@ -101,7 +101,7 @@ func TestGivenPairsAreMeasuredAsDistanceDoes(t *testing.T) {
 	for range e.N * e.H {
 		e.X = append(e.X, float32(rng.NormFloat64()))
 	}
-	for _, m := range []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.Cosine}, {Kind: layers.BRM, P: 1}, {Kind: layers.SignalToNoise}} {
+	for _, m := range []metric.Metric{{Kind: metric.Euclidean}, {Kind: metric.Cosine}, {Kind: metric.BRM, P: 1}, {Kind: metric.SignalToNoise}} {
 		var pairs []Pair
 		var same, different []float64
 		for range 50 {
@@ -122,7 +122,7 @@ func TestGivenPairsAreMeasuredAsDistanceDoes(t *testing.T) {
 			t.Errorf("%s: distances differ from those of Distance", m)
 		}
 	}
-	if _, err := MeasurePairs(e, layers.Metric{Kind: layers.Euclidean}, []Pair{{0, 20, true}}, 0); err == nil || !strings.Contains(err.Error(), "rows 0 and 20, there are 20") {
+	if _, err := MeasurePairs(e, metric.Metric{Kind: metric.Euclidean}, []Pair{{0, 20, true}}, 0); err == nil || !strings.Contains(err.Error(), "rows 0 and 20, there are 20") {
 		t.Errorf("a row beyond the last: %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // PairOptions say which pairs SamplePairs takes.
@@ -25,7 +25,7 @@ const defaultPairs = 200_000
 // PairDistances are distances (see Distance) of pairs of different rows inside
 // classes and between classes, each ascending.
 type PairDistances struct {
-	Metric       layers.Metric
+	Metric       metric.Metric
 	Intra, Inter []float64
 	// AllIntra and AllInter say that these are all pairs and no sample.
 	AllIntra, AllInter bool
@@ -33,7 +33,7 @@ type PairDistances struct {
 
 // SamplePairs measures pairs in float64. A set without a pair inside a class or
 // without one between classes gives an empty list.
-func SamplePairs(e *Embeddings, m layers.Metric, opt PairOptions) (*PairDistances, error) {
+func SamplePairs(e *Embeddings, m metric.Metric, opt PairOptions) (*PairDistances, error) {
 	if err := e.ValidateLabelled(); err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func SamplePairs(e *Embeddings, m layers.Metric, opt PairOptions) (*PairDistance
 // MeasurePairs measures given pairs of rows in float64; the rows need no
 // labels. Intra are those of the same, Inter the different ones, and each list
 // is complete.
-func MeasurePairs(e *Embeddings, m layers.Metric, pairs []Pair, workers int) (*PairDistances, error) {
+func MeasurePairs(e *Embeddings, m metric.Metric, pairs []Pair, workers int) (*PairDistances, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
@@ -259,7 +259,7 @@ func (p *PairDistances) boundary() float64 {
 type Histogram struct {
 	Edges        []float64 // bins+1, equally wide
 	Intra, Inter []int
-	Metric       layers.Metric
+	Metric       metric.Metric
 }
 
 // Histogram sorts all distances into bins from 0 (or the smallest, if that is

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -120,7 +120,7 @@ func TestFigureOfOneEpoch(t *testing.T) {
 
 func TestHistogramFigure(t *testing.T) {
 	e := blobs(seeded(52), 60, 10, 32, 0.55)
-	for _, m := range []layers.Metric{{P: 2}, {Kind: layers.Cosine}} {
+	for _, m := range []metric.Metric{{P: 2}, {Kind: metric.Cosine}} {
 		p, err := SamplePairs(e, m, PairOptions{})
 		fatal(t, err)
 		h, err := p.Histogram(60)
@@ -135,7 +135,7 @@ func TestROCFigure(t *testing.T) {
 	e := blobs(seeded(53), 30, 8, 8, 0.8)
 	var names []string
 	var curves []*ROC
-	for _, m := range []layers.Metric{{P: 2}, {Kind: layers.Cosine}} {
+	for _, m := range []metric.Metric{{P: 2}, {Kind: metric.Cosine}} {
 		p, err := SamplePairs(e, m, PairOptions{})
 		fatal(t, err)
 		r, err := p.ROC()

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // ranker finds the ranks of a query's right answers (gallery rows of its
@@ -137,7 +137,7 @@ func (r *ranker) load(query, self int, right []int32, keys []float32) error {
 			r.right = append(r.right, ranked{row: i, key32: keys[i]})
 			largest = max(largest, float64(keys[i]))
 		}
-		if r.layout.kernel.Kind == layers.BRM {
+		if r.layout.kernel.Kind == metric.BRM {
 			r.tighten(largest + 4*r.err32)
 			r.blockErr = r.err32
 		}

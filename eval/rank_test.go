@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // onGrid rounds to few values, so that exact ties abound.
@@ -64,7 +65,7 @@ func shifted(e *Embeddings, by float32) *Embeddings {
 func TestSelfIsExcludedByIndexNotByPosition(t *testing.T) {
 	e := &Embeddings{X: []float32{10, 10, 20, 20}, N: 4, H: 1, Labels: []int{1, 0, 1, 0}}
 	for ties := Pessimistic; ties <= RandomOrder; ties++ {
-		r, err := Retrieve(context.Background(), hostEngine{}, e, e, layers.Metric{Kind: layers.Euclidean}, RetrievalOptions{Ties: ties, SearchOptions: SearchOptions{Self: LeaveOneOut(4)}})
+		r, err := Retrieve(context.Background(), hostEngine{}, e, e, metric.Metric{Kind: metric.Euclidean}, RetrievalOptions{Ties: ties, SearchOptions: SearchOptions{Self: LeaveOneOut(4)}})
 		fatal(t, err)
 		if p := r.Averages().PrecisionAt1; p != 0 {
 			t.Errorf("%v: precision at 1 is %v, want 0", ties, p)
@@ -89,7 +90,7 @@ func TestCollapsedEmbeddingsScoreAtChance(t *testing.T) {
 			e.Labels = append(e.Labels, rng.IntN(2))
 		}
 		opt := RetrievalOptions{Ties: want.ties, SearchOptions: SearchOptions{Self: LeaveOneOut(e.N)}}
-		r, err := Retrieve(context.Background(), zeroEngine{}, e, e, layers.Metric{Kind: layers.Euclidean}, opt)
+		r, err := Retrieve(context.Background(), zeroEngine{}, e, e, metric.Metric{Kind: metric.Euclidean}, opt)
 		fatal(t, err)
 		if got := r.RecallAt(1); got < want.low || got > want.top {
 			t.Errorf("%v: Recall@1 is %v, want %v to %v", want.ties, got, want.low, want.top)
@@ -103,7 +104,7 @@ func TestCollapsedEmbeddingsScoreAtChance(t *testing.T) {
 // zeroEngine is hostEngine for embeddings that are all zero, only faster.
 type zeroEngine struct{ hostEngine }
 
-func (zeroEngine) Pairwise(d, _, _ layers.Tensor, _ layers.Metric) error {
+func (zeroEngine) Pairwise(d, _, _ layers.Tensor, _ metric.Metric) error {
 	clear(d.Data().([]float32))
 	return nil
 }
@@ -113,7 +114,7 @@ func TestResultsDoNotDependOnWorkersOrMemory(t *testing.T) {
 	var want *Retrieval
 	for _, opt := range []SearchOptions{{Workers: 1}, {Workers: 3}, {Workers: 8, Memory: 1}, {Memory: 8 * 70 * 3}} {
 		opt.Self = LeaveOneOut(e.N)
-		r, err := Retrieve(context.Background(), hostEngine{}, e, e, layers.Metric{P: 2}, RetrievalOptions{SearchOptions: opt})
+		r, err := Retrieve(context.Background(), hostEngine{}, e, e, metric.Metric{P: 2}, RetrievalOptions{SearchOptions: opt})
 		fatal(t, err)
 		if want == nil {
 			want = r
@@ -127,7 +128,7 @@ func TestResultsDoNotDependOnWorkersOrMemory(t *testing.T) {
 func TestQueriesWithoutTheirClassInTheGallery(t *testing.T) {
 	gallery := &Embeddings{X: []float32{0, 1, 2}, N: 3, H: 1, Labels: []int{5, 6, 6}}
 	queries := &Embeddings{X: []float32{0, 1.1}, N: 2, H: 1, Labels: []int{9, 6}}
-	m := layers.Metric{Kind: layers.Euclidean}
+	m := metric.Metric{Kind: metric.Euclidean}
 	r, err := Retrieve(context.Background(), hostEngine{}, queries, gallery, m, RetrievalOptions{})
 	fatal(t, err)
 	if r.Lone != 1 || r.Averages().PrecisionAt1 != 1 || r.RecallAt(1) != 50 || r.RecallAtWithoutLone(1) != 100 {
@@ -142,18 +143,18 @@ func TestQueriesWithoutTheirClassInTheGallery(t *testing.T) {
 
 func TestAnInexactEngineIsReported(t *testing.T) {
 	e := blobs(seeded(6), 8, 8, 16, 1)
-	_, err := Retrieve(context.Background(), hostEngine{noise: 1e-3}, e, e, layers.Metric{P: 2}, RetrievalOptions{SearchOptions: SearchOptions{Self: LeaveOneOut(e.N)}})
+	_, err := Retrieve(context.Background(), hostEngine{noise: 1e-3}, e, e, metric.Metric{P: 2}, RetrievalOptions{SearchOptions: SearchOptions{Self: LeaveOneOut(e.N)}})
 	if err == nil || !strings.Contains(err.Error(), "float32 arithmetic") {
 		t.Errorf("an engine with errors of 1e-3 gives %v", err)
 	}
 }
 
 func TestBadEmbeddingsAreNamed(t *testing.T) {
-	m := layers.Metric{Kind: layers.Euclidean}
+	m := metric.Metric{Kind: metric.Euclidean}
 	nan := float32(math.NaN())
 	for _, bad := range []struct {
 		e    *Embeddings
-		m    layers.Metric
+		m    metric.Metric
 		want string
 	}{
 		{nil, m, "no embeddings"},
@@ -162,7 +163,7 @@ func TestBadEmbeddingsAreNamed(t *testing.T) {
 		{&Embeddings{N: 2, H: 1, X: make([]float32, 2), Labels: []int{1}}, m, "1 labels for 2 rows"},
 		{&Embeddings{N: 2, H: 2, X: []float32{0, 1, 2, nan}, Labels: []int{1, 1}}, m, "row 1 holds NaN in coordinate 1"},
 		{&Embeddings{N: 2, H: 1, X: make([]float32, 2)}, m, "no labels"},
-		{&Embeddings{N: 2, H: 1, X: make([]float32, 2), Labels: []int{1, 1}}, layers.Metric{P: 3}, "p is 3"},
+		{&Embeddings{N: 2, H: 1, X: make([]float32, 2), Labels: []int{1, 1}}, metric.Metric{P: 3}, "p is 3"},
 	} {
 		_, err := Retrieve(context.Background(), hostEngine{}, bad.e, bad.e, bad.m, RetrievalOptions{})
 		if err == nil || !strings.Contains(err.Error(), bad.want) {
@@ -179,7 +180,7 @@ func TestCancelledSearchStops(t *testing.T) {
 			cancel()
 		}
 	}}}
-	if _, err := Retrieve(ctx, hostEngine{}, e, e, layers.Metric{P: 2}, opt); err != context.Canceled {
+	if _, err := Retrieve(ctx, hostEngine{}, e, e, metric.Metric{P: 2}, opt); err != context.Canceled {
 		t.Errorf("error %v", err)
 	}
 }

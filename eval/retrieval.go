@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // RetrievalOptions says how Retrieve ranks. The zero value is pessimistic and
@@ -43,7 +43,7 @@ type Retrieval struct {
 
 // Retrieve ranks the gallery for every query. Both need labels. It is an error
 // if no query has a right answer.
-func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m layers.Metric, opt RetrievalOptions) (*Retrieval, error) {
+func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m metric.Metric, opt RetrievalOptions) (*Retrieval, error) {
 	if err := errors.Join(queries.ValidateLabelled(), gallery.ValidateLabelled()); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // rowEngine is an Engine on the host that lets its numbers be seen, compares
@@ -14,7 +15,7 @@ type rowEngine interface {
 	View(t layers.Tensor) ([]float32, error)
 	// RowValues sets dst[i] = m(x, rows[index[i]]), from several goroutines at once.
 	// Of each coordinate sixteen or more partial sums of equal length have one share.
-	RowValues(dst, x, rows []float32, index []int32, m layers.Metric) error
+	RowValues(dst, x, rows []float32, index []int32, m metric.Metric) error
 	finder
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // sopSet has the size of the test set of Stanford Online Products: 11,316 classes
@@ -40,7 +40,7 @@ func BenchmarkSearchAtSOPSize(b *testing.B) {
 		b.Run(fmt.Sprintf("clustered=%v", clustered), func(b *testing.B) {
 			e := sopSet(clustered)
 			eng := benchmarkEngine(b)
-			for _, m := range []layers.Metric{{Kind: layers.Euclidean}, {P: 2}} {
+			for _, m := range []metric.Metric{{Kind: metric.Euclidean}, {P: 2}} {
 				b.Run(m.String(), func(b *testing.B) {
 					for b.Loop() {
 						opt := RetrievalOptions{SearchOptions: SearchOptions{Self: LeaveOneOut(e.N)}, FirstOnly: !clustered}
@@ -59,7 +59,7 @@ func BenchmarkKMeansAtSOPSize(b *testing.B) {
 	e := sopSet(true)
 	eng := benchmarkEngine(b)
 	for b.Loop() {
-		if _, err := KMeans(context.Background(), eng, e, layers.Metric{Kind: layers.Euclidean}, KMeansOptions{K: 11316, MaxIterations: 5}); err != nil {
+		if _, err := KMeans(context.Background(), eng, e, metric.Metric{Kind: metric.Euclidean}, KMeansOptions{K: 11316, MaxIterations: 5}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -3,7 +3,7 @@ package eval
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -106,7 +106,7 @@ type kernel struct {
 	u     *mat.Dense // (knots, mostTerms), scaled by sqrt|value|
 }
 
-func newKernel(m layers.Metric, p spread) *kernel {
+func newKernel(m metric.Metric, p spread) *kernel {
 	k := &kernel{spread: p, step: (p.high - p.low) / (sketchKnots - 1)}
 	k.f = make([]float64, sketchKnots)
 	for i := range k.f {
@@ -210,7 +210,7 @@ func (k *kernel) bounds(terms int) []float64 {
 }
 
 // sketch is the approximation with so many terms.
-func (k *kernel) sketch(m layers.Metric, terms int) *sketch {
+func (k *kernel) sketch(m metric.Metric, terms int) *sketch {
 	slope := m.Restriction.Slope(0, m.Omega)
 	s := &sketch{
 		terms: terms, h: len(k.mean), mean: k.mean, low: k.low, step: k.step, knots: sketchKnots,

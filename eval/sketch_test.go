@@ -9,13 +9,13 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cpu"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // smooth are the metrics that have a sketch.
-func smooth() []layers.Metric {
-	return []layers.Metric{{P: 2}, {P: 2, Power: true}, {Restriction: layers.SoftSign, P: 2}, {Restriction: layers.ArcTan, P: 2},
-		{Restriction: layers.TanH, P: 2}, {Restriction: layers.ISRU, Omega: 0.5, P: 2}}
+func smooth() []metric.Metric {
+	return []metric.Metric{{P: 2}, {P: 2, Power: true}, {Restriction: metric.SoftSign, P: 2}, {Restriction: metric.ArcTan, P: 2},
+		{Restriction: metric.TanH, P: 2}, {Restriction: metric.ISRU, Omega: 0.5, P: 2}}
 }
 
 func cpuEngine(t *testing.T) *cpu.Engine {

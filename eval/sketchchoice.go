@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // cuts say which keys of a query must be told apart from which: the right rows
@@ -28,7 +28,7 @@ const (
 // does: more terms cost more, and leave fewer distances open. It counts these for a
 // sample of queries and rows.
 func chooseSketch(o order, eng rowEngine, queries, gallery *Embeddings, opt SearchOptions, c cuts) (*sketch, error) {
-	if o.kernel.Kind != layers.BRM || o.kernel.P != 2 || opt.terms < 0 || opt.terms == 0 && queries.N*gallery.N < fewPairs {
+	if o.kernel.Kind != metric.BRM || o.kernel.P != 2 || opt.terms < 0 || opt.terms == 0 && queries.N*gallery.N < fewPairs {
 		return nil, nil
 	}
 	sets := []*Embeddings{gallery}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // TSNEOptions say how TSNE works. The zero value is usual.
@@ -39,7 +39,7 @@ const (
 // nothing is drawn at random.
 //
 // Distances far apart in such a map, and the sizes of groups, mean nothing.
-func TSNE(ctx context.Context, eng Engine, e *Embeddings, m layers.Metric, opt TSNEOptions) (*Projection, error) {
+func TSNE(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt TSNEOptions) (*Projection, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ type sparse struct {
 
 // affinities are the joint probabilities p_ij of van der Maaten and Hinton
 // 2008, Eqs. 1 and 2, over the neighbours alone.
-func affinities(near *NeighborList, m layers.Metric, perplexity float64) *sparse {
+func affinities(near *NeighborList, m metric.Metric, perplexity float64) *sparse {
 	n := near.Queries
 	conditional := make([]float64, len(near.Distance))
 	for i := range n {
@@ -116,13 +116,13 @@ func affinities(near *NeighborList, m layers.Metric, perplexity float64) *sparse
 
 // squares turns distances, ascending, into what stands in for the square of a
 // Euclidean one. A cosine distance is half the square of a chord already.
-func squares(distance []float64, m layers.Metric) []float64 {
+func squares(distance []float64, m metric.Metric) []float64 {
 	s := make([]float64, len(distance))
 	for i, d := range distance {
 		switch m.Kind {
-		case layers.Cosine, layers.SquaredEuclidean:
+		case metric.Cosine, metric.SquaredEuclidean:
 			s[i] = d
-		case layers.Dot:
+		case metric.Dot:
 			s[i] = d - distance[0]
 		default:
 			s[i] = d * d

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/vernier-ml/vernier/metric"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/reference"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 var testInfo = Info{Metric: "euclidean", Model: "00ff", Dim: 4}
@@ -117,14 +117,14 @@ func nan() float64 { zero := 0.0; return zero / zero }
 // TestSearchOverSegmentsIsSearchOverAll compares with brute force, ties included.
 func TestSearchOverSegmentsIsSearchOverAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
-	for _, metric := range []string{"euclidean", "cosine", "brm:sigmoid,p=2", "snr"} {
-		m, err := layers.ParseMetric(metric)
+	for _, name := range []string{"euclidean", "cosine", "brm:sigmoid,p=2", "snr"} {
+		m, err := metric.Parse(name)
 		fatal(t, err)
 		all := newTable(120, 4, 8)
 		for i := range all.X {
 			all.X[i] = float32(1 + r.IntN(3)) // on a grid: many ties
 		}
-		info := Info{Metric: metric, Model: "m", Dim: 4}
+		info := Info{Metric: name, Model: "m", Dim: 4}
 		path := filepath.Join(t.TempDir(), "g")
 		for from := 0; from < all.N; from += 17 {
 			_, err := Append(path, info, part(all, from, min(from+17, all.N)))
@@ -146,7 +146,7 @@ func TestSearchOverSegmentsIsSearchOverAll(t *testing.T) {
 				}
 				slices.SortStableFunc(want, func(a, b Hit) int { return cmp.Compare(a.Distance, b.Distance) })
 				if want = want[:min(k, len(want))]; !slices.Equal(hits[q], want) {
-					t.Errorf("%s, query %d, k %d: %v, want %v", metric, q, k, hits[q], want)
+					t.Errorf("%s, query %d, k %d: %v, want %v", name, q, k, hits[q], want)
 				}
 			}
 		}

@@ -46,7 +46,7 @@ func checksum(b []byte) uint32 { return crc32.Checksum(b, crcTable) }
 
 // Info says whose rows an index holds.
 type Info struct {
-	Metric string `json:"metric"` // in the form of layers.ParseMetric
+	Metric string `json:"metric"` // in the form of metric.Parse
 	Model  string `json:"model"`  // its fingerprint
 	Dim    int    `json:"dim"`    // numbers of a row
 }

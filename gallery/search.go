@@ -10,7 +10,7 @@ import (
 	"slices"
 
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Hit is a row of an index and its distance from a query.
@@ -51,7 +51,7 @@ func (t *Table) Search(ctx context.Context, eng eval.Engine, queries *eval.Embed
 	if err := have.Same(info); err != nil {
 		return nil, err
 	}
-	m, err := layers.ParseMetric(info.Metric)
+	m, err := metric.Parse(info.Metric)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (x *Index) Search(ctx context.Context, eng eval.Engine, queries *eval.Embed
 	if opt.Self != nil {
 		return nil, errors.New("a search in an index leaves no row out")
 	}
-	m, err := layers.ParseMetric(x.Metric)
+	m, err := metric.Parse(x.Metric)
 	if err != nil {
 		return nil, err
 	}

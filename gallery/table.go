@@ -18,7 +18,7 @@ type Table struct {
 	Paths   []string // of the images, N long, or nil
 	Classes []string // the name of every row's class, N long, or nil
 
-	// Metric compares the rows, in the form of layers.ParseMetric; Model is the
+	// Metric compares the rows, in the form of metric.Parse; Model is the
 	// fingerprint of the model that made them, Data the images they are of. Each
 	// may be empty: unknown.
 	Metric, Model, Data string

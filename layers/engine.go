@@ -1,6 +1,9 @@
 package layers
 
-import "gorgonia.org/gorgonia"
+import (
+	"github.com/vernier-ml/vernier/metric"
+	"gorgonia.org/gorgonia"
+)
 
 // Tensor is a dense float32 array that an Engine made: a Gorgonia Value, so
 // that it can flow through a tape machine. Its Shape is the logical, row-major
@@ -169,19 +172,19 @@ type Pooler interface {
 type PairwiseKernels interface {
 	// Pairwise sets d[i][j] = m(a_i, b_j), with a (n, h), b (k, h), d (n, k).
 	// a and b may be the same tensor.
-	Pairwise(d, a, b Tensor, m Metric) error
+	Pairwise(d, a, b Tensor, m metric.Metric) error
 	// PairwiseGrad sets da and db from dd = dL/dd, both (as d) (n, k). Either
 	// may be nil. If a and b are one tensor, da and db may be one tensor too:
 	// it then receives the sum of both gradients. What is 0 by
 	// Metric.Gradient is 0 here.
-	PairwiseGrad(da, db, dd, d, a, b Tensor, m Metric) error
+	PairwiseGrad(da, db, dd, d, a, b Tensor, m metric.Metric) error
 	// PairwiseGroups is Pairwise of every group of rows with itself. The rows of a
 	// (n, h) lie in groups of k, one behind the other, d is (n, k), and n is a
 	// multiple of k: d[i][j] = m(a_i, row j of the group of row i).
-	PairwiseGroups(d, a Tensor, m Metric) error
+	PairwiseGroups(d, a Tensor, m metric.Metric) error
 	// PairwiseGroupsGrad sets da, the gradient of both sides of all pairs, from
 	// dd = dL/dd, both (as d) (n, k).
-	PairwiseGroupsGrad(da, dd, d, a Tensor, m Metric) error
+	PairwiseGroupsGrad(da, dd, d, a Tensor, m metric.Metric) error
 }
 
 // BatchMixer holds what relates the items of a batch, along axis 0, to each

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func newEngine(t testing.TB) layers.Engine {
@@ -33,7 +34,7 @@ func network(eng layers.Engine, ps *layers.Params, batch int, training bool) (g 
 	b := g.AvgPool("avg", h, layers.SquarePool(2, 2, 0, false))
 	h = g.GlobalAvg("pool", g.Concat("join", a, b))
 	h = g.RowNorm("norm", g.LinearModule("embedding", h, 5), layers.RowNormSpec{Scale: 2, Eps: 1e-12})
-	d := g.Pairwise("distance", h, h, layers.Metric{Kind: layers.BRM, P: 2})
+	d := g.Pairwise("distance", h, h, metric.Metric{Kind: metric.BRM, P: 2})
 	loss = g.HostLoss("loss", func(v, grads [][]float64) (float64, error) {
 		sum := 0.
 		for i := range v[0] {

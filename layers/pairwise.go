@@ -1,11 +1,14 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+	"github.com/vernier-ml/vernier/metric"
+)
 
 // Pairwise adds the matrix d (n, k) of metric values between the rows of a
 // (n, h) and b (k, h). a and b may be the same node: each value is then that
 // of two rows of one batch, and the gradient counts both.
-func (g *Graph) Pairwise(name string, a, b *Node, m Metric) *Node {
+func (g *Graph) Pairwise(name string, a, b *Node, m metric.Metric) *Node {
 	if g.bad(name, a, b) {
 		return nil
 	}

@@ -1,11 +1,14 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+	"github.com/vernier-ml/vernier/metric"
+)
 
 // PairwiseGroups adds the metric's values within groups of k consecutive rows of a
 // (n, h), n being a multiple of k: row i of d (n, k) is that of a_i and the k rows
 // of its group, among which it is itself.
-func (g *Graph) PairwiseGroups(name string, a *Node, k int, m Metric) *Node {
+func (g *Graph) PairwiseGroups(name string, a *Node, k int, m metric.Metric) *Node {
 	if g.bad(name, a) {
 		return nil
 	}

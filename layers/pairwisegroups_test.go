@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Values within groups, and what flows back from them, are those of the square matrix
@@ -15,7 +16,7 @@ func TestPairwiseGroupsAreBlocksOfTheSquareMatrix(t *testing.T) {
 	const n, k, h = 12, 3, 5
 	eng := newEngine(t)
 	rng := rand.New(rand.NewPCG(4, 4))
-	for _, m := range []layers.Metric{{Kind: layers.Cosine}, {Kind: layers.BRM, P: 2}, {Kind: layers.SignalToNoise}} {
+	for _, m := range []metric.Metric{{Kind: metric.Cosine}, {Kind: metric.BRM, P: 2}, {Kind: metric.SignalToNoise}} {
 		run := func(columns int, op func(g *layers.Graph, x *layers.Node) *layers.Node, x, dd []float32) (d, dx []float32) {
 			g := layers.NewGraph(eng, layers.NewParams(eng, 1))
 			defer g.Close()
@@ -58,7 +59,7 @@ func TestPairwiseGroupsOfUnequalSizeAreRefused(t *testing.T) {
 	eng := newEngine(t)
 	for _, k := range []int{0, 5} {
 		g := layers.NewGraph(eng, layers.NewParams(eng, 1))
-		g.PairwiseGroups("d", g.Input("x", 12, 3), k, layers.Metric{Kind: layers.Cosine})
+		g.PairwiseGroups("d", g.Input("x", 12, 3), k, metric.Metric{Kind: metric.Cosine})
 		if err := g.Err(); err == nil || !strings.Contains(err.Error(), "d: rows of (12, 3) do not lie in groups of") {
 			t.Errorf("groups of %d: %v", k, err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // The gradient of p is also what flows on to x through the rectifier, which
@@ -64,7 +65,7 @@ func TestAValueCanBeReadIfNoOpReadsItOrItIsKept(t *testing.T) {
 		{"kept", func(g *layers.Graph, h *layers.Node) { g.Keep(h); g.ReLU("relu", h) }, false},
 		{"a reader in reverse", func(g *layers.Graph, h *layers.Node) {
 			y := g.MaxPool("max", h, layers.SquarePool(2, 2, 0, false)) // its gradient reads h
-			g.Backward(g.Pairwise("d", g.GlobalAvg("avg", y), g.Input("b", 1, 4), layers.Metric{Kind: layers.Dot}), g.Input("seed", 2, 1))
+			g.Backward(g.Pairwise("d", g.GlobalAvg("avg", y), g.Input("b", 1, 4), metric.Metric{Kind: metric.Dot}), g.Input("seed", 2, 1))
 		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -148,7 +149,7 @@ func randomNetwork(eng layers.Engine, ps *layers.Params, seed uint64) (g *layers
 			grads[0][i] = w
 		}
 		return sum, nil
-	}, g.Pairwise("distance", e, e, layers.Metric{Kind: layers.BRM, P: 2}))
+	}, g.Pairwise("distance", e, e, metric.Metric{Kind: metric.BRM, P: 2}))
 	return g, x, loss
 }
 

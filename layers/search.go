@@ -1,5 +1,7 @@
 package layers
 
+import "github.com/vernier-ml/vernier/metric"
+
 // RowSearcher is an Engine with memory of its own that looks through the rows of a
 // matrix there, so that a search brings to the host what it has found and not all
 // distances.
@@ -19,7 +21,7 @@ type RowSearcher interface {
 	// PairValues returns m, a BRM, of rows a[rows[i]] and b[columns[i]] in float64,
 	// for every i. Each differs from Metric.Value by no more than PairError times
 	// itself.
-	PairValues(a, b Tensor, rows, columns []int32, m Metric) ([]float64, error)
+	PairValues(a, b Tensor, rows, columns []int32, m metric.Metric) ([]float64, error)
 }
 
 // PairError is the relative error of RowSearcher.PairValues beside Metric.Value for

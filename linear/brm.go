@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Stochastic holds the settings that BRM-C and BRM-R share: a linear map is
@@ -20,7 +20,7 @@ type Stochastic struct {
 	// Unrestricted takes the Euclidean distance (over sqrt h, BRM Eq. 1) in place
 	// of the restricted one, under the same loss and sampling.
 	Unrestricted bool
-	Restriction  layers.Restriction
+	Restriction  metric.Restriction
 	Omega        float64 // of ISRU; 0 means 1
 	P            int     // 1 or 2; 0 means 2
 	// Dim is the number of rows of L; 0 means d. Init is L at the start, as in NCA.
@@ -73,15 +73,15 @@ func (s Stochastic) name(restricted, plain string) string {
 
 // metric is what the result measures with; D in training is the same up to the
 // constant sqrt h of the Euclidean distance.
-func (s Stochastic) metric() (layers.Metric, error) {
+func (s Stochastic) metric() (metric.Metric, error) {
 	if s.Unrestricted {
 		return euclideanMetric, nil
 	}
-	m := layers.Metric{Kind: layers.BRM, Restriction: s.Restriction, Omega: s.Omega, P: s.P}
+	m := metric.Metric{Kind: metric.BRM, Restriction: s.Restriction, Omega: s.Omega, P: s.P}
 	if m.P == 0 {
 		m.P = 2
 	}
-	if m.Omega == 0 && m.Restriction == layers.ISRU {
+	if m.Omega == 0 && m.Restriction == metric.ISRU {
 		m.Omega = 1
 	}
 	return m, m.Validate()

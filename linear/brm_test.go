@@ -6,23 +6,23 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func TestBRMGradientsByFiniteDifferences(t *testing.T) {
 	p := blobs(3, 8, 4, 6)
 	pairs := []Pair{{0, 3}, {0, 1}, {5, 8}, {5, 7}, {2, 11}, {2, 2}}
-	metrics := []layers.Metric{euclideanMetric}
-	for r := layers.Sigmoid; r <= layers.ISRU; r++ {
-		metrics = append(metrics, layers.Metric{Restriction: r, Omega: .5, P: 1}, layers.Metric{Restriction: r, Omega: .5, P: 2})
+	metrics := []metric.Metric{euclideanMetric}
+	for r := metric.Sigmoid; r <= metric.ISRU; r++ {
+		metrics = append(metrics, metric.Metric{Restriction: r, Omega: .5, P: 1}, metric.Metric{Restriction: r, Omega: .5, P: 2})
 	}
-	for _, metric := range metrics {
+	for _, by := range metrics {
 		for what, loss := range map[string]func(d, s []float64) float64{
 			"contrastive": func(d, s []float64) float64 { return contrastive(d, s, .1, .9) },
 			"relative":    func(d, s []float64) float64 { return relative(d, s, .4) },
 		} {
 			l := mat.NewDense(3, 4, []float64{.5, -.2, .1, .3, .2, .8, -.4, .1, .3, .1, .2, -.6})
-			m, err := newMapped(nil, metric, p.X, l, len(pairs))
+			m, err := newMapped(nil, by, p.X, l, len(pairs))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,17 +39,17 @@ func TestBRMGradientsByFiniteDifferences(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			gradientCheck(t, metric.String()+" "+what, l, mat.NewDense(3, 4, append([]float64{}, g...)), value)
+			gradientCheck(t, by.String()+" "+what, l, mat.NewDense(3, 4, append([]float64{}, g...)), value)
 		}
 	}
 }
 
 func TestBRMTrainsOnTheDistanceThatItMeasures(t *testing.T) {
 	p := blobs(3, 8, 4, 7)
-	for _, metric := range []layers.Metric{{P: 2}, {P: 1, Restriction: layers.SoftSign}, euclideanMetric} {
+	for _, by := range []metric.Metric{{P: 2}, {P: 1, Restriction: metric.SoftSign}, euclideanMetric} {
 		l := identity(4, 4)
 		pairs := []Pair{{0, 1}, {3, 9}, {4, 4}}
-		m, err := newMapped(nil, metric, p.X, l, len(pairs))
+		m, err := newMapped(nil, by, p.X, l, len(pairs))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,17 +57,17 @@ func TestBRMTrainsOnTheDistanceThatItMeasures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := (&Result{L: l, Metric: metric}).Distances(p.X, pairs)
+		want, err := (&Result{L: l, Metric: by}).Distances(p.X, pairs)
 		if err != nil {
 			t.Fatal(err)
 		}
 		scale := 1.0
-		if metric.Kind == layers.Euclidean {
+		if by.Kind == metric.Euclidean {
 			scale = 2 // sqrt h: BRM Eq. 1 takes a mean over coordinates
 		}
 		for k := range got {
 			if math.Abs(scale*got[k]-want[k]) > 1e-12 {
-				t.Errorf("%v: pair %d is at %v in training, %v afterwards", metric, k, got[k], want[k])
+				t.Errorf("%v: pair %d is at %v in training, %v afterwards", by, k, got[k], want[k])
 			}
 		}
 	}

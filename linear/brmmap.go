@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // mapped computes distances D of pairs of rows after a linear map, and the
@@ -14,7 +15,7 @@ import (
 // that a batch costs two products of (pairs, d) with (d, h), on an engine where
 // one is given and the map is large.
 type mapped struct {
-	metric layers.Metric
+	metric metric.Metric
 	x, l   *mat.Dense
 	delta  *mat.Dense // (pairs, d) x_a - x_b
 	image  *mat.Dense // (pairs, h) differences after the map; then the gradient there
@@ -26,7 +27,7 @@ type mapped struct {
 // smallMap is the size of L up to which the host is faster than an engine.
 const smallMap = 48 * 48
 
-func newMapped(eng Engine, metric layers.Metric, x, l *mat.Dense, pairs int) (*mapped, error) {
+func newMapped(eng Engine, metric metric.Metric, x, l *mat.Dense, pairs int) (*mapped, error) {
 	h, d := l.Dims()
 	m := &mapped{metric: metric, x: x, l: l, delta: mat.NewDense(pairs, d, nil), image: mat.NewDense(pairs, h, nil),
 		dist: make([]float64, pairs), grad: mat.NewDense(h, d, nil)}
@@ -69,7 +70,7 @@ func (m *mapped) distances(pairs []Pair) ([]float64, error) {
 // of the distance with respect to it: 0 where the distance is 0.
 func (m *mapped) reduce(u []float64) float64 {
 	h := float64(len(u))
-	if m.metric.Kind != layers.BRM {
+	if m.metric.Kind != metric.BRM {
 		sum := 0.0
 		for _, v := range u {
 			sum += v * v
@@ -114,7 +115,7 @@ func (m *mapped) reduce(u []float64) float64 {
 
 // restrict returns R(t) and R'(t). The sigmoid needs one exponential for both.
 func (m *mapped) restrict(t float64) (r, slope float64) {
-	if m.metric.Restriction == layers.Sigmoid && t > 1e-3 {
+	if m.metric.Restriction == metric.Sigmoid && t > 1e-3 {
 		e := math.Exp(-t)
 		r = (1 - e) / (1 + e)
 		return r, (1 - r*r) / 2

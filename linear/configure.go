@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Configure returns the learner with settings changed by name, as a command line
@@ -57,7 +57,7 @@ func collect(v reflect.Value, fields map[string]reflect.Value, names *[]string) 
 			continue
 		}
 		switch f.Interface().(type) {
-		case int, float64, *float64, Embedding, layers.Restriction:
+		case int, float64, *float64, Embedding, metric.Restriction:
 			fields[plain(field.Name)] = f
 			*names = append(*names, hyphenated(field.Name))
 		}
@@ -98,8 +98,8 @@ func assign(f reflect.Value, text string) error {
 		}
 	case Embedding:
 		f.SetString(text)
-	case layers.Restriction:
-		r, err := layers.ParseRestriction(text)
+	case metric.Restriction:
+		r, err := metric.ParseRestriction(text)
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // KNN classifies by the K nearest training rows in a learnt metric. Equal
@@ -136,7 +136,7 @@ func neighbors(ctx context.Context, eng Engine, r *Result, train, test *mat.Dens
 	return list.Index, nil
 }
 
-func bruteForce(ctx context.Context, metric layers.Metric, train, test *mat.Dense, k int, self bool) ([]int32, error) {
+func bruteForce(ctx context.Context, by metric.Metric, train, test *mat.Dense, k int, self bool) ([]int32, error) {
 	n, _ := train.Dims()
 	m, _ := test.Dims()
 	out := make([]int32, m*k)
@@ -145,10 +145,10 @@ func bruteForce(ctx context.Context, metric layers.Metric, train, test *mat.Dens
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
 			q := test.RawRowView(i)
 			for j := range dist {
-				if metric.Kind == layers.Euclidean {
+				if by.Kind == metric.Euclidean {
 					dist[j] = squared(q, train.RawRowView(j))
 				} else {
-					dist[j] = metric.Value64(q, train.RawRowView(j))
+					dist[j] = by.Value64(q, train.RawRowView(j))
 				}
 			}
 			skip := -1

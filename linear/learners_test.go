@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/vernier-ml/vernier/internal/reference"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func TestRCAReducesToItsRankAndSaysSo(t *testing.T) { // metric-learn #49, #260
@@ -215,7 +215,7 @@ func TestEngineAgreesWithHost(t *testing.T) {
 	eng := reference.New()
 	p := blobs(3, 40, 6, 13)
 	train, test := p.X.Slice(0, 90, 0, 6).(*mat.Dense), p.X.Slice(90, 120, 0, 6).(*mat.Dense)
-	for _, metric := range []layers.Metric{euclideanMetric, {P: 2}} {
+	for _, metric := range []metric.Metric{euclideanMetric, {P: 2}} {
 		r := &Result{L: identity(6, 6), Metric: metric}
 		a, err := Neighbors(context.Background(), nil, r, train, test, 5)
 		if err != nil {

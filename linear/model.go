@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Model is a learnt metric with all that it takes to apply it to a table: what a
@@ -16,7 +16,7 @@ import (
 type Model struct {
 	Format  string        `json:"format"` // ModelFormat
 	Learner string        `json:"learner"`
-	Metric  layers.Metric `json:"metric"`
+	Metric  metric.Metric `json:"metric"`
 	// L is (h, encoded columns); a projection to principal components is part of
 	// it.
 	L          [][]float64 `json:"L"`

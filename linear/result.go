@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Result is a learnt metric and how the fit went.
@@ -16,7 +16,7 @@ type Result struct {
 	L *mat.Dense
 	// Metric compares the transformed rows: Euclidean for Mahalanobis
 	// distances, BRM for the restricted ones.
-	Metric layers.Metric
+	Metric metric.Metric
 	// ObjectiveStart and ObjectiveEnd are the learner's objective before and
 	// after, NaN for closed forms. Minimised says which way is better.
 	ObjectiveStart, ObjectiveEnd float64
@@ -32,7 +32,7 @@ type Result struct {
 }
 
 // euclideanMetric is the metric of every Mahalanobis learner.
-var euclideanMetric = layers.Metric{Kind: layers.Euclidean}
+var euclideanMetric = metric.Metric{Kind: metric.Euclidean}
 
 // closed is a result without iterations.
 func closed(l *mat.Dense) *Result {

@@ -11,7 +11,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func TestEquidistantClassesAreRhoApart(t *testing.T) {
@@ -135,7 +135,7 @@ func TestModelFilesKeepTheMetric(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := fit(t, quick(BRMR{Stochastic: Stochastic{Restriction: layers.SoftSign}}), &Problem{X: transform(x, project), Labels: tab.Labels})
+	r := fit(t, quick(BRMR{Stochastic: Stochastic{Restriction: metric.SoftSign}}), &Problem{X: transform(x, project), Labels: tab.Labels})
 	var b bytes.Buffer
 	if err := NewModel(tab, e, project, r).Write(&b); err != nil {
 		t.Fatal(err)
@@ -166,7 +166,7 @@ func TestConfigure(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := l.(BRMR); b.Tau != .2 || b.Restriction != layers.SoftSign || b.Steps != 10 || b.P != 1 {
+	if b := l.(BRMR); b.Tau != .2 || b.Restriction != metric.SoftSign || b.Steps != 10 || b.P != 1 {
 		t.Errorf("configured %+v", b)
 	}
 	l, err = Configure(GMML{}, map[string]string{"t": "0"})

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Angular bounds the angle at the negative of each triangle of anchor, positive
@@ -106,7 +106,7 @@ func angularEntry(o Options) entry {
 	settings := []setting{
 		between("alpha", "degrees: upper bound of the angle at the negative", 40, 0, 90, true, true),
 	}
-	if o.Metric.Kind == layers.Dot {
+	if o.Metric.Kind == metric.Dot {
 		settings = append(settings, oneOf("negatives", "negatives at length 1 as in the paper (rows must have it), or raw", "unit", "raw"))
 	}
 	return entry{

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Embeddings far too small or far too large give finite numbers.
 func TestLossesStayFiniteAtAnyScale(t *testing.T) {
-	everyLoss(t, func(t *testing.T, name string, l Loss, m layers.Metric) {
+	everyLoss(t, func(t *testing.T, name string, l Loss, m metric.Metric) {
 		for _, s := range situations(m) {
 			for _, scale := range []float64{1e-30, 1e-6, 1e6, 1e30} {
 				scaled := situation{s.name, s.x.like(), s.labels}

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Every loss with its defaults on BRM: those of a batch on 512 rows in classes
@@ -12,7 +12,7 @@ import (
 // Stanford Online Products).
 func BenchmarkLosses(b *testing.B) {
 	for _, name := range Names() {
-		l, err := New(name, Options{Metric: layers.Metric{Kind: layers.BRM, P: 2}, Classes: 11318, Dim: 512})
+		l, err := New(name, Options{Metric: metric.Metric{Kind: metric.BRM, P: 2}, Classes: 11318, Dim: 512})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -28,7 +28,7 @@ func BenchmarkLosses(b *testing.B) {
 
 // SoftTriple with two centres a class on 180 rows and 11,318 classes.
 func BenchmarkSoftTripleTwoCenters(b *testing.B) {
-	l, err := New("soft-triple", Options{Metric: layers.Metric{Kind: layers.BRM, P: 2}, Params: map[string]string{"centers": "2"}})
+	l, err := New("soft-triple", Options{Metric: metric.Metric{Kind: metric.BRM, P: 2}, Params: map[string]string{"centers": "2"}})
 	if err != nil {
 		b.Fatal(err)
 	}

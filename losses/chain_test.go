@@ -5,14 +5,14 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/internal/golden"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Metrics as the golden files name them.
 var (
-	euclidean = layers.Metric{Kind: layers.Euclidean}
-	squared   = layers.Metric{Kind: layers.SquaredEuclidean}
-	dot       = layers.Metric{Kind: layers.Dot}
+	euclidean = metric.Metric{Kind: metric.Euclidean}
+	squared   = metric.Metric{Kind: metric.SquaredEuclidean}
+	dot       = metric.Metric{Kind: metric.Dot}
 )
 
 // rowsOf is a matrix of embeddings, (n, h) row-major.
@@ -76,7 +76,7 @@ func length(x []float64) float64 {
 }
 
 // pairwise returns the matrix of a metric.
-func pairwise(m layers.Metric, a, b rowsOf) []float64 {
+func pairwise(m metric.Metric, a, b rowsOf) []float64 {
 	v := make([]float64, a.n*b.n)
 	for i := range a.n {
 		for j := range b.n {
@@ -87,7 +87,7 @@ func pairwise(m layers.Metric, a, b rowsOf) []float64 {
 }
 
 // pairwiseGrad adds the gradients of pairwise to da and db.
-func pairwiseGrad(m layers.Metric, grad []float64, a, b, da, db rowsOf) {
+func pairwiseGrad(m metric.Metric, grad []float64, a, b, da, db rowsOf) {
 	for i := range a.n {
 		for j := range b.n {
 			if g := grad[i*b.n+j]; g != 0 {
@@ -98,13 +98,13 @@ func pairwiseGrad(m layers.Metric, grad []float64, a, b, da, db rowsOf) {
 }
 
 // batch is the matrix of a batch with itself.
-func batch(m layers.Metric, x rowsOf, labels []int) *Matrix {
+func batch(m metric.Metric, x rowsOf, labels []int) *Matrix {
 	return &Matrix{Rows: x.n, Cols: x.n, V: pairwise(m, x, x), RowLabels: labels, ColLabels: labels,
 		Similarity: m.Similarity(), SelfColumns: true}
 }
 
 // classes is the matrix of a batch with perClass parameter rows a class.
-func classes(m layers.Metric, x, p rowsOf, labels []int, perClass int) *Matrix {
+func classes(m metric.Metric, x, p rowsOf, labels []int, perClass int) *Matrix {
 	columns := make([]int, p.n)
 	for j := range columns {
 		columns[j] = j / perClass
@@ -114,7 +114,7 @@ func classes(m layers.Metric, x, p rowsOf, labels []int, perClass int) *Matrix {
 }
 
 // onBatch returns a loss of embeddings and its gradient with respect to them.
-func onBatch(t *testing.T, l Loss, m layers.Metric, x rowsOf, labels []int, normalize bool) (Result, rowsOf) {
+func onBatch(t *testing.T, l Loss, m metric.Metric, x rowsOf, labels []int, normalize bool) (Result, rowsOf) {
 	t.Helper()
 	z := x
 	if normalize {
@@ -135,7 +135,7 @@ func onBatch(t *testing.T, l Loss, m layers.Metric, x rowsOf, labels []int, norm
 }
 
 // onClasses returns a loss of embeddings and class rows with its gradients.
-func onClasses(t *testing.T, l Loss, m layers.Metric, x, p rowsOf, labels []int, perClass int, normalizeX, normalizeP bool) (Result, rowsOf, rowsOf) {
+func onClasses(t *testing.T, l Loss, m metric.Metric, x, p rowsOf, labels []int, perClass int, normalizeX, normalizeP bool) (Result, rowsOf, rowsOf) {
 	t.Helper()
 	z, w := x, p
 	if normalizeX {

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Pair losses on a batch with further columns, of which one is a row's own item
@@ -14,7 +14,7 @@ import (
 func TestFurtherColumnsTakePartAndAnOlderSelfDoesNot(t *testing.T) {
 	const rows, cols = 5, 9
 	rng := rand.New(rand.NewPCG(8, 8))
-	for _, m := range []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.Cosine}} {
+	for _, m := range []metric.Metric{{Kind: metric.Euclidean}, {Kind: metric.Cosine}} {
 		for _, name := range Names() {
 			l, err := New(name, Options{Metric: m, Classes: 3, Dim: 4})
 			if err != nil {

@@ -5,7 +5,7 @@
 // A Loss sees a matrix of metric values between the rows of a batch and either
 // the same rows or one proxy a class, with labels; it returns its value and the
 // gradient of the matrix. It never sees embeddings or an engine, so every loss
-// works with every layers.Metric. A few losses over class rows an engine may evaluate
+// works with every metric.Metric. A few losses over class rows an engine may evaluate
 // in place of the host (layers.ClassLosses), where there are more than 1,000 rows: the
 // matrix and its gradient then stay with it. The Loss is what is right.
 //

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // document is docs/losses.md: sections by title, and the boxes in them.
@@ -191,7 +191,7 @@ func TestWorkedExamplesInTheDocument(t *testing.T) {
 		t.Run(fmt.Sprintf("%d %s", i, strings.Join(what, " ")), func(t *testing.T) {
 			switch what[0] {
 			case "metric":
-				m, err := layers.ParseMetric(what[1])
+				m, err := metric.Parse(what[1])
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -367,7 +367,7 @@ func TestDocumentIsComplete(t *testing.T) {
 			}
 		}
 	}
-	for _, info := range layers.MetricInfos() {
+	for _, info := range metric.Infos() {
 		check(info.Metric.Kind.String(), info.Source, nil)
 	}
 }

@@ -4,13 +4,13 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // For every loss: the effective parameters name all there are, New takes them,
 // and they are their own effective parameters.
 func TestEffectiveParametersAreComplete(t *testing.T) {
-	m := layers.Metric{Kind: layers.BRM, P: 2}
+	m := metric.Metric{Kind: metric.BRM, P: 2}
 	infos, err := List(m, 1)
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestEffectiveParametersAreComplete(t *testing.T) {
 
 // 0.4 of the bound, which is 1.
 func TestEffectiveMarginsAreNumbers(t *testing.T) {
-	got, err := Effective("triplet", Options{Metric: layers.Metric{Kind: layers.BRM, P: 2}, Params: map[string]string{"margin": "0.4B"}})
+	got, err := Effective("triplet", Options{Metric: metric.Metric{Kind: metric.BRM, P: 2}, Params: map[string]string{"margin": "0.4B"}})
 	if err != nil || got["margin"] != "0.4" || got["mining"] != "all" {
 		t.Errorf("got %v, %v", got, err)
 	}

@@ -3,8 +3,8 @@ package losses_test
 import (
 	"fmt"
 
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Two classes of two rows. Row 2 is .5 from row 1 of the other class, but .4
@@ -35,7 +35,7 @@ func ExampleTriplet() {
 
 // Margins follow the metric, and what cannot be meant is refused.
 func ExampleNew() {
-	brm := layers.Metric{Kind: layers.BRM, P: 2}
+	brm := metric.Metric{Kind: metric.BRM, P: 2}
 	l, err := losses.New("contrastive", losses.Options{Metric: brm, Params: map[string]string{"v": "0.7B"}})
 	if err != nil {
 		fmt.Println(err)

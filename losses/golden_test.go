@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/internal/golden"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // goldenCases maps the beginning of a case's name to its check, which is in the
@@ -75,21 +75,21 @@ func TestLossesOnMetricsAgreeWithReferences(t *testing.T) {
 }
 
 // goldenMetric reads the metric of a brm case.
-func goldenMetric(t *testing.T, c *golden.Case) layers.Metric {
+func goldenMetric(t *testing.T, c *golden.Case) metric.Metric {
 	t.Helper()
 	if c.Params.Has("metric") {
-		m, err := layers.ParseMetric(c.Params.String("metric", ""))
+		m, err := metric.Parse(c.Params.String("metric", ""))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m
 	}
-	r, err := layers.ParseRestriction(c.Params.String("R", ""))
+	r, err := metric.ParseRestriction(c.Params.String("R", ""))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return layers.Metric{
-		Kind: layers.BRM, Restriction: r, Omega: c.Params.Float("w", 0),
+	return metric.Metric{
+		Kind: metric.BRM, Restriction: r, Omega: c.Params.Float("w", 0),
 		P: c.Params.Int("p", 2), Power: c.Params.String("on", "D") == "Dp",
 	}
 }
@@ -144,7 +144,7 @@ func batchInputs(c *golden.Case) (x rowsOf, labels []int) {
 }
 
 // distanceOf is D or, with power 2, its square.
-func distanceOf(c *golden.Case) layers.Metric {
+func distanceOf(c *golden.Case) metric.Metric {
 	if c.Params.Int("power", 1) == 2 {
 		return squared
 	}
@@ -166,7 +166,7 @@ func reductionOf(t *testing.T, c *golden.Case) Reduction {
 }
 
 // onBatchGolden checks a loss that has nothing but a batch and one metric.
-func onBatchGolden(t *testing.T, c *golden.Case, l Loss, m layers.Metric) {
+func onBatchGolden(t *testing.T, c *golden.Case, l Loss, m metric.Metric) {
 	t.Helper()
 	x, labels := batchInputs(c)
 	r, dx := onBatch(t, l, m, x, labels, c.Params.Bool("normalize", true))
@@ -175,7 +175,7 @@ func onBatchGolden(t *testing.T, c *golden.Case, l Loss, m layers.Metric) {
 
 // onClassesGolden checks a loss with class rows: input, (classes, h) or where
 // columns is set (h, classes*perClass).
-func onClassesGolden(t *testing.T, c *golden.Case, l Loss, m layers.Metric, input string, columns bool) {
+func onClassesGolden(t *testing.T, c *golden.Case, l Loss, m metric.Metric, input string, columns bool) {
 	t.Helper()
 	x, labels := batchInputs(c)
 	p := tensorRows(c.Inputs[input])

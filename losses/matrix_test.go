@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func TestMatricesThatMeanNothingAreRefused(t *testing.T) {
@@ -124,7 +124,7 @@ func TestSimilarityIsADistanceTheOtherWay(t *testing.T) {
 
 // An Eval after another one owes it nothing.
 func TestLossesCanBeUsedAgainOnAnotherBatch(t *testing.T) {
-	for _, m := range []layers.Metric{brm, {Kind: layers.Cosine}} {
+	for _, m := range []metric.Metric{brm, {Kind: metric.Cosine}} {
 		for _, name := range Names() {
 			o := Options{Metric: m, Classes: 7, Dim: 4}
 			used := mustNew(t, name, o)

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Whatever the scale of the embeddings, every mined triplet has a positive of
@@ -26,7 +26,7 @@ func TestMinedTripletsAreTripletsAtAnyScale(t *testing.T) {
 					x.row(i)[k] = scale * math.Round(3*rng.NormFloat64()) / 3
 				}
 			}
-			for _, metric := range []layers.Metric{euclidean, brm, {Kind: layers.Cosine}} {
+			for _, metric := range []metric.Metric{euclidean, brm, {Kind: metric.Cosine}} {
 				m := batch(metric, x, labels)
 				all := 0
 				for name, miner := range map[string]TripletMiner{

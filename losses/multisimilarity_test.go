@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/internal/golden"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func goldenMultiSimilarity(t *testing.T, c *golden.Case) {
@@ -68,7 +68,7 @@ func TestMiningThatEmptiesEveryAnchorGivesZero(t *testing.T) {
 		}
 	}
 	grad := make([]float64, n*n)
-	l := mustNew(t, "multi-similarity", Options{Metric: layers.Metric{Kind: layers.Cosine}})
+	l := mustNew(t, "multi-similarity", Options{Metric: metric.Metric{Kind: metric.Cosine}})
 	r, err := l.Eval(m, grad)
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,8 @@
 package losses
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/metric"
+)
 
 // NormalizedSoftmax is classification by class rows (Zhai and Wu 2019, Eq. 2):
 // the mean over rows of the cross-entropy of s/Temperature, s being the
@@ -65,7 +67,7 @@ func normalizedSoftmaxEntry(o Options) entry {
 
 func softmaxEntry(o Options) entry {
 	temperature := raw(o).unit() / 16
-	if o.Metric.Kind == layers.Dot {
+	if o.Metric.Kind == metric.Dot {
 		temperature = 1
 	}
 	return entry{

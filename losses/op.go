@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // ParamPrefix begins the name of every parameter that belongs to a loss.
@@ -16,7 +17,7 @@ const ClassRowsParam = ParamPrefix + "proxies"
 
 // OpOptions say how a loss stands in a graph.
 type OpOptions struct {
-	Metric  layers.Metric
+	Metric  metric.Metric
 	Classes int // number of training classes
 	Seed    uint64
 	// Normalize adds to class rows what the model does to embeddings before

@@ -11,6 +11,7 @@ import (
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 const (
@@ -93,7 +94,7 @@ var opLabels = []int{0, 0, 1, 1, 2, 2, 3, 3}
 // not 0, so that one step of any optimiser changes it.
 func TestEveryParameterOfEveryLossMovesInOneStep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
-	for _, m := range []layers.Metric{{Kind: layers.BRM, P: 2}, {Kind: layers.Cosine}, {Kind: layers.Euclidean}, {Kind: layers.Dot}, {Kind: layers.Poincare, Curvature: 0.1, Clip: 2.3}} {
+	for _, m := range []metric.Metric{{Kind: metric.BRM, P: 2}, {Kind: metric.Cosine}, {Kind: metric.Euclidean}, {Kind: metric.Dot}, {Kind: metric.Poincare, Curvature: 0.1, Clip: 2.3}} {
 		for _, name := range losses.Names() {
 			for _, params := range append([]map[string]string{nil}, map[string][]map[string]string{
 				"margin": {{"learn": "class"}}, "soft-triple": {{"centers": "2"}}, "arcface": {{"centers": "2"}},
@@ -144,7 +145,7 @@ func TestEveryParameterOfEveryLossMovesInOneStep(t *testing.T) {
 // as constants and an older self left out.
 func TestMemoryHoldsEarlierBatches(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 9))
-	m := layers.Metric{Kind: layers.BRM, P: 2}
+	m := metric.Metric{Kind: metric.BRM, P: 2}
 	newLoss := func() losses.Loss {
 		l, err := losses.New("contrastive", losses.Options{Metric: m, Params: map[string]string{"u": "0", "v": "0.9", "reduction": "mean"}})
 		if err != nil {
@@ -218,7 +219,7 @@ func wide(x []float32) []float64 {
 // An item of the batch whose older embedding is in the memory is no positive of
 // itself: with nothing else of its class there is no pair.
 func TestAnOlderSelfIsNoPositive(t *testing.T) {
-	m := layers.Metric{Kind: layers.Euclidean}
+	m := metric.Metric{Kind: metric.Euclidean}
 	l, err := losses.New("contrastive", losses.Options{Metric: m, Params: map[string]string{"u": "0", "v": "0.001"}})
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +243,7 @@ func TestAnOlderSelfIsNoPositive(t *testing.T) {
 
 // A graph built anew on saved parameters goes on as the first one does.
 func TestMemoryAndStatisticsGoOnFromTheirParameters(t *testing.T) {
-	m := layers.Metric{Kind: layers.BRM, P: 2}
+	m := metric.Metric{Kind: metric.BRM, P: 2}
 	eng := newEngine(t)
 	build := func(ps *layers.Params) *opGraph {
 		l, err := losses.New("margin", losses.Options{Metric: m})
@@ -289,7 +290,7 @@ func TestMemoryAndStatisticsGoOnFromTheirParameters(t *testing.T) {
 // Terms add up: each one's value and gradient as it has alone, whatever else is
 // there.
 func TestTermsAddUp(t *testing.T) {
-	m := layers.Metric{Kind: layers.BRM, P: 2}
+	m := metric.Metric{Kind: metric.BRM, P: 2}
 	eng := newEngine(t)
 	x := drawRows(rand.New(rand.NewPCG(5, 9)), opRows)
 	evaluate := func(names ...string) (float64, []float32) {
@@ -334,7 +335,7 @@ func TestTermsAddUp(t *testing.T) {
 }
 
 func TestOpRefusesWhatCannotBe(t *testing.T) {
-	m := layers.Metric{Kind: layers.Euclidean}
+	m := metric.Metric{Kind: metric.Euclidean}
 	orthogonality, err := losses.MakeTerm("orthogonality", losses.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -370,7 +371,7 @@ func TestOpRefusesWhatCannotBe(t *testing.T) {
 func TestLossesThatNeedTheBatchAlone(t *testing.T) {
 	for name, want := range map[string]bool{"contrastive": false, "triplet": false, "npairs": false, "multi-similarity": false, "supcon": false,
 		"lifted": true, "angular": true, "quadruplet": true, "pairwise-cross-entropy": true} {
-		l, err := losses.New(name, losses.Options{Metric: layers.Metric{Kind: layers.Euclidean}})
+		l, err := losses.New(name, losses.Options{Metric: metric.Metric{Kind: metric.Euclidean}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,15 +6,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Options says for which metric a loss is made and what differs from its
 // defaults.
 type Options struct {
 	// Metric must be valid; its values are what the loss will see.
-	Metric layers.Metric
-	// Scale is the embedding scale c of layers.Metric.SphereValue, from which
+	Metric metric.Metric
+	// Scale is the embedding scale c of metric.Metric.SphereValue, from which
 	// default margins and views are computed; 0 means 1.
 	Scale float64
 	// Classes is the number of training classes. Only losses with parameters or
@@ -79,7 +79,7 @@ func Names() []string {
 }
 
 // List describes all losses on a metric at embedding scale c (0 means 1).
-func List(m layers.Metric, c float64) ([]Info, error) {
+func List(m metric.Metric, c float64) ([]Info, error) {
 	o, err := Options{Metric: m, Scale: c}.complete()
 	if err != nil {
 		return nil, fmt.Errorf("losses: %w", err)

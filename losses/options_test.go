@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
-var brm = layers.Metric{Kind: layers.BRM, P: 2}
+var brm = metric.Metric{Kind: metric.BRM, P: 2}
 
 // Defaults on BRM (sigmoid, p = 2): D0 = .523 at c = 1 and .721 at c = 2, so
 // contrastive ends at g(c/2) and D0, the triplet margin is D0/10,
@@ -42,9 +42,9 @@ func TestDefaultsFollowTheScaleOfTheMetric(t *testing.T) {
 func TestViewsMakeMetricsOfUnitRowsAgree(t *testing.T) {
 	for _, name := range []string{"npairs", "proxy-anchor"} {
 		var want float64
-		for i, m := range []layers.Metric{{Kind: layers.Cosine}, {Kind: layers.Euclidean}, {Kind: layers.SquaredEuclidean}, {Kind: layers.Dot}} {
+		for i, m := range []metric.Metric{{Kind: metric.Cosine}, {Kind: metric.Euclidean}, {Kind: metric.SquaredEuclidean}, {Kind: metric.Dot}} {
 			s := situations(m)[0]
-			s.x = situations(layers.Metric{Kind: layers.Cosine})[0].x
+			s.x = situations(metric.Metric{Kind: metric.Cosine})[0].x
 			l := mustNew(t, name, Options{Metric: m})
 			p := problemOf(l, m, s)
 			for j := len(s.x.x); j < len(p.x); j += s.x.h { // proxies of unit length
@@ -64,11 +64,11 @@ func TestViewsMakeMetricsOfUnitRowsAgree(t *testing.T) {
 }
 
 func TestMarginsInUnitsOfTheMetric(t *testing.T) {
-	arctan := layers.Metric{Kind: layers.BRM, P: 2, Restriction: layers.ArcTan}
-	squaredArctan := layers.Metric{Kind: layers.BRM, P: 2, Restriction: layers.ArcTan, Power: true}
-	cosine := layers.Metric{Kind: layers.Cosine}
+	arctan := metric.Metric{Kind: metric.BRM, P: 2, Restriction: metric.ArcTan}
+	squaredArctan := metric.Metric{Kind: metric.BRM, P: 2, Restriction: metric.ArcTan, Power: true}
+	cosine := metric.Metric{Kind: metric.Cosine}
 	for _, c := range []struct {
-		metric layers.Metric
+		metric metric.Metric
 		text   string
 		want   float64
 	}{
@@ -86,7 +86,7 @@ func TestMarginsInUnitsOfTheMetric(t *testing.T) {
 		{cosine, "1.4142sphere", 0.0}, // 90 degrees
 	} {
 		u, v := c.text, "0.99B"
-		if c.metric.Kind == layers.Euclidean {
+		if c.metric.Kind == metric.Euclidean {
 			v = "1.99sphere"
 		}
 		l := mustNew(t, "contrastive", Options{Metric: c.metric, Params: map[string]string{"u": u, "v": v}})
@@ -103,10 +103,10 @@ func TestMarginsInUnitsOfTheMetric(t *testing.T) {
 // Wrong-way margins, unknown names and bad numbers: each message says what is
 // allowed.
 func TestRefusals(t *testing.T) {
-	cosine := layers.Metric{Kind: layers.Cosine}
+	cosine := metric.Metric{Kind: metric.Cosine}
 	for _, c := range []struct {
 		loss   string
-		metric layers.Metric
+		metric metric.Metric
 		params map[string]string
 		want   []string
 	}{
@@ -132,7 +132,7 @@ func TestRefusals(t *testing.T) {
 		{"margin", brm, map[string]string{"learn": "class"}, []string{"number of classes is 0"}},
 		{"lifted", brm, map[string]string{"pos-margin": "1", "neg-margin": "0.5"}, []string{"pos-margin < neg-margin"}},
 		{"center", brm, map[string]string{"alpha": "1"}, []string{`unknown parameter "alpha", there is none`}},
-		{"triplet", layers.Metric{Kind: layers.BRM}, nil, []string{"p is 0, want 1 or 2"}},
+		{"triplet", metric.Metric{Kind: metric.BRM}, nil, []string{"p is 0, want 1 or 2"}},
 	} {
 		_, err := New(c.loss, Options{Metric: c.metric, Params: c.params})
 		if err == nil {

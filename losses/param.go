@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // setting describes one named parameter of a loss for one metric.
@@ -34,7 +34,7 @@ const (
 
 // yardstick converts margins that are given in units of the metric.
 type yardstick struct {
-	metric layers.Metric
+	metric metric.Metric
 	c      float64
 	view   View
 }
@@ -61,7 +61,7 @@ func (y yardstick) ends() (zero, unrelated, bound float64) {
 // span returns the smallest and the largest value that the loss can see; a dot
 // product of embeddings of any length is unbounded.
 func (y yardstick) span() (low, high float64) {
-	if y.metric.Kind == layers.Dot {
+	if y.metric.Kind == metric.Dot {
 		if y.view.active && !y.view.similarity {
 			return 0, math.Inf(1)
 		}

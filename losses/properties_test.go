@@ -7,25 +7,25 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // testMetrics is one metric of each family, and BRM in each of its forms.
-func testMetrics() []layers.Metric {
-	return []layers.Metric{
-		{Kind: layers.BRM, P: 2},
-		{Kind: layers.BRM, P: 2, Power: true},
-		{Kind: layers.BRM, P: 1, Restriction: layers.SoftSign},
-		{Kind: layers.BRM, P: 2, Restriction: layers.ArcTan},
-		{Kind: layers.BRM, P: 1, Restriction: layers.TanH},
-		{Kind: layers.BRM, P: 2, Restriction: layers.ISRU, Omega: 0.5},
-		{Kind: layers.Euclidean},
-		{Kind: layers.SquaredEuclidean},
-		{Kind: layers.Cosine},
-		{Kind: layers.Dot},
-		{Kind: layers.SignalToNoise},
-		{Kind: layers.Poincare, Curvature: 0.1, Clip: 2.3},
-		{Kind: layers.Lorentz, Curvature: 1},
+func testMetrics() []metric.Metric {
+	return []metric.Metric{
+		{Kind: metric.BRM, P: 2},
+		{Kind: metric.BRM, P: 2, Power: true},
+		{Kind: metric.BRM, P: 1, Restriction: metric.SoftSign},
+		{Kind: metric.BRM, P: 2, Restriction: metric.ArcTan},
+		{Kind: metric.BRM, P: 1, Restriction: metric.TanH},
+		{Kind: metric.BRM, P: 2, Restriction: metric.ISRU, Omega: 0.5},
+		{Kind: metric.Euclidean},
+		{Kind: metric.SquaredEuclidean},
+		{Kind: metric.Cosine},
+		{Kind: metric.Dot},
+		{Kind: metric.SignalToNoise},
+		{Kind: metric.Poincare, Curvature: 0.1, Clip: 2.3},
+		{Kind: metric.Lorentz, Curvature: 1},
 	}
 }
 
@@ -38,7 +38,7 @@ type situation struct {
 
 // situations are batches on which losses went wrong in the field. Rows are of
 // length sqrt(h) for BRM and 1 otherwise, as in training.
-func situations(m layers.Metric) []situation {
+func situations(m metric.Metric) []situation {
 	rng := rand.New(rand.NewPCG(7, 11))
 	const n, h = 7, 4
 	draw := func() rowsOf {
@@ -47,7 +47,7 @@ func situations(m layers.Metric) []situation {
 			x.x[k] = rng.NormFloat64()
 		}
 		x = x.normalized()
-		if m.Kind == layers.BRM {
+		if m.Kind == metric.BRM {
 			for k := range x.x {
 				x.x[k] *= math.Sqrt(h)
 			}
@@ -80,7 +80,7 @@ type problem struct {
 
 // problemOf makes the loss a function of embeddings and, where it has any,
 // class rows.
-func problemOf(l Loss, m layers.Metric, s situation) problem {
+func problemOf(l Loss, m metric.Metric, s situation) problem {
 	size := len(s.x.x)
 	p := rowsOf{nil, 0, s.x.h}
 	const numClasses = 7
@@ -124,7 +124,7 @@ func problemOf(l Loss, m layers.Metric, s situation) problem {
 
 // everyLoss calls fn for all losses by name, and for variants of them, on all
 // metrics.
-func everyLoss(t *testing.T, fn func(t *testing.T, name string, l Loss, m layers.Metric)) {
+func everyLoss(t *testing.T, fn func(t *testing.T, name string, l Loss, m metric.Metric)) {
 	t.Helper()
 	variants := map[string][]map[string]string{
 		"contrastive":            {{"hinge": "plain", "reduction": "mean"}, {"pairs": "joint", "reduction": "anchor"}, {"u": "0.1sphere", "v": "0.5sphere"}},
@@ -156,7 +156,7 @@ func everyLoss(t *testing.T, fn func(t *testing.T, name string, l Loss, m layers
 // At a distance of 0 the gradient of a distance is 0, which is also what a
 // central difference gives.
 func TestGradientIsThatOfTheValue(t *testing.T) {
-	everyLoss(t, func(t *testing.T, name string, l Loss, m layers.Metric) {
+	everyLoss(t, func(t *testing.T, name string, l Loss, m metric.Metric) {
 		for _, s := range situations(m) {
 			p := problemOf(l, m, s)
 			grad, scratch := make([]float64, len(p.x)), make([]float64, len(p.x))
@@ -183,7 +183,7 @@ func TestGradientIsThatOfTheValue(t *testing.T) {
 			if tied && selects(l) {
 				continue // at a tie the next step picks other terms
 			}
-			if _, ok := l.(*viewed); ok && tied && m.Kind == layers.Dot {
+			if _, ok := l.(*viewed); ok && tied && m.Kind == metric.Dot {
 				continue // a dot product goes beyond 1, where what it stands for ends
 			}
 			const step = 1e-6
@@ -206,7 +206,7 @@ func TestGradientIsThatOfTheValue(t *testing.T) {
 // first rows of a class).
 func TestPermutingTheBatchPermutesTheGradient(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	everyLoss(t, func(t *testing.T, name string, l Loss, m layers.Metric) {
+	everyLoss(t, func(t *testing.T, name string, l Loss, m metric.Metric) {
 		if dependsOnOrder(l) || draws(l) {
 			t.Skip("takes the first rows of each class, or draws its terms")
 		}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/internal/golden"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // goldenSEC is a base loss with the constraint beside it: with the batch's mean
@@ -41,7 +41,7 @@ func goldenSEC(t *testing.T, c *golden.Case) {
 }
 
 // secBase is the peer's own form of a loss.
-func secBase(t *testing.T, c *golden.Case, kind string) (Loss, layers.Metric) {
+func secBase(t *testing.T, c *golden.Case, kind string) (Loss, metric.Metric) {
 	margin := c.Params.Float("margin", 0)
 	switch kind {
 	case "triplet":
@@ -55,7 +55,7 @@ func secBase(t *testing.T, c *golden.Case, kind string) (Loss, layers.Metric) {
 		return authorsMultiSimilarity(c), dot
 	}
 	t.Fatalf("unknown base loss %q", kind)
-	return nil, layers.Metric{}
+	return nil, metric.Metric{}
 }
 
 func goldenSECOnly(t *testing.T, c *golden.Case) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/internal/golden"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func goldenSoftTriple(t *testing.T, c *golden.Case) {
@@ -35,7 +35,7 @@ func goldenSoftTriple(t *testing.T, c *golden.Case) {
 }
 
 // onOwnClass returns a term on class rows, per of each class, and adds its gradient.
-func onOwnClass(t *testing.T, term Loss, m layers.Metric, rows rowsOf, per int, drows rowsOf) Result {
+func onOwnClass(t *testing.T, term Loss, m metric.Metric, rows rowsOf, per int, drows rowsOf) Result {
 	t.Helper()
 	matrix := &Matrix{Rows: rows.n, Cols: per, Similarity: m.Similarity()}
 	for i := range rows.n {

@@ -7,12 +7,13 @@ import (
 
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // In a graph SoftTriple is its classification and the term on its centres, Eq. 9,
 // and a heavy term draws centres of one class closer together than those of two.
 func TestSoftTripleInAGraphDrawsCentresOfAClassTogether(t *testing.T) {
-	for _, m := range []layers.Metric{{Kind: layers.Cosine}, {Kind: layers.BRM, P: 2}, {Kind: layers.Euclidean}, {Kind: layers.Poincare, Curvature: 0.1, Clip: 2.3}} {
+	for _, m := range []metric.Metric{{Kind: metric.Cosine}, {Kind: metric.BRM, P: 2}, {Kind: metric.Euclidean}, {Kind: metric.Poincare, Curvature: 0.1, Clip: 2.3}} {
 		const k, tau = 3, 0.4
 		x := drawRows(rand.New(rand.NewPCG(2, 6)), opRows)
 		build := func(eng layers.Engine, tau string) (*opGraph, losses.Loss) {
@@ -65,7 +66,7 @@ func TestSoftTripleInAGraphDrawsCentresOfAClassTogether(t *testing.T) {
 // centres of each would take 2 GB several times over.
 func TestSoftTripleOnThousandsOfClassesTakesLittleMemory(t *testing.T) {
 	const classes, dim, most = 11318, 512, 200e6
-	m := layers.Metric{Kind: layers.Cosine}
+	m := metric.Metric{Kind: metric.Cosine}
 	l, err := losses.New("soft-triple", losses.Options{Metric: m, Classes: classes, Dim: dim, Params: map[string]string{"centers": "2"}})
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,7 @@ package losses
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // View turns the values of a metric into what a loss is written in, whatever
@@ -27,8 +27,8 @@ type View struct {
 }
 
 // AsSquared returns the view q for the metric at embedding scale c (as in
-// layers.Metric.SphereValue).
-func AsSquared(m layers.Metric, c float64) View {
+// metric.Metric.SphereValue).
+func AsSquared(m metric.Metric, c float64) View {
 	unit := m.UnrelatedValue(c)
 	switch {
 	case m.Similarity():
@@ -40,14 +40,14 @@ func AsSquared(m layers.Metric, c float64) View {
 }
 
 // AsSimilarity returns the view s.
-func AsSimilarity(m layers.Metric, c float64) View {
+func AsSimilarity(m metric.Metric, c float64) View {
 	v := AsSquared(m, c)
 	v.offset, v.scale, v.similarity = 1-v.offset, -v.scale, true
 	return v
 }
 
 // AsSphere returns the view r.
-func AsSphere(m layers.Metric, c float64) View {
+func AsSphere(m metric.Metric, c float64) View {
 	v := AsSquared(m, c)
 	if v.square {
 		return View{active: true, scale: math.Sqrt(2 * v.scale)}
@@ -65,12 +65,12 @@ func AsSphere(m layers.Metric, c float64) View {
 const cosineFloor = 1e-6
 
 // squaredValues reports whether the metric's values are squares of distances.
-func squaredValues(m layers.Metric) bool {
-	return m.Kind == layers.SquaredEuclidean || m.Kind == layers.SignalToNoise || m.Kind == layers.BRM && m.Power && m.P == 2
+func squaredValues(m metric.Metric) bool {
+	return m.Kind == metric.SquaredEuclidean || m.Kind == metric.SignalToNoise || m.Kind == metric.BRM && m.Power && m.P == 2
 }
 
 // similarityUnit is the similarity of an embedding with itself: 1 for a cosine.
-func similarityUnit(m layers.Metric, c float64) float64 { return m.SphereValue(0, c) }
+func similarityUnit(m metric.Metric, c float64) float64 { return m.SphereValue(0, c) }
 
 // Value returns the view of one value of the metric.
 func (v View) Value(x float64) float64 {

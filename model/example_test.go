@@ -8,7 +8,7 @@ import (
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -26,7 +26,7 @@ func Example() {
 	m, err := model.New(eng, model.Spec{
 		Backbone: "convnet", Input: net.Preprocessing().WithSize(16), Pool: model.DefaultPool(net),
 		HeadNorm: model.HeadNormNone, Head: model.HeadLinear, Dim: 32, Normalization: model.NormRows, Scale: 1,
-		Metric: layers.Metric{Kind: layers.BRM, Restriction: layers.Sigmoid, P: 2},
+		Metric: metric.Metric{Kind: metric.BRM, Restriction: metric.Sigmoid, P: 2},
 	}, 1)
 	if err != nil {
 		panic(err)

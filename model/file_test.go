@@ -11,6 +11,7 @@ import (
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/weights"
 )
@@ -34,7 +35,7 @@ func small(t *testing.T) model.Spec {
 	return model.Spec{
 		Backbone: "convnet", Input: net.Preprocessing().WithSize(16), Pool: model.PoolAvgMax,
 		HeadNorm: model.HeadNormNone, Head: model.HeadLinear, Dim: 7,
-		Normalization: model.NormRows, Scale: 1.5, Metric: layers.Metric{Kind: layers.BRM, Restriction: layers.TanH, P: 1},
+		Normalization: model.NormRows, Scale: 1.5, Metric: metric.Metric{Kind: metric.BRM, Restriction: metric.TanH, P: 1},
 	}
 }
 

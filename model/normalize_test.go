@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -36,7 +37,7 @@ func trained(t *testing.T, m *model.Model, x []float32, n, runs int) []float32 {
 	return rows
 }
 
-func coordinatesSpec(t *testing.T, m layers.Metric) model.Spec {
+func coordinatesSpec(t *testing.T, m metric.Metric) model.Spec {
 	s := small(t)
 	s.Normalization, s.Metric = model.NormCoordinates, m
 	return s
@@ -44,8 +45,8 @@ func coordinatesSpec(t *testing.T, m layers.Metric) model.Spec {
 
 func TestCoordinatesHaveMeanZeroAndTheDeviationThatTheSpecificationSays(t *testing.T) {
 	const n, h = 12, 7
-	for metric, want := range map[layers.Metric]float64{
-		{Kind: layers.BRM, P: 2}: 1.5, {Kind: layers.Euclidean}: 1.5 / math.Sqrt(h),
+	for metric, want := range map[metric.Metric]float64{
+		{Kind: metric.BRM, P: 2}: 1.5, {Kind: metric.Euclidean}: 1.5 / math.Sqrt(h),
 	} {
 		m, err := model.New(newEngine(t), coordinatesSpec(t, metric), 3)
 		if err != nil {
@@ -68,7 +69,7 @@ func TestCoordinatesHaveMeanZeroAndTheDeviationThatTheSpecificationSays(t *testi
 
 func TestStatisticsOfCoordinatesAreSavedWithTheModel(t *testing.T) {
 	eng := newEngine(t)
-	m, err := model.New(eng, coordinatesSpec(t, layers.Metric{Kind: layers.BRM, P: 2}), 3)
+	m, err := model.New(eng, coordinatesSpec(t, metric.Metric{Kind: metric.BRM, P: 2}), 3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +99,7 @@ func TestStatisticsOfCoordinatesAreSavedWithTheModel(t *testing.T) {
 // whatever the statistics are.
 func TestDenormalizedProxiesLieWhereTheyShould(t *testing.T) {
 	for _, norm := range []model.Normalization{model.NormNone, model.NormRows, model.NormCoordinates} {
-		spec := coordinatesSpec(t, layers.Metric{Kind: layers.Euclidean})
+		spec := coordinatesSpec(t, metric.Metric{Kind: metric.Euclidean})
 		spec.Normalization = norm
 		eng := newEngine(t)
 		m, err := model.New(eng, spec, 3)
@@ -152,7 +153,7 @@ func TestDenormalizedProxiesLieWhereTheyShould(t *testing.T) {
 // 0 and the deviation asked for, in the network's own eyes too.
 func TestStatisticsOfCoordinatesStartFromEmbeddings(t *testing.T) {
 	const n, h = 9, 7
-	m, err := model.New(newEngine(t), coordinatesSpec(t, layers.Metric{Kind: layers.BRM, P: 2}), 3)
+	m, err := model.New(newEngine(t), coordinatesSpec(t, metric.Metric{Kind: metric.BRM, P: 2}), 3)
 	if err != nil {
 		t.Fatal(err)
 	}

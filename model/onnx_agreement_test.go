@@ -9,6 +9,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // disturb gives every parameter random values of a trained network's order, so
@@ -51,7 +52,7 @@ func onnxSpec(t *testing.T, name string, size int) Spec {
 		input = input.WithSize(size)
 	}
 	return Spec{Backbone: name, Input: input, Pool: DefaultPool(net), HeadNorm: HeadNormNone, Head: HeadLinear, Dim: 64,
-		Normalization: NormRows, Scale: 1, Metric: layers.Metric{Kind: layers.BRM, P: 2}}
+		Normalization: NormRows, Scale: 1, Metric: metric.Metric{Kind: metric.BRM, P: 2}}
 }
 
 // pixels returns RGB values 0..255 of n images and what the preprocessing makes of them.
@@ -134,7 +135,7 @@ func TestONNXRuntimeGivesTheEmbeddingsOfEveryHead(t *testing.T) {
 			s.Pool, s.HeadNorm, s.Normalization = PoolAvg, HeadNormLayer, NormNone
 		},
 		"maximum, no head":     func(s *Spec) { s.Pool, s.Head, s.Dim = PoolMax, HeadNone, 128 },
-		"coordinates, cosine":  func(s *Spec) { s.Normalization, s.Metric = NormCoordinates, layers.Metric{Kind: layers.Cosine} },
+		"coordinates, cosine":  func(s *Spec) { s.Normalization, s.Metric = NormCoordinates, metric.Metric{Kind: metric.Cosine} },
 		"ImageNet statistics":  func(s *Spec) { *s = onnxSpec(t, "convnet:pixels=imagenet", 0) },
 		"long rows of a scale": func(s *Spec) { s.Scale = 3.5 },
 	} {
@@ -258,7 +259,7 @@ func TestONNXRuntimeGivesTheValuesOfEveryMetric(t *testing.T) {
 		"brm", "brm:power", "brm:p=1", "brm:softsign", "brm:softsign,p=1", "brm:arctan", "brm:tanh,p=1", "brm:isru", "brm:isru,omega=0.3,p=1", "brm:isru,omega=2,power",
 		"euclidean", "sqeuclidean", "cosine", "dot", "snr", "poincare", "poincare:c=1,clip=0", "lorentz", "lorentz:c=0.01,clip=0", "lorentz:c=0.5,clip=2",
 	} {
-		m, err := layers.ParseMetric(name)
+		m, err := metric.Parse(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +279,7 @@ func TestONNXRuntimeGivesTheValuesOfEveryMetric(t *testing.T) {
 		}
 		jobs = append(jobs, onnxJob{what: name, model: path, want: want,
 			in:   []onnxTensor{{name: onnxA, dims: []int{n, h}, data: a}, {name: onnxB, dims: []int{k, h}, data: b}},
-			each: m.Kind <= layers.SquaredEuclidean, // what is subtracted first keeps its digits
+			each: m.Kind <= metric.SquaredEuclidean, // what is subtracted first keeps its digits
 		})
 	}
 	runONNX(t, jobs)

@@ -3,7 +3,7 @@ package model
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -11,20 +11,20 @@ import (
 const tiny = 0x1p-126
 
 // values adds a metric between a and b; its last node makes the output.
-func (w *onnxWriter) values(m layers.Metric, dim int) {
+func (w *onnxWriter) values(m metric.Metric, dim int) {
 	row := scanned{"row", onnxA, dim}
 	switch m.Kind {
-	case layers.Cosine:
+	case metric.Cosine:
 		a, _ := w.directions(onnxA)
 		b, _ := w.directions(onnxB)
 		w.products(a, b)
-	case layers.Dot:
+	case metric.Dot:
 		w.products(onnxA, onnxB)
-	case layers.SignalToNoise:
+	case metric.SignalToNoise:
 		row.from = w.centred(onnxA)
 		b := w.centred(onnxB)
 		w.scan(func(body *onnxWriter) { body.signalToNoise(b, row.name) }, row)
-	case layers.Poincare, layers.Lorentz:
+	case metric.Poincare, metric.Lorentz:
 		a, sizes := w.directions(onnxA)
 		row.from = a
 		alpha := scanned{"row/radius", w.radii(onnxA, sizes, m), 1}
@@ -56,10 +56,10 @@ func (w *onnxWriter) centred(x string) string {
 }
 
 // radii are Metric.Radius of lengths, in units of the curvature.
-func (w *onnxWriter) radii(name, lengths string, m layers.Metric) string {
+func (w *onnxWriter) radii(name, lengths string, m metric.Metric) string {
 	factor := math.Sqrt(m.Curvature)
 	limit := factor * m.Bound() / 2
-	if m.Kind == layers.Poincare {
+	if m.Kind == metric.Poincare {
 		factor *= 2
 	}
 	r := w.node(name+"/reach", "Mul", []string{lengths, w.number(factor)}, nil)
@@ -104,13 +104,13 @@ func (w *onnxWriter) scan(add func(body *onnxWriter), inputs ...scanned) {
 func alongRows() attrs { return attrs{"axes", []int{1}, "keepdims", 0} }
 
 // difference is a metric of b - row: BRM and the Euclidean ones.
-func (w *onnxWriter) difference(b, row string, m layers.Metric) {
+func (w *onnxWriter) difference(b, row string, m metric.Metric) {
 	d := w.node("difference", "Sub", []string{b, row}, nil)
 	switch m.Kind {
-	case layers.Euclidean:
+	case metric.Euclidean:
 		w.node("length", "ReduceL2", []string{d}, alongRows())
 		return
-	case layers.SquaredEuclidean:
+	case metric.SquaredEuclidean:
 		w.node("squares", "ReduceSumSquare", []string{d}, alongRows())
 		return
 	}
@@ -129,15 +129,15 @@ func (w *onnxWriter) difference(b, row string, m layers.Metric) {
 }
 
 // restrict is R of BRM Table 1, continued to negative numbers by R(-t) = -R(t).
-func (w *onnxWriter) restrict(d string, m layers.Metric) string {
+func (w *onnxWriter) restrict(d string, m metric.Metric) string {
 	switch m.Restriction {
-	case layers.Sigmoid: // 2/(1+e^-t) - 1 = tanh(t/2)
+	case metric.Sigmoid: // 2/(1+e^-t) - 1 = tanh(t/2)
 		return w.node("restricted", "Tanh", []string{w.node("half", "Mul", []string{d, w.number(.5)}, nil)}, nil)
-	case layers.SoftSign:
+	case metric.SoftSign:
 		return w.node("restricted", "Softsign", []string{d}, nil)
-	case layers.ArcTan:
+	case metric.ArcTan:
 		return w.node("restricted", "Atan", []string{d}, nil)
-	case layers.TanH:
+	case metric.TanH:
 		return w.node("restricted", "Tanh", []string{d}, nil)
 	}
 	s := w.node("square", "Mul", []string{d, d}, nil)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Numbers of TensorProto.DataType.
@@ -161,7 +162,7 @@ func TestTheSameModelGivesTheSameONNXBytes(t *testing.T) {
 
 func TestTheMetricsModelTakesRowsOneByOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "metric.onnx")
-	if err := WriteMetricONNX(path, layers.Metric{Kind: layers.BRM, Restriction: layers.ISRU, Omega: .25, P: 2}, 6, nil); err != nil {
+	if err := WriteMetricONNX(path, metric.Metric{Kind: metric.BRM, Restriction: metric.ISRU, Omega: .25, P: 2}, 6, nil); err != nil {
 		t.Fatal(err)
 	}
 	_, graph, metadata := readONNX(t, path)
@@ -237,15 +238,15 @@ func TestWhatONNXCannotHoldIsNamed(t *testing.T) {
 	}
 	wrong(m.WriteONNX(path, "png", nil), `"png" (there is: preprocessed, uint8, float)`)
 	wrong(m.WriteONNX(filepath.Join(path, "x"), ONNXUint8, nil), path)
-	wrong(WriteMetricONNX(path, layers.Metric{Kind: layers.BRM, P: 3}, 4, nil), "p is 3")
-	wrong(WriteMetricONNX(path, layers.Metric{Kind: layers.Cosine}, 0, nil), "0 numbers")
+	wrong(WriteMetricONNX(path, metric.Metric{Kind: metric.BRM, P: 3}, 4, nil), "p is 3")
+	wrong(WriteMetricONNX(path, metric.Metric{Kind: metric.Cosine}, 0, nil), "0 numbers")
 	for want, build := range map[string]func(g *layers.Graph, x *layers.Node) *layers.Node{
 		`"bn": normalises with the statistics of the batch`: func(g *layers.Graph, x *layers.Node) *layers.Node {
 			return g.BatchNormModule("bn", x, 1e-5, .1, false)
 		},
 		`"d": an op of kind`: func(g *layers.Graph, x *layers.Node) *layers.Node {
 			rows := g.GlobalAvg("rows", x)
-			return g.Pairwise("d", rows, rows, layers.Metric{Kind: layers.Euclidean})
+			return g.Pairwise("d", rows, rows, metric.Metric{Kind: metric.Euclidean})
 		},
 		`"pool": a 1x1 window`: func(g *layers.Graph, x *layers.Node) *layers.Node {
 			return g.MaxPool("pool", x, layers.SquarePool(1, 1, 1, false))

@@ -3,7 +3,7 @@ package model
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // farOut is the mean radius, in units of the curvature, beyond which the side of
@@ -17,7 +17,7 @@ const farOut = 10
 //	sinh^2(half) = sinh^2((alpha-beta)/2) + sinh(alpha) sinh(beta) t^2
 //
 // with t the sine of half the angle at the origin, and 2 half/sqrt(c) the distance.
-func (w *onnxWriter) hyperbolic(b, row, beta, alpha string, m layers.Metric) {
+func (w *onnxWriter) hyperbolic(b, row, beta, alpha string, m metric.Metric) {
 	binary := func(name, op, x, y string) string { return w.node(name, op, []string{x, y}, nil) }
 	unary := func(name, op, x string) string { return w.node(name, op, []string{x}, nil) }
 	scale := func(name, x string, by float64) string { return binary(name, "Mul", x, w.number(by)) }

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"strconv"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -27,7 +27,7 @@ const (
 // than a few times m x dim numbers besides inputs and output, and a and b
 // subtract before anything is squared, so that close embeddings keep their
 // precision. They are quickest with the fewer rows in a.
-func WriteMetricONNX(path string, metric layers.Metric, dim int, extra map[string]string) error {
+func WriteMetricONNX(path string, metric metric.Metric, dim int, extra map[string]string) error {
 	file, err := metricONNX(metric, dim)
 	if err != nil {
 		return fmt.Errorf("model: ONNX of metric %v: %w", metric, err)
@@ -36,7 +36,7 @@ func WriteMetricONNX(path string, metric layers.Metric, dim int, extra map[strin
 	return weights.WriteONNX(path, file)
 }
 
-func metricONNX(metric layers.Metric, dim int) (*weights.ONNXModel, error) {
+func metricONNX(metric metric.Metric, dim int) (*weights.ONNXModel, error) {
 	if err := metric.Validate(); err != nil {
 		return nil, err
 	}

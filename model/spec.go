@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/backbone"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Spec is everything about a model but its numbers. It travels in the model
@@ -38,7 +38,7 @@ type Spec struct {
 	// that length. Without normalisation it has no effect.
 	Scale float64 `json:"scale"`
 	// Metric compares embeddings.
-	Metric layers.Metric `json:"metric"`
+	Metric metric.Metric `json:"metric"`
 }
 
 // Pool names a global pooling.
@@ -109,7 +109,7 @@ func DefaultPool(net backbone.Backbone) Pool {
 // c whatever the dimension: at unit length they would be about 1/sqrt(h), where
 // every restriction is linear and BRM is Euclidean.
 func (s Spec) RowLength() float64 {
-	if s.Metric.Kind == layers.BRM {
+	if s.Metric.Kind == metric.BRM {
 		return s.Scale * math.Sqrt(float64(s.Dim))
 	}
 	return s.Scale

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/backbone"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/weights"
 )
@@ -22,7 +22,7 @@ func features(t *testing.T, spec string, size int) model.Spec {
 	}
 	return model.Spec{
 		Backbone: spec, Input: net.Preprocessing().WithSize(size), Pool: model.DefaultPool(net), HeadNorm: model.HeadNormNone,
-		Head: model.HeadNone, Dim: net.Channels(), Normalization: model.NormNone, Scale: 1, Metric: layers.Metric{Kind: layers.Cosine},
+		Head: model.HeadNone, Dim: net.Channels(), Normalization: model.NormNone, Scale: 1, Metric: metric.Metric{Kind: metric.Cosine},
 	}
 }
 

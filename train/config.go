@@ -7,7 +7,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -134,7 +134,7 @@ func Default(spec string) Config {
 			Backbone: "convnet", Input: net.Preprocessing(), Pool: model.PoolAvgMax,
 			HeadNorm: model.HeadNormNone, Head: model.HeadLinear, Dim: 128,
 			Normalization: model.NormRows, Scale: 1,
-			Metric: layers.Metric{Kind: layers.BRM, Restriction: layers.Sigmoid, P: 2},
+			Metric: metric.Metric{Kind: metric.BRM, Restriction: metric.Sigmoid, P: 2},
 		},
 		Loss:            LossConfig{Name: "npairs"},
 		Optimizer:       DefaultOptimizer(),

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // blownUp takes one step an epoch, and all of them too large.
 func blownUp(t *testing.T, validation float64) Config {
 	c := smallConfig(t, shades(t, 12, 4))
 	c.WarmupEpochs, c.Data.Validation, c.Steps = 0, validation, 1
-	c.Model.Metric, c.Model.Normalization = layers.Metric{Kind: layers.Euclidean}, "none"
+	c.Model.Metric, c.Model.Normalization = metric.Metric{Kind: metric.Euclidean}, "none"
 	c.Loss = LossConfig{Name: "contrastive"}
 	c.Optimizer.Name, c.Optimizer.Rate = "sgd", 1e30
 	return c

@@ -8,7 +8,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // EndEstimate is what the final measurement will take: the test images embedded by
@@ -50,7 +50,7 @@ func (s *Session) tryEnd(ctx context.Context, embed float64) (*EndEstimate, erro
 	share := float64(e.Images) / float64(raw.N)
 	load := time.Since(from).Seconds() * share
 	s.ev.Progress("measuring the end", 1, 3, "")
-	pixels, err := s.timeFigures(ctx, raw, layers.Metric{Kind: layers.Cosine}, e.Restarts, share)
+	pixels, err := s.timeFigures(ctx, raw, metric.Metric{Kind: metric.Cosine}, e.Restarts, share)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ const defaultRestarts = 20
 
 // timeFigures is the time in seconds of all figures of share times as many rows and
 // classes as there are in x, with so many restarts.
-func (s *Session) timeFigures(ctx context.Context, x *eval.Embeddings, m layers.Metric, restarts int, share float64) (float64, error) {
+func (s *Session) timeFigures(ctx context.Context, x *eval.Embeddings, m metric.Metric, restarts int, share float64) (float64, error) {
 	eng := s.model.Params.Engine()
 	from := time.Now()
 	retrieved := from

@@ -3,7 +3,7 @@ package train
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // health counts signs of trouble within an epoch. It is part of a checkpoint, so
@@ -105,8 +105,8 @@ func (s *Session) latest() ([]float32, error) {
 
 // saturatedFrom is the difference of two coordinates from which on the
 // restriction of a metric is saturated; infinite for metrics without one.
-func saturatedFrom(m layers.Metric) float64 {
-	if m.Kind != layers.BRM {
+func saturatedFrom(m metric.Metric) float64 {
+	if m.Kind != metric.BRM {
 		return math.Inf(1)
 	}
 	low, high := 0., 1.

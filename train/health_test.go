@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -64,12 +64,12 @@ func TestSaturationOfTheRestrictionIsSaid(t *testing.T) {
 // R(t) = 0.95 B at t = ln 39 for the sigmoid, 19 for the soft sign, artanh 0.95 for
 // tanh.
 func TestWhereARestrictionIsSaturated(t *testing.T) {
-	for r, want := range map[layers.Restriction]float64{layers.Sigmoid: math.Log(39), layers.SoftSign: 19, layers.TanH: math.Atanh(.95), layers.ArcTan: math.Tan(.95 * math.Pi / 2)} {
-		if got := saturatedFrom(layers.Metric{Kind: layers.BRM, Restriction: r, P: 2}); math.Abs(got-want) > 1e-9*want {
+	for r, want := range map[metric.Restriction]float64{metric.Sigmoid: math.Log(39), metric.SoftSign: 19, metric.TanH: math.Atanh(.95), metric.ArcTan: math.Tan(.95 * math.Pi / 2)} {
+		if got := saturatedFrom(metric.Metric{Kind: metric.BRM, Restriction: r, P: 2}); math.Abs(got-want) > 1e-9*want {
 			t.Errorf("%v: %v, want %v", r, got, want)
 		}
 	}
-	if got := saturatedFrom(layers.Metric{Kind: layers.Cosine}); !math.IsInf(got, 1) {
+	if got := saturatedFrom(metric.Metric{Kind: metric.Cosine}); !math.IsInf(got, 1) {
 		t.Errorf("cosine: %v", got)
 	}
 }

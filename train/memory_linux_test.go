@@ -8,7 +8,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/cpu"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -47,7 +47,7 @@ func BenchmarkTrainingStep(b *testing.B) {
 			}
 			c := Default("")
 			c.Model.Backbone, c.Model.Input, c.Model.Pool, c.Model.Dim = spec, net.Preprocessing().WithSize(size), model.DefaultPool(net), 512
-			c.Model.Metric, c.Loss.Name = layers.Metric{Kind: layers.Cosine}, "proxy-anchor"
+			c.Model.Metric, c.Loss.Name = metric.Metric{Kind: metric.Cosine}, "proxy-anchor"
 			m, err := model.New(eng, c.Model, 1)
 			if err != nil {
 				b.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -107,7 +108,7 @@ func TestMicroBatchesGiveTheGradientOfTheWholeBatch(t *testing.T) {
 		"npairs":       func(c *Config) { c.Loss.Name = "npairs" },
 		"triplet, unnormalised, sec": func(c *Config) {
 			c.Loss.Name, c.Loss.Terms = "triplet", []TermConfig{{Name: "sec"}, {Name: "orthogonality"}}
-			c.Model.Normalization, c.Model.Metric = model.NormNone, layers.Metric{Kind: layers.SquaredEuclidean}
+			c.Model.Normalization, c.Model.Metric = model.NormNone, metric.Metric{Kind: metric.SquaredEuclidean}
 		},
 		"coordinates by the batch": func(c *Config) { c.Model.Normalization = model.NormCoordinates },
 		"all but the proxies frozen": func(c *Config) {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // lateEngine clips as a device does: the norm is there at once, but only told when
@@ -68,7 +69,7 @@ func (still) SGD([]layers.Slot, layers.SGDSpec) error         { return nil }
 func (still) AdamW([]layers.Slot, layers.AdamWSpec) error     { return nil }
 func (still) RMSprop([]layers.Slot, layers.RMSpropSpec) error { return nil }
 
-func (e *lateEngine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m layers.Metric) error {
+func (e *lateEngine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m metric.Metric) error {
 	if err := e.Engine.PairwiseGrad(da, db, dd, d, a, b, m); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -180,19 +181,19 @@ func (e *Embedded) figures(ctx context.Context, opt MeasureOptions) (*Results, e
 	if err != nil {
 		return nil, err
 	}
-	r.RawPixels, err = e.evaluate(ctx, "raw pixels", raw, layers.Metric{Kind: layers.Cosine}, opt)
+	r.RawPixels, err = e.evaluate(ctx, "raw pixels", raw, metric.Metric{Kind: metric.Cosine}, opt)
 	return r, err
 }
 
 // modelFigures is the name of the set of figures that is the model's own.
 const modelFigures = "model"
 
-func (e *Embedded) evaluate(ctx context.Context, what string, x *eval.Embeddings, metric layers.Metric, opt MeasureOptions) (*eval.Figures, error) {
+func (e *Embedded) evaluate(ctx context.Context, what string, x *eval.Embeddings, metric metric.Metric, opt MeasureOptions) (*eval.Figures, error) {
 	return e.evaluateAs(ctx, what, opt.describe(), x, metric, opt)
 }
 
 // evaluateAs is evaluate for rows that are more than the images of a split.
-func (e *Embedded) evaluateAs(ctx context.Context, what, split string, x *eval.Embeddings, metric layers.Metric, opt MeasureOptions) (*eval.Figures, error) {
+func (e *Embedded) evaluateAs(ctx context.Context, what, split string, x *eval.Embeddings, metric metric.Metric, opt MeasureOptions) (*eval.Figures, error) {
 	return eval.Evaluate(ctx, e.Model.Params.Engine(), x, metric, eval.Options{
 		Ks: opt.Ks, Restarts: opt.Restarts, Centre: opt.Centre, Seed: e.cfg.Seed, Ties: opt.Ties, Split: split, Workers: opt.Workers,
 		PerClass: opt.PerClass && what == modelFigures, ClassName: func(label int) string { return e.Set.Classes[label] }, Super: e.Set.SuperClass(),

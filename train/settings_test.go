@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -51,7 +51,7 @@ freeze: {params: [block1.*, "*.bias"]}
 	want.Loss = LossConfig{Name: "triplet", Params: map[string]string{"margin": "0.5D0", "mining": "hard"}, Effective: c.Loss.Effective,
 		Terms: []TermConfig{{"sec", map[string]string{"weight": "0.5"}}}}
 	want.Freeze.Params = []string{"block1.*", "*.bias"}
-	want.Model.Metric = layers.Metric{Kind: layers.BRM, Restriction: layers.TanH, P: 1}
+	want.Model.Metric = metric.Metric{Kind: metric.BRM, Restriction: metric.TanH, P: 1}
 	want.Data.Shorter = Shorter(want.Model.Input)
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", c, want)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -118,7 +118,7 @@ func (f *evalFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.centre, "centre", eval.CentreMean.String(), "of a cluster of k-means: mean, or metric for BRM's own")
 	f.group.add(fl)
 	start := train.Default("").Model
-	start.Backbone, start.Dim, start.Metric = "", 0, layers.Metric{Kind: layers.Cosine}
+	start.Backbone, start.Dim, start.Metric = "", 0, metric.Metric{Kind: metric.Cosine}
 	f.networkOnly = pflag.NewFlagSet("network", pflag.ContinueOnError)
 	f.network.add(f.networkOnly, start)
 	f.networkOnly.StringVar(&f.trainClasses, "train-classes", "auto", "which classes are for training, as in vernier train")

@@ -10,7 +10,7 @@ import (
 
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/gallery"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // What another tool reads of an expansion must give BRM's distances.
@@ -41,7 +41,7 @@ func TestExpansionIsExported(t *testing.T) {
 	if x.Bound > 0.001 || wide.H != x.Dim || plain.H != x.H || wide.N != plain.N {
 		t.Fatalf("%d x %d of %d x %d: %+v", wide.N, wide.H, plain.N, plain.H, x)
 	}
-	m, err := layers.ParseMetric(x.Metric)
+	m, err := metric.Parse(x.Metric)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestExpansionIsExported(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := eval.Distance(layers.Metric{Kind: layers.SquaredEuclidean}, wide.Row(0), wide.Row(i))
+		got, err := eval.Distance(metric.Metric{Kind: metric.SquaredEuclidean}, wide.Row(0), wide.Row(i))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/vernier-ml/vernier/cuda"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/linear"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -53,7 +53,7 @@ func flagLimits() map[string]limit {
 		"--backbone": parsed(backbone.New), "--flow": parsed(backbone.ParseFlow), "--flow-batch": atLeast(0),
 		"--size": whole(0, 4096), "--resize": atLeast(0), "--dim": whole(0, 65536), "--scale": positive,
 		"--pool": among(model.Pools...), "--head-norm": among(model.HeadNorms...), "--normalization": among(model.Normalizations...),
-		"--metric": parsed(layers.ParseMetric),
+		"--metric": parsed(metric.Parse),
 
 		// figures
 		"eval --k": parsed(parseKs), "--ties": parsed(eval.ParseTieRule), "--centre": parsed(eval.ParseCentreRule), "--restarts": atLeast(1),

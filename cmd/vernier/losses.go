@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func newLosses() *cobra.Command {
@@ -18,7 +18,7 @@ func newLosses() *cobra.Command {
 		metric string
 		scale  float64
 		asJSON bool
-	}{metric: layers.Metric{Kind: layers.BRM, P: 2}.String(), scale: 1}
+	}{metric: metric.Metric{Kind: metric.BRM, P: 2}.String(), scale: 1}
 	cmd := &cobra.Command{
 		Use:   "losses [NAME]",
 		Short: "List losses and terms, or the parameters of one",
@@ -34,7 +34,7 @@ embeddings, 0.7sphere what lies 0.7 apart on the unit sphere.`,
   vernier losses --metric cosine --json`,
 		Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			m, err := layers.ParseMetric(f.metric)
+			m, err := metric.Parse(f.metric)
 			if err != nil {
 				return fmt.Errorf("--metric: %w", err)
 			}
@@ -102,7 +102,7 @@ func listLosses(w io.Writer, all, terms []losses.Info) error {
 	return t.Flush()
 }
 
-func describeLoss(w io.Writer, info losses.Info, term bool, m layers.Metric, scale float64) error {
+func describeLoss(w io.Writer, info losses.Info, term bool, m metric.Metric, scale float64) error {
 	fmt.Fprintf(w, "%s: %s\n%s\n", info.Name, info.Meaning, info.Source)
 	switch {
 	case term:

@@ -11,13 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func TestEveryLossTermAndMetricIsListedAndDescribed(t *testing.T) {
 	_, list, _ := vernier(t, "losses")
-	infos, err := losses.List(layers.Metric{Kind: layers.Cosine}, 1)
+	infos, err := losses.List(metric.Metric{Kind: metric.Cosine}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func TestEveryLossTermAndMetricIsListedAndDescribed(t *testing.T) {
 		}
 	}
 	_, list, _ = vernier(t, "metrics")
-	for _, info := range layers.MetricInfos() {
+	for _, info := range metric.Infos() {
 		name := info.Metric.Kind.String()
 		code, out, _ := vernier(t, "metrics", name)
 		if code != exitDone || !strings.Contains(out, info.Formula) || !strings.Contains(list, name) {
@@ -86,7 +86,7 @@ func TestLossesAndMetricsAsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &metrics); err != nil {
 		t.Fatal(err)
 	}
-	if len(metrics) != len(layers.MetricInfos()) || *metrics[0].Bound != 1 || metrics[1].Bound != nil {
+	if len(metrics) != len(metric.Infos()) || *metrics[0].Bound != 1 || metrics[1].Bound != nil {
 		t.Errorf("%+v", metrics)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func newMetrics() *cobra.Command {
@@ -28,7 +28,7 @@ are between embeddings at an embedding scale.`,
 			out := cmd.OutOrStdout()
 			if len(args) == 0 {
 				var all []metricValues
-				for _, info := range layers.MetricInfos() {
+				for _, info := range metric.Infos() {
 					all = append(all, valuesOf(info.Metric, scale))
 				}
 				if asJSON {
@@ -36,7 +36,7 @@ are between embeddings at an embedding scale.`,
 				}
 				return listMetrics(out, all)
 			}
-			m, err := layers.ParseMetric(args[0])
+			m, err := metric.Parse(args[0])
 			if err != nil {
 				return &usageError{err}
 			}
@@ -53,15 +53,15 @@ are between embeddings at an embedding scale.`,
 
 // metricValues is what there is to say of a metric at a scale.
 type metricValues struct {
-	Metric     layers.Metric         `json:"metric"`
-	Meaning    string                `json:"meaning"`
-	Formula    string                `json:"formula"`
-	Source     string                `json:"source"`
-	Similarity bool                  `json:"similarity"` // larger is closer
-	Symmetric  bool                  `json:"symmetric"`
-	Bound      *float64              `json:"bound"` // null for none
-	D0         float64               `json:"d0"`    // between unrelated embeddings
-	Options    []layers.MetricOption `json:"options,omitempty"`
+	Metric     metric.Metric   `json:"metric"`
+	Meaning    string          `json:"meaning"`
+	Formula    string          `json:"formula"`
+	Source     string          `json:"source"`
+	Similarity bool            `json:"similarity"` // larger is closer
+	Symmetric  bool            `json:"symmetric"`
+	Bound      *float64        `json:"bound"` // null for none
+	D0         float64         `json:"d0"`    // between unrelated embeddings
+	Options    []metric.Option `json:"options,omitempty"`
 	// Sphere holds values between embeddings by their distance on the unit sphere.
 	Sphere []sphereValue `json:"sphere"`
 }
@@ -71,8 +71,8 @@ type sphereValue struct {
 	Value float64 `json:"value"`
 }
 
-func valuesOf(m layers.Metric, scale float64) metricValues {
-	info := layers.MetricInfos()[m.Kind]
+func valuesOf(m metric.Metric, scale float64) metricValues {
+	info := metric.Infos()[m.Kind]
 	v := metricValues{
 		Metric: m, Meaning: info.Meaning, Formula: info.Formula, Source: info.Source, Options: info.Options,
 		Similarity: m.Similarity(), Symmetric: m.Symmetric(), D0: m.UnrelatedValue(scale),

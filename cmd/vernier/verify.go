@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -139,7 +139,7 @@ func (f *verifyFlags) checkThreshold(folder train.Folder) error {
 		return nil
 	}
 	cfg, err := folder.LoadConfig()
-	if err == nil && cfg.Model.Metric.Kind != layers.Dot {
+	if err == nil && cfg.Model.Metric.Kind != metric.Dot {
 		err = usagef("--threshold %v: want at least 0, as distances by %s are", f.threshold, eval.DistanceName(cfg.Model.Metric))
 	}
 	return err

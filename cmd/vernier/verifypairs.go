@@ -9,6 +9,7 @@ import (
 
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -23,7 +24,7 @@ type pairSource struct {
 	identity []string // of each row
 	list     *eval.PairList
 	name     string
-	metric   layers.Metric
+	metric   metric.Metric
 	opt      eval.PairOptions
 }
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/internal/plural"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/weights"
 )
@@ -216,7 +216,7 @@ func plainSpec(spec string, size int) (model.Spec, error) {
 	}
 	s := model.Spec{
 		Backbone: spec, Input: net.Preprocessing(), Pool: model.DefaultPool(net), HeadNorm: model.HeadNormNone, Head: model.HeadNone,
-		Dim: net.Channels(), Normalization: model.NormNone, Scale: 1, Metric: layers.Metric{Kind: layers.Cosine},
+		Dim: net.Channels(), Normalization: model.NormNone, Scale: 1, Metric: metric.Metric{Kind: metric.Cosine},
 	}
 	if size != 0 {
 		s.Input = s.Input.WithSize(size)

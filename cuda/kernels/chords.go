@@ -1,7 +1,7 @@
 package kernels
 
-// Chords is a metric of layers.Metric.Chords between prepared rows, in float64.
-// Root is that of the curvature, Most and Grow are layers.Metric.Radii; all are 0
+// Chords is a metric of metric.Metric.Chords between prepared rows, in float64.
+// Root is that of the curvature, Most and Grow are metric.Metric.Radii; all are 0
 // for the signal-to-noise metric.
 type Chords struct {
 	Groups           int // see Pairs
@@ -9,7 +9,7 @@ type Chords struct {
 	Root, Most, Grow float64
 }
 
-// ChordRows prepares rows as layers.Metric.ChordRow does: y (rows, h) and sizes
+// ChordRows prepares rows as metric.Metric.ChordRow does: y (rows, h) and sizes
 // (rows) are float64, x float32.
 func ChordRows(rows, h int, y, sizes, x Ptr, toUnit bool) Launch {
 	return launch("chord_rows", perRow(rows), h, y, sizes, x, toUnit)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -46,7 +47,7 @@ func (n network) model(eng layers.Engine) (*model.Model, error) {
 	spec := model.Spec{
 		Backbone: n.backbone, Input: net.Preprocessing().WithSize(imageSide), Pool: model.DefaultPool(net),
 		HeadNorm: model.HeadNormNone, Head: model.HeadLinear, Dim: embedding,
-		Normalization: model.NormRows, Scale: 1, Metric: layers.Metric{Kind: layers.Cosine},
+		Normalization: model.NormRows, Scale: 1, Metric: metric.Metric{Kind: metric.Cosine},
 	}
 	m, err := model.New(eng, spec, 1)
 	if err != nil || net.Tokens() {
@@ -76,7 +77,7 @@ func (n network) train(_ context.Context, eng layers.Engine, batch int) (*work, 
 	g := layers.NewGraph(eng, m.Params)
 	images := g.Input("images", m.InputShape(batch)...)
 	e := m.Forward(g, images, true)
-	loss := g.HostLoss("mean square of cosines", meanSquare, g.Pairwise("cosines", e, e, layers.Metric{Kind: layers.Dot}))
+	loss := g.HostLoss("mean square of cosines", meanSquare, g.Pairwise("cosines", e, e, metric.Metric{Kind: metric.Dot}))
 	g.Backward(loss, nil)
 	if err := compile(g, eng, images); err != nil {
 		return nil, err

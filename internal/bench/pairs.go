@@ -6,6 +6,7 @@ import (
 
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // pairwise times the matrix of distances of a batch of 256 to 256 other rows of
@@ -14,7 +15,7 @@ import (
 func pairwise() Benchmark {
 	const n, h = 256, 512
 	b := Benchmark{Name: "brm-pairwise", Text: fmt.Sprintf("distances %d x %d x %d, forward and back", n, n, h)}
-	add := func(name string, m layers.Metric) {
+	add := func(name string, m metric.Metric) {
 		b.Cases = append(b.Cases, Case{name, func(_ context.Context, eng layers.Engine, _ int) (*work, error) {
 			d := draw(eng)
 			x, y, dist, dd := d.tensor(n, h), d.tensor(n, h), d.tensor(n, n), d.tensor(n, n)
@@ -29,14 +30,14 @@ func pairwise() Benchmark {
 		d := draw(eng)
 		x, y, dist := d.tensor(n, h), d.tensor(n, h), d.tensor(n, n)
 		return &work{flops: 2 * float64(n) * float64(n) * float64(h), run: func() error {
-			return eng.Pairwise(dist, x, y, layers.Metric{Kind: layers.Euclidean})
+			return eng.Pairwise(dist, x, y, metric.Metric{Kind: metric.Euclidean})
 		}}, d.err
 	}})
-	add("euclidean", layers.Metric{Kind: layers.Euclidean})
-	for r := layers.Sigmoid; r <= layers.ISRU; r++ {
+	add("euclidean", metric.Metric{Kind: metric.Euclidean})
+	for r := metric.Sigmoid; r <= metric.ISRU; r++ {
 		for p := 1; p <= 2; p++ {
-			m := layers.Metric{Kind: layers.BRM, Restriction: r, P: p}
-			if r == layers.ISRU {
+			m := metric.Metric{Kind: metric.BRM, Restriction: r, P: p}
+			if r == metric.ISRU {
 				m.Omega = 1
 			}
 			add(fmt.Sprintf("%v-p%d", r, p), m)
@@ -54,7 +55,7 @@ const EuclideanForward = "euclidean-forward"
 func search() Benchmark {
 	const queries, rows, h, k = 500, 20000, 512, 10
 	b := Benchmark{Name: "search", Text: fmt.Sprintf("exact search: %d nearest of %d rows of %d numbers, %d queries", k, rows, h, queries)}
-	for _, m := range []layers.Metric{{Kind: layers.Cosine}, {Kind: layers.Euclidean}, {Kind: layers.BRM, P: 2}} {
+	for _, m := range []metric.Metric{{Kind: metric.Cosine}, {Kind: metric.Euclidean}, {Kind: metric.BRM, P: 2}} {
 		b.Cases = append(b.Cases, Case{m.Kind.String(), func(ctx context.Context, eng layers.Engine, _ int) (*work, error) {
 			d := draw(eng)
 			set := func(n int) *eval.Embeddings {
@@ -80,7 +81,7 @@ func search() Benchmark {
 func sop() Benchmark {
 	const queries, rows, h, each = 6050, 60502, 512, 5
 	b := Benchmark{Name: "sop-search", Text: fmt.Sprintf("the nearest of %d rows of %d numbers (the test images of SOP), or all ranks, %d queries; minutes on a CPU", rows, h, queries)}
-	m := layers.Metric{Kind: layers.BRM, P: 2}
+	m := metric.Metric{Kind: metric.BRM, P: 2}
 	opt := eval.SearchOptions{Self: eval.LeaveOneOut(queries)}
 	add := func(name string, run func(ctx context.Context, eng layers.Engine, q, gallery *eval.Embeddings) error) {
 		b.Cases = append(b.Cases, Case{name, func(ctx context.Context, eng layers.Engine, _ int) (*work, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // sopClasses are the training classes of Stanford Online Products.
@@ -18,7 +19,7 @@ const sopClasses = 11318
 func (n network) withProxies() Benchmark {
 	b := Benchmark{Name: n.name + "-proxies-train", Batch: 16,
 		Text: fmt.Sprintf("%s: a training step with its images on their way, proxy-anchor with %d classes", n.text, sopClasses)}
-	for _, m := range []layers.Metric{{Kind: layers.Cosine}, {Kind: layers.BRM, P: 2}} {
+	for _, m := range []metric.Metric{{Kind: metric.Cosine}, {Kind: metric.BRM, P: 2}} {
 		b.Cases = append(b.Cases, Case{m.Kind.String(), func(_ context.Context, eng layers.Engine, batch int) (*work, error) {
 			return n.trainProxies(eng, batch, m)
 		}})
@@ -26,7 +27,7 @@ func (n network) withProxies() Benchmark {
 	return b
 }
 
-func (n network) trainProxies(eng layers.Engine, batch int, metric layers.Metric) (*work, error) {
+func (n network) trainProxies(eng layers.Engine, batch int, metric metric.Metric) (*work, error) {
 	m, err := n.model(eng)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // operand is an argument of an operation, with a shape that fits the others.
@@ -156,7 +157,7 @@ func (s *suite) wrongSettings(t *testing.T) {
 		return s.eng.BatchNorm(shape(1, 3), c(), c(), c(), c(), shape(1, 3), c(), c(), 1e-5, 0.1)
 	})
 	s.wrongTokens(check, shape)
-	for _, m := range []layers.Metric{{}, {Kind: layers.BRM, P: 3}, {Kind: 99}, {Kind: layers.BRM, Restriction: 99, P: 2}, {Kind: layers.BRM, Restriction: layers.ISRU, P: 2}, {Kind: layers.Poincare}, {Kind: layers.Lorentz, Curvature: 1, Clip: -1}} {
+	for _, m := range []metric.Metric{{}, {Kind: metric.BRM, P: 3}, {Kind: 99}, {Kind: metric.BRM, Restriction: 99, P: 2}, {Kind: metric.BRM, Restriction: metric.ISRU, P: 2}, {Kind: metric.Poincare}, {Kind: metric.Lorentz, Curvature: 1, Clip: -1}} {
 		check("pairwise", fmt.Sprintf("the metric is %+v", m), func() error { return s.eng.Pairwise(shape(2, 3), shape(2, 4), shape(3, 4), m) })
 		check("pairwise", fmt.Sprintf("the metric is %+v", m), func() error {
 			return s.eng.PairwiseGrad(shape(2, 4), nil, shape(2, 3), shape(2, 3), shape(2, 4), shape(3, 4), m)
@@ -168,10 +169,10 @@ func (s *suite) wrongSettings(t *testing.T) {
 	}
 	check("pairwise", "both gradients of two tensors go to one", func() error {
 		both := shape(3, 4)
-		return s.eng.PairwiseGrad(both, both, shape(3, 3), shape(3, 3), shape(3, 4), shape(3, 4), layers.Metric{Kind: layers.Euclidean})
+		return s.eng.PairwiseGrad(both, both, shape(3, 3), shape(3, 3), shape(3, 4), shape(3, 4), metric.Metric{Kind: metric.Euclidean})
 	})
 	check("pairwise groups", "the last group has fewer rows", func() error {
-		return s.eng.PairwiseGroups(shape(5, 2), shape(5, 3), layers.Metric{Kind: layers.Cosine})
+		return s.eng.PairwiseGroups(shape(5, 2), shape(5, 3), metric.Metric{Kind: metric.Cosine})
 	})
 	slot := layers.Slot{Param: shape(2), Grad: shape(2)}
 	check("sgd", "there is momentum but no buffer", func() error { return s.eng.SGD([]layers.Slot{slot}, layers.SGDSpec{Momentum: 0.9}) })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/vernier-ml/vernier/internal/golden"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func (s *suite) goldenMetrics(t *testing.T) {
@@ -65,17 +66,17 @@ func (g *goldenCase) metrics(a, b string) error {
 
 // metricForms returns the metrics that a case's outputs are named after: D and
 // Dp (D^p) of BRM, M of a plain one.
-func metricForms(p golden.Params) (map[string]layers.Metric, error) {
+func metricForms(p golden.Params) (map[string]metric.Metric, error) {
 	if name := p.String("metric", ""); name != "" {
-		m, err := layers.ParseMetric(name)
-		return map[string]layers.Metric{"M": m}, err
+		m, err := metric.Parse(name)
+		return map[string]metric.Metric{"M": m}, err
 	}
-	r, err := layers.ParseRestriction(p.String("R", ""))
+	r, err := metric.ParseRestriction(p.String("R", ""))
 	if err != nil {
 		return nil, err
 	}
-	d := layers.Metric{Kind: layers.BRM, Restriction: r, Omega: p.Float("w", math.NaN()), P: p.Int("p", 0)}.Canonical()
+	d := metric.Metric{Kind: metric.BRM, Restriction: r, Omega: p.Float("w", math.NaN()), P: p.Int("p", 0)}.Canonical()
 	power := d
 	power.Power = true
-	return map[string]layers.Metric{"D": d, "Dp": power.Canonical()}, d.Validate()
+	return map[string]metric.Metric{"D": d, "Dp": power.Canonical()}, d.Validate()
 }

@@ -1,6 +1,9 @@
 package conformance
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
+)
 
 // operations lists one valid call of everything that an Engine computes.
 func operations() []operation {
@@ -138,7 +141,7 @@ func poolOperations() []operation {
 }
 
 func otherOperations() []operation {
-	m := layers.Metric{Kind: layers.BRM, P: 2}
+	m := metric.Metric{Kind: metric.BRM, P: 2}
 	slot := func(t []layers.Tensor) []layers.Slot {
 		s := layers.Slot{Param: t[0], Grad: t[1], Rate: 0.1}
 		copy(s.State[:], t[2:])

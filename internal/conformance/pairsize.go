@@ -4,16 +4,16 @@ import (
 	"math"
 
 	"github.com/vernier-ml/vernier/internal/golden"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // valueSize is the size of the terms that may cancel in a value of m: none in a
 // distance.
-func valueSize(m layers.Metric, a, b array) float64 {
+func valueSize(m metric.Metric, a, b array) float64 {
 	switch m.Kind {
-	case layers.Cosine:
+	case metric.Cosine:
 		return 1
-	case layers.Dot:
+	case metric.Dot:
 		size := 0.0
 		eachPair(a, b, func(_, _ int, x, y []float64) {
 			sum := 0.0
@@ -29,14 +29,14 @@ func valueSize(m layers.Metric, a, b array) float64 {
 
 // gradientSizes is, for the gradient of each side, the largest sum of |terms|
 // that an element adds up; its rounding errors are relative to that.
-func gradientSizes(m layers.Metric, a, b, dd array) (sizeA, sizeB float64) {
+func gradientSizes(m metric.Metric, a, b, dd array) (sizeA, sizeB float64) {
 	h, k := a.shape[1], b.shape[0]
 	sumA, sumB := make([]float64, len(a.v)), make([]float64, len(b.v))
 	eachPair(a, b, func(i, j int, x, y []float64) {
 		up := float64(dd.v[i*k+j])
 		da, db := make([]float64, h), make([]float64, h)
 		m.Gradient(da, db, x, y, up)
-		if nx, ny := norm(x), norm(y); m.Kind == layers.Cosine && nx > 0 && ny > 0 {
+		if nx, ny := norm(x), norm(y); m.Kind == metric.Cosine && nx > 0 && ny > 0 {
 			// A difference of two terms, which cancel entirely where h is 1.
 			fill(da, math.Abs(up)/nx)
 			fill(db, math.Abs(up)/ny)
@@ -60,7 +60,7 @@ func gradientSizes(m layers.Metric, a, b, dd array) (sizeA, sizeB float64) {
 
 // chordTerms sets da and db to the size of the terms of which the gradient of a
 // pair is the sum: parts of the prepared rows, which may cancel.
-func chordTerms(m layers.Metric, da, db, x, y []float64, up float64) {
+func chordTerms(m metric.Metric, da, db, x, y []float64, up float64) {
 	px, py := make([]float64, len(x)), make([]float64, len(y))
 	nx, ny := m.ChordRow(px, narrow(x)), m.ChordRow(py, narrow(y))
 	apart := make([]float64, len(x))
@@ -88,8 +88,8 @@ func narrow(x []float64) []float32 {
 // a million of their maximum. For the others it may hold |a_i - b_i| at 1e18, where
 // the slopes of SoftSign and ArcTan are 1e-36 and R itself no longer changes in
 // float32, so that squares stay finite.
-func flatSlope(r layers.Restriction) float64 {
-	if r == layers.Sigmoid || r == layers.TanH {
+func flatSlope(r metric.Restriction) float64 {
+	if r == metric.Sigmoid || r == metric.TanH {
 		return 5e-7
 	}
 	return 1e-36
@@ -97,8 +97,8 @@ func flatSlope(r layers.Restriction) float64 {
 
 // slopeFloor is what flatSlope amounts to in a gradient: in each of its terms
 // dd*R' is multiplied by 2R/h for D^2, by R/(h D) <= 1 or by 1/h for D.
-func slopeFloor(m layers.Metric, dd array) float64 {
-	if m.Kind != layers.BRM {
+func slopeFloor(m metric.Metric, dd array) float64 {
+	if m.Kind != metric.BRM {
 		return 0
 	}
 	terms := float64(max(dd.shape[0], dd.shape[1]))

@@ -6,19 +6,20 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // metrics lists every form of every metric.
-func metrics() []layers.Metric {
-	list := []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.SquaredEuclidean}, {Kind: layers.Cosine}, {Kind: layers.Dot},
-		{Kind: layers.SignalToNoise}, {Kind: layers.Poincare, Curvature: 0.1, Clip: 2.3}, {Kind: layers.Poincare, Curvature: 2},
-		{Kind: layers.Lorentz, Curvature: 1}, {Kind: layers.Lorentz, Curvature: 0.3, Clip: 4}}
-	for r := layers.Sigmoid; r <= layers.ISRU; r++ {
+func metrics() []metric.Metric {
+	list := []metric.Metric{{Kind: metric.Euclidean}, {Kind: metric.SquaredEuclidean}, {Kind: metric.Cosine}, {Kind: metric.Dot},
+		{Kind: metric.SignalToNoise}, {Kind: metric.Poincare, Curvature: 0.1, Clip: 2.3}, {Kind: metric.Poincare, Curvature: 2},
+		{Kind: metric.Lorentz, Curvature: 1}, {Kind: metric.Lorentz, Curvature: 0.3, Clip: 4}}
+	for r := metric.Sigmoid; r <= metric.ISRU; r++ {
 		for _, omega := range []float64{1, 0.5, 30} {
-			if r != layers.ISRU && omega != 1 {
+			if r != metric.ISRU && omega != 1 {
 				continue
 			}
-			m := layers.Metric{Kind: layers.BRM, Restriction: r, Omega: omega, P: 1}
+			m := metric.Metric{Kind: metric.BRM, Restriction: r, Omega: omega, P: 1}
 			list = append(list, m.Canonical())
 			m.P = 2
 			list = append(list, m.Canonical())
@@ -54,7 +55,7 @@ func (s *suite) pairwiseScales(t *testing.T) {
 	rng := s.rng(t)
 	for _, m := range metrics() {
 		scales := []float64{1e-30, 1e-20, 1e-8, 1e-3, 30, 1e4, 1e10, 1e20, 1e30}
-		if m.Kind == layers.Dot { // beyond, partial sums of both signs are infinite
+		if m.Kind == metric.Dot { // beyond, partial sums of both signs are infinite
 			scales = []float64{1e-15, 1e-6, 1e6, 1e15}
 		}
 		for _, scale := range scales {
@@ -93,7 +94,7 @@ func (s *suite) pairwiseSelf(t *testing.T) {
 }
 
 // comparePairs compares the matrix of two sets of rows and its gradients.
-func (s *suite) comparePairs(t *testing.T, m layers.Metric, a, b, dd array) {
+func (s *suite) comparePairs(t *testing.T, m metric.Metric, a, b, dd array) {
 	t.Helper()
 	what := fmt.Sprintf("%v of %v and %v, about %.2g", m, a.shape, b.shape, a.v[0])
 	forward := call{what: what, out: []array{empty(dd.shape...)}, in: []array{a, b}, saturates: true, rel: s.opt.Sum, unit: valueSize(m, a, b),
@@ -119,7 +120,7 @@ func (s *suite) comparePairs(t *testing.T, m layers.Metric, a, b, dd array) {
 }
 
 // compareSelf compares the matrix of a set of rows with itself.
-func (s *suite) compareSelf(t *testing.T, m layers.Metric, a, dd array) {
+func (s *suite) compareSelf(t *testing.T, m metric.Metric, a, dd array) {
 	t.Helper()
 	what := fmt.Sprintf("%v of %v and itself", m, a.shape)
 	forward := call{what: what, out: []array{empty(dd.shape...)}, in: []array{a}, rel: s.opt.Sum, unit: valueSize(m, a, a),

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // pairwiseGroups has groups of one row and of more rows than a block of kernels,
@@ -15,7 +16,7 @@ func (s *suite) pairwiseGroups(t *testing.T) {
 		for i, size := range [][3]int{{1, 1, 1}, {7, 2, 33}, {3, 5, 70}, {40, 3, 16}, {2, 66, 9}, {5, 1, 20}, {2, 17, 65}} {
 			groups, k, h := size[0], size[1], size[2]
 			scales := []float64{[]float64{1, 0.05, 6}[i%3]}
-			if i == 1 && m.Kind != layers.Dot {
+			if i == 1 && m.Kind != metric.Dot {
 				scales = append(scales, 1e-12, 1e12)
 			}
 			for _, scale := range scales {
@@ -31,7 +32,7 @@ func (s *suite) pairwiseGroups(t *testing.T) {
 }
 
 // compareGroups compares the values within groups of rows, and their gradient.
-func (s *suite) compareGroups(t *testing.T, m layers.Metric, a, dd array) {
+func (s *suite) compareGroups(t *testing.T, m metric.Metric, a, dd array) {
 	t.Helper()
 	n, k, h := dd.shape[0], dd.shape[1], a.shape[1]
 	what := fmt.Sprintf("%v of %v in groups of %d, about %.2g", m, a.shape, k, a.v[0])

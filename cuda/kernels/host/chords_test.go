@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // doubles are float64 numbers on the device.
@@ -22,14 +22,14 @@ func (a array) wide() []float64 {
 	return unsafe.Slice((*float64)(unsafe.Pointer(&a.Bytes()[0])), a.n/2)
 }
 
-func chordMetrics() []layers.Metric {
-	return []layers.Metric{{Kind: layers.SignalToNoise}, {Kind: layers.Poincare, Curvature: .1, Clip: 2.3}, {Kind: layers.Poincare, Curvature: 2},
-		{Kind: layers.Lorentz, Curvature: 1}, {Kind: layers.Lorentz, Curvature: .3, Clip: 4}}
+func chordMetrics() []metric.Metric {
+	return []metric.Metric{{Kind: metric.SignalToNoise}, {Kind: metric.Poincare, Curvature: .1, Clip: 2.3}, {Kind: metric.Poincare, Curvature: 2},
+		{Kind: metric.Lorentz, Curvature: 1}, {Kind: metric.Lorentz, Curvature: .3, Clip: 4}}
 }
 
-func chordKernel(m layers.Metric, n, k, h int) kernels.Chords {
+func chordKernel(m metric.Metric, n, k, h int) kernels.Chords {
 	c := kernels.Chords{N: n, K: k, H: h}
-	if m.Kind != layers.SignalToNoise {
+	if m.Kind != metric.SignalToNoise {
 		c.Root = math.Sqrt(m.Curvature)
 		c.Most, c.Grow = m.Radii()
 	}
@@ -50,7 +50,7 @@ func TestChordRowsPrepareAsTheMetricDoes(t *testing.T) {
 				x[h+i] = x[h] // equal coordinates have no variance at all
 			}
 			y, sizes := b.doubles(make([]float64, rows*h)), b.doubles(make([]float64, rows))
-			b.run(kernels.ChordRows(rows, h, y.Ptr(), sizes.Ptr(), b.up(kernels.F32, x).Ptr(), m.Kind != layers.SignalToNoise))
+			b.run(kernels.ChordRows(rows, h, y.Ptr(), sizes.Ptr(), b.up(kernels.F32, x).Ptr(), m.Kind != metric.SignalToNoise))
 			row := make([]float64, h)
 			for i := range rows {
 				want := m.ChordRow(row, x[i*h:(i+1)*h])

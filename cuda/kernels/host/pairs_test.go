@@ -7,26 +7,26 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // pairsOf says how a metric's kernels are asked for.
-func pairsOf(m layers.Metric, n, k, h int) kernels.Pairs {
-	p := kernels.Pairs{N: n, K: k, H: h, R: "linear", P: 2, By: 1, Rooted: m.Kind == layers.Euclidean}
-	if m.Kind == layers.BRM {
-		names := map[layers.Restriction]string{layers.Sigmoid: "sigmoid", layers.SoftSign: "softsign", layers.ArcTan: "arctan", layers.TanH: "tanh", layers.ISRU: "isru"}
+func pairsOf(m metric.Metric, n, k, h int) kernels.Pairs {
+	p := kernels.Pairs{N: n, K: k, H: h, R: "linear", P: 2, By: 1, Rooted: m.Kind == metric.Euclidean}
+	if m.Kind == metric.BRM {
+		names := map[metric.Restriction]string{metric.Sigmoid: "sigmoid", metric.SoftSign: "softsign", metric.ArcTan: "arctan", metric.TanH: "tanh", metric.ISRU: "isru"}
 		p.R, p.P, p.By, p.Omega = names[m.Restriction], m.P, 1/float32(h), float32(m.Omega)
 		p.Rooted = m.P == 2 && !m.Power
 	}
 	return p
 }
 
-func everyPairMetric() []layers.Metric {
-	out := []layers.Metric{{Kind: layers.Euclidean}, {Kind: layers.SquaredEuclidean}}
-	for _, r := range []layers.Restriction{layers.Sigmoid, layers.SoftSign, layers.ArcTan, layers.TanH, layers.ISRU} {
-		for _, m := range []layers.Metric{{P: 1}, {P: 2}, {P: 2, Power: true}} {
-			m.Kind, m.Restriction = layers.BRM, r
-			if r == layers.ISRU {
+func everyPairMetric() []metric.Metric {
+	out := []metric.Metric{{Kind: metric.Euclidean}, {Kind: metric.SquaredEuclidean}}
+	for _, r := range []metric.Restriction{metric.Sigmoid, metric.SoftSign, metric.ArcTan, metric.TanH, metric.ISRU} {
+		for _, m := range []metric.Metric{{P: 1}, {P: 2}, {P: 2, Power: true}} {
+			m.Kind, m.Restriction = metric.BRM, r
+			if r == metric.ISRU {
 				m.Omega = .7
 			}
 			out = append(out, m)
@@ -89,10 +89,10 @@ func TestLinearPairsInTheirUnitNeitherOverflowNorVanish(t *testing.T) {
 			x[i] *= scale
 		}
 		dX, bits, unit, d := b.up(kernels.F32, x), b.up(kernels.F32, []float32{0}), b.empty(kernels.F32, 1), b.empty(kernels.F32, n*n)
-		p := pairsOf(layers.Metric{Kind: layers.Euclidean}, n, n, h)
+		p := pairsOf(metric.Metric{Kind: metric.Euclidean}, n, n, h)
 		b.run(kernels.MaxMagnitude(n*h, bits.Ptr(), dX.Ptr()), kernels.UnitOf(unit.Ptr(), bits.Ptr(), false), p.Value(d.Ptr(), dX.Ptr(), dX.Ptr(), unit.Ptr()))
 		tx, td := b.tensor(x, n, h), b.tensor(nil, n, n)
-		b.must(b.ref.Pairwise(td, tx, tx, layers.Metric{Kind: layers.Euclidean}))
+		b.must(b.ref.Pairwise(td, tx, tx, metric.Metric{Kind: metric.Euclidean}))
 		b.same("distance", kernels.F32, d.down(), b.read(td), 1e-6)
 	}
 }
@@ -101,7 +101,7 @@ func TestLinearPairsInTheirUnitNeitherOverflowNorVanish(t *testing.T) {
 func TestCosineGradientKernel(t *testing.T) {
 	b := newBench(t)
 	const n, k, h = 5, 9, 40
-	m := layers.Metric{Kind: layers.Cosine}
+	m := metric.Metric{Kind: metric.Cosine}
 	x, y, dd := b.normal(n*h), b.normal(k*h), b.normal(n*k)
 	clear(y[h : 2*h])
 	u, su, v, sv := b.empty(kernels.F32, n*h), b.empty(kernels.F32, n), b.empty(kernels.F32, k*h), b.empty(kernels.F32, k)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func TestSoftmaxKernels(t *testing.T) {
@@ -133,7 +134,7 @@ func TestUnitRowKernel(t *testing.T) {
 		clear(x[:h])
 		y, sizes := b.empty(kernels.F32, rows*h), b.empty(kernels.F32, rows)
 		b.run(kernels.UnitRows(rows, h, y.Ptr(), sizes.Ptr(), b.up(kernels.F32, x).Ptr()))
-		m := layers.Metric{Kind: layers.Lorentz, Curvature: 1}
+		m := metric.Metric{Kind: metric.Lorentz, Curvature: 1}
 		want, lengths := make([]float32, rows*h), make([]float32, rows)
 		row := make([]float64, h)
 		for i := range rows {

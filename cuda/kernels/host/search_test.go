@@ -9,7 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 func (a array) ints() []int32 { return unsafe.Slice((*int32)(unsafe.Pointer(&a.Bytes()[0])), a.n) }
@@ -216,9 +216,9 @@ func TestPairValuesAreExactToAFewUnits(t *testing.T) {
 		rows, columns = append(rows, i, i), append(columns, i, (i+7)%n)
 	}
 	at, to := b.int32s(rows), b.int32s(columns)
-	for r := layers.Sigmoid; r <= layers.ISRU; r++ {
-		for _, m := range []layers.Metric{{P: 1}, {P: 2}, {P: 2, Power: true}, {P: 2, Power: true, Omega: 30}, {P: 1, Omega: .01}} {
-			if m.Restriction = r; r != layers.ISRU && m.Omega != 0 {
+	for r := metric.Sigmoid; r <= metric.ISRU; r++ {
+		for _, m := range []metric.Metric{{P: 1}, {P: 2}, {P: 2, Power: true}, {P: 2, Power: true, Omega: 30}, {P: 1, Omega: .01}} {
+			if m.Restriction = r; r != metric.ISRU && m.Omega != 0 {
 				continue
 			}
 			m = m.Canonical()

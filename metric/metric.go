@@ -1,11 +1,17 @@
-package layers
+// Package metric says how two embeddings are compared: by a boundary-restricted
+// metric (BRM), Euclidean or squared Euclidean distance, cosine or dot product,
+// signal-to-noise ratio, or a distance in hyperbolic space.
+//
+// A Metric is parsed from its name ("brm:tanh,p=1"), printed, evaluated on two
+// rows in float64 or float32, differentiated, and calibrated: the value that
+// unrelated embeddings have. It needs no engine; engines compute the values of
+// whole batches and agree with it.
+package metric
 
 // Metric says how two embeddings are compared. It is a small comparable value;
-// everything that measures (training, evaluation, search, export) is given the
-// same one. Functions that parse, print and evaluate it are in this package's
-// metric_*.go files.
+// training, evaluation, search and export all use the same one.
 type Metric struct {
-	Kind MetricKind
+	Kind Kind
 	// The next four matter for BRM only.
 	Restriction Restriction
 	Omega       float64 // of ISRU, > 0
@@ -16,13 +22,13 @@ type Metric struct {
 	Clip      float64 // longer embeddings are taken at this length; 0 for none
 }
 
-// MetricKind is the family of a metric.
-type MetricKind uint8
+// Kind is the family of a metric.
+type Kind uint8
 
 const (
 	// BRM is the boundary-restricted metric (BRM Definition 1, Eq. 7):
 	// D(a,b) = ((1/h) sum_i R(|a_i - b_i|)^p)^(1/p).
-	BRM MetricKind = iota
+	BRM Kind = iota
 	// Euclidean is |a - b|, not divided by h.
 	Euclidean
 	// SquaredEuclidean is |a - b|^2.

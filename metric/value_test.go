@@ -1,4 +1,4 @@
-package layers
+package metric
 
 import (
 	"fmt"
@@ -59,7 +59,7 @@ func TestMetricKnownValues(t *testing.T) {
 		"brm:tanh,p=2":           math.Sqrt((math.Pow(math.Tanh(3), 2) + math.Pow(math.Tanh(4), 2)) / 3),
 		"brm:isru,omega=1,power": (9./10 + 16./17) / 3,
 	} {
-		m, err := ParseMetric(name)
+		m, err := Parse(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +254,7 @@ func TestBoundOfEachMetric(t *testing.T) {
 		"euclidean": math.Inf(1), "sqeuclidean": math.Inf(1), "dot": math.Inf(1), "snr": math.Inf(1),
 		"poincare": 4 * 2.3, "poincare:c=1,clip=0": 4 * math.Atanh(0.999), "lorentz": math.Inf(1), "lorentz:clip=3": 6,
 	} {
-		m, err := ParseMetric(name)
+		m, err := Parse(name)
 		if err != nil {
 			t.Fatal(err)
 		}

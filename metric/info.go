@@ -1,30 +1,30 @@
-package layers
+package metric
 
-// MetricInfo describes a family of metrics to a user.
-type MetricInfo struct {
+// Info describes a family of metrics to a user.
+type Info struct {
 	Metric  Metric // with its default options
 	Meaning string // one line
 	Formula string
 	Source  string
-	Options []MetricOption
+	Options []Option
 }
 
-// MetricOption is what may stand after a metric's name and a colon.
-type MetricOption struct{ Name, Meaning, Default, Range string }
+// Option is what may stand after a metric's name and a colon.
+type Option struct{ Name, Meaning, Default, Range string }
 
-// MetricInfos describes all families, in the order of MetricKind.
-func MetricInfos() []MetricInfo {
-	hyperbolic := func(c, clip string) []MetricOption {
-		return []MetricOption{
+// Infos describes all families, in the order of Kind.
+func Infos() []Info {
+	hyperbolic := func(c, clip string) []Option {
+		return []Option{
 			{"c", "the space has curvature -c", c, "0 < c"},
 			{"clip", "longer embeddings are taken at this length; 0 for none", clip, "0 <= clip"},
 		}
 	}
-	return []MetricInfo{
+	return []Info{
 		{
 			Metric: Metric{Kind: BRM, P: 2}, Meaning: "boundary-restricted metric: no coordinate counts for more than B",
 			Formula: "D = ((1/h) sum R(|a_i - b_i|)^p)^(1/p)", Source: "BRM Definition 1, Eq. 7, Table 1",
-			Options: []MetricOption{
+			Options: []Option{
 				{"sigmoid, softsign, arctan, tanh, isru", "the restriction R", "sigmoid", "one of them"},
 				{"p", "the norm", "2", "1 or 2"},
 				{"omega", "of isru, t/sqrt(1 + omega t^2)", "1", "0 < omega"},

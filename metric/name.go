@@ -1,4 +1,4 @@
-package layers
+package metric
 
 import (
 	"fmt"
@@ -32,11 +32,11 @@ func ParseRestriction(name string) (Restriction, error) {
 
 // String returns the family's name: brm, euclidean, sqeuclidean, cosine, dot,
 // snr, poincare or lorentz.
-func (k MetricKind) String() string {
+func (k Kind) String() string {
 	if int(k) < len(metricNames) {
 		return metricNames[k]
 	}
-	return fmt.Sprintf("MetricKind(%d)", uint8(k))
+	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
 // Validate returns an error that names the field at fault of a metric that
@@ -81,7 +81,7 @@ func (m Metric) Canonical() Metric {
 	return m
 }
 
-// String returns the shortest text that ParseMetric maps to m.Canonical():
+// String returns the shortest text that Parse maps to m.Canonical():
 // "euclidean", "sqeuclidean", "cosine", "dot", "snr", "brm" (sigmoid, p = 2), or
 // brm with what differs from that: "brm:tanh,p=1", "brm:isru,omega=0.5,power";
 // likewise "poincare", "poincare:c=1,clip=0".
@@ -112,17 +112,17 @@ func (m Metric) String() string {
 	return "brm:" + strings.Join(options, ",")
 }
 
-// ParseMetric reads a metric's name. Any BRM option may be left out: the
+// Parse reads a metric's name. Any BRM option may be left out: the
 // restriction is sigmoid, p is 2, omega is 1 and the value is D (not D^p) by
 // default. So may those of the hyperbolic metrics: c is 0.1 and clip 2.3 for
 // poincare, 1 and 0 (none) for lorentz. The result is canonical and valid.
-func ParseMetric(text string) (Metric, error) {
+func Parse(text string) (Metric, error) {
 	name, options, hasOptions := strings.Cut(text, ":")
 	i := slices.Index(metricNames[:], name)
 	if i < 0 {
 		return Metric{}, fmt.Errorf("unknown metric %q, want one of %s (brm takes options: %s; poincare and lorentz take %s)", text, strings.Join(metricNames[:], ", "), brmUsage(), hyperbolicUsage)
 	}
-	m := Metric{Kind: MetricKind(i)}
+	m := Metric{Kind: Kind(i)}
 	if m.hyperbolic() {
 		m = defaultHyperbolic(m.Kind)
 		if hasOptions {

@@ -1,6 +1,6 @@
-package layers
+package metric
 
-// MarshalText writes the metric as ParseMetric reads it, so that it stands in
+// MarshalText writes the metric as Parse reads it, so that it stands in
 // files by its name.
 func (m Metric) MarshalText() ([]byte, error) {
 	if err := m.Validate(); err != nil {
@@ -9,9 +9,9 @@ func (m Metric) MarshalText() ([]byte, error) {
 	return []byte(m.String()), nil
 }
 
-// UnmarshalText reads what ParseMetric reads.
+// UnmarshalText reads what Parse reads.
 func (m *Metric) UnmarshalText(text []byte) error {
-	parsed, err := ParseMetric(string(text))
+	parsed, err := Parse(string(text))
 	if err != nil {
 		return err
 	}

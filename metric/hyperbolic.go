@@ -1,4 +1,4 @@
-package layers
+package metric
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ const hyperbolicUsage = "c=NUMBER (the space has curvature -c), clip=NUMBER (0 f
 func (m Metric) hyperbolic() bool { return m.Kind == Poincare || m.Kind == Lorentz }
 
 // defaultHyperbolic has, for Poincare, the constants of Ermolov et al. 2022.
-func defaultHyperbolic(k MetricKind) Metric {
+func defaultHyperbolic(k Kind) Metric {
 	if k == Poincare {
 		return Metric{Kind: k, Curvature: 0.1, Clip: 2.3}
 	}

@@ -1,4 +1,4 @@
-package layers
+package metric
 
 import (
 	"strings"
@@ -22,7 +22,7 @@ func goldenMetric(t *testing.T, p golden.Params) Metric {
 		}
 		return m.Canonical()
 	}
-	m, err := ParseMetric(name)
+	m, err := Parse(name)
 	if err != nil {
 		t.Fatal(err)
 	}

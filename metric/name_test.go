@@ -1,4 +1,4 @@
-package layers
+package metric
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 
 func TestMetricNamesRoundTrip(t *testing.T) {
 	for _, m := range everyMetric() {
-		got, err := ParseMetric(m.String())
+		got, err := Parse(m.String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestMetricNamesAsWritten(t *testing.T) {
 		"brm:softsign,power":            {Kind: BRM, Restriction: SoftSign, P: 2, Power: true},
 		"brm:isru,omega=0.333333333333": {Kind: BRM, Restriction: ISRU, Omega: 0.333333333333, P: 2},
 	} {
-		got, err := ParseMetric(text)
+		got, err := Parse(text)
 		if err != nil || got != want {
 			t.Errorf("%q: got %+v, %v, want %+v", text, got, err, want)
 		}
@@ -58,12 +58,12 @@ func TestEqualMetricsCompareEqual(t *testing.T) {
 		{"brm:tanh,p=1", "brm:tanh,p=1,power", "brm:power,p=1,tanh"}, // D^1 is D
 		{"poincare", "poincare:c=0.1", "poincare:clip=2.3, c=1e-1"},
 	} {
-		first, err := ParseMetric(group[0])
+		first, err := Parse(group[0])
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, text := range group {
-			if m, err := ParseMetric(text); err != nil || m != first {
+			if m, err := Parse(text); err != nil || m != first {
 				t.Errorf("%q: %+v, %v, want %+v", text, m, err, first)
 			}
 		}
@@ -110,7 +110,7 @@ func TestBadMetricNames(t *testing.T) {
 		"brm:tanh=1":              {`"tanh=1"`},
 		"brm:isru,omega=1,,power": {"unknown option"},
 	} {
-		_, err := ParseMetric(text)
+		_, err := Parse(text)
 		if err == nil {
 			t.Errorf("%q is accepted", text)
 			continue
@@ -156,25 +156,25 @@ func TestValidateNamesTheField(t *testing.T) {
 	}
 }
 
-// What is said of a metric's options is what ParseMetric takes.
+// What is said of a metric's options is what Parse takes.
 func TestMetricsAreDescribed(t *testing.T) {
-	infos := MetricInfos()
+	infos := Infos()
 	if len(infos) != len(metricNames) {
 		t.Fatalf("%d of %d families are described", len(infos), len(metricNames))
 	}
 	for k, info := range infos {
 		m := info.Metric
-		if m.Kind != MetricKind(k) || m.Validate() != nil {
+		if m.Kind != Kind(k) || m.Validate() != nil {
 			t.Errorf("description %d is of %+v", k, m)
 		}
-		if got, err := ParseMetric(m.Kind.String()); err != nil || got != m {
+		if got, err := Parse(m.Kind.String()); err != nil || got != m {
 			t.Errorf("%v: defaults are %+v, described as %+v", m.Kind, got, m)
 		}
 		for _, o := range info.Options {
 			if m.Kind == BRM {
 				continue // options that exclude each other: TestMetricNamesAsWritten
 			}
-			if got, err := ParseMetric(m.Kind.String() + ":" + o.Name + "=" + o.Default); err != nil || got != m {
+			if got, err := Parse(m.Kind.String() + ":" + o.Name + "=" + o.Default); err != nil || got != m {
 				t.Errorf("%v: default %s of %s gives %+v, %v", m.Kind, o.Default, o.Name, got, err)
 			}
 		}
