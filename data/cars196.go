@@ -75,7 +75,7 @@ func carsDevkit(src source, set *Set, dir string) error {
 }
 
 func readCarsMAT(src source, file string) (map[string]*matValue, error) {
-	b, err := src.read(file)
+	b, err := readFile(src, file)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", src.name(file), err)
 	}

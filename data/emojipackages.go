@@ -116,7 +116,7 @@ func findPackage(from string, p EmojiPackage) (source, string, error) {
 	return nil, "", fmt.Errorf("%s: npm package %s is not in it, neither in node_modules nor as %s: %w", from, p.Name, p.Archive(), fs.ErrNotExist)
 }
 
-func (v emojiVendor) read(file string) ([]byte, error) { return v.src.read(path.Join(v.root, file)) }
+func (v emojiVendor) read(file string) ([]byte, error) { return readFile(v.src, path.Join(v.root, file)) }
 
 // draw returns a drawing over white, EmojiSide pixels wide and high.
 func (v emojiVendor) draw(file string) (*RGB, error) {

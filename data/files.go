@@ -12,7 +12,7 @@ type fileStore struct {
 }
 
 func (s fileStore) name(it Item) string             { return s.source.name(it.Path) }
-func (s fileStore) content(it Item) ([]byte, error) { return s.source.read(it.Path) }
+func (s fileStore) content(it Item) ([]byte, error) { return readFile(s.source, it.Path) }
 func (s fileStore) close() error                    { return s.source.close() }
 
 // stamp changes when the item's file does.
@@ -25,7 +25,7 @@ func (s fileStore) settings() string {
 func (s fileStore) image(it Item) (*RGB, error) { return s.part(it, nil) }
 
 func (s fileStore) part(it Item, choose func(w, h int) image.Rectangle) (*RGB, error) {
-	b, err := s.source.read(it.Path)
+	b, err := readFile(s.source, it.Path)
 	if err != nil {
 		return nil, err
 	}

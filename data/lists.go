@@ -49,7 +49,7 @@ func findRoot(src source, marker string, usual ...string) (string, bool) {
 // readLines calls do with the fields of every line of a list file that is not
 // blank. The last of n fields takes the rest of the line, spaces included.
 func readLines(src source, name string, n int, do func(fields []string) error) error {
-	text, err := src.read(name)
+	text, err := readFile(src, name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", src.name(name), err)
 	}

@@ -77,7 +77,7 @@ func readIDX(src source, root string, prefixes []string, kind string, dims int) 
 				if dir != "" {
 					file = dir + "/" + file
 				}
-				b, err := src.read(file)
+				b, err := readFile(src, file)
 				if err == nil && gz != "" {
 					b, err = gunzip(b)
 				}

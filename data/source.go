@@ -1,6 +1,7 @@
 package data
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -11,15 +12,16 @@ import (
 	"strings"
 )
 
-// maxFileBytes bounds the size of one image or list file.
+// maxFileBytes bounds the size of one list file.
 const maxFileBytes = 1 << 30
 
 // source is a tree of files: a folder or an archive read in place.
 type source interface {
 	// list returns the paths of all files, with forward slashes, in no order.
 	list() ([]string, error)
-	// read returns a file's bytes. A missing file is fs.ErrNotExist.
-	read(name string) ([]byte, error)
+	// open starts to read a file and returns the number of bytes it claims to
+	// have, which nobody has counted. A missing file is fs.ErrNotExist.
+	open(name string) (io.ReadCloser, int64, error)
 	// name says where a file lies, for messages.
 	name(file string) string
 	// stamp changes when a file changes: cheap, without reading it.
@@ -84,20 +86,20 @@ func (s folderSource) name(file string) string { return s.path(file) }
 
 func (s folderSource) close() error { return nil }
 
-func (s folderSource) read(name string) ([]byte, error) {
+func (s folderSource) open(name string) (io.ReadCloser, int64, error) {
 	f, err := os.Open(s.path(name))
 	if err != nil {
-		return nil, bare(err)
+		return nil, 0, bare(err)
 	}
-	defer f.Close()
 	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = errors.New("a folder, not a file")
+	}
 	if err != nil {
-		return nil, bare(err)
+		f.Close()
+		return nil, 0, bare(err)
 	}
-	if info.IsDir() {
-		return nil, errors.New("a folder, not a file")
-	}
-	return readBounded(f, info.Size())
+	return f, info.Size(), nil
 }
 
 func (s folderSource) stamp(name string) (string, error) {
@@ -162,15 +164,35 @@ func bare(err error) error {
 	return err
 }
 
-func readBounded(r io.Reader, size int64) ([]byte, error) {
-	if size > maxFileBytes {
-		return nil, fmt.Errorf("%w: a file of %d bytes, at most %d are read", ErrTooLarge, size, maxFileBytes)
-	}
-	b := make([]byte, size)
-	if _, err := io.ReadFull(r, b); err != nil {
+// readFile returns the bytes of a file that is no image, at most maxFileBytes.
+func readFile(s source, name string) ([]byte, error) {
+	r, size, err := s.open(name)
+	if err != nil {
 		return nil, err
 	}
-	return b, nil
+	defer r.Close()
+	return readBounded(r, size, maxFileBytes)
+}
+
+// readBounded reads what claims to be size bytes. It takes memory as the bytes
+// come, and refuses more than limit of them and another number than size.
+func readBounded(r io.Reader, size, limit int64) ([]byte, error) {
+	if size > limit {
+		return nil, fmt.Errorf("%w: a file of %d bytes, at most %d are read", ErrTooLarge, size, limit)
+	}
+	const trusted = 4 << 20 // bytes that are made room for on the word of a header
+	b := bytes.NewBuffer(make([]byte, 0, min(size, trusted)+bytes.MinRead))
+	// The end is asked for too: there an archive verifies its checksum.
+	n, err := b.ReadFrom(io.LimitReader(r, size+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case n < size:
+		return nil, io.ErrUnexpectedEOF
+	case n > size:
+		return nil, fmt.Errorf("longer than the %d bytes that it claims to have", size)
+	}
+	return b.Bytes(), nil
 }
 
 // isJunk knows what operating systems leave behind.

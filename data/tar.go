@@ -101,12 +101,12 @@ func (s *tarSource) list() ([]string, error) {
 	return names, nil
 }
 
-func (s *tarSource) read(name string) ([]byte, error) {
+func (s *tarSource) open(name string) (io.ReadCloser, int64, error) {
 	e, ok := s.files[name]
 	if !ok {
-		return nil, errNotInArchive
+		return nil, 0, errNotInArchive
 	}
-	return readBounded(io.NewSectionReader(s.bytes, e.at, e.size), e.size)
+	return io.NopCloser(io.NewSectionReader(s.bytes, e.at, e.size)), e.size, nil
 }
 
 func (s *tarSource) stamp(name string) (string, error) {

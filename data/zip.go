@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 )
 
 // zipSource is a .zip archive. Entries are decompressed when they are asked for.
@@ -42,32 +43,17 @@ func (s *zipSource) list() ([]string, error) {
 	return names, nil
 }
 
-func (s *zipSource) read(name string) ([]byte, error) {
+func (s *zipSource) open(name string) (io.ReadCloser, int64, error) {
 	f, ok := s.files[name]
 	if !ok {
-		return nil, errNotInArchive
+		return nil, 0, errNotInArchive
 	}
 	const encrypted = 1
 	if f.Flags&encrypted != 0 {
-		return nil, errors.New("encrypted in the archive")
+		return nil, 0, errors.New("encrypted in the archive")
 	}
 	r, err := f.Open()
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	b, err := readBounded(r, int64(min(f.UncompressedSize64, maxFileBytes+1)))
-	if err != nil {
-		return nil, err
-	}
-	// The checksum is verified when the end is met.
-	if _, err := io.ReadFull(r, make([]byte, 1)); err != io.EOF {
-		if err == nil {
-			err = errors.New("longer than the archive says")
-		}
-		return nil, err
-	}
-	return b, nil
+	return r, int64(min(f.UncompressedSize64, math.MaxInt64-1)), err
 }
 
 func (s *zipSource) stamp(name string) (string, error) {
