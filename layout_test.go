@@ -14,20 +14,20 @@ const module = "github.com/vernier-ml/vernier"
 // import, directly. A package outside this table is a failure, so that a new
 // room is a decision and not an accident.
 var mayImport = map[string][]string{
-	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric"},
+	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table"},
 	"model":                {"backbone", "layers", "losses", "weights", "metric"},
 	"backbone":             {"layers"},
 	"metric":               {},
 	"layers":               {"metric"},
 	"losses":               {"layers", "metric"},
-	"data":                 {"internal/nearest", "internal/wholefile", "internal/plural"},
+	"data":                 {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table"},
 	"train":                {"model", "losses", "data", "eval", "gallery", "weights", "layers", "backbone", "internal/nearest", "internal/plural", "internal/wholefile", "metric"},
 	"train/sweep":          {"train", "eval", "layers", "internal/nearest", "internal/plural"},
 	"report":               {"train", "eval", "layers", "model", "data", "internal/plural"},
 	"serve":                {"train", "eval", "data", "gallery"},
 	"gallery":              {"eval", "weights", "internal/wholefile", "internal/plural", "metric"},
-	"eval":                 {"layers", "internal/wholefile", "metric"},
-	"linear":               {"layers", "eval", "internal/wholefile", "metric"},
+	"eval":                 {"layers", "internal/wholefile", "metric", "internal/table"},
+	"linear":               {"layers", "eval", "internal/wholefile", "metric", "internal/plural", "internal/table"},
 	"cuda":                 {"layers", "cuda/kernels", "cuda/internal/device", "cuda/internal/gpu", "cuda/internal/native", "metric"},
 	"cuda/internal/abi":    {},
 	"cuda/internal/device": {"cuda/kernels"},
@@ -48,6 +48,7 @@ var mayImport = map[string][]string{
 	"internal/golden":      {},
 	"internal/nearest":     {},
 	"internal/plural":      {},
+	"internal/table":       {"internal/plural"},
 	"internal/wholefile":   {},
 }
 

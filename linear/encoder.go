@@ -138,15 +138,13 @@ func (e *Encoder) fitScale(raw *mat.Dense) error {
 	return nil
 }
 
+// categories lists the words of the given rows; it is never nil.
 func categories(words []string, rows []int) []string {
-	out := []string{}
-	for _, i := range rows {
-		if words[i] != "" && !slices.Contains(out, words[i]) {
-			out = append(out, words[i])
-		}
+	chosen := make([]string, len(rows))
+	for k, i := range rows {
+		chosen[k] = words[i]
 	}
-	slices.Sort(out)
-	return out
+	return distinctWords(chosen)
 }
 
 func fillValue(c Column, rows []int, rule Missing) (float64, error) {

@@ -1,17 +1,15 @@
 package linear
 
 import (
-	"compress/gzip"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/table"
 )
 
 // Table holds the rows of a file as they were read: numbers, categories and
@@ -21,8 +19,11 @@ type Table struct {
 	Columns []Column
 	// Labels holds the class of each row as an index of Classes, Unknown where
 	// the cell is missing. Both are nil in a table without label column.
-	Labels   []int
-	Classes  []string // ascending
+	Labels  []int
+	Classes []string // ascending
+	// Notes say how the file was understood where that is not plain: what was left
+	// out, and which decimal mark and encoding it has.
+	Notes    []string
 	rows     int
 	lines    []int  // of the file, by row; nil if the table is of none
 	labelled string // name of the label column
@@ -35,6 +36,7 @@ type Column struct {
 	Numbers []float64
 	// Words is n long, empty where missing; nil for a column of numbers.
 	Words []string
+	code  *cellAt // a number with leading zeros, as codes have them; may be nil
 }
 
 // Rows is the number of rows.
@@ -67,172 +69,137 @@ type ReadOptions struct {
 	Label   string
 	NoLabel bool
 	// Header says whether the first line names the columns. Auto takes a first
-	// line without any number for a header. Without one columns are c1, c2, ...
+	// line without any number for a header, and one with a word above numbers.
+	// Without one columns are c1, c2, ...
 	Header Header
 	// Categorical names columns whose numbers are codes, such as a post code.
 	Categorical []string
 	// Drop names columns to leave out.
 	Drop []string
-	// Comma separates cells; 0 means whichever of comma, semicolon and tab the
-	// first line has most of.
+	// Comma separates cells; 0 means the one by which all lines have equally many:
+	// a comma, a semicolon, a tab, a bar, or blanks.
 	Comma rune
+	// Decimal is the decimal mark of numbers, '.' or ','; 0 means the one that the
+	// table has.
+	Decimal rune
 	// Missing lists the cells that mean "no value"; nil means the empty cell, ?,
-	// NA, NaN, null and -.
+	// NA, NaN, null, - and what else programs write for it.
 	Missing []string
 }
 
-// defaultMissing are the cells that mean "no value", compared without case.
-func defaultMissing() []string { return []string{"", "?", "na", "nan", "n/a", "null", "-"} }
-
-// ReadTableFile reads a CSV file, compressed if its name ends in .gz.
+// ReadTableFile reads a text table: CSV in any of its forms, cells separated by
+// blanks, or ARFF; it may be compressed by gzip.
 func ReadTableFile(path string, opt ReadOptions) (*Table, error) {
-	f, err := os.Open(path)
+	text, err := table.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	var r io.Reader = f
-	if strings.HasSuffix(path, ".gz") {
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		defer z.Close()
-		r = z
-	}
-	name := filepath.Base(path)
-	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), filepath.Ext(strings.TrimSuffix(name, ".gz")))
-	t, err := ReadTable(r, name, opt)
+	name := strings.TrimSuffix(filepath.Base(path), ".gz")
+	t, err := parse(text, strings.TrimSuffix(name, filepath.Ext(name)), opt)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return t, nil
 }
 
-// ReadTable reads CSV text with LF or CRLF line ends. Errors name the line and
-// the column.
+// ReadTable is ReadTableFile for a reader. Errors name the line and the column.
 func ReadTable(r io.Reader, name string, opt ReadOptions) (*Table, error) {
 	text, err := io.ReadAll(r)
 	if err != nil {
 		return nil, err
 	}
-	body := strings.TrimPrefix(string(text), "\ufeff")
-	if opt.Comma == 0 {
-		opt.Comma = guessComma(body)
-	}
-	c := csv.NewReader(strings.NewReader(body))
-	c.Comma = opt.Comma
-	c.TrimLeadingSpace = opt.Comma != '\t'
-	var cells [][]string
-	var lines []int
-	for {
-		row, err := c.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if errors.Is(err, csv.ErrFieldCount) {
-			return nil, fmt.Errorf("line %d has %d cells, the first has %d", lineOf(c), len(row), len(cells[0]))
-		}
-		if err != nil {
-			return nil, err
-		}
-		for i := range row {
-			row[i] = strings.TrimSpace(row[i])
-		}
-		cells = append(cells, row)
-		lines = append(lines, lineOf(c))
-	}
-	return assemble(name, cells, lines, opt)
+	return parse(text, name, opt)
 }
 
-func lineOf(c *csv.Reader) int {
-	line, _ := c.FieldPos(0)
-	return line
+func parse(text []byte, name string, opt ReadOptions) (*Table, error) {
+	cells, err := table.Read(text, table.Options{Separator: opt.Comma, Header: table.Header(opt.Header)})
+	if errors.Is(err, table.ErrEmpty) {
+		return nil, errors.New("no rows")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(cells.Rows) == 0 {
+		return nil, errors.New("there is a header but no row")
+	}
+	return assemble(name, cells, opt)
 }
 
-func guessComma(text string) rune {
-	first, _, _ := strings.Cut(text, "\n")
-	best, most := ',', strings.Count(first, ",")
-	for _, c := range []rune{';', '\t'} {
-		if n := strings.Count(first, string(c)); n > most {
-			best, most = c, n
+func assemble(name string, cells *table.Table, opt ReadOptions) (*Table, error) {
+	t := &Table{Name: name, rows: len(cells.Rows), lines: cells.Lines, Notes: cells.Notes}
+	columns := rawColumns(cells, opt)
+	columns = slices.DeleteFunc(columns, func(c rawColumn) bool {
+		why := c.rowNames(opt)
+		if why != "" {
+			t.Notes = append(t.Notes, why)
+		}
+		return why != ""
+	})
+	names := make([]string, len(columns))
+	for j, c := range columns {
+		names[j] = c.name
+	}
+	if err := checkNames(names, opt); err != nil {
+		return nil, err
+	}
+	label, named, err := labelColumn(names, cells.Names != nil, opt)
+	if err != nil {
+		return nil, err
+	}
+	var features []rawColumn
+	for j, c := range columns {
+		switch {
+		case j == label:
+			if !named && !areClasses(c.cells) {
+				return nil, fmt.Errorf("%w, and the last one, %q, holds no classes (words or whole numbers that come back): which is the label? There are %s", ErrNoLabel, c.name, strings.Join(names, ", "))
+			}
+			t.labelled = c.name
+			t.setLabels(c.cells)
+		case !slices.Contains(opt.Drop, c.name):
+			features = append(features, c)
 		}
 	}
-	return best
+	if len(features) == 0 {
+		return nil, fmt.Errorf("there is no column besides the label")
+	}
+	return t, t.setColumns(features, cells.Lines, opt.Decimal)
 }
 
-func assemble(name string, cells [][]string, lines []int, opt ReadOptions) (*Table, error) {
-	if len(cells) == 0 {
-		return nil, fmt.Errorf("no rows")
-	}
-	missing := opt.Missing
-	if missing == nil {
-		missing = defaultMissing()
-	}
-	gap := func(s string) bool {
-		return slices.ContainsFunc(missing, func(m string) bool { return strings.EqualFold(m, s) })
-	}
-	names := make([]string, len(cells[0]))
-	header := opt.Header == WithHeader || opt.Header == Auto && !slices.ContainsFunc(cells[0], isNumber)
-	for j := range names {
-		names[j] = fmt.Sprintf("c%d", j+1)
-		if header {
-			names[j] = cells[0][j]
-		}
-	}
-	if header {
-		if twice := repeated(names); twice != "" {
-			return nil, fmt.Errorf("two columns are called %q", twice)
-		}
-		cells, lines = cells[1:], lines[1:]
-	}
-	if len(cells) == 0 {
-		return nil, fmt.Errorf("there is a header but no row")
+// checkNames finds a column that comes twice, and options that name none.
+func checkNames(names []string, opt ReadOptions) error {
+	if twice := repeated(names); twice != "" {
+		return fmt.Errorf("two columns are called %q", twice)
 	}
 	for _, list := range [][]string{opt.Categorical, opt.Drop} {
 		for _, n := range list {
 			if !slices.Contains(names, n) {
-				return nil, fmt.Errorf("there is no column %q; there are %s", n, strings.Join(names, ", "))
+				return fmt.Errorf("there is no column %q; there are %s", n, strings.Join(names, ", "))
 			}
 		}
 	}
-	t := &Table{Name: name, rows: len(cells), lines: lines}
-	label, named, err := labelColumn(names, header, opt)
-	if err != nil {
-		return nil, err
-	}
-	for j, n := range names {
-		column := make([]string, len(cells))
-		for i, row := range cells {
-			if !gap(row[j]) {
-				column[i] = row[j]
-			}
-		}
-		switch {
-		case j == label:
-			if !named && !areClasses(column) {
-				return nil, fmt.Errorf("%w, and the last one, %q, holds no classes (words or whole numbers that come back): which is the label? There are %s", ErrNoLabel, n, strings.Join(names, ", "))
-			}
-			t.labelled = n
-			t.setLabels(column)
-		case slices.Contains(opt.Drop, n):
-		default:
-			c, err := newColumn(n, column, lines, slices.Contains(opt.Categorical, n))
-			if err != nil {
-				return nil, err
-			}
-			t.Columns = append(t.Columns, c)
-		}
-	}
-	if len(t.Columns) == 0 {
-		return nil, fmt.Errorf("there is no column besides the label")
-	}
-	return t, nil
+	return nil
 }
 
-func isNumber(s string) bool {
-	v, err := strconv.ParseFloat(s, 64)
-	return err == nil && !math.IsNaN(v)
+// setColumns turns cells into numbers and categories.
+func (t *Table) setColumns(raw []rawColumn, lines []int, decimal rune) error {
+	mark, err := decimalMark(raw, lines, decimal)
+	if err != nil {
+		return err
+	}
+	if mark == ',' {
+		t.Notes = append(t.Notes, "numbers are read with decimal commas")
+	}
+	for _, c := range raw {
+		column, err := c.column(lines)
+		if err != nil {
+			return err
+		}
+		if at := c.leadingZero(); at >= 0 && column.Numbers != nil {
+			column.code = &cellAt{lines[at], c.name, c.cells[at]}
+		}
+		t.Columns = append(t.Columns, column)
+	}
+	return nil
 }
 
 func repeated(names []string) string {
@@ -254,10 +221,10 @@ var ErrNoLabel = errors.New("no column is called label, class or target")
 func areClasses(cells []string) bool {
 	seen, known := map[string]bool{}, 0
 	for _, s := range cells {
-		switch v, err := strconv.ParseFloat(s, 64); {
+		switch v, number := table.Number(s); {
 		case s == "":
 			continue
-		case err != nil:
+		case !number:
 			return true // a word
 		case v != math.Trunc(v):
 			return false
@@ -295,13 +262,7 @@ func labelColumn(names []string, header bool, opt ReadOptions) (at int, named bo
 }
 
 func (t *Table) setLabels(words []string) {
-	t.Classes = []string{}
-	for _, w := range words {
-		if w != "" && !slices.Contains(t.Classes, w) {
-			t.Classes = append(t.Classes, w)
-		}
-	}
-	slices.Sort(t.Classes)
+	t.Classes = distinctWords(words)
 	t.Labels = make([]int, len(words))
 	for i, w := range words {
 		t.Labels[i] = Unknown
@@ -309,4 +270,12 @@ func (t *Table) setLabels(words []string) {
 			t.Labels[i] = at
 		}
 	}
+}
+
+// distinctWords lists the words that are not empty, ascending, each once. It is
+// never nil.
+func distinctWords(words []string) []string {
+	out := slices.Sorted(slices.Values(words))
+	out = slices.DeleteFunc(out, func(w string) bool { return w == "" })
+	return append([]string{}, slices.Compact(out)...)
 }

@@ -71,7 +71,7 @@ func flagLimits() map[string]limit {
 		"--marks": inFolder,
 
 		// tables
-		"--header": among("auto", "yes", "no"), "--missing": among(string(linear.Refuse), string(linear.ImputeMean), string(linear.ImputeMedian)),
+		"--header": among("auto", "yes", "no"), "--decimal": among("auto", "point", "comma"), "--missing": among(string(linear.Refuse), string(linear.ImputeMean), string(linear.ImputeMedian)),
 		"--components": atLeast(0), "--trials": atLeast(1), "reproduce brm-table2 --trials": atLeast(2), "--k": atLeast(1),
 		"linear eval --pairs": atLeast(1), "reproduce brm-fig8 --pairs": atLeast(1), "--train-share": between0And1,
 		"--noise": among(string(linear.Gaussian), string(linear.Impulse)), "--noise-level": notNegative, "--penalty": notNegative,

@@ -18,8 +18,13 @@ func newLinear(log *logrus.Logger) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "linear",
 		Short: "Learn linear metrics on tables: LMNN, ITML, NCA, GMML, BRM and more",
-		Long: `Learn a linear map of the rows of a table (CSV) after which distance means "same
-class", apply it, and compare learners over random splits.
+		Long: `Learn a linear map of the rows of a table after which distance means "same class",
+apply it, and compare learners over random splits.
+
+A table is a text file: CSV, cells separated by semicolons, tabs, bars or blanks, or
+ARFF, in UTF-8, UTF-16 or Latin-1, compressed by gzip or not. Numbers have decimal
+points, or all of them decimal commas. A first column without a name that numbers
+the rows is left out.
 
 The label is the column of --label, else one that is called label, class or target,
 else the last one if it holds words, or whole numbers of which each comes back twice
@@ -32,7 +37,7 @@ All of it computes on the CPU.`,
 		Args: knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newLinearFit(log), newLinearEval(), newLinearCompare(log), newLinearTransform(log), newLinearList())
+	cmd.AddCommand(newLinearFit(log), newLinearEval(log), newLinearCompare(log), newLinearTransform(log), newLinearList())
 	return cmd
 }
 
@@ -62,6 +67,7 @@ type tableFlags struct {
 	read       linear.ReadOptions
 	encode     linear.EncodeOptions
 	header     string
+	decimal    string
 	missing    string
 	components int
 	threads    int
@@ -81,6 +87,7 @@ func (f *tableFlags) addRead(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.read.Label, "label", "", "name of the label column (default: label, class or target, else the last, if it holds words or whole numbers that come back)")
 	fl.StringVar(&f.header, "header", "auto", "does the first line name the columns: auto, yes or no")
+	fl.StringVar(&f.decimal, "decimal", "auto", "decimal mark of numbers: auto (the one the table has), point or comma")
 	fl.StringSliceVar(&f.read.Categorical, "categorical", nil, "columns whose numbers are codes, separated by commas")
 	fl.StringSliceVar(&f.read.Drop, "drop", nil, "columns to leave out, separated by commas")
 	fl.IntVar(&f.threads, "threads", 0, cpuThreads)
@@ -88,7 +95,36 @@ func (f *tableFlags) addRead(cmd *cobra.Command) {
 
 func (f *tableFlags) complete() {
 	f.read.Header = map[string]linear.Header{"auto": linear.Auto, "yes": linear.WithHeader, "no": linear.NoHeader}[f.header]
+	f.read.Decimal = map[string]rune{"point": '.', "comma": ','}[f.decimal]
 	f.encode.Missing = linear.Missing(f.missing)
+}
+
+// table reads a table and says how it was understood. toLearn warns of columns that
+// are probably no features.
+func (f *tableFlags) table(log *logrus.Logger, path string, toLearn bool) (*linear.Table, error) {
+	t, err := linear.ReadTableFile(path, f.read)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range t.Notes {
+		log.Infof("%s: %s", path, n)
+	}
+	if toLearn {
+		for _, s := range t.Suspects() {
+			log.Warnf("%s: %s (--drop, --categorical)", path, s)
+		}
+	}
+	return t, nil
+}
+
+// featureText lists the encoded columns that a metric is learnt on.
+func featureText(names []string) string {
+	const shown = 20
+	text := plural.Of(len(names), "feature") + ": "
+	if len(names) > shown {
+		return text + strings.Join(names[:shown], ", ") + fmt.Sprintf(", ... and %d more", len(names)-shown)
+	}
+	return text + strings.Join(names, ", ")
 }
 
 // parseParams reads settings given as name=value.

@@ -161,3 +161,39 @@ func TestLinearMistakesAreNamed(t *testing.T) {
 		}
 	}
 }
+
+// TestLinearFitListsItsFeatures learns from a table as pandas writes it in a country
+// of decimal commas.
+func TestLinearFitListsItsFeatures(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("sep=;\r\n;a;id;colour;kind;;\r\n")
+	for i := range 20 {
+		fmt.Fprintf(&b, "%d;%d,5;%d;%s;%c;;\r\n", i, i*i%7, i+1, []string{"red", "blue"}[i/2%2], 'x'+rune(i%2))
+	}
+	table, model := filepath.Join(t.TempDir(), "t.csv"), filepath.Join(t.TempDir(), "m.json")
+	if err := os.WriteFile(table, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, _, errs := vernier(t, "linear", "fit", table, "--learner", "lda", "--out", model)
+	if code != 0 {
+		t.Fatalf("exit %d\n%s", code, errs)
+	}
+	for _, want := range []string{
+		"4 features: a, id, colour=blue, colour=red\n", "column 1 of the file has no name and numbers the rows: it is left out",
+		"numbers are read with decimal commas", `warning: ` + table + `: column "id" numbers the rows: leave it out if it is no measurement (--drop`,
+	} {
+		if !strings.Contains(errs, want) {
+			t.Errorf("no %q in\n%s", want, errs)
+		}
+	}
+	thousands := filepath.Join(t.TempDir(), "k.csv")
+	if err := os.WriteFile(thousands, []byte("a;label\n1,234;x\n2,345;y\n1,500;x\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := vernier(t, "linear", "fit", thousands, "--out", model); code != 1 || !strings.Contains(errs, `line 2, column "a": "1,234" may be`) || !strings.Contains(errs, "--decimal comma or --decimal point") {
+		t.Errorf("exit %d\n%s", code, errs)
+	}
+	if code, _, errs := vernier(t, "linear", "fit", thousands, "--learner", "lda", "--decimal", "comma", "--out", model); code != 0 {
+		t.Errorf("exit %d\n%s", code, errs)
+	}
+}

@@ -92,7 +92,7 @@ paired t-tests over the splits.`,
 				opt.Engine = eng
 				var tables []*linear.Table
 				for _, path := range args { // mistakes show before the first is compared
-					table, err := linear.ReadTableFile(path, t.read)
+					table, err := t.table(log, path, true)
 					if err != nil {
 						return err
 					}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -25,7 +26,7 @@ type linearFigures struct {
 	Threshold float64 `json:"eer_threshold"`
 }
 
-func newLinearEval() *cobra.Command {
+func newLinearEval(log *logrus.Logger) *cobra.Command {
 	f := &tableFlags{}
 	var asJSON bool
 	var k, pairs int
@@ -45,7 +46,7 @@ other rows of the table, or those of --train.`,
 			if err != nil {
 				return err
 			}
-			t, err := linear.ReadTableFile(args[1], f.read)
+			t, err := f.table(log, args[1], false)
 			if err != nil {
 				return err
 			}
@@ -60,7 +61,7 @@ other rows of the table, or those of --train.`,
 					share, fig.Rows, err = knnError(cmd.Context(), eng, r, m.Encoder, t, k)
 				} else {
 					fig.Against = train
-					share, fig.Rows, err = f.against(cmd, eng, m, r, train, t, k)
+					share, fig.Rows, err = f.against(cmd, log, eng, m, r, train, t, k)
 				}
 				fig.Error = 100 * share
 				return err
@@ -91,8 +92,8 @@ other rows of the table, or those of --train.`,
 }
 
 // against measures rows of t by their neighbours in another table.
-func (f *tableFlags) against(cmd *cobra.Command, eng linear.Engine, m *linear.Model, r *linear.Result, train string, t *linear.Table, k int) (float64, int, error) {
-	g, err := linear.ReadTableFile(train, f.read)
+func (f *tableFlags) against(cmd *cobra.Command, log *logrus.Logger, eng linear.Engine, m *linear.Model, r *linear.Result, train string, t *linear.Table, k int) (float64, int, error) {
+	g, err := f.table(log, train, false)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -35,7 +35,7 @@ columns, as a JSON file. Rows without label are kept out of what needs labels.`,
 				if err != nil {
 					return err
 				}
-				t, err := linear.ReadTableFile(args[0], f.read)
+				t, err := f.table(log, args[0], true)
 				if err != nil {
 					return err
 				}
@@ -44,6 +44,7 @@ columns, as a JSON file. Rows without label are kept out of what needs labels.`,
 				if err != nil {
 					return fmt.Errorf("%s: %w", args[0], err)
 				}
+				log.Info(featureText(e.Names()))
 				warnConstant(log, e.Constant)
 				x, err := e.Encode(t, rows)
 				if err != nil {

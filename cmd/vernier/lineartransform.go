@@ -33,7 +33,7 @@ and the label where there is one. Compare them with the metric that is printed.`
 			if err != nil {
 				return err
 			}
-			t, err := linear.ReadTableFile(args[1], f.read)
+			t, err := f.table(log, args[1], false)
 			if err != nil {
 				return err
 			}

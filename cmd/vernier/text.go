@@ -23,5 +23,11 @@ func errorText(err error) string {
 	if errors.Is(err, linear.ErrNoLabel) {
 		text += "; name it with --label, or give linear transform --no-label"
 	}
+	if errors.Is(err, linear.ErrCell) {
+		text += " (--drop, --categorical)"
+	}
+	if errors.Is(err, linear.ErrDecimal) {
+		text += " with --decimal comma or --decimal point"
+	}
 	return text
 }

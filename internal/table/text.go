@@ -1,0 +1,115 @@
+package table
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
+)
+
+// MaxBytes bounds the size of a table, unpacked.
+const MaxBytes = 1 << 30
+
+// ReadFile returns the bytes of a file, unpacked if it is compressed by gzip.
+func ReadFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := readBounded(f)
+	if err == nil && bytes.HasPrefix(b, []byte("\x1f\x8b")) {
+		var z *gzip.Reader
+		if z, err = gzip.NewReader(bytes.NewReader(b)); err == nil {
+			b, err = readBounded(z)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return b, nil
+}
+
+func readBounded(r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
+	if err == nil && len(b) > MaxBytes {
+		err = fmt.Errorf("more than %d bytes, which is too large for a table", MaxBytes)
+	}
+	return b, err
+}
+
+// Text decodes a file: UTF-8 and UTF-16 with or without byte order mark, and what
+// is neither as Windows-1252, of which Latin-1 is a part; latin reports the last. Line ends
+// become "\n".
+func Text(b []byte) (text string, latin bool, err error) {
+	if kind := foreign(b); kind != "" {
+		return "", false, errors.New(kind)
+	}
+	switch {
+	case bytes.HasPrefix(b, []byte("\xff\xfe")), zerosAt(b, 1):
+		b, err = unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder().Bytes(b)
+	case bytes.HasPrefix(b, []byte("\xfe\xff")), zerosAt(b, 0):
+		b, err = unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder().Bytes(b)
+	case !utf8.Valid(b):
+		latin = true
+		b, err = charmap.Windows1252.NewDecoder().Bytes(b)
+	}
+	if err != nil {
+		return "", false, err
+	}
+	if bytes.IndexByte(b, 0) >= 0 {
+		return "", false, errors.New("not a text: it holds bytes of zero; save the table as CSV in UTF-8")
+	}
+	text = strings.TrimPrefix(string(b), "\ufeff")
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	return strings.ReplaceAll(text, "\r", "\n"), latin, nil
+}
+
+// zerosAt reports whether b looks like UTF-16 of a text that is mostly Latin: every
+// second byte of its beginning, from at on, is zero, and no other is.
+func zerosAt(b []byte, at int) bool {
+	b = b[:min(len(b)&^1, 512)]
+	zeros := 0
+	for i, c := range b {
+		if c == 0 {
+			if i&1 != at {
+				return false
+			}
+			zeros++
+		}
+	}
+	return len(b) > 1 && 4*zeros > len(b)
+}
+
+// foreign names a kind of file that is no text but often taken for a table, and
+// says what to do; "" if b is of none.
+func foreign(b []byte) string {
+	for _, f := range []struct{ head, what string }{
+		{"PK\x03\x04", "a workbook (.xlsx, .ods) or an archive, not a text table: save the sheet as CSV"},
+		{"\xd0\xcf\x11\xe0", "an Excel workbook (.xls), not a text table: save the sheet as CSV"},
+		{"PAR1", "a Parquet file, not a text table: write it as CSV"},
+		{"\x89HDF", "an HDF5 file, not a text table: write it as CSV"},
+		{"\x93NUMPY", "a NumPy file, not a text table: write it as CSV, for example with numpy.savetxt"},
+		{"MATLAB ", "a MATLAB file, not a text table: write it as CSV, for example with writetable"},
+		{"SQLite format", "an SQLite database, not a text table: write the table as CSV"},
+		{"BZh", "compressed by bzip2: unpack it, or compress it by gzip"},
+		{"\xfd7zXZ", "compressed by xz: unpack it, or compress it by gzip"},
+		{"\x28\xb5\x2f\xfd", "compressed by Zstandard: unpack it, or compress it by gzip"},
+	} {
+		if bytes.HasPrefix(b, []byte(f.head)) {
+			return f.what
+		}
+	}
+	start := strings.ToLower(string(bytes.TrimSpace(b[:min(len(b), 64)])))
+	if strings.HasPrefix(start, "<!doctype") || strings.HasPrefix(start, "<html") || strings.HasPrefix(start, "<?xml") {
+		return "a web page or XML, not a text table: was it downloaded as it should be?"
+	}
+	return ""
+}
