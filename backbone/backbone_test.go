@@ -9,10 +9,11 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/cpu"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
-func newEngine(t *testing.T) layers.Engine {
+func newEngine(t *testing.T) engine.Engine {
 	t.Helper()
 	eng, err := cpu.New(cpu.Options{})
 	if err != nil {
@@ -27,7 +28,7 @@ func newEngine(t *testing.T) layers.Engine {
 const smallest = 96
 
 // build adds a network of the specification to a graph and returns its blocks.
-func build(t *testing.T, eng layers.Engine, spec string, batch, side int) (g *layers.Graph, x, out *layers.Node, blocks map[string][]int) {
+func build(t *testing.T, eng engine.Engine, spec string, batch, side int) (g *layers.Graph, x, out *layers.Node, blocks map[string][]int) {
 	t.Helper()
 	net, err := backbone.New(spec)
 	if err != nil {

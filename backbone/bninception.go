@@ -1,6 +1,9 @@
 package backbone
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/layers"
+)
 
 // newBNInception returns BN-Inception (Ioffe and Szegedy 2015) as Cadene's
 // pretrained-models.pytorch lays it out and names it. Every convolution has a
@@ -12,10 +15,10 @@ func newBNInception(o options) (Backbone, error) {
 	t := &trunk{eps: 1e-5, momentum: .1, pictures: o.pictures(224, 256, "caffe"), classifier: []string{"last_linear.*"}}
 	t.blocks = []block{
 		bnConv("conv1_7x7_s2", 64, 7, 2, 3),
-		maxPool("pool1_3x3_s2", 64, layers.SquarePool(3, 2, 0, true)),
+		maxPool("pool1_3x3_s2", 64, engine.SquarePool(3, 2, 0, true)),
 		bnConv("conv2_3x3_reduce", 64, 1, 1, 0),
 		bnConv("conv2_3x3", 192, 3, 1, 1),
-		maxPool("pool2_3x3_s2", 192, layers.SquarePool(3, 2, 0, true)),
+		maxPool("pool2_3x3_s2", 192, engine.SquarePool(3, 2, 0, true)),
 		bnInception{name: "inception_3a", one: 64, three: [2]int{64, 64}, double: [2]int{64, 96}, proj: 32}.block(),
 		bnInception{name: "inception_3b", one: 64, three: [2]int{64, 96}, double: [2]int{64, 96}, proj: 64}.block(),
 		bnInception{name: "inception_3c", in: 320, three: [2]int{128, 160}, double: [2]int{64, 96}}.block(),
@@ -57,7 +60,7 @@ func (m bnInception) add(b *builder, x *layers.Node) *layers.Node {
 		stride = 2
 	}
 	conv := func(part string, x *layers.Node, out, kernel, stride int) *layers.Node {
-		return b.biasedConv(m.name+"_"+part, x, out, layers.SquareConv(kernel, stride, kernel/2))
+		return b.biasedConv(m.name+"_"+part, x, out, engine.SquareConv(kernel, stride, kernel/2))
 	}
 	var parts []*layers.Node
 	if !halve {
@@ -71,11 +74,11 @@ func (m bnInception) add(b *builder, x *layers.Node) *layers.Node {
 	pool := m.name + "_pool"
 	switch {
 	case halve:
-		parts = append(parts, b.g.MaxPool(pool, x, layers.SquarePool(3, 2, 0, true)))
+		parts = append(parts, b.g.MaxPool(pool, x, engine.SquarePool(3, 2, 0, true)))
 	case m.maxPool:
-		parts = append(parts, conv("pool_proj", b.g.MaxPool(pool, x, layers.SquarePool(3, 1, 1, true)), m.proj, 1, 1))
+		parts = append(parts, conv("pool_proj", b.g.MaxPool(pool, x, engine.SquarePool(3, 1, 1, true)), m.proj, 1, 1))
 	default:
-		spec := layers.SquarePool(3, 1, 1, true)
+		spec := engine.SquarePool(3, 1, 1, true)
 		spec.CountPad = true
 		parts = append(parts, conv("pool_proj", b.g.AvgPool(pool, x, spec), m.proj, 1, 1))
 	}
@@ -84,12 +87,12 @@ func (m bnInception) add(b *builder, x *layers.Node) *layers.Node {
 
 // biasedConv adds convolution, batch normalisation and ReLU with the names
 // name.* and name_bn.*.
-func (b *builder) biasedConv(name string, x *layers.Node, out int, spec layers.ConvSpec) *layers.Node {
+func (b *builder) biasedConv(name string, x *layers.Node, out int, spec engine.ConvSpec) *layers.Node {
 	return b.convNorm(name, name+"_bn", name+"_relu", x, nil, out, spec, true)
 }
 
 func bnConv(name string, out, kernel, stride, pad int) block {
 	return block{name, out, func(b *builder, x *layers.Node) *layers.Node {
-		return b.biasedConv(name, x, out, layers.SquareConv(kernel, stride, pad))
+		return b.biasedConv(name, x, out, engine.SquareConv(kernel, stride, pad))
 	}}
 }

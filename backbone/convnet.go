@@ -3,6 +3,7 @@ package backbone
 import (
 	"fmt"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -17,8 +18,8 @@ func newConvNet(o options) (Backbone, error) {
 		name := fmt.Sprintf("block%d", i+1)
 		pool := i < len(channels)-1
 		t.blocks = append(t.blocks, block{name, out, func(b *builder, x *layers.Node) *layers.Node {
-			if x = b.conv(name, x, out, layers.SquareConv(3, 1, 1)); pool {
-				x = b.g.MaxPool(name+".pool", x, layers.SquarePool(2, 2, 0, false))
+			if x = b.conv(name, x, out, engine.SquareConv(3, 1, 1)); pool {
+				x = b.g.MaxPool(name+".pool", x, engine.SquarePool(2, 2, 0, false))
 			}
 			return x
 		}})

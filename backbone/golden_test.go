@@ -9,6 +9,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/cpu"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/golden"
 	"github.com/vernier-ml/vernier/layers"
 )
@@ -102,7 +103,7 @@ func checkGenerator(t *testing.T, c *golden.Case) {
 type goldenRun struct {
 	t      *testing.T
 	c      *golden.Case
-	eng    layers.Engine
+	eng    engine.Engine
 	gen    generator
 	net    backbone.Backbone
 	last   string            // the classifier
@@ -190,7 +191,7 @@ func (r *goldenRun) network() {
 		nodes["pooled_avg"], nodes["pooled_max"], nodes["pooled_avg_plus_max"] = avg, most, both
 		nodes["pooled_avg_plus_max_first32"] = both
 		nodes["embedding_unnormalised_first16"] = r.linear("embedding", both, 512)
-		nodes["embedding_first16"] = r.g.RowNorm("rows", nodes["embedding_unnormalised_first16"], layers.RowNormSpec{Scale: 1, Eps: 1e-12, Smooth: true})
+		nodes["embedding_first16"] = r.g.RowNorm("rows", nodes["embedding_unnormalised_first16"], engine.RowNormSpec{Scale: 1, Eps: 1e-12, Smooth: true})
 		nodes["logits_first16"] = r.linear(r.last, avg, 1000)
 	}
 	var loss *layers.Node

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/golden"
 	"github.com/vernier-ml/vernier/layers"
 )
@@ -74,7 +75,7 @@ func (r *goldenRun) loss(nodes map[string]*layers.Node) *layers.Node {
 	return loss
 }
 
-func (r *goldenRun) read(v layers.Tensor) []float32 {
+func (r *goldenRun) read(v engine.Tensor) []float32 {
 	r.t.Helper()
 	if v == nil {
 		r.t.Fatal("there is no such tensor")
@@ -290,7 +291,7 @@ func (r *goldenRun) gradients(loss *layers.Node) {
 		if !ok {
 			continue
 		}
-		var v layers.Tensor
+		var v engine.Tensor
 		if param == "input" {
 			v = r.g.Value(r.g.GradOf(r.input))
 		} else if p := r.ps.Get(param); p != nil {

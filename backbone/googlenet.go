@@ -1,18 +1,21 @@
 package backbone
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/layers"
+)
 
 // newGoogLeNet returns GoogLeNet (Szegedy et al. 2015) as torchvision lays it
 // out and names it: with batch normalisation, and 3x3 convolutions in the
 // branch where the paper has 5x5.
 func newGoogLeNet(o options) (Backbone, error) {
 	t := &trunk{eps: 1e-3, momentum: .1, pictures: o.pictures(224, 256, "half"), classifier: []string{"fc.*", "aux1.*", "aux2.*"}}
-	halve := layers.SquarePool(3, 2, 0, true)
+	halve := engine.SquarePool(3, 2, 0, true)
 	t.blocks = []block{
-		basicConv("conv1", 64, layers.SquareConv(7, 2, 3)),
+		basicConv("conv1", 64, engine.SquareConv(7, 2, 3)),
 		maxPool("maxpool1", 64, halve),
-		basicConv("conv2", 64, layers.SquareConv(1, 1, 0)),
-		basicConv("conv3", 192, layers.SquareConv(3, 1, 1)),
+		basicConv("conv2", 64, engine.SquareConv(1, 1, 0)),
+		basicConv("conv3", 192, engine.SquareConv(3, 1, 1)),
 		maxPool("maxpool2", 192, halve),
 		googLeNetModule{"inception3a", 64, [2]int{96, 128}, [2]int{16, 32}, 32}.block(),
 		googLeNetModule{"inception3b", 128, [2]int{128, 192}, [2]int{32, 96}, 64}.block(),
@@ -22,7 +25,7 @@ func newGoogLeNet(o options) (Backbone, error) {
 		googLeNetModule{"inception4c", 128, [2]int{128, 256}, [2]int{24, 64}, 64}.block(),
 		googLeNetModule{"inception4d", 112, [2]int{144, 288}, [2]int{32, 64}, 64}.block(),
 		googLeNetModule{"inception4e", 256, [2]int{160, 320}, [2]int{32, 128}, 128}.block(),
-		maxPool("maxpool4", 832, layers.SquarePool(2, 2, 0, true)),
+		maxPool("maxpool4", 832, engine.SquarePool(2, 2, 0, true)),
 		googLeNetModule{"inception5a", 256, [2]int{160, 320}, [2]int{32, 128}, 128}.block(),
 		googLeNetModule{"inception5b", 384, [2]int{192, 384}, [2]int{48, 128}, 128}.block(),
 	}
@@ -42,13 +45,13 @@ func (m googLeNetModule) block() block {
 }
 
 func (m googLeNetModule) add(b *builder, x *layers.Node) *layers.Node {
-	one, three := layers.SquareConv(1, 1, 0), layers.SquareConv(3, 1, 1)
+	one, three := engine.SquareConv(1, 1, 0), engine.SquareConv(3, 1, 1)
 	b1 := b.conv(m.name+".branch1", x, m.one, one)
 	b2 := b.conv(m.name+".branch2.0", x, m.two[0], one)
 	b2 = b.conv(m.name+".branch2.1", b2, m.two[1], three)
 	b3 := b.conv(m.name+".branch3.0", x, m.three[0], one)
 	b3 = b.conv(m.name+".branch3.1", b3, m.three[1], three)
-	b4 := b.g.MaxPool(m.name+".branch4.0", x, layers.SquarePool(3, 1, 1, true))
+	b4 := b.g.MaxPool(m.name+".branch4.0", x, engine.SquarePool(3, 1, 1, true))
 	b4 = b.conv(m.name+".branch4.1", b4, m.proj, one)
 	return b.g.Concat(m.name, b1, b2, b3, b4)
 }

@@ -1,22 +1,25 @@
 package backbone
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/layers"
+)
 
 // newInceptionV3 returns Inception-V3 (Szegedy et al. 2016) as torchvision lays
 // it out and names it. torchvision's average pools count padding; with
 // count-pad=false they do not, which is how TensorFlow's networks pool.
 func newInceptionV3(o options) (Backbone, error) {
 	t := &trunk{eps: 1e-3, momentum: .1, pictures: o.pictures(299, 342, "half"), classifier: []string{"fc.*", "AuxLogits.*"}}
-	v := v3{layers.SquarePool(3, 1, 1, false)}
+	v := v3{engine.SquarePool(3, 1, 1, false)}
 	v.average.CountPad = !o.realOnly
-	halve := layers.SquarePool(3, 2, 0, false)
+	halve := engine.SquarePool(3, 2, 0, false)
 	t.blocks = []block{
-		basicConv("Conv2d_1a_3x3", 32, layers.SquareConv(3, 2, 0)),
-		basicConv("Conv2d_2a_3x3", 32, layers.SquareConv(3, 1, 0)),
-		basicConv("Conv2d_2b_3x3", 64, layers.SquareConv(3, 1, 1)),
+		basicConv("Conv2d_1a_3x3", 32, engine.SquareConv(3, 2, 0)),
+		basicConv("Conv2d_2a_3x3", 32, engine.SquareConv(3, 1, 0)),
+		basicConv("Conv2d_2b_3x3", 64, engine.SquareConv(3, 1, 1)),
 		maxPool("maxpool1", 64, halve),
-		basicConv("Conv2d_3b_1x1", 80, layers.SquareConv(1, 1, 0)),
-		basicConv("Conv2d_4a_3x3", 192, layers.SquareConv(3, 1, 0)),
+		basicConv("Conv2d_3b_1x1", 80, engine.SquareConv(1, 1, 0)),
+		basicConv("Conv2d_4a_3x3", 192, engine.SquareConv(3, 1, 0)),
 		maxPool("maxpool2", 192, halve),
 		v.a("Mixed_5b", 32),
 		v.a("Mixed_5c", 64),
@@ -36,7 +39,7 @@ func newInceptionV3(o options) (Backbone, error) {
 // v3 makes the modules of the network, named as in torchvision (A to E). Figures
 // are those of the paper.
 type v3 struct {
-	average layers.PoolSpec
+	average engine.PoolSpec
 }
 
 // branch adds convolutions to one branch of a module.
@@ -47,7 +50,7 @@ type branch struct {
 }
 
 func (r branch) conv(part string, out, kernelH, kernelW, stride int, padded bool) branch {
-	spec := layers.ConvSpec{KernelH: kernelH, KernelW: kernelW, StrideH: stride, StrideW: stride}
+	spec := engine.ConvSpec{KernelH: kernelH, KernelW: kernelW, StrideH: stride, StrideW: stride}
 	if padded {
 		spec.PadH, spec.PadW = kernelH/2, kernelW/2
 	}
@@ -81,7 +84,7 @@ func (v3) b(name string) block {
 		return b.g.Concat(name,
 			at("branch3x3").halving("", 384).x,
 			at("branch3x3dbl").same("_1", 64, 1, 1).same("_2", 96, 3, 3).halving("_3", 96).x,
-			b.g.MaxPool(name+".branch_pool", x, layers.SquarePool(3, 2, 0, false)))
+			b.g.MaxPool(name+".branch_pool", x, engine.SquarePool(3, 2, 0, false)))
 	}}
 }
 
@@ -105,7 +108,7 @@ func (v3) d(name string) block {
 		return b.g.Concat(name,
 			at("branch3x3").same("_1", 192, 1, 1).halving("_2", 320).x,
 			at("branch7x7x3").same("_1", 192, 1, 1).same("_2", 192, 1, 7).same("_3", 192, 7, 1).halving("_4", 192).x,
-			b.g.MaxPool(name+".branch_pool", x, layers.SquarePool(3, 2, 0, false)))
+			b.g.MaxPool(name+".branch_pool", x, engine.SquarePool(3, 2, 0, false)))
 	}}
 }
 

@@ -3,6 +3,7 @@ package backbone
 import (
 	"fmt"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -12,9 +13,9 @@ func newResNet50(o options) (Backbone, error) {
 	t := &trunk{eps: 1e-5, momentum: .1, pictures: o.pictures(224, 256, "imagenet"), classifier: []string{"fc.*"}}
 	t.blocks = []block{
 		{"conv1", 64, func(b *builder, x *layers.Node) *layers.Node {
-			return b.convNorm("conv1", "bn1", "relu", x, nil, 64, layers.SquareConv(7, 2, 3), false)
+			return b.convNorm("conv1", "bn1", "relu", x, nil, 64, engine.SquareConv(7, 2, 3), false)
 		}},
-		maxPool("maxpool", 64, layers.SquarePool(3, 2, 1, false)),
+		maxPool("maxpool", 64, engine.SquarePool(3, 2, 1, false)),
 	}
 	for i, depth := range []int{3, 4, 6, 3} {
 		width := 64 << i
@@ -35,14 +36,14 @@ func newResNet50(o options) (Backbone, error) {
 // bottleneck adds 1x1, 3x3 and 1x1 convolutions beside a shortcut, which the
 // first block of a group brings to the new shape (project).
 func bottleneck(b *builder, name string, x *layers.Node, width, stride int, project bool) *layers.Node {
-	part := func(n int, x, residual *layers.Node, out int, spec layers.ConvSpec) *layers.Node {
+	part := func(n int, x, residual *layers.Node, out int, spec engine.ConvSpec) *layers.Node {
 		name := func(what string) string { return fmt.Sprintf("%s.%s%d", name, what, n) }
 		return b.convNorm(name("conv"), name("bn"), name("relu"), x, residual, out, spec, false)
 	}
-	y := part(1, x, nil, width, layers.SquareConv(1, 1, 0))
-	y = part(2, y, nil, width, layers.SquareConv(3, stride, 1))
+	y := part(1, x, nil, width, engine.SquareConv(1, 1, 0))
+	y = part(2, y, nil, width, engine.SquareConv(3, stride, 1))
 	if project {
-		x = b.convNorm(name+".downsample.0", name+".downsample.1", "", x, nil, 4*width, layers.SquareConv(1, stride, 0), false)
+		x = b.convNorm(name+".downsample.0", name+".downsample.1", "", x, nil, 4*width, engine.SquareConv(1, stride, 0), false)
 	}
-	return part(3, y, x, 4*width, layers.SquareConv(1, 1, 0))
+	return part(3, y, x, 4*width, engine.SquareConv(1, 1, 0))
 }

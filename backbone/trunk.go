@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -98,7 +99,7 @@ type builder struct {
 // convNorm adds a convolution and its batch normalisation, whose parameters are
 // named name.* and norm.*, and unless relu is empty a ReLU. residual, if not nil,
 // is added before that.
-func (b *builder) convNorm(name, norm, relu string, x, residual *layers.Node, out int, spec layers.ConvSpec, bias bool) *layers.Node {
+func (b *builder) convNorm(name, norm, relu string, x, residual *layers.Node, out int, spec engine.ConvSpec, bias bool) *layers.Node {
 	batch := b.mode.BatchStats != nil && b.mode.BatchStats(norm)
 	y := b.g.ConvNormModule(layers.ConvNorm{
 		Name: name, NormName: norm, ReLUName: relu, Out: out, Spec: spec, Bias: bias,
@@ -112,16 +113,16 @@ func (b *builder) convNorm(name, norm, relu string, x, residual *layers.Node, ou
 
 // conv adds a convolution, batch normalisation and ReLU with the names
 // name.conv and name.bn, the BasicConv2d of torchvision.
-func (b *builder) conv(name string, x *layers.Node, out int, spec layers.ConvSpec) *layers.Node {
+func (b *builder) conv(name string, x *layers.Node, out int, spec engine.ConvSpec) *layers.Node {
 	return b.convNorm(name+".conv", name+".bn", name+".relu", x, nil, out, spec, false)
 }
 
 // maxPool returns a block that is a pooling of so many channels.
-func maxPool(name string, channels int, spec layers.PoolSpec) block {
+func maxPool(name string, channels int, spec engine.PoolSpec) block {
 	return block{name, channels, func(b *builder, x *layers.Node) *layers.Node { return b.g.MaxPool(name, x, spec) }}
 }
 
 // basicConv returns a block that is one convolution.
-func basicConv(name string, out int, spec layers.ConvSpec) block {
+func basicConv(name string, out int, spec engine.ConvSpec) block {
 	return block{name, out, func(b *builder, x *layers.Node) *layers.Node { return b.conv(name, x, out, spec) }}
 }

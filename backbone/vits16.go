@@ -3,6 +3,7 @@ package backbone
 import (
 	"fmt"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -38,7 +39,7 @@ func (t *transformer) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layer
 	for _, name := range blocks[first:end] {
 		switch name {
 		case "patch_embed":
-			x = g.ConvModule("patch_embed.proj", x, t.dim, layers.SquareConv(t.patch, t.patch, 0), true)
+			x = g.ConvModule("patch_embed.proj", x, t.dim, engine.SquareConv(t.patch, t.patch, 0), true)
 		case "tokens":
 			x = g.TokensModule("tokens", x, "cls_token", "pos_embed")
 		case "norm":

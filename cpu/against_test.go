@@ -5,33 +5,33 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/reference"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 // TestConvolutionsAgreeWithReference draws shapes, kernels, strides and paddings.
 func TestConvolutionsAgreeWithReference(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
 		rng := rand.New(rand.NewPCG(1, 2))
-		e, ref := engine(t, variant, 2), reference.New()
+		e, ref := openEngine(t, variant, 2), reference.New()
 		for range draws(60) {
-			spec := layers.ConvSpec{
+			spec := engine.ConvSpec{
 				KernelH: 1 + rng.IntN(5), KernelW: 1 + rng.IntN(5), StrideH: 1 + rng.IntN(3), StrideW: 1 + rng.IntN(3),
 				PadH: rng.IntN(3), PadW: rng.IntN(3),
 			}
 			if rng.IntN(3) == 0 {
-				spec = layers.SquareConv(3, 1, 1)
+				spec = engine.SquareConv(3, 1, 1)
 			}
 			if rng.IntN(4) == 0 {
-				spec = layers.SquareConv(1, 1, 0)
+				spec = engine.SquareConv(1, 1, 0)
 			}
 			n, c, h, w, k := 1+rng.IntN(5), 1+rng.IntN(20), spec.KernelH+rng.IntN(20), spec.KernelW+rng.IntN(20), 1+rng.IntN(40)
 			if rng.IntN(4) == 0 { // most of these are Winograd's
 				taps := pick(rng.IntN(2) == 0, 3, 7)
 				c, h, w, k = 16+rng.IntN(20), 7+rng.IntN(20), 7+rng.IntN(20), 16+rng.IntN(40)
-				spec = layers.ConvSpec{KernelH: 1, KernelW: taps, StrideH: 1, StrideW: 1, PadW: rng.IntN(taps)}
+				spec = engine.ConvSpec{KernelH: 1, KernelW: taps, StrideH: 1, StrideW: 1, PadW: rng.IntN(taps)}
 				if rng.IntN(2) == 0 {
-					spec = layers.ConvSpec{KernelH: taps, KernelW: 1, StrideH: 1, StrideW: 1, PadH: rng.IntN(taps)}
+					spec = engine.ConvSpec{KernelH: taps, KernelW: 1, StrideH: 1, StrideW: 1, PadH: rng.IntN(taps)}
 				}
 			}
 			ho, wo := spec.OutSize(h, w)
@@ -40,7 +40,7 @@ func TestConvolutionsAgreeWithReference(t *testing.T) {
 			if max(spec.KernelH, spec.KernelW) == 7 {
 				limit = 1e-5 // 10 points
 			}
-			both := func(seed uint64, do func(e layers.Engine, rng *rand.Rand) []layers.Tensor) {
+			both := func(seed uint64, do func(e engine.Engine, rng *rand.Rand) []engine.Tensor) {
 				t.Helper()
 				got := do(e, rand.New(rand.NewPCG(seed, 0)))
 				want := do(ref, rand.New(rand.NewPCG(seed, 0)))
@@ -49,27 +49,27 @@ func TestConvolutionsAgreeWithReference(t *testing.T) {
 				}
 			}
 			seed := rng.Uint64()
-			both(seed, func(e layers.Engine, rng *rand.Rand) []layers.Tensor {
+			both(seed, func(e engine.Engine, rng *rand.Rand) []engine.Tensor {
 				y := put(t, e, rng, n, k, ho, wo)
-				ep := layers.Epilogue{}
+				ep := engine.Epilogue{}
 				switch seed % 3 {
 				case 0:
-					ep = layers.Epilogue{Scale: put(t, e, rng, k), Shift: put(t, e, rng, k), ReLU: true}
+					ep = engine.Epilogue{Scale: put(t, e, rng, k), Shift: put(t, e, rng, k), ReLU: true}
 				case 1:
-					ep = layers.Epilogue{Scale: put(t, e, rng, k), Shift: put(t, e, rng, k), Residual: put(t, e, rng, n, k, ho, wo), ReLU: true}
+					ep = engine.Epilogue{Scale: put(t, e, rng, k), Shift: put(t, e, rng, k), Residual: put(t, e, rng, n, k, ho, wo), ReLU: true}
 				}
 				must(t, e.Conv(y, put(t, e, rng, n, c, h, w), put(t, e, rng, k, c, spec.KernelH, spec.KernelW), spec, ep))
-				return []layers.Tensor{y}
+				return []engine.Tensor{y}
 			})
-			both(seed, func(e layers.Engine, rng *rand.Rand) []layers.Tensor {
+			both(seed, func(e engine.Engine, rng *rand.Rand) []engine.Tensor {
 				dx := put(t, e, rng, n, c, h, w)
 				must(t, e.ConvGradInput(dx, put(t, e, rng, n, k, ho, wo), put(t, e, rng, k, c, spec.KernelH, spec.KernelW), spec))
-				return []layers.Tensor{dx}
+				return []engine.Tensor{dx}
 			})
-			both(seed, func(e layers.Engine, rng *rand.Rand) []layers.Tensor {
+			both(seed, func(e engine.Engine, rng *rand.Rand) []engine.Tensor {
 				dw, db := put(t, e, rng, k, c, spec.KernelH, spec.KernelW), put(t, e, rng, k)
 				must(t, e.ConvGradWeights(dw, db, put(t, e, rng, n, k, ho, wo), put(t, e, rng, n, c, h, w), spec))
-				return []layers.Tensor{dw, db}
+				return []engine.Tensor{dw, db}
 			})
 			if t.Failed() {
 				return
@@ -82,7 +82,7 @@ func TestConvolutionsAgreeWithReference(t *testing.T) {
 func TestProductsAgreeWithReference(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
 		rng := rand.New(rand.NewPCG(3, 4))
-		e, ref := engine(t, variant, 2), reference.New()
+		e, ref := openEngine(t, variant, 2), reference.New()
 		for i := range draws(120) {
 			m, n, k := 1+rng.IntN(70), 1+rng.IntN(70), 1+rng.IntN(70)
 			switch i % 10 {
@@ -95,7 +95,7 @@ func TestProductsAgreeWithReference(t *testing.T) {
 			}
 			ta, tb, add := rng.IntN(2) == 0, rng.IntN(2) == 0, rng.IntN(2) == 0
 			seed := rng.Uint64()
-			product := func(e layers.Engine) []float32 {
+			product := func(e engine.Engine) []float32 {
 				rng := rand.New(rand.NewPCG(seed, 0))
 				c := put(t, e, rng, m, n)
 				a, b := put(t, e, rng, pick(ta, k, m), pick(ta, m, k)), put(t, e, rng, pick(tb, n, k), pick(tb, k, n))

@@ -7,7 +7,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // alignment of tensors in an arena, in bytes: a vector of AVX-512 and a cache
@@ -45,7 +45,7 @@ type arena struct {
 }
 
 // Arena returns memory for tensors to lie in.
-func (e *Engine) Arena(bytes int64) (layers.Arena, error) {
+func (e *Engine) Arena(bytes int64) (engine.Arena, error) {
 	if bytes < 0 || bytes > math.MaxInt-alignment {
 		return nil, fmt.Errorf("cpu: an arena of %d bytes", bytes)
 	}
@@ -63,7 +63,7 @@ func (e *Engine) Arena(bytes int64) (layers.Arena, error) {
 }
 
 // Tensor returns the tensor that begins offset bytes into the arena.
-func (a *arena) Tensor(offset int64, shape ...int) (layers.Tensor, error) {
+func (a *arena) Tensor(offset int64, shape ...int) (engine.Tensor, error) {
 	n, err := elements("arena", shape)
 	if err != nil {
 		return nil, err

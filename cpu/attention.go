@@ -1,6 +1,8 @@
 package cpu
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // queryRows is the largest number of queries of a block: the weights of a block
 // are all of the T x T that exist at a time, for each worker.
@@ -13,7 +15,7 @@ type heads struct {
 	scale                      float32
 }
 
-func (g *args) heads(qkv view, spec layers.AttentionSpec) heads {
+func (g *args) heads(qkv view, spec engine.AttentionSpec) heads {
 	if g.err == nil && spec.Heads < 1 {
 		g.fail("%d heads, want 1 or more", spec.Heads)
 	}
@@ -58,7 +60,7 @@ func (e *Engine) runHeads(a heads, items int, do func(worker, item int)) {
 
 // Attention is multi-head attention over packed tokens. An item of work is a
 // block of queries of one head.
-func (e *Engine) Attention(y, logSum, qkv layers.Tensor, spec layers.AttentionSpec) error {
+func (e *Engine) Attention(y, logSum, qkv engine.Tensor, spec engine.AttentionSpec) error {
 	g := args{op: "attention"}
 	d, l, s := g.get("y", y, 3), g.get("logSum", logSum, 3), g.get("qkv", qkv, 3)
 	a := g.heads(s, spec)

@@ -1,6 +1,8 @@
 package cpu
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // AttentionGrad is the gradient of Attention. An item of work is one head, whose
 // blocks of queries it takes in order. With the weights P of a block, which are
@@ -11,7 +13,7 @@ import "github.com/vernier-ml/vernier/layers"
 //
 // It takes the sums of the softmax anew with the weights, to their own
 // precision, and does not need logSum.
-func (e *Engine) AttentionGrad(dqkv, dy, y, logSum, qkv layers.Tensor, spec layers.AttentionSpec) error {
+func (e *Engine) AttentionGrad(dqkv, dy, y, logSum, qkv engine.Tensor, spec engine.AttentionSpec) error {
 	g := args{op: "attention gradient"}
 	d, u, out := g.get("dqkv", dqkv, 3), g.get("dy", dy, 3), g.get("y", y, 3)
 	l, s := g.get("logSum", logSum, 3), g.get("qkv", qkv, 3)

@@ -1,6 +1,8 @@
 package cpu
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // shares returns 1/size of all windows, 0 between their rows.
 func (e *Engine) shares(p *poolShape) []float32 {
@@ -25,7 +27,7 @@ func windowSize(from, kernel, size, pad int, countPad bool) int {
 }
 
 // AvgPool averages each window.
-func (e *Engine) AvgPool(y, x layers.Tensor, spec layers.PoolSpec) error {
+func (e *Engine) AvgPool(y, x engine.Tensor, spec engine.PoolSpec) error {
 	g := args{op: "average pool"}
 	d, s := g.get("y", y, 4), g.get("x", x, 4)
 	p := g.checkPool(d, s, spec)
@@ -49,7 +51,7 @@ func (e *Engine) AvgPool(y, x layers.Tensor, spec layers.PoolSpec) error {
 }
 
 // AvgPoolGrad shares dy out over each window.
-func (e *Engine) AvgPoolGrad(dx, dy layers.Tensor, spec layers.PoolSpec) error {
+func (e *Engine) AvgPoolGrad(dx, dy engine.Tensor, spec engine.PoolSpec) error {
 	g := args{op: "average pool gradient"}
 	d, u := g.get("dx", dx, 4), g.get("dy", dy, 4)
 	p := g.checkPool(u, d, spec)
@@ -102,7 +104,7 @@ func (p *poolShape) turned() poolShape {
 }
 
 // GlobalAvg takes the mean over height and width.
-func (e *Engine) GlobalAvg(y, x layers.Tensor) error {
+func (e *Engine) GlobalAvg(y, x engine.Tensor) error {
 	g := args{op: "global average"}
 	d, s, area := g.global(y, x)
 	if g.err != nil {
@@ -115,7 +117,7 @@ func (e *Engine) GlobalAvg(y, x layers.Tensor) error {
 }
 
 // GlobalAvgGrad shares dy out over height and width.
-func (e *Engine) GlobalAvgGrad(dx, dy layers.Tensor) error {
+func (e *Engine) GlobalAvgGrad(dx, dy engine.Tensor) error {
 	g := args{op: "global average gradient"}
 	u, d, area := g.global(dy, dx)
 	if g.err != nil {

@@ -7,13 +7,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
 func eachVariantB(b *testing.B, bench func(b *testing.B, e *Engine)) {
 	for _, v := range Variants() {
-		b.Run(v, func(b *testing.B) { bench(b, engine(b, v, 0)) })
+		b.Run(v, func(b *testing.B) { bench(b, openEngine(b, v, 0)) })
 	}
 }
 
@@ -35,21 +35,21 @@ func BenchmarkConv(b *testing.B) {
 	for _, s := range []struct {
 		name                string
 		images, in, size, k int
-		spec                layers.ConvSpec
+		spec                engine.ConvSpec
 	}{
-		{"small 32-64 3x3 16", 96, 32, 16, 64, layers.SquareConv(3, 1, 1)},
-		{"stem 3-64 7x7s2 224", 16, 3, 224, 64, layers.SquareConv(7, 2, 3)},
-		{"conv2 64-192 3x3 56", 16, 64, 56, 192, layers.SquareConv(3, 1, 1)},
-		{"3a 192-64 1x1 28", 16, 192, 28, 64, layers.SquareConv(1, 1, 0)},
-		{"3c 256-64 1x1 28", 16, 256, 28, 64, layers.SquareConv(1, 1, 0)},
-		{"4b 576-128 1x1 14", 16, 576, 14, 128, layers.SquareConv(1, 1, 0)},
-		{"5a 1024-352 1x1 7", 16, 1024, 7, 352, layers.SquareConv(1, 1, 0)},
-		{"resnet 64-256 1x1 56", 16, 64, 56, 256, layers.SquareConv(1, 1, 0)},
-		{"3c 64-96 3x3 28", 16, 64, 28, 96, layers.SquareConv(3, 1, 1)},
-		{"4e 192-256 3x3s2 14", 16, 192, 14, 256, layers.SquareConv(3, 2, 1)},
-		{"6e 192-192 1x7 17", 16, 192, 17, 192, layers.ConvSpec{KernelH: 1, KernelW: 7, StrideH: 1, StrideW: 1, PadW: 3}},
-		{"6e 192-192 7x1 17", 16, 192, 17, 192, layers.ConvSpec{KernelH: 7, KernelW: 1, StrideH: 1, StrideW: 1, PadH: 3}},
-		{"5b 192-320 3x3 7", 16, 192, 7, 320, layers.SquareConv(3, 1, 1)},
+		{"small 32-64 3x3 16", 96, 32, 16, 64, engine.SquareConv(3, 1, 1)},
+		{"stem 3-64 7x7s2 224", 16, 3, 224, 64, engine.SquareConv(7, 2, 3)},
+		{"conv2 64-192 3x3 56", 16, 64, 56, 192, engine.SquareConv(3, 1, 1)},
+		{"3a 192-64 1x1 28", 16, 192, 28, 64, engine.SquareConv(1, 1, 0)},
+		{"3c 256-64 1x1 28", 16, 256, 28, 64, engine.SquareConv(1, 1, 0)},
+		{"4b 576-128 1x1 14", 16, 576, 14, 128, engine.SquareConv(1, 1, 0)},
+		{"5a 1024-352 1x1 7", 16, 1024, 7, 352, engine.SquareConv(1, 1, 0)},
+		{"resnet 64-256 1x1 56", 16, 64, 56, 256, engine.SquareConv(1, 1, 0)},
+		{"3c 64-96 3x3 28", 16, 64, 28, 96, engine.SquareConv(3, 1, 1)},
+		{"4e 192-256 3x3s2 14", 16, 192, 14, 256, engine.SquareConv(3, 2, 1)},
+		{"6e 192-192 1x7 17", 16, 192, 17, 192, engine.ConvSpec{KernelH: 1, KernelW: 7, StrideH: 1, StrideW: 1, PadW: 3}},
+		{"6e 192-192 7x1 17", 16, 192, 17, 192, engine.ConvSpec{KernelH: 7, KernelW: 1, StrideH: 1, StrideW: 1, PadH: 3}},
+		{"5b 192-320 3x3 7", 16, 192, 7, 320, engine.SquareConv(3, 1, 1)},
 	} {
 		b.Run(s.name, func(b *testing.B) {
 			eachVariantB(b, func(b *testing.B, e *Engine) {
@@ -61,7 +61,7 @@ func BenchmarkConv(b *testing.B) {
 				run := func(name string, do func() error) {
 					b.Run(name, func(b *testing.B) { timed(b, work, do) })
 				}
-				run("forward", func() error { return e.Conv(y, x, w, s.spec, layers.Epilogue{Shift: shift, ReLU: true}) })
+				run("forward", func() error { return e.Conv(y, x, w, s.spec, engine.Epilogue{Shift: shift, ReLU: true}) })
 				run("input", func() error { return e.ConvGradInput(x, y, w, s.spec) })
 				run("weights", func() error { return e.ConvGradWeights(w, shift, y, x, s.spec) })
 			})
@@ -120,11 +120,11 @@ func BenchmarkSmallNet(b *testing.B) {
 		rng := rand.New(rand.NewPCG(1, 1))
 		x, y, dx := put(b, e, rng, n, c, s, s), put(b, e, rng, n, c, s, s), put(b, e, rng, n, c, s, s)
 		small, g := put(b, e, rng, n, c, s/2, s/2), put(b, e, rng, n, c, s/2, s/2)
-		p := make([]layers.Tensor, 8)
+		p := make([]engine.Tensor, 8)
 		for i := range p {
 			p[i] = put(b, e, rng, c)
 		}
-		spec := layers.SquarePool(2, 2, 0, false)
+		spec := engine.SquarePool(2, 2, 0, false)
 		b.Run("batch norm", func(b *testing.B) {
 			timed(b, n*c*s*s/2, func() error { return e.BatchNorm(y, p[0], p[1], p[2], p[3], x, p[4], p[5], 1e-5, 0.1) })
 		})
@@ -135,7 +135,7 @@ func BenchmarkSmallNet(b *testing.B) {
 		b.Run("relu gradient", func(b *testing.B) { timed(b, n*c*s*s/2, func() error { return e.ReLUGrad(dx, x, y) }) })
 		b.Run("max pool", func(b *testing.B) { timed(b, n*c*s*s/2, func() error { return e.MaxPool(small, x, spec) }) })
 		b.Run("max pool gradient", func(b *testing.B) { timed(b, n*c*s*s/2, func() error { return e.MaxPoolGrad(dx, g, x, small, spec) }) })
-		spec3 := layers.SquarePool(3, 1, 1, false)
+		spec3 := engine.SquarePool(3, 1, 1, false)
 		b.Run("max pool 3", func(b *testing.B) { timed(b, n*c*s*s/2, func() error { return e.MaxPool(y, x, spec3) }) })
 		b.Run("average pool 3", func(b *testing.B) { timed(b, n*c*s*s/2, func() error { return e.AvgPool(y, x, spec3) }) })
 		b.Run("average pool 3 gradient", func(b *testing.B) { timed(b, n*c*s*s/2, func() error { return e.AvgPoolGrad(dx, y, spec3) }) })

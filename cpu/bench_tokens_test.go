@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // BenchmarkTransformer has the parts of a block of ViT-S/16 on 16 images of 224
@@ -25,11 +25,11 @@ func BenchmarkTransformer(b *testing.B) {
 		run("layer norm gradient", n*t*d/2, func() error { return e.LayerNormGrad(dx, gamma, beta, y, x, gain, mean, inv) })
 
 		wide, act, dact := put(b, e, rng, n, t, hidden), put(b, e, rng, n, t, hidden), put(b, e, rng, n, t, hidden)
-		run("gelu", n*t*hidden/2, func() error { return e.GELU(act, wide, layers.GELUErf) })
-		run("gelu gradient", n*t*hidden/2, func() error { return e.GELUGrad(dact, act, wide, layers.GELUErf) })
+		run("gelu", n*t*hidden/2, func() error { return e.GELU(act, wide, engine.GELUErf) })
+		run("gelu gradient", n*t*hidden/2, func() error { return e.GELUGrad(dact, act, wide, engine.GELUErf) })
 
 		qkv, dqkv := put(b, e, rng, n, t, 3*d), put(b, e, rng, n, t, 3*d)
-		spec := layers.AttentionSpec{Heads: heads, Scale: 0.125}
+		spec := engine.AttentionSpec{Heads: heads, Scale: 0.125}
 		run("attention", 2*n*t*t*d, func() error { return e.Attention(y, logSum, qkv, spec) })
 		run("attention gradient", 5*n*t*t*d, func() error { return e.AttentionGrad(dqkv, x, y, logSum, qkv, spec) })
 		weights, dweights := put(b, e, rng, n*heads*t, t), put(b, e, rng, n*heads*t, t)

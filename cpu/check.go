@@ -6,7 +6,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // view is an argument as the operations see it.
@@ -44,7 +44,7 @@ func (a *args) fail(format string, v ...any) {
 
 // get unwraps t, which must not be nil and must have rank dimensions, or any
 // number if rank is negative.
-func (a *args) get(name string, t layers.Tensor, rank int) view {
+func (a *args) get(name string, t engine.Tensor, rank int) view {
 	d, ok := t.(*tensor.Dense)
 	switch {
 	case t == nil || ok && d == nil:
@@ -71,14 +71,14 @@ func (a *args) get(name string, t layers.Tensor, rank int) view {
 }
 
 // maybe is get for an argument that may be nil; it then returns an empty view.
-func (a *args) maybe(name string, t layers.Tensor, rank int) view {
+func (a *args) maybe(name string, t engine.Tensor, rank int) view {
 	if isNil(t) {
 		return view{name: name}
 	}
 	return a.get(name, t, rank)
 }
 
-func isNil(t layers.Tensor) bool {
+func isNil(t engine.Tensor) bool {
 	d, ok := t.(*tensor.Dense)
 	return t == nil || ok && d == nil
 }

@@ -8,6 +8,6 @@ import (
 
 func TestConformance(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
-		conformance.Run(t, engine(t, variant, 2), conformance.Options{Golden: true})
+		conformance.Run(t, openEngine(t, variant, 2), conformance.Options{Golden: true})
 	})
 }

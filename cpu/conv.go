@@ -3,12 +3,12 @@ package cpu
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // convShape is a checked convolution.
 type convShape struct {
-	layers.ConvSpec
+	engine.ConvSpec
 	images, in, height, width int // x (N, C, H, W)
 	out, rows, cols           int // y (N, K, Ho, Wo)
 }
@@ -17,7 +17,7 @@ type convShape struct {
 const maxPeriod = 32
 
 // checkConv demands that x, w and y fit the specification.
-func (g *args) checkConv(y, x, w view, spec layers.ConvSpec) convShape {
+func (g *args) checkConv(y, x, w view, spec engine.ConvSpec) convShape {
 	if g.err != nil {
 		return convShape{}
 	}
@@ -64,7 +64,7 @@ func (c *convShape) gradientMaps(dy []float32) featureMaps {
 }
 
 // Conv sets y = epilogue(x * w): y (K, N Ho Wo) = w (K, C kh kw) patches.
-func (e *Engine) Conv(y, x, w layers.Tensor, spec layers.ConvSpec, ep layers.Epilogue) error {
+func (e *Engine) Conv(y, x, w engine.Tensor, spec engine.ConvSpec, ep engine.Epilogue) error {
 	g := args{op: "conv"}
 	d, s, m := g.get("y", y, 4), g.get("x", x, 4), g.get("w", w, 4)
 	scale, shift, residual := g.maybe("scale", ep.Scale, 1), g.maybe("shift", ep.Shift, 1), g.maybe("residual", ep.Residual, 4)

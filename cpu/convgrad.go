@@ -1,11 +1,13 @@
 package cpu
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // ConvGradInput sets dx from dy. Positions of dx that are equal modulo the stride
 // meet the same taps of w, so each such phase is a convolution of dy with stride
 // 1: dx (C, positions of the phase) = w^T (C, K taps) patches of dy.
-func (e *Engine) ConvGradInput(dx, dy, w layers.Tensor, spec layers.ConvSpec) error {
+func (e *Engine) ConvGradInput(dx, dy, w engine.Tensor, spec engine.ConvSpec) error {
 	g := args{op: "conv gradient of input"}
 	d, u, m := g.get("dx", dx, 4), g.get("dy", dy, 4), g.get("w", w, 4)
 	c := g.checkConv(u, d, m, spec)
@@ -138,7 +140,7 @@ func (p phaseWeights) packRows(kr *kernels, dst []float32, row, rows, from, dept
 
 // ConvGradWeights sets dw and dbias, where they are not nil:
 // dw (K, C kh kw) = dy (K, N Ho Wo) patches^T.
-func (e *Engine) ConvGradWeights(dw, dbias, dy, x layers.Tensor, spec layers.ConvSpec) error {
+func (e *Engine) ConvGradWeights(dw, dbias, dy, x engine.Tensor, spec engine.ConvSpec) error {
 	g := args{op: "conv gradient of weights"}
 	u, s := g.get("dy", dy, 4), g.get("x", x, 4)
 	dm, db := g.maybe("dw", dw, 4), g.maybe("dbias", dbias, 1)

@@ -1,4 +1,4 @@
-// Package cpu computes on the CPU: a layers.Engine in Go and Go assembly,
+// Package cpu computes on the CPU: an engine.Engine in Go and Go assembly,
 // without cgo.
 //
 // # Variants

@@ -1,9 +1,11 @@
 package cpu
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // Add sets dst = a + b.
-func (e *Engine) Add(dst, a, b layers.Tensor) error {
+func (e *Engine) Add(dst, a, b engine.Tensor) error {
 	g := args{op: "add"}
 	d, x, y := g.get("dst", dst, -1), g.get("a", a, -1), g.get("b", b, -1)
 	g.same(y, x)
@@ -16,7 +18,7 @@ func (e *Engine) Add(dst, a, b layers.Tensor) error {
 }
 
 // Scale sets dst = s * a.
-func (e *Engine) Scale(dst, a layers.Tensor, s float32) error {
+func (e *Engine) Scale(dst, a engine.Tensor, s float32) error {
 	g := args{op: "scale"}
 	d, x := g.get("dst", dst, -1), g.get("a", a, -1)
 	g.same(d, x)
@@ -28,7 +30,7 @@ func (e *Engine) Scale(dst, a layers.Tensor, s float32) error {
 }
 
 // ReLU sets y = max(x, 0); NaN stays NaN.
-func (e *Engine) ReLU(y, x layers.Tensor) error {
+func (e *Engine) ReLU(y, x engine.Tensor) error {
 	g := args{op: "relu"}
 	d, s := g.get("y", y, -1), g.get("x", x, -1)
 	g.same(d, s)
@@ -40,7 +42,7 @@ func (e *Engine) ReLU(y, x layers.Tensor) error {
 }
 
 // ReLUGrad sets dx = dy where y > 0, else 0.
-func (e *Engine) ReLUGrad(dx, dy, y layers.Tensor) error {
+func (e *Engine) ReLUGrad(dx, dy, y engine.Tensor) error {
 	g := args{op: "relu gradient"}
 	d, u, v := g.get("dx", dx, -1), g.get("dy", dy, -1), g.get("y", y, -1)
 	g.same(u, v)

@@ -5,7 +5,7 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // Variable names the environment variable that picks the kernel variant when
@@ -22,7 +22,7 @@ type Options struct {
 	Variant string
 }
 
-// Engine computes on the CPU, see layers.Engine. Its tensors are
+// Engine computes on the CPU, see engine.Engine. Its tensors are
 // *tensor.Dense of float32, contiguous and row-major.
 type Engine struct {
 	kernels *kernels
@@ -32,7 +32,7 @@ type Engine struct {
 	plans   map[patchShape]*patchPlan
 }
 
-var _ layers.Engine = (*Engine)(nil)
+var _ engine.Engine = (*Engine)(nil)
 
 // New returns an engine. A negative number of threads, an unknown variant and a
 // variant that this machine lacks are errors.
@@ -68,8 +68,8 @@ func (e *Engine) Name() string {
 }
 
 // Info names the kernels; all numbers are float32.
-func (e *Engine) Info() layers.EngineInfo {
-	return layers.EngineInfo{Kind: layers.CPU, Device: e.kernels.name, Precision: "fp32", Deterministic: true}
+func (e *Engine) Info() engine.Info {
+	return engine.Info{Kind: engine.CPU, Device: e.kernels.name, Precision: "fp32", Deterministic: true}
 }
 
 // Close ends the worker goroutines. A closed engine still computes, on the

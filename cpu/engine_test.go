@@ -10,7 +10,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -20,14 +20,14 @@ func TestVariantIsPicked(t *testing.T) {
 		t.Fatalf("variants %v lack portable", all)
 	}
 	t.Setenv(Variable, "")
-	if e := engine(t, "", 2); e.Name() != "cpu ("+all[0]+", 2 threads)" {
+	if e := openEngine(t, "", 2); e.Name() != "cpu ("+all[0]+", 2 threads)" {
 		t.Errorf("the best variant is %s, the engine is %q", all[0], e.Name())
 	}
 	t.Setenv(Variable, "portable")
-	if e := engine(t, "", 1); e.Name() != "cpu (portable, 1 thread)" {
+	if e := openEngine(t, "", 1); e.Name() != "cpu (portable, 1 thread)" {
 		t.Errorf("with %s=portable the engine is %q", Variable, e.Name())
 	}
-	if e := engine(t, all[0], 1); e.kernels.name != all[0] {
+	if e := openEngine(t, all[0], 1); e.kernels.name != all[0] {
 		t.Errorf("the option %s does not win over %s: %q", all[0], Variable, e.Name())
 	}
 	for _, name := range []string{"sse", "AVX2"} {
@@ -48,15 +48,15 @@ func TestVariantIsPicked(t *testing.T) {
 func step(t testing.TB, e *Engine) [][]float32 {
 	rng := rand.New(rand.NewPCG(21, 22))
 	var out [][]float32
-	keep := func(xs ...layers.Tensor) {
+	keep := func(xs ...engine.Tensor) {
 		for _, x := range xs {
 			out = append(out, read(t, e, x))
 		}
 	}
-	spec := layers.SquareConv(3, 1, 1)
+	spec := engine.SquareConv(3, 1, 1)
 	x, w, y := put(t, e, rng, 6, 20, 17, 15), put(t, e, rng, 30, 20, 3, 3), put(t, e, rng, 6, 30, 17, 15)
 	dx, dw, db := put(t, e, rng, 6, 20, 17, 15), put(t, e, rng, 30, 20, 3, 3), put(t, e, rng, 30)
-	must(t, e.Conv(y, x, w, spec, layers.Epilogue{Shift: db, ReLU: true}))
+	must(t, e.Conv(y, x, w, spec, engine.Epilogue{Shift: db, ReLU: true}))
 	must(t, e.ConvGradInput(dx, y, w, spec))
 	must(t, e.ConvGradWeights(dw, db, y, x, spec))
 	keep(y, dx, dw, db)
@@ -76,16 +76,16 @@ func step(t testing.TB, e *Engine) [][]float32 {
 		must(t, e.PairwiseGrad(du, du, d, d, u, u, m))
 		keep(d, du)
 	}
-	s, err := e.SumSquares([]layers.Tensor{x, w, a})
+	s, err := e.SumSquares([]engine.Tensor{x, w, a})
 	must(t, err)
 	return append(out, []float32{float32(s), float32(s - float64(float32(s)))})
 }
 
 func TestResultsDoNotDependOnThreads(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
-		want := step(t, engine(t, variant, 1))
+		want := step(t, openEngine(t, variant, 1))
 		for threads := 2; threads <= 4; threads++ {
-			for i, got := range step(t, engine(t, variant, threads)) {
+			for i, got := range step(t, openEngine(t, variant, threads)) {
 				if !slices.Equal(got, want[i]) {
 					t.Errorf("%d threads: result %d differs from that of one", threads, i)
 				}
@@ -95,15 +95,15 @@ func TestResultsDoNotDependOnThreads(t *testing.T) {
 }
 
 func TestSteadyStateAllocatesLittle(t *testing.T) {
-	e := engine(t, "", 2)
+	e := openEngine(t, "", 2)
 	rng := rand.New(rand.NewPCG(23, 24))
-	spec := layers.SquareConv(3, 1, 1)
+	spec := engine.SquareConv(3, 1, 1)
 	x, w, y := put(t, e, rng, 8, 32, 16, 16), put(t, e, rng, 64, 32, 3, 3), put(t, e, rng, 8, 64, 16, 16)
 	u, d := put(t, e, rng, 100, 64), put(t, e, rng, 100, 100)
 	du := put(t, e, rng, 100, 64)
 	m := metric.Metric{Kind: metric.BRM, Restriction: metric.Sigmoid, P: 2}
 	run := func() {
-		must(t, e.Conv(y, x, w, spec, layers.Epilogue{ReLU: true}))
+		must(t, e.Conv(y, x, w, spec, engine.Epilogue{ReLU: true}))
 		must(t, e.ConvGradWeights(w, nil, y, x, spec))
 		must(t, e.ConvGradInput(x, y, w, spec))
 		must(t, e.Pairwise(d, u, u, m))
@@ -126,7 +126,7 @@ func TestSteadyStateAllocatesLittle(t *testing.T) {
 }
 
 func TestClosedEngineComputesAlone(t *testing.T) {
-	e := engine(t, "", 3)
+	e := openEngine(t, "", 3)
 	want := step(t, e)
 	must(t, e.Close())
 	must(t, e.Close())
@@ -154,21 +154,21 @@ func TestPanicInAnItemReachesTheCaller(t *testing.T) {
 }
 
 func TestWrongArgumentsAreNamed(t *testing.T) {
-	e := engine(t, "", 2)
+	e := openEngine(t, "", 2)
 	rng := rand.New(rand.NewPCG(25, 26))
 	x, w := put(t, e, rng, 2, 3, 8, 8), put(t, e, rng, 4, 5, 3, 3)
 	y := put(t, e, rng, 2, 4, 8, 8)
 	a := put(t, e, rng, 3, 4)
 	transposed := tensor.New(tensor.WithShape(4, 3), tensor.Of(tensor.Float32))
 	must(t, transposed.T())
-	spec := layers.SquareConv(3, 1, 1)
+	spec := engine.SquareConv(3, 1, 1)
 	for _, c := range []struct {
 		err  error
 		want []string
 	}{
-		{e.Conv(y, x, w, spec, layers.Epilogue{}), []string{"conv", "w (4, 5, 3, 3)", "x (2, 3, 8, 8)", "want (4, 3, 3, 3)"}},
-		{e.Conv(y, x, put(t, e, rng, 4, 3, 9, 9), layers.SquareConv(9, 1, 0), layers.Epilogue{}), []string{"conv", "9x9 kernel", "(2, 3, 8, 8)"}},
-		{e.Conv(y, x, w, layers.ConvSpec{}, layers.Epilogue{}), []string{"conv", "kernel 0x0"}},
+		{e.Conv(y, x, w, spec, engine.Epilogue{}), []string{"conv", "w (4, 5, 3, 3)", "x (2, 3, 8, 8)", "want (4, 3, 3, 3)"}},
+		{e.Conv(y, x, put(t, e, rng, 4, 3, 9, 9), engine.SquareConv(9, 1, 0), engine.Epilogue{}), []string{"conv", "9x9 kernel", "(2, 3, 8, 8)"}},
+		{e.Conv(y, x, w, engine.ConvSpec{}, engine.Epilogue{}), []string{"conv", "kernel 0x0"}},
 		{e.MatMul(a, a, a, false, false, false), []string{"matmul", "a (3, 4)", "b (3, 4)", "4 and 3"}},
 		{e.MatMul(a, a, a, true, false, false), []string{"matmul", "c (3, 4)", "a (3, 4)^T", "want (4, 4)"}},
 		{e.Add(a, a, nil), []string{"add", "b is nil"}},
@@ -176,7 +176,7 @@ func TestWrongArgumentsAreNamed(t *testing.T) {
 		{e.Add(a, a, tensor.New(tensor.WithShape(3, 4), tensor.Of(tensor.Float64))), []string{"add", "float64", "want float32"}},
 		{e.Pairwise(a, a, put(t, e, rng, 4, 5), metric.Metric{Kind: metric.Dot}), []string{"pairwise", "b (4, 5)", "a (3, 4)"}},
 		{e.Pairwise(a, a, a, metric.Metric{Kind: metric.BRM, P: 3}), []string{"pairwise", "p is 3"}},
-		{e.RowNorm(a, a, layers.RowNormSpec{}), []string{"row norm", "share memory"}},
+		{e.RowNorm(a, a, engine.RowNormSpec{}), []string{"row norm", "share memory"}},
 	} {
 		if c.err == nil {
 			t.Errorf("no error, want one with %q", c.want)

@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // transformer runs the operations of a block of a vision transformer forward and
 // back and returns the list of their results.
-func transformer(t testing.TB, e *Engine) func() []layers.Tensor {
+func transformer(t testing.TB, e *Engine) func() []engine.Tensor {
 	rng := rand.New(rand.NewPCG(31, 32))
 	const n, tokens, heads, size = 3, 145, 2, 24
 	const d = heads * size
-	shape := func(shape ...int) layers.Tensor { return put(t, e, rng, shape...) }
-	spec := layers.AttentionSpec{Heads: heads, Scale: 0.2}
+	shape := func(shape ...int) engine.Tensor { return put(t, e, rng, shape...) }
+	spec := engine.AttentionSpec{Heads: heads, Scale: 0.2}
 	maps, cls, pos := shape(n, d, 12, 12), shape(1, 1, d), shape(1, tokens, d)
 	x, y, dx, dy := shape(n, tokens, d), shape(n, tokens, d), shape(n, tokens, d), shape(n, tokens, d)
 	gamma, beta, dgamma, dbeta := shape(d), shape(d), shape(d), shape(d)
@@ -27,20 +27,20 @@ func transformer(t testing.TB, e *Engine) func() []layers.Tensor {
 	soft, dsoft, logs, dlogs := shape(n, tokens, d), shape(n, tokens, d), shape(n, tokens, d), shape(n, tokens, d)
 	mixed, dmixed, row, whole := shape(n, tokens, d), shape(n, tokens, d), shape(n, d), shape(n, tokens, d)
 	dmaps, dcls, dpos := shape(n, d, 12, 12), shape(1, 1, d), shape(1, tokens, d)
-	return func() []layers.Tensor {
+	return func() []engine.Tensor {
 		for _, err := range []error{
 			e.Tokens(x, maps, cls, pos),
 			e.LayerNorm(y, mean, inv, x, gamma, beta, 1e-6),
 			e.Linear(qkv, y, w, bias),
 			e.Attention(mixed, logSum, qkv, spec),
-			e.GELU(act, qkv, layers.GELUErf),
+			e.GELU(act, qkv, engine.GELUErf),
 			e.Softmax(soft, x),
 			e.LogSoftmax(logs, x),
 			e.Token(row, mixed, 1),
 			e.TokenGrad(whole, row, 1),
 			e.LogSoftmaxGrad(dlogs, dy, logs),
 			e.SoftmaxGrad(dsoft, dy, soft),
-			e.GELUGrad(dact, act, qkv, layers.GELUErf),
+			e.GELUGrad(dact, act, qkv, engine.GELUErf),
 			e.AttentionGrad(dqkv, dy, mixed, logSum, qkv, spec),
 			e.LinearGrad(dmixed, dw, dbias, dqkv, y, w),
 			e.LayerNormGrad(dx, dgamma, dbeta, dmixed, x, gamma, mean, inv),
@@ -48,7 +48,7 @@ func transformer(t testing.TB, e *Engine) func() []layers.Tensor {
 		} {
 			must(t, err)
 		}
-		return []layers.Tensor{
+		return []engine.Tensor{
 			x, y, mean, inv, qkv, mixed, logSum, act, soft, logs, row, whole, dlogs, dsoft, dact, dqkv,
 			dmixed, dw, dbias, dx, dgamma, dbeta, dmaps, dcls, dpos,
 		}
@@ -57,10 +57,10 @@ func transformer(t testing.TB, e *Engine) func() []layers.Tensor {
 
 func TestTransformerDoesNotDependOnThreads(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
-		one := engine(t, variant, 1)
+		one := openEngine(t, variant, 1)
 		want := transformer(t, one)()
 		for threads := 2; threads <= 4; threads++ {
-			e := engine(t, variant, threads)
+			e := openEngine(t, variant, threads)
 			for i, got := range transformer(t, e)() {
 				if !slices.Equal(read(t, e, got), read(t, one, want[i])) {
 					t.Errorf("%d threads: result %d differs from that of one", threads, i)
@@ -73,7 +73,7 @@ func TestTransformerDoesNotDependOnThreads(t *testing.T) {
 func TestTransformerAllocatesLittle(t *testing.T) {
 	// With more threads, it is chance when a worker first meets each kind of item
 	// and its buffers grow.
-	run := transformer(t, engine(t, "", 1))
+	run := transformer(t, openEngine(t, "", 1))
 	run()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -88,15 +88,15 @@ func TestTransformerAllocatesLittle(t *testing.T) {
 }
 
 func TestWrongTokensAreNamed(t *testing.T) {
-	e := engine(t, "", 2)
-	shape := func(shape ...int) layers.Tensor { return load(t, e, make([]float32, volume(shape)), shape...) }
+	e := openEngine(t, "", 2)
+	shape := func(shape ...int) engine.Tensor { return load(t, e, make([]float32, volume(shape)), shape...) }
 	x := shape(2, 5, 6)
 	for _, c := range []struct {
 		err  error
 		want []string
 	}{
-		{e.Attention(shape(2, 5, 6), shape(2, 4, 5), shape(2, 5, 18), layers.AttentionSpec{Heads: 4, Scale: 1}), []string{"attention", "qkv (2, 5, 18)", "3*4 heads"}},
-		{e.Attention(shape(2, 5, 6), shape(2, 5, 3), shape(2, 5, 18), layers.AttentionSpec{Heads: 3, Scale: 1}), []string{"attention", "logSum (2, 5, 3)", "want (2, 3, 5)"}},
+		{e.Attention(shape(2, 5, 6), shape(2, 4, 5), shape(2, 5, 18), engine.AttentionSpec{Heads: 4, Scale: 1}), []string{"attention", "qkv (2, 5, 18)", "3*4 heads"}},
+		{e.Attention(shape(2, 5, 6), shape(2, 5, 3), shape(2, 5, 18), engine.AttentionSpec{Heads: 3, Scale: 1}), []string{"attention", "logSum (2, 5, 3)", "want (2, 3, 5)"}},
 		{e.LayerNorm(shape(2, 5, 6), shape(5), shape(2, 5), x, shape(6), shape(6), 0), []string{"layer norm", "mean (5)", "want (2, 5)"}},
 		{e.LayerNorm(x, shape(2, 5), shape(2, 5), x, shape(6), shape(6), 0), []string{"layer norm", "share memory"}},
 		{e.Linear(shape(2, 6, 3), x, shape(3, 6), nil), []string{"linear", "y (2, 6, 3)", "want (2, 5, 3)"}},

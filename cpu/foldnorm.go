@@ -3,11 +3,11 @@ package cpu
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // FoldNorm turns a frozen normalisation into scale and shift.
-func (e *Engine) FoldNorm(scale, shift, bias, gamma, beta, mean, variance layers.Tensor, eps float32) error {
+func (e *Engine) FoldNorm(scale, shift, bias, gamma, beta, mean, variance engine.Tensor, eps float32) error {
 	g := args{op: "fold norm"}
 	sc, sh, bi := g.get("scale", scale, 1), g.get("shift", shift, 1), g.maybe("bias", bias, 1)
 	ga, be, me, va := g.get("gamma", gamma, 1), g.get("beta", beta, 1), g.get("mean", mean, 1), g.get("variance", variance, 1)
@@ -26,7 +26,7 @@ func (e *Engine) FoldNorm(scale, shift, bias, gamma, beta, mean, variance layers
 }
 
 // FoldNormGrad is the gradient of FoldNorm.
-func (e *Engine) FoldNormGrad(dbias, dgamma, dbeta, dscale, dshift, bias, gamma, mean, variance layers.Tensor, eps float32) error {
+func (e *Engine) FoldNormGrad(dbias, dgamma, dbeta, dscale, dshift, bias, gamma, mean, variance engine.Tensor, eps float32) error {
 	g := args{op: "fold norm gradient"}
 	db, dg, dbe := g.maybe("dbias", dbias, 1), g.maybe("dgamma", dgamma, 1), g.maybe("dbeta", dbeta, 1)
 	dsc, dsh, bi := g.maybe("dscale", dscale, 1), g.get("dshift", dshift, 1), g.maybe("bias", bias, 1)

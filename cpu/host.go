@@ -5,13 +5,13 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
 // View returns the numbers of a tensor of this engine themselves. Any later
 // operation that writes the tensor changes them.
-func (e *Engine) View(t layers.Tensor) ([]float32, error) {
+func (e *Engine) View(t engine.Tensor) ([]float32, error) {
 	d, ok := t.(*tensor.Dense)
 	if !ok {
 		return nil, fmt.Errorf("cpu: view: %T is no tensor of this engine", t)

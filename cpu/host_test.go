@@ -41,7 +41,7 @@ func TestKeysAreFound(t *testing.T) {
 func TestRowValues(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
 		rng := rand.New(rand.NewPCG(25, 26))
-		e := engine(t, variant, 2)
+		e := openEngine(t, variant, 2)
 		for _, h := range []int{1, 19, 1100} {
 			rows := embeddings(rng, 9, h, 1)
 			x := rows[4*h : 5*h]

@@ -3,11 +3,11 @@ package cpu
 import (
 	"fmt"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // Concat joins xs along axis 1.
-func (e *Engine) Concat(y layers.Tensor, xs ...layers.Tensor) error {
+func (e *Engine) Concat(y engine.Tensor, xs ...engine.Tensor) error {
 	a := args{op: "concat"}
 	d := a.get("y", y, -1)
 	if a.err == nil && len(d.shape) < 2 {
@@ -48,7 +48,7 @@ func (e *Engine) Concat(y layers.Tensor, xs ...layers.Tensor) error {
 }
 
 // Slice copies channels [from, from+C) of y into x, which has C channels.
-func (e *Engine) Slice(x, y layers.Tensor, from int) error {
+func (e *Engine) Slice(x, y engine.Tensor, from int) error {
 	a := args{op: "slice"}
 	d, s := a.part("x", x, "y", y, from)
 	if a.err != nil {
@@ -63,7 +63,7 @@ func (e *Engine) Slice(x, y layers.Tensor, from int) error {
 }
 
 // SliceReLUGrad takes channels [from, from+C) of dy where y is above 0.
-func (e *Engine) SliceReLUGrad(dx, dy, y layers.Tensor, from int) error {
+func (e *Engine) SliceReLUGrad(dx, dy, y engine.Tensor, from int) error {
 	a := args{op: "slice of a relu gradient"}
 	d, u := a.part("dx", dx, "dy", dy, from)
 	s := a.get("y", y, -1)
@@ -81,7 +81,7 @@ func (e *Engine) SliceReLUGrad(dx, dy, y layers.Tensor, from int) error {
 }
 
 // part demands that channels [from, from+C) of whole fit x, which has C.
-func (a *args) part(name string, x layers.Tensor, wholeName string, whole layers.Tensor, from int) (d, s view) {
+func (a *args) part(name string, x engine.Tensor, wholeName string, whole engine.Tensor, from int) (d, s view) {
 	s = a.get(wholeName, whole, -1)
 	if a.err == nil && len(s.shape) < 2 {
 		a.fail("%v has no axis 1", s)

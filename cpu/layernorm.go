@@ -3,7 +3,7 @@ package cpu
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // lines is a tensor seen as rows along its last axis.
@@ -27,7 +27,7 @@ func (l lines) row(v []float32, r int) []float32 { return v[r*l.width:][:l.width
 func leading(shape []int) []int { return shape[:max(0, len(shape)-1)] }
 
 // LayerNorm normalises every row by its own statistics.
-func (e *Engine) LayerNorm(y, mean, invStd, x, gamma, beta layers.Tensor, eps float32) error {
+func (e *Engine) LayerNorm(y, mean, invStd, x, gamma, beta engine.Tensor, eps float32) error {
 	g := args{op: "layer norm"}
 	d, s := g.get("y", y, -1), g.get("x", x, -1)
 	l := g.lines(s, 2)
@@ -63,7 +63,7 @@ const normRows = 32
 // LayerNormGrad is the gradient of LayerNorm: with u = (x-mean)*invStd and
 // g = dy*gamma, dx = invStd*(g - mean(g) - u*mean(g*u)), dgamma = sum dy*u and
 // dbeta = sum dy over the rows.
-func (e *Engine) LayerNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd layers.Tensor) error {
+func (e *Engine) LayerNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd engine.Tensor) error {
 	g := args{op: "layer norm gradient"}
 	u, s := g.get("dy", dy, -1), g.get("x", x, -1)
 	l := g.lines(s, 2)

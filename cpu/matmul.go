@@ -3,11 +3,11 @@ package cpu
 import (
 	"slices"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // MatMul sets c = op(a) op(b), or adds it to c.
-func (e *Engine) MatMul(c, a, b layers.Tensor, transA, transB, accumulate bool) error {
+func (e *Engine) MatMul(c, a, b engine.Tensor, transA, transB, accumulate bool) error {
 	g := args{op: "matmul"}
 	d, x, y := g.get("c", c, 2), g.get("a", a, 2), g.get("b", b, 2)
 	if g.err != nil {
@@ -65,7 +65,7 @@ func opName(x view, trans bool) string {
 }
 
 // Linear sets y (..., out) = x (..., in) w^T + bias.
-func (e *Engine) Linear(y, x, w, bias layers.Tensor) error {
+func (e *Engine) Linear(y, x, w, bias engine.Tensor) error {
 	g := args{op: "linear"}
 	d, s, m, b := g.get("y", y, -1), g.get("x", x, -1), g.get("w", w, 2), g.maybe("bias", bias, 1)
 	n := g.lines(s, 2)
@@ -98,7 +98,7 @@ func (a *args) rows(x, because view, width int) {
 
 // LinearGrad sets those of dx = dy w, dw = dy^T x and dbias = sum of dy over
 // rows that are not nil.
-func (e *Engine) LinearGrad(dx, dw, dbias, dy, x, w layers.Tensor) error {
+func (e *Engine) LinearGrad(dx, dw, dbias, dy, x, w engine.Tensor) error {
 	g := args{op: "linear gradient"}
 	u, s, m := g.get("dy", dy, -1), g.get("x", x, -1), g.get("w", w, 2)
 	du, dm, db := g.maybe("dx", dx, -1), g.maybe("dw", dw, 2), g.maybe("dbias", dbias, 1)

@@ -3,11 +3,11 @@ package cpu
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // MaxPool takes the maximum of each window. NaN wins over every number.
-func (e *Engine) MaxPool(y, x layers.Tensor, spec layers.PoolSpec) error {
+func (e *Engine) MaxPool(y, x engine.Tensor, spec engine.PoolSpec) error {
 	g := args{op: "max pool"}
 	d, s := g.get("y", y, 4), g.get("x", x, 4)
 	p := g.checkPool(d, s, spec)
@@ -31,7 +31,7 @@ func (e *Engine) MaxPool(y, x layers.Tensor, spec layers.PoolSpec) error {
 }
 
 // MaxPoolGrad gives dy to the first maximum of each window.
-func (e *Engine) MaxPoolGrad(dx, dy, x, y layers.Tensor, spec layers.PoolSpec) error {
+func (e *Engine) MaxPoolGrad(dx, dy, x, y engine.Tensor, spec engine.PoolSpec) error {
 	g := args{op: "max pool gradient"}
 	d, u, s, m := g.get("dx", dx, 4), g.get("dy", dy, 4), g.get("x", x, 4), g.get("y", y, 4)
 	p := g.checkPool(m, s, spec)
@@ -92,7 +92,7 @@ func (p *poolShape) routeByPlace(dx, dy, plane []float32) {
 }
 
 // GlobalMax takes the maximum over height and width.
-func (e *Engine) GlobalMax(y, x layers.Tensor) error {
+func (e *Engine) GlobalMax(y, x engine.Tensor) error {
 	g := args{op: "global max"}
 	d, s, area := g.global(y, x)
 	if g.err != nil {
@@ -119,7 +119,7 @@ func argMax(x []float32) int {
 }
 
 // GlobalMaxGrad gives dy to the first maximum.
-func (e *Engine) GlobalMaxGrad(dx, dy, x, y layers.Tensor) error {
+func (e *Engine) GlobalMaxGrad(dx, dy, x, y engine.Tensor) error {
 	g := args{op: "global max gradient"}
 	m, s, area := g.global(y, x)
 	d, u := g.get("dx", dx, 4), g.get("dy", dy, 2)
@@ -138,7 +138,7 @@ func (e *Engine) GlobalMaxGrad(dx, dy, x, y layers.Tensor) error {
 }
 
 // global demands y (N, C) and x (N, C, H, W) and returns H*W.
-func (g *args) global(y, x layers.Tensor) (d, s view, area int) {
+func (g *args) global(y, x engine.Tensor) (d, s view, area int) {
 	d, s = g.get("y", y, 2), g.get("x", x, 4)
 	if g.err != nil {
 		return d, s, 0

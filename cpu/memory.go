@@ -5,11 +5,11 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // New returns a zeroed tensor; without dimensions it is a scalar.
-func (e *Engine) New(shape ...int) (layers.Tensor, error) {
+func (e *Engine) New(shape ...int) (engine.Tensor, error) {
 	n, err := elements("new", shape)
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func (e *Engine) New(shape ...int) (layers.Tensor, error) {
 }
 
 // Write copies host numbers into dst.
-func (e *Engine) Write(dst layers.Tensor, src []float32) error {
+func (e *Engine) Write(dst engine.Tensor, src []float32) error {
 	a := args{op: "write"}
 	d := a.get("dst", dst, -1)
 	if a.err == nil && len(d.v) != len(src) {
@@ -33,7 +33,7 @@ func (e *Engine) Write(dst layers.Tensor, src []float32) error {
 }
 
 // Read copies src to the host.
-func (e *Engine) Read(dst []float32, src layers.Tensor) error {
+func (e *Engine) Read(dst []float32, src engine.Tensor) error {
 	a := args{op: "read"}
 	s := a.get("src", src, -1)
 	if a.err == nil && len(s.v) != len(dst) {
@@ -46,7 +46,7 @@ func (e *Engine) Read(dst []float32, src layers.Tensor) error {
 }
 
 // Copy copies src into dst; only their sizes must agree.
-func (e *Engine) Copy(dst, src layers.Tensor) error {
+func (e *Engine) Copy(dst, src engine.Tensor) error {
 	a := args{op: "copy"}
 	d, s := a.get("dst", dst, -1), a.get("src", src, -1)
 	if a.err == nil && len(d.v) != len(s.v) {
@@ -60,7 +60,7 @@ func (e *Engine) Copy(dst, src layers.Tensor) error {
 }
 
 // Zero clears dst.
-func (e *Engine) Zero(dst layers.Tensor) error {
+func (e *Engine) Zero(dst engine.Tensor) error {
 	a := args{op: "zero"}
 	d := a.get("dst", dst, -1)
 	if a.err != nil {
@@ -71,7 +71,7 @@ func (e *Engine) Zero(dst layers.Tensor) error {
 }
 
 // Finite reports whether x holds neither NaN nor infinity.
-func (e *Engine) Finite(x layers.Tensor) (bool, error) {
+func (e *Engine) Finite(x engine.Tensor) (bool, error) {
 	a := args{op: "finite"}
 	s := a.get("x", x, -1)
 	if a.err != nil {

@@ -1,9 +1,11 @@
 package cpu
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // Mix sets y = op(s) x over axis 0.
-func (e *Engine) Mix(y, s, x layers.Tensor, trans bool) error {
+func (e *Engine) Mix(y, s, x engine.Tensor, trans bool) error {
 	a := args{op: "mix"}
 	d, m, v := a.get("y", y, -1), a.get("s", s, 2), a.get("x", x, -1)
 	n := a.items(v)
@@ -22,7 +24,7 @@ func (e *Engine) Mix(y, s, x layers.Tensor, trans bool) error {
 
 // ChannelGrams sets g (C, N, N) to the scalar products of the items of x in
 // each channel.
-func (e *Engine) ChannelGrams(g, x layers.Tensor) error {
+func (e *Engine) ChannelGrams(g, x engine.Tensor) error {
 	a := args{op: "channel grams"}
 	d, v := a.get("g", g, 3), a.get("x", x, -1)
 	n := a.items(v)

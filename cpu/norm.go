@@ -3,7 +3,7 @@ package cpu
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // channels is a batch (N, C) or (N, C, H, W) seen by channel: planes of area
@@ -37,14 +37,14 @@ func (e *Engine) each(c channels, do func(ch int)) {
 
 // BatchNorm normalises with the statistics of the batch and moves the running
 // ones.
-func (e *Engine) BatchNorm(y, mean, invStd, runningMean, runningVar, x, gamma, beta layers.Tensor, eps, momentum float32) error {
+func (e *Engine) BatchNorm(y, mean, invStd, runningMean, runningVar, x, gamma, beta engine.Tensor, eps, momentum float32) error {
 	g := args{op: "batch norm"}
 	d, s := g.get("y", y, -1), g.get("x", x, -1)
 	c := g.channels(s)
 	g.same(d, s)
 	g.apart(d, s)
 	var p [6]view
-	for i, t := range []layers.Tensor{mean, invStd, runningMean, runningVar, gamma, beta} {
+	for i, t := range []engine.Tensor{mean, invStd, runningMean, runningVar, gamma, beta} {
 		p[i] = g.get([]string{"mean", "invStd", "runningMean", "runningVar", "gamma", "beta"}[i], t, 1)
 		g.want(p[i], s, c.count)
 	}

@@ -3,12 +3,12 @@ package cpu
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // BatchNormGrad is the gradient of BatchNorm: with xhat = (x-mean)*invStd,
 // dx = gamma*invStd*(dy - mean(dy) - xhat*mean(dy*xhat)).
-func (e *Engine) BatchNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd layers.Tensor) error {
+func (e *Engine) BatchNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd engine.Tensor) error {
 	g := args{op: "batch norm gradient"}
 	n := g.normGrad(dx, dgamma, dbeta, dy, x, gamma, mean)
 	inv := g.get("invStd", invStd, 1)
@@ -27,7 +27,7 @@ func (e *Engine) BatchNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd lay
 }
 
 // FrozenNorm normalises with given statistics.
-func (e *Engine) FrozenNorm(y, x, gamma, beta, mean, variance layers.Tensor, eps float32) error {
+func (e *Engine) FrozenNorm(y, x, gamma, beta, mean, variance engine.Tensor, eps float32) error {
 	g := args{op: "frozen norm"}
 	d, s := g.get("y", y, -1), g.get("x", x, -1)
 	c := g.channels(s)
@@ -50,7 +50,7 @@ func (e *Engine) FrozenNorm(y, x, gamma, beta, mean, variance layers.Tensor, eps
 }
 
 // FrozenNormGrad is the gradient of FrozenNorm; the statistics are constants.
-func (e *Engine) FrozenNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, variance layers.Tensor, eps float32) error {
+func (e *Engine) FrozenNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, variance engine.Tensor, eps float32) error {
 	g := args{op: "frozen norm gradient"}
 	n := g.normGrad(dx, dgamma, dbeta, dy, x, gamma, mean)
 	va := g.get("variance", variance, 1)
@@ -74,7 +74,7 @@ type normGradArgs struct {
 	dx, dgamma, dbeta, dy, x, gamma, mean view
 }
 
-func (g *args) normGrad(dx, dgamma, dbeta, dy, x, gamma, mean layers.Tensor) normGradArgs {
+func (g *args) normGrad(dx, dgamma, dbeta, dy, x, gamma, mean engine.Tensor) normGradArgs {
 	n := normGradArgs{
 		dx: g.maybe("dx", dx, -1), dgamma: g.maybe("dgamma", dgamma, 1), dbeta: g.maybe("dbeta", dbeta, 1),
 		dy: g.get("dy", dy, -1), x: g.get("x", x, -1), gamma: g.get("gamma", gamma, 1), mean: g.get("mean", mean, 1),

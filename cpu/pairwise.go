@@ -3,8 +3,8 @@ package cpu
 import (
 	"math"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/approx"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -16,7 +16,7 @@ type pairArgs struct {
 	metric  metric.Metric
 }
 
-func (g *args) pairs(d, a, b layers.Tensor, m metric.Metric) pairArgs {
+func (g *args) pairs(d, a, b engine.Tensor, m metric.Metric) pairArgs {
 	dv, av, bv := g.get("d", d, 2), g.get("a", a, 2), g.get("b", b, 2)
 	if g.err != nil {
 		return pairArgs{}
@@ -37,7 +37,7 @@ func (p *pairArgs) row(v []float32, i int) []float32 { return v[i*p.h : (i+1)*p.
 // Pairwise sets d[i][j] = m(a_i, b_j). Distances are sums of float32 terms;
 // where such a sum has lost digits to underflow or overflow, the entry is
 // computed again in float64.
-func (e *Engine) Pairwise(d, a, b layers.Tensor, m metric.Metric) error {
+func (e *Engine) Pairwise(d, a, b engine.Tensor, m metric.Metric) error {
 	g := args{op: "pairwise"}
 	p := g.pairs(d, a, b, m)
 	if g.err != nil {

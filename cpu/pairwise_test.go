@@ -58,7 +58,7 @@ func TestMetricsAtEveryScale(t *testing.T) {
 	const n, k = 7, 9
 	eachVariant(t, func(t *testing.T, variant string) {
 		rng := rand.New(rand.NewPCG(5, 6))
-		e := engine(t, variant, 2)
+		e := openEngine(t, variant, 2)
 		for i, scale := range []float64{1e-30, 1e-18, 1e-5, 0.01, 0.3, 1, 30, 1e4, 1e18, 1e30} {
 			hs := []int{1, 3, 16, 37, 64, 129}
 			if draws(6) == 1 {
@@ -126,7 +126,7 @@ func narrow(x []float64) []float32 {
 func TestPairwiseOfOneTensor(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
 		rng := rand.New(rand.NewPCG(7, 8))
-		e := engine(t, variant, 2)
+		e := openEngine(t, variant, 2)
 		for _, n := range []int{1, 5, 70, 130}[:1+draws(3)] {
 			for _, h := range []int{1, 33} {
 				for _, m := range metrics() {
@@ -158,7 +158,7 @@ func TestPairwiseOfNaN(t *testing.T) {
 	nan := float32(math.NaN())
 	eachVariant(t, func(t *testing.T, variant string) {
 		rng := rand.New(rand.NewPCG(9, 10))
-		e := engine(t, variant, 2)
+		e := openEngine(t, variant, 2)
 		for _, m := range metrics() {
 			x := embeddings(rng, n, h, 1)
 			x[3*h+17] = nan

@@ -4,14 +4,14 @@ import (
 	"math"
 	"sync/atomic"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
 // PairwiseGrad sets da and db from dd. It sums, coordinate by coordinate, what
 // every pair gives; pairs whose factor float32 cannot hold are left out of that
 // and added in float64.
-func (e *Engine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m metric.Metric) error {
+func (e *Engine) PairwiseGrad(da, db, dd, d, a, b engine.Tensor, m metric.Metric) error {
 	g := args{op: "pairwise gradient"}
 	p := g.pairs(d, a, b, m)
 	up := g.get("dd", dd, 2)

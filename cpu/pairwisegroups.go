@@ -1,7 +1,7 @@
 package cpu
 
 import (
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -16,7 +16,7 @@ type groupArgs struct {
 	metric       metric.Metric
 }
 
-func (g *args) groups(d, a layers.Tensor, m metric.Metric) (p groupArgs, dv, av view) {
+func (g *args) groups(d, a engine.Tensor, m metric.Metric) (p groupArgs, dv, av view) {
 	dv, av = g.get("d", d, 2), g.get("a", a, 2)
 	if g.err != nil {
 		return p, dv, av
@@ -34,7 +34,7 @@ func (g *args) groups(d, a layers.Tensor, m metric.Metric) (p groupArgs, dv, av 
 }
 
 // PairwiseGroups sets d[i][j] = m(a_i, row j of its group).
-func (e *Engine) PairwiseGroups(d, a layers.Tensor, m metric.Metric) error {
+func (e *Engine) PairwiseGroups(d, a engine.Tensor, m metric.Metric) error {
 	g := args{op: "pairwise groups"}
 	p, _, _ := g.groups(d, a, m)
 	if g.err == nil {
@@ -44,7 +44,7 @@ func (e *Engine) PairwiseGroups(d, a layers.Tensor, m metric.Metric) error {
 }
 
 // PairwiseGroupsGrad sets da from dd.
-func (e *Engine) PairwiseGroupsGrad(da, dd, d, a layers.Tensor, m metric.Metric) error {
+func (e *Engine) PairwiseGroupsGrad(da, dd, d, a engine.Tensor, m metric.Metric) error {
 	g := args{op: "pairwise groups gradient"}
 	p, dv, av := g.groups(d, a, m)
 	up, out := g.get("dd", dd, 2), g.get("da", da, 2)

@@ -1,6 +1,8 @@
 package cpu
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // poolShape is a checked pooling of planes.
 //
@@ -10,7 +12,7 @@ import "github.com/vernier-ml/vernier/layers"
 // one on long vectors for each tap. Windows lie wide apart as well, with
 // undefined numbers between the rows.
 type poolShape struct {
-	layers.PoolSpec
+	engine.PoolSpec
 	planes, height, width, rows, cols int
 	deep, wide                        int // rows and columns of a phase
 	taken                             int // columns of a plane that windows reach
@@ -19,7 +21,7 @@ type poolShape struct {
 }
 
 // checkPool demands that x and y fit the specification.
-func (g *args) checkPool(y, x view, spec layers.PoolSpec) poolShape {
+func (g *args) checkPool(y, x view, spec engine.PoolSpec) poolShape {
 	if g.err != nil {
 		return poolShape{}
 	}

@@ -3,7 +3,7 @@ package cpu
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // rowGroup is how many short rows make one item of work.
@@ -19,7 +19,7 @@ func (e *Engine) eachRow(rows int, do func(r int)) {
 }
 
 // RowNorm sets every row of y to spec.Scale * x / |x|.
-func (e *Engine) RowNorm(y, x layers.Tensor, spec layers.RowNormSpec) error {
+func (e *Engine) RowNorm(y, x engine.Tensor, spec engine.RowNormSpec) error {
 	g := args{op: "row norm"}
 	d, s := g.get("y", y, 2), g.get("x", x, 2)
 	g.same(d, s)
@@ -42,7 +42,7 @@ func (e *Engine) RowNorm(y, x layers.Tensor, spec layers.RowNormSpec) error {
 // rowDivisor returns what a row of the given sum of squares is divided by and
 // whether that depends on the row. The squares of float32 numbers neither
 // overflow nor vanish in float64.
-func rowDivisor(squares float64, spec layers.RowNormSpec) (by float64, varies bool) {
+func rowDivisor(squares float64, spec engine.RowNormSpec) (by float64, varies bool) {
 	eps := float64(spec.Eps)
 	if spec.Smooth {
 		return math.Sqrt(squares + eps), true
@@ -56,7 +56,7 @@ func rowDivisor(squares float64, spec layers.RowNormSpec) (by float64, varies bo
 
 // RowNormGrad is the gradient of RowNorm: with N what x is divided by,
 // dx = Scale*(dy/N - x (x.dy)/N^3), where the second term is 0 if N is Eps.
-func (e *Engine) RowNormGrad(dx, dy, x layers.Tensor, spec layers.RowNormSpec) error {
+func (e *Engine) RowNormGrad(dx, dy, x engine.Tensor, spec engine.RowNormSpec) error {
 	g := args{op: "row norm gradient"}
 	d, u, s := g.get("dx", dx, 2), g.get("dy", dy, 2), g.get("x", x, 2)
 	g.same(u, s)

@@ -1,6 +1,8 @@
 package cpu
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // rows2 demands tensors (K, ...) of one shape and returns K and the length of a
 // row.
@@ -16,7 +18,7 @@ func (g *args) rows2(x, y view) (count, length int) {
 }
 
 // ScaleRows sets row k of dst to s[k] times row k of a.
-func (e *Engine) ScaleRows(dst, a, s layers.Tensor) error {
+func (e *Engine) ScaleRows(dst, a, s engine.Tensor) error {
 	g := args{op: "scale rows"}
 	d, x, f := g.get("dst", dst, -1), g.get("a", a, -1), g.get("s", s, 1)
 	count, length := g.rows2(x, d)
@@ -32,7 +34,7 @@ func (e *Engine) ScaleRows(dst, a, s layers.Tensor) error {
 }
 
 // RowDots sets d[k] to the dot product of rows k of a and b.
-func (e *Engine) RowDots(d, a, b layers.Tensor) error {
+func (e *Engine) RowDots(d, a, b engine.Tensor) error {
 	g := args{op: "row dots"}
 	out, x, y := g.get("d", d, 1), g.get("a", a, -1), g.get("b", b, -1)
 	count, length := g.rows2(x, y)

@@ -3,7 +3,7 @@ package cpu
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // softmaxRow sets y to the softmax of scale*x, scale > 0, and returns the logarithm of the
@@ -17,7 +17,7 @@ func softmaxRow(kr *kernels, y, x []float32, scale float32) float32 {
 }
 
 // Softmax sets every row of y to exp(x) / sum exp(x).
-func (e *Engine) Softmax(y, x layers.Tensor) error {
+func (e *Engine) Softmax(y, x engine.Tensor) error {
 	g := args{op: "softmax"}
 	d, s, l := g.rowwise(y, x)
 	if g.err != nil {
@@ -28,14 +28,14 @@ func (e *Engine) Softmax(y, x layers.Tensor) error {
 }
 
 // rowwise takes the arguments of an operation on rows.
-func (g *args) rowwise(y, x layers.Tensor) (d, s view, l lines) {
+func (g *args) rowwise(y, x engine.Tensor) (d, s view, l lines) {
 	d, s = g.get("y", y, -1), g.get("x", x, -1)
 	g.same(d, s)
 	return d, s, g.lines(s, 1)
 }
 
 // LogSoftmax sets every row of y to x - log sum exp(x).
-func (e *Engine) LogSoftmax(y, x layers.Tensor) error {
+func (e *Engine) LogSoftmax(y, x engine.Tensor) error {
 	g := args{op: "log softmax"}
 	d, s, l := g.rowwise(y, x)
 	if g.err != nil {
@@ -57,7 +57,7 @@ func (e *Engine) LogSoftmax(y, x layers.Tensor) error {
 }
 
 // SoftmaxGrad is the gradient of Softmax: dx = y*(dy - sum(dy*y)).
-func (e *Engine) SoftmaxGrad(dx, dy, y layers.Tensor) error {
+func (e *Engine) SoftmaxGrad(dx, dy, y engine.Tensor) error {
 	g := args{op: "softmax gradient"}
 	d, u, s, l := g.rowwiseGrad(dx, dy, y)
 	if g.err != nil {
@@ -70,7 +70,7 @@ func (e *Engine) SoftmaxGrad(dx, dy, y layers.Tensor) error {
 	return nil
 }
 
-func (g *args) rowwiseGrad(dx, dy, y layers.Tensor) (d, u, s view, l lines) {
+func (g *args) rowwiseGrad(dx, dy, y engine.Tensor) (d, u, s view, l lines) {
 	d, u, s = g.get("dx", dx, -1), g.get("dy", dy, -1), g.get("y", y, -1)
 	g.same(u, s)
 	g.same(d, s)
@@ -78,7 +78,7 @@ func (g *args) rowwiseGrad(dx, dy, y layers.Tensor) (d, u, s view, l lines) {
 }
 
 // LogSoftmaxGrad is the gradient of LogSoftmax: dx = dy - exp(y)*sum(dy).
-func (e *Engine) LogSoftmaxGrad(dx, dy, y layers.Tensor) error {
+func (e *Engine) LogSoftmaxGrad(dx, dy, y engine.Tensor) error {
 	g := args{op: "log softmax gradient"}
 	d, u, s, l := g.rowwiseGrad(dx, dy, y)
 	if g.err != nil {

@@ -6,11 +6,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
-// engine returns an engine of a variant that ends with the test.
-func engine(t testing.TB, variant string, threads int) *Engine {
+// openEngine returns an engine of a variant that ends with the test.
+func openEngine(t testing.TB, variant string, threads int) *Engine {
 	t.Helper()
 	e, err := New(Options{Variant: variant, Threads: threads})
 	if err != nil {
@@ -37,12 +37,12 @@ func numbers(rng *rand.Rand, n int) []float32 {
 }
 
 // put makes a tensor of random numbers.
-func put(t testing.TB, e layers.Engine, rng *rand.Rand, shape ...int) layers.Tensor {
+func put(t testing.TB, e engine.Engine, rng *rand.Rand, shape ...int) engine.Tensor {
 	t.Helper()
 	return load(t, e, numbers(rng, volume(shape)), shape...)
 }
 
-func load(t testing.TB, e layers.Engine, v []float32, shape ...int) layers.Tensor {
+func load(t testing.TB, e engine.Engine, v []float32, shape ...int) engine.Tensor {
 	t.Helper()
 	x, err := e.New(shape...)
 	if err == nil {
@@ -54,7 +54,7 @@ func load(t testing.TB, e layers.Engine, v []float32, shape ...int) layers.Tenso
 	return x
 }
 
-func read(t testing.TB, e layers.Engine, x layers.Tensor) []float32 {
+func read(t testing.TB, e engine.Engine, x engine.Tensor) []float32 {
 	t.Helper()
 	v := make([]float32, x.Shape().TotalSize())
 	if err := e.Read(v, x); err != nil {

@@ -1,6 +1,8 @@
 package cpu
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // sequence is the layout of tokens: batch images of prefix rows and area
 // positions, each width numbers.
@@ -14,7 +16,7 @@ func (s sequence) image(v []float32, n int) (prefix, rest []float32) {
 }
 
 // Tokens turns a map into tokens.
-func (e *Engine) Tokens(y, x, prefix, pos layers.Tensor) error {
+func (e *Engine) Tokens(y, x, prefix, pos engine.Tensor) error {
 	g := args{op: "tokens"}
 	d, s := g.get("y", y, 3), g.get("x", x, 4)
 	first, place := g.maybe("prefix", prefix, 3), g.maybe("pos", pos, 3)
@@ -56,7 +58,7 @@ func moveTransposed(kr *kernels, dst []float32, dstStride int, src []float32, sr
 }
 
 // TokensGrad is the gradient of Tokens.
-func (e *Engine) TokensGrad(dx, dprefix, dpos, dy layers.Tensor) error {
+func (e *Engine) TokensGrad(dx, dprefix, dpos, dy engine.Tensor) error {
 	g := args{op: "tokens gradient"}
 	u := g.get("dy", dy, 3)
 	d, first, place := g.maybe("dx", dx, 4), g.maybe("dprefix", dprefix, 3), g.maybe("dpos", dpos, 3)
@@ -111,7 +113,7 @@ func (e *Engine) sumImages(dst, x []float32, stride int) {
 }
 
 // Token picks token i of every image.
-func (e *Engine) Token(y, x layers.Tensor, i int) error {
+func (e *Engine) Token(y, x engine.Tensor, i int) error {
 	g := args{op: "token"}
 	d, s := g.get("y", y, 2), g.get("x", x, 3)
 	g.token(d, s, i)
@@ -138,7 +140,7 @@ func (g *args) token(row, all view, i int) {
 }
 
 // TokenGrad is the gradient of Token.
-func (e *Engine) TokenGrad(dx, dy layers.Tensor, i int) error {
+func (e *Engine) TokenGrad(dx, dy engine.Tensor, i int) error {
 	g := args{op: "token gradient"}
 	d, u := g.get("dx", dx, 3), g.get("dy", dy, 2)
 	g.token(u, d, i)

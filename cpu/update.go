@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // SumSquares returns the sum of squares over all of xs.
-func (e *Engine) SumSquares(xs []layers.Tensor) (float64, error) {
+func (e *Engine) SumSquares(xs []engine.Tensor) (float64, error) {
 	g := args{op: "sum of squares"}
 	total := 0.0
 	var parts []float64
@@ -33,7 +33,7 @@ func (e *Engine) SumSquares(xs []layers.Tensor) (float64, error) {
 }
 
 // Clamp limits every element to [-limit, limit]; NaN stays NaN.
-func (e *Engine) Clamp(xs []layers.Tensor, limit float32) error {
+func (e *Engine) Clamp(xs []engine.Tensor, limit float32) error {
 	g := args{op: "clamp"}
 	if !(limit >= 0) {
 		g.fail("limit %v, want 0 or more", limit)
@@ -57,7 +57,7 @@ func (e *Engine) Clamp(xs []layers.Tensor, limit float32) error {
 }
 
 // slot checks slot i, which has the given number of state tensors.
-func (g *args) slot(i int, s layers.Slot, states int) (w, d view, state [2]view) {
+func (g *args) slot(i int, s engine.Slot, states int) (w, d view, state [2]view) {
 	w, d = g.get(fmt.Sprintf("parameter %d", i), s.Param, -1), g.get(fmt.Sprintf("gradient %d", i), s.Grad, -1)
 	g.same(d, w)
 	for j := range states {
@@ -68,7 +68,7 @@ func (g *args) slot(i int, s layers.Slot, states int) (w, d view, state [2]view)
 }
 
 // slots checks all slots before any is changed.
-func (g *args) slots(in []layers.Slot, states int) {
+func (g *args) slots(in []engine.Slot, states int) {
 	for i, s := range in {
 		if g.slot(i, s, states); g.err != nil {
 			return
@@ -77,7 +77,7 @@ func (g *args) slots(in []layers.Slot, states int) {
 }
 
 // SGD updates every slot in place.
-func (e *Engine) SGD(slots []layers.Slot, spec layers.SGDSpec) error {
+func (e *Engine) SGD(slots []engine.Slot, spec engine.SGDSpec) error {
 	g := args{op: "sgd"}
 	states := 0
 	if spec.Momentum != 0 {
@@ -101,7 +101,7 @@ func (e *Engine) SGD(slots []layers.Slot, spec layers.SGDSpec) error {
 }
 
 // AdamW updates every slot in place.
-func (e *Engine) AdamW(slots []layers.Slot, spec layers.AdamWSpec) error {
+func (e *Engine) AdamW(slots []engine.Slot, spec engine.AdamWSpec) error {
 	g := args{op: "adamw"}
 	if spec.Step < 1 {
 		g.fail("step %d, want 1 or more", spec.Step)
@@ -146,7 +146,7 @@ func (e *Engine) AdamW(slots []layers.Slot, spec layers.AdamWSpec) error {
 const updateBlock = 512
 
 // RMSprop updates every slot in place.
-func (e *Engine) RMSprop(slots []layers.Slot, spec layers.RMSpropSpec) error {
+func (e *Engine) RMSprop(slots []engine.Slot, spec engine.RMSpropSpec) error {
 	g := args{op: "rmsprop"}
 	states := 1
 	if spec.Momentum != 0 {

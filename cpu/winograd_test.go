@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // TestWinogradIsPrecise compares convolutions of many channels and both gradients
@@ -24,7 +24,7 @@ func TestWinogradIsPrecise(t *testing.T) {
 		{4, 100, 24, 9, 8, 3, 1},
 	} {
 		name := fmt.Sprintf("%dx%d on %dx%d", c.kernelRows, c.kernelCols, c.rows, c.cols)
-		spec := layers.ConvSpec{KernelH: c.kernelRows, KernelW: c.kernelCols, StrideH: 1, StrideW: 1, PadH: c.kernelRows / 2, PadW: c.kernelCols / 2}
+		spec := engine.ConvSpec{KernelH: c.kernelRows, KernelW: c.kernelCols, StrideH: 1, StrideW: 1, PadH: c.kernelRows / 2, PadW: c.kernelCols / 2}
 		shape := convShape{ConvSpec: spec, images: c.images, in: c.in, height: c.rows, width: c.cols, out: c.out, rows: c.rows, cols: c.cols}
 		if shape.winogradForm() == nil {
 			t.Fatalf("%s: the shape is not one for Winograd's convolution", name)
@@ -37,10 +37,10 @@ func TestWinogradIsPrecise(t *testing.T) {
 		}
 		wantY, wantX, wantW := exact(x, w, dy, shape)
 		eachVariant(t, func(t *testing.T, variant string) {
-			e := engine(t, variant, 0)
+			e := openEngine(t, variant, 0)
 			tx, tw, ty := load(t, e, x, c.images, c.in, c.rows, c.cols), load(t, e, w, c.out, c.in, c.kernelRows, c.kernelCols), load(t, e, dy, c.images, c.out, c.rows, c.cols)
 			y, dx, dw := put(t, e, rng, c.images, c.out, c.rows, c.cols), put(t, e, rng, c.images, c.in, c.rows, c.cols), put(t, e, rng, c.out, c.in, c.kernelRows, c.kernelCols)
-			must(t, e.Conv(y, tx, tw, spec, layers.Epilogue{}))
+			must(t, e.Conv(y, tx, tw, spec, engine.Epilogue{}))
 			must(t, e.ConvGradInput(dx, ty, tw, spec))
 			must(t, e.ConvGradWeights(dw, nil, ty, tx, spec))
 			near(t, name+" forward", read(t, e, y), wantY, limit)

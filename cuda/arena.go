@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // Footprint returns the bytes of a tensor in an arena.
@@ -27,8 +27,8 @@ func footprint(t device.Type, shape []int) (int64, error) {
 func aligned(bytes int64) int64 { return (bytes + alignment - 1) / alignment * alignment }
 
 var (
-	_ layers.Narrower    = (*Engine)(nil)
-	_ layers.NarrowArena = (*arena)(nil)
+	_ engine.Narrower    = (*Engine)(nil)
+	_ engine.NarrowArena = (*arena)(nil)
 )
 
 // arena is one block in which tensors lie where their user says.
@@ -39,7 +39,7 @@ type arena struct {
 }
 
 // Arena returns memory for tensors to lie in.
-func (e *Engine) Arena(bytes int64) (layers.Arena, error) {
+func (e *Engine) Arena(bytes int64) (engine.Arena, error) {
 	if bytes < 0 {
 		return nil, fmt.Errorf("cuda: arena: %d bytes", bytes)
 	}
@@ -51,19 +51,19 @@ func (e *Engine) Arena(bytes int64) (layers.Arena, error) {
 }
 
 // Tensor returns the tensor that begins offset bytes into the arena.
-func (a *arena) Tensor(offset int64, shape ...int) (layers.Tensor, error) {
+func (a *arena) Tensor(offset int64, shape ...int) (engine.Tensor, error) {
 	return a.tensor(device.F32, offset, shape)
 }
 
 // Activation returns the activation that begins there.
-func (a *arena) Activation(offset int64, shape ...int) (layers.Tensor, error) {
+func (a *arena) Activation(offset int64, shape ...int) (engine.Tensor, error) {
 	if a.eng == nil {
 		return nil, fmt.Errorf("cuda: arena: closed")
 	}
 	return a.tensor(a.eng.activation(), offset, shape)
 }
 
-func (a *arena) tensor(t device.Type, offset int64, shape []int) (layers.Tensor, error) {
+func (a *arena) tensor(t device.Type, offset int64, shape []int) (engine.Tensor, error) {
 	n, err := volume("arena", shape)
 	if err != nil {
 		return nil, err

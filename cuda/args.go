@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // args gathers the arguments of one operation and keeps the first complaint.
@@ -48,7 +48,7 @@ func (a *args) check(ok bool, format string, v ...any) {
 }
 
 // any unwraps a tensor of any shape.
-func (a *args) any(name string, t layers.Tensor) named {
+func (a *args) any(name string, t engine.Tensor) named {
 	d, ok := t.(*Tensor)
 	switch {
 	case t == nil || ok && d == nil:
@@ -64,7 +64,7 @@ func (a *args) any(name string, t layers.Tensor) named {
 }
 
 // of unwraps a tensor of the given shape, in which -1 stands for any dimension.
-func (a *args) of(name string, t layers.Tensor, shape ...int) named {
+func (a *args) of(name string, t engine.Tensor, shape ...int) named {
 	x := a.any(name, t)
 	if a.err == nil {
 		a.check(fits(x.shape, shape), "%v, want shape %v", x, shape)
@@ -85,7 +85,7 @@ func fits(have, want []int) bool {
 }
 
 // maybe is of for a tensor that may be nil.
-func (a *args) maybe(name string, t layers.Tensor, shape ...int) named {
+func (a *args) maybe(name string, t engine.Tensor, shape ...int) named {
 	if d, ok := t.(*Tensor); t == nil || ok && d == nil {
 		return named{nil, name}
 	}
@@ -99,10 +99,10 @@ func (a *args) same(x, y named) {
 }
 
 // images unwraps a tensor of shape (N, C, H, W).
-func (a *args) images(name string, t layers.Tensor) named { return a.of(name, t, -1, -1, -1, -1) }
+func (a *args) images(name string, t engine.Tensor) named { return a.of(name, t, -1, -1, -1, -1) }
 
 // lines unwraps a tensor of at least so many axes as rows along the last one.
-func (a *args) lines(name string, t layers.Tensor, least int) (x named, rows, width int) {
+func (a *args) lines(name string, t engine.Tensor, least int) (x named, rows, width int) {
 	x = a.any(name, t)
 	a.check(a.err != nil || len(x.shape) >= least && len(x.shape) > 0, "%v, want %d axes or more", x, least)
 	if a.err != nil {

@@ -3,11 +3,11 @@ package cuda
 import (
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // heads checks packed tokens and returns the geometry and D.
-func (a *args) heads(qkv named, spec layers.AttentionSpec) (h kernels.Heads, d int) {
+func (a *args) heads(qkv named, spec engine.AttentionSpec) (h kernels.Heads, d int) {
 	a.check(spec.Heads > 0, "%d heads, want 1 or more", spec.Heads)
 	a.check(spec.Scale > 0, "the scale is %v, want more than 0", spec.Scale)
 	if a.err != nil {
@@ -21,7 +21,7 @@ func (a *args) heads(qkv named, spec layers.AttentionSpec) (h kernels.Heads, d i
 }
 
 // Attention is multi-head attention over packed tokens.
-func (e *Engine) Attention(y, logSum, qkv layers.Tensor, spec layers.AttentionSpec) error {
+func (e *Engine) Attention(y, logSum, qkv engine.Tensor, spec engine.AttentionSpec) error {
 	a := e.args("attention")
 	in := a.of("qkv", qkv, -1, -1, -1)
 	h, d := a.heads(in, spec)
@@ -36,7 +36,7 @@ func (e *Engine) Attention(y, logSum, qkv layers.Tensor, spec layers.AttentionSp
 }
 
 // AttentionGrad is the gradient of Attention.
-func (e *Engine) AttentionGrad(dqkv, dy, y, logSum, qkv layers.Tensor, spec layers.AttentionSpec) error {
+func (e *Engine) AttentionGrad(dqkv, dy, y, logSum, qkv engine.Tensor, spec engine.AttentionSpec) error {
 	a := e.args("attention gradient")
 	in := a.of("qkv", qkv, -1, -1, -1)
 	h, d := a.heads(in, spec)

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // strips is a tensor along axis 1 as rows of channels times what lies inside:
@@ -26,7 +26,7 @@ func (a *args) fitsChannels(part, whole named) {
 }
 
 // Concat joins xs along axis 1.
-func (e *Engine) Concat(y layers.Tensor, xs ...layers.Tensor) error {
+func (e *Engine) Concat(y engine.Tensor, xs ...engine.Tensor) error {
 	a := e.args("concat")
 	out := a.any("y", y)
 	a.check(len(xs) > 0, "nothing to join")
@@ -62,7 +62,7 @@ func (a *args) slice(part, whole named, from int) {
 }
 
 // Slice copies channels [from, from+C) of y into x.
-func (e *Engine) Slice(x, y layers.Tensor, from int) error {
+func (e *Engine) Slice(x, y engine.Tensor, from int) error {
 	a := e.args("slice")
 	part, whole := a.any("x", x), a.any("y", y)
 	if a.slice(part, whole, from); a.err != nil {
@@ -76,7 +76,7 @@ func (e *Engine) Slice(x, y layers.Tensor, from int) error {
 }
 
 // SliceReLUGrad is Slice and then ReLUGrad.
-func (e *Engine) SliceReLUGrad(dx, dy, y layers.Tensor, from int) error {
+func (e *Engine) SliceReLUGrad(dx, dy, y engine.Tensor, from int) error {
 	a := e.args("slice of a relu gradient")
 	part, up, out := a.any("dx", dx), a.any("dy", dy), a.any("y", y)
 	a.same(up, out)

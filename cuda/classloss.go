@@ -5,10 +5,10 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
-var _ layers.ClassLosses = (*Engine)(nil)
+var _ engine.ClassLosses = (*Engine)(nil)
 
 // classLoss are the arguments of a loss over class rows; all of it is float32,
 // whatever the engine's precision.
@@ -17,7 +17,7 @@ type classLoss struct {
 	loss, grad, d, labels device.Ptr
 }
 
-func (a *args) classLoss(loss, dd, d, labels layers.Tensor) (c classLoss) {
+func (a *args) classLoss(loss, dd, d, labels engine.Tensor) (c classLoss) {
 	in := a.of("d", d, -1, -1)
 	if a.err != nil {
 		return c
@@ -25,7 +25,7 @@ func (a *args) classLoss(loss, dd, d, labels layers.Tensor) (c classLoss) {
 	c.rows, c.columns = in.shape[0], in.shape[1]
 	out, grad, of := a.of("loss", loss, 1), a.maybe("dd", dd, c.rows, c.columns), a.of("labels", labels, c.rows)
 	a.apart(grad, in)
-	a.check(a.err != nil || c.columns <= layers.MostClasses, "%v has more than %d columns", in, layers.MostClasses)
+	a.check(a.err != nil || c.columns <= engine.MaxClasses, "%v has more than %d columns", in, engine.MaxClasses)
 	if a.err != nil {
 		return c
 	}
@@ -39,10 +39,10 @@ func (a *args) classLoss(loss, dd, d, labels layers.Tensor) (c classLoss) {
 	return c
 }
 
-func view(s layers.Quadratic) kernels.View { return kernels.View(s) }
+func view(s engine.Quadratic) kernels.View { return kernels.View(s) }
 
 // ProxyAnchor is the loss of Kim et al.
-func (e *Engine) ProxyAnchor(loss, dd, d, labels layers.Tensor, spec layers.ProxyAnchorSpec) error {
+func (e *Engine) ProxyAnchor(loss, dd, d, labels engine.Tensor, spec engine.ProxyAnchorSpec) error {
 	a := e.args("proxy-anchor")
 	c := a.classLoss(loss, dd, d, labels)
 	if a.err != nil {
@@ -54,7 +54,7 @@ func (e *Engine) ProxyAnchor(loss, dd, d, labels layers.Tensor, spec layers.Prox
 }
 
 // ClassSoftmax is the mean cross-entropy over classes.
-func (e *Engine) ClassSoftmax(loss, dd, d, labels layers.Tensor, spec layers.ClassSoftmaxSpec) error {
+func (e *Engine) ClassSoftmax(loss, dd, d, labels engine.Tensor, spec engine.ClassSoftmaxSpec) error {
 	a := e.args("class softmax")
 	c := a.classLoss(loss, dd, d, labels)
 	a.check(spec.Angle >= 0 && spec.Angle <= math.Pi, "an angle of %v, want 0 to pi", spec.Angle)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/golden"
 	"github.com/vernier-ml/vernier/internal/reference"
 	"github.com/vernier-ml/vernier/layers"
@@ -39,7 +40,7 @@ type classAnswer struct {
 
 // on solves a problem in a graph, several times so that the last run is a replay on
 // an engine that records.
-func (c classProblem) on(t *testing.T, eng layers.Engine, byEngine bool) (a classAnswer) {
+func (c classProblem) on(t *testing.T, eng engine.Engine, byEngine bool) (a classAnswer) {
 	t.Helper()
 	ps := layers.NewParams(eng, 1)
 	g := layers.NewGraph(eng, ps)
@@ -49,7 +50,7 @@ func (c classProblem) on(t *testing.T, eng layers.Engine, byEngine bool) (a clas
 		if !c.unit {
 			return n
 		}
-		return g.RowNorm(name, n, layers.RowNormSpec{Scale: 1, Eps: 1e-12})
+		return g.RowNorm(name, n, engine.RowNormSpec{Scale: 1, Eps: 1e-12})
 	}
 	o := losses.OpOptions{Metric: c.metric, Classes: c.classes, Seed: 1, HostClasses: c.host,
 		Normalize: func(rows *layers.Node) *layers.Node { return norm("unit class rows", rows) }}
@@ -86,7 +87,7 @@ func (c classProblem) on(t *testing.T, eng layers.Engine, byEngine bool) (a clas
 	if a.value, err = g.Scalar(n.Loss); err != nil {
 		t.Fatal(err)
 	}
-	read := func(v layers.Tensor) []float32 {
+	read := func(v engine.Tensor) []float32 {
 		host := make([]float32, v.Size())
 		if err := eng.Read(host, v); err != nil {
 			t.Fatal(err)
@@ -141,7 +142,7 @@ func near(t *testing.T, what string, got, want []float32, rel float64) {
 }
 
 // agree compares an engine's evaluation with the host's.
-func (c classProblem) agree(t *testing.T, eng layers.Engine, rel float64) {
+func (c classProblem) agree(t *testing.T, eng engine.Engine, rel float64) {
 	t.Helper()
 	want, got := c.on(t, reference.New(), false), c.on(t, eng, true)
 	if !(math.Abs(got.value-want.value) <= rel*(1+math.Abs(want.value))) {
@@ -156,7 +157,7 @@ func (c classProblem) agree(t *testing.T, eng layers.Engine, rel float64) {
 
 // classLossesAgree compares every loss that an engine evaluates, on the usual
 // metrics and in random shapes, with the host.
-func classLossesAgree(t *testing.T, eng layers.Engine, rel float64) {
+func classLossesAgree(t *testing.T, eng engine.Engine, rel float64) {
 	rng := rand.New(rand.NewPCG(8, 1))
 	metrics := []metric.Metric{{Kind: metric.BRM, P: 2}, {Kind: metric.Cosine}, {Kind: metric.Euclidean}}
 	if every() == 1 {
@@ -281,7 +282,7 @@ func TestClassLossesOnAFakeDeviceAgreeWithTheirDifferences(t *testing.T) {
 	eng, _, _ := newFake(t, Options{})
 	rng := rand.New(rand.NewPCG(8, 2))
 	const rows, classes = 3, 5
-	tensor := func(shape ...int) layers.Tensor {
+	tensor := func(shape ...int) engine.Tensor {
 		x, err := eng.New(shape...)
 		if err != nil {
 			t.Fatal(err)
@@ -292,16 +293,16 @@ func TestClassLossesOnAFakeDeviceAgreeWithTheirDifferences(t *testing.T) {
 	if err := eng.Write(labels, []float32{4, 0, 4}); err != nil {
 		t.Fatal(err)
 	}
-	view := layers.Quadratic{A: .9, B: -.3, C: -.4}
-	for name, eval := range map[string]func(dd layers.Tensor) error{
-		"proxy-anchor": func(dd layers.Tensor) error {
-			return eng.ProxyAnchor(loss, dd, d, labels, layers.ProxyAnchorSpec{Similarity: view, Alpha: 3, PosMargin: .1, NegMargin: -.1})
+	view := engine.Quadratic{A: .9, B: -.3, C: -.4}
+	for name, eval := range map[string]func(dd engine.Tensor) error{
+		"proxy-anchor": func(dd engine.Tensor) error {
+			return eng.ProxyAnchor(loss, dd, d, labels, engine.ProxyAnchorSpec{Similarity: view, Alpha: 3, PosMargin: .1, NegMargin: -.1})
 		},
-		"softmax with everything": func(dd layers.Tensor) error {
-			return eng.ClassSoftmax(loss, dd, d, labels, layers.ClassSoftmaxSpec{Similarity: view, Scale: 4, Angle: .5, Margin: .2, Smoothing: .1})
+		"softmax with everything": func(dd engine.Tensor) error {
+			return eng.ClassSoftmax(loss, dd, d, labels, engine.ClassSoftmaxSpec{Similarity: view, Scale: 4, Angle: .5, Margin: .2, Smoothing: .1})
 		},
-		"softmax over the others": func(dd layers.Tensor) error {
-			return eng.ClassSoftmax(loss, dd, d, labels, layers.ClassSoftmaxSpec{Similarity: view, Scale: 4, OthersOnly: true})
+		"softmax over the others": func(dd engine.Tensor) error {
+			return eng.ClassSoftmax(loss, dd, d, labels, engine.ClassSoftmaxSpec{Similarity: view, Scale: 4, OthersOnly: true})
 		},
 	} {
 		x := make([]float32, rows*classes)
@@ -336,7 +337,7 @@ func TestClassLossesOnAFakeDeviceAgreeWithTheirDifferences(t *testing.T) {
 
 func TestClassLossesRefuseWhatDoesNotFit(t *testing.T) {
 	eng, _, _ := newFake(t, Options{})
-	tensor := func(shape ...int) layers.Tensor {
+	tensor := func(shape ...int) engine.Tensor {
 		x, err := eng.New(shape...)
 		if err != nil {
 			t.Fatal(err)
@@ -344,21 +345,21 @@ func TestClassLossesRefuseWhatDoesNotFit(t *testing.T) {
 		return x
 	}
 	d, one, two := tensor(2, 3), tensor(1), tensor(2)
-	soft := func(spec layers.ClassSoftmaxSpec, loss, dd, d, labels layers.Tensor) error {
+	soft := func(spec engine.ClassSoftmaxSpec, loss, dd, d, labels engine.Tensor) error {
 		return eng.ClassSoftmax(loss, dd, d, labels, spec)
 	}
 	for _, c := range []struct {
 		err  error
 		want string
 	}{
-		{eng.ProxyAnchor(two, nil, d, two, layers.ProxyAnchorSpec{}), "loss [2], want shape [1]"},
-		{eng.ProxyAnchor(one, tensor(3, 2), d, two, layers.ProxyAnchorSpec{}), "dd [3 2], want shape [2 3]"},
-		{eng.ProxyAnchor(one, nil, d, one, layers.ProxyAnchorSpec{}), "labels [1], want shape [2]"},
-		{eng.ProxyAnchor(one, d, d, two, layers.ProxyAnchorSpec{}), "share memory"},
-		{eng.ProxyAnchor(one, nil, two, two, layers.ProxyAnchorSpec{}), "d [2], want shape [-1 -1]"},
-		{soft(layers.ClassSoftmaxSpec{Angle: 4}, one, nil, d, two), "an angle of 4"},
-		{soft(layers.ClassSoftmaxSpec{OthersOnly: true, Smoothing: .1}, one, nil, d, two), "no smoothing"},
-		{soft(layers.ClassSoftmaxSpec{OthersOnly: true}, one, nil, tensor(2, 1), two), "2 classes or more"},
+		{eng.ProxyAnchor(two, nil, d, two, engine.ProxyAnchorSpec{}), "loss [2], want shape [1]"},
+		{eng.ProxyAnchor(one, tensor(3, 2), d, two, engine.ProxyAnchorSpec{}), "dd [3 2], want shape [2 3]"},
+		{eng.ProxyAnchor(one, nil, d, one, engine.ProxyAnchorSpec{}), "labels [1], want shape [2]"},
+		{eng.ProxyAnchor(one, d, d, two, engine.ProxyAnchorSpec{}), "share memory"},
+		{eng.ProxyAnchor(one, nil, two, two, engine.ProxyAnchorSpec{}), "d [2], want shape [-1 -1]"},
+		{soft(engine.ClassSoftmaxSpec{Angle: 4}, one, nil, d, two), "an angle of 4"},
+		{soft(engine.ClassSoftmaxSpec{OthersOnly: true, Smoothing: .1}, one, nil, d, two), "no smoothing"},
+		{soft(engine.ClassSoftmaxSpec{OthersOnly: true}, one, nil, tensor(2, 1), two), "2 classes or more"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("got %v, want %q", c.err, c.want)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // norms is where the norms of gradients arrive.
@@ -34,10 +34,10 @@ type clipped struct {
 	clip   kernels.Clip
 }
 
-var _ layers.Clipper = (*Engine)(nil)
+var _ engine.Clipper = (*Engine)(nil)
 
 // Clip measures a gradient on the device.
-func (e *Engine) Clip(xs []layers.Tensor, norm, value float64) (layers.Clipped, error) {
+func (e *Engine) Clip(xs []engine.Tensor, norm, value float64) (engine.Clipped, error) {
 	a := e.args("clip")
 	a.check(norm >= 0 && value >= 0, "limits of %v for the norm and %v for elements, want 0 or more", norm, value)
 	slots := a.plain(xs)
@@ -80,7 +80,7 @@ func (c *clipped) latest() error {
 }
 
 // SGD updates every slot, in one launch.
-func (c *clipped) SGD(slots []layers.Slot, spec layers.SGDSpec) error {
+func (c *clipped) SGD(slots []engine.Slot, spec engine.SGDSpec) error {
 	if err := c.latest(); err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func (c *clipped) SGD(slots []layers.Slot, spec layers.SGDSpec) error {
 }
 
 // AdamW updates every slot, in one launch.
-func (c *clipped) AdamW(slots []layers.Slot, spec layers.AdamWSpec) error {
+func (c *clipped) AdamW(slots []engine.Slot, spec engine.AdamWSpec) error {
 	if err := c.latest(); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (c *clipped) AdamW(slots []layers.Slot, spec layers.AdamWSpec) error {
 }
 
 // RMSprop updates every slot, in one launch.
-func (c *clipped) RMSprop(slots []layers.Slot, spec layers.RMSpropSpec) error {
+func (c *clipped) RMSprop(slots []engine.Slot, spec engine.RMSpropSpec) error {
 	if err := c.latest(); err != nil {
 		return err
 	}

@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/reference"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 // clipSlots are parameters of unlike sizes on an engine.
-func clipSlots(t *testing.T, e layers.Engine, spoilt float32) (slots []layers.Slot, grads []layers.Tensor) {
+func clipSlots(t *testing.T, e engine.Engine, spoilt float32) (slots []engine.Slot, grads []engine.Tensor) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 6))
-	tensor := func(n int, square bool) layers.Tensor {
+	tensor := func(n int, square bool) engine.Tensor {
 		v := make([]float32, n)
 		for i := range v {
 			v[i] = float32(rng.NormFloat64())
@@ -34,7 +34,7 @@ func clipSlots(t *testing.T, e layers.Engine, spoilt float32) (slots []layers.Sl
 		return x
 	}
 	for i, n := range []int{3, 500, 20000} {
-		s := layers.Slot{Param: tensor(n, false), Grad: tensor(n, false), State: [2]layers.Tensor{tensor(n, true), tensor(n, true)}, Rate: .01, Decay: .1 * float32(i)}
+		s := engine.Slot{Param: tensor(n, false), Grad: tensor(n, false), State: [2]engine.Tensor{tensor(n, true), tensor(n, true)}, Rate: .01, Decay: .1 * float32(i)}
 		slots, grads = append(slots, s), append(grads, s.Grad)
 	}
 	if spoilt != 0 {
@@ -47,7 +47,7 @@ func clipSlots(t *testing.T, e layers.Engine, spoilt float32) (slots []layers.Sl
 	return slots, grads
 }
 
-func numbers(t *testing.T, e layers.Engine, x layers.Tensor) []float32 {
+func numbers(t *testing.T, e engine.Engine, x engine.Tensor) []float32 {
 	t.Helper()
 	v := make([]float32, x.Shape().TotalSize())
 	if err := e.Read(v, x); err != nil {
@@ -62,7 +62,7 @@ func TestAClippedStepIsThatOfClippedGradients(t *testing.T) {
 	for range 20 { // until places of tables come again
 		c, err := eng.Clip(grads, 1, 1)
 		if err == nil {
-			err = c.SGD(slots, layers.SGDSpec{})
+			err = c.SGD(slots, engine.SGDSpec{})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -76,15 +76,15 @@ func TestAClippedStepIsThatOfClippedGradients(t *testing.T) {
 
 func clipAgrees(t *testing.T, eng *Engine) {
 	t.Helper()
-	moves := map[string]func(m layers.Mover, slots []layers.Slot) error{
-		"sgd": func(m layers.Mover, s []layers.Slot) error {
-			return m.SGD(s, layers.SGDSpec{Momentum: .9, Nesterov: true})
+	moves := map[string]func(m engine.Mover, slots []engine.Slot) error{
+		"sgd": func(m engine.Mover, s []engine.Slot) error {
+			return m.SGD(s, engine.SGDSpec{Momentum: .9, Nesterov: true})
 		},
-		"rmsprop": func(m layers.Mover, s []layers.Slot) error {
-			return m.RMSprop(s, layers.RMSpropSpec{Alpha: .99, Eps: 1e-8})
+		"rmsprop": func(m engine.Mover, s []engine.Slot) error {
+			return m.RMSprop(s, engine.RMSpropSpec{Alpha: .99, Eps: 1e-8})
 		},
-		"adamw": func(m layers.Mover, s []layers.Slot) error {
-			return m.AdamW(s, layers.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: 2})
+		"adamw": func(m engine.Mover, s []engine.Slot) error {
+			return m.AdamW(s, engine.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: 2})
 		},
 	}
 	for name, move := range moves {
@@ -116,7 +116,7 @@ func clipAgrees(t *testing.T, eng *Engine) {
 					err = ref.Scale(g, g, float32(limits[0]/want))
 				}
 				if err == nil && limits[1] > 0 {
-					err = ref.Clamp([]layers.Tensor{g}, float32(limits[1]))
+					err = ref.Clamp([]engine.Tensor{g}, float32(limits[1]))
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -144,7 +144,7 @@ func TestNothingMovesAlongAGradientThatIsNotFinite(t *testing.T) {
 		before := numbers(t, eng, slots[2].Param)
 		c, err := eng.Clip(grads, 1, 0)
 		if err == nil {
-			err = c.AdamW(slots, layers.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: 1})
+			err = c.AdamW(slots, engine.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: 1})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -163,7 +163,7 @@ func TestNothingMovesAlongAGradientThatIsNotFinite(t *testing.T) {
 func TestANormIsKeptForAWhile(t *testing.T) {
 	eng, _, _ := newFake(t, Options{})
 	slots, grads := clipSlots(t, eng, 0)
-	var all []layers.Clipped
+	var all []engine.Clipped
 	for range keptNumbers + 1 {
 		c, err := eng.Clip(grads, 1, 0)
 		if err != nil {
@@ -177,7 +177,7 @@ func TestANormIsKeptForAWhile(t *testing.T) {
 	if _, err := all[1].Norm(); err != nil {
 		t.Error(err)
 	}
-	if err := all[1].SGD(slots, layers.SGDSpec{}); err == nil {
+	if err := all[1].SGD(slots, engine.SGDSpec{}); err == nil {
 		t.Error("a step takes the factor of another gradient")
 	}
 	if _, err := eng.Clip(nil, 1, 0); err == nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/conformance"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 // fullSuite names the variable that makes the tests on the fake device run every
@@ -58,7 +58,7 @@ func narrowOptions() conformance.Options {
 // narrowed makes tensors of three axes and more as activations are made.
 type narrowed struct{ *Engine }
 
-func (n narrowed) New(shape ...int) (layers.Tensor, error) {
+func (n narrowed) New(shape ...int) (engine.Tensor, error) {
 	if len(shape) >= 3 {
 		return n.NewActivation(shape...)
 	}

@@ -3,7 +3,7 @@ package cuda
 import (
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // planKey is a convolution in one direction.
@@ -13,7 +13,7 @@ type planKey struct {
 }
 
 // conv checks the arguments that the three directions share.
-func (a *args) conv(x, w, y named, s layers.ConvSpec) device.Conv {
+func (a *args) conv(x, w, y named, s engine.ConvSpec) device.Conv {
 	a.check(s.KernelH > 0 && s.KernelW > 0 && s.StrideH > 0 && s.StrideW > 0 && s.PadH >= 0 && s.PadW >= 0,
 		"%+v, want positive kernels and strides and no negative padding", s)
 	if a.err != nil {
@@ -86,7 +86,7 @@ func (a *args) direct(dir device.Direction, c device.Conv, o device.Operands) {
 }
 
 // Conv sets y = epilogue(x * w).
-func (e *Engine) Conv(y, x, w layers.Tensor, spec layers.ConvSpec, ep layers.Epilogue) error {
+func (e *Engine) Conv(y, x, w engine.Tensor, spec engine.ConvSpec, ep engine.Epilogue) error {
 	a := e.args("conv")
 	in, weight, out := a.images("x", x), a.images("w", w), a.images("y", y)
 	c := a.conv(in, weight, out, spec)
@@ -115,7 +115,7 @@ func (e *Engine) Conv(y, x, w layers.Tensor, spec layers.ConvSpec, ep layers.Epi
 }
 
 // ConvGradInput sets dx from dy.
-func (e *Engine) ConvGradInput(dx, dy, w layers.Tensor, spec layers.ConvSpec) error {
+func (e *Engine) ConvGradInput(dx, dy, w engine.Tensor, spec engine.ConvSpec) error {
 	a := e.args("conv gradient of the input")
 	to, weight, up := a.images("dx", dx), a.images("w", w), a.images("dy", dy)
 	c := a.conv(to, weight, up, spec)
@@ -131,7 +131,7 @@ func (e *Engine) ConvGradInput(dx, dy, w layers.Tensor, spec layers.ConvSpec) er
 }
 
 // ConvGradWeights sets dw and dbias.
-func (e *Engine) ConvGradWeights(dw, dbias, dy, x layers.Tensor, spec layers.ConvSpec) error {
+func (e *Engine) ConvGradWeights(dw, dbias, dy, x engine.Tensor, spec engine.ConvSpec) error {
 	a := e.args("conv gradient of the weights")
 	in, up := a.images("x", x), a.images("dy", dy)
 	if a.err != nil {

@@ -3,7 +3,7 @@ package cuda
 import (
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // each launches a kernel that computes every element of to from those of from,
@@ -26,7 +26,7 @@ func (a *args) each(to named, from []named, launch func(t kernels.Type, n int64,
 }
 
 // Add sets dst = a + b.
-func (e *Engine) Add(dst, a, b layers.Tensor) error {
+func (e *Engine) Add(dst, a, b engine.Tensor) error {
 	g := e.args("add")
 	return g.each(g.any("dst", dst), []named{g.any("a", a), g.any("b", b)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
 		return kernels.Add(t, n, y, x[0], x[1])
@@ -34,7 +34,7 @@ func (e *Engine) Add(dst, a, b layers.Tensor) error {
 }
 
 // Scale sets dst = s * a.
-func (e *Engine) Scale(dst, a layers.Tensor, s float32) error {
+func (e *Engine) Scale(dst, a engine.Tensor, s float32) error {
 	g := e.args("scale")
 	return g.each(g.any("dst", dst), []named{g.any("a", a)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
 		return kernels.Scale(t, n, y, x[0], s)
@@ -42,7 +42,7 @@ func (e *Engine) Scale(dst, a layers.Tensor, s float32) error {
 }
 
 // ReLU sets y = max(x, 0).
-func (e *Engine) ReLU(y, x layers.Tensor) error {
+func (e *Engine) ReLU(y, x engine.Tensor) error {
 	g := e.args("relu")
 	return g.each(g.any("y", y), []named{g.any("x", x)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
 		return kernels.ReLU(t, n, y, x[0])
@@ -50,7 +50,7 @@ func (e *Engine) ReLU(y, x layers.Tensor) error {
 }
 
 // ReLUGrad sets dx = dy where y > 0, else 0.
-func (e *Engine) ReLUGrad(dx, dy, y layers.Tensor) error {
+func (e *Engine) ReLUGrad(dx, dy, y engine.Tensor) error {
 	g := e.args("relu gradient")
 	return g.each(g.any("dx", dx), []named{g.any("dy", dy), g.any("y", y)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
 		return kernels.ReLUGrad(t, n, y, x[0], x[1])
@@ -58,18 +58,18 @@ func (e *Engine) ReLUGrad(dx, dy, y layers.Tensor) error {
 }
 
 // GELU sets y = x Phi(x).
-func (e *Engine) GELU(y, x layers.Tensor, form layers.GELUForm) error {
+func (e *Engine) GELU(y, x engine.Tensor, form engine.GELUForm) error {
 	g := e.args("gelu")
-	g.check(form <= layers.GELUTanh, "form %d is unknown", form)
+	g.check(form <= engine.GELUTanh, "form %d is unknown", form)
 	return g.each(g.any("y", y), []named{g.any("x", x)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
 		return kernels.GELU(t, n, y, x[0], int(form))
 	})
 }
 
 // GELUGrad is its gradient.
-func (e *Engine) GELUGrad(dx, dy, x layers.Tensor, form layers.GELUForm) error {
+func (e *Engine) GELUGrad(dx, dy, x engine.Tensor, form engine.GELUForm) error {
 	g := e.args("gelu gradient")
-	g.check(form <= layers.GELUTanh, "form %d is unknown", form)
+	g.check(form <= engine.GELUTanh, "form %d is unknown", form)
 	return g.each(g.any("dx", dx), []named{g.any("dy", dy), g.any("x", x)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
 		return kernels.GELUGrad(t, n, y, x[0], x[1], int(form))
 	})
@@ -80,7 +80,7 @@ func (e *Engine) GELUGrad(dx, dy, x layers.Tensor, form layers.GELUForm) error {
 func rowsOf(x named) (rows, width int) { return x.shape[0], x.size / x.shape[0] }
 
 // ScaleRows sets row k of dst to s[k] times that of a.
-func (e *Engine) ScaleRows(dst, a, s layers.Tensor) error {
+func (e *Engine) ScaleRows(dst, a, s engine.Tensor) error {
 	g := e.args("scale rows")
 	d, x := g.any("dst", dst), g.any("a", a)
 	g.same(d, x)
@@ -98,7 +98,7 @@ func (e *Engine) ScaleRows(dst, a, s layers.Tensor) error {
 }
 
 // RowDots sets d[k] to the sum of products of rows k of a and b.
-func (e *Engine) RowDots(d, a, b layers.Tensor) error {
+func (e *Engine) RowDots(d, a, b engine.Tensor) error {
 	g := e.args("row dots")
 	x, y := g.any("a", a), g.any("b", b)
 	g.same(x, y)

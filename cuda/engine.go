@@ -6,10 +6,10 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
-// Engine computes on a GPU, see layers.Engine. What it is told to do, it puts
+// Engine computes on a GPU, see engine.Engine. What it is told to do, it puts
 // into the device's queue; only what hands numbers to the host waits.
 type Engine struct {
 	driver  device.Driver
@@ -33,8 +33,8 @@ type Engine struct {
 }
 
 var (
-	_ layers.Engine = (*Engine)(nil)
-	_ layers.Device = (*Engine)(nil)
+	_ engine.Engine = (*Engine)(nil)
+	_ engine.Device = (*Engine)(nil)
 )
 
 // parts are what an engine is made of. Blas and dnn belong to the stream.
@@ -88,8 +88,8 @@ func (e *Engine) Name() string {
 }
 
 // Info names the model of the GPU, and the options on which numbers depend.
-func (e *Engine) Info() layers.EngineInfo {
-	return layers.EngineInfo{Kind: layers.CUDA, Device: e.driver.Properties().Name, Precision: e.opt.Precision.String(), Deterministic: e.opt.Deterministic}
+func (e *Engine) Info() engine.Info {
+	return engine.Info{Kind: engine.CUDA, Device: e.driver.Properties().Name, Precision: e.opt.Precision.String(), Deterministic: e.opt.Deterministic}
 }
 
 // Memory is how much of the device's memory is free, and how much there is.

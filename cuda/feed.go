@@ -6,10 +6,10 @@ import (
 	"unsafe"
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
-var _ layers.Feeder = (*Engine)(nil)
+var _ engine.Feeder = (*Engine)(nil)
 
 // feed sends bytes to device memory by the stream of copies, to two places in
 // turn, and makes them the numbers of one tensor in the stream of computation. That
@@ -28,7 +28,7 @@ type feed struct {
 }
 
 // Feed returns a way for batches of images to dst.
-func (e *Engine) Feed(dst layers.Tensor, numbers layers.ByteNumbers) (layers.Feed, error) {
+func (e *Engine) Feed(dst engine.Tensor, numbers engine.ByteNumbers) (engine.Feed, error) {
 	a := e.args("feed")
 	d := a.images("dst", dst)
 	a.check(a.err != nil || len(numbers.Table) == d.shape[1], "%v with numbers for %d channels", d, len(numbers.Table))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/data"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // lazily runs a test with streams that do what they are told as late as they may. If
@@ -42,13 +42,13 @@ func drawBytes(n int, number int) []uint8 {
 	return x
 }
 
-func byteNumbers(n data.Normalization) layers.ByteNumbers {
+func byteNumbers(n data.Normalization) engine.ByteNumbers {
 	table, reverse := n.Bytes()
-	return layers.ByteNumbers{Table: table[:], Reverse: reverse}
+	return engine.ByteNumbers{Table: table[:], Reverse: reverse}
 }
 
 // numbersOf are those that stand for bytes (n, area, 3), as (n, 3, area).
-func numbersOf(b layers.ByteNumbers, x []uint8, area int) []float32 {
+func numbersOf(b engine.ByteNumbers, x []uint8, area int) []float32 {
 	y := make([]float32, len(x))
 	for i, v := range x {
 		image, at, c := i/(3*area), i/3%area, i%3
@@ -60,7 +60,7 @@ func numbersOf(b layers.ByteNumbers, x []uint8, area int) []float32 {
 	return y
 }
 
-func newFeed(t *testing.T, eng *Engine, dst layers.Tensor, n layers.ByteNumbers) layers.Feed {
+func newFeed(t *testing.T, eng *Engine, dst engine.Tensor, n engine.ByteNumbers) engine.Feed {
 	t.Helper()
 	f, err := eng.Feed(dst, n)
 	if err != nil {
@@ -89,7 +89,7 @@ func sentAhead(t *testing.T, eng *Engine) {
 		}
 		numbers := byteNumbers(norm)
 		f := newFeed(t, eng, dst, numbers)
-		var seen []layers.Tensor
+		var seen []engine.Tensor
 		keep := func() { // by the device, in its turn
 			x, err := eng.New(shape...)
 			if err != nil {
@@ -202,7 +202,7 @@ func TestAFeedRefusesWhatDoesNotFit(t *testing.T) {
 	}
 	_, err = eng.Feed(rows, numbers)
 	refused(err, "dst [2 48], want shape [-1 -1 -1 -1]")
-	_, err = eng.Feed(images, layers.ByteNumbers{Table: numbers.Table[:1]})
+	_, err = eng.Feed(images, engine.ByteNumbers{Table: numbers.Table[:1]})
 	refused(err, "dst [2 3 4 4] with numbers for 1 channels")
 	f := newFeed(t, eng, images, numbers)
 	refused(f.Arrive(), "no batch has been sent")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/reference"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
@@ -18,28 +19,28 @@ import (
 // batch and frozen normalisation, pooling, a concatenation, a linear layer, BRM
 // and a loss on the host.
 type trainer struct {
-	eng    layers.Engine
+	eng    engine.Engine
 	ps     *layers.Params
 	g      *layers.Graph
 	images *layers.Node
 	loss   *layers.Node
-	slots  []layers.Slot
-	grads  []layers.Tensor
-	before layers.Clipped // the step before, on a GPU
+	slots  []engine.Slot
+	grads  []engine.Tensor
+	before engine.Clipped // the step before, on a GPU
 	steps  int
 }
 
 const trainerBatch = 6
 
-func newTrainer(t *testing.T, eng layers.Engine) *trainer {
+func newTrainer(t *testing.T, eng engine.Engine) *trainer {
 	t.Helper()
 	n := &trainer{eng: eng, ps: layers.NewParams(eng, 7)}
 	n.g = layers.NewGraph(eng, n.ps)
 	n.images = n.g.Input("images", trainerBatch, 3, 9, 9)
-	sq := layers.SquareConv
+	sq := engine.SquareConv
 	x := n.g.ReLU("relu1", n.g.BatchNormModule("bn1", n.g.ConvModule("conv1", n.images, 5, sq(3, 1, 1), false), 1e-5, .1, false))
 	a := n.g.ReLU("relu2", n.g.BatchNormModule("bn2", n.g.ConvModule("conv2", x, 4, sq(1, 1, 0), true), 1e-5, .1, true))
-	b := n.g.MaxPool("pool", x, layers.SquarePool(3, 1, 1, false))
+	b := n.g.MaxPool("pool", x, engine.SquarePool(3, 1, 1, false))
 	y := n.g.GlobalAvg("gap", n.g.Concat("join", a, b))
 	e := n.g.LinearModule("embedding", y, 8)
 	d := n.g.Pairwise("distances", e, e, metric.Metric{Kind: metric.BRM, P: 2})
@@ -72,14 +73,14 @@ func newTrainer(t *testing.T, eng layers.Engine) *trainer {
 }
 
 // slotsOf are the parameters that a graph gives a gradient, with two states each.
-func slotsOf(t *testing.T, eng layers.Engine, g *layers.Graph, ps *layers.Params) (slots []layers.Slot) {
+func slotsOf(t *testing.T, eng engine.Engine, g *layers.Graph, ps *layers.Params) (slots []engine.Slot) {
 	t.Helper()
 	for _, p := range ps.All() {
 		grad := g.ParamGrad(p)
 		if grad == nil {
 			continue
 		}
-		s := layers.Slot{Param: p.Value, Grad: grad, Rate: .01, Decay: 1e-3}
+		s := engine.Slot{Param: p.Value, Grad: grad, Rate: .01, Decay: 1e-3}
 		for i := range s.State {
 			state, err := eng.New(p.Value.Shape()...)
 			if err != nil {
@@ -125,14 +126,14 @@ func (n *trainer) move() (err error) {
 			return err
 		}
 	}
-	by := layers.Mover(n.eng)
-	if c, ok := n.eng.(layers.Clipper); ok {
+	by := engine.Mover(n.eng)
+	if c, ok := n.eng.(engine.Clipper); ok {
 		if n.before, err = c.Clip(n.grads, 1e6, 1e6); err != nil {
 			return err
 		}
 		by = n.before
 	}
-	return by.AdamW(n.slots, layers.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: n.steps})
+	return by.AdamW(n.slots, engine.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: n.steps})
 }
 
 func TestARecordedStepTrainsLikeTheReference(t *testing.T) {
@@ -249,7 +250,7 @@ func TestAStepInBfloat16IsNearTheReference(t *testing.T) {
 		t.Errorf("buffers take %d bytes, %d in float32", half, whole)
 	}
 	for _, s := range n.slots {
-		for _, x := range []layers.Tensor{s.Param, s.Grad, s.State[0]} {
+		for _, x := range []engine.Tensor{s.Param, s.Grad, s.State[0]} {
 			if typ := x.(*Tensor).typ; typ != device.F32 {
 				t.Errorf("a parameter %v has a part stored as %v", s.Param.Shape(), typ)
 			}

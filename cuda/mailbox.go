@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // mailbox is pinned memory in which numbers arrive behind the work that makes them;
@@ -69,10 +69,10 @@ func (m *mailbox) read(d device.Driver, number int) (unsafe.Pointer, error) {
 	return unsafe.Add(m.host, wordBytes*at), d.SynchronizeEvent(m.arrived[at])
 }
 
-var _ layers.Later = (*Engine)(nil)
+var _ engine.Later = (*Engine)(nil)
 
 // ReadLater reads the one element of x.
-func (e *Engine) ReadLater(x layers.Tensor) (func() (float64, error), error) {
+func (e *Engine) ReadLater(x engine.Tensor) (func() (float64, error), error) {
 	a := e.args("read later")
 	s := a.any("x", x)
 	a.check(a.err != nil || s.size == 1 && s.typ == device.F32, "%v, want one float32 number", s)

@@ -5,14 +5,14 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // shadowed is the most numbers of a tensor that are kept on the host as well.
 const shadowed = 64
 
 // Write copies host numbers into dst. It does not wait for the device.
-func (e *Engine) Write(dst layers.Tensor, src []float32) error {
+func (e *Engine) Write(dst engine.Tensor, src []float32) error {
 	a := e.args("write")
 	d := a.any("dst", dst)
 	a.check(a.err != nil || d.size == len(src), "%v takes %d numbers, not %d", d, d.size, len(src))
@@ -62,7 +62,7 @@ func (a *args) hostOrder(x named) device.Ptr {
 }
 
 // Read copies src to the host.
-func (e *Engine) Read(dst []float32, src layers.Tensor) error {
+func (e *Engine) Read(dst []float32, src engine.Tensor) error {
 	a := e.args("read")
 	s := a.any("src", src)
 	a.check(a.err != nil || s.size == len(dst), "%v holds %d numbers, the destination takes %d", s, s.size, len(dst))
@@ -81,7 +81,7 @@ func (e *Engine) Read(dst []float32, src layers.Tensor) error {
 }
 
 // Copy copies src into dst; only their sizes must agree.
-func (e *Engine) Copy(dst, src layers.Tensor) error {
+func (e *Engine) Copy(dst, src engine.Tensor) error {
 	a := e.args("copy")
 	d, s := a.any("dst", dst), a.any("src", src)
 	a.check(a.err != nil || d.size == s.size, "%v and %v differ in size", d, s)
@@ -110,7 +110,7 @@ func sameOrder(x, y *Tensor) bool {
 }
 
 // Zero clears dst.
-func (e *Engine) Zero(dst layers.Tensor) error {
+func (e *Engine) Zero(dst engine.Tensor) error {
 	a := e.args("zero")
 	d := a.any("dst", dst)
 	if a.err != nil {
@@ -123,7 +123,7 @@ func (e *Engine) Zero(dst layers.Tensor) error {
 }
 
 // Finite reports whether x holds neither NaN nor infinity.
-func (e *Engine) Finite(x layers.Tensor) (bool, error) {
+func (e *Engine) Finite(x engine.Tensor) (bool, error) {
 	a := e.args("finite")
 	s := a.any("x", x)
 	if a.err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/internal/fake"
 	"github.com/vernier-ml/vernier/cuda/internal/native"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // The host never touches device memory but through the driver: in this test it
@@ -55,7 +55,7 @@ func TestMemoryComesBackAndIsUsedAgain(t *testing.T) {
 func TestOutOfMemorySaysHowMuchByWhomAndWhatToLower(t *testing.T) {
 	d := fake.New(128 << 20)
 	eng, _ := onFake(t, d, Options{})
-	keep := []layers.Tensor{}
+	keep := []engine.Tensor{}
 	for {
 		x, err := eng.New(1<<10, 1<<10, 4)
 		if err == nil {
@@ -106,7 +106,7 @@ func TestNumbersTravelInEverySize(t *testing.T) {
 	eng, d, _ := newFake(t, Options{})
 	rng := rand.New(rand.NewPCG(1, 1))
 	var sent [][]float32
-	var tensors []layers.Tensor
+	var tensors []engine.Tensor
 	for i := range 40 { // more than there are places, small and large ones mixed
 		shape := []int{1 + i%3, 1 + i%5, 7, 9}
 		if i%4 == 0 {
@@ -188,7 +188,7 @@ func TestFaultsOfTheDeviceNameTheOperation(t *testing.T) {
 		return nil
 	}
 	defer func() { d.Fault = nil }()
-	conv := func() error { return eng.Conv(y, x, w, layers.SquareConv(3, 1, 1), layers.Epilogue{}) }
+	conv := func() error { return eng.Conv(y, x, w, engine.SquareConv(3, 1, 1), engine.Epilogue{}) }
 	if err := conv(); err != nil || dnn.Plans != 1 {
 		t.Fatalf("%v, %d searches", err, dnn.Plans)
 	}

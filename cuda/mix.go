@@ -2,11 +2,11 @@ package cuda
 
 import (
 	"github.com/vernier-ml/vernier/cuda/internal/device"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // Mix sets y[i] = sum over j of op(s)[i][j] x[j], a product in full precision.
-func (e *Engine) Mix(y, s, x layers.Tensor, trans bool) error {
+func (e *Engine) Mix(y, s, x engine.Tensor, trans bool) error {
 	a := e.args("mix")
 	in, out := a.any("x", x), a.any("y", y)
 	a.same(out, in)
@@ -27,7 +27,7 @@ func (e *Engine) Mix(y, s, x layers.Tensor, trans bool) error {
 
 // ChannelGrams sets g[c][i][j] to the product of x[i][c] and x[j][c]: a batch of
 // products, a channel each, of rows that lie one image apart.
-func (e *Engine) ChannelGrams(g, x layers.Tensor) error {
+func (e *Engine) ChannelGrams(g, x engine.Tensor) error {
 	a := e.args("channel grams")
 	in := a.any("x", x)
 	a.check(a.err != nil || len(in.shape) >= 2, "%v, want two axes or more", in)

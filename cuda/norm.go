@@ -3,11 +3,11 @@ package cuda
 import (
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // channelled unwraps (N, C) or (N, C, H, W): in memory both are rows of c.
-func (a *args) channelled(name string, t layers.Tensor) (x named, rows int64, c int) {
+func (a *args) channelled(name string, t engine.Tensor) (x named, rows int64, c int) {
 	x = a.any(name, t)
 	a.check(a.err != nil || len(x.shape) == 2 || len(x.shape) == 4, "%v, want (N, C) or (N, C, H, W)", x)
 	if a.err != nil {
@@ -19,7 +19,7 @@ func (a *args) channelled(name string, t layers.Tensor) (x named, rows int64, c 
 
 // BatchNorm normalises with the statistics of the batch. The variance is that of
 // differences from the mean, in a second pass: the mean of squares would lose it.
-func (e *Engine) BatchNorm(y, mean, invStd, runningMean, runningVar, x, gamma, beta layers.Tensor, eps, momentum float32) error {
+func (e *Engine) BatchNorm(y, mean, invStd, runningMean, runningVar, x, gamma, beta engine.Tensor, eps, momentum float32) error {
 	a := e.args("batch norm")
 	in, rows, c := a.channelled("x", x)
 	out := a.any("y", y)
@@ -52,7 +52,7 @@ type normGrad struct {
 	c                                             int
 }
 
-func (a *args) normGrad(dx, dgamma, dbeta, dy, x, gamma, mean, spread layers.Tensor) (n normGrad) {
+func (a *args) normGrad(dx, dgamma, dbeta, dy, x, gamma, mean, spread engine.Tensor) (n normGrad) {
 	n.x, n.rows, n.c = a.channelled("x", x)
 	n.dy = a.any("dy", dy)
 	if a.same(n.dy, n.x); a.err != nil {
@@ -88,7 +88,7 @@ func (a *args) normSums(n normGrad, t device.Type, dy, x, inv device.Ptr, always
 }
 
 // BatchNormGrad is the gradient of BatchNorm.
-func (e *Engine) BatchNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd layers.Tensor) error {
+func (e *Engine) BatchNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd engine.Tensor) error {
 	a := e.args("batch norm gradient")
 	n := a.normGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd)
 	a.check(a.err != nil || n.rows > 1, "%v has one value a channel, which has no variance", n.x)
@@ -105,7 +105,7 @@ func (e *Engine) BatchNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd lay
 }
 
 // FrozenNorm normalises with given statistics.
-func (e *Engine) FrozenNorm(y, x, gamma, beta, mean, variance layers.Tensor, eps float32) error {
+func (e *Engine) FrozenNorm(y, x, gamma, beta, mean, variance engine.Tensor, eps float32) error {
 	a := e.args("frozen norm")
 	in, _, c := a.channelled("x", x)
 	out := a.any("y", y)
@@ -122,7 +122,7 @@ func (e *Engine) FrozenNorm(y, x, gamma, beta, mean, variance layers.Tensor, eps
 }
 
 // FrozenNormGrad is the gradient of FrozenNorm.
-func (e *Engine) FrozenNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, variance layers.Tensor, eps float32) error {
+func (e *Engine) FrozenNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, variance engine.Tensor, eps float32) error {
 	a := e.args("frozen norm gradient")
 	n := a.normGrad(dx, dgamma, dbeta, dy, x, gamma, mean, variance)
 	if a.err != nil {
@@ -141,7 +141,7 @@ func (e *Engine) FrozenNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, variance 
 }
 
 // FoldNorm turns a frozen normalisation into scale and shift.
-func (e *Engine) FoldNorm(scale, shift, bias, gamma, beta, mean, variance layers.Tensor, eps float32) error {
+func (e *Engine) FoldNorm(scale, shift, bias, gamma, beta, mean, variance engine.Tensor, eps float32) error {
 	a := e.args("fold norm")
 	out := a.of("scale", scale, -1)
 	c := out.size
@@ -156,7 +156,7 @@ func (e *Engine) FoldNorm(scale, shift, bias, gamma, beta, mean, variance layers
 }
 
 // FoldNormGrad is the gradient of FoldNorm.
-func (e *Engine) FoldNormGrad(dbias, dgamma, dbeta, dscale, dshift, bias, gamma, mean, variance layers.Tensor, eps float32) error {
+func (e *Engine) FoldNormGrad(dbias, dgamma, dbeta, dscale, dshift, bias, gamma, mean, variance engine.Tensor, eps float32) error {
 	a := e.args("fold norm gradient")
 	up := a.of("dshift", dshift, -1)
 	c := up.size

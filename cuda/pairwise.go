@@ -3,7 +3,7 @@ package cuda
 import (
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -17,7 +17,7 @@ type pairing struct {
 	metric  metric.Metric
 }
 
-func (g *args) pairing(a, b layers.Tensor, m metric.Metric) (p pairing) {
+func (g *args) pairing(a, b engine.Tensor, m metric.Metric) (p pairing) {
 	p.a, p.b, p.metric = g.of("a", a, -1, -1), g.of("b", b, -1, -1), m
 	if g.err != nil {
 		return p
@@ -42,7 +42,7 @@ func (p pairing) kernel() kernels.Pairs {
 }
 
 // Pairwise sets d[i][j] = m(a_i, b_j).
-func (e *Engine) Pairwise(d, a, b layers.Tensor, m metric.Metric) error {
+func (e *Engine) Pairwise(d, a, b engine.Tensor, m metric.Metric) error {
 	g := e.args("pairwise")
 	p := g.pairing(a, b, m)
 	if g.err != nil {
@@ -117,7 +117,7 @@ func (g *args) unitRows(x device.Ptr, rows, h int) (u, sizes device.Ptr) {
 }
 
 // PairwiseGrad sets da and db from dd.
-func (e *Engine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m metric.Metric) error {
+func (e *Engine) PairwiseGrad(da, db, dd, d, a, b engine.Tensor, m metric.Metric) error {
 	g := e.args("pairwise gradient")
 	p := g.pairing(a, b, m)
 	if g.err != nil {

@@ -2,13 +2,13 @@ package cuda
 
 import (
 	"github.com/vernier-ml/vernier/cuda/internal/device"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
 // groups is the pairing of groups of rows of a (n, h), each with itself, of which d
 // says the size.
-func (g *args) groups(d, a layers.Tensor, m metric.Metric) (p pairing, dist named) {
+func (g *args) groups(d, a engine.Tensor, m metric.Metric) (p pairing, dist named) {
 	dist = g.of("d", d, -1, -1)
 	p.a, p.metric = g.of("a", a, -1, -1), m
 	if g.err != nil {
@@ -22,7 +22,7 @@ func (g *args) groups(d, a layers.Tensor, m metric.Metric) (p pairing, dist name
 }
 
 // PairwiseGroups sets d[i][j] = m(a_i, row j of its group).
-func (e *Engine) PairwiseGroups(d, a layers.Tensor, m metric.Metric) error {
+func (e *Engine) PairwiseGroups(d, a engine.Tensor, m metric.Metric) error {
 	g := e.args("pairwise groups")
 	p, out := g.groups(d, a, m)
 	if g.apart(out, p.a); g.err != nil {
@@ -34,7 +34,7 @@ func (e *Engine) PairwiseGroups(d, a layers.Tensor, m metric.Metric) error {
 }
 
 // PairwiseGroupsGrad sets da from dd.
-func (e *Engine) PairwiseGroupsGrad(da, dd, d, a layers.Tensor, m metric.Metric) error {
+func (e *Engine) PairwiseGroupsGrad(da, dd, d, a engine.Tensor, m metric.Metric) error {
 	g := e.args("pairwise groups gradient")
 	p, dist := g.groups(d, a, m)
 	if g.err != nil {

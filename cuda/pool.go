@@ -3,11 +3,11 @@ package cuda
 import (
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // window checks the arguments of a pooling of x to y.
-func (a *args) window(x, y named, s layers.PoolSpec) kernels.Window {
+func (a *args) window(x, y named, s engine.PoolSpec) kernels.Window {
 	a.check(s.KernelH > 0 && s.KernelW > 0 && s.StrideH > 0 && s.StrideW > 0 && s.PadH >= 0 && s.PadW >= 0,
 		"%+v, want positive kernels and strides and no negative padding", s)
 	a.check(s.PadH < s.KernelH && s.PadW < s.KernelW, "padding %d, %d, want less than the kernel %d, %d: no window may lie in the padding", s.PadH, s.PadW, s.KernelH, s.KernelW)
@@ -24,7 +24,7 @@ func (a *args) window(x, y named, s layers.PoolSpec) kernels.Window {
 }
 
 // MaxPool takes the maximum of each window.
-func (e *Engine) MaxPool(y, x layers.Tensor, spec layers.PoolSpec) error {
+func (e *Engine) MaxPool(y, x engine.Tensor, spec engine.PoolSpec) error {
 	a := e.args("max pool")
 	in, out := a.images("x", x), a.images("y", y)
 	w := a.window(in, out, spec)
@@ -38,7 +38,7 @@ func (e *Engine) MaxPool(y, x layers.Tensor, spec layers.PoolSpec) error {
 }
 
 // MaxPoolGrad gives dy to the first maximum of each window.
-func (e *Engine) MaxPoolGrad(dx, dy, x, y layers.Tensor, spec layers.PoolSpec) error {
+func (e *Engine) MaxPoolGrad(dx, dy, x, y engine.Tensor, spec engine.PoolSpec) error {
 	a := e.args("max pool gradient")
 	to, up, in, out := a.images("dx", dx), a.images("dy", dy), a.images("x", x), a.images("y", y)
 	a.same(to, in)
@@ -54,7 +54,7 @@ func (e *Engine) MaxPoolGrad(dx, dy, x, y layers.Tensor, spec layers.PoolSpec) e
 }
 
 // AvgPool averages each window.
-func (e *Engine) AvgPool(y, x layers.Tensor, spec layers.PoolSpec) error {
+func (e *Engine) AvgPool(y, x engine.Tensor, spec engine.PoolSpec) error {
 	a := e.args("average pool")
 	in, out := a.images("x", x), a.images("y", y)
 	w := a.window(in, out, spec)
@@ -68,7 +68,7 @@ func (e *Engine) AvgPool(y, x layers.Tensor, spec layers.PoolSpec) error {
 }
 
 // AvgPoolGrad is the gradient of AvgPool.
-func (e *Engine) AvgPoolGrad(dx, dy layers.Tensor, spec layers.PoolSpec) error {
+func (e *Engine) AvgPoolGrad(dx, dy engine.Tensor, spec engine.PoolSpec) error {
 	a := e.args("average pool gradient")
 	to, up := a.images("dx", dx), a.images("dy", dy)
 	w := a.window(to, up, spec)
@@ -92,7 +92,7 @@ func (a *args) global(x, y named) (n, hw, c int) {
 }
 
 // GlobalAvg sets y to the mean over H and W.
-func (e *Engine) GlobalAvg(y, x layers.Tensor) error {
+func (e *Engine) GlobalAvg(y, x engine.Tensor) error {
 	a := e.args("global average")
 	in, out := a.images("x", x), a.of("y", y, -1, -1)
 	n, hw, c := a.global(in, out)
@@ -104,7 +104,7 @@ func (e *Engine) GlobalAvg(y, x layers.Tensor) error {
 }
 
 // GlobalAvgGrad is the gradient of GlobalAvg.
-func (e *Engine) GlobalAvgGrad(dx, dy layers.Tensor) error {
+func (e *Engine) GlobalAvgGrad(dx, dy engine.Tensor) error {
 	a := e.args("global average gradient")
 	to, up := a.images("dx", dx), a.of("dy", dy, -1, -1)
 	n, hw, c := a.global(to, up)
@@ -116,7 +116,7 @@ func (e *Engine) GlobalAvgGrad(dx, dy layers.Tensor) error {
 }
 
 // GlobalMax sets y to the maximum over H and W.
-func (e *Engine) GlobalMax(y, x layers.Tensor) error {
+func (e *Engine) GlobalMax(y, x engine.Tensor) error {
 	a := e.args("global maximum")
 	in, out := a.images("x", x), a.of("y", y, -1, -1)
 	n, hw, c := a.global(in, out)
@@ -128,7 +128,7 @@ func (e *Engine) GlobalMax(y, x layers.Tensor) error {
 }
 
 // GlobalMaxGrad gives dy to the first maximum, which it looks for again.
-func (e *Engine) GlobalMaxGrad(dx, dy, x, y layers.Tensor) error {
+func (e *Engine) GlobalMaxGrad(dx, dy, x, y engine.Tensor) error {
 	a := e.args("global maximum gradient")
 	to, up, in := a.images("dx", dx), a.of("dy", dy, -1, -1), a.images("x", x)
 	a.same(to, in)

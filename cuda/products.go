@@ -6,11 +6,11 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // MatMul sets or adds to c = op(a) op(b).
-func (e *Engine) MatMul(c, a, b layers.Tensor, transA, transB, accumulate bool) error {
+func (e *Engine) MatMul(c, a, b engine.Tensor, transA, transB, accumulate bool) error {
 	g := e.args("matmul")
 	out, x, y := g.of("c", c, -1, -1), g.of("a", a, -1, -1), g.of("b", b, -1, -1)
 	if g.err != nil {
@@ -86,7 +86,7 @@ func withLast(shape []int, last int) []int {
 }
 
 // Linear sets y = x w^T + bias.
-func (e *Engine) Linear(y, x, w, bias layers.Tensor) error {
+func (e *Engine) Linear(y, x, w, bias engine.Tensor) error {
 	a := e.args("linear")
 	in, rows, width := a.lines("x", x, 2)
 	weight := a.of("w", w, -1, -1)
@@ -111,7 +111,7 @@ func (e *Engine) Linear(y, x, w, bias layers.Tensor) error {
 }
 
 // LinearGrad is the gradient of Linear.
-func (e *Engine) LinearGrad(dx, dw, dbias, dy, x, w layers.Tensor) error {
+func (e *Engine) LinearGrad(dx, dw, dbias, dy, x, w engine.Tensor) error {
 	a := e.args("linear gradient")
 	in, rows, width := a.lines("x", x, 2)
 	weight := a.of("w", w, -1, -1)

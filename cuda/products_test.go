@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cuda/internal/fake"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/reference"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 // A linear layer's bias is added by the library, or by a kernel where it cannot.
@@ -18,9 +18,9 @@ func TestABiasIsAddedByTheLibraryOrByAKernel(t *testing.T) {
 			eng, dev, _ := newFake(t, Options{Precision: precision})
 			blas := eng.blas.(*fake.Blas)
 			blas.NoBias = without
-			run := func(e layers.Engine) []float32 {
+			run := func(e engine.Engine) []float32 {
 				t.Helper()
-				list := make([]layers.Tensor, 4)
+				list := make([]engine.Tensor, 4)
 				for i, shape := range [][]int{{2, 5, 7}, {3, 7}, {3}, {2, 5, 3}} {
 					var err error
 					if n, ok := e.(*Engine); ok && i%3 == 0 {

@@ -6,17 +6,17 @@ import (
 	"runtime"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
-var _ layers.Recorder = (*Engine)(nil)
+var _ engine.Recorder = (*Engine)(nil)
 
 // Attended counts the calls in which the host took part.
 func (e *Engine) Attended() int { return e.attended }
 
 // Record makes a CUDA graph of what f asks for. A stream is recorded for one
 // thread, so f stays on it.
-func (e *Engine) Record(f func() error) (layers.Recording, error) {
+func (e *Engine) Record(f func() error) (engine.Recording, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := e.driver.BeginCapture(e.compute); err != nil {

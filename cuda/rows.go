@@ -3,16 +3,16 @@ package cuda
 import (
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // Softmax sets every row of y to exp(x) / sum exp(x).
-func (e *Engine) Softmax(y, x layers.Tensor) error { return e.softmax("softmax", y, x, false) }
+func (e *Engine) Softmax(y, x engine.Tensor) error { return e.softmax("softmax", y, x, false) }
 
 // LogSoftmax sets every row of y to x - log sum exp(x).
-func (e *Engine) LogSoftmax(y, x layers.Tensor) error { return e.softmax("log softmax", y, x, true) }
+func (e *Engine) LogSoftmax(y, x engine.Tensor) error { return e.softmax("log softmax", y, x, true) }
 
-func (e *Engine) softmax(op string, y, x layers.Tensor, logarithmic bool) error {
+func (e *Engine) softmax(op string, y, x engine.Tensor, logarithmic bool) error {
 	a := e.args(op)
 	in, rows, d := a.lines("x", x, 1)
 	out := a.any("y", y)
@@ -25,16 +25,16 @@ func (e *Engine) softmax(op string, y, x layers.Tensor, logarithmic bool) error 
 }
 
 // SoftmaxGrad is the gradient of Softmax.
-func (e *Engine) SoftmaxGrad(dx, dy, y layers.Tensor) error {
+func (e *Engine) SoftmaxGrad(dx, dy, y engine.Tensor) error {
 	return e.softmaxGrad("softmax gradient", dx, dy, y, false)
 }
 
 // LogSoftmaxGrad is the gradient of LogSoftmax.
-func (e *Engine) LogSoftmaxGrad(dx, dy, y layers.Tensor) error {
+func (e *Engine) LogSoftmaxGrad(dx, dy, y engine.Tensor) error {
 	return e.softmaxGrad("log softmax gradient", dx, dy, y, true)
 }
 
-func (e *Engine) softmaxGrad(op string, dx, dy, y layers.Tensor, logarithmic bool) error {
+func (e *Engine) softmaxGrad(op string, dx, dy, y engine.Tensor, logarithmic bool) error {
 	a := e.args(op)
 	out, rows, d := a.lines("y", y, 1)
 	up, to := a.any("dy", dy), a.any("dx", dx)
@@ -48,7 +48,7 @@ func (e *Engine) softmaxGrad(op string, dx, dy, y layers.Tensor, logarithmic boo
 }
 
 // LayerNorm normalises every row by its own statistics.
-func (e *Engine) LayerNorm(y, mean, invStd, x, gamma, beta layers.Tensor, eps float32) error {
+func (e *Engine) LayerNorm(y, mean, invStd, x, gamma, beta engine.Tensor, eps float32) error {
 	a := e.args("layer norm")
 	in, rows, d := a.lines("x", x, 2)
 	if a.err != nil {
@@ -67,7 +67,7 @@ func (e *Engine) LayerNorm(y, mean, invStd, x, gamma, beta layers.Tensor, eps fl
 }
 
 // LayerNormGrad is the gradient of LayerNorm.
-func (e *Engine) LayerNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd layers.Tensor) error {
+func (e *Engine) LayerNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd engine.Tensor) error {
 	a := e.args("layer norm gradient")
 	in, rows, d := a.lines("x", x, 2)
 	if a.err != nil {
@@ -98,7 +98,7 @@ func (e *Engine) LayerNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd lay
 }
 
 // RowNorm brings every row to length spec.Scale.
-func (e *Engine) RowNorm(y, x layers.Tensor, spec layers.RowNormSpec) error {
+func (e *Engine) RowNorm(y, x engine.Tensor, spec engine.RowNormSpec) error {
 	a := e.args("row norm")
 	in, out := a.of("x", x, -1, -1), a.any("y", y)
 	a.same(out, in)
@@ -112,7 +112,7 @@ func (e *Engine) RowNorm(y, x layers.Tensor, spec layers.RowNormSpec) error {
 }
 
 // RowNormGrad is the gradient of RowNorm.
-func (e *Engine) RowNormGrad(dx, dy, x layers.Tensor, spec layers.RowNormSpec) error {
+func (e *Engine) RowNormGrad(dx, dy, x engine.Tensor, spec engine.RowNormSpec) error {
 	a := e.args("row norm gradient")
 	in, up, out := a.of("x", x, -1, -1), a.any("dy", dy), a.any("dx", dx)
 	a.same(up, in)

@@ -6,16 +6,16 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
-var _ layers.RowSearcher = (*Engine)(nil)
+var _ engine.RowSearcher = (*Engine)(nil)
 
-const _ uint = kernels.MostWindows - layers.MostRowWindows
+const _ uint = kernels.MostWindows - engine.MaxRowWindows
 
 // matrix checks a matrix to look through.
-func (a *args) matrix(x layers.Tensor) (m named, rows, n int) {
+func (a *args) matrix(x engine.Tensor) (m named, rows, n int) {
 	m = a.of("x", x, -1, -1)
 	if a.err != nil {
 		return m, 0, 0
@@ -71,7 +71,7 @@ func (a *args) pairs(rows, columns []int32, n, k int, of string) {
 }
 
 // Pick returns single elements of a matrix.
-func (e *Engine) Pick(x layers.Tensor, rows, columns []int32) ([]float32, error) {
+func (e *Engine) Pick(x engine.Tensor, rows, columns []int32) ([]float32, error) {
 	a := e.args("pick")
 	m, count, n := a.matrix(x)
 	a.pairs(rows, columns, count, n, "element")
@@ -87,7 +87,7 @@ func (e *Engine) Pick(x layers.Tensor, rows, columns []int32) ([]float32, error)
 }
 
 // Least finds the smallest number of every row.
-func (e *Engine) Least(x layers.Tensor) (columns []int32, values []float32, err error) {
+func (e *Engine) Least(x engine.Tensor) (columns []int32, values []float32, err error) {
 	a := e.args("least")
 	m, rows, n := a.matrix(x)
 	if a.err != nil {
@@ -99,7 +99,7 @@ func (e *Engine) Least(x layers.Tensor) (columns []int32, values []float32, err 
 }
 
 // PairValues computes BRM of single pairs in float64.
-func (e *Engine) PairValues(x, y layers.Tensor, rows, columns []int32, m metric.Metric) ([]float64, error) {
+func (e *Engine) PairValues(x, y engine.Tensor, rows, columns []int32, m metric.Metric) ([]float64, error) {
 	a := e.args("values of pairs")
 	p := a.pairing(x, y, m)
 	if a.err != nil {
@@ -121,7 +121,7 @@ func (e *Engine) PairValues(x, y layers.Tensor, rows, columns []int32, m metric.
 }
 
 // KthSmallest selects in every row, by radix.
-func (e *Engine) KthSmallest(x layers.Tensor, k int, skip []int32) ([]float32, error) {
+func (e *Engine) KthSmallest(x engine.Tensor, k int, skip []int32) ([]float32, error) {
 	a := e.args("k-th smallest")
 	m, rows, n := a.matrix(x)
 	a.skips(skip, rows)
@@ -152,7 +152,7 @@ func present(column int32, n int) int {
 
 // Between looks for numbers in windows. The device counts them before it hands them
 // out; if there are more than usual it is asked again, with room for all.
-func (e *Engine) Between(x layers.Tensor, skip []int32, w layers.RowWindows) (*layers.RowsFound, error) {
+func (e *Engine) Between(x engine.Tensor, skip []int32, w engine.RowWindows) (*engine.RowsFound, error) {
 	a := e.args("between")
 	m, rows, n := a.matrix(x)
 	a.skips(skip, rows)
@@ -195,7 +195,7 @@ func (e *Engine) Between(x layers.Tensor, skip []int32, w layers.RowWindows) (*l
 }
 
 // windows checks what the kernel relies on.
-func (a *args) windows(w layers.RowWindows, rows int) {
+func (a *args) windows(w engine.RowWindows, rows int) {
 	if a.err != nil {
 		return
 	}
@@ -211,8 +211,8 @@ func (a *args) windows(w layers.RowWindows, rows int) {
 }
 
 // found puts what came in the order of blocks in that of rows and columns.
-func found(told []int32, windows, rows int, columns []int32, values []float32) *layers.RowsFound {
-	f := &layers.RowsFound{
+func found(told []int32, windows, rows int, columns []int32, values []float32) *engine.RowsFound {
+	f := &engine.RowsFound{
 		Below: told[:windows:windows], First: make([]int32, rows+1),
 		Columns: make([]int32, len(columns)), Values: make([]float32, len(values)),
 	}

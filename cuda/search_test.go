@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cpu"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -105,7 +105,7 @@ func searchAgrees(t *testing.T, eng *Engine, cases []searchCase) {
 	}
 }
 
-func matrix(t *testing.T, e *Engine, x []float32, rows int) layers.Tensor {
+func matrix(t *testing.T, e *Engine, x []float32, rows int) engine.Tensor {
 	t.Helper()
 	d, err := e.New(rows, len(x)/rows)
 	if err == nil {
@@ -153,7 +153,7 @@ func TestBetweenFindsAllThereIs(t *testing.T) {
 		x[i] = float32(i % 1000)
 	}
 	inf := float32(math.Inf(1))
-	f, err := eng.Between(matrix(t, eng, x, 2), []int32{-1, 2999}, layers.RowWindows{First: []int32{0, 2, 3}, Low: []float32{3, 500, -inf}, High: []float32{3, 501, inf}})
+	f, err := eng.Between(matrix(t, eng, x, 2), []int32{-1, 2999}, engine.RowWindows{First: []int32{0, 2, 3}, Low: []float32{3, 500, -inf}, High: []float32{3, 501, inf}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestBetweenFindsAllThereIs(t *testing.T) {
 func TestSearchesThatMakeNoSenseAreRefused(t *testing.T) {
 	eng, _, _ := newFake(t, Options{})
 	d := matrix(t, eng, make([]float32, 6), 2)
-	between := func(skip []int32, w layers.RowWindows) error { _, err := eng.Between(d, skip, w); return err }
+	between := func(skip []int32, w engine.RowWindows) error { _, err := eng.Between(d, skip, w); return err }
 	kth := func(k int, skip []int32) error { _, err := eng.KthSmallest(d, k, skip); return err }
 	pick := func(rows, columns []int32) error { _, err := eng.Pick(d, rows, columns); return err }
 	none := []int32{-1, -1}
@@ -188,11 +188,11 @@ func TestSearchesThatMakeNoSenseAreRefused(t *testing.T) {
 		"no element [2][0], of 2 x 3":      pick([]int32{2}, []int32{0}),
 		"no element [0][3], of 2 x 3":      pick([]int32{0}, []int32{3}),
 		"1 rows and 0 columns":             pick([]int32{0}, nil),
-		"1 windows of 2 rows":              between(none, layers.RowWindows{First: []int32{0, 0}}),
+		"1 windows of 2 rows":              between(none, engine.RowWindows{First: []int32{0, 0}}),
 		"no pair of rows [0][2], of 2 x 2": values([]int32{0}, []int32{2}, metric.Metric{P: 2}),
 		"cosine is no BRM":                 values([]int32{0}, []int32{1}, metric.Metric{Kind: metric.Cosine}),
-		"out of order":                     between(none, layers.RowWindows{First: []int32{0, 2, 2}, Low: []float32{1, 0}, High: []float32{2, 0}}),
-		"row 1 has windows 0 to 3":         between(none, layers.RowWindows{First: []int32{0, 0, 3}, Low: []float32{1}, High: []float32{2}}),
+		"out of order":                     between(none, engine.RowWindows{First: []int32{0, 2, 2}, Low: []float32{1, 0}, High: []float32{2, 0}}),
+		"row 1 has windows 0 to 3":         between(none, engine.RowWindows{First: []int32{0, 0, 3}, Low: []float32{1}, High: []float32{2}}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

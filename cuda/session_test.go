@@ -17,7 +17,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cpu"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -81,7 +81,7 @@ func pictures(t *testing.T, classes, images int, paint func(img *image.Gray, cla
 
 // runOf starts or resumes a run, and stops it after so many steps; 0 lets it end. It
 // returns the parameters.
-func runOf(t *testing.T, c train.Config, folder train.Folder, eng layers.Engine, resume bool, stop int) map[string][]float32 {
+func runOf(t *testing.T, c train.Config, folder train.Folder, eng engine.Engine, resume bool, stop int) map[string][]float32 {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -136,7 +136,7 @@ func TestARunMovesBetweenDevices(t *testing.T) {
 			}
 			defer host.Close()
 			want := runOf(t, c, train.Folder(filepath.Join(t.TempDir(), "stayed")), host, false, 0)
-			for name, engines := range map[string][2]layers.Engine{"to the GPU": {host, eng}, "from the GPU": {eng, host}} {
+			for name, engines := range map[string][2]engine.Engine{"to the GPU": {host, eng}, "from the GPU": {eng, host}} {
 				moved := train.Folder(filepath.Join(t.TempDir(), name))
 				runOf(t, c, moved, engines[0], false, 1)
 				for param, v := range runOf(t, c, moved, engines[1], true, 0) {

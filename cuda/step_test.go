@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/reference"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
@@ -23,14 +24,14 @@ import (
 // as bytes, ahead of their step, and the engine evaluates proxy-anchor with BRM. On
 // the reference the same numbers are written, and the loss is the host's.
 type resident struct {
-	eng     layers.Engine
+	eng     engine.Engine
 	ps      *layers.Params
 	g       *layers.Graph
 	images  *layers.Node
 	loss    *losses.Node
-	feed    layers.Feed // nil on the reference
-	numbers layers.ByteNumbers
-	slots   []layers.Slot
+	feed    engine.Feed // nil on the reference
+	numbers engine.ByteNumbers
+	slots   []engine.Slot
 	steps   int
 	sent    int // number of the step whose batch was sent
 }
@@ -41,13 +42,13 @@ const (
 	residentClasses = 40
 )
 
-func newResident(t *testing.T, eng layers.Engine) *resident {
+func newResident(t *testing.T, eng engine.Engine) *resident {
 	t.Helper()
 	n := &resident{eng: eng, ps: layers.NewParams(eng, 7), numbers: byteNumbers(data.Caffe())}
 	n.g = layers.NewGraph(eng, n.ps)
 	n.images = n.g.Input("images", residentBatch, 3, residentSide, residentSide)
 	x := n.g.Scale("scale", n.images, 1./64)
-	x = n.g.ReLU("relu", n.g.BatchNormModule("bn", n.g.ConvModule("conv", x, 5, layers.SquareConv(3, 1, 1), false), 1e-5, .1, false))
+	x = n.g.ReLU("relu", n.g.BatchNormModule("bn", n.g.ConvModule("conv", x, 5, engine.SquareConv(3, 1, 1), false), 1e-5, .1, false))
 	e := n.g.LinearModule("embedding", n.g.GlobalAvg("gap", x), 8)
 	metric := metric.Metric{Kind: metric.BRM, P: 2}
 	l, err := losses.New("proxy-anchor", losses.Options{Metric: metric, Classes: residentClasses, Dim: 8})
@@ -67,7 +68,7 @@ func newResident(t *testing.T, eng layers.Engine) *resident {
 			t.Error(err)
 		}
 	})
-	if _, ok := eng.(layers.Feeder); ok {
+	if _, ok := eng.(engine.Feeder); ok {
 		n.feed = newFeed(t, eng.(*Engine), n.g.Value(n.images), n.numbers)
 	}
 	return n
@@ -106,7 +107,7 @@ func (n *resident) step(t *testing.T) float64 {
 		n.sent = n.steps + 1
 		must(n.feed.Send(n.bytes(n.sent)))
 	}
-	must(n.eng.AdamW(n.slots, layers.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: n.steps}))
+	must(n.eng.AdamW(n.slots, engine.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: n.steps}))
 	loss, err := n.g.Scalar(n.loss.Loss)
 	must(err)
 	return loss

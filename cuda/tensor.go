@@ -11,7 +11,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // Tensor is numbers in device memory. Its shape is the logical one, (N, C, H, W)
@@ -122,11 +122,11 @@ func product64(shape []int) float64 {
 
 // New returns a zeroed tensor. Its memory returns to the engine when the tensor
 // is no longer reachable.
-func (e *Engine) New(shape ...int) (layers.Tensor, error) { return e.make(device.F32, shape) }
+func (e *Engine) New(shape ...int) (engine.Tensor, error) { return e.make(device.F32, shape) }
 
 // NewActivation is New for what an operation passes on to others, which BF16
 // stores as bfloat16.
-func (e *Engine) NewActivation(shape ...int) (layers.Tensor, error) {
+func (e *Engine) NewActivation(shape ...int) (engine.Tensor, error) {
 	return e.make(e.activation(), shape)
 }
 
@@ -138,7 +138,7 @@ func (e *Engine) activation() device.Type {
 	return device.F32
 }
 
-func (e *Engine) make(typ device.Type, shape []int) (layers.Tensor, error) {
+func (e *Engine) make(typ device.Type, shape []int) (engine.Tensor, error) {
 	size, err := volume("new", shape)
 	if err != nil {
 		return nil, err

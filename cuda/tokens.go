@@ -3,7 +3,7 @@ package cuda
 import (
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // sequence is the layout of tokens: batch images of prefix rows and area
@@ -11,7 +11,7 @@ import (
 type sequence struct{ batch, prefix, area, width int }
 
 // Tokens turns a map into tokens.
-func (e *Engine) Tokens(y, x, prefix, pos layers.Tensor) error {
+func (e *Engine) Tokens(y, x, prefix, pos engine.Tensor) error {
 	a := e.args("tokens")
 	to := a.of("y", y, -1, -1, -1)
 	if a.err != nil {
@@ -41,7 +41,7 @@ func (e *Engine) Tokens(y, x, prefix, pos layers.Tensor) error {
 // TokensGrad is the gradient of Tokens. Without a prefix or a map the other
 // says how many rows of prefix there are; with the position embedding alone it
 // makes no difference.
-func (e *Engine) TokensGrad(dx, dprefix, dpos, dy layers.Tensor) error {
+func (e *Engine) TokensGrad(dx, dprefix, dpos, dy engine.Tensor) error {
 	a := e.args("tokens gradient")
 	up := a.of("dy", dy, -1, -1, -1)
 	if a.err != nil {
@@ -83,7 +83,7 @@ func (e *Engine) TokensGrad(dx, dprefix, dpos, dy layers.Tensor) error {
 }
 
 // Token picks token i of every image.
-func (e *Engine) Token(y, x layers.Tensor, i int) error {
+func (e *Engine) Token(y, x engine.Tensor, i int) error {
 	a := e.args("token")
 	in := a.of("x", x, -1, -1, -1)
 	if a.err != nil {
@@ -100,7 +100,7 @@ func (e *Engine) Token(y, x layers.Tensor, i int) error {
 }
 
 // TokenGrad is the gradient of Token.
-func (e *Engine) TokenGrad(dx, dy layers.Tensor, i int) error {
+func (e *Engine) TokenGrad(dx, dy engine.Tensor, i int) error {
 	a := e.args("token gradient")
 	to := a.of("dx", dx, -1, -1, -1)
 	if a.err != nil {

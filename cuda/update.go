@@ -6,7 +6,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // table is what one launch over all parameters reads: the parameters, how they
@@ -45,7 +45,7 @@ func appendBytes[T any](to []byte, list []T) []byte {
 }
 
 // plain makes slots of tensors that are read or changed alone.
-func (a *args) plain(xs []layers.Tensor) []kernels.Slot {
+func (a *args) plain(xs []engine.Tensor) []kernels.Slot {
 	var slots []kernels.Slot
 	for _, x := range xs {
 		s := a.any("x", x)
@@ -59,7 +59,7 @@ func (a *args) plain(xs []layers.Tensor) []kernels.Slot {
 }
 
 // SumSquares returns the sum of squares over all of xs.
-func (e *Engine) SumSquares(xs []layers.Tensor) (float64, error) {
+func (e *Engine) SumSquares(xs []engine.Tensor) (float64, error) {
 	a := e.args("sum of squares")
 	slots := a.plain(xs)
 	if a.err != nil || len(slots) == 0 {
@@ -78,7 +78,7 @@ func (e *Engine) SumSquares(xs []layers.Tensor) (float64, error) {
 }
 
 // Clamp limits every element to [-limit, limit].
-func (e *Engine) Clamp(xs []layers.Tensor, limit float32) error {
+func (e *Engine) Clamp(xs []engine.Tensor, limit float32) error {
 	a := e.args("clamp")
 	a.check(limit >= 0, "limit is %v, want 0 or more", limit)
 	slots := a.plain(xs)
@@ -98,7 +98,7 @@ func (e *Engine) Clamp(xs []layers.Tensor, limit float32) error {
 }
 
 // optimised checks all slots before any is changed.
-func (a *args) optimised(in []layers.Slot, states int) []kernels.Slot {
+func (a *args) optimised(in []engine.Slot, states int) []kernels.Slot {
 	var list []kernels.Slot
 	for _, s := range in {
 		w, g := a.any("parameter", s.Param), a.any("gradient", s.Grad)
@@ -122,11 +122,11 @@ func (a *args) optimised(in []layers.Slot, states int) []kernels.Slot {
 }
 
 // SGD updates every slot, in one launch.
-func (e *Engine) SGD(slots []layers.Slot, spec layers.SGDSpec) error {
+func (e *Engine) SGD(slots []engine.Slot, spec engine.SGDSpec) error {
 	return e.sgd(slots, spec, kernels.Clip{})
 }
 
-func (e *Engine) sgd(slots []layers.Slot, spec layers.SGDSpec, c kernels.Clip) error {
+func (e *Engine) sgd(slots []engine.Slot, spec engine.SGDSpec, c kernels.Clip) error {
 	a := e.args("sgd")
 	states := 1
 	if spec.Momentum == 0 {
@@ -139,11 +139,11 @@ func (e *Engine) sgd(slots []layers.Slot, spec layers.SGDSpec, c kernels.Clip) e
 }
 
 // AdamW updates every slot, in one launch.
-func (e *Engine) AdamW(slots []layers.Slot, spec layers.AdamWSpec) error {
+func (e *Engine) AdamW(slots []engine.Slot, spec engine.AdamWSpec) error {
 	return e.adamW(slots, spec, kernels.Clip{})
 }
 
-func (e *Engine) adamW(slots []layers.Slot, spec layers.AdamWSpec, c kernels.Clip) error {
+func (e *Engine) adamW(slots []engine.Slot, spec engine.AdamWSpec, c kernels.Clip) error {
 	a := e.args("adamw")
 	list := a.optimised(slots, 2)
 	a.check(spec.Step >= 1, "step is %d, the first is 1", spec.Step)
@@ -154,11 +154,11 @@ func (e *Engine) adamW(slots []layers.Slot, spec layers.AdamWSpec, c kernels.Cli
 }
 
 // RMSprop updates every slot, in one launch.
-func (e *Engine) RMSprop(slots []layers.Slot, spec layers.RMSpropSpec) error {
+func (e *Engine) RMSprop(slots []engine.Slot, spec engine.RMSpropSpec) error {
 	return e.rmsprop(slots, spec, kernels.Clip{})
 }
 
-func (e *Engine) rmsprop(slots []layers.Slot, spec layers.RMSpropSpec, c kernels.Clip) error {
+func (e *Engine) rmsprop(slots []engine.Slot, spec engine.RMSpropSpec, c kernels.Clip) error {
 	a := e.args("rmsprop")
 	states := 2
 	if spec.Momentum == 0 {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -13,7 +13,7 @@ import (
 type clusterer struct {
 	eng           Engine
 	view          rowEngine          // eng, or nil if it is none
-	device        layers.RowSearcher // eng, or nil if it is none
+	device        engine.RowSearcher // eng, or nil if it is none
 	layout        layout
 	rows          *Embeddings // of unit length for cosine
 	k             int
@@ -24,9 +24,9 @@ type clusterer struct {
 	zero float64
 
 	size   int             // rows of a block
-	blocks []layers.Tensor // all rows on the engine
+	blocks []engine.Tensor // all rows on the engine
 	shift  []float64       // what the engine's keys of a row lack
-	dist   map[[2]int]layers.Tensor
+	dist   map[[2]int]engine.Tensor
 	held   int // numbers in dist
 	most   int // that are held: two blocks, as the last of all rows has a shape of its own
 	host   []float32
@@ -46,7 +46,7 @@ func newClusterer(eng Engine, e *Embeddings, m metric.Metric, opt KMeansOptions)
 	if err != nil {
 		return nil, err
 	}
-	c := &clusterer{eng: eng, rows: e, k: opt.K, maxIterations: opt.MaxIterations, centre: opt.Centre, dist: map[[2]int]layers.Tensor{}}
+	c := &clusterer{eng: eng, rows: e, k: opt.K, maxIterations: opt.MaxIterations, centre: opt.Centre, dist: map[[2]int]engine.Tensor{}}
 	if m.Kind == metric.Cosine {
 		c.rows = &Embeddings{X: unitRows(e.X, e.H), N: e.N, H: e.H}
 	}
@@ -59,7 +59,7 @@ func newClusterer(eng Engine, e *Embeddings, m metric.Metric, opt KMeansOptions)
 	copies := 2
 	if host, ok := eng.(rowEngine); ok {
 		c.view, copies = host, 1
-	} else if device, ok := eng.(layers.RowSearcher); ok {
+	} else if device, ok := eng.(engine.RowSearcher); ok {
 		c.device, copies = device, 1
 	}
 	c.size = search.blockRows(e.N, max(opt.K, candidates), 2*copies) // see most
@@ -98,7 +98,7 @@ func (c *clusterer) upload() error {
 }
 
 // tensor puts laid out rows on the engine.
-func (c *clusterer) tensor(rows []float32) (layers.Tensor, error) {
+func (c *clusterer) tensor(rows []float32) (engine.Tensor, error) {
 	t, err := c.eng.New(len(rows)/c.layout.width(), c.layout.width())
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (c *clusterer) tensor(rows []float32) (layers.Tensor, error) {
 
 // distances returns the keys of left rows a and right rows b, until the next call.
 // Their tensors are kept while there is room: shapes come again.
-func (c *clusterer) distances(a, b layers.Tensor, rows, cols int) (layers.Tensor, error) {
+func (c *clusterer) distances(a, b engine.Tensor, rows, cols int) (engine.Tensor, error) {
 	shape := [2]int{rows, cols}
 	if c.dist[shape] == nil {
 		if c.held+rows*cols > c.most {
@@ -126,7 +126,7 @@ func (c *clusterer) distances(a, b layers.Tensor, rows, cols int) (layers.Tensor
 }
 
 // pairs is distances on the host.
-func (c *clusterer) pairs(a, b layers.Tensor, rows, cols int) ([]float32, error) {
+func (c *clusterer) pairs(a, b engine.Tensor, rows, cols int) ([]float32, error) {
 	d, err := c.distances(a, b, rows, cols)
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (c *clusterer) pairs(a, b layers.Tensor, rows, cols int) ([]float32, error)
 
 // least returns a function that gives the smallest key of a row, and the first of
 // the right rows that has it.
-func (c *clusterer) least(a, b layers.Tensor, rows, cols int) (of func(i int) (at int32, key float32), err error) {
+func (c *clusterer) least(a, b engine.Tensor, rows, cols int) (of func(i int) (at int32, key float32), err error) {
 	if c.device != nil {
 		d, err := c.distances(a, b, rows, cols)
 		if err != nil {
@@ -203,7 +203,7 @@ func (c *clusterer) compare(ctx context.Context, rows []int, points []float32, v
 }
 
 // block is a block of all rows, or of the given ones.
-func (c *clusterer) block(rows []int, from, count int) (layers.Tensor, error) {
+func (c *clusterer) block(rows []int, from, count int) (engine.Tensor, error) {
 	if rows == nil {
 		return c.blocks[from/c.size], nil
 	}

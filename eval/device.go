@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // Searches on an engine with memory of its own: keys stay there, and what may
@@ -14,8 +14,8 @@ import (
 type onDevice struct {
 	*scanner
 	skip    []int32
-	windows layers.RowWindows
-	found   *layers.RowsFound
+	windows engine.RowWindows
+	found   *engine.RowsFound
 	// whole has all keys of those rows of which float32 cannot tell what matters.
 	whole map[int][]float32
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -20,13 +20,13 @@ type deviceEngine struct {
 	spoil float32 // takes the place of some keys, unless it is 0
 }
 
-var _ layers.RowSearcher = deviceEngine{}
+var _ engine.RowSearcher = deviceEngine{}
 
-func (e deviceEngine) Read([]float32, layers.Tensor) error {
+func (e deviceEngine) Read([]float32, engine.Tensor) error {
 	return fmt.Errorf("a search brings all distances to the host")
 }
 
-func (e deviceEngine) Pairwise(d, a, b layers.Tensor, m metric.Metric) error {
+func (e deviceEngine) Pairwise(d, a, b engine.Tensor, m metric.Metric) error {
 	err := e.hostEngine.Pairwise(d, a, b, m)
 	if x := d.Data().([]float32); e.spoil != 0 && d.Shape()[0] > 3 {
 		x[d.Shape()[1]+4] = e.spoil
@@ -34,12 +34,12 @@ func (e deviceEngine) Pairwise(d, a, b layers.Tensor, m metric.Metric) error {
 	return err
 }
 
-func rowOf(x layers.Tensor, r int) []float32 {
+func rowOf(x engine.Tensor, r int) []float32 {
 	n := x.Shape()[1]
 	return x.Data().([]float32)[r*n : (r+1)*n]
 }
 
-func (deviceEngine) Pick(x layers.Tensor, rows, columns []int32) ([]float32, error) {
+func (deviceEngine) Pick(x engine.Tensor, rows, columns []int32) ([]float32, error) {
 	var out []float32
 	for i, r := range rows {
 		out = append(out, rowOf(x, int(r))[columns[i]])
@@ -47,7 +47,7 @@ func (deviceEngine) Pick(x layers.Tensor, rows, columns []int32) ([]float32, err
 	return out, nil
 }
 
-func (deviceEngine) Least(x layers.Tensor) (columns []int32, values []float32, err error) {
+func (deviceEngine) Least(x engine.Tensor) (columns []int32, values []float32, err error) {
 	for r := range x.Shape()[0] {
 		row := rowOf(x, r)
 		v := slices.Min(row)
@@ -56,7 +56,7 @@ func (deviceEngine) Least(x layers.Tensor) (columns []int32, values []float32, e
 	return columns, values, nil
 }
 
-func (deviceEngine) KthSmallest(x layers.Tensor, k int, skip []int32) ([]float32, error) {
+func (deviceEngine) KthSmallest(x engine.Tensor, k int, skip []int32) ([]float32, error) {
 	var out []float32
 	for r, without := range skip {
 		var keys []float32
@@ -75,11 +75,11 @@ func (deviceEngine) KthSmallest(x layers.Tensor, k int, skip []int32) ([]float32
 	return out, nil
 }
 
-func (deviceEngine) Between(x layers.Tensor, skip []int32, w layers.RowWindows) (*layers.RowsFound, error) {
-	f := &layers.RowsFound{Below: make([]int32, len(w.Low)), First: []int32{0}}
+func (deviceEngine) Between(x engine.Tensor, skip []int32, w engine.RowWindows) (*engine.RowsFound, error) {
+	f := &engine.RowsFound{Below: make([]int32, len(w.Low)), First: []int32{0}}
 	for r, without := range skip {
 		from, to := w.First[r], w.First[r+1]
-		if to-from > layers.MostRowWindows {
+		if to-from > engine.MaxRowWindows {
 			return nil, fmt.Errorf("%d windows", to-from)
 		}
 		for c, v := range rowOf(x, r) {
@@ -104,7 +104,7 @@ func (deviceEngine) Between(x layers.Tensor, skip []int32, w layers.RowWindows) 
 }
 
 // PairValues errs by a few units in the last place.
-func (deviceEngine) PairValues(a, b layers.Tensor, rows, columns []int32, m metric.Metric) ([]float64, error) {
+func (deviceEngine) PairValues(a, b engine.Tensor, rows, columns []int32, m metric.Metric) ([]float64, error) {
 	var out []float64
 	for i, r := range rows {
 		v := m.Value(rowOf(a, int(r)), rowOf(b, int(columns[i])))
@@ -218,7 +218,7 @@ func TestADeviceClustersAsTheHostDoes(t *testing.T) {
 // eagerDevice may be read: k-means++ looks at the distances of its draws.
 type eagerDevice struct{ deviceEngine }
 
-func (e eagerDevice) Read(dst []float32, src layers.Tensor) error {
+func (e eagerDevice) Read(dst []float32, src engine.Tensor) error {
 	if len(dst) > candidates*candidates {
 		return fmt.Errorf("clustering brings %d distances to the host", len(dst))
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -29,7 +29,7 @@ type deviceRanks struct {
 func (s *scanner) ranksOnDevice(ctx context.Context, rankers []*ranker, right func(q int) (class int, rows []int32), visit func(r *ranker, q int, keys []float32) error) error {
 	d := &deviceRanks{onDevice: onDevice{scanner: s}, rankers: rankers, right: right}
 	for _, r := range rankers {
-		r.windows = layers.MostRowWindows - 1 // see ask
+		r.windows = engine.MaxRowWindows - 1 // see ask
 		d.sparse = append(d.sparse, make([]float32, s.gallery.N))
 		d.sparseFine = append(d.sparseFine, make([]float64, s.gallery.N))
 	}

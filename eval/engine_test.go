@@ -6,9 +6,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
-	"github.com/vernier-ml/vernier/metric"
 	"gorgonia.org/tensor"
+
+	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // hostEngine computes pairwise metrics in plain float32, distances by
@@ -19,11 +20,11 @@ type hostEngine struct {
 	noise float64
 }
 
-func (hostEngine) New(shape ...int) (layers.Tensor, error) {
+func (hostEngine) New(shape ...int) (engine.Tensor, error) {
 	return tensor.New(tensor.WithShape(shape...), tensor.Of(tensor.Float32)), nil
 }
 
-func (hostEngine) Write(dst layers.Tensor, src []float32) error {
+func (hostEngine) Write(dst engine.Tensor, src []float32) error {
 	d := dst.Data().([]float32)
 	if len(d) != len(src) {
 		return fmt.Errorf("write of %d numbers into %d", len(src), len(d))
@@ -32,7 +33,7 @@ func (hostEngine) Write(dst layers.Tensor, src []float32) error {
 	return nil
 }
 
-func (hostEngine) Read(dst []float32, src layers.Tensor) error {
+func (hostEngine) Read(dst []float32, src engine.Tensor) error {
 	s := src.Data().([]float32)
 	if len(dst) != len(s) {
 		return fmt.Errorf("read of %d numbers into %d", len(s), len(dst))
@@ -41,7 +42,7 @@ func (hostEngine) Read(dst []float32, src layers.Tensor) error {
 	return nil
 }
 
-func (e hostEngine) Pairwise(d, a, b layers.Tensor, m metric.Metric) error {
+func (e hostEngine) Pairwise(d, a, b engine.Tensor, m metric.Metric) error {
 	h := a.Shape()[1]
 	if b.Shape()[1] != h || d.Shape()[0] != a.Shape()[0] || d.Shape()[1] != b.Shape()[0] {
 		return fmt.Errorf("pairwise of %v and %v into %v", a.Shape(), b.Shape(), d.Shape())

@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
-// Engine is what eval needs of a layers.Engine.
+// Engine is what eval needs of an engine.Engine.
 type Engine interface {
-	New(shape ...int) (layers.Tensor, error)
-	Write(dst layers.Tensor, src []float32) error
-	Read(dst []float32, src layers.Tensor) error
-	Pairwise(d, a, b layers.Tensor, m metric.Metric) error
+	New(shape ...int) (engine.Tensor, error)
+	Write(dst engine.Tensor, src []float32) error
+	Read(dst []float32, src engine.Tensor) error
+	Pairwise(d, a, b engine.Tensor, m metric.Metric) error
 }
 
 // order is how eval ranks by a metric. Its keys ascend with distance and leave

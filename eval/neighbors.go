@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -107,7 +107,7 @@ func prepare(eng Engine, queries, gallery *Embeddings, m metric.Metric, opt Sear
 	s.layout = l
 	// What the engine says of distances with no bound of their errors does not count:
 	// all of them have to come to the host.
-	if device, ok := eng.(layers.RowSearcher); ok && s.host == nil && !math.IsInf(l.keyError(1, 1, gallery.H), 1) {
+	if device, ok := eng.(engine.RowSearcher); ok && s.host == nil && !math.IsInf(l.keyError(1, 1, gallery.H), 1) {
 		s.device = device
 	}
 	return s, newJudge(l, s.host, opt.workers(), queries, gallery), nil

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -104,7 +104,7 @@ func TestCollapsedEmbeddingsScoreAtChance(t *testing.T) {
 // zeroEngine is hostEngine for embeddings that are all zero, only faster.
 type zeroEngine struct{ hostEngine }
 
-func (zeroEngine) Pairwise(d, _, _ layers.Tensor, _ metric.Metric) error {
+func (zeroEngine) Pairwise(d, _, _ engine.Tensor, _ metric.Metric) error {
 	clear(d.Data().([]float32))
 	return nil
 }

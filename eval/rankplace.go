@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // range32 returns the right answers in right[from:to] that a key may precede or
@@ -18,7 +18,7 @@ func (r *ranker) range32(key float64, from, to int, slack float64, right func(i 
 
 // rangeFine is range32 by fine keys, which are not negative.
 func (r *ranker) rangeFine(row int32, from, to int) (lo, hi int) {
-	e := layers.PairError(r.gallery.H)
+	e := engine.PairError(r.gallery.H)
 	low, high := r.fine[row]*(1-e), r.fine[row]*(1+e)
 	lo = from + sort.Search(to-from, func(i int) bool { return r.fine[r.right[from+i].row]*(1+e) >= low })
 	hi = lo + sort.Search(to-lo, func(i int) bool { return r.fine[r.right[lo+i].row]*(1-e) > high })

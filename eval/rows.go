@@ -3,7 +3,7 @@ package eval
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -12,7 +12,7 @@ import (
 // one that is a rowEngine makes it faster.
 type rowEngine interface {
 	// View returns the numbers of a tensor themselves.
-	View(t layers.Tensor) ([]float32, error)
+	View(t engine.Tensor) ([]float32, error)
 	// RowValues sets dst[i] = m(x, rows[index[i]]), from several goroutines at once.
 	// Of each coordinate sixteen or more partial sums of equal length have one share.
 	RowValues(dst, x, rows []float32, index []int32, m metric.Metric) error

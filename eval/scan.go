@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"sync"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // SearchOptions are common to everything that compares queries with a gallery.
@@ -86,7 +86,7 @@ func (s SearchOptions) self(query int) int {
 type scanner struct {
 	eng              Engine
 	host             rowEngine          // eng, or nil if it is none
-	device           layers.RowSearcher // eng, or nil if keys are looked up on the host
+	device           engine.RowSearcher // eng, or nil if keys are looked up on the host
 	find             finder
 	layout           layout
 	queries, gallery *Embeddings
@@ -96,8 +96,8 @@ type scanner struct {
 // block is some queries and their keys on the engine.
 type block struct {
 	from, rows       int
-	keys             layers.Tensor // (rows, gallery)
-	queries, gallery layers.Tensor // as laid out
+	keys             engine.Tensor // (rows, gallery)
+	queries, gallery engine.Tensor // as laid out
 }
 
 // each calls visit for every query with its keys, which visit may overwrite.
@@ -125,7 +125,7 @@ func (s *scanner) blocks(ctx context.Context, look, settle func(b *block) error)
 		return fmt.Errorf("eval: gallery of %d x %d: %w", n, h, err)
 	}
 	size := s.opt.blockRows(s.queries.N, n, s.copies())
-	var keys, queries layers.Tensor
+	var keys, queries engine.Tensor
 	held := 0 // rows of keys
 	compute := func(from int) (*block, error) {
 		if err := ctx.Err(); err != nil {
@@ -190,7 +190,7 @@ func (s *scanner) copies() int {
 }
 
 // read returns the numbers of dev, in host if they must be copied.
-func (s *scanner) read(dev layers.Tensor, host []float32, n int) ([]float32, error) {
+func (s *scanner) read(dev engine.Tensor, host []float32, n int) ([]float32, error) {
 	if s.host != nil {
 		return s.host.View(dev)
 	}
@@ -201,7 +201,7 @@ func (s *scanner) read(dev layers.Tensor, host []float32, n int) ([]float32, err
 }
 
 // upload lays rows out on the engine, in t if it is not nil.
-func (s *scanner) upload(x []float32, row func(dst, x []float32), t layers.Tensor) (layers.Tensor, error) {
+func (s *scanner) upload(x []float32, row func(dst, x []float32), t engine.Tensor) (engine.Tensor, error) {
 	n, w := len(x)/s.layout.h, s.layout.width()
 	if t == nil {
 		var err error

@@ -3,6 +3,8 @@ package layers
 import (
 	"fmt"
 	"math"
+
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // Attention adds multi-head attention among the tokens of each image: qkv
@@ -17,12 +19,12 @@ func (g *Graph) Attention(name string, qkv *Node, heads int) *Node {
 		return g.fail(name, fmt.Errorf("attention of %d heads needs (B, T, 3D) with D a multiple of the heads, got %v", heads, s))
 	}
 	d := s[2] / 3
-	spec := AttentionSpec{Heads: heads, Scale: float32(1 / math.Sqrt(float64(d/heads)))}
+	spec := engine.AttentionSpec{Heads: heads, Scale: float32(1 / math.Sqrt(float64(d/heads)))}
 	var y, logSum *Node
-	out := g.as(KindAttention, spec).applyMulti(name, [][]int{{s[0], s[1], d}, {s[0], heads, s[1]}}, []*Node{qkv}, func(out, in []Tensor) error {
+	out := g.as(KindAttention, spec).applyMulti(name, [][]int{{s[0], s[1], d}, {s[0], heads, s[1]}}, []*Node{qkv}, func(out, in []engine.Tensor) error {
 		return g.eng.Attention(out[0], out[1], in[0], spec)
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", s, []*Node{dy, y, logSum, qkv}, func(dqkv Tensor, in []Tensor) error {
+		return []*Node{g.apply(name+" grad", s, []*Node{dy, y, logSum, qkv}, func(dqkv engine.Tensor, in []engine.Tensor) error {
 			return g.eng.AttentionGrad(dqkv, in[0], in[1], in[2], in[3], spec)
 		}, nil)}
 	})

@@ -1,6 +1,10 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // NormParams are the parameters of a normalisation over axis 1, each (C).
 type NormParams struct {
@@ -35,11 +39,11 @@ func (g *Graph) BatchNorm(name string, x *Node, p NormParams) *Node {
 	}
 	c := []int{s[1]}
 	var mean, invStd *Node
-	out := g.as(KindBatchNorm, p.Eps).applyMulti(name, [][]int{s, c, c}, in, func(out, in []Tensor) error {
+	out := g.as(KindBatchNorm, p.Eps).applyMulti(name, [][]int{s, c, c}, in, func(out, in []engine.Tensor) error {
 		return g.eng.BatchNorm(out[0], out[1], out[2], in[3], in[4], in[0], in[1], in[2], p.Eps, p.Momentum)
 	}, func(dy *Node) []*Node {
 		d := g.applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(p.Gamma), g.wanted(p.Beta)},
-			[]*Node{dy, x, p.Gamma, mean, invStd}, func(out, in []Tensor) error {
+			[]*Node{dy, x, p.Gamma, mean, invStd}, func(out, in []engine.Tensor) error {
 				return g.eng.BatchNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4])
 			}, nil)
 		return append(d, nil, nil)
@@ -50,11 +54,11 @@ func (g *Graph) BatchNorm(name string, x *Node, p NormParams) *Node {
 
 func (g *Graph) frozenNorm(name string, in []*Node, p NormParams) *Node {
 	x := in[0]
-	return g.as(KindFrozenNorm, p.Eps).apply(name, x.Shape(), in, func(y Tensor, in []Tensor) error {
+	return g.as(KindFrozenNorm, p.Eps).apply(name, x.Shape(), in, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.FrozenNorm(y, in[0], in[1], in[2], in[3], in[4], p.Eps)
 	}, func(dy *Node) []*Node {
 		d := g.applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(p.Gamma), g.wanted(p.Beta)},
-			[]*Node{dy, x, p.Gamma, p.Mean, p.Var}, func(out, in []Tensor) error {
+			[]*Node{dy, x, p.Gamma, p.Mean, p.Var}, func(out, in []engine.Tensor) error {
 				return g.eng.FrozenNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4], p.Eps)
 			}, nil)
 		return append(d, nil, nil)

@@ -1,6 +1,10 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // Add adds a + b, of equal shapes.
 func (g *Graph) Add(a, b *Node) *Node {
@@ -11,7 +15,7 @@ func (g *Graph) Add(a, b *Node) *Node {
 	if !sameShape(a.Shape(), b.Shape()) {
 		return g.fail(name, fmt.Errorf("%s %v and %s %v differ in shape", g.nameOf(a), a.Shape(), g.nameOf(b), b.Shape()))
 	}
-	sum := g.as(KindAdd, nil).apply(name, a.Shape(), []*Node{a, b}, func(dst Tensor, in []Tensor) error {
+	sum := g.as(KindAdd, nil).apply(name, a.Shape(), []*Node{a, b}, func(dst engine.Tensor, in []engine.Tensor) error {
 		return g.eng.Add(dst, in[0], in[1])
 	}, func(dy *Node) []*Node { return []*Node{dy, dy} })
 	return g.mayOverwrite(sum, 0, 1)
@@ -43,7 +47,7 @@ func (g *Graph) Concat(name string, xs ...*Node) *Node {
 		shape[1] += c
 	}
 	var y *Node
-	y = g.as(KindConcat, nil).apply(name, shape, xs, func(y Tensor, in []Tensor) error {
+	y = g.as(KindConcat, nil).apply(name, shape, xs, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.Concat(y, in...)
 	}, func(dy *Node) []*Node {
 		d := make([]*Node, len(xs))
@@ -65,11 +69,11 @@ func (g *Graph) Concat(name string, xs ...*Node) *Node {
 // anyway.
 func (g *Graph) partGrad(name string, dy, y, x *Node, from int) *Node {
 	if o := g.byNode[x]; o == nil || !o.rectified {
-		return g.apply(name, x.Shape(), []*Node{dy}, func(dx Tensor, in []Tensor) error {
+		return g.apply(name, x.Shape(), []*Node{dy}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.Slice(dx, in[0], from)
 		}, nil)
 	}
-	d := g.apply(name, x.Shape(), []*Node{dy, y}, func(dx Tensor, in []Tensor) error {
+	d := g.apply(name, x.Shape(), []*Node{dy, y}, func(dx engine.Tensor, in []engine.Tensor) error {
 		return g.eng.SliceReLUGrad(dx, in[0], in[1], from)
 	}, nil)
 	g.masked[d] = x

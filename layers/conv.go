@@ -1,10 +1,14 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // Conv adds y (N, K, Ho, Wo) = x (N, C, H, W) * w (K, C, kh, kw) + bias (K).
 // bias may be nil.
-func (g *Graph) Conv(name string, x, w, bias *Node, spec ConvSpec) *Node {
+func (g *Graph) Conv(name string, x, w, bias *Node, spec engine.ConvSpec) *Node {
 	in := []*Node{x, w}
 	if bias != nil {
 		in = append(in, bias)
@@ -19,8 +23,8 @@ func (g *Graph) Conv(name string, x, w, bias *Node, spec ConvSpec) *Node {
 	if bias != nil && !sameShape(bias.Shape(), shape[1:2]) {
 		return g.fail(name, fmt.Errorf("bias has shape %v, want (%d)", bias.Shape(), shape[1]))
 	}
-	run := func(y Tensor, in []Tensor) error {
-		e := Epilogue{}
+	run := func(y engine.Tensor, in []engine.Tensor) error {
+		e := engine.Epilogue{}
 		if len(in) == 3 {
 			e.Shift = in[2]
 		}
@@ -33,13 +37,13 @@ func (g *Graph) Conv(name string, x, w, bias *Node, spec ConvSpec) *Node {
 			shapes[1] = g.wanted(bias)
 		}
 		if shapes[0] != nil || shapes[1] != nil { // first, so that dx may take the place of x
-			dwb := g.applyMulti(name+" grad weights", shapes, []*Node{dy, x}, func(out, in []Tensor) error {
+			dwb := g.applyMulti(name+" grad weights", shapes, []*Node{dy, x}, func(out, in []engine.Tensor) error {
 				return g.eng.ConvGradWeights(out[0], out[1], in[0], in[1], spec)
 			}, nil)
 			copy(d[1:], dwb)
 		}
 		if g.needs[x] {
-			d[0] = g.apply(name+" grad input", x.Shape(), []*Node{dy, w}, func(dx Tensor, in []Tensor) error {
+			d[0] = g.apply(name+" grad input", x.Shape(), []*Node{dy, w}, func(dx engine.Tensor, in []engine.Tensor) error {
 				return g.eng.ConvGradInput(dx, in[0], in[1], spec)
 			}, nil)
 		}
@@ -48,7 +52,7 @@ func (g *Graph) Conv(name string, x, w, bias *Node, spec ConvSpec) *Node {
 }
 
 // convShape returns the shape of x * w.
-func convShape(x, w *Node, spec ConvSpec) ([]int, error) {
+func convShape(x, w *Node, spec engine.ConvSpec) ([]int, error) {
 	xs, ws := x.Shape(), w.Shape()
 	if len(xs) != 4 || len(ws) != 4 || xs[1] != ws[1] || ws[2] != spec.KernelH || ws[3] != spec.KernelW {
 		return nil, fmt.Errorf("convolution %+v does not fit input %v and weights %v", spec, xs, ws)

@@ -1,6 +1,10 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // ConvNorm describes a convolution, the normalisation of its result, and what
 // follows before the next: a residual to add, and ReLU.
@@ -9,7 +13,7 @@ type ConvNorm struct {
 	NormName string // of the normalisation and its parameters
 	ReLUName string // of the ReLU; empty for none
 	Out      int    // channels
-	Spec     ConvSpec
+	Spec     engine.ConvSpec
 	Bias     bool // of the convolution
 	Eps      float32
 	Momentum float32
@@ -59,7 +63,7 @@ func (g *Graph) Unfused() { g.unfused = true }
 //	dw[k] = scale[k] G[k]   dscale[k] = sum of dz s over channel k = <w[k], G[k]>
 //
 // since s is linear in w. So gamma gets its gradient also where it is 0.
-func (g *Graph) FusedConv(name string, x, w, bias, residual *Node, spec ConvSpec, p NormParams, relu bool) *Node {
+func (g *Graph) FusedConv(name string, x, w, bias, residual *Node, spec engine.ConvSpec, p NormParams, relu bool) *Node {
 	if g.bad(name, x, w, p.Gamma, p.Beta, p.Mean, p.Var) {
 		return nil
 	}
@@ -85,7 +89,7 @@ type fusedConv struct {
 	g                    *Graph
 	name                 string
 	x, w, bias, residual *Node
-	spec                 ConvSpec
+	spec                 engine.ConvSpec
 	norm                 NormParams
 	relu                 bool
 	scale, shift, y      *Node
@@ -103,7 +107,7 @@ func (f *fusedConv) fold() {
 	in.add(p.Gamma, p.Beta, p.Mean, p.Var)
 	bias := in.add(f.bias)
 	c := []int(p.Gamma.Shape())
-	out := g.applyMulti(f.name+" scale", [][]int{c, c}, in, func(out, in []Tensor) error {
+	out := g.applyMulti(f.name+" scale", [][]int{c, c}, in, func(out, in []engine.Tensor) error {
 		return g.eng.FoldNorm(out[0], out[1], optional(in, bias), in[0], in[1], in[2], in[3], p.Eps)
 	}, nil)
 	f.scale, f.shift = out[0], out[1]
@@ -118,8 +122,8 @@ func (f *fusedConv) forward(shape []int) *Node {
 	f.residualAt = f.in.add(f.residual)
 	// Not read, but gradients flow to them.
 	f.biasAt, f.gammaAt, f.betaAt = f.in.add(f.bias), f.in.add(f.norm.Gamma), f.in.add(f.norm.Beta)
-	f.y = g.apply(f.name, shape, f.in, func(y Tensor, in []Tensor) error {
-		e := Epilogue{Scale: in[2], Shift: in[3], Residual: optional(in, f.residualAt), ReLU: f.relu}
+	f.y = g.apply(f.name, shape, f.in, func(y engine.Tensor, in []engine.Tensor) error {
+		e := engine.Epilogue{Scale: in[2], Shift: in[3], Residual: optional(in, f.residualAt), ReLU: f.relu}
 		return g.eng.Conv(y, in[0], in[1], f.spec, e)
 	}, f.backward)
 	if o := g.byNode[f.y]; o != nil {
@@ -144,10 +148,10 @@ func (f *fusedConv) backward(dy *Node) []*Node {
 	}
 	f.parameters(ds, dy)
 	if g.needs[f.x] {
-		scaled := g.apply(f.name+" scaled weights", f.w.Shape(), []*Node{f.w, f.scale}, func(dst Tensor, in []Tensor) error {
+		scaled := g.apply(f.name+" scaled weights", f.w.Shape(), []*Node{f.w, f.scale}, func(dst engine.Tensor, in []engine.Tensor) error {
 			return g.eng.ScaleRows(dst, in[0], in[1])
 		}, nil)
-		ds[0] = g.apply(f.name+" grad input", f.x.Shape(), []*Node{dy, scaled}, func(dx Tensor, in []Tensor) error {
+		ds[0] = g.apply(f.name+" grad input", f.x.Shape(), []*Node{dy, scaled}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.ConvGradInput(dx, in[0], in[1], f.spec)
 		}, nil)
 	}
@@ -174,14 +178,14 @@ func (f *fusedConv) parameters(ds []*Node, dz *Node) {
 	if sums[0] == nil && sums[1] == nil {
 		return
 	}
-	d := g.applyMulti(f.name+" grad weights", sums, []*Node{dz, f.x}, func(out, in []Tensor) error {
+	d := g.applyMulti(f.name+" grad weights", sums, []*Node{dz, f.x}, func(out, in []engine.Tensor) error {
 		return g.eng.ConvGradWeights(out[0], out[1], in[0], in[1], f.spec)
 	}, nil)
 	if affine {
 		f.affine(ds, d[0], d[1], want)
 	}
 	if g.needs[f.w] {
-		dw := g.apply(f.name+" grad scaled", f.w.Shape(), []*Node{d[0], f.scale}, func(dw Tensor, in []Tensor) error {
+		dw := g.apply(f.name+" grad scaled", f.w.Shape(), []*Node{d[0], f.scale}, func(dw engine.Tensor, in []engine.Tensor) error {
 			return g.eng.ScaleRows(dw, in[0], in[1])
 		}, nil)
 		ds[1] = g.mayOverwrite(dw, 0)
@@ -195,11 +199,11 @@ func (f *fusedConv) affine(ds []*Node, unscaled, dshift *Node, want [3][]int) {
 	in.add(dshift, p.Gamma, p.Mean, p.Var)
 	bias, dscale := in.add(f.bias), -1
 	if want[1] != nil {
-		dscale = in.add(g.apply(f.name+" grad scale", want[1], []*Node{f.w, unscaled}, func(d Tensor, in []Tensor) error {
+		dscale = in.add(g.apply(f.name+" grad scale", want[1], []*Node{f.w, unscaled}, func(d engine.Tensor, in []engine.Tensor) error {
 			return g.eng.RowDots(d, in[0], in[1])
 		}, nil))
 	}
-	d := g.applyMulti(f.name+" grad norm", want[:], in, func(out, in []Tensor) error {
+	d := g.applyMulti(f.name+" grad norm", want[:], in, func(out, in []engine.Tensor) error {
 		return g.eng.FoldNormGrad(out[0], out[1], out[2], optional(in, dscale), in[0], optional(in, bias), in[1], in[2], in[3], p.Eps)
 	}, nil)
 	for i, at := range []int{f.biasAt, f.gammaAt, f.betaAt} {

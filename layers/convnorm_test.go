@@ -6,19 +6,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
 // fusable is a network of convolutions with frozen normalisations: a residual of
 // the same shape, one that is projected, one that is the convolution's own input,
 // and branches that join, one of them a pooling.
-func fusable(eng layers.Engine, ps *layers.Params, unfused, seeded bool) (g *layers.Graph, x, y *layers.Node) {
+func fusable(eng engine.Engine, ps *layers.Params, unfused, seeded bool) (g *layers.Graph, x, y *layers.Node) {
 	g = layers.NewGraph(eng, ps)
 	if unfused {
 		g.Unfused()
 	}
 	conv := func(name string, x, residual *layers.Node, out, kernel int, bias, relu bool) *layers.Node {
-		c := layers.ConvNorm{Name: name, NormName: name + ".bn", Out: out, Spec: layers.SquareConv(kernel, 1, kernel/2), Bias: bias, Eps: 1e-3, Momentum: .1, FrozenStats: true}
+		c := layers.ConvNorm{Name: name, NormName: name + ".bn", Out: out, Spec: engine.SquareConv(kernel, 1, kernel/2), Bias: bias, Eps: 1e-3, Momentum: .1, FrozenStats: true}
 		if relu {
 			c.ReLUName = name + ".relu"
 		}
@@ -35,7 +36,7 @@ func fusable(eng layers.Engine, ps *layers.Params, unfused, seeded bool) (g *lay
 	a := conv("a", h, nil, 5, 1, true, true)
 	b := conv("b", conv("b1", h, nil, 4, 1, true, true), nil, 7, 3, true, true)
 	c := conv("c", h, nil, 3, 1, true, false) // joins without ReLU
-	d := g.MaxPool("d", h, layers.SquarePool(3, 1, 1, false))
+	d := g.MaxPool("d", h, engine.SquarePool(3, 1, 1, false))
 	h = g.Concat("join", a, b, c, d)
 	h = g.Add(h, conv("after", h, nil, 23, 1, false, false))
 	y = g.LinearModule("embedding", g.GlobalAvg("pool", h), 4)
@@ -44,7 +45,7 @@ func fusable(eng layers.Engine, ps *layers.Params, unfused, seeded bool) (g *lay
 
 // spread fills parameters with numbers as trained networks have them, some gains
 // 0 and some negative.
-func spread(t *testing.T, eng layers.Engine, ps *layers.Params) {
+func spread(t *testing.T, eng engine.Engine, ps *layers.Params) {
 	t.Helper()
 	for i, p := range ps.All() {
 		v := read(t, eng, p.Value)
@@ -222,7 +223,7 @@ func TestMistakesInAFusedConvolutionNameIt(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := layers.NewGraph(eng, layers.NewParams(eng, 1))
-			c.build(g, layers.ConvNorm{Name: "the conv", NormName: "norm", Out: 4, Spec: layers.SquareConv(5, 1, 0), Eps: 1e-3, FrozenStats: true})
+			c.build(g, layers.ConvNorm{Name: "the conv", NormName: "norm", Out: 4, Spec: engine.SquareConv(5, 1, 0), Eps: 1e-3, FrozenStats: true})
 			if err := g.Compile(); err == nil || !strings.Contains(err.Error(), "the conv") || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v", err)
 			}

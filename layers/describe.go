@@ -1,6 +1,10 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // Kind says which of the package's forward ops a Step is.
 type Kind uint8
@@ -95,13 +99,13 @@ type describer struct {
 	spec any
 }
 
-func (d describer) apply(name string, shape []int, in []*Node, run func(out Tensor, in []Tensor) error, grad func(dout *Node) []*Node) *Node {
+func (d describer) apply(name string, shape []int, in []*Node, run func(out engine.Tensor, in []engine.Tensor) error, grad func(dout *Node) []*Node) *Node {
 	n := d.g.apply(name, shape, in, run, grad)
 	d.describe(n)
 	return n
 }
 
-func (d describer) applyMulti(name string, shapes [][]int, in []*Node, run func(out, in []Tensor) error, grad func(dout *Node) []*Node) []*Node {
+func (d describer) applyMulti(name string, shapes [][]int, in []*Node, run func(out, in []engine.Tensor) error, grad func(dout *Node) []*Node) []*Node {
 	nodes := d.g.applyMulti(name, shapes, in, run, grad)
 	d.describe(nodes[0])
 	return nodes

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -13,11 +14,11 @@ func TestStepsTellHowAnOutputIsComputed(t *testing.T) {
 	ps := layers.NewParams(eng, 1)
 	g := layers.NewGraph(eng, ps)
 	x := g.Input("images", 2, 3, 8, 8)
-	h := g.ConvModule("conv", x, 6, layers.SquareConv(3, 1, 1), true)
+	h := g.ConvModule("conv", x, 6, engine.SquareConv(3, 1, 1), true)
 	h = g.ReLU("relu", g.BatchNormModule("bn", h, 1e-5, .1, true))
 	g.GlobalMax("beside", h) // nothing that the output needs
-	pool := layers.SquarePool(2, 2, 0, true)
-	h = g.Add(h, g.ConvModule("other", h, 6, layers.SquareConv(1, 1, 0), false))
+	pool := engine.SquarePool(2, 2, 0, true)
+	h = g.Add(h, g.ConvModule("other", h, 6, engine.SquareConv(1, 1, 0), false))
 	out := g.LinearModule("embedding", g.GlobalAvg("pool", g.MaxPool("max", h, pool)), 5)
 	loss := g.HostLoss("loss", func(v, grads [][]float64) (float64, error) { return 0, nil }, out)
 	g.Backward(loss, nil)
@@ -49,7 +50,7 @@ func TestStepsTellHowAnOutputIsComputed(t *testing.T) {
 	if steps[len(steps)-1].Out != out {
 		t.Error("the last step does not make the output")
 	}
-	if steps[0].Spec != layers.SquareConv(3, 1, 1) || steps[1].Spec != float32(1e-5) || steps[5].Spec != pool {
+	if steps[0].Spec != engine.SquareConv(3, 1, 1) || steps[1].Spec != float32(1e-5) || steps[5].Spec != pool {
 		t.Errorf("got specifications %v, %v, %v", steps[0].Spec, steps[1].Spec, steps[5].Spec)
 	}
 	if _, err := g.Steps(loss); err == nil || !strings.Contains(err.Error(), `"loss"`) {

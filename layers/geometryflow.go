@@ -1,6 +1,10 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // GeometryFlow adds the geometry flow layer of Li et al. 2023 ("Geometry
 // flow-based deep Riemannian metric learning", Eq. 14), which pulls the items of
@@ -51,7 +55,7 @@ func (g *Graph) GeometryFlow(name string, x, s *Node, spec FlowSpec) *Node {
 // channelGrams adds the Gram matrices (C, N, N) of the channels of x.
 func (g *Graph) channelGrams(name string, x *Node) *Node {
 	n, channels := x.Shape()[0], x.Shape()[1]
-	return g.apply(name, []int{channels, n, n}, []*Node{x}, func(y Tensor, in []Tensor) error {
+	return g.apply(name, []int{channels, n, n}, []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.ChannelGrams(y, in[0])
 	}, func(dy *Node) []*Node { return []*Node{g.channelGramsGrad(name+" grad", dy, x)} })
 }
@@ -60,7 +64,7 @@ func (g *Graph) channelGrams(name string, x *Node) *Node {
 func (g *Graph) flowMatrix(f *flow, grams *Node) *Node {
 	name := f.stats.Name + " weights"
 	shape := []int{f.n, f.n}
-	return g.apply(name, shape, []*Node{grams}, func(y Tensor, in []Tensor) error {
+	return g.apply(name, shape, []*Node{grams}, func(y engine.Tensor, in []engine.Tensor) error {
 		if err := g.eng.Read(f.host, in[0]); err != nil {
 			return err
 		}
@@ -71,7 +75,7 @@ func (g *Graph) flowMatrix(f *flow, grams *Node) *Node {
 		return g.eng.Write(y, m)
 	}, func(dy *Node) []*Node {
 		dm := make([]float32, f.n*f.n)
-		return []*Node{g.apply(name+" grad", grams.Shape(), []*Node{dy, grams}, func(dx Tensor, in []Tensor) error {
+		return []*Node{g.apply(name+" grad", grams.Shape(), []*Node{dy, grams}, func(dx engine.Tensor, in []engine.Tensor) error {
 			if err := g.eng.Read(dm, in[0]); err != nil {
 				return err
 			}
@@ -88,7 +92,7 @@ func (g *Graph) mix(name string, m, s *Node) *Node {
 	if g.bad(name, m, s) {
 		return nil
 	}
-	return g.apply(name, s.Shape(), []*Node{m, s}, func(y Tensor, in []Tensor) error {
+	return g.apply(name, s.Shape(), []*Node{m, s}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.Mix(y, in[0], in[1], false)
 	}, func(dy *Node) []*Node {
 		d := make([]*Node, 2)
@@ -96,7 +100,7 @@ func (g *Graph) mix(name string, m, s *Node) *Node {
 			d[0] = g.itemProducts(name+" grad 0", dy, s)
 		}
 		if g.needs[s] {
-			d[1] = g.apply(name+" grad 1", s.Shape(), []*Node{m, dy}, func(dx Tensor, in []Tensor) error {
+			d[1] = g.apply(name+" grad 1", s.Shape(), []*Node{m, dy}, func(dx engine.Tensor, in []engine.Tensor) error {
 				return g.eng.Mix(dx, in[0], in[1], true)
 			}, nil)
 		}

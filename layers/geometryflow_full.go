@@ -1,5 +1,7 @@
 package layers
 
+import "github.com/vernier-ml/vernier/engine"
+
 // The nodes of a gradient that runs through the weights of a geometry flow layer.
 // They are rarely wanted, so they are put together of what engines have.
 
@@ -9,9 +11,9 @@ func (g *Graph) itemProducts(name string, a, b *Node) *Node {
 	n := a.Shape()[0]
 	rows := []int{n, a.Shape().TotalSize() / n}
 	flat := func(what string, x *Node) *Node {
-		return g.apply(name+what, rows, []*Node{x}, func(y Tensor, in []Tensor) error { return g.eng.Copy(y, in[0]) }, nil)
+		return g.apply(name+what, rows, []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error { return g.eng.Copy(y, in[0]) }, nil)
 	}
-	return g.apply(name, []int{n, n}, []*Node{flat(" a", a), flat(" b", b)}, func(y Tensor, in []Tensor) error {
+	return g.apply(name, []int{n, n}, []*Node{flat(" a", a), flat(" b", b)}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.MatMul(y, in[0], in[1], false, true, false)
 	}, nil)
 }
@@ -28,7 +30,7 @@ func (g *Graph) channelGramsGrad(name string, d, x *Node) *Node {
 	for range channels {
 		shapes = append(shapes, one)
 	}
-	return g.applyMulti(name, shapes, []*Node{d, x}, func(out, in []Tensor) error {
+	return g.applyMulti(name, shapes, []*Node{d, x}, func(out, in []engine.Tensor) error {
 		m, slice, flat, product := out[1], out[2], out[3], out[4]
 		host := make([]float32, channels*n*n)
 		if err := g.eng.Read(host, in[0]); err != nil {

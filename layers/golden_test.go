@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cpu"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/conformance"
 	"github.com/vernier-ml/vernier/internal/golden"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 // TestGoldenLayers builds each case as a graph, runs it forward and back, and
@@ -22,7 +22,7 @@ func TestGoldenLayers(t *testing.T) {
 	})
 }
 
-func read(t testing.TB, eng layers.Engine, v layers.Tensor) []float32 {
+func read(t testing.TB, eng engine.Engine, v engine.Tensor) []float32 {
 	t.Helper()
 	if v == nil {
 		t.Fatal("the tensor does not exist")

@@ -6,6 +6,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // Node is a value in a Graph.
@@ -23,45 +25,45 @@ type Node = gorgonia.Node
 // values share memory if they do not live at the same time, and a step allocates
 // no tensors. A Graph is used by one goroutine at a time.
 type Graph struct {
-	eng    Engine
+	eng    engine.Engine
 	params *Params
 	g      *gorgonia.ExprGraph
 	vm     gorgonia.VM
 
 	ops    []*op // the order of execution
 	byNode map[*Node]*op
-	values map[*Node]Tensor // of inputs and parameters
-	used   map[string]*Node // parameters in this graph by name
-	needs  map[*Node]bool   // does a gradient have to reach this node
-	derivs map[*Node]*Node  // gradients of leaves, after Backward
-	kept   map[*Node]bool   // values that stay readable after a Run
-	masked map[*Node]*Node  // gradients that are 0 where this output of a ReLU is
-	one    *Node            // the seed of a scalar
-	flows  []*flow          // geometry flow layers
+	values map[*Node]engine.Tensor // of inputs and parameters
+	used   map[string]*Node        // parameters in this graph by name
+	needs  map[*Node]bool          // does a gradient have to reach this node
+	derivs map[*Node]*Node         // gradients of leaves, after Backward
+	kept   map[*Node]bool          // values that stay readable after a Run
+	masked map[*Node]*Node         // gradients that are 0 where this output of a ReLU is
+	one    *Node                   // the seed of a scalar
+	flows  []*flow                 // geometry flow layers
 	err    error
 
-	arena   Arena    // after Compile
-	planned *plan    // likewise
-	unfused bool     // an op for each layer
-	limit   int64    // of Bytes, 0 for none
-	check   bool     // look for non-finite outputs after every op
-	failure *OpError // of the latest Run
+	arena   engine.Arena // after Compile
+	planned *plan        // likewise
+	unfused bool         // an op for each layer
+	limit   int64        // of Bytes, 0 for none
+	check   bool         // look for non-finite outputs after every op
+	failure *OpError     // of the latest Run
 	record  recorded
 	before  func() error // see BeforeHost; may be nil
 }
 
 // NewGraph returns an empty graph over eng. Parameters come from params, which
 // several graphs may share.
-func NewGraph(eng Engine, params *Params) *Graph {
+func NewGraph(eng engine.Engine, params *Params) *Graph {
 	return &Graph{
 		eng: eng, params: params, g: gorgonia.NewGraph(),
-		byNode: map[*Node]*op{}, values: map[*Node]Tensor{},
+		byNode: map[*Node]*op{}, values: map[*Node]engine.Tensor{},
 		used: map[string]*Node{}, needs: map[*Node]bool{}, derivs: map[*Node]*Node{}, kept: map[*Node]bool{}, masked: map[*Node]*Node{},
 	}
 }
 
 // Engine returns the engine that the graph runs on.
-func (g *Graph) Engine() Engine { return g.eng }
+func (g *Graph) Engine() engine.Engine { return g.eng }
 
 // Err returns the first mistake made while building, or nil.
 func (g *Graph) Err() error { return g.err }
@@ -80,7 +82,7 @@ func (g *Graph) Input(name string, shape ...int) *Node {
 }
 
 // leaf adds a node that holds a value.
-func (g *Graph) leaf(name string, v Tensor) *Node {
+func (g *Graph) leaf(name string, v engine.Tensor) *Node {
 	s := v.Shape().Clone()
 	// Gorgonia merges inputs of the same name; the number keeps them apart.
 	unique := fmt.Sprintf("%s#%d", name, len(g.values))
@@ -92,7 +94,7 @@ func (g *Graph) leaf(name string, v Tensor) *Node {
 // Value returns the tensor behind a node: an input's or parameter's own, or the
 // buffer that the op behind n writes in Run. It is nil before Compile, and for
 // a value whose memory goes to another once it has been read; see Keep.
-func (g *Graph) Value(n *Node) Tensor {
+func (g *Graph) Value(n *Node) engine.Tensor {
 	if v, ok := g.values[n]; ok {
 		return v
 	}
@@ -189,7 +191,7 @@ func (g *Graph) Run() error {
 	if g.vm == nil {
 		return errors.New("layers: the graph has not been compiled")
 	}
-	if rec, ok := g.eng.(Recorder); ok && !g.check {
+	if rec, ok := g.eng.(engine.Recorder); ok && !g.check {
 		return g.runRecorded(rec)
 	}
 	return g.runTape()

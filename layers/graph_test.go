@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cpu"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 )
 
-func newEngine(t testing.TB) layers.Engine {
+func newEngine(t testing.TB) engine.Engine {
 	t.Helper()
 	eng, err := cpu.New(cpu.Options{})
 	if err != nil {
@@ -24,16 +25,16 @@ func newEngine(t testing.TB) layers.Engine {
 
 // network is a small net with every kind of fan-out: a residual, two
 // branches that join, batch statistics and a loss on the distance matrix.
-func network(eng layers.Engine, ps *layers.Params, batch int, training bool) (g *layers.Graph, x, loss *layers.Node) {
+func network(eng engine.Engine, ps *layers.Params, batch int, training bool) (g *layers.Graph, x, loss *layers.Node) {
 	g = layers.NewGraph(eng, ps)
 	x = g.Input("images", batch, 3, 8, 8)
-	h := g.ConvModule("conv1", x, 6, layers.SquareConv(3, 1, 1), true)
+	h := g.ConvModule("conv1", x, 6, engine.SquareConv(3, 1, 1), true)
 	h = g.ReLU("relu1", g.BatchNormModule("bn1", h, 1e-5, .1, !training))
-	h = g.Add(h, g.ConvModule("conv2", h, 6, layers.SquareConv(3, 1, 1), false))
-	a := g.MaxPool("max", h, layers.SquarePool(2, 2, 0, false))
-	b := g.AvgPool("avg", h, layers.SquarePool(2, 2, 0, false))
+	h = g.Add(h, g.ConvModule("conv2", h, 6, engine.SquareConv(3, 1, 1), false))
+	a := g.MaxPool("max", h, engine.SquarePool(2, 2, 0, false))
+	b := g.AvgPool("avg", h, engine.SquarePool(2, 2, 0, false))
 	h = g.GlobalAvg("pool", g.Concat("join", a, b))
-	h = g.RowNorm("norm", g.LinearModule("embedding", h, 5), layers.RowNormSpec{Scale: 2, Eps: 1e-12})
+	h = g.RowNorm("norm", g.LinearModule("embedding", h, 5), engine.RowNormSpec{Scale: 2, Eps: 1e-12})
 	d := g.Pairwise("distance", h, h, metric.Metric{Kind: metric.BRM, P: 2})
 	loss = g.HostLoss("loss", func(v, grads [][]float64) (float64, error) {
 		sum := 0.
@@ -47,7 +48,7 @@ func network(eng layers.Engine, ps *layers.Params, batch int, training bool) (g 
 	return g, x, loss
 }
 
-func fill(t testing.TB, eng layers.Engine, v layers.Tensor, seed uint64) []float32 {
+func fill(t testing.TB, eng engine.Engine, v engine.Tensor, seed uint64) []float32 {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 0))
 	host := make([]float32, v.Size())
@@ -121,7 +122,7 @@ func TestGradientOfAWholeNetworkMatchesFiniteDifferences(t *testing.T) {
 	}
 }
 
-func mustNew(t testing.TB, eng layers.Engine, shape []int) layers.Tensor {
+func mustNew(t testing.TB, eng engine.Engine, shape []int) engine.Tensor {
 	t.Helper()
 	v, err := eng.New(shape...)
 	if err != nil {
@@ -235,13 +236,13 @@ func TestBuildingMistakesNameTheNode(t *testing.T) {
 		want  []string
 	}{
 		{"kernel larger than the map", func(g *layers.Graph) {
-			g.ConvModule("big", g.Input("x", 1, 3, 4, 4), 8, layers.SquareConv(7, 1, 0), false)
+			g.ConvModule("big", g.Input("x", 1, 3, 4, 4), 8, engine.SquareConv(7, 1, 0), false)
 		}, []string{"big", "7x7", "4x4"}},
 		{"branches of different size", func(g *layers.Graph) {
 			g.Concat("join", g.Input("x", 1, 3, 4, 4), g.Input("y", 1, 3, 5, 4))
 		}, []string{"join", "(1, 3, 5, 4)"}},
 		{"a later mistake does not hide the first", func(g *layers.Graph) {
-			x := g.MaxPool("pool", g.Input("x", 2, 3), layers.SquarePool(2, 2, 0, false))
+			x := g.MaxPool("pool", g.Input("x", 2, 3), engine.SquarePool(2, 2, 0, false))
 			g.ReLU("relu", x)
 		}, []string{"pool"}},
 		{"batch statistics of one number", func(g *layers.Graph) {
@@ -266,9 +267,9 @@ func TestBuildingMistakesNameTheNode(t *testing.T) {
 }
 
 // panicking stands for a bug in an engine.
-type panicking struct{ layers.Engine }
+type panicking struct{ engine.Engine }
 
-func (panicking) ReLU(y, x layers.Tensor) error { panic("a bug") }
+func (panicking) ReLU(y, x engine.Tensor) error { panic("a bug") }
 
 func TestAPanicInAnOpBecomesAnErrorThatNamesTheNode(t *testing.T) {
 	eng := panicking{newEngine(t)}
@@ -311,11 +312,11 @@ func TestAStepAllocatesNoTensors(t *testing.T) {
 }
 
 type counting struct {
-	layers.Engine
+	engine.Engine
 	made int
 }
 
-func (c *counting) New(shape ...int) (layers.Tensor, error) {
+func (c *counting) New(shape ...int) (engine.Tensor, error) {
 	c.made++
 	return c.Engine.New(shape...)
 }

@@ -1,6 +1,10 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // HostLoss adds a scalar, of shape (1), that f computes on the host from small
 // tensors: f gets the values of each input, row-major, returns the scalar and
@@ -45,13 +49,13 @@ func (g *Graph) BeforeHost(f func() error) { g.before = f }
 // hostLoss holds the host's copies of what an op reads and writes.
 type hostLoss struct {
 	g             *Graph
-	eng           Engine
+	eng           engine.Engine
 	f             func(values, grads [][]float64) (float64, error)
 	values, grads [][]float64
 	host          []float32
 }
 
-func (h *hostLoss) run(out, in []Tensor) error {
+func (h *hostLoss) run(out, in []engine.Tensor) error {
 	if h.g.before != nil {
 		if err := h.g.before(); err != nil {
 			return err
@@ -89,7 +93,7 @@ func (h *hostLoss) run(out, in []Tensor) error {
 // timesScalar adds x times a scalar of shape (1). It has no gradient.
 func (g *Graph) timesScalar(name string, x, scalar *Node) *Node {
 	var s [1]float32
-	return g.apply(name, x.Shape(), []*Node{x, scalar}, func(out Tensor, in []Tensor) error {
+	return g.apply(name, x.Shape(), []*Node{x, scalar}, func(out engine.Tensor, in []engine.Tensor) error {
 		if err := g.eng.Read(s[:], in[1]); err != nil {
 			return err
 		}

@@ -1,6 +1,10 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // LayerNorm adds the normalisation of every row along the last axis of x
 // (..., D) by the row's own mean and biased variance, times gamma (D), plus
@@ -24,11 +28,11 @@ func (g *Graph) LayerNorm(name string, x, gamma, beta *Node, eps float32) *Node 
 	}
 	rows := s[:len(s)-1]
 	var mean, invStd *Node
-	out := g.as(KindLayerNorm, eps).applyMulti(name, [][]int{s, rows, rows}, in, func(out, in []Tensor) error {
+	out := g.as(KindLayerNorm, eps).applyMulti(name, [][]int{s, rows, rows}, in, func(out, in []engine.Tensor) error {
 		return g.eng.LayerNorm(out[0], out[1], out[2], in[0], in[1], in[2], eps)
 	}, func(dy *Node) []*Node {
 		return g.applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(gamma), g.wanted(beta)},
-			[]*Node{dy, x, gamma, mean, invStd}, func(out, in []Tensor) error {
+			[]*Node{dy, x, gamma, mean, invStd}, func(out, in []engine.Tensor) error {
 				return g.eng.LayerNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4])
 			}, nil)
 	})

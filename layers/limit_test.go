@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -11,7 +12,7 @@ func TestAGraphThatDoesNotFitIsRefusedWithTheNumbers(t *testing.T) {
 	eng := &counting{Engine: newEngine(t)}
 	g := layers.NewGraph(eng, layers.NewParams(eng, 1))
 	x := g.Input("x", 64, 3, 32, 32)
-	g.ConvModule("conv", x, 16, layers.SquareConv(3, 1, 1), true)
+	g.ConvModule("conv", x, 16, engine.SquareConv(3, 1, 1), true)
 	before := eng.made
 	const need = 4 * 64 * 16 * 32 * 32
 	g.SetLimit(need - 1)

@@ -1,6 +1,10 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // Linear adds y (..., out) = x (..., in) w^T + bias, with w (out, in) and bias
 // (out) or nil: of rows (B, in), or of tokens (B, T, in).
@@ -19,8 +23,8 @@ func (g *Graph) Linear(name string, x, w, bias *Node) *Node {
 	if bias != nil && !sameShape(bias.Shape(), []int{ws[0]}) {
 		return g.fail(name, fmt.Errorf("bias has shape %v, want (%d)", bias.Shape(), ws[0]))
 	}
-	run := func(y Tensor, in []Tensor) error {
-		var b Tensor
+	run := func(y engine.Tensor, in []engine.Tensor) error {
+		var b engine.Tensor
 		if len(in) == 3 {
 			b = in[2]
 		}
@@ -33,7 +37,7 @@ func (g *Graph) Linear(name string, x, w, bias *Node) *Node {
 		if bias != nil {
 			shapes[2] = g.wanted(bias)
 		}
-		d := g.applyMulti(name+" grad", shapes, []*Node{dy, x, w}, func(out, in []Tensor) error {
+		d := g.applyMulti(name+" grad", shapes, []*Node{dy, x, w}, func(out, in []engine.Tensor) error {
 			return g.eng.LinearGrad(out[0], out[1], out[2], in[0], in[1], in[2])
 		}, nil)
 		return d[:len(in)]

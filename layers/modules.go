@@ -1,11 +1,13 @@
 package layers
 
+import "github.com/vernier-ml/vernier/engine"
+
 // Modules add an operation together with its parameters, named as PyTorch
 // names them: name.weight, name.bias, name.running_mean, name.running_var.
 
 // ConvModule adds a convolution to out channels. Weights start He-normal over
 // fan-in; a bias starts at zero.
-func (g *Graph) ConvModule(name string, x *Node, out int, spec ConvSpec, bias bool) *Node {
+func (g *Graph) ConvModule(name string, x *Node, out int, spec engine.ConvSpec, bias bool) *Node {
 	if g.bad(name, x) {
 		return nil
 	}
@@ -17,7 +19,7 @@ func (g *Graph) ConvModule(name string, x *Node, out int, spec ConvSpec, bias bo
 	return g.Conv(name, x, w, b, spec)
 }
 
-func (g *Graph) convParams(name string, in, out int, spec ConvSpec, bias bool) (w, b *Node) {
+func (g *Graph) convParams(name string, in, out int, spec engine.ConvSpec, bias bool) (w, b *Node) {
 	w = g.Param(name+".weight", Weight, HeNormal(in*spec.KernelH*spec.KernelW), out, in, spec.KernelH, spec.KernelW)
 	if bias {
 		b = g.Param(name+".bias", Bias, Constant(0), out)
@@ -97,7 +99,7 @@ func (g *Graph) MLPModule(name string, x *Node, hidden int) *Node {
 		return nil
 	}
 	d := x.Shape()[len(x.Shape())-1]
-	y := g.GELU(name+".act", g.TokenLinearModule(name+".fc1", x, hidden), GELUErf)
+	y := g.GELU(name+".act", g.TokenLinearModule(name+".fc1", x, hidden), engine.GELUErf)
 	return g.TokenLinearModule(name+".fc2", y, d)
 }
 

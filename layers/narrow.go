@@ -1,20 +1,6 @@
 package layers
 
-// Narrower is an Engine that stores what operations pass on to each other, maps
-// and tokens and their gradients, in another format than float32, one of fewer
-// bytes. Its arenas are NarrowArenas. Everything else is float32: parameters and
-// their gradients, statistics, embeddings, distances.
-type Narrower interface {
-	// ActivationFootprint is Footprint for such a tensor.
-	ActivationFootprint(shape ...int) (int64, error)
-}
-
-// NarrowArena is an Arena of a Narrower.
-type NarrowArena interface {
-	Arena
-	// Activation is Tensor for such a tensor.
-	Activation(offset int64, shape ...int) (Tensor, error)
-}
+import "github.com/vernier-ml/vernier/engine"
 
 // narrowed returns the outputs that a Narrower stores in its own format: the
 // first ones of their ops that have four axes, or three, which tokens have. What a
@@ -22,7 +8,7 @@ type NarrowArena interface {
 // work on relations within a batch, three axes mean something else.
 func (g *Graph) narrowed() map[output]bool {
 	list := map[output]bool{}
-	if _, ok := g.eng.(Narrower); !ok {
+	if _, ok := g.eng.(engine.Narrower); !ok {
 		return list
 	}
 	exact := g.exact()
@@ -57,15 +43,15 @@ func (g *Graph) exact() map[*Node]bool {
 
 // footprint is what an output takes in the arena.
 func (g *Graph) footprint(shape []int, narrow bool) (int64, error) {
-	if n, ok := g.eng.(Narrower); ok && narrow {
+	if n, ok := g.eng.(engine.Narrower); ok && narrow {
 		return n.ActivationFootprint(shape...)
 	}
 	return g.eng.Footprint(shape...)
 }
 
 // place makes the tensor of an output.
-func (g *Graph) place(offset int64, shape []int, narrow bool) (Tensor, error) {
-	if a, ok := g.arena.(NarrowArena); ok && narrow {
+func (g *Graph) place(offset int64, shape []int, narrow bool) (engine.Tensor, error) {
+	if a, ok := g.arena.(engine.NarrowArena); ok && narrow {
 		return a.Activation(offset, shape...)
 	}
 	return g.arena.Tensor(offset, shape...)

@@ -10,6 +10,8 @@ import (
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // op is the one Gorgonia op of this package. What it computes is run; its
@@ -28,8 +30,8 @@ type op struct {
 	in     []*Node
 	before *Node          // the op added before this one, unless it is an input
 	shapes []tensor.Shape // of the outputs; the first one is the node's own
-	out    []Tensor
-	run    func(out, in []Tensor) error
+	out    []engine.Tensor
+	run    func(out, in []engine.Tensor) error
 	// grad adds the gradients with respect to each input, given the gradient of
 	// the first output; entries for inputs that need none may be nil.
 	grad func(dout *Node) []*Node
@@ -62,7 +64,7 @@ func (in *inputs) add(nodes ...*Node) (at int) {
 }
 
 // optional returns in[i], or nil for a negative i.
-func optional(in []Tensor, i int) Tensor {
+func optional(in []engine.Tensor, i int) engine.Tensor {
 	if i < 0 {
 		return nil
 	}
@@ -70,20 +72,20 @@ func optional(in []Tensor, i int) Tensor {
 }
 
 // apply adds a node with a single output.
-func (g *Graph) apply(name string, shape []int, in []*Node, run func(out Tensor, in []Tensor) error, grad func(dout *Node) []*Node) *Node {
-	return g.applyMulti(name, [][]int{shape}, in, func(out, in []Tensor) error { return run(out[0], in) }, grad)[0]
+func (g *Graph) apply(name string, shape []int, in []*Node, run func(out engine.Tensor, in []engine.Tensor) error, grad func(dout *Node) []*Node) *Node {
+	return g.applyMulti(name, [][]int{shape}, in, func(out, in []engine.Tensor) error { return run(out[0], in) }, grad)[0]
 }
 
 // applyMulti adds a node with several outputs. Gorgonia knows single outputs
 // only, so the further ones are nodes that wait for the first and hand over
 // its other buffers. A nil shape means an output that nobody needs: its node
 // and its tensor are nil.
-func (g *Graph) applyMulti(name string, shapes [][]int, in []*Node, run func(out, in []Tensor) error, grad func(dout *Node) []*Node) []*Node {
+func (g *Graph) applyMulti(name string, shapes [][]int, in []*Node, run func(out, in []engine.Tensor) error, grad func(dout *Node) []*Node) []*Node {
 	nodes := make([]*Node, len(shapes))
 	if g.bad(name, in...) {
 		return nodes
 	}
-	o := &op{g: g, name: name, in: in, run: run, grad: grad, shapes: make([]tensor.Shape, len(shapes)), out: make([]Tensor, len(shapes))}
+	o := &op{g: g, name: name, in: in, run: run, grad: grad, shapes: make([]tensor.Shape, len(shapes)), out: make([]engine.Tensor, len(shapes))}
 	first := -1
 	for i, s := range shapes {
 		if s == nil {
@@ -144,7 +146,7 @@ func (o *op) children() []*Node {
 }
 
 // result returns the buffer of the op's own output.
-func (o *op) result() Tensor {
+func (o *op) result() engine.Tensor {
 	if o.alias != nil {
 		return o.alias.out[o.output]
 	}
@@ -163,7 +165,7 @@ func (o *op) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 
 // do turns a panic into an error: it would otherwise end the process, since
 // Gorgonia calls from a goroutine of its own.
-func (o *op) do(in []Tensor) (err error) {
+func (o *op) do(in []engine.Tensor) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())

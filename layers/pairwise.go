@@ -2,6 +2,8 @@ package layers
 
 import (
 	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -22,19 +24,19 @@ func (g *Graph) Pairwise(name string, a, b *Node, m metric.Metric) *Node {
 	shape := []int{as[0], bs[0]}
 	var d *Node
 	if a == b {
-		d = g.as(KindPairwise, m).apply(name, shape, []*Node{a}, func(d Tensor, in []Tensor) error {
+		d = g.as(KindPairwise, m).apply(name, shape, []*Node{a}, func(d engine.Tensor, in []engine.Tensor) error {
 			return g.eng.Pairwise(d, in[0], in[0], m)
 		}, func(dd *Node) []*Node {
-			return []*Node{g.apply(name+" grad", as, []*Node{dd, d, a}, func(da Tensor, in []Tensor) error {
+			return []*Node{g.apply(name+" grad", as, []*Node{dd, d, a}, func(da engine.Tensor, in []engine.Tensor) error {
 				return g.eng.PairwiseGrad(da, da, in[0], in[1], in[2], in[2], m)
 			}, nil)}
 		})
 		return d
 	}
-	d = g.as(KindPairwise, m).apply(name, shape, []*Node{a, b}, func(d Tensor, in []Tensor) error {
+	d = g.as(KindPairwise, m).apply(name, shape, []*Node{a, b}, func(d engine.Tensor, in []engine.Tensor) error {
 		return g.eng.Pairwise(d, in[0], in[1], m)
 	}, func(dd *Node) []*Node {
-		return g.applyMulti(name+" grad", [][]int{g.wanted(a), g.wanted(b)}, []*Node{dd, d, a, b}, func(out, in []Tensor) error {
+		return g.applyMulti(name+" grad", [][]int{g.wanted(a), g.wanted(b)}, []*Node{dd, d, a, b}, func(out, in []engine.Tensor) error {
 			return g.eng.PairwiseGrad(out[0], out[1], in[0], in[1], in[2], in[3], m)
 		}, nil)
 	})

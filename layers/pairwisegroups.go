@@ -2,6 +2,8 @@ package layers
 
 import (
 	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -20,10 +22,10 @@ func (g *Graph) PairwiseGroups(name string, a *Node, k int, m metric.Metric) *No
 		return g.fail(name, err)
 	}
 	var d *Node
-	d = g.apply(name, []int{as[0], k}, []*Node{a}, func(d Tensor, in []Tensor) error {
+	d = g.apply(name, []int{as[0], k}, []*Node{a}, func(d engine.Tensor, in []engine.Tensor) error {
 		return g.eng.PairwiseGroups(d, in[0], m)
 	}, func(dd *Node) []*Node {
-		return []*Node{g.apply(name+" grad", as, []*Node{dd, d, a}, func(da Tensor, in []Tensor) error {
+		return []*Node{g.apply(name+" grad", as, []*Node{dd, d, a}, func(da engine.Tensor, in []engine.Tensor) error {
 			return g.eng.PairwiseGroupsGrad(da, in[0], in[1], in[2], m)
 		}, nil)}
 	})

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // Role says what a parameter is to an optimiser and to a checkpoint.
@@ -23,7 +25,7 @@ const (
 type Param struct {
 	Name   string
 	Role   Role
-	Value  Tensor
+	Value  engine.Tensor
 	Frozen bool // takes no gradient
 }
 
@@ -33,7 +35,7 @@ func (p *Param) Trainable() bool { return p.Role != Buffer && !p.Frozen }
 // Params is an ordered set of parameters on one engine. The order is that of
 // creation.
 type Params struct {
-	eng  Engine
+	eng  engine.Engine
 	seed uint64
 	list []*Param
 	by   map[string]*Param
@@ -41,7 +43,7 @@ type Params struct {
 
 // NewParams returns an empty set. Initial values are a function of seed and
 // the parameter's name alone.
-func NewParams(eng Engine, seed uint64) *Params {
+func NewParams(eng engine.Engine, seed uint64) *Params {
 	return &Params{eng: eng, seed: seed, by: map[string]*Param{}}
 }
 
@@ -52,7 +54,7 @@ func (ps *Params) All() []*Param { return ps.list }
 func (ps *Params) Get(name string) *Param { return ps.by[name] }
 
 // Engine returns the engine that holds the values.
-func (ps *Params) Engine() Engine { return ps.eng }
+func (ps *Params) Engine() engine.Engine { return ps.eng }
 
 // Add makes a parameter with initial values, or returns the one of that name,
 // which must have the same shape and role.
@@ -149,7 +151,7 @@ func (g *Graph) Uses(p *Param) bool { return g.used[p.Name] != nil }
 
 // ParamGrad returns the tensor that holds the gradient of p after each Run, or
 // nil if the graph computes none. It exists from Compile on.
-func (g *Graph) ParamGrad(p *Param) Tensor {
+func (g *Graph) ParamGrad(p *Param) engine.Tensor {
 	n := g.used[p.Name]
 	if n == nil || g.derivs[n] == nil {
 		return nil

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cpu"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 )
@@ -64,14 +65,14 @@ func TestAValueCanBeReadIfNoOpReadsItOrItIsKept(t *testing.T) {
 		{"a reader", func(g *layers.Graph, h *layers.Node) { g.ReLU("relu", h) }, true},
 		{"kept", func(g *layers.Graph, h *layers.Node) { g.Keep(h); g.ReLU("relu", h) }, false},
 		{"a reader in reverse", func(g *layers.Graph, h *layers.Node) {
-			y := g.MaxPool("max", h, layers.SquarePool(2, 2, 0, false)) // its gradient reads h
+			y := g.MaxPool("max", h, engine.SquarePool(2, 2, 0, false)) // its gradient reads h
 			g.Backward(g.Pairwise("d", g.GlobalAvg("avg", y), g.Input("b", 1, 4), metric.Metric{Kind: metric.Dot}), g.Input("seed", 2, 1))
 		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := layers.NewGraph(eng, layers.NewParams(eng, 1))
 			defer g.Close()
-			h := g.ConvModule("conv", g.Input("x", 2, 3, 6, 6), 4, layers.SquareConv(3, 1, 1), true)
+			h := g.ConvModule("conv", g.Input("x", 2, 3, 6, 6), 4, engine.SquareConv(3, 1, 1), true)
 			c.build(g, h)
 			if g.Value(h) != nil {
 				t.Error("there is a value before Compile")
@@ -88,9 +89,9 @@ func TestAValueCanBeReadIfNoOpReadsItOrItIsKept(t *testing.T) {
 
 // poisoned makes arenas full of NaN, so that a value which is read before it is
 // written shows.
-type poisoned struct{ layers.Engine }
+type poisoned struct{ engine.Engine }
 
-func (p poisoned) Arena(bytes int64) (layers.Arena, error) {
+func (p poisoned) Arena(bytes int64) (engine.Arena, error) {
 	a, err := p.Engine.Arena(bytes)
 	if err != nil || bytes < 4 {
 		return a, err
@@ -104,18 +105,18 @@ func (p poisoned) Arena(bytes int64) (layers.Arena, error) {
 
 // randomNetwork adds ops at random, with fan-outs, joins and residuals, to a
 // loss on the distances of the embeddings.
-func randomNetwork(eng layers.Engine, ps *layers.Params, seed uint64) (g *layers.Graph, x, loss *layers.Node) {
+func randomNetwork(eng engine.Engine, ps *layers.Params, seed uint64) (g *layers.Graph, x, loss *layers.Node) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	g = layers.NewGraph(eng, ps)
 	x = g.Input("images", 3, 3, 8, 8)
-	maps := []*layers.Node{g.ConvModule("stem", x, 4, layers.SquareConv(3, 1, 1), true)} // all (3, 4, 8, 8)
+	maps := []*layers.Node{g.ConvModule("stem", x, 4, engine.SquareConv(3, 1, 1), true)} // all (3, 4, 8, 8)
 	pick := func() *layers.Node { return maps[max(0, len(maps)-1-rng.IntN(3))] }
 	for i := range 4 + rng.IntN(10) {
 		name := fmt.Sprintf("op%d", i)
 		h := pick()
 		switch rng.IntN(8) {
 		case 0:
-			h = g.ConvModule(name, h, 4, layers.SquareConv(3, 1, 1), rng.IntN(2) == 0)
+			h = g.ConvModule(name, h, 4, engine.SquareConv(3, 1, 1), rng.IntN(2) == 0)
 		case 1:
 			h = g.ReLU(name, h)
 		case 2:
@@ -123,13 +124,13 @@ func randomNetwork(eng layers.Engine, ps *layers.Params, seed uint64) (g *layers
 		case 3:
 			h = g.Add(h, pick())
 		case 4:
-			h = g.MaxPool(name, h, layers.SquarePool(3, 1, 1, false))
+			h = g.MaxPool(name, h, engine.SquarePool(3, 1, 1, false))
 		case 5:
-			h = g.AvgPool(name, h, layers.SquarePool(3, 1, 1, false))
+			h = g.AvgPool(name, h, engine.SquarePool(3, 1, 1, false))
 		case 6:
-			h = g.ConvModule(name, g.Concat(name+" join", h, pick(), pick()), 4, layers.SquareConv(1, 1, 0), false)
+			h = g.ConvModule(name, g.Concat(name+" join", h, pick(), pick()), 4, engine.SquareConv(1, 1, 0), false)
 		case 7:
-			h = g.GELU(name, g.Scale(name+" scaled", h, 1.5), layers.GELUErf)
+			h = g.GELU(name, g.Scale(name+" scaled", h, 1.5), engine.GELUErf)
 		}
 		maps = append(maps, h)
 	}
@@ -140,7 +141,7 @@ func randomNetwork(eng layers.Engine, ps *layers.Params, seed uint64) (g *layers
 	tokens := g.LayerNormModule("norm", g.TokensModule("tokens", g.Add(last, pick()), "cls", "pos"), 1e-5)
 	tokens = g.Add(tokens, g.SelfAttentionModule("attention", tokens, 2))
 	e := g.Add(g.LinearModule("embedding", g.GlobalAvg("pool", last), 4), g.Token("class", tokens, 0))
-	e = g.RowNorm("unit", e, layers.RowNormSpec{Scale: 1, Eps: 1e-12})
+	e = g.RowNorm("unit", e, engine.RowNormSpec{Scale: 1, Eps: 1e-12})
 	loss = g.HostLoss("loss", func(v, grads [][]float64) (float64, error) {
 		sum := 0.
 		for i, d := range v[0] {
@@ -159,7 +160,7 @@ func TestSharingMemoryChangesNoBitOfRandomNetworks(t *testing.T) {
 	eng := newEngine(t)
 	less := 0
 	for seed := range uint64(40) {
-		run := func(eng layers.Engine, keep bool) (results [][]float32, bytes int64) {
+		run := func(eng engine.Engine, keep bool) (results [][]float32, bytes int64) {
 			ps := layers.NewParams(eng, seed)
 			g, x, loss := randomNetwork(eng, ps, seed)
 			defer g.Close()
@@ -221,7 +222,7 @@ func TestForwardOnlyMemoryDoesNotGrowWithDepth(t *testing.T) {
 		g := layers.NewGraph(eng, layers.NewParams(eng, 1))
 		h := g.Input("x", 2, 8, 16, 16)
 		for i := range depth {
-			h = g.ReLU(fmt.Sprint("relu", i), g.ConvModule(fmt.Sprint("conv", i), h, 8, layers.SquareConv(3, 1, 1), true))
+			h = g.ReLU(fmt.Sprint("relu", i), g.ConvModule(fmt.Sprint("conv", i), h, 8, engine.SquareConv(3, 1, 1), true))
 		}
 		g.GlobalAvg("pool", h)
 		if err := g.Compile(); err != nil {

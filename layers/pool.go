@@ -1,18 +1,22 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // MaxPool adds the maximum of each window; padding counts as -infinity.
-func (g *Graph) MaxPool(name string, x *Node, spec PoolSpec) *Node {
+func (g *Graph) MaxPool(name string, x *Node, spec engine.PoolSpec) *Node {
 	shape, ok := g.poolShape(name, x, spec)
 	if !ok {
 		return nil
 	}
 	var y *Node
-	y = g.as(KindMaxPool, spec).apply(name, shape, []*Node{x}, func(y Tensor, in []Tensor) error {
+	y = g.as(KindMaxPool, spec).apply(name, shape, []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.MaxPool(y, in[0], spec)
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, x, y}, func(dx Tensor, in []Tensor) error {
+		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, x, y}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.MaxPoolGrad(dx, in[0], in[1], in[2], spec)
 		}, nil)}
 	})
@@ -20,21 +24,21 @@ func (g *Graph) MaxPool(name string, x *Node, spec PoolSpec) *Node {
 }
 
 // AvgPool adds the mean of each window, see PoolSpec.CountPad.
-func (g *Graph) AvgPool(name string, x *Node, spec PoolSpec) *Node {
+func (g *Graph) AvgPool(name string, x *Node, spec engine.PoolSpec) *Node {
 	shape, ok := g.poolShape(name, x, spec)
 	if !ok {
 		return nil
 	}
-	return g.as(KindAvgPool, spec).apply(name, shape, []*Node{x}, func(y Tensor, in []Tensor) error {
+	return g.as(KindAvgPool, spec).apply(name, shape, []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.AvgPool(y, in[0], spec)
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy}, func(dx Tensor, in []Tensor) error {
+		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.AvgPoolGrad(dx, in[0], spec)
 		}, nil)}
 	})
 }
 
-func (g *Graph) poolShape(name string, x *Node, spec PoolSpec) ([]int, bool) {
+func (g *Graph) poolShape(name string, x *Node, spec engine.PoolSpec) ([]int, bool) {
 	if g.bad(name, x) {
 		return nil, false
 	}
@@ -56,10 +60,10 @@ func (g *Graph) GlobalAvg(name string, x *Node) *Node {
 	if !g.isMap(name, x) {
 		return nil
 	}
-	return g.as(KindGlobalAvg, nil).apply(name, x.Shape()[:2], []*Node{x}, func(y Tensor, in []Tensor) error {
+	return g.as(KindGlobalAvg, nil).apply(name, x.Shape()[:2], []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.GlobalAvg(y, in[0])
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy}, func(dx Tensor, in []Tensor) error {
+		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.GlobalAvgGrad(dx, in[0])
 		}, nil)}
 	})
@@ -71,10 +75,10 @@ func (g *Graph) GlobalMax(name string, x *Node) *Node {
 		return nil
 	}
 	var y *Node
-	y = g.as(KindGlobalMax, nil).apply(name, x.Shape()[:2], []*Node{x}, func(y Tensor, in []Tensor) error {
+	y = g.as(KindGlobalMax, nil).apply(name, x.Shape()[:2], []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.GlobalMax(y, in[0])
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, x, y}, func(dx Tensor, in []Tensor) error {
+		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, x, y}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.GlobalMaxGrad(dx, in[0], in[1], in[2])
 		}, nil)}
 	})

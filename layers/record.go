@@ -3,36 +3,9 @@ package layers
 import (
 	"errors"
 	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
 )
-
-// Recorder is an Engine that can record what a series of calls makes it do, and
-// do it again without the calls: on a device that works through a queue, the
-// calls take longer than many an operation.
-type Recorder interface {
-	// Attended counts the calls so far in which the host took part, because
-	// numbers came from it or went to it. They cannot be recorded.
-	Attended() int
-	// Record calls f; what f asks for is recorded and not done. If that fails
-	// nothing is recorded, and the engine is as it was.
-	Record(f func() error) (Recording, error)
-}
-
-// Device is an Engine that has memory of its own and works through a queue: its
-// calls come back before the work is done.
-type Device interface {
-	// Synchronize waits until all that was asked for is done.
-	Synchronize() error
-	// Memory is how many bytes are free, and how many there are.
-	Memory() (free, total int64, err error)
-	// Held is how many of the bytes that are not free this engine holds.
-	Held() int64
-}
-
-// Recording is recorded work. It uses the tensors that it was recorded with.
-type Recording interface {
-	Replay() error
-	Close() error
-}
 
 // A graph on a Recorder runs on the tape machine at first: the engine makes its
 // choices, and every op shows whether the host takes part in it. Then each series
@@ -46,7 +19,7 @@ const warmUps = 2
 // stretch is a series of ops that is replayed, or a single one that is run.
 type stretch struct {
 	ops       []*op
-	recording Recording // nil for an op that the host takes part in
+	recording engine.Recording // nil for an op that the host takes part in
 }
 
 // recorded is the state of recording a graph.
@@ -69,7 +42,7 @@ func (g *Graph) Recorded() (stretches int, refusal error) {
 }
 
 // runRecorded is Run on a Recorder.
-func (g *Graph) runRecorded(rec Recorder) error {
+func (g *Graph) runRecorded(rec engine.Recorder) error {
 	r := &g.record
 	r.runs++
 	switch {
@@ -105,7 +78,7 @@ func (o *op) again() error {
 	if o.alias != nil {
 		return nil
 	}
-	in := make([]Tensor, len(o.in))
+	in := make([]engine.Tensor, len(o.in))
 	for i, n := range o.in {
 		if v, ok := o.g.values[n]; ok {
 			in[i] = v
@@ -121,7 +94,7 @@ func (o *op) again() error {
 
 // recordProgram runs the graph once, and records it on the way. Where recording
 // fails the ops are run as they are, now and from then on.
-func (g *Graph) recordProgram(rec Recorder) error {
+func (g *Graph) recordProgram(rec engine.Recorder) error {
 	for _, s := range g.stretches() {
 		if !g.record.attended[s.ops[0]] && g.record.refusal == nil {
 			recording, err := rec.Record(func() error {
@@ -190,7 +163,7 @@ func (g *Graph) forget() error {
 
 // watch notes, while f runs the op, whether the host took part in it.
 func (o *op) watch(f func() error) error {
-	rec, ok := o.g.eng.(Recorder)
+	rec, ok := o.g.eng.(engine.Recorder)
 	if !ok {
 		return f()
 	}

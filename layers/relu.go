@@ -1,12 +1,14 @@
 package layers
 
+import "github.com/vernier-ml/vernier/engine"
+
 // ReLU adds y = max(x, 0), with gradient 0 at 0.
 func (g *Graph) ReLU(name string, x *Node) *Node {
 	if g.bad(name, x) {
 		return nil
 	}
 	var y *Node
-	y = g.as(KindReLU, nil).apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
+	y = g.as(KindReLU, nil).apply(name, x.Shape(), []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.ReLU(y, in[0])
 	}, func(dy *Node) []*Node { return []*Node{g.rectifiedGrad(name, dy, y)} })
 	if o := g.byNode[y]; o != nil {
@@ -21,7 +23,7 @@ func (g *Graph) rectifiedGrad(name string, dy, y *Node) *Node {
 	if g.masked[dy] == y {
 		return dy
 	}
-	return g.mayOverwrite(g.apply(name+" grad", y.Shape(), []*Node{dy, y}, func(dx Tensor, in []Tensor) error {
+	return g.mayOverwrite(g.apply(name+" grad", y.Shape(), []*Node{dy, y}, func(dx engine.Tensor, in []engine.Tensor) error {
 		return g.eng.ReLUGrad(dx, in[0], in[1])
 	}, nil), 0)
 }

@@ -1,9 +1,13 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // RowNorm adds the rows of x (B, h) brought to a common length, see RowNormSpec.
-func (g *Graph) RowNorm(name string, x *Node, spec RowNormSpec) *Node {
+func (g *Graph) RowNorm(name string, x *Node, spec engine.RowNormSpec) *Node {
 	if g.bad(name, x) {
 		return nil
 	}
@@ -13,10 +17,10 @@ func (g *Graph) RowNorm(name string, x *Node, spec RowNormSpec) *Node {
 	if !(spec.Eps > 0) {
 		return g.fail(name, fmt.Errorf("row normalisation needs a positive Eps, got %v: a zero row has no direction", spec.Eps))
 	}
-	return g.as(KindRowNorm, spec).apply(name, x.Shape(), []*Node{x}, func(y Tensor, in []Tensor) error {
+	return g.as(KindRowNorm, spec).apply(name, x.Shape(), []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.RowNorm(y, in[0], spec)
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, x}, func(dx Tensor, in []Tensor) error {
+		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, x}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.RowNormGrad(dx, in[0], in[1], spec)
 		}, nil)}
 	})

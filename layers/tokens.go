@@ -1,6 +1,10 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // Tokens adds the sequence of the positions of a map x (B, D, H, W), row by
 // row: (B, P+H*W, D). prefix (1, P, D), the class token, goes before them, and
@@ -28,7 +32,7 @@ func (g *Graph) Tokens(name string, x, prefix, pos *Node) *Node {
 	if pos != nil && !sameShape(pos.Shape(), []int{1, shape[1], s[1]}) {
 		return g.fail(name, fmt.Errorf("%s has shape %v, want (1, %d, %d) for a map %v", g.nameOf(pos), pos.Shape(), shape[1], s[1], s))
 	}
-	run := func(y Tensor, in []Tensor) error {
+	run := func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.Tokens(y, in[0], optional(in, prefixAt), optional(in, posAt))
 	}
 	return g.as(KindTokens, TokensSpec{prefix != nil, pos != nil}).apply(name, shape, in, run, func(dy *Node) []*Node {
@@ -39,7 +43,7 @@ func (g *Graph) Tokens(name string, x, prefix, pos *Node) *Node {
 		if pos != nil {
 			shapes[2] = g.wanted(pos)
 		}
-		d := g.applyMulti(name+" grad", shapes, []*Node{dy}, func(out, in []Tensor) error {
+		d := g.applyMulti(name+" grad", shapes, []*Node{dy}, func(out, in []engine.Tensor) error {
 			return g.eng.TokensGrad(out[0], out[1], out[2], in[0])
 		}, nil)
 		ds := make([]*Node, len(in))
@@ -63,10 +67,10 @@ func (g *Graph) Token(name string, x *Node, i int) *Node {
 	if len(s) != 3 || i < 0 || i >= s[1] {
 		return g.fail(name, fmt.Errorf("no token %d in %v, which should be (B, T, D)", i, s))
 	}
-	return g.as(KindToken, i).apply(name, []int{s[0], s[2]}, []*Node{x}, func(y Tensor, in []Tensor) error {
+	return g.as(KindToken, i).apply(name, []int{s[0], s[2]}, []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.Token(y, in[0], i)
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", s, []*Node{dy}, func(dx Tensor, in []Tensor) error {
+		return []*Node{g.apply(name+" grad", s, []*Node{dy}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.TokenGrad(dx, in[0], i)
 		}, nil)}
 	})

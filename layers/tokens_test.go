@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cpu"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -104,7 +105,7 @@ func TestFrozenEmbedding(t *testing.T) {
 
 func TestTransformerModulesHaveTheNamesOfCheckpoints(t *testing.T) {
 	g, ps := tokenGraph(t)
-	x := g.ConvModule("patch_embed.proj", g.Input("x", 2, 3, 8, 8), 6, layers.SquareConv(4, 4, 0), true)
+	x := g.ConvModule("patch_embed.proj", g.Input("x", 2, 3, 8, 8), 6, engine.SquareConv(4, 4, 0), true)
 	x = g.TokensModule("tokens", x, "cls_token", "pos_embed")
 	x = g.TransformerBlockModule("blocks.0", x, 2, 24, 1e-6)
 	y := g.Token("cls", g.LayerNormModule("norm", x, 1e-6), 0)

@@ -7,15 +7,15 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
 )
 
-// Engine is what linear needs of a layers.Engine: large products and neighbour
+// Engine is what linear needs of an engine.Engine: large products and neighbour
 // search in float32.
 type Engine interface {
 	eval.Engine
-	MatMul(c, a, b layers.Tensor, transA, transB, accumulate bool) error
+	MatMul(c, a, b engine.Tensor, transA, transB, accumulate bool) error
 }
 
 // parts is in how many pieces parallel work is cut. It does not depend on the
@@ -93,7 +93,7 @@ type product struct {
 	eng        Engine
 	g          *mat.Dense
 	step       int
-	te, tg, tc layers.Tensor
+	te, tg, tc engine.Tensor
 	in, out    []float32
 }
 
@@ -159,7 +159,7 @@ func (p *product) squared(dst, q *mat.Dense, from, rows int, nq2, ng2 []float64)
 	return nil
 }
 
-func upload(eng Engine, x *mat.Dense) (layers.Tensor, error) {
+func upload(eng Engine, x *mat.Dense) (engine.Tensor, error) {
 	n, h := x.Dims()
 	t, err := eng.New(n, h)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -167,15 +167,15 @@ func (m *mapped) median(seed uint64) (float64, error) {
 // onEngine holds the tensors of a map on an engine.
 type onEngine struct {
 	eng                      Engine
-	delta, image, slope, l   layers.Tensor
-	grad                     layers.Tensor
+	delta, image, slope, l   engine.Tensor
+	grad                     engine.Tensor
 	wide, narrow, map32, g32 []float32
 }
 
 func newOnEngine(eng Engine, pairs, h, d int) (*onEngine, error) {
 	o := &onEngine{eng: eng, wide: make([]float32, pairs*d), narrow: make([]float32, pairs*h), map32: make([]float32, h*d), g32: make([]float32, h*d)}
 	for _, t := range []struct {
-		at         *layers.Tensor
+		at         *engine.Tensor
 		rows, cols int
 	}{{&o.delta, pairs, d}, {&o.image, pairs, h}, {&o.slope, pairs, h}, {&o.l, h, d}, {&o.grad, h, d}} {
 		v, err := eng.New(t.rows, t.cols)
@@ -187,7 +187,7 @@ func newOnEngine(eng Engine, pairs, h, d int) (*onEngine, error) {
 	return o, nil
 }
 
-func (o *onEngine) write(t layers.Tensor, buf []float32, x *mat.Dense) error {
+func (o *onEngine) write(t engine.Tensor, buf []float32, x *mat.Dense) error {
 	data := x.RawMatrix().Data
 	inParts(len(data), func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
@@ -197,7 +197,7 @@ func (o *onEngine) write(t layers.Tensor, buf []float32, x *mat.Dense) error {
 	return o.eng.Write(t, buf)
 }
 
-func (o *onEngine) read(x *mat.Dense, buf []float32, t layers.Tensor) error {
+func (o *onEngine) read(x *mat.Dense, buf []float32, t engine.Tensor) error {
 	if err := o.eng.Read(buf, t); err != nil {
 		return err
 	}

@@ -3,7 +3,7 @@ package losses
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // engineLoss is a loss over Classes that an engine evaluates too (layers.ClassLosses).
@@ -11,12 +11,12 @@ type engineLoss interface {
 	// onEngine returns how, for the similarity s that the loss sees of a metric's
 	// value; away is the direction of what it is written in (see Matrix). It
 	// returns nil where no engine does with the loss's parameters.
-	onEngine(s layers.Quadratic, away float64) engineEval
+	onEngine(s engine.Quadratic, away float64) engineEval
 	// terms is what Eval counts, for labels of a batch.
 	terms(labels []int, classes int) int
 }
 
-type engineEval func(e layers.ClassLosses, loss, dd, d, labels layers.Tensor) error
+type engineEval func(e engine.ClassLosses, loss, dd, d, labels engine.Tensor) error
 
 // engineForm returns how an engine evaluates a loss of a metric's values, nil if only
 // the host does.
@@ -33,7 +33,7 @@ func engineForm(l Loss, similarity bool) (engineLoss, engineEval) {
 	}
 	away := -1.
 	if !similarity {
-		away, s = 1, layers.Quadratic{A: -s.A, B: -s.B, C: -s.C}
+		away, s = 1, engine.Quadratic{A: -s.A, B: -s.B, C: -s.C}
 	}
 	eval := e.onEngine(s, away)
 	if eval == nil {
@@ -44,30 +44,30 @@ func engineForm(l Loss, similarity bool) (engineLoss, engineEval) {
 
 // quadratic returns the view as a polynomial of the metric's value; ok is false for
 // one with a root.
-func (v View) quadratic() (q layers.Quadratic, ok bool) {
+func (v View) quadratic() (q engine.Quadratic, ok bool) {
 	switch {
 	case !v.active:
-		return layers.Quadratic{B: 1}, true
+		return engine.Quadratic{B: 1}, true
 	case v.root:
 		return q, false
 	case v.square:
-		return layers.Quadratic{A: float32(v.offset), C: float32(v.scale)}, true
+		return engine.Quadratic{A: float32(v.offset), C: float32(v.scale)}, true
 	}
-	return layers.Quadratic{A: float32(v.offset), B: float32(v.scale)}, true
+	return engine.Quadratic{A: float32(v.offset), B: float32(v.scale)}, true
 }
 
 // classSoftmax is the engine's evaluation by one specification.
-func classSoftmax(spec layers.ClassSoftmaxSpec) engineEval {
-	return func(e layers.ClassLosses, loss, dd, d, labels layers.Tensor) error {
+func classSoftmax(spec engine.ClassSoftmaxSpec) engineEval {
+	return func(e engine.ClassLosses, loss, dd, d, labels engine.Tensor) error {
 		return e.ClassSoftmax(loss, dd, d, labels, spec)
 	}
 }
 
-func (l *ProxyAnchor) onEngine(s layers.Quadratic, away float64) engineEval {
-	spec := layers.ProxyAnchorSpec{
+func (l *ProxyAnchor) onEngine(s engine.Quadratic, away float64) engineEval {
+	spec := engine.ProxyAnchorSpec{
 		Similarity: s, Alpha: float32(l.Alpha), PosMargin: float32(-away * l.PosMargin), NegMargin: float32(-away * l.NegMargin),
 	}
-	return func(e layers.ClassLosses, loss, dd, d, labels layers.Tensor) error {
+	return func(e engine.ClassLosses, loss, dd, d, labels engine.Tensor) error {
 		return e.ProxyAnchor(loss, dd, d, labels, spec)
 	}
 }
@@ -84,32 +84,32 @@ func (*ProxyAnchor) terms(labels []int, classes int) int {
 	return len(seen) + classes
 }
 
-func (l *NormalizedSoftmax) onEngine(s layers.Quadratic, _ float64) engineEval {
-	return classSoftmax(layers.ClassSoftmaxSpec{Similarity: s, Scale: float32(1 / l.Temperature)})
+func (l *NormalizedSoftmax) onEngine(s engine.Quadratic, _ float64) engineEval {
+	return classSoftmax(engine.ClassSoftmaxSpec{Similarity: s, Scale: float32(1 / l.Temperature)})
 }
 
 func (*NormalizedSoftmax) terms(labels []int, _ int) int { return len(labels) }
 
-func (l *CosFace) onEngine(s layers.Quadratic, _ float64) engineEval {
-	return classSoftmax(layers.ClassSoftmaxSpec{Similarity: s, Scale: float32(l.Scale), Margin: float32(l.Margin)})
+func (l *CosFace) onEngine(s engine.Quadratic, _ float64) engineEval {
+	return classSoftmax(engine.ClassSoftmaxSpec{Similarity: s, Scale: float32(l.Scale), Margin: float32(l.Margin)})
 }
 
 func (*CosFace) terms(labels []int, _ int) int { return len(labels) }
 
-func (l *ArcFace) onEngine(s layers.Quadratic, away float64) engineEval {
+func (l *ArcFace) onEngine(s engine.Quadratic, away float64) engineEval {
 	if away > 0 {
 		return nil // Eval says what is wrong
 	}
-	return classSoftmax(layers.ClassSoftmaxSpec{Similarity: s, Scale: float32(l.Scale), Angle: l.MarginDegrees * math.Pi / 180})
+	return classSoftmax(engine.ClassSoftmaxSpec{Similarity: s, Scale: float32(l.Scale), Angle: l.MarginDegrees * math.Pi / 180})
 }
 
 func (*ArcFace) terms(labels []int, _ int) int { return len(labels) }
 
-func (l *ProxyNCA) onEngine(s layers.Quadratic, _ float64) engineEval {
+func (l *ProxyNCA) onEngine(s engine.Quadratic, _ float64) engineEval {
 	if l.OthersOnly && l.Smoothing != 0 {
 		return nil
 	}
-	return classSoftmax(layers.ClassSoftmaxSpec{Similarity: s, Scale: float32(l.Scale), Smoothing: float32(l.Smoothing), OthersOnly: l.OthersOnly})
+	return classSoftmax(engine.ClassSoftmaxSpec{Similarity: s, Scale: float32(l.Scale), Smoothing: float32(l.Smoothing), OthersOnly: l.OthersOnly})
 }
 
 func (*ProxyNCA) terms(labels []int, _ int) int { return len(labels) }

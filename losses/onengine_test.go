@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // What an engine can evaluate, by name and parameters; everything else is the host's.
@@ -32,16 +32,16 @@ func TestLossesThatAnEngineEvaluates(t *testing.T) {
 
 // specOf catches what an engine is asked for.
 type specOf struct {
-	anchor  layers.ProxyAnchorSpec
-	softmax layers.ClassSoftmaxSpec
+	anchor  engine.ProxyAnchorSpec
+	softmax engine.ClassSoftmaxSpec
 }
 
-func (s *specOf) ProxyAnchor(_, _, _, _ layers.Tensor, spec layers.ProxyAnchorSpec) error {
+func (s *specOf) ProxyAnchor(_, _, _, _ engine.Tensor, spec engine.ProxyAnchorSpec) error {
 	s.anchor = spec
 	return nil
 }
 
-func (s *specOf) ClassSoftmax(_, _, _, _ layers.Tensor, spec layers.ClassSoftmaxSpec) error {
+func (s *specOf) ClassSoftmax(_, _, _, _ engine.Tensor, spec engine.ClassSoftmaxSpec) error {
 	s.softmax = spec
 	return nil
 }
@@ -87,7 +87,7 @@ func TestMarginsOfDistancesAreThoseOfSimilarities(t *testing.T) {
 	if err := eval(&got, nil, nil, nil, nil); err != nil {
 		t.Fatal(err)
 	}
-	if want := (layers.ProxyAnchorSpec{Similarity: layers.Quadratic{B: -1}, Alpha: 16, PosMargin: -1.8, NegMargin: -2.2}); got.anchor != want {
+	if want := (engine.ProxyAnchorSpec{Similarity: engine.Quadratic{B: -1}, Alpha: 16, PosMargin: -1.8, NegMargin: -2.2}); got.anchor != want {
 		t.Errorf("got %+v, want %+v", got.anchor, want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cpu"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/metric"
@@ -26,7 +27,7 @@ type opGraph struct {
 	ps   *layers.Params
 }
 
-func newEngine(t *testing.T) layers.Engine {
+func newEngine(t *testing.T) engine.Engine {
 	t.Helper()
 	eng, err := cpu.New(cpu.Options{Threads: 1})
 	if err != nil {
@@ -71,7 +72,7 @@ func (r *opGraph) run(t *testing.T, x []float32, labels, items []int) (float64, 
 	return v, read(t, eng, r.g.Value(r.g.GradOf(r.in)))
 }
 
-func read(t *testing.T, eng layers.Engine, v layers.Tensor) []float32 {
+func read(t *testing.T, eng engine.Engine, v engine.Tensor) []float32 {
 	t.Helper()
 	host := make([]float32, v.Size())
 	if err := eng.Read(host, v); err != nil {
@@ -107,7 +108,7 @@ func TestEveryParameterOfEveryLossMovesInOneStep(t *testing.T) {
 					eng := newEngine(t)
 					r := opOf(t, layers.NewParams(eng, 1), l, losses.OpOptions{Metric: m})
 					r.run(t, drawRows(rng, opRows), opLabels, nil)
-					var slots []layers.Slot
+					var slots []engine.Slot
 					before := map[string][]float32{}
 					for _, p := range r.ps.All() {
 						if !p.Trainable() {
@@ -118,7 +119,7 @@ func TestEveryParameterOfEveryLossMovesInOneStep(t *testing.T) {
 							t.Fatalf("%s has no gradient", p.Name)
 						}
 						before[p.Name] = read(t, eng, p.Value)
-						slots = append(slots, layers.Slot{Param: p.Value, Grad: g, Rate: 1})
+						slots = append(slots, engine.Slot{Param: p.Value, Grad: g, Rate: 1})
 					}
 					if fixed := l.Columns() == losses.Classes && before[losses.ClassRowsParam] == nil; fixed != (name == "triplet-bound") {
 						t.Fatalf("trainable parameters: %v", before)
@@ -126,7 +127,7 @@ func TestEveryParameterOfEveryLossMovesInOneStep(t *testing.T) {
 					if len(slots) == 0 {
 						return
 					}
-					if err := eng.SGD(slots, layers.SGDSpec{}); err != nil {
+					if err := eng.SGD(slots, engine.SGDSpec{}); err != nil {
 						t.Fatal(err)
 					}
 					for _, p := range r.ps.All() {

@@ -3,6 +3,7 @@ package losses
 import (
 	"fmt"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -30,8 +31,8 @@ func (n *Node) byEngine(g *layers.Graph, h hosted, d *layers.Node, o OpOptions) 
 	if most == 0 {
 		most = hostClasses
 	}
-	e, ok := g.Engine().(layers.ClassLosses)
-	if !ok || g.Err() != nil || h.loss.Columns() != Classes || h.matrix.Cols <= most || h.matrix.Cols > layers.MostClasses {
+	e, ok := g.Engine().(engine.ClassLosses)
+	if !ok || g.Err() != nil || h.loss.Columns() != Classes || h.matrix.Cols <= most || h.matrix.Cols > engine.MaxClasses {
 		return nil, false
 	}
 	l, eval := engineForm(h.loss, o.Metric.Similarity())
@@ -40,7 +41,7 @@ func (n *Node) byEngine(g *layers.Graph, h hosted, d *layers.Node, o OpOptions) 
 	}
 	labels := g.Input(h.name+" labels", h.matrix.Rows)
 	n.onEngine = append(n.onEngine, engineLabels{labels, l, h.result, h.matrix})
-	return g.ClassLoss(h.name, d, labels, func(loss, dd, d, labels layers.Tensor) error {
+	return g.ClassLoss(h.name, d, labels, func(loss, dd, d, labels engine.Tensor) error {
 		if err := eval(e, loss, dd, d, labels); err != nil || h.weight == 1 {
 			return err
 		}

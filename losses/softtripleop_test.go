@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/metric"
@@ -16,7 +17,7 @@ func TestSoftTripleInAGraphDrawsCentresOfAClassTogether(t *testing.T) {
 	for _, m := range []metric.Metric{{Kind: metric.Cosine}, {Kind: metric.BRM, P: 2}, {Kind: metric.Euclidean}, {Kind: metric.Poincare, Curvature: 0.1, Clip: 2.3}} {
 		const k, tau = 3, 0.4
 		x := drawRows(rand.New(rand.NewPCG(2, 6)), opRows)
-		build := func(eng layers.Engine, tau string) (*opGraph, losses.Loss) {
+		build := func(eng engine.Engine, tau string) (*opGraph, losses.Loss) {
 			l, err := losses.New("soft-triple", losses.Options{Metric: m, Params: map[string]string{"centers": "3", "tau": tau}})
 			if err != nil {
 				t.Fatal(err)
@@ -52,7 +53,7 @@ func TestSoftTripleInAGraphDrawsCentresOfAClassTogether(t *testing.T) {
 		centres = heavy.ps.Get(losses.ClassRowsParam)
 		for range 20 {
 			heavy.run(t, x, opLabels, nil)
-			if err := eng.SGD([]layers.Slot{{Param: centres.Value, Grad: heavy.g.ParamGrad(centres), Rate: 1e-3}}, layers.SGDSpec{}); err != nil {
+			if err := eng.SGD([]engine.Slot{{Param: centres.Value, Grad: heavy.g.ParamGrad(centres), Rate: 1e-3}}, engine.SGDSpec{}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -18,7 +19,7 @@ type Embedder struct {
 	x, e         *layers.Node
 	numbers, out []float32
 
-	feed   layers.Feed // nil before TakePixels
+	feed   engine.Feed // nil before TakePixels
 	pixels []uint8
 }
 
@@ -87,11 +88,11 @@ func (e *Embedder) Embed(dst, images []float32) ([]float32, error) {
 
 // TakePixels readies the embedder for EmbedPixels: it says which numbers stand for
 // bytes. The engine has to take bytes (layers.Feeder).
-func (e *Embedder) TakePixels(numbers layers.ByteNumbers) (err error) {
+func (e *Embedder) TakePixels(numbers engine.ByteNumbers) (err error) {
 	if e.feed != nil {
 		return nil
 	}
-	f, ok := e.g.Engine().(layers.Feeder)
+	f, ok := e.g.Engine().(engine.Feeder)
 	if !ok {
 		return fmt.Errorf("model: %s takes images as numbers, not as bytes", e.g.Engine().Name())
 	}

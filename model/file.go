@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/weights"
@@ -64,7 +65,7 @@ func (m *Model) tensors() ([]*weights.Tensor, error) {
 }
 
 // HostTensor copies a tensor from an engine into the form that files take.
-func HostTensor(eng layers.Engine, name string, v layers.Tensor) (*weights.Tensor, error) {
+func HostTensor(eng engine.Engine, name string, v engine.Tensor) (*weights.Tensor, error) {
 	host := make([]float32, v.Size())
 	if err := eng.Read(host, v); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
@@ -74,7 +75,7 @@ func HostTensor(eng layers.Engine, name string, v layers.Tensor) (*weights.Tenso
 
 // Load reads a model that Save wrote, and the metadata of its file. A file that does
 // not agree with its checksum is refused.
-func Load(path string, eng layers.Engine) (*Model, map[string]string, error) {
+func Load(path string, eng engine.Engine) (*Model, map[string]string, error) {
 	f, err := weights.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -127,7 +128,7 @@ func (m *Model) read(f *weights.File) error {
 
 // ReadInto fills a tensor of an engine from the file's tensor of that name,
 // which must have its shape.
-func ReadInto(eng layers.Engine, dst layers.Tensor, f *weights.File, name string) error {
+func ReadInto(eng engine.Engine, dst engine.Tensor, f *weights.File, name string) error {
 	t, err := f.Tensor(name)
 	if err != nil {
 		return err

@@ -10,13 +10,14 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/cpu"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/weights"
 )
 
-func newEngine(t *testing.T) layers.Engine {
+func newEngine(t *testing.T) engine.Engine {
 	t.Helper()
 	eng, err := cpu.New(cpu.Options{})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -23,7 +24,7 @@ type Model struct {
 }
 
 // New returns a model with initial weights, which are a function of seed.
-func New(eng layers.Engine, spec Spec, seed uint64) (*Model, error) {
+func New(eng engine.Engine, spec Spec, seed uint64) (*Model, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}

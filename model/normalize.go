@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -48,7 +49,7 @@ func (m *Model) NormalizeProxies(g *layers.Graph, x *layers.Node) *layers.Node {
 }
 
 func (m *Model) rows(g *layers.Graph, name string, x *layers.Node) *layers.Node {
-	return g.RowNorm(name, x, layers.RowNormSpec{Scale: float32(m.Spec.RowLength()), Eps: 1e-12})
+	return g.RowNorm(name, x, engine.RowNormSpec{Scale: float32(m.Spec.RowLength()), Eps: 1e-12})
 }
 
 // deviation is that of every coordinate after the normalisation of coordinates.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 )
@@ -157,14 +158,14 @@ func TestONNXRuntimeComputesEveryOp(t *testing.T) {
 	eng := newONNXEngine(t)
 	ops := map[string]func(g *layers.Graph, x *layers.Node) *layers.Node{
 		"scale":      func(g *layers.Graph, x *layers.Node) *layers.Node { return g.Scale("y", x, -1.5) },
-		"GELU":       func(g *layers.Graph, x *layers.Node) *layers.Node { return g.GELU("y", x, layers.GELUErf) },
-		"GELU, tanh": func(g *layers.Graph, x *layers.Node) *layers.Node { return g.GELU("y", x, layers.GELUTanh) },
+		"GELU":       func(g *layers.Graph, x *layers.Node) *layers.Node { return g.GELU("y", x, engine.GELUErf) },
+		"GELU, tanh": func(g *layers.Graph, x *layers.Node) *layers.Node { return g.GELU("y", x, engine.GELUTanh) },
 		"softmax":    func(g *layers.Graph, x *layers.Node) *layers.Node { return g.Softmax("y", x) },
 		"log-softmax": func(g *layers.Graph, x *layers.Node) *layers.Node {
 			return g.LogSoftmax("y", x)
 		},
 		"smooth rows": func(g *layers.Graph, x *layers.Node) *layers.Node {
-			return g.RowNorm("y", g.GlobalAvg("pool", x), layers.RowNormSpec{Scale: 2, Eps: .1, Smooth: true})
+			return g.RowNorm("y", g.GlobalAvg("pool", x), engine.RowNormSpec{Scale: 2, Eps: .1, Smooth: true})
 		},
 		"tokens alone": func(g *layers.Graph, x *layers.Node) *layers.Node { return g.Tokens("y", x, nil, nil) },
 		"tokens, positions": func(g *layers.Graph, x *layers.Node) *layers.Node {
@@ -183,12 +184,12 @@ func TestONNXRuntimeComputesEveryOp(t *testing.T) {
 			return g.Token("last", g.Attention("y", g.Tokens("t", x, nil, nil), 2), 76)
 		},
 		"uneven convolution": func(g *layers.Graph, x *layers.Node) *layers.Node {
-			return g.ConvModule("y", x, 4, layers.ConvSpec{KernelH: 3, KernelW: 2, StrideH: 2, StrideW: 1, PadH: 2, PadW: 1}, true)
+			return g.ConvModule("y", x, 4, engine.ConvSpec{KernelH: 3, KernelW: 2, StrideH: 2, StrideW: 1, PadH: 2, PadW: 1}, true)
 		},
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 60 {
-		p := layers.PoolSpec{KernelH: 1 + r.IntN(4), KernelW: 1 + r.IntN(4), StrideH: 1 + r.IntN(4), StrideW: 1 + r.IntN(4), Ceil: r.IntN(3) > 0, CountPad: r.IntN(2) > 0}
+		p := engine.PoolSpec{KernelH: 1 + r.IntN(4), KernelW: 1 + r.IntN(4), StrideH: 1 + r.IntN(4), StrideW: 1 + r.IntN(4), Ceil: r.IntN(3) > 0, CountPad: r.IntN(2) > 0}
 		p.PadH, p.PadW = r.IntN(p.KernelH/2+1), r.IntN(p.KernelW/2+1)
 		ops[fmt.Sprintf("average %+v", p)] = func(g *layers.Graph, x *layers.Node) *layers.Node { return g.AvgPool("y", x, p) }
 		ops[fmt.Sprintf("maximum %+v", p)] = func(g *layers.Graph, x *layers.Node) *layers.Node { return g.MaxPool("y", x, p) }
@@ -201,7 +202,7 @@ func TestONNXRuntimeComputesEveryOp(t *testing.T) {
 }
 
 // opJobs runs a graph on maps (n, 6, 7, 11).
-func opJobs(t *testing.T, eng layers.Engine, what string, build func(g *layers.Graph, x *layers.Node) *layers.Node) []onnxJob {
+func opJobs(t *testing.T, eng engine.Engine, what string, build func(g *layers.Graph, x *layers.Node) *layers.Node) []onnxJob {
 	t.Helper()
 	ps := layers.NewParams(eng, 1)
 	shape := []int{1, 6, 7, 11}

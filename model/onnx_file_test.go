@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 )
@@ -200,7 +201,7 @@ func TestTheMetricsModelTakesRowsOneByOne(t *testing.T) {
 // counts becomes cells.
 func TestAveragesCountOnlyThePaddingThatTheyShould(t *testing.T) {
 	eng := newONNXEngine(t)
-	spec := layers.PoolSpec{KernelH: 3, KernelW: 3, StrideH: 2, StrideW: 2, PadH: 1, PadW: 1, Ceil: true, CountPad: true}
+	spec := engine.PoolSpec{KernelH: 3, KernelW: 3, StrideH: 2, StrideW: 2, PadH: 1, PadW: 1, Ceil: true, CountPad: true}
 	path := writeGraph(t, eng, layers.NewParams(eng, 1), []int{1, 2, 4, 5}, func(g *layers.Graph, x *layers.Node) *layers.Node {
 		return g.AvgPool("y", x, spec)
 	})
@@ -249,7 +250,7 @@ func TestWhatONNXCannotHoldIsNamed(t *testing.T) {
 			return g.Pairwise("d", rows, rows, metric.Metric{Kind: metric.Euclidean})
 		},
 		`"pool": a 1x1 window`: func(g *layers.Graph, x *layers.Node) *layers.Node {
-			return g.MaxPool("pool", x, layers.SquarePool(1, 1, 1, false))
+			return g.MaxPool("pool", x, engine.SquarePool(1, 1, 1, false))
 		},
 	} {
 		g := layers.NewGraph(eng, layers.NewParams(eng, 1))

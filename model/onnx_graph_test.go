@@ -4,12 +4,13 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/weights"
 )
 
 // writeGraph writes what build makes of an input of a shape, whose first axis is free.
-func writeGraph(t *testing.T, eng layers.Engine, ps *layers.Params, shape []int, build func(g *layers.Graph, x *layers.Node) *layers.Node) string {
+func writeGraph(t *testing.T, eng engine.Engine, ps *layers.Params, shape []int, build func(g *layers.Graph, x *layers.Node) *layers.Node) string {
 	t.Helper()
 	g := layers.NewGraph(eng, ps)
 	x := g.Input("x", shape...)

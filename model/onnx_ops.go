@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -21,13 +22,13 @@ func (w *onnxWriter) step(s layers.Step, in []string) string {
 	case layers.KindReLU:
 		return w.node(name, "Relu", in, nil)
 	case layers.KindGELU:
-		return w.gelu(name, in[0], s.Spec.(layers.GELUForm))
+		return w.gelu(name, in[0], s.Spec.(engine.GELUForm))
 	case layers.KindSoftmax:
 		return w.node(name, "Softmax", in, attrs{"axis", -1})
 	case layers.KindLogSoftmax:
 		return w.node(name, "LogSoftmax", in, attrs{"axis", -1})
 	case layers.KindConv:
-		c := s.Spec.(layers.ConvSpec)
+		c := s.Spec.(engine.ConvSpec)
 		return w.node(name, "Conv", in, attrs{
 			"kernel_shape", []int{c.KernelH, c.KernelW}, "strides", []int{c.StrideH, c.StrideW},
 			"pads", []int{c.PadH, c.PadW, c.PadH, c.PadW},
@@ -39,17 +40,17 @@ func (w *onnxWriter) step(s layers.Step, in []string) string {
 	case layers.KindLayerNorm:
 		return w.node(name, "LayerNormalization", in, attrs{"axis", -1, "epsilon", s.Spec.(float32)})
 	case layers.KindRowNorm:
-		return w.rowNorm(name, in[0], s.Spec.(layers.RowNormSpec))
+		return w.rowNorm(name, in[0], s.Spec.(engine.RowNormSpec))
 	case layers.KindMaxPool:
-		return w.maxPool(name, in[0], s.In[0].Shape(), s.Spec.(layers.PoolSpec))
+		return w.maxPool(name, in[0], s.In[0].Shape(), s.Spec.(engine.PoolSpec))
 	case layers.KindAvgPool:
-		return w.avgPool(name, in[0], s.In[0].Shape(), s.Spec.(layers.PoolSpec))
+		return w.avgPool(name, in[0], s.In[0].Shape(), s.Spec.(engine.PoolSpec))
 	case layers.KindGlobalAvg:
 		return w.global(name, "GlobalAveragePool", in)
 	case layers.KindGlobalMax:
 		return w.global(name, "GlobalMaxPool", in)
 	case layers.KindAttention:
-		return w.attention(name, in[0], s.Out.Shape(), s.Spec.(layers.AttentionSpec))
+		return w.attention(name, in[0], s.Out.Shape(), s.Spec.(engine.AttentionSpec))
 	case layers.KindTokens:
 		return w.tokens(name, in, s.In[0].Shape(), s.Spec.(layers.TokensSpec))
 	case layers.KindToken:
@@ -79,9 +80,9 @@ func (w *onnxWriter) linear(name string, in []string, rank int) string {
 	return y
 }
 
-func (w *onnxWriter) gelu(name, x string, form layers.GELUForm) string {
+func (w *onnxWriter) gelu(name, x string, form engine.GELUForm) string {
 	var y string
-	if form == layers.GELUErf {
+	if form == engine.GELUErf {
 		y = w.node(name+"/scaled", "Mul", []string{x, w.number(1 / math.Sqrt2)}, nil)
 		y = w.node(name+"/erf", "Erf", []string{y}, nil)
 	} else {
@@ -97,7 +98,7 @@ func (w *onnxWriter) gelu(name, x string, form layers.GELUForm) string {
 	return w.node(name, "Mul", []string{y, w.number(.5)}, nil)
 }
 
-func (w *onnxWriter) rowNorm(name, x string, spec layers.RowNormSpec) string {
+func (w *onnxWriter) rowNorm(name, x string, spec engine.RowNormSpec) string {
 	perRow := attrs{"axes", []int{1}, "keepdims", 1}
 	eps := w.number(float64(spec.Eps))
 	var length string

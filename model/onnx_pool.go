@@ -3,7 +3,7 @@ package model
 import (
 	"fmt"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // Runtimes disagree about the windows that ceil_mode adds: where they may begin
@@ -13,7 +13,7 @@ import (
 // windows returns the padding in ONNX's order (top, left, bottom, right) that
 // makes the windows of p on (N, C, H, W) without rounding up, and how much of
 // it lies beyond p's own padding.
-func (w *onnxWriter) windows(shape []int, p layers.PoolSpec) (pads, beyond []int) {
+func (w *onnxWriter) windows(shape []int, p engine.PoolSpec) (pads, beyond []int) {
 	ho, wo := p.OutSize(shape[2], shape[3])
 	endH, overH := endPad(shape[2], p.KernelH, p.StrideH, p.PadH, ho)
 	endW, overW := endPad(shape[3], p.KernelW, p.StrideW, p.PadW, wo)
@@ -29,16 +29,16 @@ func endPad(size, kernel, stride, pad, n int) (end, beyond int) {
 	return end, max(0, end-pad)
 }
 
-func poolAttrs(p layers.PoolSpec, pads []int) attrs {
+func poolAttrs(p engine.PoolSpec, pads []int) attrs {
 	return attrs{"kernel_shape", []int{p.KernelH, p.KernelW}, "strides", []int{p.StrideH, p.StrideW}, "pads", pads}
 }
 
-func (w *onnxWriter) maxPool(name, x string, shape []int, p layers.PoolSpec) string {
+func (w *onnxWriter) maxPool(name, x string, shape []int, p engine.PoolSpec) string {
 	pads, _ := w.windows(shape, p)
 	return w.node(name, "MaxPool", []string{x}, poolAttrs(p, pads))
 }
 
-func (w *onnxWriter) avgPool(name, x string, shape []int, p layers.PoolSpec) string {
+func (w *onnxWriter) avgPool(name, x string, shape []int, p engine.PoolSpec) string {
 	pads, beyond := w.windows(shape, p)
 	if !p.CountPad {
 		return w.node(name, "AveragePool", []string{x}, poolAttrs(p, pads))

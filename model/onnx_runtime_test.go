@@ -12,14 +12,14 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cpu"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // onnxTolerance is the largest difference between onnxruntime and Vernier that
 // passes, as a part of the largest magnitude of an output.
 const onnxTolerance = 1e-4
 
-func newONNXEngine(t *testing.T) layers.Engine {
+func newONNXEngine(t *testing.T) engine.Engine {
 	t.Helper()
 	eng, err := cpu.New(cpu.Options{})
 	if err != nil {

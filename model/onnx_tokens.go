@@ -1,6 +1,9 @@
 package model
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/layers"
+)
 
 // tokens turns a map (B, D, H, W) into a sequence behind a prefix, plus positions.
 func (w *onnxWriter) tokens(name string, in []string, shape []int, spec layers.TokensSpec) string {
@@ -27,7 +30,7 @@ func (w *onnxWriter) tokens(name string, in []string, shape []int, spec layers.T
 }
 
 // attention takes packed queries, keys and values (B, T, 3D) to shape (B, T, D).
-func (w *onnxWriter) attention(name, qkv string, shape []int, spec layers.AttentionSpec) string {
+func (w *onnxWriter) attention(name, qkv string, shape []int, spec engine.AttentionSpec) string {
 	tokens, d := shape[1], shape[2]
 	parts := w.multi(name+"/split", "Split", []string{qkv}, 3, attrs{"axis", 2})
 	heads := func(part, x string, perm []int) string {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -15,7 +15,7 @@ import (
 type maker struct {
 	*Report
 	ctx  context.Context
-	eng  layers.Engine
+	eng  engine.Engine
 	e    *train.Embedded
 	seed uint64
 	opt  Options

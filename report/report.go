@@ -9,8 +9,8 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -64,7 +64,7 @@ type Report struct {
 }
 
 // Make embeds the images of a selection and measures what a page shows of them.
-func Make(ctx context.Context, folder train.Folder, eng layers.Engine, opt Options) (*Report, error) {
+func Make(ctx context.Context, folder train.Folder, eng engine.Engine, opt Options) (*Report, error) {
 	opt, err := opt.complete()
 	if err != nil {
 		return nil, err

@@ -6,29 +6,29 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // posing is an engine that says it is another.
 type posing struct {
-	layers.Engine
-	info layers.EngineInfo
+	engine.Engine
+	info engine.Info
 }
 
-func (p posing) Info() layers.EngineInfo { return p.info }
+func (p posing) Info() engine.Info { return p.info }
 
 // Every start of a run says in its log what computes, and one that goes on in another
 // precision, or on another device, is warned of.
 func TestARunRecordsWhatComputesIt(t *testing.T) {
-	h100 := layers.EngineInfo{Kind: layers.CUDA, Device: "NVIDIA H100", Precision: "bf16"}
+	h100 := engine.Info{Kind: engine.CUDA, Device: "NVIDIA H100", Precision: "bf16"}
 	tf32, exact := h100, h100
 	tf32.Precision, exact.Deterministic = "tf32", true
 	host := newTestEngine(t)
 	s, folder := beginOn(t, smallConfig(t, shades(t, 8, 4)), posing{host, h100})
 	s.Close()
-	want := []layers.EngineInfo{h100}
+	want := []engine.Info{h100}
 	for _, c := range []struct {
-		now  layers.EngineInfo
+		now  engine.Info
 		warn string // empty for no warning
 	}{
 		{h100, ""},
@@ -62,7 +62,7 @@ func TestARunRecordsWhatComputesIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Engine != host.Info() || r.Engine.Kind != layers.CPU {
+	if r.Engine != host.Info() || r.Engine.Kind != engine.CPU {
 		t.Errorf("the results are of %v", r.Engine)
 	}
 	if got, err := folder.Engine(""); err != nil || got != host.Info() {
@@ -74,7 +74,7 @@ func TestARunRecordsWhatComputesIt(t *testing.T) {
 }
 
 // startsOf reads what the log says about starts.
-func startsOf(t *testing.T, folder Folder) (list []layers.EngineInfo) {
+func startsOf(t *testing.T, folder Folder) (list []engine.Info) {
 	t.Helper()
 	for _, r := range recordsOf(t, folder, "start", func(r startRecord) string { return r.Event }) {
 		list = append(list, r.Engine)

@@ -9,8 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 // The pictures of a run, in its FiguresFolder.
@@ -30,7 +30,7 @@ const (
 // draw makes the pictures of a finished run: how it went (loss and Recall@1 by
 // epoch) and what came of it (distances inside and between classes, BRM Figs. 2
 // and 10; queries with their nearest neighbours, BRM Fig. 9).
-func (f Folder) draw(ctx context.Context, eng layers.Engine, e *Embedded, history []EpochRecord) error {
+func (f Folder) draw(ctx context.Context, eng engine.Engine, e *Embedded, history []EpochRecord) error {
 	if err := os.MkdirAll(f.Path(FiguresFolder), 0o755); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (f Folder) draw(ctx context.Context, eng layers.Engine, e *Embedded, histor
 
 // grid draws queries at random, one a class as far as there are classes, and
 // finds their neighbours.
-func (e *Embedded) grid(ctx context.Context, eng layers.Engine) ([]eval.GridRow, error) {
+func (e *Embedded) grid(ctx context.Context, eng engine.Engine) ([]eval.GridRow, error) {
 	r := rand.New(rand.NewPCG(e.cfg.Seed, 0x6772_6964))
 	var queries []int
 	classes := e.Set.ByClass()

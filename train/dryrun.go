@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/vernier-ml/vernier/data"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // Estimate is what a run will take.
@@ -46,7 +46,7 @@ const trialSteps = 4
 // DryRun builds a run without a folder, says what memory it takes, and trains a
 // few steps to say how long it will take; nothing is kept. What does not fit is a
 // *RoomError or a layers.MemoryError.
-func DryRun(ctx context.Context, cfg Config, eng layers.Engine, opt Options) (e *Estimate, err error) {
+func DryRun(ctx context.Context, cfg Config, eng engine.Engine, opt Options) (e *Estimate, err error) {
 	warmUp := cfg.WarmupEpochs
 	cfg.WarmupEpochs = 0 // the larger part of the run is what counts
 	s, err := prepare(ctx, cfg, Folder(""), eng, opt)

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -62,7 +62,7 @@ func (e *Embedded) Close() error {
 }
 
 // Embed loads a run's model and embeds the chosen images.
-func Embed(ctx context.Context, folder Folder, eng layers.Engine, sel Selection) (*Embedded, error) {
+func Embed(ctx context.Context, folder Folder, eng engine.Engine, sel Selection) (*Embedded, error) {
 	cfg, err := folder.LoadConfig()
 	if err != nil {
 		return nil, err

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/wholefile"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -186,7 +186,7 @@ func (f Folder) write(name string, text []byte) error {
 
 // LoadModel reads the model of a run's best or last epoch, and the number of
 // that epoch.
-func (f Folder) LoadModel(eng layers.Engine, last bool) (*model.Model, int, error) {
+func (f Folder) LoadModel(eng engine.Engine, last bool) (*model.Model, int, error) {
 	path := f.ModelPath(last)
 	m, meta, err := model.Load(path, eng)
 	if err != nil {
@@ -210,7 +210,7 @@ func (f Folder) ModelPath(last bool) string {
 // SaveThreshold writes a calibrated threshold into the file of the best or last
 // epoch's model, which is otherwise unchanged. The error is ErrBusy while the
 // run is being trained.
-func (f Folder) SaveThreshold(eng layers.Engine, last bool, t *model.Threshold) error {
+func (f Folder) SaveThreshold(eng engine.Engine, last bool, t *model.Threshold) error {
 	lock, err := f.lock()
 	if err != nil {
 		return err

@@ -4,27 +4,28 @@ import (
 	"fmt"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
 // feeder returns the engine if it takes the pixels of images; nil if they come as
 // numbers.
-func feeder(eng layers.Engine) layers.Feeder {
-	f, _ := eng.(layers.Feeder)
+func feeder(eng engine.Engine) engine.Feeder {
+	f, _ := eng.(engine.Feeder)
 	return f
 }
 
-func byteNumbers(table [3][256]float32, reverse bool) layers.ByteNumbers {
-	return layers.ByteNumbers{Table: table[:], Reverse: reverse}
+func byteNumbers(table [3][256]float32, reverse bool) engine.ByteNumbers {
+	return engine.ByteNumbers{Table: table[:], Reverse: reverse}
 }
 
 // inlet is how the images of batches come to the input of a graph: as numbers, or on
 // an engine that takes them (layers.Feeder) as bytes, which may travel ahead of the
 // step that reads them.
 type inlet struct {
-	eng  layers.Engine
-	to   layers.Tensor // (n, C, H, W)
-	feed layers.Feed   // nil for numbers
+	eng  engine.Engine
+	to   engine.Tensor // (n, C, H, W)
+	feed engine.Feed   // nil for numbers
 	// sent is the batch of which images are on their way, those from a number on;
 	// nil for none.
 	sent *data.Batch
@@ -39,7 +40,7 @@ func newInlet(g *layers.Graph, images *layers.Node) *inlet {
 }
 
 // takePixels makes the inlet take bytes.
-func (in *inlet) takePixels(f layers.Feeder, norm data.Normalization) (err error) {
+func (in *inlet) takePixels(f engine.Feeder, norm data.Normalization) (err error) {
 	if in.feed, err = f.Feed(in.to, byteNumbers(norm.Bytes())); err != nil {
 		return fmt.Errorf("bytes of images: %w", err)
 	}

@@ -7,15 +7,16 @@ import (
 	"io"
 	"os"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
 // startRecord is a line of the log about a start of the run, its first or one that
 // goes on.
 type startRecord struct {
-	Event  string            `json:"event"` // "start"
-	Steps  int               `json:"steps"` // that were done before
-	Engine layers.EngineInfo `json:"engine"`
+	Event  string      `json:"event"` // "start"
+	Steps  int         `json:"steps"` // that were done before
+	Engine engine.Info `json:"engine"`
 }
 
 // stepRecord is a line of the log about one training step.

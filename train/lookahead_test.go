@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/data"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -76,22 +76,22 @@ func TestNoMoreBatchesAreReadThanTheRunTakes(t *testing.T) {
 // feeding is the CPU engine with a way for bytes, as an engine with memory of its
 // own has. It notes what is asked of it.
 type feeding struct {
-	layers.Engine
+	engine.Engine
 	asked []string
 }
 
 type feedingFeed struct {
 	eng     *feeding
-	dst     layers.Tensor
-	numbers layers.ByteNumbers
+	dst     engine.Tensor
+	numbers engine.ByteNumbers
 	sent    []float32
 }
 
-func (e *feeding) Feed(dst layers.Tensor, numbers layers.ByteNumbers) (layers.Feed, error) {
+func (e *feeding) Feed(dst engine.Tensor, numbers engine.ByteNumbers) (engine.Feed, error) {
 	return &feedingFeed{eng: e, dst: dst, numbers: numbers}, nil
 }
 
-func (e *feeding) AdamW(slots []layers.Slot, spec layers.AdamWSpec) error {
+func (e *feeding) AdamW(slots []engine.Slot, spec engine.AdamWSpec) error {
 	if len(e.asked) == 0 || e.asked[len(e.asked)-1] != "update" { // it comes in groups
 		e.asked = append(e.asked, "update")
 	}
@@ -320,7 +320,7 @@ type reading struct {
 	size int
 }
 
-func (r reading) Read(dst []float32, src layers.Tensor) error {
+func (r reading) Read(dst []float32, src engine.Tensor) error {
 	if len(dst) == r.size {
 		r.asked = append(r.asked, "read")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 	"github.com/shirou/gopsutil/v4/process"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -63,9 +64,6 @@ func collectOften() (restore func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
-// workspacer is an engine that says what its own buffers take.
-type workspacer interface{ Workspace() int64 }
-
 // plan says what the run takes as it is built.
 func (s *Session) plan() MemoryPlan {
 	p := MemoryPlan{Program: s.program, Activations: s.net.bytes()}
@@ -75,7 +73,7 @@ func (s *Session) plan() MemoryPlan {
 	for _, t := range s.opti.State() {
 		p.Optimizer += 4 * int64(t.Value.Size())
 	}
-	if w, ok := s.model.Params.Engine().(workspacer); ok {
+	if w, ok := s.model.Params.Engine().(engine.Workspacer); ok {
 		p.Workspace = w.Workspace()
 	}
 	sent := int64(0)

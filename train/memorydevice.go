@@ -3,8 +3,8 @@ package train
 import (
 	"fmt"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 // DevicePlan is what a run takes of a device's own memory, in bytes.
@@ -33,8 +33,8 @@ func (p DevicePlan) String() string {
 }
 
 // device is the engine if it has memory of its own, else nil.
-func (s *Session) device() layers.Device {
-	d, _ := s.model.Params.Engine().(layers.Device)
+func (s *Session) device() engine.Device {
+	d, _ := s.model.Params.Engine().(engine.Device)
 	return d
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
@@ -26,10 +27,10 @@ type microBatches struct {
 	rows             *layers.Node // (B, h), input of the loss
 
 	params []*layers.Param // that get a gradient from back
-	sums   map[string]layers.Tensor
+	sums   map[string]engine.Tensor
 	// moved are running statistics, which the first pass must not move, and
 	// kept their values before it.
-	moved, kept []layers.Tensor
+	moved, kept []engine.Tensor
 
 	embeddings, grads, rest []float32
 }
@@ -47,7 +48,7 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 		return nil, errors.New("geometry flow layers mix the images of a batch, which micro-batches would take apart: leave out --micro-batch")
 	}
 	eng := m.Params.Engine()
-	u := &microBatches{size: size, batch: batch, dim: m.Spec.Dim, sums: map[string]layers.Tensor{}}
+	u := &microBatches{size: size, batch: batch, dim: m.Spec.Dim, sums: map[string]engine.Tensor{}}
 	n := &network{g: layers.NewGraph(eng, m.Params), micro: u}
 	u.rows = n.g.Input("embeddings", batch, m.Spec.Dim)
 	n.g.NeedGrad(u.rows)

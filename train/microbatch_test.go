@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
@@ -52,7 +53,7 @@ func stepOf(t *testing.T, c Config, images []float32, labels []int, micro int) (
 		t.Fatal(err)
 	}
 	grads, stats = map[string][]float32{}, map[string][]float32{}
-	read := func(v layers.Tensor) []float32 {
+	read := func(v engine.Tensor) []float32 {
 		host := make([]float32, v.Size())
 		if err := eng.Read(host, v); err != nil {
 			t.Fatal(err)

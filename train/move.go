@@ -3,13 +3,13 @@ package train
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // Move is a step that a device may still be at.
 type Move struct {
 	optimizer *Optimizer
-	clipped   layers.Clipped // nil once the norm is known
+	clipped   engine.Clipped // nil once the norm is known
 	norm      float64
 }
 
@@ -39,8 +39,8 @@ func finite(x float64) bool { return x-x == 0 }
 
 // clip limits the gradient and returns what moves parameters along it; ok is false
 // if the norm is not finite.
-func (o *Optimizer) clip(m *Move) (by layers.Mover, ok bool, err error) {
-	if c, async := o.eng.(layers.Clipper); async {
+func (o *Optimizer) clip(m *Move) (by engine.Mover, ok bool, err error) {
+	if c, async := o.eng.(engine.Clipper); async {
 		m.clipped, err = c.Clip(o.grads, o.settings.ClipNorm, o.settings.ClipValue)
 		return m.clipped, true, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
@@ -40,8 +41,8 @@ func (n *network) run(b *data.Batch, ahead func() *data.Batch) (loss func() (flo
 // next step is under way: the engine evaluates it, brings it to the host on its own,
 // and moves no parameter where it is not finite.
 func (n *network) late() bool {
-	_, later := n.g.Engine().(layers.Later)
-	_, clips := n.g.Engine().(layers.Clipper)
+	_, later := n.g.Engine().(engine.Later)
+	_, clips := n.g.Engine().(engine.Clipper)
 	return later && clips && n.micro == nil && n.loss.OnEngine()
 }
 
@@ -77,7 +78,7 @@ func (n *network) runBy(b *data.Batch, ahead func() *data.Batch, run func(*layer
 		return nil, err
 	}
 	if n.late() {
-		if loss, err = n.g.Engine().(layers.Later).ReadLater(n.g.Value(n.loss.Loss)); err != nil {
+		if loss, err = n.g.Engine().(engine.Later).ReadLater(n.g.Value(n.loss.Loss)); err != nil {
 			return nil, err
 		}
 		return loss, send()
@@ -112,7 +113,7 @@ func (n *network) tell(pass string, images int) {
 }
 
 // takePixels makes the network take batches of pixels instead of numbers.
-func (n *network) takePixels(f layers.Feeder, norm data.Normalization) error {
+func (n *network) takePixels(f engine.Feeder, norm data.Normalization) error {
 	for _, in := range n.inlets {
 		if err := in.takePixels(f, norm); err != nil {
 			return err
@@ -122,7 +123,7 @@ func (n *network) takePixels(f layers.Feeder, norm data.Normalization) error {
 }
 
 // ParamGrad implements Gradients.
-func (n *network) ParamGrad(p *layers.Param) layers.Tensor {
+func (n *network) ParamGrad(p *layers.Param) engine.Tensor {
 	if n.micro != nil {
 		if sum, ok := n.micro.sums[p.Name]; ok {
 			return sum
@@ -173,7 +174,7 @@ func (c Config) objective(classes int) (o objective, err error) {
 // images. The loss's own parameters join the model's.
 func buildNetwork(m *model.Model, o objective, batch, micro int) (*network, error) {
 	available := int64(math.MaxInt64)
-	if d, ok := m.Params.Engine().(layers.Device); ok {
+	if d, ok := m.Params.Engine().(engine.Device); ok {
 		free, _, err := d.Memory()
 		if err != nil {
 			return nil, err

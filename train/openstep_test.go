@@ -11,14 +11,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
 // lateEngine clips as a device does: the norm is there at once, but only told when
 // it is asked for.
 type lateEngine struct {
-	layers.Engine
+	engine.Engine
 	events []string // "clip" and "norm", with the number of the step
 	clips  int
 	// spoil, if not 0, makes the distances' gradients NaN from that call on.
@@ -26,13 +26,13 @@ type lateEngine struct {
 }
 
 type lateMove struct {
-	layers.Mover
+	engine.Mover
 	eng    *lateEngine
 	number int
 	norm   float64
 }
 
-func (e *lateEngine) Clip(xs []layers.Tensor, norm, value float64) (layers.Clipped, error) {
+func (e *lateEngine) Clip(xs []engine.Tensor, norm, value float64) (engine.Clipped, error) {
 	e.clips++
 	e.events = append(e.events, fmt.Sprint("clip ", e.clips))
 	sum, err := e.SumSquares(xs)
@@ -65,11 +65,11 @@ func (l *lateMove) Norm() (float64, error) {
 // still moves nothing.
 type still struct{}
 
-func (still) SGD([]layers.Slot, layers.SGDSpec) error         { return nil }
-func (still) AdamW([]layers.Slot, layers.AdamWSpec) error     { return nil }
-func (still) RMSprop([]layers.Slot, layers.RMSpropSpec) error { return nil }
+func (still) SGD([]engine.Slot, engine.SGDSpec) error         { return nil }
+func (still) AdamW([]engine.Slot, engine.AdamWSpec) error     { return nil }
+func (still) RMSprop([]engine.Slot, engine.RMSpropSpec) error { return nil }
 
-func (e *lateEngine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m metric.Metric) error {
+func (e *lateEngine) PairwiseGrad(da, db, dd, d, a, b engine.Tensor, m metric.Metric) error {
 	if err := e.Engine.PairwiseGrad(da, db, dd, d, a, b, m); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (e *lateEngine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m metric.Me
 	return e.Write(da, bad)
 }
 
-func beginOn(t *testing.T, c Config, eng layers.Engine) (*Session, Folder) {
+func beginOn(t *testing.T, c Config, eng engine.Engine) (*Session, Folder) {
 	t.Helper()
 	folder := Folder(filepath.Join(t.TempDir(), "run"))
 	s, err := Start(context.Background(), c, folder, eng, Options{Workers: 1, Events: silent{}})

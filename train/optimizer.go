@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
@@ -102,19 +103,19 @@ var ErrNonFinite = errors.New("the gradient is not finite")
 // Optimizer moves parameters along their gradients.
 type Optimizer struct {
 	settings OptimizerSettings
-	eng      layers.Engine
+	eng      engine.Engine
 	names    []string // of the parameters, beside slots
 	factor   []float64
-	slots    []layers.Slot
+	slots    []engine.Slot
 	since    []int // the step before a slot's first one
-	grads    []layers.Tensor
+	grads    []engine.Tensor
 	step     int
 }
 
 // Gradients know where the gradient of a parameter is after a step forth and
 // back: a compiled layers.Graph, for one.
 type Gradients interface {
-	ParamGrad(p *layers.Param) layers.Tensor
+	ParamGrad(p *layers.Param) engine.Tensor
 }
 
 // NewOptimizer returns an optimiser of the trainable parameters of ps.
@@ -128,7 +129,7 @@ func NewOptimizer(settings OptimizerSettings, ps *layers.Params, g Gradients) (*
 			continue
 		}
 		rate, decay := settings.of(p)
-		slot := layers.Slot{Param: p.Value, Decay: float32(decay)}
+		slot := engine.Slot{Param: p.Value, Decay: float32(decay)}
 		for i := 0; i < settings.states(); i++ {
 			t, err := o.eng.New(p.Value.Shape()...)
 			if err != nil {
@@ -226,18 +227,18 @@ func (o *Optimizer) Start(scale float64) (*Move, error) {
 	case "adam", "adamw":
 		return m, o.adam(by)
 	case "rmsprop":
-		return m, by.RMSprop(o.slots, layers.RMSpropSpec{Alpha: o.settings.Alpha, Eps: o.settings.Eps, Momentum: float32(o.settings.Momentum)})
+		return m, by.RMSprop(o.slots, engine.RMSpropSpec{Alpha: o.settings.Alpha, Eps: o.settings.Eps, Momentum: float32(o.settings.Momentum)})
 	}
-	return m, by.SGD(o.slots, layers.SGDSpec{Momentum: float32(o.settings.Momentum), Nesterov: o.settings.Nesterov})
+	return m, by.SGD(o.slots, engine.SGDSpec{Momentum: float32(o.settings.Momentum), Nesterov: o.settings.Nesterov})
 }
 
 // adam moves the slots in groups that have taken equally many steps.
-func (o *Optimizer) adam(by layers.Mover) error {
-	spec := layers.AdamWSpec{Beta1: o.settings.Beta1, Beta2: o.settings.Beta2, Eps: o.settings.Eps, Coupled: o.settings.Name == "adam"}
+func (o *Optimizer) adam(by engine.Mover) error {
+	spec := engine.AdamWSpec{Beta1: o.settings.Beta1, Beta2: o.settings.Beta2, Eps: o.settings.Eps, Coupled: o.settings.Name == "adam"}
 	from := slices.Min(o.since)
 	for {
 		next := o.step
-		group := make([]layers.Slot, 0, len(o.slots))
+		group := make([]engine.Slot, 0, len(o.slots))
 		for i, s := range o.since {
 			switch {
 			case s == from:
@@ -312,5 +313,5 @@ func (o *Optimizer) State() []NamedTensor {
 // NamedTensor is a tensor as it stands in a checkpoint.
 type NamedTensor struct {
 	Name  string
-	Value layers.Tensor
+	Value engine.Tensor
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 )
@@ -18,7 +18,7 @@ type Results struct {
 	Epoch int    `json:"epoch"`
 	Data  string `json:"data"`
 	// Engine computed the figures, and of a run the last steps.
-	Engine layers.EngineInfo `json:"engine"`
+	Engine engine.Info `json:"engine"`
 
 	Model *eval.Figures `json:"model"`
 	// Last is the model of the last epoch, LastEpoch, where that is not the one
@@ -81,7 +81,7 @@ type MeasureOptions struct {
 }
 
 // Measure evaluates a run's model beside the baselines.
-func Measure(ctx context.Context, folder Folder, eng layers.Engine, opt MeasureOptions) (_ *Embedded, _ *Results, err error) {
+func Measure(ctx context.Context, folder Folder, eng engine.Engine, opt MeasureOptions) (_ *Embedded, _ *Results, err error) {
 	emb, err := Embed(ctx, folder, eng, opt.Selection)
 	if err != nil {
 		return nil, nil, err
@@ -121,7 +121,7 @@ func Measure(ctx context.Context, folder Folder, eng layers.Engine, opt MeasureO
 }
 
 // last measures the model of the last epoch beside that of the best.
-func (e *Embedded) last(ctx context.Context, folder Folder, eng layers.Engine, opt MeasureOptions, r *Results) error {
+func (e *Embedded) last(ctx context.Context, folder Folder, eng engine.Engine, opt MeasureOptions, r *Results) error {
 	if opt.Last {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (e *Embedded) last(ctx context.Context, folder Folder, eng layers.Engine, o
 // MeasureNetwork evaluates the network that a configuration describes as it is
 // before training, beside raw pixels. Of the configuration only data, model,
 // weights and seed count.
-func MeasureNetwork(ctx context.Context, cfg Config, eng layers.Engine, opt MeasureOptions) (*Results, *model.Loaded, error) {
+func MeasureNetwork(ctx context.Context, cfg Config, eng engine.Engine, opt MeasureOptions) (*Results, *model.Loaded, error) {
 	m, loaded, err := cfg.start(eng)
 	if err != nil {
 		return nil, nil, err

@@ -9,8 +9,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/weights"
 )
@@ -18,7 +18,7 @@ import (
 // Resume continues a run from one of its checkpoints, exactly as if it had
 // never stopped. What came after that checkpoint is given up. A run that was
 // ended before its first checkpoint begins anew.
-func Resume(ctx context.Context, folder Folder, eng layers.Engine, opt Options) (*Session, error) {
+func Resume(ctx context.Context, folder Folder, eng engine.Engine, opt Options) (*Session, error) {
 	cfg, err := folder.LoadConfig()
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
@@ -84,8 +85,8 @@ type state struct {
 	Steps     int     `json:"steps"` // of the optimiser
 	// Data is the fingerprint of the images, Engine what computed: a run
 	// continues exactly only where both are what they were.
-	Data   string            `json:"data"`
-	Engine layers.EngineInfo `json:"engine"`
+	Data   string      `json:"data"`
+	Engine engine.Info `json:"engine"`
 	// Released is the step after which the warm-up was over; 0 without one.
 	Released int `json:"released"`
 	// Mean and Std are of the metric between images of the epoch's last batch.
@@ -162,7 +163,7 @@ func CheckData(ctx context.Context, cfg Config) error {
 }
 
 // Start prepares a new run in a folder that Claim accepted. Nothing is trained yet.
-func Start(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, opt Options) (*Session, error) {
+func Start(ctx context.Context, cfg Config, folder Folder, eng engine.Engine, opt Options) (*Session, error) {
 	s, err := prepare(ctx, cfg, folder, eng, opt)
 	if err != nil {
 		return nil, err
@@ -249,7 +250,7 @@ func (s *Session) openLog() (err error) {
 	return err
 }
 
-func prepare(ctx context.Context, cfg Config, folder Folder, eng layers.Engine, opt Options) (s *Session, err error) {
+func prepare(ctx context.Context, cfg Config, folder Folder, eng engine.Engine, opt Options) (s *Session, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -311,7 +312,7 @@ func (s *Session) loaderOf(set *data.Set, p *data.Pipeline, maxBad int) (*data.L
 }
 
 // feeder is that of the engine; nil where features come instead of images.
-func (s *Session) feeder() layers.Feeder {
+func (s *Session) feeder() engine.Feeder {
 	if s.cfg.Data.CacheFrozen != "" {
 		return nil
 	}

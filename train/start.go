@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
 )
@@ -23,7 +23,7 @@ type WeightsConfig struct {
 
 // start returns the network of a configuration as it is before the first step,
 // and what was read for it from a weight file, or nil.
-func (c Config) start(eng layers.Engine) (*model.Model, *model.Loaded, error) {
+func (c Config) start(eng engine.Engine) (*model.Model, *model.Loaded, error) {
 	m, err := model.New(eng, c.Model, c.Seed)
 	if err != nil || c.Weights.Path == "" {
 		return m, nil, err

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cpu"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
@@ -81,7 +82,7 @@ func smallConfig(t *testing.T, data string) Config {
 	return c
 }
 
-func newTestEngine(t *testing.T) layers.Engine {
+func newTestEngine(t *testing.T) engine.Engine {
 	t.Helper()
 	eng, err := cpu.New(cpu.Options{Threads: 1})
 	if err != nil {

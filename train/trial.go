@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 // TrialFile holds the figures of a run of an experiment.
@@ -44,7 +44,7 @@ type CurvePoint struct {
 // if it is there unfinished, or reads what came out if it is done. restarts are
 // of k-means. A folder with a run of other settings is an error. RunConfig.EvalEvery
 // measures all figures, see Options.AllTestFigures.
-func RunTrial(ctx context.Context, folder Folder, settings *Settings, eng layers.Engine, restarts int, opt Options) (*Trial, error) {
+func RunTrial(ctx context.Context, folder Folder, settings *Settings, eng engine.Engine, restarts int, opt Options) (*Trial, error) {
 	opt.AllTestFigures = true
 	s, err := openTrial(ctx, folder, settings, eng, opt)
 	if err != nil {
@@ -73,7 +73,7 @@ func RunTrial(ctx context.Context, folder Folder, settings *Settings, eng layers
 }
 
 // openTrial starts a run or goes on with it; it returns nil if it is done.
-func openTrial(ctx context.Context, folder Folder, settings *Settings, eng layers.Engine, opt Options) (*Session, error) {
+func openTrial(ctx context.Context, folder Folder, settings *Settings, eng engine.Engine, opt Options) (*Session, error) {
 	stored, err := folder.LoadConfig()
 	if errors.Is(err, fs.ErrNotExist) {
 		cfg, err := settings.Config()
@@ -113,7 +113,7 @@ func (f Folder) LoadTrial() (*Trial, error) {
 }
 
 // measure fills in the figures of the best epoch.
-func (t *Trial) measure(ctx context.Context, folder Folder, eng layers.Engine, opt MeasureOptions) error {
+func (t *Trial) measure(ctx context.Context, folder Folder, eng engine.Engine, opt MeasureOptions) error {
 	emb, err := Embed(ctx, folder, eng, opt.Selection)
 	if err != nil {
 		return err

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // UnusedError says that parameters never got a gradient: a part of the network or
@@ -34,7 +34,7 @@ const (
 // gradient.
 type usage struct {
 	names []string
-	grads []layers.Tensor // of those that have had none yet
+	grads []engine.Tensor // of those that have had none yet
 	steps int             // that had any gradient at all
 }
 
@@ -49,15 +49,15 @@ func newUsage(o *Optimizer) *usage {
 func (u *usage) watching() bool { return len(u.grads) > 0 }
 
 // look is called after a step whose whole gradient had the given norm.
-func (u *usage) look(eng layers.Engine, step int, norm float64) error {
+func (u *usage) look(eng engine.Engine, step int, norm float64) error {
 	if norm == 0 || !u.watching() {
 		return nil // nothing was active: this says nothing of single parameters
 	}
 	u.steps++
 	var names, late []string
-	var grads []layers.Tensor
+	var grads []engine.Tensor
 	for i, g := range u.grads {
-		sum, err := eng.SumSquares([]layers.Tensor{g})
+		sum, err := eng.SumSquares([]engine.Tensor{g})
 		if err != nil {
 			return err
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/bench"
 	"github.com/vernier-ml/vernier/internal/plural"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 type benchFlags struct {
@@ -86,7 +86,7 @@ func (f *benchFlags) run(cmd *cobra.Command, name string, log *logrus.Logger) er
 	}
 	defer eng.Close()
 	opt := bench.Options{Batch: f.batch, Span: time.Duration(f.seconds * float64(time.Second))}
-	var any layers.Engine = eng
+	var any engine.Engine = eng
 	if l, ok := any.(bench.Limiter); ok {
 		opt.Limit = l.KernelLimit()
 		log.Infof("%s: the kernels reach %.0f GFLOPS", eng.Name(), opt.Limit/1e9)
@@ -151,7 +151,7 @@ func caseNames(b bench.Benchmark) (names []string) {
 }
 
 // measure runs every case and prints each as soon as it is known.
-func (f *benchFlags) measure(ctx context.Context, w io.Writer, b bench.Benchmark, eng layers.Engine, opt bench.Options, log *logrus.Logger) error {
+func (f *benchFlags) measure(ctx context.Context, w io.Writer, b bench.Benchmark, eng engine.Engine, opt bench.Options, log *logrus.Logger) error {
 	if !f.asJSON {
 		fmt.Fprintf(w, benchHead, b.Name, "seconds", "spread", "rate", "GFLOPS", "of limit", "peak MiB")
 	}
@@ -179,7 +179,7 @@ func (f *benchFlags) measure(ctx context.Context, w io.Writer, b bench.Benchmark
 	return nil
 }
 
-func measureOnce(ctx context.Context, b bench.Benchmark, c bench.Case, eng layers.Engine, opt bench.Options) (result bench.Result, err error) {
+func measureOnce(ctx context.Context, b bench.Benchmark, c bench.Case, eng engine.Engine, opt bench.Options) (result bench.Result, err error) {
 	r, err := b.Start(ctx, c, eng, opt)
 	if err != nil {
 		return result, err
@@ -220,7 +220,7 @@ func benchLabel(name, kind string) string {
 }
 
 // versus measures one case and the peer in turn.
-func (f *benchFlags) versus(ctx context.Context, w io.Writer, b bench.Benchmark, eng layers.Engine, opt bench.Options, p bench.Peer, log *logrus.Logger) (err error) {
+func (f *benchFlags) versus(ctx context.Context, w io.Writer, b bench.Benchmark, eng engine.Engine, opt bench.Options, p bench.Peer, log *logrus.Logger) (err error) {
 	r, err := b.Start(ctx, b.Cases[0], eng, opt)
 	if err != nil {
 		return err

@@ -14,14 +14,14 @@ import (
 
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/cuda"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/train"
 	"github.com/vernier-ml/vernier/train/sweep"
 )
 
-// engine is what commands compute on.
-type engine interface {
-	layers.Engine
+// openEngine is what commands compute on, until they close it.
+type openEngine interface {
+	engine.Engine
 	io.Closer
 }
 
@@ -61,22 +61,22 @@ func parseDevice(text string) (d struct {
 type gpus struct {
 	built bool // into this program
 	probe func() cuda.Machine
-	open  func(cuda.Options) (engine, error)
-	first func(cuda.Options) (e engine, passed []error, err error) // see cuda.OpenFirst
+	open  func(cuda.Options) (openEngine, error)
+	first func(cuda.Options) (e openEngine, passed []error, err error) // see cuda.OpenFirst
 }
 
 // realGPUs are those of this machine.
 func realGPUs() gpus {
 	return gpus{
 		built: cuda.Built, probe: cuda.Probe,
-		open:  func(o cuda.Options) (engine, error) { return cuda.Open(o) },
-		first: func(o cuda.Options) (engine, []error, error) { return cuda.OpenFirst(o) },
+		open:  func(o cuda.Options) (openEngine, error) { return cuda.Open(o) },
+		first: func(o cuda.Options) (openEngine, []error, error) { return cuda.OpenFirst(o) },
 	}
 }
 
 // open makes the engine. A GPU that there is but that cannot be used is an error
 // if it was asked for, and is told of if not.
-func (f *deviceFlags) open(threads int, log *logrus.Logger) (engine, error) {
+func (f *deviceFlags) open(threads int, log *logrus.Logger) (openEngine, error) {
 	return f.openOn(realGPUs(), threads, log)
 }
 
@@ -98,7 +98,7 @@ func (f *deviceFlags) opener(log *logrus.Logger) func(threads int) (sweep.Engine
 	}
 }
 
-func (f *deviceFlags) openOn(g gpus, threads int, log *logrus.Logger) (engine, error) {
+func (f *deviceFlags) openOn(g gpus, threads int, log *logrus.Logger) (openEngine, error) {
 	opt := cuda.Options{Deterministic: f.deterministic}
 	var err error
 	if opt.Precision, err = cuda.ParsePrecision(f.precision); err != nil {
@@ -133,8 +133,8 @@ func (f *deviceFlags) given(name string) bool { return f.flags != nil && f.flags
 
 // goOn takes what is not given from what a run computed on so far, where that was a
 // GPU.
-func (f *deviceFlags) goOn(with layers.EngineInfo) {
-	if with.Kind != layers.CUDA {
+func (f *deviceFlags) goOn(with engine.Info) {
+	if with.Kind != engine.CUDA {
 		return
 	}
 	if !f.given("precision") {
@@ -148,7 +148,7 @@ func (f *deviceFlags) goOn(with layers.EngineInfo) {
 // automatic returns the engine of the first GPU that can be used, or nil, and then
 // says why there is none: always in a program that has the GPU engine, in another one
 // where there is a driver.
-func (g gpus) automatic(opt cuda.Options, log *logrus.Logger) engine {
+func (g gpus) automatic(opt cuda.Options, log *logrus.Logger) openEngine {
 	driver := g.probe().Driver != ""
 	if !driver && !g.built {
 		return nil
@@ -175,7 +175,7 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 // openRun opens a run and what computes with it, which the caller closes: as it was
 // trained unless a flag says otherwise, so that its figures are those of its end. A
 // run that has lost its checkpoint is read all the same.
-func (f *deviceFlags) openRun(path string, threads int, log *logrus.Logger) (train.Folder, engine, error) {
+func (f *deviceFlags) openRun(path string, threads int, log *logrus.Logger) (train.Folder, openEngine, error) {
 	folder, err := train.Open(path)
 	if err != nil {
 		return "", nil, err

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/vernier-ml/vernier/cuda"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -54,7 +54,7 @@ func TestDeviceIsChosenByItsFlag(t *testing.T) {
 
 // named is an engine that goes by another name.
 type named struct {
-	engine
+	openEngine
 	name string
 }
 
@@ -102,7 +102,7 @@ func TestAutoSaysWhyItComputesWhereItDoes(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := gpus{built: c.built, probe: func() cuda.Machine { return cuda.Machine{Driver: c.driver} },
-				first: func(cuda.Options) (engine, []error, error) { return named{host, "cuda:1"}, c.passed, c.err }}
+				first: func(cuda.Options) (openEngine, []error, error) { return named{host, "cuda:1"}, c.passed, c.err }}
 			e, err := f.openOn(g, 1, log)
 			if err != nil {
 				t.Fatal(err)
@@ -154,18 +154,18 @@ func parsedDevice(t *testing.T, args ...string) *deviceFlags {
 
 // A run goes on as a GPU computed it so far unless a flag says otherwise.
 func TestWhatIsNotGivenGoesOnAsOnTheGPUBefore(t *testing.T) {
-	bf16 := layers.EngineInfo{Kind: layers.CUDA, Device: "H100", Precision: "bf16", Deterministic: true}
+	bf16 := engine.Info{Kind: engine.CUDA, Device: "H100", Precision: "bf16", Deterministic: true}
 	for _, c := range []struct {
 		args          []string
-		before        layers.EngineInfo
+		before        engine.Info
 		precision     string
 		deterministic bool
 	}{
 		{nil, bf16, "bf16", true},
 		{[]string{"--precision", "fp32"}, bf16, "fp32", true},
 		{[]string{"--deterministic=false"}, bf16, "bf16", false},
-		{nil, layers.EngineInfo{Kind: layers.CPU, Precision: "fp32", Deterministic: true}, "tf32", false},
-		{nil, layers.EngineInfo{}, "tf32", false},
+		{nil, engine.Info{Kind: engine.CPU, Precision: "fp32", Deterministic: true}, "tf32", false},
+		{nil, engine.Info{}, "tf32", false},
 	} {
 		f := parsedDevice(t, c.args...)
 		f.goOn(c.before)
@@ -177,11 +177,11 @@ func TestWhatIsNotGivenGoesOnAsOnTheGPUBefore(t *testing.T) {
 
 // posing is an engine that says it is another.
 type posing struct {
-	layers.Engine
-	info layers.EngineInfo
+	engine.Engine
+	info engine.Info
 }
 
-func (p posing) Info() layers.EngineInfo { return p.info }
+func (p posing) Info() engine.Info { return p.info }
 
 // A run is measured, embedded and exported in the precision it was trained in.
 func TestARunIsReadInItsPrecision(t *testing.T) {
@@ -192,7 +192,7 @@ func TestARunIsReadInItsPrecision(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer host.Close()
-	bf16 := layers.EngineInfo{Kind: layers.CUDA, Device: "H100", Precision: "bf16", Deterministic: true}
+	bf16 := engine.Info{Kind: engine.CUDA, Device: "H100", Precision: "bf16", Deterministic: true}
 	cfg := train.Default("folder:" + stripes(t, 6, 4))
 	cfg.Data.Augment, cfg.Data.Validation = "none", 0
 	cfg.ClassesPerBatch, cfg.ImagesPerClass = 3, 2

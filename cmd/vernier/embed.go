@@ -14,9 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/wholefile"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -136,7 +136,7 @@ func openImages(paths []string, cfg train.Config) (*data.Set, error) {
 }
 
 // embed embeds files, folders and archives of images, whose classes nobody knows.
-func (f *modelFlags) embed(ctx context.Context, folder train.Folder, eng layers.Engine, paths []string) (*gallery.Table, error) {
+func (f *modelFlags) embed(ctx context.Context, folder train.Folder, eng engine.Engine, paths []string) (*gallery.Table, error) {
 	cfg, err := folder.LoadConfig()
 	if err != nil {
 		return nil, err

@@ -11,9 +11,9 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -207,7 +207,7 @@ func (f *exportFlags) checkExpansion(folder train.Folder) error {
 }
 
 // exportONNX writes what needs no images.
-func (f *exportFlags) exportONNX(folder train.Folder, eng layers.Engine, dir string) error {
+func (f *exportFlags) exportONNX(folder train.Folder, eng engine.Engine, dir string) error {
 	m, epoch, err := folder.LoadModel(eng, f.sel.Last)
 	if err != nil {
 		return err
@@ -222,7 +222,7 @@ func (f *exportFlags) exportONNX(folder train.Folder, eng layers.Engine, dir str
 }
 
 // exportRows writes what needs the images.
-func (f *exportFlags) exportRows(ctx context.Context, folder train.Folder, eng layers.Engine, formats []string, dir string) error {
+func (f *exportFlags) exportRows(ctx context.Context, folder train.Folder, eng engine.Engine, formats []string, dir string) error {
 	emb, err := train.Embed(ctx, folder, eng, f.sel)
 	if err != nil {
 		return err

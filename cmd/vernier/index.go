@@ -10,9 +10,9 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/plural"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -110,7 +110,7 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 }
 
 // rows embeds what is to be added.
-func (f *indexFlags) rows(ctx context.Context, folder train.Folder, eng layers.Engine, images []string) (*gallery.Table, gallery.Info, error) {
+func (f *indexFlags) rows(ctx context.Context, folder train.Folder, eng engine.Engine, images []string) (*gallery.Table, gallery.Info, error) {
 	info, err := runInfo(folder, eng, f.sel.Last)
 	if err == nil && !f.force {
 		_, _, err = knownPaths(f.out, info) // an index of another model is refused before the work
@@ -140,7 +140,7 @@ func (f *indexFlags) rows(ctx context.Context, folder train.Folder, eng layers.E
 }
 
 // runInfo describes the rows of a run's model.
-func runInfo(folder train.Folder, eng layers.Engine, last bool) (gallery.Info, error) {
+func runInfo(folder train.Folder, eng engine.Engine, last bool) (gallery.Info, error) {
 	m, _, err := folder.LoadModel(eng, last)
 	if err != nil {
 		return gallery.Info{}, err
@@ -150,7 +150,7 @@ func runInfo(folder train.Folder, eng layers.Engine, last bool) (gallery.Info, e
 }
 
 // embedSplit embeds images of a set, with their classes.
-func embedSplit(ctx context.Context, folder train.Folder, eng layers.Engine, sel train.Selection) (*gallery.Table, error) {
+func embedSplit(ctx context.Context, folder train.Folder, eng engine.Engine, sel train.Selection) (*gallery.Table, error) {
 	e, err := train.Embed(ctx, folder, eng, sel)
 	if err != nil {
 		return nil, err

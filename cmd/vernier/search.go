@@ -13,9 +13,9 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/gallery"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -96,7 +96,7 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 	return printFound(cmd.OutOrStdout(), list)
 }
 
-func (f *searchFlags) search(ctx context.Context, folder train.Folder, eng layers.Engine, queries []string) ([]found, error) {
+func (f *searchFlags) search(ctx context.Context, folder train.Folder, eng engine.Engine, queries []string) ([]found, error) {
 	m, _, err := folder.LoadModel(eng, f.sel.Last)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (f *searchFlags) search(ctx context.Context, folder train.Folder, eng layer
 }
 
 // open finds the gallery.
-func (f *searchFlags) open(ctx context.Context, folder train.Folder, eng layers.Engine, info gallery.Info) (gallery.Gallery, func() error, error) {
+func (f *searchFlags) open(ctx context.Context, folder train.Folder, eng engine.Engine, info gallery.Info) (gallery.Gallery, func() error, error) {
 	path := f.gallery
 	if path == "" {
 		path = string(folder)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -19,7 +19,7 @@ import (
 var dryRunForms = []string{"text", "json"}
 
 // dryRun says what a run would take.
-func (f *trainFlags) dryRun(cmd *cobra.Command, eng layers.Engine, opt train.Options) error {
+func (f *trainFlags) dryRun(cmd *cobra.Command, eng engine.Engine, opt train.Options) error {
 	e, err := train.DryRun(cmd.Context(), f.cfg, eng, opt)
 	if err != nil {
 		return err

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
@@ -109,7 +109,7 @@ func newPairSample(d *eval.PairDistances, identities []string, name string) (*pa
 
 // classSource takes the images of a split or set; their classes are their
 // identities.
-func (f *verifyFlags) classSource(ctx context.Context, folder train.Folder, eng layers.Engine, sel train.Selection) (*pairSource, error) {
+func (f *verifyFlags) classSource(ctx context.Context, folder train.Folder, eng engine.Engine, sel train.Selection) (*pairSource, error) {
 	e, err := train.Embed(ctx, folder, eng, sel)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (f *verifyFlags) source(m *model.Model, rows *eval.Embeddings) *pairSource 
 
 // fileSource takes the pairs of a file. Their paths are those of files, or of
 // images in the set that sel names.
-func (f *verifyFlags) fileSource(ctx context.Context, folder train.Folder, eng layers.Engine, path string, inSet bool) (*pairSource, error) {
+func (f *verifyFlags) fileSource(ctx context.Context, folder train.Folder, eng engine.Engine, path string, inSet bool) (*pairSource, error) {
 	list, err := readPairs(path)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func readPairs(path string) (*eval.PairList, error) {
 	return list, nil
 }
 
-func (f *verifyFlags) embedPairs(ctx context.Context, folder train.Folder, eng layers.Engine, list *eval.PairList, dir string, inSet bool) (*pairSource, error) {
+func (f *verifyFlags) embedPairs(ctx context.Context, folder train.Folder, eng engine.Engine, list *eval.PairList, dir string, inSet bool) (*pairSource, error) {
 	if !inSet {
 		m, _, err := folder.LoadModel(eng, f.sel.Last)
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // Benchmark is a named set of cases.
@@ -19,7 +19,7 @@ type Benchmark struct {
 // Case is one thing that is timed.
 type Case struct {
 	Name  string // within its benchmark; empty if it is the only one
-	start func(ctx context.Context, eng layers.Engine, batch int) (*work, error)
+	start func(ctx context.Context, eng engine.Engine, batch int) (*work, error)
 }
 
 // work is a case ready to run.
@@ -106,7 +106,7 @@ type Result struct {
 // Runner is a case that was made and is kept for several rounds.
 type Runner struct {
 	name, kind string
-	eng        layers.Engine
+	eng        engine.Engine
 	opt        Options
 	batch      int
 	w          *work
@@ -114,7 +114,7 @@ type Runner struct {
 
 // Start makes a case and runs it a few times, so that what grows at first has
 // grown.
-func (b Benchmark) Start(ctx context.Context, c Case, eng layers.Engine, opt Options) (*Runner, error) {
+func (b Benchmark) Start(ctx context.Context, c Case, eng engine.Engine, opt Options) (*Runner, error) {
 	batch := b.Batch
 	if opt.Batch > 0 {
 		batch = opt.Batch
@@ -130,7 +130,7 @@ func (b Benchmark) Start(ctx context.Context, c Case, eng layers.Engine, opt Opt
 	}
 	r := &Runner{name: b.Name, kind: c.Name, eng: eng, opt: opt, batch: batch, w: w}
 	first := 1
-	if d, ok := eng.(layers.Device); ok {
+	if d, ok := eng.(engine.Device); ok {
 		w.run = inTurn(w.run, d.Synchronize)
 		first = deviceFirst
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/reference"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 func TestMedianAndQuartilesByHand(t *testing.T) {
@@ -122,7 +122,7 @@ func TestANumberIsFoundInWhatAPeerPrints(t *testing.T) {
 
 func TestAPeerIsMeasuredInTurn(t *testing.T) {
 	eng := reference.New()
-	b := Benchmark{Name: "small-train", Batch: 4, Cases: []Case{{"", func(context.Context, layers.Engine, int) (*work, error) {
+	b := Benchmark{Name: "small-train", Batch: 4, Cases: []Case{{"", func(context.Context, engine.Engine, int) (*work, error) {
 		return &work{images: 4, run: func() error { time.Sleep(3 * time.Millisecond); return nil }}, nil
 	}}}}
 	r, err := b.Start(context.Background(), b.Cases[0], eng, Options{Span: time.Millisecond})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
@@ -39,7 +40,7 @@ func (n network) inference() Benchmark {
 }
 
 // model returns the network with drawn weights.
-func (n network) model(eng layers.Engine) (*model.Model, error) {
+func (n network) model(eng engine.Engine) (*model.Model, error) {
 	net, err := backbone.New(n.backbone)
 	if err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func (n network) model(eng layers.Engine) (*model.Model, error) {
 }
 
 // compile makes the graph of so many images, with drawn ones in it.
-func compile(g *layers.Graph, eng layers.Engine, images *layers.Node) error {
+func compile(g *layers.Graph, eng engine.Engine, images *layers.Node) error {
 	if err := g.Compile(); err != nil {
 		return err
 	}
@@ -69,7 +70,7 @@ func compile(g *layers.Graph, eng layers.Engine, images *layers.Node) error {
 	return eng.Copy(g.Value(images), pixels)
 }
 
-func (n network) train(_ context.Context, eng layers.Engine, batch int) (*work, error) {
+func (n network) train(_ context.Context, eng engine.Engine, batch int) (*work, error) {
 	m, err := n.model(eng)
 	if err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func meanSquare(values, grads [][]float64) (float64, error) {
 	return sum / n, nil
 }
 
-func (n network) infer(_ context.Context, eng layers.Engine, batch int) (*work, error) {
+func (n network) infer(_ context.Context, eng engine.Engine, batch int) (*work, error) {
 	m, err := n.model(eng)
 	if err != nil {
 		return nil, err
@@ -146,7 +147,7 @@ func (n network) infer(_ context.Context, eng layers.Engine, batch int) (*work, 
 
 // products counts the operations of one image's products: of all layers, and of
 // the first, which reads the image.
-func (n network) products(eng layers.Engine, m *model.Model) (all, first float64, err error) {
+func (n network) products(eng engine.Engine, m *model.Model) (all, first float64, err error) {
 	g := layers.NewGraph(eng, m.Params)
 	g.Unfused()
 	images := g.Input("images", m.InputShape(1)...)

@@ -5,19 +5,19 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // drawn makes tensors of normal numbers.
 type drawn struct {
-	eng layers.Engine
+	eng engine.Engine
 	rng *rand.Rand
 	err error
 }
 
-func draw(eng layers.Engine) *drawn { return &drawn{eng: eng, rng: rand.New(rand.NewPCG(1, 1))} }
+func draw(eng engine.Engine) *drawn { return &drawn{eng: eng, rng: rand.New(rand.NewPCG(1, 1))} }
 
-func (d *drawn) tensor(shape ...int) layers.Tensor {
+func (d *drawn) tensor(shape ...int) engine.Tensor {
 	if d.err != nil {
 		return nil
 	}
@@ -44,7 +44,7 @@ func gemm() Benchmark {
 		if m == n && n == k {
 			name = fmt.Sprint(m)
 		}
-		b.Cases = append(b.Cases, Case{name, func(_ context.Context, eng layers.Engine, _ int) (*work, error) {
+		b.Cases = append(b.Cases, Case{name, func(_ context.Context, eng engine.Engine, _ int) (*work, error) {
 			d := draw(eng)
 			x, y, z := d.tensor(m, k), d.tensor(k, n), d.tensor(m, n)
 			return &work{flops: 2 * float64(m) * float64(n) * float64(k),
@@ -61,17 +61,17 @@ func conv() Benchmark {
 	for _, s := range []struct {
 		name          string
 		in, size, out int
-		spec          layers.ConvSpec
+		spec          engine.ConvSpec
 	}{
-		{"stem", 3, 224, 64, layers.SquareConv(7, 2, 3)},
-		{"conv2", 64, 56, 192, layers.SquareConv(3, 1, 1)},
-		{"3a-1x1", 192, 28, 64, layers.SquareConv(1, 1, 0)},
-		{"3c-3x3", 64, 28, 96, layers.SquareConv(3, 1, 1)},
-		{"4e-3x3s2", 192, 14, 256, layers.SquareConv(3, 2, 1)},
-		{"5b-3x3", 192, 7, 320, layers.SquareConv(3, 1, 1)},
+		{"stem", 3, 224, 64, engine.SquareConv(7, 2, 3)},
+		{"conv2", 64, 56, 192, engine.SquareConv(3, 1, 1)},
+		{"3a-1x1", 192, 28, 64, engine.SquareConv(1, 1, 0)},
+		{"3c-3x3", 64, 28, 96, engine.SquareConv(3, 1, 1)},
+		{"4e-3x3s2", 192, 14, 256, engine.SquareConv(3, 2, 1)},
+		{"5b-3x3", 192, 7, 320, engine.SquareConv(3, 1, 1)},
 	} {
 		for _, pass := range []string{"forward", "input", "weights"} {
-			b.Cases = append(b.Cases, Case{s.name + "-" + pass, func(_ context.Context, eng layers.Engine, batch int) (*work, error) {
+			b.Cases = append(b.Cases, Case{s.name + "-" + pass, func(_ context.Context, eng engine.Engine, batch int) (*work, error) {
 				d := draw(eng)
 				ho, wo := s.spec.OutSize(s.size, s.size)
 				x, y := d.tensor(batch, s.in, s.size, s.size), d.tensor(batch, s.out, ho, wo)
@@ -79,7 +79,7 @@ func conv() Benchmark {
 				out := &work{images: batch, flops: 2 * float64(batch*s.out*ho*wo) * float64(s.in*s.spec.KernelH*s.spec.KernelW)}
 				switch pass {
 				case "forward":
-					out.run = func() error { return eng.Conv(y, x, w, s.spec, layers.Epilogue{Shift: shift, ReLU: true}) }
+					out.run = func() error { return eng.Conv(y, x, w, s.spec, engine.Epilogue{Shift: shift, ReLU: true}) }
 				case "input":
 					out.run = func() error { return eng.ConvGradInput(x, y, w, s.spec) }
 				case "weights":

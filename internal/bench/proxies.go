@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/metric"
@@ -20,14 +21,14 @@ func (n network) withProxies() Benchmark {
 	b := Benchmark{Name: n.name + "-proxies-train", Batch: 16,
 		Text: fmt.Sprintf("%s: a training step with its images on their way, proxy-anchor with %d classes", n.text, sopClasses)}
 	for _, m := range []metric.Metric{{Kind: metric.Cosine}, {Kind: metric.BRM, P: 2}} {
-		b.Cases = append(b.Cases, Case{m.Kind.String(), func(_ context.Context, eng layers.Engine, batch int) (*work, error) {
+		b.Cases = append(b.Cases, Case{m.Kind.String(), func(_ context.Context, eng engine.Engine, batch int) (*work, error) {
 			return n.trainProxies(eng, batch, m)
 		}})
 	}
 	return b
 }
 
-func (n network) trainProxies(eng layers.Engine, batch int, metric metric.Metric) (*work, error) {
+func (n network) trainProxies(eng engine.Engine, batch int, metric metric.Metric) (*work, error) {
 	m, err := n.model(eng)
 	if err != nil {
 		return nil, err
@@ -79,10 +80,10 @@ func (n network) trainProxies(eng layers.Engine, batch int, metric metric.Metric
 
 // upload is the way of a batch of images to an input, as train has it: arrive before
 // a step, send during it. An engine that takes no bytes is given numbers.
-func upload(eng layers.Engine, to layers.Tensor) (arrive, send, stop func() error, err error) {
+func upload(eng engine.Engine, to engine.Tensor) (arrive, send, stop func() error, err error) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	nothing := func() error { return nil }
-	f, ok := eng.(layers.Feeder)
+	f, ok := eng.(engine.Feeder)
 	if !ok {
 		numbers := make([]float32, to.Size())
 		for i := range numbers {
@@ -96,7 +97,7 @@ func upload(eng layers.Engine, to layers.Tensor) (arrive, send, stop func() erro
 			table[c][v] = float32(v) / 255
 		}
 	}
-	feed, err := f.Feed(to, layers.ByteNumbers{Table: table})
+	feed, err := f.Feed(to, engine.ByteNumbers{Table: table})
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 func (s *suite) elementwise(t *testing.T) {
@@ -13,23 +13,23 @@ func (s *suite) elementwise(t *testing.T) {
 	for _, shape := range [][]int{{1}, {3}, {16}, {17}, {31, 1}, {5, 13}, {2, 3, 5, 7}, {1, 70, 1, 1}, {4, 9, 8, 8}, {3, 5, 7}} {
 		a, b := normal(rng, shape...), normal(rng, shape...)
 		a.v[0] = 0 // the gradient of ReLU at 0 is 0
-		run := func(what string, out array, in []array, f func(e layers.Engine, out, in []layers.Tensor) error) {
+		run := func(what string, out array, in []array, f func(e engine.Engine, out, in []engine.Tensor) error) {
 			t.Helper()
 			s.compare(t, call{what: fmt.Sprintf("%s %v", what, shape), out: []array{out}, in: in, f: f, rel: s.opt.Elementwise})
 		}
 		dst, both, one := empty(shape...), []array{a, b}, []array{b}
-		run("add", dst, both, func(e layers.Engine, out, in []layers.Tensor) error { return e.Add(out[0], in[0], in[1]) })
-		run("add in place of a", a, one, func(e layers.Engine, out, in []layers.Tensor) error { return e.Add(out[0], out[0], in[0]) })
-		run("add in place of b", a, one, func(e layers.Engine, out, in []layers.Tensor) error { return e.Add(out[0], in[0], out[0]) })
-		run("add to itself", a, nil, func(e layers.Engine, out, _ []layers.Tensor) error { return e.Add(out[0], out[0], out[0]) })
+		run("add", dst, both, func(e engine.Engine, out, in []engine.Tensor) error { return e.Add(out[0], in[0], in[1]) })
+		run("add in place of a", a, one, func(e engine.Engine, out, in []engine.Tensor) error { return e.Add(out[0], out[0], in[0]) })
+		run("add in place of b", a, one, func(e engine.Engine, out, in []engine.Tensor) error { return e.Add(out[0], in[0], out[0]) })
+		run("add to itself", a, nil, func(e engine.Engine, out, _ []engine.Tensor) error { return e.Add(out[0], out[0], out[0]) })
 		for _, k := range []float32{0, 1, -2.5} {
-			run("scale", dst, one, func(e layers.Engine, out, in []layers.Tensor) error { return e.Scale(out[0], in[0], k) })
-			run("scale in place", a, nil, func(e layers.Engine, out, _ []layers.Tensor) error { return e.Scale(out[0], out[0], k) })
+			run("scale", dst, one, func(e engine.Engine, out, in []engine.Tensor) error { return e.Scale(out[0], in[0], k) })
+			run("scale in place", a, nil, func(e engine.Engine, out, _ []engine.Tensor) error { return e.Scale(out[0], out[0], k) })
 		}
-		run("relu", dst, both[:1], func(e layers.Engine, out, in []layers.Tensor) error { return e.ReLU(out[0], in[0]) })
-		run("relu in place", a, nil, func(e layers.Engine, out, _ []layers.Tensor) error { return e.ReLU(out[0], out[0]) })
-		run("relu gradient", dst, both, func(e layers.Engine, out, in []layers.Tensor) error { return e.ReLUGrad(out[0], in[1], in[0]) })
-		run("relu gradient in place", b, both[:1], func(e layers.Engine, out, in []layers.Tensor) error { return e.ReLUGrad(out[0], out[0], in[0]) })
+		run("relu", dst, both[:1], func(e engine.Engine, out, in []engine.Tensor) error { return e.ReLU(out[0], in[0]) })
+		run("relu in place", a, nil, func(e engine.Engine, out, _ []engine.Tensor) error { return e.ReLU(out[0], out[0]) })
+		run("relu gradient", dst, both, func(e engine.Engine, out, in []engine.Tensor) error { return e.ReLUGrad(out[0], in[1], in[0]) })
+		run("relu gradient in place", b, both[:1], func(e engine.Engine, out, in []engine.Tensor) error { return e.ReLUGrad(out[0], out[0], in[0]) })
 	}
 }
 
@@ -56,7 +56,7 @@ func (s *suite) matmul(t *testing.T) {
 			s.compare(t, call{
 				what: fmt.Sprintf("m %d, n %d, k %d, transposed %v %v, accumulate %v", m, n, k, transA, transB, accumulate),
 				out:  []array{c}, in: []array{a, b}, rel: s.opt.Sum, unit: math.Sqrt(float64(k)),
-				f: func(e layers.Engine, out, in []layers.Tensor) error {
+				f: func(e engine.Engine, out, in []engine.Tensor) error {
 					return e.MatMul(out[0], in[0], in[1], transA, transB, accumulate)
 				},
 			})
@@ -64,7 +64,7 @@ func (s *suite) matmul(t *testing.T) {
 	}
 	a := normal(rng, 9, 9)
 	s.compare(t, call{what: "a times itself", out: []array{empty(9, 9)}, in: []array{a}, rel: s.opt.Sum, unit: 3,
-		f: func(e layers.Engine, out, in []layers.Tensor) error {
+		f: func(e engine.Engine, out, in []engine.Tensor) error {
 			return e.MatMul(out[0], in[0], in[0], false, true, false)
 		}})
 }
@@ -88,9 +88,9 @@ func (s *suite) linear(t *testing.T) {
 		}
 		what := fmt.Sprintf("%v to %d", x.shape, out)
 		s.compare(t, call{what: what, out: []array{empty(dy.shape...)}, in: []array{x, w, bias}, rel: s.opt.Sum, unit: math.Sqrt(float64(in)),
-			f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Linear(out[0], in[0], in[1], in[2]) }})
+			f: func(e engine.Engine, out, in []engine.Tensor) error { return e.Linear(out[0], in[0], in[1], in[2]) }})
 		s.gradients(t, call{what: what + " gradient", in: []array{dy, x, w}, rel: s.opt.Sum, unit: math.Sqrt(float64(max(rows, out))),
-			f: func(e layers.Engine, out, in []layers.Tensor) error {
+			f: func(e engine.Engine, out, in []engine.Tensor) error {
 				return e.LinearGrad(out[0], out[1], out[2], in[0], in[1], in[2])
 			}}, empty(x.shape...), empty(out, in), empty(out))
 	}
@@ -131,16 +131,16 @@ func (s *suite) channels(t *testing.T) {
 				parts = append(parts, normal(rng, shape(c)...))
 			}
 			s.compare(t, call{what: fmt.Sprintf("concat of %d to %v", len(parts), shape(total)), out: []array{empty(shape(total)...)}, in: parts,
-				f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Concat(out[0], in...) }})
+				f: func(e engine.Engine, out, in []engine.Tensor) error { return e.Concat(out[0], in...) }})
 			whole, from := normal(rng, shape(total)...), 0
 			for _, p := range parts {
 				s.compare(t, call{what: fmt.Sprintf("slice %v from %d of %v", p.shape, from, whole.shape), out: []array{empty(p.shape...)}, in: []array{whole},
-					f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Slice(out[0], in[0], from) }})
+					f: func(e engine.Engine, out, in []engine.Tensor) error { return e.Slice(out[0], in[0], from) }})
 				from += p.shape[1]
 			}
 		}
 	}
 	twice := normal(rng, 2, 3, 4)
 	s.compare(t, call{what: "concat of a tensor with itself", out: []array{empty(2, 6, 4)}, in: []array{twice},
-		f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Concat(out[0], in[0], in[0]) }})
+		f: func(e engine.Engine, out, in []engine.Tensor) error { return e.Concat(out[0], in[0], in[0]) }})
 }

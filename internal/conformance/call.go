@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/golden"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 // array is a tensor on the host. One without a shape stands for a nil tensor.
@@ -69,7 +69,7 @@ func heads(rng *rand.Rand) bool { return rng.IntN(2) == 0 }
 type call struct {
 	what    string
 	out, in []array
-	f       func(e layers.Engine, out, in []layers.Tensor) error
+	f       func(e engine.Engine, out, in []engine.Tensor) error
 	// rel is the allowed error relative to max|want| or, if that is larger, unit.
 	rel, unit float64
 	// lenient wants only that what is not finite in the reference is not finite
@@ -82,7 +82,7 @@ type call struct {
 }
 
 // on runs the call on an engine and returns its outputs.
-func (c call) on(e layers.Engine) ([][]float32, error) {
+func (c call) on(e engine.Engine) ([][]float32, error) {
 	out, err := tensors(e, c.out, float32(math.NaN()))
 	if err != nil {
 		return nil, err
@@ -130,8 +130,8 @@ type panicError struct {
 func (p *panicError) Error() string { return fmt.Sprintf("panic: %v\n%s", p.value, p.stack) }
 
 // tensors makes and fills tensors; where an array has no numbers, with fill.
-func tensors(e layers.Engine, arrays []array, fill float32) ([]layers.Tensor, error) {
-	list := make([]layers.Tensor, len(arrays))
+func tensors(e engine.Engine, arrays []array, fill float32) ([]engine.Tensor, error) {
+	list := make([]engine.Tensor, len(arrays))
 	for i, a := range arrays {
 		if a.shape == nil {
 			continue
@@ -149,7 +149,7 @@ func tensors(e layers.Engine, arrays []array, fill float32) ([]layers.Tensor, er
 	return list, nil
 }
 
-func newTensor(e layers.Engine, a array) (layers.Tensor, error) {
+func newTensor(e engine.Engine, a array) (engine.Tensor, error) {
 	t, err := e.New(a.shape...)
 	if err != nil {
 		return nil, err
@@ -161,7 +161,7 @@ func newTensor(e layers.Engine, a array) (layers.Tensor, error) {
 }
 
 // numbers reads a tensor, nil from nil.
-func numbers(e layers.Engine, t layers.Tensor) ([]float32, error) {
+func numbers(e engine.Engine, t engine.Tensor) ([]float32, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -200,7 +200,7 @@ func (s *suite) compare(t *testing.T, c call) {
 }
 
 // agree returns how the results of eng differ from those of ref, if they do.
-func (c call) agree(eng, ref layers.Engine, twice bool) error {
+func (c call) agree(eng, ref engine.Engine, twice bool) error {
 	want, err := c.on(ref)
 	if err != nil {
 		return fmt.Errorf("the reference: %w", err)

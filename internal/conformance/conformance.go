@@ -1,4 +1,4 @@
-// Package conformance tests any layers.Engine: against internal/reference on
+// Package conformance tests any engine.Engine: against internal/reference on
 // random shapes and on the edges of every operation's definition, against
 // finite differences of its own forward pass, against hand-worked steps of the
 // optimisers, and against golden numbers. An engine's package calls Run from a
@@ -13,8 +13,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/reference"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 // Options says how strict the suite is. The zero value is for float32
@@ -42,7 +42,7 @@ type Options struct {
 }
 
 // Run runs the whole suite, one subtest an operation.
-func Run(t *testing.T, eng layers.Engine, opt Options) {
+func Run(t *testing.T, eng engine.Engine, opt Options) {
 	t.Helper()
 	if opt.Seed == 0 {
 		opt.Seed = 1
@@ -113,7 +113,7 @@ func Run(t *testing.T, eng layers.Engine, opt Options) {
 
 // suite is one run.
 type suite struct {
-	eng, ref layers.Engine
+	eng, ref engine.Engine
 	opt      Options
 	calls    int
 }

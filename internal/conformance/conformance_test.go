@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/reference"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 // The reference itself stands against golden numbers, hand-worked steps and
@@ -19,14 +19,14 @@ func TestReferenceEngine(t *testing.T) {
 // faulty is the reference with one operation replaced.
 type faulty struct {
 	reference.Engine
-	add func(dst, a, b layers.Tensor) error
+	add func(dst, a, b engine.Tensor) error
 }
 
-func (f faulty) Add(dst, a, b layers.Tensor) error { return f.add(dst, a, b) }
+func (f faulty) Add(dst, a, b engine.Tensor) error { return f.add(dst, a, b) }
 
 func TestFaultsAreCaught(t *testing.T) {
 	right := reference.New()
-	change := func(x layers.Tensor, at int, by float32) error {
+	change := func(x engine.Tensor, at int, by float32) error {
 		v, err := numbers(right, x)
 		if err != nil {
 			return err
@@ -36,26 +36,26 @@ func TestFaultsAreCaught(t *testing.T) {
 	}
 	calls := 0
 	for name, c := range map[string]struct {
-		add  func(dst, a, b layers.Tensor) error
+		add  func(dst, a, b engine.Tensor) error
 		want string
 	}{
-		"wrong": {func(dst, a, b layers.Tensor) error {
+		"wrong": {func(dst, a, b engine.Tensor) error {
 			return errors.Join(right.Add(dst, a, b), change(dst, 2, 1e-3))
 		}, "first [2]"},
-		"does nothing": {func(dst, a, b layers.Tensor) error { return nil }, "3 of 3"},
-		"changes a source": {func(dst, a, b layers.Tensor) error {
+		"does nothing": {func(dst, a, b engine.Tensor) error { return nil }, "3 of 3"},
+		"changes a source": {func(dst, a, b engine.Tensor) error {
 			return errors.Join(right.Add(dst, a, b), change(b, 1, 1))
 		}, "changed its source 1 at [1]"},
-		"fails":  {func(dst, a, b layers.Tensor) error { return errors.New("broken") }, "broken"},
-		"panics": {func(dst, a, b layers.Tensor) error { panic("out of range") }, "panic: out of range"},
-		"differs when repeated": {func(dst, a, b layers.Tensor) error {
+		"fails":  {func(dst, a, b engine.Tensor) error { return errors.New("broken") }, "broken"},
+		"panics": {func(dst, a, b engine.Tensor) error { panic("out of range") }, "panic: out of range"},
+		"differs when repeated": {func(dst, a, b engine.Tensor) error {
 			calls++
 			return errors.Join(right.Add(dst, a, b), change(dst, 0, float32(calls)*1e-6))
 		}, "when repeated"},
 	} {
 		use := call{
 			out: []array{empty(3)}, in: []array{{[]int{3}, []float32{1, 2, 3}}, {[]int{3}, []float32{4, 5, 6}}}, rel: 1e-5,
-			f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Add(out[0], in[0], in[1]) },
+			f: func(e engine.Engine, out, in []engine.Tensor) error { return e.Add(out[0], in[0], in[1]) },
 		}
 		if err := use.agree(faulty{right, right.Add}, right, true); err != nil {
 			t.Fatal(err)

@@ -6,13 +6,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // convShape is a convolution of x (n, c, h, w) with k kernels.
 type convShape struct {
 	n, c, h, w, k int
-	spec          layers.ConvSpec
+	spec          engine.ConvSpec
 }
 
 func (g convShape) String() string {
@@ -35,7 +35,7 @@ func (g convShape) products() int { return volume(g.weights()) * volume(g.y()) /
 // usual lists the convolutions of real networks, which engines have special
 // ways for, and edges: at small sizes.
 func usual() []convShape {
-	sq := layers.SquareConv
+	sq := engine.SquareConv
 	return []convShape{
 		{2, 3, 19, 18, 8, sq(7, 2, 3)},   // stem
 		{1, 64, 7, 7, 70, sq(1, 1, 0)},   // bottleneck
@@ -54,9 +54,9 @@ func usual() []convShape {
 		{2, 3, 4, 5, 2, sq(2, 1, 3)},     // padding beyond the kernel
 		{1, 70, 5, 5, 1, sq(3, 1, 1)},    // one kernel
 		{1, 1, 12, 40, 5, sq(3, 1, 1)},   // one channel
-		{1, 9, 6, 8, 7, layers.ConvSpec{KernelH: 1, KernelW: 7, StrideH: 1, StrideW: 1, PadW: 3}},
-		{1, 9, 8, 6, 7, layers.ConvSpec{KernelH: 7, KernelW: 1, StrideH: 1, StrideW: 1, PadH: 3}},
-		{2, 4, 9, 6, 5, layers.ConvSpec{KernelH: 2, KernelW: 3, StrideH: 3, StrideW: 1, PadH: 0, PadW: 2}},
+		{1, 9, 6, 8, 7, engine.ConvSpec{KernelH: 1, KernelW: 7, StrideH: 1, StrideW: 1, PadW: 3}},
+		{1, 9, 8, 6, 7, engine.ConvSpec{KernelH: 7, KernelW: 1, StrideH: 1, StrideW: 1, PadH: 3}},
+		{2, 4, 9, 6, 5, engine.ConvSpec{KernelH: 2, KernelW: 3, StrideH: 3, StrideW: 1, PadH: 0, PadW: 2}},
 		{1, 64, 14, 13, 70, sq(3, 1, 1)},
 		{3, 33, 28, 27, 34, sq(1, 1, 0)},
 		{1, 70, 9, 8, 33, sq(5, 1, 2)}, // a long sum
@@ -65,9 +65,9 @@ func usual() []convShape {
 		// Enough tiles for a fast 3x3: whole ones, cut ones, other paddings, many.
 		{8, 16, 8, 8, 16, sq(3, 1, 1)},
 		{2, 17, 15, 18, 35, sq(3, 1, 1)},
-		{3, 20, 12, 12, 33, layers.ConvSpec{KernelH: 1, KernelW: 7, StrideH: 1, StrideW: 1, PadW: 3}},
-		{2, 17, 17, 11, 16, layers.ConvSpec{KernelH: 7, KernelW: 1, StrideH: 1, StrideW: 1, PadH: 3}},
-		{5, 33, 8, 8, 20, layers.ConvSpec{KernelH: 3, KernelW: 1, StrideH: 1, StrideW: 1, PadH: 1}},
+		{3, 20, 12, 12, 33, engine.ConvSpec{KernelH: 1, KernelW: 7, StrideH: 1, StrideW: 1, PadW: 3}},
+		{2, 17, 17, 11, 16, engine.ConvSpec{KernelH: 7, KernelW: 1, StrideH: 1, StrideW: 1, PadH: 3}},
+		{5, 33, 8, 8, 20, engine.ConvSpec{KernelH: 3, KernelW: 1, StrideH: 1, StrideW: 1, PadH: 1}},
 		{9, 33, 7, 7, 16, sq(3, 1, 1)},
 		{3, 20, 13, 14, 18, sq(3, 1, 0)},
 		{2, 16, 14, 17, 21, sq(3, 1, 2)},
@@ -79,7 +79,7 @@ func usual() []convShape {
 func convShapes(rng *rand.Rand, count int) []convShape {
 	list := usual()
 	for len(list) < len(usual())+count {
-		g := convShape{between(rng, 1, 3), between(rng, 1, 70), between(rng, 1, 15), between(rng, 1, 15), between(rng, 1, 70), layers.ConvSpec{
+		g := convShape{between(rng, 1, 3), between(rng, 1, 70), between(rng, 1, 15), between(rng, 1, 15), between(rng, 1, 70), engine.ConvSpec{
 			KernelH: between(rng, 1, 5), KernelW: between(rng, 1, 5), StrideH: between(rng, 1, 4), StrideW: between(rng, 1, 4),
 			PadH: between(rng, 0, 3), PadW: between(rng, 0, 3),
 		}}
@@ -99,8 +99,8 @@ func (s *suite) conv(t *testing.T) {
 		s.compare(t, call{
 			what: g.String(), out: []array{empty(g.y()...)}, in: []array{normal(rng, g.x()...), normal(rng, g.weights()...)},
 			rel: s.opt.Sum, unit: math.Sqrt(float64(g.c * g.spec.KernelH * g.spec.KernelW)),
-			f: func(e layers.Engine, out, in []layers.Tensor) error {
-				return e.Conv(out[0], in[0], in[1], g.spec, layers.Epilogue{})
+			f: func(e engine.Engine, out, in []engine.Tensor) error {
+				return e.Conv(out[0], in[0], in[1], g.spec, engine.Epilogue{})
 			},
 		})
 	}
@@ -109,7 +109,7 @@ func (s *suite) conv(t *testing.T) {
 // convEpilogue tries every combination on each kind of convolution.
 func (s *suite) convEpilogue(t *testing.T) {
 	rng := s.rng(t)
-	sq := layers.SquareConv
+	sq := engine.SquareConv
 	for _, g := range []convShape{
 		{2, 5, 7, 6, 19, sq(1, 1, 0)}, {2, 4, 7, 6, 17, sq(3, 1, 1)}, {1, 3, 9, 9, 16, sq(3, 2, 1)}, {2, 6, 3, 5, 3, sq(5, 1, 2)}, {3, 2, 1, 1, 1, sq(1, 1, 0)},
 		{2, 17, 14, 16, 19, sq(3, 1, 1)},
@@ -129,16 +129,16 @@ func (s *suite) convEpilogue(t *testing.T) {
 			s.compare(t, call{
 				what: fmt.Sprintf("%v, scale %v, shift %v, residual %v, relu %v", g, mode&1 != 0, mode&2 != 0, mode&4 != 0, relu),
 				out:  []array{empty(g.y()...)}, in: in, rel: s.opt.Sum, unit: math.Sqrt(float64(g.c * g.spec.KernelH * g.spec.KernelW)),
-				f: func(e layers.Engine, out, in []layers.Tensor) error {
-					return e.Conv(out[0], in[0], in[1], g.spec, layers.Epilogue{Scale: in[2], Shift: in[3], Residual: in[4], ReLU: relu})
+				f: func(e engine.Engine, out, in []engine.Tensor) error {
+					return e.Conv(out[0], in[0], in[1], g.spec, engine.Epilogue{Scale: in[2], Shift: in[3], Residual: in[4], ReLU: relu})
 				},
 			})
 		}
 		s.compare(t, call{
 			what: fmt.Sprintf("%v over its residual", g), out: []array{normal(rng, g.y()...)}, in: []array{normal(rng, g.x()...), normal(rng, g.weights()...)},
 			rel: s.opt.Sum, unit: math.Sqrt(float64(g.c * g.spec.KernelH * g.spec.KernelW)),
-			f: func(e layers.Engine, out, in []layers.Tensor) error {
-				return e.Conv(out[0], in[0], in[1], g.spec, layers.Epilogue{Residual: out[0], ReLU: true})
+			f: func(e engine.Engine, out, in []engine.Tensor) error {
+				return e.Conv(out[0], in[0], in[1], g.spec, engine.Epilogue{Residual: out[0], ReLU: true})
 			},
 		})
 	}
@@ -151,14 +151,14 @@ func (s *suite) convGradients(t *testing.T) {
 		s.compare(t, call{
 			what: g.String() + ", input", out: []array{empty(g.x()...)}, in: []array{dy, w},
 			rel: s.opt.Sum, unit: math.Sqrt(float64(g.k * g.spec.KernelH * g.spec.KernelW)),
-			f: func(e layers.Engine, out, in []layers.Tensor) error {
+			f: func(e engine.Engine, out, in []engine.Tensor) error {
 				return e.ConvGradInput(out[0], in[0], in[1], g.spec)
 			},
 		})
 		s.gradients(t, call{
 			what: g.String() + ", weights", in: []array{dy, x},
 			rel: s.opt.Sum, unit: math.Sqrt(float64(volume(g.y()) / g.k)),
-			f: func(e layers.Engine, out, in []layers.Tensor) error {
+			f: func(e engine.Engine, out, in []engine.Tensor) error {
 				return e.ConvGradWeights(out[0], out[1], in[0], in[1], g.spec)
 			},
 		}, empty(g.weights()...), empty(g.k))

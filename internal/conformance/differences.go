@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // derivative is an operation and its gradient: y = forward(in), and backward
@@ -15,8 +15,8 @@ type derivative struct {
 	what     string
 	in       []array
 	y        []int
-	forward  func(e layers.Engine, y layers.Tensor, in []layers.Tensor) error
-	backward func(e layers.Engine, grads []layers.Tensor, dy, y layers.Tensor, in []layers.Tensor) error
+	forward  func(e engine.Engine, y engine.Tensor, in []engine.Tensor) error
+	backward func(e engine.Engine, grads []engine.Tensor, dy, y engine.Tensor, in []engine.Tensor) error
 }
 
 // grid draws distinct numbers, at least 0.11 apart and away from 0, so that a
@@ -108,7 +108,7 @@ func (s *suite) checkDerivative(t *testing.T, rng *rand.Rand, d derivative) {
 }
 
 // centralDifference moves element i of x, which holds a, both ways.
-func centralDifference(e layers.Engine, x layers.Tensor, a array, i int, value func() (float64, error)) (float64, error) {
+func centralDifference(e engine.Engine, x engine.Tensor, a array, i int, value func() (float64, error)) (float64, error) {
 	at := a.v[i]
 	defer func() { a.v[i] = at }()
 	up, down := at+step, at-step
@@ -143,22 +143,22 @@ func slopesAgree(what string, got []float32, slope []float64) error {
 func elementDerivatives(rng *rand.Rand) []derivative {
 	list := []derivative{{
 		what: "relu", in: grid(rng, []int{3, 7}), y: []int{3, 7},
-		forward: func(e layers.Engine, y layers.Tensor, in []layers.Tensor) error { return e.ReLU(y, in[0]) },
-		backward: func(e layers.Engine, grads []layers.Tensor, dy, y layers.Tensor, _ []layers.Tensor) error {
+		forward: func(e engine.Engine, y engine.Tensor, in []engine.Tensor) error { return e.ReLU(y, in[0]) },
+		backward: func(e engine.Engine, grads []engine.Tensor, dy, y engine.Tensor, _ []engine.Tensor) error {
 			return e.ReLUGrad(grads[0], dy, y)
 		},
 	}, {
 		what: "linear", in: []array{normal(rng, 3, 5), normal(rng, 4, 5), normal(rng, 4)}, y: []int{3, 4},
-		forward: func(e layers.Engine, y layers.Tensor, in []layers.Tensor) error {
+		forward: func(e engine.Engine, y engine.Tensor, in []engine.Tensor) error {
 			return e.Linear(y, in[0], in[1], in[2])
 		},
-		backward: func(e layers.Engine, grads []layers.Tensor, dy, _ layers.Tensor, in []layers.Tensor) error {
+		backward: func(e engine.Engine, grads []engine.Tensor, dy, _ engine.Tensor, in []engine.Tensor) error {
 			return e.LinearGrad(grads[0], grads[1], grads[2], dy, in[0], in[1])
 		},
 	}, {
 		what: "concat", in: []array{normal(rng, 2, 3, 4), normal(rng, 2, 2, 4)}, y: []int{2, 5, 4},
-		forward: func(e layers.Engine, y layers.Tensor, in []layers.Tensor) error { return e.Concat(y, in...) },
-		backward: func(e layers.Engine, grads []layers.Tensor, dy, _ layers.Tensor, _ []layers.Tensor) error {
+		forward: func(e engine.Engine, y engine.Tensor, in []engine.Tensor) error { return e.Concat(y, in...) },
+		backward: func(e engine.Engine, grads []engine.Tensor, dy, _ engine.Tensor, _ []engine.Tensor) error {
 			if err := e.Slice(grads[0], dy, 0); err != nil {
 				return err
 			}
@@ -171,15 +171,15 @@ func elementDerivatives(rng *rand.Rand) []derivative {
 func convDerivatives(rng *rand.Rand) []derivative {
 	var list []derivative
 	for _, g := range []convShape{
-		{1, 2, 5, 4, 3, layers.SquareConv(3, 1, 1)}, {2, 2, 5, 6, 2, layers.SquareConv(3, 2, 1)}, {2, 3, 3, 2, 2, layers.SquareConv(1, 1, 0)},
-		{1, 2, 4, 7, 2, layers.ConvSpec{KernelH: 2, KernelW: 3, StrideH: 3, StrideW: 2, PadH: 1, PadW: 2}},
+		{1, 2, 5, 4, 3, engine.SquareConv(3, 1, 1)}, {2, 2, 5, 6, 2, engine.SquareConv(3, 2, 1)}, {2, 3, 3, 2, 2, engine.SquareConv(1, 1, 0)},
+		{1, 2, 4, 7, 2, engine.ConvSpec{KernelH: 2, KernelW: 3, StrideH: 3, StrideW: 2, PadH: 1, PadW: 2}},
 	} {
 		list = append(list, derivative{
 			what: "conv, " + g.String(), in: []array{normal(rng, g.x()...), normal(rng, g.weights()...), normal(rng, g.k)}, y: g.y(),
-			forward: func(e layers.Engine, y layers.Tensor, in []layers.Tensor) error {
-				return e.Conv(y, in[0], in[1], g.spec, layers.Epilogue{Shift: in[2]})
+			forward: func(e engine.Engine, y engine.Tensor, in []engine.Tensor) error {
+				return e.Conv(y, in[0], in[1], g.spec, engine.Epilogue{Shift: in[2]})
 			},
-			backward: func(e layers.Engine, grads []layers.Tensor, dy, _ layers.Tensor, in []layers.Tensor) error {
+			backward: func(e engine.Engine, grads []engine.Tensor, dy, _ engine.Tensor, in []engine.Tensor) error {
 				if err := e.ConvGradInput(grads[0], dy, in[1], g.spec); err != nil {
 					return err
 				}
@@ -193,12 +193,12 @@ func convDerivatives(rng *rand.Rand) []derivative {
 func poolDerivatives(rng *rand.Rand) []derivative {
 	var list []derivative
 	for _, g := range []poolShape{
-		{1, 2, 5, 4, layers.SquarePool(3, 2, 1, false)}, {2, 1, 4, 5, layers.SquarePool(2, 1, 0, false)}, {1, 2, 6, 5, layers.SquarePool(3, 2, 0, true)},
+		{1, 2, 5, 4, engine.SquarePool(3, 2, 1, false)}, {2, 1, 4, 5, engine.SquarePool(2, 1, 0, false)}, {1, 2, 6, 5, engine.SquarePool(3, 2, 0, true)},
 	} {
 		list = append(list, derivative{
 			what: "max pool, " + g.String(), in: grid(rng, g.x()), y: g.y(),
-			forward: func(e layers.Engine, y layers.Tensor, in []layers.Tensor) error { return e.MaxPool(y, in[0], g.spec) },
-			backward: func(e layers.Engine, grads []layers.Tensor, dy, y layers.Tensor, in []layers.Tensor) error {
+			forward: func(e engine.Engine, y engine.Tensor, in []engine.Tensor) error { return e.MaxPool(y, in[0], g.spec) },
+			backward: func(e engine.Engine, grads []engine.Tensor, dy, y engine.Tensor, in []engine.Tensor) error {
 				return e.MaxPoolGrad(grads[0], dy, in[0], y, g.spec)
 			},
 		})
@@ -206,8 +206,8 @@ func poolDerivatives(rng *rand.Rand) []derivative {
 			g.spec.CountPad = countPad
 			list = append(list, derivative{
 				what: "average pool, " + g.String(), in: []array{normal(rng, g.x()...)}, y: g.y(),
-				forward: func(e layers.Engine, y layers.Tensor, in []layers.Tensor) error { return e.AvgPool(y, in[0], g.spec) },
-				backward: func(e layers.Engine, grads []layers.Tensor, dy, _ layers.Tensor, _ []layers.Tensor) error {
+				forward: func(e engine.Engine, y engine.Tensor, in []engine.Tensor) error { return e.AvgPool(y, in[0], g.spec) },
+				backward: func(e engine.Engine, grads []engine.Tensor, dy, _ engine.Tensor, _ []engine.Tensor) error {
 					return e.AvgPoolGrad(grads[0], dy, g.spec)
 				},
 			})
@@ -215,14 +215,14 @@ func poolDerivatives(rng *rand.Rand) []derivative {
 	}
 	return append(list, derivative{
 		what: "global average", in: []array{normal(rng, 2, 3, 2, 3)}, y: []int{2, 3},
-		forward: func(e layers.Engine, y layers.Tensor, in []layers.Tensor) error { return e.GlobalAvg(y, in[0]) },
-		backward: func(e layers.Engine, grads []layers.Tensor, dy, _ layers.Tensor, _ []layers.Tensor) error {
+		forward: func(e engine.Engine, y engine.Tensor, in []engine.Tensor) error { return e.GlobalAvg(y, in[0]) },
+		backward: func(e engine.Engine, grads []engine.Tensor, dy, _ engine.Tensor, _ []engine.Tensor) error {
 			return e.GlobalAvgGrad(grads[0], dy)
 		},
 	}, derivative{
 		what: "global maximum", in: grid(rng, []int{2, 3, 2, 3}), y: []int{2, 3},
-		forward: func(e layers.Engine, y layers.Tensor, in []layers.Tensor) error { return e.GlobalMax(y, in[0]) },
-		backward: func(e layers.Engine, grads []layers.Tensor, dy, y layers.Tensor, in []layers.Tensor) error {
+		forward: func(e engine.Engine, y engine.Tensor, in []engine.Tensor) error { return e.GlobalMax(y, in[0]) },
+		backward: func(e engine.Engine, grads []engine.Tensor, dy, y engine.Tensor, in []engine.Tensor) error {
 			return e.GlobalMaxGrad(grads[0], dy, in[0], y)
 		},
 	})

@@ -9,7 +9,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -30,7 +30,7 @@ type operand struct {
 type operation struct {
 	name     string
 	operands []operand
-	f        func(e layers.Engine, t []layers.Tensor) error
+	f        func(e engine.Engine, t []engine.Tensor) error
 }
 
 func arg(name string, shape ...int) operand { return operand{name: name, shape: shape} }
@@ -55,8 +55,8 @@ func (s *suite) wrongShapes(t *testing.T) {
 }
 
 // try calls op, with another tensor in place of operand i if i is not negative.
-func (s *suite) try(op operation, i int, other layers.Tensor) error {
-	list := make([]layers.Tensor, len(op.operands))
+func (s *suite) try(op operation, i int, other engine.Tensor) error {
+	list := make([]engine.Tensor, len(op.operands))
 	for j, o := range op.operands {
 		x, err := s.eng.New(o.shape...)
 		if err != nil {
@@ -71,9 +71,9 @@ func (s *suite) try(op operation, i int, other layers.Tensor) error {
 }
 
 // spoil returns tensors that cannot take an operand's place, by description.
-func (s *suite) spoil(t *testing.T, o operand) map[string]layers.Tensor {
+func (s *suite) spoil(t *testing.T, o operand) map[string]engine.Tensor {
 	t.Helper()
-	list := map[string]layers.Tensor{
+	list := map[string]engine.Tensor{
 		"of float64": tensor.New(tensor.WithShape(o.shape...), tensor.Of(tensor.Float64)),
 	}
 	add := func(shape []int) {
@@ -128,7 +128,7 @@ func letters(text string) string {
 
 // wrongSettings has fitting shapes but settings that mean nothing.
 func (s *suite) wrongSettings(t *testing.T) {
-	shape := func(shape ...int) layers.Tensor {
+	shape := func(shape ...int) engine.Tensor {
 		x, err := s.eng.New(shape...)
 		if err != nil {
 			t.Fatal(err)
@@ -153,7 +153,7 @@ func (s *suite) wrongSettings(t *testing.T) {
 	s.wrongConv(check, shape)
 	s.wrongPool(check, shape)
 	check("batch norm", "a channel has one value", func() error {
-		c := func() layers.Tensor { return shape(3) }
+		c := func() engine.Tensor { return shape(3) }
 		return s.eng.BatchNorm(shape(1, 3), c(), c(), c(), c(), shape(1, 3), c(), c(), 1e-5, 0.1)
 	})
 	s.wrongTokens(check, shape)
@@ -174,27 +174,27 @@ func (s *suite) wrongSettings(t *testing.T) {
 	check("pairwise groups", "the last group has fewer rows", func() error {
 		return s.eng.PairwiseGroups(shape(5, 2), shape(5, 3), metric.Metric{Kind: metric.Cosine})
 	})
-	slot := layers.Slot{Param: shape(2), Grad: shape(2)}
-	check("sgd", "there is momentum but no buffer", func() error { return s.eng.SGD([]layers.Slot{slot}, layers.SGDSpec{Momentum: 0.9}) })
+	slot := engine.Slot{Param: shape(2), Grad: shape(2)}
+	check("sgd", "there is momentum but no buffer", func() error { return s.eng.SGD([]engine.Slot{slot}, engine.SGDSpec{Momentum: 0.9}) })
 	slot.State[0] = shape(2)
 	check("rmsprop", "there is momentum but no buffer", func() error {
-		return s.eng.RMSprop([]layers.Slot{slot}, layers.RMSpropSpec{Alpha: 0.99, Momentum: 0.9})
+		return s.eng.RMSprop([]engine.Slot{slot}, engine.RMSpropSpec{Alpha: 0.99, Momentum: 0.9})
 	})
-	slot.State = [2]layers.Tensor{shape(2), shape(2)}
+	slot.State = [2]engine.Tensor{shape(2), shape(2)}
 	check("adamw", "the step is 0", func() error {
-		return s.eng.AdamW([]layers.Slot{slot}, layers.AdamWSpec{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8})
+		return s.eng.AdamW([]engine.Slot{slot}, engine.AdamWSpec{Beta1: 0.9, Beta2: 0.999, Eps: 1e-8})
 	})
 }
 
-func (s *suite) wrongConv(check func(name, what string, f func() error), shape func(...int) layers.Tensor) {
-	for _, spec := range []layers.ConvSpec{
+func (s *suite) wrongConv(check func(name, what string, f func() error), shape func(...int) engine.Tensor) {
+	for _, spec := range []engine.ConvSpec{
 		{}, {KernelH: 3, KernelW: 3, PadH: 1, PadW: 1}, {KernelH: 3, KernelW: 3, StrideH: 1, PadH: 1, PadW: 1},
 		{KernelH: 3, KernelW: 3, StrideH: -1, StrideW: 1}, {KernelH: 3, KernelW: 3, StrideH: 1, StrideW: 1, PadH: -1, PadW: 1},
-		{KernelH: 5, KernelW: 3, StrideH: 1, StrideW: 1, PadW: 1}, layers.SquareConv(3, 1, 2),
+		{KernelH: 5, KernelW: 3, StrideH: 1, StrideW: 1, PadW: 1}, engine.SquareConv(3, 1, 2),
 	} {
 		what := fmt.Sprintf("the geometry is %+v", spec)
 		check("conv", what, func() error {
-			return s.eng.Conv(shape(1, 2, 4, 4), shape(1, 3, 4, 4), shape(2, 3, 3, 3), spec, layers.Epilogue{})
+			return s.eng.Conv(shape(1, 2, 4, 4), shape(1, 3, 4, 4), shape(2, 3, 3, 3), spec, engine.Epilogue{})
 		})
 		check("conv", what, func() error {
 			return s.eng.ConvGradInput(shape(1, 3, 4, 4), shape(1, 2, 4, 4), shape(2, 3, 3, 3), spec)
@@ -204,15 +204,15 @@ func (s *suite) wrongConv(check func(name, what string, f func() error), shape f
 		})
 	}
 	check("conv", "the kernel is larger than the padded input", func() error {
-		return s.eng.Conv(shape(1, 2, 1, 1), shape(1, 3, 4, 4), shape(2, 3, 7, 7), layers.SquareConv(7, 1, 1), layers.Epilogue{})
+		return s.eng.Conv(shape(1, 2, 1, 1), shape(1, 3, 4, 4), shape(2, 3, 7, 7), engine.SquareConv(7, 1, 1), engine.Epilogue{})
 	})
 }
 
-func (s *suite) wrongPool(check func(name, what string, f func() error), shape func(...int) layers.Tensor) {
-	for _, spec := range []layers.PoolSpec{
+func (s *suite) wrongPool(check func(name, what string, f func() error), shape func(...int) engine.Tensor) {
+	for _, spec := range []engine.PoolSpec{
 		{}, {KernelH: 3, KernelW: 3, PadH: 1, PadW: 1}, {KernelH: 3, KernelW: 3, StrideH: 1, StrideW: -1, PadH: 1, PadW: 1},
-		{KernelH: 3, KernelW: 3, StrideH: 1, StrideW: 1, PadH: -1, PadW: 1}, layers.SquarePool(2, 1, 0, false),
-		layers.SquarePool(1, 2, 2, false), // a window in the padding, though 4x4 gives 4x4
+		{KernelH: 3, KernelW: 3, StrideH: 1, StrideW: 1, PadH: -1, PadW: 1}, engine.SquarePool(2, 1, 0, false),
+		engine.SquarePool(1, 2, 2, false), // a window in the padding, though 4x4 gives 4x4
 	} {
 		what := fmt.Sprintf("the geometry is %+v", spec)
 		x, y := shape(1, 2, 4, 4), shape(1, 2, 4, 4)

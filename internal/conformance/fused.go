@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // rowScale tests what scales and sums rows, as the gradient of a convolution
@@ -18,11 +18,11 @@ func (s *suite) rowScale(t *testing.T) {
 		f.v[0] = 0
 		what := fmt.Sprint(shape)
 		s.compare(t, call{what: "scale rows " + what, out: []array{empty(shape...)}, in: []array{a, f}, rel: s.opt.Elementwise,
-			f: func(e layers.Engine, out, in []layers.Tensor) error { return e.ScaleRows(out[0], in[0], in[1]) }})
+			f: func(e engine.Engine, out, in []engine.Tensor) error { return e.ScaleRows(out[0], in[0], in[1]) }})
 		s.compare(t, call{what: "scale rows in place " + what, out: []array{a}, in: []array{f}, rel: s.opt.Elementwise,
-			f: func(e layers.Engine, out, in []layers.Tensor) error { return e.ScaleRows(out[0], out[0], in[0]) }})
+			f: func(e engine.Engine, out, in []engine.Tensor) error { return e.ScaleRows(out[0], out[0], in[0]) }})
 		s.compare(t, call{what: "row dots " + what, out: []array{empty(k)}, in: []array{a, b}, rel: s.opt.Sum, unit: math.Sqrt(float64(length)),
-			f: func(e layers.Engine, out, in []layers.Tensor) error { return e.RowDots(out[0], in[0], in[1]) }})
+			f: func(e engine.Engine, out, in []engine.Tensor) error { return e.RowDots(out[0], in[0], in[1]) }})
 	}
 }
 
@@ -36,7 +36,7 @@ func (s *suite) sliceReLUGrad(t *testing.T) {
 			shape := func(c int) []int { return append([]int{n, c}, tail...) }
 			dy, y := normal(rng, shape(total)...), levels(rng, 5, shape(total)...)
 			s.compare(t, call{what: fmt.Sprintf("channels %d to %d of %v", from, from+c, dy.shape), out: []array{empty(shape(c)...)}, in: []array{dy, y},
-				f: func(e layers.Engine, out, in []layers.Tensor) error {
+				f: func(e engine.Engine, out, in []engine.Tensor) error {
 					return e.SliceReLUGrad(out[0], in[0], in[1], from)
 				}})
 		}
@@ -54,13 +54,13 @@ func (s *suite) foldNorm(t *testing.T) {
 			what := fmt.Sprintf("%d channels, eps %v, bias %v", c, eps, b.shape != nil)
 			s.compare(t, call{
 				what: what, in: []array{b, gamma, beta, mean, variance}, out: []array{empty(c), empty(c)}, rel: s.opt.Elementwise, unit: 1,
-				f: func(e layers.Engine, out, in []layers.Tensor) error {
+				f: func(e engine.Engine, out, in []engine.Tensor) error {
 					return e.FoldNorm(out[0], out[1], in[0], in[1], in[2], in[3], in[4], eps)
 				},
 			})
 			s.gradients(t, call{
 				what: what + " gradient", in: []array{dscale, dshift, b, gamma, mean, variance}, rel: s.opt.Elementwise, unit: 1,
-				f: func(e layers.Engine, out, in []layers.Tensor) error {
+				f: func(e engine.Engine, out, in []engine.Tensor) error {
 					return e.FoldNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4], in[5], eps)
 				},
 			}, empty(c), empty(c), empty(c))
@@ -81,7 +81,7 @@ func (s *suite) foldedConv(t *testing.T) {
 		c := call{what: g.String(), out: []array{empty(g.y()...)}, in: []array{x, w, bias, gamma, beta, mean, variance},
 			rel: s.opt.Sum, unit: math.Sqrt(float64(g.products()/volume(g.y()) + 1))}
 		folded, apart := c, c
-		folded.f = func(e layers.Engine, out, in []layers.Tensor) error {
+		folded.f = func(e engine.Engine, out, in []engine.Tensor) error {
 			ts, err := tensors(e, []array{empty(g.k), empty(g.k)}, 0)
 			if err != nil {
 				return err
@@ -89,14 +89,14 @@ func (s *suite) foldedConv(t *testing.T) {
 			if err := e.FoldNorm(ts[0], ts[1], in[2], in[3], in[4], in[5], in[6], 1e-5); err != nil {
 				return err
 			}
-			return e.Conv(out[0], in[0], in[1], g.spec, layers.Epilogue{Scale: ts[0], Shift: ts[1]})
+			return e.Conv(out[0], in[0], in[1], g.spec, engine.Epilogue{Scale: ts[0], Shift: ts[1]})
 		}
-		apart.f = func(e layers.Engine, out, in []layers.Tensor) error {
+		apart.f = func(e engine.Engine, out, in []engine.Tensor) error {
 			sums, err := e.New(g.y()...)
 			if err != nil {
 				return err
 			}
-			if err := e.Conv(sums, in[0], in[1], g.spec, layers.Epilogue{Shift: in[2]}); err != nil {
+			if err := e.Conv(sums, in[0], in[1], g.spec, engine.Epilogue{Shift: in[2]}); err != nil {
 				return err
 			}
 			return e.FrozenNorm(out[0], sums, in[3], in[4], in[5], in[6], 1e-5)
@@ -139,7 +139,7 @@ func (s *suite) arenas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var made []layers.Tensor
+	var made []engine.Tensor
 	var want []array
 	for i, shape := range shapes {
 		x, err := a.Tensor(offsets[i], shape...)

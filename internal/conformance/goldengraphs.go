@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/golden"
 	"github.com/vernier-ml/vernier/layers"
 )
@@ -11,7 +12,7 @@ import (
 // GoldenGraph builds a case of the family layers as a graph, runs it forward and
 // back, and compares the output, every gradient and the running statistics, within
 // rel of the largest number of each.
-func GoldenGraph(t *testing.T, eng layers.Engine, c *golden.Case, rel float64) {
+func GoldenGraph(t *testing.T, eng engine.Engine, c *golden.Case, rel float64) {
 	t.Helper()
 	ps := layers.NewParams(eng, 1)
 	g := layers.NewGraph(eng, ps)
@@ -53,7 +54,7 @@ func GoldenGraph(t *testing.T, eng layers.Engine, c *golden.Case, rel float64) {
 	if err := g.Run(); err != nil {
 		t.Fatal(err)
 	}
-	compare := func(name string, x layers.Tensor, want golden.Tensor) {
+	compare := func(name string, x engine.Tensor, want golden.Tensor) {
 		t.Helper()
 		v, err := numbers(eng, x)
 		if err != nil {
@@ -93,7 +94,7 @@ func goldenGraph(t *testing.T, g *layers.Graph, c *golden.Case, node, optional f
 			t.Fatalf("dilated and grouped convolutions are not supported: %v", c.Params)
 		}
 		w := c.Inputs["weight"].Shape
-		spec := layers.SquareConv(w[2], c.Params.Int("stride", 1), c.Params.Int("padding", 0))
+		spec := engine.SquareConv(w[2], c.Params.Int("stride", 1), c.Params.Int("padding", 0))
 		spec.KernelW = w[3]
 		return g.Conv("conv", node("x"), node("weight"), optional("bias"), spec)
 	case is("batchnorm_"):
@@ -115,13 +116,13 @@ func goldenGraph(t *testing.T, g *layers.Graph, c *golden.Case, node, optional f
 		return g.ReLU("relu", node("x"))
 	case is("l2_normalize"):
 		smooth := strings.Contains(c.Params.String("rule", ""), "sqrt")
-		return g.RowNorm("norm", node("x"), layers.RowNormSpec{Scale: 1, Eps: float32(c.Params.Float("eps", 1e-12)), Smooth: smooth})
+		return g.RowNorm("norm", node("x"), engine.RowNormSpec{Scale: 1, Eps: float32(c.Params.Float("eps", 1e-12)), Smooth: smooth})
 	case is("layernorm"):
 		return g.LayerNorm("norm", node("x"), node("gamma"), node("beta"), float32(c.Params.Float("eps", 1e-5)))
 	case is("gelu"):
-		form := layers.GELUErf
+		form := engine.GELUErf
 		if c.Params.String("approximate", "none") == "tanh" {
-			form = layers.GELUTanh
+			form = engine.GELUTanh
 		}
 		return g.GELU("gelu", node("x"), form)
 	case is("softmax"):
@@ -136,10 +137,10 @@ func goldenGraph(t *testing.T, g *layers.Graph, c *golden.Case, node, optional f
 		return graphBlock(g, c, node)
 	case is("two_branches_concat"):
 		x := node("x")
-		one := g.Conv("one", x, node("w1"), node("b1"), layers.SquareConv(1, 1, 0))
+		one := g.Conv("one", x, node("w1"), node("b1"), engine.SquareConv(1, 1, 0))
 		one = g.ReLU("one.relu", norm(one, "g1", "be1", "m1", "v1", true))
-		two := g.ReLU("two.relu", g.Conv("two", x, node("w2"), node("b2"), layers.SquareConv(3, 1, 1)))
-		pool := layers.SquarePool(3, 1, 1, false)
+		two := g.ReLU("two.relu", g.Conv("two", x, node("w2"), node("b2"), engine.SquareConv(3, 1, 1)))
+		pool := engine.SquarePool(3, 1, 1, false)
 		pool.CountPad = true
 		return g.Concat("join", one, g.AvgPool("two.pool", two, pool))
 	}
@@ -147,8 +148,8 @@ func goldenGraph(t *testing.T, g *layers.Graph, c *golden.Case, node, optional f
 	return nil
 }
 
-func graphPool(c *golden.Case) layers.PoolSpec {
-	p := layers.SquarePool(c.Params.Int("kernel", 2), c.Params.Int("stride", 2), c.Params.Int("padding", 0), c.Params.Bool("ceil_mode", false))
+func graphPool(c *golden.Case) engine.PoolSpec {
+	p := engine.SquarePool(c.Params.Int("kernel", 2), c.Params.Int("stride", 2), c.Params.Int("padding", 0), c.Params.Bool("ceil_mode", false))
 	p.CountPad = c.Params.Bool("count_include_pad", true)
 	return p
 }

@@ -3,6 +3,7 @@ package conformance
 import (
 	"testing"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/golden"
 	"github.com/vernier-ml/vernier/layers"
 )
@@ -51,5 +52,5 @@ func graphBlock(g *layers.Graph, c *golden.Case, node func(string) *layers.Node)
 	}
 	x := node("x")
 	x = g.Add(x, graphAttention(g, norm("norm1", x), node, "attn.", c.Params.Int("heads", 0)))
-	return g.Add(x, linear("mlp.fc2", g.GELU("gelu", linear("mlp.fc1", norm("norm2", x)), layers.GELUErf)))
+	return g.Add(x, linear("mlp.fc2", g.GELU("gelu", linear("mlp.fc1", norm("norm2", x)), engine.GELUErf)))
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/golden"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 //go:embed testdata/golden
@@ -29,7 +29,7 @@ var composed = []string{"cross_entropy", "vit_block", "two_branches_concat"}
 
 func (s *suite) goldenLayers(t *testing.T) {
 	golden.WalkFS(t, goldenFiles(t), "layers", func(t *testing.T, c *golden.Case) {
-		g := &goldenCase{t: t, eng: s.eng, c: c, rel: max(golden.Rel32, s.opt.Sum), tensors: map[string]layers.Tensor{}}
+		g := &goldenCase{t: t, eng: s.eng, c: c, rel: max(golden.Rel32, s.opt.Sum), tensors: map[string]engine.Tensor{}}
 		for _, o := range operationCases {
 			if strings.HasPrefix(c.Name, o.prefix) {
 				g.do(guard(func() error { return o.test(g) }))
@@ -71,10 +71,10 @@ var operationCases = []struct {
 // goldenCase runs one file on an engine.
 type goldenCase struct {
 	t       *testing.T
-	eng     layers.Engine
+	eng     engine.Engine
 	c       *golden.Case
 	rel     float64
-	tensors map[string]layers.Tensor
+	tensors map[string]engine.Tensor
 }
 
 // do stops the test at an error.
@@ -86,7 +86,7 @@ func (g *goldenCase) do(err error) {
 }
 
 // in returns an input's tensor, nil if the file has no such input.
-func (g *goldenCase) in(name string) layers.Tensor {
+func (g *goldenCase) in(name string) engine.Tensor {
 	g.t.Helper()
 	if x, ok := g.tensors[name]; ok {
 		return x
@@ -103,7 +103,7 @@ func (g *goldenCase) in(name string) layers.Tensor {
 
 // out returns a destination of an output's shape, full of NaN, nil if the file
 // has no such output.
-func (g *goldenCase) out(name string) layers.Tensor {
+func (g *goldenCase) out(name string) engine.Tensor {
 	g.t.Helper()
 	if a, ok := g.c.Outputs[name]; ok {
 		return g.like(a.Shape)
@@ -111,7 +111,7 @@ func (g *goldenCase) out(name string) layers.Tensor {
 	return nil
 }
 
-func (g *goldenCase) like(shape []int) layers.Tensor {
+func (g *goldenCase) like(shape []int) engine.Tensor {
 	g.t.Helper()
 	list, err := tensors(g.eng, []array{empty(shape...)}, float32(math.NaN()))
 	g.do(err)
@@ -119,7 +119,7 @@ func (g *goldenCase) like(shape []int) layers.Tensor {
 }
 
 // want compares results with the file's outputs; nil results are not wanted.
-func (g *goldenCase) want(results map[string]layers.Tensor) error {
+func (g *goldenCase) want(results map[string]engine.Tensor) error {
 	g.t.Helper()
 	for name, x := range results {
 		if x == nil {
@@ -150,19 +150,19 @@ func (g *goldenCase) conv() error {
 		g.t.Fatalf("dilation %d, groups %d: an Engine has neither", d, n)
 	}
 	w := g.c.Inputs["weight"].Shape
-	spec := layers.ConvSpec{KernelH: w[2], KernelW: w[3]}
+	spec := engine.ConvSpec{KernelH: w[2], KernelW: w[3]}
 	spec.StrideH, spec.StrideW = g.pair("stride", 1)
 	spec.PadH, spec.PadW = g.pair("padding", 0)
 	y, dx, dw, dbias := g.out("y"), g.out("grad_x"), g.out("grad_weight"), g.out("grad_bias")
-	g.do(g.eng.Conv(y, g.in("x"), g.in("weight"), spec, layers.Epilogue{Shift: g.in("bias")}))
+	g.do(g.eng.Conv(y, g.in("x"), g.in("weight"), spec, engine.Epilogue{Shift: g.in("bias")}))
 	g.do(g.eng.ConvGradInput(dx, g.in("r"), g.in("weight"), spec))
 	g.do(g.eng.ConvGradWeights(dw, dbias, g.in("r"), g.in("x"), spec))
-	return g.want(map[string]layers.Tensor{"y": y, "grad_x": dx, "grad_weight": dw, "grad_bias": dbias})
+	return g.want(map[string]engine.Tensor{"y": y, "grad_x": dx, "grad_weight": dw, "grad_bias": dbias})
 }
 
-func (g *goldenCase) poolSpec() layers.PoolSpec {
+func (g *goldenCase) poolSpec() engine.PoolSpec {
 	p := g.c.Params
-	spec := layers.PoolSpec{Ceil: p.Bool("ceil_mode", false), CountPad: p.Bool("count_include_pad", false)}
+	spec := engine.PoolSpec{Ceil: p.Bool("ceil_mode", false), CountPad: p.Bool("count_include_pad", false)}
 	spec.KernelH, spec.KernelW = g.pair("kernel", 0)
 	spec.StrideH, spec.StrideW = g.pair("stride", spec.KernelH)
 	spec.PadH, spec.PadW = g.pair("padding", 0)
@@ -173,28 +173,28 @@ func (g *goldenCase) maxPool() error {
 	y, dx, spec := g.out("y"), g.out("grad_x"), g.poolSpec()
 	g.do(g.eng.MaxPool(y, g.in("x"), spec))
 	g.do(g.eng.MaxPoolGrad(dx, g.in("r"), g.in("x"), y, spec))
-	return g.want(map[string]layers.Tensor{"y": y, "grad_x": dx})
+	return g.want(map[string]engine.Tensor{"y": y, "grad_x": dx})
 }
 
 func (g *goldenCase) avgPool() error {
 	y, dx, spec := g.out("y"), g.out("grad_x"), g.poolSpec()
 	g.do(g.eng.AvgPool(y, g.in("x"), spec))
 	g.do(g.eng.AvgPoolGrad(dx, g.in("r"), spec))
-	return g.want(map[string]layers.Tensor{"y": y, "grad_x": dx})
+	return g.want(map[string]engine.Tensor{"y": y, "grad_x": dx})
 }
 
 func (g *goldenCase) globalAvg() error {
 	y, dx := g.out("y"), g.out("grad_x")
 	g.do(g.eng.GlobalAvg(y, g.in("x")))
 	g.do(g.eng.GlobalAvgGrad(dx, g.in("r")))
-	return g.want(map[string]layers.Tensor{"y": y, "grad_x": dx})
+	return g.want(map[string]engine.Tensor{"y": y, "grad_x": dx})
 }
 
 func (g *goldenCase) globalMax() error {
 	y, dx := g.out("y"), g.out("grad_x")
 	g.do(g.eng.GlobalMax(y, g.in("x")))
 	g.do(g.eng.GlobalMaxGrad(dx, g.in("r"), g.in("x"), y))
-	return g.want(map[string]layers.Tensor{"y": y, "grad_x": dx})
+	return g.want(map[string]engine.Tensor{"y": y, "grad_x": dx})
 }
 
 // globalBoth is the sum of the average and the maximum, Proxy-Anchor's pooling.
@@ -206,12 +206,12 @@ func (g *goldenCase) globalBoth() error {
 	g.do(g.eng.GlobalAvgGrad(dx, g.in("r")))
 	g.do(g.eng.GlobalMaxGrad(part, g.in("r"), g.in("x"), most))
 	g.do(g.eng.Add(dx, dx, part))
-	return g.want(map[string]layers.Tensor{"y": y, "grad_x": dx})
+	return g.want(map[string]engine.Tensor{"y": y, "grad_x": dx})
 }
 
 func (g *goldenCase) batchNorm() error {
 	y, dx, dgamma, dbeta := g.out("y"), g.out("grad_x"), g.out("grad_gamma"), g.out("grad_beta")
-	results := map[string]layers.Tensor{"y": y, "grad_x": dx, "grad_gamma": dgamma, "grad_beta": dbeta}
+	results := map[string]engine.Tensor{"y": y, "grad_x": dx, "grad_gamma": dgamma, "grad_beta": dbeta}
 	x, r, gamma, beta := g.in("x"), g.in("r"), g.in("gamma"), g.in("beta")
 	runningMean, runningVar := g.in("running_mean"), g.in("running_var")
 	eps, momentum := float32(g.c.Params.Float("eps", math.NaN())), float32(g.c.Params.Float("momentum", math.NaN()))
@@ -231,18 +231,18 @@ func (g *goldenCase) linear() error {
 	y, dx, dw, dbias := g.out("y"), g.out("grad_x"), g.out("grad_weight"), g.out("grad_bias")
 	g.do(g.eng.Linear(y, g.in("x"), g.in("weight"), g.in("bias")))
 	g.do(g.eng.LinearGrad(dx, dw, dbias, g.in("r"), g.in("x"), g.in("weight")))
-	return g.want(map[string]layers.Tensor{"y": y, "grad_x": dx, "grad_weight": dw, "grad_bias": dbias})
+	return g.want(map[string]engine.Tensor{"y": y, "grad_x": dx, "grad_weight": dw, "grad_bias": dbias})
 }
 
 func (g *goldenCase) relu() error {
 	y, dx := g.out("y"), g.out("grad_x")
 	g.do(g.eng.ReLU(y, g.in("x")))
 	g.do(g.eng.ReLUGrad(dx, g.in("r"), y))
-	return g.want(map[string]layers.Tensor{"y": y, "grad_x": dx})
+	return g.want(map[string]engine.Tensor{"y": y, "grad_x": dx})
 }
 
 func (g *goldenCase) rowNorm() error {
-	spec := layers.RowNormSpec{Scale: 1, Eps: float32(g.c.Params.Float("eps", math.NaN()))}
+	spec := engine.RowNormSpec{Scale: 1, Eps: float32(g.c.Params.Float("eps", math.NaN()))}
 	switch rule := g.c.Params.String("rule", ""); {
 	case strings.HasPrefix(rule, "x / max(|x|, eps)"):
 	case strings.HasPrefix(rule, "x / sqrt(sum x^2 + eps)"):
@@ -253,5 +253,5 @@ func (g *goldenCase) rowNorm() error {
 	y, dx := g.out("y"), g.out("grad_x")
 	g.do(g.eng.RowNorm(y, g.in("x"), spec))
 	g.do(g.eng.RowNormGrad(dx, g.in("r"), g.in("x"), spec))
-	return g.want(map[string]layers.Tensor{"y": y, "grad_x": dx})
+	return g.want(map[string]engine.Tensor{"y": y, "grad_x": dx})
 }

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/golden"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 )
 
 func (s *suite) goldenMetrics(t *testing.T) {
 	golden.WalkFS(t, goldenFiles(t), "brm", func(t *testing.T, c *golden.Case) {
-		g := &goldenCase{t: t, eng: s.eng, c: c, rel: max(golden.Rel32, s.opt.Sum), tensors: map[string]layers.Tensor{}}
+		g := &goldenCase{t: t, eng: s.eng, c: c, rel: max(golden.Rel32, s.opt.Sum), tensors: map[string]engine.Tensor{}}
 		switch {
 		case strings.HasPrefix(c.Name, "losses_"):
 			t.Skip("a case of the losses, which no Engine knows")
@@ -34,7 +34,7 @@ func (g *goldenCase) metrics(a, b string) error {
 		return err
 	}
 	n, k := g.c.Inputs[a].Shape[0], g.c.Inputs[b].Shape[0]
-	results := map[string]layers.Tensor{}
+	results := map[string]engine.Tensor{}
 	for name, m := range forms {
 		d := g.like([]int{n, k})
 		g.do(g.eng.Pairwise(d, g.in(a), g.in(b), m))
@@ -51,7 +51,7 @@ func (g *goldenCase) metrics(a, b string) error {
 		if results[scalar], err = newTensor(g.eng, array{[]int{1}, []float32{float32(sum)}}); err != nil {
 			return err
 		}
-		da, db := g.like(g.c.Inputs[a].Shape), layers.Tensor(nil)
+		da, db := g.like(g.c.Inputs[a].Shape), engine.Tensor(nil)
 		if a == b {
 			g.do(g.eng.PairwiseGrad(da, da, g.in("weights"), d, g.in(a), g.in(a), m))
 			results["grad_"+scalar] = da

@@ -3,7 +3,7 @@ package conformance
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 func (g *goldenCase) layerNorm() error {
@@ -13,18 +13,18 @@ func (g *goldenCase) layerNorm() error {
 	eps := float32(g.c.Params.Float("eps", math.NaN()))
 	g.do(g.eng.LayerNorm(y, mean, invStd, g.in("x"), g.in("gamma"), g.in("beta"), eps))
 	g.do(g.eng.LayerNormGrad(dx, dgamma, dbeta, g.in("r"), g.in("x"), g.in("gamma"), mean, invStd))
-	return g.want(map[string]layers.Tensor{"y": y, "grad_x": dx, "grad_gamma": dgamma, "grad_beta": dbeta})
+	return g.want(map[string]engine.Tensor{"y": y, "grad_x": dx, "grad_gamma": dgamma, "grad_beta": dbeta})
 }
 
 func (g *goldenCase) gelu() error {
-	form, ok := map[string]layers.GELUForm{"none": layers.GELUErf, "tanh": layers.GELUTanh}[g.c.Params.String("approximate", "none")]
+	form, ok := map[string]engine.GELUForm{"none": engine.GELUErf, "tanh": engine.GELUTanh}[g.c.Params.String("approximate", "none")]
 	if !ok {
 		g.t.Fatalf("unknown form of GELU in %v", g.c.Params)
 	}
 	y, dx := g.out("y"), g.out("grad_x")
 	g.do(g.eng.GELU(y, g.in("x"), form))
 	g.do(g.eng.GELUGrad(dx, g.in("r"), g.in("x"), form))
-	return g.want(map[string]layers.Tensor{"y": y, "grad_x": dx})
+	return g.want(map[string]engine.Tensor{"y": y, "grad_x": dx})
 }
 
 // lastAxis stops at a case of another axis than an Engine's.
@@ -40,7 +40,7 @@ func (g *goldenCase) softmax() error {
 	y, dx := g.out("y"), g.out("grad_x")
 	g.do(g.eng.Softmax(y, g.in("x")))
 	g.do(g.eng.SoftmaxGrad(dx, g.in("r"), y))
-	return g.want(map[string]layers.Tensor{"y": y, "grad_x": dx})
+	return g.want(map[string]engine.Tensor{"y": y, "grad_x": dx})
 }
 
 func (g *goldenCase) logSoftmax() error {
@@ -48,17 +48,17 @@ func (g *goldenCase) logSoftmax() error {
 	y, dx := g.out("y"), g.out("grad_x")
 	g.do(g.eng.LogSoftmax(y, g.in("x")))
 	g.do(g.eng.LogSoftmaxGrad(dx, g.in("r"), y))
-	return g.want(map[string]layers.Tensor{"y": y, "grad_x": dx})
+	return g.want(map[string]engine.Tensor{"y": y, "grad_x": dx})
 }
 
 // attention is that between its two linear layers.
 func (g *goldenCase) attention() error {
 	s := g.c.Inputs["x"].Shape
 	b, tokens, d, heads := s[0], s[1], s[2], g.c.Params.Int("heads", 0)
-	spec := layers.AttentionSpec{Heads: heads, Scale: float32(1 / math.Sqrt(float64(d/heads)))}
+	spec := engine.AttentionSpec{Heads: heads, Scale: float32(1 / math.Sqrt(float64(d/heads)))}
 	qkv, mixed, logSum := g.like([]int{b, tokens, 3 * d}), g.like(s), g.like([]int{b, heads, tokens})
 	dqkv, dmixed := g.like([]int{b, tokens, 3 * d}), g.like(s)
-	results := map[string]layers.Tensor{}
+	results := map[string]engine.Tensor{}
 	for name := range g.c.Outputs {
 		results[name] = g.out(name)
 	}

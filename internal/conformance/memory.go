@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // memory tests what moves numbers: New, Write, Read, Copy, Zero, Finite.
@@ -15,20 +15,20 @@ func (s *suite) memory(t *testing.T) {
 	}
 	for _, shape := range [][]int{{1}, {7}, {1, 1}, {5, 3}, {2, 3, 4}, {1, 1, 1, 1}, {2, 3, 5, 7}, {3, 17, 1, 1}, {1, 1, 33, 65}} {
 		a := normal(rng, shape...)
-		s.compare(t, call{what: "new", out: []array{empty(shape...)}, f: func(e layers.Engine, out, _ []layers.Tensor) error {
+		s.compare(t, call{what: "new", out: []array{empty(shape...)}, f: func(e engine.Engine, out, _ []engine.Tensor) error {
 			fresh, err := e.New(shape...)
 			if err != nil {
 				return err
 			}
 			return e.Copy(out[0], fresh) // zeros
 		}})
-		s.compare(t, call{what: "copy", out: []array{empty(shape...)}, in: []array{a}, f: func(e layers.Engine, out, in []layers.Tensor) error {
+		s.compare(t, call{what: "copy", out: []array{empty(shape...)}, in: []array{a}, f: func(e engine.Engine, out, in []engine.Tensor) error {
 			return e.Copy(out[0], in[0])
 		}})
-		s.compare(t, call{what: "copy into another shape", out: []array{empty(len(a.v))}, in: []array{a}, f: func(e layers.Engine, out, in []layers.Tensor) error {
+		s.compare(t, call{what: "copy into another shape", out: []array{empty(len(a.v))}, in: []array{a}, f: func(e engine.Engine, out, in []engine.Tensor) error {
 			return e.Copy(out[0], in[0])
 		}})
-		s.compare(t, call{what: "zero", out: []array{a}, f: func(e layers.Engine, out, _ []layers.Tensor) error {
+		s.compare(t, call{what: "zero", out: []array{a}, f: func(e engine.Engine, out, _ []engine.Tensor) error {
 			return e.Zero(out[0])
 		}})
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 func (s *suite) mix(t *testing.T) {
@@ -16,14 +16,14 @@ func (s *suite) mix(t *testing.T) {
 		for _, trans := range []bool{false, true} {
 			s.compare(t, call{what: fmt.Sprintf("%v, transposed %v", shape, trans), out: []array{empty(shape...)}, in: []array{m, x},
 				rel: s.opt.Sum, unit: math.Sqrt(float64(n)),
-				f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Mix(out[0], in[0], in[1], trans) }})
+				f: func(e engine.Engine, out, in []engine.Tensor) error { return e.Mix(out[0], in[0], in[1], trans) }})
 		}
 		one := array{[]int{n, n}, make([]float32, n*n)}
 		for i := range n {
 			one.v[i*n+i] = 1
 		}
 		s.compare(t, call{what: fmt.Sprintf("%v by the identity", shape), out: []array{empty(shape...)}, in: []array{one, x},
-			f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Mix(out[0], in[0], in[1], false) }})
+			f: func(e engine.Engine, out, in []engine.Tensor) error { return e.Mix(out[0], in[0], in[1], false) }})
 	}
 }
 
@@ -38,7 +38,7 @@ func (s *suite) channelGrams(t *testing.T) {
 		}
 		area := volume(shape[2:])
 		c := call{what: fmt.Sprint(shape), out: []array{empty(shape[1], n, n)}, in: []array{x}, rel: s.opt.Sum, unit: math.Sqrt(float64(area)),
-			f: func(e layers.Engine, out, in []layers.Tensor) error { return e.ChannelGrams(out[0], in[0]) }}
+			f: func(e engine.Engine, out, in []engine.Tensor) error { return e.ChannelGrams(out[0], in[0]) }}
 		s.compare(t, c)
 		got, err := c.on(s.eng)
 		if err != nil {
@@ -54,10 +54,10 @@ func (s *suite) channelGrams(t *testing.T) {
 
 func mixOperations() []operation {
 	list := []operation{{"channel grams", []operand{arg("g", 3, 2, 2), arg("x", 2, 3)},
-		func(e layers.Engine, t []layers.Tensor) error { return e.ChannelGrams(t[0], t[1]) }}}
+		func(e engine.Engine, t []engine.Tensor) error { return e.ChannelGrams(t[0], t[1]) }}}
 	for _, trans := range []bool{false, true} {
 		list = append(list, operation{"mix", []operand{arg("y", 2, 3, 4), arg("s", 2, 2), arg("x", 2, 3, 4)},
-			func(e layers.Engine, t []layers.Tensor) error { return e.Mix(t[0], t[1], t[2], trans) }})
+			func(e engine.Engine, t []engine.Tensor) error { return e.Mix(t[0], t[1], t[2], trans) }})
 	}
 	return list
 }

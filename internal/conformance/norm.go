@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // normShapes are (N, C) and (N, C, H, W) with at least four values a channel:
@@ -33,14 +33,14 @@ func (s *suite) batchNorm(t *testing.T) {
 		s.compare(t, call{
 			what: what, in: []array{x, gamma, beta}, rel: s.opt.Sum, unit: 3,
 			out: []array{empty(shape...), empty(c), empty(c), normal(rng, c), positive(rng, c)},
-			f: func(e layers.Engine, out, in []layers.Tensor) error {
+			f: func(e engine.Engine, out, in []engine.Tensor) error {
 				return e.BatchNorm(out[0], out[1], out[2], out[3], out[4], in[0], in[1], in[2], eps, momentum)
 			},
 		})
 		mean, invStd := statistics(x, eps)
 		s.gradients(t, call{
 			what: what + " gradient", in: []array{dy, x, gamma, mean, invStd}, rel: s.opt.Sum, unit: 3,
-			f: func(e layers.Engine, out, in []layers.Tensor) error {
+			f: func(e engine.Engine, out, in []engine.Tensor) error {
 				return e.BatchNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4])
 			},
 		}, empty(shape...), empty(c), empty(c))
@@ -57,13 +57,13 @@ func (s *suite) frozenNorm(t *testing.T) {
 		what := fmt.Sprintf("%v, eps %v", shape, eps)
 		s.compare(t, call{
 			what: what, in: []array{x, gamma, beta, mean, variance}, out: []array{empty(shape...)}, rel: s.opt.Sum, unit: 1,
-			f: func(e layers.Engine, out, in []layers.Tensor) error {
+			f: func(e engine.Engine, out, in []engine.Tensor) error {
 				return e.FrozenNorm(out[0], in[0], in[1], in[2], in[3], in[4], eps)
 			},
 		})
 		s.gradients(t, call{
 			what: what + " gradient", in: []array{dy, x, gamma, mean, variance}, rel: s.opt.Sum, unit: 1,
-			f: func(e layers.Engine, out, in []layers.Tensor) error {
+			f: func(e engine.Engine, out, in []engine.Tensor) error {
 				return e.FrozenNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4], eps)
 			},
 		}, empty(shape...), empty(c), empty(c))
@@ -73,7 +73,7 @@ func (s *suite) frozenNorm(t *testing.T) {
 func (s *suite) rowNorm(t *testing.T) {
 	rng := s.rng(t)
 	for _, shape := range [][]int{{1, 1}, {1, 70}, {33, 1}, {7, 16}, {20, 33}, {5, 513}, {64, 2}} {
-		for _, spec := range []layers.RowNormSpec{
+		for _, spec := range []engine.RowNormSpec{
 			{Scale: 1, Eps: 1e-12}, {Scale: 1, Eps: 1e-12, Smooth: true}, {Scale: 11.3, Eps: 1e-12}, {Scale: 2, Eps: 0.5, Smooth: true},
 			{Scale: 1, Eps: 1e6}, {Scale: 1, Eps: 0}, {Scale: 1, Eps: 0, Smooth: true},
 		} {
@@ -91,15 +91,15 @@ func (s *suite) rowNorm(t *testing.T) {
 	}
 }
 
-func (s *suite) compareRowNorm(t *testing.T, what string, x, dy array, spec layers.RowNormSpec) {
+func (s *suite) compareRowNorm(t *testing.T, what string, x, dy array, spec engine.RowNormSpec) {
 	t.Helper()
 	s.compare(t, call{
 		what: what, in: []array{x}, out: []array{empty(x.shape...)}, rel: s.opt.Sum,
-		f: func(e layers.Engine, out, in []layers.Tensor) error { return e.RowNorm(out[0], in[0], spec) },
+		f: func(e engine.Engine, out, in []engine.Tensor) error { return e.RowNorm(out[0], in[0], spec) },
 	})
 	s.compare(t, call{
 		what: what + ", gradient", in: []array{dy, x}, out: []array{empty(x.shape...)}, rel: s.opt.Sum,
 		unit: rowNormGradientSize(x, dy, spec),
-		f:    func(e layers.Engine, out, in []layers.Tensor) error { return e.RowNormGrad(out[0], in[0], in[1], spec) },
+		f:    func(e engine.Engine, out, in []engine.Tensor) error { return e.RowNormGrad(out[0], in[0], in[1], spec) },
 	})
 }

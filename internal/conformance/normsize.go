@@ -3,8 +3,8 @@ package conformance
 import (
 	"math"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/golden"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 // statistics returns the mean and inverse deviation of each channel.
@@ -32,7 +32,7 @@ func statistics(x array, eps float32) (mean, invStd array) {
 
 // rowNormGradientSize is the size of the terms whose difference the gradient
 // is: scale*|dy|/divisor of the row with the smallest divisor.
-func rowNormGradientSize(x, dy array, spec layers.RowNormSpec) float64 {
+func rowNormGradientSize(x, dy array, spec engine.RowNormSpec) float64 {
 	size, h := 0.0, x.shape[1]
 	for i := range x.shape[0] {
 		row := widen(x.v[i*h : (i+1)*h])

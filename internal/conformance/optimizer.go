@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // The gradients of three steps on two parameters that start at 1 and -2, used
@@ -23,31 +23,31 @@ var handWorkedGradients = [3][2]float32{{0.5, -1}, {-0.25, 2}, {1, 0}}
 //	             0.0685, 2.113 | d = 1.17763, -0.40026; v = 1.31713, 0.07074; 1.836195, -0.36489
 func (s *suite) handWorkedSGD(t *testing.T) {
 	for _, c := range []struct {
-		spec layers.SGDSpec
+		spec engine.SGDSpec
 		w, v [3][2]float32
 	}{
 		{
-			spec: layers.SGDSpec{},
+			spec: engine.SGDSpec{},
 			w:    [3][2]float32{{0.93, -1.86}, {0.9364, -2.0228}, {0.817672, -1.982344}},
 		},
 		{
-			spec: layers.SGDSpec{Momentum: 0.5},
+			spec: engine.SGDSpec{Momentum: 0.5},
 			w:    [3][2]float32{{0.93, -1.86}, {0.9014, -1.9528}, {0.769072, -1.960144}},
 			v:    [3][2]float32{{0.7, -1.4}, {0.286, 0.928}, {1.32328, 0.07344}},
 		},
 		{
-			spec: layers.SGDSpec{Momentum: 0.5, Nesterov: true},
+			spec: engine.SGDSpec{Momentum: 0.5, Nesterov: true},
 			w:    [3][2]float32{{0.895, -1.79}, {0.88815, -2.0013}, {0.7045305, -1.964811}},
 			v:    [3][2]float32{{0.7, -1.4}, {0.279, 0.942}, {1.31713, 0.07074}},
 		},
 	} {
-		w, v := s.parameter(t, 1, -2), layers.Tensor(nil)
+		w, v := s.parameter(t, 1, -2), engine.Tensor(nil)
 		if c.spec.Momentum != 0 {
 			v = s.parameter(t, 0, 0)
 		}
 		for step, g := range handWorkedGradients {
-			slot := layers.Slot{Param: w, Grad: s.parameter(t, g[0], g[1]), State: [2]layers.Tensor{v}, Rate: 0.1, Decay: 0.2}
-			if err := s.eng.SGD([]layers.Slot{slot}, c.spec); err != nil {
+			slot := engine.Slot{Param: w, Grad: s.parameter(t, g[0], g[1]), State: [2]engine.Tensor{v}, Rate: 0.1, Decay: 0.2}
+			if err := s.eng.SGD([]engine.Slot{slot}, c.spec); err != nil {
 				t.Fatal(err)
 			}
 			what := fmt.Sprintf("%+v, step %d", c.spec, step+1)
@@ -76,8 +76,8 @@ func (s *suite) handWorkedAdamW(t *testing.T) {
 	wantV := [3][2]float32{{0.0625, 0.25}, {0.0625, 1.1875}, {0.296875, 0.890625}}
 	w, m, v := s.parameter(t, 1, -2), s.parameter(t, 0, 0), s.parameter(t, 0, 0)
 	for i, g := range handWorkedGradients {
-		slot := layers.Slot{Param: w, Grad: s.parameter(t, g[0], g[1]), State: [2]layers.Tensor{m, v}, Rate: 0.1, Decay: 0.2}
-		if err := s.eng.AdamW([]layers.Slot{slot}, layers.AdamWSpec{Beta1: 0.5, Beta2: 0.75, Eps: 0.5, Step: i + 1}); err != nil {
+		slot := engine.Slot{Param: w, Grad: s.parameter(t, g[0], g[1]), State: [2]engine.Tensor{m, v}, Rate: 0.1, Decay: 0.2}
+		if err := s.eng.AdamW([]engine.Slot{slot}, engine.AdamWSpec{Beta1: 0.5, Beta2: 0.75, Eps: 0.5, Step: i + 1}); err != nil {
 			t.Fatal(err)
 		}
 		what := fmt.Sprintf("step %d", i+1)
@@ -101,8 +101,8 @@ func (s *suite) handWorkedAdam(t *testing.T) {
 	wantV := [3][2]float32{{0.1225, 0.49}, {0.0928257, 1.0193438}, {0.4202794, 0.8027832}}
 	w, m, v := s.parameter(t, 1, -2), s.parameter(t, 0, 0), s.parameter(t, 0, 0)
 	for i, g := range handWorkedGradients {
-		slot := layers.Slot{Param: w, Grad: s.parameter(t, g[0], g[1]), State: [2]layers.Tensor{m, v}, Rate: 0.1, Decay: 0.2}
-		if err := s.eng.AdamW([]layers.Slot{slot}, layers.AdamWSpec{Beta1: 0.5, Beta2: 0.75, Eps: 0.5, Step: i + 1, Coupled: true}); err != nil {
+		slot := engine.Slot{Param: w, Grad: s.parameter(t, g[0], g[1]), State: [2]engine.Tensor{m, v}, Rate: 0.1, Decay: 0.2}
+		if err := s.eng.AdamW([]engine.Slot{slot}, engine.AdamWSpec{Beta1: 0.5, Beta2: 0.75, Eps: 0.5, Step: i + 1, Coupled: true}); err != nil {
 			t.Fatal(err)
 		}
 		what := fmt.Sprintf("step %d", i+1)
@@ -137,13 +137,13 @@ func (s *suite) handWorkedRMSprop(t *testing.T) {
 			b:        [3][2]float32{{0.8235294, -1.1666667}, {0.3291849, 0.4895434}, {1.1924857, -0.0315916}},
 		},
 	} {
-		w, v, b := s.parameter(t, 1, -2), s.parameter(t, 0, 0), layers.Tensor(nil)
+		w, v, b := s.parameter(t, 1, -2), s.parameter(t, 0, 0), engine.Tensor(nil)
 		if c.momentum != 0 {
 			b = s.parameter(t, 0, 0)
 		}
 		for i, g := range handWorkedGradients {
-			slot := layers.Slot{Param: w, Grad: s.parameter(t, g[0], g[1]), State: [2]layers.Tensor{v, b}, Rate: 0.1, Decay: 0.2}
-			if err := s.eng.RMSprop([]layers.Slot{slot}, layers.RMSpropSpec{Alpha: 0.75, Eps: 0.5, Momentum: c.momentum}); err != nil {
+			slot := engine.Slot{Param: w, Grad: s.parameter(t, g[0], g[1]), State: [2]engine.Tensor{v, b}, Rate: 0.1, Decay: 0.2}
+			if err := s.eng.RMSprop([]engine.Slot{slot}, engine.RMSpropSpec{Alpha: 0.75, Eps: 0.5, Momentum: c.momentum}); err != nil {
 				t.Fatal(err)
 			}
 			what := fmt.Sprintf("momentum %v, step %d", c.momentum, i+1)
@@ -156,7 +156,7 @@ func (s *suite) handWorkedRMSprop(t *testing.T) {
 	}
 }
 
-func (s *suite) parameter(t *testing.T, a, b float32) layers.Tensor {
+func (s *suite) parameter(t *testing.T, a, b float32) engine.Tensor {
 	t.Helper()
 	x, err := newTensor(s.eng, array{[]int{2}, []float32{a, b}})
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *suite) parameter(t *testing.T, a, b float32) layers.Tensor {
 	return x
 }
 
-func (s *suite) holds(t *testing.T, what string, x layers.Tensor, want [2]float32) {
+func (s *suite) holds(t *testing.T, what string, x engine.Tensor, want [2]float32) {
 	t.Helper()
 	got, err := numbers(s.eng, x)
 	if err != nil {

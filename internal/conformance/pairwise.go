@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -98,7 +98,7 @@ func (s *suite) comparePairs(t *testing.T, m metric.Metric, a, b, dd array) {
 	t.Helper()
 	what := fmt.Sprintf("%v of %v and %v, about %.2g", m, a.shape, b.shape, a.v[0])
 	forward := call{what: what, out: []array{empty(dd.shape...)}, in: []array{a, b}, saturates: true, rel: s.opt.Sum, unit: valueSize(m, a, b),
-		f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Pairwise(out[0], in[0], in[1], m) }}
+		f: func(e engine.Engine, out, in []engine.Tensor) error { return e.Pairwise(out[0], in[0], in[1], m) }}
 	s.compare(t, forward)
 	d, err := forward.on(s.ref)
 	if err != nil {
@@ -109,7 +109,7 @@ func (s *suite) comparePairs(t *testing.T, m metric.Metric, a, b, dd array) {
 	backward := func(what string, unit float64, out ...array) {
 		t.Helper()
 		s.compare(t, call{what: what, out: out, in: []array{dd, {dd.shape, d[0]}, a, b}, rel: s.opt.Sum, unit: unit, floor: slopeFloor(m, dd),
-			f: func(e layers.Engine, out, in []layers.Tensor) error {
+			f: func(e engine.Engine, out, in []engine.Tensor) error {
 				return e.PairwiseGrad(out[0], out[1], in[0], in[1], in[2], in[3], m)
 			}})
 	}
@@ -124,7 +124,7 @@ func (s *suite) compareSelf(t *testing.T, m metric.Metric, a, dd array) {
 	t.Helper()
 	what := fmt.Sprintf("%v of %v and itself", m, a.shape)
 	forward := call{what: what, out: []array{empty(dd.shape...)}, in: []array{a}, rel: s.opt.Sum, unit: valueSize(m, a, a),
-		f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Pairwise(out[0], in[0], in[0], m) }}
+		f: func(e engine.Engine, out, in []engine.Tensor) error { return e.Pairwise(out[0], in[0], in[0], m) }}
 	s.compare(t, forward)
 	if d, err := forward.on(s.eng); err == nil && !m.Similarity() {
 		for i := range a.shape[0] {
@@ -139,17 +139,17 @@ func (s *suite) compareSelf(t *testing.T, m metric.Metric, a, dd array) {
 		return
 	}
 	sizeA, sizeB := gradientSizes(m, a, a, dd)
-	backward := func(what string, out []array, f func(out []layers.Tensor) (da, db layers.Tensor)) {
+	backward := func(what string, out []array, f func(out []engine.Tensor) (da, db engine.Tensor)) {
 		t.Helper()
 		s.compare(t, call{what: what, out: out, in: []array{dd, {dd.shape, d[0]}, a}, rel: s.opt.Sum, unit: sizeA + sizeB,
-			f: func(e layers.Engine, out, in []layers.Tensor) error {
+			f: func(e engine.Engine, out, in []engine.Tensor) error {
 				da, db := f(out)
 				return e.PairwiseGrad(da, db, in[0], in[1], in[2], in[2], m)
 			}})
 	}
 	one := []array{empty(a.shape...)}
-	backward(what+", summed gradient", one, func(out []layers.Tensor) (da, db layers.Tensor) { return out[0], out[0] })
-	backward(what+", gradient of a", one, func(out []layers.Tensor) (da, db layers.Tensor) { return out[0], nil })
-	backward(what+", gradient of b", one, func(out []layers.Tensor) (da, db layers.Tensor) { return nil, out[0] })
-	backward(what+", both gradients", []array{empty(a.shape...), empty(a.shape...)}, func(out []layers.Tensor) (da, db layers.Tensor) { return out[0], out[1] })
+	backward(what+", summed gradient", one, func(out []engine.Tensor) (da, db engine.Tensor) { return out[0], out[0] })
+	backward(what+", gradient of a", one, func(out []engine.Tensor) (da, db engine.Tensor) { return out[0], nil })
+	backward(what+", gradient of b", one, func(out []engine.Tensor) (da, db engine.Tensor) { return nil, out[0] })
+	backward(what+", both gradients", []array{empty(a.shape...), empty(a.shape...)}, func(out []engine.Tensor) (da, db engine.Tensor) { return out[0], out[1] })
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -43,7 +43,7 @@ func (s *suite) compareGroups(t *testing.T, m metric.Metric, a, dd array) {
 		sizeV, sizeG, floor = max(sizeV, valueSize(m, rows, rows)), max(sizeG, sizeA+sizeB), max(floor, 2*slopeFloor(m, up))
 	}
 	forward := call{what: what, out: []array{empty(n, k)}, in: []array{a}, rel: s.opt.Sum, unit: sizeV,
-		f: func(e layers.Engine, out, in []layers.Tensor) error { return e.PairwiseGroups(out[0], in[0], m) }}
+		f: func(e engine.Engine, out, in []engine.Tensor) error { return e.PairwiseGroups(out[0], in[0], m) }}
 	s.compare(t, forward)
 	d, err := forward.on(s.ref)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *suite) compareGroups(t *testing.T, m metric.Metric, a, dd array) {
 		return
 	}
 	s.compare(t, call{what: what + ", gradient", out: []array{empty(n, h)}, in: []array{dd, {dd.shape, d[0]}, a}, rel: s.opt.Sum, unit: sizeG, floor: floor,
-		f: func(e layers.Engine, out, in []layers.Tensor) error {
+		f: func(e engine.Engine, out, in []engine.Tensor) error {
 			return e.PairwiseGroupsGrad(out[0], in[0], in[1], in[2], m)
 		}})
 }

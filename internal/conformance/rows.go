@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // rowShapes have their rows along the last axis.
@@ -36,14 +36,14 @@ func (s *suite) layerNorm(t *testing.T) {
 		s.compare(t, call{
 			what: what, in: []array{x, gamma, beta}, rel: s.opt.Sum, unit: 3,
 			out: []array{empty(shape...), empty(rows...), empty(rows...)},
-			f: func(e layers.Engine, out, in []layers.Tensor) error {
+			f: func(e engine.Engine, out, in []engine.Tensor) error {
 				return e.LayerNorm(out[0], out[1], out[2], in[0], in[1], in[2], eps)
 			},
 		})
 		mean, invStd := rowStatistics(x, eps)
 		s.gradients(t, call{
 			what: what + " gradient", in: []array{dy, x, gamma, mean, invStd}, rel: s.opt.Sum, unit: 3,
-			f: func(e layers.Engine, out, in []layers.Tensor) error {
+			f: func(e engine.Engine, out, in []engine.Tensor) error {
 				return e.LayerNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4])
 			},
 		}, empty(shape...), empty(d), empty(d))
@@ -66,7 +66,7 @@ func rowStatistics(x array, eps float32) (mean, invStd array) {
 // gelu goes through all of the range where the function bends, and far beyond.
 func (s *suite) gelu(t *testing.T) {
 	rng := s.rng(t)
-	for _, form := range []layers.GELUForm{layers.GELUErf, layers.GELUTanh} {
+	for _, form := range []engine.GELUForm{engine.GELUErf, engine.GELUTanh} {
 		for _, scale := range []float64{1e-30, 1e-3, 1, 5, 100, 1e15} {
 			for _, shape := range [][]int{{1}, {17}, {3, 5, 7}, {1, 64, 33}} {
 				x, dy := scaled(rng, scale, shape...), normal(rng, shape...)
@@ -88,21 +88,21 @@ func (s *suite) gelu(t *testing.T) {
 	}
 }
 
-func (s *suite) compareGELU(t *testing.T, what string, x, dy array, form layers.GELUForm) {
+func (s *suite) compareGELU(t *testing.T, what string, x, dy array, form engine.GELUForm) {
 	t.Helper()
 	// The form with tanh subtracts two numbers of size 1 on the left.
 	floor := 0.0
-	if form == layers.GELUTanh {
+	if form == engine.GELUTanh {
 		floor = 1e-6
 	}
-	forward := func(e layers.Engine, out, in []layers.Tensor) error { return e.GELU(out[0], in[0], form) }
-	backward := func(e layers.Engine, out, in []layers.Tensor) error { return e.GELUGrad(out[0], in[0], in[1], form) }
+	forward := func(e engine.Engine, out, in []engine.Tensor) error { return e.GELU(out[0], in[0], form) }
+	backward := func(e engine.Engine, out, in []engine.Tensor) error { return e.GELUGrad(out[0], in[0], in[1], form) }
 	s.compare(t, call{what: what, out: []array{empty(x.shape...)}, in: []array{x}, f: forward, rel: s.opt.Sum, floor: floor})
 	s.compare(t, call{what: what + ", gradient", out: []array{empty(x.shape...)}, in: []array{dy, x}, f: backward, rel: s.opt.Sum, floor: floor})
 	s.compare(t, call{what: what + ", in place", out: []array{x}, rel: s.opt.Sum, floor: floor,
-		f: func(e layers.Engine, out, _ []layers.Tensor) error { return e.GELU(out[0], out[0], form) }})
+		f: func(e engine.Engine, out, _ []engine.Tensor) error { return e.GELU(out[0], out[0], form) }})
 	s.compare(t, call{what: what + ", gradient in place", out: []array{dy}, in: []array{x}, rel: s.opt.Sum, floor: floor,
-		f: func(e layers.Engine, out, in []layers.Tensor) error { return e.GELUGrad(out[0], out[0], in[0], form) }})
+		f: func(e engine.Engine, out, in []engine.Tensor) error { return e.GELUGrad(out[0], out[0], in[0], form) }})
 }
 
 func (s *suite) softmax(t *testing.T) {
@@ -111,8 +111,8 @@ func (s *suite) softmax(t *testing.T) {
 		for _, scale := range []float64{0, 1, 30, 1e4, 1e30} {
 			x, dy := scaled(rng, scale, shape...), normal(rng, shape...)
 			what := fmt.Sprintf("%v at scale %v", shape, scale)
-			s.compareRows(t, what, x, dy, layers.Engine.Softmax, layers.Engine.SoftmaxGrad)
-			s.compareRows(t, "log, "+what, x, dy, layers.Engine.LogSoftmax, layers.Engine.LogSoftmaxGrad)
+			s.compareRows(t, what, x, dy, engine.Engine.Softmax, engine.Engine.SoftmaxGrad)
+			s.compareRows(t, "log, "+what, x, dy, engine.Engine.LogSoftmax, engine.Engine.LogSoftmaxGrad)
 		}
 	}
 	// Exclusion: -Inf has no weight.
@@ -123,16 +123,16 @@ func (s *suite) softmax(t *testing.T) {
 		}
 	}
 	s.compare(t, call{what: "minus infinity", out: []array{empty(4, 21)}, in: []array{x}, rel: s.opt.Sum,
-		f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Softmax(out[0], in[0]) }})
+		f: func(e engine.Engine, out, in []engine.Tensor) error { return e.Softmax(out[0], in[0]) }})
 }
 
 // compareRows compares an operation on rows and its gradient from its output,
 // both also in place.
 func (s *suite) compareRows(t *testing.T, what string, x, dy array,
-	forward func(e layers.Engine, y, x layers.Tensor) error, backward func(e layers.Engine, dx, dy, y layers.Tensor) error) {
+	forward func(e engine.Engine, y, x engine.Tensor) error, backward func(e engine.Engine, dx, dy, y engine.Tensor) error) {
 	t.Helper()
 	c := call{what: what, out: []array{empty(x.shape...)}, in: []array{x}, rel: s.opt.Sum,
-		f: func(e layers.Engine, out, in []layers.Tensor) error { return forward(e, out[0], in[0]) }}
+		f: func(e engine.Engine, out, in []engine.Tensor) error { return forward(e, out[0], in[0]) }}
 	s.compare(t, c)
 	y, err := c.on(s.ref)
 	if err != nil {
@@ -141,9 +141,9 @@ func (s *suite) compareRows(t *testing.T, what string, x, dy array,
 	}
 	out := array{x.shape, y[0]}
 	s.compare(t, call{what: what + ", in place", out: []array{x}, rel: s.opt.Sum,
-		f: func(e layers.Engine, out, _ []layers.Tensor) error { return forward(e, out[0], out[0]) }})
+		f: func(e engine.Engine, out, _ []engine.Tensor) error { return forward(e, out[0], out[0]) }})
 	s.compare(t, call{what: what + ", gradient", out: []array{empty(x.shape...)}, in: []array{dy, out}, rel: s.opt.Sum, unit: 0.1,
-		f: func(e layers.Engine, out, in []layers.Tensor) error { return backward(e, out[0], in[0], in[1]) }})
+		f: func(e engine.Engine, out, in []engine.Tensor) error { return backward(e, out[0], in[0], in[1]) }})
 	s.compare(t, call{what: what + ", gradient in place", out: []array{dy}, in: []array{out}, rel: s.opt.Sum, unit: 0.1,
-		f: func(e layers.Engine, out, in []layers.Tensor) error { return backward(e, out[0], out[0], in[0]) }})
+		f: func(e engine.Engine, out, in []engine.Tensor) error { return backward(e, out[0], out[0], in[0]) }})
 }

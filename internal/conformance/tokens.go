@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // attentionShape is that of b images of tokens, in heads of size numbers.
@@ -20,8 +20,8 @@ func (a attentionShape) y() []int      { return []int{a.b, a.tokens, a.heads * a
 func (a attentionShape) qkv() []int    { return []int{a.b, a.tokens, 3 * a.heads * a.size} }
 func (a attentionShape) logSum() []int { return []int{a.b, a.heads, a.tokens} }
 
-func (a attentionShape) spec() layers.AttentionSpec {
-	return layers.AttentionSpec{Heads: a.heads, Scale: float32(1 / math.Sqrt(float64(a.size)))}
+func (a attentionShape) spec() engine.AttentionSpec {
+	return engine.AttentionSpec{Heads: a.heads, Scale: float32(1 / math.Sqrt(float64(a.size)))}
 }
 
 func (s *suite) attention(t *testing.T) {
@@ -59,10 +59,10 @@ func (s *suite) attentionScales(t *testing.T) {
 	}
 }
 
-func (s *suite) compareAttention(t *testing.T, what string, a attentionShape, spec layers.AttentionSpec, qkv, dy array) {
+func (s *suite) compareAttention(t *testing.T, what string, a attentionShape, spec engine.AttentionSpec, qkv, dy array) {
 	t.Helper()
 	forward := call{what: what, out: []array{empty(a.y()...), empty(a.logSum()...)}, in: []array{qkv}, rel: s.attentionError(qkv, a, spec), unit: 1,
-		f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Attention(out[0], out[1], in[0], spec) }}
+		f: func(e engine.Engine, out, in []engine.Tensor) error { return e.Attention(out[0], out[1], in[0], spec) }}
 	s.compare(t, forward)
 	out, err := forward.on(s.ref)
 	if err != nil {
@@ -71,14 +71,14 @@ func (s *suite) compareAttention(t *testing.T, what string, a attentionShape, sp
 	}
 	s.compare(t, call{what: what + ", gradient", out: []array{empty(a.qkv()...)}, rel: s.attentionError(qkv, a, spec), unit: 1,
 		in: []array{dy, {a.y(), out[0]}, {a.logSum(), out[1]}, qkv},
-		f: func(e layers.Engine, out, in []layers.Tensor) error {
+		f: func(e engine.Engine, out, in []engine.Tensor) error {
 			return e.AttentionGrad(out[0], in[0], in[1], in[2], in[3], spec)
 		}})
 }
 
 // attentionError is the relative error of a weight: what float32 leaves of the
 // largest score is the error of the logarithm.
-func (s *suite) attentionError(qkv array, a attentionShape, spec layers.AttentionSpec) float64 {
+func (s *suite) attentionError(qkv array, a attentionShape, spec engine.AttentionSpec) float64 {
 	d := a.heads * a.size
 	most := 0.0
 	for i, v := range qkv.v {
@@ -118,13 +118,13 @@ func (s *suite) tokens(t *testing.T) {
 			pos = array{}
 		}
 		s.compare(t, call{what: what, out: []array{empty(q.y()...)}, in: []array{x, first, pos}, rel: s.opt.Elementwise,
-			f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Tokens(out[0], in[0], in[1], in[2]) }})
+			f: func(e engine.Engine, out, in []engine.Tensor) error { return e.Tokens(out[0], in[0], in[1], in[2]) }})
 		destinations := []array{empty(q.x()...), empty(q.pos()...)}
 		if q.prefix > 0 {
 			destinations = append(destinations, empty(first.shape...))
 		}
 		s.gradients(t, call{what: what + " gradient", in: []array{y}, rel: s.opt.Sum,
-			f: func(e layers.Engine, out, in []layers.Tensor) error {
+			f: func(e engine.Engine, out, in []engine.Tensor) error {
 				if q.prefix == 0 {
 					return e.TokensGrad(out[0], nil, out[1], in[0])
 				}
@@ -133,9 +133,9 @@ func (s *suite) tokens(t *testing.T) {
 		last := q.prefix + q.h*q.w - 1
 		for _, at := range []int{0, last / 2, last} {
 			s.compare(t, call{what: fmt.Sprintf("token %d of %v", at, q.y()), out: []array{empty(q.b, q.d)}, in: []array{y},
-				f: func(e layers.Engine, out, in []layers.Tensor) error { return e.Token(out[0], in[0], at) }})
+				f: func(e engine.Engine, out, in []engine.Tensor) error { return e.Token(out[0], in[0], at) }})
 			s.compare(t, call{what: fmt.Sprintf("token %d of %v, gradient", at, q.y()), out: []array{empty(q.y()...)}, in: []array{normal(rng, q.b, q.d)},
-				f: func(e layers.Engine, out, in []layers.Tensor) error { return e.TokenGrad(out[0], in[0], at) }})
+				f: func(e engine.Engine, out, in []engine.Tensor) error { return e.TokenGrad(out[0], in[0], at) }})
 		}
 	}
 }

@@ -3,12 +3,12 @@ package reference
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // gelu returns the unit and its derivative.
-func gelu(x float64, form layers.GELUForm) (value, slope float64) {
-	if form == layers.GELUErf {
+func gelu(x float64, form engine.GELUForm) (value, slope float64) {
+	if form == engine.GELUErf {
 		share := math.Erfc(-x/math.Sqrt2) / 2 // Phi(x), also where it is tiny
 		return x * share, share + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi)
 	}
@@ -19,11 +19,11 @@ func gelu(x float64, form layers.GELUForm) (value, slope float64) {
 }
 
 // GELU sets y = x Phi(x).
-func (Engine) GELU(y, x layers.Tensor, form layers.GELUForm) error {
+func (Engine) GELU(y, x engine.Tensor, form engine.GELUForm) error {
 	c := call{op: "gelu"}
 	out, in := c.any("y", y), c.any("x", x)
 	c.same(out, in)
-	c.check(form <= layers.GELUTanh, "form %d is unknown", form)
+	c.check(form <= engine.GELUTanh, "form %d is unknown", form)
 	if c.err != nil {
 		return c.err
 	}
@@ -35,12 +35,12 @@ func (Engine) GELU(y, x layers.Tensor, form layers.GELUForm) error {
 }
 
 // GELUGrad is the gradient of GELU.
-func (Engine) GELUGrad(dx, dy, x layers.Tensor, form layers.GELUForm) error {
+func (Engine) GELUGrad(dx, dy, x engine.Tensor, form engine.GELUForm) error {
 	c := call{op: "gelu gradient"}
 	to, up, in := c.any("dx", dx), c.any("dy", dy), c.any("x", x)
 	c.same(to, in)
 	c.same(up, in)
-	c.check(form <= layers.GELUTanh, "form %d is unknown", form)
+	c.check(form <= engine.GELUTanh, "form %d is unknown", form)
 	if c.err != nil {
 		return c.err
 	}
@@ -65,19 +65,19 @@ func logSum(x []float64) float64 {
 }
 
 // Softmax sets every row of y to exp(x) / sum exp(x).
-func (Engine) Softmax(y, x layers.Tensor) error {
+func (Engine) Softmax(y, x engine.Tensor) error {
 	c := call{op: "softmax"}
 	return c.rowwise(y, x, func(v, total float64) float64 { return math.Exp(v - total) })
 }
 
 // LogSoftmax sets every row of y to x - log sum exp(x).
-func (Engine) LogSoftmax(y, x layers.Tensor) error {
+func (Engine) LogSoftmax(y, x engine.Tensor) error {
 	c := call{op: "log softmax"}
 	return c.rowwise(y, x, func(v, total float64) float64 { return v - total })
 }
 
 // rowwise applies f to every element of x and the logSum of its row.
-func (c *call) rowwise(y, x layers.Tensor, f func(v, total float64) float64) error {
+func (c *call) rowwise(y, x engine.Tensor, f func(v, total float64) float64) error {
 	in, rows, d := c.lines("x", x, 1)
 	out := c.any("y", y)
 	c.same(out, in)
@@ -103,7 +103,7 @@ func wide(x []float32) []float64 {
 }
 
 // SoftmaxGrad is the gradient of Softmax: dx = y*(dy - sum(dy*y)).
-func (Engine) SoftmaxGrad(dx, dy, y layers.Tensor) error {
+func (Engine) SoftmaxGrad(dx, dy, y engine.Tensor) error {
 	c := call{op: "softmax gradient"}
 	return c.rowwiseGrad(dx, dy, y, func(dy, y []float64, j int) float64 {
 		along := 0.0
@@ -115,7 +115,7 @@ func (Engine) SoftmaxGrad(dx, dy, y layers.Tensor) error {
 }
 
 // LogSoftmaxGrad is the gradient of LogSoftmax: dx = dy - exp(y)*sum(dy).
-func (Engine) LogSoftmaxGrad(dx, dy, y layers.Tensor) error {
+func (Engine) LogSoftmaxGrad(dx, dy, y engine.Tensor) error {
 	c := call{op: "log softmax gradient"}
 	return c.rowwiseGrad(dx, dy, y, func(dy, y []float64, j int) float64 {
 		total := 0.0
@@ -127,7 +127,7 @@ func (Engine) LogSoftmaxGrad(dx, dy, y layers.Tensor) error {
 }
 
 // rowwiseGrad sets every element j of a row of dx to f of the rows of dy and y.
-func (c *call) rowwiseGrad(dx, dy, y layers.Tensor, f func(dy, y []float64, j int) float64) error {
+func (c *call) rowwiseGrad(dx, dy, y engine.Tensor, f func(dy, y []float64, j int) float64) error {
 	out, rows, d := c.lines("y", y, 1)
 	up, to := c.any("dy", dy), c.any("dx", dx)
 	c.same(up, out)

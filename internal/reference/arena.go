@@ -6,7 +6,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 func volume(shape []int) (int, error) {
@@ -32,7 +32,7 @@ func (Engine) Footprint(shape ...int) (int64, error) {
 type arena []float32
 
 // Arena returns memory for tensors to lie in.
-func (Engine) Arena(bytes int64) (layers.Arena, error) {
+func (Engine) Arena(bytes int64) (engine.Arena, error) {
 	if bytes < 0 || bytes > math.MaxInt32 {
 		return nil, fmt.Errorf("reference: an arena of %d bytes", bytes)
 	}
@@ -40,7 +40,7 @@ func (Engine) Arena(bytes int64) (layers.Arena, error) {
 }
 
 // Tensor returns the tensor that begins offset bytes into the arena.
-func (a arena) Tensor(offset int64, shape ...int) (layers.Tensor, error) {
+func (a arena) Tensor(offset int64, shape ...int) (engine.Tensor, error) {
 	n, err := volume(shape)
 	if err != nil {
 		return nil, fmt.Errorf("reference: arena: %w", err)

@@ -3,11 +3,11 @@ package reference
 import (
 	"slices"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // Add sets dst = a + b.
-func (Engine) Add(dst, a, b layers.Tensor) error {
+func (Engine) Add(dst, a, b engine.Tensor) error {
 	c := call{op: "add"}
 	d, x, y := c.any("dst", dst), c.any("a", a), c.any("b", b)
 	c.same(d, x)
@@ -22,7 +22,7 @@ func (Engine) Add(dst, a, b layers.Tensor) error {
 }
 
 // Scale sets dst = s * a.
-func (Engine) Scale(dst, a layers.Tensor, s float32) error {
+func (Engine) Scale(dst, a engine.Tensor, s float32) error {
 	c := call{op: "scale"}
 	d, x := c.any("dst", dst), c.any("a", a)
 	c.same(d, x)
@@ -36,7 +36,7 @@ func (Engine) Scale(dst, a layers.Tensor, s float32) error {
 }
 
 // ReLU sets y = max(x, 0).
-func (Engine) ReLU(y, x layers.Tensor) error {
+func (Engine) ReLU(y, x engine.Tensor) error {
 	c := call{op: "relu"}
 	out, in := c.any("y", y), c.any("x", x)
 	c.same(out, in)
@@ -50,7 +50,7 @@ func (Engine) ReLU(y, x layers.Tensor) error {
 }
 
 // ReLUGrad sets dx = dy where y > 0, else 0.
-func (Engine) ReLUGrad(dx, dy, y layers.Tensor) error {
+func (Engine) ReLUGrad(dx, dy, y engine.Tensor) error {
 	c := call{op: "relu gradient"}
 	to, from, out := c.any("dx", dx), c.any("dy", dy), c.any("y", y)
 	c.same(to, from)
@@ -69,7 +69,7 @@ func (Engine) ReLUGrad(dx, dy, y layers.Tensor) error {
 }
 
 // MatMul sets or adds to c = op(a) op(b).
-func (Engine) MatMul(c, a, b layers.Tensor, transA, transB, accumulate bool) error {
+func (Engine) MatMul(c, a, b engine.Tensor, transA, transB, accumulate bool) error {
 	k := call{op: "matmul"}
 	out, x, y := k.of("c", c, -1, -1), k.of("a", a, -1, -1), k.of("b", b, -1, -1)
 	if k.err != nil {
@@ -111,7 +111,7 @@ func (Engine) MatMul(c, a, b layers.Tensor, transA, transB, accumulate bool) err
 }
 
 // Linear sets y = x w^T + bias.
-func (Engine) Linear(y, x, w, bias layers.Tensor) error {
+func (Engine) Linear(y, x, w, bias engine.Tensor) error {
 	c := call{op: "linear"}
 	in, rows, width := c.lines("x", x, 2)
 	weight := c.of("w", w, -1, -1)
@@ -145,7 +145,7 @@ func withLast(shape []int, last int) []int {
 }
 
 // LinearGrad is the gradient of Linear.
-func (Engine) LinearGrad(dx, dw, dbias, dy, x, w layers.Tensor) error {
+func (Engine) LinearGrad(dx, dw, dbias, dy, x, w engine.Tensor) error {
 	c := call{op: "linear gradient"}
 	in, rows, width := c.lines("x", x, 2)
 	weight := c.of("w", w, -1, -1)
@@ -185,7 +185,7 @@ func (Engine) LinearGrad(dx, dw, dbias, dy, x, w layers.Tensor) error {
 }
 
 // Concat joins xs along axis 1.
-func (Engine) Concat(y layers.Tensor, xs ...layers.Tensor) error {
+func (Engine) Concat(y engine.Tensor, xs ...engine.Tensor) error {
 	c := call{op: "concat"}
 	out := c.any("y", y)
 	c.check(len(xs) > 0, "nothing to join")
@@ -214,7 +214,7 @@ func (Engine) Concat(y layers.Tensor, xs ...layers.Tensor) error {
 }
 
 // Slice copies channels [from, from+C) of y into x.
-func (Engine) Slice(x, y layers.Tensor, from int) error {
+func (Engine) Slice(x, y engine.Tensor, from int) error {
 	c := call{op: "slice"}
 	part, whole := c.any("x", x), c.any("y", y)
 	c.slices(part, whole, from)
@@ -226,7 +226,7 @@ func (Engine) Slice(x, y layers.Tensor, from int) error {
 }
 
 // SliceReLUGrad copies channels [from, from+C) of dy where y is above 0.
-func (Engine) SliceReLUGrad(dx, dy, y layers.Tensor, from int) error {
+func (Engine) SliceReLUGrad(dx, dy, y engine.Tensor, from int) error {
 	c := call{op: "slice of a relu gradient"}
 	part, up, out := c.any("dx", dx), c.any("dy", dy), c.any("y", y)
 	c.slices(part, up, from)
@@ -255,7 +255,7 @@ func (c *call) slices(part, whole array, from int) {
 }
 
 // ScaleRows sets row k of dst to s[k] times that of a.
-func (Engine) ScaleRows(dst, a, s layers.Tensor) error {
+func (Engine) ScaleRows(dst, a, s engine.Tensor) error {
 	c := call{op: "scale rows"}
 	out, in := c.any("dst", dst), c.any("a", a)
 	c.same(out, in)
@@ -272,7 +272,7 @@ func (Engine) ScaleRows(dst, a, s layers.Tensor) error {
 }
 
 // RowDots sets d[k] to the dot product of rows k.
-func (Engine) RowDots(d, a, b layers.Tensor) error {
+func (Engine) RowDots(d, a, b engine.Tensor) error {
 	c := call{op: "row dots"}
 	x, y := c.any("a", a), c.any("b", b)
 	c.same(x, y)

@@ -6,7 +6,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // array is an argument of an operation. The zero array stands for nil.
@@ -46,7 +46,7 @@ func (c *call) check(ok bool, format string, args ...any) {
 }
 
 // any unwraps a tensor of any shape.
-func (c *call) any(name string, t layers.Tensor) array {
+func (c *call) any(name string, t engine.Tensor) array {
 	d, ok := t.(*tensor.Dense)
 	if !ok || d == nil {
 		c.check(false, "%s is %T, want a tensor of this engine", name, t)
@@ -60,7 +60,7 @@ func (c *call) any(name string, t layers.Tensor) array {
 }
 
 // of unwraps a tensor of the given shape, in which -1 stands for any dimension.
-func (c *call) of(name string, t layers.Tensor, shape ...int) array {
+func (c *call) of(name string, t engine.Tensor, shape ...int) array {
 	a := c.any(name, t)
 	if c.err != nil {
 		return a
@@ -74,14 +74,14 @@ func (c *call) of(name string, t layers.Tensor, shape ...int) array {
 }
 
 // maybe is of for a tensor that may be nil.
-func (c *call) maybe(name string, t layers.Tensor, shape ...int) array {
+func (c *call) maybe(name string, t engine.Tensor, shape ...int) array {
 	if isNil(t) {
 		return array{}
 	}
 	return c.of(name, t, shape...)
 }
 
-func isNil(t layers.Tensor) bool {
+func isNil(t engine.Tensor) bool {
 	d, ok := t.(*tensor.Dense)
 	return t == nil || ok && d == nil
 }
@@ -91,4 +91,4 @@ func (c *call) same(a, b array) {
 }
 
 // images unwraps a tensor of shape (N, C, H, W).
-func (c *call) images(name string, t layers.Tensor) array { return c.of(name, t, -1, -1, -1, -1) }
+func (c *call) images(name string, t engine.Tensor) array { return c.of(name, t, -1, -1, -1, -1) }

@@ -3,7 +3,7 @@ package reference
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // heads is packed attention: batch images of tokens tokens, in heads of size
@@ -14,7 +14,7 @@ type heads struct {
 	qkv                        array
 }
 
-func (c *call) heads(qkv layers.Tensor, spec layers.AttentionSpec) heads {
+func (c *call) heads(qkv engine.Tensor, spec engine.AttentionSpec) heads {
 	a := c.of("qkv", qkv, -1, -1, -1)
 	c.check(spec.Heads > 0, "%d heads, want 1 or more", spec.Heads)
 	c.check(spec.Scale > 0, "the scale is %v, want more than 0", spec.Scale)
@@ -61,7 +61,7 @@ func (a heads) each(f func(n, h, t int)) {
 }
 
 // Attention is multi-head attention over packed tokens.
-func (Engine) Attention(y, total, qkv layers.Tensor, spec layers.AttentionSpec) error {
+func (Engine) Attention(y, total, qkv engine.Tensor, spec engine.AttentionSpec) error {
 	c := call{op: "attention"}
 	a := c.heads(qkv, spec)
 	out, sums := c.of("y", y, a.batch, a.tokens, a.heads*a.size), c.of("logSum", total, a.batch, a.heads, a.tokens)
@@ -87,7 +87,7 @@ func (Engine) Attention(y, total, qkv layers.Tensor, spec layers.AttentionSpec) 
 
 // AttentionGrad is the gradient of Attention. With weights p, dp_j = dy.v_j:
 // dv_j += p_j dy, and ds_j = p_j (dp_j - sum p dp) for the scores.
-func (Engine) AttentionGrad(dqkv, dy, y, total, qkv layers.Tensor, spec layers.AttentionSpec) error {
+func (Engine) AttentionGrad(dqkv, dy, y, total, qkv engine.Tensor, spec engine.AttentionSpec) error {
 	c := call{op: "attention gradient"}
 	a := c.heads(qkv, spec)
 	d := a.heads * a.size

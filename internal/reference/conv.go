@@ -1,16 +1,16 @@
 package reference
 
 import (
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // convolution holds the checked arguments that all three operations share.
 type convolution struct {
 	x, w, y array
-	spec    layers.ConvSpec
+	spec    engine.ConvSpec
 }
 
-func (c *call) convolution(x, w, y array, s layers.ConvSpec) convolution {
+func (c *call) convolution(x, w, y array, s engine.ConvSpec) convolution {
 	k := convolution{x, w, y, s}
 	c.check(s.KernelH > 0 && s.KernelW > 0 && s.StrideH > 0 && s.StrideW > 0 && s.PadH >= 0 && s.PadW >= 0,
 		"%+v, want positive kernels and strides and no negative padding", s)
@@ -55,7 +55,7 @@ func (k convolution) window(n, o, i, j int, f func(x, w int)) {
 }
 
 // Conv sets y = epilogue(x * w).
-func (Engine) Conv(y, x, w layers.Tensor, spec layers.ConvSpec, e layers.Epilogue) error {
+func (Engine) Conv(y, x, w engine.Tensor, spec engine.ConvSpec, e engine.Epilogue) error {
 	c := call{op: "conv"}
 	k := c.convolution(c.images("x", x), c.images("w", w), c.images("y", y), spec)
 	if c.err != nil {
@@ -94,7 +94,7 @@ func (Engine) Conv(y, x, w layers.Tensor, spec layers.ConvSpec, e layers.Epilogu
 }
 
 // ConvGradInput sets dx from dy.
-func (Engine) ConvGradInput(dx, dy, w layers.Tensor, spec layers.ConvSpec) error {
+func (Engine) ConvGradInput(dx, dy, w engine.Tensor, spec engine.ConvSpec) error {
 	c := call{op: "conv gradient of the input"}
 	k := c.convolution(c.images("dx", dx), c.images("w", w), c.images("dy", dy), spec)
 	if c.err != nil {
@@ -107,7 +107,7 @@ func (Engine) ConvGradInput(dx, dy, w layers.Tensor, spec layers.ConvSpec) error
 }
 
 // ConvGradWeights sets dw and dbias.
-func (Engine) ConvGradWeights(dw, dbias, dy, x layers.Tensor, spec layers.ConvSpec) error {
+func (Engine) ConvGradWeights(dw, dbias, dy, x engine.Tensor, spec engine.ConvSpec) error {
 	c := call{op: "conv gradient of the weights"}
 	in, up := c.images("x", x), c.images("dy", dy)
 	if c.err != nil {

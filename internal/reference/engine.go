@@ -1,4 +1,4 @@
-// Package reference is a layers.Engine to compare other engines with: float64
+// Package reference is an engine.Engine to compare other engines with: float64
 // sums, one plain loop per sum of the definition, one thread, no tricks. It is
 // slow, and meant for tests only.
 package reference
@@ -9,13 +9,13 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
-// Engine computes the definitions of layers.Engine as they are written there.
+// Engine computes the definitions of engine.Engine as they are written there.
 type Engine struct{}
 
-var _ layers.Engine = Engine{}
+var _ engine.Engine = Engine{}
 
 // New returns the engine.
 func New() Engine { return Engine{} }
@@ -24,12 +24,12 @@ func New() Engine { return Engine{} }
 func (Engine) Name() string { return "reference" }
 
 // Info calls it a CPU's.
-func (Engine) Info() layers.EngineInfo {
-	return layers.EngineInfo{Kind: layers.CPU, Device: "reference", Precision: "fp32", Deterministic: true}
+func (Engine) Info() engine.Info {
+	return engine.Info{Kind: engine.CPU, Device: "reference", Precision: "fp32", Deterministic: true}
 }
 
 // New returns a zeroed tensor; without dimensions it is a scalar.
-func (Engine) New(shape ...int) (layers.Tensor, error) {
+func (Engine) New(shape ...int) (engine.Tensor, error) {
 	n, err := volume(shape)
 	if err != nil {
 		return nil, fmt.Errorf("reference: new: %w", err)
@@ -38,7 +38,7 @@ func (Engine) New(shape ...int) (layers.Tensor, error) {
 }
 
 // Write copies host numbers into dst.
-func (Engine) Write(dst layers.Tensor, src []float32) error {
+func (Engine) Write(dst engine.Tensor, src []float32) error {
 	c := call{op: "write"}
 	d := c.any("dst", dst)
 	c.check(len(d.v) == len(src), "%v takes %d numbers, not %d", d, len(d.v), len(src))
@@ -49,7 +49,7 @@ func (Engine) Write(dst layers.Tensor, src []float32) error {
 }
 
 // Read copies src to the host.
-func (Engine) Read(dst []float32, src layers.Tensor) error {
+func (Engine) Read(dst []float32, src engine.Tensor) error {
 	c := call{op: "read"}
 	s := c.any("src", src)
 	c.check(len(s.v) == len(dst), "%v holds %d numbers, the destination takes %d", s, len(s.v), len(dst))
@@ -60,7 +60,7 @@ func (Engine) Read(dst []float32, src layers.Tensor) error {
 }
 
 // Copy copies src into dst.
-func (Engine) Copy(dst, src layers.Tensor) error {
+func (Engine) Copy(dst, src engine.Tensor) error {
 	c := call{op: "copy"}
 	d, s := c.any("dst", dst), c.any("src", src)
 	c.check(len(d.v) == len(s.v), "%v and %v differ in size", d, s)
@@ -71,7 +71,7 @@ func (Engine) Copy(dst, src layers.Tensor) error {
 }
 
 // Zero clears dst.
-func (Engine) Zero(dst layers.Tensor) error {
+func (Engine) Zero(dst engine.Tensor) error {
 	c := call{op: "zero"}
 	d := c.any("dst", dst)
 	clear(d.v)
@@ -79,7 +79,7 @@ func (Engine) Zero(dst layers.Tensor) error {
 }
 
 // Finite reports whether x holds neither NaN nor infinity.
-func (Engine) Finite(x layers.Tensor) (bool, error) {
+func (Engine) Finite(x engine.Tensor) (bool, error) {
 	c := call{op: "finite"}
 	for _, v := range c.any("x", x).v {
 		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {

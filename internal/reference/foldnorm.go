@@ -3,11 +3,11 @@ package reference
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // FoldNorm turns a frozen normalisation into scale and shift.
-func (Engine) FoldNorm(scale, shift, bias, gamma, beta, mean, variance layers.Tensor, eps float32) error {
+func (Engine) FoldNorm(scale, shift, bias, gamma, beta, mean, variance engine.Tensor, eps float32) error {
 	c := call{op: "fold norm"}
 	out := c.of("scale", scale, -1)
 	if c.err != nil {
@@ -28,7 +28,7 @@ func (Engine) FoldNorm(scale, shift, bias, gamma, beta, mean, variance layers.Te
 }
 
 // FoldNormGrad is the gradient of FoldNorm.
-func (Engine) FoldNormGrad(dbias, dgamma, dbeta, dscale, dshift, bias, gamma, mean, variance layers.Tensor, eps float32) error {
+func (Engine) FoldNormGrad(dbias, dgamma, dbeta, dscale, dshift, bias, gamma, mean, variance engine.Tensor, eps float32) error {
 	c := call{op: "fold norm gradient"}
 	up := c.of("dshift", dshift, -1)
 	if c.err != nil {

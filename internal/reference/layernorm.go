@@ -3,11 +3,11 @@ package reference
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // lines unwraps an array of at least least axes as rows along the last one.
-func (c *call) lines(name string, t layers.Tensor, least int) (a array, rows, width int) {
+func (c *call) lines(name string, t engine.Tensor, least int) (a array, rows, width int) {
 	a = c.any(name, t)
 	c.check(c.err != nil || len(a.shape) >= least, "%v, want %d axes or more", a, least)
 	if c.err != nil {
@@ -18,7 +18,7 @@ func (c *call) lines(name string, t layers.Tensor, least int) (a array, rows, wi
 }
 
 // LayerNorm normalises every row by its own statistics.
-func (Engine) LayerNorm(y, mean, invStd, x, gamma, beta layers.Tensor, eps float32) error {
+func (Engine) LayerNorm(y, mean, invStd, x, gamma, beta engine.Tensor, eps float32) error {
 	c := call{op: "layer norm"}
 	in, rows, d := c.lines("x", x, 2)
 	if c.err != nil {
@@ -48,7 +48,7 @@ func (Engine) LayerNorm(y, mean, invStd, x, gamma, beta layers.Tensor, eps float
 
 // LayerNormGrad is the gradient of LayerNorm. With u = (x - mean)*invStd and
 // g = dy*gamma, means over a row of D: dx = invStd*(g - mean(g) - u*mean(g*u)).
-func (Engine) LayerNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd layers.Tensor) error {
+func (Engine) LayerNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd engine.Tensor) error {
 	c := call{op: "layer norm gradient"}
 	in, rows, d := c.lines("x", x, 2)
 	if c.err != nil {

@@ -1,9 +1,11 @@
 package reference
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // Mix sets y[i] = sum over j of op(s)[i][j] x[j].
-func (Engine) Mix(y, s, x layers.Tensor, trans bool) error {
+func (Engine) Mix(y, s, x engine.Tensor, trans bool) error {
 	c := call{op: "mix"}
 	out, in := c.any("y", y), c.any("x", x)
 	c.check(len(in.shape) > 1, "%v has no axis 1", in)
@@ -34,7 +36,7 @@ func (Engine) Mix(y, s, x layers.Tensor, trans bool) error {
 }
 
 // ChannelGrams sets g[c][i][j] to the scalar product of x[i][c] and x[j][c].
-func (Engine) ChannelGrams(g, x layers.Tensor) error {
+func (Engine) ChannelGrams(g, x engine.Tensor) error {
 	c := call{op: "channel grams"}
 	in := c.any("x", x)
 	c.check(len(in.shape) > 1, "%v has no axis 1", in)

@@ -3,18 +3,18 @@ package reference
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // channelled unwraps (N, C) or (N, C, H, W).
-func (c *call) channelled(name string, t layers.Tensor) array {
+func (c *call) channelled(name string, t engine.Tensor) array {
 	a := c.any(name, t)
 	c.check(c.err != nil || len(a.shape) == 2 || len(a.shape) == 4, "%v, want (N, C) or (N, C, H, W)", a)
 	return a
 }
 
 // BatchNorm normalises with the statistics of the batch.
-func (Engine) BatchNorm(y, mean, invStd, runningMean, runningVar, x, gamma, beta layers.Tensor, eps, momentum float32) error {
+func (Engine) BatchNorm(y, mean, invStd, runningMean, runningVar, x, gamma, beta engine.Tensor, eps, momentum float32) error {
 	c := call{op: "batch norm"}
 	in, out := c.channelled("x", x), c.any("y", y)
 	c.same(out, in)
@@ -56,7 +56,7 @@ func mix(running float32, batch float64, momentum float32) float32 {
 // BatchNormGrad is the gradient of BatchNorm. With u = (x - mean)*invStd and n
 // values a channel: dbeta = sum dy, dgamma = sum dy*u,
 // dx = gamma*invStd*(dy - dbeta/n - u*dgamma/n).
-func (Engine) BatchNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd layers.Tensor) error {
+func (Engine) BatchNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd engine.Tensor) error {
 	c := call{op: "batch norm gradient"}
 	n := c.normGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd)
 	if c.err != nil {
@@ -77,7 +77,7 @@ func (Engine) BatchNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd layers
 }
 
 // FrozenNorm normalises with given statistics.
-func (Engine) FrozenNorm(y, x, gamma, beta, mean, variance layers.Tensor, eps float32) error {
+func (Engine) FrozenNorm(y, x, gamma, beta, mean, variance engine.Tensor, eps float32) error {
 	c := call{op: "frozen norm"}
 	in, out := c.channelled("x", x), c.any("y", y)
 	c.same(out, in)
@@ -97,7 +97,7 @@ func (Engine) FrozenNorm(y, x, gamma, beta, mean, variance layers.Tensor, eps fl
 }
 
 // FrozenNormGrad is the gradient of FrozenNorm.
-func (Engine) FrozenNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, variance layers.Tensor, eps float32) error {
+func (Engine) FrozenNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, variance engine.Tensor, eps float32) error {
 	c := call{op: "frozen norm gradient"}
 	n := c.normGrad(dx, dgamma, dbeta, dy, x, gamma, mean, variance)
 	if c.err != nil {
@@ -119,7 +119,7 @@ type normGradient struct {
 	scale                                         func(channel int) float64
 }
 
-func (c *call) normGrad(dx, dgamma, dbeta, dy, x, gamma, mean, spread layers.Tensor) (n normGradient) {
+func (c *call) normGrad(dx, dgamma, dbeta, dy, x, gamma, mean, spread engine.Tensor) (n normGradient) {
 	n.x, n.dy = c.channelled("x", x), c.any("dy", dy)
 	c.same(n.dy, n.x)
 	if c.err != nil {
@@ -154,7 +154,7 @@ func (n *normGradient) sums() (sumDy, sumDyU []float64) {
 
 // rowNorm returns the divisor of a row and its length, whose square cannot
 // overflow in float64.
-func rowNorm(x []float64, spec layers.RowNormSpec) (divisor, length float64) {
+func rowNorm(x []float64, spec engine.RowNormSpec) (divisor, length float64) {
 	sum := 0.0
 	for _, v := range x {
 		sum += v * v
@@ -167,7 +167,7 @@ func rowNorm(x []float64, spec layers.RowNormSpec) (divisor, length float64) {
 }
 
 // RowNorm brings every row to length spec.Scale. A zero row stays zero.
-func (Engine) RowNorm(y, x layers.Tensor, spec layers.RowNormSpec) error {
+func (Engine) RowNorm(y, x engine.Tensor, spec engine.RowNormSpec) error {
 	c := call{op: "row norm"}
 	in, out := c.of("x", x, -1, -1), c.any("y", y)
 	c.same(out, in)
@@ -193,7 +193,7 @@ func (Engine) RowNorm(y, x layers.Tensor, spec layers.RowNormSpec) error {
 // RowNormGrad is the gradient of RowNorm: scale/d*(dy - x (x.dy)/d^2) with the
 // divisor d where it depends on x, otherwise scale/d*dy. A zero row of which
 // the divisor is 0 gets 0.
-func (Engine) RowNormGrad(dx, dy, x layers.Tensor, spec layers.RowNormSpec) error {
+func (Engine) RowNormGrad(dx, dy, x engine.Tensor, spec engine.RowNormSpec) error {
 	c := call{op: "row norm gradient"}
 	in, up, out := c.of("x", x, -1, -1), c.any("dy", dy), c.any("dx", dx)
 	c.same(up, in)

@@ -1,11 +1,11 @@
 package reference
 
 import (
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
-func (c *call) rows(a, b layers.Tensor, m metric.Metric) (x, y array) {
+func (c *call) rows(a, b engine.Tensor, m metric.Metric) (x, y array) {
 	x, y = c.of("a", a, -1, -1), c.of("b", b, -1, -1)
 	if c.err != nil {
 		return x, y
@@ -18,7 +18,7 @@ func (c *call) rows(a, b layers.Tensor, m metric.Metric) (x, y array) {
 }
 
 // Pairwise sets d[i][j] = m(a_i, b_j).
-func (Engine) Pairwise(d, a, b layers.Tensor, m metric.Metric) error {
+func (Engine) Pairwise(d, a, b engine.Tensor, m metric.Metric) error {
 	c := call{op: "pairwise"}
 	x, y := c.rows(a, b, m)
 	if c.err != nil {
@@ -38,7 +38,7 @@ func (Engine) Pairwise(d, a, b layers.Tensor, m metric.Metric) error {
 }
 
 // PairwiseGrad sets da and db from dd.
-func (Engine) PairwiseGrad(da, db, dd, d, a, b layers.Tensor, m metric.Metric) error {
+func (Engine) PairwiseGrad(da, db, dd, d, a, b engine.Tensor, m metric.Metric) error {
 	c := call{op: "pairwise gradient"}
 	x, y := c.rows(a, b, m)
 	if c.err != nil {

@@ -1,13 +1,13 @@
 package reference
 
 import (
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
 // groups unwraps rows that lie in groups, and what has a number for each row and
 // each of its group.
-func (c *call) groups(d, a layers.Tensor, m metric.Metric) (x, values array) {
+func (c *call) groups(d, a engine.Tensor, m metric.Metric) (x, values array) {
 	x, values = c.of("a", a, -1, -1), c.of("d", d, -1, -1)
 	if c.err != nil {
 		return x, values
@@ -21,7 +21,7 @@ func (c *call) groups(d, a layers.Tensor, m metric.Metric) (x, values array) {
 }
 
 // PairwiseGroups sets d[i][j] = m(a_i, row j of its group).
-func (Engine) PairwiseGroups(d, a layers.Tensor, m metric.Metric) error {
+func (Engine) PairwiseGroups(d, a engine.Tensor, m metric.Metric) error {
 	c := call{op: "pairwise groups"}
 	x, out := c.groups(d, a, m)
 	if c.err != nil {
@@ -37,7 +37,7 @@ func (Engine) PairwiseGroups(d, a layers.Tensor, m metric.Metric) error {
 }
 
 // PairwiseGroupsGrad sets da from dd.
-func (Engine) PairwiseGroupsGrad(da, dd, d, a layers.Tensor, m metric.Metric) error {
+func (Engine) PairwiseGroupsGrad(da, dd, d, a engine.Tensor, m metric.Metric) error {
 	c := call{op: "pairwise groups gradient"}
 	x, values := c.groups(d, a, m)
 	if c.err != nil {

@@ -3,16 +3,16 @@ package reference
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // pooling holds checked arguments.
 type pooling struct {
 	x, y array
-	spec layers.PoolSpec
+	spec engine.PoolSpec
 }
 
-func (c *call) pooling(x, y array, s layers.PoolSpec) pooling {
+func (c *call) pooling(x, y array, s engine.PoolSpec) pooling {
 	p := pooling{x, y, s}
 	c.check(s.KernelH > 0 && s.KernelW > 0 && s.StrideH > 0 && s.StrideW > 0 && s.PadH >= 0 && s.PadW >= 0,
 		"%+v, want positive kernels and strides and no negative padding", s)
@@ -74,7 +74,7 @@ func argmax(x []float32, cells []int) int {
 }
 
 // MaxPool takes the maximum of each window.
-func (Engine) MaxPool(y, x layers.Tensor, spec layers.PoolSpec) error {
+func (Engine) MaxPool(y, x engine.Tensor, spec engine.PoolSpec) error {
 	c := call{op: "max pool"}
 	p := c.pooling(c.images("x", x), c.images("y", y), spec)
 	if c.err != nil {
@@ -85,7 +85,7 @@ func (Engine) MaxPool(y, x layers.Tensor, spec layers.PoolSpec) error {
 }
 
 // MaxPoolGrad gives dy to the first maximum of each window.
-func (Engine) MaxPoolGrad(dx, dy, x, y layers.Tensor, spec layers.PoolSpec) error {
+func (Engine) MaxPoolGrad(dx, dy, x, y engine.Tensor, spec engine.PoolSpec) error {
 	c := call{op: "max pool gradient"}
 	to, from, in := c.images("dx", dx), c.images("dy", dy), c.images("x", x)
 	c.same(to, in)
@@ -101,7 +101,7 @@ func (Engine) MaxPoolGrad(dx, dy, x, y layers.Tensor, spec layers.PoolSpec) erro
 }
 
 // AvgPool averages each window.
-func (Engine) AvgPool(y, x layers.Tensor, spec layers.PoolSpec) error {
+func (Engine) AvgPool(y, x engine.Tensor, spec engine.PoolSpec) error {
 	c := call{op: "average pool"}
 	p := c.pooling(c.images("x", x), c.images("y", y), spec)
 	if c.err != nil {
@@ -118,7 +118,7 @@ func (Engine) AvgPool(y, x layers.Tensor, spec layers.PoolSpec) error {
 }
 
 // AvgPoolGrad is the gradient of AvgPool.
-func (Engine) AvgPoolGrad(dx, dy layers.Tensor, spec layers.PoolSpec) error {
+func (Engine) AvgPoolGrad(dx, dy engine.Tensor, spec engine.PoolSpec) error {
 	c := call{op: "average pool gradient"}
 	p := c.pooling(c.images("dx", dx), c.images("dy", dy), spec)
 	if c.err != nil {
@@ -141,11 +141,11 @@ func (c *call) global(x, y array) pooling {
 		return pooling{}
 	}
 	y.shape = append([]int{y.shape[0], y.shape[1]}, 1, 1)
-	return c.pooling(x, y, layers.PoolSpec{KernelH: x.shape[2], KernelW: x.shape[3], StrideH: 1, StrideW: 1})
+	return c.pooling(x, y, engine.PoolSpec{KernelH: x.shape[2], KernelW: x.shape[3], StrideH: 1, StrideW: 1})
 }
 
 // GlobalAvg sets y to the mean over H and W.
-func (Engine) GlobalAvg(y, x layers.Tensor) error {
+func (Engine) GlobalAvg(y, x engine.Tensor) error {
 	c := call{op: "global average"}
 	p := c.global(c.images("x", x), c.of("y", y, -1, -1))
 	if c.err != nil {
@@ -162,7 +162,7 @@ func (Engine) GlobalAvg(y, x layers.Tensor) error {
 }
 
 // GlobalAvgGrad is the gradient of GlobalAvg.
-func (Engine) GlobalAvgGrad(dx, dy layers.Tensor) error {
+func (Engine) GlobalAvgGrad(dx, dy engine.Tensor) error {
 	c := call{op: "global average gradient"}
 	p := c.global(c.images("dx", dx), c.of("dy", dy, -1, -1))
 	if c.err != nil {
@@ -177,7 +177,7 @@ func (Engine) GlobalAvgGrad(dx, dy layers.Tensor) error {
 }
 
 // GlobalMax sets y to the maximum over H and W.
-func (Engine) GlobalMax(y, x layers.Tensor) error {
+func (Engine) GlobalMax(y, x engine.Tensor) error {
 	c := call{op: "global maximum"}
 	p := c.global(c.images("x", x), c.of("y", y, -1, -1))
 	if c.err != nil {
@@ -188,7 +188,7 @@ func (Engine) GlobalMax(y, x layers.Tensor) error {
 }
 
 // GlobalMaxGrad gives dy to the first maximum.
-func (Engine) GlobalMaxGrad(dx, dy, x, y layers.Tensor) error {
+func (Engine) GlobalMaxGrad(dx, dy, x, y engine.Tensor) error {
 	c := call{op: "global maximum gradient"}
 	to, from, in := c.images("dx", dx), c.of("dy", dy, -1, -1), c.images("x", x)
 	c.same(to, in)

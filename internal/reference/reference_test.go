@@ -8,13 +8,13 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // The conformance suite, which this engine passes too, has golden numbers and
 // finite differences for most operations. The rest stands here.
 
-func tensorOf(t *testing.T, shape []int, v ...float32) layers.Tensor {
+func tensorOf(t *testing.T, shape []int, v ...float32) engine.Tensor {
 	t.Helper()
 	x, err := New().New(shape...)
 	if err != nil {
@@ -26,7 +26,7 @@ func tensorOf(t *testing.T, shape []int, v ...float32) layers.Tensor {
 	return x
 }
 
-func wantNumbers(t *testing.T, what string, x layers.Tensor, want ...float32) {
+func wantNumbers(t *testing.T, what string, x engine.Tensor, want ...float32) {
 	t.Helper()
 	got := make([]float32, len(want))
 	if err := New().Read(got, x); err != nil {
@@ -46,19 +46,19 @@ func TestEpilogueInItsOrder(t *testing.T) {
 	residual := tensorOf(t, []int{1, 2, 1, 2}, 0.5, -20, 1, 100)
 	for _, c := range []struct {
 		what string
-		e    layers.Epilogue
+		e    engine.Epilogue
 		want []float32
 	}{
-		{"nothing", layers.Epilogue{}, []float32{3, 6, -1, -2}},
-		{"scale", layers.Epilogue{Scale: scale}, []float32{6, 12, -10, -20}},
-		{"shift", layers.Epilogue{Shift: shift}, []float32{-4, -1, 3, 2}},
-		{"both", layers.Epilogue{Scale: scale, Shift: shift}, []float32{-1, 5, -6, -16}},
-		{"residual", layers.Epilogue{Residual: residual}, []float32{3.5, -14, 0, 98}},
-		{"all", layers.Epilogue{Scale: scale, Shift: shift, Residual: residual, ReLU: true}, []float32{0, 0, 0, 84}},
-		{"relu", layers.Epilogue{ReLU: true}, []float32{3, 6, 0, 0}},
+		{"nothing", engine.Epilogue{}, []float32{3, 6, -1, -2}},
+		{"scale", engine.Epilogue{Scale: scale}, []float32{6, 12, -10, -20}},
+		{"shift", engine.Epilogue{Shift: shift}, []float32{-4, -1, 3, 2}},
+		{"both", engine.Epilogue{Scale: scale, Shift: shift}, []float32{-1, 5, -6, -16}},
+		{"residual", engine.Epilogue{Residual: residual}, []float32{3.5, -14, 0, 98}},
+		{"all", engine.Epilogue{Scale: scale, Shift: shift, Residual: residual, ReLU: true}, []float32{0, 0, 0, 84}},
+		{"relu", engine.Epilogue{ReLU: true}, []float32{3, 6, 0, 0}},
 	} {
 		y := tensorOf(t, []int{1, 2, 1, 2}, 9, 9, 9, 9)
-		if err := e.Conv(y, x, w, layers.SquareConv(1, 1, 0), c.e); err != nil {
+		if err := e.Conv(y, x, w, engine.SquareConv(1, 1, 0), c.e); err != nil {
 			t.Fatal(err)
 		}
 		wantNumbers(t, c.what, y, c.want...)
@@ -67,7 +67,7 @@ func TestEpilogueInItsOrder(t *testing.T) {
 
 func TestMatMulAgainstGonum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	draw := func(r, c int) (layers.Tensor, *mat.Dense) {
+	draw := func(r, c int) (engine.Tensor, *mat.Dense) {
 		v := make([]float32, r*c)
 		d := mat.NewDense(r, c, nil)
 		for i := range v {
@@ -131,7 +131,7 @@ func TestElementwiseByHand(t *testing.T) {
 			if err := e.Copy(dst, x); err != nil {
 				return err
 			}
-			return e.Clamp([]layers.Tensor{dst}, 1.5)
+			return e.Clamp([]engine.Tensor{dst}, 1.5)
 		}, []float32{1, -1.5, nan, -1.5}},
 	} {
 		if err := c.f(); err != nil {
@@ -140,14 +140,14 @@ func TestElementwiseByHand(t *testing.T) {
 		wantNumbers(t, c.what, dst, c.want...)
 	}
 	for _, c := range []struct {
-		x    layers.Tensor
+		x    engine.Tensor
 		want bool
 	}{{x, false}, {y, true}, {tensorOf(t, []int{1}, nan), false}, {tensorOf(t, []int{1}, -inf), false}} {
 		if got, err := e.Finite(c.x); err != nil || got != c.want {
 			t.Errorf("finite: %v, %v, want %v", got, err, c.want)
 		}
 	}
-	if sum, err := e.SumSquares([]layers.Tensor{y, tensorOf(t, []int{1}, 2)}); err != nil || sum != 3004 {
+	if sum, err := e.SumSquares([]engine.Tensor{y, tensorOf(t, []int{1}, 2)}); err != nil || sum != 3004 {
 		t.Errorf("sum of squares: %v, %v, want 3004", sum, err)
 	}
 }
@@ -170,7 +170,7 @@ func TestMaxPoolWithNaNAndTies(t *testing.T) {
 	e, nan := New(), float32(math.NaN())
 	x := tensorOf(t, []int{1, 1, 1, 6}, 3, 3, 1, nan, 2, 2)
 	y, dx := tensorOf(t, []int{1, 1, 1, 3}, 0, 0, 0), tensorOf(t, []int{1, 1, 1, 6}, make([]float32, 6)...)
-	spec := layers.PoolSpec{KernelH: 1, KernelW: 2, StrideH: 1, StrideW: 2}
+	spec := engine.PoolSpec{KernelH: 1, KernelW: 2, StrideH: 1, StrideW: 2}
 	if err := e.MaxPool(y, x, spec); err != nil {
 		t.Fatal(err)
 	}
@@ -188,13 +188,13 @@ func TestRectangularWindowsByHand(t *testing.T) {
 	x := tensorOf(t, []int{1, 1, 2, 3}, 1, 2, 3, 4, 5, 6)
 	w, y := tensorOf(t, []int{1, 1, 1, 2}, 1, 10), tensorOf(t, []int{1, 1, 2, 2}, 9, 9, 9, 9)
 	// Every second row of the padded input: the zeros above, then 4 5 6.
-	conv := layers.ConvSpec{KernelH: 1, KernelW: 2, StrideH: 2, StrideW: 1, PadH: 1}
-	if err := e.Conv(y, x, w, conv, layers.Epilogue{}); err != nil {
+	conv := engine.ConvSpec{KernelH: 1, KernelW: 2, StrideH: 2, StrideW: 1, PadH: 1}
+	if err := e.Conv(y, x, w, conv, engine.Epilogue{}); err != nil {
 		t.Fatal(err)
 	}
 	wantNumbers(t, "conv", y, 0, 0, 54, 65)
 
-	pool := layers.PoolSpec{KernelH: 2, KernelW: 1, StrideH: 1, StrideW: 2, PadH: 1}
+	pool := engine.PoolSpec{KernelH: 2, KernelW: 1, StrideH: 1, StrideW: 2, PadH: 1}
 	y = tensorOf(t, []int{1, 1, 3, 2}, 9, 9, 9, 9, 9, 9)
 	if err := e.MaxPool(y, x, pool); err != nil {
 		t.Fatal(err)

@@ -1,13 +1,15 @@
 package reference
 
-import "github.com/vernier-ml/vernier/layers"
+import (
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // sequence is the layout of tokens: batch of prefix rows and area positions.
 type sequence struct{ batch, prefix, area, width int }
 
 // tokens unwraps a map (B, D, H, W) or nil, a prefix (1, P, D) or nil, and a
 // position embedding or nil, for tokens y.
-func (c *call) tokens(y, x, prefix, pos layers.Tensor) (to, from, first, place array, s sequence) {
+func (c *call) tokens(y, x, prefix, pos engine.Tensor) (to, from, first, place array, s sequence) {
 	to = c.of("y", y, -1, -1, -1)
 	if c.err != nil {
 		return
@@ -42,7 +44,7 @@ func (s sequence) each(f func(y, place, x int)) {
 }
 
 // Tokens turns a map into tokens.
-func (Engine) Tokens(y, x, prefix, pos layers.Tensor) error {
+func (Engine) Tokens(y, x, prefix, pos engine.Tensor) error {
 	c := call{op: "tokens"}
 	c.any("x", x)
 	to, from, first, place, s := c.tokens(y, x, prefix, pos)
@@ -67,7 +69,7 @@ func (Engine) Tokens(y, x, prefix, pos layers.Tensor) error {
 // TokensGrad is the gradient of Tokens. Without a prefix or a map the other
 // says how many rows of prefix there are; with the position embedding alone it
 // makes no difference.
-func (Engine) TokensGrad(dx, dprefix, dpos, dy layers.Tensor) error {
+func (Engine) TokensGrad(dx, dprefix, dpos, dy engine.Tensor) error {
 	c := call{op: "tokens gradient"}
 	up := c.of("dy", dy, -1, -1, -1)
 	if c.err != nil {
@@ -115,7 +117,7 @@ func (Engine) TokensGrad(dx, dprefix, dpos, dy layers.Tensor) error {
 }
 
 // Token picks token i of every image.
-func (Engine) Token(y, x layers.Tensor, i int) error {
+func (Engine) Token(y, x engine.Tensor, i int) error {
 	c := call{op: "token"}
 	in := c.of("x", x, -1, -1, -1)
 	if c.err != nil {
@@ -134,7 +136,7 @@ func (Engine) Token(y, x layers.Tensor, i int) error {
 }
 
 // TokenGrad is the gradient of Token.
-func (Engine) TokenGrad(dx, dy layers.Tensor, i int) error {
+func (Engine) TokenGrad(dx, dy engine.Tensor, i int) error {
 	c := call{op: "token gradient"}
 	to := c.of("dx", dx, -1, -1, -1)
 	if c.err != nil {

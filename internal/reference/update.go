@@ -3,11 +3,11 @@ package reference
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // SumSquares returns the sum of squares over all of xs.
-func (Engine) SumSquares(xs []layers.Tensor) (float64, error) {
+func (Engine) SumSquares(xs []engine.Tensor) (float64, error) {
 	c, sum := call{op: "sum of squares"}, 0.0
 	for _, x := range xs {
 		for _, v := range c.any("x", x).v {
@@ -18,7 +18,7 @@ func (Engine) SumSquares(xs []layers.Tensor) (float64, error) {
 }
 
 // Clamp limits every element to [-limit, limit].
-func (Engine) Clamp(xs []layers.Tensor, limit float32) error {
+func (Engine) Clamp(xs []engine.Tensor, limit float32) error {
 	c := call{op: "clamp"}
 	c.check(limit >= 0, "limit is %v, want 0 or more", limit)
 	for _, x := range xs {
@@ -46,7 +46,7 @@ type element struct {
 // update applies a rule to every number of every slot, which have so many states.
 // Numbers are float64 within a rule and rounded once. All slots are checked before
 // any is changed.
-func (c *call) update(slots []layers.Slot, states int, rule func(*element)) error {
+func (c *call) update(slots []engine.Slot, states int, rule func(*element)) error {
 	type checked struct{ w, g, first, second array }
 	all := make([]checked, len(slots))
 	for k, s := range slots {
@@ -86,7 +86,7 @@ func (c *call) update(slots []layers.Slot, states int, rule func(*element)) erro
 }
 
 // SGD updates every slot.
-func (Engine) SGD(slots []layers.Slot, spec layers.SGDSpec) error {
+func (Engine) SGD(slots []engine.Slot, spec engine.SGDSpec) error {
 	c := call{op: "sgd"}
 	states, momentum := 1, float64(spec.Momentum)
 	if momentum == 0 {
@@ -107,7 +107,7 @@ func (Engine) SGD(slots []layers.Slot, spec layers.SGDSpec) error {
 }
 
 // AdamW updates every slot.
-func (Engine) AdamW(slots []layers.Slot, spec layers.AdamWSpec) error {
+func (Engine) AdamW(slots []engine.Slot, spec engine.AdamWSpec) error {
 	c := call{op: "adamw"}
 	c.check(spec.Step >= 1, "step is %d, the first is 1", spec.Step)
 	correct1 := 1 - math.Pow(spec.Beta1, float64(spec.Step))
@@ -124,7 +124,7 @@ func (Engine) AdamW(slots []layers.Slot, spec layers.AdamWSpec) error {
 }
 
 // RMSprop updates every slot.
-func (Engine) RMSprop(slots []layers.Slot, spec layers.RMSpropSpec) error {
+func (Engine) RMSprop(slots []engine.Slot, spec engine.RMSpropSpec) error {
 	c := call{op: "rmsprop"}
 	states, momentum := 2, float64(spec.Momentum)
 	if momentum == 0 {

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
-	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -36,7 +36,7 @@ type Runner struct {
 
 // Engine is one that is given back after use.
 type Engine interface {
-	layers.Engine
+	engine.Engine
 	Close() error
 }
 
@@ -199,7 +199,7 @@ func (r *Runner) progress(detail string) {
 }
 
 // one makes a run or goes on with it, and returns its Recall@1.
-func (r *Runner) one(ctx context.Context, j Job, eng layers.Engine) (recall float64, err error) {
+func (r *Runner) one(ctx context.Context, j Job, eng engine.Engine) (recall float64, err error) {
 	begun := time.Now()
 	folder, opt := r.folder(j), r.Options
 	opt.Workers, opt.ModelOnly = r.Threads, true

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 func TestElementwiseKernels(t *testing.T) {
@@ -34,7 +34,7 @@ func TestElementwiseKernels(t *testing.T) {
 			check("scale", 1e-7, func(y kernels.Ptr) kernels.Launch { return kernels.Scale(typ, m, y, dx.Ptr(), -1.7) }, func() error { return b.ref.Scale(ty, tx, -1.7) })
 			check("relu", 0, func(y kernels.Ptr) kernels.Launch { return kernels.ReLU(typ, m, y, dx.Ptr()) }, func() error { return b.ref.ReLU(ty, tx) })
 			check("relu gradient", 0, func(y kernels.Ptr) kernels.Launch { return kernels.ReLUGrad(typ, m, y, dx.Ptr(), dz.Ptr()) }, func() error { return b.ref.ReLUGrad(ty, tx, tz) })
-			for _, form := range []layers.GELUForm{layers.GELUErf, layers.GELUTanh} {
+			for _, form := range []engine.GELUForm{engine.GELUErf, engine.GELUTanh} {
 				check("gelu", 1e-6, func(y kernels.Ptr) kernels.Launch { return kernels.GELU(typ, m, y, dx.Ptr(), int(form)) }, func() error { return b.ref.GELU(ty, tx, form) })
 				check("gelu gradient", 2e-6, func(y kernels.Ptr) kernels.Launch { return kernels.GELUGrad(typ, m, y, dz.Ptr(), dx.Ptr(), int(form)) }, func() error { return b.ref.GELUGrad(ty, tz, tx, form) })
 			}

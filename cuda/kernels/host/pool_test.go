@@ -8,13 +8,13 @@ import (
 	"unsafe"
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
-var pools = []layers.PoolSpec{
-	layers.SquarePool(3, 2, 0, true),
-	layers.SquarePool(3, 1, 1, false),
-	layers.SquarePool(2, 2, 0, false),
+var pools = []engine.PoolSpec{
+	engine.SquarePool(3, 2, 0, true),
+	engine.SquarePool(3, 1, 1, false),
+	engine.SquarePool(2, 2, 0, false),
 	{KernelH: 4, KernelW: 2, StrideH: 3, StrideW: 1, PadH: 2, PadW: 1, Ceil: true, CountPad: true},
 	{KernelH: 2, KernelW: 3, StrideH: 3, StrideW: 4, CountPad: true},
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -40,7 +40,7 @@ func TestSoftmaxKernels(t *testing.T) {
 
 func TestRowNormKernelsAtEveryScale(t *testing.T) {
 	for _, size := range []float32{1, 1e-25, 1e25} {
-		for _, spec := range []layers.RowNormSpec{{Scale: 3, Eps: 1e-12}, {Scale: 1, Eps: .5}, {Scale: 2, Eps: .01, Smooth: true}} {
+		for _, spec := range []engine.RowNormSpec{{Scale: 3, Eps: 1e-12}, {Scale: 1, Eps: .5}, {Scale: 2, Eps: .01, Smooth: true}} {
 			const rows, h = 5, 130
 			b := newBench(t)
 			x, dy := b.normal(rows*h), b.normal(rows*h)
@@ -80,7 +80,7 @@ func TestAttentionKernels(t *testing.T) {
 			logs, delta := b.empty(kernels.F32, h.Batch*h.Heads*h.Tokens), b.empty(kernels.F32, h.Batch*h.Heads*h.Tokens)
 			b.run(kernels.Attention(typ, h, y.Ptr(), logs.Ptr(), dQ.Ptr()))
 			b.run(kernels.AttentionGrad(typ, h, dqkv.Ptr(), delta.Ptr(), dDy.Ptr(), y.Ptr(), logs.Ptr(), dQ.Ptr())...)
-			spec := layers.AttentionSpec{Heads: h.Heads, Scale: h.Scale}
+			spec := engine.AttentionSpec{Heads: h.Heads, Scale: h.Scale}
 			tq, tdy := b.tensor(qkv, h.Batch, h.Tokens, 3*d), b.tensor(dy, h.Batch, h.Tokens, d)
 			ty, tl, tdq := b.tensor(nil, h.Batch, h.Tokens, d), b.tensor(nil, h.Batch, h.Heads, h.Tokens), b.tensor(nil, h.Batch, h.Tokens, 3*d)
 			b.must(b.ref.Attention(ty, tl, tq, spec))

@@ -10,14 +10,14 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
 	"github.com/vernier-ml/vernier/cuda/kernels/host"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/reference"
-	"github.com/vernier-ml/vernier/layers"
 )
 
 // bench is a device and the engine that says what is right.
 type bench struct {
 	t   *testing.T
-	ref layers.Engine
+	ref engine.Engine
 	rng *rand.Rand
 }
 
@@ -96,7 +96,7 @@ func (a array) down() []float32 {
 }
 
 // tensor gives numbers to the reference engine.
-func (b *bench) tensor(x []float32, shape ...int) layers.Tensor {
+func (b *bench) tensor(x []float32, shape ...int) engine.Tensor {
 	b.t.Helper()
 	t, err := b.ref.New(shape...)
 	b.must(err)
@@ -106,7 +106,7 @@ func (b *bench) tensor(x []float32, shape ...int) layers.Tensor {
 	return t
 }
 
-func (b *bench) read(t layers.Tensor) []float32 {
+func (b *bench) read(t engine.Tensor) []float32 {
 	b.t.Helper()
 	n := 1
 	for _, d := range t.Shape() {

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
-	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // parameters are tensors of unlike sizes, on the device and for the reference.
@@ -17,7 +17,7 @@ type parameters struct {
 	b       *bench
 	sizes   []int64
 	arrays  [4][]array
-	tensors []layers.Slot
+	tensors []engine.Slot
 	slots   array
 	table   array
 	chunks  int
@@ -41,8 +41,8 @@ func newParameters(b *bench) *parameters {
 			N: n, Rate: .01 * float32(i+1), Decay: .1 * float32(i)}
 		slots = append(slots, s)
 		m := int(n)
-		p.tensors = append(p.tensors, layers.Slot{Param: b.tensor(x[0], m), Grad: b.tensor(x[1], m),
-			State: [2]layers.Tensor{b.tensor(x[2], m), b.tensor(x[3], m)}, Rate: s.Rate, Decay: s.Decay})
+		p.tensors = append(p.tensors, engine.Slot{Param: b.tensor(x[0], m), Grad: b.tensor(x[1], m),
+			State: [2]engine.Tensor{b.tensor(x[2], m), b.tensor(x[3], m)}, Rate: s.Rate, Decay: s.Decay})
 	}
 	chunks := kernels.Chunks(p.sizes)
 	p.chunks = len(chunks)
@@ -60,7 +60,7 @@ func (b *bench) bytes(x []byte) array {
 func (p *parameters) compare(rel float64, states int) {
 	p.b.t.Helper()
 	for i, s := range p.tensors {
-		want := []layers.Tensor{s.Param, nil, s.State[0], s.State[1]}
+		want := []engine.Tensor{s.Param, nil, s.State[0], s.State[1]}
 		for j, name := range []string{"parameter", "", "first state", "second state"} {
 			if j == 1 || j-1 > states {
 				continue
@@ -73,7 +73,7 @@ func (p *parameters) compare(rel float64, states int) {
 func TestAdamWUpdatesEveryParameterInOneLaunch(t *testing.T) {
 	b := newBench(t)
 	p := newParameters(b)
-	spec := layers.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: 3}
+	spec := engine.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: 3}
 	hyper := []float32{.9, .1, .999, .001, float32(1 / (1 - math.Pow(.9, 3))), float32(1 / (1 - math.Pow(.999, 3))), 1e-8}
 	b.run(kernels.Adam(p.chunks, p.slots.Ptr(), p.table.Ptr(), b.up(kernels.F32, hyper).Ptr(), false, kernels.Clip{}))
 	b.must(b.ref.AdamW(p.tensors, spec))
@@ -83,7 +83,7 @@ func TestAdamWUpdatesEveryParameterInOneLaunch(t *testing.T) {
 func TestCoupledDecayIsPartOfTheGradient(t *testing.T) {
 	b := newBench(t)
 	p := newParameters(b)
-	spec := layers.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: 1}
+	spec := engine.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: 1}
 	hyper := []float32{.9, .1, .999, .001, 10, 1000, 1e-8}
 	b.run(kernels.Adam(p.chunks, p.slots.Ptr(), p.table.Ptr(), b.up(kernels.F32, hyper).Ptr(), true, kernels.Clip{}))
 	for i, s := range p.tensors {
@@ -99,7 +99,7 @@ func TestCoupledDecayIsPartOfTheGradient(t *testing.T) {
 }
 
 func TestSGDKernels(t *testing.T) {
-	for _, spec := range []layers.SGDSpec{{}, {Momentum: .9}, {Momentum: .9, Nesterov: true}} {
+	for _, spec := range []engine.SGDSpec{{}, {Momentum: .9}, {Momentum: .9, Nesterov: true}} {
 		b := newBench(t)
 		p := newParameters(b)
 		b.run(kernels.SGD(p.chunks, p.slots.Ptr(), p.table.Ptr(), b.up(kernels.F32, []float32{spec.Momentum}).Ptr(), spec.Nesterov, kernels.Clip{}))
@@ -111,7 +111,7 @@ func TestSGDKernels(t *testing.T) {
 func TestGradientNormAndClip(t *testing.T) {
 	b := newBench(t)
 	p := newParameters(b)
-	var xs []layers.Tensor
+	var xs []engine.Tensor
 	for _, s := range p.tensors {
 		xs = append(xs, s.Param)
 	}
@@ -141,7 +141,7 @@ func TestUpdatesClipGradientsAsTheyReadThem(t *testing.T) {
 			switch name {
 			case "sgd":
 				b.run(kernels.SGD(p.chunks, p.slots.Ptr(), p.table.Ptr(), b.up(kernels.F32, []float32{.9}).Ptr(), false, c))
-				b.must(b.ref.SGD(p.tensors, layers.SGDSpec{Momentum: .9}))
+				b.must(b.ref.SGD(p.tensors, engine.SGDSpec{Momentum: .9}))
 			case "rmsprop":
 				for i, s := range p.arrays[2] { // its first state is a mean of squares
 					x := s.down()
@@ -152,11 +152,11 @@ func TestUpdatesClipGradientsAsTheyReadThem(t *testing.T) {
 					b.must(b.ref.Write(p.tensors[i].State[0], x))
 				}
 				b.run(kernels.RMSprop(p.chunks, p.slots.Ptr(), p.table.Ptr(), b.up(kernels.F32, []float32{.99, .01, 1e-8, .9}).Ptr(), c))
-				b.must(b.ref.RMSprop(p.tensors, layers.RMSpropSpec{Alpha: .99, Eps: 1e-8, Momentum: .9}))
+				b.must(b.ref.RMSprop(p.tensors, engine.RMSpropSpec{Alpha: .99, Eps: 1e-8, Momentum: .9}))
 			default:
 				hyper := []float32{.9, .1, .999, .001, 10, 1000, 1e-8}
 				b.run(kernels.Adam(p.chunks, p.slots.Ptr(), p.table.Ptr(), b.up(kernels.F32, hyper).Ptr(), name == "adam", c))
-				b.must(b.ref.AdamW(p.tensors, layers.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: 1, Coupled: name == "adam"}))
+				b.must(b.ref.AdamW(p.tensors, engine.AdamWSpec{Beta1: .9, Beta2: .999, Eps: 1e-8, Step: 1, Coupled: name == "adam"}))
 			}
 			p.compare(2e-6, 1)
 		}
@@ -191,7 +191,7 @@ func (p *parameters) clipFactor(norm float32) array {
 
 // clipReference clips the reference's gradients one after the other.
 func (p *parameters) clipReference(norm, value float32) {
-	var grads []layers.Tensor
+	var grads []engine.Tensor
 	for _, s := range p.tensors {
 		grads = append(grads, s.Grad)
 	}

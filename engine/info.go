@@ -1,4 +1,4 @@
-package layers
+package engine
 
 // Kinds of engines.
 const (
@@ -7,11 +7,11 @@ const (
 )
 
 // Informer says what computes.
-type Informer interface{ Info() EngineInfo }
+type Informer interface{ Info() Info }
 
 // EngineInfo is what the numbers of a result depend on in an engine: how many threads
 // it has and which of several GPUs of one model it is changes none.
-type EngineInfo struct {
+type Info struct {
 	Kind          string `json:"kind"`      // CPU or CUDA
 	Device        string `json:"device"`    // kernels of the CPU, or model of the GPU
 	Precision     string `json:"precision"` // of products and maps: fp32, tf32 or bf16
@@ -19,7 +19,7 @@ type EngineInfo struct {
 }
 
 // String is "cpu avx512" or "cuda NVIDIA H100 80GB HBM3, bf16, deterministic".
-func (i EngineInfo) String() string {
+func (i Info) String() string {
 	s := i.Kind + " " + i.Device
 	if i.Kind == CPU {
 		return s // float32 and deterministic always

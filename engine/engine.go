@@ -1,8 +1,9 @@
-package layers
+package engine
 
 import (
-	"github.com/vernier-ml/vernier/metric"
 	"gorgonia.org/gorgonia"
+
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Tensor is a dense float32 array that an Engine made: a Gorgonia Value, so

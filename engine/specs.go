@@ -1,4 +1,4 @@
-package layers
+package engine
 
 // ConvSpec is the geometry of a convolution: kernel, stride and zero padding
 // on both sides, each for height and width.

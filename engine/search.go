@@ -1,4 +1,4 @@
-package layers
+package engine
 
 import "github.com/vernier-ml/vernier/metric"
 
@@ -30,7 +30,7 @@ type RowSearcher interface {
 func PairError(h int) float64 { return float64(h+1024) * 0x1p-53 }
 
 // MostRowWindows is how many windows a row may have.
-const MostRowWindows = 512
+const MaxRowWindows = 512
 
 // RowWindows are windows [Low, High] of numbers. Row r has those from First[r] to
 // First[r+1]-1, at most MostRowWindows, which ascend and do not overlap. One with

@@ -1,0 +1,125 @@
+package engine
+
+// An engine has these capabilities besides, or not. Who uses one asks for it by a
+// type assertion and has another way where it is missing:
+//
+//	capability   has it           asks for it, and what it does without
+//	Device       cuda             layers, train, model, bench: nothing to wait for, no memory of its own to plan
+//	Recorder     cuda             layers: runs op by op
+//	Later        cuda             train: reads a number at once
+//	Feeder       cuda             model, train, bench: images go in as float32
+//	Clipper      cuda             train: the host waits for the gradient's norm
+//	Narrower     cuda at bf16     layers: activations are float32
+//	ClassLosses  cuda             losses: the loss is computed on the host
+//	RowSearcher  cuda             eval: the host looks through the distances
+//	Workspacer   cpu, cuda        train: no memory beside the tensors is planned
+//
+// Two more are asked for by one package each and described there: eval reads rows
+// where they lie in the memory of cpu, and bench asks what its kernels reach alone.
+
+// Recorder is an Engine that can record what a series of calls makes it do, and
+// do it again without the calls: on a device that works through a queue, the
+// calls take longer than many an operation.
+type Recorder interface {
+	// Attended counts the calls so far in which the host took part, because
+	// numbers came from it or went to it. They cannot be recorded.
+	Attended() int
+	// Record calls f; what f asks for is recorded and not done. If that fails
+	// nothing is recorded, and the engine is as it was.
+	Record(f func() error) (Recording, error)
+}
+
+// Device is an Engine that has memory of its own and works through a queue: its
+// calls come back before the work is done.
+type Device interface {
+	// Synchronize waits until all that was asked for is done.
+	Synchronize() error
+	// Memory is how many bytes are free, and how many there are.
+	Memory() (free, total int64, err error)
+	// Held is how many of the bytes that are not free this engine holds.
+	Held() int64
+}
+
+// Recording is recorded work. It uses the tensors that it was recorded with.
+type Recording interface {
+	Replay() error
+	Close() error
+}
+
+// Workspacer is an Engine that says how many bytes its own buffers take beside the
+// tensors.
+type Workspacer interface{ Workspace() int64 }
+
+// Later is an Engine that brings a number to the host behind the work that it was
+// asked for, while the host goes on.
+type Later interface {
+	// ReadLater reads the one element of x, as it is when all is done that was asked
+	// for before. The function that it returns waits for it; the number is kept for
+	// some calls of ReadLater more.
+	ReadLater(x Tensor) (func() (float64, error), error)
+}
+
+// Feeder is an Engine with memory of its own that takes images as bytes, ahead of
+// the work that reads them: a batch travels while another one is computed, and in a
+// quarter of the bytes.
+type Feeder interface {
+	// Feed returns a way for batches of images to dst (N, C, H, W), which lasts as
+	// long as dst. It is made once: what it needs on both sides it keeps.
+	Feed(dst Tensor, numbers ByteNumbers) (Feed, error)
+}
+
+// ByteNumbers say which numbers stand for the bytes of images.
+type ByteNumbers struct {
+	// Table holds them for each channel of the numbers, in their order, and value.
+	Table [][256]float32
+	// Reverse says that the bytes have the channels in the opposite order.
+	Reverse bool
+}
+
+// Feed brings batches of images to one tensor, such as the input of a Graph. The
+// tensor stays where it is, so that recorded work finds every batch there.
+type Feed interface {
+	// Send starts the way of a batch, bytes (N, H, W, C), and does not wait for work
+	// that was asked for before, which goes on reading the tensor as it is. pixels may
+	// be used again when it returns.
+	Send(pixels []uint8) error
+	// Arrive makes the tensor hold the batch that was sent last, for all work that is
+	// asked for from now on.
+	Arrive() error
+	Close() error
+}
+
+// Clipper is an Engine that clips a gradient while it moves parameters along it, so
+// that the host need not wait for the gradient's norm in between.
+type Clipper interface {
+	// Clip measures the norm of the whole gradient xs. What it returns moves
+	// parameters as if every gradient had been multiplied by what brings that
+	// norm down to at most norm, and then every element limited to [-value,
+	// value]; 0 means no limit. The gradients themselves stay as they are.
+	Clip(xs []Tensor, norm, value float64) (Clipped, error)
+}
+
+// Clipped moves parameters along a clipped gradient, until the next call of Clip. If
+// the gradient's norm is not finite it moves nothing.
+type Clipped interface {
+	Mover
+	// Norm waits for the norm before clipping. It is kept for some calls of Clip
+	// more, so that one may ask for it when it has long come.
+	Norm() (float64, error)
+}
+
+// Narrower is an Engine that stores what operations pass on to each other, maps
+// and tokens and their gradients, in another format than float32, one of fewer
+// bytes. Its arenas are NarrowArenas. Everything else is float32: parameters and
+// their gradients, statistics, embeddings, distances.
+type Narrower interface {
+	// ActivationFootprint is Footprint for such a tensor.
+	ActivationFootprint(shape ...int) (int64, error)
+}
+
+// NarrowArena is an Arena of a Narrower.
+type NarrowArena interface {
+	Arena
+	// Activation is Tensor for such a tensor.
+	Activation(offset int64, shape ...int) (Tensor, error)
+}
