@@ -136,14 +136,14 @@ func carsAnnotations(src source, set *Set, file string, vars map[string]*matValu
 // both hold all classes. The classes' numbers are those of their names in byte
 // order: it agrees with the annotations' on which classes are the first 98.
 func carsFolders(src source, set *Set, root string) error {
-	files, err := src.list()
+	found, err := readEntries(src)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(files, naturalCompare)
+	set.Notices, set.Problems = found.notices, found.problems
 	var classes, order []string
-	for _, f := range files {
-		if isJunk(f) || !isImageName(f) || !strings.Contains(f, "/") {
+	for _, f := range found.images {
+		if !strings.Contains(f, "/") {
 			continue
 		}
 		classes = append(classes, path.Base(path.Dir(f)))

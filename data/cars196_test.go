@@ -157,8 +157,8 @@ func TestCarsLoadsFromEveryLayout(t *testing.T) {
 		if _, err := set.Load(0); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if len(set.Notices) != 1 {
-			t.Errorf("%s: notices %q", name, set.Notices)
+		if len(set.Problems) != 1 {
+			t.Errorf("%s: notices %q", name, set.Problems)
 		}
 	}
 	full := files{"cars_annos.mat": carsAnnos(little, true, append(spread(8054, 98), spread(8131, 98)...))}

@@ -94,15 +94,8 @@ func CheckSet(ctx context.Context, set *Set, o CheckOptions) (*Report, error) {
 		found := set.counts()
 		r.Published, r.Found = set.Published, &found
 	}
-	fault := set.countFault()
-	if fault != "" {
-		r.Problems = append(r.Problems, fault)
-	}
-	for _, n := range set.Notices {
-		if n != fault {
-			r.Warnings = append(r.Warnings, n)
-		}
-	}
+	r.Problems = append(r.Problems, set.Problems...)
+	r.Warnings = append(r.Warnings, set.Notices...)
 	parts := r.split(set, o.Split)
 	r.count(set, parts)
 	found, err := examineAll(ctx, set, o)

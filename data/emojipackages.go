@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -78,13 +77,12 @@ func openEmojiVendor(from string, p EmojiPackage) (v emojiVendor, err error) {
 		return v, fmt.Errorf("npm package %s in %s: package.json: %w", p.Name, from, err)
 	}
 	v.version = manifest.Version
-	names, err := v.src.list()
+	l, err := v.src.list()
 	if err != nil {
 		return v, err
 	}
-	slices.Sort(names)
 	folder := path.Join(v.root, p.folder)
-	for _, name := range names {
+	for _, name := range naturalOrder(l.files) {
 		if path.Dir(name) == folder && path.Ext(name) == p.ext && !isJunk(name) {
 			code := emojiCode(strings.TrimSuffix(path.Base(name), p.ext))
 			v.drawings[code] = path.Join(p.folder, path.Base(name))
@@ -116,7 +114,9 @@ func findPackage(from string, p EmojiPackage) (source, string, error) {
 	return nil, "", fmt.Errorf("%s: npm package %s is not in it, neither in node_modules nor as %s: %w", from, p.Name, p.Archive(), fs.ErrNotExist)
 }
 
-func (v emojiVendor) read(file string) ([]byte, error) { return readFile(v.src, path.Join(v.root, file)) }
+func (v emojiVendor) read(file string) ([]byte, error) {
+	return readFile(v.src, path.Join(v.root, file))
+}
 
 // draw returns a drawing over white, EmojiSide pixels wide and high.
 func (v emojiVendor) draw(file string) (*RGB, error) {

@@ -1,9 +1,9 @@
 package data
 
 import (
-	"fmt"
+	"errors"
 	"os"
-	"slices"
+	"strings"
 )
 
 // Unlabelled is the name of the only class of OpenImages.
@@ -16,7 +16,7 @@ func OpenImages(paths []string, o Options) (*Set, error) {
 	set := &Set{Name: "images", Classes: []string{Unlabelled}, store: store}
 	err := store.add(set, paths, o)
 	if err == nil && len(set.Items) == 0 {
-		err = fmt.Errorf("no images in %s", someOf(paths))
+		err = errors.New(strings.Join(set.Problems, "; "))
 	}
 	if err != nil {
 		store.close()
@@ -44,7 +44,7 @@ func (s *manyStore) add(set *Set, paths []string, o Options) error {
 		if err != nil {
 			return err
 		}
-		if !info.IsDir() && archiveKind(p) == "" {
+		if !info.IsDir() && (!info.Mode().IsRegular() || archiveKind(p) == "") {
 			s.sources = append(s.sources, fileStore{folderSource{""}, o.Decode})
 			s.put(set, p)
 			continue
@@ -54,15 +54,21 @@ func (s *manyStore) add(set *Set, paths []string, o Options) error {
 			return err
 		}
 		s.sources = append(s.sources, fileStore{src, o.Decode})
-		names, err := src.list()
+		found, err := readEntries(src)
 		if err != nil {
 			return err
 		}
-		slices.SortFunc(names, naturalCompare)
-		for _, name := range names {
-			if isImageName(name) && !isJunk(name) {
-				s.put(set, name)
-			}
+		for _, name := range found.images {
+			s.put(set, name)
+		}
+		for _, text := range found.notices {
+			set.Notices = append(set.Notices, p+": "+text)
+		}
+		for _, text := range found.problems {
+			set.Problems = append(set.Problems, p+": "+text)
+		}
+		if len(found.images) == 0 {
+			set.Problems = append(set.Problems, p+": "+found.none())
 		}
 	}
 	return nil

@@ -33,12 +33,11 @@ func findRoot(src source, marker string, usual ...string) (string, bool) {
 	if _, folder := src.(folderSource); folder {
 		return "", false
 	}
-	names, err := src.list()
+	l, err := src.list()
 	if err != nil {
 		return "", false
 	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range naturalOrder(l.files) {
 		if strings.HasSuffix("/"+name, "/"+marker) && !isJunk(name) {
 			return strings.TrimSuffix(strings.TrimSuffix(name, marker), "/"), true
 		}

@@ -71,7 +71,7 @@ func Open(ctx context.Context, spec string, o Options) (*Set, error) {
 		}
 		set.Name = spec
 		if fault := set.countFault(); fault != "" {
-			set.Notices = append(set.Notices, fault)
+			set.Problems = append(set.Problems, fault)
 		}
 		return set, nil
 	}

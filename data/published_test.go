@@ -85,8 +85,8 @@ func TestCUBIsSplitByClassNotByItsOwnFile(t *testing.T) {
 			if _, err := set.Load(399); err != nil {
 				t.Error(err)
 			}
-			if len(set.Notices) != 1 || !strings.Contains(set.Notices[0], "200 training images instead of 5864") {
-				t.Errorf("%s: notices %q", name, set.Notices)
+			if len(set.Problems) != 1 || !strings.Contains(set.Problems[0], "200 training images instead of 5864") {
+				t.Errorf("%s: notices %q", name, set.Problems)
 			}
 		}
 	}

@@ -72,8 +72,9 @@ type Set struct {
 	// set has none.
 	Super      []int
 	SuperNames []string
-	// Notices are remarks for the user: what was left out and why.
-	Notices []string
+	// Notices are remarks for the user: what was left out and why. Problems say what makes
+	// figures wrong, or that images may be missing.
+	Notices, Problems []string
 	// Published holds the counts that the set is known by; nil if there are none.
 	Published *Published
 	// SharedClasses says that the published split divides the images of every

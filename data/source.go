@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 )
 
 // maxFileBytes bounds the size of one list file.
@@ -17,8 +16,7 @@ const maxFileBytes = 1 << 30
 
 // source is a tree of files: a folder or an archive read in place.
 type source interface {
-	// list returns the paths of all files, with forward slashes, in no order.
-	list() ([]string, error)
+	list() (*listing, error)
 	// open starts to read a file and returns the number of bytes it claims to
 	// have, which nobody has counted. A missing file is fs.ErrNotExist.
 	open(name string) (io.ReadCloser, int64, error)
@@ -40,6 +38,9 @@ func openSource(root string) (source, error) {
 	}
 	if info.IsDir() {
 		return folderSource{root}, nil
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: %w, neither a folder nor an archive", root, irregular(info.Mode()))
 	}
 	switch archiveKind(root) {
 	case "zip":
@@ -87,19 +88,43 @@ func (s folderSource) name(file string) string { return s.path(file) }
 func (s folderSource) close() error { return nil }
 
 func (s folderSource) open(name string) (io.ReadCloser, int64, error) {
-	f, err := os.Open(s.path(name))
+	file := s.path(name)
+	// Looked at before it is opened: to open a pipe is to wait for who writes to it.
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if target, e := os.Readlink(file); e == nil {
+			return nil, 0, fmt.Errorf("a link to %s, which is not there: %w", target, fs.ErrNotExist)
+		}
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = irregular(info.Mode())
+	}
 	if err != nil {
 		return nil, 0, bare(err)
 	}
-	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		err = errors.New("a folder, not a file")
-	}
+	f, err := os.Open(file)
 	if err != nil {
-		f.Close()
 		return nil, 0, bare(err)
 	}
 	return f, info.Size(), nil
+}
+
+// irregular says what is no regular file.
+func irregular(mode fs.FileMode) error {
+	what := "not a regular file"
+	switch {
+	case mode.IsDir():
+		what = "a folder"
+	case mode&fs.ModeNamedPipe != 0:
+		what = "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		what = "a socket"
+	case mode&fs.ModeDevice != 0:
+		what = "a device"
+	default:
+		return errors.New(what)
+	}
+	return errors.New(what + ", not a file")
 }
 
 func (s folderSource) stamp(name string) (string, error) {
@@ -108,52 +133,6 @@ func (s folderSource) stamp(name string) (string, error) {
 		return "", bare(err)
 	}
 	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano()), nil
-}
-
-// list follows links to folders, each folder once.
-func (s folderSource) list() ([]string, error) {
-	var files []string
-	seen := map[string]bool{}
-	var walk func(rel string) error
-	walk = func(rel string) error {
-		dir := filepath.Join(s.root, filepath.FromSlash(rel))
-		real, err := filepath.EvalSymlinks(dir)
-		if err != nil {
-			return err
-		}
-		if seen[real] {
-			return nil
-		}
-		seen[real] = true
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			name := path.Join(rel, e.Name())
-			isDir := e.IsDir()
-			if e.Type()&fs.ModeSymlink != 0 {
-				info, err := os.Stat(filepath.Join(dir, e.Name()))
-				if err != nil { // a dead link: reading it will say so
-					files = append(files, name)
-					continue
-				}
-				isDir = info.IsDir()
-			}
-			if !isDir {
-				files = append(files, name)
-			} else if !isJunk(name) {
-				if err := walk(name); err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	if err := walk(""); err != nil {
-		return nil, fmt.Errorf("listing %s: %w", s.root, err)
-	}
-	return files, nil
 }
 
 // bare drops the path that package os puts into its errors; the caller adds it.
@@ -193,16 +172,4 @@ func readBounded(r io.Reader, size, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("longer than the %d bytes that it claims to have", size)
 	}
 	return b.Bytes(), nil
-}
-
-// isJunk knows what operating systems leave behind.
-func isJunk(name string) bool {
-	for part := range strings.SplitSeq(name, "/") {
-		switch {
-		case strings.HasPrefix(part, "._"), strings.EqualFold(part, ".DS_Store"), strings.EqualFold(part, "Thumbs.db"),
-			strings.EqualFold(part, "desktop.ini"), part == "__MACOSX", part == "@eaDir":
-			return true
-		}
-	}
-	return false
 }

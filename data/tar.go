@@ -7,17 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path"
-	"strings"
 )
 
 // tarSource is a .tar archive: an index of where its files begin, and the bytes.
 type tarSource struct {
 	root  string
 	bytes io.ReaderAt
-	files map[string]extent
+	index *archiveIndex[extent]
 	file  io.Closer
 }
 
@@ -35,12 +32,12 @@ func openTar(root string) (*tarSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &tarSource{root: root, bytes: f, file: f}
-	if err := s.index(f); err != nil {
+	index, err := indexTar(f)
+	if err != nil {
 		f.Close()
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", root, err)
 	}
-	return s, nil
+	return &tarSource{root, f, index, f}, nil
 }
 
 func openTarGzip(root string) (*tarSource, error) {
@@ -49,43 +46,131 @@ func openTarGzip(root string) (*tarSource, error) {
 		return nil, err
 	}
 	defer f.Close()
-	z, err := gzip.NewReader(f)
+	plain, err := gunzipTar(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s: damaged gzip file: %w", root, err)
-	}
-	plain, err := io.ReadAll(io.LimitReader(z, maxUnpacked+1))
-	if err != nil {
-		return nil, fmt.Errorf("%s: damaged gzip file: %w", root, err)
-	}
-	if len(plain) > maxUnpacked {
-		return nil, fmt.Errorf("%s: %w: a compressed archive of more than %d bytes; unpack it and give the folder", root, ErrTooLarge, maxUnpacked)
+		return nil, fmt.Errorf("%s: %w", root, err)
 	}
 	r := bytes.NewReader(plain)
-	s := &tarSource{root: root, bytes: r, file: io.NopCloser(nil)}
-	return s, s.index(r)
+	index, err := indexTar(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", root, err)
+	}
+	return &tarSource{root, r, index, io.NopCloser(nil)}, nil
 }
 
-// index notes where the files begin. r must be what s.bytes reads.
-func (s *tarSource) index(r io.ReadSeeker) error {
-	s.files = map[string]extent{}
-	archive := tar.NewReader(r)
+// gunzipTar unpacks a .tgz in memory.
+func gunzipTar(r io.Reader) ([]byte, error) {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, fmt.Errorf("damaged gzip file: %w", err)
+	}
+	plain, err := io.ReadAll(io.LimitReader(z, maxUnpacked+1))
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("damaged gzip file: %w: it was cut off, or is still being copied", ErrTruncated)
+	case err != nil:
+		return nil, fmt.Errorf("damaged gzip file: %w", err)
+	case len(plain) > maxUnpacked:
+		return nil, fmt.Errorf("%w: a compressed archive of more than %d bytes; unpack it and give the folder", ErrTooLarge, maxUnpacked)
+	case !isTar(plain):
+		return nil, errors.New("a compressed file, but not of a tar archive")
+	}
+	return plain, nil
+}
+
+func isTar(head []byte) bool { return len(head) >= 512 && string(head[257:262]) == "ustar" }
+
+// indexTar notes where the files of an archive begin.
+func indexTar(r io.ReadSeeker) (*archiveIndex[extent], error) {
+	index := newArchiveIndex[extent]()
+	blocks := &endMark{ReadSeeker: r}
+	archive := tar.NewReader(blocks)
 	for {
 		h, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			break
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, fmt.Errorf("damaged tar archive: %w: it was cut off, or is still being copied", ErrTruncated)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: damaged tar archive: %w", s.root, err)
-		}
-		name, ok := entryName(h.Name)
-		if h.Typeflag != tar.TypeReg || !ok {
-			continue
+			return nil, fmt.Errorf("damaged tar archive: %w", err)
 		}
 		at, err := r.Seek(0, io.SeekCurrent)
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.root, err)
+			return nil, err
 		}
-		s.files[name] = extent{at, h.Size, h.ModTime.UnixNano()}
+		noteTarEntry(index, h, at)
+	}
+	if !blocks.seen {
+		index.faults = append(index.faults, "the tar archive has no end mark: it may have been cut off, and images be missing")
+	}
+	if more, err := goesOn(r); err != nil {
+		return nil, err
+	} else if more {
+		index.faults = append(index.faults, "the tar archive goes on after its end mark, and what follows is not read: unpack archives that were joined, and give the folder")
+	}
+	index.settle()
+	return index, nil
+}
+
+// noteTarEntry notes an entry whose content begins at a place.
+func noteTarEntry(index *archiveIndex[extent], h *tar.Header, at int64) {
+	name, ok := index.name(h.Name)
+	if !ok {
+		return
+	}
+	switch h.Typeflag {
+	case tar.TypeReg, tar.TypeCont, tar.TypeGNUSparse:
+		if h.Typeflag == tar.TypeGNUSparse || h.PAXRecords["GNU.sparse.major"] != "" || h.PAXRecords["GNU.sparse.map"] != "" {
+			index.refuse(name, errors.New("stored as a sparse file, which cannot be read in place; unpack the archive and give the folder"))
+			return
+		}
+		index.add(name, extent{at, h.Size, h.ModTime.UnixNano()})
+	case tar.TypeSymlink:
+		index.symbolic(name, h.Linkname)
+	case tar.TypeLink:
+		if target, ok := entryName(h.Linkname); ok {
+			index.hard(name, target)
+		} else {
+			index.refuse(name, fmt.Errorf("a link to %q, which is no file", h.Linkname))
+		}
+	case tar.TypeFifo, tar.TypeChar, tar.TypeBlock:
+		index.refuse(name, irregular(h.FileInfo().Mode()))
+	case tar.TypeDir, tar.TypeXGlobalHeader, 'D', 'V': // folders, comments, a volume's name
+	default:
+		index.refuse(name, fmt.Errorf("an entry of kind %q, which is not read", h.Typeflag))
+	}
+}
+
+// endMark watches the blocks that the reader of an archive reads for the zeros that stand
+// at an archive's end.
+type endMark struct {
+	io.ReadSeeker
+	seen bool // the last block read holds zeros only
+}
+
+func (m *endMark) Read(p []byte) (int, error) {
+	n, err := m.ReadSeeker.Read(p)
+	if n > 0 {
+		m.seen = n == 512 && len(bytes.Trim(p[:n], "\x00")) == 0
+	}
+	return n, err
+}
+
+// goesOn reports whether anything but zeros follows.
+func goesOn(r io.Reader) (bool, error) {
+	buffer := make([]byte, 1<<16)
+	for {
+		n, err := r.Read(buffer)
+		switch {
+		case len(bytes.Trim(buffer[:n], "\x00")) > 0:
+			return true, nil
+		case errors.Is(err, io.EOF):
+			return false, nil
+		case err != nil:
+			return false, err
+		}
 	}
 }
 
@@ -93,39 +178,20 @@ func (s *tarSource) name(file string) string { return s.root + "!" + file }
 
 func (s *tarSource) close() error { return s.file.Close() }
 
-func (s *tarSource) list() ([]string, error) {
-	names := make([]string, 0, len(s.files))
-	for name := range s.files {
-		names = append(names, name)
-	}
-	return names, nil
-}
+func (s *tarSource) list() (*listing, error) { return &s.index.listing, nil }
 
 func (s *tarSource) open(name string) (io.ReadCloser, int64, error) {
-	e, ok := s.files[name]
-	if !ok {
-		return nil, 0, errNotInArchive
+	e, err := s.index.find(name)
+	if err != nil {
+		return nil, 0, err
 	}
 	return io.NopCloser(io.NewSectionReader(s.bytes, e.at, e.size)), e.size, nil
 }
 
 func (s *tarSource) stamp(name string) (string, error) {
-	e, ok := s.files[name]
-	if !ok {
-		return "", errNotInArchive
+	e, err := s.index.find(name)
+	if err != nil {
+		return "", err
 	}
 	return fmt.Sprintf("%d %d", e.size, e.modified), nil
-}
-
-var errNotInArchive = fmt.Errorf("not in the archive: %w", fs.ErrNotExist)
-
-// entryName brings an archive's name of a file into the form that list returns;
-// false for folders. Some Windows programs write backslashes.
-func entryName(name string) (string, bool) {
-	name = strings.ReplaceAll(name, `\`, "/")
-	if strings.HasSuffix(name, "/") {
-		return "", false
-	}
-	name = path.Clean("/" + name)[1:]
-	return name, name != ""
 }

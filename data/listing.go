@@ -1,0 +1,231 @@
+package data
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/vernier-ml/vernier/internal/plural"
+)
+
+// listing is what a source holds.
+type listing struct {
+	// files are the paths of all files, with forward slashes, in no order. Some may turn
+	// out unreadable: pipes, what the user has no right to, entries of a kind that cannot
+	// be read in place.
+	files []string
+	// hidden are folders that were not looked into, since their names begin with a dot.
+	hidden []string
+	// dead are links that lead to nothing that could be read; they are not in files.
+	dead []string
+	// linked are links to folders whose files are listed under another path.
+	linked []string
+	// closed says which folders could not be listed, and why.
+	closed []string
+	// repeated are names that more than one entry of an archive has; the last counts.
+	repeated []string
+	// faults are signs that files may be missing.
+	faults []string
+}
+
+// entries are what a source holds for a set of images. Every kind of set that looks for
+// images, and does not read their names from a list, takes them from here.
+type entries struct {
+	images []string // in natural order
+	others map[string]int
+	// notices say what was left out, problems what may be missing.
+	notices, problems []string
+}
+
+// readEntries lists a source and sorts out which of its files are images of a set.
+func readEntries(src interface{ list() (*listing, error) }) (*entries, error) {
+	l, err := src.list()
+	if err != nil {
+		return nil, err
+	}
+	e := &entries{others: map[string]int{}}
+	hidden := hiddenEntries{folders: map[string]bool{}}
+	for _, f := range l.hidden {
+		hidden.folders[f] = true
+	}
+	for _, f := range l.files {
+		switch {
+		case isJunk(f), hidden.take(f):
+		case isImageName(f):
+			e.images = append(e.images, f)
+		default:
+			e.others[strings.ToLower(path.Ext(f))]++
+		}
+	}
+	var dead []string
+	for _, f := range l.dead {
+		switch {
+		case isJunk(f), hidden.take(f):
+		case isImageName(f): // reading it will say what is wrong
+			e.images = append(e.images, f)
+		default:
+			dead = append(dead, f)
+		}
+	}
+	slices.SortFunc(e.images, naturalCompare)
+	e.problems = append(e.problems, l.faults...)
+	if n := len(l.closed); n > 0 {
+		e.problems = append(e.problems, fmt.Sprintf("%s cannot be listed, and all images in it are missing: %s", plural.Of(n, "folder"), someOf(l.closed)))
+	}
+	if n := len(dead); n > 0 {
+		e.problems = append(e.problems, fmt.Sprintf("%s to nothing that can be read left out: %s", plural.Of(n, "link"), someOf(naturalOrder(dead))))
+	}
+	if text := hidden.text(); text != "" {
+		e.notices = append(e.notices, text)
+	}
+	if n := len(l.linked); n > 0 {
+		e.notices = append(e.notices, fmt.Sprintf("%s to folders that are read under another name left out: %s", plural.Of(n, "link"), someOf(naturalOrder(l.linked))))
+	}
+	if n := len(l.repeated); n > 0 {
+		e.notices = append(e.notices, fmt.Sprintf("%s in the archive more than once, of which the last is read: %s", plural.Of(n, "name"), someOf(naturalOrder(l.repeated))))
+	}
+	e.notices = append(e.notices, otherFiles(e.others)...)
+	return e, nil
+}
+
+// none says that there are no images, and what there is instead.
+func (e *entries) none() string {
+	text := "no images in it" + listOthers(e.others)
+	if kinds := unreadFormats(e.others); len(kinds) > 0 {
+		text += "; pictures of such formats are not read: convert them to JPEG or PNG"
+	}
+	for _, more := range slices.Concat(e.problems, e.notices) {
+		if !strings.HasPrefix(more, otherFilesText) && !strings.HasPrefix(more, unreadText) {
+			text += "; " + more
+		}
+	}
+	return text
+}
+
+func naturalOrder(names []string) []string {
+	names = slices.Clone(names)
+	slices.SortFunc(names, naturalCompare)
+	return names
+}
+
+// hiddenEntries counts what is left out because its name, or that of a folder above it,
+// begins with a dot: copies that programs keep for themselves.
+type hiddenEntries struct {
+	folders map[string]bool
+	files   []string
+}
+
+// take counts a file if it is hidden. A folder counts once, whatever is in it.
+func (h *hiddenEntries) take(file string) bool {
+	at := 0
+	if !strings.HasPrefix(file, ".") {
+		if at = strings.Index(file, "/.") + 1; at == 0 {
+			return false
+		}
+	}
+	if end := strings.IndexByte(file[at:], '/'); end >= 0 {
+		h.folders[file[:at+end]] = true
+	} else {
+		h.files = append(h.files, file)
+	}
+	return true
+}
+
+func (h *hiddenEntries) text() string {
+	var counts, names []string
+	if n := len(h.folders); n > 0 {
+		counts = append(counts, plural.Of(n, "folder"))
+	}
+	if n := len(h.files); n > 0 {
+		counts = append(counts, plural.Of(n, "file"))
+	}
+	if counts == nil {
+		return ""
+	}
+	for f := range h.folders {
+		names = append(names, f)
+	}
+	return fmt.Sprintf("%s left out because a name that begins with a dot is hidden: %s", strings.Join(counts, " and "), someOf(naturalOrder(append(names, h.files...))))
+}
+
+const (
+	otherFilesText = "files left out because their names are not those of images"
+	unreadText     = "pictures left out because their format is not read"
+)
+
+// otherFiles says what was left out for its name's ending.
+func otherFiles(counts map[string]int) []string {
+	unread := unreadFormats(counts)
+	rest := map[string]int{}
+	for ext, n := range counts {
+		if unread[ext] == 0 {
+			rest[ext] = n
+		}
+	}
+	var texts []string
+	if len(unread) > 0 {
+		texts = append(texts, unreadText+listOthers(unread)+": convert them to JPEG or PNG")
+	}
+	if len(rest) > 0 {
+		texts = append(texts, otherFilesText+listOthers(rest))
+	}
+	return texts
+}
+
+// unreadFormats picks the endings of pictures that no decoder here reads.
+func unreadFormats(counts map[string]int) map[string]int {
+	found := map[string]int{}
+	for ext, n := range counts {
+		if isImageName("x" + ext) {
+			continue
+		}
+		switch ext {
+		case ".heic", ".heif", ".hif", ".avif", ".jxl", ".jp2", ".j2k", ".jpx", ".svg", ".svgz", ".psd", ".ico", ".tga", ".exr", ".hdr", ".pcx",
+			".ppm", ".pgm", ".pbm", ".pnm", ".pam", ".dng", ".cr2", ".cr3", ".nef", ".arw", ".raf", ".rw2", ".orf":
+			found[ext] = n
+		}
+	}
+	return found
+}
+
+// listOthers writes counts of extensions: " (3 .txt, 1 without extension)".
+func listOthers(counts map[string]int) string {
+	if len(counts) == 0 {
+		return ""
+	}
+	var words []string
+	for ext, n := range counts {
+		if ext == "" {
+			ext = "without extension"
+		}
+		words = append(words, fmt.Sprintf("%d %s", n, ext))
+	}
+	slices.SortFunc(words, naturalCompare)
+	if len(words) > 6 {
+		words = append(words[:6], "...")
+	}
+	return " (" + strings.Join(words, ", ") + ")"
+}
+
+// isImageName says which files of a folder count as images, by extension. What they hold is found out when they are decoded.
+func isImageName(name string) bool {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".webp", ".bmp", ".dib", ".tif", ".tiff":
+		return true
+	}
+	return false
+}
+
+// isJunk knows what operating systems leave behind.
+func isJunk(name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		switch {
+		case strings.HasPrefix(part, "._"), strings.EqualFold(part, ".DS_Store"), strings.EqualFold(part, "Thumbs.db"),
+			strings.EqualFold(part, "desktop.ini"), part == "__MACOSX", part == "@eaDir", strings.EqualFold(part, "$RECYCLE.BIN"),
+			part == "System Volume Information", part == "lost+found":
+			return true
+		}
+	}
+	return false
+}
