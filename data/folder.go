@@ -10,7 +10,8 @@ import (
 )
 
 // openFolder reads "folder:ROOT": every folder that directly holds images is a
-// class. Its name is its path below the folder that all of them share.
+// class. Its name is its path below the folder that all of them share, without the
+// folders that name parts of the set, as in train/robin and val/robin.
 func openFolder(root string, o Options) (*Set, error) {
 	src, err := openSource(root)
 	if err != nil {
@@ -49,6 +50,9 @@ func readFolder(src source, root string, o Options) (*Set, error) {
 	}
 	if len(stray) > 0 {
 		set.Notices = append(set.Notices, fmt.Sprintf("%s left out, in no class's folder, the first is %s", plural.Of(len(stray), "image"), stray[0]))
+	}
+	if parts := findParts(folders); parts != nil {
+		folders = parts.apply(set, folders)
 	}
 	set.classify(folders, nil)
 	slices.SortStableFunc(set.Items, func(a, b Item) int { return a.Label - b.Label })
