@@ -17,7 +17,7 @@ import (
 // Loaded says what LoadWeights took from a file.
 type Loaded struct {
 	Format  weights.Format
-	Prefix  string   // the dictionary in the file that was read
+	Prefix  string   // what stands before the network's names in the file
 	Filled  int      // tensors read
 	Resized []string // parameters brought to another image size
 	Ignored []string // names in the file that the network has no use for
@@ -25,14 +25,22 @@ type Loaded struct {
 }
 
 // wrappers are what training programs put before the names of a network.
-var wrappers = []string{"module.", "model.", "backbone."}
+func wrappers() []string { return []string{"module.", "model.", "backbone."} }
+
+// transparent are the parts of names that wrappers of modules put anywhere:
+// torch.compile, fully sharded training of two versions, activation checkpoints,
+// Lightning Fabric, and gradients of single samples.
+func transparent() []string {
+	return []string{"_orig_mod", "_fsdp_wrapped_module", "_fpw_module", "_checkpoint_wrapped_module", "_forward_module", "_module"}
+}
 
 // LoadWeights fills the backbone, running statistics included, and the head
 // where the file has one, from a public or an own weight file. Names and shapes
-// must agree, but: wrappers such as "module." are cut, batch normalisations may
+// must agree, but: wrappers such as "module." and "_orig_mod." are cut, as is any
+// other prefix that all names of the network have, batch normalisations may
 // be (1,C), classifiers and blocks after the trunk's end are ignored, a
 // position embedding is resampled. dictionary chooses one of several networks in
-// the file, empty where there is one.
+// the file, empty where there is one; see weights.Rules.Prefix.
 //
 // The error about names and shapes lists every difference, and the model is
 // then unchanged. NaN and infinities are refused; after an error of this kind,
@@ -93,7 +101,7 @@ func (m *Model) match(f *weights.File, dictionary string) (match *weights.Match,
 		}
 	}
 	rules := weights.Rules{
-		Prefix: dictionary, Strip: wrappers,
+		Prefix: dictionary, Strip: wrappers(), Transparent: transparent(),
 		Ignore: append(m.net.Ignored(), weights.BatchCounts), Optional: []string{headPrefix + "*"},
 	}
 	if m.Spec.Head == HeadNone {

@@ -51,7 +51,11 @@ func (s *Session) loadWeights() (err error) {
 	if err != nil {
 		return err
 	}
-	s.ev.Say("%s read from %s, %d ignored, %s of the head drawn", plural.Of(l.Filled, "tensor"), w.Path, len(l.Ignored), plural.Of(len(l.Kept), "parameter"))
+	from := w.Path
+	if l.Prefix != "" {
+		from += ", under " + l.Prefix
+	}
+	s.ev.Say("%s read from %s, %d ignored, %s of the head drawn", plural.Of(l.Filled, "tensor"), from, len(l.Ignored), plural.Of(len(l.Kept), "parameter"))
 	w.SHA256, err = model.Digest(w.Path)
 	return err
 }

@@ -29,9 +29,11 @@
 // # Hostile files
 //
 // A weight file is data from strangers. Nothing in it is ever executed: the
-// pickle reader is an interpreter of the few opcodes that build plain values,
+// pickle reader is an interpreter of the few opcodes that build plain values and
 // knows a short list of globals (OrderedDict, the tensor rebuild functions, the
-// storage types), and refuses any other by name. Sizes that a header claims are
+// storage types). Objects of any other class, such as a namespace of arguments
+// beside a state dict, stay unread; functions that only an attack has a use for
+// are refused by name. Sizes that a header claims are
 // compared with the size of the file before anything is allocated, so that a
 // file cannot claim more than a small multiple of its own size.
 package weights

@@ -31,6 +31,9 @@ type File struct {
 	index   map[string]int32
 	meta    map[string]string
 	values  map[string]any
+	// modules are the classes of networks that a PyTorch file holds as a whole,
+	// which stay unread.
+	modules []string
 }
 
 // Open opens a weight file of any known format, told by its content. It reads
@@ -150,6 +153,6 @@ func (f *File) Metadata() map[string]string { return f.meta }
 
 // Values returns what a PyTorch file holds beside tensors, such as the epoch,
 // under names joined by "/". Values are nil, bool, int64, *big.Int, float64,
-// string, []byte, []any (lists, tuples, sets) or, inside lists,
+// string, []byte, Object, []any (lists, tuples, sets) or, inside lists,
 // map[string]any.
 func (f *File) Values() map[string]any { return f.values }

@@ -2,6 +2,7 @@ package weights
 
 import (
 	"bytes"
+	"errors"
 	"runtime/metrics"
 	"strings"
 	"testing"
@@ -69,6 +70,7 @@ func FuzzTorchLegacy(f *testing.F) {
 	for _, p := range goldenFiles(f, "_legacy.pth") {
 		f.Add(p)
 	}
+	f.Add(legacyFile(besideStateDict(pyLegacyTensor(pyLegacyRef(2, "N"), 0, []int{2}, []int{1})), legacyKeys, legacyStorage(3, 4)))
 	f.Fuzz(func(t *testing.T, p []byte) { fuzzRead(t, "x.pth", p) })
 }
 
@@ -104,6 +106,8 @@ func FuzzPickle(f *testing.F) {
 		f.Add(pickle)
 	}
 	f.Add([]byte(pyStateDict("w", pyTensorOf("FloatStorage", 64, 0, []int{8, 8}, []int{1, 8}))))
+	f.Add([]byte(besideStateDict(pyTensorOf("FloatStorage", 2, 0, []int{2}, []int{1}))))
+	f.Add([]byte("(cx\nY\nK\x01o(K\x01ix\nY\ncx\nZ\n)}\x92\x87."))
 	f.Fuzz(func(t *testing.T, p []byte) { fuzzRead(t, "x.pth", torchZip(t, string(p), storage)) })
 }
 
@@ -121,4 +125,42 @@ func FuzzNPZ(f *testing.F) {
 		f.Add(p)
 	}
 	f.Fuzz(func(t *testing.T, p []byte) { fuzzRead(t, "x.npz", p) })
+}
+
+// FuzzNames compares names that the fuzzer made with those of a network. Whatever
+// prefix an error names must choose something.
+func FuzzNames(f *testing.F) {
+	for _, names := range []string{"a\nb", "module.a\nmodule.b", "s/_orig_mod.a\nt/_orig_mod.a", "net_a\nnet_b", "x.y.a\nx.z.a\nx.y.b\nx.z.b", "model.a\nmodel.b\nqueue", "a\n_orig_mod.a"} {
+		f.Add(names, "")
+		f.Add(names, "x.")
+	}
+	f.Fuzz(func(t *testing.T, text, prefix string) {
+		file := &File{path: "net.pth", index: map[string]int32{}}
+		for i, name := range strings.Split(text, "\n") {
+			if _, twice := file.index[name]; twice {
+				return
+			}
+			file.index[name] = int32(i)
+			file.tensors = append(file.tensors, Tensor{Name: name})
+		}
+		want := []Spec{{Name: "a"}, {Name: "b"}}
+		rules := Rules{Prefix: prefix, Strip: []string{"module.", "model."}, Transparent: []string{"_orig_mod"}}
+		m, err := Fit(file, want, rules)
+		if err == nil && len(m.Pairs) != len(want) {
+			t.Fatalf("%+v", m)
+		}
+		if several := new(AmbiguousError); errors.As(err, &several) {
+			for _, rules.Prefix = range several.Prefixes {
+				if _, err := Fit(file, want, rules); errors.As(err, new(*AmbiguousError)) {
+					t.Fatalf("%q: %v", rules.Prefix, err)
+				}
+			}
+		}
+		if bad := new(MismatchError); errors.As(err, &bad) && bad.Behind != "" {
+			rules.Prefix = bad.Behind
+			if _, err := Fit(file, want, rules); errors.As(err, &bad) && len(bad.Missing) > 0 {
+				t.Fatalf("%q: %v", rules.Prefix, err)
+			}
+		}
+	})
 }

@@ -1,20 +1,24 @@
 package weights
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
 
 // Rules say how the names of a file may differ from those of a network. The zero
-// value demands that they agree exactly.
+// value demands that they agree exactly, behind one prefix.
 type Rules struct {
-	// Prefix chooses the dictionary of a checkpoint that holds several, such as
-	// "state_dict/" or "teacher/". Empty: the one whose names fit best.
+	// Prefix chooses a network of a file that holds several: a dictionary of a
+	// checkpoint, such as "state_dict/" or "teacher/", a module of a larger network,
+	// such as "encoder_q.", or both, as in "state_dict/module.encoder_q.". Empty: the
+	// one whose names fit best.
 	Prefix string
 	// Strip lists prefixes that are cut from the names in the file, as often as
 	// they occur, such as "module." (DataParallel) or "backbone.".
 	Strip []string
+	// Transparent lists parts of names, between dots, that are left out wherever
+	// they stand, such as "_orig_mod" (torch.compile). Match.Prefix has none of them.
+	Transparent []string
 	// Ignore lists patterns of names in the file that the network need not have:
 	// classifiers ("fc.*", "last_linear.*"), BatchCounts. A pattern is a name, or
 	// has a "*" at its begin, its end or both that stands for any text.
@@ -30,12 +34,13 @@ const BatchCounts = "*num_batches_tracked"
 
 // Match pairs the tensors that a network wants with those of a file.
 type Match struct {
-	// Prefix is the dictionary in the file that was taken; see Rules.
+	// Prefix is what stands before the names of the network that was taken; see Rules.
 	Prefix string
 	// Pairs are in the order of the wanted tensors.
 	Pairs []Pair
-	// Ignored are names in the file left out by Rules.Ignore, Kept are wanted
-	// names absent by Rules.Optional.
+	// Ignored are names in the file left out by Rules.Ignore, and those of the same
+	// dictionary that do not begin with Prefix. Kept are wanted names absent by
+	// Rules.Optional.
 	Ignored, Kept []string
 }
 
@@ -51,25 +56,16 @@ type Pair struct {
 // types need not agree. The error is a *MismatchError that lists every
 // difference.
 func Fit(f *File, want []Spec, rules Rules) (*Match, error) {
-	prefix, err := choosePrefix(f, want, rules)
+	names := namesOf(f, rules)
+	prefix, err := names.choose(want)
 	if err != nil {
 		return nil, err
 	}
 	m := &Match{Prefix: prefix}
 	bad := &MismatchError{Path: f.path, Prefix: prefix}
-	have := map[string]*Tensor{}
-	var order []string
-	for _, t := range f.Tensors() {
-		rest, ok := strings.CutPrefix(t.Name, prefix)
-		if !ok {
-			continue
-		}
-		name := stripName(rest, rules.Strip)
-		if other := have[name]; other != nil {
-			return nil, fmt.Errorf("weights: %s: %q and %q are both called %q when %q is stripped", f.path, other.Name, t.Name, name, rules.Strip)
-		}
-		have[name] = t
-		order = append(order, name)
+	have, order, err := names.behind(prefix, &m.Ignored)
+	if err != nil {
+		return nil, err
 	}
 	wanted := map[string]bool{}
 	for _, w := range want {
@@ -96,7 +92,7 @@ func Fit(f *File, want []Spec, rules Rules) (*Match, error) {
 		}
 	}
 	if len(bad.Missing)+len(bad.Unexpected)+len(bad.Misshaped) > 0 {
-		bad.suggest(order)
+		bad.suggest(names, want, rules)
 		return nil, bad
 	}
 	return m, nil
@@ -126,73 +122,6 @@ func Load(f *File, want []Spec, rules Rules) (map[string][]float32, *Match, erro
 		}
 	}
 	return out, m, nil
-}
-
-// choosePrefix returns the dictionary of the file that has most of the wanted
-// names. Two that have equally many (a student and its teacher) must be told
-// apart by the caller.
-func choosePrefix(f *File, want []Spec, rules Rules) (string, error) {
-	if rules.Prefix != "" {
-		for i := range f.tensors {
-			if strings.HasPrefix(f.tensors[i].Name, rules.Prefix) {
-				return rules.Prefix, nil
-			}
-		}
-		return "", fmt.Errorf("weights: %s: no tensor name begins with %q; dictionaries in the file: %q", f.path, rules.Prefix, dictionaries(f))
-	}
-	wanted := make(map[string]bool, len(want))
-	for _, w := range want {
-		wanted[w.Name] = true
-	}
-	hits := map[string]int{}
-	for i := range f.tensors {
-		name := f.tensors[i].Name
-		// A wanted name may itself contain slashes: try every split.
-		for cut, splits := 0, 0; splits <= maxDepth; splits++ {
-			if wanted[stripName(name[cut:], rules.Strip)] {
-				hits[name[:cut]]++
-			}
-			next := strings.IndexByte(name[cut:], '/')
-			if next < 0 {
-				break
-			}
-			cut += next + 1
-		}
-	}
-	best, ties := "", []string(nil)
-	for prefix, n := range hits {
-		switch {
-		case len(ties) == 0 || n > hits[best]:
-			best, ties = prefix, []string{prefix}
-		case n == hits[best]:
-			ties = append(ties, prefix)
-		}
-	}
-	switch {
-	case len(ties) > 1:
-		slices.Sort(ties)
-		return "", fmt.Errorf("weights: %s holds the network more than once: choose one of %q as prefix", f.path, ties)
-	case len(ties) == 0:
-		// Nothing fits. Compare with the only dictionary, if there is just one.
-		if dirs := dictionaries(f); len(dirs) == 1 {
-			return dirs[0], nil
-		}
-	}
-	return best, nil
-}
-
-// dictionaries returns the distinct prefixes of the names, up to the last slash.
-func dictionaries(f *File) []string {
-	var dirs []string
-	seen := map[string]bool{}
-	for i := range f.tensors {
-		name := f.tensors[i].Name
-		if dir := name[:strings.LastIndexByte(name, '/')+1]; !seen[dir] {
-			seen[dir] = true
-			dirs = append(dirs, dir)
-		}
-	}
-	return dirs
 }
 
 // stripName cuts prefixes from a name until none is left.

@@ -131,13 +131,96 @@ func TestPrefixesAreStripped(t *testing.T) {
 	if m, err := Fit(f, want, Rules{Strip: []string{"module.", "backbone."}}); err != nil || m.Prefix != "teacher/" {
 		t.Errorf("%+v, %v", m, err)
 	}
-	_, err := Fit(fileOf(t, vec(t, "module.a", 1)), want, Rules{})
-	if err == nil || !strings.Contains(err.Error(), `behind the prefix "module."`) {
-		t.Errorf("no advice to strip: %v", err)
-	}
-	_, err = Fit(fileOf(t, vec(t, "module.a", 1), vec(t, "a", 1)), want, Rules{Strip: []string{"module."}})
+	_, err := Fit(fileOf(t, vec(t, "module.a", 1), vec(t, "a", 1)), want, Rules{Strip: []string{"module."}})
 	if err == nil || !strings.Contains(err.Error(), `both called "a"`) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestWrappersInAnyOrder gives names as DataParallel, torch.compile, sharded
+// training, activation checkpoints and Lightning nest them.
+func TestWrappersInAnyOrder(t *testing.T) {
+	want := []Spec{{Name: "layer1.0.conv1.weight", Shape: []int{2}}, {Name: "fc.bias", Shape: []int{1}}}
+	rules := Rules{Strip: []string{"module.", "model."}, Transparent: []string{"_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"}}
+	for _, c := range []struct{ first, second, prefix string }{
+		{"_orig_mod.layer1.0.conv1.weight", "_orig_mod.fc.bias", ""},
+		{"_orig_mod.module.layer1.0.conv1.weight", "_orig_mod.module.fc.bias", ""},
+		{"module._orig_mod.layer1.0.conv1.weight", "module._orig_mod.fc.bias", ""},
+		{"state_dict/model._orig_mod.module.layer1.0.conv1.weight", "state_dict/model._orig_mod.module.fc.bias", "state_dict/"},
+		{"layer1.0._checkpoint_wrapped_module.conv1.weight", "fc.bias", ""},
+		{"_fsdp_wrapped_module.layer1._fsdp_wrapped_module.0._checkpoint_wrapped_module.conv1.weight", "_fsdp_wrapped_module.fc.bias", ""},
+		{"ema_model.module.layer1.0.conv1.weight", "ema_model.module.fc.bias", "ema_model."},
+		{"module.encoder_q._orig_mod.layer1.0.conv1.weight", "module.encoder_q._orig_mod.fc.bias", "module.encoder_q."},
+		{"ema/net.layer1.0.conv1.weight", "ema/net.fc.bias", "ema/net."},
+	} {
+		m, err := Fit(fileOf(t, vec(t, c.first, 2), vec(t, c.second, 1)), want, rules)
+		if err != nil || m.Prefix != c.prefix || m.Pairs[0].From.Name != c.first || m.Pairs[1].From.Name != c.second {
+			t.Errorf("%s: %+v, %v", c.first, m, err)
+		}
+	}
+}
+
+func TestAPrefixThatOnlyOneNetworkHasIsTaken(t *testing.T) {
+	want := []Spec{{Name: "a", Shape: []int{1}}, {Name: "b", Shape: []int{2}}}
+	rules := Rules{Strip: []string{"module.", "model."}, Ignore: []string{"fc.*"}}
+	// What is left over beside the network is ignored, and named as in the file.
+	m, err := Fit(fileOf(t, vec(t, "module.encoder_q.a", 1), vec(t, "module.encoder_q.b", 2), vec(t, "module.encoder_q.fc.0", 3), vec(t, "module.queue", 4)), want, rules)
+	if err != nil || m.Prefix != "module.encoder_q." || !reflect.DeepEqual(m.Ignored, []string{"module.queue", "fc.0"}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	// A criterion beside the network of Lightning, although model. would be stripped.
+	m, err = Fit(fileOf(t, vec(t, "model.a", 1), vec(t, "model.b", 2), vec(t, "criterion.proxies", 3)), want, rules)
+	if err != nil || m.Prefix != "model." || !reflect.DeepEqual(m.Ignored, []string{"criterion.proxies"}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	// The prefix that is named is that of the network and not of a part of it.
+	m, err = Fit(fileOf(t, vec(t, "net.a", 1), vec(t, "net.b", 2), vec(t, "net.aux.a", 1)), want, Rules{Ignore: []string{"aux.*"}})
+	if err != nil || m.Prefix != "net." || m.Pairs[0].From.Name != "net.a" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	// A name too many behind the prefix is still an error.
+	var bad *MismatchError
+	_, err = Fit(fileOf(t, vec(t, "net.a", 1), vec(t, "net.b", 2), vec(t, "net.c", 1)), want, rules)
+	if !errors.As(err, &bad) || bad.Prefix != "net." || !reflect.DeepEqual(bad.Unexpected, []string{"c"}) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestTheHintIsThePrefixThatWorks takes every prefix that an error names.
+func TestTheHintIsThePrefixThatWorks(t *testing.T) {
+	want := []Spec{{Name: "a", Shape: []int{1}}, {Name: "b", Shape: []int{2}}}
+	rules := Rules{Strip: []string{"module."}, Transparent: []string{"_orig_mod"}}
+	twice := fileOf(t, vec(t, "s/module._orig_mod.encoder_q.a", 1), vec(t, "s/module._orig_mod.encoder_q.b", 2),
+		vec(t, "s/module._orig_mod.encoder_k.a", 1), vec(t, "s/module._orig_mod.encoder_k.b", 2), vec(t, "s/module.queue", 3))
+	var several *AmbiguousError
+	if _, err := Fit(twice, want, rules); !errors.As(err, &several) || !reflect.DeepEqual(several.Prefixes, []string{"s/module.encoder_k.", "s/module.encoder_q."}) {
+		t.Fatalf("%v", err)
+	}
+	for _, prefix := range append(several.Prefixes, "encoder_q.", "encoder_q", "module.encoder_k.", "_orig_mod.encoder_k.") {
+		rules.Prefix = prefix
+		m, err := Fit(twice, want, rules)
+		if err != nil || len(m.Pairs) != 2 {
+			t.Errorf("%s: %v", prefix, err)
+			continue
+		}
+		if kept := m.Pairs[0].From.Name; !strings.Contains(kept, strings.TrimSuffix(prefix[strings.LastIndex(prefix, "encoder"):], ".")) {
+			t.Errorf("%s: %s was taken", prefix, kept)
+		}
+	}
+	rules.Prefix = ""
+	glued := fileOf(t, vec(t, "s/net_a", 1), vec(t, "s/net_b", 2))
+	var bad *MismatchError
+	if _, err := Fit(glued, want, rules); !errors.As(err, &bad) || bad.Behind != "s/net_" || !strings.Contains(err.Error(), `behind the prefix "s/net_"`) {
+		t.Fatalf("%v", err)
+	}
+	rules.Prefix = bad.Behind
+	if m, err := Fit(glued, want, rules); err != nil || len(m.Pairs) != 2 {
+		t.Errorf("%v", err)
+	}
+	// One name of several behind a prefix is no hint.
+	rules.Prefix = ""
+	if _, err := Fit(fileOf(t, vec(t, "a", 1), vec(t, "x_b", 2)), want, rules); !errors.As(err, &bad) || bad.Behind != "" {
+		t.Errorf("%+v", bad)
 	}
 }
 

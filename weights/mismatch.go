@@ -2,6 +2,7 @@ package weights
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vernier-ml/vernier/internal/nearest"
@@ -15,8 +16,12 @@ type MismatchError struct {
 	// Unexpected are names in the file (without Prefix, and stripped) that the
 	// network does not have and no rule ignores.
 	Unexpected []string
-	// Hint is advice on rules that would help, or empty.
-	Hint string
+	// Behind is a value of Rules.Prefix behind which the file has all wanted names, or
+	// empty.
+	Behind string
+	// Modules are the classes of networks that the file holds as a whole and that
+	// stayed unread.
+	Modules []string
 }
 
 // Missing is a wanted tensor that the file lacks.
@@ -64,42 +69,34 @@ func (e *MismatchError) Error() string {
 		return fmt.Sprintf("%s: %v in the file, %v wanted", m.Name, m.Have, m.Want)
 	})
 	section("in the file that the network does not have", len(e.Unexpected), func(i int) string { return e.Unexpected[i] })
-	if e.Hint != "" {
-		b.WriteString("\n  " + e.Hint)
+	if e.Behind != "" {
+		fmt.Fprintf(&b, "\n  every wanted name is in the file behind the prefix %q: choose that", e.Behind)
+	}
+	if len(e.Modules) > 0 {
+		fmt.Fprintf(&b, "\n  it holds %s: %v", strings.Join(e.Modules, ", "), errWholeModule)
 	}
 	return b.String()
 }
 
-// suggest fills in the nearest names and the hint; names are all in the file.
-func (e *MismatchError) suggest(names []string) {
+// suggest fills in the nearest names and what would help.
+func (e *MismatchError) suggest(n *fileNames, want []Spec, rules Rules) {
 	for i := range e.Missing {
 		e.Missing[i].Nearest, _ = nearest.Of(e.Missing[i].Name, e.Unexpected)
 	}
 	if len(e.Missing) == 0 {
 		return
 	}
-	// Where every missing name is there behind the same prefix, say so.
-	for _, name := range names {
+	e.Modules = n.f.modules
+	have := make(map[string]bool, len(n.names))
+	for _, name := range n.names {
+		have[name] = true
+	}
+	// Without being chosen, a prefix that ends within a part of a name is not found.
+	for _, name := range n.names {
 		p, ok := strings.CutSuffix(name, e.Missing[0].Name)
-		if !ok || p == "" {
-			continue
-		}
-		if e.allBehind(p, names) {
-			e.Hint = fmt.Sprintf("every missing name is in the file behind the prefix %q: strip it", p)
+		if ok && p != e.Prefix && !slices.ContainsFunc(want, func(w Spec) bool { return !have[p+w.Name] && !matchAny(w.Name, rules.Optional) }) {
+			e.Behind = p
 			return
 		}
 	}
-}
-
-func (e *MismatchError) allBehind(prefix string, names []string) bool {
-	have := make(map[string]bool, len(names))
-	for _, n := range names {
-		have[n] = true
-	}
-	for _, m := range e.Missing {
-		if !have[prefix+m.Name] {
-			return false
-		}
-	}
-	return true
 }

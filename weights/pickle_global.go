@@ -37,8 +37,15 @@ func (u *unpickler) global(op byte) error {
 		module = "builtins"
 	}
 	g, ok := knownGlobal(module, name)
-	if !ok {
+	switch {
+	case ok:
+	case runsCode(module, name):
 		return refuseGlobal(module, name)
+	default:
+		if err := u.budget.take(int64(len(module) + len(name))); err != nil {
+			return err
+		}
+		g = &pyGlobal{name: strings.ToValidUTF8(module+"."+name, "?"), kind: globalInert}
 	}
 	if err := u.budget.take(objectSize); err != nil {
 		return err
@@ -48,12 +55,10 @@ func (u *unpickler) global(op byte) error {
 
 func refuseGlobal(module, name string) error {
 	full := strings.ToValidUTF8(module+"."+name, "?")
-	for _, p := range []string{"torch.nn.", "torchvision.", "timm.", "__torch__", "__main__"} {
-		if strings.HasPrefix(full, p) {
-			return fmt.Errorf("%w: it names %s, so a whole module was saved, which only its own code can load; save model.state_dict() instead", ErrUnsafePickle, full)
-		}
+	if makesTensors(module) {
+		return fmt.Errorf("%w: it names %s, and tensors of this kind (quantized, sparse or spread over devices) are not read; save dense tensors", ErrUnsafePickle, full)
 	}
-	return fmt.Errorf("%w: it names %s, which is refused (nothing was executed); if you trust its source, load it in Python and save the state_dict alone", ErrUnsafePickle, full)
+	return fmt.Errorf("%w: it names %s, which only an attack has a use for (nothing was executed); if you trust its source, load it in Python and save the state_dict alone", ErrUnsafePickle, full)
 }
 
 func (u *unpickler) persistentID() error {
@@ -75,7 +80,8 @@ func (u *unpickler) persistentID() error {
 }
 
 // build sets the state of an object. State dicts carry their version numbers in
-// an attribute of the OrderedDict, which loading does not need.
+// an attribute of the OrderedDict, which loading does not need; the attributes of
+// unread objects are dropped.
 func (u *unpickler) build() error {
 	state, err := u.pop()
 	if err != nil {
@@ -85,9 +91,15 @@ func (u *unpickler) build() error {
 	if err != nil {
 		return err
 	}
-	if _, ok := state.(*pyDict); ok {
-		switch target.(type) {
-		case *pyDict, *pyTensor:
+	attributes, ok := state.(*pyDict)
+	switch target := target.(type) {
+	case *pyObject:
+		if ok && attributes.isModule() {
+			target.module = true
+		}
+		return nil
+	case *pyDict, *pyTensor:
+		if ok {
 			return nil
 		}
 	}
@@ -107,6 +119,8 @@ func kindOf(v any) string {
 		return "a dictionary"
 	case *pyGlobal:
 		return v.name
+	case *pyObject:
+		return v.class
 	case *pyStorage:
 		return "a storage"
 	case *pyTensor:

@@ -48,6 +48,8 @@ func (u *unpickler) structure(op byte) (known bool, err error) {
 		return true, u.global(op)
 	case 'R':
 		return true, u.reduce()
+	case 'i', 'o', 0x81, 0x92:
+		return true, u.makesObject(op)
 	case 'b':
 		return true, u.build()
 	case 'Q':
@@ -104,7 +106,7 @@ func (u *unpickler) list(op byte) error {
 	if err != nil {
 		return err
 	}
-	l, ok := target.(*pyList)
+	l, ok := listOf(target)
 	if !ok {
 		return fmt.Errorf("items are appended to %s", kindOf(target))
 	}
@@ -144,7 +146,7 @@ func (u *unpickler) dict(op byte) error {
 	if err != nil {
 		return err
 	}
-	d, ok := target.(*pyDict)
+	d, ok := dictOf(target)
 	if !ok {
 		return fmt.Errorf("keys are set in %s", kindOf(target))
 	}

@@ -20,13 +20,9 @@ func (u *unpickler) reduce() error {
 	if !ok {
 		return fmt.Errorf("%w: a call whose arguments are %s", ErrUnsafePickle, kindOf(argv))
 	}
-	g, ok := fn.(*pyGlobal)
-	if !ok {
-		return fmt.Errorf("%w: it calls %s", ErrUnsafePickle, kindOf(fn))
-	}
-	v, err := u.apply(g, args.items)
+	v, err := u.call(fn, args.items)
 	if err != nil {
-		return fmt.Errorf("%s: %w", g.name, err)
+		return err
 	}
 	keep(v)
 	u.release(args)
@@ -35,9 +31,16 @@ func (u *unpickler) reduce() error {
 
 func (u *unpickler) apply(g *pyGlobal, args []any) (any, error) {
 	switch g.kind {
+	case globalInert:
+		return u.newObject(g.name)
 	case globalDict:
 		return u.newDict(args)
+	case globalDefaultDict: // (function that makes values)
+		return u.newDict(nil)
 	case globalSet:
+		if len(args) == 0 {
+			return &pyList{}, u.budget.take(objectSize)
+		}
 		if len(args) == 1 {
 			if l, ok := args[0].(*pyList); ok {
 				return l, nil
@@ -67,7 +70,7 @@ func (u *unpickler) apply(g *pyGlobal, args []any) (any, error) {
 			fn, ok1 := args[0].(*pyGlobal)
 			typ, ok2 := args[1].(*pyGlobal)
 			inner, ok3 := args[2].(*tuple)
-			if ok1 && ok2 && ok3 && typ.kind == globalType && fn.kind >= globalTensor && fn.kind <= globalParameter {
+			if ok1 && ok2 && ok3 && (typ.kind == globalType || typ.kind == globalInert) && fn.kind >= globalTensor && fn.kind <= globalParameter {
 				return u.apply(fn, inner.items)
 			}
 		}
@@ -114,6 +117,10 @@ func asItems(v any) ([]any, bool) {
 		return v.items, true
 	case *pyList:
 		return v.items, true
+	case *pyObject:
+		if len(v.list.items) > 0 {
+			return v.list.items, true
+		}
 	}
 	return nil, false
 }

@@ -50,20 +50,20 @@ func (u *unpickler) skipOperand(op byte) error {
 		return u.r.skip(8)
 	case 'K', 'M', 'J', 'G', 'q', 'r':
 		return u.r.skip(uint64(operandWidth(op)))
-	case 'U', 'T', 'C', 'B', 'X', 0x8a, 0x8b, 0x8c, 0x8d, 0x8e:
+	case 'U', 'T', 'C', 'B', 'X', 0x8a, 0x8b, 0x8c, 0x8d, 0x8e, 0x96:
 		n, err := u.length(operandWidth(op))
 		if err != nil {
 			return err
 		}
 		return u.r.skip(n)
-	case 'c': // GLOBAL
+	case 'c', 'i': // GLOBAL, INST
 		if _, err := u.r.line(); err != nil {
 			return err
 		}
 		_, err := u.r.line()
 		return err
 	case '(', '0', '1', '2', 'N', 0x88, 0x89, ']', ')', '}', 0x8f, 't', 0x85, 0x86, 0x87, 'a', 'e', 'l', 0x90, 0x91,
-		's', 'u', 'd', 0x94, 0x93, 'R', 'b', 'Q':
+		's', 'u', 'd', 0x94, 0x93, 'R', 'b', 'Q', 'o', 0x81, 0x92:
 		return nil
 	}
 	return errOpcode

@@ -1,5 +1,7 @@
 package weights
 
+import "strings"
+
 // Values that a pickle builds. Plain ones are Go's own: nil, bool, int64,
 // *big.Int, float64, string, []byte.
 
@@ -64,24 +66,30 @@ const (
 	globalTensorV3 // and requires_grad, hooks, dtype[, metadata]
 	globalParameter
 	globalFromType
+	globalDefaultDict
+	// globalInert is a global that this package does not know: a call of it makes
+	// an unread object.
+	globalInert
 )
 
-// pyGlobal is one of the globals in knownGlobal.
+// pyGlobal is a global that a pickle names.
 type pyGlobal struct {
 	name  string
 	kind  globalKind
 	dtype DType
 }
 
-// knownGlobal is the whole list of what a pickle may name. None of it runs code:
-// each stands for the making of a plain value of this package.
+// knownGlobal is the whole list of what makes values that are read. None of it runs
+// code: each stands for the making of a plain value of this package.
 func knownGlobal(module, name string) (*pyGlobal, bool) {
 	full := module + "." + name
 	g := func(kind globalKind) (*pyGlobal, bool) { return &pyGlobal{name: full, kind: kind}, true }
 	switch full {
 	case "collections.OrderedDict", "collections.Counter":
 		return g(globalDict)
-	case "builtins.set":
+	case "collections.defaultdict":
+		return g(globalDefaultDict)
+	case "builtins.set", "builtins.frozenset":
 		return g(globalSet)
 	case "torch.Size":
 		return g(globalSize)
@@ -111,6 +119,34 @@ func knownGlobal(module, name string) (*pyGlobal, bool) {
 		return &pyGlobal{full, globalDType, d}, true
 	}
 	return nil, false
+}
+
+// makesTensors reports whether a module's functions make tensors. Those that are
+// not known make tensors of a kind that is not read, which must not be missed.
+func makesTensors(module string) bool {
+	return module == "torch._utils" || module == "torch._tensor" || module == "torch.storage"
+}
+
+// runsCode reports whether a file that names a global is refused as a whole. That
+// is no guard, since nothing is ever called: it tells the owner of the file.
+func runsCode(module, name string) bool {
+	if makesTensors(module) {
+		return true
+	}
+	top, _, _ := strings.Cut(module, ".")
+	switch top {
+	case "os", "posix", "nt", "subprocess", "commands", "pty", "runpy", "importlib", "imp", "ctypes", "code", "codeop",
+		"shutil", "socket", "webbrowser", "pickle", "_pickle", "cPickle", "dill", "cloudpickle", "marshal", "pip":
+		return true
+	case "builtins":
+		switch name {
+		case "eval", "exec", "execfile", "compile", "__import__", "open", "input", "breakpoint", "apply":
+			return true
+		}
+	case "torch":
+		return module == "torch" && name == "load" || module == "torch.serialization" && name == "load" || strings.HasPrefix(module, "torch.hub")
+	}
+	return false
 }
 
 func storageDType(name string) (DType, bool) {

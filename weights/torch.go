@@ -20,7 +20,7 @@ func storageID(id any) (s *pyStorage, view any, err error) {
 	switch args[0] {
 	case "storage":
 	case "module":
-		return nil, nil, fmt.Errorf("%w: a whole module was saved; save model.state_dict() instead", ErrUnsafePickle)
+		return nil, nil, fmt.Errorf("%w: %w", ErrUnsafePickle, errWholeModule)
 	default:
 		return nil, nil, errors.New("a reference to something other than a storage")
 	}

@@ -22,6 +22,8 @@ const (
 	maxDepth = 64
 	// maxVisits is far above the number of values in any checkpoint.
 	maxVisits = 1 << 22
+	// maxModules bounds the classes of networks that are remembered for a message.
+	maxModules = 4
 )
 
 var errVisits = errors.New("its values refer to each other so often that they unfold without end")
@@ -34,7 +36,13 @@ func flatten(f *File, root any, n int, b *budget) error {
 	f.tensors = make([]Tensor, 0, n)
 	f.index = make(map[string]int32, n)
 	w := &flattener{f: f, budget: b}
-	return w.walk("", root, 0)
+	if err := w.walk("", root, 0); err != nil {
+		return err
+	}
+	if len(f.tensors) == 0 && len(f.modules) > 0 {
+		return fmt.Errorf("%w: it holds %s: %w", ErrUnsafePickle, f.modules[0], errWholeModule)
+	}
+	return nil
 }
 
 func (w *flattener) visit(depth int) error {
@@ -56,16 +64,14 @@ func (w *flattener) walk(name string, v any, depth int) error {
 	case *pyTensor:
 		return w.add(name, v)
 	case *pyDict:
-		for i := 0; i < len(v.items); i += 2 {
-			key, err := keyText(v.items[i])
-			if err != nil {
-				return fmt.Errorf("in %q: %w", name, err)
-			}
-			if err := w.child(name, key, v.items[i+1], depth); err != nil {
-				return err
-			}
+		return w.dictionary(name, v, depth)
+	case *pyObject:
+		if v.module && len(w.f.modules) < maxModules {
+			w.f.modules = append(w.f.modules, v.class)
 		}
-		return nil
+		if v.keyed.len() > 0 {
+			return w.dictionary(name, &v.keyed, depth)
+		}
 	}
 	if items, ok := asItems(v); ok {
 		tensors, err := w.holdsTensor(v, depth)
@@ -87,6 +93,15 @@ func (w *flattener) walk(name string, v any, depth int) error {
 	}
 	w.f.values[name] = p
 	return w.budget.take(objectSize)
+}
+
+func (w *flattener) dictionary(name string, d *pyDict, depth int) error {
+	for i := 0; i < len(d.items); i += 2 {
+		if err := w.child(name, keyText(d.items[i], i/2), d.items[i+1], depth); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (w *flattener) child(name, key string, v any, depth int) error {
@@ -118,21 +133,22 @@ func (w *flattener) add(name string, t *pyTensor) error {
 	return nil
 }
 
-// keyText returns the text of a dictionary key.
-func keyText(k any) (string, error) {
+// keyText returns the text of the dictionary key of an index. Keys of other types,
+// which beside a state dict may be anything, are numbered.
+func keyText(k any, index int) string {
 	switch k := k.(type) {
 	case string:
-		return k, nil
+		return k
 	case int64:
-		return strconv.FormatInt(k, 10), nil
+		return strconv.FormatInt(k, 10)
 	case bool:
-		return strconv.FormatBool(k), nil
+		return strconv.FormatBool(k)
 	case float64:
-		return strconv.FormatFloat(k, 'g', -1, 64), nil
+		return strconv.FormatFloat(k, 'g', -1, 64)
 	case nil:
-		return "None", nil
+		return "None"
 	}
-	return "", fmt.Errorf("a dictionary key that is %s", kindOf(k))
+	return fmt.Sprintf("key %d, %s", index, kindOf(k))
 }
 
 // holdsTensor reports whether a tensor lies in v.
@@ -146,6 +162,11 @@ func (w *flattener) holdsTensor(v any, depth int) (bool, error) {
 		return true, nil
 	case *pyDict:
 		inside = v.items
+	case *pyObject:
+		inside = v.keyed.items
+		if len(inside) == 0 {
+			inside = v.list.items
+		}
 	default:
 		inside, _ = asItems(v)
 	}
@@ -158,7 +179,7 @@ func (w *flattener) holdsTensor(v any, depth int) (bool, error) {
 }
 
 // plain converts a value without tensors to nil, bool, int64, *big.Int, float64,
-// string, []byte, []any or map[string]any.
+// string, []byte, Object, []any or map[string]any.
 func (w *flattener) plain(v any, depth int) (any, error) {
 	if err := w.visit(depth); err != nil {
 		return nil, err
@@ -171,20 +192,14 @@ func (w *flattener) plain(v any, depth int) (any, error) {
 	case *pyStorage:
 		return "storage " + v.key, w.budget.take(int64(len(v.key)) + objectSize)
 	case *pyDict:
-		if err := w.budget.take(2 * objectSize * int64(v.len()+1)); err != nil {
-			return nil, err
+		return w.plainDict(v, depth)
+	case *pyObject:
+		switch {
+		case v.keyed.len() > 0:
+			return w.plainDict(&v.keyed, depth)
+		case len(v.list.items) == 0:
+			return Object(v.class), w.budget.take(objectSize)
 		}
-		m := make(map[string]any, v.len())
-		for i := 0; i < len(v.items); i += 2 {
-			key, err := keyText(v.items[i])
-			if err != nil {
-				return nil, err
-			}
-			if m[key], err = w.plain(v.items[i+1], depth+1); err != nil {
-				return nil, err
-			}
-		}
-		return m, nil
 	}
 	items, ok := asItems(v)
 	if !ok {
@@ -201,4 +216,22 @@ func (w *flattener) plain(v any, depth int) (any, error) {
 		}
 	}
 	return list, nil
+}
+
+func (w *flattener) plainDict(d *pyDict, depth int) (any, error) {
+	if err := w.budget.take(2 * objectSize * int64(d.len()+1)); err != nil {
+		return nil, err
+	}
+	m := make(map[string]any, d.len())
+	for i := 0; i < len(d.items); i += 2 {
+		key := keyText(d.items[i], i/2)
+		err := w.budget.take(int64(len(key)))
+		if err != nil {
+			return nil, err
+		}
+		if m[key], err = w.plain(d.items[i+1], depth+1); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
 }

@@ -90,6 +90,9 @@ func (l *legacyReader) preamble() error {
 
 // storage turns a reference into a storage, the same one for the same key.
 func (l *legacyReader) storage(id any) (any, error) {
+	if class, ok := classID(id); ok {
+		return class, nil
+	}
 	s, view, err := storageID(id)
 	if err != nil {
 		return nil, err

@@ -152,7 +152,6 @@ func TestNamesOfNestedTensors(t *testing.T) {
 	for pickle, want := range map[string]string{
 		pyStateDict("a/b", w, "a", "}"+pyString("b")+w+"s"): "appears twice",
 		"}" + pyString("a") + w + pyString("a"):             "cut off",
-		"})" + w + "s.":                                     "a dictionary key that is a tuple",
 	} {
 		if err := readAll("x.pth", torchZip(t, pickle, floatBytes(3, 4))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q in it", err, want)

@@ -41,6 +41,9 @@ func readTorchZip(f *File, z *zipDir, prefix string, b *budget) error {
 	blobs := map[string]*blob{}
 	u := &unpickler{r: newPickleReader(src, pkl.size), budget: b}
 	u.persistent = func(id any) (any, error) {
+		if class, ok := classID(id); ok {
+			return class, nil
+		}
 		s, _, err := storageID(id)
 		if err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"github.com/vernier-ml/vernier/linear"
+	"github.com/vernier-ml/vernier/weights"
 )
 
 // plain takes out of a message the names of packages, which tell a programmer who
@@ -28,6 +29,12 @@ func errorText(err error) string {
 	}
 	if errors.Is(err, linear.ErrDecimal) {
 		text += " with --decimal comma or --decimal point"
+	}
+	if several := new(weights.AmbiguousError); errors.As(err, &several) {
+		text += "; with --weights-dict " + several.Prefixes[0] + " the first is read"
+	}
+	if other := new(weights.MismatchError); errors.As(err, &other) && other.Behind != "" {
+		text += ", with --weights-dict " + other.Behind
 	}
 	return text
 }

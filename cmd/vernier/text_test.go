@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/linear"
+	"github.com/vernier-ml/vernier/weights"
 )
 
 func TestMessagesHaveNoNamesOfPackages(t *testing.T) {
@@ -37,5 +38,16 @@ func TestWhatATableLacksIsToldWithWhatHelps(t *testing.T) {
 	}
 	if got := errorText(errors.New("train: no rows")); got != "no rows" {
 		t.Errorf("it says %q", got)
+	}
+}
+
+func TestErrorsAboutWeightsNameTheFlag(t *testing.T) {
+	several := &weights.AmbiguousError{Path: "net.pth", Prefixes: []string{"s/encoder_k.", "s/encoder_q."}}
+	if got := errorText(fmt.Errorf("start: %w", several)); !strings.HasSuffix(got, `; with --weights-dict s/encoder_k. the first is read`) || !strings.Contains(got, `["s/encoder_k." "s/encoder_q."]`) {
+		t.Errorf("%q", got)
+	}
+	other := &weights.MismatchError{Path: "net.pth", Missing: []weights.Missing{{Name: "a"}}, Behind: "net_"}
+	if got := errorText(other); !strings.HasSuffix(got, `behind the prefix "net_": choose that, with --weights-dict net_`) {
+		t.Errorf("%q", got)
 	}
 }

@@ -170,7 +170,9 @@ func newWeightsCheck() *cobra.Command {
 vernier train --weights does, and read every number. All differences are listed
 together, with the nearest name where one is missing; the exit code is then 1.
 
-Cut from names are the prefixes module., model. and backbone. Ignored are
+Cut from names are the prefixes module., model. and backbone., what torch.compile
+and sharded training put into them (_orig_mod., _fsdp_wrapped_module. and others),
+and any other prefix that all names of the network have; that is said. Ignored are
 counters of batch normalisation, the classifier of the network that the file was
 made for, and blocks after trunk-end.`,
 		Example: `  vernier weights check resnet50-19c8e357.pth --backbone resnet50
@@ -203,10 +205,12 @@ made for, and blocks after trunk-end.`,
 		},
 	}
 	cmd.Flags().StringVar(&spec, "backbone", "", "network: "+strings.Join(backbone.Names(), ", "))
-	cmd.Flags().StringVar(&dictionary, "weights-dict", "", "which dictionary of a file that holds several networks, such as teacher/")
+	cmd.Flags().StringVar(&dictionary, "weights-dict", "", weightsDictHelp)
 	cmd.Flags().IntVar(&size, "size", 0, "side of the images in pixels (default the backbone's)")
 	return cmd
 }
+
+const weightsDictHelp = "which network of a file that holds several: what stands before its names, such as teacher/ or encoder_q."
 
 // plainSpec is the model that is a backbone and its pooling alone.
 func plainSpec(spec string, size int) (model.Spec, error) {
