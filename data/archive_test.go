@@ -180,7 +180,7 @@ func TestArchiveNamesAreThoseOfAnUnpackedArchive(t *testing.T) {
 		var paths []string
 		for i, it := range set.Items {
 			paths = append(paths, it.Path)
-			m, err := set.Load(i)
+			m, err := set.Load(t.Context(), i)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,7 +248,7 @@ func TestEntriesThatCannotBeReadInPlaceAreListed(t *testing.T) {
 		tar.Header{Name: "b/pipe.png", Typeflag: tar.TypeFifo}, tar.Header{Name: "b/device.png", Typeflag: tar.TypeChar})))
 	var got []string
 	for i := range set.Items {
-		if _, err := set.Load(i); err != nil {
+		if _, err := set.Load(t.Context(), i); err != nil {
 			got = append(got, set.Items[i].Path+": "+reason(err))
 		}
 	}

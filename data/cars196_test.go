@@ -154,7 +154,7 @@ func TestCarsLoadsFromEveryLayout(t *testing.T) {
 				t.Fatalf("%s: class %d is %q, want %q", name, i, set.Classes[i], want)
 			}
 		}
-		if _, err := set.Load(0); err != nil {
+		if _, err := set.Load(t.Context(), 0); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if len(set.Problems) != 1 {

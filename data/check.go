@@ -132,7 +132,7 @@ func examineAll(ctx context.Context, set *Set, o CheckOptions) ([]finding, error
 				if i >= len(found) {
 					return
 				}
-				found[i] = examineOne(set, i)
+				found[i] = examineOne(ctx, set, i)
 				if n := int(done.Add(1)); o.Progress != nil && (n%every == 0 || n == len(found)) {
 					o.Progress(n, len(found))
 				}
@@ -143,8 +143,8 @@ func examineAll(ctx context.Context, set *Set, o CheckOptions) ([]finding, error
 	return found, ctx.Err()
 }
 
-func examineOne(set *Set, i int) finding {
-	m, err := set.Load(i)
+func examineOne(ctx context.Context, set *Set, i int) finding {
+	m, err := set.Load(ctx, i)
 	if err != nil {
 		return finding{err: err}
 	}

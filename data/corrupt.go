@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"image"
 	"math"
@@ -127,8 +128,8 @@ type corrupted struct {
 // cropped marks a store whose images are their items' boxes already.
 func (s corrupted) cropped() {}
 
-func (s corrupted) image(it Item) (*RGB, error) {
-	m, err := s.store.image(it)
+func (s corrupted) image(ctx context.Context, it Item) (*RGB, error) {
+	m, err := s.store.image(ctx, it)
 	c := s.of(it).pictures()
 	if err != nil || c == (Corruption{}) {
 		return m, err

@@ -34,7 +34,7 @@ func TestImpulseNoiseHitsItsShareOfPixels(t *testing.T) {
 	set := corruptedSet(t, grayFiles(t, 20, 40).folder(t), Corruption{Impulse: 0.1}, 40, 3)
 	count := map[uint8]int{}
 	for i := range set.Items {
-		m, err := set.Load(i)
+		m, err := set.Load(t.Context(), i)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +58,7 @@ func TestOcclusionHidesABoxInItsShareOfImages(t *testing.T) {
 	set := corruptedSet(t, grayFiles(t, 200, 30).folder(t), Corruption{Occlusion: 0.3}, 30, 3)
 	hidden := 0
 	for i := range set.Items {
-		m, err := set.Load(i)
+		m, err := set.Load(t.Context(), i)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestCorruptionIsTheSameEveryTimeAndPerSeed(t *testing.T) {
 		set := corruptedSet(t, root, c, 24, seed)
 		var all [][]uint8
 		for i := range set.Items {
-			if m, err := set.Load(i); err == nil {
+			if m, err := set.Load(t.Context(), i); err == nil {
 				all = append(all, slices.Clone(m.Compact().Pix))
 			}
 		}

@@ -29,7 +29,7 @@ func openCSV(file string, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := &Set{store: fileStore{folderSource{filepath.Dir(file)}, o.Decode}}
+	set := &Set{store: fileStore{folderSource{filepath.Dir(file)}, NewDecoder(o.Decode)}}
 	var keys []string
 	category := map[string]string{}
 	for t.next() {

@@ -35,7 +35,7 @@ func TestCSVReadsSplitRolesAndBoxes(t *testing.T) {
 		var roles []Role
 		for i, it := range set.Items {
 			parts, roles = append(parts, it.Part), append(roles, it.Role)
-			if got, err := set.Load(i); err != nil {
+			if got, err := set.Load(t.Context(), i); err != nil {
 				t.Errorf("%s: %v", name, err)
 			} else if i == 1 && (got.W != 5 || got.H != 4 || got.At(0, 0) != m.At(2, 1)) {
 				t.Errorf("%s: the box gives %d x %d", name, got.W, got.H)
@@ -89,7 +89,7 @@ func TestBoxOutsideTheImageIsNamed(t *testing.T) {
 	dir := files{"a.png": encodePNG(t, picture(4, 4, 1)), "list.csv": []byte("path,label,x1,y1,x2,y2\na.png,b,4,0,9,9\n")}.folder(t)
 	set := mustOpen(t, "csv:"+filepath.Join(dir, "list.csv"))
 	set.Items[0].Box = image.Rect(4, 0, 9, 9)
-	if _, err := set.Load(0); err == nil || !strings.Contains(err.Error(), "outside the 4 x 4 pixels") {
+	if _, err := set.Load(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "outside the 4 x 4 pixels") {
 		t.Errorf("%v", err)
 	}
 }
@@ -159,7 +159,7 @@ func TestMNISTReadsPlainAndGzippedFiles(t *testing.T) {
 		if !slices.Equal(set.Classes, []string{"1", "7", "9"}) || !slices.Equal(set.Labels(), []int{1, 0, 1, 2, 1, 0, 1, 2}) {
 			t.Errorf("%s: classes %q, labels %v", name, set.Classes, set.Labels())
 		}
-		m, err := set.Load(5)
+		m, err := set.Load(t.Context(), 5)
 		if err != nil || m.W != 3 || m.H != 2 || m.At(1, 1) != (color.RGBA{200, 200, 200, 255}) {
 			t.Errorf("%s: %v %v", name, m, err)
 		}
@@ -208,7 +208,7 @@ func TestImagesOfAnyKindOpenWithoutLabels(t *testing.T) {
 	var names []string
 	for i := range set.Items {
 		names = append(names, filepath.Base(set.Where(i)))
-		if _, err := set.Load(i); err != nil {
+		if _, err := set.Load(t.Context(), i); err != nil {
 			t.Error(err)
 		}
 	}

@@ -2,9 +2,11 @@ package data
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"image"
+	"image/color"
 	"image/gif"
 	"image/jpeg"
 	"image/png"
@@ -22,6 +24,11 @@ var (
 	ErrTruncated = errors.New("the file ends too early")
 	ErrTooLarge  = errors.New("too large")
 	ErrNoPixels  = errors.New("image without pixels")
+	// ErrTooMuchWork is a file that is made, or damaged, so that decoding would
+	// take far longer than its size lets one expect.
+	ErrTooMuchWork = errors.New("too much work for its size")
+	// ErrUnsupported is a sound file of a known format that no decoder here reads.
+	ErrUnsupported = errors.New("of a kind that is not read")
 )
 
 // AlphaRule says what becomes of transparency.
@@ -34,10 +41,6 @@ const (
 	AlphaWhite
 )
 
-// DefaultMaxPixels is the largest image that is decoded unless DecodeOptions
-// says otherwise: 50 million pixels, 150 MB decoded.
-const DefaultMaxPixels = 50_000_000
-
 // DecodeOptions change how files become RGB. The zero value is what the code of
 // the papers does.
 type DecodeOptions struct {
@@ -47,23 +50,22 @@ type DecodeOptions struct {
 	// EXIF applies the orientation that a camera noted; by default it is
 	// ignored, as torchvision's loader ignores it.
 	EXIF bool
-	// MaxPixels bounds width x height; 0 means DefaultMaxPixels.
+	// MaxPixels bounds width x height; 0 means DefaultMaxPixels. A file may have
+	// 8 bytes for each of them and 64 MiB besides.
 	MaxPixels int64
-}
-
-func (o DecodeOptions) maxPixels() int64 {
-	if o.MaxPixels > 0 {
-		return o.MaxPixels
-	}
-	return DefaultMaxPixels
+	// Memory bounds the bytes of all decodes of a Decoder at one time; 0 means
+	// DefaultDecodeMemory. An image that takes more is decoded alone.
+	Memory int64
 }
 
 // format is one kind of image file.
 type format struct {
-	name   string
-	magic  func(head []byte) bool
-	config func(io.Reader) (image.Config, error)
-	decode func(io.Reader) (image.Image, error)
+	name  string
+	magic func(head []byte) bool
+	// header reads what comes before the pixels. Of a part of the file it is
+	// right, or ErrUnexpectedEOF.
+	header func(file []byte) (header, error)
+	decode func(ctx context.Context, file []byte) (image.Image, error)
 }
 
 func prefix(magics ...string) func([]byte) bool {
@@ -84,12 +86,12 @@ func isWebP(head []byte) bool {
 // formatOf finds the format by the first bytes; the file's name says nothing.
 func formatOf(head []byte) (format, bool) {
 	for _, f := range [...]format{
-		{"JPEG", prefix("\xff\xd8\xff"), jpeg.DecodeConfig, jpeg.Decode},
-		{"PNG", prefix("\x89PNG\r\n\x1a\n"), png.DecodeConfig, png.Decode},
-		{"GIF", prefix("GIF87a", "GIF89a"), gif.DecodeConfig, gif.Decode},
-		{"WebP", isWebP, webp.DecodeConfig, webp.Decode},
-		{"BMP", prefix("BM"), bmp.DecodeConfig, bmp.Decode},
-		{"TIFF", prefix("II*\x00", "MM\x00*"), tiff.DecodeConfig, tiff.Decode},
+		{"JPEG", prefix("\xff\xd8\xff"), jpegHeader, decodeJPEG},
+		{"PNG", prefix("\x89PNG\r\n\x1a\n"), pngHeader, decodePNG},
+		{"GIF", prefix("GIF87a", "GIF89a"), headerBy(gif.DecodeConfig), decodeBy(gif.Decode)},
+		{"WebP", isWebP, headerBy(webp.DecodeConfig), decodeBy(webp.Decode)},
+		{"BMP", prefix("BM"), headerBy(bmp.DecodeConfig), decodeBy(bmp.Decode)},
+		{"TIFF", prefix("II*\x00", "MM\x00*"), tiffHeader, decodeTIFF},
 	} {
 		if f.magic(head) {
 			return f, true
@@ -98,49 +100,95 @@ func formatOf(head []byte) (format, bool) {
 	return format{}, false
 }
 
+// headerBy asks a library for the header. Decoding takes the image as the library
+// stores it.
+func headerBy(config func(io.Reader) (image.Config, error)) func([]byte) (header, error) {
+	return func(file []byte) (header, error) {
+		c, err := config(bytes.NewReader(file))
+		return header{c.Width, c.Height, int64(c.Width) * int64(c.Height) * modelBytes(c.ColorModel)}, err
+	}
+}
+
+// decodeBy lets a library decode.
+func decodeBy(decode func(io.Reader) (image.Image, error)) func(context.Context, []byte) (image.Image, error) {
+	return func(ctx context.Context, file []byte) (image.Image, error) {
+		return decode(&watched{ctx: ctx, file: file})
+	}
+}
+
+// modelBytes is the size of a pixel in memory.
+func modelBytes(m color.Model) int64 {
+	switch m {
+	case color.GrayModel, color.AlphaModel:
+		return 1
+	case color.Gray16Model, color.Alpha16Model:
+		return 2
+	case color.YCbCrModel:
+		return 3
+	case color.RGBAModel, color.NRGBAModel, color.CMYKModel, color.NYCbCrAModel:
+		return 4
+	}
+	if _, palette := m.(color.Palette); palette {
+		return 1
+	}
+	return 8
+}
+
 // Decode makes an RGB image of a file's bytes: the first frame of a GIF, 16-bit
 // samples by their high byte, grey on all three channels, CMYK and palettes
 // converted. Errors do not name the file, which the caller knows.
 func Decode(file []byte, o DecodeOptions) (*RGB, error) {
-	return decodePart(file, o, nil)
+	return NewDecoder(o).Decode(context.Background(), file)
 }
 
-// decodePart decodes what choose says of an image of w x h pixels, and no more
-// where that is possible. It calls choose once, or not at all if the image
-// cannot be read. The result is the same as that of decoding everything, to the
-// bit, and so is the error: all of a file is read. nil chooses everything.
-func decodePart(file []byte, o DecodeOptions, choose func(w, h int) image.Rectangle) (img *RGB, err error) {
-	// The decoders of TIFF and WebP read untrusted bytes; what they may still
-	// trip over must not end a training run.
-	defer func() {
-		if r := recover(); r != nil {
-			img, err = nil, fmt.Errorf("damaged image: %v", r)
-		}
-	}()
-	f, w, h, err := examine(file, o)
+// Decode is the function Decode within the memory that d has for all.
+func (d *Decoder) Decode(ctx context.Context, file []byte) (*RGB, error) {
+	return d.part(ctx, file, nil)
+}
+
+// part decodes what choose says of an image of w x h pixels, and no more where
+// that is possible. It calls choose once, or not at all if the image cannot be
+// read. The result is the same as that of decoding everything, to the bit, and so
+// is the error: all of a file is read. nil chooses everything.
+func (d *Decoder) part(ctx context.Context, file []byte, choose func(w, h int) image.Rectangle) (*RGB, error) {
+	f, h, err := examine(file, d.o)
 	if err != nil {
 		return nil, err
 	}
-	turned := o.EXIF && f.name == "JPEG" && exifOrientation(file) != 1
+	release, err := d.claim(ctx, h.cost(int64(len(file))))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return d.decode(ctx, file, f, h, choose)
+}
+
+// decode does what part does once there is memory.
+func (d *Decoder) decode(ctx context.Context, file []byte, f format, h header, choose func(w, h int) image.Rectangle) (img *RGB, err error) {
+	defer recoverImage(&img, &err)
+	turned := d.o.EXIF && f.name == "JPEG" && exifOrientation(file) != 1
 	if f.name == "JPEG" && !turned {
-		area := image.Rect(0, 0, w, h)
+		area := image.Rect(0, 0, h.w, h.h)
 		if choose != nil {
-			area = choose(w, h)
+			area = choose(h.w, h.h)
 			choose = func(int, int) image.Rectangle { return area }
 		}
-		if img, err := decodeBaseline(file, area); err == nil {
+		if img, err := decodeBaseline(ctx, file, area); err == nil {
 			return img, nil
 		}
 	}
-	decoded, err := f.decode(bytes.NewReader(file))
+	decoded, err := f.decode(ctx, file)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	if err != nil {
 		return nil, decodeError(f, err)
 	}
 	canvas := decoded.Bounds()
 	if f.name == "GIF" {
-		canvas = image.Rect(0, 0, w, h)
+		canvas = image.Rect(0, 0, h.w, h.h)
 	}
-	img = toRGB(decoded, canvas, o.Alpha, f.name == "WebP")
+	img = toRGB(decoded, canvas, d.o.Alpha, f.name == "WebP")
 	if turned {
 		img = orient(img, exifOrientation(file))
 	}
@@ -151,32 +199,52 @@ func decodePart(file []byte, o DecodeOptions, choose func(w, h int) image.Rectan
 	return img, nil
 }
 
+// recoverImage makes an error of a panic. The decoders of TIFF and WebP read
+// untrusted bytes; what they may still trip over must not end a training run.
+func recoverImage(img **RGB, err *error) {
+	if r := recover(); r != nil {
+		*img, *err = nil, fmt.Errorf("damaged image: %v", r)
+	}
+}
+
 // examine reads the header only, and refuses what must not be decoded.
-func examine(file []byte, o DecodeOptions) (f format, w, h int, err error) {
+func examine(file []byte, o DecodeOptions) (f format, h header, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("damaged image: %v", r)
+		}
+	}()
 	if len(file) == 0 {
-		return f, 0, 0, ErrEmptyFile
+		return f, h, ErrEmptyFile
 	}
 	f, ok := formatOf(file)
 	if !ok {
-		return f, 0, 0, ErrNotImage
+		return f, h, ErrNotImage
 	}
-	config, err := f.config(bytes.NewReader(file))
-	if err != nil {
-		return f, 0, 0, decodeError(f, err)
+	if h, err = f.header(file); err != nil {
+		return f, h, decodeError(f, err)
 	}
-	w, h = config.Width, config.Height
-	if w <= 0 || h <= 0 {
-		return f, w, h, fmt.Errorf("%w: %d x %d", ErrNoPixels, w, h)
-	}
-	if int64(w) > o.maxPixels()/int64(h) {
-		return f, w, h, fmt.Errorf("%w: %d x %d pixels, at most %d pixels are decoded", ErrTooLarge, w, h, o.maxPixels())
-	}
-	return f, w, h, nil
+	return f, h, h.check(o)
 }
 
-// decodeError says which format was being read and whether the file was cut.
+// kindError is ErrUnsupported with the kind.
+func kindError(kind string) error { return fmt.Errorf("%w: %s", ErrUnsupported, kind) }
+
+// decodeError says which format was being read, and whether the file was cut or
+// is of a kind that the decoder does not know.
 func decodeError(f format, err error) error {
+	var kinds struct {
+		jpeg jpeg.UnsupportedError
+		png  png.UnsupportedError
+		tiff tiff.UnsupportedError
+	}
 	switch {
+	case errors.Is(err, ErrTooMuchWork):
+		return fmt.Errorf("%s: %w; save it anew", f.name, err)
+	case errors.Is(err, ErrUnsupported):
+		return fmt.Errorf("%s %w; save it as PNG or JPEG", f.name, err)
+	case errors.As(err, &kinds.jpeg), errors.As(err, &kinds.png), errors.As(err, &kinds.tiff):
+		return fmt.Errorf("%s %w: %v; save it as PNG or JPEG", f.name, ErrUnsupported, err)
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return fmt.Errorf("damaged %s: %w", f.name, ErrTruncated)
 	// The words of image/jpeg and image/png for data that stop half-way.

@@ -114,7 +114,7 @@ func TestEmojiOfFourVendorsBecomeClasses(t *testing.T) {
 		if c, err := CheckSet(t.Context(), set, CheckOptions{}); err != nil || !c.OK() || c.MinWidth != EmojiSide || c.MaxHeight != EmojiSide {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
-		m, err := set.Load(slices.IndexFunc(set.Items, func(it Item) bool { return it.Path == "1f600 smile/microsoft.png" }))
+		m, err := set.Load(t.Context(), slices.IndexFunc(set.Items, func(it Item) bool { return it.Path == "1f600 smile/microsoft.png" }))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

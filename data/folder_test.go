@@ -34,7 +34,7 @@ func TestFolderAndZipGiveTheSameSet(t *testing.T) {
 		var paths []string
 		for i, it := range set.Items {
 			paths = append(paths, it.Path)
-			if m, err := set.Load(i); err != nil || m.W != 5 || m.H != 4 {
+			if m, err := set.Load(t.Context(), i); err != nil || m.W != 5 || m.H != 4 {
 				t.Errorf("%s: %v", it.Path, err)
 			}
 		}
@@ -146,7 +146,7 @@ func TestUnreadableImageIsNamed(t *testing.T) {
 		set := mustOpen(t, "folder:"+root)
 		bad := 0
 		for i, it := range set.Items {
-			_, err := set.Load(i)
+			_, err := set.Load(t.Context(), i)
 			if strings.HasSuffix(it.Path, "good.png") {
 				if err != nil {
 					t.Error(err)
@@ -192,10 +192,10 @@ func TestZipWithBackslashesAndBadChecksum(t *testing.T) {
 	if !slices.Equal(set.Classes, []string{"a", "b"}) {
 		t.Fatalf("classes %q", set.Classes)
 	}
-	if _, err := set.Load(0); !errors.Is(err, zip.ErrChecksum) {
+	if _, err := set.Load(t.Context(), 0); !errors.Is(err, zip.ErrChecksum) {
 		t.Errorf("damaged entry: %v", err)
 	}
-	if _, err := set.Load(1); err != nil {
+	if _, err := set.Load(t.Context(), 1); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"fmt"
 	"path"
 	"strings"
@@ -60,7 +61,7 @@ func (s *glyphStore) grey(it Item) []uint8 {
 
 func (s *glyphStore) content(it Item) ([]byte, error) { return s.grey(it), nil }
 
-func (s *glyphStore) image(it Item) (*RGB, error) {
+func (s *glyphStore) image(_ context.Context, it Item) (*RGB, error) {
 	m := NewRGB(glyphSide, glyphSide)
 	replicate(m.Pix, s.grey(it), 1)
 	return m, nil

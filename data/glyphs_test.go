@@ -28,7 +28,7 @@ func TestGlyphsAreCentredGreyAndNotBlank(t *testing.T) {
 	set := mustOpen(t, "glyphs")
 	total := 0.0
 	for i := range set.Items {
-		m, err := set.Load(i)
+		m, err := set.Load(t.Context(), i)
 		if err != nil {
 			t.Fatal(err)
 		}

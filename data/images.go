@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -39,13 +40,14 @@ type place struct {
 // add opens every path. A file that is no archive is taken for an image,
 // whatever its name.
 func (s *manyStore) add(set *Set, paths []string, o Options) error {
+	decoder := NewDecoder(o.Decode)
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {
 			return err
 		}
 		if !info.IsDir() && (!info.Mode().IsRegular() || archiveKind(p) == "") {
-			s.sources = append(s.sources, fileStore{folderSource{""}, o.Decode})
+			s.sources = append(s.sources, fileStore{folderSource{""}, decoder})
 			s.put(set, p)
 			continue
 		}
@@ -53,7 +55,7 @@ func (s *manyStore) add(set *Set, paths []string, o Options) error {
 		if err != nil {
 			return err
 		}
-		s.sources = append(s.sources, fileStore{src, o.Decode})
+		s.sources = append(s.sources, fileStore{src, decoder})
 		found, err := readEntries(src)
 		if err != nil {
 			return err
@@ -93,9 +95,9 @@ func (s *manyStore) content(it Item) ([]byte, error) {
 	return store.content(inner)
 }
 
-func (s *manyStore) image(it Item) (*RGB, error) {
+func (s *manyStore) image(ctx context.Context, it Item) (*RGB, error) {
 	store, inner := s.at(it)
-	return store.image(inner)
+	return store.image(ctx, inner)
 }
 
 func (s *manyStore) close() error {

@@ -38,7 +38,7 @@ func TestOpenImagesTakesFilesAndFolders(t *testing.T) {
 	var got []string
 	for i, it := range set.Items {
 		got = append(got, strings.TrimPrefix(it.Path, dir+"/"))
-		if _, err := set.Load(i); err != nil {
+		if _, err := set.Load(t.Context(), i); err != nil {
 			t.Errorf("item %d: %v", i, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"image"
@@ -36,8 +37,8 @@ type jpegComponent struct {
 }
 
 // decodeBaseline decodes the area of a JPEG, which must lie inside it. The error
-// is errOther also where the file is damaged.
-func decodeBaseline(file []byte, area image.Rectangle) (*RGB, error) {
+// is errOther also where the file is damaged, and where the context ends.
+func decodeBaseline(ctx context.Context, file []byte, area image.Rectangle) (*RGB, error) {
 	j := &jpegImage{adobe: -1}
 	if err := j.parse(file); err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func decodeBaseline(file []byte, area image.Rectangle) (*RGB, error) {
 	if area.Empty() || !area.In(image.Rect(0, 0, j.w, j.h)) {
 		return nil, errOther
 	}
-	return j.decode(area)
+	return j.decode(ctx, area)
 }
 
 // parse reads the segments up to the first scan.

@@ -179,7 +179,7 @@ func TestBaselineJPEGOfEverySampling(t *testing.T) {
 			t.Fatalf("%+v: %v", f, err)
 		}
 		plain := toRGB(want, want.Bounds(), AlphaDrop, false)
-		got, err := decodeBaseline(file, plain.Bounds())
+		got, err := decodeBaseline(t.Context(), file, plain.Bounds())
 		if err != nil {
 			t.Fatalf("%+v: %v", f, err)
 		}
@@ -193,7 +193,7 @@ func TestBaselineJPEGOfEverySampling(t *testing.T) {
 		for range 8 {
 			x, y := r.IntN(f.w), r.IntN(f.h)
 			area := image.Rect(x, y, x+1+r.IntN(f.w-x), y+1+r.IntN(f.h-y))
-			part, err := decodeBaseline(file, area)
+			part, err := decodeBaseline(t.Context(), file, area)
 			if err != nil || !bytes.Equal(part.Compact().Pix, got.Crop(x, y, area.Dx(), area.Dy()).Compact().Pix) {
 				t.Fatalf("%+v: the part %v differs from the whole, %v", f, area, err)
 			}
@@ -224,11 +224,11 @@ func TestWhatIsNoPlainJPEGIsLeftToImageJPEG(t *testing.T) {
 		"only a head":      whole[:scan],
 		"empty":            whole[:2],
 	} {
-		if m, err := decodeBaseline(file, image.Rect(0, 0, 40, 30)); !errors.Is(err, errOther) || m != nil {
+		if m, err := decodeBaseline(t.Context(), file, image.Rect(0, 0, 40, 30)); !errors.Is(err, errOther) || m != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := decodeBaseline(whole, image.Rect(0, 0, 41, 30)); !errors.Is(err, errOther) {
+	if _, err := decodeBaseline(t.Context(), whole, image.Rect(0, 0, 41, 30)); !errors.Is(err, errOther) {
 		t.Errorf("an area outside: %v", err)
 	}
 }
@@ -238,11 +238,11 @@ func TestWhatIsNoPlainJPEGIsLeftToImageJPEG(t *testing.T) {
 func TestACutFileIsBadWhateverPartIsAskedFor(t *testing.T) {
 	file := encodeJPEG(t, smooth(200, 150, 1))
 	top := func(int, int) image.Rectangle { return image.Rect(0, 0, 20, 10) }
-	if m, err := decodePart(file, DecodeOptions{}, top); err != nil || m.W != 20 || m.H != 10 {
+	if m, err := NewDecoder(DecodeOptions{}).part(t.Context(), file, top); err != nil || m.W != 20 || m.H != 10 {
 		t.Fatalf("%v", err)
 	}
 	for _, n := range []int{len(file) - 30, len(file) / 2} {
-		if _, err := decodePart(file[:n], DecodeOptions{}, top); !errors.Is(err, ErrTruncated) {
+		if _, err := NewDecoder(DecodeOptions{}).part(t.Context(), file[:n], top); !errors.Is(err, ErrTruncated) {
 			t.Errorf("%d of %d bytes: %v", n, len(file), err)
 		}
 	}
@@ -256,7 +256,7 @@ func TestDamagedJPEGNeverPanics(t *testing.T) {
 		for range 1 + r.IntN(4) {
 			file[r.IntN(len(file))] ^= byte(1 + r.IntN(255))
 		}
-		m, err := decodeBaseline(file, image.Rect(0, 0, f.w, f.h))
+		m, err := decodeBaseline(t.Context(), file, image.Rect(0, 0, f.w, f.h))
 		if (m == nil) == (err == nil) {
 			t.Fatalf("image %v, error %v", m, err)
 		}

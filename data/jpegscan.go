@@ -1,10 +1,13 @@
 package data
 
-import "image"
+import (
+	"context"
+	"image"
+)
 
 // decode reads all codes of the scan, and transforms the blocks that the area
 // needs.
-func (j *jpegImage) decode(area image.Rectangle) (*RGB, error) {
+func (j *jpegImage) decode(ctx context.Context, area image.Rectangle) (*RGB, error) {
 	mcuW, mcuH := 8*j.components[0].h, 8*j.components[0].v
 	kept := j.keep(area, mcuW, mcuH) // in MCUs
 	for i := range j.components {
@@ -12,7 +15,7 @@ func (j *jpegImage) decode(area image.Rectangle) (*RGB, error) {
 		c.stride = 8 * c.h * kept.Dx()
 		c.plane = make([]uint8, c.stride*8*c.v*kept.Dy())
 	}
-	if !j.readScan(kept, (j.w+mcuW-1)/mcuW, (j.h+mcuH-1)/mcuH) {
+	if !j.readScan(ctx, kept, (j.w+mcuW-1)/mcuW, (j.h+mcuH-1)/mcuH) {
 		return nil, errOther
 	}
 	// The pixels of the MCUs kept, cut at the border of the image.
@@ -34,7 +37,7 @@ func (j *jpegImage) keep(area image.Rectangle, mcuW, mcuH int) image.Rectangle {
 }
 
 // readScan decodes the MCUs, across x down of them.
-func (j *jpegImage) readScan(kept image.Rectangle, across, down int) bool {
+func (j *jpegImage) readScan(ctx context.Context, kept image.Rectangle, across, down int) bool {
 	s := &bitStream{data: j.scan}
 	var dc [3]int32
 	var block [64]int32
@@ -48,6 +51,9 @@ func (j *jpegImage) readScan(kept image.Rectangle, across, down int) bool {
 			dc = [3]int32{}
 		}
 		at := image.Pt(n%across, n/across)
+		if at.X == 0 && ctx.Err() != nil {
+			return false
+		}
 		inside := at.In(kept)
 		for i := range j.components {
 			c := &j.components[i]

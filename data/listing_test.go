@@ -105,7 +105,7 @@ func TestWhatIsNoRegularFileIsListedAndNeverOpened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := loose.Load(0); err == nil || !strings.Contains(err.Error(), "a named pipe") {
+	if _, err := loose.Load(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "a named pipe") {
 		t.Errorf("%v", err)
 	}
 	if _, err := Open(t.Context(), "folder:"+pipe, Options{}); err == nil || !strings.Contains(err.Error(), "a named pipe, not a file") {
@@ -131,7 +131,7 @@ func TestLinkedFoldersAreListedUnderTheirOwnNames(t *testing.T) {
 		!slices.Equal(set.Problems, []string{"1 link to nothing that can be read left out: d"}) {
 		t.Errorf("%q, %q", set.Notices, set.Problems)
 	}
-	if _, err := set.Load(2); err == nil || !strings.Contains(err.Error(), "a link to nothing.png, which is not there") {
+	if _, err := set.Load(t.Context(), 2); err == nil || !strings.Contains(err.Error(), "a link to nothing.png, which is not there") {
 		t.Errorf("%v", err)
 	}
 }

@@ -157,7 +157,7 @@ func openSet(root string, o Options, read func(src source, set *Set) error) (*Se
 	if err != nil {
 		return nil, err
 	}
-	set := &Set{store: fileStore{src, o.Decode}}
+	set := &Set{store: fileStore{src, NewDecoder(o.Decode)}}
 	if err := read(src, set); err != nil {
 		src.close()
 		return nil, err

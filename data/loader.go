@@ -172,7 +172,7 @@ func (l *Loader) excuse(item int, err error) error {
 
 // fill writes the numbers or pixels of one item. visit counts earlier uses in the
 // epoch.
-func (l *Loader) fill(dst cell, item, epoch, visit int) error {
+func (l *Loader) fill(ctx context.Context, dst cell, item, epoch, visit int) error {
 	draw := func() *rand.Rand {
 		return newRand(l.o.Seed, mixString("augment"), uint64(epoch), uint64(item), uint64(visit))
 	}
@@ -184,13 +184,13 @@ func (l *Loader) fill(dst cell, item, epoch, visit int) error {
 		r = draw()
 	}
 	if crop, ok := l.pipeline.firstCrop(); ok && l.memo.full.Load() && l.memo.get(item) == nil {
-		m, err := l.set.loadPart(item, func(w, h int) image.Rectangle { return crop.box(w, h, r) })
+		m, err := l.set.loadPart(ctx, item, func(w, h int) image.Rectangle { return crop.box(w, h, r) })
 		if err != nil {
 			return err
 		}
 		return l.finish(dst, item, crop.resize(m), r, 1)
 	}
-	m, err := l.prepared(item)
+	m, err := l.prepared(ctx, item)
 	if err != nil {
 		return err
 	}
@@ -214,11 +214,11 @@ func (l *Loader) finish(dst cell, item int, m *RGB, r *rand.Rand, from int) erro
 }
 
 // prepared returns an item after the steps that draw nothing.
-func (l *Loader) prepared(item int) (*RGB, error) {
+func (l *Loader) prepared(ctx context.Context, item int) (*RGB, error) {
 	if m := l.memo.get(item); m != nil {
 		return m, nil
 	}
-	m, err := l.set.Load(item)
+	m, err := l.set.Load(ctx, item)
 	if err != nil {
 		return nil, err
 	}

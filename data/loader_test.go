@@ -129,7 +129,7 @@ func TestAllYieldsEveryItemInOrder(t *testing.T) {
 		}
 		sizes = append(sizes, b.Shape[0])
 		for k, i := range b.Items {
-			m, err := set.Load(next)
+			m, err := set.Load(t.Context(), next)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,6 +3,7 @@ package data
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -148,7 +149,7 @@ func (s *idxStore) content(it Item) ([]byte, error) {
 	return s.pixels[it.index*n : (it.index+1)*n], nil
 }
 
-func (s *idxStore) image(it Item) (*RGB, error) {
+func (s *idxStore) image(_ context.Context, it Item) (*RGB, error) {
 	m := NewRGB(s.w, s.h)
 	grey, err := s.content(it)
 	if err != nil {

@@ -77,7 +77,7 @@ func TestPixelsOfImagesThatCannotBeReadAreLeftOut(t *testing.T) {
 			t.Errorf("%d pixels of items %v", len(b.Pixels), b.Items)
 		}
 		for k, item := range b.Items {
-			m, err := set.Load(item)
+			m, err := set.Load(t.Context(), item)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -199,7 +199,7 @@ func fillPrepared(ctx context.Context, set *Set, f *os.File, entries []entry, o 
 				if i >= len(entries) {
 					return
 				}
-				if m := preparedImage(set, i, o.Shorter); m != nil {
+				if m := preparedImage(ctx, set, i, o.Shorter); m != nil {
 					at := place.Add(int64(len(m.Pix))) - int64(len(m.Pix))
 					entries[i] = entry{at, m.W, m.H, checksum(m.Pix)}
 					if _, err := f.WriteAt(m.Pix, at); err != nil {
@@ -218,8 +218,8 @@ func fillPrepared(ctx context.Context, set *Set, f *os.File, entries []entry, o 
 }
 
 // preparedImage is item i, no larger than needed; nil if it cannot be read.
-func preparedImage(set *Set, i, shorter int) *RGB {
-	m, err := set.Load(i)
+func preparedImage(ctx context.Context, set *Set, i, shorter int) *RGB {
+	m, err := set.Load(ctx, i)
 	if err == nil {
 		m, err = Shrink{Size: shorter}.Apply(m, nil)
 	}

@@ -62,8 +62,8 @@ func TestPreparedSetEvaluatesToTheSameNumbers(t *testing.T) {
 		}
 		eval := ShorterCrop{32, 28, 28, Bilinear}
 		for i := range raw.Items {
-			want, err := raw.Load(i)
-			got, gotErr := set.Load(i)
+			want, err := raw.Load(t.Context(), i)
+			got, gotErr := set.Load(t.Context(), i)
 			if err != nil {
 				if !errors.Is(gotErr, ErrNotImage) || gotErr.Error() != err.Error() {
 					t.Errorf("%s: error %v, want %v", name, gotErr, err)
@@ -117,7 +117,7 @@ func TestPreparedSetIsMadeAgainWhenTheSourceChanges(t *testing.T) {
 	}
 	for i, it := range set.Items {
 		if it.Path == "a/small.png" {
-			if m, err := set.Load(i); err != nil || m.W != 12 {
+			if m, err := set.Load(t.Context(), i); err != nil || m.W != 12 {
 				t.Errorf("the old image is shown: %v", err)
 			}
 		}
@@ -193,8 +193,8 @@ func TestDamagedPixelsAreNotUsed(t *testing.T) {
 		t.Fatalf("%d images decoded", decoded)
 	}
 	for i := range set.Items {
-		want, err := first.Load(i)
-		got, gotErr := set.Load(i)
+		want, err := first.Load(t.Context(), i)
+		got, gotErr := set.Load(t.Context(), i)
 		if (err == nil) != (gotErr == nil) || err == nil && !bytes.Equal(got.Compact().Pix, want.Compact().Pix) {
 			t.Errorf("%s: other pixels, %v", set.Where(i), gotErr)
 		}
@@ -208,11 +208,11 @@ func TestPreparedBoxesAreCroppedOnce(t *testing.T) {
 	m := picture(80, 60, 1)
 	root := files{"a.png": encodePNG(t, m), "list.csv": []byte("path,label,x1,y1,x2,y2\na.png,b,10,20,30,50\na.png,c,,,,\n")}.folder(t)
 	set, _ := prepareAt(t, t.TempDir(), "csv:"+filepath.Join(root, "list.csv"))
-	got, err := set.Load(0)
+	got, err := set.Load(t.Context(), 0)
 	if err != nil || got.W != 20 || got.H != 30 || got.At(0, 0) != m.At(10, 20) {
 		t.Errorf("%v", err)
 	}
-	if got, err = set.Load(1); err != nil || got.H != 32 || got.W != 42 {
+	if got, err = set.Load(t.Context(), 1); err != nil || got.H != 32 || got.W != 42 {
 		t.Errorf("%d x %d, %v", got.W, got.H, err)
 	}
 }
@@ -235,7 +235,7 @@ func TestTwoProcessesPrepareOneSet(t *testing.T) {
 				return
 			}
 			defer set.Close()
-			if _, err := set.Load(0); err != nil {
+			if _, err := set.Load(t.Context(), 0); err != nil {
 				t.Error(err)
 			}
 		})

@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -90,7 +91,7 @@ func (p *prepared) content(it Item) ([]byte, error) { return p.store.content(p.o
 // image returns a view of the mapping. Pixels are verified when they are first
 // used; those that do not agree with their checksum are not: the original is decoded instead, and the file is
 // removed so that it is made anew next time.
-func (p *prepared) image(it Item) (*RGB, error) {
+func (p *prepared) image(ctx context.Context, it Item) (*RGB, error) {
 	e := p.entries[it.index]
 	if e.w > 0 {
 		pix := p.mapped[e.at : e.at+e.bytes() : e.at+e.bytes()]
@@ -100,7 +101,7 @@ func (p *prepared) image(it Item) (*RGB, error) {
 		}
 		p.damaged.Do(func() { os.Remove(p.file) })
 	}
-	m, err := p.store.image(p.origin(it))
+	m, err := p.store.image(ctx, p.origin(it))
 	if err == nil {
 		m, err = it.crop(m)
 	}

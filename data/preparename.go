@@ -115,10 +115,11 @@ func estimate(set *Set, shorter int) int64 {
 		if err != nil {
 			continue
 		}
-		_, w, h, err := examine(file, DecodeOptions{})
+		_, head, err := examine(file, DecodeOptions{})
 		if err != nil {
 			continue
 		}
+		w, h := head.w, head.h
 		if !it.Box.Empty() {
 			w, h = min(w, it.Box.Dx()), min(h, it.Box.Dy())
 		}

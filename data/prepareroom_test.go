@@ -14,7 +14,7 @@ import (
 func TestAChangedSetTakesThePlaceOfItsOldFile(t *testing.T) {
 	root, dir := photoFiles(t).folder(t), t.TempDir()
 	old, _ := prepareAt(t, dir, "folder:"+root)
-	want, err := old.Load(0)
+	want, err := old.Load(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestAChangedSetTakesThePlaceOfItsOldFile(t *testing.T) {
 		}
 	}
 	// The set that still reads the removed file is not disturbed.
-	if got, err := old.Load(0); err != nil || !bytes.Equal(got.Compact().Pix, before) {
+	if got, err := old.Load(t.Context(), 0); err != nil || !bytes.Equal(got.Compact().Pix, before) {
 		t.Errorf("the older set has lost its images: %v", err)
 	}
 }
@@ -82,8 +82,8 @@ func TestWithoutAFileTheImagesAreTheSame(t *testing.T) {
 		t.Error("it claims to be prepared")
 	}
 	for i := range set.Items {
-		a, errA := stored.Load(i)
-		b, errB := set.Load(i)
+		a, errA := stored.Load(t.Context(), i)
+		b, errB := set.Load(t.Context(), i)
 		if (errA == nil) != (errB == nil) || errA == nil && !bytes.Equal(a.Compact().Pix, b.Compact().Pix) {
 			t.Errorf("%s: other pixels, %v, %v", set.Where(i), errA, errB)
 		}

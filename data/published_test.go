@@ -82,7 +82,7 @@ func TestCUBIsSplitByClassNotByItsOwnFile(t *testing.T) {
 			if set.Classes[0] != "001.Bird_1" || set.Classes[199] != "200.Bird_200" || set.Items[0].Label != 0 || set.Items[399].Label != 199 {
 				t.Errorf("%s: classes %q..%q", name, set.Classes[0], set.Classes[199])
 			}
-			if _, err := set.Load(399); err != nil {
+			if _, err := set.Load(t.Context(), 399); err != nil {
 				t.Error(err)
 			}
 			if len(set.Problems) != 1 || !strings.Contains(set.Problems[0], "200 training images instead of 5864") {
@@ -199,7 +199,7 @@ func TestSOPHasSuperClasses(t *testing.T) {
 	if len(set.SuperNames) != 12 || set.SuperNames[set.Super[0]] != "sort 2_final" {
 		t.Errorf("super-classes %q", set.SuperNames)
 	}
-	if _, err := set.Load(0); err != nil {
+	if _, err := set.Load(t.Context(), 0); err != nil {
 		t.Error(err)
 	}
 	test := set.Select("part", []int{40, 41})
@@ -248,7 +248,7 @@ func TestInShopHasQueriesAndGallery(t *testing.T) {
 		if c := set.counts(); c.Query != 3 || c.Gallery != 3 {
 			t.Errorf("%d queries, %d in the gallery", c.Query, c.Gallery)
 		}
-		if _, err := set.Load(0); err != nil {
+		if _, err := set.Load(t.Context(), 0); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,6 +1,7 @@
 package data
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -56,7 +57,7 @@ type store interface {
 	// content is what identifies an item's image: the bytes of its file.
 	content(Item) ([]byte, error)
 	// image decodes an item.
-	image(Item) (*RGB, error)
+	image(context.Context, Item) (*RGB, error)
 	close() error
 }
 
@@ -95,15 +96,15 @@ func (e *ImageError) Error() string { return "image " + e.Path + ": " + e.Err.Er
 // Unwrap returns the reason.
 func (e *ImageError) Unwrap() error { return e.Err }
 
-// Load decodes item i. Its error is an *ImageError.
-func (s *Set) Load(i int) (*RGB, error) {
+// Load decodes item i. Its error is an *ImageError, or that of the context.
+func (s *Set) Load(ctx context.Context, i int) (*RGB, error) {
 	if i < 0 || i >= len(s.Items) {
 		return nil, &ImageError{s.Name, fmt.Errorf("item %d, the set has %d", i, len(s.Items))}
 	}
 	it := s.Items[i]
-	m, err := s.store.image(it)
+	m, err := s.store.image(ctx, it)
 	if err != nil {
-		return nil, &ImageError{s.store.name(it), err}
+		return nil, s.fault(ctx, it, err)
 	}
 	if _, done := s.store.(interface{ cropped() }); done {
 		return m, nil
@@ -116,24 +117,33 @@ func (s *Set) Load(i int) (*RGB, error) {
 
 // loadPart decodes what choose says of item i, whose size it is told: as if
 // all of it had been loaded and cropped, but faster where the store can.
-func (s *Set) loadPart(i int, choose func(w, h int) image.Rectangle) (*RGB, error) {
+func (s *Set) loadPart(ctx context.Context, i int, choose func(w, h int) image.Rectangle) (*RGB, error) {
 	it := s.Items[i]
 	store, ok := s.store.(interface {
-		part(Item, func(w, h int) image.Rectangle) (*RGB, error)
+		part(context.Context, Item, func(w, h int) image.Rectangle) (*RGB, error)
 	})
 	if ok && it.Box.Empty() {
-		m, err := store.part(it, choose)
+		m, err := store.part(ctx, it, choose)
 		if err != nil {
-			return nil, &ImageError{s.store.name(it), err}
+			return nil, s.fault(ctx, it, err)
 		}
 		return m, nil
 	}
-	m, err := s.Load(i)
+	m, err := s.Load(ctx, i)
 	if err != nil {
 		return nil, err
 	}
 	a := choose(m.W, m.H)
 	return m.Crop(a.Min.X, a.Min.Y, a.Dx(), a.Dy()), nil
+}
+
+// fault is the error of an image that could not be had, unless the context has
+// ended: that is no image's fault.
+func (s *Set) fault(ctx context.Context, it Item, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return &ImageError{s.store.name(it), err}
 }
 
 // crop returns the part of an image that counts.

@@ -1,6 +1,9 @@
 package data
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // Shrunk returns the set with larger images resized to a shorter side (bilinear,
 // antialiased) whenever they are loaded: the images that Prepare stores, without
@@ -21,8 +24,8 @@ type shrunk struct {
 }
 
 // image resizes what counts of an image.
-func (s shrunk) image(it Item) (*RGB, error) {
-	m, err := s.store.image(it)
+func (s shrunk) image(ctx context.Context, it Item) (*RGB, error) {
+	m, err := s.store.image(ctx, it)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (s stream) run(ctx context.Context, plan [][]int, from int, yield func(*Bat
 	for range s.loader.o.Workers {
 		workers.Go(func() {
 			for j := range jobs {
-				j.errs[j.slot] = s.work(j)
+				j.errs[j.slot] = s.work(ctx, j)
 				if j.left.Add(-1) == 0 {
 					close(j.done)
 				}
@@ -143,11 +143,11 @@ func (s stream) start(items []int, visits map[int]int) *pending {
 type leftOut struct{ error }
 
 // work fills a slot, if need be with another image of the class.
-func (s stream) work(j job) error {
+func (s stream) work(ctx context.Context, j job) error {
 	l := s.loader
 	dst := j.batch.cell(j.slot, l.size())
 	item := j.batch.Items[j.slot]
-	err := l.fill(dst, item, s.epoch, j.visit[j.slot])
+	err := l.fill(ctx, dst, item, s.epoch, j.visit[j.slot])
 	if err == nil {
 		return nil
 	}
@@ -164,7 +164,7 @@ func (s stream) work(j job) error {
 	}
 	for k := 1; k < len(class); k++ {
 		other := class[(at+k)%len(class)]
-		if err = l.fill(dst, other, s.epoch, j.visit[j.slot]); err == nil {
+		if err = l.fill(ctx, dst, other, s.epoch, j.visit[j.slot]); err == nil {
 			j.batch.Items[j.slot] = other
 			return nil
 		}

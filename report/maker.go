@@ -89,13 +89,13 @@ func (m *maker) queries() error {
 	show := func(rows []int) (list []Query, err error) {
 		for _, row := range rows {
 			q := Query{FirstRank: m.ranking.FirstRank[row]}
-			if q.Picture, err = pictures.of(row); err != nil {
+			if q.Picture, err = pictures.of(m.ctx, row); err != nil {
 				return nil, err
 			}
 			index, distance := m.near.Of(row)
 			for i, to := range index {
 				n := Neighbor{Distance: distance[i], Right: m.label(int(to)) == m.label(row)}
-				if n.Picture, err = pictures.of(int(to)); err != nil {
+				if n.Picture, err = pictures.of(m.ctx, int(to)); err != nil {
 					return nil, err
 				}
 				q.Nearest = append(q.Nearest, n)
@@ -182,10 +182,10 @@ func (m *maker) classes() error {
 		index, _ := m.near.Of(row)
 		shown := ConfusedPair{Class: m.e.Set.Classes[p.from], For: m.e.Set.Classes[p.to], Count: counts[p], Of: len(sizes[p.from])}
 		var err error
-		if shown.From, err = pictures.of(row); err != nil {
+		if shown.From, err = pictures.of(m.ctx, row); err != nil {
 			return err
 		}
-		if shown.To, err = pictures.of(int(index[0])); err != nil {
+		if shown.To, err = pictures.of(m.ctx, int(index[0])); err != nil {
 			return err
 		}
 		c.Pairs = append(c.Pairs, shown)

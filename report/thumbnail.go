@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"image"
 	"image/jpeg"
@@ -21,12 +22,12 @@ type thumbnails struct {
 	made map[int]Picture
 }
 
-func (t *thumbnails) of(row int) (Picture, error) {
+func (t *thumbnails) of(ctx context.Context, row int) (Picture, error) {
 	if p, ok := t.made[row]; ok {
 		return p, nil
 	}
 	it := t.e.Set.Items[row]
-	img, err := t.e.Set.Load(row)
+	img, err := t.e.Set.Load(ctx, row)
 	if err != nil {
 		return Picture{}, err
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"image"
 
 	"github.com/vernier-ml/vernier/data"
@@ -26,7 +27,7 @@ func FromRun(e *train.Embedded, cfg train.Config) (c Config, close func() error,
 	numbers := make([]float32, pipeline.Size())
 	c = Config{
 		Gallery: t, Info: gallery.Info{Metric: t.Metric, Model: t.Model, Dim: t.H}, Engine: e.Model.Params.Engine(), MaxPixels: cfg.Data.MaxPixels,
-		Picture: func(row int) (image.Image, error) { return e.Set.Load(row) },
+		Picture: func(ctx context.Context, row int) (image.Image, error) { return e.Set.Load(ctx, row) },
 		Embed: func(m *data.RGB) ([]float32, error) {
 			var err error
 			if cfg.Data.Shorter > 0 { // as in training

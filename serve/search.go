@@ -127,7 +127,7 @@ func (s *Server) image(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, fmt.Errorf("the gallery has rows 0 to %d", s.cfg.Gallery.N-1))
 		return
 	}
-	img, err := s.cfg.Picture(int(row))
+	img, err := s.cfg.Picture(r.Context(), int(row))
 	if err != nil {
 		fail(w, http.StatusInternalServerError, fmt.Errorf("row %d of the gallery cannot be read", row)) // the log has no use for it, the page none for its place
 		return

@@ -24,7 +24,7 @@ type Config struct {
 	// Embed makes a row of an image. It is called by one request at a time.
 	Embed func(*data.RGB) ([]float32, error)
 	// Picture returns an image of the gallery.
-	Picture func(row int) (image.Image, error)
+	Picture func(ctx context.Context, row int) (image.Image, error)
 	// Threshold is the largest distance of the same, or nil.
 	Threshold *float64
 	// Marks is the file that marks are added to, a JSON object a line.

@@ -63,7 +63,7 @@ func newServer(t *testing.T, change func(*Config)) (*Server, string) {
 		},
 		Info:    gallery.Info{Metric: "euclidean", Model: "ab", Dim: 1},
 		Embed:   func(m *data.RGB) ([]float32, error) { return []float32{float32(m.Pix[0])}, nil },
-		Picture: func(row int) (image.Image, error) { return grey(uint8(values[row])), nil },
+		Picture: func(_ context.Context, row int) (image.Image, error) { return grey(uint8(values[row])), nil },
 	}
 	if change != nil {
 		change(&cfg)
@@ -224,7 +224,7 @@ func TestATooLongQueueIsRefusedAndPicturesThatFailAreAnErrorWithoutTheirPlace(t 
 	begun, finish := make(chan bool, waiting), make(chan bool)
 	s, _ := newServer(t, func(c *Config) {
 		c.Embed = func(*data.RGB) ([]float32, error) { begun <- true; <-finish; return []float32{1}, nil }
-		c.Picture = func(int) (image.Image, error) { return nil, errors.New("/home/secret/1.png is gone") }
+		c.Picture = func(context.Context, int) (image.Image, error) { return nil, errors.New("/home/secret/1.png is gone") }
 	})
 	codes := make(chan int, waiting)
 	for range waiting {

@@ -23,8 +23,8 @@ func TestEachPartOfTheImagesIsDamagedAsItsOwnSettingSays(t *testing.T) {
 	changed := func(a, b *data.Set) int {
 		n := 0
 		for i := range a.Items {
-			x, err := a.Load(i)
-			y, err2 := b.Load(i)
+			x, err := a.Load(t.Context(), i)
+			y, err2 := b.Load(t.Context(), i)
 			if err != nil || err2 != nil {
 				t.Fatal(err, err2)
 			}

@@ -98,12 +98,12 @@ func (e *Embedded) grid(ctx context.Context, eng engine.Engine) ([]eval.GridRow,
 	}
 	rows := make([]eval.GridRow, len(queries))
 	for i, q := range queries {
-		if rows[i].Query, err = e.cell(q, ""); err != nil {
+		if rows[i].Query, err = e.cell(ctx, q, ""); err != nil {
 			return nil, err
 		}
 		index, distance := list.Of(i)
 		for j, n := range index {
-			c, err := e.cell(int(n), fmt.Sprintf(" %.3f", distance[j]))
+			c, err := e.cell(ctx, int(n), fmt.Sprintf(" %.3f", distance[j]))
 			if err != nil {
 				return nil, err
 			}
@@ -115,8 +115,8 @@ func (e *Embedded) grid(ctx context.Context, eng engine.Engine) ([]eval.GridRow,
 }
 
 // cell shows an item as the network sees it, before its values are scaled.
-func (e *Embedded) cell(item int, after string) (eval.GridCell, error) {
-	picture, err := e.Set.Load(item)
+func (e *Embedded) cell(ctx context.Context, item int, after string) (eval.GridCell, error) {
+	picture, err := e.Set.Load(ctx, item)
 	if err != nil {
 		return eval.GridCell{}, err
 	}
