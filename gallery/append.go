@@ -8,40 +8,36 @@ import (
 	"os"
 	"syscall"
 
-	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
-	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
-// maxSegments is how many appends are kept apart; then all are joined, since
-// every segment is searched by itself.
-const maxSegments = 64
-
 // Append adds the rows of a table to an index, or makes one if there is none,
-// and says how many rows it then has. Whatever happens meanwhile, the file has
-// either the rows of before or all of them. Appending processes take turns.
-// The error is ErrOtherModel if the index is of another metric or model.
+// and says how many rows it then has. Once it returns, they are on the disk;
+// if it does not, the index has either the rows of before or all of them. Processes
+// that append to an index or make it take turns. The error is ErrOtherModel
+// if the index is of another metric or model, and ErrDamaged if it is damaged: then
+// the file stays as it is.
 func Append(path string, info Info, t *Table) (rows int, err error) {
-	if err := fit(info, t); err != nil {
-		return 0, fmt.Errorf("%s: %w", path, err)
-	}
-	for {
-		f, err := lockIndex(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return t.N, create(path, info, t)
-		}
+	_, rows, err = add(path, info, t, func(*os.File, *state) (*Table, error) { return t, nil })
+	return rows, err
+}
+
+// AppendNew is Append without the rows whose paths the index has already. Rows
+// without a path are always added.
+func AppendNew(path string, info Info, t *Table) (added, rows int, err error) {
+	return add(path, info, t, func(f *os.File, s *state) (*Table, error) {
+		known, err := s.paths(f)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		rows, again, err := appendLocked(f, path, info, t)
-		f.Close()
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", path, err)
+		var fresh []int
+		for i := range t.N {
+			if p := t.Path(i); p == "" || !known[p] {
+				fresh = append(fresh, i)
+			}
 		}
-		if !again {
-			return rows, nil
-		}
-	}
+		return t.Select(fresh), nil
+	})
 }
 
 // Create makes an index of the rows of a table. A file of that name stays as it is
@@ -50,7 +46,7 @@ func Create(path string, info Info, t *Table) error {
 	if err := fit(info, t); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return create(path, info, t)
+	return locked(path, info, t, func(*os.File) error { return create(path, info, t, replace) })
 }
 
 // fit says what is wrong with rows, or with what is said of them.
@@ -67,52 +63,74 @@ func fit(info Info, t *Table) error {
 	return nil
 }
 
-// lockIndex opens an index and waits until no other process appends to it.
-func lockIndex(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return nil, err
+// add appends what choose picks of a table, under the lock of an index.
+func add(path string, info Info, t *Table, choose func(*os.File, *state) (*Table, error)) (added, rows int, err error) {
+	if err := fit(info, t); err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", path, err)
 	}
-	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
-		if err == nil {
-			return f, nil
+	added, rows = t.N, t.N
+	err = locked(path, info, t, func(f *os.File) error {
+		stat, err := f.Stat()
+		if err != nil {
+			return err
 		}
-		if !errors.Is(err, syscall.EINTR) {
-			f.Close()
-			return nil, fmt.Errorf("locking %s: %w", path, err)
+		s, err := readState(f, stat.Size())
+		if err == nil {
+			err = s.Info.Same(info)
+		}
+		if err == nil {
+			t, err = choose(f, s)
+		}
+		if err == nil && t.N > 0 {
+			err = s.append(f, t)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		added, rows = t.N, int(s.rows)
+		return nil
+	})
+	if err != nil {
+		return 0, 0, err
+	}
+	return added, rows, nil
+}
+
+// locked does something with the file of an index while no other process does, or
+// makes an index if there is none.
+func locked(path string, info Info, t *Table, do func(f *os.File) error) error {
+	for {
+		f, err := openRegular(path, os.O_RDWR)
+		if errors.Is(err, fs.ErrNotExist) {
+			if err = create(path, info, t, publish); errors.Is(err, fs.ErrExist) {
+				continue // another process was faster
+			}
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		again, err := whileLocked(f, path, do)
+		if err = errors.Join(err, f.Close()); !again || err != nil {
+			return err
 		}
 	}
 }
 
-// appendLocked appends to a locked file. again says that another process has
-// put a new file in its place meanwhile.
-func appendLocked(f *os.File, path string, info Info, t *Table) (rows int, again bool, err error) {
+// whileLocked reports again if another process has put another file at path, or
+// removed it, while this one waited.
+func whileLocked(f *os.File, path string, do func(f *os.File) error) (again bool, err error) {
+	if err := lock(f, syscall.LOCK_EX); err != nil {
+		return false, fmt.Errorf("locking %s: %w", path, err)
+	}
 	stat, err := f.Stat()
 	if err != nil {
-		return 0, false, err
+		return false, err
 	}
 	if now, err := os.Stat(path); err != nil || !os.SameFile(stat, now) {
-		return 0, true, nil
+		return true, nil
 	}
-	have, c, err := readHeader(f, stat.Size())
-	if err != nil {
-		return 0, false, err
-	}
-	if err := have.Same(info); err != nil {
-		return 0, false, err
-	}
-	if c.segments < maxSegments {
-		c, err = appendSegment(f, c, t)
-		return int(c.rows), false, err
-	}
-	x, err := openFile(f)
-	if err != nil {
-		return 0, false, err
-	}
-	defer x.Close()
-	whole := x.join(t)
-	return whole.N, false, create(path, info, whole)
+	return false, do(f)
 }
 
 // file is what appending needs of one.
@@ -122,72 +140,49 @@ type file interface {
 	Sync() error
 }
 
-// appendSegment writes a segment behind the last one, and then that it counts.
-func appendSegment(f file, c commit, t *Table) (commit, error) {
-	b, err := encodeSegment(t)
+// append writes a block behind the last one, and then that it counts.
+func (s *state) append(f file, t *Table) error {
+	h, texts, err := newBlock(t, s.commit)
 	if err != nil {
-		return c, err
+		return err
 	}
-	// What an interrupted process has left goes first.
-	if err := f.Truncate(c.end); err != nil {
-		return c, err
+	// What an interrupted append left goes first: unequal commits, and bytes behind
+	// the end.
+	if s.unequal {
+		if err := s.commit.write(f); err != nil {
+			return err
+		}
+		s.unequal = false
 	}
-	if _, err := f.WriteAt(b, c.end); err != nil {
-		return c, err
+	if err := f.Truncate(s.end); err != nil {
+		return err
 	}
-	if err := f.Sync(); err != nil {
-		return c, err
+	err = writeBlock(f, s.end, h, t, texts)
+	if err == nil {
+		err = f.Sync()
 	}
-	next := commit{c.number + 1, c.rows + uint64(t.N), c.segments + 1, c.end + int64(len(b))}
-	if _, err := f.WriteAt(next.encode(), next.at()); err != nil {
-		return c, err
+	if err != nil {
+		_ = f.Truncate(s.end) // a full disk has its room back
+		return err
 	}
-	return next, f.Sync()
+	next := s.commit.next(h)
+	if err := next.write(f); err != nil {
+		return err
+	}
+	s.list = append(s.list, block{h, s.end, int(s.rows)})
+	s.commit = next
+	return nil
 }
 
-// create makes an index of one segment.
-func create(path string, info Info, t *Table) error {
-	header, err := encodeHeader(info)
-	if err != nil {
-		return err
-	}
-	f, err := wholefile.Create(path)
-	if err != nil {
-		return err
-	}
-	defer f.Cleanup()
-	if _, err := f.WriteAt(header, 0); err != nil {
-		return err
-	}
-	if _, err := appendSegment(f.File, commit{end: headerSize}, t); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return f.CloseAtomicallyReplace()
-}
-
-// Table copies the rows into memory.
-func (x *Index) Table() *Table { return x.join(nil) }
-
-// join copies all rows and those of a table behind them.
-func (x *Index) join(more *Table) *Table {
-	n := x.rows
-	if more != nil {
-		n += more.N
-	}
-	t := &Table{Embeddings: &eval.Embeddings{X: make([]float32, 0, n*x.Dim), N: n, H: x.Dim}, Metric: x.Metric, Model: x.Model}
-	for _, s := range x.segments {
-		t.X = append(t.X, s.X...)
-		for i := range s.N {
-			t.Paths = append(t.Paths, s.text(2*i))
-			t.Classes = append(t.Classes, s.text(2*i+1))
+// write writes a commit to its two places, the second when the first is on the disk.
+func (c commit) write(f file) error {
+	for _, at := range commitAt {
+		if _, err := f.WriteAt(c.encode(), at); err != nil {
+			return err
+		}
+		if err := f.Sync(); err != nil {
+			return err
 		}
 	}
-	if more == nil {
-		return t
-	}
-	t.X = append(t.X, more.X...)
-	for i := range more.N {
-		t.Paths, t.Classes = append(t.Paths, more.Path(i)), append(t.Classes, more.Class(i))
-	}
-	return t
+	return nil
 }

@@ -35,7 +35,6 @@ func ExampleAppend() {
 	if err != nil {
 		panic(err)
 	}
-	defer x.Close()
 	query := &eval.Embeddings{X: []float32{5, 4}, N: 1, H: 2}
 	hits, err := x.Search(context.Background(), reference.New(), query, info, 2, eval.SearchOptions{})
 	if err != nil {

@@ -1,120 +1,82 @@
 package gallery
 
 import (
+	"errors"
 	"fmt"
 	"os"
-	"sort"
+	"syscall"
 
-	"github.com/edsrzf/mmap-go"
+	"github.com/vernier-ml/vernier/eval"
 )
 
-// Index is an open gallery. It shows the rows that there were when it was
-// opened, whatever is appended meanwhile. Its methods may be called
-// concurrently, except Close.
-type Index struct {
-	Info
-	path     string
-	mapping  mmap.MMap
-	segments []*segment
-	rows     int
-}
-
-// Open maps an index into memory.
-func Open(path string) (*Index, error) {
-	f, err := os.Open(path)
+// Open reads an index into memory: the rows that were there at that time, whatever
+// is appended or happens to the file afterwards. Every row, path and class is compared
+// with its checksum; the error is ErrDamaged if one does not agree.
+//
+// The file is read and not mapped: rows that were verified cannot change any more, and
+// a file that another program cuts short is an error here and not a fault in the middle
+// of a search.
+func Open(path string) (*Table, error) {
+	f, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	x, err := openFile(f)
+	t, err := readIndex(f)
+	if errors.Is(err, ErrDamaged) {
+		// An append that is under way changes the commits: wait for its end.
+		if lock(f, syscall.LOCK_SH) == nil {
+			t, err = readIndex(f)
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	x.path = path
-	return x, nil
+	return t, nil
 }
 
-func openFile(f *os.File) (*Index, error) {
+func readIndex(f *os.File) (*Table, error) {
 	stat, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	info, c, err := readHeader(f, stat.Size())
+	s, err := readState(f, stat.Size())
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{Info: info}
-	if x.mapping, err = mmap.MapRegion(f, int(c.end), mmap.RDONLY, 0, 0); err != nil {
-		return nil, fmt.Errorf("mapping it into memory: %w", err)
+	return s.read(f)
+}
+
+// newTableOf is a table for n rows of an index, all zero.
+func newTableOf(info Info, n int) *Table {
+	return &Table{
+		Embeddings: &eval.Embeddings{X: make([]float32, n*info.Dim), N: n, H: info.Dim},
+		Paths:      make([]string, n), Classes: make([]string, n), Metric: info.Metric, Model: info.Model,
 	}
-	if err := x.read(c); err != nil {
-		x.Close()
-		return nil, fmt.Errorf("damaged index: %w", err)
+}
+
+// Info says by which metric and model the rows are.
+func (t *Table) Info() Info { return Info{t.Metric, t.Model, t.H} }
+
+// openRegular opens a file, and refuses what would block or never end, such as
+// a named pipe.
+func openRegular(path string, flag int) (*os.File, error) {
+	stat, err := os.Stat(path)
+	if err != nil {
+		return nil, err
 	}
-	return x, nil
-}
-
-// read finds the segments.
-func (x *Index) read(c commit) error {
-	for at := int64(headerSize); at < c.end; {
-		s, length, err := decodeSegment(x.mapping[at:], x.Dim, x.rows)
-		if err != nil {
-			return fmt.Errorf("at byte %d: %w", at, err)
-		}
-		x.segments = append(x.segments, s)
-		x.rows += s.N
-		at += length
+	if !stat.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
-	if uint64(x.rows) != c.rows || uint64(len(x.segments)) != c.segments {
-		return fmt.Errorf("it holds %d rows in %d segments, but should hold %d in %d", x.rows, len(x.segments), c.rows, c.segments)
-	}
-	return nil
+	return os.OpenFile(path, flag, 0)
 }
 
-// Close ends the use of the index and of all its rows.
-func (x *Index) Close() error {
-	m := x.mapping
-	x.mapping, x.segments = nil, nil
-	if m == nil {
-		return nil
-	}
-	return m.Unmap()
-}
-
-// Rows is the number of rows.
-func (x *Index) Rows() int { return x.rows }
-
-// at finds the segment of row i and the row in it.
-func (x *Index) at(i int) (*segment, int) {
-	k := sort.Search(len(x.segments), func(k int) bool { return x.segments[k].first > i }) - 1
-	s := x.segments[k]
-	return s, i - s.first
-}
-
-// Row returns row i, which lies in the file and must not be changed.
-func (x *Index) Row(i int) []float32 {
-	s, r := x.at(i)
-	return s.Row(r)
-}
-
-// Path returns the path of the image of row i.
-func (x *Index) Path(i int) string {
-	s, r := x.at(i)
-	return s.text(2 * r)
-}
-
-// Class returns the class of row i, empty if it is not known.
-func (x *Index) Class(i int) string {
-	s, r := x.at(i)
-	return s.text(2*r + 1)
-}
-
-// Check reads everything and compares it with its checksums.
-func (x *Index) Check() error {
-	for _, s := range x.segments {
-		if checksum(s.body) != s.sum {
-			return fmt.Errorf("%s: rows %d to %d are damaged: their checksum does not agree", x.path, s.first, s.first+s.N-1)
+// lock waits until no other process holds a lock that excludes this one. Closing
+// the file ends it.
+func lock(f *os.File, how int) error {
+	for {
+		if err := syscall.Flock(int(f.Fd()), how); !errors.Is(err, syscall.EINTR) {
+			return err
 		}
 	}
-	return nil
 }

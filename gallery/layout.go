@@ -1,39 +1,45 @@
 package gallery
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"math"
-
-	"github.com/vernier-ml/vernier/eval"
 )
 
 // An index is one file, little-endian:
 //
-//	0      magic; length and checksum of the Info; the Info as JSON
-//	3072   commit 0
-//	3584   commit 1
-//	4096   segments, one after another
+//	0      magic; length of the Info; the Info as JSON; zeros; at 3068 the
+//	       checksum of all this
+//	3072   the commit
+//	3584   the commit once more
+//	4096   blocks, one after another
 //
-// A commit says how many segments there are and where they end; the valid one
-// of the higher number counts. Appending writes a segment behind that end, syncs,
-// and then writes the other commit: until that is whole the old one holds, and
-// what lies behind its end is nothing.
+// Every block holds the rows of one append. A block's header has the checksums of
+// its contents and that of the header before it, and the commit has the checksum of
+// the last header: all of the file up to the commit's end hangs on the commit.
 //
-// A segment is its header, its rows as float32, the places of its texts (path and
-// class of every row: 2n+1 offsets of 8 bytes), and the texts. It begins at
-// a multiple of 64 bytes, and so do its rows.
+// An append writes a block behind the end, syncs, writes the first commit, syncs,
+// writes the second, and syncs: only then is it acknowledged. So the two commits
+// differ only after an append that was interrupted, and then exactly as such an
+// append leaves them (see settle). Everything else is damage, which no reader
+// passes over and no append writes over. What lies behind the end was never
+// acknowledged.
+//
+// Blocks are of one kind today. A reader refuses kinds that it does not know, so that
+// others can be added.
 const (
-	magic         = "vernier gallery\x01"
-	infoAt        = len(magic) + 8
-	headerSize    = 4096
-	commitSize    = 36
-	segmentHeader = 64
-	alignment     = 64
+	magic      = "vernier gallery\x02"
+	versionAt  = len(magic) - 1
+	infoAt     = len(magic) + 4
+	headerSum  = 3068
+	headerSize = 4096
+	commitSize = 64
+	sectorSize = 512
+	alignment  = 64
 )
 
 // commitAt are the places of the commits: in different sectors of a disk, so
@@ -44,6 +50,16 @@ var crcTable = crc32.MakeTable(crc32.Castagnoli)
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crcTable) }
 
+// ErrDamaged says that an index does not hold what was written to it.
+var ErrDamaged = errors.New("damaged index")
+
+func damagedf(format string, args ...any) error {
+	return fmt.Errorf("%w: %w; restore it from a copy, or make it anew", ErrDamaged, fmt.Errorf(format, args...))
+}
+
+// maxDim bounds the numbers of a row.
+const maxDim = 1 << 24
+
 // Info says whose rows an index holds.
 type Info struct {
 	Metric string `json:"metric"` // in the form of metric.Parse
@@ -52,8 +68,8 @@ type Info struct {
 }
 
 func (i Info) validate() error {
-	if i.Metric == "" || i.Model == "" || i.Dim < 1 {
-		return fmt.Errorf("an index needs a metric, the fingerprint of a model and a dimension: got %q, %q and %d", i.Metric, i.Model, i.Dim)
+	if i.Metric == "" || i.Model == "" || i.Dim < 1 || i.Dim > maxDim {
+		return fmt.Errorf("an index needs a metric, the fingerprint of a model and a dimension from 1 to %d: got %q, %q and %d", maxDim, i.Metric, i.Model, i.Dim)
 	}
 	return nil
 }
@@ -77,160 +93,99 @@ func (i Info) Same(o Info) error {
 
 // commit is a state of an index.
 type commit struct {
-	number, rows, segments uint64
-	end                    int64
+	number, rows, blocks uint64
+	end                  int64
+	chain                uint32 // checksum of the last block's header, or of the file's
 }
 
+// encode is the commit as bytes. The last four change in every bit from one commit
+// to the next, so that a torn write differs from damage to a few bits.
 func (c commit) encode() []byte {
 	b := make([]byte, commitSize)
-	for i, v := range []uint64{c.number, c.rows, c.segments, uint64(c.end)} {
+	for i, v := range []uint64{c.number, c.rows, c.blocks, uint64(c.end)} {
 		binary.LittleEndian.PutUint64(b[8*i:], v)
 	}
-	binary.LittleEndian.PutUint32(b[32:], checksum(b[:32]))
+	binary.LittleEndian.PutUint32(b[32:], c.chain)
+	binary.LittleEndian.PutUint32(b[56:], checksum(b[:56]))
+	binary.LittleEndian.PutUint32(b[60:], -uint32(c.number%2))
 	return b
 }
 
-// at is where a commit is written: not over the one before.
-func (c commit) at() int64 { return commitAt[c.number%2] }
-
 func decodeCommit(b []byte) (c commit, ok bool) {
-	if binary.LittleEndian.Uint32(b[32:]) != checksum(b[:32]) {
-		return c, false
-	}
 	at := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
-	c = commit{at(0), at(1), at(2), int64(at(3))}
-	return c, c.end >= headerSize && c.end%alignment == 0 && c.rows <= math.MaxInt32
+	c = commit{at(0), at(1), at(2), int64(at(3)), binary.LittleEndian.Uint32(b[32:])}
+	return c, bytes.Equal(b, c.encode()) && c.end >= headerSize && c.end%alignment == 0 && c.rows <= math.MaxInt32
 }
 
-// encodeHeader is the header of an index, without a commit.
-func encodeHeader(info Info) ([]byte, error) {
+// next is the commit after a block was appended.
+func (c commit) next(h blockHeader) commit {
+	return commit{c.number + 1, c.rows + uint64(h.rows), c.blocks + 1, c.end + h.length, h.sum}
+}
+
+// before is the commit that next made this one of.
+func (c commit) before(h blockHeader) commit {
+	return commit{c.number - 1, c.rows - uint64(h.rows), c.blocks - 1, c.end - h.length, h.previous}
+}
+
+// torn reports whether b is what a write of one commit over another leaves when it
+// ends early.
+func torn(b []byte, older, newer commit) bool {
+	from, to := older.encode(), newer.encode()
+	done := 0
+	for done < len(b) && b[done] == to[done] {
+		done++
+	}
+	return bytes.Equal(b[done:], from[done:])
+}
+
+// encodeHeader is the header of an index without blocks, and its checksum.
+func encodeHeader(info Info) ([]byte, uint32, error) {
 	text, err := json.Marshal(info)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
+	}
+	if infoAt+len(text) > headerSum {
+		return nil, 0, fmt.Errorf("metric and fingerprint of an index are too long: %d bytes", len(text))
 	}
 	b := make([]byte, headerSize)
-	if int64(infoAt+len(text)) > commitAt[0] {
-		return nil, fmt.Errorf("metric and fingerprint of an index are too long: %d bytes", len(text))
-	}
 	copy(b, magic)
 	binary.LittleEndian.PutUint32(b[len(magic):], uint32(len(text)))
-	binary.LittleEndian.PutUint32(b[len(magic)+4:], checksum(text))
 	copy(b[infoAt:], text)
-	return b, nil
+	sum := checksum(b[:headerSum])
+	binary.LittleEndian.PutUint32(b[headerSum:], sum)
+	return b, sum, nil
 }
 
-// readHeader reads the state of an index of size bytes, and the number of the
-// commit that holds it.
-func readHeader(r io.ReaderAt, size int64) (info Info, c commit, err error) {
-	b := make([]byte, headerSize)
-	if n, err := r.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
-		return info, c, err
-	} else if n < headerSize || string(b[:len(magic)]) != magic {
-		return info, c, errors.New("this is no index of a gallery")
+// decodeHeader reads what encodeHeader wrote.
+func decodeHeader(b []byte) (info Info, sum uint32, err error) {
+	if len(b) < len(magic) || string(b[:versionAt]) != magic[:versionAt] {
+		return info, 0, errors.New("this is no index of a gallery")
 	}
+	if b[versionAt] != magic[versionAt] {
+		return info, 0, fmt.Errorf("this index is of version %d of its format, and version %d is read: make it anew", b[versionAt], magic[versionAt])
+	}
+	if len(b) < headerSize {
+		return info, 0, damagedf("it is cut short after %d bytes", len(b))
+	}
+	sum = checksum(b[:headerSum])
 	length := binary.LittleEndian.Uint32(b[len(magic):])
-	if int64(length) > commitAt[0]-int64(infoAt) {
-		return info, c, errors.New("damaged index: its header is too long")
+	if binary.LittleEndian.Uint32(b[headerSum:]) != sum || int64(length) > int64(headerSum-infoAt) {
+		return info, 0, damagedf("the checksum of its header does not agree")
 	}
-	text := b[infoAt : infoAt+int(length)]
-	if binary.LittleEndian.Uint32(b[len(magic)+4:]) != checksum(text) {
-		return info, c, errors.New("damaged index: the checksum of its header does not agree")
+	for _, at := range commitAt {
+		if rest := b[at+commitSize : at+sectorSize]; !allZero(rest) {
+			return info, 0, damagedf("there is something behind the commit at byte %d", at)
+		}
 	}
-	if err := json.Unmarshal(text, &info); err != nil {
-		return info, c, fmt.Errorf("damaged index: %w", err)
+	if err := json.Unmarshal(b[infoAt:infoAt+int(length)], &info); err != nil {
+		return info, 0, damagedf("its header: %w", err)
 	}
 	if err := info.validate(); err != nil {
-		return info, c, fmt.Errorf("damaged index: %w", err)
+		return info, 0, damagedf("its header: %w", err)
 	}
-	found := false
-	for _, at := range commitAt {
-		if d, ok := decodeCommit(b[at:]); ok && d.end <= size && (!found || d.number > c.number) {
-			c, found = d, true
-		}
-	}
-	if !found {
-		return info, c, errors.New("damaged index: neither of its commits is whole")
-	}
-	return info, c, nil
+	return info, sum, nil
 }
+
+func allZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
 func aligned(n int64) int64 { return (n + alignment - 1) / alignment * alignment }
-
-// encodeSegment is a table as a segment.
-func encodeSegment(t *Table) ([]byte, error) {
-	texts := int64(0)
-	for i := range t.N {
-		texts += int64(len(t.Path(i)) + len(t.Class(i)))
-	}
-	rows, offsets := 4*int64(t.N)*int64(t.H), 8*(2*int64(t.N)+1)
-	b := make([]byte, 0, aligned(segmentHeader+rows+offsets+texts))
-	b = append(b, make([]byte, segmentHeader)...)
-	for _, x := range t.X {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	at := uint64(0)
-	b = binary.LittleEndian.AppendUint64(b, at)
-	for i := range t.N {
-		for _, s := range []string{t.Path(i), t.Class(i)} {
-			at += uint64(len(s))
-			b = binary.LittleEndian.AppendUint64(b, at)
-		}
-	}
-	for i := range t.N {
-		b = append(append(b, t.Path(i)...), t.Class(i)...)
-	}
-	h := b[:segmentHeader]
-	binary.LittleEndian.PutUint64(h[0:], uint64(t.N))
-	binary.LittleEndian.PutUint64(h[8:], uint64(texts))
-	binary.LittleEndian.PutUint32(h[16:], checksum(b[segmentHeader:]))
-	binary.LittleEndian.PutUint32(h[20:], checksum(h[:20]))
-	return b[:cap(b)][:aligned(int64(len(b)))], nil
-}
-
-// segment is a part of an index, whose rows and texts lie in the mapped file.
-type segment struct {
-	*eval.Embeddings
-	first   int // row of the index
-	offsets []byte
-	texts   []byte
-	sum     uint32
-	body    []byte // what sum is of
-}
-
-// decodeSegment reads the segment at the begin of b, which lasts to the last
-// one's end, and says how long it is.
-func decodeSegment(b []byte, dim, first int) (s *segment, length int64, err error) {
-	if len(b) < segmentHeader {
-		return nil, 0, errors.New("a segment ends too early")
-	}
-	if binary.LittleEndian.Uint32(b[20:]) != checksum(b[:20]) {
-		return nil, 0, errors.New("the header of a segment is damaged")
-	}
-	n, texts := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
-	room := uint64(len(b) - segmentHeader)
-	perRow := 4*uint64(dim) + 16
-	if n < 1 || n > math.MaxInt32 || n > room/perRow || texts > room-n*perRow || n*perRow+8+texts > room {
-		return nil, 0, errors.New("a segment ends too early")
-	}
-	body := b[segmentHeader : segmentHeader+n*perRow+8+texts]
-	rows := 4 * n * uint64(dim)
-	s = &segment{
-		Embeddings: &eval.Embeddings{X: floats(body[:rows]), N: int(n), H: dim}, first: first,
-		offsets: body[rows : rows+16*n+8], texts: body[rows+16*n+8:], sum: binary.LittleEndian.Uint32(b[16:]), body: body,
-	}
-	last := uint64(0)
-	for i := range 2*n + 1 {
-		at := binary.LittleEndian.Uint64(s.offsets[8*i:])
-		if at < last || at > texts {
-			return nil, 0, errors.New("the texts of a segment are damaged")
-		}
-		last = at
-	}
-	return s, aligned(segmentHeader + int64(len(body))), nil
-}
-
-// text returns a copy of path (2i) or class (2i+1) of row i.
-func (s *segment) text(i int) string {
-	from, to := binary.LittleEndian.Uint64(s.offsets[8*i:]), binary.LittleEndian.Uint64(s.offsets[8*i+8:])
-	return string(s.texts[from:to])
-}

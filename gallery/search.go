@@ -3,11 +3,11 @@ package gallery
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/metric"
@@ -19,22 +19,13 @@ type Hit struct {
 	Distance float64 // as eval.Distance
 }
 
-// Gallery is what is searched: a Table or an Index.
-type Gallery interface {
-	Rows() int
-	Path(row int) string  // of the image, empty if it is not known
-	Class(row int) string // empty if it is not known
-	// Search finds the k nearest rows of every query; see Index.Search.
-	Search(ctx context.Context, eng eval.Engine, queries *eval.Embeddings, info Info, k int, opt eval.SearchOptions) ([][]Hit, error)
-}
-
 // Rows is the number of rows.
 func (t *Table) Rows() int { return t.N }
 
-// Path implements Gallery.
+// Path is that of the image of a row, empty if it is not known.
 func (t *Table) Path(row int) string { return textOf(t.Paths, row) }
 
-// Class implements Gallery.
+// Class is that of a row, empty if it is not known.
 func (t *Table) Class(row int) string { return textOf(t.Classes, row) }
 
 func textOf(list []string, row int) string {
@@ -44,8 +35,11 @@ func textOf(list []string, row int) string {
 	return list[row]
 }
 
-// Search is Index.Search for a table. One that does not say by which metric or
-// model is searched by the metric of the queries, as if it were theirs.
+// Search finds the k nearest rows of every query, nearest first and the lower
+// row first among equals, exactly; fewer than k if there are fewer rows. info
+// says which model made the queries; the error is ErrOtherModel if it is not
+// that of the table. A table that does not say by which metric or model it is, is
+// searched by the metric of the queries, as if it were theirs.
 func (t *Table) Search(ctx context.Context, eng eval.Engine, queries *eval.Embeddings, info Info, k int, opt eval.SearchOptions) ([][]Hit, error) {
 	have := Info{cmp.Or(t.Metric, info.Metric), cmp.Or(t.Model, info.Model), t.H}
 	if err := have.Same(info); err != nil {
@@ -72,82 +66,46 @@ func (t *Table) Search(ctx context.Context, eng eval.Engine, queries *eval.Embed
 		for i, row := range index {
 			hits[q] = append(hits[q], Hit{int(row), distance[i]})
 		}
+		// Distances that differ before rounding may be equal after it.
+		slices.SortFunc(hits[q], func(a, b Hit) int {
+			return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.Row, b.Row))
+		})
 	}
 	return hits, nil
 }
 
-// Find opens what lies at a path: an index, a file of a table, or a folder that
-// vernier export wrote. close ends its use.
-func Find(path string) (g Gallery, close func() error, err error) {
-	is, err := isIndex(path)
+// Find reads what lies at a path: an index, a file of a table, or a folder that
+// vernier export wrote.
+func Find(path string) (*Table, error) {
+	stat, err := os.Stat(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if is {
-		x, err := Open(path)
-		if err != nil {
-			return nil, nil, err
-		}
-		return x, x.Close, nil
+	if stat.IsDir() {
+		return Read(path)
 	}
-	t, err := Read(path)
-	if err != nil {
-		return nil, nil, err
+	head, err := firstBytes(path, len(magic))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(head) == 0:
+		return nil, fmt.Errorf("%s is empty", path)
+	case strings.HasPrefix(head, magic[:versionAt]):
+		return Open(path)
+	case !slices.Contains(formats, ending(path)):
+		return nil, fmt.Errorf("%s is neither an index, which begins with %q and not with %q, nor a file of embeddings, whose name ends in .%s",
+			path, magic[:versionAt], head, strings.Join(formats, ", ."))
 	}
-	return t, func() error { return nil }, nil
+	return Read(path)
 }
 
-func isIndex(path string) (bool, error) {
-	f, err := os.Open(path)
+// firstBytes are the first n bytes of a file, or all if it is shorter.
+func firstBytes(path string, n int) (string, error) {
+	f, err := openRegular(path, os.O_RDONLY)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || info.IsDir() {
-		return false, err
-	}
-	head := make([]byte, len(magic))
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return false, err
-	}
-	return string(head[:n]) == magic, nil
-}
-
-// Search finds the k nearest rows of every query, nearest first and the lower
-// row first among equals, exactly; fewer than k if there are fewer rows. info
-// says which model made the queries; the error is ErrOtherModel if it is not
-// that of the index.
-func (x *Index) Search(ctx context.Context, eng eval.Engine, queries *eval.Embeddings, info Info, k int, opt eval.SearchOptions) ([][]Hit, error) {
-	if err := x.Same(info); err != nil {
-		return nil, err
-	}
-	if k < 1 {
-		return nil, fmt.Errorf("%d neighbours asked for, want at least 1", k)
-	}
-	if opt.Self != nil {
-		return nil, errors.New("a search in an index leaves no row out")
-	}
-	m, err := metric.Parse(x.Metric)
-	if err != nil {
-		return nil, err
-	}
-	hits := make([][]Hit, queries.N)
-	for _, s := range x.segments {
-		list, err := eval.Neighbors(ctx, eng, queries, s.Embeddings, m, min(k, s.N), opt)
-		if err != nil {
-			return nil, err
-		}
-		for q := range hits {
-			index, distance := list.Of(q)
-			for i, row := range index {
-				hits[q] = append(hits[q], Hit{s.first + int(row), distance[i]})
-			}
-			slices.SortFunc(hits[q], func(a, b Hit) int {
-				return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.Row, b.Row))
-			})
-			hits[q] = hits[q][:min(k, len(hits[q]))]
-		}
-	}
-	return hits, nil
+	b, err := io.ReadAll(io.LimitReader(f, int64(n)))
+	return string(b), err
 }

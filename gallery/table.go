@@ -89,6 +89,8 @@ func Read(path string) (*Table, error) {
 		if path, err = inFolder(path); err != nil {
 			return nil, err
 		}
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a regular file", path)
 	}
 	read, ok := map[string]func(string) (*Table, error){
 		"parquet": readParquet, "safetensors": readArrays, "npz": readArrays, "npy": readNPY, "csv": readCSV,

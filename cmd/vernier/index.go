@@ -21,16 +21,21 @@ func newIndex(log *logrus.Logger) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "index RUN --out FILE [IMAGE...]",
 		Short: "Keep embeddings of images in a file that vernier search searches",
-		Long: `Embed images with the model of a run and add them to an index, a file that is
-searched where it lies and may grow. Which images: the IMAGEs (files, folders,
-archives), or those of --data SPEC, or of the run's own --split, with their classes;
-or rows that are embedded already, by --from FILE.
+		Long: `Embed images with the model of a run and add them to an index, a file that may
+grow. Which images: the IMAGEs (files, folders, archives), or those of --data SPEC, or of
+the run's own --split, with their classes; or rows that are embedded already, by --from
+FILE.
 
-If FILE is there, rows are added to it, but for images whose paths it has already.
-It knows the metric and the model of its rows and refuses those of another model. A
-process that is killed while it adds leaves the rows of before.
+If FILE is there, rows are added to it, but for images that it has already. An image is
+known by the place of its file, however that was written: by a relative or an absolute
+path, or through a link to its folder. Rows of --from are known by the paths in their
+file. The index knows the metric and the model of its rows and refuses those of another
+model. Several processes may add to it, or make it, at once. One that is killed while
+it adds leaves the rows of before.
 
---check FILE, without a RUN, says what an index holds and whether it is whole.`,
+Everything in an index has a checksum, which is compared whenever it is read: a damaged
+index is neither searched nor added to. --check FILE, without a RUN, says what an index
+holds and whether it is whole.`,
 		Example: `  vernier index runs/birds --out birds.index photos/
   vernier index runs/birds --out birds.index --data folder:birds.zip
   vernier index runs/birds --out birds.index --from embedded.parquet
@@ -49,7 +54,7 @@ process that is killed while it adds leaves the rows of before.
 	fl.StringVar(&f.from, "from", "", "take rows from this file of embeddings instead of images")
 	fl.BoolVar(&f.force, "force", false, "put a new index in the place of --out instead of adding to it")
 	fl.BoolVar(&f.asJSON, "json", false, "print as JSON")
-	fl.StringVar(&f.check, "check", "", "describe and check this index")
+	fl.StringVar(&f.check, "check", "", "say what this index holds and whether it is whole")
 	f.selectionFlags.add(cmd)
 	return cmd
 }
@@ -65,7 +70,7 @@ type indexFlags struct {
 type indexReport struct {
 	Index   string       `json:"index"`
 	Added   int          `json:"added"`
-	Skipped int          `json:"skipped"` // their paths were there
+	Skipped int          `json:"skipped"` // the index had them
 	Rows    int          `json:"rows"`
 	Info    gallery.Info `json:"info"`
 }
@@ -113,7 +118,7 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 func (f *indexFlags) rows(ctx context.Context, folder train.Folder, eng engine.Engine, images []string) (*gallery.Table, gallery.Info, error) {
 	info, err := runInfo(folder, eng, f.sel.Last)
 	if err == nil && !f.force {
-		_, _, err = knownPaths(f.out, info) // an index of another model is refused before the work
+		err = checkIndex(f.out, info)
 	}
 	if err != nil {
 		return nil, info, err
@@ -133,9 +138,16 @@ func (f *indexFlags) rows(ctx context.Context, folder train.Folder, eng engine.E
 	case len(images) > 0:
 		m := modelFlags{epoch: f.epoch, workers: f.sel.Workers, events: f.sel.Events}
 		t, err := m.embed(ctx, folder, eng, images)
-		return t, info, err
+		if err != nil {
+			return nil, info, err
+		}
+		at := newPlaces()
+		for i, path := range t.Paths {
+			t.Paths[i] = at.of(path)
+		}
+		return distinct(t), info, nil
 	}
-	t, err := embedSplit(ctx, folder, eng, f.sel)
+	t, err := embedSplit(ctx, folder, eng, f.sel, true)
 	return t, info, err
 }
 
@@ -149,60 +161,61 @@ func runInfo(folder train.Folder, eng engine.Engine, last bool) (gallery.Info, e
 	return gallery.Info{Metric: m.Spec.Metric.String(), Model: fingerprint, Dim: m.Spec.Dim}, err
 }
 
-// embedSplit embeds images of a set, with their classes.
-func embedSplit(ctx context.Context, folder train.Folder, eng engine.Engine, sel train.Selection) (*gallery.Table, error) {
+// embedSplit embeds images of a set, with their classes. Their paths are those in the
+// set, or, placed, those of the files.
+func embedSplit(ctx context.Context, folder train.Folder, eng engine.Engine, sel train.Selection, placed bool) (*gallery.Table, error) {
 	e, err := train.Embed(ctx, folder, eng, sel)
 	if err != nil {
 		return nil, err
 	}
 	t, err := e.Table()
+	if err == nil && placed {
+		at := newPlaces()
+		for i := range t.Paths {
+			t.Paths[i] = at.of(e.Set.Where(i))
+		}
+	}
 	return t, errors.Join(err, e.Close())
 }
 
-// add appends the rows whose paths are not there, or puts a new index of all rows in
-// the place of what is there.
-func (r *indexReport) add(f *indexFlags, t *gallery.Table) error {
+// distinct leaves out images that were named twice.
+func distinct(t *gallery.Table) *gallery.Table {
+	seen := map[string]bool{}
+	var rows []int
+	for i, path := range t.Paths {
+		if !seen[path] {
+			rows = append(rows, i)
+		}
+		seen[path] = true
+	}
+	return t.Select(rows)
+}
+
+// add appends the rows that are not there, or puts a new index of all rows in the
+// place of what is there.
+func (r *indexReport) add(f *indexFlags, t *gallery.Table) (err error) {
 	if f.force {
 		r.Added, r.Rows = t.N, t.N
 		return gallery.Create(f.out, r.Info, t)
 	}
-	known, rows, err := knownPaths(f.out, r.Info)
-	if err != nil {
-		return err
-	}
-	var fresh []int
-	for i := range t.N {
-		if path := t.Path(i); path == "" || !known[path] {
-			fresh = append(fresh, i)
-		}
-	}
-	r.Added, r.Skipped, r.Rows = len(fresh), t.N-len(fresh), rows
-	if len(fresh) == 0 {
-		return nil
-	}
-	r.Rows, err = gallery.Append(f.out, r.Info, t.Select(fresh))
+	r.Added, r.Rows, err = gallery.AppendNew(f.out, r.Info, t)
+	r.Skipped = t.N - r.Added
 	return err
 }
 
-// knownPaths lists the paths in an index that may not be there yet, and refuses one
-// of another model.
-func knownPaths(index string, info gallery.Info) (known map[string]bool, rows int, err error) {
-	x, err := gallery.Open(index)
+// checkIndex refuses an index that is damaged or of another model, before the work. It
+// may not be there yet.
+func checkIndex(path string, info gallery.Info) error {
+	x, err := gallery.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, nil
+		return nil
 	}
-	if err != nil {
-		return nil, 0, err
+	if err == nil {
+		if err = x.Info().Same(info); err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
 	}
-	defer x.Close()
-	if err := x.Info.Same(info); err != nil {
-		return nil, 0, fmt.Errorf("%s: %w", index, err)
-	}
-	known = make(map[string]bool, x.Rows())
-	for i := range x.Rows() {
-		known[x.Path(i)] = true
-	}
-	return known, x.Rows(), nil
+	return err
 }
 
 // describe checks an index.
@@ -211,11 +224,7 @@ func (f *indexFlags) describe(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	defer x.Close()
-	if err := x.Check(); err != nil {
-		return err
-	}
-	r := indexReport{Index: f.check, Rows: x.Rows(), Info: x.Info}
+	r := indexReport{Index: f.check, Rows: x.Rows(), Info: x.Info()}
 	if f.asJSON {
 		return writeJSON(cmd.OutOrStdout(), r)
 	}
@@ -226,7 +235,7 @@ func (f *indexFlags) describe(cmd *cobra.Command) error {
 func (r indexReport) print(w io.Writer) error {
 	fmt.Fprintf(w, "%s: added %s", r.Index, plural.Of(r.Added, "row"))
 	if r.Skipped > 0 {
-		fmt.Fprintf(w, ", left out %d whose paths it has already", r.Skipped)
+		fmt.Fprintf(w, ", left out %d that it has already", r.Skipped)
 	}
 	_, err := fmt.Fprintf(w, "; it has %d of %s, compared by %s\n", r.Rows, plural.Of(r.Info.Dim, "number"), r.Info.Metric)
 	return err

@@ -110,11 +110,10 @@ func (f *searchFlags) search(ctx context.Context, folder train.Folder, eng engin
 	if err != nil {
 		return nil, err
 	}
-	g, done, err := f.open(ctx, folder, eng, info)
+	g, err := f.open(ctx, folder, eng, info)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
 	hits, err := g.Search(ctx, eng, q.Embeddings, info, f.k, eval.SearchOptions{
 		Workers: f.sel.Workers, Progress: func(done, total int) { f.sel.Events.Progress("search", done, total, "") },
 	})
@@ -137,30 +136,29 @@ func (f *searchFlags) search(ctx context.Context, folder train.Folder, eng engin
 }
 
 // open finds the gallery.
-func (f *searchFlags) open(ctx context.Context, folder train.Folder, eng engine.Engine, info gallery.Info) (gallery.Gallery, func() error, error) {
+func (f *searchFlags) open(ctx context.Context, folder train.Folder, eng engine.Engine, info gallery.Info) (*gallery.Table, error) {
 	path := f.gallery
 	if path == "" {
 		path = string(folder)
 	}
 	if _, err := os.Stat(filepath.Join(path, train.ConfigFile)); err != nil {
 		if f.gallery == "" {
-			return nil, nil, err
+			return nil, err
 		}
-		g, done, err := gallery.Find(path)
-		if t, ok := g.(*gallery.Table); ok && t.Model == "" {
+		t, err := gallery.Find(path)
+		if err == nil && t.Model == "" {
 			f.sel.Events.Warn("%s does not say which model made its rows: they are taken for this run's", path)
 		}
-		return g, done, err
+		return t, err
 	}
 	theirs, err := runInfo(train.Folder(path), eng, f.sel.Last)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if theirs != info {
-		return nil, nil, fmt.Errorf("%s: the run has another model; search its images with --data and their specification", path)
+		return nil, fmt.Errorf("%s: the run has another model; search its images with --data and their specification", path)
 	}
-	t, err := embedSplit(ctx, train.Folder(path), eng, f.sel)
-	return t, func() error { return nil }, err
+	return embedSplit(ctx, train.Folder(path), eng, f.sel, false)
 }
 
 func printFound(w io.Writer, list []found) error {

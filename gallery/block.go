@@ -1,0 +1,208 @@
+package gallery
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+)
+
+// A block is its header, its rows as float32, the places of its texts (path and
+// class of every row: 2n+1 offsets of 8 bytes), the texts, and zeros to a multiple
+// of 64 bytes. Rows and texts have a checksum each, so that texts can be
+// read without the rows.
+const (
+	blockHeaderSize = 64
+	kindRows        = 1
+)
+
+// chunkSize is how much of a block is read and verified at once: it stays in a
+// processor's cache meanwhile.
+const chunkSize = 1 << 18
+
+// blockHeader says what a block holds.
+type blockHeader struct {
+	number            uint64 // of the commit that made it count
+	rows              int
+	length            int64 // in bytes, with the header
+	rowsSum, textsSum uint32
+	previous          uint32 // checksum of the header before
+	sum               uint32 // of this header
+}
+
+func (h blockHeader) encode() []byte {
+	b := make([]byte, blockHeaderSize)
+	binary.LittleEndian.PutUint32(b[0:], kindRows)
+	binary.LittleEndian.PutUint64(b[8:], h.number)
+	binary.LittleEndian.PutUint64(b[16:], uint64(h.rows))
+	binary.LittleEndian.PutUint64(b[24:], uint64(h.length))
+	binary.LittleEndian.PutUint32(b[32:], h.rowsSum)
+	binary.LittleEndian.PutUint32(b[36:], h.textsSum)
+	binary.LittleEndian.PutUint32(b[40:], h.previous)
+	binary.LittleEndian.PutUint32(b[60:], checksum(b[:60]))
+	return b
+}
+
+// readBlockHeader reads the header at a place of a file whose blocks end at end.
+func readBlockHeader(r io.ReaderAt, at, end int64, dim int) (h blockHeader, err error) {
+	b := make([]byte, blockHeaderSize)
+	if end-at < blockHeaderSize {
+		return h, errors.New("a block ends too early")
+	}
+	if err := readFull(r, b, at); err != nil {
+		return h, err
+	}
+	h.sum = binary.LittleEndian.Uint32(b[60:])
+	if h.sum != checksum(b[:60]) {
+		return h, errors.New("the header of a block is damaged")
+	}
+	if kind := binary.LittleEndian.Uint32(b); kind != kindRows {
+		return h, fmt.Errorf("a block of kind %d, which a newer version wrote", kind)
+	}
+	rows, length := binary.LittleEndian.Uint64(b[16:]), binary.LittleEndian.Uint64(b[24:])
+	// dim is at most maxDim, so that no product overflows.
+	if rows < 1 || rows > math.MaxInt32 || length > uint64(end-at) || length%alignment != 0 ||
+		length < blockHeaderSize+rows*(4*uint64(dim)+16)+8 {
+		return h, fmt.Errorf("a block of %d rows has %d bytes, and %d are there", rows, length, end-at)
+	}
+	h.number, h.rows, h.length = binary.LittleEndian.Uint64(b[8:]), int(rows), int64(length)
+	h.rowsSum, h.textsSum = binary.LittleEndian.Uint32(b[32:]), binary.LittleEndian.Uint32(b[36:])
+	h.previous = binary.LittleEndian.Uint32(b[40:])
+	return h, nil
+}
+
+// readFull is ReadAt that says when a file has become shorter.
+func readFull(r io.ReaderAt, b []byte, at int64) error {
+	n, err := r.ReadAt(b, at)
+	switch {
+	case n == len(b):
+		return nil
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("it is cut short at byte %d", at+int64(n))
+	}
+	return err
+}
+
+// newBlock is the header of a block of a table's rows, and its texts.
+func newBlock(t *Table, after commit) (h blockHeader, texts []byte, err error) {
+	if after.rows+uint64(t.N) > math.MaxInt32 {
+		return h, nil, fmt.Errorf("an index holds at most %d rows", math.MaxInt32)
+	}
+	h = blockHeader{number: after.number + 1, rows: t.N, previous: after.chain}
+	size := int64(0)
+	for i := range t.N {
+		size += int64(len(t.Path(i)) + len(t.Class(i)))
+	}
+	rows, offsets := 4*int64(t.N)*int64(t.H), 8*(2*int64(t.N)+1)
+	h.length = aligned(blockHeaderSize + rows + offsets + size)
+	texts = make([]byte, 0, h.length-blockHeaderSize-rows)
+	at := uint64(0)
+	texts = binary.LittleEndian.AppendUint64(texts, at)
+	for i := range t.N {
+		for _, s := range []string{t.Path(i), t.Class(i)} {
+			at += uint64(len(s))
+			texts = binary.LittleEndian.AppendUint64(texts, at)
+		}
+	}
+	for i := range t.N {
+		texts = append(append(texts, t.Path(i)...), t.Class(i)...)
+	}
+	texts = texts[:cap(texts)] // zeros to the end
+	h.rowsSum, h.textsSum = checksum(floatBytes(t.X)), checksum(texts)
+	h.sum = checksum(h.encode()[:60])
+	return h, texts, nil
+}
+
+// writeBlock writes a block at a place.
+func writeBlock(w io.WriterAt, at int64, h blockHeader, t *Table, texts []byte) error {
+	for _, b := range [][]byte{h.encode(), floatBytes(t.X), texts} {
+		if _, err := w.WriteAt(b, at); err != nil {
+			return err
+		}
+		at += int64(len(b))
+	}
+	return nil
+}
+
+// block is a block of a file.
+type block struct {
+	blockHeader
+	at    int64
+	first int // its first row in the index
+}
+
+// damaged says which rows are damaged.
+func (b block) damaged(what string) error {
+	return fmt.Errorf("rows %d to %d: %s", b.first, b.first+b.rows-1, what)
+}
+
+// readRows fills x with the rows, which are verified.
+func (b block) readRows(r io.ReaderAt, x []float32, dim int) error {
+	at, sum, bad := b.at+blockHeaderSize, uint32(0), -1
+	for from := 0; from < len(x); from += chunkSize / 4 {
+		part := x[from:min(from+chunkSize/4, len(x))]
+		raw, done := floatsFrom(part)
+		if err := readFull(r, raw, at); err != nil {
+			return err
+		}
+		done()
+		at += int64(len(raw))
+		sum = crc32.Update(sum, crcTable, raw)
+		if i := notFinite(part); i >= 0 && bad < 0 {
+			bad = from + i
+		}
+	}
+	switch {
+	case sum != b.rowsSum:
+		return b.damaged("their checksum does not agree")
+	case bad >= 0:
+		return fmt.Errorf("row %d holds %v in coordinate %d", b.first+bad/dim, x[bad], bad%dim)
+	}
+	return nil
+}
+
+// readTexts reads the path and the class of every row, verified: 2n texts.
+func (b block) readTexts(r io.ReaderAt, dim int) ([]string, error) {
+	rows := 4 * int64(b.rows) * int64(dim)
+	raw := make([]byte, b.length-blockHeaderSize-rows)
+	if err := readFull(r, raw, b.at+blockHeaderSize+rows); err != nil {
+		return nil, err
+	}
+	if checksum(raw) != b.textsSum {
+		return nil, b.damaged("the checksum of their paths and classes does not agree")
+	}
+	list := make([]string, 2*b.rows)
+	all := string(raw[8*(len(list)+1):]) // one piece of memory for all
+	last := uint64(0)
+	for i := range list {
+		to := binary.LittleEndian.Uint64(raw[8*(i+1):])
+		if to < last || to > uint64(len(all)) {
+			return nil, b.damaged("the places of their paths and classes are damaged")
+		}
+		list[i], last = all[last:to], to
+	}
+	return list, nil
+}
+
+// verify reads a block and drops it.
+func (b block) verify(r io.ReaderAt, dim int) error {
+	if _, err := b.readTexts(r, dim); err != nil {
+		return err
+	}
+	left := 4 * int64(b.rows) * int64(dim)
+	sum, at, part := uint32(0), b.at+blockHeaderSize, make([]byte, min(left, chunkSize))
+	for ; left > 0; left -= int64(len(part)) {
+		part = part[:min(left, int64(len(part)))]
+		if err := readFull(r, part, at); err != nil {
+			return err
+		}
+		at += int64(len(part))
+		sum = crc32.Update(sum, crcTable, part)
+	}
+	if sum != b.rowsSum {
+		return b.damaged("their checksum does not agree")
+	}
+	return nil
+}
