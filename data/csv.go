@@ -1,35 +1,31 @@
 package data
 
 import (
-	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"image"
-	"io"
 	"math"
-	"os"
-	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/table"
 )
 
 // openCSV reads a table with the columns path and label, and optionally split
 // (train, validation, val, test), is_query, is_gallery, category (super-class)
 // and the box x1, y1, x2, y2 (also x_1, ...): those of open-metric-learning.
-// Paths are relative to the table's folder. Separators are commas, semicolons
-// or tabs.
+// Others are passed over. Paths are relative to the table's folder.
 func openCSV(file string, o Options) (*Set, error) {
-	text, err := os.ReadFile(file)
+	text, err := table.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	t, err := newTable(file, text)
+	src := folderSource{filepath.Dir(file)}
+	t, err := newRows(file, text, src)
 	if err != nil {
 		return nil, err
 	}
-	set := &Set{store: fileStore{folderSource{filepath.Dir(file)}, NewDecoder(o.Decode)}}
+	set := &Set{store: fileStore{src, NewDecoder(o.Decode)}, Notices: t.Notes}
 	var keys []string
 	category := map[string]string{}
 	for t.next() {
@@ -46,11 +42,11 @@ func openCSV(file string, o Options) (*Set, error) {
 		keys = append(keys, key)
 		set.Items = append(set.Items, it)
 	}
-	if t.err != nil {
-		return nil, t.err
-	}
 	if len(keys) == 0 {
 		return nil, fmt.Errorf("%s: no rows", file)
+	}
+	if err := t.checkPlaces(set.Items); err != nil {
+		return nil, err
 	}
 	set.classify(keys, nil)
 	if len(category) > 0 {
@@ -59,107 +55,94 @@ func openCSV(file string, o Options) (*Set, error) {
 	return set, nil
 }
 
-// table reads rows by column name.
-type table struct {
+// rows reads a table of images by column name.
+type rows struct {
+	*table.Table
 	file    string
-	reader  *csv.Reader
+	images  folderSource
 	columns map[string]int
 	row     []string
 	line    int
-	err     error
+	at      int // of the next row
 }
 
-func newTable(file string, text []byte) (*table, error) {
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	head, _, _ := bytes.Cut(text, []byte("\n"))
-	t := &table{file: file, reader: csv.NewReader(bytes.NewReader(text)), columns: map[string]int{}}
-	t.reader.ReuseRecord = true
-	for _, comma := range ";\t" {
-		if !bytes.ContainsRune(head, ',') && bytes.ContainsRune(head, comma) {
-			t.reader.Comma = comma
-		}
-	}
-	names, err := t.reader.Read()
-	if errors.Is(err, io.EOF) {
+func newRows(file string, text []byte, images folderSource) (*rows, error) {
+	need := []string{"path", "label"}
+	parsed, err := table.Read(text, table.Options{Need: need})
+	if errors.Is(err, table.ErrEmpty) {
 		return nil, fmt.Errorf("%s: empty; wanted is a table with the columns path and label", file)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	for i, n := range names {
-		n = strings.ToLower(strings.TrimSpace(n))
+	t := &rows{Table: parsed, file: file, images: images, columns: map[string]int{}}
+	for i, n := range parsed.Names {
+		n = strings.ToLower(n)
 		switch n { // open-metric-learning's names of the box
 		case "x_1", "x_2", "y_1", "y_2":
 			n = strings.Replace(n, "_", "", 1)
+		case "": // numbers of rows
+			continue
 		}
 		if _, ok := t.columns[n]; ok {
 			return nil, fmt.Errorf("%s: column %q comes twice", file, n)
 		}
 		t.columns[n] = i
 	}
-	for _, need := range []string{"path", "label"} {
-		if _, ok := t.columns[need]; !ok {
-			return nil, fmt.Errorf("%s: no column %q; the first line names %s", file, need, strings.Join(names, ", "))
+	for _, n := range need {
+		if _, ok := t.columns[n]; !ok {
+			return nil, fmt.Errorf("%s: no column %q; the first line names %s", file, n, strings.Join(parsed.Names, ", "))
 		}
 	}
 	return t, nil
 }
 
-func (t *table) next() bool {
-	row, err := t.reader.Read()
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			t.err = fmt.Errorf("%s: %w", t.file, err)
-		}
+func (t *rows) next() bool {
+	if t.at == len(t.Rows) {
 		return false
 	}
-	t.row = row
-	t.line, _ = t.reader.FieldPos(0)
+	t.row, t.line = t.Rows[t.at], t.Lines[t.at]
+	t.at++
 	return true
 }
 
-func (t *table) wrap(err error) error { return fmt.Errorf("%s line %d: %w", t.file, t.line, err) }
+func (t *rows) wrap(err error) error { return fmt.Errorf("%s line %d: %w", t.file, t.line, err) }
 
 // get returns a cell, "" if there is no such column or nothing in it (pandas
 // writes nan or None for nothing).
-func (t *table) get(column string) string {
+func (t *rows) get(column string) string {
 	i, ok := t.columns[column]
-	if !ok {
+	if !ok || strings.EqualFold(t.row[i], "nan") || t.row[i] == "None" {
 		return ""
 	}
-	cell := strings.TrimSpace(t.row[i])
-	if strings.EqualFold(cell, "nan") || cell == "None" {
-		return ""
-	}
-	return cell
+	return t.row[i]
 }
 
-func (t *table) flag(column string) (bool, error) {
+func (t *rows) flag(column string) (bool, error) {
 	switch cell := t.get(column); strings.ToLower(cell) {
-	case "", "0", "false", "0.0":
+	case "0", "false", "0.0", "0,0":
 		return false, nil
-	case "1", "true", "1.0":
+	case "1", "true", "1.0", "1,0":
 		return true, nil
 	default:
+		if table.IsGap(cell) {
+			return false, nil
+		}
 		return false, fmt.Errorf("%s is %q, want true or false", column, cell)
 	}
 }
 
 // item makes an item of the row, and its class's key.
-func (t *table) item() (it Item, key string, err error) {
+func (t *rows) item() (it Item, key string, err error) {
 	p := t.get("path")
 	if p == "" {
 		return it, "", errors.New("no path")
 	}
-	it.Path = filepath.ToSlash(p)
-	if !strings.Contains(it.Path, "/") && strings.Contains(it.Path, `\`) {
-		it.Path = strings.ReplaceAll(it.Path, `\`, "/")
-	}
-	if it.Path = path.Clean(it.Path); it.Path == "." {
+	if it.Path = t.place(p); it.Path == "." {
 		return it, "", fmt.Errorf("path %q", p)
 	}
 	// A label may itself be the text "nan" or "None".
-	if key = strings.TrimSpace(t.row[t.columns["label"]]); key == "" {
+	if key = t.row[t.columns["label"]]; key == "" {
 		return it, "", errors.New("no label")
 	}
 	if _, ok := t.columns["split"]; ok {
@@ -180,7 +163,7 @@ func (t *table) item() (it Item, key string, err error) {
 }
 
 // role reads is_query and is_gallery, which say something of test rows only.
-func (t *table) role(part Part) (Role, error) {
+func (t *rows) role(part Part) (Role, error) {
 	query, err := t.flag("is_query")
 	if err != nil {
 		return AnyRole, err
@@ -196,16 +179,16 @@ func (t *table) role(part Part) (Role, error) {
 }
 
 // box reads x1, y1, x2, y2: all four or none.
-func (t *table) box() (image.Rectangle, error) {
+func (t *rows) box() (image.Rectangle, error) {
 	var v [4]int
 	given := 0
 	for i, column := range []string{"x1", "y1", "x2", "y2"} {
 		cell := t.get(column)
-		if cell == "" {
+		if table.IsGap(cell) {
 			continue
 		}
-		f, err := strconv.ParseFloat(cell, 64)
-		if err != nil || f < 0 || f > math.MaxInt32 {
+		f, ok := table.Number(cell)
+		if !ok || table.KindOf(cell) == table.Either || f < 0 || f > math.MaxInt32 {
 			return image.Rectangle{}, fmt.Errorf("%s is %q, want pixels", column, cell)
 		}
 		v[i] = int(f)

@@ -73,7 +73,7 @@ func TestWrongTablesAreRefusedWithTheirLine(t *testing.T) {
 		"open quotation":    {"path,label\n\"a,b\n", "list.csv"},
 		"label in 2 splits": {"path,label,split\na,b,train\nc,b,test\n", `class "b" is both`},
 	} {
-		file := filepath.Join(files{"list.csv": []byte(c.table)}.folder(t), "list.csv")
+		file := filepath.Join(files{"list.csv": []byte(c.table), "a": nil}.folder(t), "list.csv")
 		set, err := Open(t.Context(), "csv:"+file, Options{})
 		if err == nil {
 			set.Classes = append(set.Classes, "another") // past the test for two classes
@@ -221,4 +221,105 @@ func TestImagesOfAnyKindOpenWithoutLabels(t *testing.T) {
 	if _, err := OpenImages([]string{t.TempDir()}, Options{}); err == nil || !strings.Contains(err.Error(), "no images") {
 		t.Errorf("empty folder: %v", err)
 	}
+}
+
+// TestTablesOfForeignProgramsAndMachines reads one list of images in the forms that
+// spreadsheets and other computers give it.
+func TestTablesOfForeignProgramsAndMachines(t *testing.T) {
+	m := encodePNG(t, picture(10, 8, 1))
+	utf16 := func(text string) []byte {
+		var b []byte
+		for _, r := range text {
+			b = append(b, byte(r), byte(r>>8))
+		}
+		return b
+	}
+	for name, table := range map[string]string{
+		"separators of two kinds":  "path,label\nimg/ant\\00.png,ant\nimg\\bee/00.png,bee\n",
+		"a spreadsheet":            "path,label,,\r\n img/ant/00.png , ant ,,\r\nimg/bee/00.png,bee,,\r\n,,,\r\n\r\n",
+		"surplus cells":            "path,label\nimg/ant/00.png,ant,,\nimg/bee/00.png,bee,\n",
+		"numbers of rows":          ",path,label\n0,img/ant/00.png,ant\n1,img/bee/00.png,bee\n",
+		"quoted, blanks around":    "\"path\" , \"label\"\n\"img/ant/00.png\" , \"ant\" \nimg/bee/00.png,\"bee\"\n",
+		"sep=":                     "sep=;\npath;label\nimg/ant/00.png;ant\nimg/bee/00.png;bee\n",
+		"tabs":                     "path\tlabel\nimg/ant/00.png\tant\nimg/bee/00.png\tbee\n",
+		"blanks":                   "path label\nimg/ant/00.png ant\nimg/bee/00.png bee\n",
+		"comments":                 "# my list, of Monday\n#path,label\nimg/ant/00.png,ant\n# half\nimg/bee/00.png,bee\n",
+		"UTF-16":                   string(utf16("\ufeffpath\tlabel\nimg/ant/00.png\tant\nimg/bee/00.png\tbee\n")),
+		"UTF-16 without a mark":    string(utf16("path,label\nimg/ant/00.png,ant\nimg/bee/00.png,bee\n")),
+		"packed":                   string(gzipped([]byte("path,label\nimg/ant/00.png,ant\nimg/bee/00.png,bee\n"))),
+		"boxes with decimal comma": "path;label;x1;y1;x2;y2\nimg/ant/00.png;ant;0,0;1,5;5,0;6\nimg/bee/00.png;bee;;;;\n",
+	} {
+		dir := files{"img/ant/00.png": m, "img/bee/00.png": m, "list.csv": []byte(table)}.folder(t)
+		set := mustOpen(t, "csv:"+filepath.Join(dir, "list.csv"))
+		if !slices.Equal(set.Classes, []string{"ant", "bee"}) || len(set.Items) != 2 || set.Items[0].Path != "img/ant/00.png" || set.Items[1].Path != "img/bee/00.png" {
+			t.Errorf("%s: classes %q, items %+v", name, set.Classes, set.Items)
+		}
+		if name == "boxes with decimal comma" && set.Items[0].Box != image.Rect(0, 1, 5, 6) {
+			t.Errorf("box %v", set.Items[0].Box)
+		}
+	}
+}
+
+func TestATableInLatin1FindsFilesOfEitherName(t *testing.T) {
+	m := encodePNG(t, picture(3, 3, 1))
+	for _, file := range []string{"\xe4.png", "\u00e4.png"} {
+		set := mustOpen(t, "csv:"+filepath.Join(files{file: m, "list.csv": []byte("path,label\n\xe4.png,K\xe4fer\n")}.folder(t), "list.csv"))
+		if set.Items[0].Path != file || set.Classes[0] != "K\u00e4fer" || len(set.Notices) != 1 || !strings.Contains(set.Notices[0], "Windows-1252") {
+			t.Errorf("%q: %+v, classes %q, notices %q", file, set.Items, set.Classes, set.Notices)
+		}
+	}
+}
+
+func TestATableWithoutAnyOfItsImagesSaysWhatMayBeWrong(t *testing.T) {
+	for path, want := range map[string]string{
+		`C:\Users\me\birds\01.png`:        "this is a path of a Windows computer; write paths relative to the folder of the table",
+		`\\server\share\birds\01.png`:     "this is a path of a Windows computer",
+		`C:\Users\me\img\ant\00.png`:      `cut "C:/Users/me/" off the paths`,
+		"/home/other/data/img/ant/00.png": `cut "/home/other/data/" off the paths`,
+		"img/ant/07.png":                  "no file of this name in it",
+		"images/07.png":                   "paths are relative to the folder of the table",
+	} {
+		dir := files{"img/ant/00.png": []byte("x"), "list.csv": []byte("\npath,label\n" + path + ",ant\n")}.folder(t)
+		_, err := Open(t.Context(), "csv:"+filepath.Join(dir, "list.csv"), Options{})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "list.csv line 3: there is no image") {
+			t.Errorf("%s: %v, want %q", path, err, want)
+		}
+	}
+}
+
+func FuzzCSV(f *testing.F) {
+	for _, s := range []string{"path,label\na,b\n", "path;label;split;x1;y1;x2;y2\na;b;train;0;0;1,5;2\n", "# path label\na\\b c\n", "sep=,\npath,label,category,is_query,is_gallery\na,b,c,1,0\n"} {
+		f.Add([]byte(s))
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if len(b) > 1<<14 {
+			t.Skip()
+		}
+		rows, err := newRows("list.csv", b, folderSource{dir})
+		if err != nil {
+			return
+		}
+		for rows.next() {
+			it, key, err := rows.item()
+			if err == nil && (it.Path == "" || key == "" || it.Box != image.Rectangle{} && it.Box.Empty()) {
+				t.Fatalf("item %+v of class %q", it, key)
+			}
+		}
+	})
+}
+
+func FuzzListedClasses(f *testing.F) {
+	f.Add([]byte("a\n# b\nb\n"))
+	f.Add([]byte("\xff\xfea\x00\n\x00"))
+	file := filepath.Join(f.TempDir(), "list.txt")
+	set := &Set{Name: "s", Classes: []string{"a", "b"}}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if in, err := listedClasses(set, file); err == nil && len(in) != 2 {
+			t.Fatalf("%v", in)
+		}
+	})
 }

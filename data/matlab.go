@@ -41,7 +41,9 @@ const (
 	mxDouble, mxUint64             = 6, 15 // the numeric classes lie between
 	matHeader                      = 128
 	matMaxDepth                    = 16
-	matMaxBytes              int64 = 1 << 29 // decompressed
+	matMaxBytes              int64 = 1 << 25 // of a file, and of what is compressed in it
+	matMaxNumbers                  = 1 << 24 // in all arrays
+	matMaxDims                     = 32
 )
 
 var errMatCut = errors.New("a MATLAB file that ends too early")
@@ -52,6 +54,9 @@ var errMatCut = errors.New("a MATLAB file that ends too early")
 func readMAT(file []byte) (map[string]*matValue, error) {
 	if len(file) < matHeader {
 		return nil, errMatCut
+	}
+	if int64(len(file)) > matMaxBytes {
+		return nil, fmt.Errorf("%w: a MATLAB file of %d bytes, at most %d are read", ErrTooLarge, len(file), matMaxBytes)
 	}
 	if bytes.HasPrefix(file, []byte("MATLAB 7.3")) {
 		return nil, errors.New("a MATLAB 7.3 file; save it as version 7 or older (save -v7)")
@@ -65,7 +70,7 @@ func readMAT(file []byte) (map[string]*matValue, error) {
 	default:
 		return nil, errors.New("not a MATLAB level 5 file")
 	}
-	r := &matReader{order: order, left: matMaxBytes}
+	r := &matReader{order: order, left: matMaxBytes, numbers: matMaxNumbers}
 	vars := map[string]*matValue{}
 	for rest := file[matHeader:]; len(rest) > 0; {
 		kind, body, after, err := r.element(rest)
@@ -93,6 +98,8 @@ func readMAT(file []byte) (map[string]*matValue, error) {
 type matReader struct {
 	order binary.ByteOrder
 	left  int64 // bytes that may still be decompressed
+	// numbers may still be read.
+	numbers int
 }
 
 // element splits off the first data element.
@@ -153,6 +160,9 @@ func (r *matReader) matrix(b []byte, depth int) (name string, v *matValue, err e
 	}
 	class := int(r.order.Uint32(parts[0]) & 0xff)
 	name = string(parts[2])
+	if len(parts[1]) > 4*matMaxDims {
+		return name, nil, fmt.Errorf("an array of %d dimensions", len(parts[1])/4)
+	}
 	v = new(matValue)
 	count := 1
 	for d := parts[1]; len(d) >= 4; d = d[4:] {
@@ -218,11 +228,17 @@ func (r *matReader) structure(v *matValue, b []byte, count, depth int) error {
 		return fmt.Errorf("field names of %d bytes", width)
 	}
 	v.fields = map[string][]*matValue{}
+	switch fields := len(names) / width; {
+	case fields == 0:
+		return nil
+	case count > len(b)/8/fields: // each value takes 8 bytes or more
+		return errMatCut
+	}
 	var order []string
 	for ; len(names) >= width; names = names[width:] {
 		name, _, _ := strings.Cut(string(names[:width]), "\x00")
 		order = append(order, name)
-		v.fields[name] = make([]*matValue, 0, min(count, len(b)/8))
+		v.fields[name] = make([]*matValue, 0, count)
 	}
 	for range count {
 		values, rest, err := r.matrices(b, len(order), depth)
@@ -264,6 +280,9 @@ func (r *matReader) numeric(b []byte) ([]float64, error) {
 	size := map[int]int{miInt8: 1, miUint8: 1, miInt16: 2, miUint16: 2, miInt32: 4, miUint32: 4, miSingle: 4, miDouble: 8, miInt64: 8, miUint64: 8}[kind]
 	if size == 0 {
 		return nil, fmt.Errorf("numbers of type %d", kind)
+	}
+	if r.numbers -= len(body) / size; r.numbers < 0 {
+		return nil, fmt.Errorf("%w: more than %d numbers", ErrTooLarge, matMaxNumbers)
 	}
 	list := make([]float64, len(body)/size)
 	for i := range list {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/table"
 )
 
 // SplitKind is a way to choose the training classes.
@@ -205,16 +206,20 @@ func publishedSplit(set *Set) (train, test *Set, err error) {
 
 // listedClasses marks the classes that a file names.
 func listedClasses(set *Set, file string) ([]bool, error) {
-	text, err := os.ReadFile(file)
+	b, err := table.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("list of training classes: %w", err)
+	}
+	text, _, err := table.Text(b)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	labels := make(map[string]int, len(set.Classes))
 	for i, c := range set.Classes {
 		labels[c] = i
 	}
 	inTrain := make([]bool, len(set.Classes))
-	for n, line := range textLines(text) {
+	for n, line := range textLines([]byte(text)) {
 		label, ok := labels[line]
 		if !ok {
 			trimmed := strings.TrimSpace(line)

@@ -1,14 +1,12 @@
 package data
 
 import (
-	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/table"
 )
 
 // SuperClasses are super-classes of a set's classes from a table of their own.
@@ -19,57 +17,47 @@ type SuperClasses struct {
 	line    map[string]int
 }
 
-// ReadSuperClasses reads a CSV file whose first line is "class,super" and whose
-// others name a class and its super-class.
+// ReadSuperClasses reads a table with the columns class and super: a class and its
+// super-class in each row. Other columns are passed over.
 func ReadSuperClasses(file string) (*SuperClasses, error) {
-	text, err := os.ReadFile(file)
+	text, err := table.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
-	r.FieldsPerRecord = -1
-	s := &SuperClasses{file: file, of: map[string]string{}, line: map[string]int{}}
-	for first := true; ; first = false {
-		row, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		line, _ := r.FieldPos(0)
-		for i := range row {
-			row[i] = strings.TrimSpace(row[i])
-		}
-		if first {
-			if !slices.Equal(row, []string{"class", "super"}) {
-				return nil, fmt.Errorf("%s line %d: %q; the first line must be class,super", file, line, strings.Join(row, ","))
-			}
-			continue
-		}
-		if err := s.add(row, line); err != nil {
-			return nil, fmt.Errorf("%s line %d: %w", file, line, err)
+	need := []string{"class", "super"}
+	t, err := table.Read(text, table.Options{Need: need})
+	if err != nil && !errors.Is(err, table.ErrEmpty) {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if err != nil || len(t.Rows) == 0 {
+		return nil, fmt.Errorf("%s: no rows; wanted is a line class,super and one line for each class", file)
+	}
+	var at [2]int
+	for i, n := range need {
+		if at[i] = slices.IndexFunc(t.Names, func(c string) bool { return strings.EqualFold(c, n) }); at[i] < 0 {
+			return nil, fmt.Errorf("%s line %d: %q; the first line must be class,super", file, t.HeaderLine, strings.Join(t.Names, ","))
 		}
 	}
-	if len(s.classes) == 0 {
-		return nil, fmt.Errorf("%s: no rows; wanted is a line class,super and one line for each class", file)
+	s := &SuperClasses{file: file, of: map[string]string{}, line: map[string]int{}}
+	for i, row := range t.Rows {
+		if err := s.add(row[at[0]], row[at[1]], t.Lines[i]); err != nil {
+			return nil, fmt.Errorf("%s line %d: %w", file, t.Lines[i], err)
+		}
 	}
 	return s, nil
 }
 
-func (s *SuperClasses) add(row []string, line int) error {
+func (s *SuperClasses) add(class, super string, line int) error {
 	switch {
-	case len(row) != 2:
-		return fmt.Errorf("%d fields, want two: class and super", len(row))
-	case row[0] == "":
+	case class == "":
 		return errors.New("the class is empty")
-	case row[1] == "":
-		return fmt.Errorf("class %q has an empty super-class", row[0])
-	case s.line[row[0]] > 0:
-		return fmt.Errorf("class %q is already in line %d", row[0], s.line[row[0]])
+	case super == "":
+		return fmt.Errorf("class %q has an empty super-class", class)
+	case s.line[class] > 0:
+		return fmt.Errorf("class %q is already in line %d", class, s.line[class])
 	}
-	s.classes = append(s.classes, row[0])
-	s.of[row[0]], s.line[row[0]] = row[1], line
+	s.classes = append(s.classes, class)
+	s.of[class], s.line[class] = super, line
 	return nil
 }
 

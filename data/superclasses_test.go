@@ -17,7 +17,7 @@ func TestTableOfSuperClassesStandsInPlaceOfTheSetsOwn(t *testing.T) {
 		"unknown class":      {"class,super\ndog,animals\nelm,plants\n", "line 3: class \"elm\" is unknown; whole has \"cat\", \"dog\", \"oak\""},
 		"missing class":      {"class,super\ncat,animals\ndog,animals\n", "1 classes of part have no line: \"oak\""},
 		"class twice":        {"class,super\ndog,animals\ndog,plants\n", "line 3: class \"dog\" is already in line 2"},
-		"three fields":       {"class,super\ndog,animals,x\n", "line 2: 3 fields"},
+		"three fields":       {"class,super\ndog,animals,x\n", "line 2 has 3 cells, the first has 2"},
 		"empty super-class":  {"class,super\ndog,\n", "line 2: class \"dog\" has an empty super-class"},
 		"no rows":            {"class,super\n", "no rows"},
 		"a quote left open ": {"class,super\n\"dog,animals\n", "line 2"},

@@ -1,12 +1,13 @@
 package eval
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/table"
 )
 
 // Pair are two rows and whether they show the same.
@@ -19,7 +20,7 @@ type Pair struct {
 type PairList struct {
 	Paths []string // of the images, each once, in the order of the file
 	Pairs []Pair   // indices into Paths
-	Rows  []int    // the line of the file on which a pair ends, for messages
+	Rows  []int    // the line of the file on which a pair begins, for messages
 	// Identity of every image. In a file without columns for it, images that
 	// are connected by "same" pairs are one identity, called by its first path.
 	Identity []string
@@ -27,27 +28,30 @@ type PairList struct {
 	Stated bool
 }
 
-// ReadPairs reads a CSV file with a header: columns a and b are paths of
+// ReadPairs reads a table with a header: columns a and b are paths of
 // images, same is 1 or 0 (true or false, same or different). Columns
 // identity_a and identity_b, if there are any, say what the images show.
 // Others are passed over. Contradictions are errors that name the line.
 func ReadPairs(r io.Reader) (*PairList, error) {
-	rows := csv.NewReader(r)
-	rows.ReuseRecord = true
-	header, err := rows.Read()
-	if errors.Is(err, io.EOF) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	need := []string{"a", "b", "same"}
+	t, err := table.Read(text, table.Options{Need: need})
+	if errors.Is(err, table.ErrEmpty) {
 		return nil, errors.New("the file is empty: want a header a,b,same and a pair a line")
 	}
 	if err != nil {
 		return nil, err
 	}
 	column := map[string]int{}
-	for i, name := range header {
-		column[strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")))] = i
+	for i, name := range t.Names {
+		column[strings.ToLower(name)] = i
 	}
-	for _, name := range []string{"a", "b", "same"} {
+	for _, name := range need {
 		if _, ok := column[name]; !ok {
-			return nil, fmt.Errorf("the first line %q has no column %q: want a header a,b,same", strings.Join(header, ","), name)
+			return nil, fmt.Errorf("the first line %q has no column %q: want a header a,b,same", strings.Join(t.Names, ","), name)
 		}
 	}
 	l := &PairList{}
@@ -58,27 +62,19 @@ func ReadPairs(r io.Reader) (*PairList, error) {
 	}
 	l.Stated = haveA
 	index := map[string]int{}
-	for {
-		row, err := rows.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		line, _ := rows.FieldPos(0)
+	for i, row := range t.Rows {
 		p := Pair{A: l.image(index, row[column["a"]]), B: l.image(index, row[column["b"]])}
 		if p.Same, err = parseSame(row[column["same"]]); err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
+			return nil, fmt.Errorf("line %d: %w", t.Lines[i], err)
 		}
 		if l.Stated {
 			for _, of := range [][2]int{{p.A, ia}, {p.B, ib}} {
-				if err := l.state(of[0], strings.Clone(row[of[1]])); err != nil {
-					return nil, fmt.Errorf("line %d: %w", line, err)
+				if err := l.state(of[0], row[of[1]]); err != nil {
+					return nil, fmt.Errorf("line %d: %w", t.Lines[i], err)
 				}
 			}
 		}
-		l.Pairs, l.Rows = append(l.Pairs, p), append(l.Rows, line)
+		l.Pairs, l.Rows = append(l.Pairs, p), append(l.Rows, t.Lines[i])
 	}
 	if !l.Stated {
 		l.connect()
@@ -91,7 +87,6 @@ func (l *PairList) image(index map[string]int, path string) int {
 	i, ok := index[path]
 	if !ok {
 		i = len(l.Paths)
-		path = strings.Clone(path)
 		index[path] = i
 		l.Paths = append(l.Paths, path)
 		l.Identity = append(l.Identity, "")
@@ -111,10 +106,10 @@ func (l *PairList) state(image int, identity string) error {
 }
 
 func parseSame(text string) (bool, error) {
-	switch strings.ToLower(strings.TrimSpace(text)) {
-	case "1", "true", "same":
+	switch strings.ToLower(text) {
+	case "1", "true", "same", "1.0", "1,0":
 		return true, nil
-	case "0", "false", "different":
+	case "0", "false", "different", "0.0", "0,0":
 		return false, nil
 	}
 	return false, fmt.Errorf("same is %q, want 1 or 0", text)

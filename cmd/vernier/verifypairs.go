@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/table"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
@@ -142,12 +144,11 @@ func (f *verifyFlags) fileSource(ctx context.Context, folder train.Folder, eng e
 }
 
 func readPairs(path string) (*eval.PairList, error) {
-	file, err := os.Open(path)
+	text, err := table.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	list, err := eval.ReadPairs(file)
+	list, err := eval.ReadPairs(bytes.NewReader(text))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -161,11 +162,17 @@ func (f *verifyFlags) embedPairs(ctx context.Context, folder train.Folder, eng e
 			return nil, err
 		}
 		paths := slices.Clone(list.Paths)
-		for i, p := range paths {
-			if p = filepath.FromSlash(p); !filepath.IsAbs(p) {
-				p = filepath.Join(dir, p)
+		in := func(p string) string {
+			if p = filepath.FromSlash(p); filepath.IsAbs(p) {
+				return p
 			}
-			paths[i] = p
+			return filepath.Join(dir, p)
+		}
+		for i, p := range paths {
+			paths[i] = in(table.Path(p, func(p string) bool {
+				_, err := os.Stat(in(p))
+				return err == nil
+			}))
 		}
 		rows, err := embedFiles(ctx, folder, m, paths, f.sel.Workers, f.sel.Events)
 		if err != nil {
@@ -185,7 +192,7 @@ func (f *verifyFlags) embedPairs(ctx context.Context, folder train.Folder, eng e
 	rows := make([]int, len(list.Paths))
 	classes := make([]string, len(list.Paths))
 	for i, p := range list.Paths {
-		at, ok := row[p]
+		at, ok := row[table.Path(p, func(p string) bool { _, ok := row[p]; return ok })]
 		if !ok {
 			return nil, fmt.Errorf("there is no image %s in %s", p, e.Set.Name)
 		}

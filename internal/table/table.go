@@ -18,6 +18,7 @@ type Table struct {
 	Rows       [][]string
 	Lines      []int // of each row, from 1
 	Separator  rune
+	Latin      bool     // the text was not UTF-8 but Windows-1252
 	Types      []Type   // what an ARFF file declares its columns as; nil of others
 	Notes      []string // what a reader should know of how the text was understood
 }
@@ -62,7 +63,7 @@ func Read(b []byte, opt Options) (*Table, error) {
 		return nil, err
 	}
 	t := &Table{Separator: opt.Separator}
-	if latin {
+	if t.Latin = latin; latin {
 		t.Notes = append(t.Notes, "the text is not UTF-8; it is read as Windows-1252 (Latin-1)")
 	}
 	lines := strings.Split(text, "\n")

@@ -113,3 +113,13 @@ func foreign(b []byte) string {
 	}
 	return ""
 }
+
+// LatinBytes undoes what Text does to a text in Windows-1252. What has no place in
+// it stays as it is.
+func LatinBytes(text string) string {
+	b, err := charmap.Windows1252.NewEncoder().String(text)
+	if err != nil {
+		return text
+	}
+	return b
+}

@@ -1,0 +1,61 @@
+package data
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/vernier-ml/vernier/internal/table"
+)
+
+// place is the path of an image as a cell has it. Where the table is not UTF-8, the
+// name of the file may not be either.
+func (t *rows) place(cell string) string {
+	p := table.Path(cell, t.exists)
+	if t.Latin && !t.exists(p) {
+		if raw := table.LatinBytes(p); t.exists(raw) {
+			return raw
+		}
+	}
+	return p
+}
+
+func (t *rows) exists(p string) bool {
+	_, err := t.images.stamp(p)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// checkPlaces refuses a table of which no image is where it says, and says what may
+// be wrong with the paths. Single images that are missing show when they are read.
+func (t *rows) checkPlaces(items []Item) error {
+	for _, it := range items {
+		if t.exists(it.Path) {
+			return nil
+		}
+	}
+	first := items[0].Path
+	hint := "paths are relative to the folder of the table, " + t.images.root
+	for rest := first; ; {
+		_, after, more := strings.Cut(rest, "/")
+		if !more {
+			break
+		}
+		if rest = after; rest != "" && t.exists(rest) {
+			hint = fmt.Sprintf("there is %s: cut %q off the paths, which are relative to the folder of the table", t.images.path(rest), strings.TrimSuffix(first, rest))
+			return t.noPlace(first, hint)
+		}
+	}
+	switch parent := t.images.path(path.Dir(first)); {
+	case table.IsWindows(first):
+		hint = "this is a path of a Windows computer; write paths relative to the folder of the table, " + t.images.root
+	case path.Dir(first) != "." && t.exists(path.Dir(first)):
+		hint = fmt.Sprintf("there is the folder %s, but no file of this name in it", parent)
+	}
+	return t.noPlace(first, hint)
+}
+
+func (t *rows) noPlace(first, hint string) error {
+	return fmt.Errorf("%s line %d: there is no image %s, nor any other of the table; %s", t.file, t.Lines[0], first, hint)
+}
