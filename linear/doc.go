@@ -8,8 +8,9 @@
 // file each, whose Fit returns a Result: L, the metric, and how the fit went.
 //
 //	closed form     Euclidean, Covariance, GEigen, LDA, RCA, LFDA, GMML
-//	by gradient     NCA, LMNN, MMC, LSML, BRMC, BRMR
-//	by projections  ITML, SDML, ConvexLMNN, DiagonalMMC
+//	by gradient     NCA, LMNN, ConvexLMNN, MMC, LSML, BRMC, BRMR
+//	by Newton steps DiagonalMMC
+//	by projections  ITML, SDML, CAP
 //	by EM           LCA
 //
 // Result transforms rows, measures distances, and scores pairs, triplets and

@@ -3,7 +3,9 @@ package linear
 import (
 	"context"
 	"fmt"
+	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -82,29 +84,43 @@ type whitened struct {
 // identity. Directions in which no row differs drop out.
 func (s *activeSet) whiten(l *mat.Dense) (whitened, error) {
 	h, d := l.Dims()
-	_, cov := centredScatter(s.x, allRows(s.n))
-	cov.ScaleSym(1/float64(s.n), cov)
-	e, err := eigenOf(cov)
+	centred := s.centred()
+	cov := mat.NewSymDense(d, nil)
+	cov.SymOuterK(1/float64(s.n), centred.T())
+	w, err := whitening(cov)
 	if err != nil {
 		return whitened{}, err
 	}
-	r := e.rank()
-	if r == 0 {
+	if w == nil {
 		return whitened{}, fmt.Errorf("all rows coincide")
 	}
-	w := e.whitener(r)
-	root := mat.NewDense(d, r, nil)
-	for j := range r {
-		for i := range d {
-			root.Set(i, j, e.values[j]*w.At(i, j))
-		}
-	}
+	_, r := w.Dims()
+	root := mat.NewDense(d, r, nil) // W^T root = I
+	root.Mul(cov, w)
 	start := mat.NewDense(h, r, nil)
 	start.Mul(l, root)
 	var x mat.Dense
-	x.Mul(s.x, w)
+	x.Mul(centred, w)
 	s.x = &x
 	return whitened{h, d, start, w}, nil
+}
+
+// centred returns the rows less their mean: distances of rows far from 0 would lose
+// digits. A column that varies by rounding alone becomes 0.
+func (s *activeSet) centred() *mat.Dense {
+	const rounding = 1e-13
+	_, d := s.x.Dims()
+	out := mat.DenseCopyOf(s.x)
+	for j := range d {
+		column := mat.Col(nil, j, s.x)
+		mean := floats.Sum(column) / float64(s.n)
+		floats.AddConst(-mean, column)
+		if floats.Norm(column, math.Inf(1)) <= rounding*math.Abs(mean) {
+			clear(column)
+		}
+		out.SetCol(j, column)
+	}
+	return out
 }
 
 // descend alternates between renewing the active set and L-BFGS on it. Every
@@ -139,7 +155,7 @@ func (s *activeSet) descend(ctx context.Context, l *mat.Dense, steps int) (*Resu
 			l.Copy(best)
 			return r, nil
 		}
-		out, err := s.smooth(ctx, l, min(inner, steps-r.Iterations))
+		out, err := s.smooth(ctx, l, descent{iterations: min(inner, steps-r.Iterations), change: 1e-7, gradient: 1e-10})
 		if err != nil {
 			return nil, err
 		}
@@ -158,17 +174,17 @@ func (s *activeSet) exact(l *mat.Dense) float64 {
 }
 
 // smooth runs L-BFGS on the rounded objective over the active set.
-func (s *activeSet) smooth(ctx context.Context, l *mat.Dense, steps int) (outcome, error) {
-	h, d := l.Dims()
+func (s *activeSet) smooth(ctx context.Context, l *mat.Dense, d descent) (outcome, error) {
+	h, w := l.Dims()
 	return minimise(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
 		q := mat.NewDense(s.n, h, nil)
-		z := transform(s.x, mat.NewDense(h, d, v))
+		z := transform(s.x, mat.NewDense(h, w, v))
 		f := s.value(z, z, q).total
-		g := mat.NewDense(h, d, grad)
+		g := mat.NewDense(h, w, grad)
 		g.Mul(q.T(), s.x)
 		g.Scale(2, g)
 		return f
-	}, descent{iterations: steps, change: 1e-7, gradient: 1e-10})
+	}, d)
 }
 
 // targetsOf returns for each row its k nearest rows of the same class by

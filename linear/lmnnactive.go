@@ -20,6 +20,8 @@ type activeSet struct {
 	// round is the width over which the hinge is rounded off while descending,
 	// for L-BFGS stalls at kinks; 0 is the hinge itself.
 	round float64
+	// skip, if set, takes row l out of the impostors of row i.
+	skip func(i, l int) bool
 }
 
 // hinge returns [t]+ and its slope. Rounded off it is t^2/(2 round) up to t =
@@ -97,7 +99,9 @@ func (s *activeSet) candidates(i int, z *mat.Dense, d2 []float64, keep bool) {
 // lmnnValue is the objective and its parts.
 type lmnnValue struct {
 	total, pull, push float64
-	active            int // triplets with a positive hinge
+	active            int     // triplets with a positive hinge
+	slopes            float64 // sum of the slopes of hinges
+	rounding          float64 // sum of slope * hinge argument less the rounded hinge
 }
 
 // value computes the objective over the active set at z. If q is given, the
@@ -126,13 +130,15 @@ func (s *activeSet) value(z, src, q *mat.Dense) lmnnValue {
 			}
 			for c, l := range s.near[i] {
 				d := squared(zi, z.RawRowView(int(l)))
-				if d >= 1+far {
+				if d >= 1+far || s.skip != nil && s.skip(i, int(l)) {
 					continue
 				}
 				for k, dk := range dist {
 					if f, slope := s.hinge(1 + dk - d); f > 0 {
 						sum.push += f
 						sum.active++
+						sum.slopes += slope
+						sum.rounding += (1 - slope) * (1 + dk - d)
 						w.targets[k] += (1 - s.reg) * slope
 						w.near[c] -= (1 - s.reg) * slope
 					}
@@ -146,6 +152,8 @@ func (s *activeSet) value(z, src, q *mat.Dense) lmnnValue {
 		v.pull += p.pull
 		v.push += p.push
 		v.active += p.active
+		v.slopes += p.slopes
+		v.rounding += p.rounding
 	}
 	v.total = s.reg*v.pull + (1-s.reg)*v.push
 	if q != nil {

@@ -49,9 +49,6 @@ func quick(l Learner) Learner {
 	case BRMR:
 		l.Steps, l.Batch = 150, 128
 		return l
-	case ConvexLMNN:
-		l.MaxIterations = 100
-		return l
 	case CAP:
 		l.MaxIterations = 100
 		return l
