@@ -40,7 +40,7 @@ type EncodedColumn struct {
 	Name string `json:"name"`
 	// Categories of a column of words, ascending; nil for numbers. A word that
 	// is none of them, and a gap, become all zeros.
-	Categories []string `json:"categories,omitempty"`
+	Categories []string `json:"categories,omitzero"`
 	// Fill replaces a gap in a column of numbers.
 	Fill float64 `json:"fill"`
 	// Mean and Std are as long as the column becomes wide.

@@ -1,7 +1,10 @@
 package linear
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -30,6 +33,8 @@ type Model struct {
 	ObjectiveStart *float64 `json:"objective_start,omitempty"`
 	ObjectiveEnd   *float64 `json:"objective_end,omitempty"`
 	Notes          []string `json:"notes,omitempty"`
+	// Checksum is the SHA-256, in hexadecimal, of all else in the file, see checksum.
+	Checksum string `json:"checksum"`
 }
 
 // ModelFormat marks a model file and its version.
@@ -65,44 +70,89 @@ func (m *Model) Result() *Result {
 		ObjectiveStart: math.NaN(), ObjectiveEnd: math.NaN()}
 }
 
-// Write writes the model as JSON.
-func (m *Model) Write(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	return e.Encode(m)
+// checksum is the SHA-256, in hexadecimal, of the model as compact JSON with an
+// empty Checksum: of what the file says, not of how it is laid out.
+func (m *Model) checksum() (string, error) {
+	bare := *m
+	bare.Checksum = ""
+	text, err := json.Marshal(&bare)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:]), nil
 }
 
-// ReadModel reads what Write wrote, and refuses anything that is inconsistent.
+// Write writes the model as JSON with its checksum.
+func (m *Model) Write(w io.Writer) error {
+	sum, err := m.checksum()
+	if err != nil {
+		return err
+	}
+	signed := *m
+	signed.Checksum = sum
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	return e.Encode(&signed)
+}
+
+// ReadModel reads what Write wrote, and refuses a file that was cut, damaged or
+// changed since, and anything that is inconsistent.
 func ReadModel(r io.Reader) (*Model, error) {
 	m := &Model{}
-	if err := json.NewDecoder(r).Decode(m); err != nil {
-		return nil, fmt.Errorf("no linear model: %w", err)
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	switch err := d.Decode(m); {
+	case errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("no linear model: the file is empty")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fmt.Errorf("the model is cut short: write or copy it again")
+	case err != nil:
+		return nil, fmt.Errorf("no linear model, or a damaged one: %w", err)
 	}
 	if m.Format != ModelFormat {
 		return nil, fmt.Errorf("no linear model of this version: its format is %q, want %q", m.Format, ModelFormat)
 	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("the model is damaged: there is more after its end")
+	}
+	sum, err := m.checksum()
+	if err != nil {
+		return nil, err
+	}
+	if sum != m.Checksum {
+		return nil, fmt.Errorf("the model is damaged or was edited: its checksum does not agree with its contents; copy it again, or learn it again from its table")
+	}
+	if err := m.validate(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// validate returns the first thing in which the parts of the model do not agree.
+func (m *Model) validate() error {
 	if m.Encoder == nil || len(m.L) == 0 {
-		return nil, fmt.Errorf("the model lacks its encoder or its matrix")
+		return fmt.Errorf("the model lacks its encoder or its matrix")
 	}
 	if err := m.Metric.Validate(); err != nil {
-		return nil, err
+		return err
 	}
 	width := 0
 	for _, in := range m.Encoder.Inputs {
 		if len(in.Mean) != in.width() || len(in.Std) != in.width() {
-			return nil, fmt.Errorf("column %q has %d means and %d deviations for %d numbers", in.Name, len(in.Mean), len(in.Std), in.width())
+			return fmt.Errorf("column %q has %d means and %d deviations for %d numbers", in.Name, len(in.Mean), len(in.Std), in.width())
 		}
 		for _, s := range in.Std {
 			if !(s > 0) {
-				return nil, fmt.Errorf("column %q has deviation %v", in.Name, s)
+				return fmt.Errorf("column %q has deviation %v", in.Name, s)
 			}
 		}
 		width += in.width()
 	}
 	for i, row := range m.L {
 		if len(row) != width || width == 0 {
-			return nil, fmt.Errorf("row %d of the matrix has %d numbers, the encoder makes %d columns", i, len(row), width)
+			return fmt.Errorf("row %d of the matrix has %d numbers, the encoder makes %d columns", i, len(row), width)
 		}
 	}
-	return m, nil
+	return nil
 }
