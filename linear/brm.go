@@ -150,6 +150,10 @@ func relative(dist, slope []float64, tau float64) float64 {
 	return f
 }
 
+// level is the share of the loss's fall that may lie in the second half of the
+// steps, in which the rate goes to 0, for the fit to count as converged.
+const level = .08
+
 // learn runs Adam. draw fills a batch with pairs of rows by turns near and far;
 // loss is given their distances and the unit of margins.
 func (s Stochastic) learn(ctx context.Context, p *Problem, draw func([]Pair), loss func(dist, slope []float64, unit float64) float64) (*Result, error) {
@@ -192,11 +196,12 @@ func (s Stochastic) learn(ctx context.Context, p *Problem, draw func([]Pair), lo
 		}
 		return loss(d, slope, unit), nil
 	}
-	r := &Result{L: m.l, Metric: metric, Minimised: true, Iterations: steps, Converged: true}
+	r := &Result{L: m.l, Metric: metric, Minimised: true, Iterations: steps}
 	if r.ObjectiveStart, err = report(); err != nil {
 		return nil, err
 	}
 	start := mat.DenseCopyOf(l)
+	half := math.Inf(1) // the loss when half of the steps are done
 	opt := newAdam(len(l.RawMatrix().Data))
 	for step := range steps {
 		if err := ctx.Err(); err != nil {
@@ -218,12 +223,22 @@ func (s Stochastic) learn(ctx context.Context, p *Problem, draw func([]Pair), lo
 			}
 		}
 		opt.step(m.l.RawMatrix().Data, g, rate*.5*(1+math.Cos(math.Pi*float64(step)/float64(steps))))
+		if step == steps/2 {
+			if half, err = report(); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if r.ObjectiveEnd, err = report(); err != nil {
 		return nil, err
 	}
 	if math.IsNaN(r.ObjectiveEnd) {
 		return nil, fmt.Errorf("the loss is NaN after %d steps: lower the rate of %v", steps, rate)
+	}
+	fall := r.ObjectiveStart - r.ObjectiveEnd
+	r.Converged = fall > 0 && half-r.ObjectiveEnd <= level*fall
+	if !(fall > 0) {
+		r.note("the loss did not fall: rows this far apart are beyond the metric's range, or the rate of %v is too high; standardise the columns or scale them down", rate)
 	}
 	return r, nil
 }

@@ -23,7 +23,8 @@ type ITML struct {
 	Gamma float64
 	// MaxIterations bounds the sweeps over all pairs; 0 means 1000.
 	MaxIterations int
-	// Tolerance on the relative change of the multipliers; 0 means 1e-3.
+	// Tolerance on the relative change of the multipliers that is still to come, by
+	// the series of their last changes; 0 means 1e-3.
 	Tolerance float64
 	// Pairs of each kind to draw from labels with Seed; 0 means 20 C^2.
 	Pairs int
@@ -45,13 +46,19 @@ func (m ITML) Fit(ctx context.Context, p *Problem) (*Result, error) {
 			return nil, err
 		}
 		s := newProjections(m, p.X, similar, dissimilar)
+		last := math.Inf(1)
 		r := &Result{Metric: euclideanMetric, Minimised: true, ObjectiveStart: math.NaN(), ObjectiveEnd: math.NaN()}
 		for r.Iterations < m.MaxIterations && !r.Converged {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
 			r.Iterations++
-			r.Converged = s.sweep() < m.Tolerance
+			change := s.sweep()
+			// Changes of cyclic projections fall by a factor, at last: what is still to
+			// come is the sum of their series.
+			left := change / (1 - min(change/last, 1))
+			r.Converged = change == 0 || left < m.Tolerance
+			last = change
 		}
 		mm := s.matrix()
 		if r.L, err = factorOf(mm); err != nil {

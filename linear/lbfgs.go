@@ -13,7 +13,8 @@ type descent struct {
 	iterations int
 	// change ends it when the objective fell by less than change*max(1, |f|) in
 	// each of three iterations; gradient when the largest entry of the gradient
-	// is below gradient*max(1, |f|).
+	// times the largest of x, which has the unit of the objective, is below
+	// gradient*max(1, |f|).
 	change, gradient float64
 }
 
@@ -45,7 +46,7 @@ func minimise(ctx context.Context, x []float64, f func(x, grad []float64) float6
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
-		if floats.Norm(g, math.Inf(1)) <= d.gradient*max(1, math.Abs(fx)) {
+		if slopeOf(x, g, fx) <= d.gradient {
 			out.converged = true
 			return out, nil
 		}
@@ -57,11 +58,14 @@ func minimise(ctx context.Context, x []float64, f func(x, grad []float64) float6
 		step := 1.0
 		if len(h.s) == 0 {
 			step = 1 / floats.Norm(g, 2)
+			if size := floats.Norm(x, 2); size > 0 {
+				step *= min(1, size)
+			}
 		}
 		fNext, ok := wolfe(f, x, fx, g, dir, step, next, gNext)
 		if !ok {
 			if len(h.s) == 0 { // not even along the gradient
-				out.converged = true
+				out.converged = slopeOf(x, g, fx) <= levelSlope
 				return out, nil
 			}
 			h = history{}
@@ -79,11 +83,24 @@ func minimise(ctx context.Context, x []float64, f func(x, grad []float64) float6
 		fx = fNext
 		out.end = fx
 		if still == 3 {
-			out.converged = true
+			// What a Newton step would gain does not depend on the scale of x.
+			h.direction(dir, g)
+			out.converged = -floats.Dot(dir, g) <= levelSlope*max(1, math.Abs(fx))
 			return out, nil
 		}
 	}
 	return out, nil
+}
+
+// levelSlope is the slope, relative to the objective, at which an objective that falls
+// no longer counts as minimal and not as stuck.
+const levelSlope = 1e-4
+
+// slopeOf is the largest entry of the gradient times that of x, relative to the
+// objective.
+func slopeOf(x, g []float64, fx float64) float64 {
+	inf := math.Inf(1)
+	return floats.Norm(g, inf) * floats.Norm(x, inf) / max(1, math.Abs(fx))
 }
 
 // wolfe searches along dir and leaves the point and its gradient in next and

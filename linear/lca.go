@@ -24,7 +24,8 @@ type LCA struct {
 	Dim int
 	// MaxIterations bounds the steps; 0 means 500.
 	MaxIterations int
-	// Tolerance on the relative gain of the log-likelihood; 0 means 1e-6.
+	// Tolerance on the gain of the log-likelihood that is still to come, by the
+	// series of its last gains, relative to it; 0 means 1e-4.
 	Tolerance float64
 	// Pairs of each kind to draw from labels with Seed; 0 means 20 C^2, but at
 	// least 2000.
@@ -64,9 +65,9 @@ func (m LCA) climb(ctx context.Context, e *coincidence) (*Result, error) {
 		steps = 500
 	}
 	if tolerance == 0 {
-		tolerance = 1e-6
+		tolerance = 1e-4
 	}
-	last := e.expect()
+	last, gained := e.expect(), math.Inf(1)
 	r := &Result{Metric: euclideanMetric, ObjectiveStart: last, ObjectiveEnd: last}
 	for r.Iterations < steps && !r.Converged {
 		if err := ctx.Err(); err != nil {
@@ -77,8 +78,12 @@ func (m LCA) climb(ctx context.Context, e *coincidence) (*Result, error) {
 		}
 		r.Iterations++
 		now := e.expect()
-		r.Converged = now-last < tolerance*math.Abs(now)
-		last, r.ObjectiveEnd = now, now
+		gain := now - last
+		// Gains of expectation maximisation fall by a factor, at last: what is still
+		// to come is the sum of their series.
+		left := gain / (1 - min(gain/gained, 1))
+		r.Converged = gain <= 0 || left < tolerance*math.Abs(now)
+		last, gained, r.ObjectiveEnd = now, gain, now
 	}
 	r.L = e.w
 	return r, nil
@@ -109,11 +114,14 @@ func newCoincidence(x *mat.Dense, similar, dissimilar []Pair, dim int) (*coincid
 	if err != nil {
 		return nil, err
 	}
-	rank := es.rank()
-	if rank == 0 {
+	white, err := whitening(scatter)
+	if err != nil {
+		return nil, err
+	}
+	if white == nil {
 		return nil, fmt.Errorf("the rows of all pairs coincide")
 	}
-	e.inverse = es.apply(rank, func(v float64) float64 { return 1 / v })
+	e.inverse = gram(mat.DenseCopyOf(white.T()))
 	// Start at the leading directions, at a scale where similar pairs are about
 	// kappa apart.
 	e.w = mat.NewDense(dim, d, nil)

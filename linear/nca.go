@@ -56,6 +56,11 @@ func (a NCA) Fit(ctx context.Context, p *Problem) (*Result, error) {
 		if steps == 0 {
 			steps = 100
 		}
+		if a.Init == nil {
+			if err := f.leaveFlat(l); err != nil {
+				return nil, err
+			}
+		}
 		r, err := a.climb(ctx, f, l, steps)
 		if err != nil {
 			return nil, err
@@ -63,6 +68,39 @@ func (a NCA) Fit(ctx context.Context, p *Problem) (*Result, error) {
 		r.Notes = notes
 		return r, nil
 	})
+}
+
+// leaveFlat scales a start at which the objective does not depend on L, for the
+// rows lie so far apart that each has one neighbour, or so near that all count
+// alike: then the median distance to the nearest row becomes 1.
+func (f *ncaObjective) leaveFlat(l *mat.Dense) error {
+	h, d := l.Dims()
+	g := mat.NewDense(h, d, nil)
+	if v := f.value(l, g); f.err != nil || slopeOf(l.RawMatrix().Data, g.RawMatrix().Data, v) > levelSlope {
+		return f.err
+	}
+	z := transform(f.x, l)
+	n, _ := z.Dims()
+	near := make([]float64, n)
+	err := squaredBlocks(f.ctx, f.eng, z, z, func(from, rows int, d2 []float64) error {
+		for r := range rows {
+			i := from + r
+			near[i] = math.Inf(1)
+			for j, v := range d2[r*n : (r+1)*n] {
+				if j != i {
+					near[i] = min(near[i], v)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if typical := quantile(near, .5); typical > 0 {
+		l.Scale(1/math.Sqrt(typical), l)
+	}
+	return nil
 }
 
 // climb maximises from l, and again from half of the best.

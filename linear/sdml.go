@@ -90,13 +90,28 @@ func (m SDML) prior(diff *mat.SymDense, pairs int) (*mat.SymDense, error) {
 	}
 }
 
-// graphicalLasso minimises tr(P M) - log det M + sparsity |M|_1,off.
+// graphicalLasso minimises tr(P M) - log det M + sparsity |M|_1,off. It does so for
+// columns scaled to a diagonal of ones of P, which leaves each entry a penalty of
+// its own, and scales M back: the units of columns change nothing.
 func graphicalLasso(ctx context.Context, p *mat.SymDense, sparsity float64, steps int, r *Result) (*mat.SymDense, error) {
 	const tolerance = 1e-8
 	d := p.SymmetricDim()
+	r.ObjectiveStart = mat.Trace(p)
+	scale := make([]float64, d)
+	for i := range scale {
+		if !(p.At(i, i) > 0) {
+			return nil, fmt.Errorf("the objective has no minimum with this balance, lower it")
+		}
+		scale[i] = 1 / math.Sqrt(p.At(i, i))
+	}
+	scaled, penalty := congruentDiagonal(scale, p), mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := i + 1; j < d; j++ {
+			penalty.SetSym(i, j, sparsity*scale[i]*scale[j])
+		}
+	}
 	z, u := mat.NewSymDense(d, nil), mat.NewSymDense(d, nil)
 	addIdentity(z, 1)
-	r.ObjectiveStart = mat.Trace(p)
 	rho := 1.0
 	for r.Iterations < steps && !r.Converged {
 		if err := ctx.Err(); err != nil {
@@ -107,7 +122,7 @@ func graphicalLasso(ctx context.Context, p *mat.SymDense, sparsity float64, step
 		a := mat.NewSymDense(d, nil)
 		subSym(a, z, u)
 		a.ScaleSym(rho, a)
-		subSym(a, a, p)
+		subSym(a, a, scaled)
 		e, err := eigenOf(a)
 		if err != nil {
 			return nil, fmt.Errorf("the objective has no minimum with this balance, lower it: %w", err)
@@ -119,12 +134,12 @@ func graphicalLasso(ctx context.Context, p *mat.SymDense, sparsity float64, step
 			}
 			return (v + root) / (2 * rho)
 		})
-		primal, dual, size := shrink(z, u, x, sparsity/rho)
+		primal, dual, size := shrink(z, u, x, penalty, rho)
 		if !(size < 1e12) {
 			return nil, fmt.Errorf("the objective has no minimum with this balance, lower it")
 		}
 		dual *= rho
-		r.Converged = primal < tolerance*(1+size) && dual < tolerance*(1+size)
+		r.Converged = primal < tolerance*size && dual < tolerance*(mat.Norm(u, 2)*rho+size)
 		switch {
 		case primal > 10*dual:
 			rho *= 2
@@ -134,6 +149,7 @@ func graphicalLasso(ctx context.Context, p *mat.SymDense, sparsity float64, step
 			u.ScaleSym(2, u)
 		}
 	}
+	z = congruentDiagonal(scale, z)
 	e, err := eigenOf(z)
 	if err != nil {
 		return nil, err
@@ -145,17 +161,26 @@ func graphicalLasso(ctx context.Context, p *mat.SymDense, sparsity float64, step
 	return z, nil
 }
 
-// shrink sets z to the soft-thresholded x + u (the diagonal is not penalised)
-// and u to its remainder, and returns the norms of x - z, of the change of z,
-// and of z.
-func shrink(z, u, x *mat.SymDense, threshold float64) (primal, dual, size float64) {
+// congruentDiagonal returns D a D for the diagonal matrix D of scale.
+func congruentDiagonal(scale []float64, a *mat.SymDense) *mat.SymDense {
+	d := len(scale)
+	out := mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := i; j < d; j++ {
+			out.SetSym(i, j, scale[i]*scale[j]*a.At(i, j))
+		}
+	}
+	return out
+}
+
+// shrink sets z to x + u with each entry drawn to 0 by its penalty over rho, and u
+// to its remainder, and returns the norms of x - z, of the change of z, and of z.
+func shrink(z, u, x, penalty *mat.SymDense, rho float64) (primal, dual, size float64) {
 	d := z.SymmetricDim()
 	for i := range d {
 		for j := i; j < d; j++ {
 			v := x.At(i, j) + u.At(i, j)
-			if i != j {
-				v = math.Copysign(max(math.Abs(v)-threshold, 0), v)
-			}
+			v = math.Copysign(max(math.Abs(v)-penalty.At(i, j)/rho, 0), v)
 			primal += (x.At(i, j) - v) * (x.At(i, j) - v)
 			dual += (z.At(i, j) - v) * (z.At(i, j) - v)
 			size += v * v
