@@ -81,3 +81,30 @@ func TestImportsFollowTheLayout(t *testing.T) {
 		}
 	}
 }
+
+// TestGorgoniaIsKnownToLayersAlone keeps search, figures, files and linear
+// learners usable without the graph.
+func TestGorgoniaIsKnownToLayersAlone(t *testing.T) {
+	free := []string{"./cpu", "./engine", "./metric", "./eval", "./gallery", "./linear"}
+	out, err := exec.Command("go", append([]string{"list", "-deps"}, free...)...).Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for _, path := range strings.Fields(string(out)) {
+		if strings.HasPrefix(path, "gorgonia.org/") {
+			t.Errorf("%v depend on %s", free, path)
+		}
+	}
+	out, err = exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		fields := strings.Fields(line)
+		for _, imp := range fields[1:] {
+			if strings.HasPrefix(imp, "gorgonia.org/") && fields[0] != module+"/layers" {
+				t.Errorf("%s imports %s: only layers may", fields[0], imp)
+			}
+		}
+	}
+}

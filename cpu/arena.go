@@ -3,9 +3,8 @@ package cpu
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
-
-	"gorgonia.org/tensor"
 
 	"github.com/vernier-ml/vernier/engine"
 )
@@ -75,7 +74,7 @@ func (a *arena) Tensor(offset int64, shape ...int) (engine.Tensor, error) {
 	if from > int64(len(a.v)) || int64(n) > int64(len(a.v))-from {
 		return nil, fmt.Errorf("cpu: arena: shape %s at offset %d reaches beyond %d bytes", shapeString(shape), offset, 4*len(a.v))
 	}
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(a.v[from:from+int64(n):from+int64(n)])), nil
+	return &Tensor{slices.Clone(shape), a.v[from : from+int64(n) : from+int64(n)]}, nil
 }
 
 // Close gives the memory back.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	"gorgonia.org/tensor"
-
 	"github.com/vernier-ml/vernier/engine"
 )
 
@@ -45,27 +43,18 @@ func (a *args) fail(format string, v ...any) {
 // get unwraps t, which must not be nil and must have rank dimensions, or any
 // number if rank is negative.
 func (a *args) get(name string, t engine.Tensor, rank int) view {
-	d, ok := t.(*tensor.Dense)
+	d, ok := t.(*Tensor)
 	switch {
 	case t == nil || ok && d == nil:
 		a.fail("%s is nil", name)
 		return view{name: name}
 	case !ok:
-		a.fail("%s is a %T, want a *tensor.Dense made by this engine", name, t)
-		return view{name: name}
-	case d.Dtype() != tensor.Float32:
-		a.fail("%s holds %v, want float32", name, d.Dtype())
-		return view{name: name}
-	case d.RequiresIterator() || d.DataOrder().IsColMajor():
-		a.fail("%s %v is not contiguous and row-major (%v, strides %v)", name, d.Shape(), d.DataOrder(), d.Strides())
+		a.fail("%s is a %T, want a *cpu.Tensor", name, t)
 		return view{name: name}
 	}
-	x := view{name: name, v: d.Float32s(), shape: d.Shape()}
+	x := view{name: name, v: d.v, shape: d.shape}
 	if rank >= 0 && len(x.shape) != rank {
 		a.fail("%v has %d dimensions, want %d", x, len(x.shape), rank)
-	}
-	if n := volume(x.shape); n != len(x.v) {
-		a.fail("%v has %d elements, want %d", x, len(x.v), n)
 	}
 	return x
 }
@@ -79,7 +68,7 @@ func (a *args) maybe(name string, t engine.Tensor, rank int) view {
 }
 
 func isNil(t engine.Tensor) bool {
-	d, ok := t.(*tensor.Dense)
+	d, ok := t.(*Tensor)
 	return t == nil || ok && d == nil
 }
 
@@ -110,22 +99,7 @@ func overlap(x, y []float32) bool {
 	return p < q+4*uintptr(len(y)) && q < p+4*uintptr(len(x))
 }
 
-func volume(shape []int) int {
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
-	return n
-}
+func volume(shape []int) int { return engine.Shape(shape).Size() }
 
 // shapeString prints (2, 3, 4).
-func shapeString(shape []int) string {
-	s := "("
-	for i, d := range shape {
-		if i > 0 {
-			s += ", "
-		}
-		s += fmt.Sprint(d)
-	}
-	return s + ")"
-}
+func shapeString(shape []int) string { return engine.Shape(shape).String() }

@@ -22,8 +22,7 @@ type Options struct {
 	Variant string
 }
 
-// Engine computes on the CPU, see engine.Engine. Its tensors are
-// *tensor.Dense of float32, contiguous and row-major.
+// Engine computes on the CPU, see engine.Engine. Its tensors are *Tensor.
 type Engine struct {
 	kernels *kernels
 	pool    *pool

@@ -3,8 +3,6 @@ package cpu
 import (
 	"fmt"
 
-	"gorgonia.org/tensor"
-
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
@@ -12,15 +10,11 @@ import (
 // View returns the numbers of a tensor of this engine themselves. Any later
 // operation that writes the tensor changes them.
 func (e *Engine) View(t engine.Tensor) ([]float32, error) {
-	d, ok := t.(*tensor.Dense)
-	if !ok {
+	d, ok := t.(*Tensor)
+	if !ok || d == nil {
 		return nil, fmt.Errorf("cpu: view: %T is no tensor of this engine", t)
 	}
-	v, ok := d.Data().([]float32)
-	if !ok {
-		return nil, fmt.Errorf("cpu: view: %v numbers, want float32", d.Dtype())
-	}
-	return v, nil
+	return d.v, nil
 }
 
 // RowValues sets dst[i] = m(x, rows[index[i]]), where rows is row-major and as

@@ -1,9 +1,8 @@
 package cpu
 
 import (
+	"slices"
 	"sync/atomic"
-
-	"gorgonia.org/tensor"
 
 	"github.com/vernier-ml/vernier/engine"
 )
@@ -16,7 +15,7 @@ func (e *Engine) New(shape ...int) (engine.Tensor, error) {
 	}
 	v := make([]float32, n)
 	preferHugePages(v)
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(v)), nil
+	return &Tensor{slices.Clone(shape), v}, nil
 }
 
 // Write copies host numbers into dst.

@@ -56,7 +56,7 @@ func load(t testing.TB, e engine.Engine, v []float32, shape ...int) engine.Tenso
 
 func read(t testing.TB, e engine.Engine, x engine.Tensor) []float32 {
 	t.Helper()
-	v := make([]float32, x.Shape().TotalSize())
+	v := make([]float32, x.Size())
 	if err := e.Read(v, x); err != nil {
 		t.Fatal(err)
 	}

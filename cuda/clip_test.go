@@ -49,7 +49,7 @@ func clipSlots(t *testing.T, e engine.Engine, spoilt float32) (slots []engine.Sl
 
 func numbers(t *testing.T, e engine.Engine, x engine.Tensor) []float32 {
 	t.Helper()
-	v := make([]float32, x.Shape().TotalSize())
+	v := make([]float32, x.Size())
 	if err := e.Read(v, x); err != nil {
 		t.Fatal(err)
 	}

@@ -5,21 +5,16 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/chewxy/hm"
-	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
-
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
 	"github.com/vernier-ml/vernier/engine"
 )
 
 // Tensor is numbers in device memory. Its shape is the logical one, (N, C, H, W)
-// for images; in memory four axes lie as (N, H, W, C), all others row-major. It
-// is a Gorgonia Value, of which Gorgonia only ever asks for the shape.
+// for images; in memory four axes lie as (N, H, W, C), all others row-major.
 type Tensor struct {
 	eng   *Engine
-	shape tensor.Shape
+	shape engine.Shape
 	size  int
 	ptr   device.Ptr
 	typ   device.Type
@@ -28,39 +23,11 @@ type Tensor struct {
 	shadow []float32
 }
 
-var _ gorgonia.Value = (*Tensor)(nil)
-
 // Shape returns the logical shape.
-func (t *Tensor) Shape() tensor.Shape { return t.shape }
+func (t *Tensor) Shape() engine.Shape { return t.shape }
 
 // Size is the number of elements.
 func (t *Tensor) Size() int { return t.size }
-
-// Dtype is float32, whatever the storage: that is what Read and Write exchange.
-func (t *Tensor) Dtype() tensor.Dtype { return tensor.Float32 }
-
-// Data returns a copy of the numbers, nil if the device does not hand them over.
-func (t *Tensor) Data() any {
-	host := make([]float32, t.size)
-	if t.eng.Read(host, t) != nil {
-		return nil
-	}
-	return host
-}
-
-// Uintptr is the address in device memory.
-func (t *Tensor) Uintptr() uintptr { return uintptr(t.ptr) }
-
-// MemSize is the size in device memory in bytes.
-func (t *Tensor) MemSize() uintptr { return uintptr(t.size * t.typ.Size()) }
-
-// Type is a tensor of float32 to Gorgonia.
-func (t *Tensor) Type() hm.Type {
-	if t.shape.Dims() == 0 {
-		return tensor.Float32
-	}
-	return gorgonia.TensorType{Dims: t.shape.Dims(), Of: tensor.Float32}
-}
 
 // Format prints shape and address, not the numbers.
 func (t *Tensor) Format(s fmt.State, _ rune) {

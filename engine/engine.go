@@ -1,16 +1,6 @@
 package engine
 
-import (
-	"gorgonia.org/gorgonia"
-
-	"github.com/vernier-ml/vernier/metric"
-)
-
-// Tensor is a dense float32 array that an Engine made: a Gorgonia Value, so
-// that it can flow through a tape machine. Its Shape is the logical, row-major
-// one (NCHW for images); where and in which physical order the numbers lie is
-// the engine's business, so the host sees them only by Engine.Read and Write.
-type Tensor = gorgonia.Value
+import "github.com/vernier-ml/vernier/metric"
 
 // Engine is everything heavy. Arguments come destination first. A method
 // overwrites its destinations entirely, returns an error that names the

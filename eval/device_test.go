@@ -28,7 +28,7 @@ func (e deviceEngine) Read([]float32, engine.Tensor) error {
 
 func (e deviceEngine) Pairwise(d, a, b engine.Tensor, m metric.Metric) error {
 	err := e.hostEngine.Pairwise(d, a, b, m)
-	if x := d.Data().([]float32); e.spoil != 0 && d.Shape()[0] > 3 {
+	if x := d.(*hostTensor).v; e.spoil != 0 && d.Shape()[0] > 3 {
 		x[d.Shape()[1]+4] = e.spoil
 	}
 	return err
@@ -36,7 +36,7 @@ func (e deviceEngine) Pairwise(d, a, b engine.Tensor, m metric.Metric) error {
 
 func rowOf(x engine.Tensor, r int) []float32 {
 	n := x.Shape()[1]
-	return x.Data().([]float32)[r*n : (r+1)*n]
+	return x.(*hostTensor).v[r*n : (r+1)*n]
 }
 
 func (deviceEngine) Pick(x engine.Tensor, rows, columns []int32) ([]float32, error) {

@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"gorgonia.org/tensor"
-
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
@@ -20,12 +18,20 @@ type hostEngine struct {
 	noise float64
 }
 
+type hostTensor struct {
+	shape engine.Shape
+	v     []float32
+}
+
+func (t *hostTensor) Shape() engine.Shape { return t.shape }
+func (t *hostTensor) Size() int           { return len(t.v) }
+
 func (hostEngine) New(shape ...int) (engine.Tensor, error) {
-	return tensor.New(tensor.WithShape(shape...), tensor.Of(tensor.Float32)), nil
+	return &hostTensor{shape, make([]float32, engine.Shape(shape).Size())}, nil
 }
 
 func (hostEngine) Write(dst engine.Tensor, src []float32) error {
-	d := dst.Data().([]float32)
+	d := dst.(*hostTensor).v
 	if len(d) != len(src) {
 		return fmt.Errorf("write of %d numbers into %d", len(src), len(d))
 	}
@@ -34,7 +40,7 @@ func (hostEngine) Write(dst engine.Tensor, src []float32) error {
 }
 
 func (hostEngine) Read(dst []float32, src engine.Tensor) error {
-	s := src.Data().([]float32)
+	s := src.(*hostTensor).v
 	if len(dst) != len(s) {
 		return fmt.Errorf("read of %d numbers into %d", len(s), len(dst))
 	}
@@ -47,7 +53,7 @@ func (e hostEngine) Pairwise(d, a, b engine.Tensor, m metric.Metric) error {
 	if b.Shape()[1] != h || d.Shape()[0] != a.Shape()[0] || d.Shape()[1] != b.Shape()[0] {
 		return fmt.Errorf("pairwise of %v and %v into %v", a.Shape(), b.Shape(), d.Shape())
 	}
-	da, db, dd := a.Data().([]float32), b.Data().([]float32), d.Data().([]float32)
+	da, db, dd := a.(*hostTensor).v, b.(*hostTensor).v, d.(*hostTensor).v
 	k := b.Shape()[0]
 	for i := range dd {
 		x, y := da[i/k*h:][:h], db[i%k*h:][:h]

@@ -105,7 +105,7 @@ func TestCollapsedEmbeddingsScoreAtChance(t *testing.T) {
 type zeroEngine struct{ hostEngine }
 
 func (zeroEngine) Pairwise(d, _, _ engine.Tensor, _ metric.Metric) error {
-	clear(d.Data().([]float32))
+	clear(d.(*hostTensor).v)
 	return nil
 }
 

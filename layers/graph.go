@@ -83,10 +83,10 @@ func (g *Graph) Input(name string, shape ...int) *Node {
 
 // leaf adds a node that holds a value.
 func (g *Graph) leaf(name string, v engine.Tensor) *Node {
-	s := v.Shape().Clone()
+	s := tensor.Shape(v.Shape()).Clone()
 	// Gorgonia merges inputs of the same name; the number keeps them apart.
 	unique := fmt.Sprintf("%s#%d", name, len(g.values))
-	n := gorgonia.NewTensor(g.g, tensor.Float32, s.Dims(), gorgonia.WithShape(s...), gorgonia.WithName(unique), gorgonia.WithValue(v))
+	n := gorgonia.NewTensor(g.g, tensor.Float32, s.Dims(), gorgonia.WithShape(s...), gorgonia.WithName(unique), gorgonia.WithValue(&value{v}))
 	g.values[n] = v
 	return n
 }
@@ -241,6 +241,8 @@ func (g *Graph) Close() error {
 	err := errors.Join(g.forget(), g.vm.Close(), g.arena.Close())
 	for _, o := range g.ops {
 		clear(o.out)
+		clear(o.args)
+		o.held = nil
 	}
 	g.vm, g.arena, g.planned = nil, nil, nil
 	return err

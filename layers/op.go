@@ -31,6 +31,8 @@ type op struct {
 	before *Node          // the op added before this one, unless it is an input
 	shapes []tensor.Shape // of the outputs; the first one is the node's own
 	out    []engine.Tensor
+	held   gorgonia.Value  // the op's own output as Gorgonia passes it on; made by Compile
+	args   []engine.Tensor // of the latest Do
 	run    func(out, in []engine.Tensor) error
 	// grad adds the gradients with respect to each input, given the gradient of
 	// the first output; entries for inputs that need none may be nil.
@@ -156,11 +158,14 @@ func (o *op) result() engine.Tensor {
 // Do runs the op on the engine. A failure is kept in the graph as well:
 // Gorgonia wraps it in an error that cannot be unwrapped.
 func (o *op) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
-	if err := o.do(in[:len(o.in)]); err != nil {
+	for i := range o.args {
+		o.args[i] = in[i].(*value).Tensor
+	}
+	if err := o.do(o.args); err != nil {
 		o.g.failure = &OpError{o.name, err}
 		return nil, o.g.failure
 	}
-	return o.result(), nil
+	return o.held, nil
 }
 
 // do turns a panic into an error: it would otherwise end the process, since
@@ -196,7 +201,7 @@ func (o *op) Type() hm.Type {
 	for _, n := range children {
 		ts = append(ts, n.Type())
 	}
-	return hm.NewFnType(append(ts, gorgonia.TensorType{Dims: o.shapes[o.output].Dims(), Of: tensor.Float32})...)
+	return hm.NewFnType(append(ts, typeOf(o.shapes[o.output]))...)
 }
 
 func (o *op) InferShape(...gorgonia.DimSizer) (tensor.Shape, error) {

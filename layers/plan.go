@@ -1,6 +1,10 @@
 package layers
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // The outputs of a graph's ops lie in one arena. Ops run in the order in which
 // they were added (see op), so the graph alone says which op reads a value last;
@@ -172,6 +176,9 @@ func (g *Graph) allocate(p *plan) (err error) {
 			return fmt.Errorf("%s: %w", out.op.name, err)
 		}
 		out.op.out[out.i] = t
+	}
+	for _, o := range g.ops {
+		o.held, o.args = &value{o.result()}, make([]engine.Tensor, len(o.in))
 	}
 	return nil
 }

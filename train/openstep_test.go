@@ -76,7 +76,7 @@ func (e *lateEngine) PairwiseGrad(da, db, dd, d, a, b engine.Tensor, m metric.Me
 	if e.grads++; e.spoil == 0 || e.grads < e.spoil || da == nil {
 		return nil
 	}
-	bad := make([]float32, da.Shape().TotalSize())
+	bad := make([]float32, da.Size())
 	bad[0] = float32(math.NaN())
 	return e.Write(da, bad)
 }

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"unicode"
 
-	"gorgonia.org/tensor"
-
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
@@ -70,11 +68,17 @@ func (s *suite) try(op operation, i int, other engine.Tensor) error {
 	return guard(func() error { return op.f(s.eng, list) })
 }
 
+// foreign is a tensor that no engine made.
+type foreign []int
+
+func (f foreign) Shape() engine.Shape { return engine.Shape(f) }
+func (f foreign) Size() int           { return engine.Shape(f).Size() }
+
 // spoil returns tensors that cannot take an operand's place, by description.
 func (s *suite) spoil(t *testing.T, o operand) map[string]engine.Tensor {
 	t.Helper()
 	list := map[string]engine.Tensor{
-		"of float64": tensor.New(tensor.WithShape(o.shape...), tensor.Of(tensor.Float64)),
+		"of another engine": foreign(o.shape),
 	}
 	add := func(shape []int) {
 		t.Helper()

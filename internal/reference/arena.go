@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"gorgonia.org/tensor"
-
 	"github.com/vernier-ml/vernier/engine"
 )
 
@@ -49,7 +47,7 @@ func (a arena) Tensor(offset int64, shape ...int) (engine.Tensor, error) {
 	if offset < 0 || offset%4 != 0 || at+n > len(a) {
 		return nil, fmt.Errorf("reference: arena: shape %v does not fit at offset %d of %d bytes", shape, offset, 4*len(a))
 	}
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking([]float32(a[at:at+n:at+n]))), nil
+	return newTensor(shape, a[at:at+n:at+n]), nil
 }
 
 // Close does nothing.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"gorgonia.org/tensor"
-
 	"github.com/vernier-ml/vernier/engine"
 )
 
@@ -47,16 +45,12 @@ func (c *call) check(ok bool, format string, args ...any) {
 
 // any unwraps a tensor of any shape.
 func (c *call) any(name string, t engine.Tensor) array {
-	d, ok := t.(*tensor.Dense)
+	d, ok := t.(*tensor)
 	if !ok || d == nil {
 		c.check(false, "%s is %T, want a tensor of this engine", name, t)
 		return array{name: name}
 	}
-	if d.Dtype() != tensor.Float32 || d.RequiresIterator() || d.DataOrder().IsColMajor() {
-		c.check(false, "%s is not a row-major float32 tensor", name)
-		return array{name: name}
-	}
-	return array{name, d.Shape(), d.Float32s()}
+	return array{name, d.shape, d.v}
 }
 
 // of unwraps a tensor of the given shape, in which -1 stands for any dimension.
@@ -82,7 +76,7 @@ func (c *call) maybe(name string, t engine.Tensor, shape ...int) array {
 }
 
 func isNil(t engine.Tensor) bool {
-	d, ok := t.(*tensor.Dense)
+	d, ok := t.(*tensor)
 	return t == nil || ok && d == nil
 }
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math"
 
-	"gorgonia.org/tensor"
-
 	"github.com/vernier-ml/vernier/engine"
 )
 
@@ -34,7 +32,7 @@ func (Engine) New(shape ...int) (engine.Tensor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reference: new: %w", err)
 	}
-	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(make([]float32, n))), nil
+	return newTensor(shape, make([]float32, n)), nil
 }
 
 // Write copies host numbers into dst.
