@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"report":               {"train", "eval", "model", "data", "internal/plural", "engine"},
 	"serve":                {"train", "eval", "data", "gallery"},
 	"gallery":              {"eval", "weights", "internal/wholefile", "internal/plural", "metric"},
-	"eval":                 {"internal/wholefile", "metric", "internal/table", "engine"},
+	"eval":                 {"internal/wholefile", "metric", "internal/table", "engine", "cpu"},
 	"linear":               {"eval", "internal/wholefile", "metric", "internal/plural", "internal/table", "engine"},
 	"cuda":                 {"cuda/kernels", "cuda/internal/device", "cuda/internal/gpu", "cuda/internal/native", "metric", "engine"},
 	"cuda/internal/abi":    {},

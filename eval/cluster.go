@@ -23,6 +23,11 @@ type ClusterFigures struct {
 // averages the agreement with the labels, as BRM section 5.3 does with 20.
 // The number of clusters is that of distinct labels unless opt.K says more.
 func Cluster(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt KMeansOptions) (*ClusterFigures, error) {
+	eng, done, err := orCPU(eng)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	if err := e.ValidateLabelled(); err != nil {
 		return nil, err
 	}

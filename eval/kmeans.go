@@ -63,6 +63,11 @@ type Clustering struct {
 // A cluster that becomes empty takes the row that is farthest from its centre.
 // If the rows have fewer than k distinct places, K of the result is smaller.
 func KMeans(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt KMeansOptions) (*Clustering, error) {
+	eng, done, err := orCPU(eng)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	c, err := newClusterer(eng, e, m, opt)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,8 @@ import (
 	"github.com/vernier-ml/vernier/metric"
 )
 
-// Engine is what eval needs of an engine.Engine.
+// Engine is what eval needs of an engine.Engine. In place of nil every function of
+// this package computes on all processors of the CPU.
 type Engine interface {
 	New(shape ...int) (engine.Tensor, error)
 	Write(dst engine.Tensor, src []float32) error

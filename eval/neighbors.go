@@ -26,6 +26,11 @@ func (l *NeighborList) Of(q int) (index []int32, distance []float64) {
 // brute force in float64, the lower index first among equals. k may not exceed
 // the rows a query can have, itself left out.
 func Neighbors(ctx context.Context, eng Engine, queries, gallery *Embeddings, m metric.Metric, k int, opt SearchOptions) (*NeighborList, error) {
+	eng, done, err := orCPU(eng)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	if err := check(queries, gallery, m, opt); err != nil {
 		return nil, err
 	}

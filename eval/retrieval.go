@@ -44,6 +44,11 @@ type Retrieval struct {
 // Retrieve ranks the gallery for every query. Both need labels. It is an error
 // if no query has a right answer.
 func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m metric.Metric, opt RetrievalOptions) (*Retrieval, error) {
+	eng, done, err := orCPU(eng)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	if err := errors.Join(queries.ValidateLabelled(), gallery.ValidateLabelled()); err != nil {
 		return nil, err
 	}

@@ -40,6 +40,11 @@ const (
 //
 // Distances far apart in such a map, and the sizes of groups, mean nothing.
 func TSNE(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt TSNEOptions) (*Projection, error) {
+	eng, done, err := orCPU(eng)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
