@@ -7,19 +7,16 @@ import (
 	"fmt"
 	"image"
 	"image/color"
-	"image/gif"
 	"image/jpeg"
 	"image/png"
 	"io"
 
-	"golang.org/x/image/bmp"
 	"golang.org/x/image/tiff"
-	"golang.org/x/image/webp"
 )
 
 // Reasons why a file does not become an image; errors.Is finds them.
 var (
-	ErrNotImage  = errors.New("not an image of a known format (JPEG, PNG, GIF, WebP, BMP, TIFF)")
+	ErrNotImage  = errors.New("not an image of a known format (JPEG, PNG, GIF, WebP, BMP, TIFF, PNM)")
 	ErrEmptyFile = errors.New("empty file")
 	ErrTruncated = errors.New("the file ends too early")
 	ErrTooLarge  = errors.New("too large")
@@ -79,18 +76,15 @@ func prefix(magics ...string) func([]byte) bool {
 	}
 }
 
-func isWebP(head []byte) bool {
-	return len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP"
-}
-
 // formatOf finds the format by the first bytes; the file's name says nothing.
 func formatOf(head []byte) (format, bool) {
 	for _, f := range [...]format{
 		{"JPEG", prefix("\xff\xd8\xff"), jpegHeader, decodeJPEG},
 		{"PNG", prefix("\x89PNG\r\n\x1a\n"), pngHeader, decodePNG},
-		{"GIF", prefix("GIF87a", "GIF89a"), headerBy(gif.DecodeConfig), decodeBy(gif.Decode)},
-		{"WebP", isWebP, headerBy(webp.DecodeConfig), decodeBy(webp.Decode)},
-		{"BMP", prefix("BM"), headerBy(bmp.DecodeConfig), decodeBy(bmp.Decode)},
+		{"GIF", prefix("GIF87a", "GIF89a"), gifHeader, decodeGIF},
+		{"WebP", isWebP, webpHeader, decodeWebP},
+		{"BMP", prefix("BM"), bmpHeader, decodeBMP},
+		{"PNM", isPNM, pnmHeader, decodePNM},
 		{"TIFF", prefix("II*\x00", "MM\x00*"), tiffHeader, decodeTIFF},
 	} {
 		if f.magic(head) {
@@ -106,13 +100,6 @@ func headerBy(config func(io.Reader) (image.Config, error)) func([]byte) (header
 	return func(file []byte) (header, error) {
 		c, err := config(bytes.NewReader(file))
 		return header{c.Width, c.Height, int64(c.Width) * int64(c.Height) * modelBytes(c.ColorModel)}, err
-	}
-}
-
-// decodeBy lets a library decode.
-func decodeBy(decode func(io.Reader) (image.Image, error)) func(context.Context, []byte) (image.Image, error) {
-	return func(ctx context.Context, file []byte) (image.Image, error) {
-		return decode(&watched{ctx: ctx, file: file})
 	}
 }
 
@@ -134,7 +121,7 @@ func modelBytes(m color.Model) int64 {
 	return 8
 }
 
-// Decode makes an RGB image of a file's bytes: the first frame of a GIF, 16-bit
+// Decode makes an RGB image of a file's bytes: the first frame of a GIF or WebP, 16-bit
 // samples by their high byte, grey on all three channels, CMYK and palettes
 // converted. Errors do not name the file, which the caller knows.
 func Decode(file []byte, o DecodeOptions) (*RGB, error) {

@@ -190,8 +190,6 @@ func TestHugeImageIsRefusedBeforeDecoding(t *testing.T) {
 
 func TestBadFilesGiveErrorsThatSayWhy(t *testing.T) {
 	jpg, pg := encodeJPEG(t, picture(40, 40, 1)), encodePNG(t, picture(40, 40, 1))
-	gif0 := encodeGIF(t, picture(2, 2, 1))
-	copy(gif0[6:10], []byte{0, 0, 0, 0}) // 0 x 0
 	for name, c := range map[string]struct {
 		file []byte
 		want error
@@ -203,7 +201,7 @@ func TestBadFilesGiveErrorsThatSayWhy(t *testing.T) {
 		"cut PNG":        {pg[:len(pg)/2], ErrTruncated},
 		"cut in header":  {jpg[:30], ErrTruncated},
 		"cut WebP":       {encodeWebP(4, 4, color.NRGBA{1, 2, 3, 255})[:22], nil},
-		"without pixels": {gif0, ErrNoPixels},
+		"without pixels": {gifOf(0, 0, true, gifImage(0, 0, 0, 0, 0, "\x00")), ErrNoPixels},
 	} {
 		m, err := Decode(c.file, DecodeOptions{})
 		if err == nil || m != nil {

@@ -31,7 +31,7 @@ func readFolder(src source, root string, o Options) (*Set, error) {
 		return nil, err
 	}
 	if len(found.images) == 0 {
-		return nil, fmt.Errorf("%s: %s; wanted is one folder a class with JPEG, PNG, GIF, WebP, BMP or TIFF files", root, found.none())
+		return nil, fmt.Errorf("%s: %s; wanted is one folder a class with JPEG, PNG, GIF, WebP, BMP, TIFF or PNM files", root, found.none())
 	}
 	set := &Set{store: fileStore{src, NewDecoder(o.Decode)}, Notices: found.notices, Problems: found.problems}
 	shared := sharedFolder(found.images)

@@ -211,7 +211,7 @@ func listOthers(counts map[string]int) string {
 // isImageName says which files of a folder count as images, by extension. What they hold is found out when they are decoded.
 func isImageName(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
-	case ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".webp", ".bmp", ".dib", ".tif", ".tiff":
+	case ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".gif", ".webp", ".bmp", ".dib", ".tif", ".tiff", ".pbm", ".pgm", ".ppm", ".pnm", ".pam":
 		return true
 	}
 	return false

@@ -31,7 +31,7 @@ func openers() []opener {
 	return []opener{
 		{Info{"glyphs", "glyphs", "built in: 666 characters drawn in the 10 upright, italic and monospaced Go fonts, 32 x 32, nothing to download"},
 			func(string, Options) (*Set, error) { return openGlyphs() }},
-		{Info{"folder", "folder:PATH", "one folder a class with JPEG, PNG, GIF, WebP, BMP or TIFF files; PATH may be a .zip or .tar archive"},
+		{Info{"folder", "folder:PATH", "one folder a class with JPEG, PNG, GIF, WebP, BMP, TIFF or PNM files; PATH may be a .zip or .tar archive"},
 			openFolder},
 		{Info{"csv", "csv:FILE", "a table with the columns path, label and optionally split, is_query, is_gallery, category, x1, y1, x2, y2"}, openCSV},
 		{Info{"cub200", "cub200:PATH", "Caltech-UCSD Birds-200-2011 as unpacked, split by class 1-100 / 101-200"}, openCUB},
