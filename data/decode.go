@@ -206,7 +206,7 @@ func examine(file []byte, o DecodeOptions) (f format, h header, err error) {
 	}
 	f, ok := formatOf(file)
 	if !ok {
-		return f, h, ErrNotImage
+		return f, h, notImage(file)
 	}
 	if h, err = f.header(file); err != nil {
 		return f, h, decodeError(f, err)
