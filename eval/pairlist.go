@@ -146,6 +146,29 @@ func (l *PairList) Identify(identity []string) error {
 	return l.check()
 }
 
+// Keep drops the images that keep does not name, in the order of Paths, and the pairs
+// that they are in. It returns the number of pairs dropped.
+func (l *PairList) Keep(keep []bool) (dropped int, err error) {
+	if len(keep) != len(l.Paths) {
+		return 0, fmt.Errorf("eval: %d images to keep or drop, there are %d", len(keep), len(l.Paths))
+	}
+	place := make([]int, len(keep))
+	kept := &PairList{Stated: l.Stated}
+	for i, k := range keep {
+		if place[i] = len(kept.Paths); k {
+			kept.Paths, kept.Identity = append(kept.Paths, l.Paths[i]), append(kept.Identity, l.Identity[i])
+		}
+	}
+	for i, p := range l.Pairs {
+		if keep[p.A] && keep[p.B] {
+			kept.Pairs, kept.Rows = append(kept.Pairs, Pair{place[p.A], place[p.B], p.Same}), append(kept.Rows, l.Rows[i])
+		}
+	}
+	dropped = len(l.Pairs) - len(kept.Pairs)
+	*l = *kept
+	return dropped, l.check()
+}
+
 // check finds pairs that contradict the identities.
 func (l *PairList) check() error {
 	if len(l.Pairs) == 0 {

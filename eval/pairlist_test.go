@@ -126,3 +126,21 @@ func TestGivenPairsAreMeasuredAsDistanceDoes(t *testing.T) {
 		t.Errorf("a row beyond the last: %v", err)
 	}
 }
+
+func TestPairsOfImagesThatAreDroppedGoToo(t *testing.T) {
+	l, err := ReadPairs(strings.NewReader("a,b,same\np,q,1\np,r,0\nr,s,1\nq,s,0\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Keep([]bool{true}); err == nil {
+		t.Error("another number of images is no error")
+	}
+	n, err := l.Keep([]bool{true, false, true, true}) // p, r, s
+	if err != nil || n != 2 || !slices.Equal(l.Paths, []string{"p", "r", "s"}) || !slices.Equal(l.Pairs, []Pair{{0, 1, false}, {1, 2, true}}) ||
+		!slices.Equal(l.Rows, []int{3, 4}) || !slices.Equal(l.Identity, []string{"p", "r", "r"}) {
+		t.Errorf("%d dropped, %+v, %v", n, l, err)
+	}
+	if _, err := l.Keep([]bool{true, false, true}); err == nil || !strings.Contains(err.Error(), "there are no pairs") {
+		t.Errorf("%v", err)
+	}
+}

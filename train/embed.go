@@ -22,6 +22,9 @@ type Selection struct {
 	Last  bool   // the last epoch instead of the best
 	Data  string // another data set in place of the run's own
 	Split string // one of Splits; empty means test, of another data set everything
+	// MaxBad is how many unreadable images may be left out; at least as many as in training
+	// (Config.Data.MaxBad) may be.
+	MaxBad int
 	// SuperClasses, if set, stand in place of those of the data set.
 	SuperClasses *data.SuperClasses
 	Options
@@ -43,6 +46,7 @@ type Embedded struct {
 	Epoch      int       // of the model, from 1; 0 is untrained
 	Set        *data.Set // without unreadable images
 	Embeddings *eval.Embeddings
+	LeftOut    []string // paths of the unreadable images
 
 	cfg      Config
 	pipeline *data.Pipeline
@@ -88,6 +92,11 @@ func embedSelection(ctx context.Context, cfg Config, m *model.Model, epoch int, 
 			e.Close()
 		}
 	}()
+	if sel.Data != "" { // of its own set training has spoken
+		for _, n := range slices.Concat(e.whole.Problems, e.whole.Notices) {
+			sel.Events.Warn("%s", n)
+		}
+	}
 	if sel.SuperClasses != nil {
 		if e.Set, err = sel.SuperClasses.Give(e.whole, e.Set); err != nil {
 			return nil, err
@@ -98,17 +107,17 @@ func embedSelection(ctx context.Context, cfg Config, m *model.Model, epoch int, 
 			return nil, err
 		}
 	}
-	if err := e.open(data.LoaderOptions{Workers: sel.Workers, MaxBad: e.cfg.Data.MaxBad}); err != nil {
+	if err := e.open(data.LoaderOptions{Workers: sel.Workers, MaxBad: max(e.cfg.Data.MaxBad, sel.MaxBad)}); err != nil {
 		return nil, err
 	}
 	rows, err := e.rows(ctx, m, "embedding", sel.Events)
 	if err != nil {
 		return nil, err
 	}
-	for _, b := range e.loader.Bad() {
-		sel.Events.Warn("left out %s: %s", b.Path, b.Reason)
+	if err := rows.warnLeftOut(e.Set, e.loader.Bad(), sel.Events); err != nil {
+		return nil, err
 	}
-	if len(rows.Items) < len(e.Set.Items) {
+	if e.LeftOut = rows.leftOut(e.Set); len(e.LeftOut) > 0 {
 		e.Set = e.Set.Select(e.Set.Name, rows.Items)
 		if err := e.open(data.LoaderOptions{Workers: sel.Workers}); err != nil {
 			return nil, err

@@ -301,7 +301,7 @@ func TestMeasuringOnBytesIsMeasuringOnNumbers(t *testing.T) {
 	var rows [2]*Rows
 	for i, s := range []*Session{plain, fed} {
 		var err error
-		if rows[i], err = EmbedImages(context.Background(), s.model, s.sets.test, 1, silent{}); err != nil {
+		if rows[i], err = EmbedImages(context.Background(), s.model, s.sets.test, 0, 1, silent{}); err != nil {
 			t.Fatal(err)
 		}
 	}

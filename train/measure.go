@@ -8,6 +8,7 @@ import (
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -111,16 +112,47 @@ func oneChannel(e *eval.Embeddings) *eval.Embeddings {
 	return gray
 }
 
-// EmbedImages embeds images as a model wants them prepared. An image that cannot
-// be read is an error.
-func EmbedImages(ctx context.Context, m *model.Model, set *data.Set, workers int, ev Events) (*Rows, error) {
+// EmbedImages embeds images as a model wants them prepared. Up to maxBad that cannot be
+// read are left out, each with a warning.
+func EmbedImages(ctx context.Context, m *model.Model, set *data.Set, maxBad, workers int, ev Events) (*Rows, error) {
 	pipeline, err := EvalPipeline(m.Spec.Input)
 	if err != nil {
 		return nil, err
 	}
-	loader, err := data.NewLoader(set, pipeline, data.LoaderOptions{Workers: workers, Pixels: feeder(m.Params.Engine()) != nil})
+	loader, err := data.NewLoader(set, pipeline, data.LoaderOptions{Workers: workers, MaxBad: maxBad, Pixels: feeder(m.Params.Engine()) != nil})
 	if err != nil {
 		return nil, err
 	}
-	return EmbedSet(ctx, m, loader, len(set.Items), "embedding", ev)
+	rows, err := EmbedSet(ctx, m, loader, len(set.Items), "embedding", ev)
+	if err != nil {
+		return nil, err
+	}
+	return rows, rows.warnLeftOut(set, loader.Bad(), ev)
+}
+
+// warnLeftOut names the images of a set that could not be read. That none could is an
+// error.
+func (r *Rows) warnLeftOut(set *data.Set, bad []data.BadImage, ev Events) error {
+	for _, b := range bad {
+		ev.Warn("left out %s: %s", b.Path, b.Reason)
+	}
+	if len(r.Items) == 0 {
+		return fmt.Errorf("%s: none of %s can be read", set.Name, plural.Of(len(set.Items), "image"))
+	}
+	return nil
+}
+
+// leftOut lists the paths of the items of a set that the rows lack.
+func (r *Rows) leftOut(set *data.Set) []string {
+	have := make([]bool, len(set.Items))
+	for _, i := range r.Items {
+		have[i] = true
+	}
+	var paths []string
+	for i, it := range set.Items {
+		if !have[i] {
+			paths = append(paths, it.Path)
+		}
+	}
+	return paths
 }

@@ -150,7 +150,10 @@ func (f *modelFlags) embed(ctx context.Context, folder train.Folder, eng engine.
 		return nil, err
 	}
 	defer set.Close()
-	rows, err := train.EmbedImages(ctx, m, set, f.workers, f.events)
+	for _, n := range slices.Concat(set.Problems, set.Notices) {
+		f.events.Warn("%s", n)
+	}
+	rows, err := train.EmbedImages(ctx, m, set, max(f.maxBad, cfg.Data.MaxBad), f.workers, f.events)
 	if err != nil {
 		return nil, err
 	}

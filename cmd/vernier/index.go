@@ -136,7 +136,7 @@ func (f *indexFlags) rows(ctx context.Context, folder train.Folder, eng engine.E
 		}
 		return t, info, nil
 	case len(images) > 0:
-		m := modelFlags{epoch: f.epoch, workers: f.sel.Workers, events: f.sel.Events}
+		m := f.images()
 		t, err := m.embed(ctx, folder, eng, images)
 		if err != nil {
 			return nil, info, err

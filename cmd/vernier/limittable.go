@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"regexp"
 	"slices"
@@ -34,7 +35,8 @@ func flagLimits() map[string]limit {
 	return map[string]limit{
 		// the machine
 		"--threads": cores, "--workers": cores, "--jobs": whole(1, mostWorkers),
-		"--device": parsed(parseDevice), "--precision": parsed(cuda.ParsePrecision),
+		"--max-bad": whole(0, math.MaxInt32),
+		"--device":  parsed(parseDevice), "--precision": parsed(cuda.ParsePrecision),
 		"--memory-limit": parsed(parseBytes), "--dry-run": among(dryRunForms...),
 		"--listen": addressAndPort, "--max-mb": whole(1, 1024),
 

@@ -8,10 +8,12 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/internal/bench"
 )
 
@@ -62,6 +64,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 128 + int(sig.Signal)
 	}
 	fmt.Fprintf(stderr, "vernier: %s\n", errorText(err))
+	if bad := new(data.ImageError); errors.As(err, &bad) && cmd.Flags().Lookup("max-bad") != nil && !strings.Contains(err.Error(), "--max-bad") {
+		fmt.Fprintln(stderr, "--max-bad N leaves up to N unreadable images out, and lists them")
+	}
 	if isUsage(err) {
 		fmt.Fprintf(stderr, "see '%s --help'\n", cmd.CommandPath())
 		return exitUsage

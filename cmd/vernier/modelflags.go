@@ -11,15 +11,25 @@ import (
 type modelFlags struct {
 	epoch            string
 	threads, workers int
+	maxBad           int
 	device           deviceFlags
 	events           train.Events
 }
 
 func (f *modelFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.epoch, "epoch", "best", "which model of the run: best or last")
+	fl.IntVar(&f.maxBad, "max-bad", 0, maxBadHelp)
 	f.device.add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core)")
 }
 
+// maxBadHelp is that of --max-bad where images are embedded.
+const maxBadHelp = "unreadable images to leave out and list before giving up (default as many as in training)"
+
 func (f *modelFlags) last() bool { return f.epoch == "last" }
+
+// images are the flags for images that are named one by one.
+func (f *selectionFlags) images() modelFlags {
+	return modelFlags{epoch: f.epoch, workers: f.sel.Workers, maxBad: f.sel.MaxBad, events: f.sel.Events}
+}

@@ -105,7 +105,7 @@ func (f *searchFlags) search(ctx context.Context, folder train.Folder, eng engin
 	if err != nil {
 		return nil, err
 	}
-	own := modelFlags{epoch: f.epoch, workers: f.sel.Workers, events: f.sel.Events}
+	own := f.images()
 	q, err := own.embed(ctx, folder, eng, queries) // there are fewer than images in the gallery
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
@@ -100,7 +102,7 @@ func (f *verifyFlags) add(cmd *cobra.Command) {
 }
 
 // measuring are the flags that make no sense with two images.
-var measuring = []string{"pairs", "calibrate", "calibrate-on", "calibrate-share", "store", "max-pairs", "seed", "roc", "det", "curve", "split", "data"}
+var measuring = []string{"pairs", "calibrate", "calibrate-on", "calibrate-share", "store", "max-pairs", "seed", "roc", "det", "curve", "split", "data", "max-bad"}
 
 func (f *verifyFlags) complete(cmd *cobra.Command, images bool, log *logrus.Logger) error {
 	changed := cmd.Flags().Changed
@@ -172,7 +174,14 @@ func (f *verifyFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 	if err != nil {
 		return fmt.Errorf("%s: %w", folder.ModelPath(f.sel.Last), err)
 	}
-	rows, err := embedFiles(cmd.Context(), folder, m, args[1:], f.sel.Workers, f.sel.Events)
+	cfg, err := folder.LoadConfig()
+	if err != nil {
+		return err
+	}
+	rows, err := embedFiles(cmd.Context(), cfg, m, args[1:], 0, f.sel.Options)
+	if bad := new(data.ImageError); errors.As(err, &bad) {
+		return errors.New(err.Error()) // of two images none can be left out: no word of --max-bad
+	}
 	if err != nil {
 		return err
 	}

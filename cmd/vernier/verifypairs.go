@@ -10,6 +10,7 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/table"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
@@ -174,11 +175,19 @@ func (f *verifyFlags) embedPairs(ctx context.Context, folder train.Folder, eng e
 				return err == nil
 			}))
 		}
-		rows, err := embedFiles(ctx, folder, m, paths, f.sel.Workers, f.sel.Events)
+		cfg, err := folder.LoadConfig()
 		if err != nil {
 			return nil, err
 		}
-		return f.source(m, rows.Embeddings), nil
+		rows, err := embedFiles(ctx, cfg, m, paths, max(cfg.Data.MaxBad, f.sel.MaxBad), f.sel.Options)
+		if err != nil {
+			return nil, err
+		}
+		keep := make([]bool, len(paths))
+		for _, i := range rows.Items {
+			keep[i] = true
+		}
+		return f.source(m, rows.Embeddings), f.keepPairs(list, keep)
 	}
 	e, err := train.Embed(ctx, folder, eng, f.sel)
 	if err != nil {
@@ -189,14 +198,29 @@ func (f *verifyFlags) embedPairs(ctx context.Context, folder train.Folder, eng e
 	for i, it := range e.Set.Items {
 		row[it.Path] = i
 	}
-	rows := make([]int, len(list.Paths))
-	classes := make([]string, len(list.Paths))
+	keep := make([]bool, len(list.Paths))
+	for _, p := range e.LeftOut {
+		row[p] = -1
+	}
+	at := func(p string) (int, bool) {
+		i, ok := row[table.Path(p, func(p string) bool { _, ok := row[p]; return ok })]
+		return i, ok
+	}
 	for i, p := range list.Paths {
-		at, ok := row[table.Path(p, func(p string) bool { _, ok := row[p]; return ok })]
+		row, ok := at(p)
 		if !ok {
 			return nil, fmt.Errorf("there is no image %s in %s", p, e.Set.Name)
 		}
-		rows[i], classes[i] = at, e.Set.Classes[e.Set.Items[at].Label]
+		keep[i] = row >= 0
+	}
+	if err := f.keepPairs(list, keep); err != nil {
+		return nil, err
+	}
+	rows := make([]int, len(list.Paths))
+	classes := make([]string, len(list.Paths))
+	for i, p := range list.Paths {
+		rows[i], _ = at(p)
+		classes[i] = e.Set.Classes[e.Set.Items[rows[i]].Label]
 	}
 	if !list.Stated {
 		if err := list.Identify(classes); err != nil {
@@ -206,12 +230,18 @@ func (f *verifyFlags) embedPairs(ctx context.Context, folder train.Folder, eng e
 	return f.source(e.Model, e.Embeddings.Select(rows)), nil
 }
 
-// embedFiles embeds image files, one row each.
-func embedFiles(ctx context.Context, folder train.Folder, m *model.Model, paths []string, workers int, ev train.Events) (*train.Rows, error) {
-	cfg, err := folder.LoadConfig()
-	if err != nil {
-		return nil, err
+// keepPairs leaves out the pairs of images that could not be read.
+func (f *verifyFlags) keepPairs(list *eval.PairList, keep []bool) error {
+	if !slices.Contains(keep, false) {
+		return nil
 	}
+	dropped, err := list.Keep(keep)
+	f.sel.Events.Warn("left out %s of unreadable images", plural.Of(dropped, "pair"))
+	return err
+}
+
+// embedFiles embeds image files, one row for each that can be read.
+func embedFiles(ctx context.Context, cfg train.Config, m *model.Model, paths []string, maxBad int, opt train.Options) (*train.Rows, error) {
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {
@@ -229,5 +259,5 @@ func embedFiles(ctx context.Context, folder train.Folder, m *model.Model, paths 
 	if len(set.Items) != len(paths) {
 		return nil, fmt.Errorf("%d image files hold %d images: archives have no place here", len(paths), len(set.Items))
 	}
-	return train.EmbedImages(ctx, m, set, workers, ev)
+	return train.EmbedImages(ctx, m, set, maxBad, opt.Workers, opt.Events)
 }
