@@ -41,11 +41,17 @@ const (
 // maxItem is the largest number of an item that float32 holds exactly.
 const maxItem = 1 << 24
 
+// MaxMemory is the largest size of a memory, whose slots are counted as float32.
+const MaxMemory = maxItem
+
 func newMemory(g *layers.Graph, e *layers.Node, o OpOptions) (*memory, error) {
 	shape := e.Shape()
 	q := &memory{opt: o.Memory, batch: shape[0], dim: shape[1], e: e, rowIDs: make([]int, shape[0])}
 	if q.opt.Size < q.batch {
 		return nil, fmt.Errorf("losses: a memory of %d embeddings is smaller than the batch of %d", q.opt.Size, q.batch)
+	}
+	if q.opt.Size > MaxMemory {
+		return nil, fmt.Errorf("losses: a memory of %d embeddings, at most %d are kept", q.opt.Size, MaxMemory)
 	}
 	buffer := func(name string, shape ...int) *layers.Node {
 		return g.Param(ParamPrefix+"memory."+name, layers.Buffer, layers.Constant(0), shape...)
@@ -158,4 +164,15 @@ func (n *Node) Remember() error {
 		}
 	}
 	return nil
+}
+
+// Bytes is what a memory takes beside the parameters and values of the graph, for
+// batches of the given size and embeddings of dim numbers: rows that travel to the
+// host, and the matrix of batch and memory with its gradient, whole and in parts.
+func (o MemoryOptions) Bytes(batch, dim int) int64 {
+	if o.Size == 0 {
+		return 0
+	}
+	b, m := int64(batch), int64(o.Size)
+	return 4*m*(int64(dim)+2) + 32*b*(b+m)
 }

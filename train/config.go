@@ -158,6 +158,9 @@ func (c Config) Validate() error {
 	if c.Data.Spec == "" {
 		return fmt.Errorf("no data set is given")
 	}
+	if err := c.checkBounds(); err != nil {
+		return err
+	}
 	if _, err := data.ParseSplit(c.Data.TrainClasses, c.Seed); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/losses"
 )
 
 // MemoryPlan is what a run takes of the host's memory, in bytes. On a device that has
@@ -21,6 +22,7 @@ type MemoryPlan struct {
 	Optimizer   int64 `json:"optimizer"`   // its moments
 	Activations int64 `json:"activations"` // with all gradients, as planned
 	Workspace   int64 `json:"workspace"`   // of the engine; 0 before the first step
+	Memory      int64 `json:"memory"`      // of earlier batches, beside its embeddings and distances
 	Batches     int64 `json:"batches"`     // prepared ahead, and the one in use
 	Pictures    int64 `json:"pictures"`    // kept decoded
 	// Aside is what a validation or a checkpoint takes for its time.
@@ -40,16 +42,20 @@ func (p MemoryPlan) Total() int64 { return max(p.Training(), p.End) }
 
 // Training adds up what training takes.
 func (p MemoryPlan) Training() int64 {
-	return p.Program + p.Weights + p.Optimizer + p.Activations + p.Workspace + p.Batches + p.Pictures + p.Aside + p.Collector
+	return p.Program + p.Weights + p.Optimizer + p.Activations + p.Workspace + p.Memory + p.Batches + p.Pictures + p.Aside + p.Collector
 }
 
 func (p MemoryPlan) String() string {
-	if p.Device != nil {
-		return fmt.Sprintf("%d MiB of the host: program %d, batches %d, decoded pictures %d, checkpoint %d, garbage %d; the final measurement %d",
-			p.Total()>>20, p.Program>>20, p.Batches>>20, p.Pictures>>20, p.Aside>>20, p.Collector>>20, p.End>>20)
+	memory := ""
+	if p.Memory > 0 {
+		memory = fmt.Sprintf("memory of earlier batches %d, ", p.Memory>>20)
 	}
-	return fmt.Sprintf("%d MiB: program %d, weights %d, optimizer %d, activations and gradients %d, workspace %d, batches %d, decoded pictures %d, validation or checkpoint %d, garbage %d; the final measurement %d",
-		p.Total()>>20, p.Program>>20, p.Weights>>20, p.Optimizer>>20, p.Activations>>20, p.Workspace>>20, p.Batches>>20, p.Pictures>>20, p.Aside>>20, p.Collector>>20, p.End>>20)
+	if p.Device != nil {
+		return fmt.Sprintf("%d MiB of the host: program %d, %sbatches %d, decoded pictures %d, checkpoint %d, garbage %d; the final measurement %d",
+			p.Total()>>20, p.Program>>20, memory, p.Batches>>20, p.Pictures>>20, p.Aside>>20, p.Collector>>20, p.End>>20)
+	}
+	return fmt.Sprintf("%d MiB: program %d, weights %d, optimizer %d, activations and gradients %d, workspace %d, %sbatches %d, decoded pictures %d, validation or checkpoint %d, garbage %d; the final measurement %d",
+		p.Total()>>20, p.Program>>20, p.Weights>>20, p.Optimizer>>20, p.Activations>>20, p.Workspace>>20, memory, p.Batches>>20, p.Pictures>>20, p.Aside>>20, p.Collector>>20, p.End>>20)
 }
 
 // gcPercent is how much garbage may gather while a run trains, in terms of what
@@ -90,6 +96,7 @@ func (s *Session) plan() MemoryPlan {
 		_, p.Pictures = s.trainer.Cached()
 	}
 	p.Batches += sent
+	p.Memory = losses.MemoryOptions{Size: s.cfg.Loss.Memory}.Bytes(s.cfg.Batch(), s.cfg.Model.Dim)
 	// A checkpoint holds weights and moments, and in its file's form once more.
 	p.Aside = 2 * (p.Weights + p.Optimizer)
 	validation := int64(0)
@@ -103,7 +110,7 @@ func (s *Session) plan() MemoryPlan {
 	} else {
 		p.Aside = max(p.Aside, validation)
 	}
-	p.Collector = gcPercent * (p.Weights + p.Optimizer + p.Workspace + p.Batches + p.Pictures) / 100
+	p.Collector = gcPercent * (p.Weights + p.Optimizer + p.Workspace + p.Memory + p.Batches + p.Pictures) / 100
 	p.End = s.endBytes(p)
 	return p
 }
@@ -154,7 +161,9 @@ type RoomError struct {
 // What makes a run smaller.
 const (
 	smaller = "embed batches in parts with --micro-batch, or lower --classes-per-batch, --images-per-class or --size"
-	endHint = "what the final measurement takes grows with the test images: leave them more room, or test on fewer classes"
+	// memoryHint is for runs with a memory of earlier batches.
+	memoryHint = ", or keep fewer embeddings with --memory"
+	endHint    = "what the final measurement takes grows with the test images: leave them more room, or test on fewer classes"
 )
 
 func (e *RoomError) Error() string {
@@ -170,6 +179,9 @@ func (e *RoomError) Error() string {
 		room = fmt.Sprintf("the limit is %d MiB", e.Limit>>20)
 	}
 	hint := smaller
+	if e.Plan.Memory > 0 {
+		hint += memoryHint
+	}
 	if e.Plan.Training() <= e.Room {
 		hint = endHint
 	}

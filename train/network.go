@@ -169,6 +169,26 @@ func (c Config) objective(classes int) (o objective, err error) {
 	return o, err
 }
 
+// fits refuses a memory of earlier batches, or rows of classes, that cannot fit into
+// the bytes available, before they are made.
+func (o objective) fits(dim, batch int, available int64) error {
+	// Rows and the matrix between batch and memory, which the graph holds with its
+	// gradient, beside what the loss takes.
+	b, m, d := float64(batch), float64(o.memory.Size), float64(dim)
+	if need := 4*m*d + 8*b*m + float64(o.memory.Bytes(batch, dim)); need > float64(available) {
+		return setting("loss", fmt.Errorf("a memory of %d embeddings of %d numbers needs %.0f MiB beside batches of %d, %d MiB are available", o.memory.Size, dim, need/(1<<20), batch, available>>20))
+	}
+	if o.loss.Columns() != losses.Classes {
+		return nil
+	}
+	rows := float64(o.classes * losses.PerClass(o.loss))
+	// Each with its gradient; the matrix to the batch with its own, on the host too.
+	if need := 8*rows*d + 24*b*rows; need > float64(available) {
+		return setting("loss", fmt.Errorf("%.0f rows of classes of %d numbers need %.0f MiB beside batches of %d, %d MiB are available", rows, dim, need/(1<<20), batch, available>>20))
+	}
+	return nil
+}
+
 // buildNetwork compiles model, metric, loss and their gradients for a batch
 // size, in one graph or, with micro above 0 and below that size, in parts of so many
 // images. The loss's own parameters join the model's.
@@ -191,6 +211,9 @@ func buildNetwork(m *model.Model, o objective, batch, micro int) (*network, erro
 	}
 	if least := float64(batch) * (one + 16*float64(batch)); least > float64(available) {
 		return nil, tooLarge(batch, fmt.Errorf("its pictures and distances alone need %.0f MiB, %d MiB are available", least/(1<<20), available>>20))
+	}
+	if err := o.fits(m.Spec.Dim, batch, available); err != nil {
+		return nil, err
 	}
 	if micro > 0 && micro < batch {
 		return buildMicroBatches(m, o, batch, micro, available)

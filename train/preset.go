@@ -121,7 +121,11 @@ func LoadPreset(name string) (*Preset, error) {
 // parsePresets reads a family of presets.
 func parsePresets(name string, text []byte) ([]Preset, error) {
 	var f presetFile
-	if err := yaml.Load(text, &f, yaml.WithKnownFields()); err != nil {
+	n, err := ParseYAML(name, text)
+	if err == nil && n != nil {
+		err = n.Load(&f, yaml.WithKnownFields())
+	}
+	if err != nil {
 		return nil, fmt.Errorf("presets of %s: %w", name, err)
 	}
 	var list []Preset

@@ -1,10 +1,7 @@
 package train
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -72,34 +69,14 @@ func (s *Settings) Add(list ...Setting) error {
 // AddYAML puts the values of a YAML text (or JSON, which is YAML) on top of those
 // before. name is that of the text, for messages.
 func (s *Settings) AddYAML(name string, text []byte) error {
-	if err := OneDocument(name, text); err != nil {
+	n, err := ParseYAML(name, text)
+	if err != nil || n == nil {
 		return err
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal(text, &doc); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	if len(doc.Content) == 0 { // it is empty, or nothing but comments
-		return nil
-	}
-	return s.AddNode(name, doc.Content[0])
+	return s.AddNode(name, n)
 }
 
-// OneDocument reports whether a YAML text is one document and no more: what stands in
-// a second one would be ignored.
-func OneDocument(name string, text []byte) error {
-	d := yaml.NewDecoder(bytes.NewReader(text))
-	var doc yaml.Node
-	if err := d.Decode(&doc); err != nil {
-		return nil // whoever reads it says what is wrong
-	}
-	if err := d.Decode(&doc); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s: there is a second YAML document behind a line ---, which would be ignored: join them, or make two files", name)
-	}
-	return nil
-}
-
-// AddNode is AddYAML for a part of a text that has been parsed.
+// AddNode is AddYAML for a part of a text that ParseYAML has read.
 func (s *Settings) AddNode(name string, n *yaml.Node) error {
 	l := layer{}
 	at := func(n *yaml.Node) string { return fmt.Sprintf("%s:%d", name, n.Line) }
@@ -270,6 +247,9 @@ func (l layer) base() (Config, error) {
 
 // complete fills in what follows from other values.
 func (c *Config) complete(given layer) error {
+	if err := c.checkBounds(); err != nil { // before anything is computed from them
+		return err
+	}
 	net, err := backbone.New(c.Model.Backbone)
 	if err != nil {
 		return err

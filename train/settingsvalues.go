@@ -122,9 +122,6 @@ func places(t reflect.Type, group string) []string {
 // flatten puts a value at a place into the layer, its parts at places of their
 // own. at says where a node stands.
 func (l layer) flatten(t reflect.Type, path string, n *yaml.Node, at func(*yaml.Node) string) error {
-	if n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
 	if !nested(t) && t.Kind() != reflect.Map {
 		if g, ok := l[path]; ok {
 			return fmt.Errorf("%s: %s is given twice (also at %s)", at(n), path, g.source)
@@ -178,14 +175,11 @@ func parseValue(t reflect.Type, text string) (*yaml.Node, error) {
 	if isText(t) || !slices.Contains([]reflect.Kind{reflect.Struct, reflect.Map, reflect.Slice, reflect.Array}, t.Kind()) {
 		return &yaml.Node{Kind: yaml.ScalarNode, Value: text}, nil
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
-		return nil, fmt.Errorf("%q: %w", text, err)
+	n, err := ParseYAML("the value", []byte(text))
+	if err == nil && n == nil {
+		err = errors.New("it has no value")
 	}
-	if len(doc.Content) == 0 {
-		return nil, errors.New("it has no value")
-	}
-	return doc.Content[0], nil
+	return n, err
 }
 
 // assign sets the value at a place of a struct.
@@ -216,8 +210,6 @@ func assign(v reflect.Value, path string, n *yaml.Node) error {
 // setNode sets one value.
 func setNode(v reflect.Value, n *yaml.Node) error {
 	switch {
-	case n.Kind == yaml.AliasNode:
-		return setNode(v, n.Alias)
 	case isText(v.Type()):
 		if n.Kind != yaml.ScalarNode {
 			return errors.New("want one value")
@@ -280,23 +272,31 @@ func setText(v reflect.Value, text string) error {
 	case reflect.Float64:
 		x, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return fmt.Errorf("%q is no number", text)
+			return noNumber(err, text, "number")
 		}
 		v.SetFloat(x)
 	case reflect.Int, reflect.Int64:
 		x, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is no whole number", text)
+			return noNumber(err, text, "whole number")
 		}
 		v.SetInt(x)
 	case reflect.Uint64:
 		x, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			return fmt.Errorf("%q is no whole number from 0 on", text)
+			return noNumber(err, text, "whole number from 0 on")
 		}
 		v.SetUint(x)
 	default:
 		return fmt.Errorf("values of type %v cannot be given", v.Type())
 	}
 	return nil
+}
+
+// noNumber says why a text is not a number of a kind.
+func noNumber(err error, text, kind string) error {
+	if errors.Is(err, strconv.ErrRange) {
+		return fmt.Errorf("%s is too large for a %s", text, kind)
+	}
+	return fmt.Errorf("%q is no %s", text, kind)
 }

@@ -105,17 +105,12 @@ func limitFlags(cmd *cobra.Command, all map[string]limit) {
 func whole(least, most int64) limit {
 	return func(text string) error {
 		v, err := strconv.ParseInt(text, 0, 64)
-		switch {
-		case err == nil && v >= least && v <= most:
+		if err == nil && v >= least && v <= most {
 			return nil
-		case most == math.MaxInt64:
-			return fmt.Errorf("want at least %d", least)
 		}
 		return fmt.Errorf("want %d to %d", least, most)
 	}
 }
-
-func atLeast(n int64) limit { return whole(n, math.MaxInt64) }
 
 // number wants numbers, separated by commas if there are several, of which ok is
 // true.

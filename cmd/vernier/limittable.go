@@ -41,27 +41,27 @@ func flagLimits() map[string]limit {
 		"--listen": addressAndPort, "--max-mb": whole(1, 1024),
 
 		// benchmarks
-		"--batch": atLeast(0), "--rounds": atLeast(1), "--peer-pattern": parsed(regexp.Compile),
+		"--batch": whole(0, train.MaxBatch), "--rounds": whole(1, 10_000), "--peer-pattern": parsed(regexp.Compile),
 		"--seconds": number("a number above 0 and at most 3600", func(v float64) bool { return v > 0 && v <= 3600 }),
 
 		// images
 		"--train-classes": parsed(func(s string) (data.SplitSpec, error) { return data.ParseSplit(s, 0) }),
 		"train --from":    latestBestOrEpoch,
 		"--split":         among(train.Splits...), "--epoch": among(epochs...),
-		"--max-pixels": atLeast(1), "--shorter": atLeast(1),
+		"--max-pixels": whole(1, train.MaxPixels), "--shorter": whole(1, train.MaxSide),
 		"--corrupt": parsed(data.ParseCorruption), "--corrupt-train": parsed(data.ParseCorruption), "--corrupt-test": parsed(data.ParseCorruption),
 
 		// networks and metrics
-		"--backbone": parsed(backbone.New), "--flow": parsed(backbone.ParseFlow), "--flow-batch": atLeast(0),
-		"--size": whole(0, 4096), "--resize": atLeast(0), "--dim": whole(0, 65536), "--scale": positive,
+		"--backbone": parsed(backbone.New), "--flow": parsed(backbone.ParseFlow), "--flow-batch": whole(0, train.MaxBatch),
+		"--size": whole(0, 4096), "--resize": whole(0, train.MaxSide), "--dim": whole(0, 65536), "--scale": positive,
 		"--pool": among(model.Pools...), "--head-norm": among(model.HeadNorms...), "--normalization": among(model.Normalizations...),
 		"--metric": parsed(metric.Parse),
 
 		// figures
-		"eval --k": parsed(parseKs), "--ties": parsed(eval.ParseTieRule), "--centre": parsed(eval.ParseCentreRule), "--restarts": atLeast(1),
+		"eval --k": parsed(parseKs), "--ties": parsed(eval.ParseTieRule), "--centre": parsed(eval.ParseCentreRule), "--restarts": whole(1, train.MaxRestarts),
 		"--level": between0And1, "--calibrate": parsed(eval.ParseRule), "--calibrate-on": halfSplitOrFile, "--calibrate-share": between0And1,
-		"--max-pairs": atLeast(1), "--curve": noneOrTwo,
-		"--nearest": atLeast(1), "--hardest": atLeast(1), "--drawn": atLeast(1), "--neighbors": atLeast(1), "--points": atLeast(1),
+		"--max-pairs": whole(1, 100_000_000), "--curve": noneOrTwo,
+		"--nearest": whole(1, 1_000_000), "--hardest": whole(1, 10_000), "--drawn": whole(1, 10_000), "--neighbors": whole(1, 1000), "--points": whole(1, 100_000),
 
 		// what is written
 		"compare --format": among(tableFormats...), "sweep --format": among(tableFormats...),
@@ -74,8 +74,8 @@ func flagLimits() map[string]limit {
 
 		// tables
 		"--header": among("auto", "yes", "no"), "--decimal": among("auto", "point", "comma"), "--missing": among(string(linear.Refuse), string(linear.ImputeMean), string(linear.ImputeMedian)),
-		"--components": atLeast(0), "--trials": atLeast(1), "reproduce brm-table2 --trials": atLeast(2), "--k": atLeast(1),
-		"linear eval --pairs": atLeast(1), "reproduce brm-fig8 --pairs": atLeast(1), "--train-share": between0And1,
+		"--components": whole(0, 1_000_000), "--trials": whole(1, 100_000), "reproduce brm-table2 --trials": whole(2, 100_000), "--k": whole(1, 1_000_000),
+		"linear eval --pairs": whole(1, 100_000_000), "reproduce brm-fig8 --pairs": whole(1, 100_000_000), "--train-share": between0And1,
 		"--noise": among(string(linear.Gaussian), string(linear.Impulse)), "--noise-level": notNegative, "--penalty": notNegative,
 
 		// experiments
@@ -97,8 +97,8 @@ func halfSplitOrFile(text string) error {
 
 // noneOrTwo wants as many points as make a curve, or 0 for none.
 func noneOrTwo(text string) error {
-	if n, err := strconv.ParseInt(text, 0, 64); err != nil || n < 0 || n == 1 {
-		return errors.New("want at least 2 points, or 0 for none")
+	if n, err := strconv.ParseInt(text, 0, 64); err != nil || n < 0 || n == 1 || n > 1_000_000 {
+		return errors.New("want 2 to 1000000 points, or 0 for none")
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func TestLinearMistakesAreNamed(t *testing.T) {
 		"lmnn, setting k: -1 is negative":      {2, []string{"fit", table, "--learner", "lmnn", "--param", "k=-1", "--out", out}},
 		"--learners: lda is there twice":       {2, []string{"compare", table, "--learners", "lda,lda"}},
 		"--learners is empty":                  {2, []string{"compare", table, "--learners", ""}},
-		"--k 0: want at least 1":               {2, []string{"compare", table, "--k", "0"}},
+		"--k 0: want 1 to 1000000":             {2, []string{"compare", table, "--k", "0"}},
 		"no class has two rows":                {1, []string{"compare", table, "--label", "b", "--drop", "colour,kind", "--learners", "lda,lmnn"}},
 		`column "b" goes from 0 to 1e+300`:     {1, []string{"fit", far, "--learner", "lda", "--out", out}},
 		"TABLE is missing":                     {2, []string{"compare"}},

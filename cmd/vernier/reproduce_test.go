@@ -75,7 +75,7 @@ func TestReproduceMistakesAreNamed(t *testing.T) {
 		"--data is missing":               {"brm-table3"},
 		"holds none of the tables":        {"brm-table3", "--data", t.TempDir()},
 		`--tables "iris"`:                 {"brm-table3", "--data", ".", "--tables", "iris"},
-		"--trials 1: want at least 2":     {"brm-table2", "--trials", "1"},
+		"--trials 1: want 2 to 100000":    {"brm-table2", "--trials", "1"},
 		"--plot take one table":           {"brm-fig11", "--data", ".", "--json", "x.json"},
 		"none of the tables":              {"brm-fig11", "--data", t.TempDir()},
 		`"irises" is unknown; there is v`: {"brm-fig11", "--data", ".", "--tables", "letters,irises"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -78,7 +79,7 @@ skipped, unfinished ones resumed. Several processes may work on one sweep.`,
 }
 
 func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
-	file, jobs, err := f.plan(args[0])
+	file, jobs, err := f.plan(cmd.Context(), args[0])
 	if err != nil {
 		return err
 	}
@@ -155,7 +156,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 }
 
 // plan reads the file and lays the flags over it.
-func (f *sweepFlags) plan(path string) (*sweep.File, []sweep.Job, error) {
+func (f *sweepFlags) plan(ctx context.Context, path string) (*sweep.File, []sweep.Job, error) {
 	if f.out == "" {
 		return nil, nil, usagef("--out is missing: say where the runs' folders go, for example --out runs/mine")
 	}
@@ -184,7 +185,10 @@ func (f *sweepFlags) plan(path string) (*sweep.File, []sweep.Job, error) {
 	if f.cache.off {
 		over = append(over, train.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
 	}
-	jobs, err := file.Plan(over)
+	jobs, err := file.Plan(ctx, over)
+	if ctx.Err() != nil {
+		return nil, nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, nil, &usageError{err}
 	}

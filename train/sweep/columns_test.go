@@ -14,7 +14,7 @@ func tableOf(t *testing.T, text string, known bool) *Table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := f.Plan(nil)
+	jobs, err := f.Plan(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestWhatVariesHasAColumnThoughRunsAreMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := f.Plan(nil)
+	jobs, err := f.Plan(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

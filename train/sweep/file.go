@@ -101,19 +101,24 @@ func Parse(name string, text []byte) (*File, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, fmt.Errorf("%s is empty", name)
 	}
-	if err := train.OneDocument(name, text); err != nil {
+	n, err := train.ParseYAML(name, text)
+	if err != nil {
 		return nil, err
 	}
 	var t fileText
-	if err := yaml.Load(text, &t, yaml.WithKnownFields()); err != nil {
-		return nil, fmt.Errorf("%s: %s", name, mistakes(err))
+	if n != nil {
+		if err := n.Load(&t, yaml.WithKnownFields()); err != nil {
+			return nil, fmt.Errorf("%s: %s", name, mistakes(err))
+		}
 	}
 	f := &File{Name: name, Baseline: t.Baseline, Figure: t.Figure, Restarts: t.Restarts, Folds: t.Folds, base: &t.Base}
 	switch {
 	case f.Folds < 0 || f.Folds == 1:
 		return nil, fmt.Errorf("%s: folds: %d: there must be at least 2 folds, or 0 for none", name, f.Folds)
-	case f.Restarts < 0:
-		return nil, fmt.Errorf("%s: restarts: %d: k-means runs at least once, or 20 times for 0", name, f.Restarts)
+	case f.Folds > MaxRuns:
+		return nil, fmt.Errorf("%s: folds: %d: a sweep has at most %d runs", name, f.Folds, MaxRuns)
+	case f.Restarts < 0 || f.Restarts > train.MaxRestarts:
+		return nil, fmt.Errorf("%s: restarts: %d: k-means runs 1 to %d times, or 20 times for 0", name, f.Restarts, train.MaxRestarts)
 	}
 	if err := f.readGrid(&t.Grid); err != nil {
 		return nil, err
@@ -121,6 +126,9 @@ func Parse(name string, text []byte) (*File, error) {
 	r := t.Random
 	if r.Trials < 0 || (r.Trials == 0) != (r.Values.Kind == 0) {
 		return nil, fmt.Errorf("%s: random draws need trials and values", name)
+	}
+	if r.Trials > MaxRuns {
+		return nil, fmt.Errorf("%s: random: trials: %d: a sweep has at most %d runs", name, r.Trials, MaxRuns)
 	}
 	if r.Trials > 0 {
 		if err := f.draw(&r.Values, r.Trials, r.Seed); err != nil {
@@ -133,12 +141,39 @@ func Parse(name string, text []byte) (*File, error) {
 			f.Figure = validationMAP
 		}
 	}
-	var err error
 	f.Seeds, err = seeds(&t.Seeds)
 	if err != nil {
 		return nil, fmt.Errorf("%s: seeds: %w", name, err)
 	}
-	return f, nil
+	return f, f.checkRuns()
+}
+
+// MaxRuns is the largest number of runs of a sweep.
+const MaxRuns = 10_000
+
+// checkRuns refuses more runs than a sweep may have. Each factor is at most MaxRuns or
+// the length of a list in the file, and the product ends above MaxRuns.
+func (f *File) checkRuns() error {
+	runs, factors := 1, []string{}
+	multiply := func(n int, what string) {
+		if n > 1 {
+			factors = append(factors, fmt.Sprintf("%d %s", n, what))
+		}
+		runs = min(runs, MaxRuns+1) * n
+	}
+	for _, a := range f.axes {
+		what := "values"
+		if a.drawn {
+			what = "draws"
+		}
+		multiply(len(a.values), what)
+	}
+	multiply(max(f.Folds, 1), "folds")
+	multiply(len(f.Seeds), "seeds")
+	if runs > MaxRuns {
+		return fmt.Errorf("%s: %s are more than the %d runs that a sweep may have: make the lists shorter, or several sweeps", f.Name, strings.Join(factors, " x "), MaxRuns)
+	}
+	return nil
 }
 
 // Drawn reports whether values are drawn at random, to find good ones.
@@ -157,6 +192,9 @@ func seeds(n *yaml.Node) ([]uint64, error) {
 		if err != nil || k < 1 {
 			return nil, fmt.Errorf("%q is neither a number of seeds nor a list", n.Value)
 		}
+		if k > MaxRuns {
+			return nil, fmt.Errorf("%d: a sweep has at most %d runs", k, MaxRuns)
+		}
 		var list []uint64
 		for i := range k {
 			list = append(list, uint64(i+1))
@@ -167,10 +205,12 @@ func seeds(n *yaml.Node) ([]uint64, error) {
 	if err := n.Decode(&list); err != nil || len(list) == 0 {
 		return nil, errors.New("want a number of seeds, or a list of whole numbers")
 	}
-	for i, s := range list {
-		if slices.Contains(list[:i], s) {
+	seen := make(map[uint64]bool, len(list))
+	for _, s := range list {
+		if seen[s] {
 			return nil, fmt.Errorf("%d is there twice", s)
 		}
+		seen[s] = true
 	}
 	return list, nil
 }
@@ -254,6 +294,9 @@ func (f *File) draw(n *yaml.Node, trials int, seed uint64) error {
 	return nil
 }
 
+// maxInt is the largest number that an int range draws: float64 holds all up to it.
+const maxInt = 1 << 53
+
 // drawOne draws a value for a place: of a list, or of a range, with three digits.
 func (f *File) drawOne(place string, n *yaml.Node, r *rand.Rand) (string, error) {
 	const ranges = "{uniform: [LOW, HIGH]}, {log: [LOW, HIGH]} or {int: [LOW, HIGH]}"
@@ -275,12 +318,14 @@ func (f *File) drawOne(place string, n *yaml.Node, r *rand.Rand) (string, error)
 	}
 	low, high, u := ends[0], ends[1], r.Float64()
 	switch {
-	case !(low < high) || math.IsInf(high-low, 0):
+	case !(low < high) || math.IsInf(low, 0) || math.IsInf(high-low, 0):
 		return "", fmt.Errorf("%s: [%v, %v]: LOW must be below HIGH", kind, low, high)
 	case kind == "log" && low <= 0:
 		return "", fmt.Errorf("log: [%v, %v]: LOW must be above 0, which has no logarithm", low, high)
 	case kind == "int" && (low != math.Trunc(low) || high != math.Trunc(high)):
 		return "", fmt.Errorf("int: [%v, %v]: want whole numbers", low, high)
+	case kind == "int" && max(-low, high) > maxInt:
+		return "", fmt.Errorf("int: [%v, %v]: want numbers of at most %d", low, high, int64(maxInt))
 	case kind == "int":
 		return strconv.Itoa(int(low) + r.IntN(int(high-low)+1)), nil
 	case train.IsWhole(place):

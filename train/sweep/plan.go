@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -21,7 +22,7 @@ type Job struct {
 
 // Plan lists the runs of a sweep: all combinations of the axes, and of each all
 // folds and seeds. over is laid over the base.
-func (f *File) Plan(over []train.Setting) ([]Job, error) {
+func (f *File) Plan(ctx context.Context, over []train.Setting) ([]Job, error) {
 	combinations := [][]train.Setting{nil}
 	for _, a := range f.axes {
 		var longer [][]train.Setting
@@ -37,6 +38,9 @@ func (f *File) Plan(over []train.Setting) ([]Job, error) {
 	for _, c := range combinations {
 		for fold := range max(f.Folds, 1) {
 			for _, seed := range f.Seeds {
+				if err := ctx.Err(); err != nil {
+					return nil, err
+				}
 				j, err := f.job(over, c, fold+1, seed)
 				if err != nil {
 					return nil, err

@@ -99,7 +99,7 @@ baseline: {model.metric: euclidean}
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := f.Plan(nil)
+	jobs, err := f.Plan(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestASweepPlansEveryCombination(t *testing.T) {
 		t.Errorf("order %q", got)
 	}
 	// Other settings have other folders.
-	over, err := f.Plan([]train.Setting{{Path: "epochs", Value: "3"}})
+	over, err := f.Plan(t.Context(), []train.Setting{{Path: "epochs", Value: "3"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ random:
 		if !f.Drawn() || f.Figure != validationMAP {
 			t.Errorf("random draws are chosen by %s", f.Figure)
 		}
-		jobs, err := f.Plan(nil)
+		jobs, err := f.Plan(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,7 +222,7 @@ func TestMistakesInASweepFileAreNamed(t *testing.T) {
 		f, err := Parse("x.yaml", []byte(text))
 		if err == nil {
 			var jobs []Job
-			if jobs, err = f.Plan(nil); err == nil {
+			if jobs, err = f.Plan(t.Context(), nil); err == nil {
 				err = Check(jobs, Options{Baseline: f.Baseline}, "")
 			}
 		}
