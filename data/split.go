@@ -199,9 +199,19 @@ func publishedSplit(set *Set) (train, test *Set, err error) {
 		side[it.Label] = it.Part
 	}
 	if len(a) == 0 || len(b) == 0 {
-		return nil, nil, fmt.Errorf("%s: its split has %d training and %d test images", set.Name, len(a), len(b))
+		return nil, nil, &OneSidedError{set.Name, len(a), len(b)}
 	}
 	return set.Select(set.Name+" (train)", a), set.Select(set.Name+" (test)", b), nil
+}
+
+// OneSidedError says that the split that a set comes with has one part alone.
+type OneSidedError struct {
+	Set         string
+	Train, Test int // images; one is 0
+}
+
+func (e *OneSidedError) Error() string {
+	return fmt.Sprintf("%s: its split has %d training and %d test images", e.Set, e.Train, e.Test)
 }
 
 // listedClasses marks the classes that a file names.

@@ -145,13 +145,56 @@ func (s Selection) open(ctx context.Context, cfg Config) (whole, part *data.Set,
 		return nil, nil, fmt.Errorf("unknown split %q (there is: %s)", split, strings.Join(Splits, ", "))
 	}
 	sets, err := openSets(ctx, cfg, s.Options)
+	if s.Data != "" && errors.As(err, new(*data.OneSidedError)) && cfg.Data.Corrupt == (CorruptConfig{}) {
+		sets, err = openOneSide(ctx, cfg, s.Options)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	part = map[string]*data.Set{"test": sets.test, "validation": sets.validation, "train": sets.fit, "all": sets.all}[split]
-	if part == nil {
+	if part = sets.part(split); part == nil {
 		sets.all.Close()
-		return nil, nil, errors.New("the run set no validation classes aside")
+		return nil, nil, sets.noPart(split, s.Data)
 	}
 	return sets.all, part, nil
+}
+
+// part is one of Splits, nil if there is none.
+func (s sets) part(split string) *data.Set {
+	return map[string]*data.Set{"test": s.test, "validation": s.validation, "train": s.fit, "all": s.all}[split]
+}
+
+// noPart says that there is no such split, and which there are.
+func (s sets) noPart(split, spec string) error {
+	var there []string
+	for _, name := range Splits {
+		if s.part(name) != nil {
+			there = append(there, name)
+		}
+	}
+	what := fmt.Sprintf("%s has no images for %s", spec, split)
+	if split == "validation" {
+		what = "the run set no validation classes aside"
+		if spec != "" {
+			what = "no validation classes can be set aside of " + spec + ", as the run's settings have them"
+		}
+	}
+	return fmt.Errorf("%s; its splits are: %s", what, strings.Join(there, ", "))
+}
+
+// openOneSide opens a set whose own split has one part alone: enough to be measured
+// on, not to train.
+func openOneSide(ctx context.Context, cfg Config, opt Options) (s sets, err error) {
+	if s.all, s.fingerprint, err = openSet(ctx, cfg.Data.Spec, cfg.Data, opt); err != nil {
+		return s, err
+	}
+	if s.all.Items[0].Part == data.TestPart {
+		s.test = s.all
+		return s, nil
+	}
+	whole := s
+	whole.fit = s.all
+	if s, err = whole.setAside(cfg); err != nil {
+		whole.all.Close()
+	}
+	return s, err
 }

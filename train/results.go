@@ -2,11 +2,13 @@ package train
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 )
@@ -19,6 +21,10 @@ type Results struct {
 	Data  string `json:"data"`
 	// Engine computed the figures, and of a run the last steps.
 	Engine engine.Info `json:"engine"`
+
+	// Seen says what of another set than the run's own was for training; nil of its
+	// own, and where that is gone.
+	Seen *Seen `json:"seen,omitempty"`
 
 	Model *eval.Figures `json:"model"`
 	// Last is the model of the last epoch, LastEpoch, where that is not the one
@@ -78,6 +84,16 @@ type MeasureOptions struct {
 	Flow string
 	// FlowBatch is the number of images that are mixed, 0 for that of training.
 	FlowBatch int
+	seen      *Seen
+}
+
+// describe says what the images are, and whether some were for training.
+func (o MeasureOptions) describe() string {
+	text := o.Selection.describe()
+	if o.seen != nil && o.seen.Images > 0 {
+		text += fmt.Sprintf(", %d of %s were for training", o.seen.Images, plural.Of(o.seen.OfImages, "image"))
+	}
+	return text
 }
 
 // Measure evaluates a run's model beside the baselines.
@@ -91,10 +107,14 @@ func Measure(ctx context.Context, folder Folder, eng engine.Engine, opt MeasureO
 			emb.Close()
 		}
 	}()
+	if opt.seen, err = emb.Seen(ctx, opt.Selection); err != nil {
+		return nil, nil, err
+	}
 	r, err := emb.figures(ctx, opt)
 	if err != nil {
 		return nil, nil, err
 	}
+	r.Seen = opt.seen
 	if opt.ModelOnly {
 		return emb, r, nil
 	}

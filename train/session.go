@@ -106,6 +106,15 @@ type sets struct {
 	fingerprint                string
 }
 
+// trained are the images that decided the model: those for training, and those for
+// validation, if there are any.
+func (s sets) trained() []*data.Set {
+	if s.validation == nil {
+		return []*data.Set{s.fit}
+	}
+	return []*data.Set{s.fit, s.validation}
+}
+
 func openSets(ctx context.Context, cfg Config, opt Options) (s sets, err error) {
 	s.all, s.fingerprint, err = openSet(ctx, cfg.Data.Spec, cfg.Data, opt)
 	if err != nil {
@@ -136,6 +145,11 @@ func openSets(ctx context.Context, cfg Config, opt Options) (s sets, err error) 
 			return s, err
 		}
 	}
+	return s.setAside(cfg)
+}
+
+// setAside takes the validation classes off those for training.
+func (s sets) setAside(cfg Config) (_ sets, err error) {
 	if cfg.Data.Folds > 0 {
 		s.fit, s.validation, err = data.Fold(s.fit, cfg.Data.Fold, cfg.Data.Folds)
 		return s, setting("data.folds", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -152,6 +153,7 @@ func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) e
 	if err != nil {
 		return err
 	}
+	warnLargeK(log, "--k", opt.Ks, r.Model.Queries-1, "an image has %s")
 	if err := f.group.write(r, log); err != nil {
 		return err
 	}
@@ -236,12 +238,28 @@ func (f *evalFlags) measureNetwork(cmd *cobra.Command, log *logrus.Logger, opt t
 	return r, nil
 }
 
+// warnLargeK says which K are larger than the number of images that can be found.
+func warnLargeK(log *logrus.Logger, flag string, ks []int, others int, has string) {
+	var large []string
+	for _, k := range ks {
+		if k >= others && others > 0 {
+			large = append(large, strconv.Itoa(k))
+		}
+	}
+	if large != nil {
+		log.Warnf("%s %s: "+has+", so that all of them are among the nearest", flag, strings.Join(large, ","), plural.Of(others, "other"))
+	}
+}
+
 func parseKs(text string) ([]int, error) {
 	var ks []int
 	for _, w := range strings.Split(text, ",") {
 		k, err := strconv.Atoi(strings.TrimSpace(w))
 		if err != nil || k < 1 {
 			return nil, errors.New("want whole numbers from 1 on, separated by commas")
+		}
+		if slices.Contains(ks, k) {
+			return nil, fmt.Errorf("%d is there twice", k)
 		}
 		ks = append(ks, k)
 	}

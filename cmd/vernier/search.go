@@ -16,6 +16,7 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -119,6 +120,9 @@ func (f *searchFlags) search(ctx context.Context, folder train.Folder, eng engin
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cmp.Or(f.gallery, string(folder)), err)
+	}
+	if len(hits) > 0 && len(hits[0]) < f.k {
+		f.sel.Events.Warn("--nearest %d: the gallery has %s", f.k, plural.Of(len(hits[0]), "image"))
 	}
 	list := make([]found, len(hits))
 	for i, near := range hits {

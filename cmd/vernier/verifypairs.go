@@ -117,6 +117,10 @@ func (f *verifyFlags) classSource(ctx context.Context, folder train.Folder, eng 
 	if err != nil {
 		return nil, err
 	}
+	if _, err := e.Seen(ctx, sel); err != nil {
+		e.Close()
+		return nil, err
+	}
 	s := f.source(e.Model, e.Embeddings)
 	s.name = e.Set.Name
 	for _, it := range e.Set.Items {
