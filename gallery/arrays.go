@@ -26,6 +26,7 @@ const (
 	metricName     = "metric"
 	modelName      = "model"
 	dataName       = "data"
+	checksumName   = "checksum" // of all else; safetensors has it under weights.ChecksumKey
 )
 
 // DescriptionFile tells other tools how the rows beside it are to be compared.
@@ -43,19 +44,20 @@ func (t *Table) numbers() (x, labels *weights.Tensor, err error) {
 	return x, labels, err
 }
 
-func writeSafetensors(path string, t *Table) error {
+// arrays is a table as arrays and texts, and as the checksum of both. Lists are JSON.
+func (t *Table) arrays() (ts []*weights.Tensor, texts map[string]string, err error) {
 	x, labels, err := t.numbers()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	ts := []*weights.Tensor{x}
+	ts = []*weights.Tensor{x}
 	if labels != nil {
 		ts = append(ts, labels)
 	}
-	meta := map[string]string{}
+	texts = map[string]string{}
 	for key, value := range map[string]string{metricName: t.Metric, modelName: t.Model, dataName: t.Data} {
 		if value != "" {
-			meta[key] = value
+			texts[key] = value
 		}
 	}
 	for key, list := range map[string][]string{pathsName: t.Paths, classesName: t.Classes} {
@@ -64,11 +66,42 @@ func writeSafetensors(path string, t *Table) error {
 		}
 		text, err := json.Marshal(list)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		meta[key] = string(text)
+		texts[key] = string(text)
 	}
-	return weights.WriteSafetensors(path, ts, meta)
+	return ts, texts, nil
+}
+
+// checksum is that of everything a table says, for formats that keep it beside it:
+// weights.Checksum of what a safetensors file of the table holds.
+func (t *Table) checksum() (string, error) {
+	ts, texts, err := t.arrays()
+	if err != nil {
+		return "", err
+	}
+	return weights.Checksum(ts, texts)
+}
+
+// verify compares a table with the checksum in its file. A file without one is taken
+// as it is.
+func (t *Table) verify(want string) error {
+	if want == "" {
+		return nil
+	}
+	sum, err := t.checksum()
+	if err == nil && sum != want {
+		err = errors.New("it is damaged: its checksum does not agree with its contents (or another program changed them and kept the checksum)")
+	}
+	return err
+}
+
+func writeSafetensors(path string, t *Table) error {
+	ts, texts, err := t.arrays()
+	if err != nil {
+		return err
+	}
+	return weights.WriteChecked(path, ts, texts)
 }
 
 func writeNPZ(path string, t *Table) error {
@@ -80,10 +113,14 @@ func writeNPZ(path string, t *Table) error {
 	if labels != nil {
 		ts = append(ts, labels)
 	}
+	sum, err := t.checksum()
+	if err != nil {
+		return err
+	}
 	for _, c := range []struct {
 		name string
 		list []string
-	}{{pathsName, t.Paths}, {classesName, t.Classes}, {metricName, one(t.Metric)}, {modelName, one(t.Model)}, {dataName, one(t.Data)}} {
+	}{{pathsName, t.Paths}, {classesName, t.Classes}, {metricName, one(t.Metric)}, {modelName, one(t.Model)}, {dataName, one(t.Data)}, {checksumName, one(sum)}} {
 		if len(c.list) == 0 {
 			continue
 		}
@@ -142,7 +179,10 @@ func readNPY(path string) (*Table, error) {
 		return nil, err
 	}
 	for _, what := range []string{labelsName, pathsName} {
-		err := t.array(beside(path, what), what)
+		err := checkSum(beside(path, what))
+		if err == nil {
+			err = t.array(beside(path, what), what)
+		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: %w", beside(path, what), err)
 		}
@@ -169,9 +209,12 @@ func (t *Table) nameClasses(path string) error {
 		return err
 	}
 	defer f.Close()
+	if err := checkSum(f.Name()); err != nil {
+		return err
+	}
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil {
-		return fmt.Errorf("%s beside it: %w", ClassesFile, err)
+		return fmt.Errorf("%s beside it: %w", ClassesFile, lineError(err))
 	}
 	names := map[string]string{}
 	for _, r := range rows {
@@ -199,7 +242,7 @@ func (t *Table) array(path, what string) error {
 	if f.Format() != weights.FormatNPY {
 		return fmt.Errorf("this is %s, not npy", f.Format())
 	}
-	return t.fill(f.Tensors()[0], what)
+	return t.fill(f.Tensors()[0], what, nil)
 }
 
 // readArrays reads .npz and .safetensors.
@@ -209,16 +252,20 @@ func readArrays(path string) (*Table, error) {
 		return nil, err
 	}
 	defer f.Close()
+	if _, err := f.Verify(); err != nil {
+		return nil, err
+	}
 	t := &Table{}
-	for _, what := range []string{embeddingsName, labelsName, pathsName, classesName, metricName, modelName, dataName} {
+	texts := map[string]*string{metricName: &t.Metric, modelName: &t.Model, dataName: &t.Data, checksumName: new(string)}
+	for _, what := range []string{embeddingsName, labelsName, pathsName, classesName, metricName, modelName, dataName, checksumName} {
 		if !slices.Contains(f.Names(), what) {
 			continue
 		}
 		x, err := f.Tensor(what)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = t.fill(x, what, texts)
 		}
-		if err := t.fill(x, what); err != nil {
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -233,16 +280,16 @@ func readArrays(path string) (*Table, error) {
 			}
 		}
 	}
-	for key, into := range map[string]*string{metricName: &t.Metric, modelName: &t.Model, dataName: &t.Data} {
+	for _, key := range []string{metricName, modelName, dataName} {
 		if text, ok := meta[key]; ok {
-			*into = text
+			*texts[key] = text
 		}
 	}
-	return t, nil
+	return t, t.verify(*texts[checksumName])
 }
 
-// fill takes a part of the table from an array.
-func (t *Table) fill(x *weights.Tensor, what string) error {
+// fill takes a part of the table, or one of the texts, from an array.
+func (t *Table) fill(x *weights.Tensor, what string, texts map[string]*string) error {
 	if want := 1; what != embeddingsName && len(x.Shape) != want {
 		return fmt.Errorf("%s has shape %v, want one dimension", what, x.Shape)
 	}
@@ -276,7 +323,7 @@ func (t *Table) fill(x *weights.Tensor, what string) error {
 		t.Classes = list
 	default:
 		if len(list) > 0 {
-			*map[string]*string{metricName: &t.Metric, modelName: &t.Model, dataName: &t.Data}[what] = list[0]
+			*texts[what] = list[0]
 		}
 	}
 	return nil
@@ -296,6 +343,9 @@ func readDescription(path string, t *Table) error {
 		return nil
 	}
 	if err != nil {
+		return err
+	}
+	if err := checkSum(filepath.Join(filepath.Dir(path), DescriptionFile)); err != nil {
 		return err
 	}
 	var d description

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -61,21 +63,29 @@ func writeCSVFile(path string, t *Table) error {
 }
 
 // readCSV reads columns path, class and label, in any place, and e0, e1, ... in
-// order. Others are passed over.
+// any order. Others are passed over.
 func readCSV(path string) (*Table, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	r := csv.NewReader(f)
+	t, err := parseCSV(f)
+	if err != nil {
+		return nil, err
+	}
+	return t, readDescription(path, t)
+}
+
+func parseCSV(from io.Reader) (*Table, error) {
+	r := csv.NewReader(from)
 	r.ReuseRecord = true
 	header, err := r.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, errors.New("the file is empty")
 	}
 	if err != nil {
-		return nil, err
+		return nil, lineError(err)
 	}
 	c, err := newColumns(header)
 	if err != nil {
@@ -85,17 +95,35 @@ func readCSV(path string) (*Table, error) {
 	for {
 		row, err := r.Read()
 		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			err = c.take(t, row)
+			return t, nil
 		}
 		if err != nil {
+			return nil, lineError(err)
+		}
+		if err := c.take(t, row); err != nil {
 			line, _ := r.FieldPos(0)
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
-	return t, readDescription(path, t)
+}
+
+// lineError names the line of an error of the csv package, and what it means. Only a
+// record that was read has a position of its own.
+func lineError(err error) error {
+	var p *csv.ParseError
+	if !errors.As(err, &p) {
+		return err
+	}
+	why := p.Err.Error()
+	switch {
+	case errors.Is(p.Err, csv.ErrFieldCount):
+		why = "it has another number of columns than the header"
+	case errors.Is(p.Err, csv.ErrQuote):
+		why = fmt.Sprintf("a quote without its counterpart, at line %d, byte %d", p.Line, p.Column)
+	case errors.Is(p.Err, csv.ErrBareQuote):
+		why = fmt.Sprintf("a quote within a text that does not begin with one, at byte %d", p.Column)
+	}
+	return fmt.Errorf("line %d: %s", p.StartLine, why)
 }
 
 // columns are the places of a table's columns.
@@ -106,8 +134,16 @@ type columns struct {
 
 func newColumns(header []string) (*columns, error) {
 	at := map[string]int{}
+	if err := readable(header[0]); err != nil {
+		return nil, err
+	}
 	for i, name := range header {
-		at[strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")))] = i
+		name = strings.ToLower(strings.TrimSpace(strings.TrimPrefix(name, "\ufeff")))
+		_, number := numberOf(name)
+		if _, twice := at[name]; twice && (number || slices.Contains([]string{pathColumn, classColumn, labelColumn}, name)) {
+			return nil, fmt.Errorf("two columns are called %s", name)
+		}
+		at[name] = i
 	}
 	find := func(name string) int {
 		if i, ok := at[name]; ok {
@@ -115,7 +151,7 @@ func newColumns(header []string) (*columns, error) {
 		}
 		return -1
 	}
-	c := &columns{path: find("path"), class: find("class"), label: find("label")}
+	c := &columns{path: find(pathColumn), class: find(classColumn), label: find(labelColumn)}
 	for {
 		i := find("e" + strconv.Itoa(len(c.numbers)))
 		if i < 0 {
@@ -124,17 +160,52 @@ func newColumns(header []string) (*columns, error) {
 		c.numbers = append(c.numbers, i)
 	}
 	if len(c.numbers) == 0 {
-		return nil, errors.New("there is no column e0: want a header with e0, e1, ... for the numbers of an embedding")
+		return nil, errors.New("there is no column e0: want a header with e0, e1, ... for the numbers of an embedding, separated by commas")
+	}
+	for name := range at {
+		if n, ok := numberOf(name); ok && n >= len(c.numbers) {
+			return nil, fmt.Errorf("there is a column %s, but none is called e%d", name, len(c.numbers))
+		}
 	}
 	return c, nil
+}
+
+// numberOf is n of a column's name en.
+func numberOf(name string) (n int, ok bool) {
+	digits, ok := strings.CutPrefix(name, "e")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(digits)
+	return n, err == nil && strconv.Itoa(n) == digits
+}
+
+// readable says why the first column's name is none, where another format or
+// separator shows.
+func readable(first string) error {
+	switch {
+	case strings.HasPrefix(first, "\xff\xfe"), strings.HasPrefix(first, "\xfe\xff"):
+		return errors.New("the file is in UTF-16: save it as CSV in UTF-8")
+	case strings.HasPrefix(strings.TrimPrefix(first, "\ufeff"), "sep="):
+		return errors.New("the file begins with a line sep=: remove it")
+	}
+	for _, separator := range []string{";", "\t"} {
+		if strings.Contains(first, separator) {
+			return fmt.Errorf("the columns are separated by %q: save the file with commas between them and points in numbers", separator)
+		}
+	}
+	return nil
 }
 
 // take adds a line to a table.
 func (c *columns) take(t *Table, row []string) error {
 	for j, i := range c.numbers {
 		v, err := strconv.ParseFloat(strings.TrimSpace(row[i]), 32)
-		if err != nil {
+		if err != nil && !errors.Is(err, strconv.ErrRange) {
 			return fmt.Errorf("e%d is %q, want a number", j, row[i])
+		}
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("e%d is %q, want a finite number of 32 bits", j, row[i])
 		}
 		t.X = append(t.X, float32(v))
 	}

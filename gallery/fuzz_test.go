@@ -172,3 +172,27 @@ func TestIndexesThatClaimTooMuch(t *testing.T) {
 		t.Errorf("NaN: %v", err)
 	}
 }
+
+// FuzzParquet reads what the fuzzer made of files that Write wrote.
+func FuzzParquet(f *testing.F) {
+	path := filepath.Join(f.TempDir(), "x.parquet")
+	for _, table := range []*Table{newTable(3, 2, 1), {Embeddings: newRows(2, 1, 2)}} {
+		if err := Write(path, table); err != nil {
+			f.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		path := filepath.Join(t.TempDir(), "x.parquet")
+		fatal(t, os.WriteFile(path, b, 0o644))
+		bounded(t, len(b), func() {
+			if x, err := Read(path); err == nil && x.Validate() != nil {
+				t.Fatal(x.Validate())
+			}
+		})
+	})
+}

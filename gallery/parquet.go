@@ -38,7 +38,11 @@ func writeParquet(path string, t *Table) error {
 	}
 	schema := parquet.NewSchema("embeddings", group)
 	options := []parquet.WriterOption{schema, parquet.CreatedBy("vernier", "", "")}
-	for key, value := range map[string]string{metricName: t.Metric, modelName: t.Model, dataName: t.Data} {
+	sum, err := t.checksum()
+	if err != nil {
+		return err
+	}
+	for key, value := range map[string]string{metricName: t.Metric, modelName: t.Model, dataName: t.Data, checksumName: sum} {
 		if value != "" {
 			options = append(options, parquet.KeyValueMetadata(metadataPrefix+key, value))
 		}

@@ -70,7 +70,8 @@ func readParquet(path string) (t *Table, err error) {
 			return nil, fmt.Errorf("column %s: %w", name, err)
 		}
 	}
-	return t, nil
+	sum, _ := p.Lookup(metadataPrefix + checksumName)
+	return t, t.verify(sum)
 }
 
 // checkFooter compares the size that the end of a file claims of its footer with

@@ -55,7 +55,7 @@ func (t *Table) Validate() error {
 //	.csv          path, class, label, e0, e1, ...
 //
 // Columns that the table lacks are left out. Parquet, safetensors and .npz also
-// say by which metric and model.
+// say by which metric and model, and have a checksum of all this.
 func Write(path string, t *Table) error {
 	if !slices.Contains(formats, ending(path)) {
 		return unknownEnding(path)
@@ -79,7 +79,9 @@ func WriteAs(path, format string, t *Table) error {
 
 // Read reads what Write wrote, and files of the same formats by others: of
 // .parquet any with one column of lists of numbers, of .csv any with columns
-// e0, e1, ... A folder is taken for one that vernier export wrote.
+// e0, e1, ... A folder is taken for one that vernier export wrote. What differs from
+// the checksum in it, or from that in the SumsFile beside it, is an error; a file
+// without one is taken as it is.
 func Read(path string) (*Table, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -98,7 +100,10 @@ func Read(path string) (*Table, error) {
 	if !ok {
 		return nil, unknownEnding(path)
 	}
-	t, err := read(path)
+	t, err := (*Table)(nil), checkSum(path)
+	if err == nil {
+		t, err = read(path)
+	}
 	if err == nil {
 		err = t.complete()
 	}

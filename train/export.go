@@ -16,8 +16,8 @@ import (
 // ExportFormats lists what Export writes; ONNXFormat is not among them.
 var ExportFormats = []string{"safetensors", "npy", "npz", "csv", "parquet"}
 
-// Export writes the network and the embeddings into a folder and returns the
-// names of the files. Each appears as a whole or not at all.
+// Export writes the network and the embeddings into a folder, with a file of their
+// checksums, and returns the names of the files. Each appears as a whole or not at all.
 func (e *Embedded) Export(dir string, formats []string) (files []string, err error) {
 	table, err := e.Table()
 	if err != nil {
@@ -70,7 +70,10 @@ func (e *Embedded) Export(dir string, formats []string) (files []string, err err
 		}
 		return wholefile.WriteBytes(path, append(text, '\n'))
 	})
-	return files, err
+	if err == nil {
+		err = gallery.WriteSums(dir, files)
+	}
+	return append(files, gallery.SumsFile), err
 }
 
 // description tells another tool how to compare the rows.

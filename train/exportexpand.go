@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/weights"
 )
@@ -38,6 +39,9 @@ func (e *Embedded) ExportExpansion(dir string, eps float64) (*eval.Expansion, []
 	if err != nil {
 		return nil, nil, err
 	}
-	err = wholefile.WriteBytes(filepath.Join(dir, ExpansionDescriptionFile), append(text, '\n'))
-	return x, []string{ExpansionFile, ExpansionDescriptionFile}, err
+	files := []string{ExpansionFile, ExpansionDescriptionFile}
+	if err := wholefile.WriteBytes(filepath.Join(dir, ExpansionDescriptionFile), append(text, '\n')); err != nil {
+		return nil, nil, err
+	}
+	return x, files, gallery.WriteSums(dir, files)
 }

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -24,11 +25,12 @@ func ExportONNX(dir string, m *model.Model, epoch int, o ONNXOptions) (files []s
 	if err := m.WriteONNX(filepath.Join(dir, network), o.Input, extra); err != nil {
 		return nil, err
 	}
-	if !o.Metric {
-		return []string{network}, nil
+	files = []string{network}
+	if o.Metric {
+		if err := model.WriteMetricONNX(filepath.Join(dir, metric), m.Spec.Metric, m.Spec.Dim, extra); err != nil {
+			return files, err
+		}
+		files = append(files, metric)
 	}
-	if err := model.WriteMetricONNX(filepath.Join(dir, metric), m.Spec.Metric, m.Spec.Dim, extra); err != nil {
-		return []string{network}, err
-	}
-	return []string{network, metric}, nil
+	return files, gallery.WriteSums(dir, files)
 }

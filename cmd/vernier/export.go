@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +15,9 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -38,6 +42,10 @@ func newExport(log *logrus.Logger) *cobra.Command {
 
 Beside the rows metric.json says how they are to be compared, and classes.csv
 which class a label means. vernier search reads these files again. Rows are the images of --split.
+
+SHA256SUMS has a checksum of each file, for sha256sum -c; safetensors, npz and parquet
+have one of their contents too. vernier search and vernier index compare them, and
+refuse a file that differs. A file without a checksum is taken as it is.
 
 network.onnx takes float32 pictures that are normalised already; with
 --onnx-preprocess it takes RGB values 0..255 as uint8, with
@@ -167,6 +175,9 @@ func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, run string) er
 		return err
 	}
 	defer os.RemoveAll(stage)
+	if err := keepSums(f.out, stage); err != nil {
+		return err
+	}
 	rows := slices.DeleteFunc(slices.Clone(f.formats), func(name string) bool { return name == train.ONNXFormat })
 	if len(rows) > 0 {
 		if err := f.exportRows(cmd.Context(), folder, eng, rows, stage); err != nil {
@@ -177,6 +188,9 @@ func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, run string) er
 		if err := f.exportONNX(folder, eng, stage); err != nil {
 			return err
 		}
+	}
+	if !slices.Contains(f.report.Files, gallery.SumsFile) {
+		f.report.Files = append(f.report.Files, gallery.SumsFile)
 	}
 	if err := moveFiles(stage, f.out); err != nil {
 		return err
@@ -250,6 +264,19 @@ func (f *exportFlags) exportRows(ctx context.Context, folder train.Folder, eng e
 	f.tell("expansion: %s, rows of %s whose squared Euclidean distance is D^%d of %s within %.2g, for coordinates at most %.3g apart: wrote %s",
 		plural.Of(len(x.Frequency), "frequency"), plural.Of(x.Dim, "number"), emb.Model.Spec.Metric.P, x.Metric, x.Bound, x.Range, strings.Join(expanded, ", "))
 	return nil
+}
+
+// keepSums takes over the checksums of files that are exported already: those that
+// are not replaced keep theirs.
+func keepSums(from, to string) error {
+	text, err := os.ReadFile(filepath.Join(from, gallery.SumsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return wholefile.WriteBytes(filepath.Join(to, gallery.SumsFile), text)
 }
 
 // moveFiles moves the files of a folder into another, in place of those of the same

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,6 +78,36 @@ func TestIndexAndSearch(t *testing.T) {
 			}
 		}
 	}
+	t.Run("a damaged export", func(t *testing.T) {
+		for _, f := range gallery.Formats() {
+			path := filepath.Join(dir, "export", "embeddings."+f)
+			whole, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			damaged := bytes.Clone(whole)
+			damaged[len(whole)*2/3] ^= 1
+			if err := os.WriteFile(path, damaged, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			for _, args := range [][]string{{"search", run, "--gallery", path, "--query", query}, {"index", run, "--from", path, "--out", filepath.Join(dir, "none.index")}} {
+				if code, _, errs := vernier(t, args...); code != exitFailed || !strings.Contains(errs, path+": embeddings."+f+" is not what SHA256SUMS beside it says") {
+					t.Errorf("%v: exit %d\n%s", args, code, errs)
+				}
+			}
+			if err := os.WriteFile(path, whole, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// A second export keeps the checksums of what it does not replace.
+		if code, _, errs := vernier(t, "export", run, "--out", filepath.Join(dir, "export"), "--format", "onnx,csv", "--force"); code != exitDone {
+			t.Fatal(errs)
+		}
+		sums, err := os.ReadFile(filepath.Join(dir, "export", gallery.SumsFile))
+		if names := strings.Fields(string(sums)); err != nil || len(names) != 2*12 || !slices.Contains(names, "network.onnx") || !slices.Contains(names, "labels.npy") {
+			t.Errorf("checksums of %v (%v)", names, err)
+		}
+	})
 	from := filepath.Join(dir, "from.index")
 	if code, out, errs := vernier(t, "index", run, "--out", from, "--from", filepath.Join(dir, "export", "embeddings.parquet")); code != exitDone || !strings.Contains(out, "added 48 rows") {
 		t.Errorf("exit %d\n%s\n%s", code, out, errs)

@@ -134,10 +134,10 @@ func TestTrainEvalEmbedExport(t *testing.T) {
 	}
 	code, out, errs = vernier(t, "export", run, "--json")
 	var exported exportReport
-	if err := json.Unmarshal([]byte(out), &exported); err != nil || code != exitDone || exported.Rows != 48 || exported.Dim != 8 || len(exported.Files) != 11 {
+	if err := json.Unmarshal([]byte(out), &exported); err != nil || code != exitDone || exported.Rows != 48 || exported.Dim != 8 || len(exported.Files) != 12 {
 		t.Errorf("export: exit %d, %v\n%s\n%s", code, err, out, errs)
 	}
-	for _, f := range []string{"model.safetensors", "embeddings.safetensors", "embeddings.npy", "labels.npy", "paths.npy", "network.npz", "embeddings.npz", "embeddings.csv", "embeddings.parquet", "classes.csv", "metric.json"} {
+	for _, f := range []string{"model.safetensors", "embeddings.safetensors", "embeddings.npy", "labels.npy", "paths.npy", "network.npz", "embeddings.npz", "embeddings.csv", "embeddings.parquet", "classes.csv", "metric.json", "SHA256SUMS"} {
 		if _, err := os.Stat(filepath.Join(run, "export", f)); err != nil {
 			t.Errorf("export: %v", err)
 		}
