@@ -25,7 +25,7 @@ func openCSV(file string, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	set := &Set{store: fileStore{src, NewDecoder(o.Decode)}, Notices: t.Notes}
+	set := &Set{store: fileStore{namedSource{src}, NewDecoder(o.Decode)}, Notices: t.Notes}
 	var keys []string
 	category := map[string]string{}
 	for t.next() {

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
 func TestCSVReadsSplitRolesAndBoxes(t *testing.T) {
@@ -264,7 +266,7 @@ func TestATableInLatin1FindsFilesOfEitherName(t *testing.T) {
 	m := encodePNG(t, picture(3, 3, 1))
 	for _, file := range []string{"\xe4.png", "\u00e4.png"} {
 		set := mustOpen(t, "csv:"+filepath.Join(files{file: m, "list.csv": []byte("path,label\n\xe4.png,K\xe4fer\n")}.folder(t), "list.csv"))
-		if set.Items[0].Path != file || set.Classes[0] != "K\u00e4fer" || len(set.Notices) != 1 || !strings.Contains(set.Notices[0], "Windows-1252") {
+		if nametext.Decode(set.Items[0].Path) != file || set.Classes[0] != "K\u00e4fer" || len(set.Notices) < 1 || !strings.Contains(set.Notices[0], "Windows-1252") {
 			t.Errorf("%q: %+v, classes %q, notices %q", file, set.Items, set.Classes, set.Notices)
 		}
 	}

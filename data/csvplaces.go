@@ -7,19 +7,23 @@ import (
 	"path"
 	"strings"
 
+	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/table"
 )
 
 // place is the path of an image as a cell has it. Where the table is not UTF-8, the
 // name of the file may not be either.
 func (t *rows) place(cell string) string {
-	p := table.Path(cell, t.exists)
-	if t.Latin && !t.exists(p) {
+	p := table.Path(cell, func(p string) bool { return t.exists(p) || t.exists(nametext.Decode(p)) })
+	if t.exists(p) {
+		return nametext.Encode(p)
+	}
+	if t.Latin {
 		if raw := table.LatinBytes(p); t.exists(raw) {
-			return raw
+			return nametext.Encode(raw)
 		}
 	}
-	return p
+	return p // also what is written as nametext writes it
 }
 
 func (t *rows) exists(p string) bool {
@@ -31,7 +35,7 @@ func (t *rows) exists(p string) bool {
 // be wrong with the paths. Single images that are missing show when they are read.
 func (t *rows) checkPlaces(items []Item) error {
 	for _, it := range items {
-		if t.exists(it.Path) {
+		if t.exists(nametext.Decode(it.Path)) {
 			return nil
 		}
 	}

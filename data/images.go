@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
 // Unlabelled is the name of the only class of OpenImages.
@@ -47,8 +49,8 @@ func (s *manyStore) add(set *Set, paths []string, o Options) error {
 			return err
 		}
 		if !info.IsDir() && (!info.Mode().IsRegular() || archiveKind(p) == "") {
-			s.sources = append(s.sources, fileStore{folderSource{""}, decoder})
-			s.put(set, p)
+			s.sources = append(s.sources, fileStore{namedSource{folderSource{""}}, decoder})
+			s.put(set, nametext.Encode(p))
 			continue
 		}
 		src, err := openSource(p)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
 
@@ -87,7 +88,7 @@ func (s *Set) classify(keys []string, name func(key string) string) {
 	s.Classes = make([]string, len(order))
 	for i, k := range order {
 		labels[k] = i
-		s.Classes[i] = k
+		s.Classes[i] = nametext.Valid(k)
 		if name != nil {
 			s.Classes[i] = name(k)
 		}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/nearest"
 )
 
@@ -65,11 +66,12 @@ func Open(ctx context.Context, spec string, o Options) (*Set, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		set, err := k.open(path, o)
+		set, err := k.open(onDisk(path), o)
 		if err != nil {
 			return nil, fmt.Errorf("data set %s: %w", spec, err)
 		}
-		set.Name = spec
+		set.Name = nametext.Valid(spec)
+		set.noteNames()
 		if fault := set.countFault(); fault != "" {
 			set.Problems = append(set.Problems, fault)
 		}

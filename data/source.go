@@ -29,6 +29,14 @@ type source interface {
 
 // openSource opens a folder or an archive by what it is, not by its name.
 func openSource(root string) (source, error) {
+	src, err := openRawSource(root)
+	if err != nil {
+		return nil, err
+	}
+	return namedSource{src}, nil
+}
+
+func openRawSource(root string) (source, error) {
 	info, err := os.Stat(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: there is no such folder or archive", root)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
 )
@@ -313,7 +314,7 @@ func (c *Config) absolute() (err error) {
 		if err != nil {
 			return err
 		}
-		c.Data.Spec = kind + ":" + abs
+		c.Data.Spec = nametext.Valid(kind + ":" + abs) // config.json can hold no other bytes
 	}
 	if c.Weights.Path != "" {
 		if c.Weights.Path, err = filepath.Abs(c.Weights.Path); err != nil {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+
+	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
 // places finds one name for each image file, whatever the way to it: the real path of
@@ -21,6 +23,10 @@ func newPlaces() *places {
 // of is the place of a file, or of an archive and the file in it, ARCHIVE!FILE. What is
 // neither, such as a picture that is drawn, stays as it is.
 func (p *places) of(where string) string {
+	return nametext.Encode(p.onDisk(nametext.Decode(where)))
+}
+
+func (p *places) onDisk(where string) string {
 	if _, err := os.Lstat(where); err == nil {
 		dir, name := filepath.Split(where) // not filepath.Dir, which takes link/.. for nothing
 		return filepath.Join(realPath(p.folders, dir), name)

@@ -40,6 +40,14 @@ func Encode(name string) string {
 	return b.String()
 }
 
+// Valid is Encode for what is only to be read: a name that is UTF-8 stays as it is.
+func Valid(name string) string {
+	if utf8.ValidString(name) {
+		return name
+	}
+	return Encode(name)
+}
+
 // Decode returns the name that Encode made text of. Text that Encode did not make
 // comes back as it is, but for what looks like its work.
 func Decode(text string) string {
