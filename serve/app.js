@@ -56,6 +56,7 @@ function show(result, name) {
     card.querySelector(".distance").textContent = n.distance.toFixed(4) + (n.same ? " · same" : "");
     if (n.same) card.classList.add("same");
     card.querySelector(".marks").setAttribute("aria-label", `is ${n.class} right?`);
+    card.querySelector(".marks").hidden = Boolean(about.no_marks);
     const [yes, no] = card.querySelectorAll("button");
     const mark = async (right) => {
       try {
@@ -86,4 +87,6 @@ ask("about").then((a) => {
   document.title = a.title;
   $("title").textContent = a.title;
   $("about").textContent = `${a.rows} images of ${a.data}, compared by ${a.metric}`;
+  $("no-marks").textContent = a.no_marks;
+  $("no-marks").hidden = !a.no_marks;
 }).catch((e) => say(e.message));

@@ -1,14 +1,12 @@
 package serve
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -57,32 +55,6 @@ func (m *memory) find(query string) (*result, bool) {
 	defer m.mu.Unlock()
 	r, ok := m.result[query]
 	return r, ok
-}
-
-// markFile is appended to, a line at a time.
-type markFile struct {
-	mu   sync.Mutex
-	path string
-}
-
-func (f *markFile) add(m Mark) (err error) {
-	var line bytes.Buffer
-	e := json.NewEncoder(&line)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(m); err != nil {
-		return err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	file, err := os.OpenFile(f.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	if _, err := file.Write(line.Bytes()); err != nil {
-		return err
-	}
-	return file.Sync()
 }
 
 // maxName is the longest name of a file that is kept, in bytes.

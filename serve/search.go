@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image/png"
-	"io"
 	"mime"
 	"net/http"
 	"strconv"
@@ -17,14 +15,11 @@ import (
 	"github.com/vernier-ml/vernier/eval"
 )
 
-// shownSide is the longer side of a picture that is served, in pixels.
-const shownSide = 224
-
 // about describes the gallery.
 func (s *Server) about(w http.ResponseWriter, _ *http.Request) {
 	answer(w, map[string]any{
 		"title": s.cfg.Title, "rows": s.cfg.Gallery.N, "data": s.cfg.Gallery.Data, "metric": s.cfg.Info.Metric,
-		"threshold": s.cfg.Threshold, "max_bytes": s.cfg.MaxBytes,
+		"threshold": s.cfg.Threshold, "max_bytes": s.cfg.MaxBytes, "no_marks": s.noMarks,
 	})
 }
 
@@ -53,21 +48,19 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusUnsupportedMediaType, errors.New("want an image as the body, of Content-Type image/... or application/octet-stream"))
 		return
 	}
+	// A request has a seat when its image is there: one that does not come keeps
+	// nobody waiting.
+	body, release, err := s.uploads.receive(w, r)
+	defer release()
+	if f := (failure{}); errors.As(err, &f) {
+		fail(w, f.status, f.error)
+		return
+	}
 	select {
 	case s.seats <- struct{}{}:
 		defer func() { <-s.seats }()
 	default:
-		w.Header().Set("Retry-After", "1")
 		fail(w, http.StatusServiceUnavailable, errors.New("busy with other searches, try again"))
-		return
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.cfg.MaxBytes))
-	if large := new(http.MaxBytesError); errors.As(err, &large) {
-		fail(w, http.StatusRequestEntityTooLarge, fmt.Errorf("the image has more than %d bytes", large.Limit))
-		return
-	}
-	if err != nil {
-		fail(w, http.StatusBadRequest, fmt.Errorf("reading the image: %w", err))
 		return
 	}
 	select {
@@ -76,7 +69,10 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
-	img, err := data.Decode(body, data.DecodeOptions{MaxPixels: s.cfg.MaxPixels})
+	img, err := s.decoder.Decode(r.Context(), body)
+	if r.Context().Err() != nil { // nobody waits any longer
+		return
+	}
 	if err != nil {
 		status := http.StatusUnprocessableEntity
 		if errors.Is(err, data.ErrNotImage) || errors.Is(err, data.ErrEmptyFile) {
@@ -127,14 +123,17 @@ func (s *Server) image(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, fmt.Errorf("the gallery has rows 0 to %d", s.cfg.Gallery.N-1))
 		return
 	}
-	img, err := s.cfg.Picture(r.Context(), int(row))
+	picture, err := s.pictures.get(r.Context(), int(row))
+	if r.Context().Err() != nil { // nobody waits any longer
+		return
+	}
 	if err != nil {
 		fail(w, http.StatusInternalServerError, fmt.Errorf("row %d of the gallery cannot be read", row)) // the log has no use for it, the page none for its place
 		return
 	}
 	w.Header().Set("Content-Type", "image/png")
 	w.Header().Set("Cache-Control", "private, max-age=600")
-	_ = png.Encode(w, data.Thumbnail(img, shownSide)) // nobody is there to be told
+	_, _ = w.Write(picture) // nobody is there to be told
 }
 
 // answer writes JSON.
@@ -157,6 +156,9 @@ func fail(w http.ResponseWriter, status int, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Del("Cache-Control")
 	w.Header().Set("Cache-Control", "no-store")
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
 	w.WriteHeader(status)
 	_, _ = w.Write(text) // nobody is there to be told
 }

@@ -54,6 +54,7 @@ const (
 	headerTimeout   = 5 * time.Second
 	readTimeout     = 30 * time.Second
 	writeTimeout    = 2 * time.Minute // a search waits for others
+	stallTimeout    = 5 * time.Second // of a body that stops coming
 	idleTimeout     = time.Minute
 	shutdownTimeout = 5 * time.Second
 )
@@ -68,6 +69,12 @@ type Server struct {
 	turn  chan struct{} // of the one that works
 	asked *memory
 	marks *markFile
+
+	uploads  *uploads
+	decoder  *data.Decoder
+	pictures *pictures
+	noMarks  string // why no mark can be kept, if so
+	remarks  []string
 }
 
 // New checks a configuration.
@@ -84,11 +91,33 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Nearest < 1 || cfg.MaxBytes < 1 {
 		return nil, fmt.Errorf("serve: %d images and %d bytes: want positive numbers", cfg.Nearest, cfg.MaxBytes)
 	}
-	return &Server{
-		cfg: cfg, seats: make(chan struct{}, waiting), turn: make(chan struct{}, 1),
-		asked: newMemory(remembered), marks: &markFile{path: cfg.Marks},
-	}, nil
+	s := &Server{
+		cfg: cfg, seats: make(chan struct{}, waiting), turn: newTurn(),
+		asked: newMemory(remembered), marks: &markFile{path: cfg.Marks, open: openAppended},
+		uploads: newUploads(cfg.MaxBytes), decoder: data.NewDecoder(data.DecodeOptions{MaxPixels: cfg.MaxPixels}),
+	}
+	s.pictures = newPictures(maxPictureBytes, s.picture)
+	s.checkMarks()
+	return s, nil
 }
+
+// checkMarks finds out before somebody has marked anything whether it can be kept.
+func (s *Server) checkMarks() {
+	remark, err := s.marks.check()
+	if err != nil {
+		s.noMarks = fmt.Sprintf("marks cannot be kept: %v", err)
+		remark = fmt.Sprintf("%s: %s", s.cfg.Marks, s.noMarks)
+	}
+	if remark != "" {
+		s.remarks = append(s.remarks, remark)
+	}
+}
+
+// NoMarks says why marks cannot be kept; it is empty if they can.
+func (s *Server) NoMarks() string { return s.noMarks }
+
+// Remarks is what whoever starts the server should know.
+func (s *Server) Remarks() []string { return s.remarks }
 
 // Handler answers the requests of the page.
 func (s *Server) Handler() http.Handler {

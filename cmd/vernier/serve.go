@@ -91,11 +91,18 @@ func (f *serveFlags) run(cmd *cobra.Command, run string, log *logrus.Logger) (er
 	if err != nil {
 		return err
 	}
+	for _, remark := range s.Remarks() {
+		log.Warn(remark)
+	}
+	marks := "marks go to " + c.Marks
+	if s.NoMarks() != "" {
+		marks = s.NoMarks()
+	}
 	url := "http://" + at.String() + "/"
 	if f.asJSON {
-		err = json.NewEncoder(cmd.OutOrStdout()).Encode(map[string]any{"url": url, "rows": c.Gallery.N, "marks": c.Marks})
+		err = json.NewEncoder(cmd.OutOrStdout()).Encode(map[string]any{"url": url, "rows": c.Gallery.N, "marks": c.Marks, "no_marks": s.NoMarks()})
 	} else {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s at %s\nmarks go to %s; Ctrl-C ends it\n", plural.Of(c.Gallery.N, "image"), url, c.Marks)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s at %s\n%s; Ctrl-C ends it\n", plural.Of(c.Gallery.N, "image"), url, marks)
 	}
 	if err != nil {
 		return err

@@ -1,0 +1,111 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// fullDisk is a file that takes a few bytes more.
+type fullDisk struct {
+	*os.File
+	room int
+}
+
+func (f *fullDisk) Write(b []byte) (int, error) {
+	n, err := f.File.Write(b[:min(len(b), f.room)])
+	if f.room -= n; err == nil && n < len(b) {
+		err = &os.PathError{Op: "write", Path: f.Name(), Err: syscall.ENOSPC}
+	}
+	return n, err
+}
+
+func markLines(t *testing.T, path string) []Mark {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	fatal(t, err)
+	var marks []Mark
+	for line := range strings.Lines(string(text)) {
+		var m Mark
+		fatal(t, json.Unmarshal([]byte(line), &m))
+		marks = append(marks, m)
+	}
+	return marks
+}
+
+func TestAMarkThatDoesNotFitIsTakenBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "marks.jsonl")
+	room := 1 << 20
+	f := &markFile{path: path, open: func(path string) (appended, error) {
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
+		return &fullDisk{file, room}, err
+	}}
+	fatal(t, f.add(Mark{Row: 1}))
+	room = 20
+	if err := f.add(Mark{Row: 2}); !errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), path) {
+		t.Errorf("%v", err)
+	}
+	if got := markLines(t, path); len(got) != 1 {
+		t.Errorf("%d lines after a full disk", len(got))
+	}
+	room = 1 << 20
+	fatal(t, f.add(Mark{Row: 3}))
+	if got := markLines(t, path); len(got) != 2 || got[0].Row != 1 || got[1].Row != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestALastLineThatIsNotWholeIsCutAndSaid(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, kept, remark, fault string
+	}{
+		"whole":             {"{\"row\":1}\n", "{\"row\":1}\n", "", ""},
+		"torn":              {"{\"row\":1}\n{\"row\":", "{\"row\":1}\n", "its 7 bytes were cut off", ""},
+		"only a torn one":   {"{\"row\":", "", "its 7 bytes were cut off", ""},
+		"no end of line":    {"{\"row\":1}", "{\"row\":1}\n", "", ""},
+		"empty":             {"", "", "", ""},
+		"another text file": {"dear diary", "dear diary", "", "does not end with marks"},
+	} {
+		path := filepath.Join(t.TempDir(), "marks.jsonl")
+		fatal(t, os.WriteFile(path, []byte(c.text), 0o644))
+		s, _ := newServer(t, func(cfg *Config) { cfg.Marks = path })
+		got, err := os.ReadFile(path)
+		fatal(t, err)
+		if remarks := strings.Join(s.Remarks(), "\n"); string(got) != c.kept || !strings.Contains(remarks, c.remark+c.fault) || (remarks == "") != (c.remark+c.fault == "") || !strings.Contains(s.NoMarks(), c.fault) {
+			t.Errorf("%s: %q, said %q", name, got, remarks)
+		}
+	}
+}
+
+func TestMarksThatCannotBeKeptAreSaidAtTheStart(t *testing.T) {
+	folder := t.TempDir() // a folder is no file, whoever asks
+	s, _ := newServer(t, func(cfg *Config) { cfg.Marks = folder })
+	if len(s.Remarks()) != 1 || !strings.Contains(s.Remarks()[0], folder+": marks cannot be kept: is a directory") {
+		t.Errorf("%q", s.Remarks())
+	}
+	var about struct {
+		NoMarks string `json:"no_marks"`
+	}
+	w := ask(s, "GET", "/about", "", nil, nil)
+	if err := json.Unmarshal(w.Body.Bytes(), &about); err != nil || about.NoMarks != "marks cannot be kept: is a directory" {
+		t.Errorf("%s: %v", w.Body, err)
+	}
+	var res result
+	fatal(t, json.Unmarshal(ask(s, "POST", "/search", "image/png", pngOf(t, grey(1)), nil).Body.Bytes(), &res))
+	w = ask(s, "POST", "/mark", "application/json", []byte(`{"query":"`+res.Query+`","row":0,"right":true}`), nil)
+	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "the mark was not kept: is a directory") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestNothingIsCreatedBeforeTheFirstMark(t *testing.T) {
+	s, marks := newServer(t, nil)
+	if _, err := os.Stat(marks); !errors.Is(err, os.ErrNotExist) || s.NoMarks() != "" {
+		t.Errorf("%v, %q", err, s.NoMarks())
+	}
+}
