@@ -127,7 +127,7 @@ func (m *Model) read(f *weights.File) error {
 }
 
 // ReadInto fills a tensor of an engine from the file's tensor of that name,
-// which must have its shape.
+// which must have its shape. NaN and infinities are refused.
 func ReadInto(eng engine.Engine, dst engine.Tensor, f *weights.File, name string) error {
 	t, err := f.Tensor(name)
 	if err != nil {
@@ -143,6 +143,9 @@ func ReadInto(eng engine.Engine, dst engine.Tensor, f *weights.File, name string
 	}
 	host, err := t.Float32()
 	if err != nil {
+		return err
+	}
+	if err := checkFinite(name, host); err != nil {
 		return err
 	}
 	return eng.Write(dst, host)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 
@@ -73,10 +72,8 @@ func (m *Model) fill(f *weights.File, dictionary string) (*Loaded, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, v := range values {
-			if f64 := float64(v); math.IsNaN(f64) || math.IsInf(f64, 0) {
-				return nil, fmt.Errorf("%s: tensor %q holds %v", f.Path(), p.From.Name, v)
-			}
+		if err := checkFinite(p.From.Name, values); err != nil {
+			return nil, fmt.Errorf("%s: %w", f.Path(), err)
 		}
 		if want, ok := resized[p.Want.Name]; ok {
 			if values, ok = m.net.(backbone.Fitter).Fit(p.Want.Name, values, p.Want.Shape, want); !ok {
@@ -89,6 +86,16 @@ func (m *Model) fill(f *weights.File, dictionary string) (*Loaded, error) {
 		}
 	}
 	return l, nil
+}
+
+// checkFinite refuses numbers of a tensor that no network computes with.
+func checkFinite(name string, values []float32) error {
+	for i, v := range values {
+		if v-v != 0 { // of NaN and infinities only
+			return fmt.Errorf("tensor %q holds %v (number %d of %d): the file is damaged, or what was trained diverged", name, v, i+1, len(values))
+		}
+	}
+	return nil
 }
 
 // match pairs the model's parameters with the file's tensors. resized holds the

@@ -39,7 +39,11 @@ func FromRun(e *train.Embedded, cfg train.Config) (c Config, close func() error,
 				return nil, err
 			}
 			pipeline.Numbers(numbers, m)
-			return embedder.Embed(nil, numbers)
+			row, err := embedder.Embed(nil, numbers)
+			if err != nil {
+				return nil, err
+			}
+			return row, train.CheckFinite(row, "the image that was sent")
 		},
 	}
 	if e.Model.Threshold != nil {

@@ -24,6 +24,9 @@ func (s *Session) testAll(ctx context.Context) (r *TestRecord, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := rows.checkFinite(e.Set); err != nil {
+		return nil, err
+	}
 	r = &TestRecord{}
 	if r.TestFigures, err = e.testFigures(ctx, rows.Embeddings, opt); err != nil || s.model.Spec.Flow == "" {
 		return r, err

@@ -123,7 +123,11 @@ func (e *Embedded) rows(ctx context.Context, m *model.Model, task string, ev Eve
 		}
 		defer m.Enter("")
 	}
-	return EmbedSet(ctx, m, e.loader, len(e.Set.Items), task, ev)
+	rows, err := EmbedSet(ctx, m, e.loader, len(e.Set.Items), task, ev)
+	if err != nil {
+		return nil, err
+	}
+	return rows, rows.checkFinite(e.Set)
 }
 
 // open makes the loader of the chosen images.

@@ -112,7 +112,8 @@ func oneChannel(e *eval.Embeddings) *eval.Embeddings {
 	return gray
 }
 
-// EmbedImages embeds images as a model wants them prepared. Up to maxBad that cannot be
+// EmbedImages embeds images as a model wants them prepared; an embedding that is not
+// finite is a *NotFiniteError. Up to maxBad that cannot be
 // read are left out, each with a warning.
 func EmbedImages(ctx context.Context, m *model.Model, set *data.Set, maxBad, workers int, ev Events) (*Rows, error) {
 	pipeline, err := EvalPipeline(m.Spec.Input)
@@ -125,6 +126,9 @@ func EmbedImages(ctx context.Context, m *model.Model, set *data.Set, maxBad, wor
 	}
 	rows, err := EmbedSet(ctx, m, loader, len(set.Items), "embedding", ev)
 	if err != nil {
+		return nil, err
+	}
+	if err := rows.checkFinite(set); err != nil {
 		return nil, err
 	}
 	return rows, rows.warnLeftOut(set, loader.Bad(), ev)

@@ -109,6 +109,9 @@ func (e *Embedded) embedMixed(ctx context.Context, embedder *model.MixedEmbedder
 			return nil, err
 		}
 		for k, item := range b.Items {
+			if err := CheckFinite(x[k*h:(k+1)*h], e.Set.Where(order[item])); err != nil {
+				return nil, err
+			}
 			copy(rows.X[order[item]*h:], x[k*h:(k+1)*h])
 		}
 		done := b.Items[len(b.Items)-1] + 1

@@ -132,6 +132,9 @@ func (s *Session) classMeans(ctx context.Context) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.checkFinite(set); err != nil {
+		return nil, err
+	}
 	if err := s.model.StartCoordinates(e.X); err != nil {
 		return nil, err
 	}
