@@ -19,6 +19,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unicode"
+
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // EmojiSide is the side of the pictures that MakeEmoji writes: that of the
@@ -76,11 +78,12 @@ func MakeEmoji(ctx context.Context, dir, from string, o EmojiOptions) (*EmojiRep
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, err
 	}
-	partial, err := os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+"-")
+	folder, err := wholefile.NewFolder(filepath.Dir(dir), filepath.Base(dir))
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(partial)
+	defer folder.Remove()
+	partial := folder.Path
 	r := &EmojiReport{}
 	if err := drawEmoji(ctx, partial, vendors, classes, r, o); err != nil {
 		return nil, err

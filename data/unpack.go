@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // unpack writes what a .tgz holds below its folder root to dir/root, which
@@ -25,11 +27,12 @@ func unpack(ctx context.Context, archive, dir, root string) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: damaged gzip file: %w", archive, err)
 	}
-	partial, err := os.MkdirTemp(dir, "."+root+"-")
+	folder, err := wholefile.NewFolder(dir, root)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(partial)
+	defer folder.Remove()
+	partial := folder.Path
 	files := 0
 	for t := tar.NewReader(z); ; {
 		if err := ctx.Err(); err != nil {

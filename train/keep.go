@@ -22,6 +22,7 @@ const (
 	BestCheckpointFile = "checkpoint-best.safetensors"
 	epochPrefix        = "checkpoint-epoch-"
 	epochSuffix        = ".safetensors"
+	linkSuffix         = ".link" // of a checkpoint's second name until it has it
 )
 
 func epochCheckpoint(n int) string { return fmt.Sprintf("%s%04d%s", epochPrefix, n, epochSuffix) }
@@ -75,7 +76,7 @@ func (s *Session) linkCheckpoints(epoch int) error {
 // link makes the latest checkpoint known under another name too: as a hard link,
 // which takes no room, or where the file system has none as a copy.
 func (f Folder) link(name string) error {
-	temporary := f.Path("." + name + ".link")
+	temporary := f.Path("." + name + linkSuffix)
 	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -112,14 +113,15 @@ func (f Folder) copyCheckpoint(name string) error {
 // sweep removes temporary files that a killed process left.
 func (f Folder) sweep() error {
 	for _, name := range append(slices.Clone(runFiles), epochPrefix) {
-		left, err := filepath.Glob(f.Path("." + name + "*"))
-		if err != nil {
+		wholefile.Sweep(string(f), name)
+	}
+	links, err := filepath.Glob(f.Path(".*" + linkSuffix))
+	if err != nil {
+		return err
+	}
+	for _, path := range links {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
-		}
-		for _, path := range left {
-			if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
 		}
 	}
 	return nil

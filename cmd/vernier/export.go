@@ -170,11 +170,12 @@ func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, run string) er
 	}
 	// What is there stays until everything new is: files that belong to different
 	// models would be taken for one export.
-	stage, err := os.MkdirTemp(f.out, ".export-")
+	staged, err := wholefile.NewFolder(f.out, exportStage)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(stage)
+	defer staged.Remove()
+	stage := staged.Path
 	if err := keepSums(f.out, stage); err != nil {
 		return err
 	}
@@ -299,14 +300,22 @@ func moveFiles(from, to string) error {
 	return nil
 }
 
-// emptyFolder makes a folder, or accepts one that is empty or forced.
+// exportStage is what the folder is called in which an export is made.
+const exportStage = "export"
+
+// emptyFolder makes a folder, or accepts one that is empty or forced. What a killed
+// export left in it goes.
 func emptyFolder(path string, force bool) error {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return err
 	}
+	wholefile.Sweep(path, exportStage)
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return wholefile.IsTemporary(e.Name(), exportStage) }) {
+		return fmt.Errorf("another vernier is exporting into folder %s", path)
 	}
 	if len(entries) > 0 && !force {
 		return fmt.Errorf("folder %s is not empty (--force replaces files of the same names)", path)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 func TestONNXIsExportedWithoutTheImages(t *testing.T) {
@@ -18,9 +20,28 @@ func TestONNXIsExportedWithoutTheImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "onnx")
+	killed := filepath.Join(out, ".export-1234567890123456789") // what a killed export left
+	if err := os.MkdirAll(killed, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(killed, "network.onnx"), []byte("half"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	code, _, errs := vernier(t, "export", run, "--format", "onnx", "--onnx-preprocess", "--onnx-metric", "--out", out)
 	if code != exitDone || !strings.Contains(errs, "network.onnx, metric.onnx") {
 		t.Fatalf("export: exit %d\n%s", code, errs)
+	}
+	if _, err := os.Stat(killed); err == nil {
+		t.Error("what a killed export left is still there")
+	}
+	other := t.TempDir()
+	held, err := wholefile.NewFolder(other, exportStage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Remove()
+	if code, _, errs := vernier(t, "export", run, "--format", "onnx", "--out", other); code != exitFailed || !strings.Contains(errs, "another vernier is exporting into folder "+other) {
+		t.Errorf("export beside another: exit %d\n%s", code, errs)
 	}
 	for name, words := range map[string][]string{
 		"network.onnx": {"images", "embeddings", "block1.conv.weight", "embedding.bias", "vernier.preprocessing", `"size":16`, "uint8 RGB in 0..255", "vernier.epoch"},
