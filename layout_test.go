@@ -14,14 +14,14 @@ const module = "github.com/vernier-ml/vernier"
 // import, directly. A package outside this table is a failure, so that a new
 // room is a decision and not an accident.
 var mayImport = map[string][]string{
-	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext"},
+	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home"},
 	"model":                {"backbone", "layers", "losses", "weights", "metric", "engine"},
 	"backbone":             {"layers", "engine"},
 	"metric":               {},
 	"layers":               {"metric", "engine"},
 	"losses":               {"layers", "metric", "engine"},
-	"data":                 {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext"},
-	"train":                {"model", "losses", "data", "eval", "gallery", "weights", "layers", "backbone", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "engine", "internal/nametext"},
+	"data":                 {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home"},
+	"train":                {"model", "losses", "data", "eval", "gallery", "weights", "layers", "backbone", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "engine", "internal/nametext", "internal/home"},
 	"train/sweep":          {"train", "eval", "internal/nearest", "internal/plural", "engine", "internal/nametext"},
 	"report":               {"train", "eval", "model", "data", "internal/plural", "engine", "internal/nametext"},
 	"serve":                {"train", "eval", "data", "gallery", "internal/nametext"},
@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"internal/conformance": {"layers", "internal/reference", "internal/golden", "metric", "engine"},
 	"internal/golden":      {},
 	"internal/nametext":    {},
+	"internal/home":        {},
 	"internal/nearest":     {},
 	"internal/plural":      {},
 	"internal/table":       {"internal/plural"},

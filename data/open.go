@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/vernier-ml/vernier/internal/home"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/nearest"
 )
@@ -52,7 +53,8 @@ func List() []Info {
 	return infos
 }
 
-// Open reads the list of images that a specification KIND or KIND:PATH names.
+// Open reads the list of images that a specification KIND or KIND:PATH names. A PATH that
+// begins with ~/ lies in the user's home folder.
 // Images themselves are read when they are loaded; Check reads them all.
 func Open(ctx context.Context, spec string, o Options) (*Set, error) {
 	kind, path, hasPath := strings.Cut(spec, ":")
@@ -66,7 +68,7 @@ func Open(ctx context.Context, spec string, o Options) (*Set, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		set, err := k.open(onDisk(path), o)
+		set, err := k.open(onDisk(home.Expand(path)), o)
 		if err != nil {
 			return nil, fmt.Errorf("data set %s: %w", spec, err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/home"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
@@ -117,6 +118,8 @@ func (l layer) assigned() (Config, error) {
 			return c, fmt.Errorf("%s: %s: %w", l[path].source, path, err)
 		}
 	}
+	// No shell has looked at a file of settings. (Data.Spec is for data.Open.)
+	c.Weights.Path, c.Data.TrainClasses = home.Expand(c.Weights.Path), home.Expand(c.Data.TrainClasses)
 	return c, nil
 }
 
@@ -310,7 +313,7 @@ func (c *Config) spellOutFlow() error {
 // absolute makes the paths of a run independent of the folder it is started in.
 func (c *Config) absolute() (err error) {
 	if kind, path, ok := strings.Cut(c.Data.Spec, ":"); ok && path != "" {
-		abs, err := filepath.Abs(path)
+		abs, err := filepath.Abs(home.Expand(path))
 		if err != nil {
 			return err
 		}

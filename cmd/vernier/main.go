@@ -15,6 +15,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/internal/bench"
+	"github.com/vernier-ml/vernier/internal/home"
 )
 
 // Exit codes. An interrupted run exits with 128 plus the signal's number.
@@ -44,7 +45,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	log.SetOutput(stderr)
 	log.SetFormatter(plainFormatter{})
 	root := newRoot(log)
-	root.SetArgs(args)
+	root.SetArgs(expandHome(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
@@ -72,6 +73,21 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return exitUsage
 	}
 	return exitFailed
+}
+
+// expandHome puts the user's home folder in the place of ~ in arguments, and in values of
+// flags, where a shell does not: in --out=~/runs.
+func expandHome(args []string) []string {
+	out := make([]string, len(args))
+	for i, arg := range args {
+		name, value, is := strings.Cut(arg, "=")
+		if is && strings.HasPrefix(name, "-") {
+			out[i] = name + "=" + home.Expand(value)
+		} else {
+			out[i] = home.Expand(arg)
+		}
+	}
+	return out
 }
 
 // plainFormatter writes lines for people: the time, what is worse than usual,
