@@ -105,12 +105,14 @@ func CheckSet(ctx context.Context, set *Set, o CheckOptions) (*Report, error) {
 	r.sizes(found)
 	r.listBad(set, found)
 	r.listDuplicates(set, parts, found)
+	r.look(set, found)
 	return r, nil
 }
 
 // finding is what decoding one image told.
 type finding struct {
 	w, h int
+	gray bool
 	sum  [sha256.Size]byte // of size and pixels
 	err  error
 }
@@ -156,7 +158,7 @@ func examineOne(ctx context.Context, set *Set, i int) finding {
 	for y := range m.H {
 		h.Write(m.Row(y))
 	}
-	f := finding{w: m.W, h: m.H}
+	f := finding{w: m.W, h: m.H, gray: isGray(m)}
 	h.Sum(f.sum[:0])
 	return f
 }
@@ -262,12 +264,12 @@ func (r *Report) listDuplicates(set *Set, parts []Part, found []finding) {
 		r.Duplicates = append(r.Duplicates, d)
 	}
 	if n := across["splits"]; n > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("%s both in the training and in the test part", plural.Of(n, "image")))
+		r.Problems = append(r.Problems, fmt.Sprintf("%s both in the training and in the test part: test figures are too good", plural.Of(n, "image")))
 	}
 	if n := across["classes"]; n > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s in more than one class", plural.Of(n, "image")))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s in more than one class: one of its labels is wrong, and right answers count as wrong", plural.Of(n, "image")))
 	}
 	if n := across["class"]; n > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s more than once in the class", plural.Of(n, "image")))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s more than once in the class: each finds its copy, and figures are too good", plural.Of(n, "image")))
 	}
 }

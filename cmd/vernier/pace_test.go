@@ -47,7 +47,7 @@ func TestReporterLines(t *testing.T) {
 		seconds, done int
 		want          string // of the line, "" for none
 	}{
-		{0, 0, ""}, {4, 0, ""}, {6, 0, `runs  a  0/4"`}, {10, 1, ""}, {12, 1, `runs  a  1/4  about 28s left"`}, {20, 2, `runs  a  2/4  about 20s left"`},
+		{0, 0, ""}, {1, 0, ""}, {3, 0, `runs  a  0/4"`}, {6, 0, ""}, {10, 1, `runs  a  1/4  about 30s left"`}, {12, 1, ""}, {20, 2, `runs  a  2/4  about 20s left"`},
 		{100, 2, `runs  a  2/4"`}, {110, 4, ""},
 	} {
 		now = time.Unix(1000, 0).Add(time.Duration(c.seconds) * time.Second)

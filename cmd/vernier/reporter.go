@@ -26,6 +26,9 @@ type reporter struct {
 	said time.Time
 }
 
+// firstWord is how long a task may take without a plain line.
+const firstWord = 2 * time.Second
+
 func newReporter(log *logrus.Logger) *reporter {
 	return &reporter{log: log, terminal: term.IsTerminal(int(os.Stderr.Fd())), every: 5 * time.Second, now: time.Now}
 }
@@ -57,7 +60,7 @@ func (r *reporter) Progress(task string, done, total int, detail string) {
 	now := r.now()
 	if task != r.task {
 		r.clear()
-		r.task, r.said = task, now
+		r.task, r.said = task, now.Add(min(firstWord, r.every)-r.every)
 		r.pace = startPace(now, done)
 	}
 	r.pace.note(now, done)

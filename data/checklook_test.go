@@ -1,0 +1,108 @@
+package data
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCheckSeesWhatAPersonSees(t *testing.T) {
+	good := func() files { return classes(t, []string{"a", "b", "c", "d"}, 3) }
+	gray := func(seed uint64) []byte {
+		m := picture(8, 8, seed)
+		for i := 0; i < len(m.Pix); i += 3 {
+			m.Pix[i+1], m.Pix[i+2] = m.Pix[i], m.Pix[i]
+		}
+		return encodePNG(t, m)
+	}
+	for name, c := range map[string]struct {
+		plant func(files)
+		want  []string // parts of the only warning
+	}{
+		"nothing":    {func(files) {}, nil},
+		"ten times":  {func(f files) { f["a/large.png"] = encodePNG(t, picture(90, 80, 7)) }, []string{"from 8 pixels (", "to 80 (", "a/large.png): small ones are enlarged"}},
+		"nine times": {func(f files) { f["a/large.png"] = encodePNG(t, picture(200, 79, 7)) }, nil},
+		"gray":       {func(f files) { f["a/gray.png"] = gray(7) }, []string{"1 of 13 images are gray and the others colored, the first is ", "a/gray.png: a metric may learn color instead of what they show"}},
+		"gray class": {func(f files) { f["e/1.png"], f["e/2.png"] = gray(7), gray(8) }, []string{"2 of 14 images are gray", "the more where a class is gray throughout (1 class)"}},
+		"all gray": {func(f files) {
+			for k := range f {
+				delete(f, k)
+			}
+			for i, k := range []string{"a/1.png", "a/2.png", "b/1.png", "b/2.png"} {
+				f[k] = gray(uint64(i))
+			}
+		}, nil},
+		"capitals": {func(f files) {
+			f["B/1.png"], f["B/2.png"] = encodePNG(t, picture(8, 8, 7)), encodePNG(t, picture(8, 8, 8))
+		},
+			[]string{"1 class name differs only in capital letters or in how accents are written: B and b; if they are one class, right answers count as wrong"}},
+		"accents": {func(f files) {
+			for i, k := range []string{"\u00e9/1.png", "\u00e9/2.png", "e\u0301/1.png", "e\u0301/2.png"} {
+				f[k] = encodePNG(t, picture(8, 8, uint64(70+i)))
+			}
+		}, []string{"1 class name differs only in capital letters or in how accents are written: e\u0301 and \u00e9;"}},
+		"files": {func(f files) {
+			f["a/x.png"], f["a/X.PNG"] = encodePNG(t, picture(8, 8, 7)), encodePNG(t, picture(8, 8, 8))
+		},
+			[]string{"1 image path differs only in capital letters", "a/X.PNG and a/x.png; on Windows and macOS one image replaces the other"}},
+	} {
+		f := good()
+		c.plant(f)
+		r, err := Check(t.Context(), "folder:"+f.zip(t), CheckOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Problems) > 0 || len(r.Warnings) != min(len(c.want), 1) {
+			t.Errorf("%s: problems %q, warnings %q", name, r.Problems, r.Warnings)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(r.Warnings[0], want) {
+				t.Errorf("%s: %q, want %q", name, r.Warnings[0], want)
+			}
+		}
+	}
+}
+
+func TestCheckSaysWhatNumbersAsLabelsMean(t *testing.T) {
+	f := classes(t, []string{"a", "b", "c"}, 2)
+	for name, c := range map[string]struct {
+		labels []string
+		want   []string
+	}{
+		"from 1": {[]string{"1", "2", "3"}, []string{"the labels are the numbers from 1 to 3: a class has no other name in reports, and a list of names that counts from 0 names the wrong ones"}},
+		"from 0": {[]string{"0", "1", "2"}, nil},
+		"words":  {[]string{"1", "2", "x"}, nil},
+		"gaps":   {[]string{"1", "2", "5"}, nil},
+	} {
+		table := "path,label\n"
+		for i, class := range []string{"a", "b", "c"} {
+			table += fmt.Sprintf("%s/aa.png,%s\n%s/ab.png,%[2]s\n", class, c.labels[i], class)
+		}
+		f["table.csv"] = []byte(table)
+		r, err := Check(t.Context(), "csv:"+filepath.Join(f.folder(t), "table.csv"), CheckOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(r.Warnings, c.want) {
+			t.Errorf("%s: %q", name, r.Warnings)
+		}
+	}
+}
+
+func TestCheckCallsJoinedPartsAProblem(t *testing.T) {
+	f := images(t, "train/a/1.png", "train/b/1.png", "val/a/2.png", "val/b/2.png")
+	f["val/b/copy.png"] = f["train/b/1.png"]
+	r, err := Check(t.Context(), "folder:"+f.folder(t), CheckOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.OK() || r.Classes != 2 || !r.SharedClasses || len(r.Problems) != 1 || !strings.HasPrefix(r.Problems[0], "parts train (2 images), val (3 images) hold the same classes: joined") {
+		t.Errorf("%d classes, problems %q", r.Classes, r.Problems)
+	}
+	if len(r.Duplicates) != 1 {
+		t.Errorf("duplicates %+v", r.Duplicates)
+	}
+}
