@@ -2,12 +2,12 @@
 GO      ?= go
 BIN     := bin/vernier
 GPU_BIN := bin/vernier-gpu
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+RELEASE := $(shell sed -n 's/^const release = "\(.*\)"/\1/p' cmd/vernier/version.go)
+VERSION := $(RELEASE)+$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo unknown)
 LDFLAGS := -X main.version=$(VERSION)
-# The go command fetches another toolchain only if asked to.
-export GOTOOLCHAIN ?= local
+# Any Go from 1.21 on will do: the go command fetches the release that go.mod names.
 
-.PHONY: help build build-gpu gpu-check demo test test-full lint lint-gpu bench generate clean
+.PHONY: help build build-gpu gpu-check demo test test-full lint lint-gpu bench generate release clean
 
 # The GPU build: gorgonia.org/cu is compiled with our own cuda.h and linked with
 # a libcuda.a that forwards to the driver's library, so that neither an SDK nor a
@@ -82,5 +82,21 @@ bench: ## run the Go benchmarks
 generate: ## regenerate the assembly kernels
 	$(GO) generate ./...
 
+RELEASES := linux-amd64 linux-arm64 darwin-arm64
+
+release: build ## static binaries with completions, manual pages and checksums, in dist
+	rm -rf dist && mkdir -p dist
+	$(BIN) man dist/man
+	mkdir dist/completions
+	for shell in bash zsh fish; do $(BIN) completion $$shell >dist/completions/vernier.$$shell || exit 1; done
+	for system in $(RELEASES); do \
+		folder=dist/vernier-$(RELEASE)-$$system && mkdir $$folder && \
+		CGO_ENABLED=0 GOOS=$${system%-*} GOARCH=$${system#*-} $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o $$folder/vernier ./cmd/vernier && \
+		cp -R LICENSE README.md CHANGELOG.md dist/completions dist/man $$folder && \
+		tar -czf $$folder.tar.gz -C dist $${folder#dist/} && rm -r $$folder || exit 1; \
+	done
+	rm -r dist/completions dist/man
+	cd dist && { sha256sum *.tar.gz || shasum -a 256 *.tar.gz; } 2>/dev/null | tee SHA256SUMS
+
 clean: ## remove what the other targets made
-	rm -rf bin runs
+	rm -rf bin dist runs

@@ -44,14 +44,13 @@ boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
 		}
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newTrain(log), newPresets(), newSweep(log), newCompare(log),
 		newEval(log), newEmbed(log), newExport(log), newVerify(log), newIndex(log), newSearch(log),
 		newReport(log), newServe(log),
 		newData(log), newWeights(), newLosses(), newMetrics(),
 		newLinear(log), newReproduce(log),
-		newBench(log), newDoctor(), newVersion(),
+		newBench(log), newDoctor(), newVersion(), newMan(),
 	)
 	limitFlags(root, flagLimits())
 	return root

@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
 
-// version is set by the Makefile.
+// release is the version that CHANGELOG.md describes first; the Makefile reads it here.
+const release = "0.1.0"
+
+// version is set by the Makefile: the release and the commit.
 var version = ""
 
 func newVersion() *cobra.Command {
@@ -25,13 +29,22 @@ func newVersion() *cobra.Command {
 	}
 }
 
-// versionName falls back to what the go command recorded.
+// versionName falls back to what the go command recorded, then to the release.
 func versionName() string {
 	if version != "" {
 		return version
 	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return release
 	}
-	return "unknown"
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return strings.TrimPrefix(v, "v")
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 7 {
+			return release + "+" + s.Value[:7]
+		}
+	}
+	return release
 }
