@@ -1,5 +1,7 @@
 package backbone
 
+import "github.com/vernier-ml/vernier/data"
+
 // Preprocessing says how a picture becomes the network's input in evaluation:
 // its shorter side is brought to Resize pixels and the middle Size x Size are
 // cut out (with Stretch: it is brought to Size x Size whatever its aspect
@@ -22,6 +24,29 @@ func (p Preprocessing) WithSize(size int) Preprocessing {
 	}
 	p.Size = size
 	return p
+}
+
+// Evaluation returns the pipeline that prepares pictures so, without any draw.
+func (p Preprocessing) Evaluation() (*data.Pipeline, error) { return p.Recipe().Eval(p.Normalization()) }
+
+// Training returns the pipeline of a recipe with augmentation, which ends with
+// images of p's size and range.
+func (p Preprocessing) Training(r data.Recipe) (*data.Pipeline, error) {
+	return r.WithSize(p.Size).Train(p.Normalization())
+}
+
+// Recipe is the geometry of p without augmentation.
+func (p Preprocessing) Recipe() data.Recipe {
+	r := data.Recipe{Size: p.Size, Resize: p.Resize, Stretch: p.Stretch}
+	if p.Bicubic {
+		r.Filter = data.Bicubic
+	}
+	return r
+}
+
+// Normalization is what makes numbers of channel values.
+func (p Preprocessing) Normalization() data.Normalization {
+	return data.Normalization{Range: p.Range, Mean: p.Mean, Std: p.Std, BGR: p.BGR}
 }
 
 // pixelRanges are the usual ways to feed channel values to a network.

@@ -16,7 +16,7 @@ func FromRun(e *train.Embedded, cfg train.Config) (c Config, close func() error,
 	if err != nil {
 		return c, nil, err
 	}
-	pipeline, err := train.EvalPipeline(e.Model.Spec.Input)
+	pipeline, err := e.Model.Spec.Input.Evaluation()
 	if err != nil {
 		return c, nil, err
 	}

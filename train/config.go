@@ -239,37 +239,20 @@ func (c Config) validateBatch() error {
 
 // pipelines returns how images are prepared for training and for measuring.
 func (c Config) pipelines() (train, measure *data.Pipeline, err error) {
-	measure, err = EvalPipeline(c.Model.Input)
+	measure, err = c.Model.Input.Evaluation()
 	if err != nil || c.Data.Augment == "none" {
 		return measure, measure, err
 	}
 	if c.Data.Augment == augmentFlip {
-		r := evalRecipe(c.Model.Input)
+		r := c.Model.Input.Recipe()
 		r.Flip = true
-		train, err = r.Train(normalization(c.Model.Input))
+		train, err = c.Model.Input.Training(r)
 		return train, measure, err
 	}
 	r, err := data.Preset(c.Data.Augment)
 	if err != nil {
 		return nil, nil, err
 	}
-	train, err = r.WithSize(c.Model.Input.Size).Train(normalization(c.Model.Input))
+	train, err = c.Model.Input.Training(r)
 	return train, measure, err
-}
-
-// EvalPipeline prepares images as a model wants them, without any draw.
-func EvalPipeline(p backbone.Preprocessing) (*data.Pipeline, error) {
-	return evalRecipe(p).Eval(normalization(p))
-}
-
-func evalRecipe(p backbone.Preprocessing) data.Recipe {
-	r := data.Recipe{Size: p.Size, Resize: p.Resize, Stretch: p.Stretch}
-	if p.Bicubic {
-		r.Filter = data.Bicubic
-	}
-	return r
-}
-
-func normalization(p backbone.Preprocessing) data.Normalization {
-	return data.Normalization{Range: p.Range, Mean: p.Mean, Std: p.Std, BGR: p.BGR}
 }

@@ -81,7 +81,7 @@ func Embed(ctx context.Context, folder Folder, eng engine.Engine, sel Selection)
 // embedSelection embeds the chosen images of a configuration with a model.
 func embedSelection(ctx context.Context, cfg Config, m *model.Model, epoch int, sel Selection) (_ *Embedded, err error) {
 	e := &Embedded{cfg: cfg, Model: m, Epoch: epoch}
-	if e.pipeline, err = EvalPipeline(e.Model.Spec.Input); err != nil {
+	if e.pipeline, err = e.Model.Spec.Input.Evaluation(); err != nil {
 		return nil, err
 	}
 	if e.whole, e.Set, err = sel.open(ctx, e.cfg); err != nil {

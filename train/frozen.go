@@ -69,7 +69,7 @@ func (c Config) features(ctx context.Context, all *data.Set, m *model.Model, opt
 	if c.Data.CacheFrozen == "" {
 		return nil, nil
 	}
-	pipeline, err := EvalPipeline(c.Model.Input)
+	pipeline, err := c.Model.Input.Evaluation()
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ const rawSide = 32
 // baseline there is. Of a set of gray pictures one channel is taken, which
 // changes no cosine.
 func rawPixels(ctx context.Context, set *data.Set, p backbone.Preprocessing, opt data.LoaderOptions) (*eval.Embeddings, error) {
-	pipeline, err := evalRecipe(p.WithSize(min(p.Size, rawSide))).Eval(data.UnitRange())
+	pipeline, err := p.WithSize(min(p.Size, rawSide)).Recipe().Eval(data.UnitRange())
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func oneChannel(e *eval.Embeddings) *eval.Embeddings {
 // finite is a *NotFiniteError. Up to maxBad that cannot be
 // read are left out, each with a warning.
 func EmbedImages(ctx context.Context, m *model.Model, set *data.Set, maxBad, workers int, ev Events) (*Rows, error) {
-	pipeline, err := EvalPipeline(m.Spec.Input)
+	pipeline, err := m.Spec.Input.Evaluation()
 	if err != nil {
 		return nil, err
 	}
