@@ -39,6 +39,9 @@ func readParquet(path string) (t *Table, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("not a parquet file, or a damaged one: %w", err)
 	}
+	if err := checkPages(f, info.Size(), p); err != nil {
+		return nil, err
+	}
 	t = &Table{Embeddings: &eval.Embeddings{}}
 	for key, into := range map[string]*string{metricName: &t.Metric, modelName: &t.Model, dataName: &t.Data} {
 		*into, _ = p.Lookup(metadataPrefix + key)
