@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
 
@@ -230,7 +231,7 @@ func (r *Report) listBad(set *Set, found []finding) {
 		}
 	}
 	if n := len(r.Bad); n > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("%s, the first is %s: %s", plural.Of(n, "unreadable image"), r.Bad[0].Path, r.Bad[0].Reason))
+		r.Problems = append(r.Problems, fmt.Sprintf("%s, the first is %s: %s", plural.Of(n, "unreadable image"), nametext.Show(r.Bad[0].Path), r.Bad[0].Reason))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
 
@@ -46,10 +47,10 @@ func readFolder(src source, root string, o Options) (*Set, error) {
 		set.Items = append(set.Items, Item{Path: f})
 	}
 	if len(set.Items) == 0 {
-		return nil, fmt.Errorf("%s: %d images, but no folders of classes: wanted is one folder a class (%s is in none)", root, len(found.images), found.images[0])
+		return nil, fmt.Errorf("%s: %d images, but no folders of classes: wanted is one folder a class (%s is in none)", root, len(found.images), nametext.Show(found.images[0]))
 	}
 	if len(stray) > 0 {
-		set.Notices = append(set.Notices, fmt.Sprintf("%s left out, in no class's folder, the first is %s", plural.Of(len(stray), "image"), stray[0]))
+		set.Notices = append(set.Notices, fmt.Sprintf("%s left out, in no class's folder, the first is %s", plural.Of(len(stray), "image"), nametext.Show(stray[0])))
 	}
 	if parts := findParts(folders); parts != nil {
 		folders = parts.apply(set, folders)

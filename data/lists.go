@@ -187,8 +187,13 @@ func textLines(text []byte) func(yield func(int, string) bool) {
 // someOf writes the first few of a list.
 func someOf(names []string) string {
 	const few = 5
-	if len(names) <= few {
-		return strings.Join(names, ", ")
+	var shown []string
+	for _, n := range names[:min(few, len(names))] {
+		shown = append(shown, nametext.Show(n))
 	}
-	return strings.Join(names[:few], ", ") + fmt.Sprintf(", ... (%d)", len(names))
+	text := strings.Join(shown, ", ")
+	if len(names) > few {
+		text += fmt.Sprintf(", ... (%d)", len(names))
+	}
+	return text
 }

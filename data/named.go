@@ -71,6 +71,7 @@ func (s *Set) noteNames() {
 		}
 	}
 	if n > 0 {
+		first = nametext.Show(first)
 		s.Notices = append(s.Notices, fmt.Sprintf(`%s not UTF-8: wherever names are written they have \xNN for a byte NN and \\ for a backslash, and are found again by that; the first is %s`,
 			plural.Of(n, "path"), first))
 	}

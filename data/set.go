@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"image"
+
+	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
 // Part is the place of an item in the split that a set was published with.
@@ -91,7 +93,7 @@ type ImageError struct {
 	Err  error
 }
 
-func (e *ImageError) Error() string { return "image " + e.Path + ": " + e.Err.Error() }
+func (e *ImageError) Error() string { return "image " + nametext.Show(e.Path) + ": " + e.Err.Error() }
 
 // Unwrap returns the reason.
 func (e *ImageError) Unwrap() error { return e.Err }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -149,7 +150,7 @@ func settings(cfg train.Config) ([]Setting, error) {
 				value = []byte(fmt.Sprint(v))
 			}
 			if text, ok := v.(string); ok {
-				value = []byte(text)
+				value = []byte(nametext.WithoutFolders(text))
 			}
 			list = append(list, Setting{name, string(value)})
 			return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -88,7 +89,7 @@ func Make(ctx context.Context, folder train.Folder, eng engine.Engine, opt Optio
 		return nil, err
 	}
 	r := &Report{
-		Title: folder.Name(), Data: e.Set.Name, Split: results.Model.Split, Epoch: e.Epoch, Distance: eval.DistanceName(e.Model.Spec.Metric),
+		Title: folder.Name(), Data: nametext.WithoutFolders(e.Set.Name), Split: results.Model.Split, Epoch: e.Epoch, Distance: eval.DistanceName(e.Model.Spec.Metric),
 		Images: len(e.Set.Items), Classes: len(e.Set.Classes), Results: results, Threshold: e.Model.Threshold,
 	}
 	if r.Threshold != nil {

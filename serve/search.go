@@ -13,12 +13,13 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
 // about describes the gallery.
 func (s *Server) about(w http.ResponseWriter, _ *http.Request) {
 	answer(w, map[string]any{
-		"title": s.cfg.Title, "rows": s.cfg.Gallery.N, "data": s.cfg.Gallery.Data, "metric": s.cfg.Info.Metric,
+		"title": s.cfg.Title, "rows": s.cfg.Gallery.N, "data": nametext.WithoutFolders(s.cfg.Gallery.Data), "metric": s.cfg.Info.Metric,
 		"threshold": s.cfg.Threshold, "max_bytes": s.cfg.MaxBytes, "no_marks": s.noMarks,
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
 
@@ -75,7 +76,7 @@ func printHistogram(w io.Writer, h []data.ClassCount) {
 		sum += c.Images
 	}
 	fmt.Fprintf(w, "images a class: %d (%s) to %d (%s), median %d, mean %.1f\n",
-		least.Images, least.Class, largest.Images, largest.Class, h[len(h)/2].Images, float64(sum)/float64(len(h)))
+		least.Images, nametext.Show(least.Class), largest.Images, nametext.Show(largest.Class), h[len(h)/2].Images, float64(sum)/float64(len(h)))
 	for low := 1; len(h) > 0; low *= 2 {
 		n := 0
 		for n < len(h) && h[n].Images < 2*low {
@@ -94,7 +95,7 @@ func printHistogram(w io.Writer, h []data.ClassCount) {
 
 func printList(w io.Writer, what string, n int, line func(i int) string) {
 	for i := range min(n, most) {
-		fmt.Fprintf(w, "%s %s\n", what, line(i))
+		fmt.Fprintf(w, "%s %s\n", what, nametext.Show(line(i)))
 	}
 	if n > most {
 		fmt.Fprintf(w, "%s and %d more, see --json\n", what, n-most)

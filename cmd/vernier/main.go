@@ -16,6 +16,7 @@ import (
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/internal/bench"
 	"github.com/vernier-ml/vernier/internal/home"
+	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
 // Exit codes. An interrupted run exits with 128 plus the signal's number.
@@ -58,13 +59,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var sig *signalError
 	if errors.As(context.Cause(ctx), &sig) && errors.Is(err, context.Canceled) {
 		if hint := new(hintError); errors.As(err, &hint) {
-			fmt.Fprintln(stderr, hint.hint)
+			fmt.Fprintln(stderr, nametext.Lines(hint.hint))
 		} else {
 			fmt.Fprintln(stderr, "interrupted")
 		}
 		return 128 + int(sig.Signal)
 	}
-	fmt.Fprintf(stderr, "vernier: %s\n", errorText(err))
+	fmt.Fprintf(stderr, "vernier: %s\n", nametext.Lines(errorText(err)))
 	if bad := new(data.ImageError); errors.As(err, &bad) && cmd.Flags().Lookup("max-bad") != nil && !strings.Contains(err.Error(), "--max-bad") {
 		fmt.Fprintln(stderr, "--max-bad N leaves up to N unreadable images out, and lists them")
 	}
@@ -99,7 +100,7 @@ func (plainFormatter) Format(e *logrus.Entry) ([]byte, error) {
 	if e.Level < logrus.InfoLevel {
 		level = e.Level.String() + ": "
 	}
-	return fmt.Appendf(nil, "%s  %s%s\n", e.Time.Format("15:04:05"), level, plain(e.Message)), nil
+	return fmt.Appendf(nil, "%s  %s%s\n", e.Time.Format("15:04:05"), level, nametext.Lines(plain(e.Message))), nil
 }
 
 // signalError is the cause of a context that a signal ended.

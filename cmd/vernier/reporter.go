@@ -9,6 +9,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/sirupsen/logrus"
 	"golang.org/x/term"
+
+	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
 // reporter tells a user what happens: a progress bar on a terminal, a line now
@@ -73,7 +75,7 @@ func (r *reporter) Progress(task string, done, total int, detail string) {
 		left = fmt.Sprintf("  about %s left", d.Round(time.Second))
 	}
 	if r.terminal {
-		r.draw(text+left, done, total)
+		r.draw(nametext.Show(text+left), done, total)
 	} else if now.Sub(r.said) >= r.every && done < total {
 		r.said = now
 		r.log.Infof("%s  %d/%d%s", text, done, total, left)

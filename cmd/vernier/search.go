@@ -16,6 +16,7 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -171,14 +172,14 @@ func printFound(w io.Writer, list []found) error {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintln(w, q.Query)
+		fmt.Fprintln(w, nametext.Show(q.Query))
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		for rank, n := range q.Neighbors {
 			mark := ""
 			if n.Same != nil && *n.Same {
 				mark = "same"
 			}
-			fmt.Fprintf(t, "%4d\t%s\t%s\t%s\t%s\n", rank+1, distanceText(n.Distance), mark, n.Class, n.Path)
+			fmt.Fprintf(t, "%4d\t%s\t%s\t%s\t%s\n", rank+1, distanceText(n.Distance), mark, nametext.Show(n.Class), nametext.Show(n.Path))
 		}
 		err = errors.Join(err, t.Flush())
 	}
