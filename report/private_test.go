@@ -9,6 +9,7 @@ import (
 
 func TestSettingsNameNoFolderOfTheMachine(t *testing.T) {
 	var cfg train.Config
+	cfg.Model.Metric.P = 2
 	cfg.Data.Spec, cfg.Weights.Path, cfg.Data.TrainClasses = "folder:/home/ann/secret/birds", "/home/ann/secret/w.pth", "/home/ann/secret/classes.txt"
 	list, err := settings(cfg)
 	if err != nil {
