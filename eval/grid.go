@@ -55,9 +55,16 @@ var (
 // query, framed green where the class is right and red where not (BRM Fig. 9).
 // title says how they were found.
 func DrawGrid(path, title string, rows []GridRow) error {
-	g, err := newGridImage(title, rows)
+	names, err := gridNames()
+	var g *image.RGBA
+	if err == nil {
+		g, err = newGridImage(path, title, rows, names)
+	}
 	if err != nil {
 		return fmt.Errorf("eval: figure %s: %w", path, err)
+	}
+	if err := names.write(path); err != nil {
+		return err
 	}
 	return wholefile.Write(path, func(w io.Writer) error { return png.Encode(w, g) })
 }
@@ -66,9 +73,10 @@ func DrawGrid(path, title string, rows []GridRow) error {
 type gridImage struct {
 	*image.RGBA
 	regular, bold font.Face
+	names         *figureNames
 }
 
-func newGridImage(title string, rows []GridRow) (*image.RGBA, error) {
+func newGridImage(path, title string, rows []GridRow, names *figureNames) (*image.RGBA, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("a grid of no queries")
 	}
@@ -84,7 +92,7 @@ func newGridImage(title string, rows []GridRow) (*image.RGBA, error) {
 		}
 		cols = max(cols, len(r.Neighbors))
 	}
-	g := &gridImage{}
+	g := &gridImage{names: names}
 	var err error
 	if g.regular, err = face(goregular.TTF, 14); err != nil {
 		return nil, err
@@ -96,7 +104,7 @@ func newGridImage(title string, rows []GridRow) (*image.RGBA, error) {
 	height := 2*gridMargin + gridTitle + len(rows)*(gridCell+gridCaption+gridGap) - gridGap + gridLegend
 	g.RGBA = image.NewRGBA(image.Rect(0, 0, width, height))
 	draw.Draw(g, g.Bounds(), image.White, image.Point{}, draw.Src)
-	g.text(g.bold, title, gridMargin, gridMargin+18, width-2*gridMargin)
+	g.text(g.bold, g.names.of(title), gridMargin, gridMargin+18, width-2*gridMargin)
 	for i, r := range rows {
 		y := gridMargin + gridTitle + i*(gridCell+gridCaption+gridGap)
 		g.cell(r.Query, queryFrame, gridMargin, y)
@@ -108,8 +116,17 @@ func newGridImage(title string, rows []GridRow) (*image.RGBA, error) {
 			g.cell(n, frame, gridMargin+gridCell+gridApart+j*(gridCell+gridGap), y)
 		}
 	}
-	g.legend(height - gridMargin - 6)
+	g.legend(height-gridMargin-6, g.names.note(path))
 	return g.RGBA, nil
+}
+
+// gridNames knows the glyphs of the font of captions.
+func gridNames() (*figureNames, error) {
+	f, err := opentype.Parse(goregular.TTF)
+	if err != nil {
+		return nil, err
+	}
+	return newFigureNames(f), nil
 }
 
 func face(ttf []byte, size float64) (font.Face, error) {
@@ -135,8 +152,8 @@ func (g *gridImage) cell(c GridCell, frame color.Color, x, y int) {
 		// image of unknown type onto a destination of unknown type.
 		scaler.Scale(g.RGBA, inside(inner, size), c.Image, c.Image.Bounds(), draw.Over, nil)
 	}
-	g.text(g.regular, c.Caption, x, outer.Max.Y+17, gridCell)
-	g.text(g.regular, c.Note, x, outer.Max.Y+34, gridCell)
+	g.text(g.regular, g.names.of(c.Caption), x, outer.Max.Y+17, gridCell)
+	g.text(g.regular, g.names.of(c.Note), x, outer.Max.Y+34, gridCell)
 }
 
 // inside is the largest rectangle of the shape of size in the middle of r.
@@ -164,7 +181,8 @@ func (g *gridImage) text(f font.Face, s string, x, baseline, width int) {
 	d.DrawString(s)
 }
 
-func (g *gridImage) legend(baseline int) {
+// legend tells the frames apart; note is added if it is not empty.
+func (g *gridImage) legend(baseline int, note string) {
 	x := gridMargin
 	for _, l := range []struct {
 		colour color.Color
@@ -174,5 +192,8 @@ func (g *gridImage) legend(baseline int) {
 		draw.Draw(g, box, image.NewUniform(l.colour), image.Point{}, draw.Src)
 		g.text(g.regular, l.text, x+20, baseline, 200)
 		x += 20 + font.MeasureString(g.regular, l.text).Ceil() + 26
+	}
+	if note != "" {
+		g.text(g.regular, note, x, baseline, g.Bounds().Dx()-gridMargin-x)
 	}
 }

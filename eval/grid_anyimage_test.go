@@ -16,7 +16,11 @@ func (anyImage) At(x, y int) color.Color   { return color.RGBA{200, 100, 50, 255
 // Small pictures are enlarged and large ones reduced by different filters.
 func TestGridShowsImagesOfAnyType(t *testing.T) {
 	for _, size := range []int{8, 400} {
-		g, err := newGridImage("any type", []GridRow{{Query: GridCell{Image: anyImage{size}}}})
+		names, err := gridNames()
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := newGridImage("grid.png", "any type", []GridRow{{Query: GridCell{Image: anyImage{size}}}}, names)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -44,11 +44,12 @@ type chart struct {
 	*plot.Plot
 	title  string
 	legend []plot.Legend // one entry each
+	names  *figureNames
 }
 
 func newChart(title, x, y string) *chart {
-	c := &chart{Plot: plot.New(), title: title}
-	c.X.Label.Text, c.Y.Label.Text = x, y
+	c := &chart{Plot: plot.New(), names: newFigureNames(font.DefaultCache.Lookup(sans(labelSize), labelSize).Face)}
+	c.title, c.X.Label.Text, c.Y.Label.Text = c.names.of(title), c.names.of(x), c.names.of(y)
 	for _, a := range []*plot.Axis{&c.X, &c.Y} {
 		a.Label.TextStyle.Font = sans(labelSize)
 		a.Label.Padding = vg.Points(5)
@@ -71,12 +72,18 @@ func (c *chart) entry(name string, thumbnails ...plot.Thumbnailer) {
 	l.TextStyle.Font = sans(tickSize)
 	l.ThumbnailWidth = vg.Points(24)
 	l.Left, l.Top = true, true
-	l.Add(name, thumbnails...)
+	l.Add(c.names.of(name), thumbnails...)
 	c.legend = append(c.legend, l)
 }
 
 // save draws the figure with a margin around it.
 func (c *chart) save(path string) error {
+	if note := c.names.note(path); note != "" {
+		c.entry(note)
+	}
+	if err := c.names.write(path); err != nil {
+		return err
+	}
 	return wholefile.Write(path, func(w io.Writer) error {
 		img := vgimg.NewWith(vgimg.UseWH(plotWidth, plotHeight), vgimg.UseDPI(plotDPI))
 		area := draw.Crop(draw.New(img), vg.Points(12), -vg.Points(18), vg.Points(8), -vg.Points(12))

@@ -67,7 +67,7 @@ func PlotGroups(path string, g Groups) error {
 		return fmt.Errorf("eval: figure %s: there is nothing to draw", path)
 	}
 	fit(p, all)
-	p.NominalX(g.Categories...)
+	p.NominalX(p.names.all(g.Categories)...)
 	p.X.Min, p.X.Max = -.55, float64(len(g.Categories))-.45
 	if len(g.Categories) > 4 { // names would meet
 		p.X.Tick.Label.Rotation = .35

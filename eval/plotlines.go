@@ -58,7 +58,7 @@ func (f Lines) Plot(path string) error {
 	fit(p, all)
 	p.X.Tick.Marker = niceTicks{}
 	if f.Names != nil {
-		p.X.Tick.Marker = nameTicks(f.Names)
+		p.X.Tick.Marker = nameTicks(p.names.all(f.Names))
 		p.X.Min, p.X.Max = -.4, float64(len(f.Names))-.6
 	}
 	return p.save(path)
