@@ -16,7 +16,7 @@ const module = "github.com/vernier-ml/vernier"
 var mayImport = map[string][]string{
 	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home"},
 	"model":                {"backbone", "layers", "losses", "weights", "metric", "engine"},
-	"backbone":             {"layers", "engine"},
+	"backbone":             {"layers", "engine", "data"},
 	"metric":               {},
 	"layers":               {"metric", "engine"},
 	"losses":               {"layers", "metric", "engine"},
