@@ -7,15 +7,15 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
-// TermPrefix begins the name of every parameter that belongs to a term.
-const TermPrefix = ParamPrefix + "terms."
+// termPrefix begins the name of every parameter that belongs to a term.
+const termPrefix = ParamPrefix + "terms."
 
 // TermRowsParam is the parameter that a term over Classes compares with.
-func TermRowsParam(name string) string { return TermPrefix + name + ".proxies" }
+func TermRowsParam(name string) string { return termPrefix + name + ".proxies" }
 
 // term adds one term to the graph.
 func (n *Node) term(g *layers.Graph, t Term, e *layers.Node, o OpOptions) (*layers.Node, error) {
-	name, prefix := "term "+t.Name, TermPrefix+t.Name+"."
+	name, prefix := "term "+t.Name, termPrefix+t.Name+"."
 	if t.Rows == nil {
 		h := hosted{name: name, prefix: prefix, loss: t.Loss, weight: t.Weight, matrix: new(Matrix), result: new(Result)}
 		return n.add(g, h, TermRowsParam(t.Name), e, o)
