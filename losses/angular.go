@@ -13,6 +13,8 @@ import (
 //	log(1 + sum over q of exp(4 t^2 (s(a,q) + s(p,q)) - 2 (1 + t^2) s(a,p))),  t = tan(Alpha)
 //
 // mean over the pairs. The matrix must be that of a batch with itself.
+//
+// The zero value has an angle of 40 degrees, on cosines.
 type Angular struct {
 	AlphaDegrees float64
 	// RawNegatives measures the negatives at their own length, anchor and positive
@@ -21,6 +23,7 @@ type Angular struct {
 	// Otherwise it holds cosines, as the paper has it.
 	RawNegatives bool
 
+	paper    paper
 	pos, neg []int
 	logits   []float64
 	norm     []float64
@@ -31,7 +34,16 @@ func (*Angular) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are ordered positive pairs; those without
 // negatives are not active.
-func (l *Angular) Eval(m *Matrix, grad []float64) (Result, error) {
+func (l *Angular) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(l, m, grad) }
+
+func (l *Angular) about() about { return about{"angular", angularEntry, &l.paper} }
+
+func (l *Angular) fields(f *fields) {
+	f.in("AlphaDegrees", l.AlphaDegrees, interval{low: 0, high: 90, openLow: true, openHigh: true})
+	f.flag(l.RawNegatives)
+}
+
+func (l *Angular) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.checkSquare("angular", grad); err != nil {
 		return Result{}, err
 	}

@@ -2,6 +2,9 @@ package losses
 
 import "math"
 
+// maxCenters is the largest number of centers a class.
+const maxCenters = 1000
+
 // ArcFace is classification with the angle to the own class widened by a margin
 // (Deng et al. 2019, Eq. 3): with cos(theta) = s the own similarity becomes
 // cos(theta + m) and, where theta + m exceeds pi, cos(theta) - m sin(m), so that
@@ -9,10 +12,14 @@ import "math"
 //
 // With several Centers a class, a class's similarity is that of its nearest
 // centre (Deng et al. 2020, sub-centre ArcFace).
+//
+// The zero value has the authors' scale 64 and margin 28.6 degrees (half a radian)
+// on cosines, and one center a class.
 type ArcFace struct {
 	Scale, MarginDegrees float64
-	Centers              int
+	Centers              int // a class; 0 means 1
 
+	paper   paper
 	groups  []int // of each class
 	nearest []int
 	logits  []float64
@@ -22,10 +29,28 @@ type ArcFace struct {
 func (*ArcFace) Columns() Columns { return Classes }
 
 // PerClass is the number of centres.
-func (l *ArcFace) PerClass() int { return max(l.Centers, 1) }
+func (l *ArcFace) PerClass() int { return centersOf(l.Centers) }
+
+// centersOf is the number of centers a class, 1 for what Eval refuses.
+func centersOf(centers int) int {
+	if centers < 1 || centers > maxCenters {
+		return 1
+	}
+	return centers
+}
 
 // Eval implements Loss. Its terms are rows.
-func (l *ArcFace) Eval(m *Matrix, grad []float64) (Result, error) {
+func (l *ArcFace) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(l, m, grad) }
+
+func (l *ArcFace) about() about { return about{"arcface", arcFaceEntry, &l.paper} }
+
+func (l *ArcFace) fields(f *fields) {
+	f.positive("Scale", l.Scale)
+	f.in("MarginDegrees", l.MarginDegrees, interval{low: 0, high: 180, openHigh: true})
+	f.whole("Centers", l.Centers, 0, maxCenters)
+}
+
+func (l *ArcFace) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.checkClasses("arcface", grad); err != nil {
 		return Result{}, err
 	}
@@ -100,7 +125,7 @@ func arcFaceEntry(o Options) entry {
 		settings: []setting{
 			positive("scale", "multiplies s = 1 - D^2/D0^2", 64),
 			between("margin", "degrees added to the angle to the own class", 28.6, 0, 180, false, true),
-			whole("centers", "centres a class", 1, 1, 1000),
+			whole("centers", "centres a class", 1, 1, maxCenters),
 		},
 		build: func(v values) (Loss, error) {
 			return &ArcFace{Scale: v.real("scale"), MarginDegrees: v.real("margin"), Centers: v.int("centers")}, nil

@@ -62,14 +62,14 @@ func onSphere(o Options) yardstick {
 // level is a margin that is a position: anything that the metric can reach.
 func (y yardstick) level(name, meaning string, standard float64) setting {
 	low, high := y.span()
-	return setting{name: name, meaning: meaning, kind: level, standard: standard, low: low, high: high}
+	return setting{name: name, meaning: meaning, kind: level, standard: standard, interval: interval{low: low, high: high}}
 }
 
 // gap is a margin that is a difference: above 0 and within reach.
 func (y yardstick) gap(name, meaning string, standard float64) setting {
 	low, high := y.span()
 	return setting{name: name, meaning: meaning, kind: gap, standard: standard,
-		high: high - low, openLow: true, openHigh: true}
+		interval: interval{high: high - low, openLow: true, openHigh: true}}
 }
 
 // unit is the gap between equal and unrelated embeddings.
@@ -83,13 +83,13 @@ func positive(name, meaning string, standard float64) setting {
 // between is a number in an interval.
 func between(name, meaning string, standard, low, high float64, openLow, openHigh bool) setting {
 	return setting{name: name, meaning: meaning, kind: real, standard: standard,
-		low: low, high: high, openLow: openLow, openHigh: openHigh}
+		interval: interval{low: low, high: high, openLow: openLow, openHigh: openHigh}}
 }
 
 // whole is a whole number from low to high.
 func whole(name, meaning string, standard, low, high int) setting {
 	return setting{name: name, meaning: meaning, kind: count, standard: float64(standard),
-		low: float64(low), high: float64(high)}
+		interval: interval{low: float64(low), high: float64(high)}}
 }
 
 // oneOf is a choice among words, the first by default.

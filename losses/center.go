@@ -29,7 +29,8 @@ func (l *Center) Eval(m *Matrix, grad []float64) (Result, error) {
 		r.Value += away * m.V[k]
 		grad[k] = away
 	}
-	return r.mean(grad), nil
+	r = r.mean(grad)
+	return r, checkValue("center", r.Value)
 }
 
 // IsCenter reports whether a loss's class rows are to be the means of their

@@ -11,9 +11,12 @@ import "math"
 // per row with positives and negatives, mean over the rows above 0. The weights
 // []+ are constants for the gradient, as the paper has it: finite differences do
 // not agree with it.
+//
+// The zero value has M 0.4 and Gamma 80, on cosines.
 type Circle struct {
 	M, Gamma float64
 
+	paper    paper
 	pos, neg []int
 	lp, ln   []float64
 	wp, wn   []float64
@@ -23,7 +26,16 @@ type Circle struct {
 func (*Circle) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are rows with positives and negatives.
-func (l *Circle) Eval(m *Matrix, grad []float64) (Result, error) {
+func (l *Circle) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(l, m, grad) }
+
+func (l *Circle) about() about { return about{"circle", circleEntry, &l.paper} }
+
+func (l *Circle) fields(f *fields) {
+	f.in("M", l.M, interval{low: 0, high: 1, openHigh: true})
+	f.positive("Gamma", l.Gamma)
+}
+
+func (l *Circle) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.check("circle", grad); err != nil {
 		return Result{}, err
 	}

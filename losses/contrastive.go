@@ -12,12 +12,17 @@ import "math"
 //
 // The loss is the reduced l+ plus the reduced l-, or with Joint one reduction
 // over all pairs together. Joint and MeanAll is BRM Eq. 2.
+//
+// The zero value squares l+ and l- with U 0.875 and V 0 on similarities, which it
+// takes for cosines, and U 0.5 and V 1.4142 on distances, which it takes for those
+// of unit vectors.
 type Contrastive struct {
 	U, V      float64
 	Squared   bool
 	Joint     bool
 	Reduction Reduction
 
+	paper            paper
 	pos, neg         tally
 	wPos, wNeg, both []float64
 }
@@ -26,7 +31,22 @@ type Contrastive struct {
 func (*Contrastive) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are pairs.
-func (c *Contrastive) Eval(m *Matrix, grad []float64) (Result, error) {
+func (c *Contrastive) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(c, m, grad) }
+
+func (c *Contrastive) about() about { return about{"contrastive", contrastiveEntry, &c.paper} }
+
+func (c *Contrastive) fields(f *fields) {
+	f.number("U", c.U)
+	f.number("V", c.V)
+	if c.U == 0 && c.V == 0 && !f.similarity {
+		f.refuse("V", c.V, "0 < U < V on distances: at 0 nothing pushes negative pairs")
+	}
+	f.flag(c.Squared)
+	f.flag(c.Joint)
+	f.choice("Reduction", int(c.Reduction), "MeanNonZero", "MeanAll", "PerAnchor")
+}
+
+func (c *Contrastive) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.check("contrastive", grad); err != nil {
 		return Result{}, err
 	}

@@ -14,6 +14,16 @@
 //	l := &losses.Triplet{Margin: 0.2, Reduction: losses.MeanAll}
 //	r, err := l.Eval(matrix, grad)
 //
+// The zero value, of which no exported field is set, is the paper's loss with the
+// constants that New has as defaults on a cosine, in the unit that the comment of
+// each loss states: cosines, 1 - cosine, or distances of unit vectors. A matrix that
+// is not in that unit goes through a View (On), which a matrix in the other direction
+// is an error without. As soon as one field is set, every field counts as it is: those
+// that are not set are 0, and a field whose value means nothing (a scale of 0, NaN) is
+// an error of Eval that names it. Where a loss cannot know a number by itself (the
+// boundaries of Margin, the dimension of SpreadOut) the zero value is an error. The
+// same holds for miners and terms.
+//
 // New makes the same by name, with defaults that fit the metric and its scale,
 // and List describes what New takes. Between metric and loss stands a View:
 // none where the loss is written in the metric's own values (contrastive,

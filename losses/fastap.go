@@ -2,6 +2,9 @@ package losses
 
 import "math"
 
+// maxSoftBins is the largest number of bins of FastAP.
+const maxSoftBins = 1e4
+
 // FastAP is one minus the average precision of retrieving each row's positives,
 // on a soft histogram of distances (Cakir et al. 2019, Eq. 10): with h+ and h the
 // histograms of the positives' and of all other rows' distances, H+ and H their
@@ -11,6 +14,9 @@ import "math"
 //
 // mean over rows with positives. A distance counts to the two nearest of the
 // Bins+1 bin centres from 0 to Max, in proportion; beyond Max to the last.
+//
+// The zero value has the authors' 10 bins up to a Max of 2 on distances of
+// 1 - cosine, which is 4 on squared distances of unit vectors.
 type FastAP struct {
 	Bins int
 	Max  float64
@@ -19,6 +25,7 @@ type FastAP struct {
 	hPos, hNe []float64
 	dPos, dNe []float64 // derivatives with respect to the histograms
 
+	paper      paper
 	cumulative []float64
 }
 
@@ -26,7 +33,16 @@ type FastAP struct {
 func (*FastAP) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are rows with positives.
-func (l *FastAP) Eval(m *Matrix, grad []float64) (Result, error) {
+func (l *FastAP) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(l, m, grad) }
+
+func (l *FastAP) about() about { return about{"fastap", fastAPEntry, &l.paper} }
+
+func (l *FastAP) fields(f *fields) {
+	f.whole("Bins", l.Bins, 1, maxSoftBins)
+	f.positive("Max", l.Max)
+}
+
+func (l *FastAP) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.check("fastap", grad); err != nil {
 		return Result{}, err
 	}
@@ -137,7 +153,7 @@ func fastAPEntry(o Options) entry {
 		source:  "Cakir et al. 2019, Eq. 10",
 		view:    y.view,
 		settings: []setting{
-			whole("bins", "bins of the histogram", 10, 1, 1e4),
+			whole("bins", "bins of the histogram", 10, 1, maxSoftBins),
 			positive("max", "end of the histogram, of q = D^2/D0^2", high),
 		},
 		build: func(v values) (Loss, error) { return &FastAP{Bins: v.int("bins"), Max: v.real("max")}, nil },

@@ -8,9 +8,12 @@ import "math"
 //	[lse over p of (D(a,p) - PosMargin) + lse over q of (NegMargin - D(a,q))]+
 //
 // mean over all rows. The lse of no pairs counts 0.
+//
+// The zero value has PosMargin 0 and NegMargin 1, on distances of unit vectors.
 type GeneralizedLifted struct {
 	PosMargin, NegMargin float64
 
+	paper    paper
 	pos, neg []int
 	lp, ln   []float64
 }
@@ -20,6 +23,19 @@ func (*GeneralizedLifted) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are rows.
 func (l *GeneralizedLifted) Eval(m *Matrix, grad []float64) (Result, error) {
+	return evaluate(l, m, grad)
+}
+
+func (l *GeneralizedLifted) about() about {
+	return about{"generalized-lifted", generalizedLiftedEntry, &l.paper}
+}
+
+func (l *GeneralizedLifted) fields(f *fields) {
+	f.number("PosMargin", l.PosMargin)
+	f.number("NegMargin", l.NegMargin)
+}
+
+func (l *GeneralizedLifted) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.check("generalized-lifted", grad); err != nil {
 		return Result{}, err
 	}

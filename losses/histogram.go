@@ -1,6 +1,12 @@
 package losses
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
+
+// maxBins is the largest number of bins of Histogram.
+const maxBins = 1e5
 
 // Histogram is the probability that a negative pair is more similar than a
 // positive one (Ustinova and Lempitsky 2016, Eq. 4), from soft histograms h+ and
@@ -8,12 +14,15 @@ import "math"
 //
 //	sum over bins b of h-_b * (h+_0 + ... + h+_b)
 //
-// A similarity counts to the two nearest of the Bins+1 bin centres from Low to
+// A similarity counts to the two nearest of the Bins+1 bin centers from Low to
 // High, in proportion; outside to the first or last. Pairs are ordered ones.
+//
+// The zero value has 100 bins from -1 to 1, on cosines.
 type Histogram struct {
 	Bins      int
 	Low, High float64
 
+	paper      paper
 	hPos, hNeg []float64
 	dPos, dNeg []float64
 }
@@ -22,7 +31,20 @@ type Histogram struct {
 func (*Histogram) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are pairs, all active if there are both kinds.
-func (l *Histogram) Eval(m *Matrix, grad []float64) (Result, error) {
+func (l *Histogram) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(l, m, grad) }
+
+func (l *Histogram) about() about { return about{"histogram", histogramEntry, &l.paper} }
+
+func (l *Histogram) fields(f *fields) {
+	f.whole("Bins", l.Bins, 1, maxBins)
+	f.number("Low", l.Low)
+	f.number("High", l.High)
+	if width := l.High - l.Low; !(width > smallestField) {
+		f.refuse("High", l.High, fmt.Sprintf("more than Low, %v", l.Low))
+	}
+}
+
+func (l *Histogram) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.check("histogram", grad); err != nil {
 		return Result{}, err
 	}
@@ -104,7 +126,7 @@ func histogramEntry(o Options) entry {
 		source:  "Ustinova and Lempitsky 2016, Eq. 4",
 		view:    y.view,
 		settings: []setting{
-			whole("bins", "bins of the histograms", 100, 1, 1e5),
+			whole("bins", "bins of the histograms", 100, 1, maxBins),
 			between("low", "similarity at which they begin", low, math.Inf(-1), 1, true, true),
 		},
 		build: func(v values) (Loss, error) {

@@ -9,9 +9,13 @@ import "math"
 //
 // the loss is the mean of [J]+^2/2 over ordered positive pairs; the paper's
 // PosMargin is 0. The matrix must be that of a batch with itself.
+//
+// The zero value has the paper's PosMargin 0 and NegMargin 1, on distances of unit
+// vectors.
 type Lifted struct {
 	PosMargin, NegMargin float64
 
+	paper    paper
 	pos, neg []int
 	logits   []float64
 	lse      []float64 // of each row's negatives
@@ -22,7 +26,16 @@ type Lifted struct {
 func (*Lifted) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are ordered positive pairs.
-func (l *Lifted) Eval(m *Matrix, grad []float64) (Result, error) {
+func (l *Lifted) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(l, m, grad) }
+
+func (l *Lifted) about() about { return about{"lifted", liftedEntry, &l.paper} }
+
+func (l *Lifted) fields(f *fields) {
+	f.number("PosMargin", l.PosMargin)
+	f.number("NegMargin", l.NegMargin)
+}
+
+func (l *Lifted) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.checkSquare("lifted", grad); err != nil {
 		return Result{}, err
 	}

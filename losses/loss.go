@@ -63,6 +63,7 @@ type Loss interface {
 	// derivative with respect to m.V. A batch in which nothing is active gives
 	// exactly 0 and a zero gradient. Errors are for matrices that the loss
 	// cannot mean anything on: labels out of range, wrong lengths, the wrong
-	// direction, and values that are no numbers (ErrNotFinite).
+	// direction, values that are no numbers, or too large to sum up (ErrNotFinite);
+	// and for fields of the loss whose value means nothing.
 	Eval(m *Matrix, grad []float64) (Result, error)
 }

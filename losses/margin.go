@@ -14,12 +14,17 @@ import (
 // several, that of the anchor's class. With Learn the boundary is a parameter, and
 // Nu times it is added: for one boundary Nu*Beta[0], else the sum over triplets of
 // Nu*beta over the same divisor.
+//
+// Beta has to be set, since it is the memory of what is learned: the zero value is an
+// error. In the paper Margin is 0.2 and every boundary starts at 1.2, on distances
+// of unit vectors. With Learn whoever trains the loss writes to Beta.
 type Margin struct {
 	Margin float64
 	Beta   []float64
 	Learn  bool
 	Nu     float64
 
+	paper    paper
 	gradBeta []float64
 	pos, neg []int
 	anchors  []float64 // triplets of each class
@@ -38,7 +43,19 @@ func (l *Margin) Parameters() []Param {
 }
 
 // Eval implements Loss. Its terms are the hinges, two for each triplet.
-func (l *Margin) Eval(m *Matrix, grad []float64) (Result, error) {
+func (l *Margin) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(l, m, grad) }
+
+func (l *Margin) about() about { return about{"margin", marginEntry, &l.paper} }
+
+func (l *Margin) fields(f *fields) {
+	f.numbers("Beta", l.Beta, "one boundary, or one for each class")
+	f.needed()
+	f.notNegative("Margin", l.Margin)
+	f.flag(l.Learn)
+	f.notNegative("Nu", l.Nu)
+}
+
+func (l *Margin) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.check("margin", grad); err != nil {
 		return Result{}, err
 	}

@@ -10,6 +10,9 @@ import (
 // matrix with NaN or infinity in it.
 var ErrNotFinite = errors.New("not a finite number")
 
+// errNoMatrix is the error of a nil *Matrix.
+var errNoMatrix = errors.New("the matrix is nil")
+
 // errSquare is wrapped by the error of a loss or a miner that looks at values
 // between two of an anchor's columns.
 var errSquare = errors.New("the matrix of a batch with itself")
@@ -19,8 +22,12 @@ var errSquare = errors.New("the matrix of a batch with itself")
 // the loss on a small matrix, and so moves the random numbers of one that draws.
 func NeedsSquare(l Loss) bool {
 	m := &Matrix{Rows: 2, Cols: 3, V: []float64{1, 0.5, 0.3, 0.5, 1, 0.3}, RowLabels: []int{0, 0}, ColLabels: []int{0, 0, 1}, SelfColumns: true, RowIDs: []int{0, 1}, ColIDs: []int{-1, -1, 2}}
-	_, err := l.Eval(m, make([]float64, len(m.V)))
-	return errors.Is(err, errSquare)
+	for _, m.Similarity = range []bool{false, true} {
+		if _, err := l.Eval(m, make([]float64, len(m.V))); errors.Is(err, errSquare) {
+			return true
+		}
+	}
+	return false
 }
 
 // away is the direction of the matrix: away*V grows as two items get farther
@@ -53,34 +60,48 @@ func (m *Matrix) check(loss string, grad []float64) error {
 }
 
 func (m *Matrix) checkShape() error {
+	if err := m.checkSizes(); err != nil {
+		return err
+	}
 	switch {
-	case m.Rows < 1 || m.Cols < 1:
-		return fmt.Errorf("matrix of %d rows and %d columns: at least one of each is needed", m.Rows, m.Cols)
-	case len(m.V) != m.Rows*m.Cols:
-		return fmt.Errorf("%d values for a %d x %d matrix, not %d", len(m.V), m.Rows, m.Cols, m.Rows*m.Cols)
-	case len(m.RowLabels) != m.Rows:
-		return fmt.Errorf("%d labels for %d rows", len(m.RowLabels), m.Rows)
 	case len(m.ColLabels) != m.Cols:
-		return fmt.Errorf("%d labels for %d columns", len(m.ColLabels), m.Cols)
+		return fmt.Errorf("Matrix.ColLabels has %d labels for %d columns", len(m.ColLabels), m.Cols)
 	case (m.RowIDs != nil || m.ColIDs != nil) && (len(m.RowIDs) != m.Rows || len(m.ColIDs) != m.Cols):
-		return fmt.Errorf("%d and %d ids for %d rows and %d columns", len(m.RowIDs), len(m.ColIDs), m.Rows, m.Cols)
+		return fmt.Errorf("Matrix.RowIDs and Matrix.ColIDs have %d and %d ids for %d rows and %d columns; set both or none", len(m.RowIDs), len(m.ColIDs), m.Rows, m.Cols)
 	case m.SelfColumns && m.Cols < m.Rows:
-		return fmt.Errorf("columns are said to start with the rows themselves, but there are %d columns for %d rows", m.Cols, m.Rows)
+		return fmt.Errorf("Matrix.SelfColumns says that columns start with the rows themselves, but there are %d columns for %d rows", m.Cols, m.Rows)
 	}
 	for i, label := range m.RowLabels {
-		if label < 0 {
-			return fmt.Errorf("row %d has label %d; labels run from 0", i, label)
-		}
 		if m.SelfColumns && m.ColLabels[i] != label {
-			return fmt.Errorf("row %d has label %d, the same item as a column has label %d", i, label, m.ColLabels[i])
+			return fmt.Errorf("row %d has label %d, the same item as a column has label %d: Matrix.ColLabels must begin with RowLabels where SelfColumns is set", i, label, m.ColLabels[i])
 		}
 	}
 	for j, label := range m.ColLabels {
 		if label < 0 {
-			return fmt.Errorf("column %d has label %d; labels run from 0", j, label)
+			return fmt.Errorf("column %d has label %d; Matrix.ColLabels run from 0", j, label)
 		}
 	}
 	return m.checkFinite()
+}
+
+// checkSizes checks values and labels of the rows.
+func (m *Matrix) checkSizes() error {
+	switch {
+	case m == nil:
+		return errNoMatrix
+	case m.Rows < 1 || m.Cols < 1:
+		return fmt.Errorf("matrix of %d rows and %d columns: Matrix.Rows and Matrix.Cols must be 1 or more", m.Rows, m.Cols)
+	case m.Rows > len(m.V) || m.Cols > len(m.V) || len(m.V) != m.Rows*m.Cols:
+		return fmt.Errorf("Matrix.V has %d values for a %d x %d matrix, want Rows*Cols", len(m.V), m.Rows, m.Cols)
+	case len(m.RowLabels) != m.Rows:
+		return fmt.Errorf("Matrix.RowLabels has %d labels for %d rows", len(m.RowLabels), m.Rows)
+	}
+	for i, label := range m.RowLabels {
+		if label < 0 {
+			return fmt.Errorf("row %d has label %d; Matrix.RowLabels run from 0", i, label)
+		}
+	}
+	return nil
 }
 
 func (m *Matrix) checkFinite() error {
@@ -92,16 +113,28 @@ func (m *Matrix) checkFinite() error {
 	return nil
 }
 
+// checkMined is check for a miner, and for whether its list is nil.
+func (m *Matrix) checkMined(miner string, noList bool) error {
+	err := m.checkShape()
+	if err == nil && noList {
+		err = errors.New("the list for what is mined is nil")
+	}
+	if err != nil {
+		return fmt.Errorf("losses: %s: %w", miner, err)
+	}
+	return nil
+}
+
 // checkOwnClass is check for the matrix of class rows with those of their own class.
 func (m *Matrix) checkOwnClass(loss string, grad []float64) error {
+	if err := m.checkSizes(); err != nil {
+		return fmt.Errorf("losses: %s: %w", loss, err)
+	}
 	switch {
-	case m.Rows < 1 || m.Cols < 1 || m.Rows%m.Cols != 0:
+	case m.Rows%m.Cols != 0:
 		return fmt.Errorf("losses: %s: %d class rows are not a multiple of %d a class", loss, m.Rows, m.Cols)
-	case len(m.V) != m.Rows*m.Cols || len(grad) != len(m.V):
-		return fmt.Errorf("losses: %s: %d values and a gradient of %d for a matrix of %d class rows and %d of their own class, not %d",
-			loss, len(m.V), len(grad), m.Rows, m.Cols, m.Rows*m.Cols)
-	case len(m.RowLabels) != m.Rows:
-		return fmt.Errorf("losses: %s: %d labels for %d class rows", loss, len(m.RowLabels), m.Rows)
+	case len(grad) != len(m.V):
+		return fmt.Errorf("losses: %s: gradient has %d values, the matrix %d x %d = %d", loss, len(grad), m.Rows, m.Cols, len(m.V))
 	case m.ColLabels != nil || m.SelfColumns:
 		return fmt.Errorf("losses: %s compares class rows with those of their own class, not with further columns or a batch with itself", loss)
 	}

@@ -172,15 +172,110 @@ func TestWrongDirectionsAreRefused(t *testing.T) {
 		want string
 	}{
 		{&Circle{Gamma: 1}, distance, "circle is written in similarities"},
-		{&Angular{}, distance, "angular is written in similarities"},
+		{&Angular{AlphaDegrees: 40}, distance, "angular is written in similarities"},
 		{&Histogram{Bins: 4, High: 1}, distance, "histogram is written in similarities"},
 		{&SpreadOut{Dim: 3}, distance, "spread-out is written in similarities"},
-		{&MultiSimilarity{Miner: MultiSimilarityMiner{Duplicate: 1e-5}}, distance, "duplicates are told by their similarity"},
+		{&MultiSimilarity{Alpha: 2, Beta: 40, Miner: MultiSimilarityMiner{Duplicate: 1e-5}}, distance, "duplicates are told by their similarity"},
 		{&FastAP{Bins: 4, Max: 4}, similarity, "fastap is written in distances"},
 		{&CosFace{Scale: 1}, similarity, "compares rows with classes"},
 	} {
 		if _, err := c.loss.Eval(c.m, make([]float64, len(c.m.V))); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%T: %v, want %q in it", c.loss, err, c.want)
+		}
+	}
+}
+
+// A matrix whose sizes do not fit, or none at all, is an error of everything that takes
+// one, and names the field.
+func TestMatricesOfWrongSizesNameTheField(t *testing.T) {
+	good := func(byClass bool) *Matrix { return randomMatrix(true, byClass, 1) }
+	cases := []struct {
+		change func(m *Matrix)
+		want   string
+	}{
+		{func(m *Matrix) { *m = Matrix{} }, "Matrix.Rows"},
+		{func(m *Matrix) { m.Rows = -1 }, "Matrix.Rows"},
+		{func(m *Matrix) { m.Cols = 0 }, "Matrix.Cols"},
+		{func(m *Matrix) { m.Rows, m.Cols = 1<<32, 1<<32 }, "Matrix.V"},
+		{func(m *Matrix) { m.V = nil }, "Matrix.V has 0 values"},
+		{func(m *Matrix) { m.RowLabels = nil }, "Matrix.RowLabels has 0 labels"},
+		{func(m *Matrix) { m.ColLabels = nil }, "Matrix.ColLabels has 0 labels"},
+		{func(m *Matrix) { m.RowLabels = append(slices.Clone(m.RowLabels), 1) }, "Matrix.RowLabels has 8 labels for 7 rows"},
+		{func(m *Matrix) { m.RowLabels = []int{0, 0, 0, 0, 0, 0, -3} }, "Matrix.RowLabels"},
+		{func(m *Matrix) { m.ColLabels = slices.Clone(m.ColLabels); m.ColLabels[1] = -3 }, "Matrix.ColLabels"},
+		{func(m *Matrix) { m.RowIDs = make([]int, m.Rows) }, "Matrix.RowIDs and Matrix.ColIDs"},
+		{func(m *Matrix) { m.ColIDs = []int{1} }, "Matrix.RowIDs and Matrix.ColIDs"},
+	}
+	for _, name := range Names() {
+		l := mustNew(t, name, Options{Metric: metric.Metric{Kind: metric.Cosine}, Classes: 7, Dim: 4, Params: map[string]map[string]string{"soft-triple": {"centers": "1"}}[name]})
+		for _, both := range []Loss{l, inner(l), zeroOf(inner(l))} {
+			if _, err := both.Eval(nil, nil); err == nil || !strings.Contains(err.Error(), "nil") {
+				t.Errorf("%s on no matrix: %v", name, err)
+			}
+		}
+		for _, c := range cases {
+			m := good(l.Columns() == Classes)
+			grad := make([]float64, len(m.V))
+			c.change(m)
+			if _, err := l.Eval(m, grad); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want %q in it", name, err, c.want)
+			}
+		}
+		m := good(l.Columns() == Classes)
+		if _, err := l.Eval(m, nil); err == nil || !strings.Contains(err.Error(), "gradient has 0 values") {
+			t.Errorf("%s without a gradient: %v", name, err)
+		}
+	}
+	for _, miner := range []TripletMiner{BatchHard{}, NearestSemiHard{}, EasyHard{}, Window{}, Uniform{}, AngularMiner{}, AtMost{Miner: BatchHard{}, PerAnchor: 1}, DistanceWeighted{Dim: 4, Nearest: .5, Farthest: 1.4, Sphere: AsSphere(metric.Metric{Kind: metric.Cosine}, 1)}} {
+		if err := miner.Mine(nil, &Triplets{}); err == nil || !strings.Contains(err.Error(), "the matrix is nil") {
+			t.Errorf("%T on no matrix: %v", miner, err)
+		}
+		if err := miner.Mine(good(false), nil); err == nil || !strings.Contains(err.Error(), "list") {
+			t.Errorf("%T without a list: %v", miner, err)
+		}
+		for _, c := range cases {
+			m := good(false)
+			c.change(m)
+			if err := miner.Mine(m, &Triplets{}); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%T: %v, want %q in it", miner, err, c.want)
+			}
+		}
+	}
+	for _, miner := range []PairMiner{MultiSimilarityMiner{}, PairMargin{}} {
+		if err := miner.Mine(nil, &Pairs{}); err == nil || !strings.Contains(err.Error(), "the matrix is nil") {
+			t.Errorf("%T on no matrix: %v", miner, err)
+		}
+		if err := miner.Mine(good(false), nil); err == nil || !strings.Contains(err.Error(), "list") {
+			t.Errorf("%T without a list: %v", miner, err)
+		}
+	}
+	for _, x := range []struct{ rows, dim int }{{0, 3}, {3, 0}, {-1, -1}, {1 << 32, 1 << 32}} {
+		if _, err := (ZeroMean{}).EvalRows(nil, x.rows, x.dim, nil); err == nil {
+			t.Errorf("%d rows of %d without values: no error", x.rows, x.dim)
+		}
+	}
+	if _, err := FixedClasses(&TripletBound{}, 1<<40, 1<<40, 1); err == nil {
+		t.Error("2^80 numbers for centroids: no error")
+	}
+	if _, err := On(AsSimilarity(euclidean, 1), nil).Eval(good(false), nil); err == nil {
+		t.Error("a view without a loss: no error")
+	}
+}
+
+// A sum that overflows is an error, not infinity.
+func TestValuesTooLargeForASumAreRefused(t *testing.T) {
+	for _, name := range Names() {
+		l := inner(mustNew(t, name, Options{Metric: metric.Metric{Kind: metric.Cosine}, Classes: 7, Dim: 4}))
+		m := randomMatrix(true, l.Columns() == Classes, PerClass(l))
+		for k := range m.V {
+			m.V[k] = math.MaxFloat64 * float64(1-2*(k*k/3%2))
+		}
+		if slices.Contains([]string{"fastap", "lifted", "generalized-lifted"}, name) {
+			m.Similarity = false
+		}
+		r, err := l.Eval(m, make([]float64, len(m.V)))
+		if err == nil && r.Value-r.Value != 0 || err != nil && !errors.Is(err, ErrNotFinite) {
+			t.Errorf("%s: %v, %v", name, r.Value, err)
 		}
 	}
 }

@@ -13,18 +13,31 @@ import (
 // Squared maps the matrix to squared Euclidean distances (up to a factor), as
 // View AsSquared does; the zero View takes them as they are. The matrix must be
 // that of a batch with itself.
+//
+// The zero value has a bound of 20 degrees and takes similarities for cosines,
+// distances for those of unit vectors.
 type AngularMiner struct {
 	AboveDegrees float64
 	Squared      View
 }
 
+func (s AngularMiner) fields(f *fields) {
+	f.in("AboveDegrees", s.AboveDegrees, interval{low: 0, high: 90, openHigh: true})
+	f.distances("Squared", s.Squared, "AsSquared")
+}
+
 // Mine implements TripletMiner.
 func (s AngularMiner) Mine(m *Matrix, out *Triplets) error {
-	if err := m.checkShape(); err != nil {
-		return fmt.Errorf("losses: angular miner: %w", err)
+	if err := m.checkMined("angular miner", out == nil); err != nil {
+		return err
 	}
 	if !m.SelfColumns || m.Rows != m.Cols {
 		return fmt.Errorf("losses: angular miner needs %w", errSquare)
+	}
+	paper := func() (AngularMiner, error) { return paperMiner[AngularMiner]("angular", m.Similarity) }
+	s, err := settle("angular miner", s, m.Similarity, paper)
+	if err != nil {
+		return err
 	}
 	out.Reset()
 	bound := math.Tan(s.AboveDegrees * math.Pi / 180)

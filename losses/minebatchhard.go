@@ -1,7 +1,5 @@
 package losses
 
-import "fmt"
-
 // BatchHard takes one triplet a row that has positives and negatives: its
 // farthest positive and its nearest negative (Hermans, Beyer and Leibe 2017,
 // Eq. 5). Ties go to the lower index.
@@ -9,8 +7,8 @@ type BatchHard struct{}
 
 // Mine implements TripletMiner.
 func (BatchHard) Mine(m *Matrix, out *Triplets) error {
-	if err := m.checkShape(); err != nil {
-		return fmt.Errorf("losses: batch-hard miner: %w", err)
+	if err := m.checkMined("batch-hard miner", out == nil); err != nil {
+		return err
 	}
 	out.Reset()
 	away := m.away()

@@ -20,14 +20,24 @@ const (
 // for each (Xuan, Stylianou and Pless 2020: Easiest positives with Hardest or
 // JustBeyond negatives). Both Hardest is BatchHard. At most one of the two may
 // be JustBeyond. Ties go to the lower index.
+//
+// The zero value takes the hardest of both.
 type EasyHard struct {
 	Positive, Negative Pick
 }
 
+func (e EasyHard) fields(f *fields) {
+	f.choice("Positive", int(e.Positive), "Hardest", "Easiest", "JustBeyond")
+	f.choice("Negative", int(e.Negative), "Hardest", "Easiest", "JustBeyond")
+}
+
 // Mine implements TripletMiner.
 func (e EasyHard) Mine(m *Matrix, out *Triplets) error {
-	if err := m.checkShape(); err != nil {
-		return fmt.Errorf("losses: easy-hard miner: %w", err)
+	if err := m.checkMined("easy-hard miner", out == nil); err != nil {
+		return err
+	}
+	if _, err := settle("easy-hard miner", e, m.Similarity, func() (EasyHard, error) { return e, nil }); err != nil {
+		return err
 	}
 	if e.Positive == JustBeyond && e.Negative == JustBeyond {
 		return fmt.Errorf("losses: easy-hard miner: positive and negative cannot both be what lies just beyond the other")

@@ -9,6 +9,8 @@ import (
 // than the anchor's nearest negative, and a negative pair that is not farther,
 // by Epsilon, than the anchor's farthest positive (Wang et al. 2019, Eq. 10, 11).
 // Rows without positives or without negatives keep nothing.
+//
+// The zero value has the authors' Epsilon 0.1 and Duplicate 1e-5, on cosines.
 type MultiSimilarityMiner struct {
 	Epsilon float64
 	// Duplicate leaves out positives whose similarity is 1 - Duplicate or more,
@@ -17,15 +19,37 @@ type MultiSimilarityMiner struct {
 	Duplicate float64
 	// All keeps all pairs but duplicates.
 	All bool
+
+	asSet bool // the fields count even where all are zero
+}
+
+func (s MultiSimilarityMiner) fields(f *fields) {
+	f.flag(s.asSet)
+	f.notNegative("Epsilon", s.Epsilon)
+	f.in("Duplicate", s.Duplicate, interval{low: 0, high: 2})
+	f.flag(s.All)
+}
+
+// paperMultiSimilarityMiner is the miner of the zero value of MultiSimilarity.
+func paperMultiSimilarityMiner() (MultiSimilarityMiner, error) {
+	l, err := (&MultiSimilarity{}).about().fromPaper(true)
+	if err != nil {
+		return MultiSimilarityMiner{}, err
+	}
+	return l.(*MultiSimilarity).Miner.(MultiSimilarityMiner), nil
 }
 
 // Mine implements PairMiner.
 func (s MultiSimilarityMiner) Mine(m *Matrix, out *Pairs) error {
-	if err := m.checkShape(); err != nil {
-		return fmt.Errorf("losses: multi-similarity miner: %w", err)
+	if err := m.checkMined("multi-similarity miner", out == nil); err != nil {
+		return err
+	}
+	s, err := settle("multi-similarity miner", s, m.Similarity, paperMultiSimilarityMiner)
+	if err != nil {
+		return err
 	}
 	if s.Duplicate > 0 && !m.Similarity {
-		return fmt.Errorf("losses: multi-similarity miner: duplicates are told by their similarity; the matrix holds distances")
+		return fmt.Errorf("losses: multi-similarity miner: duplicates are told by their similarity; the matrix holds distances: put the view AsSimilarity in front, or set Duplicate to 0")
 	}
 	out.Reset()
 	away := m.away()

@@ -21,17 +21,33 @@ func randomOf(m *Matrix, seed uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, hash))
 }
 
+// maxPerAnchor is the largest number of triplets that a miner draws for an anchor.
+const maxPerAnchor = 1e6
+
 // Uniform draws PerAnchor triplets for each row that has positives and
 // negatives, positive and negative independently, each with equal chances.
+//
+// The zero value draws 1 an anchor.
 type Uniform struct {
 	PerAnchor int
 	Seed      uint64
 }
 
+func (u Uniform) fields(f *fields) {
+	f.whole("PerAnchor", u.PerAnchor, 1, maxPerAnchor)
+	f.flag(u.Seed != 0)
+}
+
+func paperUniform() (Uniform, error) { return paperMiner[Uniform]("uniform", true) }
+
 // Mine implements TripletMiner.
 func (u Uniform) Mine(m *Matrix, out *Triplets) error {
-	if err := m.checkShape(); err != nil {
-		return fmt.Errorf("losses: uniform miner: %w", err)
+	if err := m.checkMined("uniform miner", out == nil); err != nil {
+		return err
+	}
+	u, err := settle("uniform miner", u, m.Similarity, paperUniform)
+	if err != nil {
+		return err
 	}
 	out.Reset()
 	rng := randomOf(m, u.Seed)
@@ -54,6 +70,9 @@ func (u Uniform) Mine(m *Matrix, out *Triplets) error {
 // 2017, Eq. 2 and 3). Distances below Nearest count as Nearest, so that noise
 // near 0 is not preferred; negatives beyond Farthest are drawn only where an
 // anchor has no other.
+//
+// Dim has to be set: the zero value is an error. In the authors' code Nearest is
+// 0.5 and Farthest 1.4.
 type DistanceWeighted struct {
 	Dim               int // of the embedding, 2 or more
 	Nearest, Farthest float64
@@ -63,13 +82,29 @@ type DistanceWeighted struct {
 	Seed   uint64
 }
 
+func (d DistanceWeighted) fields(f *fields) {
+	f.whole("Dim", d.Dim, 2, math.MaxInt32)
+	f.needed()
+	f.in("Nearest", d.Nearest, interval{low: 0, high: 2, openLow: true, openHigh: true})
+	f.in("Farthest", d.Farthest, interval{low: 0, high: 2, openLow: true, openHigh: true})
+	if !(d.Nearest < d.Farthest) {
+		f.refuse("Farthest", d.Farthest, fmt.Sprintf("more than Nearest, %v", d.Nearest))
+	}
+	f.distances("Sphere", d.Sphere, "AsSphere")
+	f.flag(d.Seed != 0)
+}
+
 // Mine implements TripletMiner.
 func (d DistanceWeighted) Mine(m *Matrix, out *Triplets) error {
-	if err := m.checkShape(); err != nil {
-		return fmt.Errorf("losses: distance-weighted miner: %w", err)
+	if err := m.checkMined("distance-weighted miner", out == nil); err != nil {
+		return err
 	}
-	if d.Dim < 2 || !(d.Nearest > 0 && d.Nearest < d.Farthest && d.Farthest < 2) {
-		return fmt.Errorf("losses: distance-weighted miner: dimension %d, distances from %v to %v; want 2 or more and 0 < nearest < farthest < 2", d.Dim, d.Nearest, d.Farthest)
+	paper := func() (DistanceWeighted, error) {
+		return paperMiner[DistanceWeighted]("distance-weighted", m.Similarity)
+	}
+	d, err := settle("distance-weighted miner", d, m.Similarity, paper)
+	if err != nil {
+		return err
 	}
 	out.Reset()
 	rng := randomOf(m, d.Seed)
@@ -118,19 +153,36 @@ func (d DistanceWeighted) chances(v []float64, neg []int, out []float64) []float
 }
 
 // AtMost keeps at most PerAnchor of the triplets that another miner finds for
-// an anchor, drawn with equal chances.
+// an anchor, drawn with equal chances. Miner and PerAnchor have to be set: the zero
+// value is an error.
 type AtMost struct {
 	Miner     TripletMiner
 	PerAnchor int
 	Seed      uint64
 }
 
+func (l AtMost) fields(f *fields) {
+	f.miner("Miner", l.Miner)
+	if l.Miner == nil {
+		f.refuse("Miner", "nil", "a miner to limit")
+	}
+	f.whole("PerAnchor", l.PerAnchor, 1, math.MaxInt32)
+	f.needed()
+	f.flag(l.Seed != 0)
+}
+
 // Mine implements TripletMiner.
 func (l AtMost) Mine(m *Matrix, out *Triplets) error {
-	if l.Miner == nil {
-		return fmt.Errorf("losses: at-most miner has no miner to limit")
+	if err := m.checkMined("at-most miner", out == nil); err != nil {
+		return err
+	}
+	if _, err := settle("at-most miner", l, m.Similarity, func() (AtMost, error) { return l, nil }); err != nil {
+		return err
 	}
 	if err := l.Miner.Mine(m, out); err != nil {
+		return err
+	}
+	if err := out.check(m); err != nil {
 		return err
 	}
 	rng := randomOf(m, l.Seed)

@@ -92,7 +92,7 @@ func TestSortedTripletsAgreeWithListedOnes(t *testing.T) {
 			}
 		}
 		margin := 0.25
-		for _, w := range []Window{AllWithin(math.Inf(1)), AllWithin(margin), Hard(margin), SemiHard(margin), Easy(0.125), {Above: 0.125, UpTo: -0.125}} {
+		for _, w := range []Window{AllWithin(math.Inf(1)), AllWithin(margin), Hard(margin), SemiHard(margin), Easy(0.125), {Above: -0.125, UpTo: 0.125}} {
 			for _, reduction := range []Reduction{MeanNonZero, MeanAll, PerAnchor} {
 				a, b := make([]float64, n*n), make([]float64, n*n)
 				sorted, err := (&Triplet{Margin: margin, Window: &w, Reduction: reduction}).Eval(m, a)

@@ -1,7 +1,5 @@
 package losses
 
-import "fmt"
-
 // NearestSemiHard takes one triplet for every ordered positive pair (a,p): the
 // nearest negative that is farther than p, or where none is, the farthest
 // negative (the semi-hard rule of FaceNet as TensorFlow and the authors of the
@@ -10,8 +8,8 @@ type NearestSemiHard struct{}
 
 // Mine implements TripletMiner.
 func (NearestSemiHard) Mine(m *Matrix, out *Triplets) error {
-	if err := m.checkShape(); err != nil {
-		return fmt.Errorf("losses: nearest semi-hard miner: %w", err)
+	if err := m.checkMined("nearest semi-hard miner", out == nil); err != nil {
+		return err
 	}
 	out.Reset()
 	away := m.away()

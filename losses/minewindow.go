@@ -7,9 +7,37 @@ import (
 
 // Window keeps the triplets whose gap away*(V(a,q) - V(a,p)), by which the
 // negative is farther than the positive, lies in (Above, UpTo]. The named
-// windows of margin M are AllWithin, Hard, SemiHard and Easy.
+// windows of margin M are AllWithin, Hard, SemiHard and Easy. Above may be minus,
+// UpTo plus infinity.
+//
+// The zero value is SemiHard with the margin of the zero value of Triplet: 0.1 on
+// cosines, 0.1414 on distances of unit vectors.
 type Window struct {
 	Above, UpTo float64
+}
+
+func (w Window) fields(f *fields) {
+	f.flag(w != Window{})
+	if math.IsNaN(w.Above) || math.IsInf(w.Above, 1) {
+		f.refuse("Above", w.Above, "a number, or minus infinity")
+	}
+	if math.IsNaN(w.UpTo) || math.IsInf(w.UpTo, -1) {
+		f.refuse("UpTo", w.UpTo, "a number, or infinity")
+	}
+	if !(w.Above < w.UpTo) {
+		f.refuse("UpTo", w.UpTo, fmt.Sprintf("more than Above, %v", w.Above))
+	}
+}
+
+// settled is the window, or the paper's where no field is set.
+func (w Window) settled(similarity bool) (Window, error) {
+	return settle("window", w, similarity, func() (Window, error) {
+		window, _, err := paperMining("semihard", similarity)
+		if err != nil {
+			return w, err
+		}
+		return *window, nil
+	})
 }
 
 // AllWithin keeps gaps up to the margin: every triplet that a hinge of that
@@ -33,8 +61,12 @@ func (w Window) holds(gap float64) bool { return gap > w.Above && gap <= w.UpTo 
 // negative. The list may have as many entries as there are triplets: Triplet
 // with a Window needs no list.
 func (w Window) Mine(m *Matrix, out *Triplets) error {
-	if err := m.checkShape(); err != nil {
-		return fmt.Errorf("losses: window miner: %w", err)
+	if err := m.checkMined("window miner", out == nil); err != nil {
+		return err
+	}
+	w, err := w.settled(m.Similarity)
+	if err != nil {
+		return err
 	}
 	out.Reset()
 	away := m.away()

@@ -6,12 +6,16 @@ package losses
 //	1/Alpha log(1 + sum over p of exp(-Alpha*(s(a,p) - Base)))
 //	+ 1/Beta log(1 + sum over q of exp(Beta*(s(a,q) - Base)))
 //
-// mean over all rows, also those without pairs. Without Miner all pairs take
-// part; the paper's own is MultiSimilarityMiner.
+// mean over all rows, also those without pairs. Without Miner, where another field
+// is set, all pairs take part; the paper's own is MultiSimilarityMiner.
+//
+// The zero value has the authors' Alpha 2, Beta 40 and Base 0.5 on cosines, and
+// their miner, which is the zero value of MultiSimilarityMiner.
 type MultiSimilarity struct {
 	Alpha, Beta, Base float64
 	Miner             PairMiner
 
+	paper    paper
 	pos, neg []int
 	mined    Pairs
 	logits   []float64
@@ -22,12 +26,30 @@ func (*MultiSimilarity) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are rows.
 func (l *MultiSimilarity) Eval(m *Matrix, grad []float64) (Result, error) {
+	return evaluate(l, m, grad)
+}
+
+func (l *MultiSimilarity) about() about {
+	return about{"multi-similarity", multiSimilarityEntry, &l.paper}
+}
+
+func (l *MultiSimilarity) fields(f *fields) {
+	f.positive("Alpha", l.Alpha)
+	f.positive("Beta", l.Beta)
+	f.number("Base", l.Base)
+	f.miner("Miner", l.Miner)
+}
+
+func (l *MultiSimilarity) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.check("multi-similarity", grad); err != nil {
 		return Result{}, err
 	}
 	zero(grad)
 	if l.Miner != nil {
 		if err := l.Miner.Mine(m, &l.mined); err != nil {
+			return Result{}, err
+		}
+		if err := l.mined.check(m); err != nil {
 			return Result{}, err
 		}
 	}
@@ -97,7 +119,7 @@ func multiSimilarityEntry(o Options) entry {
 				drop = 1e-5
 			}
 			if v.word("mining") == "hardest" {
-				l.Miner = MultiSimilarityMiner{Epsilon: v.real("epsilon"), Duplicate: drop}
+				l.Miner = MultiSimilarityMiner{Epsilon: v.real("epsilon"), Duplicate: drop, asSet: true}
 			} else if drop > 0 {
 				l.Miner = MultiSimilarityMiner{All: true, Duplicate: drop}
 			}

@@ -6,9 +6,13 @@ package losses
 //	-log( sum over p of exp(-Scale*D(a,p)) / sum over all other rows j of exp(-Scale*D(a,j)) )
 //
 // mean over these rows. NCA proper has D squared Euclidean and Scale 1.
+//
+// The zero value has a Scale of 16 on distances of 1 - cosine, or on cosines. (NCA
+// proper learns the scale of its distances; unit vectors leave it to Scale.)
 type NCA struct {
 	Scale float64
 
+	paper    paper
 	pos, neg []int
 	all, own []float64
 }
@@ -18,7 +22,13 @@ func (*NCA) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are rows with positives; those without
 // negatives are not active.
-func (l *NCA) Eval(m *Matrix, grad []float64) (Result, error) {
+func (l *NCA) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(l, m, grad) }
+
+func (l *NCA) about() about { return about{"nca", ncaEntry, &l.paper} }
+
+func (l *NCA) fields(f *fields) { f.positive("Scale", l.Scale) }
+
+func (l *NCA) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.check("nca", grad); err != nil {
 		return Result{}, err
 	}
@@ -65,6 +75,7 @@ func ncaEntry(o Options) entry {
 		meaning:  "probability that a soft nearest neighbour has the right class",
 		source:   "Goldberger et al. 2004, Eq. 8",
 		view:     AsSquared(o.Metric, o.Scale),
+		shifts:   true,
 		settings: []setting{positive("scale", "multiplies q = D^2/D0^2; 2 is the squared distance of unit vectors itself", 16)},
 		build:    func(v values) (Loss, error) { return &NCA{Scale: v.real("scale")}, nil },
 	}

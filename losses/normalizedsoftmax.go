@@ -8,9 +8,13 @@ import (
 // the mean over rows of the cross-entropy of s/Temperature, s being the
 // similarities to one row a class. On dot products of raw embeddings, at
 // temperature 1, it is the plain linear classifier without bias.
+//
+// The zero value has the paper's temperature 0.05, on cosines or on distances of
+// 1 - cosine.
 type NormalizedSoftmax struct {
 	Temperature float64
 
+	paper   paper
 	columns []int
 }
 
@@ -19,6 +23,16 @@ func (*NormalizedSoftmax) Columns() Columns { return Classes }
 
 // Eval implements Loss. Its terms are rows.
 func (l *NormalizedSoftmax) Eval(m *Matrix, grad []float64) (Result, error) {
+	return evaluate(l, m, grad)
+}
+
+func (l *NormalizedSoftmax) about() about {
+	return about{"normalized-softmax", normalizedSoftmaxEntry, &l.paper}
+}
+
+func (l *NormalizedSoftmax) fields(f *fields) { f.positive("Temperature", l.Temperature) }
+
+func (l *NormalizedSoftmax) eval(m *Matrix, grad []float64) (Result, error) {
 	return softmaxLoss("normalized-softmax", m, grad, &l.columns, 1/l.Temperature, func(s float64) (float64, float64) { return s, 1 })
 }
 
@@ -60,6 +74,7 @@ func normalizedSoftmaxEntry(o Options) entry {
 		source:   "Zhai and Wu 2019, Eq. 2",
 		columns:  Classes,
 		view:     AsSimilarity(o.Metric, o.Scale),
+		shifts:   true,
 		settings: []setting{positive("temperature", "divides s = 1 - D^2/D0^2", 0.05)},
 		build:    func(v values) (Loss, error) { return &NormalizedSoftmax{Temperature: v.real("temperature")}, nil },
 	}

@@ -14,6 +14,8 @@ import (
 // the mean over ordered positive pairs (a,p), q running over all columns of
 // other labels. A temperature of 1 suits values with a range of many units; on
 // a distance below 1 it learns little.
+//
+// The zero value has a temperature of 16, on distances of 1 - cosine or on cosines.
 type NPairs struct {
 	Temperature float64
 	// Classic takes one pair a class with at least two rows: its first row is
@@ -21,6 +23,7 @@ type NPairs struct {
 	// of the other such classes. The matrix must be that of a batch with itself.
 	Classic bool
 
+	paper            paper
 	logits           []float64
 	pos, neg         []int
 	anchors, partner []int
@@ -31,7 +34,16 @@ func (*NPairs) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are positive pairs; those whose anchor has
 // no negative are not active.
-func (n *NPairs) Eval(m *Matrix, grad []float64) (Result, error) {
+func (n *NPairs) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(n, m, grad) }
+
+func (n *NPairs) about() about { return about{"npairs", npairsEntry, &n.paper} }
+
+func (n *NPairs) fields(f *fields) {
+	f.positive("Temperature", n.Temperature)
+	f.flag(n.Classic)
+}
+
+func (n *NPairs) eval(m *Matrix, grad []float64) (Result, error) {
 	if n.Classic {
 		return n.classic(m, grad)
 	}
@@ -119,6 +131,7 @@ func npairsEntry(o Options) entry {
 		meaning: "each positive against all negatives of its anchor at once",
 		source:  "Sohn 2016, Eq. 6",
 		view:    AsSquared(o.Metric, o.Scale),
+		shifts:  true,
 		settings: []setting{
 			positive("temperature", "multiplies q = D^2/D0^2, which stands for 1 - cosine", 16),
 			oneOf("pairs", "all ordered positive pairs, or one pair a class", "all", "classic"),

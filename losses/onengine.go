@@ -26,6 +26,13 @@ func engineForm(l Loss, similarity bool) (engineLoss, engineEval) {
 		v, l = on.view, on.loss
 	}
 	similarity = v.Similarity(similarity)
+	if w, ok := l.(written); ok {
+		own, err := settled(w, similarity)
+		if err != nil {
+			return nil, nil // Eval says what is wrong
+		}
+		l = own
+	}
 	s, ok := v.quadratic()
 	e, can := l.(engineLoss)
 	if !ok || !can || PerClass(l) != 1 {

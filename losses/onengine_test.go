@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // What an engine can evaluate, by name and parameters; everything else is the host's.
@@ -115,6 +116,28 @@ func TestTermsAreCountedFromLabels(t *testing.T) {
 			if got := e.terms(labels, classes); got != r.Total || got != r.Active {
 				t.Errorf("%s, labels %v: %d terms, the host counts %d, %d active", name, labels, got, r.Total, r.Active)
 			}
+		}
+	}
+}
+
+// The zero value is the same on an engine as what New makes, and what Eval refuses an
+// engine does not see.
+func TestZeroValuesOnAnEngine(t *testing.T) {
+	for _, name := range []string{"proxy-anchor", "normalized-softmax", "cosface", "arcface"} {
+		l := mustNew(t, name, Options{Metric: metric.Metric{Kind: metric.Cosine}})
+		var want, got specOf
+		for to, l := range map[*specOf]Loss{&want: l, &got: zeroOf(inner(l))} {
+			if _, eval := engineForm(l, true); eval == nil || eval(to, nil, nil, nil, nil) != nil {
+				t.Fatalf("%s: not on the engine", name)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: the zero value is %+v, want %+v", name, got, want)
+		}
+	}
+	for _, l := range []Loss{&CosFace{Margin: 1}, &NormalizedSoftmax{Temperature: -1}, &ProxyAnchor{PosMargin: 1}, &ProxyAnchor{Alpha: math.NaN()}, &ArcFace{Centers: 1}} {
+		if e, _ := engineForm(l, true); e != nil {
+			t.Errorf("%T with %+v: on the engine", l, exported(l))
 		}
 	}
 }

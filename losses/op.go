@@ -36,6 +36,32 @@ type OpOptions struct {
 	HostClasses int
 }
 
+// check says which field means nothing, or that there is no loss.
+func (o OpOptions) check(loss Loss) error {
+	if err := o.Metric.Validate(); err != nil {
+		return fmt.Errorf("losses: %w", badMetric("OpOptions.Metric", o.Metric, err))
+	}
+	switch {
+	case loss == nil:
+		return fmt.Errorf("losses: the loss of Op is nil")
+	case o.Memory.Size < 0 || o.Memory.Start < 0:
+		return fmt.Errorf("losses: OpOptions.Memory has size %d and start %d, want 0 or more", o.Memory.Size, o.Memory.Start)
+	case o.HostClasses < 0:
+		return fmt.Errorf("losses: OpOptions.HostClasses is %d, want 0 or more", o.HostClasses)
+	}
+	for _, t := range o.Terms {
+		if err := t.check(); err != nil {
+			return err
+		}
+		if t.Loss != nil {
+			if err := checkLoss(t.Loss, o.Metric.Similarity()); err != nil {
+				return fmt.Errorf("losses: term %s: %w", t.Name, err)
+			}
+		}
+	}
+	return checkLoss(loss, o.Metric.Similarity())
+}
+
 // Node is a loss in a graph.
 type Node struct {
 	// Loss is the graph's scalar, of shape (1): the loss with its terms.
@@ -71,6 +97,9 @@ func (n *Node) SetLabels(labels []int) error {
 // of the graph, whose names begin with ParamPrefix.
 func Op(g *layers.Graph, loss Loss, e *layers.Node, o OpOptions) (*Node, error) {
 	if err := g.Err(); err != nil {
+		return nil, err
+	}
+	if err := o.check(loss); err != nil {
 		return nil, err
 	}
 	rows := e.Shape()[0]
@@ -136,8 +165,8 @@ func (n *Node) add(g *layers.Graph, h hosted, rowsParam string, e *layers.Node, 
 // classRows adds the rows that a loss compares a batch with, learnt or fixed,
 // and says which class each belongs to.
 func classRows(g *layers.Graph, loss Loss, name string, dim int, o OpOptions) (*layers.Node, []int, error) {
-	if o.Classes < 1 {
-		return nil, nil, fmt.Errorf("losses: %d classes", o.Classes)
+	if o.Classes < 1 || o.Classes > maxClasses {
+		return nil, nil, fmt.Errorf("losses: OpOptions.Classes is %d, want the number of training classes", o.Classes)
 	}
 	per := PerClass(loss)
 	fixed, err := FixedClasses(loss, o.Classes, dim, o.Seed)

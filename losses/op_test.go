@@ -381,3 +381,56 @@ func TestLossesThatNeedTheBatchAlone(t *testing.T) {
 		}
 	}
 }
+
+// The zero value of a loss works in a graph, with all that it owns, and gives what New
+// gives.
+func TestZeroValuesInAGraph(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 9))
+	m := metric.Metric{Kind: metric.Cosine}
+	x := drawRows(rng, opRows)
+	for name, zero := range map[string]losses.Loss{
+		"multi-similarity": &losses.MultiSimilarity{}, "proxy-anchor": &losses.ProxyAnchor{}, "soft-triple": &losses.SoftTriple{},
+		"arcface": &losses.ArcFace{}, "normalized-softmax": &losses.NormalizedSoftmax{}, "triplet": &losses.Triplet{}, "triplet-bound": &losses.TripletBound{},
+	} {
+		byName, err := losses.New(name, losses.Options{Metric: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := opOf(t, layers.NewParams(newEngine(t), 1), byName, losses.OpOptions{Metric: m}).run(t, x, opLabels, nil)
+		got, _ := opOf(t, layers.NewParams(newEngine(t), 1), zero, losses.OpOptions{Metric: m}).run(t, x, opLabels, nil)
+		if got != want {
+			t.Errorf("%s: the zero value gives %v, New %v", name, got, want)
+		}
+	}
+}
+
+// What cannot stand in a graph is refused before it does, by field.
+func TestOpNamesTheField(t *testing.T) {
+	cosine := metric.Metric{Kind: metric.Cosine}
+	for _, c := range []struct {
+		loss losses.Loss
+		o    losses.OpOptions
+		want string
+	}{
+		{nil, losses.OpOptions{Metric: cosine}, "the loss of Op is nil"},
+		{&losses.Triplet{}, losses.OpOptions{}, "OpOptions.Metric is not set"},
+		{&losses.Triplet{}, losses.OpOptions{Metric: cosine, HostClasses: -1}, "OpOptions.HostClasses is -1"},
+		{&losses.Triplet{}, losses.OpOptions{Metric: cosine, Memory: losses.MemoryOptions{Size: -1}}, "OpOptions.Memory"},
+		{&losses.ProxyAnchor{}, losses.OpOptions{Metric: cosine}, "OpOptions.Classes is 0"},
+		{&losses.Margin{}, losses.OpOptions{Metric: cosine}, "Beta is empty"},
+		{&losses.SoftTriple{Centers: 1 << 40}, losses.OpOptions{Metric: cosine, Classes: 3}, "soft-triple: Lambda is 0"},
+		{&losses.ArcFace{Scale: 1, Centers: 1 << 40}, losses.OpOptions{Metric: cosine, Classes: 3}, "Centers is 1099511627776"},
+		{&losses.ProxyAnchor{}, losses.OpOptions{Metric: metric.Metric{Kind: metric.Euclidean}, Classes: 3}, "AsSimilarity"},
+		{&losses.Triplet{}, losses.OpOptions{Metric: cosine, Terms: make([]losses.Term, 1)}, "Term.Name is empty"},
+		{&losses.Triplet{}, losses.OpOptions{Metric: cosine, Terms: []losses.Term{{Name: "t"}}}, "one of Term.Rows and Term.Loss"},
+		{&losses.Triplet{}, losses.OpOptions{Metric: cosine, Terms: []losses.Term{{Name: "t", Loss: &losses.NTXent{}, Weight: math.NaN()}}}, "Term.Weight is NaN"},
+		{&losses.Triplet{}, losses.OpOptions{Metric: cosine, Terms: []losses.Term{{Name: "t", Loss: &losses.NTXent{Temperature: -1}, Weight: 1}}}, "term t: losses: ntxent: Temperature is -1"},
+	} {
+		eng := newEngine(t)
+		g := layers.NewGraph(eng, layers.NewParams(eng, 1))
+		if _, err := losses.Op(g, c.loss, g.Input("embeddings", opRows, opDim), c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%T with %+v: %v, want %q in it", c.loss, c.o, err, c.want)
+		}
+		g.Close()
+	}
+}

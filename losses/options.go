@@ -9,8 +9,12 @@ import (
 	"github.com/vernier-ml/vernier/metric"
 )
 
+// maxClasses is the largest number of classes: float32, in which a graph holds labels,
+// counts no further.
+const maxClasses = 1 << 24
+
 // Options says for which metric a loss is made and what differs from its
-// defaults.
+// defaults. Metric has to be set, since the zero metric.Metric is none.
 type Options struct {
 	// Metric must be valid; its values are what the loss will see.
 	Metric metric.Metric
@@ -20,7 +24,7 @@ type Options struct {
 	// Classes is the number of training classes. Only losses with parameters or
 	// divisors of their own for each class ask for it.
 	Classes int
-	// Dim is the dimension of the embedding. Only what counts on the density of
+	// Dim is the dimension of the embedding, 2 or more. Only what counts on the density of
 	// distances on a sphere asks for it.
 	Dim int
 	// Params sets parameters by name. Margins may carry a unit: see List.
@@ -92,15 +96,26 @@ func List(m metric.Metric, c float64) ([]Info, error) {
 	return infos, nil
 }
 
+// badMetric says what is wrong with the metric in a field.
+func badMetric(field string, m metric.Metric, err error) error {
+	if m == (metric.Metric{}) {
+		return fmt.Errorf("%s is not set (%w): want the metric whose values the loss sees, such as metric.Metric{Kind: metric.Cosine}", field, err)
+	}
+	return fmt.Errorf("%s: %w", field, err)
+}
+
 func (o Options) complete() (Options, error) {
 	if err := o.Metric.Validate(); err != nil {
-		return o, err
+		return o, badMetric("Options.Metric", o.Metric, err)
 	}
 	if o.Scale == 0 {
 		o.Scale = 1
 	}
 	if !(o.Scale > 0) || o.Scale-o.Scale != 0 {
-		return o, fmt.Errorf("embedding scale is %v, want a positive number", o.Scale)
+		return o, fmt.Errorf("Options.Scale: embedding scale is %v, want a positive number", o.Scale)
+	}
+	if unit := raw(o).unit(); !(unit >= smallestField && unit <= largestField) {
+		return o, fmt.Errorf("Options.Scale: embedding scale is %v, on which %v between unrelated embeddings differs by %v from that of equal ones, want a difference from %g to %g", o.Scale, o.Metric, unit, smallestField, largestField)
 	}
 	return o, nil
 }
@@ -110,6 +125,7 @@ type entry struct {
 	meaning, source string
 	columns         Columns
 	view            View
+	shifts          bool              // a shift of all values changes nothing, so that constants for q are those for s
 	viewOf          func(values) View // in place of view, where parameters choose it
 	settings        []setting
 	build           func(v values) (Loss, error)
@@ -125,10 +141,12 @@ func (e entry) new(o Options) (Loss, error) {
 	if err != nil {
 		return nil, err
 	}
+	view := e.view
 	if e.viewOf != nil {
-		return On(e.viewOf(v), l), nil
+		view = e.viewOf(v)
 	}
-	return On(e.view, l), nil
+	l = On(view, l)
+	return l, checkLoss(l, o.Metric.Similarity())
 }
 
 // readValues reads parameters where they are given, else takes the defaults.
@@ -186,8 +204,8 @@ func (v values) word(name string) string {
 
 // perClass returns the number of classes for a loss that cannot do without.
 func (v values) perClass() (int, error) {
-	if v.classes < 1 {
-		return 0, fmt.Errorf("number of classes is %d, want the number of training classes", v.classes)
+	if v.classes < 1 || v.classes > maxClasses {
+		return 0, fmt.Errorf("Options.Classes: number of classes is %d, want the number of training classes", v.classes)
 	}
 	return v.classes, nil
 }
@@ -195,7 +213,7 @@ func (v values) perClass() (int, error) {
 // dimension returns the dimension of the embedding for what cannot do without.
 func (v values) dimension() (int, error) {
 	if v.dim < 2 {
-		return 0, fmt.Errorf("dimension of the embedding is %d, want 2 or more", v.dim)
+		return 0, fmt.Errorf("Options.Dim: dimension of the embedding is %d, want 2 or more", v.dim)
 	}
 	return v.dim, nil
 }

@@ -191,3 +191,33 @@ func mustNew(t *testing.T, name string, o Options) Loss {
 	}
 	return l
 }
+
+// What Options leave out, or cannot mean, is named by its field.
+func TestOptionsNameTheField(t *testing.T) {
+	cosine := metric.Metric{Kind: metric.Cosine}
+	for _, c := range []struct {
+		loss string
+		o    Options
+		want string
+	}{
+		{"triplet", Options{}, "Options.Metric is not set"},
+		{"triplet", Options{Metric: metric.Metric{Kind: 99}}, "Options.Metric"},
+		{"triplet", Options{Metric: cosine, Scale: math.NaN()}, "Options.Scale: embedding scale is NaN"},
+		{"triplet", Options{Metric: cosine, Scale: math.Inf(1)}, "Options.Scale: embedding scale is +Inf"},
+		{"triplet", Options{Metric: euclidean, Scale: 1e300}, "Options.Scale"},
+		{"npairs", Options{Metric: metric.Metric{Kind: metric.Dot}, Scale: 1e-200}, "Options.Scale"},
+		{"spread-out", Options{Metric: cosine}, "Options.Dim: dimension of the embedding is 0"},
+		{"margin", Options{Metric: cosine, Classes: math.MaxInt, Params: map[string]string{"learn": "class"}}, "Options.Classes: number of classes is 9223372036854775807"},
+		{"ntxent", Options{Metric: cosine, Params: map[string]string{"temperature": "1e-300"}}, "Temperature is 1e-300"},
+	} {
+		if _, err := New(c.loss, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q in it", c.loss, err, c.want)
+		}
+		if _, err := MakeTerm(c.loss, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("term %s: %v, want %q in it", c.loss, err, c.want)
+		}
+	}
+	if _, err := List(metric.Metric{}, 0); err == nil || !strings.Contains(err.Error(), "Options.Metric is not set") {
+		t.Errorf("list: %v", err)
+	}
+}

@@ -5,13 +5,26 @@ package losses
 // the mean square of the entries of W W^T - I. It goes on a parameter, not on
 // embeddings. More rows than dimensions cannot be orthogonal: then it is
 // columns, with W^T W - I.
+//
+// The zero value has Weight 1.
 type Orthogonality struct {
 	Weight float64
+
+	asSet bool // the field counts even where it is zero
+}
+
+func (o Orthogonality) fields(f *fields) {
+	f.flag(o.asSet)
+	f.notNegative("Weight", o.Weight)
 }
 
 // EvalRows implements RowTerm.
 func (o Orthogonality) EvalRows(w []float64, rows, dim int, grad []float64) (float64, error) {
 	if err := checkRows("orthogonality", w, rows, dim, grad); err != nil {
+		return 0, err
+	}
+	o, err := settle("orthogonality", o, false, func() (Orthogonality, error) { return paperTerm[Orthogonality]("orthogonality") })
+	if err != nil {
 		return 0, err
 	}
 	n, inner, at := rows, dim, func(i, k int) int { return i*dim + k }
@@ -39,5 +52,5 @@ func (o Orthogonality) EvalRows(w []float64, rows, dim int, grad []float64) (flo
 			}
 		}
 	}
-	return value, nil
+	return value, checkValue("orthogonality", value)
 }

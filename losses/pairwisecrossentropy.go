@@ -13,11 +13,15 @@ import (
 //
 // against s(x_i, x'_i)/T, mean over classes and over all u and v that differ.
 // Classes without a u-th or v-th row stay out of that comparison.
+//
+// The zero value has a temperature of 0.1, on cosines or on distances of
+// 1 - cosine.
 type PairwiseCrossEntropy struct {
 	Temperature float64
 	// FirstOnly takes u = 1, v = 2 only.
 	FirstOnly bool
 
+	paper  paper
 	logits []float64
 	column []int
 }
@@ -28,6 +32,19 @@ func (*PairwiseCrossEntropy) Columns() Columns { return Batch }
 // Eval implements Loss. Its terms are ordered positive pairs; those of a
 // comparison of one class are not active.
 func (l *PairwiseCrossEntropy) Eval(m *Matrix, grad []float64) (Result, error) {
+	return evaluate(l, m, grad)
+}
+
+func (l *PairwiseCrossEntropy) about() about {
+	return about{"pairwise-cross-entropy", pairwiseCrossEntropyEntry, &l.paper}
+}
+
+func (l *PairwiseCrossEntropy) fields(f *fields) {
+	f.positive("Temperature", l.Temperature)
+	f.flag(l.FirstOnly)
+}
+
+func (l *PairwiseCrossEntropy) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.checkSquare("pairwise-cross-entropy", grad); err != nil {
 		return Result{}, err
 	}
@@ -94,6 +111,7 @@ func pairwiseCrossEntropyEntry(o Options) entry {
 		meaning: "samples of a class, two at a time, against the other classes' (the ViT recipe)",
 		source:  "Ermolov et al. 2022, Eq. 6",
 		view:    AsSimilarity(o.Metric, o.Scale),
+		shifts:  true,
 		settings: []setting{
 			positive("temperature", "divides s = 1 - D^2/D0^2", 0.1),
 			oneOf("pairs", "all pairs of positions in a class both ways, or first to second only", "all", "first"),

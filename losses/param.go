@@ -15,10 +15,8 @@ type setting struct {
 	name, meaning string
 	kind          settingKind
 	standard      float64 // default, of a choice its index
-	low, high     float64
-	openLow       bool // low itself is refused
-	openHigh      bool
-	choices       []string
+	interval
+	choices []string
 }
 
 type settingKind uint8
@@ -138,23 +136,7 @@ func (s setting) rangeText() string {
 	case toggle:
 		return "true | false"
 	}
-	low, high := "", ""
-	if !math.IsInf(s.low, -1) {
-		low = format(s.low) + " <= "
-		if s.openLow {
-			low = format(s.low) + " < "
-		}
-	}
-	if !math.IsInf(s.high, 1) {
-		high = " <= " + format(s.high)
-		if s.openHigh {
-			high = " < " + format(s.high)
-		}
-	}
-	if low == "" && high == "" {
-		return "any number"
-	}
-	return low + s.name + high
+	return s.text(s.name)
 }
 
 // read turns text into a number, for a choice into its index.
@@ -192,9 +174,7 @@ func (s setting) read(text string, y yardstick) (float64, error) {
 }
 
 func (s setting) inside(x float64) error {
-	low := x > s.low || x == s.low && !s.openLow
-	high := x < s.high || x == s.high && !s.openHigh
-	if low && high {
+	if s.holds(x) {
 		return nil
 	}
 	return fmt.Errorf("%s, want %s", format(x), s.rangeText())

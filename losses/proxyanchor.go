@@ -10,10 +10,13 @@ package losses
 // The paper's delta is PosMargin = delta, NegMargin = -delta. For a distance
 // both exponents change sign: BRM Sect. 4.2's temperature 16 and margins 1.8
 // and 2.2 on squared Euclidean distance are the paper's 32 and 0.1 on a cosine.
+//
+// The zero value has the paper's Alpha 32 and delta 0.1, on cosines.
 type ProxyAnchor struct {
 	Alpha                float64
 	PosMargin, NegMargin float64
 
+	paper    paper
 	pos, neg logSums
 }
 
@@ -22,7 +25,17 @@ func (*ProxyAnchor) Columns() Columns { return Classes }
 
 // Eval implements Loss. Its terms are the log-sums, one for every proxy with
 // rows of its class and one for every proxy with rows of others.
-func (l *ProxyAnchor) Eval(m *Matrix, grad []float64) (Result, error) {
+func (l *ProxyAnchor) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(l, m, grad) }
+
+func (l *ProxyAnchor) about() about { return about{"proxy-anchor", proxyAnchorEntry, &l.paper} }
+
+func (l *ProxyAnchor) fields(f *fields) {
+	f.positive("Alpha", l.Alpha)
+	f.number("PosMargin", l.PosMargin)
+	f.number("NegMargin", l.NegMargin)
+}
+
+func (l *ProxyAnchor) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.checkClasses("proxy-anchor", grad); err != nil {
 		return Result{}, err
 	}

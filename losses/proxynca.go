@@ -13,6 +13,9 @@ import (
 //
 // mean over rows. Squared distances of rows of length sx and proxies of length
 // sp (the authors' scaling) are Scale = sx*sp on those of unit rows.
+//
+// The zero value has a Scale of 18 on distances of 1 - cosine, or on cosines: the
+// temperature 1/9 of proxy-NCA++ on squared distances of unit vectors.
 type ProxyNCA struct {
 	Scale     float64
 	Smoothing float64
@@ -20,6 +23,7 @@ type ProxyNCA struct {
 	// paper writes it. The loss can then be negative. Smoothing must be 0.
 	OthersOnly bool
 
+	paper   paper
 	columns []int
 }
 
@@ -27,7 +31,17 @@ type ProxyNCA struct {
 func (*ProxyNCA) Columns() Columns { return Classes }
 
 // Eval implements Loss. Its terms are rows.
-func (l *ProxyNCA) Eval(m *Matrix, grad []float64) (Result, error) {
+func (l *ProxyNCA) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(l, m, grad) }
+
+func (l *ProxyNCA) about() about { return about{"proxy-nca", proxyNCAEntry, &l.paper} }
+
+func (l *ProxyNCA) fields(f *fields) {
+	f.positive("Scale", l.Scale)
+	f.in("Smoothing", l.Smoothing, interval{low: 0, high: 1, openHigh: true})
+	f.flag(l.OthersOnly)
+}
+
+func (l *ProxyNCA) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.checkClasses("proxy-nca", grad); err != nil {
 		return Result{}, err
 	}
@@ -97,6 +111,7 @@ func proxyNCAEntry(o Options) entry {
 		source:  "Movshovitz-Attias et al. 2017, Eq. 4; Teh et al. 2020",
 		columns: Classes,
 		view:    AsSquared(o.Metric, o.Scale),
+		shifts:  true,
 		settings: []setting{
 			positive("scale", "multiplies q = D^2/D0^2; 18 is a temperature of 1/9 on squared distances of unit vectors", 18),
 			between("smoothing", "share of the target that the other classes get", 0, 0, 1, false, true),

@@ -14,9 +14,13 @@ import (
 // mu is a constant for the gradient: the batch's mean length, or with a Momentum
 // below 1 the average mu <- (1-Momentum)*mu + Momentum*batch mean, which starts
 // with the first batch's mean. Momentum 0 means 1.
+//
+// The zero value has Weight 1, L2 0 and Momentum 1.
 type SEC struct {
 	Weight, L2 float64
 	Momentum   float64
+
+	asSet bool // the fields count even where all are zero
 
 	mean [1]float64 // 0 before the first batch
 }
@@ -26,35 +30,47 @@ func (s *SEC) Parameters() []Param {
 	return []Param{{Name: "norm_mean", Shape: []int{1}, Value: s.mean[:]}}
 }
 
+func (s *SEC) fields(f *fields) {
+	f.flag(s.asSet)
+	f.notNegative("Weight", s.Weight)
+	f.notNegative("L2", s.L2)
+	f.in("Momentum", s.Momentum, interval{low: 0, high: 1})
+}
+
 // EvalRows implements RowTerm.
 func (s *SEC) EvalRows(x []float64, rows, dim int, grad []float64) (float64, error) {
 	if err := checkRows("sec", x, rows, dim, grad); err != nil {
+		return 0, err
+	}
+	own, err := settle("sec", s, false, func() (*SEC, error) { return paperTerm[*SEC]("sec") })
+	if err != nil {
 		return 0, err
 	}
 	batch := 0.0
 	for i := range rows {
 		batch += norm(x[i*dim:(i+1)*dim]) / float64(rows)
 	}
-	if s.mean[0] == 0 || s.Momentum == 0 {
+	if s.mean[0] == 0 || own.Momentum == 0 {
 		s.mean[0] = batch
 	} else {
-		s.mean[0] += s.Momentum * (batch - s.mean[0])
+		s.mean[0] += own.Momentum * (batch - s.mean[0])
 	}
 	value := 0.0
 	for i := range rows {
 		row := x[i*dim : (i+1)*dim]
 		length := norm(row)
 		off := length - s.mean[0]
-		value += s.Weight*off*off + s.L2*length*length
-		pull := 2 * s.L2
+		value += own.Weight*off*off + own.L2*length*length
+		pull := 2 * own.L2
 		if length > 0 {
-			pull += 2 * s.Weight * off / length
+			pull += 2 * own.Weight * off / length
 		}
 		for k, v := range row {
 			grad[i*dim+k] = pull * v / float64(rows)
 		}
 	}
-	return value / float64(rows), nil
+	value /= float64(rows)
+	return value, checkValue("sec", value)
 }
 
 // norm is |x|, without overflow of its square.
@@ -77,7 +93,7 @@ func checkRows(term string, x []float64, rows, dim int, grad []float64) error {
 	switch {
 	case rows < 1 || dim < 1:
 		return fmt.Errorf("losses: %s: %d rows of %d dimensions: at least one of each is needed", term, rows, dim)
-	case len(x) != rows*dim:
+	case rows > len(x) || dim > len(x) || len(x) != rows*dim:
 		return fmt.Errorf("losses: %s: %d values for %d rows of %d", term, len(x), rows, dim)
 	case len(grad) != len(x):
 		return fmt.Errorf("losses: %s: gradient has %d values, the rows %d", term, len(grad), len(x))

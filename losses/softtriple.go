@@ -3,6 +3,7 @@ package losses
 import (
 	"fmt"
 	"math"
+	"reflect"
 )
 
 // SoftTriple has several centres a class (Qian et al. 2019, Eq. 6 to 8). With s
@@ -18,14 +19,18 @@ import (
 // ones merge (Eq. 9):
 //
 //	Tau/(C*K*(K-1)) sum over classes, and their pairs of centres, of sqrt(2 + Epsilon - 2 s)
+//
+// The zero value has the authors' Lambda 20, Gamma 0.1, Margin 0.01, Centers 10,
+// Tau 0.2 and Epsilon 1e-5, on cosines.
 type SoftTriple struct {
 	Lambda, Gamma, Margin float64
-	Centers               int
+	Centers               int // a class; 0 means 1
 	Tau                   float64
 	// Epsilon keeps the root's slope finite where two centres meet; the authors
 	// have 1e-5.
 	Epsilon float64
 
+	paper          paper
 	groups         []int // of each class
 	logits, weight []float64
 }
@@ -34,18 +39,45 @@ type SoftTriple struct {
 func (*SoftTriple) Columns() Columns { return Classes }
 
 // PerClass is the number of centres.
-func (l *SoftTriple) PerClass() int { return max(l.Centers, 1) }
+func (l *SoftTriple) PerClass() int { return centersOf(l.own().Centers) }
+
+// own is l, or the paper's loss where no field is set.
+func (l *SoftTriple) own() *SoftTriple {
+	if own, err := settled(l, true); err == nil {
+		return own.(*SoftTriple)
+	}
+	return l // of which Eval says what is wrong
+}
 
 // ClassTerm returns the term on the centres, nil if it has no weight.
 func (l *SoftTriple) ClassTerm() Loss {
-	if l.Tau == 0 || l.Centers < 2 {
+	own := l.own()
+	if own.Tau == 0 || centersOf(own.Centers) < 2 {
 		return nil
 	}
-	return &centerSpread{l}
+	return &centerSpread{own}
 }
 
 // Eval implements Loss. Its terms are rows.
-func (l *SoftTriple) Eval(m *Matrix, grad []float64) (Result, error) {
+func (l *SoftTriple) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(l, m, grad) }
+
+func (l *SoftTriple) about() about { return about{"soft-triple", softTripleEntry, &l.paper} }
+
+func (l *SoftTriple) fields(f *fields) {
+	f.positive("Lambda", l.Lambda)
+	f.positive("Gamma", l.Gamma)
+	f.notNegative("Margin", l.Margin)
+	l.termFields(f)
+}
+
+// termFields are those that the term on the centers needs.
+func (l *SoftTriple) termFields(f *fields) {
+	f.whole("Centers", l.Centers, 0, maxCenters)
+	f.notNegative("Tau", l.Tau)
+	f.notNegative("Epsilon", l.Epsilon)
+}
+
+func (l *SoftTriple) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.checkClasses("soft-triple", grad); err != nil {
 		return Result{}, err
 	}
@@ -126,6 +158,10 @@ func (l *centerSpread) Eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.checkOwnClass("soft-triple's centres", grad); err != nil {
 		return Result{}, err
 	}
+	var f fields
+	if l.of.termFields(&f); f.wrong != nil {
+		return Result{}, f.wrong.error("soft-triple", reflect.Value{})
+	}
 	if err := m.checkSimilarity("soft-triple's centres"); err != nil {
 		return Result{}, err
 	}
@@ -163,7 +199,7 @@ func softTripleEntry(o Options) entry {
 			positive("lambda", "multiplies class similarities", 20),
 			positive("gamma", "temperature of the assignment to centres", 0.1),
 			between("margin", "taken from the own class's similarity", 0.01, 0, 2, false, true),
-			whole("centers", "centres a class", 10, 1, 1000),
+			whole("centers", "centres a class", 10, 1, maxCenters),
 			between("tau", "weight of the term that merges centres", 0.2, 0, math.Inf(1), false, true),
 		},
 		build: func(v values) (Loss, error) {

@@ -147,7 +147,7 @@ func TestSoftTripleCentresRefuseAnotherMatrix(t *testing.T) {
 		{Matrix{Rows: 3, Cols: 3, V: make([]float64, 9), RowLabels: []int{0, 0, 0}, Similarity: true}, "3 a class, not 2"},
 		{Matrix{Rows: 4, Cols: 2, V: make([]float64, 8), RowLabels: []int{0, 1, 0, 1}, Similarity: true}, "class row 1 stands for class 1, row 0 for 0"},
 		{Matrix{Rows: 2, Cols: 2, V: make([]float64, 3), RowLabels: []int{0, 0}, Similarity: true}, "3 values"},
-		{Matrix{Rows: 2, Cols: 2, V: make([]float64, 4), RowLabels: []int{0}, Similarity: true}, "1 labels for 2 class rows"},
+		{Matrix{Rows: 2, Cols: 2, V: make([]float64, 4), RowLabels: []int{0}, Similarity: true}, "1 labels for 2 rows"},
 		{Matrix{Rows: 2, Cols: 2, V: make([]float64, 4), RowLabels: []int{0, 0}, ColLabels: []int{0, 0}, Similarity: true}, "further columns"},
 		{Matrix{Rows: 2, Cols: 2, V: []float64{0, math.NaN(), 0, 0}, RowLabels: []int{0, 0}, Similarity: true}, "row 0, column 1: NaN"},
 		{Matrix{Rows: 2, Cols: 2, V: make([]float64, 4), RowLabels: []int{0, 0}}, "AsSimilarity"},

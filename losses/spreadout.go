@@ -1,5 +1,7 @@
 package losses
 
+import "math"
+
 // SpreadOut asks negative pairs to be as far apart as random directions are
 // (Zhang et al. 2017, Eq. 6): with s their similarities, of mean M1 and mean
 // square M2,
@@ -7,9 +9,12 @@ package losses
 //	M1^2 + [M2 - 1/Dim]+
 //
 // It goes beside a loss that draws positives together.
+//
+// Dim has to be set: the zero value is an error. It has no other constant.
 type SpreadOut struct {
 	Dim int // of the embedding
 
+	paper    paper
 	pos, neg []int
 }
 
@@ -17,7 +22,16 @@ type SpreadOut struct {
 func (*SpreadOut) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are ordered negative pairs.
-func (l *SpreadOut) Eval(m *Matrix, grad []float64) (Result, error) {
+func (l *SpreadOut) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(l, m, grad) }
+
+func (l *SpreadOut) about() about { return about{"spread-out", spreadOutEntry, &l.paper} }
+
+func (l *SpreadOut) fields(f *fields) {
+	f.whole("Dim", l.Dim, 1, math.MaxInt32)
+	f.needed()
+}
+
+func (l *SpreadOut) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.check("spread-out", grad); err != nil {
 		return Result{}, err
 	}

@@ -7,9 +7,13 @@ package losses
 //
 // mean over the rows above 0. Unlike in NTXent, the other positives are in the
 // denominator.
+//
+// The zero value has the paper's temperature 0.1, on cosines or on distances of
+// 1 - cosine.
 type SupCon struct {
 	Temperature float64
 
+	paper            paper
 	pos, neg, others []int
 	logits           []float64
 }
@@ -18,7 +22,13 @@ type SupCon struct {
 func (*SupCon) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are rows with positives.
-func (l *SupCon) Eval(m *Matrix, grad []float64) (Result, error) {
+func (l *SupCon) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(l, m, grad) }
+
+func (l *SupCon) about() about { return about{"supcon", supConEntry, &l.paper} }
+
+func (l *SupCon) fields(f *fields) { f.positive("Temperature", l.Temperature) }
+
+func (l *SupCon) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.check("supcon", grad); err != nil {
 		return Result{}, err
 	}
@@ -63,6 +73,7 @@ func supConEntry(o Options) entry {
 		meaning:  "each positive against all other rows, mean over an anchor's positives",
 		source:   "Khosla et al. 2020, Eq. 2",
 		view:     AsSimilarity(o.Metric, o.Scale),
+		shifts:   true,
 		settings: []setting{positive("temperature", "divides s = 1 - D^2/D0^2", 0.1)},
 		build:    func(v values) (Loss, error) { return &SupCon{Temperature: v.real("temperature")}, nil },
 	}

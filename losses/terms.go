@@ -25,22 +25,24 @@ func terms() []termEntry {
 			source: "Zhang et al. 2020, Eq. 8; chapter 16.2.6",
 			settings: []setting{weight,
 				between("momentum", "of the average length; 1 takes the batch's own", 1, 0, 1, true, false)},
-			build: func(v values) RowTerm { return &SEC{Weight: v.real("weight"), Momentum: v.real("momentum")} },
+			build: func(v values) RowTerm {
+				return &SEC{Weight: v.real("weight"), Momentum: v.real("momentum"), asSet: true}
+			},
 		},
 		{
 			name: "norm", meaning: "short embeddings: mean squared length", source: "weight decay on the embedding",
 			settings: []setting{weight},
-			build:    func(v values) RowTerm { return &SEC{L2: v.real("weight")} },
+			build:    func(v values) RowTerm { return &SEC{L2: v.real("weight"), asSet: true} },
 		},
 		{
 			name: "zero-mean", meaning: "mean embedding of a batch at the origin", source: "centring",
 			settings: []setting{weight},
-			build:    func(v values) RowTerm { return ZeroMean{Weight: v.real("weight")} },
+			build:    func(v values) RowTerm { return ZeroMean{Weight: v.real("weight"), asSet: true} },
 		},
 		{
 			name: "orthogonality", meaning: "rows of the projection orthonormal; goes on the head's weights", source: "BRM Sect. 3.1",
 			settings: []setting{weight},
-			build:    func(v values) RowTerm { return Orthogonality{Weight: v.real("weight")} },
+			build:    func(v values) RowTerm { return Orthogonality{Weight: v.real("weight"), asSet: true} },
 		},
 	}
 }
@@ -60,6 +62,16 @@ func NewTerm(name string, params map[string]string) (RowTerm, error) {
 	return nil, fmt.Errorf("unknown term %q, want one of %s", name, strings.Join(termNames(), ", "))
 }
 
+// paperTerm is the term that NewTerm makes by default.
+func paperTerm[T RowTerm](name string) (T, error) {
+	term, err := NewTerm(name, nil)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return term.(T), nil
+}
+
 // ListTerms describes all terms on rows. Columns means nothing to them.
 func ListTerms() []Info {
 	var infos []Info
@@ -69,12 +81,26 @@ func ListTerms() []Info {
 	return infos
 }
 
-// Term is an addition to a loss: a RowTerm, or another loss with a weight.
+// Term is an addition to a loss: a RowTerm, or another loss with a weight. Name and
+// one of Rows and Loss have to be set: the zero value is an error of Op.
 type Term struct {
 	Name   string
 	Rows   RowTerm // nil for a loss
 	Loss   Loss
 	Weight float64 // of Loss; a RowTerm has its own
+}
+
+// check says which field of a term means nothing.
+func (t Term) check() error {
+	switch {
+	case t.Name == "":
+		return fmt.Errorf("losses: Term.Name is empty, want a name for the term's parameters")
+	case (t.Rows == nil) == (t.Loss == nil):
+		return fmt.Errorf("losses: term %s: want one of Term.Rows and Term.Loss, not both or none", t.Name)
+	case t.Loss != nil && !(t.Weight >= 0 && t.Weight <= largestField):
+		return fmt.Errorf("losses: term %s: Term.Weight is %v, want 0 <= Weight <= %g", t.Name, t.Weight, largestField)
+	}
+	return nil
 }
 
 // MakeTerm makes a term by its name: one of ListTerms, or a loss of List, whose

@@ -14,6 +14,10 @@ import (
 // and Miner all triplets of the batch are terms. Neither they nor those of a
 // Window are ever listed: an anchor's negatives are sorted once, which takes
 // O((P+N) log N) time and O(N) memory.
+//
+// The zero value has a margin of 0.1 on similarities, which it takes for cosines: the
+// paper's 0.2 on squared distances of unit vectors. On distances, which it takes for
+// those of unit vectors, it is 0.1414, the same share of that of unrelated ones.
 type Triplet struct {
 	Margin float64
 	// Window keeps some triplets by their gap; nil keeps all.
@@ -27,6 +31,7 @@ type Triplet struct {
 	Smooth    bool
 	Reduction Reduction
 
+	paper    paper
 	counts   tally
 	w        []float64
 	values   []float64 // per anchor, unreduced
@@ -35,13 +40,27 @@ type Triplet struct {
 	prefix   []float64 // prefix[k] is the sum of the first k of sorted
 	pushed   []int     // pushed[k]: positives that push negative k, as differences
 	mined    Triplets
+	window   *Window // Window itself, or the paper's
 }
 
 // Columns is Batch.
 func (*Triplet) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are triplets.
-func (t *Triplet) Eval(m *Matrix, grad []float64) (Result, error) {
+func (t *Triplet) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(t, m, grad) }
+
+func (t *Triplet) about() about { return about{"triplet", tripletEntry, &t.paper} }
+
+func (t *Triplet) fields(f *fields) {
+	f.notNegative("Margin", t.Margin)
+	f.flag(t.Window != nil)
+	f.miner("Miner", t.Miner)
+	f.flag(t.Swap)
+	f.flag(t.Smooth)
+	f.choice("Reduction", int(t.Reduction), "MeanNonZero", "MeanAll", "PerAnchor")
+}
+
+func (t *Triplet) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.check("triplet", grad); err != nil {
 		return Result{}, err
 	}
@@ -52,9 +71,19 @@ func (t *Triplet) Eval(m *Matrix, grad []float64) (Result, error) {
 	}
 	zero(grad)
 	t.counts.reset(m.Rows)
+	if t.window = nil; t.Window != nil {
+		w, err := t.Window.settled(m.Similarity)
+		if err != nil {
+			return Result{}, err
+		}
+		t.window = &w
+	}
 	switch {
 	case t.Miner != nil:
 		if err := t.Miner.Mine(m, &t.mined); err != nil {
+			return Result{}, err
+		}
+		if err := t.mined.check(m); err != nil {
 			return Result{}, err
 		}
 		return t.list(m, grad, func(yield func(a, p, q int)) {
@@ -76,7 +105,7 @@ func (t *Triplet) each(m *Matrix, yield func(a, p, q int)) {
 		v := m.row(m.V, a)
 		for _, p := range t.pos {
 			for _, q := range t.neg {
-				if t.Window == nil || t.Window.holds(away*(v[q]-v[p])) {
+				if t.window == nil || t.window.holds(away*(v[q]-v[p])) {
 					yield(a, p, q)
 				}
 			}
@@ -204,9 +233,9 @@ func (t *Triplet) bounds(d float64) (from, to, kept int) {
 		return k
 	}
 	from, end := 0, len(t.sorted)
-	if t.Window != nil {
-		from = first(func(gap float64) bool { return gap > t.Window.Above })
-		end = max(from, first(func(gap float64) bool { return gap > t.Window.UpTo }))
+	if t.window != nil {
+		from = first(func(gap float64) bool { return gap > t.window.Above })
+		end = max(from, first(func(gap float64) bool { return gap > t.window.UpTo }))
 	}
 	to = first(func(gap float64) bool { return t.Margin-gap <= 0 })
 	return from, min(max(from, to), end), end - from

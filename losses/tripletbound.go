@@ -52,13 +52,14 @@ func (l *TripletBound) Eval(m *Matrix, grad []float64) (Result, error) {
 			g[j] = weight * away
 		}
 	}
-	return r.mean(grad), nil
+	r = r.mean(grad)
+	return r, checkValue("triplet-bound", r.Value)
 }
 
 // FixedClasses returns the centroids, each of length 1.
 func (l *TripletBound) FixedClasses(classes, dim int, seed uint64) ([]float64, error) {
-	if classes < 1 || dim < 1 {
-		return nil, fmt.Errorf("losses: triplet-bound: %d centroids of %d dimensions", classes, dim)
+	if classes < 1 || dim < 1 || classes > maxClasses || dim > math.MaxInt32/classes {
+		return nil, fmt.Errorf("losses: triplet-bound: %d centroids of %d dimensions, want at least one of each and fewer than 2^31 numbers", classes, dim)
 	}
 	if !l.OneHot {
 		return spreadOverSphere(classes, dim, seed), nil

@@ -9,7 +9,7 @@ func tripletEntry(o Options) entry {
 			y.gap("margin", "by how much a negative must be farther than a positive", 0.1*y.unit()),
 			oneOf("mining", "all triplets; by their gap; one a positive pair; one an anchor; by angle; drawn by chance",
 				"all", "semihard", "hard", "nearest-semihard", "batch-hard", "easy-positive", "angular", "distance-weighted", "uniform"),
-			whole("per-anchor", "most triplets of an anchor, drawn by chance; 0 means no limit (uniform: 1)", 0, 0, 1e6),
+			whole("per-anchor", "most triplets of an anchor, drawn by chance; 0 means no limit (uniform: 1)", 0, 0, maxPerAnchor),
 			whole("seed", "of the draws", 0, 0, 1<<32-1),
 			yesNo("swap", "measure the negative from the positive where that is nearer", false),
 			yesNo("smooth", "log(1 + exp x) in place of the hinge", false),
@@ -22,6 +22,28 @@ func tripletEntry(o Options) entry {
 			return t, err
 		},
 	}
+}
+
+// paperMining returns the window or the miner of triplets that New makes by default,
+// on cosines or on distances of unit vectors.
+func paperMining(name string, similarity bool) (*Window, TripletMiner, error) {
+	o := unitVectors(similarity)
+	v, err := readValues(tripletEntry(o).settings, map[string]string{"mining": name}, yardstick{})
+	if err != nil {
+		return nil, nil, err
+	}
+	v.dim = 2 // a miner without a dimension fails before
+	return tripletMining(o, v)
+}
+
+// paperMiner is the miner of paperMining.
+func paperMiner[T TripletMiner](name string, similarity bool) (T, error) {
+	_, miner, err := paperMining(name, similarity)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return miner.(T), nil
 }
 
 // tripletMining turns the parameter into a window or a miner, neither for all

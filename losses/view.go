@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/vernier-ml/vernier/metric"
@@ -126,6 +127,9 @@ type viewed struct {
 func (l *viewed) Columns() Columns { return l.loss.Columns() }
 
 func (l *viewed) Eval(m *Matrix, grad []float64) (Result, error) {
+	if m == nil || l.loss == nil {
+		return Result{}, fmt.Errorf("losses: a view needs a loss behind it and a matrix before it, neither nil")
+	}
 	values := grow(l.matrix.V, len(m.V))
 	l.slope = grow(l.slope, len(m.V))
 	spread(len(m.V), len(m.V), func(_, from, to int) { l.view.all(values[from:to], l.slope[from:to], m.V[from:to]) })
