@@ -206,7 +206,7 @@ func TestIndexAndSearchRefuseFlagsThatDoNotGoTogether(t *testing.T) {
 		{[]string{"index", missing, "--out", "x", "a.png"}, exitFailed, "there is no folder"},
 		{[]string{"search"}, exitUsage, "RUN is missing"},
 		{[]string{"search", missing}, exitUsage, "--query is missing"},
-		{[]string{"search", missing, "--query", "a.png", "-k", "0"}, exitUsage, "at least 1"},
+		{[]string{"search", missing, "--query", "a.png", "-k", "0"}, exitUsage, "want 1 to"},
 		{[]string{"search", missing, "--query", "a.png", "--gallery", "x", "--data", "glyphs"}, exitUsage, "give one of them"},
 		{[]string{"search", missing, "--query", "a.png"}, exitFailed, "there is no folder"},
 		{[]string{"embed", missing, "a.png", "--format", "parquet"}, exitUsage, "--format parquet needs --out"},

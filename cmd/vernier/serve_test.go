@@ -59,7 +59,7 @@ func TestServeFindsAnImageOfTheRunAndEndsQuietly(t *testing.T) {
 
 func TestServeRefusesBadFlags(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
-	for args, says := range map[string]string{"--listen 8321": "ADDRESS:PORT", "-k 0": "at least 1", "--max-mb 0": "1 to 1024"} {
+	for args, says := range map[string]string{"--listen 8321": "ADDRESS:PORT", "-k 0": "want 1 to", "--max-mb 0": "1 to 1024"} {
 		if code, _, errs := vernier(t, append([]string{"serve", missing}, strings.Fields(args)...)...); code != exitUsage || !strings.Contains(errs, says) {
 			t.Errorf("%s: exit %d\n%s", args, code, errs)
 		}

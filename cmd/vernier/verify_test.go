@@ -160,8 +160,8 @@ func TestVerifyRefusesFlagsThatDoNotGoTogether(t *testing.T) {
 		{"--threshold NaN", exitUsage, "finite"},
 		{"--calibrate eer --calibrate-share 1", exitUsage, "between 0 and 1"},
 		{"--calibrate eer --calibrate-on validation --calibrate-share 0.2", exitUsage, "is for --calibrate-on half"},
-		{"--max-pairs 0", exitUsage, "at least 1"},
-		{"--curve 1", exitUsage, "at least 2"},
+		{"--max-pairs 0", exitUsage, "want 1 to"},
+		{"--curve 1", exitUsage, "want 2 to"},
 		{"--split dev", exitUsage, "validation"},
 		{"a b", exitFailed, "there is no folder"},
 	} {
