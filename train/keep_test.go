@@ -134,7 +134,7 @@ func TestARunEndedBeforeItsFirstCheckpointBeginsAnew(t *testing.T) {
 		}
 	}
 	// What a killed process was writing lies there too.
-	if err := os.WriteFile(s.folder.Path("."+LastFile+"12345"), []byte("half"), 0o600); err != nil {
+	if err := os.WriteFile(s.folder.Path("."+LastFile+"1234567890123456789"), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r, err := resume(t, s)
