@@ -27,7 +27,9 @@ func (p Preprocessing) WithSize(size int) Preprocessing {
 }
 
 // Evaluation returns the pipeline that prepares pictures so, without any draw.
-func (p Preprocessing) Evaluation() (*data.Pipeline, error) { return p.Recipe().Eval(p.Normalization()) }
+func (p Preprocessing) Evaluation() (*data.Pipeline, error) {
+	return p.Recipe().Eval(p.Normalization())
+}
 
 // Training returns the pipeline of a recipe with augmentation, which ends with
 // images of p's size and range.
