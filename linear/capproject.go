@@ -40,7 +40,7 @@ func (s *activeSet) project(ctx context.Context, steps int, penalty cappedTrace)
 			return nil, err
 		}
 		lNext := e.factor()
-		fNext, gNext := s.subgradient(lNext, e, penalty)
+		fNext, _ := s.subgradient(lNext, e, penalty)
 		if !(fNext.total < f.total) {
 			step /= 2
 			if step*mat.Norm(g, 2) < 1e-12*mat.Norm(m, 2) {
@@ -53,7 +53,7 @@ func (s *activeSet) project(ctx context.Context, steps int, penalty cappedTrace)
 		} else {
 			still = 0
 		}
-		m, l, f, g = gram(lNext), lNext, fNext, gNext
+		m, l = gram(lNext), lNext
 		step *= 1.2
 		// A metric that shrinks brings every row within the margin.
 		if err := s.extend(ctx, l); err != nil {
