@@ -56,6 +56,9 @@ func readFolder(src source, root string, o Options) (*Set, error) {
 		folders = parts.apply(set, folders)
 	}
 	set.classify(folders, nil)
+	if text := repeatedNames(set.Classes); text != "" {
+		set.Notices = append(set.Notices, text)
+	}
 	slices.SortStableFunc(set.Items, func(a, b Item) int { return a.Label - b.Label })
 	return set, nil
 }
