@@ -9,8 +9,8 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 )
 
-// Engine computes on a GPU, see engine.Engine. What it is told to do, it puts
-// into the device's queue; only what hands numbers to the host waits.
+// Engine computes on a GPU, see engine.Engine. Its methods enqueue work on the
+// device and return; only those that hand numbers to the host wait.
 type Engine struct {
 	driver  device.Driver
 	blas    device.Blas

@@ -35,7 +35,7 @@ const (
 	bmpAlphaMasks = 6
 )
 
-// Sizes of the heads, by which they are told apart.
+// Sizes of the headers in bytes. The size of the second header says which kind it is.
 const (
 	bmpFileHead = 14
 	bmpCore     = 12 // OS/2 1
@@ -142,8 +142,8 @@ func (m *bmpImage) readMasks(b []byte, at *int, size int) error {
 	return nil
 }
 
-// readPalette reads as many colors as there are before the pixels; missing ones
-// are black.
+// readPalette reads the colors between the headers and the pixels. Where the palette
+// is shorter than used, the missing colors are black.
 func (m *bmpImage) readPalette(b []byte, at, entry int, used uint32) error {
 	m.at = int(binary.LittleEndian.Uint32(b[10:]))
 	if m.bits > 8 {

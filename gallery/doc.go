@@ -2,9 +2,9 @@
 // in files that other tools read, and in an index that grows.
 //
 // A Table is in memory. Read and Write exchange it with NumPy (.npy, .npz),
-// spreadsheets (.csv), data frames (.parquet) and safetensors. What Write writes has
-// a checksum where the format has room for one, and a folder of files gets one of
-// each by WriteSums; Read compares them.
+// spreadsheets (.csv), data frames (.parquet) and safetensors. Write puts a
+// checksum into the formats that have room for one, WriteSums lists those of a
+// folder's files in SHA256SUMS, and Read checks both.
 //
 // An index is one file. Append adds rows to it: when it returns, they are there, and
 // a process that is killed meanwhile leaves the file with the rows of before. Open

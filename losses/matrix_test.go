@@ -175,7 +175,7 @@ func TestWrongDirectionsAreRefused(t *testing.T) {
 		{&Angular{AlphaDegrees: 40}, distance, "angular is written in similarities"},
 		{&Histogram{Bins: 4, High: 1}, distance, "histogram is written in similarities"},
 		{&SpreadOut{Dim: 3}, distance, "spread-out is written in similarities"},
-		{&MultiSimilarity{Alpha: 2, Beta: 40, Miner: MultiSimilarityMiner{Duplicate: 1e-5}}, distance, "duplicates are told by their similarity"},
+		{&MultiSimilarity{Alpha: 2, Beta: 40, Miner: MultiSimilarityMiner{Duplicate: 1e-5}}, distance, "Duplicate is a difference of similarities"},
 		{&FastAP{Bins: 4, Max: 4}, similarity, "fastap is written in distances"},
 		{&CosFace{Scale: 1}, similarity, "compares rows with classes"},
 	} {

@@ -49,7 +49,7 @@ func (s MultiSimilarityMiner) Mine(m *Matrix, out *Pairs) error {
 		return err
 	}
 	if s.Duplicate > 0 && !m.Similarity {
-		return fmt.Errorf("losses: multi-similarity miner: duplicates are told by their similarity; the matrix holds distances: put the view AsSimilarity in front, or set Duplicate to 0")
+		return fmt.Errorf("losses: multi-similarity miner: Duplicate is a difference of similarities, but the matrix holds distances: put the view AsSimilarity in front, or set Duplicate to 0")
 	}
 	out.Reset()
 	away := m.away()

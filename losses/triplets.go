@@ -25,7 +25,7 @@ func (t *Triplets) add(a, p, q int) {
 // check refuses what a miner must not have put into the list.
 func (t *Triplets) check(m *Matrix) error {
 	if len(t.Positive) != len(t.Anchor) || len(t.Negative) != len(t.Anchor) {
-		return fmt.Errorf("losses: the miner returned %d anchors, %d positives and %d negatives, want as many of each", len(t.Anchor), len(t.Positive), len(t.Negative))
+		return fmt.Errorf("losses: the miner returned %d anchors, %d positives and %d negatives, want equal numbers", len(t.Anchor), len(t.Positive), len(t.Negative))
 	}
 	for k, a := range t.Anchor {
 		p, q := t.Positive[k], t.Negative[k]
@@ -67,7 +67,7 @@ func (p *Pairs) check(m *Matrix) error {
 
 func checkPairs(kind string, anchor, other []int, m *Matrix) error {
 	if len(anchor) != len(other) {
-		return fmt.Errorf("losses: the miner returned %d anchors for %d others in %s pairs, want as many of each", len(anchor), len(other), kind)
+		return fmt.Errorf("losses: the miner returned %d anchors for %d others in %s pairs, want equal numbers", len(anchor), len(other), kind)
 	}
 	for k, a := range anchor {
 		switch {

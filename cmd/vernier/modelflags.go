@@ -25,7 +25,7 @@ func (f *modelFlags) add(fl *pflag.FlagSet) {
 }
 
 // maxBadHelp is that of --max-bad where images are embedded.
-const maxBadHelp = "unreadable images to leave out and list before giving up (default as many as in training)"
+const maxBadHelp = "leave out and list up to this number of unreadable images; one more ends the command (default the number that training allowed)"
 
 func (f *modelFlags) last() bool { return f.epoch == "last" }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// separatorLine is the first line by which spreadsheets are told the separator.
+// separatorLine matches a first line "sep=;", which names the separator for spreadsheets.
 var separatorLine = regexp.MustCompile(`(?i)^"?sep=(.)"?[;,\t]*$`)
 
 // isComment reports whether a line looks like a comment: it begins with # or %.
@@ -83,8 +83,8 @@ func hasAll(cells, need []string) bool {
 	return true
 }
 
-// dropComments replaces the comments between rows by empty lines. A line of as many
-// cells as the table has columns is a row, unless a blank follows its mark.
+// dropComments replaces the comments between rows by empty lines. A line that has
+// width cells is a row even if it begins with # or %, unless a blank follows the mark.
 func dropComments(lines []string, separator rune, width int) (dropped int) {
 	quoted := false
 	for i, line := range lines {

@@ -22,7 +22,7 @@ type record struct {
 }
 
 // divide splits a text into records, without blanks around cells and without empty
-// lines. max ends it after so many; 0 does not.
+// lines. It stops after max records, or at the end of the text if max is 0.
 func divide(text string, separator rune, max int) ([]record, error) {
 	if separator == Blanks {
 		return divideByBlanks(text, max)

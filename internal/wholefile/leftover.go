@@ -15,16 +15,16 @@ import (
 // the system gives back when the process ends, however it ends: what is not locked
 // was left by one that was killed.
 
-// leastDigits is the fewest digits by which a temporary name is told from others; a
-// random number has fewer in one of 9000 cases, and then stays.
-const leastDigits = 15
+// minDigits is the number of digits from which on IsTemporary takes a name for a
+// temporary one. One random number in 9000 has fewer digits; Sweep leaves its file.
+const minDigits = 15
 
 // IsTemporary reports whether a file or folder has a temporary name of what begins
 // with prefix.
 func IsTemporary(name, prefix string) bool {
 	rest, ok := strings.CutPrefix(name, "."+prefix)
 	digits := len(rest) - len(strings.TrimRight(rest, "0123456789"))
-	return ok && digits >= leastDigits
+	return ok && digits >= minDigits
 }
 
 // Sweep removes what killed processes left in a folder under temporary names of what
