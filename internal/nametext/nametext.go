@@ -17,6 +17,13 @@ import (
 
 const digits = "0123456789ABCDEF"
 
+// writeByte writes c as \xNN.
+func writeByte(b *strings.Builder, c byte) {
+	b.WriteString(`\x`)
+	b.WriteByte(digits[c>>4])
+	b.WriteByte(digits[c&15])
+}
+
 // Encode returns name as valid UTF-8.
 func Encode(name string) string {
 	if utf8.ValidString(name) && !hasByte(name) {
@@ -27,9 +34,7 @@ func Encode(name string) string {
 		r, size := utf8.DecodeRuneInString(rest)
 		switch {
 		case r == utf8.RuneError && size == 1:
-			b.WriteString(`\x`)
-			b.WriteByte(digits[rest[0]>>4])
-			b.WriteByte(digits[rest[0]&15])
+			writeByte(&b, rest[0])
 		case r == '\\':
 			b.WriteString(`\\`)
 		default:
@@ -115,9 +120,7 @@ func escape(s, keep string) string {
 		r, size := utf8.DecodeRuneInString(rest)
 		switch {
 		case r == utf8.RuneError && size == 1:
-			b.WriteString(`\x`)
-			b.WriteByte(digits[rest[0]>>4])
-			b.WriteByte(digits[rest[0]&15])
+			writeByte(&b, rest[0])
 		case hidden(r) && !strings.ContainsRune(keep, r):
 			b.WriteString(escaped(r))
 		default:
