@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/internal/wholefile"
+	"github.com/vernier-ml/vernier/weights"
 )
 
 // SumsFile holds the checksums of the files beside it, as sha256sum writes and checks
@@ -29,7 +30,7 @@ func WriteSums(dir string, names []string) error {
 		return err
 	}
 	for _, name := range names {
-		if sums[name], err = sumOf(filepath.Join(dir, name)); err != nil {
+		if sums[name], err = weights.Digest(filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
@@ -54,7 +55,7 @@ func checkSum(path string) error {
 	if !ok {
 		return nil
 	}
-	sum, err := sumOf(path)
+	sum, err := weights.Digest(path)
 	if err == nil && sum != want {
 		err = fmt.Errorf("%s is not what %s beside it says: it is damaged, or was changed (then remove its line there)", filepath.Base(path), SumsFile)
 	}
@@ -81,17 +82,4 @@ func readSums(dir string) (map[string]string, error) {
 		sums[name[1:]] = strings.ToLower(sum) // behind the blank, or * of a binary file
 	}
 	return sums, lines.Err()
-}
-
-func sumOf(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -1,12 +1,8 @@
 package model
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 
 	"github.com/vernier-ml/vernier/backbone"
@@ -149,18 +145,4 @@ func (m *Model) acceptSizes(want []weights.Spec, bad *weights.MismatchError) boo
 		}
 	}
 	return true
-}
-
-// Digest is the SHA-256 of a file in hexadecimal.
-func Digest(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("reading %s: %w", path, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

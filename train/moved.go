@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/weights"
 )
 
 // Moved returns a stored configuration with the places of its images and of the file
@@ -39,7 +39,7 @@ func (s *Settings) Moved(stored Config) (Config, error) {
 		stored.Data.Spec = given.Data.Spec
 	}
 	if path := given.Weights.Path; path != stored.Weights.Path {
-		sum, err := model.Digest(path)
+		sum, err := weights.Digest(path)
 		if err != nil {
 			return stored, fmt.Errorf("weights.path: %w", err)
 		}

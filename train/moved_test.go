@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/weights"
 )
 
 // A run goes on from another place of its images to exactly where it would have come,
@@ -89,7 +89,7 @@ func TestOnlyPlacesOfTheSameDataMayChange(t *testing.T) {
 		{"{data: {spec: 'folder:/b'}, optimizer: {rate: 7}}", "", "folder:/b", "a.pth", false},
 	} {
 		if c.sum != "" {
-			sum, err := model.Digest(filepath.Join(dir, c.sum))
+			sum, err := weights.Digest(filepath.Join(dir, c.sum))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/weights"
 )
 
 // WeightsConfig says what a network starts from. Without a path its weights are
@@ -29,7 +30,7 @@ func (c Config) start(eng engine.Engine) (*model.Model, *model.Loaded, error) {
 		return m, nil, err
 	}
 	if c.Weights.SHA256 != "" {
-		sum, err := model.Digest(c.Weights.Path)
+		sum, err := weights.Digest(c.Weights.Path)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -56,7 +57,7 @@ func (s *Session) loadWeights() (err error) {
 		from += ", under " + l.Prefix
 	}
 	s.ev.Say("%s read from %s, %d ignored, %s of the head drawn", plural.Of(l.Filled, "tensor"), from, len(l.Ignored), plural.Of(len(l.Kept), "parameter"))
-	w.SHA256, err = model.Digest(w.Path)
+	w.SHA256, err = weights.Digest(w.Path)
 	return err
 }
 
