@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"image"
+	"slices"
 
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
@@ -166,6 +167,9 @@ func (s *Set) Where(i int) string { return s.store.name(s.Items[i]) }
 
 // Close releases what Open opened. Parts of a set share it and need no Close.
 func (s *Set) Close() error { return s.store.close() }
+
+// Remarks lists what a user has to know of the set, Problems first.
+func (s *Set) Remarks() []string { return slices.Concat(s.Problems, s.Notices) }
 
 // Labels returns the label of every item.
 func (s *Set) Labels() []int {

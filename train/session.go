@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/vernier-ml/vernier/data"
@@ -279,7 +278,7 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng engine.Engine, 
 			made.Close()
 		}
 	}()
-	for _, n := range slices.Concat(s.sets.all.Problems, s.sets.all.Notices) {
+	for _, n := range s.sets.all.Remarks() {
 		s.ev.Warn("%s", n)
 	}
 	if err := s.sets.measurable(cfg.Data); err != nil {

@@ -150,7 +150,7 @@ func (f *modelFlags) embed(ctx context.Context, folder train.Folder, eng engine.
 		return nil, err
 	}
 	defer set.Close()
-	for _, n := range slices.Concat(set.Problems, set.Notices) {
+	for _, n := range set.Remarks() {
 		f.events.Warn("%s", n)
 	}
 	rows, err := train.EmbedImages(ctx, m, set, max(f.maxBad, cfg.Data.MaxBad), f.workers, f.events)
