@@ -122,6 +122,9 @@ func (c commit) next(h blockHeader) commit {
 	return commit{c.number + 1, c.rows + uint64(h.rows), c.blocks + 1, c.end + h.length, h.sum}
 }
 
+// precedes reports whether the block with header h was appended to this commit.
+func (c commit) precedes(h blockHeader) bool { return h.previous == c.chain && h.number == c.number+1 }
+
 // before is the commit that next made this one of.
 func (c commit) before(h blockHeader) commit {
 	return commit{c.number - 1, c.rows - uint64(h.rows), c.blocks - 1, c.end - h.length, h.previous}

@@ -90,7 +90,7 @@ func (s *state) walk(r io.ReaderAt, size int64, header uint32, c commit) error {
 		if err != nil {
 			return fmt.Errorf("at byte %d: %w", at, err)
 		}
-		if h.previous != s.chain || h.number != s.number+1 {
+		if !s.precedes(h) {
 			return fmt.Errorf("the block at byte %d does not belong behind the one before it", at)
 		}
 		s.list = append(s.list, block{h, at, int(s.rows)})
@@ -108,7 +108,7 @@ func (s *state) readBlock(r io.ReaderAt, size int64) (block, error) {
 	if err != nil {
 		return block{}, err
 	}
-	if h.previous != s.chain || h.number != s.number+1 {
+	if !s.precedes(h) {
 		return block{}, errors.New("it belongs elsewhere")
 	}
 	b := block{h, s.end, int(s.rows)}
