@@ -16,12 +16,11 @@ import (
 
 // jpegOutline is what the markers of a JPEG say, without its codes.
 type jpegOutline struct {
-	w, h        int
-	progressive bool
-	samples     int64 // of all components, with their padding
-	scans       []int // where they begin
-	visits      int64 // samples that all scans go over
-	component   map[uint8]int64
+	w, h      int
+	samples   int64 // of all components, with their padding
+	scans     []int // where they begin
+	visits    int64 // samples that all scans go over
+	component map[uint8]int64
 }
 
 // outlineJPEG walks from marker to marker up to the end of the image.
@@ -56,7 +55,6 @@ func outlineJPEG(file []byte) *jpegOutline {
 		case marker == 0xda:
 			o.scan(at, body)
 		case marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc && o.samples == 0:
-			o.progressive = marker == 0xc2
 			o.frame(body)
 		}
 		at = end

@@ -46,9 +46,8 @@ func (e *Embedded) Seen(ctx context.Context, sel Selection) (*Seen, error) {
 
 // String says it in words.
 func (s *Seen) String() string {
-	text := fmt.Sprintf("%d of its %s and %d of its %s were for training", s.Classes, plural.Of(s.OfClasses, "class"), s.Images, plural.Of(s.OfImages, "image"))
 	if s.Images == 0 {
 		return fmt.Sprintf("%d of its %s have the name of a class that was for training, and none of its images was: if they are the same classes, these figures are not of unseen ones", s.Classes, plural.Of(s.OfClasses, "class"))
 	}
-	return text + ": these figures are not of unseen classes"
+	return fmt.Sprintf("%d of its %s and %d of its %s were for training: these figures are not of unseen classes", s.Classes, plural.Of(s.OfClasses, "class"), s.Images, plural.Of(s.OfImages, "image"))
 }
