@@ -81,12 +81,12 @@ func (l *SoftTriple) eval(m *Matrix, grad []float64) (Result, error) {
 	if err := m.checkClasses("soft-triple", grad); err != nil {
 		return Result{}, err
 	}
-	groups, err := classGroups("soft-triple", m, l.PerClass(), l.groups)
+	groups, err := classGroups("soft-triple", m, centersOf(l.Centers), l.groups)
 	if err != nil {
 		return Result{}, err
 	}
 	l.groups = groups
-	count := m.Cols / l.PerClass()
+	count := m.Cols / centersOf(l.Centers)
 	l.logits, l.weight = grow(l.logits, parts()*count), grow(l.weight, parts()*m.Cols)
 	values := make([]float64, m.Rows)
 	spread(m.Rows, len(m.V), func(part, from, to int) {
@@ -102,7 +102,7 @@ func (l *SoftTriple) eval(m *Matrix, grad []float64) (Result, error) {
 // logits and weight are working memory.
 func (l *SoftTriple) row(m *Matrix, i int, g, logits, weight []float64) float64 {
 	scale := -m.away()
-	v, own, k := m.row(m.V, i), l.groups[m.RowLabels[i]], l.PerClass()
+	v, own, k := m.row(m.V, i), l.groups[m.RowLabels[i]], centersOf(l.Centers)
 	for c := range logits {
 		logits[c] = l.Lambda * l.class(v[c*k:(c+1)*k], weight[c*k:(c+1)*k], scale)
 	}
