@@ -14,6 +14,7 @@ const module = "github.com/vernier-ml/vernier"
 // import, directly. A package outside this table is a failure, so that a new
 // room is a decision and not an accident.
 var mayImport = map[string][]string{
+	"examples/metric":      {"metric"},
 	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home"},
 	"model":                {"backbone", "layers", "losses", "weights", "metric", "engine"},
 	"backbone":             {"layers", "engine", "data"},
