@@ -248,6 +248,11 @@ func TestBuildingMistakesNameTheNode(t *testing.T) {
 		{"batch statistics of one number", func(g *layers.Graph) {
 			g.BatchNormModule("bn", g.Input("x", 1, 3), 1e-5, .1, false)
 		}, []string{"bn", "more than one"}},
+		{"one parameter of two groups", func(g *layers.Graph) {
+			g.Param("w", layers.Weight, layers.Constant(0), 1)
+			defer g.In(layers.Head)()
+			g.Param("w", layers.Weight, layers.Constant(0), 1)
+		}, []string{`"w" belongs to the backbone already and cannot be the head's, too`}},
 		{"zero rows", func(g *layers.Graph) { g.Input("x", 0, 3) }, []string{"x"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,11 +20,33 @@ const (
 	Buffer   // running statistics: saved, never trained
 )
 
+// Group says to which part of what is trained a parameter belongs. It is not in
+// files: who builds a network says it again (Graph.In).
+type Group uint8
+
+const (
+	Backbone Group = iota // what makes features of images
+	Head                  // what makes an embedding of features
+	Loss                  // what only training needs: class rows, learned numbers, statistics
+)
+
+// String is backbone, head or loss.
+func (gr Group) String() string {
+	switch gr {
+	case Head:
+		return "head"
+	case Loss:
+		return "loss"
+	}
+	return "backbone"
+}
+
 // Param is a named tensor that outlives the graphs it is used in. Names are
 // those of the field's checkpoints.
 type Param struct {
 	Name   string
 	Role   Role
+	Group  Group
 	Value  engine.Tensor
 	Frozen bool // takes no gradient
 }
@@ -57,10 +79,13 @@ func (ps *Params) Get(name string) *Param { return ps.by[name] }
 func (ps *Params) Engine() engine.Engine { return ps.eng }
 
 // Add makes a parameter with initial values, or returns the one of that name,
-// which must have the same shape and role.
-func (ps *Params) Add(name string, role Role, init Init, shape ...int) (*Param, error) {
+// which must have the same group, role and shape.
+func (ps *Params) Add(name string, group Group, role Role, init Init, shape ...int) (*Param, error) {
 	if p := ps.by[name]; p != nil {
-		if !sameShape(p.Value.Shape(), shape) || p.Role != role {
+		switch {
+		case p.Group != group:
+			return nil, fmt.Errorf("parameter %q belongs to the %v already and cannot be the %v's, too", name, p.Group, group)
+		case !sameShape(p.Value.Shape(), shape) || p.Role != role:
 			return nil, fmt.Errorf("parameter %q exists with shape %v, wanted %v", name, p.Value.Shape(), shape)
 		}
 		return p, nil
@@ -74,7 +99,7 @@ func (ps *Params) Add(name string, role Role, init Init, shape ...int) (*Param, 
 	if err := ps.eng.Write(v, host); err != nil {
 		return nil, fmt.Errorf("parameter %q: %w", name, err)
 	}
-	p := &Param{Name: name, Role: role, Value: v}
+	p := &Param{Name: name, Role: role, Group: group, Value: v}
 	ps.list = append(ps.list, p)
 	ps.by[name] = p
 	return p, nil
@@ -128,12 +153,24 @@ func sameShape(a, b []int) bool {
 	return true
 }
 
+// In makes parameters that are added from now on belong to a group, until the
+// function that it returns is called:
+//
+//	defer g.In(layers.Head)()
+//
+// A new graph adds them to Backbone.
+func (g *Graph) In(group Group) (restore func()) {
+	before := g.group
+	g.group = group
+	return func() { g.group = before }
+}
+
 // Param puts the named parameter into the graph, making it if it is new.
 func (g *Graph) Param(name string, role Role, init Init, shape ...int) *Node {
 	if g.err != nil {
 		return nil
 	}
-	p, err := g.params.Add(name, role, init, shape...)
+	p, err := g.params.Add(name, g.group, role, init, shape...)
 	if err != nil {
 		return g.fail("parameter", err)
 	}

@@ -87,7 +87,7 @@ func TestTokensOfAMapByHand(t *testing.T) {
 // the prefix outside of it, as when the patch embedding is frozen.
 func TestFrozenEmbedding(t *testing.T) {
 	g, ps := tokenGraph(t)
-	cls, err := ps.Add("cls_token", layers.Weight, layers.Constant(0), 1, 1, 2)
+	cls, err := ps.Add("cls_token", layers.Backbone, layers.Weight, layers.Constant(0), 1, 1, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,6 +102,7 @@ func Op(g *layers.Graph, loss Loss, e *layers.Node, o OpOptions) (*Node, error) 
 	if err := o.check(loss); err != nil {
 		return nil, err
 	}
+	defer g.In(layers.Loss)()
 	rows := e.Shape()[0]
 	labels := make([]int, rows)
 	n := &Node{g: g, pairs: Matrix{

@@ -434,3 +434,35 @@ func TestOpNamesTheField(t *testing.T) {
 		g.Close()
 	}
 }
+
+// Parameters know the part that they belong to: rates, the warm-up and the model's
+// file depend on it.
+func TestParametersOfALossAreItsGroup(t *testing.T) {
+	eng := newEngine(t)
+	ps := layers.NewParams(eng, 1)
+	g := layers.NewGraph(eng, ps)
+	e := g.LinearModule("features", g.Input("x", 4, 3), 2)
+	cosine := metric.Metric{Kind: metric.Cosine}
+	term, err := losses.MakeTerm("center", losses.Options{Metric: cosine, Classes: 2, Dim: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := losses.Op(g, &losses.Margin{Beta: []float64{1}, Learn: true}, e, losses.OpOptions{
+		Metric: cosine, Classes: 2, Terms: []losses.Term{term}, Memory: losses.MemoryOptions{Size: 4},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	g.LinearModule("more", e, 2)
+	for _, p := range ps.All() {
+		want := layers.Backbone
+		if strings.HasPrefix(p.Name, losses.ParamPrefix) {
+			want = layers.Loss
+		}
+		if p.Group != want {
+			t.Errorf("%s belongs to the %v, want the %v", p.Name, p.Group, want)
+		}
+	}
+	if ps.Get("loss.beta") == nil || ps.Get("loss.terms.center.proxies") == nil || ps.Get("loss.memory.rows") == nil {
+		t.Error("a parameter of the loss is missing")
+	}
+}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
-	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -17,7 +16,7 @@ const specKey = "vernier.model"
 
 // Owns reports whether a parameter belongs to the network; a loss's own
 // parameters share the set while a model is trained, and stay out of its file.
-func Owns(p *layers.Param) bool { return !strings.HasPrefix(p.Name, losses.ParamPrefix) }
+func Owns(p *layers.Param) bool { return p.Group != layers.Loss }
 
 // Save writes specification, parameters and threshold to a safetensors file, with a
 // checksum.

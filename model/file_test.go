@@ -102,7 +102,7 @@ func TestAModelFileHoldsEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A parameter of a loss shares the set while training, but not the file.
-	if _, err := m.Params.Add("loss.proxies", layers.Proxy, layers.Constant(1), 2, 7); err != nil {
+	if _, err := m.Params.Add("loss.proxies", layers.Loss, layers.Proxy, layers.Constant(1), 2, 7); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "model.safetensors")

@@ -69,7 +69,7 @@ func (m *Model) Freeze(f Freeze, headOnly bool) error {
 		if !Owns(p) || p.Role == layers.Buffer {
 			continue
 		}
-		p.Frozen = f.matches(p.Name) || frozen[p.Name] || headOnly && !IsHead(p.Name) || f.BNAffine && m.isBatchNorm(p)
+		p.Frozen = f.matches(p.Name) || frozen[p.Name] || headOnly && p.Group != layers.Head || f.BNAffine && m.isBatchNorm(p)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (f Freeze) any(ps *layers.Params) bool {
 // isBatchNorm reports whether p is gamma or beta of a batch normalisation of the
 // backbone: one beside running statistics.
 func (m *Model) isBatchNorm(p *layers.Param) bool {
-	if p.Role != layers.NormGain && p.Role != layers.NormBias || IsHead(p.Name) {
+	if p.Role != layers.NormGain && p.Role != layers.NormBias || p.Group == layers.Head {
 		return false
 	}
 	return m.Params.Get(normOf(p.Name)+".running_mean") != nil
@@ -106,12 +106,12 @@ func normOf(name string) string {
 	return name[:len(name)-len(path.Ext(name))]
 }
 
-// batchStats reports whether a batch normalisation uses the batch's statistics
-// in training.
-func (m *Model) batchStats(norm string) bool {
-	if m.freeze.BNStats && !IsHead(norm) {
-		return false
-	}
+// batchStats reports whether a batch normalisation of the backbone uses the batch's
+// statistics in training.
+func (m *Model) batchStats(norm string) bool { return !m.freeze.BNStats && m.ownStats(norm) }
+
+// ownStats reports the same of one that Freeze.BNStats does not mean, the head's.
+func (m *Model) ownStats(norm string) bool {
 	stats := norm + ".running_mean"
 	return !m.frozen[stats] && !m.freeze.matches(stats)
 }
@@ -122,7 +122,10 @@ func (m *Model) BatchStats() []string {
 	var names []string
 	for _, p := range m.Params.All() {
 		norm, ok := strings.CutSuffix(p.Name, ".running_mean")
-		if ok && norm != coordinates && m.batchStats(norm) {
+		if !ok || norm == coordinates {
+			continue
+		}
+		if p.Group == layers.Backbone && m.batchStats(norm) || p.Group == layers.Head && m.ownStats(norm) {
 			names = append(names, norm)
 		}
 	}

@@ -43,6 +43,26 @@ func TestFreezingNamesExactlyWhatIsMeant(t *testing.T) {
 	}
 }
 
+// The head is what a model adds to its backbone, whatever that calls its parameters.
+func TestParametersKnowBackboneAndHead(t *testing.T) {
+	spec := small(t)
+	spec.HeadNorm, spec.Normalization = model.HeadNormBatch, model.NormCoordinates
+	var head []string
+	for _, p := range newModel(t, spec, 1).Params.All() {
+		switch p.Group {
+		case layers.Head:
+			head = append(head, p.Name)
+		case layers.Loss:
+			t.Errorf("%s belongs to a loss", p.Name)
+		}
+	}
+	want := []string{"embedding.norm.weight", "embedding.norm.bias", "embedding.norm.running_mean", "embedding.norm.running_var",
+		"embedding.weight", "embedding.bias", "embedding.coordinates.running_mean", "embedding.coordinates.running_var"}
+	if !slices.Equal(head, want) {
+		t.Errorf("the head has %q, want %q", head, want)
+	}
+}
+
 func TestTheWarmUpReleasesWhatItFrozeAndNothingElse(t *testing.T) {
 	m := newModel(t, small(t), 1)
 	f := model.Freeze{BNAffine: true, Params: []string{"block2.conv.weight"}}
@@ -54,7 +74,7 @@ func TestTheWarmUpReleasesWhatItFrozeAndNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range m.Params.All() {
-		if p.Trainable() != model.IsHead(p.Name) && p.Role != layers.Buffer {
+		if p.Trainable() != (p.Group == layers.Head) && p.Role != layers.Buffer {
 			t.Errorf("in the warm-up %s is trained: %v", p.Name, p.Trainable())
 		}
 	}

@@ -10,9 +10,6 @@ import (
 // embedding.bias as in Proxy-Anchor's files, embedding.norm.* before them.
 const headPrefix = "embedding."
 
-// IsHead reports whether a parameter belongs to the head.
-func IsHead(name string) bool { return strings.HasPrefix(name, headPrefix) }
-
 // The batch normalisation of the head has the constants of PyTorch.
 const (
 	headEps      = 1e-5
@@ -38,10 +35,11 @@ func (m *Model) head(g *layers.Graph, x *layers.Node, training bool) *layers.Nod
 	if m.Spec.Head == HeadNone {
 		return x
 	}
+	defer g.In(layers.Head)()
 	norm := headPrefix + "norm"
 	switch m.Spec.HeadNorm {
 	case HeadNormBatch:
-		x = g.BatchNormModule(norm, x, headEps, headMomentum, !training || !m.batchStats(norm))
+		x = g.BatchNormModule(norm, x, headEps, headMomentum, !training || !m.ownStats(norm))
 	case HeadNormLayer:
 		x = g.LayerNormModule(norm, x, headEps)
 	}
@@ -55,5 +53,6 @@ func (m *Model) HeadWeights(g *layers.Graph) *layers.Node {
 	if p == nil {
 		return nil
 	}
+	defer g.In(layers.Head)()
 	return g.Param(p.Name, p.Role, layers.Constant(0), p.Value.Shape()...)
 }

@@ -24,7 +24,7 @@ func (m *Model) Normalize(g *layers.Graph, x *layers.Node, training bool) *layer
 	case NormRows:
 		return m.rows(g, headPrefix+"rows", x)
 	case NormCoordinates:
-		return m.coordinates(g, coordinates, x, !training || !m.batchStats(coordinates))
+		return m.coordinates(g, coordinates, x, !training || !m.ownStats(coordinates))
 	}
 	return x
 }
@@ -58,6 +58,7 @@ func (m *Model) deviation() float64 {
 }
 
 func (m *Model) coordinates(g *layers.Graph, name string, x *layers.Node, frozen bool) *layers.Node {
+	defer g.In(layers.Head)()
 	h := m.Spec.Dim
 	return g.BatchNorm(name, x, layers.NormParams{
 		Gamma:    g.Fixed(name+".scale", float32(m.deviation()), h),

@@ -9,8 +9,6 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
-	"github.com/vernier-ml/vernier/losses"
-	"github.com/vernier-ml/vernier/model"
 )
 
 // OptimizerSettings choose an optimiser and its constants.
@@ -105,6 +103,7 @@ type Optimizer struct {
 	settings OptimizerSettings
 	eng      engine.Engine
 	names    []string // of the parameters, beside slots
+	groups   []layers.Group
 	factor   []float64
 	slots    []engine.Slot
 	since    []int // the step before a slot's first one
@@ -137,7 +136,7 @@ func NewOptimizer(settings OptimizerSettings, ps *layers.Params, g Gradients) (*
 			}
 			slot.State[i] = t
 		}
-		o.names = append(o.names, p.Name)
+		o.names, o.groups = append(o.names, p.Name), append(o.groups, p.Group)
 		o.factor = append(o.factor, rate)
 		o.slots = append(o.slots, slot)
 		o.since = append(o.since, 0)
@@ -191,10 +190,10 @@ func (s OptimizerSettings) of(p *layers.Param) (rate, decay float64) {
 			decay = s.Decay
 		}
 	}
-	switch {
-	case strings.HasPrefix(p.Name, losses.ParamPrefix):
+	switch p.Group {
+	case layers.Loss:
 		return s.ProxyRate, decay * s.ProxyDecay
-	case model.IsHead(p.Name):
+	case layers.Head:
 		return s.HeadRate, decay * s.HeadDecay
 	}
 	return 1, decay
@@ -279,14 +278,15 @@ func (o *Optimizer) Follow(before *Optimizer) {
 // Steps is the number of steps taken.
 func (o *Optimizer) Steps() int { return o.step }
 
-// SetSteps restores the number of steps taken, for resuming. Parameters that
-// are late began after the step late, the others at the first.
-func (o *Optimizer) SetSteps(n, late int, isLate func(param string) bool) {
+// SetSteps restores the number of steps taken, for resuming. Parameters of the
+// backbone began after the step released, the end of a warm-up, the others at the
+// first.
+func (o *Optimizer) SetSteps(n, released int) {
 	o.step = n
-	for i, name := range o.names {
+	for i, group := range o.groups {
 		o.since[i] = 0
-		if isLate(name) {
-			o.since[i] = late
+		if group == layers.Backbone {
+			o.since[i] = released
 		}
 	}
 }

@@ -23,7 +23,9 @@ func quadratic(t *testing.T, w map[string]float32, roles map[string]layers.Role)
 	g := layers.NewGraph(eng, ps)
 	var total *layers.Node
 	for name, v := range w {
+		restore := g.In(groupOf(name))
 		p := g.Param(name, roles[name], layers.Constant(v), 1)
+		restore()
 		l := g.HostLoss("half square of "+name, func(x, grads [][]float64) (float64, error) {
 			grads[0][0] = x[0][0]
 			return x[0][0] * x[0][0] / 2, nil
@@ -40,6 +42,17 @@ func quadratic(t *testing.T, w map[string]float32, roles map[string]layers.Role)
 	}
 	t.Cleanup(func() { g.Close() })
 	return ps, g
+}
+
+// groupOf is the group of the parameters of this package's tests.
+func groupOf(name string) layers.Group {
+	switch {
+	case strings.HasPrefix(name, "embedding."):
+		return layers.Head
+	case strings.HasPrefix(name, "loss."):
+		return layers.Loss
+	}
+	return layers.Backbone
 }
 
 func value(t *testing.T, ps *layers.Params, name string) float64 {

@@ -117,7 +117,7 @@ func (s *Session) loadCheckpoint(path string, stored Config) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	s.opti.SetSteps(s.state.Steps, s.state.Released, late)
+	s.opti.SetSteps(s.state.Steps, s.state.Released)
 	if s.state.Position.Epoch >= s.epochs() {
 		s.ev.Say("trained to the end: %s", plural.Of(s.epochs(), "epoch"))
 		return nil

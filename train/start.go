@@ -2,11 +2,9 @@ package train
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
-	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/weights"
 )
@@ -109,9 +107,4 @@ func (s *Session) release() error {
 		s.ev.Say("warm-up is over: the backbone is trained too")
 	}
 	return err
-}
-
-// late reports whether a parameter joins after the warm-up.
-func late(param string) bool {
-	return !model.IsHead(param) && !strings.HasPrefix(param, losses.ParamPrefix)
 }

@@ -292,7 +292,7 @@ func TestAParameterThatJoinsLateBeginsWithItsFirstStep(t *testing.T) {
 			t.Fatal(i, err)
 		}
 	}
-	r.SetSteps(2, 1, late)
+	r.SetSteps(2, 1)
 	steps(t, o, g, 1)
 	steps(t, r, g2, 1)
 	for _, name := range []string{"embedding.weight", "block1.conv.weight"} {
