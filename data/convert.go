@@ -5,8 +5,26 @@ import (
 	"image/color"
 )
 
-// toRGB converts a decoded image. canvas is the whole picture, from (0, 0);
-// a GIF's first frame may cover less of it, the rest is black. studio says
+// FromImage converts an image to RGB as Decode converts what is in a file: samples of
+// 16 bits by their high byte, gray on all three channels, CMYK and palettes
+// converted, transparency by o.Alpha. Pixel (0, 0) is the corner of the image's
+// bounds. An *RGB is returned as it is. The error is ErrNoPixels or ErrTooLarge.
+//
+// A JPEG file that package image/jpeg decoded differs by a few levels from what
+// Decode makes of it: they transform blocks with another rounding.
+func FromImage(img image.Image, o DecodeOptions) (*RGB, error) {
+	b := img.Bounds()
+	if err := (header{w: b.Dx(), h: b.Dy()}).check(o); err != nil {
+		return nil, err
+	}
+	if m, ok := img.(*RGB); ok {
+		return m, nil
+	}
+	return toRGB(img, b, o.Alpha, false), nil
+}
+
+// toRGB converts a decoded image. canvas is the whole picture, whose corner becomes
+// (0, 0); a GIF's first frame may cover less of it, the rest is black. studio says
 // that YCbCr values are WebP's.
 func toRGB(src image.Image, canvas image.Rectangle, alpha AlphaRule, studio bool) *RGB {
 	b := src.Bounds()
@@ -16,16 +34,16 @@ func toRGB(src image.Image, canvas image.Rectangle, alpha AlphaRule, studio bool
 		return dst
 	}
 	at := func(y int) []uint8 { // the part of row y that src covers
-		return dst.Row(y)[3*area.Min.X : 3*area.Max.X]
+		return dst.Row(y - canvas.Min.Y)[3*(area.Min.X-canvas.Min.X) : 3*(area.Max.X-canvas.Min.X)]
 	}
 	switch m := src.(type) {
 	case *image.YCbCr:
-		if b == canvas {
+		if b == canvas && chromaStarts(m) {
 			fromYCbCr(dst, m, studio)
 			return dst
 		}
 	case *image.NYCbCrA:
-		if b == canvas {
+		if b == canvas && chromaStarts(&m.YCbCr) {
 			fromYCbCr(dst, &m.YCbCr, studio)
 			if alpha == AlphaWhite {
 				for y := range dst.H {
@@ -97,6 +115,16 @@ func toRGB(src image.Image, canvas image.Rectangle, alpha AlphaRule, studio bool
 		}
 	}
 	return dst
+}
+
+// chromaStarts reports whether a sample of chroma begins at the image's corner, and
+// does not cover pixels before it: a part cut out of another image may begin anywhere.
+func chromaStarts(m *image.YCbCr) bool {
+	switch m.SubsampleRatio {
+	case image.YCbCrSubsampleRatio420, image.YCbCrSubsampleRatio422, image.YCbCrSubsampleRatio440:
+		return m.Rect.Min.X%2 == 0 && m.Rect.Min.Y%2 == 0
+	}
+	return true
 }
 
 // replicate sets three channels to the high byte of grey samples of size bytes.
