@@ -112,8 +112,7 @@ func (s *state) readBlock(r io.ReaderAt, size int64) (block, error) {
 		return block{}, errors.New("it belongs elsewhere")
 	}
 	b := block{h, s.end, int(s.rows)}
-	_, err = b.verify(r, s.Dim)
-	return b, err
+	return b, b.verify(r, s.Dim)
 }
 
 // read makes a table of all rows, each block of which is verified.
@@ -132,4 +131,19 @@ func (s *state) read(r io.ReaderAt) (*Table, error) {
 		}
 	}
 	return t, nil
+}
+
+// paths lists the paths of all rows, verified.
+func (s *state) paths(r io.ReaderAt) (map[string]bool, error) {
+	known := make(map[string]bool, s.rows)
+	for _, b := range s.list {
+		texts, err := b.readTexts(r, s.Dim)
+		if err != nil {
+			return nil, damagedf("%w", err)
+		}
+		for i := range b.rows {
+			known[texts[2*i]] = true
+		}
+	}
+	return known, nil
 }

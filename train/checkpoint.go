@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/optim"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -42,10 +43,10 @@ func (s *Session) save() error {
 }
 
 // tensors are all that a checkpoint holds.
-func (s *Session) tensors() []NamedTensor {
-	var all []NamedTensor
+func (s *Session) tensors() []optim.NamedTensor {
+	var all []optim.NamedTensor
 	for _, p := range s.model.Params.All() {
-		all = append(all, NamedTensor{p.Name, p.Value})
+		all = append(all, optim.NamedTensor{Name: p.Name, Value: p.Value})
 	}
 	return append(all, s.opti.State()...)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/optim"
 )
 
 // Config is every setting that has an effect on what a run computes. It is
@@ -30,8 +31,8 @@ type Config struct {
 	// parameters only. Batch normalisation works in them as in those after.
 	WarmupEpochs int `json:"warmup_epochs"`
 
-	Optimizer OptimizerSettings `json:"optimizer"`
-	Schedule  Schedule          `json:"schedule"`
+	Optimizer optim.Settings `json:"optimizer"`
+	Schedule  optim.Schedule `json:"schedule"`
 
 	Epochs int `json:"epochs"`
 	// Steps, if not 0, ends a run after so many steps, and Epochs counts for nothing.
@@ -137,8 +138,8 @@ func Default(spec string) Config {
 			Metric: metric.Metric{Kind: metric.BRM, Restriction: metric.Sigmoid, P: 2},
 		},
 		Loss:            LossConfig{Name: "npairs"},
-		Optimizer:       DefaultOptimizer(),
-		Schedule:        Schedule{Name: "cosine"},
+		Optimizer:       optim.Default(),
+		Schedule:        optim.Schedule{Name: "cosine"},
 		Epochs:          20,
 		Sampler:         "balanced",
 		ClassesPerBatch: 24,

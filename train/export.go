@@ -10,7 +10,6 @@ import (
 	"strconv"
 
 	"github.com/vernier-ml/vernier/gallery"
-	"github.com/vernier-ml/vernier/internal/sums"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
@@ -72,9 +71,9 @@ func (e *Embedded) Export(dir string, formats []string) (files []string, err err
 		return wholefile.WriteBytes(path, append(text, '\n'))
 	})
 	if err == nil {
-		err = sums.WriteFolder(dir, files)
+		err = gallery.WriteSums(dir, files)
 	}
-	return append(files, sums.FolderFile), err
+	return append(files, gallery.SumsFile), err
 }
 
 // description tells another tool how to compare the rows.

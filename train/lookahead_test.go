@@ -13,6 +13,7 @@ import (
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/optim"
 )
 
 func TestTheBatchAfterIsReadOnlyWhenAskedFor(t *testing.T) {
@@ -263,7 +264,7 @@ type after struct {
 	silent
 	stop  func()
 	steps int
-	opti  *Optimizer
+	opti  *optim.Optimizer
 }
 
 func (a after) Progress(string, int, int, string) {

@@ -10,6 +10,7 @@ import (
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/optim"
 )
 
 // peakMemory is the most that this process has had resident, in MiB.
@@ -61,7 +62,7 @@ func BenchmarkTrainingStep(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer step.g.Close()
-			opt, err := NewOptimizer(c.Optimizer, m.Params, step.g)
+			opt, err := optim.New(c.Optimizer, m.Params, step.g)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -36,3 +36,5 @@ func (r *Rows) checkFinite(set *data.Set) error {
 	}
 	return nil
 }
+
+func finite(x float64) bool { return x-x == 0 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/optim"
 )
 
 // openStep is a step whose gradient's norm may still be on its way from a device, and
@@ -14,7 +15,7 @@ import (
 // finite no parameter has moved.
 type openStep struct {
 	batch  *data.Batch
-	move   *Move
+	move   *optim.Move
 	loss   func() (float64, error)
 	record stepRecord
 	judged bool
@@ -35,7 +36,7 @@ func (s *Session) judge() error {
 	case !finite(loss):
 		s.open = nil
 		return s.diverged(o.record.Step, o.batch, fmt.Sprintf("the loss is %v", loss))
-	case errors.Is(err, ErrNonFinite):
+	case errors.Is(err, optim.ErrNonFinite):
 		s.open = nil
 		return s.diverged(o.record.Step, o.batch, "the gradient is not finite")
 	case err != nil:

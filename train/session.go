@@ -13,6 +13,7 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/optim"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -51,7 +52,7 @@ type Session struct {
 	model    *model.Model
 	net      *network
 	headOnly bool // net is that of the warm-up
-	opti     *Optimizer
+	opti     *optim.Optimizer
 	open     *openStep // the latest step until it is settled
 	usage    *usage
 	sampler  data.Sampler

@@ -7,6 +7,7 @@ import (
 
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/optim"
 )
 
 func settings(t *testing.T, yaml string, more ...Setting) *Settings {
@@ -150,7 +151,7 @@ func TestConstantsOfAnotherOptimizerGo(t *testing.T) {
 	if c := configOf(t, below); c.Optimizer.Momentum != .5 {
 		t.Errorf("momentum %v", c.Optimizer.Momentum)
 	}
-	if c := configOf(t, below, Setting{Path: "optimizer.name", Value: "adamw", Source: "--optimizer"}); c.Optimizer != DefaultOptimizer() {
+	if c := configOf(t, below, Setting{Path: "optimizer.name", Value: "adamw", Source: "--optimizer"}); c.Optimizer != optim.Default() {
 		t.Errorf("got %+v", c.Optimizer)
 	}
 	if c := configOf(t, below, Setting{Path: "optimizer.name", Value: "rmsprop", Source: "--optimizer"}); c.Optimizer.Momentum != .5 {

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"github.com/vernier-ml/vernier/optim"
 	"maps"
 	"slices"
 	"strings"
@@ -10,8 +11,8 @@ import (
 // checkConstants refuses a constant that is given to an optimizer without it. Its
 // default may stand there, as every stored configuration names them all, or 0.
 func (c Config) checkConstants(given layer) error {
-	usual := Config{Optimizer: DefaultOptimizer()}.Values()
-	with := optimizersWith()
+	usual := Config{Optimizer: optim.Default()}.Values()
+	with := optim.NamesWith()
 	for _, constant := range slices.Sorted(maps.Keys(with)) {
 		place := "optimizer." + constant
 		value := c.Values()[place]

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/optim"
 )
 
 // noWeights, as a path of weights, says that a network is to be drawn although
@@ -71,7 +72,7 @@ func (l layer) changeSchedule(over layer) error {
 
 // changeOptimizer drops the constants that another optimizer has no use for.
 func (l layer) changeOptimizer(over layer) error {
-	before := DefaultOptimizer().Name
+	before := optim.Default().Name
 	if err := l.read("optimizer.name", &before); err != nil {
 		return err
 	}
@@ -79,7 +80,7 @@ func (l layer) changeOptimizer(over layer) error {
 	if err := over.read("optimizer.name", &after); err != nil || after == before {
 		return err
 	}
-	for constant, of := range optimizersWith() {
+	for constant, of := range optim.NamesWith() {
 		if !slices.Contains(of, after) {
 			l.drop("optimizer." + constant)
 		}

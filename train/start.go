@@ -1,11 +1,13 @@
 package train
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/optim"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -87,7 +89,11 @@ func (s *Session) tune() (released bool, err error) {
 			return false, err
 		}
 	}
-	if s.opti, err = NewOptimizer(s.cfg.Optimizer, s.model.Params, s.net); err != nil {
+	s.opti, err = optim.New(s.cfg.Optimizer, s.model.Params, s.net)
+	if errors.Is(err, optim.ErrNothingToTrain) {
+		return false, setting("freeze", err)
+	}
+	if err != nil {
 		return false, err
 	}
 	s.headOnly = headOnly

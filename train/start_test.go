@@ -6,7 +6,6 @@ import (
 	"image"
 	"image/color"
 	"image/png"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -255,49 +254,5 @@ func TestNothingToTrainIsAnError(t *testing.T) {
 	c.Freeze, c.WarmupEpochs = model.Freeze{}, c.Epochs
 	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "warm-up") {
 		t.Errorf("nothing but warm-up: %v", err)
-	}
-}
-
-// The parameter that joins after one step takes the steps of AdamW that
-// TestAdamWMatchesStepsWorkedByHand has, as the other one did before it.
-func TestAParameterThatJoinsLateBeginsWithItsFirstStep(t *testing.T) {
-	s := DefaultOptimizer()
-	s.Name, s.Rate, s.Decay = "adamw", .1, .01
-	early, g := quadratic(t, map[string]float32{"embedding.weight": 1}, nil)
-	before, err := NewOptimizer(s, early, g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	steps(t, before, g, 1)
-	both, g := quadratic(t, map[string]float32{"embedding.weight": .899000001, "block1.conv.weight": 1}, nil)
-	o, err := NewOptimizer(s, both, g)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Follow(before)
-	if o.Steps() != 1 {
-		t.Errorf("%d steps", o.Steps())
-	}
-	steps(t, o, g, 1)
-	near(t, "the early one's second step", value(t, both, "embedding.weight"), .798519027)
-	near(t, "the late one's first step", value(t, both, "block1.conv.weight"), .899000001)
-	// Resumed, it goes on in the same way.
-	again, g2 := quadratic(t, map[string]float32{"embedding.weight": float32(value(t, both, "embedding.weight")), "block1.conv.weight": float32(value(t, both, "block1.conv.weight"))}, nil)
-	r, err := NewOptimizer(s, again, g2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, from := range o.State() {
-		if err := again.Engine().Copy(r.State()[slices.IndexFunc(r.State(), func(x NamedTensor) bool { return x.Name == from.Name })].Value, from.Value); err != nil {
-			t.Fatal(i, err)
-		}
-	}
-	r.SetSteps(2, 1)
-	steps(t, o, g, 1)
-	steps(t, r, g2, 1)
-	for _, name := range []string{"embedding.weight", "block1.conv.weight"} {
-		if a, b := value(t, both, name), value(t, again, name); a != b || math.IsNaN(a) {
-			t.Errorf("%s: %v without a stop, %v with one", name, a, b)
-		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/optim"
 )
 
 // UnusedError says that parameters never got a gradient: a part of the network or
@@ -38,11 +39,9 @@ type usage struct {
 	steps int             // that had any gradient at all
 }
 
-func newUsage(o *Optimizer) *usage {
-	u := &usage{}
-	u.names = append(u.names, o.names...)
-	u.grads = append(u.grads, o.grads...)
-	return u
+func newUsage(o *optim.Optimizer) *usage {
+	names, grads := o.Gradients()
+	return &usage{names: names, grads: grads}
 }
 
 // watching reports whether gradients are still looked at.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/optim"
 )
 
 // twoNumbers is a graph whose loss is the half square of used, and of idle only in
@@ -36,6 +37,19 @@ func twoNumbers(t *testing.T, awake *bool) (*layers.Params, *layers.Graph) {
 	return ps, g
 }
 
+// moveOnce is a step forth and back with the whole rate; it returns the gradient's norm.
+func moveOnce(t *testing.T, o *optim.Optimizer, g *layers.Graph) float64 {
+	t.Helper()
+	if err := g.Run(); err != nil {
+		t.Fatal(err)
+	}
+	norm, err := o.Step(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return norm
+}
+
 func TestAParameterThatNeverMovesIsAnErrorAtTheSecondStep(t *testing.T) {
 	for name, c := range map[string]struct {
 		wakes int // the step that reaches all, 0 for never
@@ -48,16 +62,16 @@ func TestAParameterThatNeverMovesIsAnErrorAtTheSecondStep(t *testing.T) {
 	} {
 		awake := false
 		ps, g := twoNumbers(t, &awake)
-		s := DefaultOptimizer()
+		s := optim.Default()
 		s.Decay = .5 // moves a weight that has no gradient, too
-		o, err := NewOptimizer(s, ps, g)
+		o, err := optim.New(s, ps, g)
 		if err != nil {
 			t.Fatal(err)
 		}
 		u, failed := newUsage(o), 0
 		for step := 1; step <= 4 && failed == 0; step++ {
 			awake = step == c.wakes
-			norm := steps(t, o, g, 1)
+			norm := moveOnce(t, o, g)
 			if err := u.look(ps.Engine(), step, norm); err != nil {
 				failed = step
 				if unused := new(UnusedError); !errors.As(err, &unused) || !strings.Contains(err.Error(), c.want) {
@@ -71,7 +85,7 @@ func TestAParameterThatNeverMovesIsAnErrorAtTheSecondStep(t *testing.T) {
 	}
 	awake := false
 	ps, g := twoNumbers(t, &awake)
-	o, err := NewOptimizer(DefaultOptimizer(), ps, g)
+	o, err := optim.New(optim.Default(), ps, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +97,7 @@ func TestAParameterThatNeverMovesIsAnErrorAtTheSecondStep(t *testing.T) {
 	}
 	u.names, u.grads = u.names[2:], u.grads[2:] // the single number
 	for step := 1; step <= numberUsedWithin; step++ {
-		if err := u.look(ps.Engine(), step, steps(t, o, g, 1)); (err != nil) != (step == numberUsedWithin) {
+		if err := u.look(ps.Engine(), step, moveOnce(t, o, g)); (err != nil) != (step == numberUsedWithin) {
 			t.Errorf("a single number at step %d: %v", step, err)
 		}
 	}

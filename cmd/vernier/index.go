@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -99,22 +100,12 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 		return err
 	}
 	defer eng.Close()
-	info, err := runInfo(folder, eng, f.sel.Last)
-	if err != nil {
-		return err
-	}
-	var index *gallery.Prepared
-	if !f.force { // what is wrong with the index is said before the work
-		if index, err = gallery.Prepare(f.out, info); err != nil {
-			return err
-		}
-	}
-	t, err := f.rows(cmd.Context(), folder, eng, info, args[1:])
+	t, info, err := f.rows(cmd.Context(), folder, eng, args[1:])
 	if err != nil {
 		return err
 	}
 	r := indexReport{Index: f.out, Info: info}
-	if err := r.add(index, t); err != nil {
+	if err := r.add(f, t); err != nil {
 		return err
 	}
 	if f.asJSON {
@@ -124,32 +115,40 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 }
 
 // rows embeds what is to be added.
-func (f *indexFlags) rows(ctx context.Context, folder train.Folder, eng engine.Engine, info gallery.Info, images []string) (*gallery.Table, error) {
+func (f *indexFlags) rows(ctx context.Context, folder train.Folder, eng engine.Engine, images []string) (*gallery.Table, gallery.Info, error) {
+	info, err := runInfo(folder, eng, f.sel.Last)
+	if err == nil && !f.force {
+		err = checkIndex(f.out, info)
+	}
+	if err != nil {
+		return nil, info, err
+	}
 	switch {
 	case f.from != "":
 		t, err := gallery.Read(f.from)
 		if err != nil {
-			return nil, err
+			return nil, info, err
 		}
 		if t.Model == "" {
 			f.sel.Events.Warn("%s does not say which model made its rows: they are taken for this run's", f.from)
 		} else if t.Model != info.Model {
-			return nil, fmt.Errorf("%s: %w", f.from, gallery.ErrOtherModel)
+			return nil, info, fmt.Errorf("%s: %w", f.from, gallery.ErrOtherModel)
 		}
-		return t, nil
+		return t, info, nil
 	case len(images) > 0:
 		m := f.images()
 		t, err := m.embed(ctx, folder, eng, images)
 		if err != nil {
-			return nil, err
+			return nil, info, err
 		}
 		at := newPlaces()
 		for i, path := range t.Paths {
 			t.Paths[i] = at.of(path)
 		}
-		return distinct(t), nil
+		return distinct(t), info, nil
 	}
-	return embedSplit(ctx, folder, eng, f.sel, true)
+	t, err := embedSplit(ctx, folder, eng, f.sel, true)
+	return t, info, err
 }
 
 // runInfo describes the rows of a run's model.
@@ -192,25 +191,40 @@ func distinct(t *gallery.Table) *gallery.Table {
 	return t.Select(rows)
 }
 
-// add appends the rows that are not there to an index, or without one puts a new index of
-// all rows in the place of what is there.
-func (r *indexReport) add(index *gallery.Prepared, t *gallery.Table) (err error) {
-	if index == nil {
+// add appends the rows that are not there, or puts a new index of all rows in the
+// place of what is there.
+func (r *indexReport) add(f *indexFlags, t *gallery.Table) (err error) {
+	if f.force {
 		r.Added, r.Rows = t.N, t.N
-		return gallery.Create(r.Index, r.Info, t)
+		return gallery.Create(f.out, r.Info, t)
 	}
-	r.Added, r.Rows, err = index.AppendNew(t)
+	r.Added, r.Rows, err = gallery.AppendNew(f.out, r.Info, t)
 	r.Skipped = t.N - r.Added
+	return err
+}
+
+// checkIndex refuses an index that is damaged or of another model, before the work. It
+// may not be there yet.
+func checkIndex(path string, info gallery.Info) error {
+	x, err := gallery.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		if err = x.Info().Same(info); err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	return err
 }
 
 // describe checks an index.
 func (f *indexFlags) describe(cmd *cobra.Command) error {
-	info, rows, err := gallery.Check(f.check)
+	x, err := gallery.Open(f.check)
 	if err != nil {
 		return err
 	}
-	r := indexReport{Index: f.check, Rows: rows, Info: info}
+	r := indexReport{Index: f.check, Rows: x.Rows(), Info: x.Info()}
 	if f.asJSON {
 		return writeJSON(cmd.OutOrStdout(), r)
 	}

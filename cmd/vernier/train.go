@@ -12,6 +12,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/optim"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -116,7 +117,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.IntVar(&c.Loss.Memory, "memory", 0, "embeddings of earlier batches to compare a batch with besides itself (cross-batch memory), for losses on pairs; 0 for none")
 	fl.IntVar(&c.Loss.MemoryStart, "memory-start", 0, "steps after which the memory begins to fill")
 
-	fl.StringVar(&c.Optimizer.Name, "optimizer", c.Optimizer.Name, strings.Join(train.Optimizers, ", "))
+	fl.StringVar(&c.Optimizer.Name, "optimizer", c.Optimizer.Name, strings.Join(optim.Names(), ", "))
 	fl.Float64Var(&c.Optimizer.Rate, "rate", c.Optimizer.Rate, "learning rate")
 	fl.Float64Var(&c.Optimizer.HeadRate, "head-rate", c.Optimizer.HeadRate, "factor of the rate for the embedding layer")
 	fl.Float64Var(&c.Optimizer.ProxyRate, "proxy-rate", c.Optimizer.ProxyRate, "factor of the rate for the loss's own parameters")
@@ -131,7 +132,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.Float64Var(&c.Optimizer.Eps, "eps", c.Optimizer.Eps, "of adam, adamw and rmsprop, beside the root of the mean square")
 	fl.Float64Var(&c.Optimizer.ClipNorm, "clip-norm", c.Optimizer.ClipNorm, "limit of the gradient's norm; 0 for none")
 	fl.Float64Var(&c.Optimizer.ClipValue, "clip-value", c.Optimizer.ClipValue, "limit of each gradient element; 0 for none")
-	fl.StringVar(&c.Schedule.Name, "schedule", c.Schedule.Name, "of the learning rate: "+strings.Join(train.Schedules, ", "))
+	fl.StringVar(&c.Schedule.Name, "schedule", c.Schedule.Name, "of the learning rate: "+strings.Join(optim.Schedules(), ", "))
 	fl.IntVar(&c.Schedule.Warmup, "warmup", c.Schedule.Warmup, "steps over which the rate rises at first")
 	fl.Float64Var(&c.Schedule.Gamma, "gamma", 0, "what step and multistep multiply the rate by")
 	fl.IntVar(&c.Schedule.Every, "rate-every", 0, "epochs after which step lowers the rate")

@@ -9,7 +9,7 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/optim"
 )
 
 const (
@@ -101,9 +101,9 @@ func (n network) train(_ context.Context, eng engine.Engine, batch int) (*work, 
 
 // updater is the step of the optimizer that training benchmarks have.
 func updater(m *model.Model, g *layers.Graph) (func() error, error) {
-	settings := train.DefaultOptimizer()
+	settings := optim.Default()
 	settings.Rate = 1e-4
-	opt, err := train.NewOptimizer(settings, m.Params, g)
+	opt, err := optim.New(settings, m.Params, g)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package train
+package optim
 
 import (
 	"errors"
@@ -11,9 +11,9 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
-// OptimizerSettings choose an optimiser and its constants.
-type OptimizerSettings struct {
-	Name     string  `json:"name"` // one of Optimizers
+// Settings choose an optimizer and its constants.
+type Settings struct {
+	Name     string  `json:"name"` // one of Names
 	Rate     float64 `json:"rate"`
 	Decay    float64 `json:"decay"`
 	Momentum float64 `json:"momentum"` // sgd, rmsprop
@@ -29,7 +29,7 @@ type OptimizerSettings struct {
 	HeadDecay  float64 `json:"head_decay"`
 	ProxyDecay float64 `json:"proxy_decay"`
 	// DecayBias and DecayNorm apply Decay to biases, and to gamma and beta of
-	// normalisations, too.
+	// normalizations, too.
 	DecayBias bool `json:"decay_bias"`
 	DecayNorm bool `json:"decay_norm"`
 	// ClipNorm limits the norm of the whole gradient, ClipValue each element;
@@ -38,19 +38,19 @@ type OptimizerSettings struct {
 	ClipValue float64 `json:"clip_value"`
 }
 
-// Optimizers lists the names.
-var Optimizers = []string{"sgd", "adam", "adamw", "rmsprop"}
+// Names lists the values of Settings.Name.
+func Names() []string { return []string{"sgd", "adam", "adamw", "rmsprop"} }
 
-// DefaultOptimizer is AdamW with the constants of PyTorch.
-func DefaultOptimizer() OptimizerSettings {
-	return OptimizerSettings{Name: "adamw", Rate: 1e-3, Decay: 1e-4, Momentum: .9,
+// Default is AdamW with the constants of PyTorch.
+func Default() Settings {
+	return Settings{Name: "adamw", Rate: 1e-3, Decay: 1e-4, Momentum: .9,
 		Beta1: .9, Beta2: .999, Alpha: .99, Eps: 1e-8, HeadRate: 1, ProxyRate: 10, HeadDecay: 1, ProxyDecay: 1}
 }
 
 // Validate checks every setting and names the one at fault.
-func (s OptimizerSettings) Validate() error {
-	if !slices.Contains(Optimizers, s.Name) {
-		return fmt.Errorf("unknown optimizer %q (there is: %s)", s.Name, strings.Join(Optimizers, ", "))
+func (s Settings) Validate() error {
+	if !slices.Contains(Names(), s.Name) {
+		return fmt.Errorf("unknown optimizer %q (there is: %s)", s.Name, strings.Join(Names(), ", "))
 	}
 	for _, c := range []struct {
 		name     string
@@ -86,13 +86,16 @@ func (s OptimizerSettings) Validate() error {
 	return nil
 }
 
-// optimizersWith lists the optimizers that have a constant, for those that not all
-// have.
-func optimizersWith() map[string][]string {
+// NamesWith lists the optimizers that have a constant, by the constant's name in
+// JSON, for the constants that not all optimizers have.
+func NamesWith() map[string][]string {
 	return map[string][]string{
 		"momentum": {"sgd", "rmsprop"}, "beta1": {"adam", "adamw"}, "beta2": {"adam", "adamw"}, "alpha": {"rmsprop"}, "eps": {"adam", "adamw", "rmsprop"},
 	}
 }
+
+// ErrNothingToTrain says that every parameter is frozen.
+var ErrNothingToTrain = errors.New("there is nothing to train: every parameter is frozen")
 
 // ErrNonFinite says that a gradient was NaN or infinite, so that nothing was
 // moved.
@@ -100,7 +103,7 @@ var ErrNonFinite = errors.New("the gradient is not finite")
 
 // Optimizer moves parameters along their gradients.
 type Optimizer struct {
-	settings OptimizerSettings
+	settings Settings
 	eng      engine.Engine
 	names    []string // of the parameters, beside slots
 	groups   []layers.Group
@@ -117,8 +120,8 @@ type Gradients interface {
 	ParamGrad(p *layers.Param) engine.Tensor
 }
 
-// NewOptimizer returns an optimiser of the trainable parameters of ps.
-func NewOptimizer(settings OptimizerSettings, ps *layers.Params, g Gradients) (*Optimizer, error) {
+// New returns an optimizer of the trainable parameters of ps.
+func New(settings Settings, ps *layers.Params, g Gradients) (*Optimizer, error) {
 	if err := settings.Validate(); err != nil {
 		return nil, err
 	}
@@ -142,7 +145,7 @@ func NewOptimizer(settings OptimizerSettings, ps *layers.Params, g Gradients) (*
 		o.since = append(o.since, 0)
 	}
 	if len(o.slots) == 0 {
-		return nil, setting("freeze", errors.New("there is nothing to train: every parameter is frozen"))
+		return nil, ErrNothingToTrain
 	}
 	return o, o.bind(ps, g)
 }
@@ -161,8 +164,8 @@ func (o *Optimizer) bind(ps *layers.Params, g Gradients) error {
 	return nil
 }
 
-// states is the number of tensors an optimiser keeps for each parameter.
-func (s OptimizerSettings) states() int {
+// states is the number of tensors an optimizer keeps for each parameter.
+func (s Settings) states() int {
 	n := 0
 	switch s.Name {
 	case "adam", "adamw":
@@ -177,7 +180,7 @@ func (s OptimizerSettings) states() int {
 }
 
 // of returns what a parameter's rate is multiplied by, and its decay.
-func (s OptimizerSettings) of(p *layers.Param) (rate, decay float64) {
+func (s Settings) of(p *layers.Param) (rate, decay float64) {
 	switch p.Role {
 	case layers.Weight, layers.Proxy:
 		decay = s.Decay
@@ -257,7 +260,7 @@ func (o *Optimizer) adam(by engine.Mover) error {
 	}
 }
 
-// Follow makes o go on where an optimiser of fewer parameters stopped: it takes
+// Follow makes o go on where an optimizer of fewer parameters stopped: it takes
 // over that one's steps and moments. Parameters that it did not move begin now,
 // as if this were their first step.
 func (o *Optimizer) Follow(before *Optimizer) {
@@ -273,6 +276,11 @@ func (o *Optimizer) Follow(before *Optimizer) {
 			o.since[i] = o.step
 		}
 	}
+}
+
+// Gradients lists the names of the parameters that o moves, and the gradient of each.
+func (o *Optimizer) Gradients() (names []string, grads []engine.Tensor) {
+	return slices.Clone(o.names), slices.Clone(o.grads)
 }
 
 // Steps is the number of steps taken.
@@ -291,7 +299,7 @@ func (o *Optimizer) SetSteps(n, released int) {
 	}
 }
 
-// State lists the optimiser's tensors by name, for a checkpoint to save or to
+// State lists the optimizer's tensors by name, for a checkpoint to save or to
 // fill.
 func (o *Optimizer) State() []NamedTensor {
 	suffix := []string{"momentum"}

@@ -1,4 +1,4 @@
-package train
+package optim
 
 import (
 	"math"
@@ -25,17 +25,15 @@ func (m *Move) Norm() (float64, error) {
 			return 0, err
 		}
 		m.clipped, m.norm = nil, norm
-		if !finite(norm) {
+		if !isFinite(norm) {
 			m.optimizer.step-- // the device has left everything as it was
 		}
 	}
-	if !finite(m.norm) {
+	if !isFinite(m.norm) {
 		return m.norm, ErrNonFinite
 	}
 	return m.norm, nil
 }
-
-func finite(x float64) bool { return x-x == 0 }
 
 // clip limits the gradient and returns what moves parameters along it; ok is false
 // if the norm is not finite.
@@ -48,7 +46,7 @@ func (o *Optimizer) clip(m *Move) (by engine.Mover, ok bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if m.norm = math.Sqrt(sum); !finite(m.norm) {
+	if m.norm = math.Sqrt(sum); !isFinite(m.norm) {
 		return nil, false, nil
 	}
 	if c := o.settings.ClipNorm; c > 0 && m.norm > c {
@@ -63,3 +61,5 @@ func (o *Optimizer) clip(m *Move) (by engine.Mover, ok bool, err error) {
 	}
 	return o.eng, true, err
 }
+
+func isFinite(x float64) bool { return x-x == 0 }

@@ -1,4 +1,4 @@
-package train
+package optim
 
 import (
 	"errors"
@@ -23,14 +23,14 @@ type Schedule struct {
 	Unit string `json:"unit,omitempty"`
 }
 
-// Schedules lists the names.
-var Schedules = []string{"constant", "step", "multistep", "cosine"}
+// Schedules lists the values of Schedule.Name.
+func Schedules() []string { return []string{"constant", "step", "multistep", "cosine"} }
 
 // Validate checks the settings: a schedule is complete, and has nothing that
 // belongs to another.
 func (s Schedule) Validate() error {
-	if !slices.Contains(Schedules, s.Name) {
-		return fmt.Errorf("unknown schedule %q (there is: %s)", s.Name, strings.Join(Schedules, ", "))
+	if !slices.Contains(Schedules(), s.Name) {
+		return fmt.Errorf("unknown schedule %q (there is: %s)", s.Name, strings.Join(Schedules(), ", "))
 	}
 	if s.Warmup < 0 {
 		return fmt.Errorf("schedule: warm-up of %d steps", s.Warmup)

@@ -1,8 +1,9 @@
-package train
+package optim
 
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -96,9 +97,9 @@ func near(t *testing.T, what string, got, want float64) {
 //	        w = .898101001 - .1*.946842106/.950816780 = .798519027
 func TestAdamWMatchesStepsWorkedByHand(t *testing.T) {
 	ps, g := quadratic(t, map[string]float32{"w": 1}, nil)
-	s := DefaultOptimizer()
+	s := Default()
 	s.Rate, s.Decay = .1, .01
-	o, err := NewOptimizer(s, ps, g)
+	o, err := New(s, ps, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,10 +114,10 @@ func TestAdamWMatchesStepsWorkedByHand(t *testing.T) {
 // Nesterov: w -= .1(g + .9v): v = 1, w = 1-.19 = .81;
 // v = .9+.81 = 1.71, w = .81-.1(.81+1.539) = .5751.
 func TestSGDMatchesStepsWorkedByHand(t *testing.T) {
-	s := DefaultOptimizer()
+	s := Default()
 	s.Name, s.Rate, s.Decay, s.Momentum = "sgd", .1, 0, .9
 	ps, g := quadratic(t, map[string]float32{"w": 1}, nil)
-	o, err := NewOptimizer(s, ps, g)
+	o, err := New(s, ps, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func TestSGDMatchesStepsWorkedByHand(t *testing.T) {
 	}
 	s.Nesterov = true
 	ps, g = quadratic(t, map[string]float32{"w": 1}, nil)
-	if o, err = NewOptimizer(s, ps, g); err != nil {
+	if o, err = New(s, ps, g); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []float64{.81, .5751} {
@@ -142,10 +143,10 @@ func TestSGDMatchesStepsWorkedByHand(t *testing.T) {
 //	        v = .00225*.999+.001*1.8225 = .00407025, /.001999 = 2.036143072, root 1.426935;
 //	        w = .9 - .1*1.421052632/1.426934853 = .8004122
 func TestAdamPutsDecayIntoTheGradient(t *testing.T) {
-	s := DefaultOptimizer()
+	s := Default()
 	s.Name, s.Rate, s.Decay = "adam", .1, .5
 	ps, g := quadratic(t, map[string]float32{"w": 1}, nil)
-	o, err := NewOptimizer(s, ps, g)
+	o, err := New(s, ps, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,10 +161,10 @@ func TestAdamPutsDecayIntoTheGradient(t *testing.T) {
 //	step 1: v = .25, u = 1/.5 = 2, b = 2, w = .8
 //	step 2: v = .1875+.16 = .3475 (root .589491306), u = 1.357102085, b = 2.357102085, w = .5642897915
 func TestRMSpropMatchesStepsWorkedByHand(t *testing.T) {
-	s := DefaultOptimizer()
+	s := Default()
 	s.Name, s.Rate, s.Decay, s.Alpha, s.Eps, s.Momentum = "rmsprop", .1, 0, .75, 0, .5
 	ps, g := quadratic(t, map[string]float32{"w": 1}, nil)
-	o, err := NewOptimizer(s, ps, g)
+	o, err := New(s, ps, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,28 +181,28 @@ func TestRatesAndDecayDependOnWhatAParameterIs(t *testing.T) {
 	w := map[string]float32{"block1.conv.weight": 1, "block1.bn.weight": 1, "block1.bias": 1, "embedding.weight": 1, "loss.proxies": 1}
 	roles := map[string]layers.Role{"block1.bn.weight": layers.NormGain, "loss.proxies": layers.Proxy, "block1.bias": layers.Bias}
 	ps, g := quadratic(t, w, roles)
-	s := DefaultOptimizer()
+	s := Default()
 	s.Name, s.Momentum, s.Rate, s.Decay, s.HeadRate, s.ProxyRate = "sgd", 0, .01, .5, 2, 10
 	s.HeadDecay, s.ProxyDecay, s.DecayBias = 3, 0, true
-	o, err := NewOptimizer(s, ps, g)
+	o, err := New(s, ps, g)
 	if err != nil {
 		t.Fatal(err)
 	}
 	near(t, "norm over all", steps(t, o, g, 1), math.Sqrt(5))
 	near(t, "bias, decayed", value(t, ps, "block1.bias"), 1-.01*1.5)
 	near(t, "backbone", value(t, ps, "block1.conv.weight"), 1-.01*1.5)
-	near(t, "normalisation, not decayed", value(t, ps, "block1.bn.weight"), 1-.01)
+	near(t, "normalization, not decayed", value(t, ps, "block1.bn.weight"), 1-.01)
 	near(t, "head", value(t, ps, "embedding.weight"), 1-.02*2.5)
 	near(t, "proxies", value(t, ps, "loss.proxies"), 1-.1)
 }
 
 func TestClippingLimitsNormAndElements(t *testing.T) {
 	w := map[string]float32{"a": 3, "b": 4} // the gradient has norm 5
-	s := DefaultOptimizer()
+	s := Default()
 	s.Name, s.Momentum, s.Rate, s.Decay = "sgd", 0, 1, 0
 	s.ClipNorm = 1
 	ps, g := quadratic(t, w, nil)
-	o, err := NewOptimizer(s, ps, g)
+	o, err := New(s, ps, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +211,7 @@ func TestClippingLimitsNormAndElements(t *testing.T) {
 	near(t, "b, by norm", value(t, ps, "b"), 4-.8)
 	s.ClipNorm, s.ClipValue = 0, 3.5
 	ps, g = quadratic(t, w, nil)
-	if o, err = NewOptimizer(s, ps, g); err != nil {
+	if o, err = New(s, ps, g); err != nil {
 		t.Fatal(err)
 	}
 	steps(t, o, g, 1)
@@ -220,7 +221,7 @@ func TestClippingLimitsNormAndElements(t *testing.T) {
 
 func TestANonFiniteGradientMovesNothing(t *testing.T) {
 	ps, g := quadratic(t, map[string]float32{"a": 1, "b": float32(math.Inf(1))}, nil)
-	o, err := NewOptimizer(DefaultOptimizer(), ps, g)
+	o, err := New(Default(), ps, g)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,25 +236,69 @@ func TestANonFiniteGradientMovesNothing(t *testing.T) {
 	}
 }
 
-func TestOptimizerSettingsOutOfRangeAreNamed(t *testing.T) {
-	for want, change := range map[string]func(*OptimizerSettings){
-		"adamw":      func(s *OptimizerSettings) { s.Name = "lion" },
-		"nesterov":   func(s *OptimizerSettings) { s.Nesterov = true },
-		"alpha":      func(s *OptimizerSettings) { s.Alpha = -.1 },
-		"head decay": func(s *OptimizerSettings) { s.HeadDecay = -1 },
-		"rate":       func(s *OptimizerSettings) { s.Rate = math.NaN() },
-		"beta2":      func(s *OptimizerSettings) { s.Beta2 = 1 },
-		"momentum":   func(s *OptimizerSettings) { s.Momentum = 1 },
-		"clip norm":  func(s *OptimizerSettings) { s.ClipNorm = -1 },
-		"proxy rate": func(s *OptimizerSettings) { s.ProxyRate = math.Inf(1) },
+func TestSettingsOutOfRangeAreNamed(t *testing.T) {
+	for want, change := range map[string]func(*Settings){
+		"adamw":      func(s *Settings) { s.Name = "lion" },
+		"nesterov":   func(s *Settings) { s.Nesterov = true },
+		"alpha":      func(s *Settings) { s.Alpha = -.1 },
+		"head decay": func(s *Settings) { s.HeadDecay = -1 },
+		"rate":       func(s *Settings) { s.Rate = math.NaN() },
+		"beta2":      func(s *Settings) { s.Beta2 = 1 },
+		"momentum":   func(s *Settings) { s.Momentum = 1 },
+		"clip norm":  func(s *Settings) { s.ClipNorm = -1 },
+		"proxy rate": func(s *Settings) { s.ProxyRate = math.Inf(1) },
 	} {
-		s := DefaultOptimizer()
+		s := Default()
 		change(&s)
 		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want an error that says %q", err, want)
 		}
 	}
-	if err := DefaultOptimizer().Validate(); err != nil {
+	if err := Default().Validate(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The parameter that joins after one step takes the steps of AdamW that
+// TestAdamWMatchesStepsWorkedByHand has, as the other one did before it.
+func TestAParameterThatJoinsLateBeginsWithItsFirstStep(t *testing.T) {
+	s := Default()
+	s.Name, s.Rate, s.Decay = "adamw", .1, .01
+	early, g := quadratic(t, map[string]float32{"embedding.weight": 1}, nil)
+	before, err := New(s, early, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps(t, before, g, 1)
+	both, g := quadratic(t, map[string]float32{"embedding.weight": .899000001, "block1.conv.weight": 1}, nil)
+	o, err := New(s, both, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Follow(before)
+	if o.Steps() != 1 {
+		t.Errorf("%d steps", o.Steps())
+	}
+	steps(t, o, g, 1)
+	near(t, "the early one's second step", value(t, both, "embedding.weight"), .798519027)
+	near(t, "the late one's first step", value(t, both, "block1.conv.weight"), .899000001)
+	// Resumed, it goes on in the same way.
+	again, g2 := quadratic(t, map[string]float32{"embedding.weight": float32(value(t, both, "embedding.weight")), "block1.conv.weight": float32(value(t, both, "block1.conv.weight"))}, nil)
+	r, err := New(s, again, g2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, from := range o.State() {
+		if err := again.Engine().Copy(r.State()[slices.IndexFunc(r.State(), func(x NamedTensor) bool { return x.Name == from.Name })].Value, from.Value); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	r.SetSteps(2, 1)
+	steps(t, o, g, 1)
+	steps(t, r, g2, 1)
+	for _, name := range []string{"embedding.weight", "block1.conv.weight"} {
+		if a, b := value(t, both, name), value(t, again, name); a != b || math.IsNaN(a) {
+			t.Errorf("%s: %v without a stop, %v with one", name, a, b)
+		}
 	}
 }
