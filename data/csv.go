@@ -12,7 +12,7 @@ import (
 )
 
 // openCSV reads a table with the columns path and label, and optionally split
-// (train, validation, val, test), is_query, is_gallery, category (super-class)
+// (train, validation, val, test; see settleValidation), is_query, is_gallery, category (super-class)
 // and the box x1, y1, x2, y2 (also x_1, ...): those of open-metric-learning.
 // Others are passed over. Paths are relative to the table's folder.
 func openCSV(file string, o Options) (*Set, error) {
@@ -49,6 +49,7 @@ func openCSV(file string, o Options) (*Set, error) {
 		return nil, err
 	}
 	set.classify(keys, nil)
+	set.settleValidation()
 	if len(category) > 0 {
 		set.superClasses(func(class string) string { return category[class] }, func(it Item) string { return category[set.Classes[it.Label]] })
 	}
@@ -149,7 +150,9 @@ func (t *rows) item() (it Item, key string, err error) {
 		switch s := t.get("split"); strings.ToLower(s) {
 		case "train":
 			it.Part = TrainPart
-		case "validation", "val", "test":
+		case "validation", "val":
+			it.Part = ValidationPart
+		case "test":
 			it.Part = TestPart
 		default:
 			return it, "", fmt.Errorf("split is %q, want train, validation or test", s)

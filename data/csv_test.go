@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"image"
 	"image/color"
 	"os"
@@ -324,4 +325,48 @@ func FuzzListedClasses(f *testing.F) {
 			t.Fatalf("%v", in)
 		}
 	})
+}
+
+func TestValidationRowsOfOtherClassesChooseTheBestEpoch(t *testing.T) {
+	f := classes(t, []string{"a", "b", "c", "d", "e", "f"}, 2)
+	for name, c := range map[string]struct {
+		splits      string // of the classes a to f
+		train, test int    // classes
+		val         []string
+		notice      string
+	}{
+		"classes of their own":    {"train train validation val test test", 4, 2, []string{"c", "d"}, "4 validation rows of the table choose the best epoch: their classes are neither trained on nor tested on"},
+		"one class":               {"train train val test test test", 3, 3, nil, "2 validation rows of the table are trained on: they have classes of the training rows, or too few of their own to choose the best epoch by"},
+		"no test rows":            {"train train train val val val", 3, 3, nil, ""},
+		"no rows for training":    {"val val val test test test", 0, 6, nil, ""},
+		"nothing for validation":  {"train train train test test test", 3, 3, nil, ""},
+		"classes of the training": {"train train,val train,val test test test", 3, 3, nil, "2 validation rows of the table are trained on: they have classes of the training rows, or too few of their own to choose the best epoch by"},
+		"classes of the test":     {"train train train test,val test,val test", 3, 3, nil, ""},
+	} {
+		table := "path,label,split\n"
+		for i, split := range strings.Fields(c.splits) {
+			class := string(rune('a' + i))
+			first, second, both := strings.Cut(split, ",")
+			if !both {
+				second = first
+			}
+			table += fmt.Sprintf("%s/aa.png,%[1]s,%s\n%[1]s/ab.png,%[1]s,%[3]s\n", class, first, second)
+		}
+		f["t.csv"] = []byte(table)
+		set := mustOpen(t, "csv:"+filepath.Join(f.folder(t), "t.csv"))
+		if strings.Join(set.Notices, "|") != c.notice {
+			t.Errorf("%s: notices %q", name, set.Notices)
+		}
+		if c.train == 0 {
+			continue
+		}
+		train, test, err := Split(set, SplitSpec{Kind: PublishedSplit})
+		if err != nil || len(train.Classes) != c.train || len(test.Classes) != c.test {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if _, val, err := Validation(train, 0.5, 1); c.val != nil && (err != nil || !slices.Equal(val.Classes, c.val)) {
+			t.Errorf("%s: %v, %v", name, val, err)
+		}
+	}
 }

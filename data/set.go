@@ -19,10 +19,12 @@ const (
 	NoPart Part = iota // the set has no published split
 	TrainPart
 	TestPart
+	// ValidationPart are training classes that choose the best epoch, see Validation.
+	ValidationPart
 )
 
 func (p Part) String() string {
-	return [...]string{"", "train", "test"}[p]
+	return [...]string{"", "train", "test", "validation"}[p]
 }
 
 // Role says on which side of a search a test item stands.

@@ -1,7 +1,6 @@
 package data
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -185,18 +184,20 @@ func publishedSplit(set *Set) (train, test *Set, err error) {
 	var a, b []int
 	side := make([]Part, len(set.Classes))
 	for i, it := range set.Items {
-		switch it.Part {
+		part := it.Part
+		switch part {
 		case NoPart:
 			return nil, nil, fmt.Errorf("%s: it comes without a split (%s is in no part)", set.Name, set.Where(i))
 		case TestPart:
 			b = append(b, i)
-		case TrainPart:
+		case TrainPart, ValidationPart:
+			part = TrainPart
 			a = append(a, i)
 		}
-		if was := side[it.Label]; was != NoPart && was != it.Part && !set.SharedClasses {
+		if was := side[it.Label]; was != NoPart && was != part && !set.SharedClasses {
 			return nil, nil, fmt.Errorf("%s: class %q is both in the training and in the test part", set.Name, set.Classes[it.Label])
 		}
-		side[it.Label] = it.Part
+		side[it.Label] = part
 	}
 	if len(a) == 0 || len(b) == 0 {
 		return nil, nil, &OneSidedError{set.Name, len(a), len(b)}
@@ -246,42 +247,4 @@ func listedClasses(set *Set, file string) ([]bool, error) {
 		inTrain[label] = true
 	}
 	return inTrain, nil
-}
-
-// ErrTooFewClasses says that no validation classes can be set aside.
-var ErrTooFewClasses = errors.New("too few classes to set some aside for validation")
-
-// Validation takes a part of the training classes away to choose the best epoch
-// by: fraction of them, drawn by seed among the classes with two images or more
-// (a single image has nothing to be retrieved). At least two classes stay
-// on each side.
-func Validation(train *Set, fraction float64, seed uint64) (fit, val *Set, err error) {
-	if !(fraction > 0 && fraction < 1) {
-		return nil, nil, fmt.Errorf("validation: fraction %g, it must lie between 0 and 1", fraction)
-	}
-	var able []int
-	for label, items := range train.ByClass() {
-		if len(items) > 1 {
-			able = append(able, label)
-		}
-	}
-	const least = 2 // among the images of one class every neighbour is right
-	n := max(int(math.Round(fraction*float64(len(train.Classes)))), least)
-	n = min(n, len(able), len(train.Classes)-least)
-	if n < least {
-		return nil, nil, fmt.Errorf("%s: %w: %s, %d of them with two images or more", train.Name, ErrTooFewClasses, plural.Of(len(train.Classes), "class"), len(able))
-	}
-	inVal := make([]bool, len(train.Classes))
-	for _, k := range newRand(seed, mixString("validation")).Perm(len(able))[:n] {
-		inVal[able[k]] = true
-	}
-	var a, b []int
-	for i, it := range train.Items {
-		if inVal[it.Label] {
-			b = append(b, i)
-		} else {
-			a = append(a, i)
-		}
-	}
-	return train.Select(train.Name+" (fit)", a), train.Select(train.Name+" (validation)", b), nil
 }

@@ -72,7 +72,8 @@ type DataConfig struct {
 	// The others are the test classes.
 	TrainClasses string `json:"train_classes"`
 	// Validation is the share of the training classes that is left out of
-	// training and decides which epoch is best; 0 for none.
+	// training and decides which epoch is best, unless the set comes with validation
+	// classes of its own, see data.Validation; 0 for none.
 	Validation float64 `json:"validation"`
 	// Fold, from 1, of so many Folds of the training classes takes that share's
 	// place: see data.Fold. Folds is 0 for none.
