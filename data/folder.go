@@ -52,12 +52,10 @@ func readFolder(src source, root string, o Options) (*Set, error) {
 	if len(stray) > 0 {
 		set.Notices = append(set.Notices, fmt.Sprintf("%s left out, in no class's folder, the first is %s", plural.Of(len(stray), "image"), nametext.Show(stray[0])))
 	}
-	if parts := findParts(folders); parts != nil {
-		folders = parts.apply(set, folders)
-	}
+	folders = joinParts(set, folders)
 	set.classify(folders, nil)
 	if text := repeatedNames(set.Classes); text != "" {
-		set.Notices = append(set.Notices, text)
+		set.Problems = append(set.Problems, text)
 	}
 	slices.SortStableFunc(set.Items, func(a, b Item) int { return a.Label - b.Label })
 	return set, nil

@@ -6,54 +6,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/vernier-ml/vernier/internal/plural"
 )
-
-// partKind is what a folder's name says of the images below it.
-type partKind uint8
-
-const (
-	noPart partKind = iota
-	forTraining
-	forValidation
-	forTesting
-	forQueries
-	forGallery
-)
-
-// partKindOf knows the names of the parts that classification and retrieval sets are
-// published in: train, Test, training_set, val2017, seg_test.
-func partKindOf(folder string) partKind {
-	words := strings.FieldsFunc(strings.ToLower(folder), func(r rune) bool { return !unicode.IsLetter(r) })
-	kind := noPart
-	for _, w := range words {
-		for _, end := range []string{"set", "data", "images"} {
-			if short := strings.TrimSuffix(w, end); short != "" {
-				w = short
-			}
-		}
-		k, ok := map[string]partKind{
-			"train": forTraining, "training": forTraining, "trainval": forTraining,
-			"val": forValidation, "valid": forValidation, "validation": forValidation, "dev": forValidation,
-			"test": forTesting, "testing": forTesting, "eval": forTesting, "evaluation": forTesting,
-			"query": forQueries, "queries": forQueries, "gallery": forGallery,
-		}[w]
-		_, filler := map[string]bool{"set": true, "images": true, "image": true, "imgs": true, "img": true, "data": true, "split": true, "seg": true, "folder": true}[w]
-		switch {
-		case ok && kind == noPart:
-			kind = k
-		case filler || len(w) == 1:
-		default:
-			return noPart
-		}
-	}
-	return kind
-}
 
 // folderParts are the parts that one level of a set's folders names.
 type folderParts struct {
@@ -65,6 +23,22 @@ type folderParts struct {
 	of, class map[string]string
 	// shared is how many of the classes are in several parts.
 	shared, classes int
+}
+
+// joinParts finds the parts of a set whose items lie in folders, also parts of parts as
+// in split1/train and split2/train, notes them in the set, and returns the class of every
+// item that is left.
+func joinParts(set *Set, folders []string) []string {
+	for {
+		parts := findParts(folders)
+		if parts == nil {
+			return folders
+		}
+		before := slices.Clone(folders)
+		if folders = parts.apply(set, folders); slices.Equal(before, folders) {
+			return folders
+		}
+	}
 }
 
 // findParts looks for a level of folders that names parts, as in train/robin and
@@ -116,6 +90,7 @@ func partsAt(folders []string, count map[string]int, level int) *folderParts {
 	if len(p.kind) < 2 {
 		return nil
 	}
+	flat = p.dropUnlabeled() || flat
 	p.names = naturalOrder(slices.Collect(maps.Keys(p.kind)))
 	slices.SortStableFunc(p.names, func(a, b string) int { return cmp.Compare(p.kind[a], p.kind[b]) })
 	p.join()
@@ -137,6 +112,23 @@ func partsAt(folders []string, count map[string]int, level int) *folderParts {
 		return nil
 	}
 	return p
+}
+
+// dropUnlabeled takes the folders of a part without labels for no classes, unless another
+// part has a class of that name: what such a folder holds is not one class.
+func (p *folderParts) dropUnlabeled() (dropped bool) {
+	known := map[string]bool{}
+	for f, class := range p.class {
+		if p.kind[p.of[f]] != withoutLabels {
+			known[foldName(class)] = true
+		}
+	}
+	for f, class := range p.class {
+		if p.kind[p.of[f]] == withoutLabels && !known[foldName(class)] {
+			p.class[f], dropped = "", true
+		}
+	}
+	return dropped
 }
 
 // join gives classes of several parts one name, though their capital letters or their
@@ -175,22 +167,52 @@ func (p *folderParts) join() {
 // foldName is a name without differences in capital letters and in how accents are written.
 func foldName(s string) string { return norm.NFC.String(cases.Fold().String(norm.NFC.String(s))) }
 
-// sides says which parts are for training and which for testing. Validation is a part
-// of training where there is another part to test on.
+// sides says which parts are for training, which for validation and which for testing.
 func (p *folderParts) sides() map[string]Part {
-	trained, tested := false, false
+	trained := false
 	for _, k := range p.kind {
 		trained = trained || k == forTraining
-		tested = tested || k == forTesting || k == forQueries || k == forGallery
 	}
 	sides := map[string]Part{}
 	for name, k := range p.kind {
 		sides[name] = TestPart
-		if k == forTraining || k == forValidation && trained && tested {
+		switch {
+		case k == forTraining, k == forAny, k == withoutLabels && trained:
 			sides[name] = TrainPart
+		case k == forValidation:
+			sides[name] = p.validationSide()
 		}
 	}
 	return sides
+}
+
+// validationSide says what a validation part is for. It chooses the best epoch where there
+// are other classes to train and to test on, and each side has two. It is tested on where
+// there is nothing else for that or where its classes are those of the test.
+func (p *folderParts) validationSide() Part {
+	training, testing := map[string]bool{}, map[string]bool{}
+	for f, class := range p.class {
+		switch p.kind[p.of[f]] {
+		case forTraining, forAny:
+			training[class] = true
+		case forTesting, forQueries, forGallery:
+			testing[class] = true
+		}
+	}
+	own, trained, tested := map[string]bool{}, false, false
+	for f, class := range p.class {
+		if p.kind[p.of[f]] == forValidation {
+			own[class] = true
+			trained, tested = trained || training[class], tested || testing[class]
+		}
+	}
+	switch {
+	case len(training) == 0 || len(testing) == 0, tested && !trained:
+		return TestPart
+	case trained || len(training) < 2 || len(own) < 2:
+		return TrainPart
+	}
+	return ValidationPart
 }
 
 // apply notes the parts in the items of a set, whose folders are given, leaves out the
@@ -209,6 +231,9 @@ func (p *folderParts) apply(set *Set, folders []string) []string {
 	side := map[string]Part{}
 	for f, class := range p.class {
 		s := sides[p.of[f]]
+		if s == ValidationPart {
+			s = TrainPart
+		}
 		if s == TrainPart {
 			train++
 		} else {
@@ -241,7 +266,7 @@ func (p *folderParts) apply(set *Set, folders []string) []string {
 			set.Items[i].Role = GalleryRole
 		}
 	}
-	set.SharedClasses = divided && both > 0
+	set.SharedClasses = set.SharedClasses || divided && both > 0
 	p.report(set, sides, divided && both == 0)
 	return folders
 }
@@ -249,10 +274,17 @@ func (p *folderParts) apply(set *Set, folders []string) []string {
 // report says what the parts are taken for.
 func (p *folderParts) report(set *Set, sides map[string]Part, split bool) {
 	if split {
-		of := func(side Part) string {
-			return p.list(slices.DeleteFunc(slices.Clone(p.names), func(n string) bool { return sides[n] != side }))
+		var uses []string
+		for _, use := range []struct {
+			side Part
+			what string
+		}{{TrainPart, "training"}, {ValidationPart, "choosing the best epoch"}, {TestPart, "testing"}} {
+			of := slices.DeleteFunc(slices.Clone(p.names), func(n string) bool { return sides[n] != use.side })
+			if len(of) > 0 {
+				uses = append(uses, p.list(of)+" for "+use.what)
+			}
 		}
-		set.Notices = append(set.Notices, fmt.Sprintf("the folders of the set are its parts and hold different classes: %s for training, %s for testing", of(TrainPart), of(TestPart)))
+		set.Notices = append(set.Notices, "the folders of the set are its parts and hold different classes: "+strings.Join(uses, ", "))
 		return
 	}
 	how := "hold the same classes"
@@ -317,7 +349,11 @@ func (p *folderParts) leaveFlat(set *Set, folders []string) []string {
 	}
 	set.Items = items
 	for _, part := range naturalOrder(slices.Collect(maps.Keys(left))) {
-		set.Problems = append(set.Problems, fmt.Sprintf("%s of part %s left out, in no class's folder", plural.Of(left[part], "image"), part))
+		if p.kind[part] == withoutLabels {
+			set.Notices = append(set.Notices, fmt.Sprintf("%s of part %s left out, whose classes are not known", plural.Of(left[part], "image"), part))
+		} else {
+			set.Problems = append(set.Problems, fmt.Sprintf("%s of part %s left out, in no class's folder", plural.Of(left[part], "image"), part))
+		}
 		p.count[part] -= left[part]
 	}
 	for f, class := range p.class {

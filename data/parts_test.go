@@ -45,6 +45,22 @@ func TestPartsOfAClassificationSetAreJoined(t *testing.T) {
 			"parts train (2 images), val (2 images) hold the same classes: joined, one class each"},
 		"something beside": {[]string{"train/a/1.png", "train/b/1.png", "val/a/2.png", "val/b/2.png", "others/1.png"}, []string{"a", "b", "others"},
 			"parts train (2 images), val (2 images) hold the same classes: joined, one class each"},
+		"Portuguese": {[]string{"treino/a/1.png", "treino/b/1.png", "validação/a/2.png", "teste/b/2.png"}, []string{"a", "b"},
+			"parts treino (2 images), validação (1 image), teste (1 image) hold 2 of 2 classes together: joined, one class each"},
+		"Spanish": {[]string{"entrenamiento/a/1.png", "entrenamiento/b/1.png", "prueba/a/2.png", "prueba/b/2.png"}, []string{"a", "b"},
+			"parts entrenamiento (2 images), prueba (2 images) hold the same classes: joined, one class each"},
+		"French, accents in two code points": {[]string{"Entrai\u0302nement/a/1.png", "Entrai\u0302nement/b/1.png", "essai/a/2.png", "essai/b/2.png"}, []string{"a", "b"},
+			"parts Entrai\u0302nement (2 images), essai (2 images) hold the same classes: joined, one class each"},
+		"Chinese": {[]string{"训练集/a/1.png", "训练集/b/1.png", "测试集/a/2.png", "测试集/b/2.png"}, []string{"a", "b"},
+			"parts 训练集 (2 images), 测试集 (2 images) hold the same classes: joined, one class each"},
+		"folds": {[]string{"fold1/a/1.png", "fold1/b/1.png", "fold2/a/2.png", "fold10/b/2.png"}, []string{"a", "b"},
+			"parts fold1 (2 images), fold2 (1 image), fold10 (1 image) hold 2 of 2 classes together: joined, one class each"},
+		"folds and a test": {[]string{"fold_1/a/1.png", "fold_2/b/1.png", "test/a/2.png", "test/b/2.png"}, []string{"a", "b"},
+			"parts test (2 images), fold_1 (1 image), fold_2 (1 image) hold 2 of 2 classes together: joined, one class each"},
+		"with a part without labels": {[]string{"train/a/1.png", "test/a/1.png", "test/b/2.png", "unlabeled/b/3.png"}, []string{"a", "b"},
+			"parts train (1 image), test (2 images), unlabeled (1 image) hold 2 of 2 classes together: joined, one class each"},
+		"persons": {[]string{"probe/a/1.png", "gallery/a/2.png", "gallery/b/2.png", "train_all/a/3.png", "train_all/b/3.png"}, []string{"a", "b"},
+			"parts train_all (2 images), probe (1 image), gallery (2 images) hold 2 of 2 classes together: joined, one class each"},
 	} {
 		f := images(t, c.paths...)
 		for _, root := range []string{f.folder(t), f.zip(t)} {
@@ -64,6 +80,65 @@ func TestPartsOfAClassificationSetAreJoined(t *testing.T) {
 			if err != nil || len(train.Classes)+len(test.Classes) != len(c.classes) {
 				t.Errorf("%s: %v", name, err)
 			}
+		}
+	}
+}
+
+func TestPartsOfPartsAreJoined(t *testing.T) {
+	set := mustOpen(t, "folder:"+images(t, "split1/train/a/1.png", "split1/test/a/2.png", "split1/test/b/2.png", "split2/train/b/3.png", "split2/test/a/4.png").folder(t))
+	if !slices.Equal(set.Classes, []string{"a", "b"}) || len(set.Items) != 5 || !set.SharedClasses || len(set.Problems) != 2 ||
+		!strings.HasPrefix(set.Problems[0], "parts split1 (3 images), split2 (2 images) hold 1 of 4 classes together: joined") ||
+		!strings.HasPrefix(set.Problems[1], "parts train (2 images), test (3 images) hold the same classes: joined") {
+		t.Errorf("%q, %d images, %q", set.Classes, len(set.Items), set.Problems)
+	}
+	for _, it := range set.Items {
+		if want := map[bool]Part{true: TrainPart, false: TestPart}[strings.Contains(it.Path, "train")]; it.Part != want {
+			t.Errorf("%s is for %s", it.Path, it.Part)
+		}
+	}
+}
+
+func TestImagesWithoutLabelsAreNoClass(t *testing.T) {
+	for _, f := range []files{
+		images(t, "train/a/1.png", "train/b/1.png", "test/a/2.png", "test/b/2.png", "unlabeled/0/1.png", "unlabeled/0/2.png"),
+		images(t, "train/a/1.png", "train/b/1.png", "test/a/2.png", "test/b/2.png", "unlabelled_images/1.png", "unlabelled_images/2.png"),
+	} {
+		set := mustOpen(t, "folder:"+f.folder(t))
+		if !slices.Equal(set.Classes, []string{"a", "b"}) || len(set.Items) != 4 || len(set.Problems) != 1 || len(set.Notices) != 1 ||
+			!strings.HasPrefix(set.Notices[0], "2 images of part unlabel") || !strings.HasSuffix(set.Notices[0], "left out, whose classes are not known") {
+			t.Errorf("%q, %d images, %q, %q", set.Classes, len(set.Items), set.Problems, set.Notices)
+		}
+	}
+}
+
+func TestValidationPartOfOtherClassesChoosesTheBestEpoch(t *testing.T) {
+	for name, c := range map[string]struct {
+		paths          []string
+		fit, val, test []string
+		notice         string
+	}{
+		"classes of its own": {[]string{"train/a/1.png", "train/b/1.png", "val/c/1.png", "val/c/2.png", "val/d/1.png", "test/e/1.png", "test/f/1.png"},
+			[]string{"a", "b"}, []string{"c", "d"}, []string{"e", "f"},
+			"train (2 images) for training, val (3 images) for choosing the best epoch, test (2 images) for testing"},
+		"classes of the test": {[]string{"train/a/1.png", "train/b/1.png", "val/e/2.png", "val/f/2.png", "test/e/1.png", "test/f/1.png"},
+			nil, nil, []string{"e", "f"}, "train (2 images) for training, val (2 images), test (2 images) for testing"},
+		"classes of the training": {[]string{"train/a/1.png", "train/b/1.png", "val/a/2.png", "val/b/2.png", "test/e/1.png", "test/f/1.png"},
+			nil, nil, []string{"e", "f"}, "train (2 images), val (2 images) for training, test (2 images) for testing"},
+	} {
+		set := mustOpen(t, "folder:"+images(t, c.paths...).folder(t))
+		if len(set.Problems) > 0 || len(set.Notices) != 1 || !strings.HasSuffix(set.Notices[0], ": "+c.notice) {
+			t.Errorf("%s: %q, %q", name, set.Notices, set.Problems)
+		}
+		train, test, err := Split(set, SplitSpec{Kind: AutoSplit})
+		if err != nil || !slices.Equal(test.Classes, c.test) {
+			t.Fatalf("%s: %v, tested on %q", name, err, test.Classes)
+		}
+		fit, val, err := Validation(train, 0.1, 1)
+		if c.val == nil {
+			continue // drawn, or too few
+		}
+		if err != nil || !slices.Equal(fit.Classes, c.fit) || !slices.Equal(val.Classes, c.val) {
+			t.Errorf("%s: trained on %v, validated by %v, %v", name, fit, val, err)
 		}
 	}
 }

@@ -6,17 +6,19 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
-// maxAlikeFolders is up to how many folders with classes of the same names may be
-// parts of one set. Where there are more, as the alphabets of Omniglot, such names
-// are numbers.
-const maxAlikeFolders = 10
+// maxNumberedFolders is up to how many folders with the same numbered classes may be
+// parts of one set. Where there are more, as the alphabets of Omniglot with
+// character01 and so on, the numbers mean other things in each.
+const maxNumberedFolders = 10
 
 // repeatedNames says that several folders hold classes of mostly the same names, as
-// parts do whose own names findParts does not know; it is empty if none do.
+// parts do whose own names findParts does not know; it is empty if none do. Each class of
+// one of them then has images of the same thing in another class.
 func repeatedNames(classes []string) string {
 	parents := map[string]bool{}
 	under := map[string]int{} // how many parents have a class of that name
@@ -32,19 +34,16 @@ func repeatedNames(classes []string) string {
 			example = path.Base(c)
 		}
 	}
-	repeated := 0
-	for _, n := range under {
+	repeated, stems := 0, map[string]bool{}
+	for name, n := range under {
 		if n > 1 {
 			repeated++
+			stems[strings.TrimFunc(name, func(r rune) bool { return !unicode.IsLetter(r) })] = true
 		}
 	}
-	if len(parents) < 2 || len(parents) > maxAlikeFolders || repeated < 2 || 2*repeated < len(under) {
+	if len(parents) < 2 || len(parents) > maxNumberedFolders && len(stems) == 1 || repeated < 2 || 2*repeated < len(under) {
 		return ""
 	}
-	names := slices.Sorted(maps.Keys(parents))
-	for i, n := range names {
-		names[i] = nametext.Show(n)
-	}
 	return fmt.Sprintf("folders %s hold classes of the same names, as %s: each is a class of its own here, and an image of the other one counts as wrong; if they are parts of one set, give one of them, or bring the images of a class into one folder",
-		strings.Join(names, ", "), nametext.Show(example))
+		someOf(naturalOrder(slices.Collect(maps.Keys(parents)))), nametext.Show(example))
 }

@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -24,8 +25,9 @@ func TestFoldersWithClassesOfTheSameNamesAreSaid(t *testing.T) {
 		says    string // the folders, or nothing
 	}{
 		"a part of an unknown name":   {under("ant bee cat dog", "test", "train", "unlabeled"), "folders test, train, unlabeled hold"},
-		"parts in another language":   {under("ant bee", "teste", "treino"), "folders teste, treino hold"},
-		"folds":                       {under("ant bee cat", "fold1", "fold2"), "folders fold1, fold2 hold"},
+		"persons who make gestures":   {under("fist palm wave", alphabets...), "folders alphabet0, alphabet1, alphabet2, alphabet3, alphabet4, ... (30) hold"},
+		"letters and digits":          {under("a1 b2 c3", alphabets[:11]...), "folders alphabet0"},
+		"rooms":                       {under("cup spoon", "home/kitchen", "office/kitchen"), "folders home/kitchen, office/kitchen hold"},
 		"capital letters":             {append(under("Ant Bee", "seen"), under("ant bee", "unseen")...), "folders seen, unseen hold"},
 		"other names in each":         {append(under("ant bee", "insects"), under("cat dog", "mammals")...), ""},
 		"one name that is in both":    {append(under("ant bee other", "insects"), under("cat dog other", "mammals")...), ""},
@@ -37,5 +39,17 @@ func TestFoldersWithClassesOfTheSameNamesAreSaid(t *testing.T) {
 		if (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q, want %q", name, got, c.says)
 		}
+	}
+}
+
+func TestCheckCallsFoldersOfTheSameClassesAProblem(t *testing.T) {
+	r, err := Check(t.Context(), "folder:"+images(t, "seen/a/1.png", "seen/b/1.png", "new/a/2.png", "new/b/2.png").folder(t), CheckOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.OK() || !slices.ContainsFunc(r.Problems, func(p string) bool {
+		return strings.HasPrefix(p, "folders new, seen hold classes of the same names, as a: ")
+	}) {
+		t.Errorf("%q", r.Problems)
 	}
 }
