@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"image"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -47,6 +48,8 @@ type Report struct {
 	Single     []string    `json:"single_image_classes"`
 	Bad        []BadImage  `json:"bad"`
 	Duplicates []Duplicate `json:"duplicates"`
+	// Beyond lists the images whose boxes reach over their edges.
+	Beyond []BadImage `json:"boxes_beyond_the_picture,omitempty"`
 	// Smallest and largest width and height of the readable images.
 	MinWidth  int `json:"min_width"`
 	MaxWidth  int `json:"max_width"`
@@ -113,9 +116,11 @@ func CheckSet(ctx context.Context, set *Set, o CheckOptions) (*Report, error) {
 // finding is what decoding one image told.
 type finding struct {
 	w, h int
-	gray bool
-	sum  [sha256.Size]byte // of size and pixels
-	err  error
+	// whole is the picture that the item's box was cut out of; empty if it has none.
+	whole image.Rectangle
+	gray  bool
+	sum   [sha256.Size]byte // of size and pixels
+	err   error
 }
 
 // examineAll decodes every image.
@@ -147,7 +152,7 @@ func examineAll(ctx context.Context, set *Set, o CheckOptions) ([]finding, error
 }
 
 func examineOne(ctx context.Context, set *Set, i int) finding {
-	m, err := set.Load(ctx, i)
+	m, whole, err := set.load(ctx, i)
 	if err != nil {
 		return finding{err: err}
 	}
@@ -159,7 +164,7 @@ func examineOne(ctx context.Context, set *Set, i int) finding {
 	for y := range m.H {
 		h.Write(m.Row(y))
 	}
-	f := finding{w: m.W, h: m.H, gray: isGray(m)}
+	f := finding{w: m.W, h: m.H, whole: whole, gray: isGray(m)}
 	h.Sum(f.sum[:0])
 	return f
 }
@@ -188,6 +193,12 @@ func (r *Report) split(set *Set, spec *SplitSpec) []Part {
 	labels := make(map[string]int, len(set.Classes))
 	for i, c := range set.Classes {
 		labels[c] = i
+	}
+	if n := len(train.Classes); n < 2 {
+		r.Problems = append(r.Problems, fmt.Sprintf("%s is left to train on, at least 2 are needed: training refuses this set; choose other classes for training", plural.Of(n, "class")))
+	}
+	if err := Testable(test); err != nil {
+		r.Problems = append(r.Problems, err.Error()+": training refuses this set; choose other classes for training, or give more images a class")
 	}
 	for _, c := range train.Classes {
 		parts[labels[c]] = TrainPart

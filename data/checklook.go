@@ -16,6 +16,28 @@ func (r *Report) look(set *Set, found []finding) {
 	r.lookAtLabels(set)
 	r.lookAtSizes(set, found)
 	r.lookAtColors(set, found)
+	r.lookAtBoxes(set, found)
+}
+
+// lookAtBoxes finds boxes that reach over the edges of their pictures. One pixel may
+// come of rounding.
+func (r *Report) lookAtBoxes(set *Set, found []finding) {
+	boxes := 0
+	for i, f := range found {
+		box := set.Items[i].Box
+		if box.Empty() {
+			continue
+		}
+		boxes++
+		if f.err != nil || f.whole.Empty() || box.In(f.whole.Inset(-1)) {
+			continue
+		}
+		r.Beyond = append(r.Beyond, BadImage{set.Where(i), fmt.Sprintf("%s, the picture has %d x %d pixels", set.Items[i].box(), f.whole.Dx(), f.whole.Dy())})
+	}
+	if n := len(r.Beyond); n > 0 {
+		r.Problems = append(r.Problems, fmt.Sprintf("%d of %s over the edges of pictures, and only what lies inside is used; the first is %s: %s: correct the boxes, which may be of pictures of another size, or have a width and a height in place of x2 and y2",
+			n, plural.Of(boxes, "box")+map[bool]string{true: " reaches", false: " reach"}[boxes == 1], r.Beyond[0].Path, r.Beyond[0].Reason))
+	}
 }
 
 // lookAtNames finds names of files that some systems cannot tell apart.

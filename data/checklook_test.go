@@ -30,7 +30,7 @@ func TestCheckSeesWhatAPersonSees(t *testing.T) {
 			for k := range f {
 				delete(f, k)
 			}
-			for i, k := range []string{"a/1.png", "a/2.png", "b/1.png", "b/2.png"} {
+			for i, k := range []string{"a/1.png", "a/2.png", "b/1.png", "b/2.png", "c/1.png", "c/2.png", "d/1.png", "d/2.png"} {
 				f[k] = gray(uint64(i))
 			}
 		}, nil},
@@ -93,16 +93,76 @@ func TestCheckSaysWhatNumbersAsLabelsMean(t *testing.T) {
 }
 
 func TestCheckCallsJoinedPartsAProblem(t *testing.T) {
-	f := images(t, "train/a/1.png", "train/b/1.png", "val/a/2.png", "val/b/2.png")
+	f := images(t, "train/a/1.png", "train/b/1.png", "val/a/2.png", "val/b/2.png", "train/c/1.png", "train/d/1.png", "val/c/2.png", "val/d/2.png")
 	f["val/b/copy.png"] = f["train/b/1.png"]
 	r, err := Check(t.Context(), "folder:"+f.folder(t), CheckOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.OK() || r.Classes != 2 || !r.SharedClasses || len(r.Problems) != 1 || !strings.HasPrefix(r.Problems[0], "parts train (2 images), val (3 images) hold the same classes: joined") {
+	if r.OK() || r.Classes != 4 || !r.SharedClasses || len(r.Problems) != 1 || !strings.HasPrefix(r.Problems[0], "parts train (4 images), val (5 images) hold the same classes: joined") {
 		t.Errorf("%d classes, problems %q", r.Classes, r.Problems)
 	}
 	if len(r.Duplicates) != 1 {
 		t.Errorf("duplicates %+v", r.Duplicates)
+	}
+}
+
+func TestCheckFindsBoxesThatReachBeyondTheirPictures(t *testing.T) {
+	f := classes(t, []string{"a", "b", "c", "d"}, 2) // of 8 x 8 pixels
+	table := "path,label,x1,y1,x2,y2\n"
+	for _, class := range []string{"a", "b", "c", "d"} {
+		table += class + "/aa.png," + class + ",0,0,8,8\n" + class + "/ab.png," + class + ",,,,\n"
+	}
+	open := func(table string) string {
+		f["t.csv"] = []byte(table)
+		return "csv:" + filepath.Join(f.folder(t), "t.csv")
+	}
+	table = strings.Replace(table, "b/aa.png,b,0,0,8,8", "b/aa.png,b,2,3,9,9", 1) // rounded
+	r, err := Check(t.Context(), open(table), CheckOptions{})
+	if err != nil || !r.OK() || len(r.Beyond) > 0 {
+		t.Errorf("boxes inside: %v, %q, %q", err, r.Problems, r.Beyond)
+	}
+	table = strings.Replace(table, "c/aa.png,c,0,0,8,8", "c/aa.png,c,2,3,40,50", 1)
+	if r, err = Check(t.Context(), open(table), CheckOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Beyond) != 1 || r.Beyond[0].Reason != "box x1 2, y1 3, x2 40, y2 50 (line 6 of the table), the picture has 8 x 8 pixels" ||
+		len(r.Problems) != 1 || !strings.HasPrefix(r.Problems[0], "1 of 4 boxes reach over the edges of pictures, and only what lies inside is used; the first is ") {
+		t.Errorf("%q, %q", r.Problems, r.Beyond)
+	}
+	table = strings.Replace(table, "d/aa.png,d,0,0,8,8", "d/aa.png,d,20,30,40,50", 1)
+	if r, err = Check(t.Context(), open(table), CheckOptions{}); err != nil || len(r.Bad) != 1 || r.Bad[0].Reason != "box x1 20, y1 30, x2 40, y2 50 (line 8 of the table) lies outside the 8 x 8 pixels" {
+		t.Errorf("%v, %q", err, r.Bad)
+	}
+	for box, want := range map[string]string{
+		"0.1,0.2,0.5,1.0": "line 2: box 0.1, 0.2, 0.5, 1.0: shares of the picture's width and height, want pixels: multiply x1 and x2 by its width, y1 and y2 by its height",
+		"0,0,1,1":         "line 2: box 0, 0, 1, 1: shares of the picture's width",
+		"5,5,3,3":         "line 2: box x1 5, y1 5, x2 3, y2 3: want all four corners, with x1 < x2 and y1 < y2 (not a width and a height)",
+	} {
+		if _, err := Check(t.Context(), open("path,label,x1,y1,x2,y2\na/aa.png,a,"+box+"\n"), CheckOptions{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", box, err)
+		}
+	}
+}
+
+func TestCheckSaysWhatTrainingRefuses(t *testing.T) {
+	const refused = ": training refuses this set; choose other classes for training"
+	for name, c := range map[string]struct {
+		count   []int
+		split   SplitSpec
+		problem string
+	}{
+		"single test images":     {[]int{3, 3, 1, 1}, FirstHalf(), "each of the 2 test classes has one image, so that none has another of its class to be found" + refused + ", or give more images a class"},
+		"one test class":         {[]int{2, 2, 2, 2}, SplitSpec{Count: 3}, `1 class ("d") is left to be tested on, among whose images every neighbor is right` + refused + ", or give more images a class"},
+		"one training class":     {[]int{2, 2, 2, 2}, SplitSpec{Count: 1}, "1 class is left to train on, at least 2 are needed" + refused},
+		"single training images": {[]int{1, 1, 2, 2}, FirstHalf(), ""},
+	} {
+		r, err := Check(t.Context(), "folder:"+classes(t, []string{"a", "b", "c", "d"}, c.count...).folder(t), CheckOptions{Split: &c.split})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Join(r.Problems, "|") != c.problem {
+			t.Errorf("%s: %q", name, r.Problems)
+		}
 	}
 }

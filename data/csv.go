@@ -161,6 +161,7 @@ func (t *rows) item() (it Item, key string, err error) {
 	if it.Role, err = t.role(it.Part); err != nil {
 		return it, "", err
 	}
+	it.line = t.line
 	it.Box, err = t.box()
 	return it, key, err
 }
@@ -184,7 +185,7 @@ func (t *rows) role(part Part) (Role, error) {
 // box reads x1, y1, x2, y2: all four or none.
 func (t *rows) box() (image.Rectangle, error) {
 	var v [4]int
-	given := 0
+	given, largest, cells := 0, 0.0, []string(nil)
 	for i, column := range []string{"x1", "y1", "x2", "y2"} {
 		cell := t.get(column)
 		if table.IsGap(cell) {
@@ -195,13 +196,17 @@ func (t *rows) box() (image.Rectangle, error) {
 			return image.Rectangle{}, fmt.Errorf("%s is %q, want pixels", column, cell)
 		}
 		v[i] = int(f)
+		largest, cells = max(largest, f), append(cells, cell)
 		given++
 	}
 	if given == 0 {
 		return image.Rectangle{}, nil
 	}
+	if given == 4 && largest <= 1 {
+		return image.Rectangle{}, fmt.Errorf("box %s: shares of the picture's width and height, want pixels: multiply x1 and x2 by its width, y1 and y2 by its height", strings.Join(cells, ", "))
+	}
 	if given < 4 || v[0] >= v[2] || v[1] >= v[3] {
-		return image.Rectangle{}, fmt.Errorf("box x1 %d, y1 %d, x2 %d, y2 %d: want all four, with x1 < x2 and y1 < y2", v[0], v[1], v[2], v[3])
+		return image.Rectangle{}, fmt.Errorf("box x1 %d, y1 %d, x2 %d, y2 %d: want all four corners, with x1 < x2 and y1 < y2 (not a width and a height)", v[0], v[1], v[2], v[3])
 	}
 	return image.Rect(v[0], v[1], v[2], v[3]), nil
 }

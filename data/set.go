@@ -53,6 +53,7 @@ type Item struct {
 	// index is the place in a store that holds images by number; origin is that
 	// in the store that such a one was made from.
 	index, origin int
+	line          int // of the table that names the item, 0 if there is none
 }
 
 // store holds the images of a set.
@@ -106,18 +107,25 @@ func (s *Set) Load(ctx context.Context, i int) (*RGB, error) {
 	if i < 0 || i >= len(s.Items) {
 		return nil, &ImageError{s.Name, fmt.Errorf("item %d, the set has %d", i, len(s.Items))}
 	}
+	m, _, err := s.load(ctx, i)
+	return m, err
+}
+
+// load is Load, and returns the bounds of the picture that the item's box is a part of.
+// They are empty where the item has no box or the store has only what is in it.
+func (s *Set) load(ctx context.Context, i int) (m *RGB, whole image.Rectangle, err error) {
 	it := s.Items[i]
-	m, err := s.store.image(ctx, it)
-	if err != nil {
-		return nil, s.fault(ctx, it, err)
+	if m, err = s.store.image(ctx, it); err != nil {
+		return nil, whole, s.fault(ctx, it, err)
 	}
-	if _, done := s.store.(interface{ cropped() }); done {
-		return m, nil
+	if _, done := s.store.(interface{ cropped() }); done || it.Box.Empty() {
+		return m, whole, nil
 	}
+	whole = m.Bounds()
 	if m, err = it.crop(m); err != nil {
-		return nil, &ImageError{s.store.name(it), err}
+		return nil, whole, &ImageError{s.store.name(it), err}
 	}
-	return m, nil
+	return m, whole, nil
 }
 
 // loadPart decodes what choose says of item i, whose size it is told: as if
@@ -158,9 +166,18 @@ func (it Item) crop(m *RGB) (*RGB, error) {
 	}
 	box := it.Box.Intersect(m.Bounds())
 	if box.Empty() {
-		return nil, fmt.Errorf("box %v lies outside the %d x %d pixels", it.Box, m.W, m.H)
+		return nil, fmt.Errorf("%s lies outside the %d x %d pixels", it.box(), m.W, m.H)
 	}
 	return m.Crop(box.Min.X, box.Min.Y, box.Dx(), box.Dy()), nil
+}
+
+// box writes the item's box as a table has it, and where that was.
+func (it Item) box() string {
+	text := fmt.Sprintf("box x1 %d, y1 %d, x2 %d, y2 %d", it.Box.Min.X, it.Box.Min.Y, it.Box.Max.X, it.Box.Max.Y)
+	if it.line > 0 {
+		text += fmt.Sprintf(" (line %d of the table)", it.line)
+	}
+	return text
 }
 
 // Where says where item i lies, for messages: a file, or an archive and the

@@ -248,3 +248,17 @@ func listedClasses(set *Set, file string) ([]bool, error) {
 	}
 	return inTrain, nil
 }
+
+// Testable says why nothing can be measured on a test part: it has one class, or no
+// class with two images.
+func Testable(test *Set) error {
+	if len(test.Classes) == 1 {
+		return fmt.Errorf("1 class (%q) is left to be tested on, among whose images every neighbor is right", test.Classes[0])
+	}
+	for _, items := range test.ByClass() {
+		if len(items) > 1 {
+			return nil
+		}
+	}
+	return fmt.Errorf("each of the %d test classes has one image, so that none has another of its class to be found", len(test.Classes))
+}

@@ -9,18 +9,10 @@ import (
 
 // measurable refuses a split of which the test classes can show nothing at the end.
 func (s sets) measurable(cfg DataConfig) error {
-	classes := len(s.test.Classes)
-	if classes < 2 {
-		return fmt.Errorf("%s: training on %s leaves %s (%q) to be tested on, among whose images every neighbour is right: give fewer classes to training with --train-classes",
-			cfg.Spec, cfg.TrainClasses, plural.Of(classes, "class"), s.test.Classes[0])
+	if err := data.Testable(s.test); err != nil {
+		return fmt.Errorf("%s, training on %s: %w: choose other classes for training with --train-classes, or give more images a class", cfg.Spec, cfg.TrainClasses, err)
 	}
-	for _, items := range s.test.ByClass() {
-		if len(items) > 1 {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s: each of the %d test classes has one image, so that none has another of its class to be found: choose other classes for training with --train-classes (now %s), or give more images a class",
-		cfg.Spec, classes, cfg.TrainClasses)
+	return nil
 }
 
 // checkWarmup warns of a warm-up of the rate that is never over.

@@ -41,6 +41,7 @@ func printReport(w io.Writer, r *data.Report) error {
 		across := map[string]string{"class": "in one class", "classes": "in several classes", "splits": "in training and test"}[d.Across]
 		return across + ": " + strings.Join(d.Paths, ", ")
 	})
+	printList(w, "box beyond:", len(r.Beyond), func(i int) string { return r.Beyond[i].Path + ": " + r.Beyond[i].Reason })
 	printList(w, "warning:", len(r.Warnings), func(i int) string { return r.Warnings[i] })
 	printList(w, "problem:", len(r.Problems), func(i int) string { return r.Problems[i] })
 	if r.OK() {

@@ -268,7 +268,7 @@ func TestDataCheckListsEveryBadFileAndFails(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitFailed || len(report.Bad) != 2 {
 		t.Errorf("--json: exit %d, %v\n%s", code, err, out)
 	}
-	if code, out, _ = vernier(t, "data", "check", "folder:"+stripes(t, 3, 3)); code != exitDone || !strings.Contains(out, "nothing is wrong") {
+	if code, out, _ = vernier(t, "data", "check", "folder:"+stripes(t, 4, 3)); code != exitDone || !strings.Contains(out, "nothing is wrong") {
 		t.Errorf("a sound set: exit %d\n%s", code, out)
 	}
 }
