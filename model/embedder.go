@@ -28,6 +28,23 @@ type Embedder struct {
 // the model's parameters at each call, so it can be kept while they are trained.
 func (m *Model) NewEmbedder(batch int) (*Embedder, error) { return newEmbedder(batch, m.evaluation) }
 
+// EmbedderBatch is how many of a batch of images NewEmbedder's network takes at once: as
+// many as leave its activations within 128 MiB, and at least 1.
+func (m *Model) EmbedderBatch(batch int) int { return affordable(batch, m.evaluation) }
+
+// affordable is EmbedderBatch for what build makes. What cannot be built is reported
+// when it is built for use.
+func affordable(batch int, build func(n int) (g *layers.Graph, in, out *layers.Node, err error)) int {
+	if batch <= 1 {
+		return batch
+	}
+	g, _, _, err := build(1)
+	if err != nil || g.Bytes() <= 0 {
+		return batch
+	}
+	return max(1, min(batch, int(activationBudget/g.Bytes())))
+}
+
 // EmbedderBytes is the memory in which NewEmbedder computes.
 func (m *Model) EmbedderBytes(batch int) int64 {
 	g, _, _, err := m.evaluation(1)
@@ -42,11 +59,7 @@ func newEmbedder(batch int, build func(n int) (g *layers.Graph, in, out *layers.
 	if batch < 1 {
 		return nil, fmt.Errorf("model: a batch of %d images", batch)
 	}
-	if batch > 1 {
-		if g, _, _, err := build(1); err == nil && g.Bytes() > 0 {
-			batch = max(1, min(batch, int(activationBudget/g.Bytes())))
-		}
-	}
+	batch = affordable(batch, build)
 	g, x, e, err := build(batch)
 	if err != nil {
 		return nil, err
