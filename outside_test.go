@@ -16,7 +16,7 @@ import (
 // the network. Then it runs each.
 func TestExamplesWorkOutsideTheModule(t *testing.T) {
 	runs := map[string]func(*testing.T, program){
-		"metric": runMetricExample,
+		"embed": runEmbedExample,
 	}
 	programs := buildOutside(t, "examples")
 	for name := range programs {
@@ -35,9 +35,14 @@ func TestExamplesWorkOutsideTheModule(t *testing.T) {
 	}
 }
 
-func runMetricExample(t *testing.T, p program) {
-	if got, want := p.run(t, "euclidean", "3", "4"), "5\n"; got != want {
-		t.Errorf("the distance of (0, 0) and (3, 4) is printed as %q, want %q", got, want)
+// An image of the index is its own nearest.
+func runEmbedExample(t *testing.T, p program) {
+	folder := makeBirds()
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	out := p.run(t, filepath.Join(folder, "birds.safetensors"), filepath.Join(folder, "birds.index"), filepath.Join(folder, "wren1.png"))
+	lines := strings.Split(out, "\n")
+	if len(lines) != 5+1 || lines[0] != "0.0000  wren  wren1.png" {
+		t.Errorf("printed\n%s", out)
 	}
 }
 

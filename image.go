@@ -1,0 +1,95 @@
+package vernier
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"io"
+
+	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/nametext"
+)
+
+// Image is what a Model embeds; File, Bytes, Reader and Picture make one. It is decoded
+// when it is embedded: JPEG, PNG, GIF, WebP, BMP, TIFF or PNM, of which the content
+// decides and not the name.
+type Image struct {
+	name string // of its file; empty for none
+	load func(context.Context, *Model) (*data.RGB, error)
+}
+
+// File is the image in a file.
+func File(path string) Image {
+	return Image{path, func(ctx context.Context, m *Model) (*data.RGB, error) { return m.decoder.DecodeFile(ctx, path) }}
+}
+
+// Files makes images of several files.
+func Files(paths ...string) []Image {
+	images := make([]Image, len(paths))
+	for i, p := range paths {
+		images[i] = File(p)
+	}
+	return images
+}
+
+// Bytes is the image whose file has the given content.
+func Bytes(file []byte) Image {
+	return Reader(bytes.NewReader(file))
+}
+
+// Reader is the image that r holds, whose end is that of the file. It can be embedded
+// once. While it is read it keeps one of the goroutines that decode, of which there is
+// one a processor: what comes slowly is better read first, and given as Bytes. Waiting
+// for r does not end with a context.
+func Reader(r io.Reader) Image {
+	return Image{"", func(ctx context.Context, m *Model) (*data.RGB, error) { return m.decoder.DecodeReader(ctx, r) }}
+}
+
+// Picture is an image that is decoded already, or was drawn. Its transparency is
+// dropped. Package image/jpeg decodes with other rounding than a Model does:
+// embeddings of the same file as Picture and as File differ a little.
+func Picture(img image.Image) Image {
+	return Image{"", func(_ context.Context, m *Model) (*data.RGB, error) { return data.FromImage(img, m.decoding) }}
+}
+
+// ImageError says which image could not be embedded, and why.
+type ImageError struct {
+	Index int    // among the images of the call
+	Name  string // the path of a File, else empty
+	Err   error
+}
+
+func (e *ImageError) Error() string {
+	if e.Name == "" {
+		return fmt.Sprintf("images[%d]: %v", e.Index, e.Err)
+	}
+	return fmt.Sprintf("image %s: %v", nametext.Show(nametext.Encode(e.Name)), e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *ImageError) Unwrap() error { return e.Err }
+
+var errNoImage = errors.New("it is the zero Image: make one with File, Bytes, Reader or Picture")
+
+// numbers decodes an image and writes what the network takes to dst.
+func (m *Model) numbers(ctx context.Context, dst []float32, img Image) error {
+	if img.load == nil {
+		return errNoImage
+	}
+	rgb, err := img.load(ctx, m)
+	if err != nil {
+		return err
+	}
+	if m.shorter > 0 { // as in training
+		if rgb, err = (data.Shrink{Size: m.shorter}).Apply(rgb, nil); err != nil {
+			return err
+		}
+	}
+	if rgb, err = m.pipeline.Image(rgb, nil); err != nil {
+		return err
+	}
+	m.pipeline.Numbers(dst, rgb)
+	return nil
+}

@@ -1,0 +1,423 @@
+package vernier_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/vernier-ml/vernier"
+	"github.com/vernier-ml/vernier/cpu"
+	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/model"
+)
+
+// birds returns the folder of makeBirds, which ends with the test.
+func birds(t *testing.T) string {
+	t.Helper()
+	folder := makeBirds()
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	return folder
+}
+
+// loaded loads the model of a folder that makeBirds made.
+func loaded(t *testing.T, folder string, options ...vernier.Option) *vernier.Model {
+	t.Helper()
+	m, err := vernier.Load(filepath.Join(folder, "birds.safetensors"), options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+// pngOf is a bird's file.
+func pngOf(t *testing.T, kind, number int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, drawBird(kind, number)); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// direct embeds birds as package model does, without the package under test.
+func direct(t *testing.T, folder string, pictures ...data.RGB) [][]float32 {
+	t.Helper()
+	eng, err := cpu.New(cpu.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer eng.Close()
+	m, _, err := model.Load(filepath.Join(folder, "birds.safetensors"), eng)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipeline, err := m.Spec.Input.Evaluation()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := m.NewEmbedder(min(64, len(pictures)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	numbers := make([]float32, pipeline.Size()*len(pictures))
+	for i := range pictures {
+		cut, err := pipeline.Image(&pictures[i], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pipeline.Numbers(numbers[i*pipeline.Size():], cut)
+	}
+	x, err := e.Embed(nil, numbers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Collect(slices.Chunk(x, m.Spec.Dim))
+}
+
+func sameRows(a, b [][]float32) bool {
+	return slices.EqualFunc(a, b, func(x, y []float32) bool { return slices.Equal(x, y) })
+}
+
+// Images of every origin have the embeddings that package model gives, in the order of
+// the call, also where there are more than go through the network at once.
+func TestEmbedGivesTheRowsOfTheModel(t *testing.T) {
+	folder := birds(t)
+	m := loaded(t, folder)
+	for _, n := range []int{1, 2, 5, 64, 130} {
+		var pictures []data.RGB
+		var images []vernier.Image
+		for i := range n {
+			kind, number := i%4, i/4
+			rgb, err := data.FromImage(drawBird(kind, number), data.DecodeOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pictures = append(pictures, *rgb)
+			file := pngOf(t, kind, number)
+			switch i % 4 {
+			case 0:
+				images = append(images, vernier.Picture(drawBird(kind, number)))
+			case 1:
+				images = append(images, vernier.Bytes(file))
+			case 2:
+				images = append(images, vernier.Reader(bytes.NewReader(file)))
+			case 3:
+				path := filepath.Join(t.TempDir(), "bird")
+				if err := os.WriteFile(path, file, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				images = append(images, vernier.Files(path)...)
+			}
+		}
+		got, err := m.Embed(t.Context(), images...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := direct(t, folder, pictures...); !sameRows(got, want) {
+			t.Errorf("%d images: other rows than package model gives", n)
+		}
+	}
+	if rows, err := m.Embed(t.Context()); len(rows) != 0 || err != nil {
+		t.Errorf("no images: %v, %v", rows, err)
+	}
+}
+
+func TestImagesThatCannotBeEmbeddedAreNamedAndTheOthersAreThere(t *testing.T) {
+	folder := birds(t)
+	m := loaded(t, folder)
+	missing := filepath.Join(folder, "missing.png")
+	good := vernier.Picture(drawBird(1, 1))
+	rows, err := m.Embed(t.Context(), good, vernier.File(missing), vernier.Bytes([]byte("a text")), good, vernier.Image{})
+	if len(rows) != 5 || rows[0] == nil || rows[1] != nil || rows[2] != nil || rows[3] == nil || rows[4] != nil {
+		t.Fatalf("rows %v", rows)
+	}
+	want := direct(t, folder, rgbOf(t, 1, 1), rgbOf(t, 1, 1), rgbOf(t, 1, 1), rgbOf(t, 1, 1), rgbOf(t, 1, 1))
+	if !slices.Equal(rows[0], want[0]) || !slices.Equal(rows[3], want[0]) {
+		t.Error("beside images that cannot be decoded, the others have other rows")
+	}
+	for _, text := range []string{"image " + missing + ": no such file", "images[2]: not an image", "images[4]: it is the zero Image"} {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("%q is not in the error\n%v", text, err)
+		}
+	}
+	var first *vernier.ImageError
+	if !errors.As(err, &first) || first.Index != 1 || first.Name != missing || !errors.Is(err, os.ErrNotExist) || !errors.Is(err, data.ErrNotImage) {
+		t.Errorf("the error does not unwrap: %v", err)
+	}
+}
+
+func rgbOf(t *testing.T, kind, number int) data.RGB {
+	t.Helper()
+	rgb, err := data.FromImage(drawBird(kind, number), data.DecodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *rgb
+}
+
+// Goroutines that share a model get what one alone gets.
+func TestAModelMayBeSharedByGoroutines(t *testing.T) {
+	folder := birds(t)
+	m := loaded(t, folder, vernier.WithThreads(2))
+	x, err := m.OpenIndex(filepath.Join(folder, "birds.index"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := func(n int) (string, error) {
+		var images []vernier.Image
+		for i := range n {
+			images = append(images, vernier.Picture(drawBird(i%4, i)))
+		}
+		rows, err := m.Embed(t.Context(), images...)
+		if err != nil {
+			return "", err
+		}
+		near, err := x.Search(t.Context(), images[0], 3)
+		if err != nil {
+			return "", err
+		}
+		same, err := m.Same(t.Context(), images[0], images[n-1])
+		return fmt.Sprint(rows, near, same), err
+	}
+	sizes := []int{1, 2, 3, 4, 5} // more than there are networks kept
+	want := make([]string, len(sizes))
+	for i, n := range sizes {
+		if want[i], err = work(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all sync.WaitGroup
+	for g := range 8 {
+		all.Go(func() {
+			for round := range 5 {
+				i := (g + round) % len(sizes)
+				if got, err := work(sizes[i]); err != nil || got != want[i] {
+					t.Errorf("goroutine %d: %v\n%s\nwant\n%s", g, err, got, want[i])
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// ending is a reader that calls a function before it ends.
+type ending struct{ call func() }
+
+func (e ending) Read([]byte) (int, error) {
+	e.call()
+	return 0, io.EOF
+}
+
+func TestAContextThatEndsEndsTheCall(t *testing.T) {
+	folder := birds(t)
+	m := loaded(t, folder)
+	gone := errors.New("the client has gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var images []vernier.Image
+	for i := range 100 {
+		images = append(images, vernier.Picture(drawBird(0, i)))
+	}
+	images[70] = vernier.Reader(ending{func() { cancel(gone) }})
+	if rows, err := m.Embed(ctx, images...); rows != nil || !errors.Is(err, gone) {
+		t.Errorf("while images are decoded: %d rows, %v", len(rows), err)
+	}
+	if _, err := m.Distance(ctx, images[0], images[1]); !errors.Is(err, gone) {
+		t.Errorf("before: %v", err)
+	}
+	x, err := m.OpenIndex(filepath.Join(folder, "birds.index"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Search(ctx, images[0], 1); !errors.Is(err, gone) {
+		t.Errorf("search: %v", err)
+	}
+	if _, err := m.Embed(t.Context(), images[:3]...); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+func TestAClosedModelSaysSo(t *testing.T) {
+	folder := birds(t)
+	eng, err := cpu.New(cpu.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer eng.Close()
+	m := loaded(t, folder, vernier.WithEngine(eng))
+	x, err := m.OpenIndex(filepath.Join(folder, "birds.index"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bird := vernier.Picture(drawBird(0, 1))
+	if _, err := m.Embed(t.Context(), bird); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := m.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	}
+	if _, err := m.Embed(t.Context(), bird); !errors.Is(err, vernier.ErrClosed) {
+		t.Errorf("Embed: %v", err)
+	}
+	if _, err := x.SearchEmbeddings(t.Context(), [][]float32{make([]float32, 8)}, 1); !errors.Is(err, vernier.ErrClosed) {
+		t.Errorf("SearchEmbeddings: %v", err)
+	}
+	again := loaded(t, folder, vernier.WithEngine(eng)) // the engine is the caller's
+	if _, err := again.Embed(t.Context(), bird); err != nil {
+		t.Errorf("the engine after Close of a model: %v", err)
+	}
+}
+
+func TestSameComparesWithTheThreshold(t *testing.T) {
+	folder := birds(t)
+	robin, wren := vernier.Picture(drawBird(0, 1)), vernier.Picture(drawBird(1, 1))
+	d, err := loaded(t, folder).Distance(t.Context(), robin, wren)
+	if err != nil || !(d > 0) {
+		t.Fatalf("distance %v, %v", d, err)
+	}
+	rows := direct(t, folder, rgbOf(t, 0, 1), rgbOf(t, 1, 1))
+	var squares float64
+	for i := range rows[0] {
+		squares += math.Pow(float64(rows[0][i])-float64(rows[1][i]), 2)
+	}
+	if want := math.Sqrt(squares); math.Abs(d-want) > 1e-12 {
+		t.Errorf("distance %v, want %v", d, want)
+	}
+	for threshold, want := range map[float64]bool{d: true, math.Nextafter(d, 0): false} {
+		m := loaded(t, folder, vernier.WithThreshold(threshold))
+		if got, ok := m.Threshold(); got != threshold || !ok {
+			t.Errorf("threshold %v %v, want %v", got, ok, threshold)
+		}
+		if same, err := m.Same(t.Context(), robin, wren); same != want || err != nil {
+			t.Errorf("threshold %v: same %v, %v", threshold, same, err)
+		}
+	}
+	if got, ok := loaded(t, folder).Threshold(); got != 0.5 || !ok {
+		t.Errorf("the stored threshold is %v %v, want 0.5", got, ok)
+	}
+	other, err := newBirdModel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Threshold = nil
+	if err := other.Save(filepath.Join(folder, "birds.safetensors"), nil); err != nil {
+		t.Fatal(err)
+	}
+	m := loaded(t, folder)
+	if _, ok := m.Threshold(); ok {
+		t.Error("a threshold that nobody stored")
+	}
+	if _, err := m.Same(t.Context(), robin, wren); !errors.Is(err, vernier.ErrNoThreshold) || !strings.Contains(err.Error(), "birds.safetensors") {
+		t.Errorf("without a threshold: %v", err)
+	}
+	if _, err := m.EmbeddingDistance(rows[0], rows[1][1:]); err == nil || !strings.Contains(err.Error(), "7 numbers") {
+		t.Errorf("rows of other lengths: %v", err)
+	}
+}
+
+func TestAnIndexOfAnotherModelIsRefused(t *testing.T) {
+	folder := birds(t)
+	index := filepath.Join(folder, "birds.index")
+	m := loaded(t, folder)
+	bird := vernier.Picture(drawBird(0, 1))
+	other, err := newBirdModel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Spec.Scale = 2
+	elsewhere := t.TempDir()
+	if err := other.Save(filepath.Join(elsewhere, "birds.safetensors"), nil); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	strange := loaded(t, elsewhere)
+	if _, err := strange.OpenIndex(index); !errors.Is(err, vernier.ErrOtherModel) || !strings.Contains(err.Error(), index) {
+		t.Errorf("OpenIndex: %v", err)
+	}
+	if err := strange.AppendIndex(t.Context(), index, vernier.Entry{Image: bird}); !errors.Is(err, vernier.ErrOtherModel) {
+		t.Errorf("AppendIndex: %v", err)
+	}
+	unsigned := filepath.Join(folder, "rows.npy")
+	if err := gallery.Write(unsigned, &gallery.Table{Embeddings: &eval.Embeddings{X: make([]float32, 8), N: 1, H: 8}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.OpenIndex(unsigned); err == nil || !strings.Contains(err.Error(), "does not say which model") {
+		t.Errorf("rows of nobody: %v", err)
+	}
+	err = m.AppendIndex(t.Context(), index, vernier.Entry{Image: bird}, vernier.Entry{Image: vernier.Bytes(nil)})
+	var bad *vernier.ImageError
+	if !errors.As(err, &bad) || bad.Index != 1 {
+		t.Errorf("AppendIndex of what is no image: %v", err)
+	}
+	after, err := os.ReadFile(index)
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("an index changed by what it refused: %v", err)
+	}
+	if err := m.AppendIndex(t.Context(), index, vernier.Entry{Image: bird, Name: "frame 3"}); err != nil {
+		t.Fatal(err)
+	}
+	x, err := m.OpenIndex(index)
+	if err != nil || x.Len() != 7 {
+		t.Fatalf("%v", err)
+	}
+	near, err := x.Search(t.Context(), bird, 100)
+	if err != nil || len(near) != 7 || near[0].Name != "robin1.png" || near[0].Class != "robin" || near[1].Name != "frame 3" || near[1].Row != 6 || near[1].Distance != 0 {
+		t.Errorf("%+v, %v", near, err)
+	}
+	if _, err := x.Search(t.Context(), bird, 0); err == nil {
+		t.Error("0 neighbors are found")
+	}
+}
+
+func TestLoadSaysWhatIsWrong(t *testing.T) {
+	folder := birds(t)
+	file := filepath.Join(folder, "birds.safetensors")
+	for name, c := range map[string]struct {
+		path    string
+		options []vernier.Option
+		says    string
+	}{
+		"missing":       {filepath.Join(folder, "none"), nil, "none"},
+		"no run":        {folder, nil, "config.json"},
+		"an image":      {filepath.Join(folder, "wren1.png"), nil, "wren1.png"},
+		"no last epoch": {file, []vernier.Option{vernier.WithLastEpoch()}, "is a file"},
+		"no threads":    {file, []vernier.Option{vernier.WithThreads(0)}, "WithThreads(0)"},
+		"no engine":     {file, []vernier.Option{vernier.WithEngine(nil)}, "WithEngine"},
+		"no number":     {file, []vernier.Option{vernier.WithThreshold(math.NaN())}, "WithThreshold(NaN)"},
+		"below 0":       {file, []vernier.Option{vernier.WithThreshold(-1)}, "at least 0"},
+		"no pixels":     {file, []vernier.Option{vernier.WithMaxPixels(0)}, "WithMaxPixels(0)"},
+	} {
+		m, err := vernier.Load(c.path, c.options...)
+		if m != nil || err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	m := loaded(t, folder, vernier.WithMaxPixels(24*20-1))
+	for name, img := range map[string]vernier.Image{"picture": vernier.Picture(drawBird(0, 1)), "file": vernier.File(filepath.Join(folder, "wren1.png"))} {
+		if _, err := m.Embed(t.Context(), img); !errors.Is(err, data.ErrTooLarge) {
+			t.Errorf("%s of too many pixels: %v", name, err)
+		}
+	}
+}
