@@ -34,6 +34,7 @@ const (
 	KindTokens                 // TokensSpec; x, [prefix], [position]
 	KindToken                  // int, the token; x
 	KindPairwise               // Metric; a, [b]
+	KindHostOp                 // of a program's own, which Steps cannot describe
 )
 
 // TokensSpec says which of its optional inputs a KindTokens step has.
@@ -71,6 +72,9 @@ func (g *Graph) Steps(out *Node) ([]Step, error) {
 	for _, o := range g.ops {
 		if !wanted[o.node] {
 			continue
+		}
+		if o.kind == KindHostOp {
+			return nil, fmt.Errorf("node %q is an op of the program's own (HostOp), which has no description", o.name)
 		}
 		if o.kind == KindNone {
 			return nil, fmt.Errorf("node %q is a gradient, a loss, a further output or several layers in one (see Unfused), which has no description", o.name)
