@@ -22,7 +22,7 @@ func (l *Center) Eval(m *Matrix, grad []float64) (Result, error) {
 	}
 	l.columns = columns
 	zero(grad)
-	away := m.away()
+	away := m.Away()
 	r := Result{Active: m.Rows, Total: m.Rows}
 	for i, label := range m.RowLabels {
 		k := i*m.Cols + columns[label]

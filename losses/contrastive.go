@@ -51,14 +51,14 @@ func (c *Contrastive) eval(m *Matrix, grad []float64) (Result, error) {
 		return Result{}, err
 	}
 	c.count(m)
-	away := m.away()
+	away := m.Away()
 	value := 0.0
 	for i := range m.Rows {
 		v, g := m.row(m.V, i), m.row(grad, i)
 		for j := range v {
 			excess, slope, w := c.excess(m, i, j, v[j])
 			g[j] = 0
-			if excess <= 0 || m.self(i, j) {
+			if excess <= 0 || m.Self(i, j) {
 				continue
 			}
 			if c.Squared {
@@ -78,9 +78,9 @@ func (c *Contrastive) eval(m *Matrix, grad []float64) (Result, error) {
 // away*V enters, and (after count) the weight of the pair.
 func (c *Contrastive) excess(m *Matrix, i, j int, v float64) (excess, slope, weight float64) {
 	if m.RowLabels[i] == m.ColLabels[j] {
-		return m.away() * (v - c.U), 1, c.wPos[i]
+		return m.Away() * (v - c.U), 1, c.wPos[i]
 	}
-	return m.away() * (c.V - v), -1, c.wNeg[i]
+	return m.Away() * (c.V - v), -1, c.wNeg[i]
 }
 
 // count fills the weights of the pairs of every anchor.
@@ -91,7 +91,7 @@ func (c *Contrastive) count(m *Matrix) {
 	c.wNeg = grow(c.wNeg, m.Rows)
 	for i := range m.Rows {
 		for j, v := range m.row(m.V, i) {
-			if m.self(i, j) {
+			if m.Self(i, j) {
 				continue
 			}
 			t := &c.neg

@@ -41,6 +41,12 @@
 // Miners (TripletMiner, PairMiner) pick terms by values and labels only.
 // Triplet needs none to look at all triplets, or at all in a Window: it sorts.
 //
+// A loss of a program's own implements Loss, and where it needs more the methods that
+// these functions ask for: Parameters() []Param, PerClass() int, ClassTerm() Loss,
+// FixedClasses(classes, dim int, seed uint64) ([]float64, error). Register makes it known
+// by a name, so that runs and their settings can have it; CheckGradient tests its
+// gradient.
+//
 // A value of a loss keeps its working memory between calls, so that a training
 // step allocates next to nothing after the first; it must not be used by two
 // goroutines at once. Results are the same bits on any number of processors.

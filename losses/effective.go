@@ -9,11 +9,20 @@ import (
 
 // Effective returns every parameter that New would give the loss of that name,
 // defaults included and margins as numbers in the unit of the loss, so that a
-// run can say what it was made with. New takes the result back.
+// run can say what it was made with. New takes the result back. Of a loss that Register
+// added it returns the type of what New makes and its
+// exported fields that are not zero.
 func Effective(name string, o Options) (map[string]string, error) {
 	o, err := o.complete()
 	if err != nil {
 		return nil, fmt.Errorf("losses: %w", err)
+	}
+	if own, ok := registered.Get(name); ok {
+		l, err := makeOwn(name, own, o)
+		if err != nil {
+			return nil, err
+		}
+		return describe(l), nil
 	}
 	rows := catalogue()
 	i := slices.IndexFunc(rows, func(r constructor) bool { return r.name == name })

@@ -40,7 +40,7 @@ func (l *GeneralizedLifted) eval(m *Matrix, grad []float64) (Result, error) {
 		return Result{}, err
 	}
 	zero(grad)
-	away := m.away()
+	away := m.Away()
 	r := Result{Total: m.Rows}
 	for a := range m.Rows {
 		l.pos, l.neg = m.split(a, l.pos[:0], l.neg[:0])

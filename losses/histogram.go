@@ -105,7 +105,7 @@ func (l *Histogram) each(m *Matrix, fn func(k int, positive bool, b int, share, 
 	density := float64(l.Bins) / (l.High - l.Low)
 	for i, label := range m.RowLabels {
 		for j, other := range m.ColLabels {
-			if m.self(i, j) {
+			if m.Self(i, j) {
 				continue
 			}
 			k := i*m.Cols + j

@@ -40,7 +40,7 @@ func (l *Lifted) eval(m *Matrix, grad []float64) (Result, error) {
 		return Result{}, err
 	}
 	zero(grad)
-	away := m.away()
+	away := m.Away()
 	l.lse, l.pull = grow(l.lse, m.Rows), grow(l.pull, m.Rows)
 	clear(l.pull)
 	for a := range m.Rows {
@@ -87,7 +87,7 @@ func (l *Lifted) negatives(m *Matrix, a int) {
 	l.pos, l.neg = m.split(a, l.pos[:0], l.neg[:0])
 	l.logits = grow(l.logits, len(l.neg))
 	for k, q := range l.neg {
-		l.logits[k] = m.away() * (l.NegMargin - m.V[a*m.Cols+q])
+		l.logits[k] = m.Away() * (l.NegMargin - m.V[a*m.Cols+q])
 	}
 }
 

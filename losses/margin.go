@@ -109,7 +109,7 @@ func (l *Margin) boundary(label int) int {
 // each as often as there are partners that make a triplet of it.
 func (l *Margin) side(m *Matrix, grad []float64, a, b int, columns []int, times int, sign float64, r *Result) {
 	v, g := m.row(m.V, a), m.row(grad, a)
-	slope := sign * m.away()
+	slope := sign * m.Away()
 	for _, j := range columns {
 		excess := slope*(v[j]-l.Beta[b]) + l.Margin
 		if excess <= 0 {

@@ -30,18 +30,18 @@ func NeedsSquare(l Loss) bool {
 	return false
 }
 
-// away is the direction of the matrix: away*V grows as two items get farther
-// apart. Every loss is written in away*(V - margin), so that a distance and a
+// Away is the direction of the matrix: Away*V grows as two items get farther
+// apart. Every loss is written in Away*(V - margin), so that a distance and a
 // similarity need no separate forms.
-func (m *Matrix) away() float64 {
+func (m *Matrix) Away() float64 {
 	if m.Similarity {
 		return -1
 	}
 	return 1
 }
 
-// self reports whether column j is row i's own item.
-func (m *Matrix) self(i, j int) bool {
+// Self reports whether column j is row i's own item.
+func (m *Matrix) Self(i, j int) bool {
 	return m.SelfColumns && i == j || m.ColIDs != nil && m.ColIDs[j] == m.RowIDs[i] && m.ColIDs[j] >= 0
 }
 
@@ -224,7 +224,7 @@ func (m *Matrix) split(i int, pos, neg []int) ([]int, []int) {
 		switch {
 		case other != label:
 			neg = append(neg, j)
-		case !m.self(i, j):
+		case !m.Self(i, j):
 			pos = append(pos, j)
 		}
 	}

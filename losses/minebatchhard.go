@@ -11,7 +11,7 @@ func (BatchHard) Mine(m *Matrix, out *Triplets) error {
 		return err
 	}
 	out.Reset()
-	away := m.away()
+	away := m.Away()
 	for a := range m.Rows {
 		v := m.row(m.V, a)
 		p, q := -1, -1
@@ -21,7 +21,7 @@ func (BatchHard) Mine(m *Matrix, out *Triplets) error {
 				if q < 0 || away*v[j] < away*v[q] {
 					q = j
 				}
-			case !m.self(a, j):
+			case !m.Self(a, j):
 				if p < 0 || away*v[j] > away*v[p] {
 					p = j
 				}

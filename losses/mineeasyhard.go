@@ -43,7 +43,7 @@ func (e EasyHard) Mine(m *Matrix, out *Triplets) error {
 		return fmt.Errorf("losses: easy-hard miner: positive and negative cannot both be what lies just beyond the other")
 	}
 	out.Reset()
-	away := m.away()
+	away := m.Away()
 	var pos, neg []int
 	for a := range m.Rows {
 		pos, neg = m.split(a, pos[:0], neg[:0])

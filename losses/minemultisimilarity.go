@@ -52,7 +52,7 @@ func (s MultiSimilarityMiner) Mine(m *Matrix, out *Pairs) error {
 		return fmt.Errorf("losses: multi-similarity miner: Duplicate is a difference of similarities, but the matrix holds distances: put the view AsSimilarity in front, or set Duplicate to 0")
 	}
 	out.Reset()
-	away := m.away()
+	away := m.Away()
 	var pos, neg, kept []int
 	for a := range m.Rows {
 		pos, neg = m.split(a, pos[:0], neg[:0])

@@ -33,7 +33,7 @@ func (p PairMargin) Mine(m *Matrix, out *Pairs) error {
 		return err
 	}
 	out.Reset()
-	away := m.away()
+	away := m.Away()
 	for a, label := range m.RowLabels {
 		for j, v := range m.row(m.V, a) {
 			switch {
@@ -41,7 +41,7 @@ func (p PairMargin) Mine(m *Matrix, out *Pairs) error {
 				if away*v < away*p.NegMargin {
 					out.NegAnchor, out.Negative = append(out.NegAnchor, a), append(out.Negative, j)
 				}
-			case !m.self(a, j):
+			case !m.Self(a, j):
 				if away*v > away*p.PosMargin {
 					out.PosAnchor, out.Positive = append(out.PosAnchor, a), append(out.Positive, j)
 				}

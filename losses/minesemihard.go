@@ -12,7 +12,7 @@ func (NearestSemiHard) Mine(m *Matrix, out *Triplets) error {
 		return err
 	}
 	out.Reset()
-	away := m.away()
+	away := m.Away()
 	var pos, neg []int
 	for a := range m.Rows {
 		pos, neg = m.split(a, pos[:0], neg[:0])

@@ -71,8 +71,8 @@ func (l *MultiSimilarity) eval(m *Matrix, grad []float64) (Result, error) {
 			r.Active++
 		}
 		v, g := m.row(m.V, a), m.row(grad, a)
-		r.Value += l.side(v, g, l.pos, l.Alpha*m.away()) / l.Alpha
-		r.Value += l.side(v, g, l.neg, -l.Beta*m.away()) / l.Beta
+		r.Value += l.side(v, g, l.pos, l.Alpha*m.Away()) / l.Alpha
+		r.Value += l.side(v, g, l.neg, -l.Beta*m.Away()) / l.Beta
 	}
 	return r.mean(grad), nil
 }

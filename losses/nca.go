@@ -33,7 +33,7 @@ func (l *NCA) eval(m *Matrix, grad []float64) (Result, error) {
 		return Result{}, err
 	}
 	zero(grad)
-	scale := -l.Scale * m.away()
+	scale := -l.Scale * m.Away()
 	var r Result
 	for a := range m.Rows {
 		l.pos, l.neg = m.split(a, l.pos[:0], l.neg[:0])

@@ -47,7 +47,7 @@ func softmaxLoss(name string, m *Matrix, grad []float64, columns *[]int, scale f
 		return Result{}, err
 	}
 	*columns = byClass
-	direction := -m.away()
+	direction := -m.Away()
 	values := make([]float64, m.Rows)
 	spread(m.Rows, len(m.V), func(_, from, to int) {
 		for i := from; i < to; i++ {

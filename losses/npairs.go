@@ -71,7 +71,7 @@ func (n *NPairs) pair(m *Matrix, grad []float64, a int, pos, neg []int, r *Resul
 		return
 	}
 	r.Active += len(pos)
-	scale := n.Temperature * m.away()
+	scale := n.Temperature * m.Away()
 	v, g := m.row(m.V, a), m.row(grad, a)
 	n.logits = grow(n.logits, len(neg))
 	for k, q := range neg {

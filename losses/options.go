@@ -27,7 +27,8 @@ type Options struct {
 	// Dim is the dimension of the embedding, 2 or more. Only what counts on the density of
 	// distances on a sphere asks for it.
 	Dim int
-	// Params sets parameters by name. Margins may carry a unit: see List.
+	// Params sets parameters by name. Margins may carry a unit: see List. What the names
+	// and values mean to a loss of a program's own is that loss's matter.
 	Params map[string]string
 }
 
@@ -60,6 +61,9 @@ func New(name string, o Options) (Loss, error) {
 	if err != nil {
 		return nil, fmt.Errorf("losses: %w", err)
 	}
+	if own, ok := registered.Get(name); ok {
+		return makeOwn(name, own, o)
+	}
 	for _, row := range catalogue() {
 		if row.name != name {
 			continue
@@ -73,8 +77,11 @@ func New(name string, o Options) (Loss, error) {
 	return nil, fmt.Errorf("unknown loss %q, want one of %s", name, strings.Join(Names(), ", "))
 }
 
-// Names returns the names that New knows, in the order of List.
-func Names() []string {
+// Names returns the names that New knows, in the order of List: first those of this
+// package, then those that Register added.
+func Names() []string { return append(builtIn(), registered.Names()...) }
+
+func builtIn() []string {
 	var names []string
 	for _, row := range catalogue() {
 		names = append(names, row.name)
@@ -93,7 +100,7 @@ func List(m metric.Metric, c float64) ([]Info, error) {
 		e := row.make(o)
 		infos = append(infos, Info{Name: row.name, Meaning: e.meaning, Source: e.source, Columns: e.columns, Params: paramInfos(e.settings)})
 	}
-	return infos, nil
+	return append(infos, listOwn(o)...), nil
 }
 
 // badMetric says what is wrong with the metric in a field.

@@ -67,7 +67,7 @@ func (l *PairwiseCrossEntropy) eval(m *Matrix, grad []float64) (Result, error) {
 
 // compare adds the terms of the u-th rows as anchors and the v-th as positives.
 func (l *PairwiseCrossEntropy) compare(m *Matrix, grad []float64, rows [][]int, u, v int, r *Result) {
-	scale := -m.away() / l.Temperature
+	scale := -m.Away() / l.Temperature
 	for _, own := range rows {
 		if len(own) <= max(u, v) {
 			continue

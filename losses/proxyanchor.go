@@ -42,7 +42,7 @@ func (l *ProxyAnchor) eval(m *Matrix, grad []float64) (Result, error) {
 	l.pos.reset(m.Cols)
 	l.neg.reset(m.Cols)
 	spread(m.Cols, len(m.V), func(_, from, to int) { l.exponentials(m, grad, from, to) })
-	pull, push := l.Alpha*m.away(), -l.Alpha*m.away()
+	pull, push := l.Alpha*m.Away(), -l.Alpha*m.Away()
 	present := max(l.pos.used(), 1)
 	value := l.pos.finish(pull/float64(present))/float64(present) + l.neg.finish(push/float64(m.Cols))/float64(m.Cols)
 	spread(m.Cols, len(m.V), func(_, from, to int) {
@@ -64,7 +64,7 @@ func (l *ProxyAnchor) eval(m *Matrix, grad []float64) (Result, error) {
 // exponentials sums up the exponentials of columns from to to-1 and leaves them
 // in grad.
 func (l *ProxyAnchor) exponentials(m *Matrix, grad []float64, from, to int) {
-	pull, push := l.Alpha*m.away(), -l.Alpha*m.away()
+	pull, push := l.Alpha*m.Away(), -l.Alpha*m.Away()
 	for i, label := range m.RowLabels {
 		v, g := m.row(m.V, i), m.row(grad, i)
 		for j := from; j < to; j++ {

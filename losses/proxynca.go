@@ -57,7 +57,7 @@ func (l *ProxyNCA) eval(m *Matrix, grad []float64) (Result, error) {
 		zero(grad)
 		return Result{Total: m.Rows}, nil // nothing to be told apart from
 	}
-	scale := -l.Scale * m.away()
+	scale := -l.Scale * m.Away()
 	values := make([]float64, m.Rows)
 	spread(m.Rows, len(m.V), func(_, from, to int) {
 		for i := from; i < to; i++ {

@@ -71,7 +71,7 @@ func (l *Quadruplet) quadruplets(m *Matrix, grad []float64) Result {
 	l.sort(m)
 	l.count = grow(l.count, len(m.V))
 	clear(l.count)
-	away := m.away()
+	away := m.Away()
 	var r Result
 	for a, label := range m.RowLabels {
 		own := l.ofClass[label]
@@ -115,7 +115,7 @@ func (l *Quadruplet) quadruplets(m *Matrix, grad []float64) Result {
 
 // sort fills the lists of negative pairs.
 func (l *Quadruplet) sort(m *Matrix) {
-	away := m.away()
+	away := m.Away()
 	l.values = grow(l.values, len(m.V))
 	l.all.entry = l.all.entry[:0]
 	for k, v := range m.V {

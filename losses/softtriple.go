@@ -101,7 +101,7 @@ func (l *SoftTriple) eval(m *Matrix, grad []float64) (Result, error) {
 // row returns one row's cross-entropy and its gradient, over the number of rows.
 // logits and weight are working memory.
 func (l *SoftTriple) row(m *Matrix, i int, g, logits, weight []float64) float64 {
-	scale := -m.away()
+	scale := -m.Away()
 	v, own, k := m.row(m.V, i), l.groups[m.RowLabels[i]], centersOf(l.Centers)
 	for c := range logits {
 		logits[c] = l.Lambda * l.class(v[c*k:(c+1)*k], weight[c*k:(c+1)*k], scale)

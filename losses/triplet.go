@@ -99,7 +99,7 @@ func (t *Triplet) eval(m *Matrix, grad []float64) (Result, error) {
 
 // each calls yield for every triplet of the window, without listing them.
 func (t *Triplet) each(m *Matrix, yield func(a, p, q int)) {
-	away := m.away()
+	away := m.Away()
 	for a := range m.Rows {
 		t.pos, t.neg = m.split(a, t.pos[:0], t.neg[:0])
 		v := m.row(m.V, a)
@@ -123,7 +123,7 @@ func (t *Triplet) list(m *Matrix, grad []float64, each func(yield func(a, p, q i
 		}
 	})
 	t.w = t.counts.weights(t.Reduction, t.w)
-	away := m.away()
+	away := m.Away()
 	var r Result
 	each(func(a, p, q int) {
 		value, slope, from := t.term(m, a, p, q)
@@ -143,7 +143,7 @@ func (t *Triplet) list(m *Matrix, grad []float64, each func(yield func(a, p, q i
 // between positive and negative, and the row from which the negative is
 // measured.
 func (t *Triplet) term(m *Matrix, a, p, q int) (value, slope float64, from int) {
-	away := m.away()
+	away := m.Away()
 	positive, negative := m.V[a*m.Cols+p], m.V[a*m.Cols+q]
 	from = a
 	if t.Swap {
@@ -169,7 +169,7 @@ func (t *Triplet) all(m *Matrix, grad []float64) Result {
 	var r Result
 	for a := range m.Rows {
 		r.Value += t.w[a] * t.values[a]
-		scale := m.away() * t.w[a]
+		scale := m.Away() * t.w[a]
 		g := m.row(grad, a)
 		for j := range g {
 			if g[j] != 0 {
@@ -189,7 +189,7 @@ func (t *Triplet) anchor(m *Matrix, a int, g []float64) {
 	if len(t.pos) == 0 || len(t.neg) == 0 {
 		return
 	}
-	away := m.away()
+	away := m.Away()
 	v := m.row(m.V, a)
 	slices.SortFunc(t.neg, func(i, j int) int { return cmp.Compare(away*v[i], away*v[j]) })
 	n := len(t.neg)

@@ -35,7 +35,7 @@ func (l *TripletBound) Eval(m *Matrix, grad []float64) (Result, error) {
 		return Result{}, err
 	}
 	l.columns = columns
-	away := m.away()
+	away := m.Away()
 	push := 0.0
 	if m.Cols > 1 {
 		push = 1 / (3 * float64(m.Cols-1))
