@@ -22,24 +22,6 @@ func Append(path string, info Info, t *Table) (rows int, err error) {
 	return rows, err
 }
 
-// AppendNew is Append without the rows whose paths the index has already. Rows
-// without a path are always added.
-func AppendNew(path string, info Info, t *Table) (added, rows int, err error) {
-	return add(path, info, t, func(f *os.File, s *state) (*Table, error) {
-		known, err := s.paths(f)
-		if err != nil {
-			return nil, err
-		}
-		var fresh []int
-		for i := range t.N {
-			if p := t.Path(i); p == "" || !known[p] {
-				fresh = append(fresh, i)
-			}
-		}
-		return t.Select(fresh), nil
-	})
-}
-
 // Create makes an index of the rows of a table. A file of that name stays as it is
 // until the new one is whole, and then is replaced by it.
 func Create(path string, info Info, t *Table) error {

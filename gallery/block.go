@@ -140,9 +140,16 @@ func (b block) damaged(what string) error {
 
 // readRows fills x with the rows, which are verified.
 func (b block) readRows(r io.ReaderAt, x []float32, dim int) error {
-	at, sum, bad := b.at+blockHeaderSize, uint32(0), -1
-	for from := 0; from < len(x); from += chunkSize / 4 {
-		part := x[from:min(from+chunkSize/4, len(x))]
+	return b.scanRows(r, dim, func(from, to int) []float32 { return x[from:to] })
+}
+
+// scanRows reads the numbers of the rows, part after part, into what room returns for
+// those from one place to another, and verifies them.
+func (b block) scanRows(r io.ReaderAt, dim int, room func(from, to int) []float32) error {
+	at, sum, all := b.at+blockHeaderSize, uint32(0), b.rows*dim
+	var bad error
+	for from := 0; from < all; from += chunkSize / 4 {
+		part := room(from, min(from+chunkSize/4, all))
 		raw, done := floatsFrom(part)
 		if err := readFull(r, raw, at); err != nil {
 			return err
@@ -150,17 +157,14 @@ func (b block) readRows(r io.ReaderAt, x []float32, dim int) error {
 		done()
 		at += int64(len(raw))
 		sum = crc32.Update(sum, crcTable, raw)
-		if i := notFinite(part); i >= 0 && bad < 0 {
-			bad = from + i
+		if i := notFinite(part); i >= 0 && bad == nil {
+			bad = fmt.Errorf("row %d holds %v in coordinate %d", b.first+(from+i)/dim, part[i], (from+i)%dim)
 		}
 	}
-	switch {
-	case sum != b.rowsSum:
+	if sum != b.rowsSum {
 		return b.damaged("their checksum does not agree")
-	case bad >= 0:
-		return fmt.Errorf("row %d holds %v in coordinate %d", b.first+bad/dim, x[bad], bad%dim)
 	}
-	return nil
+	return bad
 }
 
 // readTexts reads the path and the class of every row, verified: 2n texts.
@@ -186,23 +190,12 @@ func (b block) readTexts(r io.ReaderAt, dim int) ([]string, error) {
 	return list, nil
 }
 
-// verify reads a block and drops it.
-func (b block) verify(r io.ReaderAt, dim int) error {
-	if _, err := b.readTexts(r, dim); err != nil {
-		return err
+// verify reads a block, drops its rows and returns its texts.
+func (b block) verify(r io.ReaderAt, dim int) ([]string, error) {
+	texts, err := b.readTexts(r, dim)
+	if err != nil {
+		return nil, err
 	}
-	left := 4 * int64(b.rows) * int64(dim)
-	sum, at, part := uint32(0), b.at+blockHeaderSize, make([]byte, min(left, chunkSize))
-	for ; left > 0; left -= int64(len(part)) {
-		part = part[:min(left, int64(len(part)))]
-		if err := readFull(r, part, at); err != nil {
-			return err
-		}
-		at += int64(len(part))
-		sum = crc32.Update(sum, crcTable, part)
-	}
-	if sum != b.rowsSum {
-		return b.damaged("their checksum does not agree")
-	}
-	return nil
+	part := make([]float32, min(b.rows*dim, chunkSize/4))
+	return texts, b.scanRows(r, dim, func(from, to int) []float32 { return part[:to-from] })
 }

@@ -16,35 +16,12 @@ import (
 // The file is read and not mapped: rows that were verified cannot change any more, and
 // a file that another program cuts short is an error here and not a fault in the middle
 // of a search.
-func Open(path string) (*Table, error) {
-	f, err := openRegular(path, os.O_RDONLY)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	t, err := readIndex(f)
-	if errors.Is(err, ErrDamaged) {
-		// An append that is under way changes the commits: wait for its end.
-		if lock(f, syscall.LOCK_SH) == nil {
-			t, err = readIndex(f)
-		}
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return t, nil
-}
-
-func readIndex(f *os.File) (*Table, error) {
-	stat, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	s, err := readState(f, stat.Size())
-	if err != nil {
-		return nil, err
-	}
-	return s.read(f)
+func Open(path string) (t *Table, err error) {
+	err = reading(path, func(f *os.File, s *state) (err error) {
+		t, err = s.read(f)
+		return err
+	})
+	return t, err
 }
 
 // newTableOf is a table for n rows of an index, all zero.

@@ -84,7 +84,7 @@ func TestRowsWhosePathsAreThereAreLeftOut(t *testing.T) {
 	all.Paths[4], all.Paths[8] = "", "" // unknown: never the same
 	path := filepath.Join(t.TempDir(), "g")
 	for _, c := range []struct{ from, to, added, rows int }{{0, 6, 6, 6}, {2, 8, 3, 9}, {0, 4, 0, 9}, {8, 10, 2, 11}} {
-		added, rows, err := AppendNew(path, testInfo, part(all, c.from, c.to))
+		added, rows, err := prepared(t, path).AppendNew(part(all, c.from, c.to))
 		if err != nil || added != c.added || rows != c.rows {
 			t.Errorf("rows %d to %d: %d added, %d rows, %v; want %d and %d", c.from, c.to, added, rows, err, c.added, c.rows)
 		}

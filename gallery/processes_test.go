@@ -56,7 +56,11 @@ func appendNamed(job []string) error {
 	for i := range times {
 		t := newTable(3, 4, 3)
 		t.Paths = []string{fmt.Sprintf("%s/%d", job[1], 2*i), fmt.Sprintf("%s/%d", job[1], 2*i+1), "shared"}
-		if _, _, err := AppendNew(job[0], testInfo, t); err != nil {
+		p, err := Prepare(job[0], testInfo)
+		if err != nil {
+			return err
+		}
+		if _, _, err := p.AppendNew(t); err != nil {
 			return err
 		}
 	}

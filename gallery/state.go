@@ -112,7 +112,8 @@ func (s *state) readBlock(r io.ReaderAt, size int64) (block, error) {
 		return block{}, errors.New("it belongs elsewhere")
 	}
 	b := block{h, s.end, int(s.rows)}
-	return b, b.verify(r, s.Dim)
+	_, err = b.verify(r, s.Dim)
+	return b, err
 }
 
 // read makes a table of all rows, each block of which is verified.
@@ -131,19 +132,4 @@ func (s *state) read(r io.ReaderAt) (*Table, error) {
 		}
 	}
 	return t, nil
-}
-
-// paths lists the paths of all rows, verified.
-func (s *state) paths(r io.ReaderAt) (map[string]bool, error) {
-	known := make(map[string]bool, s.rows)
-	for _, b := range s.list {
-		texts, err := b.readTexts(r, s.Dim)
-		if err != nil {
-			return nil, damagedf("%w", err)
-		}
-		for i := range b.rows {
-			known[texts[2*i]] = true
-		}
-	}
-	return known, nil
 }

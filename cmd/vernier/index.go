@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -100,12 +99,22 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 		return err
 	}
 	defer eng.Close()
-	t, info, err := f.rows(cmd.Context(), folder, eng, args[1:])
+	info, err := runInfo(folder, eng, f.sel.Last)
+	if err != nil {
+		return err
+	}
+	var index *gallery.Prepared
+	if !f.force { // what is wrong with the index is said before the work
+		if index, err = gallery.Prepare(f.out, info); err != nil {
+			return err
+		}
+	}
+	t, err := f.rows(cmd.Context(), folder, eng, info, args[1:])
 	if err != nil {
 		return err
 	}
 	r := indexReport{Index: f.out, Info: info}
-	if err := r.add(f, t); err != nil {
+	if err := r.add(index, t); err != nil {
 		return err
 	}
 	if f.asJSON {
@@ -115,40 +124,32 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 }
 
 // rows embeds what is to be added.
-func (f *indexFlags) rows(ctx context.Context, folder train.Folder, eng engine.Engine, images []string) (*gallery.Table, gallery.Info, error) {
-	info, err := runInfo(folder, eng, f.sel.Last)
-	if err == nil && !f.force {
-		err = checkIndex(f.out, info)
-	}
-	if err != nil {
-		return nil, info, err
-	}
+func (f *indexFlags) rows(ctx context.Context, folder train.Folder, eng engine.Engine, info gallery.Info, images []string) (*gallery.Table, error) {
 	switch {
 	case f.from != "":
 		t, err := gallery.Read(f.from)
 		if err != nil {
-			return nil, info, err
+			return nil, err
 		}
 		if t.Model == "" {
 			f.sel.Events.Warn("%s does not say which model made its rows: they are taken for this run's", f.from)
 		} else if t.Model != info.Model {
-			return nil, info, fmt.Errorf("%s: %w", f.from, gallery.ErrOtherModel)
+			return nil, fmt.Errorf("%s: %w", f.from, gallery.ErrOtherModel)
 		}
-		return t, info, nil
+		return t, nil
 	case len(images) > 0:
 		m := f.images()
 		t, err := m.embed(ctx, folder, eng, images)
 		if err != nil {
-			return nil, info, err
+			return nil, err
 		}
 		at := newPlaces()
 		for i, path := range t.Paths {
 			t.Paths[i] = at.of(path)
 		}
-		return distinct(t), info, nil
+		return distinct(t), nil
 	}
-	t, err := embedSplit(ctx, folder, eng, f.sel, true)
-	return t, info, err
+	return embedSplit(ctx, folder, eng, f.sel, true)
 }
 
 // runInfo describes the rows of a run's model.
@@ -191,40 +192,25 @@ func distinct(t *gallery.Table) *gallery.Table {
 	return t.Select(rows)
 }
 
-// add appends the rows that are not there, or puts a new index of all rows in the
-// place of what is there.
-func (r *indexReport) add(f *indexFlags, t *gallery.Table) (err error) {
-	if f.force {
+// add appends the rows that are not there to an index, or without one puts a new index of
+// all rows in the place of what is there.
+func (r *indexReport) add(index *gallery.Prepared, t *gallery.Table) (err error) {
+	if index == nil {
 		r.Added, r.Rows = t.N, t.N
-		return gallery.Create(f.out, r.Info, t)
+		return gallery.Create(r.Index, r.Info, t)
 	}
-	r.Added, r.Rows, err = gallery.AppendNew(f.out, r.Info, t)
+	r.Added, r.Rows, err = index.AppendNew(t)
 	r.Skipped = t.N - r.Added
-	return err
-}
-
-// checkIndex refuses an index that is damaged or of another model, before the work. It
-// may not be there yet.
-func checkIndex(path string, info gallery.Info) error {
-	x, err := gallery.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		if err = x.Info().Same(info); err != nil {
-			err = fmt.Errorf("%s: %w", path, err)
-		}
-	}
 	return err
 }
 
 // describe checks an index.
 func (f *indexFlags) describe(cmd *cobra.Command) error {
-	x, err := gallery.Open(f.check)
+	info, rows, err := gallery.Check(f.check)
 	if err != nil {
 		return err
 	}
-	r := indexReport{Index: f.check, Rows: x.Rows(), Info: x.Info()}
+	r := indexReport{Index: f.check, Rows: rows, Info: info}
 	if f.asJSON {
 		return writeJSON(cmd.OutOrStdout(), r)
 	}
