@@ -66,7 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 128 + int(sig.Signal)
 	}
 	fmt.Fprintf(stderr, "vernier: %s\n", nametext.Lines(errorText(err)))
-	if bad := new(data.ImageError); errors.As(err, &bad) && cmd.Flags().Lookup("max-bad") != nil && !strings.Contains(err.Error(), "--max-bad") {
+	if bad := new(data.ImageError); errors.As(err, &bad) && offers(cmd, "max-bad") && !strings.Contains(err.Error(), "--max-bad") {
 		fmt.Fprintln(stderr, "--max-bad N leaves up to N unreadable images out, and lists them")
 	}
 	if isUsage(err) {

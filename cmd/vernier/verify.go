@@ -1,26 +1,27 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
-	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
 )
 
+const verifyName = "verify"
+
 func newVerify(log *logrus.Logger) *cobra.Command {
 	f := &verifyFlags{}
 	cmd := &cobra.Command{
-		Use:   "verify RUN [A B]",
+		Use:   verifyName + " RUN [A B]",
 		Short: "Are two images of the same? And how often is the answer wrong?",
 		Long: `With two images A and B: print their distance, the threshold and the decision,
 same if the distance is at most the threshold. The threshold is --threshold, or the
@@ -104,6 +105,13 @@ func (f *verifyFlags) add(cmd *cobra.Command) {
 // measuring are the flags that make no sense with two images.
 var measuring = []string{"pairs", "calibrate", "calibrate-on", "calibrate-share", "store", "max-pairs", "seed", "roc", "det", "curve", "split", "data", "max-bad"}
 
+// offers reports whether a flag may be given to a command with its arguments: of the two
+// images of verify, for one, none can be left out.
+func offers(cmd *cobra.Command, flag string) bool {
+	twoImages := cmd.Name() == verifyName && cmd.Flags().NArg() == 3
+	return cmd.Flags().Lookup(flag) != nil && !(twoImages && slices.Contains(measuring, flag))
+}
+
 func (f *verifyFlags) complete(cmd *cobra.Command, images bool, log *logrus.Logger) error {
 	changed := cmd.Flags().Changed
 	if images {
@@ -179,9 +187,6 @@ func (f *verifyFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 		return err
 	}
 	rows, err := embedFiles(cmd.Context(), cfg, m, args[1:], 0, f.sel.Options)
-	if bad := new(data.ImageError); errors.As(err, &bad) {
-		return errors.New(err.Error()) // of two images none can be left out: no word of --max-bad
-	}
 	if err != nil {
 		return err
 	}
