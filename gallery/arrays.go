@@ -179,11 +179,7 @@ func readNPY(path string) (*Table, error) {
 		return nil, err
 	}
 	for _, what := range []string{labelsName, pathsName} {
-		err := checkSum(beside(path, what))
-		if err == nil {
-			err = t.array(beside(path, what), what)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := t.array(beside(path, what), what); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: %w", beside(path, what), err)
 		}
 	}
@@ -209,9 +205,6 @@ func (t *Table) nameClasses(path string) error {
 		return err
 	}
 	defer f.Close()
-	if err := checkSum(f.Name()); err != nil {
-		return err
-	}
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil {
 		return fmt.Errorf("%s beside it: %w", ClassesFile, lineError(err))
@@ -343,9 +336,6 @@ func readDescription(path string, t *Table) error {
 		return nil
 	}
 	if err != nil {
-		return err
-	}
-	if err := checkSum(filepath.Join(filepath.Dir(path), DescriptionFile)); err != nil {
 		return err
 	}
 	var d description

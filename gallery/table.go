@@ -79,15 +79,18 @@ func WriteAs(path, format string, t *Table) error {
 
 // Read reads what Write wrote, and files of the same formats by others: of
 // .parquet any with one column of lists of numbers, of .csv any with columns
-// e0, e1, ... A folder is taken for one that vernier export wrote. What differs from
-// the checksum in it, or from that in the SumsFile beside it, is an error; a file
-// without one is taken as it is.
+// e0, e1, ... A folder is taken for one that vernier export wrote.
+//
+// What is read is compared with its checksums: in the file, in SHA256SUMS of its folder,
+// and in FILE.sha256. With a folder every file of it is that SHA256SUMS lists. What differs,
+// or is listed and missing, is an error; a file without a checksum is taken as it is.
 func Read(path string) (*Table, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	if info.IsDir() {
+	folder := info.IsDir()
+	if folder {
 		if path, err = inFolder(path); err != nil {
 			return nil, err
 		}
@@ -100,7 +103,7 @@ func Read(path string) (*Table, error) {
 	if !ok {
 		return nil, unknownEnding(path)
 	}
-	t, err := (*Table)(nil), checkSum(path)
+	t, err := (*Table)(nil), checkSums(path, folder)
 	if err == nil {
 		t, err = read(path)
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/internal/sums"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
@@ -71,9 +72,9 @@ func (e *Embedded) Export(dir string, formats []string) (files []string, err err
 		return wholefile.WriteBytes(path, append(text, '\n'))
 	})
 	if err == nil {
-		err = gallery.WriteSums(dir, files)
+		err = sums.WriteFolder(dir, files)
 	}
-	return append(files, gallery.SumsFile), err
+	return append(files, sums.FolderFile), err
 }
 
 // description tells another tool how to compare the rows.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/internal/sums"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/weights"
 )
@@ -43,5 +43,5 @@ func (e *Embedded) ExportExpansion(dir string, eps float64) (*eval.Expansion, []
 	if err := wholefile.WriteBytes(filepath.Join(dir, ExpansionDescriptionFile), append(text, '\n')); err != nil {
 		return nil, nil, err
 	}
-	return x, files, gallery.WriteSums(dir, files)
+	return x, files, sums.WriteFolder(dir, files)
 }

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/internal/sums"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -32,5 +32,5 @@ func ExportONNX(dir string, m *model.Model, epoch int, o ONNXOptions) (files []s
 		}
 		files = append(files, metric)
 	}
-	return files, gallery.WriteSums(dir, files)
+	return files, sums.WriteFolder(dir, files)
 }

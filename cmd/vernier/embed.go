@@ -16,6 +16,7 @@ import (
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/internal/sums"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -33,6 +34,9 @@ column path and then e0, e1, ...; json one object a line. With --out the end of 
 file's name says the format: csv, json, npy (the rows alone, and NAME.paths.npy
 beside it), npz, safetensors or parquet. An IMAGE may be a folder: then all images
 below it are meant, in natural order.
+
+Beside --out FILE lies FILE.sha256 with its checksum, for sha256sum -c. vernier search and
+vernier index compare it, and refuse a FILE that was cut or changed.
 
 Rows are to be compared by the run's own metric, which parquet, safetensors and npz
 name, together with the model's fingerprint. vernier search reads all but json.`,
@@ -94,17 +98,17 @@ func (f *embedFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	if err != nil {
 		return err
 	}
-	if f.out != "" && f.format != "json" {
-		return gallery.WriteAs(f.out, f.format, t)
-	}
-	write := func(w io.Writer) error { return writeLines(w, t) }
 	switch {
+	case f.out != "" && f.format == "json":
+		return sums.Sign(f.out, func() ([]string, error) {
+			return []string{filepath.Base(f.out)}, wholefile.Write(f.out, func(w io.Writer) error { return writeLines(w, t) })
+		})
 	case f.out != "":
-		return wholefile.Write(f.out, write)
+		return gallery.WriteSigned(f.out, f.format, t)
 	case f.format == "csv":
 		return gallery.WriteCSV(cmd.OutOrStdout(), t)
 	}
-	return write(cmd.OutOrStdout())
+	return writeLines(cmd.OutOrStdout(), t)
 }
 
 // writeLines writes one JSON object an image.

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +13,8 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/sums"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/train"
@@ -190,8 +188,11 @@ func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, run string) er
 			return err
 		}
 	}
-	if !slices.Contains(f.report.Files, gallery.SumsFile) {
-		f.report.Files = append(f.report.Files, gallery.SumsFile)
+	if !slices.Contains(f.report.Files, sums.FolderFile) {
+		f.report.Files = append(f.report.Files, sums.FolderFile)
+	}
+	if err := checkMixture(stage, f.out); err != nil {
+		return err
 	}
 	if err := moveFiles(stage, f.out); err != nil {
 		return err
@@ -265,19 +266,6 @@ func (f *exportFlags) exportRows(ctx context.Context, folder train.Folder, eng e
 	f.tell("expansion: %s, rows of %s whose squared Euclidean distance is D^%d of %s within %.2g, for coordinates at most %.3g apart: wrote %s",
 		plural.Of(len(x.Frequency), "frequency"), plural.Of(x.Dim, "number"), emb.Model.Spec.Metric.P, x.Metric, x.Bound, x.Range, strings.Join(expanded, ", "))
 	return nil
-}
-
-// keepSums takes over the checksums of files that are exported already: those that
-// are not replaced keep theirs.
-func keepSums(from, to string) error {
-	text, err := os.ReadFile(filepath.Join(from, gallery.SumsFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return wholefile.WriteBytes(filepath.Join(to, gallery.SumsFile), text)
 }
 
 // moveFiles moves the files of a folder into another, in place of those of the same

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/internal/sums"
 )
 
 func TestIndexAndSearch(t *testing.T) {
@@ -103,7 +104,7 @@ func TestIndexAndSearch(t *testing.T) {
 		if code, _, errs := vernier(t, "export", run, "--out", filepath.Join(dir, "export"), "--format", "onnx,csv", "--force"); code != exitDone {
 			t.Fatal(errs)
 		}
-		sums, err := os.ReadFile(filepath.Join(dir, "export", gallery.SumsFile))
+		sums, err := os.ReadFile(filepath.Join(dir, "export", sums.FolderFile))
 		if names := strings.Fields(string(sums)); err != nil || len(names) != 2*12 || !slices.Contains(names, "network.onnx") || !slices.Contains(names, "labels.npy") {
 			t.Errorf("checksums of %v (%v)", names, err)
 		}

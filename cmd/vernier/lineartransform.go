@@ -4,12 +4,15 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/mat"
 
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/sums"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/linear"
 )
@@ -45,35 +48,8 @@ and the label where there is one. Compare them with the metric that is printed.`
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[1], err)
 			}
-			if err := wholefile.Write(out, func(w io.Writer) error {
-				_, h := z.Dims()
-				c := csv.NewWriter(w)
-				row := make([]string, h)
-				for j := range row {
-					row[j] = "z" + strconv.Itoa(j+1)
-				}
-				if t.Labels != nil {
-					row = append(row, "label")
-				}
-				if err := c.Write(row); err != nil {
-					return err
-				}
-				for i := range t.Rows() {
-					for j, v := range z.RawRowView(i) {
-						row[j] = strconv.FormatFloat(v, 'g', -1, 64)
-					}
-					if t.Labels != nil {
-						row[h] = ""
-						if y := t.Labels[i]; y != linear.Unknown {
-							row[h] = t.Classes[y]
-						}
-					}
-					if err := c.Write(row); err != nil {
-						return err
-					}
-				}
-				c.Flush()
-				return c.Error()
+			if err := sums.Sign(out, func() ([]string, error) {
+				return []string{filepath.Base(out)}, wholefile.Write(out, func(w io.Writer) error { return writeTransformed(w, z, t) })
 			}); err != nil {
 				return err
 			}
@@ -85,4 +61,36 @@ and the label where there is one. Compare them with the metric that is printed.`
 	cmd.Flags().BoolVar(&f.read.NoLabel, "no-label", false, "the table has no label column")
 	cmd.Flags().StringVar(&out, "out", "", "CSV file to write")
 	return cmd
+}
+
+// writeTransformed writes rows as CSV: z1, z2, ... and the label of those that have one.
+func writeTransformed(w io.Writer, z *mat.Dense, t *linear.Table) error {
+	_, h := z.Dims()
+	c := csv.NewWriter(w)
+	row := make([]string, h)
+	for j := range row {
+		row[j] = "z" + strconv.Itoa(j+1)
+	}
+	if t.Labels != nil {
+		row = append(row, "label")
+	}
+	if err := c.Write(row); err != nil {
+		return err
+	}
+	for i := range t.Rows() {
+		for j, v := range z.RawRowView(i) {
+			row[j] = strconv.FormatFloat(v, 'g', -1, 64)
+		}
+		if t.Labels != nil {
+			row[h] = ""
+			if y := t.Labels[i]; y != linear.Unknown {
+				row[h] = t.Classes[y]
+			}
+		}
+		if err := c.Write(row); err != nil {
+			return err
+		}
+	}
+	c.Flush()
+	return c.Error()
 }

@@ -12,13 +12,19 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
+
+	"github.com/vernier-ml/vernier/internal/sums"
 )
 
 // MaxBytes bounds the size of a table, unpacked.
 const MaxBytes = 1 << 30
 
-// ReadFile returns the bytes of a file, unpacked if it is compressed by gzip.
+// ReadFile returns the bytes of a file, unpacked if it is compressed by gzip. If there is a
+// checksum beside it, in path.sha256, they agree.
 func ReadFile(path string) ([]byte, error) {
+	if err := sums.Check(path); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err

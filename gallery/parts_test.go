@@ -2,11 +2,14 @@ package gallery
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/internal/sums"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -24,7 +27,7 @@ func files(t *testing.T, dir string) map[string][]byte {
 	return all
 }
 
-// TestABitThatFlipsInAnExportIsFound changes bits of every file that is read.
+// TestABitThatFlipsInAnExportIsFound changes bits of every file of one.
 func TestABitThatFlipsInAnExportIsFound(t *testing.T) {
 	for _, f := range Formats() {
 		dir := t.TempDir()
@@ -35,26 +38,23 @@ func TestABitThatFlipsInAnExportIsFound(t *testing.T) {
 		for name := range files(t, dir) {
 			names = append(names, name)
 		}
-		fatal(t, WriteSums(dir, names))
+		fatal(t, sums.WriteFolder(dir, names))
 		whole := files(t, dir)
 		if _, err := Read(dir); err != nil {
 			t.Fatalf("%s: %v", f, err)
 		}
 		for _, name := range names {
-			if (name == ClassesFile && f != "npy") || (name == DescriptionFile && f != "npy" && f != "csv") {
-				continue // what the format says itself
-			}
 			for at := 0; at < len(whole[name]); at += 1 + len(whole[name])/40 {
 				b := bytes.Clone(whole[name])
 				b[at] ^= 1 << (at % 8)
 				fatal(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
-				if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), name+" is not what "+SumsFile+" beside it says") {
+				if _, err := Read(dir); err == nil || !strings.Contains(err.Error(), name+" is not what "+sums.FolderFile+" beside it says") {
 					t.Errorf("%s, byte %d: %v", name, at, err)
 				}
 			}
 			fatal(t, os.WriteFile(filepath.Join(dir, name), whole[name], 0o644))
 		}
-		fatal(t, os.Remove(filepath.Join(dir, SumsFile)))
+		fatal(t, os.Remove(filepath.Join(dir, sums.FolderFile)))
 		if _, err := Read(dir); err != nil {
 			t.Errorf("%s without checksums: %v", f, err)
 		}
@@ -108,22 +108,59 @@ func TestFormatsThatHaveTheirOwnChecksum(t *testing.T) {
 	}
 }
 
-func TestSumsOfOtherFilesStay(t *testing.T) {
+// TestWhatBelongsTogetherIsThere removes files whose checksums are there, one at a time.
+func TestWhatBelongsTogetherIsThere(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"a": "1", "b c": "2"} {
-		fatal(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	for _, f := range Formats() {
+		fatal(t, Write(filepath.Join(dir, "embeddings."+f), newTable(6, 3, 1)))
 	}
-	fatal(t, WriteSums(dir, []string{"a", "b c"}))
-	fatal(t, os.WriteFile(filepath.Join(dir, "a"), []byte("3"), 0o644))
-	fatal(t, WriteSums(dir, []string{"a"}))
-	// From printf 3 | sha256sum and printf 2 | sha256sum.
-	want := "4e07408562bedb8b60ce05c1decfe3ad16b72230967de01f640b7e4729b49fce  a\n" +
-		"d4735e3a265e16eee03f59718b9b5d03019c07d8b6c51f90da3a666eec13ab35  b c\n"
-	if got := string(files(t, dir)[SumsFile]); got != want {
-		t.Errorf("it says\n%s, want\n%s", got, want)
+	fatal(t, os.WriteFile(filepath.Join(dir, ClassesFile), []byte("label,class\n0,a\n1,b\n2,c\n"), 0o644))
+	fatal(t, os.WriteFile(filepath.Join(dir, DescriptionFile), []byte(`{"metric": "cosine", "model": "ff"}`), 0o644))
+	whole := files(t, dir)
+	fatal(t, sums.WriteFolder(dir, slices.Collect(maps.Keys(whole))))
+	npy := filepath.Join(dir, "embeddings.npy")
+	for name := range whole {
+		fatal(t, os.Remove(filepath.Join(dir, name)))
+		needed := slices.Contains([]string{"embeddings.npy", "labels.npy", "paths.npy", ClassesFile, DescriptionFile}, name)
+		if _, err := Read(npy); (err != nil) != needed || needed && !strings.Contains(err.Error(), name) {
+			t.Errorf("without %s: %v", name, err)
+		}
+		if name != DescriptionFile {
+			if _, err := Read(dir); err != nil { // others have what is needed
+				t.Errorf("the folder without %s: %v", name, err)
+			}
+		}
+		fatal(t, os.WriteFile(filepath.Join(dir, name), whole[name], 0o644))
 	}
-	fatal(t, os.WriteFile(filepath.Join(dir, SumsFile), []byte(want+"what?\n"), 0o644))
-	if err := checkSum(filepath.Join(dir, "a")); err == nil || !strings.Contains(err.Error(), SumsFile+", line 3") {
-		t.Errorf("a line that is none: %v", err)
+}
+
+// TestAFileThatIsCutIsFound cuts files that have no checksum of their own where a row ends.
+func TestAFileThatIsCutIsFound(t *testing.T) {
+	for _, f := range Formats() {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "x."+f)
+		fatal(t, WriteSigned(path, f, newTable(6, 3, 1)))
+		got, err := Read(path)
+		if err != nil || got.N != 6 {
+			t.Fatalf("%s: %v", f, err)
+		}
+		all := files(t, dir)
+		if n := strings.Count(string(all["x."+f+".sha256"]), "\n"); n != len(all)-1 {
+			t.Errorf("%s: checksums of %d of %d files", f, n, len(all)-1)
+		}
+		for name, b := range all {
+			if name == "x."+f+".sha256" {
+				continue
+			}
+			cut := b[:len(b)-1]
+			if f == "csv" {
+				cut = b[:bytes.LastIndexByte(cut, '\n')+1]
+			}
+			fatal(t, os.WriteFile(filepath.Join(dir, name), cut, 0o644))
+			if _, err := Read(path); err == nil || !strings.Contains(err.Error(), name+" is not what x."+f+".sha256 beside it says") {
+				t.Errorf("%s is cut: %v", name, err)
+			}
+			fatal(t, os.WriteFile(filepath.Join(dir, name), b, 0o644))
+		}
 	}
 }
