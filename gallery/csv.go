@@ -160,6 +160,9 @@ func newColumns(header []string) (*columns, error) {
 		c.numbers = append(c.numbers, i)
 	}
 	if len(c.numbers) == 0 {
+		if line := suggestHeader(header); line != "" {
+			return nil, fmt.Errorf("there is no header: its first line is a row of numbers already; put a line %s above it", line)
+		}
 		return nil, errors.New("there is no column e0: want a header with e0, e1, ... for the numbers of an embedding, separated by commas")
 	}
 	for name := range at {
@@ -168,6 +171,34 @@ func newColumns(header []string) (*columns, error) {
 		}
 	}
 	return c, nil
+}
+
+// suggestHeader is the header that a first line which is a row lacks, "" if the line is no
+// row: a text or none, perhaps a second, and numbers up to its end.
+func suggestHeader(first []string) string {
+	texts := 0
+	for texts < len(first) {
+		if _, err := strconv.ParseFloat(strings.TrimSpace(first[texts]), 64); err == nil {
+			break
+		}
+		texts++
+	}
+	for _, cell := range first[texts:] {
+		if _, err := strconv.ParseFloat(strings.TrimSpace(cell), 64); err != nil {
+			return ""
+		}
+	}
+	n := len(first) - texts
+	if n == 0 || texts > 2 {
+		return ""
+	}
+	names := append([]string{pathColumn, classColumn}[:texts], "e0")
+	if n == 2 {
+		names = append(names, "e1")
+	} else if n > 2 {
+		names = append(names, "e1,...,e"+strconv.Itoa(n-1))
+	}
+	return strings.Join(names, ",")
 }
 
 // numberOf is n of a column's name en.
