@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"metric":               {},
 	"layers":               {"metric", "engine"},
 	"losses":               {"layers", "metric", "engine", "internal/registry"},
-	"data":                 {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home"},
+	"data":                 {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry"},
 	"train":                {"model", "losses", "data", "eval", "gallery", "weights", "layers", "backbone", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "engine", "internal/nametext", "internal/home", "optim", "internal/sums"},
 	"train/sweep":          {"train", "eval", "internal/nearest", "internal/plural", "engine"},
 	"report":               {"train", "eval", "model", "data", "internal/plural", "engine", "internal/nametext"},

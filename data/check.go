@@ -92,6 +92,9 @@ func Check(ctx context.Context, spec string, o CheckOptions) (*Report, error) {
 
 // CheckSet is Check for a set that is open.
 func CheckSet(ctx context.Context, set *Set, o CheckOptions) (*Report, error) {
+	if err := set.check(); err != nil {
+		return nil, err
+	}
 	r := &Report{Set: set.Name, Images: len(set.Items), Classes: len(set.Classes)}
 	r.SharedClasses = set.SharedClasses
 	if set.Published != nil {

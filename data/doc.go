@@ -24,6 +24,11 @@
 // Pillow's antialiased filters do, and handed over as (B, 3, H, W) float32. Of a
 // baseline JPEG no more is decoded than a random crop needs.
 //
+// A program has sets, samplers and augmentations of its own: NewSet makes a Set of labels
+// and a function that loads an image, Sampler and Transform are interfaces of two
+// methods. Register, RegisterSampler and RegisterAugmentation give them names, by which
+// the settings of a run have them.
+//
 // Prepare keeps the images of a set decoded, in a mapped file that is many times
 // faster to read. Check finds what is wrong with a set, Get fetches a public one,
 // and MakeEmoji makes one of public drawings.

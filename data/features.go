@@ -163,7 +163,7 @@ func featureStamp(set *Set, items []int, settings string) (key [sha256.Size]byte
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %s %d\n", featureMagic, settings, len(items))
 	for _, i := range items {
-		fmt.Fprintf(h, "%q %v %s\n", set.Items[i].Path, set.Items[i].Box, imageStamp(set.store, set.Items[i]))
+		fmt.Fprintf(h, "%q %v %s\n", set.Items[i].Path, set.Items[i].Box, imageStamp(set.images(), set.Items[i]))
 	}
 	h.Sum(key[:0])
 	return key

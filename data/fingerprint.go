@@ -10,10 +10,13 @@ import (
 // Fingerprint identifies the list of images cheaply: SHA-256, in hexadecimal,
 // over class, path, box and size in bytes of every item in order. It notices
 // images that came, went, changed their class or their size, but reads none of
-// them; Hash does.
+// them; Hash does. Of a set of NewSet it has Images.Version in place of sizes.
 func (s *Set) Fingerprint() string {
-	sized, hasSizes := s.store.(interface{ stamp(Item) (string, error) })
+	sized, hasSizes := s.images().(interface{ stamp(Item) (string, error) })
 	h := sha256.New()
+	if own, ok := s.images().(*ownStore); ok {
+		fmt.Fprintf(h, "version %q\n", own.of.Version)
+	}
 	for _, it := range s.Items {
 		size := ""
 		if hasSizes {

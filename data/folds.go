@@ -7,6 +7,9 @@ import "fmt"
 // 2020, Sect. 3.1, with 4 folds). Fold number 1 has the first classes by name;
 // sizes differ by one class at most. Every fold needs two classes.
 func Fold(train *Set, number, folds int) (fit, val *Set, err error) {
+	if err := train.check(); err != nil {
+		return nil, nil, err
+	}
 	c := len(train.Classes)
 	if folds < 2 || number < 1 || number > folds {
 		return nil, nil, fmt.Errorf("validation: fold %d of %d; there must be at least 2, numbered from 1", number, folds)

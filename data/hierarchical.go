@@ -17,6 +17,9 @@ type Hierarchical struct {
 // NewHierarchical samples supers super-classes, p classes in all, k images of
 // each. An epoch has as many batches as the images fill, at least one.
 func NewHierarchical(set *Set, supers, p, k int, seed uint64) (*Hierarchical, error) {
+	if err := set.check(); err != nil {
+		return nil, fmt.Errorf("hierarchical batches: %w", err)
+	}
 	if set.Super == nil {
 		return nil, fmt.Errorf("hierarchical batches: %s has no super-classes", set.Name)
 	}

@@ -52,6 +52,9 @@ type Loader struct {
 
 // NewLoader loads images of set through pipeline.
 func NewLoader(set *Set, pipeline *Pipeline, o LoaderOptions) (*Loader, error) {
+	if err := pipeline.check(); err != nil {
+		return nil, fmt.Errorf("loader: %w", err)
+	}
 	l, err := newLoader(set, [3]int{3, pipeline.H, pipeline.W}, o)
 	if err != nil {
 		return nil, err
@@ -61,8 +64,11 @@ func NewLoader(set *Set, pipeline *Pipeline, o LoaderOptions) (*Loader, error) {
 }
 
 func newLoader(set *Set, shape [3]int, o LoaderOptions) (*Loader, error) {
+	if err := set.check(); err != nil {
+		return nil, fmt.Errorf("loader: %w", err)
+	}
 	if len(set.Items) == 0 {
-		return nil, fmt.Errorf("%s: no images", set.Name)
+		return nil, fmt.Errorf("%s: no images", set.title())
 	}
 	if o.Workers < 0 || o.Prefetch < 0 || o.MaxBad < 0 {
 		return nil, fmt.Errorf("loader: workers %d, prefetch %d, bad images %d; they must not be negative", o.Workers, o.Prefetch, o.MaxBad)
@@ -97,13 +103,34 @@ func (l *Loader) Bytes() (table [3][256]float32, reverse, ok bool) {
 // of an image is an *ImageError.
 func (l *Loader) Epoch(ctx context.Context, s Sampler, epoch, from int) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
-		plan := s.Epoch(epoch)
+		plan, err := l.plan(s, epoch)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
 		if from < 0 || from > len(plan) {
 			yield(nil, fmt.Errorf("loader: start at batch %d of an epoch of %d", from, len(plan)))
 			return
 		}
 		stream{l, epoch, false}.run(ctx, plan, from, yield)
 	}
+}
+
+// plan lists the items of an epoch's batches, which a sampler of a program's own may
+// have wrong.
+func (l *Loader) plan(s Sampler, epoch int) ([][]int, error) {
+	if s == nil {
+		return nil, errors.New("loader: the sampler is nil")
+	}
+	plan := s.Epoch(epoch)
+	for b, items := range plan {
+		for _, i := range items {
+			if i < 0 || i >= len(l.set.Items) {
+				return nil, fmt.Errorf("loader: the sampler put item %d into batch %d of epoch %d; items run from 0 to %d", i, b, epoch, len(l.set.Items)-1)
+			}
+		}
+	}
+	return plan, nil
 }
 
 // All yields every item once, in order, in batches of the given size; the last

@@ -44,10 +44,20 @@ func openers() []opener {
 	}
 }
 
+// allOpeners adds the kinds that Register made known.
+func allOpeners() []opener {
+	all := openers()
+	for _, kind := range ownKinds.Names() {
+		open, _ := ownKinds.Get(kind)
+		all = append(all, opener{Info{kind, kind + ":PATH", "registered by this program; PATH may be left out"}, open})
+	}
+	return all
+}
+
 // List describes the kinds of sets that Open knows.
 func List() []Info {
 	var infos []Info
-	for _, k := range openers() {
+	for _, k := range allOpeners() {
 		infos = append(infos, k.Info)
 	}
 	return infos
@@ -58,17 +68,21 @@ func List() []Info {
 // Images themselves are read when they are loaded; Check reads them all.
 func Open(ctx context.Context, spec string, o Options) (*Set, error) {
 	kind, path, hasPath := strings.Cut(spec, ":")
-	for _, k := range openers() {
+	for _, k := range allOpeners() {
 		if k.Kind != kind {
 			continue
 		}
-		if wants := k.Usage != k.Kind; wants != (hasPath && path != "") {
+		_, own := ownKinds.Get(kind)
+		if wants := k.Usage != k.Kind; wants != (hasPath && path != "") && !(own && !hasPath) {
 			return nil, &SpecError{fmt.Sprintf("data set %q: it is written %s", spec, k.Usage)}
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		set, err := k.open(onDisk(home.Expand(path)), o)
+		if err == nil {
+			err = set.check()
+		}
 		if err != nil {
 			return nil, fmt.Errorf("data set %s: %w", spec, err)
 		}
@@ -90,7 +104,7 @@ func (e *SpecError) Error() string { return e.why }
 // unknownKind says what may have been meant by a specification.
 func unknownKind(spec, kind string, hasPath bool) error {
 	var kinds, usages []string
-	for _, k := range openers() {
+	for _, k := range allOpeners() {
 		kinds, usages = append(kinds, k.Kind), append(usages, k.Usage)
 	}
 	why := fmt.Sprintf("unknown data set %q", spec)

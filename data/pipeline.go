@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 )
 
 // Normalization makes a number of a channel value 0..255:
@@ -54,7 +55,8 @@ func (n Normalization) Bytes() (table [3][256]float32, reverse bool) {
 	return table, n.BGR
 }
 
-// Pipeline brings any image to 3 x H x W numbers.
+// Pipeline brings any image to 3 x H x W numbers. NewPipeline makes it; the zero value
+// is refused by whoever is given it. Its fields are for reading.
 type Pipeline struct {
 	W, H  int // pixels, what the last step gives
 	Steps []Transform
@@ -62,6 +64,7 @@ type Pipeline struct {
 
 	table [3][256]float32 // of Norm.Bytes
 	fixed int             // leading steps without draws
+	made  bool            // by NewPipeline
 }
 
 // NewPipeline runs steps, then norm. w x h is the size that the steps end with.
@@ -72,15 +75,26 @@ func NewPipeline(w, h int, norm Normalization, steps ...Transform) (*Pipeline, e
 	if len(steps) == 0 {
 		return nil, errors.New("pipeline: no step that gives images one size")
 	}
+	if i := slices.Index(steps, nil); i >= 0 {
+		return nil, fmt.Errorf("pipeline: step %d is nil", i)
+	}
 	if err := norm.check(); err != nil {
 		return nil, err
 	}
-	p := &Pipeline{W: w, H: h, Steps: steps, Norm: norm}
+	p := &Pipeline{W: w, H: h, Steps: steps, Norm: norm, made: true}
 	p.table, _ = norm.Bytes()
 	for p.fixed < len(steps) && !steps[p.fixed].Random() {
 		p.fixed++
 	}
 	return p, nil
+}
+
+// check refuses what NewPipeline has not made.
+func (p *Pipeline) check() error {
+	if p == nil || !p.made {
+		return errors.New("pipeline: want one that NewPipeline, Recipe or a network's Preprocessing made, not a zero or nil one")
+	}
+	return nil
 }
 
 // Size is the length of one image's numbers, 3*H*W.
@@ -92,6 +106,9 @@ func (p *Pipeline) Random() bool { return p.fixed < len(p.Steps) }
 // Image applies the steps and returns the picture that the numbers are made of.
 // r is for the random steps; it may be nil if there are none.
 func (p *Pipeline) Image(src *RGB, r *rand.Rand) (*RGB, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
 	m, err := p.prepare(src)
 	if err != nil {
 		return nil, err
@@ -132,6 +149,9 @@ func run(steps []Transform, m *RGB, r *rand.Rand) (*RGB, error) {
 		var err error
 		if m, err = s.Apply(m, r); err != nil {
 			return nil, err
+		}
+		if m == nil || m.W < 1 || m.H < 1 {
+			return nil, fmt.Errorf("pipeline: step %T returned no image", s)
 		}
 	}
 	return m, nil

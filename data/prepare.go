@@ -47,17 +47,21 @@ const DefaultShorter = 256
 // of the original.
 //
 // The result takes set over: closing it closes both. Sets that need no decoding
-// (glyphs, MNIST) are returned as they are. Unreadable images stay so.
+// (glyphs, MNIST) are returned as they are; those of NewSet, whose images nobody can
+// tell to be the same, are Shrunk. Unreadable images stay so.
 func Prepare(ctx context.Context, set *Set, o PrepareOptions) (*Set, error) {
-	inner, ok := set.store.(stamper)
-	if !ok {
-		return set, nil
-	}
 	if o.Shorter == 0 {
 		o.Shorter = DefaultShorter
 	}
 	if o.Shorter < 1 {
 		return nil, fmt.Errorf("prepare: shorter side %d, it must be positive", o.Shorter)
+	}
+	inner, ok := set.images().(stamper)
+	if _, own := set.images().(*ownStore); own {
+		return Shrunk(set, o.Shorter)
+	}
+	if !ok {
+		return set, nil
 	}
 	p, err := havePrepared(ctx, set, inner, o)
 	switch {
@@ -138,7 +142,7 @@ func preparedKey(set *Set, s stamper, o PrepareOptions, wd string) (key [sha256.
 		if err != nil { // a missing file: unreadable now, and prepared again once it is there
 			stamp = err.Error()
 		}
-		fmt.Fprintf(h, "%q %s %v\n", absolute(wd, set.store.name(it)), stamp, it.Box)
+		fmt.Fprintf(h, "%q %s %v\n", absolute(wd, set.images().name(it)), stamp, it.Box)
 	}
 	h.Sum(key[:0])
 	return key

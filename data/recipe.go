@@ -29,10 +29,11 @@ type Recipe struct {
 
 // Eval returns the pipeline of evaluation: no draws.
 func (r Recipe) Eval(norm Normalization) (*Pipeline, error) {
-	return NewPipeline(r.Size, r.Size, norm, r.base())
+	return NewPipeline(r.Size, r.Size, norm, r.Base())
 }
 
-func (r Recipe) base() Transform {
+// Base is the step of evaluation, which gives an image the size that the network sees.
+func (r Recipe) Base() Transform {
 	if r.Stretch {
 		return Stretch{r.Size, r.Size, r.Filter}
 	}
@@ -48,7 +49,7 @@ func (r Recipe) Train(norm Normalization) (*Pipeline, error) {
 		}
 		steps = append(steps, RandomResizedCrop{W: r.Size, H: r.Size, MinArea: r.MinArea, MaxArea: r.MaxArea, Filter: r.Filter})
 	} else {
-		steps = append(steps, r.base())
+		steps = append(steps, r.Base())
 	}
 	if r.Degrees > 0 || r.Shift > 0 || r.MinScale != r.MaxScale {
 		steps = append(steps, Affine{r.Degrees, r.MinScale, r.MaxScale, r.Shift, r.Fill})

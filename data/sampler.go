@@ -33,6 +33,9 @@ type Balanced struct {
 // NewBalanced samples p classes x k images. An epoch has as many batches as the
 // images fill, and at least as many as it takes to see every class.
 func NewBalanced(set *Set, p, k int, seed uint64) (*Balanced, error) {
+	if err := set.check(); err != nil {
+		return nil, fmt.Errorf("balanced batches: %w", err)
+	}
 	if p < 1 || k < 1 {
 		return nil, fmt.Errorf("balanced batches: %d classes x %d images; both must be at least 1", p, k)
 	}
@@ -81,6 +84,9 @@ type Random struct {
 
 // NewRandom samples batches of the given size.
 func NewRandom(set *Set, size int, seed uint64) (*Random, error) {
+	if err := set.check(); err != nil {
+		return nil, fmt.Errorf("random batches: %w", err)
+	}
 	if size < 1 || size > len(set.Items) {
 		return nil, fmt.Errorf("random batches: size %d; it must be 1 to %d, the number of images of %s", size, len(set.Items), set.Name)
 	}

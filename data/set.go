@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"image"
 	"slices"
@@ -67,8 +68,9 @@ type store interface {
 	close() error
 }
 
-// Set is a list of labelled images. It is not changed after it was made and may
-// be used by several goroutines.
+// Set is a list of labelled images. Open, OpenImages and NewSet make one. It is not
+// changed after it was made and may be used by several goroutines. The zero value has
+// no images, and loading one of its items is an error.
 type Set struct {
 	// Name is the specification it was opened with, and the part if it is one.
 	Name  string
@@ -91,6 +93,38 @@ type Set struct {
 	store store
 }
 
+// images is where the images are.
+func (s *Set) images() store {
+	if s == nil || s.store == nil {
+		return noStore{}
+	}
+	return s.store
+}
+
+// check says what is wrong with a set that was put together by hand.
+func (s *Set) check() error {
+	if s == nil {
+		return errors.New("the data set is nil: data.Open and data.NewSet make one")
+	}
+	for i, it := range s.Items {
+		if it.Label < 0 || it.Label >= len(s.Classes) {
+			return fmt.Errorf("%s: item %d has label %d; labels run from 0 to less than %d, the length of Set.Classes", s.title(), i, it.Label, len(s.Classes))
+		}
+	}
+	if s.Super != nil && len(s.Super) != len(s.Classes) {
+		return fmt.Errorf("%s: super-classes of %d classes; there are %d", s.title(), len(s.Super), len(s.Classes))
+	}
+	return nil
+}
+
+// title is the set's name for messages.
+func (s *Set) title() string {
+	if s.Name == "" {
+		return "the data set"
+	}
+	return s.Name
+}
+
 // ImageError says which image could not be had.
 type ImageError struct {
 	Path string // where it lies
@@ -104,8 +138,11 @@ func (e *ImageError) Unwrap() error { return e.Err }
 
 // Load decodes item i. Its error is an *ImageError, or that of the context.
 func (s *Set) Load(ctx context.Context, i int) (*RGB, error) {
+	if s == nil {
+		return nil, s.check()
+	}
 	if i < 0 || i >= len(s.Items) {
-		return nil, &ImageError{s.Name, fmt.Errorf("item %d, the set has %d", i, len(s.Items))}
+		return nil, &ImageError{s.title(), fmt.Errorf("item %d, the set has %d", i, len(s.Items))}
 	}
 	m, _, err := s.load(ctx, i)
 	return m, err
@@ -115,7 +152,7 @@ func (s *Set) Load(ctx context.Context, i int) (*RGB, error) {
 // They are empty where the item has no box or the store has only what is in it.
 func (s *Set) load(ctx context.Context, i int) (m *RGB, whole image.Rectangle, err error) {
 	it := s.Items[i]
-	if m, err = s.store.image(ctx, it); err != nil {
+	if m, err = s.images().image(ctx, it); err != nil {
 		return nil, whole, s.fault(ctx, it, err)
 	}
 	if _, done := s.store.(interface{ cropped() }); done || it.Box.Empty() {
@@ -123,7 +160,7 @@ func (s *Set) load(ctx context.Context, i int) (m *RGB, whole image.Rectangle, e
 	}
 	whole = m.Bounds()
 	if m, err = it.crop(m); err != nil {
-		return nil, whole, &ImageError{s.store.name(it), err}
+		return nil, whole, &ImageError{s.images().name(it), err}
 	}
 	return m, whole, nil
 }
@@ -156,7 +193,7 @@ func (s *Set) fault(ctx context.Context, it Item, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return &ImageError{s.store.name(it), err}
+	return &ImageError{s.images().name(it), err}
 }
 
 // crop returns the part of an image that counts.
@@ -182,10 +219,15 @@ func (it Item) box() string {
 
 // Where says where item i lies, for messages: a file, or an archive and the
 // file in it.
-func (s *Set) Where(i int) string { return s.store.name(s.Items[i]) }
+func (s *Set) Where(i int) string {
+	if i < 0 || i >= len(s.Items) {
+		return fmt.Sprintf("item %d of %s, which has %d", i, s.title(), len(s.Items))
+	}
+	return s.images().name(s.Items[i])
+}
 
 // Close releases what Open opened. Parts of a set share it and need no Close.
-func (s *Set) Close() error { return s.store.close() }
+func (s *Set) Close() error { return s.images().close() }
 
 // Remarks lists what a user has to know of the set, Problems first.
 func (s *Set) Remarks() []string { return slices.Concat(s.Problems, s.Notices) }
@@ -236,6 +278,9 @@ func (s *Set) Select(name string, items []int) *Set {
 // Hash identifies the set by its content: SHA-256, in hexadecimal, over class,
 // path, box and bytes of every item in order. It reads every file.
 func (s *Set) Hash() (string, error) {
+	if err := s.check(); err != nil {
+		return "", err
+	}
 	h := sha256.New()
 	field := func(b []byte) {
 		var n [8]byte
@@ -244,9 +289,9 @@ func (s *Set) Hash() (string, error) {
 		h.Write(b)
 	}
 	for _, it := range s.Items {
-		content, err := s.store.content(it)
+		content, err := s.images().content(it)
 		if err != nil {
-			return "", &ImageError{s.store.name(it), err}
+			return "", &ImageError{s.images().name(it), err}
 		}
 		field([]byte(s.Classes[it.Label]))
 		field([]byte(it.Path))

@@ -65,7 +65,7 @@ func (m sharedImage) sum(sums map[sharedImage][sha256.Size]byte) (sum [sha256.Si
 	if sum, ok = sums[m]; ok {
 		return sum, sum != [sha256.Size]byte{}
 	}
-	if b, err := m.set.store.content(m.set.Items[m.at]); err == nil {
+	if b, err := m.set.images().content(m.set.Items[m.at]); err == nil {
 		sum, ok = sha256.Sum256(b), true
 	}
 	sums[m] = sum

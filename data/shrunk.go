@@ -13,7 +13,7 @@ func Shrunk(set *Set, shorter int) (*Set, error) {
 		return nil, fmt.Errorf("shrink: shorter side %d, it must be positive", shorter)
 	}
 	out := *set
-	out.store = shrunk{set.store, shorter}
+	out.store = shrunk{set.images(), shorter}
 	return &out, nil
 }
 

@@ -127,6 +127,9 @@ const splitUsage = "allowed are auto, half, a fraction such as 0.5, a number of 
 // Split divides a set by class, so that no class is in both parts. Labels of
 // each part run from 0; Classes keeps the names behind them.
 func Split(set *Set, spec SplitSpec) (train, test *Set, err error) {
+	if err := set.check(); err != nil {
+		return nil, nil, err
+	}
 	if len(set.Classes) < 2 {
 		return nil, nil, fmt.Errorf("%s: %s; to test on classes never seen in training it takes at least 2", set.Name, plural.Of(len(set.Classes), "class"))
 	}

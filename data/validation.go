@@ -17,6 +17,9 @@ var ErrTooFewClasses = errors.New("too few classes to set some aside for validat
 // (a single image has nothing to be retrieved). At least two classes stay
 // on each side.
 func Validation(train *Set, fraction float64, seed uint64) (fit, val *Set, err error) {
+	if err := train.check(); err != nil {
+		return nil, nil, err
+	}
 	if !(fraction > 0 && fraction < 1) {
 		return nil, nil, fmt.Errorf("validation: fraction %g, it must lie between 0 and 1", fraction)
 	}
