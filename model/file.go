@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/vernier-ml/vernier/engine"
@@ -13,6 +14,9 @@ import (
 
 // specKey is the metadata entry of a model file that holds the Spec.
 const specKey = "vernier.model"
+
+// shorterKey is the metadata entry that holds Model.Shorter, unless that is 0.
+const shorterKey = "vernier.shorter"
 
 // Owns reports whether a parameter belongs to the network; a loss's own
 // parameters share the set while a model is trained, and stay out of its file.
@@ -28,9 +32,12 @@ func (m *Model) Save(path string, extra map[string]string) error {
 	}
 	meta := map[string]string{specKey: m.Spec.String(), "format": "pt"}
 	for k, v := range extra {
-		if k != thresholdKey && k != weights.ChecksumKey { // what Load returned may be given again
+		if k != thresholdKey && k != shorterKey && k != weights.ChecksumKey { // what Load returned may be given again
 			meta[k] = v
 		}
+	}
+	if m.Shorter != 0 {
+		meta[shorterKey] = strconv.Itoa(m.Shorter)
 	}
 	if err := m.Threshold.store(meta); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -102,6 +109,11 @@ func Load(path string, eng engine.Engine) (*Model, map[string]string, error) {
 	}
 	if m.Threshold, err = storedThreshold(f.Metadata()); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if text, ok := f.Metadata()[shorterKey]; ok {
+		if m.Shorter, err = strconv.Atoi(text); err != nil || m.Shorter < 1 {
+			return nil, nil, fmt.Errorf("%s: %q is %q, want a number of pixels", path, shorterKey, text)
+		}
 	}
 	return m, f.Metadata(), nil
 }

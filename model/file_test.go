@@ -106,6 +106,7 @@ func TestAModelFileHoldsEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "model.safetensors")
+	m.Shorter = 300
 	if err := m.Save(path, map[string]string{"note": "hello"}); err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +114,8 @@ func TestAModelFileHoldsEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if back.Spec != m.Spec || meta["note"] != "hello" {
-		t.Errorf("got %v and %v", back.Spec, meta)
+	if back.Spec != m.Spec || back.Shorter != 300 || meta["note"] != "hello" {
+		t.Errorf("got %v, %d and %v", back.Spec, back.Shorter, meta)
 	}
 	if back.Params.Get("loss.proxies") != nil {
 		t.Error("the file holds the loss's proxies")

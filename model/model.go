@@ -14,6 +14,10 @@ type Model struct {
 	Params *layers.Params
 	// Threshold is nil unless one was calibrated for these parameters.
 	Threshold *Threshold
+	// Shorter is the shorter side, in pixels, that larger images were brought to in
+	// training before Spec.Input began; 0 for none. It is part of the model's file and
+	// not of its fingerprint: other images at that side are embedded all but alike.
+	Shorter int
 
 	net    backbone.Backbone
 	flow   *backbone.Flow // nil for none

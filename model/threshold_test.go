@@ -78,7 +78,7 @@ func TestFingerprintsTellModelsApart(t *testing.T) {
 	}
 }
 
-func TestADamagedThresholdIsNamed(t *testing.T) {
+func TestDamagedMetadataIsNamed(t *testing.T) {
 	eng := newEngine(t)
 	m, err := model.New(eng, small(t), 1)
 	if err != nil {
@@ -93,15 +93,20 @@ func TestADamagedThresholdIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for text, says := range map[string]string{"{": "vernier.threshold", `{"distance":0.1,"far":2}`: "rates from 0 to 1"} {
+	for _, c := range []struct{ key, text, says string }{
+		{"vernier.threshold", "{", "vernier.threshold"},
+		{"vernier.threshold", `{"distance":0.1,"far":2}`, "rates from 0 to 1"},
+		{"vernier.shorter", "large", "want a number of pixels"},
+		{"vernier.shorter", "0", "want a number of pixels"},
+	} {
 		meta := maps.Clone(f.Metadata())
-		meta["vernier.threshold"] = text
+		meta[c.key] = c.text
 		bad := filepath.Join(t.TempDir(), "bad.safetensors")
 		if err := weights.WriteChecked(bad, f.Tensors(), meta); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := model.Load(bad, eng); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "bad.safetensors") {
-			t.Errorf("%s: %v", text, err)
+		if _, _, err := model.Load(bad, eng); err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), "bad.safetensors") {
+			t.Errorf("%s %s: %v", c.key, c.text, err)
 		}
 	}
 }

@@ -196,7 +196,9 @@ func (f Folder) LoadModel(eng engine.Engine, last bool) (*model.Model, int, erro
 	if err != nil {
 		return nil, 0, fmt.Errorf("%s: its metadata has no epoch: %w", path, err)
 	}
-	return m, epoch, nil
+	cfg, err := f.LoadConfig() // models had no Shorter once
+	m.Shorter = cfg.Data.Shorter
+	return m, epoch, err
 }
 
 // ModelPath is the file of the best or last epoch's model.

@@ -300,6 +300,7 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng engine.Engine, 
 	if s.model, err = model.New(eng, cfg.Model, cfg.Seed); err != nil {
 		return nil, err
 	}
+	s.model.Shorter = cfg.Data.Shorter
 	if cfg.Data.CacheFrozen != "" {
 		if err = s.model.Enter(cfg.Freeze.To); err != nil {
 			return nil, err
