@@ -82,8 +82,8 @@ func (m *Model) numbers(ctx context.Context, dst []float32, img Image) error {
 	if err != nil {
 		return err
 	}
-	if m.shorter > 0 { // as in training
-		if rgb, err = (data.Shrink{Size: m.shorter}).Apply(rgb, nil); err != nil {
+	if m.model.Shorter > 0 { // as in training
+		if rgb, err = (data.Shrink{Size: m.model.Shorter}).Apply(rgb, nil); err != nil {
 			return err
 		}
 	}

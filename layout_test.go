@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"train":                {"model", "losses", "data", "eval", "gallery", "weights", "layers", "backbone", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "engine", "internal/nametext", "internal/home", "optim", "internal/sums"},
 	"train/sweep":          {"train", "eval", "internal/nearest", "internal/plural", "engine"},
 	"report":               {"train", "eval", "model", "data", "internal/plural", "engine", "internal/nametext"},
-	"serve":                {"train", "eval", "data", "gallery", "internal/nametext"},
+	"serve":                {"", "train", "eval", "data", "gallery", "internal/nametext"},
 	"gallery":              {"eval", "weights", "internal/wholefile", "internal/plural", "metric", "internal/sums"},
 	"eval":                 {"internal/wholefile", "metric", "internal/table", "engine", "cpu", "internal/nametext"},
 	"linear":               {"eval", "internal/wholefile", "metric", "internal/plural", "internal/table", "engine"},

@@ -29,7 +29,6 @@ type Model struct {
 	name      string // for messages
 	model     *model.Model
 	threshold *float64
-	shorter   int // larger images are first brought to this shorter side; 0 for none
 	pipeline  *data.Pipeline
 	decoding  data.DecodeOptions
 	decoder   *data.Decoder
@@ -90,15 +89,17 @@ func load(path string, eng engine.Engine, s settings) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	var input train.DataConfig
 	if folder != "" {
 		cfg, err := folder.LoadConfig()
 		if err != nil {
 			return nil, err
 		}
-		input = cfg.Data
+		m.Shorter = cfg.Data.Shorter // models had none once
+		if s.maxPixels == 0 {
+			s.maxPixels = cfg.Data.MaxPixels
+		}
 	}
-	return newModel(path, m, input, s)
+	return newModel(path, m, s)
 }
 
 // folderOf returns the run that a file is a model of, or "".
@@ -114,19 +115,33 @@ func folderOf(path string) (train.Folder, error) {
 	return folder, err
 }
 
-// newModel prepares a model for use. input says how its images were read in training, as
-// far as that is known.
-func newModel(name string, m *model.Model, input train.DataConfig, s settings) (*Model, error) {
+// New makes a model of one in memory, which may not be changed any more. It computes on
+// the model's engine, which nothing else may use at the same time and which the caller
+// closes. Of the options WithThreshold and WithMaxPixels mean something here.
+func New(m *model.Model, options ...Option) (*Model, error) {
+	s, err := newSettings(options)
+	if err == nil && (s.engine != nil || s.threads != 0 || s.last) {
+		err = errors.New("New takes a model as it is, with its engine: WithEngine, WithThreads and WithLastEpoch are for Load")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("vernier: %w", err)
+	}
+	v, err := newModel("the model", m, s)
+	if err != nil {
+		return nil, fmt.Errorf("vernier: %w", err)
+	}
+	return v, nil
+}
+
+// newModel prepares a model for use.
+func newModel(name string, m *model.Model, s settings) (*Model, error) {
 	pipeline, err := m.Spec.Input.Evaluation()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	if s.maxPixels == 0 {
-		s.maxPixels = input.MaxPixels
-	}
 	decoding := data.DecodeOptions{MaxPixels: s.maxPixels}
 	v := &Model{
-		name: name, model: m, shorter: input.Shorter, pipeline: pipeline,
+		name: name, model: m, pipeline: pipeline,
 		decoding: decoding, decoder: data.NewDecoder(decoding),
 		workers:     semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 		turn:        make(chan struct{}, 1),

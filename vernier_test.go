@@ -421,3 +421,29 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 }
+
+// A model in memory embeds as its file does, and its engine is the caller's.
+func TestNewTakesAModelInMemory(t *testing.T) {
+	folder := birds(t)
+	inner, err := newBirdModel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := vernier.New(inner, vernier.WithThreshold(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	rows, err := m.Embed(t.Context(), vernier.Picture(drawBird(2, 1)))
+	if err != nil || !sameRows(rows, direct(t, folder, rgbOf(t, 2, 1))) {
+		t.Errorf("other rows than those of its file, %v", err)
+	}
+	if d, ok := m.Threshold(); d != 3 || !ok {
+		t.Errorf("threshold %v %v", d, ok)
+	}
+	for name, o := range map[string]vernier.Option{"threads": vernier.WithThreads(1), "engine": vernier.WithEngine(inner.Params.Engine()), "epoch": vernier.WithLastEpoch()} {
+		if _, err := vernier.New(inner, o); err == nil || !strings.Contains(err.Error(), "for Load") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

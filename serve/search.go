@@ -94,7 +94,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) find(r *http.Request, img *data.RGB) (*result, error) {
-	row, err := s.cfg.Embed(img)
+	row, err := s.cfg.Embed(r.Context(), img)
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type Config struct {
 	Info    gallery.Info // of what Embed makes
 	Engine  eval.Engine  // that searches; it is used by one request at a time
 	// Embed makes a row of an image. It is called by one request at a time.
-	Embed func(*data.RGB) ([]float32, error)
+	Embed func(context.Context, *data.RGB) ([]float32, error)
 	// Picture returns an image of the gallery.
 	Picture func(ctx context.Context, row int) (image.Image, error)
 	// Threshold is the largest distance of the same, or nil.

@@ -38,7 +38,19 @@ func TestTheLibraryEmbedsAsTheCommandsDo(t *testing.T) {
 		}
 		want = append(want, row.Embedding)
 	}
-	for _, path := range []string{run, filepath.Join(run, "best.safetensors")} {
+	// A file is enough, wherever it lies.
+	moved := filepath.Join(t.TempDir(), "birds.safetensors")
+	text, err := os.ReadFile(filepath.Join(run, "best.safetensors"))
+	if err == nil {
+		err = os.WriteFile(moved, text, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if code, _, errs := vernier(t, "export", run, "--format", "safetensors"); code != exitDone {
+		t.Fatal(errs)
+	}
+	for _, path := range []string{run, filepath.Join(run, "best.safetensors"), moved, filepath.Join(run, "export", "model.safetensors")} {
 		m, err := root.Load(path, root.WithThreshold(1e9))
 		if err != nil {
 			t.Fatal(err)
