@@ -54,7 +54,7 @@ var mayImport = map[string][]string{
 	"internal/plural":      {},
 	"internal/registry":    {},
 	"internal/sums":        {"internal/wholefile"},
-	"internal/table":       {"internal/plural", "internal/sums"},
+	"internal/table":       {"internal/plural", "internal/sums", "internal/nearest"},
 	"internal/wholefile":   {},
 	"engine":               {"metric"},
 	"optim":                {"engine", "layers"},

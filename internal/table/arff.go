@@ -2,7 +2,10 @@ package table
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/nearest"
 )
 
 // isARFF reports whether the first line that is not empty begins an ARFF file, as
@@ -60,20 +63,44 @@ func (t *Table) attribute(text string) error {
 	} else if end := strings.IndexAny(text, " {"); end > 0 {
 		name, kind = text[:end], text[end:]
 	}
-	kind = strings.ToLower(strings.TrimSpace(kind))
-	declared := Undeclared
-	switch first, _, _ := strings.Cut(kind, " "); {
+	kind = strings.TrimSpace(kind)
+	declared, values := Undeclared, []string(nil)
+	switch first, _, _ := strings.Cut(strings.ToLower(kind), " "); {
 	case first == "numeric", first == "real", first == "integer":
 		declared = Numbers
-	case strings.HasPrefix(kind, "{"), first == "string":
+	case strings.HasPrefix(kind, "{"):
+		var err error
+		if values, err = nominal(kind); err != nil {
+			return fmt.Errorf("attribute %q: %w", name, err)
+		}
+		declared = Categories
+	case first == "string":
 		declared = Categories
 	case first == "date", first == "relational":
 		// refused as what its cells are, unless the column is left out
 	default:
 		return fmt.Errorf("attribute %q has type %q: want numeric, real, integer, string or a list in braces", name, kind)
 	}
-	t.Names, t.Types = append(t.Names, name), append(t.Types, declared)
+	t.Names, t.Types, t.values = append(t.Names, name), append(t.Types, declared), append(t.values, values)
 	return nil
+}
+
+// nominal reads the values that an attribute may have, {a, 'b c', ...}.
+func nominal(kind string) ([]string, error) {
+	end := strings.LastIndexByte(kind, '}')
+	if end < 0 {
+		return nil, fmt.Errorf("the list of its values, %s, has no closing brace", kind)
+	}
+	values, err := arffCells(kind[1:end])
+	if err != nil {
+		return nil, fmt.Errorf("the list of its values: %w", err)
+	}
+	for i, v := range values {
+		if slices.Contains(values[:i], v) {
+			return nil, fmt.Errorf("the list of its values has %q twice", v)
+		}
+	}
+	return values, nil
 }
 
 func (t *Table) arffRow(line string, number int) error {
@@ -90,8 +117,22 @@ func (t *Table) arffRow(line string, number int) error {
 	if len(cells) != len(t.Names) {
 		return fmt.Errorf("%d cells, there are %d attributes", len(cells), len(t.Names))
 	}
+	for j, cell := range cells {
+		if values := t.values[j]; values != nil && cell != "?" && cell != "" && !slices.Contains(values, cell) {
+			return fmt.Errorf("column %q: %q is none of the values that the file declares for it: %s%s", t.Names[j], cell, someOf(values), nearest.Hint(cell, values))
+		}
+	}
 	t.Rows, t.Lines = append(t.Rows, cells), append(t.Lines, number)
 	return nil
+}
+
+// someOf lists values, the first of many.
+func someOf(values []string) string {
+	const max = 12
+	if len(values) > max {
+		return fmt.Sprintf("%s, ... (%d in all)", strings.Join(values[:max], ", "), len(values))
+	}
+	return strings.Join(values, ", ")
 }
 
 // arffCells splits a row at commas outside quotation marks of either kind, in which

@@ -12,23 +12,24 @@ type Kind uint8
 
 // The kinds of cells.
 const (
-	Gap      Kind = iota // no value
-	Whole                // 12, -3, 1e6: a number in every notation
-	Point                // 1.5, with a decimal point
-	Comma                // 1,5, with a decimal comma
-	Either               // 1,234, which a decimal comma or a comma between thousands makes
-	Infinite             // inf, or a number beyond the range
-	Grouped              // 1,234,567 or 1.234,5 or 1 234: thousands are set apart
-	Percent              // 45%
-	Money                // $5
-	Date                 // 2024-01-31, 31.12.2024, 12:30
-	Word                 // anything else
+	Gap       Kind = iota // no value
+	Whole                 // 12, -3, 1e6: a number in every notation
+	Point                 // 1.5, with a decimal point
+	Comma                 // 1,5, with a decimal comma
+	Either                // 1,234, which a decimal comma or a comma between thousands makes
+	Infinite              // inf, or a number beyond the range
+	Vanishing             // 1e-400: not 0, but nearer to it than any number of 64 bits
+	Grouped               // 1,234,567 or 1.234,5 or 1 234: thousands are set apart
+	Percent               // 45%
+	Money                 // $5
+	Date                  // 2024-01-31, 31.12.2024, 12:30
+	Word                  // anything else
 )
 
 // String names a kind that is refused where numbers are wanted.
 func (k Kind) String() string {
 	return [...]string{"no value", "a whole number", "a number with a decimal point", "a number with a decimal comma", "a number with a comma between thousands, or a decimal comma",
-		"not finite", "a number with marks between thousands", "a number with a percent sign", "an amount of money", "a date or a time", "a word"}[k]
+		"not finite", "nearer to 0 than any number of 64 bits", "a number with marks between thousands", "a number with a percent sign", "an amount of money", "a date or a time", "a word"}[k]
 }
 
 // Numeric reports whether Number can read a cell of the kind, with a decimal mark
@@ -58,7 +59,9 @@ var (
 	indianCell  = regexp.MustCompile(`^[+-]?\d{1,2}(,\d{2})+,\d{3}(\.\d*)?$`)
 	percentCell = regexp.MustCompile(`^[+-]?[\d.,]*\d[.,]?\s*[%‰]$`)
 	moneyCell   = regexp.MustCompile(`^([+-]?[$€£¥₹]\s*[+-]?[\d.,' ]*\d|[+-]?[\d.,' ]*\d\s*[$€£¥₹])$`)
-	dateCell    = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})|\d{1,2}[- ][A-Za-z]{3,9}[- ](\d{4}|\d{2}))?([T ]?\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?(Z| ?[+-]\d{2}:?\d{2})?)?$`)
+	// digitsBeforeExponent matches a number whose digits are not all 0.
+	digitsBeforeExponent = regexp.MustCompile(`^[^eEdD]*[1-9]`)
+	dateCell             = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})|\d{1,2}[- ][A-Za-z]{3,9}[- ](\d{4}|\d{2}))?([T ]?\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?(Z| ?[+-]\d{2}:?\d{2})?)?$`)
 )
 
 // KindOf says what a cell holds.
@@ -99,8 +102,11 @@ func KindOf(cell string) Kind {
 		return Infinite
 	}
 	if kind.Numeric() {
-		if v, err := strconv.ParseFloat(notation(cell), 64); err != nil || math.IsInf(v, 0) {
+		switch v, err := strconv.ParseFloat(notation(cell), 64); {
+		case err != nil || math.IsInf(v, 0):
 			return Infinite
+		case v == 0 && digitsBeforeExponent.MatchString(cell):
+			return Vanishing
 		}
 	}
 	return kind

@@ -18,9 +18,10 @@ type Table struct {
 	Rows       [][]string
 	Lines      []int // of each row, from 1
 	Separator  rune
-	Latin      bool     // the text was not UTF-8 but Windows-1252
-	Types      []Type   // what an ARFF file declares its columns as; nil of others
-	Notes      []string // what a reader should know of how the text was understood
+	Latin      bool       // the text was not UTF-8 but Windows-1252
+	Types      []Type     // what an ARFF file declares its columns as; nil of others
+	Notes      []string   // what a reader should know of how the text was understood
+	values     [][]string // that an ARFF file declares for each column; nil where it does not
 }
 
 // Type is what a column is declared as.

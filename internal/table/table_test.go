@@ -75,7 +75,7 @@ func TestTablesAsProgramsWriteThem(t *testing.T) {
 		"many numbers for names":     {"0,1,2,3,4\n5,6,5,6,x\n7,8,7,8,y\n", "0|1|2|3|4 / 2:5|6|5|6|x / 3:7|8|7|8|y"},
 		"no header":                  {"1,2,x\n3,4,y\n", " / 1:1|2|x / 2:3|4|y"},
 		"a line end in a cell":       {"a,b\n\"1\n2\",x\n3,y\n", "a|b / 2:1\n2|x / 4:3|y"},
-		"ARFF":                       {"% c\n@RELATION r\n@ATTRIBUTE 'a b' NUMERIC\n@attribute c {x, 'y z'}\n@DATA\n% d\n1,x\n2, 'y z'\n?,\"it\\\"s\"\n", "a b|c / 7:1|x / 8:2|y z / 9:?|it\"s"},
+		"ARFF":                       {"% c\n@RELATION r\n@ATTRIBUTE 'a b' NUMERIC\n@attribute c {x, 'y z' , 'it\\'s' } % kinds\n@DATA\n% d\n1,x\n2, 'y z'\n?,\"it\\'s\"\n", "a b|c / 7:1|x / 8:2|y z / 9:?|it's"},
 	} {
 		got, err := Read([]byte(c.text), Options{})
 		if err != nil {
@@ -103,18 +103,23 @@ func TestNeededColumnsTellTheSeparatorAndTheHeader(t *testing.T) {
 
 func TestTextsThatAreNoTables(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"workbook":           {"PK\x03\x04...", "save the sheet as CSV"},
-		"web page":           {"\n<!DOCTYPE html><p>", "a web page"},
-		"bytes of zero":      {"a,b\n1,\x00\n", "bytes of zero"},
-		"comments alone":     {"# a\n# b\n", "all lines begin with # or %"},
-		"short row":          {"a,b,c\n1,2,x\n3,y\n4,5,z\n", "line 3 has 2 cells, the first has 3"},
-		"long row":           {"a,b,c\n1,2,x\n3,y,4,5\n4,5,z\n", "line 3 has 4 cells, the first has 3; put a cell that holds a comma in quotation marks"},
-		"a blank in a cell":  {"a b c\n1 2 x\n3 4 new york\n5 6 z\n", "line 3 has 4 cells, the first has 3; the cells are separated by blanks"},
-		"open quotation":     {"a,b\n\"1,x\n2,y\n", "line 2: the quotation mark that opens a cell is not closed"},
-		"quotation inside":   {"a,b\n5\" wide,x\n", "line 2: a quotation mark inside a cell"},
-		"ARFF, sparse":       {"@relation r\n@attribute a numeric\n@data\n{0 1}\n", "line 4: a sparse row"},
-		"ARFF, another type": {"@relation r\n@attribute a complex\n@data\n1\n", `line 2: attribute "a" has type "complex"`},
-		"ARFF, short row":    {"@relation r\n@attribute a real\n@attribute b real\n@data\n1\n", "line 5: 1 cells, there are 2 attributes"},
+		"workbook":                {"PK\x03\x04...", "save the sheet as CSV"},
+		"web page":                {"\n<!DOCTYPE html><p>", "a web page"},
+		"bytes of zero":           {"a,b\n1,\x00\n", "bytes of zero"},
+		"comments alone":          {"# a\n# b\n", "all lines begin with # or %"},
+		"short row":               {"a,b,c\n1,2,x\n3,y\n4,5,z\n", "line 3 has 2 cells, the first has 3"},
+		"long row":                {"a,b,c\n1,2,x\n3,y,4,5\n4,5,z\n", "line 3 has 4 cells, the first has 3; put a cell that holds a comma in quotation marks"},
+		"a blank in a cell":       {"a b c\n1 2 x\n3 4 new york\n5 6 z\n", "line 3 has 4 cells, the first has 3; the cells are separated by blanks"},
+		"open quotation":          {"a,b\n\"1,x\n2,y\n", "line 2: the quotation mark that opens a cell is not closed"},
+		"quotation inside":        {"a,b\n5\" wide,x\n", "line 2: a quotation mark inside a cell"},
+		"ARFF, sparse":            {"@relation r\n@attribute a numeric\n@data\n{0 1}\n", "line 4: a sparse row"},
+		"ARFF, another type":      {"@relation r\n@attribute a complex\n@data\n1\n", `line 2: attribute "a" has type "complex"`},
+		"ARFF, a foreign value":   {"@relation r\n@attribute a {ant, 'red bee', Wasp}\n@attribute b real\n@data\n'red bee',1\n?,1\nants,2\n", `line 7: column "a": "ants" is none of the values that the file declares for it: ant, red bee, Wasp; did you mean ant?`},
+		"ARFF, capitals":          {"@relation r\n@attribute a {ant,Wasp}\n@data\nWASP\n", `line 4: column "a": "WASP" is none of the values that the file declares for it: ant, Wasp`},
+		"ARFF, numbers as values": {"@relation r\n@attribute a {0,1}\n@data\n2\n", `"2" is none of the values that the file declares for it: 0, 1`},
+		"ARFF, open braces":       {"@relation r\n@attribute a {0,1\n@data\n2\n", `line 2: attribute "a": the list of its values, {0,1, has no closing brace`},
+		"ARFF, a value twice":     {"@relation r\n@attribute a {x,y,x}\n@data\nx\n", `has "x" twice`},
+		"ARFF, short row":         {"@relation r\n@attribute a real\n@attribute b real\n@data\n1\n", "line 5: 1 cells, there are 2 attributes"},
 	} {
 		if _, err := Read([]byte(c.text), Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
@@ -134,17 +139,18 @@ func TestNotesSayWhatIsNotPlain(t *testing.T) {
 
 func TestKindsOfCells(t *testing.T) {
 	for kind, cells := range map[Kind][]string{
-		Gap:      {"", "?", "NA", "NaN", "n/a", "NULL", "-", "#N/A", "<NA>", "-nan(ind)"},
-		Whole:    {"0", "-12", "+7", "1e6", "1E+06", "2D3", "−5", "007"},
-		Point:    {"1.5", ".5", "5.", "-1.5e-3", "1.5D+03", "1234.5", "1.234"},
-		Comma:    {"1,5", "0,123", ",5", "1234,567", "-1,25e3", "12,3456"},
-		Either:   {"1,234", "-12,345", "999,000"},
-		Infinite: {"inf", "-Infinity", "∞", "1e999", "-1.#INF", strings.Repeat("9", 400)},
-		Grouped:  {"1,234,567", "1.234.567", "1,234.5", "1.234,5", "1 234", "1_000", "1'234'567.8", "12,34,567", "1\u202f234", "1\u00a0234,5"},
-		Percent:  {"45%", "4.5 %", "1,5%"},
-		Money:    {"$5", "€ 1,234.50", "12 €"},
-		Date:     {"2024-01-31", "31.12.2024", "1/2/24", "2024-01-31T10:00:00Z", "12:30", "12:30:05.5", "31-Jan-2024", "2024/1/2 3:04 pm"},
-		Word:     {"x", "5 kg", "10-20", "1st", "0x1p4", "infinite", "e5", "1,2,3", "12:3", "a1"},
+		Gap:       {"", "?", "NA", "NaN", "n/a", "NULL", "-", "#N/A", "<NA>", "-nan(ind)"},
+		Whole:     {"0", "0e-400", "-0e5", "-12", "+7", "1e6", "1E+06", "2D3", "−5", "007"},
+		Point:     {"1.5", "0.00e-999", "5.0e-324", "1.0e-300", ".5", "5.", "-1.5e-3", "1.5D+03", "1234.5", "1.234"},
+		Comma:     {"1,5", "0,123", ",5", "1234,567", "-1,25e3", "12,3456"},
+		Either:    {"1,234", "-12,345", "999,000"},
+		Infinite:  {"inf", "-Infinity", "∞", "1e999", "-1.#INF", strings.Repeat("9", 400)},
+		Vanishing: {"1e-400", "-2.5E-999", "0,1e-400", "1" + "e-99999"},
+		Grouped:   {"1,234,567", "1.234.567", "1,234.5", "1.234,5", "1 234", "1_000", "1'234'567.8", "12,34,567", "1\u202f234", "1\u00a0234,5"},
+		Percent:   {"45%", "4.5 %", "1,5%"},
+		Money:     {"$5", "€ 1,234.50", "12 €"},
+		Date:      {"2024-01-31", "31.12.2024", "1/2/24", "2024-01-31T10:00:00Z", "12:30", "12:30:05.5", "31-Jan-2024", "2024/1/2 3:04 pm"},
+		Word:      {"x", "5 kg", "10-20", "1st", "0x1p4", "infinite", "e5", "1,2,3", "12:3", "a1"},
 	} {
 		for _, c := range cells {
 			if got := KindOf(c); got != kind {
