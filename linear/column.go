@@ -153,14 +153,15 @@ func (c rawColumn) column(lines []int) (Column, error) {
 func (c rawColumn) oddCell(line int, cell string) error {
 	kind := table.KindOf(cell)
 	advice := map[table.Kind]string{
-		table.Infinite: "numbers must be finite",
-		table.Grouped:  "write numbers without marks between thousands",
-		table.Percent:  "write numbers without the sign",
-		table.Money:    "write numbers without the currency",
-		table.Date:     "write a number, such as days since a first one",
+		table.Infinite:  "numbers must be finite",
+		table.Vanishing: "write 0, or scale the column",
+		table.Grouped:   "write numbers without marks between thousands",
+		table.Percent:   "write numbers without the sign",
+		table.Money:     "write numbers without the currency",
+		table.Date:      "write a number, such as days since a first one",
 	}[kind]
 	is := kind.String()
-	if kind != table.Infinite {
+	if kind != table.Infinite && kind != table.Vanishing {
 		is += ", which is not read"
 	}
 	return fmt.Errorf("line %d, column %q: %q is %s: %s, or %w", line, c.name, cell, strings.TrimPrefix(is, "is "), advice, ErrCell)

@@ -93,19 +93,21 @@ func FitEncoder(t *Table, rows []int, opt EncodeOptions) (*Encoder, error) {
 		}
 		e.Inputs = append(e.Inputs, in)
 	}
-	raw, err := e.Encode(t, rows)
+	raw, err := e.encode(t, rows)
 	if err != nil {
 		return nil, err
 	}
 	if err := e.fitScale(raw); err != nil {
 		return nil, err
 	}
+	if opt.Raw {
+		return e, e.checkRaw(raw)
+	}
 	return e, nil
 }
 
 // fitScale finds constant columns and, if asked for, means and deviations.
 func (e *Encoder) fitScale(raw *mat.Dense) error {
-	n, _ := raw.Dims()
 	names := e.Names()
 	j := 0
 	for i := range e.Inputs {
@@ -117,25 +119,42 @@ func (e *Encoder) fitScale(raw *mat.Dense) error {
 				e.Constant = append(e.Constant, names[j])
 			}
 			if e.Standardised {
-				mean, square := 0.0, 0.0
-				for _, v := range column {
-					mean += v / float64(n)
-				}
-				for _, v := range column {
-					square += (v - mean) * (v - mean) / float64(n)
-				}
-				in.Mean[k] = mean
-				if math.IsInf(mean, 0) || math.IsNaN(square) || math.IsInf(square, 0) {
-					return fmt.Errorf("column %q goes from %g to %g: too far to take a deviation", names[j], low, high)
-				}
+				mean, std := deviation(column)
 				if low < high {
-					in.Std[k] = math.Sqrt(square)
+					in.Std[k] = std
+				}
+				if in.Mean[k] = mean; !(in.Std[k] >= smallestNormal) || math.IsInf(mean, 0) || math.IsInf(std, 0) {
+					return fmt.Errorf("column %q goes from %g to %g, whose deviation no number of 64 bits holds in full: scale the column", names[j], low, high)
 				}
 			}
 			j++
 		}
 	}
 	return nil
+}
+
+// deviation returns mean and deviation (population form) of numbers. Where squares leave
+// the range of 64 bits, differences are scaled before.
+func deviation(x []float64) (mean, std float64) {
+	n := float64(len(x))
+	for _, v := range x {
+		mean += v / n
+	}
+	largest, square := 0.0, 0.0
+	for _, v := range x {
+		largest = max(largest, math.Abs(v-mean))
+		square += (v - mean) * (v - mean) / n
+	}
+	const small, large = 0x1p-900, 0x1p900
+	if largest == 0 || square > small && square < large {
+		return mean, math.Sqrt(square)
+	}
+	square = 0
+	for _, v := range x {
+		d := (v - mean) / largest
+		square += d * d / n
+	}
+	return mean, largest * math.Sqrt(square)
 }
 
 // categories lists the words of the given rows; it is never nil.
@@ -185,8 +204,24 @@ func (e *Encoder) Names() []string {
 }
 
 // Encode turns the given rows of a table with the same columns into numbers,
-// (rows, encoded columns).
+// (rows, encoded columns). Numbers that are farther from those of the rows that the
+// encoder was fitted on than a metric can take are errors.
 func (e *Encoder) Encode(t *Table, rows []int) (*mat.Dense, error) {
+	x, err := e.encode(t, rows)
+	if err != nil {
+		return nil, err
+	}
+	for k, i := range rows {
+		for j, v := range x.RawRowView(k) {
+			if !(math.Abs(v) <= largestValue) {
+				return nil, e.tooLarge(t, i, j, v)
+			}
+		}
+	}
+	return x, nil
+}
+
+func (e *Encoder) encode(t *Table, rows []int) (*mat.Dense, error) {
 	columns, err := e.match(t)
 	if err != nil {
 		return nil, err

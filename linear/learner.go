@@ -84,6 +84,9 @@ func fitting(name string, p *Problem, fit func() (*Result, error)) (*Result, err
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	r, err := fit()
+	if err == nil {
+		err = r.finite()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -11,13 +11,17 @@ import (
 const manyWords = 20
 
 // Suspects says which columns are probably no features: those that number the rows,
-// repeat the label, have another word in most rows, or hold codes.
+// repeat the label, have another word in most rows, hold codes or one number far from all
+// others.
 func (t *Table) Suspects() []string {
 	var out []string
 	for _, c := range t.Columns {
 		switch {
 		case c.code != nil:
 			out = append(out, fmt.Sprintf("%v has a leading zero: if the numbers of the column are codes, name it categorical", c.code))
+		case c.outlier() >= 0:
+			i := c.outlier()
+			out = append(out, fmt.Sprintf("%s, column %q: %g lies so far from the others that beside it they hardly differ: is it a slip, or a mark for no value?", t.place(i), c.Name, c.Numbers[i]))
 		case c.numbersRows():
 			out = append(out, fmt.Sprintf("column %q numbers the rows: leave it out if it is no measurement", c.Name))
 		case t.repeatsLabel(c):
@@ -29,6 +33,31 @@ func (t *Table) Suspects() []string {
 		}
 	}
 	return out
+}
+
+// farOut is how many times the range of the middle half of the rows a number may be away
+// from the median before it leaves nothing of the others in 32 bits.
+const farOut = 1e6
+
+// outlier returns the row of the number that is farther out than that, -1 if there is none.
+func (c Column) outlier() int {
+	var there []float64
+	for _, v := range c.Numbers {
+		if !math.IsNaN(v) {
+			there = append(there, v)
+		}
+	}
+	if len(there) < 4 {
+		return -1
+	}
+	median, half := quantile(there, .5), quantile(there, .75)-quantile(there, .25)
+	at, most := -1, farOut*half
+	for i, v := range c.Numbers {
+		if d := math.Abs(v - median); half > 0 && d > most {
+			at, most = i, d
+		}
+	}
+	return at
 }
 
 // numbersRows reports whether the column is 0, 1, 2, ... or 1, 2, 3, ...

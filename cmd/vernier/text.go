@@ -27,6 +27,9 @@ func errorText(err error) string {
 	if errors.Is(err, linear.ErrCell) {
 		text += " (--drop, --categorical)"
 	}
+	if errors.Is(err, linear.ErrRange) {
+		text += " (leave out --raw)"
+	}
 	if errors.Is(err, linear.ErrDecimal) {
 		text += " with --decimal comma or --decimal point"
 	}
