@@ -18,7 +18,7 @@ var mayImport = map[string][]string{
 	"examples/embed":       {""},
 	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums"},
 	"model":                {"backbone", "layers", "weights", "metric", "engine"},
-	"backbone":             {"layers", "engine", "data"},
+	"backbone":             {"layers", "engine", "data", "internal/registry"},
 	"metric":               {},
 	"layers":               {"metric", "engine"},
 	"losses":               {"layers", "metric", "engine", "internal/registry"},

@@ -7,7 +7,7 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
-// Backbone adds a network to a graph.
+// Backbone adds a network to a graph. Sequence makes one of blocks.
 type Backbone interface {
 	// Forward adds the network on images x (B, 3, H, W). A convolutional
 	// network returns its last feature map (B, Channels, H', W'), a transformer
@@ -102,11 +102,17 @@ func New(spec string) (Backbone, error) {
 		}
 		return b, nil
 	}
+	if own, ok := registered.Get(name); ok {
+		return makeOwn(name, spec, own)
+	}
 	return nil, fmt.Errorf("unknown backbone %q (there is: %s)", name, strings.Join(Names(), ", "))
 }
 
-// Names lists the backbones.
-func Names() []string {
+// Names lists the backbones: first those of this package, then those that Register
+// added.
+func Names() []string { return append(builtIn(), registered.Names()...) }
+
+func builtIn() []string {
 	var names []string
 	for _, e := range all() {
 		names = append(names, e.name)

@@ -13,7 +13,7 @@ import (
 // there; multiples of 32, 224 and 227 fit.
 func newBNInception(o options) (Backbone, error) {
 	t := &trunk{eps: 1e-5, momentum: .1, pictures: o.pictures(224, 256, "caffe"), classifier: []string{"last_linear.*"}}
-	t.blocks = []block{
+	t.blocks = []Block{
 		bnConv("conv1_7x7_s2", 64, 7, 2, 3),
 		maxPool("pool1_3x3_s2", 64, engine.SquarePool(3, 2, 0, true)),
 		bnConv("conv2_3x3_reduce", 64, 1, 1, 0),
@@ -45,15 +45,15 @@ type bnInception struct {
 	maxPool       bool // before the projection, instead of averaging
 }
 
-func (m bnInception) block() block {
+func (m bnInception) block() Block {
 	channels := m.three[1] + m.double[1] + m.one + m.proj
 	if m.one == 0 {
 		channels += m.in
 	}
-	return block{m.name, channels, m.add}
+	return Block{m.name, channels, m.add}
 }
 
-func (m bnInception) add(b *builder, x *layers.Node) *layers.Node {
+func (m bnInception) add(b *Builder, x *layers.Node) *layers.Node {
 	halve := m.one == 0
 	stride := 1
 	if halve {
@@ -74,25 +74,25 @@ func (m bnInception) add(b *builder, x *layers.Node) *layers.Node {
 	pool := m.name + "_pool"
 	switch {
 	case halve:
-		parts = append(parts, b.g.MaxPool(pool, x, engine.SquarePool(3, 2, 0, true)))
+		parts = append(parts, b.Graph.MaxPool(pool, x, engine.SquarePool(3, 2, 0, true)))
 	case m.maxPool:
-		parts = append(parts, conv("pool_proj", b.g.MaxPool(pool, x, engine.SquarePool(3, 1, 1, true)), m.proj, 1, 1))
+		parts = append(parts, conv("pool_proj", b.Graph.MaxPool(pool, x, engine.SquarePool(3, 1, 1, true)), m.proj, 1, 1))
 	default:
 		spec := engine.SquarePool(3, 1, 1, true)
 		spec.CountPad = true
-		parts = append(parts, conv("pool_proj", b.g.AvgPool(pool, x, spec), m.proj, 1, 1))
+		parts = append(parts, conv("pool_proj", b.Graph.AvgPool(pool, x, spec), m.proj, 1, 1))
 	}
-	return b.g.Concat(m.name, parts...)
+	return b.Graph.Concat(m.name, parts...)
 }
 
 // biasedConv adds convolution, batch normalisation and ReLU with the names
 // name.* and name_bn.*.
-func (b *builder) biasedConv(name string, x *layers.Node, out int, spec engine.ConvSpec) *layers.Node {
+func (b *Builder) biasedConv(name string, x *layers.Node, out int, spec engine.ConvSpec) *layers.Node {
 	return b.convNorm(name, name+"_bn", name+"_relu", x, nil, out, spec, true)
 }
 
-func bnConv(name string, out, kernel, stride, pad int) block {
-	return block{name, out, func(b *builder, x *layers.Node) *layers.Node {
+func bnConv(name string, out, kernel, stride, pad int) Block {
+	return Block{name, out, func(b *Builder, x *layers.Node) *layers.Node {
 		return b.biasedConv(name, x, out, engine.SquareConv(kernel, stride, pad))
 	}}
 }

@@ -17,9 +17,9 @@ func newConvNet(o options) (Backbone, error) {
 	for i, out := range channels {
 		name := fmt.Sprintf("block%d", i+1)
 		pool := i < len(channels)-1
-		t.blocks = append(t.blocks, block{name, out, func(b *builder, x *layers.Node) *layers.Node {
-			if x = b.conv(name, x, out, engine.SquareConv(3, 1, 1)); pool {
-				x = b.g.MaxPool(name+".pool", x, engine.SquarePool(2, 2, 0, false))
+		t.blocks = append(t.blocks, Block{name, out, func(b *Builder, x *layers.Node) *layers.Node {
+			if x = b.Conv(name, x, out, engine.SquareConv(3, 1, 1)); pool {
+				x = b.Graph.MaxPool(name+".pool", x, engine.SquarePool(2, 2, 0, false))
 			}
 			return x
 		}})

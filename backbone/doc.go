@@ -9,6 +9,10 @@
 //	googlenet    GoogLeNet, torchvision
 //	vits16       ViT-S/16, timm; DeiT-S and DINO ViT-S/16 with pixels=imagenet
 //
+// A program has networks of its own: Sequence makes one of blocks, which Register gives a
+// name, so that models, their files and the settings of runs have it. A block may end in
+// an operation of the program's own (layers.Graph.HostOp).
+//
 // New takes a name with options, as in
 // "inceptionv3:trunk-end=Mixed_7a,count-pad=false".
 package backbone

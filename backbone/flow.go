@@ -112,10 +112,10 @@ func (f *Flow) missing(convs []string) error {
 }
 
 // activated ends a convolution and its activation, which made y of x.
-func (b *builder) activated(conv string, x, y *layers.Node) *layers.Node {
+func (b *Builder) activated(conv string, x, y *layers.Node) *layers.Node {
 	b.convs = append(b.convs, conv)
 	if f := b.mode.Flow; f != nil && f.chosen(conv, len(b.convs)) {
-		return b.g.GeometryFlow(conv+".flow", x, y, f.FlowSpec)
+		return b.Graph.GeometryFlow(conv+".flow", x, y, f.FlowSpec)
 	}
 	return y
 }

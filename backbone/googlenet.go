@@ -11,7 +11,7 @@ import (
 func newGoogLeNet(o options) (Backbone, error) {
 	t := &trunk{eps: 1e-3, momentum: .1, pictures: o.pictures(224, 256, "half"), classifier: []string{"fc.*", "aux1.*", "aux2.*"}}
 	halve := engine.SquarePool(3, 2, 0, true)
-	t.blocks = []block{
+	t.blocks = []Block{
 		basicConv("conv1", 64, engine.SquareConv(7, 2, 3)),
 		maxPool("maxpool1", 64, halve),
 		basicConv("conv2", 64, engine.SquareConv(1, 1, 0)),
@@ -40,18 +40,18 @@ type googLeNetModule struct {
 	proj       int
 }
 
-func (m googLeNetModule) block() block {
-	return block{m.name, m.one + m.two[1] + m.three[1] + m.proj, m.add}
+func (m googLeNetModule) block() Block {
+	return Block{m.name, m.one + m.two[1] + m.three[1] + m.proj, m.add}
 }
 
-func (m googLeNetModule) add(b *builder, x *layers.Node) *layers.Node {
+func (m googLeNetModule) add(b *Builder, x *layers.Node) *layers.Node {
 	one, three := engine.SquareConv(1, 1, 0), engine.SquareConv(3, 1, 1)
-	b1 := b.conv(m.name+".branch1", x, m.one, one)
-	b2 := b.conv(m.name+".branch2.0", x, m.two[0], one)
-	b2 = b.conv(m.name+".branch2.1", b2, m.two[1], three)
-	b3 := b.conv(m.name+".branch3.0", x, m.three[0], one)
-	b3 = b.conv(m.name+".branch3.1", b3, m.three[1], three)
-	b4 := b.g.MaxPool(m.name+".branch4.0", x, engine.SquarePool(3, 1, 1, true))
-	b4 = b.conv(m.name+".branch4.1", b4, m.proj, one)
-	return b.g.Concat(m.name, b1, b2, b3, b4)
+	b1 := b.Conv(m.name+".branch1", x, m.one, one)
+	b2 := b.Conv(m.name+".branch2.0", x, m.two[0], one)
+	b2 = b.Conv(m.name+".branch2.1", b2, m.two[1], three)
+	b3 := b.Conv(m.name+".branch3.0", x, m.three[0], one)
+	b3 = b.Conv(m.name+".branch3.1", b3, m.three[1], three)
+	b4 := b.Graph.MaxPool(m.name+".branch4.0", x, engine.SquarePool(3, 1, 1, true))
+	b4 = b.Conv(m.name+".branch4.1", b4, m.proj, one)
+	return b.Graph.Concat(m.name, b1, b2, b3, b4)
 }

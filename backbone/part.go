@@ -12,6 +12,9 @@ func FindBlock(b Backbone, name string) (string, error) {
 	if i := lastBlock(blocks, name); i >= 0 {
 		return blocks[i], nil
 	}
+	if len(blocks) == 0 {
+		return "", fmt.Errorf("%q names no block: the network has none with a name", name)
+	}
 	return "", fmt.Errorf("%q names no block (there is: %s)", name, strings.Join(blocks, ", "))
 }
 

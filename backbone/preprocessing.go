@@ -1,6 +1,11 @@
 package backbone
 
-import "github.com/vernier-ml/vernier/data"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/vernier-ml/vernier/data"
+)
 
 // Preprocessing says how a picture becomes the network's input in evaluation:
 // its shorter side is brought to Resize pixels and the middle Size x Size are
@@ -35,6 +40,12 @@ func (p Preprocessing) Evaluation() (*data.Pipeline, error) {
 // images of p's size and range.
 func (p Preprocessing) Training(r data.Recipe) (*data.Pipeline, error) {
 	return r.WithSize(p.Size).Train(p.Normalization())
+}
+
+// Augmented returns the pipeline of an augmentation by its name, one of
+// data.AugmentationNames, which ends with images of p's size and range.
+func (p Preprocessing) Augmented(name string) (*data.Pipeline, error) {
+	return p.Recipe().Augmented(name, p.Normalization())
 }
 
 // Recipe is the geometry of p without augmentation.
@@ -78,6 +89,31 @@ func PixelRanges() []string {
 		names = append(names, r.name)
 	}
 	return names
+}
+
+// PixelRange is the preprocessing of one of PixelRanges, without a size: WithSize gives
+// it one.
+func PixelRange(name string) (Preprocessing, error) {
+	p, ok := pixelRange(name)
+	if !ok {
+		return p, fmt.Errorf("unknown range of pixels %q (there is: %s)", name, strings.Join(PixelRanges(), ", "))
+	}
+	return p, nil
+}
+
+// check says which field means nothing.
+func (p Preprocessing) check() error {
+	switch {
+	case p.Size < 1 || p.Size > 4096:
+		return fmt.Errorf("Preprocessing.Size is %d, want 1 to 4096 pixels", p.Size)
+	case p.Resize != 0 && p.Resize < p.Size:
+		return fmt.Errorf("Preprocessing.Resize is %d, want Size, %d, or more, or 0 for Size", p.Resize, p.Size)
+	case !(p.Range > 0):
+		return fmt.Errorf("Preprocessing.Range is %v, want a positive number, such as that of PixelRange(\"half\")", p.Range)
+	case !(p.Std[0] > 0 && p.Std[1] > 0 && p.Std[2] > 0):
+		return fmt.Errorf("Preprocessing.Std is %v, want positive numbers", p.Std)
+	}
+	return nil
 }
 
 func pixelRange(name string) (Preprocessing, bool) {

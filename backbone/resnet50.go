@@ -11,8 +11,8 @@ import (
 // names it: the stride of a bottleneck is in its 3x3 convolution ("v1.5").
 func newResNet50(o options) (Backbone, error) {
 	t := &trunk{eps: 1e-5, momentum: .1, pictures: o.pictures(224, 256, "imagenet"), classifier: []string{"fc.*"}}
-	t.blocks = []block{
-		{"conv1", 64, func(b *builder, x *layers.Node) *layers.Node {
+	t.blocks = []Block{
+		{"conv1", 64, func(b *Builder, x *layers.Node) *layers.Node {
 			return b.convNorm("conv1", "bn1", "relu", x, nil, 64, engine.SquareConv(7, 2, 3), false)
 		}},
 		maxPool("maxpool", 64, engine.SquarePool(3, 2, 1, false)),
@@ -25,7 +25,7 @@ func newResNet50(o options) (Backbone, error) {
 			if i > 0 && j == 0 {
 				stride = 2
 			}
-			t.blocks = append(t.blocks, block{name, 4 * width, func(b *builder, x *layers.Node) *layers.Node {
+			t.blocks = append(t.blocks, Block{name, 4 * width, func(b *Builder, x *layers.Node) *layers.Node {
 				return bottleneck(b, name, x, width, stride, j == 0)
 			}})
 		}
@@ -35,7 +35,7 @@ func newResNet50(o options) (Backbone, error) {
 
 // bottleneck adds 1x1, 3x3 and 1x1 convolutions beside a shortcut, which the
 // first block of a group brings to the new shape (project).
-func bottleneck(b *builder, name string, x *layers.Node, width, stride int, project bool) *layers.Node {
+func bottleneck(b *Builder, name string, x *layers.Node, width, stride int, project bool) *layers.Node {
 	part := func(n int, x, residual *layers.Node, out int, spec engine.ConvSpec) *layers.Node {
 		name := func(what string) string { return fmt.Sprintf("%s.%s%d", name, what, n) }
 		return b.convNorm(name("conv"), name("bn"), name("relu"), x, residual, out, spec, false)

@@ -1,6 +1,7 @@
 package backbone
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -8,21 +9,26 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
-// trunk is a convolutional network: blocks, one after another.
+// trunk is a network of blocks, one after another.
 type trunk struct {
-	blocks     []block
-	after      []block // those that the trunk's end cut off
+	blocks     []Block
+	after      []Block // those that the trunk's end cut off
 	eps        float32 // of batch normalisation
 	momentum   float32
 	pictures   Preprocessing
+	tokens     bool     // instead of a map
 	classifier []string // patterns of names in the public files
 }
 
-// block is a named part of a trunk.
-type block struct {
-	name     string
-	channels int // of its output
-	add      func(b *builder, x *layers.Node) *layers.Node
+// Block is a named part of a network.
+type Block struct {
+	// Name begins the names of its parameters, as the block's own Add gives them, and
+	// is that by which training freezes a network up to a block.
+	Name     string
+	Channels int // features at each place of its output
+	// Add adds the block on x to b.Graph and returns its output. It is called for each
+	// graph that the network is part of, in training and in evaluation.
+	Add func(b *Builder, x *layers.Node) *layers.Node
 }
 
 // finish applies the options that every trunk has.
@@ -43,14 +49,20 @@ func (t *trunk) finish(o options) (Backbone, error) {
 
 // Forward adds the blocks.
 func (t *trunk) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layers.Node {
-	b := &builder{g: g, mode: mode, eps: t.eps, momentum: t.momentum}
+	b := &Builder{Graph: g, mode: mode, eps: t.eps, momentum: t.momentum}
 	first, end := mode.part(t.Blocks())
 	for _, bl := range t.blocks[first:end] {
-		x = bl.add(b, x)
+		if x = bl.Add(b, x); x == nil {
+			g.Fail(bl.Name, errors.New("the block returned no output"))
+			return nil
+		}
 		if mode.Observe != nil {
 			g.Keep(x)
-			mode.Observe(bl.name, x)
+			mode.Observe(bl.Name, x)
 		}
+	}
+	if end == len(t.blocks) && end > first {
+		t.checkOutput(g, x)
 	}
 	if mode.Flow != nil {
 		if err := mode.Flow.missing(b.convs); err != nil {
@@ -60,14 +72,29 @@ func (t *trunk) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layers.Node
 	return x
 }
 
-func (t *trunk) Channels() int { return t.blocks[len(t.blocks)-1].channels }
+// checkOutput notes a last block that does not do what it says.
+func (t *trunk) checkOutput(g *layers.Graph, x *layers.Node) {
+	last, s := t.blocks[len(t.blocks)-1], x.Shape()
+	dims, axis, what := 4, 1, "a feature map (images, channels, height, width)"
+	if t.tokens {
+		dims, axis, what = 3, 2, "tokens (images, tokens, channels)"
+	}
+	switch {
+	case len(s) != dims:
+		g.Fail(last.Name, fmt.Errorf("the last block's output has shape %v, want %s", s, what))
+	case s[axis] != last.Channels:
+		g.Fail(last.Name, fmt.Errorf("the block's output has shape %v, with %d channels, but Block.Channels is %d", s, s[axis], last.Channels))
+	}
+}
 
-func (t *trunk) Tokens() bool { return false }
+func (t *trunk) Channels() int { return t.blocks[len(t.blocks)-1].Channels }
+
+func (t *trunk) Tokens() bool { return t.tokens }
 
 func (t *trunk) Blocks() []string {
 	var names []string
 	for _, b := range t.blocks {
-		names = append(names, b.name)
+		names = append(names, b.Name)
 	}
 	return names
 }
@@ -83,27 +110,39 @@ func (t *trunk) Preprocessing() Preprocessing { return t.pictures }
 func (t *trunk) Ignored() []string {
 	out := append([]string(nil), t.classifier...)
 	for _, b := range t.after {
-		out = append(out, b.name+".*", b.name+"_*")
+		out = append(out, b.Name+".*", b.Name+"_*")
 	}
 	return out
 }
 
-// builder adds the layers of a trunk to a graph.
-type builder struct {
-	g             *layers.Graph
+// Builder adds the blocks of a network to a graph.
+type Builder struct {
+	Graph         *layers.Graph
 	mode          Mode
 	eps, momentum float32
 	convs         []string // those that have been added, with an activation
 }
 
+// BatchStats reports whether the batch normalisation of that name uses the statistics
+// of the batch: in training, unless it is frozen.
+func (b *Builder) BatchStats(norm string) bool {
+	return b.mode.BatchStats != nil && b.mode.BatchStats(norm)
+}
+
+// BatchNorm adds a batch normalisation with the parameters name.weight, name.bias,
+// name.running_mean and name.running_var, which uses and moves its statistics as the
+// run wants it.
+func (b *Builder) BatchNorm(name string, x *layers.Node) *layers.Node {
+	return b.Graph.BatchNormModule(name, x, b.eps, b.momentum, !b.BatchStats(name))
+}
+
 // convNorm adds a convolution and its batch normalisation, whose parameters are
 // named name.* and norm.*, and unless relu is empty a ReLU. residual, if not nil,
 // is added before that.
-func (b *builder) convNorm(name, norm, relu string, x, residual *layers.Node, out int, spec engine.ConvSpec, bias bool) *layers.Node {
-	batch := b.mode.BatchStats != nil && b.mode.BatchStats(norm)
-	y := b.g.ConvNormModule(layers.ConvNorm{
+func (b *Builder) convNorm(name, norm, relu string, x, residual *layers.Node, out int, spec engine.ConvSpec, bias bool) *layers.Node {
+	y := b.Graph.ConvNormModule(layers.ConvNorm{
 		Name: name, NormName: norm, ReLUName: relu, Out: out, Spec: spec, Bias: bias,
-		Eps: b.eps, Momentum: b.momentum, FrozenStats: !batch,
+		Eps: b.eps, Momentum: b.momentum, FrozenStats: !b.BatchStats(norm),
 	}, x, residual)
 	if relu == "" {
 		return y
@@ -111,18 +150,18 @@ func (b *builder) convNorm(name, norm, relu string, x, residual *layers.Node, ou
 	return b.activated(name, x, y)
 }
 
-// conv adds a convolution, batch normalisation and ReLU with the names
+// Conv adds a convolution to out channels without a bias, batch normalisation and ReLU with the names
 // name.conv and name.bn, the BasicConv2d of torchvision.
-func (b *builder) conv(name string, x *layers.Node, out int, spec engine.ConvSpec) *layers.Node {
+func (b *Builder) Conv(name string, x *layers.Node, out int, spec engine.ConvSpec) *layers.Node {
 	return b.convNorm(name+".conv", name+".bn", name+".relu", x, nil, out, spec, false)
 }
 
 // maxPool returns a block that is a pooling of so many channels.
-func maxPool(name string, channels int, spec engine.PoolSpec) block {
-	return block{name, channels, func(b *builder, x *layers.Node) *layers.Node { return b.g.MaxPool(name, x, spec) }}
+func maxPool(name string, channels int, spec engine.PoolSpec) Block {
+	return Block{name, channels, func(b *Builder, x *layers.Node) *layers.Node { return b.Graph.MaxPool(name, x, spec) }}
 }
 
 // basicConv returns a block that is one convolution.
-func basicConv(name string, out int, spec engine.ConvSpec) block {
-	return block{name, out, func(b *builder, x *layers.Node) *layers.Node { return b.conv(name, x, out, spec) }}
+func basicConv(name string, out int, spec engine.ConvSpec) Block {
+	return Block{name, out, func(b *Builder, x *layers.Node) *layers.Node { return b.Conv(name, x, out, spec) }}
 }

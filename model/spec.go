@@ -41,6 +41,21 @@ type Spec struct {
 	Metric metric.Metric `json:"metric"`
 }
 
+// DefaultSpec is what one uses with a backbone without thought: its own preprocessing
+// and pooling, a linear head of 128 numbers, rows of one length and BRM.
+func DefaultSpec(net string) (Spec, error) {
+	b, err := backbone.New(net)
+	if err != nil {
+		return Spec{}, err
+	}
+	return Spec{
+		Backbone: net, Input: b.Preprocessing(), Pool: DefaultPool(b),
+		HeadNorm: HeadNormNone, Head: HeadLinear, Dim: 128,
+		Normalization: NormRows, Scale: 1,
+		Metric: metric.Metric{Kind: metric.BRM, Restriction: metric.Sigmoid, P: 2},
+	}, nil
+}
+
 // Pool names a global pooling.
 type Pool string
 

@@ -1,0 +1,4 @@
+package backbone
+
+// Unregister takes back what Register did.
+func Unregister(name string) { registered.Remove(name) }
