@@ -14,19 +14,19 @@ const module = "github.com/vernier-ml/vernier"
 // import, directly. A package outside this table is a failure, so that a new
 // room is a decision and not an accident. "" is the module's root, package vernier.
 var mayImport = map[string][]string{
-	"":                     {"model", "train", "data", "eval", "gallery", "cpu", "engine", "metric", "internal/nametext"},
+	"":                     {"model", "data", "eval", "gallery", "cpu", "engine", "metric", "internal/nametext", "run"},
 	"examples/embed":       {""},
-	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums"},
+	"cmd/vernier":          {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run"},
 	"model":                {"backbone", "layers", "weights", "metric", "engine"},
 	"backbone":             {"layers", "engine", "data", "internal/registry"},
 	"metric":               {},
 	"layers":               {"metric", "engine"},
 	"losses":               {"layers", "metric", "engine", "internal/registry"},
 	"data":                 {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry"},
-	"train":                {"model", "losses", "data", "eval", "gallery", "weights", "layers", "backbone", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "engine", "internal/nametext", "internal/home", "optim", "internal/sums"},
-	"train/sweep":          {"train", "eval", "internal/nearest", "internal/plural", "engine"},
-	"report":               {"train", "eval", "model", "data", "internal/plural", "engine", "internal/nametext"},
-	"serve":                {"", "train", "eval", "data", "gallery", "internal/nametext"},
+	"train":                {"model", "losses", "data", "eval", "weights", "layers", "internal/plural", "metric", "engine", "optim", "run"},
+	"train/sweep":          {"train", "eval", "internal/nearest", "internal/plural", "engine", "run"},
+	"report":               {"eval", "model", "data", "internal/plural", "engine", "internal/nametext", "run"},
+	"serve":                {"data", "eval", "gallery", "internal/nametext", "run", ""},
 	"gallery":              {"eval", "weights", "internal/wholefile", "internal/plural", "metric", "internal/sums"},
 	"eval":                 {"internal/wholefile", "metric", "internal/table", "engine", "cpu", "internal/nametext"},
 	"linear":               {"eval", "internal/wholefile", "metric", "internal/plural", "internal/table", "engine"},
@@ -58,6 +58,7 @@ var mayImport = map[string][]string{
 	"internal/wholefile":   {},
 	"engine":               {"metric"},
 	"optim":                {"engine", "layers"},
+	"run":                  {"backbone", "data", "engine", "eval", "gallery", "internal/home", "internal/nametext", "internal/nearest", "internal/plural", "internal/sums", "internal/wholefile", "layers", "losses", "metric", "model", "optim", "weights"},
 }
 
 // TestImportsFollowTheLayout asks the go command, so that build tags and new

@@ -17,7 +17,7 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // ErrClosed says that a Model was used after Close.
@@ -70,13 +70,13 @@ func Load(path string, options ...Option) (*Model, error) {
 }
 
 func load(path string, eng engine.Engine, s settings) (*Model, error) {
-	var folder train.Folder
+	var folder run.Folder
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	if info.IsDir() {
-		if folder, err = train.Open(path); err != nil {
+		if folder, err = run.Open(path); err != nil {
 			return nil, err
 		}
 		path = folder.ModelPath(s.last)
@@ -103,12 +103,12 @@ func load(path string, eng engine.Engine, s settings) (*Model, error) {
 }
 
 // folderOf returns the run that a file is a model of, or "".
-func folderOf(path string) (train.Folder, error) {
-	folder := train.Folder(filepath.Dir(path))
-	if name := filepath.Base(path); name != train.BestFile && name != train.LastFile {
+func folderOf(path string) (run.Folder, error) {
+	folder := run.Folder(filepath.Dir(path))
+	if name := filepath.Base(path); name != run.BestFile && name != run.LastFile {
 		return "", nil
 	}
-	_, err := os.Stat(folder.Path(train.ConfigFile))
+	_, err := os.Stat(folder.Path(run.ConfigFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}

@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cuda/internal/fake"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
 
 // small is a run of a few steps, of a small network.
-func small(t *testing.T) train.Config {
-	c := train.Default("folder:" + pictures(t, 10, 4, func(img *image.Gray, c, i int) { img.SetGray(c, i, color.Gray{Y: 255}) }))
+func small(t *testing.T) run.Config {
+	c := run.Default("folder:" + pictures(t, 10, 4, func(img *image.Gray, c, i int) { img.SetGray(c, i, color.Gray{Y: 255}) }))
 	c.Data.Augment, c.Data.Validation = "none", .4
 	c.Model.Input = c.Model.Input.WithSize(16)
 	c.Model.Dim, c.Epochs = 8, 1
@@ -64,7 +65,7 @@ func TestARunIsAdmittedByTheMemoryThatItLiesIn(t *testing.T) {
 	for size := int64(80 << 20); room.Device == ""; size += 4 << 20 {
 		little, _ := onFake(t, fake.New(size), Options{})
 		var s *train.Session
-		if s, err = train.Start(t.Context(), c, train.Folder(filepath.Join(t.TempDir(), "run")), little, opt); err == nil {
+		if s, err = train.Start(t.Context(), c, run.Folder(filepath.Join(t.TempDir(), "run")), little, opt); err == nil {
 			s.Close()
 			t.Fatalf("a device of %d MiB takes the run, a smaller one fails to build it", size>>20)
 		}
@@ -74,7 +75,7 @@ func TestARunIsAdmittedByTheMemoryThatItLiesIn(t *testing.T) {
 		t.Errorf("on a device that is too small: %v", err)
 	}
 	opt.Memory = 1 << 20
-	_, err = train.Start(t.Context(), c, train.Folder(filepath.Join(t.TempDir(), "run")), eng, opt)
+	_, err = train.Start(t.Context(), c, run.Folder(filepath.Join(t.TempDir(), "run")), eng, opt)
 	if !errors.As(err, &room) || room.Device != "" || !strings.Contains(err.Error(), "the limit is 1 MiB") || strings.Contains(err.Error(), "weights") {
 		t.Errorf("with a limit of the host: %v", err)
 	}

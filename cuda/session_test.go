@@ -19,6 +19,7 @@ import (
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -81,7 +82,7 @@ func pictures(t *testing.T, classes, images int, paint func(img *image.Gray, cla
 
 // runOf starts or resumes a run, and stops it after so many steps; 0 lets it end. It
 // returns the parameters.
-func runOf(t *testing.T, c train.Config, folder train.Folder, eng engine.Engine, resume bool, stop int) map[string][]float32 {
+func runOf(t *testing.T, c run.Config, folder run.Folder, eng engine.Engine, resume bool, stop int) map[string][]float32 {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -119,10 +120,10 @@ func runOf(t *testing.T, c train.Config, folder train.Folder, eng engine.Engine,
 // stayed does. With more than 1,000 classes the loss is the device's there and the
 // host's here.
 func TestARunMovesBetweenDevices(t *testing.T) {
-	few := train.Default("folder:" + shades(t))
+	few := run.Default("folder:" + shades(t))
 	few.Epochs = 2
 	many := manyClasses(t, 3)
-	for what, c := range map[string]train.Config{"few classes": few, "1,001 classes": many} {
+	for what, c := range map[string]run.Config{"few classes": few, "1,001 classes": many} {
 		t.Run(what, func(t *testing.T) {
 			c.Data.Augment, c.Data.Validation = "none", 0
 			c.Model.Input = c.Model.Input.WithSize(16)
@@ -135,9 +136,9 @@ func TestARunMovesBetweenDevices(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer host.Close()
-			want := runOf(t, c, train.Folder(filepath.Join(t.TempDir(), "stayed")), host, false, 0)
+			want := runOf(t, c, run.Folder(filepath.Join(t.TempDir(), "stayed")), host, false, 0)
 			for name, engines := range map[string][2]engine.Engine{"to the GPU": {host, eng}, "from the GPU": {eng, host}} {
-				moved := train.Folder(filepath.Join(t.TempDir(), name))
+				moved := run.Folder(filepath.Join(t.TempDir(), name))
 				runOf(t, c, moved, engines[0], false, 1)
 				for param, v := range runOf(t, c, moved, engines[1], true, 0) {
 					for i, w := range want[param] {
@@ -155,14 +156,14 @@ func TestARunMovesBetweenDevices(t *testing.T) {
 // On one device a run that is stopped while the next batch is on its way, and goes
 // on, ends with the bits of one that never stopped.
 func TestARunOnADeviceGoesOnExactly(t *testing.T) {
-	c := train.Default("folder:" + shades(t))
+	c := run.Default("folder:" + shades(t))
 	c.Data.Augment, c.Data.Validation = "photos", 0
 	c.Model.Input = c.Model.Input.WithSize(16)
 	c.Model.Dim, c.Loss.Name = 8, "proxy-anchor"
 	c.Epochs, c.ClassesPerBatch, c.ImagesPerClass = 2, 2, 2
 	eng, _, _ := newFake(t, Options{})
-	want := runOf(t, c, train.Folder(filepath.Join(t.TempDir(), "straight")), eng, false, 0)
-	stopped := train.Folder(filepath.Join(t.TempDir(), "stopped"))
+	want := runOf(t, c, run.Folder(filepath.Join(t.TempDir(), "straight")), eng, false, 0)
+	stopped := run.Folder(filepath.Join(t.TempDir(), "stopped"))
 	runOf(t, c, stopped, eng, false, 1)
 	for param, v := range runOf(t, c, stopped, eng, true, 0) {
 		if !slices.Equal(v, want[param]) {
@@ -174,16 +175,16 @@ func TestARunOnADeviceGoesOnExactly(t *testing.T) {
 // However late copies and computation are, a run ends with the same bits: nothing
 // reads what has not arrived, and nothing is written over that is still read.
 func TestARunDoesNotDependOnHowLateStreamsAre(t *testing.T) {
-	c := train.Default("folder:" + shades(t))
+	c := run.Default("folder:" + shades(t))
 	c.Data.Augment, c.Data.Validation = "photos", 0
 	c.Model.Input = c.Model.Input.WithSize(16)
 	c.Model.Dim, c.Loss.Name, c.Loss.Start = 8, "proxy-anchor", "random"
 	c.Steps, c.ClassesPerBatch, c.ImagesPerClass = 4, 2, 2
 	c.Optimizer.ClipNorm = .5
 	eng, _, _ := newFake(t, Options{})
-	want := runOf(t, c, train.Folder(filepath.Join(t.TempDir(), "run")), eng, false, 0)
+	want := runOf(t, c, run.Folder(filepath.Join(t.TempDir(), "run")), eng, false, 0)
 	lazily(t, func(t *testing.T, eng *Engine) {
-		for param, v := range runOf(t, c, train.Folder(filepath.Join(t.TempDir(), "run")), eng, false, 0) {
+		for param, v := range runOf(t, c, run.Folder(filepath.Join(t.TempDir(), "run")), eng, false, 0) {
 			if !slices.Equal(v, want[param]) {
 				t.Errorf("%s differs", param)
 			}
@@ -192,8 +193,8 @@ func TestARunDoesNotDependOnHowLateStreamsAre(t *testing.T) {
 }
 
 // manyClasses is a run on so many classes that the loss stays on the device.
-func manyClasses(t *testing.T, steps int) train.Config {
-	c := train.Default("folder:" + marks(t, 1003))
+func manyClasses(t *testing.T, steps int) run.Config {
+	c := run.Default("folder:" + marks(t, 1003))
 	c.Data.TrainClasses, c.Data.Augment, c.Data.Validation = "1001", "none", 0
 	c.Model.Input = c.Model.Input.WithSize(16)
 	c.Model.Dim, c.Loss.Name, c.Loss.Start = 8, "proxy-anchor", "random"
@@ -218,7 +219,7 @@ func TestNobodyWaitsInAStepWithTheLossOnTheDevice(t *testing.T) {
 	eng, dev, _ := newFake(t, Options{})
 	const steps = 6
 	var waits [steps + 1]int
-	folder := train.Folder(filepath.Join(t.TempDir(), "run"))
+	folder := run.Folder(filepath.Join(t.TempDir(), "run"))
 	s, err := train.Start(t.Context(), manyClasses(t, steps), folder, eng, train.Options{Workers: 1, Events: watcher{func(step int) {
 		waits[step] = dev.Calls["Synchronize"]
 	}}})
@@ -250,7 +251,7 @@ func TestALossOnTheDeviceThatIsNotFiniteStopsTheRunAtItsStep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	folder := train.Folder(filepath.Join(t.TempDir(), "run"))
+	folder := run.Folder(filepath.Join(t.TempDir(), "run"))
 	s, err := train.Start(t.Context(), manyClasses(t, 4), folder, eng, train.Options{Workers: 1, Events: watcher{spoil}})
 	if err != nil {
 		t.Fatal(err)

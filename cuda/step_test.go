@@ -17,7 +17,7 @@ import (
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // resident is a step in which nothing comes to the host but the loss: images go in
@@ -173,7 +173,7 @@ func TestNothingButTheLossComesToTheHostInAStep(t *testing.T) {
 // where an embedder takes fewer at a time than it is given.
 func TestImagesAreEmbeddedFromBytes(t *testing.T) {
 	lazily(t, func(t *testing.T, eng *Engine) {
-		c := train.Default("")
+		c := run.Default("")
 		c.Model.Input, c.Model.Dim = c.Model.Input.WithSize(16), 8
 		m, err := model.New(eng, c.Model, 1)
 		if err != nil {

@@ -76,6 +76,11 @@ type ByteNumbers struct {
 	Reverse bool
 }
 
+// NewByteNumbers says which numbers stand for the bytes of images of three channels.
+func NewByteNumbers(table [3][256]float32, reverse bool) ByteNumbers {
+	return ByteNumbers{Table: table[:], Reverse: reverse}
+}
+
 // Feed brings batches of images to one tensor, such as the input of a Graph. The
 // tensor stays where it is, so that recorded work finds every batch there.
 type Feed interface {

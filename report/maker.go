@@ -8,7 +8,7 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // maker fills in a report.
@@ -16,7 +16,7 @@ type maker struct {
 	*Report
 	ctx  context.Context
 	eng  engine.Engine
-	e    *train.Embedded
+	e    *run.Embedded
 	seed uint64
 	opt  Options
 
@@ -24,7 +24,7 @@ type maker struct {
 	ranking *eval.Retrieval
 }
 
-func (m *maker) make(folder train.Folder) error {
+func (m *maker) make(folder run.Folder) error {
 	for _, step := range []func() error{
 		m.search,
 		func() error { return m.training(folder) },

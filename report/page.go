@@ -10,7 +10,7 @@ import (
 
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/nametext"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 //go:embed page.html
@@ -75,7 +75,7 @@ type figureRow struct {
 	Published bool
 }
 
-func newFigureTable(r *train.Results) figureTable {
+func newFigureTable(r *run.Results) figureTable {
 	t := figureTable{}
 	for _, k := range r.Model.Recall {
 		t.Columns = append(t.Columns, "R@"+strconv.Itoa(k.K))
@@ -131,7 +131,7 @@ func newFigureTable(r *train.Results) figureTable {
 type Setting struct{ Name, Value string }
 
 // settings lists every setting by its place in config.json.
-func settings(cfg train.Config) ([]Setting, error) {
+func settings(cfg run.Config) ([]Setting, error) {
 	text, err := json.Marshal(cfg)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // hostile is a name that would be markup if it were not escaped.
@@ -40,9 +40,9 @@ func sample(t *testing.T) *Report {
 	return &Report{
 		Title: hostile, Data: "folder:" + hostile, Split: "test classes", Epoch: 3, Distance: "brm", Images: 4, Classes: 2,
 		Settings: []Setting{{"data.spec", hostile}},
-		Results: &train.Results{Model: figures, Untrained: figures, Preset: &train.PresetFigures{
+		Results: &run.Results{Model: figures, Untrained: figures, Preset: &run.PresetFigures{
 			Name: "brm-cub", Data: "cub200",
-			Published: []train.Published{{From: "the paper, Table 4", Seen: "paper", Recall: map[int]float64{1: 66.6}, NMI: 0.7}},
+			Published: []run.Published{{From: "the paper, Table 4", Seen: "paper", Recall: map[int]float64{1: 66.6}, NMI: 0.7}},
 		}},
 		Hardest: []Query{{Picture: a, FirstRank: 3, Nearest: []Neighbor{{Picture: b, Distance: 0.125}}}},
 		Drawn:   []Query{{Picture: b, FirstRank: -1, Nearest: []Neighbor{{Picture: b, Distance: 0.25, Right: true}}}},

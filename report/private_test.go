@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 func TestSettingsNameNoFolderOfTheMachine(t *testing.T) {
-	var cfg train.Config
+	var cfg run.Config
 	cfg.Model.Metric.P = 2
 	cfg.Data.Spec, cfg.Weights.Path, cfg.Data.TrainClasses = "folder:/home/ann/secret/birds", "/home/ann/secret/w.pth", "/home/ann/secret/classes.txt"
 	list, err := settings(cfg)

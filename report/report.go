@@ -13,12 +13,12 @@ import (
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/model"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // Options say what the page shows. The zero value is usual.
 type Options struct {
-	train.Selection
+	run.Selection
 	Hardest   int // queries with the worst first right answer; 0 means 12
 	Drawn     int // queries drawn at random; 0 means 8
 	Neighbors int // of every query; 0 means 8
@@ -52,7 +52,7 @@ type Report struct {
 	Images    int              `json:"images"`
 	Classes   int              `json:"classes"`
 	Settings  []Setting        `json:"-"` // config.json has them
-	Results   *train.Results   `json:"results"`
+	Results   *run.Results     `json:"results"`
 	Threshold *model.Threshold `json:"threshold,omitempty"`
 	Hardest   []Query          `json:"hardest"`
 	Drawn     []Query          `json:"drawn"`
@@ -65,7 +65,7 @@ type Report struct {
 }
 
 // Make embeds the images of a selection and measures what a page shows of them.
-func Make(ctx context.Context, folder train.Folder, eng engine.Engine, opt Options) (*Report, error) {
+func Make(ctx context.Context, folder run.Folder, eng engine.Engine, opt Options) (*Report, error) {
 	opt, err := opt.complete()
 	if err != nil {
 		return nil, err
@@ -74,11 +74,11 @@ func Make(ctx context.Context, folder train.Folder, eng engine.Engine, opt Optio
 	if err != nil {
 		return nil, err
 	}
-	var e *train.Embedded
+	var e *run.Embedded
 	if results != nil {
-		e, err = train.Embed(ctx, folder, eng, opt.Selection)
+		e, err = run.Embed(ctx, folder, eng, opt.Selection)
 	} else {
-		e, results, err = train.Measure(ctx, folder, eng, train.MeasureOptions{Selection: opt.Selection})
+		e, results, err = run.Measure(ctx, folder, eng, run.MeasureOptions{Selection: opt.Selection})
 	}
 	if err != nil {
 		return nil, err
@@ -104,23 +104,23 @@ func Make(ctx context.Context, folder train.Folder, eng engine.Engine, opt Optio
 
 // storedResults are those of results.json, if they are of the same images by
 // the same model.
-func storedResults(folder train.Folder, sel train.Selection) (*train.Results, error) {
+func storedResults(folder run.Folder, sel run.Selection) (*run.Results, error) {
 	if sel.Data != "" || sel.Last || sel.Split != "" && sel.Split != "test" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(folder.Path(train.ResultsFile))
+	text, err := os.ReadFile(folder.Path(run.ResultsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	r := &train.Results{}
+	r := &run.Results{}
 	if err := json.Unmarshal(text, r); err != nil {
-		return nil, fmt.Errorf("%s: %w", folder.Path(train.ResultsFile), err)
+		return nil, fmt.Errorf("%s: %w", folder.Path(run.ResultsFile), err)
 	}
 	if r.Model == nil {
-		return nil, fmt.Errorf("%s: it has no figures of the model", folder.Path(train.ResultsFile))
+		return nil, fmt.Errorf("%s: it has no figures of the model", folder.Path(run.ResultsFile))
 	}
 	return r, nil
 }

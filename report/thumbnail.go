@@ -9,7 +9,7 @@ import (
 	"image/png"
 
 	"github.com/vernier-ml/vernier/data"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // thumbnailSide is the longer side of a picture on the page, in pixels; larger
@@ -18,7 +18,7 @@ const thumbnailSide = 112
 
 // thumbnails makes pictures of a set small enough for a page, each once.
 type thumbnails struct {
-	e    *train.Embedded
+	e    *run.Embedded
 	made map[int]Picture
 }
 

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // section is a part of the page that holds charts.
@@ -45,8 +45,8 @@ func column(rows [][]string, name string) []float64 {
 }
 
 // training draws how the run went.
-func (m *maker) training(folder train.Folder) error {
-	f, err := os.Open(folder.Path(train.HistoryFile))
+func (m *maker) training(folder run.Folder) error {
+	f, err := os.Open(folder.Path(run.HistoryFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a run that was only begun
 	}
@@ -56,7 +56,7 @@ func (m *maker) training(folder train.Folder) error {
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil {
-		return fmt.Errorf("%s: %w", folder.Path(train.HistoryFile), err)
+		return fmt.Errorf("%s: %w", folder.Path(run.HistoryFile), err)
 	}
 	epochs := column(rows, "epoch")
 	if len(epochs) == 0 {

@@ -7,12 +7,12 @@ import (
 	"github.com/vernier-ml/vernier"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/gallery"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // FromRun fills in what a run's embedded images say: gallery, pictures and
 // embedding. close ends the use of the embedding; e stays open meanwhile.
-func FromRun(e *train.Embedded, cfg train.Config) (c Config, close func() error, err error) {
+func FromRun(e *run.Embedded, cfg run.Config) (c Config, close func() error, err error) {
 	t, err := e.Table()
 	if err != nil {
 		return c, nil, err

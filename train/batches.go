@@ -7,14 +7,6 @@ import (
 	"github.com/vernier-ml/vernier/internal/plural"
 )
 
-// measurable refuses a split of which the test classes can show nothing at the end.
-func (s sets) measurable(cfg DataConfig) error {
-	if err := data.Testable(s.test); err != nil {
-		return fmt.Errorf("%s, training on %s: %w: choose other classes for training with --train-classes, or give more images a class", cfg.Spec, cfg.TrainClasses, err)
-	}
-	return nil
-}
-
 // checkWarmup warns of a warm-up of the rate that is never over.
 func (s *Session) checkWarmup() {
 	if n, w := s.steps(), s.cfg.Schedule.Warmup; w >= n {
@@ -24,14 +16,14 @@ func (s *Session) checkWarmup() {
 
 // fitBatch takes fewer classes or images a batch than asked for where there are no more.
 func (s *Session) fitBatch() error {
-	have := len(s.sets.fit.Classes)
+	have := len(s.sets.Train.Classes)
 	if have < 2 {
 		return fmt.Errorf("%s: %d class is left to train on, at least 2 are needed: give more of them to training with --train-classes", s.cfg.Data.Spec, have)
 	}
-	if s.sets.validation == nil && s.cfg.Data.Validation > 0 {
+	if s.sets.Validation == nil && s.cfg.Data.Validation > 0 {
 		s.ev.Warn("there are too few training classes (%d) to set some aside for validation: the last epoch counts as the best", have)
 	}
-	switch images := len(s.sets.fit.Items); {
+	switch images := len(s.sets.Train.Items); {
 	case s.cfg.Sampler == "random" && s.cfg.BatchSize > images:
 		s.ev.Warn("a batch has %s instead of %d: there are no more to train on", plural.Of(images, "image"), s.cfg.BatchSize)
 		s.cfg.BatchSize = images
@@ -42,7 +34,7 @@ func (s *Session) fitBatch() error {
 	// An image may come twice in a batch, varied in two ways, where a class has no
 	// other. More of that makes batches large, not rich.
 	largest := 2
-	for _, items := range s.sets.fit.ByClass() {
+	for _, items := range s.sets.Train.ByClass() {
 		largest = max(largest, len(items))
 	}
 	if s.cfg.Sampler != "random" && s.cfg.ImagesPerClass > largest {
@@ -56,10 +48,10 @@ func (s *Session) fitBatch() error {
 func (s *Session) sample() (err error) {
 	c := s.cfg
 	if c.Sampler == "random" {
-		s.sampler, err = data.NewRandom(s.sets.fit, c.BatchSize, c.Seed)
+		s.sampler, err = data.NewRandom(s.sets.Train, c.BatchSize, c.Seed)
 		return err
 	}
-	balanced, err := data.NewBalanced(s.sets.fit, c.ClassesPerBatch, c.ImagesPerClass, c.Seed)
+	balanced, err := data.NewBalanced(s.sets.Train, c.ClassesPerBatch, c.ImagesPerClass, c.Seed)
 	if err != nil {
 		return err
 	}

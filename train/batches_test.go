@@ -2,18 +2,17 @@ package train
 
 import (
 	"context"
+	"github.com/vernier-ml/vernier/run"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/vernier-ml/vernier/data"
 )
 
 // refused is the error of a run that does not begin, and leaves nothing behind.
-func refused(t *testing.T, c Config) error {
+func refused(t *testing.T, c run.Config) error {
 	t.Helper()
-	folder := Folder(filepath.Join(t.TempDir(), "run"))
+	folder := run.Folder(filepath.Join(t.TempDir(), "run"))
 	s, err := Start(context.Background(), c, folder, newTestEngine(t), Options{Workers: 1, Events: silent{}})
 	if err == nil {
 		s.Close()
@@ -56,19 +55,6 @@ func TestATestSetThatCanShowNothingIsRefusedBeforeTraining(t *testing.T) {
 	}
 }
 
-// One class with two images is enough to be measured by.
-func TestOneTestClassWithTwoImagesIsEnough(t *testing.T) {
-	items := []data.Item{{Label: 0}, {Label: 1}, {Label: 1}}
-	test := &data.Set{Classes: []string{"a", "b"}, Items: items}
-	if err := (sets{test: test}).measurable(DataConfig{}); err != nil {
-		t.Error(err)
-	}
-	test.Items = items[:2]
-	if err := (sets{test: test}).measurable(DataConfig{}); err == nil {
-		t.Error("two single images: no error")
-	}
-}
-
 func TestABatchTakesNoMoreImagesOfAClassThanThereAre(t *testing.T) {
 	for asked, want := range map[int]int{1000: 4, 5: 4, 4: 4, 3: 3} {
 		c := smallConfig(t, shades(t, 8, 4))
@@ -83,7 +69,7 @@ func TestABatchTakesNoMoreImagesOfAClassThanThereAre(t *testing.T) {
 	c := smallConfig(t, shades(t, 8, 4))
 	c.ImagesPerClass = 2
 	s := begin(t, c)
-	s.sets.fit = s.sets.fit.Select("single", []int{0, 4, 8})
+	s.sets.Train = s.sets.Train.Select("single", []int{0, 4, 8})
 	if err := s.fitBatch(); err != nil || s.cfg.ImagesPerClass != 2 {
 		t.Errorf("single images: %d of a class, %v", s.cfg.ImagesPerClass, err)
 	}

@@ -2,14 +2,12 @@ package train
 
 import (
 	"fmt"
+	"github.com/vernier-ml/vernier/run"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 )
-
-// BoardFolder is where a run's files for TensorBoard are: tensorboard --logdir it.
-const BoardFolder = "tensorboard"
 
 // board writes what TensorBoard shows. A nil board writes nothing.
 type board struct {
@@ -24,8 +22,8 @@ type board struct {
 // TensorBoard reads the files of a folder in the order of their names and goes
 // back to none, so a name begins with its time, to the nanosecond: starts within a
 // second are in order too.
-func (f Folder) openBoard(steps int) (*board, error) {
-	dir := f.Path(BoardFolder)
+func openBoard(f run.Folder, steps int) (*board, error) {
+	dir := f.Path(run.BoardFolder)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -70,7 +68,7 @@ func (b *board) step(r stepRecord, labels []int) error {
 }
 
 // epoch adds the curves and histograms of an epoch.
-func (b *board) epoch(s *Session, r EpochRecord) error {
+func (b *board) epoch(s *Session, r run.EpochRecord) error {
 	if b == nil {
 		return nil
 	}
@@ -139,7 +137,7 @@ const (
 )
 
 // project writes the embeddings of a run for TensorBoard's projector.
-func (f Folder) project(e *Embedded) error {
+func project(f run.Folder, e *run.Embedded) error {
 	var tensor, meta strings.Builder
 	meta.WriteString("class\tpath\n")
 	n := e.Embeddings.N
@@ -158,11 +156,11 @@ func (f Folder) project(e *Embedded) error {
 	}
 	config := fmt.Sprintf("embeddings {\n  tensor_name: %q\n  tensor_path: %q\n  metadata_path: %q\n}\n",
 		fmt.Sprintf("test classes, epoch %d, %d of %d images", e.Epoch, rows, n), projectorTensor, projectorMetadata)
-	if err := os.MkdirAll(f.Path(BoardFolder), 0o755); err != nil {
+	if err := os.MkdirAll(f.Path(run.BoardFolder), 0o755); err != nil {
 		return err
 	}
 	for name, text := range map[string]string{projectorTensor: tensor.String(), projectorMetadata: meta.String(), projectorConfig: config} {
-		if err := f.write(filepath.Join(BoardFolder, name), []byte(text)); err != nil {
+		if err := f.WriteFile(filepath.Join(run.BoardFolder, name), []byte(text)); err != nil {
 			return err
 		}
 	}

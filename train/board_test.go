@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vernier-ml/vernier/run"
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
@@ -99,7 +100,7 @@ func TestTensorBoardGetsCurvesHistogramsAndTheEmbedding(t *testing.T) {
 	if _, err := s.Finish(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(s.folder.Path(BoardFolder), "events.out.tfevents.*"))
+	files, err := filepath.Glob(filepath.Join(s.folder.Path(run.BoardFolder), "events.out.tfevents.*"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("%v, %v", files, err)
 	}
@@ -144,15 +145,15 @@ func TestTensorBoardGetsCurvesHistogramsAndTheEmbedding(t *testing.T) {
 	if histograms["similarity/same class"]+histograms["distance/same class"] != 6 || len(histograms) != 2 {
 		t.Errorf("histograms %v", histograms)
 	}
-	tensor, err := os.ReadFile(filepath.Join(s.folder.Path(BoardFolder), projectorTensor))
+	tensor, err := os.ReadFile(filepath.Join(s.folder.Path(run.BoardFolder), projectorTensor))
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(tensor)), "\n")
-	if len(lines) != len(s.sets.test.Items) || strings.Count(lines[0], "\t") != c.Model.Dim-1 {
+	if len(lines) != len(s.sets.Test.Items) || strings.Count(lines[0], "\t") != c.Model.Dim-1 {
 		t.Errorf("%d rows of %q", len(lines), lines[0])
 	}
-	meta, err := os.ReadFile(filepath.Join(s.folder.Path(BoardFolder), projectorMetadata))
+	meta, err := os.ReadFile(filepath.Join(s.folder.Path(run.BoardFolder), projectorMetadata))
 	if err != nil || !strings.HasPrefix(string(meta), "class\tpath\nclass ") || strings.Count(string(meta), "\n") != len(lines)+1 {
 		t.Errorf("%v\n%s", err, meta)
 	}
@@ -171,7 +172,7 @@ func TestAResumedRunVoidsLaterEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	files, err := filepath.Glob(filepath.Join(s.folder.Path(BoardFolder), "events.out.tfevents.*"))
+	files, err := filepath.Glob(filepath.Join(s.folder.Path(run.BoardFolder), "events.out.tfevents.*"))
 	if err != nil || len(files) != 2 {
 		t.Fatalf("%v, %v", files, err)
 	}
@@ -200,17 +201,17 @@ func TestAFinishedRunThatIsResumedWritesNoEventFile(t *testing.T) {
 	c := smallConfig(t, shades(t, 12, 4))
 	c.Run.TensorBoard, c.WarmupEpochs, c.Epochs = true, 0, 1
 	s := begin(t, c)
-	train(t, s)
+	trainAll(t, s)
 	s.Close()
 	for range 2 {
 		r, err := resume(t, s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		train(t, r)
+		trainAll(t, r)
 		r.Close()
 	}
-	files, err := filepath.Glob(filepath.Join(s.folder.Path(BoardFolder), "events.*"))
+	files, err := filepath.Glob(filepath.Join(s.folder.Path(run.BoardFolder), "events.*"))
 	if err != nil || len(files) != 1 {
 		t.Errorf("event files %v, %v, want one", files, err)
 	}

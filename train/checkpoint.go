@@ -9,14 +9,8 @@ import (
 
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/optim"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/weights"
-)
-
-// Keys of a checkpoint's metadata.
-const (
-	stateKey  = "vernier.state"
-	configKey = "vernier.config"
-	epochKey  = "vernier.epoch"
 )
 
 // save writes the models, the history and, last of all, the checkpoint: a
@@ -24,13 +18,13 @@ const (
 // writes the same files again.
 func (s *Session) save() error {
 	epoch := s.state.Position.Epoch
-	meta := map[string]string{epochKey: strconv.Itoa(epoch)}
-	if err := s.model.Save(s.folder.Path(LastFile), meta); err != nil {
-		return s.notWritten(LastFile, err)
+	meta := map[string]string{run.EpochKey: strconv.Itoa(epoch)}
+	if err := s.model.Save(s.folder.Path(run.LastFile), meta); err != nil {
+		return s.notWritten(run.LastFile, err)
 	}
 	if epoch == s.state.BestEpoch || epoch == 0 {
-		if err := s.model.Save(s.folder.Path(BestFile), meta); err != nil {
-			return s.notWritten(BestFile, err)
+		if err := s.model.Save(s.folder.Path(run.BestFile), meta); err != nil {
+			return s.notWritten(run.BestFile, err)
 		}
 	}
 	if err := s.saveHistory(); err != nil {
@@ -73,8 +67,8 @@ func (s *Session) saveCheckpoint() error {
 		}
 		ts = append(ts, h)
 	}
-	if err := s.write(s.folder.Path(CheckpointFile), ts, map[string]string{stateKey: string(st), configKey: string(cfg)}); err != nil {
-		return s.notWritten(CheckpointFile, err)
+	if err := s.write(s.folder.Path(run.CheckpointFile), ts, map[string]string{run.StateKey: string(st), run.ConfigKey: string(cfg)}); err != nil {
+		return s.notWritten(run.CheckpointFile, err)
 	}
 	s.saved = time.Now()
 	return nil
@@ -98,7 +92,7 @@ func (s *Session) saveHistory() error {
 	if err := w.WriteAll(rows); err != nil {
 		return err
 	}
-	return s.folder.write(HistoryFile, b.Bytes())
+	return s.folder.WriteFile(run.HistoryFile, b.Bytes())
 }
 
 func text(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }

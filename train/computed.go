@@ -1,31 +1,8 @@
 package train
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"github.com/vernier-ml/vernier/engine"
-	"github.com/vernier-ml/vernier/weights"
 )
-
-// Engine says what computed the checkpoint that Options.From names, so that a run can
-// go on in the same precision. The zero value is that of a run without one.
-func (f Folder) Engine(from string) (engine.Info, error) {
-	path, err := f.checkpoint(from)
-	if err != nil || path == "" {
-		return engine.Info{}, err
-	}
-	file, err := weights.Open(path)
-	if err != nil {
-		return engine.Info{}, f.damaged(path, err)
-	}
-	defer file.Close()
-	var st state
-	if err := json.Unmarshal([]byte(file.Metadata()[stateKey]), &st); err != nil {
-		return engine.Info{}, fmt.Errorf("%s: its state: %w", path, err)
-	}
-	return st.Engine, nil
-}
 
 // goOnWith notes what computes from here on, and warns where it is not what computed
 // so far.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // posing is an engine that says it is another.
@@ -74,7 +75,7 @@ func TestARunRecordsWhatComputesIt(t *testing.T) {
 }
 
 // startsOf reads what the log says about starts.
-func startsOf(t *testing.T, folder Folder) (list []engine.Info) {
+func startsOf(t *testing.T, folder run.Folder) (list []engine.Info) {
 	t.Helper()
 	for _, r := range recordsOf(t, folder, "start", func(r startRecord) string { return r.Event }) {
 		list = append(list, r.Engine)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // DivergedError says that training produced a number that is not finite.
@@ -52,7 +53,7 @@ func (s *Session) giveUp(e *DivergedError) error {
 	done := s.state.Position.Epoch
 	e.Epoch = done + 1
 	if done > 0 { // otherwise only the network before training is stored
-		e.Kept = s.folder.Path(LastFile)
+		e.Kept = s.folder.Path(run.LastFile)
 	}
 	if err := s.log.write(struct {
 		Event string `json:"event"`

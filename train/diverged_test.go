@@ -9,14 +9,15 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/metric"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // blownUp takes one step an epoch, and all of them too large.
-func blownUp(t *testing.T, validation float64) Config {
+func blownUp(t *testing.T, validation float64) run.Config {
 	c := smallConfig(t, shades(t, 12, 4))
 	c.WarmupEpochs, c.Data.Validation, c.Steps = 0, validation, 1
 	c.Model.Metric, c.Model.Normalization = metric.Metric{Kind: metric.Euclidean}, "none"
-	c.Loss = LossConfig{Name: "contrastive"}
+	c.Loss = run.LossConfig{Name: "contrastive"}
 	c.Optimizer.Name, c.Optimizer.Rate = "sgd", 1e30
 	return c
 }
@@ -25,15 +26,15 @@ func blownUp(t *testing.T, validation float64) Config {
 // network before training, and nothing else.
 func TestAModelOfNoFiniteEmbeddingsIsNotStored(t *testing.T) {
 	for name, validation := range map[string]float64{"without validation": 0, "with validation": .4} {
-		folder := Folder(filepath.Join(t.TempDir(), "run"))
+		folder := run.Folder(filepath.Join(t.TempDir(), "run"))
 		s, err := Start(context.Background(), blownUp(t, validation), folder, newTestEngine(t), Options{Workers: 1, Events: silent{}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if (s.sets.validation != nil) != (validation > 0) {
-			t.Fatalf("%s: validation classes %v", name, s.sets.validation)
+		if (s.sets.Validation != nil) != (validation > 0) {
+			t.Fatalf("%s: validation classes %v", name, s.sets.Validation)
 		}
-		files := []string{LastFile, BestFile, CheckpointFile}
+		files := []string{run.LastFile, run.BestFile, run.CheckpointFile}
 		before := map[string]string{}
 		for _, file := range files {
 			text, err := os.ReadFile(folder.Path(file))
@@ -60,7 +61,7 @@ func TestAModelOfNoFiniteEmbeddingsIsNotStored(t *testing.T) {
 				t.Errorf("%s: %s changed (%v)", name, file, err)
 			}
 		}
-		log, err := os.ReadFile(folder.Path(LogFile))
+		log, err := os.ReadFile(folder.Path(run.LogFile))
 		if err != nil || !strings.Contains(string(log), `"event":"diverged"`) {
 			t.Errorf("%s: the log says %s, %v", name, log, err)
 		}
@@ -73,7 +74,7 @@ func TestTheLastGoodModelIsNamedWhereThereIsOne(t *testing.T) {
 	c.WarmupEpochs, c.Data.Validation = 0, 0
 	s := begin(t, c)
 	epoch(t, s)
-	if err := s.giveUp(&DivergedError{Step: 9, What: "the loss is NaN"}); !strings.Contains(err.Error(), "the epoch before, is "+s.folder.Path(LastFile)) {
+	if err := s.giveUp(&DivergedError{Step: 9, What: "the loss is NaN"}); !strings.Contains(err.Error(), "the epoch before, is "+s.folder.Path(run.LastFile)) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // Estimate is what a run will take.
@@ -46,10 +47,10 @@ const trialSteps = 4
 // DryRun builds a run without a folder, says what memory it takes, and trains a
 // few steps to say how long it will take; nothing is kept. What does not fit is a
 // *RoomError or a layers.MemoryError.
-func DryRun(ctx context.Context, cfg Config, eng engine.Engine, opt Options) (e *Estimate, err error) {
+func DryRun(ctx context.Context, cfg run.Config, eng engine.Engine, opt Options) (e *Estimate, err error) {
 	warmUp := cfg.WarmupEpochs
 	cfg.WarmupEpochs = 0 // the larger part of the run is what counts
-	s, err := prepare(ctx, cfg, Folder(""), eng, opt)
+	s, err := prepare(ctx, cfg, run.Folder(""), eng, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +81,8 @@ func DryRun(ctx context.Context, cfg Config, eng engine.Engine, opt Options) (e 
 	if err := s.fits(); err != nil {
 		return nil, err
 	}
-	if s.sets.validation != nil {
-		e.Embedded = e.Epochs * len(s.sets.validation.Items)
+	if s.sets.Validation != nil {
+		e.Embedded = e.Epochs * len(s.sets.Validation.Items)
 	}
 	if e.End, err = s.tryEnd(ctx, e.EmbedSeconds); err != nil {
 		return nil, err

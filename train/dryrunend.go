@@ -9,6 +9,7 @@ import (
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/metric"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // EndEstimate is what the final measurement will take: the test images embedded by
@@ -33,14 +34,14 @@ const endSample = 2000
 // classes.
 // embed is the time of an image.
 func (s *Session) tryEnd(ctx context.Context, embed float64) (*EndEstimate, error) {
-	part := firstClasses(s.sets.test, endSample)
-	e := &EndEstimate{Images: len(s.sets.test.Items), Classes: len(s.sets.test.Classes), Sample: len(part.Items), Restarts: s.opt.Restarts}
+	part := firstClasses(s.sets.Test, endSample)
+	e := &EndEstimate{Images: len(s.sets.Test.Items), Classes: len(s.sets.Test.Classes), Sample: len(part.Items), Restarts: s.opt.Restarts}
 	if e.Restarts == 0 {
 		e.Restarts = defaultRestarts
 	}
 	from := time.Now()
 	s.ev.Progress("measuring the end", 0, 3, "")
-	raw, err := rawPixels(ctx, part, s.model.Spec.Input, data.LoaderOptions{Workers: s.opt.Workers, MaxBad: s.cfg.Data.MaxBad})
+	raw, err := run.RawPixels(ctx, part, s.model.Spec.Input, data.LoaderOptions{Workers: s.opt.Workers, MaxBad: s.cfg.Data.MaxBad})
 	if err != nil {
 		return nil, err
 	}
@@ -122,13 +123,13 @@ func widened(x *eval.Embeddings, h int) *eval.Embeddings {
 // which grow, and once more laid out for distances), blocks of distances, the pairs
 // whose distances are drawn, and pictures.
 func (s *Session) endBytes(p MemoryPlan) int64 {
-	n := int64(len(s.sets.test.Items))
+	n := int64(len(s.sets.Test.Items))
 	widest := s.widest()
 	rows := 4 * n * (int64(s.model.Spec.Dim) + 4*widest)
 	blocks := min(eval.DefaultMemory, 8*1024*n)
 	heap := 3*p.Weights + p.Optimizer + p.Workspace + p.Pictures + rows + blocks + endFixed
 	if p.Device == nil {
-		heap += s.model.EmbedderBytes(evalBatch)
+		heap += s.model.EmbedderBytes(run.EmbedBatch)
 	}
 	return p.Program + heap + gcPercent*heap/100
 }
@@ -137,7 +138,7 @@ func (s *Session) endBytes(p MemoryPlan) int64 {
 func (s *Session) widest() int64 {
 	widest := int64(s.model.Spec.Dim)
 	if !s.opt.ModelOnly {
-		side := int64(min(s.model.Spec.Input.Size, rawSide))
+		side := int64(min(s.model.Spec.Input.Size, run.RawSide))
 		widest = max(widest, 3*side*side)
 	}
 	return widest

@@ -3,18 +3,19 @@ package train
 import (
 	"bytes"
 	"context"
+	"github.com/vernier-ml/vernier/run"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-func resumeFrom(t *testing.T, folder Folder, from string) (*Session, error) {
+func resumeFrom(t *testing.T, folder run.Folder, from string) (*Session, error) {
 	t.Helper()
 	return Resume(context.Background(), folder, newTestEngine(t), Options{Workers: 1, Events: silent{}, From: from})
 }
 
-func contents(t *testing.T, folder Folder) map[string]string {
+func contents(t *testing.T, folder run.Folder) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob(folder.Path("*"))
 	if err != nil {
@@ -33,10 +34,10 @@ func contents(t *testing.T, folder Folder) map[string]string {
 
 // A run that lost its latest checkpoint is not one that has none yet.
 func TestARunWithoutItsLatestCheckpointIsNotBegunAnew(t *testing.T) {
-	folder := Folder(filepath.Join(t.TempDir(), "run"))
-	s := runTo(t, longer(t), folder, RunConfig{Keep: 2}, 3)
+	folder := run.Folder(filepath.Join(t.TempDir(), "run"))
+	s := runTo(t, longer(t), folder, run.Output{Keep: 2}, 3)
 	s.Close()
-	if err := os.Remove(folder.Path(CheckpointFile)); err != nil {
+	if err := os.Remove(folder.Path(run.CheckpointFile)); err != nil {
 		t.Fatal(err)
 	}
 	before := contents(t, folder)
@@ -55,14 +56,14 @@ func TestARunWithoutItsLatestCheckpointIsNotBegunAnew(t *testing.T) {
 	}
 	r.Close()
 	// Nor is one that has nothing left but its model.
-	if err := os.Remove(folder.Path(CheckpointFile)); err != nil {
+	if err := os.Remove(folder.Path(run.CheckpointFile)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(folder.Path(BestCheckpointFile)); err != nil {
+	if err := os.Remove(folder.Path(run.BestCheckpointFile)); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []int{2, 3} {
-		if err := os.Remove(folder.Path(epochCheckpoint(n))); err != nil {
+		if err := os.Remove(folder.Path(run.EpochCheckpoint(n))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,10 +73,10 @@ func TestARunWithoutItsLatestCheckpointIsNotBegunAnew(t *testing.T) {
 }
 
 func TestADamagedCheckpointIsNamedWithTheOthers(t *testing.T) {
-	folder := Folder(filepath.Join(t.TempDir(), "run"))
-	s := runTo(t, longer(t), folder, RunConfig{Keep: 2}, 3)
+	folder := run.Folder(filepath.Join(t.TempDir(), "run"))
+	s := runTo(t, longer(t), folder, run.Output{Keep: 2}, 3)
 	s.Close()
-	path := folder.Path(CheckpointFile)
+	path := folder.Path(run.CheckpointFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -90,13 +91,13 @@ func TestADamagedCheckpointIsNamedWithTheOthers(t *testing.T) {
 	}
 	for name, spoilt := range map[string][]byte{
 		"cut short": text[:len(text)/2], "empty": {}, "a number": flip(len(text) - 5), "the length of the head": flip(2),
-		"the name of the settings": flip(bytes.Index(text, []byte(configKey)) + 3), "the state": flip(bytes.Index(text, []byte(`best_epoch\":`)) + 13),
+		"the name of the settings": flip(bytes.Index(text, []byte(run.ConfigKey)) + 3), "the state": flip(bytes.Index(text, []byte(`best_epoch\":`)) + 13),
 	} {
 		if err := os.WriteFile(path, spoilt, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		_, err := resumeFrom(t, folder, "")
-		if err == nil || !strings.Contains(err.Error(), "damaged") || !strings.Contains(err.Error(), CheckpointFile) || !strings.Contains(err.Error(), "--from best, or --from 2, or --from 3") {
+		if err == nil || !strings.Contains(err.Error(), "damaged") || !strings.Contains(err.Error(), run.CheckpointFile) || !strings.Contains(err.Error(), "--from best, or --from 2, or --from 3") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -104,7 +105,7 @@ func TestADamagedCheckpointIsNamedWithTheOthers(t *testing.T) {
 
 func TestADamagedModelIsNotUsed(t *testing.T) {
 	s := begin(t, smallConfig(t, shades(t, 8, 4)))
-	path := s.folder.Path(BestFile)
+	path := s.folder.Path(run.BestFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -113,7 +114,7 @@ func TestADamagedModelIsNotUsed(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.folder.LoadModel(newTestEngine(t), false); err == nil || !strings.Contains(err.Error(), BestFile+" is damaged") {
+	if _, _, err := s.folder.LoadModel(newTestEngine(t), false); err == nil || !strings.Contains(err.Error(), run.BestFile+" is damaged") {
 		t.Errorf("got %v", err)
 	}
 	if _, _, err := s.folder.LoadModel(newTestEngine(t), true); err != nil {

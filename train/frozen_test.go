@@ -10,19 +10,20 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // frozenConfig trains what comes after block2.
-func frozenConfig(t *testing.T) Config {
+func frozenConfig(t *testing.T) run.Config {
 	c := smallConfig(t, shades(t, 8, 4))
 	c.Freeze = model.Freeze{To: "block2"}
 	return c
 }
 
-func start(t *testing.T, c Config, opt Options) *Session {
+func start(t *testing.T, c run.Config, opt Options) *Session {
 	t.Helper()
 	opt.Workers, opt.Events = 1, silent{}
-	s, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), opt)
+	s, err := Start(context.Background(), c, run.Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func start(t *testing.T, c Config, opt Options) *Session {
 	return s
 }
 
-func train(t *testing.T, s *Session) {
+func trainAll(t *testing.T, s *Session) {
 	t.Helper()
 	if err := s.Train(t.Context()); err != nil {
 		t.Fatal(err)
@@ -39,16 +40,16 @@ func train(t *testing.T, s *Session) {
 
 func TestTrainingOnCachedOutputsIsTrainingOnTheImages(t *testing.T) {
 	c := frozenConfig(t)
-	plain := start(t, c, Options{Cache: CacheOptions{Off: true}})
-	train(t, plain)
+	plain := start(t, c, Options{Cache: run.CacheOptions{Off: true}})
+	trainAll(t, plain)
 	want := all(t, plain)
 	for _, keep := range []string{"fp32", "fp16"} {
 		c.Data.CacheFrozen = keep
-		s := start(t, c, Options{Cache: CacheOptions{Dir: t.TempDir()}})
+		s := start(t, c, Options{Cache: run.CacheOptions{Dir: t.TempDir()}})
 		if s.features == nil || s.net.images.Shape()[1] != 64 {
 			t.Fatalf("%s: the network takes %v", keep, s.net.images.Shape())
 		}
-		train(t, s)
+		trainAll(t, s)
 		got := all(t, s)
 		if keep == "fp16" {
 			continue // rounding moves AdamW's first steps by up to their whole length
@@ -69,9 +70,9 @@ func TestTrainingOnCachedOutputsIsTrainingOnTheImages(t *testing.T) {
 func TestWhatIsFrozenUpToABlockStays(t *testing.T) {
 	c := frozenConfig(t)
 	c.Data.CacheFrozen, c.Data.Augment, c.WarmupEpochs = "fp16", "flip", 0
-	s := start(t, c, Options{Cache: CacheOptions{Dir: t.TempDir()}})
+	s := start(t, c, Options{Cache: run.CacheOptions{Dir: t.TempDir()}})
 	before := all(t, s)
-	train(t, s)
+	trainAll(t, s)
 	names := moved(s.model.Params, before, all(t, s))
 	for _, p := range s.model.Params.All() {
 		frozen := strings.HasPrefix(p.Name, "block1.") || strings.HasPrefix(p.Name, "block2.")
@@ -86,9 +87,9 @@ func TestWhatIsFrozenUpToABlockStays(t *testing.T) {
 func TestADamagedCacheOfOutputsChangesNoRun(t *testing.T) {
 	c := frozenConfig(t)
 	c.Data.CacheFrozen, c.Data.Augment, c.Data.MaxBad = "fp16", "flip", 50
-	opt := Options{Cache: CacheOptions{Dir: t.TempDir()}}
+	opt := Options{Cache: run.CacheOptions{Dir: t.TempDir()}}
 	s := start(t, c, opt)
-	train(t, s)
+	trainAll(t, s)
 	want := all(t, s)
 	text, err := os.ReadFile(s.features.Path)
 	if err != nil {
@@ -104,7 +105,7 @@ func TestADamagedCacheOfOutputsChangesNoRun(t *testing.T) {
 	if !again.features.Damaged {
 		t.Error("the damage was not noticed")
 	}
-	train(t, again)
+	trainAll(t, again)
 	same(t, "after damage", want, all(t, again))
 	if bad := again.trainer.Bad(); len(bad) > 0 {
 		t.Errorf("images are blamed: %v", bad)
@@ -114,9 +115,9 @@ func TestADamagedCacheOfOutputsChangesNoRun(t *testing.T) {
 func TestARunOnCachedOutputsGoesOnWhereItStopped(t *testing.T) {
 	c := frozenConfig(t)
 	c.Data.CacheFrozen, c.Data.Augment = "fp16", "flip"
-	opt := Options{Cache: CacheOptions{Dir: t.TempDir()}, Workers: 1, Events: silent{}}
+	opt := Options{Cache: run.CacheOptions{Dir: t.TempDir()}, Workers: 1, Events: silent{}}
 	straight := start(t, c, opt)
-	train(t, straight)
+	trainAll(t, straight)
 	stopped := start(t, c, opt)
 	epoch(t, stopped)
 	stopped.Close()
@@ -128,7 +129,7 @@ func TestARunOnCachedOutputsGoesOnWhereItStopped(t *testing.T) {
 	if s.features.Built != 0 {
 		t.Errorf("the outputs of %d images were computed anew", s.features.Built)
 	}
-	train(t, s)
+	trainAll(t, s)
 	want, got := all(t, straight), all(t, s)
 	for name := range want {
 		if !slices.Equal(want[name], got[name]) {
@@ -140,23 +141,23 @@ func TestARunOnCachedOutputsGoesOnWhereItStopped(t *testing.T) {
 func TestARunOnCachedOutputsIsMeasuredThroughThem(t *testing.T) {
 	c := frozenConfig(t)
 	c.Data.CacheFrozen, c.Data.Augment = "fp32", "none"
-	opt := Options{Cache: CacheOptions{Dir: t.TempDir()}, Workers: 1, Events: silent{}}
+	opt := Options{Cache: run.CacheOptions{Dir: t.TempDir()}, Workers: 1, Events: silent{}}
 	s := start(t, c, opt)
-	train(t, s)
-	cached, err := Embed(t.Context(), s.folder, newTestEngine(t), Selection{Options: opt})
+	trainAll(t, s)
+	cached, err := run.Embed(t.Context(), s.folder, newTestEngine(t), run.Selection{Options: opt.run()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer cached.Close()
-	if cached.features == nil || cached.features.Built != 0 {
+	if cached.Features == nil || cached.Features.Built != 0 {
 		t.Error("the cached outputs were not used")
 	}
-	direct, err := Embed(t.Context(), s.folder, newTestEngine(t), Selection{Data: c.Data.Spec, Split: "test", Options: opt})
+	direct, err := run.Embed(t.Context(), s.folder, newTestEngine(t), run.Selection{Data: c.Data.Spec, Split: "test", Options: opt.run()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer direct.Close()
-	if direct.features != nil {
+	if direct.Features != nil {
 		t.Error("images of another set went through the cache")
 	}
 	for i, v := range cached.Embeddings.X {
@@ -170,20 +171,20 @@ func TestARunOnCachedOutputsIsMeasuredThroughThem(t *testing.T) {
 }
 
 func TestSettingsThatCannotGoWithCachedOutputs(t *testing.T) {
-	base := func() Config {
-		c := Default("glyphs")
+	base := func() run.Config {
+		c := run.Default("glyphs")
 		c.Data.Augment, c.Data.CacheFrozen, c.Freeze.To = "flip", "fp16", "block1"
 		return c
 	}
 	if err := base().Validate(); err != nil {
 		t.Error(err)
 	}
-	for says, change := range map[string]func(*Config){
-		"there is: block1":  func(c *Config) { c.Freeze.To = "stem" },
-		"no block is named": func(c *Config) { c.Freeze.To = "" },
-		"there is: fp16":    func(c *Config) { c.Data.CacheFrozen = "int8" },
-		"one of none, flip": func(c *Config) { c.Data.Augment = "photos" },
-		"augmentation is one of none": func(c *Config) {
+	for says, change := range map[string]func(*run.Config){
+		"there is: block1":  func(c *run.Config) { c.Freeze.To = "stem" },
+		"no block is named": func(c *run.Config) { c.Freeze.To = "" },
+		"there is: fp16":    func(c *run.Config) { c.Data.CacheFrozen = "int8" },
+		"one of none, flip": func(c *run.Config) { c.Data.Augment = "photos" },
+		"augmentation is one of none": func(c *run.Config) {
 			c.Model.Backbone, c.Model.Pool, c.Freeze.To = "vits16", model.PoolCls, "blocks.3"
 			c.Model.Input = c.Model.Input.WithSize(32)
 		},

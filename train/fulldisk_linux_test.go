@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"github.com/vernier-ml/vernier/run"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,9 +24,9 @@ func TestASmallDiskFillsUpDuringASave(t *testing.T) {
 		}
 	})
 	c := longer(t)
-	straight := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), DefaultRun(), 6)
+	straight := runTo(t, c, run.Folder(filepath.Join(t.TempDir(), "run")), run.DefaultOutput(), 6)
 	defer straight.Close()
-	s := runTo(t, c, Folder(filepath.Join(disk, "run")), DefaultRun(), 2)
+	s := runTo(t, c, run.Folder(filepath.Join(disk, "run")), run.DefaultOutput(), 2)
 	filler := filepath.Join(disk, "filler")
 	fill(t, filler)
 	if err := s.Train(context.Background()); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "the disk is full") || !strings.Contains(err.Error(), "stays and is whole") {

@@ -13,15 +13,16 @@ import (
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/run"
 )
 
 func fixedTime() time.Time { return time.Unix(1, 500_000_000) }
 
 // heard trains a configuration and returns what was told.
-func heard(t *testing.T, c Config) (*Session, *listening) {
+func heard(t *testing.T, c run.Config) (*Session, *listening) {
 	t.Helper()
 	l := &listening{}
-	s, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: l})
+	s, err := Start(context.Background(), c, run.Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func says(list []string, text string) bool {
 // Random batches of two images of many classes hold no pair of one class.
 func TestNoActivePairIsSaid(t *testing.T) {
 	c := smallConfig(t, shades(t, 12, 2))
-	c.WarmupEpochs, c.Epochs, c.Loss = 0, 1, LossConfig{Name: "triplet"}
+	c.WarmupEpochs, c.Epochs, c.Loss = 0, 1, run.LossConfig{Name: "triplet"}
 	c.Sampler, c.BatchSize = "random", 2
 	s, l := heard(t, c)
 	if r := s.state.History[0]; r.Idle < .5 || !says(l.warnings, "no pair was active in") {
@@ -50,7 +51,7 @@ func TestNoActivePairIsSaid(t *testing.T) {
 // Embeddings of a large scale are saturated in nearly all coordinates.
 func TestSaturationOfTheRestrictionIsSaid(t *testing.T) {
 	c := smallConfig(t, shades(t, 8, 4))
-	c.WarmupEpochs, c.Epochs, c.Loss, c.Model.Scale = 0, 1, LossConfig{Name: "npairs"}, 1e4
+	c.WarmupEpochs, c.Epochs, c.Loss, c.Model.Scale = 0, 1, run.LossConfig{Name: "npairs"}, 1e4
 	s, l := heard(t, c)
 	if r := s.state.History[0]; r.Saturated < .5 || !says(l.warnings, "beyond 95% of the restriction's bound") {
 		t.Errorf("saturated %v, said %q", r.Saturated, l.warnings)
@@ -84,7 +85,7 @@ func TestACollapseIsSaid(t *testing.T) {
 	}
 	more := &listening{}
 	s.ev = more
-	s.warn(EpochRecord{DistanceMean: .2, DistanceStd: 1e-5}, 3, health{})
+	s.warn(run.EpochRecord{DistanceMean: .2, DistanceStd: 1e-5}, 3, health{})
 	if !says(more.warnings, "collapsed") {
 		t.Errorf("said %q", more.warnings)
 	}
@@ -108,12 +109,12 @@ func TestGradientsThatExplodeOrVanishAreCounted(t *testing.T) {
 	}
 	l := &listening{}
 	s := &Session{ev: l}
-	s.warn(EpochRecord{Epoch: 3, DistanceMean: 1, DistanceStd: 1}, 36, h)
+	s.warn(run.EpochRecord{Epoch: 3, DistanceMean: 1, DistanceStd: 1}, 36, h)
 	if !says(l.warnings, "exploded in 2 steps, at step 32 to a norm of 5e+03") || says(l.warnings, "vanished") {
 		t.Errorf("said %q", l.warnings)
 	}
 	h.Faint = 30
-	s.warn(EpochRecord{Epoch: 3, DistanceMean: 1, DistanceStd: 1}, 36, h)
+	s.warn(run.EpochRecord{Epoch: 3, DistanceMean: 1, DistanceStd: 1}, 36, h)
 	if !says(l.warnings, "vanished in 30 of 36 steps") || !says(l.warnings, "a --rate that is too large") {
 		t.Errorf("said %q", l.warnings)
 	}
@@ -193,7 +194,7 @@ func TestTestClassesAreReportedWithoutValidation(t *testing.T) {
 	if _, err := s.Finish(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(s.folder.Path(FiguresFolder), RecallFigure)); err != nil {
+	if _, err := os.Stat(filepath.Join(s.folder.Path(run.FiguresFolder), run.RecallFigure)); err != nil {
 		t.Error(err)
 	}
 	if r := s.state.History[0]; r.Test == nil || r.Recall1 >= 0 {

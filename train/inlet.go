@@ -8,17 +8,6 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
-// feeder returns the engine if it takes the pixels of images; nil if they come as
-// numbers.
-func feeder(eng engine.Engine) engine.Feeder {
-	f, _ := eng.(engine.Feeder)
-	return f
-}
-
-func byteNumbers(table [3][256]float32, reverse bool) engine.ByteNumbers {
-	return engine.ByteNumbers{Table: table[:], Reverse: reverse}
-}
-
 // inlet is how the images of batches come to the input of a graph: as numbers, or on
 // an engine that takes them (layers.Feeder) as bytes, which may travel ahead of the
 // step that reads them.
@@ -41,7 +30,7 @@ func newInlet(g *layers.Graph, images *layers.Node) *inlet {
 
 // takePixels makes the inlet take bytes.
 func (in *inlet) takePixels(f engine.Feeder, norm data.Normalization) (err error) {
-	if in.feed, err = f.Feed(in.to, byteNumbers(norm.Bytes())); err != nil {
+	if in.feed, err = f.Feed(in.to, engine.NewByteNumbers(norm.Bytes())); err != nil {
 		return fmt.Errorf("bytes of images: %w", err)
 	}
 	return nil

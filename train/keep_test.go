@@ -11,18 +11,19 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/weights"
 )
 
 // longer is a run of six epochs with validation classes, of which the best one is
 // not the last.
-func longer(t *testing.T) Config {
+func longer(t *testing.T) run.Config {
 	c := smallConfig(t, shades(t, 12, 4))
 	c.Data.Validation, c.Epochs, c.WarmupEpochs = .4, 6, 0
 	return c
 }
 
-func runTo(t *testing.T, c Config, folder Folder, run RunConfig, epochs int) *Session {
+func runTo(t *testing.T, c run.Config, folder run.Folder, run run.Output, epochs int) *Session {
 	t.Helper()
 	c.Run = run
 	s, err := Start(context.Background(), c, folder, newTestEngine(t), Options{Workers: 1, Events: silent{}})
@@ -36,23 +37,23 @@ func runTo(t *testing.T, c Config, folder Folder, run RunConfig, epochs int) *Se
 }
 
 func TestTheLastEpochsAndTheBestKeepTheirCheckpoints(t *testing.T) {
-	folder := Folder(filepath.Join(t.TempDir(), "run"))
-	s := runTo(t, longer(t), folder, RunConfig{Keep: 3}, 6)
+	folder := run.Folder(filepath.Join(t.TempDir(), "run"))
+	s := runTo(t, longer(t), folder, run.Output{Keep: 3}, 6)
 	defer s.Close()
-	kept, err := folder.keptEpochs()
+	kept, err := folder.KeptEpochs()
 	if err != nil || !slices.Equal(kept, []int{4, 5, 6}) {
 		t.Errorf("kept %v, %v", kept, err)
 	}
 	if entries, _ := filepath.Glob(folder.Path(".*")); len(entries) != 1 { // the lock
 		t.Errorf("left behind: %v", entries)
 	}
-	f, err := weights.Open(folder.Path(BestCheckpointFile))
+	f, err := weights.Open(folder.Path(run.BestCheckpointFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if want := fmt.Sprintf(`"position":{"epoch":%d,"batch":0}`, s.state.BestEpoch); !strings.Contains(f.Metadata()[stateKey], want) {
-		t.Errorf("the best checkpoint is not of epoch %d: %s", s.state.BestEpoch, f.Metadata()[stateKey])
+	if want := fmt.Sprintf(`"position":{"epoch":%d,"batch":0}`, s.state.BestEpoch); !strings.Contains(f.Metadata()[run.StateKey], want) {
+		t.Errorf("the best checkpoint is not of epoch %d: %s", s.state.BestEpoch, f.Metadata()[run.StateKey])
 	}
 }
 
@@ -61,7 +62,7 @@ func TestTheLastEpochsAndTheBestKeepTheirCheckpoints(t *testing.T) {
 func TestAmongEqualEpochsTheFirstIsTheBest(t *testing.T) {
 	c := longer(t)
 	c.Optimizer.Rate, c.Freeze.BNStats = 0, true // nothing changes
-	s := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), DefaultRun(), 3)
+	s := runTo(t, c, run.Folder(filepath.Join(t.TempDir(), "run")), run.DefaultOutput(), 3)
 	s.Close()
 	r := resumeToEnd(t, s)
 	defer r.Close()
@@ -78,14 +79,14 @@ func TestAmongEqualEpochsTheFirstIsTheBest(t *testing.T) {
 // From whichever checkpoint a run goes on, it ends as the one that never stopped.
 func TestARunGoesOnFromTheBestOrAnEarlierEpoch(t *testing.T) {
 	c := longer(t)
-	straight := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), DefaultRun(), 6)
+	straight := runTo(t, c, run.Folder(filepath.Join(t.TempDir(), "run")), run.DefaultOutput(), 6)
 	defer straight.Close()
 	want := all(t, straight)
-	for _, from := range []string{FromBest, "3", "5", "latest"} {
-		folder := Folder(filepath.Join(t.TempDir(), "run"))
-		s := runTo(t, c, folder, RunConfig{Keep: 6}, 5)
+	for _, from := range []string{run.FromBest, "3", "5", "latest"} {
+		folder := run.Folder(filepath.Join(t.TempDir(), "run"))
+		s := runTo(t, c, folder, run.Output{Keep: 6}, 5)
 		best := s.state.BestEpoch
-		if err := folder.write(ResultsFile, []byte("{}")); err != nil {
+		if err := folder.WriteFile(run.ResultsFile, []byte("{}")); err != nil {
 			t.Fatal(err)
 		}
 		s.Close()
@@ -93,10 +94,10 @@ func TestARunGoesOnFromTheBestOrAnEarlierEpoch(t *testing.T) {
 		if err != nil {
 			t.Fatalf("from %s: %v", from, err)
 		}
-		if at := r.state.Position.Epoch; from == FromBest && at != best || from == "3" && at != 3 || len(r.state.History) != at {
+		if at := r.state.Position.Epoch; from == run.FromBest && at != best || from == "3" && at != 3 || len(r.state.History) != at {
 			t.Errorf("from %s: at epoch %d, with %d in its history", from, at, len(r.state.History))
 		}
-		if kept, err := folder.keptEpochs(); err != nil || len(kept) != r.state.Position.Epoch {
+		if kept, err := folder.KeptEpochs(); err != nil || len(kept) != r.state.Position.Epoch {
 			t.Errorf("from %s: kept %v, %v", from, kept, err)
 		}
 		if err := r.Train(context.Background()); err != nil {
@@ -112,8 +113,8 @@ func TestARunGoesOnFromTheBestOrAnEarlierEpoch(t *testing.T) {
 }
 
 func TestACheckpointThatIsNotThereIsNamedWithThoseThatAre(t *testing.T) {
-	folder := Folder(filepath.Join(t.TempDir(), "run"))
-	s := runTo(t, longer(t), folder, RunConfig{Keep: 2}, 3)
+	folder := run.Folder(filepath.Join(t.TempDir(), "run"))
+	s := runTo(t, longer(t), folder, run.Output{Keep: 2}, 3)
 	s.Close()
 	for from, want := range map[string]string{"1": "the latest, the best, 2, 3", "first": "not from", "-1": "not from"} {
 		if _, err := Resume(context.Background(), folder, newTestEngine(t), Options{Events: silent{}, From: from}); err == nil || !strings.Contains(err.Error(), want) {
@@ -124,17 +125,17 @@ func TestACheckpointThatIsNotThereIsNamedWithThoseThatAre(t *testing.T) {
 
 func TestARunEndedBeforeItsFirstCheckpointBeginsAnew(t *testing.T) {
 	c := longer(t)
-	straight := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), DefaultRun(), 1)
+	straight := runTo(t, c, run.Folder(filepath.Join(t.TempDir(), "run")), run.DefaultOutput(), 1)
 	defer straight.Close()
-	s := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), DefaultRun(), 0)
+	s := runTo(t, c, run.Folder(filepath.Join(t.TempDir(), "run")), run.DefaultOutput(), 0)
 	s.Close()
-	for _, name := range []string{CheckpointFile, LastFile, BestFile, HistoryFile} {
+	for _, name := range []string{run.CheckpointFile, run.LastFile, run.BestFile, run.HistoryFile} {
 		if err := os.Remove(s.folder.Path(name)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// What a killed process was writing lies there too.
-	if err := os.WriteFile(s.folder.Path("."+LastFile+"1234567890123456789"), []byte("half"), 0o600); err != nil {
+	if err := os.WriteFile(s.folder.Path("."+run.LastFile+"1234567890123456789"), []byte("half"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r, err := resume(t, s)
@@ -142,7 +143,7 @@ func TestARunEndedBeforeItsFirstCheckpointBeginsAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if left, _ := filepath.Glob(s.folder.Path("." + LastFile + "*")); left != nil {
+	if left, _ := filepath.Glob(s.folder.Path("." + run.LastFile + "*")); left != nil {
 		t.Errorf("left behind: %v", left)
 	}
 	epoch(t, r)
@@ -156,11 +157,11 @@ func TestARunEndedBeforeItsFirstCheckpointBeginsAnew(t *testing.T) {
 
 func TestACheckpointIsWrittenAfterATimeWithinAnEpoch(t *testing.T) {
 	c := longer(t)
-	s := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), RunConfig{Keep: 1, SaveEvery: 1}, 0)
+	s := runTo(t, c, run.Folder(filepath.Join(t.TempDir(), "run")), run.Output{Keep: 1, SaveEvery: 1}, 0)
 	defer s.Close()
 	var seen []string
 	s.write = func(path string, ts []*weights.Tensor, meta map[string]string) error {
-		seen = append(seen, meta[stateKey])
+		seen = append(seen, meta[run.StateKey])
 		return weights.WriteSafetensors(path, ts, meta)
 	}
 	epoch(t, s)
@@ -173,10 +174,10 @@ func TestACheckpointIsWrittenAfterATimeWithinAnEpoch(t *testing.T) {
 // where it would have come.
 func TestAFullDiskLeavesThePreviousCheckpointWhole(t *testing.T) {
 	c := longer(t)
-	straight := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), DefaultRun(), 6)
+	straight := runTo(t, c, run.Folder(filepath.Join(t.TempDir(), "run")), run.DefaultOutput(), 6)
 	defer straight.Close()
-	s := runTo(t, c, Folder(filepath.Join(t.TempDir(), "run")), DefaultRun(), 2)
-	before, err := os.ReadFile(s.folder.Path(CheckpointFile))
+	s := runTo(t, c, run.Folder(filepath.Join(t.TempDir(), "run")), run.DefaultOutput(), 2)
+	before, err := os.ReadFile(s.folder.Path(run.CheckpointFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,13 +192,13 @@ func TestAFullDiskLeavesThePreviousCheckpointWhole(t *testing.T) {
 	if !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("got %v", err)
 	}
-	for _, want := range []string{"the disk is full", "MiB are free", CheckpointFile, "stays and is whole"} {
+	for _, want := range []string{"the disk is full", "MiB are free", run.CheckpointFile, "stays and is whole"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not say %q", err, want)
 		}
 	}
 	s.Close()
-	after, err := os.ReadFile(s.folder.Path(CheckpointFile))
+	after, err := os.ReadFile(s.folder.Path(run.CheckpointFile))
 	if err != nil || !slices.Equal(before, after) {
 		t.Fatalf("the checkpoint changed: %v", err)
 	}

@@ -3,6 +3,7 @@ package train
 import (
 	"bufio"
 	"encoding/json"
+	"github.com/vernier-ml/vernier/run"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,7 @@ func TestLinesBeyondTheCheckpointAndHalfLinesAreDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.write(EpochRecord{Event: "epoch", Epoch: 3}); err != nil {
+	if err := l.write(run.EpochRecord{Event: "epoch", Epoch: 3}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.close(); err != nil {
@@ -40,9 +41,9 @@ func TestLinesBeyondTheCheckpointAndHalfLinesAreDropped(t *testing.T) {
 }
 
 // recordsOf reads the records of one event from a run's log.
-func recordsOf[R any](t *testing.T, folder Folder, event string, of func(R) string) (list []R) {
+func recordsOf[R any](t *testing.T, folder run.Folder, event string, of func(R) string) (list []R) {
 	t.Helper()
-	f, err := os.Open(folder.Path(LogFile))
+	f, err := os.Open(folder.Path(run.LogFile))
 	if err != nil {
 		t.Fatal(err)
 	}

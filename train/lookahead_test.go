@@ -14,6 +14,7 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/optim"
+	"github.com/vernier-ml/vernier/run"
 )
 
 func TestTheBatchAfterIsReadOnlyWhenAskedFor(t *testing.T) {
@@ -127,10 +128,10 @@ func (f *feedingFeed) Close() error {
 	return nil
 }
 
-func beginFeeding(t *testing.T, c Config) (*Session, *feeding) {
+func beginFeeding(t *testing.T, c run.Config) (*Session, *feeding) {
 	t.Helper()
 	eng := &feeding{Engine: newTestEngine(t)}
-	s, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), eng, Options{Workers: 1, Events: silent{}, Cache: CacheOptions{Dir: t.TempDir()}})
+	s, err := Start(context.Background(), c, run.Folder(filepath.Join(t.TempDir(), "run")), eng, Options{Workers: 1, Events: silent{}, Cache: run.CacheOptions{Dir: t.TempDir()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,18 +154,18 @@ func same(t *testing.T, what string, want, got map[string][]float32) {
 // Images that go to the engine as bytes train as those that go as numbers do, to
 // the last bit: in one graph and in micro-batches, of which the last is not full.
 func TestARunOnBytesIsARunOnNumbers(t *testing.T) {
-	for name, change := range map[string]func(*Config){
-		"one graph":     func(c *Config) {},
-		"B, G, R":       func(c *Config) { c.Model.Input.BGR, c.Model.Input.Mean = true, [3]float64{.1, .2, .3} },
-		"micro-batches": func(c *Config) { c.MicroBatch, c.Freeze = 4, model.Freeze{BNStats: true} },
-		"outputs of frozen blocks": func(c *Config) {
+	for name, change := range map[string]func(*run.Config){
+		"one graph":     func(c *run.Config) {},
+		"B, G, R":       func(c *run.Config) { c.Model.Input.BGR, c.Model.Input.Mean = true, [3]float64{.1, .2, .3} },
+		"micro-batches": func(c *run.Config) { c.MicroBatch, c.Freeze = 4, model.Freeze{BNStats: true} },
+		"outputs of frozen blocks": func(c *run.Config) {
 			c.Freeze, c.Data.CacheFrozen, c.Data.Augment = model.Freeze{To: "block1"}, "fp32", "none"
 		},
 	} {
 		c := smallConfig(t, shades(t, 8, 4))
 		c.Data.Augment, c.Epochs = "photos", 2
 		change(&c)
-		plain := start(t, c, Options{Cache: CacheOptions{Dir: t.TempDir()}})
+		plain := start(t, c, Options{Cache: run.CacheOptions{Dir: t.TempDir()}})
 		if err := plain.Train(context.Background()); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -299,10 +300,10 @@ func TestMeasuringOnBytesIsMeasuringOnNumbers(t *testing.T) {
 		t.Errorf("epochs %+v, want %+v", fed.state.History, plain.state.History)
 	}
 	eng.asked = nil
-	var rows [2]*Rows
+	var rows [2]*run.Rows
 	for i, s := range []*Session{plain, fed} {
 		var err error
-		if rows[i], err = EmbedImages(context.Background(), s.model, s.sets.test, 0, 1, silent{}); err != nil {
+		if rows[i], err = run.EmbedImages(context.Background(), s.model, s.sets.Test, 0, 1, silent{}); err != nil {
 			t.Fatal(err)
 		}
 	}

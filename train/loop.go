@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // Train runs the remaining epochs. When ctx ends it saves a checkpoint after
@@ -83,13 +84,13 @@ func (s *Session) batchwise(ctx context.Context) error {
 // endEpoch measures an epoch whose steps are done, reports and saves it.
 func (s *Session) endEpoch(ctx context.Context) error {
 	start, st := time.Now(), &s.state
-	r := EpochRecord{
+	r := run.EpochRecord{
 		Event: "epoch", Epoch: st.Position.Epoch + 1, Steps: s.opti.Steps(), Loss: st.LossSum / float64(max(st.LossSteps, 1)),
 		Skipped: len(s.trainer.Bad()), DistanceMean: st.Mean, DistanceStd: st.Std, Recall1: -1, MAPAtR: -1,
 		Flow: st.Flow,
 		Idle: share(st.Health.Idle, st.LossSteps), Saturated: st.Saturated,
 	}
-	if s.sets.validation != nil {
+	if s.sets.Validation != nil {
 		var err error
 		if r.Recall1, r.MAPAtR, err = s.validate(ctx); err != nil {
 			return err
@@ -105,7 +106,7 @@ func (s *Session) endEpoch(ctx context.Context) error {
 	}
 	// Without validation classes the latest epoch is the best known; among equals the
 	// first is.
-	if r.Best = s.sets.validation == nil || r.MAPAtR > st.Best; r.Best {
+	if r.Best = s.sets.Validation == nil || r.MAPAtR > st.Best; r.Best {
 		st.Best, st.BestEpoch = r.MAPAtR, r.Epoch
 	}
 	st.History = append(st.History, r)
@@ -186,7 +187,7 @@ func (s *Session) fine(number int, batch *data.Batch, loss func() (float64, erro
 	if err != nil {
 		return fmt.Errorf("step %d: %w", number, err)
 	}
-	if !finite(v) {
+	if !isFinite(v) {
 		return s.diverged(number, batch, fmt.Sprintf("the loss is %v", v))
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // MemoryPlan is what a run takes of the host's memory, in bytes. On a device that has
@@ -100,8 +101,8 @@ func (s *Session) plan() MemoryPlan {
 	// A checkpoint holds weights and moments, and in its file's form once more.
 	p.Aside = 2 * (p.Weights + p.Optimizer)
 	validation := int64(0)
-	if s.sets.validation != nil {
-		validation = s.model.EmbedderBytes(evalBatch)
+	if s.sets.Validation != nil {
+		validation = s.model.EmbedderBytes(run.EmbedBatch)
 	}
 	if s.device() != nil {
 		p.Device = &DevicePlan{Weights: p.Weights, Optimizer: p.Optimizer, Activations: p.Activations, Workspace: p.Workspace, Batches: sent, Validation: validation}

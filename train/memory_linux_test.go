@@ -11,6 +11,7 @@ import (
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/optim"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // peakMemory is the most that this process has had resident, in MiB.
@@ -46,14 +47,14 @@ func BenchmarkTrainingStep(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			c := Default("")
+			c := run.Default("")
 			c.Model.Backbone, c.Model.Input, c.Model.Pool, c.Model.Dim = spec, net.Preprocessing().WithSize(size), model.DefaultPool(net), 512
 			c.Model.Metric, c.Loss.Name = metric.Metric{Kind: metric.Cosine}, "proxy-anchor"
 			m, err := model.New(eng, c.Model, 1)
 			if err != nil {
 				b.Fatal(err)
 			}
-			goal, err := c.objective(classes)
+			goal, err := objectiveOf(c, classes)
 			if err != nil {
 				b.Fatal(err)
 			}

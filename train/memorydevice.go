@@ -5,6 +5,7 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // DevicePlan is what a run takes of a device's own memory, in bytes.
@@ -51,6 +52,6 @@ func (s *Session) deviceRoom() (int64, error) {
 // deviceEnd is endBytes of a device: three networks, the test images as rows, and
 // blocks of distances.
 func (s *Session) deviceEnd(p DevicePlan) int64 {
-	n := int64(len(s.sets.test.Items))
-	return 3*p.Weights + p.Optimizer + p.Workspace + 4*n*s.widest() + min(eval.DefaultMemory, 8*1024*n) + s.model.EmbedderBytes(evalBatch)
+	n := int64(len(s.sets.Test.Items))
+	return 3*p.Weights + p.Optimizer + p.Workspace + 4*n*s.widest() + min(eval.DefaultMemory, 8*1024*n) + s.model.EmbedderBytes(run.EmbedBatch)
 }

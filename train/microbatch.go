@@ -10,6 +10,7 @@ import (
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // microBatches embed a batch that does not fit in parts. A loss on pairs needs
@@ -39,10 +40,10 @@ type microBatches struct {
 func buildMicroBatches(m *model.Model, o objective, batch, size int, available int64) (*network, error) {
 	stats := m.BatchStats()
 	if len(stats) > 0 && batch%size != 0 {
-		return nil, setting("micro_batch", fmt.Errorf("micro-batches of %d images do not fill a batch of %d, which they must where normalizations (%s, ...) use the statistics of a part", size, batch, stats[0]))
+		return nil, run.AtSetting("micro_batch", fmt.Errorf("micro-batches of %d images do not fill a batch of %d, which they must where normalizations (%s, ...) use the statistics of a part", size, batch, stats[0]))
 	}
 	if len(stats) > 0 && size == 1 {
-		return nil, setting("micro_batch", fmt.Errorf("a micro-batch of one image has no statistics for its normalizations (%s, ...): take 2 images or more, or keep the running statistics (freeze.bn_stats, --freeze-bn-stats)", stats[0]))
+		return nil, run.AtSetting("micro_batch", fmt.Errorf("a micro-batch of one image has no statistics for its normalizations (%s, ...): take 2 images or more, or keep the running statistics (freeze.bn_stats, --freeze-bn-stats)", stats[0]))
 	}
 	if m.Spec.Flow != "" {
 		return nil, errors.New("geometry flow layers mix the images of a batch, which micro-batches would take apart: leave out --micro-batch")

@@ -15,11 +15,12 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // stepOf runs one step of a network on given images, and returns the loss, the
 // gradient of every parameter, and the running statistics after it.
-func stepOf(t *testing.T, c Config, images []float32, labels []int, micro int) (loss float64, grads, stats map[string][]float32) {
+func stepOf(t *testing.T, c run.Config, images []float32, labels []int, micro int) (loss float64, grads, stats map[string][]float32) {
 	t.Helper()
 	eng := newTestEngine(t)
 	m, err := model.New(eng, c.Model, 1)
@@ -30,7 +31,7 @@ func stepOf(t *testing.T, c Config, images []float32, labels []int, micro int) (
 		t.Fatal(err)
 	}
 	const classes = 4
-	goal, err := c.objective(classes)
+	goal, err := objectiveOf(c, classes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func pictures(n, size int) []float32 {
 	return x
 }
 
-func microConfig(t *testing.T) Config {
+func microConfig(t *testing.T) run.Config {
 	c := smallConfig(t, "x")
 	c.Freeze = model.Freeze{BNStats: true}
 	return c
@@ -104,15 +105,15 @@ func TestMicroBatchesGiveTheGradientOfTheWholeBatch(t *testing.T) {
 	const n = 12
 	labels := []int{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3}
 	images := pictures(n, 16)
-	for name, change := range map[string]func(*Config){
-		"proxy-anchor": func(c *Config) {},
-		"npairs":       func(c *Config) { c.Loss.Name = "npairs" },
-		"triplet, unnormalised, sec": func(c *Config) {
-			c.Loss.Name, c.Loss.Terms = "triplet", []TermConfig{{Name: "sec"}, {Name: "orthogonality"}}
+	for name, change := range map[string]func(*run.Config){
+		"proxy-anchor": func(c *run.Config) {},
+		"npairs":       func(c *run.Config) { c.Loss.Name = "npairs" },
+		"triplet, unnormalised, sec": func(c *run.Config) {
+			c.Loss.Name, c.Loss.Terms = "triplet", []run.TermConfig{{Name: "sec"}, {Name: "orthogonality"}}
 			c.Model.Normalization, c.Model.Metric = model.NormNone, metric.Metric{Kind: metric.SquaredEuclidean}
 		},
-		"coordinates by the batch": func(c *Config) { c.Model.Normalization = model.NormCoordinates },
-		"all but the proxies frozen": func(c *Config) {
+		"coordinates by the batch": func(c *run.Config) { c.Model.Normalization = model.NormCoordinates },
+		"all but the proxies frozen": func(c *run.Config) {
 			c.Freeze.Params = []string{"*"}
 		},
 	} {
@@ -167,7 +168,7 @@ func TestMicroBatchesThatAreNotExactAreSaidToBe(t *testing.T) {
 	c := smallConfig(t, shades(t, 8, 4))
 	c.MicroBatch = 3
 	l := &listening{}
-	s, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: l})
+	s, err := Start(context.Background(), c, run.Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: l})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,11 +177,11 @@ func TestMicroBatchesThatAreNotExactAreSaidToBe(t *testing.T) {
 		t.Errorf("no word of it in %q", l.warnings)
 	}
 	c.MicroBatch = 4
-	if _, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: silent{}}); err == nil || !strings.Contains(err.Error(), "do not fill a batch of 6") {
+	if _, err := Start(context.Background(), c, run.Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: silent{}}); err == nil || !strings.Contains(err.Error(), "do not fill a batch of 6") {
 		t.Errorf("parts that do not fill a batch: %v", err)
 	}
 	c.Freeze.BNStats = true
-	exact, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: l})
+	exact, err := Start(context.Background(), c, run.Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: l})
 	if err != nil {
 		t.Fatal(err)
 	}

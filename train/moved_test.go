@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -32,7 +33,7 @@ func TestARunGoesOnWhereItsImagesWereMoved(t *testing.T) {
 	if _, err := resume(t, s); err == nil || !strings.Contains(err.Error(), "say where they are with --data") {
 		t.Errorf("without the new place: got %v", err)
 	}
-	s.opt.Given = settings(t, "data: {spec: 'folder:"+moved+"'}")
+	s.opt.Given = settingsFrom(t, "data: {spec: 'folder:"+moved+"'}")
 	continueTo(t, s, all(t, straight))
 	for _, from := range []string{"the new place is given", "the folder knows it"} {
 		stored, err := s.folder.LoadConfig()
@@ -59,7 +60,7 @@ func TestARunDoesNotGoOnWithOtherImagesElsewhere(t *testing.T) {
 	if err := os.Remove(files[0]); err != nil {
 		t.Fatal(err)
 	}
-	s.opt.Given = settings(t, "data: {spec: 'folder:"+other+"'}")
+	s.opt.Given = settingsFrom(t, "data: {spec: 'folder:"+other+"'}")
 	if _, err := resume(t, s); err == nil || !strings.Contains(err.Error(), "the images of folder:"+other+" are not those that the run began with") {
 		t.Errorf("got %v", err)
 	}
@@ -75,7 +76,7 @@ func TestOnlyPlacesOfTheSameDataMayChange(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	stored := Default("folder:/a")
+	stored := run.Default("folder:/a")
 	stored.Weights.Path = filepath.Join(dir, "a.pth")
 	stored.Weights.SHA256 = "unknown"
 	for _, c := range []struct {
@@ -95,7 +96,7 @@ func TestOnlyPlacesOfTheSameDataMayChange(t *testing.T) {
 			}
 			stored.Weights.SHA256 = sum
 		}
-		given := settings(t, c.yaml)
+		given := settingsFrom(t, c.yaml)
 		moved, err := given.Moved(stored)
 		if err != nil {
 			t.Fatalf("%s: %v", c.yaml, err)
@@ -107,4 +108,16 @@ func TestOnlyPlacesOfTheSameDataMayChange(t *testing.T) {
 			t.Errorf("%s: differences %v, %v", c.yaml, diff, err)
 		}
 	}
+}
+
+func settingsFrom(t *testing.T, yaml string, more ...run.Setting) *run.Settings {
+	t.Helper()
+	s := &run.Settings{}
+	if err := s.AddYAML("test.yaml", []byte(yaml)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Add(more...); err != nil {
+		t.Fatal(err)
+	}
+	return s
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // network is what one training step runs: a graph of the whole batch, or where
@@ -160,12 +161,12 @@ type objective struct {
 	seed    uint64
 }
 
-func (c Config) objective(classes int) (o objective, err error) {
+func objectiveOf(c run.Config, classes int) (o objective, err error) {
 	o = objective{memory: losses.MemoryOptions{Size: c.Loss.Memory, Start: c.Loss.MemoryStart}, classes: classes, seed: c.Seed}
-	if o.loss, err = c.newLoss(classes); err != nil {
+	if o.loss, err = c.NewLoss(classes); err != nil {
 		return o, err
 	}
-	o.terms, err = c.newTerms(classes)
+	o.terms, err = c.NewTerms(classes)
 	return o, err
 }
 
@@ -176,7 +177,7 @@ func (o objective) fits(dim, batch int, available int64) error {
 	// gradient, beside what the loss takes.
 	b, m, d := float64(batch), float64(o.memory.Size), float64(dim)
 	if need := 4*m*d + 8*b*m + float64(o.memory.Bytes(batch, dim)); need > float64(available) {
-		return setting("loss", fmt.Errorf("a memory of %d embeddings of %d numbers needs %.0f MiB beside batches of %d, %d MiB are available", o.memory.Size, dim, need/(1<<20), batch, available>>20))
+		return run.AtSetting("loss", fmt.Errorf("a memory of %d embeddings of %d numbers needs %.0f MiB beside batches of %d, %d MiB are available", o.memory.Size, dim, need/(1<<20), batch, available>>20))
 	}
 	if o.loss.Columns() != losses.Classes {
 		return nil
@@ -184,7 +185,7 @@ func (o objective) fits(dim, batch int, available int64) error {
 	rows := float64(o.classes * losses.PerClass(o.loss))
 	// Each with its gradient; the matrix to the batch with its own, on the host too.
 	if need := 8*rows*d + 24*b*rows; need > float64(available) {
-		return setting("loss", fmt.Errorf("%.0f rows of classes of %d numbers need %.0f MiB beside batches of %d, %d MiB are available", rows, dim, need/(1<<20), batch, available>>20))
+		return run.AtSetting("loss", fmt.Errorf("%.0f rows of classes of %d numbers need %.0f MiB beside batches of %d, %d MiB are available", rows, dim, need/(1<<20), batch, available>>20))
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func (s *Session) judge() error {
 	switch {
 	case lossErr != nil:
 		return fmt.Errorf("step %d: %w", o.record.Step, lossErr)
-	case !finite(loss):
+	case !isFinite(loss):
 		s.open = nil
 		return s.diverged(o.record.Step, o.batch, fmt.Sprintf("the loss is %v", loss))
 	case errors.Is(err, optim.ErrNonFinite):

@@ -13,6 +13,7 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // lateEngine clips as a device does: the norm is there at once, but only told when
@@ -40,7 +41,7 @@ func (e *lateEngine) Clip(xs []engine.Tensor, norm, value float64) (engine.Clipp
 		return nil, err
 	}
 	l := &lateMove{e.Engine, e, e.clips, math.Sqrt(sum)}
-	if !finite(sum) {
+	if !isFinite(sum) {
 		l.Mover = still{}
 		return l, nil
 	}
@@ -81,9 +82,9 @@ func (e *lateEngine) PairwiseGrad(da, db, dd, d, a, b engine.Tensor, m metric.Me
 	return e.Write(da, bad)
 }
 
-func beginOn(t *testing.T, c Config, eng engine.Engine) (*Session, Folder) {
+func beginOn(t *testing.T, c run.Config, eng engine.Engine) (*Session, run.Folder) {
 	t.Helper()
-	folder := Folder(filepath.Join(t.TempDir(), "run"))
+	folder := run.Folder(filepath.Join(t.TempDir(), "run"))
 	s, err := Start(context.Background(), c, folder, eng, Options{Workers: 1, Events: silent{}})
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +94,7 @@ func beginOn(t *testing.T, c Config, eng engine.Engine) (*Session, Folder) {
 }
 
 // stepsOf reads the records of steps, without how long they took.
-func stepsOf(t *testing.T, folder Folder) []stepRecord {
+func stepsOf(t *testing.T, folder run.Folder) []stepRecord {
 	t.Helper()
 	list := recordsOf(t, folder, "step", func(r stepRecord) string { return r.Event })
 	for i := range list {
@@ -154,7 +155,7 @@ func TestAnInterruptedRunSavesTheStepThatIsOpen(t *testing.T) {
 	c := smallConfig(t, shades(t, 12, 4))
 	eng := &lateEngine{Engine: newTestEngine(t)}
 	ctx, cancel := context.WithCancel(context.Background())
-	folder := Folder(filepath.Join(t.TempDir(), "run"))
+	folder := run.Folder(filepath.Join(t.TempDir(), "run"))
 	s, err := Start(ctx, c, folder, eng, Options{Workers: 1, Events: stopsAfter{after: 3, stop: cancel}})
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // proxySpread is how far the several proxies of one class start from its mean,
@@ -28,7 +29,7 @@ func (s *Session) startProxies(ctx context.Context) error {
 	if s.cfg.Loss.Start == "random" {
 		return nil
 	}
-	goal, err := s.cfg.objective(len(s.sets.fit.Classes))
+	goal, err := objectiveOf(s.cfg, len(s.sets.Train.Classes))
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ const meanImages = 20
 func (s *Session) meanSet() *data.Set {
 	r := rand.New(rand.NewPCG(s.cfg.Seed, 0x6d65616e73))
 	var chosen []int
-	for _, items := range s.sets.fit.ByClass() {
+	for _, items := range s.sets.Train.ByClass() {
 		if len(items) > meanImages {
 			r.Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
 			items = items[:meanImages]
@@ -118,7 +119,7 @@ func (s *Session) meanSet() *data.Set {
 		chosen = append(chosen, items...)
 	}
 	slices.Sort(chosen)
-	return s.sets.fit.Select(s.sets.fit.Name, chosen)
+	return s.sets.Train.Select(s.sets.Train.Name, chosen)
 }
 
 // classMeans are the mean embeddings of the training classes, (C, h).
@@ -128,17 +129,17 @@ func (s *Session) classMeans(ctx context.Context) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := EmbedSet(ctx, s.model, loader, len(set.Items), "placing proxies", s.ev)
+	e, err := run.EmbedSet(ctx, s.model, loader, len(set.Items), "placing proxies", s.ev)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.checkFinite(set); err != nil {
+	if err := e.CheckFinite(set); err != nil {
 		return nil, err
 	}
 	if err := s.model.StartCoordinates(e.X); err != nil {
 		return nil, err
 	}
-	h, classes := s.model.Spec.Dim, len(s.sets.fit.Classes)
+	h, classes := s.model.Spec.Dim, len(s.sets.Train.Classes)
 	mean := make([]float64, classes*h)
 	count := make([]float64, classes)
 	for i, label := range e.Labels {

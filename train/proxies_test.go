@@ -30,8 +30,8 @@ func TestProxiesStartFromAFewImagesOfEachClass(t *testing.T) {
 	c.Data.Validation = 0
 	s := begin(t, c)
 	set := s.meanSet()
-	if !slices.Equal(set.Classes, s.sets.fit.Classes) {
-		t.Fatalf("classes %v, want %v", set.Classes, s.sets.fit.Classes)
+	if !slices.Equal(set.Classes, s.sets.Train.Classes) {
+		t.Fatalf("classes %v, want %v", set.Classes, s.sets.Train.Classes)
 	}
 	for label, items := range set.ByClass() {
 		if len(items) != meanImages {

@@ -12,28 +12,29 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/weights"
 )
 
 // Resume continues a run from one of its checkpoints, exactly as if it had
 // never stopped. What came after that checkpoint is given up. A run that was
 // ended before its first checkpoint begins anew.
-func Resume(ctx context.Context, folder Folder, eng engine.Engine, opt Options) (*Session, error) {
+func Resume(ctx context.Context, folder run.Folder, eng engine.Engine, opt Options) (*Session, error) {
 	cfg, err := folder.LoadConfig()
 	if err != nil {
 		return nil, err
 	}
-	path, err := folder.checkpoint(opt.From)
+	path, err := folder.Checkpoint(opt.From)
 	if err != nil {
 		return nil, err
 	}
 	stored := cfg
-	if cfg, err = opt.Given.change(cfg); err != nil {
+	if cfg, err = opt.Given.Change(cfg); err != nil {
 		return nil, err
 	}
 	s, err := prepare(ctx, cfg, folder, eng, opt)
 	if err != nil {
-		return nil, cfg.gone(err)
+		return nil, cfg.ExplainMissing(err)
 	}
 	if path == "" {
 		opt.Events.Say("there is no checkpoint yet: the run begins anew")
@@ -77,33 +78,33 @@ func (s *Session) beginAnew(ctx context.Context) error {
 }
 
 // loadCheckpoint restores what saveCheckpoint wrote with the stored settings.
-func (s *Session) loadCheckpoint(path string, stored Config) error {
+func (s *Session) loadCheckpoint(path string, stored run.Config) error {
 	f, err := weights.Open(path)
 	if err != nil {
-		return s.folder.damaged(path, err)
+		return s.folder.Damaged(path, err)
 	}
 	defer f.Close()
 	if has, err := f.Verify(); err != nil || !has {
 		if err == nil {
 			err = fmt.Errorf("%s is damaged, or no checkpoint of this version: it has no checksum", path)
 		}
-		return s.folder.damaged(path, err)
+		return s.folder.Damaged(path, err)
 	}
 	meta := f.Metadata()
-	var written Config
-	if err := json.Unmarshal([]byte(meta[configKey]), &written); err != nil {
+	var written run.Config
+	if err := json.Unmarshal([]byte(meta[run.ConfigKey]), &written); err != nil {
 		return fmt.Errorf("%s: its settings: %w", path, err)
 	}
 	// What a resumed run may change does not count.
 	written.Data.MaxBad, written.Data.MaxPixels, written.Run = stored.Data.MaxBad, stored.Data.MaxPixels, stored.Run
 	written.Data.Spec, written.Weights.Path = stored.Data.Spec, stored.Weights.Path
-	if diff := differences(stored, written, "in "+ConfigFile, "in the checkpoint"); len(diff) > 0 {
-		return fmt.Errorf("%s was written with other settings than those in %s:\n  %s", path, s.folder.Path(ConfigFile), strings.Join(diff, "\n  "))
+	if diff := run.Differences(stored, written, "in "+run.ConfigFile, "in the checkpoint"); len(diff) > 0 {
+		return fmt.Errorf("%s was written with other settings than those in %s:\n  %s", path, s.folder.Path(run.ConfigFile), strings.Join(diff, "\n  "))
 	}
-	if err := json.Unmarshal([]byte(meta[stateKey]), &s.state); err != nil {
+	if err := json.Unmarshal([]byte(meta[run.StateKey]), &s.state); err != nil {
 		return fmt.Errorf("%s: its state: %w", path, err)
 	}
-	if s.state.Data != s.sets.fingerprint {
+	if s.state.Data != s.sets.Fingerprint {
 		return fmt.Errorf("the images of %s are not those that the run began with (some came, went, or changed their size), so it cannot go on: put them back, or train anew with another --out", s.cfg.Data.Spec)
 	}
 	s.goOnWith(s.model.Params.Engine().Info())
@@ -130,7 +131,7 @@ func (s *Session) loadCheckpoint(path string, stored Config) error {
 // one becomes the latest, and what came after it goes.
 func (s *Session) settle(path string) error {
 	epoch := s.state.Position.Epoch
-	if path == s.folder.Path(CheckpointFile) {
+	if path == s.folder.Path(run.CheckpointFile) {
 		if s.state.Position.Batch > 0 {
 			return nil
 		}
@@ -149,18 +150,18 @@ func (s *Session) settle(path string) error {
 			}
 		}
 	}
-	kept, err := s.folder.keptEpochs()
+	kept, err := s.folder.KeptEpochs()
 	if err != nil {
 		return err
 	}
 	for _, n := range kept {
 		if n > epoch {
-			if err := os.Remove(s.folder.Path(epochCheckpoint(n))); err != nil {
+			if err := os.Remove(s.folder.Path(run.EpochCheckpoint(n))); err != nil {
 				return err
 			}
 		}
 	}
-	if err := os.Remove(s.folder.Path(ResultsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(s.folder.Path(run.ResultsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return s.save()

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"github.com/vernier-ml/vernier/run"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,14 +18,14 @@ func resume(t *testing.T, s *Session) (*Session, error) {
 
 func TestTwoProcessesDoNotWorkInOneFolder(t *testing.T) {
 	s := begin(t, smallConfig(t, shades(t, 8, 4)))
-	if _, err := resume(t, s); !errors.Is(err, ErrBusy) {
-		t.Errorf("got %v, want %v", err, ErrBusy)
+	if _, err := resume(t, s); !errors.Is(err, run.ErrBusy) {
+		t.Errorf("got %v, want %v", err, run.ErrBusy)
 	}
 	// Nor does a new run take a folder from one that is at work in it.
-	if _, err := Start(context.Background(), s.cfg, s.folder, newTestEngine(t), s.opt); !errors.Is(err, ErrBusy) {
-		t.Errorf("a new run: got %v, want %v", err, ErrBusy)
+	if _, err := Start(context.Background(), s.cfg, s.folder, newTestEngine(t), s.opt); !errors.Is(err, run.ErrBusy) {
+		t.Errorf("a new run: got %v, want %v", err, run.ErrBusy)
 	}
-	for _, name := range []string{ConfigFile, CheckpointFile, LastFile, lockFile} {
+	for _, name := range []string{run.ConfigFile, run.CheckpointFile, run.LastFile, ".lock"} {
 		if _, err := os.Stat(s.folder.Path(name)); err != nil {
 			t.Errorf("the run at work lost a file: %v", err)
 		}
@@ -55,17 +56,17 @@ func TestARunDoesNotGoOnWithOtherImages(t *testing.T) {
 
 // What a loss and its terms own, and the memory of earlier batches, goes on too.
 func TestWhatALossOwnsGoesOnWithARun(t *testing.T) {
-	for name, change := range map[string]func(*LossConfig){
-		"margin":           func(l *LossConfig) { l.Params = map[string]string{"learn": "class"} },
-		"multi-similarity": func(l *LossConfig) { l.Memory, l.MemoryStart = 12, 1 },
-		"soft-triple": func(l *LossConfig) {
-			l.Terms = []TermConfig{{Name: "sec", Params: map[string]string{"momentum": "0.5"}}}
+	for name, change := range map[string]func(*run.LossConfig){
+		"margin":           func(l *run.LossConfig) { l.Params = map[string]string{"learn": "class"} },
+		"multi-similarity": func(l *run.LossConfig) { l.Memory, l.MemoryStart = 12, 1 },
+		"soft-triple": func(l *run.LossConfig) {
+			l.Terms = []run.TermConfig{{Name: "sec", Params: map[string]string{"momentum": "0.5"}}}
 		},
-		"triplet":                func(l *LossConfig) { l.Params = map[string]string{"mining": "uniform"} },
-		"pairwise-cross-entropy": func(l *LossConfig) {},
+		"triplet":                func(l *run.LossConfig) { l.Params = map[string]string{"mining": "uniform"} },
+		"pairwise-cross-entropy": func(l *run.LossConfig) {},
 	} {
 		c := smallConfig(t, shades(t, 8, 4))
-		c.WarmupEpochs, c.Loss = 0, LossConfig{Name: name}
+		c.WarmupEpochs, c.Loss = 0, run.LossConfig{Name: name}
 		change(&c.Loss)
 		straight, stopped := begin(t, c), begin(t, c)
 		if err := straight.Train(context.Background()); err != nil {
@@ -110,7 +111,7 @@ func (s halting) Progress(string, int, int, string) { s.stop() }
 func TestADamagedCheckpointIsNoticed(t *testing.T) {
 	s := begin(t, smallConfig(t, shades(t, 8, 4)))
 	s.unlock()
-	path := s.folder.Path(CheckpointFile)
+	path := s.folder.Path(run.CheckpointFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -128,8 +129,8 @@ func TestAFewClassesGiveASmallerBatchAndNoValidation(t *testing.T) {
 	c := smallConfig(t, shades(t, 6, 4)) // three for training
 	c.Data.Validation, c.ClassesPerBatch = .3, 24
 	s := begin(t, c)
-	if s.sets.validation != nil || s.cfg.ClassesPerBatch != 3 {
-		t.Errorf("validation %v, %d classes a batch, want none and 3", s.sets.validation, s.cfg.ClassesPerBatch)
+	if s.sets.Validation != nil || s.cfg.ClassesPerBatch != 3 {
+		t.Errorf("validation %v, %d classes a batch, want none and 3", s.sets.Validation, s.cfg.ClassesPerBatch)
 	}
 	stored, err := s.folder.LoadConfig()
 	if err != nil || stored.ClassesPerBatch != 3 {

@@ -14,15 +14,16 @@ import (
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/optim"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/weights"
 )
 
 // Options are the settings that change nothing but time and talk.
 type Options struct {
 	Workers int // goroutines that prepare images, 0 for one a CPU
-	Cache   CacheOptions
-	Events  Events
-	// AllTestFigures adds NMI and F1 to what RunConfig.EvalEvery measures, and, of a
+	Cache   run.CacheOptions
+	Events  run.Events
+	// AllTestFigures adds NMI and F1 to what Output.EvalEvery measures, and, of a
 	// model with geometry flow, shuffled batches.
 	AllTestFigures bool
 	// ModelOnly leaves out of what Finish does all that the trained model has no
@@ -31,8 +32,8 @@ type Options struct {
 	ModelOnly bool
 	Restarts  int
 	// Given holds settings for a run that is resumed. What may change of its
-	// configuration, RunConfig for one, becomes what they say.
-	Given *Settings
+	// configuration, Output for one, becomes what they say.
+	Given *run.Settings
 	// From says where Resume begins: at the latest checkpoint (""), at that of the
 	// best epoch (FromBest), or at that of an epoch by its number.
 	From string
@@ -41,14 +42,19 @@ type Options struct {
 	Memory int64
 }
 
+// run are the options that measuring has as well.
+func (o Options) run() run.Options {
+	return run.Options{Workers: o.Workers, Cache: o.Cache, Events: o.Events, ModelOnly: o.ModelOnly}
+}
+
 // Session is a run: its data, its model and how far it has come.
 type Session struct {
-	cfg    Config
-	folder Folder
+	cfg    run.Config
+	folder run.Folder
 	opt    Options
-	ev     Events
+	ev     run.Events
 
-	sets     sets
+	sets     run.Sets
 	model    *model.Model
 	net      *network
 	headOnly bool // net is that of the warm-up
@@ -59,7 +65,7 @@ type Session struct {
 	trainer  *data.Loader // augmented training images
 	probes   probes
 	features *data.Features // of the frozen blocks, in place of images; may be nil
-	tester   *Embedded      // of the test classes, made at the first point of a curve with all figures
+	tester   *run.Embedded  // of the test classes, made at the first point of a curve with all figures
 	pipeline *data.Pipeline
 	program  int64 // bytes resident before the network was made
 	log      *logFile
@@ -76,10 +82,10 @@ type Session struct {
 
 // state is what a checkpoint holds beside tensors.
 type state struct {
-	Position  data.Position `json:"position"`
-	Best      float64       `json:"best"`       // validation MAP@R of the best epoch, -1 before the first
-	BestEpoch int           `json:"best_epoch"` // from 1; 0 for none yet
-	History   []EpochRecord `json:"history"`
+	Position  data.Position     `json:"position"`
+	Best      float64           `json:"best"`       // validation MAP@R of the best epoch, -1 before the first
+	BestEpoch int               `json:"best_epoch"` // from 1; 0 for none yet
+	History   []run.EpochRecord `json:"history"`
 	// LossSum and LossSteps run over the current epoch.
 	LossSum   float64 `json:"loss_sum"`
 	LossSteps int     `json:"loss_steps"`
@@ -100,85 +106,8 @@ type state struct {
 	Health    health  `json:"health"`
 }
 
-// sets are the images of a run by what they are for.
-type sets struct {
-	all, fit, validation, test *data.Set // validation may be nil
-	fingerprint                string
-}
-
-// trained are the images that decided the model: those for training, and those for
-// validation, if there are any.
-func (s sets) trained() []*data.Set {
-	if s.validation == nil {
-		return []*data.Set{s.fit}
-	}
-	return []*data.Set{s.fit, s.validation}
-}
-
-func openSets(ctx context.Context, cfg Config, opt Options) (s sets, err error) {
-	s.all, s.fingerprint, err = openSet(ctx, cfg.Data.Spec, cfg.Data, opt)
-	if err != nil {
-		return s, err
-	}
-	defer func() {
-		if err != nil {
-			s.all.Close()
-		}
-	}()
-	split, err := data.ParseSplit(cfg.Data.TrainClasses, cfg.Seed)
-	if err != nil {
-		return s, setting("data.train_classes", err)
-	}
-	if s.fit, s.test, err = data.Split(s.all, split); err != nil {
-		return s, setting("data.train_classes", err)
-	}
-	if cfg.Data.Corrupt != (CorruptConfig{}) {
-		damaged, err := cfg.corrupt(s.all, s.test)
-		if err != nil {
-			return s, err
-		}
-		s.all = damaged
-		if s.fit, s.test, err = data.Split(s.all, split); err != nil {
-			return s, err
-		}
-		if s.fit, err = data.Mislabel(s.fit, cfg.Data.Corrupt.Train.Labels, cfg.corruptSeed()); err != nil {
-			return s, err
-		}
-	}
-	return s.setAside(cfg)
-}
-
-// setAside takes the validation classes off those for training.
-func (s sets) setAside(cfg Config) (_ sets, err error) {
-	if cfg.Data.Folds > 0 {
-		s.fit, s.validation, err = data.Fold(s.fit, cfg.Data.Fold, cfg.Data.Folds)
-		return s, setting("data.folds", err)
-	}
-	if cfg.Data.Validation > 0 {
-		fit, validation, err := data.Validation(s.fit, cfg.Data.Validation, cfg.Seed)
-		if errors.Is(err, data.ErrTooFewClasses) {
-			return s, nil // every class is needed for training
-		}
-		if err != nil {
-			return s, err
-		}
-		s.fit, s.validation = fit, validation
-	}
-	return s, nil
-}
-
-// CheckData opens a configuration's data set and divides it, and looks at no picture.
-func CheckData(ctx context.Context, cfg Config) error {
-	cfg.Data.Shorter, cfg.Data.Corrupt = 0, CorruptConfig{}
-	s, err := openSets(ctx, cfg, Options{})
-	if err != nil {
-		return err
-	}
-	return s.all.Close()
-}
-
 // Start prepares a new run in a folder that Claim accepted. Nothing is trained yet.
-func Start(ctx context.Context, cfg Config, folder Folder, eng engine.Engine, opt Options) (*Session, error) {
+func Start(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.Engine, opt Options) (*Session, error) {
 	s, err := prepare(ctx, cfg, folder, eng, opt)
 	if err != nil {
 		return nil, err
@@ -193,7 +122,7 @@ func Start(ctx context.Context, cfg Config, folder Folder, eng engine.Engine, op
 	if err := s.begin(ctx); err != nil {
 		if s.lock != nil { // otherwise the folder is another's
 			// A run that never began is nothing to resume or to overwrite.
-			err = errors.Join(err, s.folder.abandon())
+			err = errors.Join(err, s.folder.Abandon())
 		}
 		s.Close()
 		return nil, err
@@ -224,9 +153,9 @@ func (s *Session) batches(epoch int) int {
 // begin writes what a run has from its first moment on.
 func (s *Session) begin(ctx context.Context) error {
 	s.state.Best = -1
-	s.state.Data, s.state.Engine = s.sets.fingerprint, s.model.Params.Engine().Info()
+	s.state.Data, s.state.Engine = s.sets.Fingerprint, s.model.Params.Engine().Info()
 	var err error
-	if s.cfg.Loss.Effective, err = losses.Effective(s.cfg.Loss.Name, s.cfg.lossOptions(len(s.sets.fit.Classes), s.cfg.Loss.Params)); err != nil {
+	if s.cfg.Loss.Effective, err = losses.Effective(s.cfg.Loss.Name, s.cfg.LossOptions(len(s.sets.Train.Classes), s.cfg.Loss.Params)); err != nil {
 		return err
 	}
 	if err := s.claim(); err != nil {
@@ -235,13 +164,13 @@ func (s *Session) begin(ctx context.Context) error {
 	// At every moment the folder is a run that can go on or begin anew: the
 	// checkpoints of an earlier run go first, its configuration is replaced, and
 	// then goes what else it left.
-	if err := s.folder.clearCheckpoints(); err != nil {
+	if err := s.folder.ClearCheckpoints(); err != nil {
 		return err
 	}
 	if err := s.folder.SaveConfig(s.cfg); err != nil {
 		return err
 	}
-	if err := s.folder.clearRest(); err != nil {
+	if err := s.folder.ClearResults(); err != nil {
 		return err
 	}
 	if err := s.openLog(); err != nil {
@@ -255,34 +184,34 @@ func (s *Session) begin(ctx context.Context) error {
 }
 
 func (s *Session) openLog() (err error) {
-	if s.log, err = openLog(s.folder.Path(LogFile), s.state.Steps); err != nil {
+	if s.log, err = openLog(s.folder.Path(run.LogFile), s.state.Steps); err != nil {
 		return err
 	}
 	if err = s.log.write(startRecord{"start", s.state.Steps, s.model.Params.Engine().Info()}); err != nil || !s.cfg.Run.TensorBoard || s.state.Position.Epoch >= s.epochs() {
 		return err
 	}
-	s.board, err = s.folder.openBoard(s.state.Steps)
+	s.board, err = openBoard(s.folder, s.state.Steps)
 	return err
 }
 
-func prepare(ctx context.Context, cfg Config, folder Folder, eng engine.Engine, opt Options) (s *Session, err error) {
+func prepare(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.Engine, opt Options) (s *Session, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	s = &Session{cfg: cfg, folder: folder, opt: opt, ev: opt.Events, write: weights.WriteChecked}
-	if s.sets, err = openSets(ctx, cfg, opt); err != nil {
+	if s.sets, err = run.OpenSets(ctx, cfg, opt.run()); err != nil {
 		return nil, err
 	}
-	made := s // an error's return sets s to nil
+	made := s // an error's return Sets s to nil
 	defer func() {
 		if err != nil {
 			made.Close()
 		}
 	}()
-	for _, n := range s.sets.all.Remarks() {
+	for _, n := range s.sets.All.Remarks() {
 		s.ev.Warn("%s", n)
 	}
-	if err := s.sets.measurable(cfg.Data); err != nil {
+	if err := s.sets.CheckMeasurable(cfg.Data); err != nil {
 		return nil, err
 	}
 	if err := s.fitBatch(); err != nil {
@@ -293,7 +222,7 @@ func prepare(ctx context.Context, cfg Config, folder Folder, eng engine.Engine, 
 		return nil, err
 	}
 	s.checkWarmup()
-	if _, s.pipeline, err = cfg.pipelines(); err != nil {
+	if _, s.pipeline, err = cfg.Pipelines(); err != nil {
 		return nil, err
 	}
 	s.program = resident()
@@ -332,7 +261,8 @@ func (s *Session) feeder() engine.Feeder {
 	if s.cfg.Data.CacheFrozen != "" {
 		return nil
 	}
-	return feeder(s.model.Params.Engine())
+	f, _ := s.model.Params.Engine().(engine.Feeder)
+	return f
 }
 
 // Close releases what the session holds; the folder stays.
@@ -351,7 +281,7 @@ func (s *Session) Close() error {
 			return err
 		}
 	}
-	return s.sets.all.Close()
+	return s.sets.All.Close()
 }
 
 // Model is the model as it is now.
@@ -360,15 +290,15 @@ func (s *Session) Model() *model.Model { return s.model }
 // Describe lists the sizes of a run, for the user to check.
 func (s *Session) Describe() string {
 	validation := 0
-	if s.sets.validation != nil {
-		validation = len(s.sets.validation.Classes)
+	if s.sets.Validation != nil {
+		validation = len(s.sets.Validation.Classes)
 	}
 	what := "activations and gradients"
 	if s.net.loss.OnEngine() {
 		what += ", and the loss,"
 	}
 	return fmt.Sprintf("%s (%s), %d validation, %s (%s); %s; %s an epoch; %.0f MiB of %s",
-		plural.Of(len(s.sets.fit.Classes), "training class"), plural.Of(len(s.sets.fit.Items), "image"), validation,
-		plural.Of(len(s.sets.test.Classes), "test class"), plural.Of(len(s.sets.test.Items), "image"),
+		plural.Of(len(s.sets.Train.Classes), "training class"), plural.Of(len(s.sets.Train.Items), "image"), validation,
+		plural.Of(len(s.sets.Test.Classes), "test class"), plural.Of(len(s.sets.Test.Items), "image"),
 		plural.Of(s.model.Size(), "parameter"), plural.Of(s.sampler.Batches(), "step"), float64(s.net.bytes())/(1<<20), what)
 }

@@ -1,46 +1,14 @@
 package train
 
 import (
+	"context"
 	"errors"
-	"fmt"
 
-	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
-	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/optim"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/weights"
 )
-
-// WeightsConfig says what a network starts from. Without a path its weights are
-// drawn.
-type WeightsConfig struct {
-	// Path of a weight file: see model.LoadWeights.
-	Path string `json:"path,omitempty"`
-	// Dictionary chooses one of several networks in the file.
-	Dictionary string `json:"dictionary,omitempty"`
-	// SHA256 of the file in hexadecimal. It is filled in when a run starts.
-	SHA256 string `json:"sha256,omitempty"`
-}
-
-// start returns the network of a configuration as it is before the first step,
-// and what was read for it from a weight file, or nil.
-func (c Config) start(eng engine.Engine) (*model.Model, *model.Loaded, error) {
-	m, err := model.New(eng, c.Model, c.Seed)
-	if err != nil || c.Weights.Path == "" {
-		return m, nil, err
-	}
-	if c.Weights.SHA256 != "" {
-		sum, err := weights.Digest(c.Weights.Path)
-		if err != nil {
-			return nil, nil, err
-		}
-		if sum != c.Weights.SHA256 {
-			return nil, nil, fmt.Errorf("%s is no longer the file that the run started from", c.Weights.Path)
-		}
-	}
-	l, err := m.LoadWeights(c.Weights.Path, c.Weights.Dictionary)
-	return m, l, err
-}
 
 // loadWeights fills the network of a new run.
 func (s *Session) loadWeights() (err error) {
@@ -70,9 +38,9 @@ func (s *Session) tune() (released bool, err error) {
 		return false, nil
 	}
 	if err := s.model.Freeze(s.cfg.Freeze, headOnly); err != nil {
-		return false, setting("freeze", err)
+		return false, run.AtSetting("freeze", err)
 	}
-	goal, err := s.cfg.objective(len(s.sets.fit.Classes))
+	goal, err := objectiveOf(s.cfg, len(s.sets.Train.Classes))
 	if err != nil {
 		return false, err
 	}
@@ -91,7 +59,7 @@ func (s *Session) tune() (released bool, err error) {
 	}
 	s.opti, err = optim.New(s.cfg.Optimizer, s.model.Params, s.net)
 	if errors.Is(err, optim.ErrNothingToTrain) {
-		return false, setting("freeze", err)
+		return false, run.AtSetting("freeze", err)
 	}
 	if err != nil {
 		return false, err
@@ -112,5 +80,22 @@ func (s *Session) release() error {
 		s.state.Released = s.opti.Steps()
 		s.ev.Say("warm-up is over: the backbone is trained too")
 	}
+	return err
+}
+
+// feed makes the loader of training images, now that the network has its weights.
+func (s *Session) feed(ctx context.Context) error {
+	var err error
+	if s.features, err = s.cfg.Features(ctx, s.sets.All, s.model, s.opt.run()); err != nil {
+		return err
+	}
+	if f := s.features; f != nil {
+		s.ev.Say("outputs of the frozen blocks: %v numbers an image, %d MiB in %s", f.Shape, f.Bytes>>20, f.Path)
+	}
+	training, _, err := s.cfg.Pipelines()
+	if err != nil {
+		return err
+	}
+	s.trainer, err = s.loader(s.sets.Train, training)
 	return err
 }

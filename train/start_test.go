@@ -17,6 +17,7 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // silent is Events for tests.
@@ -70,9 +71,9 @@ func shades(t *testing.T, classes, images int) string {
 	return root
 }
 
-func smallConfig(t *testing.T, data string) Config {
+func smallConfig(t *testing.T, data string) run.Config {
 	t.Helper()
-	c := Default("folder:" + data)
+	c := run.Default("folder:" + data)
 	c.Data.Augment, c.Data.Validation = "none", 0
 	c.Model.Input = c.Model.Input.WithSize(16)
 	c.Model.Dim = 8
@@ -105,9 +106,9 @@ func all(t *testing.T, s *Session) map[string][]float32 {
 	return out
 }
 
-func begin(t *testing.T, c Config) *Session {
+func begin(t *testing.T, c run.Config) *Session {
 	t.Helper()
-	s, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: silent{}})
+	s, err := Start(context.Background(), c, run.Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: silent{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +195,7 @@ func TestARunThatStartsFromWeightsSaysWhichAndMeasuresThemAsUntrained(t *testing
 	c := smallConfig(t, data)
 	first := begin(t, c)
 	epoch(t, first)
-	c.Weights.Path = first.folder.Path(LastFile)
+	c.Weights.Path = first.folder.Path(run.LastFile)
 	c.Seed = 9 // other weights, if they were drawn
 	s := begin(t, c)
 	if got, want := all(t, s)["block1.conv.weight"], all(t, first)["block1.conv.weight"]; !slices.Equal(got, want) {
@@ -208,7 +209,7 @@ func TestARunThatStartsFromWeightsSaysWhichAndMeasuresThemAsUntrained(t *testing
 		t.Errorf("the configuration says %+v", stored.Weights)
 	}
 	eng := newTestEngine(t)
-	m, l, err := stored.start(eng)
+	m, l, err := stored.InitialModel(eng)
 	if err != nil || l == nil {
 		t.Fatalf("%v, %v", l, err)
 	}
@@ -220,7 +221,7 @@ func TestARunThatStartsFromWeightsSaysWhichAndMeasuresThemAsUntrained(t *testing
 		t.Error("the network before training is another one")
 	}
 	epoch(t, first) // replaces the file
-	if _, _, err := stored.start(eng); err == nil || !strings.Contains(err.Error(), "no longer the file") {
+	if _, _, err := stored.InitialModel(eng); err == nil || !strings.Contains(err.Error(), "no longer the file") {
 		t.Errorf("another file under the same name: %v", err)
 	}
 }
@@ -228,16 +229,16 @@ func TestARunThatStartsFromWeightsSaysWhichAndMeasuresThemAsUntrained(t *testing
 func TestARunFromWeightsThatDoNotFitLeavesAnEarlierRunAlone(t *testing.T) {
 	c := smallConfig(t, shades(t, 8, 4))
 	s := begin(t, c)
-	before, err := os.ReadFile(s.folder.Path(CheckpointFile))
+	before, err := os.ReadFile(s.folder.Path(run.CheckpointFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Weights.Path = s.folder.Path(LastFile)
+	c.Weights.Path = s.folder.Path(run.LastFile)
 	c.Model.Dim = 9
 	if _, err := Start(context.Background(), c, s.folder, newTestEngine(t), s.opt); err == nil || !strings.Contains(err.Error(), "embedding.weight") {
 		t.Fatalf("a head of another size: %v", err)
 	}
-	after, err := os.ReadFile(s.folder.Path(CheckpointFile))
+	after, err := os.ReadFile(s.folder.Path(run.CheckpointFile))
 	if err != nil || !slices.Equal(before, after) {
 		t.Errorf("the earlier run's checkpoint changed: %v", err)
 	}
@@ -247,7 +248,7 @@ func TestNothingToTrainIsAnError(t *testing.T) {
 	c := smallConfig(t, shades(t, 8, 4))
 	c.Loss.Name, c.WarmupEpochs = "npairs", 0
 	c.Freeze = model.Freeze{BNStats: true, Params: []string{"*"}}
-	_, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: silent{}})
+	_, err := Start(context.Background(), c, run.Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: silent{}})
 	if err == nil || !strings.Contains(err.Error(), "nothing to train") {
 		t.Errorf("everything is frozen: %v", err)
 	}

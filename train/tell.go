@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/vernier-ml/vernier/layers"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // tellParts makes the network say how far a step has come, if that is taken in
@@ -55,7 +56,7 @@ func (s *Session) rates() string {
 }
 
 // tell reports an epoch to the user.
-func (s *Session) tell(r EpochRecord) {
+func (s *Session) tell(r run.EpochRecord) {
 	line := fmt.Sprintf("epoch %d/%d  loss %.4f  %s %.3f±%.3f", r.Epoch, s.epochs(), r.Loss, s.quantity(), r.DistanceMean, r.DistanceStd)
 	if r.Recall1 >= 0 {
 		line += fmt.Sprintf("  validation Recall@1 %.1f%% MAP@R %.1f%%", r.Recall1, r.MAPAtR)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // TrialFile holds the figures of a run of an experiment.
@@ -20,38 +21,38 @@ const TrialFile = "trial.json"
 
 // Trial is a run of an experiment: what it was asked for, and what came out.
 type Trial struct {
-	Config Config `json:"config"`
-	Epoch  int    `json:"epoch"` // of the measured model, from 1
+	Config run.Config `json:"config"`
+	Epoch  int        `json:"epoch"` // of the measured model, from 1
 	// Alone are the figures of each image alone, on the test classes.
 	Alone *eval.Figures `json:"alone"`
 	// Mixed are those of batches, for models with geometry flow.
-	Mixed *MixedResults `json:"geometry_flow,omitempty"`
+	Mixed *run.MixedResults `json:"geometry_flow,omitempty"`
 	// StepSeconds is the median time of a step of training.
 	StepSeconds float64 `json:"step_seconds"`
-	// Curve is how the figures went, where RunConfig.EvalEvery asked for that.
+	// Curve is how the figures went, where Output.EvalEvery asked for that.
 	Curve []CurvePoint `json:"curve,omitempty"`
 }
 
 // CurvePoint are figures on the test classes after an epoch.
 type CurvePoint struct {
-	Epoch    int          `json:"epoch"`
-	Steps    int          `json:"steps"`
-	Alone    TestFigures  `json:"alone"`
-	Shuffled *TestFigures `json:"shuffled,omitempty"` // nil without geometry flow
+	Epoch    int              `json:"epoch"`
+	Steps    int              `json:"steps"`
+	Alone    run.TestFigures  `json:"alone"`
+	Shuffled *run.TestFigures `json:"shuffled,omitempty"` // nil without geometry flow
 }
 
 // RunTrial makes the run that the settings describe in a folder, goes on with it
 // if it is there unfinished, or reads what came out if it is done. restarts are
-// of k-means. A folder with a run of other settings is an error. RunConfig.EvalEvery
+// of k-means. A folder with a run of other settings is an error. Output.EvalEvery
 // measures all figures, see Options.AllTestFigures.
-func RunTrial(ctx context.Context, folder Folder, settings *Settings, eng engine.Engine, restarts int, opt Options) (*Trial, error) {
+func RunTrial(ctx context.Context, folder run.Folder, settings *run.Settings, eng engine.Engine, restarts int, opt Options) (*Trial, error) {
 	opt.AllTestFigures = true
 	s, err := openTrial(ctx, folder, settings, eng, opt)
 	if err != nil {
 		return nil, err
 	}
 	if s == nil {
-		return folder.LoadTrial()
+		return LoadTrial(folder)
 	}
 	defer s.Close()
 	if err := s.Train(ctx); err != nil {
@@ -63,17 +64,19 @@ func RunTrial(ctx context.Context, folder Folder, settings *Settings, eng engine
 			t.Curve = append(t.Curve, CurvePoint{r.Epoch, r.Steps, r.Test.TestFigures, r.Test.Shuffled})
 		}
 	}
-	if t.StepSeconds, err = folder.stepSeconds(); err != nil {
+	if t.StepSeconds, err = stepSeconds(folder); err != nil {
 		return nil, err
 	}
-	if err := t.measure(ctx, folder, eng, MeasureOptions{Selection: Selection{Options: opt}, Restarts: restarts}); err != nil {
+	measure := run.MeasureOptions{Selection: run.Selection{Options: opt.run()}, Restarts: restarts}
+	measure.ModelOnly = true
+	if err := t.measure(ctx, folder, eng, measure); err != nil {
 		return nil, err
 	}
 	return t, folder.SaveJSON(TrialFile, t)
 }
 
 // openTrial starts a run or goes on with it; it returns nil if it is done.
-func openTrial(ctx context.Context, folder Folder, settings *Settings, eng engine.Engine, opt Options) (*Session, error) {
+func openTrial(ctx context.Context, folder run.Folder, settings *run.Settings, eng engine.Engine, opt Options) (*Session, error) {
 	stored, err := folder.LoadConfig()
 	if errors.Is(err, fs.ErrNotExist) {
 		cfg, err := settings.Config()
@@ -99,8 +102,8 @@ func openTrial(ctx context.Context, folder Folder, settings *Settings, eng engin
 	return Resume(ctx, folder, eng, opt)
 }
 
-// LoadTrial reads what a run of an experiment came to.
-func (f Folder) LoadTrial() (*Trial, error) {
+// LoadTrial reads what the run of an experiment in a folder came to.
+func LoadTrial(f run.Folder) (*Trial, error) {
 	text, err := os.ReadFile(f.Path(TrialFile))
 	if err != nil {
 		return nil, err
@@ -113,25 +116,19 @@ func (f Folder) LoadTrial() (*Trial, error) {
 }
 
 // measure fills in the figures of the best epoch.
-func (t *Trial) measure(ctx context.Context, folder Folder, eng engine.Engine, opt MeasureOptions) error {
-	emb, err := Embed(ctx, folder, eng, opt.Selection)
+func (t *Trial) measure(ctx context.Context, folder run.Folder, eng engine.Engine, opt run.MeasureOptions) error {
+	emb, r, err := run.Measure(ctx, folder, eng, opt)
 	if err != nil {
 		return err
 	}
 	defer emb.Close()
-	t.Epoch = emb.Epoch
-	if t.Alone, err = emb.evaluate(ctx, "model", emb.Embeddings, emb.Model.Spec.Metric, opt); err != nil {
-		return err
-	}
-	if emb.Model.Spec.Flow != "" {
-		t.Mixed, err = emb.mixed(ctx, opt)
-	}
-	return err
+	t.Epoch, t.Alone, t.Mixed = emb.Epoch, r.Model, r.GeometryFlow
+	return nil
 }
 
 // stepSeconds is the median over the steps of a run's log.
-func (f Folder) stepSeconds() (float64, error) {
-	file, err := os.Open(f.Path(LogFile))
+func stepSeconds(f run.Folder) (float64, error) {
+	file, err := os.Open(f.Path(run.LogFile))
 	if err != nil {
 		return 0, err
 	}

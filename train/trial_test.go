@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // flowSettings are those of a small run with geometry flow.
-func flowSettings(t *testing.T, images string, more ...Setting) *Settings {
+func flowSettings(t *testing.T, images string, more ...run.Setting) *run.Settings {
 	t.Helper()
-	s := &Settings{}
-	base := []Setting{
+	s := &run.Settings{}
+	base := []run.Setting{
 		{Path: "data.spec", Value: "folder:" + images}, {Path: "data.augment", Value: "none"}, {Path: "data.validation", Value: 0},
 		{Path: "model.input.size", Value: 16}, {Path: "model.dim", Value: 8}, {Path: "model.flow", Value: "delta=1.5"},
 		{Path: "loss.name", Value: "triplet"}, {Path: "epochs", Value: 2}, {Path: "classes_per_batch", Value: 3}, {Path: "images_per_class", Value: 2},
@@ -33,7 +34,7 @@ func flowSettings(t *testing.T, images string, more ...Setting) *Settings {
 
 func TestTrialIsMadeOnceAndKept(t *testing.T) {
 	images := shades(t, 8, 5)
-	folder := Folder(t.TempDir() + "/run")
+	folder := run.Folder(t.TempDir() + "/run")
 	eng := newTestEngine(t)
 	opt := Options{Workers: 1, Events: silent{}}
 	made, err := RunTrial(context.Background(), folder, flowSettings(t, images), eng, 2, opt)
@@ -59,7 +60,7 @@ func TestTrialIsMadeOnceAndKept(t *testing.T) {
 	if last := made.Curve[1].Alone.Recall1; last != percentAt1(t, made.Alone) {
 		t.Errorf("the last point of the curve is %v, the result %v", last, percentAt1(t, made.Alone))
 	}
-	before, err := os.Stat(folder.Path(LastFile))
+	before, err := os.Stat(folder.Path(run.LastFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,10 +68,10 @@ func TestTrialIsMadeOnceAndKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after, err := os.Stat(folder.Path(LastFile)); err != nil || after.ModTime() != before.ModTime() || !reflect.DeepEqual(again.Mixed, made.Mixed) {
+	if after, err := os.Stat(folder.Path(run.LastFile)); err != nil || after.ModTime() != before.ModTime() || !reflect.DeepEqual(again.Mixed, made.Mixed) {
 		t.Errorf("a run that was done is made again, %v", err)
 	}
-	_, err = RunTrial(context.Background(), folder, flowSettings(t, images, Setting{Path: "model.flow", Value: "lambda=0.3"}), eng, 2, opt)
+	_, err = RunTrial(context.Background(), folder, flowSettings(t, images, run.Setting{Path: "model.flow", Value: "lambda=0.3"}), eng, 2, opt)
 	if err == nil || !strings.Contains(err.Error(), "holds a run with other settings") || !strings.Contains(err.Error(), "model.flow") {
 		t.Errorf("other settings: %v", err)
 	}
@@ -100,11 +101,11 @@ func (s stopper) Progress(task string, done, _ int, _ string) {
 func TestInterruptedTrialGoesOnAsIfNothingHadHappened(t *testing.T) {
 	images := shades(t, 8, 5)
 	eng := newTestEngine(t)
-	whole, err := RunTrial(context.Background(), Folder(t.TempDir()+"/run"), flowSettings(t, images), eng, 2, Options{Workers: 1, Events: silent{}})
+	whole, err := RunTrial(context.Background(), run.Folder(t.TempDir()+"/run"), flowSettings(t, images), eng, 2, Options{Workers: 1, Events: silent{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := Folder(t.TempDir() + "/run")
+	folder := run.Folder(t.TempDir() + "/run")
 	ctx, cancel := context.WithCancel(context.Background())
 	if _, err := RunTrial(ctx, folder, flowSettings(t, images), eng, 2, Options{Workers: 1, Events: stopper{stop: cancel}}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
@@ -119,15 +120,15 @@ func TestInterruptedTrialGoesOnAsIfNothingHadHappened(t *testing.T) {
 }
 
 func TestFlowNeedsTheWholeBatch(t *testing.T) {
-	s := flowSettings(t, "x", Setting{Path: "micro_batch", Value: 3})
+	s := flowSettings(t, "x", run.Setting{Path: "micro_batch", Value: 3})
 	if _, err := s.Config(); err == nil || !strings.Contains(err.Error(), "mixes those of a whole batch, 6") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestAnotherScheduleOrLengthReplacesThatOfAPreset(t *testing.T) {
-	s := &Settings{}
-	if err := s.Add(Setting{Path: "preset", Value: "drml-triplet-drml-cub"}, Setting{Path: "weights.path", Value: noWeights}, Setting{Path: "schedule.name", Value: "cosine"}, Setting{Path: "epochs", Value: 7}); err != nil {
+	s := &run.Settings{}
+	if err := s.Add(run.Setting{Path: "preset", Value: "drml-triplet-drml-cub"}, run.Setting{Path: "weights.path", Value: run.NoWeights}, run.Setting{Path: "schedule.name", Value: "cosine"}, run.Setting{Path: "epochs", Value: 7}); err != nil {
 		t.Fatal(err)
 	}
 	c, err := s.Config()
@@ -140,7 +141,7 @@ func TestAnotherScheduleOrLengthReplacesThatOfAPreset(t *testing.T) {
 }
 
 func TestFrozenOutputsAreNotKeptBesideFlow(t *testing.T) {
-	s := flowSettings(t, "x", Setting{Path: "data.cache_frozen", Value: "fp16"}, Setting{Path: "freeze.to", Value: "block1"})
+	s := flowSettings(t, "x", run.Setting{Path: "data.cache_frozen", Value: "fp16"}, run.Setting{Path: "freeze.to", Value: "block1"})
 	if _, err := s.Config(); err == nil || !strings.Contains(err.Error(), "beside geometry flow") {
 		t.Errorf("got %v", err)
 	}

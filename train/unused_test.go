@@ -11,6 +11,7 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/optim"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // twoNumbers is a graph whose loss is the half square of used, and of idle only in
@@ -108,7 +109,7 @@ func TestEveryParameterOfEveryLossMoves(t *testing.T) {
 	for _, name := range losses.Names() {
 		c := smallConfig(t, images)
 		c.Loss.Name, c.WarmupEpochs, c.Steps = name, 0, 2
-		s, err := Start(context.Background(), c, Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: silent{}})
+		s, err := Start(context.Background(), c, run.Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: silent{}})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -7,9 +7,10 @@ import (
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/run"
 )
 
-// probe measures a set again and again during a run. Its loader keeps small sets
+// probe measures a set again and again during a run. Its loader keeps small Sets
 // decoded.
 type probe struct {
 	set    *data.Set
@@ -30,7 +31,7 @@ func (p *probes) close() {
 
 // validate returns Recall@1 and MAP@R in percent on the validation classes.
 func (s *Session) validate(ctx context.Context) (recall1, mapAtR float64, err error) {
-	r, err := s.measure(ctx, &s.probes.validation, s.sets.validation, "validation")
+	r, err := s.measure(ctx, &s.probes.validation, s.sets.Validation, "validation")
 	if err != nil {
 		return 0, 0, err
 	}
@@ -39,15 +40,15 @@ func (s *Session) validate(ctx context.Context) (recall1, mapAtR float64, err er
 
 // test measures the test classes in the middle of a run, as they are measured at its
 // end.
-func (s *Session) test(ctx context.Context) (*TestRecord, error) {
+func (s *Session) test(ctx context.Context) (*run.TestRecord, error) {
 	if s.opt.AllTestFigures {
 		return s.testAll(ctx)
 	}
-	r, err := s.measure(ctx, &s.probes.test, s.sets.test, "test classes")
+	r, err := s.measure(ctx, &s.probes.test, s.sets.Test, "test classes")
 	if err != nil {
 		return nil, err
 	}
-	return &TestRecord{TestFigures: TestFigures{Recall1: r.RecallAt(1), MAPAtR: 100 * r.Averages().MAPAtR}}, nil
+	return &run.TestRecord{TestFigures: run.TestFigures{Recall1: r.RecallAt(1), MAPAtR: 100 * r.Averages().MAPAtR}}, nil
 }
 
 // trialImages is how many images stand for all where no others are measured.
@@ -60,7 +61,7 @@ func (s *Session) tryModel(ctx context.Context) error {
 	plan := s.sampler.Epoch(s.state.Position.Epoch)
 	items := plan[s.batches(s.state.Position.Epoch)-1]
 	items = items[:min(len(items), trialImages)]
-	set := s.sets.fit.Select("last batch", items)
+	set := s.sets.Train.Select("last batch", items)
 	loader, err := s.loaderOf(set, s.pipeline, len(items)) // training has judged which of them are bad
 	if err != nil {
 		return err
@@ -70,10 +71,10 @@ func (s *Session) tryModel(ctx context.Context) error {
 }
 
 // embed embeds a probe's set. Numbers that are not finite are a *DivergedError.
-func (s *Session) embed(ctx context.Context, p *probe, task string) (*Rows, error) {
+func (s *Session) embed(ctx context.Context, p *probe, task string) (*run.Rows, error) {
 	if s.probes.embedder == nil {
-		most := evalBatch
-		if s.sets.validation == nil && s.cfg.Run.EvalEvery == 0 {
+		most := run.EmbedBatch
+		if s.sets.Validation == nil && s.cfg.Run.EvalEvery == 0 {
 			most = trialImages
 		}
 		embedder, err := s.model.NewEmbedder(most)
@@ -82,12 +83,12 @@ func (s *Session) embed(ctx context.Context, p *probe, task string) (*Rows, erro
 		}
 		s.probes.embedder = embedder
 	}
-	e, err := embedBy(ctx, s.probes.embedder, s.model.Spec.Dim, p.loader, len(p.set.Items), task, s.ev)
+	e, err := run.EmbedWith(ctx, s.probes.embedder, s.model.Spec.Dim, p.loader, len(p.set.Items), task, s.ev)
 	if err != nil {
 		return nil, err
 	}
 	for i, v := range e.X {
-		if !finite(float64(v)) {
+		if !isFinite(float64(v)) {
 			return nil, s.giveUp(&DivergedError{
 				Step: s.opti.Steps(), What: fmt.Sprintf("the embedding of an image holds %v after this step", v),
 				Image: p.set.Where(e.Items[i/e.H]),
@@ -116,4 +117,15 @@ func (s *Session) measure(ctx context.Context, p **probe, set *data.Set, task st
 		return nil, fmt.Errorf("%s: %w", task, err)
 	}
 	return r, nil
+}
+
+// testAll is test with NMI, F1 and shuffled batches.
+func (s *Session) testAll(ctx context.Context) (*run.TestRecord, error) {
+	if s.tester == nil {
+		var err error
+		if s.tester, err = run.NewUnmeasured(s.cfg, s.model, s.sets.Test, s.pipeline, s.features, s.opt.Workers); err != nil {
+			return nil, err
+		}
+	}
+	return s.tester.Point(ctx, s.opt.run())
 }

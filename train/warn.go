@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // warnings are what a session has warned of.
@@ -47,7 +48,7 @@ const saturatedShare = 0.3
 
 // warn says what looks wrong about an epoch of so many steps: of every kind the first
 // time in full, and what went on in a line at the end.
-func (s *Session) warn(r EpochRecord, steps int, h health) {
+func (s *Session) warn(r run.EpochRecord, steps int, h health) {
 	for _, f := range r.Flow {
 		if f.Neighbours == 0 {
 			s.once(f.Name+" found no neighbours", r.Epoch, "%s found no neighbours in the epoch's last batch and changed nothing; raise delta in --flow", f.Name)

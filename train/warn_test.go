@@ -1,6 +1,7 @@
 package train
 
 import (
+	"github.com/vernier-ml/vernier/run"
 	"slices"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 // What goes wrong in every epoch is said in the first and counted at the end.
 func TestAWarningOfAKindIsSaidOnceAndCountedAtTheEnd(t *testing.T) {
 	c := smallConfig(t, shades(t, 12, 2))
-	c.WarmupEpochs, c.Epochs, c.Loss = 0, 5, LossConfig{Name: "triplet"}
+	c.WarmupEpochs, c.Epochs, c.Loss = 0, 5, run.LossConfig{Name: "triplet"}
 	c.Sampler, c.BatchSize = "random", 2
 	s, l := heard(t, c)
 	cause, count := 0, 0
@@ -32,7 +33,7 @@ func TestWarningsOfUnreadableImagesFollowTheirNumber(t *testing.T) {
 	l := &listening{}
 	s := &Session{ev: l}
 	for epoch, skipped := range []int{0, 2, 2, 2, 3, 3} {
-		s.warn(EpochRecord{Epoch: epoch + 1, Skipped: skipped, DistanceMean: 1, DistanceStd: 1}, 4, health{})
+		s.warn(run.EpochRecord{Epoch: epoch + 1, Skipped: skipped, DistanceMean: 1, DistanceStd: 1}, 4, health{})
 	}
 	s.summarize()
 	if len(l.warnings) != 2 || !strings.Contains(l.warnings[0], "2 images") || !strings.Contains(l.warnings[1], "3 images") {
@@ -44,7 +45,7 @@ func TestTheSummaryCountsEpochsOfAKind(t *testing.T) {
 	l := &listening{}
 	s := &Session{ev: l}
 	for epoch, idle := range []int{4, 0, 4, 4, 1} {
-		s.warn(EpochRecord{Epoch: epoch + 1, DistanceMean: 1, DistanceStd: 1}, 4, health{Idle: idle})
+		s.warn(run.EpochRecord{Epoch: epoch + 1, DistanceMean: 1, DistanceStd: 1}, 4, health{Idle: idle})
 	}
 	s.summarize()
 	want := "no pair was active in any step in 3 epochs, from 1 to 4"

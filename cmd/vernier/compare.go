@@ -12,7 +12,7 @@ import (
 
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/wholefile"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train/sweep"
 )
 
@@ -144,7 +144,7 @@ func compareRuns(folders []string, o sweep.Options) (*sweep.Table, error) {
 }
 
 // writeTables writes a table in every format, and the figure, into a folder.
-func writeTables(dir train.Folder, t *sweep.Table, figure string) error {
+func writeTables(dir run.Folder, t *sweep.Table, figure string) error {
 	for name, write := range map[string]func(io.Writer) error{
 		"table.md":   func(w io.Writer) error { return t.WriteMarkdown(w, figure) },
 		"table.csv":  t.WriteCSV,

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/vernier-ml/vernier/data"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // corruptFlags say how images are damaged on purpose.
@@ -18,7 +18,7 @@ func (f *corruptFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.test, "corrupt-test", "", "the same for test images only")
 }
 
-func (f *corruptFlags) settings() (list []train.Setting, err error) {
+func (f *corruptFlags) settings() (list []run.Setting, err error) {
 	if f.both != "" && (f.train != "" || f.test != "") {
 		return nil, usagef("--corrupt is for training and test images: give either it, or --corrupt-train and --corrupt-test")
 	}
@@ -36,7 +36,7 @@ func (f *corruptFlags) settings() (list []train.Setting, err error) {
 		if v.text == "" {
 			continue
 		}
-		s := train.Setting{Path: "data.corrupt." + v.part, Value: v.text, Source: source}
+		s := run.Setting{Path: "data.corrupt." + v.part, Value: v.text, Source: source}
 		if source == "" {
 			s.Source = "--corrupt-" + v.part
 		}

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // cacheFlags say where decoded pictures are kept; train, eval and export share
@@ -18,6 +18,6 @@ func (f *cacheFlags) add(fl *pflag.FlagSet, off string) {
 	fl.BoolVar(&f.off, "no-cache", false, off)
 }
 
-func (f *cacheFlags) options() train.CacheOptions {
-	return train.CacheOptions{Dir: f.dir, Off: f.off, Hint: " (--cache DIR stores them elsewhere, --no-cache not at all)"}
+func (f *cacheFlags) options() run.CacheOptions {
+	return run.CacheOptions{Dir: f.dir, Off: f.off, Hint: " (--cache DIR stores them elsewhere, --no-cache not at all)"}
 }

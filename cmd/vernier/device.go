@@ -15,7 +15,7 @@ import (
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/cuda"
 	"github.com/vernier-ml/vernier/engine"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train/sweep"
 )
 
@@ -175,8 +175,8 @@ func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", ";
 // openRun opens a run and what computes with it, which the caller closes: as it was
 // trained unless a flag says otherwise, so that its figures are those of its end. A
 // run that has lost its checkpoint is read all the same.
-func (f *deviceFlags) openRun(path string, threads int, log *logrus.Logger) (train.Folder, openEngine, error) {
-	folder, err := train.Open(path)
+func (f *deviceFlags) openRun(path string, threads int, log *logrus.Logger) (run.Folder, openEngine, error) {
+	folder, err := run.Open(path)
 	if err != nil {
 		return "", nil, err
 	}

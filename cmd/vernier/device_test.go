@@ -16,6 +16,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda"
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -193,10 +194,10 @@ func TestARunIsReadInItsPrecision(t *testing.T) {
 	}
 	defer host.Close()
 	bf16 := engine.Info{Kind: engine.CUDA, Device: "H100", Precision: "bf16", Deterministic: true}
-	cfg := train.Default("folder:" + stripes(t, 6, 4))
+	cfg := run.Default("folder:" + stripes(t, 6, 4))
 	cfg.Data.Augment, cfg.Data.Validation = "none", 0
 	cfg.ClassesPerBatch, cfg.ImagesPerClass = 3, 2
-	folder := train.Folder(filepath.Join(t.TempDir(), "run"))
+	folder := run.Folder(filepath.Join(t.TempDir(), "run"))
 	s, err := train.Start(t.Context(), cfg, folder, posing{host, bf16}, train.Options{Workers: 1, Events: quietly{newReporter(log)}})
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +217,7 @@ func TestARunIsReadInItsPrecision(t *testing.T) {
 	}
 	read("bf16", true)
 	read("fp32", true, "--precision", "fp32")
-	if err := os.Remove(folder.Path(train.CheckpointFile)); err != nil {
+	if err := os.Remove(folder.Path(run.CheckpointFile)); err != nil {
 		t.Fatal(err)
 	}
 	read("tf32", false)

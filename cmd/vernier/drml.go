@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -82,9 +83,9 @@ type drmlRun struct {
 	Trial   *train.Trial `json:"trial,omitempty"`
 	Failed  string       `json:"failed,omitempty"`
 
-	more   []train.Setting // over everything else
-	factor float64         // of the learning rate, in the ablation study
-	curve  bool            // measured after every epoch
+	more   []run.Setting // over everything else
+	factor float64       // of the learning rate, in the ablation study
+	curve  bool          // measured after every epoch
 }
 
 // preset is the name of the one of a loss and a variant.
@@ -93,20 +94,20 @@ func (f *drmlFlags) preset(loss, variant string) string {
 }
 
 // settings of a run.
-func (f *drmlFlags) settings(r *drmlRun) (*train.Settings, error) {
-	s := &train.Settings{}
-	if err := s.Add(train.Setting{Path: "preset", Value: f.preset(r.Loss, r.Variant)}); err != nil {
+func (f *drmlFlags) settings(r *drmlRun) (*run.Settings, error) {
+	s := &run.Settings{}
+	if err := s.Add(run.Setting{Path: "preset", Value: f.preset(r.Loss, r.Variant)}); err != nil {
 		return nil, err
 	}
 	if err := addConfig(s, f.config); err != nil {
 		return nil, err
 	}
-	flags := []train.Setting{{Path: "data.spec", Value: f.data, Source: "--data"}}
+	flags := []run.Setting{{Path: "data.spec", Value: f.data, Source: "--data"}}
 	if f.weights != "" {
-		flags = append(flags, train.Setting{Path: "weights.path", Value: f.weights, Source: "--weights"})
+		flags = append(flags, run.Setting{Path: "weights.path", Value: f.weights, Source: "--weights"})
 	}
 	if f.cache.off {
-		flags = append(flags, train.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
+		flags = append(flags, run.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
 	}
 	if err := s.Add(flags...); err != nil {
 		return nil, err
@@ -114,9 +115,9 @@ func (f *drmlFlags) settings(r *drmlRun) (*train.Settings, error) {
 	if err := addSet(s, f.set); err != nil {
 		return nil, err
 	}
-	last := append(slices.Clone(r.more), train.Setting{Path: "seed", Value: r.Seed})
+	last := append(slices.Clone(r.more), run.Setting{Path: "seed", Value: r.Seed})
 	if r.curve {
-		last = append(last, train.Setting{Path: "run.eval_every", Value: 1})
+		last = append(last, run.Setting{Path: "run.eval_every", Value: 1})
 	}
 	return s, s.Add(last...)
 }
@@ -145,7 +146,7 @@ func (f *drmlFlags) run(ctx context.Context, log *logrus.Logger, runs []*drmlRun
 		if err != nil {
 			return err
 		}
-		r.Trial, err = train.RunTrial(ctx, train.Folder(filepath.Join(f.out, "runs", r.Name)), s, eng, f.restarts, opt)
+		r.Trial, err = train.RunTrial(ctx, run.Folder(filepath.Join(f.out, "runs", r.Name)), s, eng, f.restarts, opt)
 		diverged := new(train.DivergedError)
 		switch {
 		case ctx.Err() != nil:
@@ -169,7 +170,7 @@ type quietly struct{ *reporter }
 func (quietly) Say(string, ...any) {}
 
 // published reports whether a preset's figures are of the data set that is used.
-func (f *drmlFlags) published(p *train.Preset) bool {
+func (f *drmlFlags) published(p *run.Preset) bool {
 	kind, _, _ := strings.Cut(f.data, ":")
 	return kind == p.Data
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/wholefile"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // saveCurves writes the points of all curves as CSV.
@@ -22,7 +22,7 @@ func saveCurves(path string, runs []*drmlRun) error {
 				continue
 			}
 			for _, p := range r.Trial.Curve {
-				add := func(mode string, f train.TestFigures) {
+				add := func(mode string, f run.TestFigures) {
 					text := func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
 					rows = append(rows, []string{r.Name, strconv.Itoa(p.Epoch), strconv.Itoa(p.Steps), mode, text(f.Recall1), text(100 * f.NMI), text(100 * f.F1)})
 				}

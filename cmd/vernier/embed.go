@@ -18,7 +18,7 @@ import (
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/sums"
 	"github.com/vernier-ml/vernier/internal/wholefile"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // embedFormats lists what embed writes: what a gallery reads, and JSON.
@@ -126,7 +126,7 @@ func writeLines(w io.Writer, t *gallery.Table) error {
 }
 
 // openImages opens files, folders and archives of images as a run wants them.
-func openImages(paths []string, cfg train.Config) (*data.Set, error) {
+func openImages(paths []string, cfg run.Config) (*data.Set, error) {
 	set, err := data.OpenImages(paths, data.Options{Decode: data.DecodeOptions{MaxPixels: cfg.Data.MaxPixels}})
 	if err != nil || cfg.Data.Shorter == 0 {
 		return set, err
@@ -140,7 +140,7 @@ func openImages(paths []string, cfg train.Config) (*data.Set, error) {
 }
 
 // embed embeds files, folders and archives of images, whose classes nobody knows.
-func (f *modelFlags) embed(ctx context.Context, folder train.Folder, eng engine.Engine, paths []string) (*gallery.Table, error) {
+func (f *modelFlags) embed(ctx context.Context, folder run.Folder, eng engine.Engine, paths []string) (*gallery.Table, error) {
 	cfg, err := folder.LoadConfig()
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func (f *modelFlags) embed(ctx context.Context, folder train.Folder, eng engine.
 	for _, n := range set.Remarks() {
 		f.events.Warn("%s", n)
 	}
-	rows, err := train.EmbedImages(ctx, m, set, max(f.maxBad, cfg.Data.MaxBad), f.workers, f.events)
+	rows, err := run.EmbedImages(ctx, m, set, max(f.maxBad, cfg.Data.MaxBad), f.workers, f.events)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/metric"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // selectionFlags choose a run's model and images; eval and export share them.
@@ -27,13 +27,13 @@ type selectionFlags struct {
 	threads int
 	device  deviceFlags
 	cache   cacheFlags
-	sel     train.Selection
+	sel     run.Selection
 }
 
 func (f *selectionFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.epoch, "epoch", "best", "which model of the run: best or last")
-	fl.StringVar(&f.sel.Split, "split", "test", "which of the run's images: "+strings.Join(train.Splits, ", "))
+	fl.StringVar(&f.sel.Split, "split", "test", "which of the run's images: "+strings.Join(run.Splits, ", "))
 	fl.StringVar(&f.sel.Data, "data", "", "another data set instead: all its images, or with --split that part of it (for a set that has moved)")
 	fl.IntVar(&f.sel.MaxBad, "max-bad", 0, maxBadHelp)
 	f.cache.add(fl, "store no prepared pictures; changes no result")
@@ -119,7 +119,7 @@ func (f *evalFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.restarts, "restarts", 20, "of k-means, averaged")
 	fl.StringVar(&f.centre, "centre", eval.CentreMean.String(), "of a cluster of k-means: mean, or metric for BRM's own")
 	f.group.add(fl)
-	start := train.Default("").Model
+	start := run.Default("").Model
 	start.Backbone, start.Dim, start.Metric = "", 0, metric.Metric{Kind: metric.Cosine}
 	f.networkOnly = pflag.NewFlagSet("network", pflag.ContinueOnError)
 	f.network.add(f.networkOnly, start)
@@ -129,7 +129,7 @@ func (f *evalFlags) add(cmd *cobra.Command) {
 }
 
 func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
-	opt := train.MeasureOptions{Restarts: f.restarts, Flow: f.flow, FlowBatch: f.flowBatch}
+	opt := run.MeasureOptions{Restarts: f.restarts, Flow: f.flow, FlowBatch: f.flowBatch}
 	var err error
 	if opt.Ks, err = parseKs(f.ks); err != nil {
 		return fmt.Errorf("--k: %w", err)
@@ -145,7 +145,7 @@ func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) e
 	}
 	measure := f.measureNetwork
 	if len(args) > 0 {
-		measure = func(cmd *cobra.Command, log *logrus.Logger, opt train.MeasureOptions) (*train.Results, error) {
+		measure = func(cmd *cobra.Command, log *logrus.Logger, opt run.MeasureOptions) (*run.Results, error) {
 			return f.measureRun(cmd, args[0], log, opt)
 		}
 	}
@@ -168,7 +168,7 @@ func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) e
 	return f.group.print(cmd.OutOrStdout(), r.Model)
 }
 
-func (f *evalFlags) measureRun(cmd *cobra.Command, run string, log *logrus.Logger, opt train.MeasureOptions) (*train.Results, error) {
+func (f *evalFlags) measureRun(cmd *cobra.Command, path string, log *logrus.Logger, opt run.MeasureOptions) (*run.Results, error) {
 	var wrong error
 	f.networkOnly.VisitAll(func(fl *pflag.Flag) {
 		if fl.Changed && wrong == nil {
@@ -179,13 +179,13 @@ func (f *evalFlags) measureRun(cmd *cobra.Command, run string, log *logrus.Logge
 		return nil, wrong
 	}
 	f.complete(cmd, log)
-	folder, eng, err := f.device.openRun(run, f.threads, log)
+	folder, eng, err := f.device.openRun(path, f.threads, log)
 	if err != nil {
 		return nil, err
 	}
 	defer eng.Close()
 	opt.Selection = f.sel
-	emb, r, err := train.Measure(cmd.Context(), folder, eng, opt)
+	emb, r, err := run.Measure(cmd.Context(), folder, eng, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (f *evalFlags) measureRun(cmd *cobra.Command, run string, log *logrus.Logge
 }
 
 // measureNetwork measures a network that no run has trained.
-func (f *evalFlags) measureNetwork(cmd *cobra.Command, log *logrus.Logger, opt train.MeasureOptions) (*train.Results, error) {
+func (f *evalFlags) measureNetwork(cmd *cobra.Command, log *logrus.Logger, opt run.MeasureOptions) (*run.Results, error) {
 	if cmd.Flags().Changed("epoch") {
 		return nil, usagef("--epoch chooses a model of a RUN, which is missing")
 	}
@@ -203,13 +203,13 @@ func (f *evalFlags) measureNetwork(cmd *cobra.Command, log *logrus.Logger, opt t
 	}
 	f.sel.Data = "" // its test classes, not all
 	f.complete(cmd, log)
-	settings := &train.Settings{}
-	if err := settings.Add(train.Setting{Path: "model.dim", Value: 0}, train.Setting{Path: "model.metric", Value: "cosine"}); err != nil {
+	settings := &run.Settings{}
+	if err := settings.Add(run.Setting{Path: "model.dim", Value: 0}, run.Setting{Path: "model.metric", Value: "cosine"}); err != nil {
 		return nil, err
 	}
-	more := []train.Setting{{Path: "data.spec", Value: spec, Source: "--data"}, {Path: "data.validation", Value: 0.}}
+	more := []run.Setting{{Path: "data.spec", Value: spec, Source: "--data"}, {Path: "data.validation", Value: 0.}}
 	if f.cache.off {
-		more = append(more, train.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
+		more = append(more, run.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
 	}
 	places := map[string]string{"train-classes": "data.train_classes", "seed": "seed"}
 	maps.Copy(places, networkPlaces)
@@ -226,7 +226,7 @@ func (f *evalFlags) measureNetwork(cmd *cobra.Command, log *logrus.Logger, opt t
 	}
 	defer eng.Close()
 	opt.Selection = f.sel
-	r, loaded, err := train.MeasureNetwork(cmd.Context(), cfg, eng, opt)
+	r, loaded, err := run.MeasureNetwork(cmd.Context(), cfg, eng, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -267,7 +267,7 @@ func parseKs(text string) ([]int, error) {
 }
 
 // printResults writes a table a person can read.
-func printResults(w io.Writer, r *train.Results) error {
+func printResults(w io.Writer, r *run.Results) error {
 	m := r.Model
 	name, state := "model", "before training"
 	if r.Epoch > 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/wholefile"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // groupFlags ask eval for figures of classes and super-classes.
@@ -62,7 +62,7 @@ func (f *groupFlags) checkArgs(args []string) error {
 	return nil
 }
 
-func (f *groupFlags) complete(opt *train.MeasureOptions, sel *train.Selection) (err error) {
+func (f *groupFlags) complete(opt *run.MeasureOptions, sel *run.Selection) (err error) {
 	opt.PerClass = f.perClass != ""
 	if opt.PerClass && f.perClass != perClassTable {
 		if filepath.Ext(f.perClass) != ".csv" {
@@ -81,7 +81,7 @@ func (f *groupFlags) complete(opt *train.MeasureOptions, sel *train.Selection) (
 }
 
 // write stores the figures of classes in the file that was asked for.
-func (f *groupFlags) write(r *train.Results, log *logrus.Logger) error {
+func (f *groupFlags) write(r *run.Results, log *logrus.Logger) error {
 	if f.perClass == "" || f.perClass == perClassTable {
 		return nil
 	}

@@ -9,19 +9,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 func TestEvalByClassAndSuperClass(t *testing.T) {
-	set, run, dir := stripes(t, 8, 6), filepath.Join(t.TempDir(), "run"), t.TempDir()
-	if code, _, errs := vernier(t, quick(set, run, "--epochs", "1", "--metric", "brm")...); code != exitDone {
+	set, folder, dir := stripes(t, 8, 6), filepath.Join(t.TempDir(), "run"), t.TempDir()
+	if code, _, errs := vernier(t, quick(set, folder, "--epochs", "1", "--metric", "brm")...); code != exitDone {
 		t.Fatalf("train: exit %d\n%s", code, errs)
 	}
 	eval := func(more ...string) (int, string, string) {
-		return vernier(t, append([]string{"eval", run, "--restarts", "2"}, more...)...)
+		return vernier(t, append([]string{"eval", folder, "--restarts", "2"}, more...)...)
 	}
 	code, out, errs := eval("--json", "--per-class")
-	var r train.Results
+	var r run.Results
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("exit %d: %v\n%s", code, err, errs)
 	}

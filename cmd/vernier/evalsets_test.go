@@ -8,15 +8,15 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // TestEvalOfOtherSetsSaysWhatTheyAre measures a run, of which the classes from
 // "class 04" on are for testing, on its own images under other names and on lists of
 // which one part of the split is missing.
 func TestEvalOfOtherSetsSaysWhatTheyAre(t *testing.T) {
-	images, run := stripes(t, 8, 4), filepath.Join(t.TempDir(), "run")
-	if code, _, errs := vernier(t, quick(images, run, "--epochs", "1", "--validation", "0", "--classes-per-batch", "3", "--images-per-class", "2")...); code != exitDone {
+	images, folder := stripes(t, 8, 4), filepath.Join(t.TempDir(), "run")
+	if code, _, errs := vernier(t, quick(images, folder, "--epochs", "1", "--validation", "0", "--classes-per-batch", "3", "--images-per-class", "2")...); code != exitDone {
 		t.Fatalf("train: exit %d\n%s", code, errs)
 	}
 	list := func(split string, from, to int) string {
@@ -57,7 +57,7 @@ func TestEvalOfOtherSetsSaysWhatTheyAre(t *testing.T) {
 		{training, "test", 0, [2]int{}, "has no images for test; its splits are: train, all"},
 		{"", "validation", 0, [2]int{}, "the run set no validation classes aside; its splits are: test, train, all"},
 	} {
-		args := []string{"eval", run, "--json", "--restarts", "1"}
+		args := []string{"eval", folder, "--json", "--restarts", "1"}
 		if c.data != "" {
 			args = append(args, "--data", c.data)
 		}
@@ -72,7 +72,7 @@ func TestEvalOfOtherSetsSaysWhatTheyAre(t *testing.T) {
 		if c.classes == 0 {
 			continue
 		}
-		var r train.Results
+		var r run.Results
 		if err := json.Unmarshal([]byte(out), &r); err != nil {
 			t.Fatal(err)
 		}
@@ -80,11 +80,11 @@ func TestEvalOfOtherSetsSaysWhatTheyAre(t *testing.T) {
 			t.Errorf("%s, split %q: %d classes, seen %+v", c.data, c.split, r.Model.Classes, r.Seen)
 		}
 	}
-	code, _, errs := vernier(t, "eval", run, "--k", "1,15,1000", "--restarts", "1")
+	code, _, errs := vernier(t, "eval", folder, "--k", "1,15,1000", "--restarts", "1")
 	if code != exitDone || !strings.Contains(errs, "--k 15,1000: an image has 15 others, so that all of them are among the nearest") {
 		t.Errorf("exit %d\n%s", code, errs)
 	}
-	if code, _, errs := vernier(t, "eval", run, "--k", "1,2,1"); code != exitUsage || !strings.Contains(errs, "1 is there twice") {
+	if code, _, errs := vernier(t, "eval", folder, "--k", "1,2,1"); code != exitUsage || !strings.Contains(errs, "1 is there twice") {
 		t.Errorf("exit %d\n%s", code, errs)
 	}
 }

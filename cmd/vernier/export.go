@@ -17,7 +17,7 @@ import (
 	"github.com/vernier-ml/vernier/internal/sums"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/model"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 func newExport(log *logrus.Logger) *cobra.Command {
@@ -80,7 +80,7 @@ restrictions for p = 1, which needs more. In Python:
 	f.add(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.out, "out", "", "folder to write to (default RUN/export); must be empty or not exist")
-	fl.StringSliceVar(&f.formats, "format", train.ExportFormats, "formats, separated by commas: "+strings.Join(exportFormats(), ", "))
+	fl.StringSliceVar(&f.formats, "format", run.ExportFormats, "formats, separated by commas: "+strings.Join(exportFormats(), ", "))
 	fl.BoolVar(&f.force, "force", false, "replace files of the same names in --out")
 	fl.StringVar(&f.pixels, "onnx-preprocess", "", "let network.onnx take RGB values 0..255: uint8 or float")
 	fl.Lookup("onnx-preprocess").NoOptDefVal = string(model.ONNXUint8)
@@ -97,7 +97,7 @@ type exportFlags struct {
 	formats []string
 	force   bool
 	pixels  string
-	onnx    train.ONNXOptions
+	onnx    run.ONNXOptions
 	expand  float64
 	asJSON  bool
 
@@ -127,32 +127,32 @@ type expansionReport struct {
 	Range       float64 `json:"range"` // of differences of coordinates
 }
 
-func exportFormats() []string { return append(slices.Clone(train.ExportFormats), train.ONNXFormat) }
+func exportFormats() []string { return append(slices.Clone(run.ExportFormats), run.ONNXFormat) }
 
 func (f *exportFlags) complete(cmd *cobra.Command, log *logrus.Logger) error {
 	f.onnx.Input = model.ONNXPreprocessed
 	if cmd.Flags().Changed("onnx-preprocess") {
 		f.onnx.Input = model.ONNXInput(f.pixels)
 	}
-	if !slices.Contains(f.formats, train.ONNXFormat) {
+	if !slices.Contains(f.formats, run.ONNXFormat) {
 		for _, name := range []string{"onnx-preprocess", "onnx-metric"} {
 			if cmd.Flags().Changed(name) {
 				return usagef("--%s needs --format onnx", name)
 			}
 		}
 	}
-	if f.expand != 0 && slices.Equal(f.formats, []string{train.ONNXFormat}) {
+	if f.expand != 0 && slices.Equal(f.formats, []string{run.ONNXFormat}) {
 		return usagef("--expand needs rows: add --format npy, for example")
 	}
 	f.selectionFlags.complete(cmd, log)
 	return nil
 }
 
-func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, run string) error {
+func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, path string) error {
 	if err := f.complete(cmd, log); err != nil {
 		return err
 	}
-	folder, eng, err := f.device.openRun(run, f.threads, log)
+	folder, eng, err := f.device.openRun(path, f.threads, log)
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, run string) er
 		return err
 	}
 	if f.out == "" {
-		f.out = filepath.Join(run, "export")
+		f.out = filepath.Join(path, "export")
 	}
 	if err := emptyFolder(f.out, f.force); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, run string) er
 	if err := keepSums(f.out, stage); err != nil {
 		return err
 	}
-	rows := slices.DeleteFunc(slices.Clone(f.formats), func(name string) bool { return name == train.ONNXFormat })
+	rows := slices.DeleteFunc(slices.Clone(f.formats), func(name string) bool { return name == run.ONNXFormat })
 	if len(rows) > 0 {
 		if err := f.exportRows(cmd.Context(), folder, eng, rows, stage); err != nil {
 			return err
@@ -208,7 +208,7 @@ func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, run string) er
 }
 
 // checkExpansion says before images are embedded whether the metric can have one.
-func (f *exportFlags) checkExpansion(folder train.Folder) error {
+func (f *exportFlags) checkExpansion(folder run.Folder) error {
 	if f.expand == 0 {
 		return nil
 	}
@@ -223,12 +223,12 @@ func (f *exportFlags) checkExpansion(folder train.Folder) error {
 }
 
 // exportONNX writes what needs no images.
-func (f *exportFlags) exportONNX(folder train.Folder, eng engine.Engine, dir string) error {
+func (f *exportFlags) exportONNX(folder run.Folder, eng engine.Engine, dir string) error {
 	m, epoch, err := folder.LoadModel(eng, f.sel.Last)
 	if err != nil {
 		return err
 	}
-	files, err := train.ExportONNX(dir, m, epoch, f.onnx)
+	files, err := run.ExportONNX(dir, m, epoch, f.onnx)
 	if err != nil {
 		return err
 	}
@@ -238,8 +238,8 @@ func (f *exportFlags) exportONNX(folder train.Folder, eng engine.Engine, dir str
 }
 
 // exportRows writes what needs the images.
-func (f *exportFlags) exportRows(ctx context.Context, folder train.Folder, eng engine.Engine, formats []string, dir string) error {
-	emb, err := train.Embed(ctx, folder, eng, f.sel)
+func (f *exportFlags) exportRows(ctx context.Context, folder run.Folder, eng engine.Engine, formats []string, dir string) error {
+	emb, err := run.Embed(ctx, folder, eng, f.sel)
 	if err != nil {
 		return err
 	}

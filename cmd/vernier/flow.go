@@ -8,7 +8,7 @@ import (
 
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/layers"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // flowHelp explains --flow.
@@ -34,7 +34,7 @@ layers; eval shows besides what whole batches give. Options, with defaults:
 
 // printMixed writes what a model with geometry flow makes of batches. Its columns
 // are not headed Recall@K, because they are not that of a metric.
-func printMixed(w io.Writer, r *train.MixedResults) error {
+func printMixed(w io.Writer, r *run.MixedResults) error {
 	if r == nil {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/plural"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 func newIndex(log *logrus.Logger) *cobra.Command {
@@ -124,7 +124,7 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 }
 
 // rows embeds what is to be added.
-func (f *indexFlags) rows(ctx context.Context, folder train.Folder, eng engine.Engine, info gallery.Info, images []string) (*gallery.Table, error) {
+func (f *indexFlags) rows(ctx context.Context, folder run.Folder, eng engine.Engine, info gallery.Info, images []string) (*gallery.Table, error) {
 	switch {
 	case f.from != "":
 		t, err := gallery.Read(f.from)
@@ -153,7 +153,7 @@ func (f *indexFlags) rows(ctx context.Context, folder train.Folder, eng engine.E
 }
 
 // runInfo describes the rows of a run's model.
-func runInfo(folder train.Folder, eng engine.Engine, last bool) (gallery.Info, error) {
+func runInfo(folder run.Folder, eng engine.Engine, last bool) (gallery.Info, error) {
 	m, _, err := folder.LoadModel(eng, last)
 	if err != nil {
 		return gallery.Info{}, err
@@ -164,8 +164,8 @@ func runInfo(folder train.Folder, eng engine.Engine, last bool) (gallery.Info, e
 
 // embedSplit embeds images of a set, with their classes. Their paths are those in the
 // set, or, placed, those of the files.
-func embedSplit(ctx context.Context, folder train.Folder, eng engine.Engine, sel train.Selection, placed bool) (*gallery.Table, error) {
-	e, err := train.Embed(ctx, folder, eng, sel)
+func embedSplit(ctx context.Context, folder run.Folder, eng engine.Engine, sel run.Selection, placed bool) (*gallery.Table, error) {
+	e, err := run.Embed(ctx, folder, eng, sel)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/vernier-ml/vernier/internal/nearest"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // limit checks the text of a flag's value, which is of the flag's type already.
@@ -140,10 +140,10 @@ func notNegative(text string) error {
 
 // latestBestOrEpoch wants a checkpoint of a run.
 func latestBestOrEpoch(text string) error {
-	if n, err := strconv.Atoi(text); text == "latest" || text == train.FromBest || err == nil && n > 0 {
+	if n, err := strconv.Atoi(text); text == "latest" || text == run.FromBest || err == nil && n > 0 {
 		return nil
 	}
-	return errors.New("want latest, best, or the number of a kept epoch, from 1 on" + nearest.Hint(text, []string{"latest", train.FromBest}))
+	return errors.New("want latest, best, or the number of a kept epoch, from 1 on" + nearest.Hint(text, []string{"latest", run.FromBest}))
 }
 
 // among wants one of a list.

@@ -17,7 +17,7 @@ import (
 	"github.com/vernier-ml/vernier/linear"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // mostWorkers is more than any machine gains from.
@@ -41,24 +41,24 @@ func flagLimits() map[string]limit {
 		"--listen": addressAndPort, "--max-mb": whole(1, 1024),
 
 		// benchmarks
-		"--batch": whole(0, train.MaxBatch), "--rounds": whole(1, 10_000), "--peer-pattern": parsed(regexp.Compile),
+		"--batch": whole(0, run.MaxBatch), "--rounds": whole(1, 10_000), "--peer-pattern": parsed(regexp.Compile),
 		"--seconds": number("a number above 0 and at most 3600", func(v float64) bool { return v > 0 && v <= 3600 }),
 
 		// images
 		"--train-classes": parsed(func(s string) (data.SplitSpec, error) { return data.ParseSplit(s, 0) }),
 		"train --from":    latestBestOrEpoch,
-		"--split":         among(train.Splits...), "--epoch": among(epochs...),
-		"--max-pixels": whole(1, train.MaxPixels), "--shorter": whole(1, train.MaxSide),
+		"--split":         among(run.Splits...), "--epoch": among(epochs...),
+		"--max-pixels": whole(1, run.MaxPixels), "--shorter": whole(1, run.MaxSide),
 		"--corrupt": parsed(data.ParseCorruption), "--corrupt-train": parsed(data.ParseCorruption), "--corrupt-test": parsed(data.ParseCorruption),
 
 		// networks and metrics
-		"--backbone": parsed(backbone.New), "--flow": parsed(backbone.ParseFlow), "--flow-batch": whole(0, train.MaxBatch),
-		"--size": whole(0, 4096), "--resize": whole(0, train.MaxSide), "--dim": whole(0, 65536), "--scale": positive,
+		"--backbone": parsed(backbone.New), "--flow": parsed(backbone.ParseFlow), "--flow-batch": whole(0, run.MaxBatch),
+		"--size": whole(0, 4096), "--resize": whole(0, run.MaxSide), "--dim": whole(0, 65536), "--scale": positive,
 		"--pool": among(model.Pools...), "--head-norm": among(model.HeadNorms...), "--normalization": among(model.Normalizations...),
 		"--metric": parsed(metric.Parse),
 
 		// figures
-		"eval --k": parsed(parseKs), "--ties": parsed(eval.ParseTieRule), "--centre": parsed(eval.ParseCentreRule), "--restarts": whole(1, train.MaxRestarts),
+		"eval --k": parsed(parseKs), "--ties": parsed(eval.ParseTieRule), "--centre": parsed(eval.ParseCentreRule), "--restarts": whole(1, run.MaxRestarts),
 		"--level": between0And1, "--calibrate": parsed(eval.ParseRule), "--calibrate-on": halfSplitOrFile, "--calibrate-share": between0And1,
 		"--max-pairs": whole(1, 100_000_000), "--curve": noneOrTwo,
 		"--nearest": whole(1, 1_000_000), "--hardest": whole(1, 10_000), "--drawn": whole(1, 10_000), "--neighbors": whole(1, 1000), "--points": whole(1, 100_000),
@@ -86,11 +86,11 @@ func flagLimits() map[string]limit {
 
 // halfSplitOrFile wants what identities are taken from.
 func halfSplitOrFile(text string) error {
-	if text == calibrateOnHalf || slices.Contains(train.Splits, text) {
+	if text == calibrateOnHalf || slices.Contains(run.Splits, text) {
 		return nil
 	}
 	if _, err := os.Stat(text); err != nil {
-		return fmt.Errorf("want %s, one of %s, or a file of pairs, which this is not", calibrateOnHalf, strings.Join(train.Splits, ", "))
+		return fmt.Errorf("want %s, one of %s, or a file of pairs, which this is not", calibrateOnHalf, strings.Join(run.Splits, ", "))
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func vernier(t *testing.T, args ...string) (code int, stdout, stderr string) {
 func vernierIn(t *testing.T, ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code = run(ctx, args, &out, &errs)
+	code = execute(ctx, args, &out, &errs)
 	return code, out.String(), errs.String()
 }
 
@@ -291,7 +291,7 @@ func TestAnUnreadableTestImageCostsNoTraining(t *testing.T) {
 
 // TestAnInterruptedRunGoesOnAsIfNothingHadHappened stops a run in the middle of
 // an epoch as Ctrl-C does, resumes it, and compares the models with those of a
-// run that was left alone.
+// execute that was left alone.
 func TestAnInterruptedRunGoesOnAsIfNothingHadHappened(t *testing.T) {
 	interrupt(t, "--loss", "proxy-anchor")
 }

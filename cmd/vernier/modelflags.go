@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // modelFlags choose a run's model and how it works through given images; embed,
@@ -13,7 +13,7 @@ type modelFlags struct {
 	threads, workers int
 	maxBad           int
 	device           deviceFlags
-	events           train.Events
+	events           run.Events
 }
 
 func (f *modelFlags) add(fl *pflag.FlagSet) {

@@ -37,7 +37,7 @@ func TestNamesDoNotReachTheTerminal(t *testing.T) {
 		{"\x1b[31mcommand"},
 	} {
 		var out, log bytes.Buffer
-		run(context.Background(), args, &out, &log)
+		execute(context.Background(), args, &out, &log)
 		for _, c := range out.String() + log.String() {
 			if c < ' ' && c != '\n' && c != '\t' || c == '\u202e' {
 				t.Errorf("%q prints %q: %q", args, c, out.String()+log.String())
@@ -49,7 +49,7 @@ func TestNamesDoNotReachTheTerminal(t *testing.T) {
 		}
 	}
 	var out, log bytes.Buffer
-	run(context.Background(), []string{"data", "check", "folder:" + root, "--json"}, &out, &log)
+	execute(context.Background(), []string{"data", "check", "folder:" + root, "--json"}, &out, &log)
 	if !json.Valid(out.Bytes()) {
 		t.Errorf("not JSON: %s", out.String())
 	}

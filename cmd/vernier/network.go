@@ -7,14 +7,14 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/model"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // networkFlags describe a model and the weights it starts from; train and eval
 // share them.
 type networkFlags struct {
 	spec     model.Spec
-	weights  train.WeightsConfig
+	weights  run.WeightsConfig
 	trunkEnd string
 	metric   string
 }
@@ -53,11 +53,11 @@ func (f *networkFlags) add(fl *pflag.FlagSet, start model.Spec) {
 
 // settings adds to s what the flags of fl say that places knows, and what stands
 // in more.
-func (f *networkFlags) settings(s *train.Settings, fl *pflag.FlagSet, places map[string]string, more ...train.Setting) error {
+func (f *networkFlags) settings(s *run.Settings, fl *pflag.FlagSet, places map[string]string, more ...run.Setting) error {
 	list := more
 	fl.Visit(func(flag *pflag.Flag) {
 		if place, ok := places[flag.Name]; ok {
-			list = append(list, train.Setting{Path: place, Value: flag.Value.String(), Source: "--" + flag.Name})
+			list = append(list, run.Setting{Path: place, Value: flag.Value.String(), Source: "--" + flag.Name})
 		}
 	})
 	if err := s.Add(list...); err != nil || f.trunkEnd == "" {
@@ -67,5 +67,5 @@ func (f *networkFlags) settings(s *train.Settings, fl *pflag.FlagSet, places map
 	if err != nil {
 		return err
 	}
-	return s.Add(train.Setting{Path: "model.backbone", Value: backbone.WithOption(spec, "trunk-end", f.trunkEnd), Source: "--trunk-end"})
+	return s.Add(run.Setting{Path: "model.backbone", Value: backbone.WithOption(spec, "trunk-end", f.trunkEnd), Source: "--trunk-end"})
 }

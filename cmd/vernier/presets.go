@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 func newPresets() *cobra.Command {
@@ -32,13 +32,13 @@ Figures marked quoted are as other authors report them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w := cmd.OutOrStdout()
 			if len(args) > 0 {
-				p, err := train.LoadPreset(args[0])
+				p, err := run.LoadPreset(args[0])
 				if err != nil {
 					return &usageError{err}
 				}
 				return showPreset(w, p, asJSON)
 			}
-			all, err := train.Presets()
+			all, err := run.Presets()
 			if err != nil {
 				return err
 			}
@@ -51,21 +51,21 @@ Figures marked quoted are as other authors report them.`,
 
 // presetView is a preset as --json prints it.
 type presetView struct {
-	Name      string            `json:"name"`
-	Summary   string            `json:"summary"`
-	Data      string            `json:"data"`
-	Source    string            `json:"source"`
-	Weights   string            `json:"weights"`
-	Open      []string          `json:"open,omitempty"`
-	Published []train.Published `json:"published"`
-	Config    *train.Config     `json:"config,omitempty"`
+	Name      string          `json:"name"`
+	Summary   string          `json:"summary"`
+	Data      string          `json:"data"`
+	Source    string          `json:"source"`
+	Weights   string          `json:"weights"`
+	Open      []string        `json:"open,omitempty"`
+	Published []run.Published `json:"published"`
+	Config    *run.Config     `json:"config,omitempty"`
 }
 
-func viewOf(p *train.Preset) presetView {
+func viewOf(p *run.Preset) presetView {
 	return presetView{p.Name, p.Summary, p.Data, p.Source, p.Weights, p.Open, p.Published, nil}
 }
 
-func listPresets(w io.Writer, all []train.Preset, asJSON bool) error {
+func listPresets(w io.Writer, all []run.Preset, asJSON bool) error {
 	if asJSON {
 		var list []presetView
 		for i := range all {
@@ -85,7 +85,7 @@ func listPresets(w io.Writer, all []train.Preset, asJSON bool) error {
 	return err
 }
 
-func reportedRecall(list []train.Published) string {
+func reportedRecall(list []run.Published) string {
 	for _, f := range list {
 		if v, ok := f.Recall[1]; ok {
 			mark := ""
@@ -98,7 +98,7 @@ func reportedRecall(list []train.Published) string {
 	return "-"
 }
 
-func showPreset(w io.Writer, p *train.Preset, asJSON bool) error {
+func showPreset(w io.Writer, p *run.Preset, asJSON bool) error {
 	c, err := p.Config()
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func seenText(seen string) string {
 	return "quoted by others"
 }
 
-func figuresText(f train.Published) string {
+func figuresText(f run.Published) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(f.Recall)) {
 		parts = append(parts, fmt.Sprintf("R@%d %.1f", k, f.Recall[k]))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/report"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 func newReport(log *logrus.Logger) *cobra.Command {
@@ -32,7 +32,7 @@ and runs no script.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.out, "out", "", "file to write (default RUN/"+train.ReportFile+", which is replaced)")
+	fl.StringVar(&f.out, "out", "", "file to write (default RUN/"+run.ReportFile+", which is replaced)")
 	fl.BoolVar(&f.force, "force", false, "replace --out if it exists")
 	fl.BoolVar(&f.asJSON, "json", false, "print what the page shows as JSON")
 	fl.IntVar(&f.opt.Hardest, "hardest", 12, "how many of the hardest queries to show")
@@ -51,14 +51,14 @@ type reportFlags struct {
 	opt           report.Options
 }
 
-func (f *reportFlags) run(cmd *cobra.Command, run string, log *logrus.Logger) error {
+func (f *reportFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) error {
 	f.complete(cmd, log)
 	if f.out == "" {
-		f.out = train.Folder(run).Path(train.ReportFile)
+		f.out = run.Folder(path).Path(run.ReportFile)
 	} else if _, err := os.Stat(f.out); err == nil && !f.force {
 		return fmt.Errorf("file %s already exists (--force replaces it)", f.out)
 	}
-	folder, eng, err := f.device.openRun(run, f.threads, log)
+	folder, eng, err := f.device.openRun(path, f.threads, log)
 	if err != nil {
 		return err
 	}

@@ -5,12 +5,12 @@ import (
 	"io"
 
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // printReported adds the figures that are reported for a run's recipe to the
 // table of its own.
-func printReported(w io.Writer, ours *eval.Figures, p *train.PresetFigures) {
+func printReported(w io.Writer, ours *eval.Figures, p *run.PresetFigures) {
 	if p == nil {
 		return
 	}
@@ -35,7 +35,7 @@ func reportedShare(v float64) string {
 }
 
 // printReportedNotes says where reported figures are from.
-func printReportedNotes(w io.Writer, p *train.PresetFigures) {
+func printReportedNotes(w io.Writer, p *run.PresetFigures) {
 	if p == nil {
 		return
 	}

@@ -35,7 +35,7 @@ func newReporter(log *logrus.Logger) *reporter {
 	return &reporter{log: log, terminal: term.IsTerminal(int(os.Stderr.Fd())), every: 5 * time.Second, now: time.Now}
 }
 
-// Say implements train.Events.
+// Say implements run.Events.
 func (r *reporter) Say(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,7 +43,7 @@ func (r *reporter) Say(format string, args ...any) {
 	r.log.Infof(format, args...)
 }
 
-// Warn implements train.Events.
+// Warn implements run.Events.
 func (r *reporter) Warn(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,7 +51,7 @@ func (r *reporter) Warn(format string, args ...any) {
 	r.log.Warnf(format, args...)
 }
 
-// Progress implements train.Events. It may be called from several goroutines,
+// Progress implements run.Events. It may be called from several goroutines,
 // and then out of order.
 func (r *reporter) Progress(task string, done, total int, detail string) {
 	if !r.log.IsLevelEnabled(logrus.InfoLevel) || total < 1 {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/wholefile"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // drmlParts are the parts of the ablation study.
@@ -136,11 +136,11 @@ func (f *drmlAblation) group(part string, g *drmlGroup, lambda float64, batch in
 		if lambda > 0 {
 			text := strconv.FormatFloat(lambda, 'g', -1, 64)
 			r.Variant, r.Name = "drml", r.Name+"-lambda"+text
-			r.more = append(r.more, train.Setting{Path: "model.flow", Value: "lambda=" + text})
+			r.more = append(r.more, run.Setting{Path: "model.flow", Value: "lambda=" + text})
 		}
 		if batch > 0 {
 			r.Name += fmt.Sprintf("-batch%d", batch)
-			r.more = append(r.more, train.Setting{Path: "images_per_class", Value: 2}, train.Setting{Path: "classes_per_batch", Value: batch / 2})
+			r.more = append(r.more, run.Setting{Path: "images_per_class", Value: 2}, run.Setting{Path: "classes_per_batch", Value: batch / 2})
 		}
 		if factor != 1 {
 			r.Name += "-rate" + strconv.FormatFloat(factor, 'g', -1, 64)
@@ -185,7 +185,7 @@ func (f *drmlAblation) rates() error {
 		if err != nil {
 			return &usageError{err}
 		}
-		r.more = append(r.more, train.Setting{Path: "optimizer.rate", Value: r.factor * c.Optimizer.Rate})
+		r.more = append(r.more, run.Setting{Path: "optimizer.rate", Value: r.factor * c.Optimizer.Rate})
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/wholefile"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -158,7 +159,7 @@ func (f *drmlTablesFlags) writePublished(w io.Writer) error {
 	var rows [][]string
 	for _, loss := range f.losses {
 		for _, variant := range f.variants {
-			p, err := train.LoadPreset(f.preset(loss, variant))
+			p, err := run.LoadPreset(f.preset(loss, variant))
 			if err != nil {
 				return err
 			}

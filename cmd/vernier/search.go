@@ -18,7 +18,7 @@ import (
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 func newSearch(log *logrus.Logger) *cobra.Command {
@@ -98,7 +98,7 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 	return printFound(cmd.OutOrStdout(), list)
 }
 
-func (f *searchFlags) search(ctx context.Context, folder train.Folder, eng engine.Engine, queries []string) ([]found, error) {
+func (f *searchFlags) search(ctx context.Context, folder run.Folder, eng engine.Engine, queries []string) ([]found, error) {
 	m, _, err := folder.LoadModel(eng, f.sel.Last)
 	if err != nil {
 		return nil, err
@@ -141,12 +141,12 @@ func (f *searchFlags) search(ctx context.Context, folder train.Folder, eng engin
 }
 
 // open finds the gallery.
-func (f *searchFlags) open(ctx context.Context, folder train.Folder, eng engine.Engine, info gallery.Info) (*gallery.Table, error) {
+func (f *searchFlags) open(ctx context.Context, folder run.Folder, eng engine.Engine, info gallery.Info) (*gallery.Table, error) {
 	path := f.gallery
 	if path == "" {
 		path = string(folder)
 	}
-	if _, err := os.Stat(filepath.Join(path, train.ConfigFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(path, run.ConfigFile)); err != nil {
 		if f.gallery == "" {
 			return nil, err
 		}
@@ -156,14 +156,14 @@ func (f *searchFlags) open(ctx context.Context, folder train.Folder, eng engine.
 		}
 		return t, err
 	}
-	theirs, err := runInfo(train.Folder(path), eng, f.sel.Last)
+	theirs, err := runInfo(run.Folder(path), eng, f.sel.Last)
 	if err != nil {
 		return nil, err
 	}
 	if theirs != info {
 		return nil, fmt.Errorf("%s: the run has another model; search its images with --data and their specification", path)
 	}
-	return embedSplit(ctx, train.Folder(path), eng, f.sel, false)
+	return embedSplit(ctx, run.Folder(path), eng, f.sel, false)
 }
 
 func printFound(w io.Writer, list []found) error {

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/serve"
-	"github.com/vernier-ml/vernier/train"
 )
 
 func newServe(log *logrus.Logger) *cobra.Command {
@@ -21,7 +21,7 @@ func newServe(log *logrus.Logger) *cobra.Command {
 		Short: "A local web page: drop an image, see the nearest, mark right and wrong",
 		Long: `Embed the images of a run's --split, or of --data, and serve a page on this machine
 on which one drops an image, sees the nearest of them with their distances, and marks
-each as right or wrong. Marks are added to RUN/` + train.MarksFile + `, a JSON object a line; images
+each as right or wrong. Marks are added to RUN/` + run.MarksFile + `, a JSON object a line; images
 that are dropped are not kept.
 
 The page answers on the loopback address only, and only to requests that name this
@@ -35,7 +35,7 @@ use it: it has no passwords. Ctrl-C ends it after the requests that have begun.`
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:8321", "address and port; port 0 for a free one")
-	fl.StringVar(&f.marks, "marks", "", "file that marks are added to (default RUN/"+train.MarksFile+")")
+	fl.StringVar(&f.marks, "marks", "", "file that marks are added to (default RUN/"+run.MarksFile+")")
 	fl.IntVarP(&f.nearest, "nearest", "k", 12, "how many images to show")
 	fl.IntVar(&f.megabytes, "max-mb", 20, "largest image that is taken, in MiB")
 	fl.BoolVar(&f.asJSON, "json", false, "print where it listens as JSON")
@@ -52,9 +52,9 @@ type serveFlags struct {
 	asJSON        bool
 }
 
-func (f *serveFlags) run(cmd *cobra.Command, run string, log *logrus.Logger) (err error) {
+func (f *serveFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) (err error) {
 	f.complete(cmd, log)
-	folder, eng, err := f.device.openRun(run, f.threads, log)
+	folder, eng, err := f.device.openRun(path, f.threads, log)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (f *serveFlags) run(cmd *cobra.Command, run string, log *logrus.Logger) (er
 		return fmt.Errorf("--listen: %w", err)
 	}
 	defer l.Close()
-	e, err := train.Embed(cmd.Context(), folder, eng, f.sel)
+	e, err := run.Embed(cmd.Context(), folder, eng, f.sel)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (f *serveFlags) run(cmd *cobra.Command, run string, log *logrus.Logger) (er
 	defer func() { err = errors.Join(err, done()) }()
 	c.Title, c.Nearest, c.MaxBytes, c.Marks = folder.Name(), f.nearest, int64(f.megabytes)<<20, f.marks
 	if c.Marks == "" {
-		c.Marks = folder.Path(train.MarksFile)
+		c.Marks = folder.Path(run.MarksFile)
 	}
 	at := l.Addr().(*net.TCPAddr)
 	if c.AnyHost = !at.IP.IsLoopback(); c.AnyHost {

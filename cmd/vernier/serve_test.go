@@ -21,7 +21,7 @@ func TestServeFindsAnImageOfTheRunAndEndsQuietly(t *testing.T) {
 	var errs bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		got := run(ctx, []string{"serve", folder, "--listen", "127.0.0.1:0", "--json", "-q"}, out, &errs)
+		got := execute(ctx, []string{"serve", folder, "--listen", "127.0.0.1:0", "--json", "-q"}, out, &errs)
 		out.Close()
 		code <- got
 	}()

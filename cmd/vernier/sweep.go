@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 	"github.com/vernier-ml/vernier/train/sweep"
 )
@@ -107,7 +108,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	}
 	if f.list {
 		for _, j := range jobs {
-			state, err := sweep.State(train.Folder(f.out).Path(j.Name))
+			state, err := sweep.State(run.Folder(f.out).Path(j.Name))
 			if err != nil {
 				return err
 			}
@@ -140,7 +141,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 		if left := len(jobs) - len(runs); left > 0 && failed == nil {
 			log.Warnf("%d of %s left to another process, which will write the table of all", left, plural.Of(len(jobs), "run"))
 		}
-		err = writeTables(train.Folder(f.out), t, f.table.figure)
+		err = writeTables(run.Folder(f.out), t, f.table.figure)
 	}
 	if err == nil {
 		err = f.table.write(cmd.OutOrStdout(), t, log)
@@ -171,19 +172,19 @@ func (f *sweepFlags) plan(ctx context.Context, path string) (*sweep.File, []swee
 	if err != nil {
 		return nil, nil, &usageError{err}
 	}
-	var over []train.Setting
+	var over []run.Setting
 	if f.data != "" {
-		over = append(over, train.Setting{Path: "data.spec", Value: f.data, Source: "--data"})
+		over = append(over, run.Setting{Path: "data.spec", Value: f.data, Source: "--data"})
 	}
 	for _, s := range f.set {
 		place, value, ok := strings.Cut(s, "=")
 		if !ok || place == "" {
 			return nil, nil, usagef("--set %q is not KEY=VALUE, as in epochs=4", s)
 		}
-		over = append(over, train.Setting{Path: place, Value: value, Source: "--set " + place})
+		over = append(over, run.Setting{Path: place, Value: value, Source: "--set " + place})
 	}
 	if f.cache.off {
-		over = append(over, train.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
+		over = append(over, run.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
 	}
 	jobs, err := file.Plan(ctx, over)
 	if ctx.Err() != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/optim"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -30,7 +31,7 @@ type trainFlags struct {
 	terms   []string
 	set     []string
 	config  string // file
-	cfg     train.Config
+	cfg     run.Config
 
 	printConfig bool
 	dry         string // one of dryRunForms, or empty
@@ -41,7 +42,7 @@ type trainFlags struct {
 }
 
 func newTrain(log *logrus.Logger) *cobra.Command {
-	f := &trainFlags{cfg: train.Default("")}
+	f := &trainFlags{cfg: run.Default("")}
 	cmd := &cobra.Command{
 		Use:   "train --data SPEC --out DIR",
 		Short: "Train a metric and measure it on classes never seen",
@@ -92,7 +93,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 
 	fl.StringVar(&c.Data.TrainClasses, "train-classes", c.Data.TrainClasses, "which classes to train on: auto (the published split, or the first half by name), half, 0.7, 100, first:100, random:0.5, published, or a file with one class name a line")
 	fl.Float64Var(&c.Data.Validation, "validation", c.Data.Validation, "share of the training classes that chooses the best epoch, where the set has no validation classes of its own; 0 for none")
-	fl.StringVar(&c.Data.Augment, "augment", "", "variation of training images: "+strings.Join(train.Augmentations(), ", ")+" (default characters for glyphs, else photos; beside --cache-frozen none or flip)")
+	fl.StringVar(&c.Data.Augment, "augment", "", "variation of training images: "+strings.Join(run.Augmentations(), ", ")+" (default characters for glyphs, else photos; beside --cache-frozen none or flip)")
 	fl.IntVar(&c.Data.MaxBad, "max-bad", c.Data.MaxBad, "unreadable images to replace (training) or leave out (test) before giving up")
 	fl.Int64Var(&c.Data.MaxPixels, "max-pixels", c.Data.MaxPixels, "refuse pictures with more pixels")
 
@@ -107,7 +108,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringArrayVar(&c.Freeze.Params, "freeze", nil, "do not train parameters of such names, as in patch_embed.* or layer[12].*; may be repeated")
 	fl.StringVar(&c.Freeze.To, "freeze-to", "", "do not train the backbone up to this block, nor its batch normalizations' statistics")
 	fl.StringVar(&c.Data.CacheFrozen, "cache-frozen", "", "keep the outputs of the blocks up to --freeze-to on disk, as fp16 or fp32, and train on them: pictures are not varied, but the outputs are mirrored (--augment flip)")
-	fl.Lookup("cache-frozen").NoOptDefVal = train.FrozenFormats[0]
+	fl.Lookup("cache-frozen").NoOptDefVal = run.FrozenFormats[0]
 	fl.IntVar(&c.WarmupEpochs, "warmup-epochs", 0, "first epochs, which train the head and the loss's own parameters only")
 
 	fl.StringVar(&c.Loss.Name, "loss", c.Loss.Name, strings.Join(losses.Names(), ", "))
@@ -223,7 +224,7 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 }
 
 // prepare finds out what is to be trained, and where, before anything begins.
-func (f *trainFlags) prepare(cmd *cobra.Command, opt *train.Options) (folder train.Folder, err error) {
+func (f *trainFlags) prepare(cmd *cobra.Command, opt *train.Options) (folder run.Folder, err error) {
 	if f.memoryLimit != "" {
 		if opt.Memory, err = parseBytes(f.memoryLimit); err != nil {
 			return "", fmt.Errorf("--memory-limit: %w", err)
@@ -238,9 +239,9 @@ func (f *trainFlags) prepare(cmd *cobra.Command, opt *train.Options) (folder tra
 	if f.printConfig || f.dry != "" {
 		return "", nil
 	}
-	folder, err = train.Claim(f.out, f.force)
+	folder, err = run.Claim(f.out, f.force)
 	switch {
-	case errors.Is(err, train.ErrExists) && !f.force:
+	case errors.Is(err, run.ErrExists) && !f.force:
 		return "", usagef("--out: %w (--force overwrites a run, --resume goes on with it)", err)
 	case err != nil:
 		return "", usagef("--out: %w", err)

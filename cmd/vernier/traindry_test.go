@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -50,7 +51,7 @@ func TestARunThatDoesNotFitIsRefusedWithTheNumbers(t *testing.T) {
 		if code != exitFailed || !strings.Contains(errs, "the limit is 1 MiB") || !strings.Contains(errs, "activations and gradients") || !strings.Contains(errs, "--micro-batch") {
 			t.Errorf("%v: exit %d: %s", dry, code, errs)
 		}
-		if _, err := os.Stat(filepath.Join(out, train.LastFile)); err == nil {
+		if _, err := os.Stat(filepath.Join(out, run.LastFile)); err == nil {
 			t.Error("a model was written")
 		}
 	}

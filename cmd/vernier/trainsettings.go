@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -35,8 +36,8 @@ var trainPlaces = map[string]string{
 }
 
 // settings are the configuration file, the flags and --set, one over the other.
-func (f *trainFlags) settings(fl *pflag.FlagSet) (*train.Settings, error) {
-	s := &train.Settings{}
+func (f *trainFlags) settings(fl *pflag.FlagSet) (*run.Settings, error) {
+	s := &run.Settings{}
 	if err := addConfig(s, f.config); err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func (f *trainFlags) settings(fl *pflag.FlagSet) (*train.Settings, error) {
 
 // named puts the flags before an error that a setting of theirs is to blame for.
 func (f *trainFlags) named(fl *pflag.FlagSet, err error) error {
-	wrong := new(train.SettingError)
+	wrong := new(run.SettingError)
 	if !errors.As(err, &wrong) {
 		return err
 	}
@@ -75,7 +76,7 @@ func (f *trainFlags) named(fl *pflag.FlagSet, err error) error {
 }
 
 // addConfig adds the file of --config, if there is one.
-func addConfig(s *train.Settings, path string) error {
+func addConfig(s *run.Settings, path string) error {
 	if path == "" {
 		return nil
 	}
@@ -87,26 +88,26 @@ func addConfig(s *train.Settings, path string) error {
 }
 
 // addSet adds the values of --set.
-func addSet(s *train.Settings, texts []string) error {
-	var set []train.Setting
+func addSet(s *run.Settings, texts []string) error {
+	var set []run.Setting
 	for _, text := range texts {
 		place, value, ok := strings.Cut(text, "=")
 		if !ok || place == "" {
 			return fmt.Errorf("--set %q is not KEY=VALUE, as in optimizer.rate=0.01", text)
 		}
-		set = append(set, train.Setting{Path: place, Value: value, Source: "--set " + place})
+		set = append(set, run.Setting{Path: place, Value: value, Source: "--set " + place})
 	}
 	return s.Add(set...)
 }
 
 // listed are the flags that may be repeated, and what is not one value.
-func (f *trainFlags) listed(fl *pflag.FlagSet) (list []train.Setting, err error) {
+func (f *trainFlags) listed(fl *pflag.FlagSet) (list []run.Setting, err error) {
 	params, err := keyValues("--loss-param", f.params)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(params)) {
-		list = append(list, train.Setting{Path: "loss.params." + name, Value: params[name], Source: "--loss-param " + name})
+		list = append(list, run.Setting{Path: "loss.params." + name, Value: params[name], Source: "--loss-param " + name})
 	}
 	corrupt, err := f.corrupt.settings()
 	if err != nil {
@@ -118,27 +119,27 @@ func (f *trainFlags) listed(fl *pflag.FlagSet) (list []train.Setting, err error)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, train.Setting{Path: "loss.terms", Value: terms, Source: "--term"})
+		list = append(list, run.Setting{Path: "loss.terms", Value: terms, Source: "--term"})
 	}
 	if fl.Changed("decay-all") {
 		for _, place := range []string{"optimizer.decay_bias", "optimizer.decay_norm"} {
-			list = append(list, train.Setting{Path: place, Value: f.decayAll, Source: "--decay-all"})
+			list = append(list, run.Setting{Path: place, Value: f.decayAll, Source: "--decay-all"})
 		}
 	}
 	if fl.Changed("freeze") {
-		list = append(list, train.Setting{Path: "freeze.params", Value: f.cfg.Freeze.Params, Source: "--freeze"})
+		list = append(list, run.Setting{Path: "freeze.params", Value: f.cfg.Freeze.Params, Source: "--freeze"})
 	}
 	if f.cache.off {
-		list = append(list, train.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
+		list = append(list, run.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
 	}
 	return list, nil
 }
 
 // parseTerms reads name or name:key=value,...
-func parseTerms(texts []string) (terms []train.TermConfig, err error) {
+func parseTerms(texts []string) (terms []run.TermConfig, err error) {
 	for _, text := range texts {
 		name, rest, _ := strings.Cut(text, ":")
-		t := train.TermConfig{Name: name}
+		t := run.TermConfig{Name: name}
 		if rest != "" {
 			if t.Params, err = keyValues("--term", strings.Split(rest, ",")); err != nil {
 				return nil, err
@@ -151,14 +152,14 @@ func parseTerms(texts []string) (terms []train.TermConfig, err error) {
 
 // openStored finds the run to go on with. Settings that are given beside it must
 // be its own.
-func (f *trainFlags) openStored(cmd *cobra.Command, opt *train.Options) (train.Folder, error) {
+func (f *trainFlags) openStored(cmd *cobra.Command, opt *train.Options) (run.Folder, error) {
 	fl := cmd.Flags()
 	for _, name := range []string{"out", "force", "print-config", "dry-run"} {
 		if fl.Changed(name) {
 			return "", usagef("--%s cannot be given with --resume", name)
 		}
 	}
-	folder, err := train.Open(f.resume)
+	folder, err := run.Open(f.resume)
 	if err != nil {
 		return "", err
 	}
@@ -181,7 +182,7 @@ func (f *trainFlags) openStored(cmd *cobra.Command, opt *train.Options) (train.F
 		return "", &usageError{err}
 	}
 	if len(diff) > 0 {
-		return "", usagef("a run goes on with the settings it was started with, and these differ:\n  %s\nfor others, more epochs too, begin a new run from its network: vernier train --config %s --weights %s --out NEW with these settings", strings.Join(diff, "\n  "), folder.Path(train.ConfigFile), folder.Path(train.LastFile))
+		return "", usagef("a run goes on with the settings it was started with, and these differ:\n  %s\nfor others, more epochs too, begin a new run from its network: vernier train --config %s --weights %s --out NEW with these settings", strings.Join(diff, "\n  "), folder.Path(run.ConfigFile), folder.Path(run.LastFile))
 	}
 	return folder, nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/data"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train/sweep"
 )
 
@@ -20,7 +20,7 @@ func (e *usageError) Unwrap() error { return e.err }
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
 func isUsage(err error) bool {
-	return errors.As(err, new(*usageError)) || errors.As(err, new(*data.SpecError)) || errors.As(err, new(*train.SettingError)) || errors.As(err, new(*sweep.OptionError))
+	return errors.As(err, new(*usageError)) || errors.As(err, new(*data.SpecError)) || errors.As(err, new(*run.SettingError)) || errors.As(err, new(*sweep.OptionError))
 }
 
 // takes checks the number of arguments, which have the given names; with more,

@@ -13,7 +13,7 @@ import (
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 const verifyName = "verify"
@@ -144,7 +144,7 @@ func (f *verifyFlags) complete(cmd *cobra.Command, images bool, log *logrus.Logg
 }
 
 // checkThreshold refuses one that lies before all distances of the run's metric.
-func (f *verifyFlags) checkThreshold(folder train.Folder) error {
+func (f *verifyFlags) checkThreshold(folder run.Folder) error {
 	if f.threshold >= 0 {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/model"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // verification is what verify measures.
@@ -41,7 +41,7 @@ type verification struct {
 }
 
 // measure measures verification on many pairs.
-func (f *verifyFlags) measure(cmd *cobra.Command, folder train.Folder, eng engine.Engine, log *logrus.Logger) error {
+func (f *verifyFlags) measure(cmd *cobra.Command, folder run.Folder, eng engine.Engine, log *logrus.Logger) error {
 	m, epoch, err := folder.LoadModel(eng, f.sel.Last)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (f *verifyFlags) measure(cmd *cobra.Command, folder train.Folder, eng engin
 
 // samples measures the pairs for testing and, if a threshold is to be chosen,
 // those for calibration, which are of other identities.
-func (f *verifyFlags) samples(cmd *cobra.Command, folder train.Folder, eng engine.Engine) (calibration, test *pairSample, across int, err error) {
+func (f *verifyFlags) samples(cmd *cobra.Command, folder run.Folder, eng engine.Engine) (calibration, test *pairSample, across int, err error) {
 	ctx := cmd.Context()
 	inSet := cmd.Flags().Changed("split") || cmd.Flags().Changed("data")
 	var s *pairSource
@@ -127,8 +127,8 @@ func (f *verifyFlags) samples(cmd *cobra.Command, folder train.Folder, eng engin
 	return calibration, test, 0, nil
 }
 
-func (f *verifyFlags) calibrationSource(ctx context.Context, folder train.Folder, eng engine.Engine, inSet bool) (*pairSource, error) {
-	if !slices.Contains(train.Splits, f.calibrateOn) {
+func (f *verifyFlags) calibrationSource(ctx context.Context, folder run.Folder, eng engine.Engine, inSet bool) (*pairSource, error) {
+	if !slices.Contains(run.Splits, f.calibrateOn) {
 		return f.fileSource(ctx, folder, eng, f.calibrateOn, inSet)
 	}
 	sel := f.sel

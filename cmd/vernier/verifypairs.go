@@ -14,7 +14,7 @@ import (
 	"github.com/vernier-ml/vernier/internal/table"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // calibrateOnHalf is the value of --calibrate-on that divides the identities.
@@ -112,8 +112,8 @@ func newPairSample(d *eval.PairDistances, identities []string, name string) (*pa
 
 // classSource takes the images of a split or set; their classes are their
 // identities.
-func (f *verifyFlags) classSource(ctx context.Context, folder train.Folder, eng engine.Engine, sel train.Selection) (*pairSource, error) {
-	e, err := train.Embed(ctx, folder, eng, sel)
+func (f *verifyFlags) classSource(ctx context.Context, folder run.Folder, eng engine.Engine, sel run.Selection) (*pairSource, error) {
+	e, err := run.Embed(ctx, folder, eng, sel)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (f *verifyFlags) source(m *model.Model, rows *eval.Embeddings) *pairSource 
 
 // fileSource takes the pairs of a file. Their paths are those of files, or of
 // images in the set that sel names.
-func (f *verifyFlags) fileSource(ctx context.Context, folder train.Folder, eng engine.Engine, path string, inSet bool) (*pairSource, error) {
+func (f *verifyFlags) fileSource(ctx context.Context, folder run.Folder, eng engine.Engine, path string, inSet bool) (*pairSource, error) {
 	list, err := readPairs(path)
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func readPairs(path string) (*eval.PairList, error) {
 	return list, nil
 }
 
-func (f *verifyFlags) embedPairs(ctx context.Context, folder train.Folder, eng engine.Engine, list *eval.PairList, dir string, inSet bool) (*pairSource, error) {
+func (f *verifyFlags) embedPairs(ctx context.Context, folder run.Folder, eng engine.Engine, list *eval.PairList, dir string, inSet bool) (*pairSource, error) {
 	if !inSet {
 		m, _, err := folder.LoadModel(eng, f.sel.Last)
 		if err != nil {
@@ -193,7 +193,7 @@ func (f *verifyFlags) embedPairs(ctx context.Context, folder train.Folder, eng e
 		}
 		return f.source(m, rows.Embeddings), f.keepPairs(list, keep)
 	}
-	e, err := train.Embed(ctx, folder, eng, f.sel)
+	e, err := run.Embed(ctx, folder, eng, f.sel)
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +245,7 @@ func (f *verifyFlags) keepPairs(list *eval.PairList, keep []bool) error {
 }
 
 // embedFiles embeds image files, one row for each that can be read.
-func embedFiles(ctx context.Context, cfg train.Config, m *model.Model, paths []string, maxBad int, opt train.Options) (*train.Rows, error) {
+func embedFiles(ctx context.Context, cfg run.Config, m *model.Model, paths []string, maxBad int, opt run.Options) (*run.Rows, error) {
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {
@@ -263,5 +263,5 @@ func embedFiles(ctx context.Context, cfg train.Config, m *model.Model, paths []s
 	if len(set.Items) != len(paths) {
 		return nil, fmt.Errorf("%d image files hold %d images: archives have no place here", len(paths), len(set.Items))
 	}
-	return train.EmbedImages(ctx, m, set, maxBad, opt.Workers, opt.Events)
+	return run.EmbedImages(ctx, m, set, maxBad, opt.Workers, opt.Events)
 }

@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/vernier-ml/vernier/internal/nearest"
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // File is a sweep as its YAML file has it:
@@ -53,7 +53,7 @@ type File struct {
 
 // axis is one thing that varies.
 type axis struct {
-	values [][]train.Setting
+	values [][]run.Setting
 	drawn  bool // at random
 }
 
@@ -77,7 +77,7 @@ type fileText struct {
 var unknownPart = regexp.MustCompile(`field (\S+) not found in type sweep\.fileText`)
 
 // mistakes says what is wrong with the outline of a file, all of it. What is no part
-// may be one of random, or a setting of a run.
+// may be one of random, or a AtSetting of a run.
 func mistakes(err error) string {
 	parts := []string{"base", "grid", "random", "seeds", "folds", "baseline", "figure", "restarts"}
 	drawn := []string{"trials", "seed", "values"} // parts of random
@@ -101,7 +101,7 @@ func Parse(name string, text []byte) (*File, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, fmt.Errorf("%s is empty", name)
 	}
-	n, err := train.ParseYAML(name, text)
+	n, err := run.ParseYAML(name, text)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +117,8 @@ func Parse(name string, text []byte) (*File, error) {
 		return nil, fmt.Errorf("%s: folds: %d: there must be at least 2 folds, or 0 for none", name, f.Folds)
 	case f.Folds > MaxRuns:
 		return nil, fmt.Errorf("%s: folds: %d: a sweep has at most %d runs", name, f.Folds, MaxRuns)
-	case f.Restarts < 0 || f.Restarts > train.MaxRestarts:
-		return nil, fmt.Errorf("%s: restarts: %d: k-means runs 1 to %d times, or 20 times for 0", name, f.Restarts, train.MaxRestarts)
+	case f.Restarts < 0 || f.Restarts > run.MaxRestarts:
+		return nil, fmt.Errorf("%s: restarts: %d: k-means runs 1 to %d times, or 20 times for 0", name, f.Restarts, run.MaxRestarts)
 	}
 	if err := f.readGrid(&t.Grid); err != nil {
 		return nil, err
@@ -243,12 +243,12 @@ func (f *File) readGrid(n *yaml.Node) error {
 
 // settings are those of one value of an axis: of the place that it is named by,
 // or of the places in a group.
-func (f *File) settings(place string, v *yaml.Node) ([]train.Setting, error) {
+func (f *File) settings(place string, v *yaml.Node) ([]run.Setting, error) {
 	if v.Kind != yaml.MappingNode {
 		s, err := f.setting(place, v)
-		return []train.Setting{s}, err
+		return []run.Setting{s}, err
 	}
-	var list []train.Setting
+	var list []run.Setting
 	for i := 0; i < len(v.Content); i += 2 {
 		s, err := f.setting(v.Content[i].Value, v.Content[i+1])
 		if err != nil {
@@ -259,16 +259,16 @@ func (f *File) settings(place string, v *yaml.Node) ([]train.Setting, error) {
 	return list, nil
 }
 
-func (f *File) setting(place string, v *yaml.Node) (train.Setting, error) {
+func (f *File) setting(place string, v *yaml.Node) (run.Setting, error) {
 	text := v.Value
 	if v.Kind != yaml.ScalarNode {
 		b, err := yaml.Marshal(v)
 		if err != nil {
-			return train.Setting{}, fmt.Errorf("%s: %s: %w", f.at(v), place, err)
+			return run.Setting{}, fmt.Errorf("%s: %s: %w", f.at(v), place, err)
 		}
 		text = strings.TrimSpace(string(b))
 	}
-	return train.Setting{Path: place, Value: text, Source: f.at(v)}, nil
+	return run.Setting{Path: place, Value: text, Source: f.at(v)}, nil
 }
 
 // draw adds an axis of so many random combinations.
@@ -279,14 +279,14 @@ func (f *File) draw(n *yaml.Node, trials int, seed uint64) error {
 	r := rand.New(rand.NewPCG(seed, 0x7377656570))
 	a := axis{drawn: true}
 	for range trials {
-		var s []train.Setting
+		var s []run.Setting
 		for i := 0; i < len(n.Content); i += 2 {
 			place, how := n.Content[i].Value, n.Content[i+1]
 			v, err := f.drawOne(place, how, r)
 			if err != nil {
 				return fmt.Errorf("%s: %s: %w", f.at(how), place, err)
 			}
-			s = append(s, train.Setting{Path: place, Value: v, Source: f.at(how)})
+			s = append(s, run.Setting{Path: place, Value: v, Source: f.at(how)})
 		}
 		a.values = append(a.values, s)
 	}
@@ -328,7 +328,7 @@ func (f *File) drawOne(place string, n *yaml.Node, r *rand.Rand) (string, error)
 		return "", fmt.Errorf("int: [%v, %v]: want numbers of at most %d", low, high, int64(maxInt))
 	case kind == "int":
 		return strconv.Itoa(int(low) + r.IntN(int(high-low)+1)), nil
-	case train.IsWhole(place):
+	case run.IsWhole(place):
 		return "", fmt.Errorf("%s draws no whole numbers; want {int: [LOW, HIGH]} or a list of values", kind)
 	case kind == "log":
 		return strconv.FormatFloat(math.Exp(math.Log(low)+u*(math.Log(high)-math.Log(low))), 'g', 3, 64), nil

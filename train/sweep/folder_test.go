@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 func TestTheFolderOfARunIsNoneForASweep(t *testing.T) {
 	_, jobs := smallSweep(t, "")
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, train.ConfigFile), []byte("{}"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, run.ConfigFile), []byte("{}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := runner(t, dir, 1, &events{}).Run(t.Context(), jobs); !errors.Is(err, ErrRunFolder) {

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // Run is a finished run.
@@ -27,10 +27,10 @@ type Run struct {
 	// Test is what the figures were measured on; the zero value where it is not known.
 	Test TestSet
 
-	config *train.Config // nil where it is not known
+	config *run.Config // nil where it is not known
 }
 
-// TestSet tells sets of test images apart by their size. Two runs may read the same
+// TestSet tells Sets of test images apart by their size. Two runs may read the same
 // images from different folders: names say little.
 type TestSet struct{ Images, Classes int }
 
@@ -70,7 +70,7 @@ func CheckData(ctx context.Context, jobs []Job) error {
 			continue
 		}
 		seen[key] = true
-		if err := train.CheckData(ctx, j.Config); err != nil {
+		if err := run.CheckData(ctx, j.Config); err != nil {
 			return err
 		}
 	}
@@ -137,12 +137,12 @@ func runsIn(path string) (names []string, err error) {
 }
 
 // isRun reports whether a folder holds a run, finished or not.
-func isRun(path string) bool { return exists(train.Folder(path).Path(train.ConfigFile)) }
+func isRun(path string) bool { return exists(run.Folder(path).Path(run.ConfigFile)) }
 
 // loadRun reads one run.
 func loadRun(path string) (*Run, error) {
-	folder := train.Folder(path)
-	text, err := os.ReadFile(folder.Path(train.ResultsFile))
+	folder := run.Folder(path)
+	text, err := os.ReadFile(folder.Path(run.ResultsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrUnfinished
 	}
@@ -153,12 +153,12 @@ func loadRun(path string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	var res train.Results
+	var res run.Results
 	if err := json.Unmarshal(text, &res); err != nil {
-		return nil, fmt.Errorf("%s: %w", folder.Path(train.ResultsFile), err)
+		return nil, fmt.Errorf("%s: %w", folder.Path(run.ResultsFile), err)
 	}
 	if res.Model == nil {
-		return nil, fmt.Errorf("%s has no figures of the model", folder.Path(train.ResultsFile))
+		return nil, fmt.Errorf("%s has no figures of the model", folder.Path(run.ResultsFile))
 	}
 	r := &Run{Folder: path, Seed: cfg.Seed, Fold: cfg.Data.Fold, Values: settingsOf(cfg), Figures: map[string]float64{}, config: &cfg,
 		Test: TestSet{res.Model.Queries, res.Model.Classes}}
@@ -171,12 +171,12 @@ func loadRun(path string) (*Run, error) {
 			r.Figures[name] = *v
 		}
 	}
-	return r, r.readHistory(folder.Path(train.HistoryFile), res.Epoch)
+	return r, r.readHistory(folder.Path(run.HistoryFile), res.Epoch)
 }
 
 // settingsOf are the settings that runs of one group share: not what a run writes
 // beside its model, which changes nothing.
-func settingsOf(cfg train.Config) map[string]string {
+func settingsOf(cfg run.Config) map[string]string {
 	v := cfg.Values()
 	delete(v, "seed")
 	delete(v, "data.fold")

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // Job is a run to be made.
@@ -17,15 +17,15 @@ type Job struct {
 	// Name is that of its folder: what varies, in short, and a digest of all
 	// settings, so that another configuration never takes the folder over.
 	Name   string
-	Config train.Config
+	Config run.Config
 }
 
 // Plan lists the runs of a sweep: all combinations of the axes, and of each all
 // folds and seeds. over is laid over the base.
-func (f *File) Plan(ctx context.Context, over []train.Setting) ([]Job, error) {
-	combinations := [][]train.Setting{nil}
+func (f *File) Plan(ctx context.Context, over []run.Setting) ([]Job, error) {
+	combinations := [][]run.Setting{nil}
 	for _, a := range f.axes {
-		var longer [][]train.Setting
+		var longer [][]run.Setting
 		for _, c := range combinations {
 			for _, v := range a.values {
 				longer = append(longer, append(c[:len(c):len(c)], v...))
@@ -58,8 +58,8 @@ func (f *File) Plan(ctx context.Context, over []train.Setting) ([]Job, error) {
 }
 
 // job is one run.
-func (f *File) job(over, varied []train.Setting, fold int, seed uint64) (*Job, error) {
-	s := &train.Settings{}
+func (f *File) job(over, varied []run.Setting, fold int, seed uint64) (*Job, error) {
+	s := &run.Settings{}
 	if f.base.Kind != 0 {
 		if err := s.AddNode(f.Name, f.base); err != nil {
 			return nil, err
@@ -72,10 +72,10 @@ func (f *File) job(over, varied []train.Setting, fold int, seed uint64) (*Job, e
 		return nil, err
 	}
 	name := slug(varied)
-	last := []train.Setting{{Path: "seed", Value: fmt.Sprint(seed), Source: f.Name + ": seeds"}}
+	last := []run.Setting{{Path: "seed", Value: fmt.Sprint(seed), Source: f.Name + ": seeds"}}
 	if f.Folds > 0 {
-		last = append(last, train.Setting{Path: "data.folds", Value: fmt.Sprint(f.Folds), Source: f.Name + ": folds"},
-			train.Setting{Path: "data.fold", Value: fmt.Sprint(fold), Source: f.Name + ": folds"})
+		last = append(last, run.Setting{Path: "data.folds", Value: fmt.Sprint(f.Folds), Source: f.Name + ": folds"},
+			run.Setting{Path: "data.fold", Value: fmt.Sprint(fold), Source: f.Name + ": folds"})
 		name += fmt.Sprintf("f%d-", fold)
 	}
 	if err := s.Add(last...); err != nil {
@@ -92,13 +92,13 @@ func (f *File) job(over, varied []train.Setting, fold int, seed uint64) (*Job, e
 }
 
 // digest identifies a configuration.
-func digest(cfg train.Config) string {
+func digest(cfg run.Config) string {
 	sum := sha256.Sum256([]byte(settingsKey(cfg.Values())))
 	return hex.EncodeToString(sum[:])
 }
 
 // slug makes a part of a file name of values.
-func slug(varied []train.Setting) string {
+func slug(varied []run.Setting) string {
 	const longest = 80
 	var b strings.Builder
 	for _, s := range varied {
@@ -154,8 +154,8 @@ func varies(jobs []Job, place string) bool {
 	return false
 }
 
-// With says of places that an axis sets together with others from which their values
-// follow: those that every entry of the axis sets. Random draws are not among them,
+// With says of places that an axis Sets together with others from which their values
+// follow: those that every entry of the axis Sets. Random draws are not among them,
 // nor is a place that two axes set.
 func (f *File) With() map[string][]string {
 	with, axes := map[string][]string{}, map[string]int{}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -112,7 +113,7 @@ func (r *Runner) Open() error {
 }
 
 // done reports whether a run is finished.
-func (r *Runner) done(j Job) bool { return exists(r.folder(j).Path(train.ResultsFile)) }
+func (r *Runner) done(j Job) bool { return exists(r.folder(j).Path(run.ResultsFile)) }
 
 // foreign lists the runs in the folder that no job makes.
 func (r *Runner) foreign(jobs []Job) ([]string, error) {
@@ -122,7 +123,7 @@ func (r *Runner) foreign(jobs []Job) ([]string, error) {
 	}), err
 }
 
-func (r *Runner) folder(j Job) train.Folder { return train.Folder(filepath.Join(r.Dir, j.Name)) }
+func (r *Runner) folder(j Job) run.Folder { return run.Folder(filepath.Join(r.Dir, j.Name)) }
 
 // Folders lists the folders of runs, finished or not.
 func (r *Runner) Folders(jobs []Job) []string {
@@ -160,7 +161,7 @@ func (r *Runner) work(ctx context.Context, queue <-chan Job) {
 		switch {
 		case err == nil:
 			r.Options.Events.Say("%d/%d  %s  Recall@1 %.1f%%  %.0f s", r.count(nil), r.total, j.Name, recall, time.Since(begun).Seconds())
-		case errors.Is(err, train.ErrBusy):
+		case errors.Is(err, run.ErrBusy):
 			r.Options.Events.Warn("%d/%d  %s is left to the other process that works on it", r.count(nil), r.total, j.Name)
 		default:
 			err = fmt.Errorf("%s: %w", j.Name, err)
@@ -206,7 +207,7 @@ func (r *Runner) one(ctx context.Context, j Job, eng engine.Engine) (recall floa
 	opt.Events = &jobEvents{runner: r, name: j.Name}
 	r.progress(j.Name)
 	var s *train.Session
-	if exists(folder.Path(train.CheckpointFile)) {
+	if exists(folder.Path(run.CheckpointFile)) {
 		s, err = train.Resume(ctx, folder, eng, opt)
 	} else {
 		s, err = train.Start(ctx, j.Config, folder, eng, opt)
@@ -237,7 +238,7 @@ func (r *Runner) one(ctx context.Context, j Job, eng engine.Engine) (recall floa
 }
 
 // addCost adds to what a run has cost, and says why it failed if it did.
-func addCost(folder train.Folder, spent time.Duration, threads int, failed string) error {
+func addCost(folder run.Folder, spent time.Duration, threads int, failed string) error {
 	c, err := readCost(folder)
 	if err != nil {
 		return err
@@ -247,7 +248,7 @@ func addCost(folder train.Folder, spent time.Duration, threads int, failed strin
 	return folder.SaveJSON(costFile, c)
 }
 
-func readCost(folder train.Folder) (c cost, err error) {
+func readCost(folder run.Folder) (c cost, err error) {
 	text, err := os.ReadFile(folder.Path(costFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil
@@ -263,8 +264,8 @@ func readCost(folder train.Folder) (c cost, err error) {
 
 // Cost sums up the seconds that runs took, and says how many of them tell.
 func Cost(runs []Run) (seconds float64, known int, err error) {
-	for _, run := range runs {
-		c, err := readCost(train.Folder(run.Folder))
+	for _, r := range runs {
+		c, err := readCost(run.Folder(r.Folder))
 		if err != nil {
 			return 0, 0, err
 		}

@@ -8,14 +8,14 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/vernier-ml/vernier/train"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // State says in words how far a run has come.
 func State(path string) (string, error) {
-	folder := train.Folder(path)
+	folder := run.Folder(path)
 	switch {
-	case exists(folder.Path(train.ResultsFile)):
+	case exists(folder.Path(run.ResultsFile)):
 		return "finished", nil
 	case !isRun(string(folder)):
 		return "to be made", nil
@@ -24,7 +24,7 @@ func State(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	ended, err := epochs(folder.Path(train.HistoryFile))
+	ended, err := epochs(folder.Path(run.HistoryFile))
 	if err != nil {
 		return "", err
 	}

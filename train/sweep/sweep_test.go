@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cpu"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
 
@@ -106,9 +107,9 @@ baseline: {model.metric: euclidean}
 	return f, jobs
 }
 
-func runner(t *testing.T, dir string, jobs int, ev train.Events) *Runner {
+func runner(t *testing.T, dir string, jobs int, ev run.Events) *Runner {
 	return &Runner{Dir: dir, Jobs: jobs, Threads: 1, Engine: func(threads int) (Engine, error) { return cpu.New(cpu.Options{Threads: threads}) },
-		Options: train.Options{Events: ev, Restarts: 1, Cache: train.CacheOptions{Dir: t.TempDir()}}}
+		Options: train.Options{Events: ev, Restarts: 1, Cache: run.CacheOptions{Dir: t.TempDir()}}}
 }
 
 func TestASweepPlansEveryCombination(t *testing.T) {
@@ -130,7 +131,7 @@ func TestASweepPlansEveryCombination(t *testing.T) {
 		t.Errorf("order %q", got)
 	}
 	// Other settings have other folders.
-	over, err := f.Plan(t.Context(), []train.Setting{{Path: "epochs", Value: "3"}})
+	over, err := f.Plan(t.Context(), []run.Setting{{Path: "epochs", Value: "3"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +285,7 @@ func TestAnInterruptedSweepGoesOnAndFinishedRunsAreSkipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, j := range jobs {
-		for _, name := range []string{train.LastFile, train.HistoryFile} {
+		for _, name := range []string{run.LastFile, run.HistoryFile} {
 			a, err := os.ReadFile(filepath.Join(dir, j.Name, name))
 			b, err2 := os.ReadFile(filepath.Join(straight, j.Name, name))
 			if err != nil || err2 != nil || !bytes.Equal(a, b) {
@@ -498,7 +499,7 @@ func TestWhatARunWritesBesideItsModelMakesNoGroup(t *testing.T) {
 	_, jobs := smallSweep(t, "")
 	c := jobs[0].Config
 	before := settingsOf(c)
-	c.Run = train.RunConfig{SaveEvery: 1, Keep: 7, EvalEvery: 3, TensorBoard: true}
+	c.Run = run.Output{SaveEvery: 1, Keep: 7, EvalEvery: 3, TensorBoard: true}
 	if after := settingsOf(c); !maps.Equal(before, after) {
 		t.Errorf("%v, then %v", before, after)
 	}

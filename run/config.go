@@ -1,0 +1,260 @@
+package run
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/metric"
+	"github.com/vernier-ml/vernier/model"
+	"github.com/vernier-ml/vernier/optim"
+)
+
+// Config is every AtSetting that has an effect on what a run computes. It is
+// stored in the run folder in full, so that a run says how it was made and can
+// be resumed. The number of threads is not in it: it changes nothing but time.
+type Config struct {
+	// Preset is the recipe that the settings began with; see LoadPreset.
+	Preset string `json:"preset,omitempty"`
+
+	Data DataConfig `json:"data"`
+
+	Model   model.Spec    `json:"model"`
+	Weights WeightsConfig `json:"weights"`
+	Loss    LossConfig    `json:"loss"`
+
+	// Freeze says what is not trained.
+	Freeze model.Freeze `json:"freeze"`
+	// WarmupEpochs are the first ones, which train the head and the loss's own
+	// parameters only. Batch normalisation works in them as in those after.
+	WarmupEpochs int `json:"warmup_epochs"`
+
+	Optimizer optim.Settings `json:"optimizer"`
+	Schedule  optim.Schedule `json:"schedule"`
+
+	Epochs int `json:"epochs"`
+	// Steps, if not 0, ends a run after so many steps, and Epochs counts for nothing.
+	Steps int `json:"steps,omitempty"`
+
+	// Sampler is one of Samplers: balanced makes batches of ClassesPerBatch times
+	// ImagesPerClass images, random of BatchSize without regard to class.
+	Sampler         string `json:"sampler"`
+	ClassesPerBatch int    `json:"classes_per_batch"`
+	ImagesPerClass  int    `json:"images_per_class"`
+	BatchSize       int    `json:"batch_size,omitempty"`
+	// MicroBatch, if not 0, is the largest number of images that the network sees
+	// at once; larger batches take two passes.
+	MicroBatch int `json:"micro_batch,omitempty"`
+
+	Run Output `json:"run"`
+
+	Seed uint64 `json:"seed"`
+}
+
+// Samplers lists the values of Config.Sampler.
+var Samplers = []string{"balanced", "random"}
+
+// Batch is the number of images in a batch.
+func (c Config) Batch() int {
+	if c.Sampler == "random" {
+		return c.BatchSize
+	}
+	return c.ClassesPerBatch * c.ImagesPerClass
+}
+
+// DataConfig says which images are trained on and how they are varied.
+type DataConfig struct {
+	// Spec is what data.Open takes: "glyphs", "folder:PATH".
+	Spec string `json:"spec"`
+	// TrainClasses is what data.ParseSplit takes: which classes are trained on.
+	// The others are the test classes.
+	TrainClasses string `json:"train_classes"`
+	// Validation is the share of the training classes that is left out of
+	// training and decides which epoch is best, unless the set comes with validation
+	// classes of its own, see data.Validation; 0 for none.
+	Validation float64 `json:"validation"`
+	// Fold, from 1, of so many Folds of the training classes takes that share's
+	// place: see data.Fold. Folds is 0 for none.
+	Folds int `json:"folds,omitempty"`
+	Fold  int `json:"fold,omitempty"`
+	// Augment is the name of a data.Preset whose training steps are used, "flip"
+	// for random mirroring alone, or "none".
+	Augment string `json:"augment"`
+	// CacheFrozen, one of FrozenFormats, keeps the outputs of the blocks that are
+	// frozen (Freeze.To) on disk, so that a run computes what comes after them only.
+	// Pictures are then the same every time, but for the mirroring of these outputs.
+	CacheFrozen string `json:"cache_frozen,omitempty"`
+	// Corrupt damages images and labels on purpose.
+	Corrupt CorruptConfig `json:"corrupt,omitempty,omitzero"`
+	// MaxBad is how many unreadable images an epoch may skip.
+	MaxBad int `json:"max_bad"`
+	// MaxPixels refuses larger pictures.
+	MaxPixels int64 `json:"max_pixels"`
+	// Shorter is the shorter side that larger pictures are resized to before
+	// anything else, so that they can be kept decoded (data.Prepare); 0 leaves
+	// them as they are.
+	Shorter int `json:"shorter"`
+}
+
+// LossConfig names a loss and what differs from its defaults.
+type LossConfig struct {
+	Name   string            `json:"name"`
+	Params map[string]string `json:"params,omitempty"`
+	// Effective holds all parameters as the loss has them, defaults included.
+	// Start fills it in; it is for the reader.
+	Effective map[string]string `json:"effective,omitempty"`
+	// Start says where rows of classes start: at the means of their classes
+	// (means, the default), or where they are drawn (random).
+	Start string `json:"start,omitempty"`
+	// Terms are added to the loss: what losses.MakeTerm takes.
+	Terms []TermConfig `json:"terms,omitempty"`
+	// Memory is the number of embeddings of earlier batches that a batch is
+	// compared with besides itself, MemoryStart the number of steps after which
+	// the first batch is kept.
+	Memory      int `json:"memory,omitempty"`
+	MemoryStart int `json:"memory_start,omitempty"`
+}
+
+// TermConfig names a term of the loss and what differs from its defaults.
+type TermConfig struct {
+	Name   string            `json:"name"`
+	Params map[string]string `json:"params,omitempty"`
+}
+
+// Augmentations lists the values of DataConfig.Augment.
+func Augmentations() []string { return append([]string{"none", augmentFlip}, data.PresetNames()...) }
+
+// Default returns the settings that work without thought for a data
+// specification: a small network trained from scratch with BRM.
+func Default(spec string) Config {
+	net, _ := backbone.New("convnet")
+	c := Config{
+		Data: DataConfig{Spec: spec, TrainClasses: "auto", Validation: .1, Augment: "photos", MaxPixels: data.DefaultMaxPixels},
+		Model: model.Spec{
+			Backbone: "convnet", Input: net.Preprocessing(), Pool: model.PoolAvgMax,
+			HeadNorm: model.HeadNormNone, Head: model.HeadLinear, Dim: 128,
+			Normalization: model.NormRows, Scale: 1,
+			Metric: metric.Metric{Kind: metric.BRM, Restriction: metric.Sigmoid, P: 2},
+		},
+		Loss:            LossConfig{Name: "npairs"},
+		Optimizer:       optim.Default(),
+		Schedule:        optim.Schedule{Name: "cosine"},
+		Epochs:          20,
+		Sampler:         "balanced",
+		ClassesPerBatch: 24,
+		ImagesPerClass:  4,
+		Run:             DefaultOutput(),
+		Seed:            1,
+	}
+	if spec == "glyphs" {
+		c.Data.Augment = "characters"
+	}
+	return c
+}
+
+// Validate checks every AtSetting that can be checked without the data, and
+// names the one at fault.
+func (c Config) Validate() error {
+	if c.Data.Spec == "" {
+		return fmt.Errorf("no data set is given")
+	}
+	if err := c.checkBounds(); err != nil {
+		return err
+	}
+	if _, err := data.ParseSplit(c.Data.TrainClasses, c.Seed); err != nil {
+		return err
+	}
+	if !(c.Data.Validation >= 0 && c.Data.Validation < 1) {
+		return fmt.Errorf("validation share %v is not within [0, 1)", c.Data.Validation)
+	}
+	if n, of := c.Data.Fold, c.Data.Folds; of != 0 && (of < 2 || n < 1 || n > of) || of == 0 && n != 0 {
+		return fmt.Errorf("validation fold %d of %d: there must be at least 2, numbered from 1", n, of)
+	}
+	if c.Data.Augment != "none" && c.Data.Augment != augmentFlip {
+		if _, err := data.Preset(c.Data.Augment); err != nil {
+			return fmt.Errorf("unknown augmentation %q (there is: %s)", c.Data.Augment, strings.Join(Augmentations(), ", "))
+		}
+	}
+	if c.Data.MaxBad < 0 || c.Data.MaxPixels < 1 {
+		return fmt.Errorf("the number of bad images to skip (%d) must not be negative, the pixel limit (%d) must be positive", c.Data.MaxBad, c.Data.MaxPixels)
+	}
+	if err := c.Data.Corrupt.validate(); err != nil {
+		return err
+	}
+	if c.Data.Shorter < 0 {
+		return fmt.Errorf("the shorter side of pictures (%d) must not be negative", c.Data.Shorter)
+	}
+	if err := c.Model.Validate(); err != nil {
+		return err
+	}
+	if err := c.validateLoss(); err != nil {
+		return err
+	}
+	if err := c.Freeze.Validate(); err != nil {
+		return err
+	}
+	if err := c.validateFrozen(); err != nil {
+		return err
+	}
+	if c.WarmupEpochs < 0 || c.WarmupEpochs > 0 && c.WarmupEpochs >= c.Epochs && c.Steps == 0 {
+		return fmt.Errorf("%d of %d epochs are for warm-up: there must be one after them", c.WarmupEpochs, c.Epochs)
+	}
+	if err := c.Optimizer.Validate(); err != nil {
+		return err
+	}
+	if err := c.Schedule.Validate(); err != nil {
+		return err
+	}
+	if err := c.Run.validate(); err != nil {
+		return err
+	}
+	return c.validateBatch()
+}
+
+// validateBatch checks length of the run and size of a batch.
+func (c Config) validateBatch() error {
+	if !slices.Contains(Samplers, c.Sampler) {
+		return fmt.Errorf("unknown sampler %q (there is: %s)", c.Sampler, strings.Join(Samplers, ", "))
+	}
+	type least struct {
+		name     string
+		n, least int
+	}
+	list := []least{{"epochs", c.Epochs, 1}, {"steps", c.Steps, 0}, {"micro-batch", c.MicroBatch, 0}, {"classes per batch", c.ClassesPerBatch, 2}, {"images per class", c.ImagesPerClass, 2}}
+	if c.Sampler == "random" {
+		list = append(list[:3], least{"batch size", c.BatchSize, 2})
+	} else if c.BatchSize != 0 {
+		return fmt.Errorf("batch size %d is of the random sampler; balanced batches have classes per batch times images per class, %d", c.BatchSize, c.Batch())
+	}
+	for _, v := range list {
+		if v.n < v.least {
+			return fmt.Errorf("%s is %d, must be at least %d", v.name, v.n, v.least)
+		}
+	}
+	if c.Model.Flow != "" && c.MicroBatch > 0 && c.MicroBatch < c.Batch() {
+		return fmt.Errorf("micro-batches of %d images: geometry flow mixes those of a whole batch, %d, which one graph has to hold", c.MicroBatch, c.Batch())
+	}
+	return nil
+}
+
+// pipelines returns how images are prepared for training and for measuring.
+func (c Config) Pipelines() (train, measure *data.Pipeline, err error) {
+	measure, err = c.Model.Input.Evaluation()
+	if err != nil || c.Data.Augment == "none" {
+		return measure, measure, err
+	}
+	if c.Data.Augment == augmentFlip {
+		r := c.Model.Input.Recipe()
+		r.Flip = true
+		train, err = c.Model.Input.Training(r)
+		return train, measure, err
+	}
+	r, err := data.Preset(c.Data.Augment)
+	if err != nil {
+		return nil, nil, err
+	}
+	train, err = c.Model.Input.Training(r)
+	return train, measure, err
+}

@@ -1,0 +1,127 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/eval"
+)
+
+// The pictures of a run, in its FiguresFolder.
+const (
+	LossFigure      = "loss.png"
+	RecallFigure    = "recall.png"
+	DistancesFigure = "distances.png"
+	NeighborsFigure = "neighbors.png"
+)
+
+// Rows and columns of the grid of neighbours.
+const (
+	gridRows      = 10
+	gridNeighbors = 8
+)
+
+// draw makes the pictures of a finished run: how it went (loss and Recall@1 by
+// epoch) and what came of it (distances inside and between classes, BRM Figs. 2
+// and 10; queries with their nearest neighbours, BRM Fig. 9).
+func (f Folder) Draw(ctx context.Context, eng engine.Engine, e *Embedded, history []EpochRecord) error {
+	if err := os.MkdirAll(f.Path(FiguresFolder), 0o755); err != nil {
+		return err
+	}
+	path := func(name string) string { return filepath.Join(f.Path(FiguresFolder), name) }
+	m := e.Model.Spec.Metric
+	var loss []eval.Point
+	curves := eval.RecallCurves{Metric: m.String(), Best: math.NaN()}
+	for _, r := range history {
+		loss = append(loss, eval.Point{X: float64(r.Epoch), Y: r.Loss})
+		if r.Recall1 >= 0 {
+			curves.Validation, curves.Best = append(curves.Validation, eval.Point{X: float64(r.Epoch), Y: r.Recall1}), float64(e.Epoch)
+		}
+		if r.Test != nil {
+			curves.Test = append(curves.Test, eval.Point{X: float64(r.Epoch), Y: r.Test.Recall1})
+		}
+	}
+	if err := eval.PlotLoss(path(LossFigure), e.cfg.Loss.Name, "epoch", loss); err != nil {
+		return err
+	}
+	if len(curves.Validation)+len(curves.Test) > 0 {
+		if err := eval.PlotRecall(path(RecallFigure), curves); err != nil {
+			return err
+		}
+	}
+	pairs, err := eval.SamplePairs(e.Embeddings, m, eval.PairOptions{Seed: e.cfg.Seed})
+	if err != nil {
+		return err
+	}
+	const bins = 60
+	h, err := pairs.Histogram(bins)
+	if err != nil {
+		return err
+	}
+	if err := eval.PlotHistogram(path(DistancesFigure), "Distances inside and between test classes", h); err != nil {
+		return err
+	}
+	rows, err := e.grid(ctx, eng)
+	if err != nil {
+		return err
+	}
+	return eval.DrawGrid(path(NeighborsFigure), fmt.Sprintf("Test queries and their nearest neighbours by %s", m), rows)
+}
+
+// grid draws queries at random, one a class as far as there are classes, and
+// finds their neighbours.
+func (e *Embedded) grid(ctx context.Context, eng engine.Engine) ([]eval.GridRow, error) {
+	r := rand.New(rand.NewPCG(e.cfg.Seed, 0x6772_6964))
+	var queries []int
+	classes := e.Set.ByClass()
+	for _, c := range r.Perm(len(classes)) {
+		if len(queries) == gridRows {
+			break
+		}
+		if items := classes[c]; len(items) > 1 {
+			queries = append(queries, items[r.IntN(len(items))])
+		}
+	}
+	if len(queries) == 0 {
+		return nil, errors.New("no class has two images")
+	}
+	k := min(gridNeighbors, e.Embeddings.N-1)
+	list, err := eval.Neighbors(ctx, eng, e.Embeddings.Select(queries), e.Embeddings, e.Model.Spec.Metric, k, eval.SearchOptions{Self: queries})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]eval.GridRow, len(queries))
+	for i, q := range queries {
+		if rows[i].Query, err = e.cell(ctx, q, ""); err != nil {
+			return nil, err
+		}
+		index, distance := list.Of(i)
+		for j, n := range index {
+			c, err := e.cell(ctx, int(n), fmt.Sprintf(" %.3f", distance[j]))
+			if err != nil {
+				return nil, err
+			}
+			c.Right = e.Set.Items[n].Label == e.Set.Items[q].Label
+			rows[i].Neighbors = append(rows[i].Neighbors, c)
+		}
+	}
+	return rows, nil
+}
+
+// cell shows an item as the network sees it, before its values are scaled.
+func (e *Embedded) cell(ctx context.Context, item int, after string) (eval.GridCell, error) {
+	picture, err := e.Set.Load(ctx, item)
+	if err != nil {
+		return eval.GridCell{}, err
+	}
+	if picture, err = e.pipeline.Image(picture, nil); err != nil {
+		return eval.GridCell{}, err
+	}
+	return eval.GridCell{Image: picture, Caption: e.Set.Classes[e.Set.Items[item].Label] + after}, nil
+}

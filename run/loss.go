@@ -1,0 +1,64 @@
+package run
+
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/losses"
+)
+
+// lossOptions are what a loss or a term of the run is made with.
+func (c Config) LossOptions(classes int, params map[string]string) losses.Options {
+	return losses.Options{Metric: c.Model.Metric, Scale: c.Model.Scale, Classes: classes, Dim: c.Model.Dim, Params: params}
+}
+
+// newLoss makes the loss for a number of training classes.
+func (c Config) NewLoss(classes int) (losses.Loss, error) {
+	return losses.New(c.Loss.Name, c.LossOptions(classes, c.Loss.Params))
+}
+
+// newTerms makes what is added to it.
+func (c Config) NewTerms(classes int) ([]losses.Term, error) {
+	var list []losses.Term
+	for i, t := range c.Loss.Terms {
+		for _, other := range c.Loss.Terms[:i] {
+			if other.Name == t.Name {
+				return nil, fmt.Errorf("term %s is given twice", t.Name)
+			}
+		}
+		term, err := losses.MakeTerm(t.Name, c.LossOptions(classes, t.Params))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, term)
+	}
+	return list, nil
+}
+
+// validateLoss checks loss, terms and memory.
+func (c Config) validateLoss() error {
+	const some = 2 // classes, of which the number is not known yet
+	loss, err := c.NewLoss(some)
+	if err != nil {
+		return err
+	}
+	if _, err := c.NewTerms(some); err != nil {
+		return err
+	}
+	m := c.Loss
+	if m.Start != "" && m.Start != "means" && m.Start != "random" {
+		return fmt.Errorf("rows of classes start at means or at random, not at %q", m.Start)
+	}
+	switch batch := c.Batch(); {
+	case m.Memory < 0 || m.MemoryStart < 0:
+		return fmt.Errorf("memory of %d embeddings from step %d on: neither can be negative", m.Memory, m.MemoryStart)
+	case m.Memory == 0 && m.MemoryStart > 0:
+		return fmt.Errorf("a memory that starts at step %d needs a size", m.MemoryStart)
+	case m.Memory > 0 && m.Memory < batch:
+		return fmt.Errorf("a memory of %d embeddings is smaller than a batch of %d", m.Memory, batch)
+	case m.Memory > 0 && loss.Columns() == losses.Classes:
+		return fmt.Errorf("loss %s compares with classes: a memory of earlier batches is for losses on pairs", m.Name)
+	case m.Memory > 0 && losses.NeedsSquare(loss):
+		return fmt.Errorf("loss %s, as it is set, also compares a row's positives with its negatives, which a memory of earlier batches does not hold", m.Name)
+	}
+	return nil
+}

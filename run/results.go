@@ -1,0 +1,222 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/metric"
+	"github.com/vernier-ml/vernier/model"
+)
+
+// Results are the figures of a run, each set of embeddings compared by its own
+// metric, all on the same images.
+type Results struct {
+	// Epoch of the model, from 1; 0 is the untrained network.
+	Epoch int    `json:"epoch"`
+	Data  string `json:"data"`
+	// Engine computed the figures, and of a run the last steps.
+	Engine engine.Info `json:"engine"`
+
+	// Seen says what of another set than the run's own was for training; nil of its
+	// own, and where that is gone.
+	Seen *Seen `json:"seen,omitempty"`
+
+	Model *eval.Figures `json:"model"`
+	// Last is the model of the last epoch, LastEpoch, where that is not the one
+	// above.
+	Last      *eval.Figures `json:"last,omitempty"`
+	LastEpoch int           `json:"last_epoch,omitempty"`
+	RawPixels *eval.Figures `json:"raw_pixels"` // pixels of the prepared picture, at most 32 x 32, by cosine
+	// Untrained is the network before its first step, with the weights that it started
+	// from; nil if these are gone. With Options.ModelOnly both are nil.
+	Untrained *eval.Figures `json:"untrained"`
+	// GeometryFlow holds, for a model with such layers, what it makes of whole
+	// batches. Model and Untrained are of each image alone.
+	GeometryFlow *MixedResults `json:"geometry_flow,omitempty"`
+	// Preset is the recipe that the run began with, and what is reported for it;
+	// nil without one.
+	Preset *PresetFigures `json:"preset,omitempty"`
+}
+
+// PresetFigures are what is reported for the recipe of a run.
+type PresetFigures struct {
+	Name string `json:"name"`
+	Data string `json:"data"` // the kind of data set that they are of
+	// Same says whether the run was trained and measured on that kind, with the
+	// recipe's backbone: only then can figures be compared.
+	Same      bool        `json:"same"`
+	Published []Published `json:"published"`
+}
+
+// presetFigures looks up the recipe of a configuration.
+func (c Config) presetFigures(measured string) (*PresetFigures, error) {
+	if c.Preset == "" {
+		return nil, nil
+	}
+	p, err := LoadPreset(c.Preset)
+	if err != nil {
+		return nil, err
+	}
+	its, err := p.Config()
+	if err != nil {
+		return nil, err
+	}
+	kind, _, _ := strings.Cut(measured, ":")
+	return &PresetFigures{Name: p.Name, Data: p.Data, Same: kind == p.Data && nameOf(its.Model.Backbone) == nameOf(c.Model.Backbone), Published: p.Published}, nil
+}
+
+// MeasureOptions say what Measure measures beside a Selection.
+type MeasureOptions struct {
+	Selection
+	Ks       []int           // of Recall@K, nil for 1, 2, 4, 8
+	Restarts int             // of k-means, 0 for 20
+	Centre   eval.CentreRule // of k-means
+	Ties     eval.TieRule
+	// PerClass adds the figures of each class to those of the model.
+	PerClass bool
+	// Flow mixes batches in place of the model's own geometry flow, or where it
+	// has none: what of its gains does the mixing alone give?
+	Flow string
+	// FlowBatch is the number of images that are mixed, 0 for that of training.
+	FlowBatch int
+	seen      *Seen
+}
+
+// describe says what the images are, and whether some were for training.
+func (o MeasureOptions) describe() string {
+	text := o.Selection.describe()
+	if o.seen != nil && o.seen.Images > 0 {
+		text += fmt.Sprintf(", %d of %s were for training", o.seen.Images, plural.Of(o.seen.OfImages, "image"))
+	}
+	return text
+}
+
+// Measure evaluates a run's model beside the baselines.
+func Measure(ctx context.Context, folder Folder, eng engine.Engine, opt MeasureOptions) (_ *Embedded, _ *Results, err error) {
+	emb, err := Embed(ctx, folder, eng, opt.Selection)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			emb.Close()
+		}
+	}()
+	if opt.seen, err = emb.Seen(ctx, opt.Selection); err != nil {
+		return nil, nil, err
+	}
+	r, err := emb.figures(ctx, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Seen = opt.seen
+	if opt.ModelOnly {
+		return emb, r, nil
+	}
+	if err := emb.last(ctx, folder, eng, opt, r); err != nil {
+		return nil, nil, err
+	}
+	untrained, _, err := emb.cfg.InitialModel(eng)
+	switch {
+	case err == nil:
+	case emb.cfg.Weights.Path != "": // a run outlives the file that it started from
+		opt.Events.Warn("the network before training is not measured: %v", err)
+		return emb, r, nil
+	default:
+		return nil, nil, err
+	}
+	e, err := emb.rows(ctx, untrained, "before training", opt.Events)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Untrained, err = emb.evaluate(ctx, "before training", e.Embeddings, emb.cfg.Model.Metric, opt); err != nil {
+		return nil, nil, err
+	}
+	return emb, r, nil
+}
+
+// last measures the model of the last epoch beside that of the best.
+func (e *Embedded) last(ctx context.Context, folder Folder, eng engine.Engine, opt MeasureOptions, r *Results) error {
+	if opt.Last {
+		return nil
+	}
+	m, epoch, err := folder.LoadModel(eng, true)
+	if err != nil || epoch == e.Epoch {
+		return err
+	}
+	rows, err := e.rows(ctx, m, "last epoch", opt.Events)
+	if err != nil {
+		return err
+	}
+	r.LastEpoch = epoch
+	r.Last, err = e.evaluate(ctx, "last epoch", rows.Embeddings, m.Spec.Metric, opt)
+	return err
+}
+
+// MeasureNetwork evaluates the network that a configuration describes as it is
+// before training, beside raw pixels. Of the configuration only data, model,
+// weights and seed count.
+func MeasureNetwork(ctx context.Context, cfg Config, eng engine.Engine, opt MeasureOptions) (*Results, *model.Loaded, error) {
+	m, loaded, err := cfg.InitialModel(eng)
+	if err != nil {
+		return nil, nil, err
+	}
+	emb, err := embedSelection(ctx, cfg, m, 0, opt.Selection)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer emb.Close()
+	r, err := emb.figures(ctx, opt)
+	return r, loaded, err
+}
+
+// figures measures the model and raw pixels.
+func (e *Embedded) figures(ctx context.Context, opt MeasureOptions) (*Results, error) {
+	r := &Results{Epoch: e.Epoch, Data: e.Set.Name, Engine: e.Model.Params.Engine().Info()}
+	measured := e.cfg.Data.Spec
+	if opt.Data != "" {
+		measured = opt.Data
+	}
+	var err error
+	if r.Preset, err = e.cfg.presetFigures(measured); err != nil {
+		return nil, err
+	}
+	if r.Model, err = e.evaluate(ctx, modelFigures, e.Embeddings, e.Model.Spec.Metric, opt); err != nil {
+		return nil, err
+	}
+	if e.Model.Spec.Flow != "" || opt.Flow != "" {
+		if r.GeometryFlow, err = e.mixed(ctx, opt); err != nil {
+			return nil, err
+		}
+	}
+	if opt.ModelOnly {
+		return r, nil
+	}
+	raw, err := RawPixels(ctx, e.Set, e.Model.Spec.Input, data.LoaderOptions{Workers: opt.Workers})
+	if err != nil {
+		return nil, err
+	}
+	r.RawPixels, err = e.evaluate(ctx, "raw pixels", raw, metric.Metric{Kind: metric.Cosine}, opt)
+	return r, err
+}
+
+// modelFigures is the name of the set of figures that is the model's own.
+const modelFigures = "model"
+
+func (e *Embedded) evaluate(ctx context.Context, what string, x *eval.Embeddings, metric metric.Metric, opt MeasureOptions) (*eval.Figures, error) {
+	return e.evaluateAs(ctx, what, opt.describe(), x, metric, opt)
+}
+
+// evaluateAs is evaluate for rows that are more than the images of a split.
+func (e *Embedded) evaluateAs(ctx context.Context, what, split string, x *eval.Embeddings, metric metric.Metric, opt MeasureOptions) (*eval.Figures, error) {
+	return eval.Evaluate(ctx, e.Model.Params.Engine(), x, metric, eval.Options{
+		Ks: opt.Ks, Restarts: opt.Restarts, Centre: opt.Centre, Seed: e.cfg.Seed, Ties: opt.Ties, Split: split, Workers: opt.Workers,
+		PerClass: opt.PerClass && what == modelFigures, ClassName: func(label int) string { return e.Set.Classes[label] }, Super: e.Set.SuperClass(),
+		Progress: func(stage string, done, total int) { opt.Events.Progress(what+": "+stage, done, total, "") },
+	})
+}

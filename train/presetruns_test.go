@@ -1,0 +1,73 @@
+package train
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/run"
+)
+
+// Every loss and optimiser of a preset makes two steps with a small network on
+// small pictures. Presets that differ in the data set alone are run once.
+func TestEveryPresetTrainsScaledDown(t *testing.T) {
+	images := shades(t, 8, 4)
+	done := map[string]bool{}
+	for _, p := range allPresets(t) {
+		kind := p.Name[:strings.LastIndexByte(strings.TrimSuffix(strings.TrimSuffix(p.Name, "-128"), "-512"), '-')]
+		if done[kind] {
+			continue
+		}
+		done[kind] = true
+		c := presetConfig(t,
+			run.Setting{Path: "preset", Value: p.Name}, run.Setting{Path: "data.spec", Value: "folder:" + images},
+			run.Setting{Path: "model.backbone", Value: "convnet"}, run.Setting{Path: "model.input.size", Value: 16}, run.Setting{Path: "model.dim", Value: 8},
+			run.Setting{Path: "classes_per_batch", Value: 3}, run.Setting{Path: "images_per_class", Value: 2},
+			run.Setting{Path: "steps", Value: 2}, run.Setting{Path: "warmup_epochs", Value: 0})
+		if c.Sampler == "random" {
+			c.BatchSize = 6
+		}
+		s, err := Start(context.Background(), c, run.Folder(filepath.Join(t.TempDir(), "run")), newTestEngine(t), Options{Workers: 1, Events: silent{}})
+		if err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+			continue
+		}
+		before := all(t, s)
+		if err := s.Train(context.Background()); err != nil {
+			t.Errorf("%s: %v", p.Name, err)
+		}
+		after := all(t, s)
+		if s.opti.Steps() != 2 || !slices.Contains(moved(s.model.Params, before, after), "embedding.weight") {
+			t.Errorf("%s: %d steps, moved %v", p.Name, s.opti.Steps(), moved(s.model.Params, before, after))
+		}
+		if rows := s.model.Params.Get(losses.ClassRowsParam); rows != nil && slices.Equal(before[rows.Name], after[rows.Name]) {
+			t.Errorf("%s: the rows of classes did not move", p.Name)
+		}
+		s.Close()
+	}
+}
+
+func allPresets(t *testing.T) []run.Preset {
+	t.Helper()
+	all, err := run.Presets()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func presetConfig(t *testing.T, list ...run.Setting) run.Config {
+	t.Helper()
+	s := &run.Settings{}
+	if err := s.Add(list...); err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
