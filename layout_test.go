@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"metric":               {},
 	"layers":               {"metric", "engine"},
 	"losses":               {"layers", "metric", "engine", "internal/registry"},
-	"data":                 {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry"},
+	"data":                 {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry", "internal/zipfile"},
 	"train":                {"model", "losses", "data", "eval", "weights", "layers", "internal/plural", "metric", "engine", "optim", "run"},
 	"train/sweep":          {"train", "eval", "internal/nearest", "internal/plural", "engine", "run"},
 	"report":               {"eval", "model", "data", "internal/plural", "engine", "internal/nametext", "run"},
@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"cuda/kernels/digest":  {},
 	"cuda/kernels/gen":     {"cuda/kernels/digest", "internal/approx"},
 	"cuda/kernels/host":    {"cuda/kernels"},
-	"weights":              {"internal/nearest", "internal/wholefile"},
+	"weights":              {"internal/nearest", "internal/wholefile", "internal/zipfile"},
 	"internal/bench":       {"layers", "backbone", "model", "losses", "eval", "metric", "engine", "optim"},
 	"cpu":                  {"internal/approx", "metric", "engine"},
 	"internal/approx":      {},
@@ -59,6 +59,7 @@ var mayImport = map[string][]string{
 	"engine":               {"metric"},
 	"optim":                {"engine", "layers"},
 	"run":                  {"backbone", "data", "engine", "eval", "gallery", "internal/home", "internal/nametext", "internal/nearest", "internal/plural", "internal/sums", "internal/wholefile", "layers", "losses", "metric", "model", "optim", "weights"},
+	"internal/zipfile":     {},
 }
 
 // TestImportsFollowTheLayout asks the go command, so that build tags and new

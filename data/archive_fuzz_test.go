@@ -2,13 +2,14 @@ package data
 
 import (
 	"archive/tar"
-	"archive/zip"
 	"bytes"
 	"io"
 	"os"
 	"path"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/internal/zipfile"
 )
 
 // maxFuzzed bounds the archives that are tried, and with them what a compressed one can
@@ -52,7 +53,7 @@ func FuzzZip(f *testing.F) {
 		if len(file) > maxFuzzed {
 			return
 		}
-		r, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+		r, err := zipfile.NewReader(bytes.NewReader(file), int64(len(file)))
 		if err == nil {
 			readFuzzed(t, &zipSource{root: "x.zip", index: indexZip(r)})
 		}

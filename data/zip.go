@@ -7,25 +7,41 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/zipfile"
 )
 
 // zipSource is a .zip archive. Entries are decompressed when they are asked for.
 type zipSource struct {
-	root   string
-	reader *zip.ReadCloser
-	index  *archiveIndex[*zip.File]
+	root  string
+	file  io.Closer
+	index *archiveIndex[*zip.File]
 }
 
 func openZip(root string) (*zipSource, error) {
-	r, err := zip.OpenReader(root)
+	f, err := os.Open(root)
+	if err != nil {
+		return nil, err
+	}
+	r, err := readZip(f)
 	if errors.Is(err, zip.ErrFormat) {
-		return nil, fmt.Errorf("%s: damaged zip archive: its directory, which stands at the end, is missing or damaged: the file was cut off, or is still being copied", root)
+		err = errors.New("its directory, which stands at the end, is missing or damaged: the file was cut off, or is still being copied")
 	}
 	if err != nil {
+		f.Close()
 		return nil, fmt.Errorf("%s: damaged zip archive: %w", root, err)
 	}
-	return &zipSource{root, r, indexZip(&r.Reader)}, nil
+	return &zipSource{root, f, indexZip(r)}, nil
+}
+
+func readZip(f *os.File) (*zip.Reader, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return zipfile.NewReader(f, info.Size())
 }
 
 // indexZip notes the entries of an archive.
@@ -77,7 +93,7 @@ func zipLink(f *zip.File) (string, error) {
 
 func (s *zipSource) name(file string) string { return s.root + "!" + file }
 
-func (s *zipSource) close() error { return s.reader.Close() }
+func (s *zipSource) close() error { return s.file.Close() }
 
 func (s *zipSource) list() (*listing, error) { return &s.index.listing, nil }
 
