@@ -1,4 +1,5 @@
-package train
+// Package tfevents writes event files of TensorBoard.
+package tfevents
 
 import (
 	"encoding/binary"
@@ -30,14 +31,19 @@ const (
 	sessionStart  = 1
 )
 
-// eventWriter writes events to a file.
-type eventWriter struct {
+// Writer writes events to a file.
+type Writer struct {
 	w   io.Writer
 	now func() time.Time
 }
 
+// NewWriter writes to w; now dates the events.
+func NewWriter(w io.Writer, now func() time.Time) *Writer {
+	return &Writer{w: w, now: now}
+}
+
 // record writes one TFRecord: its length, the data, and a masked CRC-32C of each.
-func (e *eventWriter) record(data []byte) error {
+func (e *Writer) record(data []byte) error {
 	table := crc32.MakeTable(crc32.Castagnoli)
 	masked := func(b []byte) uint32 {
 		c := crc32.Checksum(b, table)
@@ -54,7 +60,7 @@ func (e *eventWriter) record(data []byte) error {
 }
 
 // event writes an event with one further field.
-func (e *eventWriter) event(step int, field protowire.Number, body []byte) error {
+func (e *Writer) event(step int, field protowire.Number, body []byte) error {
 	b := protowire.AppendTag(nil, eventTime, protowire.Fixed64Type)
 	b = protowire.AppendFixed64(b, math.Float64bits(float64(e.now().UnixNano())/1e9))
 	b = protowire.AppendTag(b, eventStep, protowire.VarintType)
@@ -62,9 +68,9 @@ func (e *eventWriter) event(step int, field protowire.Number, body []byte) error
 	return e.record(appendBytes(b, field, body))
 }
 
-// begin opens a file. What was written for the given step and later ones, before
+// Begin opens a file. What was written for the given step and later ones, before
 // a run was killed or resumed, is void.
-func (e *eventWriter) begin(step int) error {
+func (e *Writer) Begin(step int) error {
 	if err := e.event(0, eventVersion, []byte("brain.Event:2")); err != nil {
 		return err
 	}
@@ -72,19 +78,19 @@ func (e *eventWriter) begin(step int) error {
 	return e.event(step, eventSession, protowire.AppendVarint(status, sessionStart))
 }
 
-// point is a value of a curve.
-type point struct {
-	tag string
-	v   float64
+// Scalar is a value of a curve.
+type Scalar struct {
+	Tag   string
+	Value float64
 }
 
-// scalars writes points of several curves.
-func (e *eventWriter) scalars(step int, list []point) error {
+// Scalars writes points of several curves.
+func (e *Writer) Scalars(step int, list []Scalar) error {
 	var summary []byte
 	for _, s := range list {
-		v := appendBytes(nil, valueTag, []byte(s.tag))
+		v := appendBytes(nil, valueTag, []byte(s.Tag))
 		v = protowire.AppendTag(v, valueSimple, protowire.Fixed32Type)
-		v = protowire.AppendFixed32(v, math.Float32bits(float32(s.v)))
+		v = protowire.AppendFixed32(v, math.Float32bits(float32(s.Value)))
 		summary = appendBytes(summary, summaryValue, v)
 	}
 	return e.event(step, eventSummary, summary)
@@ -93,8 +99,8 @@ func (e *eventWriter) scalars(step int, list []point) error {
 // histogramBins is the number of equal bins of a histogram.
 const histogramBins = 40
 
-// histogram writes the distribution of values, of which there is at least one.
-func (e *eventWriter) histogram(step int, tag string, values []float64) error {
+// Histogram writes the distribution of values, of which there is at least one.
+func (e *Writer) Histogram(step int, tag string, values []float64) error {
 	low, high, sum, squares := math.Inf(1), math.Inf(-1), 0., 0.
 	for _, v := range values {
 		low, high, sum, squares = min(low, v), max(high, v), sum+v, squares+v*v

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/vernier-ml/vernier/internal/tfevents"
 	"github.com/vernier-ml/vernier/run"
 	"google.golang.org/protobuf/encoding/protowire"
 )
@@ -223,8 +224,8 @@ func TestAHistogramOfEqualValuesHasOneBin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := eventWriter{w: f, now: fixedTime}
-	if err := w.histogram(3, "x", []float64{2, 2, 2}); err != nil {
+	w := tfevents.NewWriter(f, fixedTime)
+	if err := w.Histogram(3, "x", []float64{2, 2, 2}); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"github.com/vernier-ml/vernier/internal/tfevents"
 	"github.com/vernier-ml/vernier/run"
 	"os"
 	"path/filepath"
@@ -12,7 +13,7 @@ import (
 // board writes what TensorBoard shows. A nil board writes nothing.
 type board struct {
 	f      *os.File
-	events eventWriter
+	events *tfevents.Writer
 	labels []int // of the latest batch
 	last   time.Time
 }
@@ -37,8 +38,8 @@ func openBoard(f run.Folder, steps int) (*board, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &board{f: file, events: eventWriter{w: file, now: time.Now}, last: now}
-	if err := b.events.begin(steps + 1); err != nil {
+	b := &board{f: file, events: tfevents.NewWriter(file, time.Now), last: now}
+	if err := b.events.Begin(steps + 1); err != nil {
 		file.Close()
 		return nil, err
 	}
@@ -55,16 +56,16 @@ func (b *board) step(r stepRecord, labels []int) error {
 		return nil
 	}
 	b.labels = append(b.labels[:0], labels...)
-	list := []point{
-		{"loss", r.Loss}, {"gradient norm", r.GradNorm}, {"active terms", share(r.Active, r.Total)},
-		{"rate/backbone", r.Rate}, {"rate/head", r.HeadRate}, {"rate/loss", r.LossRate},
+	list := []tfevents.Scalar{
+		{Tag: "loss", Value: r.Loss}, {Tag: "gradient norm", Value: r.GradNorm}, {Tag: "active terms", Value: share(r.Active, r.Total)},
+		{Tag: "rate/backbone", Value: r.Rate}, {Tag: "rate/head", Value: r.HeadRate}, {Tag: "rate/loss", Value: r.LossRate},
 	}
 	now := time.Now()
 	if d := now.Sub(b.last); d > 0 {
-		list = append(list, point{"images per second", float64(len(labels)) / d.Seconds()})
+		list = append(list, tfevents.Scalar{Tag: "images per second", Value: float64(len(labels)) / d.Seconds()})
 	}
 	b.last = now
-	return b.events.scalars(r.Step, list)
+	return b.events.Scalars(r.Step, list)
 }
 
 // epoch adds the curves and histograms of an epoch.
@@ -73,14 +74,14 @@ func (b *board) epoch(s *Session, r run.EpochRecord) error {
 		return nil
 	}
 	quantity := s.quantity()
-	list := []point{{"epoch/loss", r.Loss}, {"epoch/" + quantity + " mean", r.DistanceMean}, {"epoch/" + quantity + " deviation", r.DistanceStd}, {"epoch/saturated", r.Saturated}}
+	list := []tfevents.Scalar{{Tag: "epoch/loss", Value: r.Loss}, {Tag: "epoch/" + quantity + " mean", Value: r.DistanceMean}, {Tag: "epoch/" + quantity + " deviation", Value: r.DistanceStd}, {Tag: "epoch/saturated", Value: r.Saturated}}
 	if r.Recall1 >= 0 {
-		list = append(list, point{"validation/recall@1", r.Recall1}, point{"validation/map@r", r.MAPAtR})
+		list = append(list, tfevents.Scalar{Tag: "validation/recall@1", Value: r.Recall1}, tfevents.Scalar{Tag: "validation/map@r", Value: r.MAPAtR})
 	}
 	if r.Test != nil {
-		list = append(list, point{"test classes/recall@1", r.Test.Recall1}, point{"test classes/map@r", r.Test.MAPAtR})
+		list = append(list, tfevents.Scalar{Tag: "test classes/recall@1", Value: r.Test.Recall1}, tfevents.Scalar{Tag: "test classes/map@r", Value: r.Test.MAPAtR})
 	}
-	if err := b.events.scalars(r.Steps, list); err != nil {
+	if err := b.events.Scalars(r.Steps, list); err != nil {
 		return err
 	}
 	b.last = time.Now()
@@ -99,7 +100,7 @@ func (b *board) epoch(s *Session, r run.EpochRecord) error {
 		if len(h.values) == 0 {
 			continue
 		}
-		if err := b.events.histogram(r.Steps, h.tag, h.values); err != nil {
+		if err := b.events.Histogram(r.Steps, h.tag, h.values); err != nil {
 			return err
 		}
 	}
