@@ -43,13 +43,6 @@ func (o DecodeOptions) maxPixels() int64 {
 	return DefaultMaxPixels
 }
 
-func (o DecodeOptions) memory() int64 {
-	if o.Memory > 0 {
-		return o.Memory
-	}
-	return DefaultDecodeMemory
-}
-
 func (o DecodeOptions) maxBytes() int64 {
 	return plainBytes + min(o.maxPixels(), math.MaxInt64/bytesPerPixel/2)*bytesPerPixel
 }
@@ -97,7 +90,10 @@ type Decoder struct {
 
 // NewDecoder returns a Decoder with its own share of memory.
 func NewDecoder(o DecodeOptions) *Decoder {
-	total := o.memory()
+	total := o.Memory
+	if total <= 0 {
+		total = DefaultDecodeMemory
+	}
 	return &Decoder{o, semaphore.NewWeighted(total), total}
 }
 

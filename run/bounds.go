@@ -25,7 +25,7 @@ const (
 	maxFolds    = 1000
 )
 
-// upperBounds holds the largest value of every setting that is a whole number, by
+// upperBounds holds the largest value of every AtSetting that is a whole number, by
 // its place, but for seeds.
 func upperBounds() map[string]int64 {
 	return map[string]int64{
@@ -37,13 +37,6 @@ func upperBounds() map[string]int64 {
 		"schedule.warmup": maxSteps, "schedule.every": maxSteps, "schedule.milestones": maxSteps,
 		"run.keep": maxEpochs, "run.eval_every": maxEpochs,
 	}
-}
-
-// UpperBound is the largest value of a setting that is a whole number, or a list of them, by
-// its place; ok is false of other settings and of seeds.
-func UpperBound(place string) (bound int64, ok bool) {
-	bound, ok = upperBounds()[place]
-	return bound, ok
 }
 
 // checkBounds refuses whole numbers above their bounds and numbers that are not
@@ -77,11 +70,11 @@ func checkValue(bounds map[string]int64, place string, v reflect.Value) error {
 		}
 	case v.Kind() == reflect.Float64:
 		if x := v.Float(); math.IsNaN(x) || math.IsInf(x, 0) {
-			return AtSetting(place, fmt.Errorf("%s is %v, must be a finite number", place, x))
+			return fmt.Errorf("%s is %v, must be a finite number", place, x)
 		}
 	case v.CanInt():
 		if bound, ok := bounds[place]; ok && v.Int() > bound {
-			return AtSetting(place, fmt.Errorf("%s is %d, must be at most %d", place, v.Int(), bound))
+			return fmt.Errorf("%s is %d, must be at most %d", place, v.Int(), bound)
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/vernier-ml/vernier/optim"
 )
 
-// Config is every setting that has an effect on what a run computes. It is
+// Config is every AtSetting that has an effect on what a run computes. It is
 // stored in the run folder in full, so that a run says how it was made and can
 // be resumed. The number of threads is not in it: it changes nothing but time.
 type Config struct {
@@ -154,7 +154,7 @@ func Default(spec string) Config {
 	return c
 }
 
-// Validate checks every setting that can be checked without the data, and
+// Validate checks every AtSetting that can be checked without the data, and
 // names the one at fault.
 func (c Config) Validate() error {
 	if c.Data.Spec == "" {
@@ -219,18 +219,18 @@ func (c Config) validateBatch() error {
 		return fmt.Errorf("unknown sampler %q (there is: %s)", c.Sampler, strings.Join(Samplers, ", "))
 	}
 	type least struct {
-		place    string
+		name     string
 		n, least int
 	}
-	list := []least{{"epochs", c.Epochs, 1}, {"steps", c.Steps, 0}, {"micro_batch", c.MicroBatch, 0}, {"classes_per_batch", c.ClassesPerBatch, 2}, {"images_per_class", c.ImagesPerClass, 2}}
+	list := []least{{"epochs", c.Epochs, 1}, {"steps", c.Steps, 0}, {"micro-batch", c.MicroBatch, 0}, {"classes per batch", c.ClassesPerBatch, 2}, {"images per class", c.ImagesPerClass, 2}}
 	if c.Sampler == "random" {
-		list = append(list[:3], least{"batch_size", c.BatchSize, 2})
+		list = append(list[:3], least{"batch size", c.BatchSize, 2})
 	} else if c.BatchSize != 0 {
-		return AtSetting("batch_size", fmt.Errorf("batch_size %d is of the random sampler; balanced batches have classes_per_batch times images_per_class, %d", c.BatchSize, c.Batch()))
+		return fmt.Errorf("batch size %d is of the random sampler; balanced batches have classes per batch times images per class, %d", c.BatchSize, c.Batch())
 	}
 	for _, v := range list {
 		if v.n < v.least {
-			return AtSetting(v.place, fmt.Errorf("%s is %d, must be at least %d", v.place, v.n, v.least))
+			return fmt.Errorf("%s is %d, must be at least %d", v.name, v.n, v.least)
 		}
 	}
 	if c.Model.Flow != "" && c.MicroBatch > 0 && c.MicroBatch < c.Batch() {

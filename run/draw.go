@@ -11,6 +11,7 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/eval/plot"
 )
 
 // The pictures of a run, in its FiguresFolder.
@@ -36,22 +37,22 @@ func (f Folder) Draw(ctx context.Context, eng engine.Engine, e *Embedded, histor
 	}
 	path := func(name string) string { return filepath.Join(f.Path(FiguresFolder), name) }
 	m := e.Model.Spec.Metric
-	var loss []eval.Point
-	curves := eval.RecallCurves{Metric: m.String(), Best: math.NaN()}
+	var loss []plot.Point
+	curves := plot.RecallCurves{Metric: m.String(), Best: math.NaN()}
 	for _, r := range history {
-		loss = append(loss, eval.Point{X: float64(r.Epoch), Y: r.Loss})
+		loss = append(loss, plot.Point{X: float64(r.Epoch), Y: r.Loss})
 		if r.Recall1 >= 0 {
-			curves.Validation, curves.Best = append(curves.Validation, eval.Point{X: float64(r.Epoch), Y: r.Recall1}), float64(e.Epoch)
+			curves.Validation, curves.Best = append(curves.Validation, plot.Point{X: float64(r.Epoch), Y: r.Recall1}), float64(e.Epoch)
 		}
 		if r.Test != nil {
-			curves.Test = append(curves.Test, eval.Point{X: float64(r.Epoch), Y: r.Test.Recall1})
+			curves.Test = append(curves.Test, plot.Point{X: float64(r.Epoch), Y: r.Test.Recall1})
 		}
 	}
-	if err := eval.PlotLoss(path(LossFigure), e.cfg.Loss.Name, "epoch", loss); err != nil {
+	if err := plot.Loss(path(LossFigure), e.cfg.Loss.Name, "epoch", loss); err != nil {
 		return err
 	}
 	if len(curves.Validation)+len(curves.Test) > 0 {
-		if err := eval.PlotRecall(path(RecallFigure), curves); err != nil {
+		if err := plot.Recall(path(RecallFigure), curves); err != nil {
 			return err
 		}
 	}
@@ -64,19 +65,19 @@ func (f Folder) Draw(ctx context.Context, eng engine.Engine, e *Embedded, histor
 	if err != nil {
 		return err
 	}
-	if err := eval.PlotHistogram(path(DistancesFigure), "Distances inside and between test classes", h); err != nil {
+	if err := plot.Histogram(path(DistancesFigure), "Distances inside and between test classes", h); err != nil {
 		return err
 	}
 	rows, err := e.grid(ctx, eng)
 	if err != nil {
 		return err
 	}
-	return eval.DrawGrid(path(NeighborsFigure), fmt.Sprintf("Test queries and their nearest neighbours by %s", m), rows)
+	return plot.Grid(path(NeighborsFigure), fmt.Sprintf("Test queries and their nearest neighbours by %s", m), rows)
 }
 
 // grid draws queries at random, one a class as far as there are classes, and
 // finds their neighbours.
-func (e *Embedded) grid(ctx context.Context, eng engine.Engine) ([]eval.GridRow, error) {
+func (e *Embedded) grid(ctx context.Context, eng engine.Engine) ([]plot.GridRow, error) {
 	r := rand.New(rand.NewPCG(e.cfg.Seed, 0x6772_6964))
 	var queries []int
 	classes := e.Set.ByClass()
@@ -96,7 +97,7 @@ func (e *Embedded) grid(ctx context.Context, eng engine.Engine) ([]eval.GridRow,
 	if err != nil {
 		return nil, err
 	}
-	rows := make([]eval.GridRow, len(queries))
+	rows := make([]plot.GridRow, len(queries))
 	for i, q := range queries {
 		if rows[i].Query, err = e.cell(ctx, q, ""); err != nil {
 			return nil, err
@@ -115,13 +116,13 @@ func (e *Embedded) grid(ctx context.Context, eng engine.Engine) ([]eval.GridRow,
 }
 
 // cell shows an item as the network sees it, before its values are scaled.
-func (e *Embedded) cell(ctx context.Context, item int, after string) (eval.GridCell, error) {
+func (e *Embedded) cell(ctx context.Context, item int, after string) (plot.GridCell, error) {
 	picture, err := e.Set.Load(ctx, item)
 	if err != nil {
-		return eval.GridCell{}, err
+		return plot.GridCell{}, err
 	}
 	if picture, err = e.pipeline.Image(picture, nil); err != nil {
-		return eval.GridCell{}, err
+		return plot.GridCell{}, err
 	}
-	return eval.GridCell{Image: picture, Caption: e.Set.Classes[e.Set.Items[item].Label] + after}, nil
+	return plot.GridCell{Image: picture, Caption: e.Set.Classes[e.Set.Items[item].Label] + after}, nil
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/eval/plot"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/run"
 )
@@ -77,7 +77,7 @@ func (f *drmlAblation) plotPoints(part, x string, m drmlMode) error {
 			continue
 		}
 		title, axis := f.title(fig.name, m)
-		figure := eval.Lines{Title: title, X: x, Y: axis}
+		figure := plot.Lines{Title: title, X: x, Y: axis}
 		at := map[string]int{}
 		for _, g := range f.groups[part] {
 			s := summarize(g.runs, m, fig)
@@ -91,10 +91,10 @@ func (f *drmlAblation) plotPoints(part, x string, m drmlMode) error {
 			if !ok {
 				k = len(figure.Lines)
 				at[g.line] = k
-				figure.Lines = append(figure.Lines, eval.Line{Name: g.line, Dashed: strings.HasSuffix(g.line, "lambda 0")})
+				figure.Lines = append(figure.Lines, plot.Line{Name: g.line, Dashed: strings.HasSuffix(g.line, "lambda 0")})
 			}
 			l := &figure.Lines[k]
-			l.Points, l.Deviation = append(l.Points, eval.Point{X: g.x, Y: s.mean}), append(l.Deviation, s.std)
+			l.Points, l.Deviation = append(l.Points, plot.Point{X: g.x, Y: s.mean}), append(l.Deviation, s.std)
 		}
 		if err := f.draw(figure, part, fig.name, m); err != nil {
 			return err
@@ -108,7 +108,7 @@ func (f *drmlAblation) plotCurves(part string, m drmlMode, name func(g *drmlGrou
 	for _, fig := range []string{"R@1", "NMI", "F1"} {
 		for _, loss := range f.lossesOf(part) {
 			title, axis := f.title(fig, m)
-			figure := eval.Lines{Title: loss + " on " + title, X: "step", Y: axis}
+			figure := plot.Lines{Title: loss + " on " + title, X: "step", Y: axis}
 			for _, g := range f.groups[part] {
 				if g.loss != loss {
 					continue
@@ -138,7 +138,7 @@ func (f *drmlAblation) lossesOf(part string) (list []string) {
 }
 
 // meanCurve is the mean over the runs that have come as far.
-func meanCurve(runs []*drmlRun, m drmlMode, fig string) (l eval.Line) {
+func meanCurve(runs []*drmlRun, m drmlMode, fig string) (l plot.Line) {
 	for k := 0; ; k++ {
 		var v []float64
 		steps := 0
@@ -158,12 +158,12 @@ func meanCurve(runs []*drmlRun, m drmlMode, fig string) (l eval.Line) {
 			return l
 		}
 		s := summaryOf(v)
-		l.Points, l.Deviation = append(l.Points, eval.Point{X: float64(steps), Y: s.mean}), append(l.Deviation, s.std)
+		l.Points, l.Deviation = append(l.Points, plot.Point{X: float64(steps), Y: s.mean}), append(l.Deviation, s.std)
 	}
 }
 
 // draw writes a figure that has something in it.
-func (f *drmlAblation) draw(figure eval.Lines, part, fig string, m drmlMode) error {
+func (f *drmlAblation) draw(figure plot.Lines, part, fig string, m drmlMode) error {
 	if len(figure.Lines) == 0 {
 		return nil
 	}

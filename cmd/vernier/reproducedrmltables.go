@@ -9,7 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
-	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/eval/plot"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/run"
@@ -184,13 +184,13 @@ func (f *drmlTablesFlags) writePublished(w io.Writer) error {
 
 // plot draws Recall@1 of each image alone.
 func (f *drmlTablesFlags) plot(runs []*drmlRun) error {
-	figure := eval.Lines{Title: "Recall@1, each image alone, " + filepath.Base(f.data), X: "variant", Y: "Recall@1 [%], ± one deviation", Names: f.variants}
+	figure := plot.Lines{Title: "Recall@1, each image alone, " + filepath.Base(f.data), X: "variant", Y: "Recall@1 [%], ± one deviation", Names: f.variants}
 	alone, recall := drmlModes()[0], drmlFigures([]int{1})[0]
 	for _, loss := range f.losses {
-		l := eval.Line{Name: loss}
+		l := plot.Line{Name: loss}
 		for k, variant := range f.variants {
 			if s := summarize(cell(runs, loss, variant), alone, recall); s.n > 0 {
-				l.Points = append(l.Points, eval.Point{X: float64(k), Y: s.mean})
+				l.Points = append(l.Points, plot.Point{X: float64(k), Y: s.mean})
 				l.Deviation = append(l.Deviation, s.std)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/eval/plot"
 	"github.com/vernier-ml/vernier/linear"
 )
 
@@ -59,7 +60,7 @@ takes their place here.`,
 				if out == "" {
 					return nil
 				}
-				if err := eval.PlotROC(out, "the learnt distance", learners, rocs); err != nil {
+				if err := plot.ROC(out, "the learnt distance", learners, rocs); err != nil {
 					return err
 				}
 				log.Infof("drew %s", out)

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/eval/plot"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/linear"
 )
@@ -182,7 +183,7 @@ func table2Figure(ctx context.Context, eng linear.Engine, rho float64, seed uint
 		if err != nil {
 			return err
 		}
-		if err := eval.PlotHistogram(filepath.Join(out, fmt.Sprintf("fig6-rho%v-%s-distances.png", rho, kind)), title, hist); err != nil {
+		if err := plot.Histogram(filepath.Join(out, fmt.Sprintf("fig6-rho%v-%s-distances.png", rho, kind)), title, hist); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/eval/plot"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
@@ -154,12 +155,12 @@ func (f *verifyFlags) choose(s *pairSample) (*model.Threshold, error) {
 func (f *verifyFlags) plot(distance string, test *pairSample) error {
 	names, curves := []string{test.name}, []*eval.ROC{test.roc}
 	if f.roc != "" {
-		if err := eval.PlotROC(f.roc, distance, names, curves); err != nil {
+		if err := plot.ROC(f.roc, distance, names, curves); err != nil {
 			return err
 		}
 	}
 	if f.det != "" {
-		return eval.PlotDET(f.det, distance, names, curves)
+		return plot.DET(f.det, distance, names, curves)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/eval/plot"
 	"github.com/vernier-ml/vernier/internal/nearest"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
@@ -255,7 +255,7 @@ func (t *Table) Plot(path, figure string) error {
 	if Percent(figure) {
 		unit = " [%]"
 	}
-	p := eval.Groups{Title: title(figure) + ", every run, and mean ± deviation", Figure: title(figure) + unit}
+	p := plot.Groups{Title: title(figure) + ", every run, and mean ± deviation", Figure: title(figure) + unit}
 	index := func(list *[]string, name string) int {
 		i := slices.Index(*list, name)
 		if i < 0 {
@@ -282,5 +282,5 @@ func (t *Table) Plot(path, figure string) error {
 	for i, g := range t.Groups {
 		p.Values[at[i].category][at[i].series] = g.figure(figure)
 	}
-	return eval.PlotGroups(path, p)
+	return plot.DrawGroups(path, p)
 }

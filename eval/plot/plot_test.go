@@ -1,4 +1,4 @@
-package eval
+package plot
 
 import (
 	"fmt"
@@ -6,11 +6,13 @@ import (
 	"image/color"
 	"image/png"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/metric"
 	"gonum.org/v1/gonum/mat"
 )
@@ -26,10 +28,10 @@ func figure(t *testing.T, name string) string {
 func readPNG(t *testing.T, path string) image.Image {
 	t.Helper()
 	f, err := os.Open(path)
-	fatal(t, err)
+	must(t, err)
 	defer f.Close()
 	img, err := png.Decode(f)
-	fatal(t, err)
+	must(t, err)
 	return img
 }
 
@@ -65,13 +67,13 @@ func wantPlot(t *testing.T, path string, colours ...color.Color) {
 
 func TestLossFigure(t *testing.T) {
 	var points []Point
-	rng := seeded(51)
+	rng := rand.New(rand.NewPCG(51, 42))
 	for i := range 400 {
 		points = append(points, Point{float64(i), 3*math.Exp(-float64(i)/90) + 0.2 + 0.05*rng.NormFloat64()})
 	}
 	points[120].Y = math.NaN()
 	path := figure(t, "loss.png")
-	fatal(t, PlotLoss(path, "N-pairs", "step", points))
+	must(t, Loss(path, "N-pairs", "step", points))
 	wantPlot(t, path, blue)
 }
 
@@ -83,13 +85,13 @@ func TestRecallFigure(t *testing.T) {
 		test = append(test, Point{x, 74 - 42*math.Exp(-x/3)})
 	}
 	path := figure(t, "recall.png")
-	fatal(t, PlotRecall(path, RecallCurves{Metric: "brm", Validation: validation, Test: test, Best: 9}))
+	must(t, Recall(path, RecallCurves{Metric: "brm", Validation: validation, Test: test, Best: 9}))
 	wantPlot(t, path, blue, orange, gray)
 }
 
 func TestRecallFigureWithoutValidationHasTheTestClassesAlone(t *testing.T) {
 	path := figure(t, "recall.png")
-	fatal(t, PlotRecall(path, RecallCurves{Metric: "brm", Test: []Point{{1, 60}, {2, 70}}, Best: math.NaN()}))
+	must(t, Recall(path, RecallCurves{Metric: "brm", Test: []Point{{1, 60}, {2, 70}}, Best: math.NaN()}))
 	wantPlot(t, path, orange)
 }
 
@@ -114,46 +116,46 @@ func TestTicksAreRoundNumbers(t *testing.T) {
 
 func TestFigureOfOneEpoch(t *testing.T) {
 	path := figure(t, "one.png")
-	fatal(t, PlotRecall(path, RecallCurves{Metric: "cosine", Validation: []Point{{1, 50}}, Best: math.NaN()}))
+	must(t, Recall(path, RecallCurves{Metric: "cosine", Validation: []Point{{1, 50}}, Best: math.NaN()}))
 	wantPlot(t, path, blue)
 }
 
 func TestHistogramFigure(t *testing.T) {
-	e := blobs(seeded(52), 60, 10, 32, 0.55)
+	e := clusters(rand.New(rand.NewPCG(52, 42)), 60, 10, 32, 0.55)
 	for _, m := range []metric.Metric{{P: 2}, {Kind: metric.Cosine}} {
-		p, err := SamplePairs(e, m, PairOptions{})
-		fatal(t, err)
+		p, err := eval.SamplePairs(e, m, eval.PairOptions{})
+		must(t, err)
 		h, err := p.Histogram(60)
-		fatal(t, err)
+		must(t, err)
 		path := figure(t, "histogram_"+m.Kind.String()+".png")
-		fatal(t, PlotHistogram(path, "Distances on the test classes", h))
+		must(t, Histogram(path, "Distances on the test classes", h))
 		wantPlot(t, path, blue, orange)
 	}
 }
 
 func TestROCFigure(t *testing.T) {
-	e := blobs(seeded(53), 30, 8, 8, 0.8)
+	e := clusters(rand.New(rand.NewPCG(53, 42)), 30, 8, 8, 0.8)
 	var names []string
-	var curves []*ROC
+	var curves []*eval.ROC
 	for _, m := range []metric.Metric{{P: 2}, {Kind: metric.Cosine}} {
-		p, err := SamplePairs(e, m, PairOptions{})
-		fatal(t, err)
+		p, err := eval.SamplePairs(e, m, eval.PairOptions{})
+		must(t, err)
 		r, err := p.ROC()
-		fatal(t, err)
+		must(t, err)
 		names, curves = append(names, m.String()), append(curves, r)
 	}
 	path := figure(t, "roc.png")
-	fatal(t, PlotROC(path, "each metric's distance", names, curves))
+	must(t, ROC(path, "each metric's distance", names, curves))
 	wantPlot(t, path, blue, orange, gray)
-	fatal(t, PlotDET(path, "each metric's distance", names, curves))
+	must(t, DET(path, "each metric's distance", names, curves))
 	wantPlot(t, path, blue, orange, gray)
 }
 
 func TestDETOfPairsWithoutErrorsIsStillDrawn(t *testing.T) {
-	r, err := NewROC([]float64{1, 2}, []bool{true, false})
-	fatal(t, err)
+	r, err := eval.NewROC([]float64{1, 2}, []bool{true, false})
+	must(t, err)
 	path := figure(t, "det.png")
-	fatal(t, PlotDET(path, "distance", []string{"perfect"}, []*ROC{r}))
+	must(t, DET(path, "distance", []string{"perfect"}, []*eval.ROC{r}))
 	wantPlot(t, path, gray)
 }
 
@@ -187,7 +189,7 @@ func TestRetrievalGrid(t *testing.T) {
 		rows = append(rows, r)
 	}
 	path := figure(t, "grid.png")
-	fatal(t, DrawGrid(path, "Nearest neighbours by brm on the test classes", rows))
+	must(t, Grid(path, "Nearest neighbours by brm on the test classes", rows))
 	img := readPNG(t, path)
 	for q := range 3 {
 		y := gridMargin + gridTitle + q*(gridCell+gridCaption+gridGap)
@@ -218,17 +220,17 @@ func TestRetrievalGrid(t *testing.T) {
 
 func TestFiguresOfNothingAreRefusedAndKeepTheOldFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "old.png")
-	fatal(t, os.WriteFile(path, []byte("old"), 0o644))
+	must(t, os.WriteFile(path, []byte("old"), 0o644))
 	for name, draw := range map[string]func() error{
-		"loss":   func() error { return PlotLoss(path, "x", "epoch", []Point{{1, math.NaN()}}) },
-		"recall": func() error { return PlotRecall(path, RecallCurves{}) },
+		"loss":   func() error { return Loss(path, "x", "epoch", []Point{{1, math.NaN()}}) },
+		"recall": func() error { return Recall(path, RecallCurves{}) },
 		"histogram": func() error {
-			return PlotHistogram(path, "", &Histogram{Edges: []float64{0, 1}, Intra: []int{0}, Inter: []int{0}})
+			return Histogram(path, "", &eval.Histogram{Edges: []float64{0, 1}, Intra: []int{0}, Inter: []int{0}})
 		},
-		"roc":      func() error { return PlotROC(path, "", nil, nil) },
-		"det":      func() error { return PlotDET(path, "", nil, nil) },
-		"grid":     func() error { return DrawGrid(path, "", nil) },
-		"no image": func() error { return DrawGrid(path, "", []GridRow{{}}) },
+		"roc":      func() error { return ROC(path, "", nil, nil) },
+		"det":      func() error { return DET(path, "", nil, nil) },
+		"grid":     func() error { return Grid(path, "", nil) },
+		"no image": func() error { return Grid(path, "", []GridRow{{}}) },
 	} {
 		err := draw()
 		if err == nil || !strings.Contains(err.Error(), "old.png") {
@@ -238,20 +240,20 @@ func TestFiguresOfNothingAreRefusedAndKeepTheOldFile(t *testing.T) {
 			t.Fatalf("%s: the old file is gone", name)
 		}
 	}
-	if err := PlotLoss(filepath.Join(t.TempDir(), "none", "x.png"), "x", "epoch", []Point{{1, 1}}); err == nil {
+	if err := Loss(filepath.Join(t.TempDir(), "none", "x.png"), "x", "epoch", []Point{{1, 1}}); err == nil {
 		t.Error("a folder that does not exist was accepted")
 	}
 }
 
 func TestCovarianceFigure(t *testing.T) {
-	e := blobs(seeded(54), 40, 10, 32, 1)
+	e := clusters(rand.New(rand.NewPCG(54, 42)), 40, 10, 32, 1)
 	for i := range e.N {
 		e.X[i*e.H+5] = -e.X[i*e.H+20] // one pair of coordinates goes together
 	}
-	cov, err := Covariance(e)
-	fatal(t, err)
+	cov, err := eval.Covariance(e)
+	must(t, err)
 	path := figure(t, "covariance.png")
-	fatal(t, PlotCovariance(path, cov))
+	must(t, Covariance(path, cov))
 	img := readPNG(t, path)
 	red, blue := 0, 0
 	for y := 150; y < 700; y++ {
@@ -269,7 +271,31 @@ func TestCovarianceFigure(t *testing.T) {
 	if ratio := float64(red) / float64(blue); ratio < 12 || ratio > 20 {
 		t.Errorf("%d red and %d blue pixels, want 16 to 1", red, blue)
 	}
-	if err := PlotCovariance(path, mat.NewSymDense(2, nil)); err == nil || !strings.Contains(err.Error(), "largest covariance is 0") {
+	if err := Covariance(path, mat.NewSymDense(2, nil)); err == nil || !strings.Contains(err.Error(), "largest covariance is 0") {
 		t.Errorf("no variance: error %v", err)
+	}
+}
+
+func clusters(rng *rand.Rand, classes, each, h int, spread float64) *eval.Embeddings {
+	e := &eval.Embeddings{N: classes * each, H: h}
+	for c := range classes {
+		centre := make([]float64, h)
+		for i := range centre {
+			centre[i] = rng.NormFloat64()
+		}
+		for range each {
+			for _, v := range centre {
+				e.X = append(e.X, float32(v+spread*rng.NormFloat64()))
+			}
+			e.Labels = append(e.Labels, c)
+		}
+	}
+	return e
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,19 +1,20 @@
-package eval
+package plot
 
 import (
 	"fmt"
 	"image/color"
 	"strings"
 
+	"github.com/vernier-ml/vernier/eval"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 )
 
-// PlotHistogram draws the distances inside and between classes as a PNG file
+// Histogram draws the distances inside and between classes as a PNG file
 // (BRM Figs. 2 and 10). Each kind is a share of its own pairs, since there are
 // far more pairs between classes. title says what the embeddings are.
-func PlotHistogram(path, title string, h *Histogram) error {
-	p := newChart(title, "distance ("+DistanceName(h.Metric)+")", "share of the pairs of a kind [%]")
+func Histogram(path, title string, h *eval.Histogram) error {
+	p := newChart(title, "distance ("+eval.DistanceName(h.Metric)+")", "share of the pairs of a kind [%]")
 	top := 0.0
 	for _, kind := range []struct {
 		name   string
@@ -33,7 +34,7 @@ func PlotHistogram(path, title string, h *Histogram) error {
 		}
 		area, err := plotter.NewPolygon(outline)
 		if err != nil {
-			return fmt.Errorf("eval: figure %s: %w", path, err)
+			return fmt.Errorf("plot: figure %s: %w", path, err)
 		}
 		area.LineStyle.Color, area.LineStyle.Width = kind.colour, vg.Points(1.5)
 		fill := kind.colour
@@ -43,7 +44,7 @@ func PlotHistogram(path, title string, h *Histogram) error {
 		p.entry(fmt.Sprintf("%s (%s pairs)", kind.name, thousands(total)), area)
 	}
 	if top == 0 {
-		return fmt.Errorf("eval: figure %s: the histogram is empty", path)
+		return fmt.Errorf("plot: figure %s: the histogram is empty", path)
 	}
 	p.X.Min, p.X.Max = h.Edges[0], h.Edges[len(h.Edges)-1]
 	p.Y.Min, p.Y.Max = 0, top*1.05
@@ -81,16 +82,16 @@ func thousands(n int) string {
 	return b.String()
 }
 
-// PlotROC draws verification curves as a PNG file (BRM Fig. 8), each with its
+// ROC draws verification curves as a PNG file (BRM Fig. 8), each with its
 // area in the legend. names go with curves; metric says what is thresholded.
-func PlotROC(path, metric string, names []string, curves []*ROC) error {
+func ROC(path, metric string, names []string, curves []*eval.ROC) error {
 	if len(names) != len(curves) || len(curves) == 0 {
-		return fmt.Errorf("eval: figure %s: %d names for %d curves", path, len(names), len(curves))
+		return fmt.Errorf("plot: figure %s: %d names for %d curves", path, len(names), len(curves))
 	}
 	p := newChart("Verification by "+metric, "false acceptance rate (FAR)", "true acceptance rate (TAR)")
 	chance, err := plotter.NewLine(plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}})
 	if err != nil {
-		return fmt.Errorf("eval: figure %s: %w", path, err)
+		return fmt.Errorf("plot: figure %s: %w", path, err)
 	}
 	chance.Color, chance.Dashes = gray, []vg.Length{vg.Points(2), vg.Points(2)}
 	p.Add(chance)
@@ -101,7 +102,7 @@ func PlotROC(path, metric string, names []string, curves []*ROC) error {
 		}
 		line, err := plotter.NewLine(points)
 		if err != nil {
-			return fmt.Errorf("eval: figure %s: %s: %w", path, names[i], err)
+			return fmt.Errorf("plot: figure %s: %s: %w", path, names[i], err)
 		}
 		line.Color, line.Width = curveColour(i), vg.Points(2)
 		p.Add(line)

@@ -1,10 +1,11 @@
-package eval
+package plot
 
 import (
 	"fmt"
 	"math"
 	"strconv"
 
+	"github.com/vernier-ml/vernier/eval"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -13,17 +14,17 @@ import (
 // rateTicks are rates on an axis of normal deviates.
 var rateTicks = [...]float64{1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95}
 
-// PlotDET draws detection error trade-offs as a PNG file: FRR over FAR, both on
+// DET draws detection error trade-offs as a PNG file: FRR over FAR, both on
 // normal deviates, where normal distances give straight lines (Martin et al.
 // 1997). names go with curves; metric says what is thresholded. Curves that
 // separate the pairs without an error have nothing to draw and stand in the
 // legend only.
-func PlotDET(path, metric string, names []string, curves []*ROC) error {
+func DET(path, metric string, names []string, curves []*eval.ROC) error {
 	if len(names) != len(curves) || len(curves) == 0 {
-		return fmt.Errorf("eval: figure %s: %d names for %d curves", path, len(names), len(curves))
+		return fmt.Errorf("plot: figure %s: %d names for %d curves", path, len(names), len(curves))
 	}
 	p := newChart("Detection error trade-off by "+metric, "false acceptance rate (FAR)", "false rejection rate (FRR)")
-	low, high := probit(1e-3), probit(0.5)
+	low, high := normalDeviate(1e-3), normalDeviate(0.5)
 	for i, r := range curves {
 		far, frr := r.DET()
 		points := make(plotter.XYs, len(far))
@@ -40,7 +41,7 @@ func PlotDET(path, metric string, names []string, curves []*ROC) error {
 		}
 		line, err := plotter.NewLine(points)
 		if err != nil {
-			return fmt.Errorf("eval: figure %s: %s: %w", path, names[i], err)
+			return fmt.Errorf("plot: figure %s: %s: %w", path, names[i], err)
 		}
 		line.Color, line.Width = curveColour(i), vg.Points(2)
 		p.Add(line)
@@ -48,7 +49,7 @@ func PlotDET(path, metric string, names []string, curves []*ROC) error {
 	}
 	equal, err := plotter.NewLine(plotter.XYs{{X: low, Y: low}, {X: high, Y: high}})
 	if err != nil {
-		return fmt.Errorf("eval: figure %s: %w", path, err)
+		return fmt.Errorf("plot: figure %s: %w", path, err)
 	}
 	equal.Color, equal.Dashes = gray, []vg.Length{vg.Points(2), vg.Points(2)}
 	p.Add(equal)
@@ -66,9 +67,12 @@ type deviateTicks struct{}
 // Ticks implements plot.Ticker.
 func (deviateTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 	for _, rate := range rateTicks {
-		if at := probit(rate); at >= low && at <= high {
+		if at := normalDeviate(rate); at >= low && at <= high {
 			ticks = append(ticks, plot.Tick{Value: at, Label: strconv.FormatFloat(100*rate, 'g', -1, 64) + "%"})
 		}
 	}
 	return ticks
 }
+
+// normalDeviate is the inverse of the normal distribution function.
+func normalDeviate(p float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*p) }

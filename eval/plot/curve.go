@@ -1,4 +1,4 @@
-package eval
+package plot
 
 import (
 	"fmt"
@@ -14,13 +14,13 @@ import (
 // Point is one point of a curve.
 type Point struct{ X, Y float64 }
 
-// PlotLoss draws the loss of a run as a PNG file. xLabel says what the points'
+// Loss draws the loss of a run as a PNG file. xLabel says what the points'
 // X counts ("epoch", "step"), loss what is plotted. Values that are no numbers
 // leave a gap.
-func PlotLoss(path, loss, xLabel string, points []Point) error {
+func Loss(path, loss, xLabel string, points []Point) error {
 	p := newChart("Training loss", xLabel, "loss ("+loss+")")
 	if err := addCurve(p, "", points, blue, nil); err != nil {
-		return fmt.Errorf("eval: figure %s: loss: %w", path, err)
+		return fmt.Errorf("plot: figure %s: loss: %w", path, err)
 	}
 	fit(p, points)
 	return p.save(path)
@@ -36,21 +36,21 @@ type RecallCurves struct {
 	Best float64
 }
 
-// PlotRecall draws both curves as a PNG file, test in another colour with
+// Recall draws both curves as a PNG file, test in another colour with
 // diamonds and a broken line, so that nobody takes it for what picked the epoch.
-func PlotRecall(path string, r RecallCurves) error {
+func Recall(path string, r RecallCurves) error {
 	p := newChart("Recall@1 by epoch", "epoch", "Recall@1 [%], nearest by "+r.Metric)
 	if len(r.Validation)+len(r.Test) == 0 {
-		return fmt.Errorf("eval: figure %s: neither validation nor test has points", path)
+		return fmt.Errorf("plot: figure %s: neither validation nor test has points", path)
 	}
 	if len(r.Validation) > 0 {
 		if err := addCurve(p, "validation (part of the training classes)", r.Validation, blue, nil); err != nil {
-			return fmt.Errorf("eval: figure %s: validation: %w", path, err)
+			return fmt.Errorf("plot: figure %s: validation: %w", path, err)
 		}
 	}
 	if len(r.Test) > 0 {
 		if err := addCurve(p, "test classes (never used to choose)", r.Test, orange, []vg.Length{vg.Points(5), vg.Points(3)}); err != nil {
-			return fmt.Errorf("eval: figure %s: test: %w", path, err)
+			return fmt.Errorf("plot: figure %s: test: %w", path, err)
 		}
 	}
 	all := append(append([]Point{}, r.Validation...), r.Test...)
@@ -58,7 +58,7 @@ func PlotRecall(path string, r RecallCurves) error {
 	p.Y.Min, p.Y.Max = max(0, p.Y.Min), min(100, p.Y.Max)
 	if !math.IsNaN(r.Best) {
 		if err := addVertical(p, "best by validation", r.Best); err != nil {
-			return fmt.Errorf("eval: figure %s: %w", path, err)
+			return fmt.Errorf("plot: figure %s: %w", path, err)
 		}
 	}
 	return p.save(path)

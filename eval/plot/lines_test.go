@@ -1,4 +1,4 @@
-package eval
+package plot
 
 import (
 	"math"
@@ -12,7 +12,7 @@ func TestPlotLines(t *testing.T) {
 		{Name: "npair", Points: []Point{{0, 51}, {.2, math.NaN()}, {.4, 58}}, Dashed: true},
 	}}
 	path := figure(t, "lines.png")
-	fatal(t, f.Plot(path))
+	must(t, f.Plot(path))
 	wantPlot(t, path, blue, orange)
 
 	f.Names = []string{"plain", "flow", "both"}
@@ -22,7 +22,7 @@ func TestPlotLines(t *testing.T) {
 		}
 	}
 	path = figure(t, "lines-names.png")
-	fatal(t, f.Plot(path))
+	must(t, f.Plot(path))
 	wantPlot(t, path, blue, orange)
 }
 

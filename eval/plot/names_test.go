@@ -1,4 +1,4 @@
-package eval
+package plot
 
 import (
 	"image"
@@ -35,11 +35,11 @@ func TestFiguresWriteTheNamesThatTheyNumber(t *testing.T) {
 		return GridCell{Image: image.NewGray(image.Rect(0, 0, 4, 4)), Caption: name}
 	}
 	grid := filepath.Join(dir, "grid.png")
-	if err := DrawGrid(grid, "Nearest", []GridRow{{Query: cell("鳥"), Neighbors: []GridCell{cell("wren"), cell("鳥"), cell("🐦")}}}); err != nil {
+	if err := Grid(grid, "Nearest", []GridRow{{Query: cell("鳥"), Neighbors: []GridCell{cell("wren"), cell("鳥"), cell("🐦")}}}); err != nil {
 		t.Fatal(err)
 	}
 	groups := filepath.Join(dir, "groups.png")
-	if err := PlotGroups(groups, Groups{Title: "Loss", Figure: "R@1", Categories: []string{"鳥", "wren"}, Series: []string{"🐦"}, Values: [][][]float64{{{1, 2}}, {{3}}}}); err != nil {
+	if err := DrawGroups(groups, Groups{Title: "Loss", Figure: "R@1", Categories: []string{"鳥", "wren"}, Series: []string{"🐦"}, Values: [][][]float64{{{1, 2}}, {{3}}}}); err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{"grid-names.txt": "(1)\t鳥\n(2)\t🐦\n", "groups-names.txt": "(1)\t🐦\n(2)\t鳥\n"} {
@@ -48,7 +48,7 @@ func TestFiguresWriteTheNamesThatTheyNumber(t *testing.T) {
 		}
 	}
 	plain := filepath.Join(dir, "plain.png")
-	if err := DrawGrid(plain, "Nearest", []GridRow{{Query: cell("wren"), Neighbors: []GridCell{cell("ant")}}}); err != nil {
+	if err := Grid(plain, "Nearest", []GridRow{{Query: cell("wren"), Neighbors: []GridCell{cell("ant")}}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(namesFile(plain)); !os.IsNotExist(err) {

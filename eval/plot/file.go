@@ -1,4 +1,4 @@
-package eval
+package plot
 
 import (
 	"image/color"

@@ -1,4 +1,4 @@
-package eval
+package plot
 
 import (
 	"fmt"
@@ -30,20 +30,20 @@ type Lines struct {
 // Plot draws the figure as a PNG file. Values that are no numbers leave a gap.
 func (f Lines) Plot(path string) error {
 	if len(f.Lines) == 0 {
-		return fmt.Errorf("eval: figure %s: nothing to draw", path)
+		return fmt.Errorf("plot: figure %s: nothing to draw", path)
 	}
 	p := newChart(f.Title, f.X, f.Y)
 	var all []Point
 	for i, l := range f.Lines {
 		if l.Deviation != nil && len(l.Deviation) != len(l.Points) {
-			return fmt.Errorf("eval: figure %s: %s: %d deviations of %d points", path, l.Name, len(l.Deviation), len(l.Points))
+			return fmt.Errorf("plot: figure %s: %s: %d deviations of %d points", path, l.Name, len(l.Deviation), len(l.Points))
 		}
 		var dashes []vg.Length
 		if l.Dashed {
 			dashes = []vg.Length{vg.Points(5), vg.Points(3)}
 		}
 		if err := addCurve(p, l.Name, l.Points, lineColour(i), dashes); err != nil {
-			return fmt.Errorf("eval: figure %s: %s: %w", path, l.Name, err)
+			return fmt.Errorf("plot: figure %s: %s: %w", path, l.Name, err)
 		}
 		for k, at := range l.Points {
 			if l.Deviation == nil || !finitePoint(at) || !(l.Deviation[k] > 0) {

@@ -1,4 +1,4 @@
-package eval
+package plot
 
 import (
 	"fmt"
@@ -51,17 +51,17 @@ var (
 	queryFrame = color.NRGBA{110, 110, 110, 255}
 )
 
-// DrawGrid draws queries and their nearest neighbours as a PNG file, one row a
+// Grid draws queries and their nearest neighbours as a PNG file, one row a
 // query, framed green where the class is right and red where not (BRM Fig. 9).
 // title says how they were found.
-func DrawGrid(path, title string, rows []GridRow) error {
+func Grid(path, title string, rows []GridRow) error {
 	names, err := gridNames()
 	var g *image.RGBA
 	if err == nil {
 		g, err = newGridImage(path, title, rows, names)
 	}
 	if err != nil {
-		return fmt.Errorf("eval: figure %s: %w", path, err)
+		return fmt.Errorf("plot: figure %s: %w", path, err)
 	}
 	if err := names.write(path); err != nil {
 		return err

@@ -1,10 +1,11 @@
-package eval
+package plot
 
 import (
 	"fmt"
 	"image/color"
 	"math"
 
+	"github.com/vernier-ml/vernier/eval"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -15,16 +16,16 @@ import (
 // matrices are averaged down to it.
 const maxCovarianceCells = 128
 
-// PlotCovariance draws the covariance of coordinates as a PNG file (BRM Fig. 3):
+// Covariance draws the covariance of coordinates as a PNG file (BRM Fig. 3):
 // white is 0, blue negative, red positive, and the scale is that of the largest
 // entry. The title says how far off-diagonal entries are from 0.
-func PlotCovariance(path string, cov mat.Symmetric) error {
+func Covariance(path string, cov mat.Symmetric) error {
 	h := cov.SymmetricDim()
 	g := newCovarianceGrid(cov)
 	if !(g.largest > 0) || math.IsInf(g.largest, 1) {
-		return fmt.Errorf("eval: figure %s: the largest covariance is %v", path, g.largest)
+		return fmt.Errorf("plot: figure %s: the largest covariance is %v", path, g.largest)
 	}
-	title := fmt.Sprintf("Covariance of %d coordinates, off diagonal %.1f%% of the variance", h, 100*Decorrelation(cov))
+	title := fmt.Sprintf("Covariance of %d coordinates, off diagonal %.1f%% of the variance", h, 100*eval.Decorrelation(cov))
 	p := newChart(title, "coordinate", "coordinate")
 	p.X.Tick.Marker, p.Y.Tick.Marker = niceTicks{whole: true}, niceTicks{whole: true}
 	p.Add(g)
@@ -92,7 +93,7 @@ func diverging(v float64) color.NRGBA {
 		end, v = color.NRGBA{33, 102, 172, 255}, -v
 	}
 	v = min(v, 1)
-	mix := func(to uint8) uint8 { return uint8(math.Round(lerp(255, float64(to), v))) }
+	mix := func(to uint8) uint8 { return uint8(math.Round(255 + v*(float64(to)-255))) }
 	return color.NRGBA{mix(end.R), mix(end.G), mix(end.B), 255}
 }
 

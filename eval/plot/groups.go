@@ -1,4 +1,4 @@
-package eval
+package plot
 
 import (
 	"fmt"
@@ -24,9 +24,9 @@ type Groups struct {
 // seriesColors tell series apart; further ones begin again with other marks.
 func seriesColors() []color.Color { return []color.Color{blue, orange, green, purple, gray} }
 
-// PlotGroups draws every measurement as a small mark, and mean and deviation of
+// DrawGroups draws every measurement as a small mark, and mean and deviation of
 // each group beside it, as a PNG file.
-func PlotGroups(path string, g Groups) error {
+func DrawGroups(path string, g Groups) error {
 	p := newChart(g.Title, "", g.Figure)
 	var all []Point
 	width := .8 / float64(max(len(g.Series), 1))
@@ -60,11 +60,11 @@ func PlotGroups(path string, g Groups) error {
 			continue
 		}
 		if err := p.addGroup(name, single, means, spread, c, shape); err != nil {
-			return fmt.Errorf("eval: figure %s: %w", path, err)
+			return fmt.Errorf("plot: figure %s: %w", path, err)
 		}
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("eval: figure %s: there is nothing to draw", path)
+		return fmt.Errorf("plot: figure %s: there is nothing to draw", path)
 	}
 	fit(p, all)
 	p.NominalX(p.names.all(g.Categories)...)
