@@ -20,7 +20,8 @@ type Projection struct {
 // component analysis), from the eigenvectors of the covariance or, with fewer
 // rows than coordinates, of the Gram matrix. Axes have the sign that makes the
 // largest of the absolute coordinates of its direction positive; an axis
-// without variance is all zeros.
+// without variance is all zeros. This takes a third to a half of the time of gonum's
+// stat.PC, which decomposes the rows themselves (BenchmarkPCA).
 func PCA(e *Embeddings, k int) (*Projection, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/stat"
 )
 
 // Covariance is Mahalanobis' own distance (1936): M is the pseudo-inverse of the
@@ -17,9 +18,9 @@ func (Covariance) Name() string { return "covariance" }
 // Fit needs rows only. Directions without variance get no weight, and a note.
 func (c Covariance) Fit(_ context.Context, p *Problem) (*Result, error) {
 	return fitting(c.Name(), p, func() (*Result, error) {
-		n, d := p.X.Dims()
-		_, s := centredScatter(p.X, allRows(n))
-		s.ScaleSym(1/float64(n-1), s)
+		_, d := p.X.Dims()
+		s := mat.NewSymDense(d, nil)
+		stat.CovarianceMatrix(s, p.X, nil)
 		l, rank, err := inverseFactor(s)
 		if err != nil {
 			return nil, err
