@@ -18,6 +18,10 @@ import (
 // stroked in plain colours. A picture that needs more (gradients, text, clipping,
 // style sheets) is an error, since it would come out wrong. The opacity of a
 // group is applied to its shapes one by one.
+//
+// No library takes its place: of the pictures in the tests oksvg draws a half with other
+// areas and tdewolff/canvas a quarter, and both take most of those that they cannot
+// draw without an error.
 func renderSVG(file []byte, side int) (*RGB, error) {
 	d := &svgDrawing{canvas: NewRGB(side, side), raster: newRasteriser(side), cover: make([]uint8, side*side)}
 	for i := range d.canvas.Pix {
