@@ -81,6 +81,9 @@ func New(name string, o Options) (Loss, error) {
 // package, then those that Register added.
 func Names() []string { return append(builtIn(), registered.Names()...) }
 
+// Registered returns the names that Register added.
+func Registered() []string { return registered.Names() }
+
 func builtIn() []string {
 	var names []string
 	for _, row := range catalogue() {

@@ -135,6 +135,9 @@ func (t Term) OnWeights() bool {
 	return ok
 }
 
+// TermNames returns the names that MakeTerm knows: those of ListTerms, then of losses.
+func TermNames() []string { return append(termNames(), Names()...) }
+
 func termNames() []string {
 	var names []string
 	for _, e := range terms() {

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/vernier-ml/vernier/backbone"
@@ -29,6 +30,9 @@ type Model struct {
 
 // New returns a model with initial weights, which are a function of seed.
 func New(eng engine.Engine, spec Spec, seed uint64) (*Model, error) {
+	if eng == nil {
+		return nil, errors.New("model: the engine is nil: cpu.New makes one")
+	}
 	if err := spec.Validate(); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}

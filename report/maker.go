@@ -45,7 +45,7 @@ func (m *maker) search() error {
 	x, metric := m.e.Embeddings, m.e.Model.Spec.Metric
 	opt := eval.SearchOptions{Self: eval.LeaveOneOut(x.N), Workers: m.opt.Workers}
 	progress := func(task string) func(done, total int) {
-		return func(done, total int) { m.opt.Events.Progress(task, done, total, "") }
+		return func(done, total int) { run.OrSilent(m.opt.Events).Progress(task, done, total, "") }
 	}
 	if x.N < 2 {
 		return fmt.Errorf("report: %s has one image, want at least 2", m.Data)

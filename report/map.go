@@ -10,6 +10,7 @@ import (
 
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // maps draws the embedding in the plane.
@@ -26,7 +27,7 @@ func (m *maker) maps() error {
 	}
 	m.MapShare = pca.Explained
 	tsne, err := eval.TSNE(m.ctx, m.eng, x, m.e.Model.Spec.Metric, eval.TSNEOptions{
-		Workers: m.opt.Workers, Progress: func(done, total int) { m.opt.Events.Progress("map", done, total, "") },
+		Workers: m.opt.Workers, Progress: func(done, total int) { run.OrSilent(m.opt.Events).Progress("map", done, total, "") },
 	})
 	if err != nil {
 		return err

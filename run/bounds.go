@@ -25,7 +25,7 @@ const (
 	maxFolds    = 1000
 )
 
-// upperBounds holds the largest value of every AtSetting that is a whole number, by
+// upperBounds holds the largest value of every setting that is a whole number, by
 // its place, but for seeds.
 func upperBounds() map[string]int64 {
 	return map[string]int64{

@@ -36,9 +36,9 @@ func openSet(ctx context.Context, spec string, cfg DataConfig, opt Options) (_ *
 	} else {
 		small, err = data.Prepare(ctx, set, data.PrepareOptions{
 			Dir: opt.Cache.Dir, Shorter: cfg.Shorter, Workers: opt.Workers,
-			Progress: func(done, total int) { opt.Events.Progress("preparing images", done, total, "") },
+			Progress: func(done, total int) { OrSilent(opt.Events).Progress("preparing images", done, total, "") },
 			Unstored: func(err error) {
-				opt.Events.Warn("pictures are decoded anew every time, which is slow: %v%s", err, opt.Cache.Hint)
+				OrSilent(opt.Events).Warn("pictures are decoded anew every time, which is slow: %v%s", err, opt.Cache.Hint)
 			},
 		})
 	}

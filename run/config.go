@@ -5,14 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
-	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/optim"
 )
 
-// Config is every AtSetting that has an effect on what a run computes. It is
+// Config is every setting that has an effect on what a run computes. It is
 // stored in the run folder in full, so that a run says how it was made and can
 // be resumed. The number of threads is not in it: it changes nothing but time.
 type Config struct {
@@ -38,8 +36,9 @@ type Config struct {
 	// Steps, if not 0, ends a run after so many steps, and Epochs counts for nothing.
 	Steps int `json:"steps,omitempty"`
 
-	// Sampler is one of Samplers: balanced makes batches of ClassesPerBatch times
-	// ImagesPerClass images, random of BatchSize without regard to class.
+	// Sampler is one of data.SamplerNames: balanced makes batches of ClassesPerBatch
+	// times ImagesPerClass images, random of BatchSize without regard to class, and a
+	// sampler that a program registered of BatchSize, or where that is 0 of the former.
 	Sampler         string `json:"sampler"`
 	ClassesPerBatch int    `json:"classes_per_batch"`
 	ImagesPerClass  int    `json:"images_per_class"`
@@ -53,15 +52,26 @@ type Config struct {
 	Seed uint64 `json:"seed"`
 }
 
-// Samplers lists the values of Config.Sampler.
-var Samplers = []string{"balanced", "random"}
-
 // Batch is the number of images in a batch.
 func (c Config) Batch() int {
-	if c.Sampler == "random" {
+	if c.bySize() {
 		return c.BatchSize
 	}
 	return c.ClassesPerBatch * c.ImagesPerClass
+}
+
+// bySize reports whether BatchSize is the size of a batch.
+func (c Config) bySize() bool {
+	return c.Sampler == data.SamplerRandom || c.Sampler != data.SamplerBalanced && c.BatchSize != 0
+}
+
+// SamplerOptions say which batches the run's sampler is to make.
+func (c Config) SamplerOptions() data.SamplerOptions {
+	o := data.SamplerOptions{Batch: c.Batch(), Seed: c.Seed}
+	if !c.bySize() {
+		o.Classes, o.Images = c.ClassesPerBatch, c.ImagesPerClass
+	}
+	return o
 }
 
 // DataConfig says which images are trained on and how they are varied.
@@ -79,8 +89,8 @@ type DataConfig struct {
 	// place: see data.Fold. Folds is 0 for none.
 	Folds int `json:"folds,omitempty"`
 	Fold  int `json:"fold,omitempty"`
-	// Augment is the name of a data.Preset whose training steps are used, "flip"
-	// for random mirroring alone, or "none".
+	// Augment is one of data.AugmentationNames: a data.Preset, "flip" for random
+	// mirroring alone, "none", or what a program registered.
 	Augment string `json:"augment"`
 	// CacheFrozen, one of FrozenFormats, keeps the outputs of the blocks that are
 	// frozen (Freeze.To) on disk, so that a run computes what comes after them only.
@@ -123,38 +133,30 @@ type TermConfig struct {
 	Params map[string]string `json:"params,omitempty"`
 }
 
-// Augmentations lists the values of DataConfig.Augment.
-func Augmentations() []string { return append([]string{"none", augmentFlip}, data.PresetNames()...) }
-
 // Default returns the settings that work without thought for a data
 // specification: a small network trained from scratch with BRM.
-func Default(spec string) Config {
-	net, _ := backbone.New("convnet")
+func Default(set string) Config {
+	spec, _ := model.DefaultSpec("convnet") // which is there
 	c := Config{
-		Data: DataConfig{Spec: spec, TrainClasses: "auto", Validation: .1, Augment: "photos", MaxPixels: data.DefaultMaxPixels},
-		Model: model.Spec{
-			Backbone: "convnet", Input: net.Preprocessing(), Pool: model.PoolAvgMax,
-			HeadNorm: model.HeadNormNone, Head: model.HeadLinear, Dim: 128,
-			Normalization: model.NormRows, Scale: 1,
-			Metric: metric.Metric{Kind: metric.BRM, Restriction: metric.Sigmoid, P: 2},
-		},
+		Data:            DataConfig{Spec: set, TrainClasses: "auto", Validation: .1, Augment: "photos", MaxPixels: data.DefaultMaxPixels},
+		Model:           spec,
 		Loss:            LossConfig{Name: "npairs"},
 		Optimizer:       optim.Default(),
 		Schedule:        optim.Schedule{Name: "cosine"},
 		Epochs:          20,
-		Sampler:         "balanced",
+		Sampler:         data.SamplerBalanced,
 		ClassesPerBatch: 24,
 		ImagesPerClass:  4,
 		Run:             DefaultOutput(),
 		Seed:            1,
 	}
-	if spec == "glyphs" {
+	if set == "glyphs" {
 		c.Data.Augment = "characters"
 	}
 	return c
 }
 
-// Validate checks every AtSetting that can be checked without the data, and
+// Validate checks every setting that can be checked without the data, and
 // names the one at fault.
 func (c Config) Validate() error {
 	if c.Data.Spec == "" {
@@ -172,10 +174,8 @@ func (c Config) Validate() error {
 	if n, of := c.Data.Fold, c.Data.Folds; of != 0 && (of < 2 || n < 1 || n > of) || of == 0 && n != 0 {
 		return fmt.Errorf("validation fold %d of %d: there must be at least 2, numbered from 1", n, of)
 	}
-	if c.Data.Augment != "none" && c.Data.Augment != augmentFlip {
-		if _, err := data.Preset(c.Data.Augment); err != nil {
-			return fmt.Errorf("unknown augmentation %q (there is: %s)", c.Data.Augment, strings.Join(Augmentations(), ", "))
-		}
+	if names := data.AugmentationNames(); !slices.Contains(names, c.Data.Augment) {
+		return fmt.Errorf("unknown augmentation %q (there is: %s)", c.Data.Augment, strings.Join(names, ", "))
 	}
 	if c.Data.MaxBad < 0 || c.Data.MaxPixels < 1 {
 		return fmt.Errorf("the number of bad images to skip (%d) must not be negative, the pixel limit (%d) must be positive", c.Data.MaxBad, c.Data.MaxPixels)
@@ -215,15 +215,15 @@ func (c Config) Validate() error {
 
 // validateBatch checks length of the run and size of a batch.
 func (c Config) validateBatch() error {
-	if !slices.Contains(Samplers, c.Sampler) {
-		return fmt.Errorf("unknown sampler %q (there is: %s)", c.Sampler, strings.Join(Samplers, ", "))
+	if names := data.SamplerNames(); !slices.Contains(names, c.Sampler) {
+		return fmt.Errorf("unknown sampler %q (there is: %s)", c.Sampler, strings.Join(names, ", "))
 	}
 	type least struct {
 		name     string
 		n, least int
 	}
 	list := []least{{"epochs", c.Epochs, 1}, {"steps", c.Steps, 0}, {"micro-batch", c.MicroBatch, 0}, {"classes per batch", c.ClassesPerBatch, 2}, {"images per class", c.ImagesPerClass, 2}}
-	if c.Sampler == "random" {
+	if c.bySize() {
 		list = append(list[:3], least{"batch size", c.BatchSize, 2})
 	} else if c.BatchSize != 0 {
 		return fmt.Errorf("batch size %d is of the random sampler; balanced batches have classes per batch times images per class, %d", c.BatchSize, c.Batch())
@@ -241,20 +241,9 @@ func (c Config) validateBatch() error {
 
 // pipelines returns how images are prepared for training and for measuring.
 func (c Config) Pipelines() (train, measure *data.Pipeline, err error) {
-	measure, err = c.Model.Input.Evaluation()
-	if err != nil || c.Data.Augment == "none" {
+	if measure, err = c.Model.Input.Evaluation(); err != nil || c.Data.Augment == data.AugmentNone {
 		return measure, measure, err
 	}
-	if c.Data.Augment == augmentFlip {
-		r := c.Model.Input.Recipe()
-		r.Flip = true
-		train, err = c.Model.Input.Training(r)
-		return train, measure, err
-	}
-	r, err := data.Preset(c.Data.Augment)
-	if err != nil {
-		return nil, nil, err
-	}
-	train, err = c.Model.Input.Training(r)
+	train, err = c.Model.Input.Augmented(c.Data.Augment)
 	return train, measure, err
 }

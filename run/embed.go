@@ -94,7 +94,7 @@ func embedSelection(ctx context.Context, cfg Config, m *model.Model, epoch int, 
 	}()
 	if sel.Data != "" { // of its own set training has spoken
 		for _, n := range e.whole.Remarks() {
-			sel.Events.Warn("%s", n)
+			OrSilent(sel.Events).Warn("%s", n)
 		}
 	}
 	if sel.SuperClasses != nil {

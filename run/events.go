@@ -10,3 +10,17 @@ type Events interface {
 	// over when done equals total.
 	Progress(task string, done, total int, detail string)
 }
+
+// OrSilent returns ev, or where that is nil events that nobody is told of.
+func OrSilent(ev Events) Events {
+	if ev == nil {
+		return silent{}
+	}
+	return ev
+}
+
+type silent struct{}
+
+func (silent) Say(string, ...any)                {}
+func (silent) Warn(string, ...any)               {}
+func (silent) Progress(string, int, int, string) {}

@@ -15,17 +15,14 @@ import (
 // FrozenFormats lists the values of DataConfig.CacheFrozen that keep something.
 var FrozenFormats = []string{"fp16", "fp32"}
 
-// augmentFlip mirrors pictures and does nothing else to them.
-const augmentFlip = "flip"
-
 // frozenAugmentation is the usual DataConfig.Augment beside CacheFrozen: feature
 // maps can be mirrored where the images may be, a transformer's tokens cannot.
 func frozenAugmentation(set string, spec model.Spec) string {
 	net, err := backbone.New(spec.Backbone)
 	if err == nil && net.Tokens() || Default(set).Data.Augment == "characters" {
-		return "none"
+		return data.AugmentNone
 	}
-	return augmentFlip
+	return data.AugmentFlip
 }
 
 // validateFrozen checks what is frozen up to where, and what is kept of it.
@@ -40,7 +37,7 @@ func (c Config) validateFrozen() error {
 			return fmt.Errorf("freezing up to a block: backbone %s: %w", c.Model.Backbone, err)
 		}
 	}
-	allowed := []string{"none", augmentFlip}
+	allowed := []string{data.AugmentNone, data.AugmentFlip}
 	if net.Tokens() {
 		allowed = allowed[:1]
 	}
@@ -88,13 +85,13 @@ func (c Config) Features(ctx context.Context, all *data.Set, m *model.Model, opt
 		Of:    fmt.Sprintf("%s to %s, parameters %s, computed by %v", c.Model.Backbone, c.Freeze.To, sum, m.Params.Engine().Info()),
 		Shape: trunk.Shape(), Half: c.Data.CacheFrozen == "fp16",
 		Batch: frozenBatch, Workers: opt.Workers, Compute: trunk.Embed,
-		Progress: func(done, total int) { opt.Events.Progress("caching the frozen blocks", done, total, "") },
+		Progress: func(done, total int) { OrSilent(opt.Events).Progress("caching the frozen blocks", done, total, "") },
 		Checking: func(done, total int) {
-			opt.Events.Progress("checking the frozen blocks' outputs", done, total, "")
+			OrSilent(opt.Events).Progress("checking the frozen blocks' outputs", done, total, "")
 		},
 	})
 	if err == nil && f.Damaged {
-		opt.Events.Warn("%s was damaged: the outputs of the frozen blocks were computed anew", f.Path)
+		OrSilent(opt.Events).Warn("%s was damaged: the outputs of the frozen blocks were computed anew", f.Path)
 	}
 	return f, err
 }

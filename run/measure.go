@@ -58,11 +58,11 @@ func EmbedWith(ctx context.Context, embedder *model.Embedder, dim int, loader *d
 		e.Labels = append(e.Labels, batch.Labels...)
 		e.Items = append(e.Items, batch.Items...)
 		batch.Recycle()
-		ev.Progress(task, len(e.Labels), images, "")
+		OrSilent(ev).Progress(task, len(e.Labels), images, "")
 	}
 	e.N = len(e.Labels)
 	if e.N < images {
-		ev.Progress(task, images, images, "")
+		OrSilent(ev).Progress(task, images, images, "")
 	}
 	return e, nil
 }
@@ -140,7 +140,7 @@ func EmbedImages(ctx context.Context, m *model.Model, set *data.Set, maxBad, wor
 // error.
 func (r *Rows) warnLeftOut(set *data.Set, bad []data.BadImage, ev Events) error {
 	for _, b := range bad {
-		ev.Warn("left out %s: %s", b.Path, b.Reason)
+		OrSilent(ev).Warn("left out %s: %s", b.Path, b.Reason)
 	}
 	if len(r.Items) == 0 {
 		return fmt.Errorf("%s: none of %s can be read", set.Name, plural.Of(len(set.Items), "image"))

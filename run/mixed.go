@@ -116,7 +116,7 @@ func (e *Embedded) embedMixed(ctx context.Context, embedder *model.MixedEmbedder
 		}
 		done := b.Items[len(b.Items)-1] + 1
 		b.Recycle()
-		opt.Events.Progress(task, done, len(order), "")
+		OrSilent(opt.Events).Progress(task, done, len(order), "")
 	}
 	return rows, nil
 }

@@ -4,7 +4,7 @@ package run
 type Options struct {
 	Workers int // goroutines that prepare images, 0 for one a CPU
 	Cache   CacheOptions
-	Events  Events
+	Events  Events // nil for none
 	// ModelOnly leaves out what the model has no part in: raw pixels, and the network
 	// before training.
 	ModelOnly bool

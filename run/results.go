@@ -125,7 +125,7 @@ func Measure(ctx context.Context, folder Folder, eng engine.Engine, opt MeasureO
 	switch {
 	case err == nil:
 	case emb.cfg.Weights.Path != "": // a run outlives the file that it started from
-		opt.Events.Warn("the network before training is not measured: %v", err)
+		OrSilent(opt.Events).Warn("the network before training is not measured: %v", err)
 		return emb, r, nil
 	default:
 		return nil, nil, err
@@ -217,6 +217,6 @@ func (e *Embedded) evaluateAs(ctx context.Context, what, split string, x *eval.E
 	return eval.Evaluate(ctx, e.Model.Params.Engine(), x, metric, eval.Options{
 		Ks: opt.Ks, Restarts: opt.Restarts, Centre: opt.Centre, Seed: e.cfg.Seed, Ties: opt.Ties, Split: split, Workers: opt.Workers,
 		PerClass: opt.PerClass && what == modelFigures, ClassName: func(label int) string { return e.Set.Classes[label] }, Super: e.Set.SuperClass(),
-		Progress: func(stage string, done, total int) { opt.Events.Progress(what+": "+stage, done, total, "") },
+		Progress: func(stage string, done, total int) { OrSilent(opt.Events).Progress(what+": "+stage, done, total, "") },
 	})
 }

@@ -29,7 +29,7 @@ func (e *Embedded) Seen(ctx context.Context, sel Selection) (*Seen, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		sel.Events.Warn("whether the run was trained on images of %s is not known, as its own are gone: %v", e.Set.Name, err)
+		OrSilent(sel.Events).Warn("whether the run was trained on images of %s is not known, as its own are gone: %v", e.Set.Name, err)
 		return nil, nil
 	}
 	defer own.All.Close()
@@ -39,7 +39,7 @@ func (e *Embedded) Seen(ctx context.Context, sel Selection) (*Seen, error) {
 		return nil, err
 	}
 	if s.Classes > 0 || s.Images > 0 {
-		sel.Events.Warn("%s: %v", e.Set.Name, s)
+		OrSilent(sel.Events).Warn("%s: %v", e.Set.Name, s)
 	}
 	return s, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // checkWarmup warns of a warm-up of the rate that is never over.
@@ -24,10 +25,10 @@ func (s *Session) fitBatch() error {
 		s.ev.Warn("there are too few training classes (%d) to set some aside for validation: the last epoch counts as the best", have)
 	}
 	switch images := len(s.sets.Train.Items); {
-	case s.cfg.Sampler == "random" && s.cfg.BatchSize > images:
+	case s.cfg.Sampler == data.SamplerRandom && s.cfg.BatchSize > images:
 		s.ev.Warn("a batch has %s instead of %d: there are no more to train on", plural.Of(images, "image"), s.cfg.BatchSize)
 		s.cfg.BatchSize = images
-	case s.cfg.Sampler != "random" && s.cfg.ClassesPerBatch > have:
+	case s.cfg.Sampler == data.SamplerBalanced && s.cfg.ClassesPerBatch > have:
 		s.ev.Warn("a batch has %s instead of %d: there are no more to train on", plural.Of(have, "class"), s.cfg.ClassesPerBatch)
 		s.cfg.ClassesPerBatch = have
 	}
@@ -37,7 +38,7 @@ func (s *Session) fitBatch() error {
 	for _, items := range s.sets.Train.ByClass() {
 		largest = max(largest, len(items))
 	}
-	if s.cfg.Sampler != "random" && s.cfg.ImagesPerClass > largest {
+	if s.cfg.Sampler == data.SamplerBalanced && s.cfg.ImagesPerClass > largest {
 		s.ev.Warn("a batch has %s of each class instead of %d: no class has more", plural.Of(largest, "image"), s.cfg.ImagesPerClass)
 		s.cfg.ImagesPerClass = largest
 	}
@@ -46,18 +47,11 @@ func (s *Session) fitBatch() error {
 
 // sample makes the sampler.
 func (s *Session) sample() (err error) {
-	c := s.cfg
-	if c.Sampler == "random" {
-		s.sampler, err = data.NewRandom(s.sets.Train, c.BatchSize, c.Seed)
-		return err
+	if s.sampler, err = data.NewSampler(s.cfg.Sampler, s.sets.Train, s.cfg.SamplerOptions()); err != nil {
+		return run.AtSetting("sampler", err)
 	}
-	balanced, err := data.NewBalanced(s.sets.Train, c.ClassesPerBatch, c.ImagesPerClass, c.Seed)
-	if err != nil {
-		return err
+	if b, ok := s.sampler.(*data.Balanced); ok && b.Short > 0 {
+		s.ev.Warn("%d training classes have fewer than %d images; some of theirs come twice in a batch", b.Short, b.K)
 	}
-	if balanced.Short > 0 {
-		s.ev.Warn("%d training classes have fewer than %d images; some of theirs come twice in a batch", balanced.Short, c.ImagesPerClass)
-	}
-	s.sampler = balanced
 	return nil
 }

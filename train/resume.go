@@ -32,12 +32,19 @@ func Resume(ctx context.Context, folder run.Folder, eng engine.Engine, opt Optio
 	if cfg, err = opt.Given.Change(cfg); err != nil {
 		return nil, err
 	}
+	if err := cfg.CheckKnown(); err != nil {
+		return nil, fmt.Errorf("%s: %w", folder.Path(run.ConfigFile), err)
+	}
 	s, err := prepare(ctx, cfg, folder, eng, opt)
 	if err != nil {
 		return nil, cfg.ExplainMissing(err)
 	}
+	if err := cfg.CheckLoss(len(s.sets.Train.Classes)); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("%s: %w", folder.Path(run.ConfigFile), err)
+	}
 	if path == "" {
-		opt.Events.Say("there is no checkpoint yet: the run begins anew")
+		s.ev.Say("there is no checkpoint yet: the run begins anew")
 		return s, s.beginAnew(ctx)
 	}
 	if err = s.claim(); err == nil {

@@ -22,7 +22,7 @@ import (
 type Options struct {
 	Workers int // goroutines that prepare images, 0 for one a CPU
 	Cache   run.CacheOptions
-	Events  run.Events
+	Events  run.Events // nil for none
 	// AllTestFigures adds NMI and F1 to what Output.EvalEvery measures, and, of a
 	// model with geometry flow, shuffled batches.
 	AllTestFigures bool
@@ -108,6 +108,9 @@ type state struct {
 
 // Start prepares a new run in a folder that Claim accepted. Nothing is trained yet.
 func Start(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.Engine, opt Options) (*Session, error) {
+	if folder == "" {
+		return nil, errors.New("the run has no folder: run.Claim gives one")
+	}
 	s, err := prepare(ctx, cfg, folder, eng, opt)
 	if err != nil {
 		return nil, err
@@ -195,10 +198,13 @@ func (s *Session) openLog() (err error) {
 }
 
 func prepare(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.Engine, opt Options) (s *Session, err error) {
+	if eng == nil {
+		return nil, errors.New("the engine is nil: cpu.New makes one")
+	}
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s = &Session{cfg: cfg, folder: folder, opt: opt, ev: opt.Events, write: weights.WriteChecked}
+	s = &Session{cfg: cfg, folder: folder, opt: opt, ev: run.OrSilent(opt.Events), write: weights.WriteChecked}
 	if s.sets, err = run.OpenSets(ctx, cfg, opt.run()); err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func (r *Runner) Run(ctx context.Context, jobs []Job) error {
 		return err
 	}
 	if len(foreign) > 0 {
-		r.Options.Events.Warn("%s holds %s that no run of this sweep is, such as %s; the tables there will be of this sweep alone", r.Dir, plural.Of(len(foreign), "run"), foreign[0])
+		run.OrSilent(r.Options.Events).Warn("%s holds %s that no run of this sweep is, such as %s; the tables there will be of this sweep alone", r.Dir, plural.Of(len(foreign), "run"), foreign[0])
 	}
 	todo := slices.DeleteFunc(slices.Clone(jobs), r.done)
 	r.finished = r.total - len(todo)
@@ -145,7 +145,7 @@ func exists(path string) bool {
 func (r *Runner) work(ctx context.Context, queue <-chan Job) {
 	eng, err := r.Engine(r.Threads)
 	if err != nil {
-		r.Options.Events.Warn("%v", err)
+		run.OrSilent(r.Options.Events).Warn("%v", err)
 		r.count(err)
 		for range queue { // nothing can be made here
 		}
@@ -160,12 +160,12 @@ func (r *Runner) work(ctx context.Context, queue <-chan Job) {
 		}
 		switch {
 		case err == nil:
-			r.Options.Events.Say("%d/%d  %s  Recall@1 %.1f%%  %.0f s", r.count(nil), r.total, j.Name, recall, time.Since(begun).Seconds())
+			run.OrSilent(r.Options.Events).Say("%d/%d  %s  Recall@1 %.1f%%  %.0f s", r.count(nil), r.total, j.Name, recall, time.Since(begun).Seconds())
 		case errors.Is(err, run.ErrBusy):
-			r.Options.Events.Warn("%d/%d  %s is left to the other process that works on it", r.count(nil), r.total, j.Name)
+			run.OrSilent(r.Options.Events).Warn("%d/%d  %s is left to the other process that works on it", r.count(nil), r.total, j.Name)
 		default:
 			err = fmt.Errorf("%s: %w", j.Name, err)
-			r.Options.Events.Warn("%d/%d  %v", r.count(err), r.total, err)
+			run.OrSilent(r.Options.Events).Warn("%d/%d  %v", r.count(err), r.total, err)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func (r *Runner) progress(detail string) {
 	done, total := r.finished, r.total
 	r.mu.Unlock()
 	if done < total {
-		r.Options.Events.Progress("runs", done, total, detail)
+		run.OrSilent(r.Options.Events).Progress("runs", done, total, detail)
 	}
 }
 
@@ -285,7 +285,7 @@ type jobEvents struct {
 func (e *jobEvents) Say(string, ...any) {}
 
 func (e *jobEvents) Warn(format string, args ...any) {
-	e.runner.Options.Events.Warn("%s: %s", e.name, fmt.Sprintf(format, args...))
+	run.OrSilent(e.runner.Options.Events).Warn("%s: %s", e.name, fmt.Sprintf(format, args...))
 }
 
 func (e *jobEvents) Progress(task string, done, total int, _ string) {
