@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/engine"
-	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/internal/enginetest/reference"
 )
 
 // TestConvolutionsAgreeWithReference draws shapes, kernels, strides and paddings.

@@ -3,11 +3,11 @@ package cpu
 import (
 	"testing"
 
-	"github.com/vernier-ml/vernier/internal/conformance"
+	"github.com/vernier-ml/vernier/internal/enginetest"
 )
 
 func TestConformance(t *testing.T) {
 	eachVariant(t, func(t *testing.T, variant string) {
-		conformance.Run(t, openEngine(t, variant, 2), conformance.Options{Golden: true})
+		enginetest.Run(t, openEngine(t, variant, 2), enginetest.Options{Golden: true})
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/engine"
-	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/internal/enginetest/reference"
 )
 
 // clipSlots are parameters of unlike sizes on an engine.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/engine"
-	"github.com/vernier-ml/vernier/internal/conformance"
+	"github.com/vernier-ml/vernier/internal/enginetest"
 )
 
 // fullSuite names the variable that makes the tests on the fake device run every
@@ -26,14 +26,14 @@ func every() int {
 // of a GPU, products and convolutions by loops of package fake.
 func TestConformanceOnAFakeDevice(t *testing.T) {
 	e, _, _ := newFake(t, Options{})
-	conformance.Run(t, e, conformance.Options{Golden: true, Every: every()})
+	enginetest.Run(t, e, enginetest.Options{Golden: true, Every: every()})
 }
 
 // Where cuDNN has no algorithm, our own kernels convolve.
 func TestConvolutionsWithoutALibrary(t *testing.T) {
 	e, _, dnn := newFake(t, Options{})
 	dnn.Refuse = func(device.Direction, device.Conv) bool { return true }
-	conformance.Run(t, e, conformance.Options{Every: 2 * every(), Only: []string{"conv", "conv epilogue", "conv gradients"}})
+	enginetest.Run(t, e, enginetest.Options{Every: 2 * every(), Only: []string{"conv", "conv epilogue", "conv gradients"}})
 	if dnn.Plans != 0 {
 		t.Errorf("%d convolutions by the library", dnn.Plans)
 	}
@@ -45,11 +45,11 @@ func TestConformanceInBfloat16(t *testing.T) {
 	e, _, _ := newFake(t, Options{Precision: BF16})
 	opt := narrowOptions()
 	opt.Every = every()
-	conformance.Run(t, narrowed{e}, opt)
+	enginetest.Run(t, narrowed{e}, opt)
 }
 
-func narrowOptions() conformance.Options {
-	return conformance.Options{Sum: 5e-2, Elementwise: 1e-2, Narrow: true, Only: []string{
+func narrowOptions() enginetest.Options {
+	return enginetest.Options{Sum: 5e-2, Elementwise: 1e-2, Narrow: true, Only: []string{
 		"elementwise", "linear", "concat and slice", "slice of a relu gradient", "conv", "conv epilogue", "conv gradients",
 		"batch norm", "frozen norm", "layer norm", "gelu", "attention", "tokens", "pool", "global pool",
 	}}

@@ -6,8 +6,8 @@ import (
 	"math"
 	"testing"
 
-	"github.com/vernier-ml/vernier/internal/conformance"
-	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/internal/enginetest"
+	"github.com/vernier-ml/vernier/internal/enginetest/reference"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -31,25 +31,25 @@ func onGPU(t *testing.T, opt Options) *Engine {
 // wants the same bits.
 func TestOnAGPUFullPrecision(t *testing.T) {
 	e := onGPU(t, Options{Precision: FP32, Deterministic: true})
-	conformance.Run(t, e, conformance.Options{Sum: 1e-4, Elementwise: 2e-6, Golden: true})
+	enginetest.Run(t, e, enginetest.Options{Sum: 1e-4, Elementwise: 2e-6, Golden: true})
 }
 
 func TestOnAGPUTF32(t *testing.T) {
 	e := onGPU(t, Options{Precision: TF32, Deterministic: true})
-	conformance.Run(t, e, conformance.Options{Sum: 3e-3, Elementwise: 2e-6, Only: []string{
+	enginetest.Run(t, e, enginetest.Options{Sum: 3e-3, Elementwise: 2e-6, Only: []string{
 		"matmul", "linear", "conv", "conv epilogue", "conv gradients", "conv with a folded norm",
 	}})
 }
 
 func TestOnAGPUBfloat16(t *testing.T) {
 	e := onGPU(t, Options{Precision: BF16, Deterministic: true})
-	conformance.Run(t, narrowed{e}, narrowOptions())
+	enginetest.Run(t, narrowed{e}, narrowOptions())
 }
 
 // Distances are float32 whatever the precision of the rest.
 func TestOnAGPUDistancesAreExactInEveryPrecision(t *testing.T) {
 	e := onGPU(t, Options{Precision: BF16})
-	conformance.Run(t, e, conformance.Options{Sum: 1e-4, Only: []string{
+	enginetest.Run(t, e, enginetest.Options{Sum: 1e-4, Only: []string{
 		"pairwise", "pairwise of one tensor with itself", "pairwise within groups of rows", "pairwise at extreme scales", "pairwise of equal rows", "mix", "channel grams",
 	}})
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/engine"
-	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/internal/enginetest/reference"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 )

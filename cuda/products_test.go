@@ -8,7 +8,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cuda/internal/fake"
 	"github.com/vernier-ml/vernier/engine"
-	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/internal/enginetest/reference"
 )
 
 // A linear layer's bias is added by the library, or by a kernel where it cannot.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cpu"
-	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/internal/enginetest/reference"
 	"github.com/vernier-ml/vernier/metric"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/internal/enginetest/reference"
 	"github.com/vernier-ml/vernier/metric"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/internal/enginetest/reference"
 	"github.com/vernier-ml/vernier/metric"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/internal/enginetest/reference"
 )
 
 // allocated is how many bytes were allocated since the process began.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/internal/enginetest/reference"
 	"github.com/vernier-ml/vernier/metric"
 )
 

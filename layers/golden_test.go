@@ -1,11 +1,12 @@
 package layers_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/engine"
-	"github.com/vernier-ml/vernier/internal/conformance"
+	"github.com/vernier-ml/vernier/internal/enginetest"
 	"github.com/vernier-ml/vernier/internal/golden"
 )
 
@@ -17,8 +18,8 @@ func TestGoldenLayers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer eng.Close()
-	golden.Walk(t, "layers", func(t *testing.T, c *golden.Case) {
-		conformance.GoldenGraph(t, eng, c, golden.Rel32)
+	golden.WalkFS(t, os.DirFS("../internal/enginetest/testdata/golden"), "layers", func(t *testing.T, c *golden.Case) {
+		enginetest.GoldenGraph(t, eng, c, golden.Rel32)
 	})
 }
 

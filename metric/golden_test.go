@@ -1,6 +1,7 @@
 package metric
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -49,7 +50,7 @@ func rows(x golden.Tensor) [][]float64 {
 }
 
 func TestMetricAgainstGoldenNumbers(t *testing.T) {
-	golden.Walk(t, "brm", func(t *testing.T, c *golden.Case) {
+	golden.WalkFS(t, os.DirFS("../internal/enginetest/testdata/golden"), "brm", func(t *testing.T, c *golden.Case) {
 		switch {
 		case strings.HasPrefix(c.Name, "losses_"):
 			t.Skip("a case of the losses, tested in their package")

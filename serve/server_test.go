@@ -23,7 +23,7 @@ import (
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/gallery"
-	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/internal/enginetest/reference"
 )
 
 func fatal(t *testing.T, err error) {

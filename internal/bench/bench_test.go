@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/vernier-ml/vernier/engine"
-	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/internal/enginetest/reference"
 )
 
 func TestMedianAndQuartilesByHand(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/vernier-ml/vernier/cuda/kernels"
 	"github.com/vernier-ml/vernier/cuda/kernels/host"
 	"github.com/vernier-ml/vernier/engine"
-	"github.com/vernier-ml/vernier/internal/reference"
+	"github.com/vernier-ml/vernier/internal/enginetest/reference"
 )
 
 // bench is a device and the engine that says what is right.
