@@ -30,7 +30,10 @@ const lbfgsMemory = 12
 // minimise runs L-BFGS from x, in place. f sets grad and returns the value; +Inf
 // says that x is not allowed, which the first x must not be. The line search
 // bisects for the weak Wolfe conditions, which also suits functions with kinks
-// (Lewis and Overton 2013, Algorithm 2.6).
+// (Lewis and Overton 2013, Algorithm 2.6): those of LMNN and LSML have some. NCA and MMC
+// are smooth, but gonum's optimize.LBFGS does not leave their starts in two of the tests
+// (TestNCALeavesAFlatStart, TestNCANeedsNoMemoryPerPairOfRows), where its line search
+// gives up.
 func minimise(ctx context.Context, x []float64, f func(x, grad []float64) float64, d descent) (outcome, error) {
 	n := len(x)
 	g := make([]float64, n)
