@@ -22,7 +22,7 @@ type Image struct {
 
 // File is the image in a file.
 func File(path string) Image {
-	return Image{path, func(ctx context.Context, m *Model) (*data.RGB, error) { return m.decoder.DecodeFile(ctx, path) }}
+	return Image{path, func(ctx context.Context, m *Model) (*data.RGB, error) { return data.DecodeFile(ctx, m.decoder, path) }}
 }
 
 // Files makes images of several files.

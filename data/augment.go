@@ -42,7 +42,7 @@ func (t RandomResizedCrop) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
 
 // resize is what follows the crop.
 func (t RandomResizedCrop) resize(box *RGB) *RGB {
-	return resample(box, t.W, t.H, 0, 0, t.W, t.H, t.Filter)
+	return Resample(box, t.W, t.H, 0, 0, t.W, t.H, t.Filter)
 }
 
 // complete fills the usual ratios in and checks the settings.

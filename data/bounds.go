@@ -36,15 +36,17 @@ const (
 	freeVisits = 1 << 26
 )
 
-func (o DecodeOptions) maxPixels() int64 {
+// PixelLimit is the largest number of pixels that an image may have.
+func (o DecodeOptions) PixelLimit() int64 {
 	if o.MaxPixels > 0 {
 		return o.MaxPixels
 	}
 	return DefaultMaxPixels
 }
 
-func (o DecodeOptions) maxBytes() int64 {
-	return plainBytes + min(o.maxPixels(), math.MaxInt64/bytesPerPixel/2)*bytesPerPixel
+// ByteLimit is the largest size of an image file, in bytes.
+func (o DecodeOptions) ByteLimit() int64 {
+	return plainBytes + min(o.PixelLimit(), math.MaxInt64/bytesPerPixel/2)*bytesPerPixel
 }
 
 // header is what a file says of its image, without the pixels.
@@ -59,8 +61,8 @@ func (h header) check(o DecodeOptions) error {
 	if h.w <= 0 || h.h <= 0 {
 		return fmt.Errorf("%w: %d x %d", ErrNoPixels, h.w, h.h)
 	}
-	if int64(h.w) > o.maxPixels()/int64(h.h) {
-		return fmt.Errorf("%w: %d x %d pixels, at most %d pixels are decoded", ErrTooLarge, h.w, h.h, o.maxPixels())
+	if int64(h.w) > o.PixelLimit()/int64(h.h) {
+		return fmt.Errorf("%w: %d x %d pixels, at most %d pixels are decoded", ErrTooLarge, h.w, h.h, o.PixelLimit())
 	}
 	return nil
 }
@@ -96,6 +98,9 @@ func NewDecoder(o DecodeOptions) *Decoder {
 	}
 	return &Decoder{o, semaphore.NewWeighted(total), total}
 }
+
+// Options are those that d was made with.
+func (d *Decoder) Options() DecodeOptions { return d.o }
 
 // claim waits for memory. What is larger than all there is waits for all of it.
 func (d *Decoder) claim(ctx context.Context, bytes int64) (release func(), err error) {
@@ -148,4 +153,10 @@ func (w *watched) ReadAt(p []byte, at int64) (int, error) {
 		return n, io.EOF
 	}
 	return n, nil
+}
+
+// Size reads the width and height of an image in pixels from the head of its file.
+func Size(file []byte) (w, h int, err error) {
+	_, head, err := examine(file, DecodeOptions{})
+	return head.w, head.h, err
 }

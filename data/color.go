@@ -22,7 +22,7 @@ func (t ColorJitter) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
 		return nil, fmt.Errorf("colour jitter: brightness %g, contrast %g, saturation %g, hue %g; none may be negative, hue at most 0.5",
 			t.Brightness, t.Contrast, t.Saturation, t.Hue)
 	}
-	dst := src.clone()
+	dst := src.Clone()
 	factor := func(s float64) float64 { return between(r, max(0, 1-s), 1+s) }
 	for _, op := range r.Perm(4) {
 		switch {
@@ -143,7 +143,7 @@ func (t Grey) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
 	if r.Float64() >= t.P {
 		return src, nil
 	}
-	dst := src.clone()
+	dst := src.Clone()
 	for i := 0; i < len(dst.Pix); i += 3 {
 		p := dst.Pix[i : i+3]
 		grey := luma(p)
@@ -168,7 +168,7 @@ func (t Blur) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
 		return src, nil
 	}
 	out := imaging.Blur(src, between(r, t.MinSigma, t.MaxSigma))
-	return toRGB(out, out.Bounds(), AlphaDrop, false), nil
+	return FromImage(out, DecodeOptions{MaxPixels: math.MaxInt64})
 }
 
 // Random is true.

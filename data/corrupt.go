@@ -140,7 +140,7 @@ func (s corrupted) image(ctx context.Context, it Item) (*RGB, error) {
 // apply returns a damaged copy. Every kind draws by itself, so that more of one
 // leaves the other as it is.
 func (c Corruption) apply(src *RGB, r *rand.Rand) *RGB {
-	dst := src.clone()
+	dst := src.Clone()
 	hide, noise := rand.New(rand.NewPCG(r.Uint64(), r.Uint64())), rand.New(rand.NewPCG(r.Uint64(), r.Uint64()))
 	if hide.Float64() < c.Occlusion {
 		occlude(dst, hide)

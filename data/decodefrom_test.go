@@ -28,7 +28,7 @@ func TestFilesAndReadersDecodeAsTheirBytesDo(t *testing.T) {
 		if err := os.WriteFile(path, file, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		got, err := d.DecodeFile(t.Context(), path)
+		got, err := DecodeFile(t.Context(), d, path)
 		if err != nil || !bytes.Equal(got.Pix, want.Pix) {
 			t.Errorf("%s as a file: %v", name, err)
 		}
@@ -81,7 +81,7 @@ func TestReadersOfNoImageAreNotReadToTheirEnd(t *testing.T) {
 
 func TestDecodeFileSaysWhyAndEndsWithItsContext(t *testing.T) {
 	d := NewDecoder(DecodeOptions{})
-	if _, err := d.DecodeFile(t.Context(), filepath.Join(t.TempDir(), "missing.png")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := DecodeFile(t.Context(), d, filepath.Join(t.TempDir(), "missing.png")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing: %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "a.png")
@@ -90,7 +90,7 @@ func TestDecodeFileSaysWhyAndEndsWithItsContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.DecodeFile(ctx, path); !errors.Is(err, context.Canceled) {
+	if _, err := DecodeFile(ctx, d, path); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }

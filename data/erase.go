@@ -36,7 +36,7 @@ func (t Erase) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
 		if w < 1 || h < 1 || w >= src.W || h >= src.H {
 			continue
 		}
-		dst := src.clone()
+		dst := src.Clone()
 		box := dst.Crop(r.IntN(src.W-w+1), r.IntN(src.H-h+1), w, h)
 		for y := range h {
 			row := box.Row(y)

@@ -63,7 +63,7 @@ func (s *glyphStore) content(it Item) ([]byte, error) { return s.grey(it), nil }
 
 func (s *glyphStore) image(_ context.Context, it Item) (*RGB, error) {
 	m := NewRGB(glyphSide, glyphSide)
-	replicate(m.Pix, s.grey(it), 1)
+	m.SetGray(s.grey(it))
 	return m, nil
 }
 

@@ -57,8 +57,8 @@ func TestVectorResizeStaysInsideItsImage(t *testing.T) {
 		w, h := s[0], s[1]
 		for _, out := range [][2]int{{40, 30}, {3, 3}, {w, 11}, {12, h}} {
 			m := &RGB{W: w, H: h, Stride: 3 * w, Pix: mapped[size-3*w*h:]}
-			resample(m, out[0], out[1], 0, 0, out[0], out[1], Bilinear)
-			resample(m, out[0], out[1], 0, 0, out[0], out[1], Bicubic)
+			Resample(m, out[0], out[1], 0, 0, out[0], out[1], Bilinear)
+			Resample(m, out[0], out[1], 0, 0, out[0], out[1], Bicubic)
 		}
 	}
 }

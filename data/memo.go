@@ -32,7 +32,7 @@ func (c *memo) put(i int, m *RGB) {
 		return
 	}
 	if cap(m.Pix) > 3*m.W*m.H { // a view would keep the whole image alive
-		m = m.clone()
+		m = m.Clone()
 	}
 	if !c.images[i].CompareAndSwap(nil, m) {
 		c.used.Add(-size)

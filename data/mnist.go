@@ -155,6 +155,6 @@ func (s *idxStore) image(_ context.Context, it Item) (*RGB, error) {
 	if err != nil {
 		return nil, err
 	}
-	replicate(m.Pix, grey, 1)
+	m.SetGray(grey)
 	return m, nil
 }

@@ -115,11 +115,10 @@ func estimate(set *Set, shorter int) int64 {
 		if err != nil {
 			continue
 		}
-		_, head, err := examine(file, DecodeOptions{})
+		w, h, err := Size(file)
 		if err != nil {
 			continue
 		}
-		w, h := head.w, head.h
 		if !it.Box.Empty() {
 			w, h = min(w, it.Box.Dx()), min(h, it.Box.Dy())
 		}

@@ -91,11 +91,11 @@ func (t taps) span() (lo, hi int) {
 	return t.first[0], t.first[last] + t.count[last]
 }
 
-// resample scales src to w x h pixels and returns the part of the result that
+// Resample scales src to w x h pixels and returns the part of the result that
 // starts at (x, y) and is cw x ch pixels large. It equals Pillow's resize, then
 // crop: horizontal pass, then vertical, each rounded to 8 bits; an axis that
 // keeps its size is left alone.
-func resample(src *RGB, w, h, x, y, cw, ch int, f Filter) *RGB {
+func Resample(src *RGB, w, h, x, y, cw, ch int, f Filter) *RGB {
 	if src.W == w && src.H == h {
 		return src.Crop(x, y, cw, ch)
 	}

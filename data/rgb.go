@@ -35,11 +35,11 @@ func (m *RGB) Compact() *RGB {
 	if m.Stride == 3*m.W && len(m.Pix) == 3*m.W*m.H {
 		return m
 	}
-	return m.clone()
+	return m.Clone()
 }
 
-// clone copies the pixels, without gaps.
-func (m *RGB) clone() *RGB {
+// Clone copies the pixels, without gaps.
+func (m *RGB) Clone() *RGB {
 	c := NewRGB(m.W, m.H)
 	for y := range m.H {
 		copy(c.Row(y), m.Row(y))
@@ -61,3 +61,6 @@ func (m *RGB) At(x, y int) color.Color {
 	p := m.Pix[y*m.Stride+3*x:]
 	return color.RGBA{p[0], p[1], p[2], 255}
 }
+
+// SetGray sets all three channels to the samples of a gray image of the same size.
+func (m *RGB) SetGray(samples []uint8) { replicate(m.Pix, samples, 1) }

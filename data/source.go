@@ -71,9 +71,9 @@ func archiveKind(file string) string {
 	head := make([]byte, 512)
 	n, _ := io.ReadFull(f, head)
 	switch head = head[:n]; {
-	case prefix("PK\x03\x04", "PK\x05\x06")(head):
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
 		return "zip"
-	case prefix("\x1f\x8b")(head):
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
 		return "gzip"
 	case n == 512 && string(head[257:262]) == "ustar":
 		return "tar"
@@ -158,26 +158,5 @@ func readFile(s source, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	return readBounded(r, size, maxFileBytes)
-}
-
-// readBounded reads what claims to be size bytes. It takes memory as the bytes
-// come, and refuses more than limit of them and another number than size.
-func readBounded(r io.Reader, size, limit int64) ([]byte, error) {
-	if size > limit {
-		return nil, fmt.Errorf("%w: a file of %d bytes, at most %d are read", ErrTooLarge, size, limit)
-	}
-	const trusted = 4 << 20 // bytes that are made room for on the word of a header
-	b := bytes.NewBuffer(make([]byte, 0, min(size, trusted)+bytes.MinRead))
-	// The end is asked for too: there an archive verifies its checksum.
-	n, err := b.ReadFrom(io.LimitReader(r, size+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case n < size:
-		return nil, io.ErrUnexpectedEOF
-	case n > size:
-		return nil, fmt.Errorf("longer than the %d bytes that it claims to have", size)
-	}
-	return b.Bytes(), nil
+	return ReadBounded(r, size, maxFileBytes)
 }

@@ -25,7 +25,7 @@ func (t Stretch) Apply(src *RGB, _ *rand.Rand) (*RGB, error) {
 	if t.W <= 0 || t.H <= 0 {
 		return nil, fmt.Errorf("stretch: size %d x %d, it must be positive", t.W, t.H)
 	}
-	return resample(src, t.W, t.H, 0, 0, t.W, t.H, t.Filter), nil
+	return Resample(src, t.W, t.H, 0, 0, t.W, t.H, t.Filter), nil
 }
 
 // Random is false.
@@ -55,11 +55,11 @@ func (t Shorter) Apply(src *RGB, _ *rand.Rand) (*RGB, error) {
 		return nil, fmt.Errorf("resize: shorter side %d, it must be positive", t.Size)
 	}
 	w, h := shorterSize(src.W, src.H, t.Size)
-	limit := DecodeOptions{MaxPixels: t.MaxPixels}.maxPixels()
+	limit := DecodeOptions{MaxPixels: t.MaxPixels}.PixelLimit()
 	if int64(w) > limit/int64(h) {
 		return nil, fmt.Errorf("resize: %w: %d x %d would become %d x %d pixels", ErrTooLarge, src.W, src.H, w, h)
 	}
-	return resample(src, w, h, 0, 0, w, h, t.Filter), nil
+	return Resample(src, w, h, 0, 0, w, h, t.Filter), nil
 }
 
 // Random is false.
@@ -81,7 +81,7 @@ func (t Shrink) Apply(src *RGB, _ *rand.Rand) (*RGB, error) {
 		return src, nil
 	}
 	w, h := shorterSize(src.W, src.H, t.Size)
-	return resample(src, w, h, 0, 0, w, h, t.Filter), nil
+	return Resample(src, w, h, 0, 0, w, h, t.Filter), nil
 }
 
 // Random is false.
@@ -101,7 +101,7 @@ func (t ShorterCrop) Apply(src *RGB, _ *rand.Rand) (*RGB, error) {
 	}
 	w, h := shorterSize(src.W, src.H, t.Size)
 	cw, ch := min(t.W, w), min(t.H, h)
-	part := resample(src, w, h, halfEven(w-cw), halfEven(h-ch), cw, ch, t.Filter)
+	part := Resample(src, w, h, halfEven(w-cw), halfEven(h-ch), cw, ch, t.Filter)
 	return centerCrop(part, t.W, t.H), nil
 }
 

@@ -71,7 +71,7 @@ func zipLink(f *zip.File) (string, error) {
 		return "", err
 	}
 	defer r.Close()
-	b, err := readBounded(r, size, maxEntryName)
+	b, err := ReadBounded(r, size, maxEntryName)
 	return string(b), err
 }
 
