@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
+	"github.com/vernier-ml/vernier/internal/setting"
 )
 
 // allocator keeps device memory that was given back for who asks next: to
@@ -156,17 +157,20 @@ type MemoryError struct {
 	Err         error // of the driver
 }
 
-func (e *MemoryError) Error() string {
-	narrow := " store maps in half of it with --precision bf16;"
-	if e.Narrow {
-		narrow = ""
-	}
-	return fmt.Sprintf("%s are needed, %s of the GPU's %s are free (%s are in use by this program, %s by others); in training embed batches in parts with --micro-batch (the same gradient);%s or lower --classes-per-batch, --images-per-class or --size, or close other programs that use the GPU: %v",
-		mebibytes(e.Want), mebibytes(e.Free), mebibytes(e.Total), mebibytes(e.Used), mebibytes(max(0, e.Total-e.Free-e.Used)), narrow, e.Err)
-}
+func (e *MemoryError) Error() string { return e.Unwrap().Error() }
 
-// Unwrap returns the driver's error.
-func (e *MemoryError) Unwrap() error { return e.Err }
+// Unwrap is the message, with the settings that it names. It wraps the driver's error.
+func (e *MemoryError) Unwrap() error {
+	advice := "in training embed batches in parts with %s (the same gradient);"
+	names := []any{setting.Name("micro_batch")}
+	if !e.Narrow {
+		advice += " store maps in half of it with %s bf16;"
+		names = append(names, setting.Name("precision"))
+	}
+	args := []any{mebibytes(e.Want), mebibytes(e.Free), mebibytes(e.Total), mebibytes(e.Used), mebibytes(max(0, e.Total-e.Free-e.Used))}
+	args = append(append(args, names...), setting.Name("classes_per_batch"), setting.Name("images_per_class"), setting.Name("model.input.size"), e.Err)
+	return setting.Errorf("%s are needed, %s of the GPU's %s are free (%s are in use by this program, %s by others); "+advice+" or lower %s, %s or %s, or close other programs that use the GPU: %w", args...)
+}
 
 func mebibytes(bytes int64) string {
 	if bytes < 1<<20 {

@@ -66,7 +66,7 @@ func TestOutOfMemorySaysHowMuchByWhomAndWhatToLower(t *testing.T) {
 		if !errors.As(err, &memory) {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"new: a tensor of shape [1024 1024 4]", "16.0 MiB are needed", "of the GPU's 128.0 MiB", "in use by this program", "--images-per-class", "--micro-batch", "--precision bf16"} {
+		for _, want := range []string{"new: a tensor of shape [1024 1024 4]", "16.0 MiB are needed", "of the GPU's 128.0 MiB", "in use by this program", "images_per_class", "micro_batch", "precision bf16"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%q does not say %q", err, want)
 			}
@@ -88,7 +88,7 @@ func TestOutOfMemorySaysHowMuchByWhomAndWhatToLower(t *testing.T) {
 func TestOutOfMemoryInBfloat16DoesNotAdviseIt(t *testing.T) {
 	eng, _ := onFake(t, fake.New(128<<20), Options{Precision: BF16})
 	_, err := eng.New(1<<12, 1<<12, 4)
-	if memory := new(MemoryError); !errors.As(err, &memory) || strings.Contains(err.Error(), "bf16") || !strings.Contains(err.Error(), "--micro-batch") {
+	if memory := new(MemoryError); !errors.As(err, &memory) || strings.Contains(err.Error(), "bf16") || !strings.Contains(err.Error(), "micro_batch") {
 		t.Errorf("%v", err)
 	}
 }

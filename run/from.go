@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -55,7 +56,7 @@ func (f Folder) Checkpoint(from string) (string, error) {
 	if len(have) == 0 {
 		have = append(have, "none")
 	}
-	return "", fmt.Errorf("%s has no checkpoint of epoch %s (there is: %s; --keep N keeps the last N)", f, from, strings.Join(have, ", "))
+	return "", setting.Errorf("%s has no checkpoint of epoch %s (there is: %s; %s N keeps the last N)", f, from, strings.Join(have, ", "), setting.Name("run.keep"))
 }
 
 // others lists the values of Options.From, beside the latest, that a run has a
@@ -79,24 +80,23 @@ func (f Folder) others(path string) (list []string, err error) {
 }
 
 // wayOn says what else a run can go on from.
-func (f Folder) wayOn(path string) (string, error) {
+func (f Folder) wayOn(path string) error {
 	others, err := f.others(path)
-	if err != nil || len(others) == 0 {
-		return "there is no other checkpoint; train anew with another --out, or with --force in this one", err
+	switch {
+	case err != nil:
+		return err
+	case len(others) == 0:
+		return errors.New("there is no other checkpoint; train anew in another folder")
 	}
-	return "go on from another one with --from " + strings.Join(others, ", or --from "), nil
+	return setting.Errorf("go on from another one, with the option %s "+strings.Join(others, ", or "), setting.Name("from"))
 }
 
 // damaged is the error about a checkpoint that cannot be read.
 func (f Folder) Damaged(path string, err error) error {
-	on, listErr := f.wayOn(path)
-	if listErr != nil {
-		return errors.Join(err, listErr)
-	}
 	if !strings.Contains(err.Error(), "damaged") {
 		err = fmt.Errorf("%s is damaged: %w", filepath.Base(path), err)
 	}
-	return fmt.Errorf("%w: %s", err, on)
+	return setting.Errorf("%w: %v", err, f.wayOn(path))
 }
 
 // untrained is an error unless a run without a latest checkpoint has trained nothing
@@ -121,9 +121,5 @@ func (f Folder) checkUntrained() error {
 	if !trained {
 		return nil
 	}
-	on, err := f.wayOn(path)
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("%s has no %s, but was trained before, which beginning anew would overwrite: %s", f, CheckpointFile, on)
+	return setting.Errorf("%s has no %s, but was trained before, which beginning anew would overwrite: %v", f, CheckpointFile, f.wayOn(path))
 }

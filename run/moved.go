@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -54,7 +55,7 @@ func (s *Settings) Moved(stored Config) (Config, error) {
 func (c Config) ExplainMissing(err error) error {
 	if _, path, ok := strings.Cut(c.Data.Spec, ":"); ok {
 		if _, missing := os.Stat(path); errors.Is(missing, fs.ErrNotExist) {
-			return fmt.Errorf("%w; if the images were moved, say where they are with --data", err)
+			return setting.Errorf("%w; if the images were moved, say where they are with %s", err, setting.Name("data.spec"))
 		}
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/vernier-ml/vernier/internal/nearest"
+	"github.com/vernier-ml/vernier/internal/setting"
 )
 
 //go:embed presets/*.yaml
@@ -201,5 +202,5 @@ func (c *Config) checkPresetWeights() error {
 	if err := p.settings.read("model.backbone", &its); err != nil || nameOf(its) != nameOf(c.Model.Backbone) {
 		return err
 	}
-	return fmt.Errorf("preset %s starts from pre-trained weights, %s: give weights.path (--weights FILE), or %q to draw them at random", c.Preset, p.Weights, NoWeights)
+	return setting.Errorf("preset %s starts from pre-trained weights, %s: give %s FILE, or %q to draw them at random", c.Preset, p.Weights, setting.Name("weights.path"), NoWeights)
 }

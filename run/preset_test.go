@@ -69,7 +69,7 @@ func TestAPresetWithoutItsWeightsIsRefused(t *testing.T) {
 	if err := s.Add(Setting{Path: "preset", Value: "brm-n-cub-512"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Config(); err == nil || !strings.Contains(err.Error(), "bn_inception-52deb4733.pth") || !strings.Contains(err.Error(), "--weights") {
+	if _, err := s.Config(); err == nil || !strings.Contains(err.Error(), "bn_inception-52deb4733.pth") || !strings.Contains(err.Error(), "weights.path FILE") {
 		t.Errorf("got %v", err)
 	}
 	if err := s.Add(Setting{Path: "model.backbone", Value: "convnet"}); err != nil {

@@ -3,9 +3,9 @@ package run
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/setting"
 )
 
 // Sets are the images of a run by what they are for.
@@ -88,7 +88,7 @@ func CheckData(ctx context.Context, cfg Config) error {
 // measurable refuses a split of which the test classes can show nothing at the end.
 func (s Sets) CheckMeasurable(cfg DataConfig) error {
 	if err := data.Testable(s.Test); err != nil {
-		return fmt.Errorf("%s, training on %s: %w: choose other classes for training with --train-classes, or give more images a class", cfg.Spec, cfg.TrainClasses, err)
+		return setting.Errorf("%s, training on %s: %w: choose other classes for training with %s, or give more images a class", cfg.Spec, cfg.TrainClasses, err, setting.Name("data.train_classes"))
 	}
 	return nil
 }

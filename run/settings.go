@@ -14,6 +14,7 @@ import (
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/internal/home"
 	"github.com/vernier-ml/vernier/internal/nametext"
+	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
 )
@@ -273,7 +274,7 @@ func (c *Config) complete(given layer) error {
 		return err
 	}
 	if c.Weights.Path == "" && c.Weights.Dictionary != "" {
-		return fmt.Errorf("weights.dictionary chooses among the networks in a file: weights.path, or --weights, is missing")
+		return setting.Errorf("%s chooses among the networks in a file: %s is missing", setting.Name("weights.dictionary"), setting.Name("weights.path"))
 	}
 	if err := c.absolute(); err != nil {
 		return err

@@ -1,17 +1,16 @@
 package train
 
 import (
-	"fmt"
-
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/run"
 )
 
 // checkWarmup warns of a warm-up of the rate that is never over.
 func (s *Session) checkWarmup() {
 	if n, w := s.steps(), s.cfg.Schedule.Warmup; w >= n {
-		s.ev.Warn("the rate rises over %d steps (--warmup), and the run has %d: it ends at %.2g times --rate", w, n, s.cfg.Schedule.At(n-1, n, s.sampler.Batches()))
+		s.ev.Warn("the rate rises over %d steps (%s), and the run has %d: it ends at %.2g times %s", w, setting.Name("schedule.warmup"), n, s.cfg.Schedule.At(n-1, n, s.sampler.Batches()), setting.Name("optimizer.rate"))
 	}
 }
 
@@ -19,7 +18,7 @@ func (s *Session) checkWarmup() {
 func (s *Session) fitBatch() error {
 	have := len(s.sets.Train.Classes)
 	if have < 2 {
-		return fmt.Errorf("%s: %d class is left to train on, at least 2 are needed: give more of them to training with --train-classes", s.cfg.Data.Spec, have)
+		return setting.Errorf("%s: %d class is left to train on, at least 2 are needed: give more of them to training with %s", s.cfg.Data.Spec, have, setting.Name("data.train_classes"))
 	}
 	if s.sets.Validation == nil && s.cfg.Data.Validation > 0 {
 		s.ev.Warn("there are too few training classes (%d) to set some aside for validation: the last epoch counts as the best", have)

@@ -28,7 +28,7 @@ func TestATestSetThatCanShowNothingIsRefusedBeforeTraining(t *testing.T) {
 	c := smallConfig(t, shades(t, 6, 4))
 	c.Data.TrainClasses = "5"
 	err := refused(t, c)
-	for _, want := range []string{"training on 5: 1 class (\"", "--train-classes"} {
+	for _, want := range []string{"training on 5: 1 class (\"", "data.train_classes"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("one class: %q does not say %q", err, want)
 		}
@@ -48,7 +48,7 @@ func TestATestSetThatCanShowNothingIsRefusedBeforeTraining(t *testing.T) {
 		}
 	}
 	err = refused(t, smallConfig(t, single))
-	for _, want := range []string{"each of the 3 test classes has one image", "--train-classes"} {
+	for _, want := range []string{"each of the 3 test classes has one image", "data.train_classes"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("single images: %q does not say %q", err, want)
 		}
@@ -81,10 +81,10 @@ func TestAWarmupThatIsNeverOverIsSaid(t *testing.T) {
 	for steps, said := range map[int]bool{99: true, 9: true, 8: false, 0: false} {
 		c.Schedule.Warmup = steps
 		_, l := heard(t, c)
-		if says(l.warnings, "(--warmup)") != said {
+		if says(l.warnings, "(schedule.warmup)") != said {
 			t.Errorf("warm-up of %d steps of 9: said %q", steps, l.warnings)
 		}
-		if steps == 99 && !says(l.warnings, "rises over 99 steps (--warmup), and the run has 9: it ends at 0.09 times") {
+		if steps == 99 && !says(l.warnings, "rises over 99 steps (schedule.warmup), and the run has 9: it ends at 0.09 times") {
 			t.Errorf("said %q", l.warnings)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/run"
 )
@@ -18,7 +19,10 @@ type DivergedError struct {
 	Kept        string // the last good model; empty if no epoch ended with one
 }
 
-func (e *DivergedError) Error() string {
+func (e *DivergedError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap is the message, with the settings that it names.
+func (e *DivergedError) Unwrap() error {
 	from, kept := "", "no epoch ended with a good model"
 	if e.Node != "" {
 		from = fmt.Sprintf(": NaN or infinity first appears at node %q", e.Node)
@@ -29,7 +33,8 @@ func (e *DivergedError) Error() string {
 	if e.Kept != "" {
 		kept = fmt.Sprintf("the last good model, of the epoch before, is %s", e.Kept)
 	}
-	return fmt.Sprintf("step %d (epoch %d): %s%s; %s; start anew with another --out and a lower --rate, or with --clip-norm 1", e.Step, e.Epoch, e.What, from, kept)
+	return setting.Errorf("step %d (epoch %d): %s%s; %s; start anew in another folder with a lower %s, or with %s 1", e.Step, e.Epoch, e.What, from, kept,
+		setting.Name("optimizer.rate"), setting.Name("optimizer.clip_norm"))
 }
 
 // diverged runs the step again, looking at every node.

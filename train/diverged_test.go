@@ -51,7 +51,7 @@ func TestAModelOfNoFiniteEmbeddingsIsNotStored(t *testing.T) {
 		if diverged.Step != 1 || diverged.Epoch != 1 || diverged.Kept != "" || diverged.Image == "" {
 			t.Errorf("%s: got %+v", name, diverged)
 		}
-		for _, want := range []string{"--rate", "--clip-norm", "no epoch ended with a good model"} {
+		for _, want := range []string{"optimizer.rate", "optimizer.clip_norm", "no epoch ended with a good model"} {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %q does not say %q", name, err, want)
 			}

@@ -42,7 +42,7 @@ func TestARunWithoutItsLatestCheckpointIsNotBegunAnew(t *testing.T) {
 	}
 	before := contents(t, folder)
 	_, err := resumeFrom(t, folder, "")
-	if err == nil || !strings.Contains(err.Error(), "--from best, or --from 2, or --from 3") {
+	if err == nil || !strings.Contains(err.Error(), "with the option from best, or 2, or 3") {
 		t.Errorf("got %v", err)
 	}
 	for name, text := range contents(t, folder) {
@@ -97,7 +97,7 @@ func TestADamagedCheckpointIsNamedWithTheOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := resumeFrom(t, folder, "")
-		if err == nil || !strings.Contains(err.Error(), "damaged") || !strings.Contains(err.Error(), run.CheckpointFile) || !strings.Contains(err.Error(), "--from best, or --from 2, or --from 3") {
+		if err == nil || !strings.Contains(err.Error(), "damaged") || !strings.Contains(err.Error(), run.CheckpointFile) || !strings.Contains(err.Error(), "with the option from best, or 2, or 3") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

@@ -115,7 +115,7 @@ func TestGradientsThatExplodeOrVanishAreCounted(t *testing.T) {
 	}
 	h.Faint = 30
 	s.warn(run.EpochRecord{Epoch: 3, DistanceMean: 1, DistanceStd: 1}, 36, h)
-	if !says(l.warnings, "vanished in 30 of 36 steps") || !says(l.warnings, "a --rate that is too large") {
+	if !says(l.warnings, "vanished in 30 of 36 steps") || !says(l.warnings, "too large a value of optimizer.rate") {
 		t.Errorf("said %q", l.warnings)
 	}
 	h.nextEpoch()

@@ -10,6 +10,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/run"
@@ -159,21 +160,25 @@ type RoomError struct {
 	DeviceRoom int64
 }
 
-// What makes a run smaller.
+// What makes a run smaller: formats for the names of settings.
 const (
-	smaller = "embed batches in parts with --micro-batch, or lower --classes-per-batch, --images-per-class or --size"
+	smaller = "embed batches in parts with %s, or lower %s, %s or %s"
 	// memoryHint is for runs with a memory of earlier batches.
-	memoryHint = ", or keep fewer embeddings with --memory"
+	memoryHint = ", or keep fewer embeddings with %s"
 	endHint    = "what the final measurement takes grows with the test images: leave them more room, or test on fewer classes"
 )
 
-func (e *RoomError) Error() string {
+func (e *RoomError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap is the message, with the settings that it names.
+func (e *RoomError) Unwrap() error {
+	names := []any{setting.Name("micro_batch"), setting.Name("classes_per_batch"), setting.Name("images_per_class"), setting.Name("model.input.size")}
 	if e.Device != "" {
 		hint := smaller
 		if e.Plan.Device.Training() <= e.DeviceRoom {
-			hint = endHint
+			hint, names = endHint, nil
 		}
-		return fmt.Sprintf("the run does not fit into the memory of %s: it takes %v; %d MiB are available; %s", e.Device, *e.Plan.Device, e.DeviceRoom>>20, hint)
+		return setting.Errorf("the run does not fit into the memory of %s: it takes %v; %d MiB are available; "+hint, append([]any{e.Device, *e.Plan.Device, e.DeviceRoom >> 20}, names...)...)
 	}
 	room := fmt.Sprintf("%d MiB are available", e.Room>>20)
 	if e.Limit == e.Room {
@@ -181,12 +186,12 @@ func (e *RoomError) Error() string {
 	}
 	hint := smaller
 	if e.Plan.Memory > 0 {
-		hint += memoryHint
+		hint, names = hint+memoryHint, append(names, setting.Name("loss.memory"))
 	}
 	if e.Plan.Training() <= e.Room {
-		hint = endHint
+		hint, names = endHint, nil
 	}
-	return fmt.Sprintf("the run does not fit into memory: it takes %v; %s; %s", e.Plan, room, hint)
+	return setting.Errorf("the run does not fit into memory: it takes %v; %s; "+hint, append([]any{e.Plan, room}, names...)...)
 }
 
 // resident is the memory of this process, 0 where that is not known.

@@ -1,13 +1,13 @@
 package train
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
@@ -43,10 +43,10 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 		return nil, run.AtSetting("micro_batch", fmt.Errorf("micro-batches of %d images do not fill a batch of %d, which they must where normalizations (%s, ...) use the statistics of a part", size, batch, stats[0]))
 	}
 	if len(stats) > 0 && size == 1 {
-		return nil, run.AtSetting("micro_batch", fmt.Errorf("a micro-batch of one image has no statistics for its normalizations (%s, ...): take 2 images or more, or keep the running statistics (freeze.bn_stats, --freeze-bn-stats)", stats[0]))
+		return nil, run.AtSetting("micro_batch", setting.Errorf("a micro-batch of one image has no statistics for its normalizations (%s, ...): take 2 images or more, or keep the running statistics with %s", stats[0], setting.Name("freeze.bn_stats")))
 	}
 	if m.Spec.Flow != "" {
-		return nil, errors.New("geometry flow layers mix the images of a batch, which micro-batches would take apart: leave out --micro-batch")
+		return nil, setting.Errorf("geometry flow layers mix the images of a batch, which micro-batches would take apart: leave out %s", setting.Name("micro_batch"))
 	}
 	eng := m.Params.Engine()
 	u := &microBatches{size: size, batch: batch, dim: m.Spec.Dim, sums: map[string]engine.Tensor{}}
@@ -219,5 +219,5 @@ func (s *Session) warnMicroBatches() {
 		return
 	}
 	example := slices.Min(names)
-	s.ev.Warn("%d normalizations (%s, ...) use the statistics of each micro-batch of %s, not of the batch of %d: gradients are those of such parts; --freeze-bn-stats makes them exact", len(names), example, plural.Of(s.net.micro.size, "image"), s.net.micro.batch)
+	s.ev.Warn("%d normalizations (%s, ...) use the statistics of each micro-batch of %s, not of the batch of %d: gradients are those of such parts; %s makes them exact", len(names), example, plural.Of(s.net.micro.size, "image"), s.net.micro.batch, setting.Name("freeze.bn_stats"))
 }

@@ -30,7 +30,7 @@ func TestARunGoesOnWhereItsImagesWereMoved(t *testing.T) {
 	if err := os.RemoveAll(images); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := resume(t, s); err == nil || !strings.Contains(err.Error(), "say where they are with --data") {
+	if _, err := resume(t, s); err == nil || !strings.Contains(err.Error(), "say where they are with data.spec") {
 		t.Errorf("without the new place: got %v", err)
 	}
 	s.opt.Given = settingsFrom(t, "data: {spec: 'folder:"+moved+"'}")

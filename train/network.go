@@ -9,6 +9,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
@@ -269,5 +270,6 @@ func compile(g *layers.Graph, available int64, batch int) error {
 
 // tooLarge says what to do about a batch that does not fit.
 func tooLarge(batch int, err error) error {
-	return fmt.Errorf("a batch of %d images: %w; embed it in parts with --micro-batch (the same gradient in two passes), or lower --classes-per-batch, --images-per-class or --size", batch, err)
+	return setting.Errorf("a batch of %d images: %w; embed it in parts with %s (the same gradient in two passes), or lower %s, %s or %s", batch, err,
+		setting.Name("micro_batch"), setting.Name("classes_per_batch"), setting.Name("images_per_class"), setting.Name("model.input.size"))
 }

@@ -112,7 +112,7 @@ func (s *Session) loadCheckpoint(path string, stored run.Config) error {
 		return fmt.Errorf("%s: its state: %w", path, err)
 	}
 	if s.state.Data != s.sets.Fingerprint {
-		return fmt.Errorf("the images of %s are not those that the run began with (some came, went, or changed their size), so it cannot go on: put them back, or train anew with another --out", s.cfg.Data.Spec)
+		return fmt.Errorf("the images of %s are not those that the run began with (some came, went, or changed their size), so it cannot go on: put them back, or train anew in another folder", s.cfg.Data.Spec)
 	}
 	s.goOnWith(s.model.Params.Engine().Info())
 	if s.state.Released > 0 { // otherwise the warm-up's moments are in the file

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/optim"
 )
 
@@ -15,13 +16,16 @@ type UnusedError struct {
 	Names []string
 }
 
-func (e *UnusedError) Error() string {
+func (e *UnusedError) Error() string { return e.Unwrap().Error() }
+
+// Unwrap is the message, with the setting that it names.
+func (e *UnusedError) Unwrap() error {
 	const most = 5
 	names, more := e.Names, ""
 	if len(names) > most {
 		names, more = names[:most], fmt.Sprintf(" and %d more", len(e.Names)-most)
 	}
-	return fmt.Sprintf("step %d: no gradient has reached %s%s, so it never moves; if that is meant, freeze it (freeze.params, --freeze)", e.Step, strings.Join(names, ", "), more)
+	return setting.Errorf("step %d: no gradient has reached %s%s, so it never moves; if that is meant, freeze it with %s", e.Step, strings.Join(names, ", "), more, setting.Name("freeze.params"))
 }
 
 // Steps with a gradient after which every parameter must have had one. A single

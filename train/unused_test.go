@@ -59,7 +59,7 @@ func TestAParameterThatNeverMovesIsAnErrorAtTheSecondStep(t *testing.T) {
 	}{
 		"never":            {0, 2, "no gradient has reached idle,"},
 		"at the second":    {2, 0, ""},
-		"not by the third": {3, 2, "--freeze"},
+		"not by the third": {3, 2, "freeze.params"},
 	} {
 		awake := false
 		ps, g := twoNumbers(t, &awake)

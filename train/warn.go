@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/run"
 )
 
@@ -51,7 +52,7 @@ const saturatedShare = 0.3
 func (s *Session) warn(r run.EpochRecord, steps int, h health) {
 	for _, f := range r.Flow {
 		if f.Neighbours == 0 {
-			s.once(f.Name+" found no neighbours", r.Epoch, "%s found no neighbours in the epoch's last batch and changed nothing; raise delta in --flow", f.Name)
+			s.once(f.Name+" found no neighbours", r.Epoch, "%s found no neighbours in the epoch's last batch and changed nothing; raise delta in %s", f.Name, setting.Name("model.flow"))
 		}
 	}
 	equal := r.DistanceStd < 1e-3*math.Abs(r.DistanceMean) || r.DistanceMean == 0
@@ -65,13 +66,13 @@ func (s *Session) warn(r run.EpochRecord, steps int, h health) {
 		s.once("no pair was active in most steps", r.Epoch, "no pair was active in %d of %s of epoch %d: they taught nothing; larger batches or a larger margin find more", h.Idle, plural.Of(steps, "step"), r.Epoch)
 	}
 	if r.Saturated > saturatedShare {
-		s.once("many coordinates were saturated", r.Epoch, "%.0f%% of the coordinates between images of a batch are beyond %.0f%% of the restriction's bound, where it hardly feels them: lower --scale (now %v) or normalise embeddings", 100*r.Saturated, 100*saturation, s.cfg.Model.Scale)
+		s.once("many coordinates were saturated", r.Epoch, "%.0f%% of the coordinates between images of a batch are beyond %.0f%% of the restriction's bound, where it hardly feels them: lower %s (now %v) or normalise embeddings", 100*r.Saturated, 100*saturation, setting.Name("model.scale"), s.cfg.Model.Scale)
 	}
 	if h.Loud > 0 {
-		s.once("the gradient exploded", r.Epoch, "the gradient exploded in %s, at step %d to a norm of %.3g where %.3g is usual: lower --rate, or limit it with --clip-norm", plural.Of(h.Loud, "step"), h.LoudAt, h.LoudNorm, math.Exp(h.Level))
+		s.once("the gradient exploded", r.Epoch, "the gradient exploded in %s, at step %d to a norm of %.3g where %.3g is usual: lower %s, or limit it with %s", plural.Of(h.Loud, "step"), h.LoudAt, h.LoudNorm, math.Exp(h.Level), setting.Name("optimizer.rate"), setting.Name("optimizer.clip_norm"))
 	}
 	if 2*h.Faint > steps-h.Idle && h.Faint > 0 {
-		s.once("the gradient vanished in most steps", r.Epoch, "the gradient vanished in %d of %s of epoch %d (a norm below %g although the loss is not 0): a --rate that is too large drives embeddings to where nothing moves them (it is %.3g); else look at their scale and the loss's temperature", h.Faint, plural.Of(steps, "step"), r.Epoch, faintNorm, s.cfg.Optimizer.Rate)
+		s.once("the gradient vanished in most steps", r.Epoch, "the gradient vanished in %d of %s of epoch %d (a norm below %g although the loss is not 0): too large a value of %s drives embeddings to where nothing moves them (it is %.3g); else look at their scale and the loss's temperature", h.Faint, plural.Of(steps, "step"), r.Epoch, faintNorm, setting.Name("optimizer.rate"), s.cfg.Optimizer.Rate)
 	}
 	if r.Skipped > s.warned.skipped {
 		s.warned.skipped = r.Skipped

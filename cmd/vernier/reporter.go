@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/vernier-ml/vernier/internal/nametext"
+	"github.com/vernier-ml/vernier/internal/setting"
 )
 
 // reporter tells a user what happens: a progress bar on a terminal, a line now
@@ -40,7 +41,7 @@ func (r *reporter) Say(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.hide()
-	r.log.Infof(format, args...)
+	r.log.Infof(format, setting.Args(args, flagOf)...)
 }
 
 // Warn implements run.Events.
@@ -48,7 +49,7 @@ func (r *reporter) Warn(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.hide()
-	r.log.Warnf(format, args...)
+	r.log.Warnf(format, setting.Args(args, flagOf)...)
 }
 
 // Progress implements run.Events. It may be called from several goroutines,

@@ -85,7 +85,7 @@ func TestWeightsMistakesAreExplained(t *testing.T) {
 		{[]string{"eval", "--backbone", "convnet"}, exitUsage, "--data is missing"},
 		{[]string{"eval", "--backbone", "convnet", "--data", "glyphs", "--epoch", "last"}, exitUsage, "--epoch"},
 		{[]string{"eval", text, "--backbone", "convnet"}, exitUsage, "--backbone cannot be given with a RUN"},
-		{[]string{"eval", "--backbone", "convnet", "--data", "glyphs", "--weights-dict", "a/"}, exitUsage, "--weights, is missing"},
+		{[]string{"eval", "--backbone", "convnet", "--data", "glyphs", "--weights-dict", "a/"}, exitUsage, "--weights is missing"},
 		{[]string{"eval", "--backbone", "convnet", "--data", "glyphs", "--trunk-end", "block9"}, exitUsage, "block4"},
 		{[]string{"train", "--data", "glyphs", "--out", text + "2", "--freeze", "["}, exitUsage, "pattern"},
 		{[]string{"train", "--data", "glyphs", "--out", text + "2", "--warmup-epochs", "20"}, exitUsage, "warm-up"},

@@ -86,7 +86,7 @@ func (f *File) job(over, varied []run.Setting, fold int, seed uint64) (*Job, err
 		return nil, fmt.Errorf("%s: run %ss%d: %w", f.Name, name, seed, err)
 	}
 	if cfg.Data.Spec == "" {
-		return nil, errors.New(f.Name + ": data.spec is missing: say under base which images to train on, or with --data")
+		return nil, errors.New(f.Name + ": data.spec is missing: say under base which images to train on")
 	}
 	return &Job{Name: fmt.Sprintf("%ss%d-%s", name, seed, digest(cfg)[:8]), Config: cfg}, nil
 }

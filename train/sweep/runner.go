@@ -42,7 +42,7 @@ type Engine interface {
 }
 
 // ErrRunFolder says that the folder for the runs is itself that of one.
-var ErrRunFolder = errors.New("this is the folder of a run; a sweep needs one of its own, for example with --out runs/sweep")
+var ErrRunFolder = errors.New("this is the folder of a run; a sweep needs one of its own, for example runs/sweep")
 
 // costFile tells what a run has cost.
 const costFile = "cost.json"

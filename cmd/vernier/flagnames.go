@@ -1,0 +1,22 @@
+package main
+
+import "github.com/vernier-ml/vernier/internal/setting"
+
+// flagOf calls a setting by its flag: libraries do not know flags, and name the places of
+// settings in a configuration. A setting without a flag keeps its place.
+func flagOf(name setting.Name) string {
+	switch name { // flags that are no one setting's
+	case "freeze.params":
+		return "--freeze"
+	case "precision", "from":
+		return "--" + string(name)
+	}
+	for _, places := range []map[string]string{networkPlaces, trainPlaces} {
+		for flag, place := range places {
+			if place == string(name) {
+				return "--" + flag
+			}
+		}
+	}
+	return string(name)
+}
