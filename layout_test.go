@@ -16,6 +16,10 @@ const module = "github.com/vernier-ml/vernier"
 var mayImport = map[string][]string{
 	"":                              {"model", "data", "eval", "gallery", "cpu", "engine", "metric", "internal/nametext", "run"},
 	"examples/embed":                {""},
+	"examples/train":                {"cpu", "run", "train"},
+	"examples/customloss":           {"cpu", "losses", "run", "train"},
+	"examples/customdata":           {"cpu", "data", "run", "train"},
+	"examples/custombackbone":       {"backbone", "cpu", "engine", "layers", "model", "run", "train"},
 	"cmd/vernier":                   {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "internal/setting"},
 	"model":                         {"backbone", "layers", "weights", "metric", "engine"},
 	"backbone":                      {"layers", "engine", "data", "internal/registry"},
