@@ -44,6 +44,13 @@ func (o DecodeOptions) PixelLimit() int64 {
 	return DefaultMaxPixels
 }
 
+func (o DecodeOptions) memory() int64 {
+	if o.Memory > 0 {
+		return o.Memory
+	}
+	return DefaultDecodeMemory
+}
+
 // ByteLimit is the largest size of an image file, in bytes.
 func (o DecodeOptions) ByteLimit() int64 {
 	return plainBytes + min(o.PixelLimit(), math.MaxInt64/bytesPerPixel/2)*bytesPerPixel
@@ -92,10 +99,7 @@ type Decoder struct {
 
 // NewDecoder returns a Decoder with its own share of memory.
 func NewDecoder(o DecodeOptions) *Decoder {
-	total := o.Memory
-	if total <= 0 {
-		total = DefaultDecodeMemory
-	}
+	total := o.memory()
 	return &Decoder{o, semaphore.NewWeighted(total), total}
 }
 

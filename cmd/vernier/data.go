@@ -59,7 +59,7 @@ if something is wrong.`,
 			}
 			report := newReporter(log)
 			r, err := data.Check(cmd.Context(), args[0], data.CheckOptions{
-				Options:  data.Options{Decode: data.DecodeOptions{MaxPixels: maxPixels}},
+				Options:  data.Options{Decode: data.DecodeOptions{MaxPixels: maxPixels}, Progress: report.listing},
 				Split:    &spec,
 				Progress: func(done, total int) { report.Progress("decoding", done, total, "") },
 			})
