@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
@@ -17,12 +18,12 @@ import (
 // decides and not the name.
 type Image struct {
 	name string // of its file; empty for none
-	load func(context.Context, *Model) (*data.RGB, error)
+	load func(context.Context, *Model) (*pixels.RGB, error)
 }
 
 // File is the image in a file.
 func File(path string) Image {
-	return Image{path, func(ctx context.Context, m *Model) (*data.RGB, error) { return data.DecodeFile(ctx, m.decoder, path) }}
+	return Image{path, func(ctx context.Context, m *Model) (*pixels.RGB, error) { return data.DecodeFile(ctx, m.decoder, path) }}
 }
 
 // Files makes images of several files.
@@ -44,14 +45,14 @@ func Bytes(file []byte) Image {
 // one a processor: what comes slowly is better read first, and given as Bytes. Waiting
 // for r does not end with a context.
 func Reader(r io.Reader) Image {
-	return Image{"", func(ctx context.Context, m *Model) (*data.RGB, error) { return m.decoder.DecodeReader(ctx, r) }}
+	return Image{"", func(ctx context.Context, m *Model) (*pixels.RGB, error) { return m.decoder.DecodeReader(ctx, r) }}
 }
 
 // Picture is an image that is decoded already, or was drawn. Its transparency is
 // dropped. Package image/jpeg decodes with other rounding than a Model does:
 // embeddings of the same file as Picture and as File differ a little.
 func Picture(img image.Image) Image {
-	return Image{"", func(_ context.Context, m *Model) (*data.RGB, error) { return data.FromImage(img, m.decoding) }}
+	return Image{"", func(_ context.Context, m *Model) (*pixels.RGB, error) { return pixels.FromImage(img, m.decoding) }}
 }
 
 // ImageError says which image could not be embedded, and why.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
@@ -30,8 +31,8 @@ type Model struct {
 	model     *model.Model
 	threshold *float64
 	pipeline  *data.Pipeline
-	decoding  data.DecodeOptions
-	decoder   *data.Decoder
+	decoding  pixels.Options
+	decoder   *pixels.Decoder
 	workers   *semaphore.Weighted // that decode
 
 	fingerprint func() (string, error)
@@ -139,10 +140,10 @@ func newModel(name string, m *model.Model, s settings) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	decoding := data.DecodeOptions{MaxPixels: s.maxPixels}
+	decoding := pixels.Options{MaxPixels: s.maxPixels}
 	v := &Model{
 		name: name, model: m, pipeline: pipeline,
-		decoding: decoding, decoder: data.NewDecoder(decoding),
+		decoding: decoding, decoder: pixels.NewDecoder(decoding),
 		workers:     semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 		turn:        make(chan struct{}, 1),
 		networks:    networks{model: m, limit: m.EmbedderBatch(maxBatch)},

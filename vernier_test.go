@@ -17,7 +17,7 @@ import (
 
 	"github.com/vernier-ml/vernier"
 	"github.com/vernier-ml/vernier/cpu"
-	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/model"
@@ -57,7 +57,7 @@ func pngOf(t *testing.T, kind, number int) []byte {
 }
 
 // direct embeds birds as package model does, without the package under test.
-func direct(t *testing.T, folder string, pictures ...data.RGB) [][]float32 {
+func direct(t *testing.T, folder string, pictures ...pixels.RGB) [][]float32 {
 	t.Helper()
 	eng, err := cpu.New(cpu.Options{Threads: 1})
 	if err != nil {
@@ -102,11 +102,11 @@ func TestEmbedGivesTheRowsOfTheModel(t *testing.T) {
 	folder := birds(t)
 	m := loaded(t, folder)
 	for _, n := range []int{1, 2, 5, 64, 130} {
-		var pictures []data.RGB
+		var pictures []pixels.RGB
 		var images []vernier.Image
 		for i := range n {
 			kind, number := i%4, i/4
-			rgb, err := data.FromImage(drawBird(kind, number), data.DecodeOptions{})
+			rgb, err := pixels.FromImage(drawBird(kind, number), pixels.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -159,14 +159,14 @@ func TestImagesThatCannotBeEmbeddedAreNamedAndTheOthersAreThere(t *testing.T) {
 		}
 	}
 	var first *vernier.ImageError
-	if !errors.As(err, &first) || first.Index != 1 || first.Name != missing || !errors.Is(err, os.ErrNotExist) || !errors.Is(err, data.ErrNotImage) {
+	if !errors.As(err, &first) || first.Index != 1 || first.Name != missing || !errors.Is(err, os.ErrNotExist) || !errors.Is(err, pixels.ErrNotImage) {
 		t.Errorf("the error does not unwrap: %v", err)
 	}
 }
 
-func rgbOf(t *testing.T, kind, number int) data.RGB {
+func rgbOf(t *testing.T, kind, number int) pixels.RGB {
 	t.Helper()
-	rgb, err := data.FromImage(drawBird(kind, number), data.DecodeOptions{})
+	rgb, err := pixels.FromImage(drawBird(kind, number), pixels.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -416,7 +416,7 @@ func TestLoadSaysWhatIsWrong(t *testing.T) {
 	}
 	m := loaded(t, folder, vernier.WithMaxPixels(24*20-1))
 	for name, img := range map[string]vernier.Image{"picture": vernier.Picture(drawBird(0, 1)), "file": vernier.File(filepath.Join(folder, "wren1.png"))} {
-		if _, err := m.Embed(t.Context(), img); !errors.Is(err, data.ErrTooLarge) {
+		if _, err := m.Embed(t.Context(), img); !errors.Is(err, pixels.ErrTooLarge) {
 			t.Errorf("%s of too many pixels: %v", name, err)
 		}
 	}

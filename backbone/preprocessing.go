@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // Preprocessing says how a picture becomes the network's input in evaluation:
@@ -52,7 +53,7 @@ func (p Preprocessing) Augmented(name string) (*data.Pipeline, error) {
 func (p Preprocessing) Recipe() data.Recipe {
 	r := data.Recipe{Size: p.Size, Resize: p.Resize, Stretch: p.Stretch}
 	if p.Bicubic {
-		r.Filter = data.Bicubic
+		r.Filter = pixels.Bicubic
 	}
 	return r
 }

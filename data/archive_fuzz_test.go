@@ -2,14 +2,13 @@ package data
 
 import (
 	"archive/tar"
+	"archive/zip"
 	"bytes"
 	"io"
 	"os"
 	"path"
 	"strings"
 	"testing"
-
-	"github.com/vernier-ml/vernier/internal/zipfile"
 )
 
 // maxFuzzed bounds the archives that are tried, and with them what a compressed one can
@@ -22,21 +21,19 @@ func FuzzTar(f *testing.F) {
 	f.Add(whole[:len(whole)-1024])
 	f.Add(whole[:len(whole)/2])
 	f.Add(gzipped(whole))
-	f.Add(bzippedTar(f))
 	f.Add(tarFile(f, true, regular(`../a\1.png`), regular("/a/1.png"), regular("a/1.png"), tar.Header{Name: "a/p.png", Typeflag: tar.TypeFifo}))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		if len(file) > maxFuzzed {
 			return
 		}
-		w := newWork(t.Context(), nil)
-		if kind := archiveKindOf(file); kind == "gzip" || kind == "bzip2" {
-			plain, _, err := unpackTar(bytes.NewReader(file), kind)
+		if bytes.HasPrefix(file, []byte("\x1f\x8b")) {
+			plain, err := gunzipTar(bytes.NewReader(file))
 			if err != nil {
 				return
 			}
 			file = plain
 		}
-		if index, err := indexTar(w, bytes.NewReader(file)); err == nil {
+		if index, err := indexTar(bytes.NewReader(file)); err == nil {
 			readFuzzed(t, &tarSource{"x.tar", bytes.NewReader(file), index, io.NopCloser(nil)})
 		}
 	})
@@ -55,21 +52,16 @@ func FuzzZip(f *testing.F) {
 		if len(file) > maxFuzzed {
 			return
 		}
-		r, err := zipfile.NewReader(bytes.NewReader(file), int64(len(file)))
+		r, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
 		if err == nil {
-			index, err := indexZip(newWork(t.Context(), nil), r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			readFuzzed(t, &zipSource{root: "x.zip", index: index})
+			readFuzzed(t, &zipSource{root: "x.zip", index: indexZip(r)})
 		}
 	})
 }
 
 // readFuzzed lists an archive and reads the head of what is listed.
 func readFuzzed(t *testing.T, src source) {
-	w := newWork(t.Context(), nil)
-	found, err := readEntries(w, src)
+	found, err := readEntries(src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,10 +73,10 @@ func readFuzzed(t *testing.T, src source) {
 		if err != nil {
 			continue
 		}
-		io.Copy(io.Discard, io.LimitReader(r, headBytes))
+		io.Copy(io.Discard, io.LimitReader(r, 1<<16))
 		r.Close()
 	}
-	set, err := readFolder(w, src, "x", Options{})
+	set, err := readFolder(src, "x", Options{})
 	if err == nil && len(set.Items) > len(found.images) {
 		t.Errorf("%d items of %d images", len(set.Items), len(found.images))
 	}

@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"image"
 	"math"
 	"math/rand/v2"
@@ -11,7 +12,7 @@ import (
 type Flip struct{ P float64 }
 
 // Apply mirrors or returns src.
-func (t Flip) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
+func (t Flip) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 	if r.Float64() < t.P {
 		return FlipH(src), nil
 	}
@@ -27,11 +28,11 @@ type RandomResizedCrop struct {
 	W, H               int
 	MinArea, MaxArea   float64 // share of the image
 	MinRatio, MaxRatio float64 // width / height of the box; 0, 0 means 3/4, 4/3
-	Filter             Filter
+	Filter             pixels.Filter
 }
 
 // Apply crops first; nothing outside the box enters the result.
-func (t RandomResizedCrop) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
+func (t RandomResizedCrop) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 	t, err := t.complete()
 	if err != nil {
 		return nil, err
@@ -41,8 +42,8 @@ func (t RandomResizedCrop) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
 }
 
 // resize is what follows the crop.
-func (t RandomResizedCrop) resize(box *RGB) *RGB {
-	return Resample(box, t.W, t.H, 0, 0, t.W, t.H, t.Filter)
+func (t RandomResizedCrop) resize(box *pixels.RGB) *pixels.RGB {
+	return pixels.Resample(box, t.W, t.H, 0, 0, t.W, t.H, t.Filter)
 }
 
 // complete fills the usual ratios in and checks the settings.
@@ -97,7 +98,7 @@ type RandomCrop struct {
 }
 
 // Apply cuts, and fills what lies outside the image.
-func (t RandomCrop) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
+func (t RandomCrop) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 	if t.W <= 0 || t.H <= 0 || t.Pad < 0 {
 		return nil, fmt.Errorf("random crop: size %d x %d, padding %d; sizes must be positive, padding not negative", t.W, t.H, t.Pad)
 	}
@@ -106,7 +107,7 @@ func (t RandomCrop) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
 	if x >= 0 && y >= 0 && x+t.W <= src.W && y+t.H <= src.H {
 		return src.Crop(x, y, t.W, t.H), nil
 	}
-	dst := NewRGB(t.W, t.H)
+	dst := pixels.NewRGB(t.W, t.H)
 	for dy := range t.H {
 		row := dst.Row(dy)
 		for dx := range t.W {
@@ -137,7 +138,7 @@ type Affine struct {
 }
 
 // Apply draws angle, scale and shift uniformly.
-func (t Affine) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
+func (t Affine) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 	if t.MinScale == 0 && t.MaxScale == 0 {
 		t.MinScale, t.MaxScale = 1, 1
 	}
@@ -156,11 +157,11 @@ func (t Affine) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
 func (t Affine) Random() bool { return true }
 
 // warp looks every pixel of the result up in src, through the inverse map.
-func warp(src *RGB, angle, scale, dx, dy float64, fill Fill) *RGB {
+func warp(src *pixels.RGB, angle, scale, dx, dy float64, fill Fill) *pixels.RGB {
 	sin, cos := math.Sincos(angle)
 	sin, cos = sin/scale, cos/scale
 	cx, cy := float64(src.W-1)/2, float64(src.H-1)/2
-	dst := NewRGB(src.W, src.H)
+	dst := pixels.NewRGB(src.W, src.H)
 	for y := range src.H {
 		row := dst.Row(y)
 		v := float64(y) - cy - dy
@@ -173,7 +174,7 @@ func warp(src *RGB, angle, scale, dx, dy float64, fill Fill) *RGB {
 }
 
 // bilinearAt interpolates src at (x, y); pixel centres have whole coordinates.
-func bilinearAt(dst []uint8, src *RGB, x, y float64, fill Fill) {
+func bilinearAt(dst []uint8, src *pixels.RGB, x, y float64, fill Fill) {
 	x0, y0 := int(math.Floor(x)), int(math.Floor(y))
 	fx, fy := float32(x-float64(x0)), float32(y-float64(y0))
 	a, b := fill.at(src, x0, y0), fill.at(src, x0+1, y0)
@@ -196,7 +197,7 @@ const (
 )
 
 // at returns the pixel (x, y), inside or outside.
-func (f Fill) at(m *RGB, x, y int) [3]uint8 {
+func (f Fill) at(m *pixels.RGB, x, y int) [3]uint8 {
 	if x < 0 || y < 0 || x >= m.W || y >= m.H {
 		switch f {
 		case FillBlack:

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
 	"golang.org/x/sys/unix"
 )
 
@@ -16,7 +17,7 @@ func benchSet(b *testing.B) string {
 	}
 	f := files{}
 	for i := range 64 {
-		f[fmt.Sprintf("c%d/%d.jpg", i%4, i)] = encodeJPEG(b, smooth(500, 375, uint64(i)))
+		f[fmt.Sprintf("c%d/%d.jpg", i%4, i)] = imagetest.EncodeJPEG(b, smooth(500, 375, uint64(i)))
 	}
 	return "folder:" + f.folder(b)
 }

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
 )
 
 // matWriter writes MATLAB level 5 elements.
@@ -115,13 +117,13 @@ func carsAnnos(w matWriter, compress bool, counts []int) []byte {
 
 // Field case: the public copies of Stanford Cars are laid out differently.
 func TestCarsLoadsFromEveryLayout(t *testing.T) {
-	picture1 := encodeJPEG(t, smooth(8, 8, 1))
+	picture1 := imagetest.EncodeJPEG(t, smooth(8, 8, 1))
 	little, big := matWriter{binary.LittleEndian}, matWriter{binary.BigEndian}
 	names := carNamesForTest()
 	folders, split := files{}, files{}
 	for i, n := range names {
 		for k := range 2 {
-			img := encodeJPEG(t, smooth(8, 8, uint64(2*i+k)))
+			img := imagetest.EncodeJPEG(t, smooth(8, 8, uint64(2*i+k)))
 			folders[fmt.Sprintf("cars/%s/%d.jpg", n, k)] = img
 			split[fmt.Sprintf("car_data/%s/%s/%d.jpg", []string{"train", "test"}[k], n, k)] = img
 		}

@@ -10,27 +10,29 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
 )
 
 func TestCheckFindsEachPlantedFault(t *testing.T) {
 	good := classes(t, []string{"a", "b c", "ç", "d"}, 3)
-	big := pngOfZeros(t, 20000, 20000)
+	big := imagetest.PNGOfZeros(t, 20000, 20000)
 	for name, c := range map[string]struct {
 		plant   func(files)
 		problem string // part of a problem, or
 		warning string // part of a warning
 	}{
 		"nothing":           {func(files) {}, "", ""},
-		"truncated JPEG":    {func(f files) { f["a/x.jpg"] = encodeJPEG(t, picture(50, 50, 1))[:900] }, "a/x.jpg: damaged JPEG: the file ends too early", ""},
+		"truncated JPEG":    {func(f files) { f["a/x.jpg"] = imagetest.EncodeJPEG(t, picture(50, 50, 1))[:900] }, "a/x.jpg: damaged JPEG: the file ends too early", ""},
 		"text as JPEG":      {func(f files) { f["ç/x.jpg"] = []byte("hello") }, "ç/x.jpg: not an image", ""},
 		"zero bytes":        {func(f files) { f["b c/x y.png"] = nil }, "b c/x y.png: empty file", ""},
 		"huge image":        {func(f files) { f["d/x.png"] = big }, "d/x.png: too large: 20000 x 20000", ""},
 		"same in class":     {func(f files) { f["a/copy.png"] = f["a/aa.png"] }, "", "more than once in the class"},
 		"same in 2 classes": {func(f files) { f["a/copy.png"] = f["b c/aa.png"] }, "", "in more than one class"},
 		"same in 2 splits":  {func(f files) { f["a/copy.png"] = f["d/aa.png"] }, "both in the training and in the test part", ""},
-		"same pixels":       {func(f files) { f["a/copy.bmp"] = encodeBMP(t, picture(8, 8, 3000)) }, "both in the training and in the test part", ""},
-		"one pixel":         {func(f files) { f["a/x.png"] = encodePNG(t, picture(1, 1, 9)) }, "", ""},
-		"single image":      {func(f files) { f["e/x.png"] = encodePNG(t, picture(8, 8, 77777)) }, "", "1 class with a single image (e)"},
+		"same pixels":       {func(f files) { f["a/copy.bmp"] = imagetest.EncodeBMP(t, picture(8, 8, 3000)) }, "both in the training and in the test part", ""},
+		"one pixel":         {func(f files) { f["a/x.png"] = imagetest.EncodePNG(t, picture(1, 1, 9)) }, "", ""},
+		"single image":      {func(f files) { f["e/x.png"] = imagetest.EncodePNG(t, picture(8, 8, 77777)) }, "", "1 class with a single image (e)"},
 		"other file":        {func(f files) { f["a/list.csv"] = []byte("x") }, "", "1 .csv"},
 	} {
 		for _, archive := range []bool{false, true} {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
 
@@ -158,7 +159,7 @@ func (r *Report) lookAtColors(set *Set, found []finding) {
 }
 
 // isGray reports whether the three channels of every pixel agree.
-func isGray(m *RGB) bool {
+func isGray(m *pixels.RGB) bool {
 	for y := range m.H {
 		row := m.Row(y)
 		for x := 0; x+2 < len(row); x += 3 {

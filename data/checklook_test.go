@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
 )
 
 func TestCheckSeesWhatAPersonSees(t *testing.T) {
@@ -15,15 +17,15 @@ func TestCheckSeesWhatAPersonSees(t *testing.T) {
 		for i := 0; i < len(m.Pix); i += 3 {
 			m.Pix[i+1], m.Pix[i+2] = m.Pix[i], m.Pix[i]
 		}
-		return encodePNG(t, m)
+		return imagetest.EncodePNG(t, m)
 	}
 	for name, c := range map[string]struct {
 		plant func(files)
 		want  []string // parts of the only warning
 	}{
 		"nothing":    {func(files) {}, nil},
-		"ten times":  {func(f files) { f["a/large.png"] = encodePNG(t, picture(90, 80, 7)) }, []string{"from 8 pixels (", "to 80 (", "a/large.png): small ones are enlarged"}},
-		"nine times": {func(f files) { f["a/large.png"] = encodePNG(t, picture(200, 79, 7)) }, nil},
+		"ten times":  {func(f files) { f["a/large.png"] = imagetest.EncodePNG(t, picture(90, 80, 7)) }, []string{"from 8 pixels (", "to 80 (", "a/large.png): small ones are enlarged"}},
+		"nine times": {func(f files) { f["a/large.png"] = imagetest.EncodePNG(t, picture(200, 79, 7)) }, nil},
 		"gray":       {func(f files) { f["a/gray.png"] = gray(7) }, []string{"1 of 13 images are gray and the others colored, the first is ", "a/gray.png: a metric may learn color instead of what they show"}},
 		"gray class": {func(f files) { f["e/1.png"], f["e/2.png"] = gray(7), gray(8) }, []string{"2 of 14 images are gray", "the more where a class is gray throughout (1 class)"}},
 		"all gray": {func(f files) {
@@ -35,16 +37,16 @@ func TestCheckSeesWhatAPersonSees(t *testing.T) {
 			}
 		}, nil},
 		"capitals": {func(f files) {
-			f["B/1.png"], f["B/2.png"] = encodePNG(t, picture(8, 8, 7)), encodePNG(t, picture(8, 8, 8))
+			f["B/1.png"], f["B/2.png"] = imagetest.EncodePNG(t, picture(8, 8, 7)), imagetest.EncodePNG(t, picture(8, 8, 8))
 		},
 			[]string{"1 class name differs only in capital letters or in how accents are written: B and b; if they are one class, right answers count as wrong"}},
 		"accents": {func(f files) {
 			for i, k := range []string{"\u00e9/1.png", "\u00e9/2.png", "e\u0301/1.png", "e\u0301/2.png"} {
-				f[k] = encodePNG(t, picture(8, 8, uint64(70+i)))
+				f[k] = imagetest.EncodePNG(t, picture(8, 8, uint64(70+i)))
 			}
 		}, []string{"1 class name differs only in capital letters or in how accents are written: e\u0301 and \u00e9;"}},
 		"files": {func(f files) {
-			f["a/x.png"], f["a/X.PNG"] = encodePNG(t, picture(8, 8, 7)), encodePNG(t, picture(8, 8, 8))
+			f["a/x.png"], f["a/X.PNG"] = imagetest.EncodePNG(t, picture(8, 8, 7)), imagetest.EncodePNG(t, picture(8, 8, 8))
 		},
 			[]string{"1 image path differs only in capital letters", "a/X.PNG and a/x.png; on Windows and macOS one image replaces the other"}},
 	} {

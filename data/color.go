@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/disintegration/imaging"
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // ColorJitter changes brightness, contrast, saturation and hue, in random order,
@@ -17,7 +18,7 @@ type ColorJitter struct {
 }
 
 // Apply changes what has a strength.
-func (t ColorJitter) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
+func (t ColorJitter) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 	if t.Brightness < 0 || t.Contrast < 0 || t.Saturation < 0 || t.Hue < 0 || t.Hue > 0.5 {
 		return nil, fmt.Errorf("colour jitter: brightness %g, contrast %g, saturation %g, hue %g; none may be negative, hue at most 0.5",
 			t.Brightness, t.Contrast, t.Saturation, t.Hue)
@@ -52,10 +53,10 @@ func luma(p []uint8) uint8 {
 	return uint8((uint32(p[0])*19595 + uint32(p[1])*38470 + uint32(p[2])*7471 + 1<<15) >> 16)
 }
 
-func brightness(m *RGB, f float64) { mapValues(m, 0, f) }
+func brightness(m *pixels.RGB, f float64) { mapValues(m, 0, f) }
 
 // contrast blends with the mean grey.
-func contrast(m *RGB, f float64) {
+func contrast(m *pixels.RGB, f float64) {
 	sum := 0
 	for i := 0; i < len(m.Pix); i += 3 {
 		sum += int(luma(m.Pix[i : i+3]))
@@ -64,7 +65,7 @@ func contrast(m *RGB, f float64) {
 }
 
 // mapValues blends every value with one level.
-func mapValues(m *RGB, level uint8, f float64) {
+func mapValues(m *pixels.RGB, level uint8, f float64) {
 	var table [256]uint8
 	for v := range table {
 		table[v] = blend(level, uint8(v), f)
@@ -75,7 +76,7 @@ func mapValues(m *RGB, level uint8, f float64) {
 }
 
 // saturation blends every pixel with its grey.
-func saturation(m *RGB, f float64) {
+func saturation(m *pixels.RGB, f float64) {
 	for i := 0; i < len(m.Pix); i += 3 {
 		p := m.Pix[i : i+3]
 		grey := luma(p)
@@ -84,7 +85,7 @@ func saturation(m *RGB, f float64) {
 }
 
 // turnHue moves the hue by a part of the circle, in 8-bit HSV.
-func turnHue(m *RGB, turn float64) {
+func turnHue(m *pixels.RGB, turn float64) {
 	shift := uint8(int(turn * 255))
 	for i := 0; i < len(m.Pix); i += 3 {
 		p := m.Pix[i : i+3]
@@ -139,7 +140,7 @@ func fromHSV(p []uint8, h, s, v uint8) {
 type Grey struct{ P float64 }
 
 // Apply replaces colours by their grey, or returns src.
-func (t Grey) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
+func (t Grey) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 	if r.Float64() >= t.P {
 		return src, nil
 	}
@@ -160,7 +161,7 @@ func (t Grey) Random() bool { return true }
 type Blur struct{ P, MinSigma, MaxSigma float64 }
 
 // Apply blurs or returns src.
-func (t Blur) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
+func (t Blur) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 	if !(t.MinSigma > 0) || t.MaxSigma < t.MinSigma {
 		return nil, fmt.Errorf("blur: sigma %g..%g; both must be positive and in order", t.MinSigma, t.MaxSigma)
 	}
@@ -168,7 +169,7 @@ func (t Blur) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
 		return src, nil
 	}
 	out := imaging.Blur(src, between(r, t.MinSigma, t.MaxSigma))
-	return FromImage(out, DecodeOptions{MaxPixels: math.MaxInt64})
+	return pixels.FromImage(out, pixels.Options{MaxPixels: math.MaxInt64})
 }
 
 // Random is true.

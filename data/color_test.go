@@ -2,6 +2,7 @@ package data
 
 import (
 	"bytes"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"math"
 	"testing"
 )
@@ -9,7 +10,7 @@ import (
 // Expected values are worked by hand from Pillow's rules: blend cuts off, the
 // mean grey is rounded.
 func TestColourChangesFollowTheirFormulas(t *testing.T) {
-	pixels := func(v ...uint8) *RGB { return &RGB{W: len(v) / 3, H: 1, Stride: len(v), Pix: v} }
+	pixels := func(v ...uint8) *pixels.RGB { return &pixels.RGB{W: len(v) / 3, H: 1, Stride: len(v), Pix: v} }
 	m := pixels(10, 100, 200, 255, 0, 7)
 	brightness(m, 1.5)
 	if want := []uint8{15, 150, 255, 255, 0, 10}; !bytes.Equal(m.Pix, want) {
@@ -87,7 +88,7 @@ func TestBlurKeepsTheMeanAndErasePaintsABox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mean := func(m *RGB) float64 {
+	mean := func(m *pixels.RGB) float64 {
 		s := 0.0
 		for _, v := range m.Pix {
 			s += float64(v)

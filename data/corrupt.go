@@ -3,6 +3,7 @@ package data
 import (
 	"context"
 	"fmt"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"image"
 	"math"
 	"math/rand/v2"
@@ -128,7 +129,7 @@ type corrupted struct {
 // cropped marks a store whose images are their items' boxes already.
 func (s corrupted) cropped() {}
 
-func (s corrupted) image(ctx context.Context, it Item) (*RGB, error) {
+func (s corrupted) image(ctx context.Context, it Item) (*pixels.RGB, error) {
 	m, err := s.store.image(ctx, it)
 	c := s.of(it).pictures()
 	if err != nil || c == (Corruption{}) {
@@ -139,7 +140,7 @@ func (s corrupted) image(ctx context.Context, it Item) (*RGB, error) {
 
 // apply returns a damaged copy. Every kind draws by itself, so that more of one
 // leaves the other as it is.
-func (c Corruption) apply(src *RGB, r *rand.Rand) *RGB {
+func (c Corruption) apply(src *pixels.RGB, r *rand.Rand) *pixels.RGB {
 	dst := src.Clone()
 	hide, noise := rand.New(rand.NewPCG(r.Uint64(), r.Uint64())), rand.New(rand.NewPCG(r.Uint64(), r.Uint64()))
 	if hide.Float64() < c.Occlusion {
@@ -161,7 +162,7 @@ func (c Corruption) apply(src *RGB, r *rand.Rand) *RGB {
 }
 
 // occlude paints a box.
-func occlude(m *RGB, r *rand.Rand) {
+func occlude(m *pixels.RGB, r *rand.Rand) {
 	area := float64(m.W*m.H) * between(r, minHidden, maxHidden)
 	ratio := math.Exp(between(r, math.Log(minHiddenRatio), math.Log(maxHiddenRatio)))
 	w := min(max(int(math.Round(math.Sqrt(area*ratio))), 1), m.W)

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // corruptedSet damages the images of a folder, all in the same way.
@@ -20,12 +23,12 @@ func corruptedSet(t testing.TB, root string, c Corruption, shorter int, seed uin
 // grayFiles are n images of one gray.
 func grayFiles(t testing.TB, n, side int) files {
 	f := make(files)
-	m := NewRGB(side, side)
+	m := pixels.NewRGB(side, side)
 	for i := range m.Pix {
 		m.Pix[i] = 100
 	}
 	for i := range n {
-		f[string(rune('a'+i%2))+"/"+string(rune('a'+i/26))+string(rune('a'+i%26))+".png"] = encodePNG(t, m)
+		f[string(rune('a'+i%2))+"/"+string(rune('a'+i/26))+string(rune('a'+i%26))+".png"] = imagetest.EncodePNG(t, m)
 	}
 	return f
 }
@@ -133,7 +136,7 @@ func TestWrongLabelsKeepTheSizesOfClasses(t *testing.T) {
 	f := make(files)
 	for c := range 5 {
 		for i := range 20 {
-			f[string(rune('a'+c))+"/"+string(rune('a'+i))+".png"] = encodePNG(t, picture(3, 3, uint64(i)))
+			f[string(rune('a'+c))+"/"+string(rune('a'+i))+".png"] = imagetest.EncodePNG(t, picture(3, 3, uint64(i)))
 		}
 	}
 	set := mustOpen(t, "folder:"+f.folder(t))
@@ -174,9 +177,9 @@ func TestWrongLabelsKeepTheSizesOfClasses(t *testing.T) {
 func TestWrongLabelsWhereOneClassHasNearlyAllImages(t *testing.T) {
 	f := make(files)
 	for i := range 20 {
-		f["a/"+string(rune('a'+i))+".png"] = encodePNG(t, picture(3, 3, uint64(i)))
+		f["a/"+string(rune('a'+i))+".png"] = imagetest.EncodePNG(t, picture(3, 3, uint64(i)))
 	}
-	f["b/x.png"] = encodePNG(t, picture(3, 3, 99))
+	f["b/x.png"] = imagetest.EncodePNG(t, picture(3, 3, 99))
 	set := mustOpen(t, "folder:"+f.folder(t))
 	if _, err := Mislabel(set, 1, 4); err == nil || !strings.Contains(err.Error(), `class "a"`) {
 		t.Errorf("got %v", err)

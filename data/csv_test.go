@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
@@ -28,7 +29,7 @@ func TestCSVReadsSplitRolesAndBoxes(t *testing.T) {
 		"dots in the path": "path,label,split,is_query,is_gallery,x1,y1,x2,y2,category\n./img/a b.png,10,train,,,,,,,cats\nimg/../img/c.png,9,test,1,0,2,1,7,5,dogs\nimg/c.png,9,test,0,1,,,,,dogs\nimg/ü.png,9,test,1,1,,,,,dogs\n",
 	} {
 		dir := files{
-			"img/a b.png": encodePNG(t, m), "img/c.png": encodePNG(t, m), "img/ü.png": encodePNG(t, m), "list.csv": []byte(table),
+			"img/a b.png": imagetest.EncodePNG(t, m), "img/c.png": imagetest.EncodePNG(t, m), "img/ü.png": imagetest.EncodePNG(t, m), "list.csv": []byte(table),
 		}.folder(t)
 		set := mustOpen(t, "csv:"+filepath.Join(dir, "list.csv"))
 		if !slices.Equal(set.Classes, []string{"9", "10"}) || !slices.Equal(set.Labels(), []int{1, 0, 0, 0}) {
@@ -89,7 +90,7 @@ func TestWrongTablesAreRefusedWithTheirLine(t *testing.T) {
 }
 
 func TestBoxOutsideTheImageIsNamed(t *testing.T) {
-	dir := files{"a.png": encodePNG(t, picture(4, 4, 1)), "list.csv": []byte("path,label,x1,y1,x2,y2\na.png,b,4,0,9,9\n")}.folder(t)
+	dir := files{"a.png": imagetest.EncodePNG(t, picture(4, 4, 1)), "list.csv": []byte("path,label,x1,y1,x2,y2\na.png,b,4,0,9,9\n")}.folder(t)
 	set := mustOpen(t, "csv:"+filepath.Join(dir, "list.csv"))
 	set.Items[0].Box = image.Rect(4, 0, 9, 9)
 	if _, err := set.Load(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "outside the 4 x 4 pixels") {
@@ -185,8 +186,8 @@ func TestMNISTReadsPlainAndGzippedFiles(t *testing.T) {
 		want string
 	}{
 		"cut":            {"train-images-idx3-ubyte", images[:30], "ends too early"},
-		"longer":         {"train-images-idx3-ubyte", append(bytes.Clone(images), 1), "longer than the 24 bytes"},
-		"huge":           {"train-images-idx3-ubyte", idxFile([]int{1 << 30, 1 << 30, 1 << 30}, []byte{1}), "too large"},
+		"longer":         {"train-images-idx3-ubyte", append(bytes.Clone(images), 1), "25 bytes in an array"},
+		"huge":           {"train-images-idx3-ubyte", idxFile([]int{1 << 30, 1 << 30, 1 << 30}, []byte{1}), "ends too early"},
 		"text":           {"train-labels-idx1-ubyte", []byte("some text"), "not an IDX file"},
 		"other type":     {"train-labels-idx1-ubyte", []byte{0, 0, 13, 1, 0, 0, 0, 0}, "type 13"},
 		"too few labels": {"t10k-labels-idx1-ubyte", idxFile([]int{3}, []byte{1, 2, 3}), "4 images"},
@@ -200,10 +201,10 @@ func TestMNISTReadsPlainAndGzippedFiles(t *testing.T) {
 }
 
 func TestImagesOfAnyKindOpenWithoutLabels(t *testing.T) {
-	one := encodePNG(t, picture(3, 3, 1))
+	one := imagetest.EncodePNG(t, picture(3, 3, 1))
 	dir := files{"b/2.png": one, "b/10.jpg": one, "b/note.txt": []byte("x"), "single.dat": one}.folder(t)
 	archive := files{"deep/er/z.png": one}.zip(t)
-	set, err := OpenImages(t.Context(), []string{filepath.Join(dir, "single.dat"), filepath.Join(dir, "b"), archive}, Options{})
+	set, err := OpenImages([]string{filepath.Join(dir, "single.dat"), filepath.Join(dir, "b"), archive}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,10 +219,10 @@ func TestImagesOfAnyKindOpenWithoutLabels(t *testing.T) {
 	if !slices.Equal(names, []string{"single.dat", "2.png", "10.jpg", "z.png"}) || len(set.Classes) != 1 {
 		t.Errorf("%q", names)
 	}
-	if _, err := OpenImages(t.Context(), []string{filepath.Join(dir, "none.png")}, Options{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := OpenImages([]string{filepath.Join(dir, "none.png")}, Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
-	if _, err := OpenImages(t.Context(), []string{t.TempDir()}, Options{}); err == nil || !strings.Contains(err.Error(), "no images") {
+	if _, err := OpenImages([]string{t.TempDir()}, Options{}); err == nil || !strings.Contains(err.Error(), "no images") {
 		t.Errorf("empty folder: %v", err)
 	}
 }
@@ -229,7 +230,7 @@ func TestImagesOfAnyKindOpenWithoutLabels(t *testing.T) {
 // TestTablesOfForeignProgramsAndMachines reads one list of images in the forms that
 // spreadsheets and other computers give it.
 func TestTablesOfForeignProgramsAndMachines(t *testing.T) {
-	m := encodePNG(t, picture(10, 8, 1))
+	m := imagetest.EncodePNG(t, picture(10, 8, 1))
 	utf16 := func(text string) []byte {
 		var b []byte
 		for _, r := range text {
@@ -264,7 +265,7 @@ func TestTablesOfForeignProgramsAndMachines(t *testing.T) {
 }
 
 func TestATableInLatin1FindsFilesOfEitherName(t *testing.T) {
-	m := encodePNG(t, picture(3, 3, 1))
+	m := imagetest.EncodePNG(t, picture(3, 3, 1))
 	for _, file := range []string{"\xe4.png", "\u00e4.png"} {
 		set := mustOpen(t, "csv:"+filepath.Join(files{file: m, "list.csv": []byte("path,label\n\xe4.png,K\xe4fer\n")}.folder(t), "list.csv"))
 		if nametext.Decode(set.Items[0].Path) != file || set.Classes[0] != "K\u00e4fer" || len(set.Notices) < 1 || !strings.Contains(set.Notices[0], "Windows-1252") {

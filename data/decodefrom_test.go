@@ -7,20 +7,24 @@ import (
 	"image"
 	"image/color"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
 	"testing/iotest"
+
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 func TestFilesAndReadersDecodeAsTheirBytesDo(t *testing.T) {
-	large := encodePNG(t, picture(300, 200, 4)) // more than is read at first
-	if len(large) <= headBytes {
+	large := imagetest.EncodePNG(t, picture(300, 200, 4)) // more than is read at first
+	if len(large) <= (1 << 16) {
 		t.Fatalf("a PNG of %d bytes", len(large))
 	}
-	d := NewDecoder(DecodeOptions{})
-	for name, file := range map[string][]byte{"small.png": encodePNG(t, picture(9, 7, 1)), "photo.jpg": encodeJPEG(t, smooth(40, 30, 2)), "large.png": large} {
-		want, err := Decode(file, DecodeOptions{})
+	d := pixels.NewDecoder(pixels.Options{})
+	for name, file := range map[string][]byte{"small.png": imagetest.EncodePNG(t, picture(9, 7, 1)), "photo.jpg": imagetest.EncodeJPEG(t, smooth(40, 30, 2)), "large.png": large} {
+		want, err := pixels.Decode(file, pixels.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,17 +60,17 @@ func TestReadersOfNoImageAreNotReadToTheirEnd(t *testing.T) {
 		return &metered{r: io.MultiReader(bytes.NewReader([]byte(head)), bytes.NewReader(make([]byte, 100<<20)))}
 	}
 	broken := errors.New("the line is cut")
-	d := NewDecoder(DecodeOptions{MaxPixels: 1000})
+	d := pixels.NewDecoder(pixels.Options{MaxPixels: 1000})
 	for name, c := range map[string]struct {
 		r    *metered
 		want error
 		max  int
 	}{
-		"text":           {endless("this is a text"), ErrNotImage, headBytes},
-		"too large":      {endless(string(pngOfZeros(t, 100, 100))), ErrTooLarge, headBytes},
-		"without an end": {endless(string(pngOfZeros(t, 10, 10))), ErrTooLarge, plainBytes + 8*1000 + 1},
-		"empty":          {&metered{r: bytes.NewReader(nil)}, ErrEmptyFile, 0},
-		"cut":            {&metered{r: bytes.NewReader(encodePNG(t, picture(20, 20, 1))[:600])}, ErrTruncated, 600},
+		"text":           {endless("this is a text"), pixels.ErrNotImage, (1 << 16)},
+		"too large":      {endless(string(imagetest.PNGOfZeros(t, 100, 100))), pixels.ErrTooLarge, (1 << 16)},
+		"without an end": {endless(string(imagetest.PNGOfZeros(t, 10, 10))), pixels.ErrTooLarge, (64 << 20) + 8*1000 + 1},
+		"empty":          {&metered{r: bytes.NewReader(nil)}, pixels.ErrEmptyFile, 0},
+		"cut":            {&metered{r: bytes.NewReader(imagetest.EncodePNG(t, picture(20, 20, 1))[:600])}, pixels.ErrTruncated, 600},
 		"broken":         {&metered{r: iotest.ErrReader(broken)}, broken, 0},
 	} {
 		m, err := d.DecodeReader(t.Context(), c.r)
@@ -80,12 +84,12 @@ func TestReadersOfNoImageAreNotReadToTheirEnd(t *testing.T) {
 }
 
 func TestDecodeFileSaysWhyAndEndsWithItsContext(t *testing.T) {
-	d := NewDecoder(DecodeOptions{})
+	d := pixels.NewDecoder(pixels.Options{})
 	if _, err := DecodeFile(t.Context(), d, filepath.Join(t.TempDir(), "missing.png")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing: %v", err)
 	}
 	path := filepath.Join(t.TempDir(), "a.png")
-	if err := os.WriteFile(path, encodePNG(t, picture(9, 7, 1)), 0o644); err != nil {
+	if err := os.WriteFile(path, imagetest.EncodePNG(t, picture(9, 7, 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -107,17 +111,17 @@ func TestFromImageTakesTheStoredColors(t *testing.T) {
 	palette.SetColorIndex(-1, 6, 1)
 	for name, c := range map[string]struct {
 		img         image.Image
-		alpha       AlphaRule
+		alpha       pixels.AlphaRule
 		first, last color.RGBA // of pixels (0, 0) and (2, 1)
 	}{
-		"gray":       {gray, AlphaDrop, color.RGBA{0, 0, 0, 255}, color.RGBA{200, 200, 200, 255}},
-		"16 bits":    {deep, AlphaDrop, color.RGBA{0, 0, 0, 255}, color.RGBA{200, 200, 200, 255}},
-		"dropped":    {plain, AlphaDrop, color.RGBA{0, 0, 0, 255}, color.RGBA{100, 0, 200, 255}},
-		"over white": {plain, AlphaWhite, color.RGBA{255, 255, 255, 255}, color.RGBA{224, 204, 244, 255}},
-		"multiplied": {pale, AlphaDrop, color.RGBA{0, 0, 0, 255}, color.RGBA{99, 0, 199, 255}},
-		"palette":    {palette, AlphaDrop, color.RGBA{9, 8, 7, 255}, color.RGBA{1, 2, 3, 255}},
+		"gray":       {gray, pixels.AlphaDrop, color.RGBA{0, 0, 0, 255}, color.RGBA{200, 200, 200, 255}},
+		"16 bits":    {deep, pixels.AlphaDrop, color.RGBA{0, 0, 0, 255}, color.RGBA{200, 200, 200, 255}},
+		"dropped":    {plain, pixels.AlphaDrop, color.RGBA{0, 0, 0, 255}, color.RGBA{100, 0, 200, 255}},
+		"over white": {plain, pixels.AlphaWhite, color.RGBA{255, 255, 255, 255}, color.RGBA{224, 204, 244, 255}},
+		"multiplied": {pale, pixels.AlphaDrop, color.RGBA{0, 0, 0, 255}, color.RGBA{99, 0, 199, 255}},
+		"palette":    {palette, pixels.AlphaDrop, color.RGBA{9, 8, 7, 255}, color.RGBA{1, 2, 3, 255}},
 	} {
-		m, err := FromImage(c.img, DecodeOptions{Alpha: c.alpha})
+		m, err := pixels.FromImage(c.img, pixels.Options{Alpha: c.alpha})
 		if err != nil || m.W != 3 || m.H != 2 {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -127,13 +131,13 @@ func TestFromImageTakesTheStoredColors(t *testing.T) {
 		}
 	}
 	own := picture(4, 3, 1)
-	if m, err := FromImage(own, DecodeOptions{}); m != own || err != nil {
+	if m, err := pixels.FromImage(own, pixels.Options{}); m != own || err != nil {
 		t.Errorf("an *RGB became %v, %v", m, err)
 	}
-	if _, err := FromImage(image.NewGray(image.Rect(0, 0, 0, 5)), DecodeOptions{}); !errors.Is(err, ErrNoPixels) {
+	if _, err := pixels.FromImage(image.NewGray(image.Rect(0, 0, 0, 5)), pixels.Options{}); !errors.Is(err, pixels.ErrNoPixels) {
 		t.Errorf("no pixels: %v", err)
 	}
-	if _, err := FromImage(image.NewUniform(color.White), DecodeOptions{}); !errors.Is(err, ErrTooLarge) {
+	if _, err := pixels.FromImage(image.NewUniform(color.White), pixels.Options{}); !errors.Is(err, pixels.ErrTooLarge) {
 		t.Errorf("without an end: %v", err)
 	}
 }
@@ -142,7 +146,7 @@ func TestFromImageTakesTheStoredColors(t *testing.T) {
 // it is interpolated, but for its edge, and from an odd pixel on taken as package image
 // takes it.
 func TestFromImageOfAPartHasTheColorsOfTheWhole(t *testing.T) {
-	r := newRand(1)
+	r := rand.New(rand.NewPCG(1, 42))
 	for ratio, halved := range map[image.YCbCrSubsampleRatio]bool{
 		image.YCbCrSubsampleRatio444: false, image.YCbCrSubsampleRatio422: true, image.YCbCrSubsampleRatio420: true,
 		image.YCbCrSubsampleRatio440: true, image.YCbCrSubsampleRatio411: false, image.YCbCrSubsampleRatio410: false,
@@ -153,13 +157,13 @@ func TestFromImageOfAPartHasTheColorsOfTheWhole(t *testing.T) {
 				plane[i] = uint8(100 + r.IntN(50))
 			}
 		}
-		whole, err := FromImage(m, DecodeOptions{})
+		whole, err := pixels.FromImage(m, pixels.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, corner := range []image.Point{{0, 0}, {4, 2}, {5, 2}, {4, 3}, {7, 7}} {
 			at := image.Rectangle{corner, corner.Add(image.Pt(11, 9))}
-			got, err := FromImage(m.SubImage(at), DecodeOptions{})
+			got, err := pixels.FromImage(m.SubImage(at), pixels.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

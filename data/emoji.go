@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"unicode"
 
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
@@ -65,7 +66,7 @@ func MakeEmoji(ctx context.Context, dir, from string, o EmojiOptions) (*EmojiRep
 		}
 	}()
 	for _, p := range EmojiPackages() {
-		v, err := openEmojiVendor(newWork(ctx, nil), from, p)
+		v, err := openEmojiVendor(from, p)
 		if err != nil {
 			return nil, err
 		}
@@ -246,7 +247,7 @@ func asEarlier(drawn map[[sha256.Size]byte]string, vendors []emojiVendor, c emoj
 // drawClass writes an emoji's folder and returns what tells its pictures apart.
 // fault says why there is no picture of it; err why it cannot be written.
 func drawClass(dir string, vendors []emojiVendor, c emojiClass) (sums [][sha256.Size]byte, fault, err error) {
-	var pictures []*RGB
+	var pictures []*pixels.RGB
 	for i, v := range vendors {
 		m, err := v.draw(c.files[i])
 		if err != nil {

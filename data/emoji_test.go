@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
 )
 
 // emojiPackages is a miniature of the four packages: a smile, an eye whose name
@@ -50,9 +52,9 @@ func emojiPackages(t testing.TB) map[string]files {
 			case ".svg":
 				f[p.folder+"/"+strings.ToUpper(code)+p.ext] = []byte(dot(seed))
 			case ".webp":
-				f[name] = encodeWebP(9, 9, color.NRGBA{uint8(40 * seed), 0, 0, 128})
+				f[name] = imagetest.EncodeWebP(9, 9, color.NRGBA{uint8(40 * seed), 0, 0, 128})
 			default:
-				f[name] = encodePNG(t, picture(64, 64, 10*seed+uint64(k)))
+				f[name] = imagetest.EncodePNG(t, picture(64, 64, 10*seed+uint64(k)))
 			}
 		}
 		all[p.Name] = f

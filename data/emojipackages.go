@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"io/fs"
 	"os"
 	"path"
@@ -56,9 +57,9 @@ type emojiVendor struct {
 }
 
 // openEmojiVendor finds a package below a folder.
-func openEmojiVendor(w *work, from string, p EmojiPackage) (v emojiVendor, err error) {
+func openEmojiVendor(from string, p EmojiPackage) (v emojiVendor, err error) {
 	v = emojiVendor{pkg: p, drawings: map[string]string{}}
-	if v.src, v.root, err = findPackage(w, from, p); err != nil {
+	if v.src, v.root, err = findPackage(from, p); err != nil {
 		return v, err
 	}
 	defer func() {
@@ -77,7 +78,7 @@ func openEmojiVendor(w *work, from string, p EmojiPackage) (v emojiVendor, err e
 		return v, fmt.Errorf("npm package %s in %s: package.json: %w", p.Name, from, err)
 	}
 	v.version = manifest.Version
-	l, err := v.src.list(w)
+	l, err := v.src.list()
 	if err != nil {
 		return v, err
 	}
@@ -95,7 +96,7 @@ func openEmojiVendor(w *work, from string, p EmojiPackage) (v emojiVendor, err e
 }
 
 // findPackage looks where npm install and npm pack put a package.
-func findPackage(w *work, from string, p EmojiPackage) (source, string, error) {
+func findPackage(from string, p EmojiPackage) (source, string, error) {
 	for _, dir := range []string{filepath.Join(from, "node_modules", filepath.FromSlash(p.Name)), filepath.Join(from, filepath.FromSlash(p.Name))} {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			return folderSource{dir}, "", nil
@@ -107,7 +108,7 @@ func findPackage(w *work, from string, p EmojiPackage) (source, string, error) {
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), p.archivePrefix()) && strings.HasSuffix(e.Name(), ".tgz") {
-			src, err := openSource(w, filepath.Join(from, e.Name()))
+			src, err := openSource(filepath.Join(from, e.Name()))
 			return src, "package", err
 		}
 	}
@@ -119,7 +120,7 @@ func (v emojiVendor) read(file string) ([]byte, error) {
 }
 
 // draw returns a drawing over white, EmojiSide pixels wide and high.
-func (v emojiVendor) draw(file string) (*RGB, error) {
+func (v emojiVendor) draw(file string) (*pixels.RGB, error) {
 	b, err := v.read(file)
 	if err != nil {
 		return nil, err
@@ -127,7 +128,7 @@ func (v emojiVendor) draw(file string) (*RGB, error) {
 	if v.pkg.ext == ".svg" {
 		return renderSVG(b, EmojiSide)
 	}
-	m, err := Decode(b, DecodeOptions{Alpha: AlphaWhite})
+	m, err := pixels.Decode(b, pixels.Options{Alpha: pixels.AlphaWhite})
 	if err != nil {
 		return nil, err
 	}

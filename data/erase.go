@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"math"
 	"math/rand/v2"
 )
@@ -16,7 +17,7 @@ type Erase struct {
 }
 
 // Apply paints or returns src; ten boxes are tried for one that fits.
-func (t Erase) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
+func (t Erase) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 	if t.MinArea == 0 && t.MaxArea == 0 {
 		t.MinArea, t.MaxArea = 0.02, 0.33
 	}

@@ -12,12 +12,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // grids is a pipeline of 3 x 4 x 4 numbers.
 func grids(t testing.TB) *Pipeline {
 	t.Helper()
-	p, err := NewPipeline(4, 4, UnitRange(), Stretch{4, 4, Bilinear})
+	p, err := NewPipeline(4, 4, UnitRange(), Stretch{4, 4, pixels.Bilinear})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +256,7 @@ func TestHalfOfTheFeaturesAreMirroredByTheSeed(t *testing.T) {
 	root := make(files)
 	for _, c := range []string{"a", "b"} {
 		for i := range 100 {
-			root[c+"/"+string(rune('a'+i/10))+string(rune('0'+i%10))+".png"] = encodePNG(t, picture(4, 4, uint64(i)))
+			root[c+"/"+string(rune('a'+i/10))+string(rune('0'+i%10))+".png"] = imagetest.EncodePNG(t, picture(4, 4, uint64(i)))
 		}
 	}
 	set := mustOpen(t, "folder:"+root.folder(t))

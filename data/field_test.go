@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
 )
 
 // Labels from 1 on, with gaps, or that are words, become 0..C-1, and Classes
@@ -26,7 +28,7 @@ func TestLabelsOfAnyKindAreNumberedFromZero(t *testing.T) {
 		table.WriteString("path,label\n")
 		for i, l := range c.labels {
 			fmt.Fprintf(&table, "%d.png,%s\n", i, l)
-			f[fmt.Sprintf("%d.png", i)] = encodePNG(t, picture(8, 8, uint64(i)))
+			f[fmt.Sprintf("%d.png", i)] = imagetest.EncodePNG(t, picture(8, 8, uint64(i)))
 		}
 		f["list.csv"] = []byte(table.String())
 		set := mustOpen(t, "csv:"+filepath.Join(f.folder(t), "list.csv"))
@@ -49,7 +51,7 @@ func TestMemoryStaysFlatOverTenThousandImages(t *testing.T) {
 	for i := range 10_000 {
 		file := fmt.Sprintf("%d.jpg", i%20)
 		if i < 20 {
-			f[file] = encodeJPEG(t, smooth(40, 30, uint64(i)))
+			f[file] = imagetest.EncodeJPEG(t, smooth(40, 30, uint64(i)))
 		}
 		fmt.Fprintf(&table, "%s,%d\n", file, i%100)
 	}

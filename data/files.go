@@ -6,13 +6,14 @@ import (
 	"image"
 	"io"
 
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
 // fileStore holds images as files of a source.
 type fileStore struct {
 	source source
-	decode *Decoder
+	decode *pixels.Decoder
 }
 
 func (s fileStore) name(it Item) string { return s.source.name(it.Path) }
@@ -32,20 +33,22 @@ func (s fileStore) content(it Item) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	return ReadBounded(r, size, s.decode.Options().ByteLimit())
+	return pixels.ReadBounded(r, size, s.decode.Options().ByteLimit())
 }
 
-func (s fileStore) image(ctx context.Context, it Item) (*RGB, error) { return s.part(ctx, it, nil) }
+func (s fileStore) image(ctx context.Context, it Item) (*pixels.RGB, error) {
+	return s.part(ctx, it, nil)
+}
 
 // part decodes what choose says of an item's image.
-func (s fileStore) part(ctx context.Context, it Item, choose func(w, h int) image.Rectangle) (*RGB, error) {
+func (s fileStore) part(ctx context.Context, it Item, choose func(w, h int) image.Rectangle) (*pixels.RGB, error) {
 	return s.decode.DecodeFrom(ctx, func() (io.ReadCloser, int64, error) { return s.source.open(it.Path) }, choose)
 }
 
 // DecodeFile decodes an image file within the memory that d has for all. It waits for
 // that memory before it reads more than the head of the file. Errors do not name
 // the file, which the caller knows.
-func DecodeFile(ctx context.Context, d *Decoder, path string) (*RGB, error) {
+func DecodeFile(ctx context.Context, d *pixels.Decoder, path string) (*pixels.RGB, error) {
 	m, err := fileStore{namedSource{folderSource{""}}, d}.image(ctx, Item{Path: nametext.Encode(path)})
 	if err != nil && ctx.Err() != nil {
 		return nil, context.Cause(ctx)

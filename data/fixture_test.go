@@ -3,128 +3,13 @@ package data
 import (
 	"archive/zip"
 	"bytes"
-	"image"
-	"image/color"
-	"image/gif"
-	"image/jpeg"
-	"image/png"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"golang.org/x/image/bmp"
-	"golang.org/x/image/tiff"
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
+	"github.com/vernier-ml/vernier/data/pixels"
 )
-
-// picture is a w x h image whose pixels depend on seed.
-func picture(w, h int, seed uint64) *RGB {
-	m := NewRGB(w, h)
-	r := newRand(seed)
-	for i := range m.Pix {
-		m.Pix[i] = uint8(r.IntN(256))
-	}
-	return m
-}
-
-// smooth is a w x h gradient that depends on seed: JPEG keeps it well.
-func smooth(w, h int, seed uint64) *RGB {
-	m := NewRGB(w, h)
-	r := newRand(seed)
-	base, slope := [3]int{r.IntN(100), r.IntN(100), r.IntN(100)}, r.IntN(100)+20
-	for y := range h {
-		row := m.Row(y)
-		for x := range w {
-			for c := range 3 {
-				row[3*x+c] = uint8(base[c] + slope*(x+y*c)/(w+h*2))
-			}
-		}
-	}
-	return m
-}
-
-func encodePNG(t testing.TB, m image.Image) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := png.Encode(&b, m); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-func encodeJPEG(t testing.TB, m image.Image) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := jpeg.Encode(&b, m, &jpeg.Options{Quality: 95}); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-func encodeGIF(t testing.TB, m image.Image) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := gif.Encode(&b, m, nil); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-func encodeBMP(t testing.TB, m image.Image) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := bmp.Encode(&b, m); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-func encodeTIFF(t testing.TB, m image.Image) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	if err := tiff.Encode(&b, m, nil); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-// encodeWebP writes a lossless WebP of one colour: every code has one symbol, so
-// that no bits are spent on pixels.
-func encodeWebP(w, h int, c color.NRGBA) []byte {
-	var bits []byte
-	n := 0
-	put := func(v, count int) {
-		for i := range count {
-			if n%8 == 0 {
-				bits = append(bits, 0)
-			}
-			bits[n/8] |= byte(v>>i&1) << (n % 8)
-			n++
-		}
-	}
-	put(0x2f, 8)
-	put(w-1, 14)
-	put(h-1, 14)
-	put(1, 1) // alpha is used
-	put(0, 3) // version
-	put(0, 1) // no transform
-	put(0, 1) // no colour cache
-	put(0, 1) // one group of codes
-	for _, symbol := range []int{int(c.G), int(c.R), int(c.B), int(c.A), 0} {
-		put(1, 1) // simple code
-		put(0, 1) // of one symbol
-		put(1, 1) // of 8 bits
-		put(symbol, 8)
-	}
-	if len(bits)%2 == 1 {
-		bits = append(bits, 0)
-	}
-	chunk := append([]byte("VP8L"), le32(len(bits))...)
-	chunk = append(chunk, bits...)
-	file := append([]byte("RIFF"), le32(4+len(chunk))...)
-	return append(append(file, "WEBP"...), chunk...)
-}
-
-func le32(n int) []byte { return []byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)} }
 
 // files maps paths to contents.
 type files map[string][]byte
@@ -176,7 +61,7 @@ func classes(t testing.TB, names []string, count ...int) files {
 	f := files{}
 	for i, class := range names {
 		for k := range count[i%len(count)] {
-			f[class+"/"+string(rune('a'+k/26))+string(rune('a'+k%26))+".png"] = encodePNG(t, picture(8, 8, uint64(1000*i+k)))
+			f[class+"/"+string(rune('a'+k/26))+string(rune('a'+k%26))+".png"] = imagetest.EncodePNG(t, picture(8, 8, uint64(1000*i+k)))
 		}
 	}
 	return f
@@ -195,4 +80,14 @@ func mustOpen(t testing.TB, spec string) *Set {
 		}
 	})
 	return set
+}
+
+// picture is a w x h image whose pixels depend on seed.
+func picture(w, h int, seed uint64) *pixels.RGB {
+	return &pixels.RGB{W: w, H: h, Stride: 3 * w, Pix: imagetest.Noise(w, h, seed)}
+}
+
+// smooth is a w x h gradient that depends on seed: JPEG keeps it well.
+func smooth(w, h int, seed uint64) *pixels.RGB {
+	return &pixels.RGB{W: w, H: h, Stride: 3 * w, Pix: imagetest.Gradient(w, h, seed)}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
@@ -13,12 +14,12 @@ import (
 // openFolder reads "folder:ROOT": every folder that directly holds images is a
 // class. Its name is its path below the folder that all of them share, without the
 // folders that name parts of the set, as in train/robin and val/robin.
-func openFolder(w *work, root string, o Options) (*Set, error) {
-	src, err := openSource(w, root)
+func openFolder(root string, o Options) (*Set, error) {
+	src, err := openSource(root)
 	if err != nil {
 		return nil, err
 	}
-	set, err := readFolder(w, src, root, o)
+	set, err := readFolder(src, root, o)
 	if err != nil {
 		src.close()
 		return nil, err
@@ -26,15 +27,15 @@ func openFolder(w *work, root string, o Options) (*Set, error) {
 	return set, nil
 }
 
-func readFolder(w *work, src source, root string, o Options) (*Set, error) {
-	found, err := readEntries(w, src)
+func readFolder(src source, root string, o Options) (*Set, error) {
+	found, err := readEntries(src)
 	if err != nil {
 		return nil, err
 	}
 	if len(found.images) == 0 {
 		return nil, fmt.Errorf("%s: %s; wanted is one folder a class with JPEG, PNG, GIF, WebP, BMP, TIFF or PNM files", root, found.none())
 	}
-	set := &Set{store: fileStore{src, NewDecoder(o.Decode)}, Notices: found.notices, Problems: found.problems}
+	set := &Set{store: fileStore{src, pixels.NewDecoder(o.Decode)}, Notices: found.notices, Problems: found.problems}
 	shared := sharedFolder(found.images)
 	var stray, folders []string
 	for _, f := range found.images {

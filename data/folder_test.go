@@ -11,15 +11,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 func TestFolderAndZipGiveTheSameSet(t *testing.T) {
-	png1 := func(seed uint64) []byte { return encodePNG(t, picture(5, 4, seed)) }
+	png1 := func(seed uint64) []byte { return imagetest.EncodePNG(t, picture(5, 4, seed)) }
 	f := files{
 		"images/b class/10.png":     png1(1),
 		"images/b class/9.png":      png1(2),
 		"images/ünïcode/x y.PNG":    png1(3),
-		"images/a/1.jpg":            encodeJPEG(t, smooth(5, 4, 4)),
+		"images/a/1.jpg":            imagetest.EncodeJPEG(t, smooth(5, 4, 4)),
 		"images/a/._1.jpg":          []byte("resource fork"),
 		"images/a/.DS_Store":        []byte("x"),
 		"images/a/Thumbs.db":        []byte("x"),
@@ -63,7 +66,7 @@ func TestHashChangesWithContentNameAndClass(t *testing.T) {
 	seen := map[string]string{}
 	for name, change := range map[string]func(files){
 		"nothing": func(files) {},
-		"content": func(f files) { f["a/aa.png"] = encodePNG(t, picture(8, 8, 99)) },
+		"content": func(f files) { f["a/aa.png"] = imagetest.EncodePNG(t, picture(8, 8, 99)) },
 		"name":    func(f files) { f["a/new.png"] = f["a/aa.png"]; delete(f, "a/aa.png") },
 		"class":   func(f files) { f["b/new.png"] = f["a/aa.png"]; delete(f, "a/aa.png") },
 		"missing": func(f files) { delete(f, "a/aa.png") },
@@ -85,7 +88,7 @@ func TestHashChangesWithContentNameAndClass(t *testing.T) {
 }
 
 func TestNestedFoldersAreClassesBelowTheSharedFolder(t *testing.T) {
-	one := encodePNG(t, picture(3, 3, 1))
+	one := imagetest.EncodePNG(t, picture(3, 3, 1))
 	for name, c := range map[string]struct {
 		paths, classes []string
 		notices        int
@@ -119,11 +122,11 @@ func TestUnusableFoldersAreRefusedWithAReason(t *testing.T) {
 		t.Fatal(err)
 	}
 	for spec, want := range map[string]string{
-		"folder:" + filepath.Join(t.TempDir(), "none"):                "there is no such folder",
-		"folder:" + t.TempDir():                                       "no images",
-		"folder:" + files{"a/x.txt": []byte("x")}.folder(t):           "no images in it (1 .txt)",
-		"folder:" + files{"1.png": encodePNG(t, NewRGB(1, 1))}.zip(t): "one folder a class",
-		"folder:" + text:   "wanted is a folder, or a .zip",
+		"folder:" + filepath.Join(t.TempDir(), "none"):                                 "there is no such folder",
+		"folder:" + t.TempDir():                                                        "no images",
+		"folder:" + files{"a/x.txt": []byte("x")}.folder(t):                            "no images in it (1 .txt)",
+		"folder:" + files{"1.png": imagetest.EncodePNG(t, pixels.NewRGB(1, 1))}.zip(t): "one folder a class",
+		"folder:" + text:   "neither a folder nor a .zip",
 		"folder:" + broken: "damaged zip archive",
 		"folder:":          "it is written folder:PATH",
 		"folder":           "it is written folder:PATH",
@@ -139,8 +142,8 @@ func TestUnusableFoldersAreRefusedWithAReason(t *testing.T) {
 
 func TestUnreadableImageIsNamed(t *testing.T) {
 	f := files{
-		"a/good.png": encodePNG(t, picture(3, 3, 1)), "b/good.png": encodePNG(t, picture(3, 3, 2)),
-		"a/text.jpg": []byte("I am a text"), "b/cut.jpg": encodeJPEG(t, picture(40, 40, 1))[:300],
+		"a/good.png": imagetest.EncodePNG(t, picture(3, 3, 1)), "b/good.png": imagetest.EncodePNG(t, picture(3, 3, 2)),
+		"a/text.jpg": []byte("I am a text"), "b/cut.jpg": imagetest.EncodeJPEG(t, picture(40, 40, 1))[:300],
 	}
 	for _, root := range []string{f.folder(t), f.zip(t)} {
 		set := mustOpen(t, "folder:"+root)
@@ -168,7 +171,7 @@ func TestUnreadableImageIsNamed(t *testing.T) {
 func TestZipWithBackslashesAndBadChecksum(t *testing.T) {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
-	content := encodePNG(t, picture(6, 6, 1))
+	content := imagetest.EncodePNG(t, picture(6, 6, 1))
 	for _, name := range []string{`set\a\1.png`, `set\b\1.png`, `set\b\`} {
 		e, err := w.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store})
 		if err != nil {
@@ -204,8 +207,8 @@ func TestLinkedClassFoldersAreFollowedOnce(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights there")
 	}
-	real := files{"1.png": encodePNG(t, picture(3, 3, 1))}.folder(t)
-	root := files{"a/1.png": encodePNG(t, picture(3, 3, 2))}.folder(t)
+	real := files{"1.png": imagetest.EncodePNG(t, picture(3, 3, 1))}.folder(t)
+	root := files{"a/1.png": imagetest.EncodePNG(t, picture(3, 3, 2))}.folder(t)
 	if err := os.Symlink(real, filepath.Join(root, "b")); err != nil {
 		t.Fatal(err)
 	}

@@ -4,13 +4,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
 )
 
 func TestFoldsDivideTheClasses(t *testing.T) {
 	f := make(files)
 	for c := range 11 {
 		for i := range 3 {
-			f[string(rune('a'+c))+"/"+string(rune('a'+i))+".png"] = encodePNG(t, picture(3, 3, uint64(i)))
+			f[string(rune('a'+c))+"/"+string(rune('a'+i))+".png"] = imagetest.EncodePNG(t, picture(3, 3, uint64(i)))
 		}
 	}
 	set := mustOpen(t, "folder:"+f.folder(t))

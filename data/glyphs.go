@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data/pixels"
 	"golang.org/x/image/font/gofont/gobold"
 	"golang.org/x/image/font/gofont/gobolditalic"
 	"golang.org/x/image/font/gofont/goitalic"
@@ -61,8 +62,8 @@ func (s *glyphStore) grey(it Item) []uint8 {
 
 func (s *glyphStore) content(it Item) ([]byte, error) { return s.grey(it), nil }
 
-func (s *glyphStore) image(_ context.Context, it Item) (*RGB, error) {
-	m := NewRGB(glyphSide, glyphSide)
+func (s *glyphStore) image(_ context.Context, it Item) (*pixels.RGB, error) {
+	m := pixels.NewRGB(glyphSide, glyphSide)
 	m.SetGray(s.grey(it))
 	return m, nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/golden"
 )
 
@@ -43,7 +44,7 @@ func readCaseFile(t *testing.T, c *golden.Case) []byte {
 }
 
 func checkRefused(t *testing.T, c *golden.Case) {
-	m, err := Decode(readCaseFile(t, c), DecodeOptions{})
+	m, err := pixels.Decode(readCaseFile(t, c), pixels.Options{})
 	if err == nil && !c.Params.Bool("optional", false) {
 		t.Fatalf("decoded to %d x %d, want an error: %s", m.W, m.H, c.Params.String("reason", ""))
 	}
@@ -51,7 +52,7 @@ func checkRefused(t *testing.T, c *golden.Case) {
 }
 
 // numbers returns the pixels row-major, channels last.
-func numbers(m *RGB) []float64 {
+func numbers(m *pixels.RGB) []float64 {
 	var v []float64
 	for y := range m.H {
 		for _, p := range m.Row(y) {
@@ -61,8 +62,8 @@ func numbers(m *RGB) []float64 {
 	return v
 }
 
-func fromTensor(x golden.Tensor) *RGB {
-	m := NewRGB(x.Shape[1], x.Shape[0])
+func fromTensor(x golden.Tensor) *pixels.RGB {
+	m := pixels.NewRGB(x.Shape[1], x.Shape[0])
 	for i, v := range x.Ints() {
 		m.Pix[i] = uint8(v)
 	}
@@ -89,14 +90,14 @@ func atoi(t *testing.T, s string) int {
 	return n
 }
 
-func filterNamed(s string) Filter {
+func filterNamed(s string) pixels.Filter {
 	if strings.Trim(s, "_") == "bicubic" {
-		return Bicubic
+		return pixels.Bicubic
 	}
-	return Bilinear
+	return pixels.Bilinear
 }
 
-func mustApply(t *testing.T, tr Transform, m *RGB) *RGB {
+func mustApply(t *testing.T, tr Transform, m *pixels.RGB) *pixels.RGB {
 	t.Helper()
 	out, err := tr.Apply(m, nil)
 	if err != nil {
@@ -108,7 +109,7 @@ func mustApply(t *testing.T, tr Transform, m *RGB) *RGB {
 func checkArray(t *testing.T, c *golden.Case) {
 	src := fromTensor(c.Inputs["image"])
 	for name, want := range c.Outputs {
-		var got *RGB
+		var got *pixels.RGB
 		if p := arrayResize.FindStringSubmatch(name); p != nil {
 			if p[1] == "nearest" {
 				continue // informative only, and not offered
@@ -161,14 +162,14 @@ func checkSizes(t *testing.T, c *golden.Case) {
 // grey levels is logged.
 func checkFile(t *testing.T, c *golden.Case) {
 	file := readCaseFile(t, c)
-	decode := func(o DecodeOptions) *RGB {
-		m, err := Decode(file, o)
+	decode := func(o pixels.Options) *pixels.RGB {
+		m, err := pixels.Decode(file, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return m
 	}
-	src := decode(DecodeOptions{})
+	src := decode(pixels.Options{})
 	if want := c.Params.Ints("size_w_h"); src.W != want[0] || src.H != want[1] {
 		t.Fatalf("%d x %d pixels, want %v", src.W, src.H, want)
 	}
@@ -178,7 +179,7 @@ func checkFile(t *testing.T, c *golden.Case) {
 	}
 	worst := 0.0
 	for name := range names {
-		var m *RGB
+		var m *pixels.RGB
 		var norm *Normalization
 		if p := fileResize.FindStringSubmatch(name); p != nil {
 			m = mustApply(t, Shorter{Size: atoi(t, p[1]), Filter: filterNamed(p[2])}, src)
@@ -207,16 +208,16 @@ func checkFile(t *testing.T, c *golden.Case) {
 			case "decoded_high_byte":
 				m = src
 			case "decoded_rgb_exif_applied":
-				m = decode(DecodeOptions{EXIF: true})
+				m = decode(pixels.Options{EXIF: true})
 			case "imagenet_eval_hwc":
 				n := ImageNet()
-				norm, m = &n, mustApply(t, ShorterCrop{256, 224, 224, Bilinear}, src)
+				norm, m = &n, mustApply(t, ShorterCrop{256, 224, 224, pixels.Bilinear}, src)
 			case "bninception_eval_hwc_bgr":
 				n := Caffe()
-				norm, m = &n, mustApply(t, ShorterCrop{256, 224, 224, Bilinear}, src)
+				norm, m = &n, mustApply(t, ShorterCrop{256, 224, 224, pixels.Bilinear}, src)
 			case "vit_eval_hwc":
 				n := Symmetric()
-				norm, m = &n, mustApply(t, ShorterCrop{224, 224, 224, Bicubic}, src)
+				norm, m = &n, mustApply(t, ShorterCrop{224, 224, 224, pixels.Bicubic}, src)
 			default:
 				t.Errorf("unknown output %q", name)
 				continue
@@ -238,7 +239,7 @@ func checkFile(t *testing.T, c *golden.Case) {
 }
 
 // compareResult returns the largest difference in grey levels.
-func compareResult(t *testing.T, c *golden.Case, name string, m *RGB, norm *Normalization) float64 {
+func compareResult(t *testing.T, c *golden.Case, name string, m *pixels.RGB, norm *Normalization) float64 {
 	t.Helper()
 	values := numbers(m)
 	level := [3]float64{1, 1, 1} // what a grey level is worth

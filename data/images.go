@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
@@ -14,10 +15,10 @@ const Unlabelled = "unlabelled"
 
 // OpenImages makes a set without labels of image files, folders and archives;
 // of the latter two all images at any depth. All items are of one class.
-func OpenImages(ctx context.Context, paths []string, o Options) (*Set, error) {
+func OpenImages(paths []string, o Options) (*Set, error) {
 	store := new(manyStore)
 	set := &Set{Name: "images", Classes: []string{Unlabelled}, store: store}
-	err := store.add(newWork(ctx, o.Progress), set, paths, o)
+	err := store.add(set, paths, o)
 	if err == nil && len(set.Items) == 0 {
 		err = errors.New(strings.Join(set.Problems, "; "))
 	}
@@ -41,8 +42,8 @@ type place struct {
 
 // add opens every path. A file that is no archive is taken for an image,
 // whatever its name.
-func (s *manyStore) add(w *work, set *Set, paths []string, o Options) error {
-	decoder := NewDecoder(o.Decode)
+func (s *manyStore) add(set *Set, paths []string, o Options) error {
+	decoder := pixels.NewDecoder(o.Decode)
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {
@@ -53,12 +54,12 @@ func (s *manyStore) add(w *work, set *Set, paths []string, o Options) error {
 			s.put(set, nametext.Encode(p))
 			continue
 		}
-		src, err := openSource(w, p)
+		src, err := openSource(p)
 		if err != nil {
 			return err
 		}
 		s.sources = append(s.sources, fileStore{src, decoder})
-		found, err := readEntries(w, src)
+		found, err := readEntries(src)
 		if err != nil {
 			return err
 		}
@@ -97,7 +98,7 @@ func (s *manyStore) content(it Item) ([]byte, error) {
 	return store.content(inner)
 }
 
-func (s *manyStore) image(ctx context.Context, it Item) (*RGB, error) {
+func (s *manyStore) image(ctx context.Context, it Item) (*pixels.RGB, error) {
 	store, inner := s.at(it)
 	return store.image(ctx, inner)
 }

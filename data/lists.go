@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
@@ -25,7 +26,7 @@ type Published struct {
 
 // findRoot returns the folder of src that holds the file marker: the root, one
 // of the usual names, or, in an archive, wherever it is.
-func findRoot(w *work, src source, marker string, usual ...string) (string, bool) {
+func findRoot(src source, marker string, usual ...string) (string, bool) {
 	for _, dir := range append([]string{""}, usual...) {
 		if _, err := src.stamp(path.Join(dir, marker)); err == nil {
 			return dir, true
@@ -34,7 +35,7 @@ func findRoot(w *work, src source, marker string, usual ...string) (string, bool
 	if _, folder := src.(folderSource); folder {
 		return "", false
 	}
-	l, err := src.list(w)
+	l, err := src.list()
 	if err != nil {
 		return "", false
 	}
@@ -153,12 +154,12 @@ func (s *Set) countFault() string {
 }
 
 // openSet opens the source of a set and closes it again if read fails.
-func openSet(w *work, root string, o Options, read func(src source, set *Set) error) (*Set, error) {
-	src, err := openSource(w, root)
+func openSet(root string, o Options, read func(src source, set *Set) error) (*Set, error) {
+	src, err := openSource(root)
 	if err != nil {
 		return nil, err
 	}
-	set := &Set{store: fileStore{src, NewDecoder(o.Decode)}}
+	set := &Set{store: fileStore{src, pixels.NewDecoder(o.Decode)}}
 	if err := read(src, set); err != nil {
 		src.close()
 		return nil, err

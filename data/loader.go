@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"image"
 	"iter"
 	"math/rand/v2"
@@ -225,7 +226,7 @@ func (l *Loader) fill(ctx context.Context, dst cell, item, epoch, visit int) err
 }
 
 // finish runs the steps from number from on, and writes what they end with.
-func (l *Loader) finish(dst cell, item int, m *RGB, r *rand.Rand, from int) error {
+func (l *Loader) finish(dst cell, item int, m *pixels.RGB, r *rand.Rand, from int) error {
 	m, err := l.pipeline.finish(m, r, from)
 	if err != nil {
 		return &ImageError{l.set.Where(item), err}
@@ -241,7 +242,7 @@ func (l *Loader) finish(dst cell, item int, m *RGB, r *rand.Rand, from int) erro
 }
 
 // prepared returns an item after the steps that draw nothing.
-func (l *Loader) prepared(ctx context.Context, item int) (*RGB, error) {
+func (l *Loader) prepared(ctx context.Context, item int) (*pixels.RGB, error) {
 	if m := l.memo.get(item); m != nil {
 		return m, nil
 	}

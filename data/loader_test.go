@@ -3,6 +3,7 @@ package data
 import (
 	"context"
 	"errors"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -171,7 +172,7 @@ func TestBadImageStopsTheLoaderAndIsNamed(t *testing.T) {
 			}
 		}
 		var named *ImageError
-		if !errors.As(last, &named) || !strings.HasSuffix(filepath.ToSlash(named.Path), "b/ac.png") || !errors.Is(last, ErrTruncated) {
+		if !errors.As(last, &named) || !strings.HasSuffix(filepath.ToSlash(named.Path), "b/ac.png") || !errors.Is(last, pixels.ErrTruncated) {
 			t.Errorf("error %v", last)
 		}
 		if n != 6 {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"io"
 	"math"
 	"strings"
@@ -56,7 +57,7 @@ func readMAT(file []byte) (map[string]*matValue, error) {
 		return nil, errMatCut
 	}
 	if int64(len(file)) > matMaxBytes {
-		return nil, fmt.Errorf("%w: a MATLAB file of %d bytes, at most %d are read", ErrTooLarge, len(file), matMaxBytes)
+		return nil, fmt.Errorf("%w: a MATLAB file of %d bytes, at most %d are read", pixels.ErrTooLarge, len(file), matMaxBytes)
 	}
 	if bytes.HasPrefix(file, []byte("MATLAB 7.3")) {
 		return nil, errors.New("a MATLAB 7.3 file; save it as version 7 or older (save -v7)")
@@ -135,7 +136,7 @@ func (r *matReader) inflate(b []byte) (kind int, body []byte, err error) {
 		return 0, nil, err
 	}
 	if r.left -= int64(len(plain)); r.left < 0 {
-		return 0, nil, fmt.Errorf("%w: more than %d bytes decompressed", ErrTooLarge, matMaxBytes)
+		return 0, nil, fmt.Errorf("%w: more than %d bytes decompressed", pixels.ErrTooLarge, matMaxBytes)
 	}
 	kind, body, _, err = r.element(plain)
 	return kind, body, err
@@ -282,7 +283,7 @@ func (r *matReader) numeric(b []byte) ([]float64, error) {
 		return nil, fmt.Errorf("numbers of type %d", kind)
 	}
 	if r.numbers -= len(body) / size; r.numbers < 0 {
-		return nil, fmt.Errorf("%w: more than %d numbers", ErrTooLarge, matMaxNumbers)
+		return nil, fmt.Errorf("%w: more than %d numbers", pixels.ErrTooLarge, matMaxNumbers)
 	}
 	list := make([]float64, len(body)/size)
 	for i := range list {

@@ -15,8 +15,8 @@ import (
 // of it no name of a file is anything but UTF-8.
 type namedSource struct{ source }
 
-func (s namedSource) list(w *work) (*listing, error) {
-	l, err := s.source.list(w)
+func (s namedSource) list() (*listing, error) {
+	l, err := s.source.list()
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image"
 
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
@@ -29,7 +30,7 @@ type Images struct {
 	// set's Fingerprint, by which a run that is resumed knows its images.
 	Version string
 	// Decode says how files, and transparent pixels of images, become pixels.
-	Decode DecodeOptions
+	Decode pixels.Options
 	// Close, if not nil, is called by Set.Close.
 	Close func() error
 }
@@ -47,7 +48,7 @@ func NewSet(name string, of Images) (*Set, error) {
 	case (of.Image == nil) == (of.File == nil):
 		return nil, fmt.Errorf("data set %s: want one of Images.Image and Images.File, not both or none", name)
 	}
-	set := &Set{Name: nametext.Valid(name), Items: make([]Item, len(of.Labels)), store: &ownStore{set: nametext.Valid(name), of: of, decoder: NewDecoder(of.Decode)}}
+	set := &Set{Name: nametext.Valid(name), Items: make([]Item, len(of.Labels)), store: &ownStore{set: nametext.Valid(name), of: of, decoder: pixels.NewDecoder(of.Decode)}}
 	digits := len(fmt.Sprint(len(of.Labels) - 1))
 	for i := range set.Items {
 		set.Items[i].index = i
@@ -72,7 +73,7 @@ func NewSet(name string, of Images) (*Set, error) {
 type ownStore struct {
 	set     string
 	of      Images
-	decoder *Decoder
+	decoder *pixels.Decoder
 }
 
 func (s *ownStore) name(it Item) string { return s.set + "!" + it.Path }
@@ -84,7 +85,7 @@ func (s *ownStore) close() error {
 	return s.of.Close()
 }
 
-func (s *ownStore) image(ctx context.Context, it Item) (*RGB, error) {
+func (s *ownStore) image(ctx context.Context, it Item) (*pixels.RGB, error) {
 	if s.of.File != nil {
 		file, err := s.of.File(ctx, it.index)
 		if err != nil {
@@ -99,7 +100,7 @@ func (s *ownStore) image(ctx context.Context, it Item) (*RGB, error) {
 	if m == nil {
 		return nil, errors.New("Images.Image returned no image")
 	}
-	return FromImage(m, s.of.Decode)
+	return pixels.FromImage(m, s.of.Decode)
 }
 
 // content is the file, or the size and the pixels of an image.
@@ -122,7 +123,7 @@ type noStore struct{}
 
 var errNoImages = errors.New("the data set has no images behind its items: data.Open and data.NewSet make a set that has")
 
-func (noStore) name(it Item) string                       { return it.Path }
-func (noStore) content(Item) ([]byte, error)              { return nil, errNoImages }
-func (noStore) image(context.Context, Item) (*RGB, error) { return nil, errNoImages }
-func (noStore) close() error                              { return nil }
+func (noStore) name(it Item) string                              { return it.Path }
+func (noStore) content(Item) ([]byte, error)                     { return nil, errNoImages }
+func (noStore) image(context.Context, Item) (*pixels.RGB, error) { return nil, errNoImages }
+func (noStore) close() error                                     { return nil }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"image"
 	"image/color"
 	"image/png"
@@ -142,7 +143,7 @@ func TestFilesOfAProgramsOwnAreDecoded(t *testing.T) {
 			}
 			return file.Bytes(), nil
 		},
-		Decode: DecodeOptions{Alpha: AlphaWhite},
+		Decode: pixels.Options{Alpha: pixels.AlphaWhite},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
 )
 
 // images makes a set of one small image at each path, all different.
@@ -12,7 +14,7 @@ func images(t testing.TB, paths ...string) files {
 	t.Helper()
 	f := files{}
 	for i, p := range paths {
-		f[p] = encodePNG(t, picture(5, 5, uint64(i)))
+		f[p] = imagetest.EncodePNG(t, picture(5, 5, uint64(i)))
 	}
 	return f
 }

@@ -3,6 +3,7 @@ package data
 import (
 	"errors"
 	"fmt"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"math/rand/v2"
 	"slices"
 )
@@ -105,7 +106,7 @@ func (p *Pipeline) Random() bool { return p.fixed < len(p.Steps) }
 
 // Image applies the steps and returns the picture that the numbers are made of.
 // r is for the random steps; it may be nil if there are none.
-func (p *Pipeline) Image(src *RGB, r *rand.Rand) (*RGB, error) {
+func (p *Pipeline) Image(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (p *Pipeline) Image(src *RGB, r *rand.Rand) (*RGB, error) {
 }
 
 // prepare runs the leading steps that draw nothing, whose result can be kept.
-func (p *Pipeline) prepare(m *RGB) (*RGB, error) {
+func (p *Pipeline) prepare(m *pixels.RGB) (*pixels.RGB, error) {
 	return run(p.Steps[:p.fixed], m, nil)
 }
 
@@ -133,7 +134,7 @@ func (p *Pipeline) firstCrop() (RandomResizedCrop, bool) {
 }
 
 // finish runs the steps from number from on.
-func (p *Pipeline) finish(m *RGB, r *rand.Rand, from int) (*RGB, error) {
+func (p *Pipeline) finish(m *pixels.RGB, r *rand.Rand, from int) (*pixels.RGB, error) {
 	m, err := run(p.Steps[from:], m, r)
 	if err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func (p *Pipeline) finish(m *RGB, r *rand.Rand, from int) (*RGB, error) {
 	return m, nil
 }
 
-func run(steps []Transform, m *RGB, r *rand.Rand) (*RGB, error) {
+func run(steps []Transform, m *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 	for _, s := range steps {
 		var err error
 		if m, err = s.Apply(m, r); err != nil {
@@ -158,7 +159,7 @@ func run(steps []Transform, m *RGB, r *rand.Rand) (*RGB, error) {
 }
 
 // Numbers writes m, which must be W x H, to dst (3, H, W).
-func (p *Pipeline) Numbers(dst []float32, m *RGB) {
+func (p *Pipeline) Numbers(dst []float32, m *pixels.RGB) {
 	plane := p.W * p.H
 	to := [3][]float32{dst[:plane], dst[plane : 2*plane], dst[2*plane : 3*plane]}
 	tables := [3]*[256]float32{&p.table[0], &p.table[1], &p.table[2]}

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
@@ -222,7 +223,7 @@ func fillPrepared(ctx context.Context, set *Set, f *os.File, entries []entry, o 
 }
 
 // preparedImage is item i, no larger than needed; nil if it cannot be read.
-func preparedImage(ctx context.Context, set *Set, i, shorter int) *RGB {
+func preparedImage(ctx context.Context, set *Set, i, shorter int) *pixels.RGB {
 	m, err := set.Load(ctx, i)
 	if err == nil {
 		m, err = Shrink{Size: shorter}.Apply(m, nil)

@@ -13,13 +13,16 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // photoFiles is a set of larger and smaller images, one of them unreadable.
 func photoFiles(t testing.TB) files {
 	return files{
-		"a/large.jpg": encodeJPEG(t, smooth(70, 50, 1)), "a/small.png": encodePNG(t, picture(9, 12, 2)), "a/exact.png": encodePNG(t, picture(40, 32, 3)),
-		"b/tall.jpg": encodeJPEG(t, smooth(40, 90, 4)), "b/bad.jpg": []byte("no image"), "b/wide.png": encodePNG(t, picture(100, 33, 5)),
+		"a/large.jpg": imagetest.EncodeJPEG(t, smooth(70, 50, 1)), "a/small.png": imagetest.EncodePNG(t, picture(9, 12, 2)), "a/exact.png": imagetest.EncodePNG(t, picture(40, 32, 3)),
+		"b/tall.jpg": imagetest.EncodeJPEG(t, smooth(40, 90, 4)), "b/bad.jpg": []byte("no image"), "b/wide.png": imagetest.EncodePNG(t, picture(100, 33, 5)),
 	}
 }
 
@@ -60,12 +63,12 @@ func TestPreparedSetEvaluatesToTheSameNumbers(t *testing.T) {
 		if decoded != 6 {
 			t.Errorf("%s: %d images decoded", name, decoded)
 		}
-		eval := ShorterCrop{32, 28, 28, Bilinear}
+		eval := ShorterCrop{32, 28, 28, pixels.Bilinear}
 		for i := range raw.Items {
 			want, err := raw.Load(t.Context(), i)
 			got, gotErr := set.Load(t.Context(), i)
 			if err != nil {
-				if !errors.Is(gotErr, ErrNotImage) || gotErr.Error() != err.Error() {
+				if !errors.Is(gotErr, pixels.ErrNotImage) || gotErr.Error() != err.Error() {
 					t.Errorf("%s: error %v, want %v", name, gotErr, err)
 				}
 				continue
@@ -103,7 +106,7 @@ func TestPreparedSetEvaluatesToTheSameNumbers(t *testing.T) {
 func TestPreparedSetIsMadeAgainWhenTheSourceChanges(t *testing.T) {
 	root, dir := photoFiles(t).folder(t), t.TempDir()
 	prepareAt(t, dir, "folder:"+root)
-	now := encodePNG(t, picture(12, 9, 77))
+	now := imagetest.EncodePNG(t, picture(12, 9, 77))
 	path := filepath.Join(root, "a", "small.png")
 	if err := os.WriteFile(path, now, 0o644); err != nil {
 		t.Fatal(err)
@@ -128,7 +131,7 @@ func TestPreparedSetIsMadeAgainWhenTheSourceChanges(t *testing.T) {
 	if _, decoded = prepareAt(t, dir, "folder:"+root); decoded != 7 {
 		t.Errorf("new file: %d images decoded", decoded)
 	}
-	raw, err := Open(t.Context(), "folder:"+root, Options{Decode: DecodeOptions{Alpha: AlphaWhite}})
+	raw, err := Open(t.Context(), "folder:"+root, Options{Decode: pixels.Options{Alpha: pixels.AlphaWhite}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +209,7 @@ func TestDamagedPixelsAreNotUsed(t *testing.T) {
 
 func TestPreparedBoxesAreCroppedOnce(t *testing.T) {
 	m := picture(80, 60, 1)
-	root := files{"a.png": encodePNG(t, m), "list.csv": []byte("path,label,x1,y1,x2,y2\na.png,b,10,20,30,50\na.png,c,,,,\n")}.folder(t)
+	root := files{"a.png": imagetest.EncodePNG(t, m), "list.csv": []byte("path,label,x1,y1,x2,y2\na.png,b,10,20,30,50\na.png,c,,,,\n")}.folder(t)
 	set, _ := prepareAt(t, t.TempDir(), "csv:"+filepath.Join(root, "list.csv"))
 	got, err := set.Load(t.Context(), 0)
 	if err != nil || got.W != 20 || got.H != 30 || got.At(0, 0) != m.At(10, 20) {

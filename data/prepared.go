@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"hash/crc32"
 	"os"
 	"sync"
@@ -91,13 +92,13 @@ func (p *prepared) content(it Item) ([]byte, error) { return p.store.content(p.o
 // image returns a view of the mapping. Pixels are verified when they are first
 // used; those that do not agree with their checksum are not: the original is decoded instead, and the file is
 // removed so that it is made anew next time.
-func (p *prepared) image(ctx context.Context, it Item) (*RGB, error) {
+func (p *prepared) image(ctx context.Context, it Item) (*pixels.RGB, error) {
 	e := p.entries[it.index]
 	if e.w > 0 {
 		pix := p.mapped[e.at : e.at+e.bytes() : e.at+e.bytes()]
 		if p.sound[it.index].Load() || checksum(pix) == e.sum {
 			p.sound[it.index].Store(true)
-			return &RGB{W: e.w, H: e.h, Stride: 3 * e.w, Pix: pix}, nil
+			return &pixels.RGB{W: e.w, H: e.h, Stride: 3 * e.w, Pix: pix}, nil
 		}
 		p.damaged.Do(func() { os.Remove(p.file) })
 	}

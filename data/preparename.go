@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vernier-ml/vernier/data/pixels"
 	"golang.org/x/sys/unix"
 )
 
@@ -115,7 +116,7 @@ func estimate(set *Set, shorter int) int64 {
 		if err != nil {
 			continue
 		}
-		w, h, err := Size(file)
+		w, h, err := pixels.Size(file)
 		if err != nil {
 			continue
 		}

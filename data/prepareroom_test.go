@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
 )
 
 func TestAChangedSetTakesThePlaceOfItsOldFile(t *testing.T) {
@@ -22,7 +24,7 @@ func TestAChangedSetTakesThePlaceOfItsOldFile(t *testing.T) {
 	was := preparedFile(t, dir)
 	other := photoFiles(t).folder(t)
 	prepareAt(t, dir, "folder:"+other)
-	if err := os.WriteFile(filepath.Join(root, "b", "new.png"), encodePNG(t, picture(5, 5, 1)), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "b", "new.png"), imagetest.EncodePNG(t, picture(5, 5, 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	unfinished := filepath.Join(dir, "."+filepath.Base(was)+"123")
@@ -49,7 +51,7 @@ func TestRelativeNamesOfTwoFoldersAreTwoSets(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
 	for k := range 2 {
-		root := files{"set/a/x.png": encodePNG(t, picture(8, 8, 1)), "set/b/y.png": encodePNG(t, picture(8, 8, 2))}.folder(t)
+		root := files{"set/a/x.png": imagetest.EncodePNG(t, picture(8, 8, 1)), "set/b/y.png": imagetest.EncodePNG(t, picture(8, 8, 2))}.folder(t)
 		for _, f := range []string{"a/x.png", "b/y.png"} {
 			if err := os.Chtimes(filepath.Join(root, "set", f), now, now); err != nil {
 				t.Fatal(err)

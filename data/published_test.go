@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
 )
 
 // cubFiles is a copy of CUB-200-2011 in the true form: counts[c] images of class
@@ -25,7 +27,7 @@ func cubFiles(t testing.TB, root string, counts []int, pictures bool) files {
 			fmt.Fprintf(&labels, "%d %d\n", id, c+1)
 			fmt.Fprintf(&parts, "%d %d\n", id, k%2)
 			if pictures {
-				f[root+"images/"+file] = encodeJPEG(t, smooth(6, 5, uint64(id)))
+				f[root+"images/"+file] = imagetest.EncodeJPEG(t, smooth(6, 5, uint64(id)))
 				f[root+"images/"+name+"/._x.jpg"] = []byte("x")
 			}
 		}
@@ -192,7 +194,7 @@ func sopFiles(train, test []int) files {
 func TestSOPHasSuperClasses(t *testing.T) {
 	f := sopFiles(spread(40, 20), spread(30, 15))
 	for i := range 1 {
-		f["Stanford_Online_Products/sort 2_final/1001_"+fmt.Sprint(i)+".JPG"] = encodeJPEG(t, smooth(9, 9, 1))
+		f["Stanford_Online_Products/sort 2_final/1001_"+fmt.Sprint(i)+".JPG"] = imagetest.EncodeJPEG(t, smooth(9, 9, 1))
 	}
 	set := mustOpen(t, "sop:"+f.folder(t))
 	checkCounts(t, set, Published{TrainImages: 40, TestImages: 30, TrainClasses: 20, TestClasses: 15})
@@ -242,7 +244,7 @@ func inShopFiles(train, query, gallery []int) files {
 func TestInShopHasQueriesAndGallery(t *testing.T) {
 	for _, base := range []string{"", "Img/"} {
 		f := inShopFiles([]int{2, 3}, []int{1, 2}, []int{2, 1})
-		f[base+"img/WOMEN/Dresses/id_00000001/00_train.jpg"] = encodeJPEG(t, smooth(5, 5, 1))
+		f[base+"img/WOMEN/Dresses/id_00000001/00_train.jpg"] = imagetest.EncodeJPEG(t, smooth(5, 5, 1))
 		set := mustOpen(t, "inshop:"+f.folder(t))
 		checkCounts(t, set, Published{TrainImages: 5, TestImages: 6, TrainClasses: 2, TestClasses: 2})
 		if c := set.counts(); c.Query != 3 || c.Gallery != 3 {

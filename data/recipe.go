@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"slices"
 	"strings"
 )
@@ -9,10 +10,10 @@ import (
 // Recipe describes the usual pipelines with a few settings. The zero value of a
 // setting switches it off.
 type Recipe struct {
-	Size    int    // side of the square that the network sees
-	Resize  int    // shorter side before cropping; 0 means Size
-	Stretch bool   // resize to Size x Size whatever the aspect ratio, no crop
-	Filter  Filter // of all resizing
+	Size    int           // side of the square that the network sees
+	Resize  int           // shorter side before cropping; 0 means Size
+	Stretch bool          // resize to Size x Size whatever the aspect ratio, no crop
+	Filter  pixels.Filter // of all resizing
 
 	// Training only.
 	Shrink             int     // larger images are first brought to this shorter side; the result is what a Loader keeps in memory
@@ -88,7 +89,7 @@ func presets() []struct {
 		{"photos", Recipe{Size: 64, Shrink: 96, MinArea: 0.36, MaxArea: 1, Flip: true}},
 		{"pa", Recipe{Size: 224, Resize: 256, MinArea: 0.08, MaxArea: 1, Flip: true}},
 		{"ms", Recipe{Size: 227, Resize: 256, MinArea: 0.16, MaxArea: 1, Flip: true}},
-		{"vit", Recipe{Size: 224, Filter: Bicubic, MinArea: 0.2, MaxArea: 1, Flip: true}},
+		{"vit", Recipe{Size: 224, Filter: pixels.Bicubic, MinArea: 0.2, MaxArea: 1, Flip: true}},
 		{"eval-224", Recipe{Size: 224, Resize: 256}},
 		{"eval-227", Recipe{Size: 227, Resize: 256}},
 	}

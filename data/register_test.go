@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -10,7 +11,7 @@ import (
 
 func TestAKindOfSetsOfAProgramsOwn(t *testing.T) {
 	var path string
-	var decode DecodeOptions
+	var decode pixels.Options
 	Register("squares", func(p string, o Options) (*Set, error) {
 		path, decode = p, o.Decode
 		return squares(t, "1", nil), nil
@@ -18,7 +19,7 @@ func TestAKindOfSetsOfAProgramsOwn(t *testing.T) {
 	Register("nothing", func(string, Options) (*Set, error) { return nil, nil })
 	t.Cleanup(func() { ownKinds.Remove("squares"); ownKinds.Remove("nothing") })
 	for spec, want := range map[string]string{"squares": "", "squares:some where": "some where"} {
-		set, err := Open(t.Context(), spec, Options{Decode: DecodeOptions{MaxPixels: 7}})
+		set, err := Open(t.Context(), spec, Options{Decode: pixels.Options{MaxPixels: 7}})
 		if err != nil || set.Name != spec || len(set.Items) != 20 || path != want || decode.MaxPixels != 7 {
 			t.Errorf("%s: %v, opened with %q and %+v", spec, err, path, decode)
 		}
@@ -122,8 +123,8 @@ type dim struct{}
 
 func (dim) Random() bool { return true }
 
-func (dim) Apply(src *RGB, r *rand.Rand) (*RGB, error) {
-	dst := NewRGB(src.W, src.H)
+func (dim) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
+	dst := pixels.NewRGB(src.W, src.H)
 	f := r.Float64()
 	for y := range src.H {
 		for x, v := range src.Row(y) {

@@ -10,6 +10,7 @@ import (
 	"image"
 	"slices"
 
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
@@ -64,7 +65,7 @@ type store interface {
 	// content is what identifies an item's image: the bytes of its file.
 	content(Item) ([]byte, error)
 	// image decodes an item.
-	image(context.Context, Item) (*RGB, error)
+	image(context.Context, Item) (*pixels.RGB, error)
 	close() error
 }
 
@@ -137,7 +138,7 @@ func (e *ImageError) Error() string { return "image " + nametext.Show(e.Path) + 
 func (e *ImageError) Unwrap() error { return e.Err }
 
 // Load decodes item i. Its error is an *ImageError, or that of the context.
-func (s *Set) Load(ctx context.Context, i int) (*RGB, error) {
+func (s *Set) Load(ctx context.Context, i int) (*pixels.RGB, error) {
 	if s == nil {
 		return nil, s.check()
 	}
@@ -150,7 +151,7 @@ func (s *Set) Load(ctx context.Context, i int) (*RGB, error) {
 
 // load is Load, and returns the bounds of the picture that the item's box is a part of.
 // They are empty where the item has no box or the store has only what is in it.
-func (s *Set) load(ctx context.Context, i int) (m *RGB, whole image.Rectangle, err error) {
+func (s *Set) load(ctx context.Context, i int) (m *pixels.RGB, whole image.Rectangle, err error) {
 	it := s.Items[i]
 	if m, err = s.images().image(ctx, it); err != nil {
 		return nil, whole, s.fault(ctx, it, err)
@@ -167,10 +168,10 @@ func (s *Set) load(ctx context.Context, i int) (m *RGB, whole image.Rectangle, e
 
 // loadPart decodes what choose says of item i, whose size it is told: as if
 // all of it had been loaded and cropped, but faster where the store can.
-func (s *Set) loadPart(ctx context.Context, i int, choose func(w, h int) image.Rectangle) (*RGB, error) {
+func (s *Set) loadPart(ctx context.Context, i int, choose func(w, h int) image.Rectangle) (*pixels.RGB, error) {
 	it := s.Items[i]
 	store, ok := s.store.(interface {
-		part(context.Context, Item, func(w, h int) image.Rectangle) (*RGB, error)
+		part(context.Context, Item, func(w, h int) image.Rectangle) (*pixels.RGB, error)
 	})
 	if ok && it.Box.Empty() {
 		m, err := store.part(ctx, it, choose)
@@ -197,7 +198,7 @@ func (s *Set) fault(ctx context.Context, it Item, err error) error {
 }
 
 // crop returns the part of an image that counts.
-func (it Item) crop(m *RGB) (*RGB, error) {
+func (it Item) crop(m *pixels.RGB) (*pixels.RGB, error) {
 	if it.Box.Empty() {
 		return m, nil
 	}

@@ -3,6 +3,7 @@ package data
 import (
 	"context"
 	"fmt"
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // Shrunk returns the set with larger images resized to a shorter side (bilinear,
@@ -24,7 +25,7 @@ type shrunk struct {
 }
 
 // image resizes what counts of an image.
-func (s shrunk) image(ctx context.Context, it Item) (*RGB, error) {
+func (s shrunk) image(ctx context.Context, it Item) (*pixels.RGB, error) {
 	m, err := s.store.image(ctx, it)
 	if err != nil {
 		return nil, err

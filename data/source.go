@@ -1,8 +1,10 @@
 package data
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"io"
 	"io/fs"
 	"os"
@@ -15,7 +17,7 @@ const maxFileBytes = 1 << 30
 
 // source is a tree of files: a folder or an archive read in place.
 type source interface {
-	list(*work) (*listing, error)
+	list() (*listing, error)
 	// open starts to read a file and returns the number of bytes it claims to
 	// have, which nobody has counted. A missing file is fs.ErrNotExist.
 	open(name string) (io.ReadCloser, int64, error)
@@ -27,21 +29,21 @@ type source interface {
 }
 
 // openSource opens a folder or an archive by what it is, not by its name.
-func openSource(w *work, root string) (source, error) {
-	src, err := openRawSource(w, root)
+func openSource(root string) (source, error) {
+	src, err := openRawSource(root)
 	if err != nil {
 		return nil, err
 	}
 	return namedSource{src}, nil
 }
 
-func openRawSource(w *work, root string) (source, error) {
+func openRawSource(root string) (source, error) {
 	info, err := os.Stat(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: there is no such folder or archive", root)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", root, bare(err))
+		return nil, err
 	}
 	if info.IsDir() {
 		return folderSource{root}, nil
@@ -49,19 +51,35 @@ func openRawSource(w *work, root string) (source, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: %w, neither a folder nor an archive", root, irregular(info.Mode()))
 	}
-	head, err := readHead(root)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", root, bare(err))
-	}
-	switch kind := archiveKindOf(head); kind {
+	switch archiveKind(root) {
 	case "zip":
-		return openZip(w, root)
+		return openZip(root)
 	case "tar":
-		return openTar(w, root)
-	case "gzip", "bzip2":
-		return openPackedTar(w, root, kind)
+		return openTar(root)
+	case "gzip":
+		return openTarGzip(root)
 	}
-	return nil, fmt.Errorf("%s: %s", root, notArchive(head))
+	return nil, fmt.Errorf("%s: neither a folder nor a .zip, .tar or .tgz archive", root)
+}
+
+// archiveKind looks at a file's first bytes: zip, tar, gzip or "".
+func archiveKind(file string) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, 512)
+	n, _ := io.ReadFull(f, head)
+	switch head = head[:n]; {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
+		return "zip"
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
+		return "gzip"
+	case n == 512 && string(head[257:262]) == "ustar":
+		return "tar"
+	}
+	return ""
 }
 
 // folderSource is a folder on disk.
@@ -141,5 +159,5 @@ func readFile(s source, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	return ReadBounded(r, size, maxFileBytes)
+	return pixels.ReadBounded(r, size, maxFileBytes)
 }

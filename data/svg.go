@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data/pixels"
 	"golang.org/x/image/colornames"
 )
 
@@ -22,8 +23,8 @@ import (
 // No library takes its place: of the pictures in the tests oksvg draws a half with other
 // areas and tdewolff/canvas a quarter, and both take most of those that they cannot
 // draw without an error.
-func renderSVG(file []byte, side int) (*RGB, error) {
-	d := &svgDrawing{canvas: NewRGB(side, side), raster: newRasteriser(side), cover: make([]uint8, side*side)}
+func renderSVG(file []byte, side int) (*pixels.RGB, error) {
+	d := &svgDrawing{canvas: pixels.NewRGB(side, side), raster: newRasteriser(side), cover: make([]uint8, side*side)}
 	for i := range d.canvas.Pix {
 		d.canvas.Pix[i] = 255
 	}
@@ -59,14 +60,14 @@ func renderSVG(file []byte, side int) (*RGB, error) {
 		}
 	}
 	if !d.any {
-		return nil, ErrNotImage
+		return nil, pixels.ErrNotImage
 	}
 	return d.canvas, nil
 }
 
 // svgDrawing is the picture so far.
 type svgDrawing struct {
-	canvas *RGB
+	canvas *pixels.RGB
 	raster *rasteriser
 	cover  []uint8
 	any    bool

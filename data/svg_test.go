@@ -3,6 +3,7 @@ package data
 import (
 	"bytes"
 	"errors"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"math"
 	"strings"
 	"testing"
@@ -12,7 +13,7 @@ import (
 const svgSide = 40
 
 // drawn renders what stands inside a drawing of 20 x 20 units.
-func drawn(t *testing.T, inside string) *RGB {
+func drawn(t *testing.T, inside string) *pixels.RGB {
 	t.Helper()
 	m, err := renderSVG([]byte(`<svg viewBox="0 0 20 20" xmlns="http://www.w3.org/2000/svg">`+inside+`</svg>`), svgSide)
 	if err != nil {
@@ -22,7 +23,7 @@ func drawn(t *testing.T, inside string) *RGB {
 }
 
 // ink is the black area of a drawing in square units.
-func ink(m *RGB) float64 {
+func ink(m *pixels.RGB) float64 {
 	sum := 0
 	for i := 0; i < len(m.Pix); i += 3 {
 		sum += 255 - int(m.Pix[i])
@@ -112,7 +113,7 @@ func TestWhatSVGCannotDrawIsRefused(t *testing.T) {
 		}
 	}
 	for _, file := range []string{"", "hello", "<!-- -->"} {
-		if _, err := renderSVG([]byte(file), 8); !errors.Is(err, ErrNotImage) {
+		if _, err := renderSVG([]byte(file), 8); !errors.Is(err, pixels.ErrNotImage) {
 			t.Errorf("%q: %v", file, err)
 		}
 	}

@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"math/rand/v2"
 )
 
@@ -9,7 +10,7 @@ import (
 // or a view of it. Random ones take all their draws from r, the others leave r
 // alone (it may then be nil).
 type Transform interface {
-	Apply(src *RGB, r *rand.Rand) (*RGB, error)
+	Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error)
 	// Random says whether the result depends on r.
 	Random() bool
 }
@@ -17,15 +18,15 @@ type Transform interface {
 // Stretch resizes to exactly W x H pixels, whatever the aspect ratio.
 type Stretch struct {
 	W, H   int
-	Filter Filter
+	Filter pixels.Filter
 }
 
 // Apply is Pillow's resize((W, H)).
-func (t Stretch) Apply(src *RGB, _ *rand.Rand) (*RGB, error) {
+func (t Stretch) Apply(src *pixels.RGB, _ *rand.Rand) (*pixels.RGB, error) {
 	if t.W <= 0 || t.H <= 0 {
 		return nil, fmt.Errorf("stretch: size %d x %d, it must be positive", t.W, t.H)
 	}
-	return Resample(src, t.W, t.H, 0, 0, t.W, t.H, t.Filter), nil
+	return pixels.Resample(src, t.W, t.H, 0, 0, t.W, t.H, t.Filter), nil
 }
 
 // Random is false.
@@ -43,23 +44,23 @@ func shorterSize(w, h, n int) (int, int) {
 // Shorter resizes so that the shorter side has Size pixels.
 type Shorter struct {
 	Size   int
-	Filter Filter
+	Filter pixels.Filter
 	// MaxPixels bounds the result (a picture of 1 x 10,000 grows
 	// considerably); 0 means DefaultMaxPixels.
 	MaxPixels int64
 }
 
 // Apply is torchvision's Resize(Size).
-func (t Shorter) Apply(src *RGB, _ *rand.Rand) (*RGB, error) {
+func (t Shorter) Apply(src *pixels.RGB, _ *rand.Rand) (*pixels.RGB, error) {
 	if t.Size <= 0 {
 		return nil, fmt.Errorf("resize: shorter side %d, it must be positive", t.Size)
 	}
 	w, h := shorterSize(src.W, src.H, t.Size)
-	limit := DecodeOptions{MaxPixels: t.MaxPixels}.PixelLimit()
+	limit := pixels.Options{MaxPixels: t.MaxPixels}.PixelLimit()
 	if int64(w) > limit/int64(h) {
-		return nil, fmt.Errorf("resize: %w: %d x %d would become %d x %d pixels", ErrTooLarge, src.W, src.H, w, h)
+		return nil, fmt.Errorf("resize: %w: %d x %d would become %d x %d pixels", pixels.ErrTooLarge, src.W, src.H, w, h)
 	}
-	return Resample(src, w, h, 0, 0, w, h, t.Filter), nil
+	return pixels.Resample(src, w, h, 0, 0, w, h, t.Filter), nil
 }
 
 // Random is false.
@@ -69,11 +70,11 @@ func (t Shorter) Random() bool { return false }
 // stay as they are.
 type Shrink struct {
 	Size   int
-	Filter Filter
+	Filter pixels.Filter
 }
 
 // Apply resizes or returns src.
-func (t Shrink) Apply(src *RGB, _ *rand.Rand) (*RGB, error) {
+func (t Shrink) Apply(src *pixels.RGB, _ *rand.Rand) (*pixels.RGB, error) {
 	if t.Size <= 0 {
 		return nil, fmt.Errorf("shrink: shorter side %d, it must be positive", t.Size)
 	}
@@ -81,7 +82,7 @@ func (t Shrink) Apply(src *RGB, _ *rand.Rand) (*RGB, error) {
 		return src, nil
 	}
 	w, h := shorterSize(src.W, src.H, t.Size)
-	return Resample(src, w, h, 0, 0, w, h, t.Filter), nil
+	return pixels.Resample(src, w, h, 0, 0, w, h, t.Filter), nil
 }
 
 // Random is false.
@@ -91,17 +92,17 @@ func (t Shrink) Random() bool { return false }
 // computes no more than the crop.
 type ShorterCrop struct {
 	Size, W, H int
-	Filter     Filter
+	Filter     pixels.Filter
 }
 
 // Apply is torchvision's Resize(Size), CenterCrop((H, W)).
-func (t ShorterCrop) Apply(src *RGB, _ *rand.Rand) (*RGB, error) {
+func (t ShorterCrop) Apply(src *pixels.RGB, _ *rand.Rand) (*pixels.RGB, error) {
 	if t.Size <= 0 || t.W <= 0 || t.H <= 0 {
 		return nil, fmt.Errorf("resize and crop: sizes %d, %d x %d, they must be positive", t.Size, t.W, t.H)
 	}
 	w, h := shorterSize(src.W, src.H, t.Size)
 	cw, ch := min(t.W, w), min(t.H, h)
-	part := Resample(src, w, h, halfEven(w-cw), halfEven(h-ch), cw, ch, t.Filter)
+	part := pixels.Resample(src, w, h, halfEven(w-cw), halfEven(h-ch), cw, ch, t.Filter)
 	return centerCrop(part, t.W, t.H), nil
 }
 
@@ -113,7 +114,7 @@ func (t ShorterCrop) Random() bool { return false }
 type CenterCrop struct{ W, H int }
 
 // Apply is torchvision's CenterCrop((H, W)).
-func (t CenterCrop) Apply(src *RGB, _ *rand.Rand) (*RGB, error) {
+func (t CenterCrop) Apply(src *pixels.RGB, _ *rand.Rand) (*pixels.RGB, error) {
 	if t.W <= 0 || t.H <= 0 {
 		return nil, fmt.Errorf("centre crop: size %d x %d, it must be positive", t.W, t.H)
 	}
@@ -126,13 +127,13 @@ func (t CenterCrop) Random() bool { return false }
 // halfEven is n/2 rounded to the nearest, halves to even.
 func halfEven(n int) int { return (n + n>>1&1) / 2 }
 
-func centerCrop(src *RGB, w, h int) *RGB {
+func centerCrop(src *pixels.RGB, w, h int) *pixels.RGB {
 	cw, ch := min(w, src.W), min(h, src.H)
 	if cw == w && ch == h {
 		return src.Crop(halfEven(src.W-w), halfEven(src.H-h), w, h)
 	}
 	// Both axes are padded first where needed, then cropped.
-	dst := NewRGB(w, h)
+	dst := pixels.NewRGB(w, h)
 	x, y := (w-cw)/2, (h-ch)/2
 	for row := range ch {
 		from := src.Row(halfEven(src.H-ch) + row)[3*halfEven(src.W-cw):]
@@ -142,8 +143,8 @@ func centerCrop(src *RGB, w, h int) *RGB {
 }
 
 // FlipH mirrors left and right.
-func FlipH(src *RGB) *RGB {
-	dst := NewRGB(src.W, src.H)
+func FlipH(src *pixels.RGB) *pixels.RGB {
+	dst := pixels.NewRGB(src.W, src.H)
 	for y := range src.H {
 		in, out := src.Row(y), dst.Row(y)
 		for i, j := 0, len(in)-3; j >= 0; i, j = i+3, j-3 {

@@ -3,6 +3,7 @@ package data
 import (
 	"bytes"
 	"errors"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"image"
 	"math"
 	"slices"
@@ -14,7 +15,7 @@ func TestShorterCropEqualsResizeThenCrop(t *testing.T) {
 	r := newRand(3)
 	for range 40 {
 		src := picture(1+r.IntN(50), 1+r.IntN(50), r.Uint64())
-		size, w, h, f := 1+r.IntN(40), 1+r.IntN(40), 1+r.IntN(40), Filter(r.IntN(2))
+		size, w, h, f := 1+r.IntN(40), 1+r.IntN(40), 1+r.IntN(40), pixels.Filter(r.IntN(2))
 		want := mustApply(t, CenterCrop{w, h}, mustApply(t, Shorter{Size: size, Filter: f}, src)).Compact()
 		got := mustApply(t, ShorterCrop{size, w, h, f}, src).Compact()
 		if got.W != w || got.H != h || !bytes.Equal(got.Pix, want.Pix) {
@@ -26,11 +27,11 @@ func TestShorterCropEqualsResizeThenCrop(t *testing.T) {
 func TestNothingOutsideACropEntersItsResult(t *testing.T) {
 	src := picture(30, 20, 1)
 	view := src.Crop(5, 4, 11, 9)
-	copied := NewRGB(11, 9)
+	copied := pixels.NewRGB(11, 9)
 	for y := range 9 {
 		copy(copied.Row(y), view.Row(y))
 	}
-	for _, f := range []Filter{Bilinear, Bicubic} {
+	for _, f := range []pixels.Filter{pixels.Bilinear, pixels.Bicubic} {
 		a, b := mustApply(t, Stretch{24, 31, f}, view), mustApply(t, Stretch{24, 31, f}, copied)
 		if !bytes.Equal(a.Pix, b.Pix) {
 			t.Errorf("%v: the surroundings of a crop leak in", f)
@@ -39,9 +40,9 @@ func TestNothingOutsideACropEntersItsResult(t *testing.T) {
 }
 
 func TestOnePixelImageBecomesAnySize(t *testing.T) {
-	src := &RGB{W: 1, H: 1, Stride: 3, Pix: []uint8{7, 80, 255}}
+	src := &pixels.RGB{W: 1, H: 1, Stride: 3, Pix: []uint8{7, 80, 255}}
 	for _, tr := range []Transform{
-		Stretch{9, 5, Bilinear}, Stretch{9, 5, Bicubic}, ShorterCrop{12, 9, 5, Bicubic},
+		Stretch{9, 5, pixels.Bilinear}, Stretch{9, 5, pixels.Bicubic}, ShorterCrop{12, 9, 5, pixels.Bicubic},
 		RandomResizedCrop{W: 9, H: 5, MinArea: 0.1, MaxArea: 1}, RandomCrop{W: 9, H: 5}, RandomCrop{W: 9, H: 5, Pad: 2},
 	} {
 		m, err := tr.Apply(src, newRand(1))
@@ -68,21 +69,21 @@ func TestShrinkOnlyMakesSmaller(t *testing.T) {
 }
 
 func TestThinImageIsNotBlownUp(t *testing.T) {
-	thin := NewRGB(1, 400_000)
-	if _, err := (Shorter{Size: 256}).Apply(thin, nil); !errors.Is(err, ErrTooLarge) {
+	thin := pixels.NewRGB(1, 400_000)
+	if _, err := (Shorter{Size: 256}).Apply(thin, nil); !errors.Is(err, pixels.ErrTooLarge) {
 		t.Errorf("1 x 400,000 to 256 x 102,400,000: %v", err)
 	}
-	if m := mustApply(t, ShorterCrop{256, 224, 224, Bilinear}, thin); m.W != 224 || m.H != 224 {
+	if m := mustApply(t, ShorterCrop{256, 224, 224, pixels.Bilinear}, thin); m.W != 224 || m.H != 224 {
 		t.Errorf("crop of it: %d x %d", m.W, m.H)
 	}
 }
 
 func TestResizeKeepsAConstantImage(t *testing.T) {
-	src := NewRGB(13, 17)
+	src := pixels.NewRGB(13, 17)
 	for i := range src.Pix {
 		src.Pix[i] = []uint8{0, 131, 255}[i%3]
 	}
-	for _, f := range []Filter{Bilinear, Bicubic} {
+	for _, f := range []pixels.Filter{pixels.Bilinear, pixels.Bicubic} {
 		for size := 1; size < 40; size += 3 {
 			m := mustApply(t, Stretch{size, 41 - size, f}, src)
 			for i, v := range m.Pix {
@@ -100,7 +101,7 @@ func TestTransformsLeaveTheirSourceAlone(t *testing.T) {
 	r := newRand(2)
 	for range 5 {
 		for _, tr := range []Transform{
-			Stretch{20, 16, Bilinear}, Stretch{10, 30, Bicubic}, Shorter{Size: 16}, CenterCrop{8, 8}, ShorterCrop{16, 12, 12, Bilinear},
+			Stretch{20, 16, pixels.Bilinear}, Stretch{10, 30, pixels.Bicubic}, Shorter{Size: 16}, CenterCrop{8, 8}, ShorterCrop{16, 12, 12, pixels.Bilinear},
 			Flip{1}, RandomResizedCrop{W: 8, H: 8, MinArea: 0.2, MaxArea: 1}, RandomCrop{20, 16, 3, FillWhite},
 			Affine{Degrees: 20, MinScale: 0.5, MaxScale: 2, Shift: 0.2},
 		} {
@@ -205,7 +206,7 @@ func TestAffineTurnsScalesAndShiftsAboutTheMiddle(t *testing.T) {
 }
 
 func TestNumbersFollowTheNormalisation(t *testing.T) {
-	m := &RGB{W: 2, H: 1, Stride: 6, Pix: []uint8{10, 20, 30, 40, 50, 60}}
+	m := &pixels.RGB{W: 2, H: 1, Stride: 6, Pix: []uint8{10, 20, 30, 40, 50, 60}}
 	for _, c := range []struct {
 		norm Normalization
 		want []float64 // (3, 1, 2)
@@ -232,7 +233,7 @@ func TestNumbersFollowTheNormalisation(t *testing.T) {
 func TestWrongSettingsAreErrors(t *testing.T) {
 	src := picture(4, 4, 1)
 	for _, tr := range []Transform{
-		Stretch{0, 4, Bilinear}, Shorter{}, Shrink{}, ShorterCrop{4, 4, -1, Bilinear}, CenterCrop{}, RandomCrop{W: 4, H: 4, Pad: -1},
+		Stretch{0, 4, pixels.Bilinear}, Shorter{}, Shrink{}, ShorterCrop{4, 4, -1, pixels.Bilinear}, CenterCrop{}, RandomCrop{W: 4, H: 4, Pad: -1},
 		RandomResizedCrop{W: 4, H: 4}, RandomResizedCrop{W: 4, H: 4, MinArea: 1, MaxArea: 0.5}, RandomResizedCrop{W: 4, H: 4, MinArea: 0.1, MaxArea: 1, MinRatio: 2, MaxRatio: 1},
 		Affine{Degrees: -1}, Affine{MinScale: 2, MaxScale: 1}, Affine{MinScale: -1, MaxScale: 1},
 	} {

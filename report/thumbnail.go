@@ -8,7 +8,7 @@ import (
 	"image/jpeg"
 	"image/png"
 
-	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/run"
 )
 
@@ -46,7 +46,7 @@ func (t *thumbnails) of(ctx context.Context, row int) (Picture, error) {
 // dataURL is a picture, made small enough for a page, as a data URL: PNG or JPEG,
 // whichever is smaller.
 func dataURL(img image.Image) (string, error) {
-	small := data.Thumbnail(img, thumbnailSide)
+	small := pixels.Thumbnail(img, thumbnailSide)
 	var asPNG, asJPEG bytes.Buffer
 	if err := png.Encode(&asPNG, small); err != nil {
 		return "", err

@@ -3,9 +3,7 @@ package run
 import (
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
-	"regexp"
 	"strings"
 	"time"
 )
@@ -48,38 +46,18 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 
 // UnmarshalText reads what time.ParseDuration does.
 func (d *Duration) UnmarshalText(text []byte) error {
-	t, err := ParseDuration(string(text))
-	*d = Duration(t)
-	return err
-}
-
-// durationForm matches what time.ParseDuration reads, of whatever size.
-var durationForm = regexp.MustCompile(`^[+-]?((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$`)
-
-// ParseDuration is time.ParseDuration with errors for users.
-func ParseDuration(text string) (time.Duration, error) {
-	t, err := time.ParseDuration(text)
-	switch {
-	case err == nil:
-		return t, nil
-	case durationForm.MatchString(text):
-		return 0, fmt.Errorf("must be at most %dh", math.MaxInt64/int64(time.Hour))
+	t, err := time.ParseDuration(string(text))
+	if err != nil {
+		return errors.New("want a time with its unit, such as 10m or 1h30m")
 	}
-	return 0, errors.New("want a time with its unit, such as 10m or 1h30m")
+	*d = Duration(t)
+	return nil
 }
 
 // changeable are the places that may be given anew to a run that is resumed.
 var changeable = []string{"data.max_bad", "data.max_pixels", "run."}
 
-// WithChangeable returns the configuration with what may be given anew to a run that is
-// resumed, and the places of its files, as another has them.
-func (c Config) WithChangeable(of Config) Config {
-	c.Data.MaxBad, c.Data.MaxPixels, c.Run = of.Data.MaxBad, of.Data.MaxPixels, of.Run
-	c.Data.Spec, c.Weights.Path = of.Data.Spec, of.Weights.Path
-	return c
-}
-
-// Change gives a stored configuration what of the settings may change.
+// change gives a stored configuration what of the settings may change.
 func (s *Settings) Change(c Config) (_ Config, err error) {
 	if s == nil {
 		return c, nil

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // listening serves on a port until the test ends.
@@ -134,7 +134,7 @@ func TestThePicturesKeptAreBounded(t *testing.T) {
 // A request that is gone neither searches nor is answered.
 func TestARequestThatIsGoneIsDropped(t *testing.T) {
 	s, _ := newServer(t, func(c *Config) {
-		c.Embed = func(context.Context, *data.RGB) ([]float32, error) { t.Error("embedded"); return []float32{1}, nil }
+		c.Embed = func(context.Context, *pixels.RGB) ([]float32, error) { t.Error("embedded"); return []float32{1}, nil }
 		c.Picture = func(ctx context.Context, _ int) (image.Image, error) { return nil, ctx.Err() }
 	})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -6,7 +6,7 @@ import (
 	"image/png"
 	"sync"
 
-	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // shownSide is the longer side of a picture that is served, in pixels.
@@ -81,6 +81,6 @@ func (s *Server) picture(ctx context.Context, row int) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	err = png.Encode(&b, data.Thumbnail(img, shownSide))
+	err = png.Encode(&b, pixels.Thumbnail(img, shownSide))
 	return b.Bytes(), err
 }

@@ -5,7 +5,7 @@ import (
 	"image"
 
 	"github.com/vernier-ml/vernier"
-	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/run"
 )
@@ -24,7 +24,7 @@ func FromRun(e *run.Embedded, cfg run.Config) (c Config, close func() error, err
 	c = Config{
 		Gallery: t, Info: gallery.Info{Metric: t.Metric, Model: t.Model, Dim: t.H}, Engine: e.Model.Params.Engine(), MaxPixels: cfg.Data.MaxPixels,
 		Picture: func(ctx context.Context, row int) (image.Image, error) { return e.Set.Load(ctx, row) },
-		Embed: func(ctx context.Context, img *data.RGB) ([]float32, error) {
+		Embed: func(ctx context.Context, img *pixels.RGB) ([]float32, error) {
 			rows, err := m.Embed(ctx, vernier.Picture(img))
 			if err != nil {
 				return nil, err

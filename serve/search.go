@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
@@ -76,7 +76,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		status := http.StatusUnprocessableEntity
-		if errors.Is(err, data.ErrNotImage) || errors.Is(err, data.ErrEmptyFile) {
+		if errors.Is(err, pixels.ErrNotImage) || errors.Is(err, pixels.ErrEmptyFile) {
 			status = http.StatusUnsupportedMediaType
 		}
 		fail(w, status, err)
@@ -93,7 +93,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	answer(w, res)
 }
 
-func (s *Server) find(r *http.Request, img *data.RGB) (*result, error) {
+func (s *Server) find(r *http.Request, img *pixels.RGB) (*result, error) {
 	row, err := s.cfg.Embed(r.Context(), img)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/gallery"
 )
@@ -22,7 +22,7 @@ type Config struct {
 	Info    gallery.Info // of what Embed makes
 	Engine  eval.Engine  // that searches; it is used by one request at a time
 	// Embed makes a row of an image. It is called by one request at a time.
-	Embed func(context.Context, *data.RGB) ([]float32, error)
+	Embed func(context.Context, *pixels.RGB) ([]float32, error)
 	// Picture returns an image of the gallery.
 	Picture func(ctx context.Context, row int) (image.Image, error)
 	// Threshold is the largest distance of the same, or nil.
@@ -71,7 +71,7 @@ type Server struct {
 	marks *markFile
 
 	uploads  *uploads
-	decoder  *data.Decoder
+	decoder  *pixels.Decoder
 	pictures *pictures
 	noMarks  string // why no mark can be kept, if so
 	remarks  []string
@@ -94,7 +94,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, seats: make(chan struct{}, waiting), turn: newTurn(),
 		asked: newMemory(remembered), marks: &markFile{path: cfg.Marks, open: openAppended},
-		uploads: newUploads(cfg.MaxBytes), decoder: data.NewDecoder(data.DecodeOptions{MaxPixels: cfg.MaxPixels}),
+		uploads: newUploads(cfg.MaxBytes), decoder: pixels.NewDecoder(pixels.Options{MaxPixels: cfg.MaxPixels}),
 	}
 	s.pictures = newPictures(maxPictureBytes, s.picture)
 	s.checkMarks()

@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/enginetest/reference"
@@ -62,7 +62,7 @@ func newServer(t *testing.T, change func(*Config)) (*Server, string) {
 			Classes: []string{"black", "dark", "light", "white"}, Data: "greys",
 		},
 		Info:    gallery.Info{Metric: "euclidean", Model: "ab", Dim: 1},
-		Embed:   func(_ context.Context, m *data.RGB) ([]float32, error) { return []float32{float32(m.Pix[0])}, nil },
+		Embed:   func(_ context.Context, m *pixels.RGB) ([]float32, error) { return []float32{float32(m.Pix[0])}, nil },
 		Picture: func(_ context.Context, row int) (image.Image, error) { return grey(uint8(values[row])), nil },
 	}
 	if change != nil {
@@ -223,7 +223,11 @@ func TestHostileRequestsAreRefused(t *testing.T) {
 func TestATooLongQueueIsRefusedAndPicturesThatFailAreAnErrorWithoutTheirPlace(t *testing.T) {
 	begun, finish := make(chan bool, waiting), make(chan bool)
 	s, _ := newServer(t, func(c *Config) {
-		c.Embed = func(context.Context, *data.RGB) ([]float32, error) { begun <- true; <-finish; return []float32{1}, nil }
+		c.Embed = func(context.Context, *pixels.RGB) ([]float32, error) {
+			begun <- true
+			<-finish
+			return []float32{1}, nil
+		}
 		c.Picture = func(context.Context, int) (image.Image, error) { return nil, errors.New("/home/secret/1.png is gone") }
 	})
 	codes := make(chan int, waiting)
@@ -251,7 +255,11 @@ func TestATooLongQueueIsRefusedAndPicturesThatFailAreAnErrorWithoutTheirPlace(t 
 func TestTheEndWaitsForRequestsThatHaveBegun(t *testing.T) {
 	begun, finish := make(chan bool), make(chan bool)
 	s, _ := newServer(t, func(c *Config) {
-		c.Embed = func(context.Context, *data.RGB) ([]float32, error) { close(begun); <-finish; return []float32{1}, nil }
+		c.Embed = func(context.Context, *pixels.RGB) ([]float32, error) {
+			close(begun)
+			<-finish
+			return []float32{1}, nil
+		}
 	})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	fatal(t, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 func newData(log *logrus.Logger) *cobra.Command {
@@ -59,7 +60,7 @@ if something is wrong.`,
 			}
 			report := newReporter(log)
 			r, err := data.Check(cmd.Context(), args[0], data.CheckOptions{
-				Options:  data.Options{Decode: data.DecodeOptions{MaxPixels: maxPixels}, Progress: report.listing},
+				Options:  data.Options{Decode: pixels.Options{MaxPixels: maxPixels}},
 				Split:    &spec,
 				Progress: func(done, total int) { report.Progress("decoding", done, total, "") },
 			})
@@ -82,6 +83,6 @@ if something is wrong.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	cmd.Flags().StringVar(&split, "train-classes", "auto", "which classes are for training, as in vernier train")
 	cmd.Flags().Uint64Var(&seed, "seed", 1, "of a random split")
-	cmd.Flags().Int64Var(&maxPixels, "max-pixels", data.DefaultMaxPixels, "refuse pictures with more pixels")
+	cmd.Flags().Int64Var(&maxPixels, "max-pixels", pixels.DefaultMaxPixels, "refuse pictures with more pixels")
 	return cmd
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
 
@@ -25,11 +26,11 @@ be removed at any time; they are made again.`,
   vernier data prepare sop:Stanford_Online_Products --cache /scratch/vernier`,
 		Args: takes(false, "SPEC"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			report := newReporter(log)
-			set, err := data.Open(cmd.Context(), args[0], data.Options{Decode: data.DecodeOptions{MaxPixels: maxPixels}, Progress: report.listing})
+			set, err := data.Open(cmd.Context(), args[0], data.Options{Decode: pixels.Options{MaxPixels: maxPixels}})
 			if err != nil {
 				return err
 			}
+			report := newReporter(log)
 			o.Progress = func(done, total int) { report.Progress("preparing images", done, total, "") }
 			ready, err := data.Prepare(cmd.Context(), set, o)
 			if err != nil {
@@ -43,7 +44,7 @@ be removed at any time; they are made again.`,
 	cmd.Flags().StringVar(&o.Dir, "cache", "", "folder of prepared files (default vernier in the user's cache folder)")
 	cmd.Flags().IntVar(&o.Shorter, "shorter", data.DefaultShorter, "shorter side that larger images are resized to, in pixels; networks that take larger pictures than this look for a larger one")
 	cmd.Flags().IntVar(&o.Workers, "workers", 0, "goroutines that decode (default one a core)")
-	cmd.Flags().Int64Var(&maxPixels, "max-pixels", data.DefaultMaxPixels, "refuse pictures with more pixels, as vernier train")
+	cmd.Flags().Int64Var(&maxPixels, "max-pixels", pixels.DefaultMaxPixels, "refuse pictures with more pixels, as vernier train")
 	return cmd
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/sums"
@@ -126,10 +127,8 @@ func writeLines(w io.Writer, t *gallery.Table) error {
 }
 
 // openImages opens files, folders and archives of images as a run wants them.
-func openImages(ctx context.Context, paths []string, cfg run.Config, events run.Events) (*data.Set, error) {
-	set, err := data.OpenImages(ctx, paths, data.Options{Decode: data.DecodeOptions{MaxPixels: cfg.Data.MaxPixels}, Progress: func(what string, done, total int) {
-		events.Progress(what, done, total, "")
-	}})
+func openImages(paths []string, cfg run.Config) (*data.Set, error) {
+	set, err := data.OpenImages(paths, data.Options{Decode: pixels.Options{MaxPixels: cfg.Data.MaxPixels}})
 	if err != nil || cfg.Data.Shorter == 0 {
 		return set, err
 	}
@@ -151,7 +150,7 @@ func (f *modelFlags) embed(ctx context.Context, folder run.Folder, eng engine.En
 	if err != nil {
 		return nil, err
 	}
-	set, err := openImages(ctx, paths, cfg, f.events)
+	set, err := openImages(paths, cfg)
 	if err != nil {
 		return nil, err
 	}
