@@ -1,7 +1,6 @@
 package vernier
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -35,9 +34,9 @@ func Files(paths ...string) []Image {
 	return images
 }
 
-// Bytes is the image whose file has the given content.
+// Bytes is the image whose file has the given content, which is not copied.
 func Bytes(file []byte) Image {
-	return Reader(bytes.NewReader(file))
+	return Image{"", func(ctx context.Context, m *Model) (*pixels.RGB, error) { return m.decoder.Decode(ctx, file) }}
 }
 
 // Reader is the image that r holds, whose end is that of the file. It can be embedded

@@ -173,6 +173,28 @@ func rgbOf(t *testing.T, kind, number int) pixels.RGB {
 	return *rgb
 }
 
+// Only what a Reader holds is gone after the first time.
+func TestAnImageMayBeEmbeddedAgain(t *testing.T) {
+	folder := birds(t)
+	m := loaded(t, folder)
+	for name, img := range map[string]vernier.Image{
+		"file": vernier.File(filepath.Join(folder, "robin1.png")), "bytes": vernier.Bytes(pngOf(t, 0, 1)), "picture": vernier.Picture(drawBird(0, 1)),
+	} {
+		for range 2 {
+			if d, err := m.Distance(t.Context(), img, img); d != 0 || err != nil {
+				t.Errorf("%s: distance %v from itself, %v", name, d, err)
+			}
+		}
+	}
+	once := vernier.Reader(bytes.NewReader(pngOf(t, 0, 1)))
+	if _, err := m.Embed(t.Context(), once); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Embed(t.Context(), once); !errors.Is(err, pixels.ErrEmptyFile) {
+		t.Errorf("a reader that was read: %v", err)
+	}
+}
+
 // Goroutines that share a model get what one alone gets.
 func TestAModelMayBeSharedByGoroutines(t *testing.T) {
 	folder := birds(t)
