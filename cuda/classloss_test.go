@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/engine"
-	"github.com/vernier-ml/vernier/internal/golden"
 	"github.com/vernier-ml/vernier/internal/enginetest/reference"
+	"github.com/vernier-ml/vernier/internal/golden"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/metric"
