@@ -1,7 +1,6 @@
 package gallery
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 
@@ -45,23 +44,27 @@ func checkPages(f io.ReaderAt, size int64, p *parquet.File) error {
 	return nil
 }
 
+// maxPageHeader is the size up to which a page's header is read: it holds a few
+// numbers, and the least and largest value of the page.
+const maxPageHeader = 64 << 10
+
 // claimed adds up what the pages of a column claim unpacked.
 func claimed(chunk *io.SectionReader) (unpacked int64, err error) {
+	buffer := make([]byte, min(chunk.Size(), maxPageHeader))
 	for at := int64(0); at < chunk.Size(); {
-		if _, err := chunk.Seek(at, io.SeekStart); err != nil {
+		n, err := chunk.ReadAt(buffer, at)
+		if err != nil && err != io.EOF {
 			return 0, err
 		}
-		r := bufio.NewReaderSize(chunk, 512)
+		length, err := thriftLength(buffer[:n])
+		if err != nil {
+			return 0, fmt.Errorf("page at %d: its header: %w", at, err)
+		}
 		var header format.PageHeader
-		if err := thrift.NewDecoder(new(thrift.CompactProtocol).NewReader(r)).Decode(&header); err != nil {
+		if err := thrift.Unmarshal(new(thrift.CompactProtocol), buffer[:length], &header); err != nil {
 			return 0, fmt.Errorf("page at %d: %w", at, err)
 		}
-		now, err := chunk.Seek(0, io.SeekCurrent)
-		if err != nil {
-			return 0, err
-		}
-		body := now - int64(r.Buffered())
-		packed := int64(header.CompressedPageSize)
+		body, packed := at+int64(length), int64(header.CompressedPageSize)
 		if packed < 0 || packed > chunk.Size()-body || header.UncompressedPageSize < 0 {
 			return 0, fmt.Errorf("page at %d claims %d bytes, %d unpacked, of %d", at, packed, header.UncompressedPageSize, chunk.Size()-body)
 		}

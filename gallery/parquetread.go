@@ -35,7 +35,7 @@ func readParquet(path string) (t *Table, err error) {
 	if err := checkFooter(f, info.Size()); err != nil {
 		return nil, err
 	}
-	p, err := parquet.OpenFile(f, info.Size(), parquet.SkipBloomFilters(true))
+	p, err := parquet.OpenFile(f, info.Size(), parquet.SkipBloomFilters(true), parquet.SkipPageIndex(true))
 	if err != nil {
 		return nil, fmt.Errorf("not a parquet file, or a damaged one: %w", err)
 	}
@@ -77,8 +77,9 @@ func readParquet(path string) (t *Table, err error) {
 	return t, t.verify(sum)
 }
 
-// checkFooter compares the size that the end of a file claims of its footer with
-// that of the file, before anybody allocates so much.
+// checkFooter compares the size that the end of a file claims of its footer with that
+// of the file, and what is claimed in the footer with the footer, before anybody
+// allocates so much.
 func checkFooter(f io.ReaderAt, size int64) error {
 	const frame = 4 + 8 // the magic at the begin; size and magic at the end
 	var tail [8]byte
@@ -89,6 +90,13 @@ func checkFooter(f io.ReaderAt, size int64) error {
 	}
 	if footer := int64(binary.LittleEndian.Uint32(tail[:])); string(tail[4:]) != "PAR1" || footer > size-frame {
 		return errors.New("not a parquet file, or one that was cut")
+	}
+	footer := make([]byte, binary.LittleEndian.Uint32(tail[:]))
+	if _, err := f.ReadAt(footer, size-int64(len(tail))-int64(len(footer))); err != nil {
+		return err
+	}
+	if _, err := thriftLength(footer); err != nil {
+		return fmt.Errorf("damaged parquet file: its footer: %w", err)
 	}
 	return nil
 }
