@@ -2,13 +2,14 @@ package data
 
 import (
 	"archive/tar"
-	"archive/zip"
 	"bytes"
 	"io"
 	"os"
 	"path"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/internal/zipfile"
 )
 
 // maxFuzzed bounds the archives that are tried, and with them what a compressed one can
@@ -21,19 +22,21 @@ func FuzzTar(f *testing.F) {
 	f.Add(whole[:len(whole)-1024])
 	f.Add(whole[:len(whole)/2])
 	f.Add(gzipped(whole))
+	f.Add(bzippedTar(f))
 	f.Add(tarFile(f, true, regular(`../a\1.png`), regular("/a/1.png"), regular("a/1.png"), tar.Header{Name: "a/p.png", Typeflag: tar.TypeFifo}))
 	f.Fuzz(func(t *testing.T, file []byte) {
 		if len(file) > maxFuzzed {
 			return
 		}
-		if bytes.HasPrefix(file, []byte("\x1f\x8b")) {
-			plain, err := gunzipTar(bytes.NewReader(file))
+		w := newWork(t.Context(), nil)
+		if kind := archiveKindOf(file); kind == "gzip" || kind == "bzip2" {
+			plain, _, err := unpackTar(bytes.NewReader(file), kind)
 			if err != nil {
 				return
 			}
 			file = plain
 		}
-		if index, err := indexTar(bytes.NewReader(file)); err == nil {
+		if index, err := indexTar(w, bytes.NewReader(file)); err == nil {
 			readFuzzed(t, &tarSource{"x.tar", bytes.NewReader(file), index, io.NopCloser(nil)})
 		}
 	})
@@ -52,16 +55,21 @@ func FuzzZip(f *testing.F) {
 		if len(file) > maxFuzzed {
 			return
 		}
-		r, err := zip.NewReader(bytes.NewReader(file), int64(len(file)))
+		r, err := zipfile.NewReader(bytes.NewReader(file), int64(len(file)))
 		if err == nil {
-			readFuzzed(t, &zipSource{root: "x.zip", index: indexZip(r)})
+			index, err := indexZip(newWork(t.Context(), nil), r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			readFuzzed(t, &zipSource{root: "x.zip", index: index})
 		}
 	})
 }
 
 // readFuzzed lists an archive and reads the head of what is listed.
 func readFuzzed(t *testing.T, src source) {
-	found, err := readEntries(src)
+	w := newWork(t.Context(), nil)
+	found, err := readEntries(w, src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +84,7 @@ func readFuzzed(t *testing.T, src source) {
 		io.Copy(io.Discard, io.LimitReader(r, 1<<16))
 		r.Close()
 	}
-	set, err := readFolder(src, "x", Options{})
+	set, err := readFolder(w, src, "x", Options{})
 	if err == nil && len(set.Items) > len(found.images) {
 		t.Errorf("%d items of %d images", len(set.Items), len(found.images))
 	}

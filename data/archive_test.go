@@ -4,12 +4,15 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -242,6 +245,150 @@ func TestCutArchivesAreNoticed(t *testing.T) {
 			t.Errorf("%s: problems %q, want %q", name, got, c.problem)
 		}
 		set.Close()
+	}
+}
+
+// bzippedTar is an archive of a/1.pbm, a/2.pbm, b/1.pbm and b/2.pbm, each of one white pixel, that
+// Python's tarfile and bz2 made: the standard library does not pack.
+func bzippedTar(t testing.TB) []byte {
+	t.Helper()
+	return decoded(t, "QlpoOTFBWSZTWUp79kwAANLbgMqBQAH3gEAgcAJeAAoIIACQKAAaAAAKokmTTQzUHqBtS9jQUJiRE4RCIddW3swMxkaEnEiEhMNoRWZt6mamRJiUIZEiFihDyYGIsWeDgUZ6lSkcjE3KC19yX4qfTuXLlzQg/i7kinChIJT37Jg=")
+}
+
+func decoded(t testing.TB, text string) []byte {
+	t.Helper()
+	b, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestTarOfBzip2IsRead(t *testing.T) {
+	file := bzippedTar(t)
+	set := mustOpen(t, "folder:"+putFile(t, "x.tar.bz2", file))
+	if !slices.Equal(set.Classes, []string{"a", "b"}) || len(set.Items) != 4 || len(set.Problems) > 0 {
+		t.Errorf("%q, %d images, %q", set.Classes, len(set.Items), set.Problems)
+	}
+	if m, err := set.Load(t.Context(), 3); err != nil || !bytes.Equal(m.Pix, []uint8{255, 255, 255}) {
+		t.Errorf("%v, %v", m, err)
+	}
+	for name, c := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"cut":     {file[:len(file)-9], "damaged bzip2 file: the file ends too early: it was cut off"},
+		"damaged": {slices.Concat(file[:60], []byte("????"), file[64:]), "damaged bzip2 file: "},
+	} {
+		if _, err := Open(t.Context(), "folder:"+putFile(t, "x.tar.bz2", c.file), Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestBytesBehindAGzipStreamAreSaid(t *testing.T) {
+	entries := []tar.Header{regular("a/1.png"), regular("a/2.png"), regular("b/1.png"), regular("b/2.png")}
+	whole := tarFile(t, true, entries...)
+	half := len(whole) / 2
+	for name, c := range map[string]struct {
+		file    []byte
+		problem string
+	}{
+		"zeros":       {append(gzipped(whole), make([]byte, 5000)...), ""},
+		"two members": {append(gzipped(whole[:half]), gzipped(whole[half:])...), ""},
+		"text":        {append(gzipped(whole), "text"...), "other bytes follow the compressed archive and are not read: it was damaged, or several files were joined, and images may be missing"},
+	} {
+		set := mustOpen(t, "folder:"+putFile(t, "x.tgz", c.file))
+		if len(set.Items) != 4 || strings.Join(set.Problems, "|") != c.problem {
+			t.Errorf("%s: %d images, problems %q", name, len(set.Items), set.Problems)
+		}
+	}
+}
+
+func TestWhatIsNoArchiveIsNamed(t *testing.T) {
+	const wanted = "; wanted is a folder, or a .zip, .tar, .tgz or .tar.bz2 archive"
+	empty := func(w func(*bytes.Buffer)) []byte {
+		var b bytes.Buffer
+		w(&b)
+		return b.Bytes()
+	}
+	for name, c := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"nothing.zip":  {nil, "an empty file: copy or fetch the archive again"},
+		"empty.zip":    {empty(func(b *bytes.Buffer) { zip.NewWriter(b).Close() }), "an empty zip archive"},
+		"empty.tar":    {make([]byte, 10240), "zeros, of which an empty tar archive consists"},
+		"empty.tgz":    {gzipped(make([]byte, 10240)), "a gzip file of an empty archive"},
+		"page.zip":     {[]byte("<!DOCTYPE html><html>404"), "a web page, which a download saved in its place; fetch the archive again" + wanted},
+		"page.tgz":     {gzipped([]byte("<!DOCTYPE html><html>404")), "a gzip file, but not of a tar archive: it holds a web page"},
+		"lfs.tar":      {[]byte("version https://git-lfs.github.com/spec/v1\noid sha256:1\n"), "a Git LFS pointer, which stands for the archive; fetch the archive with git lfs pull" + wanted},
+		"x.tar.xz":     {[]byte("\xfd7zXZ\x00\x00\x04"), "an xz file; unpack it and give the folder"},
+		"x.7z":         {[]byte("7z\xbc\xaf\x27\x1c\x00"), "a 7z archive; unpack it and give the folder"},
+		"x.rar":        {[]byte("Rar!\x1a\x07\x01"), "a RAR archive; unpack it and give the folder"},
+		"x.tar.zst":    {[]byte("\x28\xb5\x2f\xfd\x00"), "a Zstandard file; unpack it and give the folder"},
+		"x.z01":        {[]byte("PK\x07\x08PK\x03\x04"), "the first of several files of one zip archive: unpack it and give the folder"},
+		"picture.png":  {imagetest.EncodePNG(t, picture(2, 2, 1)), "a PNG picture" + wanted},
+		"x.heic":       {[]byte("\x00\x00\x00\x18ftypheic\x00\x00\x00\x00"), "a HEIC picture, as phones take them" + wanted},
+		"list.txt":     {[]byte("a/1.png a\n"), `text that begins "a/1.png a"` + wanted},
+		"program":      {[]byte("\x7fELF\x02"), "a program" + wanted},
+		"x.bin":        {[]byte("\x01\x02\x03"), "it begins with the bytes 01 02 03" + wanted},
+		"text.csv.bz2": {decoded(t, "QlpoOTFBWSZTWdswl0oAAAjRgAAQAAUyxUQAIAAxA0DQKBtMp+qMcuqR2EEky+fF3JFOFCQ2zCXSgA=="), `a bzip2 file, but not of a tar archive: it holds text that begins "path,label"`},
+	} {
+		file := putFile(t, name, c.file)
+		if _, err := Open(t.Context(), "folder:"+file, Options{}); err == nil || !strings.Contains(err.Error(), file+": "+c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTarFromBeforePOSIXIsRead(t *testing.T) {
+	file := tarFile(t, true, regular("a/1.png"), regular("b/1.png"))
+	for at := 0; string(file[at+257:at+262]) == "ustar"; { // the heads of both entries
+		head := file[at : at+512]
+		size, err := strconv.ParseInt(strings.Trim(string(head[124:136]), " \x00"), 8, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(head[257:345])
+		copy(head[148:], "        ")
+		sum := 0
+		for _, b := range head {
+			sum += int(b)
+		}
+		copy(head[148:], fmt.Sprintf("%06o\x00 ", sum))
+		at += 512 + int(size+511)/512*512
+	}
+	if set := mustOpen(t, "folder:"+putFile(t, "x.tar", file)); !slices.Equal(set.Classes, []string{"a", "b"}) {
+		t.Errorf("%q", set.Classes)
+	}
+}
+
+func TestBackslashesSeparateFoldersWhereNoSlashDoes(t *testing.T) {
+	for name, c := range map[string]struct {
+		names, classes []string
+	}{
+		"backslashes alone": {[]string{`s\a\`, `s\a\1.png`, `s\b\1.png`, `s\b\2.png`}, []string{"a", "b"}},
+		"beside slashes":    {[]string{`s/AC\DC/1.png`, `s/b/1.png`}, []string{`AC\DC`, "b"}},
+	} {
+		var b bytes.Buffer
+		w := zip.NewWriter(&b)
+		for i, n := range c.names {
+			h := &zip.FileHeader{Name: n}
+			h.SetMode(0o644) // as made on Unix
+			e, err := w.CreateHeader(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Write(imagetest.EncodePNG(t, picture(4, 4, uint64(i))))
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		set := mustOpen(t, "folder:"+putFile(t, "x.zip", b.Bytes()))
+		if !slices.Equal(set.Classes, c.classes) || len(set.Problems)+len(set.Notices) > 0 {
+			t.Errorf("%s: %q, %q, %q", name, set.Classes, set.Problems, set.Notices)
+		}
 	}
 }
 

@@ -16,16 +16,16 @@ const carClasses = 196
 // openCars reads Stanford Cars in any of the layouts it is handed around in:
 // car_ims with cars_annos.mat; cars_train, cars_test with devkit/*.mat; or one
 // folder a class.
-func openCars(root string, o Options) (*Set, error) {
-	return openSet(root, o, func(src source, set *Set) error {
+func openCars(w *work, root string, o Options) (*Set, error) {
+	return openSet(w, root, o, func(src source, set *Set) error {
 		set.Published = &Published{TrainImages: 8054, TestImages: 8131, TrainClasses: 98, TestClasses: 98}
-		if dir, ok := findRoot(src, "cars_annos.mat", "cars196", "stanford_cars"); ok {
+		if dir, ok := findRoot(w, src, "cars_annos.mat", "cars196", "stanford_cars"); ok {
 			return carsOneList(src, set, dir)
 		}
-		if dir, ok := findRoot(src, "devkit/cars_train_annos.mat", "stanford_cars", "car_data"); ok {
+		if dir, ok := findRoot(w, src, "devkit/cars_train_annos.mat", "stanford_cars", "car_data"); ok {
 			return carsDevkit(src, set, dir)
 		}
-		return carsFolders(src, set, root)
+		return carsFolders(w, src, set, root)
 	})
 }
 
@@ -135,8 +135,8 @@ func carsAnnotations(src source, set *Set, file string, vars map[string]*matValu
 // carsFolders reads one folder a class, possibly under train/ and test/, which
 // both hold all classes. The classes' numbers are those of their names in byte
 // order: it agrees with the annotations' on which classes are the first 98.
-func carsFolders(src source, set *Set, root string) error {
-	found, err := readEntries(src)
+func carsFolders(w *work, src source, set *Set, root string) error {
+	found, err := readEntries(w, src)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 // (train, validation, val, test; see settleValidation), is_query, is_gallery, category (super-class)
 // and the box x1, y1, x2, y2 (also x_1, ...): those of open-metric-learning.
 // Others are passed over. Paths are relative to the table's folder.
-func openCSV(file string, o Options) (*Set, error) {
+func openCSV(w *work, file string, o Options) (*Set, error) {
 	text, err := table.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -30,6 +30,9 @@ func openCSV(file string, o Options) (*Set, error) {
 	var keys []string
 	category := map[string]string{}
 	for t.next() {
+		if err := w.step("looking for images", t.at, len(t.Rows)); err != nil {
+			return nil, err
+		}
 		it, key, err := t.item()
 		if err != nil {
 			return nil, t.wrap(err)

@@ -186,8 +186,8 @@ func TestMNISTReadsPlainAndGzippedFiles(t *testing.T) {
 		want string
 	}{
 		"cut":            {"train-images-idx3-ubyte", images[:30], "ends too early"},
-		"longer":         {"train-images-idx3-ubyte", append(bytes.Clone(images), 1), "25 bytes in an array"},
-		"huge":           {"train-images-idx3-ubyte", idxFile([]int{1 << 30, 1 << 30, 1 << 30}, []byte{1}), "ends too early"},
+		"longer":         {"train-images-idx3-ubyte", append(bytes.Clone(images), 1), "longer than the 24 bytes"},
+		"huge":           {"train-images-idx3-ubyte", idxFile([]int{1 << 30, 1 << 30, 1 << 30}, []byte{1}), "too large"},
 		"text":           {"train-labels-idx1-ubyte", []byte("some text"), "not an IDX file"},
 		"other type":     {"train-labels-idx1-ubyte", []byte{0, 0, 13, 1, 0, 0, 0, 0}, "type 13"},
 		"too few labels": {"t10k-labels-idx1-ubyte", idxFile([]int{3}, []byte{1, 2, 3}), "4 images"},
@@ -204,7 +204,7 @@ func TestImagesOfAnyKindOpenWithoutLabels(t *testing.T) {
 	one := imagetest.EncodePNG(t, picture(3, 3, 1))
 	dir := files{"b/2.png": one, "b/10.jpg": one, "b/note.txt": []byte("x"), "single.dat": one}.folder(t)
 	archive := files{"deep/er/z.png": one}.zip(t)
-	set, err := OpenImages([]string{filepath.Join(dir, "single.dat"), filepath.Join(dir, "b"), archive}, Options{})
+	set, err := OpenImages(t.Context(), []string{filepath.Join(dir, "single.dat"), filepath.Join(dir, "b"), archive}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,10 +219,10 @@ func TestImagesOfAnyKindOpenWithoutLabels(t *testing.T) {
 	if !slices.Equal(names, []string{"single.dat", "2.png", "10.jpg", "z.png"}) || len(set.Classes) != 1 {
 		t.Errorf("%q", names)
 	}
-	if _, err := OpenImages([]string{filepath.Join(dir, "none.png")}, Options{}); !errors.Is(err, os.ErrNotExist) {
+	if _, err := OpenImages(t.Context(), []string{filepath.Join(dir, "none.png")}, Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing file: %v", err)
 	}
-	if _, err := OpenImages([]string{t.TempDir()}, Options{}); err == nil || !strings.Contains(err.Error(), "no images") {
+	if _, err := OpenImages(t.Context(), []string{t.TempDir()}, Options{}); err == nil || !strings.Contains(err.Error(), "no images") {
 		t.Errorf("empty folder: %v", err)
 	}
 }

@@ -66,7 +66,7 @@ func MakeEmoji(ctx context.Context, dir, from string, o EmojiOptions) (*EmojiRep
 		}
 	}()
 	for _, p := range EmojiPackages() {
-		v, err := openEmojiVendor(from, p)
+		v, err := openEmojiVendor(newWork(ctx, nil), from, p)
 		if err != nil {
 			return nil, err
 		}

@@ -57,9 +57,9 @@ type emojiVendor struct {
 }
 
 // openEmojiVendor finds a package below a folder.
-func openEmojiVendor(from string, p EmojiPackage) (v emojiVendor, err error) {
+func openEmojiVendor(w *work, from string, p EmojiPackage) (v emojiVendor, err error) {
 	v = emojiVendor{pkg: p, drawings: map[string]string{}}
-	if v.src, v.root, err = findPackage(from, p); err != nil {
+	if v.src, v.root, err = findPackage(w, from, p); err != nil {
 		return v, err
 	}
 	defer func() {
@@ -78,7 +78,7 @@ func openEmojiVendor(from string, p EmojiPackage) (v emojiVendor, err error) {
 		return v, fmt.Errorf("npm package %s in %s: package.json: %w", p.Name, from, err)
 	}
 	v.version = manifest.Version
-	l, err := v.src.list()
+	l, err := v.src.list(w)
 	if err != nil {
 		return v, err
 	}
@@ -96,7 +96,7 @@ func openEmojiVendor(from string, p EmojiPackage) (v emojiVendor, err error) {
 }
 
 // findPackage looks where npm install and npm pack put a package.
-func findPackage(from string, p EmojiPackage) (source, string, error) {
+func findPackage(w *work, from string, p EmojiPackage) (source, string, error) {
 	for _, dir := range []string{filepath.Join(from, "node_modules", filepath.FromSlash(p.Name)), filepath.Join(from, filepath.FromSlash(p.Name))} {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			return folderSource{dir}, "", nil
@@ -108,7 +108,7 @@ func findPackage(from string, p EmojiPackage) (source, string, error) {
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), p.archivePrefix()) && strings.HasSuffix(e.Name(), ".tgz") {
-			src, err := openSource(filepath.Join(from, e.Name()))
+			src, err := openSource(w, filepath.Join(from, e.Name()))
 			return src, "package", err
 		}
 	}

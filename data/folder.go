@@ -14,12 +14,12 @@ import (
 // openFolder reads "folder:ROOT": every folder that directly holds images is a
 // class. Its name is its path below the folder that all of them share, without the
 // folders that name parts of the set, as in train/robin and val/robin.
-func openFolder(root string, o Options) (*Set, error) {
-	src, err := openSource(root)
+func openFolder(w *work, root string, o Options) (*Set, error) {
+	src, err := openSource(w, root)
 	if err != nil {
 		return nil, err
 	}
-	set, err := readFolder(src, root, o)
+	set, err := readFolder(w, src, root, o)
 	if err != nil {
 		src.close()
 		return nil, err
@@ -27,8 +27,8 @@ func openFolder(root string, o Options) (*Set, error) {
 	return set, nil
 }
 
-func readFolder(src source, root string, o Options) (*Set, error) {
-	found, err := readEntries(src)
+func readFolder(w *work, src source, root string, o Options) (*Set, error) {
+	found, err := readEntries(w, src)
 	if err != nil {
 		return nil, err
 	}

@@ -126,7 +126,7 @@ func TestUnusableFoldersAreRefusedWithAReason(t *testing.T) {
 		"folder:" + t.TempDir():                                                        "no images",
 		"folder:" + files{"a/x.txt": []byte("x")}.folder(t):                            "no images in it (1 .txt)",
 		"folder:" + files{"1.png": imagetest.EncodePNG(t, pixels.NewRGB(1, 1))}.zip(t): "one folder a class",
-		"folder:" + text:   "neither a folder nor a .zip",
+		"folder:" + text:   "wanted is a folder, or a .zip",
 		"folder:" + broken: "damaged zip archive",
 		"folder:":          "it is written folder:PATH",
 		"folder":           "it is written folder:PATH",

@@ -1,20 +1,24 @@
 package data
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // list lists the folder and all folders below it. Links to folders are followed, each
 // folder once. A folder that cannot be listed is left out.
-func (s folderSource) list() (*listing, error) {
-	w := folderWalk{root: s.root, readDir: os.ReadDir, seen: map[string]bool{}}
+func (s folderSource) list(task *work) (*listing, error) {
+	w := folderWalk{root: s.root, seen: map[string]bool{}, task: task}
+	w.readDir = w.readFolder
 	if err := w.folder(""); err != nil {
-		return nil, fmt.Errorf("listing %s: %w", s.root, err)
+		return nil, fmt.Errorf("listing %s: %w", s.root, bare(err))
 	}
 	// Links come last: a folder is listed under its own name rather than under that of a link.
 	for len(w.links) > 0 {
@@ -22,8 +26,14 @@ func (s folderSource) list() (*listing, error) {
 		w.links = w.links[1:]
 		w.enter(link, true)
 	}
+	if err := w.step(); err != nil { // and what is listed is not all
+		return nil, err
+	}
+	task.end(listingFiles, len(w.files))
 	return &w.listing, nil
 }
+
+const listingFiles = "listing files"
 
 // folderWalk goes through a folder on disk.
 type folderWalk struct {
@@ -31,7 +41,36 @@ type folderWalk struct {
 	readDir func(string) ([]os.DirEntry, error)
 	seen    map[string]bool // folders, by their path without links
 	links   []string        // to folders, that are still to be followed
+	task    *work
 	listing
+}
+
+func (w *folderWalk) step() error { return w.task.step(listingFiles, len(w.files), 0) }
+
+// readFolder returns the entries of a folder in the order of their names, as os.ReadDir
+// does, and ends with the context in a folder of many.
+func (w *folderWalk) readFolder(dir string) ([]os.DirEntry, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	const at = 1 << 10 // a time
+	var entries []os.DirEntry
+	for {
+		some, err := f.ReadDir(at)
+		entries = append(entries, some...)
+		if stop := w.task.step(listingFiles, len(w.files)+len(entries), 0); stop != nil {
+			return nil, stop
+		}
+		if err != nil {
+			slices.SortFunc(entries, func(a, b os.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return entries, err
+		}
+	}
 }
 
 // enter lists a folder below the root, or notes why it cannot.
@@ -56,6 +95,9 @@ func (w *folderWalk) folder(rel string) error {
 		return nil
 	}
 	w.seen[real] = true
+	if err := w.step(); err != nil {
+		return err
+	}
 	entries, err := w.readDir(dir)
 	for _, e := range entries {
 		w.entry(path.Join(rel, e.Name()), e)

@@ -43,7 +43,7 @@ func TestAMATLABFileClaimsNoMoreThanItHas(t *testing.T) {
 	}
 }
 
-func FuzzParseIDX(f *testing.F) {
+func FuzzReadIDX(f *testing.F) {
 	f.Add(idxFile([]int{2, 1, 3}, []byte("abcdef")), 3)
 	f.Add(idxFile([]int{2}, []byte("ab")), 1)
 	f.Add(idxFile([]int{1 << 30, 1 << 30, 1 << 30}, []byte("ab")), 3)
@@ -51,7 +51,7 @@ func FuzzParseIDX(f *testing.F) {
 		if dims < 1 || dims > 4 {
 			t.Skip()
 		}
-		x, err := parseIDX(b, dims)
+		x, err := readArray(bytes.NewReader(b), dims, func([]int) error { return nil })
 		if err != nil {
 			return
 		}

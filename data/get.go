@@ -79,7 +79,7 @@ func Get(ctx context.Context, d Download, dir string, o GetOptions) error {
 		}
 	}
 	if d.Unpack != "" {
-		return unpack(ctx, filepath.Join(dir, d.Files[0].Name), dir, d.Unpack)
+		return unpackFolder(ctx, filepath.Join(dir, d.Files[0].Name), dir, d.Unpack)
 	}
 	return nil
 }

@@ -15,10 +15,10 @@ const Unlabelled = "unlabelled"
 
 // OpenImages makes a set without labels of image files, folders and archives;
 // of the latter two all images at any depth. All items are of one class.
-func OpenImages(paths []string, o Options) (*Set, error) {
+func OpenImages(ctx context.Context, paths []string, o Options) (*Set, error) {
 	store := new(manyStore)
 	set := &Set{Name: "images", Classes: []string{Unlabelled}, store: store}
-	err := store.add(set, paths, o)
+	err := store.add(newWork(ctx, o.Progress), set, paths, o)
 	if err == nil && len(set.Items) == 0 {
 		err = errors.New(strings.Join(set.Problems, "; "))
 	}
@@ -42,7 +42,7 @@ type place struct {
 
 // add opens every path. A file that is no archive is taken for an image,
 // whatever its name.
-func (s *manyStore) add(set *Set, paths []string, o Options) error {
+func (s *manyStore) add(w *work, set *Set, paths []string, o Options) error {
 	decoder := pixels.NewDecoder(o.Decode)
 	for _, p := range paths {
 		info, err := os.Stat(p)
@@ -54,12 +54,12 @@ func (s *manyStore) add(set *Set, paths []string, o Options) error {
 			s.put(set, nametext.Encode(p))
 			continue
 		}
-		src, err := openSource(p)
+		src, err := openSource(w, p)
 		if err != nil {
 			return err
 		}
 		s.sources = append(s.sources, fileStore{src, decoder})
-		found, err := readEntries(src)
+		found, err := readEntries(w, src)
 		if err != nil {
 			return err
 		}

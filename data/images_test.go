@@ -30,7 +30,7 @@ func TestOpenImagesTakesFilesAndFolders(t *testing.T) {
 	put("folder/deep/1.png")
 	put("folder/._9.png")
 	put("folder/notes.txt")
-	set, err := OpenImages([]string{filepath.Join(dir, "folder"), loose}, Options{})
+	set, err := OpenImages(t.Context(), []string{filepath.Join(dir, "folder"), loose}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +48,11 @@ func TestOpenImagesTakesFilesAndFolders(t *testing.T) {
 }
 
 func TestOpenImagesNamesWhatIsMissing(t *testing.T) {
-	if _, err := OpenImages([]string{"nowhere.jpg"}, Options{}); err == nil || !strings.Contains(err.Error(), "nowhere.jpg") {
+	if _, err := OpenImages(t.Context(), []string{"nowhere.jpg"}, Options{}); err == nil || !strings.Contains(err.Error(), "nowhere.jpg") {
 		t.Errorf("got %v", err)
 	}
 	empty := t.TempDir()
-	if _, err := OpenImages([]string{empty}, Options{}); err == nil || !strings.Contains(err.Error(), empty) {
+	if _, err := OpenImages(t.Context(), []string{empty}, Options{}); err == nil || !strings.Contains(err.Error(), empty) {
 		t.Errorf("got %v", err)
 	}
 }

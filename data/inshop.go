@@ -10,10 +10,10 @@ import (
 
 // openInShop reads In-shop Clothes Retrieval of DeepFashion: the list
 // list_eval_partition.txt and the images below img/.
-func openInShop(root string, o Options) (*Set, error) {
+func openInShop(w *work, root string, o Options) (*Set, error) {
 	const list = "list_eval_partition.txt"
-	return openSet(root, o, func(src source, set *Set) error {
-		dir, ok := findRoot(src, list, "Eval", "Anno", "In-shop Clothes Retrieval Benchmark", "In-shop Clothes Retrieval Benchmark/Eval")
+	return openSet(w, root, o, func(src source, set *Set) error {
+		dir, ok := findRoot(w, src, list, "Eval", "Anno", "In-shop Clothes Retrieval Benchmark", "In-shop Clothes Retrieval Benchmark/Eval")
 		if !ok {
 			return fmt.Errorf("%s: no %s in it, in Eval or in Anno", root, list)
 		}

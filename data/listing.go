@@ -39,8 +39,8 @@ type entries struct {
 }
 
 // readEntries lists a source and sorts out which of its files are images of a set.
-func readEntries(src interface{ list() (*listing, error) }) (*entries, error) {
-	l, err := src.list()
+func readEntries(w *work, src interface{ list(*work) (*listing, error) }) (*entries, error) {
+	l, err := src.list(w)
 	if err != nil {
 		return nil, err
 	}

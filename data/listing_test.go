@@ -24,7 +24,7 @@ func TestHiddenFilesAndFoldersAreLeftOutAndCounted(t *testing.T) {
 		if !slices.Equal(set.Classes, []string{"a", "b"}) || len(set.Items) != 4 || !slices.Equal(set.Notices, []string{want}) {
 			t.Errorf("%s: classes %q, %d images, notices %q", root, set.Classes, len(set.Items), set.Notices)
 		}
-		loose, err := OpenImages([]string{root}, Options{})
+		loose, err := OpenImages(t.Context(), []string{root}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestHiddenFilesAndFoldersAreLeftOutAndCounted(t *testing.T) {
 	}
 	// What is named by itself is meant.
 	root := f.folder(t)
-	loose, err := OpenImages([]string{filepath.Join(root, "b", ".hidden.png"), filepath.Join(root, "b", ".thumbnails")}, Options{})
+	loose, err := OpenImages(t.Context(), []string{filepath.Join(root, "b", ".hidden.png"), filepath.Join(root, "b", ".thumbnails")}, Options{})
 	if err != nil || len(loose.Items) != 3 {
 		t.Errorf("%v, %v", loose, err)
 	}
@@ -43,7 +43,7 @@ func TestHiddenFilesAndFoldersAreLeftOutAndCounted(t *testing.T) {
 
 func TestFolderThatCannotBeListedIsLeftOut(t *testing.T) {
 	root := classes(t, []string{"a", "b", "c"}, 1).folder(t)
-	w := folderWalk{root: root, seen: map[string]bool{}, readDir: func(dir string) ([]os.DirEntry, error) {
+	w := folderWalk{root: root, seen: map[string]bool{}, task: newWork(t.Context(), nil), readDir: func(dir string) ([]os.DirEntry, error) {
 		if filepath.Base(dir) == "b" {
 			return nil, &fs.PathError{Op: "open", Path: dir, Err: fs.ErrPermission}
 		}
@@ -56,7 +56,7 @@ func TestFolderThatCannotBeListedIsLeftOut(t *testing.T) {
 	if !slices.Equal(w.files, []string{"a/aa.png", "c/aa.png"}) || !slices.Equal(w.closed, []string{"b (permission denied)"}) {
 		t.Errorf("%q, closed %q", w.files, w.closed)
 	}
-	e, err := readEntries(listed{&w.listing})
+	e, err := readEntries(nil, listed{&w.listing})
 	if err != nil || !slices.Equal(e.problems, []string{"1 folder cannot be listed, and all images in it are missing: b (permission denied)"}) {
 		t.Errorf("%q, %v", e.problems, err)
 	}
@@ -70,7 +70,7 @@ func TestFolderThatCannotBeListedIsLeftOut(t *testing.T) {
 // listed is a source that can be listed only.
 type listed struct{ l *listing }
 
-func (s listed) list() (*listing, error) { return s.l, nil }
+func (s listed) list(*work) (*listing, error) { return s.l, nil }
 
 func TestWhatIsNoRegularFileIsListedAndNeverOpened(t *testing.T) {
 	if runtime.GOOS == "windows" {
@@ -101,7 +101,7 @@ func TestWhatIsNoRegularFileIsListedAndNeverOpened(t *testing.T) {
 	if want := []string{"pipe.jpg: a named pipe, not a file", "null.png: a device, not a file", "socket.jpg: a socket, not a file"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	loose, err := OpenImages([]string{pipe}, Options{})
+	loose, err := OpenImages(t.Context(), []string{pipe}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestPicturesOfFormatsThatAreNotReadAreNamed(t *testing.T) {
 	if want := []string{"pictures left out because their format is not read (1 .avif, 2 .heic): convert them to JPEG or PNG", "files left out because their names are not those of images (1 .xmp)"}; !slices.Equal(set.Notices, want) {
 		t.Errorf("%q", set.Notices)
 	}
-	_, err := OpenImages([]string{files{"a/1.heic": []byte("x")}.folder(t)}, Options{})
+	_, err := OpenImages(t.Context(), []string{files{"a/1.heic": []byte("x")}.folder(t)}, Options{})
 	if err == nil || !strings.Contains(err.Error(), "no images in it (1 .heic); pictures of such formats are not read: convert them to JPEG or PNG") {
 		t.Errorf("%v", err)
 	}

@@ -26,7 +26,7 @@ type Published struct {
 
 // findRoot returns the folder of src that holds the file marker: the root, one
 // of the usual names, or, in an archive, wherever it is.
-func findRoot(src source, marker string, usual ...string) (string, bool) {
+func findRoot(w *work, src source, marker string, usual ...string) (string, bool) {
 	for _, dir := range append([]string{""}, usual...) {
 		if _, err := src.stamp(path.Join(dir, marker)); err == nil {
 			return dir, true
@@ -35,7 +35,7 @@ func findRoot(src source, marker string, usual ...string) (string, bool) {
 	if _, folder := src.(folderSource); folder {
 		return "", false
 	}
-	l, err := src.list()
+	l, err := src.list(w)
 	if err != nil {
 		return "", false
 	}
@@ -154,8 +154,8 @@ func (s *Set) countFault() string {
 }
 
 // openSet opens the source of a set and closes it again if read fails.
-func openSet(root string, o Options, read func(src source, set *Set) error) (*Set, error) {
-	src, err := openSource(root)
+func openSet(w *work, root string, o Options, read func(src source, set *Set) error) (*Set, error) {
+	src, err := openSource(w, root)
 	if err != nil {
 		return nil, err
 	}

@@ -1,22 +1,27 @@
 package data
 
 import (
+	"bufio"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"io"
+	"math"
+	"path"
 	"strconv"
+
+	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/unpack"
 )
 
 // openMNIST reads the IDX files of MNIST and of the sets made in its form
 // (Fashion-MNIST, KMNIST, EMNIST), plain or gzipped. Their own split divides
 // images and not classes.
-func openMNIST(root string, _ Options) (*Set, error) {
-	src, err := openSource(root)
+func openMNIST(w *work, root string, o Options) (*Set, error) {
+	src, err := openSource(w, root)
 	if err != nil {
 		return nil, err
 	}
@@ -29,27 +34,30 @@ func openMNIST(root string, _ Options) (*Set, error) {
 		prefixes []string
 		part     Part
 	}{{[]string{"train"}, TrainPart}, {[]string{"t10k", "test"}, TestPart}} {
-		images, err := readIDX(src, root, part.prefixes, "images", 3)
+		images, err := readIDX(w, src, root, part.prefixes, "images", 3, func(dims []int) error { return store.check(dims, o.Decode) })
 		if err != nil {
 			return nil, err
 		}
-		labels, err := readIDX(src, root, part.prefixes, "labels", 1)
+		labels, err := readIDX(w, src, root, part.prefixes, "labels", 1, func(dims []int) error {
+			if n := images.dims[0]; dims[0] != n {
+				return fmt.Errorf("%s, but %s has %s", plural.Of(dims[0], "label"), images.name, plural.Of(n, "image"))
+			}
+			return nil
+		})
 		if err != nil {
 			return nil, err
 		}
-		n, h, w := images.dims[0], images.dims[1], images.dims[2]
-		if labels.dims[0] != n {
-			return nil, fmt.Errorf("%s has %d images, %s %d labels", images.name, n, labels.name, labels.dims[0])
+		for _, x := range []*idx{images, labels} {
+			if x.problem != "" {
+				set.Problems = append(set.Problems, x.name+": "+x.problem)
+			}
 		}
-		if h == 0 || w == 0 || store.w != 0 && (w != store.w || h != store.h) {
-			return nil, fmt.Errorf("%s: images of %d x %d pixels", images.name, w, h)
+		for _, label := range labels.data {
+			keys = append(keys, strconv.Itoa(int(label)))
+			i := len(set.Items)
+			set.Items = append(set.Items, Item{Path: fmt.Sprintf("%s/%d", part.part, i-store.count()), Part: part.part, index: i})
 		}
-		store.w, store.h = w, h
-		for i := range n {
-			keys = append(keys, strconv.Itoa(int(labels.data[i])))
-			set.Items = append(set.Items, Item{Path: fmt.Sprintf("%s/%d", part.part, i), Part: part.part, index: len(set.Items)})
-		}
-		store.pixels = append(store.pixels, images.data...)
+		store.add(images)
 	}
 	if len(set.Items) == 0 {
 		return nil, fmt.Errorf("%s: no images", root)
@@ -63,30 +71,26 @@ type idx struct {
 	name string
 	dims []int
 	data []uint8
+	// problem says what is wrong with its file, though all of it is there.
+	problem string
 }
 
 // readIDX finds and reads one of the four files: PREFIX-KIND-idxN-ubyte, with a
-// dot instead of the second hyphen in some copies, and .gz behind it in others.
-func readIDX(src source, root string, prefixes []string, kind string, dims int) (*idx, error) {
+// dot instead of the second hyphen in some copies, and .gz behind it in others. check
+// looks at the dimensions before the array is read.
+func readIDX(w *work, src source, root string, prefixes []string, kind string, dims int, check func(dims []int) error) (*idx, error) {
 	for _, prefix := range prefixes {
 		for _, dot := range []string{"-", "."} {
 			for _, gz := range []string{"", ".gz"} {
 				file := fmt.Sprintf("%s-%s%sidx%d-ubyte%s", prefix, kind, dot, dims, gz)
-				dir, ok := findRoot(src, file, "raw", "MNIST/raw", "FashionMNIST/raw", "KMNIST/raw")
+				dir, ok := findRoot(w, src, file, "raw", "MNIST/raw", "FashionMNIST/raw", "KMNIST/raw")
 				if !ok {
 					continue
 				}
 				if dir != "" {
 					file = dir + "/" + file
 				}
-				b, err := readFile(src, file)
-				if err == nil && gz != "" {
-					b, err = gunzip(b)
-				}
-				var x *idx
-				if err == nil {
-					x, err = parseIDX(b, dims)
-				}
+				x, err := readIDXFile(w, src, file, dims, check)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", src.name(file), err)
 				}
@@ -98,40 +102,67 @@ func readIDX(src source, root string, prefixes []string, kind string, dims int) 
 	return nil, fmt.Errorf("%s: no %s-%s-idx%d-ubyte or its .gz", root, prefixes[0], kind, dims)
 }
 
-func gunzip(b []byte) ([]byte, error) {
-	r, err := gzip.NewReader(bytes.NewReader(b))
+// readIDXFile reads a file, unpacked if it is compressed by gzip, whatever its name.
+func readIDXFile(w *work, src source, file string, dims int, check func(dims []int) error) (*idx, error) {
+	f, size, err := src.open(file)
 	if err != nil {
 		return nil, err
 	}
-	plain, err := io.ReadAll(io.LimitReader(r, maxFileBytes+1))
-	if err == nil && len(plain) > maxFileBytes {
-		err = fmt.Errorf("%w: more than %d bytes", pixels.ErrTooLarge, maxFileBytes)
+	defer f.Close()
+	task := "reading " + path.Base(file) + ", MB"
+	r := bufio.NewReader(&reading{work: w, Reader: f, what: task, size: size})
+	defer w.end(task, int(size/megabyte))
+	head, err := r.Peek(2)
+	if errors.Is(err, io.EOF) {
+		return nil, pixels.ErrEmptyFile
 	}
-	return plain, err
+	if !bytes.Equal(head, []byte("\x1f\x8b")) {
+		return readArray(r, dims, check)
+	}
+	z, err := unpack.NewGzip(r)
+	if err != nil {
+		return nil, fmt.Errorf("damaged gzip file: %w", err)
+	}
+	x, err := readArray(z, dims, check)
+	if err == nil && z.Surplus() {
+		x.problem = unpack.ErrSurplus.Error()
+	}
+	return x, err
 }
 
-// parseIDX reads two zero bytes, the type 8 (unsigned bytes), the number of
-// dimensions, each dimension (big-endian), then the bytes.
-func parseIDX(b []byte, dims int) (*idx, error) {
-	if len(b) < 4+4*dims || b[0] != 0 || b[1] != 0 {
+// readArray reads two zero bytes, the type 8 (unsigned bytes), the number of
+// dimensions, each dimension (big-endian), then as many bytes as these say, and no more.
+// It takes memory as the bytes come, once check is satisfied with the dimensions.
+func readArray(r io.Reader, dims int, check func(dims []int) error) (*idx, error) {
+	head := make([]byte, 4+4*dims)
+	n, err := io.ReadFull(r, head)
+	switch {
+	case n >= 4 && (head[0] != 0 || head[1] != 0), n < 4 && errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, errors.New("not an IDX file")
+	case n >= 4 && (head[2] != 8 || int(head[3]) != dims):
+		return nil, fmt.Errorf("an IDX file of type %d with %d dimensions, want 8 (bytes) with %d", head[2], head[3], dims)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return nil, pixels.ErrTruncated
+	case err != nil:
+		return nil, err
 	}
-	if b[2] != 8 || int(b[3]) != dims {
-		return nil, fmt.Errorf("an IDX file of type %d with %d dimensions, want 8 (bytes) with %d", b[2], b[3], dims)
-	}
-	x := &idx{data: b[4+4*dims:]}
+	x := &idx{}
 	size := int64(1)
 	for i := range dims {
-		d := int64(binary.BigEndian.Uint32(b[4+4*i:]))
-		if x.dims = append(x.dims, int(d)); d > 0 && size > int64(len(x.data))/d {
-			return nil, fmt.Errorf("%w: %v bytes are due, there are %d", pixels.ErrTruncated, x.dims, len(x.data))
+		d := int64(binary.BigEndian.Uint32(head[4+4*i:]))
+		if x.dims = append(x.dims, int(d)); d > 0 && size > math.MaxInt64/2/d {
+			return nil, fmt.Errorf("%w: its head tells of an array of %v bytes", pixels.ErrTooLarge, x.dims)
 		}
 		size *= d
 	}
-	if size != int64(len(x.data)) {
-		return nil, fmt.Errorf("%d bytes in an array of %v", len(x.data), x.dims)
+	if err := check(x.dims); err != nil {
+		return nil, err
 	}
-	return x, nil
+	x.data, err = pixels.ReadBounded(r, size, size)
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, fmt.Errorf("%w: its head tells of an array of %v bytes", pixels.ErrTruncated, x.dims)
+	}
+	return x, err
 }
 
 // idxStore holds grey images by number.
@@ -139,6 +170,33 @@ type idxStore struct {
 	root   string
 	w, h   int
 	pixels []uint8 // (items, h, w)
+}
+
+func (s *idxStore) count() int { return len(s.pixels) / max(s.w*s.h, 1) }
+
+// check refuses arrays of images that cannot be added or are too large: all of them are
+// kept in memory, and together they may take what decoding may.
+func (s *idxStore) check(dims []int, o pixels.Options) error {
+	n, h, w := dims[0], dims[1], dims[2]
+	if err := o.CheckSize(w, h); err != nil {
+		return err
+	}
+	if s.w != 0 && (w != s.w || h != s.h) {
+		return fmt.Errorf("images of %d x %d pixels, those of the other file have %d x %d", w, h, s.w, s.h)
+	}
+	if room := o.MemoryLimit() - int64(len(s.pixels)); int64(n) > room/int64(w*h) {
+		return fmt.Errorf("%w: its head tells of %d images of %d x %d pixels, at most %d bytes of all images together are read", pixels.ErrTooLarge, n, w, h, o.MemoryLimit())
+	}
+	return nil
+}
+
+func (s *idxStore) add(x *idx) {
+	if s.pixels == nil {
+		s.pixels = x.data
+	} else {
+		s.pixels = append(s.pixels, x.data...)
+	}
+	s.h, s.w = x.dims[1], x.dims[2]
 }
 
 func (s *idxStore) name(it Item) string { return s.root + "!" + it.Path }

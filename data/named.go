@@ -15,8 +15,8 @@ import (
 // of it no name of a file is anything but UTF-8.
 type namedSource struct{ source }
 
-func (s namedSource) list() (*listing, error) {
-	l, err := s.source.list()
+func (s namedSource) list(w *work) (*listing, error) {
+	l, err := s.source.list(w)
 	if err != nil {
 		return nil, err
 	}

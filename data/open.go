@@ -15,6 +15,10 @@ import (
 // Options change how a set is read. The zero value is fine.
 type Options struct {
 	Decode pixels.Options
+	// Progress, if not nil, is called now and then while a folder is listed, an archive
+	// unpacked or a table's images are looked for: with what is done, how far that is,
+	// and the total, which is 0 as long as it is not known.
+	Progress func(what string, done, total int)
 }
 
 // Info describes a kind of data set.
@@ -27,14 +31,14 @@ type Info struct {
 // opener is one kind of set.
 type opener struct {
 	Info
-	open func(path string, o Options) (*Set, error)
+	open func(w *work, path string, o Options) (*Set, error)
 }
 
 func openers() []opener {
 	return []opener{
 		{Info{"glyphs", "glyphs", "built in: 666 characters drawn in the 10 upright, italic and monospaced Go fonts, 32 x 32, nothing to download"},
-			func(string, Options) (*Set, error) { return openGlyphs() }},
-		{Info{"folder", "folder:PATH", "one folder a class with JPEG, PNG, GIF, WebP, BMP, TIFF or PNM files; PATH may be a .zip or .tar archive"},
+			func(*work, string, Options) (*Set, error) { return openGlyphs() }},
+		{Info{"folder", "folder:PATH", "one folder a class with JPEG, PNG, GIF, WebP, BMP, TIFF or PNM files; PATH may be a .zip, .tar, .tgz or .tar.bz2 archive"},
 			openFolder},
 		{Info{"csv", "csv:FILE", "a table with the columns path, label and optionally split, is_query, is_gallery, category, x1, y1, x2, y2"}, openCSV},
 		{Info{"cub200", "cub200:PATH", "Caltech-UCSD Birds-200-2011 as unpacked, split by class 1-100 / 101-200"}, openCUB},
@@ -50,7 +54,8 @@ func allOpeners() []opener {
 	all := openers()
 	for _, kind := range ownKinds.Names() {
 		open, _ := ownKinds.Get(kind)
-		all = append(all, opener{Info{kind, kind + ":PATH", "registered by this program; PATH may be left out"}, open})
+		all = append(all, opener{Info{kind, kind + ":PATH", "registered by this program; PATH may be left out"},
+			func(_ *work, path string, o Options) (*Set, error) { return open(path, o) }})
 	}
 	return all
 }
@@ -80,7 +85,7 @@ func Open(ctx context.Context, spec string, o Options) (*Set, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		set, err := k.open(onDisk(home.Expand(path)), o)
+		set, err := k.open(newWork(ctx, o.Progress), onDisk(home.Expand(path)), o)
 		if err == nil {
 			err = set.check()
 		}

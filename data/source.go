@@ -1,7 +1,6 @@
 package data
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"github.com/vernier-ml/vernier/data/pixels"
@@ -17,7 +16,7 @@ const maxFileBytes = 1 << 30
 
 // source is a tree of files: a folder or an archive read in place.
 type source interface {
-	list() (*listing, error)
+	list(*work) (*listing, error)
 	// open starts to read a file and returns the number of bytes it claims to
 	// have, which nobody has counted. A missing file is fs.ErrNotExist.
 	open(name string) (io.ReadCloser, int64, error)
@@ -29,21 +28,21 @@ type source interface {
 }
 
 // openSource opens a folder or an archive by what it is, not by its name.
-func openSource(root string) (source, error) {
-	src, err := openRawSource(root)
+func openSource(w *work, root string) (source, error) {
+	src, err := openRawSource(w, root)
 	if err != nil {
 		return nil, err
 	}
 	return namedSource{src}, nil
 }
 
-func openRawSource(root string) (source, error) {
+func openRawSource(w *work, root string) (source, error) {
 	info, err := os.Stat(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: there is no such folder or archive", root)
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", root, bare(err))
 	}
 	if info.IsDir() {
 		return folderSource{root}, nil
@@ -51,35 +50,19 @@ func openRawSource(root string) (source, error) {
 	if !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: %w, neither a folder nor an archive", root, irregular(info.Mode()))
 	}
-	switch archiveKind(root) {
-	case "zip":
-		return openZip(root)
-	case "tar":
-		return openTar(root)
-	case "gzip":
-		return openTarGzip(root)
-	}
-	return nil, fmt.Errorf("%s: neither a folder nor a .zip, .tar or .tgz archive", root)
-}
-
-// archiveKind looks at a file's first bytes: zip, tar, gzip or "".
-func archiveKind(file string) string {
-	f, err := os.Open(file)
+	head, err := readHead(root)
 	if err != nil {
-		return ""
+		return nil, fmt.Errorf("%s: %w", root, bare(err))
 	}
-	defer f.Close()
-	head := make([]byte, 512)
-	n, _ := io.ReadFull(f, head)
-	switch head = head[:n]; {
-	case bytes.HasPrefix(head, []byte("PK\x03\x04")), bytes.HasPrefix(head, []byte("PK\x05\x06")):
-		return "zip"
-	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
-		return "gzip"
-	case n == 512 && string(head[257:262]) == "ustar":
-		return "tar"
+	switch kind := archiveKindOf(head); kind {
+	case "zip":
+		return openZip(w, root)
+	case "tar":
+		return openTar(w, root)
+	case "gzip", "bzip2":
+		return openPackedTar(w, root, kind)
 	}
-	return ""
+	return nil, fmt.Errorf("%s: %s", root, notArchive(head))
 }
 
 // folderSource is a folder on disk.

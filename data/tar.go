@@ -3,12 +3,17 @@ package data
 import (
 	"archive/tar"
 	"bytes"
+	"compress/bzip2"
+	"compress/flate"
 	"compress/gzip"
 	"errors"
 	"fmt"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"io"
 	"os"
+	"path/filepath"
+
+	"github.com/vernier-ml/vernier/internal/unpack"
 )
 
 // tarSource is a .tar archive: an index of where its files begin, and the bytes.
@@ -24,16 +29,16 @@ type extent struct {
 	modified int64
 }
 
-// maxUnpacked bounds the .tgz archives that are unpacked into memory: a gzip
-// stream cannot be read from the middle.
+// maxUnpacked bounds the compressed archives that are unpacked into memory: their
+// streams cannot be read from the middle.
 const maxUnpacked = 1 << 29
 
-func openTar(root string) (*tarSource, error) {
+func openTar(w *work, root string) (*tarSource, error) {
 	f, err := os.Open(root)
 	if err != nil {
 		return nil, err
 	}
-	index, err := indexTar(f)
+	index, err := indexTar(w, f)
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", root, err)
@@ -41,52 +46,76 @@ func openTar(root string) (*tarSource, error) {
 	return &tarSource{root, f, index, f}, nil
 }
 
-func openTarGzip(root string) (*tarSource, error) {
+// openPackedTar opens a tar archive that is compressed by gzip or bzip2.
+func openPackedTar(w *work, root, kind string) (*tarSource, error) {
 	f, err := os.Open(root)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	plain, err := gunzipTar(f)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	task := "unpacking " + filepath.Base(root) + ", MB"
+	plain, surplus, err := unpackTar(&reading{work: w, Reader: f, what: task, size: info.Size()}, kind)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", root, err)
 	}
+	w.end(task, int(info.Size()/megabyte))
 	r := bytes.NewReader(plain)
-	index, err := indexTar(r)
+	index, err := indexTar(w, r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", root, err)
+	}
+	if surplus {
+		index.faults = append(index.faults, "other bytes follow the compressed archive and are not read: it was damaged, or several files were joined, and images may be missing")
 	}
 	return &tarSource{root, r, index, io.NopCloser(nil)}, nil
 }
 
-// gunzipTar unpacks a .tgz in memory.
-func gunzipTar(r io.Reader) ([]byte, error) {
-	z, err := gzip.NewReader(r)
-	if err != nil {
-		return nil, fmt.Errorf("damaged gzip file: %w", err)
+// unpackTar unpacks a compressed tar archive in memory; surplus says that something else
+// follows it in its file.
+func unpackTar(r io.Reader, kind string) (plain []byte, surplus bool, err error) {
+	var packed io.Reader
+	var gz *unpack.Gzip
+	if kind == "gzip" {
+		gz, err = unpack.NewGzip(r)
+		packed = gz
+	} else {
+		packed = bzip2.NewReader(r)
 	}
-	plain, err := io.ReadAll(io.LimitReader(z, maxUnpacked+1))
+	if err == nil {
+		plain, err = io.ReadAll(io.LimitReader(packed, maxUnpacked+1))
+	}
+	var damaged bzip2.StructuralError
 	switch {
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fmt.Errorf("damaged gzip file: %w: it was cut off, or is still being copied", pixels.ErrTruncated)
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return nil, false, fmt.Errorf("damaged %s file: %w: it was cut off, or is still being copied", kind, pixels.ErrTruncated)
+	case errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), errors.As(err, new(flate.CorruptInputError)), errors.As(err, &damaged):
+		return nil, false, fmt.Errorf("damaged %s file: %w: copy or fetch it again", kind, err)
 	case err != nil:
-		return nil, fmt.Errorf("damaged gzip file: %w", err)
+		return nil, false, err
 	case len(plain) > maxUnpacked:
-		return nil, fmt.Errorf("%w: a compressed archive of more than %d bytes; unpack it and give the folder", pixels.ErrTooLarge, maxUnpacked)
+		return nil, false, fmt.Errorf("%w: a compressed archive of more than %d bytes; unpack it and give the folder", pixels.ErrTooLarge, maxUnpacked)
+	case len(bytes.Trim(plain, "\x00")) == 0:
+		return nil, false, fmt.Errorf("a %s file of an empty archive", kind)
 	case !isTar(plain):
-		return nil, errors.New("a compressed file, but not of a tar archive")
+		return nil, false, fmt.Errorf("a %s file, but not of a tar archive: it holds %s", kind, notArchive(plain[:min(len(plain), archiveHead)]))
 	}
-	return plain, nil
+	return plain, gz != nil && gz.Surplus(), nil
 }
 
-func isTar(head []byte) bool { return len(head) >= 512 && string(head[257:262]) == "ustar" }
-
 // indexTar notes where the files of an archive begin.
-func indexTar(r io.ReadSeeker) (*archiveIndex[extent], error) {
+func indexTar(w *work, r io.ReadSeeker) (*archiveIndex[extent], error) {
+	const task = "listing the archive"
 	index := newArchiveIndex[extent]()
 	blocks := &endMark{ReadSeeker: r}
 	archive := tar.NewReader(blocks)
 	for {
+		if err := w.step(task, len(index.files), 0); err != nil {
+			return nil, err
+		}
 		h, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			break
@@ -103,10 +132,11 @@ func indexTar(r io.ReadSeeker) (*archiveIndex[extent], error) {
 		}
 		noteTarEntry(index, h, at)
 	}
+	w.end(task, len(index.files))
 	if !blocks.seen {
 		index.faults = append(index.faults, "the tar archive has no end mark: it may have been cut off, and images be missing")
 	}
-	if more, err := goesOn(r); err != nil {
+	if more, err := goesOn(contextReader{w.ctx, r}); err != nil {
 		return nil, err
 	} else if more {
 		index.faults = append(index.faults, "the tar archive goes on after its end mark, and what follows is not read: unpack archives that were joined, and give the folder")
@@ -179,7 +209,7 @@ func (s *tarSource) name(file string) string { return s.root + "!" + file }
 
 func (s *tarSource) close() error { return s.file.Close() }
 
-func (s *tarSource) list() (*listing, error) { return &s.index.listing, nil }
+func (s *tarSource) list(*work) (*listing, error) { return &s.index.listing, nil }
 
 func (s *tarSource) open(name string) (io.ReadCloser, int64, error) {
 	e, err := s.index.find(name)

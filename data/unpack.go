@@ -14,10 +14,10 @@ import (
 	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
-// unpack writes what a .tgz holds below its folder root to dir/root, which
+// unpackFolder writes what a .tgz holds below its folder root to dir/root, which
 // appears when all of it is there. Links and what lies elsewhere in the archive
 // are left out.
-func unpack(ctx context.Context, archive, dir, root string) (err error) {
+func unpackFolder(ctx context.Context, archive, dir, root string) (err error) {
 	f, err := os.Open(archive)
 	if err != nil {
 		return err

@@ -8,32 +8,60 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/zipfile"
 )
 
 // zipSource is a .zip archive. Entries are decompressed when they are asked for.
 type zipSource struct {
-	root   string
-	reader *zip.ReadCloser
-	index  *archiveIndex[*zip.File]
+	root  string
+	file  io.Closer
+	index *archiveIndex[*zip.File]
 }
 
-func openZip(root string) (*zipSource, error) {
-	r, err := zip.OpenReader(root)
+func openZip(w *work, root string) (*zipSource, error) {
+	f, err := os.Open(root)
+	if err != nil {
+		return nil, err
+	}
+	r, err := readZip(f)
 	if errors.Is(err, zip.ErrFormat) {
-		return nil, fmt.Errorf("%s: damaged zip archive: its directory, which stands at the end, is missing or damaged: the file was cut off, or is still being copied", root)
+		err = errors.New("its directory, which stands at the end, is missing or damaged: the file was cut off, or is still being copied")
 	}
 	if err != nil {
+		f.Close()
 		return nil, fmt.Errorf("%s: damaged zip archive: %w", root, err)
 	}
-	return &zipSource{root, r, indexZip(&r.Reader)}, nil
+	index, err := indexZip(w, r)
+	if err == nil && len(r.File) == 0 {
+		err = errors.New("an empty zip archive")
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", root, err)
+	}
+	return &zipSource{root, f, index}, nil
+}
+
+func readZip(f *os.File) (*zip.Reader, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return zipfile.NewReader(f, info.Size())
 }
 
 // indexZip notes the entries of an archive.
-func indexZip(r *zip.Reader) *archiveIndex[*zip.File] {
+func indexZip(w *work, r *zip.Reader) (*archiveIndex[*zip.File], error) {
 	index := newArchiveIndex[*zip.File]()
-	for _, f := range r.File {
-		name, ok := index.name(zipName(f))
+	windows := separatedByBackslashes(r)
+	for i, f := range r.File {
+		if err := w.step("listing the archive", i, len(r.File)); err != nil {
+			return nil, err
+		}
+		name, ok := index.name(zipName(f, windows))
 		if !ok {
 			continue
 		}
@@ -51,15 +79,29 @@ func indexZip(r *zip.Reader) *archiveIndex[*zip.File] {
 			index.add(name, f)
 		}
 	}
+	w.end("listing the archive", len(r.File))
 	index.settle()
-	return index
+	return index, nil
+}
+
+// separatedByBackslashes reports whether no name of an archive has a slash and some have
+// backslashes: then these separate folders, whatever system the archive says it is from.
+func separatedByBackslashes(r *zip.Reader) bool {
+	found := false
+	for _, f := range r.File {
+		if strings.Contains(f.Name, "/") {
+			return false
+		}
+		found = found || strings.Contains(f.Name, `\`)
+	}
+	return found
 }
 
 // zipName is an entry's name with forward slashes. Some programs of Windows write
-// backslashes, which in an archive of Unix are a part of the name.
-func zipName(f *zip.File) string {
+// backslashes, which in an archive of Unix with slashes are a part of the name.
+func zipName(f *zip.File, windows bool) string {
 	const unix, macOS = 3, 19
-	if system := f.CreatorVersion >> 8; system == unix || system == macOS {
+	if system := f.CreatorVersion >> 8; !windows && (system == unix || system == macOS) {
 		return f.Name
 	}
 	return strings.ReplaceAll(f.Name, `\`, "/")
@@ -78,9 +120,9 @@ func zipLink(f *zip.File) (string, error) {
 
 func (s *zipSource) name(file string) string { return s.root + "!" + file }
 
-func (s *zipSource) close() error { return s.reader.Close() }
+func (s *zipSource) close() error { return s.file.Close() }
 
-func (s *zipSource) list() (*listing, error) { return &s.index.listing, nil }
+func (s *zipSource) list(*work) (*listing, error) { return &s.index.listing, nil }
 
 func (s *zipSource) open(name string) (io.ReadCloser, int64, error) {
 	f, err := s.index.find(name)

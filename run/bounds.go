@@ -39,6 +39,13 @@ func upperBounds() map[string]int64 {
 	}
 }
 
+// UpperBound is the largest value of a setting that is a whole number, or a list of them, by
+// its place; ok is false of other settings and of seeds.
+func UpperBound(place string) (bound int64, ok bool) {
+	bound, ok = upperBounds()[place]
+	return bound, ok
+}
+
 // checkBounds refuses whole numbers above their bounds and numbers that are not
 // finite, wherever they were given.
 func (c Config) checkBounds() error {
@@ -70,11 +77,11 @@ func checkValue(bounds map[string]int64, place string, v reflect.Value) error {
 		}
 	case v.Kind() == reflect.Float64:
 		if x := v.Float(); math.IsNaN(x) || math.IsInf(x, 0) {
-			return fmt.Errorf("%s is %v, must be a finite number", place, x)
+			return AtSetting(place, fmt.Errorf("%s is %v, must be a finite number", place, x))
 		}
 	case v.CanInt():
 		if bound, ok := bounds[place]; ok && v.Int() > bound {
-			return fmt.Errorf("%s is %d, must be at most %d", place, v.Int(), bound)
+			return AtSetting(place, fmt.Errorf("%s is %d, must be at most %d", place, v.Int(), bound))
 		}
 	}
 	return nil

@@ -73,3 +73,24 @@ func TestProductsOfSettingsAreBounded(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestAValueThatIsTooSmallIsNamed even where without it another one is wrong.
+func TestAValueThatIsTooSmallIsNamed(t *testing.T) {
+	for _, value := range []string{"-1", "1"} {
+		_, err := settings(t, "{data: {spec: glyphs}, sampler: random}", Setting{Path: "batch_size", Value: value, Source: "--flag"}).Config()
+		if want := "--flag: batch_size is " + value + ", must be at least 2"; err == nil || err.Error() != want {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func TestDurations(t *testing.T) {
+	for text, want := range map[string]string{
+		"1h30m": "", "-2.5s": "", "2562047h": "", "2562048h": "must be at most 2562047h", "-9999999h": "must be at most 2562047h",
+		"9999999": "want a time with its unit", "h": "want a time", "1x": "want a time", "": "want a time",
+	} {
+		if _, err := ParseDuration(text); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}

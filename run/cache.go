@@ -23,7 +23,11 @@ func Shorter(p backbone.Preprocessing) int { return max(data.DefaultShorter, p.S
 // openSet opens a set and keeps its pictures at hand as the configuration has
 // it. The fingerprint is of the set as it lies on the disk.
 func openSet(ctx context.Context, spec string, cfg DataConfig, opt Options) (_ *data.Set, fingerprint string, err error) {
-	set, err := data.Open(ctx, spec, data.Options{Decode: pixels.Options{MaxPixels: cfg.MaxPixels}})
+	o := data.Options{Decode: pixels.Options{MaxPixels: cfg.MaxPixels}}
+	if opt.Events != nil {
+		o.Progress = func(what string, done, total int) { opt.Events.Progress(what, done, total, "") }
+	}
+	set, err := data.Open(ctx, spec, o)
 	if err != nil {
 		return nil, "", err
 	}

@@ -220,18 +220,18 @@ func (c Config) validateBatch() error {
 		return fmt.Errorf("unknown sampler %q (there is: %s)", c.Sampler, strings.Join(names, ", "))
 	}
 	type least struct {
-		name     string
+		place    string
 		n, least int
 	}
-	list := []least{{"epochs", c.Epochs, 1}, {"steps", c.Steps, 0}, {"micro-batch", c.MicroBatch, 0}, {"classes per batch", c.ClassesPerBatch, 2}, {"images per class", c.ImagesPerClass, 2}}
+	list := []least{{"epochs", c.Epochs, 1}, {"steps", c.Steps, 0}, {"micro_batch", c.MicroBatch, 0}, {"classes_per_batch", c.ClassesPerBatch, 2}, {"images_per_class", c.ImagesPerClass, 2}}
 	if c.bySize() {
-		list = append(list[:3], least{"batch size", c.BatchSize, 2})
+		list = append(list[:3], least{"batch_size", c.BatchSize, 2})
 	} else if c.BatchSize != 0 {
-		return fmt.Errorf("batch size %d is of the random sampler; balanced batches have classes per batch times images per class, %d", c.BatchSize, c.Batch())
+		return AtSetting("batch_size", fmt.Errorf("batch_size %d is of the random sampler; balanced batches have classes_per_batch times images_per_class, %d", c.BatchSize, c.Batch()))
 	}
 	for _, v := range list {
 		if v.n < v.least {
-			return fmt.Errorf("%s is %d, must be at least %d", v.name, v.n, v.least)
+			return AtSetting(v.place, fmt.Errorf("%s is %d, must be at least %d", v.place, v.n, v.least))
 		}
 	}
 	if c.Model.Flow != "" && c.MicroBatch > 0 && c.MicroBatch < c.Batch() {

@@ -3,7 +3,9 @@ package run
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -46,12 +48,24 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 
 // UnmarshalText reads what time.ParseDuration does.
 func (d *Duration) UnmarshalText(text []byte) error {
-	t, err := time.ParseDuration(string(text))
-	if err != nil {
-		return errors.New("want a time with its unit, such as 10m or 1h30m")
-	}
+	t, err := ParseDuration(string(text))
 	*d = Duration(t)
-	return nil
+	return err
+}
+
+// durationForm matches what time.ParseDuration reads, of whatever size.
+var durationForm = regexp.MustCompile(`^[+-]?((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$`)
+
+// ParseDuration is time.ParseDuration with errors for users.
+func ParseDuration(text string) (time.Duration, error) {
+	t, err := time.ParseDuration(text)
+	switch {
+	case err == nil:
+		return t, nil
+	case durationForm.MatchString(text):
+		return 0, fmt.Errorf("must be at most %dh", math.MaxInt64/int64(time.Hour))
+	}
+	return 0, errors.New("want a time with its unit, such as 10m or 1h30m")
 }
 
 // changeable are the places that may be given anew to a run that is resumed.

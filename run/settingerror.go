@@ -1,7 +1,7 @@
 package run
 
-// SettingError says that a setting does not fit the data set or the network, which
-// shows only when these are there.
+// SettingError says that the value of a setting is wrong: by itself, or for the data set or
+// the network, which shows only when these are there.
 type SettingError struct {
 	Place string // of the setting, or the group that it is in
 	Err   error

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -142,14 +143,18 @@ func (l layer) groupToBlame(theirs map[string]bool) (sources []string) {
 	return sources
 }
 
-// blame says where the values stand that an error comes from: those without any of
-// which the configuration is right. The preset's own are not among them.
+// blame says where the values stand that an error comes from: the one that it names, or
+// those without any of which the configuration is right. The preset's own are not among
+// them.
 func (s *Settings) blame(all layer, err error) error {
 	theirs := map[string]bool{}
 	for _, l := range s.layers {
 		for path := range l {
 			theirs[path] = true
 		}
+	}
+	if wrong := new(SettingError); errors.As(err, &wrong) && theirs[wrong.Place] {
+		return fmt.Errorf("%s: %w", all[wrong.Place].source, err)
 	}
 	var sources []string
 	for _, path := range slices.Sorted(maps.Keys(all)) {

@@ -49,7 +49,7 @@ func isSafetensors(start []byte) bool {
 
 // readZip tells a PyTorch archive from a .npz.
 func (f *File) readZip(r io.ReaderAt, b *budget) error {
-	z, err := readZipDir(r, f.size, b)
+	z, err := openArchive(r, f.size, b)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (f *File) readZip(r io.ReaderAt, b *budget) error {
 		return readTorchZip(f, z, prefix, b)
 	}
 	for i := range z.entries {
-		if strings.HasSuffix(z.entries[i].name, ".npy") {
+		if strings.HasSuffix(z.entries[i].Name, ".npy") {
 			return readNPZ(f, z, b)
 		}
 	}

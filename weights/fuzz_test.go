@@ -14,7 +14,7 @@ import (
 func fuzzRead(t *testing.T, name string, p []byte) {
 	before := allocsSoFar()
 	f, err := openBytes(name, p)
-	if used := allocsSoFar() - before; used > 4*uint64(len(p))+hostileFloor {
+	if used := allocsSoFar() - before; used > budgetFactor*uint64(len(p))+hostileFloor {
 		t.Fatalf("opening a file of %d bytes took %d bytes of memory", len(p), used)
 	}
 	if err != nil {
@@ -87,7 +87,7 @@ func FuzzTorchZip(f *testing.F) {
 func FuzzPickle(f *testing.F) {
 	storage := make([]byte, 256)
 	for _, p := range goldenFiles(f, "_zip.pth") {
-		z, err := readZipDir(bytes.NewReader(p), int64(len(p)), newBudget(int64(len(p))))
+		z, err := openArchive(bytes.NewReader(p), int64(len(p)), newBudget(int64(len(p))))
 		if err != nil {
 			continue
 		}
@@ -95,7 +95,7 @@ func FuzzPickle(f *testing.F) {
 		if !ok {
 			continue
 		}
-		b, err := z.blobOf(prefix + "data.pkl")
+		b, err := z.find(prefix + "data.pkl")
 		if err != nil {
 			continue
 		}

@@ -7,16 +7,15 @@ import (
 )
 
 // readNPZ reads a zip archive of arrays; an entry "a.npy" is the tensor "a".
-func readNPZ(f *File, z *zipDir, b *budget) error {
+func readNPZ(f *File, z *archive, b *budget) error {
 	f.format = FormatNPZ
-	for i := range z.entries {
-		e := &z.entries[i]
-		if strings.HasSuffix(e.name, "/") && e.size == 0 {
+	for _, e := range z.entries {
+		if strings.HasSuffix(e.Name, "/") && e.UncompressedSize64 == 0 {
 			continue // a folder
 		}
-		name, ok := strings.CutSuffix(e.name, ".npy")
+		name, ok := strings.CutSuffix(e.Name, ".npy")
 		if !ok {
-			return fmt.Errorf("the entry %q is not an array (.npy)", e.name)
+			return fmt.Errorf("the entry %q is not an array (.npy)", e.Name)
 		}
 		if err := b.take(2*tensorCost + int64(unsafe.Sizeof(blob{})) + objectSize); err != nil {
 			return err
@@ -27,7 +26,7 @@ func readNPZ(f *File, z *zipDir, b *budget) error {
 		}
 		t, err := npyTensor(name, data)
 		if err != nil {
-			return fmt.Errorf("entry %q: %w", e.name, err)
+			return fmt.Errorf("entry %q: %w", e.Name, err)
 		}
 		f.tensors = append(f.tensors, t)
 	}

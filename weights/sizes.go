@@ -87,8 +87,8 @@ type budget struct {
 
 const (
 	// budgetFactor and budgetFloor: a file of nothing but scalars needs close to
-	// 4 times its size for their description, and small files some room.
-	budgetFactor = 4
+	// 5 times its size for their description, and small files some room.
+	budgetFactor = 5
 	budgetFloor  = 1 << 20
 )
 

@@ -10,9 +10,9 @@ import (
 
 // torchPrefix returns the folder of data.pkl in an archive by torch.save, with
 // its slash; torch names it after the file.
-func torchPrefix(z *zipDir) (string, bool) {
+func torchPrefix(z *archive) (string, bool) {
 	for i := range z.entries {
-		dir, ok := strings.CutSuffix(z.entries[i].name, "data.pkl")
+		dir, ok := strings.CutSuffix(z.entries[i].Name, "data.pkl")
 		if ok && (dir == "" || strings.Index(dir, "/") == len(dir)-1) {
 			return dir, true
 		}
@@ -22,15 +22,15 @@ func torchPrefix(z *zipDir) (string, bool) {
 
 // readTorchZip reads an archive by torch.save (torch 1.6 and later):
 // <name>/data.pkl refers to the storages <name>/data/<key>.
-func readTorchZip(f *File, z *zipDir, prefix string, b *budget) error {
+func readTorchZip(f *File, z *archive, prefix string, b *budget) error {
 	f.format = FormatTorchZip
-	if _, script := z.find(prefix + "constants.pkl"); script {
+	if z.has(prefix + "constants.pkl") {
 		return errors.New("a TorchScript program, not a state dict; save model.state_dict() instead")
 	}
 	if err := checkByteOrder(z, prefix); err != nil {
 		return err
 	}
-	pkl, err := z.blobOf(prefix + "data.pkl")
+	pkl, err := z.find(prefix + "data.pkl")
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func readTorchZip(f *File, z *zipDir, prefix string, b *budget) error {
 		}
 		if s.data = blobs[s.key]; s.data == nil {
 			name := prefix + "data/" + s.key
-			if s.data, err = z.blobOf(name); err != nil {
+			if s.data, err = z.find(name); err != nil {
 				return nil, err
 			}
 			if err := b.take(int64(unsafe.Sizeof(blob{})) + 64); err != nil { // 64: its name
@@ -79,11 +79,11 @@ func readTorchZip(f *File, z *zipDir, prefix string, b *budget) error {
 
 // checkByteOrder refuses files from big-endian machines. Files before torch 2.1
 // do not say; they are little-endian in practice.
-func checkByteOrder(z *zipDir, prefix string) error {
-	if _, ok := z.find(prefix + "byteorder"); !ok {
+func checkByteOrder(z *archive, prefix string) error {
+	if !z.has(prefix + "byteorder") {
 		return nil
 	}
-	b, err := z.blobOf(prefix + "byteorder")
+	b, err := z.find(prefix + "byteorder")
 	if err != nil {
 		return err
 	}
@@ -97,13 +97,4 @@ func checkByteOrder(z *zipDir, prefix string) error {
 		return fmt.Errorf("the byte order is %q; only little-endian files are read", text)
 	}
 	return nil
-}
-
-// blobOf locates the bytes of an entry by its name.
-func (z *zipDir) blobOf(name string) (*blob, error) {
-	e, ok := z.find(name)
-	if !ok {
-		return nil, fmt.Errorf("the archive has no entry %q", name)
-	}
-	return z.blob(e)
 }

@@ -60,7 +60,7 @@ if something is wrong.`,
 			}
 			report := newReporter(log)
 			r, err := data.Check(cmd.Context(), args[0], data.CheckOptions{
-				Options:  data.Options{Decode: pixels.Options{MaxPixels: maxPixels}},
+				Options:  data.Options{Decode: pixels.Options{MaxPixels: maxPixels}, Progress: report.listing},
 				Split:    &spec,
 				Progress: func(done, total int) { report.Progress("decoding", done, total, "") },
 			})

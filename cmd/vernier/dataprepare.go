@@ -26,11 +26,11 @@ be removed at any time; they are made again.`,
   vernier data prepare sop:Stanford_Online_Products --cache /scratch/vernier`,
 		Args: takes(false, "SPEC"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			set, err := data.Open(cmd.Context(), args[0], data.Options{Decode: pixels.Options{MaxPixels: maxPixels}})
+			report := newReporter(log)
+			set, err := data.Open(cmd.Context(), args[0], data.Options{Decode: pixels.Options{MaxPixels: maxPixels}, Progress: report.listing})
 			if err != nil {
 				return err
 			}
-			report := newReporter(log)
 			o.Progress = func(done, total int) { report.Progress("preparing images", done, total, "") }
 			ready, err := data.Prepare(cmd.Context(), set, o)
 			if err != nil {

@@ -118,6 +118,6 @@ func printKinds(w io.Writer) error {
 		}
 		fmt.Fprintln(w, line)
 	}
-	_, err := fmt.Fprintln(w, "\nPATH may be a folder or an archive (.zip, .tar, .tgz) that is read in place.\nvernier data get fetches some of these sets, vernier data make emoji makes one.")
+	_, err := fmt.Fprintln(w, "\nPATH may be a folder or an archive (.zip, .tar, .tgz, .tar.bz2)\nthat is read in place.\nvernier data get fetches some of these sets, vernier data make emoji makes one.")
 	return err
 }

@@ -127,8 +127,10 @@ func writeLines(w io.Writer, t *gallery.Table) error {
 }
 
 // openImages opens files, folders and archives of images as a run wants them.
-func openImages(paths []string, cfg run.Config) (*data.Set, error) {
-	set, err := data.OpenImages(paths, data.Options{Decode: pixels.Options{MaxPixels: cfg.Data.MaxPixels}})
+func openImages(ctx context.Context, paths []string, cfg run.Config, events run.Events) (*data.Set, error) {
+	set, err := data.OpenImages(ctx, paths, data.Options{Decode: pixels.Options{MaxPixels: cfg.Data.MaxPixels}, Progress: func(what string, done, total int) {
+		events.Progress(what, done, total, "")
+	}})
 	if err != nil || cfg.Data.Shorter == 0 {
 		return set, err
 	}
@@ -150,7 +152,7 @@ func (f *modelFlags) embed(ctx context.Context, folder run.Folder, eng engine.En
 	if err != nil {
 		return nil, err
 	}
-	set, err := openImages(paths, cfg)
+	set, err := openImages(ctx, paths, cfg, f.events)
 	if err != nil {
 		return nil, err
 	}

@@ -251,17 +251,28 @@ func warnLargeK(log *logrus.Logger, flag string, ks []int, others int, has strin
 	}
 }
 
+// What --k takes: each number of neighbors costs a bootstrap of its own.
+const (
+	mostNeighbors = 1_000_000
+	mostKs        = 100
+)
+
 func parseKs(text string) ([]int, error) {
 	var ks []int
 	for _, w := range strings.Split(text, ",") {
 		k, err := strconv.Atoi(strings.TrimSpace(w))
+		if errors.Is(err, strconv.ErrRange) && k > 0 || k > mostNeighbors {
+			return nil, fmt.Errorf("must be at most %d", mostNeighbors)
+		}
 		if err != nil || k < 1 {
 			return nil, errors.New("want whole numbers from 1 on, separated by commas")
 		}
 		if slices.Contains(ks, k) {
 			return nil, fmt.Errorf("%d is there twice", k)
 		}
-		ks = append(ks, k)
+		if ks = append(ks, k); len(ks) > mostKs {
+			return nil, fmt.Errorf("must be at most %d numbers", mostKs)
+		}
 	}
 	return ks, nil
 }

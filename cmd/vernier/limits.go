@@ -30,13 +30,14 @@ type limited struct {
 }
 
 func (v *limited) Set(text string) error {
-	if err := v.Value.Set(text); err != nil {
+	err := v.Value.Set(text)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return err
 	}
-	if err := v.check(text); err != nil {
-		return &refused{err}
+	if wrong := v.check(text); wrong != nil { // which says by how much what is out of range is so
+		return &refused{wrong}
 	}
-	return nil
+	return err
 }
 
 // refused marks the error of a limit, beside those of a type.
@@ -58,17 +59,34 @@ func flagError(cmd *cobra.Command, err error) error {
 	}
 	f, cause := bad.GetFlag(), bad.Unwrap()
 	if !errors.As(cause, new(*refused)) {
-		if errors.Is(cause, strconv.ErrRange) {
-			cause = errors.New("the number is too large")
+		if _, err := run.ParseDuration(bad.GetValue()); err != nil && f.Value.Type() == "duration" {
+			cause = err
+		} else if errors.Is(cause, strconv.ErrRange) {
+			cause = outOfRange(f.Value.Type())
 		} else if want, ok := typeWords[f.Value.Type()]; ok {
 			cause = errors.New("want " + want)
 		}
 	}
 	value := bad.GetValue()
+	const longest = 80
+	if len(value) > longest {
+		value = value[:longest] + "..."
+	}
 	if _, err := strconv.ParseFloat(value, 64); err != nil {
 		value = strconv.Quote(value)
 	}
 	return usagef("--%s %s: %w", f.Name, value, cause)
+}
+
+// outOfRange says what the largest number of a type is.
+func outOfRange(kind string) error {
+	switch kind {
+	case "uint64":
+		return fmt.Errorf("must be at most %d", uint64(math.MaxUint64))
+	case "int", "int64":
+		return fmt.Errorf("must be at most %d and at least %d", math.MaxInt64, math.MinInt64)
+	}
+	return errors.New("the number is too large")
 }
 
 // typeWords say what flags of a type take.
@@ -108,7 +126,30 @@ func whole(least, most int64) limit {
 		if err == nil && v >= least && v <= most {
 			return nil
 		}
-		return fmt.Errorf("want %d to %d", least, most)
+		switch {
+		case most < math.MaxInt64:
+			return fmt.Errorf("want %d to %d", least, most)
+		case errors.Is(err, strconv.ErrRange) && !strings.HasPrefix(text, "-"):
+			return nil // another limit says what is too large
+		}
+		return fmt.Errorf("must be at least %d", least)
+	}
+}
+
+// upTo wants at most what a setting of a run may be; run checks the rest of it.
+func upTo(place string) limit {
+	bound, ok := run.UpperBound(place)
+	if !ok {
+		panic("no bound of " + place)
+	}
+	return func(text string) error {
+		for _, part := range strings.Split(strings.Trim(text, "[]"), ",") {
+			v, err := strconv.ParseInt(strings.TrimSpace(part), 0, 64)
+			if errors.Is(err, strconv.ErrRange) || err == nil && v > bound {
+				return fmt.Errorf("must be at most %d", bound)
+			}
+		}
+		return nil
 	}
 }
 

@@ -37,6 +37,28 @@ func TestPaceOfAResumedTaskCountsWhatItDidItself(t *testing.T) {
 	}
 }
 
+func TestReporterCountsWhereTheTotalIsNotKnown(t *testing.T) {
+	var out bytes.Buffer
+	log := logrus.New()
+	log.SetOutput(&out)
+	now := time.Unix(1000, 0)
+	r := &reporter{log: log, every: 5 * time.Second, now: func() time.Time { return now }}
+	for seconds, want := range map[int]string{0: "", 1: "", 3: `listing files  3000"`} {
+		now = time.Unix(1000, 0)
+		r.clear()
+		r.listing("listing files", 1, 0)
+		now = now.Add(time.Duration(seconds) * time.Second)
+		out.Reset()
+		r.listing("listing files", 1000*seconds, 0)
+		if line := out.String(); want == "" && line != "" || !strings.Contains(line, want) {
+			t.Errorf("after %d s: %q, want %q", seconds, line, want)
+		}
+	}
+	if r.listing("listing files", 3001, 3001); r.task != "" {
+		t.Error("the task goes on after its end")
+	}
+}
+
 func TestReporterLines(t *testing.T) {
 	var out bytes.Buffer
 	log := logrus.New()

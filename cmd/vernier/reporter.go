@@ -53,9 +53,9 @@ func (r *reporter) Warn(format string, args ...any) {
 }
 
 // Progress implements run.Events. It may be called from several goroutines,
-// and then out of order.
+// and then out of order. A total of 0 is one that is not known yet.
 func (r *reporter) Progress(task string, done, total int, detail string) {
-	if !r.log.IsLevelEnabled(logrus.InfoLevel) || total < 1 {
+	if !r.log.IsLevelEnabled(logrus.InfoLevel) || total < 1 && done < 1 {
 		return
 	}
 	r.mu.Lock()
@@ -72,22 +72,32 @@ func (r *reporter) Progress(task string, done, total int, detail string) {
 		text += "  " + detail
 	}
 	left := ""
-	if d, ok := r.pace.left(now, total); ok {
+	if d, ok := r.pace.left(now, total); ok && total > 0 {
 		left = fmt.Sprintf("  about %s left", d.Round(time.Second))
 	}
 	if r.terminal {
 		r.draw(nametext.Show(text+left), done, total)
-	} else if now.Sub(r.said) >= r.every && done < total {
+	} else if now.Sub(r.said) >= r.every && (done < total || total == 0) {
 		r.said = now
-		r.log.Infof("%s  %d/%d%s", text, done, total, left)
+		count := fmt.Sprint(done)
+		if total > 0 {
+			count += fmt.Sprintf("/%d", total)
+		}
+		r.log.Infof("%s  %s%s", text, count, left)
 	}
-	if done >= total {
+	if total > 0 && done >= total {
 		r.clear()
 	}
 }
 
+// listing is data.Options.Progress.
+func (r *reporter) listing(what string, done, total int) { r.Progress(what, done, total, "") }
+
 func (r *reporter) draw(text string, done, total int) {
 	if r.bar == nil {
+		if total == 0 {
+			total = -1 // which turns the bar into a wheel
+		}
 		r.bar = progressbar.NewOptions(total,
 			progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription(text), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish(), progressbar.OptionSetPredictTime(false))

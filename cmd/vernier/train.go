@@ -75,7 +75,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	c := &f.cfg
-	fl.StringVar(&c.Data.Spec, "data", "", "data set: glyphs, folder:PATH (one folder a class; PATH may be a .zip, .tar or .tgz), or another kind that vernier data list shows")
+	fl.StringVar(&c.Data.Spec, "data", "", "data set: glyphs, folder:PATH (one folder a class; PATH may be a .zip, .tar, .tgz or .tar.bz2), or another kind that vernier data list shows")
 	fl.StringVar(&f.out, "out", "", "folder of the run; must not exist")
 	fl.BoolVar(&f.force, "force", false, "overwrite an earlier run in --out")
 	fl.StringVar(&f.resume, "resume", "", "go on with the run in this folder; beside it --data names another place of the same images, --weights of the same file")

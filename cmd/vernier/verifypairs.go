@@ -255,7 +255,7 @@ func embedFiles(ctx context.Context, cfg run.Config, m *model.Model, paths []str
 			return nil, fmt.Errorf("%s is no image file", p)
 		}
 	}
-	set, err := openImages(paths, cfg)
+	set, err := openImages(ctx, paths, cfg, opt.Events)
 	if err != nil {
 		return nil, err
 	}

@@ -44,6 +44,14 @@ func (o Options) PixelLimit() int64 {
 	return DefaultMaxPixels
 }
 
+// MemoryLimit is the memory of all decodes at one time, in bytes.
+func (o Options) MemoryLimit() int64 {
+	if o.Memory > 0 {
+		return o.Memory
+	}
+	return DefaultMemory
+}
+
 // ByteLimit is the largest size of an image file, in bytes.
 func (o Options) ByteLimit() int64 {
 	return plainBytes + min(o.PixelLimit(), math.MaxInt64/bytesPerPixel/2)*bytesPerPixel
@@ -66,6 +74,9 @@ func (h header) check(o Options) error {
 	}
 	return nil
 }
+
+// CheckSize refuses images of w x h pixels that are not decoded.
+func (o Options) CheckSize(w, h int) error { return header{w: w, h: h}.check(o) }
 
 // cost is the memory that decoding takes, with the file of the given size.
 func (h header) cost(size int64) int64 {
@@ -92,10 +103,7 @@ type Decoder struct {
 
 // NewDecoder returns a Decoder with its own share of memory.
 func NewDecoder(o Options) *Decoder {
-	total := o.Memory
-	if total <= 0 {
-		total = DefaultMemory
-	}
+	total := o.MemoryLimit()
 	return &Decoder{o, semaphore.NewWeighted(total), total}
 }
 

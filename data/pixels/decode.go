@@ -235,7 +235,7 @@ func decodeError(f format, err error) error {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return fmt.Errorf("damaged %s: %w", f.name, ErrTruncated)
 	// The words of image/jpeg and image/png for data that stop half-way.
-	case errors.Is(err, jpeg.FormatError("short Huffman data")), errors.Is(err, png.FormatError("not enough pixel data")):
+	case errors.Is(err, jpeg.FormatError("short Huffman data")), errors.Is(err, png.FormatError("not enough pixel data")), errors.Is(err, png.FormatError("unexpected EOF")):
 		return fmt.Errorf("damaged %s: %w (%v)", f.name, ErrTruncated, err)
 	}
 	return fmt.Errorf("damaged %s: %w", f.name, err)

@@ -137,8 +137,9 @@ func plainText(head []byte) (string, bool) {
 	return text, text != ""
 }
 
-// textFile says what kind of text a file is.
-func textFile(text string) string {
+// standIn says what stands in an image's place, and how to get the image; "" if it is
+// nothing of the kind.
+func standIn(text string) string {
 	low := strings.ToLower(text)
 	for _, page := range []string{"<!doctype html", "<html", "<head", "<body", "<script", "<!-- "} {
 		if strings.HasPrefix(low, page) || strings.HasPrefix(low, "<?xml") && strings.Contains(low, "<html") {
@@ -152,6 +153,16 @@ func textFile(text string) string {
 		return "a git-annex pointer, which stands for the image; fetch the image with git annex get"
 	case strings.HasPrefix(text, "[InternetShortcut]"):
 		return "a shortcut to a web address; fetch the image that it stands for"
+	}
+	return ""
+}
+
+// textFile says what kind of text a file is.
+func textFile(text string) string {
+	if what := standIn(text); what != "" {
+		return what
+	}
+	switch {
 	case strings.HasPrefix(text, "<"):
 		return fmt.Sprintf("an XML document that begins %q; a download may have saved it in the image's place", beginning(text))
 	case strings.HasPrefix(text, "data:image/"):

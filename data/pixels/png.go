@@ -21,5 +21,14 @@ func pngHeader(file []byte) (header, error) {
 }
 
 func decodePNG(ctx context.Context, file []byte) (image.Image, error) {
-	return png.Decode(&watched{ctx: ctx, file: file})
+	m, err := png.Decode(&watched{ctx: ctx, file: file})
+	if err == nil || ctx.Err() != nil {
+		return m, err
+	}
+	if mended := mendPNG(ctx, file); mended != nil {
+		if m, second := png.Decode(&watched{ctx: ctx, file: mended}); second == nil {
+			return m, nil
+		}
+	}
+	return nil, err
 }

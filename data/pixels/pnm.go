@@ -204,11 +204,13 @@ func (m *pnmImage) row(to []uint8) error {
 		return m.digits(to)
 	case m.text:
 		for i := range to {
-			v, err := m.number(m.max)
+			v, err := m.number(pnmMaxSample)
 			if err != nil {
 				return err
 			}
-			to[i] = m.scale(v)
+			if to[i], err = m.scale(v); err != nil {
+				return err
+			}
 		}
 		return nil
 	}
@@ -222,13 +224,17 @@ func (m *pnmImage) row(to []uint8) error {
 		return io.ErrUnexpectedEOF
 	}
 	for i := range to {
+		var err error
 		switch {
 		case m.bits:
 			to[i] = 255 * (1 - m.rest[i/8]>>(7-i%8)&1)
 		case m.max > 255:
-			to[i] = m.scale(int(m.rest[2*i])<<8 | int(m.rest[2*i+1]))
+			to[i], err = m.scale(int(m.rest[2*i])<<8 | int(m.rest[2*i+1]))
 		default:
-			to[i] = m.scale(int(m.rest[i]))
+			to[i], err = m.scale(int(m.rest[i]))
+		}
+		if err != nil {
+			return err
 		}
 	}
 	m.rest = m.rest[size:]
@@ -251,13 +257,16 @@ func (m *pnmImage) digits(to []uint8) error {
 	return nil
 }
 
-// scale brings a sample to 0..255: of 16 bits the high byte counts.
-func (m *pnmImage) scale(v int) uint8 {
-	v = min(v, m.max)
-	if m.max <= 255 {
-		return uint8((v*255 + m.max/2) / m.max)
+// scale brings a sample to 0..255: of 16 bits the high byte counts. A sample above the
+// declared maximum is refused, as netpbm does, as text and as bytes.
+func (m *pnmImage) scale(v int) (uint8, error) {
+	switch {
+	case v > m.max:
+		return 0, fmt.Errorf("a sample is %d, and its head says that the largest is %d", v, m.max)
+	case m.max <= 255:
+		return uint8((v*255 + m.max/2) / m.max), nil
 	}
-	return uint8((v*pnmMaxSample + m.max/2) / m.max >> 8)
+	return uint8((v*pnmMaxSample + m.max/2) / m.max >> 8), nil
 }
 
 // pixels makes R, G, B, A of samples.

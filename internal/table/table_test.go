@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"github.com/vernier-ml/vernier/internal/unpack"
 )
 
 func utf16Bytes(text string, big bool) []byte {
@@ -105,6 +108,8 @@ func TestTextsThatAreNoTables(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"workbook":                {"PK\x03\x04...", "save the sheet as CSV"},
 		"web page":                {"\n<!DOCTYPE html><p>", "a web page"},
+		"Git LFS":                 {"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n", "a Git LFS pointer, which stands for the table: fetch the table with git lfs pull"},
+		"git-annex":               {"/annex/objects/SHA256E-s9--1.csv\n", "a git-annex pointer"},
 		"bytes of zero":           {"a,b\n1,\x00\n", "bytes of zero"},
 		"comments alone":          {"# a\n# b\n", "all lines begin with # or %"},
 		"short row":               {"a,b,c\n1,2,x\n3,y\n4,5,z\n", "line 3 has 2 cells, the first has 3"},
@@ -205,6 +210,22 @@ func TestCompressedFilesAndTooLargeOnes(t *testing.T) {
 	}
 	if got, err := ReadFile(file); err != nil || string(got) != "a,b\n" {
 		t.Errorf("%q (%v)", got, err)
+	}
+	if err := os.WriteFile(file, append(b.Bytes(), "text"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFile(file); !errors.Is(err, unpack.ErrSurplus) {
+		t.Errorf("with a text behind: %v", err)
+	}
+	bz2, err := base64.StdEncoding.DecodeString("QlpoOTFBWSZTWdswl0oAAAjRgAAQAAUyxUQAIAAxA0DQKBtMp+qMcuqR2EEky+fF3JFOFCQ2zCXSgA==") // of Python's bz2
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, bz2, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ReadFile(file); err != nil || string(got) != "path,label\na.png,ant\n" {
+		t.Errorf("bzip2: %q (%v)", got, err)
 	}
 }
 

@@ -2,7 +2,7 @@ package table
 
 import (
 	"bytes"
-	"compress/gzip"
+	"compress/bzip2"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +14,13 @@ import (
 	"golang.org/x/text/encoding/unicode"
 
 	"github.com/vernier-ml/vernier/internal/sums"
+	"github.com/vernier-ml/vernier/internal/unpack"
 )
 
 // MaxBytes bounds the size of a table, unpacked.
 const MaxBytes = 1 << 30
 
-// ReadFile returns the bytes of a file, unpacked if it is compressed by gzip. If there is a
+// ReadFile returns the bytes of a file, unpacked if it is compressed by gzip or bzip2. If there is a
 // checksum beside it, in path.sha256, they agree.
 func ReadFile(path string) ([]byte, error) {
 	if err := sums.Check(path); err != nil {
@@ -31,11 +32,17 @@ func ReadFile(path string) ([]byte, error) {
 	}
 	defer f.Close()
 	b, err := readBounded(f)
-	if err == nil && bytes.HasPrefix(b, []byte("\x1f\x8b")) {
-		var z *gzip.Reader
-		if z, err = gzip.NewReader(bytes.NewReader(b)); err == nil {
-			b, err = readBounded(z)
+	switch {
+	case err != nil:
+	case bytes.HasPrefix(b, []byte("\x1f\x8b")):
+		var z *unpack.Gzip
+		if z, err = unpack.NewGzip(bytes.NewReader(b)); err == nil {
+			if b, err = readBounded(z); err == nil && z.Surplus() {
+				err = unpack.ErrSurplus
+			}
 		}
+	case bytes.HasPrefix(b, []byte("BZh")) && len(b) > 9 && b[4] == 0x31: // not a word of a text
+		b, err = readBounded(bzip2.NewReader(bytes.NewReader(b)))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -97,6 +104,10 @@ func zerosAt(b []byte, at int) bool {
 // foreign names a kind of file that is no text but often taken for a table, and
 // says what to do; "" if b is of none.
 func foreign(b []byte) string {
+	const (
+		webPage      = "a web page, not a text table: a download saved it in the table's place; fetch the table again"
+		annexPointer = "a git-annex pointer, which stands for the table: fetch the table with git annex get"
+	)
 	for _, f := range []struct{ head, what string }{
 		{"PK\x03\x04", "a workbook (.xlsx, .ods) or an archive, not a text table: save the sheet as CSV"},
 		{"\xd0\xcf\x11\xe0", "an Excel workbook (.xls), not a text table: save the sheet as CSV"},
@@ -105,7 +116,6 @@ func foreign(b []byte) string {
 		{"\x93NUMPY", "a NumPy file, not a text table: write it as CSV, for example with numpy.savetxt"},
 		{"MATLAB ", "a MATLAB file, not a text table: write it as CSV, for example with writetable"},
 		{"SQLite format", "an SQLite database, not a text table: write the table as CSV"},
-		{"BZh", "compressed by bzip2: unpack it, or compress it by gzip"},
 		{"\xfd7zXZ", "compressed by xz: unpack it, or compress it by gzip"},
 		{"\x28\xb5\x2f\xfd", "compressed by Zstandard: unpack it, or compress it by gzip"},
 	} {
@@ -113,9 +123,16 @@ func foreign(b []byte) string {
 			return f.what
 		}
 	}
-	start := strings.ToLower(string(bytes.TrimSpace(b[:min(len(b), 64)])))
-	if strings.HasPrefix(start, "<!doctype") || strings.HasPrefix(start, "<html") || strings.HasPrefix(start, "<?xml") {
-		return "a web page or XML, not a text table: was it downloaded as it should be?"
+	start := strings.ToLower(string(bytes.TrimSpace(bytes.TrimPrefix(b[:min(len(b), 256)], []byte("\ufeff")))))
+	for _, f := range []struct{ head, what string }{
+		{"<!doctype", webPage}, {"<html", webPage}, {"<head", webPage}, {"<body", webPage}, {"<script", webPage}, {"<!--", webPage},
+		{"<?xml", "XML or a web page, not a text table: a download may have saved it in the table's place"},
+		{"version https://git-lfs.github.com/spec/", "a Git LFS pointer, which stands for the table: fetch the table with git lfs pull"},
+		{"/annex/objects/", annexPointer}, {"../.git/annex/objects/", annexPointer}, {".git/annex/objects/", annexPointer},
+	} {
+		if strings.HasPrefix(start, f.head) {
+			return f.what
+		}
 	}
 	return ""
 }

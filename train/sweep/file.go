@@ -77,7 +77,7 @@ type fileText struct {
 var unknownPart = regexp.MustCompile(`field (\S+) not found in type sweep\.fileText`)
 
 // mistakes says what is wrong with the outline of a file, all of it. What is no part
-// may be one of random, or a AtSetting of a run.
+// may be one of random, or a setting of a run.
 func mistakes(err error) string {
 	parts := []string{"base", "grid", "random", "seeds", "folds", "baseline", "figure", "restarts"}
 	drawn := []string{"trials", "seed", "values"} // parts of random

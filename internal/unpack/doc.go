@@ -1,0 +1,3 @@
+// Package unpack reads compressed files as they come: several members in one file,
+// padding behind the last, and bytes that belong to something else.
+package unpack
