@@ -104,8 +104,8 @@ func TestADamagedSetIsTrainedOnThroughTheCacheToo(t *testing.T) {
 	trainAll(t, start(t, c, opt))
 	c.Data.Corrupt.Train.Occlusion, c.Data.Corrupt.Test.Impulse = .5, .1
 	s := start(t, c, opt)
-	if s.features.Built != 32 {
-		t.Errorf("the outputs of %d images were computed, want 32", s.features.Built)
+	if s.feeder.features.Built != 32 {
+		t.Errorf("the outputs of %d images were computed, want 32", s.feeder.features.Built)
 	}
 	trainAll(t, s)
 	r, err := s.Finish(t.Context())

@@ -38,7 +38,7 @@ func (e *DivergedError) Unwrap() error {
 }
 
 // diverged runs the step again, looking at every node.
-func (s *Session) diverged(step int, batch *data.Batch, what string) error {
+func (s *stepper) diverged(step int, batch *data.Batch, what string) error {
 	e := &DivergedError{Step: step, What: what}
 	err := errors.Join(s.net.loss.SetLabels(batch.Labels), s.net.loss.SetItems(batch.Items))
 	if err == nil {
@@ -54,7 +54,7 @@ func (s *Session) diverged(step int, batch *data.Batch, what string) error {
 }
 
 // giveUp completes and logs the error that ends a run in the current epoch.
-func (s *Session) giveUp(e *DivergedError) error {
+func (s *setup) giveUp(e *DivergedError) error {
 	done := s.state.Position.Epoch
 	e.Epoch = done + 1
 	if done > 0 { // otherwise only the network before training is stored

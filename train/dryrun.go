@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/run"
 )
 
@@ -58,7 +61,7 @@ func DryRun(ctx context.Context, cfg run.Config, eng engine.Engine, opt Options)
 	if err := s.loadWeights(); err != nil {
 		return nil, err
 	}
-	if err := s.feed(ctx); err != nil {
+	if err := s.feeder.open(ctx); err != nil {
 		return nil, err
 	}
 	defer collectOften()()
@@ -67,38 +70,42 @@ func DryRun(ctx context.Context, cfg run.Config, eng engine.Engine, opt Options)
 		StepsAnEpoch: s.sampler.Batches(), Steps: s.steps(), Epochs: s.epochs(),
 	}
 	e.Trained, e.Frozen = countParams(s.model.Params)
-	if err := s.try(ctx, e); err != nil {
+	r := rehearsal{s}
+	if err := r.try(ctx, e); err != nil {
 		return nil, err
 	}
-	e.Memory = s.plan()
-	e.Total, e.Room = e.Memory.Total(), s.room()
+	e.Memory = s.planner().plan()
+	e.Total, e.Room = e.Memory.Total(), s.planner().room()
 	if d := e.Memory.Device; d != nil {
 		e.DeviceTotal = d.Total()
-		if e.DeviceRoom, err = s.deviceRoom(); err != nil {
+		if e.DeviceRoom, err = s.planner().deviceRoom(); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.fits(); err != nil {
+	if err := s.planner().fits(); err != nil {
 		return nil, err
 	}
 	if s.sets.Validation != nil {
 		e.Embedded = e.Epochs * len(s.sets.Validation.Items)
 	}
-	if e.End, err = s.tryEnd(ctx, e.EmbedSeconds); err != nil {
+	if e.End, err = r.tryEnd(ctx, e.EmbedSeconds); err != nil {
 		return nil, err
 	}
 	e.Hours = (float64(e.Steps)*e.StepSeconds + float64(e.Embedded)*e.EmbedSeconds + e.End.Seconds) / 3600
 	return e, nil
 }
 
+// rehearsal measures a run on a few of its steps and images.
+type rehearsal struct{ *Session }
+
 // try measures a few steps, loading included, and an embedding.
-func (s *Session) try(ctx context.Context, e *Estimate) error {
+func (s *rehearsal) try(ctx context.Context, e *Estimate) error {
 	task := "measuring"
 	var start time.Time
 	done := 0
 	numbers := 0                                 // of a batch
 	for epoch := 0; done < trialSteps; epoch++ { // epochs may be shorter
-		for batch, err := range s.trainer.Epoch(ctx, s.sampler, epoch, 0) {
+		for batch, err := range s.feeder.trainer.Epoch(ctx, s.sampler, epoch, 0) {
 			if err != nil {
 				return fmt.Errorf("%s: %w", task, err)
 			}
@@ -137,14 +144,14 @@ func (s *Session) try(ctx context.Context, e *Estimate) error {
 }
 
 // trial is a step of which nothing is written down.
-func (s *Session) trial(batch *data.Batch) error {
-	if err := s.net.loss.SetLabels(batch.Labels); err != nil {
+func (s *rehearsal) trial(batch *data.Batch) error {
+	if err := s.stepper.net.loss.SetLabels(batch.Labels); err != nil {
 		return err
 	}
-	if err := s.net.loss.SetItems(batch.Items); err != nil {
+	if err := s.stepper.net.loss.SetItems(batch.Items); err != nil {
 		return err
 	}
-	wait, err := s.net.run(batch, nil)
+	wait, err := s.stepper.net.run(batch, nil)
 	if err != nil {
 		return err
 	}
@@ -155,8 +162,114 @@ func (s *Session) trial(batch *data.Batch) error {
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
 		return fmt.Errorf("the loss of the first steps is %v", loss)
 	}
-	if _, err := s.opti.Step(s.cfg.Schedule.At(s.opti.Steps(), s.steps(), s.sampler.Batches())); err != nil {
+	if _, err := s.stepper.opti.Step(s.cfg.Schedule.At(s.stepper.opti.Steps(), s.steps(), s.sampler.Batches())); err != nil {
 		return err
 	}
-	return s.net.loss.Remember()
+	return s.stepper.net.loss.Remember()
+}
+
+// EndEstimate is what the final measurement will take: the test images embedded by
+// the trained and by the untrained network and as raw pixels, and the figures of
+// each, most of all those of k-means.
+type EndEstimate struct {
+	Images   int     `json:"images"`
+	Classes  int     `json:"classes"`
+	Restarts int     `json:"restarts"` // of k-means, of each of the three
+	Sample   int     `json:"sample"`   // images on which it was measured
+	Seconds  float64 `json:"seconds"`
+	// LastSeconds come on top where the last epoch is not the best, for its figures.
+	LastSeconds float64 `json:"last_seconds"`
+}
+
+// endSample is how many images the figures of a dry run are computed of.
+const endSample = 2000
+
+// tryEnd computes the figures of some test classes, of their raw pixels and of rows
+// as wide as the embedding that are made of these, and from that says how long all
+// will take: retrieval grows with images times images, k-means with images times
+// classes.
+// embed is the time of an image.
+func (s *rehearsal) tryEnd(ctx context.Context, embed float64) (*EndEstimate, error) {
+	part := firstClasses(s.sets.Test, endSample)
+	e := &EndEstimate{Images: len(s.sets.Test.Items), Classes: len(s.sets.Test.Classes), Sample: len(part.Items), Restarts: s.opt.Restarts}
+	if e.Restarts == 0 {
+		e.Restarts = defaultRestarts
+	}
+	from := time.Now()
+	s.ev.Progress("measuring the end", 0, 3, "")
+	raw, err := run.RawPixels(ctx, part, s.model.Spec.Input, data.LoaderOptions{Workers: s.opt.Workers, MaxBad: s.cfg.Data.MaxBad})
+	if err != nil {
+		return nil, err
+	}
+	if raw.N == 0 {
+		return nil, fmt.Errorf("%s: none of %d test images can be read", s.cfg.Data.Spec, len(part.Items))
+	}
+	share := float64(e.Images) / float64(raw.N)
+	load := time.Since(from).Seconds() * share
+	s.ev.Progress("measuring the end", 1, 3, "")
+	pixels, err := s.timeFigures(ctx, raw, metric.Metric{Kind: metric.Cosine}, e.Restarts, share)
+	if err != nil {
+		return nil, err
+	}
+	s.ev.Progress("measuring the end", 2, 3, "")
+	rows, err := s.timeFigures(ctx, widened(raw, s.model.Spec.Dim), s.model.Spec.Metric, e.Restarts, share)
+	if err != nil {
+		return nil, err
+	}
+	s.ev.Progress("measuring the end", 3, 3, "")
+	e.LastSeconds = float64(e.Images)*embed + rows
+	e.Seconds = 2*e.LastSeconds + load + pixels
+	return e, nil
+}
+
+// defaultRestarts are those of k-means where nothing else is asked for.
+const defaultRestarts = 20
+
+// timeFigures is the time in seconds of all figures of share times as many rows and
+// classes as there are in x, with so many restarts.
+func (s *rehearsal) timeFigures(ctx context.Context, x *eval.Embeddings, m metric.Metric, restarts int, share float64) (float64, error) {
+	eng := s.model.Params.Engine()
+	from := time.Now()
+	retrieved := from
+	_, err := eval.Evaluate(ctx, eng, x, m, eval.Options{Restarts: -1, Seed: s.cfg.Seed, Workers: s.opt.Workers, Progress: func(stage string, done, _ int) {
+		if stage == "geometry" && done == 0 {
+			retrieved = time.Now()
+		}
+	}})
+	if err != nil {
+		return 0, err
+	}
+	seconds := share*share*retrieved.Sub(from).Seconds() + share*time.Since(retrieved).Seconds()
+	const tried = 2
+	from = time.Now()
+	if _, err := eval.Cluster(ctx, eng, x, m, eval.KMeansOptions{Restarts: tried, Seed: s.cfg.Seed, Workers: s.opt.Workers}); err != nil {
+		return 0, err
+	}
+	return seconds + share*share*time.Since(from).Seconds()*float64(restarts)/tried, nil
+}
+
+// firstClasses selects whole classes, two at least, until there are enough images;
+// those of a single image, which has nothing to be retrieved, come last.
+func firstClasses(set *data.Set, enough int) *data.Set {
+	classes := set.ByClass()
+	slices.SortStableFunc(classes, func(a, b []int) int { return min(len(b), 2) - min(len(a), 2) })
+	var items []int
+	for c, of := range classes {
+		if c >= 2 && len(items) >= enough {
+			break
+		}
+		items = append(items, of...)
+	}
+	return set.Select(set.Name, items)
+}
+
+// widened returns rows of h numbers, those of x again and again.
+func widened(x *eval.Embeddings, h int) *eval.Embeddings {
+	w := &eval.Embeddings{X: make([]float32, x.N*h), N: x.N, H: h, Labels: x.Labels}
+	for i := range x.N {
+		for row, from := w.X[i*h:(i+1)*h], x.Row(i); len(row) > 0; {
+			row = row[copy(row, from):]
+		}
+	}
+	return w
 }

@@ -46,8 +46,8 @@ func TestTrainingOnCachedOutputsIsTrainingOnTheImages(t *testing.T) {
 	for _, keep := range []string{"fp32", "fp16"} {
 		c.Data.CacheFrozen = keep
 		s := start(t, c, Options{Cache: run.CacheOptions{Dir: t.TempDir()}})
-		if s.features == nil || s.net.images.Shape()[1] != 64 {
-			t.Fatalf("%s: the network takes %v", keep, s.net.images.Shape())
+		if s.feeder.features == nil || s.stepper.net.images.Shape()[1] != 64 {
+			t.Fatalf("%s: the network takes %v", keep, s.stepper.net.images.Shape())
 		}
 		trainAll(t, s)
 		got := all(t, s)
@@ -91,23 +91,23 @@ func TestADamagedCacheOfOutputsChangesNoRun(t *testing.T) {
 	s := start(t, c, opt)
 	trainAll(t, s)
 	want := all(t, s)
-	text, err := os.ReadFile(s.features.Path)
+	text, err := os.ReadFile(s.feeder.features.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, at := range []int{200, len(text) / 2, len(text) - 9} {
 		text[at] ^= 8
 	}
-	if err := os.WriteFile(s.features.Path, text, 0o644); err != nil {
+	if err := os.WriteFile(s.feeder.features.Path, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	again := start(t, c, opt)
-	if !again.features.Damaged {
+	if !again.feeder.features.Damaged {
 		t.Error("the damage was not noticed")
 	}
 	trainAll(t, again)
 	same(t, "after damage", want, all(t, again))
-	if bad := again.trainer.Bad(); len(bad) > 0 {
+	if bad := again.feeder.trainer.Bad(); len(bad) > 0 {
 		t.Errorf("images are blamed: %v", bad)
 	}
 }
@@ -126,8 +126,8 @@ func TestARunOnCachedOutputsGoesOnWhereItStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if s.features.Built != 0 {
-		t.Errorf("the outputs of %d images were computed anew", s.features.Built)
+	if s.feeder.features.Built != 0 {
+		t.Errorf("the outputs of %d images were computed anew", s.feeder.features.Built)
 	}
 	trainAll(t, s)
 	want, got := all(t, straight), all(t, s)

@@ -69,7 +69,7 @@ const saturation = 0.95
 // batch: their mean and standard deviation, and the share of coordinates at
 // which the restriction is saturated.
 func (s *Session) spread() error {
-	x, err := s.latest()
+	x, err := s.stepper.latest()
 	if err != nil {
 		return err
 	}
@@ -95,12 +95,6 @@ func (s *Session) spread() error {
 	st.Std = math.Sqrt(max(squares/n-st.Mean*st.Mean, 0))
 	st.Saturated = dead / (n * float64(h))
 	return nil
-}
-
-// latest reads the embeddings of the latest batch, row after row.
-func (s *Session) latest() ([]float32, error) {
-	x := make([]float32, s.net.embedding.Shape().TotalSize())
-	return x, s.net.g.Engine().Read(x, s.net.g.Value(s.net.embedding))
 }
 
 // saturatedFrom is the difference of two coordinates from which on the

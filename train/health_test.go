@@ -85,7 +85,7 @@ func TestACollapseIsSaid(t *testing.T) {
 	}
 	more := &listening{}
 	s.ev = more
-	s.warn(run.EpochRecord{DistanceMean: .2, DistanceStd: 1e-5}, 3, health{})
+	s.teller.warn(run.EpochRecord{DistanceMean: .2, DistanceStd: 1e-5}, 3, health{})
 	if !says(more.warnings, "collapsed") {
 		t.Errorf("said %q", more.warnings)
 	}
@@ -108,13 +108,13 @@ func TestGradientsThatExplodeOrVanishAreCounted(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	l := &listening{}
-	s := &Session{ev: l}
-	s.warn(run.EpochRecord{Epoch: 3, DistanceMean: 1, DistanceStd: 1}, 36, h)
+	s := newSession(run.Config{}, "", Options{Events: l})
+	s.teller.warn(run.EpochRecord{Epoch: 3, DistanceMean: 1, DistanceStd: 1}, 36, h)
 	if !says(l.warnings, "exploded in 2 steps, at step 32 to a norm of 5e+03") || says(l.warnings, "vanished") {
 		t.Errorf("said %q", l.warnings)
 	}
 	h.Faint = 30
-	s.warn(run.EpochRecord{Epoch: 3, DistanceMean: 1, DistanceStd: 1}, 36, h)
+	s.teller.warn(run.EpochRecord{Epoch: 3, DistanceMean: 1, DistanceStd: 1}, 36, h)
 	if !says(l.warnings, "vanished in 30 of 36 steps") || !says(l.warnings, "too large a value of optimizer.rate") {
 		t.Errorf("said %q", l.warnings)
 	}
@@ -177,7 +177,7 @@ func TestBestLastAndTestClassesAreReported(t *testing.T) {
 	if test := s.state.History[5].Test; math.Abs(recall1(last)-test.Recall1) > 1e-9 {
 		t.Errorf("Recall@1 of the last epoch is %v at the end, %v in the curve", recall1(last), test.Recall1)
 	}
-	if s.probes.embedder == nil || s.probes.test == nil {
+	if s.measurer.probes.embedder == nil || s.measurer.probes.test == nil {
 		t.Error("the compiled network was not kept")
 	}
 }

@@ -219,13 +219,13 @@ func TestARunStoppedBetweenTwoBatchesGoesOnWithTheOneSentAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := all(t, straight)
-	steps := straight.opti.Steps()
+	steps := straight.stepper.opti.Steps()
 	for stopAt := 1; stopAt < steps; stopAt += 3 {
 		s, _ := beginFeeding(t, c)
 		ctx, stop := context.WithCancel(context.Background())
-		s.ev = after{stop: stop, steps: stopAt, opti: s.opti}
-		if err := s.Train(ctx); !errors.Is(err, context.Canceled) || s.opti.Steps() != stopAt {
-			t.Fatalf("stopped at %d steps with %v, want %d", s.opti.Steps(), err, stopAt)
+		s.ev = after{stop: stop, steps: stopAt, opti: s.stepper.opti}
+		if err := s.Train(ctx); !errors.Is(err, context.Canceled) || s.stepper.opti.Steps() != stopAt {
+			t.Fatalf("stopped at %d steps with %v, want %d", s.stepper.opti.Steps(), err, stopAt)
 		}
 		s.Close()
 		r, err := Resume(context.Background(), s.folder, &feeding{Engine: newTestEngine(t)}, s.opt)
@@ -250,7 +250,7 @@ func TestATrainingThatIsCalledAgainGoesOn(t *testing.T) {
 	}
 	s, _ := beginFeeding(t, c)
 	ctx, stop := context.WithCancel(context.Background())
-	s.ev = after{stop: stop, steps: 2, opti: s.opti}
+	s.ev = after{stop: stop, steps: 2, opti: s.stepper.opti}
 	if err := s.Train(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}

@@ -14,14 +14,14 @@ import (
 // had happened.
 func (s *Session) Train(ctx context.Context) error {
 	defer collectOften()()
-	defer s.summarize()
+	defer s.teller.summarize()
 	for s.state.Position.Epoch < s.epochs() {
 		if err := s.release(); err != nil {
 			return err
 		}
 		if err := s.epoch(ctx); err != nil {
 			if ctx.Err() != nil {
-				if err := s.saveCheckpoint(); err != nil {
+				if err := s.keeper.saveCheckpoint(); err != nil {
 					return fmt.Errorf("interrupted, and saving failed: %w", err)
 				}
 				return ctx.Err()
@@ -45,8 +45,8 @@ func (s *Session) batchwise(ctx context.Context) error {
 	st := &s.state
 	batches := s.batches(st.Position.Epoch) // the run's last epoch may be cut short
 	task := fmt.Sprintf("epoch %d/%d", st.Position.Epoch+1, s.epochs())
-	s.tellParts(task, batches)
-	read, stop := newLookahead(s.trainer.Epoch(ctx, s.sampler, st.Position.Epoch, st.Position.Batch), batches-st.Position.Batch)
+	s.teller.tellParts(task, batches)
+	read, stop := newLookahead(s.feeder.trainer.Epoch(ctx, s.sampler, st.Position.Epoch, st.Position.Batch), batches-st.Position.Batch)
 	defer stop()
 	for {
 		batch, err := read.next()
@@ -56,24 +56,25 @@ func (s *Session) batchwise(ctx context.Context) error {
 		if batch == nil {
 			return nil
 		}
-		if err := s.step(batch, read.peek); err != nil {
+		if err := s.stepper.step(batch, read.peek); err != nil {
 			return err
 		}
+		s.teller.pace.step()
 		st.Position.Batch++
-		if d := time.Duration(s.cfg.Run.SaveEvery); d > 0 && time.Since(s.saved) >= d && st.Position.Batch < batches {
-			if err := s.saveCheckpoint(); err != nil {
+		if d := time.Duration(s.cfg.Run.SaveEvery); d > 0 && time.Since(s.keeper.saved) >= d && st.Position.Batch < batches {
+			if err := s.keeper.saveCheckpoint(); err != nil {
 				return err
 			}
 		}
-		s.ev.Progress(task, st.Position.Batch, batches, s.detail())
+		s.ev.Progress(task, st.Position.Batch, batches, s.teller.detail())
 		if st.Position.Batch == batches {
-			if err := s.conclude(); err != nil {
+			if err := s.stepper.conclude(); err != nil {
 				return err
 			}
 			if err := s.spread(); err != nil {
 				return err
 			}
-			st.Flow = s.net.g.Flows()
+			st.Flow = s.stepper.net.g.Flows()
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -85,22 +86,22 @@ func (s *Session) batchwise(ctx context.Context) error {
 func (s *Session) endEpoch(ctx context.Context) error {
 	start, st := time.Now(), &s.state
 	r := run.EpochRecord{
-		Event: "epoch", Epoch: st.Position.Epoch + 1, Steps: s.opti.Steps(), Loss: st.LossSum / float64(max(st.LossSteps, 1)),
-		Skipped: len(s.trainer.Bad()), DistanceMean: st.Mean, DistanceStd: st.Std, Recall1: -1, MAPAtR: -1,
+		Event: "epoch", Epoch: st.Position.Epoch + 1, Steps: s.stepper.opti.Steps(), Loss: st.LossSum / float64(max(st.LossSteps, 1)),
+		Skipped: len(s.feeder.trainer.Bad()), DistanceMean: st.Mean, DistanceStd: st.Std, Recall1: -1, MAPAtR: -1,
 		Flow: st.Flow,
 		Idle: share(st.Health.Idle, st.LossSteps), Saturated: st.Saturated,
 	}
 	if s.sets.Validation != nil {
 		var err error
-		if r.Recall1, r.MAPAtR, err = s.validate(ctx); err != nil {
+		if r.Recall1, r.MAPAtR, err = s.measurer.validate(ctx); err != nil {
 			return err
 		}
-	} else if err := s.tryModel(ctx); err != nil {
+	} else if err := s.measurer.tryModel(ctx); err != nil {
 		return err
 	}
 	if n := s.cfg.Run.EvalEvery; n > 0 && (r.Epoch%n == 0 || r.Epoch == s.epochs()) {
 		var err error
-		if r.Test, err = s.test(ctx); err != nil {
+		if r.Test, err = s.measurer.test(ctx); err != nil {
 			return err
 		}
 	}
@@ -120,75 +121,34 @@ func (s *Session) endEpoch(ctx context.Context) error {
 	if err := s.board.epoch(s, r); err != nil {
 		return err
 	}
-	s.pace.epochEnded(start)
-	defer s.pace.spent(time.Now()) // on saving
-	s.tell(r)
-	s.warn(r, steps, health)
-	return s.save()
+	s.teller.pace.epochEnded(start)
+	defer s.teller.pace.spent(time.Now()) // on saving
+	s.teller.tell(r)
+	s.teller.warn(r, steps, health)
+	return s.keeper.save()
 }
 
-// step runs one batch forward and back and moves the parameters. It leaves them
-// alone, and returns an error that names the node, if a number is not finite. What
-// the norm of the gradient tells is noted by conclude. ahead is for the network's
-// run; what it waits for counts as time of the step.
-func (s *Session) step(batch *data.Batch, ahead func() *data.Batch) error {
-	start := time.Now()
-	st := &s.state
-	number := s.opti.Steps() + 1
-	if err := s.net.loss.SetLabels(batch.Labels); err != nil {
-		return err
-	}
-	if err := s.net.loss.SetItems(batch.Items); err != nil {
-		return err
-	}
-	loss, err := s.net.run(batch, ahead)
+// Finish measures the best epoch on the test classes, and writes results and
+// pictures.
+func (s *Session) Finish(ctx context.Context) (*run.Results, error) {
+	s.stepper.net.close() // makes room
+	defer collectOften()()
+	opt := run.MeasureOptions{Selection: run.Selection{Options: s.opt.run()}, Restarts: s.opt.Restarts}
+	emb, r, err := run.Measure(ctx, s.folder, s.stepper.net.g.Engine(), opt)
 	if err != nil {
-		return fmt.Errorf("step %d: %w", number, err)
+		return nil, err
 	}
-	if err := s.conclude(); err != nil {
-		return err
+	defer emb.Close()
+	if err := s.folder.SaveJSON(run.ResultsFile, r); err != nil || s.opt.ModelOnly {
+		return r, err
 	}
-	if !s.net.late() { // before anything moves
-		if err := s.fine(number, batch, loss); err != nil {
-			return err
+	if s.cfg.Run.TensorBoard {
+		if err := project(s.folder, emb); err != nil {
+			return nil, err
 		}
 	}
-	scale := s.cfg.Schedule.At(number-1, s.steps(), s.sampler.Batches())
-	move, err := s.opti.Start(scale)
-	if err != nil {
-		return fmt.Errorf("step %d: %w", number, err)
+	if err := s.folder.Draw(ctx, s.stepper.net.g.Engine(), emb, s.state.History); err != nil {
+		return nil, err
 	}
-	result := s.net.loss.Result
-	o := s.cfg.Optimizer
-	s.open = &openStep{batch: batch, move: move, loss: loss, record: stepRecord{
-		Event: "step", Epoch: st.Position.Epoch + 1, Step: number, Active: result.Active, Total: result.Total,
-		Rate: o.Rate * scale, HeadRate: o.Rate * o.HeadRate * scale, LossRate: o.Rate * o.ProxyRate * scale,
-	}}
-	known := !move.Pending()
-	if known || s.usage.watching() { // gradients may not outlive the next step
-		if err := s.judge(); err != nil {
-			return err
-		}
-	}
-	if err := s.net.loss.Remember(); err != nil {
-		return fmt.Errorf("step %d: %w", number, err)
-	}
-	s.pace.step()
-	s.open.record.Seconds = time.Since(start).Seconds()
-	if known {
-		return s.conclude()
-	}
-	return nil
-}
-
-// fine waits for a step's loss and stops the run if that is not finite.
-func (s *Session) fine(number int, batch *data.Batch, loss func() (float64, error)) error {
-	v, err := loss()
-	if err != nil {
-		return fmt.Errorf("step %d: %w", number, err)
-	}
-	if !isFinite(v) {
-		return s.diverged(number, batch, fmt.Sprintf("the loss is %v", v))
-	}
-	return nil
+	return r, nil
 }

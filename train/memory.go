@@ -10,6 +10,7 @@ import (
 	"github.com/shirou/gopsutil/v4/process"
 
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
@@ -72,30 +73,42 @@ func collectOften() (restore func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
+// planner says what a run takes of memory.
+type planner struct {
+	*setup
+	stepper *stepper
+	feeder  *feeder
+	program int64 // bytes resident before the network was made
+}
+
+func (s *Session) planner() *planner {
+	return &planner{s.setup, s.stepper, s.feeder, s.program}
+}
+
 // plan says what the run takes as it is built.
-func (s *Session) plan() MemoryPlan {
-	p := MemoryPlan{Program: s.program, Activations: s.net.bytes()}
+func (s *planner) plan() MemoryPlan {
+	p := MemoryPlan{Program: s.program, Activations: s.stepper.net.bytes()}
 	for _, v := range s.model.Params.All() {
 		p.Weights += 4 * int64(v.Value.Size())
 	}
-	for _, t := range s.opti.State() {
+	for _, t := range s.stepper.opti.State() {
 		p.Optimizer += 4 * int64(t.Value.Size())
 	}
 	if w, ok := s.model.Params.Engine().(engine.Workspacer); ok {
 		p.Workspace = w.Workspace()
 	}
 	sent := int64(0)
-	for _, in := range s.net.inlets {
+	for _, in := range s.stepper.net.inlets {
 		sent += in.bytes()
 	}
-	if s.net.micro != nil {
-		for _, t := range s.net.micro.sums {
+	if s.stepper.net.micro != nil {
+		for _, t := range s.stepper.net.micro.sums {
 			p.Optimizer += 4 * int64(t.Size())
 		}
 	}
-	if s.trainer != nil {
-		p.Batches = s.trainer.InFlight(s.cfg.Batch())
-		_, p.Pictures = s.trainer.Cached()
+	if s.feeder.trainer != nil {
+		p.Batches = s.feeder.trainer.InFlight(s.cfg.Batch())
+		_, p.Pictures = s.feeder.trainer.Cached()
 	}
 	p.Batches += sent
 	p.Memory = losses.MemoryOptions{Size: s.cfg.Loss.Memory}.Bytes(s.cfg.Batch(), s.cfg.Model.Dim)
@@ -118,7 +131,7 @@ func (s *Session) plan() MemoryPlan {
 }
 
 // fits refuses a run that takes more than there is, on the host or on the device.
-func (s *Session) fits() error {
+func (s *planner) fits() error {
 	e := &RoomError{Plan: s.plan(), Room: s.room(), Limit: s.opt.Memory}
 	if e.Plan.Total() > e.Room {
 		return e
@@ -138,7 +151,7 @@ func (s *Session) fits() error {
 }
 
 // room is what the process may take of the host's memory in all, in bytes.
-func (s *Session) room() int64 {
+func (s *planner) room() int64 {
 	room := int64(math.MaxInt64)
 	if m, err := mem.VirtualMemory(); err == nil {
 		room = int64(m.Available) + resident()
@@ -218,4 +231,81 @@ func countParams(ps *layers.Params) (trained, frozen int) {
 		}
 	}
 	return trained, frozen
+}
+
+// endBytes is what a run takes at its end: the network that is measured and the
+// untrained one, all test images as rows (those of the model, those that are measured,
+// which grow, and once more laid out for distances), blocks of distances, the pairs
+// whose distances are drawn, and pictures.
+func (s *planner) endBytes(p MemoryPlan) int64 {
+	n := int64(len(s.sets.Test.Items))
+	widest := s.widest()
+	rows := 4 * n * (int64(s.model.Spec.Dim) + 4*widest)
+	blocks := min(eval.DefaultMemory, 8*1024*n)
+	heap := 3*p.Weights + p.Optimizer + p.Workspace + p.Pictures + rows + blocks + endFixed
+	if p.Device == nil {
+		heap += s.model.EmbedderBytes(run.EmbedBatch)
+	}
+	return p.Program + heap + gcPercent*heap/100
+}
+
+// widest is the number of columns of the widest rows that are measured.
+func (s *planner) widest() int64 {
+	widest := int64(s.model.Spec.Dim)
+	if !s.opt.ModelOnly {
+		side := int64(min(s.model.Spec.Input.Size, run.RawSide))
+		widest = max(widest, 3*side*side)
+	}
+	return widest
+}
+
+// endFixed is what 400,000 pairs with their curves take, and a picture.
+const endFixed = 32 << 20
+
+// DevicePlan is what a run takes of a device's own memory, in bytes.
+type DevicePlan struct {
+	Weights     int64 `json:"weights"` // and running statistics
+	Optimizer   int64 `json:"optimizer"`
+	Activations int64 `json:"activations"` // with all gradients, as planned
+	Workspace   int64 `json:"workspace"`   // of the engine
+	Batches     int64 `json:"batches"`     // two, as bytes
+	Validation  int64 `json:"validation"`
+	// End is what all takes in the final measurement.
+	End int64 `json:"end"`
+}
+
+// Total is the most that is taken at any time.
+func (p DevicePlan) Total() int64 { return max(p.Training(), p.End) }
+
+// Training adds up what training takes.
+func (p DevicePlan) Training() int64 {
+	return p.Weights + p.Optimizer + p.Activations + p.Workspace + p.Batches + p.Validation
+}
+
+func (p DevicePlan) String() string {
+	return fmt.Sprintf("%d MiB: weights %d, optimizer %d, activations and gradients %d, workspace %d, batches %d, validation %d; the final measurement %d",
+		p.Total()>>20, p.Weights>>20, p.Optimizer>>20, p.Activations>>20, p.Workspace>>20, p.Batches>>20, p.Validation>>20, p.End>>20)
+}
+
+// device is the engine if it has memory of its own, else nil.
+func (s *planner) device() engine.Device {
+	d, _ := s.model.Params.Engine().(engine.Device)
+	return d
+}
+
+// deviceRoom is what the engine may take of its device's memory in all.
+func (s *planner) deviceRoom() (int64, error) {
+	d := s.device()
+	free, _, err := d.Memory()
+	if err != nil {
+		return 0, fmt.Errorf("the memory of %s: %w", s.model.Params.Engine().Name(), err)
+	}
+	return free + d.Held(), nil
+}
+
+// deviceEnd is endBytes of a device: three networks, the test images as rows, and
+// blocks of distances.
+func (s *planner) deviceEnd(p DevicePlan) int64 {
+	n := int64(len(s.sets.Test.Items))
+	return 3*p.Weights + p.Optimizer + p.Workspace + 4*n*s.widest() + min(eval.DefaultMemory, 8*1024*n) + s.model.EmbedderBytes(run.EmbedBatch)
 }

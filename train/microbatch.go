@@ -213,7 +213,7 @@ func (u *microBatches) close() {
 }
 
 // warnMicroBatches says where micro-batches are not the same as one batch.
-func (s *Session) warnMicroBatches() {
+func (s *stepper) warnMicroBatches() {
 	names := s.model.BatchStats()
 	if s.net.micro == nil || len(names) == 0 {
 		return

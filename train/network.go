@@ -64,8 +64,19 @@ func (n *network) runBy(b *data.Batch, ahead func() *data.Batch, run func(*layer
 	if err := n.inlets[0].give(b, 0); err != nil {
 		return nil, err
 	}
-	// Where the host computes the loss, the way of the next batch begins while the
-	// device is at work on the network's outputs.
+	if n.inlets[0].feed != nil || n.late() {
+		return n.runAhead(ahead, run)
+	}
+	if err := run(n.g); err != nil {
+		return nil, err
+	}
+	return known(n.g.Scalar(n.loss.Loss))
+}
+
+// runAhead runs the graph on a device, which is at work while the host goes on: the
+// batch to come is sent meanwhile, before the host waits for what it computes the loss
+// from, or where the device computes that for the loss itself.
+func (n *network) runAhead(ahead func() *data.Batch, run func(*layers.Graph) error) (loss func() (float64, error), err error) {
 	sent := false
 	send := func() error {
 		if sent {

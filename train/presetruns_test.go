@@ -40,8 +40,8 @@ func TestEveryPresetTrainsScaledDown(t *testing.T) {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 		after := all(t, s)
-		if s.opti.Steps() != 2 || !slices.Contains(moved(s.model.Params, before, after), "embedding.weight") {
-			t.Errorf("%s: %d steps, moved %v", p.Name, s.opti.Steps(), moved(s.model.Params, before, after))
+		if s.stepper.opti.Steps() != 2 || !slices.Contains(moved(s.model.Params, before, after), "embedding.weight") {
+			t.Errorf("%s: %d steps, moved %v", p.Name, s.stepper.opti.Steps(), moved(s.model.Params, before, after))
 		}
 		if rows := s.model.Params.Get(losses.ClassRowsParam); rows != nil && slices.Equal(before[rows.Name], after[rows.Name]) {
 			t.Errorf("%s: the rows of classes did not move", p.Name)

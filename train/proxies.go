@@ -72,9 +72,9 @@ func (s *Session) startProxies(ctx context.Context) error {
 	return nil
 }
 
-// hasLossParams reports whether the loss has parameters that are trained.
-func (s *Session) hasLossParams() bool {
-	return slices.ContainsFunc(s.model.Params.All(), func(p *layers.Param) bool { return p.Trainable() && !model.Owns(p) })
+// learns reports whether the loss has parameters that are trained.
+func learns(m *model.Model) bool {
+	return slices.ContainsFunc(m.Params.All(), func(p *layers.Param) bool { return p.Trainable() && p.Group == layers.Loss })
 }
 
 // lessTheirMean subtracts the mean row, and brings what is left of each row to
@@ -125,7 +125,7 @@ func (s *Session) meanSet() *data.Set {
 // classMeans are the mean embeddings of the training classes, (C, h).
 func (s *Session) classMeans(ctx context.Context) ([]float64, error) {
 	set := s.meanSet()
-	loader, err := s.loader(set, s.pipeline)
+	loader, err := s.feeder.loader(set, s.pipeline)
 	if err != nil {
 		return nil, err
 	}

@@ -47,11 +47,11 @@ func Resume(ctx context.Context, folder run.Folder, eng engine.Engine, opt Optio
 		s.ev.Say("there is no checkpoint yet: the run begins anew")
 		return s, s.beginAnew(ctx)
 	}
-	if err = s.claim(); err == nil {
+	if err = s.keeper.claim(); err == nil {
 		err = s.loadCheckpoint(path, stored)
 	}
 	if err == nil {
-		err = s.feed(ctx)
+		err = s.feeder.open(ctx)
 	}
 	if err == nil && (cfg.Data != stored.Data || cfg.Weights != stored.Weights || cfg.Run != stored.Run) {
 		err = s.folder.SaveConfig(s.cfg)
@@ -73,7 +73,7 @@ func Resume(ctx context.Context, folder run.Folder, eng engine.Engine, opt Optio
 func (s *Session) beginAnew(ctx context.Context) error {
 	err := s.loadWeights()
 	if err == nil {
-		err = s.feed(ctx)
+		err = s.feeder.open(ctx)
 	}
 	if err == nil {
 		err = s.begin(ctx)
@@ -120,12 +120,12 @@ func (s *Session) loadCheckpoint(path string, stored run.Config) error {
 			return err
 		}
 	}
-	for _, t := range s.tensors() {
+	for _, t := range s.keeper.tensors() {
 		if err := model.ReadInto(s.model.Params.Engine(), t.Value, f, t.Name); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
-	s.opti.SetSteps(s.state.Steps, s.state.Released)
+	s.stepper.opti.SetSteps(s.state.Steps, s.state.Released)
 	if s.state.Position.Epoch >= s.epochs() {
 		s.ev.Say("trained to the end: %s", plural.Of(s.epochs(), "epoch"))
 		return nil
@@ -142,7 +142,7 @@ func (s *Session) settle(path string) error {
 		if s.state.Position.Batch > 0 {
 			return nil
 		}
-		return s.linkCheckpoints(epoch) // a process may have been killed before it did
+		return s.keeper.linkCheckpoints(epoch) // a process may have been killed before it did
 	}
 	if s.state.BestEpoch != epoch {
 		_, best, err := s.folder.LoadModel(s.model.Params.Engine(), false)
@@ -171,5 +171,19 @@ func (s *Session) settle(path string) error {
 	if err := os.Remove(s.folder.Path(run.ResultsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return s.save()
+	return s.keeper.save()
+}
+
+// goOnWith notes what computes from here on, and warns where it is not what computed
+// so far.
+func (s *Session) goOnWith(now engine.Info) {
+	before := s.state.Engine
+	s.state.Engine = now
+	switch {
+	case before == now || before == engine.Info{}:
+	case before.Precision != now.Precision:
+		s.ev.Warn("the run was computed in %s so far (%v), and goes on in %s (%v): its figures will differ a little from those of an uninterrupted run", before.Precision, before, now.Precision, now)
+	default:
+		s.ev.Warn("the run began with other kernels (%v, now %v): its last bits will differ from those of an uninterrupted run", before, now)
+	}
 }

@@ -30,7 +30,7 @@ func TestTwoProcessesDoNotWorkInOneFolder(t *testing.T) {
 			t.Errorf("the run at work lost a file: %v", err)
 		}
 	}
-	s.unlock() // as if the process had ended
+	s.keeper.unlock() // as if the process had ended
 	r, err := resume(t, s)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestTwoProcessesDoNotWorkInOneFolder(t *testing.T) {
 func TestARunDoesNotGoOnWithOtherImages(t *testing.T) {
 	images := shades(t, 8, 4)
 	s := begin(t, smallConfig(t, images))
-	s.unlock()
+	s.keeper.unlock()
 	files, err := filepath.Glob(filepath.Join(images, "*", "*"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d files, %v", len(files), err)
@@ -110,7 +110,7 @@ func (s halting) Progress(string, int, int, string) { s.stop() }
 
 func TestADamagedCheckpointIsNoticed(t *testing.T) {
 	s := begin(t, smallConfig(t, shades(t, 8, 4)))
-	s.unlock()
+	s.keeper.unlock()
 	path := s.folder.Path(run.CheckpointFile)
 	text, err := os.ReadFile(path)
 	if err != nil {

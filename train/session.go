@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"time"
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/engine"
@@ -13,7 +11,6 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
-	"github.com/vernier-ml/vernier/optim"
 	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/weights"
 )
@@ -47,8 +44,20 @@ func (o Options) run() run.Options {
 	return run.Options{Workers: o.Workers, Cache: o.Cache, Events: o.Events, ModelOnly: o.ModelOnly}
 }
 
-// Session is a run: its data, its model and how far it has come.
+// Session is a run: what it consists of, and for each of its duties who has it.
 type Session struct {
+	*setup
+	feeder   *feeder
+	stepper  *stepper
+	measurer *measurer
+	keeper   *keeper
+	teller   *teller
+	program  int64 // bytes resident before the network was made
+}
+
+// setup is what a run consists of and how far it has come, which all of the session's
+// parts share.
+type setup struct {
 	cfg    run.Config
 	folder run.Folder
 	opt    Options
@@ -56,28 +65,22 @@ type Session struct {
 
 	sets     run.Sets
 	model    *model.Model
-	net      *network
-	headOnly bool // net is that of the warm-up
-	opti     *optim.Optimizer
-	open     *openStep // the latest step until it is settled
-	usage    *usage
+	pipeline *data.Pipeline // of measuring
 	sampler  data.Sampler
-	trainer  *data.Loader // augmented training images
-	probes   probes
-	features *data.Features // of the frozen blocks, in place of images; may be nil
-	tester   *run.Embedded  // of the test classes, made at the first point of a curve with all figures
-	pipeline *data.Pipeline
-	program  int64 // bytes resident before the network was made
 	log      *logFile
-	pace     pace
-	warned   warnings
-	board    *board    // nil for no event files
-	lock     *os.File  // held as long as the session lives
-	saved    time.Time // when the latest checkpoint was written
-	// write stores a checkpoint: weights.WriteChecked, except in tests.
-	write func(path string, ts []*weights.Tensor, meta map[string]string) error
+	board    *board // nil for no event files
 
 	state state
+}
+
+// newSession returns a session without images and model.
+func newSession(cfg run.Config, folder run.Folder, opt Options) *Session {
+	u := &setup{cfg: cfg, folder: folder, opt: opt, ev: run.OrSilent(opt.Events)}
+	s := &Session{setup: u, feeder: &feeder{setup: u}, stepper: &stepper{setup: u}}
+	s.measurer = &measurer{setup: u, feeder: s.feeder, stepper: s.stepper}
+	s.keeper = &keeper{setup: u, stepper: s.stepper, write: weights.WriteChecked}
+	s.teller = &teller{setup: u, stepper: s.stepper}
+	return s
 }
 
 // state is what a checkpoint holds beside tensors.
@@ -116,14 +119,14 @@ func Start(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.En
 		return nil, err
 	}
 	if err = s.loadWeights(); err == nil {
-		err = s.feed(ctx)
+		err = s.feeder.open(ctx)
 	}
 	if err != nil {
 		s.Close()
 		return nil, err
 	}
 	if err := s.begin(ctx); err != nil {
-		if s.lock != nil { // otherwise the folder is another's
+		if s.keeper.lock != nil { // otherwise the folder is another's
 			// A run that never began is nothing to resume or to overwrite.
 			err = errors.Join(err, s.folder.Abandon())
 		}
@@ -135,20 +138,20 @@ func Start(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.En
 
 // steps is the length of the whole run, epochs the same in epochs, of which the
 // last may be cut short.
-func (s *Session) steps() int {
+func (s *setup) steps() int {
 	if s.cfg.Steps > 0 {
 		return s.cfg.Steps
 	}
 	return s.cfg.Epochs * s.sampler.Batches()
 }
 
-func (s *Session) epochs() int {
+func (s *setup) epochs() int {
 	n := s.sampler.Batches()
 	return (s.steps() + n - 1) / n
 }
 
 // batches is the number of those in an epoch (from 0).
-func (s *Session) batches(epoch int) int {
+func (s *setup) batches(epoch int) int {
 	n := s.sampler.Batches()
 	return min(n, s.steps()-epoch*n)
 }
@@ -161,7 +164,7 @@ func (s *Session) begin(ctx context.Context) error {
 	if s.cfg.Loss.Effective, err = losses.Effective(s.cfg.Loss.Name, s.cfg.LossOptions(len(s.sets.Train.Classes), s.cfg.Loss.Params)); err != nil {
 		return err
 	}
-	if err := s.claim(); err != nil {
+	if err := s.keeper.claim(); err != nil {
 		return err
 	}
 	// At every moment the folder is a run that can go on or begin anew: the
@@ -183,7 +186,7 @@ func (s *Session) begin(ctx context.Context) error {
 		return err
 	}
 	// There is a good model from the start, whatever happens to the first epoch.
-	return s.save()
+	return s.keeper.save()
 }
 
 func (s *Session) openLog() (err error) {
@@ -204,7 +207,7 @@ func prepare(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	s = &Session{cfg: cfg, folder: folder, opt: opt, ev: run.OrSilent(opt.Events), write: weights.WriteChecked}
+	s = newSession(cfg, folder, opt)
 	if s.sets, err = run.OpenSets(ctx, cfg, opt.run()); err != nil {
 		return nil, err
 	}
@@ -244,46 +247,22 @@ func prepare(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.
 	if _, err = s.tune(); err != nil {
 		return nil, err
 	}
-	return s, s.fits()
-}
-
-// loader reads a set's features if there are any, else its images, as pixels for an
-// engine that takes these.
-func (s *Session) loader(set *data.Set, p *data.Pipeline) (*data.Loader, error) {
-	return s.loaderOf(set, p, s.cfg.Data.MaxBad)
-}
-
-// loaderOf is loader with another number of images that may be unreadable.
-func (s *Session) loaderOf(set *data.Set, p *data.Pipeline, maxBad int) (*data.Loader, error) {
-	opt := data.LoaderOptions{Seed: s.cfg.Seed, Workers: s.opt.Workers, MaxBad: maxBad, Pixels: s.feeder() != nil}
-	if s.features != nil {
-		return data.NewFeatureLoader(set, s.features, p.Random(), opt)
-	}
-	return data.NewLoader(set, p, opt)
-}
-
-// feeder is that of the engine; nil where features come instead of images.
-func (s *Session) feeder() engine.Feeder {
-	if s.cfg.Data.CacheFrozen != "" {
-		return nil
-	}
-	f, _ := s.model.Params.Engine().(engine.Feeder)
-	return f
+	return s, s.planner().fits()
 }
 
 // Close releases what the session holds; the folder stays.
 func (s *Session) Close() error {
-	if s.net != nil {
-		s.net.close()
+	if s.stepper.net != nil {
+		s.stepper.net.close()
 	}
 	if s.log != nil {
 		s.log.close()
 	}
-	s.probes.close()
+	s.measurer.probes.close()
 	s.board.close()
-	s.unlock()
-	if s.features != nil {
-		if err := s.features.Close(); err != nil {
+	s.keeper.unlock()
+	if s.feeder.features != nil {
+		if err := s.feeder.features.Close(); err != nil {
 			return err
 		}
 	}
@@ -300,11 +279,11 @@ func (s *Session) Describe() string {
 		validation = len(s.sets.Validation.Classes)
 	}
 	what := "activations and gradients"
-	if s.net.loss.OnEngine() {
+	if s.stepper.net.loss.OnEngine() {
 		what += ", and the loss,"
 	}
 	return fmt.Sprintf("%s (%s), %d validation, %s (%s); %s; %s an epoch; %.0f MiB of %s",
 		plural.Of(len(s.sets.Train.Classes), "training class"), plural.Of(len(s.sets.Train.Items), "image"), validation,
 		plural.Of(len(s.sets.Test.Classes), "test class"), plural.Of(len(s.sets.Test.Items), "image"),
-		plural.Of(s.model.Size(), "parameter"), plural.Of(s.sampler.Batches(), "step"), float64(s.net.bytes())/(1<<20), what)
+		plural.Of(s.model.Size(), "parameter"), plural.Of(s.sampler.Batches(), "step"), float64(s.stepper.net.bytes())/(1<<20), what)
 }

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"context"
 	"errors"
 
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -34,7 +33,7 @@ func (s *Session) loadWeights() (err error) {
 // frozen. It reports whether the second took the place of the first.
 func (s *Session) tune() (released bool, err error) {
 	headOnly := s.state.Position.Epoch < s.cfg.WarmupEpochs
-	if s.net != nil && headOnly == s.headOnly {
+	if s.stepper.net != nil && headOnly == s.stepper.headOnly {
 		return false, nil
 	}
 	if err := s.model.Freeze(s.cfg.Freeze, headOnly); err != nil {
@@ -44,32 +43,32 @@ func (s *Session) tune() (released bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	before := s.opti
-	if s.net != nil {
-		s.net.close() // makes room for the next one
-		s.net = nil
+	before := s.stepper.opti
+	if s.stepper.net != nil {
+		s.stepper.net.close() // makes room for the next one
+		s.stepper.net = nil
 	}
-	if s.net, err = buildNetwork(s.model, goal, s.cfg.Batch(), s.cfg.MicroBatch); err != nil {
+	if s.stepper.net, err = buildNetwork(s.model, goal, s.cfg.Batch(), s.cfg.MicroBatch); err != nil {
 		return false, err
 	}
-	if f := s.feeder(); f != nil {
-		if err := s.net.takePixels(f, s.pipeline.Norm); err != nil {
+	if f := s.feeder.pixels(); f != nil {
+		if err := s.stepper.net.takePixels(f, s.pipeline.Norm); err != nil {
 			return false, err
 		}
 	}
-	s.opti, err = optim.New(s.cfg.Optimizer, s.model.Params, s.net)
+	s.stepper.opti, err = optim.New(s.cfg.Optimizer, s.model.Params, s.stepper.net)
 	if errors.Is(err, optim.ErrNothingToTrain) {
 		return false, run.AtSetting("freeze", err)
 	}
 	if err != nil {
 		return false, err
 	}
-	s.headOnly = headOnly
-	s.warnMicroBatches()
+	s.stepper.headOnly = headOnly
+	s.stepper.warnMicroBatches()
 	if before != nil {
-		s.opti.Follow(before)
+		s.stepper.opti.Follow(before)
 	}
-	s.usage = newUsage(s.opti)
+	s.stepper.usage = newUsage(s.stepper.opti)
 	return before != nil, nil
 }
 
@@ -77,25 +76,8 @@ func (s *Session) tune() (released bool, err error) {
 func (s *Session) release() error {
 	released, err := s.tune()
 	if released {
-		s.state.Released = s.opti.Steps()
+		s.state.Released = s.stepper.opti.Steps()
 		s.ev.Say("warm-up is over: the backbone is trained too")
 	}
-	return err
-}
-
-// feed makes the loader of training images, now that the network has its weights.
-func (s *Session) feed(ctx context.Context) error {
-	var err error
-	if s.features, err = s.cfg.Features(ctx, s.sets.All, s.model, s.opt.run()); err != nil {
-		return err
-	}
-	if f := s.features; f != nil {
-		s.ev.Say("outputs of the frozen blocks: %v numbers an image, %d MiB in %s", f.Shape, f.Bytes>>20, f.Path)
-	}
-	training, _, err := s.cfg.Pipelines()
-	if err != nil {
-		return err
-	}
-	s.trainer, err = s.loader(s.sets.Train, training)
 	return err
 }

@@ -96,7 +96,7 @@ func newTestEngine(t *testing.T) engine.Engine {
 func all(t *testing.T, s *Session) map[string][]float32 {
 	t.Helper()
 	out := map[string][]float32{}
-	for _, x := range s.tensors() {
+	for _, x := range s.keeper.tensors() {
 		host := make([]float32, x.Value.Size())
 		if err := s.model.Params.Engine().Read(host, x.Value); err != nil {
 			t.Fatal(err)
@@ -169,7 +169,7 @@ func TestARunResumesAcrossTheEndOfTheWarmUp(t *testing.T) {
 		for range stop {
 			epoch(t, s)
 		}
-		s.unlock()
+		s.keeper.unlock()
 		r, err := Resume(context.Background(), s.folder, newTestEngine(t), s.opt)
 		if err != nil {
 			t.Fatalf("after epoch %d: %v", stop, err)

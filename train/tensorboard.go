@@ -2,12 +2,13 @@ package train
 
 import (
 	"fmt"
-	"github.com/vernier-ml/vernier/internal/tfevents"
-	"github.com/vernier-ml/vernier/run"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/vernier-ml/vernier/internal/tfevents"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // board writes what TensorBoard shows. A nil board writes nothing.
@@ -88,7 +89,7 @@ func (b *board) epoch(s *Session, r run.EpochRecord) error {
 	if len(b.labels) == 0 {
 		return nil // the epoch's last step was made by another process
 	}
-	x, err := s.latest()
+	x, err := s.stepper.latest()
 	if err != nil {
 		return err
 	}

@@ -166,7 +166,7 @@ func TestAResumedRunVoidsLaterEvents(t *testing.T) {
 	c.Run.TensorBoard = true
 	s := begin(t, c)
 	epoch(t, s)
-	steps := s.opti.Steps()
+	steps := s.stepper.opti.Steps()
 	s.Close()
 	r, err := resume(t, s)
 	if err != nil {

@@ -1,12 +1,105 @@
 package train
 
 import (
+	"fmt"
 	"math"
+	"strings"
+	"time"
 
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/setting"
+	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/run"
 )
+
+// teller reports to the user how a run is doing, and what looks wrong about it.
+type teller struct {
+	*setup
+	stepper *stepper
+	pace    pace
+	warned  warnings
+}
+
+// tellParts makes the network say how far a step has come, if that is taken in
+// parts: with large batches it takes minutes.
+func (s *teller) tellParts(task string, batches int) {
+	s.stepper.net.told = func(pass string, images int) {
+		parts := []string{fmt.Sprintf("%s %d/%d images", pass, images, s.cfg.Batch())}
+		if s.state.LossSteps > 0 {
+			parts = append(parts, s.detail())
+		}
+		s.ev.Progress(task, s.state.Position.Batch, batches, strings.Join(parts, "  "))
+	}
+}
+
+// detail is what stands on the line of progress: loss, rates, speed, and how long
+// the whole run will take.
+func (s *teller) detail() string {
+	st := &s.state
+	var parts []string
+	if st.LossSteps > 0 { // the first step of an epoch may not be settled yet
+		parts = append(parts, fmt.Sprintf("loss %.4f", st.LossSum/float64(st.LossSteps)))
+	}
+	parts = append(parts, s.rates())
+	if each := s.pace.each(); each > 0 {
+		parts = append(parts, fmt.Sprintf("%.1f images/s", float64(s.cfg.Batch())/each.Seconds()), fmt.Sprintf("training ends in %s", s.left().Round(time.Second)))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// left is how long the rest of the training will take, 0 where nothing tells it.
+func (s *teller) left() time.Duration {
+	return s.pace.left(s.steps()-s.stepper.opti.Steps(), s.epochs()-s.state.Position.Epoch)
+}
+
+// rates are those of the latest step: of the backbone, and of what differs.
+func (s *teller) rates() string {
+	o := s.cfg.Optimizer
+	rate := o.Rate * s.cfg.Schedule.At(max(s.stepper.opti.Steps()-1, 0), s.steps(), s.sampler.Batches())
+	text := fmt.Sprintf("rate %.2g", rate)
+	if o.HeadRate != 1 {
+		text += fmt.Sprintf(", head %.2g", rate*o.HeadRate)
+	}
+	if o.ProxyRate != 1 && learns(s.model) {
+		text += fmt.Sprintf(", loss %.2g", rate*o.ProxyRate)
+	}
+	return text
+}
+
+// tell reports an epoch to the user.
+func (s *teller) tell(r run.EpochRecord) {
+	line := fmt.Sprintf("epoch %d/%d  loss %.4f  %s %.3f±%.3f", r.Epoch, s.epochs(), r.Loss, s.quantity(), r.DistanceMean, r.DistanceStd)
+	if r.Recall1 >= 0 {
+		line += fmt.Sprintf("  validation Recall@1 %.1f%% MAP@R %.1f%%", r.Recall1, r.MAPAtR)
+		if r.Best {
+			line += " (best so far)"
+		}
+	}
+	if r.Test != nil {
+		line += fmt.Sprintf("  test classes, for the curve only: Recall@1 %.1f%% MAP@R %.1f%%", r.Test.Recall1, r.Test.MAPAtR)
+	}
+	line += flowText(r.Flow)
+	if left := s.left(); left > 0 {
+		line += fmt.Sprintf("  training ends in %s", left.Round(time.Second))
+	}
+	s.ev.Say("%s", line)
+}
+
+// flowText says how much the geometry flow layers mix.
+func flowText(list []layers.FlowStats) string {
+	text := ""
+	for _, f := range list {
+		text += fmt.Sprintf("  %s: %.1f neighbours, weight %.2f", f.Name, f.Neighbours, f.Weight)
+	}
+	return text
+}
+
+func (s *setup) quantity() string {
+	if s.cfg.Model.Metric.Similarity() {
+		return "similarity"
+	}
+	return "distance"
+}
 
 // warnings are what a session has warned of.
 type warnings struct {
@@ -21,7 +114,7 @@ type repeated struct {
 }
 
 // once warns of something the first time, and counts it.
-func (s *Session) once(kind string, epoch int, format string, a ...any) {
+func (s *teller) once(kind string, epoch int, format string, a ...any) {
 	for _, w := range s.warned.kinds {
 		if w.kind == kind {
 			w.last = epoch
@@ -34,7 +127,7 @@ func (s *Session) once(kind string, epoch int, format string, a ...any) {
 }
 
 // summarize says what more than one epoch gave cause to warn of.
-func (s *Session) summarize() {
+func (s *teller) summarize() {
 	for _, w := range s.warned.kinds {
 		if w.epochs > 1 {
 			s.ev.Warn("%s in %d epochs, from %d to %d", w.kind, w.epochs, w.first, w.last)
@@ -49,7 +142,7 @@ const saturatedShare = 0.3
 
 // warn says what looks wrong about an epoch of so many steps: of every kind the first
 // time in full, and what went on in a line at the end.
-func (s *Session) warn(r run.EpochRecord, steps int, h health) {
+func (s *teller) warn(r run.EpochRecord, steps int, h health) {
 	for _, f := range r.Flow {
 		if f.Neighbours == 0 {
 			s.once(f.Name+" found no neighbours", r.Epoch, "%s found no neighbours in the epoch's last batch and changed nothing; raise delta in %s", f.Name, setting.Name("model.flow"))

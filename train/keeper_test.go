@@ -160,7 +160,7 @@ func TestACheckpointIsWrittenAfterATimeWithinAnEpoch(t *testing.T) {
 	s := runTo(t, c, run.Folder(filepath.Join(t.TempDir(), "run")), run.Output{Keep: 1, SaveEvery: 1}, 0)
 	defer s.Close()
 	var seen []string
-	s.write = func(path string, ts []*weights.Tensor, meta map[string]string) error {
+	s.keeper.write = func(path string, ts []*weights.Tensor, meta map[string]string) error {
 		seen = append(seen, meta[run.StateKey])
 		return weights.WriteSafetensors(path, ts, meta)
 	}
@@ -181,7 +181,7 @@ func TestAFullDiskLeavesThePreviousCheckpointWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.write = func(path string, ts []*weights.Tensor, meta map[string]string) error {
+	s.keeper.write = func(path string, ts []*weights.Tensor, meta map[string]string) error {
 		// Half of it arrives, under the temporary name.
 		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"99"), make([]byte, 100), 0o600); err != nil {
 			return err

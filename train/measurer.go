@@ -29,8 +29,17 @@ func (p *probes) close() {
 	}
 }
 
+// measurer measures the model while it is trained.
+type measurer struct {
+	*setup
+	feeder  *feeder
+	stepper *stepper
+	probes  probes
+	tester  *run.Embedded // of the test classes, made at the first point of a curve with all figures
+}
+
 // validate returns Recall@1 and MAP@R in percent on the validation classes.
-func (s *Session) validate(ctx context.Context) (recall1, mapAtR float64, err error) {
+func (s *measurer) validate(ctx context.Context) (recall1, mapAtR float64, err error) {
 	r, err := s.measure(ctx, &s.probes.validation, s.sets.Validation, "validation")
 	if err != nil {
 		return 0, 0, err
@@ -40,7 +49,7 @@ func (s *Session) validate(ctx context.Context) (recall1, mapAtR float64, err er
 
 // test measures the test classes in the middle of a run, as they are measured at its
 // end.
-func (s *Session) test(ctx context.Context) (*run.TestRecord, error) {
+func (s *measurer) test(ctx context.Context) (*run.TestRecord, error) {
 	if s.opt.AllTestFigures {
 		return s.testAll(ctx)
 	}
@@ -57,12 +66,12 @@ const trialImages = 8
 // tryModel embeds some images of the epoch's last batch, so that a model that gives
 // no finite numbers is noticed before it is stored: its loss was that before the
 // last update.
-func (s *Session) tryModel(ctx context.Context) error {
+func (s *measurer) tryModel(ctx context.Context) error {
 	plan := s.sampler.Epoch(s.state.Position.Epoch)
 	items := plan[s.batches(s.state.Position.Epoch)-1]
 	items = items[:min(len(items), trialImages)]
 	set := s.sets.Train.Select("last batch", items)
-	loader, err := s.loaderOf(set, s.pipeline, len(items)) // training has judged which of them are bad
+	loader, err := s.feeder.loaderOf(set, s.pipeline, len(items)) // training has judged which of them are bad
 	if err != nil {
 		return err
 	}
@@ -71,7 +80,7 @@ func (s *Session) tryModel(ctx context.Context) error {
 }
 
 // embed embeds a probe's set. Numbers that are not finite are a *DivergedError.
-func (s *Session) embed(ctx context.Context, p *probe, task string) (*run.Rows, error) {
+func (s *measurer) embed(ctx context.Context, p *probe, task string) (*run.Rows, error) {
 	if s.probes.embedder == nil {
 		most := run.EmbedBatch
 		if s.sets.Validation == nil && s.cfg.Run.EvalEvery == 0 {
@@ -90,7 +99,7 @@ func (s *Session) embed(ctx context.Context, p *probe, task string) (*run.Rows, 
 	for i, v := range e.X {
 		if !isFinite(float64(v)) {
 			return nil, s.giveUp(&DivergedError{
-				Step: s.opti.Steps(), What: fmt.Sprintf("the embedding of an image holds %v after this step", v),
+				Step: s.stepper.opti.Steps(), What: fmt.Sprintf("the embedding of an image holds %v after this step", v),
 				Image: p.set.Where(e.Items[i/e.H]),
 			})
 		}
@@ -98,9 +107,9 @@ func (s *Session) embed(ctx context.Context, p *probe, task string) (*run.Rows, 
 	return e, nil
 }
 
-func (s *Session) measure(ctx context.Context, p **probe, set *data.Set, task string) (*eval.Retrieval, error) {
+func (s *measurer) measure(ctx context.Context, p **probe, set *data.Set, task string) (*eval.Retrieval, error) {
 	if *p == nil {
-		loader, err := s.loader(set, s.pipeline)
+		loader, err := s.feeder.loader(set, s.pipeline)
 		if err != nil {
 			return nil, err
 		}
@@ -120,10 +129,10 @@ func (s *Session) measure(ctx context.Context, p **probe, set *data.Set, task st
 }
 
 // testAll is test with NMI, F1 and shuffled batches.
-func (s *Session) testAll(ctx context.Context) (*run.TestRecord, error) {
+func (s *measurer) testAll(ctx context.Context) (*run.TestRecord, error) {
 	if s.tester == nil {
 		var err error
-		if s.tester, err = run.NewUnmeasured(s.cfg, s.model, s.sets.Test, s.pipeline, s.features, s.opt.Workers); err != nil {
+		if s.tester, err = run.NewUnmeasured(s.cfg, s.model, s.sets.Test, s.pipeline, s.feeder.features, s.opt.Workers); err != nil {
 			return nil, err
 		}
 	}

@@ -146,8 +146,8 @@ func TestALateNormThatIsNotFiniteStopsTheRunAtItsStep(t *testing.T) {
 	if diverged.Step != 4 || diverged.Node == "" || !strings.Contains(diverged.What, "gradient") {
 		t.Errorf("got %+v, want step 4 and the node of a gradient", diverged)
 	}
-	if n := len(stepsOf(t, folder)); n != 3 || s.opti.Steps() != 3 {
-		t.Errorf("%d steps are logged and %d counted, want 3", n, s.opti.Steps())
+	if n := len(stepsOf(t, folder)); n != 3 || s.stepper.opti.Steps() != 3 {
+		t.Errorf("%d steps are logged and %d counted, want 3", n, s.stepper.opti.Steps())
 	}
 }
 
@@ -167,7 +167,7 @@ func TestAnInterruptedRunSavesTheStepThatIsOpen(t *testing.T) {
 	if got := stepsOf(t, folder); len(got) != 3 || got[2].GradNorm <= 0 {
 		t.Errorf("logged %v, want three steps", got)
 	}
-	if s.open != nil || s.state.LossSteps+len(s.state.History) == 0 {
+	if s.stepper.open != nil || s.state.LossSteps+len(s.state.History) == 0 {
 		t.Error("the last step is still open")
 	}
 }
