@@ -18,7 +18,7 @@ func plain(message string) string {
 
 // errorText is an error for a user.
 func errorText(err error) string {
-	text := plain(setting.Text(err, flagOf))
+	text := plain(systemErrors(err, setting.Text(err, flagOf)))
 	if errors.Is(err, linear.ErrMissing) {
 		text += "; linear fit and compare put something in such places with --missing mean or --missing median, or leave the row out"
 	}
