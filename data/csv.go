@@ -143,6 +143,9 @@ func (t *rows) item() (it Item, key string, err error) {
 	if p == "" {
 		return it, "", errors.New("no path")
 	}
+	if isURL(p) && !t.exists(p) {
+		return it, "", fmt.Errorf("path %q is a URL, not a file: fetch the images first, and write where they lie", p)
+	}
 	if it.Path = t.place(p); it.Path == "." {
 		return it, "", fmt.Errorf("path %q", p)
 	}

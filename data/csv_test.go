@@ -371,3 +371,59 @@ func TestValidationRowsOfOtherClassesChooseTheBestEpoch(t *testing.T) {
 		}
 	}
 }
+
+func TestAddressesAndHomesInTables(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("HOME", dir)
+	t.Setenv("USERPROFILE", dir) // Windows
+	f := classes(t, []string{"a", "b"}, 1)
+	for name, content := range f {
+		path := filepath.Join(dir, "birds", filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	table := putFile(t, "t.csv", []byte("path,label\n~/birds/a/aa.png,a\n~\\birds\\b\\aa.png,b\n"))
+	set := mustOpen(t, "csv:"+table)
+	for i := range set.Items {
+		if _, err := set.Load(t.Context(), i); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, path := range []string{"https://example.org/a.jpg", "HTTP://example.org/a.jpg", "s3://bucket/a.jpg", "gs://bucket/a.jpg", "file:///home/a.jpg", "data:image/png;base64"} {
+		table := putFile(t, "t.csv", []byte("path,label\na.jpg,a\n"+path+",b\n"))
+		want := table + " line 3: path \"" + path + "\" is a URL, not a file: fetch the images first, and write where they lie"
+		if _, err := Open(t.Context(), "csv:"+table, Options{}); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v", err)
+		}
+	}
+	// The file of that name beside the table is meant.
+	here := files{"~/x.png": f["a/aa.png"], "t.csv": []byte("path,label\n~/x.png,a\n")}
+	if set := mustOpen(t, "csv:"+filepath.Join(here.folder(t), "t.csv")); set.Items[0].Path != "~/x.png" {
+		t.Errorf("%q", set.Items[0].Path)
+	}
+}
+
+func TestWhatStandsInAListsPlaceIsNamed(t *testing.T) {
+	lfs, page := []byte("version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 9\n"), []byte("<!DOCTYPE html><html>404")
+	for name, c := range map[string]struct {
+		spec string
+		set  files
+		want string
+	}{
+		"table":        {"csv:t.csv", files{"t.csv": lfs}, "t.csv: a Git LFS pointer, which stands for the table: fetch the table with git lfs pull"},
+		"page":         {"csv:t.csv", files{"t.csv": page}, "t.csv: a web page, not a text table: a download saved it in the table's place; fetch the table again"},
+		"bird list":    {"cub200:", files{"image_class_labels.txt": lfs, "images.txt": lfs, "classes.txt": lfs}, "images.txt: not the list that it is named for: a Git LFS pointer, which stands for the list; fetch the list with git lfs pull"},
+		"product list": {"sop:", files{"Ebay_train.txt": page, "Ebay_test.txt": page}, "Ebay_train.txt: not the list that it is named for: a web page, which a download saved in its place; fetch the list again"},
+		"cars":         {"cars196:", files{"cars_annos.mat": lfs}, "cars_annos.mat: not the list that it is named for: a Git LFS pointer"},
+		"digits":       {"mnist:", files{"train-images-idx3-ubyte": lfs}, "train-images-idx3-ubyte: not the list that it is named for: a Git LFS pointer"},
+	} {
+		kind, file, _ := strings.Cut(c.spec, ":")
+		if _, err := Open(t.Context(), kind+":"+filepath.Join(c.set.folder(t), file), Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"path/filepath"
+	"regexp"
 	"strings"
 
+	"github.com/vernier-ml/vernier/internal/home"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/table"
 )
@@ -15,6 +18,9 @@ import (
 // name of the file may not be either.
 func (t *rows) place(cell string) string {
 	p := table.Path(cell, func(p string) bool { return t.exists(p) || t.exists(nametext.Decode(p)) })
+	if !t.exists(p) {
+		p = filepath.ToSlash(home.Expand(p))
+	}
 	if t.exists(p) {
 		return nametext.Encode(p)
 	}
@@ -25,6 +31,11 @@ func (t *rows) place(cell string) string {
 	}
 	return p // also what is written as nametext writes it
 }
+
+var address = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+://|^data:image/`)
+
+// isURL reports whether a path is an address on the web or in a cloud's storage.
+func isURL(path string) bool { return address.MatchString(path) }
 
 func (t *rows) exists(p string) bool {
 	_, err := t.images.stamp(p)

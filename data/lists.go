@@ -3,6 +3,7 @@ package data
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -47,10 +48,23 @@ func findRoot(w *work, src source, marker string, usual ...string) (string, bool
 	return "", false
 }
 
+// checkList refuses a list or table in whose place a download or a clone left something
+// else.
+func checkList(file []byte) error {
+	what := pixels.StandIn(file)
+	if what == "" {
+		return nil
+	}
+	return errors.New(strings.NewReplacer("the image", "the list", "; take pictures out of it", "").Replace("not the list that it is named for: " + what))
+}
+
 // readLines calls do with the fields of every line of a list file that is not
 // blank. The last of n fields takes the rest of the line, spaces included.
 func readLines(src source, name string, n int, do func(fields []string) error) error {
 	text, err := readFile(src, name)
+	if err == nil {
+		err = checkList(text)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", src.name(name), err)
 	}

@@ -53,6 +53,9 @@ var errMatCut = errors.New("a MATLAB file that ends too early")
 // HDF5 files of version 7.3 are refused). Kinds that no data set needs (sparse
 // arrays, objects) come out empty.
 func readMAT(file []byte) (map[string]*matValue, error) {
+	if err := checkList(file); err != nil {
+		return nil, err
+	}
 	if len(file) < matHeader {
 		return nil, errMatCut
 	}

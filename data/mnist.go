@@ -110,13 +110,21 @@ func readIDXFile(w *work, src source, file string, dims int, check func(dims []i
 	}
 	defer f.Close()
 	task := "reading " + path.Base(file) + ", MB"
-	r := bufio.NewReader(&reading{work: w, Reader: f, what: task, size: size})
+	r := bufio.NewReaderSize(&reading{work: w, Reader: f, what: task, size: size}, 1<<16)
 	defer w.end(task, int(size/megabyte))
-	head, err := r.Peek(2)
-	if errors.Is(err, io.EOF) {
+	head, err := r.Peek(archiveHead)
+	switch {
+	case len(head) == 0 && errors.Is(err, io.EOF):
 		return nil, pixels.ErrEmptyFile
-	}
-	if !bytes.Equal(head, []byte("\x1f\x8b")) {
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, err
+	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
+	case head[0] != 0:
+		if err := checkList(head); err != nil {
+			return nil, err
+		}
+		fallthrough
+	default:
 		return readArray(r, dims, check)
 	}
 	z, err := unpack.NewGzip(r)

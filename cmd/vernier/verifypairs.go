@@ -10,6 +10,7 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/home"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/table"
 	"github.com/vernier-ml/vernier/metric"
@@ -168,7 +169,7 @@ func (f *verifyFlags) embedPairs(ctx context.Context, folder run.Folder, eng eng
 		}
 		paths := slices.Clone(list.Paths)
 		in := func(p string) string {
-			if p = filepath.FromSlash(p); filepath.IsAbs(p) {
+			if p = home.Expand(filepath.FromSlash(p)); filepath.IsAbs(p) {
 				return p
 			}
 			return filepath.Join(dir, p)
