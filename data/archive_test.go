@@ -286,7 +286,7 @@ func TestTarOfBzip2IsRead(t *testing.T) {
 	}
 }
 
-func TestBytesBehindAGzipStreamAreSaid(t *testing.T) {
+func TestBytesBehindACompressedStreamAreSaid(t *testing.T) {
 	entries := []tar.Header{regular("a/1.png"), regular("a/2.png"), regular("b/1.png"), regular("b/2.png")}
 	whole := tarFile(t, true, entries...)
 	half := len(whole) / 2
@@ -296,9 +296,10 @@ func TestBytesBehindAGzipStreamAreSaid(t *testing.T) {
 	}{
 		"zeros":       {append(gzipped(whole), make([]byte, 5000)...), ""},
 		"two members": {append(gzipped(whole[:half]), gzipped(whole[half:])...), ""},
+		"bzip2":       {append(bzippedTar(t), "text"...), "other bytes follow the compressed archive and are not read: it was damaged, or several files were joined, and images may be missing"},
 		"text":        {append(gzipped(whole), "text"...), "other bytes follow the compressed archive and are not read: it was damaged, or several files were joined, and images may be missing"},
 	} {
-		set := mustOpen(t, "folder:"+putFile(t, "x.tgz", c.file))
+		set := mustOpen(t, "folder:"+putFile(t, "x.bin", c.file))
 		if len(set.Items) != 4 || strings.Join(set.Problems, "|") != c.problem {
 			t.Errorf("%s: %d images, problems %q", name, len(set.Items), set.Problems)
 		}

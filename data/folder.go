@@ -55,8 +55,10 @@ func readFolder(w *work, src source, root string, o Options) (*Set, error) {
 	}
 	folders = joinParts(set, folders)
 	set.classify(folders, nil)
-	if text := repeatedNames(set.Classes); text != "" {
-		set.Problems = append(set.Problems, text)
+	for _, text := range []string{repeatedNames(set.Classes), partsInNames(set.Classes)} {
+		if text != "" {
+			set.Problems = append(set.Problems, text)
+		}
 	}
 	slices.SortStableFunc(set.Items, func(a, b Item) int { return a.Label - b.Label })
 	return set, nil

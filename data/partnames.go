@@ -31,10 +31,10 @@ const (
 var partWords = func() map[string]partKind {
 	words := map[string]partKind{}
 	for kind, names := range map[partKind]string{
-		forTraining: `train training trainings trn trainval labeled labelled treino treinamento treinar entrenamiento entreno
+		forTraining: `train training trainings trainingen trn trainval labeled labelled treino treinamento treinar entrenamiento entreno
 			entrainement apprentissage addestramento allenamento trening traning opplaering koulutus egitim latih pelatihan
 			обучение обучающая тренировка тренировочная 训练 訓練 学習 训练数据 학습 훈련 تدريب`,
-		forValidation: `val valid validation validate dev develop development validacao validacion validazione validierung
+		forValidation: `val valid validation validate dev develop development validacao validacion validazione validierung validierungs
 			validering walidacja dogrulama validasi валидация валидационная проверка 验证 驗證 検証 검증`,
 		forTesting: `test tests testing tst eval evaluation holdout heldout teste testes prueba pruebas testen essai
 			prova testowy testowe uji тест тестовая тестирование 测试 測試 テスト 테스트 시험 اختبار`,
@@ -78,7 +78,7 @@ func partKindOf(folder string) partKind {
 	words := strings.FieldsFunc(plainLetters(folder), func(r rune) bool { return !unicode.IsLetter(r) })
 	kind, numbered := noPart, false
 	for _, w := range words {
-		for _, end := range []string{"set", "data", "images", "集", "データ", "用"} {
+		for _, end := range []string{"set", "data", "images", "daten", "bilder", "satz", "menge", "集", "データ", "用"} {
 			if short := strings.TrimSuffix(w, plainLetters(end)); short != "" && partWords[w] == noPart && !numberedParts[w] {
 				w = short
 			}

@@ -49,6 +49,8 @@ func TestPartsOfAClassificationSetAreJoined(t *testing.T) {
 			"parts train (2 images), val (2 images) hold the same classes: joined, one class each"},
 		"Portuguese": {[]string{"treino/a/1.png", "treino/b/1.png", "validação/a/2.png", "teste/b/2.png"}, []string{"a", "b"},
 			"parts treino (2 images), validação (1 image), teste (1 image) hold 2 of 2 classes together: joined, one class each"},
+		"German": {[]string{"Trainingsdaten/a/1.png", "Trainingsdaten/b/1.png", "Testbilder/a/2.png", "Testbilder/b/2.png"}, []string{"a", "b"},
+			"parts Trainingsdaten (2 images), Testbilder (2 images) hold the same classes: joined, one class each"},
 		"Spanish": {[]string{"entrenamiento/a/1.png", "entrenamiento/b/1.png", "prueba/a/2.png", "prueba/b/2.png"}, []string{"a", "b"},
 			"parts entrenamiento (2 images), prueba (2 images) hold the same classes: joined, one class each"},
 		"French, accents in two code points": {[]string{"Entrai\u0302nement/a/1.png", "Entrai\u0302nement/b/1.png", "essai/a/2.png", "essai/b/2.png"}, []string{"a", "b"},

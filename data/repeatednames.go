@@ -47,3 +47,35 @@ func repeatedNames(classes []string) string {
 	return fmt.Sprintf("folders %s hold classes of the same names, as %s: each is a class of its own here, and an image of the other one counts as wrong; if they are parts of one set, give one of them, or bring the images of a class into one folder",
 		someOf(naturalOrder(slices.Collect(maps.Keys(parents)))), nametext.Show(example))
 }
+
+// partsInNames says that names of classes differ only in the name of a part, as in
+// robin_train and robin_test; it is empty if most do not.
+func partsInNames(classes []string) string {
+	first, repeated, example := map[string]string{}, map[string]bool{}, ""
+	kinds := map[string]partKind{}
+	for _, c := range classes {
+		kind, rest := noPart, []string(nil)
+		for _, w := range strings.FieldsFunc(plainLetters(c), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			if k := partWords[w]; k != noPart && kind == noPart {
+				kind = k
+			} else {
+				rest = append(rest, w)
+			}
+		}
+		key := strings.Join(rest, " ")
+		was, ok := first[key]
+		switch {
+		case !ok:
+			first[key], kinds[key] = c, kind
+		case kind != kinds[key] && len(rest) > 0:
+			repeated[key] = true
+			if example == "" {
+				example = nametext.Show(was) + " and " + nametext.Show(c)
+			}
+		}
+	}
+	if len(repeated) < 2 || 2*len(repeated) < len(first) {
+		return ""
+	}
+	return fmt.Sprintf("names of classes differ only in the name of a part, as %s: each is a class of its own here, and an image of the other one counts as wrong; bring the images of a class into one folder", example)
+}

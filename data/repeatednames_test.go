@@ -53,3 +53,21 @@ func TestCheckCallsFoldersOfTheSameClassesAProblem(t *testing.T) {
 		t.Errorf("%q", r.Problems)
 	}
 }
+
+func TestPartsInNamesOfClassesAreSaid(t *testing.T) {
+	for name, c := range map[string]struct {
+		classes []string
+		says    string
+	}{
+		"behind":           {[]string{"ant_test", "ant_train", "bee_test", "bee_train", "cat_train"}, "as ant_test and ant_train: "},
+		"before":           {[]string{"Test Ant", "Test Bee", "Train Ant", "Train Bee"}, "as Test Ant and Train Ant: "},
+		"in one only":      {[]string{"ant", "ant_train", "bee", "cat", "dog"}, ""},
+		"a word like that": {[]string{"train", "test", "bus", "test bench"}, ""},
+		"no parts":         {[]string{"red ant", "black ant", "red bee", "black bee"}, ""},
+		"numbers":          {[]string{"ant_train_1", "ant_train_2", "bee_train_1", "bee_train_2"}, ""},
+	} {
+		if got := partsInNames(c.classes); (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

@@ -88,6 +88,9 @@ func unpackTar(r io.Reader, kind string) (plain []byte, surplus bool, err error)
 	if err == nil {
 		plain, err = io.ReadAll(io.LimitReader(packed, maxUnpacked+1))
 	}
+	if len(plain) > 0 && errors.Is(err, bzip2.StructuralError("bad magic value in continuation file")) {
+		surplus, err = true, nil
+	}
 	var damaged bzip2.StructuralError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
@@ -103,7 +106,7 @@ func unpackTar(r io.Reader, kind string) (plain []byte, surplus bool, err error)
 	case !isTar(plain):
 		return nil, false, fmt.Errorf("a %s file, but not of a tar archive: it holds %s", kind, notArchive(plain[:min(len(plain), archiveHead)]))
 	}
-	return plain, gz != nil && gz.Surplus(), nil
+	return plain, surplus || gz != nil && gz.Surplus(), nil
 }
 
 // indexTar notes where the files of an archive begin.

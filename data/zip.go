@@ -36,7 +36,7 @@ func openZip(w *work, root string) (*zipSource, error) {
 	}
 	index, err := indexZip(w, r)
 	if err == nil && len(r.File) == 0 {
-		err = errors.New("an empty zip archive")
+		err = errors.New("an empty zip archive: make or fetch it again")
 	}
 	if err != nil {
 		f.Close()
