@@ -108,6 +108,9 @@ type signalError struct{ Signal syscall.Signal }
 
 func (e *signalError) Error() string { return e.Signal.String() }
 
+// Is makes it context.Canceled, also where work ended with the cause of its context.
+func (e *signalError) Is(target error) bool { return target == context.Canceled }
+
 // withSignals returns a context that the first SIGINT, SIGTERM or SIGHUP (a
 // terminal that was closed) cancels. A
 // second one ends the process at once.

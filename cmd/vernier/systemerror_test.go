@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,5 +36,13 @@ func TestErrorsOfTheSystemBecomeSentences(t *testing.T) {
 		if got != want {
 			t.Errorf("%v\n%q, want\n%q", err, got, want)
 		}
+	}
+}
+
+func TestWorkThatEndsWithASignalIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(&signalError{syscall.SIGTERM})
+	if err := fmt.Errorf("data set x: %w", context.Cause(ctx)); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v is no canceled context", err)
 	}
 }
