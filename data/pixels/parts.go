@@ -89,16 +89,25 @@ func ReadBounded(r io.Reader, size, limit int64) ([]byte, error) {
 		return nil, fmt.Errorf("%w: a file of %d bytes, at most %d are read", ErrTooLarge, size, limit)
 	}
 	const trusted = 4 << 20 // bytes that are made room for on the word of a header
-	b := bytes.NewBuffer(make([]byte, 0, min(size, trusted)+bytes.MinRead))
-	// The end is asked for too: there an archive verifies its checksum.
-	n, err := b.ReadFrom(io.LimitReader(r, size+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case n < size:
-		return nil, io.ErrUnexpectedEOF
-	case n > size:
-		return nil, fmt.Errorf("longer than the %d bytes that it claims to have", size)
+	b := make([]byte, 0, min(size, trusted)+1)
+	for {
+		n, err := r.Read(b[len(b):cap(b)])
+		b = b[:len(b)+n]
+		switch {
+		case int64(len(b)) > size:
+			return nil, fmt.Errorf("longer than the %d bytes that it claims to have", size)
+		case errors.Is(err, io.EOF) && int64(len(b)) == size: // where an archive has verified its checksum
+			return b, nil
+		case errors.Is(err, io.EOF):
+			return nil, io.ErrUnexpectedEOF
+		case err != nil:
+			return nil, err
+		case len(b) == cap(b):
+			room := 2 * int64(cap(b))
+			if 8*int64(len(b)) >= size { // an eighth is there: the rest is believed
+				room = size + 1
+			}
+			b = append(make([]byte, 0, room), b...)
+		}
 	}
-	return b.Bytes(), nil
 }
