@@ -86,6 +86,15 @@ func TestAModelWithABackboneAndAnOpOfAProgramsOwn(t *testing.T) {
 	if x, y := embedWith(t, m, images), embedWith(t, again, images); !slices.Equal(x, y) || len(x) != 10 || x[0] == x[5] {
 		t.Errorf("embeddings %v, read back %v", x, y)
 	}
+	other := filepath.Join(t.TempDir(), "other.safetensors")
+	m.Spec.Backbone = "his-net"
+	if err := m.Save(other, nil); err != nil {
+		t.Fatal(err)
+	}
+	m.Spec.Backbone = spec.Backbone
+	if _, _, err := model.Load(other, eng); err == nil || !strings.Contains(err.Error(), `the model's network, "his-net", is that of a program that registered it (backbone.Register)`) {
+		t.Errorf("a network that nobody registered: %v", err)
+	}
 	if err := m.Freeze(model.Freeze{To: "one"}, false); err != nil {
 		t.Fatal(err)
 	}

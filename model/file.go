@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"slices"
 	"strings"
 
+	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/weights"
@@ -99,6 +101,9 @@ func Load(path string, eng engine.Engine) (*Model, map[string]string, error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(&spec); err != nil {
 		return nil, nil, fmt.Errorf("%s: the specification in %q: %w", path, specKey, err)
+	}
+	if net, _, _ := strings.Cut(spec.Backbone, ":"); !slices.Contains(backbone.Names(), net) {
+		return nil, nil, fmt.Errorf("%s: the model's network, %q, is that of a program that registered it (backbone.Register), as each one that reads the file has to", path, net)
 	}
 	m, err := New(eng, spec, 0)
 	if err != nil {
