@@ -71,7 +71,15 @@ func ParseDuration(text string) (time.Duration, error) {
 // changeable are the places that may be given anew to a run that is resumed.
 var changeable = []string{"data.max_bad", "data.max_pixels", "run."}
 
-// change gives a stored configuration what of the settings may change.
+// WithChangeable returns the configuration with what may be given anew to a run that is
+// resumed, and the places of its files, as another has them.
+func (c Config) WithChangeable(of Config) Config {
+	c.Data.MaxBad, c.Data.MaxPixels, c.Run = of.Data.MaxBad, of.Data.MaxPixels, of.Run
+	c.Data.Spec, c.Weights.Path = of.Data.Spec, of.Weights.Path
+	return c
+}
+
+// Change gives a stored configuration what of the settings may change.
 func (s *Settings) Change(c Config) (_ Config, err error) {
 	if s == nil {
 		return c, nil

@@ -182,7 +182,7 @@ func TestARunOfAProgramsOwnPartsGoesOnToTheBit(t *testing.T) {
 		return f
 	}
 	straight, halted := folder(), folder()
-	s, err := Start(ctx, ownConfig(t), straight, newTestEngine(t), Options{})
+	s, err := Open(ctx, ownConfig(t), string(straight), newTestEngine(t), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,12 @@ func TestARunOfAProgramsOwnPartsGoesOnToTheBit(t *testing.T) {
 		t.Fatalf("%v at %+v", err, s.state.Position)
 	}
 	s.Close()
-	if s, err = Resume(ctx, halted, newTestEngine(t), Options{}); err != nil {
+	longer := ownConfig(t)
+	longer.Epochs, longer.Run.Keep = 4, 2
+	if _, err := Open(ctx, longer, string(halted), newTestEngine(t), Options{}); err == nil || !strings.Contains(err.Error(), "holds a run with other settings:\n  epochs: 3 in config.json, 4 now\ngive the new run another folder") {
+		t.Errorf("another number of epochs: %v", err)
+	}
+	if s, err = Open(ctx, ownConfig(t), string(halted), newTestEngine(t), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Train(ctx); err != nil {

@@ -32,16 +32,55 @@ func Resume(ctx context.Context, folder run.Folder, eng engine.Engine, opt Optio
 	if cfg, err = opt.Given.Change(cfg); err != nil {
 		return nil, err
 	}
-	if err := cfg.CheckKnown(); err != nil {
-		return nil, fmt.Errorf("%s: %w", folder.Path(run.ConfigFile), err)
+	return reopen(ctx, folder, cfg, stored, path, eng, opt)
+}
+
+// Open begins a run of a configuration in a folder or, where the folder holds a run of
+// that configuration, goes on with it as Resume does, to the same bits: a program that
+// calls it may be stopped and started again. A run that began with other settings, but
+// for those that Resume may change, is refused.
+func Open(ctx context.Context, cfg run.Config, path string, eng engine.Engine, opt Options) (*Session, error) {
+	folder, err := run.Claim(path, false)
+	if !errors.Is(err, run.ErrExists) {
+		if err != nil {
+			return nil, err
+		}
+		return Start(ctx, cfg, folder, eng, opt)
+	}
+	if folder, err = run.Open(path); err != nil {
+		return nil, err
+	}
+	stored, err := folder.LoadConfig()
+	if err != nil {
+		return nil, err
+	}
+	checkpoint, err := folder.Checkpoint(opt.From)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Weights.SHA256, cfg.Loss.Effective = stored.Weights.SHA256, stored.Loss.Effective
+	return reopen(ctx, folder, cfg, stored, checkpoint, eng, opt)
+}
+
+// reopen goes on with a run that has stored settings from a checkpoint, in place of
+// which path is "" where there is none, with settings cfg, which differ in what may
+// change alone.
+func reopen(ctx context.Context, folder run.Folder, cfg, stored run.Config, path string, eng engine.Engine, opt Options) (*Session, error) {
+	config := folder.Path(run.ConfigFile)
+	if err := stored.CheckKnown(); err != nil {
+		return nil, fmt.Errorf("%s: %w", config, err)
 	}
 	s, err := prepare(ctx, cfg, folder, eng, opt)
 	if err != nil {
 		return nil, cfg.ExplainMissing(err)
 	}
-	if err := cfg.CheckLoss(len(s.sets.Train.Classes)); err != nil {
+	if err := sameSettings(stored, cfg, s.cfg); err != nil {
 		s.Close()
-		return nil, fmt.Errorf("%s: %w", folder.Path(run.ConfigFile), err)
+		return nil, fmt.Errorf("%s %w", folder, err)
+	}
+	if err := stored.CheckLoss(len(s.sets.Train.Classes)); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("%s: %w", config, err)
 	}
 	if path == "" {
 		s.ev.Say("there is no checkpoint yet: the run begins anew")
@@ -67,6 +106,19 @@ func Resume(ctx context.Context, folder run.Folder, eng engine.Engine, opt Optio
 		return nil, err
 	}
 	return s, nil
+}
+
+// sameSettings refuses settings that are not those of a stored run. What did not fit
+// the data was brought to it when the run began: fitted has that, too.
+func sameSettings(stored, given, fitted run.Config) error {
+	const in, now = "in " + run.ConfigFile, "now"
+	if len(run.Differences(stored, given.WithChangeable(stored), in, now)) == 0 {
+		return nil
+	}
+	if diff := run.Differences(stored, fitted.WithChangeable(stored), in, now); len(diff) > 0 {
+		return fmt.Errorf("holds a run with other settings:\n  %s\ngive the new run another folder", strings.Join(diff, "\n  "))
+	}
+	return nil
 }
 
 // beginAnew starts a run whose folder has nothing but its configuration.
@@ -102,9 +154,7 @@ func (s *Session) loadCheckpoint(path string, stored run.Config) error {
 	if err := json.Unmarshal([]byte(meta[run.ConfigKey]), &written); err != nil {
 		return fmt.Errorf("%s: its settings: %w", path, err)
 	}
-	// What a resumed run may change does not count.
-	written.Data.MaxBad, written.Data.MaxPixels, written.Run = stored.Data.MaxBad, stored.Data.MaxPixels, stored.Run
-	written.Data.Spec, written.Weights.Path = stored.Data.Spec, stored.Weights.Path
+	written = written.WithChangeable(stored)
 	if diff := run.Differences(stored, written, "in "+run.ConfigFile, "in the checkpoint"); len(diff) > 0 {
 		return fmt.Errorf("%s was written with other settings than those in %s:\n  %s", path, s.folder.Path(run.ConfigFile), strings.Join(diff, "\n  "))
 	}
