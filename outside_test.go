@@ -16,7 +16,8 @@ import (
 // the network. Then it runs each.
 func TestExamplesWorkOutsideTheModule(t *testing.T) {
 	runs := map[string]func(*testing.T, program){
-		"embed": runEmbedExample,
+		"embed": runEmbedExample, "train": runTrainExample, "customloss": runCustomLossExample,
+		"customdata": runCustomDataExample, "custombackbone": runCustomBackboneExample,
 	}
 	programs := buildOutside(t, "examples")
 	for name := range programs {
