@@ -232,15 +232,19 @@ func TestPicturesAreDrawn(t *testing.T) {
 	if err := PlotErrors(filepath.Join(dir, "bars.png"), "t", []*Comparison{c}); err != nil {
 		t.Fatal(err)
 	}
-	if err := PlotPoints(filepath.Join(dir, "points.png"), "t", "x", "y", []float64{0, 1}, []float64{1, 0}, []int{0, 1}, []string{"a", "b"}); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"bars.png", "points.png"} {
+	for _, name := range []string{"bars.png"} {
 		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.HasPrefix(text, []byte("\x89PNG")) {
 			t.Errorf("%s is no picture (%v)", name, err)
 		}
 	}
 	if err := PlotErrors(filepath.Join(dir, "none.png"), "t", nil); err == nil {
 		t.Error("a picture of nothing was drawn")
+	}
+	c.Table = "花"
+	if err := PlotErrors(filepath.Join(dir, "named.png"), "t", []*Comparison{c}); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "named-names.txt")); err != nil || string(text) != "(1)\t花\n" {
+		t.Errorf("a name without glyphs: %q (%v)", text, err)
 	}
 }

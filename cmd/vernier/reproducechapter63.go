@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/vernier-ml/vernier/eval/plot"
 	"github.com/vernier-ml/vernier/linear"
 )
 
@@ -72,7 +73,9 @@ before, 0.967 after, eigenvalues 11.967, 1.0102, 0.9715.`,
 				{"before.png", "Raw space", "feature 1 (informative)", "feature 2 (noise)", test.X},
 				{"after.png", "Learnt space", "learnt axis 1", "learnt axis 2", z},
 			} {
-				if err := linear.PlotPoints(filepath.Join(out, p.file), p.title, p.x, p.y, mat.Col(nil, 0, p.rows), mat.Col(nil, 1, p.rows), test.Labels, []string{"A", "B"}); err != nil {
+				if err := plot.DrawScatter(filepath.Join(out, p.file), plot.Scatter{
+					Title: p.title, XName: p.x, YName: p.y, X: mat.Col(nil, 0, p.rows), Y: mat.Col(nil, 1, p.rows), Labels: test.Labels, Classes: []string{"A", "B"},
+				}); err != nil {
 					return err
 				}
 			}

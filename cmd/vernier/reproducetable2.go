@@ -167,7 +167,9 @@ func table2Figure(ctx context.Context, eng linear.Engine, rho float64, seed uint
 			return err
 		}
 		title := fmt.Sprintf("%s metric, test rows, rho = %v", kind, rho)
-		if err := linear.PlotPoints(filepath.Join(out, fmt.Sprintf("fig6-rho%v-%s-map.png", rho, kind)), title, "(L x)_1", "(L x)_2", mat.Col(nil, 0, z), mat.Col(nil, 1, z), test.Labels, names); err != nil {
+		if err := plot.DrawScatter(filepath.Join(out, fmt.Sprintf("fig6-rho%v-%s-map.png", rho, kind)), plot.Scatter{
+			Title: title, XName: "(L x)_1", YName: "(L x)_2", X: mat.Col(nil, 0, z), Y: mat.Col(nil, 1, z), Labels: test.Labels, Classes: names,
+		}); err != nil {
 			return err
 		}
 		n, h := z.Dims()

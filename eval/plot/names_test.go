@@ -2,6 +2,7 @@ package plot
 
 import (
 	"image"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -42,7 +43,14 @@ func TestFiguresWriteTheNamesThatTheyNumber(t *testing.T) {
 	if err := DrawGroups(groups, Groups{Title: "Loss", Figure: "R@1", Categories: []string{"鳥", "wren"}, Series: []string{"🐦"}, Values: [][][]float64{{{1, 2}}, {{3}}}}); err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{"grid-names.txt": "(1)\t鳥\n(2)\t🐦\n", "groups-names.txt": "(1)\t🐦\n(2)\t鳥\n"} {
+	bars, points := filepath.Join(dir, "bars.png"), filepath.Join(dir, "points.png")
+	if err := DrawBars(bars, Bars{Title: "Error", Figure: "%", Categories: []string{"花", "iris"}, Series: []string{"lmnn", "鳥"}, Mean: [][]float64{{1, 2}, {math.NaN(), 3}}, Std: [][]float64{{1, 1}, {0, 1}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := DrawScatter(points, Scatter{Title: "Rows", XName: "x", YName: "長さ", X: []float64{1, 2}, Y: []float64{3, 4}, Labels: []int{0, 1}, Classes: []string{"a", "鳥"}}); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{"bars-names.txt": "(1)\t鳥\n(2)\t花\n", "points-names.txt": "(1)\t長さ\n(2)\t鳥\n", "grid-names.txt": "(1)\t鳥\n(2)\t🐦\n", "groups-names.txt": "(1)\t🐦\n(2)\t鳥\n"} {
 		if got, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v, want %q", file, got, err, want)
 		}
