@@ -56,11 +56,18 @@ type Graph struct {
 // NewGraph returns an empty graph over eng. Parameters come from params, which
 // several graphs may share.
 func NewGraph(eng engine.Engine, params *Params) *Graph {
-	return &Graph{
+	g := &Graph{
 		eng: eng, params: params, g: gorgonia.NewGraph(),
 		byNode: map[*Node]*op{}, values: map[*Node]engine.Tensor{},
 		used: map[string]*Node{}, needs: map[*Node]bool{}, derivs: map[*Node]*Node{}, kept: map[*Node]bool{}, masked: map[*Node]*Node{},
 	}
+	switch {
+	case eng == nil:
+		g.err = errors.New("layers: the engine of NewGraph is nil: cpu.New makes one")
+	case params == nil:
+		g.err = errors.New("layers: the parameters of NewGraph are nil: NewParams makes an empty set")
+	}
+	return g
 }
 
 // Engine returns the engine that the graph runs on.

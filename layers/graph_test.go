@@ -271,6 +271,21 @@ func TestBuildingMistakesNameTheNode(t *testing.T) {
 	}
 }
 
+// What is left out is an error of Compile, and not a panic where it is first needed.
+func TestAGraphWithoutItsPartsSaysWhichIsMissing(t *testing.T) {
+	eng := newEngine(t)
+	for want, g := range map[string]*layers.Graph{
+		"the engine of NewGraph is nil":       layers.NewGraph(nil, layers.NewParams(eng, 1)),
+		"the parameters of NewGraph are nil":  layers.NewGraph(eng, nil),
+		"the engine of the parameters is nil": layers.NewGraph(eng, layers.NewParams(nil, 1)),
+	} {
+		g.LinearModule("head", g.Input("x", 1, 2), 3)
+		if err := g.Compile(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q in it", err, want)
+		}
+	}
+}
+
 // panicking stands for a bug in an engine.
 type panicking struct{ engine.Engine }
 

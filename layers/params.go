@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -81,6 +82,9 @@ func (ps *Params) Engine() engine.Engine { return ps.eng }
 // Add makes a parameter with initial values, or returns the one of that name,
 // which must have the same group, role and shape.
 func (ps *Params) Add(name string, group Group, role Role, init Init, shape ...int) (*Param, error) {
+	if ps.eng == nil {
+		return nil, errors.New("the engine of the parameters is nil: NewParams wants one")
+	}
 	if p := ps.by[name]; p != nil {
 		switch {
 		case p.Group != group:

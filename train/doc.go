@@ -2,4 +2,25 @@
 // back, moves the parameters, watches for numbers that go wrong, measures on
 // validation classes after each epoch, and keeps checkpoints from which a run
 // goes on exactly where it stopped.
+//
+// Open begins a run, or goes on with it where the folder holds it already:
+//
+//	eng, err := cpu.New(cpu.Options{})
+//	cfg := run.Default("folder:birds")
+//	session, err := train.Open(ctx, cfg, "runs/birds", eng, train.Options{})
+//	err = session.Train(ctx)              // validation and checkpoints on the way
+//	results, err := session.Finish(ctx)   // of the best epoch on classes not seen
+//
+// The parts of a run have names in its settings, and a program has parts of its own by
+// the same names once it has registered them, before it begins or resumes the run:
+//
+//	losses.Register                a loss, with a miner of the program's own in it
+//	data.Register                  a data set: labels, and a function that loads an image
+//	data.RegisterSampler           which images form a batch
+//	data.RegisterAugmentation      how images vary
+//	backbone.Register              a network, with operations of the program's own
+//	                               (layers.Graph.HostOp)
+//
+// The programs customloss, customdata and custombackbone in the folder examples are
+// whole ones.
 package train

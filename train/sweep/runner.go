@@ -59,6 +59,9 @@ type cost struct {
 // not stop the others, unless none could begin so far: Run returns all failures
 // together. When ctx ends every run saves its state first.
 func (r *Runner) Run(ctx context.Context, jobs []Job) error {
+	if r.Engine == nil {
+		return errors.New("sweep: Runner.Engine is nil, want a function that makes an engine, as by cpu.New")
+	}
 	if err := r.Open(); err != nil {
 		return err
 	}
@@ -103,6 +106,9 @@ func (r *Runner) Run(ctx context.Context, jobs []Job) error {
 // Open makes the folder of the runs if it is not there. That of one run is no place
 // for others: then the error is ErrRunFolder.
 func (r *Runner) Open() error {
+	if r.Dir == "" {
+		return errors.New("sweep: Runner.Dir is empty, want the folder for the runs")
+	}
 	if isRun(r.Dir) {
 		return fmt.Errorf("%s: %w", r.Dir, ErrRunFolder)
 	}
