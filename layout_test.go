@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"serve":                         {"eval", "gallery", "internal/nametext", "run", "", "data/pixels"},
 	"gallery":                       {"eval", "weights", "internal/wholefile", "internal/plural", "metric", "internal/sums"},
 	"eval":                          {"metric", "internal/table", "engine", "cpu"},
-	"linear":                        {"eval", "internal/wholefile", "metric", "internal/plural", "internal/table", "engine", "eval/plot"},
+	"linear":                        {"eval", "metric", "internal/plural", "internal/table", "engine", "eval/plot"},
 	"cuda":                          {"cuda/kernels", "cuda/internal/device", "cuda/internal/gpu", "cuda/internal/native", "metric", "engine", "internal/setting"},
 	"cuda/internal/abi":             {},
 	"cuda/internal/device":          {"cuda/kernels"},
@@ -66,6 +66,10 @@ var mayImport = map[string][]string{
 	"internal/tfevents":             {},
 	"data/internal/imagetest":       {},
 	"data/pixels":                   {},
+	"examples/custombackbone":       {"backbone", "cpu", "engine", "layers", "model", "run", "train"},
+	"examples/customdata":           {"cpu", "data", "data/pixels", "run", "train"},
+	"examples/customloss":           {"cpu", "losses", "run", "train"},
+	"examples/train":                {"cpu", "run", "train"},
 }
 
 // TestImportsFollowTheLayout asks the go command, so that build tags and new

@@ -18,6 +18,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -66,8 +67,8 @@ func (rain) Random() bool { return true }
 
 // Apply draws from r alone, whose numbers depend on the seed of the run, the epoch and
 // the image: so they are the same with any number of workers, and after a stop.
-func (t rain) Apply(src *data.RGB, r *rand.Rand) (*data.RGB, error) {
-	dst := data.NewRGB(src.W, src.H) // src is left as it is
+func (t rain) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
+	dst := pixels.NewRGB(src.W, src.H) // src is left as it is
 	for y := range src.H {
 		copy(dst.Row(y), src.Row(y))
 	}
