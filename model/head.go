@@ -16,8 +16,8 @@ const (
 	headMomentum = 0.1
 )
 
-func (m *Model) pool(g *layers.Graph, x *layers.Node) *layers.Node {
-	switch m.Spec.Pool {
+func (s Spec) pool(g *layers.Graph, x *layers.Node) *layers.Node {
+	switch s.Pool {
 	case PoolAvg:
 		return g.GlobalAvg("pool", x)
 	case PoolMax:

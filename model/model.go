@@ -77,7 +77,7 @@ func (m *Model) raw(g *layers.Graph, images *layers.Node, training bool, flow *b
 	if training {
 		mode.BatchStats = m.batchStats
 	}
-	return m.head(g, m.pool(g, m.net.Forward(g, images, mode)), training)
+	return m.head(g, m.Spec.pool(g, m.net.Forward(g, images, mode)), training)
 }
 
 // Size returns the number of trained numbers.

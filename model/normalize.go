@@ -22,7 +22,7 @@ const (
 func (m *Model) Normalize(g *layers.Graph, x *layers.Node, training bool) *layers.Node {
 	switch m.Spec.Normalization {
 	case NormRows:
-		return m.rows(g, headPrefix+"rows", x)
+		return m.Spec.rows(g, headPrefix+"rows", x)
 	case NormCoordinates:
 		return m.coordinates(g, coordinates, x, !training || !m.ownStats(coordinates))
 	}
@@ -37,7 +37,7 @@ func (m *Model) NormalizeProxies(g *layers.Graph, x *layers.Node) *layers.Node {
 	const name = "loss.proxies.norm"
 	switch m.Spec.Normalization {
 	case NormRows:
-		return m.rows(g, name, x)
+		return m.Spec.rows(g, name, x)
 	case NormCoordinates:
 		h := m.Spec.Dim
 		return g.BatchNorm(name, x, layers.NormParams{
@@ -48,20 +48,20 @@ func (m *Model) NormalizeProxies(g *layers.Graph, x *layers.Node) *layers.Node {
 	return x
 }
 
-func (m *Model) rows(g *layers.Graph, name string, x *layers.Node) *layers.Node {
-	return g.RowNorm(name, x, engine.RowNormSpec{Scale: float32(m.Spec.RowLength()), Eps: 1e-12})
+func (s Spec) rows(g *layers.Graph, name string, x *layers.Node) *layers.Node {
+	return g.RowNorm(name, x, engine.RowNormSpec{Scale: float32(s.RowLength()), Eps: 1e-12})
 }
 
 // deviation is that of every coordinate after the normalisation of coordinates.
-func (m *Model) deviation() float64 {
-	return m.Spec.RowLength() / math.Sqrt(float64(m.Spec.Dim))
+func (s Spec) deviation() float64 {
+	return s.RowLength() / math.Sqrt(float64(s.Dim))
 }
 
 func (m *Model) coordinates(g *layers.Graph, name string, x *layers.Node, frozen bool) *layers.Node {
 	defer g.In(layers.Head)()
 	h := m.Spec.Dim
 	return g.BatchNorm(name, x, layers.NormParams{
-		Gamma:    g.Fixed(name+".scale", float32(m.deviation()), h),
+		Gamma:    g.Fixed(name+".scale", float32(m.Spec.deviation()), h),
 		Beta:     g.Fixed(name+".shift", 0, h),
 		Mean:     g.Param(coordinates+".running_mean", layers.Buffer, layers.Constant(0), h),
 		Var:      g.Param(coordinates+".running_var", layers.Buffer, layers.Constant(1), h),
@@ -77,9 +77,9 @@ func (m *Model) coordinates(g *layers.Graph, name string, x *layers.Node, frozen
 func (m *Model) Denormalize(rows []float32) error {
 	switch m.Spec.Normalization {
 	case NormRows:
-		return m.unitRows(rows)
+		return unitRows(rows, m.Spec.Dim)
 	case NormCoordinates:
-		return m.eachRow(rows, func(row []float32) {
+		return eachRow(rows, m.Spec.Dim, func(row []float32) {
 			for k, v := range row {
 				row[k] = float32(float64(v) / m.Spec.RowLength())
 			}
@@ -91,7 +91,7 @@ func (m *Model) Denormalize(rows []float32) error {
 // statistics are the running mean of each raw coordinate, and what a normalised
 // one is multiplied by to get back to it.
 func (m *Model) statistics() (mean, std []float64, err error) {
-	h, d := m.Spec.Dim, m.deviation()
+	h, d := m.Spec.Dim, m.Spec.deviation()
 	mean, std = make([]float64, h), make([]float64, h)
 	for _, s := range []struct {
 		name string
@@ -123,7 +123,7 @@ func (m *Model) StartCoordinates(rows []float32) error {
 	if err != nil {
 		return err
 	}
-	if err := m.eachRow(rows, func(row []float32) {
+	if err := eachRow(rows, m.Spec.Dim, func(row []float32) {
 		for k, v := range row {
 			row[k] = float32(was[k] + float64(v)*scale[k])
 		}
@@ -161,8 +161,7 @@ func (m *Model) StartCoordinates(rows []float32) error {
 }
 
 // eachRow calls do for each row of h numbers.
-func (m *Model) eachRow(rows []float32, do func(row []float32)) error {
-	h := m.Spec.Dim
+func eachRow(rows []float32, h int, do func(row []float32)) error {
 	if len(rows)%h != 0 {
 		return fmt.Errorf("model: %d numbers are not a whole number of embeddings of %d", len(rows), h)
 	}
@@ -173,8 +172,8 @@ func (m *Model) eachRow(rows []float32, do func(row []float32)) error {
 }
 
 // unitRows brings rows to length 1, but leaves zero rows.
-func (m *Model) unitRows(rows []float32) error {
-	return m.eachRow(rows, func(row []float32) {
+func unitRows(rows []float32, h int) error {
+	return eachRow(rows, h, func(row []float32) {
 		sum := 0.
 		for _, v := range row {
 			sum += float64(v) * float64(v)

@@ -112,7 +112,7 @@ func (m *Model) match(f *weights.File, dictionary string) (match *weights.Match,
 	}
 	match, err = weights.Fit(f, want, rules)
 	var bad *weights.MismatchError
-	if !errors.As(err, &bad) || !m.acceptSizes(want, bad) {
+	if !errors.As(err, &bad) || !acceptSizes(m.net, want, bad) {
 		return match, nil, err
 	}
 	resized = map[string][]int{}
@@ -125,8 +125,8 @@ func (m *Model) match(f *weights.File, dictionary string) (match *weights.Match,
 
 // acceptSizes changes the wanted shapes to those of the file where the backbone
 // can bring one to the other, and reports whether all misfits were of this kind.
-func (m *Model) acceptSizes(want []weights.Spec, bad *weights.MismatchError) bool {
-	fitter, ok := m.net.(backbone.Fitter)
+func acceptSizes(net backbone.Backbone, want []weights.Spec, bad *weights.MismatchError) bool {
+	fitter, ok := net.(backbone.Fitter)
 	if !ok || len(bad.Misshaped) == 0 || len(bad.Missing)+len(bad.Unexpected) > 0 {
 		return false
 	}
