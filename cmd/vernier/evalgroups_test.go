@@ -67,7 +67,7 @@ func TestEvalByClassAndSuperClass(t *testing.T) {
 		"--per-class=out.csv, with":       {"--per-class", "out.csv"},
 		"want the name of a .csv file":    {"--per-class=out.txt"},
 		"there is no folder":              {"--per-class=" + filepath.Join(dir, "none", "out.csv")},
-		"--super-classes: open":           {"--super-classes", filepath.Join(dir, "none.csv")},
+		"none.csv: there is no such file": {"--super-classes", filepath.Join(dir, "none.csv")},
 		`centre rule "median", want mean`: {"--centre", "median"},
 	} {
 		if code, _, errs := eval(more...); code != exitUsage || !strings.Contains(errs, says) {

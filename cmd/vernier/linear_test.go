@@ -151,7 +151,7 @@ func TestLinearMistakesAreNamed(t *testing.T) {
 		`line 5, column "b" has no value; lin`: {1, []string{"fit", gaps, "--out", out}},
 		`--missing mean or --missing median`:   {1, []string{"compare", gaps}},
 		`the last one, "c", holds no classes`:  {1, []string{"fit", table, "--drop", "d,colour,kind", "--out", out}},
-		"open nowhere.csv: no such file":       {1, []string{"compare", "nowhere.csv"}},
+		"nowhere.csv: there is no such file":   {1, []string{"compare", "nowhere.csv"}},
 		`--noise "pink": there is gaussian`:    {2, []string{"compare", table, "--noise", "pink"}},
 		`unknown command "comparr"; did you`:   {2, []string{"comparr"}},
 	} {

@@ -109,7 +109,7 @@ func TestASweepThatCannotBeMadeSaysWhyBeforehand(t *testing.T) {
 		"folder /proc/zz cannot be made":            {file, "--out", "/proc/zz"},
 		"3 folds need 6 classes":                    {folds, "--out", filepath.Join(t.TempDir(), "x")},
 		"there is no such folder":                   {file, "--out", filepath.Join(t.TempDir(), "x"), "--data", "folder:" + data + "x"},
-		"none.yaml: no such file":                   {"none.yaml", "--out", "x"},
+		"none.yaml: there is no such file":          {"none.yaml", "--out", "x"},
 	} {
 		code, _, stderr := vernier(t, append([]string{"sweep"}, args...)...)
 		if code != exitUsage || strings.Count(stderr, says) != 1 || strings.Contains(stderr, "again") {
