@@ -59,7 +59,7 @@ func (r *ROC) ByFAR(far float64) (Decision, error) {
 		return Decision{}, fmt.Errorf("eval: target FAR %v, want one between 0 and 1", far)
 	}
 	if far*float64(r.Negatives) < 1 {
-		return Decision{}, fmt.Errorf("eval: target FAR %v needs at least %.0f pairs of different classes to be measured, there are %d", far, math.Ceil(1/far), r.Negatives)
+		return Decision{}, fmt.Errorf("eval: target FAR %v needs at least %.7g pairs of different classes to be measured, there are %d", far, math.Ceil(1/far), r.Negatives)
 	}
 	return r.decision(r.lastWithin(far)), nil
 }
@@ -92,9 +92,10 @@ type Costs struct {
 }
 
 func (c Costs) validate() error {
-	positive := func(v float64) bool { return v > 0 && !math.IsInf(v, 1) }
+	const most = 1e12 // sums of costs stay finite
+	positive := func(v float64) bool { return v > 0 && v <= most }
 	if !(c.Prior > 0 && c.Prior < 1) || !positive(c.FalseAccept) || !positive(c.FalseReject) {
-		return fmt.Errorf("prior %v and costs %v (accept), %v (reject): want a prior between 0 and 1 and positive costs", c.Prior, c.FalseAccept, c.FalseReject)
+		return fmt.Errorf("prior %v and costs %v (accept), %v (reject): want a prior between 0 and 1 and costs above 0, up to 1e12", c.Prior, c.FalseAccept, c.FalseReject)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func ParseRule(text string) (Rule, error) {
 		if given {
 			var err error
 			if beta, err = strconv.ParseFloat(value, 64); err != nil || !(beta > 0 && beta <= 1e6) {
-				return Rule{}, fmt.Errorf("rule %q: want a positive beta, such as fbeta=0.5", text)
+				return Rule{}, fmt.Errorf("rule %q: want a beta above 0, up to 1e6, such as fbeta=0.5", text)
 			}
 		}
 		return Rule{Kind: BestFBeta, Beta: beta}, nil

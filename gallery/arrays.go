@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -197,7 +197,7 @@ func (t *Table) nameClasses(path string) error {
 	if t.Labels == nil || filepath.Base(path) != embeddingsName+".npy" {
 		return nil
 	}
-	f, err := os.Open(filepath.Join(filepath.Dir(path), ClassesFile))
+	f, err := wholefile.Open(filepath.Join(filepath.Dir(path), ClassesFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -331,7 +331,7 @@ type description struct {
 
 // readDescription takes what the file beside an export says, if there is one.
 func readDescription(path string, t *Table) error {
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(path), DescriptionFile))
+	text, err := wholefile.Read(filepath.Join(filepath.Dir(path), DescriptionFile))
 	if errors.Is(err, fs.ErrNotExist) || !strings.HasPrefix(filepath.Base(path), embeddingsName+".") {
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,7 +64,7 @@ func writeCSVFile(path string, t *Table) error {
 // readCSV reads columns path, class and label, in any place, and e0, e1, ... in
 // any order. Others are passed over.
 func readCSV(path string) (*Table, error) {
-	f, err := os.Open(path)
+	f, err := wholefile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // readParquet reads columns path, class and label, and one column of lists of
@@ -23,7 +23,7 @@ func readParquet(path string) (t *Table, err error) {
 			t, err = nil, fmt.Errorf("damaged parquet file: %v", r)
 		}
 	}()
-	f, err := os.Open(path)
+	f, err := wholefile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // ReadIDX reads n random rows of a set of images and labels in the IDX format of
@@ -51,9 +53,9 @@ func ReadIDX(dir string, n int, seed uint64) (*Table, error) {
 }
 
 func readIDX(path string, dims int) (shape []int, data []byte, err error) {
-	f, err := os.Open(path + ".gz")
+	f, err := wholefile.Open(path + ".gz")
 	if os.IsNotExist(err) {
-		f, err = os.Open(path)
+		f, err = wholefile.Open(path)
 	}
 	if err != nil {
 		return nil, nil, err

@@ -159,7 +159,7 @@ func (f Folder) SaveConfig(c Config) error { return f.SaveJSON(ConfigFile, c) }
 // wrote them, and what they meant would be lost.
 func (f Folder) LoadConfig() (Config, error) {
 	var c Config
-	text, err := os.ReadFile(f.Path(ConfigFile))
+	text, err := wholefile.Read(f.Path(ConfigFile))
 	if err != nil {
 		return c, err
 	}

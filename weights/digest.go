@@ -5,12 +5,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
+
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // Digest is the SHA-256 of a file in hexadecimal.
 func Digest(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := wholefile.Open(path)
 	if err != nil {
 		return "", err
 	}

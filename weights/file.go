@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/vernier-ml/vernier/internal/nearest"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // Format is the kind of a weight file.
@@ -39,7 +40,7 @@ type File struct {
 // Open opens a weight file of any known format, told by its content. It reads
 // and checks names, types, shapes and where the data lie, not the data.
 func Open(path string) (*File, error) {
-	src, err := os.Open(path)
+	src, err := wholefile.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("weights: %w", err)
 	}

@@ -18,7 +18,7 @@ import (
 // keepSums takes over the checksums of files that are exported already: those that
 // are not replaced keep theirs.
 func keepSums(from, to string) error {
-	text, err := os.ReadFile(filepath.Join(from, sums.FolderFile))
+	text, err := wholefile.Read(filepath.Join(from, sums.FolderFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -38,7 +38,7 @@ type exported struct {
 // exportedIn reads it in a folder; ok is false where there is none.
 func exportedIn(dir string) (x exported, ok bool, err error) {
 	path := filepath.Join(dir, gallery.DescriptionFile)
-	text, err := os.ReadFile(path)
+	text, err := wholefile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return x, false, nil
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 	"github.com/vernier-ml/vernier/train/sweep"
@@ -164,7 +164,7 @@ func (f *sweepFlags) plan(ctx context.Context, path string) (*sweep.File, []swee
 	if f.threads == 0 {
 		f.threads = max(1, runtime.GOMAXPROCS(0)/f.jobs)
 	}
-	text, err := os.ReadFile(path)
+	text, err := wholefile.Read(path)
 	if err != nil {
 		return nil, nil, &usageError{err}
 	}

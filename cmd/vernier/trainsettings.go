@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -80,7 +80,7 @@ func addConfig(s *run.Settings, path string) error {
 	if path == "" {
 		return nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := wholefile.Read(path)
 	if err != nil {
 		return fmt.Errorf("--config: %w", err)
 	}

@@ -30,6 +30,11 @@ func takes(more bool, names ...string) cobra.PositionalArgs {
 		if len(args) < len(names) {
 			return usagef("%s is missing", names[len(args)])
 		}
+		for i, arg := range args {
+			if arg == "" && len(names) > 0 {
+				return usagef("%s is empty", names[min(i, len(names)-1)])
+			}
+		}
 		if len(args) > len(names) && !more {
 			return usagef("unexpected argument %q", args[len(names)])
 		}

@@ -174,3 +174,29 @@ func TestVerifyRefusesFlagsThatDoNotGoTogether(t *testing.T) {
 		}
 	}
 }
+
+// TestArgumentsAndRatesThatAreNone: an empty argument is named, and a rate that no number of
+// pairs can show is said in few digits.
+func TestArgumentsAndRatesThatAreNone(t *testing.T) {
+	images, run := stripes(t, 8, 4), filepath.Join(t.TempDir(), "run")
+	if code, _, errs := vernier(t, quick(images, run)...); code != exitDone {
+		t.Fatal(errs)
+	}
+	for says, c := range map[string]struct {
+		code int
+		args []string
+	}{
+		"A is empty":     {exitUsage, []string{"verify", run, "", "b.png"}},
+		"IMAGE is empty": {exitUsage, []string{"embed", run, ""}},
+		"needs at least 1e+300 pairs of different": {exitFailed, []string{"verify", run, "--calibrate", "far=1e-300"}},
+		"want a beta above 0, up to 1e6":           {exitUsage, []string{"verify", run, "--calibrate", "fbeta=1e308"}},
+		"costs above 0, up to 1e12":                {exitUsage, []string{"verify", run, "--calibrate", "cost:prior=0.01,accept=1e308,reject=1"}},
+	} {
+		if code, _, errs := vernier(t, c.args...); code != c.code || !strings.Contains(errs, says) {
+			t.Errorf("%v: exit %d, want %d with %q\n%s", c.args, code, c.code, says, errs)
+		}
+	}
+	if code, out, errs := vernier(t, "verify", run, "--calibrate", "eer", "--calibrate-share", "0.0001"); code != exitDone || !strings.Contains(out, "on 2 of the 4 identities of") {
+		t.Errorf("a share of less than two identities: exit %d\n%s%s", code, out, errs)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -77,6 +78,14 @@ func (s *pairSource) halves(share float64, seed uint64) (calibration, test *pair
 		return nil, nil, 0, err
 	}
 	test, err = s.sample(t, names[1])
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	// Both sides have two identities at least, whatever the share.
+	n, all := len(calibration.identities), len(calibration.identities)+len(test.identities)
+	if math.Abs(float64(n)-share*float64(all)) >= 1 {
+		calibration.name = fmt.Sprintf("%d of the %d identities of %s", n, all, s.name)
+	}
 	return calibration, test, 0, err
 }
 

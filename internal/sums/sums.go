@@ -35,16 +35,10 @@ type Sums struct {
 // Read reads a file of checksums. Without one there are none.
 func Read(file string) (Sums, error) {
 	s := Sums{file, map[string]string{}}
-	info, err := os.Stat(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	f, err := wholefile.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
-	case err != nil:
-		return s, err
-	case !info.Mode().IsRegular():
-		return s, fmt.Errorf("%s is not a regular file", file)
 	}
-	f, err := os.Open(file)
 	if err != nil {
 		return s, err
 	}
@@ -149,12 +143,7 @@ func (s Sums) write(names []string) (err error) {
 
 // digest is the SHA-256 of a file in hexadecimal.
 func digest(path string) (string, error) {
-	if info, err := os.Stat(path); err != nil {
-		return "", err
-	} else if !info.Mode().IsRegular() { // reading a named pipe would not end
-		return "", fmt.Errorf("%s is not a regular file", path)
-	}
-	f, err := os.Open(path)
+	f, err := wholefile.Open(path)
 	if err != nil {
 		return "", err
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
@@ -26,7 +27,9 @@ func ReadFile(path string) ([]byte, error) {
 	if err := sums.Check(path); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	f, err := os.Open(path)
+	// Without O_NONBLOCK a named pipe that nobody writes to would never open. (One that
+	// somebody does is how shells put a command in the place of a file.)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
