@@ -25,7 +25,7 @@ var mayImport = map[string][]string{
 	"data":                          {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry", "internal/zipfile", "internal/unpack", "data/pixels"},
 	"train":                         {"model", "losses", "data", "eval", "weights", "layers", "internal/plural", "metric", "engine", "optim", "run", "internal/tfevents", "internal/setting"},
 	"train/sweep":                   {"train", "eval", "internal/nearest", "internal/plural", "engine", "run", "eval/plot"},
-	"report":                        {"eval", "model", "internal/plural", "engine", "internal/nametext", "run", "data/pixels"},
+	"report":                        {"eval", "model", "internal/plural", "engine", "internal/nametext", "run", "data/pixels", "internal/wholefile"},
 	"serve":                         {"eval", "gallery", "internal/nametext", "run", "", "data/pixels"},
 	"gallery":                       {"eval", "weights", "internal/wholefile", "internal/plural", "metric", "internal/sums"},
 	"eval":                          {"metric", "internal/table", "engine", "cpu"},

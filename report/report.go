@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/nametext"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
 )
@@ -108,7 +108,7 @@ func storedResults(folder run.Folder, sel run.Selection) (*run.Results, error) {
 	if sel.Data != "" || sel.Last || sel.Split != "" && sel.Split != "test" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(folder.Path(run.ResultsFile))
+	text, err := wholefile.Read(folder.Path(run.ResultsFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/run"
 )
 
@@ -46,7 +46,7 @@ func column(rows [][]string, name string) []float64 {
 
 // training draws how the run went.
 func (m *maker) training(folder run.Folder) error {
-	f, err := os.Open(folder.Path(run.HistoryFile))
+	f, err := wholefile.Open(folder.Path(run.HistoryFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // a run that was only begun
 	}

@@ -30,6 +30,9 @@ func TestARowThatIsCutOffIsFound(t *testing.T) {
 			t.Fatalf("%v: %s", args, errs)
 		}
 	}
+	if code, _, errs := vernier(t, "linear", "transform", model, table, "--out", table); code != exitUsage || !strings.Contains(errs, "that is what the rows are made of") {
+		t.Errorf("transform of a table onto itself: exit %d\n%s", code, errs)
+	}
 	query, err := filepath.Glob(filepath.Join(images, "*", "*"))
 	if err != nil {
 		t.Fatal(err)

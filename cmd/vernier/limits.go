@@ -172,11 +172,11 @@ func between0And1(text string) error {
 }
 
 func positive(text string) error {
-	return number("a number above 0", func(v float64) bool { return v > 0 && v <= math.MaxFloat32 })(text)
+	return number("a number above 0, up to 3.4e38", func(v float64) bool { return v > 0 && v <= math.MaxFloat32 })(text)
 }
 
 func notNegative(text string) error {
-	return number("at least 0", func(v float64) bool { return v >= 0 && v <= math.MaxFloat32 })(text)
+	return number("at least 0, up to 3.4e38", func(v float64) bool { return v >= 0 && v <= math.MaxFloat32 })(text)
 }
 
 // latestBestOrEpoch wants a checkpoint of a run.

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -31,6 +32,11 @@ and the label where there is one. Compare them with the metric that is printed.`
 			f.complete()
 			if out == "" {
 				return usagef("--out is missing: where to write the rows")
+			}
+			for _, in := range args {
+				if sameFile(in, out) {
+					return usagef("--out %s: that is what the rows are made of; it would be lost", out)
+				}
 			}
 			m, err := readLinearModel(args[0])
 			if err != nil {
@@ -61,6 +67,16 @@ and the label where there is one. Compare them with the metric that is printed.`
 	cmd.Flags().BoolVar(&f.read.NoLabel, "no-label", false, "the table has no label column")
 	cmd.Flags().StringVar(&out, "out", "", "CSV file to write")
 	return cmd
+}
+
+// sameFile reports whether two paths lead to one file that is there.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // writeTransformed writes rows as CSV: z1, z2, ... and the label of those that have one.
