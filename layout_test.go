@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"serve":                         {"eval", "gallery", "internal/nametext", "run", "", "data/pixels"},
 	"gallery":                       {"eval", "weights", "internal/wholefile", "internal/plural", "metric", "internal/sums"},
 	"eval":                          {"metric", "internal/table", "engine", "cpu"},
-	"linear":                        {"eval", "metric", "internal/plural", "internal/table", "engine", "eval/plot"},
+	"linear":                        {"eval", "metric", "internal/plural", "internal/table", "engine", "eval/plot", "internal/wholefile"},
 	"cuda":                          {"cuda/kernels", "cuda/internal/device", "cuda/internal/gpu", "cuda/internal/native", "metric", "engine", "internal/setting"},
 	"cuda/internal/abi":             {},
 	"cuda/internal/device":          {"cuda/kernels"},
