@@ -61,7 +61,7 @@ var mayImport = map[string][]string{
 	"internal/zipfile":              {},
 	"engine":                        {"metric"},
 	"optim":                         {"engine", "layers"},
-	"run":                           {"backbone", "data", "engine", "eval", "gallery", "internal/home", "internal/nametext", "internal/nearest", "internal/plural", "internal/sums", "internal/wholefile", "layers", "losses", "metric", "model", "optim", "weights", "eval/plot", "internal/setting", "data/pixels"},
+	"run":                           {"backbone", "data", "engine", "eval", "gallery", "internal/home", "internal/registry", "internal/nametext", "internal/nearest", "internal/plural", "internal/sums", "internal/wholefile", "layers", "losses", "metric", "model", "optim", "weights", "eval/plot", "internal/setting", "data/pixels"},
 	"eval/plot":                     {"eval", "internal/nametext", "internal/wholefile"},
 	"internal/tfevents":             {},
 	"data/internal/imagetest":       {},

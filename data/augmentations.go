@@ -35,6 +35,9 @@ func builtInAugmentations() []string {
 // AugmentationNames lists what Augmented knows.
 func AugmentationNames() []string { return append(builtInAugmentations(), ownAugmentations.Names()...) }
 
+// RegisteredAugmentations lists what RegisterAugmentation added.
+func RegisteredAugmentations() []string { return ownAugmentations.Names() }
+
 // Augmented returns the pipeline of training of an augmentation, one of
 // AugmentationNames, for a network whose images in evaluation r describes.
 func (r Recipe) Augmented(name string, norm Normalization) (*Pipeline, error) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/vernier-ml/vernier/internal/registry"
 )
 
 // Effective returns every parameter that New would give the loss of that name,
@@ -22,7 +24,10 @@ func Effective(name string, o Options) (map[string]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		return describe(l), nil
+		for v, ok := l.(*viewed); ok; v, ok = l.(*viewed) {
+			l = v.loss
+		}
+		return registry.Fields(l), nil
 	}
 	rows := catalogue()
 	i := slices.IndexFunc(rows, func(r constructor) bool { return r.name == name })

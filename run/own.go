@@ -1,6 +1,7 @@
 package run
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/registry"
 	"github.com/vernier-ml/vernier/losses"
 )
 
@@ -68,6 +70,43 @@ func (c Config) CheckLoss(classes int) error {
 	}
 	if len(differ) > 0 {
 		return fmt.Errorf("the loss %q that is registered is not the one that the run began with: %s", c.Loss.Name, strings.Join(differ, "; "))
+	}
+	return nil
+}
+
+// DescribeOwn describes a sampler and an augmentation that the program registered, by
+// "sampler" and "augmentation": the batches of the first epoch, and the steps with their
+// fields. Of what packages of this module have it says nothing: their settings are their
+// names and the seed.
+func (c Config) DescribeOwn(sampler data.Sampler) (map[string]string, error) {
+	own := map[string]string{}
+	if c.Sampler != data.SamplerBalanced && c.Sampler != data.SamplerRandom {
+		h := sha256.New()
+		for _, batch := range sampler.Epoch(0) {
+			fmt.Fprintln(h, batch)
+		}
+		own["sampler"] = fmt.Sprintf("%s, whose first batches have the digest %x", c.Sampler, h.Sum(nil)[:8])
+	}
+	if slices.Contains(data.RegisteredAugmentations(), c.Data.Augment) {
+		p, _, err := c.Pipelines()
+		if err != nil {
+			return nil, err
+		}
+		steps := make([]string, len(p.Steps))
+		for i, step := range p.Steps {
+			steps[i] = registry.Text(step)
+		}
+		own["augmentation"] = fmt.Sprintf("%s of %s", c.Data.Augment, strings.Join(steps, ", "))
+	}
+	return own, nil
+}
+
+// CheckOwn compares what DescribeOwn says now with what it said when the run began.
+func CheckOwn(before, now map[string]string) error {
+	for _, part := range slices.Sorted(maps.Keys(before)) {
+		if before[part] != now[part] {
+			return fmt.Errorf("the %s that is registered is not the one that the run began with: it was %s, and is %s", part, before[part], orNone(now[part]))
+		}
 	}
 	return nil
 }

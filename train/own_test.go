@@ -32,10 +32,13 @@ func init() {
 	data.Register("own-bars", func(path string, _ data.Options) (*data.Set, error) { return ownBars("1" + path) })
 	data.RegisterSampler("own-sampler", func(set *data.Set, o data.SamplerOptions) (data.Sampler, error) {
 		inner, err := data.NewBalanced(set, o.Classes, o.Images, o.Seed)
+		if !ownBackward {
+			return inner, err
+		}
 		return backwards{inner}, err
 	})
 	data.RegisterAugmentation("own-noise", func(r data.Recipe) ([]data.Transform, error) {
-		return []data.Transform{r.Base(), noise{}}, nil
+		return []data.Transform{r.Base(), noise{Dots: ownDots}}, nil
 	})
 	backbone.Register("own-net", func() (backbone.Backbone, error) {
 		pixels, err := backbone.PixelRange("half")
@@ -51,7 +54,12 @@ func init() {
 	})
 }
 
-var ownMargin = .3
+// What a later version of the program may have otherwise.
+var (
+	ownMargin   = .3
+	ownDots     = 10
+	ownBackward = true
+)
 
 // ownHinge is a triplet loss with a learned scale and a statistic: what a checkpoint has
 // to keep of it.
@@ -122,16 +130,16 @@ func (s backwards) Epoch(epoch int) [][]int {
 }
 
 // noise changes some pixels.
-type noise struct{}
+type noise struct{ Dots int }
 
 func (noise) Random() bool { return true }
 
-func (noise) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
+func (n noise) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 	dst := pixels.NewRGB(src.W, src.H)
 	for y := range src.H {
 		copy(dst.Row(y), src.Row(y))
 	}
-	for range 10 {
+	for range n.Dots {
 		dst.Row(r.IntN(src.H))[3*r.IntN(src.W)] = uint8(r.IntN(256))
 	}
 	return dst, nil
@@ -268,7 +276,11 @@ func TestARunDoesNotGoOnWithOtherPartsOfAProgram(t *testing.T) {
 	}
 	ownMargin = .4
 	refused(`the loss "own-hinge" that is registered is not the one that the run began with: Margin was 0.3, is 0.4`)
-	ownMargin = .3
+	ownMargin, ownDots = .3, 11
+	refused("the augmentation that is registered is not the one that the run began with: it was own-noise of data.ShorterCrop{Size: 16, W: 16, H: 16}, train.noise{Dots: 10}, and is own-noise of data.ShorterCrop{Size: 16, W: 16, H: 16}, train.noise{Dots: 11}")
+	ownDots, ownBackward = 10, false
+	refused("the sampler that is registered is not the one that the run began with: it was own-sampler, whose first batches have the digest")
+	ownBackward = true
 	text, err := os.ReadFile(f.Path(run.ConfigFile))
 	if err != nil {
 		t.Fatal(err)

@@ -164,6 +164,13 @@ func (s *Session) loadCheckpoint(path string, stored run.Config) error {
 	if s.state.Data != s.sets.Fingerprint {
 		return fmt.Errorf("the images of %s are not those that the run began with (some came, went, or changed their size), so it cannot go on: put them back, or train anew in another folder", s.cfg.Data.Spec)
 	}
+	own, err := s.cfg.DescribeOwn(s.sampler)
+	if err == nil {
+		err = run.CheckOwn(s.state.Own, own)
+	}
+	if err != nil {
+		return err
+	}
 	s.goOnWith(s.model.Params.Engine().Info())
 	if s.state.Released > 0 { // otherwise the warm-up's moments are in the file
 		if _, err := s.tune(); err != nil {

@@ -97,6 +97,8 @@ type state struct {
 	// continues exactly only where both are what they were.
 	Data   string      `json:"data"`
 	Engine engine.Info `json:"engine"`
+	// Own describes what the program registered: see run.Config.DescribeOwn.
+	Own map[string]string `json:"own,omitempty"`
 	// Released is the step after which the warm-up was over; 0 without one.
 	Released int `json:"released"`
 	// Mean and Std are of the metric between images of the epoch's last batch.
@@ -161,6 +163,9 @@ func (s *Session) begin(ctx context.Context) error {
 	s.state.Best = -1
 	s.state.Data, s.state.Engine = s.sets.Fingerprint, s.model.Params.Engine().Info()
 	var err error
+	if s.state.Own, err = s.cfg.DescribeOwn(s.sampler); err != nil {
+		return err
+	}
 	if s.cfg.Loss.Effective, err = losses.Effective(s.cfg.Loss.Name, s.cfg.LossOptions(len(s.sets.Train.Classes), s.cfg.Loss.Params)); err != nil {
 		return err
 	}
