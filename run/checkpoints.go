@@ -25,9 +25,10 @@ const (
 	linkSuffix         = ".link" // of a checkpoint's second name until it has it
 )
 
+// EpochCheckpoint is the name of the file of an epoch's own checkpoint.
 func EpochCheckpoint(n int) string { return fmt.Sprintf("%s%04d%s", epochPrefix, n, epochSuffix) }
 
-// keptEpochs lists the epochs that have a checkpoint of their own, in order.
+// KeptEpochs lists the epochs that have a checkpoint of their own, in order.
 func (f Folder) KeptEpochs() ([]int, error) {
 	entries, err := os.ReadDir(string(f))
 	if err != nil {
@@ -45,7 +46,7 @@ func (f Folder) KeptEpochs() ([]int, error) {
 	return list, nil
 }
 
-// link makes the latest checkpoint known under another name too: as a hard link,
+// LinkCheckpoint makes the latest checkpoint known under another name too: as a hard link,
 // which takes no room, or where the file system has none as a copy.
 func (f Folder) LinkCheckpoint(name string) error {
 	temporary := f.Path("." + name + linkSuffix)
@@ -82,7 +83,7 @@ func (f Folder) copyCheckpoint(name string) error {
 	return to.CloseAtomicallyReplace()
 }
 
-// sweep removes temporary files that a killed process left.
+// SweepTemporary removes temporary files that a killed process left.
 func (f Folder) SweepTemporary() error {
 	for _, name := range append(slices.Clone(runFiles), epochPrefix) {
 		wholefile.Sweep(string(f), name)

@@ -240,7 +240,7 @@ func (c Config) validateBatch() error {
 	return nil
 }
 
-// pipelines returns how images are prepared for training and for measuring.
+// Pipelines returns how images are prepared for training and for measuring.
 func (c Config) Pipelines() (train, measure *data.Pipeline, err error) {
 	if measure, err = c.Model.Input.Evaluation(); err != nil || c.Data.Augment == data.AugmentNone {
 		return measure, measure, err

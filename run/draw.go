@@ -28,7 +28,7 @@ const (
 	gridNeighbors = 8
 )
 
-// draw makes the pictures of a finished run: how it went (loss and Recall@1 by
+// Draw makes the pictures of a finished run: how it went (loss and Recall@1 by
 // epoch) and what came of it (distances inside and between classes, BRM Figs. 2
 // and 10; queries with their nearest neighbours, BRM Fig. 9).
 func (f Folder) Draw(ctx context.Context, eng engine.Engine, e *Embedded, history []EpochRecord) error {

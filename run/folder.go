@@ -84,7 +84,7 @@ func Claim(path string, force bool) (Folder, error) {
 	return f, nil
 }
 
-// clearCheckpoints removes all checkpoints of a run, and the models, so that it is one
+// ClearCheckpoints removes all checkpoints of a run, and the models, so that it is one
 // that has trained nothing.
 func (f Folder) ClearCheckpoints() error {
 	kept, err := f.KeptEpochs()
@@ -98,7 +98,7 @@ func (f Folder) ClearCheckpoints() error {
 	return f.remove(append(names, LastFile, BestFile)...)
 }
 
-// clearRest removes what else a run wrote, but its configuration.
+// ClearResults removes what else a run wrote, but its configuration.
 func (f Folder) ClearResults() error {
 	return f.remove(LogFile, HistoryFile, ResultsFile, FiguresFolder, ExportFolder, ReportFile, BoardFolder)
 }
@@ -112,7 +112,7 @@ func (f Folder) remove(names ...string) error {
 	return nil
 }
 
-// abandon removes what a run that could not begin has left.
+// Abandon removes what a run that could not begin has left.
 func (f Folder) Abandon() error {
 	if err := f.ClearCheckpoints(); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (f Folder) SaveJSON(name string, v any) error {
 	return f.WriteFile(name, append(text, '\n'))
 }
 
-// write replaces a file as a whole or not at all.
+// WriteFile replaces a file as a whole or not at all.
 func (f Folder) WriteFile(name string, text []byte) error {
 	return wholefile.WriteBytes(f.Path(name), text)
 }

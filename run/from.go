@@ -16,7 +16,7 @@ import (
 // FromBest is the value of Options.From for the best epoch.
 const FromBest = "best"
 
-// checkpoint finds the file that from means; "" if a run has none yet.
+// Checkpoint finds the file that from means; "" if a run has none yet.
 func (f Folder) Checkpoint(from string) (string, error) {
 	name := CheckpointFile
 	switch from {
@@ -91,7 +91,7 @@ func (f Folder) wayOn(path string) error {
 	return setting.Errorf("go on from another one, with the option %s "+strings.Join(others, ", or "), setting.Name("from"))
 }
 
-// damaged is the error about a checkpoint that cannot be read.
+// Damaged is the error about a checkpoint that cannot be read.
 func (f Folder) Damaged(path string, err error) error {
 	if !strings.Contains(err.Error(), "damaged") {
 		err = fmt.Errorf("%s is damaged: %w", filepath.Base(path), err)

@@ -61,7 +61,7 @@ func (c Config) validateFrozen() error {
 // frozenBatch is the number of images whose features are computed at once.
 const frozenBatch = 32
 
-// features opens, or makes, the outputs of the frozen blocks for all images of a
+// Features opens, or makes, the outputs of the frozen blocks for all images of a
 // run; nil if they are not kept.
 func (c Config) Features(ctx context.Context, all *data.Set, m *model.Model, opt Options) (*data.Features, error) {
 	if c.Data.CacheFrozen == "" {

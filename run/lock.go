@@ -13,7 +13,7 @@ const lockFile = ".lock"
 // ErrBusy says that another process is working in the run folder.
 var ErrBusy = errors.New("another vernier is working in this folder")
 
-// lock locks a folder until the file is closed.
+// Lock locks a folder until the file is closed.
 func (f Folder) Lock() (*os.File, error) {
 	file, err := os.OpenFile(f.Path(lockFile), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -6,17 +6,17 @@ import (
 	"github.com/vernier-ml/vernier/losses"
 )
 
-// lossOptions are what a loss or a term of the run is made with.
+// LossOptions are what a loss or a term of the run is made with.
 func (c Config) LossOptions(classes int, params map[string]string) losses.Options {
 	return losses.Options{Metric: c.Model.Metric, Scale: c.Model.Scale, Classes: classes, Dim: c.Model.Dim, Params: params}
 }
 
-// newLoss makes the loss for a number of training classes.
+// NewLoss makes the loss for a number of training classes.
 func (c Config) NewLoss(classes int) (losses.Loss, error) {
 	return losses.New(c.Loss.Name, c.LossOptions(classes, c.Loss.Params))
 }
 
-// newTerms makes what is added to it.
+// NewTerms makes what is added to it.
 func (c Config) NewTerms(classes int) ([]losses.Term, error) {
 	var list []losses.Term
 	for i, t := range c.Loss.Terms {

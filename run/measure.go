@@ -67,10 +67,10 @@ func EmbedWith(ctx context.Context, embedder *model.Embedder, dim int, loader *d
 	return e, nil
 }
 
-// rawSide is the largest picture whose pixels are compared.
+// RawSide is the largest picture whose pixels are compared.
 const RawSide = 32
 
-// rawPixels treats the pictures themselves, cut out as for the network, at most
+// RawPixels treats the pictures themselves, cut out as for the network, at most
 // 32 x 32 pixels large and with values 0..1, as embeddings: the plainest
 // baseline there is. Of a set of gray pictures one channel is taken, which
 // changes no cosine.

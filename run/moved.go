@@ -51,7 +51,7 @@ func (s *Settings) Moved(stored Config) (Config, error) {
 	return stored, nil
 }
 
-// gone says, where the place of a run's images is not there, how to name another.
+// ExplainMissing says, where the place of a run's images is not there, how to name another.
 func (c Config) ExplainMissing(err error) error {
 	if _, path, ok := strings.Cut(c.Data.Spec, ":"); ok {
 		if _, missing := os.Stat(path); errors.Is(missing, fs.ErrNotExist) {

@@ -27,7 +27,7 @@ func CheckFinite(row []float32, image string) error {
 	return nil
 }
 
-// checkFinite checks the embeddings of images of a set.
+// CheckFinite checks the embeddings of images of a set.
 func (r *Rows) CheckFinite(set *data.Set) error {
 	for i, item := range r.Items {
 		if err := CheckFinite(r.Row(i), set.Where(item)); err != nil {

@@ -23,6 +23,7 @@ func (s Sets) trained() []*data.Set {
 	return []*data.Set{s.Train, s.Validation}
 }
 
+// OpenSets opens the data set of a configuration and divides it: All is to be closed.
 func OpenSets(ctx context.Context, cfg Config, opt Options) (s Sets, err error) {
 	s.All, s.Fingerprint, err = openSet(ctx, cfg.Data.Spec, cfg.Data, opt)
 	if err != nil {
@@ -85,7 +86,7 @@ func CheckData(ctx context.Context, cfg Config) error {
 	return s.All.Close()
 }
 
-// measurable refuses a split of which the test classes can show nothing at the end.
+// CheckMeasurable refuses a split of which the test classes can show nothing at the end.
 func (s Sets) CheckMeasurable(cfg DataConfig) error {
 	if err := data.Testable(s.Test); err != nil {
 		return setting.Errorf("%s, training on %s: %w: choose other classes for training with %s, or give more images a class", cfg.Spec, cfg.TrainClasses, err, setting.Name("data.train_classes"))

@@ -183,7 +183,7 @@ func parseValue(t reflect.Type, text string) (*yaml.Node, error) {
 	return n, err
 }
 
-// assign Sets the value at a place of a struct.
+// assign sets the value at a place of a struct.
 func assign(v reflect.Value, path string, n *yaml.Node) error {
 	key, rest, more := strings.Cut(path, ".")
 	i, ok := fieldAt(v.Type(), key)
@@ -208,7 +208,7 @@ func assign(v reflect.Value, path string, n *yaml.Node) error {
 	return assign(f, rest, n)
 }
 
-// setNode Sets one value.
+// setNode sets one value.
 func setNode(v reflect.Value, n *yaml.Node) error {
 	switch {
 	case isText(v.Type()):
@@ -244,7 +244,7 @@ func setList(v reflect.Value, n *yaml.Node) error {
 	return nil
 }
 
-// setGroup Sets a struct that is an entry of a list.
+// setGroup sets a struct that is an entry of a list.
 func setGroup(v reflect.Value, n *yaml.Node) error {
 	if n.Kind != yaml.MappingNode {
 		return errors.New("want a group of keys, as in {name: value}")

@@ -19,7 +19,7 @@ type WeightsConfig struct {
 	SHA256 string `json:"sha256,omitempty"`
 }
 
-// start returns the network of a configuration as it is before the first step,
+// InitialModel returns the network of a configuration as it is before the first step,
 // and what was read for it from a weight file, or nil.
 func (c Config) InitialModel(eng engine.Engine) (*model.Model, *model.Loaded, error) {
 	m, err := model.New(eng, c.Model, c.Seed)

@@ -10,7 +10,7 @@ import (
 	"github.com/vernier-ml/vernier/run"
 )
 
-// probe measures a set again and again during a run. Its loader keeps small Sets
+// probe measures a set again and again during a run. Its loader keeps small sets
 // decoded.
 type probe struct {
 	set    *data.Set

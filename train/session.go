@@ -194,6 +194,7 @@ func (s *Session) begin(ctx context.Context) error {
 	return s.keeper.save()
 }
 
+// openLog begins, or goes on with, the log and TensorBoard's file.
 func (s *Session) openLog() (err error) {
 	if s.log, err = openLog(s.folder.Path(run.LogFile), s.state.Steps); err != nil {
 		return err
@@ -205,6 +206,7 @@ func (s *Session) openLog() (err error) {
 	return err
 }
 
+// prepare opens the images of a run and builds its model and the graph of a step.
 func prepare(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.Engine, opt Options) (s *Session, err error) {
 	if eng == nil {
 		return nil, errors.New("the engine is nil: cpu.New makes one")
@@ -216,7 +218,7 @@ func prepare(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.
 	if s.sets, err = run.OpenSets(ctx, cfg, opt.run()); err != nil {
 		return nil, err
 	}
-	made := s // an error's return Sets s to nil
+	made := s // an error's return sets s to nil
 	defer func() {
 		if err != nil {
 			made.Close()
