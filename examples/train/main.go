@@ -11,6 +11,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -31,7 +32,11 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := work(ctx, os.Args[1], images); err != nil {
+	err := work(ctx, os.Args[1], images)
+	if errors.Is(err, context.Canceled) {
+		log.Fatal("stopped and saved: the same command goes on")
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }
