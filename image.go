@@ -9,6 +9,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
@@ -83,7 +84,7 @@ func (m *Model) numbers(ctx context.Context, dst []float32, img Image) error {
 		return err
 	}
 	if m.model.Shorter > 0 { // as in training
-		if rgb, err = (data.Shrink{Size: m.model.Shorter}).Apply(rgb, nil); err != nil {
+		if rgb, err = (transform.Shrink{Size: m.model.Shorter}).Apply(rgb, nil); err != nil {
 			return err
 		}
 	}

@@ -14,16 +14,16 @@ const module = "github.com/vernier-ml/vernier"
 // import, directly. A package outside this table is a failure, so that a new
 // room is a decision and not an accident. "" is the module's root, package vernier.
 var mayImport = map[string][]string{
-	"":                              {"model", "data", "eval", "gallery", "cpu", "engine", "metric", "internal/nametext", "run", "data/pixels"},
+	"":                              {"model", "data", "eval", "gallery", "cpu", "engine", "metric", "internal/nametext", "run", "data/pixels", "data/transform"},
 	"examples/embed":                {""},
-	"cmd/vernier":                   {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "internal/setting", "data/pixels"},
+	"cmd/vernier":                   {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "internal/setting", "data/pixels", "data/transform"},
 	"model":                         {"backbone", "layers", "weights", "metric", "engine"},
-	"backbone":                      {"layers", "engine", "data", "internal/registry", "data/pixels"},
+	"backbone":                      {"layers", "engine", "internal/registry", "data/pixels", "data/transform"},
 	"metric":                        {},
 	"layers":                        {"metric", "engine"},
 	"losses":                        {"layers", "metric", "engine", "internal/registry"},
-	"data":                          {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry", "internal/zipfile", "internal/unpack", "data/pixels"},
-	"train":                         {"model", "losses", "data", "eval", "weights", "layers", "internal/plural", "metric", "engine", "optim", "run", "internal/tfevents", "internal/setting"},
+	"data":                          {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry", "internal/zipfile", "internal/unpack", "data/pixels", "data/transform"},
+	"train":                         {"model", "losses", "data", "eval", "weights", "layers", "internal/plural", "metric", "engine", "optim", "run", "internal/tfevents", "internal/setting", "data/transform"},
 	"train/sweep":                   {"train", "eval", "internal/nearest", "internal/plural", "engine", "run", "eval/plot"},
 	"report":                        {"eval", "model", "internal/plural", "engine", "internal/nametext", "run", "data/pixels", "internal/wholefile"},
 	"serve":                         {"eval", "gallery", "internal/nametext", "run", "", "data/pixels"},
@@ -61,15 +61,16 @@ var mayImport = map[string][]string{
 	"internal/zipfile":              {},
 	"engine":                        {"metric"},
 	"optim":                         {"engine", "layers"},
-	"run":                           {"backbone", "data", "engine", "eval", "gallery", "internal/home", "internal/registry", "internal/nametext", "internal/nearest", "internal/plural", "internal/sums", "internal/wholefile", "layers", "losses", "metric", "model", "optim", "weights", "eval/plot", "internal/setting", "data/pixels"},
+	"run":                           {"backbone", "data", "engine", "eval", "gallery", "internal/home", "internal/registry", "internal/nametext", "internal/nearest", "internal/plural", "internal/sums", "internal/wholefile", "layers", "losses", "metric", "model", "optim", "weights", "eval/plot", "internal/setting", "data/pixels", "data/transform"},
 	"eval/plot":                     {"eval", "internal/nametext", "internal/wholefile"},
 	"internal/tfevents":             {},
 	"data/internal/imagetest":       {},
 	"data/pixels":                   {},
 	"examples/custombackbone":       {"backbone", "cpu", "engine", "layers", "model", "run", "train"},
-	"examples/customdata":           {"cpu", "data", "data/pixels", "run", "train"},
+	"examples/customdata":           {"cpu", "data", "data/pixels", "run", "train", "data/transform"},
 	"examples/customloss":           {"cpu", "losses", "run", "train"},
 	"examples/train":                {"cpu", "run", "train"},
+	"data/transform":                {"data/pixels", "internal/registry"},
 }
 
 // TestImportsFollowTheLayout asks the go command, so that build tags and new

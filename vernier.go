@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/vernier-ml/vernier/cpu"
-	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
@@ -30,7 +30,7 @@ type Model struct {
 	name      string // for messages
 	model     *model.Model
 	threshold *float64
-	pipeline  *data.Pipeline
+	pipeline  *transform.Pipeline
 	decoding  pixels.Options
 	decoder   *pixels.Decoder
 	workers   *semaphore.Weighted // that decode

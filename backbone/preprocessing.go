@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 )
 
 // Preprocessing says how a picture becomes the network's input in evaluation:
@@ -33,25 +33,25 @@ func (p Preprocessing) WithSize(size int) Preprocessing {
 }
 
 // Evaluation returns the pipeline that prepares pictures so, without any draw.
-func (p Preprocessing) Evaluation() (*data.Pipeline, error) {
+func (p Preprocessing) Evaluation() (*transform.Pipeline, error) {
 	return p.Recipe().Eval(p.Normalization())
 }
 
 // Training returns the pipeline of a recipe with augmentation, which ends with
 // images of p's size and range.
-func (p Preprocessing) Training(r data.Recipe) (*data.Pipeline, error) {
+func (p Preprocessing) Training(r transform.Recipe) (*transform.Pipeline, error) {
 	return r.WithSize(p.Size).Train(p.Normalization())
 }
 
 // Augmented returns the pipeline of an augmentation by its name, one of
-// data.AugmentationNames, which ends with images of p's size and range.
-func (p Preprocessing) Augmented(name string) (*data.Pipeline, error) {
+// transform.Names, which ends with images of p's size and range.
+func (p Preprocessing) Augmented(name string) (*transform.Pipeline, error) {
 	return p.Recipe().Augmented(name, p.Normalization())
 }
 
 // Recipe is the geometry of p without augmentation.
-func (p Preprocessing) Recipe() data.Recipe {
-	r := data.Recipe{Size: p.Size, Resize: p.Resize, Stretch: p.Stretch}
+func (p Preprocessing) Recipe() transform.Recipe {
+	r := transform.Recipe{Size: p.Size, Resize: p.Resize, Stretch: p.Stretch}
 	if p.Bicubic {
 		r.Filter = pixels.Bicubic
 	}
@@ -59,8 +59,8 @@ func (p Preprocessing) Recipe() data.Recipe {
 }
 
 // Normalization is what makes numbers of channel values.
-func (p Preprocessing) Normalization() data.Normalization {
-	return data.Normalization{Range: p.Range, Mean: p.Mean, Std: p.Std, BGR: p.BGR}
+func (p Preprocessing) Normalization() transform.Normalization {
+	return transform.Normalization{Range: p.Range, Mean: p.Mean, Std: p.Std, BGR: p.BGR}
 }
 
 // pixelRanges are the usual ways to feed channel values to a network.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
-	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/engine"
 )
 
@@ -42,7 +42,7 @@ func drawBytes(n int, number int) []uint8 {
 	return x
 }
 
-func byteNumbers(n data.Normalization) engine.ByteNumbers {
+func byteNumbers(n transform.Normalization) engine.ByteNumbers {
 	table, reverse := n.Bytes()
 	return engine.ByteNumbers{Table: table[:], Reverse: reverse}
 }
@@ -81,7 +81,7 @@ func TestBatchesThatAreSentAheadArriveInTheirTurn(t *testing.T) {
 }
 
 func sentAhead(t *testing.T, eng *Engine) {
-	for _, norm := range []data.Normalization{data.ImageNet(), data.Caffe()} {
+	for _, norm := range []transform.Normalization{transform.ImageNet(), transform.Caffe()} {
 		shape := []int{2, 3, 5, 7}
 		dst, err := eng.New(shape...)
 		if err != nil {
@@ -135,7 +135,7 @@ func TestTheBatchThatWasSentLastArrives(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		numbers := byteNumbers(data.UnitRange())
+		numbers := byteNumbers(transform.UnitRange())
 		f := newFeed(t, eng, dst, numbers)
 		for i := range 5 {
 			if err := f.Send(drawBytes(48, i)); err != nil {
@@ -163,7 +163,7 @@ func TestAFeedTakesItsMemoryOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFeed(t, eng, dst, byteNumbers(data.ImageNet()))
+	f := newFeed(t, eng, dst, byteNumbers(transform.ImageNet()))
 	before := map[string]int{}
 	for name, n := range dev.Calls {
 		before[name] = n
@@ -193,7 +193,7 @@ func TestAFeedRefusesWhatDoesNotFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	numbers := byteNumbers(data.ImageNet())
+	numbers := byteNumbers(transform.ImageNet())
 	refused := func(err error, want string) {
 		t.Helper()
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -229,7 +229,7 @@ func TestAFeedThatCannotBeMadeLeavesNothingBehind(t *testing.T) {
 			}
 			return nil
 		}
-		if _, err := eng.Feed(dst, byteNumbers(data.ImageNet())); err == nil || !strings.Contains(err.Error(), "no more of "+call) {
+		if _, err := eng.Feed(dst, byteNumbers(transform.ImageNet())); err == nil || !strings.Contains(err.Error(), "no more of "+call) {
 			t.Errorf("%s: got %v", call, err)
 		}
 		dev.Fault = nil

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/enginetest/reference"
 	"github.com/vernier-ml/vernier/layers"
@@ -44,7 +44,7 @@ const (
 
 func newResident(t *testing.T, eng engine.Engine) *resident {
 	t.Helper()
-	n := &resident{eng: eng, ps: layers.NewParams(eng, 7), numbers: byteNumbers(data.Caffe())}
+	n := &resident{eng: eng, ps: layers.NewParams(eng, 7), numbers: byteNumbers(transform.Caffe())}
 	n.g = layers.NewGraph(eng, n.ps)
 	n.images = n.g.Input("images", residentBatch, 3, residentSide, residentSide)
 	x := n.g.Scale("scale", n.images, 1./64)
@@ -185,7 +185,7 @@ func TestImagesAreEmbeddedFromBytes(t *testing.T) {
 		}
 		defer embedder.Close()
 		const images = 7
-		numbers, pixels := byteNumbers(data.ImageNet()), drawBytes(images*3*256, 1)
+		numbers, pixels := byteNumbers(transform.ImageNet()), drawBytes(images*3*256, 1)
 		if _, err := embedder.EmbedPixels(nil, pixels); err == nil || !strings.Contains(err.Error(), "TakePixels") {
 			t.Errorf("before it was told what bytes stand for: %v", err)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/data/internal/imagetest"
+	"github.com/vernier-ml/vernier/data/transform"
 	"golang.org/x/sys/unix"
 )
 
@@ -36,11 +37,11 @@ func cpuSeconds(b *testing.B) float64 {
 // decoded images in memory.
 func BenchmarkLoader(b *testing.B) {
 	spec := benchSet(b)
-	recipe, err := Preset("pa")
+	recipe, err := transform.Preset("pa")
 	if err != nil {
 		b.Fatal(err)
 	}
-	p, err := recipe.Train(ImageNet())
+	p, err := recipe.Train(transform.ImageNet())
 	if err != nil {
 		b.Fatal(err)
 	}

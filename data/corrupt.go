@@ -163,8 +163,8 @@ func (c Corruption) apply(src *pixels.RGB, r *rand.Rand) *pixels.RGB {
 
 // occlude paints a box.
 func occlude(m *pixels.RGB, r *rand.Rand) {
-	area := float64(m.W*m.H) * between(r, minHidden, maxHidden)
-	ratio := math.Exp(between(r, math.Log(minHiddenRatio), math.Log(maxHiddenRatio)))
+	area := float64(m.W*m.H) * uniform(r, minHidden, maxHidden)
+	ratio := math.Exp(uniform(r, math.Log(minHiddenRatio), math.Log(maxHiddenRatio)))
 	w := min(max(int(math.Round(math.Sqrt(area*ratio))), 1), m.W)
 	h := min(max(int(math.Round(math.Sqrt(area/ratio))), 1), m.H)
 	at := image.Pt(r.IntN(m.W-w+1), r.IntN(m.H-h+1))
@@ -218,3 +218,6 @@ func Mislabel(set *Set, share float64, seed uint64) (*Set, error) {
 	}
 	return &out, nil
 }
+
+// uniform draws from low..high.
+func uniform(r *rand.Rand, low, high float64) float64 { return low + (high-low)*r.Float64() }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data/internal/imagetest"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 	"golang.org/x/image/tiff"
 )
 
@@ -57,7 +58,7 @@ func TestPartlyDecodedImagesGiveTheSameBatches(t *testing.T) {
 	f["c0/x.png"] = imagetest.EncodePNG(t, picture(60, 70, 1))
 	f["c1/cut.jpg"] = imagetest.EncodeJPEG(t, smooth(200, 150, 3))[:3000]
 	set := mustOpen(t, "folder:"+f.folder(t))
-	p, err := Recipe{Size: 24, MinArea: 0.1, MaxArea: 1, Flip: true}.Train(ImageNet())
+	p, err := transform.Recipe{Size: 24, MinArea: 0.1, MaxArea: 1, Flip: true}.Train(transform.ImageNet())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,10 +8,9 @@
 //	set, err := data.Open(ctx, "folder:birds.zip", data.Options{})
 //	train, test, err := data.Split(set, data.FirstHalf())
 //
-// A Pipeline is a list of Transforms and the Normalization that makes numbers of
-// pixels; a Recipe writes the usual ones. A Sampler says which items form the
-// batches of an epoch, as a function of its seed and the epoch alone. A Loader
-// runs both with several workers:
+// Package data/pixels decodes images; a Pipeline of package data/transform makes numbers
+// of them. A Sampler says which items form the batches of an epoch, as a function of its
+// seed and the epoch alone. A Loader runs both with several workers:
 //
 //	sampler, err := data.NewBalanced(train, 16, 4, seed)
 //	loader, err := data.NewLoader(train, pipeline, data.LoaderOptions{Seed: seed})
@@ -20,14 +19,12 @@
 // Every random draw is a function of (seed, epoch, item, visit), so batches do
 // not depend on the number of workers, and a run continues from (epoch, batch).
 //
-// Images are decoded to 8-bit RGB as Pillow's convert("RGB") does, resized as
-// Pillow's antialiased filters do, and handed over as (B, 3, H, W) float32. Of a
-// baseline JPEG no more is decoded than a random crop needs.
+// Images are handed over as (B, 3, H, W) float32. Of a baseline JPEG no more is decoded
+// than a random crop needs.
 //
-// A program has sets, samplers and augmentations of its own: NewSet makes a Set of labels
-// and a function that loads an image, Sampler and Transform are interfaces of two
-// methods. Register, RegisterSampler and RegisterAugmentation give them names, by which
-// the settings of a run have them.
+// A program has sets and samplers of its own: NewSet makes a Set of labels and a function
+// that loads an image, Sampler is an interface of two methods. Register and
+// RegisterSampler give them names, by which the settings of a run have them.
 //
 // Prepare keeps the images of a set decoded, in a mapped file that is many times
 // faster to read. Check finds what is wrong with a set, Get fetches a public one,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 	"io/fs"
 	"os"
 	"path"
@@ -132,7 +133,7 @@ func (v emojiVendor) draw(file string) (*pixels.RGB, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err = Stretch{W: EmojiSide, H: EmojiSide}.Apply(m, nil)
+	m, err = transform.Stretch{W: EmojiSide, H: EmojiSide}.Apply(m, nil)
 	if err != nil {
 		return nil, err
 	}

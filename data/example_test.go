@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/transform"
 )
 
 func ExampleSplit() {
@@ -32,11 +33,11 @@ func ExampleLoader_Epoch() {
 		log.Fatal(err)
 	}
 	defer set.Close()
-	recipe, err := data.Preset("characters")
+	recipe, err := transform.Preset("characters")
 	if err != nil {
 		log.Fatal(err)
 	}
-	pipeline, err := recipe.Train(data.Symmetric())
+	pipeline, err := recipe.Train(transform.Symmetric())
 	if err != nil {
 		log.Fatal(err)
 	}

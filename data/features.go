@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"github.com/vernier-ml/vernier/data/transform"
 	"hash/crc32"
 	"image"
 	"math"
@@ -101,7 +102,7 @@ func (o FeatureOptions) head(key [sha256.Size]byte, rows int) []byte {
 // image's size or time, the pipeline or Of changed, or the file is damaged: its
 // checksums are looked at before anything is taken from it. Computing goes on where it was
 // interrupted. Of several processes that want the same file one works and the others wait.
-func CacheFeatures(ctx context.Context, set *Set, pipeline *Pipeline, o FeatureOptions) (*Features, error) {
+func CacheFeatures(ctx context.Context, set *Set, pipeline *transform.Pipeline, o FeatureOptions) (*Features, error) {
 	f, err := cacheFeatures(ctx, set, pipeline, o)
 	if err != nil {
 		return nil, fmt.Errorf("features of %s: %w", set.Name, err)
@@ -109,7 +110,7 @@ func CacheFeatures(ctx context.Context, set *Set, pipeline *Pipeline, o FeatureO
 	return f, nil
 }
 
-func cacheFeatures(ctx context.Context, set *Set, pipeline *Pipeline, o FeatureOptions) (*Features, error) {
+func cacheFeatures(ctx context.Context, set *Set, pipeline *transform.Pipeline, o FeatureOptions) (*Features, error) {
 	if pipeline.Random() || o.Compute == nil || o.Batch < 1 || min(o.Shape[0], o.Shape[1], o.Shape[2]) < 1 {
 		return nil, fmt.Errorf("shape %v, batches of %d, random steps: %v; sizes must be positive and images the same every time", o.Shape, o.Batch, pipeline.Random())
 	}

@@ -15,12 +15,13 @@ import (
 
 	"github.com/vernier-ml/vernier/data/internal/imagetest"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 )
 
 // grids is a pipeline of 3 x 4 x 4 numbers.
-func grids(t testing.TB) *Pipeline {
+func grids(t testing.TB) *transform.Pipeline {
 	t.Helper()
-	p, err := NewPipeline(4, 4, UnitRange(), Stretch{4, 4, pixels.Bilinear})
+	p, err := transform.NewPipeline(4, 4, transform.UnitRange(), transform.Stretch{W: 4, H: 4, Filter: pixels.Bilinear})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vernier-ml/vernier/data/transform"
 	"golang.org/x/sys/unix"
 )
 
@@ -28,7 +29,7 @@ func (n featureName) lock() string       { return filepath.Join(n.dir, n.owner+"
 // featureBuild is the making of a file.
 type featureBuild struct {
 	set      *Set
-	pipeline *Pipeline
+	pipeline *transform.Pipeline
 	o        FeatureOptions
 	items    []int // a row each
 	key      [sha256.Size]byte

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/data/internal/imagetest"
+	"github.com/vernier-ml/vernier/data/transform"
 )
 
 // Labels from 1 on, with gaps, or that are words, become 0..C-1, and Classes
@@ -57,7 +58,7 @@ func TestMemoryStaysFlatOverTenThousandImages(t *testing.T) {
 	}
 	f["list.csv"] = []byte(table.String())
 	spec := "csv:" + filepath.Join(f.folder(t), "list.csv")
-	p, err := Recipe{Size: 16, MinArea: 0.3, MaxArea: 1, Flip: true}.Train(ImageNet())
+	p, err := transform.Recipe{Size: 16, MinArea: 0.3, MaxArea: 1, Flip: true}.Train(transform.ImageNet())
 	if err != nil {
 		t.Fatal(err)
 	}

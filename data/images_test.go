@@ -15,7 +15,7 @@ func TestOpenImagesTakesFilesAndFolders(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(p), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		picture, err := os.ReadFile("testdata/golden/images/files/gray.png")
+		picture, err := os.ReadFile("transform/testdata/golden/images/files/gray.png")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 	"image"
 	"iter"
 	"math/rand/v2"
@@ -39,7 +40,7 @@ type LoaderOptions struct {
 type Loader struct {
 	set      *Set
 	shape    [3]int // of an item's numbers
-	pipeline *Pipeline
+	pipeline *transform.Pipeline
 	features *featureRows // in place of pipeline, see NewFeatureLoader
 	o        LoaderOptions
 	memo     *memo
@@ -52,8 +53,8 @@ type Loader struct {
 }
 
 // NewLoader loads images of set through pipeline.
-func NewLoader(set *Set, pipeline *Pipeline, o LoaderOptions) (*Loader, error) {
-	if err := pipeline.check(); err != nil {
+func NewLoader(set *Set, pipeline *transform.Pipeline, o LoaderOptions) (*Loader, error) {
+	if err := pipeline.Check(); err != nil {
 		return nil, fmt.Errorf("loader: %w", err)
 	}
 	l, err := newLoader(set, [3]int{3, pipeline.H, pipeline.W}, o)
@@ -211,23 +212,23 @@ func (l *Loader) fill(ctx context.Context, dst cell, item, epoch, visit int) err
 	if l.pipeline.Random() {
 		r = draw()
 	}
-	if crop, ok := l.pipeline.firstCrop(); ok && l.memo.full.Load() && l.memo.get(item) == nil {
-		m, err := l.set.loadPart(ctx, item, func(w, h int) image.Rectangle { return crop.box(w, h, r) })
+	if crop, ok := l.pipeline.FirstCrop(); ok && l.memo.full.Load() && l.memo.get(item) == nil {
+		m, err := l.set.loadPart(ctx, item, func(w, h int) image.Rectangle { return crop.Box(w, h, r) })
 		if err != nil {
 			return err
 		}
-		return l.finish(dst, item, crop.resize(m), r, 1)
+		return l.finish(dst, item, crop.Resize(m), r, 1)
 	}
 	m, err := l.prepared(ctx, item)
 	if err != nil {
 		return err
 	}
-	return l.finish(dst, item, m, r, l.pipeline.fixed)
+	return l.finish(dst, item, m, r, l.pipeline.Fixed)
 }
 
 // finish runs the steps from number from on, and writes what they end with.
 func (l *Loader) finish(dst cell, item int, m *pixels.RGB, r *rand.Rand, from int) error {
-	m, err := l.pipeline.finish(m, r, from)
+	m, err := l.pipeline.Finish(m, r, from)
 	if err != nil {
 		return &ImageError{l.set.Where(item), err}
 	}
@@ -250,7 +251,7 @@ func (l *Loader) prepared(ctx context.Context, item int) (*pixels.RGB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m, err = l.pipeline.prepare(m); err != nil {
+	if m, err = l.pipeline.Prepare(m); err != nil {
 		return nil, &ImageError{l.set.Where(item), err}
 	}
 	l.memo.put(item, m)

@@ -3,7 +3,6 @@ package data
 import (
 	"context"
 	"errors"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,22 +11,25 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 )
 
-func testPipeline(t testing.TB, random bool) *Pipeline {
+func testPipeline(t testing.TB, random bool) *transform.Pipeline {
 	t.Helper()
-	recipe := Recipe{Size: 8, Stretch: true}
+	recipe := transform.Recipe{Size: 8, Stretch: true}
 	if random {
 		recipe.Degrees, recipe.Shift, recipe.Pad, recipe.Flip = 20, 0.1, 2, true
 	}
-	p, err := recipe.Train(UnitRange())
+	p, err := recipe.Train(transform.UnitRange())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
 }
 
-func mustLoader(t testing.TB, set *Set, p *Pipeline, o LoaderOptions) *Loader {
+func mustLoader(t testing.TB, set *Set, p *transform.Pipeline, o LoaderOptions) *Loader {
 	t.Helper()
 	l, err := NewLoader(set, p, o)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"image"
 	"image/color"
 	"image/png"
@@ -13,6 +12,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 )
 
 // squares is a set of a program's own: 5 classes of 4 gray images, whose level says
@@ -71,7 +73,7 @@ func TestASetOfAProgramsOwn(t *testing.T) {
 	if err != nil || !r.OK() || r.Images != 20 || r.MaxWidth != 8 || len(r.Bad) != 0 {
 		t.Errorf("checked: %+v, %v", r, err)
 	}
-	pipeline, err := Recipe{Size: 4, Stretch: true}.Eval(UnitRange())
+	pipeline, err := transform.Recipe{Size: 4, Stretch: true}.Eval(transform.UnitRange())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +232,7 @@ func TestSetsThatNobodyMadeAreErrors(t *testing.T) {
 	if _, ok := zero.Prepared(); ok {
 		t.Error("the zero set is prepared")
 	}
-	pipeline, err := Recipe{Size: 4}.Eval(UnitRange())
+	pipeline, err := transform.Recipe{Size: 4}.Eval(transform.UnitRange())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +269,7 @@ func TestSetsThatNobodyMadeAreErrors(t *testing.T) {
 	if err := uses["load"](shrunk); !errors.Is(err, errNoImages) {
 		t.Errorf("without images, shrunk: %v", err)
 	}
-	if _, err := NewLoader(bare, &Pipeline{W: 4, H: 4}, LoaderOptions{}); err == nil || !strings.Contains(err.Error(), "want one that NewPipeline") {
+	if _, err := NewLoader(bare, &transform.Pipeline{W: 4, H: 4}, LoaderOptions{}); err == nil || !strings.Contains(err.Error(), "want one that NewPipeline") {
 		t.Errorf("a pipeline that nobody made: %v", err)
 	}
 	if _, err := NewLoader(bare, nil, LoaderOptions{}); err == nil || !strings.Contains(err.Error(), "want one that NewPipeline") {

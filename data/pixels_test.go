@@ -1,6 +1,7 @@
 package data
 
 import (
+	"github.com/vernier-ml/vernier/data/transform"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,9 +17,9 @@ func TestNumbersAreTheTableOfThePixels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	everything := Recipe{Size: 8, MinArea: .3, MaxArea: 1, Degrees: 20, MinScale: .9, MaxScale: 1.1, Shift: .1, Pad: 2, Flip: true,
+	everything := transform.Recipe{Size: 8, MinArea: .3, MaxArea: 1, Degrees: 20, MinScale: .9, MaxScale: 1.1, Shift: .1, Pad: 2, Flip: true,
 		Jitter: .4, Grey: .3, Blur: .5, Erase: .5}
-	for name, norm := range map[string]Normalization{"unit": UnitRange(), "symmetric": Symmetric(), "imagenet": ImageNet(), "caffe": Caffe()} {
+	for name, norm := range map[string]transform.Normalization{"unit": transform.UnitRange(), "symmetric": transform.Symmetric(), "imagenet": transform.ImageNet(), "caffe": transform.Caffe()} {
 		p, err := everything.Train(norm)
 		if err != nil {
 			t.Fatal(err)

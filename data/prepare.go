@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
@@ -226,7 +227,7 @@ func fillPrepared(ctx context.Context, set *Set, f *os.File, entries []entry, o 
 func preparedImage(ctx context.Context, set *Set, i, shorter int) *pixels.RGB {
 	m, err := set.Load(ctx, i)
 	if err == nil {
-		m, err = Shrink{Size: shorter}.Apply(m, nil)
+		m, err = transform.Shrink{Size: shorter}.Apply(m, nil)
 	}
 	if err != nil {
 		return nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data/internal/imagetest"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 )
 
 // photoFiles is a set of larger and smaller images, one of them unreadable.
@@ -63,7 +64,7 @@ func TestPreparedSetEvaluatesToTheSameNumbers(t *testing.T) {
 		if decoded != 6 {
 			t.Errorf("%s: %d images decoded", name, decoded)
 		}
-		eval := ShorterCrop{32, 28, 28, pixels.Bilinear}
+		eval := transform.ShorterCrop{Size: 32, W: 28, H: 28, Filter: pixels.Bilinear}
 		for i := range raw.Items {
 			want, err := raw.Load(t.Context(), i)
 			got, gotErr := set.Load(t.Context(), i)
@@ -79,7 +80,7 @@ func TestPreparedSetEvaluatesToTheSameNumbers(t *testing.T) {
 			if min(got.W, got.H) > 32 {
 				t.Errorf("%s: %d x %d pixels", raw.Where(i), got.W, got.H)
 			}
-			if !bytes.Equal(mustApply(t, eval, got).Compact().Pix, mustApply(t, eval, want).Compact().Pix) {
+			if !bytes.Equal(applied(t, eval, got).Compact().Pix, applied(t, eval, want).Compact().Pix) {
 				t.Errorf("%s: other pixels", raw.Where(i))
 			}
 			if set.Where(i) != raw.Where(i) {
@@ -285,7 +286,7 @@ func TestPreparedSetFeedsALoader(t *testing.T) {
 	f := maps.Clone(photoFiles(t))
 	delete(f, "b/bad.jpg")
 	set, _ := prepareAt(t, t.TempDir(), "folder:"+f.folder(t))
-	p, err := Recipe{Size: 16, MinArea: 0.3, MaxArea: 1, Flip: true}.Train(UnitRange())
+	p, err := transform.Recipe{Size: 16, MinArea: 0.3, MaxArea: 1, Flip: true}.Train(transform.UnitRange())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,4 +301,13 @@ func TestPreparedSetFeedsALoader(t *testing.T) {
 			t.Error("other batches from memory")
 		}
 	}
+}
+
+func applied(t *testing.T, tr transform.Step, m *pixels.RGB) *pixels.RGB {
+	t.Helper()
+	out, err := tr.Apply(m, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }

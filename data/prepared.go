@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 	"hash/crc32"
 	"os"
 	"sync"
@@ -109,7 +110,7 @@ func (p *prepared) image(ctx context.Context, it Item) (*pixels.RGB, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Shrink{Size: p.shorter}.Apply(m, nil)
+	return transform.Shrink{Size: p.shorter}.Apply(m, nil)
 }
 
 // cropped marks a store whose images are their items' boxes already.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 	"golang.org/x/sys/unix"
 )
 
@@ -124,7 +125,7 @@ func estimate(set *Set, shorter int) int64 {
 			w, h = min(w, it.Box.Dx()), min(h, it.Box.Dy())
 		}
 		if min(w, h) > shorter {
-			w, h = shorterSize(w, h, shorter)
+			w, h = transform.ShorterSize(w, h, shorter)
 		}
 		bytes += 3 * int64(w) * int64(h)
 		counted++

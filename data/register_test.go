@@ -2,11 +2,14 @@ package data
 
 import (
 	"fmt"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 )
 
 func TestAKindOfSetsOfAProgramsOwn(t *testing.T) {
@@ -100,7 +103,7 @@ func TestASamplerOfAProgramsOwn(t *testing.T) {
 		}
 	}
 	// A loader trusts no sampler.
-	pipeline, err := Recipe{Size: 4}.Eval(UnitRange())
+	pipeline, err := transform.Recipe{Size: 4}.Eval(transform.UnitRange())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,22 +138,11 @@ func (dim) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 }
 
 func TestAnAugmentationOfAProgramsOwn(t *testing.T) {
-	var of Recipe
-	RegisterAugmentation("dim", func(r Recipe) ([]Transform, error) {
-		of = r
-		return []Transform{r.Base(), dim{}}, nil
-	})
-	RegisterAugmentation("no-steps", func(Recipe) ([]Transform, error) { return nil, nil })
-	RegisterAugmentation("nil-step", func(r Recipe) ([]Transform, error) { return []Transform{r.Base(), nil}, nil })
-	t.Cleanup(func() {
-		for _, name := range []string{"dim", "no-steps", "nil-step"} {
-			ownAugmentations.Remove(name)
-		}
-	})
-	r := Recipe{Size: 4, Stretch: true}
-	p, err := r.Augmented("dim", UnitRange())
-	if err != nil || of != r || len(p.Steps) != 2 || !p.Random() {
-		t.Fatalf("%v, made of %+v", err, of)
+	registerAugmentations()
+	r := transform.Recipe{Size: 4, Stretch: true}
+	p, err := r.Augmented("dim", transform.UnitRange())
+	if err != nil || dimFor != r || len(p.Steps) != 2 || !p.Random() {
+		t.Fatalf("%v, made of %+v", err, dimFor)
 	}
 	// What is drawn depends on epoch and item, not on how many workers there are.
 	set := squares(t, "1", nil)
@@ -177,12 +169,12 @@ func TestAnAugmentationOfAProgramsOwn(t *testing.T) {
 		"no-steps": "augmentation no-steps: pipeline: no step", "nil-step": "augmentation nil-step: pipeline: step 1 is nil",
 		"other": `unknown augmentation "other" (there is: none, flip, characters`,
 	} {
-		if _, err := r.Augmented(name, UnitRange()); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := r.Augmented(name, transform.UnitRange()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q in it", name, err, want)
 		}
 	}
-	for name, random := range map[string]bool{AugmentNone: false, AugmentFlip: true, "photos": true} {
-		p, err := r.Augmented(name, UnitRange())
+	for name, random := range map[string]bool{transform.NoAugmentation: false, transform.FlipOnly: true, "photos": true} {
+		p, err := r.Augmented(name, transform.UnitRange())
 		if err != nil || p.Random() != random || p.W != 4 {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -199,10 +191,10 @@ func TestWhatCannotBeRegisteredPanicsWithASentence(t *testing.T) {
 		`data.RegisterSampler: "random" is the name of a built-in one`: func() {
 			RegisterSampler("random", func(*Set, SamplerOptions) (Sampler, error) { return nil, nil })
 		},
-		`data.RegisterAugmentation: "flip" is the name of a built-in one`: func() {
-			RegisterAugmentation("flip", func(Recipe) ([]Transform, error) { return nil, nil })
+		`transform.Register: "flip" is the name of a built-in one`: func() {
+			transform.Register("flip", func(transform.Recipe) ([]transform.Step, error) { return nil, nil })
 		},
-		`data.RegisterAugmentation: the function that makes "x" is nil`: func() { RegisterAugmentation("x", nil) },
+		`transform.Register: the function that makes "x" is nil`: func() { transform.Register("x", nil) },
 	} {
 		func() {
 			defer func() {
@@ -214,3 +206,15 @@ func TestWhatCannotBeRegisteredPanicsWithASentence(t *testing.T) {
 		}()
 	}
 }
+
+var dimFor transform.Recipe // that dim was last asked for
+
+// registerAugmentations registers once, however often tests run.
+var registerAugmentations = sync.OnceFunc(func() {
+	transform.Register("dim", func(r transform.Recipe) ([]transform.Step, error) {
+		dimFor = r
+		return []transform.Step{r.Base(), dim{}}, nil
+	})
+	transform.Register("no-steps", func(transform.Recipe) ([]transform.Step, error) { return nil, nil })
+	transform.Register("nil-step", func(r transform.Recipe) ([]transform.Step, error) { return []transform.Step{r.Base(), nil}, nil })
+})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 )
 
 // Shrunk returns the set with larger images resized to a shorter side (bilinear,
@@ -35,7 +36,7 @@ func (s shrunk) image(ctx context.Context, it Item) (*pixels.RGB, error) {
 			return nil, err
 		}
 	}
-	return Shrink{Size: s.shorter}.Apply(m, nil)
+	return transform.Shrink{Size: s.shorter}.Apply(m, nil)
 }
 
 // cropped marks a store whose images are their items' boxes already.

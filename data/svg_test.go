@@ -3,10 +3,11 @@ package data
 import (
 	"bytes"
 	"errors"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // svgSide makes a user unit two pixels in the drawings below.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/optim"
 )
@@ -90,7 +91,7 @@ type DataConfig struct {
 	// place: see data.Fold. Folds is 0 for none.
 	Folds int `json:"folds,omitempty"`
 	Fold  int `json:"fold,omitempty"`
-	// Augment is one of data.AugmentationNames: a data.Preset, "flip" for random
+	// Augment is one of transform.Names: a transform.Preset, "flip" for random
 	// mirroring alone, "none", or what a program registered.
 	Augment string `json:"augment"`
 	// CacheFrozen, one of FrozenFormats, keeps the outputs of the blocks that are
@@ -175,7 +176,7 @@ func (c Config) Validate() error {
 	if n, of := c.Data.Fold, c.Data.Folds; of != 0 && (of < 2 || n < 1 || n > of) || of == 0 && n != 0 {
 		return fmt.Errorf("validation fold %d of %d: there must be at least 2, numbered from 1", n, of)
 	}
-	if names := data.AugmentationNames(); !slices.Contains(names, c.Data.Augment) {
+	if names := transform.Names(); !slices.Contains(names, c.Data.Augment) {
 		return fmt.Errorf("unknown augmentation %q (there is: %s)", c.Data.Augment, strings.Join(names, ", "))
 	}
 	if c.Data.MaxBad < 0 || c.Data.MaxPixels < 1 {
@@ -241,8 +242,8 @@ func (c Config) validateBatch() error {
 }
 
 // Pipelines returns how images are prepared for training and for measuring.
-func (c Config) Pipelines() (train, measure *data.Pipeline, err error) {
-	if measure, err = c.Model.Input.Evaluation(); err != nil || c.Data.Augment == data.AugmentNone {
+func (c Config) Pipelines() (train, measure *transform.Pipeline, err error) {
+	if measure, err = c.Model.Input.Evaluation(); err != nil || c.Data.Augment == transform.NoAugmentation {
 		return measure, measure, err
 	}
 	train, err = c.Model.Input.Augmented(c.Data.Augment)

@@ -6,6 +6,7 @@ import (
 	"image"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/transform"
 )
 
 // CorruptConfig says how images are damaged on purpose, for experiments about
@@ -44,7 +45,7 @@ func (c Config) corruptSeed() uint64 {
 // or the augmentation wants at least.
 func (c Config) corruptSide() int {
 	side := max(c.Model.Input.Size, c.Model.Input.Resize)
-	if r, err := data.Preset(c.Data.Augment); err == nil {
+	if r, err := transform.Preset(c.Data.Augment); err == nil {
 		side = max(side, r.WithSize(c.Model.Input.Size).Shrink)
 	}
 	return side

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/model"
 )
@@ -14,7 +15,7 @@ const curveRestarts = 3
 
 // NewUnmeasured is an Embedded of a set, in a run's settings, that has no embeddings
 // yet: Point measures it as often as its model changes. It owns no images.
-func NewUnmeasured(cfg Config, m *model.Model, set *data.Set, pipeline *data.Pipeline, features *data.Features, workers int) (*Embedded, error) {
+func NewUnmeasured(cfg Config, m *model.Model, set *data.Set, pipeline *transform.Pipeline, features *data.Features, workers int) (*Embedded, error) {
 	e := &Embedded{Model: m, Set: set, cfg: cfg, pipeline: pipeline, Features: features}
 	return e, e.open(data.LoaderOptions{Workers: workers})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/model"
@@ -49,7 +50,7 @@ type Embedded struct {
 	LeftOut    []string // paths of the unreadable images
 
 	cfg      Config
-	pipeline *data.Pipeline
+	pipeline *transform.Pipeline
 	loader   *data.Loader
 	Features *data.Features // of the frozen blocks; may be nil
 	whole    *data.Set

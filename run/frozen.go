@@ -8,6 +8,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/model"
 )
@@ -20,9 +21,9 @@ var FrozenFormats = []string{"fp16", "fp32"}
 func frozenAugmentation(set string, spec model.Spec) string {
 	net, err := backbone.New(spec.Backbone)
 	if err == nil && net.Tokens() || Default(set).Data.Augment == "characters" {
-		return data.AugmentNone
+		return transform.NoAugmentation
 	}
-	return data.AugmentFlip
+	return transform.FlipOnly
 }
 
 // validateFrozen checks what is frozen up to where, and what is kept of it.
@@ -37,7 +38,7 @@ func (c Config) validateFrozen() error {
 			return fmt.Errorf("freezing up to a block: backbone %s: %w", c.Model.Backbone, err)
 		}
 	}
-	allowed := []string{data.AugmentNone, data.AugmentFlip}
+	allowed := []string{transform.NoAugmentation, transform.FlipOnly}
 	if net.Tokens() {
 		allowed = allowed[:1]
 	}

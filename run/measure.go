@@ -7,6 +7,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -75,7 +76,7 @@ const RawSide = 32
 // baseline there is. Of a set of gray pictures one channel is taken, which
 // changes no cosine.
 func RawPixels(ctx context.Context, set *data.Set, p backbone.Preprocessing, opt data.LoaderOptions) (*eval.Embeddings, error) {
-	pipeline, err := p.WithSize(min(p.Size, RawSide)).Recipe().Eval(data.UnitRange())
+	pipeline, err := p.WithSize(min(p.Size, RawSide)).Recipe().Eval(transform.UnitRange())
 	if err != nil {
 		return nil, err
 	}

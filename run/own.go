@@ -9,6 +9,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/internal/registry"
 	"github.com/vernier-ml/vernier/losses"
 )
@@ -28,7 +29,7 @@ func (c Config) CheckKnown() error {
 	}
 	parts := []part{
 		{"data set", kind, kinds, "data.Register"},
-		{"augmentation", c.Data.Augment, data.AugmentationNames(), "data.RegisterAugmentation"},
+		{"augmentation", c.Data.Augment, transform.Names(), "transform.Register"},
 		{"sampler", c.Sampler, data.SamplerNames(), "data.RegisterSampler"},
 		{"backbone", nameOf(c.Model.Backbone), backbone.Names(), "backbone.Register"},
 		{"loss", c.Loss.Name, losses.Names(), "losses.Register"},
@@ -87,7 +88,7 @@ func (c Config) DescribeOwn(sampler data.Sampler) (map[string]string, error) {
 		}
 		own["sampler"] = fmt.Sprintf("%s, whose first batches have the digest %x", c.Sampler, h.Sum(nil)[:8])
 	}
-	if slices.Contains(data.RegisteredAugmentations(), c.Data.Augment) {
+	if slices.Contains(transform.Registered(), c.Data.Augment) {
 		p, _, err := c.Pipelines()
 		if err != nil {
 			return nil, err

@@ -17,7 +17,7 @@
 //	losses.Register                a loss, with a miner of the program's own in it
 //	data.Register                  a data set: labels, and a function that loads an image
 //	data.RegisterSampler           which images form a batch
-//	data.RegisterAugmentation      how images vary
+//	transform.Register      how images vary
 //	backbone.Register              a network, with operations of the program's own
 //	                               (layers.Graph.HostOp)
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/engine"
 )
 
@@ -34,12 +35,12 @@ func (s *feeder) open(ctx context.Context) error {
 
 // loader reads a set's features if there are any, else its images, as pixels for an
 // engine that takes these.
-func (s *feeder) loader(set *data.Set, p *data.Pipeline) (*data.Loader, error) {
+func (s *feeder) loader(set *data.Set, p *transform.Pipeline) (*data.Loader, error) {
 	return s.loaderOf(set, p, s.cfg.Data.MaxBad)
 }
 
 // loaderOf is loader with another number of images that may be unreadable.
-func (s *feeder) loaderOf(set *data.Set, p *data.Pipeline, maxBad int) (*data.Loader, error) {
+func (s *feeder) loaderOf(set *data.Set, p *transform.Pipeline, maxBad int) (*data.Loader, error) {
 	opt := data.LoaderOptions{Seed: s.cfg.Seed, Workers: s.opt.Workers, MaxBad: maxBad, Pixels: s.pixels() != nil}
 	if s.features != nil {
 		return data.NewFeatureLoader(set, s.features, p.Random(), opt)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
@@ -29,7 +30,7 @@ func newInlet(g *layers.Graph, images *layers.Node) *inlet {
 }
 
 // takePixels makes the inlet take bytes.
-func (in *inlet) takePixels(f engine.Feeder, norm data.Normalization) (err error) {
+func (in *inlet) takePixels(f engine.Feeder, norm transform.Normalization) (err error) {
 	if in.feed, err = f.Feed(in.to, engine.NewByteNumbers(norm.Bytes())); err != nil {
 		return fmt.Errorf("bytes of images: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/layers"
@@ -126,7 +127,7 @@ func (n *network) tell(pass string, images int) {
 }
 
 // takePixels makes the network take batches of pixels instead of numbers.
-func (n *network) takePixels(f engine.Feeder, norm data.Normalization) error {
+func (n *network) takePixels(f engine.Feeder, norm transform.Normalization) error {
 	for _, in := range n.inlets {
 		if err := in.takePixels(f, norm); err != nil {
 			return err

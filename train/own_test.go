@@ -17,6 +17,7 @@ import (
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/losses"
@@ -37,8 +38,8 @@ func init() {
 		}
 		return backwards{inner}, err
 	})
-	data.RegisterAugmentation("own-noise", func(r data.Recipe) ([]data.Transform, error) {
-		return []data.Transform{r.Base(), noise{Dots: ownDots}}, nil
+	transform.Register("own-noise", func(r transform.Recipe) ([]transform.Step, error) {
+		return []transform.Step{r.Base(), noise{Dots: ownDots}}, nil
 	})
 	backbone.Register("own-net", func() (backbone.Backbone, error) {
 		pixels, err := backbone.PixelRange("half")
@@ -289,7 +290,7 @@ func TestARunDoesNotGoOnWithOtherPartsOfAProgram(t *testing.T) {
 	if err := os.WriteFile(f.Path(run.ConfigFile), []byte(other.Replace(string(text))), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	refused(`data set "his-bars" (data.Register), augmentation "his-noise" (data.RegisterAugmentation), sampler "his-sampler" (data.RegisterSampler), backbone "his-net" (backbone.Register), loss "his-hinge" (losses.Register)`)
+	refused(`data set "his-bars" (data.Register), augmentation "his-noise" (transform.Register), sampler "his-sampler" (data.RegisterSampler), backbone "his-net" (backbone.Register), loss "his-hinge" (losses.Register)`)
 }
 
 // What a program leaves out is an error with a sentence.

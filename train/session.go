@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/layers"
@@ -65,7 +66,7 @@ type setup struct {
 
 	sets     run.Sets
 	model    *model.Model
-	pipeline *data.Pipeline // of measuring
+	pipeline *transform.Pipeline // of measuring
 	sampler  data.Sampler
 	log      *logFile
 	board    *board // nil for no event files

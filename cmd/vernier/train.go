@@ -12,6 +12,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/optim"
 	"github.com/vernier-ml/vernier/run"
@@ -94,7 +95,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 
 	fl.StringVar(&c.Data.TrainClasses, "train-classes", c.Data.TrainClasses, "which classes to train on: auto (the published split, or the first half by name), half, 0.7, 100, first:100, random:0.5, published, or a file with one class name a line")
 	fl.Float64Var(&c.Data.Validation, "validation", c.Data.Validation, "share of the training classes that chooses the best epoch, where the set has no validation classes of its own; 0 for none")
-	fl.StringVar(&c.Data.Augment, "augment", "", "variation of training images: "+strings.Join(data.AugmentationNames(), ", ")+" (default characters for glyphs, else photos; beside --cache-frozen none or flip)")
+	fl.StringVar(&c.Data.Augment, "augment", "", "variation of training images: "+strings.Join(transform.Names(), ", ")+" (default characters for glyphs, else photos; beside --cache-frozen none or flip)")
 	fl.IntVar(&c.Data.MaxBad, "max-bad", c.Data.MaxBad, "unreadable images to replace (training) or leave out (test) before giving up")
 	fl.Int64Var(&c.Data.MaxPixels, "max-pixels", c.Data.MaxPixels, "refuse pictures with more pixels")
 

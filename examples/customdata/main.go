@@ -19,6 +19,7 @@ import (
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -110,8 +111,8 @@ func main() {
 	}
 	// The names by which the settings of a run have them, now and when it is resumed.
 	data.Register("flowers", openFlowers)
-	data.RegisterAugmentation("rain", func(r data.Recipe) ([]data.Transform, error) {
-		return []data.Transform{r.Base(), data.Flip{P: 0.5}, rain{Dots: 20}}, nil
+	transform.Register("rain", func(r transform.Recipe) ([]transform.Step, error) {
+		return []transform.Step{r.Base(), transform.Flip{P: 0.5}, rain{Dots: 20}}, nil
 	})
 	data.RegisterSampler("alike", func(set *data.Set, o data.SamplerOptions) (data.Sampler, error) {
 		return alike{set.ByClass(), o.Classes, o.Images, o.Seed}, nil

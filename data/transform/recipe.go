@@ -1,4 +1,4 @@
-package data
+package transform
 
 import (
 	"fmt"
@@ -34,7 +34,7 @@ func (r Recipe) Eval(norm Normalization) (*Pipeline, error) {
 }
 
 // Base is the step of evaluation, which gives an image the size that the network sees.
-func (r Recipe) Base() Transform {
+func (r Recipe) Base() Step {
 	if r.Stretch {
 		return Stretch{r.Size, r.Size, r.Filter}
 	}
@@ -43,7 +43,7 @@ func (r Recipe) Base() Transform {
 
 // Train returns the pipeline of training.
 func (r Recipe) Train(norm Normalization) (*Pipeline, error) {
-	var steps []Transform
+	var steps []Step
 	if r.MaxArea > 0 {
 		if r.Shrink > 0 {
 			steps = append(steps, Shrink{r.Shrink, r.Filter})

@@ -1,4 +1,4 @@
-package data
+package transform
 
 import (
 	"fmt"
@@ -8,43 +8,43 @@ import (
 )
 
 // ownAugmentations holds the augmentations of a program's own.
-var ownAugmentations registry.Table[func(r Recipe) ([]Transform, error)]
+var ownAugmentations registry.Table[func(r Recipe) ([]Step, error)]
 
-// RegisterAugmentation makes an augmentation of a program's own known, as Register does
+// Register makes an augmentation of a program's own known, as Register does
 // a kind of data sets. steps returns the steps of training for a network whose images
 // in evaluation r describes; they end with r.Size x r.Size pixels, as after r.Base().
 // They draw from the generator that they are given, which depends on the run's seed,
 // the epoch and the image, and not on which worker has it.
-func RegisterAugmentation(name string, steps func(r Recipe) ([]Transform, error)) {
+func Register(name string, steps func(r Recipe) ([]Step, error)) {
 	if steps == nil {
-		panic(fmt.Sprintf("data.RegisterAugmentation: the function that makes %q is nil", name))
+		panic(fmt.Sprintf("transform.Register: the function that makes %q is nil", name))
 	}
-	ownAugmentations.Add("data.RegisterAugmentation", name, steps, builtInAugmentations())
+	ownAugmentations.Add("transform.Register", name, steps, builtInAugmentations())
 }
 
 // The augmentations of this package that are no presets.
 const (
-	AugmentNone = "none" // the steps of evaluation
-	AugmentFlip = "flip" // these, and random mirroring
+	NoAugmentation = "none" // the steps of evaluation
+	FlipOnly       = "flip" // these, and random mirroring
 )
 
 func builtInAugmentations() []string {
-	return append([]string{AugmentNone, AugmentFlip}, PresetNames()...)
+	return append([]string{NoAugmentation, FlipOnly}, PresetNames()...)
 }
 
-// AugmentationNames lists what Augmented knows.
-func AugmentationNames() []string { return append(builtInAugmentations(), ownAugmentations.Names()...) }
+// Names lists what Augmented knows.
+func Names() []string { return append(builtInAugmentations(), ownAugmentations.Names()...) }
 
-// RegisteredAugmentations lists what RegisterAugmentation added.
-func RegisteredAugmentations() []string { return ownAugmentations.Names() }
+// Registered lists what Register added.
+func Registered() []string { return ownAugmentations.Names() }
 
 // Augmented returns the pipeline of training of an augmentation, one of
-// AugmentationNames, for a network whose images in evaluation r describes.
+// Names, for a network whose images in evaluation r describes.
 func (r Recipe) Augmented(name string, norm Normalization) (*Pipeline, error) {
 	switch name {
-	case AugmentNone:
+	case NoAugmentation:
 		return r.Eval(norm)
-	case AugmentFlip:
+	case FlipOnly:
 		r.Flip = true
 		return r.Train(norm)
 	}
@@ -61,7 +61,7 @@ func (r Recipe) Augmented(name string, norm Normalization) (*Pipeline, error) {
 	}
 	p, err := Preset(name)
 	if err != nil {
-		return nil, fmt.Errorf("unknown augmentation %q (there is: %s)", name, strings.Join(AugmentationNames(), ", "))
+		return nil, fmt.Errorf("unknown augmentation %q (there is: %s)", name, strings.Join(Names(), ", "))
 	}
 	return p.WithSize(r.Size).Train(norm)
 }

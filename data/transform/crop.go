@@ -1,4 +1,4 @@
-package data
+package transform
 
 import (
 	"fmt"
@@ -37,12 +37,12 @@ func (t RandomResizedCrop) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, er
 	if err != nil {
 		return nil, err
 	}
-	a := t.box(src.W, src.H, r)
-	return t.resize(src.Crop(a.Min.X, a.Min.Y, a.Dx(), a.Dy())), nil
+	a := t.Box(src.W, src.H, r)
+	return t.Resize(src.Crop(a.Min.X, a.Min.Y, a.Dx(), a.Dy())), nil
 }
 
 // resize is what follows the crop.
-func (t RandomResizedCrop) resize(box *pixels.RGB) *pixels.RGB {
+func (t RandomResizedCrop) Resize(box *pixels.RGB) *pixels.RGB {
 	return pixels.Resample(box, t.W, t.H, 0, 0, t.W, t.H, t.Filter)
 }
 
@@ -59,7 +59,7 @@ func (t RandomResizedCrop) complete() (RandomResizedCrop, error) {
 }
 
 // box draws a crop of an image of w x h pixels: ten tries, then fallback.
-func (t RandomResizedCrop) box(w, h int, r *rand.Rand) image.Rectangle {
+func (t RandomResizedCrop) Box(w, h int, r *rand.Rand) image.Rectangle {
 	area := float64(w) * float64(h)
 	for range 10 {
 		target := area * between(r, t.MinArea, t.MaxArea)

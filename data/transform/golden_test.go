@@ -1,4 +1,4 @@
-package data
+package transform
 
 import (
 	"fmt"
@@ -97,7 +97,7 @@ func filterNamed(s string) pixels.Filter {
 	return pixels.Bilinear
 }
 
-func mustApply(t *testing.T, tr Transform, m *pixels.RGB) *pixels.RGB {
+func mustApply(t *testing.T, tr Step, m *pixels.RGB) *pixels.RGB {
 	t.Helper()
 	out, err := tr.Apply(m, nil)
 	if err != nil {
@@ -143,7 +143,7 @@ func checkSizes(t *testing.T, c *golden.Case) {
 	rrc := RandomResizedCrop{MinRatio: 3. / 4, MaxRatio: 4. / 3}
 	for i := 0; i < len(sizes); i += 2 {
 		w, h := sizes[i], sizes[i+1]
-		rw, rh := shorterSize(w, h, resize)
+		rw, rh := ShorterSize(w, h, resize)
 		resized = append(resized, rw, rh)
 		corners = append(corners, halfEven(rh-crop), halfEven(rw-crop))
 		box := rrc.fallback(w, h)

@@ -1,10 +1,12 @@
-package data
+package transform
 
 import (
 	"bytes"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"math"
+	"math/rand/v2"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // Expected values are worked by hand from Pillow's rules: blend cuts off, the
@@ -34,7 +36,7 @@ func TestColourChangesFollowTheirFormulas(t *testing.T) {
 }
 
 func TestHSVRoundTripStaysClose(t *testing.T) {
-	r := newRand(1)
+	r := rand.New(rand.NewPCG(1, 42))
 	for range 5000 {
 		p := []uint8{uint8(r.IntN(256)), uint8(r.IntN(256)), uint8(r.IntN(256))}
 		q := bytes.Clone(p)
@@ -50,17 +52,17 @@ func TestHSVRoundTripStaysClose(t *testing.T) {
 }
 
 func TestColourAugmentationHappensAtItsRateAndStaysInRange(t *testing.T) {
-	src := picture(12, 10, 1)
+	src := noisy(12, 10, 1)
 	before := bytes.Clone(src.Pix)
 	for _, c := range []struct {
 		name string
-		tr   Transform
+		tr   Step
 		rate float64
 	}{
 		{"grey", Grey{0.3}, 0.3}, {"blur", Blur{0.3, 0.5, 2}, 0.3}, {"erase", Erase{P: 0.3}, 0.3},
 		{"jitter", ColorJitter{0.4, 0.4, 0.4, 0.1}, 1},
 	} {
-		r, changed := newRand(3), 0
+		r, changed := rand.New(rand.NewPCG(3, 42)), 0
 		for range 1000 {
 			m, err := c.tr.Apply(src, r)
 			if err != nil {
@@ -83,8 +85,8 @@ func TestColourAugmentationHappensAtItsRateAndStaysInRange(t *testing.T) {
 }
 
 func TestBlurKeepsTheMeanAndErasePaintsABox(t *testing.T) {
-	src := smooth(30, 30, 1)
-	blurred, err := Blur{1, 1, 1}.Apply(src, newRand(1))
+	src := smoothed(30, 30, 1)
+	blurred, err := Blur{1, 1, 1}.Apply(src, rand.New(rand.NewPCG(1, 42)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +100,7 @@ func TestBlurKeepsTheMeanAndErasePaintsABox(t *testing.T) {
 	if math.Abs(mean(src)-mean(blurred)) > 1 || bytes.Equal(src.Pix, blurred.Pix) {
 		t.Errorf("mean %.2f before, %.2f after", mean(src), mean(blurred))
 	}
-	erased, err := Erase{P: 1, Color: [3]uint8{1, 2, 3}}.Apply(src, newRand(1))
+	erased, err := Erase{P: 1, Color: [3]uint8{1, 2, 3}}.Apply(src, rand.New(rand.NewPCG(1, 42)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,11 +122,11 @@ func TestBlurKeepsTheMeanAndErasePaintsABox(t *testing.T) {
 }
 
 func TestWrongColourSettingsAreErrors(t *testing.T) {
-	src := picture(4, 4, 1)
-	for _, tr := range []Transform{
+	src := noisy(4, 4, 1)
+	for _, tr := range []Step{
 		ColorJitter{Brightness: -1}, ColorJitter{Hue: 0.6}, Blur{P: 1}, Blur{1, 2, 1}, Erase{P: 1, MinArea: 0.5, MaxArea: 0.1}, Erase{P: 1, MinRatio: 3, MaxRatio: 1},
 	} {
-		if _, err := tr.Apply(src, newRand(1)); err == nil {
+		if _, err := tr.Apply(src, rand.New(rand.NewPCG(1, 42))); err == nil {
 			t.Errorf("%#v is accepted", tr)
 		}
 	}

@@ -1,4 +1,4 @@
-package data
+package transform
 
 import (
 	"fmt"
@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 )
 
-// Transform makes an image of another. It never changes src; it may return src
+// Step makes an image of another. It never changes src; it may return src
 // or a view of it. Random ones take all their draws from r, the others leave r
 // alone (it may then be nil).
-type Transform interface {
+type Step interface {
 	Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error)
 	// Random says whether the result depends on r.
 	Random() bool
@@ -34,7 +34,7 @@ func (t Stretch) Random() bool { return false }
 
 // shorterSize returns the size whose shorter side is n; the longer one is
 // rounded down, as torchvision's Resize(n) does.
-func shorterSize(w, h, n int) (int, int) {
+func ShorterSize(w, h, n int) (int, int) {
 	if w < h {
 		return n, int(int64(n) * int64(h) / int64(w))
 	}
@@ -55,7 +55,7 @@ func (t Shorter) Apply(src *pixels.RGB, _ *rand.Rand) (*pixels.RGB, error) {
 	if t.Size <= 0 {
 		return nil, fmt.Errorf("resize: shorter side %d, it must be positive", t.Size)
 	}
-	w, h := shorterSize(src.W, src.H, t.Size)
+	w, h := ShorterSize(src.W, src.H, t.Size)
 	limit := pixels.Options{MaxPixels: t.MaxPixels}.PixelLimit()
 	if int64(w) > limit/int64(h) {
 		return nil, fmt.Errorf("resize: %w: %d x %d would become %d x %d pixels", pixels.ErrTooLarge, src.W, src.H, w, h)
@@ -81,7 +81,7 @@ func (t Shrink) Apply(src *pixels.RGB, _ *rand.Rand) (*pixels.RGB, error) {
 	if min(src.W, src.H) <= t.Size {
 		return src, nil
 	}
-	w, h := shorterSize(src.W, src.H, t.Size)
+	w, h := ShorterSize(src.W, src.H, t.Size)
 	return pixels.Resample(src, w, h, 0, 0, w, h, t.Filter), nil
 }
 
@@ -100,7 +100,7 @@ func (t ShorterCrop) Apply(src *pixels.RGB, _ *rand.Rand) (*pixels.RGB, error) {
 	if t.Size <= 0 || t.W <= 0 || t.H <= 0 {
 		return nil, fmt.Errorf("resize and crop: sizes %d, %d x %d, they must be positive", t.Size, t.W, t.H)
 	}
-	w, h := shorterSize(src.W, src.H, t.Size)
+	w, h := ShorterSize(src.W, src.H, t.Size)
 	cw, ch := min(t.W, w), min(t.H, h)
 	part := pixels.Resample(src, w, h, halfEven(w-cw), halfEven(h-ch), cw, ch, t.Filter)
 	return centerCrop(part, t.W, t.H), nil

@@ -1,20 +1,22 @@
-package data
+package transform
 
 import (
 	"bytes"
 	"errors"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"image"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 func TestShorterCropEqualsResizeThenCrop(t *testing.T) {
-	r := newRand(3)
+	r := rand.New(rand.NewPCG(3, 42))
 	for range 40 {
-		src := picture(1+r.IntN(50), 1+r.IntN(50), r.Uint64())
+		src := noisy(1+r.IntN(50), 1+r.IntN(50), r.Uint64())
 		size, w, h, f := 1+r.IntN(40), 1+r.IntN(40), 1+r.IntN(40), pixels.Filter(r.IntN(2))
 		want := mustApply(t, CenterCrop{w, h}, mustApply(t, Shorter{Size: size, Filter: f}, src)).Compact()
 		got := mustApply(t, ShorterCrop{size, w, h, f}, src).Compact()
@@ -25,7 +27,7 @@ func TestShorterCropEqualsResizeThenCrop(t *testing.T) {
 }
 
 func TestNothingOutsideACropEntersItsResult(t *testing.T) {
-	src := picture(30, 20, 1)
+	src := noisy(30, 20, 1)
 	view := src.Crop(5, 4, 11, 9)
 	copied := pixels.NewRGB(11, 9)
 	for y := range 9 {
@@ -41,11 +43,11 @@ func TestNothingOutsideACropEntersItsResult(t *testing.T) {
 
 func TestOnePixelImageBecomesAnySize(t *testing.T) {
 	src := &pixels.RGB{W: 1, H: 1, Stride: 3, Pix: []uint8{7, 80, 255}}
-	for _, tr := range []Transform{
+	for _, tr := range []Step{
 		Stretch{9, 5, pixels.Bilinear}, Stretch{9, 5, pixels.Bicubic}, ShorterCrop{12, 9, 5, pixels.Bicubic},
 		RandomResizedCrop{W: 9, H: 5, MinArea: 0.1, MaxArea: 1}, RandomCrop{W: 9, H: 5}, RandomCrop{W: 9, H: 5, Pad: 2},
 	} {
-		m, err := tr.Apply(src, newRand(1))
+		m, err := tr.Apply(src, rand.New(rand.NewPCG(1, 42)))
 		if err != nil {
 			t.Fatalf("%T: %v", tr, err)
 		}
@@ -59,7 +61,7 @@ func TestOnePixelImageBecomesAnySize(t *testing.T) {
 }
 
 func TestShrinkOnlyMakesSmaller(t *testing.T) {
-	large, small := picture(50, 40, 1), picture(20, 90, 1)
+	large, small := noisy(50, 40, 1), noisy(20, 90, 1)
 	if m := mustApply(t, Shrink{Size: 20}, large); m.W != 25 || m.H != 20 {
 		t.Errorf("%d x %d, want 25 x 20", m.W, m.H)
 	}
@@ -96,11 +98,11 @@ func TestResizeKeepsAConstantImage(t *testing.T) {
 }
 
 func TestTransformsLeaveTheirSourceAlone(t *testing.T) {
-	src := picture(20, 16, 1)
+	src := noisy(20, 16, 1)
 	before := bytes.Clone(src.Pix)
-	r := newRand(2)
+	r := rand.New(rand.NewPCG(2, 42))
 	for range 5 {
-		for _, tr := range []Transform{
+		for _, tr := range []Step{
 			Stretch{20, 16, pixels.Bilinear}, Stretch{10, 30, pixels.Bicubic}, Shorter{Size: 16}, CenterCrop{8, 8}, ShorterCrop{16, 12, 12, pixels.Bilinear},
 			Flip{1}, RandomResizedCrop{W: 8, H: 8, MinArea: 0.2, MaxArea: 1}, RandomCrop{20, 16, 3, FillWhite},
 			Affine{Degrees: 20, MinScale: 0.5, MaxScale: 2, Shift: 0.2},
@@ -117,11 +119,11 @@ func TestTransformsLeaveTheirSourceAlone(t *testing.T) {
 
 func TestRandomResizedCropKeepsAreaAndRatio(t *testing.T) {
 	crop := RandomResizedCrop{MinArea: 0.2, MaxArea: 0.7, MinRatio: 0.5, MaxRatio: 3}
-	r := newRand(8)
+	r := rand.New(rand.NewPCG(8, 42))
 	const w, h = 200, 160
 	var areas, ratios []float64
 	for range 3000 {
-		box := crop.box(w, h, r)
+		box := crop.Box(w, h, r)
 		if box.Empty() || !box.In(image.Rect(0, 0, w, h)) {
 			t.Fatalf("box %v", box)
 		}
@@ -140,9 +142,9 @@ func TestRandomResizedCropKeepsAreaAndRatio(t *testing.T) {
 }
 
 func TestRandomCropReachesEveryPlaceOnce(t *testing.T) {
-	src := picture(6, 5, 1)
+	src := noisy(6, 5, 1)
 	seen := map[string]bool{}
-	r := newRand(1)
+	r := rand.New(rand.NewPCG(1, 42))
 	for range 2000 {
 		m, err := RandomCrop{W: 6, H: 5, Pad: 2}.Apply(src, r)
 		if err != nil {
@@ -156,11 +158,11 @@ func TestRandomCropReachesEveryPlaceOnce(t *testing.T) {
 }
 
 func TestFlipIsItsOwnInverseAndHappensAtItsRate(t *testing.T) {
-	src := picture(7, 4, 1)
+	src := noisy(7, 4, 1)
 	if !bytes.Equal(FlipH(FlipH(src)).Pix, src.Pix) {
 		t.Error("twice mirrored differs")
 	}
-	r, flips := newRand(4), 0
+	r, flips := rand.New(rand.NewPCG(4, 42)), 0
 	for range 4000 {
 		m, err := Flip{0.25}.Apply(src, r)
 		if err != nil {
@@ -176,7 +178,7 @@ func TestFlipIsItsOwnInverseAndHappensAtItsRate(t *testing.T) {
 }
 
 func TestAffineTurnsScalesAndShiftsAboutTheMiddle(t *testing.T) {
-	src := picture(9, 9, 1)
+	src := noisy(9, 9, 1)
 	if m := warp(src, 0, 1, 0, 0, FillEdge); !bytes.Equal(m.Pix, src.Pix) {
 		t.Error("no change changes the image")
 	}
@@ -231,13 +233,13 @@ func TestNumbersFollowTheNormalisation(t *testing.T) {
 }
 
 func TestWrongSettingsAreErrors(t *testing.T) {
-	src := picture(4, 4, 1)
-	for _, tr := range []Transform{
+	src := noisy(4, 4, 1)
+	for _, tr := range []Step{
 		Stretch{0, 4, pixels.Bilinear}, Shorter{}, Shrink{}, ShorterCrop{4, 4, -1, pixels.Bilinear}, CenterCrop{}, RandomCrop{W: 4, H: 4, Pad: -1},
 		RandomResizedCrop{W: 4, H: 4}, RandomResizedCrop{W: 4, H: 4, MinArea: 1, MaxArea: 0.5}, RandomResizedCrop{W: 4, H: 4, MinArea: 0.1, MaxArea: 1, MinRatio: 2, MaxRatio: 1},
 		Affine{Degrees: -1}, Affine{MinScale: 2, MaxScale: 1}, Affine{MinScale: -1, MaxScale: 1},
 	} {
-		if _, err := tr.Apply(src, newRand(1)); err == nil {
+		if _, err := tr.Apply(src, rand.New(rand.NewPCG(1, 42))); err == nil {
 			t.Errorf("%#v is accepted", tr)
 		}
 	}
@@ -260,7 +262,7 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 }
 
 func TestPresetsGiveTheirSizeAndCharactersAreNeverMirrored(t *testing.T) {
-	src := picture(50, 40, 1)
+	src := noisy(50, 40, 1)
 	for _, name := range PresetNames() {
 		recipe, err := Preset(name)
 		if err != nil {
@@ -277,7 +279,7 @@ func TestPresetsGiveTheirSizeAndCharactersAreNeverMirrored(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
-				if m, err := p.Image(src, newRand(1)); err != nil || m.W != r.Size || m.H != r.Size {
+				if m, err := p.Image(src, rand.New(rand.NewPCG(1, 42))); err != nil || m.W != r.Size || m.H != r.Size {
 					t.Errorf("%s: %v", name, err)
 				}
 			}

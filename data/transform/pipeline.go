@@ -1,4 +1,4 @@
-package data
+package transform
 
 import (
 	"errors"
@@ -60,16 +60,16 @@ func (n Normalization) Bytes() (table [3][256]float32, reverse bool) {
 // is refused by whoever is given it. Its fields are for reading.
 type Pipeline struct {
 	W, H  int // pixels, what the last step gives
-	Steps []Transform
+	Steps []Step
 	Norm  Normalization
 
 	table [3][256]float32 // of Norm.Bytes
-	fixed int             // leading steps without draws
+	Fixed int             // leading steps without draws
 	made  bool            // by NewPipeline
 }
 
 // NewPipeline runs steps, then norm. w x h is the size that the steps end with.
-func NewPipeline(w, h int, norm Normalization, steps ...Transform) (*Pipeline, error) {
+func NewPipeline(w, h int, norm Normalization, steps ...Step) (*Pipeline, error) {
 	if w <= 0 || h <= 0 {
 		return nil, fmt.Errorf("pipeline: size %d x %d, it must be positive", w, h)
 	}
@@ -84,14 +84,14 @@ func NewPipeline(w, h int, norm Normalization, steps ...Transform) (*Pipeline, e
 	}
 	p := &Pipeline{W: w, H: h, Steps: steps, Norm: norm, made: true}
 	p.table, _ = norm.Bytes()
-	for p.fixed < len(steps) && !steps[p.fixed].Random() {
-		p.fixed++
+	for p.Fixed < len(steps) && !steps[p.Fixed].Random() {
+		p.Fixed++
 	}
 	return p, nil
 }
 
 // check refuses what NewPipeline has not made.
-func (p *Pipeline) check() error {
+func (p *Pipeline) Check() error {
 	if p == nil || !p.made {
 		return errors.New("pipeline: want one that NewPipeline, Recipe or a network's Preprocessing made, not a zero or nil one")
 	}
@@ -102,29 +102,29 @@ func (p *Pipeline) check() error {
 func (p *Pipeline) Size() int { return 3 * p.W * p.H }
 
 // Random reports whether any step draws.
-func (p *Pipeline) Random() bool { return p.fixed < len(p.Steps) }
+func (p *Pipeline) Random() bool { return p.Fixed < len(p.Steps) }
 
 // Image applies the steps and returns the picture that the numbers are made of.
 // r is for the random steps; it may be nil if there are none.
 func (p *Pipeline) Image(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
-	if err := p.check(); err != nil {
+	if err := p.Check(); err != nil {
 		return nil, err
 	}
-	m, err := p.prepare(src)
+	m, err := p.Prepare(src)
 	if err != nil {
 		return nil, err
 	}
-	return p.finish(m, r, p.fixed)
+	return p.Finish(m, r, p.Fixed)
 }
 
 // prepare runs the leading steps that draw nothing, whose result can be kept.
-func (p *Pipeline) prepare(m *pixels.RGB) (*pixels.RGB, error) {
-	return run(p.Steps[:p.fixed], m, nil)
+func (p *Pipeline) Prepare(m *pixels.RGB) (*pixels.RGB, error) {
+	return run(p.Steps[:p.Fixed], m, nil)
 }
 
 // firstCrop is the first step if that is a random crop that makes sense: then
 // nothing outside its box need be decoded.
-func (p *Pipeline) firstCrop() (RandomResizedCrop, bool) {
+func (p *Pipeline) FirstCrop() (RandomResizedCrop, bool) {
 	crop, ok := p.Steps[0].(RandomResizedCrop)
 	if !ok {
 		return crop, false
@@ -134,7 +134,7 @@ func (p *Pipeline) firstCrop() (RandomResizedCrop, bool) {
 }
 
 // finish runs the steps from number from on.
-func (p *Pipeline) finish(m *pixels.RGB, r *rand.Rand, from int) (*pixels.RGB, error) {
+func (p *Pipeline) Finish(m *pixels.RGB, r *rand.Rand, from int) (*pixels.RGB, error) {
 	m, err := run(p.Steps[from:], m, r)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (p *Pipeline) finish(m *pixels.RGB, r *rand.Rand, from int) (*pixels.RGB, e
 	return m, nil
 }
 
-func run(steps []Transform, m *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
+func run(steps []Step, m *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 	for _, s := range steps {
 		var err error
 		if m, err = s.Apply(m, r); err != nil {
