@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"metric":                        {},
 	"layers":                        {"metric", "engine"},
 	"losses":                        {"layers", "metric", "engine", "internal/registry"},
-	"data":                          {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry", "internal/zipfile", "internal/unpack", "data/pixels", "data/transform"},
+	"data":                          {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry", "internal/zipfile", "internal/unpack", "data/pixels", "data/transform", "data/internal/outline"},
 	"train":                         {"model", "losses", "data", "eval", "weights", "layers", "internal/plural", "metric", "engine", "optim", "run", "internal/tfevents", "internal/setting", "data/transform"},
 	"train/sweep":                   {"train", "eval", "internal/nearest", "internal/plural", "engine", "run", "eval/plot"},
 	"report":                        {"eval", "model", "internal/plural", "engine", "internal/nametext", "run", "data/pixels", "internal/wholefile"},
@@ -71,6 +71,7 @@ var mayImport = map[string][]string{
 	"examples/customloss":           {"cpu", "losses", "run", "train"},
 	"examples/train":                {"cpu", "run", "train"},
 	"data/transform":                {"data/pixels", "internal/registry"},
+	"data/internal/outline":         {"data/pixels"},
 }
 
 // TestImportsFollowTheLayout asks the go command, so that build tags and new

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/vernier-ml/vernier/data/internal/outline"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/data/transform"
 	"io/fs"
@@ -127,7 +128,7 @@ func (v emojiVendor) draw(file string) (*pixels.RGB, error) {
 		return nil, err
 	}
 	if v.pkg.ext == ".svg" {
-		return renderSVG(b, EmojiSide)
+		return outline.RenderSVG(b, EmojiSide)
 	}
 	m, err := pixels.Decode(b, pixels.Options{Alpha: pixels.AlphaWhite})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data/internal/outline"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"golang.org/x/image/font/gofont/gobold"
 	"golang.org/x/image/font/gofont/gobolditalic"
@@ -108,16 +109,16 @@ func openGlyphs() (*Set, error) {
 
 // glyphPose draws how a character lies in a face's image, from those two alone:
 // size 0.75..1.15, shift up to 2.5 pixels on each axis, rotation up to 12 degrees.
-func glyphPose(char rune, faceName string) pose {
+func glyphPose(char rune, faceName string) outline.Pose {
 	h := mixAll(uint64(char), mixString(faceName))
 	uniform := func(lo, hi int64) int64 { // in whole numbers
 		h = mix(h + 0x9e3779b97f4a7c15)
 		return lo + int64(h>>33)*(hi-lo)>>31
 	}
 	const unit = int64(1) << 16
-	p := pose{scale: uniform(unit*75/100, unit*115/100), dx: uniform(-unit*5/2, unit*5/2), dy: uniform(-unit*5/2, unit*5/2)}
+	p := outline.Pose{Scale: uniform(unit*75/100, unit*115/100), DX: uniform(-unit*5/2, unit*5/2), DY: uniform(-unit*5/2, unit*5/2)}
 	const twelveDegrees = 224882106 // 12 pi/180 in 1/2^30
-	p.sin, p.cos = sinCos(uniform(-twelveDegrees, twelveDegrees))
+	p.Sin, p.Cos = sinCos(uniform(-twelveDegrees, twelveDegrees))
 	return p
 }
 
@@ -140,11 +141,11 @@ type glyphPainter struct {
 	faces  []face
 	fonts  []*sfnt.Font
 	buffer sfnt.Buffer
-	raster *rasteriser
+	raster *outline.Rasterizer
 }
 
 func newGlyphPainter() (*glyphPainter, error) {
-	p := &glyphPainter{faces: faces(), raster: newRasteriser(glyphSide)}
+	p := &glyphPainter{faces: faces(), raster: outline.NewRasterizer(glyphSide)}
 	for _, f := range p.faces {
 		font, err := sfnt.Parse(f.ttf)
 		if err != nil {
@@ -171,7 +172,7 @@ func (p *glyphPainter) inAll(char rune) bool {
 // plain is the regular drawing, upright and in its place, "" if it is blank.
 func (p *glyphPainter) plain(char rune) (string, error) {
 	dst := make([]uint8, glyphBytes)
-	if err := p.draw(dst, 0, char, upright); err != nil {
+	if err := p.draw(dst, 0, char, outline.Upright); err != nil {
 		return "", err
 	}
 	for _, v := range dst {
@@ -184,7 +185,7 @@ func (p *glyphPainter) plain(char rune) (string, error) {
 
 // draw renders a character of a face. The middle of its advance width, at a
 // fixed height above the baseline, comes to lie in the middle of the image.
-func (p *glyphPainter) draw(dst []uint8, face int, char rune, at pose) error {
+func (p *glyphPainter) draw(dst []uint8, face int, char rune, at outline.Pose) error {
 	font := p.fonts[face]
 	const wholeUnits = fixed.Int26_6(fontUnits << 6)
 	g, err := font.GlyphIndex(&p.buffer, char)
@@ -199,6 +200,6 @@ func (p *glyphPainter) draw(dst []uint8, face int, char rune, at pose) error {
 	if err != nil {
 		return fmt.Errorf("font %s, %U: %w", p.faces[face].name, char, err)
 	}
-	p.raster.draw(dst, outline, int64(advance)/2, glyphMiddle<<6, glyphEm, at)
+	p.raster.Draw(dst, outline, int64(advance)/2, glyphMiddle<<6, glyphEm, at)
 	return nil
 }

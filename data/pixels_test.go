@@ -1,12 +1,13 @@
 package data
 
 import (
-	"github.com/vernier-ml/vernier/data/transform"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/transform"
 )
 
 // The numbers of a batch are those of its pixels: whatever the pipeline does, it

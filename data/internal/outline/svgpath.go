@@ -1,4 +1,4 @@
-package data
+package outline
 
 import (
 	"errors"
@@ -211,7 +211,7 @@ func (n *numberScanner) number() float64 {
 	i, dot, exponent := 0, false, false
 	for ; i < len(n.text); i++ {
 		switch c := n.text[i]; {
-		case isDigit(c):
+		case c >= '0' && c <= '9':
 			continue
 		case (c == '-' || c == '+') && (i == 0 || n.text[i-1]|0x20 == 'e'):
 			continue

@@ -1,4 +1,4 @@
-package data
+package outline
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"golang.org/x/image/colornames"
 )
 
-// renderSVG draws the plain part of SVG 1.1 that icons are made of, side x side
+// RenderSVG draws the plain part of SVG 1.1 that icons are made of, side x side
 // pixels over white: shapes and paths in groups with transforms, filled and
 // stroked in plain colours. A picture that needs more (gradients, text, clipping,
 // style sheets) is an error, since it would come out wrong. The opacity of a
@@ -23,8 +23,8 @@ import (
 // No library takes its place: of the pictures in the tests oksvg draws a half with other
 // areas and tdewolff/canvas a quarter, and both take most of those that they cannot
 // draw without an error.
-func renderSVG(file []byte, side int) (*pixels.RGB, error) {
-	d := &svgDrawing{canvas: pixels.NewRGB(side, side), raster: newRasteriser(side), cover: make([]uint8, side*side)}
+func RenderSVG(file []byte, side int) (*pixels.RGB, error) {
+	d := &svgDrawing{canvas: pixels.NewRGB(side, side), raster: NewRasterizer(side), cover: make([]uint8, side*side)}
 	for i := range d.canvas.Pix {
 		d.canvas.Pix[i] = 255
 	}
@@ -68,7 +68,7 @@ func renderSVG(file []byte, side int) (*pixels.RGB, error) {
 // svgDrawing is the picture so far.
 type svgDrawing struct {
 	canvas *pixels.RGB
-	raster *rasteriser
+	raster *Rasterizer
 	cover  []uint8
 	any    bool
 }
@@ -188,7 +188,7 @@ func (d *svgDrawing) paint(lines []outline, at matrix, evenOdd bool, color [3]ui
 	const far = 1 << 14 // pixels; further out nothing can be seen
 	place := func(v vec) point {
 		v = at.apply(v)
-		return point{int64(min(max(v.x, -far), far) * onePixel), int64(min(max(v.y, -far), far) * onePixel)}
+		return point{int64(min(max(v.x, -far), far) * OnePixel), int64(min(max(v.y, -far), far) * OnePixel)}
 	}
 	d.raster.reset()
 	for _, l := range lines {

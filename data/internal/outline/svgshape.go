@@ -1,4 +1,4 @@
-package data
+package outline
 
 import (
 	"encoding/xml"

@@ -1,9 +1,10 @@
-package data
+package outline
 
 import (
 	"bytes"
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -16,7 +17,7 @@ const svgSide = 40
 // drawn renders what stands inside a drawing of 20 x 20 units.
 func drawn(t *testing.T, inside string) *pixels.RGB {
 	t.Helper()
-	m, err := renderSVG([]byte(`<svg viewBox="0 0 20 20" xmlns="http://www.w3.org/2000/svg">`+inside+`</svg>`), svgSide)
+	m, err := RenderSVG([]byte(`<svg viewBox="0 0 20 20" xmlns="http://www.w3.org/2000/svg">`+inside+`</svg>`), svgSide)
 	if err != nil {
 		t.Fatalf("%s: %v", inside, err)
 	}
@@ -108,17 +109,17 @@ func TestWhatSVGCannotDrawIsRefused(t *testing.T) {
 		`<g stroke-dasharray="-1 2"/>`:                "negative",
 		`<g><path/>`:                                  "damaged",
 	} {
-		_, err := renderSVG([]byte(`<svg viewBox="0 0 20 20">`+inside+`</svg>`), 8)
+		_, err := RenderSVG([]byte(`<svg viewBox="0 0 20 20">`+inside+`</svg>`), 8)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", inside, err, want)
 		}
 	}
 	for _, file := range []string{"", "hello", "<!-- -->"} {
-		if _, err := renderSVG([]byte(file), 8); !errors.Is(err, pixels.ErrNotImage) {
+		if _, err := RenderSVG([]byte(file), 8); !errors.Is(err, pixels.ErrNotImage) {
 			t.Errorf("%q: %v", file, err)
 		}
 	}
-	if _, err := renderSVG([]byte(`<svg><path d="M0 0"/></svg>`), 8); err == nil || !strings.Contains(err.Error(), "viewBox") {
+	if _, err := RenderSVG([]byte(`<svg><path d="M0 0"/></svg>`), 8); err == nil || !strings.Contains(err.Error(), "viewBox") {
 		t.Errorf("no viewBox: %v", err)
 	}
 }
@@ -126,14 +127,35 @@ func TestWhatSVGCannotDrawIsRefused(t *testing.T) {
 func TestDamagedSVGNeverPanics(t *testing.T) {
 	file := []byte(`<svg viewBox="0 0 20 20"><g transform="matrix(1 0 .5 1 2 3)" stroke="#123" stroke-dasharray="2 1">` +
 		`<path d="M1 1l3-4.5.5a2 3 40 10 5 5t3 3q1 1 2 2s3 3 1 1zh4"/><polyline points="1 2 3 4 3 4"/><rect x="1" width="3" height="4" rx="9"/></g></svg>`)
-	r := newRand(5)
+	r := rand.New(rand.NewPCG(5, 42))
 	for range 2000 {
 		bad := bytes.Clone(file)
 		for range 1 + r.IntN(3) {
 			bad[r.IntN(len(bad))] = "019.-eMzaA <>\"/,l"[r.IntN(17)]
 		}
-		if m, err := renderSVG(bad, 8); (m == nil) == (err == nil) {
+		if m, err := RenderSVG(bad, 8); (m == nil) == (err == nil) {
 			t.Fatalf("%s: %v, %v", bad, m, err)
 		}
 	}
+}
+
+// FuzzSVG draws what the fuzzer made of drawings. A drawing that is refused, and any that
+// ends, is right; memory and time are bounded by its size.
+func FuzzSVG(f *testing.F) {
+	for _, inside := range []string{
+		`<rect x="2" y="3" width="10" height="8" rx="2"/>`, `<circle cx="10" cy="10" r="5" stroke="black" stroke-width="2" fill="none"/>`,
+		`<path d="M2 2h6v6z m1 1 c1 1 2 2 3 0 s1 1 2 2 q1 1 2 0 t2 0 a3 3 0 0 1 4 4" fill-rule="evenodd"/>`,
+		`<g transform="translate(2 3) rotate(30) scale(2)"><polygon points="0,0 4,0 4,4"/><line x1="0" y1="0" x2="5" y2="5" stroke="#123"/></g>`,
+	} {
+		f.Add([]byte(`<svg viewBox="0 0 20 20" xmlns="http://www.w3.org/2000/svg">` + inside + `</svg>`))
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		if len(file) > 1<<20 {
+			t.Skip()
+		}
+		m, err := RenderSVG(file, svgSide)
+		if err == nil && (m.W != svgSide || m.H != svgSide) {
+			t.Errorf("%d x %d pixels", m.W, m.H)
+		}
+	})
 }
