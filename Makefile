@@ -7,7 +7,7 @@ VERSION := $(RELEASE)+$(shell git describe --always --dirty --exclude='*' 2>/dev
 LDFLAGS := -X main.version=$(VERSION)
 # Any Go from 1.21 on will do: the go command fetches the release that go.mod names.
 
-.PHONY: help build build-gpu gpu-check demo test test-full lint lint-gpu bench generate release clean
+.PHONY: help house build build-gpu gpu-check demo test test-full lint lint-gpu bench generate release clean
 
 # The GPU build: gorgonia.org/cu is compiled with our own cuda.h and linked with
 # a libcuda.a that forwards to the driver's library, so that neither an SDK nor a
@@ -75,6 +75,9 @@ lint: ## gofmt, vet and staticcheck
 lint-gpu: $(LIBCUDA) ## vet and staticcheck the GPU build
 	$(GPU_ENV) $(GO) vet -tags gpu ./...
 	$(GPU_ENV) $(GO) tool staticcheck -tags gpu ./cuda/... ./cmd/...
+
+house: ## figures of the repository's state, as they were and as they are
+	@$(GO) run ./internal/house
 
 bench: ## run the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...

@@ -72,6 +72,7 @@ var mayImport = map[string][]string{
 	"examples/train":                {"cpu", "run", "train"},
 	"data/transform":                {"data/pixels", "internal/registry"},
 	"data/internal/outline":         {"data/pixels"},
+	"internal/house":                {},
 }
 
 // TestImportsFollowTheLayout asks the go command, so that build tags and new
