@@ -17,7 +17,7 @@ type Backbone interface {
 	Channels() int
 	// Tokens reports whether the output is tokens instead of a map.
 	Tokens() bool
-	// Blocks names the parts of the network in order; --trunk-end takes such a
+	// Blocks names the parts of the network in order; --trunk-end takes a block's
 	// name, or that of a group of them ("layer3" of "layer3.0", "layer3.1").
 	Blocks() []string
 	// Preprocessing is how this network wants its images.

@@ -156,7 +156,7 @@ func (b *Builder) Conv(name string, x *layers.Node, out int, spec engine.ConvSpe
 	return b.convNorm(name+".conv", name+".bn", name+".relu", x, nil, out, spec, false)
 }
 
-// maxPool returns a block that is a pooling of so many channels.
+// maxPool returns a block that is a pooling of channels planes.
 func maxPool(name string, channels int, spec engine.PoolSpec) Block {
 	return Block{name, channels, func(b *Builder, x *layers.Node) *layers.Node { return b.Graph.MaxPool(name, x, spec) }}
 }

@@ -188,7 +188,7 @@ func copyPlane(kr *kernels, dst []float32, dstStride int, src []float32, srcStri
 	}
 }
 
-// eachGroup calls do for groups of planes, with a buffer of so many numbers.
+// eachGroup calls do for groups of planes, with a buffer of size numbers.
 func (e *Engine) eachGroup(p *poolShape, size int, do func(buf []float32, from, to int)) {
 	group := max(1, chunk/(p.height*p.width))
 	e.pool.run(ceilDiv(p.planes, group), func(worker, i int) {

@@ -18,11 +18,11 @@ type product struct {
 const (
 	blockRows    = 1024    // most rows of a block
 	blockCols    = 256     // most columns of a block
-	minItems     = 16      // so many items keep several workers evenly busy
+	minItems     = 16      // items that keep several workers evenly busy
 	minChunk     = 1 << 10 // fewest terms of a chunk
 	sharedLeft   = 8 << 20 // largest left operand that is packed once, in floats
 	serialEffort = 1 << 18 // multiplications that are not worth waking a worker
-	unpackedRows = 10      // so many tiles of rows read columns where they lie
+	unpackedRows = 10      // tiles of rows up to which columns are read where they lie
 )
 
 // layout is how a product is cut.

@@ -31,7 +31,7 @@ func (w *winograd) plan(kr *kernels) {
 	w.filterStride = w.panels*w.blocks*kr.vec*kr.nr + apartBy*kr.vec
 }
 
-// groupTiles is about how many of so many tiles, of so many numbers each, are
+// groupTiles is about how many of tiles tiles, of numbers numbers each, are
 // transformed at a time. They
 // stay in the second-level cache while the filters pass by, which takes few tiles
 // of many channels; where there are few in all they share the filters instead.

@@ -22,11 +22,11 @@ type winogradGrad struct {
 }
 
 const (
-	roundSize  = 4 << 20 // about so many numbers are transformed in a round
-	roundDepth = 256     // about so many terms at a time
+	roundSize  = 4 << 20 // numbers that are transformed in a round, about
+	roundDepth = 256     // terms at a time, about
 )
 
-// convGradFilters is the gradient of weights of a convolution of such a form.
+// convGradFilters is the gradient of weights of a convolution of the form f.
 func (e *Engine) convGradFilters(f winogradForm, c convShape, dw, dy, x []float32) {
 	kr, grid := e.kernels, f.grid(c.images, c.rows, c.cols)
 	w := winogradGrad{

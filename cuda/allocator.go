@@ -51,7 +51,7 @@ func sizeClass(bytes int64) int64 {
 	return (max(bytes, 1) + step - 1) / step * step
 }
 
-// take returns a block of at least so many bytes.
+// take returns a block of at least bytes bytes.
 func (a *allocator) take(bytes int64) (block, error) {
 	size := sizeClass(bytes)
 	if b, ok := a.reuse(size); ok {

@@ -101,7 +101,7 @@ func (a *args) same(x, y named) {
 // images unwraps a tensor of shape (N, C, H, W).
 func (a *args) images(name string, t engine.Tensor) named { return a.of(name, t, -1, -1, -1, -1) }
 
-// lines unwraps a tensor of at least so many axes as rows along the last one.
+// lines unwraps a tensor of at least least axes as rows along the last one.
 func (a *args) lines(name string, t engine.Tensor, least int) (x named, rows, width int) {
 	x = a.any(name, t)
 	a.check(a.err != nil || len(x.shape) >= least && len(x.shape) > 0, "%v, want %d axes or more", x, least)

@@ -254,7 +254,7 @@ func TestClassLossesOnAFakeDeviceAgreeWithTheirAuthors(t *testing.T) {
 		near(t, "gradient of the class rows", a.dp, turn(c.Outputs["grad_"+rows]), 1e-4)
 	})
 	if cases < 20 {
-		t.Errorf("%d cases of such losses", cases)
+		t.Errorf("%d cases of these losses", cases)
 	}
 }
 

@@ -51,7 +51,7 @@ type Options struct {
 	Workspace int64
 }
 
-// workspace is the limit for a device of so many bytes.
+// workspace is the limit for a device of total bytes.
 func (o Options) workspace(total int64) int64 {
 	if o.Workspace > 0 {
 		return o.Workspace

@@ -23,7 +23,7 @@ import (
 	"github.com/vernier-ml/vernier/train"
 )
 
-// stopper ends a run after so many steps; 0 lets it go on.
+// stopper ends a run after steps steps; 0 lets it go on.
 type stopper struct {
 	after  int
 	cancel context.CancelFunc
@@ -80,7 +80,7 @@ func pictures(t *testing.T, classes, images int, paint func(img *image.Gray, cla
 	return root
 }
 
-// runOf starts or resumes a run, and stops it after so many steps; 0 lets it end. It
+// runOf starts or resumes a run, and stops it after steps steps; 0 lets it end. It
 // returns the parameters.
 func runOf(t *testing.T, c run.Config, folder run.Folder, eng engine.Engine, resume bool, stop int) map[string][]float32 {
 	t.Helper()

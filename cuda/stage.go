@@ -90,7 +90,7 @@ func (p *place) close(d device.Driver) error {
 	return errors.Join(errs...)
 }
 
-// grow makes room for so many bytes. Nothing uses the place any more.
+// grow makes room for bytes bytes. Nothing uses the place any more.
 func (s *stage) grow(p *place, bytes int64, alsoDevice bool) error {
 	if p.bytes >= bytes {
 		return nil

@@ -29,7 +29,7 @@ func (b *Batch) Recycle() {
 	b.Images, b.Pixels = nil, nil
 }
 
-// keep adds x to a list of at most so many.
+// keep adds x to a list, unless that has max elements.
 func keep[T any](list [][]T, x []T, most int) [][]T {
 	if x == nil || len(list) >= most {
 		return list
@@ -64,7 +64,7 @@ type cell struct {
 	pixels []uint8
 }
 
-// cell returns that of a slot, of so many numbers.
+// cell returns the part of the batch for slot, size values long.
 func (b *Batch) cell(slot, size int) (c cell) {
 	from, to := slot*size, (slot+1)*size
 	if b.Pixels != nil {

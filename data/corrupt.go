@@ -210,7 +210,7 @@ func Mislabel(set *Set, share float64, seed uint64) (*Set, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("%s: class %q has so many of the images that %g of all cannot have wrong labels", set.Name, set.Classes[own(k)], share)
+			return nil, fmt.Errorf("%s: class %q has too many of the images for %g of all to have wrong labels", set.Name, set.Classes[own(k)], share)
 		}
 	}
 	for k, i := range chosen {

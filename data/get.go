@@ -274,7 +274,7 @@ func diskError(err error, name string) error {
 	return err
 }
 
-// roomOnDisk says whether so many bytes more fit.
+// roomOnDisk says whether need bytes more fit.
 func roomOnDisk(dir string, need int64) error {
 	var disk unix.Statfs_t
 	if err := unix.Statfs(dir, &disk); err != nil {

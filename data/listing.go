@@ -93,7 +93,7 @@ func readEntries(w *work, src interface{ list(*work) (*listing, error) }) (*entr
 func (e *entries) none() string {
 	text := "no images in it" + listOthers(e.others)
 	if kinds := unreadFormats(e.others); len(kinds) > 0 {
-		text += "; pictures of such formats are not read: convert them to JPEG or PNG"
+		text += "; pictures of these formats are not read: convert them to JPEG or PNG"
 	}
 	for _, more := range slices.Concat(e.problems, e.notices) {
 		if !strings.HasPrefix(more, otherFilesText) && !strings.HasPrefix(more, unreadText) {

@@ -144,7 +144,7 @@ func TestPicturesOfFormatsThatAreNotReadAreNamed(t *testing.T) {
 		t.Errorf("%q", set.Notices)
 	}
 	_, err := OpenImages(t.Context(), []string{files{"a/1.heic": []byte("x")}.folder(t)}, Options{})
-	if err == nil || !strings.Contains(err.Error(), "no images in it (1 .heic); pictures of such formats are not read: convert them to JPEG or PNG") {
+	if err == nil || !strings.Contains(err.Error(), "no images in it (1 .heic); pictures of these formats are not read: convert them to JPEG or PNG") {
 		t.Errorf("%v", err)
 	}
 }

@@ -49,7 +49,7 @@ func writeStrange(t *testing.T) string {
 			err = os.WriteFile(file, dotFile(t, uint8(i)), 0o644)
 		}
 		if errors.Is(err, syscall.EILSEQ) || err != nil && runtime.GOOS != "linux" {
-			t.Skipf("no file of such a name here: %v", err)
+			t.Skipf("no file of this name here: %v", err)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -118,13 +118,13 @@ type Clipped interface {
 // bytes. Its arenas are NarrowArenas. Everything else is float32: parameters and
 // their gradients, statistics, embeddings, distances.
 type Narrower interface {
-	// ActivationFootprint is Footprint for such a tensor.
+	// ActivationFootprint is Footprint for a tensor of Activation.
 	ActivationFootprint(shape ...int) (int64, error)
 }
 
 // NarrowArena is an Arena of a Narrower.
 type NarrowArena interface {
 	Arena
-	// Activation is Tensor for such a tensor.
+	// Activation is Tensor for an activation.
 	Activation(offset int64, shape ...int) (Tensor, error)
 }

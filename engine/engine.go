@@ -42,7 +42,7 @@ type Memory interface {
 	// Footprint returns the bytes that a tensor of that shape takes in an Arena,
 	// a multiple of the engine's alignment. Every dimension must be positive.
 	Footprint(shape ...int) (int64, error)
-	// Arena returns so many bytes of memory for tensors to lie in.
+	// Arena returns bytes bytes of memory for tensors to lie in.
 	Arena(bytes int64) (Arena, error)
 }
 

@@ -46,7 +46,7 @@ func (o order) keyError(a, b float64, h int) float64 {
 }
 
 // rowKeyError bounds the error of a key of BRM where the keys in float32 and in
-// float64 are at most so large, and the sum has partial sums of so many terms at
+// float64 are at most key, and the sum has partial sums of terms terms at
 // most. Rounding is relative to the sum; an error of d in every R changes their mean
 // by d at most, and the root of the mean of their squares likewise (Minkowski).
 func (o order) rowKeyError(key float64, terms int) float64 {

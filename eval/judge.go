@@ -93,7 +93,7 @@ func (b *bench) rowError(row int32) float64 {
 	return b.blockErr
 }
 
-// tighten lowers err32 of BRM for keys that are at most so large.
+// tighten lowers err32 of BRM for keys that are at most key.
 func (b *bench) tighten(key float64) {
 	terms := b.gallery.H
 	if b.layout.sketch != nil {

@@ -25,7 +25,7 @@ type SearchOptions struct {
 	// Progress, if set, is told how many queries are done. It is called from
 	// the calling goroutine.
 	Progress func(done, total int)
-	// terms forces a sketch of so many terms, or none if negative; 0 chooses.
+	// terms is the number of terms of a sketch, none if negative; 0 chooses.
 	terms int
 }
 

@@ -174,7 +174,7 @@ func (k *kernel) solve() bool {
 	return true
 }
 
-// bounds returns g, see sketch, for an approximation with so many terms.
+// bounds returns g, see sketch, for an approximation with the given number of terms.
 func (k *kernel) bounds(terms int) []float64 {
 	n := sketchKnots
 	e := make([]float64, n*n)
@@ -209,7 +209,7 @@ func (k *kernel) bounds(terms int) []float64 {
 	return g
 }
 
-// sketch is the approximation with so many terms.
+// sketch is the approximation with the given number of terms.
 func (k *kernel) sketch(m metric.Metric, terms int) *sketch {
 	slope := m.Restriction.Slope(0, m.Omega)
 	s := &sketch{

@@ -8,7 +8,7 @@ import (
 )
 
 // cuts say which keys of a query must be told apart from which: the right rows
-// from all others, or the nearest so many from the rest.
+// from all others, or the k nearest from the rest.
 type cuts struct {
 	right     func(query int) []int32
 	firstOnly bool

@@ -97,7 +97,7 @@ func (f FlowSpec) Validate() error {
 	return fmt.Errorf("geometry flow: unknown distance %q (there is: %v)", f.Distance, FlowDistances())
 }
 
-// eps is the factor of R for so many channels.
+// eps is the factor of R for the given number of channels.
 func (f FlowSpec) eps(channels int) float64 {
 	if f.Eps == 0 {
 		return 2 / (math.Pi * float64(channels))

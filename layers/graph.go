@@ -162,7 +162,7 @@ func (g *Graph) Compile() error {
 }
 
 // SetLimit makes Compile fail, before it makes anything, if the ops' buffers
-// would take more than so many bytes.
+// would take more than bytes bytes.
 func (g *Graph) SetLimit(bytes int64) { g.limit = bytes }
 
 // MemoryError says that a graph does not fit.

@@ -237,7 +237,7 @@ func TestForwardOnlyMemoryDoesNotGrowWithDepth(t *testing.T) {
 }
 
 // What is left are the tape machine's own few small objects an op: the list of
-// its inputs, the wrapped result and the like. 1 KiB an op is far below any map.
+// its inputs and the wrapped result. 1 KiB an op is far below any map.
 func TestAStepAllocatesNothingButTheMachinesSmallObjects(t *testing.T) {
 	eng, err := cpu.New(cpu.Options{Threads: 1}) // a worker's buffers grow when it first gets work, in whichever step
 	if err != nil {

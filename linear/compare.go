@@ -19,8 +19,8 @@ type Trials struct {
 	// Seed numbers the splits Seed, Seed+1, ...; every learner sees the same.
 	Seed   uint64
 	Encode EncodeOptions
-	// Components projects rows to so many principal components of the training
-	// rows first, for all learners alike; 0 does not.
+	// Components is the number of principal components of the training rows that all
+	// rows are projected to first, for all learners alike; 0 leaves them as they are.
 	Components int
 	Noise      Noise
 	Engine     Engine

@@ -22,10 +22,10 @@ type NCA struct {
 	Init *mat.Dense
 	// MaxIterations bounds L-BFGS; 0 means 100.
 	MaxIterations int
-	// Restarts descends so many times more, each time from the best L at half its
+	// Restarts is how often it descends once more, each time from the best L at half its
 	// scale, where the softmax is softer: a way out of local maxima.
 	Restarts int
-	// MaxRows learns from at most so many rows, drawn at random; 0 takes all.
+	// MaxRows is the largest number of rows learned from, drawn at random; 0 takes all.
 	// The time of an iteration grows with their square.
 	MaxRows int
 	Seed    uint64

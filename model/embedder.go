@@ -72,7 +72,7 @@ func newEmbedder(batch int, build func(n int) (g *layers.Graph, in, out *layers.
 		numbers: make([]float32, x.Shape().TotalSize()), out: make([]float32, size)}, nil
 }
 
-// evaluation builds the network for a batch of so many images.
+// evaluation builds the network for batch images at once.
 func (m *Model) evaluation(batch int) (g *layers.Graph, images, embeddings *layers.Node, err error) {
 	g = layers.NewGraph(m.Params.Engine(), m.Params)
 	images, embeddings, err = m.evaluate(g, batch)
@@ -135,7 +135,7 @@ func (e *Embedder) EmbedPixels(dst []float32, images []uint8) ([]float32, error)
 	return e.each(dst, len(images), func(int) error { return e.feed.Arrive() }, send)
 }
 
-// each embeds images of so many numbers or bytes in all. give brings those from an
+// each embeds images of size numbers or bytes in all. give brings those from an
 // index on to the graph; meanwhile is called with the index of the next ones, when
 // the engine has been told to embed.
 func (e *Embedder) each(dst []float32, size int, give, meanwhile func(from int) error) ([]float32, error) {

@@ -23,7 +23,7 @@ func (w *onnxWriter) windows(shape []int, p engine.PoolSpec) (pads, beyond []int
 	return []int{p.PadH, p.PadW, endH, endW}, []int{overH, overW}
 }
 
-// endPad is the padding after a side of so many cells that the last of n windows needs.
+// endPad is the padding after a side of size cells that the last of n windows needs.
 func endPad(size, kernel, stride, pad, n int) (end, beyond int) {
 	end = max(0, (n-1)*stride+kernel-size-pad)
 	return end, max(0, end-pad)

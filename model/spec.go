@@ -34,7 +34,7 @@ type Spec struct {
 	// Normalization comes between the head and the metric.
 	Normalization Normalization `json:"normalization"`
 	// Scale is c: rows are brought to length c*sqrt(h) for BRM and to c for
-	// the other metrics, coordinates to such deviations that rows have about
+	// the other metrics, coordinates to deviations with which rows have about
 	// that length. Without normalisation it has no effect.
 	Scale float64 `json:"scale"`
 	// Metric compares embeddings.

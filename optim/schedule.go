@@ -13,10 +13,10 @@ type Schedule struct {
 	Name string `json:"name"` // one of Schedules
 	// Warmup is the number of steps over which the rate rises linearly.
 	Warmup int `json:"warmup"`
-	// Every is of step: the rate is multiplied by Gamma after so many units.
+	// Every is of step: the rate is multiplied by Gamma every Every units.
 	Every int `json:"every,omitempty"`
-	// Milestones are of multistep: the rate is multiplied by Gamma when so many
-	// units are done.
+	// Milestones are of multistep: the rate is multiplied by Gamma when as many
+	// units are done as a milestone says.
 	Milestones []int   `json:"milestones,omitempty"`
 	Gamma      float64 `json:"gamma,omitempty"`
 	// Unit of Every and Milestones: epoch (the default) or step.

@@ -35,7 +35,7 @@ type Config struct {
 	Schedule  optim.Schedule `json:"schedule"`
 
 	Epochs int `json:"epochs"`
-	// Steps, if not 0, ends a run after so many steps, and Epochs counts for nothing.
+	// Steps, if not 0, is the number of steps of a run, and Epochs counts for nothing.
 	Steps int `json:"steps,omitempty"`
 
 	// Sampler is one of data.SamplerNames: balanced makes batches of ClassesPerBatch
@@ -87,7 +87,7 @@ type DataConfig struct {
 	// training and decides which epoch is best, unless the set comes with validation
 	// classes of its own, see data.Validation; 0 for none.
 	Validation float64 `json:"validation"`
-	// Fold, from 1, of so many Folds of the training classes takes that share's
+	// Fold, from 1 to Folds, of the training classes takes that share's
 	// place: see data.Fold. Folds is 0 for none.
 	Folds int `json:"folds,omitempty"`
 	Fold  int `json:"fold,omitempty"`

@@ -23,7 +23,7 @@ type Rows struct {
 	Items []int
 }
 
-// EmbedSet embeds every readable image of a set of so many images, in order.
+// EmbedSet embeds every readable image of a set, in order; images is the number of all.
 // task names it for progress.
 func EmbedSet(ctx context.Context, m *model.Model, loader *data.Loader, images int, task string, ev Events) (*Rows, error) {
 	embedder, err := m.NewEmbedder(min(EmbedBatch, images))

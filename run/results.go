@@ -35,7 +35,7 @@ type Results struct {
 	// Untrained is the network before its first step, with the weights that it started
 	// from; nil if these are gone. With Options.ModelOnly both are nil.
 	Untrained *eval.Figures `json:"untrained"`
-	// GeometryFlow holds, for a model with such layers, what it makes of whole
+	// GeometryFlow holds, for a model with geometry flow, what it makes of whole
 	// batches. Model and Untrained are of each image alone.
 	GeometryFlow *MixedResults `json:"geometry_flow,omitempty"`
 	// Preset is the recipe that the run began with, and what is reported for it;

@@ -226,7 +226,7 @@ func (s *rehearsal) tryEnd(ctx context.Context, embed float64) (*EndEstimate, er
 const defaultRestarts = 20
 
 // timeFigures is the time in seconds of all figures of share times as many rows and
-// classes as there are in x, with so many restarts.
+// classes as there are in x, with the given number of restarts.
 func (s *rehearsal) timeFigures(ctx context.Context, x *eval.Embeddings, m metric.Metric, restarts int, share float64) (float64, error) {
 	eng := s.model.Params.Engine()
 	from := time.Now()

@@ -260,7 +260,7 @@ func TestATrainingThatIsCalledAgainGoesOn(t *testing.T) {
 	same(t, "called again", all(t, straight), all(t, s))
 }
 
-// after stops a run after so many steps.
+// after stops a run after steps steps.
 type after struct {
 	silent
 	stop  func()

@@ -219,5 +219,5 @@ func (s *stepper) warnMicroBatches() {
 		return
 	}
 	example := slices.Min(names)
-	s.ev.Warn("%d normalizations (%s, ...) use the statistics of each micro-batch of %s, not of the batch of %d: gradients are those of such parts; %s makes them exact", len(names), example, plural.Of(s.net.micro.size, "image"), s.net.micro.batch, setting.Name("freeze.bn_stats"))
+	s.ev.Warn("%d normalizations (%s, ...) use the statistics of each micro-batch of %s, not of the batch of %d: gradients are those of the parts; %s makes them exact", len(names), example, plural.Of(s.net.micro.size, "image"), s.net.micro.batch, setting.Name("freeze.bn_stats"))
 }

@@ -38,7 +38,7 @@ func (p *pace) each() time.Duration {
 	return (time.Since(p.step1) - p.aside) / time.Duration(p.count)
 }
 
-// left is how long so many steps and ends of epochs will take.
+// left is how long the given numbers of steps and of ends of epochs will take.
 func (p *pace) left(steps, epochs int) time.Duration {
 	d := time.Duration(steps) * p.each()
 	if p.epochs > 0 {

@@ -154,7 +154,7 @@ func (s *Session) classMeans(ctx context.Context) ([]float64, error) {
 	return mean, nil
 }
 
-// around returns so many rows at each mean, spread if they are more than one.
+// around returns per rows at each mean, spread if they are more than one.
 func around(mean []float64, h, per int, r *rand.Rand) []float32 {
 	rows := make([]float32, 0, len(mean)*per)
 	for c := 0; c < len(mean); c += h {

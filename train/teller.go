@@ -140,7 +140,7 @@ func (s *teller) summarize() {
 // warned.
 const saturatedShare = 0.3
 
-// warn says what looks wrong about an epoch of so many steps: of every kind the first
+// warn says what looks wrong about an epoch of steps steps: of every kind the first
 // time in full, and what went on in a line at the end.
 func (s *teller) warn(r run.EpochRecord, steps int, h health) {
 	for _, f := range r.Flow {

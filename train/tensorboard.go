@@ -19,7 +19,7 @@ type board struct {
 	last   time.Time
 }
 
-// openBoard begins an event file after so many steps. Every start of a run has a
+// openBoard begins an event file after the given number of steps. Every start of a run has a
 // file of its own, TensorBoard joins them.
 // TensorBoard reads the files of a folder in the order of their names and goes
 // back to none, so a name begins with its time, to the nanosecond: starts within a

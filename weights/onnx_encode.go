@@ -231,7 +231,7 @@ func (w *onnxMessage) add(encode func(b []byte) []byte) {
 	w.size += int64(len(*b) - before)
 }
 
-// header begins a field of so many bytes.
+// header begins a field of size bytes.
 func (w *onnxMessage) header(field protowire.Number, size int64) {
 	w.add(func(b []byte) []byte {
 		return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.BytesType), uint64(size))

@@ -8,7 +8,7 @@ import (
 
 // headerJSON reads the JSON that a safetensors header may consist of: objects,
 // strings, and lists of whole numbers. A general decoder would accept repeated
-// keys, fractions and the like, and allocate for them.
+// keys and fractions, and allocate for them.
 type headerJSON struct {
 	p   string
 	pos int

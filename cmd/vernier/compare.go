@@ -75,7 +75,7 @@ func newCompare(log *logrus.Logger) *cobra.Command {
 standard deviation of every figure of each group's runs on the test classes. A column
 shows a setting in which groups differ; a line below the table names those without a
 column, whose values follow from the columns. What a run writes beside its model
-(run.keep and the like) makes no other group.
+(run.keep, run.save_every, run.eval_every, run.tensorboard) makes no other group.
 
 Each group is compared with its baseline by a two-sided paired t-test over the seeds and
 folds that both have, if they are three at least. With --baseline model.metric=euclidean the baseline of a group is

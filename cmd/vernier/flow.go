@@ -18,7 +18,7 @@ func flowHelp() string {
 
 --flow adds geometry flow layers (Li et al. 2023) to a convolutional network: in
 training, images of a batch that are near each other pull each other's features
-together behind the convolutions after=2 (so many first ones) or after=NAME+NAME
+together behind the convolutions after=2 (the first two) or after=NAME+NAME
 (by the names of their weights). Recall@K is of each image alone, without the
 layers; eval shows besides what whole batches give. Options, with defaults:
 `)

@@ -79,7 +79,7 @@ func (f *tableFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.missing, "missing", "refuse", "what becomes of missing values: refuse, mean or median of the training rows")
 	fl.BoolVar(&f.encode.Raw, "raw", false, "take the columns as they are instead of standardising them")
-	fl.IntVar(&f.components, "components", 0, "project to so many principal components of the training rows first")
+	fl.IntVar(&f.components, "components", 0, "first project rows to this number of principal components of the training rows")
 	fl.Uint64Var(&f.seed, "seed", 0, "of everything random")
 }
 

@@ -43,7 +43,7 @@ func printReportedNotes(w io.Writer, p *run.PresetFigures) {
 	for i, f := range p.Published {
 		fmt.Fprintf(w, "[%d] of %s on %s: %s; %s, not measured here\n", i+1, p.Name, p.Data, f.From, seenText(f.Seen))
 	}
-	fmt.Fprintf(w, "Repeated runs of such recipes are half a point to a point of Recall@1 apart, with another size of batch more.\n")
+	fmt.Fprintf(w, "Repeated runs of one recipe are half a point to a point of Recall@1 apart, with another size of batch more.\n")
 	if !p.Same {
 		fmt.Fprintf(w, "This run has other images or another backbone than the recipe: the reported figures are no measure for it.\n")
 	}

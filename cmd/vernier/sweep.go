@@ -47,7 +47,7 @@ The file has, every part of it optional:
     loss:                     # an axis may change several settings at once
       - {loss.name: npairs}
       - {loss.name: proxy-anchor, optimizer.proxy_rate: 100}
-  random:                     # and of each of so many draws
+  random:                     # and of each of 20 draws
     trials: 20
     seed: 1
     values: {optimizer.rate: {log: [1e-5, 1e-2]}, model.scale: {uniform: [0.5, 2]}, model.dim: [64, 128]}

@@ -20,7 +20,7 @@ func plain(message string) string {
 func errorText(err error) string {
 	text := plain(systemErrors(err, setting.Text(err, flagOf)))
 	if errors.Is(err, linear.ErrMissing) {
-		text += "; linear fit and compare put something in such places with --missing mean or --missing median, or leave the row out"
+		text += "; linear fit and compare fill these cells with --missing mean or --missing median, or leave the row out"
 	}
 	if errors.Is(err, linear.ErrNoLabel) {
 		text += "; name it with --label, or give linear transform --no-label"

@@ -107,7 +107,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringVar(&c.Model.Flow, "flow", "", "geometry flow (DRML): \"default\", or what differs, as in lambda=0.3,after=conv1_7x7_s2+conv2_3x3; see below")
 	fl.BoolVar(&c.Freeze.BNStats, "freeze-bn-stats", false, "keep the running statistics of the backbone's batch normalizations, and normalize by them")
 	fl.BoolVar(&c.Freeze.BNAffine, "freeze-bn-affine", false, "do not train gamma and beta of the backbone's batch normalizations")
-	fl.StringArrayVar(&c.Freeze.Params, "freeze", nil, "do not train parameters of such names, as in patch_embed.* or layer[12].*; may be repeated")
+	fl.StringArrayVar(&c.Freeze.Params, "freeze", nil, "do not train parameters whose names match, as in patch_embed.* or layer[12].*; may be repeated")
 	fl.StringVar(&c.Freeze.To, "freeze-to", "", "do not train the backbone up to this block, nor its batch normalizations' statistics")
 	fl.StringVar(&c.Data.CacheFrozen, "cache-frozen", "", "keep the outputs of the blocks up to --freeze-to on disk, as fp16 or fp32, and train on them: pictures are not varied, but the outputs are mirrored (--augment flip)")
 	fl.Lookup("cache-frozen").NoOptDefVal = run.FrozenFormats[0]
@@ -143,7 +143,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringVar(&c.Schedule.Unit, "schedule-unit", "", "what --rate-every and --milestones count: epoch or step (default epoch)")
 
 	fl.IntVar(&c.Epochs, "epochs", c.Epochs, "passes over the training images")
-	fl.IntVar(&c.Steps, "steps", 0, "end after so many steps, whatever --epochs says")
+	fl.IntVar(&c.Steps, "steps", 0, "end after this number of steps, whatever --epochs says")
 	fl.StringVar(&c.Sampler, "sampler", c.Sampler, "batches of classes times images (balanced), or of images without regard to class (random)")
 	fl.IntVar(&c.BatchSize, "batch-size", 0, "images in a random batch")
 	fl.IntVar(&c.MicroBatch, "micro-batch", 0, "most images that the network sees at once: larger batches take two passes, in bounded memory, with the gradient of the whole where no normalization uses the statistics of a batch (--freeze-bn-stats), else of such parts; 0 for no limit")

@@ -20,7 +20,7 @@ type jpegCodes struct {
 
 const whole = 1 << 5
 
-// newJPEGCodes makes the canonical code with so many symbols of each length. In
+// newJPEGCodes makes the canonical code with counts[i] symbols of length i+1. In
 // numbers codes, the low half of a symbol is the length of a number behind it.
 func newJPEGCodes(counts [16]uint8, symbols []uint8, numbers bool) (*jpegCodes, bool) {
 	t := &jpegCodes{symbols: symbols}

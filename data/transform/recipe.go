@@ -18,7 +18,7 @@ type Recipe struct {
 	// Training only.
 	Shrink             int     // larger images are first brought to this shorter side; the result is what a Loader keeps in memory
 	MinArea, MaxArea   float64 // random resized crop of the whole image, if MaxArea > 0
-	Pad                int     // random crop after padding by so many pixels
+	Pad                int     // pixels of padding, after which a crop is drawn
 	Degrees            float64 // affine
 	MinScale, MaxScale float64
 	Shift              float64 // share of a side

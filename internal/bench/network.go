@@ -57,7 +57,7 @@ func (n network) model(eng engine.Engine) (*model.Model, error) {
 	return m, m.Freeze(model.Freeze{BNStats: true, BNAffine: true}, false)
 }
 
-// compile makes the graph of so many images, with drawn ones in it.
+// compile makes the graph of images, with drawn ones in it.
 func compile(g *layers.Graph, eng engine.Engine, images *layers.Node) error {
 	if err := g.Compile(); err != nil {
 		return err

@@ -26,7 +26,7 @@ import (
 //	  loss:                     # an axis may change several settings at once
 //	    - {loss.name: npairs}
 //	    - {loss.name: proxy-anchor, optimizer.proxy_rate: 100}
-//	random:                     # and of each of so many draws
+//	random:                     # and of each of 20 draws
 //	  trials: 20
 //	  seed: 1
 //	  values:
@@ -271,7 +271,7 @@ func (f *File) setting(place string, v *yaml.Node) (run.Setting, error) {
 	return run.Setting{Path: place, Value: text, Source: f.at(v)}, nil
 }
 
-// draw adds an axis of so many random combinations.
+// draw adds an axis of trials random combinations.
 func (f *File) draw(n *yaml.Node, trials int, seed uint64) error {
 	if n.Kind != yaml.MappingNode {
 		return fmt.Errorf("%s: random values are a group of settings", f.at(n))

@@ -21,7 +21,7 @@ import (
 // Runner makes the runs of a sweep in the folders of one folder.
 type Runner struct {
 	Dir string
-	// Jobs runs are made at a time, each with so many Threads.
+	// Jobs runs are made at a time, each with Threads threads.
 	Jobs, Threads int
 	// Engine makes the engine of one job.
 	Engine func(threads int) (Engine, error)

@@ -66,7 +66,7 @@ func (s *isa) fromMap(name string, size int, f transform) {
 		}
 	}
 	MOVQ(dst, at)
-	later := GP64() // stores to so many places would wait for them to be fetched
+	later := GP64() // stores to six places would wait for them to be fetched
 	LEAQ(Mem{Base: dst, Index: dstNext, Scale: 4}, later)
 	for i := range 6 {
 		x := make([]reg.VecVirtual, size)

@@ -78,7 +78,7 @@ type Driver interface {
 
 	// Load compiles modules of PTX and returns the kernels of the given names.
 	Load(modules []string, names []string) (map[string]Kernel, error)
-	// Launch runs a kernel by blocks of so many threads. Every argument lies in
+	// Launch runs a kernel by blocks of the given number of threads. Every argument lies in
 	// the low bytes of a word.
 	Launch(k Kernel, grid [3]int, threads int, args []uint64, s Stream) error
 

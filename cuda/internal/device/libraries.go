@@ -22,7 +22,7 @@ type Gemm struct {
 	Out            Type // of C
 	Alpha, Beta    float32
 	Precision      Precision
-	// Batch products, if more than 1, lie so many elements apart each.
+	// Batch products, if more than 1, lie Stride elements apart each.
 	Batch                     int
 	StrideA, StrideB, StrideC int64
 	// Bias, unless it is 0, is N numbers of type Out that are added to every row of C.

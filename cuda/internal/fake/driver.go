@@ -49,7 +49,7 @@ type Driver struct {
 	closed    bool
 }
 
-// New returns a device with so many bytes of memory.
+// New returns a device with limit bytes of memory.
 func New(limit int64) *Driver {
 	return &Driver{
 		Limit: limit, Calls: map[string]int{}, Bytes: map[string]int64{}, mappings: map[uintptr][]byte{}, pinned: map[uintptr][]byte{}, handles: 100,

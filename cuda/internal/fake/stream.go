@@ -17,7 +17,7 @@ type queue struct {
 	asked, done int
 }
 
-// mark is a point in a stream: so many commands from its beginning. The zero mark
+// mark is a point in a stream, as the number of commands before it. The zero mark
 // is none.
 type mark struct {
 	stream device.Stream

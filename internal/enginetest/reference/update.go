@@ -43,7 +43,7 @@ type element struct {
 	rate, decay         float64
 }
 
-// update applies a rule to every number of every slot, which have so many states.
+// update applies a rule to every number of every slot, each with states states.
 // Numbers are float64 within a rule and rounded once. All slots are checked before
 // any is changed.
 func (c *call) update(slots []engine.Slot, states int, rule func(*element)) error {
