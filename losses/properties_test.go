@@ -12,21 +12,17 @@ import (
 
 // testMetrics is one metric of each family, and BRM in each of its forms.
 func testMetrics() []metric.Metric {
-	return []metric.Metric{
-		{Kind: metric.BRM, P: 2},
+	list := []metric.Metric{
 		{Kind: metric.BRM, P: 2, Power: true},
 		{Kind: metric.BRM, P: 1, Restriction: metric.SoftSign},
 		{Kind: metric.BRM, P: 2, Restriction: metric.ArcTan},
 		{Kind: metric.BRM, P: 1, Restriction: metric.TanH},
 		{Kind: metric.BRM, P: 2, Restriction: metric.ISRU, Omega: 0.5},
-		{Kind: metric.Euclidean},
-		{Kind: metric.SquaredEuclidean},
-		{Kind: metric.Cosine},
-		{Kind: metric.Dot},
-		{Kind: metric.SignalToNoise},
-		{Kind: metric.Poincare, Curvature: 0.1, Clip: 2.3},
-		{Kind: metric.Lorentz, Curvature: 1},
 	}
+	for _, info := range metric.Infos() {
+		list = append(list, info.Metric)
+	}
+	return list
 }
 
 // situation is a small batch.

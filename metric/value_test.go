@@ -8,9 +8,15 @@ import (
 	"testing"
 )
 
-// everyMetric lists all BRM variants and the plain metrics.
+// everyMetric lists every family by its defaults, all variants of BRM and more of the
+// hyperbolic metrics.
 func everyMetric() []Metric {
-	list := []Metric{{Kind: Euclidean}, {Kind: SquaredEuclidean}, {Kind: Cosine}, {Kind: Dot}, {Kind: SignalToNoise}}
+	var list []Metric
+	for _, info := range Infos() {
+		if info.Metric.Kind != BRM {
+			list = append(list, info.Metric)
+		}
+	}
 	list = append(list, hyperbolicMetrics()...)
 	for _, c := range restrictionCases {
 		for p := 1; p <= 2; p++ {

@@ -9,11 +9,16 @@ import (
 	"github.com/vernier-ml/vernier/metric"
 )
 
-// metrics lists every form of every metric.
+// metrics lists every family by its defaults, every form of BRM and more of the
+// hyperbolic metrics.
 func metrics() []metric.Metric {
-	list := []metric.Metric{{Kind: metric.Euclidean}, {Kind: metric.SquaredEuclidean}, {Kind: metric.Cosine}, {Kind: metric.Dot},
-		{Kind: metric.SignalToNoise}, {Kind: metric.Poincare, Curvature: 0.1, Clip: 2.3}, {Kind: metric.Poincare, Curvature: 2},
-		{Kind: metric.Lorentz, Curvature: 1}, {Kind: metric.Lorentz, Curvature: 0.3, Clip: 4}}
+	var list []metric.Metric
+	for _, info := range metric.Infos() {
+		if info.Metric.Kind != metric.BRM {
+			list = append(list, info.Metric)
+		}
+	}
+	list = append(list, metric.Metric{Kind: metric.Poincare, Curvature: 2}, metric.Metric{Kind: metric.Lorentz, Curvature: 0.3, Clip: 4})
 	for r := metric.Sigmoid; r <= metric.ISRU; r++ {
 		for _, omega := range []float64{1, 0.5, 30} {
 			if r != metric.ISRU && omega != 1 {
