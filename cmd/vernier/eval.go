@@ -81,10 +81,13 @@ asked for, on the classes that --train-classes leaves for testing.
 			if err := f.group.checkArgs(args); err != nil {
 				return err
 			}
-			if len(args) == 0 && f.network.spec.Backbone == "" {
+			switch {
+			case len(args) > 0:
+				return takes(false, "RUN")(cmd, args)
+			case f.network.spec.Backbone == "":
 				return usagef("RUN is missing; or give --backbone and --data, to measure a network before training")
 			}
-			return takes(false, "RUN")(cmd, append(args, "")[:max(1, len(args))])
+			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
 	}

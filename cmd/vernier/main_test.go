@@ -15,6 +15,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
 )
 
 // vernier runs a command line and returns exit code, output and messages.
@@ -230,7 +233,20 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestEveryCommandExplainsItself(t *testing.T) {
-	for _, cmd := range []string{"", "train", "presets", "eval", "embed", "export", "verify", "index", "search", "report", "serve", "data", "data list", "data check", "doctor", "version"} {
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() {
+				visit(sub)
+			}
+		}
+		path := c.CommandPath()
+		if c.Short == "" || c.Long == "" || !strings.Contains(c.Example, path) || c.Args == nil {
+			t.Errorf("%s needs Short, Long, an Example of itself, and Args that refuse what it does not take", path)
+		}
+	}
+	visit(newRoot(logrus.New()))
+	for _, cmd := range []string{"", "train", "data", "data list", "doctor"} {
 		code, out, _ := vernier(t, append(strings.Fields(cmd), "--help")...)
 		if code != exitDone || !strings.Contains(out, "Usage:") || !strings.Contains(out, "Examples:") {
 			t.Errorf("vernier %s --help: exit %d\n%s", cmd, code, out)
