@@ -16,8 +16,8 @@
 //   - Pi, SpectralDecay, Covariance, SamplePairs: geometry.
 //   - NewROC: verification from the distances of pairs, and thresholds
 //     calibrated on them (ROC.ByEER, ByFAR, ByAccuracy, ByFBeta, ByCost).
-//   - PlotLoss, PlotRecall, PlotHistogram, PlotROC, PlotCovariance, DrawGrid:
-//     PNG files.
+//
+// Package eval/plot draws these figures, eval/tsne maps of the rows.
 //
 // Everything is measured with the metric that is passed in, so that a model
 // trained with a boundary-restricted metric is also searched with it. Numbers

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/eval/tsne"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/run"
 )
@@ -26,7 +27,7 @@ func (m *maker) maps() error {
 		return err
 	}
 	m.MapShare = pca.Explained
-	tsne, err := eval.TSNE(m.ctx, m.eng, x, m.e.Model.Spec.Metric, eval.TSNEOptions{
+	near, err := tsne.Map(m.ctx, m.eng, x, m.e.Model.Spec.Metric, tsne.Options{
 		Workers: m.opt.Workers, Progress: func(done, total int) { run.OrSilent(m.opt.Events).Progress("map", done, total, "") },
 	})
 	if err != nil {
@@ -40,7 +41,7 @@ func (m *maker) maps() error {
 		"Colours of different classes may look alike. Distances in a map are not those of the embedding: t-SNE keeps neighbourhoods only.",
 		plural.Of(len(rows), "image"), plural.Of(len(classes), "class"), map[bool]string{true: " (drawn: whole classes)", false: ""}[len(rows) < m.e.Embeddings.N])}
 	s.Figures = []captioned{
-		{m.scatter("t-SNE map", rows, tsne), "t-SNE by " + m.Distance},
+		{m.scatter("t-SNE map", rows, near), "t-SNE by " + m.Distance},
 		{m.scatter("PCA map", rows, pca), fmt.Sprintf("PCA: two directions with %.0f%% of the variance", 100*(pca.Explained[0]+pca.Explained[1]))},
 	}
 	m.charts = append(m.charts, s)

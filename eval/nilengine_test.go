@@ -32,7 +32,6 @@ func TestWithoutAnEngineTheCPUComputes(t *testing.T) {
 		"Retrieve":  func(eng Engine) (any, error) { return Retrieve(t.Context(), eng, e, e, m, RetrievalOptions{}) },
 		"KMeans":    func(eng Engine) (any, error) { return KMeans(t.Context(), eng, e, m, KMeansOptions{K: 4}) },
 		"Cluster":   func(eng Engine) (any, error) { return Cluster(t.Context(), eng, e, m, KMeansOptions{Restarts: 2}) },
-		"TSNE":      func(eng Engine) (any, error) { return TSNE(t.Context(), eng, e, m, TSNEOptions{Iterations: 5}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := run(nil)

@@ -1,19 +1,17 @@
-package eval
+package tsne
 
 import (
 	"context"
-	"maps"
 	"math"
-	"slices"
+	"runtime"
+	"sync"
 )
-
-func sortedKeys(row map[int32]float64) []int32 { return slices.Sorted(maps.Keys(row)) }
 
 // descent moves points y (N, 2) so that their affinities q approach p.
 type descent struct {
 	p   *sparse
 	y   []float64
-	opt TSNEOptions
+	opt Options
 
 	gradient, step, gain []float64
 	z                    []float64 // of every point, summed in order
@@ -75,11 +73,14 @@ func (d *descent) run(ctx context.Context) error {
 func (d *descent) slope(larger float64) {
 	n := len(d.y) / 2
 	tree := newQuadtree(d.y)
-	workers := SearchOptions{Workers: d.opt.Workers}.workers()
+	workers := d.opt.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
 	stacks := make([][]int32, workers)
 	theta := max(d.opt.Theta, 0)
 	repulsion := make([]float64, 2*n)
-	_ = parallel(workers, n, func(w, i int) error {
+	parallel(workers, n, func(w, i int) {
 		x, y := d.y[2*i], d.y[2*i+1]
 		repulsion[2*i], repulsion[2*i+1], d.z[i], stacks[w] = tree.repulsion(x, y, theta, stacks[w])
 		fx, fy := 0.0, 0.0
@@ -91,7 +92,6 @@ func (d *descent) slope(larger float64) {
 			fy += w * dy
 		}
 		d.gradient[2*i], d.gradient[2*i+1] = fx, fy
-		return nil
 	})
 	z := 0.0
 	for _, v := range d.z {
@@ -100,4 +100,19 @@ func (d *descent) slope(larger float64) {
 	for i := range d.gradient {
 		d.gradient[i] = 4 * (d.gradient[i] - repulsion[i]/z)
 	}
+}
+
+// parallel calls do for 0..n-1 on at most workers goroutines, each of which takes one
+// contiguous part.
+func parallel(workers, n int, do func(worker, i int)) {
+	workers = min(workers, n)
+	var wait sync.WaitGroup
+	for w := range workers {
+		wait.Go(func() {
+			for i := w * n / workers; i < (w+1)*n/workers; i++ {
+				do(w, i)
+			}
+		})
+	}
+	wait.Wait()
 }

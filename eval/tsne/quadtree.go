@@ -1,4 +1,4 @@
-package eval
+package tsne
 
 import "math"
 

@@ -1,73 +1,24 @@
-package eval
+package tsne
 
 import (
 	"context"
 	"errors"
 	"math"
+	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cpu"
+	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/enginetest/reference"
 	"github.com/vernier-ml/vernier/metric"
 )
 
 var euclidean = metric.Metric{Kind: metric.Euclidean}
 
-func TestPrincipalComponentsOfFivePoints(t *testing.T) {
-	e := &Embeddings{X: []float32{2, 0, 1, 1, 3, -1, 0, 1, 4, -2, 1, 0, 5, -1, 2}, N: 5, H: 3}
-	// scikit-learn 1.2, PCA(2).fit_transform.
-	want := []float64{0.94367272, -0.33716497, -1.75416676, -2.33583142, -0.21775905, 2.91706457, -3.21194586, 0.28302585, 4.24019896, -0.52709402}
-	p, err := PCA(e, 2)
-	fatal(t, err)
-	for i, v := range want {
-		if math.Abs(p.X[i]-v) > 1e-7 {
-			t.Errorf("coordinate %d is %v, want %v", i, p.X[i], v)
-		}
-	}
-	if math.Abs(p.Explained[0]-0.64108971) > 1e-7 || math.Abs(p.Explained[1]-0.28644814) > 1e-7 {
-		t.Errorf("explained %v", p.Explained)
-	}
-}
-
-func TestPrincipalComponentsOfFewRowsAreThoseOfTheGramMatrix(t *testing.T) {
-	narrow := blobs(seeded(70), 4, 3, 5, 1) // 12 rows of 5
-	wide := &Embeddings{N: narrow.N, H: 40}
-	for i := range narrow.N {
-		wide.X = append(append(wide.X, narrow.Row(i)...), make([]float32, 35)...)
-	}
-	a, err := PCA(narrow, 5)
-	fatal(t, err)
-	b, err := PCA(wide, 5)
-	fatal(t, err)
-	for i := range a.X {
-		if math.Abs(a.X[i]-b.X[i]) > 1e-9 {
-			t.Fatalf("coordinate %d is %v of 5 columns, %v of 40", i, a.X[i], b.X[i])
-		}
-	}
-	// All components are a rotation: they keep every distance.
-	for i := range a.N {
-		for j := range i {
-			sum := 0.0
-			for k := range 5 {
-				d := a.X[i*5+k] - a.X[j*5+k]
-				sum += d * d
-			}
-			if want := squaredDistance(narrow.Row(i), narrow.Row(j)); math.Abs(sum-want) > 1e-9*want {
-				t.Errorf("rows %d, %d: squared distance %v, want %v", i, j, sum, want)
-			}
-		}
-	}
-	same := &Embeddings{X: []float32{1, 2, 1, 2, 1, 2}, N: 3, H: 2}
-	if p, err := PCA(same, 2); err != nil || slices.ContainsFunc(p.X, func(v float64) bool { return v != 0 }) {
-		t.Errorf("equal rows: %v, %v", p, err)
-	}
-	if _, err := PCA(same, 3); err == nil || !strings.Contains(err.Error(), "want 1 to 2") {
-		t.Errorf("3 components of 2: %v", err)
-	}
-}
-
-// divergence is what TSNE descends, by its definition.
+// divergence is what Map descends, by its definition.
 func divergence(p *sparse, y []float64) float64 {
 	n, z := len(y)/2, 0.0
 	w := func(i, j int) float64 {
@@ -94,10 +45,10 @@ func divergence(p *sparse, y []float64) float64 {
 func newDescent(t *testing.T, n int, theta float64) *descent {
 	t.Helper()
 	e := blobs(seeded(71), 3, n/3, 4, 0.5)
-	near, err := Neighbors(t.Context(), reference.New(), e, e, euclidean, e.N-1, SearchOptions{Self: LeaveOneOut(e.N)})
+	near, err := eval.Neighbors(t.Context(), reference.New(), e, e, euclidean, e.N-1, eval.SearchOptions{Self: eval.LeaveOneOut(e.N)})
 	fatal(t, err)
 	rng := seeded(72)
-	d := &descent{p: affinities(near, euclidean, 5), opt: TSNEOptions{Theta: theta}, gradient: make([]float64, 2*n), z: make([]float64, n)}
+	d := &descent{p: affinities(near, euclidean, 5), opt: Options{Theta: theta}, gradient: make([]float64, 2*n), z: make([]float64, n)}
 	for range 2 * n {
 		d.y = append(d.y, 3*rng.NormFloat64())
 	}
@@ -169,20 +120,20 @@ func TestTSNEKeepsClassesTogetherWhateverTheMetric(t *testing.T) {
 	for _, m := range []metric.Metric{euclidean, {Kind: metric.Cosine}, {Kind: metric.Dot}, {Kind: metric.BRM, P: 2}} {
 		x := e
 		if m.Kind == metric.Dot {
-			x = &Embeddings{X: unitRows(e.X, e.H), N: e.N, H: e.H, Labels: e.Labels}
+			x = ofUnitLength(e)
 		}
-		p, err := TSNE(t.Context(), reference.New(), x, m, TSNEOptions{Iterations: 400})
+		p, err := Map(t.Context(), reference.New(), x, m, Options{Iterations: 400})
 		fatal(t, err)
-		again, err := TSNE(t.Context(), reference.New(), x, m, TSNEOptions{Iterations: 400, Workers: 1})
+		again, err := Map(t.Context(), reference.New(), x, m, Options{Iterations: 400, Workers: 1})
 		fatal(t, err)
 		if !slices.Equal(p.X, again.X) {
 			t.Errorf("%s: the map depends on the number of workers", m)
 		}
-		flat := &Embeddings{N: e.N, H: 2, Labels: e.Labels}
+		flat := &eval.Embeddings{N: e.N, H: 2, Labels: e.Labels}
 		for _, v := range p.X {
 			flat.X = append(flat.X, float32(v))
 		}
-		r, err := Retrieve(t.Context(), reference.New(), flat, flat, euclidean, RetrievalOptions{SearchOptions: SearchOptions{Self: LeaveOneOut(e.N)}})
+		r, err := eval.Retrieve(t.Context(), reference.New(), flat, flat, euclidean, eval.RetrievalOptions{SearchOptions: eval.SearchOptions{Self: eval.LeaveOneOut(e.N)}})
 		fatal(t, err)
 		if got := r.RecallAt(1); got < 97 {
 			t.Errorf("%s: Recall@1 on the map %v", m, got)
@@ -191,12 +142,12 @@ func TestTSNEKeepsClassesTogetherWhateverTheMetric(t *testing.T) {
 }
 
 func TestTSNEOfEqualAndFewRowsIsFinite(t *testing.T) {
-	for name, e := range map[string]*Embeddings{
+	for name, e := range map[string]*eval.Embeddings{
 		"all equal": {X: make([]float32, 40), N: 20, H: 2},
 		"four rows": {X: []float32{0, 0, 1, 0, 0, 1, 5, 5}, N: 4, H: 2},
 		"in pairs":  {X: []float32{0, 0, 0, 0, 1, 1, 1, 1, 2, 0, 2, 0, 3, 3, 3, 3}, N: 8, H: 2},
 	} {
-		p, err := TSNE(t.Context(), reference.New(), e, euclidean, TSNEOptions{Iterations: 300})
+		p, err := Map(t.Context(), reference.New(), e, euclidean, Options{Iterations: 300})
 		fatal(t, err)
 		for _, v := range p.X {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
@@ -205,17 +156,73 @@ func TestTSNEOfEqualAndFewRowsIsFinite(t *testing.T) {
 			}
 		}
 	}
-	e := &Embeddings{X: make([]float32, 6), N: 3, H: 2}
-	if _, err := TSNE(t.Context(), reference.New(), e, euclidean, TSNEOptions{}); err == nil || !strings.Contains(err.Error(), "at least 4") {
+	e := &eval.Embeddings{X: make([]float32, 6), N: 3, H: 2}
+	if _, err := Map(t.Context(), reference.New(), e, euclidean, Options{}); err == nil || !strings.Contains(err.Error(), "at least 4") {
 		t.Errorf("three rows: %v", err)
 	}
 	e = blobs(seeded(74), 2, 5, 3, 1)
-	if _, err := TSNE(t.Context(), reference.New(), e, euclidean, TSNEOptions{Perplexity: 5}); err == nil || !strings.Contains(err.Error(), "want 1 to 3") {
+	if _, err := Map(t.Context(), reference.New(), e, euclidean, Options{Perplexity: 5}); err == nil || !strings.Contains(err.Error(), "want 1 to 3") {
 		t.Errorf("perplexity 5 of 10 rows: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := TSNE(ctx, reference.New(), e, euclidean, TSNEOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := Map(ctx, reference.New(), e, euclidean, Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestMapWithoutAnEngineIsThatOfTheCPU(t *testing.T) {
+	host, err := cpu.New(cpu.Options{})
+	fatal(t, err)
+	defer host.Close()
+	e := blobs(seeded(75), 4, 10, 6, 0.5)
+	m := metric.Metric{P: 2} // BRM
+	got, err := Map(t.Context(), nil, e, m, Options{Iterations: 5})
+	fatal(t, err)
+	want, err := Map(t.Context(), host, e, m, Options{Iterations: 5})
+	fatal(t, err)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("without an engine %+v, with one %+v", got, want)
+	}
+}
+
+// blobs are classes of points around centers drawn at random.
+func blobs(rng *rand.Rand, classes, each, h int, spread float64) *eval.Embeddings {
+	e := &eval.Embeddings{N: classes * each, H: h}
+	for c := range classes {
+		center := make([]float64, h)
+		for i := range center {
+			center[i] = rng.NormFloat64()
+		}
+		for range each {
+			for _, v := range center {
+				e.X = append(e.X, float32(v+spread*rng.NormFloat64()))
+			}
+			e.Labels = append(e.Labels, c)
+		}
+	}
+	return e
+}
+
+func ofUnitLength(e *eval.Embeddings) *eval.Embeddings {
+	unit := &eval.Embeddings{N: e.N, H: e.H, Labels: e.Labels}
+	for i := range e.N {
+		square := 0.0
+		for _, v := range e.Row(i) {
+			square += float64(v) * float64(v)
+		}
+		for _, v := range e.Row(i) {
+			unit.X = append(unit.X, float32(float64(v)/math.Sqrt(square)))
+		}
+	}
+	return unit
+}
+
+func seeded(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 42)) }
+
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

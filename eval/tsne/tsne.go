@@ -1,15 +1,18 @@
-package eval
+package tsne
 
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
+	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/metric"
 )
 
-// TSNEOptions say how TSNE works. The zero value is usual.
-type TSNEOptions struct {
+// Options say how Map works. The zero value is usual.
+type Options struct {
 	// Perplexity is about how many neighbours a point has; 0 means 30, or a
 	// third of the rows if that is less.
 	Perplexity float64
@@ -17,7 +20,7 @@ type TSNEOptions struct {
 	// Theta says how coarsely far points are joined; 0 means 0.5, negative not
 	// at all, which takes N^2 steps an iteration.
 	Theta float64
-	// Workers is as in SearchOptions; it changes no result.
+	// Workers is as in eval.SearchOptions; it changes no result.
 	Workers int
 	// Progress, if set, is told how many iterations are done.
 	Progress func(done, total int)
@@ -32,19 +35,11 @@ const (
 	smallestGain  = 0.01
 )
 
-// TSNE places rows in the plane so that near rows stay near (van der Maaten and
-// Hinton 2008), by the method of Barnes and Hut (van der Maaten 2014). Near
-// means by the metric: of every row the 3 x perplexity nearest count, found
-// exactly. The start is the projection onto the two principal components, so
-// nothing is drawn at random.
-//
-// Distances far apart in such a map, and the sizes of groups, mean nothing.
-func TSNE(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt TSNEOptions) (*Projection, error) {
-	eng, done, err := orCPU(eng)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
+// Map places rows (N, H) in the plane so that near rows stay near; N is at least 4
+// and H at least 2. Near means by the metric: of every row the 3 x perplexity
+// nearest count, found exactly, on all processors if eng is nil. The start is the
+// projection onto the two principal components, so nothing is drawn at random.
+func Map(ctx context.Context, eng eval.Engine, e *eval.Embeddings, m metric.Metric, opt Options) (*eval.Projection, error) {
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
@@ -64,11 +59,11 @@ func TSNE(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt T
 		opt.Theta = 0.5
 	}
 	k := min(int(3*opt.Perplexity), e.N-1)
-	near, err := Neighbors(ctx, eng, e, e, m, k, SearchOptions{Self: LeaveOneOut(e.N), Workers: opt.Workers})
+	near, err := eval.Neighbors(ctx, eng, e, e, m, k, eval.SearchOptions{Self: eval.LeaveOneOut(e.N), Workers: opt.Workers})
 	if err != nil {
 		return nil, err
 	}
-	start, err := PCA(e, 2)
+	start, err := eval.PCA(e, 2)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +72,7 @@ func TSNE(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt T
 	if err := d.run(ctx); err != nil {
 		return nil, err
 	}
-	return &Projection{N: e.N, K: 2, X: d.y}, nil
+	return &eval.Projection{N: e.N, K: 2, X: d.y}, nil
 }
 
 // sparse is a symmetric (N, N) matrix by rows.
@@ -89,7 +84,7 @@ type sparse struct {
 
 // affinities are the joint probabilities p_ij of van der Maaten and Hinton
 // 2008, Eqs. 1 and 2, over the neighbours alone.
-func affinities(near *NeighborList, m metric.Metric, perplexity float64) *sparse {
+func affinities(near *eval.NeighborList, m metric.Metric, perplexity float64) *sparse {
 	n := near.Queries
 	conditional := make([]float64, len(near.Distance))
 	for i := range n {
@@ -111,7 +106,7 @@ func affinities(near *NeighborList, m metric.Metric, perplexity float64) *sparse
 	}
 	s := &sparse{from: []int{0}}
 	for _, row := range rows {
-		for _, j := range sortedKeys(row) {
+		for _, j := range slices.Sorted(maps.Keys(row)) {
 			s.index, s.value = append(s.index, j), append(s.value, row[j])
 		}
 		s.from = append(s.from, len(s.index))
