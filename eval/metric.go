@@ -4,18 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
-
-// Engine is what eval needs of an engine.Engine. In place of nil every function of
-// this package computes on all processors of the CPU.
-type Engine interface {
-	New(shape ...int) (engine.Tensor, error)
-	Write(dst engine.Tensor, src []float32) error
-	Read(dst []float32, src engine.Tensor) error
-	Pairwise(d, a, b engine.Tensor, m metric.Metric) error
-}
 
 // order is how eval ranks by a metric. Its keys ascend with distance and leave
 // out what does not change the order: the root of Euclidean distance and of

@@ -1,11 +1,35 @@
 package eval
 
 import (
+	"fmt"
 	"math"
 
+	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/metric"
 )
+
+// Engine is what eval needs of an engine.Engine. In place of nil every function of
+// this package computes on all processors of the CPU.
+type Engine interface {
+	New(shape ...int) (engine.Tensor, error)
+	Write(dst engine.Tensor, src []float32) error
+	Read(dst []float32, src engine.Tensor) error
+	Pairwise(d, a, b engine.Tensor, m metric.Metric) error
+}
+
+// orCPU returns eng and, in place of nil, an engine on all processors that lasts
+// until done is called.
+func orCPU(eng Engine) (e Engine, done func(), err error) {
+	if eng != nil {
+		return eng, func() {}, nil
+	}
+	host, err := cpu.New(cpu.Options{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("eval: %w", err)
+	}
+	return host, func() { host.Close() }, nil
+}
 
 // rowEngine is an Engine on the host that lets its numbers be seen, compares
 // single rows, and has kernels to look keys up. Any Engine is enough for a search;
