@@ -56,14 +56,14 @@ queries_s or seconds says what it is.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.IntVar(&f.batch, "batch", 0, "images at a time (default the benchmark's own)")
+	fl.IntVar(&f.batch, "batch", 0, "images that are computed at a time (default the benchmark's own)")
 	fl.Float64Var(&f.seconds, "seconds", 5, "time to measure a case for")
 	f.device.add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 	fl.BoolVar(&f.asJSON, "json", false, "print a JSON object a line")
-	fl.StringVar(&f.compare, "compare", "", "a command, for a shell, to measure in turn")
+	fl.StringVar(&f.compare, "compare", "", "command, for a shell, to measure in turn with the benchmark")
 	fl.StringVar(&f.pattern, "peer-pattern", "", "regular expression that finds the command's number (default the last JSON object that it prints)")
-	fl.IntVar(&f.rounds, "rounds", 3, "turns of a comparison")
+	fl.IntVar(&f.rounds, "rounds", 3, "turns of a comparison with --compare")
 	return cmd
 }
 

@@ -33,7 +33,7 @@ func (f *tableOutput) add(fl *pflag.FlagSet) {
 	fl.StringArrayVar(&f.baseline, "baseline", nil, "setting that makes a group's baseline of it, as in model.metric=euclidean; may be repeated (default the first group for all; none for no tests)")
 	fl.StringVar(&f.figure, "figure", "", "figure that is tested in the table and drawn: recall@K, map@r, nmi, f1, validation_map@r (default recall@1)")
 	fl.Float64Var(&f.level, "level", .05, "significance level of the paired t-tests")
-	fl.StringVar(&f.format, "format", tableFormats[0], "of the table: "+strings.Join(tableFormats, ", "))
+	fl.StringVar(&f.format, "format", tableFormats[0], "format of the table: "+strings.Join(tableFormats, ", "))
 }
 
 // options are what Compare takes, with the baseline of a file if no flag gives one.

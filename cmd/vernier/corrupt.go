@@ -14,8 +14,8 @@ type corruptFlags struct{ both, train, test string }
 
 func (f *corruptFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.both, "corrupt", "", "damage training and test images on purpose, as in impulse=0.1,occlusion=0.3,labels=0.2: shares of black or white pixels, of images with a part hidden, and of wrong labels (in training)")
-	fl.StringVar(&f.train, "corrupt-train", "", "the same for training images only")
-	fl.StringVar(&f.test, "corrupt-test", "", "the same for test images only")
+	fl.StringVar(&f.train, "corrupt-train", "", "damage training images alone on purpose, written as for --corrupt")
+	fl.StringVar(&f.test, "corrupt-test", "", "damage test images alone on purpose, written as for --corrupt")
 }
 
 func (f *corruptFlags) settings() (list []run.Setting, err error) {

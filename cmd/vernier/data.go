@@ -82,7 +82,7 @@ if something is wrong.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	cmd.Flags().StringVar(&split, "train-classes", "auto", "which classes are for training, as in vernier train")
-	cmd.Flags().Uint64Var(&seed, "seed", 1, "of a random split")
+	cmd.Flags().Uint64Var(&seed, "seed", 1, "seed of a random split")
 	cmd.Flags().Int64Var(&maxPixels, "max-pixels", pixels.DefaultMaxPixels, "refuse pictures with more pixels")
 	return cmd
 }

@@ -85,7 +85,7 @@ from the archives of "npm pack".`,
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "folder with the npm packages (default npm fetches them)")
-	cmd.Flags().StringVar(&npm, "npm", "npm", "the npm program")
+	cmd.Flags().StringVar(&npm, "npm", "npm", "npm program that fetches the packages")
 	cmd.Flags().IntVar(&workers, "workers", 0, "goroutines that draw (default one a core)")
 	return cmd
 }

@@ -34,8 +34,8 @@ type deviceFlags struct {
 
 func (f *deviceFlags) add(fl *pflag.FlagSet) {
 	f.flags = fl
-	fl.StringVar(&f.device, "device", "auto", "what computes: cpu, cuda or cuda:N (the GPU of that number), or auto: the first GPU that can be used, else the CPU")
-	fl.StringVar(&f.precision, "precision", "tf32", "of a GPU's products and maps: tf32, fp32 or bf16; parameters and distances are float32 in all")
+	fl.StringVar(&f.device, "device", "auto", "device that computes: cpu, cuda or cuda:N (the GPU of that number), or auto: the first GPU that can be used, else the CPU")
+	fl.StringVar(&f.precision, "precision", "tf32", "precision of a GPU's products and maps: tf32, fp32 or bf16; parameters and distances are float32 in all")
 	fl.BoolVar(&f.deterministic, "deterministic", false, "let a GPU choose convolutions that give the same bits each time; the CPU always does")
 }
 

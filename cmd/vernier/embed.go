@@ -47,7 +47,7 @@ name, together with the model's fingerprint. vernier search reads all but json.`
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.format, "format", "", "of the output: "+strings.Join(embedFormats(), ", ")+" (default by the name of --out, or csv)")
+	fl.StringVar(&f.format, "format", "", "format of the output: "+strings.Join(embedFormats(), ", ")+" (default by the name of --out, or csv)")
 	fl.StringVar(&f.out, "out", "", "file to write (default standard output)")
 	fl.BoolVar(&f.force, "force", false, "replace --out if it exists")
 	f.modelFlags.add(fl)

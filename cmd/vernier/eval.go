@@ -115,19 +115,19 @@ func (f *evalFlags) add(cmd *cobra.Command) {
 	f.selectionFlags.add(cmd)
 	fl := cmd.Flags()
 	fl.BoolVar(&f.asJSON, "json", false, "print all figures as JSON, as results.json has them")
-	fl.StringVar(&f.ks, "k", "1,2,4,8", "the K of Recall@K, separated by commas")
+	fl.StringVar(&f.ks, "k", "1,2,4,8", "values of K of Recall@K, separated by commas")
 	fl.StringVar(&f.ties, "ties", eval.TieRule(0).String(), "order among equal distances: pessimistic (other classes first), optimistic, index or random")
 	fl.StringVar(&f.flow, "flow", "", "also measure batches of images that geometry flow mixes, as train --flow has it, with a model trained without or with another")
 	fl.IntVar(&f.flowBatch, "flow-batch", 0, "how many images geometry flow mixes (default the batch of training)")
-	fl.IntVar(&f.restarts, "restarts", 20, "of k-means, averaged")
-	fl.StringVar(&f.centre, "centre", eval.CentreMean.String(), "of a cluster of k-means: mean, or metric for BRM's own")
+	fl.IntVar(&f.restarts, "restarts", 20, "restarts of k-means, over which its figures are averaged")
+	fl.StringVar(&f.centre, "centre", eval.CentreMean.String(), "center of a cluster of k-means: mean, or metric for BRM's own")
 	f.group.add(fl)
 	start := run.Default("").Model
 	start.Backbone, start.Dim, start.Metric = "", 0, metric.Metric{Kind: metric.Cosine}
 	f.networkOnly = pflag.NewFlagSet("network", pflag.ContinueOnError)
 	f.network.add(f.networkOnly, start)
 	f.networkOnly.StringVar(&f.trainClasses, "train-classes", "auto", "which classes are for training, as in vernier train")
-	f.networkOnly.Uint64Var(&f.seed, "seed", 1, "of everything that is drawn")
+	f.networkOnly.Uint64Var(&f.seed, "seed", 1, "seed of everything that is drawn")
 	fl.AddFlagSet(f.networkOnly)
 }
 

@@ -49,7 +49,7 @@ holds and whether it is whole.`,
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
-	fl.StringVar(&f.out, "out", "", "the index; made if it is not there")
+	fl.StringVar(&f.out, "out", "", "index to add to; made if it is not there")
 	fl.StringVar(&f.from, "from", "", "take rows from this file of embeddings instead of images")
 	fl.BoolVar(&f.force, "force", false, "put a new index in the place of --out instead of adding to it")
 	fl.BoolVar(&f.asJSON, "json", false, "print as JSON")

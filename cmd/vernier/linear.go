@@ -80,7 +80,7 @@ func (f *tableFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.missing, "missing", "refuse", "what becomes of missing values: refuse, mean or median of the training rows")
 	fl.BoolVar(&f.encode.Raw, "raw", false, "take the columns as they are instead of standardising them")
 	fl.IntVar(&f.components, "components", 0, "first project rows to this number of principal components of the training rows")
-	fl.Uint64Var(&f.seed, "seed", 0, "of everything random")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of everything that is drawn")
 }
 
 func (f *tableFlags) addRead(cmd *cobra.Command) {

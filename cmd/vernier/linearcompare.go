@@ -32,9 +32,9 @@ type compareFlags struct {
 func (f *compareFlags) add(cmd *cobra.Command, learners, references []string) {
 	fl := cmd.Flags()
 	f.flags = fl
-	fl.StringSliceVar(&f.learners, "learners", learners, "methods, separated by commas; vernier linear list shows them")
+	fl.StringSliceVar(&f.learners, "learners", learners, "learners to compare, separated by commas; vernier linear list shows them")
 	fl.StringSliceVar(&f.references, "reference", references, "methods whose wins, ties and losses against the others are counted (by default those that --learners names too)")
-	fl.IntVar(&f.trials, "trials", 20, "random splits")
+	fl.IntVar(&f.trials, "trials", 20, "number of random splits")
 	fl.Float64Var(&f.level, "level", .05, "significance level of the paired t-tests")
 	fl.StringVar(&f.markdown, "markdown", "", "also write the table as Markdown to this file")
 	fl.StringVar(&f.json, "json", "", "also write every figure as JSON to this file; - for standard output instead of the table")
@@ -114,7 +114,7 @@ paired t-tests over the splits.`,
 	f.add(cmd, []string{"euclidean", "lda", "gmml", "itml", "lmnn", "brm-c", "brm-r"}, []string{"brm-r"})
 	fl := cmd.Flags()
 	fl.Float64Var(&opt.Train, "train-share", .8, "share of the rows that train")
-	fl.IntVar(&opt.K, "k", 5, "neighbours")
+	fl.IntVar(&opt.K, "k", 5, "number of nearest neighbors that vote")
 	fl.StringVar(&noise, "noise", "", "corrupt test rows: gaussian or impulse")
 	fl.Float64Var(&opt.Noise.Level, "noise-level", .1, "variance of gaussian noise, or share of features that impulses replace")
 	fl.BoolVar(&opt.Noise.OnTrain, "noise-on-train", false, "corrupt training rows too")

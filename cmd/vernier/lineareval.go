@@ -83,10 +83,10 @@ other rows of the table, or those of --train.`,
 		},
 	}
 	f.addRead(cmd)
-	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "of the pairs")
-	cmd.Flags().IntVar(&k, "k", 5, "neighbours")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the drawn pairs")
+	cmd.Flags().IntVar(&k, "k", 5, "number of nearest neighbors that vote")
 	cmd.Flags().IntVar(&pairs, "pairs", 10000, "pairs of each kind to draw")
-	cmd.Flags().StringVar(&train, "train", "", "table whose rows are the neighbours")
+	cmd.Flags().StringVar(&train, "train", "", "table among whose rows the nearest neighbors are looked for")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -87,7 +87,7 @@ columns, as a JSON file. Rows without label are kept out of what needs labels.`,
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&learner, "learner", "brm-r", "method; vernier linear list shows them")
+	cmd.Flags().StringVar(&learner, "learner", "brm-r", "learner; vernier linear list shows them")
 	cmd.Flags().StringArrayVar(&params, "param", nil, "setting of the learner as name=value; may be repeated")
 	cmd.Flags().StringVar(&out, "out", "", "model file to write, in JSON")
 	return cmd

@@ -47,8 +47,8 @@ func (f *networkFlags) add(fl *pflag.FlagSet, start model.Spec) {
 	fl.StringVar((*string)(&f.spec.HeadNorm), "head-norm", string(start.HeadNorm), "normalization before the linear layer: "+strings.Join(model.HeadNorms, ", "))
 	fl.IntVar(&f.spec.Dim, "dim", start.Dim, "length of an embedding; 0 for the pooled features, without a linear layer")
 	fl.StringVar(&f.metric, "metric", start.Metric.String(), "how embeddings are compared")
-	fl.StringVar((*string)(&f.spec.Normalization), "normalization", string(start.Normalization), "of embeddings before the metric: "+strings.Join(model.Normalizations, ", "))
-	fl.Float64Var(&f.spec.Scale, "scale", start.Scale, "c: rows get length c*sqrt(dim) for brm, c for other metrics")
+	fl.StringVar((*string)(&f.spec.Normalization), "normalization", string(start.Normalization), "normalization of embeddings before the metric: "+strings.Join(model.Normalizations, ", "))
+	fl.Float64Var(&f.spec.Scale, "scale", start.Scale, "scale c of normalized embeddings: rows get length c*sqrt(dim) for brm, c for other metrics")
 }
 
 // settings adds to s what the flags of fl say that places knows, and what stands

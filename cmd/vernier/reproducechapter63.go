@@ -84,6 +84,6 @@ before, 0.967 after, eigenvalues 11.967, 1.0102, 0.9715.`,
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "folder for the pictures")
-	cmd.Flags().Uint64Var(&seed, "seed", 2024, "of the draw")
+	cmd.Flags().Uint64Var(&seed, "seed", 2024, "seed of the draw")
 	return cmd
 }

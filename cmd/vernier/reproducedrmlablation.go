@@ -83,7 +83,7 @@ is chosen by them.
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringSliceVar(&f.parts, "parts", drmlParts, "which parts")
+	cmd.Flags().StringSliceVar(&f.parts, "parts", drmlParts, "parts to leave out in turn, separated by commas")
 	cmd.Flags().Float64SliceVar(&f.factors, "rates", []float64{1, .5}, "factors of the learning rate, for convergence")
 	return cmd
 }

@@ -62,8 +62,8 @@ tables.json, and tables.png.
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringSliceVar(&f.losses, "losses", drmlLosses, "which losses")
-	cmd.Flags().StringSliceVar(&f.variants, "variants", drmlVariants, "which variants")
+	cmd.Flags().StringSliceVar(&f.losses, "losses", drmlLosses, "losses to train with, separated by commas")
+	cmd.Flags().StringSliceVar(&f.variants, "variants", drmlVariants, "variants to train, separated by commas")
 	return cmd
 }
 

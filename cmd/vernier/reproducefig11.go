@@ -75,8 +75,8 @@ The paper shows bars without numbers; its robust competitors are not among ours.
 	fl.StringVar(&mnist, "mnist", "", "folder of MNIST in its own format")
 	fl.StringSliceVar(&tables, "tables", []string{"mnist", "letters"}, "which tables of BRM Table 3")
 	fl.StringVar(&out, "out", "", "folder for a Markdown table and a picture of each table")
-	fl.Float64Var(&penalty, "penalty", 3e-3, "of brm-r-held")
-	fl.Uint64Var(&seed, "seed", 0, "of the first split")
+	fl.Float64Var(&penalty, "penalty", 3e-3, "penalty of the learner brm-r-held")
+	fl.Uint64Var(&seed, "seed", 0, "seed of the first split")
 	fl.IntVar(&threads, "threads", 0, cpuThreads)
 	return cmd
 }

@@ -69,7 +69,7 @@ takes their place here.`,
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().StringSliceVar(&learners, "learners", []string{"euclidean", "lmnn", "itml", "gmml", "brm-c", "brm-r"}, "methods, separated by commas")
+	cmd.Flags().StringSliceVar(&learners, "learners", []string{"euclidean", "lmnn", "itml", "gmml", "brm-c", "brm-r"}, "learners to compare, separated by commas")
 	cmd.Flags().IntVar(&pairs, "pairs", 10000, "pairs of each kind to test on")
 	cmd.Flags().StringVar(&out, "out", "", "PNG file to draw")
 	return cmd

@@ -83,9 +83,9 @@ not counted among its neighbours.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.IntVar(&trials, "trials", 20, "random data sets and splits")
+	fl.IntVar(&trials, "trials", 20, "number of random data sets and splits")
 	fl.StringVar(&out, "out", "", "folder for the pictures of Fig. 6")
-	fl.Uint64Var(&seed, "seed", 0, "of the first trial")
+	fl.Uint64Var(&seed, "seed", 0, "seed of the first trial")
 	fl.IntVar(&threads, "threads", 0, cpuThreads)
 	return cmd
 }

@@ -57,9 +57,9 @@ learners end early; vernier linear compare runs them without these bounds.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.data, "data", "", "folder of the tables")
 	fl.StringVar(&f.mnist, "mnist", "", "folder of MNIST in its own format")
-	fl.StringSliceVar(&f.tables, "tables", names, "which tables")
+	fl.StringSliceVar(&f.tables, "tables", names, "tables to make, separated by commas")
 	fl.StringVar(&f.out, "out", "", "folder for table3.md, table3.json and table3.png")
-	fl.Uint64Var(&f.seed, "seed", 0, "of the first split")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of the first split")
 	fl.IntVar(&f.threads, "threads", 0, cpuThreads)
 	return cmd
 }

@@ -44,8 +44,8 @@ within it are marked as the same.`,
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringArrayVar(&f.queries, "query", nil, "image, folder or archive to search for; more may follow")
-	fl.StringVar(&f.gallery, "gallery", "", "what to search in (default RUN)")
-	fl.IntVarP(&f.k, "nearest", "k", 10, "how many images to find")
+	fl.StringVar(&f.gallery, "gallery", "", "index, file or folder of embeddings to search in (default RUN)")
+	fl.IntVarP(&f.k, "nearest", "k", 10, "number of images to find")
 	fl.BoolVar(&f.asJSON, "json", false, "print as JSON")
 	f.selectionFlags.add(cmd)
 	return cmd

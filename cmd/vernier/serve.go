@@ -36,7 +36,7 @@ use it: it has no passwords. Ctrl-C ends it after the requests that have begun.`
 	fl.SortFlags = false
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:8321", "address and port; port 0 for a free one")
 	fl.StringVar(&f.marks, "marks", "", "file that marks are added to (default RUN/"+run.MarksFile+")")
-	fl.IntVarP(&f.nearest, "nearest", "k", 12, "how many images to show")
+	fl.IntVarP(&f.nearest, "nearest", "k", 12, "number of images to show")
 	fl.IntVar(&f.megabytes, "max-mb", 20, "largest image that is taken, in MiB")
 	fl.BoolVar(&f.asJSON, "json", false, "print where it listens as JSON")
 	f.selectionFlags.add(cmd)

@@ -71,7 +71,7 @@ skipped, unfinished ones resumed. Several processes may work on one sweep.`,
 	fl.StringVar(&f.data, "data", "", "data set of all runs, in place of the file's")
 	fl.StringArrayVar(&f.set, "set", nil, "one setting of all runs, as KEY=VALUE, in place of the file's base; may be repeated")
 	fl.IntVar(&f.jobs, "jobs", 1, "runs at a time")
-	fl.IntVar(&f.threads, "threads", 0, "threads of each (default all cores divided by --jobs); changes no result")
+	fl.IntVar(&f.threads, "threads", 0, "threads of each run (default all cores divided by --jobs); changes no result")
 	f.device.add(fl)
 	f.cache.add(fl, "store no prepared pictures; changes no result")
 	f.table.add(fl)
