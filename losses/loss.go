@@ -1,22 +1,21 @@
 package losses
 
-// Matrix holds metric values between rows (the batch) and columns, and the
-// labels that say which of them belong together.
-type Matrix struct {
-	Rows, Cols int
-	V          []float64 // Rows x Cols, row-major
-	RowLabels  []int     // Rows long, 0..C-1
-	ColLabels  []int     // Cols long
-	// Similarity says that larger values mean closer. The zero value is a distance.
-	Similarity bool
-	// SelfColumns says that column i is the same item as row i for i < Rows;
-	// pair losses leave these out by index. Columns beyond are other items, unless
-	// they have a row's id.
-	SelfColumns bool
-	// RowIDs and ColIDs, both or none, name items: pair losses also leave out a
-	// column that is the row's own item of another time. A negative id is no
-	// item.
-	RowIDs, ColIDs []int
+import (
+	"fmt"
+	"math"
+)
+
+// Loss maps a matrix of metric values to a number and its gradient.
+type Loss interface {
+	// Columns says which matrix the loss wants.
+	Columns() Columns
+	// Eval returns the loss and overwrites grad (Rows x Cols) with its
+	// derivative with respect to m.V. A batch in which nothing is active gives
+	// exactly 0 and a zero gradient. Errors are for matrices that the loss
+	// cannot mean anything on: labels out of range, wrong lengths, the wrong
+	// direction, values that are no numbers, or too large to sum up (ErrNotFinite);
+	// and for fields of the loss whose value means nothing.
+	Eval(m *Matrix, grad []float64) (Result, error)
 }
 
 // Columns says what a loss compares a batch with.
@@ -55,15 +54,205 @@ type Result struct {
 	Active, Total int
 }
 
-// Loss maps a matrix of metric values to a number and its gradient.
-type Loss interface {
-	// Columns says which matrix the loss wants.
-	Columns() Columns
-	// Eval returns the loss and overwrites grad (Rows x Cols) with its
-	// derivative with respect to m.V. A batch in which nothing is active gives
-	// exactly 0 and a zero gradient. Errors are for matrices that the loss
-	// cannot mean anything on: labels out of range, wrong lengths, the wrong
-	// direction, values that are no numbers, or too large to sum up (ErrNotFinite);
-	// and for fields of the loss whose value means nothing.
-	Eval(m *Matrix, grad []float64) (Result, error)
+// Reduction says how a loss puts its terms (pairs, triplets) together. A batch
+// without terms gives 0.
+type Reduction uint8
+
+const (
+	// MeanNonZero is the mean over the terms above 0, so that easy terms do not
+	// dilute the others.
+	MeanNonZero Reduction = iota
+	// MeanAll is the mean over all terms, zeros included.
+	MeanAll
+	// PerAnchor is the mean over anchors with a term above 0 of the mean over
+	// that anchor's terms above 0: a row with many active terms counts no more
+	// than a row with one.
+	PerAnchor
+)
+
+// Param is a number or an array that a loss owns besides its class rows: a
+// learnt boundary, or a statistic that it keeps from batch to batch. A
+// checkpoint holds both.
+type Param struct {
+	Name  string
+	Shape []int
+	// Value is the loss's own memory: writing to it changes the loss.
+	Value []float64
+	// Grad is overwritten by every Eval. It is nil for a statistic, which no
+	// optimiser moves.
+	Grad []float64
+}
+
+// Parameterized is a loss or a term with parameters of its own.
+type Parameterized interface {
+	Parameters() []Param
+}
+
+// Parameters returns what a loss or a RowTerm owns, nothing for most.
+func Parameters(l any) []Param {
+	if v, ok := l.(*viewed); ok {
+		return Parameters(v.loss)
+	}
+	if p, ok := l.(Parameterized); ok {
+		return p.Parameters()
+	}
+	return nil
+}
+
+// PerClass returns how many class rows the loss wants for each class: column
+// class*PerClass + k is row k of a class. It is 1 for most losses, and means
+// nothing for those that compare a batch with itself.
+func PerClass(l Loss) int {
+	if v, ok := l.(*viewed); ok {
+		return PerClass(v.loss)
+	}
+	if p, ok := l.(interface{ PerClass() int }); ok {
+		return p.PerClass()
+	}
+	return 1
+}
+
+// ClassTerm returns the term that a loss adds on its class rows alone, or nil.
+// It is a loss over OwnClass.
+func ClassTerm(l Loss) Loss {
+	if v, ok := l.(*viewed); ok {
+		if term := ClassTerm(v.loss); term != nil {
+			return On(v.view, term)
+		}
+		return nil
+	}
+	if p, ok := l.(interface{ ClassTerm() Loss }); ok {
+		return p.ClassTerm()
+	}
+	return nil
+}
+
+// FixedClasses returns the class rows, (classes, dim) row-major, of a loss
+// whose class rows are not learnt. It returns nil for other losses.
+func FixedClasses(l Loss, classes, dim int, seed uint64) ([]float64, error) {
+	if v, ok := l.(*viewed); ok {
+		return FixedClasses(v.loss, classes, dim, seed)
+	}
+	if f, ok := l.(interface {
+		FixedClasses(classes, dim int, seed uint64) ([]float64, error)
+	}); ok {
+		return f.FixedClasses(classes, dim, seed)
+	}
+	return nil, nil
+}
+
+// CheckGradient compares the gradient of a loss on a matrix with central differences of
+// its value, and returns an error that names the pair that disagrees most, or what is
+// wrong otherwise. Values at which the loss has a kink, such as a pair right at its
+// margin, disagree without a mistake: take another matrix.
+func CheckGradient(l Loss, m *Matrix) error {
+	const (
+		step = 1e-5
+		off  = 1e-5 // relative to the larger of both and 1
+	)
+	if err := m.checkSizes(); err != nil {
+		return fmt.Errorf("losses: %w", err)
+	}
+	grad, scratch := make([]float64, len(m.V)), make([]float64, len(m.V))
+	for k := range grad {
+		grad[k] = math.NaN() // Eval overwrites it
+	}
+	if _, err := l.Eval(m, grad); err != nil {
+		return err
+	}
+	moved := *m
+	moved.V = append([]float64(nil), m.V...)
+	worst, what := 0., ""
+	for k, at := range m.V {
+		moved.V[k] = at + step
+		above, err := l.Eval(&moved, scratch)
+		if err != nil {
+			return err
+		}
+		moved.V[k] = at - step
+		below, err := l.Eval(&moved, scratch)
+		if err != nil {
+			return err
+		}
+		moved.V[k] = at
+		want := (above.Value - below.Value) / (2 * step)
+		d := math.Abs(grad[k]-want) / max(1, math.Abs(grad[k]), math.Abs(want))
+		if !(d <= worst) { // NaN too
+			worst, what = d, fmt.Sprintf("losses: row %d, column %d: the gradient is %.6g, the difference quotient %.6g", k/m.Cols, k%m.Cols, grad[k], want)
+		}
+		if d != d {
+			break
+		}
+	}
+	if worst <= off {
+		return nil
+	}
+	return fmt.Errorf("%s", what)
+}
+
+// mean divides value and gradient by the number of terms.
+func (r Result) mean(grad []float64) Result { return r.over(grad, float64(r.Total)) }
+
+// over divides value and gradient by a number; by 0 it gives exactly 0.
+func (r Result) over(grad []float64, divisor float64) Result {
+	if divisor == 0 {
+		r.Value = 0
+		zero(grad)
+		return r
+	}
+	r.Value /= divisor
+	inverse := 1 / divisor
+	for k, g := range grad {
+		if g != 0 {
+			grad[k] = g * inverse
+		}
+	}
+	return r
+}
+
+// tally counts the terms of every anchor, all and above 0.
+type tally struct {
+	all, active []int
+}
+
+func (t *tally) reset(anchors int) {
+	t.all = grow(t.all, anchors)
+	t.active = grow(t.active, anchors)
+	clear(t.all)
+	clear(t.active)
+}
+
+// totals returns the sums over anchors.
+func (t *tally) totals() (all, active int) {
+	for a := range t.all {
+		all += t.all[a]
+		active += t.active[a]
+	}
+	return all, active
+}
+
+// weights returns what one term above 0 of the given anchor counts in the
+// loss, for each anchor.
+func (t *tally) weights(r Reduction, out []float64) []float64 {
+	out = grow(out, len(t.all))
+	all, active := t.totals()
+	anchors := 0
+	for _, n := range t.active {
+		if n > 0 {
+			anchors++
+		}
+	}
+	for a, n := range t.active {
+		switch {
+		case n == 0:
+			out[a] = 0
+		case r == MeanAll:
+			out[a] = 1 / float64(all)
+		case r == PerAnchor:
+			out[a] = 1 / (float64(anchors) * float64(n))
+		default:
+			out[a] = 1 / float64(active)
+		}
+	}
+	return out
 }

@@ -6,6 +6,25 @@ import (
 	"math"
 )
 
+// Matrix holds metric values between rows (the batch) and columns, and the
+// labels that say which of them belong together.
+type Matrix struct {
+	Rows, Cols int
+	V          []float64 // Rows x Cols, row-major
+	RowLabels  []int     // Rows long, 0..C-1
+	ColLabels  []int     // Cols long
+	// Similarity says that larger values mean closer. The zero value is a distance.
+	Similarity bool
+	// SelfColumns says that column i is the same item as row i for i < Rows;
+	// pair losses leave these out by index. Columns beyond are other items, unless
+	// they have a row's id.
+	SelfColumns bool
+	// RowIDs and ColIDs, both or none, name items: pair losses also leave out a
+	// column that is the row's own item of another time. A negative id is no
+	// item.
+	RowIDs, ColIDs []int
+}
+
 // ErrNotFinite is wrapped by the error of a loss or a miner that was given a
 // matrix with NaN or infinity in it.
 var ErrNotFinite = errors.New("not a finite number")
@@ -236,3 +255,30 @@ func zero(grad []float64) { clear(grad) }
 
 // hinge is [x]+.
 func hinge(x float64) float64 { return math.Max(x, 0) }
+
+// classGroups returns for each class the place of its group of k consecutive
+// columns: those of class c begin at out[c]*k. Groups may come in any order, and
+// classes without rows may be missing.
+func classGroups(loss string, m *Matrix, k int, out []int) ([]int, error) {
+	if m.Cols%k != 0 {
+		return nil, fmt.Errorf("losses: %s: %d columns are not a multiple of %d a class", loss, m.Cols, k)
+	}
+	count := 0
+	for _, label := range m.ColLabels {
+		count = max(count, label+1)
+	}
+	out = grow(out, count)
+	for c := range out {
+		out[c] = -1
+	}
+	for j, label := range m.ColLabels {
+		switch {
+		case j%k != 0 && m.ColLabels[j-1] != label:
+			return nil, fmt.Errorf("losses: %s: column %d stands for class %d, but the %d columns of class %d are not complete", loss, j, label, k, m.ColLabels[j-1])
+		case j%k == 0 && out[label] >= 0:
+			return nil, fmt.Errorf("losses: %s wants %d column(s) a class; class %d has columns %d and %d", loss, k, label, out[label]*k, j)
+		}
+		out[label] = j / k
+	}
+	return out, nil
+}

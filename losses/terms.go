@@ -7,79 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/vernier-ml/vernier/layers"
 )
-
-// termEntry is a row of the table of terms on rows.
-type termEntry struct {
-	name, meaning, source string
-	settings              []setting
-	build                 func(v values) RowTerm
-}
-
-// terms is the one table of terms on rows by name.
-func terms() []termEntry {
-	weight := between("weight", "of the term in the loss", 1, 0, math.Inf(1), false, true)
-	return []termEntry{
-		{
-			name: "sec", meaning: "all embeddings of a batch of one length (spherical embedding constraint)",
-			source: "Zhang et al. 2020, Eq. 8; chapter 16.2.6",
-			settings: []setting{weight,
-				between("momentum", "of the average length; 1 takes the batch's own", 1, 0, 1, true, false)},
-			build: func(v values) RowTerm {
-				return &SEC{Weight: v.real("weight"), Momentum: v.real("momentum"), asSet: true}
-			},
-		},
-		{
-			name: "norm", meaning: "short embeddings: mean squared length", source: "weight decay on the embedding",
-			settings: []setting{weight},
-			build:    func(v values) RowTerm { return &SEC{L2: v.real("weight"), asSet: true} },
-		},
-		{
-			name: "zero-mean", meaning: "mean embedding of a batch at the origin", source: "centring",
-			settings: []setting{weight},
-			build:    func(v values) RowTerm { return ZeroMean{Weight: v.real("weight"), asSet: true} },
-		},
-		{
-			name: "orthogonality", meaning: "rows of the projection orthonormal; goes on the head's weights", source: "BRM Sect. 3.1",
-			settings: []setting{weight},
-			build:    func(v values) RowTerm { return Orthogonality{Weight: v.real("weight"), asSet: true} },
-		},
-	}
-}
-
-// NewTerm makes a term on rows by its name on the command line.
-func NewTerm(name string, params map[string]string) (RowTerm, error) {
-	for _, e := range terms() {
-		if e.name != name {
-			continue
-		}
-		v, err := readValues(e.settings, params, yardstick{})
-		if err != nil {
-			return nil, fmt.Errorf("term %s: %w", name, err)
-		}
-		return e.build(v), nil
-	}
-	return nil, fmt.Errorf("unknown term %q, want one of %s", name, strings.Join(termNames(), ", "))
-}
-
-// paperTerm is the term that NewTerm makes by default.
-func paperTerm[T RowTerm](name string) (T, error) {
-	term, err := NewTerm(name, nil)
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return term.(T), nil
-}
-
-// ListTerms describes all terms on rows. Columns means nothing to them.
-func ListTerms() []Info {
-	var infos []Info
-	for _, e := range terms() {
-		infos = append(infos, Info{Name: e.name, Meaning: e.meaning, Source: e.source, Params: paramInfos(e.settings)})
-	}
-	return infos
-}
 
 // Term is an addition to a loss: a RowTerm, or another loss with a weight. Name and
 // one of Rows and Loss have to be set: the zero value is an error of Op.
@@ -128,6 +58,9 @@ func MakeTerm(name string, o Options) (Term, error) {
 	return t, err
 }
 
+// TermNames returns the names that MakeTerm knows: those of ListTerms, then of losses.
+func TermNames() []string { return append(termNames(), Names()...) }
+
 // OnWeights reports whether a term is on the weights of the last layer, not on
 // embeddings.
 func (t Term) OnWeights() bool {
@@ -135,8 +68,77 @@ func (t Term) OnWeights() bool {
 	return ok
 }
 
-// TermNames returns the names that MakeTerm knows: those of ListTerms, then of losses.
-func TermNames() []string { return append(termNames(), Names()...) }
+// NewTerm makes a term on rows by its name on the command line.
+func NewTerm(name string, params map[string]string) (RowTerm, error) {
+	for _, e := range terms() {
+		if e.name != name {
+			continue
+		}
+		v, err := readValues(e.settings, params, yardstick{})
+		if err != nil {
+			return nil, fmt.Errorf("term %s: %w", name, err)
+		}
+		return e.build(v), nil
+	}
+	return nil, fmt.Errorf("unknown term %q, want one of %s", name, strings.Join(termNames(), ", "))
+}
+
+// ListTerms describes all terms on rows. Columns means nothing to them.
+func ListTerms() []Info {
+	var infos []Info
+	for _, e := range terms() {
+		infos = append(infos, Info{Name: e.name, Meaning: e.meaning, Source: e.source, Params: paramInfos(e.settings)})
+	}
+	return infos
+}
+
+// termEntry is a row of the table of terms on rows.
+type termEntry struct {
+	name, meaning, source string
+	settings              []setting
+	build                 func(v values) RowTerm
+}
+
+// terms is the one table of terms on rows by name.
+func terms() []termEntry {
+	weight := between("weight", "of the term in the loss", 1, 0, math.Inf(1), false, true)
+	return []termEntry{
+		{
+			name: "sec", meaning: "all embeddings of a batch of one length (spherical embedding constraint)",
+			source: "Zhang et al. 2020, Eq. 8; chapter 16.2.6",
+			settings: []setting{weight,
+				between("momentum", "of the average length; 1 takes the batch's own", 1, 0, 1, true, false)},
+			build: func(v values) RowTerm {
+				return &SEC{Weight: v.real("weight"), Momentum: v.real("momentum"), asSet: true}
+			},
+		},
+		{
+			name: "norm", meaning: "short embeddings: mean squared length", source: "weight decay on the embedding",
+			settings: []setting{weight},
+			build:    func(v values) RowTerm { return &SEC{L2: v.real("weight"), asSet: true} },
+		},
+		{
+			name: "zero-mean", meaning: "mean embedding of a batch at the origin", source: "centring",
+			settings: []setting{weight},
+			build:    func(v values) RowTerm { return ZeroMean{Weight: v.real("weight"), asSet: true} },
+		},
+		{
+			name: "orthogonality", meaning: "rows of the projection orthonormal; goes on the head's weights", source: "BRM Sect. 3.1",
+			settings: []setting{weight},
+			build:    func(v values) RowTerm { return Orthogonality{Weight: v.real("weight"), asSet: true} },
+		},
+	}
+}
+
+// paperTerm is the term that NewTerm makes by default.
+func paperTerm[T RowTerm](name string) (T, error) {
+	term, err := NewTerm(name, nil)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return term.(T), nil
+}
 
 func termNames() []string {
 	var names []string
@@ -144,4 +146,45 @@ func termNames() []string {
 		names = append(names, e.name)
 	}
 	return names
+}
+
+// termPrefix begins the name of every parameter that belongs to a term.
+const termPrefix = ParamPrefix + "terms."
+
+// TermRowsParam is the parameter that a term over Classes compares with.
+func TermRowsParam(name string) string { return termPrefix + name + ".proxies" }
+
+// term adds one term to the graph.
+func (n *Node) term(g *layers.Graph, t Term, e *layers.Node, o OpOptions) (*layers.Node, error) {
+	name, prefix := "term "+t.Name, termPrefix+t.Name+"."
+	if t.Rows == nil {
+		h := hosted{name: name, prefix: prefix, loss: t.Loss, weight: t.Weight, matrix: new(Matrix), result: new(Result)}
+		return n.add(g, h, TermRowsParam(t.Name), e, o)
+	}
+	x, what := o.Raw, "the embeddings before normalisation"
+	if t.OnWeights() {
+		x, what = o.Weights, "the weights of a linear layer at the model's end, which this model does not have"
+	}
+	if x == nil {
+		return nil, fmt.Errorf("losses: term %s is on %s", t.Name, what)
+	}
+	rows, dim := x.Shape()[0], x.Shape()[1]
+	own := newOwned(g, prefix, Parameters(t.Rows), 1)
+	n.onHost = true
+	return g.HostLoss(name, func(values, grads [][]float64) (float64, error) {
+		grad := grads[0]
+		if grad == nil { // a frozen layer
+			grad = make([]float64, len(values[0]))
+		}
+		if !finite(values[0]) {
+			clear(grad)
+			return math.NaN(), nil
+		}
+		own.before(values)
+		value, err := t.Rows.EvalRows(values[0], rows, dim, grad)
+		if err != nil {
+			return 0, err
+		}
+		return value, own.after(g, grads, 1)
+	}, append([]*layers.Node{x}, own.nodes...)...), g.Err()
 }

@@ -240,3 +240,27 @@ func (t *Triplet) bounds(d float64) (from, to, kept int) {
 	to = first(func(gap float64) bool { return t.Margin-gap <= 0 })
 	return from, min(max(from, to), end), end - from
 }
+
+func tripletEntry(o Options) entry {
+	y := raw(o)
+	return entry{
+		meaning: "every negative farther than every positive, by a margin",
+		source:  "Schroff et al. 2015; BRM Eq. 3",
+		settings: []setting{
+			y.gap("margin", "by how much a negative must be farther than a positive", 0.1*y.unit()),
+			oneOf("mining", "all triplets; by their gap; one a positive pair; one an anchor; by angle; drawn by chance",
+				"all", "semihard", "hard", "nearest-semihard", "batch-hard", "easy-positive", "angular", "distance-weighted", "uniform"),
+			whole("per-anchor", "most triplets of an anchor, drawn by chance; 0 means no limit (uniform: 1)", 0, 0, maxPerAnchor),
+			whole("seed", "of the draws", 0, 0, 1<<32-1),
+			yesNo("swap", "measure the negative from the positive where that is nearer", false),
+			yesNo("smooth", "log(1 + exp x) in place of the hinge", false),
+			reductionSetting(),
+		},
+		build: func(v values) (Loss, error) {
+			t := &Triplet{Margin: v.real("margin"), Swap: v.on("swap"), Smooth: v.on("smooth"), Reduction: v.reduction()}
+			var err error
+			t.Window, t.Miner, err = tripletMining(o, v)
+			return t, err
+		},
+	}
+}

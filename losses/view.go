@@ -167,3 +167,14 @@ func (v View) all(y, slope, x []float64) {
 		}
 	}
 }
+
+// onCosine says what a view on a cosine holds, and its name.
+func (v View) onCosine() string {
+	switch {
+	case v.similarity:
+		return "cosines (the view AsSimilarity)"
+	case v.root:
+		return "distances of unit vectors (the view AsSphere)"
+	}
+	return "distances of 1 - cosine (the view AsSquared)"
+}

@@ -13,7 +13,7 @@ import (
 )
 
 // The comment of every loss, and docs/losses.md, say what its zero value is, with the
-// numbers that the catalogue has.
+// numbers that the catalog has.
 func TestCommentsNameTheNumbersOfZeroValues(t *testing.T) {
 	comments, table := typeComments(t), zeroTable(t)
 	for _, name := range Names() {

@@ -3,31 +3,10 @@ package losses
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/vernier-ml/vernier/metric"
-)
-
-// setting describes one named parameter of a loss for one metric.
-type setting struct {
-	name, meaning string
-	kind          settingKind
-	standard      float64 // default, of a choice its index
-	interval
-	choices []string
-}
-
-type settingKind uint8
-
-const (
-	real   settingKind = iota
-	count              // a whole number
-	level              // a position on the scale of the loss's values
-	gap                // a difference of two such positions
-	choice             // one of several words
-	toggle             // yes or no
 )
 
 // yardstick converts margins that are given in units of the metric.
@@ -35,6 +14,21 @@ type yardstick struct {
 	metric metric.Metric
 	c      float64
 	view   View
+}
+
+// raw is the yardstick of a loss that is written in the metric's own values.
+func raw(o Options) yardstick { return yardstick{o.Metric, o.Scale, View{}} }
+
+func onSquared(o Options) yardstick {
+	return yardstick{o.Metric, o.Scale, AsSquared(o.Metric, o.Scale)}
+}
+
+func onSimilarity(o Options) yardstick {
+	return yardstick{o.Metric, o.Scale, AsSimilarity(o.Metric, o.Scale)}
+}
+
+func onSphere(o Options) yardstick {
+	return yardstick{o.Metric, o.Scale, AsSphere(o.Metric, o.Scale)}
 }
 
 // at returns the loss's value for unit vectors that are chord apart.
@@ -109,73 +103,34 @@ func (y yardstick) parse(text string, kind settingKind) (float64, error) {
 	return y.view.Value(value), nil
 }
 
-// format writes a number by its first four digits, a whole one by all.
-func format(x float64) string {
-	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
-		return strconv.FormatFloat(x, 'f', -1, 64)
-	}
-	return strconv.FormatFloat(x, 'g', 4, 64)
+// level is a margin that is a position: anything that the metric can reach.
+func (y yardstick) level(name, meaning string, standard float64) setting {
+	low, high := y.span()
+	return setting{name: name, meaning: meaning, kind: level, standard: standard, interval: interval{low: low, high: high}}
 }
 
-// defaultText is the default as a user would write it.
-func (s setting) defaultText() string {
-	switch s.kind {
-	case choice:
-		return s.choices[int(s.standard)]
-	case toggle:
-		return strconv.FormatBool(s.standard != 0)
-	}
-	return format(s.standard)
+// gap is a margin that is a difference: above 0 and within reach.
+func (y yardstick) gap(name, meaning string, standard float64) setting {
+	low, high := y.span()
+	return setting{name: name, meaning: meaning, kind: gap, standard: standard,
+		interval: interval{high: high - low, openLow: true, openHigh: true}}
 }
 
-// rangeText says which values are allowed.
-func (s setting) rangeText() string {
-	switch s.kind {
-	case choice:
-		return strings.Join(s.choices, " | ")
-	case toggle:
-		return "true | false"
-	}
-	return s.text(s.name)
-}
+// unit is the gap between equal and unrelated embeddings.
+func (y yardstick) unit() float64 { return math.Abs(y.at(math.Sqrt2) - y.at(0)) }
 
-// read turns text into a number, for a choice into its index.
-func (s setting) read(text string, y yardstick) (float64, error) {
-	switch s.kind {
-	case choice:
-		if i := slices.Index(s.choices, text); i >= 0 {
-			return float64(i), nil
+// ordered refuses margins of which the first, that of positives, does not ask
+// for a closer pair than the second, that of negatives.
+func (y yardstick) ordered(near string, u float64, far string, v float64) error {
+	low, high := y.span()
+	if y.view.Similarity(y.metric.Similarity()) {
+		if u > v {
+			return nil
 		}
-		return 0, fmt.Errorf("%q, want %s", text, s.rangeText())
-	case toggle:
-		b, err := strconv.ParseBool(text)
-		if err != nil {
-			return 0, fmt.Errorf("%q, want true or false", text)
-		}
-		if b {
-			return 1, nil
-		}
-		return 0, nil
-	case level, gap:
-		x, err := y.parse(text, s.kind)
-		if err != nil {
-			return 0, err
-		}
-		return x, s.inside(x)
+		return fmt.Errorf("%s = %s, %s = %s, want %s <= %s < %s <= %s", near, format(u), far, format(v), format(low), far, near, format(high))
 	}
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil || x-x != 0 {
-		return 0, fmt.Errorf("%q is no number", text)
-	}
-	if s.kind == count && x != math.Trunc(x) {
-		return 0, fmt.Errorf("%s, want a whole number", text)
-	}
-	return x, s.inside(x)
-}
-
-func (s setting) inside(x float64) error {
-	if s.holds(x) {
+	if u < v {
 		return nil
 	}
-	return fmt.Errorf("%s, want %s", format(x), s.rangeText())
+	return fmt.Errorf("%s = %s, %s = %s, want %s <= %s < %s <= %s", near, format(u), far, format(v), format(low), near, far, format(high))
 }

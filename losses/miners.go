@@ -2,6 +2,14 @@ package losses
 
 import "fmt"
 
+// TripletMiner picks triplets by nothing but values and labels.
+type TripletMiner interface {
+	// Mine overwrites out with triplets in ascending order of anchor. Every
+	// positive shares its anchor's label and is another item; every negative
+	// has another label. A batch without such triplets gives an empty list.
+	Mine(m *Matrix, out *Triplets) error
+}
+
 // Triplets is a list of (anchor, positive, negative) index triples: anchors are
 // rows of a Matrix, the others columns.
 type Triplets struct {
@@ -36,12 +44,10 @@ func (t *Triplets) check(m *Matrix) error {
 	return nil
 }
 
-// TripletMiner picks triplets by nothing but values and labels.
-type TripletMiner interface {
-	// Mine overwrites out with triplets in ascending order of anchor. Every
-	// positive shares its anchor's label and is another item; every negative
-	// has another label. A batch without such triplets gives an empty list.
-	Mine(m *Matrix, out *Triplets) error
+// PairMiner picks positive and negative pairs by nothing but values and labels.
+type PairMiner interface {
+	// Mine overwrites out.
+	Mine(m *Matrix, out *Pairs) error
 }
 
 // Pairs is a list of positive and a list of negative index pairs, ascending by
@@ -80,8 +86,69 @@ func checkPairs(kind string, anchor, other []int, m *Matrix) error {
 	return nil
 }
 
-// PairMiner picks positive and negative pairs by nothing but values and labels.
-type PairMiner interface {
-	// Mine overwrites out.
-	Mine(m *Matrix, out *Pairs) error
+// tripletMining turns the parameter into a window or a miner, neither for all
+// triplets.
+func tripletMining(o Options, v values) (*Window, TripletMiner, error) {
+	seed, most := uint64(v.int("seed")), v.int("per-anchor")
+	var window Window
+	var miner TripletMiner
+	switch v.word("mining") {
+	case "all":
+		if most == 0 {
+			return nil, nil, nil
+		}
+		window = AllWithin(v.real("margin"))
+	case "semihard":
+		window = SemiHard(v.real("margin"))
+	case "hard":
+		window = Hard(v.real("margin"))
+	case "nearest-semihard":
+		miner = NearestSemiHard{}
+	case "batch-hard":
+		return nil, BatchHard{}, nil
+	case "easy-positive":
+		return nil, EasyHard{Positive: Easiest, Negative: JustBeyond}, nil
+	case "angular":
+		miner = AngularMiner{AboveDegrees: 20, Squared: AsSquared(o.Metric, o.Scale)}
+	case "distance-weighted":
+		dim, err := v.dimension()
+		if err != nil {
+			return nil, nil, err
+		}
+		miner = DistanceWeighted{Dim: dim, Nearest: 0.5, Farthest: 1.4, Sphere: AsSphere(o.Metric, o.Scale), Seed: seed}
+	case "uniform":
+		return nil, Uniform{PerAnchor: max(most, 1), Seed: seed}, nil
+	}
+	switch {
+	case miner == nil && most == 0:
+		return &window, nil, nil
+	case miner == nil:
+		miner = window
+	}
+	if most > 0 {
+		miner = AtMost{Miner: miner, PerAnchor: most, Seed: seed}
+	}
+	return nil, miner, nil
+}
+
+// paperMining returns the window or the miner of triplets that New makes by default,
+// on cosines or on distances of unit vectors.
+func paperMining(name string, similarity bool) (*Window, TripletMiner, error) {
+	o := unitVectors(similarity)
+	v, err := readValues(tripletEntry(o).settings, map[string]string{"mining": name}, yardstick{})
+	if err != nil {
+		return nil, nil, err
+	}
+	v.dim = 2 // a miner without a dimension fails before
+	return tripletMining(o, v)
+}
+
+// paperMiner is the miner of paperMining.
+func paperMiner[T TripletMiner](name string, similarity bool) (T, error) {
+	_, miner, err := paperMining(name, similarity)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return miner.(T), nil
 }
