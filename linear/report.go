@@ -3,7 +3,11 @@ package linear
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
+
+	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/eval/plot"
 )
 
 // Tally counts over tables how a reference learner fares against another one.
@@ -48,6 +52,33 @@ func Tallies(comparisons []*Comparison, reference string, level float64) []Tally
 		}
 	}
 	return out
+}
+
+// Verdict is the outcome of a comparison of errors.
+type Verdict int
+
+// A win is a significantly smaller error.
+const (
+	Tie Verdict = iota
+	Win
+	Loss
+)
+
+func (v Verdict) String() string { return [...]string{"tie", "win", "loss"}[v] }
+
+// Judge compares the errors of the same trials at a significance level, such as
+// 0.05: a win if a's are significantly smaller.
+func Judge(a, b []float64, level float64) (Verdict, error) {
+	t, p, err := eval.PairedT(a, b)
+	switch {
+	case err != nil:
+		return Tie, err
+	case p >= level:
+		return Tie, nil
+	case t < 0:
+		return Win, nil
+	}
+	return Loss, nil
 }
 
 // WriteMarkdown writes comparisons as a Markdown table, one line a table: mean
@@ -108,4 +139,28 @@ func (c *Comparison) best() float64 {
 		}
 	}
 	return best
+}
+
+// PlotErrors draws the errors of comparisons as a PNG file: a group of bars a
+// table, a bar a learner, with error bars of one deviation (BRM Fig. 11).
+func PlotErrors(path, title string, comparisons []*Comparison) error {
+	if len(comparisons) == 0 {
+		return fmt.Errorf("figure %s: nothing to draw", path)
+	}
+	b := plot.Bars{Title: title, Figure: "k-NN error [%], ± one deviation"}
+	for _, r := range comparisons[0].Results {
+		b.Series = append(b.Series, r.Learner)
+	}
+	for _, c := range comparisons {
+		b.Categories = append(b.Categories, c.Table)
+		mean, std := make([]float64, len(b.Series)), make([]float64, len(b.Series))
+		for i, name := range b.Series {
+			mean[i] = math.NaN()
+			if got := c.Result(name); got != nil && got.Failed == "" {
+				mean[i], std[i] = got.Mean, got.Std
+			}
+		}
+		b.Mean, b.Std = append(b.Mean, mean), append(b.Std, std)
+	}
+	return plot.DrawBars(path, b)
 }

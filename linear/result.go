@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/vernier-ml/vernier/metric"
+	"gonum.org/v1/gonum/mat"
 )
 
 // Result is a learnt metric and how the fit went.
@@ -86,4 +85,17 @@ func (r *Result) Distances(x *mat.Dense, pairs []Pair) ([]float64, error) {
 		out[k] = r.Metric.Value64(z.RawRowView(p[0]), z.RawRowView(p[1]))
 	}
 	return out, nil
+}
+
+// finite refuses a matrix that was learnt from numbers that overflow.
+func (r *Result) finite() error {
+	n, d := r.L.Dims()
+	for i := range n {
+		for j := range d {
+			if v := r.L.At(i, j); math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("the learnt matrix holds %v: the numbers of the table are too large, too small or too much alike", v)
+			}
+		}
+	}
+	return nil
 }

@@ -1,6 +1,9 @@
 package linear
 
 import (
+	"slices"
+
+	"github.com/vernier-ml/vernier/eval"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -93,4 +96,11 @@ func transform(x, l *mat.Dense) *mat.Dense {
 	z := mat.NewDense(n, h, nil)
 	z.Mul(x, l.T())
 	return z
+}
+
+// quantile of numbers in any order, see eval.Quantile.
+func quantile(x []float64, q float64) float64 {
+	s := slices.Clone(x)
+	slices.Sort(s)
+	return eval.Quantile(s, q)
 }
