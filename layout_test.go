@@ -22,7 +22,7 @@ var mayImport = map[string][]string{
 	"metric":                        {},
 	"layers":                        {"metric", "engine"},
 	"losses":                        {"layers", "metric", "engine", "internal/registry"},
-	"data":                          {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry", "internal/zipfile", "internal/unpack", "data/pixels", "data/transform", "data/internal/outline"},
+	"data":                          {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry", "internal/unpack", "data/pixels", "data/transform", "data/internal/outline", "data/internal/natural", "data/internal/progress", "data/internal/source"},
 	"train":                         {"model", "losses", "data", "eval", "weights", "layers", "internal/plural", "metric", "engine", "optim", "run", "internal/tfevents", "internal/setting", "data/transform"},
 	"train/sweep":                   {"train", "eval", "internal/nearest", "internal/plural", "engine", "run", "eval/plot"},
 	"report":                        {"eval", "eval/tsne", "model", "internal/plural", "engine", "internal/nametext", "run", "data/pixels", "internal/wholefile"},
@@ -74,6 +74,9 @@ var mayImport = map[string][]string{
 	"data/transform":                {"data/pixels", "internal/registry"},
 	"data/internal/outline":         {"data/pixels"},
 	"internal/house":                {},
+	"data/internal/natural":         {},
+	"data/internal/progress":        {},
+	"data/internal/source":          {"data/internal/natural", "data/internal/progress", "data/pixels", "internal/nametext", "internal/plural", "internal/unpack", "internal/zipfile"},
 }
 
 // TestImportsFollowTheLayout asks the go command, so that build tags and new

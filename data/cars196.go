@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/vernier-ml/vernier/data/internal/progress"
+	"github.com/vernier-ml/vernier/data/internal/source"
 )
 
 // carClasses is the number of classes of Stanford Cars; the first 98 are for
@@ -16,8 +19,8 @@ const carClasses = 196
 // openCars reads Stanford Cars in any of the layouts it is handed around in:
 // car_ims with cars_annos.mat; cars_train, cars_test with devkit/*.mat; or one
 // folder a class.
-func openCars(w *work, root string, o Options) (*Set, error) {
-	return openSet(w, root, o, func(src source, set *Set) error {
+func openCars(w *progress.Tracker, root string, o Options) (*Set, error) {
+	return openSet(w, root, o, func(src source.Tree, set *Set) error {
 		set.Published = &Published{TrainImages: 8054, TestImages: 8131, TrainClasses: 98, TestClasses: 98}
 		if dir, ok := findRoot(w, src, "cars_annos.mat", "cars196", "stanford_cars"); ok {
 			return carsOneList(src, set, dir)
@@ -30,7 +33,7 @@ func openCars(w *work, root string, o Options) (*Set, error) {
 }
 
 // carsOneList reads cars_annos.mat, which lists all images with their paths.
-func carsOneList(src source, set *Set, dir string) error {
+func carsOneList(src source.Tree, set *Set, dir string) error {
 	file := path.Join(dir, "cars_annos.mat")
 	vars, err := readCarsMAT(src, file)
 	if err != nil {
@@ -45,7 +48,7 @@ func carsOneList(src source, set *Set, dir string) error {
 
 // carsDevkit reads the lists of the training and test images of the original
 // classification task; both hold images of all classes.
-func carsDevkit(src source, set *Set, dir string) error {
+func carsDevkit(src source.Tree, set *Set, dir string) error {
 	meta := path.Join(dir, "devkit/cars_meta.mat")
 	vars, err := readCarsMAT(src, meta)
 	if err != nil {
@@ -57,10 +60,10 @@ func carsDevkit(src source, set *Set, dir string) error {
 	}
 	train := path.Join(dir, "devkit/cars_train_annos.mat")
 	test := path.Join(dir, "cars_test_annos_withlabels.mat")
-	if _, err := src.stamp(test); err != nil {
+	if _, err := src.Stamp(test); err != nil {
 		test = path.Join(dir, "devkit/cars_test_annos_withlabels.mat")
-		if _, err := src.stamp(test); err != nil {
-			return fmt.Errorf("%s: missing; the test images without it have no labels", src.name(test))
+		if _, err := src.Stamp(test); err != nil {
+			return fmt.Errorf("%s: missing; the test images without it have no labels", src.Name(test))
 		}
 	}
 	for _, list := range []struct{ file, images string }{{train, "cars_train"}, {test, "cars_test"}} {
@@ -74,27 +77,27 @@ func carsDevkit(src source, set *Set, dir string) error {
 	return nil
 }
 
-func readCarsMAT(src source, file string) (map[string]*matValue, error) {
-	b, err := readFile(src, file)
+func readCarsMAT(src source.Tree, file string) (map[string]*matValue, error) {
+	b, err := source.ReadFile(src, file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", src.name(file), err)
+		return nil, fmt.Errorf("%s: %w", src.Name(file), err)
 	}
 	vars, err := readMAT(b)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", src.name(file), err)
+		return nil, fmt.Errorf("%s: %w", src.Name(file), err)
 	}
 	return vars, nil
 }
 
 // carNames returns the cell array class_names.
-func carNames(src source, file string, vars map[string]*matValue) ([]string, error) {
+func carNames(src source.Tree, file string, vars map[string]*matValue) ([]string, error) {
 	v := vars["class_names"]
 	if v == nil || len(v.cells) != carClasses {
 		n := 0
 		if v != nil {
 			n = len(v.cells)
 		}
-		return nil, fmt.Errorf("%s: %d class_names, want %d", src.name(file), n, carClasses)
+		return nil, fmt.Errorf("%s: %d class_names, want %d", src.Name(file), n, carClasses)
 	}
 	names := make([]string, len(v.cells))
 	for i, c := range v.cells {
@@ -104,10 +107,10 @@ func carNames(src source, file string, vars map[string]*matValue) ([]string, err
 }
 
 // carsAnnotations adds the images of the structure array annotations.
-func carsAnnotations(src source, set *Set, file string, vars map[string]*matValue, pathField, dir string, names []string) error {
+func carsAnnotations(src source.Tree, set *Set, file string, vars map[string]*matValue, pathField, dir string, names []string) error {
 	a := vars["annotations"]
 	if a == nil || len(a.fields["class"]) == 0 || len(a.fields["class"]) != len(a.fields[pathField]) {
-		return fmt.Errorf("%s: no structure annotations with fields class and %s", src.name(file), pathField)
+		return fmt.Errorf("%s: no structure annotations with fields class and %s", src.Name(file), pathField)
 	}
 	keys := make([]string, 0, len(set.Items)+len(a.fields["class"]))
 	for _, it := range set.Items { // of an earlier list
@@ -116,11 +119,11 @@ func carsAnnotations(src source, set *Set, file string, vars map[string]*matValu
 	for i, v := range a.fields["class"] {
 		class, err := v.number()
 		if err != nil || class < 1 || class > carClasses || class != math.Trunc(class) {
-			return fmt.Errorf("%s: annotation %d: class %v, want 1 to %d", src.name(file), i+1, v.numbers, carClasses)
+			return fmt.Errorf("%s: annotation %d: class %v, want 1 to %d", src.Name(file), i+1, v.numbers, carClasses)
 		}
 		name := a.fields[pathField][i].text
 		if name == "" {
-			return fmt.Errorf("%s: annotation %d: no %s", src.name(file), i+1, pathField)
+			return fmt.Errorf("%s: annotation %d: no %s", src.Name(file), i+1, pathField)
 		}
 		keys = append(keys, strconv.Itoa(int(class)))
 		set.Items = append(set.Items, Item{Path: path.Join(dir, name), Part: firstPart(int(class), carClasses/2), index: int(class)})
@@ -135,14 +138,14 @@ func carsAnnotations(src source, set *Set, file string, vars map[string]*matValu
 // carsFolders reads one folder a class, possibly under train/ and test/, which
 // both hold all classes. The classes' numbers are those of their names in byte
 // order: it agrees with the annotations' on which classes are the first 98.
-func carsFolders(w *work, src source, set *Set, root string) error {
-	found, err := readEntries(w, src)
+func carsFolders(w *progress.Tracker, src source.Tree, set *Set, root string) error {
+	found, err := source.ReadEntries(w, src)
 	if err != nil {
 		return err
 	}
-	set.Notices, set.Problems = found.notices, found.problems
+	set.Notices, set.Problems = found.Notices, found.Problems
 	var classes, order []string
-	for _, f := range found.images {
+	for _, f := range found.Images {
 		if !strings.Contains(f, "/") {
 			continue
 		}

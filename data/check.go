@@ -221,7 +221,7 @@ func (r *Report) count(set *Set, parts []Part) {
 		}
 	}
 	if n := len(r.Single); n > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s with a single image (%s): in testing it cannot be retrieved, in training it is paired with itself", plural.Of(n, "class"), someOf(r.Single)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s with a single image (%s): in testing it cannot be retrieved, in training it is paired with itself", plural.Of(n, "class"), nametext.Few(r.Single)))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
 
@@ -48,7 +49,7 @@ func (r *Report) lookAtNames(set *Set) {
 	}
 	if pairs := clashes(set.Classes); len(pairs) > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s only in capital letters or in how accents are written: %s; if they are one class, right answers count as wrong, and on Windows and macOS they are one folder",
-			differ(len(pairs), "class name"), someOf(pairs)))
+			differ(len(pairs), "class name"), nametext.Few(pairs)))
 		return // so do the paths of their images
 	}
 	paths := make([]string, len(set.Items))
@@ -57,7 +58,7 @@ func (r *Report) lookAtNames(set *Set) {
 	}
 	if pairs := clashes(paths); len(pairs) > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s only in capital letters or in how accents are written: %s; on Windows and macOS one image replaces the other when the set is copied",
-			differ(len(pairs), "image path"), someOf(pairs)))
+			differ(len(pairs), "image path"), nametext.Few(pairs)))
 	}
 }
 

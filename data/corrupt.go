@@ -3,13 +3,14 @@ package data
 import (
 	"context"
 	"fmt"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"image"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // Corruption damages a set on purpose, for experiments about outliers. What is

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data/internal/progress"
+	"github.com/vernier-ml/vernier/data/internal/source"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/table"
 )
@@ -16,21 +18,21 @@ import (
 // (train, validation, val, test; see settleValidation), is_query, is_gallery, category (super-class)
 // and the box x1, y1, x2, y2 (also x_1, ...): those of open-metric-learning.
 // Others are passed over. Paths are relative to the table's folder.
-func openCSV(w *work, file string, o Options) (*Set, error) {
+func openCSV(w *progress.Tracker, file string, o Options) (*Set, error) {
 	text, err := table.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	src := folderSource{filepath.Dir(file)}
+	src := source.Folder{Root: filepath.Dir(file)}
 	t, err := newRows(file, text, src)
 	if err != nil {
 		return nil, err
 	}
-	set := &Set{store: fileStore{namedSource{src}, pixels.NewDecoder(o.Decode)}, Notices: t.Notes}
+	set := &Set{store: fileStore{source.Named{Tree: src}, pixels.NewDecoder(o.Decode)}, Notices: t.Notes}
 	var keys []string
 	category := map[string]string{}
 	for t.next() {
-		if err := w.step("looking for images", t.at, len(t.Rows)); err != nil {
+		if err := w.Step("looking for images", t.at, len(t.Rows)); err != nil {
 			return nil, err
 		}
 		it, key, err := t.item()
@@ -64,14 +66,14 @@ func openCSV(w *work, file string, o Options) (*Set, error) {
 type rows struct {
 	*table.Table
 	file    string
-	images  folderSource
+	images  source.Folder
 	columns map[string]int
 	row     []string
 	line    int
 	at      int // of the next row
 }
 
-func newRows(file string, text []byte, images folderSource) (*rows, error) {
+func newRows(file string, text []byte, images source.Folder) (*rows, error) {
 	need := []string{"path", "label"}
 	parsed, err := table.Read(text, table.Options{Need: need})
 	if errors.Is(err, table.ErrEmpty) {

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/data/internal/imagetest"
+	"github.com/vernier-ml/vernier/data/internal/source"
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
@@ -144,19 +145,11 @@ func idxFile(dims []int, data []byte) []byte {
 	return append(b, data...)
 }
 
-func gzipped(b []byte) []byte {
-	var z bytes.Buffer
-	w := gzip.NewWriter(&z)
-	w.Write(b)
-	w.Close()
-	return z.Bytes()
-}
-
 func TestMNISTReadsPlainAndGzippedFiles(t *testing.T) {
 	images, labels := idxFile([]int{4, 2, 3}, bytes.Repeat([]byte{0, 50, 100, 150, 200, 250}, 4)), idxFile([]int{4}, []byte{7, 1, 7, 9})
 	for name, f := range map[string]files{
 		"plain": {"train-images-idx3-ubyte": images, "train-labels-idx1-ubyte": labels, "t10k-images-idx3-ubyte": images, "t10k-labels-idx1-ubyte": labels},
-		"gz":    {"MNIST/raw/train-images-idx3-ubyte.gz": gzipped(images), "MNIST/raw/train-labels-idx1-ubyte.gz": gzipped(labels), "MNIST/raw/t10k-images-idx3-ubyte.gz": gzipped(images), "MNIST/raw/t10k-labels-idx1-ubyte.gz": gzipped(labels)},
+		"gz":    {"MNIST/raw/train-images-idx3-ubyte.gz": imagetest.Gzip(images), "MNIST/raw/train-labels-idx1-ubyte.gz": imagetest.Gzip(labels), "MNIST/raw/t10k-images-idx3-ubyte.gz": imagetest.Gzip(images), "MNIST/raw/t10k-labels-idx1-ubyte.gz": imagetest.Gzip(labels)},
 		"dots":  {"train-images.idx3-ubyte": images, "train-labels.idx1-ubyte": labels, "t10k-images.idx3-ubyte": images, "t10k-labels.idx1-ubyte": labels},
 	} {
 		set := mustOpen(t, "mnist:"+f.folder(t))
@@ -250,7 +243,7 @@ func TestTablesOfForeignProgramsAndMachines(t *testing.T) {
 		"comments":                 "# my list, of Monday\n#path,label\nimg/ant/00.png,ant\n# half\nimg/bee/00.png,bee\n",
 		"UTF-16":                   string(utf16("\ufeffpath\tlabel\nimg/ant/00.png\tant\nimg/bee/00.png\tbee\n")),
 		"UTF-16 without a mark":    string(utf16("path,label\nimg/ant/00.png,ant\nimg/bee/00.png,bee\n")),
-		"packed":                   string(gzipped([]byte("path,label\nimg/ant/00.png,ant\nimg/bee/00.png,bee\n"))),
+		"packed":                   string(imagetest.Gzip([]byte("path,label\nimg/ant/00.png,ant\nimg/bee/00.png,bee\n"))),
 		"boxes with decimal comma": "path;label;x1;y1;x2;y2\nimg/ant/00.png;ant;0,0;1,5;5,0;6\nimg/bee/00.png;bee;;;;\n",
 	} {
 		dir := files{"img/ant/00.png": m, "img/bee/00.png": m, "list.csv": []byte(table)}.folder(t)
@@ -300,7 +293,7 @@ func FuzzCSV(f *testing.F) {
 		if len(b) > 1<<14 {
 			t.Skip()
 		}
-		rows, err := newRows("list.csv", b, folderSource{dir})
+		rows, err := newRows("list.csv", b, source.Folder{Root: dir})
 		if err != nil {
 			return
 		}
@@ -386,7 +379,7 @@ func TestAddressesAndHomesInTables(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	table := putFile(t, "t.csv", []byte("path,label\n~/birds/a/aa.png,a\n~\\birds\\b\\aa.png,b\n"))
+	table := imagetest.PutFile(t, "t.csv", []byte("path,label\n~/birds/a/aa.png,a\n~\\birds\\b\\aa.png,b\n"))
 	set := mustOpen(t, "csv:"+table)
 	for i := range set.Items {
 		if _, err := set.Load(t.Context(), i); err != nil {
@@ -394,7 +387,7 @@ func TestAddressesAndHomesInTables(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"https://example.org/a.jpg", "HTTP://example.org/a.jpg", "s3://bucket/a.jpg", "gs://bucket/a.jpg", "file:///home/a.jpg", "data:image/png;base64"} {
-		table := putFile(t, "t.csv", []byte("path,label\na.jpg,a\n"+path+",b\n"))
+		table := imagetest.PutFile(t, "t.csv", []byte("path,label\na.jpg,a\n"+path+",b\n"))
 		want := table + " line 3: path \"" + path + "\" is a URL, not a file: fetch the images first, and write where they lie"
 		if _, err := Open(t.Context(), "csv:"+table, Options{}); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%v", err)

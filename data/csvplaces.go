@@ -38,7 +38,7 @@ var address = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+://|^data:image/`)
 func isURL(path string) bool { return address.MatchString(path) }
 
 func (t *rows) exists(p string) bool {
-	_, err := t.images.stamp(p)
+	_, err := t.images.Stamp(p)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
@@ -51,20 +51,20 @@ func (t *rows) checkPlaces(items []Item) error {
 		}
 	}
 	first := items[0].Path
-	hint := "paths are relative to the folder of the table, " + t.images.root
+	hint := "paths are relative to the folder of the table, " + t.images.Root
 	for rest := first; ; {
 		_, after, more := strings.Cut(rest, "/")
 		if !more {
 			break
 		}
 		if rest = after; rest != "" && t.exists(rest) {
-			hint = fmt.Sprintf("there is %s: cut %q off the paths, which are relative to the folder of the table", t.images.path(rest), strings.TrimSuffix(first, rest))
+			hint = fmt.Sprintf("there is %s: cut %q off the paths, which are relative to the folder of the table", t.images.Path(rest), strings.TrimSuffix(first, rest))
 			return t.noPlace(first, hint)
 		}
 	}
-	switch parent := t.images.path(path.Dir(first)); {
+	switch parent := t.images.Path(path.Dir(first)); {
 	case table.IsWindows(first):
-		hint = "this is a path of a Windows computer; write paths relative to the folder of the table, " + t.images.root
+		hint = "this is a path of a Windows computer; write paths relative to the folder of the table, " + t.images.Root
 	case path.Dir(first) != "." && t.exists(path.Dir(first)):
 		hint = fmt.Sprintf("there is the folder %s, but no file of this name in it", parent)
 	}

@@ -4,13 +4,16 @@ import (
 	"fmt"
 	"path"
 	"strconv"
+
+	"github.com/vernier-ml/vernier/data/internal/progress"
+	"github.com/vernier-ml/vernier/data/internal/source"
 )
 
 // openCUB reads Caltech-UCSD Birds-200-2011 as unpacked. The split of metric
 // learning is by class, 1-100 for training and 101-200 for testing; the set's
 // own train_test_split.txt divides images of one class and is not used.
-func openCUB(w *work, root string, o Options) (*Set, error) {
-	return openSet(w, root, o, func(src source, set *Set) error {
+func openCUB(w *progress.Tracker, root string, o Options) (*Set, error) {
+	return openSet(w, root, o, func(src source.Tree, set *Set) error {
 		dir, ok := findRoot(w, src, "image_class_labels.txt", "CUB_200_2011")
 		if !ok {
 			return fmt.Errorf("%s: no image_class_labels.txt in it or in CUB_200_2011; wanted is the folder CUB_200_2011 as unpacked, or its parent", root)

@@ -12,10 +12,11 @@ import (
 	"slices"
 	"testing"
 
+	"golang.org/x/image/tiff"
+
 	"github.com/vernier-ml/vernier/data/internal/imagetest"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/data/transform"
-	"golang.org/x/image/tiff"
 )
 
 func TestAnEndedContextIsNoFaultOfAnImage(t *testing.T) {
@@ -42,7 +43,7 @@ func TestAnImageWhoseHeaderLiesFarBehindIsRead(t *testing.T) {
 	if m, err := set.Load(t.Context(), 0); err != nil || !bytes.Equal(m.Pix, want.Pix) {
 		t.Errorf("%v", err)
 	}
-	small := &Set{Items: set.Items, store: fileStore{set.store.(fileStore).source, pixels.NewDecoder(pixels.Options{Memory: 100_000})}}
+	small := &Set{Items: set.Items, store: fileStore{set.store.(fileStore).files, pixels.NewDecoder(pixels.Options{Memory: 100_000})}}
 	if m, err := small.Load(t.Context(), 1); err != nil || !bytes.Equal(m.Pix, want.Pix) {
 		t.Errorf("with little memory: %v", err)
 	}

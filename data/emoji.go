@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"unicode"
 
+	"github.com/vernier-ml/vernier/data/internal/progress"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 )
@@ -62,11 +63,11 @@ func MakeEmoji(ctx context.Context, dir, from string, o EmojiOptions) (*EmojiRep
 	var vendors []emojiVendor
 	defer func() {
 		for _, v := range vendors {
-			v.src.close()
+			v.src.Close()
 		}
 	}()
 	for _, p := range EmojiPackages() {
-		v, err := openEmojiVendor(newWork(ctx, nil), from, p)
+		v, err := openEmojiVendor(progress.New(ctx, nil), from, p)
 		if err != nil {
 			return nil, err
 		}
@@ -251,7 +252,7 @@ func drawClass(dir string, vendors []emojiVendor, c emojiClass) (sums [][sha256.
 	for i, v := range vendors {
 		m, err := v.draw(c.files[i])
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", v.src.name(path.Join(v.root, c.files[i])), err), nil
+			return nil, fmt.Errorf("%s: %w", v.src.Name(path.Join(v.root, c.files[i])), err), nil
 		}
 		pictures = append(pictures, m)
 		sums = append(sums, sha256.Sum256(m.Pix))

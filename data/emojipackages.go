@@ -4,14 +4,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/vernier-ml/vernier/data/internal/outline"
-	"github.com/vernier-ml/vernier/data/pixels"
-	"github.com/vernier-ml/vernier/data/transform"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/vernier-ml/vernier/data/internal/natural"
+	"github.com/vernier-ml/vernier/data/internal/outline"
+	"github.com/vernier-ml/vernier/data/internal/progress"
+	"github.com/vernier-ml/vernier/data/internal/source"
+	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 )
 
 // EmojiPackage is an npm package of drawings.
@@ -45,28 +49,28 @@ func EmojiPackages() []EmojiPackage {
 		{"@lobehub/fluent-emoji-3d", "1.1.0", "Wlq2lVStTnr8BDpIJ0pEnTKO4LuDxxqTEhTvRtD1DLRF0me7ogeRQjKoehDHXuVJ2Qaecgl5wRBv60lUAG3h7g==",
 			"microsoft", "MIT, https://github.com/microsoft/fluentui-emoji/blob/main/LICENSE", "Fluent Emoji, copyright Microsoft Corporation", "assets", ".webp"},
 		{"openmoji", "17.0.0", "EBnYrNGdcdw+OSXmENeNE1yBNRu6tOraTmoOyUbJkTmvT/+XETp8RZLSJFzD3lrPc5N9CzsyPnRTk0Vp4UaI9w==",
-			"openmoji", "CC BY-SA 4.0, https://creativecommons.org/licenses/by-sa/4.0/", "OpenMoji, the open-source emoji and icon project", "color/svg", ".svg"},
+			"openmoji", "CC BY-SA 4.0, https://creativecommons.org/licenses/by-sa/4.0/", "OpenMoji, the open-Tree emoji and icon project", "color/svg", ".svg"},
 	}
 }
 
 // emojiVendor is a package at hand.
 type emojiVendor struct {
 	pkg      EmojiPackage
-	src      source
+	src      source.Tree
 	root     string            // of the package in src
 	version  string            // as found
 	drawings map[string]string // by emojiCode, below root
 }
 
 // openEmojiVendor finds a package below a folder.
-func openEmojiVendor(w *work, from string, p EmojiPackage) (v emojiVendor, err error) {
+func openEmojiVendor(w *progress.Tracker, from string, p EmojiPackage) (v emojiVendor, err error) {
 	v = emojiVendor{pkg: p, drawings: map[string]string{}}
 	if v.src, v.root, err = findPackage(w, from, p); err != nil {
 		return v, err
 	}
 	defer func() {
 		if err != nil {
-			v.src.close()
+			v.src.Close()
 		}
 	}()
 	var manifest struct {
@@ -80,13 +84,13 @@ func openEmojiVendor(w *work, from string, p EmojiPackage) (v emojiVendor, err e
 		return v, fmt.Errorf("npm package %s in %s: package.json: %w", p.Name, from, err)
 	}
 	v.version = manifest.Version
-	l, err := v.src.list(w)
+	l, err := v.src.List(w)
 	if err != nil {
 		return v, err
 	}
 	folder := path.Join(v.root, p.folder)
-	for _, name := range naturalOrder(l.files) {
-		if path.Dir(name) == folder && path.Ext(name) == p.ext && !isJunk(name) {
+	for _, name := range natural.Sorted(l.Files) {
+		if path.Dir(name) == folder && path.Ext(name) == p.ext && !source.IsJunk(name) {
 			code := emojiCode(strings.TrimSuffix(path.Base(name), p.ext))
 			v.drawings[code] = path.Join(p.folder, path.Base(name))
 		}
@@ -98,10 +102,10 @@ func openEmojiVendor(w *work, from string, p EmojiPackage) (v emojiVendor, err e
 }
 
 // findPackage looks where npm install and npm pack put a package.
-func findPackage(w *work, from string, p EmojiPackage) (source, string, error) {
+func findPackage(w *progress.Tracker, from string, p EmojiPackage) (source.Tree, string, error) {
 	for _, dir := range []string{filepath.Join(from, "node_modules", filepath.FromSlash(p.Name)), filepath.Join(from, filepath.FromSlash(p.Name))} {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			return folderSource{dir}, "", nil
+			return source.Folder{Root: dir}, "", nil
 		}
 	}
 	entries, err := os.ReadDir(from)
@@ -110,7 +114,7 @@ func findPackage(w *work, from string, p EmojiPackage) (source, string, error) {
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), p.archivePrefix()) && strings.HasSuffix(e.Name(), ".tgz") {
-			src, err := openSource(w, filepath.Join(from, e.Name()))
+			src, err := source.Open(w, filepath.Join(from, e.Name()))
 			return src, "package", err
 		}
 	}
@@ -118,7 +122,7 @@ func findPackage(w *work, from string, p EmojiPackage) (source, string, error) {
 }
 
 func (v emojiVendor) read(file string) ([]byte, error) {
-	return readFile(v.src, path.Join(v.root, file))
+	return source.ReadFile(v.src, path.Join(v.root, file))
 }
 
 // draw returns a drawing over white, EmojiSide pixels wide and high.

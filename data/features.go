@@ -8,13 +8,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"github.com/vernier-ml/vernier/data/transform"
 	"hash/crc32"
 	"image"
 	"math"
 	"os"
 	"path/filepath"
 	"sync/atomic"
+
+	"github.com/vernier-ml/vernier/data/transform"
 )
 
 // Features are the outputs of the frozen part of a network for every image of a

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data/internal/progress"
+	"github.com/vernier-ml/vernier/data/internal/source"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -14,31 +16,31 @@ import (
 // openFolder reads "folder:ROOT": every folder that directly holds images is a
 // class. Its name is its path below the folder that all of them share, without the
 // folders that name parts of the set, as in train/robin and val/robin.
-func openFolder(w *work, root string, o Options) (*Set, error) {
-	src, err := openSource(w, root)
+func openFolder(w *progress.Tracker, root string, o Options) (*Set, error) {
+	src, err := source.Open(w, root)
 	if err != nil {
 		return nil, err
 	}
 	set, err := readFolder(w, src, root, o)
 	if err != nil {
-		src.close()
+		src.Close()
 		return nil, err
 	}
 	return set, nil
 }
 
-func readFolder(w *work, src source, root string, o Options) (*Set, error) {
-	found, err := readEntries(w, src)
+func readFolder(w *progress.Tracker, src source.Tree, root string, o Options) (*Set, error) {
+	found, err := source.ReadEntries(w, src)
 	if err != nil {
 		return nil, err
 	}
-	if len(found.images) == 0 {
-		return nil, fmt.Errorf("%s: %s; wanted is one folder a class with JPEG, PNG, GIF, WebP, BMP, TIFF or PNM files", root, found.none())
+	if len(found.Images) == 0 {
+		return nil, fmt.Errorf("%s: %s; wanted is one folder a class with JPEG, PNG, GIF, WebP, BMP, TIFF or PNM files", root, found.NoImages())
 	}
-	set := &Set{store: fileStore{src, pixels.NewDecoder(o.Decode)}, Notices: found.notices, Problems: found.problems}
-	shared := sharedFolder(found.images)
+	set := &Set{store: fileStore{src, pixels.NewDecoder(o.Decode)}, Notices: found.Notices, Problems: found.Problems}
+	shared := sharedFolder(found.Images)
 	var stray, folders []string
-	for _, f := range found.images {
+	for _, f := range found.Images {
 		folder := strings.TrimPrefix(strings.TrimPrefix(path.Dir(f), shared), "/")
 		if folder == "" || folder == "." {
 			stray = append(stray, f)
@@ -48,7 +50,7 @@ func readFolder(w *work, src source, root string, o Options) (*Set, error) {
 		set.Items = append(set.Items, Item{Path: f})
 	}
 	if len(set.Items) == 0 {
-		return nil, fmt.Errorf("%s: %d images, but no folders of classes: wanted is one folder a class (%s is in none)", root, len(found.images), nametext.Show(found.images[0]))
+		return nil, fmt.Errorf("%s: %d images, but no folders of classes: wanted is one folder a class (%s is in none)", root, len(found.Images), nametext.Show(found.Images[0]))
 	}
 	if len(stray) > 0 {
 		set.Notices = append(set.Notices, fmt.Sprintf("%s left out, in no class's folder, the first is %s", plural.Of(len(stray), "image"), nametext.Show(stray[0])))

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -218,19 +217,6 @@ func TestLinkedClassFoldersAreFollowedOnce(t *testing.T) {
 	set := mustOpen(t, "folder:"+root)
 	if !slices.Equal(set.Classes, []string{"a", "b"}) || len(set.Items) != 2 {
 		t.Errorf("classes %q, %d images", set.Classes, len(set.Items))
-	}
-}
-
-func TestNaturalOrderIsTotal(t *testing.T) {
-	want := []string{"", "01", "1", "2", "02b", "2b", "10", "a", "a1", "a1b", "a02", "a2", "a10", "a10b", "b", "ä"}
-	got := slices.Clone(want)
-	r := newRand(1)
-	for range 50 {
-		r.Shuffle(len(got), func(i, j int) { got[i], got[j] = got[j], got[i] })
-		slices.SortFunc(got, naturalCompare)
-		if !reflect.DeepEqual(got, want) {
-			t.Fatalf("%q, want %q", got, want)
-		}
 	}
 }
 

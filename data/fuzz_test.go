@@ -3,7 +3,13 @@ package data
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
+	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
+	"github.com/vernier-ml/vernier/data/internal/progress"
+	"github.com/vernier-ml/vernier/data/internal/source"
 )
 
 func FuzzReadMAT(f *testing.F) {
@@ -63,4 +69,35 @@ func FuzzReadIDX(f *testing.F) {
 			t.Fatalf("%d bytes in %v", len(x.data), x.dims)
 		}
 	})
+}
+
+// FuzzFolder makes sets of folders of files with any names, one a line.
+func FuzzFolder(f *testing.F) {
+	var links strings.Builder
+	for _, e := range imagetest.LinkEntries() {
+		fmt.Fprintln(&links, e.Name)
+	}
+	f.Add(links.String())
+	f.Add("a/1.png\na/2.png\nb/1.png\nb/2.png")
+	f.Add("../a/1.png\na\\1.png\n/a/1.png\na/\n\n.a/b.png")
+	f.Fuzz(func(t *testing.T, names string) {
+		list := strings.Split(names, "\n")
+		if len(list) > 1<<10 {
+			return
+		}
+		set, err := readFolder(progress.New(t.Context(), nil), listedFiles{names: list}, "x", Options{})
+		if err == nil && len(set.Items) > len(list) {
+			t.Errorf("%d items of %d files", len(set.Items), len(list))
+		}
+	})
+}
+
+// listedFiles is a tree of files that can be listed only.
+type listedFiles struct {
+	source.Tree
+	names []string
+}
+
+func (s listedFiles) List(*progress.Tracker) (*source.Listing, error) {
+	return &source.Listing{Files: s.names}, nil
 }

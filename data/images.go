@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data/internal/progress"
+	"github.com/vernier-ml/vernier/data/internal/source"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
@@ -18,7 +20,7 @@ const Unlabelled = "unlabelled"
 func OpenImages(ctx context.Context, paths []string, o Options) (*Set, error) {
 	store := new(manyStore)
 	set := &Set{Name: "images", Classes: []string{Unlabelled}, store: store}
-	err := store.add(newWork(ctx, o.Progress), set, paths, o)
+	err := store.add(progress.New(ctx, o.Progress), set, paths, o)
 	if err == nil && len(set.Items) == 0 {
 		err = errors.New(strings.Join(set.Problems, "; "))
 	}
@@ -42,47 +44,47 @@ type place struct {
 
 // add opens every path. A file that is no archive is taken for an image,
 // whatever its name.
-func (s *manyStore) add(w *work, set *Set, paths []string, o Options) error {
+func (s *manyStore) add(w *progress.Tracker, set *Set, paths []string, o Options) error {
 	decoder := pixels.NewDecoder(o.Decode)
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {
 			return err
 		}
-		if !info.IsDir() && (!info.Mode().IsRegular() || archiveKind(p) == "") {
-			s.sources = append(s.sources, fileStore{namedSource{folderSource{""}}, decoder})
+		if !info.IsDir() && (!info.Mode().IsRegular() || !source.IsArchive(p)) {
+			s.sources = append(s.sources, fileStore{source.Named{Tree: source.Folder{}}, decoder})
 			s.put(set, nametext.Encode(p))
 			continue
 		}
-		src, err := openSource(w, p)
+		src, err := source.Open(w, p)
 		if err != nil {
 			return err
 		}
 		s.sources = append(s.sources, fileStore{src, decoder})
-		found, err := readEntries(w, src)
+		found, err := source.ReadEntries(w, src)
 		if err != nil {
 			return err
 		}
-		for _, name := range found.images {
+		for _, name := range found.Images {
 			s.put(set, name)
 		}
-		for _, text := range found.notices {
+		for _, text := range found.Notices {
 			set.Notices = append(set.Notices, p+": "+text)
 		}
-		for _, text := range found.problems {
+		for _, text := range found.Problems {
 			set.Problems = append(set.Problems, p+": "+text)
 		}
-		if len(found.images) == 0 {
-			set.Problems = append(set.Problems, p+": "+found.none())
+		if len(found.Images) == 0 {
+			set.Problems = append(set.Problems, p+": "+found.NoImages())
 		}
 	}
 	return nil
 }
 
-// put adds an image of the last source.
+// put adds an image of the last Tree.
 func (s *manyStore) put(set *Set, name string) {
 	at := place{len(s.sources) - 1, name}
-	set.Items = append(set.Items, Item{Path: s.sources[at.source].source.name(name), index: len(s.places)})
+	set.Items = append(set.Items, Item{Path: s.sources[at.source].files.Name(name), index: len(s.places)})
 	s.places = append(s.places, at)
 }
 

@@ -6,13 +6,16 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/vernier-ml/vernier/data/internal/progress"
+	"github.com/vernier-ml/vernier/data/internal/source"
 )
 
 // openInShop reads In-shop Clothes Retrieval of DeepFashion: the list
 // list_eval_partition.txt and the images below img/.
-func openInShop(w *work, root string, o Options) (*Set, error) {
+func openInShop(w *progress.Tracker, root string, o Options) (*Set, error) {
 	const list = "list_eval_partition.txt"
-	return openSet(w, root, o, func(src source, set *Set) error {
+	return openSet(w, root, o, func(src source.Tree, set *Set) error {
 		dir, ok := findRoot(w, src, list, "Eval", "Anno", "In-shop Clothes Retrieval Benchmark", "In-shop Clothes Retrieval Benchmark/Eval")
 		if !ok {
 			return fmt.Errorf("%s: no %s in it, in Eval or in Anno", root, list)
@@ -75,10 +78,10 @@ func inShopFields(line string) ([]string, error) {
 }
 
 // inShopBase finds the folder that image paths "img/..." are relative to.
-func inShopBase(src source, dir, first string) string {
+func inShopBase(src source.Tree, dir, first string) string {
 	up := path.Dir(path.Join("/", dir))[1:]
 	for _, base := range []string{dir, up, path.Join(up, "Img"), path.Join(dir, "Img")} {
-		if _, err := src.stamp(path.Join(base, first)); err == nil {
+		if _, err := src.Stamp(path.Join(base, first)); err == nil {
 			return base
 		}
 	}

@@ -1,8 +1,6 @@
 package data
 
 import (
-	"errors"
-	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -40,37 +38,6 @@ func TestHiddenFilesAndFoldersAreLeftOutAndCounted(t *testing.T) {
 		t.Errorf("%v, %v", loose, err)
 	}
 }
-
-func TestFolderThatCannotBeListedIsLeftOut(t *testing.T) {
-	root := classes(t, []string{"a", "b", "c"}, 1).folder(t)
-	w := folderWalk{root: root, seen: map[string]bool{}, task: newWork(t.Context(), nil), readDir: func(dir string) ([]os.DirEntry, error) {
-		if filepath.Base(dir) == "b" {
-			return nil, &fs.PathError{Op: "open", Path: dir, Err: fs.ErrPermission}
-		}
-		return os.ReadDir(dir)
-	}}
-	if err := w.folder(""); err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(w.files)
-	if !slices.Equal(w.files, []string{"a/aa.png", "c/aa.png"}) || !slices.Equal(w.closed, []string{"b (permission denied)"}) {
-		t.Errorf("%q, closed %q", w.files, w.closed)
-	}
-	e, err := readEntries(nil, listed{&w.listing})
-	if err != nil || !slices.Equal(e.problems, []string{"1 folder cannot be listed, and all images in it are missing: b (permission denied)"}) {
-		t.Errorf("%q, %v", e.problems, err)
-	}
-	w.readDir = func(string) ([]os.DirEntry, error) { return nil, fs.ErrPermission }
-	w.seen = map[string]bool{}
-	if err := w.folder(""); !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("the root: %v", err)
-	}
-}
-
-// listed is a source that can be listed only.
-type listed struct{ l *listing }
-
-func (s listed) list(*work) (*listing, error) { return s.l, nil }
 
 func TestWhatIsNoRegularFileIsListedAndNeverOpened(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data/internal/natural"
+	"github.com/vernier-ml/vernier/data/internal/progress"
+	"github.com/vernier-ml/vernier/data/internal/source"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -27,21 +30,21 @@ type Published struct {
 
 // findRoot returns the folder of src that holds the file marker: the root, one
 // of the usual names, or, in an archive, wherever it is.
-func findRoot(w *work, src source, marker string, usual ...string) (string, bool) {
+func findRoot(w *progress.Tracker, src source.Tree, marker string, usual ...string) (string, bool) {
 	for _, dir := range append([]string{""}, usual...) {
-		if _, err := src.stamp(path.Join(dir, marker)); err == nil {
+		if _, err := src.Stamp(path.Join(dir, marker)); err == nil {
 			return dir, true
 		}
 	}
-	if _, folder := src.(folderSource); folder {
+	if _, folder := src.(source.Folder); folder {
 		return "", false
 	}
-	l, err := src.list(w)
+	l, err := src.List(w)
 	if err != nil {
 		return "", false
 	}
-	for _, name := range naturalOrder(l.files) {
-		if strings.HasSuffix("/"+name, "/"+marker) && !isJunk(name) {
+	for _, name := range natural.Sorted(l.Files) {
+		if strings.HasSuffix("/"+name, "/"+marker) && !source.IsJunk(name) {
 			return strings.TrimSuffix(strings.TrimSuffix(name, marker), "/"), true
 		}
 	}
@@ -60,13 +63,13 @@ func checkList(file []byte) error {
 
 // readLines calls do with the fields of every line of a list file that is not
 // blank. The last of n fields takes the rest of the line, spaces included.
-func readLines(src source, name string, n int, do func(fields []string) error) error {
-	text, err := readFile(src, name)
+func readLines(src source.Tree, name string, n int, do func(fields []string) error) error {
+	text, err := source.ReadFile(src, name)
 	if err == nil {
 		err = checkList(text)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", src.name(name), err)
+		return fmt.Errorf("%s: %w", src.Name(name), err)
 	}
 	for number, line := range textLines(text) {
 		rest := strings.TrimSpace(line)
@@ -84,10 +87,10 @@ func readLines(src source, name string, n int, do func(fields []string) error) e
 		}
 		fields = append(fields, rest)
 		if len(fields) != n {
-			return fmt.Errorf("%s line %d: %s, want %d: %q", src.name(name), number, plural.Of(len(fields), "field"), n, line)
+			return fmt.Errorf("%s line %d: %s, want %d: %q", src.Name(name), number, plural.Of(len(fields), "field"), n, line)
 		}
 		if err := do(fields); err != nil {
-			return fmt.Errorf("%s line %d: %w", src.name(name), number, err)
+			return fmt.Errorf("%s line %d: %w", src.Name(name), number, err)
 		}
 	}
 	return nil
@@ -97,7 +100,7 @@ func readLines(src source, name string, n int, do func(fields []string) error) e
 // the natural order of the keys. name, if not nil, turns a key into a name.
 func (s *Set) classify(keys []string, name func(key string) string) {
 	order := slices.Clone(keys)
-	slices.SortFunc(order, naturalCompare)
+	slices.SortFunc(order, natural.Compare)
 	order = slices.Compact(order)
 	labels := make(map[string]int, len(order))
 	s.Classes = make([]string, len(order))
@@ -167,19 +170,19 @@ func (s *Set) countFault() string {
 	return "this is not the published set: " + strings.Join(faults, ", ")
 }
 
-// openSet opens the source of a set and closes it again if read fails.
-func openSet(w *work, root string, o Options, read func(src source, set *Set) error) (*Set, error) {
-	src, err := openSource(w, root)
+// openSet opens the Tree of a set and closes it again if read fails.
+func openSet(w *progress.Tracker, root string, o Options, read func(src source.Tree, set *Set) error) (*Set, error) {
+	src, err := source.Open(w, root)
 	if err != nil {
 		return nil, err
 	}
 	set := &Set{store: fileStore{src, pixels.NewDecoder(o.Decode)}}
 	if err := read(src, set); err != nil {
-		src.close()
+		src.Close()
 		return nil, err
 	}
 	if len(set.Items) == 0 {
-		src.close()
+		src.Close()
 		return nil, fmt.Errorf("%s: its lists name no images", root)
 	}
 	return set, nil
@@ -197,18 +200,4 @@ func textLines(text []byte) func(yield func(int, string) bool) {
 			}
 		}
 	}
-}
-
-// someOf writes the first few of a list.
-func someOf(names []string) string {
-	const few = 5
-	var shown []string
-	for _, n := range names[:min(few, len(names))] {
-		shown = append(shown, nametext.Show(n))
-	}
-	text := strings.Join(shown, ", ")
-	if len(names) > few {
-		text += fmt.Sprintf(", ... (%d)", len(names))
-	}
-	return text
 }

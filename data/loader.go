@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/vernier-ml/vernier/data/pixels"
-	"github.com/vernier-ml/vernier/data/transform"
 	"image"
 	"iter"
 	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
+
+	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 )
 
 // DefaultCacheBytes is how much decoded image data a Loader keeps by default.

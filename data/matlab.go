@@ -6,11 +6,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"io"
 	"math"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // matValue is an array of a MATLAB file. Of the contents only those of its kind

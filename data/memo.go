@@ -1,8 +1,9 @@
 package data
 
 import (
-	"github.com/vernier-ml/vernier/data/pixels"
 	"sync/atomic"
+
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // memo keeps prepared images in memory until a budget is used up. Images that

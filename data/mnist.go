@@ -7,12 +7,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"io"
 	"math"
 	"path"
 	"strconv"
 
+	"github.com/vernier-ml/vernier/data/internal/progress"
+	"github.com/vernier-ml/vernier/data/internal/source"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/unpack"
 )
@@ -20,12 +22,12 @@ import (
 // openMNIST reads the IDX files of MNIST and of the sets made in its form
 // (Fashion-MNIST, KMNIST, EMNIST), plain or gzipped. Their own split divides
 // images and not classes.
-func openMNIST(w *work, root string, o Options) (*Set, error) {
-	src, err := openSource(w, root)
+func openMNIST(w *progress.Tracker, root string, o Options) (*Set, error) {
+	src, err := source.Open(w, root)
 	if err != nil {
 		return nil, err
 	}
-	defer src.close()
+	defer src.Close()
 	set := &Set{SharedClasses: true}
 	store := &idxStore{root: root}
 	set.store = store
@@ -78,7 +80,7 @@ type idx struct {
 // readIDX finds and reads one of the four files: PREFIX-KIND-idxN-ubyte, with a
 // dot instead of the second hyphen in some copies, and .gz behind it in others. check
 // looks at the dimensions before the array is read.
-func readIDX(w *work, src source, root string, prefixes []string, kind string, dims int, check func(dims []int) error) (*idx, error) {
+func readIDX(w *progress.Tracker, src source.Tree, root string, prefixes []string, kind string, dims int, check func(dims []int) error) (*idx, error) {
 	for _, prefix := range prefixes {
 		for _, dot := range []string{"-", "."} {
 			for _, gz := range []string{"", ".gz"} {
@@ -92,9 +94,9 @@ func readIDX(w *work, src source, root string, prefixes []string, kind string, d
 				}
 				x, err := readIDXFile(w, src, file, dims, check)
 				if err != nil {
-					return nil, fmt.Errorf("%s: %w", src.name(file), err)
+					return nil, fmt.Errorf("%s: %w", src.Name(file), err)
 				}
-				x.name = src.name(file)
+				x.name = src.Name(file)
 				return x, nil
 			}
 		}
@@ -103,16 +105,17 @@ func readIDX(w *work, src source, root string, prefixes []string, kind string, d
 }
 
 // readIDXFile reads a file, unpacked if it is compressed by gzip, whatever its name.
-func readIDXFile(w *work, src source, file string, dims int, check func(dims []int) error) (*idx, error) {
-	f, size, err := src.open(file)
+func readIDXFile(w *progress.Tracker, src source.Tree, file string, dims int, check func(dims []int) error) (*idx, error) {
+	f, size, err := src.Open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	task := "reading " + path.Base(file) + ", MB"
-	r := bufio.NewReaderSize(&reading{work: w, Reader: f, what: task, size: size}, 1<<16)
-	defer w.end(task, int(size/megabyte))
-	head, err := r.Peek(archiveHead)
+	const looked = 1 << 12 // bytes that tell an array from what stands in its place
+	counted := w.File(f, "reading "+path.Base(file)+", MB", size)
+	defer counted.End()
+	r := bufio.NewReaderSize(counted, 1<<16)
+	head, err := r.Peek(looked)
 	switch {
 	case len(head) == 0 && errors.Is(err, io.EOF):
 		return nil, pixels.ErrEmptyFile

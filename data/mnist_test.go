@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/data/internal/imagetest"
 	"github.com/vernier-ml/vernier/data/pixels"
 )
 
@@ -58,8 +59,8 @@ func TestIDXTakesNoMoreMemoryThanItsHeadTellsOf(t *testing.T) {
 
 func TestBytesBehindAGzippedIDXAreSaid(t *testing.T) {
 	images, labels := idxFile([]int{4, 2, 3}, make([]byte, 24)), idxFile([]int{4}, []byte{7, 1, 7, 9})
-	f := files{"train-images-idx3-ubyte.gz": append(gzipped(images), "text"...), "train-labels-idx1-ubyte.gz": append(gzipped(labels), 0, 0, 0),
-		"t10k-images-idx3-ubyte.gz": gzipped(images), "t10k-labels-idx1-ubyte.gz": gzipped(labels)}
+	f := files{"train-images-idx3-ubyte.gz": append(imagetest.Gzip(images), "text"...), "train-labels-idx1-ubyte.gz": append(imagetest.Gzip(labels), 0, 0, 0),
+		"t10k-images-idx3-ubyte.gz": imagetest.Gzip(images), "t10k-labels-idx1-ubyte.gz": imagetest.Gzip(labels)}
 	set := mustOpen(t, "mnist:"+f.folder(t))
 	if len(set.Problems) != 1 || !strings.Contains(set.Problems[0], "train-images-idx3-ubyte.gz: other bytes follow the end of the compressed data") {
 		t.Errorf("%q", set.Problems)

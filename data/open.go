@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data/internal/progress"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/home"
 	"github.com/vernier-ml/vernier/internal/nametext"
@@ -31,13 +32,13 @@ type Info struct {
 // opener is one kind of set.
 type opener struct {
 	Info
-	open func(w *work, path string, o Options) (*Set, error)
+	open func(w *progress.Tracker, path string, o Options) (*Set, error)
 }
 
 func openers() []opener {
 	return []opener{
 		{Info{"glyphs", "glyphs", "built in: 666 characters drawn in the 10 upright, italic and monospaced Go fonts, 32 x 32, nothing to download"},
-			func(*work, string, Options) (*Set, error) { return openGlyphs() }},
+			func(*progress.Tracker, string, Options) (*Set, error) { return openGlyphs() }},
 		{Info{"folder", "folder:PATH", "one folder a class with JPEG, PNG, GIF, WebP, BMP, TIFF or PNM files; PATH may be a .zip, .tar, .tgz or .tar.bz2 archive"},
 			openFolder},
 		{Info{"csv", "csv:FILE", "a table with the columns path, label and optionally split, is_query, is_gallery, category, x1, y1, x2, y2"}, openCSV},
@@ -55,7 +56,7 @@ func allOpeners() []opener {
 	for _, kind := range ownKinds.Names() {
 		open, _ := ownKinds.Get(kind)
 		all = append(all, opener{Info{kind, kind + ":PATH", "registered by this program; PATH may be left out"},
-			func(_ *work, path string, o Options) (*Set, error) { return open(path, o) }})
+			func(_ *progress.Tracker, path string, o Options) (*Set, error) { return open(path, o) }})
 	}
 	return all
 }
@@ -85,7 +86,7 @@ func Open(ctx context.Context, spec string, o Options) (*Set, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		set, err := k.open(newWork(ctx, o.Progress), onDisk(home.Expand(path)), o)
+		set, err := k.open(progress.New(ctx, o.Progress), onDisk(home.Expand(path)), o)
 		if err == nil {
 			err = set.check()
 		}

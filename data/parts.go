@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/vernier-ml/vernier/data/internal/natural"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
 
@@ -48,7 +49,7 @@ func findParts(folders []string) *folderParts {
 	for _, f := range folders {
 		count[f]++
 	}
-	distinct := naturalOrder(slices.Collect(maps.Keys(count)))
+	distinct := natural.Sorted(slices.Collect(maps.Keys(count)))
 	deepest := 0
 	for _, f := range distinct {
 		deepest = max(deepest, strings.Count(f, "/"))
@@ -91,7 +92,7 @@ func partsAt(folders []string, count map[string]int, level int) *folderParts {
 		return nil
 	}
 	flat = p.dropUnlabeled() || flat
-	p.names = naturalOrder(slices.Collect(maps.Keys(p.kind)))
+	p.names = natural.Sorted(slices.Collect(maps.Keys(p.kind)))
 	slices.SortStableFunc(p.names, func(a, b string) int { return cmp.Compare(p.kind[a], p.kind[b]) })
 	p.join()
 	classes := map[string]bool{}
@@ -144,7 +145,7 @@ func (p *folderParts) join() {
 		seen[at] = class
 	}
 	name, parts := map[string]string{}, map[string]map[string]bool{}
-	for _, f := range naturalOrder(slices.Collect(maps.Keys(p.class))) {
+	for _, f := range natural.Sorted(slices.Collect(maps.Keys(p.class))) {
 		class := p.class[f]
 		if class == "" {
 			continue
@@ -348,7 +349,7 @@ func (p *folderParts) leaveFlat(set *Set, folders []string) []string {
 		kept, items = append(kept, f), append(items, set.Items[i])
 	}
 	set.Items = items
-	for _, part := range naturalOrder(slices.Collect(maps.Keys(left))) {
+	for _, part := range natural.Sorted(slices.Collect(maps.Keys(left))) {
 		if p.kind[part] == withoutLabels {
 			set.Notices = append(set.Notices, fmt.Sprintf("%s of part %s left out, whose classes are not known", plural.Of(left[part], "image"), part))
 		} else {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/data/internal/imagetest"
+	"github.com/vernier-ml/vernier/data/internal/natural"
 )
 
 // images makes a set of one small image at each path, all different.
@@ -69,7 +70,7 @@ func TestPartsOfAClassificationSetAreJoined(t *testing.T) {
 		f := images(t, c.paths...)
 		for _, root := range []string{f.folder(t), f.zip(t)} {
 			set := mustOpen(t, "folder:"+root)
-			if !slices.Equal(naturalOrder(set.Classes), c.classes) || len(set.Items) != len(c.paths) {
+			if !slices.Equal(natural.Sorted(set.Classes), c.classes) || len(set.Items) != len(c.paths) {
 				t.Errorf("%s: classes %q, %d images", name, set.Classes, len(set.Items))
 			}
 			if want := []string{c.problem + joined}; !slices.Equal(set.Problems, want) || len(set.Notices) > 0 {

@@ -6,12 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"github.com/vernier-ml/vernier/data/pixels"
-	"github.com/vernier-ml/vernier/data/transform"
 	"hash/crc32"
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/data/transform"
 )
 
 // The file: a head of fixed size, the pixels, an index of all images. All

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/vernier-ml/vernier/data/internal/natural"
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
@@ -45,7 +46,7 @@ func repeatedNames(classes []string) string {
 		return ""
 	}
 	return fmt.Sprintf("folders %s hold classes of the same names, as %s: each is a class of its own here, and an image of the other one counts as wrong; if they are parts of one set, give one of them, or bring the images of a class into one folder",
-		someOf(naturalOrder(slices.Collect(maps.Keys(parents)))), nametext.Show(example))
+		nametext.Few(natural.Sorted(slices.Collect(maps.Keys(parents)))), nametext.Show(example))
 }
 
 // partsInNames says that names of classes differ only in the name of a part, as in

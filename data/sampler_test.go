@@ -3,11 +3,13 @@ package data
 import (
 	"reflect"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/internal/source"
 )
 
 // counted is a set without files: class i has counts[i] items.
 func counted(counts ...int) *Set {
-	set := &Set{Name: "counted", store: fileStore{source: folderSource{"."}}}
+	set := &Set{Name: "counted", store: fileStore{files: source.Folder{Root: "."}}}
 	for label, n := range counts {
 		set.Classes = append(set.Classes, string(rune('a'+label)))
 		for range n {

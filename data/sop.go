@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"path"
 	"strconv"
+
+	"github.com/vernier-ml/vernier/data/internal/progress"
+	"github.com/vernier-ml/vernier/data/internal/source"
 )
 
 // openSOP reads Stanford Online Products: Ebay_train.txt and Ebay_test.txt.
-func openSOP(w *work, root string, o Options) (*Set, error) {
-	return openSet(w, root, o, func(src source, set *Set) error {
+func openSOP(w *progress.Tracker, root string, o Options) (*Set, error) {
+	return openSet(w, root, o, func(src source.Tree, set *Set) error {
 		dir, ok := findRoot(w, src, "Ebay_train.txt", "Stanford_Online_Products")
 		if !ok {
 			return fmt.Errorf("%s: no Ebay_train.txt in it or in Stanford_Online_Products; wanted is the folder as unpacked, or its parent", root)

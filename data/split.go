@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/table"
 )
@@ -241,7 +242,7 @@ func listedClasses(set *Set, file string) ([]bool, error) {
 				continue
 			}
 			if label, ok = labels[trimmed]; !ok {
-				return nil, fmt.Errorf("%s line %d: %s has no class %q; its classes are %s", file, n, set.Name, trimmed, someOf(set.Classes))
+				return nil, fmt.Errorf("%s line %d: %s has no class %q; its classes are %s", file, n, set.Name, trimmed, nametext.Few(set.Classes))
 			}
 		}
 		if inTrain[label] {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data/internal/source"
 )
 
 func checkDisjoint(t *testing.T, whole, a, b *Set) {
@@ -114,7 +116,7 @@ func TestWrongSplitsAreRefused(t *testing.T) {
 }
 
 func TestPublishedSplitMustKeepClassesApart(t *testing.T) {
-	set := &Set{Name: "x", Classes: []string{"a", "b"}, store: fileStore{source: folderSource{"."}},
+	set := &Set{Name: "x", Classes: []string{"a", "b"}, store: fileStore{files: source.Folder{Root: "."}},
 		Items: []Item{{Path: "a/1", Part: TrainPart}, {Path: "b/1", Label: 1, Part: TestPart}}}
 	train, test, err := Split(set, SplitSpec{Kind: PublishedSplit})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data/internal/source"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
@@ -45,9 +46,9 @@ func unpackFolder(ctx context.Context, archive, dir, root string) (err error) {
 		if err != nil {
 			return fmt.Errorf("%s: damaged tar archive: %w", archive, err)
 		}
-		name, ok := entryName(h.Name)
+		name, ok := source.EntryName(h.Name)
 		inside, below := strings.CutPrefix(name, root+"/")
-		if h.Typeflag != tar.TypeReg || !ok || !below || isJunk(inside) {
+		if h.Typeflag != tar.TypeReg || !ok || !below || source.IsJunk(inside) {
 			continue
 		}
 		if err := writeEntry(filepath.Join(partial, filepath.FromSlash(inside)), t); err != nil {

@@ -10,6 +10,7 @@
 package nametext
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -110,6 +111,20 @@ func Show(name string) string { return escape(name, "") }
 // Lines is Show for text of several lines, which holds names: line breaks and tabs
 // stay.
 func Lines(text string) string { return escape(text, "\n\t") }
+
+// Few shows the first five of several names, and how many there are if there are more.
+func Few(names []string) string {
+	const max = 5
+	shown := make([]string, 0, max)
+	for _, n := range names[:min(max, len(names))] {
+		shown = append(shown, Show(n))
+	}
+	text := strings.Join(shown, ", ")
+	if len(names) > max {
+		text += fmt.Sprintf(", ... (%d)", len(names))
+	}
+	return text
+}
 
 func escape(s, keep string) string {
 	if !needsEscape(s, keep) {

@@ -104,3 +104,19 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 	})
 }
+
+func TestFewShowsTheFirstNamesAndTheirNumber(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		want  string
+	}{
+		{nil, ""},
+		{[]string{"a", "b\nc"}, `a, b\nc`},
+		{[]string{"1", "2", "3", "4", "5"}, "1, 2, 3, 4, 5"},
+		{[]string{"1", "2", "3", "4", "5", "6"}, "1, 2, 3, 4, 5, ... (6)"},
+	} {
+		if got := Few(c.names); got != c.want {
+			t.Errorf("%q: %q, want %q", c.names, got, c.want)
+		}
+	}
+}

@@ -1,4 +1,4 @@
-package data
+package source
 
 import (
 	"errors"
@@ -10,15 +10,66 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/vernier-ml/vernier/data/internal/progress"
 )
 
-// list lists the folder and all folders below it. Links to folders are followed, each
+// Folder is a folder on disk.
+type Folder struct{ Root string }
+
+// Path is where a file of the folder lies. An absolute name stays as it is.
+func (s Folder) Path(name string) string {
+	if path.IsAbs(name) || filepath.IsAbs(filepath.FromSlash(name)) {
+		return filepath.FromSlash(name)
+	}
+	return filepath.Join(s.Root, filepath.FromSlash(name))
+}
+
+// Name is Path.
+func (s Folder) Name(file string) string { return s.Path(file) }
+
+// Close does nothing.
+func (s Folder) Close() error { return nil }
+
+// Open opens a regular file. What a link leads to is said where it is not there.
+func (s Folder) Open(name string) (io.ReadCloser, int64, error) {
+	file := s.Path(name)
+	// Looked at before it is opened: to open a pipe is to wait for who writes to it.
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if target, e := os.Readlink(file); e == nil {
+			return nil, 0, fmt.Errorf("a link to %s, which is not there: %w", target, fs.ErrNotExist)
+		}
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = irregular(info.Mode())
+	}
+	if err != nil {
+		return nil, 0, bare(err)
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, 0, bare(err)
+	}
+	return f, info.Size(), nil
+}
+
+// Stamp is the size and the time of the last change.
+func (s Folder) Stamp(name string) (string, error) {
+	info, err := os.Stat(s.Path(name))
+	if err != nil {
+		return "", bare(err)
+	}
+	return fmt.Sprintf("%d %d", info.Size(), info.ModTime().UnixNano()), nil
+}
+
+// List lists the folder and all folders below it. Links to folders are followed, each
 // folder once. A folder that cannot be listed is left out.
-func (s folderSource) list(task *work) (*listing, error) {
-	w := folderWalk{root: s.root, seen: map[string]bool{}, task: task}
+func (s Folder) List(task *progress.Tracker) (*Listing, error) {
+	w := folderWalk{root: s.Root, seen: map[string]bool{}, task: task}
 	w.readDir = w.readFolder
 	if err := w.folder(""); err != nil {
-		return nil, fmt.Errorf("listing %s: %w", s.root, bare(err))
+		return nil, fmt.Errorf("listing %s: %w", s.Root, bare(err))
 	}
 	// Links come last: a folder is listed under its own name rather than under that of a link.
 	for len(w.links) > 0 {
@@ -29,8 +80,8 @@ func (s folderSource) list(task *work) (*listing, error) {
 	if err := w.step(); err != nil { // and what is listed is not all
 		return nil, err
 	}
-	task.end(listingFiles, len(w.files))
-	return &w.listing, nil
+	task.End(listingFiles, len(w.Files))
+	return &w.Listing, nil
 }
 
 const listingFiles = "listing files"
@@ -41,11 +92,11 @@ type folderWalk struct {
 	readDir func(string) ([]os.DirEntry, error)
 	seen    map[string]bool // folders, by their path without links
 	links   []string        // to folders, that are still to be followed
-	task    *work
-	listing
+	task    *progress.Tracker
+	Listing
 }
 
-func (w *folderWalk) step() error { return w.task.step(listingFiles, len(w.files), 0) }
+func (w *folderWalk) step() error { return w.task.Step(listingFiles, len(w.Files), 0) }
 
 // readFolder returns the entries of a folder in the order of their names, as os.ReadDir
 // does, and ends with the context in a folder of many.
@@ -60,7 +111,7 @@ func (w *folderWalk) readFolder(dir string) ([]os.DirEntry, error) {
 	for {
 		some, err := f.ReadDir(at)
 		entries = append(entries, some...)
-		if stop := w.task.step(listingFiles, len(w.files)+len(entries), 0); stop != nil {
+		if stop := w.task.Step(listingFiles, len(w.Files)+len(entries), 0); stop != nil {
 			return nil, stop
 		}
 		if err != nil {
@@ -106,13 +157,13 @@ func (w *folderWalk) folder(rel string) error {
 }
 
 func (w *folderWalk) entry(name string, e os.DirEntry) {
-	if isJunk(name) {
+	if IsJunk(name) {
 		return
 	}
 	if e.Type()&fs.ModeSymlink == 0 {
 		switch {
 		case !e.IsDir():
-			w.files = append(w.files, name)
+			w.Files = append(w.Files, name)
 		case strings.HasPrefix(e.Name(), "."): // nothing in it is wanted, however much it is
 			w.hidden = append(w.hidden, name)
 		default:
@@ -128,6 +179,6 @@ func (w *folderWalk) entry(name string, e os.DirEntry) {
 	case info.IsDir():
 		w.links = append(w.links, name)
 	default:
-		w.files = append(w.files, name)
+		w.Files = append(w.Files, name)
 	}
 }

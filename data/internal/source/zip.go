@@ -1,27 +1,28 @@
-package data
+package source
 
 import (
 	"archive/zip"
 	"errors"
 	"fmt"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"io"
 	"io/fs"
 	"math"
 	"os"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data/internal/progress"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/zipfile"
 )
 
-// zipSource is a .zip archive. Entries are decompressed when they are asked for.
-type zipSource struct {
+// zipTree is a .zip archive. Entries are decompressed when they are asked for.
+type zipTree struct {
 	root  string
 	file  io.Closer
-	index *archiveIndex[*zip.File]
+	index *index[*zip.File]
 }
 
-func openZip(w *work, root string) (*zipSource, error) {
+func openZip(w *progress.Tracker, root string) (*zipTree, error) {
 	f, err := os.Open(root)
 	if err != nil {
 		return nil, err
@@ -42,7 +43,7 @@ func openZip(w *work, root string) (*zipSource, error) {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", root, err)
 	}
-	return &zipSource{root, f, index}, nil
+	return &zipTree{root, f, index}, nil
 }
 
 func readZip(f *os.File) (*zip.Reader, error) {
@@ -54,11 +55,11 @@ func readZip(f *os.File) (*zip.Reader, error) {
 }
 
 // indexZip notes the entries of an archive.
-func indexZip(w *work, r *zip.Reader) (*archiveIndex[*zip.File], error) {
-	index := newArchiveIndex[*zip.File]()
+func indexZip(w *progress.Tracker, r *zip.Reader) (*index[*zip.File], error) {
+	index := newIndex[*zip.File]()
 	windows := separatedByBackslashes(r)
 	for i, f := range r.File {
-		if err := w.step("listing the archive", i, len(r.File)); err != nil {
+		if err := w.Step("listing the archive", i, len(r.File)); err != nil {
 			return nil, err
 		}
 		name, ok := index.name(zipName(f, windows))
@@ -79,7 +80,7 @@ func indexZip(w *work, r *zip.Reader) (*archiveIndex[*zip.File], error) {
 			index.add(name, f)
 		}
 	}
-	w.end("listing the archive", len(r.File))
+	w.End("listing the archive", len(r.File))
 	index.settle()
 	return index, nil
 }
@@ -118,13 +119,13 @@ func zipLink(f *zip.File) (string, error) {
 	return string(b), err
 }
 
-func (s *zipSource) name(file string) string { return s.root + "!" + file }
+func (s *zipTree) Name(file string) string { return s.root + "!" + file }
 
-func (s *zipSource) close() error { return s.file.Close() }
+func (s *zipTree) Close() error { return s.file.Close() }
 
-func (s *zipSource) list(*work) (*listing, error) { return &s.index.listing, nil }
+func (s *zipTree) List(*progress.Tracker) (*Listing, error) { return &s.index.Listing, nil }
 
-func (s *zipSource) open(name string) (io.ReadCloser, int64, error) {
+func (s *zipTree) Open(name string) (io.ReadCloser, int64, error) {
 	f, err := s.index.find(name)
 	if err != nil {
 		return nil, 0, err
@@ -144,7 +145,7 @@ func openZipFile(f *zip.File) (io.ReadCloser, int64, error) {
 	return r, int64(min(f.UncompressedSize64, math.MaxInt64-1)), err
 }
 
-func (s *zipSource) stamp(name string) (string, error) {
+func (s *zipTree) Stamp(name string) (string, error) {
 	f, err := s.index.find(name)
 	if err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-package data
+package source
 
 import (
 	"errors"
@@ -21,32 +21,32 @@ const (
 	maxLinks = 40
 )
 
-// archiveIndex lists the entries of an archive by name, and follows the links among them
+// index lists the entries of an archive by name, and follows the links among them
 // as they would be followed if the archive were unpacked into an empty folder.
-type archiveIndex[E any] struct {
+type index[E any] struct {
 	files map[string]E
 	// refused are entries that cannot be read in place, and why.
 	refused map[string]error
-	links   map[string]archiveLink
+	links   map[string]link
 	again   map[string]bool // names of more than one entry
 	long    int             // entries left out for their names
-	listing
+	Listing
 }
 
-// archiveLink is an entry that stands for another.
-type archiveLink struct {
+// link is an entry that stands for another.
+type link struct {
 	target string
 	// rooted says that the target is a path in the archive (a hard link), and not one seen from the
 	// link's own folder (a symbolic link).
 	rooted bool
 }
 
-func newArchiveIndex[E any]() *archiveIndex[E] {
-	return &archiveIndex[E]{files: map[string]E{}, refused: map[string]error{}, links: map[string]archiveLink{}, again: map[string]bool{}}
+func newIndex[E any]() *index[E] {
+	return &index[E]{files: map[string]E{}, refused: map[string]error{}, links: map[string]link{}, again: map[string]bool{}}
 }
 
 // forget makes room for an entry: of several of one name the last counts.
-func (a *archiveIndex[E]) forget(name string) {
+func (a *index[E]) forget(name string) {
 	_, file := a.files[name]
 	_, refused := a.refused[name]
 	_, link := a.links[name]
@@ -58,24 +58,24 @@ func (a *archiveIndex[E]) forget(name string) {
 	}
 }
 
-func (a *archiveIndex[E]) add(name string, e E) {
+func (a *index[E]) add(name string, e E) {
 	a.forget(name)
 	a.files[name] = e
 }
 
-func (a *archiveIndex[E]) refuse(name string, why error) {
+func (a *index[E]) refuse(name string, why error) {
 	a.forget(name)
 	a.refused[name] = why
 }
 
 // symbolic notes a symbolic link.
-func (a *archiveIndex[E]) symbolic(name, target string) {
+func (a *index[E]) symbolic(name, target string) {
 	a.forget(name)
-	a.links[name] = archiveLink{target, false}
+	a.links[name] = link{target, false}
 }
 
 // hard notes a hard link, which as a rule is to an earlier file.
-func (a *archiveIndex[E]) hard(name, target string) {
+func (a *index[E]) hard(name, target string) {
 	if e, ok := a.files[target]; ok {
 		if name != target {
 			a.add(name, e)
@@ -83,23 +83,23 @@ func (a *archiveIndex[E]) hard(name, target string) {
 		return
 	}
 	a.forget(name)
-	a.links[name] = archiveLink{target, true}
+	a.links[name] = link{target, true}
 }
 
 // settle reads links as what they lead to, once all entries are noted.
-func (a *archiveIndex[E]) settle() {
+func (a *index[E]) settle() {
 	if len(a.links) > 0 {
 		a.settleLinks()
 	}
 	a.repeated = slices.Collect(maps.Keys(a.again))
-	a.listing.files = slices.Collect(maps.Keys(a.files))
+	a.Listing.Files = slices.Collect(maps.Keys(a.files))
 	dead := map[string]bool{}
 	for _, name := range a.dead {
 		dead[name] = true
 	}
 	for name := range a.refused {
 		if !dead[name] {
-			a.listing.files = append(a.listing.files, name)
+			a.Listing.Files = append(a.Listing.Files, name)
 		}
 	}
 	if a.long > 0 {
@@ -107,7 +107,7 @@ func (a *archiveIndex[E]) settle() {
 	}
 }
 
-func (a *archiveIndex[E]) settleLinks() {
+func (a *index[E]) settleLinks() {
 	folders := a.folders()
 	files, refused := map[string]E{}, map[string]error{}
 	for name := range a.links {
@@ -131,7 +131,7 @@ func (a *archiveIndex[E]) settleLinks() {
 }
 
 // folders is the set of all folders that lie above entries.
-func (a *archiveIndex[E]) folders() map[string]bool {
+func (a *index[E]) folders() map[string]bool {
 	folders := map[string]bool{"": true}
 	note := func(name string) {
 		for dir := path.Dir(name); dir != "." && !folders[dir]; dir = path.Dir(dir) {
@@ -151,9 +151,9 @@ func (a *archiveIndex[E]) folders() map[string]bool {
 }
 
 // follow finds the file, the refused entry or the folder that a path leads to.
-func (a *archiveIndex[E]) follow(name string, folders map[string]bool) (string, error) {
+func (a *index[E]) follow(name string, folders map[string]bool) (string, error) {
 	rest, at, links := strings.Split(name, "/"), "", 0
-	var last archiveLink
+	var last link
 	for len(rest) > 0 {
 		part := rest[0]
 		rest = rest[1:]
@@ -191,14 +191,14 @@ func (a *archiveIndex[E]) follow(name string, folders map[string]bool) (string, 
 	return at, nil
 }
 
-func (a *archiveIndex[E]) has(name string) bool {
+func (a *index[E]) has(name string) bool {
 	_, file := a.files[name]
 	_, refused := a.refused[name]
 	return file || refused
 }
 
 // find returns the entry of a path, which may lead through links to folders.
-func (a *archiveIndex[E]) find(name string) (E, error) {
+func (a *index[E]) find(name string) (E, error) {
 	e, ok := a.files[name]
 	if ok {
 		return e, nil
@@ -214,19 +214,19 @@ func (a *archiveIndex[E]) find(name string) (E, error) {
 	return e, errNotInArchive
 }
 
-// name is entryName for an entry of this archive.
-func (a *archiveIndex[E]) name(raw string) (string, bool) {
+// name is EntryName for an entry of this archive.
+func (a *index[E]) name(raw string) (string, bool) {
 	if len(raw) > maxEntryName {
 		a.long++
 		return "", false
 	}
-	return entryName(raw)
+	return EntryName(raw)
 }
 
-// entryName brings an archive's name of a file into the form that list returns: without
+// EntryName brings an archive's name of a file into the form that List returns: without
 // a leading slash, and without dots that would lead out of the archive;
 // false for folders.
-func entryName(name string) (string, bool) {
+func EntryName(name string) (string, bool) {
 	if strings.HasSuffix(name, "/") {
 		return "", false
 	}

@@ -3,49 +3,12 @@ package data
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
-
-// namedSource is a source whose names are text, as nametext.Encode makes it: outside
-// of it no name of a file is anything but UTF-8.
-type namedSource struct{ source }
-
-func (s namedSource) list(w *work) (*listing, error) {
-	l, err := s.source.list(w)
-	if err != nil {
-		return nil, err
-	}
-	out := *l
-	for _, names := range []*[]string{&out.files, &out.hidden, &out.dead, &out.linked, &out.repeated} {
-		*names = encoded(*names)
-	}
-	return &out, nil
-}
-
-func encoded(names []string) []string {
-	out := make([]string, len(names))
-	for i, n := range names {
-		out[i] = nametext.Encode(n)
-	}
-	return out
-}
-
-func (s namedSource) open(name string) (io.ReadCloser, int64, error) {
-	return s.source.open(nametext.Decode(name))
-}
-
-func (s namedSource) stamp(name string) (string, error) {
-	return s.source.stamp(nametext.Decode(name))
-}
-
-func (s namedSource) name(file string) string {
-	return nametext.Encode(s.source.name(nametext.Decode(file)))
-}
 
 // onDisk is the path that a specification means: as it is written or, if nothing is
 // there, the one that it is the text of.

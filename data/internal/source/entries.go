@@ -1,4 +1,4 @@
-package data
+package source
 
 import (
 	"fmt"
@@ -6,18 +6,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data/internal/natural"
+	"github.com/vernier-ml/vernier/data/internal/progress"
+	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
 
-// listing is what a source holds.
-type listing struct {
-	// files are the paths of all files, with forward slashes, in no order. Some may turn
+// Listing is what a tree holds.
+type Listing struct {
+	// Files are the paths of all files, with forward slashes, in no order. Some may turn
 	// out unreadable: pipes, what the user has no right to, entries of a kind that cannot
 	// be read in place.
-	files []string
+	Files []string
 	// hidden are folders that were not looked into, since their names begin with a dot.
 	hidden []string
-	// dead are links that lead to nothing that could be read; they are not in files.
+	// dead are links that lead to nothing that could be read; they are not in Files.
 	dead []string
 	// linked are links to folders whose files are listed under another path.
 	linked []string
@@ -29,31 +32,31 @@ type listing struct {
 	faults []string
 }
 
-// entries are what a source holds for a set of images. Every kind of set that looks for
+// Entries are what a tree holds for a set of images. Every kind of set that looks for
 // images, and does not read their names from a list, takes them from here.
-type entries struct {
-	images []string // in natural order
+type Entries struct {
+	Images []string // in natural order
 	others map[string]int
-	// notices say what was left out, problems what may be missing.
-	notices, problems []string
+	// Notices say what was left out, Problems what may be missing.
+	Notices, Problems []string
 }
 
-// readEntries lists a source and sorts out which of its files are images of a set.
-func readEntries(w *work, src interface{ list(*work) (*listing, error) }) (*entries, error) {
-	l, err := src.list(w)
+// ReadEntries lists a tree and sorts out which of its files are images of a set.
+func ReadEntries(w *progress.Tracker, src Tree) (*Entries, error) {
+	l, err := src.List(w)
 	if err != nil {
 		return nil, err
 	}
-	e := &entries{others: map[string]int{}}
+	e := &Entries{others: map[string]int{}}
 	hidden := hiddenEntries{folders: map[string]bool{}}
 	for _, f := range l.hidden {
 		hidden.folders[f] = true
 	}
-	for _, f := range l.files {
+	for _, f := range l.Files {
 		switch {
-		case isJunk(f), hidden.take(f):
+		case IsJunk(f), hidden.take(f):
 		case isImageName(f):
-			e.images = append(e.images, f)
+			e.Images = append(e.Images, f)
 		default:
 			e.others[strings.ToLower(path.Ext(f))]++
 		}
@@ -61,52 +64,46 @@ func readEntries(w *work, src interface{ list(*work) (*listing, error) }) (*entr
 	var dead []string
 	for _, f := range l.dead {
 		switch {
-		case isJunk(f), hidden.take(f):
+		case IsJunk(f), hidden.take(f):
 		case isImageName(f): // reading it will say what is wrong
-			e.images = append(e.images, f)
+			e.Images = append(e.Images, f)
 		default:
 			dead = append(dead, f)
 		}
 	}
-	slices.SortFunc(e.images, naturalCompare)
-	e.problems = append(e.problems, l.faults...)
+	slices.SortFunc(e.Images, natural.Compare)
+	e.Problems = append(e.Problems, l.faults...)
 	if n := len(l.closed); n > 0 {
-		e.problems = append(e.problems, fmt.Sprintf("%s cannot be listed, and all images in it are missing: %s", plural.Of(n, "folder"), someOf(l.closed)))
+		e.Problems = append(e.Problems, fmt.Sprintf("%s cannot be listed, and all images in it are missing: %s", plural.Of(n, "folder"), nametext.Few(l.closed)))
 	}
 	if n := len(dead); n > 0 {
-		e.problems = append(e.problems, fmt.Sprintf("%s to nothing that can be read left out: %s", plural.Of(n, "link"), someOf(naturalOrder(dead))))
+		e.Problems = append(e.Problems, fmt.Sprintf("%s to nothing that can be read left out: %s", plural.Of(n, "link"), nametext.Few(natural.Sorted(dead))))
 	}
 	if text := hidden.text(); text != "" {
-		e.notices = append(e.notices, text)
+		e.Notices = append(e.Notices, text)
 	}
 	if n := len(l.linked); n > 0 {
-		e.notices = append(e.notices, fmt.Sprintf("%s to folders that are read under another name left out: %s", plural.Of(n, "link"), someOf(naturalOrder(l.linked))))
+		e.Notices = append(e.Notices, fmt.Sprintf("%s to folders that are read under another name left out: %s", plural.Of(n, "link"), nametext.Few(natural.Sorted(l.linked))))
 	}
 	if n := len(l.repeated); n > 0 {
-		e.notices = append(e.notices, fmt.Sprintf("%s in the archive more than once, of which the last is read: %s", plural.Of(n, "name"), someOf(naturalOrder(l.repeated))))
+		e.Notices = append(e.Notices, fmt.Sprintf("%s in the archive more than once, of which the last is read: %s", plural.Of(n, "name"), nametext.Few(natural.Sorted(l.repeated))))
 	}
-	e.notices = append(e.notices, otherFiles(e.others)...)
+	e.Notices = append(e.Notices, otherFiles(e.others)...)
 	return e, nil
 }
 
-// none says that there are no images, and what there is instead.
-func (e *entries) none() string {
+// NoImages says that there are no images, and what there is instead.
+func (e *Entries) NoImages() string {
 	text := "no images in it" + listOthers(e.others)
 	if kinds := unreadFormats(e.others); len(kinds) > 0 {
 		text += "; pictures of these formats are not read: convert them to JPEG or PNG"
 	}
-	for _, more := range slices.Concat(e.problems, e.notices) {
+	for _, more := range slices.Concat(e.Problems, e.Notices) {
 		if !strings.HasPrefix(more, otherFilesText) && !strings.HasPrefix(more, unreadText) {
 			text += "; " + more
 		}
 	}
 	return text
-}
-
-func naturalOrder(names []string) []string {
-	names = slices.Clone(names)
-	slices.SortFunc(names, naturalCompare)
-	return names
 }
 
 // hiddenEntries counts what is left out because its name, or that of a folder above it,
@@ -146,7 +143,7 @@ func (h *hiddenEntries) text() string {
 	for f := range h.folders {
 		names = append(names, f)
 	}
-	return fmt.Sprintf("%s left out because a name that begins with a dot is hidden: %s", strings.Join(counts, " and "), someOf(naturalOrder(append(names, h.files...))))
+	return fmt.Sprintf("%s left out because a name that begins with a dot is hidden: %s", strings.Join(counts, " and "), nametext.Few(natural.Sorted(append(names, h.files...))))
 }
 
 const (
@@ -201,7 +198,7 @@ func listOthers(counts map[string]int) string {
 		}
 		words = append(words, fmt.Sprintf("%d %s", n, ext))
 	}
-	slices.SortFunc(words, naturalCompare)
+	slices.SortFunc(words, natural.Compare)
 	if len(words) > 6 {
 		words = append(words[:6], "...")
 	}
@@ -217,8 +214,8 @@ func isImageName(name string) bool {
 	return false
 }
 
-// isJunk knows what operating systems leave behind.
-func isJunk(name string) bool {
+// IsJunk reports whether a file is one that operating systems leave behind.
+func IsJunk(name string) bool {
 	for part := range strings.SplitSeq(name, "/") {
 		switch {
 		case strings.HasPrefix(part, "._"), strings.EqualFold(part, ".DS_Store"), strings.EqualFold(part, "Thumbs.db"),

@@ -1,4 +1,4 @@
-package data
+package source
 
 import (
 	"bytes"
@@ -16,13 +16,10 @@ import (
 // archiveHead is how many bytes of a file tell which archive it is.
 const archiveHead = 4096
 
-// archiveKind looks at a file's first bytes: zip, tar, gzip, bzip2 or "".
-func archiveKind(file string) string {
+// IsArchive looks at a file's first bytes. What cannot be read is no archive.
+func IsArchive(file string) bool {
 	head, err := readHead(file)
-	if err != nil {
-		return ""
-	}
-	return archiveKindOf(head)
+	return err == nil && kindOf(head) != ""
 }
 
 func readHead(file string) ([]byte, error) {
@@ -43,7 +40,8 @@ func begins(head []byte, with ...string) bool {
 	return slices.ContainsFunc(with, func(w string) bool { return bytes.HasPrefix(head, []byte(w)) })
 }
 
-func archiveKindOf(head []byte) string {
+// kindOf is the kind of archive that begins so: zip, tar, gzip, bzip2 or "".
+func kindOf(head []byte) string {
 	switch {
 	case begins(head, "PK\x03\x04", "PK\x05\x06"):
 		return "zip"

@@ -1,4 +1,4 @@
-package data
+package source
 
 import (
 	"archive/tar"
@@ -8,19 +8,20 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"io"
 	"os"
 	"path/filepath"
 
+	"github.com/vernier-ml/vernier/data/internal/progress"
+	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/unpack"
 )
 
-// tarSource is a .tar archive: an index of where its files begin, and the bytes.
-type tarSource struct {
+// tarTree is a .tar archive: an index of where its files begin, and the bytes.
+type tarTree struct {
 	root  string
 	bytes io.ReaderAt
-	index *archiveIndex[extent]
+	index *index[extent]
 	file  io.Closer
 }
 
@@ -33,7 +34,7 @@ type extent struct {
 // streams cannot be read from the middle.
 const maxUnpacked = 1 << 29
 
-func openTar(w *work, root string) (*tarSource, error) {
+func openTar(w *progress.Tracker, root string) (*tarTree, error) {
 	f, err := os.Open(root)
 	if err != nil {
 		return nil, err
@@ -43,11 +44,11 @@ func openTar(w *work, root string) (*tarSource, error) {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", root, err)
 	}
-	return &tarSource{root, f, index, f}, nil
+	return &tarTree{root, f, index, f}, nil
 }
 
 // openPackedTar opens a tar archive that is compressed by gzip or bzip2.
-func openPackedTar(w *work, root, kind string) (*tarSource, error) {
+func openPackedTar(w *progress.Tracker, root, kind string) (*tarTree, error) {
 	f, err := os.Open(root)
 	if err != nil {
 		return nil, err
@@ -57,12 +58,12 @@ func openPackedTar(w *work, root, kind string) (*tarSource, error) {
 	if err != nil {
 		return nil, err
 	}
-	task := "unpacking " + filepath.Base(root) + ", MB"
-	plain, surplus, err := unpackTar(&reading{work: w, Reader: f, what: task, size: info.Size()}, kind)
+	packed := w.File(f, "unpacking "+filepath.Base(root)+", MB", info.Size())
+	plain, surplus, err := unpackTar(packed, kind)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", root, err)
 	}
-	w.end(task, int(info.Size()/megabyte))
+	packed.End()
 	r := bytes.NewReader(plain)
 	index, err := indexTar(w, r)
 	if err != nil {
@@ -71,7 +72,7 @@ func openPackedTar(w *work, root, kind string) (*tarSource, error) {
 	if surplus {
 		index.faults = append(index.faults, "other bytes follow the compressed archive and are not read: it was damaged, or several files were joined, and images may be missing")
 	}
-	return &tarSource{root, r, index, io.NopCloser(nil)}, nil
+	return &tarTree{root, r, index, io.NopCloser(nil)}, nil
 }
 
 // unpackTar unpacks a compressed tar archive in memory; surplus says that something else
@@ -110,13 +111,13 @@ func unpackTar(r io.Reader, kind string) (plain []byte, surplus bool, err error)
 }
 
 // indexTar notes where the files of an archive begin.
-func indexTar(w *work, r io.ReadSeeker) (*archiveIndex[extent], error) {
+func indexTar(w *progress.Tracker, r io.ReadSeeker) (*index[extent], error) {
 	const task = "listing the archive"
-	index := newArchiveIndex[extent]()
+	index := newIndex[extent]()
 	blocks := &endMark{ReadSeeker: r}
 	archive := tar.NewReader(blocks)
 	for {
-		if err := w.step(task, len(index.files), 0); err != nil {
+		if err := w.Step(task, len(index.files), 0); err != nil {
 			return nil, err
 		}
 		h, err := archive.Next()
@@ -135,11 +136,11 @@ func indexTar(w *work, r io.ReadSeeker) (*archiveIndex[extent], error) {
 		}
 		noteTarEntry(index, h, at)
 	}
-	w.end(task, len(index.files))
+	w.End(task, len(index.files))
 	if !blocks.seen {
 		index.faults = append(index.faults, "the tar archive has no end mark: it may have been cut off, and images be missing")
 	}
-	if more, err := goesOn(contextReader{w.ctx, r}); err != nil {
+	if more, err := goesOn(w.Until(r)); err != nil {
 		return nil, err
 	} else if more {
 		index.faults = append(index.faults, "the tar archive goes on after its end mark, and what follows is not read: unpack archives that were joined, and give the folder")
@@ -149,7 +150,7 @@ func indexTar(w *work, r io.ReadSeeker) (*archiveIndex[extent], error) {
 }
 
 // noteTarEntry notes an entry whose content begins at a place.
-func noteTarEntry(index *archiveIndex[extent], h *tar.Header, at int64) {
+func noteTarEntry(index *index[extent], h *tar.Header, at int64) {
 	name, ok := index.name(h.Name)
 	if !ok {
 		return
@@ -164,7 +165,7 @@ func noteTarEntry(index *archiveIndex[extent], h *tar.Header, at int64) {
 	case tar.TypeSymlink:
 		index.symbolic(name, h.Linkname)
 	case tar.TypeLink:
-		if target, ok := entryName(h.Linkname); ok {
+		if target, ok := EntryName(h.Linkname); ok {
 			index.hard(name, target)
 		} else {
 			index.refuse(name, fmt.Errorf("a link to %q, which is no file", h.Linkname))
@@ -208,13 +209,13 @@ func goesOn(r io.Reader) (bool, error) {
 	}
 }
 
-func (s *tarSource) name(file string) string { return s.root + "!" + file }
+func (s *tarTree) Name(file string) string { return s.root + "!" + file }
 
-func (s *tarSource) close() error { return s.file.Close() }
+func (s *tarTree) Close() error { return s.file.Close() }
 
-func (s *tarSource) list(*work) (*listing, error) { return &s.index.listing, nil }
+func (s *tarTree) List(*progress.Tracker) (*Listing, error) { return &s.index.Listing, nil }
 
-func (s *tarSource) open(name string) (io.ReadCloser, int64, error) {
+func (s *tarTree) Open(name string) (io.ReadCloser, int64, error) {
 	e, err := s.index.find(name)
 	if err != nil {
 		return nil, 0, err
@@ -222,7 +223,7 @@ func (s *tarSource) open(name string) (io.ReadCloser, int64, error) {
 	return io.NopCloser(io.NewSectionReader(s.bytes, e.at, e.size)), e.size, nil
 }
 
-func (s *tarSource) stamp(name string) (string, error) {
+func (s *tarTree) Stamp(name string) (string, error) {
 	e, err := s.index.find(name)
 	if err != nil {
 		return "", err

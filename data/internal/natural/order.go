@@ -1,11 +1,14 @@
-package data
+package natural
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// naturalCompare orders names as people do: runs of digits by value, the rest
+// Compare orders names as people do: runs of digits by value, the rest
 // by bytes, so "img2" comes before "img10". Names that differ only in leading
 // zeros are ordered by bytes, so the order is total.
-func naturalCompare(a, b string) int {
+func Compare(a, b string) int {
 	x, y := a, b
 	for x != "" && y != "" {
 		if isDigit(x[0]) && isDigit(y[0]) {
@@ -29,6 +32,13 @@ func naturalCompare(a, b string) int {
 		return len(x) - len(y)
 	}
 	return strings.Compare(a, b)
+}
+
+// Sorted returns a copy of names in natural order.
+func Sorted(names []string) []string {
+	names = slices.Clone(names)
+	slices.SortFunc(names, Compare)
+	return names
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
