@@ -339,8 +339,12 @@ func readDescription(path string, t *Table) error {
 		return err
 	}
 	var d description
-	if err := json.Unmarshal(text, &d); err != nil {
-		return fmt.Errorf("%s beside it: %w", DescriptionFile, err)
+	err = json.Unmarshal(text, &d)
+	if other := new(json.UnmarshalTypeError); errors.As(err, &other) && other.Field != "" {
+		return fmt.Errorf("%s beside it: %s is a JSON %s, want a text", DescriptionFile, other.Field, other.Value)
+	}
+	if err != nil {
+		return fmt.Errorf("%s beside it: want a JSON object with the texts metric, model and data: %w", DescriptionFile, err)
 	}
 	t.Metric, t.Model, t.Data = d.Metric, d.Model, d.Data
 	return nil

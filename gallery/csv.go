@@ -230,12 +230,16 @@ func readable(first string) error {
 // take adds a line to a table.
 func (c *columns) take(t *Table, row []string) error {
 	for j, i := range c.numbers {
-		v, err := strconv.ParseFloat(strings.TrimSpace(row[i]), 32)
-		if err != nil && !errors.Is(err, strconv.ErrRange) {
+		cell := strings.TrimSpace(row[i])
+		v, err := strconv.ParseFloat(cell, 32)
+		if err != nil && !errors.Is(err, strconv.ErrRange) || strings.ContainsAny(cell, "xX_") {
 			return fmt.Errorf("e%d is %q, want a number", j, row[i])
 		}
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		switch {
+		case math.IsNaN(v) || math.IsInf(v, 0):
 			return fmt.Errorf("e%d is %q, want a finite number of 32 bits", j, row[i])
+		case v == 0 && strings.ContainsAny(mantissa(cell), "123456789"):
+			return fmt.Errorf("e%d is %q, which is too small for a number of 32 bits: scale the embeddings", j, row[i])
 		}
 		t.X = append(t.X, float32(v))
 	}
@@ -254,4 +258,10 @@ func (c *columns) take(t *Table, row []string) error {
 		t.Labels = append(t.Labels, label)
 	}
 	return nil
+}
+
+// mantissa is a number without its exponent.
+func mantissa(number string) string {
+	m, _, _ := strings.Cut(strings.ToLower(number), "e")
+	return m
 }

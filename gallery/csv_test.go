@@ -22,6 +22,8 @@ func TestMalformedCSV(t *testing.T) {
 		"e0\n-inf\n":                        `line 2: e0 is "-inf", want a finite number`,
 		"e0\n1e39\n":                        `line 2: e0 is "1e39", want a finite number`,
 		"e0\n\"\"\n":                        `line 2: e0 is "", want a number`,
+		"e0\n0x1p4\n":                       `line 2: e0 is "0x1p4", want a number`,
+		"e0\n1e-300\n":                      `line 2: e0 is "1e-300", which is too small for a number of 32 bits`,
 		"label,e0\nx,1\n":                   `line 2: label is "x"`,
 		"e0,e1\n1\n":                        "line 2: it has another number of columns than the header",
 		"e0,e1\n1,2\n\n1,2,3\n":             "line 4: it has another number of columns than the header",

@@ -29,6 +29,9 @@ type appended interface {
 }
 
 func openAppended(path string) (appended, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, errors.New("it is not a regular file")
+	}
 	return os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 }
 

@@ -103,6 +103,14 @@ func TestMarksThatCannotBeKeptAreSaidAtTheStart(t *testing.T) {
 	}
 }
 
+// To open a named pipe would wait until somebody reads it.
+func TestMarksAreKeptInRegularFilesAlone(t *testing.T) {
+	f := &markFile{path: os.DevNull, open: openAppended}
+	if _, err := f.check(); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a device: %v", err)
+	}
+}
+
 func TestNothingIsCreatedBeforeTheFirstMark(t *testing.T) {
 	s, marks := newServer(t, nil)
 	if _, err := os.Stat(marks); !errors.Is(err, os.ErrNotExist) || s.NoMarks() != "" {

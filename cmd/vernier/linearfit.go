@@ -55,6 +55,9 @@ columns, as a JSON file. Rows without label are kept out of what needs labels.`,
 					if project, err = linear.Principal(x, f.components); err != nil {
 						return err
 					}
+					if got, d := project.RawMatrix().Rows, x.RawMatrix().Cols; got < f.components {
+						log.Warnf("--components %d: the training rows have %d columns and vary in %s only: %s", f.components, d, plural.Of(got, "direction"), "these are all taken")
+					}
 					var z mat.Dense
 					z.Mul(x, project.T())
 					x = &z
