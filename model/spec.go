@@ -100,13 +100,23 @@ const (
 	NormCoordinates Normalization = "coordinates"
 )
 
-// Pools, Heads, HeadNorms and Normalizations list the allowed values.
-var (
-	Pools          = []string{string(PoolAvg), string(PoolMax), string(PoolAvgMax), string(PoolCls)}
-	Heads          = []string{string(HeadLinear), string(HeadNone)}
-	HeadNorms      = []string{string(HeadNormNone), string(HeadNormBatch), string(HeadNormLayer)}
-	Normalizations = []string{string(NormNone), string(NormRows), string(NormCoordinates)}
-)
+// Pools lists the values of Spec.Pool.
+func Pools() []string {
+	return []string{string(PoolAvg), string(PoolMax), string(PoolAvgMax), string(PoolCls)}
+}
+
+// Heads lists the values of Spec.Head.
+func Heads() []string { return []string{string(HeadLinear), string(HeadNone)} }
+
+// HeadNorms lists the values of Spec.HeadNorm.
+func HeadNorms() []string {
+	return []string{string(HeadNormNone), string(HeadNormBatch), string(HeadNormLayer)}
+}
+
+// Normalizations lists the values of Spec.Normalization.
+func Normalizations() []string {
+	return []string{string(NormNone), string(NormRows), string(NormCoordinates)}
+}
 
 // DefaultPool is what one uses with a backbone: the class token of a
 // transformer, else the sum of average and maximum.
@@ -150,7 +160,7 @@ func (s Spec) Validate() error {
 	if err := s.validateHead(net); err != nil {
 		return err
 	}
-	if err := oneOf("normalization", string(s.Normalization), Normalizations); err != nil {
+	if err := oneOf("normalization", string(s.Normalization), Normalizations()); err != nil {
 		return err
 	}
 	if !(s.Scale > 0) || math.IsInf(s.Scale, 0) {
@@ -181,7 +191,7 @@ func (s Spec) validateInput(net backbone.Backbone) error {
 }
 
 func (s Spec) validateHead(net backbone.Backbone) error {
-	if err := oneOf("pooling", string(s.Pool), Pools); err != nil {
+	if err := oneOf("pooling", string(s.Pool), Pools()); err != nil {
 		return err
 	}
 	if cls := s.Pool == PoolCls; cls != net.Tokens() {
@@ -190,10 +200,10 @@ func (s Spec) validateHead(net backbone.Backbone) error {
 		}
 		return fmt.Errorf("pooling %q is for feature maps, backbone %s has tokens: use %q", s.Pool, s.Backbone, PoolCls)
 	}
-	if err := oneOf("head", string(s.Head), Heads); err != nil {
+	if err := oneOf("head", string(s.Head), Heads()); err != nil {
 		return err
 	}
-	if err := oneOf("normalization of the head", string(s.HeadNorm), HeadNorms); err != nil {
+	if err := oneOf("normalization of the head", string(s.HeadNorm), HeadNorms()); err != nil {
 		return err
 	}
 	if s.Dim < 1 || s.Dim > 65536 {

@@ -15,7 +15,7 @@ import (
 )
 
 // Splits lists what can be chosen of a run's images: its parts, or all.
-var Splits = []string{"test", "validation", "train", "all"}
+func Splits() []string { return []string{"test", "validation", "train", "all"} }
 
 // Selection says which model of a run embeds which images. The zero value is
 // that of the best epoch on the test classes.
@@ -142,8 +142,8 @@ func (s Selection) open(ctx context.Context, cfg Config) (whole, part *data.Set,
 	if split == "" {
 		split = "test"
 	}
-	if !slices.Contains(Splits, split) {
-		return nil, nil, fmt.Errorf("unknown split %q (there is: %s)", split, strings.Join(Splits, ", "))
+	if !slices.Contains(Splits(), split) {
+		return nil, nil, fmt.Errorf("unknown split %q (there is: %s)", split, strings.Join(Splits(), ", "))
 	}
 	sets, err := OpenSets(ctx, cfg, s.Options)
 	if s.Data != "" && errors.As(err, new(*data.OneSidedError)) && cfg.Data.Corrupt == (CorruptConfig{}) {
@@ -167,7 +167,7 @@ func (s Sets) part(split string) *data.Set {
 // noPart says that there is no such split, and which there are.
 func (s Sets) noPart(split, spec string) error {
 	var there []string
-	for _, name := range Splits {
+	for _, name := range Splits() {
 		if s.part(name) != nil {
 			there = append(there, name)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // ExportFormats lists what Export writes; ONNXFormat is not among them.
-var ExportFormats = []string{"safetensors", "npy", "npz", "csv", "parquet"}
+func ExportFormats() []string { return []string{"safetensors", "npy", "npz", "csv", "parquet"} }
 
 // Export writes the network and the embeddings into a folder, with a file of their
 // checksums, and returns the names of the files. Each appears as a whole or not at all.
@@ -33,8 +33,8 @@ func (e *Embedded) Export(dir string, formats []string) (files []string, err err
 		}
 	}
 	for _, f := range formats {
-		if !slices.Contains(ExportFormats, f) {
-			return files, fmt.Errorf("unknown export format %q (there is: %v)", f, ExportFormats)
+		if !slices.Contains(ExportFormats(), f) {
+			return files, fmt.Errorf("unknown export format %q (there is: %v)", f, ExportFormats())
 		}
 		switch f {
 		case "safetensors":

@@ -14,7 +14,7 @@ import (
 )
 
 // FrozenFormats lists the values of DataConfig.CacheFrozen that keep something.
-var FrozenFormats = []string{"fp16", "fp32"}
+func FrozenFormats() []string { return []string{"fp16", "fp32"} }
 
 // frozenAugmentation is the usual DataConfig.Augment beside CacheFrozen: feature
 // maps can be mirrored where the images may be, a transformer's tokens cannot.
@@ -45,8 +45,8 @@ func (c Config) validateFrozen() error {
 	switch {
 	case keep == "":
 		return nil
-	case !slices.Contains(FrozenFormats, keep):
-		return fmt.Errorf("outputs of the frozen blocks cannot be kept as %q (there is: %s)", keep, strings.Join(FrozenFormats, ", "))
+	case !slices.Contains(FrozenFormats(), keep):
+		return fmt.Errorf("outputs of the frozen blocks cannot be kept as %q (there is: %s)", keep, strings.Join(FrozenFormats(), ", "))
 	case to == "":
 		return fmt.Errorf("outputs of the frozen blocks are to be kept, but no block is named up to which the network is frozen (there is: %s)", strings.Join(net.Blocks(), ", "))
 	case c.Model.Flow != "":

@@ -33,7 +33,7 @@ type selectionFlags struct {
 func (f *selectionFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.epoch, "epoch", "best", "which model of the run: best or last")
-	fl.StringVar(&f.sel.Split, "split", "test", "which of the run's images: "+strings.Join(run.Splits, ", "))
+	fl.StringVar(&f.sel.Split, "split", "test", "which of the run's images: "+strings.Join(run.Splits(), ", "))
 	fl.StringVar(&f.sel.Data, "data", "", "another data set instead: all its images, or with --split that part of it (for a set that has moved)")
 	fl.IntVar(&f.sel.MaxBad, "max-bad", 0, maxBadHelp)
 	f.cache.add(fl, "store no prepared pictures; changes no result")

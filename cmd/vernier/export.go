@@ -80,7 +80,7 @@ restrictions for p = 1, which needs more. In Python:
 	f.add(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.out, "out", "", "folder to write to (default RUN/export); must be empty or not exist")
-	fl.StringSliceVar(&f.formats, "format", run.ExportFormats, "formats, separated by commas: "+strings.Join(exportFormats(), ", "))
+	fl.StringSliceVar(&f.formats, "format", run.ExportFormats(), "formats, separated by commas: "+strings.Join(exportFormats(), ", "))
 	fl.BoolVar(&f.force, "force", false, "replace files of the same names in --out")
 	fl.StringVar(&f.pixels, "onnx-preprocess", "", "let network.onnx take RGB values 0..255: uint8 or float")
 	fl.Lookup("onnx-preprocess").NoOptDefVal = string(model.ONNXUint8)
@@ -127,7 +127,7 @@ type expansionReport struct {
 	Range       float64 `json:"range"` // of differences of coordinates
 }
 
-func exportFormats() []string { return append(slices.Clone(run.ExportFormats), run.ONNXFormat) }
+func exportFormats() []string { return append(slices.Clone(run.ExportFormats()), run.ONNXFormat) }
 
 func (f *exportFlags) complete(cmd *cobra.Command, log *logrus.Logger) error {
 	f.onnx.Input = model.ONNXPreprocessed

@@ -47,14 +47,14 @@ func flagLimits() map[string]limit {
 		// images
 		"--train-classes": parsed(func(s string) (data.SplitSpec, error) { return data.ParseSplit(s, 0) }),
 		"train --from":    latestBestOrEpoch,
-		"--split":         among(run.Splits...), "--epoch": among(epochs...),
+		"--split":         among(run.Splits()...), "--epoch": among(epochs...),
 		"--max-pixels": both(whole(1, math.MaxInt64), upTo("data.max_pixels")), "--shorter": both(whole(1, math.MaxInt64), upTo("data.shorter")),
 		"--corrupt": parsed(data.ParseCorruption), "--corrupt-train": parsed(data.ParseCorruption), "--corrupt-test": parsed(data.ParseCorruption),
 
 		// networks and metrics
 		"--backbone": parsed(backbone.New), "--flow": parsed(backbone.ParseFlow), "--flow-batch": both(fromNone, upTo("batch_size")),
 		"--size": fromNone, "--resize": fromNone, "--dim": fromNone, "--scale": positive,
-		"--pool": among(model.Pools...), "--head-norm": among(model.HeadNorms...), "--normalization": among(model.Normalizations...),
+		"--pool": among(model.Pools()...), "--head-norm": among(model.HeadNorms()...), "--normalization": among(model.Normalizations()...),
 		"--metric": parsed(metric.Parse),
 
 		// figures
@@ -106,11 +106,11 @@ func fromNone(text string) error { return whole(0, math.MaxInt64)(text) }
 
 // halfSplitOrFile wants what identities are taken from.
 func halfSplitOrFile(text string) error {
-	if text == calibrateOnHalf || slices.Contains(run.Splits, text) {
+	if text == calibrateOnHalf || slices.Contains(run.Splits(), text) {
 		return nil
 	}
 	if _, err := os.Stat(text); err != nil {
-		return fmt.Errorf("want %s, one of %s, or a file of pairs, which this is not", calibrateOnHalf, strings.Join(run.Splits, ", "))
+		return fmt.Errorf("want %s, one of %s, or a file of pairs, which this is not", calibrateOnHalf, strings.Join(run.Splits(), ", "))
 	}
 	return nil
 }

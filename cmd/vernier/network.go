@@ -43,11 +43,11 @@ func (f *networkFlags) add(fl *pflag.FlagSet, start model.Spec) {
 	fl.StringVar(&f.weights.Dictionary, "weights-dict", "", weightsDictHelp)
 	fl.IntVar(&f.spec.Input.Size, "size", 0, "side of the square that the network sees, in pixels (default the backbone's)")
 	fl.IntVar(&f.spec.Input.Resize, "resize", 0, "shorter side that pictures are brought to before that square is cut out (default the backbone's, in proportion)")
-	fl.StringVar((*string)(&f.spec.Pool), "pool", "", "global pooling: "+strings.Join(model.Pools, ", ")+" (default cls for transformers, else avg+max)")
-	fl.StringVar((*string)(&f.spec.HeadNorm), "head-norm", string(start.HeadNorm), "normalization before the linear layer: "+strings.Join(model.HeadNorms, ", "))
+	fl.StringVar((*string)(&f.spec.Pool), "pool", "", "global pooling: "+strings.Join(model.Pools(), ", ")+" (default cls for transformers, else avg+max)")
+	fl.StringVar((*string)(&f.spec.HeadNorm), "head-norm", string(start.HeadNorm), "normalization before the linear layer: "+strings.Join(model.HeadNorms(), ", "))
 	fl.IntVar(&f.spec.Dim, "dim", start.Dim, "length of an embedding; 0 for the pooled features, without a linear layer")
 	fl.StringVar(&f.metric, "metric", start.Metric.String(), "how embeddings are compared")
-	fl.StringVar((*string)(&f.spec.Normalization), "normalization", string(start.Normalization), "normalization of embeddings before the metric: "+strings.Join(model.Normalizations, ", "))
+	fl.StringVar((*string)(&f.spec.Normalization), "normalization", string(start.Normalization), "normalization of embeddings before the metric: "+strings.Join(model.Normalizations(), ", "))
 	fl.Float64Var(&f.spec.Scale, "scale", start.Scale, "scale c of normalized embeddings: rows get length c*sqrt(dim) for brm, c for other metrics")
 }
 

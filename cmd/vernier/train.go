@@ -110,7 +110,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringArrayVar(&c.Freeze.Params, "freeze", nil, "do not train parameters whose names match, as in patch_embed.* or layer[12].*; may be repeated")
 	fl.StringVar(&c.Freeze.To, "freeze-to", "", "do not train the backbone up to this block, nor its batch normalizations' statistics")
 	fl.StringVar(&c.Data.CacheFrozen, "cache-frozen", "", "keep the outputs of the blocks up to --freeze-to on disk, as fp16 or fp32, and train on them: pictures are not varied, but the outputs are mirrored (--augment flip)")
-	fl.Lookup("cache-frozen").NoOptDefVal = run.FrozenFormats[0]
+	fl.Lookup("cache-frozen").NoOptDefVal = run.FrozenFormats()[0]
 	fl.IntVar(&c.WarmupEpochs, "warmup-epochs", 0, "first epochs, which train the head and the loss's own parameters only")
 
 	fl.StringVar(&c.Loss.Name, "loss", c.Loss.Name, strings.Join(losses.Names(), ", "))

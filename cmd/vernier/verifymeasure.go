@@ -129,7 +129,7 @@ func (f *verifyFlags) samples(cmd *cobra.Command, folder run.Folder, eng engine.
 }
 
 func (f *verifyFlags) calibrationSource(ctx context.Context, folder run.Folder, eng engine.Engine, inSet bool) (*pairSource, error) {
-	if !slices.Contains(run.Splits, f.calibrateOn) {
+	if !slices.Contains(run.Splits(), f.calibrateOn) {
 		return f.fileSource(ctx, folder, eng, f.calibrateOn, inSet)
 	}
 	sel := f.sel
