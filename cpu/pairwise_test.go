@@ -11,8 +11,12 @@ import (
 
 // metrics lists every metric with both powers.
 func metrics() []metric.Metric {
-	ms := []metric.Metric{{Kind: metric.Euclidean}, {Kind: metric.SquaredEuclidean}, {Kind: metric.Cosine}, {Kind: metric.Dot},
-		{Kind: metric.SignalToNoise}, {Kind: metric.Poincare, Curvature: 0.1, Clip: 2.3}, {Kind: metric.Lorentz, Curvature: 1}}
+	var ms []metric.Metric
+	for _, info := range metric.Infos() {
+		if info.Metric.Kind != metric.BRM {
+			ms = append(ms, info.Metric)
+		}
+	}
 	for r := metric.Sigmoid; r <= metric.ISRU; r++ {
 		for p := 1; p <= 2; p++ {
 			for _, power := range []bool{false, true} {

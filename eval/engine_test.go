@@ -97,12 +97,14 @@ func dot32(x, y []float32) float32 {
 
 // testMetrics are one of each kind of formula.
 func testMetrics() []metric.Metric {
-	return []metric.Metric{
-		{Kind: metric.Euclidean}, {Kind: metric.SquaredEuclidean}, {Kind: metric.Cosine}, {Kind: metric.Dot},
-		{P: 2}, {P: 1}, {P: 2, Power: true}, {Restriction: metric.SoftSign, P: 2}, {Restriction: metric.ArcTan, P: 1},
+	list := []metric.Metric{
+		{P: 1}, {P: 2, Power: true}, {Restriction: metric.SoftSign, P: 2}, {Restriction: metric.ArcTan, P: 1},
 		{Restriction: metric.TanH, P: 2}, {Restriction: metric.ISRU, Omega: 0.5, P: 2},
-		{Kind: metric.SignalToNoise}, {Kind: metric.Poincare, Curvature: 0.1, Clip: 2.3}, {Kind: metric.Lorentz, Curvature: 1},
 	}
+	for _, info := range metric.Infos() {
+		list = append(list, info.Metric)
+	}
+	return list
 }
 
 // blobs draws classes of rows around random centres.
