@@ -16,13 +16,13 @@ const module = "github.com/vernier-ml/vernier"
 var mayImport = map[string][]string{
 	"":                              {"model", "data", "eval", "gallery", "cpu", "engine", "metric", "internal/nametext", "run", "data/pixels", "data/transform"},
 	"examples/embed":                {""},
-	"cmd/vernier":                   {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "internal/setting", "data/pixels", "data/transform"},
+	"cmd/vernier":                   {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "internal/setting", "data/pixels", "data/transform", "data/fetch"},
 	"model":                         {"backbone", "layers", "weights", "metric", "engine"},
 	"backbone":                      {"layers", "engine", "internal/registry", "data/pixels", "data/transform"},
 	"metric":                        {},
 	"layers":                        {"metric", "engine"},
 	"losses":                        {"layers", "metric", "engine", "internal/registry"},
-	"data":                          {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry", "internal/unpack", "data/pixels", "data/transform", "data/internal/outline", "data/internal/natural", "data/internal/progress", "data/internal/source"},
+	"data":                          {"internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry", "internal/unpack", "data/pixels", "data/transform", "data/internal/outline", "data/internal/natural", "data/internal/progress", "data/internal/source", "data/internal/disk", "data/internal/float16"},
 	"train":                         {"model", "losses", "data", "eval", "weights", "layers", "internal/plural", "metric", "engine", "optim", "run", "internal/tfevents", "internal/setting", "data/transform"},
 	"train/sweep":                   {"train", "eval", "internal/nearest", "internal/plural", "engine", "run", "eval/plot"},
 	"report":                        {"eval", "eval/tsne", "model", "internal/plural", "engine", "internal/nametext", "run", "data/pixels", "internal/wholefile"},
@@ -77,6 +77,9 @@ var mayImport = map[string][]string{
 	"data/internal/natural":         {},
 	"data/internal/progress":        {},
 	"data/internal/source":          {"data/internal/natural", "data/internal/progress", "data/pixels", "internal/nametext", "internal/plural", "internal/unpack", "internal/zipfile"},
+	"data/fetch":                    {"data/internal/disk", "data/internal/source", "internal/wholefile"},
+	"data/internal/disk":            {},
+	"data/internal/float16":         {},
 }
 
 // TestImportsFollowTheLayout asks the go command, so that build tags and new

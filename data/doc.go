@@ -27,6 +27,6 @@
 // RegisterSampler give them names, by which the settings of a run have them.
 //
 // Prepare keeps the images of a set decoded, in a mapped file that is many times
-// faster to read. Check finds what is wrong with a set, Get fetches a public one,
-// and MakeEmoji makes one of public drawings.
+// faster to read. Check finds what is wrong with a set, MakeEmoji makes one of
+// public drawings, and package data/fetch fetches a public one.
 package data

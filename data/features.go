@@ -15,6 +15,8 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
+	"github.com/vernier-ml/vernier/data/internal/disk"
+	"github.com/vernier-ml/vernier/data/internal/float16"
 	"github.com/vernier-ml/vernier/data/transform"
 )
 
@@ -65,7 +67,7 @@ type FeatureOptions struct {
 	Checking func(done, total int)
 }
 
-// The file: a head of fixed size, then for each image in the order of the set its
+// The file: a head of fixed Size, then for each image in the order of the set its
 // numbers, a word that says whether there are any, and a checksum of both. All
 // little-endian. The head is followed by the rows as they were computed, so that an
 // unfinished file can be gone on with.
@@ -100,7 +102,7 @@ func (o FeatureOptions) head(key [sha256.Size]byte, rows int) []byte {
 
 // CacheFeatures opens the features of a set's images, seen through pipeline, which
 // draws nothing. They are computed on first use, and again when the list, an
-// image's size or time, the pipeline or Of changed, or the file is damaged: its
+// image's Size or time, the pipeline or Of changed, or the file is damaged: its
 // checksums are looked at before anything is taken from it. Computing goes on where it was
 // interrupted. Of several processes that want the same file one works and the others wait.
 func CacheFeatures(ctx context.Context, set *Set, pipeline *transform.Pipeline, o FeatureOptions) (*Features, error) {
@@ -195,9 +197,9 @@ func imageStamp(s store, it Item) string {
 	return fmt.Sprintf("%d %08x", len(content), checksum(content))
 }
 
-// openFeatures maps a finished file and verifies its head and size.
+// openFeatures maps a finished file and verifies its head and Size.
 func openFeatures(name string, head []byte, rows int, o FeatureOptions) (*Features, error) {
-	mapped, unmap, err := mapFile(name)
+	mapped, unmap, err := disk.Map(name)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +209,7 @@ func openFeatures(name string, head []byte, rows int, o FeatureOptions) (*Featur
 	}
 	f := &Features{Path: name, Bytes: int64(len(mapped)), Shape: o.Shape, half: o.Half, mapped: mapped, unmap: unmap, sound: make([]atomic.Bool, rows)}
 	if o.Half {
-		f.table = halves()
+		f.table = float16.Table()
 	}
 	return f, nil
 }

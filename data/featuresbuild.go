@@ -15,8 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/vernier-ml/vernier/data/internal/disk"
+	"github.com/vernier-ml/vernier/data/internal/float16"
 	"github.com/vernier-ml/vernier/data/transform"
-	"golang.org/x/sys/unix"
 )
 
 // featureName is where features lie. Files of one owner take each other's place.
@@ -101,7 +102,7 @@ func (b *featureBuild) make(ctx context.Context) error {
 func (b *featureBuild) lock(ctx context.Context) (unlock func(), err error) {
 	for {
 		try, cancel := context.WithTimeoutCause(ctx, 100*time.Millisecond, errBusy)
-		unlock, err = lockFile(try, b.name.lock())
+		unlock, err = disk.Lock(try, b.name.lock())
 		cancel()
 		if !errors.Is(err, errBusy) {
 			return unlock, err
@@ -170,13 +171,13 @@ func (b *featureBuild) resume(f *os.File) (done int, err error) {
 
 // room refuses to begin what the disk cannot hold, with a twentieth of it to spare.
 func (b *featureBuild) room(done int) error {
-	var disk unix.Statfs_t
-	if err := unix.Statfs(b.o.Dir, &disk); err != nil {
-		return &os.PathError{Op: "statfs", Path: b.o.Dir, Err: err}
+	free, err := disk.Free(b.o.Dir)
+	if err != nil {
+		return err
 	}
-	need, free := int64(len(b.items)-done)*b.o.rowBytes(), int64(disk.Bavail)*int64(disk.Bsize)
+	need := int64(len(b.items)-done) * b.o.rowBytes()
 	if need > free-free/20 {
-		return fmt.Errorf("%w: features of %v of %d images take %s more, %s has %s left", ErrNoRoom, b.o.Shape, len(b.items)-done, size(need), b.o.Dir, size(free))
+		return fmt.Errorf("%w: features of %v of %d images take %s more, %s has %s left", ErrNoRoom, b.o.Shape, len(b.items)-done, disk.Size(need), b.o.Dir, disk.Size(free))
 	}
 	return nil
 }
@@ -249,10 +250,10 @@ func (o FeatureOptions) appendRow(b []byte, numbers []float32, state uint32) ([]
 			return b, fmt.Errorf("its features hold %v", v)
 		case !o.Half:
 			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-		case magnitude > maxHalf:
-			return b, fmt.Errorf("its features hold %v, more than 16 bits can (%d): keep them as fp32", v, maxHalf)
+		case magnitude > float16.Max:
+			return b, fmt.Errorf("its features hold %v, more than 16 bits can (%d): keep them as fp32", v, float16.Max)
 		default:
-			b = binary.LittleEndian.AppendUint16(b, toHalf(v))
+			b = binary.LittleEndian.AppendUint16(b, float16.Round(v))
 		}
 	}
 	b = binary.LittleEndian.AppendUint32(b, state)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/vernier-ml/vernier/data/internal/disk"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/internal/wholefile"
@@ -40,7 +41,7 @@ const DefaultShorter = 256
 
 // Prepare returns the set with its images decoded and resized beforehand, in one
 // file that is mapped into memory. The file is made on first use, and again when
-// the list, a file's size or time, or an option changed, or when it is damaged;
+// the list, a file's Size or time, or an option changed, or when it is damaged;
 // the one it takes the place of is removed. Of several processes that prepare one
 // set at once, one works and the others wait for it.
 //
@@ -105,7 +106,7 @@ func havePrepared(ctx context.Context, set *Set, inner stamper, o PrepareOptions
 	if err := os.MkdirAll(o.Dir, 0o777); err != nil {
 		return nil, err
 	}
-	unlock, err := lockFile(ctx, name.lock())
+	unlock, err := disk.Lock(ctx, name.lock())
 	if err != nil {
 		return nil, err
 	}

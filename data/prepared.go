@@ -11,11 +11,12 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/vernier-ml/vernier/data/internal/disk"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/data/transform"
 )
 
-// The file: a head of fixed size, the pixels, an index of all images. All
+// The file: a head of fixed Size, the pixels, an index of all images. All
 // numbers are little-endian.
 const (
 	preparedMagic = "vernier images 1"
@@ -47,9 +48,9 @@ type prepared struct {
 
 var errDamaged = errors.New("damaged or of another set")
 
-// openPrepared maps a file and verifies its head, its index and its size.
+// openPrepared maps a file and verifies its head, its index and its Size.
 func openPrepared(file string, key [sha256.Size]byte, items int) (p *prepared, err error) {
-	mapped, unmap, err := mapFile(file)
+	mapped, unmap, err := disk.Map(file)
 	if err != nil {
 		return nil, err
 	}

@@ -1,19 +1,16 @@
 package data
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
+	"github.com/vernier-ml/vernier/data/internal/disk"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/data/transform"
-	"golang.org/x/sys/unix"
 )
 
 // preparedName is where a set's file lies. Files of one owner take each other's
@@ -61,49 +58,25 @@ func absolute(wd, path string) string {
 	return filepath.Join(wd, path)
 }
 
-// lockFile waits until no other process holds the lock. The file stays.
-func lockFile(ctx context.Context, name string) (unlock func(), err error) {
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o666)
-	if err != nil {
-		return nil, err
-	}
-	for {
-		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if err == nil {
-			return func() { f.Close() }, nil
-		}
-		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
-			f.Close()
-			return nil, fmt.Errorf("locking %s: %w", name, err)
-		}
-		select {
-		case <-ctx.Done():
-			f.Close()
-			return nil, context.Cause(ctx)
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
+// ErrNoRoom says that a disk has not the room for what was to be stored on it.
+var ErrNoRoom = disk.ErrNoRoom
 
 // checkRoom refuses to begin what the disk cannot hold.
 func checkRoom(set *Set, o PrepareOptions) error {
-	var disk unix.Statfs_t
-	if err := unix.Statfs(o.Dir, &disk); err != nil {
-		return &os.PathError{Op: "statfs", Path: o.Dir, Err: err}
+	free, err := disk.Free(o.Dir)
+	if err != nil {
+		return err
 	}
-	return roomFor(estimate(set, o.Shorter), int64(disk.Bavail)*int64(disk.Bsize), len(set.Items), o)
+	return roomFor(estimate(set, o.Shorter), free, len(set.Items), o)
 }
 
 // roomFor leaves a twentieth of what is free.
 func roomFor(need, free int64, images int, o PrepareOptions) error {
 	if need > free-free/20 {
-		return fmt.Errorf("%w: %d images with a shorter side of %d take about %s, %s has %s left", ErrNoRoom, images, o.Shorter, size(need), o.Dir, size(free))
+		return fmt.Errorf("%w: %d images with a shorter side of %d take about %s, %s has %s left", ErrNoRoom, images, o.Shorter, disk.Size(need), o.Dir, disk.Size(free))
 	}
 	return nil
 }
-
-// ErrNoRoom says that a disk has not the room for what was to be stored on it.
-var ErrNoRoom = errors.New("not enough room")
 
 // estimate is about how many bytes the prepared images take, from the headers of
 // some of them.
@@ -134,15 +107,4 @@ func estimate(set *Set, shorter int) int64 {
 		return 0
 	}
 	return bytes * int64(len(set.Items)) / counted
-}
-
-// size is a number of bytes for people.
-func size(n int64) string {
-	switch {
-	case n >= 1e9:
-		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
-	case n >= 1e6:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	}
-	return fmt.Sprintf("%d bytes", n)
 }

@@ -2,11 +2,9 @@ package data
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -113,27 +111,5 @@ func TestWhatTheDiskCannotHoldIsNotBegun(t *testing.T) {
 		if err := roomFor(c.need, free, 6, PrepareOptions{Dir: "/cache", Shorter: 32}); (err == nil) != c.fits || err != nil && !errors.Is(err, ErrNoRoom) {
 			t.Errorf("%d of %d bytes: %v", c.need, free, err)
 		}
-	}
-}
-
-func TestWaitingForAnotherProcessCanBeCancelled(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "x.lock")
-	unlock, err := lockFile(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if _, err := lockFile(ctx, name); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a held lock: %v", err)
-	}
-	unlock()
-	again, err := lockFile(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again()
-	if _, err := lockFile(t.Context(), filepath.Join(t.TempDir(), "no", "folder")); err == nil || !strings.Contains(err.Error(), "no") {
-		t.Errorf("no folder: %v", err)
 	}
 }

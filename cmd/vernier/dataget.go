@@ -7,12 +7,12 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
-	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/fetch"
 )
 
 func newDataGet(log *logrus.Logger) *cobra.Command {
 	var dir string
-	var o data.GetOptions
+	var o fetch.Options
 	cmd := &cobra.Command{
 		Use:   "get [NAME]",
 		Short: "Fetch a public data set",
@@ -34,7 +34,7 @@ Without NAME, list what can be fetched and on which terms it may be used.`,
 			if len(args) == 0 {
 				return listDownloads(cmd)
 			}
-			d, err := data.FindDownload(args[0])
+			d, err := fetch.Find(args[0])
 			if err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ Without NAME, list what can be fetched and on which terms it may be used.`,
 					report.Progress("fetching "+file, int(done>>10), int(max(total>>10, 1)), "")
 				}
 			}
-			if err := data.Get(cmd.Context(), d, dir, o); err != nil {
+			if err := fetch.Get(cmd.Context(), d, dir, o); err != nil {
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "verified; use it as --data %s\n", d.Use(dir))
@@ -60,7 +60,7 @@ Without NAME, list what can be fetched and on which terms it may be used.`,
 
 func listDownloads(cmd *cobra.Command) error {
 	t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
-	for _, d := range data.Downloads() {
+	for _, d := range fetch.Sets() {
 		fmt.Fprintf(t, "%s\t%s\n\t%s; %s\n", d.Name, d.Summary, megabytes(d.Bytes), d.License)
 	}
 	return t.Flush()

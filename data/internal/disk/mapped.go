@@ -1,4 +1,4 @@
-package data
+package disk
 
 import (
 	"os"
@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapFile maps a whole file for reading. The bytes stay valid until unmap, even
+// Map maps a whole file for reading. The bytes stay valid until unmap, even
 // if the file is replaced or removed.
-func mapFile(name string) (b []byte, unmap func() error, err error) {
+func Map(name string) (b []byte, unmap func() error, err error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, nil, err

@@ -1,4 +1,4 @@
-package data
+package fetch
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -47,18 +48,18 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // opened serves content, and returns the set that consists of it and a new folder.
-func opened(t *testing.T, content []byte) (*shop, Download, string) {
+func opened(t *testing.T, content []byte) (*shop, Set, string) {
 	t.Helper()
 	s := &shop{content: content}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	sum := md5.Sum(content)
-	return s, Download{Name: "set", Files: []RemoteFile{{"set.bin", server.URL + "/set.bin", hex.EncodeToString(sum[:])}}}, t.TempDir()
+	return s, Set{Name: "set", Files: []File{{"set.bin", server.URL + "/set.bin", hex.EncodeToString(sum[:])}}}, t.TempDir()
 }
 
 func bigContent() []byte {
 	b := make([]byte, 3<<20)
-	r := newRand(4)
+	r := rand.New(rand.NewPCG(4, 4))
 	for i := range b {
 		b[i] = byte(r.IntN(256))
 	}
@@ -90,7 +91,7 @@ func (l *limited) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-func quickly() GetOptions { return GetOptions{Pause: time.Millisecond, Tries: 3} }
+func quickly() Options { return Options{Pause: time.Millisecond, Tries: 3} }
 
 func stored(t *testing.T, dir string, want []byte) {
 	t.Helper()

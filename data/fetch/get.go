@@ -1,4 +1,4 @@
-package data
+package fetch
 
 import (
 	"context"
@@ -16,10 +16,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/vernier-ml/vernier/data/internal/disk"
 )
 
-// GetOptions say how Get fetches. The zero value is fine.
-type GetOptions struct {
+// Options say how Get fetches. The zero value is fine.
+type Options struct {
 	// Mirror, if not "", is the address of a folder that holds the files under
 	// their own names; they must have the same checksums.
 	Mirror string
@@ -34,8 +36,9 @@ type GetOptions struct {
 	silence time.Duration // without a byte, until a connection is given up
 }
 
-// Reasons why a file is not had; errors.Is finds them.
+// Reasons why a file is not fetched; errors.Is finds them.
 var (
+	ErrNoRoom        = disk.ErrNoRoom // the disk is full, or would be
 	ErrWrongChecksum = errors.New("wrong checksum")
 	ErrInTheWay      = errors.New("another file has its name")
 )
@@ -44,7 +47,7 @@ var (
 // unpacks what has to be. A transfer that was broken off goes on where it
 // stopped, in this call or in a later one. Files that are there already are
 // verified and kept; nothing is ever overwritten.
-func Get(ctx context.Context, d Download, dir string, o GetOptions) error {
+func Get(ctx context.Context, d Set, dir string, o Options) error {
 	if o.Client == nil {
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.ResponseHeaderTimeout = time.Minute
@@ -85,7 +88,7 @@ func Get(ctx context.Context, d Download, dir string, o GetOptions) error {
 }
 
 // getFile fetches one file.
-func getFile(ctx context.Context, f RemoteFile, dir string, o GetOptions) error {
+func getFile(ctx context.Context, f File, dir string, o Options) error {
 	final := filepath.Join(dir, f.Name)
 	switch sum, err := md5File(final); {
 	case err == nil && sum == f.MD5:
@@ -125,7 +128,7 @@ func getFile(ctx context.Context, f RemoteFile, dir string, o GetOptions) error 
 }
 
 // settleFile verifies a complete file and gives it its name.
-func settleFile(f RemoteFile, part *os.File, final string) error {
+func settleFile(f File, part *os.File, final string) error {
 	if err := part.Sync(); err != nil {
 		return diskError(err, part.Name())
 	}
@@ -146,7 +149,7 @@ func settleFile(f RemoteFile, part *os.File, final string) error {
 }
 
 // transfer fills part up. It reports whether part held something before.
-func transfer(ctx context.Context, f RemoteFile, part *os.File, o GetOptions) (resumed bool, err error) {
+func transfer(ctx context.Context, f File, part *os.File, o Options) (resumed bool, err error) {
 	at, err := part.Seek(0, io.SeekEnd)
 	if err != nil {
 		return false, err
@@ -177,7 +180,7 @@ func transfer(ctx context.Context, f RemoteFile, part *os.File, o GetOptions) (r
 
 // attempt makes one request for what follows byte at. It returns how much part
 // holds then, and whether another try makes sense.
-func attempt(ctx context.Context, f RemoteFile, part *os.File, at int64, o GetOptions) (now int64, again bool, err error) {
+func attempt(ctx context.Context, f File, part *os.File, at int64, o Options) (now int64, again bool, err error) {
 	caller := ctx
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -276,12 +279,12 @@ func diskError(err error, name string) error {
 
 // roomOnDisk says whether need bytes more fit.
 func roomOnDisk(dir string, need int64) error {
-	var disk unix.Statfs_t
-	if err := unix.Statfs(dir, &disk); err != nil {
-		return &os.PathError{Op: "statfs", Path: dir, Err: err}
+	free, err := disk.Free(dir)
+	if err != nil {
+		return err
 	}
-	if free := int64(disk.Bavail) * int64(disk.Bsize); need > free {
-		return fmt.Errorf("%w: %s are still to come, %s has %s left", ErrNoRoom, size(need), dir, size(free))
+	if need > free {
+		return fmt.Errorf("%w: %s are still to come, %s has %s left", ErrNoRoom, disk.Size(need), dir, disk.Size(free))
 	}
 	return nil
 }

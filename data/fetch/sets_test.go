@@ -1,4 +1,4 @@
-package data
+package fetch
 
 import (
 	"archive/tar"
@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/data"
 )
 
 func TestGetUnpacksASetThatIsReadAsAFolder(t *testing.T) {
@@ -83,14 +85,14 @@ func TestAMirrorIsHeldToTheSameChecksums(t *testing.T) {
 	stored(t, dir, content)
 }
 
-func TestDownloadsAreComplete(t *testing.T) {
+func TestSetsAreComplete(t *testing.T) {
 	seen := map[string]bool{}
-	for _, d := range Downloads() {
+	for _, d := range Sets() {
 		if seen[d.Name] || d.Summary == "" || d.License == "" || d.Bytes == 0 || len(d.Files) == 0 || d.Unpack != "" && len(d.Files) != 1 {
 			t.Errorf("%+v", d)
 		}
 		seen[d.Name] = true
-		if kind, _, _ := strings.Cut(d.Use("x"), ":"); !slices.ContainsFunc(List(), func(i Info) bool { return i.Kind == kind }) {
+		if kind, _, _ := strings.Cut(d.Use("x"), ":"); !slices.ContainsFunc(data.List(), func(i data.Info) bool { return i.Kind == kind }) {
 			t.Errorf("%s is used as %s", d.Name, d.Use("x"))
 		}
 		for _, f := range d.Files {
@@ -100,12 +102,12 @@ func TestDownloadsAreComplete(t *testing.T) {
 				t.Errorf("%s: %+v", d.Name, f)
 			}
 		}
-		if found, err := FindDownload(d.Name); err != nil || found.Name != d.Name {
+		if found, err := Find(d.Name); err != nil || found.Name != d.Name {
 			t.Errorf("%s: %v", d.Name, err)
 		}
 	}
 	for name, says := range map[string]string{"cars196": "cars196:FOLDER", "inshop": "agreement", "birds": "cub200"} {
-		if _, err := FindDownload(name); err == nil || !strings.Contains(err.Error(), says) {
+		if _, err := Find(name); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

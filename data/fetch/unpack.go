@@ -1,4 +1,4 @@
-package data
+package fetch
 
 import (
 	"archive/tar"

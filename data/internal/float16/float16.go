@@ -1,13 +1,13 @@
-package data
+package float16
 
 import "math"
 
-// maxHalf is the largest finite number of IEEE 754 binary16.
-const maxHalf = 65504
+// Max is the largest finite number of IEEE 754 binary16.
+const Max = 65504
 
-// toHalf rounds to the nearest binary16, ties to even. The magnitude of v must
-// not exceed maxHalf.
-func toHalf(v float32) uint16 {
+// Round rounds to the nearest binary16, ties to even. The magnitude of v must
+// not exceed Max.
+func Round(v float32) uint16 {
 	b := math.Float32bits(v)
 	sign := uint16(b >> 16 & 0x8000)
 	b &= 0x7fffffff
@@ -18,8 +18,8 @@ func toHalf(v float32) uint16 {
 	return sign | uint16((b-(127-15)<<23)>>13)
 }
 
-// fromHalf is the number that a binary16 holds.
-func fromHalf(h uint16) float32 {
+// Float32 is the number that a binary16 holds.
+func Float32(h uint16) float32 {
 	sign := uint32(h&0x8000) << 16
 	exponent, fraction := uint32(h>>10&0x1f), uint32(h&0x3ff)
 	switch exponent {
@@ -32,11 +32,11 @@ func fromHalf(h uint16) float32 {
 	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }
 
-// halves is a table of all binary16 numbers.
-func halves() *[1 << 16]float32 {
+// Table is a table of all binary16 numbers.
+func Table() *[1 << 16]float32 {
 	t := new([1 << 16]float32)
 	for h := range t {
-		t[h] = fromHalf(uint16(h))
+		t[h] = Float32(uint16(h))
 	}
 	return t
 }

@@ -1,25 +1,25 @@
-package data
+package fetch
 
 import (
 	"fmt"
 	"strings"
 )
 
-// RemoteFile is a file of a public set.
-type RemoteFile struct {
+// File is a file of a public set.
+type File struct {
 	Name string // as it is stored
 	URL  string
 	MD5  string // hexadecimal, as published; it tells files apart and is no protection
 }
 
-// Download is a public set that Get fetches.
-type Download struct {
+// Set is a public set that Get fetches.
+type Set struct {
 	Name     string
 	Summary  string
 	License  string // what may be done with it, as far as its makers say
 	Homepage string
 	Bytes    int64 // about, of all files
-	Files    []RemoteFile
+	Files    []File
 	// Unpack is the folder that the only file, a .tgz, is unpacked to; "" for
 	// sets that are read as they are.
 	Unpack string
@@ -28,46 +28,46 @@ type Download struct {
 }
 
 // Use is the specification to train on after Get into dir.
-func (d Download) Use(dir string) string { return fmt.Sprintf(d.Spec, strings.TrimSuffix(dir, "/")) }
+func (d Set) Use(dir string) string { return fmt.Sprintf(d.Spec, strings.TrimSuffix(dir, "/")) }
 
 // idxFiles lists the four files of a set in the form of MNIST.
-func idxFiles(base string, sums [4]string) (files []RemoteFile) {
+func idxFiles(base string, sums [4]string) (files []File) {
 	for i, name := range []string{"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"} {
-		files = append(files, RemoteFile{name, base + name, sums[i]})
+		files = append(files, File{name, base + name, sums[i]})
 	}
 	return files
 }
 
-// Downloads lists the sets with an address that has been stable for years and a
+// Sets lists the sets with an address that has been stable for years and a
 // published checksum.
-func Downloads() []Download {
-	return []Download{
+func Sets() []Set {
+	return []Set{
 		{
 			Name: "cub200", Summary: "Caltech-UCSD Birds-200-2011: 11,788 photographs of 200 species", Bytes: 1_150_585_339,
 			License:  "non-commercial research and education; the photographs belong to those who took them",
 			Homepage: "https://www.vision.caltech.edu/datasets/cub_200_2011/",
-			Files:    []RemoteFile{{"CUB_200_2011.tgz", "https://data.caltech.edu/records/65de6-vp158/files/CUB_200_2011.tgz", "97eceeb196236b17998738112f37df78"}},
+			Files:    []File{{"CUB_200_2011.tgz", "https://data.caltech.edu/records/65de6-vp158/files/CUB_200_2011.tgz", "97eceeb196236b17998738112f37df78"}},
 			Unpack:   "CUB_200_2011", Spec: "cub200:%s/CUB_200_2011",
 		},
 		{
 			Name: "sop", Summary: "Stanford Online Products: 120,053 photographs of 22,634 products", Bytes: 3_080_000_000,
 			License:  "no licence is stated; the photographs are of offers on eBay, collected for research",
 			Homepage: "https://cvgl.stanford.edu/projects/lifted_struct/",
-			Files:    []RemoteFile{{"Stanford_Online_Products.zip", "http://ftp.cs.stanford.edu/cs/cvgl/Stanford_Online_Products.zip", "7f73d41a2f44250d4779881525aea32e"}},
+			Files:    []File{{"Stanford_Online_Products.zip", "http://ftp.cs.stanford.edu/cs/cvgl/Stanford_Online_Products.zip", "7f73d41a2f44250d4779881525aea32e"}},
 			Spec:     "sop:%s/Stanford_Online_Products.zip",
 		},
 		{
 			Name: "omniglot", Summary: "Omniglot, background set: 964 characters of 30 alphabets, 20 drawings each", Bytes: 9_500_000,
 			License:  "MIT",
 			Homepage: "https://github.com/brendenlake/omniglot",
-			Files:    []RemoteFile{{"images_background.zip", "https://raw.githubusercontent.com/brendenlake/omniglot/master/python/images_background.zip", "68d2efa1b9178cc56df9314c21c6e718"}},
+			Files:    []File{{"images_background.zip", "https://raw.githubusercontent.com/brendenlake/omniglot/master/python/images_background.zip", "68d2efa1b9178cc56df9314c21c6e718"}},
 			Spec:     "folder:%s/images_background.zip",
 		},
 		{
 			Name: "omniglot-evaluation", Summary: "Omniglot, evaluation set: 659 other characters of 20 alphabets", Bytes: 6_500_000,
 			License:  "MIT",
 			Homepage: "https://github.com/brendenlake/omniglot",
-			Files:    []RemoteFile{{"images_evaluation.zip", "https://raw.githubusercontent.com/brendenlake/omniglot/master/python/images_evaluation.zip", "6b91aef0f799c5bb55b94e3f2daec811"}},
+			Files:    []File{{"images_evaluation.zip", "https://raw.githubusercontent.com/brendenlake/omniglot/master/python/images_evaluation.zip", "6b91aef0f799c5bb55b94e3f2daec811"}},
 			Spec:     "folder:%s/images_evaluation.zip",
 		},
 		{
@@ -97,11 +97,11 @@ func Downloads() []Download {
 	}
 }
 
-// FindDownload returns a set by name. Of the well-known sets that cannot be
+// Find returns a set by name. Of the well-known sets that cannot be
 // fetched, the error says how else one comes by them.
-func FindDownload(name string) (Download, error) {
+func Find(name string) (Set, error) {
 	var names []string
-	for _, d := range Downloads() {
+	for _, d := range Sets() {
 		if d.Name == name {
 			return d, nil
 		}
@@ -109,9 +109,9 @@ func FindDownload(name string) (Download, error) {
 	}
 	switch name {
 	case "cars196":
-		return Download{}, fmt.Errorf("cars196: its makers' address is gone and no other with a published checksum is known; put car_ims with cars_annos.mat, or cars_train, cars_test and devkit, or a folder a class into one folder and use cars196:FOLDER")
+		return Set{}, fmt.Errorf("cars196: its makers' address is gone and no other with a published checksum is known; put car_ims with cars_annos.mat, or cars_train, cars_test and devkit, or a folder a class into one folder and use cars196:FOLDER")
 	case "inshop":
-		return Download{}, fmt.Errorf("inshop: the makers of DeepFashion give it to those who sign an agreement (https://mmlab.ie.cuhk.edu.hk/projects/DeepFashion.html); unpack what they send into one folder and use inshop:FOLDER")
+		return Set{}, fmt.Errorf("inshop: the makers of DeepFashion give it to those who sign an agreement (https://mmlab.ie.cuhk.edu.hk/projects/DeepFashion.html); unpack what they send into one folder and use inshop:FOLDER")
 	}
-	return Download{}, fmt.Errorf("unknown set %q; there are %s", name, strings.Join(names, ", "))
+	return Set{}, fmt.Errorf("unknown set %q; there are %s", name, strings.Join(names, ", "))
 }

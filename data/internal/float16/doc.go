@@ -1,0 +1,2 @@
+// Package float16 converts numbers to IEEE 754 binary16 and back.
+package float16
