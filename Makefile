@@ -2,9 +2,9 @@
 GO      ?= go
 BIN     := bin/vernier
 GPU_BIN := bin/vernier-gpu
-RELEASE := $(shell sed -n 's/^const release = "\(.*\)"/\1/p' cmd/vernier/version.go)
+RELEASE := $(shell sed -n 's/^const release = "\(.*\)"/\1/p' cmd/internal/cli/version.go)
 VERSION := $(RELEASE)+$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo unknown)
-LDFLAGS := -X main.version=$(VERSION)
+LDFLAGS := -X github.com/vernier-ml/vernier/cmd/internal/cli.version=$(VERSION)
 # Any Go from 1.21 on will do: the go command fetches the release that go.mod names.
 
 .PHONY: help house build build-gpu gpu-check demo test test-full lint lint-gpu bench generate release clean
@@ -31,11 +31,13 @@ GPU_ENV   = CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -Wno-implicit-function-declaration 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-10s %s\n", $$1, $$2}'
 
-build: ## build bin/vernier
+build: ## build bin/vernier and bin/vernier-papers
 	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/vernier
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN)-papers ./cmd/vernier-papers
 
-build-gpu: $(LIBCUDA) ## build bin/vernier-gpu, with the GPU engine; needs gcc, no CUDA SDK
+build-gpu: $(LIBCUDA) ## build bin/vernier-gpu and bin/vernier-gpu-papers, with the GPU engine; needs gcc, no CUDA SDK
 	$(GPU_ENV) $(GO) build -tags gpu -ldflags '$(LDFLAGS)' -o $(GPU_BIN) ./cmd/vernier
+	$(GPU_ENV) $(GO) build -tags gpu -ldflags '$(LDFLAGS)' -o $(GPU_BIN)-papers ./cmd/vernier-papers
 
 CHECK := bin/gpu-check
 
@@ -85,16 +87,19 @@ bench: ## run the Go benchmarks
 generate: ## regenerate the assembly kernels
 	$(GO) generate ./...
 
+PROGRAMS := vernier vernier-papers
 RELEASES := linux-amd64 linux-arm64 darwin-arm64
 
 release: build ## static binaries with completions, manual pages and checksums, in dist
 	rm -rf dist && mkdir -p dist
-	$(BIN) man dist/man
 	mkdir dist/completions
-	for shell in bash zsh fish; do $(BIN) completion $$shell >dist/completions/vernier.$$shell || exit 1; done
+	for program in $(PROGRAMS); do \
+		bin/$$program man dist/man || exit 1; \
+		for shell in bash zsh fish; do bin/$$program completion $$shell >dist/completions/$$program.$$shell || exit 1; done; \
+	done
 	for system in $(RELEASES); do \
 		folder=dist/vernier-$(RELEASE)-$$system && mkdir $$folder && \
-		CGO_ENABLED=0 GOOS=$${system%-*} GOARCH=$${system#*-} $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o $$folder/vernier ./cmd/vernier && \
+		CGO_ENABLED=0 GOOS=$${system%-*} GOARCH=$${system#*-} $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o $$folder/ $(PROGRAMS:%=./cmd/%) && \
 		cp -R LICENSE README.md CHANGELOG.md dist/completions dist/man $$folder && \
 		tar -czf $$folder.tar.gz -C dist $${folder#dist/} && rm -r $$folder || exit 1; \
 	done

@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/bench"
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -22,7 +23,7 @@ type benchFlags struct {
 	batch, threads, rounds int
 	seconds                float64
 	asJSON                 bool
-	device                 deviceFlags
+	device                 cli.DeviceFlags
 	compare, pattern       string
 }
 
@@ -51,14 +52,14 @@ queries_s or seconds says what it is.`,
   vernier bench bninception-train --batch 32 --json
   vernier bench bninception-train --compare "python3 bench/torch_bninception.py --batch 16"
   vernier bench vit-s-infer --compare ./other --peer-pattern '(?P<seconds>[0-9.]+) s a batch'`,
-		Args: takes(false, "NAME (vernier bench list shows them)"),
+		Args: cli.Takes(false, "NAME (vernier bench list shows them)"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], log) },
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.IntVar(&f.batch, "batch", 0, "images that are computed at a time (default the benchmark's own)")
 	fl.Float64Var(&f.seconds, "seconds", 5, "time to measure a case for")
-	f.device.add(fl)
+	f.device.Add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 	fl.BoolVar(&f.asJSON, "json", false, "print a JSON object a line")
 	fl.StringVar(&f.compare, "compare", "", "command, for a shell, to measure in turn with the benchmark")
@@ -74,13 +75,13 @@ func (f *benchFlags) run(cmd *cobra.Command, name string, log *logrus.Logger) er
 	}
 	b, err := bench.Find(name)
 	if err != nil {
-		return &usageError{err}
+		return &cli.UsageError{Err: err}
 	}
 	peer, err := f.check(b)
 	if err != nil {
 		return err
 	}
-	eng, err := f.device.open(f.threads, log)
+	eng, err := f.device.Open(f.threads, log)
 	if err != nil {
 		return err
 	}
@@ -101,11 +102,11 @@ func (f *benchFlags) run(cmd *cobra.Command, name string, log *logrus.Logger) er
 func (f *benchFlags) check(b bench.Benchmark) (p bench.Peer, err error) {
 	switch {
 	case f.batch > 0 && b.Batch == 0:
-		return p, usagef("--batch: %s has no batch", b.Name)
+		return p, cli.Usagef("--batch: %s has no batch", b.Name)
 	case f.compare == "" && f.pattern != "":
-		return p, usagef("--peer-pattern needs --compare")
+		return p, cli.Usagef("--peer-pattern needs --compare")
 	case f.compare != "" && len(b.Cases) > 1:
-		return p, usagef("--compare takes one case: say which, as in %s/%s", b.Name, b.Cases[0].Name)
+		return p, cli.Usagef("--compare takes one case: say which, as in %s/%s", b.Name, b.Cases[0].Name)
 	}
 	p.Command = f.compare
 	if f.pattern != "" {

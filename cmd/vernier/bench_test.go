@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/internal/bench"
 )
 
 func TestBenchPrintsALineOfJSONACase(t *testing.T) {
 	code, out, errs := vernier(t, "bench", "gemm/32x100x512", "--seconds", "0.01", "--json", "--threads", "1")
-	if code != exitDone {
+	if code != cli.ExitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	var r bench.Result
@@ -27,7 +28,7 @@ func TestBenchPrintsALineOfJSONACase(t *testing.T) {
 
 func TestBenchPrintsATable(t *testing.T) {
 	code, out, errs := vernier(t, "-q", "bench", "conv/5b-3x3-forward", "--seconds", "0.01", "--batch", "1")
-	if code != exitDone || errs != "" {
+	if code != cli.ExitDone || errs != "" {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	lines := strings.Split(strings.TrimSpace(out), "\n")
@@ -39,7 +40,7 @@ func TestBenchPrintsATable(t *testing.T) {
 func TestBenchComparesInTurn(t *testing.T) {
 	code, out, errs := vernier(t, "bench", "gemm/32x100x512", "--seconds", "0.01", "--rounds", "2", "--json",
 		"--compare", "echo 1 of 0.5 ms", "--peer-pattern", `of (?P<gflops>[\d.]+) ms`)
-	if code != exitDone {
+	if code != cli.ExitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	var c bench.Comparison
@@ -53,7 +54,7 @@ func TestBenchComparesInTurn(t *testing.T) {
 
 func TestBenchListNamesEverything(t *testing.T) {
 	code, out, _ := vernier(t, "bench", "list")
-	if code != exitDone {
+	if code != cli.ExitDone {
 		t.Fatal(code)
 	}
 	for _, name := range []string{"gemm", "conv", "bninception-train", "bninception-infer", "resnet50-train", "resnet50-infer", "vit-s-train", "vit-s-infer", "brm-pairwise", "search"} {
@@ -78,12 +79,12 @@ func TestBenchRefusesWhatMeansNothing(t *testing.T) {
 		{"gemm/256 --compare true --peer-pattern (", "--peer-pattern"},
 	} {
 		code, _, errs := vernier(t, append([]string{"bench"}, strings.Fields(c.args)...)...)
-		if code != exitUsage || !strings.Contains(errs, c.want) {
+		if code != cli.ExitUsage || !strings.Contains(errs, c.want) {
 			t.Errorf("bench %s: exit %d, %q does not say %q", c.args, code, errs, c.want)
 		}
 	}
 	code, _, errs := vernier(t, "bench", "gemm/32x100x512", "--seconds", "0.01", "--compare", "exit 7")
-	if code != exitFailed || !strings.Contains(errs, "exit status 7") {
+	if code != cli.ExitFailed || !strings.Contains(errs, "exit status 7") {
 		t.Errorf("a peer that fails: exit %d, %s", code, errs)
 	}
 }

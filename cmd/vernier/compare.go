@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/run"
@@ -45,7 +46,7 @@ func (f *tableOutput) options(baseline map[string]string) (sweep.Options, error)
 	case len(f.baseline) > 0:
 		given, err := keyValues("--baseline", f.baseline)
 		if err != nil {
-			return o, &usageError{err}
+			return o, &cli.UsageError{Err: err}
 		}
 		o.Baseline = given
 	}
@@ -86,7 +87,7 @@ RUN is a run folder, or a folder that holds some, as vernier sweep makes them.`,
 		Example: `  vernier compare runs/cosine-1 runs/cosine-2 runs/brm-1 runs/brm-2
   vernier compare runs/omniglot --baseline model.metric=euclidean --plot omniglot.png
   vernier compare runs/omniglot --format csv > omniglot.csv`,
-		Args: takes(true, "RUN"),
+		Args: cli.Takes(true, "RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
 	}
 	f.add(cmd.Flags())
@@ -108,7 +109,7 @@ func (f *tableOutput) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 		err = t.Known(f.figure)
 	}
 	if wrong := new(sweep.OptionError); errors.As(err, &wrong) {
-		return usagef("--%s: %w", wrong.Option, err)
+		return cli.Usagef("--%s: %w", wrong.Option, err)
 	}
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/run"
 )
@@ -20,7 +21,7 @@ func (f *corruptFlags) add(fl *pflag.FlagSet) {
 
 func (f *corruptFlags) settings() (list []run.Setting, err error) {
 	if f.both != "" && (f.train != "" || f.test != "") {
-		return nil, usagef("--corrupt is for training and test images: give either it, or --corrupt-train and --corrupt-test")
+		return nil, cli.Usagef("--corrupt is for training and test images: give either it, or --corrupt-train and --corrupt-test")
 	}
 	trained, tested, source := f.train, f.test, ""
 	if f.both != "" {

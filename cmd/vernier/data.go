@@ -7,6 +7,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
 )
@@ -19,7 +20,7 @@ func newData(log *logrus.Logger) *cobra.Command {
 		Example: `  vernier data list
   vernier data check folder:birds.zip
   vernier data get omniglot`,
-		Args: knownCommand,
+		Args: cli.KnownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newDataList(), newDataCheck(log), newDataGet(log), newDataMake(log), newDataPrepare(log))
@@ -32,7 +33,7 @@ func newDataList() *cobra.Command {
 		Short:   "List the kinds of data sets",
 		Long:    "List what --data takes and what each kind expects on disk.",
 		Example: "  vernier data list",
-		Args:    takes(false),
+		Args:    cli.Takes(false),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printKinds(cmd.OutOrStdout())
 		},
@@ -52,7 +53,7 @@ duplicates within and across classes and splits, and counts. The exit code is 1
 if something is wrong.`,
 		Example: `  vernier data check glyphs
   vernier data check folder:birds.zip --train-classes 0.7 --json`,
-		Args: takes(false, "SPEC"),
+		Args: cli.Takes(false, "SPEC"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			spec, err := data.ParseSplit(split, seed)
 			if err != nil {
@@ -60,7 +61,7 @@ if something is wrong.`,
 			}
 			report := newReporter(log)
 			r, err := data.Check(cmd.Context(), args[0], data.CheckOptions{
-				Options:  data.Options{Decode: pixels.Options{MaxPixels: maxPixels}, Progress: report.listing},
+				Options:  data.Options{Decode: pixels.Options{MaxPixels: maxPixels}, Progress: report.Listing},
 				Split:    &spec,
 				Progress: func(done, total int) { report.Progress("decoding", done, total, "") },
 			})

@@ -15,6 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/internal/plural"
 )
@@ -25,7 +26,7 @@ func newDataMake(log *logrus.Logger) *cobra.Command {
 		Short:   "Make a data set of public drawings",
 		Long:    "Make a data set of public drawings that are not a data set yet.",
 		Example: "  vernier data make emoji emoji",
-		Args:    knownCommand,
+		Args:    cli.KnownCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newDataMakeEmoji(log))
@@ -51,7 +52,7 @@ from the archives of "npm pack".`,
   npm install emoji-datasource-google emoji-datasource-twitter @lobehub/fluent-emoji-3d openmoji
   vernier data make emoji emoji --from node_modules
   vernier train --data folder:emoji/images --size 64 --out runs/emoji`,
-		Args: takes(false, "DIR"),
+		Args: cli.Takes(false, "DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := os.Lstat(args[0]); err == nil {
 				return fmt.Errorf("%s already exists; name a new folder", args[0])

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 )
 
 // fakeNPM is a program that writes the archives it is asked for as text.
@@ -27,7 +29,7 @@ func TestMakeEmojiTrustsNoArchiveUnseen(t *testing.T) {
 		"other content": {fakeNPM(t, `for a in emoji-datasource-google-16.0.0 emoji-datasource-twitter-16.0.0 lobehub-fluent-emoji-3d-1.1.0 openmoji-17.0.0; do echo x > "$5/$a.tgz"; done`), "SHA-512"},
 	} {
 		code, out, errs := vernier(t, "data", "make", "emoji", dir, "--npm", c.npm)
-		if code != exitFailed || !strings.Contains(errs, c.says) {
+		if code != cli.ExitFailed || !strings.Contains(errs, c.says) {
 			t.Errorf("%s: exit %d, want %q\n%s%s", name, code, c.says, out, errs)
 		}
 		if _, err := os.Stat(dir); err == nil {
@@ -38,15 +40,15 @@ func TestMakeEmojiTrustsNoArchiveUnseen(t *testing.T) {
 
 func TestMakeEmojiKeepsWhatIsThere(t *testing.T) {
 	dir := t.TempDir()
-	if code, _, errs := vernier(t, "data", "make", "emoji", dir); code != exitFailed || !strings.Contains(errs, "already exists") {
+	if code, _, errs := vernier(t, "data", "make", "emoji", dir); code != cli.ExitFailed || !strings.Contains(errs, "already exists") {
 		t.Errorf("exit %d\n%s", code, errs)
 	}
-	if code, _, errs := vernier(t, "data", "make", "emoji", filepath.Join(dir, "new"), "--from", dir); code != exitFailed || !strings.Contains(errs, "is not in it") {
+	if code, _, errs := vernier(t, "data", "make", "emoji", filepath.Join(dir, "new"), "--from", dir); code != cli.ExitFailed || !strings.Contains(errs, "is not in it") {
 		t.Errorf("a folder without packages: exit %d\n%s", code, errs)
 	}
 	for _, cmd := range []string{"data make", "data make emoji", "data prepare"} {
 		code, out, _ := vernier(t, append(strings.Fields(cmd), "--help")...)
-		if code != exitDone || !strings.Contains(out, "Usage:") || !strings.Contains(out, "Examples:") {
+		if code != cli.ExitDone || !strings.Contains(out, "Usage:") || !strings.Contains(out, "Examples:") {
 			t.Errorf("vernier %s --help: exit %d\n%s", cmd, code, out)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/data/fetch"
 )
 
@@ -28,7 +29,7 @@ Without NAME, list what can be fetched and on which terms it may be used.`,
 			if len(args) == 0 {
 				return nil
 			}
-			return takes(false, "NAME")(cmd, args)
+			return cli.Takes(false, "NAME")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

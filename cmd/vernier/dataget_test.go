@@ -7,17 +7,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 )
 
 func TestDataGetListsSetsWithTheirTerms(t *testing.T) {
 	code, out, errs := vernier(t, "data", "get")
 	for _, word := range []string{"cub200", "non-commercial", "kmnist", "CC BY-SA 4.0", "3.1 GB"} {
-		if code != exitDone || !strings.Contains(out, word) {
+		if code != cli.ExitDone || !strings.Contains(out, word) {
 			t.Errorf("exit %d, no %q in\n%s%s", code, word, out, errs)
 		}
 	}
 	code, out, _ = vernier(t, "data", "get", "--help")
-	if code != exitDone || !strings.Contains(out, "Examples:") {
+	if code != cli.ExitDone || !strings.Contains(out, "Examples:") {
 		t.Errorf("--help: exit %d\n%s", code, out)
 	}
 }
@@ -33,14 +35,14 @@ func TestDataGetStoresNothingThatIsNotTheSet(t *testing.T) {
 	defer server.Close()
 	dir := filepath.Join(t.TempDir(), "sets")
 	code, out, errs := vernier(t, "data", "get", "omniglot", "--dir", dir, "--mirror", server.URL+"/omniglot/")
-	if code != exitFailed || !strings.Contains(errs, "checksum") || !strings.Contains(errs, "licence: MIT") {
+	if code != cli.ExitFailed || !strings.Contains(errs, "checksum") || !strings.Contains(errs, "licence: MIT") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("%v are left", left)
 	}
 	for name, says := range map[string]string{"cars196": "cars196:FOLDER", "inshop": "agreement", "birds": "omniglot"} {
-		if code, _, errs := vernier(t, "data", "get", name); code != exitFailed || !strings.Contains(errs, says) {
+		if code, _, errs := vernier(t, "data", "get", name); code != cli.ExitFailed || !strings.Contains(errs, says) {
 			t.Errorf("%s: exit %d\n%s", name, code, errs)
 		}
 	}

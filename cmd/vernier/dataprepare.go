@@ -6,6 +6,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -24,10 +25,10 @@ time. When the set changes, a new file takes the place of the old one. Files may
 be removed at any time; they are made again.`,
 		Example: `  vernier data prepare cub200:CUB_200_2011
   vernier data prepare sop:Stanford_Online_Products --cache /scratch/vernier`,
-		Args: takes(false, "SPEC"),
+		Args: cli.Takes(false, "SPEC"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			report := newReporter(log)
-			set, err := data.Open(cmd.Context(), args[0], data.Options{Decode: pixels.Options{MaxPixels: maxPixels}, Progress: report.listing})
+			set, err := data.Open(cmd.Context(), args[0], data.Options{Decode: pixels.Options{MaxPixels: maxPixels}, Progress: report.Listing})
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 	"github.com/vernier-ml/vernier/internal/bench"
 )
 
@@ -32,47 +34,47 @@ func TestMain(m *testing.M) {
 }
 
 func TestPrepareMakesAFileOnceAndTrainUsesIt(t *testing.T) {
-	set, cache := stripes(t, 12, 6), t.TempDir()
+	set, cache := clitest.Stripes(t, 12, 6), t.TempDir()
 	for i, want := range []string{"was made", "was there already"} {
 		code, out, errs := vernier(t, "data", "prepare", "folder:"+set, "--cache", cache)
-		if code != exitDone || !strings.Contains(out, "72 images") || !strings.Contains(out, want) {
+		if code != cli.ExitDone || !strings.Contains(out, "72 images") || !strings.Contains(out, want) {
 			t.Fatalf("call %d: exit %d\n%s%s", i, code, out, errs)
 		}
 	}
 	before := cached(t, cache)
 	run := filepath.Join(t.TempDir(), "run")
-	if code, _, errs := vernier(t, quick(set, run, "--cache", cache)...); code != exitDone {
+	if code, _, errs := vernier(t, quick(set, run, "--cache", cache)...); code != cli.ExitDone {
 		t.Fatalf("train: exit %d\n%s", code, errs)
 	}
 	if after := cached(t, cache); len(after) != 1 || after[0] != before[0] {
 		t.Errorf("prepared files %q, were %q", after, before)
 	}
-	if code, out, errs := vernier(t, "data", "prepare", "glyphs"); code != exitDone || !strings.Contains(out, "nothing is stored") {
+	if code, out, errs := vernier(t, "data", "prepare", "glyphs"); code != cli.ExitDone || !strings.Contains(out, "nothing is stored") {
 		t.Errorf("glyphs: exit %d\n%s%s", code, out, errs)
 	}
 }
 
 // The cache may be left out or lost at any time after training.
 func TestFiguresDoNotDependOnTheCache(t *testing.T) {
-	set, run, cache := stripes(t, 12, 6), filepath.Join(t.TempDir(), "run"), t.TempDir()
-	if code, _, errs := vernier(t, quick(set, run, "--cache", cache)...); code != exitDone {
+	set, run, cache := clitest.Stripes(t, 12, 6), filepath.Join(t.TempDir(), "run"), t.TempDir()
+	if code, _, errs := vernier(t, quick(set, run, "--cache", cache)...); code != cli.ExitDone {
 		t.Fatalf("train: exit %d\n%s", code, errs)
 	}
 	_, want, _ := vernier(t, "eval", run, "--json", "--cache", cache)
 	code, got, errs := vernier(t, "eval", run, "--json", "--no-cache")
-	if code != exitDone || got != want || want == "" {
+	if code != cli.ExitDone || got != want || want == "" {
 		t.Errorf("without: exit %d\n%s%s\nwith\n%s", code, got, errs, want)
 	}
 	unusable := filepath.Join(set, "class 00", "0.png", "sub")
 	code, got, errs = vernier(t, "eval", run, "--json", "--cache", unusable)
-	if code != exitDone || got != want || !strings.Contains(errs, "--no-cache") {
+	if code != cli.ExitDone || got != want || !strings.Contains(errs, "--no-cache") {
 		t.Errorf("no folder to write to: exit %d\n%s%s", code, got, errs)
 	}
 }
 
 func TestTrainWithoutCacheStoresNothing(t *testing.T) {
-	set, run, cache := stripes(t, 12, 6), filepath.Join(t.TempDir(), "run"), t.TempDir()
-	if code, _, errs := vernier(t, quick(set, run, "--cache", cache, "--no-cache")...); code != exitDone {
+	set, run, cache := clitest.Stripes(t, 12, 6), filepath.Join(t.TempDir(), "run"), t.TempDir()
+	if code, _, errs := vernier(t, quick(set, run, "--cache", cache, "--no-cache")...); code != cli.ExitDone {
 		t.Fatalf("train: exit %d\n%s", code, errs)
 	}
 	if left := cached(t, cache); len(left) != 0 {

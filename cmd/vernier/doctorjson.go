@@ -6,6 +6,7 @@ import (
 
 	"github.com/shirou/gopsutil/v4/mem"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/cuda"
 )
@@ -52,7 +53,7 @@ type trouble struct {
 // examineForPrograms looks at the machine as examine does.
 func examineForPrograms() (*machineReport, error) {
 	r := &machineReport{
-		Version: versionName(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
+		Version: cli.Version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
 		Cores: runtime.NumCPU(), Used: runtime.GOMAXPROCS(0), CPU: append([]string{}, cpu.Features()...), Variants: cpu.Variants(),
 	}
 	if m, err := mem.VirtualMemory(); err == nil {

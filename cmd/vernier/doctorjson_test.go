@@ -5,13 +5,14 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/cuda"
 )
 
 func TestDoctorTellsProgramsToo(t *testing.T) {
 	code, out, errs := vernier(t, "doctor", "--json")
 	var r machineReport
-	if err := json.Unmarshal([]byte(out), &r); code != exitDone || err != nil {
+	if err := json.Unmarshal([]byte(out), &r); code != cli.ExitDone || err != nil {
 		t.Fatalf("exit %d, %v: %s%s", code, err, out, errs)
 	}
 	if r.Cores != runtime.NumCPU() || len(r.Variants) == 0 || r.Memory < r.Available || r.GPUBuild != cuda.Built || r.GPUs == nil || r.Problems == nil {

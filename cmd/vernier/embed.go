@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/engine"
@@ -43,7 +44,7 @@ Rows are to be compared by the run's own metric, which parquet, safetensors and 
 name, together with the model's fingerprint. vernier search reads all but json.`,
 		Example: `  vernier embed runs/birds robin.jpg wren.png
   vernier embed runs/birds photos/ --out photos.parquet`,
-		Args: takes(true, "RUN", "IMAGE"),
+		Args: cli.Takes(true, "RUN", "IMAGE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
 	}
 	fl := cmd.Flags()
@@ -69,14 +70,14 @@ func (f *embedFlags) complete(log *logrus.Logger) error {
 	case f.out == "" && f.format == "":
 		f.format = "csv"
 	case f.out == "" && f.format != "csv" && f.format != "json":
-		return usagef("--format %s needs --out", f.format)
+		return cli.Usagef("--format %s needs --out", f.format)
 	case f.out == "":
 	case f.format == "" && !known:
-		return usagef("--out %q: want a name that ends in .%s; or say with --format what to write", f.out, strings.Join(embedFormats(), ", ."))
+		return cli.Usagef("--out %q: want a name that ends in .%s; or say with --format what to write", f.out, strings.Join(embedFormats(), ", ."))
 	case f.format == "":
 		f.format = ending
 	case known && f.format != ending:
-		return usagef("--format %s, but --out %q ends like a file of %s: such a file would be read as what it is not", f.format, f.out, ending)
+		return cli.Usagef("--format %s, but --out %q ends like a file of %s: such a file would be read as what it is not", f.format, f.out, ending)
 	}
 	return nil
 }
@@ -90,7 +91,7 @@ func (f *embedFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 			return fmt.Errorf("file %s already exists (--force replaces it)", f.out)
 		}
 	}
-	folder, eng, err := f.device.openRun(args[0], f.threads, log)
+	folder, eng, err := f.device.OpenRun(args[0], f.threads, log)
 	if err != nil {
 		return err
 	}

@@ -4,17 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/metric"
@@ -25,8 +24,8 @@ import (
 type selectionFlags struct {
 	epoch   string
 	threads int
-	device  deviceFlags
-	cache   cacheFlags
+	device  cli.DeviceFlags
+	cache   cli.CacheFlags
 	sel     run.Selection
 }
 
@@ -36,8 +35,8 @@ func (f *selectionFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.sel.Split, "split", "test", "which of the run's images: "+strings.Join(run.Splits(), ", "))
 	fl.StringVar(&f.sel.Data, "data", "", "another data set instead: all its images, or with --split that part of it (for a set that has moved)")
 	fl.IntVar(&f.sel.MaxBad, "max-bad", 0, maxBadHelp)
-	f.cache.add(fl, "store no prepared pictures; changes no result")
-	f.device.add(fl)
+	f.cache.Add(fl, "store no prepared pictures; changes no result")
+	f.device.Add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 	fl.IntVar(&f.sel.Workers, "workers", 0, "goroutines that prepare images (default one a core)")
 }
@@ -48,7 +47,7 @@ func (f *selectionFlags) complete(cmd *cobra.Command, log *logrus.Logger) {
 	}
 	f.sel.Last = f.epoch == "last"
 	f.sel.Events = newReporter(log)
-	f.sel.Cache = f.cache.options()
+	f.sel.Cache = f.cache.Options()
 }
 
 // epochs are the models of a run that can be chosen.
@@ -83,9 +82,9 @@ asked for, on the classes that --train-classes leaves for testing.
 			}
 			switch {
 			case len(args) > 0:
-				return takes(false, "RUN")(cmd, args)
+				return cli.Takes(false, "RUN")(cmd, args)
 			case f.network.spec.Backbone == "":
-				return usagef("RUN is missing; or give --backbone and --data, to measure a network before training")
+				return cli.Usagef("RUN is missing; or give --backbone and --data, to measure a network before training")
 			}
 			return nil
 		},
@@ -175,14 +174,14 @@ func (f *evalFlags) measureRun(cmd *cobra.Command, path string, log *logrus.Logg
 	var wrong error
 	f.networkOnly.VisitAll(func(fl *pflag.Flag) {
 		if fl.Changed && wrong == nil {
-			wrong = usagef("--%s cannot be given with a RUN, which has its own", fl.Name)
+			wrong = cli.Usagef("--%s cannot be given with a RUN, which has its own", fl.Name)
 		}
 	})
 	if wrong != nil {
 		return nil, wrong
 	}
 	f.complete(cmd, log)
-	folder, eng, err := f.device.openRun(path, f.threads, log)
+	folder, eng, err := f.device.OpenRun(path, f.threads, log)
 	if err != nil {
 		return nil, err
 	}
@@ -198,11 +197,11 @@ func (f *evalFlags) measureRun(cmd *cobra.Command, path string, log *logrus.Logg
 // measureNetwork measures a network that no run has trained.
 func (f *evalFlags) measureNetwork(cmd *cobra.Command, log *logrus.Logger, opt run.MeasureOptions) (*run.Results, error) {
 	if cmd.Flags().Changed("epoch") {
-		return nil, usagef("--epoch chooses a model of a RUN, which is missing")
+		return nil, cli.Usagef("--epoch chooses a model of a RUN, which is missing")
 	}
 	spec := f.sel.Data
 	if spec == "" {
-		return nil, usagef("--data is missing: say which images to measure on, for example --data folder:PATH")
+		return nil, cli.Usagef("--data is missing: say which images to measure on, for example --data folder:PATH")
 	}
 	f.sel.Data = "" // its test classes, not all
 	f.complete(cmd, log)
@@ -211,19 +210,19 @@ func (f *evalFlags) measureNetwork(cmd *cobra.Command, log *logrus.Logger, opt r
 		return nil, err
 	}
 	more := []run.Setting{{Path: "data.spec", Value: spec, Source: "--data"}, {Path: "data.validation", Value: 0.}}
-	if f.cache.off {
+	if f.cache.Off {
 		more = append(more, run.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
 	}
 	places := map[string]string{"train-classes": "data.train_classes", "seed": "seed"}
 	maps.Copy(places, networkPlaces)
 	if err := f.network.settings(settings, cmd.Flags(), places, more...); err != nil {
-		return nil, &usageError{err}
+		return nil, &cli.UsageError{Err: err}
 	}
 	cfg, err := settings.Config()
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, &cli.UsageError{Err: err}
 	}
-	eng, err := f.device.open(f.threads, log)
+	eng, err := f.device.Open(f.threads, log)
 	if err != nil {
 		return nil, err
 	}
@@ -256,16 +255,16 @@ func warnLargeK(log *logrus.Logger, flag string, ks []int, others int, has strin
 
 // What --k takes: each number of neighbors costs a bootstrap of its own.
 const (
-	mostNeighbors = 1_000_000
-	mostKs        = 100
+	maxNeighbors = 1_000_000
+	maxKs        = 100
 )
 
 func parseKs(text string) ([]int, error) {
 	var ks []int
 	for _, w := range strings.Split(text, ",") {
 		k, err := strconv.Atoi(strings.TrimSpace(w))
-		if errors.Is(err, strconv.ErrRange) && k > 0 || k > mostNeighbors {
-			return nil, fmt.Errorf("must be at most %d", mostNeighbors)
+		if errors.Is(err, strconv.ErrRange) && k > 0 || k > maxNeighbors {
+			return nil, fmt.Errorf("must be at most %d", maxNeighbors)
 		}
 		if err != nil || k < 1 {
 			return nil, errors.New("want whole numbers from 1 on, separated by commas")
@@ -273,65 +272,9 @@ func parseKs(text string) ([]int, error) {
 		if slices.Contains(ks, k) {
 			return nil, fmt.Errorf("%d is there twice", k)
 		}
-		if ks = append(ks, k); len(ks) > mostKs {
-			return nil, fmt.Errorf("must be at most %d numbers", mostKs)
+		if ks = append(ks, k); len(ks) > maxKs {
+			return nil, fmt.Errorf("must be at most %d numbers", maxKs)
 		}
 	}
 	return ks, nil
-}
-
-// printResults writes a table a person can read.
-func printResults(w io.Writer, r *run.Results) error {
-	m := r.Model
-	name, state := "model", "before training"
-	if r.Epoch > 0 {
-		state = fmt.Sprintf("model of epoch %d", r.Epoch)
-		if r.Last != nil {
-			name = fmt.Sprintf("best epoch, %d", r.Epoch)
-		}
-	}
-	fmt.Fprintf(w, "%s: %s of %s (%s), %s\n\n", r.Data, plural.Of(m.Queries, "query"), plural.Of(m.Classes, "class"), m.Split, state)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(t, "\t")
-	for _, k := range m.Recall {
-		fmt.Fprintf(t, "R@%d\t", k.K)
-	}
-	fmt.Fprintln(t, "MAP@R\tNMI\tF1\t  distance")
-	for _, row := range []struct {
-		name string
-		f    *eval.Figures
-	}{{name, r.Model}, {fmt.Sprintf("last epoch, %d", r.LastEpoch), r.Last}, {"before training", r.Untrained}, {"raw pixels", r.RawPixels}} {
-		if row.f == nil {
-			continue
-		}
-		fmt.Fprintf(t, "%s\t", row.name)
-		for _, k := range row.f.Recall {
-			fmt.Fprintf(t, "%.1f\t", k.Percent)
-		}
-		fmt.Fprintf(t, "%.1f\t%s\t%s\t  %s\n", 100*row.f.MAPAtR, share(row.f.NMI), share(row.f.F1), row.f.Distance)
-	}
-	printReported(t, m, r.Preset)
-	if err := t.Flush(); err != nil {
-		return err
-	}
-	printReportedNotes(w, r.Preset)
-	if err := printMixed(w, r.GeometryFlow); err != nil {
-		return err
-	}
-	fmt.Fprintf(w, "\nRecall@K and MAP@R in percent; ties %s", m.Ties)
-	if c := m.Clustering; c != nil {
-		fmt.Fprintf(w, "; NMI and F1 from %s of k-means with %s, centre %s", plural.Of(c.Restarts, "run"), plural.Of(c.Clusters, "cluster"), c.Centre)
-	}
-	if m.LoneQueries > 0 {
-		fmt.Fprintf(w, "; %s without another image of the class: misses", plural.Of(m.LoneQueries, "query"))
-	}
-	_, err := fmt.Fprintln(w)
-	return err
-}
-
-func share(v *float64) string {
-	if v == nil {
-		return "-"
-	}
-	return fmt.Sprintf("%.3f", *v)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -57,7 +58,7 @@ func (f *groupFlags) checkArgs(args []string) error {
 		return nil
 	}
 	if i := slices.IndexFunc(args, func(a string) bool { return filepath.Ext(a) == ".csv" }); i >= 0 {
-		return usagef("%q is no RUN; to write the figures of classes there, give --per-class=%s, with an equals sign", args[i], args[i])
+		return cli.Usagef("%q is no RUN; to write the figures of classes there, give --per-class=%s, with an equals sign", args[i], args[i])
 	}
 	return nil
 }
@@ -66,15 +67,15 @@ func (f *groupFlags) complete(opt *run.MeasureOptions, sel *run.Selection) (err 
 	opt.PerClass = f.perClass != ""
 	if opt.PerClass && f.perClass != perClassTable {
 		if filepath.Ext(f.perClass) != ".csv" {
-			return usagef("--per-class=%s: want the name of a .csv file, or nothing for a table", f.perClass)
+			return cli.Usagef("--per-class=%s: want the name of a .csv file, or nothing for a table", f.perClass)
 		}
 		if info, err := os.Stat(filepath.Dir(f.perClass)); err != nil || !info.IsDir() {
-			return usagef("--per-class=%s: there is no folder %s", f.perClass, filepath.Dir(f.perClass))
+			return cli.Usagef("--per-class=%s: there is no folder %s", f.perClass, filepath.Dir(f.perClass))
 		}
 	}
 	if f.superClasses != "" {
 		if sel.SuperClasses, err = data.ReadSuperClasses(f.superClasses); err != nil {
-			return usagef("--super-classes: %w", err)
+			return cli.Usagef("--super-classes: %w", err)
 		}
 	}
 	return nil

@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 	"github.com/vernier-ml/vernier/run"
 )
 
 func TestEvalByClassAndSuperClass(t *testing.T) {
-	set, folder, dir := stripes(t, 8, 6), filepath.Join(t.TempDir(), "run"), t.TempDir()
-	if code, _, errs := vernier(t, quick(set, folder, "--epochs", "1", "--metric", "brm")...); code != exitDone {
+	set, folder, dir := clitest.Stripes(t, 8, 6), filepath.Join(t.TempDir(), "run"), t.TempDir()
+	if code, _, errs := vernier(t, quick(set, folder, "--epochs", "1", "--metric", "brm")...); code != cli.ExitDone {
 		t.Fatalf("train: exit %d\n%s", code, errs)
 	}
 	eval := func(more ...string) (int, string, string) {
@@ -37,7 +39,7 @@ func TestEvalByClassAndSuperClass(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs = eval("--per-class="+table, "--super-classes", supers, "--centre", "metric")
-	if code != exitDone || !strings.Contains(out, "centre metric") || !strings.Contains(out, "half 1") || !strings.Contains(out, "mean of 2") {
+	if code != cli.ExitDone || !strings.Contains(out, "centre metric") || !strings.Contains(out, "half 1") || !strings.Contains(out, "mean of 2") {
 		t.Fatalf("exit %d\n%s%s", code, out, errs)
 	}
 	file, err := os.Open(table)
@@ -54,13 +56,13 @@ func TestEvalByClassAndSuperClass(t *testing.T) {
 			t.Errorf("row %q for %+v", row, c)
 		}
 	}
-	if code, out, errs = eval("--per-class"); code != exitDone || !strings.Contains(out, "R-precision") {
+	if code, out, errs = eval("--per-class"); code != cli.ExitDone || !strings.Contains(out, "R-precision") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 	if err := os.WriteFile(supers, []byte(text+"zebra,half 0\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs = eval("--super-classes", supers); code != exitFailed || !strings.Contains(errs, `line 6: class "zebra" is unknown`) {
+	if code, _, errs = eval("--super-classes", supers); code != cli.ExitFailed || !strings.Contains(errs, `line 6: class "zebra" is unknown`) {
 		t.Errorf("unknown class: exit %d\n%s", code, errs)
 	}
 	for says, more := range map[string][]string{
@@ -70,7 +72,7 @@ func TestEvalByClassAndSuperClass(t *testing.T) {
 		"none.csv: there is no such file": {"--super-classes", filepath.Join(dir, "none.csv")},
 		`centre rule "median", want mean`: {"--centre", "median"},
 	} {
-		if code, _, errs := eval(more...); code != exitUsage || !strings.Contains(errs, says) {
+		if code, _, errs := eval(more...); code != cli.ExitUsage || !strings.Contains(errs, says) {
 			t.Errorf("%q: exit %d, want %q; it says\n%s", more, code, says, errs)
 		}
 	}

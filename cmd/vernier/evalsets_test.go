@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 	"github.com/vernier-ml/vernier/run"
 )
 
@@ -15,8 +17,8 @@ import (
 // "class 04" on are for testing, on its own images under other names and on lists of
 // which one part of the split is missing.
 func TestEvalOfOtherSetsSaysWhatTheyAre(t *testing.T) {
-	images, folder := stripes(t, 8, 4), filepath.Join(t.TempDir(), "run")
-	if code, _, errs := vernier(t, quick(images, folder, "--epochs", "1", "--validation", "0", "--classes-per-batch", "3", "--images-per-class", "2")...); code != exitDone {
+	images, folder := clitest.Stripes(t, 8, 4), filepath.Join(t.TempDir(), "run")
+	if code, _, errs := vernier(t, quick(images, folder, "--epochs", "1", "--validation", "0", "--classes-per-batch", "3", "--images-per-class", "2")...); code != cli.ExitDone {
 		t.Fatalf("train: exit %d\n%s", code, errs)
 	}
 	list := func(split string, from, to int) string {
@@ -65,7 +67,7 @@ func TestEvalOfOtherSetsSaysWhatTheyAre(t *testing.T) {
 			args = append(args, "--split", c.split)
 		}
 		code, out, errs := vernier(t, args...)
-		if !strings.Contains(errs, c.says) || (code == exitDone) != (c.classes > 0) {
+		if !strings.Contains(errs, c.says) || (code == cli.ExitDone) != (c.classes > 0) {
 			t.Errorf("%s, split %q: exit %d, no %q in\n%s", c.data, c.split, code, c.says, errs)
 			continue
 		}
@@ -81,10 +83,10 @@ func TestEvalOfOtherSetsSaysWhatTheyAre(t *testing.T) {
 		}
 	}
 	code, _, errs := vernier(t, "eval", folder, "--k", "1,15,1000", "--restarts", "1")
-	if code != exitDone || !strings.Contains(errs, "--k 15,1000: an image has 15 others, so that all of them are among the nearest") {
+	if code != cli.ExitDone || !strings.Contains(errs, "--k 15,1000: an image has 15 others, so that all of them are among the nearest") {
 		t.Errorf("exit %d\n%s", code, errs)
 	}
-	if code, _, errs := vernier(t, "eval", folder, "--k", "1,2,1"); code != exitUsage || !strings.Contains(errs, "1 is there twice") {
+	if code, _, errs := vernier(t, "eval", folder, "--k", "1,2,1"); code != cli.ExitUsage || !strings.Contains(errs, "1 is there twice") {
 		t.Errorf("exit %d\n%s", code, errs)
 	}
 }

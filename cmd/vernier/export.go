@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -74,7 +75,7 @@ restrictions for p = 1, which needs more. In Python:
   vernier export runs/glyphs --format csv --split all --out glyphs-embedded
   vernier export runs/glyphs --format npy --expand 0.01
   vernier export runs/glyphs --format onnx --onnx-preprocess --onnx-metric --out glyphs-onnx`,
-		Args: takes(false, "RUN"),
+		Args: cli.Takes(false, "RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, log, args[0]) },
 	}
 	f.add(cmd)
@@ -137,12 +138,12 @@ func (f *exportFlags) complete(cmd *cobra.Command, log *logrus.Logger) error {
 	if !slices.Contains(f.formats, run.ONNXFormat) {
 		for _, name := range []string{"onnx-preprocess", "onnx-metric"} {
 			if cmd.Flags().Changed(name) {
-				return usagef("--%s needs --format onnx", name)
+				return cli.Usagef("--%s needs --format onnx", name)
 			}
 		}
 	}
 	if f.expand != 0 && slices.Equal(f.formats, []string{run.ONNXFormat}) {
-		return usagef("--expand needs rows: add --format npy, for example")
+		return cli.Usagef("--expand needs rows: add --format npy, for example")
 	}
 	f.selectionFlags.complete(cmd, log)
 	return nil
@@ -152,7 +153,7 @@ func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, path string) e
 	if err := f.complete(cmd, log); err != nil {
 		return err
 	}
-	folder, eng, err := f.device.openRun(path, f.threads, log)
+	folder, eng, err := f.device.OpenRun(path, f.threads, log)
 	if err != nil {
 		return err
 	}
@@ -217,7 +218,7 @@ func (f *exportFlags) checkExpansion(folder run.Folder) error {
 		return err
 	}
 	if err := eval.Expandable(cfg.Model.Metric, f.expand); err != nil {
-		return usagef("--expand %v: %w", f.expand, err)
+		return cli.Usagef("--expand %v: %w", f.expand, err)
 	}
 	return nil
 }

@@ -7,13 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 func TestONNXIsExportedWithoutTheImages(t *testing.T) {
-	data := stripes(t, 10, 4)
+	data := clitest.Stripes(t, 10, 4)
 	run := filepath.Join(t.TempDir(), "run")
-	if code, _, errs := vernier(t, quick(data, run, "--epochs", "1")...); code != exitDone {
+	if code, _, errs := vernier(t, quick(data, run, "--epochs", "1")...); code != cli.ExitDone {
 		t.Fatalf("train: exit %d\n%s", code, errs)
 	}
 	if err := os.RemoveAll(data); err != nil {
@@ -28,7 +30,7 @@ func TestONNXIsExportedWithoutTheImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, errs := vernier(t, "export", run, "--format", "onnx", "--onnx-preprocess", "--onnx-metric", "--out", out)
-	if code != exitDone || !strings.Contains(errs, "network.onnx, metric.onnx") {
+	if code != cli.ExitDone || !strings.Contains(errs, "network.onnx, metric.onnx") {
 		t.Fatalf("export: exit %d\n%s", code, errs)
 	}
 	if _, err := os.Stat(killed); err == nil {
@@ -40,7 +42,7 @@ func TestONNXIsExportedWithoutTheImages(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer held.Remove()
-	if code, _, errs := vernier(t, "export", run, "--format", "onnx", "--out", other); code != exitFailed || !strings.Contains(errs, "another vernier is exporting into folder "+other) {
+	if code, _, errs := vernier(t, "export", run, "--format", "onnx", "--out", other); code != cli.ExitFailed || !strings.Contains(errs, "another vernier is exporting into folder "+other) {
 		t.Errorf("export beside another: exit %d\n%s", code, errs)
 	}
 	for name, words := range map[string][]string{
@@ -66,8 +68,8 @@ func TestONNXOptionsAreChecked(t *testing.T) {
 		"there is uint8, float":                 {"--onnx-preprocess=png", "--format", "onnx"},
 		`"tflite"`:                              {"--format", "onnx,tflite"},
 	} {
-		if code, _, errs := vernier(t, append([]string{"export", "missing"}, args...)...); code != exitUsage || !strings.Contains(errs, want) {
-			t.Errorf("%v: exit %d, want %d with %q; it says\n%s", args, code, exitUsage, want, errs)
+		if code, _, errs := vernier(t, append([]string{"export", "missing"}, args...)...); code != cli.ExitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%v: exit %d, want %d with %q; it says\n%s", args, code, cli.ExitUsage, want, errs)
 		}
 	}
 }
@@ -84,7 +86,7 @@ func TestAnExportThatFailsReplacesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, _, errs := vernier(t, "export", run, "--out", out, "--force", "--format", "npy,onnx")
-	if code != exitFailed || !strings.Contains(errs, "network.onnx is not a regular file") || strings.Contains(errs, "wrote") {
+	if code != cli.ExitFailed || !strings.Contains(errs, "network.onnx is not a regular file") || strings.Contains(errs, "wrote") {
 		t.Errorf("exit %d\n%s", code, errs)
 	}
 	if text, err := os.ReadFile(old); err != nil || string(text) != "old" {
@@ -96,7 +98,7 @@ func TestAnExportThatFailsReplacesNothing(t *testing.T) {
 	if err := os.Remove(filepath.Join(out, "network.onnx")); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := vernier(t, "export", run, "--out", out, "--force", "--format", "npy,onnx"); code != exitDone || !strings.Contains(errs, "wrote network.onnx to "+out) {
+	if code, _, errs := vernier(t, "export", run, "--out", out, "--force", "--format", "npy,onnx"); code != cli.ExitDone || !strings.Contains(errs, "wrote network.onnx to "+out) {
 		t.Errorf("exit %d\n%s", code, errs)
 	}
 	if text, err := os.ReadFile(old); err != nil || string(text) == "old" {

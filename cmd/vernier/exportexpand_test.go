@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/metric"
@@ -16,10 +18,10 @@ import (
 // What another tool reads of an expansion must give BRM's distances.
 func TestExpansionIsExported(t *testing.T) {
 	run, out := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "out")
-	if code, _, errs := vernier(t, quick(stripes(t, 10, 4), run, "--epochs", "1")...); code != exitDone {
+	if code, _, errs := vernier(t, quick(clitest.Stripes(t, 10, 4), run, "--epochs", "1")...); code != cli.ExitDone {
 		t.Fatalf("train: exit %d\n%s", code, errs)
 	}
-	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "0.001", "--out", out); code != exitDone || !strings.Contains(errs, "expansion.npy, expansion.json") {
+	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "0.001", "--out", out); code != cli.ExitDone || !strings.Contains(errs, "expansion.npy, expansion.json") {
 		t.Fatalf("export: exit %d\n%s", code, errs)
 	}
 	text, err := os.ReadFile(filepath.Join(out, "expansion.json"))
@@ -66,8 +68,8 @@ func TestExpansionOptionsAreChecked(t *testing.T) {
 		"want at least one of":  {"--format", ""},
 		"--expand needs rows":   {"--expand", "0.1", "--format", "onnx"},
 	} {
-		if code, _, errs := vernier(t, append([]string{"export", "missing"}, args...)...); code != exitUsage || !strings.Contains(errs, want) {
-			t.Errorf("%v: exit %d, want %d with %q; it says\n%s", args, code, exitUsage, want, errs)
+		if code, _, errs := vernier(t, append([]string{"export", "missing"}, args...)...); code != cli.ExitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%v: exit %d, want %d with %q; it says\n%s", args, code, cli.ExitUsage, want, errs)
 		}
 	}
 }
@@ -77,16 +79,16 @@ func TestRefusedExpansionLeavesNoFiles(t *testing.T) {
 	run, _ := trained(t)
 	out := filepath.Join(t.TempDir(), "out")
 	// The bound of the run's metric is known before its images are embedded.
-	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "2", "--out", out); code != exitUsage || !strings.HasPrefix(errs, "vernier: --expand 2: ") || !strings.Contains(errs, "less than 1,") {
-		t.Errorf("exit %d, want %d\n%s", code, exitUsage, errs)
+	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "2", "--out", out); code != cli.ExitUsage || !strings.HasPrefix(errs, "vernier: --expand 2: ") || !strings.Contains(errs, "less than 1,") {
+		t.Errorf("exit %d, want %d\n%s", code, cli.ExitUsage, errs)
 	}
 	if _, err := os.Stat(out); err == nil {
 		t.Error("the folder was made")
 	}
-	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "1e-12", "--out", out); code != exitFailed || !strings.Contains(errs, "frequencies") {
-		t.Errorf("exit %d, want %d\n%s", code, exitFailed, errs)
+	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "1e-12", "--out", out); code != cli.ExitFailed || !strings.Contains(errs, "frequencies") {
+		t.Errorf("exit %d, want %d\n%s", code, cli.ExitFailed, errs)
 	}
-	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "0.1", "--out", out); code != exitDone {
+	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "0.1", "--out", out); code != cli.ExitDone {
 		t.Errorf("the next try: exit %d\n%s", code, errs)
 	}
 }

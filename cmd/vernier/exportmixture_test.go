@@ -6,14 +6,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 )
 
 // TestARowThatIsCutOffIsFound: embed and linear transform leave a checksum that whatever
 // reads their files compares.
 func TestARowThatIsCutOffIsFound(t *testing.T) {
-	images, dir := stripes(t, 6, 4), t.TempDir()
+	images, dir := clitest.Stripes(t, 6, 4), t.TempDir()
 	run := filepath.Join(dir, "run")
-	if code, _, errs := vernier(t, quick(images, run)...); code != exitDone {
+	if code, _, errs := vernier(t, quick(images, run)...); code != cli.ExitDone {
 		t.Fatal(errs)
 	}
 	table, model, mapped := filepath.Join(dir, "t.csv"), filepath.Join(dir, "m.json"), filepath.Join(dir, "z.csv")
@@ -26,11 +29,11 @@ func TestARowThatIsCutOffIsFound(t *testing.T) {
 		{"linear", "fit", table, "--learner", "covariance", "--out", model},
 		{"linear", "transform", model, table, "--out", mapped},
 	} {
-		if code, _, errs := vernier(t, args...); code != exitDone {
+		if code, _, errs := vernier(t, args...); code != cli.ExitDone {
 			t.Fatalf("%v: %s", args, errs)
 		}
 	}
-	if code, _, errs := vernier(t, "linear", "transform", model, table, "--out", table); code != exitUsage || !strings.Contains(errs, "that is what the rows are made of") {
+	if code, _, errs := vernier(t, "linear", "transform", model, table, "--out", table); code != cli.ExitUsage || !strings.Contains(errs, "that is what the rows are made of") {
 		t.Errorf("transform of a table onto itself: exit %d\n%s", code, errs)
 	}
 	query, err := filepath.Glob(filepath.Join(images, "*", "*"))
@@ -42,14 +45,14 @@ func TestARowThatIsCutOffIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if code, _, errs := vernier(t, args...); code != exitDone {
+		if code, _, errs := vernier(t, args...); code != cli.ExitDone {
 			t.Errorf("%v: exit %d\n%s", args, code, errs)
 		}
 		if err := os.WriteFile(path, b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1], 0o644); err != nil {
 			t.Fatal(err)
 		}
 		name := filepath.Base(path)
-		if code, _, errs := vernier(t, args...); code != exitFailed || !strings.Contains(errs, name+" is not what "+name+".sha256 beside it says") {
+		if code, _, errs := vernier(t, args...); code != cli.ExitFailed || !strings.Contains(errs, name+" is not what "+name+".sha256 beside it says") {
 			t.Errorf("%v: exit %d\n%s", args, code, errs)
 		}
 	}
@@ -58,10 +61,10 @@ func TestARowThatIsCutOffIsFound(t *testing.T) {
 // TestAnExportIsOfOneModel: --force does not leave rows of one model beside the description
 // of another.
 func TestAnExportIsOfOneModel(t *testing.T) {
-	images, dir := stripes(t, 6, 4), t.TempDir()
+	images, dir := clitest.Stripes(t, 6, 4), t.TempDir()
 	first, second, out := filepath.Join(dir, "first"), filepath.Join(dir, "second"), filepath.Join(dir, "out")
 	for _, args := range [][]string{quick(images, first), quick(images, second, "--seed", "2"), {"export", first, "--out", out, "--format", "npy,safetensors,onnx"}} {
-		if code, _, errs := vernier(t, args...); code != exitDone {
+		if code, _, errs := vernier(t, args...); code != cli.ExitDone {
 			t.Fatal(errs)
 		}
 	}
@@ -70,7 +73,7 @@ func TestAnExportIsOfOneModel(t *testing.T) {
 		"would keep embeddings.npy, labels.npy, paths.npy, which are of another set of images":                                                  {first, "--format", "safetensors", "--split", "train"},
 	} {
 		before := contents(t, out)
-		if code, _, errs := vernier(t, append([]string{"export", "--out", out, "--force"}, args...)...); code != exitFailed || !strings.Contains(errs, says) {
+		if code, _, errs := vernier(t, append([]string{"export", "--out", out, "--force"}, args...)...); code != cli.ExitFailed || !strings.Contains(errs, says) {
 			t.Errorf("%v: exit %d\n%s", args, code, errs)
 		}
 		if after := contents(t, out); after != before {
@@ -78,7 +81,7 @@ func TestAnExportIsOfOneModel(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{first, "--format", "csv"}, {second, "--format", "npy,safetensors,csv,onnx"}} {
-		if code, _, errs := vernier(t, append([]string{"export", "--out", out, "--force"}, args...)...); code != exitDone {
+		if code, _, errs := vernier(t, append([]string{"export", "--out", out, "--force"}, args...)...); code != cli.ExitDone {
 			t.Errorf("%v: exit %d\n%s", args, code, errs)
 		}
 	}

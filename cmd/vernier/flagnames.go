@@ -1,6 +1,14 @@
 package main
 
-import "github.com/vernier-ml/vernier/internal/setting"
+import (
+	"github.com/sirupsen/logrus"
+
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/internal/setting"
+)
+
+// newReporter reports to log in lines that call settings by their flags.
+func newReporter(log *logrus.Logger) *cli.Reporter { return cli.NewReporter(log, flagOf) }
 
 // flagOf calls a setting by its flag: libraries do not know flags, and name the places of
 // settings in a configuration. A setting without a flag keeps its place.

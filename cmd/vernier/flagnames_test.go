@@ -39,7 +39,7 @@ func TestSettingsInMessagesAreFlags(t *testing.T) {
 	if err != nil || seen < 20 {
 		t.Errorf("%d names were seen (%v)", seen, err)
 	}
-	if got := errorText(setting.Errorf("lower %s: %w", setting.Name("optimizer.rate"), errors.New("x"))); got != "lower --rate: x" {
+	if got := program().ErrorText(setting.Errorf("lower %s: %w", setting.Name("optimizer.rate"), errors.New("x"))); got != "lower --rate: x" {
 		t.Errorf("a user reads %q", got)
 	}
 }

@@ -5,10 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 )
 
 func TestHomeFolderIsExpandedWhereNoShellDoes(t *testing.T) {
-	root := stripes(t, 4, 4)
+	root := clitest.Stripes(t, 4, 4)
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Setenv("USERPROFILE", home)
@@ -21,7 +24,7 @@ func TestHomeFolderIsExpandedWhereNoShellDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if code, _, errs := vernier(t, "data", "check", "folder:~/birds", "--train-classes=~/classes.txt"); code != exitDone {
+	if code, _, errs := vernier(t, "data", "check", "folder:~/birds", "--train-classes=~/classes.txt"); code != cli.ExitDone {
 		t.Errorf("data check: exit %d\n%s", code, errs)
 	}
 	for _, args := range [][]string{
@@ -31,7 +34,7 @@ func TestHomeFolderIsExpandedWhereNoShellDoes(t *testing.T) {
 		{"search", "~/run1", "--query=~/birds/class 00/0.png", "--data", "folder:~/birds"},
 	} {
 		args[1] = strings.Replace(args[1], "~", home, 1) // as a shell does
-		if code, _, errs := vernier(t, args...); code != exitDone {
+		if code, _, errs := vernier(t, args...); code != cli.ExitDone {
 			t.Errorf("%q: exit %d\n%s", args, code, errs)
 		}
 	}
@@ -40,7 +43,7 @@ func TestHomeFolderIsExpandedWhereNoShellDoes(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if code, _, errs := vernier(t, "data", "check", "folder:~/none"); code != exitFailed || !strings.Contains(errs, filepath.Join(home, "none")+": there is no such folder") {
+	if code, _, errs := vernier(t, "data", "check", "folder:~/none"); code != cli.ExitFailed || !strings.Contains(errs, filepath.Join(home, "none")+": there is no such folder") {
 		t.Errorf("exit %d\n%s", code, errs)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -41,9 +42,9 @@ holds and whether it is whole.`,
   vernier index --check birds.index --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if f.check != "" {
-				return takes(false)(cmd, args)
+				return cli.Takes(false)(cmd, args)
 			}
-			return takes(true, "RUN")(cmd, args)
+			return cli.Takes(true, "RUN")(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
 	}
@@ -87,14 +88,14 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	}
 	switch {
 	case f.out == "":
-		return usagef("--out is missing: say where the index is to be")
+		return cli.Usagef("--out is missing: say where the index is to be")
 	case sources == 0:
-		return usagef("which images? Give IMAGEs, --data SPEC, --split PART of the run's own, or --from FILE")
+		return cli.Usagef("which images? Give IMAGEs, --data SPEC, --split PART of the run's own, or --from FILE")
 	case sources > 1:
-		return usagef("IMAGEs, --data or --split, and --from: give one of them")
+		return cli.Usagef("IMAGEs, --data or --split, and --from: give one of them")
 	}
 	f.complete(cmd, log)
-	folder, eng, err := f.device.openRun(args[0], f.threads, log)
+	folder, eng, err := f.device.OpenRun(args[0], f.threads, log)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/sums"
 )
@@ -22,7 +23,7 @@ func TestIndexAndSearch(t *testing.T) {
 		t.Helper()
 		code, out, errs := vernier(t, append([]string{"index", run, "--out", index, "--json"}, args...)...)
 		var r indexReport
-		if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone || r.Added != wantAdded || r.Rows != wantRows {
+		if err := json.Unmarshal([]byte(out), &r); err != nil || code != cli.ExitDone || r.Added != wantAdded || r.Rows != wantRows {
 			t.Errorf("%v: exit %d, %v: %+v, want %d rows added, %d in all\n%s", args, code, err, r, wantAdded, wantRows, errs)
 		}
 	}
@@ -30,7 +31,7 @@ func TestIndexAndSearch(t *testing.T) {
 		t.Helper()
 		code, out, errs := vernier(t, append([]string{"search", run, "--json"}, args...)...)
 		var list []found
-		if err := json.Unmarshal([]byte(out), &list); err != nil || code != exitDone {
+		if err := json.Unmarshal([]byte(out), &list); err != nil || code != cli.ExitDone {
 			t.Fatalf("%v: exit %d, %v\n%s", args, code, err, errs)
 		}
 		return list
@@ -47,7 +48,7 @@ func TestIndexAndSearch(t *testing.T) {
 	add(0, 96, ".", "../class 07", "../class 06/../class 07/2.png", filepath.Join(link, "class 08"))
 	add(0, 96, "--data", "folder:../../"+filepath.Base(images))
 	twice := filepath.Join(dir, "twice.index")
-	if code, out, errs := vernier(t, "index", run, "--out", twice, "0.png", "./0.png", images+"/class 06/0.png", "1.png"); code != exitDone || !strings.Contains(out, "added 2 rows; it has 2") {
+	if code, out, errs := vernier(t, "index", run, "--out", twice, "0.png", "./0.png", images+"/class 06/0.png", "1.png"); code != cli.ExitDone || !strings.Contains(out, "added 2 rows; it has 2") {
 		t.Errorf("an image named three times: exit %d\n%s\n%s", code, out, errs)
 	}
 	near := search("--gallery", index, "--query", query, "-k", "3", filepath.Join(images, "class 08", "0.png"))
@@ -63,7 +64,7 @@ func TestIndexAndSearch(t *testing.T) {
 	}
 
 	// Every kind of gallery gives the same answer.
-	if code, _, errs := vernier(t, "export", run, "--out", filepath.Join(dir, "export")); code != exitDone {
+	if code, _, errs := vernier(t, "export", run, "--out", filepath.Join(dir, "export")); code != cli.ExitDone {
 		t.Fatal(errs)
 	}
 	want := search("--query", query, "-k", "5")[0].Neighbors
@@ -92,7 +93,7 @@ func TestIndexAndSearch(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, args := range [][]string{{"search", run, "--gallery", path, "--query", query}, {"index", run, "--from", path, "--out", filepath.Join(dir, "none.index")}} {
-				if code, _, errs := vernier(t, args...); code != exitFailed || !strings.Contains(errs, path+": embeddings."+f+" is not what SHA256SUMS beside it says") {
+				if code, _, errs := vernier(t, args...); code != cli.ExitFailed || !strings.Contains(errs, path+": embeddings."+f+" is not what SHA256SUMS beside it says") {
 					t.Errorf("%v: exit %d\n%s", args, code, errs)
 				}
 			}
@@ -101,7 +102,7 @@ func TestIndexAndSearch(t *testing.T) {
 			}
 		}
 		// A second export keeps the checksums of what it does not replace.
-		if code, _, errs := vernier(t, "export", run, "--out", filepath.Join(dir, "export"), "--format", "onnx,csv", "--force"); code != exitDone {
+		if code, _, errs := vernier(t, "export", run, "--out", filepath.Join(dir, "export"), "--format", "onnx,csv", "--force"); code != cli.ExitDone {
 			t.Fatal(errs)
 		}
 		sums, err := os.ReadFile(filepath.Join(dir, "export", sums.FolderFile))
@@ -110,7 +111,7 @@ func TestIndexAndSearch(t *testing.T) {
 		}
 	})
 	from := filepath.Join(dir, "from.index")
-	if code, out, errs := vernier(t, "index", run, "--out", from, "--from", filepath.Join(dir, "export", "embeddings.parquet")); code != exitDone || !strings.Contains(out, "added 48 rows") {
+	if code, out, errs := vernier(t, "index", run, "--out", from, "--from", filepath.Join(dir, "export", "embeddings.parquet")); code != cli.ExitDone || !strings.Contains(out, "added 48 rows") {
 		t.Errorf("exit %d\n%s\n%s", code, out, errs)
 	}
 	if got := search("--gallery", from, "--query", query, "-k", "5")[0].Neighbors; got[4] != want[4] {
@@ -118,7 +119,7 @@ func TestIndexAndSearch(t *testing.T) {
 	}
 
 	// The threshold marks what is the same.
-	if code, _, errs := vernier(t, "verify", run, "--calibrate", "eer", "--store"); code != exitDone {
+	if code, _, errs := vernier(t, "verify", run, "--calibrate", "eer", "--store"); code != cli.ExitDone {
 		t.Fatal(errs)
 	}
 	if n := search("--gallery", index, "--query", query)[0].Neighbors; n[0].Same == nil || !*n[0].Same {
@@ -127,23 +128,23 @@ func TestIndexAndSearch(t *testing.T) {
 
 	t.Run("another model is refused", func(t *testing.T) {
 		other := filepath.Join(dir, "other")
-		if code, _, errs := vernier(t, quick(images, other)...); code != exitDone {
+		if code, _, errs := vernier(t, quick(images, other)...); code != cli.ExitDone {
 			t.Fatal(errs)
 		}
 		for _, g := range []string{index, run, filepath.Join(dir, "export")} {
 			code, _, errs := vernier(t, "search", other, "--gallery", g, "--query", query)
-			if code != exitFailed || !strings.Contains(errs, "another model") || !strings.Contains(errs, g) {
+			if code != cli.ExitFailed || !strings.Contains(errs, "another model") || !strings.Contains(errs, g) {
 				t.Errorf("%s: exit %d\n%s", g, code, errs)
 			}
 		}
-		if code, _, errs := vernier(t, "index", other, "--out", index, images); code != exitFailed || !strings.Contains(errs, "another model") {
+		if code, _, errs := vernier(t, "index", other, "--out", index, images); code != cli.ExitFailed || !strings.Contains(errs, "another model") {
 			t.Errorf("index: exit %d\n%s", code, errs)
 		}
 		// Not even where there is nothing to add.
-		if code, out, errs := vernier(t, "index", other, "--out", index, filepath.Join(images, "class 06")); code != exitFailed || !strings.Contains(errs, "another model") {
+		if code, out, errs := vernier(t, "index", other, "--out", index, filepath.Join(images, "class 06")); code != cli.ExitFailed || !strings.Contains(errs, "another model") {
 			t.Errorf("index of known paths: exit %d\n%s\n%s", code, out, errs)
 		}
-		if code, _, errs := vernier(t, "index", other, "--out", index, "--from", filepath.Join(dir, "export")); code != exitFailed || !strings.Contains(errs, "another model") {
+		if code, _, errs := vernier(t, "index", other, "--out", index, "--from", filepath.Join(dir, "export")); code != cli.ExitFailed || !strings.Contains(errs, "another model") {
 			t.Errorf("index --from: exit %d\n%s", code, errs)
 		}
 	})
@@ -159,7 +160,7 @@ func TestIndexAndSearch(t *testing.T) {
 		}
 		for says, args := range map[string][]string{"no such file": {filepath.Join(dir, "none.png")}, "rows of 1 number": {"--from", broken}} {
 			code, _, errs := vernier(t, append([]string{"index", run, "--out", index, "--force"}, args...)...)
-			if after, err := os.ReadFile(index); code != exitFailed || !strings.Contains(errs, says) || err != nil || !bytes.Equal(after, before) {
+			if after, err := os.ReadFile(index); code != cli.ExitFailed || !strings.Contains(errs, says) || err != nil || !bytes.Equal(after, before) {
 				t.Errorf("%v: exit %d, %q, the index of before is there: %v", args, code, errs, bytes.Equal(after, before))
 			}
 		}
@@ -168,12 +169,12 @@ func TestIndexAndSearch(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, out, errs := vernier(t, "index", run, "--out", anew, "--force", filepath.Join(images, "class 06"))
-		if code != exitDone || !strings.Contains(out, "added 8 rows; it has 8 of 8 numbers") {
+		if code != cli.ExitDone || !strings.Contains(out, "added 8 rows; it has 8 of 8 numbers") {
 			t.Errorf("exit %d\n%s\n%s", code, out, errs)
 		}
 	})
 	t.Run("check", func(t *testing.T) {
-		if code, out, errs := vernier(t, "index", "--check", index); code != exitDone || !strings.Contains(out, "is whole: 96 rows of 8 numbers") {
+		if code, out, errs := vernier(t, "index", "--check", index); code != cli.ExitDone || !strings.Contains(out, "is whole: 96 rows of 8 numbers") {
 			t.Errorf("exit %d\n%s\n%s", code, out, errs)
 		}
 		b, err := os.ReadFile(index)
@@ -184,7 +185,7 @@ func TestIndexAndSearch(t *testing.T) {
 		if err := os.WriteFile(index, b, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if code, _, errs := vernier(t, "index", "--check", index); code != exitFailed || !strings.Contains(errs, "damaged") {
+		if code, _, errs := vernier(t, "index", "--check", index); code != cli.ExitFailed || !strings.Contains(errs, "damaged") {
 			t.Errorf("exit %d\n%s", code, errs)
 		}
 	})
@@ -197,26 +198,26 @@ func TestIndexAndSearchRefuseFlagsThatDoNotGoTogether(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"index"}, exitUsage, "RUN is missing"},
-		{[]string{"index", missing, "a.png"}, exitUsage, "--out is missing"},
-		{[]string{"index", missing, "--out", "x"}, exitUsage, "which images?"},
-		{[]string{"index", missing, "--out", "x", "a.png", "--split", "test"}, exitUsage, "give one of them"},
-		{[]string{"index", missing, "--out", "x", "--data", "glyphs", "--from", "y.npy"}, exitUsage, "give one of them"},
-		{[]string{"index", missing, "--check", "x"}, exitUsage, "unexpected argument"},
-		{[]string{"index", "--check", missing}, exitFailed, "missing"},
-		{[]string{"index", missing, "--out", "x", "a.png"}, exitFailed, "there is no folder"},
-		{[]string{"search"}, exitUsage, "RUN is missing"},
-		{[]string{"search", missing}, exitUsage, "--query is missing"},
-		{[]string{"search", missing, "--query", "a.png", "-k", "0"}, exitUsage, "want 1 to"},
-		{[]string{"search", missing, "--query", "a.png", "--gallery", "x", "--data", "glyphs"}, exitUsage, "give one of them"},
-		{[]string{"search", missing, "--query", "a.png"}, exitFailed, "there is no folder"},
-		{[]string{"embed", missing, "a.png", "--format", "parquet"}, exitUsage, "--format parquet needs --out"},
-		{[]string{"embed", missing, "a.png", "--format", "xls"}, exitUsage, "safetensors"},
-		{[]string{"embed", missing, "a.png", "--out", "x.xyz"}, exitUsage, "ends in .parquet, .safetensors, .npz, .npy, .csv, .json"},
-		{[]string{"embed", missing, "a.png", "--out", "rows"}, exitUsage, "or say with --format"},
-		{[]string{"embed", missing, "a.png", "--out", "x.npy", "--format", "csv"}, exitUsage, "ends like a file of npy"},
-		{[]string{"embed", missing, "a.png", "--out", "x.xyz", "--format", "csv"}, exitFailed, "there is no folder"},
-		{[]string{"embed", missing, "a.png", "--out", "x.CSV"}, exitFailed, "there is no folder"},
+		{[]string{"index"}, cli.ExitUsage, "RUN is missing"},
+		{[]string{"index", missing, "a.png"}, cli.ExitUsage, "--out is missing"},
+		{[]string{"index", missing, "--out", "x"}, cli.ExitUsage, "which images?"},
+		{[]string{"index", missing, "--out", "x", "a.png", "--split", "test"}, cli.ExitUsage, "give one of them"},
+		{[]string{"index", missing, "--out", "x", "--data", "glyphs", "--from", "y.npy"}, cli.ExitUsage, "give one of them"},
+		{[]string{"index", missing, "--check", "x"}, cli.ExitUsage, "unexpected argument"},
+		{[]string{"index", "--check", missing}, cli.ExitFailed, "missing"},
+		{[]string{"index", missing, "--out", "x", "a.png"}, cli.ExitFailed, "there is no folder"},
+		{[]string{"search"}, cli.ExitUsage, "RUN is missing"},
+		{[]string{"search", missing}, cli.ExitUsage, "--query is missing"},
+		{[]string{"search", missing, "--query", "a.png", "-k", "0"}, cli.ExitUsage, "want 1 to"},
+		{[]string{"search", missing, "--query", "a.png", "--gallery", "x", "--data", "glyphs"}, cli.ExitUsage, "give one of them"},
+		{[]string{"search", missing, "--query", "a.png"}, cli.ExitFailed, "there is no folder"},
+		{[]string{"embed", missing, "a.png", "--format", "parquet"}, cli.ExitUsage, "--format parquet needs --out"},
+		{[]string{"embed", missing, "a.png", "--format", "xls"}, cli.ExitUsage, "safetensors"},
+		{[]string{"embed", missing, "a.png", "--out", "x.xyz"}, cli.ExitUsage, "ends in .parquet, .safetensors, .npz, .npy, .csv, .json"},
+		{[]string{"embed", missing, "a.png", "--out", "rows"}, cli.ExitUsage, "or say with --format"},
+		{[]string{"embed", missing, "a.png", "--out", "x.npy", "--format", "csv"}, cli.ExitUsage, "ends like a file of npy"},
+		{[]string{"embed", missing, "a.png", "--out", "x.xyz", "--format", "csv"}, cli.ExitFailed, "there is no folder"},
+		{[]string{"embed", missing, "a.png", "--out", "x.CSV"}, cli.ExitFailed, "there is no folder"},
 	} {
 		if code, _, errs := vernier(t, c.args...); code != c.code || !strings.Contains(errs, c.says) {
 			t.Errorf("%v: exit %d, want %d with %q; it says\n%s", c.args, code, c.code, c.says, errs)

@@ -14,10 +14,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 )
 
-// program is a command line of the program in a process of its own.
-func program(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
+// binary is a command line of the binary in a process of its own.
+func binary(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -39,7 +42,7 @@ func survive(t *testing.T, args []string, folder string, kills int, most time.Du
 		if _, err := os.Stat(filepath.Join(folder, "config.json")); err == nil {
 			args = []string{"train", "--resume", folder, "--quiet", "--save-every", "20ms"}
 		}
-		cmd, said := program(t, args...)
+		cmd, said := binary(t, args...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -80,11 +83,11 @@ func TestAKilledRunEndsAsOneThatWasLeftAlone(t *testing.T) {
 		}
 		kills = n
 	}
-	data := stripes(t, 10, 8)
+	data := clitest.Stripes(t, 10, 8)
 	dir := t.TempDir()
 	whole := filepath.Join(dir, "whole")
 	more := []string{"--epochs", "6", "--loss", "proxy-anchor", "--warmup-epochs", "1", "--quiet", "--save-every", "20ms"}
-	if code, _, errs := vernier(t, quick(data, whole, more...)...); code != exitDone {
+	if code, _, errs := vernier(t, quick(data, whole, more...)...); code != cli.ExitDone {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
 	r := rand.New(rand.NewPCG(5, uint64(kills)))
@@ -114,10 +117,10 @@ func TestAKilledRunEndsAsOneThatWasLeftAlone(t *testing.T) {
 }
 
 func TestSignalsSaveAndExitWithTheirNumber(t *testing.T) {
-	data := stripes(t, 10, 8)
+	data := clitest.Stripes(t, 10, 8)
 	for sig, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		folder := filepath.Join(t.TempDir(), "run")
-		cmd, said := program(t, quick(data, folder, "--epochs", "500")...)
+		cmd, said := binary(t, quick(data, folder, "--epochs", "500")...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}

@@ -12,14 +12,16 @@ import (
 	"testing"
 
 	root "github.com/vernier-ml/vernier" // vernier runs a command here
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 )
 
 // Package vernier embeds as the commands do, to the bit, and says of two images what
 // they say. Pictures larger than those that training keeps are brought to that size first.
 func TestTheLibraryEmbedsAsTheCommandsDo(t *testing.T) {
-	images := stripes(t, 12, 4)
+	images := clitest.Stripes(t, 12, 4)
 	run := filepath.Join(t.TempDir(), "run")
-	if code, _, errs := vernier(t, quick(images, run)...); code != exitDone {
+	if code, _, errs := vernier(t, quick(images, run)...); code != cli.ExitDone {
 		t.Fatal(errs)
 	}
 	large := filepath.Join(t.TempDir(), "large.png")
@@ -27,7 +29,7 @@ func TestTheLibraryEmbedsAsTheCommandsDo(t *testing.T) {
 	paths := []string{large, filepath.Join(images, "class 00", "1.png"), filepath.Join(images, "class 03", "2.png")}
 
 	code, out, errs := vernier(t, append([]string{"embed", run, "--format", "json"}, paths...)...)
-	if code != exitDone {
+	if code != cli.ExitDone {
 		t.Fatal(errs)
 	}
 	var want [][]float32
@@ -47,7 +49,7 @@ func TestTheLibraryEmbedsAsTheCommandsDo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := vernier(t, "export", run, "--format", "safetensors"); code != exitDone {
+	if code, _, errs := vernier(t, "export", run, "--format", "safetensors"); code != cli.ExitDone {
 		t.Fatal(errs)
 	}
 	for _, path := range []string{run, filepath.Join(run, "best.safetensors"), moved, filepath.Join(run, "export", "model.safetensors")} {
@@ -61,7 +63,7 @@ func TestTheLibraryEmbedsAsTheCommandsDo(t *testing.T) {
 			t.Errorf("%s: other rows than vernier embed prints, %v", path, err)
 		}
 		code, out, errs := vernier(t, "verify", run, paths[0], paths[1], "--threshold", "1e9", "--json")
-		if code != exitDone {
+		if code != cli.ExitDone {
 			t.Fatal(errs)
 		}
 		var said verdict
@@ -78,11 +80,11 @@ func TestTheLibraryEmbedsAsTheCommandsDo(t *testing.T) {
 	}
 
 	index := filepath.Join(t.TempDir(), "some.index")
-	if code, _, errs := vernier(t, "index", run, "--out", index, images); code != exitDone {
+	if code, _, errs := vernier(t, "index", run, "--out", index, images); code != cli.ExitDone {
 		t.Fatal(errs)
 	}
 	code, out, errs = vernier(t, "search", run, "--gallery", index, "--query", large, "--json", "-k", "7")
-	if code != exitDone {
+	if code != cli.ExitDone {
 		t.Fatal(errs)
 	}
 	var list []found

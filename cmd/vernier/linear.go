@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/linear"
@@ -34,7 +35,7 @@ All of it computes on the CPU.`,
 		Example: `  vernier linear compare vehicle.csv --learners euclidean,lda,lmnn,brm-r
   vernier linear fit vehicle.csv --learner brm-r --out vehicle.json
   vernier linear transform vehicle.json new.csv --out mapped.csv`,
-		Args: knownCommand,
+		Args: cli.KnownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newLinearFit(log), newLinearEval(log), newLinearCompare(log), newLinearTransform(log), newLinearList())
@@ -47,7 +48,7 @@ func newLinearList() *cobra.Command {
 		Short:   "List the learners and their settings",
 		Long:    "List what --learner takes, and the settings of each that --param takes.",
 		Example: "  vernier linear list",
-		Args:    takes(false),
+		Args:    cli.Takes(false),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			t := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 3, ' ', 0)
 			for _, name := range linear.Names() {
@@ -60,61 +61,6 @@ func newLinearList() *cobra.Command {
 			return t.Flush()
 		},
 	}
-}
-
-// tableFlags say how a table is read and encoded.
-type tableFlags struct {
-	read       linear.ReadOptions
-	encode     linear.EncodeOptions
-	header     string
-	decimal    string
-	missing    string
-	components int
-	threads    int
-	seed       uint64
-}
-
-func (f *tableFlags) add(cmd *cobra.Command) {
-	f.addRead(cmd)
-	fl := cmd.Flags()
-	fl.StringVar(&f.missing, "missing", "refuse", "what becomes of missing values: refuse, mean or median of the training rows")
-	fl.BoolVar(&f.encode.Raw, "raw", false, "take the columns as they are instead of standardising them")
-	fl.IntVar(&f.components, "components", 0, "first project rows to this number of principal components of the training rows")
-	fl.Uint64Var(&f.seed, "seed", 0, "seed of everything that is drawn")
-}
-
-func (f *tableFlags) addRead(cmd *cobra.Command) {
-	fl := cmd.Flags()
-	fl.StringVar(&f.read.Label, "label", "", "name of the label column (default: label, class or target, else the last, if it holds words or whole numbers that come back)")
-	fl.StringVar(&f.header, "header", "auto", "does the first line name the columns: auto, yes or no")
-	fl.StringVar(&f.decimal, "decimal", "auto", "decimal mark of numbers: auto (the one the table has), point or comma")
-	fl.StringSliceVar(&f.read.Categorical, "categorical", nil, "columns whose numbers are codes, separated by commas")
-	fl.StringSliceVar(&f.read.Drop, "drop", nil, "columns to leave out, separated by commas")
-	fl.IntVar(&f.threads, "threads", 0, cpuThreads)
-}
-
-func (f *tableFlags) complete() {
-	f.read.Header = map[string]linear.Header{"auto": linear.Auto, "yes": linear.WithHeader, "no": linear.NoHeader}[f.header]
-	f.read.Decimal = map[string]rune{"point": '.', "comma": ','}[f.decimal]
-	f.encode.Missing = linear.Missing(f.missing)
-}
-
-// table reads a table and says how it was understood. toLearn warns of columns that
-// are probably no features.
-func (f *tableFlags) table(log *logrus.Logger, path string, toLearn bool) (*linear.Table, error) {
-	t, err := linear.ReadTableFile(path, f.read)
-	if err != nil {
-		return nil, err
-	}
-	for _, n := range t.Notes {
-		log.Infof("%s: %s", path, n)
-	}
-	if toLearn {
-		for _, s := range t.Suspects() {
-			log.Warnf("%s: %s (--drop, --categorical)", path, s)
-		}
-	}
-	return t, nil
 }
 
 // featureText lists the encoded columns that a metric is learnt on.
@@ -133,7 +79,7 @@ func parseParams(params []string) (map[string]string, error) {
 	for _, p := range params {
 		name, value, ok := strings.Cut(p, "=")
 		if !ok || name == "" {
-			return nil, usagef("--param %q: want name=value", p)
+			return nil, cli.Usagef("--param %q: want name=value", p)
 		}
 		out[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
@@ -151,7 +97,7 @@ func newLinearLearner(name string, params []string, env linear.Env) (linear.Lear
 		l, err = linear.Configure(l, settings)
 	}
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, &cli.UsageError{Err: err}
 	}
 	return l, nil
 }
@@ -178,17 +124,6 @@ func everyRow(n int) []int {
 	return rows
 }
 
-// warnConstant names columns that say nothing.
-func warnConstant(log *logrus.Logger, columns []string) {
-	if len(columns) > 0 {
-		shown := columns
-		if len(shown) > 10 {
-			shown = append(append([]string{}, shown[:10]...), "...")
-		}
-		log.Warnf("%s: %s", plural.Of(len(columns), "constant column"), strings.Join(shown, ", "))
-	}
-}
-
 // labelled returns the rows of known label and their labels.
 func labelled(t *linear.Table) (rows, labels []int) {
 	for i, y := range t.Labels {
@@ -198,16 +133,6 @@ func labelled(t *linear.Table) (rows, labels []int) {
 		}
 	}
 	return rows, labels
-}
-
-// withEngine runs f with an engine.
-func withEngine(threads int, f func(linear.Engine) error) error {
-	eng, err := newEngine(threads)
-	if err != nil {
-		return err
-	}
-	defer eng.Close()
-	return f(eng)
 }
 
 // knnError is the share of labelled rows that their K nearest other rows get

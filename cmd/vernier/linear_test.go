@@ -3,31 +3,16 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 )
 
-// rowsOf writes a table of two classes that differ in one of five columns.
-func rowsOf(t *testing.T, name string, n int, seed uint64) string {
-	t.Helper()
-	r := rand.New(rand.NewPCG(seed, 1))
-	var b strings.Builder
-	b.WriteString("a,b,c,d,colour,kind\n")
-	for i := range n {
-		fmt.Fprintf(&b, "%.4f,%.4f,%.4f,7,%s,class %d\n", float64(i%2)+.15*r.NormFloat64(), 9*r.NormFloat64(), 9*r.NormFloat64(), []string{"red", "blue"}[r.IntN(2)], i%2)
-	}
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 func TestLinearFitEvalTransform(t *testing.T) {
-	train, test := rowsOf(t, "train.csv", 80, 1), rowsOf(t, "test.csv", 40, 2)
+	train, test := clitest.Rows(t, "train.csv", 80, 1), clitest.Rows(t, "test.csv", 40, 2)
 	model := filepath.Join(t.TempDir(), "m.json")
 	code, _, errs := vernier(t, "linear", "fit", train, "--label", "kind", "--learner", "lda", "--out", model)
 	if code != 0 || !strings.Contains(errs, "1 constant column: d") {
@@ -59,7 +44,7 @@ func TestLinearFitEvalTransform(t *testing.T) {
 }
 
 func TestLinearCompare(t *testing.T) {
-	table, dir := rowsOf(t, "t.csv", 60, 3), t.TempDir()
+	table, dir := clitest.Rows(t, "t.csv", 60, 3), t.TempDir()
 	md, plot := filepath.Join(dir, "c.md"), filepath.Join(dir, "c.png")
 	code, out, errs := vernier(t, "linear", "compare", table, "--learners", "euclidean,lda", "--reference", "lda", "--trials", "3", "--markdown", md, "--plot", plot)
 	if code != 0 || !strings.Contains(out, "3 random splits") {
@@ -76,7 +61,7 @@ func TestLinearCompare(t *testing.T) {
 
 // TestLinearCompareWithoutTheUsualReference leaves the reference learner out.
 func TestLinearCompareWithoutTheUsualReference(t *testing.T) {
-	table := rowsOf(t, "t.csv", 60, 3)
+	table := clitest.Rows(t, "t.csv", 60, 3)
 	code, out, errs := vernier(t, "linear", "compare", table, "--learners", "euclidean,lda", "--trials", "2")
 	if code != 0 || strings.Contains(out, "win/tie/loss") || !strings.Contains(out, "2 random splits") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
@@ -84,7 +69,7 @@ func TestLinearCompareWithoutTheUsualReference(t *testing.T) {
 }
 
 func TestLinearEvalNeedsRows(t *testing.T) {
-	table, model := rowsOf(t, "t.csv", 20, 5), filepath.Join(t.TempDir(), "m.json")
+	table, model := clitest.Rows(t, "t.csv", 20, 5), filepath.Join(t.TempDir(), "m.json")
 	if code, _, errs := vernier(t, "linear", "fit", table, "--label", "kind", "--learner", "euclidean", "--out", model); code != 0 {
 		t.Fatal(errs)
 	}
@@ -103,7 +88,7 @@ func TestLinearEvalNeedsRows(t *testing.T) {
 }
 
 func TestLinearMistakesAreNamed(t *testing.T) {
-	table := rowsOf(t, "t.csv", 10, 4)
+	table := clitest.Rows(t, "t.csv", 10, 4)
 	bad := filepath.Join(t.TempDir(), "bad.csv")
 	if err := os.WriteFile(bad, []byte("a,b,label\n1,2,x\n3,oops,y\n5,6,x\n"), 0o644); err != nil {
 		t.Fatal(err)

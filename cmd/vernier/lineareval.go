@@ -7,6 +7,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/linear"
 )
@@ -27,7 +28,7 @@ type linearFigures struct {
 }
 
 func newLinearEval(log *logrus.Logger) *cobra.Command {
-	f := &tableFlags{}
+	f := &cli.TableFlags{}
 	var asJSON bool
 	var k, pairs int
 	var train string
@@ -39,29 +40,29 @@ distance tells similar from dissimilar pairs of its rows. Neighbours are the
 other rows of the table, or those of --train.`,
 		Example: `  vernier linear eval vehicle.json new.csv --train vehicle.csv
   vernier linear eval vehicle.json new.csv --json`,
-		Args: takes(false, "MODEL", "TABLE"),
+		Args: cli.Takes(false, "MODEL", "TABLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.complete()
+			f.Complete()
 			m, err := readLinearModel(args[0])
 			if err != nil {
 				return err
 			}
-			t, err := f.table(log, args[1], false)
+			t, err := f.Table(log, args[1], false)
 			if err != nil {
 				return err
 			}
 			r := m.Result()
 			fig := linearFigures{Model: args[0], Table: t.Name, Metric: m.Metric.String(), K: k, Against: "the other rows of the table"}
-			err = withEngine(f.threads, func(eng linear.Engine) error {
+			err = cli.WithCPU(f.Threads, func(eng linear.Engine) error {
 				var share float64
 				if train == "" {
 					if rows, _ := labelled(t); k >= len(rows) {
-						return usagef("--k %d: a labelled row has %s", k, plural.Of(len(rows)-1, "other"))
+						return cli.Usagef("--k %d: a labelled row has %s", k, plural.Of(len(rows)-1, "other"))
 					}
 					share, fig.Rows, err = knnError(cmd.Context(), eng, r, m.Encoder, t, k)
 				} else {
 					fig.Against = train
-					share, fig.Rows, err = f.against(cmd, log, eng, m, r, train, t, k)
+					share, fig.Rows, err = against(f, cmd, log, eng, m, r, train, t, k)
 				}
 				fig.Error = 100 * share
 				return err
@@ -69,7 +70,7 @@ other rows of the table, or those of --train.`,
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[1], err)
 			}
-			if err := fig.verify(m, r, t, pairs, f.seed); err != nil {
+			if err := fig.verify(m, r, t, pairs, f.Seed); err != nil {
 				return fmt.Errorf("%s: %w", args[1], err)
 			}
 			if asJSON {
@@ -82,8 +83,8 @@ other rows of the table, or those of --train.`,
 			return err
 		},
 	}
-	f.addRead(cmd)
-	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "seed of the drawn pairs")
+	f.AddRead(cmd)
+	cmd.Flags().Uint64Var(&f.Seed, "seed", 0, "seed of the drawn pairs")
 	cmd.Flags().IntVar(&k, "k", 5, "number of nearest neighbors that vote")
 	cmd.Flags().IntVar(&pairs, "pairs", 10000, "pairs of each kind to draw")
 	cmd.Flags().StringVar(&train, "train", "", "table among whose rows the nearest neighbors are looked for")
@@ -92,14 +93,14 @@ other rows of the table, or those of --train.`,
 }
 
 // against measures rows of t by their neighbours in another table.
-func (f *tableFlags) against(cmd *cobra.Command, log *logrus.Logger, eng linear.Engine, m *linear.Model, r *linear.Result, train string, t *linear.Table, k int) (float64, int, error) {
-	g, err := f.table(log, train, false)
+func against(f *cli.TableFlags, cmd *cobra.Command, log *logrus.Logger, eng linear.Engine, m *linear.Model, r *linear.Result, train string, t *linear.Table, k int) (float64, int, error) {
+	g, err := f.Table(log, train, false)
 	if err != nil {
 		return 0, 0, err
 	}
 	galleryRows, galleryLabels := labelled(g)
 	if k > len(galleryRows) {
-		return 0, 0, usagef("--k %d: %s has %s", k, train, plural.Of(len(galleryRows), "labelled row"))
+		return 0, 0, cli.Usagef("--k %d: %s has %s", k, train, plural.Of(len(galleryRows), "labelled row"))
 	}
 	rows, labels := labelled(t)
 	x, err := m.Encoder.Encode(g, galleryRows)

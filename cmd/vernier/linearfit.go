@@ -7,13 +7,14 @@ import (
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/linear"
 )
 
 func newLinearFit(log *logrus.Logger) *cobra.Command {
-	f := &tableFlags{}
+	f := &cli.TableFlags{}
 	var learner, out string
 	var params []string
 	cmd := &cobra.Command{
@@ -24,39 +25,39 @@ columns, as a JSON file. Rows without label are kept out of what needs labels.`,
 		Example: `  vernier linear fit vehicle.csv --out vehicle.json
   vernier linear fit german.csv --learner lmnn --param k=5 --out german.json
   vernier linear fit rows.csv.gz --label kind --missing median --learner brm-c --param restriction=softsign --out rows.json`,
-		Args: takes(false, "TABLE"),
+		Args: cli.Takes(false, "TABLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.complete()
+			f.Complete()
 			if out == "" {
-				return usagef("--out is missing: where to write the model")
+				return cli.Usagef("--out is missing: where to write the model")
 			}
-			return withEngine(f.threads, func(eng linear.Engine) error {
-				l, err := newLinearLearner(learner, params, linear.Env{Seed: f.seed, Engine: eng})
+			return cli.WithCPU(f.Threads, func(eng linear.Engine) error {
+				l, err := newLinearLearner(learner, params, linear.Env{Seed: f.Seed, Engine: eng})
 				if err != nil {
 					return err
 				}
-				t, err := f.table(log, args[0], true)
+				t, err := f.Table(log, args[0], true)
 				if err != nil {
 					return err
 				}
 				rows := everyRow(t.Rows())
-				e, err := linear.FitEncoder(t, rows, f.encode)
+				e, err := linear.FitEncoder(t, rows, f.Encode)
 				if err != nil {
 					return fmt.Errorf("%s: %w", args[0], err)
 				}
 				log.Info(featureText(e.Names()))
-				warnConstant(log, e.Constant)
+				cli.WarnConstant(log, e.Constant)
 				x, err := e.Encode(t, rows)
 				if err != nil {
 					return fmt.Errorf("%s: %w", args[0], err)
 				}
 				var project *mat.Dense
-				if f.components > 0 {
-					if project, err = linear.Principal(x, f.components); err != nil {
+				if f.Components > 0 {
+					if project, err = linear.Principal(x, f.Components); err != nil {
 						return err
 					}
-					if got, d := project.RawMatrix().Rows, x.RawMatrix().Cols; got < f.components {
-						log.Warnf("--components %d: the training rows have %d columns and vary in %s only: %s", f.components, d, plural.Of(got, "direction"), "these are all taken")
+					if got, d := project.RawMatrix().Rows, x.RawMatrix().Cols; got < f.Components {
+						log.Warnf("--components %d: the training rows have %d columns and vary in %s only: %s", f.Components, d, plural.Of(got, "direction"), "these are all taken")
 					}
 					var z mat.Dense
 					z.Mul(x, project.T())
@@ -89,7 +90,7 @@ columns, as a JSON file. Rows without label are kept out of what needs labels.`,
 			})
 		},
 	}
-	f.add(cmd)
+	f.Add(cmd)
 	cmd.Flags().StringVar(&learner, "learner", "brm-r", "learner; vernier linear list shows them")
 	cmd.Flags().StringArrayVar(&params, "param", nil, "setting of the learner as name=value; may be repeated")
 	cmd.Flags().StringVar(&out, "out", "", "model file to write, in JSON")

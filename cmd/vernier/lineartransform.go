@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/sums"
 	"github.com/vernier-ml/vernier/internal/wholefile"
@@ -19,7 +20,7 @@ import (
 )
 
 func newLinearTransform(log *logrus.Logger) *cobra.Command {
-	f := &tableFlags{}
+	f := &cli.TableFlags{}
 	var out string
 	cmd := &cobra.Command{
 		Use:   "transform MODEL TABLE --out FILE",
@@ -27,22 +28,22 @@ func newLinearTransform(log *logrus.Logger) *cobra.Command {
 		Long: `Write the rows of a table after the learnt linear map as CSV: columns z1, z2, ...
 and the label where there is one. Compare them with the metric that is printed.`,
 		Example: "  vernier linear transform vehicle.json new.csv --out mapped.csv",
-		Args:    takes(false, "MODEL", "TABLE"),
+		Args:    cli.Takes(false, "MODEL", "TABLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.complete()
+			f.Complete()
 			if out == "" {
-				return usagef("--out is missing: where to write the rows")
+				return cli.Usagef("--out is missing: where to write the rows")
 			}
 			for _, in := range args {
 				if sameFile(in, out) {
-					return usagef("--out %s: that is what the rows are made of; it would be lost", out)
+					return cli.Usagef("--out %s: that is what the rows are made of; it would be lost", out)
 				}
 			}
 			m, err := readLinearModel(args[0])
 			if err != nil {
 				return err
 			}
-			t, err := f.table(log, args[1], false)
+			t, err := f.Table(log, args[1], false)
 			if err != nil {
 				return err
 			}
@@ -63,8 +64,8 @@ and the label where there is one. Compare them with the metric that is printed.`
 			return nil
 		},
 	}
-	f.addRead(cmd)
-	cmd.Flags().BoolVar(&f.read.NoLabel, "no-label", false, "the table has no label column")
+	f.AddRead(cmd)
+	cmd.Flags().BoolVar(&f.Read.NoLabel, "no-label", false, "the table has no label column")
 	cmd.Flags().StringVar(&out, "out", "", "CSV file to write")
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/metric"
 )
@@ -76,7 +77,7 @@ func findLoss(name string, all, terms []losses.Info) (info losses.Info, term boo
 		}
 		names = append(names, info.Name)
 	}
-	return info, false, usagef("unknown loss %q, want one of %s", name, strings.Join(names, ", "))
+	return info, false, cli.Usagef("unknown loss %q, want one of %s", name, strings.Join(names, ", "))
 }
 
 func listLosses(w io.Writer, all, terms []losses.Info) error {
@@ -149,7 +150,7 @@ func writeJSON(w io.Writer, v any) error {
 // atMostOne takes one optional name.
 func atMostOne(_ *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usagef("unexpected argument %q", args[1])
+		return cli.Usagef("unexpected argument %q", args[1])
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/metric"
 )
@@ -23,7 +24,7 @@ func TestEveryLossTermAndMetricIsListedAndDescribed(t *testing.T) {
 	}
 	for _, info := range append(infos, losses.ListTerms()...) {
 		code, out, errs := vernier(t, "losses", info.Name, "--metric", "cosine")
-		if code != exitDone || !strings.Contains(out, info.Source) || !strings.Contains(list, "  "+info.Name+" ") {
+		if code != cli.ExitDone || !strings.Contains(out, info.Source) || !strings.Contains(list, "  "+info.Name+" ") {
 			t.Errorf("losses %s: exit %d\n%s%s", info.Name, code, out, errs)
 		}
 		for _, p := range info.Params {
@@ -36,7 +37,7 @@ func TestEveryLossTermAndMetricIsListedAndDescribed(t *testing.T) {
 	for _, info := range metric.Infos() {
 		name := info.Metric.Kind.String()
 		code, out, _ := vernier(t, "metrics", name)
-		if code != exitDone || !strings.Contains(out, info.Formula) || !strings.Contains(list, name) {
+		if code != cli.ExitDone || !strings.Contains(out, info.Formula) || !strings.Contains(list, name) {
 			t.Errorf("metrics %s: exit %d\n%s", name, code, out)
 		}
 	}
@@ -55,7 +56,7 @@ func TestDefaultsAreThoseOfTheMetricAndScale(t *testing.T) {
 		{[]string{"metrics", "brm", "--scale", "2"}, "0.7211"},
 		{[]string{"metrics", "snr"}, "not symmetric"},
 	} {
-		if code, out, errs := vernier(t, c.args...); code != exitDone || !strings.Contains(out, c.want) {
+		if code, out, errs := vernier(t, c.args...); code != cli.ExitDone || !strings.Contains(out, c.want) {
 			t.Errorf("%v: exit %d, want %s in\n%s%s", c.args, code, c.want, out, errs)
 		}
 	}
@@ -121,7 +122,7 @@ func TestWrongLossSettingsAreRefusedWithWhatIsRight(t *testing.T) {
 		{train("--memory-start", "5"), "needs a size"},
 		{train("--normalization", "columns"), "coordinates"},
 	} {
-		if code, _, errs := vernier(t, c.args...); code != exitUsage || !strings.Contains(errs, c.says) {
+		if code, _, errs := vernier(t, c.args...); code != cli.ExitUsage || !strings.Contains(errs, c.says) {
 			t.Errorf("%v: exit %d, want %q in\n%s", c.args, code, c.says, errs)
 		}
 	}
@@ -157,7 +158,7 @@ func TestCollapsedEmbeddingsAreReported(t *testing.T) {
 	for _, metric := range []string{"brm", "euclidean"} {
 		run := filepath.Join(t.TempDir(), "run")
 		code, _, errs := vernier(t, quick(root, run, "--metric", metric, "--loss", "triplet", "--loss-param", "mining=batch-hard", "--validation", "0", "--epochs", "1")...)
-		if code != exitDone || !strings.Contains(errs, "have collapsed: distance between images of a batch is 0 everywhere") {
+		if code != cli.ExitDone || !strings.Contains(errs, "have collapsed: distance between images of a batch is 0 everywhere") {
 			t.Errorf("%s: exit %d\n%s", metric, code, errs)
 		}
 		log, err := os.ReadFile(filepath.Join(run, "log.jsonl"))

@@ -2,138 +2,46 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
 	"os"
-	"os/signal"
-	"strings"
-	"syscall"
 
 	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
 
-	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/internal/bench"
-	"github.com/vernier-ml/vernier/internal/home"
-	"github.com/vernier-ml/vernier/internal/nametext"
 )
-
-// Exit codes. An interrupted run exits with 128 plus the signal's number.
-const (
-	exitDone      = 0
-	exitFailed    = 1
-	exitUsage     = 2
-	exitDifferent = 3 // verify: the images are not of the same
-)
-
-// errDifferent ends a command that has said all there is to say.
-var errDifferent = errors.New("the images are different")
 
 func main() {
 	if code, is := bench.AsPeer(); is {
 		os.Exit(code)
 	}
-	ctx, stop := withSignals(context.Background())
-	code := execute(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	program().Main()
 }
 
-// execute executes one command line and returns the exit code.
-func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	log := logrus.New()
-	log.SetOutput(stderr)
-	log.SetFormatter(plainFormatter{})
-	root := newRoot(log)
-	root.SetArgs(expandHome(args))
-	root.SetOut(stdout)
-	root.SetErr(stderr)
-	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil {
-		return exitDone
-	}
-	if errors.Is(err, errDifferent) {
-		return exitDifferent
-	}
-	var sig *signalError
-	if errors.As(context.Cause(ctx), &sig) && errors.Is(err, context.Canceled) {
-		if hint := new(hintError); errors.As(err, &hint) {
-			fmt.Fprintln(stderr, nametext.Lines(hint.hint))
-		} else {
-			fmt.Fprintln(stderr, "interrupted")
-		}
-		return 128 + int(sig.Signal)
-	}
-	fmt.Fprintf(stderr, "vernier: %s\n", nametext.Lines(errorText(err)))
-	if bad := new(data.ImageError); errors.As(err, &bad) && offers(cmd, "max-bad") && !strings.Contains(err.Error(), "--max-bad") {
-		fmt.Fprintln(stderr, "--max-bad N leaves up to N unreadable images out, and lists them")
-	}
-	if isUsage(err) {
-		fmt.Fprintf(stderr, "see '%s --help'\n", cmd.CommandPath())
-		return exitUsage
-	}
-	return exitFailed
+// program is vernier with all of its commands.
+func program() *cli.Program {
+	return &cli.Program{Root: newRoot, Limits: flagLimits(), Flag: flagOf, Hint: hint, Advice: advice}
 }
 
-// expandHome puts the user's home folder in the place of ~ in arguments, and in values of
-// flags, where a shell does not: in --out=~/runs.
-func expandHome(args []string) []string {
-	out := make([]string, len(args))
-	for i, arg := range args {
-		name, value, is := strings.Cut(arg, "=")
-		if is && strings.HasPrefix(name, "-") {
-			out[i] = name + "=" + home.Expand(value)
-		} else {
-			out[i] = home.Expand(arg)
-		}
+func newRoot(log *logrus.Logger) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "vernier",
+		Short: "Deep metric learning: images in, a measured and exported metric out",
+		Long: `Vernier learns a metric: an embedding of images in which distance means
+"same kind of thing". It trains on labelled images, measures Recall@K and NMI on
+classes never seen, and exports the embedding. Its own metric is the
+boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
+		Example: `  vernier train --data glyphs --out runs/first
+  vernier eval runs/first
+  vernier embed runs/first photo.jpg`,
 	}
-	return out
+	root.AddCommand(
+		newTrain(log), newPresets(), newSweep(log), newCompare(log),
+		newEval(log), newEmbed(log), newExport(log), newVerify(log), newIndex(log), newSearch(log),
+		newReport(log), newServe(log),
+		newData(log), newWeights(), newLosses(), newMetrics(),
+		newLinear(log),
+		newBench(log), newDoctor(),
+	)
+	return root
 }
-
-// plainFormatter writes lines for people: the time, what is worse than usual,
-// and the message.
-type plainFormatter struct{}
-
-func (plainFormatter) Format(e *logrus.Entry) ([]byte, error) {
-	level := ""
-	if e.Level < logrus.InfoLevel {
-		level = e.Level.String() + ": "
-	}
-	return fmt.Appendf(nil, "%s  %s%s\n", e.Time.Format("15:04:05"), level, nametext.Lines(plain(e.Message))), nil
-}
-
-// signalError is the cause of a context that a signal ended.
-type signalError struct{ Signal syscall.Signal }
-
-func (e *signalError) Error() string { return e.Signal.String() }
-
-// Is makes it context.Canceled, also where work ended with the cause of its context.
-func (e *signalError) Is(target error) bool { return target == context.Canceled }
-
-// withSignals returns a context that the first SIGINT, SIGTERM or SIGHUP (a
-// terminal that was closed) cancels. A
-// second one ends the process at once.
-func withSignals(parent context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(parent)
-	ch := make(chan os.Signal, 1)
-	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		select {
-		case s := <-ch:
-			signal.Stop(ch)
-			cancel(&signalError{s.(syscall.Signal)})
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() { signal.Stop(ch); cancel(nil) }
-}
-
-// hintError tells an interrupted user how to go on.
-type hintError struct {
-	hint string
-	err  error
-}
-
-func (e *hintError) Error() string { return e.err.Error() }
-func (e *hintError) Unwrap() error { return e.err }

@@ -4,26 +4,31 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
-	"image"
-	"image/color"
-	"image/png"
-	"math/rand/v2"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 )
 
 // vernier runs a command line and returns exit code, output and messages.
 func vernier(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	return vernierIn(t, context.Background(), args...)
+}
+
+// execute executes a command line and returns the exit code.
+func execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return program().Execute(ctx, args, stdout, stderr)
 }
 
 func vernierIn(t *testing.T, ctx context.Context, args ...string) (code int, stdout, stderr string) {
@@ -33,48 +38,6 @@ func vernierIn(t *testing.T, ctx context.Context, args ...string) (code int, std
 	return code, out.String(), errs.String()
 }
 
-// stripes writes a folder of classes that a network can learn: stripes of one
-// width and direction each, with noise and at any phase.
-func stripes(t *testing.T, classes, images int) string {
-	t.Helper()
-	root := t.TempDir()
-	r := rand.New(rand.NewPCG(1, 2))
-	for c := range classes {
-		dir := filepath.Join(root, fmt.Sprintf("class %02d", c))
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		for i := range images {
-			img := image.NewGray(image.Rect(0, 0, 16, 16))
-			phase := r.IntN(16)
-			for y := range 16 {
-				for x := range 16 {
-					along := x
-					if c%2 == 1 {
-						along = y
-					}
-					v := 60 + r.IntN(40)
-					if (along+phase)/(1+c/2)%2 == 0 {
-						v += 120
-					}
-					img.SetGray(x, y, color.Gray{Y: uint8(v)})
-				}
-			}
-			f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%d.png", i)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := png.Encode(f, img); err != nil {
-				t.Fatal(err)
-			}
-			if err := f.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	return root
-}
-
 // quick are flags for a run of about a second.
 func quick(data, out string, more ...string) []string {
 	return append([]string{"train", "--data", "folder:" + data, "--out", out, "--size", "16", "--epochs", "2", "--dim", "8",
@@ -82,9 +45,9 @@ func quick(data, out string, more ...string) []string {
 }
 
 func TestTrainEvalEmbedExport(t *testing.T) {
-	data := stripes(t, 12, 8)
+	data := clitest.Stripes(t, 12, 8)
 	run := filepath.Join(t.TempDir(), "run")
-	if code, out, errs := vernier(t, quick(data, run, "--epochs", "12", "--rate", "0.003")...); code != exitDone || !strings.Contains(out, "raw pixels") {
+	if code, out, errs := vernier(t, quick(data, run, "--epochs", "12", "--rate", "0.003")...); code != cli.ExitDone || !strings.Contains(out, "raw pixels") {
 		t.Fatalf("train: exit %d\n%s\n%s", code, out, errs)
 	}
 	for _, f := range []string{"config.json", "log.jsonl", "history.csv", "best.safetensors", "last.safetensors", "checkpoint.safetensors", "results.json",
@@ -98,7 +61,7 @@ func TestTrainEvalEmbedExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs := vernier(t, "eval", run, "--json")
-	if code != exitDone {
+	if code != cli.ExitDone {
 		t.Fatalf("eval: exit %d\n%s", code, errs)
 	}
 	if out != string(stored) {
@@ -132,12 +95,12 @@ func TestTrainEvalEmbedExport(t *testing.T) {
 
 	one := filepath.Join(data, "class 00", "3.png")
 	code, out, errs = vernier(t, "embed", run, one, filepath.Join(data, "class 01"))
-	if lines := strings.Split(strings.TrimSpace(out), "\n"); code != exitDone || len(lines) != 1+1+8 || !strings.HasPrefix(lines[0], "path,e0,") || !strings.HasPrefix(lines[1], one+",") {
+	if lines := strings.Split(strings.TrimSpace(out), "\n"); code != cli.ExitDone || len(lines) != 1+1+8 || !strings.HasPrefix(lines[0], "path,e0,") || !strings.HasPrefix(lines[1], one+",") {
 		t.Errorf("embed: exit %d\n%s\n%s", code, out, errs)
 	}
 	code, out, errs = vernier(t, "export", run, "--json")
 	var exported exportReport
-	if err := json.Unmarshal([]byte(out), &exported); err != nil || code != exitDone || exported.Rows != 48 || exported.Dim != 8 || len(exported.Files) != 12 {
+	if err := json.Unmarshal([]byte(out), &exported); err != nil || code != cli.ExitDone || exported.Rows != 48 || exported.Dim != 8 || len(exported.Files) != 12 {
 		t.Errorf("export: exit %d, %v\n%s\n%s", code, err, out, errs)
 	}
 	for _, f := range []string{"model.safetensors", "embeddings.safetensors", "embeddings.npy", "labels.npy", "paths.npy", "network.npz", "embeddings.npz", "embeddings.csv", "embeddings.parquet", "classes.csv", "metric.json", "SHA256SUMS"} {
@@ -145,7 +108,7 @@ func TestTrainEvalEmbedExport(t *testing.T) {
 			t.Errorf("export: %v", err)
 		}
 	}
-	if code, _, errs = vernier(t, "export", run); code != exitFailed || !strings.Contains(errs, "--force") {
+	if code, _, errs = vernier(t, "export", run); code != cli.ExitFailed || !strings.Contains(errs, "--force") {
 		t.Errorf("export over an export: exit %d\n%s", code, errs)
 	}
 }
@@ -156,69 +119,69 @@ func TestExitCodes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(existing, "thesis.txt"), []byte("precious"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	images := stripes(t, 16, 2)
+	images := clitest.Stripes(t, 16, 2)
 	for _, c := range []struct {
 		args []string
 		code int
 		says string
 	}{
-		{[]string{}, exitDone, ""},
-		{[]string{"version"}, exitDone, ""},
-		{[]string{"data", "list"}, exitDone, ""},
-		{[]string{"trian"}, exitUsage, "did you mean train"},
-		{[]string{"data", "chek"}, exitUsage, "did you mean check"},
-		{[]string{"train"}, exitUsage, "--data"},
-		{[]string{"train", "--data", "glyphs"}, exitUsage, "--out"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--metric", "manhattan"}, exitUsage, "euclidean"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--metric", "brm:relu"}, exitUsage, "softsign"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--loss", "hinge"}, exitUsage, "proxy-anchor"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--loss-param", "margin"}, exitUsage, "name=value"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--loss-param", "margn=1"}, exitUsage, "temperature"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--backbone", "resnet"}, exitUsage, "convnet"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--pool", "sum"}, exitUsage, "avg+max"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--optimizer", "lion"}, exitUsage, "adamw"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--schedule", "linear"}, exitUsage, "cosine"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--augment", "mixup"}, exitUsage, "characters"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--rate", "-1"}, exitUsage, "rate"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--rate", "fast"}, exitUsage, "rate"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--epochs", "0"}, exitUsage, "epochs"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--train-classes", "1.5"}, exitUsage, "fraction"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--size", "-3"}, exitUsage, "size"},
-		{[]string{"train", "--data", "glyphs", "--out", existing}, exitUsage, "--force"},
-		{[]string{"train", "--data", "glyphs", "--out", existing, "--force"}, exitUsage, "holds no run"},
-		{[]string{"train", "--data", "folder:" + missing, "--out", missing + "2"}, exitFailed, "missing"},
-		{[]string{"train", "--resume", missing}, exitFailed, "there is no folder"},
-		{[]string{"train", "--resume", existing}, exitFailed, "not a run folder"},
-		{[]string{"train", "--resume", missing, "--out", "runs/a"}, exitUsage, "--out"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--set", "optimizer.rat=3"}, exitUsage, "did you mean optimizer.rate"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--set", "epochs"}, exitUsage, "KEY=VALUE"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--config", missing}, exitUsage, "--config"},
-		{[]string{"eval"}, exitUsage, "RUN is missing"},
-		{[]string{"eval", missing}, exitFailed, "there is no folder"},
-		{[]string{"eval", missing, "--k", "0"}, exitUsage, "--k"},
-		{[]string{"eval", missing, "--split", "dev"}, exitUsage, "validation"},
-		{[]string{"eval", missing, "--ties", "kind"}, exitUsage, "pessimistic"},
-		{[]string{"eval", "a", "b"}, exitUsage, "unexpected"},
-		{[]string{"embed", missing}, exitUsage, "IMAGE is missing"},
-		{[]string{"export", missing, "--format", "onnx2"}, exitUsage, "safetensors"},
-		{[]string{"data", "check"}, exitUsage, "SPEC is missing"},
-		{[]string{"data", "check", "birds"}, exitUsage, "folder:PATH"},
-		{[]string{"--nonsense"}, exitUsage, "nonsense"},
-		{[]string{"train", "--epochz", "3"}, exitUsage, "unknown flag: --epochz; did you mean --epochs?"},
-		{[]string{"train", "--optimiser", "adam"}, exitUsage, "did you mean --optimizer?"},
-		{[]string{"eval", missing, "--splt", "test"}, exitUsage, "did you mean --split?"},
-		{[]string{"train", "--data", "glyhps", "--out", missing}, exitUsage, "did you mean glyphs?"},
-		{[]string{"train", "--data", "foldr:" + images, "--out", missing}, exitUsage, "did you mean folder:" + images + "?"},
-		{[]string{"train", "--data", images, "--out", missing}, exitUsage, "did you mean folder:" + images + "?"},
-		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--train-classes", "16"}, exitUsage, "--train-classes: folder:" + images + ": 16 of its 16 classes"},
-		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--freeze", "xx.*"}, exitUsage, `--freeze: no parameter has a name like "xx.*"`},
-		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--freeze", "*"}, exitUsage, "--freeze: there is nothing to train"},
-		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--classes-per-batch", "4", "--images-per-class", "4", "--micro-batch", "5"}, exitUsage, "--micro-batch: micro-batches of 5 images do not fill"},
-		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--classes-per-batch", "4", "--images-per-class", "4", "--micro-batch", "1"}, exitUsage, "--micro-batch: a micro-batch of one image has no statistics"},
-		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--schedule", "multistep", "--gamma", "0.1", "--milestones", "5,3"}, exitUsage, "--milestones, --schedule: schedule: milestones [5 3]"},
-		{[]string{"train", "--resume", missing, "--from", "bset"}, exitUsage, `--from "bset": want latest, best, or the number of a kept epoch, from 1 on; did you mean best?`},
-		{[]string{"train", "--resume", missing, "--from", "0"}, exitUsage, "--from 0: want latest"},
-		{[]string{"train", "--data", "glyphs", "--out", filepath.Join(existing, "thesis.txt")}, exitUsage, "--out: "},
+		{[]string{}, cli.ExitDone, ""},
+		{[]string{"version"}, cli.ExitDone, ""},
+		{[]string{"data", "list"}, cli.ExitDone, ""},
+		{[]string{"trian"}, cli.ExitUsage, "did you mean train"},
+		{[]string{"data", "chek"}, cli.ExitUsage, "did you mean check"},
+		{[]string{"train"}, cli.ExitUsage, "--data"},
+		{[]string{"train", "--data", "glyphs"}, cli.ExitUsage, "--out"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--metric", "manhattan"}, cli.ExitUsage, "euclidean"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--metric", "brm:relu"}, cli.ExitUsage, "softsign"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--loss", "hinge"}, cli.ExitUsage, "proxy-anchor"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--loss-param", "margin"}, cli.ExitUsage, "name=value"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--loss-param", "margn=1"}, cli.ExitUsage, "temperature"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--backbone", "resnet"}, cli.ExitUsage, "convnet"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--pool", "sum"}, cli.ExitUsage, "avg+max"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--optimizer", "lion"}, cli.ExitUsage, "adamw"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--schedule", "linear"}, cli.ExitUsage, "cosine"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--augment", "mixup"}, cli.ExitUsage, "characters"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--rate", "-1"}, cli.ExitUsage, "rate"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--rate", "fast"}, cli.ExitUsage, "rate"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--epochs", "0"}, cli.ExitUsage, "epochs"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--train-classes", "1.5"}, cli.ExitUsage, "fraction"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--size", "-3"}, cli.ExitUsage, "size"},
+		{[]string{"train", "--data", "glyphs", "--out", existing}, cli.ExitUsage, "--force"},
+		{[]string{"train", "--data", "glyphs", "--out", existing, "--force"}, cli.ExitUsage, "holds no run"},
+		{[]string{"train", "--data", "folder:" + missing, "--out", missing + "2"}, cli.ExitFailed, "missing"},
+		{[]string{"train", "--resume", missing}, cli.ExitFailed, "there is no folder"},
+		{[]string{"train", "--resume", existing}, cli.ExitFailed, "not a run folder"},
+		{[]string{"train", "--resume", missing, "--out", "runs/a"}, cli.ExitUsage, "--out"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--set", "optimizer.rat=3"}, cli.ExitUsage, "did you mean optimizer.rate"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--set", "epochs"}, cli.ExitUsage, "KEY=VALUE"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--config", missing}, cli.ExitUsage, "--config"},
+		{[]string{"eval"}, cli.ExitUsage, "RUN is missing"},
+		{[]string{"eval", missing}, cli.ExitFailed, "there is no folder"},
+		{[]string{"eval", missing, "--k", "0"}, cli.ExitUsage, "--k"},
+		{[]string{"eval", missing, "--split", "dev"}, cli.ExitUsage, "validation"},
+		{[]string{"eval", missing, "--ties", "kind"}, cli.ExitUsage, "pessimistic"},
+		{[]string{"eval", "a", "b"}, cli.ExitUsage, "unexpected"},
+		{[]string{"embed", missing}, cli.ExitUsage, "IMAGE is missing"},
+		{[]string{"export", missing, "--format", "onnx2"}, cli.ExitUsage, "safetensors"},
+		{[]string{"data", "check"}, cli.ExitUsage, "SPEC is missing"},
+		{[]string{"data", "check", "birds"}, cli.ExitUsage, "folder:PATH"},
+		{[]string{"--nonsense"}, cli.ExitUsage, "nonsense"},
+		{[]string{"train", "--epochz", "3"}, cli.ExitUsage, "unknown flag: --epochz; did you mean --epochs?"},
+		{[]string{"train", "--optimiser", "adam"}, cli.ExitUsage, "did you mean --optimizer?"},
+		{[]string{"eval", missing, "--splt", "test"}, cli.ExitUsage, "did you mean --split?"},
+		{[]string{"train", "--data", "glyhps", "--out", missing}, cli.ExitUsage, "did you mean glyphs?"},
+		{[]string{"train", "--data", "foldr:" + images, "--out", missing}, cli.ExitUsage, "did you mean folder:" + images + "?"},
+		{[]string{"train", "--data", images, "--out", missing}, cli.ExitUsage, "did you mean folder:" + images + "?"},
+		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--train-classes", "16"}, cli.ExitUsage, "--train-classes: folder:" + images + ": 16 of its 16 classes"},
+		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--freeze", "xx.*"}, cli.ExitUsage, `--freeze: no parameter has a name like "xx.*"`},
+		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--freeze", "*"}, cli.ExitUsage, "--freeze: there is nothing to train"},
+		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--classes-per-batch", "4", "--images-per-class", "4", "--micro-batch", "5"}, cli.ExitUsage, "--micro-batch: micro-batches of 5 images do not fill"},
+		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--classes-per-batch", "4", "--images-per-class", "4", "--micro-batch", "1"}, cli.ExitUsage, "--micro-batch: a micro-batch of one image has no statistics"},
+		{[]string{"train", "--data", "folder:" + images, "--out", missing, "--schedule", "multistep", "--gamma", "0.1", "--milestones", "5,3"}, cli.ExitUsage, "--milestones, --schedule: schedule: milestones [5 3]"},
+		{[]string{"train", "--resume", missing, "--from", "bset"}, cli.ExitUsage, `--from "bset": want latest, best, or the number of a kept epoch, from 1 on; did you mean best?`},
+		{[]string{"train", "--resume", missing, "--from", "0"}, cli.ExitUsage, "--from 0: want latest"},
+		{[]string{"train", "--data", "glyphs", "--out", filepath.Join(existing, "thesis.txt")}, cli.ExitUsage, "--out: "},
 	} {
 		t.Run(strings.Join(c.args, " "), func(t *testing.T) {
 			code, _, errs := vernier(t, c.args...)
@@ -232,31 +195,9 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-func TestEveryCommandExplainsItself(t *testing.T) {
-	var visit func(c *cobra.Command)
-	visit = func(c *cobra.Command) {
-		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() {
-				visit(sub)
-			}
-		}
-		path := c.CommandPath()
-		if c.Short == "" || c.Long == "" || !strings.Contains(c.Example, path) || c.Args == nil {
-			t.Errorf("%s needs Short, Long, an Example of itself, and Args that refuse what it does not take", path)
-		}
-	}
-	visit(newRoot(logrus.New()))
-	for _, cmd := range []string{"", "train", "data", "data list", "doctor"} {
-		code, out, _ := vernier(t, append(strings.Fields(cmd), "--help")...)
-		if code != exitDone || !strings.Contains(out, "Usage:") || !strings.Contains(out, "Examples:") {
-			t.Errorf("vernier %s --help: exit %d\n%s", cmd, code, out)
-		}
-	}
-}
-
 func TestDoctorNamesKernelsCoresMemoryAndGPU(t *testing.T) {
 	code, out, errs := vernier(t, "doctor")
-	if code != exitDone {
+	if code != cli.ExitDone {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
 	for _, word := range []string{"cores", "cpu", "kernels", "memory", "gpu"} {
@@ -267,40 +208,40 @@ func TestDoctorNamesKernelsCoresMemoryAndGPU(t *testing.T) {
 }
 
 func TestDataCheckListsEveryBadFileAndFails(t *testing.T) {
-	data := stripes(t, 3, 3)
+	data := clitest.Stripes(t, 3, 3)
 	for name, text := range map[string]string{"text.jpg": "not an image", "empty.png": ""} {
 		if err := os.WriteFile(filepath.Join(data, "class 01", name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	code, out, _ := vernier(t, "data", "check", "folder:"+data)
-	if code != exitFailed || !strings.Contains(out, "text.jpg") || !strings.Contains(out, "empty.png") {
+	if code != cli.ExitFailed || !strings.Contains(out, "text.jpg") || !strings.Contains(out, "empty.png") {
 		t.Errorf("exit %d\n%s", code, out)
 	}
 	code, out, _ = vernier(t, "data", "check", "folder:"+data, "--json")
 	var report struct {
 		Bad []struct{ Path string } `json:"bad"`
 	}
-	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitFailed || len(report.Bad) != 2 {
+	if err := json.Unmarshal([]byte(out), &report); err != nil || code != cli.ExitFailed || len(report.Bad) != 2 {
 		t.Errorf("--json: exit %d, %v\n%s", code, err, out)
 	}
-	if code, out, _ = vernier(t, "data", "check", "folder:"+stripes(t, 4, 3)); code != exitDone || !strings.Contains(out, "nothing is wrong") {
+	if code, out, _ = vernier(t, "data", "check", "folder:"+clitest.Stripes(t, 4, 3)); code != cli.ExitDone || !strings.Contains(out, "nothing is wrong") {
 		t.Errorf("a sound set: exit %d\n%s", code, out)
 	}
 }
 
 // An unreadable image of the test classes is met after the training.
 func TestAnUnreadableTestImageCostsNoTraining(t *testing.T) {
-	data, out := stripes(t, 8, 8), filepath.Join(t.TempDir(), "run")
+	data, out := clitest.Stripes(t, 8, 8), filepath.Join(t.TempDir(), "run")
 	if err := os.WriteFile(filepath.Join(data, "class 07", "3.png"), []byte("\x89PNG\r\n\x1a\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	code, _, errs := vernier(t, quick(data, out)...)
-	if code != exitFailed || !strings.Contains(errs, "3.png") || !strings.Contains(errs, "the model is trained and saved") || !strings.Contains(errs, "--max-bad N") || !strings.Contains(errs, "vernier train --resume "+out) {
+	if code != cli.ExitFailed || !strings.Contains(errs, "3.png") || !strings.Contains(errs, "the model is trained and saved") || !strings.Contains(errs, "--max-bad N") || !strings.Contains(errs, "vernier train --resume "+out) {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
 	code, table, errs := vernier(t, "train", "--resume", out, "--max-bad", "1")
-	if code != exitDone || !strings.Contains(table, "before training") {
+	if code != cli.ExitDone || !strings.Contains(table, "before training") {
 		t.Errorf("resumed: exit %d\n%s%s", code, errs, table)
 	}
 }
@@ -315,11 +256,11 @@ func TestAnInterruptedRunGoesOnAsIfNothingHadHappened(t *testing.T) {
 // interrupt is that test for a run with the given flags.
 func interrupt(t *testing.T, more ...string) {
 	t.Helper()
-	data := stripes(t, 10, 8)
+	data := clitest.Stripes(t, 10, 8)
 	dir := t.TempDir()
 	whole, broken := filepath.Join(dir, "whole"), filepath.Join(dir, "broken")
 	more = append([]string{"--epochs", "4"}, more...)
-	if code, _, errs := vernier(t, quick(data, whole, more...)...); code != exitDone {
+	if code, _, errs := vernier(t, quick(data, whole, more...)...); code != cli.ExitDone {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -327,7 +268,7 @@ func interrupt(t *testing.T, more ...string) {
 		// The log grows with every step.
 		for {
 			if text, _ := os.ReadFile(filepath.Join(broken, "log.jsonl")); bytes.Count(text, []byte("\n")) >= 3 {
-				cancel(&signalError{syscall.SIGINT})
+				cancel(&cli.SignalError{Signal: syscall.SIGINT})
 				return
 			}
 			time.Sleep(time.Millisecond)
@@ -337,10 +278,10 @@ func interrupt(t *testing.T, more ...string) {
 	if code != 130 || !strings.Contains(errs, "vernier train --resume "+broken) {
 		t.Fatalf("interrupted: exit %d\n%s", code, errs)
 	}
-	if code, _, errs := vernier(t, "train", "--resume", broken, "--dim", "8", "--epochs", "5"); code != exitUsage || !strings.Contains(errs, "epochs: 4 stored, 5 given") || strings.Contains(errs, "dim") {
+	if code, _, errs := vernier(t, "train", "--resume", broken, "--dim", "8", "--epochs", "5"); code != cli.ExitUsage || !strings.Contains(errs, "epochs: 4 stored, 5 given") || strings.Contains(errs, "dim") {
 		t.Fatalf("resumed with other settings: exit %d\n%s", code, errs)
 	}
-	if code, _, errs := vernier(t, "train", "--resume", broken, "--threads", "1", "--workers", "1"); code != exitDone {
+	if code, _, errs := vernier(t, "train", "--resume", broken, "--threads", "1", "--workers", "1"); code != cli.ExitDone {
 		t.Fatalf("resumed: exit %d\n%s", code, errs)
 	}
 	for _, f := range []string{"last.safetensors", "best.safetensors", "history.csv", "results.json"} {
@@ -359,14 +300,22 @@ func interrupt(t *testing.T, more ...string) {
 }
 
 func TestADivergingRunNamesStepAndNodeAndKeepsTheLastGoodModel(t *testing.T) {
-	data := stripes(t, 8, 8)
+	data := clitest.Stripes(t, 8, 8)
 	run := filepath.Join(t.TempDir(), "run")
 	// Squared distances of unnormalised embeddings overflow after one huge step.
 	code, _, errs := vernier(t, quick(data, run, "--rate", "1e20", "--metric", "sqeuclidean", "--normalization", "none", "--optimizer", "sgd", "--loss", "contrastive")...)
-	if code != exitFailed || !strings.Contains(errs, "step ") || !strings.Contains(errs, "node ") {
+	if code != cli.ExitFailed || !strings.Contains(errs, "step ") || !strings.Contains(errs, "node ") {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
-	if code, out, errs := vernier(t, "embed", run, filepath.Join(data, "class 00"), "--epoch", "last"); code != exitDone || strings.Contains(out, "NaN") {
+	if code, out, errs := vernier(t, "embed", run, filepath.Join(data, "class 00"), "--epoch", "last"); code != cli.ExitDone || strings.Contains(out, "NaN") {
 		t.Errorf("the kept model: exit %d\n%s\n%s", code, out, errs)
 	}
+}
+
+func TestProgram(t *testing.T) {
+	p := program()
+	clitest.Program{
+		Execute: p.Execute, Root: p.Command(logrus.New()), Limits: slices.Collect(maps.Keys(p.Limits)),
+		Unchecked: []string{"threshold"}, // whether there are negative ones is the model's to say
+	}.Check(t)
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 )
 
 // An unreadable image among many is left out and listed where --max-bad allows it, and
@@ -43,12 +45,12 @@ func TestUnreadableImagesAreLeftOutWhereAllowed(t *testing.T) {
 		"search --query": {"search", run, "--data", "folder:" + images, "--query", good, "--query", bad},
 	} {
 		code, _, errs := vernier(t, args...)
-		if code != exitFailed || !strings.Contains(errs, bad) || !strings.Contains(errs, "not an image: text that begins \"hello\"") ||
+		if code != cli.ExitFailed || !strings.Contains(errs, bad) || !strings.Contains(errs, "not an image: text that begins \"hello\"") ||
 			!strings.Contains(errs, "--max-bad N leaves up to N unreadable images out, and lists them") {
 			t.Errorf("%s: exit %d\n%s", name, code, errs)
 		}
 		code, text, errs := vernier(t, append(args, "--max-bad", "1")...)
-		if code != exitDone || !strings.Contains(errs, "left out "+bad+": not an image") || strings.Contains(text, bad) {
+		if code != cli.ExitDone || !strings.Contains(errs, "left out "+bad+": not an image") || strings.Contains(text, bad) {
 			t.Errorf("%s --max-bad 1: exit %d\n%s", name, code, errs)
 		}
 	}
@@ -62,10 +64,10 @@ func TestUnreadableImagesAreLeftOutWhereAllowed(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &v); err != nil || v.Same != 2 || v.Different != 1 {
 		t.Errorf("%s: %v", text, err)
 	}
-	if code, _, errs := vernier(t, "embed", run, bad, "--max-bad", "9"); code != exitFailed || !strings.Contains(errs, "none of 1 image can be read") {
+	if code, _, errs := vernier(t, "embed", run, bad, "--max-bad", "9"); code != cli.ExitFailed || !strings.Contains(errs, "none of 1 image can be read") {
 		t.Errorf("exit %d\n%s", code, errs)
 	}
-	if code, _, errs := vernier(t, "verify", run, good, bad, "--threshold", "1"); code != exitFailed || !strings.Contains(errs, "not an image") || strings.Contains(errs, "--max-bad") {
+	if code, _, errs := vernier(t, "verify", run, good, bad, "--threshold", "1"); code != cli.ExitFailed || !strings.Contains(errs, "not an image") || strings.Contains(errs, "--max-bad") {
 		t.Errorf("exit %d\n%s", code, errs)
 	}
 }

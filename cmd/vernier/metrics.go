@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -38,7 +39,7 @@ are between embeddings at an embedding scale.`,
 			}
 			m, err := metric.Parse(args[0])
 			if err != nil {
-				return &usageError{err}
+				return &cli.UsageError{Err: err}
 			}
 			if asJSON {
 				return writeJSON(out, valuesOf(m, scale))

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/run"
 )
 
@@ -12,14 +13,14 @@ type modelFlags struct {
 	epoch            string
 	threads, workers int
 	maxBad           int
-	device           deviceFlags
+	device           cli.DeviceFlags
 	events           run.Events
 }
 
 func (f *modelFlags) add(fl *pflag.FlagSet) {
 	fl.StringVar(&f.epoch, "epoch", "best", "which model of the run: best or last")
 	fl.IntVar(&f.maxBad, "max-bad", 0, maxBadHelp)
-	f.device.add(fl)
+	f.device.Add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core)")
 }

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/spf13/pflag"
 
 	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
 )
@@ -68,4 +71,25 @@ func (f *networkFlags) settings(s *run.Settings, fl *pflag.FlagSet, places map[s
 		return err
 	}
 	return s.Add(run.Setting{Path: "model.backbone", Value: backbone.WithOption(spec, "trunk-end", f.trunkEnd), Source: "--trunk-end"})
+}
+
+// flowHelp explains --flow.
+func flowHelp() string {
+	var b strings.Builder
+	b.WriteString(`
+
+--flow adds geometry flow layers (Li et al. 2023) to a convolutional network: in
+training, images of a batch that are near each other pull each other's features
+together behind the convolutions after=2 (the first two) or after=NAME+NAME
+(by the names of their weights). Recall@K is of each image alone, without the
+layers; eval shows besides what whole batches give. Options, with defaults:
+`)
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	for _, o := range layers.FlowOptions() {
+		fmt.Fprintf(t, "  %s=%s\t%s\t%s\n", o.Name, o.Default, o.Values, o.Meaning)
+	}
+	if err := t.Flush(); err != nil {
+		return err.Error()
+	}
+	return strings.TrimRight(b.String(), "\n")
 }

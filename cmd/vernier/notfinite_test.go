@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/weights"
 )
 
@@ -73,7 +74,7 @@ func TestNumbersThatAreNotFiniteAreErrorsEverywhere(t *testing.T) {
 		slices.Concat(quick(images, out("new")), []string{"--weights", best}), {"train", "--resume", run}, {"weights", "check", best, "--backbone", "convnet"},
 	} {
 		code, _, errs := vernier(t, args...)
-		if code != exitFailed || !strings.Contains(errs, `tensor "`+name+`" holds NaN`) {
+		if code != cli.ExitFailed || !strings.Contains(errs, `tensor "`+name+`" holds NaN`) {
 			t.Errorf("%s: exit %d\n%s", strings.Join(args, " "), code, errs)
 		}
 	}
@@ -87,7 +88,7 @@ func TestNumbersThatAreNotFiniteAreErrorsEverywhere(t *testing.T) {
 	})
 	for _, args := range [][]string{{"embed", run, image}, {"verify", run, image, image, "--threshold", "1"}, {"eval", run}, {"export", run, "--out", filepath.Join(t.TempDir(), "x")}} {
 		code, out, errs := vernier(t, args...)
-		if code != exitFailed || !strings.Contains(errs, "the embedding of ") || !strings.Contains(errs, ".png holds ") || strings.Contains(out, "NaN") {
+		if code != cli.ExitFailed || !strings.Contains(errs, "the embedding of ") || !strings.Contains(errs, ".png holds ") || strings.Contains(out, "NaN") {
 			t.Errorf("%s: exit %d\n%s\n%s", strings.Join(args, " "), code, out, errs)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/run"
 )
 
@@ -34,7 +35,7 @@ Figures marked quoted are as other authors report them.`,
 			if len(args) > 0 {
 				p, err := run.LoadPreset(args[0])
 				if err != nil {
-					return &usageError{err}
+					return &cli.UsageError{Err: err}
 				}
 				return showPreset(w, p, asJSON)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/report"
 	"github.com/vernier-ml/vernier/run"
@@ -27,7 +28,7 @@ The page holds everything, pictures as well. It opens from a disk, fetches nothi
 and runs no script.`,
 		Example: `  vernier report runs/birds
   vernier report runs/birds --split validation --out validation.html --hardest 40`,
-		Args: takes(false, "RUN"),
+		Args: cli.Takes(false, "RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], log) },
 	}
 	fl := cmd.Flags()
@@ -58,7 +59,7 @@ func (f *reportFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) e
 	} else if _, err := os.Stat(f.out); err == nil && !f.force {
 		return fmt.Errorf("file %s already exists (--force replaces it)", f.out)
 	}
-	folder, eng, err := f.device.openRun(path, f.threads, log)
+	folder, eng, err := f.device.OpenRun(path, f.threads, log)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/report"
 )
 
@@ -17,7 +18,7 @@ func TestReport(t *testing.T) {
 		Page string
 		report.Report
 	}
-	if err := json.Unmarshal([]byte(out), &r); err != nil || code != exitDone {
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != cli.ExitDone {
 		t.Fatalf("exit %d, %v\n%s\n%s", code, err, out, errs)
 	}
 	page, err := os.ReadFile(filepath.Join(run, "report.html"))
@@ -45,13 +46,13 @@ func TestReport(t *testing.T) {
 
 	// Another set has no stored figures: they are measured.
 	other := filepath.Join(t.TempDir(), "other.html")
-	if code, out, errs := vernier(t, "report", run, "--data", "folder:"+images, "--out", other); code != exitDone || strings.TrimSpace(out) != other {
+	if code, out, errs := vernier(t, "report", run, "--data", "folder:"+images, "--out", other); code != cli.ExitDone || strings.TrimSpace(out) != other {
 		t.Errorf("exit %d\n%s\n%s", code, out, errs)
 	}
-	if code, _, errs := vernier(t, "report", run, "--out", other); code != exitFailed || !strings.Contains(errs, "--force") {
+	if code, _, errs := vernier(t, "report", run, "--out", other); code != cli.ExitFailed || !strings.Contains(errs, "--force") {
 		t.Errorf("over a file: exit %d\n%s", code, errs)
 	}
-	if code, _, errs := vernier(t, "report", run, "--points", "0"); code != exitUsage || !strings.Contains(errs, "--points 0") {
+	if code, _, errs := vernier(t, "report", run, "--points", "0"); code != cli.ExitUsage || !strings.Contains(errs, "--points 0") {
 		t.Errorf("no points: exit %d\n%s", code, errs)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/gallery"
@@ -38,7 +39,7 @@ If the model has a threshold (vernier verify --calibrate ... --store), the image
 within it are marked as the same.`,
 		Example: `  vernier search runs/birds --query robin.jpg -k 5
   vernier search runs/birds --gallery birds.index --query robin.jpg wren.jpg --json`,
-		Args: takes(true, "RUN"),
+		Args: cli.Takes(true, "RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
 	}
 	fl := cmd.Flags()
@@ -77,13 +78,13 @@ type neighbor struct {
 func (f *searchFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
 	queries := append(f.queries, args[1:]...)
 	if len(queries) == 0 {
-		return usagef("--query is missing: say which images to search for")
+		return cli.Usagef("--query is missing: say which images to search for")
 	}
 	if f.gallery != "" && (cmd.Flags().Changed("data") || cmd.Flags().Changed("split")) {
-		return usagef("--gallery is searched, or the images of --data or --split: give one of them")
+		return cli.Usagef("--gallery is searched, or the images of --data or --split: give one of them")
 	}
 	f.complete(cmd, log)
-	folder, eng, err := f.device.openRun(args[0], f.threads, log)
+	folder, eng, err := f.device.OpenRun(args[0], f.threads, log)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/serve"
@@ -29,7 +30,7 @@ machine as their host. With --listen on another address anybody who reaches it c
 use it: it has no passwords. Ctrl-C ends it after the requests that have begun.`,
 		Example: `  vernier serve runs/birds
   vernier serve runs/birds --split all --listen 127.0.0.1:9000`,
-		Args: takes(false, "RUN"),
+		Args: cli.Takes(false, "RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], log) },
 	}
 	fl := cmd.Flags()
@@ -54,7 +55,7 @@ type serveFlags struct {
 
 func (f *serveFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) (err error) {
 	f.complete(cmd, log)
-	folder, eng, err := f.device.openRun(path, f.threads, log)
+	folder, eng, err := f.device.OpenRun(path, f.threads, log)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 )
 
 func TestServeFindsAnImageOfTheRunAndEndsQuietly(t *testing.T) {
@@ -52,7 +54,7 @@ func TestServeFindsAnImageOfTheRunAndEndsQuietly(t *testing.T) {
 		t.Errorf("found %+v: %v", found, err)
 	}
 	cancel()
-	if got := <-code; got != exitDone {
+	if got := <-code; got != cli.ExitDone {
 		t.Errorf("exit %d\n%s", got, errs.String())
 	}
 }
@@ -60,12 +62,12 @@ func TestServeFindsAnImageOfTheRunAndEndsQuietly(t *testing.T) {
 func TestServeRefusesBadFlags(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	for args, says := range map[string]string{"--listen 8321": "ADDRESS:PORT", "-k 0": "want 1 to", "--max-mb 0": "1 to 1024"} {
-		if code, _, errs := vernier(t, append([]string{"serve", missing}, strings.Fields(args)...)...); code != exitUsage || !strings.Contains(errs, says) {
+		if code, _, errs := vernier(t, append([]string{"serve", missing}, strings.Fields(args)...)...); code != cli.ExitUsage || !strings.Contains(errs, says) {
 			t.Errorf("%s: exit %d\n%s", args, code, errs)
 		}
 	}
 	run, _ := trained(t)
-	if code, _, errs := vernier(t, "serve", run, "--listen", "127.0.0.1:0", "--marks", filepath.Join(missing, "marks.jsonl")); code != exitUsage || !strings.Contains(errs, "--marks") {
+	if code, _, errs := vernier(t, "serve", run, "--listen", "127.0.0.1:0", "--marks", filepath.Join(missing, "marks.jsonl")); code != cli.ExitUsage || !strings.Contains(errs, "--marks") {
 		t.Errorf("--marks in no folder: exit %d\n%s", code, errs)
 	}
 }

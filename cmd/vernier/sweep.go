@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/run"
@@ -24,8 +27,8 @@ type sweepFlags struct {
 	set     []string
 	jobs    int
 	threads int
-	device  deviceFlags
-	cache   cacheFlags
+	device  cli.DeviceFlags
+	cache   cli.CacheFlags
 	table   tableOutput
 	list    bool
 }
@@ -62,7 +65,7 @@ skipped, unfinished ones resumed. Several processes may work on one sweep.`,
 		Example: `  vernier sweep docs/experiments/glyphs.yaml --out runs/glyphs --list
   vernier sweep docs/experiments/glyphs.yaml --out runs/glyphs --jobs 2 --threads 1
   vernier sweep birds.yaml --data folder:birds.zip --set epochs=4 --out runs/birds`,
-		Args: takes(false, "FILE"),
+		Args: cli.Takes(false, "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
 	}
 	fl := cmd.Flags()
@@ -72,8 +75,8 @@ skipped, unfinished ones resumed. Several processes may work on one sweep.`,
 	fl.StringArrayVar(&f.set, "set", nil, "one setting of all runs, as KEY=VALUE, in place of the file's base; may be repeated")
 	fl.IntVar(&f.jobs, "jobs", 1, "runs at a time")
 	fl.IntVar(&f.threads, "threads", 0, "threads of each run (default all cores divided by --jobs); changes no result")
-	f.device.add(fl)
-	f.cache.add(fl, "store no prepared pictures; changes no result")
+	f.device.Add(fl)
+	f.cache.Add(fl, "store no prepared pictures; changes no result")
 	f.table.add(fl)
 	fl.BoolVar(&f.list, "list", false, "list the runs and how far each has come, and make none")
 	return cmd
@@ -99,12 +102,12 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 		}
 	}
 	if err := sweep.Check(jobs, o, f.table.figure); err != nil { // not after hours of training
-		return &usageError{err}
+		return &cli.UsageError{Err: err}
 	}
 	r := &sweep.Runner{
 		Dir: f.out, Jobs: f.jobs, Threads: f.threads,
-		Engine:  f.device.opener(log),
-		Options: train.Options{Cache: f.cache.options(), Events: newReporter(log), Restarts: file.Restarts},
+		Engine:  engineOpener(&f.device, log),
+		Options: train.Options{Cache: f.cache.Options(), Events: newReporter(log), Restarts: file.Restarts},
 	}
 	if f.list {
 		for _, j := range jobs {
@@ -117,14 +120,14 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 		return nil
 	}
 	if err := sweep.CheckData(cmd.Context(), jobs); err != nil {
-		return &usageError{fmt.Errorf("%s: %w", args[0], err)}
+		return &cli.UsageError{Err: fmt.Errorf("%s: %w", args[0], err)}
 	}
 	if err := r.Open(); err != nil {
-		return usagef("--out: %w", err)
+		return cli.Usagef("--out: %w", err)
 	}
 	failed := r.Run(cmd.Context(), jobs)
 	if cmd.Context().Err() != nil {
-		return &hintError{"stopped and saved; the same command goes on", failed}
+		return &cli.InterruptedError{Hint: "stopped and saved; the same command goes on", Err: failed}
 	}
 	folders := r.Folders(jobs)
 	runs, _, err := sweep.Load(folders)
@@ -159,18 +162,18 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 // plan reads the file and lays the flags over it.
 func (f *sweepFlags) plan(ctx context.Context, path string) (*sweep.File, []sweep.Job, error) {
 	if f.out == "" {
-		return nil, nil, usagef("--out is missing: say where the runs' folders go, for example --out runs/mine")
+		return nil, nil, cli.Usagef("--out is missing: say where the runs' folders go, for example --out runs/mine")
 	}
 	if f.threads == 0 {
 		f.threads = max(1, runtime.GOMAXPROCS(0)/f.jobs)
 	}
 	text, err := wholefile.Read(path)
 	if err != nil {
-		return nil, nil, &usageError{err}
+		return nil, nil, &cli.UsageError{Err: err}
 	}
 	file, err := sweep.Parse(path, text)
 	if err != nil {
-		return nil, nil, &usageError{err}
+		return nil, nil, &cli.UsageError{Err: err}
 	}
 	var over []run.Setting
 	if f.data != "" {
@@ -179,11 +182,11 @@ func (f *sweepFlags) plan(ctx context.Context, path string) (*sweep.File, []swee
 	for _, s := range f.set {
 		place, value, ok := strings.Cut(s, "=")
 		if !ok || place == "" {
-			return nil, nil, usagef("--set %q is not KEY=VALUE, as in epochs=4", s)
+			return nil, nil, cli.Usagef("--set %q is not KEY=VALUE, as in epochs=4", s)
 		}
 		over = append(over, run.Setting{Path: place, Value: value, Source: "--set " + place})
 	}
-	if f.cache.off {
+	if f.cache.Off {
 		over = append(over, run.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
 	}
 	jobs, err := file.Plan(ctx, over)
@@ -191,7 +194,25 @@ func (f *sweepFlags) plan(ctx context.Context, path string) (*sweep.File, []swee
 		return nil, nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, nil, &usageError{err}
+		return nil, nil, &cli.UsageError{Err: err}
 	}
 	return file, jobs, nil
+}
+
+// engineOpener makes the engines of several runs at a time, and says only once what they
+// compute on.
+func engineOpener(f *cli.DeviceFlags, log *logrus.Logger) func(threads int) (sweep.Engine, error) {
+	said := false
+	var mu sync.Mutex
+	return func(threads int) (sweep.Engine, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		to := log
+		if said {
+			to = logrus.New()
+			to.SetOutput(io.Discard)
+		}
+		said = true
+		return f.Open(threads, to)
+	}
 }

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 )
 
 // sweepFile writes a sweep of two metrics and two seeds.
@@ -29,13 +32,13 @@ restarts: 1
 }
 
 func TestASweepMakesRunsAndATableAndCompareMakesTheSameTable(t *testing.T) {
-	file, out := sweepFile(t, stripes(t, 10, 6)), filepath.Join(t.TempDir(), "runs")
+	file, out := sweepFile(t, clitest.Stripes(t, 10, 6)), filepath.Join(t.TempDir(), "runs")
 	args := []string{"sweep", file, "--out", out, "--jobs", "2", "--cache", t.TempDir()}
-	if code, list, stderr := vernier(t, append(args, "--list")...); code != exitDone || strings.Count(list, "to be made") != 4 {
+	if code, list, stderr := vernier(t, append(args, "--list")...); code != cli.ExitDone || strings.Count(list, "to be made") != 4 {
 		t.Fatalf("exit %d, list %q, %s", code, list, stderr)
 	}
 	code, table, stderr := vernier(t, args...)
-	if code != exitDone || strings.Count(table, "\n") != 4 || !strings.Contains(table, "| brm | 2 |") {
+	if code != cli.ExitDone || strings.Count(table, "\n") != 4 || !strings.Contains(table, "| brm | 2 |") {
 		t.Fatalf("exit %d, table\n%s\n%s", code, table, stderr)
 	}
 	for _, name := range []string{"table.md", "table.csv", "table.json", "figure.png"} {
@@ -45,17 +48,17 @@ func TestASweepMakesRunsAndATableAndCompareMakesTheSameTable(t *testing.T) {
 	}
 	code, again, stderr := vernier(t, "compare", out, "--plot", filepath.Join(out, "again.png"))
 	for _, line := range strings.Split(table, "\n") { // the order is that of the folders
-		if code != exitDone || !strings.Contains(again, line) {
+		if code != cli.ExitDone || !strings.Contains(again, line) {
 			t.Errorf("exit %d, compare prints\n%s\nsweep\n%s\n%s", code, again, table, stderr)
 		}
 	}
-	if code, list, _ := vernier(t, append(args, "--list")...); code != exitDone || strings.Count(list, "finished") != 4 {
+	if code, list, _ := vernier(t, append(args, "--list")...); code != cli.ExitDone || strings.Count(list, "finished") != 4 {
 		t.Errorf("list %q", list)
 	}
 }
 
 func TestMistakesOfSweepAndCompare(t *testing.T) {
-	file := sweepFile(t, stripes(t, 10, 2))
+	file := sweepFile(t, clitest.Stripes(t, 10, 2))
 	empty := t.TempDir()
 	for says, args := range map[string][]string{
 		"--out is missing":            {"sweep", file},
@@ -71,15 +74,15 @@ func TestMistakesOfSweepAndCompare(t *testing.T) {
 		"--level 2":                   {"compare", empty, "--level", "2"},
 		"--baseline \"brm\" is not":   {"compare", empty, "--baseline", "brm"},
 	} {
-		if code, _, stderr := vernier(t, args...); code == exitDone || !strings.Contains(stderr, says) {
+		if code, _, stderr := vernier(t, args...); code == cli.ExitDone || !strings.Contains(stderr, says) {
 			t.Errorf("%v: exit %d, want %q in %s", args, code, says, stderr)
 		}
 	}
 }
 
 func TestCompareNamesTheOptionThatNamesNothing(t *testing.T) {
-	file, out := sweepFile(t, stripes(t, 10, 4)), filepath.Join(t.TempDir(), "runs")
-	if code, _, stderr := vernier(t, "sweep", file, "--out", out, "--set", "run.save_every=0s", "--cache", t.TempDir()); code != exitDone {
+	file, out := sweepFile(t, clitest.Stripes(t, 10, 4)), filepath.Join(t.TempDir(), "runs")
+	if code, _, stderr := vernier(t, "sweep", file, "--out", out, "--set", "run.save_every=0s", "--cache", t.TempDir()); code != cli.ExitDone {
 		t.Fatal(stderr)
 	}
 	for says, args := range map[string][]string{
@@ -87,14 +90,14 @@ func TestCompareNamesTheOptionThatNamesNothing(t *testing.T) {
 		`"recal@4"; did you mean recall@4?`:                                                             {"--figure", "recal@4", "--format", "csv"},
 		"--baseline: no group has the baseline's settings model.metrik=brm; did you mean model.metric?": {"--baseline", "model.metrik=brm"},
 	} {
-		if code, _, stderr := vernier(t, append([]string{"compare", out}, args...)...); code != exitUsage || !strings.Contains(stderr, says) {
+		if code, _, stderr := vernier(t, append([]string{"compare", out}, args...)...); code != cli.ExitUsage || !strings.Contains(stderr, says) {
 			t.Errorf("%v: exit %d, want %q in %s", args, code, says, stderr)
 		}
 	}
 }
 
 func TestASweepThatCannotBeMadeSaysWhyBeforehand(t *testing.T) {
-	data := stripes(t, 10, 4)
+	data := clitest.Stripes(t, 10, 4)
 	file := sweepFile(t, data)
 	folds := filepath.Join(t.TempDir(), "folds.yaml")
 	text, err := os.ReadFile(file)
@@ -112,16 +115,16 @@ func TestASweepThatCannotBeMadeSaysWhyBeforehand(t *testing.T) {
 		"none.yaml: there is no such file":          {"none.yaml", "--out", "x"},
 	} {
 		code, _, stderr := vernier(t, append([]string{"sweep"}, args...)...)
-		if code != exitUsage || strings.Count(stderr, says) != 1 || strings.Contains(stderr, "again") {
+		if code != cli.ExitUsage || strings.Count(stderr, says) != 1 || strings.Contains(stderr, "again") {
 			t.Errorf("%v: exit %d, want %q in %s", args, code, says, stderr)
 		}
 	}
 }
 
 func TestCorruptionOnTheCommandLine(t *testing.T) {
-	data := stripes(t, 10, 6)
+	data := clitest.Stripes(t, 10, 6)
 	code, out, stderr := vernier(t, "train", "--data", "folder:"+data, "--corrupt", "impulse=0.1,labels=0.2", "--print-config")
-	if code != exitDone || !strings.Contains(out, "train: impulse=0.1,labels=0.2\n") || !strings.Contains(out, "test: impulse=0.1\n") {
+	if code != cli.ExitDone || !strings.Contains(out, "train: impulse=0.1,labels=0.2\n") || !strings.Contains(out, "test: impulse=0.1\n") {
 		t.Errorf("exit %d, %s\n%s", code, out, stderr)
 	}
 	for says, args := range map[string][]string{
@@ -129,26 +132,43 @@ func TestCorruptionOnTheCommandLine(t *testing.T) {
 		"either it": {"--corrupt", "impulse=0.1", "--corrupt-test", "impulse=0.1"}, "twice": {"--corrupt-train", "labels=0.1,labels=0.2"},
 	} {
 		args = append(quick(data, filepath.Join(t.TempDir(), "run")), args...)
-		if code, _, stderr := vernier(t, args...); code != exitUsage || !strings.Contains(stderr, says) {
+		if code, _, stderr := vernier(t, args...); code != cli.ExitUsage || !strings.Contains(stderr, says) {
 			t.Errorf("%v: exit %d, want %q in %s", args, code, says, stderr)
 		}
 	}
 }
 
 func TestALongerRunBeginsFromTheNetworkOfAShorterOne(t *testing.T) {
-	data, dir := stripes(t, 10, 4), t.TempDir()
+	data, dir := clitest.Stripes(t, 10, 4), t.TempDir()
 	first, longer, longest := filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "c")
-	if code, _, stderr := vernier(t, append(quick(data, first), "--loss", "proxy-anchor")...); code != exitDone {
+	if code, _, stderr := vernier(t, append(quick(data, first), "--loss", "proxy-anchor")...); code != cli.ExitDone {
 		t.Fatal(stderr)
 	}
 	code, _, stderr := vernier(t, "train", "--resume", first, "--epochs", "9")
-	if want := "--config " + first + "/config.json --weights " + first + "/last.safetensors"; code != exitUsage || !strings.Contains(stderr, want) {
+	if want := "--config " + first + "/config.json --weights " + first + "/last.safetensors"; code != cli.ExitUsage || !strings.Contains(stderr, want) {
 		t.Errorf("exit %d, want %q in %s", code, want, stderr)
 	}
 	for _, step := range [][2]string{{first, longer}, {longer, longest}} {
 		code, _, stderr := vernier(t, "train", "--config", step[0]+"/config.json", "--weights", step[0]+"/last.safetensors", "--epochs", "1", "--out", step[1])
-		if code != exitDone || !strings.Contains(stderr, "0 ignored, 0 parameters of the head drawn") {
+		if code != cli.ExitDone || !strings.Contains(stderr, "0 ignored, 0 parameters of the head drawn") {
 			t.Errorf("%v: exit %d, %s", step, code, stderr)
+		}
+	}
+}
+
+func TestSweepsTakeADevice(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sweep.yaml")
+	if err := os.WriteFile(file, []byte("base: {data: {spec: 'folder:"+clitest.Stripes(t, 6, 4)+"'}, epochs: 1}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"sweep", file, "--out", t.TempDir()},
+	} {
+		if code, _, errs := vernier(t, append(args, "--device", "gpu")...); code != cli.ExitUsage || !strings.Contains(errs, "--device") {
+			t.Errorf("%s: exit %d: %s", args[0], code, errs)
+		}
+		if code, _, errs := vernier(t, append(args, "--device", "cuda:99")...); code == cli.ExitDone || !strings.Contains(errs, "--device cuda:99: ") {
+			t.Errorf("%s: exit %d: %s", args[0], code, errs)
 		}
 	}
 }

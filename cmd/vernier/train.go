@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/data/transform"
@@ -26,7 +27,7 @@ type trainFlags struct {
 	resume  string
 	threads int
 	workers int
-	cache   cacheFlags
+	cache   cli.CacheFlags
 	network networkFlags
 	corrupt corruptFlags
 	params  []string
@@ -40,7 +41,7 @@ type trainFlags struct {
 	memoryLimit string
 	from        string
 	decayAll    bool
-	device      deviceFlags
+	device      cli.DeviceFlags
 }
 
 func newTrain(log *logrus.Logger) *cobra.Command {
@@ -70,7 +71,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
   vernier train --data folder:birds.zip --backbone resnet50 --weights resnet50-19c8e357.pth --dim 512 --freeze-bn-stats --warmup-epochs 1 --rate 1e-4 --out runs/resnet
   vernier train --data glyphs --config mine.yaml --set optimizer.rate=3e-4 --print-config
   vernier train --resume runs/glyphs`,
-		Args: takes(false),
+		Args: cli.Takes(false),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, log) },
 	}
 	fl := cmd.Flags()
@@ -101,7 +102,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 
 	f.corrupt.add(fl)
 
-	f.cache.add(fl, "use pictures as they are, decoded from their files every time, instead of prepared ones of a moderate size")
+	f.cache.Add(fl, "use pictures as they are, decoded from their files every time, instead of prepared ones of a moderate size")
 
 	f.network.add(fl, c.Model)
 	fl.StringVar(&c.Model.Flow, "flow", "", "geometry flow (DRML): \"default\", or what differs, as in lambda=0.3,after=conv1_7x7_s2+conv2_3x3; see below")
@@ -150,7 +151,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.IntVar(&c.ClassesPerBatch, "classes-per-batch", c.ClassesPerBatch, "classes in a batch of the balanced sampler")
 	fl.IntVar(&c.ImagesPerClass, "images-per-class", c.ImagesPerClass, "images of each class in a batch of the balanced sampler")
 	fl.Uint64Var(&c.Seed, "seed", c.Seed, "seed of everything that is drawn")
-	f.device.add(fl)
+	f.device.Add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores); changes no result")
 	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core); changes no result")
 	return cmd
@@ -158,7 +159,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 
 func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 	ctx := cmd.Context()
-	opt := train.Options{Workers: f.workers, Events: newReporter(log), Cache: f.cache.options()}
+	opt := train.Options{Workers: f.workers, Events: newReporter(log), Cache: f.cache.Options()}
 	folder, err := f.prepare(cmd, &opt)
 	if err != nil {
 		return err
@@ -179,9 +180,9 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 		if err != nil {
 			return err
 		}
-		f.device.goOn(before)
+		f.device.Continue(before)
 	}
-	eng, err := f.device.open(f.threads, log)
+	eng, err := f.device.Open(f.threads, log)
 	if err != nil {
 		return err
 	}
@@ -202,7 +203,7 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 	log.Infof("%s on %s", s.Describe(), eng.Name())
 	if err := s.Train(ctx); err != nil {
 		if ctx.Err() != nil {
-			return &hintError{fmt.Sprintf("stopped and saved; go on with: vernier train --resume %s", folder), err}
+			return &cli.InterruptedError{Hint: fmt.Sprintf("stopped and saved; go on with: vernier train --resume %s", folder), Err: err}
 		}
 		if diverged := new(train.DivergedError); errors.As(err, &diverged) {
 			return err
@@ -215,7 +216,7 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 	r, err := s.Finish(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
-			return &hintError{fmt.Sprintf("stopped after the last epoch; measure with: vernier train --resume %s", folder), err}
+			return &cli.InterruptedError{Hint: fmt.Sprintf("stopped after the last epoch; measure with: vernier train --resume %s", folder), Err: err}
 		}
 		if bad := new(data.ImageError); errors.As(err, &bad) {
 			return fmt.Errorf("%w\nthe model is trained and saved; vernier data check lists all such images; once they are mended, or with --max-bad N to leave up to N out, measure with: vernier train --resume %s", err, folder)
@@ -236,7 +237,7 @@ func (f *trainFlags) prepare(cmd *cobra.Command, opt *train.Options) (folder run
 		return f.openStored(cmd, opt)
 	}
 	if err := f.complete(cmd.Flags()); err != nil {
-		return "", &usageError{err}
+		return "", &cli.UsageError{Err: err}
 	}
 	if f.printConfig || f.dry != "" {
 		return "", nil
@@ -244,9 +245,9 @@ func (f *trainFlags) prepare(cmd *cobra.Command, opt *train.Options) (folder run
 	folder, err = run.Claim(f.out, f.force)
 	switch {
 	case errors.Is(err, run.ErrExists) && !f.force:
-		return "", usagef("--out: %w (--force overwrites a run, --resume goes on with it)", err)
+		return "", cli.Usagef("--out: %w (--force overwrites a run, --resume goes on with it)", err)
 	case err != nil:
-		return "", usagef("--out: %w", err)
+		return "", cli.Usagef("--out: %w", err)
 	}
 	return folder, nil
 }

@@ -7,15 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
 
 func TestADryRunSaysWhatARunTakesAndLeavesNothing(t *testing.T) {
-	spec, out := "folder:"+stripes(t, 8, 6), filepath.Join(t.TempDir(), "run")
+	spec, out := "folder:"+clitest.Stripes(t, 8, 6), filepath.Join(t.TempDir(), "run")
 	args := []string{"train", "--data", spec, "--size", "16", "--augment", "none", "--epochs", "3", "--classes-per-batch", "3", "--images-per-class", "2", "--validation", "0.4", "--no-cache"}
 	code, text, errs := vernier(t, append(args, "--dry-run=json", "--out", out)...)
-	if code != exitDone {
+	if code != cli.ExitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
 	var e train.Estimate
@@ -39,16 +41,16 @@ func TestADryRunSaysWhatARunTakesAndLeavesNothing(t *testing.T) {
 		t.Error("a folder was made")
 	}
 	code, text, _ = vernier(t, append(args, "--dry-run")...) // without --out
-	if code != exitDone || !strings.Contains(text, "hours") || !strings.Contains(text, "MiB") {
+	if code != cli.ExitDone || !strings.Contains(text, "hours") || !strings.Contains(text, "MiB") {
 		t.Errorf("exit %d: %s", code, text)
 	}
 }
 
 func TestARunThatDoesNotFitIsRefusedWithTheNumbers(t *testing.T) {
-	spec, out := "folder:"+stripes(t, 6, 4), filepath.Join(t.TempDir(), "run")
+	spec, out := "folder:"+clitest.Stripes(t, 6, 4), filepath.Join(t.TempDir(), "run")
 	for _, dry := range [][]string{nil, {"--dry-run"}} {
 		code, _, errs := vernier(t, append([]string{"train", "--data", spec, "--size", "16", "--augment", "none", "--classes-per-batch", "3", "--images-per-class", "2", "--no-cache", "--out", out, "--memory-limit", "1.5MiB"}, dry...)...)
-		if code != exitFailed || !strings.Contains(errs, "the limit is 1 MiB") || !strings.Contains(errs, "activations and gradients") || !strings.Contains(errs, "--micro-batch") {
+		if code != cli.ExitFailed || !strings.Contains(errs, "the limit is 1 MiB") || !strings.Contains(errs, "activations and gradients") || !strings.Contains(errs, "--micro-batch") {
 			t.Errorf("%v: exit %d: %s", dry, code, errs)
 		}
 		if _, err := os.Stat(filepath.Join(out, run.LastFile)); err == nil {
@@ -57,7 +59,7 @@ func TestARunThatDoesNotFitIsRefusedWithTheNumbers(t *testing.T) {
 	}
 	for _, c := range [][2]string{{"--dry-run=yes", "json"}, {"--memory-limit=much", "8GiB"}, {"--memory-limit=-3G", "8GiB"}} {
 		code, _, errs := vernier(t, "train", "--data", spec, "--out", out, c[0])
-		if code != exitUsage || !strings.Contains(errs, c[1]) {
+		if code != cli.ExitUsage || !strings.Contains(errs, c[1]) {
 			t.Errorf("%s: exit %d: %s", c[0], code, errs)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/vernier-ml/vernier/internal/wholefile"
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -38,7 +38,7 @@ var trainPlaces = map[string]string{
 // settings are the configuration file, the flags and --set, one over the other.
 func (f *trainFlags) settings(fl *pflag.FlagSet) (*run.Settings, error) {
 	s := &run.Settings{}
-	if err := addConfig(s, f.config); err != nil {
+	if err := cli.AddConfig(s, f.config); err != nil {
 		return nil, err
 	}
 	more, err := f.listed(fl)
@@ -50,7 +50,7 @@ func (f *trainFlags) settings(fl *pflag.FlagSet) (*run.Settings, error) {
 	if err := f.network.settings(s, fl, places, more...); err != nil {
 		return nil, err
 	}
-	return s, addSet(s, f.set)
+	return s, cli.AddSet(s, f.set)
 }
 
 // named puts the flags before an error that a setting of theirs is to blame for.
@@ -73,31 +73,6 @@ func (f *trainFlags) named(fl *pflag.FlagSet, err error) error {
 		flags = []string{wrong.Place}
 	}
 	return fmt.Errorf("%s: %w", strings.Join(flags, ", "), err)
-}
-
-// addConfig adds the file of --config, if there is one.
-func addConfig(s *run.Settings, path string) error {
-	if path == "" {
-		return nil
-	}
-	text, err := wholefile.Read(path)
-	if err != nil {
-		return fmt.Errorf("--config: %w", err)
-	}
-	return s.AddYAML(path, text)
-}
-
-// addSet adds the values of --set.
-func addSet(s *run.Settings, texts []string) error {
-	var set []run.Setting
-	for _, text := range texts {
-		place, value, ok := strings.Cut(text, "=")
-		if !ok || place == "" {
-			return fmt.Errorf("--set %q is not KEY=VALUE, as in optimizer.rate=0.01", text)
-		}
-		set = append(set, run.Setting{Path: place, Value: value, Source: "--set " + place})
-	}
-	return s.Add(set...)
 }
 
 // listed are the flags that may be repeated, and what is not one value.
@@ -129,7 +104,7 @@ func (f *trainFlags) listed(fl *pflag.FlagSet) (list []run.Setting, err error) {
 	if fl.Changed("freeze") {
 		list = append(list, run.Setting{Path: "freeze.params", Value: f.cfg.Freeze.Params, Source: "--freeze"})
 	}
-	if f.cache.off {
+	if f.cache.Off {
 		list = append(list, run.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
 	}
 	return list, nil
@@ -156,7 +131,7 @@ func (f *trainFlags) openStored(cmd *cobra.Command, opt *train.Options) (run.Fol
 	fl := cmd.Flags()
 	for _, name := range []string{"out", "force", "print-config", "dry-run"} {
 		if fl.Changed(name) {
-			return "", usagef("--%s cannot be given with --resume", name)
+			return "", cli.Usagef("--%s cannot be given with --resume", name)
 		}
 	}
 	folder, err := run.Open(f.resume)
@@ -168,10 +143,10 @@ func (f *trainFlags) openStored(cmd *cobra.Command, opt *train.Options) (run.Fol
 	if err != nil {
 		return "", err
 	}
-	f.cache.off = false // where pictures come from may change
+	f.cache.Off = false // where pictures come from may change
 	given, err := f.settings(fl)
 	if err != nil {
-		return "", &usageError{err}
+		return "", &cli.UsageError{Err: err}
 	}
 	opt.Given = given
 	if stored, err = given.Moved(stored); err != nil {
@@ -179,10 +154,10 @@ func (f *trainFlags) openStored(cmd *cobra.Command, opt *train.Options) (run.Fol
 	}
 	diff, err := given.Differences(stored)
 	if err != nil {
-		return "", &usageError{err}
+		return "", &cli.UsageError{Err: err}
 	}
 	if len(diff) > 0 {
-		return "", usagef("a run goes on with the settings it was started with, and these differ:\n  %s\nfor others, more epochs too, begin a new run from its network: vernier train --config %s --weights %s --out NEW with these settings", strings.Join(diff, "\n  "), folder.Path(run.ConfigFile), folder.Path(run.LastFile))
+		return "", cli.Usagef("a run goes on with the settings it was started with, and these differ:\n  %s\nfor others, more epochs too, begin a new run from its network: vernier train --config %s --weights %s --out NEW with these settings", strings.Join(diff, "\n  "), folder.Path(run.ConfigFile), folder.Path(run.LastFile))
 	}
 	return folder, nil
 }

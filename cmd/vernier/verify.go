@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"text/tabwriter"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
@@ -56,15 +56,18 @@ the run, or another file of pairs.`,
   vernier verify runs/birds --roc roc.png --det det.png`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 2 {
-				return usagef("B is missing: give two images, or none to measure on many pairs")
+				return cli.Usagef("B is missing: give two images, or none to measure on many pairs")
 			}
-			return takes(false, []string{"RUN", "A", "B"}[:max(1, min(len(args), 3))]...)(cmd, args)
+			return cli.Takes(false, []string{"RUN", "A", "B"}[:max(1, min(len(args), 3))]...)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
 	}
 	f.add(cmd)
 	return cmd
 }
+
+// exitDifferent is the exit code for two images that are not of the same.
+const exitDifferent = 3
 
 // verifyFlags are the flags of verify.
 type verifyFlags struct {
@@ -105,26 +108,19 @@ func (f *verifyFlags) add(cmd *cobra.Command) {
 // measuring are the flags that make no sense with two images.
 var measuring = []string{"pairs", "calibrate", "calibrate-on", "calibrate-share", "store", "max-pairs", "seed", "roc", "det", "curve", "split", "data", "max-bad"}
 
-// offers reports whether a flag may be given to a command with its arguments: of the two
-// images of verify, for one, none can be left out.
-func offers(cmd *cobra.Command, flag string) bool {
-	twoImages := cmd.Name() == verifyName && cmd.Flags().NArg() == 3
-	return cmd.Flags().Lookup(flag) != nil && !(twoImages && slices.Contains(measuring, flag))
-}
-
 func (f *verifyFlags) complete(cmd *cobra.Command, images bool, log *logrus.Logger) error {
 	changed := cmd.Flags().Changed
 	if images {
 		for _, name := range measuring {
 			if changed(name) {
-				return usagef("--%s cannot be given with two images", name)
+				return cli.Usagef("--%s cannot be given with two images", name)
 			}
 		}
 	}
 	if f.calibrate == "" {
 		for _, name := range []string{"calibrate-on", "calibrate-share", "store"} {
 			if changed(name) {
-				return usagef("--%s needs --calibrate", name)
+				return cli.Usagef("--%s needs --calibrate", name)
 			}
 		}
 	} else {
@@ -133,11 +129,11 @@ func (f *verifyFlags) complete(cmd *cobra.Command, images bool, log *logrus.Logg
 			return fmt.Errorf("--calibrate: %w", err)
 		}
 		if changed("threshold") {
-			return usagef("--threshold and --calibrate: give one of them")
+			return cli.Usagef("--threshold and --calibrate: give one of them")
 		}
 	}
 	if changed("calibrate-share") && f.calibrateOn != calibrateOnHalf {
-		return usagef("--calibrate-share is for --calibrate-on half")
+		return cli.Usagef("--calibrate-share is for --calibrate-on half")
 	}
 	f.selectionFlags.complete(cmd, log)
 	return nil
@@ -150,7 +146,7 @@ func (f *verifyFlags) checkThreshold(folder run.Folder) error {
 	}
 	cfg, err := folder.LoadConfig()
 	if err == nil && cfg.Model.Metric.Kind != metric.Dot {
-		err = usagef("--threshold %v: want at least 0, as distances by %s are", f.threshold, eval.DistanceName(cfg.Model.Metric))
+		err = cli.Usagef("--threshold %v: want at least 0, as distances by %s are", f.threshold, eval.DistanceName(cfg.Model.Metric))
 	}
 	return err
 }
@@ -159,7 +155,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 	if err := f.complete(cmd, len(args) == 3, log); err != nil {
 		return err
 	}
-	folder, eng, err := f.device.openRun(args[0], f.threads, log)
+	folder, eng, err := f.device.OpenRun(args[0], f.threads, log)
 	if err != nil {
 		return err
 	}
@@ -201,7 +197,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 		err = v.print(cmd.OutOrStdout())
 	}
 	if err == nil && !v.Same {
-		err = errDifferent
+		err = &cli.ExitError{Code: exitDifferent}
 	}
 	return err
 }

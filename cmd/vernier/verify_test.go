@@ -7,15 +7,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 )
 
 // trained makes a run on stripes and returns it with its images, of which the
 // classes from "class 06" on are for testing.
 func trained(t *testing.T) (run, images string) {
 	t.Helper()
-	images = stripes(t, 12, 8)
+	images = clitest.Stripes(t, 12, 8)
 	run = filepath.Join(t.TempDir(), "run")
-	if code, _, errs := vernier(t, quick(images, run, "--epochs", "8", "--rate", "0.003", "--validation", "0.34")...); code != exitDone {
+	if code, _, errs := vernier(t, quick(images, run, "--epochs", "8", "--rate", "0.003", "--validation", "0.34")...); code != cli.ExitDone {
 		t.Fatalf("train: exit %d\n%s", code, errs)
 	}
 	return run, images
@@ -26,7 +29,7 @@ func TestVerify(t *testing.T) {
 	image := func(class, i int) string {
 		return filepath.Join(images, fmt.Sprintf("class %02d", class), fmt.Sprintf("%d.png", i))
 	}
-	if code, _, errs := vernier(t, "verify", run, image(6, 0), image(6, 1)); code != exitFailed || !strings.Contains(errs, "no threshold yet") {
+	if code, _, errs := vernier(t, "verify", run, image(6, 0), image(6, 1)); code != cli.ExitFailed || !strings.Contains(errs, "no threshold yet") {
 		t.Errorf("before calibration: exit %d\n%s", code, errs)
 	}
 
@@ -34,7 +37,7 @@ func TestVerify(t *testing.T) {
 		roc, det := filepath.Join(t.TempDir(), "roc.png"), filepath.Join(t.TempDir(), "det.png")
 		code, out, errs := vernier(t, "verify", run, "--calibrate", "far=0.05", "--store", "--json", "--roc", roc, "--det", det)
 		var v verification
-		if err := json.Unmarshal([]byte(out), &v); err != nil || code != exitDone {
+		if err := json.Unmarshal([]byte(out), &v); err != nil || code != cli.ExitDone {
 			t.Fatalf("exit %d, %v\n%s\n%s", code, err, out, errs)
 		}
 		// 3 of 6 test classes with 8 images each.
@@ -52,7 +55,7 @@ func TestVerify(t *testing.T) {
 	})
 	t.Run("two images", func(t *testing.T) {
 		code, out, errs := vernier(t, "verify", run, image(6, 0), image(6, 0))
-		if code != exitDone || !strings.Contains(out, "decision   same") {
+		if code != cli.ExitDone || !strings.Contains(out, "decision   same") {
 			t.Errorf("an image and itself: exit %d\n%s\n%s", code, out, errs)
 		}
 		code, out, errs = vernier(t, "verify", run, image(6, 0), image(11, 1), "--json", "--threshold", "0")
@@ -63,20 +66,20 @@ func TestVerify(t *testing.T) {
 	})
 	t.Run("the stored threshold is not measured on its own identities", func(t *testing.T) {
 		code, out, errs := vernier(t, "verify", run)
-		if code != exitDone || !strings.Contains(errs, "class ") || strings.Contains(out, "threshold 0") {
+		if code != cli.ExitDone || !strings.Contains(errs, "class ") || strings.Contains(out, "threshold 0") {
 			t.Errorf("exit %d\n%s\n%s", code, out, errs)
 		}
 	})
 	t.Run("calibrated on validation classes", func(t *testing.T) {
 		code, out, errs := vernier(t, "verify", run, "--calibrate", "eer", "--calibrate-on", "validation")
-		if code != exitDone || !strings.Contains(out, "of 6 identities") || !strings.Contains(out, "here: FAR") {
+		if code != cli.ExitDone || !strings.Contains(out, "of 6 identities") || !strings.Contains(out, "here: FAR") {
 			t.Errorf("exit %d\n%s\n%s", code, out, errs)
 		}
 	})
 	t.Run("a file of pairs", func(t *testing.T) { verifyByPairs(t, run, images) })
 	t.Run("identities in both are named", func(t *testing.T) {
 		code, _, errs := vernier(t, "verify", run, "--calibrate", "eer", "--calibrate-on", "test")
-		if code != exitFailed || !strings.Contains(errs, "both in calibration and in test: class 06, class 07") {
+		if code != cli.ExitFailed || !strings.Contains(errs, "both in calibration and in test: class 06, class 07") {
 			t.Errorf("exit %d\n%s", code, errs)
 		}
 	})
@@ -103,7 +106,7 @@ func verifyByPairs(t *testing.T, run, images string) {
 	var fromFiles, fromSet verification
 	for into, args := range map[*verification][]string{&fromFiles: nil, &fromSet: {"--split", "test"}} {
 		code, out, errs := vernier(t, append([]string{"verify", run, "--pairs", list, "--json"}, args...)...)
-		if err := json.Unmarshal([]byte(out), into); err != nil || code != exitDone {
+		if err := json.Unmarshal([]byte(out), into); err != nil || code != cli.ExitDone {
 			t.Fatalf("%v: exit %d, %v\n%s\n%s", args, code, err, out, errs)
 		}
 	}
@@ -111,10 +114,10 @@ func verifyByPairs(t *testing.T, run, images string) {
 		t.Errorf("by files %+v\nby the set %+v", fromFiles, fromSet)
 	}
 	code, out, errs := vernier(t, "verify", run, "--pairs", list, "--calibrate", "accuracy")
-	if code != exitDone || !strings.Contains(out, "left out") || !strings.Contains(out, "here: FAR") {
+	if code != cli.ExitDone || !strings.Contains(out, "left out") || !strings.Contains(out, "here: FAR") {
 		t.Errorf("exit %d\n%s\n%s", code, out, errs)
 	}
-	if code, _, errs := vernier(t, "verify", run, "--pairs", list, "--calibrate", "accuracy", "--calibrate-on", list); code != exitFailed || !strings.Contains(errs, "both in calibration and in test") {
+	if code, _, errs := vernier(t, "verify", run, "--pairs", list, "--calibrate", "accuracy", "--calibrate-on", list); code != cli.ExitFailed || !strings.Contains(errs, "both in calibration and in test") {
 		t.Errorf("calibrated on the same file: exit %d\n%s", code, errs)
 	}
 	for extra, says := range map[string]string{
@@ -125,7 +128,7 @@ func verifyByPairs(t *testing.T, run, images string) {
 		write(inFolder, extra)
 		for _, args := range [][]string{nil, {"--split", "test"}} {
 			code, _, errs := vernier(t, append([]string{"verify", run, "--pairs", list}, args...)...)
-			if code != exitFailed || !strings.Contains(errs, says) {
+			if code != cli.ExitFailed || !strings.Contains(errs, says) {
 				t.Errorf("%q %v: exit %d\n%s", extra, args, code, errs)
 			}
 		}
@@ -136,8 +139,8 @@ func TestAThresholdBelowAllDistancesIsWrongUsage(t *testing.T) {
 	run, images := trained(t)
 	for _, more := range [][]string{nil, {filepath.Join(images, "class 06", "0.png"), filepath.Join(images, "class 06", "1.png")}} {
 		code, _, errs := vernier(t, append([]string{"verify", run, "--threshold", "-1"}, more...)...)
-		if code != exitUsage || !strings.HasPrefix(errs, "vernier: --threshold -1: want at least 0") {
-			t.Errorf("%v: exit %d, want %d\n%s", more, code, exitUsage, errs)
+		if code != cli.ExitUsage || !strings.HasPrefix(errs, "vernier: --threshold -1: want at least 0") {
+			t.Errorf("%v: exit %d, want %d\n%s", more, code, cli.ExitUsage, errs)
 		}
 	}
 }
@@ -149,21 +152,21 @@ func TestVerifyRefusesFlagsThatDoNotGoTogether(t *testing.T) {
 		code int
 		says string
 	}{
-		{"", exitUsage, "RUN is missing"},
-		{"a", exitUsage, "B is missing"},
-		{"a b c", exitUsage, "unexpected argument"},
-		{"a b --calibrate eer", exitUsage, "--calibrate cannot be given with two images"},
-		{"a b --data glyphs", exitUsage, "--data cannot"},
-		{"--store", exitUsage, "--store needs --calibrate"},
-		{"--calibrate best", exitUsage, "far=RATE"},
-		{"--calibrate eer --threshold 1", exitUsage, "give one of them"},
-		{"--threshold NaN", exitUsage, "finite"},
-		{"--calibrate eer --calibrate-share 1", exitUsage, "between 0 and 1"},
-		{"--calibrate eer --calibrate-on validation --calibrate-share 0.2", exitUsage, "is for --calibrate-on half"},
-		{"--max-pairs 0", exitUsage, "want 1 to"},
-		{"--curve 1", exitUsage, "want 2 to"},
-		{"--split dev", exitUsage, "validation"},
-		{"a b", exitFailed, "there is no folder"},
+		{"", cli.ExitUsage, "RUN is missing"},
+		{"a", cli.ExitUsage, "B is missing"},
+		{"a b c", cli.ExitUsage, "unexpected argument"},
+		{"a b --calibrate eer", cli.ExitUsage, "--calibrate cannot be given with two images"},
+		{"a b --data glyphs", cli.ExitUsage, "--data cannot"},
+		{"--store", cli.ExitUsage, "--store needs --calibrate"},
+		{"--calibrate best", cli.ExitUsage, "far=RATE"},
+		{"--calibrate eer --threshold 1", cli.ExitUsage, "give one of them"},
+		{"--threshold NaN", cli.ExitUsage, "finite"},
+		{"--calibrate eer --calibrate-share 1", cli.ExitUsage, "between 0 and 1"},
+		{"--calibrate eer --calibrate-on validation --calibrate-share 0.2", cli.ExitUsage, "is for --calibrate-on half"},
+		{"--max-pairs 0", cli.ExitUsage, "want 1 to"},
+		{"--curve 1", cli.ExitUsage, "want 2 to"},
+		{"--split dev", cli.ExitUsage, "validation"},
+		{"a b", cli.ExitFailed, "there is no folder"},
 	} {
 		args := []string{"verify"}
 		if c.args != "" {
@@ -178,25 +181,25 @@ func TestVerifyRefusesFlagsThatDoNotGoTogether(t *testing.T) {
 // TestArgumentsAndRatesThatAreNone: an empty argument is named, and a rate that no number of
 // pairs can show is said in few digits.
 func TestArgumentsAndRatesThatAreNone(t *testing.T) {
-	images, run := stripes(t, 8, 4), filepath.Join(t.TempDir(), "run")
-	if code, _, errs := vernier(t, quick(images, run)...); code != exitDone {
+	images, run := clitest.Stripes(t, 8, 4), filepath.Join(t.TempDir(), "run")
+	if code, _, errs := vernier(t, quick(images, run)...); code != cli.ExitDone {
 		t.Fatal(errs)
 	}
 	for says, c := range map[string]struct {
 		code int
 		args []string
 	}{
-		"A is empty":     {exitUsage, []string{"verify", run, "", "b.png"}},
-		"IMAGE is empty": {exitUsage, []string{"embed", run, ""}},
-		"needs at least 1e+300 pairs of different": {exitFailed, []string{"verify", run, "--calibrate", "far=1e-300"}},
-		"want a beta above 0, up to 1e6":           {exitUsage, []string{"verify", run, "--calibrate", "fbeta=1e308"}},
-		"costs above 0, up to 1e12":                {exitUsage, []string{"verify", run, "--calibrate", "cost:prior=0.01,accept=1e308,reject=1"}},
+		"A is empty":     {cli.ExitUsage, []string{"verify", run, "", "b.png"}},
+		"IMAGE is empty": {cli.ExitUsage, []string{"embed", run, ""}},
+		"needs at least 1e+300 pairs of different": {cli.ExitFailed, []string{"verify", run, "--calibrate", "far=1e-300"}},
+		"want a beta above 0, up to 1e6":           {cli.ExitUsage, []string{"verify", run, "--calibrate", "fbeta=1e308"}},
+		"costs above 0, up to 1e12":                {cli.ExitUsage, []string{"verify", run, "--calibrate", "cost:prior=0.01,accept=1e308,reject=1"}},
 	} {
 		if code, _, errs := vernier(t, c.args...); code != c.code || !strings.Contains(errs, says) {
 			t.Errorf("%v: exit %d, want %d with %q\n%s", c.args, code, c.code, says, errs)
 		}
 	}
-	if code, out, errs := vernier(t, "verify", run, "--calibrate", "eer", "--calibrate-share", "0.0001"); code != exitDone || !strings.Contains(out, "on 2 of the 4 identities of") {
+	if code, out, errs := vernier(t, "verify", run, "--calibrate", "eer", "--calibrate-share", "0.0001"); code != cli.ExitDone || !strings.Contains(out, "on 2 of the 4 identities of") {
 		t.Errorf("a share of less than two identities: exit %d\n%s%s", code, out, errs)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
@@ -31,7 +32,7 @@ in a file is ever executed.`,
 		Example: `  vernier weights inspect resnet50-19c8e357.pth
   vernier weights convert bn_inception-52deb4733.pth bn_inception.safetensors
   vernier weights check resnet50-19c8e357.pth --backbone resnet50`,
-		Args: knownCommand,
+		Args: cli.KnownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newWeightsInspect(), newWeightsConvert(), newWeightsCheck())
@@ -47,7 +48,7 @@ func newWeightsInspect() *cobra.Command {
 of the file, its metadata, and what it holds beside tensors.`,
 		Example: `  vernier weights inspect runs/birds/best.safetensors
   vernier weights inspect checkpoint.pth --json`,
-		Args: takes(false, "FILE"),
+		Args: cli.Takes(false, "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := weights.Open(args[0])
 			if err != nil {
@@ -120,7 +121,7 @@ Types stay as they are. A vision transformer in Google's .npz layout is written
 under timm's names. What a PyTorch file holds beside tensors is left out.`,
 		Example: `  vernier weights convert bn_inception-52deb4733.pth bn_inception.safetensors
   vernier weights convert model.safetensors model.npz`,
-		Args: takes(false, "FROM", "TO"),
+		Args: cli.Takes(false, "FROM", "TO"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := os.Stat(args[1]); err == nil && !force {
 				return fmt.Errorf("file %s already exists (--force replaces it)", args[1])
@@ -145,7 +146,7 @@ func convert(from, to string) (tensors int, err error) {
 	case ".npz":
 		write = func(path string, ts []*weights.Tensor, _ map[string]string) error { return weights.WriteNPZ(path, ts) }
 	default:
-		return 0, usagef("%s: a name that ends in .safetensors or .npz is needed", to)
+		return 0, cli.Usagef("%s: a name that ends in .safetensors or .npz is needed", to)
 	}
 	f, err := weights.Open(from)
 	if err != nil {
@@ -178,16 +179,16 @@ made for, and blocks after trunk-end.`,
 		Example: `  vernier weights check resnet50-19c8e357.pth --backbone resnet50
   vernier weights check inception_v3.safetensors --backbone inceptionv3:trunk-end=Mixed_7a
   vernier weights check dino_deitsmall16_pretrain.pth --backbone vits16:pixels=imagenet --size 256`,
-		Args: takes(false, "FILE"),
+		Args: cli.Takes(false, "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if spec == "" {
-				return usagef("--backbone is missing: %s", strings.Join(backbone.Names(), ", "))
+				return cli.Usagef("--backbone is missing: %s", strings.Join(backbone.Names(), ", "))
 			}
 			s, err := plainSpec(spec, size)
 			if err != nil {
-				return usagef("--size %d: %w", size, err)
+				return cli.Usagef("--size %d: %w", size, err)
 			}
-			eng, err := newEngine(1)
+			eng, err := cli.NewCPU(1)
 			if err != nil {
 				return err
 			}

@@ -6,14 +6,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 )
 
 // trainedFile is the model file of a short run.
 func trainedFile(t *testing.T) (file, data string) {
 	t.Helper()
-	data = stripes(t, 8, 4)
+	data = clitest.Stripes(t, 8, 4)
 	run := filepath.Join(t.TempDir(), "run")
-	if code, _, errs := vernier(t, quick(data, run, "--validation", "0")...); code != exitDone {
+	if code, _, errs := vernier(t, quick(data, run, "--validation", "0")...); code != cli.ExitDone {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
 	return filepath.Join(run, "last.safetensors"), data
@@ -23,15 +26,15 @@ func TestWeightsInspectConvertAndCheck(t *testing.T) {
 	file, _ := trainedFile(t)
 	code, out, errs := vernier(t, "weights", "inspect", file)
 	for _, says := range []string{"block1.conv.weight", "32x3x3x3", "float32", "3.4 KiB", "metadata vernier.model", "safetensors: 22 tensors"} {
-		if code != exitDone || !strings.Contains(out, says) {
+		if code != cli.ExitDone || !strings.Contains(out, says) {
 			t.Errorf("inspect: exit %d, does not say %q\n%s%s", code, says, out, errs)
 		}
 	}
 	npz, back := filepath.Join(t.TempDir(), "a.npz"), filepath.Join(t.TempDir(), "b.safetensors")
-	if code, _, errs := vernier(t, "weights", "convert", file, npz); code != exitDone {
+	if code, _, errs := vernier(t, "weights", "convert", file, npz); code != cli.ExitDone {
 		t.Fatalf("convert: exit %d\n%s", code, errs)
 	}
-	if code, _, errs := vernier(t, "weights", "convert", npz, back); code != exitDone {
+	if code, _, errs := vernier(t, "weights", "convert", npz, back); code != cli.ExitDone {
 		t.Fatalf("convert back: exit %d\n%s", code, errs)
 	}
 	type description struct {
@@ -44,7 +47,7 @@ func TestWeightsInspectConvertAndCheck(t *testing.T) {
 	describe := func(file string) (d description) {
 		t.Helper()
 		code, out, errs := vernier(t, "weights", "inspect", file, "--json")
-		if err := json.Unmarshal([]byte(out), &d); code != exitDone || err != nil {
+		if err := json.Unmarshal([]byte(out), &d); code != cli.ExitDone || err != nil {
 			t.Fatalf("inspect --json: exit %d, %v\n%s", code, err, errs)
 		}
 		return d
@@ -54,11 +57,11 @@ func TestWeightsInspectConvertAndCheck(t *testing.T) {
 	}
 	for _, f := range []string{file, npz, back} {
 		code, out, errs := vernier(t, "weights", "check", f, "--backbone", "convnet")
-		if code != exitDone || !strings.Contains(out, "20 tensors") || !strings.Contains(out, "2 ignored (embedding.weight, embedding.bias)") {
+		if code != cli.ExitDone || !strings.Contains(out, "20 tensors") || !strings.Contains(out, "2 ignored (embedding.weight, embedding.bias)") {
 			t.Errorf("check %s: exit %d\n%s%s", f, code, out, errs)
 		}
 	}
-	if code, _, errs := vernier(t, "weights", "check", file, "--backbone", "bninception"); code != exitFailed || !strings.Contains(errs, "conv1_7x7_s2.weight") {
+	if code, _, errs := vernier(t, "weights", "check", file, "--backbone", "bninception"); code != cli.ExitFailed || !strings.Contains(errs, "conv1_7x7_s2.weight") {
 		t.Errorf("check against another network: exit %d\n%s", code, errs)
 	}
 }
@@ -73,23 +76,23 @@ func TestWeightsMistakesAreExplained(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"weights", "inspect"}, exitUsage, "FILE is missing"},
-		{[]string{"weights", "inspect", text}, exitFailed, "not a weight file"},
-		{[]string{"weights", "convert", text}, exitUsage, "TO is missing"},
-		{[]string{"weights", "convert", text, text + ".onnx"}, exitUsage, ".npz"},
-		{[]string{"weights", "convert", text, text}, exitFailed, "--force"},
-		{[]string{"weights", "check", text}, exitUsage, "--backbone is missing"},
-		{[]string{"weights", "check", text, "--backbone", "vgg"}, exitUsage, "resnet50"},
-		{[]string{"weights", "check", text, "--backbone", "vits16", "--size", "225"}, exitUsage, "patches"},
-		{[]string{"weights", "chek"}, exitUsage, "did you mean check"},
-		{[]string{"eval", "--backbone", "convnet"}, exitUsage, "--data is missing"},
-		{[]string{"eval", "--backbone", "convnet", "--data", "glyphs", "--epoch", "last"}, exitUsage, "--epoch"},
-		{[]string{"eval", text, "--backbone", "convnet"}, exitUsage, "--backbone cannot be given with a RUN"},
-		{[]string{"eval", "--backbone", "convnet", "--data", "glyphs", "--weights-dict", "a/"}, exitUsage, "--weights is missing"},
-		{[]string{"eval", "--backbone", "convnet", "--data", "glyphs", "--trunk-end", "block9"}, exitUsage, "block4"},
-		{[]string{"train", "--data", "glyphs", "--out", text + "2", "--freeze", "["}, exitUsage, "pattern"},
-		{[]string{"train", "--data", "glyphs", "--out", text + "2", "--warmup-epochs", "20"}, exitUsage, "warm-up"},
-		{[]string{"train", "--data", "glyphs", "--out", text + "2", "--dim", "0", "--head-norm", "batch"}, exitUsage, "linear layer"},
+		{[]string{"weights", "inspect"}, cli.ExitUsage, "FILE is missing"},
+		{[]string{"weights", "inspect", text}, cli.ExitFailed, "not a weight file"},
+		{[]string{"weights", "convert", text}, cli.ExitUsage, "TO is missing"},
+		{[]string{"weights", "convert", text, text + ".onnx"}, cli.ExitUsage, ".npz"},
+		{[]string{"weights", "convert", text, text}, cli.ExitFailed, "--force"},
+		{[]string{"weights", "check", text}, cli.ExitUsage, "--backbone is missing"},
+		{[]string{"weights", "check", text, "--backbone", "vgg"}, cli.ExitUsage, "resnet50"},
+		{[]string{"weights", "check", text, "--backbone", "vits16", "--size", "225"}, cli.ExitUsage, "patches"},
+		{[]string{"weights", "chek"}, cli.ExitUsage, "did you mean check"},
+		{[]string{"eval", "--backbone", "convnet"}, cli.ExitUsage, "--data is missing"},
+		{[]string{"eval", "--backbone", "convnet", "--data", "glyphs", "--epoch", "last"}, cli.ExitUsage, "--epoch"},
+		{[]string{"eval", text, "--backbone", "convnet"}, cli.ExitUsage, "--backbone cannot be given with a RUN"},
+		{[]string{"eval", "--backbone", "convnet", "--data", "glyphs", "--weights-dict", "a/"}, cli.ExitUsage, "--weights is missing"},
+		{[]string{"eval", "--backbone", "convnet", "--data", "glyphs", "--trunk-end", "block9"}, cli.ExitUsage, "block4"},
+		{[]string{"train", "--data", "glyphs", "--out", text + "2", "--freeze", "["}, cli.ExitUsage, "pattern"},
+		{[]string{"train", "--data", "glyphs", "--out", text + "2", "--warmup-epochs", "20"}, cli.ExitUsage, "warm-up"},
+		{[]string{"train", "--data", "glyphs", "--out", text + "2", "--dim", "0", "--head-norm", "batch"}, cli.ExitUsage, "linear layer"},
 	} {
 		if code, _, errs := vernier(t, c.args...); code != c.code || !strings.Contains(errs, c.says) {
 			t.Errorf("%v: exit %d, want %d with %q; it says\n%s", c.args, code, c.code, c.says, errs)
@@ -97,7 +100,7 @@ func TestWeightsMistakesAreExplained(t *testing.T) {
 	}
 	for _, cmd := range []string{"weights", "weights inspect", "weights convert", "weights check"} {
 		code, out, _ := vernier(t, append(strings.Fields(cmd), "--help")...)
-		if code != exitDone || !strings.Contains(out, "Usage:") || !strings.Contains(out, "Examples:") {
+		if code != cli.ExitDone || !strings.Contains(out, "Usage:") || !strings.Contains(out, "Examples:") {
 			t.Errorf("vernier %s --help: exit %d\n%s", cmd, code, out)
 		}
 	}
@@ -109,7 +112,7 @@ func TestANetworkIsMeasuredWithoutARun(t *testing.T) {
 	file, data := trainedFile(t)
 	args := []string{"eval", "--backbone", "convnet:trunk-end=block3", "--weights", file, "--data", "folder:" + data, "--size", "16", "--json", "--restarts", "2"}
 	code, out, errs := vernier(t, args...)
-	if code != exitDone || !strings.Contains(errs, "15 tensors of a safetensors file; 7 ignored") {
+	if code != cli.ExitDone || !strings.Contains(errs, "15 tensors of a safetensors file; 7 ignored") {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
 	type figures struct {
@@ -129,11 +132,11 @@ func TestANetworkIsMeasuredWithoutARun(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "run")
 	if code, _, errs := vernier(t, quick(data, dir, "--validation", "0", "--backbone", "convnet:trunk-end=block3", "--weights", file,
-		"--dim", "0", "--metric", "cosine", "--freeze-bn-stats", "--epochs", "1")...); code != exitDone {
+		"--dim", "0", "--metric", "cosine", "--freeze-bn-stats", "--epochs", "1")...); code != cli.ExitDone {
 		t.Fatalf("train: exit %d\n%s", code, errs)
 	}
 	code, out, errs = vernier(t, "eval", dir, "--json", "--restarts", "2")
-	if err := json.Unmarshal([]byte(out), &run); err != nil || code != exitDone || run.Untrained == nil {
+	if err := json.Unmarshal([]byte(out), &run); err != nil || code != cli.ExitDone || run.Untrained == nil {
 		t.Fatalf("exit %d, %v\n%s", code, err, errs)
 	}
 	if run.Untrained.Recall1 != network.Model.Recall1 {
@@ -144,7 +147,7 @@ func TestANetworkIsMeasuredWithoutARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, errs = vernier(t, "eval", dir, "--restarts", "2")
-	if code != exitDone || strings.Contains(out, "before training") || !strings.Contains(errs, "not measured") {
+	if code != cli.ExitDone || strings.Contains(out, "before training") || !strings.Contains(errs, "not measured") {
 		t.Errorf("without the weight file: exit %d\n%s%s", code, out, errs)
 	}
 }
