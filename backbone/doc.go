@@ -2,6 +2,16 @@
 // file a network. Parameter names are those of the public checkpoints, so that
 // such a file can be read as it is.
 //
+// Most programs only name one: in the settings of a run (package run), or in the
+// specification of a model, which adds pooling, a linear layer and a metric:
+//
+//	spec, err := model.DefaultSpec("resnet50")
+//	m, err := model.New(eng, spec, seed)
+//
+// New gives the network alone, by its name with options, as in
+// "inceptionv3:trunk-end=Mixed_7a,count-pad=false", to be added to a graph of package
+// layers. These are built in:
+//
 //	convnet      a small network trained from scratch
 //	bninception  BN-Inception, Cadene's pretrained-models.pytorch
 //	resnet50     ResNet-50, torchvision
@@ -11,8 +21,6 @@
 //
 // A program has networks of its own: Sequence makes one of blocks, which Register gives a
 // name, so that models, their files and the settings of runs have it. A block may end in
-// an operation of the program's own (layers.Graph.HostOp).
-//
-// New takes a name with options, as in
-// "inceptionv3:trunk-end=Mixed_7a,count-pad=false".
+// an operation of the program's own (layers.Graph.HostOp). The program
+// examples/custombackbone is a whole one.
 package backbone

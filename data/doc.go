@@ -1,7 +1,8 @@
 // Package data turns what lies on a disk into batches of numbers: data sets,
 // their class splits, image decoding and transforms, samplers and the loader.
 //
-// Open reads a specification such as "glyphs" or "folder:/data/birds.zip" and
+// To train on a set, name it in the settings of a run (package run). To read one, begin
+// with Open. It reads a specification such as "glyphs" or "folder:/data/birds.zip" and
 // returns a Set: items with labels 0..C-1 and the names behind the labels. Split
 // divides its classes into training and test classes, which never overlap:
 //
@@ -24,7 +25,8 @@
 //
 // A program has sets and samplers of its own: NewSet makes a Set of labels and a function
 // that loads an image, Sampler is an interface of two methods. Register and
-// RegisterSampler give them names, by which the settings of a run have them.
+// RegisterSampler give them names, by which the settings of a run have them. The program
+// examples/customdata is a whole one.
 //
 // Prepare keeps the images of a set decoded, in a mapped file that is many times
 // faster to read. Check finds what is wrong with a set, MakeEmoji makes one of

@@ -2,9 +2,16 @@
 // clustering and verification figures, the geometry of classes, and pictures
 // of all of them.
 //
-// Evaluate does everything for a set of labelled embeddings, each row being a
-// query against all the others (leave-one-out), and returns Figures, which
-// serialise to JSON. Its parts stand alone:
+// Begin with Evaluate. It does everything for a set of labeled embeddings, each row
+// being a query against all the others (leave-one-out), and returns Figures, which
+// serialize to JSON:
+//
+//	e := &eval.Embeddings{X: rows, N: n, H: h, Labels: labels} // rows is (n, h), row-major
+//	m, err := metric.Parse("cosine")
+//	figures, err := eval.Evaluate(ctx, nil, e, m, eval.Options{}) // nil: on the CPU
+//	recall, ok := figures.RecallAt(1)
+//
+// Its parts stand alone:
 //
 //   - Neighbors: the K nearest gallery rows of each query, in the order of
 //     brute force in float64. BRM with p = 2 is searched through a low-rank

@@ -1,6 +1,15 @@
 // Package gallery keeps embeddings of images with what is known of the images:
 // in files that other tools read, and in an index that grows.
 //
+// Applications that search by image use package vernier, which does this for them. Here
+// rows are embedded already:
+//
+//	t := &gallery.Table{Embeddings: e, Paths: paths, Classes: classes, Metric: "cosine", Model: fingerprint}
+//	rows, err := gallery.Append("birds.index", t.Info(), t) // made if it is not there
+//	t, err = gallery.Open("birds.index")
+//	hits, err := t.Search(ctx, nil, queries, t.Info(), 10, eval.SearchOptions{})
+//	err = gallery.Write("birds.parquet", t)
+//
 // A Table is in memory. Read and Write exchange it with NumPy (.npy, .npz),
 // spreadsheets (.csv), data frames (.parquet) and safetensors. Write puts a
 // checksum into the formats that have room for one, WriteSums lists those of a

@@ -3,7 +3,9 @@
 // validation classes after each epoch, and keeps checkpoints from which a run
 // goes on exactly where it stopped.
 //
-// Open begins a run, or goes on with it where the folder holds it already:
+// Begin with Open, which begins a run, or continues it where the folder holds it already.
+// run.Default has settings that work for a set; the fields of run.Config are what
+// vernier train --print-config shows:
 //
 //	eng, err := cpu.New(cpu.Options{})
 //	cfg := run.Default("folder:birds")
@@ -17,7 +19,7 @@
 //	losses.Register                a loss, with a miner of the program's own in it
 //	data.Register                  a data set: labels, and a function that loads an image
 //	data.RegisterSampler           which images form a batch
-//	transform.Register      how images vary
+//	transform.Register             how images vary (package data/transform)
 //	backbone.Register              a network, with operations of the program's own
 //	                               (layers.Graph.HostOp)
 //

@@ -45,7 +45,8 @@ func (o Options) run() run.Options {
 	return run.Options{Workers: o.Workers, Cache: o.Cache, Events: o.Events, ModelOnly: o.ModelOnly}
 }
 
-// Session is a run: what it consists of, and for each of its duties who has it.
+// Session is a run of training, which Open, Start or Resume makes. Call Train, then
+// Finish, then Close, from one goroutine.
 type Session struct {
 	*setup
 	feeder   *feeder
