@@ -2,7 +2,9 @@ package data
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -11,6 +13,8 @@ import (
 	"github.com/vernier-ml/vernier/internal/home"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/nearest"
+	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/registry"
 )
 
 // Options change how a set is read. The zero value is fine.
@@ -126,4 +130,55 @@ func unknownKind(spec, kind string, hasPath bool) error {
 		why += "; did you mean " + near + "?"
 	}
 	return &SpecError{why + " (there are " + strings.Join(usages, ", ") + ")"}
+}
+
+// ownKinds holds the kinds of data sets of a program's own.
+var ownKinds registry.Table[func(path string, o Options) (*Set, error)]
+
+// Register makes a kind of data sets of a program's own known: Open then takes the
+// specifications "kind" and "kind:PATH", and calls open with PATH, or "", and its own
+// options; open most likely ends with NewSet. A program that resumes a run
+// registers the kind again before it does so.
+//
+// Names have lower-case letters, digits and hyphens. Register panics where the name is
+// malformed or taken, or open is nil.
+func Register(kind string, open func(path string, o Options) (*Set, error)) {
+	if open == nil {
+		panic(fmt.Sprintf("data.Register: the function that opens %q is nil", kind))
+	}
+	var own []string
+	for _, k := range openers() {
+		own = append(own, k.Kind)
+	}
+	ownKinds.Add("data.Register", kind, open, own)
+}
+
+// onDisk is the path that a specification means: as it is written or, if nothing is
+// there, the one that it is the text of.
+func onDisk(path string) string {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if raw := nametext.Decode(path); raw != path {
+			if _, err := os.Lstat(raw); err == nil {
+				return raw
+			}
+		}
+	}
+	return path
+}
+
+// noteNames says that names are written with the bytes that they are not text for.
+func (s *Set) noteNames() {
+	n, first := 0, ""
+	for _, it := range s.Items {
+		if nametext.IsEncoded(it.Path) {
+			if n++; n == 1 {
+				first = it.Path
+			}
+		}
+	}
+	if n > 0 {
+		first = nametext.Show(first)
+		s.Notices = append(s.Notices, fmt.Sprintf(`%s not UTF-8: wherever names are written they have \xNN for a byte NN and \\ for a backslash, and are found again by that; the first is %s`,
+			plural.Of(n, "path"), first))
+	}
 }
