@@ -100,7 +100,7 @@ release: build ## static binaries with completions, manual pages and checksums, 
 	for system in $(RELEASES); do \
 		folder=dist/vernier-$(RELEASE)-$$system && mkdir $$folder && \
 		CGO_ENABLED=0 GOOS=$${system%-*} GOARCH=$${system#*-} $(GO) build -trimpath -ldflags '-s -w $(LDFLAGS)' -o $$folder/ $(PROGRAMS:%=./cmd/%) && \
-		cp -R LICENSE README.md CHANGELOG.md dist/completions dist/man $$folder && \
+		cp -R LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md docs dist/completions dist/man $$folder && \
 		tar -czf $$folder.tar.gz -C dist $${folder#dist/} && rm -r $$folder || exit 1; \
 	done
 	rm -r dist/completions dist/man
