@@ -1,6 +1,7 @@
 package vernier_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,6 +10,10 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // documents returns the text of every page for readers, by path.
@@ -40,6 +45,13 @@ func TestReadmeIsShort(t *testing.T) {
 		if n := utf8.RuneCountInString(line); n > 100 {
 			t.Errorf("README.md:%d has %d characters, want at most 100", i+1, n)
 		}
+	}
+}
+
+func TestReadmeCountsLossesMetricsAndNetworks(t *testing.T) {
+	want := fmt.Sprintf("%d losses, %d metrics, %d networks", len(losses.Names()), len(metric.Infos()), len(backbone.Names()))
+	if !strings.Contains(documents(t)["README.md"], want) {
+		t.Errorf("README.md does not say %q", want)
 	}
 }
 
