@@ -33,7 +33,7 @@ type Backbone interface {
 
 // Mode says what a network is built for. The zero value is evaluation.
 type Mode struct {
-	// BatchStats reports whether the batch normalisation of that name uses the
+	// BatchStats reports whether the batch normalization of that name uses the
 	// statistics of the batch, and moves the running ones. Nil: none does.
 	BatchStats func(norm string) bool
 	// From, if not empty, is the block whose output x is, in place of images: the
@@ -48,7 +48,7 @@ type Mode struct {
 	Flow *Flow
 }
 
-// Training is the mode in which every batch normalisation uses the batch.
+// Training is the mode in which every batch normalization uses the batch.
 func Training() Mode { return Mode{BatchStats: func(string) bool { return true }} }
 
 // Fitter is a Backbone some of whose parameters depend on the size of its

@@ -232,7 +232,7 @@ func TestSpecificationsThatNameNoNetworkAreRefused(t *testing.T) {
 		"resnet50:trunk-end=layer5":       "layer4.2",
 		"resnet50:trunk-end=layer":        "layer4.2",
 		"resnet50:count-pad=true":         "unknown option",
-		"resnet50:pixels=grey":            "imagenet",
+		"resnet50:pixels=gray":            "imagenet",
 		"resnet50:bn-momentum=0":          "above 0",
 		"resnet50:bn-momentum=NaN":        "above 0",
 		"inceptionv3:count-pad=maybe":     "true nor false",

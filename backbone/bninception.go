@@ -7,7 +7,7 @@ import (
 
 // newBNInception returns BN-Inception (Ioffe and Szegedy 2015) as Cadene's
 // pretrained-models.pytorch lays it out and names it. Every convolution has a
-// bias and is followed by batch normalisation and ReLU.
+// bias and is followed by batch normalization and ReLU.
 //
 // Sizes whose map is odd before inception_3c or inception_4e cannot be joined
 // there; multiples of 32, 224 and 227 fit.
@@ -85,7 +85,7 @@ func (m bnInception) add(b *Builder, x *layers.Node) *layers.Node {
 	return b.Graph.Concat(m.name, parts...)
 }
 
-// biasedConv adds convolution, batch normalisation and ReLU with the names
+// biasedConv adds convolution, batch normalization and ReLU with the names
 // name.* and name_bn.*.
 func (b *Builder) biasedConv(name string, x *layers.Node, out int, spec engine.ConvSpec) *layers.Node {
 	return b.convNorm(name, name+"_bn", name+"_relu", x, nil, out, spec, true)

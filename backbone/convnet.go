@@ -8,7 +8,7 @@ import (
 )
 
 // newConvNet returns a small network for images of 28 to 64 pixels, trained
-// from scratch: four times a 3x3 convolution, batch normalisation, ReLU and,
+// from scratch: four times a 3x3 convolution, batch normalization, ReLU and,
 // but after the last, 2x2 max pooling. Parameters are blockN.conv.* and
 // blockN.bn.*.
 func newConvNet(o options) (Backbone, error) {

@@ -29,7 +29,7 @@ const (
 )
 
 // zeroGradient is what counts as 0 in a gradient, against the largest norm of
-// the case: that of a bias before a normalisation by the batch.
+// the case: that of a bias before a normalization by the batch.
 const zeroGradient = 1e-6
 
 // linear adds the classifier or the embedding layer with generated weights.
@@ -231,10 +231,10 @@ func (r *goldenRun) statistics() {
 	r.runningStatistics()
 }
 
-// mostForwards is how often the peer may have shown its network the batch
+// maxForwards is how often the peer may have shown its network the batch
 // before its running statistics were written down. The files say once; by the
 // numbers it was three times.
-const mostForwards = 3
+const maxForwards = 3
 
 // runningStatistics compares the running statistics. After each forward pass of
 // the same batch they are closer to the batch's.
@@ -249,7 +249,7 @@ func (r *goldenRun) runningStatistics() {
 		return
 	}
 	var errs []error
-	for range mostForwards {
+	for range maxForwards {
 		errs = nil
 		for param, w := range want {
 			limit := featureLimit * golden.MaxAbs(w.Data)
@@ -264,7 +264,7 @@ func (r *goldenRun) runningStatistics() {
 			r.t.Fatal(err)
 		}
 	}
-	r.t.Errorf("running statistics, after %d forward passes still: %v", mostForwards, errors.Join(errs...))
+	r.t.Errorf("running statistics, after %d forward passes still: %v", maxForwards, errors.Join(errs...))
 }
 
 // gradients compares norm, mean and first values. A value is small against the

@@ -6,7 +6,7 @@ import (
 )
 
 // newGoogLeNet returns GoogLeNet (Szegedy et al. 2015) as torchvision lays it
-// out and names it: with batch normalisation, and 3x3 convolutions in the
+// out and names it: with batch normalization, and 3x3 convolutions in the
 // branch where the paper has 5x5.
 func newGoogLeNet(o options) (Backbone, error) {
 	t := &trunk{eps: 1e-3, momentum: .1, pictures: o.pictures(224, 256, "half"), classifier: []string{"fc.*", "aux1.*", "aux2.*"}}

@@ -44,7 +44,7 @@ func makeOwn(name, spec string, own func() (Backbone, error)) (Backbone, error) 
 
 // Sequence returns a convolutional network of blocks, one after another, whose last
 // gives a feature map (B, Channels, H, W), and which is fed images as input says. Batch
-// normalisations of Builder have epsilon 1e-5 and momentum 0.1.
+// normalizations of Builder have epsilon 1e-5 and momentum 0.1.
 func Sequence(input Preprocessing, blocks ...Block) (Backbone, error) {
 	return sequence(&trunk{pictures: input, blocks: blocks})
 }

@@ -13,7 +13,7 @@ import (
 type trunk struct {
 	blocks     []Block
 	after      []Block // those that the trunk's end cut off
-	eps        float32 // of batch normalisation
+	eps        float32 // of batch normalization
 	momentum   float32
 	pictures   Preprocessing
 	tokens     bool     // instead of a map
@@ -123,20 +123,20 @@ type Builder struct {
 	convs         []string // those that have been added, with an activation
 }
 
-// BatchStats reports whether the batch normalisation of that name uses the statistics
+// BatchStats reports whether the batch normalization of that name uses the statistics
 // of the batch: in training, unless it is frozen.
 func (b *Builder) BatchStats(norm string) bool {
 	return b.mode.BatchStats != nil && b.mode.BatchStats(norm)
 }
 
-// BatchNorm adds a batch normalisation with the parameters name.weight, name.bias,
+// BatchNorm adds a batch normalization with the parameters name.weight, name.bias,
 // name.running_mean and name.running_var, which uses and moves its statistics as the
 // run wants it.
 func (b *Builder) BatchNorm(name string, x *layers.Node) *layers.Node {
 	return b.Graph.BatchNormModule(name, x, b.eps, b.momentum, !b.BatchStats(name))
 }
 
-// convNorm adds a convolution and its batch normalisation, whose parameters are
+// convNorm adds a convolution and its batch normalization, whose parameters are
 // named name.* and norm.*, and unless relu is empty a ReLU. residual, if not nil,
 // is added before that.
 func (b *Builder) convNorm(name, norm, relu string, x, residual *layers.Node, out int, spec engine.ConvSpec, bias bool) *layers.Node {
@@ -150,7 +150,7 @@ func (b *Builder) convNorm(name, norm, relu string, x, residual *layers.Node, ou
 	return b.activated(name, x, y)
 }
 
-// Conv adds a convolution to out channels without a bias, batch normalisation and ReLU with the names
+// Conv adds a convolution to out channels without a bias, batch normalization and ReLU with the names
 // name.conv and name.bn, the BasicConv2d of torchvision.
 func (b *Builder) Conv(name string, x *layers.Node, out int, spec engine.ConvSpec) *layers.Node {
 	return b.convNorm(name+".conv", name+".bn", name+".relu", x, nil, out, spec, false)

@@ -8,7 +8,7 @@ import (
 )
 
 // transformer is a vision transformer (Dosovitskiy et al. 2021) as timm lays it
-// out and names it: normalisation first, class token, learned positions.
+// out and names it: normalization first, class token, learned positions.
 type transformer struct {
 	patch, dim, depth, heads, hidden int
 	pictures                         Preprocessing
@@ -22,10 +22,10 @@ func newViTS16(o options) (Backbone, error) {
 	return t, nil
 }
 
-// vitEps is that of timm's layer normalisation.
+// vitEps is that of timm's layer normalization.
 const vitEps = 1e-6
 
-// Forward returns the normalised tokens (B, 1+T, 384).
+// Forward returns the normalized tokens (B, 1+T, 384).
 func (t *transformer) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layers.Node {
 	see := func(name string, n *layers.Node) *layers.Node {
 		if mode.Observe != nil && n != nil {

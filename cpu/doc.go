@@ -31,7 +31,7 @@
 // Matrix products, linear layers, convolutions and the gradients of both are one
 // thing, product: a left and a right operand that pack themselves into panels,
 // and a sink that says where results go. With few rows the right operand is read
-// where it lies, if its columns are neighbours there.
+// where it lies, if its columns are neighbors there.
 //
 //	product.go   blocking and the split into items of work
 //	operand.go   operands that are matrices, transposed or not
@@ -44,8 +44,8 @@
 // patches never exist as a whole: packing gathers them from the images, a few
 // hundred terms of a block of positions at a time. Where the lanes of a vector lie is the same
 // for all channels, so a plan keeps it for each shape: mostly one or two runs of
-// neighbours under a mask, padding included. With stride 1 and padding that keeps
-// the size even the end of a row and the start of the next are neighbours; with
+// neighbors under a mask, padding included. With stride 1 and padding that keeps
+// the size even the end of a row and the start of the next are neighbors; with
 // stride 2 they are, too, once the even columns stand before the odd ones. The
 // gradient of the input is the same with w transposed, once for each phase of the
 // stride; that of the weights has the patches as the other operand, transposed in
@@ -64,7 +64,7 @@
 //
 // # Where a step goes
 //
-// A training step of BN-Inception (16 images of 224 pixels, frozen normalisation,
+// A training step of BN-Inception (16 images of 224 pixels, frozen normalization,
 // AdamW) on two cores that multiply at 390 GFLOPS and stream 45 GB/s. The floor is
 // the larger of multiplications, Winograd's where it is used, at that rate, and
 // bytes, everything read and written once, at the other.
@@ -112,7 +112,7 @@
 //
 // # Rows and attention
 //
-// Layer normalisation, softmax and GELU are loops over rows or spans with vectors
+// Layer normalization, softmax and GELU are loops over rows or spans with vectors
 // along them. Exponentials are those of the distances; GELU is x Phi(x) with the
 // tail of the normal distribution as e^(-x^2/2) times a polynomial, so that it
 // keeps its relative precision on the left, and gradient and value share the
@@ -131,8 +131,8 @@
 // A fixed pool of workers takes items of work in no fixed order, but what an item
 // computes, and the order in which sums of several items are added, follow from
 // the shapes alone: results are the same to the last bit for any number of
-// threads. Variants differ from each other by rounding. Sums of normalisation and
-// optimisers are in float64.
+// threads. Variants differ from each other by rounding. Sums of normalization and
+// optimizers are in float64.
 //
 // Packed panels, blocks and partial sums lie in buffers of the engine and its
 // workers, which grow to the largest that was needed and are kept. They and large

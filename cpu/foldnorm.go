@@ -6,7 +6,7 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 )
 
-// FoldNorm turns a frozen normalisation into scale and shift.
+// FoldNorm turns a frozen normalization into scale and shift.
 func (e *Engine) FoldNorm(scale, shift, bias, gamma, beta, mean, variance engine.Tensor, eps float32) error {
 	g := args{op: "fold norm"}
 	sc, sh, bi := g.get("scale", scale, 1), g.get("shift", shift, 1), g.maybe("bias", bias, 1)

@@ -58,14 +58,14 @@ type kernels struct {
 	// then rectified if relu is set. y may be x or residual.
 	affine func(y, x, residual []float32, center, scale, shift float32, relu bool)
 
-	// Sums for normalisation, in float64: of x, of (x-center)^2, of y*(x-center).
+	// Sums for normalization, in float64: of x, of (x-center)^2, of y*(x-center).
 	sum     func(x []float32) float64
 	spread  func(x []float32, center float32) float64
 	project func(y, x []float32, center float32) float64
 	// normGrad sets dx = a*dy + b*(x-center) + c.
 	normGrad func(dx, dy, x []float32, a, b, center, c float32)
 
-	// Rows of layer normalisation: layerNorm sets
+	// Rows of layer normalization: layerNorm sets
 	// y = ((x-center)*scale + shift)*gamma + beta. layerNormSums returns the sums of
 	// dy*gamma and dy*gamma*(x-center), layerNormGrad sets
 	// dx = a*dy*gamma + b*(x-center) + c, and normSums adds dy*(x-center)*scale to

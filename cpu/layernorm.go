@@ -26,7 +26,7 @@ func (l lines) row(v []float32, r int) []float32 { return v[r*l.width:][:l.width
 // leading is a shape without its last axis.
 func leading(shape []int) []int { return shape[:max(0, len(shape)-1)] }
 
-// LayerNorm normalises every row by its own statistics.
+// LayerNorm normalizes every row by its own statistics.
 func (e *Engine) LayerNorm(y, mean, invStd, x, gamma, beta engine.Tensor, eps float32) error {
 	g := args{op: "layer norm"}
 	d, s := g.get("y", y, -1), g.get("x", x, -1)

@@ -35,7 +35,7 @@ func (e *Engine) each(c channels, do func(ch int)) {
 	})
 }
 
-// BatchNorm normalises with the statistics of the batch and moves the running
+// BatchNorm normalizes with the statistics of the batch and moves the running
 // ones.
 func (e *Engine) BatchNorm(y, mean, invStd, runningMean, runningVar, x, gamma, beta engine.Tensor, eps, momentum float32) error {
 	g := args{op: "batch norm"}

@@ -26,7 +26,7 @@ func (e *Engine) BatchNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd eng
 	return nil
 }
 
-// FrozenNorm normalises with given statistics.
+// FrozenNorm normalizes with given statistics.
 func (e *Engine) FrozenNorm(y, x, gamma, beta, mean, variance engine.Tensor, eps float32) error {
 	g := args{op: "frozen norm"}
 	d, s := g.get("y", y, -1), g.get("x", x, -1)
@@ -68,7 +68,7 @@ func (e *Engine) FrozenNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, variance 
 	return nil
 }
 
-// normGradArgs is what the gradients of both normalisations have in common.
+// normGradArgs is what the gradients of both normalizations have in common.
 type normGradArgs struct {
 	c                                     channels
 	dx, dgamma, dbeta, dy, x, gamma, mean view

@@ -13,8 +13,8 @@ type patches struct {
 }
 
 // newPatches finds the places of the patches of x. With a stride of 2 it first
-// puts the even columns of each row before the odd ones: neighbours among the
-// positions are neighbours in memory again.
+// puts the even columns of each row before the odd ones: neighbors among the
+// positions are neighbors in memory again.
 func (e *Engine) newPatches(x []float32, s patchShape) patches {
 	if s.stepX == 2 {
 		x = e.evenFirst(x, s.width)

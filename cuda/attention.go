@@ -16,7 +16,7 @@ func (a *args) heads(qkv named, spec engine.AttentionSpec) (h kernels.Heads, d i
 	a.check(qkv.shape[2]%(3*spec.Heads) == 0, "%v, want a last axis of 3*%d heads", qkv, spec.Heads)
 	d = qkv.shape[2] / 3
 	h = kernels.Heads{Batch: qkv.shape[0], Tokens: qkv.shape[1], Heads: spec.Heads, Size: d / spec.Heads, Scale: spec.Scale}
-	a.check(h.Size <= kernels.MostHead, "heads of %d numbers, the GPU engine takes %d at most", h.Size, kernels.MostHead)
+	a.check(h.Size <= kernels.MaxHead, "heads of %d numbers, the GPU engine takes %d at most", h.Size, kernels.MaxHead)
 	return h, d
 }
 

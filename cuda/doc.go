@@ -14,7 +14,7 @@
 //
 // A step keeps the host waiting for the matrix of the loss alone, and for nothing where
 // the device evaluates the loss (Engine.ProxyAnchor, ClassSoftmax, ReadLater): the norm of the
-// gradient, and what clipping makes of it, stay on the device, where the optimiser
+// gradient, and what clipping makes of it, stay on the device, where the optimizer
 // reads them (Engine.Clip). A search leaves the distances there as well and brings
 // what may be among the nearest (Engine.KthSmallest, Between), for package eval to
 // settle in float64.

@@ -16,7 +16,7 @@ import (
 )
 
 // trainer is a small network with everything that a step has: convolution,
-// batch and frozen normalisation, pooling, a concatenation, a linear layer, BRM
+// batch and frozen normalization, pooling, a concatenation, a linear layer, BRM
 // and a loss on the host.
 type trainer struct {
 	eng    engine.Engine

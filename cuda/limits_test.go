@@ -38,7 +38,7 @@ func TestArraysThatKernelsCannotCountAreRefused(t *testing.T) {
 			}
 		}
 	}
-	if _, err := eng.Footprint(kernels.MostNumbers); err != nil {
+	if _, err := eng.Footprint(kernels.MaxNumbers); err != nil {
 		t.Error(err)
 	}
 	if dev.Calls["Launch"] != launches {
@@ -74,8 +74,8 @@ func TestGridsThatNoGPUTakesAreRefused(t *testing.T) {
 	for _, l := range []kernels.Launch{
 		kernels.Pairs{N: 64 * (1 << 16), K: 1, H: 1, R: "linear", P: 2}.Value(0, 0, 0, 0),
 		kernels.FromPlanar(kernels.F32, 1<<16, 1, 1, 0, 0),
-		kernels.Scale(kernels.F32, kernels.MostNumbers+1, 0, 0, 1),
-		kernels.Softmax(1, kernels.MostNumbers+1, 0, 0, false),
+		kernels.Scale(kernels.F32, kernels.MaxNumbers+1, 0, 0, 1),
+		kernels.Softmax(1, kernels.MaxNumbers+1, 0, 0, false),
 	} {
 		err := eng.launch(l)
 		if err == nil || !strings.Contains(err.Error(), l.Name) || !strings.Contains(err.Error(), "smaller batches") {

@@ -17,7 +17,7 @@ func (a *args) channelled(name string, t engine.Tensor) (x named, rows int64, c 
 	return x, int64(x.size / c), c
 }
 
-// BatchNorm normalises with the statistics of the batch. The variance is that of
+// BatchNorm normalizes with the statistics of the batch. The variance is that of
 // differences from the mean, in a second pass: the mean of squares would lose it.
 func (e *Engine) BatchNorm(y, mean, invStd, runningMean, runningVar, x, gamma, beta engine.Tensor, eps, momentum float32) error {
 	a := e.args("batch norm")
@@ -45,7 +45,7 @@ func (e *Engine) BatchNorm(y, mean, invStd, runningMean, runningVar, x, gamma, b
 	return a.done()
 }
 
-// normGrad holds the arguments of a gradient of a normalisation.
+// normGrad holds the arguments of a gradient of a normalization.
 type normGrad struct {
 	dx, dgamma, dbeta, dy, x, gamma, mean, spread named
 	rows                                          int64
@@ -104,7 +104,7 @@ func (e *Engine) BatchNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd eng
 	return a.done()
 }
 
-// FrozenNorm normalises with given statistics.
+// FrozenNorm normalizes with given statistics.
 func (e *Engine) FrozenNorm(y, x, gamma, beta, mean, variance engine.Tensor, eps float32) error {
 	a := e.args("frozen norm")
 	in, _, c := a.channelled("x", x)
@@ -140,7 +140,7 @@ func (e *Engine) FrozenNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, variance 
 	return a.done()
 }
 
-// FoldNorm turns a frozen normalisation into scale and shift.
+// FoldNorm turns a frozen normalization into scale and shift.
 func (e *Engine) FoldNorm(scale, shift, bias, gamma, beta, mean, variance engine.Tensor, eps float32) error {
 	a := e.args("fold norm")
 	out := a.of("scale", scale, -1)

@@ -47,7 +47,7 @@ func (e *Engine) softmaxGrad(op string, dx, dy, y engine.Tensor, logarithmic boo
 	return a.done()
 }
 
-// LayerNorm normalises every row by its own statistics.
+// LayerNorm normalizes every row by its own statistics.
 func (e *Engine) LayerNorm(y, mean, invStd, x, gamma, beta engine.Tensor, eps float32) error {
 	a := e.args("layer norm")
 	in, rows, d := a.lines("x", x, 2)

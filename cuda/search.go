@@ -12,7 +12,7 @@ import (
 
 var _ engine.RowSearcher = (*Engine)(nil)
 
-const _ uint = kernels.MostWindows - engine.MaxRowWindows
+const _ uint = kernels.MaxWindows - engine.MaxRowWindows
 
 // matrix checks a matrix to look through.
 func (a *args) matrix(x engine.Tensor) (m named, rows, n int) {
@@ -203,7 +203,7 @@ func (a *args) windows(w engine.RowWindows, rows int) {
 	for r := 0; r < rows && a.err == nil; r++ {
 		from, to := int(w.First[r]), int(w.First[r+1])
 		a.check(from >= 0 && from <= to && to <= len(w.Low), "row %d has windows %d to %d of %d", r, from, to, len(w.Low))
-		a.check(to-from <= kernels.MostWindows, "row %d has %d windows, at most %d are looked at", r, to-from, kernels.MostWindows)
+		a.check(to-from <= kernels.MaxWindows, "row %d has %d windows, at most %d are looked at", r, to-from, kernels.MaxWindows)
 		for i := from + 1; i < to && a.err == nil; i++ {
 			a.check(w.Low[i-1] <= w.Low[i] && w.High[i-1] < w.Low[i], "windows %d and %d of row %d are out of order", i-1-from, i-from, r)
 		}

@@ -16,18 +16,18 @@ import (
 	"github.com/vernier-ml/vernier/metric"
 )
 
-// clusters draws classes of rows around random centres, the last of each a copy of
+// clusters draws classes of rows around random centers, the last of each a copy of
 // its first.
 func clusters(rng *rand.Rand, classes, each, h int, spread float64) *eval.Embeddings {
 	e := &eval.Embeddings{N: classes * each, H: h}
 	for c := range classes {
-		centre := make([]float64, h)
-		for i := range centre {
-			centre[i] = rng.NormFloat64()
+		center := make([]float64, h)
+		for i := range center {
+			center[i] = rng.NormFloat64()
 		}
 		first := len(e.X)
 		for n := range each {
-			for i, v := range centre {
+			for i, v := range center {
 				x := float32(v + spread*rng.NormFloat64())
 				if n > 0 && n == each-1 {
 					x = e.X[first+i]
@@ -98,8 +98,8 @@ func searchAgrees(t *testing.T, eng *Engine, cases []searchCase) {
 					t.Errorf("%v of %+v: ranks differ from the CPU's", m, shape)
 				}
 			}
-			if _, err := eval.Neighbors(ctx, eng, e, e, m, e.N, opt); err == nil || !strings.Contains(err.Error(), "neighbours asked for") {
-				t.Errorf("more neighbours than rows: %v", err)
+			if _, err := eval.Neighbors(ctx, eng, e, e, m, e.N, opt); err == nil || !strings.Contains(err.Error(), "neighbors asked for") {
+				t.Errorf("more neighbors than rows: %v", err)
 			}
 		}
 	}

@@ -68,13 +68,13 @@ func volume(op string, shape []int) (int, error) {
 		if d < 1 {
 			return 0, fmt.Errorf("cuda: %s: shape %v, want positive dimensions", op, shape)
 		}
-		if large = large || n > kernels.MostNumbers/d; !large {
+		if large = large || n > kernels.MaxNumbers/d; !large {
 			n *= d
 		}
 	}
 	if large {
 		return 0, fmt.Errorf("cuda: %s: an array of shape %v has %.4g numbers, the GPU engine takes %d at most in one: %s",
-			op, shape, product64(shape), kernels.MostNumbers, lower)
+			op, shape, product64(shape), kernels.MaxNumbers, lower)
 	}
 	return n, nil
 }

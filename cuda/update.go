@@ -97,8 +97,8 @@ func (e *Engine) Clamp(xs []engine.Tensor, limit float32) error {
 	return a.err
 }
 
-// optimised checks all slots before any is changed.
-func (a *args) optimised(in []engine.Slot, states int) []kernels.Slot {
+// optimized checks all slots before any is changed.
+func (a *args) optimized(in []engine.Slot, states int) []kernels.Slot {
 	var list []kernels.Slot
 	for _, s := range in {
 		w, g := a.any("parameter", s.Param), a.any("gradient", s.Grad)
@@ -132,7 +132,7 @@ func (e *Engine) sgd(slots []engine.Slot, spec engine.SGDSpec, c kernels.Clip) e
 	if spec.Momentum == 0 {
 		states = 0
 	}
-	list := a.optimised(slots, states)
+	list := a.optimized(slots, states)
 	return a.update(list, func(t table) kernels.Launch {
 		return kernels.SGD(t.chunks, t.slots, t.parts, t.hyper, spec.Nesterov, c)
 	}, spec.Momentum)
@@ -145,7 +145,7 @@ func (e *Engine) AdamW(slots []engine.Slot, spec engine.AdamWSpec) error {
 
 func (e *Engine) adamW(slots []engine.Slot, spec engine.AdamWSpec, c kernels.Clip) error {
 	a := e.args("adamw")
-	list := a.optimised(slots, 2)
+	list := a.optimized(slots, 2)
 	a.check(spec.Step >= 1, "step is %d, the first is 1", spec.Step)
 	correct := func(beta float64) float32 { return float32(1 / (1 - math.Pow(beta, float64(spec.Step)))) }
 	return a.update(list, func(t table) kernels.Launch {
@@ -164,13 +164,13 @@ func (e *Engine) rmsprop(slots []engine.Slot, spec engine.RMSpropSpec, c kernels
 	if spec.Momentum == 0 {
 		states = 1
 	}
-	list := a.optimised(slots, states)
+	list := a.optimized(slots, states)
 	return a.update(list, func(t table) kernels.Launch {
 		return kernels.RMSprop(t.chunks, t.slots, t.parts, t.hyper, c)
 	}, float32(spec.Alpha), float32(1-spec.Alpha), float32(spec.Eps), spec.Momentum)
 }
 
-// update launches an optimiser over a table of slots.
+// update launches an optimizer over a table of slots.
 func (a *args) update(slots []kernels.Slot, launch func(t table) kernels.Launch, hyper ...float32) error {
 	if a.err != nil || len(slots) == 0 {
 		return a.err

@@ -20,7 +20,7 @@ type Corruption struct {
 	// Impulse is the share of each image's pixels that become black or white,
 	// either with the same probability (salt and pepper).
 	Impulse float64
-	// Occlusion is the share of the images of which a box of one random colour
+	// Occlusion is the share of the images of which a box of one random color
 	// hides a part: 10 to 40% of the area, at ratios of its sides of 1/2 to 2.
 	Occlusion float64
 	// Labels is the share of the images with a wrong label, see Mislabel.

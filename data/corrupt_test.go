@@ -72,7 +72,7 @@ func TestOcclusionHidesABoxInItsShareOfImages(t *testing.T) {
 			for x := range m.W {
 				if p := [3]uint8(m.Row(y)[3*x:]); p != [3]uint8{100, 100, 100} {
 					if pixels > 0 && p != color {
-						t.Fatal("several colours")
+						t.Fatal("several colors")
 					}
 					color = p
 					pixels++

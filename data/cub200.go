@@ -41,7 +41,7 @@ func openCUB(w *progress.Tracker, root string, o Options) (*Set, error) {
 		err = readLines(src, path.Join(dir, "image_class_labels.txt"), 2, func(f []string) error {
 			file, ok := paths[f[0]]
 			if !ok {
-				return fmt.Errorf("image %s is not in images.txt, or labelled twice", f[0])
+				return fmt.Errorf("image %s is not in images.txt, or labeled twice", f[0])
 			}
 			delete(paths, f[0])
 			class, err := strconv.Atoi(f[1])

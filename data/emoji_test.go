@@ -152,7 +152,7 @@ func TestEmojiWithoutAPictureAreLeftOutAndListed(t *testing.T) {
 }
 
 func TestMissingEmojiPackagesAreNamedAndNothingIsLeftBehind(t *testing.T) {
-	cancelled, cancel := context.WithCancel(t.Context())
+	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, c := range map[string]struct {
 		ctx   context.Context
@@ -165,7 +165,7 @@ func TestMissingEmojiPackagesAreNamedAndNothingIsLeftBehind(t *testing.T) {
 		"list":       {t.Context(), func(p map[string]files) { p["emoji-datasource-google"]["emoji.json"] = []byte("[") }, "emoji.json of emoji-datasource-google"},
 		"nothing":    {t.Context(), func(p map[string]files) { p["emoji-datasource-google"]["emoji.json"] = []byte("[]") }, "0 emoji"},
 		"everything": {t.Context(), func(p map[string]files) { clear(p) }, "is not in it"},
-		"time":       {cancelled, func(map[string]files) {}, context.Canceled.Error()},
+		"time":       {canceled, func(map[string]files) {}, context.Canceled.Error()},
 	} {
 		packages := emojiPackages(t)
 		c.plant(packages)

@@ -57,15 +57,15 @@ func (s *glyphStore) name(it Item) string { return "glyphs!" + it.Path }
 
 func (s *glyphStore) close() error { return nil }
 
-func (s *glyphStore) grey(it Item) []uint8 {
+func (s *glyphStore) gray(it Item) []uint8 {
 	return s.pixels[it.index*glyphBytes : (it.index+1)*glyphBytes]
 }
 
-func (s *glyphStore) content(it Item) ([]byte, error) { return s.grey(it), nil }
+func (s *glyphStore) content(it Item) ([]byte, error) { return s.gray(it), nil }
 
 func (s *glyphStore) image(_ context.Context, it Item) (*pixels.RGB, error) {
 	m := pixels.NewRGB(glyphSide, glyphSide)
-	m.SetGray(s.grey(it))
+	m.SetGray(s.gray(it))
 	return m, nil
 }
 

@@ -26,7 +26,7 @@ func TestGlyphsAreTheSameOnEveryMachine(t *testing.T) {
 	}
 }
 
-func TestGlyphsAreCentredGreyAndNotBlank(t *testing.T) {
+func TestGlyphsAreCenteredGrayAndNotBlank(t *testing.T) {
 	set := mustOpen(t, "glyphs")
 	total := 0.0
 	for i := range set.Items {
@@ -40,7 +40,7 @@ func TestGlyphsAreCentredGreyAndNotBlank(t *testing.T) {
 		ink := 0
 		for k := 0; k < len(m.Pix); k += 3 {
 			if m.Pix[k] != m.Pix[k+1] || m.Pix[k] != m.Pix[k+2] {
-				t.Fatalf("%s is not grey", set.Where(i))
+				t.Fatalf("%s is not gray", set.Where(i))
 			}
 			ink += int(m.Pix[k])
 		}

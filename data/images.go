@@ -12,14 +12,14 @@ import (
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
-// Unlabelled is the name of the only class of OpenImages.
-const Unlabelled = "unlabelled"
+// Unlabeled is the name of the only class of OpenImages.
+const Unlabeled = "unlabeled"
 
 // OpenImages makes a set without labels of image files, folders and archives;
 // of the latter two all images at any depth. All items are of one class.
 func OpenImages(ctx context.Context, paths []string, o Options) (*Set, error) {
 	store := new(manyStore)
-	set := &Set{Name: "images", Classes: []string{Unlabelled}, store: store}
+	set := &Set{Name: "images", Classes: []string{Unlabeled}, store: store}
 	err := store.add(progress.New(ctx, o.Progress), set, paths, o)
 	if err == nil && len(set.Items) == 0 {
 		err = errors.New(strings.Join(set.Problems, "; "))

@@ -256,7 +256,7 @@ func TestMissingFileIsNamed(t *testing.T) {
 	}
 }
 
-func TestCancelledLoaderStopsAndLeavesNoGoroutines(t *testing.T) {
+func TestCanceledLoaderStopsAndLeavesNoGoroutines(t *testing.T) {
 	set := mustOpen(t, "glyphs")
 	l := mustLoader(t, set, testPipeline(t, true), LoaderOptions{Workers: 4})
 	before := runtime.NumGoroutine()
@@ -273,7 +273,7 @@ func TestCancelledLoaderStopsAndLeavesNoGoroutines(t *testing.T) {
 		}
 	}
 	if !errors.Is(last, context.Canceled) {
-		t.Errorf("after cancelling: %v", last)
+		t.Errorf("after canceling: %v", last)
 	}
 	for range l.All(t.Context(), 16) { // leaving the loop ends the workers too
 		break

@@ -176,7 +176,7 @@ func readArray(r io.Reader, dims int, check func(dims []int) error) (*idx, error
 	return x, err
 }
 
-// idxStore holds grey images by number.
+// idxStore holds gray images by number.
 type idxStore struct {
 	root   string
 	w, h   int
@@ -221,10 +221,10 @@ func (s *idxStore) content(it Item) ([]byte, error) {
 
 func (s *idxStore) image(_ context.Context, it Item) (*pixels.RGB, error) {
 	m := pixels.NewRGB(s.w, s.h)
-	grey, err := s.content(it)
+	gray, err := s.content(it)
 	if err != nil {
 		return nil, err
 	}
-	m.SetGray(grey)
+	m.SetGray(gray)
 	return m, nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // The numbers of a batch are those of its pixels: whatever the pipeline does, it
-// does to 8-bit pixels, and normalisation comes last.
+// does to 8-bit pixels, and normalization comes last.
 func TestNumbersAreTheTableOfThePixels(t *testing.T) {
 	set := mustOpen(t, "folder:"+classes(t, []string{"a", "b", "c"}, 1, 6, 5).folder(t))
 	s, err := NewBalanced(set, 3, 3, 11)
@@ -19,7 +19,7 @@ func TestNumbersAreTheTableOfThePixels(t *testing.T) {
 		t.Fatal(err)
 	}
 	everything := transform.Recipe{Size: 8, MinArea: .3, MaxArea: 1, Degrees: 20, MinScale: .9, MaxScale: 1.1, Shift: .1, Pad: 2, Flip: true,
-		Jitter: .4, Grey: .3, Blur: .5, Erase: .5}
+		Jitter: .4, Gray: .3, Blur: .5, Erase: .5}
 	for name, norm := range map[string]transform.Normalization{"unit": transform.UnitRange(), "symmetric": transform.Symmetric(), "imagenet": transform.ImageNet(), "caffe": transform.Caffe()} {
 		p, err := everything.Train(norm)
 		if err != nil {

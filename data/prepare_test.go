@@ -260,7 +260,7 @@ func TestPreparingStopsCleanly(t *testing.T) {
 	cancel()
 	dir := t.TempDir()
 	if _, err := Prepare(ctx, raw, PrepareOptions{Dir: dir}); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("canceled: %v", err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 1 || len(left) == 1 && !strings.HasSuffix(left[0].Name(), ".lock") {
 		t.Errorf("%v are left behind", left)

@@ -141,7 +141,7 @@ func TestDamagedListsAreRefusedWithTheirLine(t *testing.T) {
 	}{
 		"image without label":  {"image_class_labels.txt", "3 1\n", "", "1 images of images.txt have no label"},
 		"label without image":  {"images.txt", "3 001.", "9999 001.", "line 3: image 3 is not in images.txt"},
-		"labelled twice":       {"image_class_labels.txt", "3 1\n", "2 1\n", "line 3: image 2 is not in images.txt, or labelled twice"},
+		"labeled twice":        {"image_class_labels.txt", "3 1\n", "2 1\n", "line 3: image 2 is not in images.txt, or labeled twice"},
 		"listed twice":         {"images.txt", "3 001.", "2 001.", "images.txt line 3: image 2 is listed twice"},
 		"class is no number":   {"image_class_labels.txt", "3 1\n", "3 one\n", `line 3: class "one"`},
 		"class 0":              {"image_class_labels.txt", "3 1\n", "3 0\n", `line 3: class "0"`},

@@ -69,7 +69,7 @@ type store interface {
 	close() error
 }
 
-// Set is a list of labelled images. Open, OpenImages and NewSet make one. It is not
+// Set is a list of labeled images. Open, OpenImages and NewSet make one. It is not
 // changed after it was made and may be used by several goroutines. The zero value has
 // no images, and loading one of its items is an error.
 type Set struct {

@@ -33,7 +33,7 @@ func Validation(train *Set, fraction float64, seed uint64) (fit, val *Set, err e
 			able = append(able, label)
 		}
 	}
-	const least = 2 // among the images of one class every neighbour is right
+	const least = 2 // among the images of one class every neighbor is right
 	n := max(int(math.Round(fraction*float64(len(train.Classes)))), least)
 	n = min(n, len(able), len(train.Classes)-least)
 	if n < least {
@@ -146,7 +146,7 @@ func Fold(train *Set, number, folds int) (fit, val *Set, err error) {
 	if folds < 2 || number < 1 || number > folds {
 		return nil, nil, fmt.Errorf("validation: fold %d of %d; there must be at least 2, numbered from 1", number, folds)
 	}
-	const least = 2 // among the images of one class every neighbour is right
+	const least = 2 // among the images of one class every neighbor is right
 	if c < least*folds {
 		return nil, nil, fmt.Errorf("%s: %d folds need %d classes, there are %d", train.Name, folds, least*folds, c)
 	}

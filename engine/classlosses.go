@@ -15,7 +15,7 @@ type ClassLosses interface {
 	ClassSoftmax(loss, dd, d, labels Tensor, spec ClassSoftmaxSpec) error
 }
 
-// MostClasses is the largest number of classes: labels are float32, which hold whole
+// MaxClasses is the largest number of classes: labels are float32, which hold whole
 // numbers to there.
 const MaxClasses = 1 << 24
 

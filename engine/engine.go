@@ -107,10 +107,10 @@ type Convolver interface {
 	ConvGradWeights(dw, dbias, dy, x Tensor, spec ConvSpec) error
 }
 
-// Normalizer holds batch normalisation over axis 1 of (N, C) or (N, C, H, W)
-// and row normalisation.
+// Normalizer holds batch normalization over axis 1 of (N, C) or (N, C, H, W)
+// and row normalization.
 type Normalizer interface {
-	// BatchNorm normalises with the statistics of the batch (biased variance):
+	// BatchNorm normalizes with the statistics of the batch (biased variance):
 	// y = (x - mean) * invStd * gamma + beta. It stores mean and
 	// invStd = 1/sqrt(var + eps), each (C), and moves the running statistics:
 	// running = (1-momentum) * running + momentum * batch, with the unbiased
@@ -118,7 +118,7 @@ type Normalizer interface {
 	BatchNorm(y, mean, invStd, runningMean, runningVar, x, gamma, beta Tensor, eps, momentum float32) error
 	// BatchNormGrad is its gradient; any of dx, dgamma, dbeta may be nil.
 	BatchNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd Tensor) error
-	// FrozenNorm normalises with given statistics:
+	// FrozenNorm normalizes with given statistics:
 	// y = (x - mean) / sqrt(variance + eps) * gamma + beta.
 	FrozenNorm(y, x, gamma, beta, mean, variance Tensor, eps float32) error
 	// FrozenNormGrad is its gradient; any of dx, dgamma, dbeta may be nil.
@@ -189,7 +189,7 @@ type BatchMixer interface {
 	ChannelGrams(g, x Tensor) error
 }
 
-// Updater holds what an optimiser does to all parameters at once.
+// Updater holds what an optimizer does to all parameters at once.
 type Updater interface {
 	// SumSquares returns the sum of squares over all of xs, in float64.
 	SumSquares(xs []Tensor) (float64, error)
@@ -198,7 +198,7 @@ type Updater interface {
 	Mover
 }
 
-// Mover holds the optimisers' updates.
+// Mover holds the optimizers' updates.
 type Mover interface {
 	// SGD updates every slot in place, see SGDSpec.
 	SGD(slots []Slot, spec SGDSpec) error
@@ -211,7 +211,7 @@ type Mover interface {
 // Transformer holds what a vision transformer needs besides. "Rows" run along
 // the last axis, tokens are (B, T, D).
 type Transformer interface {
-	// LayerNorm normalises every row of x (..., D), of two axes or more, by its
+	// LayerNorm normalizes every row of x (..., D), of two axes or more, by its
 	// own statistics (biased variance): y = (x - mean) * invStd * gamma + beta,
 	// with gamma and beta (D). It stores mean and invStd = 1/sqrt(var + eps),
 	// whose shape is that of x without the last axis.

@@ -29,11 +29,11 @@ type RowSearcher interface {
 // within twice as many, and sums add one a term.
 func PairError(h int) float64 { return float64(h+1024) * 0x1p-53 }
 
-// MostRowWindows is how many windows a row may have.
+// MaxRowWindows is how many windows a row may have.
 const MaxRowWindows = 512
 
 // RowWindows are windows [Low, High] of numbers. Row r has those from First[r] to
-// First[r+1]-1, at most MostRowWindows, which ascend and do not overlap. One with
+// First[r+1]-1, at most MaxRowWindows, which ascend and do not overlap. One with
 // High below Low contains nothing.
 type RowWindows struct {
 	First     []int32 // one more than there are rows

@@ -82,10 +82,10 @@ type RowNormSpec struct {
 	Smooth bool
 }
 
-// Slot is one parameter as an optimiser sees it.
+// Slot is one parameter as an optimizer sees it.
 type Slot struct {
 	Param, Grad Tensor
-	// State holds the optimiser's own tensors, of Param's shape: for SGD the
+	// State holds the optimizer's own tensors, of Param's shape: for SGD the
 	// momentum buffer (nil without momentum), for AdamW first and second moment,
 	// for RMSprop the mean square and the momentum buffer (nil without).
 	State [2]Tensor

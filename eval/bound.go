@@ -29,7 +29,7 @@ func (o order) keyError(a, b float64, h int) float64 {
 		return (restrictionError+sum)*o.kernel.Bound() + lost
 	case o.kernel.Kind == metric.BRM:
 		return (2*restrictionError+sum)*o.kernel.Bound() + lost // Bound is B^2
-	case o.centred:
+	case o.centered:
 		if a == 0 { // there is no signal, and nothing to divide by
 			return math.Inf(1)
 		}

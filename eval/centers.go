@@ -5,36 +5,36 @@ import (
 	"math"
 )
 
-// CentreRule says what a cluster's centre is.
-type CentreRule uint8
+// CenterRule says what a cluster's center is.
+type CenterRule uint8
 
 const (
-	// CentreMean is the mean of the rows, whatever the metric.
-	CentreMean CentreRule = iota
-	// CentreOfMetric is the point of smallest summed D^p to the rows, for BRM; it
+	// CenterMean is the mean of the rows, whatever the metric.
+	CenterMean CenterRule = iota
+	// CenterOfMetric is the point of smallest summed D^p to the rows, for BRM; it
 	// is the mean for every other metric. It is robust as BRM itself: a row with
 	// one wild coordinate hardly moves it. Inertia then falls in every iteration.
-	CentreOfMetric
+	CenterOfMetric
 )
 
-var centreNames = [...]string{CentreMean: "mean", CentreOfMetric: "metric"}
+var centerNames = [...]string{CenterMean: "mean", CenterOfMetric: "metric"}
 
 // String returns mean or metric.
-func (c CentreRule) String() string {
-	if int(c) < len(centreNames) {
-		return centreNames[c]
+func (c CenterRule) String() string {
+	if int(c) < len(centerNames) {
+		return centerNames[c]
 	}
-	return fmt.Sprintf("CentreRule(%d)", uint8(c))
+	return fmt.Sprintf("CenterRule(%d)", uint8(c))
 }
 
-// ParseCentreRule is the inverse of String.
-func ParseCentreRule(name string) (CentreRule, error) {
-	for c, n := range centreNames {
+// ParseCenterRule is the inverse of String.
+func ParseCenterRule(name string) (CenterRule, error) {
+	for c, n := range centerNames {
 		if n == name {
-			return CentreRule(c), nil
+			return CenterRule(c), nil
 		}
 	}
-	return 0, fmt.Errorf("eval: unknown centre rule %q, want mean or metric", name)
+	return 0, fmt.Errorf("eval: unknown center rule %q, want mean or metric", name)
 }
 
 const (
@@ -42,13 +42,13 @@ const (
 	// is linear at 0 with slope at most 1, so that is a distance of 1e-4 too.
 	relaxSteps = 20
 	relaxDone  = 1e-4
-	// relaxNear keeps the weight of a row on the centre finite at p = 1.
+	// relaxNear keeps the weight of a row on the center finite at p = 1.
 	relaxNear = 1e-6
 )
 
 // relax replaces the mean of rows by a point of small sum_i R(|x_i - c|)^p, which
 // D^p makes a problem of its own in each coordinate. There may be several
-// minima: descent starts from the mean and, if that ends above where the centre
+// minima: descent starts from the mean and, if that ends above where the center
 // was, from there, so that the sum never rises.
 func (c *clusterer) relax(mean, before []float64, rows []int32) {
 	x := make([]float64, len(rows))
@@ -81,7 +81,7 @@ func (c *clusterer) spread(at float64, x []float64) float64 {
 // descend never increases spread: R(sqrt s)^p is concave in s = t^2 for every
 // restriction and p, so it lies below its tangent in s, and the mean with the
 // tangent's slopes p R^(p-1) R'/t as weights is the minimum of the tangents
-// (majorise and minimise; Hunter and Lange 2004).
+// (majorise and minimize; Hunter and Lange 2004).
 func (c *clusterer) descend(at float64, x []float64) float64 {
 	m := c.layout.metric
 	for range relaxSteps {

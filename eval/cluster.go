@@ -28,7 +28,7 @@ func Cluster(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, op
 		return nil, err
 	}
 	defer done()
-	if err := e.ValidateLabelled(); err != nil {
+	if err := e.ValidateLabeled(); err != nil {
 		return nil, err
 	}
 	if opt.K == 0 {

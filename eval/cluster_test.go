@@ -103,7 +103,7 @@ func TestClusteringDoesNotDependOnWorkersOrMemory(t *testing.T) {
 			if want == nil {
 				want = got
 			}
-			if !slices.Equal(got.Assignment, want.Assignment) || !slices.Equal(got.Centres, want.Centres) || got.Inertia != want.Inertia {
+			if !slices.Equal(got.Assignment, want.Assignment) || !slices.Equal(got.Centers, want.Centers) || got.Inertia != want.Inertia {
 				t.Errorf("%v: %+v changes the clusters", m, opt)
 			}
 		}
@@ -116,7 +116,7 @@ func TestClusteringDoesNotDependOnWorkersOrMemory(t *testing.T) {
 	}
 }
 
-// Every row is with its nearest centre, every centre is the mean of its rows,
+// Every row is with its nearest center, every center is the mean of its rows,
 // and no cluster is empty.
 func TestConvergedClustersAreAFixedPoint(t *testing.T) {
 	e := blobs(seeded(25), 15, 10, 6, 1)
@@ -133,12 +133,12 @@ func TestConvergedClustersAreAFixedPoint(t *testing.T) {
 		}
 		o, err := clusterOrder(m)
 		fatal(t, err)
-		mean, size := make([]float64, len(r.Centres)), make([]float64, r.K)
+		mean, size := make([]float64, len(r.Centers)), make([]float64, r.K)
 		for i, a := range r.Assignment {
 			row := x[i*e.H:][:e.H]
-			own := o.centreKey(row, r.Centres[a*e.H:][:e.H])
+			own := o.centerKey(row, r.Centers[a*e.H:][:e.H])
 			for k := range r.K {
-				if key := o.centreKey(row, r.Centres[k*e.H:][:e.H]); key < own-1e-5 {
+				if key := o.centerKey(row, r.Centers[k*e.H:][:e.H]); key < own-1e-5 {
 					t.Errorf("%v: row %d is in cluster %d at %v, but %d is at %v", m, i, a, own, k, key)
 				}
 			}
@@ -152,14 +152,14 @@ func TestConvergedClustersAreAFixedPoint(t *testing.T) {
 			if n == 0 {
 				t.Fatalf("%v: cluster %d is empty", m, i/e.H)
 			}
-			if math.Abs(v/n-r.Centres[i]) > 1e-9 {
-				t.Errorf("%v: centre %d is not its mean", m, i/e.H)
+			if math.Abs(v/n-r.Centers[i]) > 1e-9 {
+				t.Errorf("%v: center %d is not its mean", m, i/e.H)
 			}
 		}
 	}
 }
 
-// In the saturated range means are poor centres and assignments go in circles:
+// In the saturated range means are poor centers and assignments go in circles:
 // the run must end, with one of its best states.
 func TestSaturatedBRMEnds(t *testing.T) {
 	e := scaled(blobs(seeded(100), 40, 10, 6, 1), 3)
@@ -173,21 +173,21 @@ func TestSaturatedBRMEnds(t *testing.T) {
 	fatal(t, err)
 	sum := 0.0
 	for i, a := range r.Assignment {
-		sum += o.centreKey(e.Row(i), r.Centres[a*e.H:][:e.H])
+		sum += o.centerKey(e.Row(i), r.Centers[a*e.H:][:e.H])
 	}
 	if math.Abs(sum-r.Inertia) > 1e-9*sum {
 		t.Errorf("inertia %v, of the returned state %v", r.Inertia, sum)
 	}
 }
 
-// Where means go in circles, the centres of the metric itself converge, and to
+// Where means go in circles, the centers of the metric itself converge, and to
 // a smaller inertia.
-func TestCentresOfTheMetricConverge(t *testing.T) {
+func TestCentersOfTheMetricConverge(t *testing.T) {
 	e := scaled(blobs(seeded(100), 40, 10, 6, 1), 3)
 	for _, m := range []metric.Metric{{P: 2}, {P: 1}, {Restriction: metric.TanH, P: 1}, {Restriction: metric.SoftSign, P: 2}, {Restriction: metric.ISRU, Omega: 0.5, P: 2}} {
 		mean, err := KMeans(context.Background(), hostEngine{}, e, m, KMeansOptions{K: 40, Seed: 2})
 		fatal(t, err)
-		own, err := KMeans(context.Background(), hostEngine{}, e, m, KMeansOptions{K: 40, Seed: 2, Centre: CentreOfMetric})
+		own, err := KMeans(context.Background(), hostEngine{}, e, m, KMeansOptions{K: 40, Seed: 2, Center: CenterOfMetric})
 		fatal(t, err)
 		if !own.Converged || own.Inertia > mean.Inertia {
 			t.Errorf("%v: converged %v to inertia %v, with means %v", m, own.Converged, own.Inertia, mean.Inertia)
@@ -195,25 +195,25 @@ func TestCentresOfTheMetricConverge(t *testing.T) {
 	}
 }
 
-// One wild coordinate moves the mean, not the centre of BRM.
-func TestCentreOfTheMetricIgnoresAnOutlier(t *testing.T) {
+// One wild coordinate moves the mean, not the center of BRM.
+func TestCenterOfTheMetricIgnoresAnOutlier(t *testing.T) {
 	e := &Embeddings{X: []float32{0, 0.1, -0.1, 0.05, 1000}, N: 5, H: 1}
 	c, err := newClusterer(hostEngine{}, e, metric.Metric{P: 2}, KMeansOptions{K: 1})
 	fatal(t, err)
-	centre := []float64{200.01}
-	c.relax(centre, []float64{200}, []int32{0, 1, 2, 3, 4})
-	if math.Abs(centre[0]) > 0.05 {
-		t.Errorf("centre %v, want one among the four", centre[0])
+	center := []float64{200.01}
+	c.relax(center, []float64{200}, []int32{0, 1, 2, 3, 4})
+	if math.Abs(center[0]) > 0.05 {
+		t.Errorf("center %v, want one among the four", center[0])
 	}
 }
 
 func TestEmptyClusterTakesTheFarthestRow(t *testing.T) {
 	e := &Embeddings{X: []float32{0, 1, 10, 11, 50}, N: 5, H: 1}
-	// No row is nearest to 1000; 50 is farthest from its centre.
+	// No row is nearest to 1000; 50 is farthest from its center.
 	r, err := lloyd(context.Background(), hostEngine{}, e, metric.Metric{Kind: metric.Euclidean}, []float64{0, 11, 1000})
 	fatal(t, err)
-	if want := []int{0, 0, 1, 1, 2}; !slices.Equal(r.Assignment, want) || math.Abs(r.Inertia-1) > 1e-9 || r.Centres[2] != 50 {
-		t.Errorf("assignment %v, inertia %v, centres %v", r.Assignment, r.Inertia, r.Centres)
+	if want := []int{0, 0, 1, 1, 2}; !slices.Equal(r.Assignment, want) || math.Abs(r.Inertia-1) > 1e-9 || r.Centers[2] != 50 {
+		t.Errorf("assignment %v, inertia %v, centers %v", r.Assignment, r.Inertia, r.Centers)
 	}
 }
 
@@ -234,7 +234,7 @@ func TestFewerPlacesThanClusters(t *testing.T) {
 }
 
 // k-means++ in batches draws from the same distribution as one at a time: on a
-// line of unequal points, the pair of first two centres is compared with its
+// line of unequal points, the pair of first two centers is compared with its
 // exact probability.
 func TestBatchedPlusPlusDrawsLikeTheSequentialOne(t *testing.T) {
 	e := &Embeddings{X: []float32{0, 1, 3, 7}, N: 4, H: 1}

@@ -19,7 +19,7 @@ type clusterer struct {
 	k             int
 	workers       int
 	maxIterations int
-	centre        CentreRule
+	center        CenterRule
 	// zero is a key that float32 may give for a distance of 0.
 	zero float64
 
@@ -30,7 +30,7 @@ type clusterer struct {
 	held   int // numbers in dist
 	most   int // that are held: two blocks, as the last of all rows has a shape of its own
 	host   []float32
-	// State of the current run: the nearest centre of every row and its key.
+	// State of the current run: the nearest center of every row and its key.
 	nearest []int32
 	key     []float64
 }
@@ -46,7 +46,7 @@ func newClusterer(eng Engine, e *Embeddings, m metric.Metric, opt KMeansOptions)
 	if err != nil {
 		return nil, err
 	}
-	c := &clusterer{eng: eng, rows: e, k: opt.K, maxIterations: opt.MaxIterations, centre: opt.Centre, dist: map[[2]int]engine.Tensor{}}
+	c := &clusterer{eng: eng, rows: e, k: opt.K, maxIterations: opt.MaxIterations, center: opt.Center, dist: map[[2]int]engine.Tensor{}}
 	if m.Kind == metric.Cosine {
 		c.rows = &Embeddings{X: unitRows(e.X, e.H), N: e.N, H: e.H}
 	}
@@ -77,7 +77,7 @@ func newClusterer(eng Engine, e *Embeddings, m metric.Metric, opt KMeansOptions)
 	return c, c.upload()
 }
 
-// clusterOrder is the order by which rows choose their centre.
+// clusterOrder is the order by which rows choose their center.
 func clusterOrder(m metric.Metric) (order, error) {
 	if m.Kind != metric.BRM {
 		m = metric.Metric{Kind: metric.SquaredEuclidean}
@@ -174,7 +174,7 @@ func (c *clusterer) compare(ctx context.Context, rows []int, points []float32, v
 	cols := len(points) / c.rows.H
 	b, err := c.tensor(c.layout.right(points))
 	if err != nil {
-		return fmt.Errorf("eval: %d cluster centres: %w", cols, err)
+		return fmt.Errorf("eval: %d cluster centers: %w", cols, err)
 	}
 	for from := 0; from < n; from += c.size {
 		if err := ctx.Err(); err != nil {
@@ -187,7 +187,7 @@ func (c *clusterer) compare(ctx context.Context, rows []int, points []float32, v
 		}
 		least, err := c.least(block, b, count, cols)
 		if err != nil {
-			return fmt.Errorf("eval: distances of %d rows to %d centres: %w", count, cols, err)
+			return fmt.Errorf("eval: distances of %d rows to %d centers: %w", count, cols, err)
 		}
 		_ = parallel(c.workers, count, func(_, i int) error {
 			row := from + i
@@ -210,11 +210,11 @@ func (c *clusterer) block(rows []int, from, count int) (engine.Tensor, error) {
 	return c.tensor(c.layout.left(c.rows.gather(rows[from : from+count])))
 }
 
-// centreKey is exactKey to a centre in float64, for the orders of clusterOrder.
-func (o order) centreKey(x []float32, centre []float64) float64 {
+// centerKey is exactKey to a center in float64, for the orders of clusterOrder.
+func (o order) centerKey(x []float32, center []float64) float64 {
 	sum := 0.0
 	for i, v := range x {
-		d := math.Abs(float64(v) - centre[i])
+		d := math.Abs(float64(v) - center[i])
 		if o.metric.Kind == metric.BRM {
 			d = o.metric.Restriction.Value(d, o.metric.Omega)
 			if o.metric.P == 1 {
@@ -230,16 +230,16 @@ func (o order) centreKey(x []float32, centre []float64) float64 {
 	return sum
 }
 
-// assign sends every row to its nearest centre, the lower one in a tie. Of
-// Lloyd's iterations most move few rows, and a centre whose rows are the same
-// is where it was. So, unless all is set, only changed centres are compared
-// with all rows, and all centres with the rows of changed ones; the result is
+// assign sends every row to its nearest center, the lower one in a tie. Of
+// Lloyd's iterations most move few rows, and a center whose rows are the same
+// is where it was. So, unless all is set, only changed centers are compared
+// with all rows, and all centers with the rows of changed ones; the result is
 // that of comparing everything.
-func (c *clusterer) assign(ctx context.Context, centres []float64, changed []bool, all bool) error {
+func (c *clusterer) assign(ctx context.Context, centers []float64, changed []bool, all bool) error {
 	stale, cols := c.stale(changed)
 	k := len(changed)
 	if n := c.rows.N; all || n*len(cols)+len(stale)*k >= n*k {
-		return c.compare(ctx, nil, float32s(centres), func(row int, at int32, key float32) {
+		return c.compare(ctx, nil, float32s(centers), func(row int, at int32, key float32) {
 			c.nearest[row], c.key[row] = at, c.distance(row, key)
 		})
 	}
@@ -249,11 +249,11 @@ func (c *clusterer) assign(ctx context.Context, centres []float64, changed []boo
 	h := c.rows.H
 	points := make([]float64, 0, len(cols)*h)
 	for _, j := range cols {
-		points = append(points, centres[j*h:(j+1)*h]...)
+		points = append(points, centers[j*h:(j+1)*h]...)
 	}
 	err := c.compare(ctx, nil, float32s(points), func(row int, at int32, key32 float32) {
 		if changed[c.nearest[row]] {
-			return // compared with every centre below
+			return // compared with every center below
 		}
 		to, key := int32(cols[at]), c.distance(row, key32)
 		if key < c.key[row] || key == c.key[row] && to < c.nearest[row] {
@@ -263,12 +263,12 @@ func (c *clusterer) assign(ctx context.Context, centres []float64, changed []boo
 	if err != nil {
 		return err
 	}
-	return c.compare(ctx, stale, float32s(centres), func(row int, at int32, key float32) {
+	return c.compare(ctx, stale, float32s(centers), func(row int, at int32, key float32) {
 		c.nearest[row], c.key[row] = at, c.distance(row, key)
 	})
 }
 
-// stale lists the rows whose centre has moved, and the changed clusters.
+// stale lists the rows whose center has moved, and the changed clusters.
 func (c *clusterer) stale(changed []bool) (rows, cols []int) {
 	rows = []int{}
 	for i, a := range c.nearest {

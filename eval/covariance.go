@@ -8,7 +8,7 @@ import (
 )
 
 // Covariance returns the (H, H) covariance of the coordinates over all rows,
-// with divisor N-1 (BRM Eq. 4 and Fig. 3, which shows that learnt coordinates
+// with divisor N-1 (BRM Eq. 4 and Fig. 3, which shows that learned coordinates
 // are almost uncorrelated). It takes blocks of rows, where gonum's stat.CovarianceMatrix
 // would hold all of them twice in float64.
 func Covariance(e *Embeddings) (*mat.SymDense, error) {

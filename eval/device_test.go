@@ -196,7 +196,7 @@ func TestADeviceWithKeysThatAreNoNumbers(t *testing.T) {
 		index, _ := l.Of(q)
 		for i, row := range index {
 			if int(row) != order[i] {
-				t.Errorf("neighbour %d of %d is %d, want %d", i, q, row, order[i])
+				t.Errorf("neighbor %d of %d is %d, want %d", i, q, row, order[i])
 			}
 		}
 	}

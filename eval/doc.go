@@ -1,4 +1,4 @@
-// Package eval measures embeddings: exact neighbour search, retrieval,
+// Package eval measures embeddings: exact neighbor search, retrieval,
 // clustering and verification figures, the geometry of classes, and pictures
 // of all of them.
 //

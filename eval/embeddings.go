@@ -36,8 +36,8 @@ func (e *Embeddings) Validate() error {
 	return nil
 }
 
-// ValidateLabelled is Validate for figures that need labels.
-func (e *Embeddings) ValidateLabelled() error {
+// ValidateLabeled is Validate for figures that need labels.
+func (e *Embeddings) ValidateLabeled() error {
 	if err := e.Validate(); err != nil {
 		return err
 	}

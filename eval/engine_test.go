@@ -107,16 +107,16 @@ func testMetrics() []metric.Metric {
 	return list
 }
 
-// blobs draws classes of rows around random centres.
+// blobs draws classes of rows around random centers.
 func blobs(rng *rand.Rand, classes, each, h int, spread float64) *Embeddings {
 	e := &Embeddings{N: classes * each, H: h}
 	for c := range classes {
-		centre := make([]float64, h)
-		for i := range centre {
-			centre[i] = rng.NormFloat64()
+		center := make([]float64, h)
+		for i := range center {
+			center[i] = rng.NormFloat64()
 		}
 		for range each {
-			for _, v := range centre {
+			for _, v := range center {
 				e.X = append(e.X, float32(v+spread*rng.NormFloat64()))
 			}
 			e.Labels = append(e.Labels, c)

@@ -14,7 +14,7 @@ import (
 type Options struct {
 	Ks       []int      // of Recall@K; nil means 1, 2, 4, 8
 	Restarts int        // of k-means; 0 means 20, negative means no clustering
-	Centre   CentreRule // of k-means; the zero value is the mean
+	Center   CenterRule // of k-means; the zero value is the mean
 	Seed     uint64
 	Ties     TieRule
 	Split    string // what the rows are, such as "test classes"; only reported
@@ -32,7 +32,7 @@ type Options struct {
 	Progress func(stage string, done, total int)
 }
 
-// Evaluate measures labelled embeddings, each row being a query against all the
+// Evaluate measures labeled embeddings, each row being a query against all the
 // others, with the metric m throughout. There must be at least two classes, one
 // of them with two rows.
 func Evaluate(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt Options) (*Figures, error) {
@@ -41,7 +41,7 @@ func Evaluate(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, o
 		return nil, err
 	}
 	defer done()
-	if err := e.ValidateLabelled(); err != nil {
+	if err := e.ValidateLabeled(); err != nil {
 		return nil, err
 	}
 	_, distinct := Compact(e.Labels)
@@ -104,12 +104,12 @@ func (f *Figures) retrieval(ctx context.Context, eng Engine, e *Embeddings, m me
 }
 
 func (f *Figures) clustering(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt Options) error {
-	centre := opt.Centre
-	if m.Kind != metric.BRM && centre == CentreOfMetric {
-		centre = CentreMean // which is the same, and is what is reported
+	center := opt.Center
+	if m.Kind != metric.BRM && center == CenterOfMetric {
+		center = CenterMean // which is the same, and is what is reported
 	}
 	c, err := Cluster(ctx, eng, e, m, KMeansOptions{
-		Restarts: opt.Restarts, Centre: centre, Seed: opt.Seed, Memory: opt.Memory, Workers: opt.Workers, Progress: opt.stage("clustering"),
+		Restarts: opt.Restarts, Center: center, Seed: opt.Seed, Memory: opt.Memory, Workers: opt.Workers, Progress: opt.stage("clustering"),
 	})
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (f *Figures) clustering(ctx context.Context, eng Engine, e *Embeddings, m m
 	a := c.Mean
 	f.NMI, f.F1 = &a.NMI, &a.PairwiseF1
 	f.Clustering = &ClusteringFigures{
-		NMIMean: "arithmetic", Centre: centre.String(), Clusters: c.K, Restarts: c.Restarts, NMIStd: c.StdNMI, F1Std: c.StdF1,
+		NMIMean: "arithmetic", Center: center.String(), Clusters: c.K, Restarts: c.Restarts, NMIStd: c.StdNMI, F1Std: c.StdF1,
 		AMI: a.AMI, ARI: a.ARI, Homogeneity: a.Homogeneity, Completeness: a.Completeness,
 		Purity: a.Purity, FowlkesMallows: a.FowlkesMallows, Iterations: c.Iterations, Unconverged: c.Unconverged,
 	}

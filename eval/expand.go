@@ -40,9 +40,9 @@ type Expansion struct {
 const (
 	// expandRange is how much of the data's range is added for rows to come.
 	expandRange = 1.05
-	// mostFrequencies keeps rows within what databases take.
-	mostFrequencies = 48
-	expandFormula   = "for each coordinate x: sqrt(linear/h) x, if linear > 0; then for each k sqrt(w/2h) cos(f x), sqrt(w/2h) sin(f x)"
+	// maxFrequencies keeps rows within what databases take.
+	maxFrequencies = 48
+	expandFormula  = "for each coordinate x: sqrt(linear/h) x, if linear > 0; then for each k sqrt(w/2h) cos(f x), sqrt(w/2h) sin(f x)"
 )
 
 // Expand finds the expansion of m within eps over the range of e with the fewest
@@ -62,13 +62,13 @@ func Expand(m metric.Metric, e *Embeddings, eps float64) (*Expansion, error) {
 	x := &Expansion{Metric: m.String(), H: e.H, Range: f.far, Formula: expandFormula}
 	var best expandTerms
 	low, high := 0, 1 // high frequencies are enough, low are not
-	for ; ; high = min(mostFrequencies, high+1+high/4) {
+	for ; ; high = min(maxFrequencies, high+1+high/4) {
 		if best = f.best(high, eps); best.bound <= eps {
 			break
 		}
-		if high == mostFrequencies {
+		if high == maxFrequencies {
 			return nil, fmt.Errorf("eval: %v within %v over differences up to %.3g needs more than %d frequencies (these reach %.2g): "+
-				"ask for a larger error, or scale the embedding down", m, eps, f.far, mostFrequencies, best.bound)
+				"ask for a larger error, or scale the embedding down", m, eps, f.far, maxFrequencies, best.bound)
 		}
 		low = high
 	}

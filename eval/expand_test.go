@@ -92,7 +92,7 @@ func TestWhatHasNoExpansionIsRefused(t *testing.T) {
 	}
 }
 
-// Neighbours by plain Euclidean distance of the expansion are those by BRM, where
+// Neighbors by plain Euclidean distance of the expansion are those by BRM, where
 // these are farther apart than twice the bound.
 func TestEuclideanSearchOfTheExpansionIsBRM(t *testing.T) {
 	eng := cpuEngine(t)
@@ -114,7 +114,7 @@ func TestEuclideanSearchOfTheExpansionIsBRM(t *testing.T) {
 			d, err := Distance(m, e.Row(q), e.Row(int(row)))
 			fatal(t, err)
 			if row != want[i] && math.Abs(d*d-distance[i]*distance[i]) > 2*x.Bound {
-				t.Fatalf("query %d: neighbour %d is %d, by BRM %d, and no near tie", q, i, row, want[i])
+				t.Fatalf("query %d: neighbor %d is %d, by BRM %d, and no near tie", q, i, row, want[i])
 			}
 		}
 	}

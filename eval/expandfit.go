@@ -164,7 +164,7 @@ func (f *expandFit) curvature() float64 {
 	return 0.859 * math.Sqrt(f.m.Omega) // isru: at t = 1/(2 sqrt omega)
 }
 
-// nonNegative minimises sum_i weight_i (a x - f)_i^2 for x >= 0 (Lawson and Hanson
+// nonNegative minimizes sum_i weight_i (a x - f)_i^2 for x >= 0 (Lawson and Hanson
 // 1974, chapter 23, on the normal equations as Bro and De Jong 1997).
 func nonNegative(a *mat.Dense, f, weight []float64) []float64 {
 	rows, n := a.Dims()

@@ -68,7 +68,7 @@ type AverageFigures struct {
 // ClusteringFigures go with NMI and F1, all means over restarts.
 type ClusteringFigures struct {
 	NMIMean        string  `json:"nmi_mean"` // how the entropies are averaged
-	Centre         string  `json:"centre"`   // of a cluster: mean or metric, see CentreRule
+	Center         string  `json:"centre"`   // of a cluster: mean or metric, see CenterRule
 	Clusters       int     `json:"clusters"`
 	Restarts       int     `json:"restarts"`
 	NMIStd         float64 `json:"nmi_std"`

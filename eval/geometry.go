@@ -9,7 +9,7 @@ type ClassGeometry struct {
 	// Intra is the mean over classes of the mean cosine distance of ordered
 	// pairs inside the class; NaN if no class has two rows.
 	Intra float64
-	// Inter is the mean cosine distance between class centres, the means of
+	// Inter is the mean cosine distance between class centers, the means of
 	// raw rows, over ordered pairs of classes; NaN for a single class.
 	Inter float64
 	// Ratio is Intra/Inter.
@@ -20,39 +20,39 @@ type ClassGeometry struct {
 // a group is the squared norm of its sum of unit vectors. A zero row has cosine
 // 0 with every other.
 func Pi(e *Embeddings) (ClassGeometry, error) {
-	if err := e.ValidateLabelled(); err != nil {
+	if err := e.ValidateLabeled(); err != nil {
 		return ClassGeometry{}, err
 	}
 	class, distinct := Compact(e.Labels)
 	var intra float64
 	classes := 0
-	centres := make([][]float64, len(distinct))
+	centers := make([][]float64, len(distinct))
 	for c, rows := range members(class, len(distinct)) {
 		units := newUnitSum(e.H)
-		centre := make([]float64, e.H)
+		center := make([]float64, e.H)
 		row := make([]float64, e.H)
 		for _, i := range rows {
 			for j, v := range e.Row(int(i)) {
 				row[j] = float64(v)
-				centre[j] += row[j] / float64(len(rows))
+				center[j] += row[j] / float64(len(rows))
 			}
 			units.add(row)
 		}
-		centres[c] = centre
+		centers[c] = center
 		if len(rows) > 1 {
 			intra += units.meanDistance()
 			classes++
 		}
 	}
 	between := newUnitSum(e.H)
-	for _, c := range centres {
+	for _, c := range centers {
 		between.add(c)
 	}
 	g := ClassGeometry{Intra: math.NaN(), Inter: math.NaN()}
 	if classes > 0 {
 		g.Intra = intra / float64(classes)
 	}
-	if len(centres) > 1 {
+	if len(centers) > 1 {
 		g.Inter = between.meanDistance()
 	}
 	g.Ratio = g.Intra / g.Inter

@@ -37,7 +37,7 @@ func checkKMeans(t *testing.T, c *golden.Case) {
 	fatal(t, err)
 	a, err := CompareClusters(e.Labels, k.Assignment)
 	fatal(t, err)
-	checkOutputs(t, c, map[string][]float64{"assignment": floats(k.Assignment), "centers": k.Centres, "inertia": {k.Inertia}, "nmi": {a.NMI}})
+	checkOutputs(t, c, map[string][]float64{"assignment": floats(k.Assignment), "centers": k.Centers, "inertia": {k.Inertia}, "nmi": {a.NMI}})
 }
 
 func checkVerification(t *testing.T, c *golden.Case) {

@@ -60,23 +60,23 @@ func TestFiguresOfClassesAndSuperClassesAgreeWithThoseByHand(t *testing.T) {
 	}
 }
 
-func TestCentreOfClustersIsReported(t *testing.T) {
+func TestCenterOfClustersIsReported(t *testing.T) {
 	e := &Embeddings{X: []float32{0, 0.1, 0.2, 4, 4.1, 9}, N: 6, H: 1, Labels: []int{0, 0, 0, 1, 1, 1}}
 	for want, m := range map[string]metric.Metric{"metric": {Kind: metric.BRM, Restriction: metric.Sigmoid, P: 2}, "mean": {Kind: metric.Euclidean}} {
-		f, err := Evaluate(context.Background(), hostEngine{}, e, m, Options{Restarts: 1, Centre: CentreOfMetric})
+		f, err := Evaluate(context.Background(), hostEngine{}, e, m, Options{Restarts: 1, Center: CenterOfMetric})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Clustering.Centre != want {
-			t.Errorf("%s: centre %q, want %q", m, f.Clustering.Centre, want)
+		if f.Clustering.Center != want {
+			t.Errorf("%s: center %q, want %q", m, f.Clustering.Center, want)
 		}
 	}
-	for _, c := range []CentreRule{CentreMean, CentreOfMetric} {
-		if back, err := ParseCentreRule(c.String()); err != nil || back != c {
+	for _, c := range []CenterRule{CenterMean, CenterOfMetric} {
+		if back, err := ParseCenterRule(c.String()); err != nil || back != c {
 			t.Errorf("%v reads back as %v, %v", c, back, err)
 		}
 	}
-	if _, err := ParseCentreRule("median"); err == nil || !strings.Contains(err.Error(), "mean or metric") {
+	if _, err := ParseCenterRule("median"); err == nil || !strings.Contains(err.Error(), "mean or metric") {
 		t.Errorf("median: %v", err)
 	}
 }

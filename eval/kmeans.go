@@ -18,7 +18,7 @@ type KMeansOptions struct {
 	// Restarts is how many runs Cluster averages; 0 means 20 (BRM section 5.3).
 	Restarts int
 	Seed     uint64
-	Centre   CentreRule
+	Center   CenterRule
 	// MaxIterations bounds Lloyd's; 0 means 100.
 	MaxIterations int
 	// Memory bounds the bytes of a block of distances; 0 means 256 MiB.
@@ -33,7 +33,7 @@ const (
 	defaultRestarts   = 20
 	defaultIterations = 100
 	// patience is how many iterations may pass without a smaller inertia. Only
-	// a metric whose centre is not the mean (BRM) can need it.
+	// a metric whose center is not the mean (BRM) can need it.
 	patience = 10
 )
 
@@ -41,9 +41,9 @@ const (
 type Clustering struct {
 	K          int
 	Assignment []int     // cluster 0..K-1 of each row
-	Centres    []float64 // (K, H)
+	Centers    []float64 // (K, H)
 	// Inertia is the sum over rows of the squared Euclidean distance to their
-	// centre; for BRM of D^p.
+	// center; for BRM of D^p.
 	Inertia    float64
 	Iterations int
 	// Converged says that the last iteration moved no row.
@@ -51,17 +51,17 @@ type Clustering struct {
 }
 
 // KMeans clusters the rows by k-means++ and Lloyd's algorithm in the embedding
-// space: rows go to the centre that is nearest by the model's own metric, and a
-// centre is the mean of its rows.
+// space: rows go to the center that is nearest by the model's own metric, and a
+// center is the mean of its rows.
 //
 // Euclidean and dot product cluster raw rows by Euclidean distance. Cosine
 // clusters rows of unit length by Euclidean distance, whose square is twice
 // their cosine distance; published figures do the same. BRM assigns by BRM; its
-// mean is not the minimiser of the inertia, so the run also ends when inertia
+// mean is not the minimizer of the inertia, so the run also ends when inertia
 // has not fallen for some iterations, with the best state seen. That happens
-// where most differences are saturated; CentreOfMetric avoids it.
+// where most differences are saturated; CenterOfMetric avoids it.
 //
-// A cluster that becomes empty takes the row that is farthest from its centre.
+// A cluster that becomes empty takes the row that is farthest from its center.
 // If the rows have fewer than k distinct places, K of the result is smaller.
 func KMeans(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt KMeansOptions) (*Clustering, error) {
 	eng, done, err := orCPU(eng)
@@ -76,33 +76,33 @@ func KMeans(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt
 	return c.run(ctx, rand.New(rand.NewPCG(opt.Seed, 0)))
 }
 
-// lloyd runs from given centres (K, H).
-func lloyd(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, centres []float64) (*Clustering, error) {
-	c, err := newClusterer(eng, e, m, KMeansOptions{K: len(centres) / e.H})
+// lloyd runs from given centers (K, H).
+func lloyd(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, centers []float64) (*Clustering, error) {
+	c, err := newClusterer(eng, e, m, KMeansOptions{K: len(centers) / e.H})
 	if err != nil {
 		return nil, err
 	}
-	return c.lloyd(ctx, centres)
+	return c.lloyd(ctx, centers)
 }
 
 func (c *clusterer) run(ctx context.Context, rng *rand.Rand) (*Clustering, error) {
-	centres, err := c.plusPlus(ctx, rng)
+	centers, err := c.plusPlus(ctx, rng)
 	if err != nil {
 		return nil, err
 	}
-	return c.lloyd(ctx, centres)
+	return c.lloyd(ctx, centers)
 }
 
-func (c *clusterer) lloyd(ctx context.Context, centres []float64) (*Clustering, error) {
-	k := len(centres) / c.rows.H
-	r := &Clustering{K: k, Centres: centres, Assignment: make([]int, c.rows.N)}
+func (c *clusterer) lloyd(ctx context.Context, centers []float64) (*Clustering, error) {
+	k := len(centers) / c.rows.H
+	r := &Clustering{K: k, Centers: centers, Assignment: make([]int, c.rows.N)}
 	previous := make([]int32, c.rows.N)
 	clear(c.nearest)
 	var best snapshot
 	changed := make([]bool, k) // clusters with other rows than one iteration ago
 	for r.Iterations < c.maxIterations && r.Iterations-best.iteration <= patience {
 		copy(previous, c.nearest)
-		if err := c.assign(ctx, centres, changed, r.Iterations < 2); err != nil {
+		if err := c.assign(ctx, centers, changed, r.Iterations < 2); err != nil {
 			return nil, err
 		}
 		if r.Iterations > 0 && slices.Equal(previous, c.nearest) {
@@ -121,19 +121,19 @@ func (c *clusterer) lloyd(ctx context.Context, centres []float64) (*Clustering, 
 				changed[a], changed[previous[i]] = true, true
 			}
 		}
-		c.means(centres)
+		c.means(centers)
 		if r.Iterations == 1 || inertia < best.inertia {
-			best.take(r.Iterations, inertia, c.nearest, centres)
+			best.take(r.Iterations, inertia, c.nearest, centers)
 		}
 	}
 	if !r.Converged {
 		copy(c.nearest, best.nearest)
-		copy(centres, best.centres)
+		copy(centers, best.centers)
 	}
 	for i, a := range c.nearest {
 		r.Assignment[i] = int(a)
 	}
-	r.Inertia = c.inertia(centres)
+	r.Inertia = c.inertia(centers)
 	return r, nil
 }
 
@@ -142,18 +142,18 @@ type snapshot struct {
 	iteration int
 	inertia   float64
 	nearest   []int32
-	centres   []float64
+	centers   []float64
 }
 
-func (s *snapshot) take(iteration int, inertia float64, nearest []int32, centres []float64) {
+func (s *snapshot) take(iteration int, inertia float64, nearest []int32, centers []float64) {
 	s.iteration, s.inertia = iteration, inertia
 	s.nearest = append(s.nearest[:0], nearest...)
-	s.centres = append(s.centres[:0], centres...)
+	s.centers = append(s.centers[:0], centers...)
 }
 
-// fillEmpty gives every empty cluster the row farthest from its centre, the
+// fillEmpty gives every empty cluster the row farthest from its center, the
 // lower one in a tie, that is not alone in its cluster. Where even the farthest
-// lies on its centre the cluster stays empty.
+// lies on its center the cluster stays empty.
 func (c *clusterer) fillEmpty(k int) {
 	size := make([]int, k)
 	for _, a := range c.nearest {
@@ -178,44 +178,44 @@ func (c *clusterer) fillEmpty(k int) {
 	}
 }
 
-// means sets each centre to the mean of its rows, or what CentreRule says. A worker owns whole
+// means sets each center to the mean of its rows, or what CenterRule says. A worker owns whole
 // clusters and adds rows in ascending order, so that the number of workers
 // changes no bit.
-func (c *clusterer) means(centres []float64) {
+func (c *clusterer) means(centers []float64) {
 	class := make([]int, c.rows.N)
 	for i, a := range c.nearest {
 		class[i] = int(a)
 	}
 	h := c.rows.H
-	rows := members(class, len(centres)/h)
+	rows := members(class, len(centers)/h)
 	_ = parallel(c.workers, len(rows), func(_, k int) error {
 		if len(rows[k]) == 0 {
 			return nil
 		}
-		centre := centres[k*h : (k+1)*h]
-		before := slices.Clone(centre)
-		clear(centre)
+		center := centers[k*h : (k+1)*h]
+		before := slices.Clone(center)
+		clear(center)
 		for _, i := range rows[k] {
 			for j, v := range c.rows.Row(int(i)) {
-				centre[j] += float64(v)
+				center[j] += float64(v)
 			}
 		}
-		for j := range centre {
-			centre[j] /= float64(len(rows[k]))
+		for j := range center {
+			center[j] /= float64(len(rows[k]))
 		}
-		if c.centre == CentreOfMetric && c.layout.kernel.Kind == metric.BRM {
-			c.relax(centre, before, rows[k])
+		if c.center == CenterOfMetric && c.layout.kernel.Kind == metric.BRM {
+			c.relax(center, before, rows[k])
 		}
 		return nil
 	})
 }
 
 // inertia is evaluated in float64.
-func (c *clusterer) inertia(centres []float64) float64 {
+func (c *clusterer) inertia(centers []float64) float64 {
 	each := make([]float64, c.rows.N)
 	h := c.rows.H
 	_ = parallel(c.workers, c.rows.N, func(_, i int) error {
-		each[i] = c.layout.centreKey(c.rows.Row(i), centres[int(c.nearest[i])*h:][:h])
+		each[i] = c.layout.centerKey(c.rows.Row(i), centers[int(c.nearest[i])*h:][:h])
 		return nil
 	})
 	sum := 0.0
@@ -229,8 +229,8 @@ func (opt KMeansOptions) check(rows int) error {
 	switch {
 	case opt.K < 1 || opt.K > rows:
 		return fmt.Errorf("eval: %d clusters of %d rows: want 1 to %d", opt.K, rows, rows)
-	case opt.Centre > CentreOfMetric:
-		return fmt.Errorf("eval: centre rule %d is unknown, the last is %d", opt.Centre, CentreOfMetric)
+	case opt.Center > CenterOfMetric:
+		return fmt.Errorf("eval: center rule %d is unknown, the last is %d", opt.Center, CenterOfMetric)
 	case opt.Restarts < 0 || opt.MaxIterations < 0:
 		return fmt.Errorf("eval: %d restarts of %d iterations: neither may be negative", opt.Restarts, opt.MaxIterations)
 	}
@@ -240,11 +240,11 @@ func (opt KMeansOptions) check(rows int) error {
 // candidates is how many rows k-means++ draws at once at most.
 const candidates = 64
 
-// plusPlus chooses starting centres by k-means++ (Arthur and Vassilvitskii
+// plusPlus chooses starting centers by k-means++ (Arthur and Vassilvitskii
 // 2007): each next one is a row drawn with probability proportional to the
-// square of its distance to the nearest centre so far.
+// square of its distance to the nearest center so far.
 //
-// Taken literally that is one pass over all rows for each centre. Here a batch
+// Taken literally that is one pass over all rows for each center. Here a batch
 // of candidates is drawn at once and each is accepted with the probability by
 // which its weight has shrunk since the draw; weights only shrink, so an
 // accepted one is distributed exactly as if it had been drawn then (rejection
@@ -264,7 +264,7 @@ func (c *clusterer) plusPlus(ctx context.Context, rng *rand.Rand) ([]float64, er
 			upTo[i] = sum
 		}
 		if sum == 0 {
-			break // every row lies on a centre
+			break // every row lies on a center
 		}
 		draws := make([]int, batch)
 		for i := range draws {
@@ -283,13 +283,13 @@ func (c *clusterer) plusPlus(ctx context.Context, rng *rand.Rand) ([]float64, er
 			return nil, err
 		}
 	}
-	centres := make([]float64, 0, len(chosen)*c.rows.H)
+	centers := make([]float64, 0, len(chosen)*c.rows.H)
 	for _, i := range chosen {
 		for _, v := range c.rows.Row(i) {
-			centres = append(centres, float64(v))
+			centers = append(centers, float64(v))
 		}
 	}
-	return centres, nil
+	return centers, nil
 }
 
 // accept returns the draws that pass, at most most.
@@ -324,7 +324,7 @@ func (c *clusterer) accept(rng *rand.Rand, weight []float64, draws []int, most i
 	return accepted, nil
 }
 
-// lighten lowers every weight to what the new centres leave, or sets it if
+// lighten lowers every weight to what the new centers leave, or sets it if
 // first. Batches are padded to one size by repetition.
 func (c *clusterer) lighten(ctx context.Context, weight []float64, chosen []int, batch int, first bool) error {
 	padded := slices.Clone(chosen)
@@ -340,7 +340,7 @@ func (c *clusterer) lighten(ctx context.Context, weight []float64, chosen []int,
 }
 
 // weight is the squared distance that a row's key stands for, 0 within its
-// error: a copy of a centre is never chosen.
+// error: a copy of a center is never chosen.
 func (c *clusterer) weight(row int, key float32) float64 {
 	w := float64(key) + c.shift[row]
 	if !(w > c.zero) {

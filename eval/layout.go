@@ -29,9 +29,9 @@ func newLayout(o order, gallery *Embeddings) layout {
 	if o.expand {
 		l.mean = columnMeans(gallery)
 	}
-	if o.centred {
+	if o.centered {
 		for i := range gallery.N {
-			l.length = max(l.length, l.centre(make([]float64, l.h), gallery.Row(i)))
+			l.length = max(l.length, l.center(make([]float64, l.h), gallery.Row(i)))
 		}
 		if l.length == 0 {
 			l.length = 1
@@ -66,7 +66,7 @@ func (l layout) width() int {
 	switch {
 	case l.sketch != nil:
 		return l.sketch.width()
-	case l.expand || l.centred:
+	case l.expand || l.centered:
 		return l.h + 1
 	}
 	return l.h
@@ -100,9 +100,9 @@ func (l layout) leftRow(dst, x []float32) {
 			dst[j] = float32(float64(v) - l.mean[j])
 		}
 		dst[l.h] = 1
-	case l.centred:
+	case l.centered:
 		x64 := make([]float64, l.h)
-		size := l.centre(x64, x)
+		size := l.center(x64, x)
 		if size == 0 { // see keyError
 			clear(dst)
 			return
@@ -134,9 +134,9 @@ func (l layout) rightRow(dst, x []float32) {
 			dst[j] = float32(-2 * d)
 		}
 		dst[l.h] = float32(sum)
-	case l.centred:
+	case l.centered:
 		x64 := make([]float64, l.h)
-		size := l.centre(x64, x) / l.length
+		size := l.center(x64, x) / l.length
 		for j, v := range x64 {
 			dst[j] = float32(-2 * v / l.length)
 		}
@@ -146,8 +146,8 @@ func (l layout) rightRow(dst, x []float32) {
 	}
 }
 
-// centre takes a row's mean off it and returns the length of what is left.
-func (l layout) centre(dst []float64, x []float32) float64 { return l.metric.ChordRow(dst, x) }
+// center takes a row's mean off it and returns the length of what is left.
+func (l layout) center(dst []float64, x []float32) float64 { return l.metric.ChordRow(dst, x) }
 
 func (l layout) plainRow(dst, x []float32) {
 	if l.unit {
@@ -162,8 +162,8 @@ func (l layout) plainRow(dst, x []float32) {
 func (l layout) reach(workers int, e *Embeddings) []float64 {
 	reach := make([]float64, e.N)
 	_ = parallel(workers, e.N, func(_, i int) error {
-		if l.centred {
-			reach[i] = l.centre(make([]float64, e.H), e.Row(i))
+		if l.centered {
+			reach[i] = l.center(make([]float64, e.H), e.Row(i))
 			return nil
 		}
 		sum := 0.0
@@ -185,7 +185,7 @@ func (l layout) shift(reach float64) float64 {
 	switch {
 	case l.expand:
 		return reach * reach
-	case l.centred && reach > 0:
+	case l.centered && reach > 0:
 		return 1
 	}
 	return 0

@@ -23,8 +23,8 @@ type order struct {
 	// expand says that the engine gets the squared distance as a matrix
 	// product, see layout.
 	expand bool
-	// centred says the same of SignalToNoise, whose rows lose their own mean.
-	centred bool
+	// centered says the same of SignalToNoise, whose rows lose their own mean.
+	centered bool
 }
 
 func newOrder(m metric.Metric) (order, error) {
@@ -41,7 +41,7 @@ func newOrder(m metric.Metric) (order, error) {
 	case metric.Cosine:
 		o.kernel.Kind, o.unit = metric.Dot, true
 	case metric.SignalToNoise:
-		o.kernel.Kind, o.centred = metric.Dot, true
+		o.kernel.Kind, o.centered = metric.Dot, true
 	}
 	return o, nil
 }

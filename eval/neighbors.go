@@ -17,7 +17,7 @@ type NeighborList struct {
 	Distance   []float64 // (Queries, K)
 }
 
-// Of returns the neighbours of query q, which share memory with the list.
+// Of returns the neighbors of query q, which share memory with the list.
 func (l *NeighborList) Of(q int) (index []int32, distance []float64) {
 	return l.Index[q*l.K : (q+1)*l.K], l.Distance[q*l.K : (q+1)*l.K]
 }
@@ -39,7 +39,7 @@ func Neighbors(ctx context.Context, eng Engine, queries, gallery *Embeddings, m 
 		most--
 	}
 	if k < 1 || k > most {
-		return nil, fmt.Errorf("eval: %d neighbours asked for, want 1 to %d (the gallery has %d rows)", k, most, gallery.N)
+		return nil, fmt.Errorf("eval: %d neighbors asked for, want 1 to %d (the gallery has %d rows)", k, most, gallery.N)
 	}
 	s, j, err := prepare(eng, queries, gallery, m, opt, cuts{nearest: k})
 	if err != nil {

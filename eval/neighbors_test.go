@@ -9,7 +9,7 @@ import (
 	"github.com/vernier-ml/vernier/metric"
 )
 
-// bruteNeighbors demands that an engine finds the neighbours that brute force in
+// bruteNeighbors demands that an engine finds the neighbors that brute force in
 // float64 finds, at their distances.
 func bruteNeighbors(t *testing.T, eng Engine, name string, e *Embeddings, m metric.Metric) {
 	t.Helper()
@@ -25,7 +25,7 @@ func bruteNeighbors(t *testing.T, eng Engine, name string, e *Embeddings, m metr
 				d, err := Distance(m, e.Row(q), e.Row(int(row)))
 				fatal(t, err)
 				if int(row) != want[i] || distance[i] != d {
-					t.Fatalf("%s, %v: neighbour %d of %d is %d at %v, want %d at %v", name, m, i, q, row, distance[i], want[i], d)
+					t.Fatalf("%s, %v: neighbor %d of %d is %d at %v, want %d at %v", name, m, i, q, row, distance[i], want[i], d)
 				}
 			}
 		}

@@ -34,7 +34,7 @@ type PairDistances struct {
 // SamplePairs measures pairs in float64. A set without a pair inside a class or
 // without one between classes gives an empty list.
 func SamplePairs(e *Embeddings, m metric.Metric, opt PairOptions) (*PairDistances, error) {
-	if err := e.ValidateLabelled(); err != nil {
+	if err := e.ValidateLabeled(); err != nil {
 		return nil, err
 	}
 	o, err := newOrder(m)
@@ -185,13 +185,13 @@ func (p *PairDistances) ROC() (*ROC, error) {
 	return NewROC(distance, same)
 }
 
-// Spread summarises distances.
+// Spread summarizes distances.
 type Spread struct {
 	Mean, Std, Median float64 // Std has divisor n-1
 	Min, Max          float64
 }
 
-// NewSpread summarises ascending numbers; nothing gives NaN.
+// NewSpread summarizes ascending numbers; nothing gives NaN.
 func NewSpread(sorted []float64) Spread {
 	if len(sorted) == 0 {
 		nan := math.NaN()

@@ -29,7 +29,7 @@ func PCA(e *Embeddings, k int) (*Projection, error) {
 	if k < 1 || k > e.H {
 		return nil, fmt.Errorf("eval: %d principal components of %d coordinates: want 1 to %d", k, e.H, e.H)
 	}
-	x := centred(e)
+	x := centered(e)
 	var small mat.SymDense
 	wide := e.N < e.H
 	if wide {
@@ -70,8 +70,8 @@ func PCA(e *Embeddings, k int) (*Projection, error) {
 	return p, nil
 }
 
-// centred is the rows minus their mean.
-func centred(e *Embeddings) *mat.Dense {
+// centered is the rows minus their mean.
+func centered(e *Embeddings) *mat.Dense {
 	mean := make([]float64, e.H)
 	for i := range e.N {
 		for j, v := range e.Row(i) {

@@ -13,7 +13,7 @@ import (
 // gonumPCA is PCA by package stat.
 func gonumPCA(t testing.TB, e *Embeddings, k int) *mat.Dense {
 	t.Helper()
-	x := centred(e)
+	x := centered(e)
 	var pc stat.PC
 	if !pc.PrincipalComponents(x, nil) {
 		t.Fatal("no principal components")

@@ -228,8 +228,8 @@ func (r *ranker) scanWindows(class int, keys []float32) {
 	}
 }
 
-// mostWindows is how many windows the host searches for one by one; more make one.
-const mostWindows = 64
+// maxWindows is how many windows the host searches for one by one; more make one.
+const maxWindows = 64
 
 // blockKey is the key of a right answer as a block of keys has it.
 func (r *ranker) blockKey(i int) float64 {

@@ -172,7 +172,7 @@ func TestBadEmbeddingsAreNamed(t *testing.T) {
 	}
 }
 
-func TestCancelledSearchStops(t *testing.T) {
+func TestCanceledSearchStops(t *testing.T) {
 	e := blobs(seeded(7), 4, 4, 3, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	opt := RetrievalOptions{SearchOptions: SearchOptions{Self: LeaveOneOut(e.N), Memory: 1, Progress: func(done, _ int) {

@@ -49,7 +49,7 @@ func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m m
 		return nil, err
 	}
 	defer done()
-	if err := errors.Join(queries.ValidateLabelled(), gallery.ValidateLabelled()); err != nil {
+	if err := errors.Join(queries.ValidateLabeled(), gallery.ValidateLabeled()); err != nil {
 		return nil, err
 	}
 	if int(opt.Ties) >= len(tieNames) {
@@ -75,7 +75,7 @@ func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m m
 	tied := make([]bool, queries.N)
 	rankers := make([]*ranker, opt.workers())
 	for w := range rankers {
-		rankers[w] = &ranker{bench: j.bench(), find: s.find, class: class, ties: opt.Ties, seed: opt.Seed, firstOnly: opt.FirstOnly, windows: mostWindows}
+		rankers[w] = &ranker{bench: j.bench(), find: s.find, class: class, ties: opt.Ties, seed: opt.Seed, firstOnly: opt.FirstOnly, windows: maxWindows}
 	}
 	visit := func(rk *ranker, q int, keys []float32) error {
 		c, right := rightOf(q)

@@ -34,8 +34,8 @@ const (
 	DefaultMemory = 256 << 20
 	// maxBlockRows is enough for a matrix product to run at full speed.
 	maxBlockRows = 1024
-	// mostNumbers is what engines may have in one array at most.
-	mostNumbers = math.MaxInt32
+	// maxNumbers is what engines may have in one array at most.
+	maxNumbers = math.MaxInt32
 )
 
 func (s SearchOptions) workers() int {
@@ -52,7 +52,7 @@ func (s SearchOptions) blockRows(queries, gallery, copies int) int {
 	if memory <= 0 {
 		memory = DefaultMemory
 	}
-	rows := min(memory/(4*int64(copies)), mostNumbers) / int64(gallery)
+	rows := min(memory/(4*int64(copies)), maxNumbers) / int64(gallery)
 	return int(max(1, min(rows, maxBlockRows, int64(queries))))
 }
 

@@ -9,14 +9,14 @@ import (
 )
 
 // sopSet has the size of the test set of Stanford Online Products: 11,316 classes
-// with a centre each if they are clustered, else rows that share nothing.
+// with a center each if they are clustered, else rows that share nothing.
 func sopSet(clustered bool) *Embeddings {
 	const n, h, classes = 60502, 512, 11316
 	rng := seeded(7)
-	centres := make([]float32, classes*h)
+	centers := make([]float32, classes*h)
 	if clustered {
-		for i := range centres {
-			centres[i] = float32(0.45 * rng.NormFloat64())
+		for i := range centers {
+			centers[i] = float32(0.45 * rng.NormFloat64())
 		}
 	}
 	spread := 0.7
@@ -27,7 +27,7 @@ func sopSet(clustered bool) *Embeddings {
 	for i := range n {
 		c := i * classes / n
 		e.Labels = append(e.Labels, c)
-		for j, v := range centres[c*h : (c+1)*h] {
+		for j, v := range centers[c*h : (c+1)*h] {
 			e.X[i*h+j] = v + float32(spread*rng.NormFloat64())
 		}
 	}

@@ -44,7 +44,7 @@ type sketch struct {
 const (
 	sketchKnots = 1025
 	sketchNodes = 129 // of the eigenvalue problem; divides the knots' intervals
-	mostTerms   = 6
+	maxTerms    = 6
 	// rare is the weight of the whole range beside that of the coordinates, so that
 	// an outlier does not cost its row the bound.
 	rare = 0.003
@@ -103,7 +103,7 @@ type kernel struct {
 	c     float64
 	left  *mat.Dense // (knots, nodes)
 	value []float64  // eigenvalues, largest magnitude first
-	u     *mat.Dense // (knots, mostTerms), scaled by sqrt|value|
+	u     *mat.Dense // (knots, maxTerms), scaled by sqrt|value|
 }
 
 func newKernel(m metric.Metric, p spread) *kernel {
@@ -149,9 +149,9 @@ func (k *kernel) solve() bool {
 	values := e.Values(nil) // ascending
 	var vectors mat.Dense
 	e.VectorsTo(&vectors)
-	k.u = mat.NewDense(sketchKnots, mostTerms, nil)
+	k.u = mat.NewDense(sketchKnots, maxTerms, nil)
 	low, high := 0, len(values)-1
-	for t := range mostTerms {
+	for t := range maxTerms {
 		at := high
 		if -values[low] > values[high] {
 			at, low = low, low+1

@@ -40,7 +40,7 @@ func TestSketchKeepsWithinItsBound(t *testing.T) {
 				t.Fatalf("%v: no eigenfunctions", m)
 			}
 			last := math.Inf(1)
-			for terms := 1; terms <= mostTerms; terms++ {
+			for terms := 1; terms <= maxTerms; terms++ {
 				s := k.sketch(m, terms)
 				if s.slack > 1.01*last {
 					t.Errorf("%v: %d terms leave %.3g, one less %.3g", m, terms, s.slack, last)
@@ -86,7 +86,7 @@ func TestSketchedSearchEqualsBruteForce(t *testing.T) {
 			if (i+j)%2 == 0 {
 				continue // half of the pairs are enough
 			}
-			for _, terms := range []int{1 + (i+j/2)%mostTerms} {
+			for _, terms := range []int{1 + (i+j/2)%maxTerms} {
 				search := SearchOptions{Self: LeaveOneOut(e.N), Memory: 4 * 108 * 40, terms: terms}
 				for _, ties := range []TieRule{Pessimistic, RandomOrder} {
 					opt := RetrievalOptions{Ties: ties, Seed: 5, SearchOptions: search}
@@ -110,7 +110,7 @@ func TestSketchedSearchEqualsBruteForce(t *testing.T) {
 					got, _ := list.Of(q)
 					for i, row := range got {
 						if int(row) != rows[i] {
-							t.Fatalf("%s, %v, %d terms: neighbour %d of %d is %d, by brute force %d", name, m, terms, i, q, row, rows[i])
+							t.Fatalf("%s, %v, %d terms: neighbor %d of %d is %d, by brute force %d", name, m, terms, i, q, row, rows[i])
 						}
 					}
 				}

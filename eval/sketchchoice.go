@@ -52,7 +52,7 @@ func chooseSketch(o order, eng rowEngine, queries, gallery *Embeddings, opt Sear
 	}
 	var best *sketch
 	least := float64(pairCost)
-	for terms := 1; terms <= mostTerms && float64(terms) < least; terms++ {
+	for terms := 1; terms <= maxTerms && float64(terms) < least; terms++ {
 		s := k.sketch(o.metric, terms)
 		if cost := float64(terms) + pairCost*gaps.open(s.slack); cost < least {
 			best, least = s, cost

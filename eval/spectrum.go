@@ -9,7 +9,7 @@ import (
 
 // Spectrum says how evenly embeddings use their dimensions.
 type Spectrum struct {
-	// SingularValues of the uncentred (N, H) matrix, descending.
+	// SingularValues of the uncentered (N, H) matrix, descending.
 	SingularValues []float64
 	// Decay is sum u log(u/q), the Kullback-Leibler divergence from the
 	// uniform distribution u to the spectrum q = values/sum (Roth et al. 2020):
@@ -22,7 +22,7 @@ type Spectrum struct {
 // spectrumRows is how many rows SpectralDecay factors at once.
 const spectrumRows = 2048
 
-// SpectralDecay computes the spectrum by a QR factorisation in blocks of rows,
+// SpectralDecay computes the spectrum by a QR factorization in blocks of rows,
 // which needs memory for one block and loses no precision as E^T E would, and
 // the singular values of the small triangle that remains.
 func SpectralDecay(e *Embeddings) (Spectrum, error) {
@@ -61,7 +61,7 @@ func SpectralDecay(e *Embeddings) (Spectrum, error) {
 	return s, nil
 }
 
-// triangle returns R of the QR factorisation of upper stacked on rows from..to,
+// triangle returns R of the QR factorization of upper stacked on rows from..to,
 // or the stack itself while it is not taller than wide.
 func triangle(upper *mat.Dense, e *Embeddings, from, to int) *mat.Dense {
 	above := 0

@@ -54,7 +54,7 @@ func (t *Table) Search(ctx context.Context, eng eval.Engine, queries *eval.Embed
 		most--
 	}
 	if k < 1 || most < 1 {
-		return nil, fmt.Errorf("%d neighbours asked for of %d rows, want at least 1", k, most)
+		return nil, fmt.Errorf("%d neighbors asked for of %d rows, want at least 1", k, most)
 	}
 	list, err := eval.Neighbors(ctx, eng, queries, t.Embeddings, m, min(k, most), opt)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 )
 
-// NormParams are the parameters of a normalisation over axis 1, each (C).
+// NormParams are the parameters of a normalization over axis 1, each (C).
 type NormParams struct {
 	Gamma, Beta *Node
 	Mean, Var   *Node // running statistics
@@ -15,7 +15,7 @@ type NormParams struct {
 	FrozenStats bool // use the running statistics instead of the batch's
 }
 
-// BatchNorm adds batch normalisation over axis 1 of (N, C) or (N, C, H, W).
+// BatchNorm adds batch normalization over axis 1 of (N, C) or (N, C, H, W).
 // With the statistics of the batch it moves the running ones as it runs.
 func (g *Graph) BatchNorm(name string, x *Node, p NormParams) *Node {
 	in := []*Node{x, p.Gamma, p.Beta, p.Mean, p.Var}
@@ -24,7 +24,7 @@ func (g *Graph) BatchNorm(name string, x *Node, p NormParams) *Node {
 	}
 	s := x.Shape()
 	if len(s) != 2 && len(s) != 4 {
-		return g.fail(name, fmt.Errorf("batch normalisation needs (N, C) or (N, C, H, W), got %v", s))
+		return g.fail(name, fmt.Errorf("batch normalization needs (N, C) or (N, C, H, W), got %v", s))
 	}
 	for _, n := range in[1:] {
 		if !sameShape(n.Shape(), []int{s[1]}) {

@@ -6,18 +6,18 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 )
 
-// ConvNorm describes a convolution, the normalisation of its result, and what
+// ConvNorm describes a convolution, the normalization of its result, and what
 // follows before the next: a residual to add, and ReLU.
 type ConvNorm struct {
 	Name     string // of the convolution and its parameters
-	NormName string // of the normalisation and its parameters
+	NormName string // of the normalization and its parameters
 	ReLUName string // of the ReLU; empty for none
 	Out      int    // channels
 	Spec     engine.ConvSpec
 	Bias     bool // of the convolution
 	Eps      float32
 	Momentum float32
-	// FrozenStats normalises with the running statistics. All of it is then one
+	// FrozenStats normalizes with the running statistics. All of it is then one
 	// op, unless the graph is Unfused.
 	FrozenStats bool
 }
@@ -56,7 +56,7 @@ func (g *Graph) Unfused() { g.unfused = true }
 // residual) as one op, with the frozen statistics of p; act is ReLU if asked.
 // bias and residual may be nil.
 //
-// The normalised sums are never stored, and the gradients do not need them: with
+// The normalized sums are never stored, and the gradients do not need them: with
 // dz = dL/d(scale*s + shift), where s = x*w, scale = gamma/sqrt(var+eps), and G
 // the gradient of the weights that dz gives without a scale,
 //
@@ -99,7 +99,7 @@ type fusedConv struct {
 	residualAt, biasAt, gammaAt, betaAt int
 }
 
-// fold adds the scale and the shift that the normalisation comes to. It costs
+// fold adds the scale and the shift that the normalization comes to. It costs
 // next to nothing, so each run does it: parameters may have moved.
 func (f *fusedConv) fold() {
 	g, p := f.g, f.norm

@@ -10,7 +10,7 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
-// fusable is a network of convolutions with frozen normalisations: a residual of
+// fusable is a network of convolutions with frozen normalizations: a residual of
 // the same shape, one that is projected, one that is the convolution's own input,
 // and branches that join, one of them a pooling.
 func fusable(eng engine.Engine, ps *layers.Params, unfused, seeded bool) (g *layers.Graph, x, y *layers.Node) {

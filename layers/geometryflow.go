@@ -8,14 +8,14 @@ import (
 
 // GeometryFlow adds the geometry flow layer of Li et al. 2023 ("Geometry
 // flow-based deep Riemannian metric learning", Eq. 14), which pulls the items of
-// a batch towards their neighbours:
+// a batch towards their neighbors:
 //
 //	out_j = (s_j + lambda sum over l of w_jl s_l) / (1 + lambda sum over l of w_jl)
 //
 // s (N, ...) is what a convolution and its activation made of x (N, C, ...).
 // The weights come from x alone (Eq. 11 and 12, A1 to A4): w_jl = 1 - eps R_jl
-// where x_j and x_l are neighbours, else 0, and R_jl is the angle between the
-// tangent spaces of their neighbourhoods, summed over channels, divided by their
+// where x_j and x_l are neighbors, else 0, and R_jl is the angle between the
+// tangent spaces of their neighborhoods, summed over channels, divided by their
 // distance. FlowSpec says what of this can be chosen.
 //
 // The weights are constants for the gradient (Eq. 15) unless FlowSpec.Full, so
@@ -130,9 +130,9 @@ func (g *Graph) differences(name string, n int) *Node {
 // FlowStats says what a geometry flow layer found in the latest batch.
 type FlowStats struct {
 	Name string `json:"name"` // of the layer
-	// Neighbours is the mean number of other images within Delta of an image.
-	Neighbours float64 `json:"neighbours"`
-	// Weight is the mean w over all pairs of neighbours, 0 if there are none.
+	// Neighbors is the mean number of other images within Delta of an image.
+	Neighbors float64 `json:"neighbours"`
+	// Weight is the mean w over all pairs of neighbors, 0 if there are none.
 	Weight float64 `json:"weight"`
 	// Mixed is the mean share that other images have in an output: 0 is the
 	// identity.

@@ -9,16 +9,16 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// neighbourhoods are the distinct sets of neighbours of a batch.
-type neighbourhoods struct {
+// neighborhoods are the distinct sets of neighbors of a batch.
+type neighborhoods struct {
 	sets [][]int // items, ascending
 	of   []int   // the set of each item
 }
 
-// neighbourhoods finds them: the items within delta, and the item itself unless
+// neighborhoods finds them: the items within delta, and the item itself unless
 // it is left out.
-func (f *flow) neighbourhoods(near func(j, l int) bool) neighbourhoods {
-	h := neighbourhoods{of: make([]int, f.n)}
+func (f *flow) neighborhoods(near func(j, l int) bool) neighborhoods {
+	h := neighborhoods{of: make([]int, f.n)}
 	known := map[string]int{}
 	key := make([]byte, f.n)
 	for j := range f.n {
@@ -52,7 +52,7 @@ func (f *flow) angles(grams []float32, near func(j, l int) bool, pairs []pair) [
 	if len(pairs) == 0 {
 		return total
 	}
-	h := f.neighbourhoods(near)
+	h := f.neighborhoods(near)
 	sums := make([][]float64, (f.channels+channelBlock-1)/channelBlock)
 	f.channelBlocks(func(b, c int) {
 		if sums[b] == nil {
@@ -85,8 +85,8 @@ func (f *flow) channelBlocks(do func(block, channel int)) {
 	group.Wait()
 }
 
-// tangent is the tangent space of a neighbourhood in one channel: the leading
-// eigenvectors of the centred Gram matrix of its items, which has the eigenvalues
+// tangent is the tangent space of a neighborhood in one channel: the leading
+// eigenvectors of the centered Gram matrix of its items, which has the eigenvalues
 // of the covariance matrix but the size of the set.
 type tangent struct {
 	set     []int
@@ -96,7 +96,7 @@ type tangent struct {
 	directions []direction
 }
 
-// direction is a principal vector of a neighbourhood: the sum over its items of
+// direction is a principal vector of a neighborhood: the sum over its items of
 // weight times item, of length 1.
 type direction struct {
 	weights []float64 // of the set's items; they add up to 0
@@ -104,12 +104,12 @@ type direction struct {
 }
 
 // addAngles adds the angles of one channel (A1 and A2) to sum.
-func (f *flow) addAngles(sum []float64, gram []float32, h neighbourhoods, pairs []pair) {
+func (f *flow) addAngles(sum []float64, gram []float32, h neighborhoods, pairs []pair) {
 	tangents := f.tangents(gram, h)
 	for k, p := range pairs {
 		a, b := h.of[p.j], h.of[p.l]
 		if a == b {
-			continue // one neighbourhood, one tangent space
+			continue // one neighborhood, one tangent space
 		}
 		if len(tangents[a].directions) == 0 || len(tangents[b].directions) == 0 {
 			if f.spec.Orthogonal {
@@ -122,7 +122,7 @@ func (f *flow) addAngles(sum []float64, gram []float32, h neighbourhoods, pairs 
 	}
 }
 
-func (f *flow) tangents(gram []float32, h neighbourhoods) []tangent {
+func (f *flow) tangents(gram []float32, h neighborhoods) []tangent {
 	list := make([]tangent, len(h.sets))
 	for s, set := range h.sets {
 		list[s] = f.tangent(gram, set)
@@ -158,9 +158,9 @@ func (f *flow) tangent(gram []float32, set []int) tangent {
 	if k < 2 {
 		return tangent{}
 	}
-	centred, largest := centredGram(gram, f.n, set)
+	centered, largest := centeredGram(gram, f.n, set)
 	var e mat.EigenSym
-	if !e.Factorize(centred, true) {
+	if !e.Factorize(centered, true) {
 		return tangent{} // does not happen to finite numbers
 	}
 	t := tangent{set: set, values: e.Values(nil), vectors: &mat.Dense{}}
@@ -186,9 +186,9 @@ func (f *flow) tangent(gram []float32, set []int) tangent {
 	return t
 }
 
-// centredGram returns the products of the differences of a set's items to their
+// centeredGram returns the products of the differences of a set's items to their
 // mean, and the largest product of an item with itself before.
-func centredGram(gram []float32, n int, set []int) (*mat.SymDense, float64) {
+func centeredGram(gram []float32, n int, set []int) (*mat.SymDense, float64) {
 	k := len(set)
 	means, mean, largest := make([]float64, k), 0.0, 0.0
 	for r, i := range set {

@@ -7,7 +7,7 @@ import (
 )
 
 // BenchmarkFlowWeights is the host's part of a geometry flow layer: from Gram
-// matrices of 60 items, of which some share neighbours, to the matrix.
+// matrices of 60 items, of which some share neighbors, to the matrix.
 func BenchmarkFlowWeights(b *testing.B) {
 	const n, size = 60, 128
 	for _, channels := range []int{3, 64} {
@@ -37,7 +37,7 @@ func BenchmarkFlowWeights(b *testing.B) {
 			if _, err := f.matrix(grams); err != nil {
 				b.Fatal(err)
 			}
-			b.Run(fmt.Sprintf("%d channels/%.0f neighbours", channels, f.stats.Neighbours), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%d channels/%.0f neighbors", channels, f.stats.Neighbors), func(b *testing.B) {
 				for range b.N {
 					if _, err := f.matrix(grams); err != nil {
 						b.Fatal(err)

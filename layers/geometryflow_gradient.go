@@ -9,7 +9,7 @@ import (
 // gradient returns the derivative of a loss by the Gram matrices (C, N, N), from
 // that by the matrix of Eq. 14, (N, N): what FlowSpec.Full adds to the paper,
 // where the weights are constants. It takes what is discrete as it stands: who is
-// whose neighbour, how many principal vectors there are, which two of them are
+// whose neighbor, how many principal vectors there are, which two of them are
 // closest. Where the angle is 0 it has a kink, and counts as constant.
 func (f *flow) gradient(grams, dm []float32) []float32 {
 	n := f.n
@@ -17,9 +17,9 @@ func (f *flow) gradient(grams, dm []float32) []float32 {
 	if w := f.weights(grams); w.distance != nil {
 		dAngle, dDistance := f.pairGradients(w, f.weightGradients(w, dm))
 		shared := f.distanceGradients(w, dDistance)
-		var h neighbourhoods
+		var h neighborhoods
 		if f.spec.Curvature {
-			h = f.neighbourhoods(w.near)
+			h = f.neighborhoods(w.near)
 		}
 		f.channelBlocks(func(_, c int) {
 			to := sum[c*n*n : (c+1)*n*n]
@@ -121,7 +121,7 @@ const flatProduct = 1 - 1e-6
 // addAngleGradients adds what the angles of one channel give to its Gram matrix.
 // The product a' G b of two directions depends on G itself, and through the
 // directions, which are eigenvectors.
-func (f *flow) addAngleGradients(to []float64, gram []float32, h neighbourhoods, pairs []pair, dAngle []float64) {
+func (f *flow) addAngleGradients(to []float64, gram []float32, h neighborhoods, pairs []pair, dAngle []float64) {
 	n := f.n
 	tangents := f.tangents(gram, h)
 	by := make([][][]float64, len(tangents)) // derivatives by the weights of directions
@@ -164,7 +164,7 @@ func (f *flow) addAngleGradients(to []float64, gram []float32, h neighbourhoods,
 const sameEigenvalue = 1e-6
 
 // addGradient goes on from the weights of direction i, an eigenvector v of the
-// centred Gram matrix divided by the root of its eigenvalue e, to the Gram
+// centered Gram matrix divided by the root of its eigenvalue e, to the Gram
 // matrix: dv = sum over the others u of u (u' dK v) / (e - e_u), de = v' dK v.
 func (t tangent) addGradient(to []float64, n, i int, by []float64) {
 	k := len(t.set)
@@ -189,7 +189,7 @@ func (t tangent) addGradient(to []float64, n, i int, by []float64) {
 			left[r] += factor * x
 		}
 	}
-	// Centring takes the means off both factors; that of v is 0.
+	// Centering takes the means off both factors; that of v is 0.
 	mean := 0.0
 	for _, x := range left {
 		mean += x / float64(k)

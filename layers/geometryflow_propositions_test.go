@@ -142,7 +142,7 @@ func TestGramEigenvaluesDoNotGrowInTheWeightedInnerProduct(t *testing.T) {
 }
 
 // So it is true as it stands where all D_j are equal: here everybody is
-// everybody's neighbour, or has the two beside it on a ring.
+// everybody's neighbor, or has the two beside it on a ring.
 func TestGramEigenvaluesDoNotGrowWhereDegreesAreEqual(t *testing.T) {
 	all := layers.DefaultFlow()
 	all.Delta, all.Curvature = 100, false
@@ -171,9 +171,9 @@ func TestGramEigenvaluesDoNotGrowWhereDegreesAreEqual(t *testing.T) {
 	}
 }
 
-// As the paper states it, for any neighbours, it is false: eigenvalues of N
+// As the paper states it, for any neighbors, it is false: eigenvalues of N
 // within [-1, 1] do not bound its norm, since N is not symmetric. One item with
-// many neighbours of its own, and a feature that it alone has: each of them
+// many neighbors of its own, and a feature that it alone has: each of them
 // takes a third of it.
 func TestGramEigenvaluesGrowOnAStar(t *testing.T) {
 	f, spec := star(21)

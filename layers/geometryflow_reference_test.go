@@ -32,7 +32,7 @@ func plainFlow(x [][][]float64, spec layers.FlowSpec) (w, m *mat.Dense) {
 	unit := map[layers.FlowDistance]float64{layers.FlowMean: total / float64(n*(n-1)), layers.FlowMax: largest,
 		layers.FlowRMS: math.Sqrt(numbers), layers.FlowNone: 1}[spec.Distance]
 	near := func(j, l int) bool { return d.At(j, l) <= spec.Delta*unit }
-	neighbours := func(j int) (set []int) {
+	neighbors := func(j int) (set []int) {
 		for l := range n {
 			if l == j && !spec.Alone || l != j && near(j, l) {
 				set = append(set, l)
@@ -54,7 +54,7 @@ func plainFlow(x [][][]float64, spec layers.FlowSpec) (w, m *mat.Dense) {
 			if spec.Curvature {
 				theta := 0.0
 				for c := range channels {
-					theta += plainAngle(plainTangent(x, neighbours(j), c, spec), plainTangent(x, neighbours(l), c, spec), spec.Orthogonal)
+					theta += plainAngle(plainTangent(x, neighbors(j), c, spec), plainTangent(x, neighbors(l), c, spec), spec.Orthogonal)
 				}
 				r := d.At(j, l)
 				if !spec.Raw {

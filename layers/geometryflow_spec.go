@@ -11,13 +11,13 @@ type FlowSpec struct {
 	// Lambda is the strength of Eq. 14, 0.5 in the paper's experiments. 0 is the
 	// identity.
 	Lambda float64
-	// Delta makes items neighbours that are at most so far apart in the
-	// normalised distance. The paper gives no value.
+	// Delta makes items neighbors that are at most so far apart in the
+	// normalized distance. The paper gives no value.
 	Delta float64
 	// Distance says how the Euclidean distance of two items' inputs is
-	// normalised. The paper says only that it is.
+	// normalized. The paper says only that it is.
 	Distance FlowDistance
-	// Curvature off sets R to 0: w = 1 for all neighbours, plain Laplacian
+	// Curvature off sets R to 0: w = 1 for all neighbors, plain Laplacian
 	// smoothing (the paper's Table III).
 	Curvature bool
 	// Eps is the factor of R in w = 1 - Eps R (Eq. 11). The paper gives no value.
@@ -25,20 +25,20 @@ type FlowSpec struct {
 	// angle is then its mean share of a right angle, between 0 and 1.
 	Eps float64
 	// Raw divides the angle by the Euclidean distance itself (A3 as it is
-	// written), in the units of the inputs, where otherwise the normalised one
+	// written), in the units of the inputs, where otherwise the normalized one
 	// stands: on pixels 0 to 255 that R is about 0.
 	Raw bool
-	// Components is the number of principal vectors of a neighbourhood (A1); as
+	// Components is the number of principal vectors of a neighborhood (A1); as
 	// many as its rank if these are fewer. The paper gives none.
 	Components int
 	// Variance, if not 0, takes instead as many principal vectors as hold this
-	// share of a neighbourhood's variance.
+	// share of a neighborhood's variance.
 	Variance float64
-	// Alone leaves an item out of its own neighbourhood. The paper does not say;
-	// with the item a pair with no other neighbours has one neighbourhood, and so
+	// Alone leaves an item out of its own neighborhood. The paper does not say;
+	// with the item a pair with no other neighbors has one neighborhood, and so
 	// no curvature.
 	Alone bool
-	// Orthogonal takes a right angle where one of two neighbourhoods has no
+	// Orthogonal takes a right angle where one of two neighborhoods has no
 	// direction, because it is empty, one item, or of equal items; otherwise 0.
 	Orthogonal bool
 	// Negative keeps weights below 0, which Eq. 11 gives at strong curvature;
@@ -50,10 +50,10 @@ type FlowSpec struct {
 	Full bool
 }
 
-// FlowDistance names a normalisation of distances.
+// FlowDistance names a normalization of distances.
 type FlowDistance string
 
-// The normalisations.
+// The normalizations.
 const (
 	// FlowMean divides by the mean distance of two items of the batch.
 	FlowMean FlowDistance = "mean"
@@ -66,7 +66,7 @@ const (
 	FlowNone FlowDistance = "none"
 )
 
-// FlowDistances lists the normalisations.
+// FlowDistances lists the normalizations.
 func FlowDistances() []string {
 	return []string{string(FlowMean), string(FlowMax), string(FlowRMS), string(FlowNone)}
 }

@@ -20,7 +20,7 @@ type flowCase struct {
 }
 
 // clustered draws a batch whose items lie in a few loose groups on curved
-// lines, so that some are neighbours and tangent spaces differ.
+// lines, so that some are neighbors and tangent spaces differ.
 func clustered(seed uint64, n, c, h, w int, out ...int) flowCase {
 	rng := rand.New(rand.NewPCG(seed, 11))
 	f := flowCase{n: n, c: c, h: h, w: w, out: append([]int{n}, out...)}
@@ -162,8 +162,8 @@ func TestGeometryFlowAgreesWithThePaperInFloat64(t *testing.T) {
 				}
 			}
 		}
-		if stats.Neighbours == 0 || stats.Neighbours == float64(f.n-1) {
-			t.Errorf("%s: %v neighbours of %d show nothing", name, stats.Neighbours, f.n)
+		if stats.Neighbors == 0 || stats.Neighbors == float64(f.n-1) {
+			t.Errorf("%s: %v neighbors of %d show nothing", name, stats.Neighbors, f.n)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestFlowWithoutCurvatureIsLaplacianSmoothing(t *testing.T) {
 		degree := mat.Sum(w.RowView(j))
 		for p := range 5 {
 			// (I - k L) s with the random-walk Laplacian L = I - D^-1 A, and k the
-			// share of the neighbours.
+			// share of the neighbors.
 			k := spec.Lambda * degree / (1 + spec.Lambda*degree)
 			mean := 0.0
 			for l := range f.n {
@@ -252,13 +252,13 @@ func TestFlowOfBatchesWithoutGeometry(t *testing.T) {
 		for what, c := range map[string]struct {
 			f    flowCase
 			spec layers.FlowSpec
-		}{"duplicates": {duplicates, spec}, "all alike": {alike, spec}, "a batch of one": {one, spec}, "no neighbours": {lonely, far}} {
+		}{"duplicates": {duplicates, spec}, "all alike": {alike, spec}, "a batch of one": {one, spec}, "no neighbors": {lonely, far}} {
 			y, ds, stats := c.f.run(t, c.spec, c.f.s)
 			for i := range y {
 				if bad := y[i] - y[i] + ds[i] - ds[i]; bad != 0 {
 					t.Fatalf("%s, %s: value %d is %v, gradient %v", name, what, i, y[i], ds[i])
 				}
-				if identity := what == "a batch of one" || what == "no neighbours"; identity && (y[i] != c.f.s[i] || ds[i] != c.f.s[i]) {
+				if identity := what == "a batch of one" || what == "no neighbors"; identity && (y[i] != c.f.s[i] || ds[i] != c.f.s[i]) {
 					t.Errorf("%s, %s: value %d is %v, gradient %v, want the input %v", name, what, i, y[i], ds[i], c.f.s[i])
 				}
 			}
@@ -266,12 +266,12 @@ func TestFlowOfBatchesWithoutGeometry(t *testing.T) {
 				continue
 			}
 			// Every weight is 1: n-1 others of weight lambda.
-			if stats.Neighbours != 5 || stats.Weight != 1 {
+			if stats.Neighbors != 5 || stats.Weight != 1 {
 				t.Errorf("%s, %s: %+v", name, what, stats)
 			}
 		}
 	}
-	// Two equal images are neighbours of weight 1 whatever the curvature.
+	// Two equal images are neighbors of weight 1 whatever the curvature.
 	y, _, _ := duplicates.run(t, layers.DefaultFlow(), duplicates.s)
 	again := duplicates
 	again.s = append([]float32(nil), duplicates.s...)

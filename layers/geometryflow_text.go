@@ -18,7 +18,7 @@ type flowOption struct {
 func flowOptions() []flowOption {
 	return []flowOption{
 		flowNumber("lambda", "NUMBER", "strength; 0 is the identity", func(f *FlowSpec) *float64 { return &f.Lambda }),
-		flowNumber("delta", "NUMBER", "how far apart neighbours may be, in the normalised distance", func(f *FlowSpec) *float64 { return &f.Delta }),
+		flowNumber("delta", "NUMBER", "how far apart neighbors may be, in the normalized distance", func(f *FlowSpec) *float64 { return &f.Delta }),
 		{"distance", strings.Join(FlowDistances(), "|"), "what a distance is divided by: the batch's mean or largest, the root of an image's size, nothing",
 			func(f *FlowSpec) string { return string(f.Distance) },
 			func(f *FlowSpec, v string) bool {
@@ -43,7 +43,7 @@ func flowOptions() []flowOption {
 				return err == nil && x > 0
 			}},
 		flowChoice("curvature-distance", "normalized", "euclidean", "what an angle is divided by", func(f *FlowSpec) *bool { return &f.Raw }),
-		{"components", "N", "principal vectors of a neighbourhood",
+		{"components", "N", "principal vectors of a neighborhood",
 			func(f *FlowSpec) string { return strconv.Itoa(f.Components) },
 			func(f *FlowSpec, v string) bool {
 				x, err := strconv.Atoi(v)
@@ -51,8 +51,8 @@ func flowOptions() []flowOption {
 				return err == nil
 			}},
 		flowNumber("variance", "SHARE", "as many of them as hold this share of the variance; 0 for the fixed number", func(f *FlowSpec) *float64 { return &f.Variance }),
-		flowChoice("own", "include", "exclude", "the image in its own neighbourhood", func(f *FlowSpec) *bool { return &f.Alone }),
-		flowChoice("empty", "flat", "orthogonal", "the angle where a neighbourhood has no direction: 0 or a right one", func(f *FlowSpec) *bool { return &f.Orthogonal }),
+		flowChoice("own", "include", "exclude", "the image in its own neighborhood", func(f *FlowSpec) *bool { return &f.Alone }),
+		flowChoice("empty", "flat", "orthogonal", "the angle where a neighborhood has no direction: 0 or a right one", func(f *FlowSpec) *bool { return &f.Orthogonal }),
 		flowChoice("negative", "zero", "keep", "weights that strong curvature brings below 0", func(f *FlowSpec) *bool { return &f.Negative }),
 		flowChoice("weights-gradient", "none", "full", "constant weights in the backward pass, or a gradient through them", func(f *FlowSpec) *bool { return &f.Full }),
 	}

@@ -51,7 +51,7 @@ func (f *flow) total(w flowWeights, j int) float64 {
 // flowWeights are w and what they were made of.
 type flowWeights struct {
 	matrix []float64 // (N, N), with 0 on the diagonal
-	pairs  []pair    // of neighbours
+	pairs  []pair    // of neighbors
 	angles []float64 // of the pairs, summed over channels
 	// distance (N, N) is Euclidean; unit divides it.
 	distance []float64
@@ -59,7 +59,7 @@ type flowWeights struct {
 	near     func(j, l int) bool
 }
 
-// weights computes w. Inputs that are not finite have no neighbours.
+// weights computes w. Inputs that are not finite have no neighbors.
 func (f *flow) weights(grams []float32) (w flowWeights) {
 	n := f.n
 	w.matrix = make([]float64, n*n)
@@ -100,7 +100,7 @@ func (f *flow) divisor(w flowWeights, p pair) float64 {
 
 // describe fills in the statistics.
 func (f *flow) describe(w flowWeights) {
-	f.stats = FlowStats{Name: f.stats.Name, Neighbours: 2 * float64(len(w.pairs)) / float64(f.n)}
+	f.stats = FlowStats{Name: f.stats.Name, Neighbors: 2 * float64(len(w.pairs)) / float64(f.n)}
 	for _, p := range w.pairs {
 		f.stats.Weight += w.matrix[p.j*f.n+p.l]
 	}
@@ -110,7 +110,7 @@ func (f *flow) describe(w flowWeights) {
 // pair is two items, j < l.
 type pair struct{ j, l int }
 
-// pairs lists the neighbours.
+// pairs lists the neighbors.
 func (f *flow) pairs(near func(j, l int) bool) []pair {
 	var list []pair
 	for j := range f.n {

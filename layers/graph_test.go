@@ -113,7 +113,7 @@ func TestGradientOfAWholeNetworkMatchesFiniteDifferences(t *testing.T) {
 			}
 			want := dot / norm
 			if p.Name == "conv1.bias" {
-				want = 0 // batch normalisation removes it
+				want = 0 // batch normalization removes it
 			}
 			if norm > 1e-4 && math.Abs(got-want) > 2e-2*math.Abs(want)+2e-3 {
 				t.Errorf("%s, direction %d: difference quotient %.5f, gradient %.5f", p.Name, k, got, want)

@@ -6,7 +6,7 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 )
 
-// LayerNorm adds the normalisation of every row along the last axis of x
+// LayerNorm adds the normalization of every row along the last axis of x
 // (..., D) by the row's own mean and biased variance, times gamma (D), plus
 // beta (D) (Ba et al. 2016).
 func (g *Graph) LayerNorm(name string, x, gamma, beta *Node, eps float32) *Node {
@@ -16,7 +16,7 @@ func (g *Graph) LayerNorm(name string, x, gamma, beta *Node, eps float32) *Node 
 	}
 	s := x.Shape()
 	if len(s) < 2 {
-		return g.fail(name, fmt.Errorf("layer normalisation needs (..., D) with leading axes, got %v", s))
+		return g.fail(name, fmt.Errorf("layer normalization needs (..., D) with leading axes, got %v", s))
 	}
 	for _, n := range in[1:] {
 		if !sameShape(n.Shape(), s[len(s)-1:]) {
@@ -24,7 +24,7 @@ func (g *Graph) LayerNorm(name string, x, gamma, beta *Node, eps float32) *Node 
 		}
 	}
 	if !(eps > 0) {
-		return g.fail(name, fmt.Errorf("layer normalisation needs a positive eps, got %v: a row of equal numbers has no variance", eps))
+		return g.fail(name, fmt.Errorf("layer normalization needs a positive eps, got %v: a row of equal numbers has no variance", eps))
 	}
 	rows := s[:len(s)-1]
 	var mean, invStd *Node

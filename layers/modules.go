@@ -27,7 +27,7 @@ func (g *Graph) convParams(name string, in, out int, spec engine.ConvSpec, bias 
 	return w, b
 }
 
-// BatchNormModule adds a batch normalisation. frozen uses the running
+// BatchNormModule adds a batch normalization. frozen uses the running
 // statistics, as in evaluation.
 func (g *Graph) BatchNormModule(name string, x *Node, eps, momentum float32, frozen bool) *Node {
 	if g.bad(name, x) {
@@ -60,7 +60,7 @@ func (g *Graph) LinearModule(name string, x *Node, out int) *Node {
 	return g.Linear(name, x, w, b)
 }
 
-// LayerNormModule adds a layer normalisation over the last axis of x.
+// LayerNormModule adds a layer normalization over the last axis of x.
 func (g *Graph) LayerNormModule(name string, x *Node, eps float32) *Node {
 	if g.bad(name, x) {
 		return nil
@@ -103,7 +103,7 @@ func (g *Graph) MLPModule(name string, x *Node, hidden int) *Node {
 	return g.TokenLinearModule(name+".fc2", y, d)
 }
 
-// TransformerBlockModule adds a block of a vision transformer, which normalises
+// TransformerBlockModule adds a block of a vision transformer, which normalizes
 // first: x + name.attn(name.norm1(x)), and to that name.mlp(name.norm2(...))
 // (Dosovitskiy et al. 2021, Eq. 2 and 3).
 func (g *Graph) TransformerBlockModule(name string, x *Node, heads, hidden int, eps float32) *Node {

@@ -29,7 +29,7 @@ func pack(spans []span) (offsets []int64, total int64) {
 		}
 	})
 	offsets, total = place(spans, bySize)
-	if total > mostAlive(spans) {
+	if total > maxAlive(spans) {
 		byBirth := order(spans, func(a, b span) int { return a.birth - b.birth })
 		if other, less := place(spans, byBirth); less < total {
 			return other, less
@@ -77,8 +77,8 @@ func place(spans []span, order []int) (offsets []int64, total int64) {
 	return offsets, total
 }
 
-// mostAlive returns the most bytes that live at one time: no plan takes less.
-func mostAlive(spans []span) int64 {
+// maxAlive returns the most bytes that live at one time: no plan takes less.
+func maxAlive(spans []span) int64 {
 	most := int64(0)
 	for _, s := range spans { // the most is reached when one of them is born
 		sum := int64(0)

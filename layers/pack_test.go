@@ -49,7 +49,7 @@ func TestNoTwoLiveBuffersOverlap(t *testing.T) {
 				}
 			}
 		}
-		alive := mostAlive(spans)
+		alive := maxAlive(spans)
 		if total != end || total < alive {
 			t.Fatalf("round %d: total %d, last end %d, at most %d alive", round, total, end, alive)
 		}

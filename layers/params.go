@@ -9,13 +9,13 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 )
 
-// Role says what a parameter is to an optimiser and to a checkpoint.
+// Role says what a parameter is to an optimizer and to a checkpoint.
 type Role uint8
 
 const (
 	Weight Role = iota // of a convolution or linear layer
 	Bias
-	NormGain // gamma of a normalisation
+	NormGain // gamma of a normalization
 	NormBias // beta
 	Proxy    // belongs to a loss
 	Buffer   // running statistics: saved, never trained
@@ -52,7 +52,7 @@ type Param struct {
 	Frozen bool // takes no gradient
 }
 
-// Trainable reports whether an optimiser should move p.
+// Trainable reports whether an optimizer should move p.
 func (p *Param) Trainable() bool { return p.Role != Buffer && !p.Frozen }
 
 // Params is an ordered set of parameters on one engine. The order is that of

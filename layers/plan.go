@@ -137,7 +137,7 @@ func (g *Graph) plan() (*plan, error) {
 		}
 	}
 	p.offsets, p.usage.Arena = pack(p.spans)
-	p.usage.Alive = mostAlive(p.spans)
+	p.usage.Alive = maxAlive(p.spans)
 	return p, nil
 }
 

@@ -12,10 +12,10 @@ func (g *Graph) RowNorm(name string, x *Node, spec engine.RowNormSpec) *Node {
 		return nil
 	}
 	if len(x.Shape()) != 2 {
-		return g.fail(name, fmt.Errorf("row normalisation needs (B, h), got %v", x.Shape()))
+		return g.fail(name, fmt.Errorf("row normalization needs (B, h), got %v", x.Shape()))
 	}
 	if !(spec.Eps > 0) {
-		return g.fail(name, fmt.Errorf("row normalisation needs a positive Eps, got %v: a zero row has no direction", spec.Eps))
+		return g.fail(name, fmt.Errorf("row normalization needs a positive Eps, got %v: a zero row has no direction", spec.Eps))
 	}
 	return g.as(KindRowNorm, spec).apply(name, x.Shape(), []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.RowNorm(y, in[0], spec)

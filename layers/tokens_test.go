@@ -165,10 +165,10 @@ func TestTransformerMistakesAreNamed(t *testing.T) {
 		}, "norm: gamma#1 has shape (5), want (6)"},
 		"row without leading axis": {func(g *layers.Graph) {
 			g.LayerNorm("norm", g.Input("x", 6), g.Input("gamma", 6), g.Input("beta", 6), 1e-6)
-		}, "norm: layer normalisation needs (..., D)"},
+		}, "norm: layer normalization needs (..., D)"},
 		"eps of 0": {func(g *layers.Graph) {
 			g.LayerNorm("norm", g.Input("x", 2, 6), g.Input("gamma", 6), g.Input("beta", 6), 0)
-		}, "norm: layer normalisation needs a positive eps, got 0"},
+		}, "norm: layer normalization needs a positive eps, got 0"},
 		"unknown form": {func(g *layers.Graph) { g.GELU("act", g.Input("x", 6), 7) }, "act: form 7"},
 		"heads that do not divide": {func(g *layers.Graph) {
 			g.Attention("attn", g.Input("qkv", 2, 5, 24), 3)

@@ -11,7 +11,7 @@ import (
 	"github.com/vernier-ml/vernier/eval"
 )
 
-// Engine is what linear needs of an engine.Engine: large products and neighbour
+// Engine is what linear needs of an engine.Engine: large products and neighbor
 // search in float32.
 type Engine interface {
 	eval.Engine

@@ -11,7 +11,7 @@ import (
 )
 
 // Stochastic holds the settings that BRM-C and BRM-R share: a linear map is
-// learnt by Adam on batches drawn from the constraints. The zero value is the
+// learned by Adam on batches drawn from the constraints. The zero value is the
 // usual setting, found on eight public tables: positives among the nearest of
 // the class and half of the negatives among the nearest impostors matter more
 // than anything else.
@@ -196,7 +196,7 @@ func (s Stochastic) learn(ctx context.Context, p *Problem, draw func([]Pair), lo
 		}
 		return loss(d, slope, unit), nil
 	}
-	r := &Result{L: m.l, Metric: metric, Minimised: true, Iterations: steps}
+	r := &Result{L: m.l, Metric: metric, Minimized: true, Iterations: steps}
 	if r.ObjectiveStart, err = report(); err != nil {
 		return nil, err
 	}
@@ -238,12 +238,12 @@ func (s Stochastic) learn(ctx context.Context, p *Problem, draw func([]Pair), lo
 	fall := r.ObjectiveStart - r.ObjectiveEnd
 	r.Converged = fall > 0 && half-r.ObjectiveEnd <= level*fall
 	if !(fall > 0) {
-		r.note("the loss did not fall: rows this far apart are beyond the metric's range, or the rate of %v is too high; standardise the columns or scale them down", rate)
+		r.note("the loss did not fall: rows this far apart are beyond the metric's range, or the rate of %v is too high; standardize the columns or scale them down", rate)
 	}
 	return r, nil
 }
 
-// adam is Kingma and Ba's optimiser (2015) with its usual constants.
+// adam is Kingma and Ba's optimizer (2015) with its usual constants.
 type adam struct {
 	m, v []float64
 	t    int

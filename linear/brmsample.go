@@ -21,7 +21,7 @@ func (s Stochastic) pairs(ctx context.Context, p *Problem) (func([]Pair), error)
 			}
 		}, nil
 	}
-	n, err := s.neighbourhoods(ctx, p)
+	n, err := s.neighborhoods(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s Stochastic) triplets(ctx context.Context, p *Problem) (func([]Pair), err
 			}
 		}, nil
 	}
-	n, err := s.neighbourhoods(ctx, p)
+	n, err := s.neighborhoods(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -58,15 +58,15 @@ func (s Stochastic) triplets(ctx context.Context, p *Problem) (func([]Pair), err
 	}, nil
 }
 
-// neighbourhoods draws rows near an anchor. Nearness is Euclidean, among the
+// neighborhoods draws rows near an anchor. Nearness is Euclidean, among the
 // rows as given.
-type neighbourhoods struct {
+type neighborhoods struct {
 	*drawer
 	positives [][]int
 	impostors [][]int32
 }
 
-func (s Stochastic) neighbourhoods(ctx context.Context, p *Problem) (*neighbourhoods, error) {
+func (s Stochastic) neighborhoods(ctx context.Context, p *Problem) (*neighborhoods, error) {
 	if p.Labels == nil {
 		return nil, fmt.Errorf("constraints or labels are needed")
 	}
@@ -84,7 +84,7 @@ func (s Stochastic) neighbourhoods(ctx context.Context, p *Problem) (*neighbourh
 	if near < 0 || hard < 0 {
 		return nil, fmt.Errorf("positives %d and impostors %d: none may be negative", near, hard)
 	}
-	n := &neighbourhoods{drawer: d}
+	n := &neighborhoods{drawer: d}
 	if n.positives, err = targetsOf(ctx, p.X, p.Labels, near); err != nil {
 		return nil, err
 	}
@@ -92,12 +92,12 @@ func (s Stochastic) neighbourhoods(ctx context.Context, p *Problem) (*neighbourh
 	return n, err
 }
 
-func (n *neighbourhoods) nearPositive(a int) int {
+func (n *neighborhoods) nearPositive(a int) int {
 	return n.positives[a][n.rng.IntN(len(n.positives[a]))]
 }
 
 // hardNegative draws from the impostors for every other k.
-func (n *neighbourhoods) hardNegative(a, k int) int {
+func (n *neighborhoods) hardNegative(a, k int) int {
 	if k%2 == 0 {
 		return int(n.impostors[a][n.rng.IntN(len(n.impostors[a]))])
 	}

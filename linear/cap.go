@@ -124,7 +124,7 @@ func (s *activeSet) project(ctx context.Context, steps int, penalty cappedTrace)
 		return nil, err
 	}
 	f, g := s.subgradient(l, start, penalty)
-	r := &Result{L: l, Metric: euclideanMetric, Minimised: true, ObjectiveStart: s.exact(l) + penalty.value(start)}
+	r := &Result{L: l, Metric: euclideanMetric, Minimized: true, ObjectiveStart: s.exact(l) + penalty.value(start)}
 	step := .1 * math.Sqrt(float64(d)) / max(mat.Norm(g, 2), 1e-300)
 	still := 0
 	for r.Iterations < steps && still < 5 {
@@ -176,7 +176,7 @@ func (s *activeSet) project(ctx context.Context, steps int, penalty cappedTrace)
 	return r, nil
 }
 
-// stationary reports whether M of gradient g is about as good as its neighbours on
+// stationary reports whether M of gradient g is about as good as its neighbors on
 // the cone: <g, M> = 0 and g has no negative eigenvalue, in units of the objective.
 func stationary(m, g *mat.SymDense, objective float64) (bool, error) {
 	const tolerance = .01
@@ -198,7 +198,7 @@ func (s *activeSet) subgradient(l *mat.Dense, e eigen, penalty cappedTrace) (lmn
 	v := s.value(transform(s.x, l), s.x, q)
 	var g mat.Dense
 	g.Mul(s.x.T(), q)
-	out := symmetrised(&g)
+	out := symmetrized(&g)
 	v.total += penalty.value(e)
 	penalty.addGradient(out, e)
 	return v, out

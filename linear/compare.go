@@ -53,8 +53,8 @@ type Comparison struct {
 	Rows    int    `json:"rows"`
 	Columns int    `json:"columns"` // encoded
 	Classes int    `json:"classes"`
-	// Unlabelled rows took no part.
-	Unlabelled int     `json:"unlabelled,omitempty"`
+	// Unlabeled rows took no part.
+	Unlabeled  int     `json:"unlabelled,omitempty"`
 	Trials     int     `json:"trials"`
 	TrainShare float64 `json:"train_share"`
 	K          int     `json:"k"`
@@ -103,7 +103,7 @@ func (o *Trials) defaults() error {
 		o.K = 5
 	}
 	if o.Trials < 0 || o.K < 0 || o.Components < 0 {
-		return fmt.Errorf("%d trials, %d neighbours, %d components: none may be negative", o.Trials, o.K, o.Components)
+		return fmt.Errorf("%d trials, %d neighbors, %d components: none may be negative", o.Trials, o.K, o.Components)
 	}
 	return o.Noise.validate()
 }
@@ -121,7 +121,7 @@ func Compare(ctx context.Context, t *Table, learners []Candidate, opt Trials) (*
 	c := &Comparison{Table: t.Name, Rows: t.Rows(), Classes: len(t.Classes), Trials: opt.Trials, TrainShare: opt.Train, K: opt.K, Components: opt.Components}
 	for _, y := range t.Labels {
 		if y == Unknown {
-			c.Unlabelled++
+			c.Unlabeled++
 		}
 	}
 	for _, l := range learners {
@@ -160,12 +160,12 @@ func Compare(ctx context.Context, t *Table, learners []Candidate, opt Trials) (*
 		}
 	}
 	for i := range c.Results {
-		c.Results[i].summarise()
+		c.Results[i].summarize()
 	}
 	return c, nil
 }
 
-func (r *TrialErrors) summarise() {
+func (r *TrialErrors) summarize() {
 	if r.Failed != "" {
 		r.Mean = 0
 		return

@@ -18,6 +18,6 @@
 // functions with a seed; an unknown label is -1.
 //
 // Table reads CSV files, and Encoder turns rows of a table into numbers: one-hot
-// categories, imputed gaps, standardised columns, all learnt from the training
+// categories, imputed gaps, standardized columns, all learned from the training
 // rows alone. Compare runs learners over tables and random splits.
 package linear

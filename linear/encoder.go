@@ -27,9 +27,9 @@ const (
 // test rows leave no trace in training.
 type Encoder struct {
 	Inputs []EncodedColumn `json:"columns"`
-	// Standardised says that columns have their mean taken off and are divided
+	// Standardized says that columns have their mean taken off and are divided
 	// by their deviation (population form; 1 where it is 0).
-	Standardised bool    `json:"standardised"`
+	Standardized bool    `json:"standardised"`
 	Missing      Missing `json:"missing"`
 	// Constant names the encoded columns that do not vary on the fitted rows.
 	Constant []string `json:"constant,omitempty"`
@@ -57,7 +57,7 @@ func (c EncodedColumn) width() int {
 
 // EncodeOptions say how an Encoder is fitted.
 type EncodeOptions struct {
-	// Raw leaves the columns as they are instead of standardising them.
+	// Raw leaves the columns as they are instead of standardizing them.
 	Raw bool
 	// Missing is Refuse if empty.
 	Missing Missing
@@ -74,7 +74,7 @@ func FitEncoder(t *Table, rows []int, opt EncodeOptions) (*Encoder, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("there is no row to learn the encoding from")
 	}
-	e := &Encoder{Standardised: !opt.Raw, Missing: opt.Missing}
+	e := &Encoder{Standardized: !opt.Raw, Missing: opt.Missing}
 	for _, c := range t.Columns {
 		in := EncodedColumn{Name: c.Name}
 		if c.Words != nil {
@@ -118,7 +118,7 @@ func (e *Encoder) fitScale(raw *mat.Dense) error {
 			if low == high {
 				e.Constant = append(e.Constant, names[j])
 			}
-			if e.Standardised {
+			if e.Standardized {
 				mean, std := deviation(column)
 				if low < high {
 					in.Std[k] = std
@@ -189,7 +189,7 @@ func fillValue(c Column, rows []int, rule Missing) (float64, error) {
 }
 
 // Names are those of the encoded columns: a category stands behind its column's
-// name as in "colour=red".
+// name as in "color=red".
 func (e *Encoder) Names() []string {
 	var out []string
 	for _, in := range e.Inputs {
@@ -283,12 +283,12 @@ func (e *Encoder) match(t *Table) ([]*Column, error) {
 	for i, in := range e.Inputs {
 		c := byName[in.Name]
 		switch {
-		case c == nil && t.labelled == in.Name:
-			return nil, fmt.Errorf("%s: column %q, which the metric was learnt on, is taken for the label: name another one, or say that there is none", t.Name, in.Name)
+		case c == nil && t.labeled == in.Name:
+			return nil, fmt.Errorf("%s: column %q, which the metric was learned on, is taken for the label: name another one, or say that there is none", t.Name, in.Name)
 		case c == nil:
 			return nil, fmt.Errorf("%s has no column %q", t.Name, in.Name)
 		case (c.Words != nil) != (in.Categories != nil):
-			return nil, fmt.Errorf("%s: column %q is of %s, the metric was learnt on %s", t.Name, in.Name, kindOf(c.Words != nil), kindOf(in.Categories != nil))
+			return nil, fmt.Errorf("%s: column %q is of %s, the metric was learned on %s", t.Name, in.Name, kindOf(c.Words != nil), kindOf(in.Categories != nil))
 		}
 		out[i] = c
 	}

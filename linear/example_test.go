@@ -11,7 +11,7 @@ import (
 )
 
 // Two classes differ in the first column, and the second one is noise of a
-// larger scale: the learnt distance looks at the first.
+// larger scale: the learned distance looks at the first.
 func Example() {
 	x := mat.NewDense(6, 2, []float64{
 		0.0, 5, 0.1, -4, 0.2, 9,

@@ -9,7 +9,7 @@ import (
 )
 
 // GEigen is the closed form of textbook section 63.2.2: the directions v that
-// maximise the spread of dissimilar pairs over that of similar ones solve
+// maximize the spread of dissimilar pairs over that of similar ones solve
 // C_D v = mu C_S v; L = diag(sqrt mu) V^T, so that M = C_S^-1 C_D C_S^-1.
 type GEigen struct {
 	// Dim is the number of directions to keep, by decreasing mu; 0 keeps all.
@@ -39,7 +39,7 @@ func (g GEigen) Fit(_ context.Context, p *Problem) (*Result, error) {
 		cd.ScaleSym(1/nd, cd)
 		addIdentity(cs, g.Lambda)
 		addIdentity(cd, g.Lambda)
-		mu, v, err := generalised(cd, cs)
+		mu, v, err := generalized(cd, cs)
 		if err != nil {
 			return nil, fmt.Errorf("similar pairs: %w", err)
 		}
@@ -64,7 +64,7 @@ func (g GEigen) Fit(_ context.Context, p *Problem) (*Result, error) {
 // pairScatters returns the scatter sums over similar and dissimilar pairs and
 // how many pairs they are. From labels and with draw = 0 these are all
 // unordered pairs of rows of known class: the pairs inside a class of n_c rows
-// sum to n_c times its centred scatter, all pairs to n times the total one.
+// sum to n_c times its centered scatter, all pairs to n times the total one.
 func pairScatters(p *Problem, draw int, seed uint64) (s, d *mat.SymDense, ns, nd float64, err error) {
 	if p.Labels == nil || draw > 0 || len(p.Similar) > 0 || len(p.Dissimilar) > 0 {
 		similar, dissimilar, err := pairsOf(p, draw, seed)
@@ -79,13 +79,13 @@ func pairScatters(p *Problem, draw int, seed uint64) (s, d *mat.SymDense, ns, nd
 	}
 	rows, classes := byClass(labels)
 	n := float64(len(rows))
-	_, d = centredScatter(x, rows)
+	_, d = centeredScatter(x, rows)
 	d.ScaleSym(n, d)
 	nd = n * (n - 1) / 2
 	s = mat.NewSymDense(d.SymmetricDim(), nil)
 	for _, c := range classes {
 		m := float64(len(c))
-		_, sc := centredScatter(x, c)
+		_, sc := centeredScatter(x, c)
 		sc.ScaleSym(m, sc)
 		s.AddSym(s, sc)
 		ns += m * (m - 1) / 2

@@ -11,7 +11,7 @@ import (
 // GMML is geometric mean metric learning (Zadeh, Hosseini and Sra 2016): M is
 // the point t on the geodesic from S^-1 to D,
 // S^-1 #_t D = S^-1/2 (S^1/2 D S^1/2)^t S^-1/2, with S and D the scatter of
-// similar and dissimilar pairs. At t = 1/2 it minimises tr(M S) + tr(M^-1 D).
+// similar and dissimilar pairs. At t = 1/2 it minimizes tr(M S) + tr(M^-1 D).
 type GMML struct {
 	// T is t, from 0 (which is S^-1) to 1; nil means 1/2.
 	T *float64

@@ -13,7 +13,7 @@ import (
 	"github.com/vernier-ml/vernier/internal/golden"
 )
 
-// goldenSet is the data that a case names: standardised training and test rows.
+// goldenSet is the data that a case names: standardized training and test rows.
 type goldenSet struct {
 	train, test           *mat.Dense
 	trainLabels, testLabs []int

@@ -226,7 +226,7 @@ func goldenLMNN(t *testing.T, c *golden.Case, s goldenSet) {
 	}
 }
 
-// useGoldenTargets compares the distances of target neighbours, since ties may
+// useGoldenTargets compares the distances of target neighbors, since ties may
 // be broken differently, and goes on with the case's own.
 func useGoldenTargets(t *testing.T, c *golden.Case, s goldenSet, set *activeSet) {
 	t.Helper()

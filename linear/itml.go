@@ -47,7 +47,7 @@ func (m ITML) Fit(ctx context.Context, p *Problem) (*Result, error) {
 		}
 		s := newProjections(m, p.X, similar, dissimilar)
 		last := math.Inf(1)
-		r := &Result{Metric: euclideanMetric, Minimised: true, ObjectiveStart: math.NaN(), ObjectiveEnd: math.NaN()}
+		r := &Result{Metric: euclideanMetric, Minimized: true, ObjectiveStart: math.NaN(), ObjectiveEnd: math.NaN()}
 		for r.Iterations < m.MaxIterations && !r.Converged {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -188,7 +188,7 @@ func (s *projections) add(beta float64) {
 	}
 }
 
-func (s *projections) matrix() *mat.SymDense { return symmetrised(mat.NewDense(s.d, s.d, s.a)) }
+func (s *projections) matrix() *mat.SymDense { return symmetrized(mat.NewDense(s.d, s.d, s.a)) }
 
 // logDetDivergence returns log det M and the divergence of M from the identity,
 // tr M - log det M - d.

@@ -11,7 +11,7 @@ import (
 	"github.com/vernier-ml/vernier/metric"
 )
 
-// KNN classifies by the K nearest training rows in a learnt metric. Equal
+// KNN classifies by the K nearest training rows in a learned metric. Equal
 // distances go to the lower training row, equal votes to the smallest label.
 type KNN struct {
 	K      int // 0 means 5; all rows where there are fewer
@@ -19,7 +19,7 @@ type KNN struct {
 }
 
 // Predict returns a label for each row of test. train and test are rows as the
-// metric was learnt on, (n, d) and (m, d).
+// metric was learned on, (n, d) and (m, d).
 func (k KNN) Predict(ctx context.Context, r *Result, train *mat.Dense, labels []int, test *mat.Dense) ([]int, error) {
 	return k.predict(ctx, r, train, labels, test, false)
 }
@@ -34,7 +34,7 @@ func (k KNN) predict(ctx context.Context, r *Result, train *mat.Dense, labels []
 	}
 	count := k.K
 	if count < 0 {
-		return nil, fmt.Errorf("%d neighbours", count)
+		return nil, fmt.Errorf("%d neighbors", count)
 	}
 	if count == 0 {
 		count = 5
@@ -99,7 +99,7 @@ func majority(votes []int) int {
 	return best
 }
 
-// Neighbors returns the k nearest training rows of each test row in the learnt
+// Neighbors returns the k nearest training rows of each test row in the learned
 // metric, (m, k), nearest first, the lower row first among equals. With an
 // engine the search is eval.Neighbors, in the order of float64 distances of
 // transformed rows rounded to float32; without, brute force in float64.
@@ -120,7 +120,7 @@ func neighbors(ctx context.Context, eng Engine, r *Result, train, test *mat.Dens
 	n, h := zt.Dims()
 	m, _ := zq.Dims()
 	if k < 1 || k > n {
-		return nil, fmt.Errorf("%d neighbours of %d training rows", k, n)
+		return nil, fmt.Errorf("%d neighbors of %d training rows", k, n)
 	}
 	if eng == nil {
 		return bruteForce(ctx, r.Metric, zt, zq, k, self)

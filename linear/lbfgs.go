@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// descent bounds a minimisation.
+// descent bounds a minimization.
 type descent struct {
 	iterations int
 	// change ends it when the objective fell by less than change*max(1, |f|) in
@@ -27,14 +27,14 @@ type outcome struct {
 // memory of L-BFGS in pairs.
 const lbfgsMemory = 12
 
-// minimise runs L-BFGS from x, in place. f sets grad and returns the value; +Inf
+// minimize runs L-BFGS from x, in place. f sets grad and returns the value; +Inf
 // says that x is not allowed, which the first x must not be. The line search
 // bisects for the weak Wolfe conditions, which also suits functions with kinks
 // (Lewis and Overton 2013, Algorithm 2.6): those of LMNN and LSML have some. NCA and MMC
 // are smooth, but gonum's optimize.LBFGS does not leave their starts in two of the tests
 // (TestNCALeavesAFlatStart, TestNCANeedsNoMemoryPerPairOfRows), where its line search
 // gives up.
-func minimise(ctx context.Context, x []float64, f func(x, grad []float64) float64, d descent) (outcome, error) {
+func minimize(ctx context.Context, x []float64, f func(x, grad []float64) float64, d descent) (outcome, error) {
 	n := len(x)
 	g := make([]float64, n)
 	fx := f(x, g)

@@ -15,7 +15,7 @@ import (
 //
 //	P = (k/(k+s))^(Dim/2) exp(-|W(x-x')|^2 / (2(k+s))),  s = 2 sigma^2, k = kappa^2.
 //
-// W and s maximise the likelihood of the pairs by expectation maximisation,
+// W and s maximize the likelihood of the pairs by expectation maximization,
 // which raises it in every step and needs no step size. Only the difference of
 // the two images matters, so it is the one latent variable here. kappa is 1: it
 // sets the scale of W.
@@ -73,13 +73,13 @@ func (m LCA) climb(ctx context.Context, e *coincidence) (*Result, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := e.maximise(); err != nil {
+		if err := e.maximize(); err != nil {
 			return nil, err
 		}
 		r.Iterations++
 		now := e.expect()
 		gain := now - last
-		// Gains of expectation maximisation fall by a factor, at last: what is still
+		// Gains of expectation maximization fall by a factor, at last: what is still
 		// to come is the sum of their series.
 		left := gain / (1 - min(gain/gained, 1))
 		r.Converged = gain <= 0 || left < tolerance*math.Abs(now)
@@ -181,8 +181,8 @@ func (e *coincidence) expect() float64 {
 	return f
 }
 
-// maximise is the M step: least squares for W, the mean squared residual for s.
-func (e *coincidence) maximise() error {
+// maximize is the M step: least squares for W, the mean squared residual for s.
+func (e *coincidence) maximize() error {
 	n, d := e.x.Dims()
 	h, _ := e.w.Dims()
 	// Sum over pairs of mean (x_a - x_b)^T, by rows.

@@ -29,10 +29,10 @@ func (l LDA) Fit(_ context.Context, p *Problem) (*Result, error) {
 		rows, classes := byClass(labels)
 		_, d := x.Dims()
 		n, c := len(rows), len(classes)
-		_, between := centredScatter(x, rows)
+		_, between := centeredScatter(x, rows)
 		within := mat.NewSymDense(d, nil)
 		for _, rows := range classes {
-			_, s := centredScatter(x, rows)
+			_, s := centeredScatter(x, rows)
 			within.AddSym(within, s)
 		}
 		subSym(between, between, within)
@@ -40,7 +40,7 @@ func (l LDA) Fit(_ context.Context, p *Problem) (*Result, error) {
 			within.ScaleSym(1/float64(n-c), within)
 		}
 		between.ScaleSym(1/float64(max(c-1, 1)), between)
-		mu, v, err := generalised(between, within)
+		mu, v, err := generalized(between, within)
 		if err != nil {
 			return nil, fmt.Errorf("rows within classes: %w", err)
 		}

@@ -22,7 +22,7 @@ type Learner interface {
 type Env struct {
 	// Seed of everything random.
 	Seed uint64
-	// Engine, if set, computes large products and searches neighbours in
+	// Engine, if set, computes large products and searches neighbors in
 	// float32. nil means float64 on the host.
 	Engine Engine
 }

@@ -158,7 +158,7 @@ func TestLCANeverLowersTheLikelihood(t *testing.T) {
 	}
 	last := e.expect()
 	for k := range 50 {
-		if err := e.maximise(); err != nil {
+		if err := e.maximize(); err != nil {
 			t.Fatal(err)
 		}
 		now := e.expect()
@@ -227,7 +227,7 @@ func TestEngineAgreesWithHost(t *testing.T) {
 		}
 		for k := range a {
 			if a[k] != b[k] {
-				t.Fatalf("%v: neighbour %d is %d on the host, %d on the engine", metric, k, a[k], b[k])
+				t.Fatalf("%v: neighbor %d is %d on the host, %d on the engine", metric, k, a[k], b[k])
 			}
 		}
 	}

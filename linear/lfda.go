@@ -24,7 +24,7 @@ const (
 
 // LFDA is local Fisher discriminant analysis (Sugiyama 2007): LDA in which a
 // pair of one class counts by its affinity exp(-d_ij^2/(s_i s_j)), s_i being the
-// distance of row i to its K-th nearest neighbour in its class, so that a class
+// distance of row i to its K-th nearest neighbor in its class, so that a class
 // of several clusters is not pulled together.
 type LFDA struct {
 	// Dim is the number of directions; 0 keeps all.
@@ -50,7 +50,7 @@ func (f LFDA) Fit(ctx context.Context, p *Problem) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		mu, v, err := generalised(between, within)
+		mu, v, err := generalized(between, within)
 		if err != nil {
 			return nil, fmt.Errorf("rows within classes: %w", err)
 		}
@@ -78,14 +78,14 @@ func (f LFDA) scatters(ctx context.Context, x *mat.Dense, labels []int) (between
 	_, d := x.Dims()
 	n := float64(len(rows))
 	// Weights 1/n between classes: all pairs less those inside classes.
-	_, between = centredScatter(x, rows)
+	_, between = centeredScatter(x, rows)
 	within = mat.NewSymDense(d, nil)
 	for _, c := range classes {
 		if err := ctx.Err(); err != nil {
 			return nil, nil, err
 		}
 		m := float64(len(c))
-		_, inside := centredScatter(x, c)
+		_, inside := centeredScatter(x, c)
 		inside.ScaleSym(-m/n, inside)
 		between.AddSym(between, inside)
 		if len(c) < 2 {
@@ -135,7 +135,7 @@ func (f LFDA) localScatter(x *mat.Dense) *mat.SymDense {
 	}
 	var s mat.Dense
 	s.Mul(x.T(), q)
-	return symmetrised(&s)
+	return symmetrized(&s)
 }
 
 func (f LFDA) embed(v *mat.Dense, mu []float64) (*mat.Dense, error) {

@@ -9,10 +9,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LMNN is large margin nearest neighbours (Weinberger and Saul 2009; textbook
-// sections 16.2.1.1 and 63.2.1): it minimises
+// LMNN is large margin nearest neighbors (Weinberger and Saul 2009; textbook
+// sections 16.2.1.1 and 63.2.1): it minimizes
 // Regularization * pull + (1 - Regularization) * push, where pull is the sum of
-// squared distances to K target neighbours of the same class (the nearest by
+// squared distances to K target neighbors of the same class (the nearest by
 // Euclidean distance, fixed), and push the sum over rows i, targets j and rows l
 // of other classes of [1 + d_ij - d_il]+.
 //
@@ -22,7 +22,7 @@ import (
 // distances are below the margin of 1, most pairs of rows are in it. The descent runs in the basis that whitens the rows, where it
 // converges many times faster if columns are correlated.
 type LMNN struct {
-	// K target neighbours; 0 means 3. A smaller class has fewer.
+	// K target neighbors; 0 means 3. A smaller class has fewer.
 	K int
 	// Regularization is the weight of pull, between 0 and 1; 0 means 0.5.
 	Regularization float64
@@ -84,9 +84,9 @@ type whitened struct {
 // identity. Directions in which no row differs drop out.
 func (s *activeSet) whiten(l *mat.Dense) (whitened, error) {
 	h, d := l.Dims()
-	centred := s.centred()
+	centered := s.centered()
 	cov := mat.NewSymDense(d, nil)
-	cov.SymOuterK(1/float64(s.n), centred.T())
+	cov.SymOuterK(1/float64(s.n), centered.T())
 	w, err := whitening(cov)
 	if err != nil {
 		return whitened{}, err
@@ -100,14 +100,14 @@ func (s *activeSet) whiten(l *mat.Dense) (whitened, error) {
 	start := mat.NewDense(h, r, nil)
 	start.Mul(l, root)
 	var x mat.Dense
-	x.Mul(centred, w)
+	x.Mul(centered, w)
 	s.x = &x
 	return whitened{h, d, start, w}, nil
 }
 
-// centred returns the rows less their mean: distances of rows far from 0 would lose
+// centered returns the rows less their mean: distances of rows far from 0 would lose
 // digits. A column that varies by rounding alone becomes 0.
-func (s *activeSet) centred() *mat.Dense {
+func (s *activeSet) centered() *mat.Dense {
 	const rounding = 1e-13
 	_, d := s.x.Dims()
 	out := mat.DenseCopyOf(s.x)
@@ -132,7 +132,7 @@ func (s *activeSet) descend(ctx context.Context, l *mat.Dense, steps int) (*Resu
 		sharpest = 1e-3
 		inner    = 40
 	)
-	r := &Result{Metric: euclideanMetric, Minimised: true}
+	r := &Result{Metric: euclideanMetric, Minimized: true}
 	best := mat.DenseCopyOf(l)
 	s.round = first
 	for {
@@ -176,7 +176,7 @@ func (s *activeSet) exact(l *mat.Dense) float64 {
 // smooth runs L-BFGS on the rounded objective over the active set.
 func (s *activeSet) smooth(ctx context.Context, l *mat.Dense, d descent) (outcome, error) {
 	h, w := l.Dims()
-	return minimise(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
+	return minimize(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
 		q := mat.NewDense(s.n, h, nil)
 		z := transform(s.x, mat.NewDense(h, w, v))
 		f := s.value(z, z, q).total

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ConvexLMNN minimises the objective of LMNN over M itself, in which it is
+// ConvexLMNN minimizes the objective of LMNN over M itself, in which it is
 // convex (Weinberger and Saul 2009, section 3.3; textbook section 63.2.1), and
 // proves how near it came: a point of the dual problem bounds the minimum from
 // below. It descends by L-BFGS on a square factor of M, which has no local minima
@@ -119,7 +119,7 @@ func (s *activeSet) prove(ctx context.Context, l *mat.Dense, steps int, toleranc
 		// An objective is a sum of hinges of width 1; one this small counts as 0.
 		negligibleLoss = 1e-3
 	)
-	r := &Result{Metric: euclideanMetric, Minimised: true, ObjectiveEnd: math.Inf(1)}
+	r := &Result{Metric: euclideanMetric, Minimized: true, ObjectiveEnd: math.Inf(1)}
 	dual, err := newLMNNDual(s)
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func newLMNNDual(s *activeSet) (*lmnnDual, error) {
 	var c mat.Dense
 	c.Mul(s.x.T(), q)
 	var err error
-	dual := &lmnnDual{pull: symmetrised(&c)}
+	dual := &lmnnDual{pull: symmetrized(&c)}
 	if dual.basis, err = whitening(dual.pull); err != nil {
 		return nil, err
 	}
@@ -239,7 +239,7 @@ func (u *lmnnDual) bound(s *activeSet, l *mat.Dense) (lmnnBound, error) {
 	v := s.value(transform(s.x, l), s.x, q)
 	var g mat.Dense
 	g.Mul(s.x.T(), q)
-	negated := symmetrised(&g)
+	negated := symmetrized(&g)
 	subSym(negated, u.pull, negated)
 	w := 1 - s.reg
 	out := lmnnBound{value: w * v.slopes, rounding: w * v.rounding}

@@ -11,7 +11,7 @@ import (
 	"github.com/vernier-ml/vernier/internal/golden"
 )
 
-// tableRows draws two thirds of the rows of a golden table, standardised.
+// tableRows draws two thirds of the rows of a golden table, standardized.
 func tableRows(t *testing.T, name string, seed uint64) *Problem {
 	t.Helper()
 	s := loadGoldenSet(t, &golden.Case{Path: "testdata/golden/linear/" + name, Params: golden.Params{"data": "data_" + name + ".json"}})

@@ -7,9 +7,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// LSML is metric learning from relative comparisons by minimising squared
+// LSML is metric learning from relative comparisons by minimizing squared
 // residuals (Liu et al. 2012): over quadruplets (a, b, c, d) that should have
-// d_ab < d_cd it minimises the mean of [d_ab - d_cd]+^2, of unsquared
+// d_ab < d_cd it minimizes the mean of [d_ab - d_cd]+^2, of unsquared
 // distances, plus tr M - log det M, which draws M to the identity.
 type LSML struct {
 	// MaxIterations bounds L-BFGS; 0 means 1000.
@@ -40,7 +40,7 @@ func (m LSML) Fit(ctx context.Context, p *Problem) (*Result, error) {
 		n, d := p.X.Dims()
 		l := identity(d, d)
 		dn, df := make([]float64, len(q)), make([]float64, len(q))
-		out, err := minimise(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
+		out, err := minimize(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
 			l, g := mat.NewDense(d, d, v), mat.NewDense(d, d, grad)
 			var lu mat.LU
 			lu.Factorize(l)
@@ -81,7 +81,7 @@ func (m LSML) Fit(ctx context.Context, p *Problem) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &Result{L: l, Metric: euclideanMetric, Minimised: true, Iterations: out.iterations, Converged: out.converged,
+		return &Result{L: l, Metric: euclideanMetric, Minimized: true, Iterations: out.iterations, Converged: out.converged,
 			ObjectiveStart: out.start, ObjectiveEnd: out.end}, nil
 	})
 }

@@ -10,11 +10,11 @@ import (
 )
 
 // MMC is Mahalanobis metric learning for clustering (Xing et al. 2002): it
-// maximises the sum of distances over dissimilar pairs while the sum of squared
+// maximizes the sum of distances over dissimilar pairs while the sum of squared
 // distances over similar pairs is at most t, the hundredth part of its
 // Euclidean value.
 //
-// The constraint only sets the scale of M, so the problem is to maximise
+// The constraint only sets the scale of M, so the problem is to maximize
 // sum_D d / sqrt(sum_S d^2), without constraint: L-BFGS on a square factor in
 // the basis that whitens the similar pairs. M is scaled to the constraint
 // afterwards. The problem is concave in M, so this is its maximum.
@@ -47,7 +47,7 @@ func (m MMC) Fit(ctx context.Context, p *Problem) (*Result, error) {
 			return nil, fmt.Errorf("similar pairs do not differ in any column")
 		}
 		d, rank := w.Dims()
-		l, out, err := m.maximise(ctx, transform(p.X, mat.DenseCopyOf(w.T())), dissimilar)
+		l, out, err := m.maximize(ctx, transform(p.X, mat.DenseCopyOf(w.T())), dissimilar)
 		if err != nil {
 			return nil, err
 		}
@@ -62,8 +62,8 @@ func (m MMC) Fit(ctx context.Context, p *Problem) (*Result, error) {
 	})
 }
 
-// maximise minimises log |L|_F - log sum_D |L (x_a - x_b)|.
-func (m MMC) maximise(ctx context.Context, x *mat.Dense, dissimilar []Pair) (*mat.Dense, outcome, error) {
+// maximize minimizes log |L|_F - log sum_D |L (x_a - x_b)|.
+func (m MMC) maximize(ctx context.Context, x *mat.Dense, dissimilar []Pair) (*mat.Dense, outcome, error) {
 	n, d := x.Dims()
 	steps := m.MaxIterations
 	if steps == 0 {
@@ -71,7 +71,7 @@ func (m MMC) maximise(ctx context.Context, x *mat.Dense, dissimilar []Pair) (*ma
 	}
 	l := identity(d, d)
 	dist := make([]float64, len(dissimilar))
-	out, err := minimise(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
+	out, err := minimize(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
 		l, g := mat.NewDense(d, d, v), mat.NewDense(d, d, grad)
 		z := transform(x, l)
 		sum := 0.0
@@ -95,7 +95,7 @@ func (m MMC) maximise(ctx context.Context, x *mat.Dense, dissimilar []Pair) (*ma
 }
 
 // DiagonalMMC is the diagonal form of Xing et al. (2002, section 2.1): weights
-// w >= 0 of the columns that minimise
+// w >= 0 of the columns that minimize
 // sum_S sum_k w_k d_k^2 - C log(sum_D sqrt(sum_k w_k d_k^2)).
 //
 // The problem is convex. It is solved by projected Newton steps for
@@ -136,7 +136,7 @@ func (m DiagonalMMC) Fit(ctx context.Context, p *Problem) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		r, u, err := f.minimise(ctx, steps)
+		r, u, err := f.minimize(ctx, steps)
 		if err != nil {
 			return nil, err
 		}
@@ -242,10 +242,10 @@ func (f *diagonal) value(u, grad []float64, hessian *mat.SymDense) float64 {
 	return total - f.c*math.Log(sum)
 }
 
-// minimise takes Newton steps over the weights that are not held at 0 (Bertsekas
+// minimize takes Newton steps over the weights that are not held at 0 (Bertsekas
 // 1982). For u scaled so that sum u = C/2, as at the minimum, the objective is at
 // most C/2 times the steepest descent of any weight above the minimum.
-func (f *diagonal) minimise(ctx context.Context, steps int) (*Result, []float64, error) {
+func (f *diagonal) minimize(ctx context.Context, steps int) (*Result, []float64, error) {
 	const settled = 1e-10
 	d := len(f.columns)
 	u, next := make([]float64, d), make([]float64, d)
@@ -253,7 +253,7 @@ func (f *diagonal) minimise(ctx context.Context, steps int) (*Result, []float64,
 		u[k] = 1
 	}
 	grad, gNext, hessian := make([]float64, d), make([]float64, d), mat.NewSymDense(d, nil)
-	r := &Result{Metric: euclideanMetric, Minimised: true, ObjectiveStart: f.value(u, grad, nil)}
+	r := &Result{Metric: euclideanMetric, Minimized: true, ObjectiveStart: f.value(u, grad, nil)}
 	floats.Scale(f.c/2/floats.Sum(u), u)
 	for {
 		if err := ctx.Err(); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/vernier-ml/vernier/metric"
 )
 
-// Model is a learnt metric with all that it takes to apply it to a table: what a
+// Model is a learned metric with all that it takes to apply it to a table: what a
 // model file holds.
 type Model struct {
 	Format  string        `json:"format"` // ModelFormat

@@ -13,7 +13,7 @@ import (
 // smallModel is a model file of two columns, one of words.
 func smallModel(t testing.TB) []byte {
 	t.Helper()
-	e := &Encoder{Standardised: true, Missing: Refuse, Inputs: []EncodedColumn{
+	e := &Encoder{Standardized: true, Missing: Refuse, Inputs: []EncodedColumn{
 		{Name: "width", Mean: []float64{1.5}, Std: []float64{.25}},
 		{Name: "color", Categories: []string{"blue", "red"}, Mean: []float64{.5, .5}, Std: []float64{.5, .5}},
 	}}

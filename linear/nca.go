@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// NCA is neighbourhood components analysis (Goldberger et al. 2005): it
-// maximises the expected number of rows that a stochastic nearest neighbour
+// NCA is neighborhood components analysis (Goldberger et al. 2005): it
+// maximizes the expected number of rows that a stochastic nearest neighbor
 // classifies rightly, sum_i p_i with p_i the softmax mass of
 // -|L (x_i - x_j)|^2 over j != i that falls on the class of i. Rows, not pairs,
 // take memory: O(n d) and a block of distances.
@@ -45,7 +45,7 @@ func (a NCA) Fit(ctx context.Context, p *Problem) (*Result, error) {
 		var notes []string
 		if n := len(labels); a.MaxRows > 0 && n > a.MaxRows {
 			x, labels = drawRows(x, labels, a.MaxRows, a.Seed)
-			notes = append(notes, fmt.Sprintf("learnt from %d of %d rows", a.MaxRows, n))
+			notes = append(notes, fmt.Sprintf("learned from %d of %d rows", a.MaxRows, n))
 		}
 		l, err := startFactor(a.Init, a.Dim, x, labels)
 		if err != nil {
@@ -71,7 +71,7 @@ func (a NCA) Fit(ctx context.Context, p *Problem) (*Result, error) {
 }
 
 // leaveFlat scales a start at which the objective does not depend on L, for the
-// rows lie so far apart that each has one neighbour, or so near that all count
+// rows lie so far apart that each has one neighbor, or so near that all count
 // alike: then the median distance to the nearest row becomes 1.
 func (f *ncaObjective) leaveFlat(l *mat.Dense) error {
 	h, d := l.Dims()
@@ -103,12 +103,12 @@ func (f *ncaObjective) leaveFlat(l *mat.Dense) error {
 	return nil
 }
 
-// climb maximises from l, and again from half of the best.
+// climb maximizes from l, and again from half of the best.
 func (a NCA) climb(ctx context.Context, f *ncaObjective, l *mat.Dense, steps int) (*Result, error) {
 	h, d := l.Dims()
 	r := &Result{Metric: euclideanMetric, ObjectiveEnd: math.Inf(-1)}
 	for round := range a.Restarts + 1 {
-		out, err := minimise(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
+		out, err := minimize(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
 			g := mat.NewDense(h, d, grad)
 			s := f.value(mat.NewDense(h, d, v), g)
 			g.Scale(-1, g)
@@ -280,7 +280,7 @@ func startFactor(init *mat.Dense, dim int, x *mat.Dense, labels []int) (*mat.Den
 	return discriminants(x, labels, dim)
 }
 
-// discriminants are the dim directions of largest regularised Fisher ratio, at
+// discriminants are the dim directions of largest regularized Fisher ratio, at
 // unit length.
 func discriminants(x *mat.Dense, labels []int, dim int) (*mat.Dense, error) {
 	r, err := GEigen{Dim: dim, Lambda: 1e-3}.Fit(context.Background(), &Problem{X: x, Labels: labels})

@@ -26,7 +26,7 @@ const (
 	NoNoise  NoiseKind = ""
 	Gaussian NoiseKind = "gaussian"
 	// Impulse replaces features by plus or minus 5, five deviations of a
-	// standardised column.
+	// standardized column.
 	Impulse NoiseKind = "impulse"
 )
 

@@ -14,7 +14,7 @@ func Principal(x *mat.Dense, dim int) (*mat.Dense, error) {
 	if dim < 1 {
 		return nil, fmt.Errorf("%d principal components, want at least 1", dim)
 	}
-	_, s := centredScatter(x, allRows(n))
+	_, s := centeredScatter(x, allRows(n))
 	e, err := eigenOf(s)
 	if err != nil {
 		return nil, err

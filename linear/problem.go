@@ -23,11 +23,11 @@ type Triplet [3]int
 // c and d are.
 type Quadruplet [4]int
 
-// Problem is what a metric is learnt from. Rows are those of X; the other
+// Problem is what a metric is learned from. Rows are those of X; the other
 // members are optional, and a learner says which of them it needs. Learners
 // that need constraints draw them from Labels where they are not given.
 type Problem struct {
-	// X is (n, d), finite, as a rule standardised.
+	// X is (n, d), finite, as a rule standardized.
 	X *mat.Dense
 	// Labels is n long or nil. Unknown (-1) is allowed; other negative labels
 	// are not.
@@ -113,9 +113,9 @@ func (p *Problem) validateConstraints(n int) error {
 	return nil
 }
 
-// labelled returns the rows whose class is known, by class in ascending order
+// labeled returns the rows whose class is known, by class in ascending order
 // of labels. need says what the learner asks of them.
-func (p *Problem) labelled(minClasses int) (rows []int, classes [][]int, err error) {
+func (p *Problem) labeled(minClasses int) (rows []int, classes [][]int, err error) {
 	if p.Labels == nil {
 		return nil, nil, fmt.Errorf("labels are needed")
 	}
@@ -124,7 +124,7 @@ func (p *Problem) labelled(minClasses int) (rows []int, classes [][]int, err err
 	case len(rows) == 0:
 		return nil, nil, fmt.Errorf("every label is unknown (%d)", Unknown)
 	case len(classes) < minClasses:
-		return nil, nil, fmt.Errorf("all %d labelled rows are of class %s, at least %d classes are needed", len(rows), p.className(p.Labels[rows[0]]), minClasses)
+		return nil, nil, fmt.Errorf("all %d labeled rows are of class %s, at least %d classes are needed", len(rows), p.className(p.Labels[rows[0]]), minClasses)
 	}
 	return rows, classes, nil
 }
@@ -139,7 +139,7 @@ func (p *Problem) className(label int) string {
 // known returns the rows of known class and their labels as a problem of its
 // own. It is p itself if all are known.
 func (p *Problem) known(minClasses int) (x *mat.Dense, labels []int, err error) {
-	rows, classes, err := p.labelled(minClasses)
+	rows, classes, err := p.labeled(minClasses)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// blobs draws rows of c classes around centres that differ in the first two
+// blobs draws rows of c classes around centers that differ in the first two
 // columns only; the others are noise of a larger scale.
 func blobs(classes, perClass, d int, seed uint64) *Problem {
 	rng := newRand(seed, 99)
@@ -40,7 +40,7 @@ func newLearner(t *testing.T, name string) Learner {
 	return quick(l)
 }
 
-// quick bounds the iterative learners for tests of behaviour, not of accuracy.
+// quick bounds the iterative learners for tests of behavior, not of accuracy.
 func quick(l Learner) Learner {
 	switch l := l.(type) {
 	case BRMC:
@@ -89,8 +89,8 @@ func TestEveryLearnerFindsTheInformativeColumns(t *testing.T) {
 					t.Errorf("error %v, Euclidean %v: less than half was hoped for", e, plain)
 				}
 			}
-			if start, end := r.ObjectiveStart, r.ObjectiveEnd; !math.IsNaN(start) && name != "itml" && (end > start) == r.Minimised && end != start {
-				t.Errorf("the objective went from %v to %v, minimised: %v", start, end, r.Minimised)
+			if start, end := r.ObjectiveStart, r.ObjectiveEnd; !math.IsNaN(start) && name != "itml" && (end > start) == r.Minimized && end != start {
+				t.Errorf("the objective went from %v to %v, minimized: %v", start, end, r.Minimized)
 			}
 		})
 	}
@@ -113,7 +113,7 @@ func TestUnknownLabelsChangeNothing(t *testing.T) {
 		a, b := fit(t, newLearner(t, name), p), fit(t, newLearner(t, name), more)
 		if strings.HasPrefix(name, "brm") || strings.HasPrefix(name, "euclidean-") {
 			if a.L.RawMatrix().Rows != b.L.RawMatrix().Rows || math.IsNaN(mat.Sum(b.L)) {
-				t.Errorf("%s: L is broken by unlabelled rows", name)
+				t.Errorf("%s: L is broken by unlabeled rows", name)
 			}
 			continue // the unit of margins is a median over all rows
 		}
@@ -253,11 +253,11 @@ func TestBadSettingsAreNamed(t *testing.T) {
 		}
 	}
 	if _, err := New("lmmn", Env{}); err == nil || !strings.Contains(err.Error(), "lmnn") {
-		t.Errorf("error of a misspelt learner: %v", err)
+		t.Errorf("error of a misspelled learner: %v", err)
 	}
 }
 
-func TestCancelledFitsEnd(t *testing.T) {
+func TestCanceledFitsEnd(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, name := range []string{"nca", "lmnn", "lmnn-convex", "cap", "itml", "mmc", "mmc-diag", "lsml", "sdml", "lca", "brm-c", "brm-r"} {

@@ -24,9 +24,9 @@ func scaledTable(t *testing.T, factor, offset float64) *Table {
 	return tab
 }
 
-// TestStandardisedColumnsDoNotDependOnTheirUnit: numbers whose squares no number of 64 bits
+// TestStandardizedColumnsDoNotDependOnTheirUnit: numbers whose squares no number of 64 bits
 // holds are encoded as others are.
-func TestStandardisedColumnsDoNotDependOnTheirUnit(t *testing.T) {
+func TestStandardizedColumnsDoNotDependOnTheirUnit(t *testing.T) {
 	encoded := func(factor float64) []float64 {
 		tab := scaledTable(t, factor, 0)
 		e, err := FitEncoder(tab, allRows(tab.Rows()), EncodeOptions{})

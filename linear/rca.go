@@ -54,9 +54,9 @@ func (c RCA) Fit(_ context.Context, p *Problem) (*Result, error) {
 // reduced projects to Dim directions first; x are the rows in chunks.
 func (c RCA) reduced(x *mat.Dense, inner *mat.SymDense) (*Result, error) {
 	n, d := x.Dims()
-	_, total := centredScatter(x, allRows(n))
+	_, total := centeredScatter(x, allRows(n))
 	total.ScaleSym(1/float64(n-1), total)
-	ratio, v, err := generalised(inner, total)
+	ratio, v, err := generalized(inner, total)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func innerCovariance(x *mat.Dense, chunks []int) (*mat.SymDense, error) {
 			continue
 		}
 		together = true
-		_, sg := centredScatter(x, g)
+		_, sg := centeredScatter(x, g)
 		s.AddSym(s, sg)
 	}
 	if !together {

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Result is a learnt metric and how the fit went.
+// Result is a learned metric and how the fit went.
 type Result struct {
 	Learner string
 	// L is (h, d): rows are compared as L x.
@@ -17,9 +17,9 @@ type Result struct {
 	// distances, BRM for the restricted ones.
 	Metric metric.Metric
 	// ObjectiveStart and ObjectiveEnd are the learner's objective before and
-	// after, NaN for closed forms. Minimised says which way is better.
+	// after, NaN for closed forms. Minimized says which way is better.
 	ObjectiveStart, ObjectiveEnd float64
-	Minimised                    bool
+	Minimized                    bool
 	Iterations                   int
 	// Converged says that the learner's own criterion ended the fit, not a
 	// bound on iterations.
@@ -49,7 +49,7 @@ func (r *Result) M() *mat.SymDense { return gram(r.L) }
 func (r *Result) Transform(x *mat.Dense) (*mat.Dense, error) {
 	_, d := x.Dims()
 	if _, want := r.L.Dims(); d != want {
-		return nil, fmt.Errorf("rows have %d columns, the metric was learnt on %d", d, want)
+		return nil, fmt.Errorf("rows have %d columns, the metric was learned on %d", d, want)
 	}
 	return transform(x, r.L), nil
 }
@@ -58,7 +58,7 @@ func (r *Result) Transform(x *mat.Dense) (*mat.Dense, error) {
 func (r *Result) Distance(a, b []float64) (float64, error) {
 	_, d := r.L.Dims()
 	if len(a) != d || len(b) != d {
-		return 0, fmt.Errorf("rows have %d and %d columns, the metric was learnt on %d", len(a), len(b), d)
+		return 0, fmt.Errorf("rows have %d and %d columns, the metric was learned on %d", len(a), len(b), d)
 	}
 	diff := make([]float64, d)
 	for i := range a {
@@ -87,13 +87,13 @@ func (r *Result) Distances(x *mat.Dense, pairs []Pair) ([]float64, error) {
 	return out, nil
 }
 
-// finite refuses a matrix that was learnt from numbers that overflow.
+// finite refuses a matrix that was learned from numbers that overflow.
 func (r *Result) finite() error {
 	n, d := r.L.Dims()
 	for i := range n {
 		for j := range d {
 			if v := r.L.At(i, j); math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("the learnt matrix holds %v: the numbers of the table are too large, too small or too much alike", v)
+				return fmt.Errorf("the learned matrix holds %v: the numbers of the table are too large, too small or too much alike", v)
 			}
 		}
 	}

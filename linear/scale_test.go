@@ -192,7 +192,7 @@ func TestWhitening(t *testing.T) {
 	for i := range p.Labels {
 		p.X.Set(i, 4, p.X.At(i, 0)+p.X.At(i, 1))
 	}
-	_, a := centredScatter(p.X, allRows(60))
+	_, a := centeredScatter(p.X, allRows(60))
 	w, err := whitening(a)
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func scatterOf(x *mat.Dense, pairs []Pair) *mat.SymDense {
 	laplacian(q, x, pairs, func(int) float64 { return 1 })
 	var s mat.Dense
 	s.Mul(x.T(), q)
-	return symmetrised(&s)
+	return symmetrized(&s)
 }
 
 // squaredPairs sets dst[k] = |z_a - z_b|^2.
@@ -59,9 +59,9 @@ func squared(a, b []float64) float64 {
 	return s
 }
 
-// mean returns the mean of rows and the centred scatter sum (x-m)(x-m)^T of the
+// mean returns the mean of rows and the centered scatter sum (x-m)(x-m)^T of the
 // given rows.
-func centredScatter(x *mat.Dense, rows []int) (mean []float64, s *mat.SymDense) {
+func centeredScatter(x *mat.Dense, rows []int) (mean []float64, s *mat.SymDense) {
 	_, d := x.Dims()
 	mean = make([]float64, d)
 	for _, i := range rows {

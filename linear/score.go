@@ -29,7 +29,7 @@ func (r *Result) ROC(x *mat.Dense, pairs []Pair, y []int) (*eval.ROC, error) {
 	return eval.NewROC(d, same)
 }
 
-// ScorePairs is the area under the ROC curve of labelled pairs, see ROC: the
+// ScorePairs is the area under the ROC curve of labeled pairs, see ROC: the
 // probability, from 0 to 1, that a similar pair is nearer than a dissimilar one.
 func (r *Result) ScorePairs(x *mat.Dense, pairs []Pair, y []int) (float64, error) {
 	roc, err := r.ROC(x, pairs, y)

@@ -163,10 +163,10 @@ func TestKNNTies(t *testing.T) {
 		t.Errorf("predicted %v (%v), want 4", got, err)
 	}
 	got, err = KNN{K: 9}.Predict(t.Context(), r, train, []int{4, 2, 0, 0}, line(0))
-	if err != nil || got[0] != 0 { // fewer rows than neighbours
+	if err != nil || got[0] != 0 { // fewer rows than neighbors
 		t.Errorf("predicted %v (%v), want 0", got, err)
 	}
 	if _, err := (KNN{}).Predict(t.Context(), r, train, []int{4, -1, 0, 0}, line(0)); err == nil || !strings.Contains(err.Error(), "row 1 has no label") {
-		t.Errorf("unlabelled training row: %v", err)
+		t.Errorf("unlabeled training row: %v", err)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// SDML is sparse distance metric learning (Qi et al. 2009): it minimises
+// SDML is sparse distance metric learning (Qi et al. 2009): it minimizes
 // tr(P M) - log det M + Sparsity * sum of |off-diagonal entries of M| with
 // P = I + Balance (S - D), S and D the scatter sums of similar and dissimilar
 // pairs. It is a graphical lasso, solved here by the alternating direction
@@ -53,7 +53,7 @@ func (m SDML) Fit(ctx context.Context, p *Problem) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		r := &Result{Metric: euclideanMetric, Minimised: true}
+		r := &Result{Metric: euclideanMetric, Minimized: true}
 		mm, err := graphicalLasso(ctx, prior, m.Sparsity, steps, r)
 		if err != nil {
 			return nil, err
@@ -90,7 +90,7 @@ func (m SDML) prior(diff *mat.SymDense, pairs int) (*mat.SymDense, error) {
 	}
 }
 
-// graphicalLasso minimises tr(P M) - log det M + sparsity |M|_1,off. It does so for
+// graphicalLasso minimizes tr(P M) - log det M + sparsity |M|_1,off. It does so for
 // columns scaled to a diagonal of ones of P, which leaves each entry a penalty of
 // its own, and scales M back: the units of columns change nothing.
 func graphicalLasso(ctx context.Context, p *mat.SymDense, sparsity float64, steps int, r *Result) (*mat.SymDense, error) {
@@ -118,7 +118,7 @@ func graphicalLasso(ctx context.Context, p *mat.SymDense, sparsity float64, step
 			return nil, err
 		}
 		r.Iterations++
-		// x minimises tr(Px) - log det x + rho/2 |x - z + u|^2.
+		// x minimizes tr(Px) - log det x + rho/2 |x - z + u|^2.
 		a := mat.NewSymDense(d, nil)
 		subSym(a, z, u)
 		a.ScaleSym(rho, a)

@@ -9,8 +9,8 @@ import (
 
 // EquidistantClasses draws the data of BRM section 5.1: classes of perClass rows
 // each in d columns, normal with one diagonal covariance, the distance of every
-// two class centres being rho. The paper does not give the covariance: here each
-// column's deviation is drawn uniformly between low and high. Centres are a
+// two class centers being rho. The paper does not give the covariance: here each
+// column's deviation is drawn uniformly between low and high. Centers are a
 // regular simplex, turned at random.
 func EquidistantClasses(classes, perClass, d int, rho, low, high float64, seed uint64) (*Problem, error) {
 	if classes < 2 || perClass < 1 || d < classes {
@@ -56,7 +56,7 @@ func TwoClassesInNoise(perClass int, seed uint64) *Problem {
 	return p
 }
 
-// SplitRows divides a labelled problem as Split does.
+// SplitRows divides a labeled problem as Split does.
 func SplitRows(p *Problem, share float64, seed uint64) (train, test *Problem, err error) {
 	a, b, err := Split(p.Labels, share, seed)
 	if err != nil {

@@ -22,18 +22,18 @@ func TestEquidistantClassesAreRhoApart(t *testing.T) {
 	_, classes := byClass(p.Labels)
 	var means [][]float64
 	for _, c := range classes {
-		m, _ := centredScatter(p.X, c)
+		m, _ := centeredScatter(p.X, c)
 		means = append(means, m)
 	}
 	for i := range means {
 		for j := range i {
 			if d := math.Sqrt(squared(means[i], means[j])); math.Abs(d-3) > .05 {
-				t.Errorf("centres %d and %d are %v apart, want 3", i, j, d)
+				t.Errorf("centers %d and %d are %v apart, want 3", i, j, d)
 			}
 		}
 	}
 	if _, err := EquidistantClasses(4, 10, 3, 1, 0, 1, 1); err == nil {
-		t.Error("4 equidistant centres found room in 3 columns beside a turn")
+		t.Error("4 equidistant centers found room in 3 columns beside a turn")
 	}
 }
 
@@ -49,13 +49,13 @@ func TestClosedFormRepairsTheTextbooksClassifier(t *testing.T) { // section 63.5
 		}
 		return e
 	}
-	learnt := fit(t, GEigen{Lambda: 1e-6}, train)
-	if before, after := errorOf(fit(t, Euclidean{}, train)), errorOf(learnt); before < .2 || after > .08 {
+	learned := fit(t, GEigen{Lambda: 1e-6}, train)
+	if before, after := errorOf(fit(t, Euclidean{}, train)), errorOf(learned); before < .2 || after > .08 {
 		t.Errorf("error %v before, %v after", before, after)
 	}
 	// The leading direction is the informative axis, and each eigenvalue the
 	// Rayleigh quotient of its direction.
-	top := learnt.L.RawRowView(0)
+	top := learned.L.RawRowView(0)
 	if math.Abs(top[0]) < 20*math.Abs(top[1]) || math.Abs(top[0]) < 20*math.Abs(top[2]) {
 		t.Errorf("leading direction %v", top)
 	}
@@ -63,8 +63,8 @@ func TestClosedFormRepairsTheTextbooksClassifier(t *testing.T) { // section 63.5
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, mu := range learnt.Eigenvalues {
-		v := mat.NewVecDense(3, learnt.L.RawRowView(i))
+	for i, mu := range learned.Eigenvalues {
+		v := mat.NewVecDense(3, learned.L.RawRowView(i))
 		if q := mat.Inner(v, d, v) / nd / (mat.Inner(v, s, v) / ns); math.Abs(q-mu) > 1e-5*mu {
 			t.Errorf("eigenvalue %v, Rayleigh quotient %v", mu, q)
 		}

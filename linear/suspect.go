@@ -27,7 +27,7 @@ func (t *Table) Suspects() []string {
 		case c.numbersRows():
 			out = append(out, fmt.Sprintf("column %q numbers the rows: leave it out if it is no measurement", c.Name))
 		case t.repeatsLabel(c):
-			out = append(out, fmt.Sprintf("column %q has one value of its own for each class: it is the label in other words, and a metric that is learnt with it is worth nothing without", c.Name))
+			out = append(out, fmt.Sprintf("column %q has one value of its own for each class: it is the label in other words, and a metric that is learned with it is worth nothing without", c.Name))
 		case c.Words != nil:
 			if n := len(categories(c.Words, allRows(t.rows))); n > manyWords && 2*n > t.rows {
 				out = append(out, fmt.Sprintf("column %q holds %s in %s, each of which becomes a column: leave it out if they are names", c.Name, plural.Of(n, "different word"), plural.Of(t.rows, "row")))
@@ -110,8 +110,8 @@ const (
 	smallestNormal = 0x1p-1022 // of 64 bits: below, numbers lose digits
 )
 
-// ErrRange says that columns that are not standardised are not fit to be computed with.
-var ErrRange = errors.New("standardise the columns, or scale them")
+// ErrRange says that columns that are not standardized are not fit to be computed with.
+var ErrRange = errors.New("standardize the columns, or scale them")
 
 // checkRaw refuses columns, taken as they are, whose numbers differ too little or are too
 // large. It looks at all together, as a distance does: what is small beside another column
@@ -147,8 +147,8 @@ func (e *Encoder) checkRaw(x *mat.Dense) error {
 // tooLarge says of the number in an encoded column what is wrong with it.
 func (e *Encoder) tooLarge(t *Table, row, column int, v float64) error {
 	name := e.Names()[column]
-	if !e.Standardised {
+	if !e.Standardized {
 		return fmt.Errorf("%s, column %q holds %g, which is too large to be squared in 32 bits: %w", t.place(row), name, v, ErrRange)
 	}
-	return fmt.Errorf("%s, column %q is %g deviations from the mean of the rows that the metric was learnt on: is it of the same unit?", t.place(row), name, v)
+	return fmt.Errorf("%s, column %q is %g deviations from the mean of the rows that the metric was learned on: is it of the same unit?", t.place(row), name, v)
 }

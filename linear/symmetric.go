@@ -61,7 +61,7 @@ func (e eigen) apply(r int, f func(float64) float64) *mat.SymDense {
 	}
 	var out mat.Dense
 	out.Mul(scaled, e.vectors.Slice(0, d, 0, r).T())
-	return symmetrised(&out)
+	return symmetrized(&out)
 }
 
 // whitener returns W (d, r) with W^T A W = I, r the rank of A: its columns are
@@ -78,9 +78,9 @@ func (e eigen) whitener(r int) *mat.Dense {
 	return w
 }
 
-// generalised solves A v = mu B v on the range of B. The columns of the result
+// generalized solves A v = mu B v on the range of B. The columns of the result
 // are v with v^T B v = 1, mu descending; their number is the rank of B.
-func generalised(a, b *mat.SymDense) (mu []float64, v *mat.Dense, err error) {
+func generalized(a, b *mat.SymDense) (mu []float64, v *mat.Dense, err error) {
 	eb, err := eigenOf(b)
 	if err != nil {
 		return nil, nil, err
@@ -104,7 +104,7 @@ func congruent(w *mat.Dense, a mat.Symmetric) *mat.SymDense {
 	var aw, out mat.Dense
 	aw.Mul(a, w)
 	out.Mul(w.T(), &aw)
-	return symmetrised(&out)
+	return symmetrized(&out)
 }
 
 // factorOf returns L with L^T L = M for a positive semidefinite M, rows by
@@ -157,7 +157,7 @@ func gram(l *mat.Dense) *mat.SymDense {
 	return m
 }
 
-func symmetrised(a *mat.Dense) *mat.SymDense {
+func symmetrized(a *mat.Dense) *mat.SymDense {
 	n, _ := a.Dims()
 	s := mat.NewSymDense(n, nil)
 	for i := range n {

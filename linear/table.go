@@ -23,10 +23,10 @@ type Table struct {
 	Classes []string // ascending
 	// Notes say how the file was understood where that is not plain: what was left
 	// out, and which decimal mark and encoding it has.
-	Notes    []string
-	rows     int
-	lines    []int  // of the file, by row; nil if the table is of none
-	labelled string // name of the label column
+	Notes   []string
+	rows    int
+	lines   []int  // of the file, by row; nil if the table is of none
+	labeled string // name of the label column
 }
 
 // Column is a column of numbers or of categories.
@@ -153,7 +153,7 @@ func assemble(name string, cells *table.Table, opt ReadOptions) (*Table, error) 
 			if !named && !areClasses(c.cells) {
 				return nil, fmt.Errorf("%w, and the last one, %q, holds no classes (words or whole numbers that come back): which is the label? There are %s", ErrNoLabel, c.name, strings.Join(names, ", "))
 			}
-			t.labelled = c.name
+			t.labeled = c.name
 			t.setLabels(c.cells)
 		case !slices.Contains(opt.Drop, c.name):
 			features = append(features, c)

@@ -107,12 +107,12 @@ func TestCompressedFiles(t *testing.T) {
 }
 
 func TestEncoderKnowsTrainingRowsOnly(t *testing.T) {
-	tab := read(t, "size,colour,same,label\n1,red,5,x\n3,blue,5,y\n100,green,6,x\n", ReadOptions{})
+	tab := read(t, "size,color,same,label\n1,red,5,x\n3,blue,5,y\n100,green,6,x\n", ReadOptions{})
 	e, err := FitEncoder(tab, []int{0, 1}, EncodeOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := e.Names(); !slices.Equal(got, []string{"size", "colour=blue", "colour=red", "same"}) {
+	if got := e.Names(); !slices.Equal(got, []string{"size", "color=blue", "color=red", "same"}) {
 		t.Errorf("columns %q", got)
 	}
 	if !slices.Equal(e.Constant, []string{"same"}) {

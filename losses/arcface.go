@@ -11,7 +11,7 @@ const maxCenters = 1000
 // it goes on falling; all times Scale, then cross-entropy, mean over rows.
 //
 // With several Centers a class, a class's similarity is that of its nearest
-// centre (Deng et al. 2020, sub-centre ArcFace).
+// center (Deng et al. 2020, sub-center ArcFace).
 //
 // The zero value has the authors' scale 64 and margin 28.6 degrees (half a radian)
 // on cosines, and one center a class.
@@ -28,7 +28,7 @@ type ArcFace struct {
 // Columns is Classes.
 func (*ArcFace) Columns() Columns { return Classes }
 
-// PerClass is the number of centres.
+// PerClass is the number of centers.
 func (l *ArcFace) PerClass() int { return centersOf(l.Centers) }
 
 // centersOf is the number of centers a class, 1 for what Eval refuses.
@@ -118,14 +118,14 @@ func (l *ArcFace) widened(s float64) (y, slope float64) {
 
 func arcFaceEntry(o Options) entry {
 	return entry{
-		meaning: "classification with a margin on the angle to the own class; several centres are possible",
+		meaning: "classification with a margin on the angle to the own class; several centers are possible",
 		source:  "Deng et al. 2019, Eq. 3; Deng et al. 2020",
 		columns: Classes,
 		view:    AsSimilarity(o.Metric, o.Scale),
 		settings: []setting{
 			positive("scale", "multiplies s = 1 - D^2/D0^2", 64),
 			between("margin", "degrees added to the angle to the own class", 28.6, 0, 180, false, true),
-			whole("centers", "centres a class", 1, 1, maxCenters),
+			whole("centers", "centers a class", 1, 1, maxCenters),
 		},
 		build: func(v values) (Loss, error) {
 			return &ArcFace{Scale: v.real("scale"), MarginDegrees: v.real("margin"), Centers: v.int("centers")}, nil

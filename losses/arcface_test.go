@@ -11,8 +11,8 @@ func goldenArcFace(t *testing.T, c *golden.Case) {
 	onClassesGolden(t, c, &ArcFace{Scale: c.Params.Float("scale", 0), MarginDegrees: c.Params.Float("margin_degrees", 0)}, dot, "W", true)
 }
 
-// With several centres only the nearest of each class counts.
-func TestArcFaceTakesTheNearestCentre(t *testing.T) {
+// With several centers only the nearest of each class counts.
+func TestArcFaceTakesTheNearestCenter(t *testing.T) {
 	all := &Matrix{Rows: 1, Cols: 4, V: []float64{0.1, 0.6, -0.4, 0.5}, RowLabels: []int{0}, ColLabels: []int{0, 0, 1, 1}, Similarity: true}
 	nearest := &Matrix{Rows: 1, Cols: 2, V: []float64{0.6, 0.5}, RowLabels: []int{0}, ColLabels: []int{0, 1}, Similarity: true}
 	got, want := make([]float64, 4), make([]float64, 2)

@@ -26,7 +26,7 @@ func BenchmarkLosses(b *testing.B) {
 	}
 }
 
-// SoftTriple with two centres a class on 180 rows and 11,318 classes.
+// SoftTriple with two centers a class on 180 rows and 11,318 classes.
 func BenchmarkSoftTripleTwoCenters(b *testing.B) {
 	l, err := New("soft-triple", Options{Metric: metric.Metric{Kind: metric.BRM, P: 2}, Params: map[string]string{"centers": "2"}})
 	if err != nil {

@@ -1,7 +1,7 @@
 package losses
 
-// Center draws each row to its class's centre (Wen et al. 2016, Eq. 2): the mean
-// over rows of D(a, own centre). Alone it is least when everything collapses;
+// Center draws each row to its class's center (Wen et al. 2016, Eq. 2): the mean
+// over rows of D(a, own center). Alone it is least when everything collapses;
 // it goes beside a loss that separates. With q = D^2/D0^2 in place of D it is
 // the paper's half squared distance of unit vectors.
 type Center struct {
@@ -45,7 +45,7 @@ func IsCenter(l Loss) bool {
 
 func centerEntry(o Options) entry {
 	return entry{
-		meaning: "each row to its class's centre; goes beside a loss that separates",
+		meaning: "each row to its class's center; goes beside a loss that separates",
 		source:  "Wen et al. 2016, Eq. 2",
 		columns: Classes,
 		view:    AsSquared(o.Metric, o.Scale),

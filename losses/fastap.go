@@ -13,7 +13,7 @@ const maxSoftBins = 1e4
 //	1 - 1/N+ sum over bins b of h+_b H+_b / H_b
 //
 // mean over rows with positives. A distance counts to the two nearest of the
-// Bins+1 bin centres from 0 to Max, in proportion; beyond Max to the last.
+// Bins+1 bin centers from 0 to Max, in proportion; beyond Max to the last.
 //
 // The zero value has the authors' 10 bins up to a Max of 2 on distances of
 // 1 - cosine, which is 4 on squared distances of unit vectors.
@@ -71,14 +71,14 @@ func (l *FastAP) eval(m *Matrix, grad []float64) (Result, error) {
 	return r.mean(grad), nil
 }
 
-// bin returns the bin centre at or below a distance, the share of the next one
-// and its derivative, which is 0 on a centre.
+// bin returns the bin center at or below a distance, the share of the next one
+// and its derivative, which is 0 on a center.
 func (l *FastAP) bin(d float64) (b int, share, slope float64) {
 	return softBin(d/l.Max*float64(l.Bins), l.Bins, float64(l.Bins)/l.Max)
 }
 
-// softBin splits a position among bins between the centre at or below it and
-// the next. Positions outside count to the first or the last centre.
+// softBin splits a position among bins between the center at or below it and
+// the next. Positions outside count to the first or the last center.
 func softBin(x float64, last int, density float64) (b int, share, slope float64) {
 	switch {
 	case x <= 0:

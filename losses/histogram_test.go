@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Similarities on bin centres: positives .5 and 0, negatives 0 and -.5. A
+// Similarities on bin centers: positives .5 and 0, negatives 0 and -.5. A
 // negative is at least as similar as a positive in one of the four pairings, (0, 0).
 func TestHistogramCountsWrongOrders(t *testing.T) {
 	labels := []int{0, 0, 1, 1}
@@ -25,7 +25,7 @@ func TestHistogramCountsWrongOrders(t *testing.T) {
 	if r.Value != 0.25 || r.Total != 12 {
 		t.Errorf("%+v, want 0.25 of 12 pairs", r)
 	}
-	// Positives raised by .25: both now lie between centres, half on each side,
+	// Positives raised by .25: both now lie between centers, half on each side,
 	// .5..1 and 0..0.5. The negatives at 0 are level with half of one of the two.
 	for _, k := range []int{1, 4, 11, 14} {
 		v[k] += 0.25

@@ -24,7 +24,7 @@ type Columns uint8
 const (
 	// Batch means the batch itself: the matrix is Rows x Rows.
 	Batch Columns = iota
-	// Classes means one or more parameter rows a class (proxies, centres).
+	// Classes means one or more parameter rows a class (proxies, centers).
 	Classes
 	// OwnClass is for terms on class rows alone: each is compared with the K of its
 	// own class. The matrix is C*K x K, row c*K + i that of row i of class c, column j
@@ -71,7 +71,7 @@ const (
 )
 
 // Param is a number or an array that a loss owns besides its class rows: a
-// learnt boundary, or a statistic that it keeps from batch to batch. A
+// learned boundary, or a statistic that it keeps from batch to batch. A
 // checkpoint holds both.
 type Param struct {
 	Name  string
@@ -79,7 +79,7 @@ type Param struct {
 	// Value is the loss's own memory: writing to it changes the loss.
 	Value []float64
 	// Grad is overwritten by every Eval. It is nil for a statistic, which no
-	// optimiser moves.
+	// optimizer moves.
 	Grad []float64
 }
 
@@ -128,7 +128,7 @@ func ClassTerm(l Loss) Loss {
 }
 
 // FixedClasses returns the class rows, (classes, dim) row-major, of a loss
-// whose class rows are not learnt. It returns nil for other losses.
+// whose class rows are not learned. It returns nil for other losses.
 func FixedClasses(l Loss, classes, dim int, seed uint64) ([]float64, error) {
 	if v, ok := l.(*viewed); ok {
 		return FixedClasses(v.loss, classes, dim, seed)

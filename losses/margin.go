@@ -33,7 +33,7 @@ type Margin struct {
 // Columns is Batch.
 func (*Margin) Columns() Columns { return Batch }
 
-// Parameters returns the boundary, if it is learnt.
+// Parameters returns the boundary, if it is learned.
 func (l *Margin) Parameters() []Param {
 	if !l.Learn {
 		return nil
@@ -139,14 +139,14 @@ func (l *Margin) penalty(divisor float64) float64 {
 func marginEntry(o Options) entry {
 	y := onSphere(o)
 	return entry{
-		meaning: "positive pairs inside a boundary, negative pairs outside; the boundary can be learnt",
+		meaning: "positive pairs inside a boundary, negative pairs outside; the boundary can be learned",
 		source:  "Wu et al. 2017, Eq. 4-6",
 		view:    y.view,
 		settings: []setting{
 			y.gap("margin", "clear room on both sides of the boundary", 0.2),
 			y.level("beta", "the boundary, or where it starts", 1.2),
-			oneOf("learn", "one boundary learnt, one for each class, or fixed", "one", "class", "none"),
-			between("nu", "what learnt boundaries cost", 0, 0, math.Inf(1), false, true),
+			oneOf("learn", "one boundary learned, one for each class, or fixed", "one", "class", "none"),
+			between("nu", "what learned boundaries cost", 0, 0, math.Inf(1), false, true),
 		},
 		build: func(v values) (Loss, error) {
 			l := &Margin{Margin: v.real("margin"), Learn: v.word("learn") != "none", Nu: v.real("nu")}

@@ -22,7 +22,7 @@ func goldenMargin(t *testing.T, c *golden.Case) {
 	}
 }
 
-// A checkpoint or an optimiser that writes to the parameter moves the loss, and
+// A checkpoint or an optimizer that writes to the parameter moves the loss, and
 // its gradient is that of the value, through a view too.
 func TestMarginBoundaryIsAParameter(t *testing.T) {
 	for _, learn := range []string{"one", "class"} {

@@ -1,6 +1,6 @@
 package losses
 
-// NCA is neighbourhood component analysis in a batch (Goldberger et al. 2004,
+// NCA is neighborhood component analysis in a batch (Goldberger et al. 2004,
 // Eq. 8): per row with positives
 //
 //	-log( sum over p of exp(-Scale*D(a,p)) / sum over all other rows j of exp(-Scale*D(a,j)) )
@@ -72,7 +72,7 @@ func gather(out, v []float64, columns []int, scale float64) []float64 {
 
 func ncaEntry(o Options) entry {
 	return entry{
-		meaning:  "probability that a soft nearest neighbour has the right class",
+		meaning:  "probability that a soft nearest neighbor has the right class",
 		source:   "Goldberger et al. 2004, Eq. 8",
 		view:     AsSquared(o.Metric, o.Scale),
 		shifts:   true,

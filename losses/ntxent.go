@@ -1,6 +1,6 @@
 package losses
 
-// NTXent is the normalised temperature-scaled cross-entropy, also InfoNCE (Chen
+// NTXent is the normalized temperature-scaled cross-entropy, also InfoNCE (Chen
 // et al. 2020, Eq. 1; van den Oord et al. 2018): per ordered positive pair
 //
 //	-log( e^{s(a,p)/T} / (e^{s(a,p)/T} + sum over q of e^{s(a,q)/T}) )

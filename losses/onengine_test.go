@@ -22,7 +22,7 @@ func TestLossesThatAnEngineEvaluates(t *testing.T) {
 		}
 		l := mustNew(t, "arcface", Options{Metric: m, Classes: 5, Dim: 8, Params: map[string]string{"centers": "2"}})
 		if e, _ := engineForm(l, m.Similarity()); e != nil {
-			t.Errorf("arcface with 2 centres on %v: an engine knows one row a class", m)
+			t.Errorf("arcface with 2 centers on %v: an engine knows one row a class", m)
 		}
 	}
 	// A loss that refuses a matrix goes on doing so on the host.

@@ -27,7 +27,7 @@ type OpOptions struct {
 	Memory MemoryOptions
 	// Terms are added to the loss.
 	Terms []Term
-	// Raw holds the embeddings (B, h) before normalisation, for terms on rows;
+	// Raw holds the embeddings (B, h) before normalization, for terms on rows;
 	// Weights are those of the model's last layer, for terms on weights. Either
 	// may be nil where no term asks for it.
 	Raw, Weights *layers.Node
@@ -93,7 +93,7 @@ func (n *Node) SetLabels(labels []int) error {
 }
 
 // Op puts a loss into g on the embeddings e (B, h), with everything that it
-// owns: class rows, learnt numbers, statistics and the memory become parameters
+// owns: class rows, learned numbers, statistics and the memory become parameters
 // of the graph, whose names begin with ParamPrefix.
 func Op(g *layers.Graph, loss Loss, e *layers.Node, o OpOptions) (*Node, error) {
 	if err := g.Err(); err != nil {
@@ -163,7 +163,7 @@ func (n *Node) add(g *layers.Graph, h hosted, rowsParam string, e *layers.Node, 
 	return out, g.Err()
 }
 
-// classRows adds the rows that a loss compares a batch with, learnt or fixed,
+// classRows adds the rows that a loss compares a batch with, learned or fixed,
 // and says which class each belongs to.
 func classRows(g *layers.Graph, loss Loss, name string, dim int, o OpOptions) (*layers.Node, []int, error) {
 	if o.Classes < 1 || o.Classes > maxClasses {

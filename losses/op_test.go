@@ -92,7 +92,7 @@ func drawRows(rng *rand.Rand, n int) []float32 {
 var opLabels = []int{0, 0, 1, 1, 2, 2, 3, 3}
 
 // Every parameter of every loss gets a gradient through the real graph that is
-// not 0, so that one step of any optimiser changes it.
+// not 0, so that one step of any optimizer changes it.
 func TestEveryParameterOfEveryLossMovesInOneStep(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for _, m := range []metric.Metric{{Kind: metric.BRM, P: 2}, {Kind: metric.Cosine}, {Kind: metric.Euclidean}, {Kind: metric.Dot}, {Kind: metric.Poincare, Curvature: 0.1, Clip: 2.3}} {

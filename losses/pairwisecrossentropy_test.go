@@ -53,12 +53,12 @@ func goldenHyperbolic(t *testing.T, c *golden.Case) {
 }
 
 // ballPoints are the points of the ball that the metric maps rows to: along the
-// row, as far from the centre as the metric says, 2 artanh(sqrt(c)|z|)/sqrt(c).
+// row, as far from the center as the metric says, 2 artanh(sqrt(c)|z|)/sqrt(c).
 func ballPoints(m metric.Metric, x rowsOf) []float64 {
 	k := math.Sqrt(m.Curvature)
-	z, centre := x.normalized(), make([]float64, x.h)
+	z, center := x.normalized(), make([]float64, x.h)
 	for i := range z.n {
-		radius := math.Tanh(k*m.Value64(x.row(i), centre)/2) / k
+		radius := math.Tanh(k*m.Value64(x.row(i), center)/2) / k
 		for d := range z.h {
 			z.row(i)[d] *= radius
 		}

@@ -3,7 +3,7 @@ package losses
 import "fmt"
 
 // RowTerm is a term on the embeddings themselves, as they are before any
-// normalisation: what a matrix of metric values cannot say, such as their
+// normalization: what a matrix of metric values cannot say, such as their
 // lengths.
 type RowTerm interface {
 	// EvalRows returns the term of x, (rows, dim) row-major, and overwrites grad,

@@ -95,6 +95,6 @@ func TestSECGoesOnFromItsStatistic(t *testing.T) {
 		t.Errorf("gradient %v of a row of length 0, want 0", g[2:])
 	}
 	if Parameters(s)[0].Grad != nil {
-		t.Error("an optimiser must not move the average")
+		t.Error("an optimizer must not move the average")
 	}
 }

@@ -6,19 +6,19 @@ import (
 	"reflect"
 )
 
-// SoftTriple has several centres a class (Qian et al. 2019, Eq. 6 to 8). With s
+// SoftTriple has several centers a class (Qian et al. 2019, Eq. 6 to 8). With s
 // the similarities to them, a class's similarity is
 //
-//	S_c = sum over its centres k of softmax_k(s_ck/Gamma) s_ck
+//	S_c = sum over its centers k of softmax_k(s_ck/Gamma) s_ck
 //
 // and the loss is the mean over rows of the cross-entropy of Lambda*S_c, where
-// the own class is first lowered by Margin. Column c*Centers + k is centre k of
+// the own class is first lowered by Margin. Column c*Centers + k is center k of
 // class c.
 //
-// Its class term draws the centres of a class together, so that superfluous
+// Its class term draws the centers of a class together, so that superfluous
 // ones merge (Eq. 9):
 //
-//	Tau/(C*K*(K-1)) sum over classes, and their pairs of centres, of sqrt(2 + Epsilon - 2 s)
+//	Tau/(C*K*(K-1)) sum over classes, and their pairs of centers, of sqrt(2 + Epsilon - 2 s)
 //
 // The zero value has the authors' Lambda 20, Gamma 0.1, Margin 0.01, Centers 10,
 // Tau 0.2 and Epsilon 1e-5, on cosines.
@@ -26,7 +26,7 @@ type SoftTriple struct {
 	Lambda, Gamma, Margin float64
 	Centers               int // a class; 0 means 1
 	Tau                   float64
-	// Epsilon keeps the root's slope finite where two centres meet; the authors
+	// Epsilon keeps the root's slope finite where two centers meet; the authors
 	// have 1e-5.
 	Epsilon float64
 
@@ -38,7 +38,7 @@ type SoftTriple struct {
 // Columns is Classes.
 func (*SoftTriple) Columns() Columns { return Classes }
 
-// PerClass is the number of centres.
+// PerClass is the number of centers.
 func (l *SoftTriple) PerClass() int { return centersOf(l.own().Centers) }
 
 // own is l, or the paper's loss where no field is set.
@@ -49,7 +49,7 @@ func (l *SoftTriple) own() *SoftTriple {
 	return l // of which Eval says what is wrong
 }
 
-// ClassTerm returns the term on the centres, nil if it has no weight.
+// ClassTerm returns the term on the centers, nil if it has no weight.
 func (l *SoftTriple) ClassTerm() Loss {
 	own := l.own()
 	if own.Tau == 0 || centersOf(own.Centers) < 2 {
@@ -132,7 +132,7 @@ func (l *SoftTriple) class(v, weight []float64, scale float64) float64 {
 	for j, x := range v {
 		s := scale * x
 		e := 1.0
-		if s != top { // one of two centres a class saves its exponential
+		if s != top { // one of two centers a class saves its exponential
 			e = math.Exp((s - top) * sharp)
 		}
 		weight[j] = e
@@ -147,27 +147,27 @@ func (l *SoftTriple) class(v, weight []float64, scale float64) float64 {
 	return mean
 }
 
-// centerSpread is SoftTriple's term on its centres.
+// centerSpread is SoftTriple's term on its centers.
 type centerSpread struct{ of *SoftTriple }
 
 // Columns is OwnClass.
 func (*centerSpread) Columns() Columns { return OwnClass }
 
-// Eval implements Loss. Its terms are pairs of centres of one class.
+// Eval implements Loss. Its terms are pairs of centers of one class.
 func (l *centerSpread) Eval(m *Matrix, grad []float64) (Result, error) {
-	if err := m.checkOwnClass("soft-triple's centres", grad); err != nil {
+	if err := m.checkOwnClass("soft-triple's centers", grad); err != nil {
 		return Result{}, err
 	}
 	var f fields
 	if l.of.termFields(&f); f.wrong != nil {
 		return Result{}, f.wrong.error("soft-triple", reflect.Value{})
 	}
-	if err := m.checkSimilarity("soft-triple's centres"); err != nil {
+	if err := m.checkSimilarity("soft-triple's centers"); err != nil {
 		return Result{}, err
 	}
 	k := l.of.Centers
 	if m.Cols != k {
-		return Result{}, fmt.Errorf("losses: soft-triple's centres: %d a class, not %d", m.Cols, k)
+		return Result{}, fmt.Errorf("losses: soft-triple's centers: %d a class, not %d", m.Cols, k)
 	}
 	zero(grad)
 	var r Result
@@ -191,16 +191,16 @@ func (l *centerSpread) Eval(m *Matrix, grad []float64) (Result, error) {
 
 func softTripleEntry(o Options) entry {
 	return entry{
-		meaning: "classification by several centres a class, softly assigned",
+		meaning: "classification by several centers a class, softly assigned",
 		source:  "Qian et al. 2019, Eq. 6-9",
 		columns: Classes,
 		view:    AsSimilarity(o.Metric, o.Scale),
 		settings: []setting{
 			positive("lambda", "multiplies class similarities", 20),
-			positive("gamma", "temperature of the assignment to centres", 0.1),
+			positive("gamma", "temperature of the assignment to centers", 0.1),
 			between("margin", "taken from the own class's similarity", 0.01, 0, 2, false, true),
-			whole("centers", "centres a class", 10, 1, maxCenters),
-			between("tau", "weight of the term that merges centres", 0.2, 0, math.Inf(1), false, true),
+			whole("centers", "centers a class", 10, 1, maxCenters),
+			between("tau", "weight of the term that merges centers", 0.2, 0, math.Inf(1), false, true),
 		},
 		build: func(v values) (Loss, error) {
 			return &SoftTriple{

@@ -28,7 +28,7 @@ func goldenSoftTriple(t *testing.T, c *golden.Case) {
 			dw.x[k] += g
 		}
 	} else if l.Tau != 0 {
-		t.Fatal("no term on the centres")
+		t.Fatal("no term on the centers")
 	}
 	check64(t, c, r, dx)
 	golden.Close64(t, "grad_fc", dw.transposed().x, c.Outputs["grad_fc"], c.Tolerance)
@@ -63,9 +63,9 @@ func onOwnClass(t *testing.T, term Loss, m metric.Metric, rows rowsOf, per int, 
 	return r
 }
 
-// The term on the centres needs the values within classes alone, but is what Eq. 9
-// says of the square matrix of all centres, whatever the metric.
-func TestSoftTripleCentresAreThoseOfTheSquareMatrix(t *testing.T) {
+// The term on the centers needs the values within classes alone, but is what Eq. 9
+// says of the square matrix of all centers, whatever the metric.
+func TestSoftTripleCentersAreThoseOfTheSquareMatrix(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 4))
 	const epsilon, tau = 1e-5, 0.5
 	for _, m := range testMetrics() {
@@ -79,7 +79,7 @@ func TestSoftTripleCentresAreThoseOfTheSquareMatrix(t *testing.T) {
 			}
 			w = w.normalized()
 			if classes > 1 {
-				copy(w.row(1), w.row(0)) // two centres that have met
+				copy(w.row(1), w.row(0)) // two centers that have met
 			}
 			want, terms := 0.0, 0
 			dwant := w.like()
@@ -111,7 +111,7 @@ func TestSoftTripleCentresAreThoseOfTheSquareMatrix(t *testing.T) {
 	}
 }
 
-func TestGradientOfSoftTripleCentresIsThatOfTheValue(t *testing.T) {
+func TestGradientOfSoftTripleCentersIsThatOfTheValue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, m := range testMetrics() {
 		const classes, k, h = 3, 3, 4
@@ -137,7 +137,7 @@ func TestGradientOfSoftTripleCentresIsThatOfTheValue(t *testing.T) {
 	}
 }
 
-func TestSoftTripleCentresRefuseAnotherMatrix(t *testing.T) {
+func TestSoftTripleCentersRefuseAnotherMatrix(t *testing.T) {
 	term := ClassTerm(&SoftTriple{Centers: 2, Tau: 1})
 	for _, c := range []struct {
 		m    Matrix
@@ -158,12 +158,12 @@ func TestSoftTripleCentresRefuseAnotherMatrix(t *testing.T) {
 	}
 }
 
-// Behind a view the term on the centres sees the view of their distances too.
-func TestSoftTripleCentresBehindAView(t *testing.T) {
+// Behind a view the term on the centers sees the view of their distances too.
+func TestSoftTripleCentersBehindAView(t *testing.T) {
 	l := mustNew(t, "soft-triple", Options{Metric: euclidean, Params: map[string]string{"centers": "2"}})
 	term := ClassTerm(l)
 	if term == nil || PerClass(l) != 2 {
-		t.Fatalf("term %v, %d centres", term, PerClass(l))
+		t.Fatalf("term %v, %d centers", term, PerClass(l))
 	}
 	// Unit vectors .6 apart: sqrt(2 - 2 s) is .6 again; weight .2/(1*2*1).
 	m := &Matrix{Rows: 2, Cols: 2, V: []float64{0, 0.6, 0.6, 0}, RowLabels: []int{0, 0}}

@@ -11,9 +11,9 @@ import (
 	"github.com/vernier-ml/vernier/metric"
 )
 
-// In a graph SoftTriple is its classification and the term on its centres, Eq. 9,
-// and a heavy term draws centres of one class closer together than those of two.
-func TestSoftTripleInAGraphDrawsCentresOfAClassTogether(t *testing.T) {
+// In a graph SoftTriple is its classification and the term on its centers, Eq. 9,
+// and a heavy term draws centers of one class closer together than those of two.
+func TestSoftTripleInAGraphDrawsCentersOfAClassTogether(t *testing.T) {
 	for _, m := range []metric.Metric{{Kind: metric.Cosine}, {Kind: metric.BRM, P: 2}, {Kind: metric.Euclidean}, {Kind: metric.Poincare, Curvature: 0.1, Clip: 2.3}} {
 		const k, tau = 3, 0.4
 		x := drawRows(rand.New(rand.NewPCG(2, 6)), opRows)
@@ -30,9 +30,9 @@ func TestSoftTripleInAGraphDrawsCentresOfAClassTogether(t *testing.T) {
 		r, _ := build(eng, "0.4")
 		with, _ := r.run(t, x, opLabels, nil)
 
-		centres := r.ps.Get(losses.ClassRowsParam)
+		centers := r.ps.Get(losses.ClassRowsParam)
 		apart := func(within bool) (sum float64) {
-			w := read(t, eng, centres.Value)
+			w := read(t, eng, centers.Value)
 			for a := range opClasses * k {
 				for b := range a {
 					if (a/k == b/k) == within {
@@ -50,21 +50,21 @@ func TestSoftTripleInAGraphDrawsCentresOfAClassTogether(t *testing.T) {
 
 		heavy, _ := build(eng, "1000")
 		heavy.run(t, x, opLabels, nil)
-		centres = heavy.ps.Get(losses.ClassRowsParam)
+		centers = heavy.ps.Get(losses.ClassRowsParam)
 		for range 20 {
 			heavy.run(t, x, opLabels, nil)
-			if err := eng.SGD([]engine.Slot{{Param: centres.Value, Grad: heavy.g.ParamGrad(centres), Rate: 1e-3}}, engine.SGDSpec{}); err != nil {
+			if err := eng.SGD([]engine.Slot{{Param: centers.Value, Grad: heavy.g.ParamGrad(centers), Rate: 1e-3}}, engine.SGDSpec{}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if w, b := apart(true)/within, apart(false)/between; w > 0.9*b {
-			t.Errorf("%v: centres of one class are %.2f times as far apart as before, those of two %.2f times", m, w, b)
+			t.Errorf("%v: centers of one class are %.2f times as far apart as before, those of two %.2f times", m, w, b)
 		}
 	}
 }
 
 // Stanford Online Products has 11,318 classes to train on. The square matrix of two
-// centres of each would take 2 GB several times over.
+// centers of each would take 2 GB several times over.
 func TestSoftTripleOnThousandsOfClassesTakesLittleMemory(t *testing.T) {
 	const classes, dim, most = 11318, 512, 200e6
 	m := metric.Metric{Kind: metric.Cosine}

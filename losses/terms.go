@@ -118,7 +118,7 @@ func terms() []termEntry {
 			build:    func(v values) RowTerm { return &SEC{L2: v.real("weight"), asSet: true} },
 		},
 		{
-			name: "zero-mean", meaning: "mean embedding of a batch at the origin", source: "centring",
+			name: "zero-mean", meaning: "mean embedding of a batch at the origin", source: "centering",
 			settings: []setting{weight},
 			build:    func(v values) RowTerm { return ZeroMean{Weight: v.real("weight"), asSet: true} },
 		},
@@ -161,7 +161,7 @@ func (n *Node) term(g *layers.Graph, t Term, e *layers.Node, o OpOptions) (*laye
 		h := hosted{name: name, prefix: prefix, loss: t.Loss, weight: t.Weight, matrix: new(Matrix), result: new(Result)}
 		return n.add(g, h, TermRowsParam(t.Name), e, o)
 	}
-	x, what := o.Raw, "the embeddings before normalisation"
+	x, what := o.Raw, "the embeddings before normalization"
 	if t.OnWeights() {
 		x, what = o.Weights, "the weights of a linear layer at the model's end, which this model does not have"
 	}

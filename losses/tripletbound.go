@@ -12,7 +12,7 @@ import (
 //
 //	D(a, c_own) - 1/(3(C-1)) sum over other centroids c of D(a,c)
 //
-// mean over rows. The centroids, which FixedClasses makes, are not learnt.
+// mean over rows. The centroids, which FixedClasses makes, are not learned.
 type TripletBound struct {
 	// OneHot makes the centroid of class c the c-th unit vector, which needs as
 	// many dimensions as classes. Otherwise centroids are spread over the
@@ -75,8 +75,8 @@ func (l *TripletBound) FixedClasses(classes, dim int, seed uint64) ([]float64, e
 }
 
 // spreadOverSphere clusters random points on the unit sphere by spherical
-// k-means and returns the centres. Points are as many as keep the work small:
-// at most 20 a centre.
+// k-means and returns the centers. Points are as many as keep the work small:
+// at most 20 a center.
 func spreadOverSphere(k, dim int, seed uint64) []float64 {
 	const rounds, work = 10, 4e9
 	perCenter := int(math.Max(1, math.Min(20, work/(rounds*float64(k)*float64(k)*float64(dim)))))

@@ -45,9 +45,9 @@ const (
 	SignalToNoise
 	// Poincare is the distance in the Poincare ball of curvature -c, into which
 	// embeddings u are mapped by z = tanh(sqrt(c)|u|) u/(sqrt(c)|u|), after a
-	// clip to length Clip, and kept within (1-1e-3)/sqrt(c) of the centre
+	// clip to length Clip, and kept within (1-1e-3)/sqrt(c) of the center
 	// (Khrulkov et al. 2020; Ermolov et al. 2022). An embedding u is 2|u| away
-	// from the centre.
+	// from the center.
 	Poincare
 	// Lorentz is the distance on the hyperboloid of curvature -c, on which
 	// embeddings are laid by the exponential map at its apex (Nickel and Kiela

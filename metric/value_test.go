@@ -204,7 +204,7 @@ func TestFloat32AndFloat64ValuesAgree(t *testing.T) {
 	}
 }
 
-func TestCosineOfAZeroVectorIsZero(t *testing.T) {
+func TestCosineOfAZeroVectorizZero(t *testing.T) {
 	m := Metric{Kind: Cosine}
 	if v := m.Value([]float32{0, 0}, []float32{1, 2}); v != 0 {
 		t.Errorf("value %v", v)

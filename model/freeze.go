@@ -12,16 +12,16 @@ import (
 // Freeze says what training leaves as it is.
 type Freeze struct {
 	// BNStats keeps the running statistics of the backbone's batch
-	// normalisations: they normalise by them as in evaluation.
+	// normalizations: they normalize by them as in evaluation.
 	BNStats bool `json:"bn_stats"`
-	// BNAffine keeps gamma and beta of the backbone's batch normalisations.
+	// BNAffine keeps gamma and beta of the backbone's batch normalizations.
 	BNAffine bool `json:"bn_affine"`
 	// To is a block of the backbone: it and all before it are kept, parameters
 	// and running statistics. A group of blocks stands for its last.
 	To string `json:"to,omitempty"`
 	// Params are patterns of names of parameters that are kept, those of
 	// path.Match: "patch_embed.*", "layer[12].*", "*.bias". A batch
-	// normalisation whose running statistics match keeps them too.
+	// normalization whose running statistics match keeps them too.
 	Params []string `json:"params,omitempty"`
 }
 
@@ -58,7 +58,7 @@ func (m *Model) Freeze(f Freeze, headOnly bool) error {
 		}
 	}
 	if (f.BNStats || f.BNAffine) && !m.hasBatchNorm() {
-		return errors.New("batch normalisation is to be frozen, but the backbone has none")
+		return errors.New("batch normalization is to be frozen, but the backbone has none")
 	}
 	frozen, err := m.upTo(f.To)
 	if err != nil {
@@ -83,7 +83,7 @@ func (f Freeze) any(ps *layers.Params) bool {
 	return false
 }
 
-// isBatchNorm reports whether p is gamma or beta of a batch normalisation of the
+// isBatchNorm reports whether p is gamma or beta of a batch normalization of the
 // backbone: one beside running statistics.
 func (m *Model) isBatchNorm(p *layers.Param) bool {
 	if p.Role != layers.NormGain && p.Role != layers.NormBias || p.Group == layers.Head {
@@ -106,7 +106,7 @@ func normOf(name string) string {
 	return name[:len(name)-len(path.Ext(name))]
 }
 
-// batchStats reports whether a batch normalisation of the backbone uses the batch's
+// batchStats reports whether a batch normalization of the backbone uses the batch's
 // statistics in training.
 func (m *Model) batchStats(norm string) bool { return !m.freeze.BNStats && m.ownStats(norm) }
 
@@ -116,7 +116,7 @@ func (m *Model) ownStats(norm string) bool {
 	return !m.frozen[stats] && !m.freeze.matches(stats)
 }
 
-// BatchStats names the batch normalisations before the embedding that use the
+// BatchStats names the batch normalizations before the embedding that use the
 // statistics of the batch in training. That of coordinates is not among them.
 func (m *Model) BatchStats() []string {
 	var names []string

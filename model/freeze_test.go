@@ -128,7 +128,7 @@ func TestFreezingWhatIsNotThereIsAnError(t *testing.T) {
 	}
 	vit := newModel(t, features(t, "vits16", 32), 1)
 	if err := vit.Freeze(model.Freeze{BNStats: true}, false); err == nil {
-		t.Error("batch normalisation of a transformer is frozen")
+		t.Error("batch normalization of a transformer is frozen")
 	}
 	if err := vit.Freeze(model.Freeze{Params: []string{"patch_embed.*"}}, false); err != nil {
 		t.Error(err)

@@ -10,7 +10,7 @@ import (
 // embedding.bias as in Proxy-Anchor's files, embedding.norm.* before them.
 const headPrefix = "embedding."
 
-// The batch normalisation of the head has the constants of PyTorch.
+// The batch normalization of the head has the constants of PyTorch.
 const (
 	headEps      = 1e-5
 	headMomentum = 0.1

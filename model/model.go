@@ -56,7 +56,7 @@ func New(eng engine.Engine, spec Spec, seed uint64) (*Model, error) {
 }
 
 // Forward adds the network on images, of InputShape, to g and returns the
-// embeddings (B, h), ready for the metric. training lets batch normalisations
+// embeddings (B, h), ready for the metric. training lets batch normalizations
 // use the statistics of the batch, except those that Freeze named, and geometry
 // flow layers mix its images.
 func (m *Model) Forward(g *layers.Graph, images *layers.Node, training bool) *layers.Node {

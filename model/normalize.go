@@ -8,8 +8,8 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
-// The normalisation of coordinates is part of the head, so that its statistics
-// are saved with it. It has the constants of PyTorch's batch normalisation.
+// The normalization of coordinates is part of the head, so that its statistics
+// are saved with it. It has the constants of PyTorch's batch normalization.
 const (
 	coordinates   = headPrefix + "coordinates"
 	coordEps      = 1e-5
@@ -17,7 +17,7 @@ const (
 )
 
 // Normalize adds what the specification does to embeddings x (B, h) between head
-// and metric. training lets the normalisation of coordinates use the statistics
+// and metric. training lets the normalization of coordinates use the statistics
 // of the batch, unless Freeze named it.
 func (m *Model) Normalize(g *layers.Graph, x *layers.Node, training bool) *layers.Node {
 	switch m.Spec.Normalization {
@@ -30,8 +30,8 @@ func (m *Model) Normalize(g *layers.Graph, x *layers.Node, training bool) *layer
 }
 
 // NormalizeProxies adds the same to a loss's class rows. Under NormCoordinates
-// these lie where normalised embeddings do, at a scale of 1 for a row's length:
-// among raw embeddings, normalised with the statistics of the moment, they would
+// these lie where normalized embeddings do, at a scale of 1 for a row's length:
+// among raw embeddings, normalized with the statistics of the moment, they would
 // move whenever the statistics do.
 func (m *Model) NormalizeProxies(g *layers.Graph, x *layers.Node) *layers.Node {
 	const name = "loss.proxies.norm"
@@ -52,7 +52,7 @@ func (s Spec) rows(g *layers.Graph, name string, x *layers.Node) *layers.Node {
 	return g.RowNorm(name, x, engine.RowNormSpec{Scale: float32(s.RowLength()), Eps: 1e-12})
 }
 
-// deviation is that of every coordinate after the normalisation of coordinates.
+// deviation is that of every coordinate after the normalization of coordinates.
 func (s Spec) deviation() float64 {
 	return s.RowLength() / math.Sqrt(float64(s.Dim))
 }
@@ -71,8 +71,8 @@ func (m *Model) coordinates(g *layers.Graph, name string, x *layers.Node, frozen
 }
 
 // Denormalize takes embeddings, rows of h numbers, in place to where class rows
-// have to be for NormalizeProxies to map them there. Rows of normalised models
-// get length 1 or about that, so that a step of an optimiser turns them equally
+// have to be for NormalizeProxies to map them there. Rows of normalized models
+// get length 1 or about that, so that a step of an optimizer turns them equally
 // far under every metric.
 func (m *Model) Denormalize(rows []float32) error {
 	switch m.Spec.Normalization {
@@ -88,7 +88,7 @@ func (m *Model) Denormalize(rows []float32) error {
 	return nil
 }
 
-// statistics are the running mean of each raw coordinate, and what a normalised
+// statistics are the running mean of each raw coordinate, and what a normalized
 // one is multiplied by to get back to it.
 func (m *Model) statistics() (mean, std []float64, err error) {
 	h, d := m.Spec.Dim, m.Spec.deviation()
@@ -111,7 +111,7 @@ func (m *Model) statistics() (mean, std []float64, err error) {
 	return mean, std, nil
 }
 
-// StartCoordinates sets the running statistics of the normalisation of coordinates
+// StartCoordinates sets the running statistics of the normalization of coordinates
 // from embeddings of the training images, and takes these in place to what they
 // are under the new ones. Without it the statistics of a new model, 0 and 1, say
 // nothing of where its embeddings lie, nor where class rows should start.

@@ -10,7 +10,7 @@ import (
 	"github.com/vernier-ml/vernier/model"
 )
 
-// trained runs a network with coordinates normalised by the batch a few times
+// trained runs a network with coordinates normalized by the batch a few times
 // over the same images, and returns the embeddings of the last.
 func trained(t *testing.T, m *model.Model, x []float32, n, runs int) []float32 {
 	t.Helper()
@@ -95,7 +95,7 @@ func TestStatisticsOfCoordinatesAreSavedWithTheModel(t *testing.T) {
 	}
 }
 
-// Proxies that start at given embeddings are there after their normalisation,
+// Proxies that start at given embeddings are there after their normalization,
 // whatever the statistics are.
 func TestDenormalizedProxiesLieWhereTheyShould(t *testing.T) {
 	for _, norm := range []model.Normalization{model.NormNone, model.NormRows, model.NormCoordinates} {
@@ -120,7 +120,7 @@ func TestDenormalizedProxiesLieWhereTheyShould(t *testing.T) {
 		y := m.NormalizeProxies(g, p)
 		if norm == model.NormNone {
 			if y != p {
-				t.Error("without normalisation proxies pass another node")
+				t.Error("without normalization proxies pass another node")
 			}
 			continue
 		}

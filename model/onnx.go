@@ -14,11 +14,11 @@ import (
 type ONNXInput string
 
 const (
-	// ONNXPreprocessed is what an Embedder takes: float32, normalised, in the
+	// ONNXPreprocessed is what an Embedder takes: float32, normalized, in the
 	// network's order of channels.
 	ONNXPreprocessed ONNXInput = "preprocessed"
 	// ONNXUint8 is RGB in 0..255 as uint8, ONNXFloat the same as float32: the
-	// network normalises and orders the channels itself. Resizing and cropping
+	// network normalizes and orders the channels itself. Resizing and cropping
 	// are left to the caller.
 	ONNXUint8 ONNXInput = "uint8"
 	ONNXFloat ONNXInput = "float"

@@ -21,8 +21,8 @@ func (w *onnxWriter) values(m metric.Metric, dim int) {
 	case metric.Dot:
 		w.products(onnxA, onnxB)
 	case metric.SignalToNoise:
-		row.from = w.centred(onnxA)
-		b := w.centred(onnxB)
+		row.from = w.centered(onnxA)
+		b := w.centered(onnxB)
 		w.scan(func(body *onnxWriter) { body.signalToNoise(b, row.name) }, row)
 	case metric.Poincare, metric.Lorentz:
 		a, sizes := w.directions(onnxA)
@@ -49,10 +49,10 @@ func (w *onnxWriter) directions(x string) (unit, length string) {
 	return w.node(x+"/unit", "Div", []string{x, divisor}, nil), length
 }
 
-// centred takes the mean off each row.
-func (w *onnxWriter) centred(x string) string {
+// centered takes the mean off each row.
+func (w *onnxWriter) centered(x string) string {
 	mean := w.node(x+"/mean", "ReduceMean", []string{x}, attrs{"axes", []int{1}, "keepdims", 1})
-	return w.node(x+"/centred", "Sub", []string{x, mean}, nil)
+	return w.node(x+"/centered", "Sub", []string{x, mean}, nil)
 }
 
 // radii are Metric.Radius of lengths, in units of the curvature.

@@ -242,7 +242,7 @@ func TestWhatONNXCannotHoldIsNamed(t *testing.T) {
 	wrong(WriteMetricONNX(path, metric.Metric{Kind: metric.BRM, P: 3}, 4, nil), "p is 3")
 	wrong(WriteMetricONNX(path, metric.Metric{Kind: metric.Cosine}, 0, nil), "0 numbers")
 	for want, build := range map[string]func(g *layers.Graph, x *layers.Node) *layers.Node{
-		`"bn": normalises with the statistics of the batch`: func(g *layers.Graph, x *layers.Node) *layers.Node {
+		`"bn": normalizes with the statistics of the batch`: func(g *layers.Graph, x *layers.Node) *layers.Node {
 			return g.BatchNormModule("bn", x, 1e-5, .1, false)
 		},
 		`"d": an op of kind`: func(g *layers.Graph, x *layers.Node) *layers.Node {

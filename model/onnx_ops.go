@@ -56,7 +56,7 @@ func (w *onnxWriter) step(s layers.Step, in []string) string {
 	case layers.KindToken:
 		return w.node(name, "Gather", []string{in[0], w.index(s.Spec.(int))}, attrs{"axis", 1})
 	case layers.KindBatchNorm:
-		w.fail(fmt.Errorf("normalises with the statistics of the batch; only networks in evaluation can be exported"))
+		w.fail(fmt.Errorf("normalizes with the statistics of the batch; only networks in evaluation can be exported"))
 	default:
 		w.fail(fmt.Errorf("an op of kind %d has no form in ONNX", s.Kind))
 	}

@@ -128,7 +128,7 @@ func (w *onnxWriter) feed(input ONNXInput, p backbone.Preprocessing) string {
 		mean[c], std[c] = float32(p.Mean[c]*p.Range), float32(p.Std[c]*p.Range)
 	}
 	perChannel := []int{1, 3, 1, 1}
-	x = w.node("preprocessing/centred", "Sub", []string{x, w.constant(weights.FromFloat32("preprocessing.mean", perChannel, mean))}, nil)
+	x = w.node("preprocessing/centered", "Sub", []string{x, w.constant(weights.FromFloat32("preprocessing.mean", perChannel, mean))}, nil)
 	return w.node("preprocessing/scaled", "Div", []string{x, w.constant(weights.FromFloat32("preprocessing.std", perChannel, std))}, nil)
 }
 

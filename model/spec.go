@@ -24,7 +24,7 @@ type Spec struct {
 	Input backbone.Preprocessing `json:"input"`
 	// Pool turns the feature map, or the tokens, into a vector.
 	Pool Pool `json:"pool"`
-	// HeadNorm normalises that vector before the linear layer.
+	// HeadNorm normalizes that vector before the linear layer.
 	HeadNorm HeadNorm `json:"head_norm"`
 	// Head turns it into the embedding.
 	Head Head `json:"head"`
@@ -35,7 +35,7 @@ type Spec struct {
 	Normalization Normalization `json:"normalization"`
 	// Scale is c: rows are brought to length c*sqrt(h) for BRM and to c for
 	// the other metrics, coordinates to deviations with which rows have about
-	// that length. Without normalisation it has no effect.
+	// that length. Without normalization it has no effect.
 	Scale float64 `json:"scale"`
 	// Metric compares embeddings.
 	Metric metric.Metric `json:"metric"`
@@ -77,10 +77,10 @@ const (
 	HeadNone Head = "none"
 )
 
-// HeadNorm names a normalisation before the linear layer.
+// HeadNorm names a normalization before the linear layer.
 type HeadNorm string
 
-// The normalisations of the head.
+// The normalizations of the head.
 const (
 	HeadNormNone  HeadNorm = "none"
 	HeadNormBatch HeadNorm = "batch"
@@ -96,7 +96,7 @@ const (
 	// NormRows brings every embedding to one length.
 	NormRows Normalization = "rows"
 	// NormCoordinates brings every coordinate to mean 0 and one deviation over
-	// images: a batch normalisation without gamma and beta.
+	// images: a batch normalization without gamma and beta.
 	NormCoordinates Normalization = "coordinates"
 )
 

@@ -32,7 +32,7 @@ func transparent() []string {
 // LoadWeights fills the backbone, running statistics included, and the head
 // where the file has one, from a public or an own weight file. Names and shapes
 // must agree, but: wrappers such as "module." and "_orig_mod." are cut, as is any
-// other prefix that all names of the network have, batch normalisations may
+// other prefix that all names of the network have, batch normalizations may
 // be (1,C), classifiers and blocks after the trunk's end are ignored, a
 // position embedding is resampled. dictionary chooses one of several networks in
 // the file, empty where there is one; see weights.Rules.Prefix.

@@ -62,7 +62,7 @@ func (a axis) share(v float64) float64 {
 	return (v - low) / (high - low)
 }
 
-// chart is a drawing as SVG, whose colours the page's style sheet gives.
+// chart is a drawing as SVG, whose colors the page's style sheet gives.
 type chart struct {
 	name, description string // for those who do not see it
 	x, y              axis

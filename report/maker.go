@@ -40,7 +40,7 @@ func (m *maker) make(folder run.Folder) error {
 	return nil
 }
 
-// search finds the neighbours of every row, and the rank of its first right one.
+// search finds the neighbors of every row, and the rank of its first right one.
 func (m *maker) search() error {
 	x, metric := m.e.Embeddings, m.e.Model.Spec.Metric
 	opt := eval.SearchOptions{Self: eval.LeaveOneOut(x.N), Workers: m.opt.Workers}
@@ -51,7 +51,7 @@ func (m *maker) search() error {
 		return fmt.Errorf("report: %s has one image, want at least 2", m.Data)
 	}
 	var err error
-	opt.Progress = progress("neighbours")
+	opt.Progress = progress("neighbors")
 	if m.near, err = eval.Neighbors(m.ctx, m.eng, x, x, metric, min(m.opt.Neighbors, x.N-1), opt); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (m *maker) search() error {
 	return err
 }
 
-// Query is a query with its nearest neighbours.
+// Query is a query with its nearest neighbors.
 type Query struct {
 	Picture
 	// FirstRank is the place of the first image of its class, from 1.
@@ -115,7 +115,7 @@ func (m *maker) queries() error {
 
 func (m *maker) label(row int) int { return m.e.Set.Items[row].Label }
 
-// Confusion says which classes are taken for which by the nearest neighbour.
+// Confusion says which classes are taken for which by the nearest neighbor.
 type Confusion struct {
 	Queries int `json:"queries"`
 	Wrong   int `json:"wrong"`

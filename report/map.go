@@ -37,8 +37,8 @@ func (m *maker) maps() error {
 	for _, l := range x.Labels {
 		classes[l] = true
 	}
-	s := section{ID: "map", Title: "Map", Note: fmt.Sprintf("%s of %s%s, one colour a class; hold the pointer on a point to see its class and path. "+
-		"Colours of different classes may look alike. Distances in a map are not those of the embedding: t-SNE keeps neighbourhoods only.",
+	s := section{ID: "map", Title: "Map", Note: fmt.Sprintf("%s of %s%s, one color a class; hold the pointer on a point to see its class and path. "+
+		"Colors of different classes may look alike. Distances in a map are not those of the embedding: t-SNE keeps neighborhoods only.",
 		plural.Of(len(rows), "image"), plural.Of(len(classes), "class"), map[bool]string{true: " (drawn: whole classes)", false: ""}[len(rows) < m.e.Embeddings.N])}
 	s.Figures = []captioned{
 		{m.scatter("t-SNE map", rows, near), "t-SNE by " + m.Distance},
@@ -63,7 +63,7 @@ func (m *maker) mapRows() []int {
 	return rows
 }
 
-// scatter draws points in colours of their classes.
+// scatter draws points in colors of their classes.
 func (m *maker) scatter(name string, rows []int, p *eval.Projection) figure {
 	const side, room = 600, 10
 	lowX, highX := bounds(every(p.X, 0))
@@ -74,7 +74,7 @@ func (m *maker) scatter(name string, rows []int, p *eval.Projection) figure {
 	}
 	scale := (side - 2*room) / wide
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="map" viewBox="0 0 %d %d" role="img" aria-label="%s of %d images, coloured by class">`, side, side, html.EscapeString(name), len(rows))
+	fmt.Fprintf(&b, `<svg class="map" viewBox="0 0 %d %d" role="img" aria-label="%s of %d images, colored by class">`, side, side, html.EscapeString(name), len(rows))
 	for i, row := range rows {
 		x := side/2 + (p.X[2*i]-(lowX+highX)/2)*scale
 		y := side/2 - (p.X[2*i+1]-(lowY+highY)/2)*scale

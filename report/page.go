@@ -54,7 +54,7 @@ func (r *Report) page() page {
 	return p
 }
 
-// heat is the depth of colour of a cell of the confusion matrix.
+// heat is the depth of color of a cell of the confusion matrix.
 func heat(row []int, count int) template.CSS {
 	total := 0
 	for _, n := range row {

@@ -163,7 +163,7 @@ func TestPageIsMarkupThatHoldsEverythingAndEscapesNames(t *testing.T) {
 	has := func(name, attr, value string) bool {
 		return slices.ContainsFunc(elements, func(e element) bool { return e.name == name && e.attr[attr] == value })
 	}
-	if !has("img", "alt", "neighbour 1, another class: wren, wren/1.png") || !has("img", "title", "distance 0.125\nwren/1.png") || !has("img", "title", hostile+"/1.png") {
+	if !has("img", "alt", "neighbor 1, another class: wren, wren/1.png") || !has("img", "title", "distance 0.125\nwren/1.png") || !has("img", "title", hostile+"/1.png") {
 		t.Error("pictures do not say what they are")
 	}
 	var text strings.Builder

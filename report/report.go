@@ -31,7 +31,7 @@ func (o Options) complete() (Options, error) {
 		value    *int
 		fallback int
 		name     string
-	}{{&o.Hardest, 12, "hardest queries"}, {&o.Drawn, 8, "drawn queries"}, {&o.Neighbors, 8, "neighbours"}, {&o.Points, 1500, "points of the map"}} {
+	}{{&o.Hardest, 12, "hardest queries"}, {&o.Drawn, 8, "drawn queries"}, {&o.Neighbors, 8, "neighbors"}, {&o.Points, 1500, "points of the map"}} {
 		if *f.value == 0 {
 			*f.value = f.fallback
 		}

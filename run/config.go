@@ -28,7 +28,7 @@ type Config struct {
 	// Freeze says what is not trained.
 	Freeze model.Freeze `json:"freeze"`
 	// WarmupEpochs are the first ones, which train the head and the loss's own
-	// parameters only. Batch normalisation works in them as in those after.
+	// parameters only. Batch normalization works in them as in those after.
 	WarmupEpochs int `json:"warmup_epochs"`
 
 	Optimizer optim.Settings `json:"optimizer"`

@@ -22,7 +22,7 @@ const (
 	NeighborsFigure = "neighbors.png"
 )
 
-// Rows and columns of the grid of neighbours.
+// Rows and columns of the grid of neighbors.
 const (
 	gridRows      = 10
 	gridNeighbors = 8
@@ -30,7 +30,7 @@ const (
 
 // Draw makes the pictures of a finished run: how it went (loss and Recall@1 by
 // epoch) and what came of it (distances inside and between classes, BRM Figs. 2
-// and 10; queries with their nearest neighbours, BRM Fig. 9).
+// and 10; queries with their nearest neighbors, BRM Fig. 9).
 func (f Folder) Draw(ctx context.Context, eng engine.Engine, e *Embedded, history []EpochRecord) error {
 	if err := os.MkdirAll(f.Path(FiguresFolder), 0o755); err != nil {
 		return err
@@ -72,11 +72,11 @@ func (f Folder) Draw(ctx context.Context, eng engine.Engine, e *Embedded, histor
 	if err != nil {
 		return err
 	}
-	return plot.Grid(path(NeighborsFigure), fmt.Sprintf("Test queries and their nearest neighbours by %s", m), rows)
+	return plot.Grid(path(NeighborsFigure), fmt.Sprintf("Test queries and their nearest neighbors by %s", m), rows)
 }
 
 // grid draws queries at random, one a class as far as there are classes, and
-// finds their neighbours.
+// finds their neighbors.
 func (e *Embedded) grid(ctx context.Context, eng engine.Engine) ([]plot.GridRow, error) {
 	r := rand.New(rand.NewPCG(e.cfg.Seed, 0x6772_6964))
 	var queries []int

@@ -83,7 +83,7 @@ type description struct {
 	Model      string  `json:"model"`      // its fingerprint
 	Similarity bool    `json:"similarity"` // larger values are closer
 	Dim        int     `json:"dim"`
-	RowLength  float64 `json:"row_length,omitempty"` // |row|, if rows are normalised
+	RowLength  float64 `json:"row_length,omitempty"` // |row|, if rows are normalized
 	Data       string  `json:"data"`
 	Rows       int     `json:"rows"`
 	Epoch      int     `json:"epoch"`

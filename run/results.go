@@ -75,7 +75,7 @@ type MeasureOptions struct {
 	Selection
 	Ks       []int           // of Recall@K, nil for 1, 2, 4, 8
 	Restarts int             // of k-means, 0 for 20
-	Centre   eval.CentreRule // of k-means
+	Center   eval.CenterRule // of k-means
 	Ties     eval.TieRule
 	// PerClass adds the figures of each class to those of the model.
 	PerClass bool
@@ -215,7 +215,7 @@ func (e *Embedded) evaluate(ctx context.Context, what string, x *eval.Embeddings
 // evaluateAs is evaluate for rows that are more than the images of a split.
 func (e *Embedded) evaluateAs(ctx context.Context, what, split string, x *eval.Embeddings, metric metric.Metric, opt MeasureOptions) (*eval.Figures, error) {
 	return eval.Evaluate(ctx, e.Model.Params.Engine(), x, metric, eval.Options{
-		Ks: opt.Ks, Restarts: opt.Restarts, Centre: opt.Centre, Seed: e.cfg.Seed, Ties: opt.Ties, Split: split, Workers: opt.Workers,
+		Ks: opt.Ks, Restarts: opt.Restarts, Center: opt.Center, Seed: e.cfg.Seed, Ties: opt.Ties, Split: split, Workers: opt.Workers,
 		PerClass: opt.PerClass && what == modelFigures, ClassName: func(label int) string { return e.Set.Classes[label] }, Super: e.Set.SuperClass(),
 		Progress: func(stage string, done, total int) { OrSilent(opt.Events).Progress(what+": "+stage, done, total, "") },
 	})

@@ -40,7 +40,7 @@ func TestUploadsThatWaitKeepNobodyFromSearching(t *testing.T) {
 		_, err = fmt.Fprintf(c, "POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Type: image/png\r\nContent-Length: 20000000\r\n\r\n\x89PN")
 		fatal(t, err)
 	}
-	r, err := http.Post("http://"+at+"/search", "image/png", bytes.NewReader(pngOf(t, grey(1))))
+	r, err := http.Post("http://"+at+"/search", "image/png", bytes.NewReader(pngOf(t, gray(1))))
 	fatal(t, err)
 	defer r.Body.Close()
 	if text, err := io.ReadAll(r.Body); r.StatusCode != http.StatusOK || err != nil {
@@ -141,7 +141,7 @@ func TestARequestThatIsGoneIsDropped(t *testing.T) {
 	cancel()
 	gone := func(r *http.Request) { *r = *r.WithContext(ctx) }
 	for _, w := range []int{
-		ask(s, "POST", "/search", "image/png", pngOf(t, grey(1)), gone).Body.Len(),
+		ask(s, "POST", "/search", "image/png", pngOf(t, gray(1)), gone).Body.Len(),
 		ask(s, "GET", "/image/0", "", nil, gone).Body.Len(),
 	} {
 		if w != 0 {

@@ -96,7 +96,7 @@ func TestMarksThatCannotBeKeptAreSaidAtTheStart(t *testing.T) {
 		t.Errorf("%s: %v", w.Body, err)
 	}
 	var res result
-	fatal(t, json.Unmarshal(ask(s, "POST", "/search", "image/png", pngOf(t, grey(1)), nil).Body.Bytes(), &res))
+	fatal(t, json.Unmarshal(ask(s, "POST", "/search", "image/png", pngOf(t, gray(1)), nil).Body.Bytes(), &res))
 	w = ask(s, "POST", "/mark", "application/json", []byte(`{"query":"`+res.Query+`","row":0,"right":true}`), nil)
 	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "the mark was not kept: is a directory") {
 		t.Errorf("%d %s", w.Code, w.Body)

@@ -33,7 +33,7 @@ func fatal(t *testing.T, err error) {
 	}
 }
 
-func grey(v uint8) image.Image {
+func gray(v uint8) image.Image {
 	img := image.NewGray(image.Rect(0, 0, 8, 8))
 	for i := range img.Pix {
 		img.Pix[i] = v
@@ -48,7 +48,7 @@ func pngOf(t *testing.T, img image.Image) []byte {
 	return b.Bytes()
 }
 
-// newServer serves four grey pictures; the embedding of an image is the value
+// newServer serves four gray pictures; the embedding of an image is the value
 // of its first pixel.
 func newServer(t *testing.T, change func(*Config)) (*Server, string) {
 	t.Helper()
@@ -56,14 +56,14 @@ func newServer(t *testing.T, change func(*Config)) (*Server, string) {
 	threshold := 15.0
 	marks := filepath.Join(t.TempDir(), "marks.jsonl")
 	cfg := Config{
-		Title: "greys", Marks: marks, Threshold: &threshold, Nearest: 3, Engine: reference.New(),
+		Title: "grays", Marks: marks, Threshold: &threshold, Nearest: 3, Engine: reference.New(),
 		Gallery: &gallery.Table{
 			Embeddings: &eval.Embeddings{X: values, N: 4, H: 1}, Paths: []string{"../secret/0.png", "1.png", "2.png", "<b>3.png"},
-			Classes: []string{"black", "dark", "light", "white"}, Data: "greys",
+			Classes: []string{"black", "dark", "light", "white"}, Data: "grays",
 		},
 		Info:    gallery.Info{Metric: "euclidean", Model: "ab", Dim: 1},
 		Embed:   func(_ context.Context, m *pixels.RGB) ([]float32, error) { return []float32{float32(m.Pix[0])}, nil },
-		Picture: func(_ context.Context, row int) (image.Image, error) { return grey(uint8(values[row])), nil },
+		Picture: func(_ context.Context, row int) (image.Image, error) { return gray(uint8(values[row])), nil },
 	}
 	if change != nil {
 		change(&cfg)
@@ -89,7 +89,7 @@ func ask(s *Server, method, path, kind string, body []byte, change func(*http.Re
 
 func TestSearchAndMark(t *testing.T) {
 	s, marks := newServer(t, nil)
-	w := ask(s, "POST", "/search", "application/octet-stream", pngOf(t, grey(105)), nil)
+	w := ask(s, "POST", "/search", "application/octet-stream", pngOf(t, gray(105)), nil)
 	var res result
 	if err := json.Unmarshal(w.Body.Bytes(), &res); err != nil || w.Code != http.StatusOK {
 		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
@@ -140,14 +140,14 @@ func TestPageAndImages(t *testing.T) {
 	img, err := png.Decode(ask(s, "GET", "/image/2", "", nil, nil).Body)
 	fatal(t, err)
 	if got := color.GrayModel.Convert(img.At(4, 4)).(color.Gray).Y; got != 200 {
-		t.Errorf("row 2 is of grey %d", got)
+		t.Errorf("row 2 is of gray %d", got)
 	}
 }
 
-// TestHostileRequestsAreRefused lists what a hostile page, program or neighbour
+// TestHostileRequestsAreRefused lists what a hostile page, program or neighbor
 // might send.
 func TestHostileRequestsAreRefused(t *testing.T) {
-	good := pngOf(t, grey(1))
+	good := pngOf(t, gray(1))
 	s, marks := newServer(t, func(c *Config) { c.MaxBytes, c.MaxPixels = 4096, 1000 })
 	w := ask(s, "POST", "/search", "image/png", good, nil)
 	var res result
@@ -232,13 +232,13 @@ func TestATooLongQueueIsRefusedAndPicturesThatFailAreAnErrorWithoutTheirPlace(t 
 	})
 	codes := make(chan int, waiting)
 	for range waiting {
-		go func() { codes <- ask(s, "POST", "/search", "image/png", pngOf(t, grey(1)), nil).Code }()
+		go func() { codes <- ask(s, "POST", "/search", "image/png", pngOf(t, gray(1)), nil).Code }()
 	}
 	<-begun
 	for len(s.seats) < waiting {
 		time.Sleep(time.Millisecond)
 	}
-	if w := ask(s, "POST", "/search", "image/png", pngOf(t, grey(1)), nil); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+	if w := ask(s, "POST", "/search", "image/png", pngOf(t, gray(1)), nil); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 		t.Errorf("one too many: %d", w.Code)
 	}
 	close(finish)
@@ -268,7 +268,7 @@ func TestTheEndWaitsForRequestsThatHaveBegun(t *testing.T) {
 	go func() { ended <- s.Serve(ctx, l) }()
 	answered := make(chan error, 1)
 	go func() {
-		r, err := http.Post("http://"+l.Addr().String()+"/search", "image/png", bytes.NewReader(pngOf(t, grey(1))))
+		r, err := http.Post("http://"+l.Addr().String()+"/search", "image/png", bytes.NewReader(pngOf(t, gray(1))))
 		if err == nil {
 			_, err = io.Copy(io.Discard, r.Body)
 			if r.Body.Close(); r.StatusCode != http.StatusOK {

@@ -75,7 +75,7 @@ func TestWhereARestrictionIsSaturated(t *testing.T) {
 	}
 }
 
-// Nothing is learnt at a rate of 0, and nothing is between equal embeddings.
+// Nothing is learned at a rate of 0, and nothing is between equal embeddings.
 func TestACollapseIsSaid(t *testing.T) {
 	c := smallConfig(t, shades(t, 8, 4))
 	c.WarmupEpochs, c.Epochs = 0, 1

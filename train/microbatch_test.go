@@ -108,7 +108,7 @@ func TestMicroBatchesGiveTheGradientOfTheWholeBatch(t *testing.T) {
 	for name, change := range map[string]func(*run.Config){
 		"proxy-anchor": func(c *run.Config) {},
 		"npairs":       func(c *run.Config) { c.Loss.Name = "npairs" },
-		"triplet, unnormalised, sec": func(c *run.Config) {
+		"triplet, unnormalized, sec": func(c *run.Config) {
 			c.Loss.Name, c.Loss.Terms = "triplet", []run.TermConfig{{Name: "sec"}, {Name: "orthogonality"}}
 			c.Model.Normalization, c.Model.Metric = model.NormNone, metric.Metric{Kind: metric.SquaredEuclidean}
 		},

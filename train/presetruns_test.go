@@ -11,7 +11,7 @@ import (
 	"github.com/vernier-ml/vernier/run"
 )
 
-// Every loss and optimiser of a preset makes two steps with a small network on
+// Every loss and optimizer of a preset makes two steps with a small network on
 // small pictures. Presets that differ in the data set alone are run once.
 func TestEveryPresetTrainsScaledDown(t *testing.T) {
 	images := shades(t, 8, 4)

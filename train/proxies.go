@@ -23,7 +23,7 @@ const proxySpread = .1
 //
 // An untrained network sees all images in nearly one direction, and so proxies
 // of rows of one length start at their class's mean less the mean of all classes:
-// else they would all start at one place. A centre, which is to be its class's
+// else they would all start at one place. A center, which is to be its class's
 // mean, is not moved.
 func (s *Session) startProxies(ctx context.Context) error {
 	if s.cfg.Loss.Start == "random" {

@@ -94,7 +94,7 @@ type state struct {
 	// LossSum and LossSteps run over the current epoch.
 	LossSum   float64 `json:"loss_sum"`
 	LossSteps int     `json:"loss_steps"`
-	Steps     int     `json:"steps"` // of the optimiser
+	Steps     int     `json:"steps"` // of the optimizer
 	// Data is the fingerprint of the images, Engine what computed: a run
 	// continues exactly only where both are what they were.
 	Data   string      `json:"data"`

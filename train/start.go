@@ -28,7 +28,7 @@ func (s *Session) loadWeights() (err error) {
 	return err
 }
 
-// tune builds the graph of a step and its optimiser for the epoch to come: of
+// tune builds the graph of a step and its optimizer for the epoch to come: of
 // the head and the loss alone in the first WarmupEpochs, then of all that is not
 // frozen. It reports whether the second took the place of the first.
 func (s *Session) tune() (released bool, err error) {

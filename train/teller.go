@@ -89,7 +89,7 @@ func (s *teller) tell(r run.EpochRecord) {
 func flowText(list []layers.FlowStats) string {
 	text := ""
 	for _, f := range list {
-		text += fmt.Sprintf("  %s: %.1f neighbours, weight %.2f", f.Name, f.Neighbours, f.Weight)
+		text += fmt.Sprintf("  %s: %.1f neighbors, weight %.2f", f.Name, f.Neighbors, f.Weight)
 	}
 	return text
 }
@@ -144,8 +144,8 @@ const saturatedShare = 0.3
 // time in full, and what went on in a line at the end.
 func (s *teller) warn(r run.EpochRecord, steps int, h health) {
 	for _, f := range r.Flow {
-		if f.Neighbours == 0 {
-			s.once(f.Name+" found no neighbours", r.Epoch, "%s found no neighbours in the epoch's last batch and changed nothing; raise delta in %s", f.Name, setting.Name("model.flow"))
+		if f.Neighbors == 0 {
+			s.once(f.Name+" found no neighbors", r.Epoch, "%s found no neighbors in the epoch's last batch and changed nothing; raise delta in %s", f.Name, setting.Name("model.flow"))
 		}
 	}
 	equal := r.DistanceStd < 1e-3*math.Abs(r.DistanceMean) || r.DistanceMean == 0
@@ -159,7 +159,7 @@ func (s *teller) warn(r run.EpochRecord, steps int, h health) {
 		s.once("no pair was active in most steps", r.Epoch, "no pair was active in %d of %s of epoch %d: they taught nothing; larger batches or a larger margin find more", h.Idle, plural.Of(steps, "step"), r.Epoch)
 	}
 	if r.Saturated > saturatedShare {
-		s.once("many coordinates were saturated", r.Epoch, "%.0f%% of the coordinates between images of a batch are beyond %.0f%% of the restriction's bound, where it hardly feels them: lower %s (now %v) or normalise embeddings", 100*r.Saturated, 100*saturation, setting.Name("model.scale"), s.cfg.Model.Scale)
+		s.once("many coordinates were saturated", r.Epoch, "%.0f%% of the coordinates between images of a batch are beyond %.0f%% of the restriction's bound, where it hardly feels them: lower %s (now %v) or normalize embeddings", 100*r.Saturated, 100*saturation, setting.Name("model.scale"), s.cfg.Model.Scale)
 	}
 	if h.Loud > 0 {
 		s.once("the gradient exploded", r.Epoch, "the gradient exploded in %s, at step %d to a norm of %.3g where %.3g is usual: lower %s, or limit it with %s", plural.Of(h.Loud, "step"), h.LoudAt, h.LoudNorm, math.Exp(h.Level), setting.Name("optimizer.rate"), setting.Name("optimizer.clip_norm"))

@@ -84,7 +84,7 @@ func readEvents(t *testing.T, path string) (events []fields) {
 	return events
 }
 
-// Castagnoli's checksum of "123456789" is 0xe3069283 in every catalogue of CRCs.
+// Castagnoli's checksum of "123456789" is 0xe3069283 in every catalog of CRCs.
 func TestTheChecksumIsCRC32C(t *testing.T) {
 	if c := crc32.Checksum([]byte("123456789"), crc32.MakeTable(crc32.Castagnoli)); c != 0xe3069283 {
 		t.Errorf("%#x", c)

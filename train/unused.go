@@ -35,7 +35,7 @@ const (
 	numberUsedWithin = 20
 )
 
-// usage watches in the first steps of an optimiser whether every parameter gets a
+// usage watches in the first steps of an optimizer whether every parameter gets a
 // gradient.
 type usage struct {
 	names []string

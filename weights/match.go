@@ -29,7 +29,7 @@ type Rules struct {
 }
 
 // BatchCounts is the pattern, for Rules.Ignore, of the counters of batch
-// normalisation, which no network computes with.
+// normalization, which no network computes with.
 const BatchCounts = "*num_batches_tracked"
 
 // Match pairs the tensors that a network wants with those of a file.
@@ -46,7 +46,7 @@ type Match struct {
 
 // Pair is a wanted tensor and the one of the file that fills it. Their shapes
 // agree, except that a vector (C) may come as (1,C), as the published
-// BN-Inception stores batch normalisation.
+// BN-Inception stores batch normalization.
 type Pair struct {
 	Want Spec
 	From *Tensor

@@ -38,8 +38,8 @@ type Misshaped struct {
 	Want, Have []int
 }
 
-// mostLines bounds each part of the message; the fields hold everything.
-const mostLines = 20
+// maxLines bounds each part of the message; the fields hold everything.
+const maxLines = 20
 
 // Error lists the differences by kind, up to 20 of each.
 func (e *MismatchError) Error() string {
@@ -50,11 +50,11 @@ func (e *MismatchError) Error() string {
 			return
 		}
 		fmt.Fprintf(&b, "\n  %d %s:", n, what)
-		for i := range min(n, mostLines) {
+		for i := range min(n, maxLines) {
 			b.WriteString("\n    " + line(i))
 		}
-		if n > mostLines {
-			fmt.Fprintf(&b, "\n    and %d more", n-mostLines)
+		if n > maxLines {
+			fmt.Fprintf(&b, "\n    and %d more", n-maxLines)
 		}
 	}
 	section("missing", len(e.Missing), func(i int) string {

@@ -81,7 +81,7 @@ func (n *fileNames) choose(want []Spec) (string, error) {
 	for _, w := range want {
 		wanted[w.Name] = true
 	}
-	best := n.leastLeft(n.mostHits(wanted), wanted)
+	best := n.leastLeft(n.maxHits(wanted), wanted)
 	switch {
 	case len(best) == 0:
 		// Nothing fits. Compare with the only dictionary, if there is just one.
@@ -121,8 +121,8 @@ func (n *fileNames) chosen() (string, error) {
 	return "", fmt.Errorf("weights: %s: no tensor name begins with %q; names begin with: %s", n.f.path, n.rules.Prefix, quoteSome(n.beginnings()))
 }
 
-// mostHits returns the prefixes behind which most of the wanted names stand.
-func (n *fileNames) mostHits(wanted map[string]bool) (best []string) {
+// maxHits returns the prefixes behind which most of the wanted names stand.
+func (n *fileNames) maxHits(wanted map[string]bool) (best []string) {
 	type hit struct{ prefix, name string }
 	seen, hits := map[hit]bool{}, map[string]int{}
 	for _, name := range n.names {

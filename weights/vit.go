@@ -14,7 +14,7 @@ func IsGoogleViT(f *File) bool {
 }
 
 // googleViTRoot returns what stands before the names: nothing, or "opt/target/"
-// in files that also hold the optimiser.
+// in files that also hold the optimizer.
 func googleViTRoot(f *File) (string, bool) {
 	for _, root := range []string{"", "opt/target/"} {
 		if _, ok := f.index[root+"Transformer/encoder_norm/scale"]; ok {

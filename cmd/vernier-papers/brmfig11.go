@@ -27,7 +27,7 @@ func newBRMFig11(log *logrus.Logger) *cobra.Command {
 		Use:   "brm-fig11 --data DIR",
 		Short: "Errors under noise on test rows, and on all rows (BRM Fig. 11)",
 		Long: `Compare learners on rows corrupted as BRM section 5.4.1 does: Gaussian noise of
-variance 0.1 on standardised columns, on the test rows alone and on all rows; and
+variance 0.1 on standardized columns, on the test rows alone and on all rows; and
 besides impulses, which replace 10% of all features by plus or minus five
 deviations. brm-r-held is BRM-R with the penalty --penalty on leaving its start.
 

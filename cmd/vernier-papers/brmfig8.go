@@ -61,7 +61,7 @@ takes their place here.`,
 				if out == "" {
 					return nil
 				}
-				if err := plot.ROC(out, "the learnt distance", learners, rocs); err != nil {
+				if err := plot.ROC(out, "the learned distance", learners, rocs); err != nil {
 					return err
 				}
 				log.Infof("drew %s", out)

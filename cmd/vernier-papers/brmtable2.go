@@ -35,14 +35,14 @@ func newBRMTable2(log *logrus.Logger) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "brm-table2",
 		Short: "Traditional against restricted metric on synthetic classes (BRM Table 2, Fig. 6)",
-		Long: `Draw four classes of 500 rows in 10 dimensions whose centres are rho apart, learn
+		Long: `Draw four classes of 500 rows in 10 dimensions whose centers are rho apart, learn
 a map to 2 dimensions by squared hinges with and without the restriction, and
 print the 5-NN errors on training and test rows (60% train) with a paired t-test,
 as BRM Table 2 does. --out also draws the maps and histograms of distances of Fig. 6.
 
 The paper does not give the covariance. Here it is diagonal, each column's
 deviation uniform between 0.1 and 0.35. A training row's own distance of 0 is
-not counted among its neighbours.`,
+not counted among its neighbors.`,
 		Example: "  vernier-papers brm-table2 --out runs/table2",
 		Args:    cli.Takes(false),
 		RunE: func(cmd *cobra.Command, _ []string) error {

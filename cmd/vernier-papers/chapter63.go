@@ -18,7 +18,7 @@ func newChapter63(log *logrus.Logger) *cobra.Command {
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "chapter63",
-		Short: "The textbook's demonstration: a failing nearest-neighbour classifier repaired",
+		Short: "The textbook's demonstration: a failing nearest-neighbor classifier repaired",
 		Long: `Draw two classes that differ in one of three features, the other two being noise
 of large variance; learn the closed-form metric from all pairs of the training
 rows (70%); and print the accuracy of 5-NN on the test rows before and after.
@@ -37,20 +37,20 @@ before, 0.967 after, eigenvalues 11.967, 1.0102, 0.9715.`,
 			if err != nil {
 				return err
 			}
-			learnt, err := linear.GEigen{Lambda: 1e-6}.Fit(cmd.Context(), train)
+			learned, err := linear.GEigen{Lambda: 1e-6}.Fit(cmd.Context(), train)
 			if err != nil {
 				return err
 			}
 			w := cmd.OutOrStdout()
 			fmt.Fprintln(w, "L, rows by descending eigenvalue")
-			for i, mu := range learnt.Eigenvalues {
-				fmt.Fprintf(w, "  %7.3f   eigenvalue %.4f\n", learnt.L.RawRowView(i), mu)
+			for i, mu := range learned.Eigenvalues {
+				fmt.Fprintf(w, "  %7.3f   eigenvalue %.4f\n", learned.L.RawRowView(i), mu)
 			}
 			fmt.Fprintln(w)
 			for _, c := range []struct {
 				name, textbook string
 				r              *linear.Result
-			}{{"raw, Euclidean", "0.733", raw}, {"learnt, Mahalanobis", "0.967", learnt}} {
+			}{{"raw, Euclidean", "0.733", raw}, {"learned, Mahalanobis", "0.967", learned}} {
 				e, err := linear.KNN{K: 5}.Error(cmd.Context(), c.r, train.X, train.Labels, test.X, test.Labels)
 				if err != nil {
 					return err
@@ -63,7 +63,7 @@ before, 0.967 after, eigenvalues 11.967, 1.0102, 0.9715.`,
 			if err := outFolder(out); err != nil {
 				return err
 			}
-			z, err := learnt.Transform(test.X)
+			z, err := learned.Transform(test.X)
 			if err != nil {
 				return err
 			}
@@ -72,7 +72,7 @@ before, 0.967 after, eigenvalues 11.967, 1.0102, 0.9715.`,
 				rows              *mat.Dense
 			}{
 				{"before.png", "Raw space", "feature 1 (informative)", "feature 2 (noise)", test.X},
-				{"after.png", "Learnt space", "learnt axis 1", "learnt axis 2", z},
+				{"after.png", "Learned space", "learned axis 1", "learned axis 2", z},
 			} {
 				if err := plot.DrawScatter(filepath.Join(out, p.file), plot.Scatter{
 					Title: p.title, XName: p.x, YName: p.y, X: mat.Col(nil, 0, p.rows), Y: mat.Col(nil, 1, p.rows), Labels: test.Labels, Classes: []string{"A", "B"},

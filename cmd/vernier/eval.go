@@ -74,7 +74,7 @@ asked for, on the classes that --train-classes leaves for testing.
 		Example: `  vernier eval runs/glyphs
   vernier eval runs/glyphs --epoch last --k 1,10,100 --json
   vernier eval runs/glyphs --data folder:other.zip
-  vernier eval runs/glyphs --per-class=classes.csv --super-classes orders.csv --centre metric
+  vernier eval runs/glyphs --per-class=classes.csv --super-classes orders.csv --center metric
   vernier eval --backbone inceptionv3:pixels=unit --trunk-end Mixed_7a --weights inception_v3.safetensors --size 227 --resize 227 --data folder:birds.zip`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := f.group.checkArgs(args); err != nil {
@@ -105,7 +105,7 @@ type evalFlags struct {
 	flow         string
 	flowBatch    int
 	ks, ties     string
-	centre       string
+	center       string
 	group        groupFlags
 	restarts     int
 }
@@ -119,7 +119,7 @@ func (f *evalFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.flow, "flow", "", "also measure batches of images that geometry flow mixes, as train --flow has it, with a model trained without or with another")
 	fl.IntVar(&f.flowBatch, "flow-batch", 0, "how many images geometry flow mixes (default the batch of training)")
 	fl.IntVar(&f.restarts, "restarts", 20, "restarts of k-means, over which its figures are averaged")
-	fl.StringVar(&f.centre, "centre", eval.CentreMean.String(), "center of a cluster of k-means: mean, or metric for BRM's own")
+	fl.StringVar(&f.center, "center", eval.CenterMean.String(), "center of a cluster of k-means: mean, or metric for BRM's own")
 	f.group.add(fl)
 	start := run.Default("").Model
 	start.Backbone, start.Dim, start.Metric = "", 0, metric.Metric{Kind: metric.Cosine}
@@ -139,8 +139,8 @@ func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) e
 	if opt.Ties, err = eval.ParseTieRule(f.ties); err != nil {
 		return fmt.Errorf("--ties: %w", err)
 	}
-	if opt.Centre, err = eval.ParseCentreRule(f.centre); err != nil {
-		return fmt.Errorf("--centre: %w", err)
+	if opt.Center, err = eval.ParseCenterRule(f.center); err != nil {
+		return fmt.Errorf("--center: %w", err)
 	}
 	if err := f.group.complete(&opt, &f.sel); err != nil {
 		return err

@@ -39,7 +39,7 @@ queries of every class, and adds them to --json as "per_class";
 whose first line is "class,super", their figures are printed with their mean, in
 which each weighs the same; a right answer is still one of the query's own class.
 
---centre says what the centre of a cluster is in the k-means of NMI and F1: mean
+--center says what the center of a cluster is in the k-means of NMI and F1: mean
 (the default, whatever the metric, as published figures have it), or metric, for a
 model with BRM the point of smallest summed D^p to the cluster's images instead,
 as k-medoids would, and robust as BRM is. For any other metric both are the mean.

@@ -27,8 +27,8 @@ func TestEvalByClassAndSuperClass(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("exit %d: %v\n%s", code, err, errs)
 	}
-	if len(r.Model.PerClass) != 4 || r.RawPixels.PerClass != nil || r.Model.SuperClasses != nil || r.Model.Clustering.Centre != "mean" {
-		t.Fatalf("%d classes, centre %q, super-classes %v", len(r.Model.PerClass), r.Model.Clustering.Centre, r.Model.SuperClasses)
+	if len(r.Model.PerClass) != 4 || r.RawPixels.PerClass != nil || r.Model.SuperClasses != nil || r.Model.Clustering.Center != "mean" {
+		t.Fatalf("%d classes, center %q, super-classes %v", len(r.Model.PerClass), r.Model.Clustering.Center, r.Model.SuperClasses)
 	}
 	supers, table := filepath.Join(dir, "supers.csv"), filepath.Join(dir, "classes.csv")
 	text := "class,super\n"
@@ -38,8 +38,8 @@ func TestEvalByClassAndSuperClass(t *testing.T) {
 	if err := os.WriteFile(supers, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	code, out, errs = eval("--per-class="+table, "--super-classes", supers, "--centre", "metric")
-	if code != cli.ExitDone || !strings.Contains(out, "centre metric") || !strings.Contains(out, "half 1") || !strings.Contains(out, "mean of 2") {
+	code, out, errs = eval("--per-class="+table, "--super-classes", supers, "--center", "metric")
+	if code != cli.ExitDone || !strings.Contains(out, "center metric") || !strings.Contains(out, "half 1") || !strings.Contains(out, "mean of 2") {
 		t.Fatalf("exit %d\n%s%s", code, out, errs)
 	}
 	file, err := os.Open(table)
@@ -70,7 +70,7 @@ func TestEvalByClassAndSuperClass(t *testing.T) {
 		"want the name of a .csv file":    {"--per-class=out.txt"},
 		"there is no folder":              {"--per-class=" + filepath.Join(dir, "none", "out.csv")},
 		"none.csv: there is no such file": {"--super-classes", filepath.Join(dir, "none.csv")},
-		`centre rule "median", want mean`: {"--centre", "median"},
+		`center rule "median", want mean`: {"--center", "median"},
 	} {
 		if code, _, errs := eval(more...); code != cli.ExitUsage || !strings.Contains(errs, says) {
 			t.Errorf("%q: exit %d, want %q; it says\n%s", more, code, says, errs)

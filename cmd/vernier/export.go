@@ -46,11 +46,11 @@ SHA256SUMS has a checksum of each file, for sha256sum -c; safetensors, npz and p
 have one of their contents too. vernier search and vernier index compare them, and
 refuse a file that differs. A file without a checksum is taken as it is.
 
-network.onnx takes float32 pictures that are normalised already; with
+network.onnx takes float32 pictures that are normalized already; with
 --onnx-preprocess it takes RGB values 0..255 as uint8, with
---onnx-preprocess=float as float32, and normalises them itself. Resizing and
+--onnx-preprocess=float as float32, and normalizes them itself. Resizing and
 cropping stay outside. Its metadata say which it is (vernier.input), give size,
-resizing and normalisation (vernier.preprocessing, JSON), and the metric.
+resizing and normalization (vernier.preprocessing, JSON), and the metric.
 
 --onnx-metric adds metric.onnx, from embeddings "a" (n, h) and "b" (m, h) to the
 metric's values (n, m), "distances" or "similarities". Distances are computed
@@ -70,7 +70,7 @@ restrictions for p = 1, which needs more. In Python:
 
   index = faiss.IndexFlatL2(x.shape[1])     # x = numpy.load("expansion.npy")
   index.add(x)
-  d_to_the_p, neighbours = index.search(x, 10)`,
+  d_to_the_p, neighbors = index.search(x, 10)`,
 		Example: `  vernier export runs/glyphs
   vernier export runs/glyphs --format csv --split all --out glyphs-embedded
   vernier export runs/glyphs --format npy --expand 0.01

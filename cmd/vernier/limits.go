@@ -52,7 +52,7 @@ func flagLimits() map[string]cli.Limit {
 		"--metric": cli.Parsed(metric.Parse),
 
 		// figures
-		"eval --k": cli.Parsed(parseKs), "--ties": cli.Parsed(eval.ParseTieRule), "--centre": cli.Parsed(eval.ParseCentreRule),
+		"eval --k": cli.Parsed(parseKs), "--ties": cli.Parsed(eval.ParseTieRule), "--center": cli.Parsed(eval.ParseCenterRule),
 		"--calibrate": cli.Parsed(eval.ParseRule), "--calibrate-on": halfSplitOrFile, "--calibrate-share": cli.Between0And1,
 		"--max-pairs": cli.Whole(1, 100_000_000), "--curve": noneOrTwo,
 		"--nearest": cli.Whole(1, maxNeighbors), "--hardest": cli.Whole(1, 10_000), "--drawn": cli.Whole(1, 10_000), "--neighbors": cli.Whole(1, 1000), "--points": cli.Whole(1, 100_000),

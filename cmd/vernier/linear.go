@@ -63,7 +63,7 @@ func newLinearList() *cobra.Command {
 	}
 }
 
-// featureText lists the encoded columns that a metric is learnt on.
+// featureText lists the encoded columns that a metric is learned on.
 func featureText(names []string) string {
 	const shown = 20
 	text := plural.Of(len(names), "feature") + ": "
@@ -124,8 +124,8 @@ func everyRow(n int) []int {
 	return rows
 }
 
-// labelled returns the rows of known label and their labels.
-func labelled(t *linear.Table) (rows, labels []int) {
+// labeled returns the rows of known label and their labels.
+func labeled(t *linear.Table) (rows, labels []int) {
 	for i, y := range t.Labels {
 		if y != linear.Unknown {
 			rows = append(rows, i)
@@ -135,10 +135,10 @@ func labelled(t *linear.Table) (rows, labels []int) {
 	return rows, labels
 }
 
-// knnError is the share of labelled rows that their K nearest other rows get
+// knnError is the share of labeled rows that their K nearest other rows get
 // wrong.
 func knnError(ctx context.Context, eng linear.Engine, r *linear.Result, e *linear.Encoder, t *linear.Table, k int) (float64, int, error) {
-	rows, labels := labelled(t)
+	rows, labels := labeled(t)
 	x, err := e.Encode(t, rows)
 	if err != nil {
 		return 0, 0, err

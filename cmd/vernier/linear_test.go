@@ -74,8 +74,8 @@ func TestLinearEvalNeedsRows(t *testing.T) {
 		t.Fatal(errs)
 	}
 	for want, args := range map[string][]string{
-		"--k 20: a labelled row has 19 others": {"--k", "20"},
-		"has 20 labelled rows":                 {"--k", "21", "--train", table},
+		"--k 20: a labeled row has 19 others":  {"--k", "20"},
+		"has 20 labeled rows":                  {"--k", "21", "--train", table},
 		`column "c", which the metric was lea`: {"--label", "c"},
 	} {
 		if code, _, errs := vernier(t, append([]string{"linear", "eval", model, table}, args...)...); code == 0 || !strings.Contains(errs, want) {
@@ -128,14 +128,14 @@ func TestLinearMistakesAreNamed(t *testing.T) {
 		"--learners: lda is there twice":   {2, []string{"compare", table, "--learners", "lda,lda"}},
 		"--learners is empty":              {2, []string{"compare", table, "--learners", ""}},
 		"--k 0: want 1 to 1000000":         {2, []string{"compare", table, "--k", "0"}},
-		"no class has two rows":            {1, []string{"compare", table, "--label", "b", "--drop", "colour,kind", "--learners", "lda,lmnn"}},
-		"too large to be squared in 32 bits: standardise the columns, or scale them (leave out --raw)": {1, []string{"fit", far, "--raw", "--learner", "lda", "--out", out}},
+		"no class has two rows":            {1, []string{"compare", table, "--label", "b", "--drop", "color,kind", "--learners", "lda,lmnn"}},
+		"too large to be squared in 32 bits: standardize the columns, or scale them (leave out --raw)": {1, []string{"fit", far, "--raw", "--learner", "lda", "--out", out}},
 		"TABLE is missing":                     {2, []string{"compare"}},
-		`all 9 labelled rows are of class "a"`: {1, []string{"fit", one, "--learner", "lda", "--out", out}},
+		`all 9 labeled rows are of class "a"`:  {1, []string{"fit", one, "--learner", "lda", "--out", out}},
 		"k is 5000, but only 8 rows train":     {1, []string{"compare", table, "--k", "5000"}},
 		`line 5, column "b" has no value; lin`: {1, []string{"fit", gaps, "--out", out}},
 		`--missing mean or --missing median`:   {1, []string{"compare", gaps}},
-		`the last one, "c", holds no classes`:  {1, []string{"fit", table, "--drop", "d,colour,kind", "--out", out}},
+		`the last one, "c", holds no classes`:  {1, []string{"fit", table, "--drop", "d,color,kind", "--out", out}},
 		"nowhere.csv: there is no such file":   {1, []string{"compare", "nowhere.csv"}},
 		`--noise "pink": there is gaussian`:    {2, []string{"compare", table, "--noise", "pink"}},
 		`unknown command "comparr"; did you`:   {2, []string{"comparr"}},
@@ -151,7 +151,7 @@ func TestLinearMistakesAreNamed(t *testing.T) {
 // of decimal commas.
 func TestLinearFitListsItsFeatures(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("sep=;\r\n;a;id;colour;kind;;\r\n")
+	b.WriteString("sep=;\r\n;a;id;color;kind;;\r\n")
 	for i := range 20 {
 		fmt.Fprintf(&b, "%d;%d,5;%d;%s;%c;;\r\n", i, i*i%7, i+1, []string{"red", "blue"}[i/2%2], 'x'+rune(i%2))
 	}
@@ -164,7 +164,7 @@ func TestLinearFitListsItsFeatures(t *testing.T) {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
 	for _, want := range []string{
-		"4 features: a, id, colour=blue, colour=red\n", "column 1 of the file has no name and numbers the rows: it is left out",
+		"4 features: a, id, color=blue, color=red\n", "column 1 of the file has no name and numbers the rows: it is left out",
 		"numbers are read with decimal commas", `warning: ` + table + `: column "id" numbers the rows: leave it out if it is no measurement (--drop`,
 	} {
 		if !strings.Contains(errs, want) {

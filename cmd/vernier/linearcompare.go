@@ -18,7 +18,7 @@ func newLinearCompare(log *logrus.Logger) *cobra.Command {
 		Long: `Split each table at random several times, learn a metric with every method from
 the training part, and print the k-NN error on the test part: mean and standard
 deviation over the splits, which are the same for all methods. Encoding and
-standardisation come from the training part alone. Wins, ties and losses are by
+standardization come from the training part alone. Wins, ties and losses are by
 paired t-tests over the splits.`,
 		Example: `  vernier linear compare vehicle.csv vowel.csv
   vernier linear compare german.csv --learners euclidean,lmnn,itml,brm-r --trials 10 --markdown german.md --plot german.png`,

@@ -34,9 +34,9 @@ func newLinearEval(log *logrus.Logger) *cobra.Command {
 	var train string
 	cmd := &cobra.Command{
 		Use:   "eval MODEL TABLE",
-		Short: "Measure a learnt metric on a table",
-		Long: `Measure the k-NN error of a metric on the labelled rows of a table, and how well
-distance tells similar from dissimilar pairs of its rows. Neighbours are the
+		Short: "Measure a learned metric on a table",
+		Long: `Measure the k-NN error of a metric on the labeled rows of a table, and how well
+distance tells similar from dissimilar pairs of its rows. Neighbors are the
 other rows of the table, or those of --train.`,
 		Example: `  vernier linear eval vehicle.json new.csv --train vehicle.csv
   vernier linear eval vehicle.json new.csv --json`,
@@ -56,8 +56,8 @@ other rows of the table, or those of --train.`,
 			err = cli.WithCPU(f.Threads, func(eng linear.Engine) error {
 				var share float64
 				if train == "" {
-					if rows, _ := labelled(t); k >= len(rows) {
-						return cli.Usagef("--k %d: a labelled row has %s", k, plural.Of(len(rows)-1, "other"))
+					if rows, _ := labeled(t); k >= len(rows) {
+						return cli.Usagef("--k %d: a labeled row has %s", k, plural.Of(len(rows)-1, "other"))
 					}
 					share, fig.Rows, err = knnError(cmd.Context(), eng, r, m.Encoder, t, k)
 				} else {
@@ -78,7 +78,7 @@ other rows of the table, or those of --train.`,
 				e.SetIndent("", "  ")
 				return e.Encode(fig)
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s (%s) on %s, %s\n%d-NN error      %6.2f%%  neighbours from %s\nAUC of pairs    %6.4f   %d similar and %d dissimilar\nequal error     %6.4f   at distance %.6g\n",
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s (%s) on %s, %s\n%d-NN error      %6.2f%%  neighbors from %s\nAUC of pairs    %6.4f   %d similar and %d dissimilar\nequal error     %6.4f   at distance %.6g\n",
 				m.Learner, fig.Metric, t.Name, plural.Of(fig.Rows, "row"), k, fig.Error, fig.Against, fig.AUC, pairs, pairs, fig.EER, fig.Threshold)
 			return err
 		},
@@ -92,17 +92,17 @@ other rows of the table, or those of --train.`,
 	return cmd
 }
 
-// against measures rows of t by their neighbours in another table.
+// against measures rows of t by their neighbors in another table.
 func against(f *cli.TableFlags, cmd *cobra.Command, log *logrus.Logger, eng linear.Engine, m *linear.Model, r *linear.Result, train string, t *linear.Table, k int) (float64, int, error) {
 	g, err := f.Table(log, train, false)
 	if err != nil {
 		return 0, 0, err
 	}
-	galleryRows, galleryLabels := labelled(g)
+	galleryRows, galleryLabels := labeled(g)
 	if k > len(galleryRows) {
-		return 0, 0, cli.Usagef("--k %d: %s has %s", k, train, plural.Of(len(galleryRows), "labelled row"))
+		return 0, 0, cli.Usagef("--k %d: %s has %s", k, train, plural.Of(len(galleryRows), "labeled row"))
 	}
-	rows, labels := labelled(t)
+	rows, labels := labeled(t)
 	x, err := m.Encoder.Encode(g, galleryRows)
 	if err != nil {
 		return 0, 0, fmt.Errorf("%s: %w", train, err)
@@ -126,7 +126,7 @@ func against(f *cli.TableFlags, cmd *cobra.Command, log *logrus.Logger, eng line
 
 // verify measures pairs.
 func (fig *linearFigures) verify(m *linear.Model, r *linear.Result, t *linear.Table, pairs int, seed uint64) error {
-	rows, labels := labelled(t)
+	rows, labels := labeled(t)
 	x, err := m.Encoder.Encode(t, rows)
 	if err != nil {
 		return err

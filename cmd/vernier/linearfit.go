@@ -74,17 +74,17 @@ columns, as a JSON file. Rows without label are kept out of what needs labels.`,
 				if err := wholefile.Write(out, m.Write); err != nil {
 					return err
 				}
-				known, _ := labelled(t)
+				known, _ := labeled(t)
 				k := min(5, len(known)-1)
 				share, n, err := knnError(cmd.Context(), eng, m.Result(), e, t, k)
 				if err != nil {
 					return err
 				}
-				log.Infof("%s learnt %s from %s in %s (converged: %v)", r.Learner, m.Metric, plural.Of(t.Rows(), "row"), plural.Of(r.Iterations, "step"), r.Converged)
+				log.Infof("%s learned %s from %s in %s (converged: %v)", r.Learner, m.Metric, plural.Of(t.Rows(), "row"), plural.Of(r.Iterations, "step"), r.Converged)
 				if m.ObjectiveEnd != nil {
 					log.Infof("objective %.6g at the start, %.6g at the end", *m.ObjectiveStart, *m.ObjectiveEnd)
 				}
-				log.Infof("%d-NN error on the %s it was learnt from, each against the others: %.2f%% (see linear compare for unseen rows)", k, plural.Of(n, "row"), 100*share)
+				log.Infof("%d-NN error on the %s it was learned from, each against the others: %.2f%% (see linear compare for unseen rows)", k, plural.Of(n, "row"), 100*share)
 				log.Infof("wrote %s", out)
 				return nil
 			})

@@ -24,8 +24,8 @@ func newLinearTransform(log *logrus.Logger) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "transform MODEL TABLE --out FILE",
-		Short: "Map the rows of a table so that distance between them is the learnt one",
-		Long: `Write the rows of a table after the learnt linear map as CSV: columns z1, z2, ...
+		Short: "Map the rows of a table so that distance between them is the learned one",
+		Long: `Write the rows of a table after the learned linear map as CSV: columns z1, z2, ...
 and the label where there is one. Compare them with the metric that is printed.`,
 		Example: "  vernier linear transform vehicle.json new.csv --out mapped.csv",
 		Args:    cli.Takes(false, "MODEL", "TABLE"),

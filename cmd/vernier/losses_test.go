@@ -128,7 +128,7 @@ func TestWrongLossSettingsAreRefusedWithWhatIsRight(t *testing.T) {
 	}
 }
 
-// Proxies, a learnt boundary, a queue of embeddings, an average length and the
+// Proxies, a learned boundary, a queue of embeddings, an average length and the
 // statistics of coordinates all go on from the checkpoint.
 func TestAnInterruptedRunGoesOnWithWhatItsLossOwns(t *testing.T) {
 	interrupt(t, "--loss", "margin", "--loss-param", "learn=class", "--memory", "30", "--memory-start", "2", "--normalization", "coordinates",

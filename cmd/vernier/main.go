@@ -28,7 +28,7 @@ func newRoot(log *logrus.Logger) *cobra.Command {
 		Use:   "vernier",
 		Short: "Deep metric learning: images in, a measured and exported metric out",
 		Long: `Vernier learns a metric: an embedding of images in which distance means
-"same kind of thing". It trains on labelled images, measures Recall@K and NMI on
+"same kind of thing". It trains on labeled images, measures Recall@K and NMI on
 classes never seen, and exports the embedding. Its own metric is the
 boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
 		Example: `  vernier train --data glyphs --out runs/first

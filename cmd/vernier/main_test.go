@@ -302,7 +302,7 @@ func interrupt(t *testing.T, more ...string) {
 func TestADivergingRunNamesStepAndNodeAndKeepsTheLastGoodModel(t *testing.T) {
 	data := clitest.Stripes(t, 8, 8)
 	run := filepath.Join(t.TempDir(), "run")
-	// Squared distances of unnormalised embeddings overflow after one huge step.
+	// Squared distances of unnormalized embeddings overflow after one huge step.
 	code, _, errs := vernier(t, quick(data, run, "--rate", "1e20", "--metric", "sqeuclidean", "--normalization", "none", "--optimizer", "sgd", "--loss", "contrastive")...)
 	if code != cli.ExitFailed || !strings.Contains(errs, "step ") || !strings.Contains(errs, "node ") {
 		t.Fatalf("exit %d\n%s", code, errs)

@@ -50,7 +50,7 @@ func printResults(w io.Writer, r *run.Results) error {
 	}
 	fmt.Fprintf(w, "\nRecall@K and MAP@R in percent; ties %s", m.Ties)
 	if c := m.Clustering; c != nil {
-		fmt.Fprintf(w, "; NMI and F1 from %s of k-means with %s, centre %s", plural.Of(c.Restarts, "run"), plural.Of(c.Clusters, "cluster"), c.Centre)
+		fmt.Fprintf(w, "; NMI and F1 from %s of k-means with %s, center %s", plural.Of(c.Restarts, "run"), plural.Of(c.Clusters, "cluster"), c.Center)
 	}
 	if m.LoneQueries > 0 {
 		fmt.Fprintf(w, "; %s without another image of the class: misses", plural.Of(m.LoneQueries, "query"))

@@ -79,8 +79,8 @@ var byteSizes = []struct {
 	bytes float64
 }{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1 << 10}, {"MB", 1 << 20}, {"GB", 1 << 30}, {"TB", 1 << 40}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}, {"T", 1 << 40}, {"", 1}}
 
-// mostBytes keeps sums of sizes within an int64.
-const mostBytes = math.MaxInt64/2 + 1
+// maxBytes keeps sums of sizes within an int64.
+const maxBytes = math.MaxInt64/2 + 1
 
 // parseBytes reads a size such as 8GiB, 1.5G or 500M.
 func parseBytes(text string) (int64, error) {
@@ -91,8 +91,8 @@ func parseBytes(text string) (int64, error) {
 		}
 		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		switch {
-		case errors.Is(err, strconv.ErrRange) || err == nil && v*s.bytes > mostBytes:
-			return 0, fmt.Errorf("must be at most %dTiB", int64(mostBytes)>>40)
+		case errors.Is(err, strconv.ErrRange) || err == nil && v*s.bytes > maxBytes:
+			return 0, fmt.Errorf("must be at most %dTiB", int64(maxBytes)>>40)
 		case err != nil || !(v > 0):
 			return 0, fmt.Errorf("%q is no size such as 8GiB or 500M", text)
 		}

@@ -174,7 +174,7 @@ together, with the nearest name where one is missing; the exit code is then 1.
 Cut from names are the prefixes module., model. and backbone., what torch.compile
 and sharded training put into them (_orig_mod., _fsdp_wrapped_module. and others),
 and any other prefix that all names of the network have; that is said. Ignored are
-counters of batch normalisation, the classifier of the network that the file was
+counters of batch normalization, the classifier of the network that the file was
 made for, and blocks after trunk-end.`,
 		Example: `  vernier weights check resnet50-19c8e357.pth --backbone resnet50
   vernier weights check inception_v3.safetensors --backbone inceptionv3:trunk-end=Mixed_7a

@@ -1,14 +1,14 @@
 package kernels
 
 // Heads is the geometry of attention: batch images of tokens tokens, heads of
-// size numbers each, at most MostHead.
+// size numbers each, at most MaxHead.
 type Heads struct {
 	Batch, Tokens, Heads, Size int
 	Scale                      float32
 }
 
-// MostHead is the largest head that there are kernels for.
-const MostHead = 256
+// MaxHead is the largest head that there are kernels for.
+const MaxHead = 256
 
 func (h Heads) wide() bool { return h.Size > 64 }
 
@@ -38,7 +38,7 @@ func Attention(t Type, h Heads, y, logSum, qkv Ptr) Launch {
 func AttentionGrad(t Type, h Heads, dqkv, delta, dy, y, logSum, qkv Ptr) []Launch {
 	n := int64(h.Batch) * int64(h.Heads) * int64(h.Tokens)
 	return []Launch{
-		launch(h.name("attention_delta", t), [3]int{int(min((n+127)/128, mostBlocks)), 1, 1}, n, h.Tokens, h.Heads, h.Size, delta, dy, y),
+		launch(h.name("attention_delta", t), [3]int{int(min((n+127)/128, maxBlocks)), 1, 1}, n, h.Tokens, h.Heads, h.Size, delta, dy, y),
 		launch(h.name("attention_dq", t), h.grid(), h.Tokens, h.Heads, h.Size, h.Scale, dqkv, dy, logSum, delta, qkv),
 		launch(h.name("attention_dkv", t), h.grid(), h.Tokens, h.Heads, h.Size, h.Scale, dqkv, dy, logSum, delta, qkv),
 	}

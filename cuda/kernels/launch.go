@@ -100,10 +100,10 @@ func launch(name string, grid [3]int, args ...any) Launch {
 // Check reports what the device could not do: the driver's own error would not say
 // what is too large, and a number that wraps around would not be an error at all.
 func (l Launch) Check() error {
-	if l.most > MostNumbers {
-		return fmt.Errorf("%d numbers in one array, kernels count to %d", l.most, MostNumbers)
+	if l.most > MaxNumbers {
+		return fmt.Errorf("%d numbers in one array, kernels count to %d", l.most, MaxNumbers)
 	}
-	for i, most := range [3]int{MostNumbers, mostBlocksAcross, mostBlocksAcross} {
+	for i, most := range [3]int{MaxNumbers, maxBlocksAcross, maxBlocksAcross} {
 		if l.Grid[i] > most {
 			return fmt.Errorf("a grid of %d x %d x %d blocks, axis %c takes %d", l.Grid[0], l.Grid[1], l.Grid[2], "xyz"[i], most)
 		}
@@ -114,17 +114,17 @@ func (l Launch) Check() error {
 // Empty reports whether there is nothing to do, which the driver would refuse.
 func (l Launch) Empty() bool { return l.Grid[0]*l.Grid[1]*l.Grid[2] == 0 }
 
-// MostNumbers is how many numbers one array may have.
-const MostNumbers = 1<<31 - 1
+// MaxNumbers is how many numbers one array may have.
+const MaxNumbers = 1<<31 - 1
 
-// mostBlocksAcross is how many blocks a grid may have along its second and third
+// maxBlocksAcross is how many blocks a grid may have along its second and third
 // axes, on every GPU.
-const mostBlocksAcross = 1<<16 - 1
+const maxBlocksAcross = 1<<16 - 1
 
-// mostBlocks fills every GPU of today several times over.
-const mostBlocks = 8192
+// maxBlocks fills every GPU of today several times over.
+const maxBlocks = 8192
 
 // flat is the grid of a kernel that runs over n elements.
-func flat(n int64) [3]int { return [3]int{int(min((n+255)/256, mostBlocks)), 1, 1} }
+func flat(n int64) [3]int { return [3]int{int(min((n+255)/256, maxBlocks)), 1, 1} }
 
 func tiles(n, size int) int { return (n + size - 1) / size }

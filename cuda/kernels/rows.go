@@ -28,7 +28,7 @@ func UnitRows(rows, h int, y, sizes, x Ptr) Launch {
 	return launch("unit_rows", perRow(rows), h, y, sizes, x)
 }
 
-// LayerNorm normalises rows of x (rows, d); mean and inv (rows) are kept.
+// LayerNorm normalizes rows of x (rows, d); mean and inv (rows) are kept.
 func LayerNorm(t Type, rows, d int, y, mean, inv, x, gamma, beta Ptr, eps float32) Launch {
 	return launch("layer_norm_"+t.String(), perRow(rows), d, y, mean, inv, x, gamma, beta, eps)
 }

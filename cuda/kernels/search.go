@@ -1,7 +1,7 @@
 package kernels
 
-// MostWindows is how many windows a row may have in Between.
-const MostWindows = 512
+// MaxWindows is how many windows a row may have in Between.
+const MaxWindows = 512
 
 // KthSmallest sets out (rows) to the k-th smallest number of each row of x (rows,
 // n), its column skip[row] left out unless that is -1; NaN where the row has one.
@@ -16,7 +16,7 @@ func RowLeast(rows, n int, at, least, x Ptr) Launch {
 }
 
 // Windows are what Between looks for. Row r has windows First[r] up to First[r+1],
-// at most MostWindows, each a low and a high number in Bounds; they ascend and do not
+// at most MaxWindows, each a low and a high number in Bounds; they ascend and do not
 // overlap.
 type Windows struct{ First, Bounds Ptr }
 

@@ -57,7 +57,7 @@ func BatchStats(c int, inv, runningMean, runningVar, mean, variance Ptr, eps, mo
 	return launch("batch_stats", flat(int64(c)), c, inv, runningMean, runningVar, mean, variance, eps, momentum, unbias)
 }
 
-// FoldNorm turns a frozen normalisation of c channels into scale and shift. bias
+// FoldNorm turns a frozen normalization of c channels into scale and shift. bias
 // may be 0.
 func FoldNorm(c int, scale, shift, bias, gamma, beta, mean, variance Ptr, eps float32) Launch {
 	return launch("fold_norm", flat(int64(c)), c, scale, shift, bias, gamma, beta, mean, variance, eps)

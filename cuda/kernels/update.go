@@ -1,6 +1,6 @@
 package kernels
 
-// Slot is a parameter in the table that optimisers read, laid out as the device's
+// Slot is a parameter in the table that optimizers read, laid out as the device's
 // struct slot: six words of eight bytes.
 type Slot struct {
 	W, G, First, Second Ptr
@@ -28,7 +28,7 @@ func Chunks(sizes []int64) []Chunk {
 	return out
 }
 
-// Clip is what optimisers make of gradients as they read them: times the float32
+// Clip is what optimizers make of gradients as they read them: times the float32
 // at Factor (0: none), see ClipFactor, then within +-Limit (0: any).
 type Clip struct {
 	Factor Ptr
@@ -64,7 +64,7 @@ func SumSquares(chunks int, slots, table, part, out Ptr) []Launch {
 // ClipFactor returns launches that leave in the float64 at squares the sum of
 // squares of every slot's W, and in the float32 at factor what they are to be
 // multiplied by so that its root is at most limit (0: any). Where the sum is not
-// finite factor is NaN, and an optimiser that reads it moves nothing.
+// finite factor is NaN, and an optimizer that reads it moves nothing.
 func ClipFactor(chunks int, slots, table, part, squares, factor Ptr, limit float32) []Launch {
 	return []Launch{
 		launch("sum_squares", perRow(chunks), slots, table, part),

@@ -166,7 +166,7 @@ func TestGetGoesOnInAnotherProcess(t *testing.T) {
 		}
 	}
 	if err := Get(ctx, d, dir, o); !errors.Is(err, context.Canceled) {
-		t.Fatalf("cancelled: %v", err)
+		t.Fatalf("canceled: %v", err)
 	}
 	part, err := os.Stat(filepath.Join(dir, "set.bin.part"))
 	if err != nil || part.Size() <= 500_000 {

@@ -15,7 +15,7 @@ import (
 	"github.com/vernier-ml/vernier/data/internal/imagetest"
 )
 
-// manyScans is a grey picture of one level, 128 + dc/8, whose scans after
+// manyScans is a gray picture of one level, 128 + dc/8, whose scans after
 // the first say in a few bytes that nothing is to be added.
 func manyScans(w, h, dc, scans int) []byte {
 	b := []byte{0xff, 0xd8, 0xff, 0xdb, 0, 67, 0}
@@ -201,16 +201,16 @@ func TestATIFFOfThinStripsIsTooMuchWork(t *testing.T) {
 }
 
 func TestTheMemoryOfADecodeIsKnownFromItsHeader(t *testing.T) {
-	grey := image.NewGray(image.Rect(0, 0, 10, 20))
+	gray := image.NewGray(image.Rect(0, 0, 10, 20))
 	for name, c := range map[string]struct {
 		file []byte
 		want int64 // a pixel
 	}{
-		"grey PNG":         {imagetest.EncodePNG(t, grey), 1},
+		"gray PNG":         {imagetest.EncodePNG(t, gray), 1},
 		"PNG":              {imagetest.EncodePNG(t, noisy(10, 20, 1)), 4},
-		"PNG of 16 bits":   {imagetest.EncodePNG(t, image.NewNRGBA64(grey.Rect)), 8},
+		"PNG of 16 bits":   {imagetest.EncodePNG(t, image.NewNRGBA64(gray.Rect)), 8},
 		"JPEG":             {imagetest.EncodeJPEG(t, noisy(10, 20, 1)), 3},
-		"grey JPEG":        {imagetest.EncodeJPEG(t, grey), 1},
+		"gray JPEG":        {imagetest.EncodeJPEG(t, gray), 1},
 		"progressive JPEG": {manyScans(10, 20, 100, 1), 5},
 	} {
 		_, h, err := examine(c.file, Options{})

@@ -127,7 +127,7 @@ func chromaStarts(m *image.YCbCr) bool {
 	return true
 }
 
-// replicate sets three channels to the high byte of grey samples of size bytes.
+// replicate sets three channels to the high byte of gray samples of size bytes.
 func replicate(dst, src []uint8, size int) {
 	for i := 0; i+3 <= len(dst); i += 3 {
 		v := src[i/3*size]
@@ -146,7 +146,7 @@ func pick(dst, src []uint8, size int, alpha AlphaRule) {
 	}
 }
 
-// straight is a colour without its alpha, or blended over white.
+// straight is a color without its alpha, or blended over white.
 func straight(c color.Color, alpha AlphaRule) [3]uint8 {
 	n := color.NRGBAModel.Convert(c).(color.NRGBA)
 	p := [3]uint8{n.R, n.G, n.B}

@@ -32,7 +32,7 @@ var (
 type AlphaRule uint8
 
 const (
-	// AlphaDrop keeps the stored colour, as Pillow's convert("RGB") does.
+	// AlphaDrop keeps the stored color, as Pillow's convert("RGB") does.
 	AlphaDrop AlphaRule = iota
 	// AlphaWhite blends over white.
 	AlphaWhite
@@ -42,7 +42,7 @@ const (
 // the papers does.
 type Options struct {
 	// Alpha drops transparency by default. (A GIF's fully transparent pixels
-	// have no colour left and are black.)
+	// have no color left and are black.)
 	Alpha AlphaRule
 	// EXIF applies the orientation that a camera noted; by default it is
 	// ignored, as torchvision's loader ignores it.
@@ -122,7 +122,7 @@ func modelBytes(m color.Model) int64 {
 }
 
 // Decode makes an RGB image of a file's bytes: the first frame of a GIF or WebP, 16-bit
-// samples by their high byte, grey on all three channels, CMYK and palettes
+// samples by their high byte, gray on all three channels, CMYK and palettes
 // converted. Errors do not name the file, which the caller knows.
 func Decode(file []byte, o Options) (*RGB, error) {
 	return NewDecoder(o).Decode(context.Background(), file)

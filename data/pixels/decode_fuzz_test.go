@@ -33,7 +33,7 @@ func FuzzDecodeJPEG(f *testing.F) {
 	r := rand.New(rand.NewPCG(1, 42))
 	fuzzDecode(f, imagetest.EncodeJPEG(f, smoothed(20, 14, 3)), manyScans(20, 14, 100, 3),
 		encodeCoefficients(jpegForm{w: 20, h: 9, across: 2, down: 2, restart: 2, components: "\x01\x02\x03", adobe: -1}, r),
-		encodeCoefficients(jpegForm{w: 9, h: 9, across: 1, down: 1, grey: true, components: "\x01\x02\x03", adobe: -1}, r))
+		encodeCoefficients(jpegForm{w: 9, h: 9, across: 1, down: 1, gray: true, components: "\x01\x02\x03", adobe: -1}, r))
 }
 
 func FuzzDecodePNG(f *testing.F) {

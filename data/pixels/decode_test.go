@@ -69,7 +69,7 @@ func TestTransparencyIsDroppedOrBlendedOverWhite(t *testing.T) {
 	}
 }
 
-func TestPremultipliedAlphaGivesTheStoredColourBack(t *testing.T) {
+func TestPremultipliedAlphaGivesTheStoredColorBack(t *testing.T) {
 	m := image.NewRGBA(image.Rect(0, 0, 1, 1))
 	m.SetRGBA(0, 0, color.RGBA{50, 0, 100, 128})
 	got := toRGB(m, m.Bounds(), AlphaDrop, false)
@@ -114,8 +114,8 @@ func TestWebPLumaIsStretchedToFullRange(t *testing.T) {
 	}
 }
 
-// Every subsampling ratio of a grey picture with one colour of chroma must give
-// that colour everywhere, whatever the size's remainder.
+// Every subsampling ratio of a gray picture with one color of chroma must give
+// that color everywhere, whatever the size's remainder.
 func TestChromaOfAnySubsamplingCoversOddSizes(t *testing.T) {
 	for _, ratio := range []image.YCbCrSubsampleRatio{
 		image.YCbCrSubsampleRatio444, image.YCbCrSubsampleRatio422, image.YCbCrSubsampleRatio420,

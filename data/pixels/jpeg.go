@@ -7,7 +7,7 @@ import (
 	"image"
 )
 
-// The usual photograph, a baseline JPEG of grey or YCbCr, is decoded here and not
+// The usual photograph, a baseline JPEG of gray or YCbCr, is decoded here and not
 // by image/jpeg: only the part that is asked for is transformed, and the numbers
 // are those of libjpeg's accurate integer transform, hence of Pillow. Whatever is
 // rarer or damaged is left to image/jpeg, which also words the errors.

@@ -18,7 +18,7 @@ type jpegForm struct {
 	w, h       int
 	across     int // luma blocks an MCU
 	down       int
-	grey       bool
+	gray       bool
 	restart    int
 	wide       bool // 16-bit step sizes
 	trailing   bool // bytes behind the end
@@ -51,7 +51,7 @@ func encodeCoefficients(f jpegForm, r *rand.Rand) []byte {
 	}
 	segment(0xdb, quant)
 	n := 3
-	if f.grey {
+	if f.gray {
 		n = 1
 	}
 	frame := binary.BigEndian.AppendUint16([]byte{8}, uint16(f.h))
@@ -120,7 +120,7 @@ func encodeCoefficients(f jpegForm, r *rand.Rand) []byte {
 	var dc [3]int
 	blocks := []int{f.across * f.down, 1, 1}
 	mcuW, mcuH := 8*f.across, 8*f.down
-	if f.grey {
+	if f.gray {
 		blocks, mcuW, mcuH = []int{1}, 8, 8
 	}
 	total := ((f.w + mcuW - 1) / mcuW) * ((f.h + mcuH - 1) / mcuH)
@@ -172,7 +172,7 @@ func TestBaselineJPEGOfEverySampling(t *testing.T) {
 	const tolerance = 6
 	r := rand.New(rand.NewPCG(12, 42))
 	for i := range 120 {
-		f := jpegForm{w: 1 + r.IntN(70), h: 1 + r.IntN(50), across: 1 + r.IntN(2), down: 1 + r.IntN(2), grey: i%5 == 0, restart: max(r.IntN(6)-1, 0),
+		f := jpegForm{w: 1 + r.IntN(70), h: 1 + r.IntN(50), across: 1 + r.IntN(2), down: 1 + r.IntN(2), gray: i%5 == 0, restart: max(r.IntN(6)-1, 0),
 			wide: i%3 == 0, trailing: i%4 == 0, components: "\x01\x02\x03", adobe: r.IntN(2)*2 - 1}
 		file := encodeCoefficients(f, r)
 		want, err := jpeg.Decode(bytes.NewReader(file))
@@ -252,7 +252,7 @@ func TestACutFileIsBadWhateverPartIsAskedFor(t *testing.T) {
 func TestDamagedJPEGNeverPanics(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 42))
 	for i := range 400 {
-		f := jpegForm{w: 1 + r.IntN(40), h: 1 + r.IntN(40), across: 1 + r.IntN(2), down: 1 + r.IntN(2), grey: i%5 == 0, restart: r.IntN(4), components: "\x01\x02\x03", adobe: -1}
+		f := jpegForm{w: 1 + r.IntN(40), h: 1 + r.IntN(40), across: 1 + r.IntN(2), down: 1 + r.IntN(2), gray: i%5 == 0, restart: r.IntN(4), components: "\x01\x02\x03", adobe: -1}
 		file := encodeCoefficients(f, r)
 		for range 1 + r.IntN(4) {
 			file[r.IntN(len(file))] ^= byte(1 + r.IntN(255))

@@ -14,7 +14,7 @@ func TestAThumbnailKeepsItsShapeAndIsNotEnlarged(t *testing.T) {
 			t.Errorf("%d x %d: %v, want %d x %d", c.w, c.h, b, c.wantW, c.wantH)
 		}
 		if at := got.RGBAAt(c.wantW/2, c.wantH/2); at != (color.RGBA{10, 200, 30, 255}) {
-			t.Errorf("%d x %d: colour %v", c.w, c.h, at)
+			t.Errorf("%d x %d: color %v", c.w, c.h, at)
 		}
 	}
 }

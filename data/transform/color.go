@@ -20,7 +20,7 @@ type ColorJitter struct {
 // Apply changes what has a strength.
 func (t ColorJitter) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 	if t.Brightness < 0 || t.Contrast < 0 || t.Saturation < 0 || t.Hue < 0 || t.Hue > 0.5 {
-		return nil, fmt.Errorf("colour jitter: brightness %g, contrast %g, saturation %g, hue %g; none may be negative, hue at most 0.5",
+		return nil, fmt.Errorf("color jitter: brightness %g, contrast %g, saturation %g, hue %g; none may be negative, hue at most 0.5",
 			t.Brightness, t.Contrast, t.Saturation, t.Hue)
 	}
 	dst := src.Clone()
@@ -48,14 +48,14 @@ func blend(from, to uint8, f float64) uint8 {
 	return uint8(min(max(float64(from)+f*(float64(to)-float64(from)), 0), 255))
 }
 
-// luma is the grey of a pixel: ITU-R 601-2 in 16-bit fixed point.
+// luma is the gray of a pixel: ITU-R 601-2 in 16-bit fixed point.
 func luma(p []uint8) uint8 {
 	return uint8((uint32(p[0])*19595 + uint32(p[1])*38470 + uint32(p[2])*7471 + 1<<15) >> 16)
 }
 
 func brightness(m *pixels.RGB, f float64) { mapValues(m, 0, f) }
 
-// contrast blends with the mean grey.
+// contrast blends with the mean gray.
 func contrast(m *pixels.RGB, f float64) {
 	sum := 0
 	for i := 0; i < len(m.Pix); i += 3 {
@@ -75,12 +75,12 @@ func mapValues(m *pixels.RGB, level uint8, f float64) {
 	}
 }
 
-// saturation blends every pixel with its grey.
+// saturation blends every pixel with its gray.
 func saturation(m *pixels.RGB, f float64) {
 	for i := 0; i < len(m.Pix); i += 3 {
 		p := m.Pix[i : i+3]
-		grey := luma(p)
-		p[0], p[1], p[2] = blend(grey, p[0], f), blend(grey, p[1], f), blend(grey, p[2], f)
+		gray := luma(p)
+		p[0], p[1], p[2] = blend(gray, p[0], f), blend(gray, p[1], f), blend(gray, p[2], f)
 	}
 }
 
@@ -136,25 +136,25 @@ func fromHSV(p []uint8, h, s, v uint8) {
 	}
 }
 
-// Grey takes the colour away with probability P.
-type Grey struct{ P float64 }
+// Gray takes the color away with probability P.
+type Gray struct{ P float64 }
 
-// Apply replaces colours by their grey, or returns src.
-func (t Grey) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
+// Apply replaces colors by their gray, or returns src.
+func (t Gray) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 	if r.Float64() >= t.P {
 		return src, nil
 	}
 	dst := src.Clone()
 	for i := 0; i < len(dst.Pix); i += 3 {
 		p := dst.Pix[i : i+3]
-		grey := luma(p)
-		p[0], p[1], p[2] = grey, grey, grey
+		gray := luma(p)
+		p[0], p[1], p[2] = gray, gray, gray
 	}
 	return dst, nil
 }
 
 // Random is true.
-func (t Grey) Random() bool { return true }
+func (t Gray) Random() bool { return true }
 
 // Blur is a Gaussian blur with probability P and a standard deviation of
 // MinSigma..MaxSigma pixels.

@@ -10,8 +10,8 @@ import (
 )
 
 // Expected values are worked by hand from Pillow's rules: blend cuts off, the
-// mean grey is rounded.
-func TestColourChangesFollowTheirFormulas(t *testing.T) {
+// mean gray is rounded.
+func TestColorChangesFollowTheirFormulas(t *testing.T) {
 	pixels := func(v ...uint8) *pixels.RGB { return &pixels.RGB{W: len(v) / 3, H: 1, Stride: len(v), Pix: v} }
 	m := pixels(10, 100, 200, 255, 0, 7)
 	brightness(m, 1.5)
@@ -23,7 +23,7 @@ func TestColourChangesFollowTheirFormulas(t *testing.T) {
 	if want := []uint8{32, 32, 32, 77, 77, 77}; !bytes.Equal(m.Pix, want) {
 		t.Errorf("contrast: %v, want %v", m.Pix, want)
 	}
-	m = pixels(200, 100, 50) // grey 0.299*200 + 0.587*100 + 0.114*50 = 124.2
+	m = pixels(200, 100, 50) // gray 0.299*200 + 0.587*100 + 0.114*50 = 124.2
 	saturation(m, 0)
 	if want := []uint8{124, 124, 124}; !bytes.Equal(m.Pix, want) {
 		t.Errorf("saturation: %v, want %v", m.Pix, want)
@@ -51,7 +51,7 @@ func TestHSVRoundTripStaysClose(t *testing.T) {
 	}
 }
 
-func TestColourAugmentationHappensAtItsRateAndStaysInRange(t *testing.T) {
+func TestColorAugmentationHappensAtItsRateAndStaysInRange(t *testing.T) {
 	src := noisy(12, 10, 1)
 	before := bytes.Clone(src.Pix)
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestColourAugmentationHappensAtItsRateAndStaysInRange(t *testing.T) {
 		tr   Step
 		rate float64
 	}{
-		{"grey", Grey{0.3}, 0.3}, {"blur", Blur{0.3, 0.5, 2}, 0.3}, {"erase", Erase{P: 0.3}, 0.3},
+		{"gray", Gray{0.3}, 0.3}, {"blur", Blur{0.3, 0.5, 2}, 0.3}, {"erase", Erase{P: 0.3}, 0.3},
 		{"jitter", ColorJitter{0.4, 0.4, 0.4, 0.1}, 1},
 	} {
 		r, changed := rand.New(rand.NewPCG(3, 42)), 0
@@ -121,7 +121,7 @@ func TestBlurKeepsTheMeanAndErasePaintsABox(t *testing.T) {
 	}
 }
 
-func TestWrongColourSettingsAreErrors(t *testing.T) {
+func TestWrongColorSettingsAreErrors(t *testing.T) {
 	src := noisy(4, 4, 1)
 	for _, tr := range []Step{
 		ColorJitter{Brightness: -1}, ColorJitter{Hue: 0.6}, Blur{P: 1}, Blur{1, 2, 1}, Erase{P: 1, MinArea: 0.5, MaxArea: 0.1}, Erase{P: 1, MinRatio: 3, MaxRatio: 1},

@@ -74,7 +74,7 @@ func (t RandomResizedCrop) Box(w, h int, r *rand.Rand) image.Rectangle {
 	return t.fallback(w, h)
 }
 
-// fallback is the largest centred box with an allowed ratio.
+// fallback is the largest centered box with an allowed ratio.
 func (t RandomResizedCrop) fallback(w, h int) image.Rectangle {
 	bw, bh := w, h
 	switch ratio := float64(w) / float64(h); {
@@ -173,7 +173,7 @@ func warp(src *pixels.RGB, angle, scale, dx, dy float64, fill Fill) *pixels.RGB 
 	return dst
 }
 
-// bilinearAt interpolates src at (x, y); pixel centres have whole coordinates.
+// bilinearAt interpolates src at (x, y); pixel centers have whole coordinates.
 func bilinearAt(dst []uint8, src *pixels.RGB, x, y float64, fill Fill) {
 	x0, y0 := int(math.Floor(x)), int(math.Floor(y))
 	fx, fy := float32(x-float64(x0)), float32(y-float64(y0))

@@ -159,7 +159,7 @@ func checkSizes(t *testing.T, c *golden.Case) {
 }
 
 // checkFile compares every output of a decoded file; the largest difference in
-// grey levels is logged.
+// gray levels is logged.
 func checkFile(t *testing.T, c *golden.Case) {
 	file := readCaseFile(t, c)
 	decode := func(o pixels.Options) *pixels.RGB {
@@ -202,7 +202,7 @@ func checkFile(t *testing.T, c *golden.Case) {
 			switch name {
 			case "decoded_rgb":
 				if c.Params.String("pil_mode", "") == "I" {
-					continue // Pillow clips 16-bit grey to 255: the high byte is wanted
+					continue // Pillow clips 16-bit gray to 255: the high byte is wanted
 				}
 				m = src
 			case "decoded_high_byte":
@@ -225,7 +225,7 @@ func checkFile(t *testing.T, c *golden.Case) {
 		}
 		worst = max(worst, compareResult(t, c, name, m, norm))
 	}
-	t.Logf("largest difference %.3g grey levels", worst)
+	t.Logf("largest difference %.3g gray levels", worst)
 	// Lossless files agree to the bit (the rest is the rounding of the numbers
 	// in the file). In JPEG only the inverse cosine transform differs from
 	// libjpeg-turbo's: 2 levels were measured, 4 leaves room for other pictures.
@@ -234,15 +234,15 @@ func checkFile(t *testing.T, c *golden.Case) {
 		limit = 4
 	}
 	if worst > limit {
-		t.Errorf("largest difference %.3g grey levels, it must be at most %g", worst, limit)
+		t.Errorf("largest difference %.3g gray levels, it must be at most %g", worst, limit)
 	}
 }
 
-// compareResult returns the largest difference in grey levels.
+// compareResult returns the largest difference in gray levels.
 func compareResult(t *testing.T, c *golden.Case, name string, m *pixels.RGB, norm *Normalization) float64 {
 	t.Helper()
 	values := numbers(m)
-	level := [3]float64{1, 1, 1} // what a grey level is worth
+	level := [3]float64{1, 1, 1} // what a gray level is worth
 	if norm != nil {
 		p, err := NewPipeline(m.W, m.H, *norm, CenterCrop{m.W, m.H})
 		if err != nil {
@@ -266,7 +266,7 @@ func compareResult(t *testing.T, c *golden.Case, name string, m *pixels.RGB, nor
 		d := math.Abs(got-want) / level[channel]
 		worst = max(worst, d)
 		if !(d <= c.Tolerance.ATol) {
-			t.Errorf("%s %s: %g, want %g: %.3g grey levels", name, what, got, want, d)
+			t.Errorf("%s %s: %g, want %g: %.3g gray levels", name, what, got, want, d)
 		}
 	}
 	n := float64(m.W * m.H)

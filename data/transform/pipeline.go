@@ -39,7 +39,7 @@ func Caffe() Normalization {
 
 func (n Normalization) check() error {
 	if !(n.Range > 0) || !(n.Std[0] > 0) || !(n.Std[1] > 0) || !(n.Std[2] > 0) {
-		return fmt.Errorf("normalisation: range %g, std %v; they must be positive", n.Range, n.Std)
+		return fmt.Errorf("normalization: range %g, std %v; they must be positive", n.Range, n.Std)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ type Recipe struct {
 	Shift              float64 // share of a side
 	Flip               bool
 	Jitter             float64 // strength of brightness, contrast and saturation; hue turns by a quarter of it
-	Grey, Blur, Erase  float64 // probabilities
+	Gray, Blur, Erase  float64 // probabilities
 	Fill               Fill    // what lies beyond the border after Pad and affine
 }
 
@@ -64,8 +64,8 @@ func (r Recipe) Train(norm Normalization) (*Pipeline, error) {
 	if r.Jitter > 0 {
 		steps = append(steps, ColorJitter{r.Jitter, r.Jitter, r.Jitter, min(r.Jitter/4, 0.5)})
 	}
-	if r.Grey > 0 {
-		steps = append(steps, Grey{r.Grey})
+	if r.Gray > 0 {
+		steps = append(steps, Gray{r.Gray})
 	}
 	if r.Blur > 0 {
 		steps = append(steps, Blur{r.Blur, 0.1, max(0.01*float64(r.Size), 0.2)})

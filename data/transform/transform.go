@@ -116,7 +116,7 @@ type CenterCrop struct{ W, H int }
 // Apply is torchvision's CenterCrop((H, W)).
 func (t CenterCrop) Apply(src *pixels.RGB, _ *rand.Rand) (*pixels.RGB, error) {
 	if t.W <= 0 || t.H <= 0 {
-		return nil, fmt.Errorf("centre crop: size %d x %d, it must be positive", t.W, t.H)
+		return nil, fmt.Errorf("center crop: size %d x %d, it must be positive", t.W, t.H)
 	}
 	return centerCrop(src, t.W, t.H), nil
 }

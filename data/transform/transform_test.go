@@ -55,7 +55,7 @@ func TestOnePixelImageBecomesAnySize(t *testing.T) {
 			t.Errorf("%T: %d x %d", tr, m.W, m.H)
 		}
 		if m = m.Compact(); !bytes.Equal(m.Pix, bytes.Repeat(src.Pix, 45)) {
-			t.Errorf("%T: the colour changes", tr)
+			t.Errorf("%T: the color changes", tr)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func TestAffineTurnsScalesAndShiftsAboutTheMiddle(t *testing.T) {
 			}
 		}
 	}
-	// Twice the size: the middle stays, its neighbours are half-way to theirs.
+	// Twice the size: the middle stays, its neighbors are half-way to theirs.
 	double := warp(src, 0, 2, 0, 0, FillEdge)
 	if double.At(4, 4) != src.At(4, 4) || double.At(6, 2) != src.At(5, 3) {
 		t.Error("scaling is not about the middle")
@@ -207,7 +207,7 @@ func TestAffineTurnsScalesAndShiftsAboutTheMiddle(t *testing.T) {
 	}
 }
 
-func TestNumbersFollowTheNormalisation(t *testing.T) {
+func TestNumbersFollowTheNormalization(t *testing.T) {
 	m := &pixels.RGB{W: 2, H: 1, Stride: 6, Pix: []uint8{10, 20, 30, 40, 50, 60}}
 	for _, c := range []struct {
 		norm Normalization
@@ -272,7 +272,7 @@ func TestPresetsGiveTheirSizeAndCharactersAreNeverMirrored(t *testing.T) {
 			t.Error("characters are mirrored")
 		}
 		all := recipe.WithSize(20)
-		all.Jitter, all.Grey, all.Blur, all.Erase, all.Degrees, all.Pad = 0.4, 0.2, 1, 1, 5, 2
+		all.Jitter, all.Gray, all.Blur, all.Erase, all.Degrees, all.Pad = 0.4, 0.2, 1, 1, 5, 2
 		for _, r := range []Recipe{recipe, recipe.WithSize(40), all} {
 			for _, build := range []func(Normalization) (*Pipeline, error){r.Train, r.Eval} {
 				p, err := build(ImageNet())

@@ -97,7 +97,7 @@ func diverging(v float64) color.NRGBA {
 	return color.NRGBA{mix(end.R), mix(end.G), mix(end.B), 255}
 }
 
-// swatch is a legend entry of one colour.
+// swatch is a legend entry of one color.
 type swatch struct{ color.Color }
 
 // Thumbnail implements plot.Thumbnailer.

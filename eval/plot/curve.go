@@ -36,7 +36,7 @@ type RecallCurves struct {
 	Best float64
 }
 
-// Recall draws both curves as a PNG file, test in another colour with
+// Recall draws both curves as a PNG file, test in another color with
 // diamonds and a broken line, so that nobody takes it for what picked the epoch.
 func Recall(path string, r RecallCurves) error {
 	p := newChart("Recall@1 by epoch", "epoch", "Recall@1 [%], nearest by "+r.Metric)

@@ -43,7 +43,7 @@ func DET(path, metric string, names []string, curves []*eval.ROC) error {
 		if err != nil {
 			return fmt.Errorf("plot: figure %s: %s: %w", path, names[i], err)
 		}
-		line.Color, line.Width = curveColour(i), vg.Points(2)
+		line.Color, line.Width = curveColor(i), vg.Points(2)
 		p.Add(line)
 		p.entry(name, line)
 	}

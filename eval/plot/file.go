@@ -28,7 +28,7 @@ const (
 	tickSize  = vg.Length(11)
 )
 
-// Colours that colour-blind readers can tell apart (Okabe and Ito 2008).
+// Colors that color-blind readers can tell apart (Okabe and Ito 2008).
 var (
 	blue   = color.NRGBA{0, 114, 178, 255}
 	orange = color.NRGBA{213, 94, 0, 255}

@@ -27,7 +27,7 @@ type GridCell struct {
 	Right   bool   // of the query's class: framed green, otherwise red
 }
 
-// GridRow is a query and its neighbours, nearest first.
+// GridRow is a query and its neighbors, nearest first.
 type GridRow struct {
 	Query     GridCell // framed gray
 	Neighbors []GridCell
@@ -42,7 +42,7 @@ const (
 	gridMargin  = 20
 	gridTitle   = 38
 	gridLegend  = 34
-	gridApart   = 26 // between the query and its neighbours
+	gridApart   = 26 // between the query and its neighbors
 )
 
 var (
@@ -51,7 +51,7 @@ var (
 	queryFrame = color.NRGBA{110, 110, 110, 255}
 )
 
-// Grid draws queries and their nearest neighbours as a PNG file, one row a
+// Grid draws queries and their nearest neighbors as a PNG file, one row a
 // query, framed green where the class is right and red where not (BRM Fig. 9).
 // title says how they were found.
 func Grid(path, title string, rows []GridRow) error {
@@ -87,7 +87,7 @@ func newGridImage(path, title string, rows []GridRow, names *figureNames) (*imag
 		}
 		for j, n := range r.Neighbors {
 			if n.Image == nil {
-				return nil, fmt.Errorf("neighbour %d of query %d has no image", j, i)
+				return nil, fmt.Errorf("neighbor %d of query %d has no image", j, i)
 			}
 		}
 		cols = max(cols, len(r.Neighbors))
@@ -137,7 +137,7 @@ func face(ttf []byte, size float64) (font.Face, error) {
 	return opentype.NewFace(f, &opentype.FaceOptions{Size: size, DPI: 72, Hinting: font.HintingFull})
 }
 
-// cell draws a framed picture, whole and centred on light gray, and its caption.
+// cell draws a framed picture, whole and centered on light gray, and its caption.
 func (g *gridImage) cell(c GridCell, frame color.Color, x, y int) {
 	outer := image.Rect(x, y, x+gridCell, y+gridCell)
 	inner := outer.Inset(gridFrame)
@@ -185,11 +185,11 @@ func (g *gridImage) text(f font.Face, s string, x, baseline, width int) {
 func (g *gridImage) legend(baseline int, note string) {
 	x := gridMargin
 	for _, l := range []struct {
-		colour color.Color
-		text   string
+		color color.Color
+		text  string
 	}{{queryFrame, "query"}, {rightFrame, "same class"}, {wrongFrame, "another class"}} {
 		box := image.Rect(x, baseline-12, x+14, baseline+2)
-		draw.Draw(g, box, image.NewUniform(l.colour), image.Point{}, draw.Src)
+		draw.Draw(g, box, image.NewUniform(l.color), image.Point{}, draw.Src)
 		g.text(g.regular, l.text, x+20, baseline, 200)
 		x += 20 + font.MeasureString(g.regular, l.text).Ceil() + 26
 	}

@@ -19,7 +19,7 @@ func Histogram(path, title string, h *eval.Histogram) error {
 	for _, kind := range []struct {
 		name   string
 		counts []int
-		colour color.NRGBA
+		color  color.NRGBA
 	}{{"inside a class", h.Intra, blue}, {"between classes", h.Inter, orange}} {
 		total := 0
 		for _, n := range kind.counts {
@@ -36,8 +36,8 @@ func Histogram(path, title string, h *eval.Histogram) error {
 		if err != nil {
 			return fmt.Errorf("plot: figure %s: %w", path, err)
 		}
-		area.LineStyle.Color, area.LineStyle.Width = kind.colour, vg.Points(1.5)
-		fill := kind.colour
+		area.LineStyle.Color, area.LineStyle.Width = kind.color, vg.Points(1.5)
+		fill := kind.color
 		fill.A = 90
 		area.Color = fill
 		p.Add(area)
@@ -104,7 +104,7 @@ func ROC(path, metric string, names []string, curves []*eval.ROC) error {
 		if err != nil {
 			return fmt.Errorf("plot: figure %s: %s: %w", path, names[i], err)
 		}
-		line.Color, line.Width = curveColour(i), vg.Points(2)
+		line.Color, line.Width = curveColor(i), vg.Points(2)
 		p.Add(line)
 		eer, _ := r.EER()
 		p.entry(fmt.Sprintf("%s: AUC %.4f, EER %.2f%%", names[i], r.AUC(), 100*eer), line)
@@ -114,6 +114,6 @@ func ROC(path, metric string, names []string, curves []*eval.ROC) error {
 	return p.save(path)
 }
 
-func curveColour(i int) color.Color {
+func curveColor(i int) color.Color {
 	return []color.NRGBA{blue, orange, green, purple, gray}[i%5]
 }

@@ -42,7 +42,7 @@ func (f Lines) Plot(path string) error {
 		if l.Dashed {
 			dashes = []vg.Length{vg.Points(5), vg.Points(3)}
 		}
-		if err := addCurve(p, l.Name, l.Points, lineColour(i), dashes); err != nil {
+		if err := addCurve(p, l.Name, l.Points, lineColor(i), dashes); err != nil {
 			return fmt.Errorf("plot: figure %s: %s: %w", path, l.Name, err)
 		}
 		for k, at := range l.Points {
@@ -51,7 +51,7 @@ func (f Lines) Plot(path string) error {
 				continue
 			}
 			d := l.Deviation[k]
-			p.Add(bar{at.X, at.Y - d, at.Y + d, lineColour(i)})
+			p.Add(bar{at.X, at.Y - d, at.Y + d, lineColor(i)})
 			all = append(all, Point{at.X, at.Y - d}, Point{at.X, at.Y + d})
 		}
 	}
@@ -66,8 +66,8 @@ func (f Lines) Plot(path string) error {
 
 func finitePoint(p Point) bool { return !math.IsNaN(p.X+p.Y) && !math.IsInf(p.X+p.Y, 0) }
 
-// lineColour is one of nine; further ones repeat them.
-func lineColour(i int) color.Color {
+// lineColor is one of nine; further ones repeat them.
+func lineColor(i int) color.Color {
 	return []color.NRGBA{
 		blue, orange, green, purple, gray,
 		{86, 180, 233, 255}, {230, 159, 0, 255}, {0, 0, 0, 255}, {150, 110, 60, 255},
@@ -90,13 +90,13 @@ func (n nameTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 // bar is an error bar.
 type bar struct {
 	x, low, high float64
-	colour       color.Color
+	color        color.Color
 }
 
 // Plot implements plot.Plotter.
 func (b bar) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	style := draw.LineStyle{Color: b.colour, Width: vg.Points(1)}
+	style := draw.LineStyle{Color: b.color, Width: vg.Points(1)}
 	c.StrokeLine2(style, x(b.x), y(b.low), x(b.x), y(b.high))
 	for _, end := range []float64{b.low, b.high} {
 		c.StrokeLine2(style, x(b.x)-vg.Points(3), y(end), x(b.x)+vg.Points(3), y(end))

@@ -35,8 +35,8 @@ func readPNG(t *testing.T, path string) image.Image {
 	return img
 }
 
-// share is the part of a figure that has exactly a colour, in percent.
-func colourShare(img image.Image, c color.Color) float64 {
+// share is the part of a figure that has exactly a color, in percent.
+func colorShare(img image.Image, c color.Color) float64 {
 	r, g, b, _ := c.RGBA()
 	n, b0 := 0, img.Bounds()
 	for y := b0.Min.Y; y < b0.Max.Y; y++ {
@@ -49,18 +49,18 @@ func colourShare(img image.Image, c color.Color) float64 {
 	return 100 * float64(n) / float64(b0.Dx()*b0.Dy())
 }
 
-func wantPlot(t *testing.T, path string, colours ...color.Color) {
+func wantPlot(t *testing.T, path string, colors ...color.Color) {
 	t.Helper()
 	img := readPNG(t, path)
 	if s := img.Bounds().Size(); s != image.Pt(1200, 750) {
 		t.Errorf("%s is %v, want 1200 x 750", filepath.Base(path), s)
 	}
-	for _, c := range colours {
-		if p := colourShare(img, c); p < 0.02 {
+	for _, c := range colors {
+		if p := colorShare(img, c); p < 0.02 {
 			t.Errorf("%s: %v fills %.3f%%, the curve is missing", filepath.Base(path), c, p)
 		}
 	}
-	if p := colourShare(img, color.White); p < 40 || p > 99.5 {
+	if p := colorShare(img, color.White); p < 40 || p > 99.5 {
 		t.Errorf("%s: %.1f%% is background", filepath.Base(path), p)
 	}
 }
@@ -159,7 +159,7 @@ func TestDETOfPairsWithoutErrorsIsStillDrawn(t *testing.T) {
 	wantPlot(t, path, gray)
 }
 
-// plain is a picture of one colour.
+// plain is a picture of one color.
 func plain(c color.Color, w, h int) image.Image {
 	img := image.NewRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
@@ -171,10 +171,10 @@ func plain(c color.Color, w, h int) image.Image {
 }
 
 func TestRetrievalGrid(t *testing.T) {
-	colours := []color.NRGBA{{90, 120, 200, 255}, {230, 180, 60, 255}, {120, 200, 140, 255}}
+	colors := []color.NRGBA{{90, 120, 200, 255}, {230, 180, 60, 255}, {120, 200, 140, 255}}
 	var rows []GridRow
 	for q := range 3 {
-		r := GridRow{Query: GridCell{Image: plain(colours[q], 32, 32), Caption: fmt.Sprintf("class %d", q)}}
+		r := GridRow{Query: GridCell{Image: plain(colors[q], 32, 32), Caption: fmt.Sprintf("class %d", q)}}
 		for n := range 4 {
 			right := (q+n)%3 != 1
 			c := q
@@ -182,14 +182,14 @@ func TestRetrievalGrid(t *testing.T) {
 				c = (q + 1) % 3
 			}
 			r.Neighbors = append(r.Neighbors, GridCell{
-				Image: plain(colours[c], 60+80*n, 100), Right: right,
+				Image: plain(colors[c], 60+80*n, 100), Right: right,
 				Caption: fmt.Sprintf("class %d with a rather long name", c), Note: fmt.Sprintf("%.3f", 0.1*float64(n+1)),
 			})
 		}
 		rows = append(rows, r)
 	}
 	path := figure(t, "grid.png")
-	must(t, Grid(path, "Nearest neighbours by brm on the test classes", rows))
+	must(t, Grid(path, "Nearest neighbors by brm on the test classes", rows))
 	img := readPNG(t, path)
 	for q := range 3 {
 		y := gridMargin + gridTitle + q*(gridCell+gridCaption+gridGap)
@@ -212,8 +212,8 @@ func TestRetrievalGrid(t *testing.T) {
 				}
 			}
 		}
-		if c := color.NRGBAModel.Convert(img.At(gridMargin+gridCell/2, y+gridCell/2)); c != colours[q] {
-			t.Errorf("row %d: the query's picture is %v, want %v", q, c, colours[q])
+		if c := color.NRGBAModel.Convert(img.At(gridMargin+gridCell/2, y+gridCell/2)); c != colors[q] {
+			t.Errorf("row %d: the query's picture is %v, want %v", q, c, colors[q])
 		}
 	}
 }
@@ -279,12 +279,12 @@ func TestCovarianceFigure(t *testing.T) {
 func clusters(rng *rand.Rand, classes, each, h int, spread float64) *eval.Embeddings {
 	e := &eval.Embeddings{N: classes * each, H: h}
 	for c := range classes {
-		centre := make([]float64, h)
-		for i := range centre {
-			centre[i] = rng.NormFloat64()
+		center := make([]float64, h)
+		for i := range center {
+			center[i] = rng.NormFloat64()
 		}
 		for range each {
-			for _, v := range centre {
+			for _, v := range center {
 				e.X = append(e.X, float32(v+spread*rng.NormFloat64()))
 			}
 			e.Labels = append(e.Labels, c)

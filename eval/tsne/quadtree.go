@@ -3,7 +3,7 @@ package tsne
 import "math"
 
 // quadtree holds points of a plane for the method of Barnes and Hut: a cell
-// that is far away acts like its points in their centre of mass.
+// that is far away acts like its points in their center of mass.
 type quadtree struct {
 	cells []quadcell
 }
@@ -11,7 +11,7 @@ type quadtree struct {
 // quadcell is a square. A leaf holds points that are all at one place.
 type quadcell struct {
 	x, y, half   float64 // middle and half the side
-	massX, massY float64 // centre of mass
+	massX, massY float64 // center of mass
 	count        int
 	child        [4]int32 // 0 for none; the root is nobody's child
 	leaf         bool

@@ -13,7 +13,7 @@ import (
 
 // Options say how Map works. The zero value is usual.
 type Options struct {
-	// Perplexity is about how many neighbours a point has; 0 means 30, or a
+	// Perplexity is about how many neighbors a point has; 0 means 30, or a
 	// third of the rows if that is less.
 	Perplexity float64
 	Iterations int // 0 means 1000
@@ -83,7 +83,7 @@ type sparse struct {
 }
 
 // affinities are the joint probabilities p_ij of van der Maaten and Hinton
-// 2008, Eqs. 1 and 2, over the neighbours alone.
+// 2008, Eqs. 1 and 2, over the neighbors alone.
 func affinities(near *eval.NeighborList, m metric.Metric, perplexity float64) *sparse {
 	n := near.Queries
 	conditional := make([]float64, len(near.Distance))
@@ -162,7 +162,7 @@ func fitPerplexity(p, s []float64, perplexity float64) {
 			beta = 2 * low
 		}
 		if math.IsInf(beta, 1) || beta == 0 {
-			return // all neighbours are equally near
+			return // all neighbors are equally near
 		}
 	}
 }

@@ -167,7 +167,7 @@ func TestTSNEOfEqualAndFewRowsIsFinite(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Map(ctx, reference.New(), e, euclidean, Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("canceled: %v", err)
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 )
 
 // network is a backbone as it is usually fine-tuned: images of 224 pixels,
-// embeddings of 512 numbers at unit length, batch normalisation frozen, AdamW.
+// embeddings of 512 numbers at unit length, batch normalization frozen, AdamW.
 // The loss is the mean square of the cosines of a batch, which costs nothing.
 type network struct{ name, backbone, text string }
 
@@ -31,7 +31,7 @@ func networks() []network {
 }
 
 func (n network) training() Benchmark {
-	return Benchmark{Name: n.name + "-train", Text: n.text + ": a training step with AdamW, batch normalisation frozen", Batch: 16,
+	return Benchmark{Name: n.name + "-train", Text: n.text + ": a training step with AdamW, batch normalization frozen", Batch: 16,
 		Cases: []Case{{"", n.train}}}
 }
 

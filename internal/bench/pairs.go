@@ -76,7 +76,7 @@ func search() Benchmark {
 }
 
 // sop times what takes all pairs of the test images of Stanford Online Products,
-// with a tenth of its 60,502 images as queries: their nearest neighbours, and the
+// with a tenth of its 60,502 images as queries: their nearest neighbors, and the
 // ranks of all images of their classes, of which there are about five each.
 func sop() Benchmark {
 	const queries, rows, h, each = 6050, 60502, 512, 5
@@ -87,13 +87,13 @@ func sop() Benchmark {
 		b.Cases = append(b.Cases, Case{name, func(ctx context.Context, eng engine.Engine, _ int) (*work, error) {
 			d := draw(eng)
 			gallery := &eval.Embeddings{X: make([]float32, rows*h), N: rows, H: h, Labels: make([]int, rows)}
-			centre := make([]float64, h)
+			center := make([]float64, h)
 			for i := range rows {
 				for c := range h {
 					if i%each == 0 {
-						centre[c] = d.rng.NormFloat64()
+						center[c] = d.rng.NormFloat64()
 					}
-					gallery.X[i*h+c] = float32(centre[c] + 1.5*d.rng.NormFloat64())
+					gallery.X[i*h+c] = float32(center[c] + 1.5*d.rng.NormFloat64())
 				}
 				gallery.Labels[i] = i / each
 			}

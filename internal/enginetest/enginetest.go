@@ -1,7 +1,7 @@
 // Package enginetest tests any engine.Engine: against internal/enginetest/reference on
 // random shapes and on the edges of every operation's definition, against
 // finite differences of its own forward pass, against hand-worked steps of the
-// optimisers, and against golden numbers. An engine's package calls Run from a
+// optimizers, and against golden numbers. An engine's package calls Run from a
 // test of its own; everything that the suite needs is embedded, so that a test
 // binary works on a machine without the source tree.
 package enginetest

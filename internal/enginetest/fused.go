@@ -69,7 +69,7 @@ func (s *suite) foldNorm(t *testing.T) {
 }
 
 // foldedConv holds a convolution with the folded scale and shift against the
-// convolution and the frozen normalisation.
+// convolution and the frozen normalization.
 func (s *suite) foldedConv(t *testing.T) {
 	rng := s.rng(t)
 	for _, g := range usual() {
@@ -158,7 +158,7 @@ func (s *suite) arenas(t *testing.T) {
 			t.Fatal(err)
 		}
 		if j := firstDifference(got, want[i].v); j >= 0 {
-			t.Errorf("%v: [%d] is %v, wrote %v: neighbours share memory", shapes[i], j, got[j], want[i].v[j])
+			t.Errorf("%v: [%d] is %v, wrote %v: neighbors share memory", shapes[i], j, got[j], want[i].v[j])
 		}
 		if err := s.eng.Add(x, x, x); err != nil {
 			t.Errorf("a tensor in an arena cannot be used: %v", err)

@@ -9,7 +9,7 @@ import (
 )
 
 // The gradients of three steps on two parameters that start at 1 and -2, used
-// for all optimisers.
+// for all optimizers.
 var handWorkedGradients = [3][2]float32{{0.5, -1}, {-0.25, 2}, {1, 0}}
 
 // handWorkedSGD: rate 0.1, decay 0.2, so that d = g + 0.2 w. Momentum 0.5 where

@@ -95,7 +95,7 @@ func Compare(runs []Run, o Options) (*Table, error) {
 		for _, c := range t.Columns {
 			g.Labels = append(g.Labels, g.values[c])
 		}
-		g.summarise(t.Figures)
+		g.summarize(t.Figures)
 	}
 	t.Groups = groups
 	t.sort(o)
@@ -135,8 +135,8 @@ func settingsKey(values map[string]string) string {
 	return b.String()
 }
 
-// summarise computes mean and deviation of every figure.
-func (g *Group) summarise(figures []string) {
+// summarize computes mean and deviation of every figure.
+func (g *Group) summarize(figures []string) {
 	g.Figures = map[string]Summary{}
 	for _, f := range figures {
 		x := g.figure(f)

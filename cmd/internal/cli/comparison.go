@@ -90,8 +90,8 @@ func Compare(cmd *cobra.Command, log *logrus.Logger, t *linear.Table, candidates
 	if c.Duplicates > 0 {
 		log.Warnf("%s: on average %.1f test rows equal a training row, %.1f of them with another label", t.Name, c.Duplicates, c.Conflicting)
 	}
-	if c.Unlabelled > 0 {
-		log.Warnf("%s: %s without a label took no part", t.Name, plural.Of(c.Unlabelled, "row"))
+	if c.Unlabeled > 0 {
+		log.Warnf("%s: %s without a label took no part", t.Name, plural.Of(c.Unlabeled, "row"))
 	}
 	failed := 0
 	for _, r := range c.Results {
@@ -104,7 +104,7 @@ func Compare(cmd *cobra.Command, log *logrus.Logger, t *linear.Table, candidates
 		}
 	}
 	if failed == len(c.Results) {
-		return nil, fmt.Errorf("%s: no learner learnt anything: %s", t.Name, c.Results[0].Failed)
+		return nil, fmt.Errorf("%s: no learner learned anything: %s", t.Name, c.Results[0].Failed)
 	}
 	return c, nil
 }

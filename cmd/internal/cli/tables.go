@@ -27,7 +27,7 @@ func (f *TableFlags) Add(cmd *cobra.Command) {
 	f.AddRead(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.missing, "missing", "refuse", "what becomes of missing values: refuse, mean or median of the training rows")
-	fl.BoolVar(&f.Encode.Raw, "raw", false, "take the columns as they are instead of standardising them")
+	fl.BoolVar(&f.Encode.Raw, "raw", false, "take the columns as they are instead of standardizing them")
 	fl.IntVar(&f.Components, "components", 0, "first project rows to this number of principal components of the training rows")
 	fl.Uint64Var(&f.Seed, "seed", 0, "seed of everything that is drawn")
 }

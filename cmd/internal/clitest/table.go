@@ -15,7 +15,7 @@ func Rows(t *testing.T, name string, n int, seed uint64) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
 	var b strings.Builder
-	b.WriteString("a,b,c,d,colour,kind\n")
+	b.WriteString("a,b,c,d,color,kind\n")
 	for i := range n {
 		fmt.Fprintf(&b, "%.4f,%.4f,%.4f,7,%s,class %d\n", float64(i%2)+.15*r.NormFloat64(), 9*r.NormFloat64(), 9*r.NormFloat64(), []string{"red", "blue"}[r.IntN(2)], i%2)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// lines writes the kernels, over rows, of layer normalisation and softmax.
+// lines writes the kernels, over rows, of layer normalization and softmax.
 func (s *isa) lines() {
 	s.elementwise("layerNorm", "y, x, gamma, beta []float32, center, scale, shift float32", func() func(p []reg.Register, k *mask) reg.Register {
 		center, scale, shift := s.broadcast("center"), s.broadcast("scale"), s.broadcast("shift")

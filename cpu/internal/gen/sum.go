@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// sums writes the sums of normalisation, in float64.
+// sums writes the sums of normalization, in float64.
 func (s *isa) sums() {
 	s.sum("sum", "x []float32) (total float64", []string{"x"}, func(v [][2]reg.VecVirtual, _ reg.VecVirtual, acc [2]reg.VecVirtual) {
 		for h := range acc {

@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// updates writes the kernels of the optimisers.
+// updates writes the kernels of the optimizers.
 func (s *isa) updates() {
 	s.sgd()
 	s.adamW()

@@ -49,7 +49,7 @@ func openDriver(files []string) (*Driver, error) {
 	return nil, first
 }
 
-// start initialises the driver. The version is known even if that fails.
+// start initializes the driver. The version is known even if that fails.
 func (d *Driver) start() (cuda, devices int, err error) {
 	var version, count C.int
 	err = d.check("cuInit", C.vernier_driver_start(d.table, &version, &count))

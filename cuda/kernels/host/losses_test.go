@@ -89,7 +89,7 @@ func TestLossKernelsAgreeWithTheHostsLosses(t *testing.T) {
 				host   losses.Loss
 				device kernels.ClassSoftmax
 			}{
-				"normalised softmax": {&losses.NormalizedSoftmax{Temperature: .05}, kernels.ClassSoftmax{Scale: 20, Cosine: 1}},
+				"normalized softmax": {&losses.NormalizedSoftmax{Temperature: .05}, kernels.ClassSoftmax{Scale: 20, Cosine: 1}},
 				"cosface":            {&losses.CosFace{Scale: 64, Margin: .35}, kernels.ClassSoftmax{Scale: 64, Cosine: 1, Margin: .35}},
 				"arcface":            {&losses.ArcFace{Scale: 64, MarginDegrees: 28.6}, arc(64, 28.6)},
 				"arcface, wide":      {&losses.ArcFace{Scale: 30, MarginDegrees: 120}, arc(30, 120)},

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestWaitingForAnotherProcessCanBeCancelled(t *testing.T) {
+func TestWaitingForAnotherProcessCanBeCanceled(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x.lock")
 	unlock, err := Lock(t.Context(), name)
 	if err != nil {

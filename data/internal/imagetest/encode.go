@@ -68,7 +68,7 @@ func EncodeTIFF(t testing.TB, m image.Image) []byte {
 	return b.Bytes()
 }
 
-// EncodeWebP writes a lossless WebP of one colour: every code has one symbol, so
+// EncodeWebP writes a lossless WebP of one color: every code has one symbol, so
 // that no bits are spent on pixels.
 func EncodeWebP(w, h int, c color.NRGBA) []byte {
 	var bits []byte
@@ -88,7 +88,7 @@ func EncodeWebP(w, h int, c color.NRGBA) []byte {
 	put(1, 1) // alpha is used
 	put(0, 3) // version
 	put(0, 1) // no transform
-	put(0, 1) // no colour cache
+	put(0, 1) // no color cache
 	put(0, 1) // one group of codes
 	for _, symbol := range []int{int(c.G), int(c.R), int(c.B), int(c.A), 0} {
 		put(1, 1) // simple code
@@ -134,7 +134,7 @@ func Gradient(w, h int, seed uint64) []uint8 {
 	return pix
 }
 
-// PNGOfZeros is a valid grey PNG of any size that compresses to next to nothing.
+// PNGOfZeros is a valid gray PNG of any size that compresses to next to nothing.
 func PNGOfZeros(t testing.TB, w, h int) []byte {
 	t.Helper()
 	b := bytes.NewBufferString("\x89PNG\r\n\x1a\n")

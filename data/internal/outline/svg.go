@@ -16,7 +16,7 @@ import (
 
 // RenderSVG draws the plain part of SVG 1.1 that icons are made of, side x side
 // pixels over white: shapes and paths in groups with transforms, filled and
-// stroked in plain colours. A picture that needs more (gradients, text, clipping,
+// stroked in plain colors. A picture that needs more (gradients, text, clipping,
 // style sheets) is an error, since it would come out wrong. The opacity of a
 // group is applied to its shapes one by one.
 //
@@ -73,7 +73,7 @@ type svgDrawing struct {
 	any    bool
 }
 
-// paint is a plain colour or none.
+// paint is a plain color or none.
 type paint struct {
 	on    bool
 	color [3]uint8
@@ -183,7 +183,7 @@ func (d *svgDrawing) shape(e xml.StartElement, s svgStyle) error {
 	return nil
 }
 
-// paint fills outlines with a colour.
+// paint fills outlines with a color.
 func (d *svgDrawing) paint(lines []outline, at matrix, evenOdd bool, color [3]uint8, opacity float64) {
 	const far = 1 << 14 // pixels; further out nothing can be seen
 	place := func(v vec) point {

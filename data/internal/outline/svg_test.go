@@ -79,7 +79,7 @@ func TestSVGShapesHaveTheirAreas(t *testing.T) {
 	}
 }
 
-func TestSVGColoursCoverEachOther(t *testing.T) {
+func TestSVGColorsCoverEachOther(t *testing.T) {
 	m := drawn(t, `<g fill="#f00"><rect width="20" height="20"/><rect x="10" width="10" height="20" fill="#102030"/><rect y="10" width="20" height="10" fill="White"/></g>`)
 	for _, c := range []struct {
 		x, y int

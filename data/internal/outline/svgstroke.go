@@ -58,7 +58,7 @@ func (b *brush) dot(p vec) {
 	}
 }
 
-// line draws along at least two points, of which no two neighbours are equal.
+// line draws along at least two points, of which no two neighbors are equal.
 func (b *brush) line(p []vec, closed bool) {
 	n := len(p)
 	if n < 2 {

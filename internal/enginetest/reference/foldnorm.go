@@ -6,7 +6,7 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 )
 
-// FoldNorm turns a frozen normalisation into scale and shift.
+// FoldNorm turns a frozen normalization into scale and shift.
 func (Engine) FoldNorm(scale, shift, bias, gamma, beta, mean, variance engine.Tensor, eps float32) error {
 	c := call{op: "fold norm"}
 	out := c.of("scale", scale, -1)

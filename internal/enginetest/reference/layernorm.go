@@ -17,7 +17,7 @@ func (c *call) lines(name string, t engine.Tensor, least int) (a array, rows, wi
 	return a, len(a.v) / width, width
 }
 
-// LayerNorm normalises every row by its own statistics.
+// LayerNorm normalizes every row by its own statistics.
 func (Engine) LayerNorm(y, mean, invStd, x, gamma, beta engine.Tensor, eps float32) error {
 	c := call{op: "layer norm"}
 	in, rows, d := c.lines("x", x, 2)
@@ -30,17 +30,17 @@ func (Engine) LayerNorm(y, mean, invStd, x, gamma, beta engine.Tensor, eps float
 		return c.err
 	}
 	for r := range rows {
-		centre, variance := 0.0, 0.0
+		center, variance := 0.0, 0.0
 		for _, v := range in.v[r*d : (r+1)*d] {
-			centre += float64(v) / float64(d)
+			center += float64(v) / float64(d)
 		}
 		for _, v := range in.v[r*d : (r+1)*d] {
-			variance += (float64(v) - centre) * (float64(v) - centre) / float64(d)
+			variance += (float64(v) - center) * (float64(v) - center) / float64(d)
 		}
 		inverse := 1 / math.Sqrt(variance+float64(eps))
-		m.v[r], s.v[r] = float32(centre), float32(inverse)
+		m.v[r], s.v[r] = float32(center), float32(inverse)
 		for j := range d {
-			out.v[r*d+j] = float32((float64(in.v[r*d+j])-centre)*inverse*float64(g.v[j]) + float64(b.v[j]))
+			out.v[r*d+j] = float32((float64(in.v[r*d+j])-center)*inverse*float64(g.v[j]) + float64(b.v[j]))
 		}
 	}
 	return nil

@@ -13,7 +13,7 @@ func (c *call) channelled(name string, t engine.Tensor) array {
 	return a
 }
 
-// BatchNorm normalises with the statistics of the batch.
+// BatchNorm normalizes with the statistics of the batch.
 func (Engine) BatchNorm(y, mean, invStd, runningMean, runningVar, x, gamma, beta engine.Tensor, eps, momentum float32) error {
 	c := call{op: "batch norm"}
 	in, out := c.channelled("x", x), c.any("y", y)
@@ -30,21 +30,21 @@ func (Engine) BatchNorm(y, mean, invStd, runningMean, runningVar, x, gamma, beta
 	if c.err != nil {
 		return c.err
 	}
-	centre := channelSums(in, func(i int) float64 { return float64(in.v[i]) / count })
+	center := channelSums(in, func(i int) float64 { return float64(in.v[i]) / count })
 	variance := channelSums(in, func(i int) float64 {
-		d := float64(in.v[i]) - centre[channel(in, i)]
+		d := float64(in.v[i]) - center[channel(in, i)]
 		return d * d / count
 	})
 	inverse := make([]float64, k)
 	for j := range k {
 		inverse[j] = 1 / math.Sqrt(variance[j]+float64(eps))
-		m.v[j], s.v[j] = float32(centre[j]), float32(inverse[j])
-		rm.v[j] = mix(rm.v[j], centre[j], momentum)
+		m.v[j], s.v[j] = float32(center[j]), float32(inverse[j])
+		rm.v[j] = mix(rm.v[j], center[j], momentum)
 		rv.v[j] = mix(rv.v[j], variance[j]*count/(count-1), momentum)
 	}
 	for i, v := range in.v {
 		j := channel(in, i)
-		out.v[i] = float32((float64(v)-centre[j])*inverse[j]*float64(g.v[j]) + float64(b.v[j]))
+		out.v[i] = float32((float64(v)-center[j])*inverse[j]*float64(g.v[j]) + float64(b.v[j]))
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func (Engine) BatchNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd engine
 	return nil
 }
 
-// FrozenNorm normalises with given statistics.
+// FrozenNorm normalizes with given statistics.
 func (Engine) FrozenNorm(y, x, gamma, beta, mean, variance engine.Tensor, eps float32) error {
 	c := call{op: "frozen norm"}
 	in, out := c.channelled("x", x), c.any("y", y)
@@ -112,7 +112,7 @@ func (Engine) FrozenNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, variance eng
 	return nil
 }
 
-// normGradient holds the arguments of a gradient of a normalisation. spread is
+// normGradient holds the arguments of a gradient of a normalization. spread is
 // invStd or the variance.
 type normGradient struct {
 	dx, dgamma, dbeta, dy, x, gamma, mean, spread array

@@ -37,7 +37,7 @@ func (Engine) Clamp(xs []engine.Tensor, limit float32) error {
 }
 
 // element is one number of a parameter, its gradient and its states. A rule of an
-// optimiser changes it.
+// optimizer changes it.
 type element struct {
 	w, g, first, second float64
 	rate, decay         float64
