@@ -278,7 +278,7 @@ func TestARunDoesNotGoOnWithOtherPartsOfAProgram(t *testing.T) {
 	ownMargin = .4
 	refused(`the loss "own-hinge" that is registered is not the one that the run began with: Margin was 0.3, is 0.4`)
 	ownMargin, ownDots = .3, 11
-	refused("the augmentation that is registered is not the one that the run began with: it was own-noise of data.ShorterCrop{Size: 16, W: 16, H: 16}, train.noise{Dots: 10}, and is own-noise of data.ShorterCrop{Size: 16, W: 16, H: 16}, train.noise{Dots: 11}")
+	refused("the augmentation that is registered is not the one that the run began with: it was own-noise of transform.ShorterCrop{Size: 16, W: 16, H: 16}, train.noise{Dots: 10}, and is own-noise of transform.ShorterCrop{Size: 16, W: 16, H: 16}, train.noise{Dots: 11}")
 	ownDots, ownBackward = 10, false
 	refused("the sampler that is registered is not the one that the run began with: it was own-sampler, whose first batches have the digest")
 	ownBackward = true
