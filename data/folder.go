@@ -78,6 +78,9 @@ func sharedFolder(images []string) string {
 		dir := path.Dir(f)
 		single = single && dir == shared
 		for shared != "." && dir != shared && !strings.HasPrefix(dir, shared+"/") {
+			if shared == "/" {
+				return ""
+			}
 			shared = path.Dir(shared)
 		}
 	}

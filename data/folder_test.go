@@ -232,3 +232,20 @@ func TestListNamesWhatOpenKnows(t *testing.T) {
 		t.Errorf("kinds %v", kinds)
 	}
 }
+
+func TestTheSharedFolderOfImages(t *testing.T) {
+	for _, c := range []struct {
+		images []string
+		want   string
+	}{
+		{[]string{"a/b/c/1.png", "a/b/d/1.png"}, "a/b"},
+		{[]string{"a/b/1.png", "a/b/2.png"}, "a"}, // one class
+		{[]string{"a/1.png", "b/1.png", "2.png"}, ""},
+		{[]string{"/a/b/1.png", "/a/c/1.png"}, "/a"},
+		{[]string{"/a/b/1.png", "c/d/1.png"}, ""}, // nothing is shared, and nothing is searched for ever
+	} {
+		if got := sharedFolder(c.images); got != c.want {
+			t.Errorf("%q: %q, want %q", c.images, got, c.want)
+		}
+	}
+}

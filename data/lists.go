@@ -29,15 +29,12 @@ type Published struct {
 }
 
 // findRoot returns the folder of src that holds the file marker: the root, one
-// of the usual names, or, in an archive, wherever it is.
+// of the usual names, or wherever it is.
 func findRoot(w *progress.Tracker, src source.Tree, marker string, usual ...string) (string, bool) {
 	for _, dir := range append([]string{""}, usual...) {
 		if _, err := src.Stamp(path.Join(dir, marker)); err == nil {
 			return dir, true
 		}
-	}
-	if _, folder := src.(source.Folder); folder {
-		return "", false
 	}
 	l, err := src.List(w)
 	if err != nil {
