@@ -34,7 +34,7 @@ func AsSquared(m metric.Metric, c float64) View {
 	switch {
 	case m.Similarity():
 		return View{active: true, offset: 1, scale: -1 / similarityUnit(m, c)}
-	case squaredValues(m):
+	case m.Squared():
 		return View{active: true, scale: 1 / unit}
 	}
 	return View{active: true, scale: 1 / (unit * unit), square: true}
@@ -64,11 +64,6 @@ func AsSphere(m metric.Metric, c float64) View {
 // single precision cannot tell two vectors apart. There the root's slope would
 // be nothing but rounding, so that it counts as that of distance 0, which is 0.
 const cosineFloor = 1e-6
-
-// squaredValues reports whether the metric's values are squares of distances.
-func squaredValues(m metric.Metric) bool {
-	return m.Kind == metric.SquaredEuclidean || m.Kind == metric.SignalToNoise || m.Kind == metric.BRM && m.Power && m.P == 2
-}
 
 // similarityUnit is the similarity of an embedding with itself: 1 for a cosine.
 func similarityUnit(m metric.Metric, c float64) float64 { return m.SphereValue(0, c) }

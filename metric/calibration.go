@@ -84,3 +84,9 @@ func (m Metric) normalMean(s float64) float64 {
 	}
 	return math.NaN()
 }
+
+// Squared reports whether the metric's values are squares of distances: twice the
+// difference of two embeddings that are near each other has four times the value.
+func (m Metric) Squared() bool {
+	return m.Kind == SquaredEuclidean || m.Kind == SignalToNoise || m.Kind == BRM && m.Power && m.P == 2
+}

@@ -119,10 +119,10 @@ func affinities(near *eval.NeighborList, m metric.Metric, perplexity float64) *s
 func squares(distance []float64, m metric.Metric) []float64 {
 	s := make([]float64, len(distance))
 	for i, d := range distance {
-		switch m.Kind {
-		case metric.Cosine, metric.SquaredEuclidean:
+		switch {
+		case m.Kind == metric.Cosine || m.Squared():
 			s[i] = d
-		case metric.Dot:
+		case m.Kind == metric.Dot:
 			s[i] = d - distance[0]
 		default:
 			s[i] = d * d
