@@ -249,3 +249,25 @@ func TestTheSharedFolderOfImages(t *testing.T) {
 		}
 	}
 }
+
+// A class whose images are all missing, or of a kind that is not read, is no class: that
+// is said, with its name.
+func TestFoldersWithoutImagesBesideClassesAreSaid(t *testing.T) {
+	image := imagetest.EncodePNG(t, pixels.NewRGB(2, 2))
+	root := files{"ant/1.png": image, "ant/2.png": image, "bee/1.png": image, "bee/2.png": image, "fly/1.heic": []byte("x"), "notes.txt": []byte("x")}.folder(t)
+	for _, dir := range []string{"owl", ".cache"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := mustOpen(t, "folder:"+root)
+	if text := strings.Join(set.Notices, "\n"); !strings.Contains(text, "2 folders beside those of classes without an image that is read: fly, owl") {
+		t.Errorf("%q", set.Notices)
+	}
+	// Under one folder above the classes, too; what stands elsewhere is no class.
+	nested := files{"photos/ant/1.png": image, "photos/bee/1.png": image, "photos/owl/x.txt": []byte("x"), "docs/a/b.txt": []byte("x")}.zip(t)
+	set = mustOpen(t, "folder:"+nested)
+	if text := strings.Join(set.Notices, "\n"); !strings.Contains(text, "without an image that is read: docs, photos/owl") {
+		t.Errorf("%q", set.Notices)
+	}
+}

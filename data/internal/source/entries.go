@@ -2,6 +2,7 @@ package source
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -26,6 +27,8 @@ type Listing struct {
 	linked []string
 	// closed says which folders could not be listed, and why.
 	closed []string
+	// empty are folders with nothing in them.
+	empty []string
 	// repeated are names that more than one entry of an archive has; the last counts.
 	repeated []string
 	// faults are signs that files may be missing.
@@ -88,8 +91,44 @@ func ReadEntries(w *progress.Tracker, src Tree) (*Entries, error) {
 	if n := len(l.repeated); n > 0 {
 		e.Notices = append(e.Notices, fmt.Sprintf("%s in the archive more than once, of which the last is read: %s", plural.Of(n, "name"), nametext.Few(natural.Sorted(l.repeated))))
 	}
+	if list := imageless(e.Images, l); len(list) > 0 {
+		e.Notices = append(e.Notices, fmt.Sprintf("%s beside those of classes without an image that is read: %s", plural.Of(len(list), "folder"), nametext.Few(list)))
+	}
 	e.Notices = append(e.Notices, otherFiles(e.others)...)
 	return e, nil
+}
+
+// imageless lists the folders that hold no image, at any depth, and stand beside ones that
+// do: classes, by all that one can tell, which would be missing without a word.
+func imageless(images []string, l *Listing) []string {
+	holds, parents := map[string]bool{".": true}, map[string]bool{}
+	for _, f := range images {
+		for dir := path.Dir(f); !holds[dir] && dir != "/"; dir = path.Dir(dir) {
+			holds[dir] = true
+			parents[path.Dir(dir)] = true
+		}
+	}
+	without := map[string]bool{}
+	note := func(dir string) {
+		for ; dir != "." && dir != "/"; dir = path.Dir(dir) {
+			if !holds[dir] && parents[path.Dir(dir)] {
+				without[dir] = true
+			}
+		}
+	}
+	for _, f := range l.Files {
+		if !IsJunk(f) && !hiddenPath(f) {
+			note(path.Dir(f))
+		}
+	}
+	for _, dir := range l.empty {
+		note(dir)
+	}
+	return natural.Sorted(slices.Collect(maps.Keys(without)))
+}
+
+func hiddenPath(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
 }
 
 // NoImages says that there are no images, and what there is instead.

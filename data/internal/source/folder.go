@@ -150,6 +150,9 @@ func (w *folderWalk) folder(rel string) error {
 		return err
 	}
 	entries, err := w.readDir(dir)
+	if err == nil && len(entries) == 0 && rel != "" {
+		w.empty = append(w.empty, rel)
+	}
 	for _, e := range entries {
 		w.entry(path.Join(rel, e.Name()), e)
 	}
