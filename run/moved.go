@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/internal/setting"
-	"github.com/vernier-ml/vernier/weights"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
 // Moved returns a stored configuration with the places of its images and of the file
@@ -40,7 +40,7 @@ func (s *Settings) Moved(stored Config) (Config, error) {
 		stored.Data.Spec = given.Data.Spec
 	}
 	if path := given.Weights.Path; path != stored.Weights.Path {
-		sum, err := weights.Digest(path)
+		sum, err := wholefile.Digest(path)
 		if err != nil {
 			return stored, fmt.Errorf("weights.path: %w", err)
 		}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/model"
-	"github.com/vernier-ml/vernier/weights"
 )
 
 // WeightsConfig says what a network starts from. Without a path its weights are
@@ -27,7 +27,7 @@ func (c Config) InitialModel(eng engine.Engine) (*model.Model, *model.Loaded, er
 		return m, nil, err
 	}
 	if c.Weights.SHA256 != "" {
-		sum, err := weights.Digest(c.Weights.Path)
+		sum, err := wholefile.Digest(c.Weights.Path)
 		if err != nil {
 			return nil, nil, err
 		}

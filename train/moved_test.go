@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/run"
-	"github.com/vernier-ml/vernier/weights"
 )
 
 // A run goes on from another place of its images to exactly where it would have come,
@@ -90,7 +90,7 @@ func TestOnlyPlacesOfTheSameDataMayChange(t *testing.T) {
 		{"{data: {spec: 'folder:/b'}, optimizer: {rate: 7}}", "", "folder:/b", "a.pth", false},
 	} {
 		if c.sum != "" {
-			sum, err := weights.Digest(filepath.Join(dir, c.sum))
+			sum, err := wholefile.Digest(filepath.Join(dir, c.sum))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,9 +4,9 @@ import (
 	"errors"
 
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/optim"
 	"github.com/vernier-ml/vernier/run"
-	"github.com/vernier-ml/vernier/weights"
 )
 
 // loadWeights fills the network of a new run.
@@ -24,7 +24,7 @@ func (s *Session) loadWeights() (err error) {
 		from += ", under " + l.Prefix
 	}
 	s.ev.Say("%s read from %s, %d ignored, %s of the head drawn", plural.Of(l.Filled, "tensor"), from, len(l.Ignored), plural.Of(len(l.Kept), "parameter"))
-	w.SHA256, err = weights.Digest(w.Path)
+	w.SHA256, err = wholefile.Digest(w.Path)
 	return err
 }
 

@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
+
+	"github.com/vernier-ml/vernier/data/internal/progress"
 )
 
 const pngMagic = "\x89PNG\r\n\x1a\n"
@@ -96,13 +98,13 @@ func trimPixels(ctx context.Context, packed []byte, size int64) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	if _, err := io.CopyN(w, contextReader{ctx, z}, size); err != nil {
+	if _, err := io.CopyN(w, progress.Until(ctx, z), size); err != nil {
 		return nil, err
 	}
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	surplus, err := io.CopyN(io.Discard, contextReader{ctx, z}, size+freeVisits)
+	surplus, err := io.CopyN(io.Discard, progress.Until(ctx, z), size+freeVisits)
 	switch {
 	case err == nil:
 		return nil, ErrTooMuchWork
@@ -112,17 +114,4 @@ func trimPixels(ctx context.Context, packed []byte, size int64) ([]byte, error) 
 		return packed[:len(packed)-r.Len()], nil
 	}
 	return repacked.Bytes(), nil
-}
-
-// contextReader reads until a context ends.
-type contextReader struct {
-	ctx context.Context
-	io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
-	}
-	return r.Reader.Read(p)
 }

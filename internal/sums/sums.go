@@ -78,7 +78,7 @@ func (s Sums) Check(name string) error {
 	if !ok {
 		return nil
 	}
-	sum, err := digest(filepath.Join(filepath.Dir(s.file), name))
+	sum, err := wholefile.Digest(filepath.Join(filepath.Dir(s.file), name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s is missing, and %s beside it has its checksum: copy it again, or remove its line there", name, filepath.Base(s.file))
@@ -123,7 +123,7 @@ func Sign(path string, write func() (names []string, err error)) error {
 // write adds the checksums of files and writes all of them.
 func (s Sums) write(names []string) (err error) {
 	for _, name := range names {
-		if s.of[name], err = digest(filepath.Join(filepath.Dir(s.file), name)); err != nil {
+		if s.of[name], err = wholefile.Digest(filepath.Join(filepath.Dir(s.file), name)); err != nil {
 			return err
 		}
 	}
@@ -139,18 +139,4 @@ func (s Sums) write(names []string) (err error) {
 		}
 		return nil
 	})
-}
-
-// digest is the SHA-256 of a file in hexadecimal.
-func digest(path string) (string, error) {
-	f, err := wholefile.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", fmt.Errorf("reading %s: %w", path, err)
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

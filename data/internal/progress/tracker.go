@@ -42,21 +42,8 @@ func (t *Tracker) End(what string, n int) {
 	}
 }
 
-// contextReader reads until a context ends.
-type contextReader struct {
-	ctx context.Context
-	io.Reader
-}
-
-func (r contextReader) Read(p []byte) (int, error) {
-	if r.ctx.Err() != nil {
-		return 0, context.Cause(r.ctx)
-	}
-	return r.Reader.Read(p)
-}
-
 // Until reads from r until the context ends.
-func (t *Tracker) Until(r io.Reader) io.Reader { return contextReader{t.ctx, r} }
+func (t *Tracker) Until(r io.Reader) io.Reader { return Until(t.ctx, r) }
 
 // File reads a file of size bytes, as a task that is counted in megabytes.
 func (t *Tracker) File(r io.Reader, what string, size int64) *FileReader {

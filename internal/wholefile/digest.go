@@ -1,17 +1,15 @@
-package weights
+package wholefile
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"io"
-
-	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
-// Digest is the SHA-256 of a file in hexadecimal.
+// Digest is the SHA-256 of a regular file in hexadecimal.
 func Digest(path string) (string, error) {
-	f, err := wholefile.Open(path)
+	f, err := Open(path)
 	if err != nil {
 		return "", err
 	}
