@@ -52,6 +52,7 @@ func ReadEntries(w *progress.Tracker, src Tree) (*Entries, error) {
 	}
 	e := &Entries{others: map[string]int{}}
 	hidden := hiddenEntries{folders: map[string]bool{}}
+	other := slices.Clone(l.empty) // folders in which something but an image is, or nothing
 	for _, f := range l.hidden {
 		hidden.folders[f] = true
 	}
@@ -62,6 +63,7 @@ func ReadEntries(w *progress.Tracker, src Tree) (*Entries, error) {
 			e.Images = append(e.Images, f)
 		default:
 			e.others[strings.ToLower(path.Ext(f))]++
+			other = append(other, path.Dir(f))
 		}
 	}
 	var dead []string
@@ -91,16 +93,17 @@ func ReadEntries(w *progress.Tracker, src Tree) (*Entries, error) {
 	if n := len(l.repeated); n > 0 {
 		e.Notices = append(e.Notices, fmt.Sprintf("%s in the archive more than once, of which the last is read: %s", plural.Of(n, "name"), nametext.Few(natural.Sorted(l.repeated))))
 	}
-	if list := imageless(e.Images, l); len(list) > 0 {
+	if list := imageless(e.Images, other); len(list) > 0 {
 		e.Notices = append(e.Notices, fmt.Sprintf("%s beside those of classes without an image that is read: %s", plural.Of(len(list), "folder"), nametext.Few(list)))
 	}
 	e.Notices = append(e.Notices, otherFiles(e.others)...)
 	return e, nil
 }
 
-// imageless lists the folders that hold no image, at any depth, and stand beside ones that
-// do: classes, by all that one can tell, which would be missing without a word.
-func imageless(images []string, l *Listing) []string {
+// imageless lists those of the folders, and of the folders above them, that hold no image
+// at any depth and stand beside ones that do: classes, by all that one can tell, which
+// would be missing without a word.
+func imageless(images, folders []string) []string {
 	holds, parents := map[string]bool{".": true}, map[string]bool{}
 	for _, f := range images {
 		for dir := path.Dir(f); !holds[dir] && dir != "/"; dir = path.Dir(dir) {
@@ -109,26 +112,14 @@ func imageless(images []string, l *Listing) []string {
 		}
 	}
 	without := map[string]bool{}
-	note := func(dir string) {
+	for _, dir := range folders {
 		for ; dir != "." && dir != "/"; dir = path.Dir(dir) {
 			if !holds[dir] && parents[path.Dir(dir)] {
 				without[dir] = true
 			}
 		}
 	}
-	for _, f := range l.Files {
-		if !IsJunk(f) && !hiddenPath(f) {
-			note(path.Dir(f))
-		}
-	}
-	for _, dir := range l.empty {
-		note(dir)
-	}
 	return natural.Sorted(slices.Collect(maps.Keys(without)))
-}
-
-func hiddenPath(name string) bool {
-	return strings.HasPrefix(name, ".") || strings.Contains(name, "/.")
 }
 
 // NoImages says that there are no images, and what there is instead.
