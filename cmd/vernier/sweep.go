@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"strings"
 	"sync"
 
 	"github.com/sirupsen/logrus"
@@ -179,13 +178,11 @@ func (f *sweepFlags) plan(ctx context.Context, path string) (*sweep.File, []swee
 	if f.data != "" {
 		over = append(over, run.Setting{Path: "data.spec", Value: f.data, Source: "--data"})
 	}
-	for _, s := range f.set {
-		place, value, ok := strings.Cut(s, "=")
-		if !ok || place == "" {
-			return nil, nil, cli.Usagef("--set %q is not KEY=VALUE, as in epochs=4", s)
-		}
-		over = append(over, run.Setting{Path: place, Value: value, Source: "--set " + place})
+	set, err := cli.ParseSet(f.set, "epochs=4")
+	if err != nil {
+		return nil, nil, &cli.UsageError{Err: err}
 	}
+	over = append(over, set...)
 	if f.cache.Off {
 		over = append(over, run.Setting{Path: "data.shorter", Value: 0, Source: "--no-cache"})
 	}

@@ -22,13 +22,23 @@ func AddConfig(s *run.Settings, path string) error {
 
 // AddSet adds the settings of --set, each as KEY=VALUE.
 func AddSet(s *run.Settings, texts []string) error {
+	set, err := ParseSet(texts, "optimizer.rate=0.01")
+	if err != nil {
+		return err
+	}
+	return s.Add(set...)
+}
+
+// ParseSet reads the settings of --set, each as KEY=VALUE; the error about another text
+// shows the example.
+func ParseSet(texts []string, example string) ([]run.Setting, error) {
 	var set []run.Setting
 	for _, text := range texts {
 		place, value, ok := strings.Cut(text, "=")
 		if !ok || place == "" {
-			return fmt.Errorf("--set %q is not KEY=VALUE, as in optimizer.rate=0.01", text)
+			return nil, fmt.Errorf("--set %q is not KEY=VALUE, as in %s", text, example)
 		}
 		set = append(set, run.Setting{Path: place, Value: value, Source: "--set " + place})
 	}
-	return s.Add(set...)
+	return set, nil
 }
