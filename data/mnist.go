@@ -142,7 +142,7 @@ func readIDXFile(w *progress.Tracker, src source.Tree, file string, dims int, ch
 }
 
 // readArray reads two zero bytes, the type 8 (unsigned bytes), the number of
-// dimensions, each dimension (big-endian), then as many bytes as these say, and no more.
+// dimensions, each dimension (big-endian), then their product of bytes, and no more.
 // It takes memory as the bytes come, once check is satisfied with the dimensions.
 func readArray(r io.Reader, dims int, check func(dims []int) error) (*idx, error) {
 	head := make([]byte, 4+4*dims)

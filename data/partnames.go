@@ -56,7 +56,7 @@ var partWords = func() map[string]partKind {
 	return words
 }()
 
-// numberedParts are names of parts that are told apart by numbers.
+// numberedParts are names of parts that differ in a number: fold1, fold2.
 var numberedParts = wordSet("fold kfold cv split partition shard chunk subset falte pliegue dobra")
 
 // partFiller are words that say nothing about which part it is.

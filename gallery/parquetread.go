@@ -78,8 +78,8 @@ func readParquet(path string) (t *Table, err error) {
 }
 
 // checkFooter compares the size that the end of a file claims of its footer with that
-// of the file, and what is claimed in the footer with the footer, before anybody
-// allocates so much.
+// of the file, and the lengths that the footer claims with the footer, before memory of
+// these sizes is allocated.
 func checkFooter(f io.ReaderAt, size int64) error {
 	const frame = 4 + 8 // the magic at the begin; size and magic at the end
 	var tail [8]byte

@@ -99,7 +99,7 @@ func TestAHostOpInAGraph(t *testing.T) {
 	}
 }
 
-// failing fails, or panics, where it is told to.
+// failing returns an error in the forward pass, or panics there.
 type failing struct {
 	power
 	forward, panics bool

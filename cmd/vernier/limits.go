@@ -100,7 +100,7 @@ func halfSplitOrFile(text string) error {
 	return nil
 }
 
-// noneOrTwo wants as many points as make a curve, or 0 for none.
+// noneOrTwo accepts 0, for no curve, or at least the two points of one.
 func noneOrTwo(text string) error {
 	if n, err := strconv.ParseInt(text, 0, 64); err != nil || n < 0 || n == 1 || n > 1_000_000 {
 		return errors.New("want 2 to 1000000 points, or 0 for none")
