@@ -5,9 +5,10 @@ import (
 	"os"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/vernier-ml/vernier/data/internal/imagetest"
 	"github.com/vernier-ml/vernier/data/transform"
-	"golang.org/x/sys/unix"
 )
 
 // benchSet is the folder set in VERNIER_BENCH_IMAGES, or one of smooth 500 x 375

@@ -6,8 +6,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/vernier-ml/vernier/data/internal/outline"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"golang.org/x/image/font/gofont/gobold"
 	"golang.org/x/image/font/gofont/gobolditalic"
 	"golang.org/x/image/font/gofont/goitalic"
@@ -20,6 +18,9 @@ import (
 	"golang.org/x/image/font/gofont/goregular"
 	"golang.org/x/image/font/sfnt"
 	"golang.org/x/image/math/fixed"
+
+	"github.com/vernier-ml/vernier/data/internal/outline"
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // The glyph set: how it is drawn. Changing any of these makes another set.

@@ -3,8 +3,9 @@ package eval
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/metric"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // expandFit searches for the terms of an Expansion.

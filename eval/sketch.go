@@ -3,8 +3,9 @@ package eval
 import (
 	"math"
 
-	"github.com/vernier-ml/vernier/metric"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // sketch approximates D^2 of BRM with p = 2 by a matrix product, and bounds its

@@ -6,9 +6,10 @@ import (
 	"math"
 	"time"
 
-	"github.com/vernier-ml/vernier/eval"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat"
+
+	"github.com/vernier-ml/vernier/eval"
 )
 
 // Trials say how Compare runs. The zero value is the setting of BRM Table 3: 20

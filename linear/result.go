@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/vernier-ml/vernier/metric"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/vernier-ml/vernier/metric"
 )
 
 // Result is a learned metric and how the fit went.

@@ -3,8 +3,9 @@ package linear
 import (
 	"slices"
 
-	"github.com/vernier-ml/vernier/eval"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/vernier-ml/vernier/eval"
 )
 
 // laplacian adds to q (n, h) the pair's part of the weighted graph Laplacian of

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/vernier-ml/vernier/internal/plural"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/vernier-ml/vernier/internal/plural"
 )
 
 // manyWords is the number of categories from which on they look like names.

@@ -2,11 +2,12 @@ package train
 
 import (
 	"context"
-	"github.com/vernier-ml/vernier/run"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/run"
 )
 
 // refused is the error of a run that does not begin, and leaves nothing behind.

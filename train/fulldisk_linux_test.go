@@ -3,12 +3,13 @@ package train
 import (
 	"context"
 	"errors"
-	"github.com/vernier-ml/vernier/run"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/vernier-ml/vernier/run"
 )
 
 // TestASmallDiskFillsUpDuringASave fills a real file system of 24 MiB. It needs

@@ -3,11 +3,12 @@ package train
 import (
 	"bufio"
 	"encoding/json"
-	"github.com/vernier-ml/vernier/run"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/run"
 )
 
 func TestLinesBeyondTheCheckpointAndHalfLinesAreDropped(t *testing.T) {

@@ -1,9 +1,10 @@
 package train
 
 import (
-	"github.com/vernier-ml/vernier/run"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/run"
 )
 
 // TestAMemoryIsRefusedBeforeItIsMade holds what it is refused with, and that the plan

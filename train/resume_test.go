@@ -3,12 +3,13 @@ package train
 import (
 	"context"
 	"errors"
-	"github.com/vernier-ml/vernier/run"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/run"
 )
 
 func resume(t *testing.T, s *Session) (*Session, error) {

@@ -3,11 +3,12 @@ package train
 import (
 	"bytes"
 	"context"
-	"github.com/vernier-ml/vernier/run"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/vernier-ml/vernier/run"
 )
 
 func resumeFrom(t *testing.T, folder run.Folder, from string) (*Session, error) {

@@ -12,9 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/vernier-ml/vernier/internal/tfevents"
 	"github.com/vernier-ml/vernier/run"
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // fields are those of a message by number; a length-delimited one is its bytes, a

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/disintegration/imaging"
+
 	"github.com/vernier-ml/vernier/data/pixels"
 )
 

@@ -2,10 +2,11 @@ package transform
 
 import (
 	"fmt"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"image"
 	"math"
 	"math/rand/v2"
+
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // Flip mirrors left and right with probability P. It is wrong for characters.

@@ -2,9 +2,10 @@ package transform
 
 import (
 	"fmt"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"math"
 	"math/rand/v2"
+
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // Erase paints over a box of random area and aspect ratio with probability P

@@ -3,9 +3,10 @@ package transform
 import (
 	"errors"
 	"fmt"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // Normalization makes a number of a channel value 0..255:

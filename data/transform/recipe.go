@@ -2,9 +2,10 @@ package transform
 
 import (
 	"fmt"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"slices"
 	"strings"
+
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // Recipe describes the usual pipelines with a few settings. The zero value of a

@@ -2,8 +2,9 @@ package transform
 
 import (
 	"fmt"
-	"github.com/vernier-ml/vernier/data/pixels"
 	"math/rand/v2"
+
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // Step makes an image of another. It never changes src; it may return src

@@ -5,11 +5,12 @@ import (
 	"image/color"
 	"math"
 
-	"github.com/vernier-ml/vernier/eval"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/vernier-ml/vernier/eval"
 )
 
 // maxCovarianceCells is the largest side that is drawn cell by cell; larger

@@ -5,10 +5,11 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/vernier-ml/vernier/eval"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+
+	"github.com/vernier-ml/vernier/eval"
 )
 
 // rateTicks are rates on an axis of normal deviates.

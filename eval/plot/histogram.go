@@ -5,9 +5,10 @@ import (
 	"image/color"
 	"strings"
 
-	"github.com/vernier-ml/vernier/eval"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+
+	"github.com/vernier-ml/vernier/eval"
 )
 
 // Histogram draws the distances inside and between classes as a PNG file

@@ -12,9 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/metric"
-	"gonum.org/v1/gonum/mat"
 )
 
 // figure is where a test draws; VERNIER_FIGURES keeps the files to look at.

@@ -10,8 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/vernier-ml/vernier/data/pixels"
 	"golang.org/x/image/colornames"
+
+	"github.com/vernier-ml/vernier/data/pixels"
 )
 
 // RenderSVG draws the plain part of SVG 1.1 that icons are made of, side x side

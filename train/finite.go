@@ -1,3 +1,0 @@
-package train
-
-func isFinite(x float64) bool { return x-x == 0 }
