@@ -13,9 +13,6 @@ type Move struct {
 	norm      float64
 }
 
-// Pending reports whether the norm has yet to be asked for at a device.
-func (m *Move) Pending() bool { return m.clipped != nil }
-
 // Norm waits for the norm of the whole gradient before clipping. If it is not
 // finite nothing has moved and the error is ErrNonFinite.
 func (m *Move) Norm() (float64, error) {

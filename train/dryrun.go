@@ -151,11 +151,7 @@ func (s *rehearsal) trial(batch *data.Batch) error {
 	if err := s.stepper.net.loss.SetItems(batch.Items); err != nil {
 		return err
 	}
-	wait, err := s.stepper.net.run(batch, nil)
-	if err != nil {
-		return err
-	}
-	loss, err := wait()
+	loss, err := s.stepper.net.run(batch)
 	if err != nil {
 		return err
 	}

@@ -108,28 +108,25 @@ func (u *microBatches) tensors(m *model.Model, stats []string) error {
 }
 
 // run takes a batch through both passes and the loss between them.
-func (u *microBatches) run(n *network, b *data.Batch, ahead func() *data.Batch, run func(*layers.Graph) error) (func() (float64, error), error) {
+func (u *microBatches) run(n *network, b *data.Batch, run func(*layers.Graph) error) (loss float64, err error) {
 	eng := n.g.Engine()
 	if err := u.embed(n, b, run); err != nil {
-		return nil, err
+		return 0, err
 	}
 	if err := eng.Write(n.g.Value(u.rows), u.embeddings); err != nil {
-		return nil, err
+		return 0, err
 	}
 	if err := run(n.g); err != nil {
-		return nil, err
+		return 0, err
 	}
-	loss, err := n.g.Scalar(n.loss.Loss)
+	loss, err = n.g.Scalar(n.loss.Loss)
 	if err != nil || loss-loss != 0 {
-		return known(loss, err)
+		return loss, err
 	}
 	if err := eng.Read(u.grads, n.g.Value(n.g.GradOf(u.rows))); err != nil {
-		return nil, err
+		return 0, err
 	}
-	if err := u.backward(n, b, run); err != nil {
-		return nil, err
-	}
-	return known(loss, n.send(ahead))
+	return loss, u.backward(n, b, run)
 }
 
 // embed is the first pass.

@@ -46,11 +46,7 @@ func stepOf(t *testing.T, c run.Config, images []float32, labels []int, micro in
 	if err := n.loss.SetLabels(labels); err != nil {
 		t.Fatal(err)
 	}
-	wait, err := n.run(&data.Batch{Images: images}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if loss, err = wait(); err != nil {
+	if loss, err = n.run(&data.Batch{Images: images}); err != nil {
 		t.Fatal(err)
 	}
 	grads, stats = map[string][]float32{}, map[string][]float32{}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/shirou/gopsutil/v4/mem"
 
@@ -33,79 +34,78 @@ type network struct {
 }
 
 // run computes the loss of a batch and all gradients. Where the loss is not finite
-// gradients mean nothing. What it returns waits for the loss, see late. ahead, if not
-// nil, waits for the batch after it, which an engine that takes bytes is sent while it
-// is at work on this one.
-func (n *network) run(b *data.Batch, ahead func() *data.Batch) (loss func() (float64, error), err error) {
-	return n.runBy(b, ahead, (*layers.Graph).Run)
+// gradients mean nothing.
+func (n *network) run(b *data.Batch) (loss float64, err error) {
+	return n.runBy(b, (*layers.Graph).Run)
 }
 
-// late reports whether a loss comes behind the work, and can be waited for when the
-// next step is under way: the engine evaluates it, brings it to the host on its own,
-// and moves no parameter where it is not finite.
+// check runs a batch again and fails at the first node that is not finite.
+func (n *network) check(b *data.Batch) error {
+	_, err := n.runBy(b, (*layers.Graph).RunChecked)
+	return err
+}
+
+func (n *network) runBy(b *data.Batch, run func(*layers.Graph) error) (loss float64, err error) {
+	if err := n.take(b); err != nil {
+		return 0, err
+	}
+	if n.micro != nil {
+		return n.micro.run(n, b, run)
+	}
+	if err := run(n.g); err != nil {
+		return 0, err
+	}
+	return n.g.Scalar(n.loss.Loss)
+}
+
+// take copies the images of a batch into the graph; micro-batches take theirs as they
+// come.
+func (n *network) take(b *data.Batch) error {
+	if have := len(b.Images) + len(b.Pixels); have != n.numbers {
+		return fmt.Errorf("a batch of %d numbers or bytes, want %d", have, n.numbers)
+	}
+	if n.micro != nil {
+		return nil
+	}
+	return n.inlets[0].give(b, 0)
+}
+
+// late reports whether the host can wait for a loss until the next step is under way:
+// the engine evaluates it, brings it to the host on its own, and moves no parameter
+// where it is not finite.
 func (n *network) late() bool {
 	_, later := n.g.Engine().(engine.Later)
 	_, clips := n.g.Engine().(engine.Clipper)
 	return later && clips && n.micro == nil && n.loss.OnEngine()
 }
 
-// check runs a batch again and fails at the first node that is not finite.
-func (n *network) check(b *data.Batch) error {
-	_, err := n.runBy(b, nil, (*layers.Graph).RunChecked)
-	return err
-}
-
-func (n *network) runBy(b *data.Batch, ahead func() *data.Batch, run func(*layers.Graph) error) (loss func() (float64, error), err error) {
-	if have := len(b.Images) + len(b.Pixels); have != n.numbers {
-		return nil, fmt.Errorf("a batch of %d numbers or bytes, want %d", have, n.numbers)
-	}
-	if n.micro != nil {
-		return n.micro.run(n, b, ahead, run)
-	}
-	if err := n.inlets[0].give(b, 0); err != nil {
-		return nil, err
-	}
-	if n.inlets[0].feed != nil || n.late() {
-		return n.runAhead(ahead, run)
-	}
-	if err := run(n.g); err != nil {
-		return nil, err
-	}
-	return known(n.g.Scalar(n.loss.Loss))
-}
-
-// runAhead runs the graph on a device, which is at work while the host goes on: the
-// batch to come is sent meanwhile, before the host waits for what it computes the loss
-// from, or where the device computes that for the loss itself.
-func (n *network) runAhead(ahead func() *data.Batch, run func(*layers.Graph) error) (loss func() (float64, error), err error) {
-	sent := false
-	send := func() error {
-		if sent {
-			return nil
+// runAhead is run for a device, which works while the host continues: the batch that
+// ahead waits for is sent to it meanwhile, before the host waits for what it computes
+// the loss from, or where the device computes that for the loss itself. The loss that
+// it returns waits for the device, see late.
+func (n *network) runAhead(b *data.Batch, ahead func() *data.Batch) (loss func() (float64, error), err error) {
+	send := sync.OnceValue(func() error { return n.send(ahead) })
+	if !n.late() {
+		if n.micro == nil {
+			n.g.BeforeHost(send)
+			defer n.g.BeforeHost(nil)
 		}
-		sent = true
-		return n.send(ahead)
-	}
-	n.g.BeforeHost(send)
-	defer n.g.BeforeHost(nil)
-	if err := run(n.g); err != nil {
-		return nil, err
-	}
-	if n.late() {
-		if loss, err = n.g.Engine().(engine.Later).ReadLater(n.g.Value(n.loss.Loss)); err != nil {
+		v, err := n.run(b)
+		if err != nil {
 			return nil, err
 		}
-		return loss, send()
+		return func() (float64, error) { return v, nil }, send()
 	}
-	if err := send(); err != nil {
+	if err := n.take(b); err != nil {
 		return nil, err
 	}
-	return known(n.g.Scalar(n.loss.Loss))
-}
-
-// known is a loss that need not be waited for.
-func known(loss float64, err error) (func() (float64, error), error) {
-	return func() (float64, error) { return loss, nil }, err
+	if err := n.g.Run(); err != nil {
+		return nil, err
+	}
+	if loss, err = n.g.Engine().(engine.Later).ReadLater(n.g.Value(n.loss.Loss)); err != nil {
+		return nil, err
+	}
+	return loss, send()
 }
 
 // send starts the way of the batch to come, if the engine takes bytes.

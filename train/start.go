@@ -68,7 +68,7 @@ func (s *Session) tune() (released bool, err error) {
 	if before != nil {
 		s.stepper.opti.Follow(before)
 	}
-	s.stepper.usage = newUsage(s.stepper.opti)
+	s.stepper.usage, s.stepper.order = newUsage(s.stepper.opti), newStepOrder(s.stepper)
 	return before != nil, nil
 }
 

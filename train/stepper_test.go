@@ -167,7 +167,7 @@ func TestAnInterruptedRunSavesTheStepThatIsOpen(t *testing.T) {
 	if got := stepsOf(t, folder); len(got) != 3 || got[2].GradNorm <= 0 {
 		t.Errorf("logged %v, want three steps", got)
 	}
-	if s.stepper.open != nil || s.state.LossSteps+len(s.state.History) == 0 {
+	if s.stepper.order.(*onDevice).open != nil || s.state.LossSteps+len(s.state.History) == 0 {
 		t.Error("the last step is still open")
 	}
 }
