@@ -84,7 +84,9 @@ house: ## figures of the repository's state, as they were and as they are
 bench: ## run the Go benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
-generate: ## regenerate the assembly kernels
+# PTX needs clang-19; only modules (cuda/kernels/device/*.cu) whose sources have changed are compiled.
+# After a merge that conflicts in generated files: take either side, make generate.
+generate: ## regenerate the assembly of the CPU and the PTX of the GPU
 	$(GO) generate ./...
 
 PROGRAMS := vernier vernier-papers

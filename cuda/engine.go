@@ -16,8 +16,8 @@ type Engine struct {
 	blas    device.Blas
 	dnn     device.Dnn
 	opt     Options
-	kernels map[string]device.Kernel
-	compute device.Stream // all computation, in order
+	modules map[string]module // of kernels, by their names
+	compute device.Stream     // all computation, in order
 	memory  *allocator
 	scratch scratch
 	stage   *stage
@@ -53,6 +53,7 @@ func newEngine(p parts, opt Options) (e *Engine, err error) {
 	e = &Engine{
 		driver: p.driver, blas: p.blas, dnn: p.dnn, opt: opt, compute: p.compute,
 		memory: newAllocator(p.driver, opt.Precision == BF16), plans: map[planKey]device.Plan{},
+		modules: map[string]module{},
 	}
 	e.scratch.memory = e.memory
 	defer func() {
@@ -60,10 +61,6 @@ func newEngine(p parts, opt Options) (e *Engine, err error) {
 			err = errors.Join(err, e.Close())
 		}
 	}()
-	names := kernels.Names()
-	if e.kernels, err = p.driver.Load(kernels.PTX(), names); err != nil {
-		return e, fmt.Errorf("cuda: kernels: %w", err)
-	}
 	if e.stage, err = newStage(p.driver); err != nil {
 		return e, fmt.Errorf("cuda: streams: %w", err)
 	}
@@ -132,12 +129,12 @@ func (e *Engine) launch(l kernels.Launch) error {
 	if l.Empty() {
 		return nil
 	}
-	k, ok := e.kernels[l.Name]
-	if !ok {
-		return fmt.Errorf("there is no kernel %s", l.Name)
-	}
 	if err := l.Check(); err != nil {
 		return fmt.Errorf("kernel %s: %w: %s", l.Name, err, lower)
+	}
+	k, err := e.kernel(l)
+	if err != nil {
+		return fmt.Errorf("kernel %s: %w", l.Name, err)
 	}
 	if err := e.driver.Launch(k, l.Grid, l.Threads, l.Args, e.compute); err != nil {
 		return fmt.Errorf("kernel %s: %w", l.Name, err)

@@ -11,8 +11,14 @@
 // float32. Reductions have a fixed order and no kernel adds by atomics: results
 // are the same each time.
 //
+// Each source file device/NAME.cu is a module, ptx/NAME.ptx, that a driver compiles
+// when one of its kernels is asked for; a module that it refuses keeps no other from
+// working.
+//
 // After a change in device/: go generate ./cuda/kernels (needs clang-19; without
-// it, go run ./cuda/kernels/gen -out cuda/kernels -ptx=false).
+// it, go run ./cuda/kernels/gen -out cuda/kernels -ptx=false). It compiles the
+// modules whose sources have changed. After a merge that conflicts in what is
+// generated, take either side and generate again.
 package kernels
 
 //go:generate go run ./gen -out .

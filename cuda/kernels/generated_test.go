@@ -1,8 +1,8 @@
 package kernels_test
 
 import (
-	"bufio"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,43 +14,67 @@ import (
 // The host model includes the sources, which the go command does not see, and
 // the PTX is made by a compiler that not every machine has.
 func TestGeneratedFilesAreThoseOfTheSources(t *testing.T) {
-	want := "// Sources: " + digest.Of(os.DirFS("device"))
-	for _, path := range []string{"host/table_gen.h", "kernels.ptx", "pairs.ptx"} {
-		f, err := os.Open(path)
+	table, err := os.ReadFile("host/table_gen.h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, module := range kernels.Modules() {
+		sources, err := digest.Of(os.DirFS("device"), module+".cu")
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.Close()
-		in, found := bufio.NewScanner(f), false
-		for range 3 {
-			in.Scan()
-			found = found || in.Text() == want
+		want := "\n// Sources of " + module + ": " + sources + "\n"
+		for path, text := range map[string]string{"host/table_gen.h": string(table), "ptx/" + module + ".ptx": ptx(t, module)} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s is of other sources of %s: run go generate ./cuda/kernels", path, module)
+			}
 		}
-		if !found {
-			t.Errorf("%s is of other sources: run go generate ./cuda/kernels", path)
-		}
+	}
+	sources, err := filepath.Glob("device/*.cu")
+	if compiled, err2 := filepath.Glob("ptx/*.ptx"); err != nil || err2 != nil || len(sources) != len(kernels.Modules()) || len(compiled) != len(sources) {
+		t.Errorf("sources %v, modules %v, PTX %v, %v, %v", sources, kernels.Modules(), compiled, err, err2)
 	}
 }
 
-func all() string { return strings.Join(kernels.PTX(), "") }
+// ptx returns the text of a module.
+func ptx(t *testing.T, module string) string {
+	t.Helper()
+	text, err := kernels.PTX(module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
 
-func TestEveryKernelIsInThePTX(t *testing.T) {
-	var entries []string
-	for line := range strings.Lines(all()) {
-		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), ".visible .entry "); ok {
-			name, _, _ := strings.Cut(rest, "(")
-			entries = append(entries, name)
+func TestEveryKernelIsInThePTXOfItsModule(t *testing.T) {
+	seen := map[string]string{}
+	for _, module := range kernels.Modules() {
+		var entries []string
+		for line := range strings.Lines(ptx(t, module)) {
+			if rest, ok := strings.CutPrefix(strings.TrimSpace(line), ".visible .entry "); ok {
+				name, _, _ := strings.Cut(rest, "(")
+				entries = append(entries, name)
+			}
 		}
-	}
-	slices.Sort(entries)
-	names := kernels.Names()
-	slices.Sort(names)
-	if !slices.Equal(entries, names) {
-		t.Errorf("the PTX has %v, the sources %v", entries, names)
-	}
-	for _, want := range []string{".version 7.0\n", ".target sm_70\n"} {
-		if !strings.Contains(all(), want) {
-			t.Errorf("the PTX lacks %q", want)
+		slices.Sort(entries)
+		names := kernels.Names(module)
+		slices.Sort(names)
+		if !slices.Equal(entries, names) {
+			t.Errorf("the PTX of %s has %v, the sources %v", module, entries, names)
+		}
+		for _, name := range names {
+			if seen[name] != "" {
+				t.Errorf("%s is in %s and in %s", name, seen[name], module)
+			}
+			seen[name] = module
+		}
+		for _, want := range []string{".version 7.0\n", ".target sm_70\n"} {
+			if !strings.Contains(ptx(t, module), want) {
+				t.Errorf("the PTX of %s lacks %q", module, want)
+			}
+		}
+		if size := len(ptx(t, module)); size > 1<<20 {
+			t.Errorf("the PTX of %s has %d bytes, want at most 1 MiB: divide its source", module, size)
 		}
 	}
 }
@@ -58,9 +82,11 @@ func TestEveryKernelIsInThePTX(t *testing.T) {
 // A library function that the GPU does not have would show as an extern, an
 // array that the compiler could not keep in registers as local memory.
 func TestThePTXNeedsNeitherLibrariesNorLocalMemory(t *testing.T) {
-	for _, bad := range []string{".extern", "__local_depot"} {
-		if i := strings.Index(all(), bad); i >= 0 {
-			t.Errorf("the PTX has %.80q", all()[i:])
+	for _, module := range kernels.Modules() {
+		for _, bad := range []string{".extern", "__local_depot"} {
+			if i := strings.Index(ptx(t, module), bad); i >= 0 {
+				t.Errorf("the PTX of %s has %.80q", module, ptx(t, module)[i:])
+			}
 		}
 	}
 }

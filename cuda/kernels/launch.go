@@ -1,21 +1,19 @@
 package kernels
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
 	"math"
 )
 
-var (
-	//go:embed kernels.ptx
-	mapsPTX string
-	//go:embed pairs.ptx
-	pairsPTX string
-)
+//go:embed ptx/*.ptx
+var texts embed.FS
 
-// PTX returns the modules that together hold all kernels, for compute capability
-// 7.0 and later.
-func PTX() []string { return []string{mapsPTX, pairsPTX} }
+// PTX returns the text of a module, for compute capability 7.0 and later.
+func PTX(module string) (string, error) {
+	text, err := texts.ReadFile("ptx/" + module + ".ptx")
+	return string(text), err
+}
 
 // Ptr is an address in device memory; 0 is none.
 type Ptr uintptr
@@ -45,16 +43,19 @@ func (t Type) String() string {
 }
 
 // Signature is what a kernel takes: a letter a parameter, p for a pointer, l
-// int64, i int32, f float32, d float64; and the threads of a block.
+// int64, i int32, f float32, d float64; the threads of a block; and the module that
+// holds it.
 type Signature struct {
 	Params  string
 	Threads int
+	Module  string
 }
 
 // Launch is one launch of a kernel. Each argument lies in the low bytes of a
 // word, as the driver's parameter array wants it.
 type Launch struct {
 	Name    string
+	Module  string
 	Grid    [3]int
 	Threads int
 	Args    []uint64
@@ -68,7 +69,7 @@ func launch(name string, grid [3]int, args ...any) Launch {
 	if !ok || len(args) != len(s.Params) {
 		panic(fmt.Sprintf("kernels: %s takes %q, not %d arguments", name, s.Params, len(args)))
 	}
-	l := Launch{Name: name, Grid: grid, Threads: s.Threads, Args: make([]uint64, len(args))}
+	l := Launch{Name: name, Module: s.Module, Grid: grid, Threads: s.Threads, Args: make([]uint64, len(args))}
 	for i, a := range args {
 		kind := byte('?')
 		switch v := a.(type) {

@@ -5,456 +5,528 @@ package kernels
 // signatureOf returns the signature of a kernel.
 func signatureOf(name string) (Signature, bool) {
 	switch name {
-	case "narrow_f32":
-		return Signature{"lpp", 256}, true
-	case "narrow_bf16":
-		return Signature{"lpp", 256}, true
-	case "widen_f32":
-		return Signature{"lpp", 256}, true
-	case "widen_bf16":
-		return Signature{"lpp", 256}, true
-	case "add_f32":
-		return Signature{"lppp", 256}, true
-	case "add_bf16":
-		return Signature{"lppp", 256}, true
-	case "scale_f32":
-		return Signature{"lppf", 256}, true
-	case "scale_bf16":
-		return Signature{"lppf", 256}, true
-	case "relu_f32":
-		return Signature{"lpp", 256}, true
-	case "relu_bf16":
-		return Signature{"lpp", 256}, true
-	case "relu_grad_f32":
-		return Signature{"lppp", 256}, true
-	case "relu_grad_bf16":
-		return Signature{"lppp", 256}, true
-	case "gelu_f32":
-		return Signature{"lppi", 256}, true
-	case "gelu_bf16":
-		return Signature{"lppi", 256}, true
-	case "gelu_grad_f32":
-		return Signature{"lpppi", 256}, true
-	case "gelu_grad_bf16":
-		return Signature{"lpppi", 256}, true
-	case "channel_affine_f32":
-		return Signature{"lipppppi", 256}, true
-	case "channel_affine_bf16":
-		return Signature{"lipppppi", 256}, true
-	case "channel_norm_f32":
-		return Signature{"lipppppp", 256}, true
-	case "channel_norm_bf16":
-		return Signature{"lipppppp", 256}, true
-	case "batch_norm_dx_f32":
-		return Signature{"lippppppppf", 256}, true
-	case "batch_norm_dx_bf16":
-		return Signature{"lippppppppf", 256}, true
-	case "copy_rows_f32":
-		return Signature{"llpllpll", 256}, true
-	case "copy_rows_bf16":
-		return Signature{"llpllpll", 256}, true
-	case "slice_relu_grad_f32":
-		return Signature{"llpppll", 256}, true
-	case "slice_relu_grad_bf16":
-		return Signature{"llpppll", 256}, true
-	case "from_planar_f32":
-		return Signature{"iipp", 256}, true
-	case "from_planar_bf16":
-		return Signature{"iipp", 256}, true
-	case "to_planar_f32":
-		return Signature{"iipp", 256}, true
-	case "to_planar_bf16":
-		return Signature{"iipp", 256}, true
-	case "image_f32":
-		return Signature{"lipppi", 256}, true
-	case "image_bf16":
-		return Signature{"lipppi", 256}, true
-	case "non_finite_f32":
-		return Signature{"lpp", 256}, true
-	case "non_finite_bf16":
-		return Signature{"lpp", 256}, true
-	case "channel_sums_f32":
-		return Signature{"liipp", 256}, true
-	case "channel_sums_bf16":
-		return Signature{"liipp", 256}, true
-	case "channel_squares_f32":
-		return Signature{"liippp", 256}, true
-	case "channel_squares_bf16":
-		return Signature{"liippp", 256}, true
-	case "channel_products_f32":
-		return Signature{"liippppp", 256}, true
-	case "channel_products_bf16":
-		return Signature{"liippppp", 256}, true
-	case "row_products_f32":
-		return Signature{"liippppp", 256}, true
-	case "row_products_bf16":
-		return Signature{"liippppp", 256}, true
-	case "max_pool_f32":
-		return Signature{"liiiiiiiiiiipp", 256}, true
-	case "max_pool_bf16":
-		return Signature{"liiiiiiiiiiipp", 256}, true
-	case "max_pool_grad_f32":
-		return Signature{"liiiiiiiiiiipppp", 256}, true
-	case "max_pool_grad_bf16":
-		return Signature{"liiiiiiiiiiipppp", 256}, true
-	case "avg_pool_f32":
-		return Signature{"liiiiiiiiiiiipp", 256}, true
-	case "avg_pool_bf16":
-		return Signature{"liiiiiiiiiiiipp", 256}, true
-	case "avg_pool_grad_f32":
-		return Signature{"liiiiiiiiiiiipp", 256}, true
-	case "avg_pool_grad_bf16":
-		return Signature{"liiiiiiiiiiiipp", 256}, true
-	case "global_avg_f32":
-		return Signature{"iipp", 256}, true
-	case "global_avg_bf16":
-		return Signature{"iipp", 256}, true
-	case "global_avg_grad_f32":
-		return Signature{"liipp", 256}, true
-	case "global_avg_grad_bf16":
-		return Signature{"liipp", 256}, true
-	case "global_max_f32":
-		return Signature{"iippp", 256}, true
-	case "global_max_bf16":
-		return Signature{"iippp", 256}, true
-	case "global_max_grad_f32":
-		return Signature{"liippp", 256}, true
-	case "global_max_grad_bf16":
-		return Signature{"liippp", 256}, true
-	case "conv_direct_f32":
-		return Signature{"liiiiiiiiiiiippp", 256}, true
-	case "conv_direct_bf16":
-		return Signature{"liiiiiiiiiiiippp", 256}, true
-	case "conv_direct_dx_f32":
-		return Signature{"liiiiiiiiiiiippp", 256}, true
-	case "conv_direct_dx_bf16":
-		return Signature{"liiiiiiiiiiiippp", 256}, true
-	case "conv_direct_dw_f32":
-		return Signature{"liiiiiiiiiiiiippp", 256}, true
-	case "conv_direct_dw_bf16":
-		return Signature{"liiiiiiiiiiiiippp", 256}, true
-	case "layer_norm_f32":
-		return Signature{"ippppppf", 128}, true
-	case "layer_norm_bf16":
-		return Signature{"ippppppf", 128}, true
-	case "layer_norm_dx_f32":
-		return Signature{"ipppppp", 128}, true
-	case "layer_norm_dx_bf16":
-		return Signature{"ipppppp", 128}, true
-	case "tokens_f32":
-		return Signature{"liiipppp", 256}, true
-	case "tokens_bf16":
-		return Signature{"liiipppp", 256}, true
-	case "batch_sum_f32":
-		return Signature{"lillpp", 256}, true
-	case "batch_sum_bf16":
-		return Signature{"lillpp", 256}, true
+	// attention
 	case "attention_f32":
-		return Signature{"iiifppp", 128}, true
+		return Signature{"iiifppp", 128, "attention"}, true
 	case "attention_bf16":
-		return Signature{"iiifppp", 128}, true
+		return Signature{"iiifppp", 128, "attention"}, true
 	case "attention_wide_f32":
-		return Signature{"iiifppp", 128}, true
+		return Signature{"iiifppp", 128, "attention"}, true
 	case "attention_wide_bf16":
-		return Signature{"iiifppp", 128}, true
+		return Signature{"iiifppp", 128, "attention"}, true
 	case "attention_delta_f32":
-		return Signature{"liiippp", 128}, true
+		return Signature{"liiippp", 128, "attention"}, true
 	case "attention_delta_bf16":
-		return Signature{"liiippp", 128}, true
+		return Signature{"liiippp", 128, "attention"}, true
 	case "attention_delta_wide_f32":
-		return Signature{"liiippp", 128}, true
+		return Signature{"liiippp", 128, "attention"}, true
 	case "attention_delta_wide_bf16":
-		return Signature{"liiippp", 128}, true
+		return Signature{"liiippp", 128, "attention"}, true
 	case "attention_dq_f32":
-		return Signature{"iiifppppp", 128}, true
+		return Signature{"iiifppppp", 128, "attention"}, true
 	case "attention_dq_bf16":
-		return Signature{"iiifppppp", 128}, true
+		return Signature{"iiifppppp", 128, "attention"}, true
 	case "attention_dq_wide_f32":
-		return Signature{"iiifppppp", 128}, true
+		return Signature{"iiifppppp", 128, "attention"}, true
 	case "attention_dq_wide_bf16":
-		return Signature{"iiifppppp", 128}, true
+		return Signature{"iiifppppp", 128, "attention"}, true
 	case "attention_dkv_f32":
-		return Signature{"iiifppppp", 128}, true
+		return Signature{"iiifppppp", 128, "attention"}, true
 	case "attention_dkv_bf16":
-		return Signature{"iiifppppp", 128}, true
+		return Signature{"iiifppppp", 128, "attention"}, true
 	case "attention_dkv_wide_f32":
-		return Signature{"iiifppppp", 128}, true
+		return Signature{"iiifppppp", 128, "attention"}, true
 	case "attention_dkv_wide_bf16":
-		return Signature{"iiifppppp", 128}, true
-	case "softmax":
-		return Signature{"ippi", 128}, true
-	case "softmax_grad":
-		return Signature{"ipppi", 128}, true
-	case "row_norm":
-		return Signature{"ippffi", 128}, true
-	case "row_norm_grad":
-		return Signature{"ipppffi", 128}, true
-	case "unit_rows":
-		return Signature{"ippp", 128}, true
-	case "scale_rows":
-		return Signature{"lippp", 256}, true
-	case "row_dots":
-		return Signature{"ippp", 128}, true
-	case "combine_parts":
-		return Signature{"iippf", 256}, true
-	case "inv_std":
-		return Signature{"ippf", 256}, true
-	case "batch_stats":
-		return Signature{"ipppppfff", 256}, true
-	case "fold_norm":
-		return Signature{"ipppppppf", 256}, true
-	case "fold_norm_grad":
-		return Signature{"ipppppppppf", 256}, true
-	case "max_magnitude":
-		return Signature{"lpp", 256}, true
-	case "unit_of":
-		return Signature{"ppi", 32}, true
-	case "pair_slopes":
-		return Signature{"lpppfi", 256}, true
-	case "clip_cosine":
-		return Signature{"lp", 256}, true
-	case "cosine_dx":
-		return Signature{"iippppppiii", 128}, true
-	case "adam":
-		return Signature{"pppipf", 256}, true
-	case "sgd":
-		return Signature{"pppipf", 256}, true
-	case "rmsprop":
-		return Signature{"ppppf", 256}, true
-	case "sum_squares":
-		return Signature{"ppp", 256}, true
-	case "sum_doubles":
-		return Signature{"ipp", 256}, true
-	case "clip_factor":
-		return Signature{"ipppf", 256}, true
-	case "clamp":
-		return Signature{"ppf", 256}, true
-	case "proxy_anchor_columns":
-		return Signature{"iipppffffff", 256}, true
-	case "proxy_anchor_total":
-		return Signature{"ippp", 256}, true
-	case "proxy_anchor_grad":
-		return Signature{"lipppppffffff", 256}, true
-	case "class_softmax":
-		return Signature{"ippppfffffffifff", 256}, true
-	case "sum_floats":
-		return Signature{"ippf", 256}, true
+		return Signature{"iiifppppp", 128, "attention"}, true
+	// chords
 	case "chord_rows":
-		return Signature{"ipppi", 256}, true
+		return Signature{"ipppi", 256, "chords"}, true
 	case "chords":
-		return Signature{"iiipppppddd", 256}, true
+		return Signature{"iiipppppddd", 256, "chords"}, true
 	case "chord_slopes":
-		return Signature{"iiipppppppiddd", 256}, true
+		return Signature{"iiipppppppiddd", 256, "chords"}, true
 	case "chord_grad":
-		return Signature{"iiippppp", 256}, true
-	case "row_least":
-		return Signature{"ippp", 256}, true
-	case "kth_smallest":
-		return Signature{"iippp", 256}, true
-	case "between":
-		return Signature{"ippppipppppp", 256}, true
-	case "pick":
-		return Signature{"lipppp", 256}, true
-	case "pair_values":
-		return Signature{"ipppppiiid", 256}, true
+		return Signature{"iiippppp", 256, "chords"}, true
+	// conv
+	case "conv_direct_f32":
+		return Signature{"liiiiiiiiiiiippp", 256, "conv"}, true
+	case "conv_direct_bf16":
+		return Signature{"liiiiiiiiiiiippp", 256, "conv"}, true
+	case "conv_direct_dx_f32":
+		return Signature{"liiiiiiiiiiiippp", 256, "conv"}, true
+	case "conv_direct_dx_bf16":
+		return Signature{"liiiiiiiiiiiippp", 256, "conv"}, true
+	case "conv_direct_dw_f32":
+		return Signature{"liiiiiiiiiiiiippp", 256, "conv"}, true
+	case "conv_direct_dw_bf16":
+		return Signature{"liiiiiiiiiiiiippp", 256, "conv"}, true
+	// losses
+	case "proxy_anchor_columns":
+		return Signature{"iipppffffff", 256, "losses"}, true
+	case "proxy_anchor_total":
+		return Signature{"ippp", 256, "losses"}, true
+	case "proxy_anchor_grad":
+		return Signature{"lipppppffffff", 256, "losses"}, true
+	case "class_softmax":
+		return Signature{"ippppfffffffifff", 256, "losses"}, true
+	case "sum_floats":
+		return Signature{"ippf", 256, "losses"}, true
+	// maps
+	case "narrow_f32":
+		return Signature{"lpp", 256, "maps"}, true
+	case "narrow_bf16":
+		return Signature{"lpp", 256, "maps"}, true
+	case "widen_f32":
+		return Signature{"lpp", 256, "maps"}, true
+	case "widen_bf16":
+		return Signature{"lpp", 256, "maps"}, true
+	case "add_f32":
+		return Signature{"lppp", 256, "maps"}, true
+	case "add_bf16":
+		return Signature{"lppp", 256, "maps"}, true
+	case "scale_f32":
+		return Signature{"lppf", 256, "maps"}, true
+	case "scale_bf16":
+		return Signature{"lppf", 256, "maps"}, true
+	case "relu_f32":
+		return Signature{"lpp", 256, "maps"}, true
+	case "relu_bf16":
+		return Signature{"lpp", 256, "maps"}, true
+	case "relu_grad_f32":
+		return Signature{"lppp", 256, "maps"}, true
+	case "relu_grad_bf16":
+		return Signature{"lppp", 256, "maps"}, true
+	case "gelu_f32":
+		return Signature{"lppi", 256, "maps"}, true
+	case "gelu_bf16":
+		return Signature{"lppi", 256, "maps"}, true
+	case "gelu_grad_f32":
+		return Signature{"lpppi", 256, "maps"}, true
+	case "gelu_grad_bf16":
+		return Signature{"lpppi", 256, "maps"}, true
+	case "channel_affine_f32":
+		return Signature{"lipppppi", 256, "maps"}, true
+	case "channel_affine_bf16":
+		return Signature{"lipppppi", 256, "maps"}, true
+	case "channel_norm_f32":
+		return Signature{"lipppppp", 256, "maps"}, true
+	case "channel_norm_bf16":
+		return Signature{"lipppppp", 256, "maps"}, true
+	case "batch_norm_dx_f32":
+		return Signature{"lippppppppf", 256, "maps"}, true
+	case "batch_norm_dx_bf16":
+		return Signature{"lippppppppf", 256, "maps"}, true
+	case "copy_rows_f32":
+		return Signature{"llpllpll", 256, "maps"}, true
+	case "copy_rows_bf16":
+		return Signature{"llpllpll", 256, "maps"}, true
+	case "slice_relu_grad_f32":
+		return Signature{"llpppll", 256, "maps"}, true
+	case "slice_relu_grad_bf16":
+		return Signature{"llpppll", 256, "maps"}, true
+	case "from_planar_f32":
+		return Signature{"iipp", 256, "maps"}, true
+	case "from_planar_bf16":
+		return Signature{"iipp", 256, "maps"}, true
+	case "to_planar_f32":
+		return Signature{"iipp", 256, "maps"}, true
+	case "to_planar_bf16":
+		return Signature{"iipp", 256, "maps"}, true
+	case "image_f32":
+		return Signature{"lipppi", 256, "maps"}, true
+	case "image_bf16":
+		return Signature{"lipppi", 256, "maps"}, true
+	case "non_finite_f32":
+		return Signature{"lpp", 256, "maps"}, true
+	case "non_finite_bf16":
+		return Signature{"lpp", 256, "maps"}, true
+	// pairs
 	case "pairs_sigmoid_p1":
-		return Signature{"iiipppfifp", 256}, true
+		return Signature{"iiipppfifp", 256, "pairs"}, true
 	case "pairs_softsign_p1":
-		return Signature{"iiipppfifp", 256}, true
+		return Signature{"iiipppfifp", 256, "pairs"}, true
 	case "pairs_arctan_p1":
-		return Signature{"iiipppfifp", 256}, true
+		return Signature{"iiipppfifp", 256, "pairs"}, true
 	case "pairs_tanh_p1":
-		return Signature{"iiipppfifp", 256}, true
+		return Signature{"iiipppfifp", 256, "pairs"}, true
 	case "pairs_isru_p1":
-		return Signature{"iiipppfifp", 256}, true
+		return Signature{"iiipppfifp", 256, "pairs"}, true
 	case "pairs_sigmoid_p2":
-		return Signature{"iiipppfifp", 256}, true
+		return Signature{"iiipppfifp", 256, "pairs"}, true
 	case "pairs_softsign_p2":
-		return Signature{"iiipppfifp", 256}, true
+		return Signature{"iiipppfifp", 256, "pairs"}, true
 	case "pairs_arctan_p2":
-		return Signature{"iiipppfifp", 256}, true
+		return Signature{"iiipppfifp", 256, "pairs"}, true
 	case "pairs_tanh_p2":
-		return Signature{"iiipppfifp", 256}, true
+		return Signature{"iiipppfifp", 256, "pairs"}, true
 	case "pairs_isru_p2":
-		return Signature{"iiipppfifp", 256}, true
+		return Signature{"iiipppfifp", 256, "pairs"}, true
 	case "pairs_linear_p2":
-		return Signature{"iiipppfifp", 256}, true
+		return Signature{"iiipppfifp", 256, "pairs"}, true
 	case "pairs_grad_sigmoid_p1":
-		return Signature{"iiippppfii", 256}, true
+		return Signature{"iiippppfii", 256, "pairs"}, true
 	case "pairs_grad_softsign_p1":
-		return Signature{"iiippppfii", 256}, true
+		return Signature{"iiippppfii", 256, "pairs"}, true
 	case "pairs_grad_arctan_p1":
-		return Signature{"iiippppfii", 256}, true
+		return Signature{"iiippppfii", 256, "pairs"}, true
 	case "pairs_grad_tanh_p1":
-		return Signature{"iiippppfii", 256}, true
+		return Signature{"iiippppfii", 256, "pairs"}, true
 	case "pairs_grad_isru_p1":
-		return Signature{"iiippppfii", 256}, true
+		return Signature{"iiippppfii", 256, "pairs"}, true
 	case "pairs_grad_sigmoid_p2":
-		return Signature{"iiippppfii", 256}, true
+		return Signature{"iiippppfii", 256, "pairs"}, true
 	case "pairs_grad_softsign_p2":
-		return Signature{"iiippppfii", 256}, true
+		return Signature{"iiippppfii", 256, "pairs"}, true
 	case "pairs_grad_arctan_p2":
-		return Signature{"iiippppfii", 256}, true
+		return Signature{"iiippppfii", 256, "pairs"}, true
 	case "pairs_grad_tanh_p2":
-		return Signature{"iiippppfii", 256}, true
+		return Signature{"iiippppfii", 256, "pairs"}, true
 	case "pairs_grad_isru_p2":
-		return Signature{"iiippppfii", 256}, true
+		return Signature{"iiippppfii", 256, "pairs"}, true
 	case "pairs_grad_linear_p2":
-		return Signature{"iiippppfii", 256}, true
+		return Signature{"iiippppfii", 256, "pairs"}, true
+	// pool
+	case "max_pool_f32":
+		return Signature{"liiiiiiiiiiipp", 256, "pool"}, true
+	case "max_pool_bf16":
+		return Signature{"liiiiiiiiiiipp", 256, "pool"}, true
+	case "max_pool_grad_f32":
+		return Signature{"liiiiiiiiiiipppp", 256, "pool"}, true
+	case "max_pool_grad_bf16":
+		return Signature{"liiiiiiiiiiipppp", 256, "pool"}, true
+	case "avg_pool_f32":
+		return Signature{"liiiiiiiiiiiipp", 256, "pool"}, true
+	case "avg_pool_bf16":
+		return Signature{"liiiiiiiiiiiipp", 256, "pool"}, true
+	case "avg_pool_grad_f32":
+		return Signature{"liiiiiiiiiiiipp", 256, "pool"}, true
+	case "avg_pool_grad_bf16":
+		return Signature{"liiiiiiiiiiiipp", 256, "pool"}, true
+	case "global_avg_f32":
+		return Signature{"iipp", 256, "pool"}, true
+	case "global_avg_bf16":
+		return Signature{"iipp", 256, "pool"}, true
+	case "global_avg_grad_f32":
+		return Signature{"liipp", 256, "pool"}, true
+	case "global_avg_grad_bf16":
+		return Signature{"liipp", 256, "pool"}, true
+	case "global_max_f32":
+		return Signature{"iippp", 256, "pool"}, true
+	case "global_max_bf16":
+		return Signature{"iippp", 256, "pool"}, true
+	case "global_max_grad_f32":
+		return Signature{"liippp", 256, "pool"}, true
+	case "global_max_grad_bf16":
+		return Signature{"liippp", 256, "pool"}, true
+	// reduce
+	case "combine_parts":
+		return Signature{"iippf", 256, "reduce"}, true
+	case "inv_std":
+		return Signature{"ippf", 256, "reduce"}, true
+	case "batch_stats":
+		return Signature{"ipppppfff", 256, "reduce"}, true
+	case "fold_norm":
+		return Signature{"ipppppppf", 256, "reduce"}, true
+	case "fold_norm_grad":
+		return Signature{"ipppppppppf", 256, "reduce"}, true
+	case "max_magnitude":
+		return Signature{"lpp", 256, "reduce"}, true
+	case "unit_of":
+		return Signature{"ppi", 32, "reduce"}, true
+	case "pair_slopes":
+		return Signature{"lpppfi", 256, "reduce"}, true
+	case "clip_cosine":
+		return Signature{"lp", 256, "reduce"}, true
+	case "cosine_dx":
+		return Signature{"iippppppiii", 128, "reduce"}, true
+	// rows
+	case "softmax":
+		return Signature{"ippi", 128, "rows"}, true
+	case "softmax_grad":
+		return Signature{"ipppi", 128, "rows"}, true
+	case "row_norm":
+		return Signature{"ippffi", 128, "rows"}, true
+	case "row_norm_grad":
+		return Signature{"ipppffi", 128, "rows"}, true
+	case "unit_rows":
+		return Signature{"ippp", 128, "rows"}, true
+	case "scale_rows":
+		return Signature{"lippp", 256, "rows"}, true
+	case "row_dots":
+		return Signature{"ippp", 128, "rows"}, true
+	// search
+	case "row_least":
+		return Signature{"ippp", 256, "search"}, true
+	case "kth_smallest":
+		return Signature{"iippp", 256, "search"}, true
+	case "between":
+		return Signature{"ippppipppppp", 256, "search"}, true
+	case "pick":
+		return Signature{"lipppp", 256, "search"}, true
+	case "pair_values":
+		return Signature{"ipppppiiid", 256, "search"}, true
+	// sums
+	case "channel_sums_f32":
+		return Signature{"liipp", 256, "sums"}, true
+	case "channel_sums_bf16":
+		return Signature{"liipp", 256, "sums"}, true
+	case "channel_squares_f32":
+		return Signature{"liippp", 256, "sums"}, true
+	case "channel_squares_bf16":
+		return Signature{"liippp", 256, "sums"}, true
+	case "channel_products_f32":
+		return Signature{"liippppp", 256, "sums"}, true
+	case "channel_products_bf16":
+		return Signature{"liippppp", 256, "sums"}, true
+	case "row_products_f32":
+		return Signature{"liippppp", 256, "sums"}, true
+	case "row_products_bf16":
+		return Signature{"liippppp", 256, "sums"}, true
+	// tokens
+	case "layer_norm_f32":
+		return Signature{"ippppppf", 128, "tokens"}, true
+	case "layer_norm_bf16":
+		return Signature{"ippppppf", 128, "tokens"}, true
+	case "layer_norm_dx_f32":
+		return Signature{"ipppppp", 128, "tokens"}, true
+	case "layer_norm_dx_bf16":
+		return Signature{"ipppppp", 128, "tokens"}, true
+	case "tokens_f32":
+		return Signature{"liiipppp", 256, "tokens"}, true
+	case "tokens_bf16":
+		return Signature{"liiipppp", 256, "tokens"}, true
+	case "batch_sum_f32":
+		return Signature{"lillpp", 256, "tokens"}, true
+	case "batch_sum_bf16":
+		return Signature{"lillpp", 256, "tokens"}, true
+	// update
+	case "adam":
+		return Signature{"pppipf", 256, "update"}, true
+	case "sgd":
+		return Signature{"pppipf", 256, "update"}, true
+	case "rmsprop":
+		return Signature{"ppppf", 256, "update"}, true
+	case "sum_squares":
+		return Signature{"ppp", 256, "update"}, true
+	case "sum_doubles":
+		return Signature{"ipp", 256, "update"}, true
+	case "clip_factor":
+		return Signature{"ipppf", 256, "update"}, true
+	case "clamp":
+		return Signature{"ppf", 256, "update"}, true
 	}
 	return Signature{}, false
 }
 
-// Names returns the names of all kernels.
-func Names() []string {
+// Modules returns the names of all modules.
+func Modules() []string {
 	return []string{
-		"narrow_f32",
-		"narrow_bf16",
-		"widen_f32",
-		"widen_bf16",
-		"add_f32",
-		"add_bf16",
-		"scale_f32",
-		"scale_bf16",
-		"relu_f32",
-		"relu_bf16",
-		"relu_grad_f32",
-		"relu_grad_bf16",
-		"gelu_f32",
-		"gelu_bf16",
-		"gelu_grad_f32",
-		"gelu_grad_bf16",
-		"channel_affine_f32",
-		"channel_affine_bf16",
-		"channel_norm_f32",
-		"channel_norm_bf16",
-		"batch_norm_dx_f32",
-		"batch_norm_dx_bf16",
-		"copy_rows_f32",
-		"copy_rows_bf16",
-		"slice_relu_grad_f32",
-		"slice_relu_grad_bf16",
-		"from_planar_f32",
-		"from_planar_bf16",
-		"to_planar_f32",
-		"to_planar_bf16",
-		"image_f32",
-		"image_bf16",
-		"non_finite_f32",
-		"non_finite_bf16",
-		"channel_sums_f32",
-		"channel_sums_bf16",
-		"channel_squares_f32",
-		"channel_squares_bf16",
-		"channel_products_f32",
-		"channel_products_bf16",
-		"row_products_f32",
-		"row_products_bf16",
-		"max_pool_f32",
-		"max_pool_bf16",
-		"max_pool_grad_f32",
-		"max_pool_grad_bf16",
-		"avg_pool_f32",
-		"avg_pool_bf16",
-		"avg_pool_grad_f32",
-		"avg_pool_grad_bf16",
-		"global_avg_f32",
-		"global_avg_bf16",
-		"global_avg_grad_f32",
-		"global_avg_grad_bf16",
-		"global_max_f32",
-		"global_max_bf16",
-		"global_max_grad_f32",
-		"global_max_grad_bf16",
-		"conv_direct_f32",
-		"conv_direct_bf16",
-		"conv_direct_dx_f32",
-		"conv_direct_dx_bf16",
-		"conv_direct_dw_f32",
-		"conv_direct_dw_bf16",
-		"layer_norm_f32",
-		"layer_norm_bf16",
-		"layer_norm_dx_f32",
-		"layer_norm_dx_bf16",
-		"tokens_f32",
-		"tokens_bf16",
-		"batch_sum_f32",
-		"batch_sum_bf16",
-		"attention_f32",
-		"attention_bf16",
-		"attention_wide_f32",
-		"attention_wide_bf16",
-		"attention_delta_f32",
-		"attention_delta_bf16",
-		"attention_delta_wide_f32",
-		"attention_delta_wide_bf16",
-		"attention_dq_f32",
-		"attention_dq_bf16",
-		"attention_dq_wide_f32",
-		"attention_dq_wide_bf16",
-		"attention_dkv_f32",
-		"attention_dkv_bf16",
-		"attention_dkv_wide_f32",
-		"attention_dkv_wide_bf16",
-		"softmax",
-		"softmax_grad",
-		"row_norm",
-		"row_norm_grad",
-		"unit_rows",
-		"scale_rows",
-		"row_dots",
-		"combine_parts",
-		"inv_std",
-		"batch_stats",
-		"fold_norm",
-		"fold_norm_grad",
-		"max_magnitude",
-		"unit_of",
-		"pair_slopes",
-		"clip_cosine",
-		"cosine_dx",
-		"adam",
-		"sgd",
-		"rmsprop",
-		"sum_squares",
-		"sum_doubles",
-		"clip_factor",
-		"clamp",
-		"proxy_anchor_columns",
-		"proxy_anchor_total",
-		"proxy_anchor_grad",
-		"class_softmax",
-		"sum_floats",
-		"chord_rows",
+		"attention",
 		"chords",
-		"chord_slopes",
-		"chord_grad",
-		"row_least",
-		"kth_smallest",
-		"between",
-		"pick",
-		"pair_values",
-		"pairs_sigmoid_p1",
-		"pairs_softsign_p1",
-		"pairs_arctan_p1",
-		"pairs_tanh_p1",
-		"pairs_isru_p1",
-		"pairs_sigmoid_p2",
-		"pairs_softsign_p2",
-		"pairs_arctan_p2",
-		"pairs_tanh_p2",
-		"pairs_isru_p2",
-		"pairs_linear_p2",
-		"pairs_grad_sigmoid_p1",
-		"pairs_grad_softsign_p1",
-		"pairs_grad_arctan_p1",
-		"pairs_grad_tanh_p1",
-		"pairs_grad_isru_p1",
-		"pairs_grad_sigmoid_p2",
-		"pairs_grad_softsign_p2",
-		"pairs_grad_arctan_p2",
-		"pairs_grad_tanh_p2",
-		"pairs_grad_isru_p2",
-		"pairs_grad_linear_p2",
+		"conv",
+		"losses",
+		"maps",
+		"pairs",
+		"pool",
+		"reduce",
+		"rows",
+		"search",
+		"sums",
+		"tokens",
+		"update",
 	}
+}
+
+// Names returns the names of a module's kernels.
+func Names(module string) []string {
+	switch module {
+	case "attention":
+		return []string{
+			"attention_f32",
+			"attention_bf16",
+			"attention_wide_f32",
+			"attention_wide_bf16",
+			"attention_delta_f32",
+			"attention_delta_bf16",
+			"attention_delta_wide_f32",
+			"attention_delta_wide_bf16",
+			"attention_dq_f32",
+			"attention_dq_bf16",
+			"attention_dq_wide_f32",
+			"attention_dq_wide_bf16",
+			"attention_dkv_f32",
+			"attention_dkv_bf16",
+			"attention_dkv_wide_f32",
+			"attention_dkv_wide_bf16",
+		}
+	case "chords":
+		return []string{
+			"chord_rows",
+			"chords",
+			"chord_slopes",
+			"chord_grad",
+		}
+	case "conv":
+		return []string{
+			"conv_direct_f32",
+			"conv_direct_bf16",
+			"conv_direct_dx_f32",
+			"conv_direct_dx_bf16",
+			"conv_direct_dw_f32",
+			"conv_direct_dw_bf16",
+		}
+	case "losses":
+		return []string{
+			"proxy_anchor_columns",
+			"proxy_anchor_total",
+			"proxy_anchor_grad",
+			"class_softmax",
+			"sum_floats",
+		}
+	case "maps":
+		return []string{
+			"narrow_f32",
+			"narrow_bf16",
+			"widen_f32",
+			"widen_bf16",
+			"add_f32",
+			"add_bf16",
+			"scale_f32",
+			"scale_bf16",
+			"relu_f32",
+			"relu_bf16",
+			"relu_grad_f32",
+			"relu_grad_bf16",
+			"gelu_f32",
+			"gelu_bf16",
+			"gelu_grad_f32",
+			"gelu_grad_bf16",
+			"channel_affine_f32",
+			"channel_affine_bf16",
+			"channel_norm_f32",
+			"channel_norm_bf16",
+			"batch_norm_dx_f32",
+			"batch_norm_dx_bf16",
+			"copy_rows_f32",
+			"copy_rows_bf16",
+			"slice_relu_grad_f32",
+			"slice_relu_grad_bf16",
+			"from_planar_f32",
+			"from_planar_bf16",
+			"to_planar_f32",
+			"to_planar_bf16",
+			"image_f32",
+			"image_bf16",
+			"non_finite_f32",
+			"non_finite_bf16",
+		}
+	case "pairs":
+		return []string{
+			"pairs_sigmoid_p1",
+			"pairs_softsign_p1",
+			"pairs_arctan_p1",
+			"pairs_tanh_p1",
+			"pairs_isru_p1",
+			"pairs_sigmoid_p2",
+			"pairs_softsign_p2",
+			"pairs_arctan_p2",
+			"pairs_tanh_p2",
+			"pairs_isru_p2",
+			"pairs_linear_p2",
+			"pairs_grad_sigmoid_p1",
+			"pairs_grad_softsign_p1",
+			"pairs_grad_arctan_p1",
+			"pairs_grad_tanh_p1",
+			"pairs_grad_isru_p1",
+			"pairs_grad_sigmoid_p2",
+			"pairs_grad_softsign_p2",
+			"pairs_grad_arctan_p2",
+			"pairs_grad_tanh_p2",
+			"pairs_grad_isru_p2",
+			"pairs_grad_linear_p2",
+		}
+	case "pool":
+		return []string{
+			"max_pool_f32",
+			"max_pool_bf16",
+			"max_pool_grad_f32",
+			"max_pool_grad_bf16",
+			"avg_pool_f32",
+			"avg_pool_bf16",
+			"avg_pool_grad_f32",
+			"avg_pool_grad_bf16",
+			"global_avg_f32",
+			"global_avg_bf16",
+			"global_avg_grad_f32",
+			"global_avg_grad_bf16",
+			"global_max_f32",
+			"global_max_bf16",
+			"global_max_grad_f32",
+			"global_max_grad_bf16",
+		}
+	case "reduce":
+		return []string{
+			"combine_parts",
+			"inv_std",
+			"batch_stats",
+			"fold_norm",
+			"fold_norm_grad",
+			"max_magnitude",
+			"unit_of",
+			"pair_slopes",
+			"clip_cosine",
+			"cosine_dx",
+		}
+	case "rows":
+		return []string{
+			"softmax",
+			"softmax_grad",
+			"row_norm",
+			"row_norm_grad",
+			"unit_rows",
+			"scale_rows",
+			"row_dots",
+		}
+	case "search":
+		return []string{
+			"row_least",
+			"kth_smallest",
+			"between",
+			"pick",
+			"pair_values",
+		}
+	case "sums":
+		return []string{
+			"channel_sums_f32",
+			"channel_sums_bf16",
+			"channel_squares_f32",
+			"channel_squares_bf16",
+			"channel_products_f32",
+			"channel_products_bf16",
+			"row_products_f32",
+			"row_products_bf16",
+		}
+	case "tokens":
+		return []string{
+			"layer_norm_f32",
+			"layer_norm_bf16",
+			"layer_norm_dx_f32",
+			"layer_norm_dx_bf16",
+			"tokens_f32",
+			"tokens_bf16",
+			"batch_sum_f32",
+			"batch_sum_bf16",
+		}
+	case "update":
+		return []string{
+			"adam",
+			"sgd",
+			"rmsprop",
+			"sum_squares",
+			"sum_doubles",
+			"clip_factor",
+			"clamp",
+		}
+	}
+	return nil
 }

@@ -76,8 +76,9 @@ type Driver interface {
 	// Clear sets bytes, a multiple of 4, to 0.
 	Clear(p Ptr, bytes int64, s Stream) error
 
-	// Load compiles modules of PTX and returns the kernels of the given names.
-	Load(modules []string, names []string) (map[string]Kernel, error)
+	// Load compiles a module, whose text is PTX, and returns its kernels of the given
+	// names. What the compiler says of a text that it refuses is in the error.
+	Load(text string, names []string) (map[string]Kernel, error)
 	// Launch runs a kernel by blocks of the given number of threads. Every argument lies in
 	// the low bytes of a word.
 	Launch(k Kernel, grid [3]int, threads int, args []uint64, s Stream) error

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -26,6 +27,9 @@ type Driver struct {
 	Hidden bool
 	// Fault, if not nil, is asked before every call and may make it fail.
 	Fault func(call string) error
+
+	// Refuse, if not nil, says why a module with kernels of these names is refused.
+	Refuse func(names []string) error
 
 	// Lazy streams do what they are told as late as they may: when the host or
 	// another stream waits for it. So a wait that is missing shows.
@@ -220,16 +224,22 @@ func (d *Driver) ReleaseHost(p unsafe.Pointer) error {
 	return syscall.Munmap(m)
 }
 
-// Load takes every name that the kernels have.
-func (d *Driver) Load(modules []string, names []string) (map[string]device.Kernel, error) {
+// Load takes the kernels whose entries the text has, unless Refuse says that a driver
+// would not compile it.
+func (d *Driver) Load(text string, names []string) (map[string]device.Kernel, error) {
 	if err := d.forbidden("Load"); err != nil {
 		return nil, err
 	}
-	if len(modules) == 0 {
-		return nil, errors.New("no module")
+	if d.Refuse != nil {
+		if err := d.Refuse(names); err != nil {
+			return nil, err
+		}
 	}
 	list := map[string]device.Kernel{}
 	for _, name := range names {
+		if !strings.Contains(text, ".entry "+name+"(") {
+			return nil, fmt.Errorf("the module has no kernel %s", name)
+		}
 		d.names = append(d.names, name)
 		list[name] = device.Kernel(len(d.names))
 	}

@@ -22,8 +22,7 @@ type Driver struct {
 	props   device.Properties
 	streams map[device.Stream]cu.Stream
 	events  map[device.Event]cu.Event
-	kernels []cu.Function
-	modules []cu.Module
+	modules []uintptr
 }
 
 var _ device.Driver = (*Driver)(nil)
@@ -124,32 +123,21 @@ func (d *Driver) Clear(p device.Ptr, bytes int64, s device.Stream) error {
 	return d.within("cuMemsetD32Async", func() error { return cu.MemsetD32Async(cu.DevicePtr(p), 0, bytes/4, d.streams[s]) })
 }
 
-// Load compiles modules and finds kernels.
-func (d *Driver) Load(modules []string, names []string) (map[string]device.Kernel, error) {
+// Load compiles a module and finds its kernels.
+func (d *Driver) Load(text string, names []string) (map[string]device.Kernel, error) {
 	list := map[string]device.Kernel{}
 	err := d.within("loading", func() error {
-		for i, text := range modules {
-			m, err := cu.LoadData(text)
-			if err != nil {
-				return fmt.Errorf("module %d of %d (PTX for compute capability 7.0): %w", i+1, len(modules), err)
-			}
-			d.modules = append(d.modules, m)
-			for _, name := range names {
-				f, err := m.Function(name)
-				if errors.Is(err, cu.NotFound) {
-					continue
-				}
-				if err != nil {
-					return fmt.Errorf("kernel %s: %w", name, err)
-				}
-				d.kernels = append(d.kernels, f)
-				list[name] = device.Kernel(len(d.kernels))
-			}
+		m, err := d.set.Driver.LoadModule(text)
+		if err != nil {
+			return err
 		}
+		d.modules = append(d.modules, m)
 		for _, name := range names {
-			if list[name] == 0 {
-				return fmt.Errorf("no module has the kernel %s", name)
+			f, err := d.set.Driver.Function(m, name)
+			if err != nil {
+				return fmt.Errorf("kernel %s: %w", name, err)
 			}
+			list[name] = device.Kernel(f)
 		}
 		return nil
 	})
@@ -158,13 +146,7 @@ func (d *Driver) Load(modules []string, names []string) (map[string]device.Kerne
 
 // Launch runs a kernel.
 func (d *Driver) Launch(k device.Kernel, grid [3]int, threads int, args []uint64, s device.Stream) error {
-	return d.within("cuLaunchKernel", func() error {
-		params := make([]unsafe.Pointer, len(args))
-		for i := range args {
-			params[i] = unsafe.Pointer(&args[i])
-		}
-		return d.kernels[k-1].Launch(grid[0], grid[1], grid[2], threads, 1, 1, 0, d.streams[s], params)
-	})
+	return d.within("launch", func() error { return d.set.Driver.Launch(uintptr(k), grid, threads, args, uintptr(s)) })
 }
 
 // Close releases modules, the context and the libraries.
@@ -172,7 +154,7 @@ func (d *Driver) Close() error {
 	err := d.within("closing", func() error {
 		var errs []error
 		for _, m := range d.modules {
-			errs = append(errs, m.Unload())
+			errs = append(errs, d.set.Driver.UnloadModule(m))
 		}
 		return errors.Join(errs...)
 	})

@@ -55,3 +55,23 @@ int vernier_graph_launch(const driver_table *t, size_t exec, size_t stream) {
 }
 
 int vernier_graph_free(const driver_table *t, size_t exec) { return t->cuGraphExecDestroy((void *)exec); }
+
+int vernier_module_load(const driver_table *t, const char *text, char *log, size_t bytes, void **module) {
+    int options[] = {JIT_ERROR_LOG, JIT_ERROR_LOG_BYTES};
+    void *values[] = {log, (void *)(bytes - 1)};
+    log[0] = log[bytes - 1] = 0;
+    return t->cuModuleLoadDataEx(module, text, 2, options, values);
+}
+
+int vernier_module_function(const driver_table *t, size_t module, const char *name, void **function) {
+    return t->cuModuleGetFunction(function, (void *)module, name);
+}
+
+int vernier_module_unload(const driver_table *t, size_t module) { return t->cuModuleUnload((void *)module); }
+
+int vernier_launch(const driver_table *t, size_t function, const int grid[3], int threads, unsigned long long *args,
+                   int count, size_t stream) {
+    void *params[count > 0 ? count : 1];
+    for (int i = 0; i < count; i++) params[i] = &args[i];
+    return t->cuLaunchKernel((void *)function, grid[0], grid[1], grid[2], threads, 1, 1, 0, (void *)stream, params, NULL);
+}

@@ -22,13 +22,20 @@
     X(int, cuGraphInstantiateWithFlags, (void **exec, void *graph, unsigned long long flags))                      \
     X(int, cuGraphLaunch, (void *exec, void *stream))                                                              \
     X(int, cuGraphDestroy, (void *graph))                                                                          \
-    X(int, cuGraphExecDestroy, (void *exec))
+    X(int, cuGraphExecDestroy, (void *exec))                                                                       \
+    X(int, cuModuleLoadDataEx, (void **module, const void *image, unsigned n, int *options, void **values))        \
+    X(int, cuModuleGetFunction, (void **function, void *module, const char *name))                                 \
+    X(int, cuModuleUnload, (void *module))                                                                         \
+    X(int, cuLaunchKernel,                                                                                         \
+      (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,      \
+       unsigned block_z, unsigned shared, void *stream, void **params, void **extra))
 
 typedef struct { VERNIER_DRIVER(VERNIER_SLOT) } driver_table;
 
-/* CUdevice_attribute, CUstreamCaptureMode. */
+/* CUdevice_attribute, CUstreamCaptureMode, CUjit_option. */
 enum { ATTRIBUTE_PROCESSORS = 16, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 };
 enum { CAPTURE_THREAD_LOCAL = 1 };
+enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6 };
 
 const char *const *vernier_driver_names(int *count);
 int vernier_driver_start(const driver_table *t, int *version, int *devices);
@@ -44,5 +51,13 @@ int vernier_capture_begin(const driver_table *t, size_t stream);
 int vernier_capture_end(const driver_table *t, size_t stream, void **exec);
 int vernier_graph_launch(const driver_table *t, size_t exec, size_t stream);
 int vernier_graph_free(const driver_table *t, size_t exec);
+/* Compiles PTX. What the compiler has to say of errors is left in log, which has
+ * room for bytes and ends in a 0. */
+int vernier_module_load(const driver_table *t, const char *text, char *log, size_t bytes, void **module);
+int vernier_module_function(const driver_table *t, size_t module, const char *name, void **function);
+int vernier_module_unload(const driver_table *t, size_t module);
+/* Launches with count arguments, each in the low bytes of a word. */
+int vernier_launch(const driver_table *t, size_t function, const int grid[3], int threads, unsigned long long *args,
+                   int count, size_t stream);
 
 #endif

@@ -9,6 +9,16 @@ FN float withSign(float x, float s) { return floatOf((bitsOf(x) & 0x7fffffffu) |
 // atMost limits x to top; NaN stays NaN.
 FN float atMost(float x, float top) { return x > top ? top : x; }
 
+// powerBelow is the power of two not above x, limited to where it and its
+// inverse are normal; of 0 it is 1, so that dividing by it is exact and safe.
+FN float powerBelow(float x) {
+	unsigned e = bitsOf(x) & 0x7f800000u;
+	if (e == 0x7f800000u || x == 0) return 1;
+	if (e > 0x7e000000u) e = 0x7e000000u;
+	if (e < 0x01000000u) e = 0x01000000u;
+	return floatOf(e);
+}
+
 // exponential is e^x within 2 units in the last place: the argument is split
 // so that the hardware's 2^f sees a fraction only.
 FN float exponential(float x) {

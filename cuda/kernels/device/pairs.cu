@@ -1,4 +1,4 @@
-// The pairwise kernels, one for each restriction and power; compiled to pairs.ptx.
+// The pairwise kernels, one for each restriction and power.
 #include "target.h"
 #include "functions.h"
 
@@ -21,3 +21,7 @@
 #include "pairs.h"
 #undef LINEAR
 #undef METRIC
+#undef NAME
+#undef CALL
+#undef CALL2
+#undef CALL3

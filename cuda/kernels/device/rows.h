@@ -28,16 +28,6 @@ KERNEL(softmax_grad, 128)(int d, float *dx, const float *dy, const float *y, int
 		dx[row + i] = logarithmic ? dy[row + i] - exponential(y[row + i]) * sum : y[row + i] * (dy[row + i] - sum);
 }
 
-// powerBelow is the power of two not above x, limited to where it and its
-// inverse are normal; of 0 it is 1, so that dividing by it is exact and safe.
-FN float powerBelow(float x) {
-	unsigned e = bitsOf(x) & 0x7f800000u;
-	if (e == 0x7f800000u || x == 0) return 1;
-	if (e > 0x7e000000u) e = 0x7e000000u;
-	if (e < 0x01000000u) e = 0x01000000u;
-	return floatOf(e);
-}
-
 // Length of a row, with its squares taken in units of its largest element:
 // *unit times the result.
 FN float rowLength(const float *x, int h, float *unit, float *box) {

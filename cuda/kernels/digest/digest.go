@@ -6,23 +6,47 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
+	"regexp"
+	"slices"
 )
 
-// Of returns the first half of the SHA-256 of all files of a folder, in the
-// order of their names.
-func Of(dir fs.FS) string {
-	h := sha256.New()
-	err := fs.WalkDir(dir, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+// include is a header that a file includes, or that it names for typed.h.
+var include = regexp.MustCompile(`(?m)^#(?:include|define KERNELS) "([^"]+)"`)
+
+// Files returns a source file of dir and the headers that it includes, themselves
+// or by way of others, in the order of their names.
+func Files(dir fs.FS, root string) ([]string, error) {
+	list := []string{root}
+	for i := 0; i < len(list); i++ {
+		b, err := fs.ReadFile(dir, list[i])
+		if err != nil {
+			return nil, err
 		}
+		for _, m := range include.FindAllStringSubmatch(string(b), -1) {
+			if !slices.Contains(list, m[1]) {
+				list = append(list, m[1])
+			}
+		}
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+// Of returns the first half of the SHA-256 of a source file of dir with all that
+// it includes.
+func Of(dir fs.FS, root string) (string, error) {
+	files, err := Files(dir, root)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, path := range files {
 		b, err := fs.ReadFile(dir, path)
+		if err != nil {
+			return "", err
+		}
 		h.Write([]byte(path + "\x00"))
 		h.Write(b)
-		return err
-	})
-	if err != nil {
-		return "unreadable: " + err.Error()
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }

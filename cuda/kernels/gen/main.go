@@ -2,6 +2,12 @@
 // follows from them: the table by which the host model calls them, their
 // signatures in Go, the constants shared with the CPU engine, and, with clang 19
 // on the path, the PTX.
+//
+// Every source file device/NAME.cu is a module, of all kernels in the headers that
+// it includes, and becomes ptx/NAME.ptx. Only modules whose sources have changed
+// are compiled. What is generated names the state of the sources for each module
+// by itself, so that changes of different modules can be merged; after a merge
+// that conflicts, take either side and generate again.
 package main
 
 import (
@@ -58,17 +64,50 @@ var (
 	parameter   = regexp.MustCompile(`^((?:const )?(?:struct )?\w+ ?\**)(?:\s*)(\w+)$`)
 )
 
-// typed files hold one kernel for each storage type, pairs.h one for each metric.
-var typed = []string{"maps.h", "sums.h", "pool.h", "conv.h", "tokens.h", "attention.h"}
+// module is one source file.
+type module struct {
+	name    string
+	sources string // the digest
+	kernels []kernel
+}
 
-func suffixes(file string) []string {
-	if file == "attention.h" {
+// modules reads all source files of a folder.
+func modules(dir string) []module {
+	sources, err := filepath.Glob(filepath.Join(dir, "*.cu"))
+	if err != nil || len(sources) == 0 {
+		log.Fatalf("%s has no source files (%v)", dir, err)
+	}
+	var list []module
+	for _, path := range sources {
+		root := filepath.Base(path)
+		files, err := digest.Files(os.DirFS(dir), root)
+		if err != nil {
+			log.Fatal(err)
+		}
+		m := module{name: strings.TrimSuffix(root, ".cu")}
+		if m.sources, err = digest.Of(os.DirFS(dir), root); err != nil {
+			log.Fatal(err)
+		}
+		for _, f := range files {
+			m.kernels = append(m.kernels, parse(dir, f, suffixes(m.name, files))...)
+		}
+		if len(m.kernels) == 0 {
+			log.Fatalf("%s declares no kernel", path)
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// suffixes are those of the names of a module's kernels: one for each storage type
+// where typed.h is among its files, one for each metric of pairs.
+func suffixes(module string, files []string) []string {
+	switch {
+	case module == "attention":
 		return []string{"_f32", "_bf16", "_wide_f32", "_wide_bf16"}
-	}
-	if slices.Contains(typed, file) {
+	case slices.Contains(files, "typed.h"):
 		return []string{"_f32", "_bf16"}
-	}
-	if file != "pairs.h" {
+	case module != "pairs":
 		return []string{""}
 	}
 	var out []string
@@ -80,7 +119,8 @@ func suffixes(file string) []string {
 	return append(out, "_linear_p2")
 }
 
-func parse(dir, file string) []kernel {
+// parse returns the kernels that a header declares.
+func parse(dir, file string, suffixes []string) []kernel {
 	src, err := os.ReadFile(filepath.Join(dir, file))
 	if err != nil {
 		log.Fatal(err)
@@ -90,13 +130,16 @@ func parse(dir, file string) []kernel {
 		text = strings.ReplaceAll(text, ", "+m[1]+",", ", "+m[2]+",")
 	}
 	var out []kernel
+	if file == "target.h" {
+		return nil // it says what a declaration is
+	}
 	for _, body := range strings.SplitAfter(text, "KERNEL(")[1:] {
 		m := declaration.FindStringSubmatch("KERNEL(" + body)
 		if m == nil {
 			log.Fatalf("%s: cannot read KERNEL(%.60s", file, body)
 		}
 		base := m[1] + m[2]
-		for _, suffix := range suffixes(file) {
+		for _, suffix := range suffixes {
 			k := kernel{name: base + suffix, threads: m[3], syncs: barrier.MatchString(body)}
 			for _, p := range strings.Split(m[4], ",") {
 				q := parameter.FindStringSubmatch(strings.TrimSpace(p))
@@ -109,9 +152,6 @@ func parse(dir, file string) []kernel {
 			}
 			out = append(out, k)
 		}
-	}
-	if len(out) == 0 {
-		log.Fatalf("%s declares no kernel", file)
 	}
 	return out
 }
@@ -130,20 +170,20 @@ func main() {
 	flag.Parse()
 	device := filepath.Join(*out, "device")
 	write(filepath.Join(device, "approx.h"), constants())
-	var all []kernel
-	for _, f := range append(slices.Clone(typed), "rows.h", "reduce.h", "update.h", "losses.h", "chords.h", "search.h", "pairs.h") {
-		all = append(all, parse(device, f)...)
-	}
-	sources := digest.Of(os.DirFS(device))
-	write(filepath.Join(*out, "host", "table_gen.h"), table(all, sources))
+	all := modules(device)
+	write(filepath.Join(*out, "host", "table_gen.h"), table(all))
 	code, err := format.Source(signatures(all))
 	if err != nil {
 		log.Fatal(err)
 	}
 	write(filepath.Join(*out, "signatures_gen.go"), code)
-	if *ptx {
-		for _, module := range []string{"kernels", "pairs"} {
-			compile(filepath.Join(device, module+".cu"), filepath.Join(*out, module+".ptx"), sources)
+	if !*ptx {
+		return
+	}
+	for _, m := range all {
+		target := filepath.Join(*out, "ptx", m.name+".ptx")
+		if old, err := os.ReadFile(target); err != nil || !bytes.HasPrefix(old, []byte(heading(m))) {
+			compile(filepath.Join(device, m.name+".cu"), target, heading(m))
 		}
 	}
 }
@@ -172,51 +212,73 @@ func constants() []byte {
 	return b.Bytes()
 }
 
-// table also names the digest of the sources, since the go command does not see
+// table also names the digests of the sources, since the go command does not see
 // that the host model includes them.
-func table(all []kernel, sources string) []byte {
+func table(all []module) []byte {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, "// Code generated by gen from ../device; DO NOT EDIT.")
-	fmt.Fprintf(&b, "// Sources: %s\n", sources)
-	for _, k := range all {
-		fmt.Fprintf(&b, "static void call_%s(void **a) { %s(", k.name, k.name)
-		for i, p := range k.params {
-			if i > 0 {
-				fmt.Fprint(&b, ", ")
+	for _, m := range all {
+		fmt.Fprintf(&b, "\n// Sources of %s: %s\n#include \"../device/%s.cu\"\n", m.name, m.sources, m.name)
+		for _, k := range m.kernels {
+			fmt.Fprintf(&b, "static void call_%s(void **a) { %s(", k.name, k.name)
+			for i, p := range k.params {
+				if i > 0 {
+					fmt.Fprint(&b, ", ")
+				}
+				fmt.Fprintf(&b, "*(%s *)a[%d]", p, i)
 			}
-			fmt.Fprintf(&b, "*(%s *)a[%d]", p, i)
+			fmt.Fprintln(&b, "); }")
 		}
-		fmt.Fprintln(&b, "); }")
 	}
-	fmt.Fprintln(&b, "static const struct entry { const char *name; int syncs; void (*call)(void **); } entries[] = {")
-	for _, k := range all {
-		syncs := 0
-		if k.syncs {
-			syncs = 1
+	fmt.Fprintln(&b, "\nstatic const struct entry { const char *name; int syncs; void (*call)(void **); } entries[] = {")
+	for _, m := range all {
+		fmt.Fprintf(&b, "\t// %s\n", m.name)
+		for _, k := range m.kernels {
+			syncs := 0
+			if k.syncs {
+				syncs = 1
+			}
+			fmt.Fprintf(&b, "\t{\"%s\", %d, call_%s},\n", k.name, syncs, k.name)
 		}
-		fmt.Fprintf(&b, "\t{\"%s\", %d, call_%s},\n", k.name, syncs, k.name)
 	}
 	fmt.Fprintln(&b, "};")
 	return b.Bytes()
 }
 
-func signatures(all []kernel) []byte {
+func signatures(all []module) []byte {
 	var b bytes.Buffer
 	fmt.Fprintln(&b, "// Code generated by gen from device; DO NOT EDIT.\n\npackage kernels")
 	fmt.Fprintln(&b, "\n// signatureOf returns the signature of a kernel.\nfunc signatureOf(name string) (Signature, bool) {\n\tswitch name {")
-	for _, k := range all {
-		fmt.Fprintf(&b, "case %q:\n\treturn Signature{%q, %s}, true\n", k.name, k.kinds(), k.threads)
+	for _, m := range all {
+		fmt.Fprintf(&b, "// %s\n", m.name)
+		for _, k := range m.kernels {
+			fmt.Fprintf(&b, "case %q:\n\treturn Signature{%q, %s, %q}, true\n", k.name, k.kinds(), k.threads, m.name)
+		}
 	}
 	fmt.Fprintln(&b, "}\nreturn Signature{}, false\n}")
-	fmt.Fprintln(&b, "\n// Names returns the names of all kernels.\nfunc Names() []string {\n\treturn []string{")
-	for _, k := range all {
-		fmt.Fprintf(&b, "%q,\n", k.name)
+	fmt.Fprintln(&b, "\n// Modules returns the names of all modules.\nfunc Modules() []string {\n\treturn []string{")
+	for _, m := range all {
+		fmt.Fprintf(&b, "%q,\n", m.name)
 	}
 	fmt.Fprintln(&b, "}\n}")
+	fmt.Fprintln(&b, "\n// Names returns the names of a module's kernels.\nfunc Names(module string) []string {\n\tswitch module {")
+	for _, m := range all {
+		fmt.Fprintf(&b, "case %q:\n\treturn []string{\n", m.name)
+		for _, k := range m.kernels {
+			fmt.Fprintf(&b, "%q,\n", k.name)
+		}
+		fmt.Fprintln(&b, "}")
+	}
+	fmt.Fprintln(&b, "}\nreturn nil\n}")
 	return b.Bytes()
 }
 
-func compile(source, target, sources string) {
+// heading begins the PTX of a module.
+func heading(m module) string {
+	return fmt.Sprintf("// Code generated by gen from device; DO NOT EDIT.\n// Sources of %s: %s\n", m.name, m.sources)
+}
+
+func compile(source, target, heading string) {
 	cmd := exec.Command("clang-19", "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib",
 		"--cuda-gpu-arch=sm_70", "--cuda-feature=+ptx70", "-O3", "-ffp-contract=fast", "-Wall", "-Wno-unused-function", "-Wno-unused-variable",
 		"-fno-ident", "-S", "-o", target, source)
@@ -228,13 +290,13 @@ func compile(source, target, sources string) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	write(target, plain(text, sources))
+	write(target, plain(text, heading))
 }
 
 // plain leaves out comments and indentation, which are half of clang's PTX.
-func plain(text []byte, sources string) []byte {
+func plain(text []byte, heading string) []byte {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "// Code generated by gen from device; DO NOT EDIT.\n// Sources: %s\n", sources)
+	b.WriteString(heading)
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(line, "//")
 		if line = strings.TrimSpace(line); line != "" {

@@ -7,10 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../device/kernels.cu"
-#undef NAME
-#include "../device/pairs.cu"
-
 #include "table_gen.h"
 #include "vernier_host.h"
 

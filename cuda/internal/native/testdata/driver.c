@@ -1,7 +1,8 @@
 /* A driver with one device, bent by macros: CODE is what cuInit returns,
  * VERSION, DEVICES and MAJOR (of a device) what the driver tells; device FAILS
- * cannot be described. */
+ * cannot be described. Modules with the word "refused" are. */
 #include "vernier_driver.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,3 +46,21 @@ int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long fla
 int cuGraphLaunch(void *exec, void *stream) { return exec == (char *)stream + 2 ? 0 : 1; }
 int cuGraphDestroy(void *graph) { return 0; }
 int cuGraphExecDestroy(void *exec) { return 0; }
+int cuModuleLoadDataEx(void **module, const void *image, unsigned n, int *options, void **values) {
+    if (n != 2 || options[0] != JIT_ERROR_LOG || options[1] != JIT_ERROR_LOG_BYTES) return 1;
+    *module = (void *)1000;
+    if (!strstr(image, "refused")) return 0;
+    snprintf(values[0], (size_t)values[1], "ptxas application ptx input, line 7; fatal : Parsing error near '.rfused'\n");
+    return 218;
+}
+int cuModuleGetFunction(void **function, void *module, const char *name) {
+    *function = (char *)module + strlen(name);
+    return strcmp(name, "absent") ? 0 : 500;
+}
+int cuModuleUnload(void *module) { return module == (void *)1000 ? 0 : 1; }
+/* The kernel of four letters stores its second argument at its first. */
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream, void **params, void **extra) {
+    if (function != (void *)1004 || gx != 2 || gy != 3 || gz != 4 || bx != 256 || by != 1 || bz != 1 || shared || extra || stream != (void *)7) return 1;
+    **(int **)params[0] = *(int *)params[1];
+    return 0;
+}

@@ -1,0 +1,5 @@
+// Kernels of chords.
+#include "target.h"
+#include "functions.h"
+#include "wide.h"
+#include "chords.h"

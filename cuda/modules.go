@@ -1,0 +1,41 @@
+package cuda
+
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/cuda/internal/device"
+	"github.com/vernier-ml/vernier/cuda/kernels"
+)
+
+// module is kernels that the driver has compiled, or why it has not.
+type module struct {
+	kernels map[string]device.Kernel
+	err     error
+}
+
+// kernel returns the kernel of a launch. Its module is loaded when the first of its
+// kernels is asked for: a run needs a third of them, and one that a driver refuses
+// takes only the operations that need it along. A refusal stands.
+func (e *Engine) kernel(l kernels.Launch) (device.Kernel, error) {
+	m, ok := e.modules[l.Module]
+	if !ok {
+		if err := e.attend(); err != nil {
+			return 0, fmt.Errorf("module %s is loaded with its first kernel, which cannot be recorded: run the operation once before: %w", l.Module, err)
+		}
+		m = e.load(l.Module)
+		e.modules[l.Module] = m
+	}
+	if m.err != nil {
+		return 0, fmt.Errorf("module %s (PTX for compute capability 7.0): %w", l.Module, m.err)
+	}
+	return m.kernels[l.Name], nil
+}
+
+func (e *Engine) load(name string) (m module) {
+	text, err := kernels.PTX(name)
+	if err != nil {
+		return module{err: err}
+	}
+	m.kernels, m.err = e.driver.Load(text, kernels.Names(name))
+	return m
+}
