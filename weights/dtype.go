@@ -38,8 +38,10 @@ const (
 	Float4
 	Complex64
 	Complex128
-	// Text is NumPy's fixed-width Unicode; see Tensor.Strings.
+	// Text is NumPy's fixed-width Unicode (U); see Tensor.Strings.
 	Text
+	// ByteText is NumPy's fixed-width text of bytes (S); see Tensor.Strings.
+	ByteText
 
 	dtypeCount
 )
@@ -49,7 +51,7 @@ type dtypeFacts struct {
 	name string // as torch and NumPy call it
 	code string // in a safetensors header; "" if the format lacks it
 	npy  string // kind and width in a NumPy descr; "" if NumPy lacks it
-	bits int    // 0 for Text, whose width belongs to the array
+	bits int    // 0 for texts, whose width belongs to the array
 }
 
 // facts is a function and not a variable so that nothing can change it.
@@ -103,6 +105,8 @@ func (d DType) facts() dtypeFacts {
 		return dtypeFacts{"complex128", "", "c16", 128}
 	case Text:
 		return dtypeFacts{"text", "", "", 0}
+	case ByteText:
+		return dtypeFacts{"text of bytes", "", "", 0}
 	}
 	return dtypeFacts{name: fmt.Sprintf("DType(%d)", uint8(d))}
 }
@@ -114,7 +118,7 @@ func (d DType) String() string { return d.facts().name }
 // "" if the format has no such type.
 func (d DType) Code() string { return d.facts().code }
 
-// Bits returns the size of an element, or 0 for Text.
+// Bits returns the size of an element, or 0 for texts.
 func (d DType) Bits() int { return d.facts().bits }
 
 // swapUnit is the number of bytes that change places between byte orders.
@@ -122,6 +126,8 @@ func (d DType) swapUnit() int {
 	switch d {
 	case Complex64, Text:
 		return 4
+	case ByteText:
+		return 1
 	case Complex128:
 		return 8
 	}
@@ -141,7 +147,7 @@ func dtypeByCode(code string) (DType, bool) {
 // dtypeByName finds the type of a torch name.
 func dtypeByName(name string) (DType, bool) {
 	for d := range dtypeCount {
-		if d != Text && d.String() == name {
+		if d.Bits() > 0 && d.String() == name {
 			return d, true
 		}
 	}

@@ -168,13 +168,15 @@ func (p *literal) descr(h *npyHeader) error {
 	order, code := s[0], s[1:]
 	switch {
 	case code[0] == 'O':
-		return fmt.Errorf("dtype %q: an array of Python objects is a pickle, which is refused", s)
-	case code[0] == 'U':
+		return fmt.Errorf("dtype %q: an array of Python objects is a pickle, which is refused; save texts with x.astype(str), numbers with x.astype(float)", s)
+	case code[0] == 'U', code[0] == 'S':
 		n, err := strconv.Atoi(code[1:])
 		if err != nil || n < 0 || n > 1<<28 {
 			return fmt.Errorf("the unknown dtype %q", s)
 		}
-		h.dtype, h.width = Text, 4*n
+		if h.dtype, h.width = ByteText, n; code[0] == 'U' {
+			h.dtype, h.width = Text, 4*n
+		}
 	case code == "V2":
 		// NumPy has no bfloat16; JAX's files carry it as two raw bytes.
 		h.dtype, h.width = BFloat16, 2

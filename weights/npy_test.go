@@ -41,7 +41,7 @@ func TestNPYHeaders(t *testing.T) {
 func TestBrokenNPY(t *testing.T) {
 	for header, want := range map[string]string{
 		npyHead("|O", "(1,)"):                            "pickle",
-		npyHead("|S3", "(1,)"):                           `dtype "|S3"`,
+		npyHead("|S-3", "(1,)"):                          "unknown dtype",
 		npyHead("<M8[s]", "()"):                          "dtype",
 		npyHead("=f4", "()"):                             "byte order",
 		npyHead("|f4", "()"):                             "byte order",
@@ -95,6 +95,16 @@ func TestTextArrays(t *testing.T) {
 	if _, err := vec(t, "x", 1).Strings(); err == nil {
 		t.Error("numbers as text")
 	}
+	f, err = openBytes("x.npy", npyOf(npyHead("|S3", "(2,)"), []byte("abcd\x00\x00")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.Tensors()[0].Strings(); err != nil || !reflect.DeepEqual(got, []string{"abc", "d"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := f.Float32(""); err == nil || !strings.Contains(err.Error(), "text of bytes") {
+		t.Errorf("bytes as numbers: %v", err)
+	}
 	f, err = openBytes("x.npy", npyOf(npyHead("<U0", "(2,)"), nil))
 	if err != nil {
 		t.Fatal(err)
@@ -118,5 +128,45 @@ func TestNPZEntries(t *testing.T) {
 	}
 	if err := readAll("x.npz", zipOf(t, zip.Store, "a.npy", "x")); err == nil || !strings.Contains(err.Error(), `"a.npy"`) {
 		t.Errorf("the broken entry is not named: %v", err)
+	}
+}
+
+// TestExtent: what Extent names in the file are the elements.
+func TestExtent(t *testing.T) {
+	four := floatBytes(1, 2, 3, 4)
+	array := string(npyOf(npyHead("<f4", "(2, 2)"), four))
+	for name, c := range map[string]struct {
+		file []byte
+		name string
+		ok   bool
+	}{
+		"npy":           {[]byte(array), "", true},
+		"stored npz":    {zipOf(t, zip.Store, "a.npy", array), "a", true},
+		"deflated npz":  {zipOf(t, zip.Deflate, "a.npy", array), "a", false},
+		"big-endian":    {npyOf(npyHead(">f4", "(2, 2)"), four), "", false},
+		"Fortran order": {npyOf("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 2)}", four), "", false},
+	} {
+		f, err := openBytes("x.npy", c.file)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		x, err := f.Tensor(c.name)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		off, size, ok, err := x.Extent()
+		if err != nil || ok != c.ok || ok && string(c.file[off:off+size]) != string(four) {
+			t.Errorf("%s: %d bytes at %d, %v, %v", name, size, off, ok, err)
+		}
+		got := make([]float32, 4)
+		if !ok {
+			continue
+		}
+		if err := Decode(got, c.file[off:off+size], x.DType); err != nil || !reflect.DeepEqual(got, []float32{1, 2, 3, 4}) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	if err := Decode(make([]float32, 2), four, Float32); err == nil {
+		t.Error("16 bytes are two numbers")
 	}
 }

@@ -43,8 +43,11 @@ func npyHeaderBytes(t *Tensor) ([]byte, error) {
 }
 
 func npyDescr(t *Tensor) (string, error) {
-	if t.DType == Text {
+	switch t.DType {
+	case Text:
 		return fmt.Sprintf("<U%d", t.data.width/4), nil
+	case ByteText:
+		return fmt.Sprintf("|S%d", t.data.width), nil
 	}
 	code := t.DType.facts().npy
 	switch {

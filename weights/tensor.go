@@ -1,6 +1,7 @@
 package weights
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -163,6 +164,21 @@ type writeError struct{ err error }
 
 func (e *writeError) Error() string { return e.err.Error() }
 
+// Extent returns where the elements lie in the file, if they lie there in
+// row-major order and little-endian, without gaps and not compressed: a program
+// that maps the file finds them at off. A checksum that the file has for them is
+// compared first, which reads them once.
+func (t *Tensor) Extent() (off, size int64, ok bool, err error) {
+	v := &t.data
+	if t.more != nil || v.steps != nil || v.swap > 1 || v.data.deflated {
+		return 0, 0, false, nil
+	}
+	if err := v.data.verify(); err != nil {
+		return 0, 0, false, t.wrap(err)
+	}
+	return v.data.off + v.off, v.nbytes, true, nil
+}
+
 func (t *Tensor) contiguous() bool {
 	for v := range t.views {
 		if v.steps != nil {
@@ -172,9 +188,10 @@ func (t *Tensor) contiguous() bool {
 	return true
 }
 
-// Strings returns the elements of a Text tensor without their padding.
+// Strings returns the elements of a Text or ByteText tensor without their
+// padding. Bytes are UTF-8; what is not stays as it is.
 func (t *Tensor) Strings() ([]string, error) {
-	if t.DType != Text {
+	if t.DType != Text && t.DType != ByteText {
 		return nil, fmt.Errorf("weights: tensor %q holds %v, not text", t.Name, t.DType)
 	}
 	p, err := t.Bytes()
@@ -187,7 +204,11 @@ func (t *Tensor) Strings() ([]string, error) {
 	}
 	width := int(t.data.width)
 	for i := range out {
-		out[i] = decodeUTF32(p[i*width : (i+1)*width])
+		if cell := p[i*width : (i+1)*width]; t.DType == Text {
+			out[i] = decodeUTF32(cell)
+		} else {
+			out[i] = string(bytes.TrimRight(cell, "\x00"))
+		}
 	}
 	return out, nil
 }
