@@ -1,7 +1,6 @@
 package gallery
 
 import (
-	"fmt"
 	"io"
 
 	"github.com/parquet-go/parquet-go"
@@ -107,26 +106,4 @@ func (b *rowBuilder) rows(from, to int) []parquet.Row {
 		b.buffer[i-from] = row
 	}
 	return b.buffer[:to-from]
-}
-
-// integer reads a whole number of a column.
-func integer(v parquet.Value) (int, error) {
-	switch v.Kind() {
-	case parquet.Int32:
-		return int(v.Int32()), nil
-	case parquet.Int64:
-		return int(v.Int64()), nil
-	}
-	return 0, fmt.Errorf("%v is no whole number", v)
-}
-
-// number reads a number of a column.
-func number(v parquet.Value) (float32, error) {
-	switch v.Kind() {
-	case parquet.Float:
-		return v.Float(), nil
-	case parquet.Double:
-		return float32(v.Double()), nil
-	}
-	return 0, fmt.Errorf("%v is no floating-point number", v)
 }
