@@ -78,6 +78,7 @@ var mayImport = map[string][]string{
 	"data/internal/natural":         {},
 	"data/internal/progress":        {},
 	"data/internal/source":          {"data/internal/natural", "data/internal/progress", "data/pixels", "internal/nametext", "internal/plural", "internal/unpack", "internal/zipfile"},
+	"data/features":                 {"data/internal/disk", "internal/home", "internal/nearest", "internal/parquetfile", "internal/table", "weights"},
 	"data/fetch":                    {"data/internal/disk", "data/internal/source", "internal/wholefile"},
 	"data/internal/disk":            {},
 	"data/internal/float16":         {},
