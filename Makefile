@@ -7,7 +7,7 @@ VERSION := $(RELEASE)+$(shell git describe --always --dirty --exclude='*' 2>/dev
 LDFLAGS := -X github.com/vernier-ml/vernier/cmd/internal/cli.version=$(VERSION)
 # Any Go from 1.21 on will do: the go command fetches the release that go.mod names.
 
-.PHONY: help house build build-gpu gpu-check demo test test-full lint lint-gpu bench generate release clean
+.PHONY: help house build build-gpu gpu-check cuda-wheels-check demo test test-full lint lint-gpu bench generate release clean
 
 # The GPU build: gorgonia.org/cu is compiled with our own cuda.h and linked with
 # a libcuda.a that forwards to the driver's library, so that neither an SDK nor a
@@ -50,6 +50,11 @@ gpu-check: $(LIBCUDA) ## a folder that tests and times the GPU engine on a machi
 	gzip -9 $(CHECK)/vernier $(CHECK)/cuda.test
 	@test $$(du -sm $(CHECK) | cut -f1) -lt 60 || { echo "$(CHECK) is over 60 MiB"; exit 1; }
 	@echo "copy $(CHECK) to a machine with a GPU and run there: python3 gpucheck.py"
+
+CUDA_WHEELS ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/vernier/cuda-wheels
+
+cuda-wheels-check: ## check the GPU engine against NVIDIA's libraries and headers from PyPI (8 GB)
+	python3 bench/cudawheels.py --folder '$(CUDA_WHEELS)'
 
 $(LIBCUDA): $(wildcard $(ABI)/forward/*)
 	mkdir -p $(dir $@)
