@@ -6,12 +6,6 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 )
 
-// planKey is a convolution in one direction.
-type planKey struct {
-	dir  device.Direction
-	conv device.Conv
-}
-
 // conv checks the arguments that the three directions share.
 func (a *args) conv(x, w, y named, s engine.ConvSpec) device.Conv {
 	a.check(s.KernelH > 0 && s.KernelW > 0 && s.StrideH > 0 && s.StrideW > 0 && s.PadH >= 0 && s.PadW >= 0,
@@ -43,33 +37,15 @@ func (a *args) convolve(dir device.Direction, c device.Conv, o device.Operands) 
 		return
 	}
 	e := a.eng
-	key := planKey{dir, c}
-	plan, ok := e.plans[key]
-	if !ok {
-		if a.failed(e.attend()); a.err != nil {
-			return
-		}
-		if e.work.ptr == 0 {
-			_, total, err := e.driver.Free()
-			if a.failed(err); a.err != nil {
-				return
-			}
-			if e.work, err = e.memory.take(e.opt.workspace(total)); err != nil {
-				a.failed(err)
-				return
-			}
-		}
-		var err error
-		if plan, err = e.dnn.Plan(dir, c, o, e.work.ptr, e.work.bytes); err != nil {
-			plan = device.Plan{} // none: see direct
-		}
-		e.plans[key] = plan
+	p, err := e.plan(planKey{dir, c}, o)
+	if a.failed(err); err != nil {
+		return
 	}
-	if plan.Handle == 0 {
+	if p.fallBack != nil {
 		a.direct(dir, c, o)
 		return
 	}
-	a.failed(e.dnn.Run(dir, plan, o, e.work.ptr))
+	a.failed(e.dnn.Run(dir, p.Plan, o, e.work.ptr))
 }
 
 // direct convolves by a kernel of our own.

@@ -21,7 +21,7 @@ type Engine struct {
 	memory  *allocator
 	scratch scratch
 	stage   *stage
-	plans   map[planKey]device.Plan
+	plans   map[planKey]plan
 	work    block   // of convolutions
 	word    *Tensor // where the device leaves an answer of a few bytes
 	norms   norms
@@ -52,7 +52,7 @@ const blasWorkspace = 32 << 20
 func newEngine(p parts, opt Options) (e *Engine, err error) {
 	e = &Engine{
 		driver: p.driver, blas: p.blas, dnn: p.dnn, opt: opt, compute: p.compute,
-		memory: newAllocator(p.driver, opt.Precision == BF16), plans: map[planKey]device.Plan{},
+		memory: newAllocator(p.driver, opt.Precision == BF16), plans: map[planKey]plan{},
 		modules: map[string]module{},
 	}
 	e.scratch.memory = e.memory

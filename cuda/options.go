@@ -1,6 +1,9 @@
 package cuda
 
-import "errors"
+import (
+	"errors"
+	"log"
+)
 
 // Precision is how the engine computes products and convolutions, and how it
 // stores maps between operations. Parameters, their gradients, statistics,
@@ -49,6 +52,17 @@ type Options struct {
 	// Workspace is the memory in bytes that convolutions may work in; 0 means a
 	// thirty-second of the GPU's memory, at least 64 MiB and at most 1 GiB.
 	Workspace int64
+	// Warn is told what slows a run down without stopping it, such as a convolution
+	// for which cuDNN has no algorithm; nil is the standard logger.
+	Warn func(message string)
+}
+
+func (o Options) warn(message string) {
+	if o.Warn == nil {
+		log.Print(message)
+		return
+	}
+	o.Warn(message)
 }
 
 // workspace is the limit for a device of total bytes.

@@ -14,8 +14,9 @@ package engine
 //	RowSearcher  cuda             eval: the host looks through the distances
 //	Workspacer   cpu, cuda        train: no memory beside the tensors is planned
 //
-// Two more are asked for by one package each and described there: eval reads rows
-// where they lie in the memory of cpu, and bench asks what its kernels reach alone.
+// Three more are asked for by one package each and described there: eval reads rows
+// where they lie in the memory of cpu, bench asks what its kernels reach alone, and
+// how many convolutions cuda computes without cuDNN.
 
 // Recorder is an Engine that can record what a series of calls makes it do, and
 // do it again without the calls: on a device that works through a queue, the

@@ -35,7 +35,9 @@ func newBench(log *logrus.Logger) *cobra.Command {
 		Long: `Time a benchmark of vernier bench list, or one case of it, as in gemm/1024: the
 median over at least three iterations, the distance of the quartiles (spread),
 images a second, GFLOPS and their share of what the kernels reach on this machine
-without anything around them, which is measured first, and the peak of memory.
+without anything around them, which is measured first, and the peak of memory. On
+a GPU also how many convolutions, if any, cuDNN has no algorithm for (in JSON
+convolutions_without_cudnn): a much slower kernel computes them.
 
 GFLOPS count the multiplications and additions of the definition, of a network
 those of its products; a fast convolution needs fewer, and may pass the limit.
@@ -209,6 +211,9 @@ func printResult(w io.Writer, r bench.Result) {
 	fmt.Fprintf(w, benchLine, benchLabel(r.Name, r.Case), r.Seconds, 100*r.Spread, rate, r.GFLOPS, share, r.Peak)
 	if r.Versus > 0 {
 		fmt.Fprintf(w, "  %.1f x euclidean-forward", r.Versus)
+	}
+	if r.WithoutCuDNN != nil && *r.WithoutCuDNN > 0 {
+		fmt.Fprintf(w, "  %s without cuDNN, far slower", plural.Of(*r.WithoutCuDNN, "convolution"))
 	}
 	fmt.Fprintln(w)
 }

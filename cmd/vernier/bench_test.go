@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -34,6 +35,21 @@ func TestBenchPrintsATable(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	if len(lines) != 2 || !strings.HasPrefix(lines[1], "conv/5b-3x3-forward") || !strings.Contains(lines[1], "img/s") {
 		t.Errorf("got %q", out)
+	}
+}
+
+func TestBenchSaysHowManyConvolutionsAreWithoutCuDNN(t *testing.T) {
+	for count, want := range map[int]string{0: "", 1: "  1 convolution without cuDNN, far slower", 3: "  3 convolutions without cuDNN, far slower"} {
+		var out strings.Builder
+		r := bench.Result{Name: "x", WithoutCuDNN: &count}
+		printResult(&out, r)
+		if line := strings.TrimSuffix(out.String(), "\n"); !strings.HasSuffix(line, want) || strings.Contains(line, "cuDNN") != (count > 0) {
+			t.Errorf("%d: %q", count, line)
+		}
+		text, err := json.Marshal(r)
+		if want := fmt.Sprintf(`"convolutions_without_cudnn":%d`, count); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s, %v, want %s", text, err, want)
+		}
 	}
 }
 

@@ -99,6 +99,10 @@ type Result struct {
 	// that this process has had resident so far.
 	Planned float64 `json:"planned_mib,omitempty"`
 	Peak    float64 `json:"peak_mib,omitempty"`
+	// WithoutCuDNN counts the convolutions, a shape and direction each, for which cuDNN
+	// has no algorithm and which a much slower kernel computes; nil where the engine
+	// does not ask cuDNN.
+	WithoutCuDNN *int `json:"convolutions_without_cudnn,omitempty"`
 	// Versus is the time in terms of that of Euclidean distances.
 	Versus float64 `json:"times_euclidean,omitempty"`
 }
@@ -168,6 +172,10 @@ func (r *Runner) Measure(ctx context.Context) (Result, []float64, error) {
 		GFLOPS: r.w.flops / s.median / 1e9, Limit: r.opt.Limit / 1e9,
 		Planned: float64(r.w.planned) / (1 << 20), Peak: peakMemory() / (1 << 20),
 	}
+	if p, ok := r.eng.(Plainer); ok {
+		n := p.PlainConvolutions()
+		out.WithoutCuDNN = &n
+	}
 	if out.Limit > 0 {
 		out.Share = out.GFLOPS / out.Limit
 	}
@@ -186,4 +194,11 @@ func (r *Runner) Close() error {
 type Limiter interface {
 	// KernelLimit returns floating-point operations a second.
 	KernelLimit() float64
+}
+
+// Plainer is an engine that asks a library for convolutions.
+type Plainer interface {
+	// PlainConvolutions counts the shapes and directions that the library has no
+	// algorithm for.
+	PlainConvolutions() int
 }

@@ -80,7 +80,7 @@ func (f *DeviceFlags) Open(threads int, log *logrus.Logger) (Engine, error) {
 }
 
 func (f *DeviceFlags) openOn(g gpus, threads int, log *logrus.Logger) (Engine, error) {
-	opt := cuda.Options{Deterministic: f.deterministic}
+	opt := cuda.Options{Deterministic: f.deterministic, Warn: func(message string) { log.Warn(message) }}
 	var err error
 	if opt.Precision, err = cuda.ParsePrecision(f.precision); err != nil {
 		return nil, fmt.Errorf("--precision %s: %w", f.precision, err)

@@ -72,10 +72,15 @@ type Conv struct {
 // Operands are the tensors of a convolution; one of them is written.
 type Operands struct{ X, W, Y Ptr }
 
+// ErrNoAlgorithm says that a library has none for a convolution, or none within the
+// memory that it may work in. Whatever else goes wrong is another error.
+var ErrNoAlgorithm = errors.New("there is no algorithm")
+
 // Plan is a chosen algorithm.
 type Plan struct {
 	Handle    uintptr // the library's own
 	Algorithm int
+	Math      string  // how the library multiplies, in its own word
 	Workspace int64   // bytes that it needs
 	Millis    float64 // that it took when it was tried; 0 if it was not
 	Found     int     // algorithms that could have been chosen
@@ -85,7 +90,8 @@ type Plan struct {
 type Dnn interface {
 	// Plan tries the algorithms that need no more than limit bytes of work and
 	// returns the fastest; for a deterministic convolution always the same one. It
-	// overwrites the tensor that the direction writes.
+	// overwrites the tensor that the direction writes. The error wraps
+	// ErrNoAlgorithm where nothing else is wrong than that there is none.
 	Plan(d Direction, c Conv, t Operands, work Ptr, limit int64) (Plan, error)
 	Run(d Direction, p Plan, t Operands, work Ptr) error
 	Close() error

@@ -15,6 +15,8 @@ type Dnn struct {
 	Stream device.Stream
 	// Refuse, if not nil, says of which convolutions there is no algorithm.
 	Refuse func(d device.Direction, c device.Conv) bool
+	// Fail, if not nil, is what every search ends with.
+	Fail error
 	// Plans counts the searches.
 	Plans int
 	convs []device.Conv
@@ -34,7 +36,10 @@ func (n *Dnn) Plan(d device.Direction, c device.Conv, t device.Operands, work de
 		return device.Plan{}, errors.New("the workspace is no device memory")
 	}
 	if n.Refuse != nil && n.Refuse(d, c) {
-		return device.Plan{}, errors.New("there is no algorithm")
+		return device.Plan{}, device.ErrNoAlgorithm
+	}
+	if n.Fail != nil {
+		return device.Plan{}, n.Fail
 	}
 	n.Plans++
 	n.convs = append(n.convs, c)
@@ -46,7 +51,7 @@ func (n *Dnn) Plan(d device.Direction, c device.Conv, t device.Operands, work de
 		}
 		return err
 	})
-	return device.Plan{Handle: uintptr(len(n.convs)), Workspace: limit / 2, Found: 1}, err
+	return device.Plan{Handle: uintptr(len(n.convs)), Algorithm: 1, Math: "float64", Workspace: limit / 2, Millis: .5, Found: 1}, err
 }
 
 func output(d device.Direction, c device.Conv, t device.Operands) (p device.Ptr, size int) {

@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"fmt"
+	"strings"
 	"unsafe"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
@@ -62,7 +63,48 @@ func (d *Cudnn) check(call string, status C.int) error {
 	if status == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: %s (status %d)", call, C.GoString(C.vernier_cudnn_status(d.table, status)), int(status))
+	return &CudnnError{call, int(status), C.GoString(C.vernier_cudnn_status(d.table, status))}
+}
+
+// CudnnError is a status of cuDNN other than success.
+type CudnnError struct {
+	Call   string
+	Status int
+	Name   string // cuDNN's own
+}
+
+func (e *CudnnError) Error() string {
+	return fmt.Sprintf("%s: %s (status %d)%s", e.Call, e.Name, e.Status, e.advice())
+}
+
+// Unwrap is device.ErrNoAlgorithm where the convolution is not supported.
+func (e *CudnnError) Unwrap() error {
+	if e.unsupported() {
+		return device.ErrNoAlgorithm
+	}
+	return nil
+}
+
+// unsupported reports whether the status says that cuDNN does not do what it was
+// asked for: 9 in cuDNN 8, 3000 to 3999 in cuDNN 9.
+func (e *CudnnError) unsupported() bool {
+	return e.Status == 9 || e.Status >= 3000 && e.Status < 4000 || strings.HasPrefix(e.Name, "CUDNN_STATUS_NOT_SUPPORTED")
+}
+
+// outOfMemory reports whether memory was missing: 2 in cuDNN 8, 4003 (of the host)
+// and 4004 (of the device) in cuDNN 9.
+func (e *CudnnError) outOfMemory() bool {
+	return e.Status == 2 || e.Status == 4003 || e.Status == 4004 || strings.Contains(e.Name, "ALLOC")
+}
+
+func (e *CudnnError) advice() string {
+	switch {
+	case strings.Contains(e.Name, "SUBLIBRARY"): // 1002 and 1008 in cuDNN 9
+		return ": the files of cuDNN (libcudnn_cnn, libcudnn_ops ...) are missing or of several releases: install one release alone, and take the others out of LD_LIBRARY_PATH"
+	case e.outOfMemory():
+		return ": out of memory"
+	}
+	return ""
 }
 
 func operands(t device.Operands, work device.Ptr) C.vernier_operands {

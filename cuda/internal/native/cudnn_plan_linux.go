@@ -6,6 +6,7 @@ package native
 import "C"
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
@@ -52,8 +53,15 @@ func (d *Cudnn) choose(conv *C.vernier_conv, dir device.Direction, c device.Conv
 		return device.Plan{}, err
 	}
 	var usable []C.cudnn_perf // best first
+	var broken error          // of an algorithm that failed for another reason than that it is not supported
 	for _, r := range results[:got] {
-		if r.status != 0 || int64(r.memory) > limit || c.Deterministic && r.deterministic != C.CUDNN_DETERMINISTIC {
+		if int64(r.memory) > limit || c.Deterministic && r.deterministic != C.CUDNN_DETERMINISTIC {
+			continue
+		}
+		if r.status != 0 {
+			if err := d.check(fmt.Sprintf("algorithm %d", int(r.algorithm)), r.status); broken == nil && !errors.Is(err, device.ErrNoAlgorithm) {
+				broken = err
+			}
 			continue
 		}
 		if c.Precision == device.Full && c.Type == device.F32 {
@@ -72,9 +80,28 @@ func (d *Cudnn) choose(conv *C.vernier_conv, dir device.Direction, c device.Conv
 			r.millis = 0
 		}
 		if err == nil {
-			return device.Plan{Algorithm: int(r.algorithm), Workspace: int64(r.memory), Millis: float64(r.millis), Found: len(usable)}, nil
+			return device.Plan{Algorithm: int(r.algorithm), Math: mathName(r.math), Workspace: int64(r.memory), Millis: float64(r.millis), Found: len(usable)}, nil
+		}
+		if !errors.Is(err, device.ErrNoAlgorithm) { // another algorithm would hide it
+			return device.Plan{}, err
 		}
 		failed = "; " + err.Error()
 	}
-	return device.Plan{}, fmt.Errorf("cuDNN has no algorithm within %d MiB of workspace (of %d, deterministic wanted: %v)%s", limit>>20, int(got), c.Deterministic, failed)
+	if broken != nil {
+		return device.Plan{}, broken
+	}
+	return device.Plan{}, fmt.Errorf("%w in cuDNN within %d MiB of workspace (of %d, deterministic wanted: %v)%s", device.ErrNoAlgorithm, limit>>20, int(got), c.Deterministic, failed)
+}
+
+// mathName is a cudnnMathType_t.
+func mathName(t C.int) string {
+	switch t {
+	case C.CUDNN_DEFAULT_MATH:
+		return "default"
+	case C.CUDNN_TENSOR_OP_MATH:
+		return "tensor cores"
+	case C.CUDNN_FMA_MATH:
+		return "fma"
+	}
+	return fmt.Sprintf("math type %d", int(t))
 }

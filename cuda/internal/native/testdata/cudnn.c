@@ -1,8 +1,10 @@
 /* A cuDNN that lists algorithms and remembers what it was told. VERSION and CUDA
  * are what it says of itself. Of the deterministic ones another is the fastest
  * each time that they are tried; of those that it lists untried the first cannot
- * run. */
+ * run. In the environment FAKE_FIND is the status of a search, FAKE_ALGORITHM that of
+ * every algorithm in its results, FAKE_DESCRIBE that of a description, FAKE_RUN that of a run. */
 #include "vernier_cudnn.h"
+#include <stdlib.h>
 
 #ifndef VERSION
 #define VERSION 90100
@@ -10,6 +12,12 @@
 #ifndef CUDA
 #define CUDA 13000
 #endif
+
+/* The status that the environment has for a step, 0 if it has none. */
+static int bent(const char *step) {
+    const char *v = getenv(step);
+    return v ? atoi(v) : 0;
+}
 
 static struct descriptor { int kind, v[9]; } pool[64];
 static int used, handle;
@@ -23,7 +31,18 @@ static int fill(void *d, int kind, int a, int b, int c, int e, int f, int g, int
 
 size_t cudnnGetVersion(void) { return VERSION; }
 size_t cudnnGetCudartVersion(void) { return CUDA; }
-const char *cudnnGetErrorString(int status) { return status == 3 ? "CUDNN_STATUS_BAD_PARAM" : status == 9 ? "CUDNN_STATUS_NOT_SUPPORTED" : "CUDNN_STATUS_EXECUTION_FAILED"; }
+const char *cudnnGetErrorString(int status) {
+    switch (status) {
+    case 2: return "CUDNN_STATUS_ALLOC_FAILED";
+    case 3: return "CUDNN_STATUS_BAD_PARAM";
+    case 9: return "CUDNN_STATUS_NOT_SUPPORTED";
+    case 1002: return "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH";
+    case 3000: return "CUDNN_STATUS_NOT_SUPPORTED";
+    case 3001: return "CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN";
+    case 4004: return "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED";
+    default: return "CUDNN_STATUS_EXECUTION_FAILED";
+    }
+}
 int cudnnCreate(void **h) { *h = &handle; return 0; }
 int cudnnDestroy(void *h) { return 0; }
 int cudnnSetStream(void *h, void *stream) { return stream ? 0 : 3; }
@@ -34,7 +53,7 @@ int cudnnCreateFilterDescriptor(void **d) { return make(d, 2); }
 int cudnnSetFilter4dDescriptor(void *d, int type, int format, int k, int c, int h, int w) { return format != CUDNN_NHWC ? 3 : fill(d, 2, type, k, c, h, w, 0, 0, 0); }
 int cudnnDestroyFilterDescriptor(void *d) { return 0; }
 int cudnnCreateConvolutionDescriptor(void **d) { return make(d, 3); }
-int cudnnSetConvolution2dDescriptor(void *d, int ph, int pw, int sh, int sw, int dh, int dw, int mode, int type) { return mode != 1 || type ? 3 : fill(d, 3, ph, pw, sh, sw, dh, dw, mode, 0); }
+int cudnnSetConvolution2dDescriptor(void *d, int ph, int pw, int sh, int sw, int dh, int dw, int mode, int type) { return bent("FAKE_DESCRIBE") ? bent("FAKE_DESCRIBE") : mode != 1 || type ? 3 : fill(d, 3, ph, pw, sh, sw, dh, dw, mode, 0); }
 int cudnnSetConvolutionMathType(void *d, int math) { ((struct descriptor *)d)->v[8] = math; return 0; }
 int cudnnDestroyConvolutionDescriptor(void *d) { return 0; }
 
@@ -52,9 +71,9 @@ static int find(void *conv, int *got, cudnn_perf *r) {
         {.algorithm = fast, .millis = 3, .memory = 1 << 10, .deterministic = 1, .math = math},
         {.algorithm = 11 - fast, .millis = 4, .memory = 1 << 10, .deterministic = 1, .math = math},
     };
-    for (int i = 0; i < 4; i++) r[i] = list[i];
-    *got = 4;
-    return 0;
+    for (int i = 0; i < 4; i++) r[i] = list[i], r[i].status = bent("FAKE_ALGORITHM");
+    *got = bent("FAKE_FIND") ? 0 : 4;
+    return bent("FAKE_FIND");
 }
 static int rank(void *conv, int *got, cudnn_perf *r) {
     int math = ((struct descriptor *)conv)->v[8];
@@ -65,9 +84,9 @@ static int rank(void *conv, int *got, cudnn_perf *r) {
         {.algorithm = 6, .millis = -1, .memory = 1 << 11, .deterministic = 1, .math = math},
         {.algorithm = 5, .millis = -1, .memory = 1 << 10, .deterministic = 1, .math = math},
     };
-    for (int i = 0; i < 5; i++) r[i] = list[i];
-    *got = 5;
-    return 0;
+    for (int i = 0; i < 5; i++) r[i] = list[i], r[i].status = bent("FAKE_ALGORITHM");
+    *got = bent("FAKE_FIND") ? 0 : 5;
+    return bent("FAKE_FIND");
 }
 int cudnnFindConvolutionForwardAlgorithmEx VERNIER_FIND { return kinds(d1, d2, conv, d3, 1, 2, 1) ? 3 : find(conv, got, results); }
 int cudnnFindConvolutionBackwardDataAlgorithmEx VERNIER_FIND { return kinds(d1, d2, conv, d3, 2, 1, 1) ? 3 : find(conv, got, results); }
@@ -80,6 +99,7 @@ int cudnnGetConvolutionBackwardFilterAlgorithm_v7 VERNIER_GET { return kinds(d1,
 static int tell(void *conv, int algo, size_t bytes, const void *p1, const void *p2, void *p3) {
     const struct descriptor *c = conv;
     float *out = p3;
+    if (bent("FAKE_RUN")) return bent("FAKE_RUN");
     if (algo == 4) return 9;
     out[0] = algo;
     out[1] = bytes;
