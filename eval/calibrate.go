@@ -125,20 +125,3 @@ func (r *ROC) smallest(loss func(Decision) float64) int {
 	}
 	return at
 }
-
-// DET returns the detection error trade-off (Martin et al. 1997): normal
-// deviates of FAR and FRR, straight for normal distances. Points with a rate of
-// 0 or 1 have none and are left out.
-func (r *ROC) DET() (far, frr []float64) {
-	for i := range r.FAR {
-		a, b := r.FAR[i], 1-r.TAR[i]
-		if a > 0 && a < 1 && b > 0 && b < 1 {
-			far = append(far, probit(a))
-			frr = append(frr, probit(b))
-		}
-	}
-	return far, frr
-}
-
-// probit is the inverse of the normal distribution function.
-func probit(p float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*p) }

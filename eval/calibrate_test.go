@@ -58,10 +58,11 @@ func TestThresholdsOfNormalDistances(t *testing.T) {
 	if want := 0.5 * math.Erfc(gap/2/math.Sqrt2); math.Abs(eer.FAR-want) > 0.004 || math.Abs(eer.FRR-want) > 0.004 {
 		t.Errorf("at the EER: FAR %v, FRR %v, want %v", eer.FAR, eer.FRR, want)
 	}
-	a, b := r.DET()
-	for i := range a { // deviates add up to -gap
-		if math.Abs(a[i]) < 2 && math.Abs(b[i]) < 2 && math.Abs(a[i]+b[i]+gap) > 0.1 {
-			t.Fatalf("DET point (%v, %v) is off the line", a[i], b[i])
+	deviate := func(p float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*p) }
+	for i := range r.FAR { // deviates add up to -gap
+		a, b := deviate(r.FAR[i]), deviate(1-r.TAR[i])
+		if math.Abs(a) < 2 && math.Abs(b) < 2 && math.Abs(a+b+gap) > 0.1 {
+			t.Fatalf("DET point (%v, %v) is off the line", a, b)
 		}
 	}
 }

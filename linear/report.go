@@ -162,5 +162,5 @@ func PlotErrors(path, title string, comparisons []*Comparison) error {
 		}
 		b.Mean, b.Std = append(b.Mean, mean), append(b.Std, std)
 	}
-	return plot.DrawBars(path, b)
+	return plot.PNG(path, b)
 }

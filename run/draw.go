@@ -38,7 +38,7 @@ func (f Folder) Draw(ctx context.Context, eng engine.Engine, e *Embedded, histor
 	path := func(name string) string { return filepath.Join(f.Path(FiguresFolder), name) }
 	m := e.Model.Spec.Metric
 	var loss []plot.Point
-	curves := plot.RecallCurves{Metric: m.String(), Best: math.NaN()}
+	curves := plot.Recall{Metric: m.String(), Best: math.NaN()}
 	for _, r := range history {
 		loss = append(loss, plot.Point{X: float64(r.Epoch), Y: r.Loss})
 		if r.Recall1 >= 0 {
@@ -48,11 +48,11 @@ func (f Folder) Draw(ctx context.Context, eng engine.Engine, e *Embedded, histor
 			curves.Test = append(curves.Test, plot.Point{X: float64(r.Epoch), Y: r.Test.Recall1})
 		}
 	}
-	if err := plot.Loss(path(LossFigure), e.cfg.Loss.Name, "epoch", loss); err != nil {
+	if err := plot.PNG(path(LossFigure), plot.Loss{Name: e.cfg.Loss.Name, X: "epoch", Points: loss}); err != nil {
 		return err
 	}
 	if len(curves.Validation)+len(curves.Test) > 0 {
-		if err := plot.Recall(path(RecallFigure), curves); err != nil {
+		if err := plot.PNG(path(RecallFigure), curves); err != nil {
 			return err
 		}
 	}
@@ -65,7 +65,7 @@ func (f Folder) Draw(ctx context.Context, eng engine.Engine, e *Embedded, histor
 	if err != nil {
 		return err
 	}
-	if err := plot.Histogram(path(DistancesFigure), "Distances inside and between test classes", h); err != nil {
+	if err := plot.PNG(path(DistancesFigure), plot.Histogram{Title: "Distances inside and between test classes", Histogram: h}); err != nil {
 		return err
 	}
 	rows, err := e.grid(ctx, eng)

@@ -61,7 +61,7 @@ takes their place here.`,
 				if out == "" {
 					return nil
 				}
-				if err := plot.ROC(out, "the learned distance", learners, rocs); err != nil {
+				if err := plot.PNG(out, plot.ROC{Metric: "the learned distance", Names: learners, Curves: rocs}); err != nil {
 					return err
 				}
 				log.Infof("drew %s", out)

@@ -168,7 +168,7 @@ func table2Figure(ctx context.Context, eng linear.Engine, rho float64, seed uint
 			return err
 		}
 		title := fmt.Sprintf("%s metric, test rows, rho = %v", kind, rho)
-		if err := plot.DrawScatter(filepath.Join(out, fmt.Sprintf("fig6-rho%v-%s-map.png", rho, kind)), plot.Scatter{
+		if err := plot.PNG(filepath.Join(out, fmt.Sprintf("fig6-rho%v-%s-map.png", rho, kind)), plot.Scatter{
 			Title: title, XName: "(L x)_1", YName: "(L x)_2", X: mat.Col(nil, 0, z), Y: mat.Col(nil, 1, z), Labels: test.Labels, Classes: names,
 		}); err != nil {
 			return err
@@ -186,7 +186,7 @@ func table2Figure(ctx context.Context, eng linear.Engine, rho float64, seed uint
 		if err != nil {
 			return err
 		}
-		if err := plot.Histogram(filepath.Join(out, fmt.Sprintf("fig6-rho%v-%s-distances.png", rho, kind)), title, hist); err != nil {
+		if err := plot.PNG(filepath.Join(out, fmt.Sprintf("fig6-rho%v-%s-distances.png", rho, kind)), plot.Histogram{Title: title, Histogram: hist}); err != nil {
 			return err
 		}
 	}

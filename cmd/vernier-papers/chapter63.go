@@ -74,7 +74,7 @@ before, 0.967 after, eigenvalues 11.967, 1.0102, 0.9715.`,
 				{"before.png", "Raw space", "feature 1 (informative)", "feature 2 (noise)", test.X},
 				{"after.png", "Learned space", "learned axis 1", "learned axis 2", z},
 			} {
-				if err := plot.DrawScatter(filepath.Join(out, p.file), plot.Scatter{
+				if err := plot.PNG(filepath.Join(out, p.file), plot.Scatter{
 					Title: p.title, XName: p.x, YName: p.y, X: mat.Col(nil, 0, p.rows), Y: mat.Col(nil, 1, p.rows), Labels: test.Labels, Classes: []string{"A", "B"},
 				}); err != nil {
 					return err

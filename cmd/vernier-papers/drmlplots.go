@@ -168,5 +168,5 @@ func (f *drmlAblation) draw(figure plot.Lines, part, fig string, m drmlMode) err
 		return nil
 	}
 	name := strings.ToLower(strings.ReplaceAll(part+"-"+fig+"-"+m.name, "@", "")) + ".png"
-	return figure.Plot(filepath.Join(f.out, name))
+	return plot.PNG(filepath.Join(f.out, name), figure)
 }

@@ -203,5 +203,5 @@ func (f *drmlTablesFlags) plot(runs []*drmlRun) error {
 	if len(figure.Lines) == 0 {
 		return nil
 	}
-	return figure.Plot(filepath.Join(f.out, "tables.png"))
+	return plot.PNG(filepath.Join(f.out, "tables.png"), figure)
 }

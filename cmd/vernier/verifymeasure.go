@@ -155,12 +155,12 @@ func (f *verifyFlags) choose(s *pairSample) (*model.Threshold, error) {
 func (f *verifyFlags) plot(distance string, test *pairSample) error {
 	names, curves := []string{test.name}, []*eval.ROC{test.roc}
 	if f.roc != "" {
-		if err := plot.ROC(f.roc, distance, names, curves); err != nil {
+		if err := plot.PNG(f.roc, plot.ROC{Metric: distance, Names: names, Curves: curves}); err != nil {
 			return err
 		}
 	}
 	if f.det != "" {
-		return plot.DET(f.det, distance, names, curves)
+		return plot.PNG(f.det, plot.DET{Metric: distance, Names: names, Curves: curves})
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"fmt"
 	"image/color"
 	"math"
 
@@ -21,13 +20,13 @@ type Bars struct {
 	Mean, Std [][]float64
 }
 
-// DrawBars draws a group of bars a category, a bar a series, with error bars of one
-// deviation, as a PNG file.
-func DrawBars(path string, b Bars) error {
+// draw draws a group of bars a category, a bar a series, with error bars of one
+// deviation.
+func (b Bars) draw(p *chart) error {
 	if len(b.Categories) == 0 || len(b.Series) == 0 {
-		return fmt.Errorf("plot: figure %s: there is nothing to draw", path)
+		return errNothing
 	}
-	p := newChart(b.Title, "", b.Figure)
+	p.label(b.Title, "", b.Figure)
 	p.Y.Min = 0
 	width := .8 / float64(len(b.Series))
 	for s, name := range b.Series {
@@ -43,7 +42,7 @@ func DrawBars(path string, b Bars) error {
 	}
 	p.NominalX(p.names.all(b.Categories)...)
 	p.X.Min, p.X.Max = -.55, float64(len(b.Categories))-.45
-	return p.save(path)
+	return nil
 }
 
 // manyColors is the i-th color of Okabe and Ito's whole palette and gray; those beyond it

@@ -17,17 +17,19 @@ import (
 // matrices are averaged down to it.
 const maxCovarianceCells = 128
 
-// Covariance draws the covariance of coordinates as a PNG file (BRM Fig. 3):
-// white is 0, blue negative, red positive, and the scale is that of the largest
-// entry. The title says how far off-diagonal entries are from 0.
-func Covariance(path string, cov mat.Symmetric) error {
+// Covariance is the covariance of coordinates (BRM Fig. 3): white is 0, blue
+// negative, red positive, and the scale is that of the largest entry. The title
+// says how far off-diagonal entries are from 0.
+type Covariance struct{ Matrix mat.Symmetric }
+
+func (v Covariance) draw(p *chart) error {
+	cov := v.Matrix
 	h := cov.SymmetricDim()
 	g := newCovarianceGrid(cov)
 	if !(g.largest > 0) || math.IsInf(g.largest, 1) {
-		return fmt.Errorf("plot: figure %s: the largest covariance is %v", path, g.largest)
+		return fmt.Errorf("the largest covariance is %v", g.largest)
 	}
-	title := fmt.Sprintf("Covariance of %d coordinates, off diagonal %.1f%% of the variance", h, 100*eval.Decorrelation(cov))
-	p := newChart(title, "coordinate", "coordinate")
+	p.label(fmt.Sprintf("Covariance of %d coordinates, off diagonal %.1f%% of the variance", h, 100*eval.Decorrelation(cov)), "coordinate", "coordinate")
 	p.X.Tick.Marker, p.Y.Tick.Marker = niceTicks{whole: true}, niceTicks{whole: true}
 	p.Add(g)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0.5, float64(h)+0.5, 0.5, float64(h)+0.5
@@ -41,7 +43,7 @@ func Covariance(path string, cov mat.Symmetric) error {
 		}
 		p.entry(name, swatch{diverging(e.v / g.largest)})
 	}
-	return p.save(path)
+	return nil
 }
 
 // covarianceGrid draws a matrix with its first row at the bottom.

@@ -1,6 +1,8 @@
 package plot
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"image/color"
 	"math"
@@ -14,20 +16,24 @@ import (
 // Point is one point of a curve.
 type Point struct{ X, Y float64 }
 
-// Loss draws the loss of a run as a PNG file. xLabel says what the points'
-// X counts ("epoch", "step"), loss what is plotted. Values that are no numbers
-// leave a gap.
-func Loss(path, loss, xLabel string, points []Point) error {
-	p := newChart("Training loss", xLabel, "loss ("+loss+")")
-	if err := addCurve(p, "", points, blue, nil); err != nil {
-		return fmt.Errorf("plot: figure %s: loss: %w", path, err)
-	}
-	fit(p, points)
-	return p.save(path)
+// Loss is the loss of a run. Values that are no numbers leave a gap.
+type Loss struct {
+	Name   string // of the loss
+	X      string // what the X of points counts: "epoch", "step"
+	Points []Point
 }
 
-// RecallCurves are Recall@1 by epoch, in percent.
-type RecallCurves struct {
+func (l Loss) draw(p *chart) error {
+	p.label("Training loss", l.X, "loss ("+l.Name+")")
+	if err := addCurve(p, "", l.Points, blue, nil); err != nil {
+		return fmt.Errorf("loss: %w", err)
+	}
+	fit(p, l.Points)
+	return nil
+}
+
+// Recall is Recall@1 by epoch, in percent.
+type Recall struct {
 	Metric string // the distance that ranks
 	// Validation is on a part of the training classes: it picks the best epoch.
 	// Test is on classes never seen, for the record only. One of them may be empty.
@@ -36,32 +42,30 @@ type RecallCurves struct {
 	Best float64
 }
 
-// Recall draws both curves as a PNG file, test in another color with
-// diamonds and a broken line, so that nobody takes it for what picked the epoch.
-func Recall(path string, r RecallCurves) error {
-	p := newChart("Recall@1 by epoch", "epoch", "Recall@1 [%], nearest by "+r.Metric)
+// draw draws both curves, test in another color with diamonds and a broken line,
+// so that nobody takes it for what picked the epoch.
+func (r Recall) draw(p *chart) error {
+	p.label("Recall@1 by epoch", "epoch", "Recall@1 [%], nearest by "+r.Metric)
 	if len(r.Validation)+len(r.Test) == 0 {
-		return fmt.Errorf("plot: figure %s: neither validation nor test has points", path)
+		return errors.New("neither validation nor test has points")
 	}
 	if len(r.Validation) > 0 {
 		if err := addCurve(p, "validation (part of the training classes)", r.Validation, blue, nil); err != nil {
-			return fmt.Errorf("plot: figure %s: validation: %w", path, err)
+			return fmt.Errorf("validation: %w", err)
 		}
 	}
 	if len(r.Test) > 0 {
 		if err := addCurve(p, "test classes (never used to choose)", r.Test, orange, []vg.Length{vg.Points(5), vg.Points(3)}); err != nil {
-			return fmt.Errorf("plot: figure %s: test: %w", path, err)
+			return fmt.Errorf("test: %w", err)
 		}
 	}
 	all := append(append([]Point{}, r.Validation...), r.Test...)
 	fit(p, all)
 	p.Y.Min, p.Y.Max = max(0, p.Y.Min), min(100, p.Y.Max)
 	if !math.IsNaN(r.Best) {
-		if err := addVertical(p, "best by validation", r.Best); err != nil {
-			return fmt.Errorf("plot: figure %s: %w", path, err)
-		}
+		return p.mark(&Mark{"best by validation", r.Best})
 	}
-	return p.save(path)
+	return nil
 }
 
 // addCurve draws the runs of finite points, with markers where they are few.
@@ -90,7 +94,7 @@ func addCurve(p *chart, name string, points []Point, c color.Color, dashes []vg.
 				return err
 			}
 			dots.GlyphStyle = draw.GlyphStyle{Color: c, Radius: vg.Points(3.5), Shape: shape}
-			p.Add(dots)
+			p.Add(titled{dots, titles(cmp.Or(name, p.Y.Label.Text), p.X.Label.Text, run)})
 			thumbnails = append(thumbnails, dots)
 		}
 		if legend == nil {
@@ -142,16 +146,43 @@ func room(low, high, share float64) (float64, float64) {
 	return low - share*wide, high + share*wide
 }
 
-// addVertical marks a place on the x axis over the whole height.
-func addVertical(p *chart, name string, x float64) error {
-	line, err := plotter.NewLine(plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}})
+// mark draws m over the whole height of the Y axis, unless it is nil.
+func (c *chart) mark(m *Mark) error {
+	if m == nil {
+		return nil
+	}
+	line, err := plotter.NewLine(plotter.XYs{{X: m.X, Y: c.Y.Min}, {X: m.X, Y: c.Y.Max}})
 	if err != nil {
 		return err
 	}
 	line.LineStyle = draw.LineStyle{Color: gray, Width: vg.Points(1.2), Dashes: []vg.Length{vg.Points(2), vg.Points(2)}}
-	p.Add(line)
-	p.entry(name, line)
+	c.Add(line)
+	c.entry(m.Name, line)
 	return nil
+}
+
+// titled are marks that tell their titles, where the canvas can.
+type titled struct {
+	*plotter.Scatter
+	titles []string
+}
+
+// titles say of every point what it is.
+func titles(y, x string, points plotter.XYs) []string {
+	list := make([]string, len(points))
+	for i, at := range points {
+		list[i] = fmt.Sprintf("%s %.4g at %s %v", y, at.Y, x, at.X)
+	}
+	return list
+}
+
+// Plot implements plot.Plotter.
+func (s titled) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	for i, at := range s.XYs {
+		setTitle(c, s.titles[i])
+		c.DrawGlyph(s.GlyphStyle, vg.Point{X: x(at.X), Y: y(at.Y)})
+	}
 }
 
 // diamond is a filled diamond.

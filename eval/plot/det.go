@@ -15,34 +15,40 @@ import (
 // rateTicks are rates on an axis of normal deviates.
 var rateTicks = [...]float64{1e-5, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95}
 
-// DET draws detection error trade-offs as a PNG file: FRR over FAR, both on
-// normal deviates, where normal distances give straight lines (Martin et al.
-// 1997). names go with curves; metric says what is thresholded. Curves that
-// separate the pairs without an error have nothing to draw and stand in the
-// legend only.
-func DET(path, metric string, names []string, curves []*eval.ROC) error {
-	if len(names) != len(curves) || len(curves) == 0 {
-		return fmt.Errorf("plot: figure %s: %d names for %d curves", path, len(names), len(curves))
+// DET are detection error trade-offs: FRR over FAR, both on normal deviates, where
+// normal distances give straight lines (Martin et al. 1997). Names go with curves;
+// Metric says what is thresholded. Curves that separate the pairs without an error
+// have nothing to draw and stand in the legend only.
+type DET struct {
+	Metric string
+	Names  []string
+	Curves []*eval.ROC
+}
+
+func (d DET) draw(p *chart) error {
+	if len(d.Names) != len(d.Curves) || len(d.Curves) == 0 {
+		return fmt.Errorf("%d names for %d curves", len(d.Names), len(d.Curves))
 	}
-	p := newChart("Detection error trade-off by "+metric, "false acceptance rate (FAR)", "false rejection rate (FRR)")
+	p.label("Detection error trade-off by "+d.Metric, "false acceptance rate (FAR)", "false rejection rate (FRR)")
 	low, high := normalDeviate(1e-3), normalDeviate(0.5)
-	for i, r := range curves {
-		far, frr := r.DET()
-		points := make(plotter.XYs, len(far))
-		for j := range points {
-			points[j] = plotter.XY{X: far[j], Y: frr[j]}
-			low = math.Min(low, math.Min(far[j], frr[j]))
-			high = math.Max(high, math.Max(far[j], frr[j]))
+	for i, r := range d.Curves {
+		var points plotter.XYs
+		for _, at := range r.Curve(p.curvePoints) {
+			if far, frr := at.FAR, 1-at.TAR; far > 0 && far < 1 && frr > 0 && frr < 1 {
+				x, y := normalDeviate(far), normalDeviate(frr)
+				points = append(points, plotter.XY{X: x, Y: y})
+				low, high = min(low, x, y), max(high, x, y)
+			}
 		}
 		eer, _ := r.EER()
-		name := fmt.Sprintf("%s: EER %.2f%%", names[i], 100*eer)
+		name := fmt.Sprintf("%s: EER %.2f%%", d.Names[i], 100*eer)
 		if len(points) == 0 {
 			p.entry(name + " (no point with both errors)")
 			continue
 		}
 		line, err := plotter.NewLine(points)
 		if err != nil {
-			return fmt.Errorf("plot: figure %s: %s: %w", path, names[i], err)
+			return fmt.Errorf("%s: %w", d.Names[i], err)
 		}
 		line.Color, line.Width = curveColor(i), vg.Points(2)
 		p.Add(line)
@@ -50,7 +56,7 @@ func DET(path, metric string, names []string, curves []*eval.ROC) error {
 	}
 	equal, err := plotter.NewLine(plotter.XYs{{X: low, Y: low}, {X: high, Y: high}})
 	if err != nil {
-		return fmt.Errorf("plot: figure %s: %w", path, err)
+		return err
 	}
 	equal.Color, equal.Dashes = gray, []vg.Length{vg.Points(2), vg.Points(2)}
 	p.Add(equal)
@@ -59,7 +65,7 @@ func DET(path, metric string, names []string, curves []*eval.ROC) error {
 		a.Min, a.Max = low, high
 		a.Tick.Marker = deviateTicks{}
 	}
-	return p.save(path)
+	return nil
 }
 
 // deviateTicks labels normal deviates by their rates.

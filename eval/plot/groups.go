@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"fmt"
 	"image/color"
 
 	"gonum.org/v1/gonum/stat"
@@ -24,10 +23,10 @@ type Groups struct {
 // seriesColors tell series apart; further ones begin again with other marks.
 func seriesColors() []color.Color { return []color.Color{blue, orange, green, purple, gray} }
 
-// DrawGroups draws every measurement as a small mark, and mean and deviation of
-// each group beside it, as a PNG file.
-func DrawGroups(path string, g Groups) error {
-	p := newChart(g.Title, "", g.Figure)
+// draw draws every measurement as a small mark, and mean and deviation of each
+// group beside it.
+func (g Groups) draw(p *chart) error {
+	p.label(g.Title, "", g.Figure)
 	var all []Point
 	width := .8 / float64(max(len(g.Series), 1))
 	for s, name := range g.Series {
@@ -60,11 +59,11 @@ func DrawGroups(path string, g Groups) error {
 			continue
 		}
 		if err := p.addGroup(name, single, means, spread, c, shape); err != nil {
-			return fmt.Errorf("plot: figure %s: %w", path, err)
+			return err
 		}
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("plot: figure %s: there is nothing to draw", path)
+		return errNothing
 	}
 	fit(p, all)
 	p.NominalX(p.names.all(g.Categories)...)
@@ -73,7 +72,7 @@ func DrawGroups(path string, g Groups) error {
 		p.X.Tick.Label.Rotation = .35
 		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YTop
 	}
-	return p.save(path)
+	return nil
 }
 
 // addGroup draws a series.

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"errors"
 	"fmt"
 	"image/color"
 	"strings"
@@ -11,11 +12,18 @@ import (
 	"github.com/vernier-ml/vernier/eval"
 )
 
-// Histogram draws the distances inside and between classes as a PNG file
-// (BRM Figs. 2 and 10). Each kind is a share of its own pairs, since there are
-// far more pairs between classes. title says what the embeddings are.
-func Histogram(path, title string, h *eval.Histogram) error {
-	p := newChart(title, "distance ("+eval.DistanceName(h.Metric)+")", "share of the pairs of a kind [%]")
+// Histogram is that of the distances inside and between classes (BRM Figs. 2 and
+// 10). Each kind is a share of its own pairs, since there are far more pairs
+// between classes. Title says what the embeddings are.
+type Histogram struct {
+	Title     string
+	Histogram *eval.Histogram
+	Mark      *Mark // of a threshold; nil for none
+}
+
+func (f Histogram) draw(p *chart) error {
+	h := f.Histogram
+	p.label(f.Title, "distance ("+eval.DistanceName(h.Metric)+")", "share of their pairs [%]")
 	top := 0.0
 	for _, kind := range []struct {
 		name   string
@@ -35,7 +43,7 @@ func Histogram(path, title string, h *eval.Histogram) error {
 		}
 		area, err := plotter.NewPolygon(outline)
 		if err != nil {
-			return fmt.Errorf("plot: figure %s: %w", path, err)
+			return err
 		}
 		area.LineStyle.Color, area.LineStyle.Width = kind.color, vg.Points(1.5)
 		fill := kind.color
@@ -45,11 +53,11 @@ func Histogram(path, title string, h *eval.Histogram) error {
 		p.entry(fmt.Sprintf("%s (%s pairs)", kind.name, thousands(total)), area)
 	}
 	if top == 0 {
-		return fmt.Errorf("plot: figure %s: the histogram is empty", path)
+		return errors.New("the histogram is empty")
 	}
 	p.X.Min, p.X.Max = h.Edges[0], h.Edges[len(h.Edges)-1]
 	p.Y.Min, p.Y.Max = 0, top*1.05
-	return p.save(path)
+	return p.mark(f.Mark)
 }
 
 // silhouette is the outline of the bins from the first to the last that holds
@@ -83,36 +91,42 @@ func thousands(n int) string {
 	return b.String()
 }
 
-// ROC draws verification curves as a PNG file (BRM Fig. 8), each with its
-// area in the legend. names go with curves; metric says what is thresholded.
-func ROC(path, metric string, names []string, curves []*eval.ROC) error {
-	if len(names) != len(curves) || len(curves) == 0 {
-		return fmt.Errorf("plot: figure %s: %d names for %d curves", path, len(names), len(curves))
+// ROC are verification curves (BRM Fig. 8), each with its area in the legend.
+// Names go with curves; Metric says what is thresholded.
+type ROC struct {
+	Metric string
+	Names  []string
+	Curves []*eval.ROC
+}
+
+func (v ROC) draw(p *chart) error {
+	if len(v.Names) != len(v.Curves) || len(v.Curves) == 0 {
+		return fmt.Errorf("%d names for %d curves", len(v.Names), len(v.Curves))
 	}
-	p := newChart("Verification by "+metric, "false acceptance rate (FAR)", "true acceptance rate (TAR)")
+	p.label("Verification by "+v.Metric, "false acceptance rate (FAR)", "true acceptance rate (TAR)")
 	chance, err := plotter.NewLine(plotter.XYs{{X: 0, Y: 0}, {X: 1, Y: 1}})
 	if err != nil {
-		return fmt.Errorf("plot: figure %s: %w", path, err)
+		return err
 	}
 	chance.Color, chance.Dashes = gray, []vg.Length{vg.Points(2), vg.Points(2)}
 	p.Add(chance)
-	for i, r := range curves {
-		points := make(plotter.XYs, len(r.FAR))
-		for j := range points {
-			points[j] = plotter.XY{X: r.FAR[j], Y: r.TAR[j]}
+	for i, r := range v.Curves {
+		var points plotter.XYs
+		for _, at := range r.Curve(p.curvePoints) {
+			points = append(points, plotter.XY{X: at.FAR, Y: at.TAR})
 		}
 		line, err := plotter.NewLine(points)
 		if err != nil {
-			return fmt.Errorf("plot: figure %s: %s: %w", path, names[i], err)
+			return fmt.Errorf("%s: %w", v.Names[i], err)
 		}
 		line.Color, line.Width = curveColor(i), vg.Points(2)
 		p.Add(line)
 		eer, _ := r.EER()
-		p.entry(fmt.Sprintf("%s: AUC %.4f, EER %.2f%%", names[i], r.AUC(), 100*eer), line)
+		p.entry(fmt.Sprintf("%s: AUC %.4f, EER %.2f%%", v.Names[i], r.AUC(), 100*eer), line)
 	}
 	p.entry("chance", chance)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, 1, 0, 1.001
-	return p.save(path)
+	return nil
 }
 
 func curveColor(i int) color.Color {

@@ -12,7 +12,7 @@ func TestPlotLines(t *testing.T) {
 		{Name: "npair", Points: []Point{{0, 51}, {.2, math.NaN()}, {.4, 58}}, Dashed: true},
 	}}
 	path := figure(t, "lines.png")
-	must(t, f.Plot(path))
+	must(t, PNG(path, f))
 	wantPlot(t, path, blue, orange)
 
 	f.Names = []string{"plain", "flow", "both"}
@@ -22,7 +22,7 @@ func TestPlotLines(t *testing.T) {
 		}
 	}
 	path = figure(t, "lines-names.png")
-	must(t, f.Plot(path))
+	must(t, PNG(path, f))
 	wantPlot(t, path, blue, orange)
 }
 
@@ -32,7 +32,7 @@ func TestPlotLinesRefusesWhatItCannotDraw(t *testing.T) {
 		"a: none of 1 points is":     {Lines: []Line{{Name: "a", Points: []Point{{0, math.NaN()}}}}},
 		"a: 1 deviations of 2 point": {Lines: []Line{{Name: "a", Points: []Point{{0, 1}, {1, 1}}, Deviation: []float64{1}}}},
 	} {
-		if err := f.Plot(figure(t, "bad.png")); err == nil || !strings.Contains(err.Error(), says) {
+		if err := PNG(figure(t, "bad.png"), f); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
 		}
 	}

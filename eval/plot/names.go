@@ -23,6 +23,7 @@ type figureNames struct {
 	names   []string // by number, from 1
 }
 
+// newFigureNames knows the glyphs of f; nil has all.
 func newFigureNames(f *sfnt.Font) *figureNames {
 	return &figureNames{font: f, numbers: map[string]int{}}
 }
@@ -52,6 +53,9 @@ func (n *figureNames) all(names []string) []string {
 }
 
 func (n *figureNames) draws(name string) bool {
+	if n.font == nil {
+		return true
+	}
 	for _, r := range name {
 		if p, _ := bidi.LookupRune(r); p.Class() == bidi.R || p.Class() == bidi.AL {
 			return false

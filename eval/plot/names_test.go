@@ -40,14 +40,14 @@ func TestFiguresWriteTheNamesThatTheyNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	groups := filepath.Join(dir, "groups.png")
-	if err := DrawGroups(groups, Groups{Title: "Loss", Figure: "R@1", Categories: []string{"鳥", "wren"}, Series: []string{"🐦"}, Values: [][][]float64{{{1, 2}}, {{3}}}}); err != nil {
+	if err := PNG(groups, Groups{Title: "Loss", Figure: "R@1", Categories: []string{"鳥", "wren"}, Series: []string{"🐦"}, Values: [][][]float64{{{1, 2}}, {{3}}}}); err != nil {
 		t.Fatal(err)
 	}
 	bars, points := filepath.Join(dir, "bars.png"), filepath.Join(dir, "points.png")
-	if err := DrawBars(bars, Bars{Title: "Error", Figure: "%", Categories: []string{"花", "iris"}, Series: []string{"lmnn", "鳥"}, Mean: [][]float64{{1, 2}, {math.NaN(), 3}}, Std: [][]float64{{1, 1}, {0, 1}}}); err != nil {
+	if err := PNG(bars, Bars{Title: "Error", Figure: "%", Categories: []string{"花", "iris"}, Series: []string{"lmnn", "鳥"}, Mean: [][]float64{{1, 2}, {math.NaN(), 3}}, Std: [][]float64{{1, 1}, {0, 1}}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := DrawScatter(points, Scatter{Title: "Rows", XName: "x", YName: "長さ", X: []float64{1, 2}, Y: []float64{3, 4}, Labels: []int{0, 1}, Classes: []string{"a", "鳥"}}); err != nil {
+	if err := PNG(points, Scatter{Title: "Rows", XName: "x", YName: "長さ", X: []float64{1, 2}, Y: []float64{3, 4}, Labels: []int{0, 1}, Classes: []string{"a", "鳥"}}); err != nil {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{"bars-names.txt": "(1)\t鳥\n(2)\t花\n", "points-names.txt": "(1)\t長さ\n(2)\t鳥\n", "grid-names.txt": "(1)\t鳥\n(2)\t🐦\n", "groups-names.txt": "(1)\t🐦\n(2)\t鳥\n"} {

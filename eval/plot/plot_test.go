@@ -74,7 +74,7 @@ func TestLossFigure(t *testing.T) {
 	}
 	points[120].Y = math.NaN()
 	path := figure(t, "loss.png")
-	must(t, Loss(path, "N-pairs", "step", points))
+	must(t, PNG(path, Loss{"N-pairs", "step", points}))
 	wantPlot(t, path, blue)
 }
 
@@ -86,13 +86,13 @@ func TestRecallFigure(t *testing.T) {
 		test = append(test, Point{x, 74 - 42*math.Exp(-x/3)})
 	}
 	path := figure(t, "recall.png")
-	must(t, Recall(path, RecallCurves{Metric: "brm", Validation: validation, Test: test, Best: 9}))
+	must(t, PNG(path, Recall{Metric: "brm", Validation: validation, Test: test, Best: 9}))
 	wantPlot(t, path, blue, orange, gray)
 }
 
 func TestRecallFigureWithoutValidationHasTheTestClassesAlone(t *testing.T) {
 	path := figure(t, "recall.png")
-	must(t, Recall(path, RecallCurves{Metric: "brm", Test: []Point{{1, 60}, {2, 70}}, Best: math.NaN()}))
+	must(t, PNG(path, Recall{Metric: "brm", Test: []Point{{1, 60}, {2, 70}}, Best: math.NaN()}))
 	wantPlot(t, path, orange)
 }
 
@@ -117,7 +117,7 @@ func TestTicksAreRoundNumbers(t *testing.T) {
 
 func TestFigureOfOneEpoch(t *testing.T) {
 	path := figure(t, "one.png")
-	must(t, Recall(path, RecallCurves{Metric: "cosine", Validation: []Point{{1, 50}}, Best: math.NaN()}))
+	must(t, PNG(path, Recall{Metric: "cosine", Validation: []Point{{1, 50}}, Best: math.NaN()}))
 	wantPlot(t, path, blue)
 }
 
@@ -129,7 +129,7 @@ func TestHistogramFigure(t *testing.T) {
 		h, err := p.Histogram(60)
 		must(t, err)
 		path := figure(t, "histogram_"+m.Kind.String()+".png")
-		must(t, Histogram(path, "Distances on the test classes", h))
+		must(t, PNG(path, Histogram{Title: "Distances on the test classes", Histogram: h}))
 		wantPlot(t, path, blue, orange)
 	}
 }
@@ -146,9 +146,9 @@ func TestROCFigure(t *testing.T) {
 		names, curves = append(names, m.String()), append(curves, r)
 	}
 	path := figure(t, "roc.png")
-	must(t, ROC(path, "each metric's distance", names, curves))
+	must(t, PNG(path, ROC{"each metric's distance", names, curves}))
 	wantPlot(t, path, blue, orange, gray)
-	must(t, DET(path, "each metric's distance", names, curves))
+	must(t, PNG(path, DET{"each metric's distance", names, curves}))
 	wantPlot(t, path, blue, orange, gray)
 }
 
@@ -156,7 +156,7 @@ func TestDETOfPairsWithoutErrorsIsStillDrawn(t *testing.T) {
 	r, err := eval.NewROC([]float64{1, 2}, []bool{true, false})
 	must(t, err)
 	path := figure(t, "det.png")
-	must(t, DET(path, "distance", []string{"perfect"}, []*eval.ROC{r}))
+	must(t, PNG(path, DET{"distance", []string{"perfect"}, []*eval.ROC{r}}))
 	wantPlot(t, path, gray)
 }
 
@@ -223,13 +223,13 @@ func TestFiguresOfNothingAreRefusedAndKeepTheOldFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "old.png")
 	must(t, os.WriteFile(path, []byte("old"), 0o644))
 	for name, draw := range map[string]func() error{
-		"loss":   func() error { return Loss(path, "x", "epoch", []Point{{1, math.NaN()}}) },
-		"recall": func() error { return Recall(path, RecallCurves{}) },
+		"loss":   func() error { return PNG(path, Loss{"x", "epoch", []Point{{1, math.NaN()}}}) },
+		"recall": func() error { return PNG(path, Recall{}) },
 		"histogram": func() error {
-			return Histogram(path, "", &eval.Histogram{Edges: []float64{0, 1}, Intra: []int{0}, Inter: []int{0}})
+			return PNG(path, Histogram{Histogram: &eval.Histogram{Edges: []float64{0, 1}, Intra: []int{0}, Inter: []int{0}}})
 		},
-		"roc":      func() error { return ROC(path, "", nil, nil) },
-		"det":      func() error { return DET(path, "", nil, nil) },
+		"roc":      func() error { return PNG(path, ROC{}) },
+		"det":      func() error { return PNG(path, DET{}) },
 		"grid":     func() error { return Grid(path, "", nil) },
 		"no image": func() error { return Grid(path, "", []GridRow{{}}) },
 	} {
@@ -241,7 +241,7 @@ func TestFiguresOfNothingAreRefusedAndKeepTheOldFile(t *testing.T) {
 			t.Fatalf("%s: the old file is gone", name)
 		}
 	}
-	if err := Loss(filepath.Join(t.TempDir(), "none", "x.png"), "x", "epoch", []Point{{1, 1}}); err == nil {
+	if err := PNG(filepath.Join(t.TempDir(), "none", "x.png"), Loss{"x", "epoch", []Point{{1, 1}}}); err == nil {
 		t.Error("a folder that does not exist was accepted")
 	}
 }
@@ -254,7 +254,7 @@ func TestCovarianceFigure(t *testing.T) {
 	cov, err := eval.Covariance(e)
 	must(t, err)
 	path := figure(t, "covariance.png")
-	must(t, Covariance(path, cov))
+	must(t, PNG(path, Covariance{cov}))
 	img := readPNG(t, path)
 	red, blue := 0, 0
 	for y := 150; y < 700; y++ {
@@ -272,7 +272,7 @@ func TestCovarianceFigure(t *testing.T) {
 	if ratio := float64(red) / float64(blue); ratio < 12 || ratio > 20 {
 		t.Errorf("%d red and %d blue pixels, want 16 to 1", red, blue)
 	}
-	if err := Covariance(path, mat.NewSymDense(2, nil)); err == nil || !strings.Contains(err.Error(), "largest covariance is 0") {
+	if err := PNG(path, Covariance{mat.NewSymDense(2, nil)}); err == nil || !strings.Contains(err.Error(), "largest covariance is 0") {
 		t.Errorf("no variance: error %v", err)
 	}
 }

@@ -1,14 +1,12 @@
 package plot
 
 import (
-	"fmt"
-
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Scatter are points of the plane that belong to classes.
+// Scatter are points of the plane, colored by the class that they belong to.
 type Scatter struct {
 	Title, XName, YName string
 	X, Y                []float64
@@ -16,9 +14,8 @@ type Scatter struct {
 	Classes             []string
 }
 
-// DrawScatter draws points, colored by class, as a PNG file.
-func DrawScatter(path string, s Scatter) error {
-	p := newChart(s.Title, s.XName, s.YName)
+func (s Scatter) draw(p *chart) error {
+	p.label(s.Title, s.XName, s.YName)
 	var all []Point
 	for k, name := range s.Classes {
 		var points plotter.XYs
@@ -33,14 +30,14 @@ func DrawScatter(path string, s Scatter) error {
 		}
 		marks, err := plotter.NewScatter(points)
 		if err != nil {
-			return fmt.Errorf("plot: figure %s: %w", path, err)
+			return err
 		}
 		marks.GlyphStyle = draw.GlyphStyle{Color: manyColors(k), Radius: vg.Points(1.8), Shape: draw.CircleGlyph{}}
 		p.Add(marks)
 		p.entry(name, marks)
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("plot: figure %s: there is nothing to draw", path)
+		return errNothing
 	}
-	return p.save(path)
+	return nil
 }

@@ -282,5 +282,5 @@ func (t *Table) Plot(path, figure string) error {
 	for i, g := range t.Groups {
 		p.Values[at[i].category][at[i].series] = g.figure(figure)
 	}
-	return plot.DrawGroups(path, p)
+	return plot.PNG(path, p)
 }

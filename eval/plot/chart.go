@@ -2,27 +2,19 @@ package plot
 
 import (
 	"image/color"
-	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-
-	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
-// Figures are 1200 x 750 pixels; the text is set for that size.
+// Sizes of text.
 const (
-	plotWidth  = 8 * vg.Inch
-	plotHeight = 5 * vg.Inch
-	plotDPI    = 150
-
 	titleSize = vg.Length(14)
 	labelSize = vg.Length(12)
 	tickSize  = vg.Length(11)
@@ -42,24 +34,37 @@ var (
 // legend stand above the data, where they cover nothing.
 type chart struct {
 	*plot.Plot
-	title  string
-	legend []plot.Legend // one entry each
-	names  *figureNames
+	title         string
+	entries       []string      // of the legend
+	legend        []plot.Legend // one entry each
+	names         *figureNames
+	width, height vg.Length
+	curvePoints   int       // of a ROC curve at most
+	room          vg.Length // of a legend entry, by which fonts may be wider; 1 for none
 }
 
-func newChart(title, x, y string) *chart {
-	c := &chart{Plot: plot.New(), names: newFigureNames(font.DefaultCache.Lookup(sans(labelSize), labelSize).Face)}
-	c.title, c.X.Label.Text, c.Y.Label.Text = c.names.of(title), c.names.of(x), c.names.of(y)
+func newChart(names *figureNames, width, height vg.Length) *chart {
+	c := &chart{Plot: plot.New(), names: names, width: width, height: height, curvePoints: math.MaxInt, room: 1}
+	c.BackgroundColor = nil // that of the canvas
 	for _, a := range []*plot.Axis{&c.X, &c.Y} {
 		a.Label.TextStyle.Font = sans(labelSize)
 		a.Label.Padding = vg.Points(5)
+		a.Label.TextStyle.Handler = aligned{a.Label.TextStyle.Handler}
+		a.Tick.Label.Handler = aligned{a.Tick.Label.Handler}
 		a.Tick.Label.Font = sans(tickSize)
 		a.Tick.Marker = niceTicks{}
 	}
 	grid := plotter.NewGrid()
-	grid.Horizontal.Color, grid.Vertical.Color = faint, faint
+	for _, lines := range []*draw.LineStyle{&grid.Horizontal, &grid.Vertical} {
+		lines.Color, lines.Width = faint, vg.Points(.5)
+	}
 	c.Add(grid)
 	return c
+}
+
+// label names the figure and its axes.
+func (c *chart) label(title, x, y string) {
+	c.title, c.X.Label.Text, c.Y.Label.Text = c.names.of(title), c.names.of(x), c.names.of(y)
 }
 
 func sans(size vg.Length) font.Font {
@@ -70,33 +75,21 @@ func sans(size vg.Length) font.Font {
 func (c *chart) entry(name string, thumbnails ...plot.Thumbnailer) {
 	l := plot.NewLegend()
 	l.TextStyle.Font = sans(tickSize)
+	l.TextStyle.Handler = aligned{l.TextStyle.Handler}
 	l.ThumbnailWidth = vg.Points(24)
 	l.Left, l.Top = true, true
-	l.Add(c.names.of(name), thumbnails...)
-	c.legend = append(c.legend, l)
+	name = c.names.of(name)
+	l.Add(name, thumbnails...)
+	c.legend, c.entries = append(c.legend, l), append(c.entries, name)
 }
 
-// save draws the figure with a margin around it.
-func (c *chart) save(path string) error {
-	if note := c.names.note(path); note != "" {
-		c.entry(note)
+// describe says what the figure is and what its legend says, to who does not see it.
+func (c *chart) describe() string {
+	s := c.title
+	if c.X.Label.Text != "" {
+		s += ": " + c.Y.Label.Text + " over " + c.X.Label.Text
 	}
-	if err := c.names.write(path); err != nil {
-		return err
-	}
-	return wholefile.Write(path, func(w io.Writer) error {
-		img := vgimg.NewWith(vgimg.UseWH(plotWidth, plotHeight), vgimg.UseDPI(plotDPI))
-		area := draw.Crop(draw.New(img), vg.Points(12), -vg.Points(18), vg.Points(8), -vg.Points(12))
-		style := c.Title.TextStyle
-		style.Font, style.XAlign, style.YAlign = sans(titleSize), text.XLeft, text.YTop
-		left := area.Min.X + vg.Points(6)
-		area.FillText(style, vg.Point{X: left, Y: area.Max.Y}, c.title)
-		area.Max.Y -= titleSize + vg.Points(8)
-		area.Max.Y = c.drawLegend(area, left)
-		c.Draw(area)
-		_, err := vgimg.PngCanvas{Canvas: img}.WriteTo(w)
-		return err
-	})
+	return strings.Join(append([]string{s}, c.entries...), "; ")
 }
 
 // drawLegend draws the entries in rows from the top of area and returns where
@@ -106,7 +99,7 @@ func (c *chart) drawLegend(area draw.Canvas, left vg.Length) (top vg.Length) {
 	row := area
 	row.Min.X = left
 	for i := range c.legend {
-		width := c.legend[i].Rectangle(row).Size().X
+		width := c.room * c.legend[i].Rectangle(row).Size().X
 		if row.Min.X > left && row.Min.X+width > area.Max.X {
 			row.Min.X = left
 			row.Max.Y -= height
@@ -140,6 +133,29 @@ func (t niceTicks) Ticks(low, high float64) (ticks []plot.Tick) {
 	digits := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
 	for i := math.Ceil(low/step - 1e-9); i*step <= high+1e-9*step; i++ {
 		ticks = append(ticks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step+0, 'f', digits, 64)})
+	}
+	return ticks
+}
+
+// apart leaves out labels that would run into the one before on an axis of a length.
+type apart struct {
+	plot.Ticker
+	style  draw.TextStyle
+	length vg.Length
+}
+
+// Ticks implements plot.Ticker.
+func (t apart) Ticks(low, high float64) []plot.Tick {
+	ticks := t.Ticker.Ticks(low, high)
+	free := math.Inf(-1) // where a label may begin
+	for i := range ticks {
+		at := (ticks[i].Value - low) / (high - low) * t.length.Points()
+		half := t.style.Width(ticks[i].Label).Points() / 2
+		if at-half < free {
+			ticks[i].Label = ""
+			continue
+		}
+		free = at + half + 5
 	}
 	return ticks
 }
