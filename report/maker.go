@@ -18,6 +18,7 @@ type maker struct {
 	eng  engine.Engine
 	e    *run.Embedded
 	seed uint64
+	loss string // name of the loss that was trained with
 	opt  Options
 
 	near    *eval.NeighborList // of all rows

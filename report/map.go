@@ -2,13 +2,11 @@ package report
 
 import (
 	"fmt"
-	"html"
-	"html/template"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/eval/plot"
 	"github.com/vernier-ml/vernier/eval/tsne"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/run"
@@ -40,9 +38,21 @@ func (m *maker) maps() error {
 	s := section{ID: "map", Title: "Map", Note: fmt.Sprintf("%s of %s%s, one color a class; hold the pointer on a point to see its class and path. "+
 		"Colors of different classes may look alike. Distances in a map are not those of the embedding: t-SNE keeps neighborhoods only.",
 		plural.Of(len(rows), "image"), plural.Of(len(classes), "class"), map[bool]string{true: " (drawn: whole classes)", false: ""}[len(rows) < m.e.Embeddings.N])}
-	s.Figures = []captioned{
-		{m.scatter("t-SNE map", rows, near), "t-SNE by " + m.Distance},
-		{m.scatter("PCA map", rows, pca), fmt.Sprintf("PCA: two directions with %.0f%% of the variance", 100*(pca.Explained[0]+pca.Explained[1]))},
+	titles := make([]string, len(rows))
+	for i, row := range rows {
+		titles[i] = m.e.Set.Classes[m.label(row)] + ": " + m.e.Set.Items[row].Path
+	}
+	for _, f := range []struct {
+		name, caption string
+		p             *eval.Projection
+	}{
+		{"t-SNE map", "t-SNE by " + m.Distance, near},
+		{"PCA map", fmt.Sprintf("PCA: two directions with %.0f%% of the variance", 100*(pca.Explained[0]+pca.Explained[1])), pca},
+	} {
+		title := fmt.Sprintf("%s of %s, colored by class", f.name, plural.Of(len(rows), "image"))
+		if err := s.add(plot.Map{Title: title, XY: f.p.X, Labels: x.Labels, Titles: titles}, f.caption); err != nil {
+			return err
+		}
 	}
 	m.charts = append(m.charts, s)
 	return nil
@@ -61,35 +71,4 @@ func (m *maker) mapRows() []int {
 	rows = rows[:min(len(rows), m.opt.Points)]
 	slices.Sort(rows)
 	return rows
-}
-
-// scatter draws points in colors of their classes.
-func (m *maker) scatter(name string, rows []int, p *eval.Projection) figure {
-	const side, room = 600, 10
-	lowX, highX := bounds(every(p.X, 0))
-	lowY, highY := bounds(every(p.X, 1))
-	wide := max(highX-lowX, highY-lowY)
-	if wide == 0 {
-		wide = 1
-	}
-	scale := (side - 2*room) / wide
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="map" viewBox="0 0 %d %d" role="img" aria-label="%s of %d images, colored by class">`, side, side, html.EscapeString(name), len(rows))
-	for i, row := range rows {
-		x := side/2 + (p.X[2*i]-(lowX+highX)/2)*scale
-		y := side/2 - (p.X[2*i+1]-(lowY+highY)/2)*scale
-		class := m.label(row)
-		fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="3.2" style="--h:%d;--l:%d%%"><title>%s: %s</title></circle>`, x, y,
-			int(float64(class)*137.508)%360, 45+10*(class%3), html.EscapeString(m.e.Set.Classes[class]), html.EscapeString(m.e.Set.Items[row].Path))
-	}
-	b.WriteString(`</svg>`)
-	return figure{SVG: template.HTML(b.String())}
-}
-
-func every(xy []float64, from int) []float64 {
-	var v []float64
-	for i := from; i < len(xy); i += 2 {
-		v = append(v, xy[i])
-	}
-	return v
 }

@@ -7,11 +7,13 @@ import (
 	"image"
 	"image/color"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/eval/plot"
 	"github.com/vernier-ml/vernier/run"
 )
 
@@ -33,10 +35,15 @@ func samplePicture(t *testing.T, row int, class string) Picture {
 func sample(t *testing.T) *Report {
 	a, b := samplePicture(t, 0, hostile), samplePicture(t, 1, "wren")
 	figures := &eval.Figures{Recall: []eval.Recall{{K: 1, Percent: 50}, {K: 10, Percent: 75}}, Split: "test classes", Queries: 4, Ties: "pessimistic", LoneQueries: 1, Distance: "brm"}
-	c := newChart(hostile, hostile, linear(hostile, 0, 3), linear("y", -1, 1))
-	c.line("s0", hostile, []point{{1, 0, hostile}, {2, 0.5, ""}})
-	c.area("s1", "area", []float64{1, 2}, []float64{0, 0}, []float64{1, 1})
-	c.vertical("best", hostile, 2)
+	charts := section{ID: "map", Title: "Map", Note: hostile}
+	for _, f := range []plot.Figure{
+		plot.Lines{Title: hostile, X: hostile, Y: hostile, Lines: []plot.Line{{Name: hostile, Points: []plot.Point{{X: 1, Y: 0}, {X: 2, Y: .5}}}}, Mark: &plot.Mark{Name: hostile, X: 2}},
+		plot.Map{Title: hostile, XY: []float64{0, 0, 1, 1}, Labels: []int{0, 1}, Titles: []string{hostile, "wren"}},
+	} {
+		if err := charts.add(f, hostile); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return &Report{
 		Title: hostile, Data: "folder:" + hostile, Split: "test classes", Epoch: 3, Distance: "brm", Images: 4, Classes: 2,
 		Settings: []Setting{{"data.spec", hostile}},
@@ -51,7 +58,7 @@ func sample(t *testing.T) *Report {
 			Names: []string{hostile, "wren"}, Matrix: [][]int{{1, 1}, {0, 2}},
 		},
 		Worst:  []ClassFigures{{hostile, 2, 0.5, 0.7}},
-		charts: []section{{ID: "map", Title: "Map", Note: hostile, Figures: []captioned{{c.done(), hostile}}}},
+		charts: []section{charts},
 	}
 }
 
@@ -190,22 +197,16 @@ func TestPageOfAPerfectModel(t *testing.T) {
 	}
 }
 
-func TestTicksAreRound(t *testing.T) {
-	for _, c := range []struct {
-		low, high float64
-		want      string
-	}{
-		{0, 1, "0.0 0.2 0.4 0.6 0.8 1.0"},
-		{0, 0.07, "0.00 0.01 0.02 0.03 0.04 0.05 0.06 0.07"},
-		{-3, 40, "0 10 20 30 40"},
-		{5, 5, "4.6 4.8 5.0 5.2 5.4"},
-	} {
-		var labels []string
-		for _, t := range linear("x", c.low, c.high).ticks {
-			labels = append(labels, t.label)
-		}
-		if got := strings.Join(labels, " "); got != c.want {
-			t.Errorf("from %v to %v: %s, want %s", c.low, c.high, got, c.want)
+// The page sets every color of its charts, for a light and for a dark background.
+func TestPageColorsItsCharts(t *testing.T) {
+	light, dark, _ := strings.Cut(styleText, "prefers-color-scheme: dark")
+	for _, f := range sample(t).charts[0].Figures {
+		for _, use := range regexp.MustCompile(`var\((--[a-z-]+),`).FindAllStringSubmatch(string(f.SVG), -1) {
+			for background, style := range map[string]string{"light": light, "dark": dark} {
+				if !strings.Contains(style, use[1]+": #") {
+					t.Errorf("%s has no value for a %s background", use[1], background)
+				}
+			}
 		}
 	}
 }

@@ -98,7 +98,7 @@ func Make(ctx context.Context, folder run.Folder, eng engine.Engine, opt Options
 	if r.Settings, err = settings(cfg); err != nil {
 		return nil, err
 	}
-	m := &maker{Report: r, ctx: ctx, eng: eng, e: e, seed: cfg.Seed, opt: opt}
+	m := &maker{Report: r, ctx: ctx, eng: eng, e: e, seed: cfg.Seed, loss: cfg.Loss.Name, opt: opt}
 	return r, m.make(folder)
 }
 

@@ -9,20 +9,10 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/vernier-ml/vernier/eval/plot"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/run"
 )
-
-// section is a part of the page that holds charts.
-type section struct {
-	ID, Title, Note string
-	Figures         []captioned
-}
-
-type captioned struct {
-	figure
-	Caption string
-}
 
 // column reads a column of the history.
 func column(rows [][]string, name string) []float64 {
@@ -63,73 +53,45 @@ func (m *maker) training(folder run.Folder) error {
 		return nil
 	}
 	s := section{ID: "training", Title: "Training"}
-	x := linear("epoch", epochs[0], epochs[len(epochs)-1])
-	x.ticks = slices.DeleteFunc(x.ticks, func(t tick) bool { return t.at != math.Trunc(t.at) })
-	for i := range x.ticks {
-		x.ticks[i].label = strconv.Itoa(int(x.ticks[i].at))
-	}
-	draw := func(caption, label string, low, high float64, marks bool, series ...curve) {
-		c := newChart(caption, "by epoch", x, linear(label, low, high))
-		for _, s := range series {
-			c.line(s.class, s.name, s.points(epochs, len(epochs) <= 60))
+	if loss := points(epochs, column(rows, "loss")); loss != nil {
+		if err := s.add(plot.Loss{Name: m.loss, X: "epoch", Points: loss}, "Training loss"); err != nil {
+			return err
 		}
-		if marks {
-			c.vertical("best", fmt.Sprintf("model shown here: epoch %d", m.Epoch), float64(m.Epoch))
-		}
-		s.Figures = append(s.Figures, captioned{c.done(), caption})
-	}
-	if loss := column(rows, "loss"); loss != nil {
-		low, high := bounds(loss)
-		draw("Training loss", "loss", min(low, 0), high, false, curve{"s0", "loss", loss})
 	}
 	recall, precision := column(rows, "validation_recall@1"), column(rows, "validation_map@r")
 	if len(recall) > 0 && recall[0] >= 0 {
-		draw("Validation classes, set aside from the training classes", "percent", 0, 100, true,
-			curve{"s0", "Recall@1", recall}, curve{"s1", "MAP@R", precision})
-	}
-	if mean, std := column(rows, "distance_mean"), column(rows, "distance_std"); mean != nil && std != nil {
-		low, high := make([]float64, len(mean)), make([]float64, len(mean))
-		for i := range mean {
-			low[i], high[i] = mean[i]-std[i], mean[i]+std[i]
+		validation := plot.Lines{Title: "Validation", X: "epoch", Y: "percent", Whole: true, Percent: true,
+			Mark: &plot.Mark{Name: fmt.Sprintf("model shown here: epoch %d", m.Epoch), X: float64(m.Epoch)}}
+		for _, l := range []plot.Line{{Name: "Recall@1", Points: points(epochs, recall)}, {Name: "MAP@R", Points: points(epochs, precision), Dashed: true}} {
+			if l.Points != nil {
+				validation.Lines = append(validation.Lines, l)
+			}
 		}
-		a, _ := bounds(low)
-		_, b := bounds(high)
-		c := newChart("Distances in a batch", "mean and deviation by epoch", x, linear(m.Distance, min(a, 0), b))
-		c.area("s2", "mean ± deviation", epochs, low, high)
-		c.line("s2", "mean", curve{"s2", "mean", mean}.points(epochs, false))
-		s.Figures = append(s.Figures, captioned{c.done(), "Values of the metric between different images of the last batch; a collapse shows as a fall to one value"})
+		if err := s.add(validation, "Validation classes, set aside from the training classes"); err != nil {
+			return err
+		}
+	}
+	if mean, std := points(epochs, column(rows, "distance_mean")), column(rows, "distance_std"); mean != nil && std != nil {
+		if err := s.add(plot.Lines{Title: "Distances in a batch", X: "epoch", Y: m.Distance, Whole: true,
+			Lines: []plot.Line{{Name: "mean ± deviation", Points: mean, Deviation: std, Band: true}},
+		}, "Values of the metric between different images of the last batch; a collapse shows as a fall to one value"); err != nil {
+			return err
+		}
 	}
 	m.charts = append(m.charts, s)
 	return nil
 }
 
-type curve struct {
-	class, name string
-	y           []float64
-}
-
-func (c curve) points(x []float64, titles bool) []point {
-	var points []point
-	for i, v := range c.y {
-		p := point{x: x[i], y: v}
-		if titles {
-			p.title = fmt.Sprintf("%s %.4g at %s %v", c.name, v, "epoch", x[i])
-		}
-		points = append(points, p)
+// points are those of a curve over x, or nil if no value is a number.
+func points(x, y []float64) []plot.Point {
+	var list []plot.Point
+	finite := false
+	for i, v := range y {
+		list = append(list, plot.Point{X: x[i], Y: v})
+		finite = finite || !math.IsNaN(v) && !math.IsInf(v, 0)
 	}
-	return points
-}
-
-// bounds of the finite values.
-func bounds(values []float64) (low, high float64) {
-	low, high = math.Inf(1), math.Inf(-1)
-	for _, v := range values {
-		if !math.IsNaN(v) && !math.IsInf(v, 0) {
-			low, high = math.Min(low, v), math.Max(high, v)
-		}
+	if !finite {
+		return nil
 	}
-	if low > high {
-		return 0, 1
-	}
-	return low, high
+	return list
 }
