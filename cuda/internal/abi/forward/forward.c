@@ -14,8 +14,11 @@
 
 static int missing(void) { return NOT_INITIALIZED; }
 
+/* Nothing here is seen outside of the program that it is linked into: for a library
+ * that is loaded later, the driver's functions are the driver's own. */
+
 /* One slot a function, which is found by its symbol name from assembly. */
-#define X(name) void *vernier_slot_##name = (void *)missing;
+#define X(name) __attribute__((visibility("hidden"))) void *vernier_slot_##name = (void *)missing;
 #include "symbols.h"
 #undef X
 
@@ -33,7 +36,7 @@ static int missing(void) { return NOT_INITIALIZED; }
 #endif
 
 #define X(name)                                                                                                    \
-    __asm__(".text\n.globl " #name "\n.type " #name "," TYPE "\n" #name ":\n" JUMP(name) ".size " #name ",.-" #name "\n");
+    __asm__(".text\n.globl " #name "\n.hidden " #name "\n.type " #name "," TYPE "\n" #name ":\n" JUMP(name) ".size " #name ",.-" #name "\n");
 #include "symbols.h"
 #undef X
 
@@ -57,12 +60,12 @@ __attribute__((constructor)) static void find_driver(void) {
     real_count = (int (*)(int *))dlsym(lib, "cuDeviceGetCount");
 }
 
-int cuInit(unsigned flags) {
+__attribute__((visibility("hidden"))) int cuInit(unsigned flags) {
     usable = real_init && real_count && real_init(flags) == 0;
     return 0;
 }
 
-int cuDeviceGetCount(int *count) {
+__attribute__((visibility("hidden"))) int cuDeviceGetCount(int *count) {
     *count = 0;
     return usable ? real_count(count) : 0;
 }
