@@ -149,10 +149,11 @@ func (d *Driver) Launch(k device.Kernel, grid [3]int, threads int, args []uint64
 	return d.within("launch", func() error { return d.set.Driver.Launch(uintptr(k), grid, threads, args, uintptr(s)) })
 }
 
-// Close releases modules, the context and the libraries.
+// Close releases the libraries' handles and modules while there is a context, then
+// the context, then the libraries.
 func (d *Driver) Close() error {
 	err := d.within("closing", func() error {
-		var errs []error
+		errs := []error{d.set.Detach()}
 		for _, m := range d.modules {
 			errs = append(errs, d.set.Driver.UnloadModule(m))
 		}

@@ -24,8 +24,8 @@ type Cublas struct {
 }
 
 // loadCublas opens the file and reads its version; Attach makes it usable.
-func loadCublas(path string) (*Cublas, error) {
-	lib, err := openLibrary(path)
+func loadCublas(path string, keep bool) (*Cublas, error) {
+	lib, err := openLibrary(path, keep)
 	if err != nil {
 		return nil, err
 	}
@@ -117,12 +117,12 @@ func dataType(t device.Type) C.int {
 
 // Detach releases the handle, in its context.
 func (b *Cublas) Detach() error {
-	if b.handle == nil {
-		return nil
-	}
 	var err error
 	if b.lt != nil {
 		err = b.lt.detach()
+	}
+	if b.handle == nil {
+		return err
 	}
 	h := b.handle
 	b.handle = nil

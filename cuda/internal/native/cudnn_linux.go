@@ -24,8 +24,8 @@ type Cudnn struct {
 }
 
 // loadCudnn opens the file and reads its version; Attach makes it usable.
-func loadCudnn(path string) (*Cudnn, error) {
-	lib, err := openLibrary(path)
+func loadCudnn(path string, keep bool) (*Cudnn, error) {
+	lib, err := openLibrary(path, keep)
 	if err != nil {
 		return nil, err
 	}

@@ -25,11 +25,11 @@ var driverFiles = [...]string{"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1", "
 
 // openDriver loads the first of files that can be. The error is that of the first
 // file that is there, if one is.
-func openDriver(files []string) (*Driver, error) {
+func openDriver(files []string, keep bool) (*Driver, error) {
 	var first error
 	absent := false
 	for _, file := range files {
-		lib, err := openLibrary(file)
+		lib, err := openLibrary(file, keep)
 		if err != nil {
 			var e *loadError
 			if first == nil || absent {

@@ -11,7 +11,9 @@ const char *vernier_dlerror(void) {
     return text ? text : "";
 }
 
-void *vernier_open(const char *path) { return dlopen(path, RTLD_NOW | RTLD_LOCAL); }
+void *vernier_open(const char *path, int kept) {
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL | (kept ? RTLD_NODELETE : 0));
+}
 
 void vernier_close(void *lib) { dlclose(lib); }
 

@@ -22,14 +22,19 @@ type library struct {
 	path   string
 }
 
-// openLibrary loads a file, or by a bare name what the loader finds.
-func openLibrary(path string) (*library, error) {
+// openLibrary loads a file, or by a bare name what the loader finds. With keep it
+// stays loaded when it is closed.
+func openLibrary(path string, keep bool) (*library, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
 	// The loader keeps its message for the thread that failed.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	handle := C.vernier_open(name)
+	kept := C.int(0)
+	if keep {
+		kept = 1
+	}
+	handle := C.vernier_open(name, kept)
 	if handle == nil {
 		return nil, &loadError{path, C.GoString(C.vernier_dlerror())}
 	}

@@ -18,6 +18,8 @@ type Places struct {
 	Own     []string // of PathVariable
 	Install []string // roots of CUDA installations
 	Python  []string // site-packages folders
+	// Keep leaves libraries loaded until the process ends, and with them the driver's.
+	Keep bool
 }
 
 // FindPlaces reads the environment. Patterns in it are not expanded, but the
@@ -57,8 +59,14 @@ func FindPlaces(env func(string) string) Places {
 	return p
 }
 
-// HostPlaces are those of this process.
-func HostPlaces() Places { return FindPlaces(os.Getenv) }
+// HostPlaces are those of this process. What is loaded from them stays: NVIDIA's
+// libraries hold a runtime with threads and registered kernels, which is not made to
+// be unloaded.
+func HostPlaces() Places {
+	p := FindPlaces(os.Getenv)
+	p.Keep = true
+	return p
+}
 
 // Candidates lists the files that may be the library of that file name, such as
 // libcudnn.so.9, best first. A bare name stands for the loader's own path.

@@ -24,7 +24,7 @@ func Load() *Set { return load(HostPlaces(), driverFiles[:]) }
 
 func load(places Places, driver []string) *Set {
 	s := &Set{}
-	if !s.loadDriver(driver) {
+	if !s.loadDriver(driver, places.Keep) {
 		return s
 	}
 	s.loadLibraries(places)
@@ -36,8 +36,8 @@ func (s *Set) problem(advice, format string, args ...any) {
 }
 
 // loadDriver reports whether there is a device to work on.
-func (s *Set) loadDriver(files []string) bool {
-	d, err := openDriver(files)
+func (s *Set) loadDriver(files []string, keep bool) bool {
+	d, err := openDriver(files, keep)
 	if err != nil {
 		s.Report.Problems = append(s.Report.Problems, unloadable(err))
 		return false
@@ -133,7 +133,7 @@ func openBlas(places Places, release int) (*Cublas, []*library, error) {
 	var failures []string
 	for _, path := range places.Candidates(file) {
 		helper := openBeside(places, path, fmt.Sprintf("libcublasLt.so.%d", release))
-		b, err := loadCublas(path)
+		b, err := loadCublas(path, places.Keep)
 		if err == nil && b.major != release {
 			err = fmt.Errorf("%s is of release %d", b.Found.Path, b.major)
 			b.close()
@@ -164,7 +164,7 @@ func openBeside(places Places, path, file string) []*library {
 		if strings.Contains(p, "/") && !isFile(p) {
 			continue
 		}
-		if lib, err := openLibrary(p); err == nil {
+		if lib, err := openLibrary(p, places.Keep); err == nil {
 			return []*library{lib}
 		}
 	}
@@ -175,7 +175,7 @@ func openDnn(places Places, release int) (*Cudnn, error) {
 	var failures []string
 	for _, file := range []string{"libcudnn.so.9", "libcudnn.so.8"} {
 		for _, path := range places.Candidates(file) {
-			d, err := loadCudnn(path)
+			d, err := loadCudnn(path, places.Keep)
 			if err == nil && d.cuda/1000 != release {
 				err = fmt.Errorf("%s is for CUDA %s", d.Found.Path, Release(d.cuda))
 				d.close()
@@ -217,7 +217,20 @@ func closeAll(list []*library) {
 	}
 }
 
-// Close unloads what was loaded.
+// Detach releases the handles of cuBLAS and cuDNN, in the context that they were made
+// in: without it they could not be.
+func (s *Set) Detach() error {
+	var errs []error
+	if s.Dnn != nil {
+		errs = append(errs, s.Dnn.Detach())
+	}
+	if s.Blas != nil {
+		errs = append(errs, s.Blas.Detach())
+	}
+	return errors.Join(errs...)
+}
+
+// Close lets go of what was loaded, which is unloaded unless it is kept.
 func (s *Set) Close() error {
 	var errs []error
 	if s.Dnn != nil {

@@ -6,7 +6,8 @@
 
 /* The loader's message of the latest failure of this thread, or "". */
 const char *vernier_dlerror(void);
-void *vernier_open(const char *path);
+/* Loads a file; if kept it stays loaded for good. */
+void *vernier_open(const char *path, int kept);
 void vernier_close(void *lib);
 /* The file behind an open library, or "". */
 const char *vernier_path(void *lib);
