@@ -40,6 +40,7 @@ type Graph struct {
 	masked map[*Node]*Node         // gradients that are 0 where this output of a ReLU is
 	one    *Node                   // the seed of a scalar
 	flows  []*flow                 // geometry flow layers
+	drops  []*dropout              // dropouts, whose masks DrawDropout draws
 	group  Group                   // of parameters that are added
 	err    error
 

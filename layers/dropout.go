@@ -1,0 +1,89 @@
+package layers
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/vernier-ml/vernier/engine"
+)
+
+// dropout is a dropout of a graph: its mask is an input, drawn on the host before a Run.
+type dropout struct {
+	name string
+	rate float64
+	mask *Node     // 1 where a number is kept, else 0
+	host []float32 // of mask
+}
+
+// Dropout adds x with each number set to 0 with probability rate and all others divided
+// by 1-rate (Srivastava et al. 2014), for training; evaluation leaves it out. Which
+// numbers are kept is what DrawDropout drew last; before that it is all of them. A rate
+// of 0 adds nothing.
+func (g *Graph) Dropout(name string, x *Node, rate float64) *Node {
+	if g.bad(name, x) {
+		return nil
+	}
+	if !(rate >= 0 && rate < 1) {
+		return g.fail(name, fmt.Errorf("the rate of dropout is %v, want 0 or more and less than 1", rate))
+	}
+	if rate == 0 {
+		return x
+	}
+	mask := g.Fixed(name+".mask", 1, x.Shape()...)
+	if mask == nil {
+		return nil
+	}
+	g.drops = append(g.drops, &dropout{name: name, rate: rate, mask: mask, host: make([]float32, x.Shape().TotalSize())})
+	// The gradient of a ReLU is what passes numbers where another tensor is above 0.
+	kept := g.mayOverwrite(g.apply(name, x.Shape(), []*Node{x, mask}, g.passed, func(dy *Node) []*Node {
+		return []*Node{g.mayOverwrite(g.apply(name+" grad", x.Shape(), []*Node{dy, mask}, g.passed, nil), 0), nil}
+	}), 0)
+	return g.Scale(name+".scale", kept, float32(1/(1-rate)))
+}
+
+// passed passes in[0] where in[1] is above 0.
+func (g *Graph) passed(y engine.Tensor, in []engine.Tensor) error {
+	return g.eng.ReLUGrad(y, in[0], in[1])
+}
+
+// DrawDropout draws what each Dropout of the graph keeps in the next Run. The draw of a
+// row, along the first axis, is a function of seed, step, the dropout's name and the
+// row's number, which is first for row 0: parts of a batch get what the whole would.
+func (g *Graph) DrawDropout(seed, step uint64, first int) error {
+	for _, d := range g.drops {
+		rows := d.mask.Shape()[0]
+		width := len(d.host) / rows
+		for i := range rows {
+			d.draw(d.host[i*width:(i+1)*width], rand.NewPCG(mix64(seed^nameHash(d.name)), mix64(step)+uint64(first+i)))
+		}
+		if err := g.eng.Write(g.Value(d.mask), d.host); err != nil {
+			return fmt.Errorf("%s: %w", d.name, err)
+		}
+	}
+	return nil
+}
+
+// draw draws one row, two numbers from 64 bits.
+func (d *dropout) draw(row []float32, r *rand.PCG) {
+	limit := uint32(d.rate * (1 << 32))
+	var bits uint64
+	for j := range row {
+		if j%2 == 0 {
+			bits = r.Uint64()
+		}
+		row[j] = 0
+		if uint32(bits) >= limit {
+			row[j] = 1
+		}
+		bits >>= 32
+	}
+}
+
+// mix64 is the finalizer of SplitMix64 (Steele et al. 2014), which spreads small numbers
+// over all 64 bits.
+func mix64(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
