@@ -65,7 +65,7 @@ func checkFinite(row []float32) error {
 // prepare decodes images side by side. It returns their numbers, one image after the
 // other, and for each image why it has none, or nil.
 func (m *Model) prepare(ctx context.Context, images []Image) (numbers []float32, bad []error) {
-	one := m.pipeline.Size()
+	one := m.input
 	numbers, bad = make([]float32, one*len(images)), make([]error, len(images))
 	var all sync.WaitGroup
 	for i, img := range images {

@@ -19,11 +19,12 @@ import (
 type Image struct {
 	name string // of its file; empty for none
 	load func(context.Context, *Model) (*pixels.RGB, error)
+	row  []float32
 }
 
 // File is the image in a file.
 func File(path string) Image {
-	return Image{path, func(ctx context.Context, m *Model) (*pixels.RGB, error) { return data.DecodeFile(ctx, m.decoder, path) }}
+	return Image{name: path, load: func(ctx context.Context, m *Model) (*pixels.RGB, error) { return data.DecodeFile(ctx, m.decoder, path) }}
 }
 
 // Files makes images of several files.
@@ -37,7 +38,7 @@ func Files(paths ...string) []Image {
 
 // Bytes is the image whose file has the given content, which is not copied.
 func Bytes(file []byte) Image {
-	return Image{"", func(ctx context.Context, m *Model) (*pixels.RGB, error) { return m.decoder.Decode(ctx, file) }}
+	return Image{load: func(ctx context.Context, m *Model) (*pixels.RGB, error) { return m.decoder.Decode(ctx, file) }}
 }
 
 // Reader is the image that r holds, whose end is that of the file. It can be embedded
@@ -45,15 +46,19 @@ func Bytes(file []byte) Image {
 // one a processor: what comes slowly is better read first, and given as Bytes. Waiting
 // for r does not end with a context.
 func Reader(r io.Reader) Image {
-	return Image{"", func(ctx context.Context, m *Model) (*pixels.RGB, error) { return m.decoder.DecodeReader(ctx, r) }}
+	return Image{load: func(ctx context.Context, m *Model) (*pixels.RGB, error) { return m.decoder.DecodeReader(ctx, r) }}
 }
 
 // Picture is an image that is decoded already, or was drawn. Its transparency is
 // dropped. Package image/jpeg decodes with other rounding than a Model does:
 // embeddings of the same file as Picture and as File differ a little.
 func Picture(img image.Image) Image {
-	return Image{"", func(_ context.Context, m *Model) (*pixels.RGB, error) { return pixels.FromImage(img, m.decoding) }}
+	return Image{load: func(_ context.Context, m *Model) (*pixels.RGB, error) { return pixels.FromImage(img, m.decoding) }}
 }
+
+// Row is a row of features that another network made, for a model that was trained on
+// such rows in place of images. It is not copied.
+func Row(features []float32) Image { return Image{row: features} }
 
 // ImageError says which image could not be embedded, and why.
 type ImageError struct {
@@ -76,6 +81,18 @@ var errNoImage = errors.New("it is the zero Image: make one with File, Bytes, Re
 
 // numbers decodes an image and writes what the network takes to dst.
 func (m *Model) numbers(ctx context.Context, dst []float32, img Image) error {
+	if width := m.model.Width(); width > 0 || img.row != nil {
+		switch {
+		case img.row == nil:
+			return fmt.Errorf("the model takes rows of %d features, not images: give it a Row", width)
+		case width == 0:
+			return errors.New("it is a Row, and the model takes images")
+		case len(img.row) != width:
+			return fmt.Errorf("a row of %d features, the model takes %d", len(img.row), width)
+		}
+		copy(dst, img.row)
+		return nil
+	}
 	if img.load == nil {
 		return errNoImage
 	}

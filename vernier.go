@@ -30,7 +30,8 @@ type Model struct {
 	name      string // for messages
 	model     *model.Model
 	threshold *float64
-	pipeline  *transform.Pipeline
+	pipeline  *transform.Pipeline // nil for rows of features
+	input     int                 // numbers of an image or a row
 	decoding  pixels.Options
 	decoder   *pixels.Decoder
 	workers   *semaphore.Weighted // that decode
@@ -147,7 +148,11 @@ func newModel(name string, m *model.Model, s settings) (*Model, error) {
 		workers:     semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 		turn:        make(chan struct{}, 1),
 		networks:    networks{model: m, limit: m.EmbedderBatch(maxBatch)},
+		input:       m.Width(),
 		fingerprint: sync.OnceValues(m.Fingerprint),
+	}
+	if pipeline != nil {
+		v.input = pipeline.Size()
 	}
 	if m.Threshold != nil {
 		v.threshold = &m.Threshold.Distance

@@ -86,8 +86,16 @@ func all() []entry {
 //	pixels=RANGE      what the network is fed: one of PixelRanges
 //	bn-momentum=M     share of a batch in the running statistics
 //	count-pad=BOOL    average pools of inceptionv3 count padding (default true)
+//	dim=D, norm=NORM  length of the rows of features, and one of RowNorms
 func New(spec string) (Backbone, error) {
 	name, rest, _ := strings.Cut(spec, ":")
+	if name == FeaturesName {
+		b, err := newFeatures(rest)
+		if err != nil {
+			return nil, fmt.Errorf("backbone %s: %w", name, err)
+		}
+		return b, nil
+	}
 	for _, e := range all() {
 		if e.name != name {
 			continue
@@ -117,5 +125,5 @@ func builtIn() []string {
 	for _, e := range all() {
 		names = append(names, e.name)
 	}
-	return names
+	return append(names, FeaturesName)
 }

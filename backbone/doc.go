@@ -18,6 +18,7 @@
 //	inceptionv3  Inception-V3, torchvision
 //	googlenet    GoogLeNet, torchvision
 //	vits16       ViT-S/16, timm; DeiT-S and DINO ViT-S/16 with pixels=imagenet
+//	features     no network: rows of numbers that another one made
 //
 // A program has networks of its own: Sequence makes one of blocks, which Register gives a
 // name, so that models, their files and the settings of runs have it. A block may end in

@@ -32,8 +32,12 @@ func (p Preprocessing) WithSize(size int) Preprocessing {
 	return p
 }
 
-// Evaluation returns the pipeline that prepares pictures so, without any draw.
+// Evaluation returns the pipeline that prepares pictures so, without any draw. It is nil
+// for the zero Preprocessing, that of networks that take rows of numbers.
 func (p Preprocessing) Evaluation() (*transform.Pipeline, error) {
+	if p == (Preprocessing{}) {
+		return nil, nil
+	}
 	return p.Recipe().Eval(p.Normalization())
 }
 

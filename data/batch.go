@@ -4,7 +4,7 @@ import "slices"
 
 // Batch is what a step of training or evaluation works on.
 type Batch struct {
-	Images []float32 // (B, 3, H, W), or features (B, C, H, W)
+	Images []float32 // (B, 3, H, W), or features (B, C, H, W), or rows (B, D, 1, 1)
 	Pixels []uint8   // (B, H, W, 3), R, G, B beside each other: in place of Images if asked for
 	Labels []int     // (B)
 	Items  []int     // (B) indices into the set

@@ -95,6 +95,9 @@ func CheckSet(ctx context.Context, set *Set, o CheckOptions) (*Report, error) {
 	if err := set.check(); err != nil {
 		return nil, err
 	}
+	if set.Width() > 0 {
+		return nil, fmt.Errorf("%s holds rows of numbers, and only images are checked; vernier train --dry-run opens and divides it", set.title())
+	}
 	r := &Report{Set: set.Name, Images: len(set.Items), Classes: len(set.Classes)}
 	r.SharedClasses = set.SharedClasses
 	if set.Published != nil {

@@ -10,12 +10,15 @@ import (
 // Fingerprint identifies the list of images cheaply: SHA-256, in hexadecimal,
 // over class, path, box and size in bytes of every item in order. It notices
 // images that came, went, changed their class or their size, but reads none of
-// them; Hash does. Of a set of NewSet it has Images.Version in place of sizes.
+// them; Hash does. Of a set of NewSet it has Images.Version in place of sizes, of rows the size of their file.
 func (s *Set) Fingerprint() string {
 	sized, hasSizes := s.images().(interface{ stamp(Item) (string, error) })
 	h := sha256.New()
 	if own, ok := s.images().(*ownStore); ok {
 		fmt.Fprintf(h, "version %q\n", own.of.Version)
+	}
+	if rows, ok := s.images().(rowStore); ok {
+		fmt.Fprintf(h, "rows %s\n", rows.version())
 	}
 	for _, it := range s.Items {
 		size := ""

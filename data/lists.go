@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -96,10 +97,11 @@ func readLines(src source.Tree, name string, n int, do func(fields []string) err
 // classify numbers the classes: keys holds one key an item, and labels follow
 // the natural order of the keys. name, if not nil, turns a key into a name.
 func (s *Set) classify(keys []string, name func(key string) string) {
-	order := slices.Clone(keys)
-	slices.SortFunc(order, natural.Compare)
-	order = slices.Compact(order)
-	labels := make(map[string]int, len(order))
+	labels := map[string]int{}
+	for _, k := range keys {
+		labels[k] = 0
+	}
+	order := slices.SortedFunc(maps.Keys(labels), natural.Compare)
 	s.Classes = make([]string, len(order))
 	for i, k := range order {
 		labels[k] = i

@@ -43,6 +43,7 @@ type Loader struct {
 	shape    [3]int // of an item's numbers
 	pipeline *transform.Pipeline
 	features *featureRows // in place of pipeline, see NewFeatureLoader
+	rows     rowStore     // likewise, of a set of rows
 	o        LoaderOptions
 	memo     *memo
 	byClass  [][]int
@@ -53,8 +54,24 @@ type Loader struct {
 	unused [][]uint8
 }
 
-// NewLoader loads images of set through pipeline.
+// NewLoader loads images of set through pipeline. Of a set of rows of numbers (Set.Width)
+// it loads these as they are: the pipeline is nil, and Pixels counts for nothing.
 func NewLoader(set *Set, pipeline *transform.Pipeline, o LoaderOptions) (*Loader, error) {
+	if width := set.Width(); width > 0 || pipeline == nil {
+		if width == 0 {
+			return nil, fmt.Errorf("%s holds images, and there is no pipeline for them: want one that NewPipeline makes (only sets of rows of features go without)", set.title())
+		}
+		if pipeline != nil {
+			return nil, fmt.Errorf("%s holds rows of %d numbers, where images are wanted", set.title(), width)
+		}
+		o.Pixels = false
+		l, err := newLoader(set, [3]int{width, 1, 1}, o)
+		if err != nil {
+			return nil, err
+		}
+		l.rows = set.store.(rowStore)
+		return l, nil
+	}
 	if err := pipeline.Check(); err != nil {
 		return nil, fmt.Errorf("loader: %w", err)
 	}
@@ -205,6 +222,13 @@ func (l *Loader) excuse(item int, err error) error {
 func (l *Loader) fill(ctx context.Context, dst cell, item, epoch, visit int) error {
 	draw := func() *rand.Rand {
 		return newRand(l.o.Seed, mixString("augment"), uint64(epoch), uint64(item), uint64(visit))
+	}
+	if l.rows != nil {
+		it := l.set.Items[item]
+		if err := l.rows.row(dst.images, it); err != nil {
+			return &ImageError{l.rows.name(it), err}
+		}
+		return nil
 	}
 	if l.features != nil {
 		return l.features.fill(dst.images, item, draw)

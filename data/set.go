@@ -120,7 +120,7 @@ func (s *Set) check() error {
 
 // title is the set's name for messages.
 func (s *Set) title() string {
-	if s.Name == "" {
+	if s == nil || s.Name == "" {
 		return "the data set"
 	}
 	return s.Name

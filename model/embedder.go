@@ -72,6 +72,9 @@ func newEmbedder(batch int, build func(n int) (g *layers.Graph, in, out *layers.
 		numbers: make([]float32, x.Shape().TotalSize()), out: make([]float32, size)}, nil
 }
 
+// Batch is how many images the network takes at once.
+func (e *Embedder) Batch() int { return e.batch }
+
 // evaluation builds the network for batch images at once.
 func (m *Model) evaluation(batch int) (g *layers.Graph, images, embeddings *layers.Node, err error) {
 	g = layers.NewGraph(m.Params.Engine(), m.Params)

@@ -40,6 +40,9 @@ func New(eng engine.Engine, spec Spec, seed uint64) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	if width, rows := backbone.TakesRows(net); rows && width == 0 {
+		return nil, fmt.Errorf("model: backbone %s does not say how long its rows are: want %s:dim=...", spec.Backbone, spec.Backbone)
+	}
 	m := &Model{Spec: spec, Params: layers.NewParams(eng, seed), net: net}
 	if spec.Flow != "" {
 		if m.flow, err = backbone.ParseFlow(spec.Flow); err != nil {

@@ -27,6 +27,7 @@ const (
 // Names of inputs and outputs of exported networks.
 const (
 	onnxImages     = "images"
+	onnxFeatures   = "features"
 	onnxEmbeddings = "embeddings"
 	onnxBatch      = "batch"
 )
@@ -65,6 +66,9 @@ func (m *Model) onnx(input ONNXInput) (*weights.ONNXModel, error) {
 	if err != nil {
 		return nil, err
 	}
+	if m.Width() > 0 {
+		return m.onnxRows(g, steps, images, input)
+	}
 	w := newONNXWriter(m.Spec.Backbone, onnxImages, onnxEmbeddings)
 	fed := w.feed(input, m.Spec.Input)
 	if err := w.network(g, steps, images, fed); err != nil {
@@ -95,6 +99,27 @@ func (m *Model) onnx(input ONNXInput) (*weights.ONNXModel, error) {
 	file.Metadata = map[string]string{
 		specKey: m.Spec.String(), onnxMetricKey: m.Spec.Metric.String(), onnxDimKey: strconv.Itoa(m.Spec.Dim),
 		onnxPreKey: string(pre), onnxInputKey: fmt.Sprintf("%s (%s, 3, %d, %d): %s", onnxImages, onnxBatch, size, size, text),
+	}
+	return file, m.Threshold.store(file.Metadata)
+}
+
+// onnxRows is onnx of a model that takes rows of numbers.
+func (m *Model) onnxRows(g *layers.Graph, steps []layers.Step, rows *layers.Node, input ONNXInput) (*weights.ONNXModel, error) {
+	if input != ONNXPreprocessed {
+		return nil, fmt.Errorf("input %q is of images, and the model takes rows of numbers: use %q", input, ONNXPreprocessed)
+	}
+	w := newONNXWriter(m.Spec.Backbone, onnxFeatures, onnxEmbeddings)
+	if len(steps) == 0 {
+		w.graph.Nodes = []weights.ONNXNode{{Name: "embedding", Op: "Identity", Inputs: []string{onnxFeatures}, Outputs: []string{onnxEmbeddings}}}
+	} else if err := w.network(g, steps, rows, onnxFeatures); err != nil {
+		return nil, err
+	}
+	w.graph.Inputs = []weights.ONNXValue{{Name: onnxFeatures, DType: weights.Float32, Shape: []weights.ONNXDim{{Name: onnxBatch}, {Size: m.Width()}}}}
+	w.graph.Outputs = []weights.ONNXValue{{Name: onnxEmbeddings, DType: weights.Float32, Shape: []weights.ONNXDim{{Name: onnxBatch}, {Size: m.Spec.Dim}}}}
+	file := newONNXModel(w.graph, "Features to embeddings, which are compared by "+m.Spec.Metric.String()+".")
+	file.Metadata = map[string]string{
+		specKey: m.Spec.String(), onnxMetricKey: m.Spec.Metric.String(), onnxDimKey: strconv.Itoa(m.Spec.Dim),
+		onnxInputKey: fmt.Sprintf("%s (%s, %d): float32, as the network gives them that they come from", onnxFeatures, onnxBatch, m.Width()),
 	}
 	return file, m.Threshold.store(file.Metadata)
 }

@@ -28,6 +28,9 @@ type Spec struct {
 	HeadNorm HeadNorm `json:"head_norm"`
 	// Head turns it into the embedding.
 	Head Head `json:"head"`
+	// Dropout is the share of the numbers that hidden layers of the head give, or where
+	// it has none that it is given, that a step of training leaves out; 0 for none.
+	Dropout float64 `json:"dropout,omitempty"`
 	// Dim is h, the length of an embedding. Without a linear layer it is the
 	// number of the backbone's features.
 	Dim int `json:"dim"`
@@ -65,19 +68,11 @@ const (
 	PoolMax    Pool = "max"
 	PoolAvgMax Pool = "avg+max" // the sum of both
 	PoolCls    Pool = "cls"     // a transformer's class token
+	PoolNone   Pool = "none"    // of rows of numbers, which are vectors already
 )
 
-// Head names what comes after pooling.
-type Head string
-
-const (
-	// HeadLinear is a linear layer with bias.
-	HeadLinear Head = "linear"
-	// HeadNone leaves the pooled features as they are.
-	HeadNone Head = "none"
-)
-
-// HeadNorm names a normalization before the linear layer.
+// HeadNorm names a normalization before each linear layer of the head, but for the
+// second one of a residual head.
 type HeadNorm string
 
 // The normalizations of the head.
@@ -102,11 +97,8 @@ const (
 
 // Pools lists the values of Spec.Pool.
 func Pools() []string {
-	return []string{string(PoolAvg), string(PoolMax), string(PoolAvgMax), string(PoolCls)}
+	return []string{string(PoolAvg), string(PoolMax), string(PoolAvgMax), string(PoolCls), string(PoolNone)}
 }
-
-// Heads lists the values of Spec.Head.
-func Heads() []string { return []string{string(HeadLinear), string(HeadNone)} }
 
 // HeadNorms lists the values of Spec.HeadNorm.
 func HeadNorms() []string {
@@ -119,8 +111,11 @@ func Normalizations() []string {
 }
 
 // DefaultPool is what one uses with a backbone: the class token of a
-// transformer, else the sum of average and maximum.
+// transformer, nothing for rows, else the sum of average and maximum.
 func DefaultPool(net backbone.Backbone) Pool {
+	if _, rows := backbone.TakesRows(net); rows {
+		return PoolNone
+	}
 	if net.Tokens() {
 		return PoolCls
 	}
@@ -150,6 +145,9 @@ func (s Spec) Validate() error {
 		if net.Tokens() {
 			return fmt.Errorf("geometry flow is for convolutional networks, backbone %s has tokens", s.Backbone)
 		}
+		if _, rows := backbone.TakesRows(net); rows {
+			return fmt.Errorf("geometry flow is for convolutional networks, backbone %s takes rows of numbers", s.Backbone)
+		}
 		if _, err := backbone.ParseFlow(s.Flow); err != nil {
 			return err
 		}
@@ -170,6 +168,12 @@ func (s Spec) Validate() error {
 }
 
 func (s Spec) validateInput(net backbone.Backbone) error {
+	if _, rows := backbone.TakesRows(net); rows {
+		if s.Input != (backbone.Preprocessing{}) {
+			return fmt.Errorf("backbone %s takes rows of numbers: there are no pictures to bring to a size or a range", s.Backbone)
+		}
+		return nil
+	}
 	if s.Input.Size < 1 || s.Input.Size > 4096 {
 		return fmt.Errorf("input size %d is not between 1 and 4096 pixels", s.Input.Size)
 	}
@@ -194,23 +198,37 @@ func (s Spec) validateHead(net backbone.Backbone) error {
 	if err := oneOf("pooling", string(s.Pool), Pools()); err != nil {
 		return err
 	}
+	width, rows := backbone.TakesRows(net)
+	if none := s.Pool == PoolNone; none != rows {
+		if none {
+			return fmt.Errorf("pooling %q is for rows of numbers, backbone %s has images: use %q", s.Pool, s.Backbone, DefaultPool(net))
+		}
+		return fmt.Errorf("pooling %q is for images, backbone %s has rows of numbers: use %q", s.Pool, s.Backbone, PoolNone)
+	}
 	if cls := s.Pool == PoolCls; cls != net.Tokens() {
 		if cls {
 			return fmt.Errorf("pooling %q is for transformers, backbone %s has a feature map", s.Pool, s.Backbone)
 		}
 		return fmt.Errorf("pooling %q is for feature maps, backbone %s has tokens: use %q", s.Pool, s.Backbone, PoolCls)
 	}
-	if err := oneOf("head", string(s.Head), Heads()); err != nil {
+	if _, err := s.Head.parse(); err != nil {
 		return err
+	}
+	if !(s.Dropout >= 0 && s.Dropout < 1) {
+		return fmt.Errorf("dropout %v is not a share from 0 to less than 1", s.Dropout)
 	}
 	if err := oneOf("normalization of the head", string(s.HeadNorm), HeadNorms()); err != nil {
 		return err
 	}
-	if s.Dim < 1 || s.Dim > 65536 {
+	unknown := rows && width == 0 && s.Head == HeadNone && s.Dim == 0
+	if (s.Dim < 1 || s.Dim > 65536) && !unknown {
 		return fmt.Errorf("embedding dimension %d is not between 1 and 65536", s.Dim)
 	}
-	if s.Head == HeadLinear {
+	if s.Head != HeadNone {
 		return nil
+	}
+	if s.Dropout != 0 {
+		return fmt.Errorf("dropout %v needs a linear layer behind it", s.Dropout)
 	}
 	if s.HeadNorm != HeadNormNone {
 		return fmt.Errorf("a %s normalization of the head needs a linear layer behind it", s.HeadNorm)

@@ -11,12 +11,22 @@ import (
 )
 
 // InputShape is the shape of what Forward takes for n images: (n, 3, size, size),
-// or that of a block's outputs after Enter.
+// that of a block's outputs after Enter, or for n rows of numbers (n, width).
 func (m *Model) InputShape(n int) []int {
+	if width := m.Width(); width > 0 {
+		return []int{n, width}
+	}
 	if m.entry != "" {
 		return append([]int{n}, m.shape...)
 	}
 	return []int{n, 3, m.Spec.Input.Size, m.Spec.Input.Size}
+}
+
+// Width is the length of the rows of numbers that the model takes in place of images;
+// 0 for a model of images.
+func (m *Model) Width() int {
+	width, _ := backbone.TakesRows(m.net)
+	return width
 }
 
 // Enter makes the network begin after a block: Forward, Raw and NewEmbedder then

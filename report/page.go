@@ -91,7 +91,7 @@ func newFigureTable(r *run.Results) figureTable {
 	for _, row := range []struct {
 		name string
 		f    *eval.Figures
-	}{{"this model", r.Model}, {"the network before training", r.Untrained}, {"raw pixels", r.RawPixels}} {
+	}{{"this model", r.Model}, {"the network before training", r.Untrained}, {r.RawName(), r.RawPixels}} {
 		if row.f == nil {
 			continue
 		}

@@ -7,6 +7,8 @@ import (
 	"image"
 	"image/jpeg"
 	"image/png"
+	"math"
+	"slices"
 
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/run"
@@ -27,8 +29,11 @@ func (t *thumbnails) of(ctx context.Context, row int) (Picture, error) {
 		return p, nil
 	}
 	it := t.e.Set.Items[row]
-	img, err := t.e.Set.Load(ctx, row)
-	if err != nil {
+	var img image.Image
+	var err error
+	if t.e.Set.Width() > 0 {
+		img = drawn(t.e.Embeddings.Row(row))
+	} else if img, err = t.e.Set.Load(ctx, row); err != nil {
 		return Picture{}, err
 	}
 	url, err := dataURL(img)
@@ -41,6 +46,22 @@ func (t *thumbnails) of(ctx context.Context, row int) (Picture, error) {
 	}
 	t.made[row] = p
 	return p, nil
+}
+
+// drawn shows the numbers of an embedding, which has no picture, as gray squares from the
+// smallest, black, to the largest, white, line by line.
+func drawn(x []float32) image.Image {
+	const square = 6 // pixels
+	lowest, highest := slices.Min(x), slices.Max(x)
+	side := int(math.Ceil(math.Sqrt(float64(len(x)))))
+	img := image.NewGray(image.Rect(0, 0, side*square, (len(x)+side-1)/side*square))
+	for i := range img.Pix {
+		k := i/img.Stride/square*side + i%img.Stride/square
+		if k < len(x) && highest > lowest {
+			img.Pix[i] = uint8(255 * (x[k] - lowest) / (highest - lowest))
+		}
+	}
+	return img
 }
 
 // dataURL is a picture, made small enough for a page, as a data URL: PNG or JPEG,

@@ -32,7 +32,7 @@ func openSet(ctx context.Context, spec string, cfg DataConfig, opt Options) (_ *
 		return nil, "", err
 	}
 	fingerprint = set.Fingerprint()
-	if cfg.Shorter == 0 {
+	if cfg.Shorter == 0 || set.Width() > 0 {
 		return set, fingerprint, nil
 	}
 	var small *data.Set

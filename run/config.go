@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/data/transform"
@@ -155,6 +156,10 @@ func Default(set string) Config {
 	if set == "glyphs" {
 		c.Data.Augment = "characters"
 	}
+	if kind, _, _ := strings.Cut(set, ":"); kind == backbone.FeaturesName {
+		c.Model, _ = model.DefaultSpec(backbone.FeaturesName) // which is there
+		c.Data.Augment = transform.NoAugmentation
+	}
 	return c
 }
 
@@ -190,6 +195,9 @@ func (c Config) Validate() error {
 	}
 	if err := c.Model.Validate(); err != nil {
 		return err
+	}
+	if c.TakesRows() && c.Data.Augment != transform.NoAugmentation {
+		return fmt.Errorf("augmentation %q varies images, and backbone %s takes rows of numbers: use %q", c.Data.Augment, c.Model.Backbone, transform.NoAugmentation)
 	}
 	if err := c.validateLoss(); err != nil {
 		return err

@@ -117,6 +117,9 @@ func (e *Embedded) open(opt data.LoaderOptions) (err error) {
 	if e.Features != nil {
 		e.loader, err = data.NewFeatureLoader(e.Set, e.Features, false, opt)
 	} else {
+		if have, want := e.Set.Width(), e.Model.Width(); have != want && have > 0 && want > 0 {
+			return fmt.Errorf("%s has rows of %d numbers, the model takes %d", e.Set.Name, have, want)
+		}
 		_, opt.Pixels = e.Model.Params.Engine().(engine.Feeder)
 		e.loader, err = data.NewLoader(e.Set, e.pipeline, opt)
 	}

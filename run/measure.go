@@ -26,7 +26,7 @@ type Rows struct {
 // EmbedSet embeds every readable image of a set, in order; images is the number of all.
 // task names it for progress.
 func EmbedSet(ctx context.Context, m *model.Model, loader *data.Loader, images int, task string, ev Events) (*Rows, error) {
-	embedder, err := m.NewEmbedder(min(EmbedBatch, images))
+	embedder, err := m.NewEmbedder(min(EmbedBatchOf(m), images))
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func EmbedWith(ctx context.Context, embedder *model.Embedder, dim int, loader *d
 			return nil, fmt.Errorf("%s: %w", task, err)
 		}
 	}
-	for batch, err := range loader.All(ctx, EmbedBatch) {
+	for batch, err := range loader.All(ctx, max(EmbedBatch, embedder.Batch())) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", task, err)
 		}
@@ -74,17 +74,21 @@ const RawSide = 32
 // RawPixels treats the pictures themselves, cut out as for the network, at most
 // 32 x 32 pixels large and with values 0..1, as embeddings: the plainest
 // baseline there is. Of a set of gray pictures one channel is taken, which
-// changes no cosine.
+// changes no cosine. Of a set of rows of numbers it returns these.
 func RawPixels(ctx context.Context, set *data.Set, p backbone.Preprocessing, opt data.LoaderOptions) (*eval.Embeddings, error) {
-	pipeline, err := p.WithSize(min(p.Size, RawSide)).Recipe().Eval(transform.UnitRange())
-	if err != nil {
-		return nil, err
+	var pipeline *transform.Pipeline
+	e := &eval.Embeddings{H: set.Width()}
+	if e.H == 0 {
+		var err error
+		if pipeline, err = p.WithSize(min(p.Size, RawSide)).Recipe().Eval(transform.UnitRange()); err != nil {
+			return nil, err
+		}
+		e.H = pipeline.Size()
 	}
 	loader, err := data.NewLoader(set, pipeline, opt)
 	if err != nil {
 		return nil, err
 	}
-	e := &eval.Embeddings{H: pipeline.Size()}
 	for batch, err := range loader.All(ctx, EmbedBatch) {
 		if err != nil {
 			return nil, fmt.Errorf("raw pixels: %w", err)
@@ -94,6 +98,9 @@ func RawPixels(ctx context.Context, set *data.Set, p backbone.Preprocessing, opt
 		batch.Recycle()
 	}
 	e.N = len(e.Labels)
+	if set.Width() > 0 {
+		return e, nil
+	}
 	return oneChannel(e), nil
 }
 
@@ -118,6 +125,9 @@ func oneChannel(e *eval.Embeddings) *eval.Embeddings {
 // finite is a *NotFiniteError. Up to maxBad that cannot be
 // read are left out, each with a warning.
 func EmbedImages(ctx context.Context, m *model.Model, set *data.Set, maxBad, workers int, ev Events) (*Rows, error) {
+	if have, want := set.Width(), m.Width(); have != want && have > 0 && want > 0 {
+		return nil, fmt.Errorf("%s has rows of %d numbers, the model takes %d", set.Name, have, want)
+	}
 	pipeline, err := m.Spec.Input.Evaluation()
 	if err != nil {
 		return nil, err

@@ -31,7 +31,10 @@ type Results struct {
 	// above.
 	Last      *eval.Figures `json:"last,omitempty"`
 	LastEpoch int           `json:"last_epoch,omitempty"`
-	RawPixels *eval.Figures `json:"raw_pixels"` // pixels of the prepared picture, at most 32 x 32, by cosine
+	// RawPixels are of the pixels of the prepared picture, at most 32 x 32, by cosine; or
+	// with Rows, where the set has rows of numbers, of these as they are.
+	RawPixels *eval.Figures `json:"raw_pixels"`
+	Rows      bool          `json:"rows,omitempty"`
 	// Untrained is the network before its first step, with the weights that it started
 	// from; nil if these are gone. With Options.ModelOnly both are nil.
 	Untrained *eval.Figures `json:"untrained"`
@@ -130,6 +133,9 @@ func Measure(ctx context.Context, folder Folder, eng engine.Engine, opt MeasureO
 	default:
 		return nil, nil, err
 	}
+	if err := untrained.TakeInput(emb.Model); err != nil {
+		return nil, nil, err
+	}
 	e, err := emb.rows(ctx, untrained, "before training", opt.Events)
 	if err != nil {
 		return nil, nil, err
@@ -197,11 +203,12 @@ func (e *Embedded) figures(ctx context.Context, opt MeasureOptions) (*Results, e
 	if opt.ModelOnly {
 		return r, nil
 	}
+	r.Rows = e.Set.Width() > 0
 	raw, err := RawPixels(ctx, e.Set, e.Model.Spec.Input, data.LoaderOptions{Workers: opt.Workers})
 	if err != nil {
 		return nil, err
 	}
-	r.RawPixels, err = e.evaluate(ctx, "raw pixels", raw, metric.Metric{Kind: metric.Cosine}, opt)
+	r.RawPixels, err = e.evaluate(ctx, r.RawName(), raw, metric.Metric{Kind: metric.Cosine}, opt)
 	return r, err
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/internal/home"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/setting"
@@ -249,6 +250,9 @@ func (l layer) base() (Config, error) {
 		return c, err
 	}
 	c.Model.Input, c.Model.Pool = net.Preprocessing(), model.DefaultPool(net)
+	if _, rows := backbone.TakesRows(net); rows {
+		c.Data.Augment = transform.NoAugmentation
+	}
 	if size > 0 {
 		c.Model.Input = c.Model.Input.WithSize(size)
 	}
@@ -269,6 +273,9 @@ func (c *Config) complete(given layer) error {
 	}
 	if _, ok := given["data.shorter"]; !ok {
 		c.Data.Shorter = Shorter(c.Model.Input)
+		if c.TakesRows() {
+			c.Data.Shorter = 0
+		}
 	}
 	if _, ok := given["data.augment"]; !ok && c.Data.CacheFrozen != "" {
 		c.Data.Augment = frozenAugmentation(c.Data.Spec, c.Model)
@@ -319,9 +326,19 @@ func (c *Config) spellOutFlow() error {
 // absolute makes the paths of a run independent of the folder it is started in.
 func (c *Config) absolute() (err error) {
 	if kind, path, ok := strings.Cut(c.Data.Spec, ":"); ok && path != "" {
+		labels := ""
+		if kind == backbone.FeaturesName {
+			path, labels = data.SplitFeatures(path)
+		}
 		abs, err := filepath.Abs(home.Expand(path))
 		if err != nil {
 			return err
+		}
+		if labels != "" {
+			if labels, err = filepath.Abs(home.Expand(labels)); err != nil {
+				return err
+			}
+			abs = data.JoinFeatures(abs, labels)
 		}
 		c.Data.Spec = nametext.Valid(kind + ":" + abs) // config.json can hold no other bytes
 	}

@@ -50,7 +50,7 @@ func (s *feeder) loaderOf(set *data.Set, p *transform.Pipeline, maxBad int) (*da
 
 // pixels is the engine where it takes images as bytes; nil where it does not, or where features come instead of images.
 func (s *feeder) pixels() engine.Feeder {
-	if s.cfg.Data.CacheFrozen != "" {
+	if s.cfg.Data.CacheFrozen != "" || s.model.Width() > 0 {
 		return nil
 	}
 	f, _ := s.model.Params.Engine().(engine.Feeder)

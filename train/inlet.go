@@ -14,6 +14,8 @@ import (
 // step that reads them.
 type inlet struct {
 	eng  engine.Engine
+	g    *layers.Graph
+	seed uint64        // of dropout
 	to   engine.Tensor // (n, C, H, W)
 	feed engine.Feed   // nil for numbers
 	// sent is the batch of which images are on their way, those from a number on;
@@ -25,8 +27,8 @@ type inlet struct {
 	pixels  []uint8
 }
 
-func newInlet(g *layers.Graph, images *layers.Node) *inlet {
-	return &inlet{eng: g.Engine(), to: g.Value(images)}
+func newInlet(g *layers.Graph, images *layers.Node, seed uint64) *inlet {
+	return &inlet{eng: g.Engine(), g: g, seed: seed, to: g.Value(images)}
 }
 
 // takePixels makes the inlet take bytes.
@@ -55,6 +57,11 @@ func (in *inlet) send(b *data.Batch, from int) error {
 // has room for, for the work that is asked for from now on. After the last there are
 // zeros, or black ones.
 func (in *inlet) give(b *data.Batch, from int) error {
+	// The place of the batch in the run stands for the step: a run that goes on from a
+	// checkpoint draws what one that never stopped does.
+	if err := in.g.DrawDropout(in.seed, uint64(b.Next.Epoch)<<32|uint64(b.Next.Batch), from); err != nil {
+		return err
+	}
 	if in.feed == nil {
 		return in.eng.Write(in.to, padded(&in.numbers, b.Images, in.index(from), in.to.Size()))
 	}

@@ -82,7 +82,7 @@ func (s *measurer) tryModel(ctx context.Context) error {
 // embed embeds a probe's set. Numbers that are not finite are a *DivergedError.
 func (s *measurer) embed(ctx context.Context, p *probe, task string) (*run.Rows, error) {
 	if s.probes.embedder == nil {
-		most := run.EmbedBatch
+		most := run.EmbedBatchOf(s.model)
 		if s.sets.Validation == nil && s.cfg.Run.EvalEvery == 0 {
 			most = trialImages
 		}

@@ -116,7 +116,7 @@ func (s *planner) plan() MemoryPlan {
 	p.Aside = 2 * (p.Weights + p.Optimizer)
 	validation := int64(0)
 	if s.sets.Validation != nil {
-		validation = s.model.EmbedderBytes(run.EmbedBatch)
+		validation = s.model.EmbedderBytes(run.EmbedBatchOf(s.model))
 	}
 	if s.device() != nil {
 		p.Device = &DevicePlan{Weights: p.Weights, Optimizer: p.Optimizer, Activations: p.Activations, Workspace: p.Workspace, Batches: sent, Validation: validation}
@@ -244,7 +244,7 @@ func (s *planner) endBytes(p MemoryPlan) int64 {
 	blocks := min(eval.DefaultMemory, 8*1024*n)
 	heap := 3*p.Weights + p.Optimizer + p.Workspace + p.Pictures + rows + blocks + endFixed
 	if p.Device == nil {
-		heap += s.model.EmbedderBytes(run.EmbedBatch)
+		heap += s.model.EmbedderBytes(run.EmbedBatchOf(s.model))
 	}
 	return p.Program + heap + gcPercent*heap/100
 }
@@ -254,7 +254,7 @@ func (s *planner) widest() int64 {
 	widest := int64(s.model.Spec.Dim)
 	if !s.opt.ModelOnly {
 		side := int64(min(s.model.Spec.Input.Size, run.RawSide))
-		widest = max(widest, 3*side*side)
+		widest = max(widest, 3*side*side, int64(s.model.Width()))
 	}
 	return widest
 }
@@ -307,5 +307,5 @@ func (s *planner) deviceRoom() (int64, error) {
 // blocks of distances.
 func (s *planner) deviceEnd(p DevicePlan) int64 {
 	n := int64(len(s.sets.Test.Items))
-	return 3*p.Weights + p.Optimizer + p.Workspace + 4*n*s.widest() + min(eval.DefaultMemory, 8*1024*n) + s.model.EmbedderBytes(run.EmbedBatch)
+	return 3*p.Weights + p.Optimizer + p.Workspace + 4*n*s.widest() + min(eval.DefaultMemory, 8*1024*n) + s.model.EmbedderBytes(run.EmbedBatchOf(s.model))
 }

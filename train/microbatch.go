@@ -75,7 +75,7 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 	}
 	n.images = u.backImages
 	n.numbers = u.backImages.Shape().TotalSize() / size * batch
-	n.inlets = []*inlet{newInlet(u.forth, u.forthImages), newInlet(u.back, u.backImages)}
+	n.inlets = []*inlet{newInlet(u.forth, u.forthImages, o.seed), newInlet(u.back, u.backImages, o.seed)}
 	u.embeddings, u.grads = make([]float32, batch*u.dim), make([]float32, batch*u.dim)
 	return n, u.tensors(m, stats)
 }

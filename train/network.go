@@ -240,7 +240,7 @@ func buildNetwork(m *model.Model, o objective, batch, micro int) (*network, erro
 	if err := compile(n.g, available, batch); err != nil {
 		return nil, err
 	}
-	n.inlets, n.numbers = []*inlet{newInlet(n.g, n.images)}, n.images.Shape().TotalSize()
+	n.inlets, n.numbers = []*inlet{newInlet(n.g, n.images, o.seed)}, n.images.Shape().TotalSize()
 	return n, nil
 }
 

@@ -189,6 +189,9 @@ func (s *Session) begin(ctx context.Context) error {
 	if err := s.openLog(); err != nil {
 		return err
 	}
+	if err := s.startInput(ctx); err != nil {
+		return err
+	}
 	if err := s.startProxies(ctx); err != nil {
 		return err
 	}
@@ -228,6 +231,9 @@ func prepare(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.
 	}()
 	for _, n := range s.sets.All.Remarks() {
 		s.ev.Warn("%s", n)
+	}
+	if s.cfg, err = cfg.FitRows(s.sets.All); err != nil {
+		return nil, err
 	}
 	if err := s.sets.CheckMeasurable(cfg.Data); err != nil {
 		return nil, err

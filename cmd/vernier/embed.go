@@ -20,6 +20,7 @@ import (
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/sums"
 	"github.com/vernier-ml/vernier/internal/wholefile"
+	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
 )
 
@@ -35,7 +36,8 @@ func newEmbed(log *logrus.Logger) *cobra.Command {
 column path and then e0, e1, ...; json one object a line. With --out the end of the
 file's name says the format: csv, json, npy (the rows alone, and NAME.paths.npy
 beside it), npz, safetensors or parquet. An IMAGE may be a folder: then all images
-below it are meant, in natural order.
+below it are meant, in natural order. A model of features takes files of rows in place
+of images: .npy, .npz or .safetensors.
 
 Beside --out FILE lies FILE.sha256 with its checksum, for sha256sum -c. vernier search and
 vernier index compare it, and refuse a FILE that was cut or changed.
@@ -143,6 +145,14 @@ func openImages(ctx context.Context, paths []string, cfg run.Config, events run.
 	return shrunk, nil
 }
 
+// openInputs opens what a model takes: images, or files of rows of features.
+func openInputs(ctx context.Context, m *model.Model, paths []string, cfg run.Config, events run.Events) (*data.Set, error) {
+	if m.Width() > 0 {
+		return data.OpenRows(paths)
+	}
+	return openImages(ctx, paths, cfg, events)
+}
+
 // embed embeds files, folders and archives of images, whose classes nobody knows.
 func (f *modelFlags) embed(ctx context.Context, folder run.Folder, eng engine.Engine, paths []string) (*gallery.Table, error) {
 	cfg, err := folder.LoadConfig()
@@ -153,7 +163,7 @@ func (f *modelFlags) embed(ctx context.Context, folder run.Folder, eng engine.En
 	if err != nil {
 		return nil, err
 	}
-	set, err := openImages(ctx, paths, cfg, f.events)
+	set, err := openInputs(ctx, m, paths, cfg, f.events)
 	if err != nil {
 		return nil, err
 	}

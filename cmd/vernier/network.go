@@ -20,12 +20,14 @@ type networkFlags struct {
 	weights  run.WeightsConfig
 	trunkEnd string
 	metric   string
+
+	inputNorm string
 }
 
 // networkPlaces says where a flag stands in the configuration.
 var networkPlaces = map[string]string{
 	"backbone": "model.backbone", "weights": "weights.path", "weights-dict": "weights.dictionary",
-	"size": "model.input.size", "resize": "model.input.resize", "pool": "model.pool", "head-norm": "model.head_norm",
+	"size": "model.input.size", "resize": "model.input.resize", "pool": "model.pool", "head": "model.head", "head-norm": "model.head_norm", "dropout": "model.dropout",
 	"dim": "model.dim", "metric": "model.metric", "normalization": "model.normalization", "scale": "model.scale",
 }
 
@@ -47,7 +49,10 @@ func (f *networkFlags) add(fl *pflag.FlagSet, start model.Spec) {
 	fl.IntVar(&f.spec.Input.Size, "size", 0, "side of the square that the network sees, in pixels (default the backbone's)")
 	fl.IntVar(&f.spec.Input.Resize, "resize", 0, "shorter side that pictures are brought to before that square is cut out (default the backbone's, in proportion)")
 	fl.StringVar((*string)(&f.spec.Pool), "pool", "", "global pooling: "+strings.Join(model.Pools(), ", ")+" (default cls for transformers, else avg+max)")
-	fl.StringVar((*string)(&f.spec.HeadNorm), "head-norm", string(start.HeadNorm), "normalization before the linear layer: "+strings.Join(model.HeadNorms(), ", "))
+	fl.StringVar((*string)(&f.spec.Head), "head", string(start.Head), "what makes an embedding of features: "+strings.Join(model.Heads(), ", ")+" (hidden layers with ReLU before the linear one, or one whose output is added to the features)")
+	fl.Float64Var(&f.spec.Dropout, "dropout", 0, "share of the numbers that hidden layers of the head give, or where it has none that it is given, that a training step leaves out; 0 for none")
+	fl.StringVar(&f.inputNorm, "input-norm", "", "normalization of rows of features: "+strings.Join(backbone.RowNorms(), ", ")+" (as they are, each row to length sqrt(dim), each coordinate to mean 0 and deviation 1 over the training rows)")
+	fl.StringVar((*string)(&f.spec.HeadNorm), "head-norm", string(start.HeadNorm), "normalization before each linear layer of the head: "+strings.Join(model.HeadNorms(), ", "))
 	fl.IntVar(&f.spec.Dim, "dim", start.Dim, "length of an embedding; 0 for the pooled features, without a linear layer")
 	fl.StringVar(&f.metric, "metric", start.Metric.String(), "how embeddings are compared")
 	fl.StringVar((*string)(&f.spec.Normalization), "normalization", string(start.Normalization), "normalization of embeddings before the metric: "+strings.Join(model.Normalizations(), ", "))
@@ -63,12 +68,15 @@ func (f *networkFlags) settings(s *run.Settings, fl *pflag.FlagSet, places map[s
 			list = append(list, run.Setting{Path: place, Value: flag.Value.String(), Source: "--" + flag.Name})
 		}
 	})
-	if err := s.Add(list...); err != nil || f.trunkEnd == "" {
+	if err := s.Add(list...); err != nil || f.trunkEnd == "" && f.inputNorm == "" {
 		return err
 	}
 	spec, err := s.Backbone()
 	if err != nil {
 		return err
+	}
+	if f.inputNorm != "" {
+		return s.Add(run.Setting{Path: "model.backbone", Value: backbone.WithOption(spec, "norm", f.inputNorm), Source: "--input-norm"})
 	}
 	return s.Add(run.Setting{Path: "model.backbone", Value: backbone.WithOption(spec, "trunk-end", f.trunkEnd), Source: "--trunk-end"})
 }

@@ -30,7 +30,7 @@ func printResults(w io.Writer, r *run.Results) error {
 	for _, row := range []struct {
 		name string
 		f    *eval.Figures
-	}{{name, r.Model}, {fmt.Sprintf("last epoch, %d", r.LastEpoch), r.Last}, {"before training", r.Untrained}, {"raw pixels", r.RawPixels}} {
+	}{{name, r.Model}, {fmt.Sprintf("last epoch, %d", r.LastEpoch), r.Last}, {"before training", r.Untrained}, {r.RawName(), r.RawPixels}} {
 		if row.f == nil {
 			continue
 		}

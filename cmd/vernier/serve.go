@@ -64,6 +64,9 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) (e
 	if err != nil {
 		return err
 	}
+	if cfg.TakesRows() {
+		return fmt.Errorf("the page searches by images, and the model of %s takes rows of features: vernier index and vernier search take files of rows", path)
+	}
 	// Before the work of embedding: the port may be taken.
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {

@@ -41,6 +41,7 @@ type trainFlags struct {
 	memoryLimit string
 	from        string
 	decayAll    bool
+	labels      string
 	device      cli.DeviceFlags
 }
 
@@ -78,6 +79,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.SortFlags = false
 	c := &f.cfg
 	fl.StringVar(&c.Data.Spec, "data", "", "data set: glyphs, folder:PATH (one folder a class; PATH may be a .zip, .tar, .tgz or .tar.bz2), or another kind that vernier data list shows")
+	fl.StringVar(&f.labels, "labels", "", "beside --data features:X, the file of the rows' classes: .npy of numbers or text, or a .csv with a column label and optionally path, split (train, validation, test) and category")
 	fl.StringVar(&f.out, "out", "", "folder of the run; must not exist")
 	fl.BoolVar(&f.force, "force", false, "overwrite an earlier run in --out")
 	fl.StringVar(&f.resume, "resume", "", "go on with the run in this folder; beside it --data names another place of the same images, --weights of the same file")

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -47,6 +48,13 @@ func (f *trainFlags) settings(fl *pflag.FlagSet) (*run.Settings, error) {
 	}
 	places := maps.Clone(networkPlaces)
 	maps.Copy(places, trainPlaces)
+	if f.labels != "" {
+		if !strings.HasPrefix(f.cfg.Data.Spec, "features:") {
+			return nil, fmt.Errorf("--labels names the classes of rows: it goes with --data features:PATH")
+		}
+		more = append(more, run.Setting{Path: "data.spec", Value: data.JoinFeatures(f.cfg.Data.Spec, f.labels), Source: "--data"})
+		delete(places, "data")
+	}
 	if err := f.network.settings(s, fl, places, more...); err != nil {
 		return nil, err
 	}

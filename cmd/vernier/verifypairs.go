@@ -265,11 +265,14 @@ func embedFiles(ctx context.Context, cfg run.Config, m *model.Model, paths []str
 			return nil, fmt.Errorf("%s is no image file", p)
 		}
 	}
-	set, err := openImages(ctx, paths, cfg, opt.Events)
+	set, err := openInputs(ctx, m, paths, cfg, opt.Events)
 	if err != nil {
 		return nil, err
 	}
 	defer set.Close()
+	if m.Width() > 0 && len(set.Items) != len(paths) {
+		return nil, fmt.Errorf("%d files hold %d rows of features: a pair is of two files of one row each", len(paths), len(set.Items))
+	}
 	if len(set.Items) != len(paths) {
 		return nil, fmt.Errorf("%d image files hold %d images: archives have no place here", len(paths), len(set.Items))
 	}
