@@ -96,7 +96,7 @@ func CheckSet(ctx context.Context, set *Set, o CheckOptions) (*Report, error) {
 		return nil, err
 	}
 	if set.Width() > 0 {
-		return nil, fmt.Errorf("%s holds rows of numbers, and only images are checked; vernier train --dry-run opens and divides it", set.title())
+		return nil, fmt.Errorf("%s holds rows of numbers: only images are checked", set.title())
 	}
 	r := &Report{Set: set.Name, Images: len(set.Items), Classes: len(set.Classes)}
 	r.SharedClasses = set.SharedClasses
