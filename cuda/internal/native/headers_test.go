@@ -45,3 +45,31 @@ func TestHeadersAreNotNamedAsThoseOfAnSDK(t *testing.T) {
 		t.Error("no header is included anywhere")
 	}
 }
+
+// The compiler compares them with NVIDIA's in make cuda-wheels-check.
+func TestConstantsAreComparedWithTheRealHeaders(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join("..", "..", "..", "bench", "cudaheaders.cc"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	headers, err := filepath.Glob("vernier_*.h")
+	if err != nil || len(headers) == 0 {
+		t.Fatalf("%d headers, error %v", len(headers), err)
+	}
+	comment := regexp.MustCompile(`(?s)/\*.*?\*/`)
+	enum := regexp.MustCompile(`(?s)\benum\s*\w*\s*\{(.*?)\}`)
+	name := regexp.MustCompile(`(?m)(?:^|,)\s*(\w+)`)
+	for _, header := range headers {
+		text, err := os.ReadFile(header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, body := range enum.FindAllStringSubmatch(comment.ReplaceAllString(string(text), ""), -1) {
+			for _, m := range name.FindAllStringSubmatch(body[1], -1) {
+				if !regexp.MustCompile(`(?m)^(EQUAL|OWN)\(` + m[1] + `\b`).Match(source) {
+					t.Errorf("%s: bench/cudaheaders.cc has neither EQUAL(%s, NVIDIA'S NAME) nor OWN(%s)", header, m[1], m[1])
+				}
+			}
+		}
+	}
+}
