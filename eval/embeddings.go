@@ -62,6 +62,20 @@ func (e *Embeddings) Select(rows []int) *Embeddings {
 	return s
 }
 
+// with puts the rows of a gallery, if there is one, behind those of e. Both need labels.
+func (e *Embeddings) with(gallery *Embeddings) (*Embeddings, error) {
+	if gallery == nil {
+		return e, nil
+	}
+	if err := gallery.ValidateLabeled(); err != nil {
+		return nil, fmt.Errorf("gallery: %w", err)
+	}
+	if gallery.H != e.H {
+		return nil, fmt.Errorf("eval: queries of %d numbers, a gallery of %d: both must come from one model", e.H, gallery.H)
+	}
+	return &Embeddings{X: slices.Concat(e.X, gallery.X), N: e.N + gallery.N, H: e.H, Labels: slices.Concat(e.Labels, gallery.Labels)}, nil
+}
+
 // gather copies the numbers of rows.
 func (e *Embeddings) gather(rows []int) []float32 {
 	x := make([]float32, 0, len(rows)*e.H)

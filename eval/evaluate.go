@@ -27,6 +27,15 @@ type Options struct {
 	ClassName func(label int) string
 	// Super, if set, names the super-class of a label, for Figures.SuperClasses.
 	Super func(label int) string
+	// Gallery, if set, is searched in place of the rows themselves, of which none is
+	// left out. Retrieval is then of the rows as queries; clusters, distances and
+	// geometry are of both together.
+	Gallery *Embeddings
+	// Groups, if set, leave rows of a query's class and group out of its ranking.
+	// Without a Gallery both its lists are those of the rows.
+	Groups *Groups
+	// Ranks, if set, receives what the figures of retrieval come from.
+	Ranks func(*Retrieval)
 	// Progress, if set, is told how much of a stage (retrieval, clustering,
 	// geometry) is done.
 	Progress func(stage string, done, total int)
@@ -44,13 +53,17 @@ func Evaluate(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, o
 	if err := e.ValidateLabeled(); err != nil {
 		return nil, err
 	}
-	_, distinct := Compact(e.Labels)
+	all, err := e.with(opt.Gallery)
+	if err != nil {
+		return nil, err
+	}
+	_, distinct := Compact(all.Labels)
 	if len(distinct) < 2 {
 		name := strconv.Itoa(distinct[0])
 		if opt.ClassName != nil {
 			name = strconv.Quote(opt.ClassName(distinct[0]))
 		}
-		return nil, fmt.Errorf("eval: all %d rows are of class %s: every figure would be perfect by construction, give at least two classes", e.N, name)
+		return nil, fmt.Errorf("eval: all %d rows are of class %s: every figure would be perfect by construction, give at least two classes", all.N, name)
 	}
 	if opt.Ks == nil {
 		opt.Ks = []int{1, 2, 4, 8}
@@ -65,11 +78,11 @@ func Evaluate(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, o
 		return nil, err
 	}
 	if opt.Restarts >= 0 {
-		if err := f.clustering(ctx, eng, e, m, opt); err != nil {
+		if err := f.clustering(ctx, eng, all, m, opt); err != nil {
 			return nil, err
 		}
 	}
-	if err := f.geometry(e, m, opt); err != nil {
+	if err := f.geometry(all, m, opt); err != nil {
 		return nil, err
 	}
 	return f, ctx.Err()
@@ -83,10 +96,23 @@ func (opt Options) stage(name string) func(done, total int) {
 }
 
 func (f *Figures) retrieval(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt Options) error {
-	search := SearchOptions{Self: LeaveOneOut(e.N), Memory: opt.Memory, Workers: opt.Workers, Progress: opt.stage("retrieval")}
-	r, err := Retrieve(ctx, eng, e, e, m, RetrievalOptions{SearchOptions: search, Ties: opt.Ties, Seed: opt.Seed})
+	search := SearchOptions{Memory: opt.Memory, Workers: opt.Workers, Progress: opt.stage("retrieval")}
+	gallery := opt.Gallery
+	if gallery == nil {
+		gallery, search.Self = e, LeaveOneOut(e.N)
+	} else {
+		f.Gallery = gallery.N
+	}
+	r, err := Retrieve(ctx, eng, e, gallery, m, RetrievalOptions{SearchOptions: search, Ties: opt.Ties, Seed: opt.Seed, Groups: opt.Groups})
 	if err != nil {
 		return err
+	}
+	if opt.Ranks != nil {
+		opt.Ranks(r)
+	}
+	if opt.Groups != nil {
+		area := r.TrapezoidMAP()
+		f.TrapezoidMAP = &area
 	}
 	for _, k := range opt.Ks {
 		f.Recall = append(f.Recall, Recall{K: k, Percent: r.RecallAt(k), WithoutLone: r.RecallAtWithoutLone(k)})

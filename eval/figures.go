@@ -21,6 +21,11 @@ type Figures struct {
 	Distance string   `json:"distance"`
 	Split    string   `json:"split"`
 	Queries  int      `json:"queries"` // lone ones included
+	// Gallery is the number of rows that were searched, where they are others.
+	Gallery int `json:"gallery,omitempty"`
+	// TrapezoidMAP is the MAP of Market-1501's code, with groups; see
+	// Retrieval.TrapezoidPrecision.
+	TrapezoidMAP *float64 `json:"map_trapezoid,omitempty"`
 
 	Classes   int `json:"classes"`
 	Dimension int `json:"dimension"`

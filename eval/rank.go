@@ -25,6 +25,8 @@ type ranker struct {
 	// fine, unless nil, has keys by gallery row that err by no more than
 	// layers.PairError of themselves: of the right rows, and of those in windows.
 	fine []float64
+	// without are rows of the query's class that are not ranked, beside self.
+	without []int32
 
 	right    []ranked
 	behind   []int // behind[i]: wrong rows that exactly i right ones precede
@@ -171,6 +173,12 @@ func (r *ranker) scan(self, class int, keys []float32) error {
 	if self >= 0 {
 		keys[self] = never
 		n--
+	}
+	for _, i := range r.without {
+		keys[i] = never
+		if int(i) != self {
+			n--
+		}
 	}
 	if !math.IsInf(r.blockErr, 1) && r.find.CountBelow(keys, float32(math.Inf(1))) == n {
 		r.rows = r.rows[:0]

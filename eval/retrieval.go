@@ -18,6 +18,35 @@ type RetrievalOptions struct {
 	// FirstOnly stops at the first right answer: enough for Recall@K,
 	// precision at 1 and MRR, and faster with large classes.
 	FirstOnly bool
+	// Groups, if set, leave gallery rows out of a query's ranking that have its label
+	// and its group: of re-identification the images of the same camera.
+	Groups *Groups
+}
+
+// Groups are the group of every query and of every gallery row.
+type Groups struct{ Queries, Gallery []int }
+
+func (g *Groups) validate(queries, gallery int) error {
+	if g != nil && (len(g.Queries) != queries || len(g.Gallery) != gallery) {
+		return fmt.Errorf("eval: groups of %d queries and %d gallery rows; there are %d and %d", len(g.Queries), len(g.Gallery), queries, gallery)
+	}
+	return nil
+}
+
+// divide puts the rows of a query's class that are ranked before those of its group,
+// which are not.
+func (g *Groups) divide(query int, rows []int32) (ranked, without []int32) {
+	if g == nil {
+		return rows, nil
+	}
+	for _, i := range rows {
+		if g.Gallery[i] == g.Queries[query] {
+			without = append(without, i)
+		} else {
+			ranked = append(ranked, i)
+		}
+	}
+	return ranked, without
 }
 
 // Retrieval holds, for every query, where its right answers (gallery rows of
@@ -33,6 +62,11 @@ type Retrieval struct {
 	// 1/R sum over r_i <= R of i/r_i, AveragePrecision = 1/R sum of i/r_i.
 	// 0 for lone queries. nil with FirstOnly.
 	RPrecision, AveragePrecisionAtR, AveragePrecision []float64
+	// TrapezoidPrecision is the average precision of the code that goes with
+	// Market-1501 (Zheng et al. 2015, after Philbin et al. 2007): the area below
+	// precision by recall, by the trapezoidal rule, 1/R sum of (p_i + i/r_i)/2 with
+	// p_i = (i-1)/(r_i-1) the precision just before the answer, 1 at the first rank.
+	TrapezoidPrecision []float64
 	// Lone counts the queries without any right answer.
 	Lone int
 	// Tied counts the queries whose nearest right answer is at exactly the
@@ -55,6 +89,9 @@ func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m m
 	if int(opt.Ties) >= len(tieNames) {
 		return nil, fmt.Errorf("eval: unknown tie rule %d, the last is %d (%v)", opt.Ties, RandomOrder, RandomOrder)
 	}
+	if err := opt.Groups.validate(queries.N, gallery.N); err != nil {
+		return nil, err
+	}
 	class, distinct := Compact(gallery.Labels)
 	rows := members(class, len(distinct))
 	rightOf := func(q int) (c int, right []int32) {
@@ -66,6 +103,7 @@ func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m m
 	}
 	s, j, err := prepare(eng, queries, gallery, m, opt.SearchOptions, cuts{right: func(q int) []int32 {
 		_, right := rightOf(q)
+		right, _ = opt.Groups.divide(q, right)
 		return right
 	}, firstOnly: opt.FirstOnly})
 	if err != nil {
@@ -79,6 +117,7 @@ func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m m
 	}
 	visit := func(rk *ranker, q int, keys []float32) error {
 		c, right := rightOf(q)
+		right, rk.without = opt.Groups.divide(q, right)
 		if right == nil {
 			r.set(q, nil, 0)
 			return nil
@@ -89,14 +128,14 @@ func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m m
 			return err
 		}
 		of := len(right)
-		if self >= 0 && class[self] == c {
+		if self >= 0 && class[self] == c && !slices.Contains(rk.without, int32(self)) {
 			of--
 		}
 		tied[q] = tie
 		r.set(q, ranks, of)
 		return nil
 	}
-	if s.device != nil {
+	if s.device != nil && opt.Groups == nil {
 		err = s.ranksOnDevice(ctx, rankers, rightOf, visit)
 	} else {
 		err = s.each(ctx, func(worker, q int, keys []float32) error { return visit(rankers[worker], q, keys) })
@@ -113,6 +152,7 @@ func newRetrieval(queries *Embeddings, opt RetrievalOptions) *Retrieval {
 		r.RPrecision = make([]float64, queries.N)
 		r.AveragePrecisionAtR = make([]float64, queries.N)
 		r.AveragePrecision = make([]float64, queries.N)
+		r.TrapezoidPrecision = make([]float64, queries.N)
 	}
 	return r
 }
@@ -127,10 +167,15 @@ func (r *Retrieval) set(q int, ranks []int, of int) {
 	if r.RPrecision == nil {
 		return
 	}
-	var within, atR, all float64
+	var within, atR, all, area float64
 	for i, rank := range ranks {
 		precision := float64(i+1) / float64(rank)
 		all += precision
+		before := 1.
+		if rank > 1 {
+			before = float64(i) / float64(rank-1)
+		}
+		area += (before + precision) / 2
 		if rank <= of {
 			within++
 			atR += precision
@@ -139,6 +184,7 @@ func (r *Retrieval) set(q int, ranks []int, of int) {
 	r.RPrecision[q] = within / float64(of)
 	r.AveragePrecisionAtR[q] = atR / float64(of)
 	r.AveragePrecision[q] = all / float64(of)
+	r.TrapezoidPrecision[q] = area / float64(of)
 }
 
 func (r *Retrieval) count(tied []bool) error {
@@ -197,6 +243,16 @@ func (r *Retrieval) Averages() Averages {
 		sum.add(r.query(q))
 	}
 	return sum.mean()
+}
+
+// TrapezoidMAP is the mean of TrapezoidPrecision over queries that are not lone,
+// from 0 to 1.
+func (r *Retrieval) TrapezoidMAP() float64 {
+	var sum float64
+	for _, v := range r.TrapezoidPrecision {
+		sum += v
+	}
+	return sum / float64(max(r.Queries()-r.Lone, 1))
 }
 
 // ClassAverages is the mean over classes of the class means, which gives a
