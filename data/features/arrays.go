@@ -22,7 +22,7 @@ func (f *File) openArrays() error {
 	if err != nil {
 		return err
 	}
-	f.inside = arraysInside{f.path, t.Name}
+	f.inside, f.metric = arraysInside{f.path, t.Name}, metricOf(file)
 	f.rows, f.width, f.stored = t.Shape[0], t.Shape[1], t.DType
 	if t.Len() == 0 {
 		return nil

@@ -24,6 +24,7 @@ type File struct {
 	unmap  func() error
 	held   []float32 // (rows, width), where they are not mapped
 	inside columns
+	metric string
 }
 
 // columns are the other arrays or columns of a file.
@@ -63,7 +64,11 @@ func open(path, part string) (*File, error) {
 	default:
 		err = f.openArrays()
 	}
+	if err == nil && f.metric == "" {
+		f.metric, err = besideMetric(path)
+	}
 	if err != nil {
+		f.Close()
 		return nil, err
 	}
 	return f, nil

@@ -21,6 +21,7 @@ func (f *File) openParquet() error {
 	defer p.Close()
 	f.stored = weights.Float32
 	f.inside = parquetInside{f.path}
+	f.metric, _ = p.Lookup("vernier.metric")
 	lists, all := p.Lists()
 	if len(lists) == 0 && f.part == "" {
 		return f.flatParquet(p)
