@@ -16,7 +16,7 @@ const module = "github.com/vernier-ml/vernier"
 var mayImport = map[string][]string{
 	"":                              {"model", "data", "eval", "gallery", "cpu", "engine", "metric", "internal/nametext", "run", "data/pixels", "data/transform"},
 	"examples/embed":                {""},
-	"cmd/vernier":                   {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "internal/setting", "data/pixels", "data/transform", "data/fetch", "cmd/internal/cli"},
+	"cmd/vernier":                   {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "internal/setting", "data/pixels", "data/transform", "data/features", "data/fetch", "cmd/internal/cli"},
 	"model":                         {"backbone", "layers", "weights", "metric", "engine"},
 	"backbone":                      {"layers", "engine", "internal/registry", "data/pixels", "data/transform"},
 	"metric":                        {},
@@ -78,7 +78,7 @@ var mayImport = map[string][]string{
 	"data/internal/natural":         {},
 	"data/internal/progress":        {},
 	"data/internal/source":          {"data/internal/natural", "data/internal/progress", "data/pixels", "internal/nametext", "internal/plural", "internal/unpack", "internal/zipfile"},
-	"data/features":                 {"data/internal/disk", "internal/home", "internal/nearest", "internal/parquetfile", "internal/table", "weights"},
+	"data/features":                 {"data/internal/disk", "internal/home", "internal/nearest", "internal/parquetfile", "internal/table", "internal/wholefile", "weights"},
 	"data/fetch":                    {"data/internal/disk", "data/internal/source", "internal/wholefile"},
 	"data/internal/disk":            {},
 	"data/internal/float16":         {},

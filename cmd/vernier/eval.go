@@ -70,21 +70,27 @@ Without a RUN, --backbone and --data measure a network as it is before training,
 from --weights as a rule: by cosine and without a linear layer, if nothing else is
 asked for, on the classes that --train-classes leaves for testing.
 
-` + groupHelp + "\n" + networkHelp,
+` + embeddingsHelp + "\n" + groupHelp + "\n" + networkHelp,
 		Example: `  vernier eval runs/glyphs
   vernier eval runs/glyphs --epoch last --k 1,10,100 --json
   vernier eval runs/glyphs --data folder:other.zip
   vernier eval runs/glyphs --per-class=classes.csv --super-classes orders.csv --center metric
+  vernier eval --embeddings clip.npy --labels classes.txt --metric cosine
+  vernier eval --embeddings a.npy,b.npy --labels y.npy --json
+  vernier eval --embeddings query.npz --gallery gallery.npz --groups camera --gallery-groups camera
   vernier eval --backbone inceptionv3:pixels=unit --trunk-end Mixed_7a --weights inception_v3.safetensors --size 227 --resize 227 --data folder:birds.zip`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := f.group.checkArgs(args); err != nil {
 				return err
 			}
+			if err := f.rows.check(cmd, args); err != nil {
+				return err
+			}
 			switch {
 			case len(args) > 0:
 				return cli.Takes(false, "RUN")(cmd, args)
-			case f.network.spec.Backbone == "":
-				return cli.Usagef("RUN is missing; or give --backbone and --data, to measure a network before training")
+			case f.network.spec.Backbone == "" && f.rows.embeddings == "":
+				return cli.Usagef("RUN is missing; or give --backbone and --data, to measure a network before training, or --embeddings, to measure rows of another program")
 			}
 			return nil
 		},
@@ -97,6 +103,7 @@ asked for, on the classes that --train-classes leaves for testing.
 // evalFlags are the flags of eval.
 type evalFlags struct {
 	selectionFlags
+	rows         embeddingFlags
 	network      networkFlags
 	networkOnly  *pflag.FlagSet // what makes sense without a RUN only
 	trainClasses string
@@ -121,6 +128,7 @@ func (f *evalFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.restarts, "restarts", 20, "restarts of k-means, over which its figures are averaged")
 	fl.StringVar(&f.center, "center", eval.CenterMean.String(), "center of a cluster of k-means: mean, or metric for BRM's own")
 	f.group.add(fl)
+	f.rows.add(fl)
 	start := run.Default("").Model
 	start.Backbone, start.Dim, start.Metric = "", 0, metric.Metric{Kind: metric.Cosine}
 	f.networkOnly = pflag.NewFlagSet("network", pflag.ContinueOnError)
@@ -144,6 +152,9 @@ func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) e
 	}
 	if err := f.group.complete(&opt, &f.sel); err != nil {
 		return err
+	}
+	if f.rows.embeddings != "" {
+		return f.measureRows(cmd, log, opt)
 	}
 	measure := f.measureNetwork
 	if len(args) > 0 {

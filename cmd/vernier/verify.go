@@ -49,12 +49,24 @@ measured on, and --store keeps it in the model file. RULE is one of
 
 --calibrate-on says on which pairs: "half" of the identities (the other half is then
 for measuring; --calibrate-share changes the share), the name of another split of
-the run, or another file of pairs.`,
+the run, or another file of pairs.
+
+--embeddings measures rows that another program made, without a RUN, by --metric;
+their labels are the identities. --calibrate then takes its share of the identities.`,
 		Example: `  vernier verify runs/birds --calibrate far=0.01 --store
   vernier verify runs/birds robin.jpg wren.jpg
   vernier verify runs/birds --pairs pairs.csv --calibrate eer --json
-  vernier verify runs/birds --roc roc.png --det det.png`,
+  vernier verify runs/birds --roc roc.png --det det.png
+  vernier verify --embeddings faces.npy --labels people.txt --calibrate far=0.001`,
 		Args: func(cmd *cobra.Command, args []string) error {
+			if f.rows.embeddings != "" {
+				return f.rows.only(cmd, args, "embeddings", "labels", "metric", "json", "threshold", "calibrate", "calibrate-share", "max-pairs", "seed", "roc", "det", "curve", "workers")
+			}
+			for _, name := range []string{"labels", "metric"} {
+				if cmd.Flags().Changed(name) {
+					return cli.Usagef("--%s needs --embeddings", name)
+				}
+			}
 			if len(args) == 2 {
 				return cli.Usagef("B is missing: give two images, or none to measure on many pairs")
 			}
@@ -84,7 +96,9 @@ type verifyFlags struct {
 	roc, det    string
 	curve       int
 
-	rule eval.Rule
+	rows   rowFlags
+	metric string
+	rule   eval.Rule
 }
 
 func (f *verifyFlags) add(cmd *cobra.Command) {
@@ -102,6 +116,9 @@ func (f *verifyFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.roc, "roc", "", "draw the ROC curve as this PNG file")
 	fl.StringVar(&f.det, "det", "", "draw the detection error trade-off as this PNG file")
 	fl.IntVar(&f.curve, "curve", 200, "about how many points of the ROC curve --json has; 0 for none")
+	f.rows.add(fl)
+	fl.StringVar(&f.metric, "metric", "cosine", "how rows of --embeddings are compared (default what the file states, else cosine)")
+	fl.Lookup("metric").DefValue = ""
 	f.selectionFlags.add(cmd)
 }
 
@@ -154,6 +171,9 @@ func (f *verifyFlags) checkThreshold(folder run.Folder) error {
 func (f *verifyFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
 	if err := f.complete(cmd, len(args) == 3, log); err != nil {
 		return err
+	}
+	if f.rows.embeddings != "" {
+		return f.measureRows(cmd, log)
 	}
 	folder, eng, err := f.device.OpenRun(args[0], f.threads, log)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/eval/plot"
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
 )
@@ -51,15 +52,31 @@ func (f *verifyFlags) measure(cmd *cobra.Command, folder run.Folder, eng engine.
 	if err != nil {
 		return err
 	}
+	return f.rates(cmd, log, &verified{epoch: epoch, metric: m.Spec.Metric, threshold: m.Threshold, store: func(t *model.Threshold) (string, error) {
+		return folder.ModelPath(f.sel.Last), folder.SaveThreshold(eng, f.sel.Last, t)
+	}}, calibration, test, across)
+}
+
+// verified is what pairs are of: a run's model, or rows without one.
+type verified struct {
+	epoch     int
+	metric    metric.Metric
+	threshold *model.Threshold // that is stored, or nil
+	store     func(*model.Threshold) (path string, err error)
+}
+
+// rates prints what the samples say.
+func (f *verifyFlags) rates(cmd *cobra.Command, log *logrus.Logger, of *verified, calibration, test *pairSample, across int) error {
+	var err error
 	v := &verification{
-		Epoch: epoch, Distance: eval.DistanceName(m.Spec.Metric), Pairs: test.name, Identities: len(test.identities),
+		Epoch: of.epoch, Distance: eval.DistanceName(of.metric), Pairs: test.name, Identities: len(test.identities),
 		Same: test.roc.Positives, Different: test.roc.Negatives, All: test.AllIntra && test.AllInter, Across: across,
 		VerificationFigures: test.roc.Verification(), AveragePrecision: test.roc.AveragePrecision(),
 	}
 	if f.curve > 0 {
 		v.Curve = test.roc.Curve(f.curve)
 	}
-	threshold := m.Threshold
+	threshold := of.threshold
 	switch {
 	case calibration != nil:
 		if threshold, err = f.choose(calibration); err != nil {
@@ -81,10 +98,9 @@ func (f *verifyFlags) measure(cmd *cobra.Command, folder run.Folder, eng engine.
 		return err
 	}
 	if f.store {
-		if err := folder.SaveThreshold(eng, f.sel.Last, threshold); err != nil {
+		if v.Stored, err = of.store(threshold); err != nil {
 			return err
 		}
-		v.Stored = folder.ModelPath(f.sel.Last)
 	}
 	if f.asJSON {
 		return writeJSON(cmd.OutOrStdout(), v)
@@ -170,7 +186,11 @@ func (v *verification) print(w io.Writer) error {
 	if !v.All {
 		sampled = "a sample"
 	}
-	fmt.Fprintf(w, "%s, model of epoch %d, by %s\n", v.Pairs, v.Epoch, v.Distance)
+	by := "by " + v.Distance
+	if v.Epoch > 0 {
+		by = fmt.Sprintf("model of epoch %d, %s", v.Epoch, by)
+	}
+	fmt.Fprintf(w, "%s, %s\n", v.Pairs, by)
 	fmt.Fprintf(w, "%d same and %s (%s) of %s", v.Same, plural.Of(v.Different, "different pair"), sampled, plural.Of(v.Identities, "identity"))
 	if v.Across > 0 {
 		fmt.Fprintf(w, "; %s of a calibration and a test identity left out", plural.Of(v.Across, "pair"))
