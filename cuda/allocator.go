@@ -41,9 +41,20 @@ func newAllocator(d device.Driver, narrow bool) *allocator {
 // that libraries make.
 const alignment = 256
 
+// Blocks beyond largestClass, such as arenas, are of the size that was asked for but
+// for whole pages: an eighth of what memory was planned for would not be there.
+const (
+	largestClass = 64 << 20
+	page         = 2 << 20
+)
+
 // sizeClass rounds a request up such that requests of about one size share
-// blocks: to 256 bytes, and beyond 4 KiB to an eighth of the next power of two.
+// blocks: to 256 bytes, beyond 4 KiB to an eighth of the next power of two, and
+// beyond largestClass to pages.
 func sizeClass(bytes int64) int64 {
+	if bytes > largestClass {
+		return (bytes + page - 1) / page * page
+	}
 	step := int64(alignment)
 	for step*16 < bytes {
 		step *= 2

@@ -89,8 +89,20 @@ func (e *Engine) Info() engine.Info {
 	return engine.Info{Kind: engine.CUDA, Device: e.driver.Properties().Name, Precision: e.opt.Precision.String(), Deterministic: e.opt.Deterministic}
 }
 
-// Memory is how much of the device's memory is free, and how much there is.
-func (e *Engine) Memory() (free, total int64, err error) { return e.driver.Free() }
+// Memory is how much of the device's memory is free for tensors, and how much there
+// is. What convolutions will take when the first comes, to work in and for kernels of
+// cuDNN and cuBLAS, is not free.
+func (e *Engine) Memory() (free, total int64, err error) {
+	free, total, err = e.driver.Free()
+	if err == nil && e.work.ptr == 0 {
+		free = max(0, free-e.opt.workspace(total)-libraryMemory(total))
+	}
+	return free, total, err
+}
+
+// libraryMemory is what cuDNN and cuBLAS are expected to load in kernels and tables
+// of their own: half a GiB, less on a device of less than 16 GiB.
+func libraryMemory(total int64) int64 { return min(total/32, 512<<20) }
 
 // Held is how much of the device's memory this engine holds, in use or kept for later.
 func (e *Engine) Held() int64 { return e.memory.held() + e.stage.held() }

@@ -100,6 +100,11 @@ func TestSizeClassesWasteLittle(t *testing.T) {
 			t.Errorf("%d bytes take %d", bytes, got)
 		}
 	}
+	for bytes, want := range map[int64]int64{257: 512, 4097: 4608, 60 << 20: 60 << 20, 64<<20 + 1: 66 << 20, 66 << 30: 66 << 30, 66<<30 + 5<<20: 66<<30 + 6<<20} {
+		if got := sizeClass(bytes); got != want {
+			t.Errorf("%d bytes take %d, want %d", bytes, got, want)
+		}
+	}
 }
 
 func TestNumbersTravelInEverySize(t *testing.T) {
@@ -229,5 +234,32 @@ func TestPrecisionsAreReadAndWritten(t *testing.T) {
 	}
 	if _, err := ParsePrecision("fp16"); err == nil || !strings.Contains(err.Error(), "tf32, fp32 or bf16") {
 		t.Errorf("fp16: %v", err)
+	}
+}
+
+// A plan that is compared with the free memory has to find there what it is told.
+func TestFreeMemoryIsWithoutWhatLibrariesWillTake(t *testing.T) {
+	const total, workspace = 1 << 30, 100 << 20
+	eng, _ := onFake(t, fake.New(total), Options{Workspace: workspace})
+	free := func() int64 {
+		t.Helper()
+		free, all, err := eng.Memory()
+		if err != nil || all != total {
+			t.Fatalf("%d of %d, %v", free, all, err)
+		}
+		return free
+	}
+	if got, want := free(), int64(total)-eng.memory.held()-workspace-total/32; got > want || got < want-1<<20 {
+		t.Errorf("before the first convolution %d MiB are free, want %d", got>>20, want>>20)
+	}
+	conv, _ := ones(t, eng)
+	if err := conv(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := free(), int64(total)-eng.memory.held(); got > want || got < want-1<<20 {
+		t.Errorf("after it %d MiB are free, want %d", got>>20, want>>20)
+	}
+	if got, want := libraryMemory(80<<30), int64(512<<20); got != want {
+		t.Errorf("libraries are expected to take %d on a large device, want %d", got, want)
 	}
 }

@@ -35,7 +35,8 @@ type Recorder interface {
 type Device interface {
 	// Synchronize waits until all that was asked for is done.
 	Synchronize() error
-	// Memory is how many bytes are free, and how many there are.
+	// Memory is how many bytes are free for tensors, and how many there are. What the
+	// engine will yet take for itself is not free.
 	Memory() (free, total int64, err error)
 	// Held is how many of the bytes that are not free this engine holds.
 	Held() int64
