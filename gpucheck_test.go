@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// checkGPU runs bench/gpucheck.py with programs and a PyTorch that are scripts.
-func checkGPU(t *testing.T, vernier, tests string, args ...string) (status int, output string) {
+// checkGPU runs bench/gpucheck.py with programs, an nvidia-smi (card) and a
+// PyTorch that are scripts.
+func checkGPU(t *testing.T, card, vernier, tests string, args ...string) (status int, output string) {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
@@ -25,13 +26,16 @@ func checkGPU(t *testing.T, vernier, tests string, args ...string) (status int, 
 		"gpucheck.py": string(script),
 		"vernier":     "#!/bin/sh\n" + vernier,
 		"cuda.test":   "#!/bin/sh\n" + tests,
+		"nvidia-smi":  "#!/bin/sh\n" + card,
 		"torch.py":    "raise ImportError('there is no PyTorch')\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	out, err := exec.Command(python, append([]string{filepath.Join(dir, "gpucheck.py")}, args...)...).CombinedOutput()
+	cmd := exec.Command(python, append([]string{filepath.Join(dir, "gpucheck.py")}, args...)...)
+	cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return exit.ExitCode(), string(out)
@@ -45,12 +49,18 @@ func checkGPU(t *testing.T, vernier, tests string, args ...string) (status int, 
 const listed = `if [ "$1" = -test.list ]; then echo TestOnAGPUOne; exit 0; fi
 `
 
+const (
+	noCard   = "echo no devices; exit 9"
+	someCard = "echo Imaginary 100, 580.1"
+	noDriver = `if [ "$1" = doctor ]; then echo 'gpu       none found'; else echo 'no NVIDIA driver: libcuda.so.1 is not found'; exit 1; fi`
+)
+
 func TestTheGPUCheckWithoutAGPUSaysThatNothingWasTested(t *testing.T) {
-	status, out := checkGPU(t, "echo 'gpu       none found: no NVIDIA driver is loaded'", listed+"echo 'no GPU to test on: no NVIDIA driver'")
+	status, out := checkGPU(t, noCard, noDriver, listed+"echo 'no GPU to test on: no NVIDIA driver: it is not found'")
 	if status != 3 {
 		t.Errorf("exit status %d, want 3", status)
 	}
-	for _, want := range []string{"0 failures", "nothing was tested: no GPU to test on: none found: no NVIDIA driver is loaded", "resnet50, batch 32, bf16, train"} {
+	for _, want := range []string{"0 failures", "nothing was tested: no GPU to test on: no NVIDIA driver: libcuda.so.1 is not found", "resnet50, batch 32, bf16, train"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
@@ -60,16 +70,42 @@ func TestTheGPUCheckWithoutAGPUSaysThatNothingWasTested(t *testing.T) {
 	}
 }
 
-func TestTheGPUCheckTellsFailuresByItsStatus(t *testing.T) {
-	const vernier = `if [ "$1" = doctor ]; then echo 'gpu       cuda:0 Imaginary 100'; else echo '{"img_s": 100, "seconds": 1, "queries_s": 10}'; fi`
-	if status, out := checkGPU(t, vernier, listed+"echo PASS"); status != 0 || !strings.Contains(out, "vit-s, batch 256, bf16, infer") || strings.Contains(out, "nothing was tested") {
+// A GPU that is there and not used is a failure, however the program says so.
+func TestTheGPUCheckFailsWhereAGPUCannotBeUsed(t *testing.T) {
+	const broken = `echo 'cuDNN is missing'; exit 1`
+	for name, c := range map[string]struct{ card, vernier, tests, want string }{
+		"a skip beside a card":                  {someCard, noDriver, "echo 'no GPU to test on: no NVIDIA driver'; echo '--- SKIP'", "skipped: no NVIDIA driver"},
+		"no card, but not for want of a driver": {noCard, broken, "echo PASS", "cuDNN is missing"},
+		"every line of an error":                {someCard, broken, "echo '    gpu_test.go:28: the GPU cannot be opened: one'; echo '        two'; echo '--- FAIL: x'; exit 1", "the GPU cannot be opened: one; two\n"},
+	} {
+		status, out := checkGPU(t, c.card, c.vernier, listed+c.tests, "--only", "tests")
+		if status != 1 || !strings.Contains(out, c.want) {
+			t.Errorf("%s: exit status %d, want 1 and %q in\n%s", name, status, c.want, out)
+		}
+	}
+}
+
+// doctor only informs: what counts is whether a first product is computed.
+func TestTheGPUCheckDoesNotDecideByTheDoctor(t *testing.T) {
+	const vernier = `if [ "$1" = doctor ]; then echo 'gpu       cuda:1 is not used: too old'; else echo '{"img_s": 100, "seconds": 1, "queries_s": 10, "convolutions_without_cudnn": 0}'; fi`
+	if status, out := checkGPU(t, someCard, vernier, listed, "--only", "bench"); status != 0 || !strings.Contains(out, "100.0 images/s") || !strings.Contains(out, "convolutions without cuDNN: 0, in") {
 		t.Errorf("exit status %d, want 0\n%s", status, out)
 	}
-	if status, out := checkGPU(t, vernier, listed+"echo '--- FAIL: TestOnAGPUOne'; exit 1", "--only", "tests"); status != 1 || !strings.Contains(out, "1 failures") {
+	if status, out := checkGPU(t, someCard, strings.Replace(vernier, `cudnn": 0`, `cudnn": 2`, 1), listed, "--only", "bench"); status != 1 || !strings.Contains(out, "2 convolutions are computed without cuDNN") {
+		t.Errorf("exit status %d, want 1\n%s", status, out)
+	}
+}
+
+func TestTheGPUCheckTellsFailuresByItsStatus(t *testing.T) {
+	const vernier = `if [ "$1" = doctor ]; then echo 'gpu       cuda:0 Imaginary 100'; else echo '{"img_s": 100, "seconds": 1, "queries_s": 10}'; fi`
+	if status, out := checkGPU(t, someCard, vernier, listed+"echo PASS"); status != 0 || !strings.Contains(out, "vit-s, batch 256, bf16, infer") || strings.Contains(out, "nothing was tested") {
+		t.Errorf("exit status %d, want 0\n%s", status, out)
+	}
+	if status, out := checkGPU(t, someCard, vernier, listed+"echo '--- FAIL: TestOnAGPUOne'; exit 1", "--only", "tests"); status != 1 || !strings.Contains(out, "1 failures") {
 		t.Errorf("exit status %d, want 1\n%s", status, out)
 	}
 	// What does not fit into the time is left out by its name.
-	if status, out := checkGPU(t, vernier, listed+"echo PASS", "--only", "bench", "--minutes", "0.1"); status != 3 || !strings.Contains(out, "out of time") {
+	if status, out := checkGPU(t, someCard, vernier, listed+"echo PASS", "--only", "bench", "--minutes", "0.1"); status != 3 || !strings.Contains(out, "out of time") {
 		t.Errorf("exit status %d, want 3\n%s", status, out)
 	}
 }

@@ -34,6 +34,8 @@ class Check:
         self.tests, self.rows, self.notes, self.failed = [], [], {}, 0
         self.start, self.done = time.monotonic(), {}
         self.no_gpu = self.no_torch = None  # why there is none
+        self.card = False  # nvidia-smi lists a GPU: one that is not used then is a failure
+        self.plain = {}  # convolutions without cuDNN by benchmark
         self.env = dict(os.environ)
         found = [d for d in library_folders() if d not in self.env.get("VERNIER_CUDA_PATH", "").split(":")]
         if found:
@@ -89,6 +91,10 @@ def text(b):
 def reason(output):
     """The line of an output that says most about a failure."""
     lines = [l.strip() for l in output.splitlines() if l.strip()]
+    for i, l in enumerate(lines):
+        if "the GPU cannot be opened" in l:  # joined errors, a line each
+            end = next((j for j in range(i, len(lines)) if lines[j].startswith(("---", "FAIL"))), len(lines))
+            return "; ".join(lines[i:end])[:1500]
     for mark in ("panic:", "fatal error:", "SIGSEGV", "Error:", "error:", "level=error", "no GPU", "finds no GPU"):
         for l in lines:
             if mark in l:
@@ -137,17 +143,25 @@ def machine(check):
             check.say("%-8s %s" % (what, line))
         return out, None
 
-    ask("card", ["nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm,power.limit", "--format=csv,noheader"])
-    out, wrong = ask("vernier", ["./vernier", "doctor"])
-    if out is None:
+    out, _ = ask("card", ["nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.max.sm,power.limit", "--format=csv,noheader"])
+    check.card = bool(out)
+    _, wrong = ask("vernier", ["./vernier", "doctor"])
+    if wrong:
         check.note("vernier doctor", wrong)
-        check.no_gpu = str(wrong)
-    elif "not used:" in out or "cuda:0" not in out:
-        lines = [l for l in out.splitlines() if l.startswith("gpu")]
-        check.no_gpu = "; ".join(l[3:].strip() for l in lines) or "vernier doctor finds no GPU"
+    try:  # what counts is whether the GPU computes
+        check.run(["./vernier", "bench", "gemm/256", "--device", "cuda", "--seconds", "0.2", "--json"], 90)
+    except Failure as f:
+        check.no_gpu = str(f)
+        if not f.skipped:
+            check.note("a first product on the GPU", Failure(str(f), skipped=absent(check, str(f))))
     out, wrong = ask("torch", [sys.executable, "-c", "import torch; print(torch.__version__, 'CUDA', torch.version.cuda, 'cuDNN', torch.backends.cudnn.version(), 'GPU', torch.cuda.is_available())"])
     if out is None or out.endswith("False"):
         check.no_torch = str(wrong or "") or "torch finds no GPU"
+
+
+def absent(check, why):
+    """Whether the machine has no GPU, rather than one that cannot be used."""
+    return not check.card and "no NVIDIA driver" in why
 
 
 def tests(check):
@@ -162,9 +176,10 @@ def tests(check):
         start = time.monotonic()
         try:
             out = check.run(["./cuda.test", "-test.run", "^%s$" % name, "-test.v", "-test.timeout", "120s"], 125)
-            skip = re.search(r"no GPU to test on: (.*)", out)
+            skip = re.search(r"no GPU to test on: (.*?)\s*(?=\n\s*---|\Z)", out, re.S)
             if skip:
-                raise Failure("skipped: " + skip.group(1), skipped=True)
+                why = "; ".join(skip.group(1).split("\n"))
+                raise Failure("skipped: " + why, skipped=absent(check, why))
             verdict = "passed"
         except Failure as f:
             verdict = "skipped" if f.skipped else "FAILED"
@@ -176,7 +191,13 @@ def ours(check, name, precision, batch=None):
     if check.no_gpu:
         raise Failure(check.no_gpu, skipped=True)
     command = ["./vernier", "bench", name, "--device", "cuda", "--precision", precision, "--seconds", "2", "--json"]
-    return last_json(check.run(command + (["--batch", str(batch)] if batch else []), 90))
+    r = last_json(check.run(command + (["--batch", str(batch)] if batch else []), 90))
+    if "convolutions_without_cudnn" in r:
+        label = "%s, %s" % (name, precision) + (", batch %d" % batch if batch else "")
+        check.plain[label] = r["convolutions_without_cudnn"]
+        if check.plain[label]:
+            check.note(label, Failure("%d convolutions are computed without cuDNN, far slower: the log names them" % check.plain[label]))
+    return r
 
 
 def peer(check, args, limit=120):
@@ -290,6 +311,8 @@ def report(check, log):
         check.say("\n%-50s %16s %30s %6s" % ("", "vernier", "torch", "ratio"))
         for r in check.rows:
             check.say("%-50s %16s %30s %6s" % r)
+    if check.plain:
+        check.say("\nconvolutions without cuDNN: %d, in %d benchmarks that count them" % (sum(check.plain.values()), len(check.plain)))
     if check.notes:
         check.say("\nwhat failed or was left out, and why:")
         for why, what in check.notes.items():

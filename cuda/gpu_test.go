@@ -11,13 +11,16 @@ import (
 	"github.com/vernier-ml/vernier/metric"
 )
 
-// onGPU returns an engine on the GPU of this machine, or skips the test and says
-// why there is none.
+// onGPU returns an engine on the GPU of this machine. Without NVIDIA's driver the
+// test is skipped; a GPU that cannot be opened is a failure.
 func onGPU(t *testing.T, opt Options) *Engine {
 	t.Helper()
 	e, err := Open(opt)
-	if err != nil {
+	switch {
+	case NoDriver(err):
 		t.Skipf("no GPU to test on: %v", err)
+	case err != nil:
+		t.Fatalf("the GPU cannot be opened: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
