@@ -23,6 +23,8 @@ type Engine struct {
 	stage   *stage
 	plans   map[planKey]plan
 	work    block   // of convolutions
+	space   block   // of products
+	plain   int     // products with a bias that the library did not add
 	word    *Tensor // where the device leaves an answer of a few bytes
 	norms   norms
 	numbers mailbox // of ReadLater
@@ -64,11 +66,10 @@ func newEngine(p parts, opt Options) (e *Engine, err error) {
 	if e.stage, err = newStage(p.driver); err != nil {
 		return e, fmt.Errorf("cuda: streams: %w", err)
 	}
-	own, err := e.memory.take(blasWorkspace)
-	if err != nil {
+	if e.space, err = e.memory.take(blasWorkspace); err != nil {
 		return e, fmt.Errorf("cuda: workspace of products: %w", err)
 	}
-	if err := e.blas.SetWorkspace(own.ptr, own.bytes); err != nil {
+	if err := e.blas.SetWorkspace(e.space.ptr, e.space.bytes); err != nil {
 		return e, fmt.Errorf("cuda: %w", err)
 	}
 	word, err := e.New(4)

@@ -103,3 +103,35 @@ func TestOnAGPUSearchesAreThoseOfTheCPU(t *testing.T) {
 func TestOnAGPUAClippedStepIsThatOfClippedGradients(t *testing.T) {
 	clipAgrees(t, onGPU(t, Options{Precision: FP32}))
 }
+
+// The three networks have no shape that cuDNN does not compute, and a replay gives the
+// bits of the operations one by one.
+func TestOnAGPURecordedNetworksAreTheUnrecordedOnes(t *testing.T) {
+	for _, name := range []string{"resnet50", "bninception", "vits16"} {
+		t.Run(name, func(t *testing.T) {
+			recordedAsUnrecorded(t, onGPU(t, Options{Precision: BF16, Deterministic: true}), whole{name, 224, 8})
+		})
+	}
+}
+
+func TestOnAGPUTwoGraphsOnOneEngineDoNotMeet(t *testing.T) {
+	interleaved(t, onGPU(t, Options{Deterministic: true}), tiny, whole{"resnet50", 224, 8})
+}
+
+// README promises the same bits for two runs on one machine with --deterministic.
+func TestOnAGPUTwoProcessesTrainToTheSameBits(t *testing.T) {
+	sameBits(t, onGPU(t, Options{Precision: BF16, Deterministic: true}), whole{"resnet50", 224, 8})
+}
+
+// cuBLASLt wants addresses and rows that are multiples of 16 bytes.
+func TestOnAGPUTheLibraryAddsTheBiasesOfATransformer(t *testing.T) {
+	for _, p := range []Precision{BF16, TF32, FP32} {
+		t.Run(p.String(), func(t *testing.T) { biasesAreAdded(t, onGPU(t, Options{Precision: p}), whole{"vits16", 224, 8}) })
+	}
+}
+
+// No library reads what it has not written into the memory that it may work in.
+func TestOnAGPUWorkspacesMayHoldAnything(t *testing.T) {
+	e := onGPU(t, Options{Precision: FP32, Deterministic: true, Workspace: 64 << 20})
+	poisonedWorkspaces(t, e, tiny, 1)
+}

@@ -59,6 +59,7 @@ func (a *args) addBias(p product, bias named) {
 		a.failed(err)
 		return
 	}
+	a.eng.plain++
 	a.multiply(p)
 	a.launch(kernels.ChannelAffine(p.out, int64(p.m)*int64(p.n), p.n, p.c, p.c, 0, bias.ptr, 0, false))
 }
