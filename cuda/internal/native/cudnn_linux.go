@@ -86,9 +86,21 @@ func (e *CudnnError) Unwrap() error {
 }
 
 // unsupported reports whether the status says that cuDNN does not do what it was
-// asked for: 9 in cuDNN 8, 3000 to 3999 in cuDNN 9.
+// asked for: 9 in cuDNN 8, 3000 to 3999 in cuDNN 9. Of those some are about
+// what is installed (3005 to 3009) and no property of a convolution.
 func (e *CudnnError) unsupported() bool {
-	return e.Status == 9 || e.Status >= 3000 && e.Status < 4000 || strings.HasPrefix(e.Name, "CUDNN_STATUS_NOT_SUPPORTED")
+	return !e.incomplete() && !e.foreign() && (e.Status == 9 || e.Status >= 3000 && e.Status < 4000 || strings.HasPrefix(e.Name, "CUDNN_STATUS_NOT_SUPPORTED"))
+}
+
+// incomplete reports whether files are missing or of several releases: 11 and 14 in
+// cuDNN 8, 1002, 1008, 3005, 3006, 3008 and 3009 in cuDNN 9.
+func (e *CudnnError) incomplete() bool {
+	for _, word := range []string{"SUBLIBRARY", "PREREQUISITE_MISSING", "STATUS_VERSION_MISMATCH", "INCOMPATIBLE_CUDA"} {
+		if strings.Contains(e.Name, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // outOfMemory reports whether memory was missing: 2 in cuDNN 8, 4003 (of the host)
@@ -97,10 +109,16 @@ func (e *CudnnError) outOfMemory() bool {
 	return e.Status == 2 || e.Status == 4003 || e.Status == 4004 || strings.Contains(e.Name, "ALLOC")
 }
 
+// foreign reports whether the GPU is of a generation that this cuDNN, or an algorithm
+// of it, does not serve: 6 in cuDNN 8, 3007 in cuDNN 9.
+func (e *CudnnError) foreign() bool { return strings.Contains(e.Name, "ARCH_MISMATCH") }
+
 func (e *CudnnError) advice() string {
 	switch {
-	case strings.Contains(e.Name, "SUBLIBRARY"): // 1002 and 1008 in cuDNN 9
-		return ": the files of cuDNN (libcudnn_cnn, libcudnn_ops ...) are missing or of several releases: install one release alone, and take the others out of LD_LIBRARY_PATH"
+	case e.foreign():
+		return ": this release of cuDNN is not for this generation of GPU"
+	case e.incomplete():
+		return ": files of cuDNN (libcudnn_cnn, libcudnn_ops ...) or of CUDA (libnvrtc) are missing or of several releases: install one release alone, and take the others out of LD_LIBRARY_PATH"
 	case e.outOfMemory():
 		return ": out of memory"
 	}

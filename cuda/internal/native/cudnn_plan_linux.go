@@ -59,7 +59,9 @@ func (d *Cudnn) choose(conv *C.vernier_conv, dir device.Direction, c device.Conv
 			continue
 		}
 		if r.status != 0 {
-			if err := d.check(fmt.Sprintf("algorithm %d", int(r.algorithm)), r.status); broken == nil && !errors.Is(err, device.ErrNoAlgorithm) {
+			err := d.check(fmt.Sprintf("algorithm %d", int(r.algorithm)), r.status)
+			var status *CudnnError
+			if broken == nil && errors.As(err, &status) && !status.unsupported() && !status.foreign() {
 				broken = err
 			}
 			continue

@@ -11,6 +11,21 @@ import (
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 )
 
+// An algorithm for other GPUs is one that there is not; a cuDNN for others is none.
+func TestACuDNNForOtherGPUsIsAnError(t *testing.T) {
+	s := complete(t)
+	_, x := pinned(t, s, 3)
+	conv := device.Conv{N: 1, C: 1, H: 1, W: 1, K: 1, R: 1, S: 1, Ho: 1, Wo: 1, StrideH: 1, StrideW: 1}
+	for where, none := range map[string]bool{"FAKE_FIND": false, "FAKE_ALGORITHM": true} {
+		t.Setenv(where, "3007")
+		_, err := s.Dnn.Plan(device.Forward, conv, device.Operands{X: x, W: x, Y: x}, 0, 1<<29)
+		t.Setenv(where, "")
+		if err == nil || errors.Is(err, device.ErrNoAlgorithm) != none || !none && !strings.Contains(err.Error(), "(status 3007): this release of cuDNN is not for this generation of GPU") {
+			t.Errorf("%s: %v, no algorithm: want %v", where, err, none)
+		}
+	}
+}
+
 // A convolution is without an algorithm where cuDNN does not support it, by the
 // numbers of cuDNN 8 and 9; whatever else cuDNN reports is an error.
 func TestStatusesOfCuDNNAreToldApart(t *testing.T) {
@@ -31,7 +46,10 @@ func TestStatusesOfCuDNNAreToldApart(t *testing.T) {
 		{4004, false, "DEVICE_ALLOCATION_FAILED (status 4004): out of memory"},
 		{8, false, "CUDNN_STATUS_EXECUTION_FAILED (status 8)"},
 		{5000, false, "CUDNN_STATUS_EXECUTION_FAILED (status 5000)"},
-		{1002, false, "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH (status 1002): the files of cuDNN (libcudnn_cnn, libcudnn_ops ...) are missing or of several releases"},
+		{1002, false, "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH (status 1002): files of cuDNN (libcudnn_cnn, libcudnn_ops ...) or of CUDA (libnvrtc) are missing or of several releases"},
+		{3005, false, "CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER (status 3005): files of cuDNN"},
+		{3008, false, "CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING (status 3008): files of cuDNN"},
+		{3009, false, "CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE (status 3009): files of cuDNN"},
 		{3, false, "CUDNN_STATUS_BAD_PARAM (status 3)"},
 	} {
 		for _, where := range []string{"FIND", "ALGORITHM", "DESCRIBE", "RUN"} {
