@@ -4,18 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/vernier-ml/vernier/data/features"
 	"github.com/vernier-ml/vernier/data/internal/progress"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/internal/table"
-	"github.com/vernier-ml/vernier/weights"
 )
 
 // labelsOption names the file of labels behind that of features.
@@ -90,98 +88,84 @@ func (s *joinedRows) close() (err error) {
 
 // openFeatureFile opens a file of rows, with classes from itself or from another file.
 func openFeatureFile(rows, labels string, classes bool) (*Set, error) {
-	switch end := strings.ToLower(filepath.Ext(rows)); end {
-	case ".npy", ".npz", ".safetensors":
-	default:
-		return nil, fmt.Errorf("%s: rows of features are read from .npy, .npz and .safetensors", rows)
-	}
-	f, err := weights.Open(rows)
+	f, err := features.Open(rows)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	s, n, err := newFeatureStore(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", rows, err)
-	}
-	set := &Set{Items: numbered(n), store: s}
+	set := &Set{Items: numbered(f.Rows()), store: &featureStore{f}, Classes: []string{""}}
 	if err := set.describeRows(f, labels, classes); err != nil {
-		return nil, errors.Join(err, s.close())
+		return nil, errors.Join(err, f.Close())
 	}
 	return set, nil
 }
 
-// describeRows gives items their classes, paths and parts.
-func (s *Set) describeRows(f *weights.File, labels string, classes bool) error {
-	if paths, err := f.Tensor("paths"); err == nil {
-		list, err := paths.Strings()
-		if err == nil && len(list) == len(s.Items) {
-			for i, p := range list {
-				s.Items[i].Path = nametext.Valid(p)
-			}
+// values reads the column of the first of some names that a file of rows has, one text a
+// row; nil if it has none of them.
+func values(f *features.File, names ...string) ([]string, error) {
+	for _, name := range names {
+		if !slices.Contains(f.Columns(), name) {
+			continue
 		}
-	}
-	switch {
-	case !classes:
-		s.Classes = []string{""}
-		return nil
-	case labels == "":
-		t, err := f.Tensor("classes")
+		c, err := f.Column(name)
 		if err != nil {
-			t, err = f.Tensor("labels")
+			return nil, err
 		}
-		if err != nil {
-			return fmt.Errorf("%s holds no labels: name a file of them, as in features:%s%sy.npy", f.Path(), f.Path(), labelsOption)
-		}
-		return s.label(f.Path(), t)
-	case slices.Contains([]string{".csv", ".tsv", ".txt"}, strings.ToLower(filepath.Ext(labels))):
-		return s.describeByTable(labels)
+		return texts(c), nil
 	}
-	lf, err := weights.Open(labels)
-	if err != nil {
-		return err
-	}
-	defer lf.Close()
-	if all := lf.Tensors(); len(all) == 1 {
-		return s.label(labels, all[0])
-	}
-	t, err := lf.Tensor("labels")
-	if err != nil {
-		return err
-	}
-	return s.label(labels, t)
+	return nil, nil
 }
 
-// label takes classes from an array of whole numbers or text.
-func (s *Set) label(file string, t *weights.Tensor) error {
-	if t.Len() != len(s.Items) {
-		return fmt.Errorf("%s: %s of shape %v for %s", file, plural.Of(t.Len(), "label"), t.Shape, plural.Of(len(s.Items), "row"))
+// texts are the values of a column; equal numbers share one text.
+func texts(c *features.Column) []string {
+	list := make([]string, c.Len())
+	if c.Texts != nil {
+		copy(list, c.Texts)
+		return list
 	}
-	keys, err := t.Strings()
+	known := map[int]string{}
+	for i, n := range c.Ints {
+		text, ok := known[n]
+		if !ok {
+			text = c.Text(i)
+			known[n] = text
+		}
+		list[i] = text
+	}
+	return list
+}
+
+// describeRows gives items their classes, and paths, parts and super-classes where there
+// are any: those of a table of labels, or of the file of rows.
+func (s *Set) describeRows(f *features.File, labels string, classes bool) (err error) {
+	if slices.Contains([]string{".csv", ".tsv"}, strings.ToLower(filepath.Ext(labels))) {
+		return s.describeByTable(labels)
+	}
+	var d description
+	d.file = f.Path()
+	if d.paths, err = values(f, "path", "paths"); err != nil {
+		return err
+	}
+	if !classes {
+		return s.describe(d)
+	}
+	var c *features.Column
+	if labels != "" {
+		d.file = labels
+		c, err = features.ReadColumn(labels)
+	} else if c, err = f.LabelColumn(); c == nil && err == nil {
+		return fmt.Errorf("%s holds no labels: name a file of them, as in features:%s%sy.npy", f.Path(), f.Path(), labelsOption)
+	}
 	if err != nil {
-		x, wrong := t.Float32()
-		if wrong != nil {
-			return fmt.Errorf("%s: %w", file, wrong)
-		}
-		keys = make([]string, len(x))
-		names := map[float32]string{}
-		for i, v := range x {
-			if v != float32(int64(v)) || v > 1<<24 || v < -1<<24 {
-				return fmt.Errorf("%s: label %d is %v, want whole numbers up to %d, or text", file, i, v, 1<<24)
-			}
-			if names[v] == "" {
-				names[v] = fmt.Sprintf("%.0f", v)
-			}
-			keys[i] = names[v]
-		}
+		return err
 	}
-	for i, k := range keys {
-		if k == "" {
-			return fmt.Errorf("%s: label %d is empty", file, i)
-		}
+	d.labels = texts(c)
+	if d.parts, err = values(f, "split"); err != nil {
+		return err
 	}
-	s.classify(keys, nil)
-	return nil
+	if d.super, err = values(f, "category"); err != nil {
+		return err
+	}
+	return s.describe(d)
 }
 
 // describeByTable takes classes, and optionally names, parts and super-classes, from a
@@ -195,123 +179,82 @@ func (s *Set) describeByTable(file string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	if len(t.Rows) != len(s.Items) {
-		return fmt.Errorf("%s: %s for %s", file, plural.Of(len(t.Rows), "line"), plural.Of(len(s.Items), "row"))
+	column := func(name string) []string {
+		at := slices.IndexFunc(t.Names, func(c string) bool { return strings.EqualFold(c, name) })
+		if at < 0 {
+			return nil
+		}
+		list := make([]string, len(t.Rows))
+		for i, row := range t.Rows {
+			list[i] = row[at]
+		}
+		return list
 	}
-	column := func(name string) int {
-		return slices.IndexFunc(t.Names, func(c string) bool { return strings.EqualFold(c, name) })
-	}
-	label, path, split, category := column("label"), column("path"), column("split"), column("category")
-	if label < 0 {
+	d := description{file: file, labels: column("label"), paths: column("path"), parts: column("split"), super: column("category")}
+	if d.labels == nil {
 		return fmt.Errorf("%s line %d: there is no column label", file, t.HeaderLine)
 	}
-	keys, super := make([]string, len(t.Rows)), map[string]string{}
-	for i, row := range t.Rows {
-		if keys[i] = row[label]; keys[i] == "" {
-			return fmt.Errorf("%s line %d: the label is empty", file, t.Lines[i])
-		}
-		if path >= 0 && row[path] != "" {
-			s.Items[i].Path = nametext.Valid(row[path])
-		}
-		if category >= 0 {
-			super[keys[i]] = row[category]
-		}
-		if split < 0 {
-			continue
-		}
-		switch row[split] {
-		case "train":
-			s.Items[i].Part = TrainPart
-		case "validation", "val":
-			s.Items[i].Part = ValidationPart
-		case "test":
-			s.Items[i].Part = TestPart
-		default:
-			return fmt.Errorf("%s line %d: split %q, want train, validation or test", file, t.Lines[i], row[split])
+	return s.describe(d)
+}
+
+// description is what is known of rows: one text for each, or nil.
+type description struct {
+	file                        string
+	labels, paths, parts, super []string
+}
+
+// describe gives what is known to the items.
+func (s *Set) describe(d description) error {
+	for name, list := range map[string][]string{"labels": d.labels, "paths": d.paths, "splits": d.parts, "categories": d.super} {
+		if list != nil && len(list) != len(s.Items) {
+			return fmt.Errorf("%s: %d %s for %s", d.file, len(list), name, plural.Of(len(s.Items), "row"))
 		}
 	}
-	s.classify(keys, nil)
-	if split >= 0 {
+	for i, p := range d.paths {
+		if p != "" {
+			s.Items[i].Path = nametext.Valid(p)
+		}
+	}
+	if d.labels == nil {
+		return nil
+	}
+	for i, p := range d.parts {
+		part, ok := map[string]Part{"train": TrainPart, "validation": ValidationPart, "val": ValidationPart, "test": TestPart}[p]
+		if !ok {
+			return fmt.Errorf("%s: the split of row %d is %q, want train, validation or test", d.file, i, p)
+		}
+		s.Items[i].Part = part
+	}
+	if i := slices.Index(d.labels, ""); i >= 0 {
+		return fmt.Errorf("%s: the label of row %d is empty", d.file, i)
+	}
+	s.classify(d.labels, nil)
+	if d.parts != nil {
 		s.settleValidation()
 	}
-	if category >= 0 {
+	if d.super != nil {
+		super := map[string]string{}
+		for i, l := range d.labels {
+			super[l] = d.super[i]
+		}
 		s.superClasses(func(class string) string { return super[class] }, func(it Item) string { return super[s.Classes[it.Label]] })
 	}
 	return nil
 }
 
-// featureStore reads rows from a file when they are asked for, or where they lie there
-// in another order, or compressed, from memory.
-type featureStore struct {
-	path  string
-	file  *os.File
-	off   int64
-	dtype weights.DType
-	dim   int
-	size  int64 // of the file
-	held  []float32
-	bytes sync.Pool // of *[]byte, for a row
-}
+// featureStore reads rows when they are asked for.
+type featureStore struct{ file *features.File }
 
-// newFeatureStore finds the rows of a file: the array called embeddings or features, or
-// its only one of two axes.
-func newFeatureStore(f *weights.File) (_ *featureStore, rows int, err error) {
-	var found *weights.Tensor
-	for _, t := range f.Tensors() {
-		if len(t.Shape) != 2 {
-			continue
-		}
-		if t.Name == "embeddings" || t.Name == "features" {
-			found = t
-			break
-		}
-		if found != nil {
-			return nil, 0, fmt.Errorf("it has several arrays of two axes, %q and %q among them; the rows are to be called embeddings or features", found.Name, t.Name)
-		}
-		found = t
-	}
-	if found == nil {
-		return nil, 0, errors.New("it has no array of two axes, (rows, numbers)")
-	}
-	rows = found.Shape[0]
-	s := &featureStore{path: f.Path(), dtype: found.DType, dim: found.Shape[1], size: f.Size()}
-	if rows < 1 || s.dim < 1 {
-		return nil, 0, fmt.Errorf("%d rows of %d numbers", rows, s.dim)
-	}
-	off, _, ok, err := found.Extent()
-	if err != nil {
-		return nil, 0, err
-	}
-	if !ok {
-		s.held, err = found.Float32()
-		return s, rows, err
-	}
-	width := s.dim * s.dtype.Bits() / 8
-	if err := weights.Decode(nil, nil, s.dtype); err != nil {
-		return nil, 0, err
-	}
-	s.off = off
-	s.bytes.New = func() any { b := make([]byte, width); return &b }
-	s.file, err = os.Open(f.Path())
-	return s, rows, err
+func (s *featureStore) name(it Item) string { return s.file.Path() + "!" + it.Path }
+func (s *featureStore) width() int          { return s.file.Width() }
+func (s *featureStore) close() error        { return s.file.Close() }
+func (s *featureStore) version() string {
+	return fmt.Sprintf("%d of %d %v", s.file.Rows(), s.file.Width(), s.file.DType())
 }
-
-func (s *featureStore) name(it Item) string { return s.path + "!" + it.Path }
-func (s *featureStore) width() int          { return s.dim }
-func (s *featureStore) version() string     { return fmt.Sprintf("%d of %d", s.dim, s.size) }
 
 func (s *featureStore) row(dst []float32, it Item) error {
-	if s.held != nil {
-		copy(dst, s.held[it.index*s.dim:(it.index+1)*s.dim])
-	} else {
-		b := s.bytes.Get().(*[]byte)
-		defer s.bytes.Put(b)
-		if _, err := s.file.ReadAt(*b, s.off+int64(it.index)*int64(len(*b))); err != nil {
-			return err
-		}
-		if err := weights.Decode(dst, *b, s.dtype); err != nil {
-			return err
-		}
+	if err := s.file.Read(dst, it.index); err != nil {
+		return err
 	}
 	for j, v := range dst {
 		if v-v != 0 { // of NaN and infinities only
@@ -323,10 +266,3 @@ func (s *featureStore) row(dst []float32, it Item) error {
 
 func (s *featureStore) content(it Item) ([]byte, error)                  { return rowContent(s, it) }
 func (s *featureStore) image(context.Context, Item) (*pixels.RGB, error) { return nil, errIsRow }
-
-func (s *featureStore) close() error {
-	if s.file == nil {
-		return nil
-	}
-	return s.file.Close()
-}

@@ -85,11 +85,10 @@ func TestRowsThatCannotBeUsedAreRefused(t *testing.T) {
 	writeArray(t, at("flat.npy"), []int{4}, 1, 2, 3, 4)
 	for path, says := range map[string]string{
 		x:                                     "holds no labels: name a file of them",
-		JoinFeatures(x, at("short.npy")):      "1 label of shape [1] for 2 rows",
-		JoinFeatures(x, at("half.npy")):       "label 1 is 1.5, want whole numbers",
+		JoinFeatures(x, at("short.npy")):      "1 labels for 2 rows",
+		JoinFeatures(x, at("half.npy")):       "label of row 1 is no whole number",
 		JoinFeatures(x, at("gone.npy")):       "no such file",
-		JoinFeatures(at("flat.npy"), x):       "no array of two axes",
-		at("x.bin"):                           "are read from .npy, .npz and .safetensors",
+		JoinFeatures(at("flat.npy"), x):       "flat.npy",
 		JoinFeatures(at("gone.npy"), "y.npy"): "no such file",
 	} {
 		if _, err := Open(context.Background(), "features:"+path, Options{}); err == nil || !strings.Contains(err.Error(), says) {

@@ -50,7 +50,7 @@ func openers() []opener {
 		{Info{"cars196", "cars196:PATH", "Stanford Cars: car_ims with cars_annos.mat, cars_train and cars_test with devkit, or a folder a class; split 1-98 / 99-196"}, openCars},
 		{Info{"sop", "sop:PATH", "Stanford Online Products as unpacked, split by its lists"}, openSOP},
 		{Info{"inshop", "inshop:PATH", "In-shop Clothes Retrieval (DeepFashion), with queries and gallery"}, openInShop},
-		{Info{"features", "features:PATH", "rows of numbers that another network made, as .npy, .npz or .safetensors, with their classes inside or in a file behind a comma: features:x.npy,labels=y.npy"},
+		{Info{"features", "features:PATH", "rows of numbers that another network made, as .npy, .npz, .safetensors, .parquet or a text table, with their classes inside or in a file behind a comma: features:x.npy,labels=y.npy"},
 			openFeatureSet},
 		{Info{"mnist", "mnist:PATH", "the IDX files of MNIST, Fashion-MNIST or KMNIST, plain or gzipped"}, openMNIST},
 	}

@@ -87,7 +87,7 @@ func next(ctx context.Context, order <-chan *pending) (*pending, error) {
 func (s stream) produce(ctx context.Context, plan [][]int, from int, order chan<- *pending, jobs chan<- job) {
 	defer close(order)
 	defer close(jobs)
-	visits := map[int]int{}
+	visits := make([]int32, len(s.loader.set.Items))
 	for b, items := range plan {
 		if b < from {
 			for _, i := range items {
@@ -115,7 +115,7 @@ func (s stream) produce(ctx context.Context, plan [][]int, from int, order chan<
 	}
 }
 
-func (s stream) start(items []int, visits map[int]int) *pending {
+func (s stream) start(items []int, visits []int32) *pending {
 	l, n := s.loader, len(items)
 	p := &pending{
 		batch: &Batch{
@@ -133,7 +133,7 @@ func (s stream) start(items []int, visits map[int]int) *pending {
 	for slot, i := range items {
 		p.batch.Items[slot] = i
 		p.batch.Labels[slot] = l.set.Items[i].Label
-		p.visit[slot] = visits[i]
+		p.visit[slot] = int(visits[i])
 		visits[i]++
 	}
 	return p

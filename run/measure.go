@@ -36,7 +36,7 @@ func EmbedSet(ctx context.Context, m *model.Model, loader *data.Loader, images i
 
 // EmbedWith is EmbedSet with an embedder that is kept.
 func EmbedWith(ctx context.Context, embedder *model.Embedder, dim int, loader *data.Loader, images int, task string, ev Events) (*Rows, error) {
-	e := &Rows{Embeddings: &eval.Embeddings{H: dim}}
+	e := &Rows{Embeddings: &eval.Embeddings{H: dim, X: make([]float32, 0, images*dim)}}
 	table, reverse, pixels := loader.Bytes()
 	if pixels {
 		if err := embedder.TakePixels(engine.NewByteNumbers(table, reverse)); err != nil {

@@ -26,6 +26,7 @@ type MemoryPlan struct {
 	Activations int64 `json:"activations"` // with all gradients, as planned
 	Workspace   int64 `json:"workspace"`   // of the engine; 0 before the first step
 	Memory      int64 `json:"memory"`      // of earlier batches, beside its embeddings and distances
+	Loss        int64 `json:"loss"`        // its matrix on the host, with the gradient
 	Batches     int64 `json:"batches"`     // prepared ahead, and the one in use
 	Pictures    int64 `json:"pictures"`    // kept decoded
 	// Aside is what a validation or a checkpoint takes for its time.
@@ -45,7 +46,7 @@ func (p MemoryPlan) Total() int64 { return max(p.Training(), p.End) }
 
 // Training adds up what training takes.
 func (p MemoryPlan) Training() int64 {
-	return p.Program + p.Weights + p.Optimizer + p.Activations + p.Workspace + p.Memory + p.Batches + p.Pictures + p.Aside + p.Collector
+	return p.Program + p.Weights + p.Optimizer + p.Activations + p.Workspace + p.Memory + p.Loss + p.Batches + p.Pictures + p.Aside + p.Collector
 }
 
 func (p MemoryPlan) String() string {
@@ -54,11 +55,11 @@ func (p MemoryPlan) String() string {
 		memory = fmt.Sprintf("memory of earlier batches %d, ", p.Memory>>20)
 	}
 	if p.Device != nil {
-		return fmt.Sprintf("%d MiB of the host: program %d, %sbatches %d, decoded pictures %d, checkpoint %d, garbage %d; the final measurement %d",
-			p.Total()>>20, p.Program>>20, memory, p.Batches>>20, p.Pictures>>20, p.Aside>>20, p.Collector>>20, p.End>>20)
+		return fmt.Sprintf("%d MiB of the host: program %d, %sloss %d, batches %d, decoded pictures %d, checkpoint %d, garbage %d; the final measurement %d",
+			p.Total()>>20, p.Program>>20, memory, p.Loss>>20, p.Batches>>20, p.Pictures>>20, p.Aside>>20, p.Collector>>20, p.End>>20)
 	}
-	return fmt.Sprintf("%d MiB: program %d, weights %d, optimizer %d, activations and gradients %d, workspace %d, %sbatches %d, decoded pictures %d, validation or checkpoint %d, garbage %d; the final measurement %d",
-		p.Total()>>20, p.Program>>20, p.Weights>>20, p.Optimizer>>20, p.Activations>>20, p.Workspace>>20, memory, p.Batches>>20, p.Pictures>>20, p.Aside>>20, p.Collector>>20, p.End>>20)
+	return fmt.Sprintf("%d MiB: program %d, weights %d, optimizer %d, activations and gradients %d, workspace %d, %sloss %d, batches %d, decoded pictures %d, validation or checkpoint %d, garbage %d; the final measurement %d",
+		p.Total()>>20, p.Program>>20, p.Weights>>20, p.Optimizer>>20, p.Activations>>20, p.Workspace>>20, memory, p.Loss>>20, p.Batches>>20, p.Pictures>>20, p.Aside>>20, p.Collector>>20, p.End>>20)
 }
 
 // gcPercent is how much garbage may gather while a run trains, in terms of what
@@ -112,8 +113,9 @@ func (s *planner) plan() MemoryPlan {
 	}
 	p.Batches += sent
 	p.Memory = losses.MemoryOptions{Size: s.cfg.Loss.Memory}.Bytes(s.cfg.Batch(), s.cfg.Model.Dim)
-	// A checkpoint holds weights and moments, and in its file's form once more.
-	p.Aside = 2 * (p.Weights + p.Optimizer)
+	// A checkpoint holds weights and moments, and in its file's form once more; a run with
+	// class rows begins with embeddings of some training images, which place them.
+	p.Aside = max(2*(p.Weights+p.Optimizer), s.placing())
 	validation := int64(0)
 	if s.sets.Validation != nil {
 		validation = s.model.EmbedderBytes(run.EmbedBatchOf(s.model))
@@ -125,9 +127,41 @@ func (s *planner) plan() MemoryPlan {
 	} else {
 		p.Aside = max(p.Aside, validation)
 	}
-	p.Collector = gcPercent * (p.Weights + p.Optimizer + p.Workspace + p.Memory + p.Batches + p.Pictures) / 100
+	p.Loss = s.lossBytes()
+	p.Collector = gcPercent * (s.listBytes() + p.Weights + p.Optimizer + p.Workspace + p.Memory + p.Batches + p.Pictures) / 100
 	p.End = s.endBytes(p)
 	return p
+}
+
+// itemBytes is what an item of a list of images takes, its name included.
+const itemBytes = 110
+
+// listBytes is what the lists of images take: of all, and once more divided.
+func (s *planner) listBytes() int64 { return 2 * int64(len(s.sets.All.Items)) * itemBytes }
+
+// lossBytes is what a loss that the host computes keeps of its matrix: that as float32
+// and as float64, the gradient, and what the loss sees of the metric with its slope.
+func (s *planner) lossBytes() int64 {
+	if s.stepper.net.loss.OnEngine() {
+		return 0
+	}
+	columns := s.cfg.Batch() + s.cfg.Loss.Memory
+	if loss, err := s.cfg.NewLoss(len(s.sets.Train.Classes)); err == nil && loss.Columns() == losses.Classes {
+		columns = len(s.sets.Train.Classes) * losses.PerClass(loss)
+	}
+	return (4 + 4*8) * int64(s.cfg.Batch()) * int64(columns)
+}
+
+// placing is what the embeddings take that class rows start from, and the list of their
+// images.
+func (s *planner) placing() int64 {
+	if s.cfg.Loss.Start == "random" || !learns(s.model) {
+		return 0
+	}
+	classes := int64(len(s.sets.Train.Classes))
+	images := min(int64(len(s.sets.Train.Items)), classes*meanImages)
+	h := int64(s.model.Spec.Dim)
+	return images*(4*h+itemBytes) + 2*8*classes*h + s.model.EmbedderBytes(run.EmbedBatchOf(s.model))
 }
 
 // fits refuses a run that takes more than there is, on the host or on the device.
@@ -242,6 +276,8 @@ func (s *planner) endBytes(p MemoryPlan) int64 {
 	widest := s.widest()
 	rows := 4 * n * (int64(s.model.Spec.Dim) + 4*widest)
 	blocks := min(eval.DefaultMemory, 8*1024*n)
+	// The set is opened once more while the lists and the loss of training are still there.
+	rows += s.listBytes() + p.Loss
 	heap := 3*p.Weights + p.Optimizer + p.Workspace + p.Pictures + rows + blocks + endFixed
 	if p.Device == nil {
 		heap += s.model.EmbedderBytes(run.EmbedBatchOf(s.model))

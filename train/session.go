@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/transform"
@@ -129,6 +130,7 @@ func Start(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.En
 		s.Close()
 		return nil, err
 	}
+	defer collectOften()()
 	if err := s.begin(ctx); err != nil {
 		if s.keeper.lock != nil { // otherwise the folder is another's
 			// A run that never began is nothing to resume or to overwrite.
@@ -249,6 +251,9 @@ func prepare(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.
 	if _, s.pipeline, err = cfg.Pipelines(); err != nil {
 		return nil, err
 	}
+	// What was listed and divided stays; what that took besides is given back first, so
+	// that it is not counted as the run's.
+	debug.FreeOSMemory()
 	s.program = resident()
 	if s.model, err = model.New(eng, cfg.Model, cfg.Seed); err != nil {
 		return nil, err

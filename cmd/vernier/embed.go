@@ -37,7 +37,7 @@ column path and then e0, e1, ...; json one object a line. With --out the end of 
 file's name says the format: csv, json, npy (the rows alone, and NAME.paths.npy
 beside it), npz, safetensors or parquet. An IMAGE may be a folder: then all images
 below it are meant, in natural order. A model of features takes files of rows in place
-of images: .npy, .npz or .safetensors.
+of images, as eval --embeddings does.
 
 Beside --out FILE lies FILE.sha256 with its checksum, for sha256sum -c. vernier search and
 vernier index compare it, and refuse a FILE that was cut or changed.

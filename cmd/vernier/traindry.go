@@ -60,7 +60,7 @@ func memoryLines(e *train.Estimate) [][2]string {
 	mib := func(bytes int64) string { return fmt.Sprintf("%d MiB", bytes>>20) }
 	m, d := e.Memory, e.Memory.Device
 	all := fmt.Sprintf("%s of %s that can be had", mib(e.Total), mib(e.Room))
-	host := fmt.Sprintf("program %s, batches %s, decoded pictures %s, validation or checkpoint %s, garbage %s; the final measurement %s in all", mib(m.Program), mib(m.Batches), mib(m.Pictures), mib(m.Aside), mib(m.Collector), mib(m.End))
+	host := fmt.Sprintf("program %s, loss %s, batches %s, decoded pictures %s, validation or checkpoint %s, garbage %s; the final measurement %s in all", mib(m.Program), mib(m.Loss), mib(m.Batches), mib(m.Pictures), mib(m.Aside), mib(m.Collector), mib(m.End))
 	if d == nil {
 		return [][2]string{{"memory", all},
 			{"", fmt.Sprintf("weights %s, optimizer %s, activations and gradients %s, workspace %s", mib(m.Weights), mib(m.Optimizer), mib(m.Activations), mib(m.Workspace))},
