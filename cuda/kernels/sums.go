@@ -43,7 +43,7 @@ func RowProducts(t Type, rows int64, c int, part, dy, x, mean, inv Ptr) Launch {
 
 // Combine sets out (c) to by times the sum of parts.
 func Combine(parts, c int, out, part Ptr, by float32) Launch {
-	return launch("combine_parts", flat(int64(c)), parts, c, out, part, by)
+	return launch("combine_parts", [3]int{tiles(c, 32), 1, 1}, parts, c, out, part, by)
 }
 
 // InvStd sets inv (c) = 1/sqrt(variance + eps).

@@ -1,10 +1,17 @@
 // Ends of reductions, and small things on channels.
 
-// out[j] = by * sum over parts of part[i][j].
+// out[j] = by * sum over parts of part[i][j]. A block has 32 channels; its 8 groups
+// of threads take every eighth part each.
 KERNEL(combine_parts, 256)(int parts, int c, float *out, const float *part, float by) {
-	EACH(k, c) {
-		double sum = 0;
-		for (int i = 0; i < parts; i++) sum += part[(long)i * c + k];
+	SHARED double box[8][33];
+	int lane = threadOf() & 31, at = threadOf() >> 5, k = blockX() * 32 + lane;
+	double sum = 0;
+	if (k < c)
+		UNROLL_4 for (int i = at; i < parts; i += 8) sum += part[(long)i * c + k];
+	box[at][lane] = sum;
+	SYNC();
+	if (at == 0 && k < c) {
+		for (int i = 1; i < 8; i++) sum += box[i][lane];
 		out[k] = (float)(sum * by);
 	}
 }

@@ -124,7 +124,7 @@ static void call_global_max_bf16(void **a) { global_max_bf16(*(int *)a[0], *(int
 static void call_global_max_grad_f32(void **a) { global_max_grad_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const int * *)a[5]); }
 static void call_global_max_grad_bf16(void **a) { global_max_grad_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(bf16 * *)a[3], *(const float * *)a[4], *(const int * *)a[5]); }
 
-// Sources of reduce: 05817183662bd7779efb6d38338827a7
+// Sources of reduce: f51fba5184efe9aef6acb76433d7f727
 #include "../device/reduce.cu"
 static void call_combine_parts(void **a) { combine_parts(*(int *)a[0], *(int *)a[1], *(float * *)a[2], *(const float * *)a[3], *(float *)a[4]); }
 static void call_inv_std(void **a) { inv_std(*(int *)a[0], *(float * *)a[1], *(const float * *)a[2], *(float *)a[3]); }
@@ -155,7 +155,7 @@ static void call_between(void **a) { between(*(int *)a[0], *(int * *)a[1], *(int
 static void call_pick(void **a) { pick(*(long *)a[0], *(int *)a[1], *(float * *)a[2], *(const float * *)a[3], *(const int * *)a[4], *(const int * *)a[5]); }
 static void call_pair_values(void **a) { pair_values(*(int *)a[0], *(double * *)a[1], *(const float * *)a[2], *(const float * *)a[3], *(const int * *)a[4], *(const int * *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(double *)a[9]); }
 
-// Sources of sums: 4be22ec2304322a1a054846813b78736
+// Sources of sums: dca861acb40c7979084b2914620564db
 #include "../device/sums.cu"
 static void call_channel_sums_f32(void **a) { channel_sums_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4]); }
 static void call_channel_sums_bf16(void **a) { channel_sums_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const bf16 * *)a[4]); }
@@ -299,7 +299,7 @@ static const struct entry { const char *name; int syncs; void (*call)(void **); 
 	{"global_max_grad_f32", 0, call_global_max_grad_f32},
 	{"global_max_grad_bf16", 0, call_global_max_grad_bf16},
 	// reduce
-	{"combine_parts", 0, call_combine_parts},
+	{"combine_parts", 1, call_combine_parts},
 	{"inv_std", 0, call_inv_std},
 	{"batch_stats", 0, call_batch_stats},
 	{"fold_norm", 0, call_fold_norm},
