@@ -72,7 +72,7 @@ func TestGridsThatNoGPUTakesAreRefused(t *testing.T) {
 	eng, dev, _ := newFake(t, Options{})
 	launches := dev.Calls["Launch"]
 	for _, l := range []kernels.Launch{
-		kernels.Pairs{N: 64 * (1 << 16), K: 1, H: 1, R: "linear", P: 2}.Value(0, 0, 0, 0),
+		kernels.Pairs{N: 64 * (1 << 16), K: 1, H: 1, R: "linear", P: 2}.Value(kernels.Split{Parts: 1, Per: 16}, 0, 0, 0, 0, 0)[0],
 		kernels.FromPlanar(kernels.F32, 1<<16, 1, 1, 0, 0),
 		kernels.Scale(kernels.F32, kernels.MaxNumbers+1, 0, 0, 1),
 		kernels.Softmax(1, kernels.MaxNumbers+1, 0, 0, false),

@@ -73,7 +73,9 @@ func (g *args) values(p pairing, d, x, y device.Ptr) {
 		g.dots(p, d, u, v)
 		g.launch(kernels.ClipCosine(int64(p.groups)*int64(p.n)*int64(p.k), d))
 	default:
-		g.launch(p.kernel().Value(d, x, y, g.unit(p, x, y)))
+		k, unit := p.kernel(), g.unit(p, x, y)
+		cut, part := g.part(k.SplitValue)
+		g.launch(k.Value(cut, d, part, x, y, unit)...)
 	}
 }
 
@@ -176,12 +178,28 @@ func (g *args) sumGrad(s slopes) {
 	k := s.kernel()
 	c := g.floats(s.groups * s.n * s.k)
 	g.launch(k.Slopes(c, s.dd, s.d))
+	if s.both {
+		cut, part := g.part(k.SplitA)
+		g.launch(k.GradBoth(cut, s.da, part, c, s.x)...)
+		return
+	}
 	if s.da != 0 {
-		g.launch(k.GradA(s.da, c, s.x, s.y, false))
+		cut, part := g.part(k.SplitA)
+		g.launch(k.GradA(cut, s.da, part, c, s.x, s.y)...)
 	}
 	if s.db != 0 {
-		g.launch(k.GradB(s.db, c, s.x, s.y, s.both))
+		cut, part := g.part(k.SplitB)
+		g.launch(k.GradB(cut, s.db, part, c, s.x, s.y)...)
 	}
+}
+
+// part asks how a kernel of pairs is cut on this device, and returns room for its parts.
+func (g *args) part(split func(processors int) (kernels.Split, int64)) (kernels.Split, device.Ptr) {
+	s, n := split(g.eng.driver.Properties().Processors)
+	if n == 0 {
+		return s, 0
+	}
+	return s, g.scratch(4 * n)
 }
 
 // dotGrad: da = dd b, db = dd^T a.

@@ -142,49 +142,49 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"lpp", 256, "maps"}, true
 	// pairs
 	case "pairs_sigmoid_p1":
-		return Signature{"iiipppfifp", 256, "pairs"}, true
+		return Signature{"iiipppfifpili", 256, "pairs"}, true
 	case "pairs_softsign_p1":
-		return Signature{"iiipppfifp", 256, "pairs"}, true
+		return Signature{"iiipppfifpili", 256, "pairs"}, true
 	case "pairs_arctan_p1":
-		return Signature{"iiipppfifp", 256, "pairs"}, true
+		return Signature{"iiipppfifpili", 256, "pairs"}, true
 	case "pairs_tanh_p1":
-		return Signature{"iiipppfifp", 256, "pairs"}, true
+		return Signature{"iiipppfifpili", 256, "pairs"}, true
 	case "pairs_isru_p1":
-		return Signature{"iiipppfifp", 256, "pairs"}, true
+		return Signature{"iiipppfifpili", 256, "pairs"}, true
 	case "pairs_sigmoid_p2":
-		return Signature{"iiipppfifp", 256, "pairs"}, true
+		return Signature{"iiipppfifpili", 256, "pairs"}, true
 	case "pairs_softsign_p2":
-		return Signature{"iiipppfifp", 256, "pairs"}, true
+		return Signature{"iiipppfifpili", 256, "pairs"}, true
 	case "pairs_arctan_p2":
-		return Signature{"iiipppfifp", 256, "pairs"}, true
+		return Signature{"iiipppfifpili", 256, "pairs"}, true
 	case "pairs_tanh_p2":
-		return Signature{"iiipppfifp", 256, "pairs"}, true
+		return Signature{"iiipppfifpili", 256, "pairs"}, true
 	case "pairs_isru_p2":
-		return Signature{"iiipppfifp", 256, "pairs"}, true
+		return Signature{"iiipppfifpili", 256, "pairs"}, true
 	case "pairs_linear_p2":
-		return Signature{"iiipppfifp", 256, "pairs"}, true
+		return Signature{"iiipppfifpili", 256, "pairs"}, true
 	case "pairs_grad_sigmoid_p1":
-		return Signature{"iiippppfii", 256, "pairs"}, true
+		return Signature{"iiippppfiil", 256, "pairs"}, true
 	case "pairs_grad_softsign_p1":
-		return Signature{"iiippppfii", 256, "pairs"}, true
+		return Signature{"iiippppfiil", 256, "pairs"}, true
 	case "pairs_grad_arctan_p1":
-		return Signature{"iiippppfii", 256, "pairs"}, true
+		return Signature{"iiippppfiil", 256, "pairs"}, true
 	case "pairs_grad_tanh_p1":
-		return Signature{"iiippppfii", 256, "pairs"}, true
+		return Signature{"iiippppfiil", 256, "pairs"}, true
 	case "pairs_grad_isru_p1":
-		return Signature{"iiippppfii", 256, "pairs"}, true
+		return Signature{"iiippppfiil", 256, "pairs"}, true
 	case "pairs_grad_sigmoid_p2":
-		return Signature{"iiippppfii", 256, "pairs"}, true
+		return Signature{"iiippppfiil", 256, "pairs"}, true
 	case "pairs_grad_softsign_p2":
-		return Signature{"iiippppfii", 256, "pairs"}, true
+		return Signature{"iiippppfiil", 256, "pairs"}, true
 	case "pairs_grad_arctan_p2":
-		return Signature{"iiippppfii", 256, "pairs"}, true
+		return Signature{"iiippppfiil", 256, "pairs"}, true
 	case "pairs_grad_tanh_p2":
-		return Signature{"iiippppfii", 256, "pairs"}, true
+		return Signature{"iiippppfiil", 256, "pairs"}, true
 	case "pairs_grad_isru_p2":
-		return Signature{"iiippppfii", 256, "pairs"}, true
+		return Signature{"iiippppfiil", 256, "pairs"}, true
 	case "pairs_grad_linear_p2":
-		return Signature{"iiippppfii", 256, "pairs"}, true
+		return Signature{"iiippppfiil", 256, "pairs"}, true
 	// pool
 	case "max_pool_f32":
 		return Signature{"liiiiiiiiiiipp", 256, "pool"}, true
@@ -221,6 +221,10 @@ func signatureOf(name string) (Signature, bool) {
 	// reduce
 	case "combine_parts":
 		return Signature{"iippf", 256, "reduce"}, true
+	case "add_parts":
+		return Signature{"lipp", 256, "reduce"}, true
+	case "pairs_finish":
+		return Signature{"lippfip", 256, "reduce"}, true
 	case "inv_std":
 		return Signature{"ippf", 256, "reduce"}, true
 	case "batch_stats":
@@ -467,6 +471,8 @@ func Names(module string) []string {
 	case "reduce":
 		return []string{
 			"combine_parts",
+			"add_parts",
+			"pairs_finish",
 			"inv_std",
 			"batch_stats",
 			"fold_norm",

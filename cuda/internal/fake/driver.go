@@ -5,7 +5,6 @@ package fake
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -146,7 +145,7 @@ func (d *Driver) handle() uintptr {
 
 // Properties are those of an imaginary device.
 func (d *Driver) Properties() device.Properties {
-	return device.Properties{Name: "Fake", Major: 7, Bytes: d.Limit, Processors: runtime.NumCPU()}
+	return device.Properties{Name: "Fake", Major: 7, Bytes: d.Limit, Processors: 8}
 }
 
 // Free is what is left of the limit.

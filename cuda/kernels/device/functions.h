@@ -70,6 +70,12 @@ FN float normalTail(float z) {
 	return exponential(-.5f * z * z) * t * p;
 }
 
+// pairValue is a metric from the sum over coordinates, taken in the unit u.
+FN float pairValue(float sum, float by, int rooted, int squares, float u) {
+	float v = sum * by;
+	return rooted ? root(v) * u : squares ? v * u * u : v;
+}
+
 // The restrictions of BRM (Table 1) and their slopes, for t >= 0, limited to
 // where no intermediate overflows.
 FN float sigmoidR(float t, float w) { return tanhOf(.5f * t); }

@@ -16,6 +16,25 @@ KERNEL(combine_parts, 256)(int parts, int c, float *out, const float *part, floa
 	}
 }
 
+// out[i] = sum over parts of part[p][i].
+KERNEL(add_parts, 256)(long n, int parts, float *out, const float *part) {
+	EACH(i, n) {
+		float sum = 0;
+		UNROLL_4 for (int p = 0; p < parts; p++) sum += part[p * n + i];
+		out[i] = sum;
+	}
+}
+
+// The end of pairs (pairs.h) where it was split: d from the sums of parts.
+KERNEL(pairs_finish, 256)(long n, int parts, float *d, const float *part, float by, int rooted, const float *unit) {
+	float u = unit ? *unit : 1;
+	EACH(i, n) {
+		float sum = 0;
+		UNROLL_4 for (int p = 0; p < parts; p++) sum += part[p * n + i];
+		d[i] = pairValue(sum, by, rooted, unit != 0, u);
+	}
+}
+
 KERNEL(inv_std, 256)(int c, float *inv, const float *variance, float eps) { EACH(k, c) inv[k] = 1 / root(variance[k] + eps); }
 
 // What batch norm leaves: inv from the biased variance, and the running

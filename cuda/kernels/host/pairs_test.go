@@ -37,7 +37,8 @@ func everyPairMetric() []metric.Metric {
 
 func TestPairKernelsAgreeWithTheMetric(t *testing.T) {
 	for _, m := range everyPairMetric() {
-		for _, s := range [][3]int{{1, 1, 1}, {5, 7, 3}, {65, 66, 33}, {9, 130, 70}} {
+		for _, s := range [][4]int{{1, 1, 1, 0}, {5, 7, 3, 132}, {65, 66, 33, 0}, {9, 130, 70, 132}} {
+			processors := s[3] // 0: nothing is split
 			for _, scale := range []float32{1, .01, 30} {
 				if scale != 1 && s[0] != 5 {
 					continue
@@ -56,8 +57,13 @@ func TestPairKernelsAgreeWithTheMetric(t *testing.T) {
 				dX, dY, dDD := b.up(kernels.F32, x), b.up(kernels.F32, y), b.up(kernels.F32, dd)
 				d, c := b.empty(kernels.F32, n*k), b.empty(kernels.F32, n*k)
 				da, db := b.empty(kernels.F32, n*h), b.empty(kernels.F32, k*h)
-				b.run(p.Value(d.Ptr(), dX.Ptr(), dY.Ptr(), 0), p.Slopes(c.Ptr(), dDD.Ptr(), d.Ptr()),
-					p.GradA(da.Ptr(), c.Ptr(), dX.Ptr(), dY.Ptr(), false), p.GradB(db.Ptr(), c.Ptr(), dX.Ptr(), dY.Ptr(), false))
+				cut, size := p.SplitValue(processors)
+				b.run(p.Value(cut, d.Ptr(), b.empty(kernels.F32, int(size)+1).Ptr(), dX.Ptr(), dY.Ptr(), 0)...)
+				b.run(p.Slopes(c.Ptr(), dDD.Ptr(), d.Ptr()))
+				cut, size = p.SplitA(processors)
+				b.run(p.GradA(cut, da.Ptr(), b.empty(kernels.F32, int(size)+1).Ptr(), c.Ptr(), dX.Ptr(), dY.Ptr())...)
+				cut, size = p.SplitB(processors)
+				b.run(p.GradB(cut, db.Ptr(), b.empty(kernels.F32, int(size)+1).Ptr(), c.Ptr(), dX.Ptr(), dY.Ptr())...)
 				tx, ty, tdd := b.tensor(x, n, h), b.tensor(y, k, h), b.tensor(dd, n, k)
 				td, tda, tdb := b.tensor(nil, n, k), b.tensor(nil, n, h), b.tensor(nil, k, h)
 				b.must(b.ref.Pairwise(td, tx, ty, m))
@@ -68,32 +74,77 @@ func TestPairKernelsAgreeWithTheMetric(t *testing.T) {
 				}
 				b.same(m.String()+" da", kernels.F32, da.down(), b.read(tda), 2e-5)
 				b.same(m.String()+" db", kernels.F32, db.down(), b.read(tdb), 2e-5)
-				first := da.down()
-				b.run(p.GradA(da.Ptr(), c.Ptr(), dX.Ptr(), dY.Ptr(), true))
-				for i, v := range da.down() {
-					if v != 2*first[i] {
-						t.Fatalf("%v: accumulated %v onto %v, got %v", m, first[i], first[i], v)
-					}
-				}
 			}
 		}
 	}
 }
 
 func TestLinearPairsInTheirUnitNeitherOverflowNorVanish(t *testing.T) {
-	for _, scale := range []float32{1e-30, 1e30} {
-		b := newBench(t)
-		const n, h = 6, 20
-		x := b.normal(n * h)
-		for i := range x {
-			x[i] *= scale
+	for _, processors := range []int{0, 132} {
+		for _, scale := range []float32{1e-30, 1e30} {
+			b := newBench(t)
+			const n, h = 6, 70
+			x := b.normal(n * h)
+			for i := range x {
+				x[i] *= scale
+			}
+			dX, bits, unit, d := b.up(kernels.F32, x), b.up(kernels.F32, []float32{0}), b.empty(kernels.F32, 1), b.empty(kernels.F32, n*n)
+			p := pairsOf(metric.Metric{Kind: metric.Euclidean}, n, n, h)
+			cut, size := p.SplitValue(processors)
+			part := b.empty(kernels.F32, int(size)+1)
+			b.run(kernels.MaxMagnitude(n*h, bits.Ptr(), dX.Ptr()), kernels.UnitOf(unit.Ptr(), bits.Ptr(), false))
+			b.run(p.Value(cut, d.Ptr(), part.Ptr(), dX.Ptr(), dX.Ptr(), unit.Ptr())...)
+			tx, td := b.tensor(x, n, h), b.tensor(nil, n, n)
+			b.must(b.ref.Pairwise(td, tx, tx, metric.Metric{Kind: metric.Euclidean}))
+			b.same("distance", kernels.F32, d.down(), b.read(td), 1e-6)
 		}
-		dX, bits, unit, d := b.up(kernels.F32, x), b.up(kernels.F32, []float32{0}), b.empty(kernels.F32, 1), b.empty(kernels.F32, n*n)
-		p := pairsOf(metric.Metric{Kind: metric.Euclidean}, n, n, h)
-		b.run(kernels.MaxMagnitude(n*h, bits.Ptr(), dX.Ptr()), kernels.UnitOf(unit.Ptr(), bits.Ptr(), false), p.Value(d.Ptr(), dX.Ptr(), dX.Ptr(), unit.Ptr()))
-		tx, td := b.tensor(x, n, h), b.tensor(nil, n, n)
-		b.must(b.ref.Pairwise(td, tx, tx, metric.Metric{Kind: metric.Euclidean}))
-		b.same("distance", kernels.F32, d.down(), b.read(td), 1e-6)
+	}
+}
+
+// A split fills twice the multiprocessors where the sum is long enough, and covers it.
+func TestSumsOfPairsAreSplitOverTheDevice(t *testing.T) {
+	for _, c := range []struct {
+		n, k, h, processors      int
+		value, gradA, gradB      kernels.Split
+		scratch, scratchA, sizeB int64
+	}{
+		// BRM with 11,318 proxies: only da has few blocks.
+		{128, 11318, 512, 132, kernels.Split{Parts: 1, Per: 512}, kernels.Split{Parts: 17, Per: 672}, kernels.Split{Parts: 1, Per: 128}, 0, 17 * 128 * 512, 0},
+		{180, 180, 512, 132, kernels.Split{Parts: 16, Per: 32}, kernels.Split{Parts: 4, Per: 48}, kernels.Split{Parts: 4, Per: 48}, 16 * 180 * 180, 4 * 180 * 512, 4 * 180 * 512},
+		{1, 1, 1, 132, kernels.Split{Parts: 1, Per: 16}, kernels.Split{Parts: 1, Per: 16}, kernels.Split{Parts: 1, Per: 16}, 0, 0, 0},
+	} {
+		p := pairsOf(metric.Metric{Kind: metric.BRM, Restriction: metric.TanH, P: 1}, c.n, c.k, c.h)
+		v, sv := p.SplitValue(c.processors)
+		a, sa := p.SplitA(c.processors)
+		b, sb := p.SplitB(c.processors)
+		if v != c.value || a != c.gradA || b != c.gradB || sv != c.scratch || sa != c.scratchA || sb != c.sizeB {
+			t.Errorf("%d x %d x %d: %v, %v, %v with room for %d, %d, %d numbers, want %v, %v, %v with %d, %d, %d",
+				c.n, c.k, c.h, v, a, b, sv, sa, sb, c.value, c.gradA, c.gradB, c.scratch, c.scratchA, c.sizeB)
+		}
+	}
+}
+
+// Of rows with themselves one pass gives what both sides add up to, of every group.
+func TestGradBothIsTheSumOfTheSides(t *testing.T) {
+	const groups, n, h = 2, 70, 33
+	for _, m := range everyPairMetric() {
+		for _, processors := range []int{0, 132} {
+			b := newBench(t)
+			p := pairsOf(m, n, n, h)
+			p.Groups = groups
+			x, c := b.up(kernels.F32, b.normal(groups*n*h)), b.up(kernels.F32, b.normal(groups*n*n))
+			da, db, both := b.empty(kernels.F32, groups*n*h), b.empty(kernels.F32, groups*n*h), b.empty(kernels.F32, groups*n*h)
+			cut, size := p.SplitA(processors)
+			part := b.empty(kernels.F32, int(size)+1)
+			b.run(p.GradA(cut, da.Ptr(), part.Ptr(), c.Ptr(), x.Ptr(), x.Ptr())...)
+			b.run(p.GradB(cut, db.Ptr(), part.Ptr(), c.Ptr(), x.Ptr(), x.Ptr())...)
+			b.run(p.GradBoth(cut, both.Ptr(), part.Ptr(), c.Ptr(), x.Ptr())...)
+			want, other := da.down(), db.down()
+			for i := range want {
+				want[i] += other[i]
+			}
+			b.same(m.String(), kernels.F32, both.down(), want, 2e-6)
+		}
 	}
 }
 
