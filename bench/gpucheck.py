@@ -37,6 +37,9 @@ class Check:
         self.card = False  # nvidia-smi lists a GPU: one that is not used then is a failure
         self.plain = {}  # convolutions without cuDNN by benchmark
         self.env = dict(os.environ)
+        # Kernels are compiled by the first process that needs them, for all that follow.
+        self.env.setdefault("CUDA_CACHE_PATH", os.path.join(HERE, "kernel-cache"))
+        self.env.setdefault("CUDA_CACHE_MAXSIZE", str(1 << 30))
         found = [d for d in library_folders() if d not in self.env.get("VERNIER_CUDA_PATH", "").split(":")]
         if found:
             self.env["VERNIER_CUDA_PATH"] = ":".join(filter(None, [self.env.get("VERNIER_CUDA_PATH")] + found))

@@ -135,3 +135,9 @@ func TestOnAGPUWorkspacesMayHoldAnything(t *testing.T) {
 	e := onGPU(t, Options{Precision: FP32, Deterministic: true, Workspace: 64 << 20})
 	poisonedWorkspaces(t, e, tiny, 1)
 }
+
+// What the driver's compiler says of a module that it refuses is in the failure; the
+// other modules are tried all the same.
+func TestOnAGPUEveryModuleOfKernelsLoads(t *testing.T) {
+	everyModuleLoads(t, onGPU(t, Options{}))
+}

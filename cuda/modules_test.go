@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/cuda/kernels"
 	"github.com/vernier-ml/vernier/engine"
 )
 
@@ -79,5 +80,27 @@ func TestAModuleIsNotLoadedWhileWorkIsRecorded(t *testing.T) {
 	}
 	if err := r.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestEveryModuleOfKernelsLoads(t *testing.T) {
+	e, _, _ := newFake(t, Options{})
+	everyModuleLoads(t, e)
+}
+
+func everyModuleLoads(t *testing.T, e *Engine) {
+	t.Helper()
+	for _, name := range kernels.Modules() {
+		t.Run(name, func(t *testing.T) {
+			m := e.load(name)
+			if m.err != nil {
+				t.Fatal(m.err)
+			}
+			for _, kernel := range kernels.Names(name) {
+				if m.kernels[kernel] == 0 {
+					t.Errorf("%s is not in it", kernel)
+				}
+			}
+		})
 	}
 }
