@@ -20,7 +20,7 @@ import (
 )
 
 // openCSV reads a table with the columns path and label, and optionally split
-// (train, validation, val, test; see settleValidation), is_query, is_gallery, category (super-class)
+// (train, validation, val, test; see settleValidation), is_query, is_gallery, category (super-class), group (see Item.Group)
 // and the box x1, y1, x2, y2 (also x_1, ...): those of open-metric-learning.
 // Others are passed over. Paths are relative to the table's folder.
 func openCSV(w *progress.Tracker, file string, o Options) (*Set, error) {
@@ -36,6 +36,7 @@ func openCSV(w *progress.Tracker, file string, o Options) (*Set, error) {
 	set := &Set{store: fileStore{source.Named{Tree: src}, pixels.NewDecoder(o.Decode)}, Notices: t.Notes}
 	var keys []string
 	category := map[string]string{}
+	groups := map[string]int{}
 	for t.next() {
 		if err := w.Step("looking for images", t.at, len(t.Rows)); err != nil {
 			return nil, err
@@ -49,6 +50,12 @@ func openCSV(w *progress.Tracker, file string, o Options) (*Set, error) {
 				return nil, t.wrap(fmt.Errorf("label %q is in categories %q and %q", key, was, c))
 			}
 			category[key] = c
+		}
+		if g := t.get("group"); g != "" {
+			if groups[g] == 0 {
+				groups[g] = len(groups) + 1
+			}
+			it.Group = groups[g]
 		}
 		keys = append(keys, key)
 		set.Items = append(set.Items, it)

@@ -50,6 +50,9 @@ type Item struct {
 	Label int
 	Part  Part
 	Role  Role
+	// Group, from 1, is the camera or another source of the image: a search leaves out
+	// images of the query's class and group. 0 is none.
+	Group int
 	// Box, if not empty, is the part of the image that counts, in pixels.
 	Box image.Rectangle
 	// index is the place in a store that holds images by number; origin is that
