@@ -216,14 +216,21 @@ func (e *Embedded) figures(ctx context.Context, opt MeasureOptions) (*Results, e
 const modelFigures = "model"
 
 func (e *Embedded) evaluate(ctx context.Context, what string, x *eval.Embeddings, metric metric.Metric, opt MeasureOptions) (*eval.Figures, error) {
-	return e.evaluateAs(ctx, what, opt.describe(), x, metric, opt)
+	queries, gallery, groups := sides(e.Set.Items, x)
+	o := e.evalOptions(what, opt.describe(), opt)
+	o.Gallery, o.Groups = gallery, groups
+	return eval.Evaluate(ctx, e.Model.Params.Engine(), queries, metric, o)
 }
 
 // evaluateAs is evaluate for rows that are more than the images of a split.
 func (e *Embedded) evaluateAs(ctx context.Context, what, split string, x *eval.Embeddings, metric metric.Metric, opt MeasureOptions) (*eval.Figures, error) {
-	return eval.Evaluate(ctx, e.Model.Params.Engine(), x, metric, eval.Options{
+	return eval.Evaluate(ctx, e.Model.Params.Engine(), x, metric, e.evalOptions(what, split, opt))
+}
+
+func (e *Embedded) evalOptions(what, split string, opt MeasureOptions) eval.Options {
+	return eval.Options{
 		Ks: opt.Ks, Restarts: opt.Restarts, Center: opt.Center, Seed: e.cfg.Seed, Ties: opt.Ties, Split: split, Workers: opt.Workers,
 		PerClass: opt.PerClass && what == modelFigures, ClassName: func(label int) string { return e.Set.Classes[label] }, Super: e.Set.SuperClass(),
 		Progress: func(stage string, done, total int) { OrSilent(opt.Events).Progress(what+": "+stage, done, total, "") },
-	})
+	}
 }

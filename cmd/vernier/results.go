@@ -20,7 +20,11 @@ func printResults(w io.Writer, r *run.Results) error {
 			name = fmt.Sprintf("best epoch, %d", r.Epoch)
 		}
 	}
-	fmt.Fprintf(w, "%s: %s of %s (%s), %s\n\n", r.Data, plural.Of(m.Queries, "query"), plural.Of(m.Classes, "class"), m.Split, state)
+	searched := ""
+	if m.Gallery > 0 {
+		searched = fmt.Sprintf(" in a gallery of %d", m.Gallery)
+	}
+	fmt.Fprintf(w, "%s: %s%s of %s (%s), %s\n\n", r.Data, plural.Of(m.Queries, "query"), searched, plural.Of(m.Classes, "class"), m.Split, state)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(t, "\t")
 	for _, k := range m.Recall {
@@ -51,6 +55,9 @@ func printResults(w io.Writer, r *run.Results) error {
 	fmt.Fprintf(w, "\nRecall@K and MAP@R in percent; ties %s", m.Ties)
 	if c := m.Clustering; c != nil {
 		fmt.Fprintf(w, "; NMI and F1 from %s of k-means with %s, center %s", plural.Of(c.Restarts, "run"), plural.Of(c.Clusters, "cluster"), c.Center)
+	}
+	if m.TrapezoidMAP != nil {
+		fmt.Fprintf(w, "; without images of the query's class and group, MAP of the model %.1f, by trapezoids %.1f", 100*m.MAP, 100**m.TrapezoidMAP)
 	}
 	if m.LoneQueries > 0 {
 		fmt.Fprintf(w, "; %s without another image of the class: misses", plural.Of(m.LoneQueries, "query"))
