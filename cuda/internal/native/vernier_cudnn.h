@@ -60,7 +60,7 @@ enum { CUDNN_FLOAT = 0, CUDNN_BFLOAT16 = 9 };         /* cudnnDataType_t */
 enum { CUDNN_CROSS_CORRELATION = 1 };                 /* cudnnConvolutionMode_t */
 enum { CUDNN_DEFAULT_MATH = 0, CUDNN_TENSOR_OP_MATH = 1, CUDNN_FMA_MATH = 3 }; /* cudnnMathType_t */
 enum { CUDNN_DETERMINISTIC = 1 };                     /* cudnnDeterminism_t */
-enum { CUDNN_ALGORITHMS = 8 };                        /* of one direction at most */
+enum { CUDNN_ALGORITHMS = 16 };                       /* of one direction at most: one for each kind of arithmetic */
 
 /* A convolution with its descriptors, of which w's is that of a filter. */
 typedef struct {
