@@ -34,6 +34,10 @@ type Driver struct {
 	// another stream waits for it. So a wait that is missing shows.
 	Lazy map[device.Stream]bool
 
+	// Idle makes commands of streams do nothing: what is asked for can be counted,
+	// whatever it would take to compute it.
+	Idle bool
+
 	// Counts of calls by name, and of bytes by Upload and Download.
 	Calls map[string]int
 	Bytes map[string]int64
@@ -45,8 +49,8 @@ type Driver struct {
 	used      int64
 	handles   uintptr
 	recording device.Stream
-	commands  []func() error
-	graphs    map[device.Graph][]func() error
+	commands  []node
+	graphs    map[device.Graph][]node
 	events    map[device.Event]mark
 	streams   map[device.Stream]*queue
 	closed    bool
@@ -56,7 +60,7 @@ type Driver struct {
 func New(limit int64) *Driver {
 	return &Driver{
 		Limit: limit, Calls: map[string]int{}, Bytes: map[string]int64{}, mappings: map[uintptr][]byte{}, pinned: map[uintptr][]byte{}, handles: 100,
-		graphs: map[device.Graph][]func() error{}, events: map[device.Event]mark{}, streams: map[device.Stream]*queue{}, Lazy: map[device.Stream]bool{},
+		graphs: map[device.Graph][]node{}, events: map[device.Event]mark{}, streams: map[device.Stream]*queue{}, Lazy: map[device.Stream]bool{},
 	}
 }
 
@@ -75,6 +79,11 @@ func (d *Driver) call(name string) error {
 
 // do runs a command of a stream, or records it.
 func (d *Driver) do(name string, s device.Stream, f func() error) error {
+	return d.doAs(name, name, s, f)
+}
+
+// doAs is do for a call whose node in a recording has a name of its own.
+func (d *Driver) doAs(name, as string, s device.Stream, f func() error) error {
 	if err := d.call(name); err != nil {
 		return err
 	}
@@ -83,8 +92,11 @@ func (d *Driver) do(name string, s device.Stream, f func() error) error {
 		return fmt.Errorf("%s: %d is no stream", name, s)
 	}
 	if d.recording == s {
-		d.commands = append(d.commands, f)
+		d.commands = append(d.commands, node{as, f})
 		return nil
+	}
+	if d.Idle {
+		f = func() error { return nil }
 	}
 	q.commands = append(q.commands, f)
 	q.asked++
@@ -254,7 +266,7 @@ func (d *Driver) Launch(k device.Kernel, grid [3]int, threads int, args []uint64
 	if l.Empty() {
 		return fmt.Errorf("%s: an empty grid %v", l.Name, grid)
 	}
-	return d.do("Launch", s, func() error { return host.Run(l) })
+	return d.doAs("Launch", l.Name, s, func() error { return host.Run(l) })
 }
 
 // Leaked says what is allocated, for a test of a closed engine.

@@ -17,6 +17,23 @@ type queue struct {
 	asked, done int
 }
 
+// node is a command of a recording.
+type node struct {
+	name string // of the kernel, or of the call
+	run  func() error
+}
+
+// Nodes counts the nodes of all graphs by name.
+func (d *Driver) Nodes() map[string]int {
+	count := map[string]int{}
+	for _, g := range d.graphs {
+		for _, n := range g {
+			count[n.name]++
+		}
+	}
+	return count
+}
+
 // mark is a point in a stream, as the number of commands before it. The zero mark
 // is none.
 type mark struct {
@@ -233,8 +250,8 @@ func (d *Driver) LaunchGraph(g device.Graph, s device.Stream) error {
 		return fmt.Errorf("%d is no graph", g)
 	}
 	return d.do("LaunchGraph", s, func() error {
-		for _, f := range commands {
-			if err := f(); err != nil {
+		for _, n := range commands {
+			if err := n.run(); err != nil {
 				return err
 			}
 		}
