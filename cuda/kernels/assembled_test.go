@@ -31,17 +31,13 @@ func assembler(t *testing.T) string {
 	return ""
 }
 
-// Bytes of local memory a thread, which is as slow as the device's other memory,
-// where registers do not suffice. The gradients of pairs by two bounds keep a
-// tile of sums each and are known to spill with sm_70 (72 bytes by ptxas 11.8).
-const (
-	localBytes      = 32
-	localBytesPairs = 96
-)
+// Local memory, which is as slow as the device's other memory, is where registers do
+// not suffice. No kernel has any by ptxas 13.5; for sm_70, which that no longer
+// knows, releases before it may keep a few numbers of the widest kernels there.
+const localBytesVolta = 96
 
 var (
 	properties = regexp.MustCompile(`Function properties for (\w+)\s+(\d+) bytes stack frame`)
-	wide       = regexp.MustCompile(`^pairs_grad_(tanh|sigmoid)_p2$`)
 	unknown    = regexp.MustCompile(`Value '\w+' is not defined for option 'gpu-name'`)
 )
 
@@ -51,7 +47,7 @@ func TestKernelsAreAssembledForEveryGeneration(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
 	}
-	for _, arch := range []string{"sm_70", "sm_80", "sm_90"} {
+	for _, arch := range []string{"sm_70", "sm_75", "sm_80", "sm_90", "sm_100"} {
 		t.Run(arch, func(t *testing.T) {
 			t.Parallel()
 			seen := 0
@@ -66,9 +62,9 @@ func TestKernelsAreAssembledForEveryGeneration(t *testing.T) {
 				}
 				for _, m := range properties.FindAllStringSubmatch(string(out), -1) {
 					seen++
-					limit := localBytes
-					if wide.MatchString(m[1]) {
-						limit = localBytesPairs
+					limit := 0
+					if arch == "sm_70" {
+						limit = localBytesVolta
 					}
 					if bytes, err := strconv.Atoi(m[2]); err != nil || bytes > limit {
 						t.Errorf("%s: %s bytes of local memory, want at most %d", m[1], m[2], limit)

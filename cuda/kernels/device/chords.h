@@ -164,7 +164,7 @@ KERNEL(chords, 256)(int n, int k, int h, float *d, const double *x, const double
 // along and apart (n, k): the gradient of row i is the sum over j of along*x_i +
 // apart*(x_i - y_j). sides says of which side of the metric the rows x are: 1 of a
 // alone, with dd (n, k), 2 of b alone, with dd (k, n), 3 of both, x and y being one.
-KERNEL(chord_slopes, 256)(int n, int k, int h, double *along, double *apart, const double *x, const double *y, const double *sizesX, const double *sizesY, const float *dd, int sides, double root, double most, double grow) {
+KERNEL(chord_slopes, 256, 2)(int n, int k, int h, double *along, double *apart, const double *x, const double *y, const double *sizesX, const double *sizesY, const float *dd, int sides, double root, double most, double grow) {
 	PAIR
 	double a = 0, p = 0;
 	if (sides & 1) {

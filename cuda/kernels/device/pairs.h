@@ -41,7 +41,7 @@
 // P = 2 the squares are taken in a unit, a power of two on the device, or null
 // for 1, so that they neither overflow nor vanish: of R, or, for linear, which may
 // overflow itself, of the coordinates. If split, d holds the bare sums of parts.
-KERNEL(NAME(pairs), 256)(int n, int k, int h, float *d, const float *a, const float *b, float by, int rooted, float omega, const float *unit, int per, long size, int split) {
+KERNEL(NAME(pairs), 256, 4)(int n, int k, int h, float *d, const float *a, const float *b, float by, int rooted, float omega, const float *unit, int per, long size, int split) {
 	SHARED float as[DEPTH][SIDE + 4], bs[DEPTH][SIDE + 4];
 	int across = (k + SIDE - 1) / SIDE, group = blockX() / across, j0 = blockX() % across * SIDE;
 	int tx = threadOf() % 16, ty = threadOf() / 16, i0 = blockY() * SIDE;
@@ -83,7 +83,7 @@ KERNEL(NAME(pairs), 256)(int n, int k, int h, float *d, const float *a, const fl
 // same kernel gives db from the other side. With BOTH, of rows compared with
 // themselves, it is c[i][j] + c[j][i]: da and db in one.
 // A block has 64 rows x 64 coordinates, each thread 4 x 4.
-KERNEL(NAME(pairs_grad), 256)(int n, int k, int h, float *da, const float *c, const float *a, const float *b, float omega, int side, int per, long size) {
+KERNEL(NAME(pairs_grad), 256, 2)(int n, int k, int h, float *da, const float *c, const float *a, const float *b, float omega, int side, int per, long size) {
 	SHARED float bs[DEPTH][SIDE + 4], cs[DEPTH][SIDE + 4];
 	int across = (h + SIDE - 1) / SIDE, group = blockX() / across, h0 = blockX() % across * SIDE;
 	int tx = threadOf() % 16, ty = threadOf() / 16, i0 = blockY() * SIDE;

@@ -42,7 +42,7 @@ KERNEL(NAME(max_pool), 256)(long n, WINDOW_ARGS, T *y, const T *x) {
 	}
 }
 
-KERNEL(NAME(max_pool_grad), 256)(long n, WINDOW_ARGS, T *dx, const T *dy, const T *x, const T *y) {
+KERNEL(NAME(max_pool_grad), 256, 4)(long n, WINDOW_ARGS, T *dx, const T *dy, const T *x, const T *y) {
 	EACH(i, n) {
 		PLACE(i, h, w);
 		float v = GET(x, i), sum = 0;

@@ -15,8 +15,10 @@ typedef unsigned char u8;
 
 #ifdef __CUDA__
 
-#define KERNEL(name, threads) \
-	extern "C" __attribute__((global)) __attribute__((launch_bounds(threads))) void name
+// KERNEL takes the threads of a block and, where the assembler would rather spill
+// than run fewer blocks, how many blocks a multiprocessor has to have room for.
+#define KERNEL(name, ...) \
+	extern "C" __attribute__((global)) __attribute__((launch_bounds(__VA_ARGS__))) void name
 #define FN static inline __attribute__((device))
 #define SHARED __attribute__((shared))
 // UNROLL makes a loop straight code, so that arrays it indexes stay in registers.
@@ -57,7 +59,7 @@ FN int atomicPlus(int *p, int v) { return __nvvm_atom_add_gen_i(p, v); }
 #include <math.h>
 #include <string.h>
 
-#define KERNEL(name, threads) void name
+#define KERNEL(name, ...) void name
 #define FN static inline __attribute__((unused))
 #define SHARED static
 #define UNROLL

@@ -58,7 +58,7 @@ func (k kernel) kinds() string {
 }
 
 var (
-	declaration = regexp.MustCompile(`KERNEL\((?:NAME\((\w+)\)|(\w+)), (\d+)\)\(([^)]*)\)`)
+	declaration = regexp.MustCompile(`KERNEL\((?:NAME\((\w+)\)|(\w+)), (\d+)(?:, \d+)?\)\(([^)]*)\)`)
 	barrier     = regexp.MustCompile(`SYNC\(|PART_OF\(|\bPAIR\b|block(Sum|Max)\(|wideSum\(|rowLength\(`)
 	macro       = regexp.MustCompile(`(?m)^#define (\w+_ARGS) (.*)$`)
 	parameter   = regexp.MustCompile(`^((?:const )?(?:struct )?\w+ ?\**)(?:\s*)(\w+)$`)
