@@ -21,10 +21,11 @@ func (g *Graph) Attention(name string, qkv *Node, heads int) *Node {
 	d := s[2] / 3
 	spec := engine.AttentionSpec{Heads: heads, Scale: float32(1 / math.Sqrt(float64(d/heads)))}
 	var y, logSum *Node
-	out := g.as(KindAttention, spec).applyMulti(name, [][]int{{s[0], s[1], d}, {s[0], heads, s[1]}}, []*Node{qkv}, func(out, in []engine.Tensor) error {
+	product := 2 * s[0] * s[1] * s[1] * d // of scores, or of sums weighted by them
+	out := g.as(KindAttention, spec).flops(2*product).applyMulti(name, [][]int{{s[0], s[1], d}, {s[0], heads, s[1]}}, []*Node{qkv}, func(out, in []engine.Tensor) error {
 		return g.eng.Attention(out[0], out[1], in[0], spec)
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", s, []*Node{dy, y, logSum, qkv}, func(dqkv engine.Tensor, in []engine.Tensor) error {
+		return []*Node{g.does("attention grad").flops(4*product).apply(name+" grad", s, []*Node{dy, y, logSum, qkv}, func(dqkv engine.Tensor, in []engine.Tensor) error {
 			return g.eng.AttentionGrad(dqkv, in[0], in[1], in[2], in[3], spec)
 		}, nil)}
 	})

@@ -27,6 +27,8 @@ func (g *Graph) Backward(out, seed *Node) {
 		g.fail("backward", fmt.Errorf("seed has shape %v, output %v", seed.Shape(), out.Shape()))
 		return
 	}
+	g.reverse = true
+	defer func() { g.reverse = false }()
 	grads := map[*Node]*Node{out: seed}
 	for i := len(g.ops) - 1; i >= 0; i-- {
 		o := g.ops[i]

@@ -42,7 +42,7 @@ func (g *Graph) BatchNorm(name string, x *Node, p NormParams) *Node {
 	out := g.as(KindBatchNorm, p.Eps).applyMulti(name, [][]int{s, c, c}, in, func(out, in []engine.Tensor) error {
 		return g.eng.BatchNorm(out[0], out[1], out[2], in[3], in[4], in[0], in[1], in[2], p.Eps, p.Momentum)
 	}, func(dy *Node) []*Node {
-		d := g.applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(p.Gamma), g.wanted(p.Beta)},
+		d := g.does("batch norm grad").applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(p.Gamma), g.wanted(p.Beta)},
 			[]*Node{dy, x, p.Gamma, mean, invStd}, func(out, in []engine.Tensor) error {
 				return g.eng.BatchNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4])
 			}, nil)
@@ -57,7 +57,7 @@ func (g *Graph) frozenNorm(name string, in []*Node, p NormParams) *Node {
 	return g.as(KindFrozenNorm, p.Eps).apply(name, x.Shape(), in, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.FrozenNorm(y, in[0], in[1], in[2], in[3], in[4], p.Eps)
 	}, func(dy *Node) []*Node {
-		d := g.applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(p.Gamma), g.wanted(p.Beta)},
+		d := g.does("frozen norm grad").applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(p.Gamma), g.wanted(p.Beta)},
 			[]*Node{dy, x, p.Gamma, p.Mean, p.Var}, func(out, in []engine.Tensor) error {
 				return g.eng.FrozenNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4], p.Eps)
 			}, nil)

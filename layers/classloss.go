@@ -17,7 +17,7 @@ func (g *Graph) ClassLoss(name string, d, labels *Node, f func(loss, dd, d, labe
 		return g.fail(name, fmt.Errorf("values of shape %v with labels of shape %v", rows, of))
 	}
 	var out []*Node
-	out = g.applyMulti(name, [][]int{{1}, g.wanted(d)}, []*Node{d, labels}, func(out, in []engine.Tensor) error {
+	out = g.doesLoss("class loss").applyMulti(name, [][]int{{1}, g.wanted(d)}, []*Node{d, labels}, func(out, in []engine.Tensor) error {
 		return f(out[0], out[1], in[0], in[1])
 	}, func(dl *Node) []*Node {
 		if dl == g.one {

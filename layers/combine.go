@@ -68,12 +68,13 @@ func (g *Graph) Concat(name string, xs ...*Node) *Node {
 // so x need not be kept for the reverse pass, only y, which what follows reads
 // anyway.
 func (g *Graph) partGrad(name string, dy, y, x *Node, from int) *Node {
+	size := x.Shape().TotalSize()
 	if o := g.byNode[x]; o == nil || !o.rectified {
-		return g.apply(name, x.Shape(), []*Node{dy}, func(dx engine.Tensor, in []engine.Tensor) error {
+		return g.does("slice").reading(size).apply(name, x.Shape(), []*Node{dy}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.Slice(dx, in[0], from)
 		}, nil)
 	}
-	d := g.apply(name, x.Shape(), []*Node{dy, y}, func(dx engine.Tensor, in []engine.Tensor) error {
+	d := g.does("slice relu grad").reading(size, size).apply(name, x.Shape(), []*Node{dy, y}, func(dx engine.Tensor, in []engine.Tensor) error {
 		return g.eng.SliceReLUGrad(dx, in[0], in[1], from)
 	}, nil)
 	g.masked[d] = x

@@ -3,6 +3,8 @@ package layers
 import (
 	"fmt"
 
+	"gorgonia.org/tensor"
+
 	"github.com/vernier-ml/vernier/engine"
 )
 
@@ -30,25 +32,32 @@ func (g *Graph) Conv(name string, x, w, bias *Node, spec engine.ConvSpec) *Node 
 		}
 		return g.eng.Conv(y, in[0], in[1], spec, e)
 	}
-	return g.as(KindConv, spec).apply(name, shape, in, run, func(dy *Node) []*Node {
+	product := convProduct(shape, w)
+	return g.as(KindConv, spec).flops(product).apply(name, shape, in, run, func(dy *Node) []*Node {
 		d := make([]*Node, len(in))
 		shapes := [][]int{g.wanted(w), nil}
 		if bias != nil {
 			shapes[1] = g.wanted(bias)
 		}
 		if shapes[0] != nil || shapes[1] != nil { // first, so that dx may take the place of x
-			dwb := g.applyMulti(name+" grad weights", shapes, []*Node{dy, x}, func(out, in []engine.Tensor) error {
+			dwb := g.does("conv grad weights").flops(product*count(shapes[:1])).applyMulti(name+" grad weights", shapes, []*Node{dy, x}, func(out, in []engine.Tensor) error {
 				return g.eng.ConvGradWeights(out[0], out[1], in[0], in[1], spec)
 			}, nil)
 			copy(d[1:], dwb)
 		}
 		if g.needs[x] {
-			d[0] = g.apply(name+" grad input", x.Shape(), []*Node{dy, w}, func(dx engine.Tensor, in []engine.Tensor) error {
+			d[0] = g.does("conv grad input").flops(product).apply(name+" grad input", x.Shape(), []*Node{dy, w}, func(dx engine.Tensor, in []engine.Tensor) error {
 				return g.eng.ConvGradInput(dx, in[0], in[1], spec)
 			}, nil)
 		}
 		return d
 	})
+}
+
+// convProduct counts the operations of x * w: every number of y, of that shape, is a
+// sum over a row of the weights.
+func convProduct(y []int, w *Node) int {
+	return 2 * tensor.Shape(y).TotalSize() * w.Shape().TotalSize() / w.Shape()[0]
 }
 
 // convShape returns the shape of x * w.

@@ -1,10 +1,6 @@
 package layers
 
-import (
-	"fmt"
-
-	"github.com/vernier-ml/vernier/engine"
-)
+import "fmt"
 
 // Kind says which of the package's forward ops a Step is.
 type Kind uint8
@@ -36,6 +32,18 @@ const (
 	KindPairwise               // Metric; a, [b]
 	KindHostOp                 // of a program's own, which Steps cannot describe
 )
+
+// kindNames are what an Observer reads.
+var kindNames = map[Kind]string{
+	KindAdd: "add", KindConcat: "concat", KindScale: "scale", KindReLU: "relu", KindGELU: "gelu", KindSoftmax: "softmax",
+	KindLogSoftmax: "log softmax", KindConv: "conv", KindLinear: "linear", KindBatchNorm: "batch norm", KindFrozenNorm: "frozen norm",
+	KindLayerNorm: "layer norm", KindRowNorm: "row norm", KindMaxPool: "max pool", KindAvgPool: "average pool",
+	KindGlobalAvg: "global average", KindGlobalMax: "global max", KindAttention: "attention", KindTokens: "tokens",
+	KindToken: "token", KindPairwise: "pairwise", KindHostOp: "host op",
+}
+
+// String names a kind, as in "layer norm".
+func (k Kind) String() string { return kindNames[k] }
 
 // TokensSpec says which of its optional inputs a KindTokens step has.
 type TokensSpec struct{ Prefix, Position bool }
@@ -92,31 +100,4 @@ func (g *Graph) ParamOf(n *Node) *Param {
 		}
 	}
 	return nil
-}
-
-// as returns what adds nodes with a description.
-func (g *Graph) as(kind Kind, spec any) describer { return describer{g, kind, spec} }
-
-type describer struct {
-	g    *Graph
-	kind Kind
-	spec any
-}
-
-func (d describer) apply(name string, shape []int, in []*Node, run func(out engine.Tensor, in []engine.Tensor) error, grad func(dout *Node) []*Node) *Node {
-	n := d.g.apply(name, shape, in, run, grad)
-	d.describe(n)
-	return n
-}
-
-func (d describer) applyMulti(name string, shapes [][]int, in []*Node, run func(out, in []engine.Tensor) error, grad func(dout *Node) []*Node) []*Node {
-	nodes := d.g.applyMulti(name, shapes, in, run, grad)
-	d.describe(nodes[0])
-	return nodes
-}
-
-func (d describer) describe(n *Node) {
-	if o := d.g.byNode[n]; o != nil {
-		o.kind, o.spec = d.kind, d.spec
-	}
 }

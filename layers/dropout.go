@@ -35,8 +35,8 @@ func (g *Graph) Dropout(name string, x *Node, rate float64) *Node {
 	}
 	g.drops = append(g.drops, &dropout{name: name, rate: rate, mask: mask, host: make([]float32, x.Shape().TotalSize())})
 	// The gradient of a ReLU is what passes numbers where another tensor is above 0.
-	kept := g.mayOverwrite(g.apply(name, x.Shape(), []*Node{x, mask}, g.passed, func(dy *Node) []*Node {
-		return []*Node{g.mayOverwrite(g.apply(name+" grad", x.Shape(), []*Node{dy, mask}, g.passed, nil), 0), nil}
+	kept := g.mayOverwrite(g.does("dropout").apply(name, x.Shape(), []*Node{x, mask}, g.passed, func(dy *Node) []*Node {
+		return []*Node{g.mayOverwrite(g.does("dropout grad").apply(name+" grad", x.Shape(), []*Node{dy, mask}, g.passed, nil), 0), nil}
 	}), 0)
 	return g.Scale(name+".scale", kept, float32(1/(1-rate)))
 }

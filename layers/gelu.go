@@ -17,7 +17,7 @@ func (g *Graph) GELU(name string, x *Node, form engine.GELUForm) *Node {
 	y := g.as(KindGELU, form).apply(name, x.Shape(), []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.GELU(y, in[0], form)
 	}, func(dy *Node) []*Node {
-		dx := g.apply(name+" grad", x.Shape(), []*Node{dy, x}, func(dx engine.Tensor, in []engine.Tensor) error {
+		dx := g.does("gelu grad").apply(name+" grad", x.Shape(), []*Node{dy, x}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.GELUGrad(dx, in[0], in[1], form)
 		}, nil)
 		return []*Node{g.mayOverwrite(dx, 0)}

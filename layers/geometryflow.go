@@ -55,7 +55,7 @@ func (g *Graph) GeometryFlow(name string, x, s *Node, spec FlowSpec) *Node {
 // channelGrams adds the Gram matrices (C, N, N) of the channels of x.
 func (g *Graph) channelGrams(name string, x *Node) *Node {
 	n, channels := x.Shape()[0], x.Shape()[1]
-	return g.apply(name, []int{channels, n, n}, []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
+	return g.does("channel grams").flops(2*n*x.Shape().TotalSize()).apply(name, []int{channels, n, n}, []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.ChannelGrams(y, in[0])
 	}, func(dy *Node) []*Node { return []*Node{g.channelGramsGrad(name+" grad", dy, x)} })
 }
@@ -64,7 +64,7 @@ func (g *Graph) channelGrams(name string, x *Node) *Node {
 func (g *Graph) flowMatrix(f *flow, grams *Node) *Node {
 	name := f.stats.Name + " weights"
 	shape := []int{f.n, f.n}
-	return g.apply(name, shape, []*Node{grams}, func(y engine.Tensor, in []engine.Tensor) error {
+	return g.does("flow weights").apply(name, shape, []*Node{grams}, func(y engine.Tensor, in []engine.Tensor) error {
 		if err := g.eng.Read(f.host, in[0]); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (g *Graph) flowMatrix(f *flow, grams *Node) *Node {
 		return g.eng.Write(y, m)
 	}, func(dy *Node) []*Node {
 		dm := make([]float32, f.n*f.n)
-		return []*Node{g.apply(name+" grad", grams.Shape(), []*Node{dy, grams}, func(dx engine.Tensor, in []engine.Tensor) error {
+		return []*Node{g.does("flow weights grad").apply(name+" grad", grams.Shape(), []*Node{dy, grams}, func(dx engine.Tensor, in []engine.Tensor) error {
 			if err := g.eng.Read(dm, in[0]); err != nil {
 				return err
 			}
@@ -92,7 +92,8 @@ func (g *Graph) mix(name string, m, s *Node) *Node {
 	if g.bad(name, m, s) {
 		return nil
 	}
-	return g.apply(name, s.Shape(), []*Node{m, s}, func(y engine.Tensor, in []engine.Tensor) error {
+	product := 2 * s.Shape()[0] * s.Shape().TotalSize()
+	return g.does("mix").flops(product).apply(name, s.Shape(), []*Node{m, s}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.Mix(y, in[0], in[1], false)
 	}, func(dy *Node) []*Node {
 		d := make([]*Node, 2)
@@ -100,7 +101,7 @@ func (g *Graph) mix(name string, m, s *Node) *Node {
 			d[0] = g.itemProducts(name+" grad 0", dy, s)
 		}
 		if g.needs[s] {
-			d[1] = g.apply(name+" grad 1", s.Shape(), []*Node{m, dy}, func(dx engine.Tensor, in []engine.Tensor) error {
+			d[1] = g.does("mix").flops(product).apply(name+" grad 1", s.Shape(), []*Node{m, dy}, func(dx engine.Tensor, in []engine.Tensor) error {
 				return g.eng.Mix(dx, in[0], in[1], true)
 			}, nil)
 		}

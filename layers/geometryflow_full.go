@@ -11,9 +11,9 @@ func (g *Graph) itemProducts(name string, a, b *Node) *Node {
 	n := a.Shape()[0]
 	rows := []int{n, a.Shape().TotalSize() / n}
 	flat := func(what string, x *Node) *Node {
-		return g.apply(name+what, rows, []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error { return g.eng.Copy(y, in[0]) }, nil)
+		return g.does("copy").apply(name+what, rows, []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error { return g.eng.Copy(y, in[0]) }, nil)
 	}
-	return g.apply(name, []int{n, n}, []*Node{flat(" a", a), flat(" b", b)}, func(y engine.Tensor, in []engine.Tensor) error {
+	return g.does("product").flops(2*n*n*rows[1]).apply(name, []int{n, n}, []*Node{flat(" a", a), flat(" b", b)}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.MatMul(y, in[0], in[1], false, true, false)
 	}, nil)
 }
@@ -30,7 +30,7 @@ func (g *Graph) channelGramsGrad(name string, d, x *Node) *Node {
 	for range channels {
 		shapes = append(shapes, one)
 	}
-	return g.applyMulti(name, shapes, []*Node{d, x}, func(out, in []engine.Tensor) error {
+	return g.does("channel grams grad").flops(2*n*shape.TotalSize()).applyMulti(name, shapes, []*Node{d, x}, func(out, in []engine.Tensor) error {
 		m, slice, flat, product := out[1], out[2], out[3], out[4]
 		host := make([]float32, channels*n*n)
 		if err := g.eng.Read(host, in[0]); err != nil {

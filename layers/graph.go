@@ -30,28 +30,30 @@ type Graph struct {
 	g      *gorgonia.ExprGraph
 	vm     gorgonia.VM
 
-	ops    []*op // the order of execution
-	byNode map[*Node]*op
-	values map[*Node]engine.Tensor // of inputs and parameters
-	used   map[string]*Node        // parameters in this graph by name
-	needs  map[*Node]bool          // does a gradient have to reach this node
-	derivs map[*Node]*Node         // gradients of leaves, after Backward
-	kept   map[*Node]bool          // values that stay readable after a Run
-	masked map[*Node]*Node         // gradients that are 0 where this output of a ReLU is
-	one    *Node                   // the seed of a scalar
-	flows  []*flow                 // geometry flow layers
-	drops  []*dropout              // dropouts, whose masks DrawDropout draws
-	group  Group                   // of parameters that are added
-	err    error
+	ops     []*op // the order of execution
+	byNode  map[*Node]*op
+	values  map[*Node]engine.Tensor // of inputs and parameters
+	used    map[string]*Node        // parameters in this graph by name
+	needs   map[*Node]bool          // does a gradient have to reach this node
+	derivs  map[*Node]*Node         // gradients of leaves, after Backward
+	kept    map[*Node]bool          // values that stay readable after a Run
+	masked  map[*Node]*Node         // gradients that are 0 where this output of a ReLU is
+	one     *Node                   // the seed of a scalar
+	flows   []*flow                 // geometry flow layers
+	drops   []*dropout              // dropouts, whose masks DrawDropout draws
+	group   Group                   // of parameters that are added
+	err     error
+	reverse bool // nodes that are added belong to the reverse pass
 
-	arena   engine.Arena // after Compile
-	planned *plan        // likewise
-	unfused bool         // an op for each layer
-	limit   int64        // of Bytes, 0 for none
-	check   bool         // look for non-finite outputs after every op
-	failure *OpError     // of the latest Run
-	record  recorded
-	before  func() error // see BeforeHost; may be nil
+	arena    engine.Arena // after Compile
+	planned  *plan        // likewise
+	unfused  bool         // an op for each layer
+	limit    int64        // of Bytes, 0 for none
+	check    bool         // look for non-finite outputs after every op
+	failure  *OpError     // of the latest Run
+	record   recorded
+	before   func() error    // see BeforeHost; may be nil
+	observer engine.Observer // may be nil
 }
 
 // NewGraph returns an empty graph over eng. Parameters come from params, which
@@ -200,7 +202,7 @@ func (g *Graph) Run() error {
 	if g.vm == nil {
 		return errors.New("layers: the graph has not been compiled")
 	}
-	if rec, ok := g.eng.(engine.Recorder); ok && !g.check {
+	if rec, ok := g.eng.(engine.Recorder); ok && !g.check && g.observer == nil {
 		return g.runRecorded(rec)
 	}
 	return g.runTape()

@@ -27,7 +27,7 @@ func (g *Graph) HostLoss(name string, f func(values, grads [][]float64) (float64
 		shapes = append(shapes, g.wanted(n))
 	}
 	var out []*Node
-	out = g.applyMulti(name, shapes, in, h.run, func(dl *Node) []*Node {
+	out = g.doesLoss("host loss").applyMulti(name, shapes, in, h.run, func(dl *Node) []*Node {
 		if dl == g.one {
 			return out[1:]
 		}
@@ -61,6 +61,22 @@ func (h *hostLoss) run(out, in []engine.Tensor) error {
 			return err
 		}
 	}
+	o, value := h.g.observer, 0.
+	if err := engine.Observe(o, &lossDownload, func() error { return h.read(in) }); err != nil {
+		return err
+	}
+	err := engine.Observe(o, &lossCompute, func() (err error) {
+		value, err = h.f(h.values, h.grads)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return engine.Observe(o, &lossUpload, func() error { return h.write(out, value) })
+}
+
+// read brings the inputs to the host.
+func (h *hostLoss) read(in []engine.Tensor) error {
 	for i, t := range in {
 		host := h.host[:len(h.values[i])]
 		if err := h.eng.Read(host, t); err != nil {
@@ -70,10 +86,11 @@ func (h *hostLoss) run(out, in []engine.Tensor) error {
 			h.values[i][j] = float64(v)
 		}
 	}
-	value, err := h.f(h.values, h.grads)
-	if err != nil {
-		return err
-	}
+	return nil
+}
+
+// write brings the loss and the gradients of the inputs to the engine.
+func (h *hostLoss) write(out []engine.Tensor, value float64) error {
 	for i, grad := range h.grads {
 		if grad == nil {
 			continue
@@ -93,7 +110,7 @@ func (h *hostLoss) run(out, in []engine.Tensor) error {
 // timesScalar adds x times a scalar of shape (1). It has no gradient.
 func (g *Graph) timesScalar(name string, x, scalar *Node) *Node {
 	var s [1]float32
-	return g.apply(name, x.Shape(), []*Node{x, scalar}, func(out engine.Tensor, in []engine.Tensor) error {
+	return g.does("scale").apply(name, x.Shape(), []*Node{x, scalar}, func(out engine.Tensor, in []engine.Tensor) error {
 		if err := g.eng.Read(s[:], in[1]); err != nil {
 			return err
 		}

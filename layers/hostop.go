@@ -81,7 +81,7 @@ func (g *Graph) hostOpGrad(name string, h hostOp, out, dout *Node, x []Array, y 
 	}
 	dy := newArray(y.Shape)
 	args := append([]Array{dy, y}, x...)
-	return g.applyMulti(name+" grad", shapes, append([]*Node{dout, out}, in...), func(to, from []engine.Tensor) error {
+	return g.does("host op grad").applyMulti(name+" grad", shapes, append([]*Node{dout, out}, in...), func(to, from []engine.Tensor) error {
 		if err := h.read(args, from); err != nil {
 			return err
 		}

@@ -31,7 +31,7 @@ func (g *Graph) LayerNorm(name string, x, gamma, beta *Node, eps float32) *Node 
 	out := g.as(KindLayerNorm, eps).applyMulti(name, [][]int{s, rows, rows}, in, func(out, in []engine.Tensor) error {
 		return g.eng.LayerNorm(out[0], out[1], out[2], in[0], in[1], in[2], eps)
 	}, func(dy *Node) []*Node {
-		return g.applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(gamma), g.wanted(beta)},
+		return g.does("layer norm grad").applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(gamma), g.wanted(beta)},
 			[]*Node{dy, x, gamma, mean, invStd}, func(out, in []engine.Tensor) error {
 				return g.eng.LayerNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4])
 			}, nil)

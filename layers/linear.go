@@ -32,12 +32,13 @@ func (g *Graph) Linear(name string, x, w, bias *Node) *Node {
 	}
 	ys := xs.Clone()
 	ys[len(ys)-1] = ws[0]
-	return g.as(KindLinear, nil).apply(name, ys, in, run, func(dy *Node) []*Node {
+	product := 2 * ys.TotalSize() * ws[1]
+	return g.as(KindLinear, nil).flops(product).apply(name, ys, in, run, func(dy *Node) []*Node {
 		shapes := [][]int{g.wanted(x), g.wanted(w), nil}
 		if bias != nil {
 			shapes[2] = g.wanted(bias)
 		}
-		d := g.applyMulti(name+" grad", shapes, []*Node{dy, x, w}, func(out, in []engine.Tensor) error {
+		d := g.does("linear grad").flops(product*count(shapes[:2])).applyMulti(name+" grad", shapes, []*Node{dy, x, w}, func(out, in []engine.Tensor) error {
 			return g.eng.LinearGrad(out[0], out[1], out[2], in[0], in[1], in[2])
 		}, nil)
 		return d[:len(in)]

@@ -37,9 +37,8 @@ type op struct {
 	// grad adds the gradients with respect to each input, given the gradient of
 	// the first output; entries for inputs that need none may be nil.
 	grad func(dout *Node) []*Node
-	// kind and spec describe a forward op, see Step.
-	kind Kind
-	spec any
+	description
+	work *engine.Work // what an Observer is notified of; nil without one
 	// alias, if not nil, is the op of which this one is another output.
 	alias  *op
 	output int
@@ -73,21 +72,16 @@ func optional(in []engine.Tensor, i int) engine.Tensor {
 	return in[i]
 }
 
-// apply adds a node with a single output.
-func (g *Graph) apply(name string, shape []int, in []*Node, run func(out engine.Tensor, in []engine.Tensor) error, grad func(dout *Node) []*Node) *Node {
-	return g.applyMulti(name, [][]int{shape}, in, func(out, in []engine.Tensor) error { return run(out[0], in) }, grad)[0]
-}
-
 // applyMulti adds a node with several outputs. Gorgonia knows single outputs
 // only, so the further ones are nodes that wait for the first and hand over
 // its other buffers. A nil shape means an output that nobody needs: its node
 // and its tensor are nil.
-func (g *Graph) applyMulti(name string, shapes [][]int, in []*Node, run func(out, in []engine.Tensor) error, grad func(dout *Node) []*Node) []*Node {
-	nodes := make([]*Node, len(shapes))
+func (d describer) applyMulti(name string, shapes [][]int, in []*Node, run func(out, in []engine.Tensor) error, grad func(dout *Node) []*Node) []*Node {
+	g, nodes := d.g, make([]*Node, len(shapes))
 	if g.bad(name, in...) {
 		return nodes
 	}
-	o := &op{g: g, name: name, in: in, run: run, grad: grad, shapes: make([]tensor.Shape, len(shapes)), out: make([]engine.Tensor, len(shapes))}
+	o := &op{g: g, description: d.description, name: name, in: in, run: run, grad: grad, shapes: make([]tensor.Shape, len(shapes)), out: make([]engine.Tensor, len(shapes))}
 	first := -1
 	for i, s := range shapes {
 		if s == nil {
@@ -177,7 +171,7 @@ func (o *op) do(in []engine.Tensor) (err error) {
 		}
 	}()
 	if o.alias == nil {
-		if err := o.watch(func() error { return o.run(o.out, in) }); err != nil {
+		if err := o.watch(in); err != nil {
 			return err
 		}
 	}

@@ -22,21 +22,23 @@ func (g *Graph) Pairwise(name string, a, b *Node, m metric.Metric) *Node {
 		return g.fail(name, err)
 	}
 	shape := []int{as[0], bs[0]}
+	product := 2 * as[0] * bs[0] * as[1] // operations of the matrix of dot products
 	var d *Node
 	if a == b {
-		d = g.as(KindPairwise, m).apply(name, shape, []*Node{a}, func(d engine.Tensor, in []engine.Tensor) error {
+		d = g.as(KindPairwise, m).flops(product).apply(name, shape, []*Node{a}, func(d engine.Tensor, in []engine.Tensor) error {
 			return g.eng.Pairwise(d, in[0], in[0], m)
 		}, func(dd *Node) []*Node {
-			return []*Node{g.apply(name+" grad", as, []*Node{dd, d, a}, func(da engine.Tensor, in []engine.Tensor) error {
+			return []*Node{g.does("pairwise grad").flops(2*product).apply(name+" grad", as, []*Node{dd, d, a}, func(da engine.Tensor, in []engine.Tensor) error {
 				return g.eng.PairwiseGrad(da, da, in[0], in[1], in[2], in[2], m)
 			}, nil)}
 		})
 		return d
 	}
-	d = g.as(KindPairwise, m).apply(name, shape, []*Node{a, b}, func(d engine.Tensor, in []engine.Tensor) error {
+	d = g.as(KindPairwise, m).flops(product).apply(name, shape, []*Node{a, b}, func(d engine.Tensor, in []engine.Tensor) error {
 		return g.eng.Pairwise(d, in[0], in[1], m)
 	}, func(dd *Node) []*Node {
-		return g.applyMulti(name+" grad", [][]int{g.wanted(a), g.wanted(b)}, []*Node{dd, d, a, b}, func(out, in []engine.Tensor) error {
+		shapes := [][]int{g.wanted(a), g.wanted(b)}
+		return g.does("pairwise grad").flops(product*count(shapes)).applyMulti(name+" grad", shapes, []*Node{dd, d, a, b}, func(out, in []engine.Tensor) error {
 			return g.eng.PairwiseGrad(out[0], out[1], in[0], in[1], in[2], in[3], m)
 		}, nil)
 	})

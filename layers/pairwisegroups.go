@@ -22,10 +22,11 @@ func (g *Graph) PairwiseGroups(name string, a *Node, k int, m metric.Metric) *No
 		return g.fail(name, err)
 	}
 	var d *Node
-	d = g.apply(name, []int{as[0], k}, []*Node{a}, func(d engine.Tensor, in []engine.Tensor) error {
+	product := 2 * as[0] * k * as[1]
+	d = g.does("pairwise groups").flops(product).apply(name, []int{as[0], k}, []*Node{a}, func(d engine.Tensor, in []engine.Tensor) error {
 		return g.eng.PairwiseGroups(d, in[0], m)
 	}, func(dd *Node) []*Node {
-		return []*Node{g.apply(name+" grad", as, []*Node{dd, d, a}, func(da engine.Tensor, in []engine.Tensor) error {
+		return []*Node{g.does("pairwise groups grad").flops(2*product).apply(name+" grad", as, []*Node{dd, d, a}, func(da engine.Tensor, in []engine.Tensor) error {
 			return g.eng.PairwiseGroupsGrad(da, in[0], in[1], in[2], m)
 		}, nil)}
 	})

@@ -16,7 +16,7 @@ func (g *Graph) MaxPool(name string, x *Node, spec engine.PoolSpec) *Node {
 	y = g.as(KindMaxPool, spec).apply(name, shape, []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.MaxPool(y, in[0], spec)
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, x, y}, func(dx engine.Tensor, in []engine.Tensor) error {
+		return []*Node{g.does("max pool grad").apply(name+" grad", x.Shape(), []*Node{dy, x, y}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.MaxPoolGrad(dx, in[0], in[1], in[2], spec)
 		}, nil)}
 	})
@@ -32,7 +32,7 @@ func (g *Graph) AvgPool(name string, x *Node, spec engine.PoolSpec) *Node {
 	return g.as(KindAvgPool, spec).apply(name, shape, []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.AvgPool(y, in[0], spec)
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy}, func(dx engine.Tensor, in []engine.Tensor) error {
+		return []*Node{g.does("average pool grad").apply(name+" grad", x.Shape(), []*Node{dy}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.AvgPoolGrad(dx, in[0], spec)
 		}, nil)}
 	})
@@ -63,7 +63,7 @@ func (g *Graph) GlobalAvg(name string, x *Node) *Node {
 	return g.as(KindGlobalAvg, nil).apply(name, x.Shape()[:2], []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.GlobalAvg(y, in[0])
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy}, func(dx engine.Tensor, in []engine.Tensor) error {
+		return []*Node{g.does("global average grad").apply(name+" grad", x.Shape(), []*Node{dy}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.GlobalAvgGrad(dx, in[0])
 		}, nil)}
 	})
@@ -78,7 +78,7 @@ func (g *Graph) GlobalMax(name string, x *Node) *Node {
 	y = g.as(KindGlobalMax, nil).apply(name, x.Shape()[:2], []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.GlobalMax(y, in[0])
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, x, y}, func(dx engine.Tensor, in []engine.Tensor) error {
+		return []*Node{g.does("global max grad").apply(name+" grad", x.Shape(), []*Node{dy, x, y}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.GlobalMaxGrad(dx, in[0], in[1], in[2])
 		}, nil)}
 	})

@@ -161,14 +161,14 @@ func (g *Graph) forget() error {
 	return errors.Join(errs...)
 }
 
-// watch notes, while f runs the op, whether the host took part in it.
-func (o *op) watch(f func() error) error {
+// watch runs the op and notes whether the host took part in it.
+func (o *op) watch(in []engine.Tensor) error {
 	rec, ok := o.g.eng.(engine.Recorder)
 	if !ok {
-		return f()
+		return o.observed(in)
 	}
 	before := rec.Attended()
-	err := f()
+	err := o.observed(in)
 	if o.g.record.attended == nil {
 		o.g.record.attended = map[*op]bool{}
 	}

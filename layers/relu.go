@@ -23,7 +23,7 @@ func (g *Graph) rectifiedGrad(name string, dy, y *Node) *Node {
 	if g.masked[dy] == y {
 		return dy
 	}
-	return g.mayOverwrite(g.apply(name+" grad", y.Shape(), []*Node{dy, y}, func(dx engine.Tensor, in []engine.Tensor) error {
+	return g.mayOverwrite(g.does("relu grad").apply(name+" grad", y.Shape(), []*Node{dy, y}, func(dx engine.Tensor, in []engine.Tensor) error {
 		return g.eng.ReLUGrad(dx, in[0], in[1])
 	}, nil), 0)
 }

@@ -20,7 +20,7 @@ func (g *Graph) RowNorm(name string, x *Node, spec engine.RowNormSpec) *Node {
 	return g.as(KindRowNorm, spec).apply(name, x.Shape(), []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.RowNorm(y, in[0], spec)
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", x.Shape(), []*Node{dy, x}, func(dx engine.Tensor, in []engine.Tensor) error {
+		return []*Node{g.does("row norm grad").apply(name+" grad", x.Shape(), []*Node{dy, x}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.RowNormGrad(dx, in[0], in[1], spec)
 		}, nil)}
 	})

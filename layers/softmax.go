@@ -21,7 +21,7 @@ func (g *Graph) alongRows(kind Kind, name string, x *Node, run func(e engine.Eng
 	y = g.as(kind, nil).apply(name, x.Shape(), []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return run(g.eng, y, in[0])
 	}, func(dy *Node) []*Node {
-		dx := g.apply(name+" grad", x.Shape(), []*Node{dy, y}, func(dx engine.Tensor, in []engine.Tensor) error {
+		dx := g.does(kind.String()+" grad").apply(name+" grad", x.Shape(), []*Node{dy, y}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return grad(g.eng, dx, in[0], in[1])
 		}, nil)
 		return []*Node{g.mayOverwrite(dx, 0)}

@@ -43,7 +43,7 @@ func (g *Graph) Tokens(name string, x, prefix, pos *Node) *Node {
 		if pos != nil {
 			shapes[2] = g.wanted(pos)
 		}
-		d := g.applyMulti(name+" grad", shapes, []*Node{dy}, func(out, in []engine.Tensor) error {
+		d := g.does("tokens grad").applyMulti(name+" grad", shapes, []*Node{dy}, func(out, in []engine.Tensor) error {
 			return g.eng.TokensGrad(out[0], out[1], out[2], in[0])
 		}, nil)
 		ds := make([]*Node, len(in))
@@ -67,10 +67,10 @@ func (g *Graph) Token(name string, x *Node, i int) *Node {
 	if len(s) != 3 || i < 0 || i >= s[1] {
 		return g.fail(name, fmt.Errorf("no token %d in %v, which should be (B, T, D)", i, s))
 	}
-	return g.as(KindToken, i).apply(name, []int{s[0], s[2]}, []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
+	return g.as(KindToken, i).reading(s[0]*s[2]).apply(name, []int{s[0], s[2]}, []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.Token(y, in[0], i)
 	}, func(dy *Node) []*Node {
-		return []*Node{g.apply(name+" grad", s, []*Node{dy}, func(dx engine.Tensor, in []engine.Tensor) error {
+		return []*Node{g.does("token grad").apply(name+" grad", s, []*Node{dy}, func(dx engine.Tensor, in []engine.Tensor) error {
 			return g.eng.TokenGrad(dx, in[0], i)
 		}, nil)}
 	})
