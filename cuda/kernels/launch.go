@@ -128,4 +128,7 @@ const maxBlocks = 8192
 // flat is the grid of a kernel that runs over n elements.
 func flat(n int64) [3]int { return [3]int{int(min((n+255)/256, maxBlocks)), 1, 1} }
 
+// vectors is the grid of a kernel that runs over n numbers of type t, 16 bytes a thread.
+func vectors(t Type, n int64) [3]int { return flat((n*int64(t.Size()) + 15) / 16) }
+
 func tiles(n, size int) int { return (n + size - 1) / size }

@@ -12,22 +12,22 @@ func Widen(t Type, n int64, y, x Ptr) Launch {
 
 // Add sets y = a + b. y may be a or b.
 func Add(t Type, n int64, y, a, b Ptr) Launch {
-	return launch("add_"+t.String(), flat(n), n, y, a, b)
+	return launch("add_"+t.String(), vectors(t, n), n, y, a, b)
 }
 
 // Scale sets y = s*a. y may be a.
 func Scale(t Type, n int64, y, a Ptr, s float32) Launch {
-	return launch("scale_"+t.String(), flat(n), n, y, a, s)
+	return launch("scale_"+t.String(), vectors(t, n), n, y, a, s)
 }
 
 // ReLU sets y = max(x, 0). y may be x.
 func ReLU(t Type, n int64, y, x Ptr) Launch {
-	return launch("relu_"+t.String(), flat(n), n, y, x)
+	return launch("relu_"+t.String(), vectors(t, n), n, y, x)
 }
 
 // ReLUGrad sets dx = dy where y > 0, else 0. dx may be dy.
 func ReLUGrad(t Type, n int64, dx, dy, y Ptr) Launch {
-	return launch("relu_grad_"+t.String(), flat(n), n, dx, dy, y)
+	return launch("relu_grad_"+t.String(), vectors(t, n), n, dx, dy, y)
 }
 
 // GELU sets y = x Phi(x), form as layers.GELUForm. y may be x.
@@ -43,7 +43,7 @@ func GELUGrad(t Type, n int64, dx, dy, x Ptr, form int) Launch {
 // ChannelAffine sets y = act(x*scale + shift + residual) for n numbers in c
 // channels. scale, shift (c float32) and residual (like x) may be 0; y may be x.
 func ChannelAffine(t Type, n int64, c int, y, x, scale, shift, residual Ptr, relu bool) Launch {
-	return launch("channel_affine_"+t.String(), flat(n), n, c, y, x, scale, shift, residual, relu)
+	return launch("channel_affine_"+t.String(), vectors(t, n), n, c, y, x, scale, shift, residual, relu)
 }
 
 // ChannelNorm sets y = (x - mean)*inv*gamma + beta. y may be x.

@@ -5,20 +5,32 @@ KERNEL(NAME(narrow), 256)(long n, T *y, const float *x) { EACH(i, n) PUT(y, i, x
 
 KERNEL(NAME(widen), 256)(long n, float *y, const T *x) { EACH(i, n) y[i] = GET(x, i); }
 
-KERNEL(NAME(add), 256)(long n, T *y, const T *a, const T *b) { EACH(i, n) PUT(y, i, GET(a, i) + GET(b, i)); }
-
-KERNEL(NAME(scale), 256)(long n, T *y, const T *a, float s) { EACH(i, n) PUT(y, i, s * GET(a, i)); }
-
-KERNEL(NAME(relu), 256)(long n, T *y, const T *x) {
-	EACH(i, n) {
-		float v = GET(x, i);
-		PUT(y, i, v <= 0 ? 0 : v);
+// MAP sets y[i] to result, in which a and b are p[i] and q[i]: WIDTH numbers a thread
+// where all arrays are at multiples of 16 bytes, the rest one by one. y may be p or q.
+#define MAP(n, y, p, q, result)                                                  \
+	long done = ((long)(y) | (long)(p) | (long)(q)) & 15 ? 0 : (n) / WIDTH * WIDTH; \
+	EACH(g, done / WIDTH) {                                                         \
+		words u = ((const words *)(p))[g], v = ((const words *)(q))[g], w = u;      \
+		UNROLL for (int j = 0; j < WIDTH; j++) {                                    \
+			float a = ELEMENT(u, j), b = ELEMENT(v, j);                             \
+			(void)a, (void)b;                                                       \
+			SET(w, j, result);                                                      \
+		}                                                                           \
+		((words *)(y))[g] = w;                                                      \
+	}                                                                               \
+	EACH(e, (n) - done) {                                                           \
+		float a = GET(p, done + e), b = GET(q, done + e);                           \
+		(void)a, (void)b;                                                           \
+		PUT(y, done + e, result);                                                   \
 	}
-}
 
-KERNEL(NAME(relu_grad), 256)(long n, T *dx, const T *dy, const T *y) {
-	EACH(i, n) PUT(dx, i, GET(y, i) > 0 ? GET(dy, i) : 0);
-}
+KERNEL(NAME(add), 256)(long n, T *y, const T *p, const T *q) { MAP(n, y, p, q, a + b) }
+
+KERNEL(NAME(scale), 256)(long n, T *y, const T *p, float s) { MAP(n, y, p, p, s * a) }
+
+KERNEL(NAME(relu), 256)(long n, T *y, const T *x) { MAP(n, y, x, x, a <= 0 ? 0 : a) }
+
+KERNEL(NAME(relu_grad), 256)(long n, T *dx, const T *dy, const T *y) { MAP(n, dx, dy, y, b > 0 ? a : 0) }
 
 KERNEL(NAME(gelu), 256)(long n, T *y, const T *x, int form) {
 	EACH(i, n) {
@@ -57,7 +69,31 @@ KERNEL(NAME(gelu_grad), 256)(long n, T *dx, const T *dy, const T *x, int form) {
 // y = act(x*scale + shift + residual); each of scale, shift (C) and residual
 // may be null.
 KERNEL(NAME(channel_affine), 256)(long n, int c, T *y, const T *x, const float *scale, const float *shift, const T *residual, int relu) {
-	EACH(i, n) {
+	long places = (long)y | (long)x | (long)scale | (long)shift | (long)residual, done = places & 15 || c % WIDTH ? 0 : n;
+	// The channel moves on with the place, without a division for each.
+	unsigned groups = done ? c / WIDTH : 1, at = globalThread() % groups, step = allThreads() % groups;
+	EACH(g, done / WIDTH) {
+		words u = ((const words *)x)[g], v = {0, 0, 0, 0}, w = v;
+		if (residual) v = ((const words *)residual)[g];
+		float by[WIDTH], plus[WIDTH];
+		UNROLL for (int j = 0; j < WIDTH; j += 4) {
+			words s = {0, 0, 0, 0}, t = s;
+			if (scale) s = ((const words *)scale)[(at * WIDTH + j) / 4];
+			if (shift) t = ((const words *)shift)[(at * WIDTH + j) / 4];
+			UNROLL for (int i = 0; i < 4; i++) by[j + i] = floatOf(s[i]), plus[j + i] = floatOf(t[i]);
+		}
+		UNROLL for (int j = 0; j < WIDTH; j++) {
+			float r = ELEMENT(u, j);
+			if (scale) r *= by[j];
+			if (shift) r += plus[j];
+			if (residual) r += ELEMENT(v, j);
+			SET(w, j, relu && r <= 0 ? 0 : r);
+		}
+		((words *)y)[g] = w;
+		at += step;
+		if (at >= groups) at -= groups;
+	}
+	EACH(i, n - done) {
 		int k = (int)(i % (unsigned)c);
 		float v = GET(x, i);
 		if (scale) v *= scale[k];
@@ -148,3 +184,4 @@ KERNEL(NAME(non_finite), 256)(long n, const T *x, unsigned *bad) {
 	EACH(i, n) found |= (bitsOf(GET(x, i)) & 0x7f800000u) == 0x7f800000u;
 	if (found) atomicMaximum(bad, 1);
 }
+#undef MAP

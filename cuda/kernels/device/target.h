@@ -12,6 +12,8 @@
 
 typedef unsigned short bf16; // the upper half of a float32
 typedef unsigned char u8;
+// words are the 16 bytes that a thread reads or writes at a time.
+typedef unsigned words __attribute__((vector_size(16), may_alias));
 
 #ifdef __CUDA__
 

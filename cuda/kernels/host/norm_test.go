@@ -76,37 +76,39 @@ func TestBatchNormKernels(t *testing.T) {
 
 func TestChannelAffineIsTheEpilogueOfAConvolution(t *testing.T) {
 	for _, typ := range bothTypes {
-		b := newBench(t)
-		const n, c = 600, 5
-		x, res, scale, shift := b.normal(n), b.normal(n), b.normal(c), b.normal(c)
-		dx, dr := b.up(typ, x), b.up(typ, res)
-		ds, dh := b.up(kernels.F32, scale).Ptr(), b.up(kernels.F32, shift).Ptr()
-		for mask := range 16 {
-			want := make([]float32, n)
-			pick := func(bit int, p kernels.Ptr) kernels.Ptr {
-				if mask>>bit&1 == 0 {
-					return 0
+		for _, c := range []int{5, 8, 24} {
+			b := newBench(t)
+			n := int64(600 * c)
+			x, res, scale, shift := b.normal(int(n)), b.normal(int(n)), b.normal(c), b.normal(c)
+			dx, dr := b.up(typ, x), b.up(typ, res)
+			ds, dh := b.up(kernels.F32, scale).Ptr(), b.up(kernels.F32, shift).Ptr()
+			for mask := range 16 {
+				want := make([]float32, n)
+				pick := func(bit int, p kernels.Ptr) kernels.Ptr {
+					if mask>>bit&1 == 0 {
+						return 0
+					}
+					return p
 				}
-				return p
+				for i, v := range x {
+					if mask&1 != 0 {
+						v *= scale[i%c]
+					}
+					if mask&2 != 0 {
+						v += shift[i%c]
+					}
+					if mask&4 != 0 {
+						v += res[i]
+					}
+					if mask&8 != 0 {
+						v = max(v, 0)
+					}
+					want[i] = v
+				}
+				y := b.empty(typ, int(n))
+				b.run(kernels.ChannelAffine(typ, n, c, y.Ptr(), dx.Ptr(), pick(0, ds), pick(1, dh), pick(2, dr.Ptr()), mask&8 != 0))
+				b.same("epilogue", typ, y.down(), want, 1e-6)
 			}
-			for i, v := range x {
-				if mask&1 != 0 {
-					v *= scale[i%c]
-				}
-				if mask&2 != 0 {
-					v += shift[i%c]
-				}
-				if mask&4 != 0 {
-					v += res[i]
-				}
-				if mask&8 != 0 {
-					v = max(v, 0)
-				}
-				want[i] = v
-			}
-			y := b.empty(typ, n)
-			b.run(kernels.ChannelAffine(typ, n, c, y.Ptr(), dx.Ptr(), pick(0, ds), pick(1, dh), pick(2, dr.Ptr()), mask&8 != 0))
-			b.same("epilogue", typ, y.down(), want, 1e-6)
 		}
 	}
 }
