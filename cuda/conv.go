@@ -77,15 +77,14 @@ func (e *Engine) Conv(y, x, w engine.Tensor, spec engine.ConvSpec, ep engine.Epi
 	t := common(in, out)
 	c.Type = t
 	o := device.Operands{X: a.in(in, t), W: a.in(weight, t)}
-	more := a.in(residual, t)
-	o.Y = a.out(out, t)
-	if more != 0 && more == o.Y { // the sum would overwrite it
-		more = a.scratch(int64(out.size * t.Size()))
-		a.failed(e.driver.Copy(more, o.Y, int64(out.size*t.Size()), e.compute))
+	more, to := a.in(residual, t), a.out(out, t)
+	o.Y = to
+	if more != 0 && more == to { // the sum would overwrite it
+		o.Y = a.scratch(int64(out.size * t.Size()))
 	}
 	a.convolve(device.Forward, c, o)
 	if scale.there() || shift.there() || residual.there() || ep.ReLU {
-		a.launch(kernels.ChannelAffine(t, int64(out.size), c.K, o.Y, o.Y, a.in(scale, device.F32), a.in(shift, device.F32), more, ep.ReLU))
+		a.launch(kernels.ChannelAffine(t, int64(out.size), c.K, to, o.Y, a.in(scale, device.F32), a.in(shift, device.F32), more, ep.ReLU))
 	}
 	return a.done()
 }
