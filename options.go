@@ -75,7 +75,7 @@ func WithThreshold(distance float64) Option {
 }
 
 // WithMaxPixels refuses images of more than n pixels, width times height; by default
-// those of more than the run was told to read, or than 50 million. A file may have 8
+// those of more than the run may read, or than 50 million. A file may have 8
 // bytes for each of them and 64 MiB besides.
 func WithMaxPixels(n int64) Option {
 	return func(s *settings) error {

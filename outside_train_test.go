@@ -51,7 +51,7 @@ func runCustomBackboneExample(t *testing.T, p program) {
 }
 
 // A run with a loss of the program's own is killed in the middle of an epoch. The same
-// command goes on with it, and ends with the bytes of a run that was left alone.
+// command continues with it, and ends with the bytes of a run that was left alone.
 func runCustomLossExample(t *testing.T, p program) {
 	dir := t.TempDir()
 	straight := run.Folder(filepath.Join(dir, "straight"))

@@ -40,7 +40,7 @@ type Mode struct {
 	// network begins after it. To, if not empty, is the last block that is added.
 	// Both are names as FindBlock returns them.
 	From, To string
-	// Observe, if not nil, is told the output of every block, which then stays
+	// Observe, if not nil, is called with the output of every block, which then stays
 	// readable after a run.
 	Observe func(block string, out *layers.Node)
 	// Flow, if not nil, mixes the images of a batch behind some convolutions. It

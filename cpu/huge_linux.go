@@ -12,7 +12,7 @@ const hugePage = 2 << 20
 // preferHugePages asks for large pages behind x, which was not touched yet: with
 // small ones the strided reads of packing miss the translation buffer all the
 // time, and in a virtual machine each miss is twice as dear. Only whole large
-// pages can be had; if there are none, all goes on as before.
+// pages can be had; if there are none, all continues as before.
 func preferHugePages(x []float32) {
 	if len(x) < 2*hugePage/4 {
 		return

@@ -114,7 +114,7 @@ func (e *Engine) Workspace() int64 {
 	return blasWorkspace + e.work.bytes + e.scratch.block.bytes + e.stage.held()
 }
 
-// Synchronize waits until the device has done all that it was told.
+// Synchronize waits until the device has finished all work that was enqueued.
 func (e *Engine) Synchronize() error {
 	if err := e.driver.Synchronize(e.compute); err != nil {
 		return fmt.Errorf("cuda: %w", err)

@@ -14,7 +14,7 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 )
 
-// lazily runs a test with streams that do what they are told as late as they may. If
+// lazily runs a test with streams that do their work as late as they may. If
 // computation is late and copies are not, a place that is filled again too early
 // shows; if both are, one that is read before it has been filled.
 func lazily(t *testing.T, f func(t *testing.T, eng *Engine)) {

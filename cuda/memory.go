@@ -117,7 +117,7 @@ func (e *Engine) Zero(dst engine.Tensor) error {
 		return a.err
 	}
 	d.touched()
-	// Two numbers of two bytes make a word; memory goes on to the alignment.
+	// Two numbers of two bytes make a word; memory continues to the alignment.
 	a.failed(e.driver.Clear(d.ptr, (int64(d.size*d.typ.Size())+3)/4*4, e.compute))
 	return a.err
 }

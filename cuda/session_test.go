@@ -23,7 +23,7 @@ import (
 	"github.com/vernier-ml/vernier/train"
 )
 
-// stopper ends a run after steps steps; 0 lets it go on.
+// stopper ends a run after steps steps; 0 lets it continue.
 type stopper struct {
 	after  int
 	cancel context.CancelFunc
@@ -116,7 +116,7 @@ func runOf(t *testing.T, c run.Config, folder run.Folder, eng engine.Engine, res
 	return values
 }
 
-// A run that began on one device goes on on the other, and ends where one that
+// A run that began on one device continues on the other, and ends where one that
 // stayed does. With more than 1,000 classes the loss is the device's there and the
 // host's here.
 func TestARunMovesBetweenDevices(t *testing.T) {
@@ -153,8 +153,8 @@ func TestARunMovesBetweenDevices(t *testing.T) {
 	}
 }
 
-// On one device a run that is stopped while the next batch is on its way, and goes
-// on, ends with the bits of one that never stopped.
+// On one device a run that is stopped while the next batch is on its way, and continues
+// , ends with the bits of one that never stopped.
 func TestARunOnADeviceGoesOnExactly(t *testing.T) {
 	c := run.Default("folder:" + shades(t))
 	c.Data.Augment, c.Data.Validation = "photos", 0
@@ -192,7 +192,7 @@ func TestARunDoesNotDependOnHowLateStreamsAre(t *testing.T) {
 	})
 }
 
-// manyClasses is a run on so many classes that the loss stays on the device.
+// manyClasses is a run on 1001 classes, for which the loss stays on the device.
 func manyClasses(t *testing.T, steps int) run.Config {
 	c := run.Default("folder:" + marks(t, 1003))
 	c.Data.TrainClasses, c.Data.Augment, c.Data.Validation = "1001", "none", 0

@@ -9,7 +9,7 @@ type Batch struct {
 	Labels []int     // (B)
 	Items  []int     // (B) indices into the set
 	Shape  [4]int    // B, 3 or C, H, W
-	// Next is where to go on after this batch.
+	// Next is where to continue after this batch.
 	Next Position
 
 	loader *Loader

@@ -119,7 +119,7 @@ func CheckSet(ctx context.Context, set *Set, o CheckOptions) (*Report, error) {
 	return r, nil
 }
 
-// finding is what decoding one image told.
+// finding is what decoding one image has shown.
 type finding struct {
 	w, h int
 	// whole is the picture that the item's box was cut out of; empty if it has none.

@@ -50,7 +50,7 @@ type EmojiReport struct {
 // named by its code points and its name, with one PNG a vendor, 64 x 64 pixels
 // over white; dir/LICENSES says whose drawings these are and on which terms. An
 // emoji is a class if all four vendors draw it, and none draws it as it draws an
-// earlier one. Skin tones are not told apart and flags are left out, since they
+// earlier one. Skin tones are not distinguished and flags are left out, since they
 // look the same everywhere.
 //
 // from is a folder that npm installed into, its node_modules, or one that holds

@@ -103,7 +103,7 @@ func (o FeatureOptions) head(key [sha256.Size]byte, rows int) []byte {
 // CacheFeatures opens the features of a set's images, seen through pipeline, which
 // draws nothing. They are computed on first use, and again when the list, an
 // image's Size or time, the pipeline or Of changed, or the file is damaged: its
-// checksums are looked at before anything is taken from it. Computing goes on where it was
+// checksums are looked at before anything is taken from it. Computing continues where it was
 // interrupted. Of several processes that want the same file one works and the others wait.
 func CacheFeatures(ctx context.Context, set *Set, pipeline *transform.Pipeline, o FeatureOptions) (*Features, error) {
 	f, err := cacheFeatures(ctx, set, pipeline, o)

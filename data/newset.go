@@ -23,7 +23,7 @@ type Images struct {
 	// Image returns image i as pixels, File as the bytes of an image file, in any
 	// format that a Decoder reads; one of the two has to be set. Several goroutines call
 	// them. An image is the same each time; an error excuses it, as an unreadable file
-	// is excused, and that of ctx ends what was going on.
+	// is excused, and that of ctx ends what is running.
 	Image func(ctx context.Context, i int) (image.Image, error)
 	File  func(ctx context.Context, i int) ([]byte, error)
 	// Version is to change whenever what Image or File returns does. It is part of the

@@ -30,7 +30,7 @@ type PrepareOptions struct {
 	Shorter  int
 	Workers  int // 0 means one a CPU
 	Progress func(done, total int)
-	// Unstored, if not nil, is told why no file can be had (a full or read-only
+	// Unstored, if not nil, is called with the reason why no file can be had (a full or read-only
 	// disk); Prepare then returns Shrunk(set, Shorter), which gives the same
 	// images. If it is nil, that is Prepare's error.
 	Unstored func(error)

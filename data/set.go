@@ -169,7 +169,7 @@ func (s *Set) load(ctx context.Context, i int) (m *pixels.RGB, whole image.Recta
 	return m, whole, nil
 }
 
-// loadPart decodes what choose says of item i, whose size it is told: as if
+// loadPart decodes what choose says of item i, whose size is given: as if
 // all of it had been loaded and cropped, but faster where the store can.
 func (s *Set) loadPart(ctx context.Context, i int, choose func(w, h int) image.Rectangle) (*pixels.RGB, error) {
 	it := s.Items[i]

@@ -53,7 +53,7 @@ type Recording interface {
 type Workspacer interface{ Workspace() int64 }
 
 // Later is an Engine that brings a number to the host behind the work that it was
-// asked for, while the host goes on.
+// asked for, while the host continues.
 type Later interface {
 	// ReadLater reads the one element of x, as it is when all is done that was asked
 	// for before. The function that it returns waits for it; the number is kept for
@@ -87,7 +87,7 @@ func NewByteNumbers(table [3][256]float32, reverse bool) ByteNumbers {
 // tensor stays where it is, so that recorded work finds every batch there.
 type Feed interface {
 	// Send starts the way of a batch, bytes (N, H, W, C), and does not wait for work
-	// that was asked for before, which goes on reading the tensor as it is. pixels may
+	// that was asked for before, which continues reading the tensor as it is. pixels may
 	// be used again when it returns.
 	Send(pixels []uint8) error
 	// Arrive makes the tensor hold the batch that was sent last, for all work that is

@@ -54,7 +54,7 @@ func CompareClusters(truth, assignment []int) (Agreement, error) {
 }
 
 // share is part/whole, 1 for 0/0: where there is nothing to tell apart, nothing
-// is told apart wrongly.
+// is distinguished wrongly.
 func share(part, whole float64) float64 {
 	if whole == 0 {
 		return 1

@@ -30,7 +30,7 @@ func (d *onDevice) begin(b *block) {
 	d.whole = map[int][]float32{}
 }
 
-// window adds one to the present row, next goes on to the following row.
+// window adds one to the present row, next continues to the following row.
 func (d *onDevice) window(low, high float32) {
 	d.windows.Low, d.windows.High = append(d.windows.Low, low), append(d.windows.High, high)
 }

@@ -36,7 +36,7 @@ type Options struct {
 	Groups *Groups
 	// Ranks, if set, receives what the figures of retrieval come from.
 	Ranks func(*Retrieval)
-	// Progress, if set, is told how much of a stage (retrieval, clustering,
+	// Progress, if set, is called with how much of a stage (retrieval, clustering,
 	// geometry) is done.
 	Progress func(stage string, done, total int)
 }

@@ -86,7 +86,7 @@ func Expand(m metric.Metric, e *Embeddings, eps float64) (*Expansion, error) {
 }
 
 // Expandable says why a metric has no expansion, or none within eps, as far as that
-// can be told without embeddings.
+// can be said without embeddings.
 func Expandable(m metric.Metric, eps float64) error {
 	if err := m.Validate(); err != nil {
 		return fmt.Errorf("eval: %w", err)

@@ -25,7 +25,7 @@ type KMeansOptions struct {
 	Memory int64
 	// Workers is as in SearchOptions; it changes no result.
 	Workers int
-	// Progress, if set, is told by Cluster how many restarts are done.
+	// Progress, if set, is called by Cluster with the number of restarts done.
 	Progress func(done, total int)
 }
 

@@ -22,7 +22,7 @@ type SearchOptions struct {
 	// Workers is the number of goroutines that work beside the engine; 0 means
 	// GOMAXPROCS. It changes no result.
 	Workers int
-	// Progress, if set, is told how many queries are done. It is called from
+	// Progress, if set, is called with the number of queries done. It is called from
 	// the calling goroutine.
 	Progress func(done, total int)
 	// terms is the number of terms of a sketch, none if negative; 0 chooses.

@@ -7,7 +7,7 @@ import (
 	"github.com/vernier-ml/vernier/metric"
 )
 
-// cuts say which keys of a query must be told apart from which: the right rows
+// cuts say which keys of a query must be distinguished from which: the right rows
 // from all others, or the k nearest from the rest.
 type cuts struct {
 	right     func(query int) []int32

@@ -55,7 +55,7 @@ func (f *flow) weightGradients(w flowWeights, dm []float32) []float64 {
 	return d
 }
 
-// pairGradients goes on to the angle of each pair and what divides it, w = 1 -
+// pairGradients continues to the angle of each pair and what divides it, w = 1 -
 // eps angle / divisor.
 func (f *flow) pairGradients(w flowWeights, dw []float64) (dAngle, dDivisor []float64) {
 	dAngle, dDivisor = make([]float64, len(dw)), make([]float64, len(dw))
@@ -70,7 +70,7 @@ func (f *flow) pairGradients(w flowWeights, dw []float64) (dAngle, dDivisor []fl
 	return dAngle, dDivisor
 }
 
-// distanceGradients goes on from the divisors to the Gram matrices, which are all
+// distanceGradients continues from the divisors to the Gram matrices, which are all
 // alike for a distance: its square is the sum over them of g_jj + g_ll - 2 g_jl.
 func (f *flow) distanceGradients(w flowWeights, dDivisor []float64) []float64 {
 	n := f.n
@@ -163,7 +163,7 @@ func (f *flow) addAngleGradients(to []float64, gram []float32, h neighborhoods, 
 // eigenvectors may turn into each other freely.
 const sameEigenvalue = 1e-6
 
-// addGradient goes on from the weights of direction i, an eigenvector v of the
+// addGradient continues from the weights of direction i, an eigenvector v of the
 // centered Gram matrix divided by the root of its eigenvalue e, to the Gram
 // matrix: dv = sum over the others u of u (u' dK v) / (e - e_u), de = v' dK v.
 func (t tangent) addGradient(to []float64, n, i int, by []float64) {

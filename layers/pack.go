@@ -3,7 +3,7 @@ package layers
 import "slices"
 
 // span is a buffer as the planner sees it: it is written first by op number
-// birth, read last by op number death, both inclusive, and takes so many bytes.
+// birth, read last by op number death, both inclusive; bytes is its size.
 type span struct {
 	birth, death int
 	bytes        int64

@@ -26,7 +26,7 @@ type Trials struct {
 	Components int
 	Noise      Noise
 	Engine     Engine
-	// Progress, if set, is told after each fit.
+	// Progress, if set, is called after each fit.
 	Progress func(trial int, learner string, percent float64)
 }
 

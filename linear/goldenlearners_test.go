@@ -227,7 +227,7 @@ func goldenLMNN(t *testing.T, c *golden.Case, s goldenSet) {
 }
 
 // useGoldenTargets compares the distances of target neighbors, since ties may
-// be broken differently, and goes on with the case's own.
+// be broken differently, and continues with the case's own.
 func useGoldenTargets(t *testing.T, c *golden.Case, s goldenSet, set *activeSet) {
 	t.Helper()
 	want := c.Outputs["target_neighbors"]

@@ -8,7 +8,7 @@ const maxCenters = 1000
 // ArcFace is classification with the angle to the own class widened by a margin
 // (Deng et al. 2019, Eq. 3): with cos(theta) = s the own similarity becomes
 // cos(theta + m) and, where theta + m exceeds pi, cos(theta) - m sin(m), so that
-// it goes on falling; all times Scale, then cross-entropy, mean over rows.
+// it keeps falling; all times Scale, then cross-entropy, mean over rows.
 //
 // With several Centers a class, a class's similarity is that of its nearest
 // center (Deng et al. 2020, sub-center ArcFace).

@@ -89,12 +89,12 @@ func checkPairs(kind string, anchor, other []int, m *Matrix) error {
 // tripletMining turns the parameter into a window or a miner, neither for all
 // triplets.
 func tripletMining(o Options, v values) (*Window, TripletMiner, error) {
-	seed, most := uint64(v.int("seed")), v.int("per-anchor")
+	seed, perAnchor := uint64(v.int("seed")), v.int("per-anchor")
 	var window Window
 	var miner TripletMiner
 	switch v.word("mining") {
 	case "all":
-		if most == 0 {
+		if perAnchor == 0 {
 			return nil, nil, nil
 		}
 		window = AllWithin(v.real("margin"))
@@ -117,16 +117,16 @@ func tripletMining(o Options, v values) (*Window, TripletMiner, error) {
 		}
 		miner = DistanceWeighted{Dim: dim, Nearest: 0.5, Farthest: 1.4, Sphere: AsSphere(o.Metric, o.Scale), Seed: seed}
 	case "uniform":
-		return nil, Uniform{PerAnchor: max(most, 1), Seed: seed}, nil
+		return nil, Uniform{PerAnchor: max(perAnchor, 1), Seed: seed}, nil
 	}
 	switch {
-	case miner == nil && most == 0:
+	case miner == nil && perAnchor == 0:
 		return &window, nil, nil
 	case miner == nil:
 		miner = window
 	}
-	if most > 0 {
-		miner = AtMost{Miner: miner, PerAnchor: most, Seed: seed}
+	if perAnchor > 0 {
+		miner = AtMost{Miner: miner, PerAnchor: perAnchor, Seed: seed}
 	}
 	return nil, miner, nil
 }

@@ -40,12 +40,12 @@ type engineEval func(e engine.ClassLosses, loss, dd, d, labels engine.Tensor) er
 // byEngine adds the op by which the engine evaluates a loss on the matrix d, if it
 // can and the matrix is large enough to be worth it.
 func (n *Node) byEngine(g *layers.Graph, h hosted, d *layers.Node, o OpOptions) (out *layers.Node, done bool) {
-	most := o.HostClasses
-	if most == 0 {
-		most = hostClasses
+	limit := o.HostClasses
+	if limit == 0 {
+		limit = hostClasses
 	}
 	e, ok := g.Engine().(engine.ClassLosses)
-	if !ok || g.Err() != nil || h.loss.Columns() != Classes || h.matrix.Cols <= most || h.matrix.Cols > engine.MaxClasses {
+	if !ok || g.Err() != nil || h.loss.Columns() != Classes || h.matrix.Cols <= limit || h.matrix.Cols > engine.MaxClasses {
 		return nil, false
 	}
 	l, eval := engineForm(h.loss, o.Metric.Similarity())

@@ -25,7 +25,7 @@ func TestLossesThatAnEngineEvaluates(t *testing.T) {
 			t.Errorf("arcface with 2 centers on %v: an engine knows one row a class", m)
 		}
 	}
-	// A loss that refuses a matrix goes on doing so on the host.
+	// A loss that refuses a matrix continues doing so on the host.
 	if e, _ := engineForm(&ArcFace{Scale: 1}, false); e != nil {
 		t.Error("arcface on distances")
 	}
@@ -47,7 +47,7 @@ func (s *specOf) ClassSoftmax(_, _, _, _ engine.Tensor, spec engine.ClassSoftmax
 	return nil
 }
 
-// The similarity that an engine is told of is what the host's loss sees, as a
+// The similarity that an engine receives is what the host's loss sees, as a
 // similarity also where the loss is written in distances.
 func TestAnEngineSeesTheSimilarityOfTheHost(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -242,7 +242,7 @@ func TestAnOlderSelfIsNoPositive(t *testing.T) {
 	}
 }
 
-// A graph built anew on saved parameters goes on as the first one does.
+// A graph built anew on saved parameters continues as the first one does.
 func TestMemoryAndStatisticsGoOnFromTheirParameters(t *testing.T) {
 	m := metric.Metric{Kind: metric.BRM, P: 2}
 	eng := newEngine(t)

@@ -50,13 +50,13 @@ func (l *PairwiseCrossEntropy) eval(m *Matrix, grad []float64) (Result, error) {
 	}
 	zero(grad)
 	rows := rowsByClass(m.RowLabels)
-	most := 0
+	largest := 0
 	for _, class := range rows {
-		most = max(most, len(class))
+		largest = max(largest, len(class))
 	}
 	var r Result
-	for u := range most {
-		for v := range most {
+	for u := range largest {
+		for v := range largest {
 			if u != v && (!l.FirstOnly || u == 0 && v == 1) {
 				l.compare(m, grad, rows, u, v, &r)
 			}

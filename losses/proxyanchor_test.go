@@ -17,7 +17,7 @@ func goldenProxyAnchor(t *testing.T, c *golden.Case) {
 }
 
 // exp(32*(s + 0.1)) summed directly is e^35 per term; the log-sum gives the
-// same number, and goes on where the direct form overflows.
+// same number, and continues where the direct form overflows.
 func TestProxyAnchorIsTheDirectFormWithoutItsOverflow(t *testing.T) {
 	m := &Matrix{
 		Rows: 3, Cols: 2, RowLabels: []int{0, 1, 1}, ColLabels: []int{0, 1}, Similarity: true,

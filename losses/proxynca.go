@@ -55,7 +55,7 @@ func (l *ProxyNCA) eval(m *Matrix, grad []float64) (Result, error) {
 	l.columns = columns
 	if m.Cols == 1 {
 		zero(grad)
-		return Result{Total: m.Rows}, nil // nothing to be told apart from
+		return Result{Total: m.Rows}, nil // nothing to be distinguished from
 	}
 	scale := -l.Scale * m.Away()
 	values := make([]float64, m.Rows)

@@ -119,7 +119,7 @@ func (z ZeroMean) EvalRows(x []float64, rows, dim int, grad []float64) (float64,
 
 // Orthogonality keeps the rows of a projection W, (rows, dim), of length 1 and
 // at right angles (BRM Sect. 3.1 asks it of the linear embedding): Weight times
-// the mean square of the entries of W W^T - I. It goes on a parameter, not on
+// the mean square of the entries of W W^T - I. It is of a parameter, not of
 // embeddings. More rows than dimensions cannot be orthogonal: then it is
 // columns, with W^T W - I.
 //

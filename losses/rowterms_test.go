@@ -70,7 +70,7 @@ func goldenSECOnly(t *testing.T, c *golden.Case) {
 }
 
 // The average starts with the first batch and is saved and restored as a
-// statistic: a run that goes on from there gives what the uninterrupted one gives.
+// statistic: a run that continues from there gives what the uninterrupted one gives.
 func TestSECGoesOnFromItsStatistic(t *testing.T) {
 	first, second := []float64{3, 4, 0, 1}, []float64{6, 8, 0, 0}
 	s := &SEC{Weight: 1, Momentum: 0.5}

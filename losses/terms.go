@@ -123,7 +123,7 @@ func terms() []termEntry {
 			build:    func(v values) RowTerm { return ZeroMean{Weight: v.real("weight"), asSet: true} },
 		},
 		{
-			name: "orthogonality", meaning: "rows of the projection orthonormal; goes on the head's weights", source: "BRM Sect. 3.1",
+			name: "orthogonality", meaning: "rows of the projection orthonormal; acts on the head's weights", source: "BRM Sect. 3.1",
 			settings: []setting{weight},
 			build:    func(v values) RowTerm { return Orthogonality{Weight: v.real("weight"), asSet: true} },
 		},

@@ -75,21 +75,21 @@ func (m *Metric) setHyperbolic(options string) error {
 // Radii say how far from the origin of a hyperbolic space an embedding of length n
 // lies: grow times n, and n counts for no more than most. That is 2n in the ball,
 // n on the hyperboloid, within clip and rim.
-func (m Metric) Radii() (most, grow float64) {
-	most = math.Inf(1)
+func (m Metric) Radii() (bound, grow float64) {
+	bound = math.Inf(1)
 	if m.Clip > 0 {
-		most = m.Clip
+		bound = m.Clip
 	}
 	if m.Kind == Lorentz {
-		return most, 1
+		return bound, 1
 	}
-	return min(most, math.Atanh(1-rim)/math.Sqrt(m.Curvature)), 2
+	return min(bound, math.Atanh(1-rim)/math.Sqrt(m.Curvature)), 2
 }
 
 // radius is that distance.
 func (m Metric) radius(n float64) float64 {
-	most, grow := m.Radii()
-	return grow * min(n, most)
+	bound, grow := m.Radii()
+	return grow * min(n, bound)
 }
 
 // moves is the derivative of radius, 0 beyond the clip or the rim.

@@ -123,7 +123,7 @@ func (e *Embedder) TakePixels(numbers engine.ByteNumbers) (err error) {
 // They travel to the engine while it works on those before.
 func (e *Embedder) EmbedPixels(dst []float32, images []uint8) ([]float32, error) {
 	if e.feed == nil {
-		return nil, errors.New("model: the embedder was not told what bytes stand for (TakePixels)")
+		return nil, errors.New("model: the embedder does not know what bytes stand for (TakePixels)")
 	}
 	send := func(from int) error {
 		if from >= len(images) {
@@ -140,7 +140,7 @@ func (e *Embedder) EmbedPixels(dst []float32, images []uint8) ([]float32, error)
 
 // each embeds images of size numbers or bytes in all. give brings those from an
 // index on to the graph; meanwhile is called with the index of the next ones, when
-// the engine has been told to embed.
+// the engine has begun to embed.
 func (e *Embedder) each(dst []float32, size int, give, meanwhile func(from int) error) ([]float32, error) {
 	one := len(e.numbers) / e.batch
 	if size%one != 0 {

@@ -179,22 +179,22 @@ func compareONNX(t *testing.T, j onnxJob, raw []byte) {
 		t.Errorf("%s: %d bytes, want %d numbers", j.what, len(raw), len(j.want.data))
 		return
 	}
-	most, difference, own := 0., 0., 0.
+	largest, difference, own := 0., 0., 0.
 	for i, want := range j.want.data {
 		got := math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-		most = max(most, math.Abs(float64(want)))
+		largest = max(largest, math.Abs(float64(want)))
 		d := math.Abs(float64(got) - float64(want))
 		difference = max(difference, d) // NaN stays
 		if d > 0 {
 			own = max(own, d/math.Abs(float64(want)))
 		}
 	}
-	relative := difference / most
-	t.Logf("%s: largest difference %.2e of the largest magnitude %.3g, %.2e of a number's own", j.what, relative, most, own)
+	relative := difference / largest
+	t.Logf("%s: largest difference %.2e of the largest magnitude %.3g, %.2e of a number's own", j.what, relative, largest, own)
 	if !(relative <= onnxTolerance) {
-		t.Errorf("%s: differs by %.3g of its largest magnitude, at most %.3g is allowed", j.what, relative, onnxTolerance)
+		t.Errorf("%s: differs by %.3g of its largest magnitude, at largest %.3g is allowed", j.what, relative, onnxTolerance)
 	}
 	if j.each && !(own <= onnxTolerance) {
-		t.Errorf("%s: a number differs by %.3g of itself, at most %.3g is allowed", j.what, own, onnxTolerance)
+		t.Errorf("%s: a number differs by %.3g of itself, at largest %.3g is allowed", j.what, own, onnxTolerance)
 	}
 }

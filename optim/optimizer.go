@@ -260,7 +260,7 @@ func (o *Optimizer) adam(by engine.Mover) error {
 	}
 }
 
-// Follow makes o go on where an optimizer of fewer parameters stopped: it takes
+// Follow makes o continue where an optimizer of fewer parameters stopped: it takes
 // over that one's steps and moments. Parameters that it did not move begin now,
 // as if this were their first step.
 func (o *Optimizer) Follow(before *Optimizer) {

@@ -282,7 +282,7 @@ func TestAParameterThatJoinsLateBeginsWithItsFirstStep(t *testing.T) {
 	steps(t, o, g, 1)
 	near(t, "the early one's second step", value(t, both, "embedding.weight"), .798519027)
 	near(t, "the late one's first step", value(t, both, "block1.conv.weight"), .899000001)
-	// Resumed, it goes on in the same way.
+	// Resumed, it continues in the same way.
 	again, g2 := quadratic(t, map[string]float32{"embedding.weight": float32(value(t, both, "embedding.weight")), "block1.conv.weight": float32(value(t, both, "block1.conv.weight"))}, nil)
 	r, err := New(s, again, g2)
 	if err != nil {

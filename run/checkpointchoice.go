@@ -26,7 +26,7 @@ func (f Folder) Checkpoint(from string) (string, error) {
 	default:
 		n, err := strconv.Atoi(from)
 		if err != nil || n < 1 {
-			return "", fmt.Errorf("a run goes on from latest, from %s or from an epoch by its number, not from %q", FromBest, from)
+			return "", fmt.Errorf("a run continues from latest, from %s or from an epoch by its number, not from %q", FromBest, from)
 		}
 		name = EpochCheckpoint(n)
 	}
@@ -79,7 +79,7 @@ func (f Folder) others(path string) (list []string, err error) {
 	return list, nil
 }
 
-// wayOn says what else a run can go on from.
+// wayOn says what else a run can continue from.
 func (f Folder) wayOn(path string) error {
 	others, err := f.others(path)
 	switch {
@@ -88,7 +88,7 @@ func (f Folder) wayOn(path string) error {
 	case len(others) == 0:
 		return errors.New("there is no other checkpoint; train anew in another folder")
 	}
-	return setting.Errorf("go on from another one, with the option %s "+strings.Join(others, ", or "), setting.Name("from"))
+	return setting.Errorf("continue from another one, with the option %s "+strings.Join(others, ", or "), setting.Name("from"))
 }
 
 // Damaged is the error about a checkpoint that cannot be read.

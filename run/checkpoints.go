@@ -108,7 +108,7 @@ const (
 )
 
 // Engine says what computed the checkpoint that Options.From names, so that a run can
-// go on in the same precision. The zero value is that of a run without one.
+// continue in the same precision. The zero value is that of a run without one.
 func (f Folder) Engine(from string) (engine.Info, error) {
 	path, err := f.Checkpoint(from)
 	if err != nil || path == "" {

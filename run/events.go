@@ -1,6 +1,6 @@
 package run
 
-// Events is told what happens during a run, from the goroutine that trains.
+// Events receives what happens during a run, from the goroutine that trains.
 type Events interface {
 	// Say reports something worth a line.
 	Say(format string, args ...any)
@@ -11,7 +11,7 @@ type Events interface {
 	Progress(task string, done, total int, detail string)
 }
 
-// OrSilent returns ev, or where that is nil events that nobody is told of.
+// OrSilent returns ev, or where that is nil events that nobody receives.
 func OrSilent(ev Events) Events {
 	if ev == nil {
 		return silent{}

@@ -12,7 +12,7 @@ import (
 )
 
 // Moved returns a stored configuration with the places of its images and of the file
-// that its weights came from as these settings give them: a run goes on where its
+// that its weights came from as these settings give them: a run continues where its
 // data were moved. The set stays of its kind, and Resume sees to it that the images
 // are the same; of a weight file the digest must be that of the stored one, otherwise
 // its place stays as it was, which Differences then reports.

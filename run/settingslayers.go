@@ -54,7 +54,7 @@ func (l layer) changeLoss(over layer) error {
 	return nil
 }
 
-// changeSchedule drops what another kind of schedule was told.
+// changeSchedule drops the settings of another kind of schedule.
 func (l layer) changeSchedule(over layer) error {
 	before := Default("").Schedule.Name
 	if err := l.read("schedule.name", &before); err != nil {

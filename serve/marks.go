@@ -30,12 +30,12 @@ type Mark struct {
 // memory holds the results of the latest searches, which marks refer to.
 type memory struct {
 	mu     sync.Mutex
-	most   int
+	limit  int
 	order  []string
 	result map[string]*result
 }
 
-func newMemory(most int) *memory { return &memory{most: most, result: map[string]*result{}} }
+func newMemory(limit int) *memory { return &memory{limit: limit, result: map[string]*result{}} }
 
 func (m *memory) keep(r *result) {
 	m.mu.Lock()
@@ -44,7 +44,7 @@ func (m *memory) keep(r *result) {
 		m.order = append(m.order, r.Query)
 	}
 	m.result[r.Query] = r
-	if len(m.order) > m.most {
+	if len(m.order) > m.limit {
 		delete(m.result, m.order[0])
 		m.order = slices.Delete(m.order, 0, 1)
 	}

@@ -134,7 +134,7 @@ func (s *Server) image(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "image/png")
 	w.Header().Set("Cache-Control", "private, max-age=600")
-	_, _ = w.Write(picture) // nobody is there to be told
+	_, _ = w.Write(picture) // the client has gone
 }
 
 // answer writes JSON.
@@ -145,7 +145,7 @@ func answer(w http.ResponseWriter, v any) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // nobody is there to be told
+	_, _ = w.Write(text) // the client has gone
 }
 
 // fail answers an error as JSON.
@@ -161,5 +161,5 @@ func fail(w http.ResponseWriter, status int, err error) {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(text) // nobody is there to be told
+	_, _ = w.Write(text) // the client has gone
 }

@@ -177,7 +177,7 @@ func (s *Server) file(w http.ResponseWriter, name, kind string) {
 		return
 	}
 	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(text) // nobody is there to be told
+	_, _ = w.Write(text) // the client has gone
 }
 
 // Serve answers requests until ctx ends, and then those that have begun.

@@ -18,7 +18,7 @@ type posing struct {
 
 func (p posing) Info() engine.Info { return p.info }
 
-// Every start of a run says in its log what computes, and one that goes on in another
+// Every start of a run says in its log what computes, and one that continues in another
 // precision, or on another device, is warned of.
 func TestARunRecordsWhatComputesIt(t *testing.T) {
 	h100 := engine.Info{Kind: engine.CUDA, Device: "NVIDIA H100", Precision: "bf16"}
@@ -33,7 +33,7 @@ func TestARunRecordsWhatComputesIt(t *testing.T) {
 		warn string // empty for no warning
 	}{
 		{h100, ""},
-		{tf32, "computed in bf16 so far (cuda NVIDIA H100, bf16), and goes on in tf32 (cuda NVIDIA H100, tf32)"},
+		{tf32, "computed in bf16 so far (cuda NVIDIA H100, bf16), and continues in tf32 (cuda NVIDIA H100, tf32)"},
 		{exact, "began with other kernels (cuda NVIDIA H100, bf16, now cuda NVIDIA H100, bf16, deterministic)"},
 	} {
 		if got, err := folder.Engine(""); err != nil || got != h100 {

@@ -1,7 +1,7 @@
 // Package train is the loop: it draws batches, runs the graph forward and
 // back, moves the parameters, watches for numbers that go wrong, measures on
 // validation classes after each epoch, and keeps checkpoints from which a run
-// goes on exactly where it stopped.
+// continues exactly where it stopped.
 //
 // Begin with Open, which begins a run, or continues it where the folder holds it already.
 // run.Default has settings that work for a set; the fields of run.Config are what

@@ -7,7 +7,7 @@ import (
 )
 
 // health counts signs of trouble within an epoch. It is part of a checkpoint, so
-// that a run that goes on counts as one that never stopped.
+// that a run that continues counts as one that never stopped.
 type health struct {
 	// Idle is the number of steps in which no term of the loss was active.
 	Idle int `json:"idle"`

@@ -18,7 +18,7 @@ import (
 
 func fixedTime() time.Time { return time.Unix(1, 500_000_000) }
 
-// heard trains a configuration and returns what was told.
+// heard trains a configuration and returns the events.
 func heard(t *testing.T, c run.Config) (*Session, *listening) {
 	t.Helper()
 	l := &listening{}

@@ -57,7 +57,7 @@ func (in *inlet) send(b *data.Batch, from int) error {
 // has room for, for the work that is asked for from now on. After the last there are
 // zeros, or black ones.
 func (in *inlet) give(b *data.Batch, from int) error {
-	// The place of the batch in the run stands for the step: a run that goes on from a
+	// The place of the batch in the run stands for the step: a run that continues from a
 	// checkpoint draws what one that never stopped does.
 	if err := in.g.DrawDropout(in.seed, uint64(b.Next.Epoch)<<32|uint64(b.Next.Batch), from); err != nil {
 		return err

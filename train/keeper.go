@@ -156,7 +156,7 @@ func (s *keeper) notWritten(name string, err error) error {
 	return fmt.Errorf("%s%s was not written at step %d: %w; %s", full, s.folder.Path(name), s.stepper.opti.Steps(), err, s.keptText())
 }
 
-// keptText says from where a run can go on.
+// keptText says from where a run can continue.
 func (s *keeper) keptText() string {
 	info, err := os.Stat(s.folder.Path(run.CheckpointFile))
 	if err != nil {

@@ -76,7 +76,7 @@ func TestAmongEqualEpochsTheFirstIsTheBest(t *testing.T) {
 	}
 }
 
-// From whichever checkpoint a run goes on, it ends as the one that never stopped.
+// From whichever checkpoint a run continues, it ends as the one that never stopped.
 func TestARunGoesOnFromTheBestOrAnEarlierEpoch(t *testing.T) {
 	c := longer(t)
 	straight := runTo(t, c, run.Folder(filepath.Join(t.TempDir(), "run")), run.DefaultOutput(), 6)
@@ -170,7 +170,7 @@ func TestACheckpointIsWrittenAfterATimeWithinAnEpoch(t *testing.T) {
 	}
 }
 
-// A disk that fills up leaves the checkpoint before, from which the run goes on to
+// A disk that fills up leaves the checkpoint before, from which the run continues to
 // where it would have come.
 func TestAFullDiskLeavesThePreviousCheckpointWhole(t *testing.T) {
 	c := longer(t)

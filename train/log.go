@@ -11,7 +11,7 @@ import (
 )
 
 // startRecord is a line of the log about a start of the run, its first or one that
-// goes on.
+// continues.
 type startRecord struct {
 	Event  string      `json:"event"` // "start"
 	Steps  int         `json:"steps"` // that were done before

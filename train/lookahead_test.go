@@ -48,7 +48,7 @@ func TestTheBatchAfterIsReadOnlyWhenAskedFor(t *testing.T) {
 	if b := l.peek(); b != nil {
 		t.Errorf("looking ahead to an error gives %p", b)
 	}
-	next(nil, broken, 4) // what could not be looked at is told in its turn
+	next(nil, broken, 4) // what could not be looked at is reported in its turn
 	next(nil, broken, 4)
 }
 
@@ -210,7 +210,7 @@ func TestABatchIsSentAheadOfItsStep(t *testing.T) {
 }
 
 // A checkpoint holds the batch that was used last, not the one that was sent ahead:
-// a run that is stopped after any step, and goes on, ends as one that never stopped.
+// a run that is stopped after any step, and continues, ends as one that never stopped.
 func TestARunStoppedBetweenTwoBatchesGoesOnWithTheOneSentAhead(t *testing.T) {
 	c := smallConfig(t, shades(t, 8, 4))
 	c.Data.Augment, c.WarmupEpochs, c.Epochs = "photos", 0, 2
@@ -240,7 +240,7 @@ func TestARunStoppedBetweenTwoBatchesGoesOnWithTheOneSentAhead(t *testing.T) {
 	}
 }
 
-// The same session may go on, too: what it had sent ahead is of no harm.
+// The same session may continue, too: what it had sent ahead is of no harm.
 func TestATrainingThatIsCalledAgainGoesOn(t *testing.T) {
 	c := smallConfig(t, shades(t, 8, 4))
 	c.WarmupEpochs, c.Epochs = 0, 2

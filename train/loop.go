@@ -10,7 +10,7 @@ import (
 )
 
 // Train runs the remaining epochs. When ctx ends it saves a checkpoint after
-// the current step and returns ctx's error: Resume then goes on as if nothing
+// the current step and returns ctx's error: Resume then continues as if nothing
 // had happened.
 func (s *Session) Train(ctx context.Context) error {
 	defer collectOften()()

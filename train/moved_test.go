@@ -11,7 +11,7 @@ import (
 	"github.com/vernier-ml/vernier/run"
 )
 
-// A run goes on from another place of its images to exactly where it would have come,
+// A run continues from another place of its images to exactly where it would have come,
 // and its folder names the new one.
 func TestARunGoesOnWhereItsImagesWereMoved(t *testing.T) {
 	images := shades(t, 8, 4)

@@ -28,9 +28,9 @@ type network struct {
 	loss      *losses.Node
 	micro     *microBatches // nil where one graph holds all
 	numbers   int           // of a batch's images
-	// told, if not nil, is told how many images of a batch that is taken in parts a
+	// progress, if not nil, is called with the number of images of a batch in parts that a
 	// pass is through with.
-	told func(pass string, images int)
+	progress func(pass string, images int)
 }
 
 // run computes the loss of a batch and all gradients. Where the loss is not finite
@@ -121,8 +121,8 @@ func (n *network) send(ahead func() *data.Batch) error {
 }
 
 func (n *network) tell(pass string, images int) {
-	if n.told != nil {
-		n.told(pass, images)
+	if n.progress != nil {
+		n.progress(pass, images)
 	}
 }
 
@@ -204,7 +204,7 @@ func (o objective) fits(dim, batch int, available int64) error {
 }
 
 // buildNetwork compiles model, metric, loss and their gradients for a batch
-// size, in one graph or, with micro above 0 and below that size, in parts of so many
+// size, in one graph or, with micro above 0 and below that size, in parts of micro
 // images. The loss's own parameters join the model's.
 func buildNetwork(m *model.Model, o objective, batch, micro int) (*network, error) {
 	available := int64(math.MaxInt64)

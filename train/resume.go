@@ -36,7 +36,7 @@ func Resume(ctx context.Context, folder run.Folder, eng engine.Engine, opt Optio
 }
 
 // Open begins a run of a configuration in a folder or, where the folder holds a run of
-// that configuration, goes on with it as Resume does, to the same bits: a program that
+// that configuration, continues with it as Resume does, to the same bits: a program that
 // calls it may be stopped and started again. A run that began with other settings, but
 // for those that Resume may change, is refused.
 func Open(ctx context.Context, cfg run.Config, path string, eng engine.Engine, opt Options) (*Session, error) {
@@ -62,7 +62,7 @@ func Open(ctx context.Context, cfg run.Config, path string, eng engine.Engine, o
 	return reopen(ctx, folder, cfg, stored, checkpoint, eng, opt)
 }
 
-// reopen goes on with a run that has stored settings from a checkpoint, in place of
+// reopen continues with a run that has stored settings from a checkpoint, in place of
 // which path is "" where there is none, with settings cfg, which differ in what may
 // change alone.
 func reopen(ctx context.Context, folder run.Folder, cfg, stored run.Config, path string, eng engine.Engine, opt Options) (*Session, error) {
@@ -162,7 +162,7 @@ func (s *Session) loadCheckpoint(path string, stored run.Config) error {
 		return fmt.Errorf("%s: its state: %w", path, err)
 	}
 	if s.state.Data != s.sets.Fingerprint {
-		return fmt.Errorf("the images of %s are not those that the run began with (some came, went, or changed their size), so it cannot go on: put them back, or train anew in another folder", s.cfg.Data.Spec)
+		return fmt.Errorf("the images of %s are not those that the run began with (some came, went, or changed their size), so it cannot continue: put them back, or train anew in another folder", s.cfg.Data.Spec)
 	}
 	own, err := s.cfg.DescribeOwn(s.sampler)
 	if err == nil {
@@ -187,7 +187,7 @@ func (s *Session) loadCheckpoint(path string, stored run.Config) error {
 		s.ev.Say("trained to the end: %s", plural.Of(s.epochs(), "epoch"))
 		return nil
 	}
-	s.ev.Say("going on at epoch %d, batch %d", s.state.Position.Epoch+1, s.state.Position.Batch+1)
+	s.ev.Say("resuming at epoch %d, batch %d", s.state.Position.Epoch+1, s.state.Position.Batch+1)
 	return nil
 }
 
@@ -239,7 +239,7 @@ func (s *Session) goOnWith(now engine.Info) {
 	switch {
 	case before == now || before == engine.Info{}:
 	case before.Precision != now.Precision:
-		s.ev.Warn("the run was computed in %s so far (%v), and goes on in %s (%v): its figures will differ a little from those of an uninterrupted run", before.Precision, before, now.Precision, now)
+		s.ev.Warn("the run was computed in %s so far (%v), and continues in %s (%v): its figures will differ a little from those of an uninterrupted run", before.Precision, before, now.Precision, now)
 	default:
 		s.ev.Warn("the run began with other kernels (%v, now %v): its last bits will differ from those of an uninterrupted run", before, now)
 	}

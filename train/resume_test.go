@@ -55,7 +55,7 @@ func TestARunDoesNotGoOnWithOtherImages(t *testing.T) {
 	}
 }
 
-// What a loss and its terms own, and the memory of earlier batches, goes on too.
+// What a loss and its terms own, and the memory of earlier batches, continues too.
 func TestWhatALossOwnsGoesOnWithARun(t *testing.T) {
 	for name, change := range map[string]func(*run.LossConfig){
 		"margin":           func(l *run.LossConfig) { l.Params = map[string]string{"learn": "class"} },

@@ -176,7 +176,7 @@ func (s *Session) begin(ctx context.Context) error {
 	if err := s.keeper.claim(); err != nil {
 		return err
 	}
-	// At every moment the folder is a run that can go on or begin anew: the
+	// At every moment the folder is a run that can continue or begin anew: the
 	// checkpoints of an earlier run go first, its configuration is replaced, and
 	// then goes what else it left.
 	if err := s.folder.ClearCheckpoints(); err != nil {
@@ -201,7 +201,7 @@ func (s *Session) begin(ctx context.Context) error {
 	return s.keeper.save()
 }
 
-// openLog begins, or goes on with, the log and TensorBoard's file.
+// openLog begins, or continues with, the log and TensorBoard's file.
 func (s *Session) openLog() (err error) {
 	if s.log, err = openLog(s.folder.Path(run.LogFile), s.state.Steps); err != nil {
 		return err

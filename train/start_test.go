@@ -27,7 +27,7 @@ func (silent) Say(string, ...any)                {}
 func (silent) Warn(string, ...any)               {}
 func (silent) Progress(string, int, int, string) {}
 
-// listening keeps what it is told, and of progress the details.
+// listening keeps what it receives, and of progress the details.
 type listening struct{ said, warnings, details []string }
 
 func (l *listening) Say(format string, a ...any) { l.said = append(l.said, fmt.Sprintf(format, a...)) }

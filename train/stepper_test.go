@@ -16,7 +16,7 @@ import (
 	"github.com/vernier-ml/vernier/run"
 )
 
-// lateEngine clips as a device does: the norm is there at once, but only told when
+// lateEngine clips as a device does: the norm is there at once, but only returned when
 // it is asked for.
 type lateEngine struct {
 	engine.Engine

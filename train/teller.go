@@ -23,7 +23,7 @@ type teller struct {
 // tellParts makes the network say how far a step has come, if that is taken in
 // parts: with large batches it takes minutes.
 func (s *teller) tellParts(task string, batches int) {
-	s.stepper.net.told = func(pass string, images int) {
+	s.stepper.net.progress = func(pass string, images int) {
 		parts := []string{fmt.Sprintf("%s %d/%d images", pass, images, s.cfg.Batch())}
 		if s.state.LossSteps > 0 {
 			parts = append(parts, s.detail())
@@ -141,7 +141,7 @@ func (s *teller) summarize() {
 const saturatedShare = 0.3
 
 // warn says what looks wrong about an epoch of steps steps: of every kind the first
-// time in full, and what went on in a line at the end.
+// time in full, and what was not shown in a line at the end.
 func (s *teller) warn(r run.EpochRecord, steps int, h health) {
 	for _, f := range r.Flow {
 		if f.Neighbors == 0 {

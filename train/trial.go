@@ -41,7 +41,7 @@ type CurvePoint struct {
 	Shuffled *run.TestFigures `json:"shuffled,omitempty"` // nil without geometry flow
 }
 
-// RunTrial makes the run that the settings describe in a folder, goes on with it
+// RunTrial makes the run that the settings describe in a folder, continues with it
 // if it is there unfinished, or reads what came out if it is done. restarts are
 // of k-means. A folder with a run of other settings is an error. Output.EvalEvery
 // measures all figures, see Options.AllTestFigures.
@@ -75,7 +75,7 @@ func RunTrial(ctx context.Context, folder run.Folder, settings *run.Settings, en
 	return t, folder.SaveJSON(TrialFile, t)
 }
 
-// openTrial starts a run or goes on with it; it returns nil if it is done.
+// openTrial starts a run or continues with it; it returns nil if it is done.
 func openTrial(ctx context.Context, folder run.Folder, settings *run.Settings, eng engine.Engine, opt Options) (*Session, error) {
 	stored, err := folder.LoadConfig()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -20,10 +20,10 @@ func (e *UnusedError) Error() string { return e.Unwrap().Error() }
 
 // Unwrap is the message, with the setting that it names.
 func (e *UnusedError) Unwrap() error {
-	const most = 5
+	const limit = 5
 	names, more := e.Names, ""
-	if len(names) > most {
-		names, more = names[:most], fmt.Sprintf(" and %d more", len(e.Names)-most)
+	if len(names) > limit {
+		names, more = names[:limit], fmt.Sprintf(" and %d more", len(e.Names)-limit)
 	}
 	return setting.Errorf("step %d: no gradient has reached %s%s, so it never moves; if that is meant, freeze it with %s", e.Step, strings.Join(names, ", "), more, setting.Name("freeze.params"))
 }

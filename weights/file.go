@@ -37,7 +37,7 @@ type File struct {
 	modules []string
 }
 
-// Open opens a weight file of any known format, told by its content. It reads
+// Open opens a weight file of any known format, recognized by its content. It reads
 // and checks names, types, shapes and where the data lie, not the data.
 func Open(path string) (*File, error) {
 	src, err := wholefile.Open(path)

@@ -72,7 +72,7 @@ func (e *AmbiguousError) Error() string {
 
 // choose returns the prefix behind which most of the wanted names stand; of several
 // the one that leaves the fewest names over, and of these the shortest. Prefixes of
-// different networks (a student and its teacher) must be told apart by the caller.
+// different networks (a student and its teacher) must be distinguished by the caller.
 func (n *fileNames) choose(want []Spec) (string, error) {
 	if n.rules.Prefix != "" {
 		return n.chosen()

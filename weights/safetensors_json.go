@@ -126,7 +126,7 @@ func (j *headerJSON) whole() (int64, error) {
 		return 0, j.fail("a whole number expected")
 	}
 	if next := j.peek(); next != ',' && next != ']' {
-		return 0, j.fail("a whole number expected, it goes on with %q", next)
+		return 0, j.fail("a whole number expected, it continues with %q", next)
 	}
 	return n, nil
 }

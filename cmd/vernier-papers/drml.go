@@ -40,7 +40,7 @@ lie a configuration file, --data, --weights and --set, as in vernier train. The
 presets are for BN-Inception with its public weights; for a first look a small
 network will do: --set model.backbone=convnet --set model.input.size=28 and so on.
 
-Runs that are done are not made again, and one that was interrupted goes on: give
+Runs that are done are not made again, and one that was interrupted continues: give
 the same command. Tables are written anew after each run.
 
 Figures headed Recall@K are of each image alone. What geometry flow makes of whole
@@ -151,7 +151,7 @@ func (f *drmlFlags) run(ctx context.Context, log *logrus.Logger, runs []*drmlRun
 		diverged := new(train.DivergedError)
 		switch {
 		case ctx.Err() != nil:
-			return &cli.InterruptedError{Hint: "stopped; the same command goes on", Err: ctx.Err()}
+			return &cli.InterruptedError{Hint: "stopped; the same command continues", Err: ctx.Err()}
 		case errors.As(err, &diverged):
 			r.Failed = diverged.Error()
 			log.Warnf("run %s: %s", r.Name, r.Failed)

@@ -18,7 +18,7 @@ func newDataGet(log *logrus.Logger) *cobra.Command {
 		Use:   "get [NAME]",
 		Short: "Fetch a public data set",
 		Long: `Fetch the files of a public data set into a folder and verify their checksums.
-A transfer that was broken off goes on where it stopped when the command is given
+A transfer that was broken off continues where it stopped when the command is given
 again. Files that are there already are verified and kept, never overwritten.
 
 Without NAME, list what can be fetched and on which terms it may be used.`,

@@ -33,7 +33,7 @@ func binary(t *testing.T, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, said
 }
 
-// survive starts a run and goes on with it until it is done, killing so many
+// survive starts a run and continues with it until it is done, killing up to kills
 // processes at random moments, none after more than the given time. It returns
 // how many it killed.
 func survive(t *testing.T, args []string, folder string, kills int, most time.Duration, r *rand.Rand) (done int) {
@@ -70,7 +70,7 @@ func survive(t *testing.T, args []string, folder string, kills int, most time.Du
 }
 
 // TestAKilledRunEndsAsOneThatWasLeftAlone kills a run of six epochs with SIGKILL
-// at random moments, goes on with it, and compares its files byte for byte with
+// at random moments, continues with it, and compares its files byte for byte with
 // those of a run that was left alone. VERNIER_KILLS asks for more kills than
 // the usual few.
 func TestAKilledRunEndsAsOneThatWasLeftAlone(t *testing.T) {
@@ -133,7 +133,7 @@ func TestSignalsSaveAndExitWithTheirNumber(t *testing.T) {
 			t.Fatal(err)
 		}
 		exit := new(exec.ExitError)
-		if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != code || !strings.Contains(said.String(), "go on with: vernier train --resume") {
+		if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != code || !strings.Contains(said.String(), "continue with: vernier train --resume") {
 			t.Errorf("%v: %v, want exit %d\n%s", sig, err, code, said)
 		}
 	}

@@ -129,7 +129,7 @@ func TestWrongLossSettingsAreRefusedWithWhatIsRight(t *testing.T) {
 }
 
 // Proxies, a learned boundary, a queue of embeddings, an average length and the
-// statistics of coordinates all go on from the checkpoint.
+// statistics of coordinates all continue from the checkpoint.
 func TestAnInterruptedRunGoesOnWithWhatItsLossOwns(t *testing.T) {
 	interrupt(t, "--loss", "margin", "--loss-param", "learn=class", "--memory", "30", "--memory-start", "2", "--normalization", "coordinates",
 		"--term", "sec:weight=0.1,momentum=0.5", "--term", "orthogonality:weight=0.1", "--term", "center:weight=0.2")

@@ -59,7 +59,7 @@ The file has, every part of it optional:
   figure: recall@1            # tested and drawn; validation_map@r if anything is random
   restarts: 20                # of k-means
 
-An interrupted sweep goes on when the same command is given again: finished runs are
+An interrupted sweep continues when the same command is given again: finished runs are
 skipped, unfinished ones resumed. Several processes may work on one sweep.`,
 		Example: `  vernier sweep docs/experiments/glyphs.yaml --out runs/glyphs --list
   vernier sweep docs/experiments/glyphs.yaml --out runs/glyphs --jobs 2 --threads 1
@@ -126,7 +126,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	}
 	failed := r.Run(cmd.Context(), jobs)
 	if cmd.Context().Err() != nil {
-		return &cli.InterruptedError{Hint: "stopped and saved; the same command goes on", Err: failed}
+		return &cli.InterruptedError{Hint: "stopped and saved; the same command continues", Err: failed}
 	}
 	folders := r.Folders(jobs)
 	runs, _, err := sweep.Load(folders)
@@ -148,7 +148,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	if err == nil {
 		err = f.table.write(cmd.OutOrStdout(), t, log)
 	}
-	if failed != nil { // the reasons were told when they appeared
+	if failed != nil { // the reasons were shown when they appeared
 		hint := "the same command tries again"
 		if errors.As(failed, new(*train.DivergedError)) {
 			hint += ", but what diverged will do so again"

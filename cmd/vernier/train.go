@@ -56,7 +56,7 @@ the other classes, which training never sees, beside raw pixels and the
 untrained network.
 
 The folder DIR then holds the configuration, the log, the model of the last and
-of the best epoch, a checkpoint from which --resume goes on, results.json, and
+of the best epoch, a checkpoint from which --resume continues, results.json, and
 pictures. An interrupted run (Ctrl-C) saves its state first.
 
 Settings come from, each over the one before: the defaults, a preset, a
@@ -82,8 +82,8 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringVar(&f.labels, "labels", "", "beside --data features:X, the file of the rows' classes: .npy of numbers or text, or a .csv with a column label and optionally path, split (train, validation, test) and category")
 	fl.StringVar(&f.out, "out", "", "folder of the run; must not exist")
 	fl.BoolVar(&f.force, "force", false, "overwrite an earlier run in --out")
-	fl.StringVar(&f.resume, "resume", "", "go on with the run in this folder; beside it --data names another place of the same images, --weights of the same file")
-	fl.StringVar(&f.from, "from", "latest", "with --resume, where to go on from: latest, best (epoch), or the number of a kept epoch; what came after it is given up")
+	fl.StringVar(&f.resume, "resume", "", "continue with the run in this folder; beside it --data names another place of the same images, --weights of the same file")
+	fl.StringVar(&f.from, "from", "latest", "with --resume, where to continue from: latest, best (epoch), or the number of a kept epoch; what came after it is given up")
 	fl.DurationVar((*time.Duration)(&c.Run.SaveEvery), "save-every", time.Duration(c.Run.SaveEvery), "time after which a checkpoint is written within an epoch; 0 for after epochs only")
 	fl.IntVar(&c.Run.Keep, "keep", c.Run.Keep, "checkpoints of how many last epochs stay, beside that of the best")
 	fl.IntVar(&c.Run.EvalEvery, "eval-every", 0, "epochs after which the test classes are measured too, for curves; they decide nothing; 0 for at the end only")
@@ -205,15 +205,15 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 	log.Infof("%s on %s", s.Describe(), eng.Name())
 	if err := s.Train(ctx); err != nil {
 		if ctx.Err() != nil {
-			return &cli.InterruptedError{Hint: fmt.Sprintf("stopped and saved; go on with: vernier train --resume %s", folder), Err: err}
+			return &cli.InterruptedError{Hint: fmt.Sprintf("stopped and saved; continue with: vernier train --resume %s", folder), Err: err}
 		}
 		if diverged := new(train.DivergedError); errors.As(err, &diverged) {
 			return err
 		}
 		if bad := new(data.ImageError); errors.As(err, &bad) {
-			return fmt.Errorf("%w\nvernier data check lists all such images; go on with: vernier train --resume %s --max-bad N, which replaces up to N of them by others of their class%s", err, folder, largerHint(err))
+			return fmt.Errorf("%w\nvernier data check lists all such images; continue with: vernier train --resume %s --max-bad N, which replaces up to N of them by others of their class%s", err, folder, largerHint(err))
 		}
-		return fmt.Errorf("%w\nwhat was saved before is whole; once the cause is mended go on with: vernier train --resume %s", err, folder)
+		return fmt.Errorf("%w\nwhat was saved before is whole; once the cause is mended continue with: vernier train --resume %s", err, folder)
 	}
 	r, err := s.Finish(ctx)
 	if err != nil {
@@ -247,7 +247,7 @@ func (f *trainFlags) prepare(cmd *cobra.Command, opt *train.Options) (folder run
 	folder, err = run.Claim(f.out, f.force)
 	switch {
 	case errors.Is(err, run.ErrExists) && !f.force:
-		return "", cli.Usagef("--out: %w (--force overwrites a run, --resume goes on with it)", err)
+		return "", cli.Usagef("--out: %w (--force overwrites a run, --resume continues with it)", err)
 	case err != nil:
 		return "", cli.Usagef("--out: %w", err)
 	}

@@ -133,7 +133,7 @@ func parseTerms(texts []string) (terms []run.TermConfig, err error) {
 	return terms, nil
 }
 
-// openStored finds the run to go on with. Settings that are given beside it must
+// openStored finds the run to continue with. Settings that are given beside it must
 // be its own.
 func (f *trainFlags) openStored(cmd *cobra.Command, opt *train.Options) (run.Folder, error) {
 	fl := cmd.Flags()
@@ -165,7 +165,7 @@ func (f *trainFlags) openStored(cmd *cobra.Command, opt *train.Options) (run.Fol
 		return "", &cli.UsageError{Err: err}
 	}
 	if len(diff) > 0 {
-		return "", cli.Usagef("a run goes on with the settings it was started with, and these differ:\n  %s\nfor others, more epochs too, begin a new run from its network: vernier train --config %s --weights %s --out NEW with these settings", strings.Join(diff, "\n  "), folder.Path(run.ConfigFile), folder.Path(run.LastFile))
+		return "", cli.Usagef("a run continues with the settings it was started with, and these differ:\n  %s\nfor others, more epochs too, begin a new run from its network: vernier train --config %s --weights %s --out NEW with these settings", strings.Join(diff, "\n  "), folder.Path(run.ConfigFile), folder.Path(run.LastFile))
 	}
 	return folder, nil
 }
@@ -183,7 +183,7 @@ func (f *trainFlags) complete(fl *pflag.FlagSet) error {
 		return errors.New("--data is missing: say which images to train on, for example --data glyphs or --data folder:PATH")
 	}
 	if fl.Changed("from") {
-		return errors.New("--from says where --resume goes on; --resume is missing")
+		return errors.New("--from says where --resume continues; --resume is missing")
 	}
 	if f.out == "" && f.dry == "" {
 		return errors.New("--out is missing: say where the run's folder goes, for example --out runs/first")

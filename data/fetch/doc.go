@@ -1,5 +1,5 @@
 // Package fetch fetches public data sets: Sets lists them, and Get fetches the files of one,
-// verifies their checksums and goes on where a transfer was broken off. data.Open reads
+// verifies their checksums and continues where a transfer was broken off. data.Open reads
 // what it fetched:
 //
 //	birds, err := fetch.Find("cub200")

@@ -44,7 +44,7 @@ var (
 )
 
 // Get fetches the files of a set into a folder, verifies their checksums, and
-// unpacks what has to be. A transfer that was broken off goes on where it
+// unpacks what has to be. A transfer that was broken off continues where it
 // stopped, in this call or in a later one. Files that are there already are
 // verified and kept; nothing is ever overwritten.
 func Get(ctx context.Context, d Set, dir string, o Options) error {
@@ -167,7 +167,7 @@ func transfer(ctx context.Context, f File, part *os.File, o Options) (resumed bo
 			try, pause = 1, o.Pause
 		}
 		if try >= o.Tries {
-			return resumed, fmt.Errorf("after %d tries: %w; what came so far is kept in %s, the same command goes on with it", try, err, part.Name())
+			return resumed, fmt.Errorf("after %d tries: %w; what came so far is kept in %s, the same command continues with it", try, err, part.Name())
 		}
 		select {
 		case <-ctx.Done():

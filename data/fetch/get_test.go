@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// shop is a server of one file that can be told to misbehave. It notes the Range
+// shop is a server of one file that misbehaves on request. It notes the Range
 // of every request.
 type shop struct {
 	mu      sync.Mutex
@@ -148,7 +148,7 @@ func TestGetGoesOnAfterAnInterruption(t *testing.T) {
 	}
 }
 
-// A later call goes on with what an earlier one left.
+// A later call continues with what an earlier one left.
 func TestGetGoesOnInAnotherProcess(t *testing.T) {
 	content := bigContent()
 	s, d, dir := opened(t, content)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapAnonymous returns so many pages of memory behind which nothing may be read.
+// mapAnonymous returns memory of the given number of pages behind which nothing may be read.
 func mapAnonymous(pages int) (b []byte, unmap func(), err error) {
 	page := os.Getpagesize()
 	whole, err := unix.Mmap(-1, 0, (pages+1)*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)

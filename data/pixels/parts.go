@@ -59,7 +59,7 @@ func (d *Decoder) attempt(ctx context.Context, open func() (io.ReadCloser, int64
 	return m, 0, err
 }
 
-// errMoreMemory asks for another attempt: only the whole file told what it takes.
+// errMoreMemory asks for another attempt: only the whole file says what it takes.
 var errMoreMemory = errors.New("more memory is needed")
 
 // headBytes is how much of a file is read to see what it is. A photograph's size

@@ -22,7 +22,7 @@ type Options struct {
 	Theta float64
 	// Workers is as in eval.SearchOptions; it changes no result.
 	Workers int
-	// Progress, if set, is told how many iterations are done.
+	// Progress, if set, is called with the number of iterations done.
 	Progress func(done, total int)
 }
 

@@ -3,7 +3,7 @@
 //
 //	custombackbone RUN
 //
-// Started again with the same folder, it goes on where it was stopped. The model in the
+// Started again with the same folder, it continues where it was stopped. The model in the
 // folder is read by any program that registers the network.
 package main
 

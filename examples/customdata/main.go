@@ -3,7 +3,7 @@
 //
 //	customdata RUN
 //
-// Started again with the same folder, it goes on where it was stopped.
+// Started again with the same folder, it continues where it was stopped.
 package main
 
 import (
@@ -82,7 +82,7 @@ func (t rain) Apply(src *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 
 // alike makes batches of classes that are neighbors in the list of classes: flowers
 // with as many petals, which are hard to tell apart. An epoch is a function of its
-// number alone, so that a run can go on in the middle of one.
+// number alone, so that a run can continue in the middle of one.
 type alike struct {
 	byClass       [][]int
 	classes, each int // in a batch

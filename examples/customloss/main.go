@@ -4,7 +4,7 @@
 //
 // LOSS is cubed, the loss of this program, by default; second-closest, a triplet loss
 // with the miner of this program; or any other that losses.New knows. Killed and
-// started again the program goes on where its last checkpoint was, to the bit.
+// started again the program continues where its last checkpoint was, to the bit.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 // as far as a margin, each by the cube of what is missing. It is written for distances.
 type cubed struct {
 	// Near is what items of a class may be apart, Far what others have to be. Exported
-	// fields are stored with a run, which does not go on with others.
+	// fields are stored with a run, which does not continue with others.
 	Near, Far float64
 }
 

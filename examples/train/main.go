@@ -4,7 +4,7 @@
 //	train RUN [DATA]
 //
 // RUN is a new folder for the model and what it learned from. Stop the program with
-// Ctrl-C, start it again, and it goes on where it was. DATA says which images: a
+// Ctrl-C, start it again, and it continues where it was. DATA says which images: a
 // folder with one folder of images for each class, as folder:PATH, or anything else
 // that data.Open takes; characters drawn in ten fonts (glyphs) if it is left out.
 package main
@@ -34,7 +34,7 @@ func main() {
 	defer stop()
 	err := work(ctx, os.Args[1], images)
 	if errors.Is(err, context.Canceled) {
-		log.Fatal("stopped and saved: the same command goes on")
+		log.Fatal("stopped and saved: the same command continues")
 	}
 	if err != nil {
 		log.Fatal(err)

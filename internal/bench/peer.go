@@ -176,8 +176,8 @@ type Comparison struct {
 }
 
 // Compare measures a case and a peer in turn, so that both meet the same load of
-// the machine. told is called after each measurement of ours.
-func Compare(ctx context.Context, r *Runner, p Peer, rounds int, told func(round int, ours, other float64)) (Comparison, error) {
+// the machine. progress is called after each measurement of ours.
+func Compare(ctx context.Context, r *Runner, p Peer, rounds int, progress func(round int, ours, other float64)) (Comparison, error) {
 	c := Comparison{Name: r.name, Case: r.kind, Peer: p.Command, Unit: r.unit()}
 	for round := range rounds {
 		_, times, err := r.Measure(ctx)
@@ -195,7 +195,7 @@ func Compare(ctx context.Context, r *Runner, p Peer, rounds int, told func(round
 		}
 		c.Other = append(c.Other, rate)
 		c.OtherPeak = max(c.OtherPeak, said.peak/(1<<20))
-		told(round, c.Ours[round], rate)
+		progress(round, c.Ours[round], rate)
 	}
 	c.OursMedian, c.OtherMedian = summary(c.Ours).median, summary(c.Other).median
 	c.Ratio = c.OursMedian / c.OtherMedian

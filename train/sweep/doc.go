@@ -2,7 +2,7 @@
 //
 // A sweep file says what to vary: a grid, random draws, seeds, folds of the
 // training classes. Plan lists the runs, Runner carries them out, several at a
-// time, and goes on where an earlier process stopped. Load reads finished runs,
+// time, and continues where an earlier process stopped. Load reads finished runs,
 // Compare groups them by their settings without the seed and tests each group
 // against a baseline, and a Table is what comes of it.
 package sweep

@@ -25,7 +25,7 @@ type Runner struct {
 	Jobs, Threads int
 	// Engine makes the engine of one job.
 	Engine func(threads int) (Engine, error)
-	// Options are those of every run. Its Events are told of the whole.
+	// Options are those of every run. Its Events receive those of the whole sweep.
 	Options train.Options
 
 	mu       sync.Mutex
@@ -205,7 +205,7 @@ func (r *Runner) progress(detail string) {
 	}
 }
 
-// one makes a run or goes on with it, and returns its Recall@1.
+// one makes a run or continues with it, and returns its Recall@1.
 func (r *Runner) one(ctx context.Context, j Job, eng engine.Engine) (recall float64, err error) {
 	begun := time.Now()
 	folder, opt := r.folder(j), r.Options

@@ -52,7 +52,7 @@ func shades(t *testing.T, classes, images int) string {
 	return root
 }
 
-// events counts what it is told.
+// events counts its calls.
 type events struct {
 	mu       sync.Mutex
 	said     []string

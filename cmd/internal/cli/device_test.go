@@ -135,7 +135,7 @@ func parsedDevice(t *testing.T, args ...string) *DeviceFlags {
 	return &f
 }
 
-// A run goes on as a GPU computed it so far unless a flag says otherwise.
+// A run continues as a GPU computed it so far unless a flag says otherwise.
 func TestWhatIsNotGivenGoesOnAsOnTheGPUBefore(t *testing.T) {
 	bf16 := engine.Info{Kind: engine.CUDA, Device: "H100", Precision: "bf16", Deterministic: true}
 	for _, c := range []struct {

@@ -55,7 +55,7 @@ func TestReporterCountsWhereTheTotalIsNotKnown(t *testing.T) {
 		}
 	}
 	if r.Listing("listing files", 3001, 3001); r.task != "" {
-		t.Error("the task goes on after its end")
+		t.Error("the task continues after its end")
 	}
 }
 

@@ -116,7 +116,7 @@ func (r *Reporter) clear() {
 	r.task = ""
 }
 
-// hide makes room for a line; the task goes on.
+// hide makes room for a line; the task continues.
 func (r *Reporter) hide() {
 	if r.bar != nil {
 		_ = r.bar.Clear()

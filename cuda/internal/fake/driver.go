@@ -30,7 +30,7 @@ type Driver struct {
 	// Refuse, if not nil, says why a module with kernels of these names is refused.
 	Refuse func(names []string) error
 
-	// Lazy streams do what they are told as late as they may: when the host or
+	// Lazy streams do their work as late as they may: when the host or
 	// another stream waits for it. So a wait that is missing shows.
 	Lazy map[device.Stream]bool
 

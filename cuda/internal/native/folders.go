@@ -32,7 +32,7 @@ func (p Places) Folders() []Folder {
 	for _, path := range unique(p.Own) {
 		f := Folder{Path: path}
 		for _, dir := range inside(path) {
-			entries, _ := os.ReadDir(dir) // one that cannot be read is told below, or has no part in this
+			entries, _ := os.ReadDir(dir) // one that cannot be read is reported below, or has no part in this
 			for _, e := range entries {
 				if name := e.Name(); wanted.MatchString(name) && isFile(filepath.Join(dir, name)) {
 					f.Files = append(f.Files, name)

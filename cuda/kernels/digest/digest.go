@@ -1,5 +1,5 @@
 // Package digest names a state of the kernels' sources, so that what was
-// generated from them can be told to be stale.
+// generated from them can be checked for being stale.
 package digest
 
 import (

@@ -12,7 +12,7 @@ type Tracker struct {
 	ctx    context.Context
 	report func(what string, done, total int)
 	told   time.Time
-	task   string // that was told of last
+	task   string // that was reported last
 }
 
 // New starts to track. report, if not nil, is called with a task and how much of it is done.
@@ -34,7 +34,7 @@ func (t *Tracker) Step(what string, done, total int) error {
 	return nil
 }
 
-// End says that a task of n is done, if it was told of.
+// End says that a task of n is done, if it was reported.
 func (t *Tracker) End(what string, n int) {
 	if t.report != nil && t.task == what {
 		t.task = ""

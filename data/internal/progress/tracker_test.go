@@ -19,7 +19,7 @@ func TestWorkTellsTenTimesASecond(t *testing.T) {
 			time.Sleep(40 * time.Millisecond)
 		}
 		w.End("a", 8)
-		w.End("b", 1) // which nobody was told of
+		w.End("b", 1) // which was never reported
 		if want := []string{"a 3/0", "a 6/0", "a 8/8"}; !slices.Equal(told, want) {
 			t.Errorf("%q", told)
 		}

@@ -55,7 +55,7 @@ func TestCutArchivesAreNoticed(t *testing.T) {
 		"no end.tar":      {open, "no end mark", ""},
 		"at a file.tar":   {whole[:len(open)-1024], "no end mark", ""},
 		"long zeros.tar":  {append(slices.Clone(whole), make([]byte, 20000)...), "", ""},
-		"joined.tar":      {append(slices.Clone(whole), whole...), "goes on after its end mark", ""},
+		"joined.tar":      {append(slices.Clone(whole), whole...), "continues after its end mark", ""},
 		"in a header.tar": {whole[:len(two)+100], "", "the file ends too early: it was cut off"},
 		"in a file.tar":   {whole[:len(two)+512+20], "", "the file ends too early: it was cut off"},
 		"no end.tgz":      {imagetest.Gzip(open), "no end mark", ""},

@@ -143,7 +143,7 @@ func indexTar(w *progress.Tracker, r io.ReadSeeker) (*index[extent], error) {
 	if more, err := goesOn(w.Until(r)); err != nil {
 		return nil, err
 	} else if more {
-		index.faults = append(index.faults, "the tar archive goes on after its end mark, and what follows is not read: unpack archives that were joined, and give the folder")
+		index.faults = append(index.faults, "the tar archive continues after its end mark, and what follows is not read: unpack archives that were joined, and give the folder")
 	}
 	index.settle()
 	return index, nil
