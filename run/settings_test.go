@@ -122,7 +122,7 @@ func TestMistakesInSettingsNamePlaceAndRemedy(t *testing.T) {
 		"loss: {params: {margn: 1}}":                   `unknown parameter "margn"`,
 		"loss: {terms: [{nme: sec}]}":                  `unknown key "nme"; did you mean name?`,
 		"loss: {terms: [{name: sec, params: {w: 1}}]}": `unknown parameter "w"`,
-		"model: {metric: manhattan}":                   "euclidean",
+		"model: {metric: no-such-metric}":              "euclidean",
 		"model: {backbone: vgg}":                       "convnet",
 		"preset: brm-x":                                "unknown preset",
 		"optimizer: {momentum: 0.5}":                   "optimizer adamw has no momentum; sgd and rmsprop have",

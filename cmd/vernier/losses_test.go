@@ -102,7 +102,7 @@ func TestWrongLossSettingsAreRefusedWithWhatIsRight(t *testing.T) {
 		says string
 	}{
 		{[]string{"losses", "triplets"}, "want one of contrastive, triplet"},
-		{[]string{"losses", "--metric", "manhattan"}, "euclidean"},
+		{[]string{"losses", "--metric", "no-such-metric"}, "euclidean"},
 		{[]string{"losses", "--scale", "-1"}, "above 0"},
 		{[]string{"losses", "a", "b"}, "unexpected"},
 		{[]string{"metrics", "brm:relu"}, "softsign"},

@@ -132,7 +132,7 @@ func TestExitCodes(t *testing.T) {
 		{[]string{"data", "chek"}, cli.ExitUsage, "did you mean check"},
 		{[]string{"train"}, cli.ExitUsage, "--data"},
 		{[]string{"train", "--data", "glyphs"}, cli.ExitUsage, "--out"},
-		{[]string{"train", "--data", "glyphs", "--out", missing, "--metric", "manhattan"}, cli.ExitUsage, "euclidean"},
+		{[]string{"train", "--data", "glyphs", "--out", missing, "--metric", "no-such-metric"}, cli.ExitUsage, "euclidean"},
 		{[]string{"train", "--data", "glyphs", "--out", missing, "--metric", "brm:relu"}, cli.ExitUsage, "softsign"},
 		{[]string{"train", "--data", "glyphs", "--out", missing, "--loss", "hinge"}, cli.ExitUsage, "proxy-anchor"},
 		{[]string{"train", "--data", "glyphs", "--out", missing, "--loss-param", "margin"}, cli.ExitUsage, "name=value"},
