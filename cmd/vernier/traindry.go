@@ -40,7 +40,7 @@ func printEstimate(w io.Writer, e *train.Estimate) error {
 	for _, line := range append(lines, [][2]string{
 		{"a step", fmt.Sprintf("%.3f s (%s, %.2f images/s, measured on %s)", e.StepSeconds, plural.Of(e.Batch, "image"), e.ImgS, plural.Of(e.Samples, "step"))},
 		{"steps", fmt.Sprintf("%d in %s of %d", e.Steps, plural.Of(e.Epochs, "epoch"), e.StepsAnEpoch)},
-		{"validation", fmt.Sprintf("%s embedded, %.1f images/s", plural.Of(e.Embedded, "image"), 1/e.EmbedSeconds)},
+		{"validation", validationLine(e)},
 		{"at the end", fmt.Sprintf("%.0f s: %s of %s embedded by the trained and by the untrained network and as raw pixels, %s of k-means each (from figures of %d); %.0f s more if the last epoch is not the best", e.End.Seconds, plural.Of(e.End.Images, "test image"), plural.Of(e.End.Classes, "class"), plural.Of(e.End.Restarts, "run"), e.End.Sample, e.End.LastSeconds)},
 		{"in all", fmt.Sprintf("%.2f hours (%s)", e.Hours, (time.Duration(e.Hours * float64(time.Hour))).Round(time.Second))},
 	}...) {
@@ -53,6 +53,15 @@ func printEstimate(w io.Writer, e *train.Estimate) error {
 		return err
 	}
 	return nil
+}
+
+// validationLine says what the validations after the epochs take.
+func validationLine(e *train.Estimate) string {
+	if e.Embedded == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%s embedded after each of %s (%d in all), %.1f images/s",
+		plural.Of(e.Embedded/e.Epochs, "image"), plural.Of(e.Epochs, "epoch"), e.Embedded, 1/e.EmbedSeconds)
 }
 
 // memoryLines say what a run takes of the host's memory, and of a device's own.
