@@ -27,7 +27,8 @@ that are dropped are not kept.
 
 The page answers on the loopback address only, and only to requests that name this
 machine as their host. With --listen on another address anybody who reaches it can
-use it: it has no passwords. Ctrl-C ends it after the requests that have begun.`,
+use it: it has no passwords. Ctrl-C or SIGTERM ends it
+after the requests that have begun, with exit status 0.`,
 		Example: `  vernier serve runs/birds
   vernier serve runs/birds --split all --listen 127.0.0.1:9000`,
 		Args: cli.Takes(false, "RUN"),

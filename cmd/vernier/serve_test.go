@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
@@ -17,8 +18,8 @@ import (
 
 func TestServeFindsAnImageOfTheRunAndEndsQuietly(t *testing.T) {
 	folder, images := trained(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
 	in, out := io.Pipe()
 	var errs bytes.Buffer
 	code := make(chan int, 1)
@@ -53,7 +54,7 @@ func TestServeFindsAnImageOfTheRunAndEndsQuietly(t *testing.T) {
 	if err := json.NewDecoder(r.Body).Decode(&found); err != nil || len(found.Neighbors) != 12 || found.Neighbors[0].Path != "class 08/3.png" || found.Neighbors[0].Distance > 1e-5 {
 		t.Errorf("found %+v: %v", found, err)
 	}
-	cancel()
+	cancel(&cli.SignalError{Signal: syscall.SIGINT}) // Ctrl-C
 	if got := <-code; got != cli.ExitDone {
 		t.Errorf("exit %d\n%s", got, errs.String())
 	}

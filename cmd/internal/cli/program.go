@@ -17,7 +17,8 @@ import (
 	"github.com/vernier-ml/vernier/internal/setting"
 )
 
-// Exit codes. An interrupted run exits with 128 plus the signal's number.
+// Exit codes. A command that a signal interrupts exits with 128 plus the signal's number. One
+// that only a signal ends, such as a server, returns no error then and is done.
 const (
 	ExitDone   = 0
 	ExitFailed = 1
