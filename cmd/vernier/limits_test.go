@@ -80,3 +80,18 @@ func TestWrongSettingsAreNamedByTheirSource(t *testing.T) {
 		}
 	}
 }
+
+// A name that is empty, as of a variable that is not set, is not a flag left out.
+func TestEmptyNamesAreRefused(t *testing.T) {
+	for _, args := range [][]string{
+		{"search", "run", "--gallery", ""}, {"serve", "run", "--marks", ""}, {"train", "--data", ""}, {"train", "--data", "glyphs", "--out="},
+		{"train", "--resume", ""}, {"train", "--config="}, {"train", "--weights", ""}, {"eval", "run", "--data", ""}, {"eval", "run", "--cache", ""},
+		{"eval", "run", "--super-classes", ""}, {"index", "run", "--from", ""}, {"index", "--check", ""}, {"verify", "run", "--pairs", ""},
+		{"linear", "compare", "table", "--markdown", ""}, {"linear", "eval", "model", "table", "--train", ""}, {"embed", "run", "--out", ""}, {"data", "get", "cub200", "--dir", ""},
+	} {
+		code, out, errs := vernier(t, args...)
+		if code != cli.ExitUsage || !strings.Contains(errs, `"": the name is empty: name a file, folder or data set, or leave the flag out`) {
+			t.Errorf("%q: exit %d\n%s\n%s", args, code, out, errs)
+		}
+	}
+}

@@ -114,10 +114,30 @@ func limitFlags(cmd *cobra.Command, all map[string]Limit) {
 		if ok {
 			f.Value = &limited{f.Value, check}
 		}
+		if f.Value.Type() == "string" && (namesPlace("--"+f.Name) || namesPlace(path+" --"+f.Name)) {
+			f.Value = &limited{f.Value, notEmpty}
+		}
 	})
 	for _, c := range cmd.Commands() {
 		limitFlags(c, all)
 	}
+}
+
+// namesPlace reports whether a flag, as in "--gallery" or "index --from", names a file, a
+// folder or a data set.
+func namesPlace(flag string) bool {
+	return slices.Contains([]string{
+		"--cache", "--check", "--config", "--data", "--det", "--dir", "--gallery", "--markdown", "--marks", "--out", "--pairs", "--plot",
+		"--resume", "--roc", "--super-classes", "--weights", "--weights-dict", "data emoji --from", "index --from", "linear eval --train",
+	}, flag)
+}
+
+// notEmpty refuses the name that a script gives whose variable is not set.
+func notEmpty(text string) error {
+	if text == "" {
+		return errors.New("the name is empty: name a file, folder or data set, or leave the flag out")
+	}
+	return nil
 }
 
 // Whole wants a whole number from least to max.
