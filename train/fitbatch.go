@@ -23,6 +23,7 @@ func (s *Session) fitBatch() error {
 	if s.sets.Validation == nil && s.cfg.Data.Validation > 0 {
 		s.ev.Warn("there are too few training classes (%d) to set some aside for validation: the last epoch counts as the best", have)
 	}
+	s.checkValidation()
 	switch images := len(s.sets.Train.Items); {
 	case s.cfg.Sampler == data.SamplerRandom && s.cfg.BatchSize > images:
 		s.ev.Warn("a batch has %s instead of %d: there are no more to train on", plural.Of(images, "image"), s.cfg.BatchSize)
@@ -42,6 +43,14 @@ func (s *Session) fitBatch() error {
 		s.cfg.ImagesPerClass = largest
 	}
 	return nil
+}
+
+// checkValidation warns of a validation by few classes, where chance decides much.
+func (s *Session) checkValidation() {
+	const few = 10
+	if v := s.sets.Validation; v != nil && len(v.Classes) < few {
+		s.ev.Warn("only %d classes choose the best epoch, which depends on what they are: more classes, or a larger %s, make the choice steadier", len(v.Classes), setting.Name("data.validation"))
+	}
 }
 
 // sample makes the sampler.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/run"
 )
 
@@ -87,6 +88,18 @@ func TestAWarmupThatIsNeverOverIsSaid(t *testing.T) {
 		}
 		if steps == 99 && !says(l.warnings, "rises over 99 steps (schedule.warmup), and the run has 9: it ends at 0.09 times") {
 			t.Errorf("said %q", l.warnings)
+		}
+	}
+}
+
+func TestFewValidationClassesAreWarnedOf(t *testing.T) {
+	for classes, want := range map[int]string{2: "only 2 classes choose the best epoch", 9: "only 9 classes choose the best epoch", 10: ""} {
+		l := &listening{}
+		s := newSession(run.Config{}, "", Options{Events: l})
+		s.sets.Validation = &data.Set{Classes: make([]string, classes)}
+		s.checkValidation()
+		if got := strings.Join(l.warnings, "\n"); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%d classes: said %q, want %q", classes, got, want)
 		}
 	}
 }
