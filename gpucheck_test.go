@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -17,24 +18,28 @@ func checkGPU(t *testing.T, card, vernier, tests string, args ...string) (status
 	if err != nil {
 		t.Skip("there is no python3 to run bench/gpucheck.py")
 	}
-	script, err := os.ReadFile(filepath.Join("bench", "gpucheck.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
+	for _, name := range []string{"gpucheck.py", "gputests.py", "photographs.py"} {
+		script, err := os.ReadFile(filepath.Join("bench", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), script, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for name, text := range map[string]string{
-		"gpucheck.py": string(script),
-		"vernier":     "#!/bin/sh\n" + vernier,
-		"cuda.test":   "#!/bin/sh\n" + tests,
-		"nvidia-smi":  "#!/bin/sh\n" + card,
-		"torch.py":    "raise ImportError('there is no PyTorch')\n",
+		"vernier":    "#!/bin/sh\n" + trains + vernier,
+		"cuda.test":  "#!/bin/sh\n" + tests,
+		"nvidia-smi": "#!/bin/sh\n" + card,
+		"torch.py":   "raise ImportError('there is no PyTorch')\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	cmd := exec.Command(python, append([]string{filepath.Join(dir, "gpucheck.py")}, args...)...)
-	cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1", "VERNIER_GPU_PHOTOGRAPHS=1")
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -87,7 +92,7 @@ func TestTheGPUCheckFailsWhereAGPUCannotBeUsed(t *testing.T) {
 
 // doctor only informs: what counts is whether a first product is computed.
 func TestTheGPUCheckDoesNotDecideByTheDoctor(t *testing.T) {
-	const vernier = `if [ "$1" = doctor ]; then echo 'gpu       cuda:1 is not used: too old'; else echo '{"img_s": 100, "seconds": 1, "queries_s": 10, "convolutions_without_cudnn": 0}'; fi`
+	const vernier = `if [ "$1" = doctor ]; then echo 'gpu       cuda:1 is not used: too old'; else echo '{"case": "stem-forward", "img_s": 100, "seconds": 1, "queries_s": 10, "convolutions_without_cudnn": 0}'; fi`
 	if status, out := checkGPU(t, someCard, vernier, listed, "--only", "bench"); status != 0 || !strings.Contains(out, "100.0 images/s") || !strings.Contains(out, "convolutions without cuDNN: 0, in") {
 		t.Errorf("exit status %d, want 0\n%s", status, out)
 	}
@@ -96,16 +101,62 @@ func TestTheGPUCheckDoesNotDecideByTheDoctor(t *testing.T) {
 	}
 }
 
+const computing = `if [ "$1" = doctor ]; then echo 'gpu       cuda:0 Imaginary 100'; else echo '{"case": "stem-forward", "img_s": 100, "seconds": 1, "queries_s": 10}'; fi`
+
+// trains is the part of a program that leaves a run's log.
+const trains = `if [ "$1" = train ]; then
+	while [ $# -gt 0 ] && [ "$1" != --out ]; do shift; done
+	[ $# -gt 0 ] || exit 0
+	mkdir -p "$2"
+	for i in 1 2 3 4; do echo '{"event": "step", "seconds": 0.5}'; done >"$2/log.jsonl"
+	exit 0
+fi
+`
+
 func TestTheGPUCheckTellsFailuresByItsStatus(t *testing.T) {
-	const vernier = `if [ "$1" = doctor ]; then echo 'gpu       cuda:0 Imaginary 100'; else echo '{"img_s": 100, "seconds": 1, "queries_s": 10}'; fi`
-	if status, out := checkGPU(t, someCard, vernier, listed+"echo PASS"); status != 0 || !strings.Contains(out, "vit-s, batch 256, bf16, infer") || strings.Contains(out, "nothing was tested") {
+	if status, out := checkGPU(t, someCard, computing, listed+"echo PASS"); status != 0 || !strings.Contains(out, "photographs prepared: a step") || !strings.Contains(out, "vit-s, batch 256, bf16, infer") || strings.Contains(out, "nothing was tested") {
 		t.Errorf("exit status %d, want 0\n%s", status, out)
 	}
-	if status, out := checkGPU(t, someCard, vernier, listed+"echo '--- FAIL: TestOnAGPUOne'; exit 1", "--only", "tests"); status != 1 || !strings.Contains(out, "1 failures") {
+	if status, out := checkGPU(t, someCard, computing, listed+"echo '--- FAIL: TestOnAGPUOne'; exit 1", "--only", "tests"); status != 1 || !strings.Contains(out, "1 failures") {
 		t.Errorf("exit status %d, want 1\n%s", status, out)
 	}
 	// What does not fit into the time is left out by its name.
-	if status, out := checkGPU(t, someCard, vernier, listed+"echo PASS", "--only", "bench", "--minutes", "0.1"); status != 3 || !strings.Contains(out, "out of time") {
+	if status, out := checkGPU(t, someCard, computing, listed+"echo PASS", "--only", "bench", "--minutes", "0.1"); status != 3 || !strings.Contains(out, "out of time") {
 		t.Errorf("exit status %d, want 3\n%s", status, out)
+	}
+}
+
+// One part fails, one ends the process, and one hangs: each costs itself alone.
+func TestTheGPUCheckGoesOnAfterAPartThatFails(t *testing.T) {
+	const tests = listed + `
+[ "$CUDA_LAUNCH_BLOCKING" = 1 ] && exit 0
+part() { # name, what it does
+	case "$skip" in *"$1"*) return;; esac
+	echo "=== RUN   TestOnAGPUOne/$1"
+	eval "$2"
+	echo "    --- PASS: TestOnAGPUOne/$1 (0.00s)"
+}
+skip=""; case "$*" in *-test.skip*) skip="$*";; esac
+echo "=== RUN   TestOnAGPUOne"
+part sums :
+part products 'echo "    gpu_test.go:9: 3, want 4"; echo "    --- FAIL: TestOnAGPUOne/products (0.00s)"; sleep 30'
+part pools 'echo "SIGSEGV: segmentation violation"; exit 2'
+part hangs 'sleep 60'
+part last :
+echo "--- PASS: TestOnAGPUOne (0.00s)"`
+	t.Setenv("VERNIER_GPU_PART_SECONDS", "2")
+	status, out := checkGPU(t, someCard, computing, tests, "--only", "tests", "--minutes", "1")
+	if status != 1 {
+		t.Errorf("exit status %d, want 1", status)
+	}
+	for name, want := range map[string]string{"sums": "passed", "products": "FAILED", "pools": "FAILED", "hangs": "FAILED", "last": "passed"} {
+		if !regexp.MustCompile(`(?m)^TestOnAGPUOne/` + name + ` +` + want + ` `).MatchString(out) {
+			t.Errorf("%s is not %s in\n%s", name, want, out)
+		}
+	}
+	for _, want := range []string{"gpu_test.go:9: 3, want 4", "SIGSEGV: segmentation violation", "not done after 2 s", "3 failures", "TestOnAGPUOne/products, CUDA_LAUNCH_BLOCKING=1", "gpu-summary.txt"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
 	}
 }

@@ -8,6 +8,8 @@ batch's products. Channels last, TF32 products, with --precision bf16 automatic 
     torch_gpu.py --network bninception --batch 128 --precision bf16 --compile
     torch_gpu.py --network bninception --proxies 11318   images come as bytes from pinned memory, one step ahead,
                                          and the loss is proxy-anchor with so many classes
+    torch_gpu.py --convs                 six convolutions of BN-Inception, forward with bias and ReLU, and both
+                                         gradients, as in vernier bench conv
     torch_gpu.py --pairs                 BRM distances of 256 x 256 rows, forward and back
     torch_gpu.py --search 60502          the nearest of so many rows for a part of them, by BRM
 """
@@ -63,6 +65,7 @@ def build(name):
         return ResNet50()
     import torch_bninception
     import torch_vit_small
+    torch_vit_small.Block.fused = hasattr(F, "scaled_dot_product_attention")
     return {"bninception": torch_bninception, "vit-s": torch_vit_small}[name].Embedder()
 
 
@@ -153,6 +156,27 @@ def network(a, result):
         result["infer_img_s"] = round(a.batch / timed(infer, a.seconds), 1)
 
 
+# Name, channels, side, channels out, kernel, stride, padding: those of vernier bench conv.
+CONVS = (("stem", 3, 224, 64, 7, 2, 3), ("conv2", 64, 56, 192, 3, 1, 1), ("3a-1x1", 192, 28, 64, 1, 1, 0),
+         ("3c-3x3", 64, 28, 96, 3, 1, 1), ("4e-3x3s2", 192, 14, 256, 3, 2, 1), ("5b-3x3", 192, 7, 320, 3, 1, 1))
+
+
+def convs(a, result):
+    kind = torch.bfloat16 if a.precision == "bf16" else torch.float32
+    make = lambda *shape: torch.randn(*shape, device="cuda", dtype=kind).contiguous(memory_format=torch.channels_last)
+    result["batch"], result["seconds_of"] = a.batch, {}
+    for name, c, side, k, r, stride, pad in CONVS:
+        x, w, bias = make(a.batch, c, side, side), make(k, c, r, r), torch.randn(k, device="cuda", dtype=kind)
+        y = torch.randn_like(F.conv2d(x, w, bias, stride, pad))
+
+        def gradient(*wanted):
+            torch.ops.aten.convolution_backward(y, x, w, [k], [stride] * 2, [pad] * 2, [1, 1], False, [0, 0], 1, list(wanted))
+        for what, do in (("forward", lambda: F.relu_(F.conv2d(x, w, bias, stride, pad))),
+                         ("input", lambda: gradient(True, False, False)), ("weights", lambda: gradient(False, True, True))):
+            with torch.no_grad():
+                result["seconds_of"][name + "-" + what] = timed(do, a.seconds)
+
+
 def brm(x, y):
     """BRM with the sigmoid and p = 2 between the rows of x and y."""
     r = torch.tanh((x[:, None, :] - y[None, :, :]).abs() / 2)
@@ -192,6 +216,7 @@ def main():
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--only", choices=["train", "infer"])
     parser.add_argument("--proxies", type=int)
+    parser.add_argument("--convs", action="store_true")
     parser.add_argument("--pairs", action="store_true")
     parser.add_argument("--search", type=int)
     parser.add_argument("--seconds", type=float, default=2)
@@ -202,14 +227,16 @@ def main():
     torch.backends.cudnn.benchmark = True
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     result = {"peer": "torch " + torch.__version__, "device": torch.cuda.get_device_name(0), "compile": a.compile, "precision": a.precision}
-    if a.pairs:
+    if a.convs:
+        convs(a, result)
+    elif a.pairs:
         pairs(a, result)
     elif a.search:
         search(a, result)
     elif a.network:
         network(a, result)
     else:
-        parser.error("say what: --network, --pairs or --search")
+        parser.error("say what: --network, --convs, --pairs or --search")
     result["peak_mib"] = torch.cuda.max_memory_allocated() // (1 << 20)
     print(json.dumps(result))
 
