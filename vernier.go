@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -74,6 +75,9 @@ func Load(path string, options ...Option) (*Model, error) {
 func load(path string, eng engine.Engine, s settings) (*Model, error) {
 	var folder run.Folder
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("there is no run folder or model file %s: %w", path, fs.ErrNotExist)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ func Load(path string, eng engine.Engine) (*Model, map[string]string, error) {
 	}
 	text, ok := f.Metadata()[specKey]
 	if !ok {
-		return nil, nil, fmt.Errorf("%s is no Vernier model: its metadata has no %q", path, specKey)
+		return nil, nil, fmt.Errorf("%s is no Vernier model: its metadata has no %q; in the folder of a run the models are best.safetensors and last.safetensors", path, specKey)
 	}
 	var spec Spec
 	d := json.NewDecoder(strings.NewReader(text))

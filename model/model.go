@@ -41,7 +41,7 @@ func New(eng engine.Engine, spec Spec, seed uint64) (*Model, error) {
 		return nil, err
 	}
 	if width, rows := backbone.TakesRows(net); rows && width == 0 {
-		return nil, fmt.Errorf("model: backbone %s does not say how long its rows are: want %s:dim=...", spec.Backbone, spec.Backbone)
+		return nil, fmt.Errorf("model: backbone %s does not say how long its rows are: want %s:dim=N", spec.Backbone, spec.Backbone)
 	}
 	m := &Model{Spec: spec, Params: layers.NewParams(eng, seed), net: net}
 	if spec.Flow != "" {

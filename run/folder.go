@@ -138,7 +138,7 @@ func Open(path string) (Folder, error) {
 		if _, err := os.Stat(in.Path(ConfigFile)); err == nil {
 			return f, fmt.Errorf("%s is a file of a run: give the folder %s", path, in)
 		}
-		return f, fmt.Errorf("%s is a file, not the folder of a run", path)
+		return f, fmt.Errorf("%s is a file; want the folder of a run, which vernier train wrote", path)
 	}
 	if _, err := os.Stat(f.Path(ConfigFile)); err != nil {
 		if _, missing := os.Stat(path); errors.Is(missing, fs.ErrNotExist) {

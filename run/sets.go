@@ -89,7 +89,7 @@ func CheckData(ctx context.Context, cfg Config) error {
 // CheckMeasurable refuses a split of which the test classes can show nothing at the end.
 func (s Sets) CheckMeasurable(cfg DataConfig) error {
 	if err := data.Testable(s.Test); err != nil {
-		return setting.Errorf("%s, training on %s: %w: choose other classes for training with %s, or give more images a class", cfg.Spec, cfg.TrainClasses, err, setting.Name("data.train_classes"))
+		return setting.Errorf("%s, training on %s: %w: at least 2 classes to train on and 2 to test on are needed, of 2 images or more; choose other classes for training with %s, or give more images a class", cfg.Spec, cfg.TrainClasses, err, setting.Name("data.train_classes"))
 	}
 	return nil
 }

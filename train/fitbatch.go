@@ -26,10 +26,10 @@ func (s *Session) fitBatch() error {
 	s.checkValidation()
 	switch images := len(s.sets.Train.Items); {
 	case s.cfg.Sampler == data.SamplerRandom && s.cfg.BatchSize > images:
-		s.ev.Warn("a batch has %s instead of %d: there are no more to train on", plural.Of(images, "image"), s.cfg.BatchSize)
+		s.ev.Warn("a batch has %s, not %d: these are all that there are to train on", plural.Of(images, "image"), s.cfg.BatchSize)
 		s.cfg.BatchSize = images
 	case s.cfg.Sampler == data.SamplerBalanced && s.cfg.ClassesPerBatch > have:
-		s.ev.Warn("a batch has %s instead of %d: there are no more to train on", plural.Of(have, "class"), s.cfg.ClassesPerBatch)
+		s.ev.Warn("a batch has %s, not %d: these are all that there are to train on", plural.Of(have, "class"), s.cfg.ClassesPerBatch)
 		s.cfg.ClassesPerBatch = have
 	}
 	// An image may come twice in a batch, varied in two ways, where a class has no
@@ -49,7 +49,7 @@ func (s *Session) fitBatch() error {
 func (s *Session) checkValidation() {
 	const few = 10
 	if v := s.sets.Validation; v != nil && len(v.Classes) < few {
-		s.ev.Warn("only %d classes choose the best epoch, which depends on what they are: more classes, or a larger %s, make the choice steadier", len(v.Classes), setting.Name("data.validation"))
+		s.ev.Warn("only %d classes choose the best epoch, so that the choice is partly chance: compare best and last epoch at the end; more classes make it steadier; %s 0 trains on all of them and keeps the last epoch", len(v.Classes), setting.Name("data.validation"))
 	}
 }
 

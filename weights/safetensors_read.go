@@ -31,7 +31,7 @@ func readSafetensors(f *File, src io.ReaderAt, size int64, b *budget) error {
 	}
 	n := binary.LittleEndian.Uint64(head[:])
 	if n > maxSafetensorsHeader {
-		return fmt.Errorf("the header length %d is more than the %d that the format allows", n, maxSafetensorsHeader)
+		return fmt.Errorf("not a safetensors file, or damaged: its first 8 bytes announce a header of %d bytes, at most %d are allowed", n, maxSafetensorsHeader)
 	}
 	if int64(n) > size-8 {
 		return fmt.Errorf("the header length is %d, but only %d bytes follow: the file is cut off", n, size-8)

@@ -211,7 +211,7 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 			return err
 		}
 		if bad := new(data.ImageError); errors.As(err, &bad) {
-			return fmt.Errorf("%w\nvernier data check lists all such images; continue with: vernier train --resume %s --max-bad N, which replaces up to N of them by others of their class%s", err, folder, largerHint(err))
+			return fmt.Errorf("%w\nvernier data check lists all such images of a data set; continue with: vernier train --resume %s --max-bad N, which replaces up to N of them by others of their class%s", err, folder, largerHint(err))
 		}
 		return fmt.Errorf("%w\nwhat was saved before is whole; once the cause is mended continue with: vernier train --resume %s", err, folder)
 	}

@@ -42,7 +42,7 @@ func printEstimate(w io.Writer, e *train.Estimate) error {
 		{"steps", fmt.Sprintf("%d in %s of %d", e.Steps, plural.Of(e.Epochs, "epoch"), e.StepsAnEpoch)},
 		{"validation", validationLine(e)},
 		{"at the end", fmt.Sprintf("%.0f s: %s of %s embedded by the trained and by the untrained network and as raw pixels, %s of k-means each (from figures of %d); %.0f s more if the last epoch is not the best", e.End.Seconds, plural.Of(e.End.Images, "test image"), plural.Of(e.End.Classes, "class"), plural.Of(e.End.Restarts, "run"), e.End.Sample, e.End.LastSeconds)},
-		{"in all", fmt.Sprintf("%.2f hours (%s)", e.Hours, (time.Duration(e.Hours * float64(time.Hour))).Round(time.Second))},
+		{"in all", (time.Duration(e.Hours * float64(time.Hour))).Round(time.Second).String()},
 	}...) {
 		if _, err := fmt.Fprintf(w, "%-11s %s\n", line[0], line[1]); err != nil {
 			return err
