@@ -30,11 +30,12 @@ const (
 )
 
 // split cuts a sum of n terms if blocks are fewer than twice the device's
-// multiprocessors. It depends on the shape and on the device alone.
+// multiprocessors, on each of which two run at a time: all parts run at once, for one
+// more than there is room for would double the time. It depends on the shape and on the device alone.
 func split(blocks, n, processors int) Split {
 	want := 1
 	if blocks > 0 {
-		want = max(1, min(tiles(2*processors, blocks), n/leastPart))
+		want = max(1, min(2*processors/blocks, n/leastPart))
 	}
 	per := max(depth, tiles(tiles(n, want), depth)*depth)
 	return Split{Parts: max(1, tiles(n, per)), Per: per}
