@@ -16,7 +16,7 @@ const module = "github.com/vernier-ml/vernier"
 var mayImport = map[string][]string{
 	"":                              {"model", "data", "eval", "gallery", "cpu", "engine", "metric", "internal/nametext", "run", "data/pixels", "data/transform"},
 	"examples/embed":                {""},
-	"cmd/vernier":                   {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "internal/setting", "data/pixels", "data/transform", "data/features", "data/fetch", "cmd/internal/cli"},
+	"cmd/vernier":                   {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/trace", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "internal/setting", "data/pixels", "data/transform", "data/features", "data/fetch", "cmd/internal/cli"},
 	"model":                         {"backbone", "layers", "weights", "metric", "engine"},
 	"backbone":                      {"layers", "engine", "internal/registry", "data/pixels", "data/transform"},
 	"metric":                        {},
@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	"internal/bench":                {"layers", "backbone", "model", "losses", "eval", "metric", "engine", "optim"},
 	"cpu":                           {"internal/approx", "metric", "engine"},
 	"internal/approx":               {},
+	"internal/trace":                {"engine"},
 	"cpu/internal/gen":              {"internal/approx"},
 	"internal/enginetest/reference": {"metric", "engine"},
 	"internal/enginetest":           {"layers", "internal/enginetest/reference", "internal/golden", "metric", "engine"},

@@ -112,6 +112,9 @@ type Optimizer struct {
 	since    []int // the step before a slot's first one
 	grads    []engine.Tensor
 	step     int
+
+	observer         engine.Observer // may be nil
+	clipping, moving *engine.Work    // what it is notified of
 }
 
 // Gradients know where the gradient of a parameter is after a step forth and
@@ -217,7 +220,12 @@ func (o *Optimizer) Step(scale float64) (norm float64, err error) {
 // has to be before the next Start.
 func (o *Optimizer) Start(scale float64) (*Move, error) {
 	m := &Move{optimizer: o}
-	by, ok, err := o.clip(m)
+	var by engine.Mover
+	var ok bool
+	err := engine.Observe(o.observer, o.clipping, func() (err error) {
+		by, ok, err = o.clip(m)
+		return err
+	})
 	if err != nil || !ok {
 		return m, err
 	}
@@ -225,13 +233,18 @@ func (o *Optimizer) Start(scale float64) (*Move, error) {
 		o.slots[i].Rate = float32(o.settings.Rate * scale * f)
 	}
 	o.step++
+	return m, engine.Observe(o.observer, o.moving, func() error { return o.move(by) })
+}
+
+// move moves every parameter.
+func (o *Optimizer) move(by engine.Mover) error {
 	switch o.settings.Name {
 	case "adam", "adamw":
-		return m, o.adam(by)
+		return o.adam(by)
 	case "rmsprop":
-		return m, by.RMSprop(o.slots, engine.RMSpropSpec{Alpha: o.settings.Alpha, Eps: o.settings.Eps, Momentum: float32(o.settings.Momentum)})
+		return by.RMSprop(o.slots, engine.RMSpropSpec{Alpha: o.settings.Alpha, Eps: o.settings.Eps, Momentum: float32(o.settings.Momentum)})
 	}
-	return m, by.SGD(o.slots, engine.SGDSpec{Momentum: float32(o.settings.Momentum), Nesterov: o.settings.Nesterov})
+	return by.SGD(o.slots, engine.SGDSpec{Momentum: float32(o.settings.Momentum), Nesterov: o.settings.Nesterov})
 }
 
 // adam moves the slots in groups that have taken equally many steps.

@@ -17,14 +17,15 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/bench"
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/trace"
 )
 
 type benchFlags struct {
-	batch, threads, rounds int
-	seconds                float64
-	asJSON                 bool
-	device                 cli.DeviceFlags
-	compare, pattern       string
+	batch, threads, rounds  int
+	seconds                 float64
+	asJSON                  bool
+	device                  cli.DeviceFlags
+	compare, pattern, trace string
 }
 
 func newBench(log *logrus.Logger) *cobra.Command {
@@ -48,10 +49,17 @@ prints its number in a JSON object on a line of its own, the last of its output,
 as img_s, gflops, queries_s or seconds (of one iteration); of a network also as
 train_img_s, infer_seconds and so on. With --peer-pattern its number is what the
 first group of a regular expression finds last; a group named img_s, gflops,
-queries_s or seconds says what it is.`,
+queries_s or seconds says what it is.
+
+--trace, for the networks, takes the time of every operation of one more step: a
+table of the kinds and shapes that take the most, with the share of the step, GFLOPS
+and GB/s (of what is read and written, each number once), and a file that
+chrome://tracing and ui.perfetto.dev open. On a GPU that step waits for each
+operation, and is slower than the others.`,
 		Example: `  vernier bench list
   vernier bench gemm/1024
   vernier bench bninception-train --batch 32 --json
+  vernier bench bninception-train --trace step.json
   vernier bench bninception-train --compare "python3 bench/torch_bninception.py --batch 16"
   vernier bench vit-s-infer --compare ./other --peer-pattern '(?P<seconds>[0-9.]+) s a batch'`,
 		Args: cli.Takes(false, "NAME (vernier bench list shows them)"),
@@ -67,6 +75,7 @@ queries_s or seconds says what it is.`,
 	fl.StringVar(&f.compare, "compare", "", "command, for a shell, to measure in turn with the benchmark")
 	fl.StringVar(&f.pattern, "peer-pattern", "", "regular expression that finds the command's number (default the last JSON object that it prints)")
 	fl.IntVar(&f.rounds, "rounds", 3, "turns of a comparison with --compare")
+	fl.StringVar(&f.trace, "trace", "", "file to write the times of a step's operations to, for a trace viewer")
 	return cmd
 }
 
@@ -109,6 +118,12 @@ func (f *benchFlags) check(b bench.Benchmark) (p bench.Peer, err error) {
 		return p, cli.Usagef("--peer-pattern needs --compare")
 	case f.compare != "" && len(b.Cases) > 1:
 		return p, cli.Usagef("--compare takes one case: say which, as in %s/%s", b.Name, b.Cases[0].Name)
+	case f.trace != "" && f.compare != "":
+		return p, cli.Usagef("--trace and --compare exclude each other")
+	case f.trace != "" && !b.Traced:
+		return p, cli.Usagef("--trace: %s does not run a network; bninception-train does", b.Name)
+	case f.trace != "" && len(b.Cases) > 1:
+		return p, cli.Usagef("--trace takes one case: say which, as in %s/%s", b.Name, b.Cases[0].Name)
 	}
 	p.Command = f.compare
 	if f.pattern != "" {
@@ -161,7 +176,11 @@ func (f *benchFlags) measure(ctx context.Context, w io.Writer, b bench.Benchmark
 	euclidean := 0. // seconds of the case that others are held against
 	for _, c := range b.Cases {
 		log.Infof("%s: measuring for %.1f s", benchLabel(b.Name, c.Name), f.seconds)
-		r, err := measureOnce(ctx, b, c, eng, opt)
+		var t *trace.Tracer
+		if f.trace != "" {
+			t = newTracer(eng)
+		}
+		r, err := measureOnce(ctx, b, c, eng, opt, t)
 		if err != nil {
 			return err
 		}
@@ -175,21 +194,29 @@ func (f *benchFlags) measure(ctx context.Context, w io.Writer, b bench.Benchmark
 			if err := json.NewEncoder(w).Encode(r); err != nil {
 				return err
 			}
-			continue
+		} else {
+			printResult(w, r)
 		}
-		printResult(w, r)
+		if t != nil {
+			if err := f.writeTrace(w, t, log); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
-func measureOnce(ctx context.Context, b bench.Benchmark, c bench.Case, eng engine.Engine, opt bench.Options) (result bench.Result, err error) {
+// measureOnce measures a case, and then traces a step of it if t is not nil.
+func measureOnce(ctx context.Context, b bench.Benchmark, c bench.Case, eng engine.Engine, opt bench.Options, t *trace.Tracer) (result bench.Result, err error) {
 	r, err := b.Start(ctx, c, eng, opt)
 	if err != nil {
 		return result, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	result, _, err = r.Measure(ctx)
-	return result, err
+	if result, _, err = r.Measure(ctx); err != nil || t == nil {
+		return result, err
+	}
+	return result, r.Trace(t)
 }
 
 const (

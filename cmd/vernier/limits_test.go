@@ -87,7 +87,7 @@ func TestEmptyNamesAreRefused(t *testing.T) {
 		{"search", "run", "--gallery", ""}, {"serve", "run", "--marks", ""}, {"train", "--data", ""}, {"train", "--data", "glyphs", "--out="},
 		{"train", "--resume", ""}, {"train", "--config="}, {"train", "--weights", ""}, {"eval", "run", "--data", ""}, {"eval", "run", "--cache", ""},
 		{"eval", "run", "--super-classes", ""}, {"index", "run", "--from", ""}, {"index", "--check", ""}, {"verify", "run", "--pairs", ""},
-		{"linear", "compare", "table", "--markdown", ""}, {"linear", "eval", "model", "table", "--train", ""}, {"embed", "run", "--out", ""}, {"data", "get", "cub200", "--dir", ""},
+		{"linear", "compare", "table", "--markdown", ""}, {"linear", "eval", "model", "table", "--train", ""}, {"embed", "run", "--out", ""}, {"data", "get", "cub200", "--dir", ""}, {"bench", "gemm", "--trace", ""},
 	} {
 		code, out, errs := vernier(t, args...)
 		if code != cli.ExitUsage || !strings.Contains(errs, `"": the name is empty: name a file, folder or data set, or leave the flag out`) {

@@ -14,6 +14,7 @@ type Benchmark struct {
 	Name, Text string
 	Batch      int // default number of images; 0 where a batch means nothing
 	Cases      []Case
+	Traced     bool // whether the cases can be observed, see Runner.Trace
 }
 
 // Case is one thing that is timed.
@@ -31,6 +32,9 @@ type work struct {
 	flops           float64
 	planned         int64 // bytes of activations, gradients and workspace that were planned
 	close           func() error
+	// observe makes later iterations notify an observer of what they do; nil if the
+	// benchmark is not Traced.
+	observe func(engine.Observer)
 }
 
 // All returns the benchmarks in the order of vernier bench list.

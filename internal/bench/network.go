@@ -31,12 +31,12 @@ func networks() []network {
 }
 
 func (n network) training() Benchmark {
-	return Benchmark{Name: n.name + "-train", Text: n.text + ": a training step with AdamW, batch normalization frozen", Batch: 16,
+	return Benchmark{Name: n.name + "-train", Text: n.text + ": a training step with AdamW, batch normalization frozen", Batch: 16, Traced: true,
 		Cases: []Case{{"", n.train}}}
 }
 
 func (n network) inference() Benchmark {
-	return Benchmark{Name: n.name + "-infer", Text: n.text + ": images to embeddings", Batch: 16, Cases: []Case{{"", n.infer}}}
+	return Benchmark{Name: n.name + "-infer", Text: n.text + ": images to embeddings", Batch: 16, Traced: true, Cases: []Case{{"", n.infer}}}
 }
 
 // model returns the network with drawn weights.
@@ -83,7 +83,7 @@ func (n network) train(_ context.Context, eng engine.Engine, batch int) (*work, 
 	if err := compile(g, eng, images); err != nil {
 		return nil, err
 	}
-	update, err := updater(m, g)
+	opt, err := optimizer(m, g)
 	if err != nil {
 		return nil, err
 	}
@@ -95,22 +95,27 @@ func (n network) train(_ context.Context, eng engine.Engine, batch int) (*work, 
 		images: batch, planned: g.Bytes(), close: g.Close,
 		// Nothing needs the gradient of the images.
 		flops: float64(batch) * (3*forward - stem),
-		run:   inTurn(g.Run, update),
+		run:   inTurn(g.Run, move(opt)),
+		observe: func(o engine.Observer) {
+			g.Observe(o)
+			opt.Observe(o)
+		},
 	}, nil
 }
 
-// updater is the step of the optimizer that training benchmarks have.
-func updater(m *model.Model, g *layers.Graph) (func() error, error) {
+// optimizer is what training benchmarks have.
+func optimizer(m *model.Model, g *layers.Graph) (*optim.Optimizer, error) {
 	settings := optim.Default()
 	settings.Rate = 1e-4
-	opt, err := optim.New(settings, m.Params, g)
-	if err != nil {
-		return nil, err
-	}
+	return optim.New(settings, m.Params, g)
+}
+
+// move is a step of an optimizer.
+func move(opt *optim.Optimizer) func() error {
 	return func() error {
 		_, err := opt.Step(1)
 		return err
-	}, nil
+	}
 }
 
 // meanSquare is a loss on a matrix of cosines.
@@ -139,9 +144,14 @@ func (n network) infer(_ context.Context, eng engine.Engine, batch int) (*work, 
 		return nil, err
 	}
 	host := make([]float32, batch*embedding)
+	var seen watched
 	return &work{
 		images: batch, planned: g.Bytes(), close: g.Close, flops: float64(batch) * forward,
-		run: inTurn(g.Run, func() error { return eng.Read(host, g.Value(e)) }),
+		run: inTurn(g.Run, seen.as("embeddings to the host", "download", engine.PhaseData, func() error { return eng.Read(host, g.Value(e)) })),
+		observe: func(o engine.Observer) {
+			g.Observe(o)
+			seen.by = o
+		},
 	}, nil
 }
 

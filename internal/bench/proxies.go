@@ -18,7 +18,7 @@ const sopClasses = 11318
 // images of every step come from the host, on a device as bytes and ahead of their
 // step, and the loss is proxy-anchor with a row for each of 11,318 classes.
 func (n network) withProxies() Benchmark {
-	b := Benchmark{Name: n.name + "-proxies-train", Batch: 16,
+	b := Benchmark{Name: n.name + "-proxies-train", Batch: 16, Traced: true,
 		Text: fmt.Sprintf("%s: a training step with its images on their way, proxy-anchor with %d classes", n.text, sopClasses)}
 	for _, m := range []metric.Metric{{Kind: metric.Cosine}, {Kind: metric.BRM, P: 2}} {
 		b.Cases = append(b.Cases, Case{m.Kind.String(), func(_ context.Context, eng engine.Engine, batch int) (*work, error) {
@@ -50,7 +50,7 @@ func (n network) trainProxies(eng engine.Engine, batch int, metric metric.Metric
 	if err := g.Compile(); err != nil {
 		return nil, err
 	}
-	update, err := updater(m, g)
+	opt, err := optimizer(m, g)
 	if err != nil {
 		return nil, err
 	}
@@ -63,18 +63,24 @@ func (n network) trainProxies(eng engine.Engine, batch int, metric metric.Metric
 		return nil, err
 	}
 	labels, rng := make([]int, batch), rand.New(rand.NewPCG(1, 2))
+	var seen watched
 	return &work{
 		images: batch, planned: g.Bytes(), close: inTurn(stop, g.Close),
 		flops: float64(batch) * (3*forward - stem + 6*sopClasses*embedding),
-		run: inTurn(arrive, func() error {
+		run: inTurn(seen.as("images to the engine", "upload", engine.PhaseData, arrive), seen.as("labels", "labels", engine.PhaseLoss, func() error {
 			for i := range labels {
 				labels[i] = rng.IntN(sopClasses)
 			}
 			return loss.SetLabels(labels)
-		}, g.Run, send, func() error {
+		}), g.Run, seen.as("the next images", "send", engine.PhaseData, send), seen.as("loss to the host", "download", engine.PhaseLoss, func() error {
 			_, err := g.Scalar(loss.Loss)
 			return err
-		}, update),
+		}), move(opt)),
+		observe: func(o engine.Observer) {
+			g.Observe(o)
+			opt.Observe(o)
+			seen.by = o
+		},
 	}, nil
 }
 

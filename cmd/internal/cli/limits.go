@@ -128,7 +128,7 @@ func limitFlags(cmd *cobra.Command, all map[string]Limit) {
 func namesPlace(flag string) bool {
 	return slices.Contains([]string{
 		"--cache", "--check", "--config", "--data", "--det", "--dir", "--gallery", "--markdown", "--marks", "--out", "--pairs", "--plot",
-		"--resume", "--roc", "--super-classes", "--weights", "--weights-dict", "data emoji --from", "index --from", "linear eval --train",
+		"--resume", "--roc", "--super-classes", "--trace", "--weights", "--weights-dict", "data emoji --from", "index --from", "linear eval --train",
 	}, flag)
 }
 
