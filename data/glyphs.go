@@ -21,6 +21,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data/internal/outline"
 	"github.com/vernier-ml/vernier/data/pixels"
+	"github.com/vernier-ml/vernier/internal/hash64"
 )
 
 // The glyph set: how it is drawn. Changing any of these makes another set.
@@ -113,7 +114,7 @@ func openGlyphs() (*Set, error) {
 func glyphPose(char rune, faceName string) outline.Pose {
 	h := mixAll(uint64(char), mixString(faceName))
 	uniform := func(lo, hi int64) int64 { // in whole numbers
-		h = mix(h + 0x9e3779b97f4a7c15)
+		h = hash64.Mix(h + hash64.Gamma)
 		return lo + int64(h>>33)*(hi-lo)>>31
 	}
 	const unit = int64(1) << 16

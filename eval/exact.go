@@ -3,6 +3,7 @@ package eval
 import (
 	"math"
 
+	"github.com/vernier-ml/vernier/internal/hash64"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -119,10 +120,5 @@ func sameBits(a, b []float32) bool {
 	return true
 }
 
-// mix is the finaliser of splitmix64 (Steele, Lea and Flood 2014).
-func mix(z uint64) uint64 {
-	z += 0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
+// mix spreads z, and small ones too.
+func mix(z uint64) uint64 { return hash64.Mix(z + hash64.Gamma) }

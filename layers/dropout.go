@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/internal/hash64"
 )
 
 // dropout is a dropout of a graph: its mask is an input, drawn on the host before a Run.
@@ -54,7 +55,7 @@ func (g *Graph) DrawDropout(seed, step uint64, first int) error {
 		rows := d.mask.Shape()[0]
 		width := len(d.host) / rows
 		for i := range rows {
-			d.draw(d.host[i*width:(i+1)*width], rand.NewPCG(mix64(seed^nameHash(d.name)), mix64(step)+uint64(first+i)))
+			d.draw(d.host[i*width:(i+1)*width], rand.NewPCG(hash64.Mix((seed^hash64.Text(d.name))+hash64.Gamma), hash64.Mix(step+hash64.Gamma)+uint64(first+i)))
 		}
 		if err := g.eng.Write(g.Value(d.mask), d.host); err != nil {
 			return fmt.Errorf("%s: %w", d.name, err)
@@ -77,13 +78,4 @@ func (d *dropout) draw(row []float32, r *rand.PCG) {
 		}
 		bits >>= 32
 	}
-}
-
-// mix64 is the finalizer of SplitMix64 (Steele et al. 2014), which spreads small numbers
-// over all 64 bits.
-func mix64(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
 }

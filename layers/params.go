@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/internal/hash64"
 )
 
 // Role says what a parameter is to an optimizer and to a checkpoint.
@@ -99,7 +100,7 @@ func (ps *Params) Add(name string, group Group, role Role, init Init, shape ...i
 		return nil, fmt.Errorf("parameter %q: %w", name, err)
 	}
 	host := make([]float32, v.Size())
-	init(host, rand.New(rand.NewPCG(ps.seed, nameHash(name))))
+	init(host, rand.New(rand.NewPCG(ps.seed, hash64.Text(name))))
 	if err := ps.eng.Write(v, host); err != nil {
 		return nil, fmt.Errorf("parameter %q: %w", name, err)
 	}
@@ -135,14 +136,6 @@ func HeNormal(fan int) Init {
 			dst[i] = float32(std * r.NormFloat64())
 		}
 	}
-}
-
-func nameHash(s string) uint64 {
-	h := uint64(0xcbf29ce484222325) // FNV-1a
-	for i := 0; i < len(s); i++ {
-		h = (h ^ uint64(s[i])) * 0x100000001b3
-	}
-	return h
 }
 
 func sameShape(a, b []int) bool {
