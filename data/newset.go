@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"strings"
 
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/internal/nametext"
@@ -38,34 +39,45 @@ type Images struct {
 // NewSet makes a set of a program's own. Everything that takes a Set works with it; to
 // have it in the settings of a run, Register a function that calls NewSet.
 func NewSet(name string, of Images) (*Set, error) {
-	switch {
-	case name == "":
-		return nil, errors.New("data set: it has no name")
-	case len(of.Labels) == 0:
-		return nil, fmt.Errorf("data set %s: Images.Labels is empty: there are no images", name)
-	case of.Paths != nil && len(of.Paths) != len(of.Labels):
-		return nil, fmt.Errorf("data set %s: Images.Paths names %d images, Images.Labels classes of %d", name, len(of.Paths), len(of.Labels))
-	case (of.Image == nil) == (of.File == nil):
+	if err := checkOwn(name, "Images", of.Labels, of.Paths); err != nil {
+		return nil, err
+	}
+	if (of.Image == nil) == (of.File == nil) {
 		return nil, fmt.Errorf("data set %s: want one of Images.Image and Images.File, not both or none", name)
 	}
-	set := &Set{Name: nametext.Valid(name), Items: make([]Item, len(of.Labels)), store: &ownStore{set: nametext.Valid(name), of: of, decoder: pixels.NewDecoder(of.Decode)}}
-	digits := len(fmt.Sprint(len(of.Labels) - 1))
-	for i := range set.Items {
-		set.Items[i].index = i
-		if of.Paths == nil {
-			set.Items[i].Path = fmt.Sprintf("%0*d", digits, i)
-			continue
-		}
-		if set.Items[i].Path = nametext.Valid(of.Paths[i]); of.Paths[i] == "" {
-			return nil, fmt.Errorf("data set %s: Images.Paths[%d] is empty", name, i)
+	valid := nametext.Valid(name)
+	return ownSet(name, "Images", of.Labels, of.Paths, &ownStore{set: valid, of: of, decoder: pixels.NewDecoder(of.Decode)})
+}
+
+// checkOwn finds what is wrong with the name and the numbers of labels and paths of a
+// program's own set; what is Images or Rows.
+func checkOwn(name, what string, labels, paths []string) error {
+	items := strings.ToLower(what)
+	switch {
+	case name == "":
+		return errors.New("data set: it has no name")
+	case len(labels) == 0:
+		return fmt.Errorf("data set %s: %s.Labels is empty: there are no %s", name, what, items)
+	case paths != nil && len(paths) != len(labels):
+		return fmt.Errorf("data set %s: %s.Paths names %d %s, %s.Labels classes of %d", name, what, len(paths), items, what, len(labels))
+	}
+	return nil
+}
+
+// ownSet makes a program's own set, whose paths are numbers if they are nil.
+func ownSet(name, what string, labels, paths []string, of store) (*Set, error) {
+	set := &Set{Name: nametext.Valid(name), Items: numbered(len(labels)), store: of}
+	for i, p := range paths {
+		if set.Items[i].Path = nametext.Valid(p); p == "" {
+			return nil, fmt.Errorf("data set %s: %s.Paths[%d] is empty", name, what, i)
 		}
 	}
-	for i, label := range of.Labels {
+	for i, label := range labels {
 		if label == "" {
-			return nil, fmt.Errorf("data set %s: Images.Labels[%d] is empty", name, i)
+			return nil, fmt.Errorf("data set %s: %s.Labels[%d] is empty", name, what, i)
 		}
 	}
-	set.classify(of.Labels, nil)
+	set.classify(labels, nil)
 	return set, nil
 }
 

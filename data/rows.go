@@ -50,32 +50,17 @@ type Rows struct {
 // NewRows makes a set of rows of numbers. Models of the backbone "features" are trained
 // and measured on it.
 func NewRows(name string, of Rows) (*Set, error) {
+	if err := checkOwn(name, "Rows", of.Labels, of.Paths); err != nil {
+		return nil, err
+	}
 	switch {
-	case name == "":
-		return nil, errors.New("data set: it has no name")
-	case len(of.Labels) == 0:
-		return nil, fmt.Errorf("data set %s: Rows.Labels is empty: there are no rows", name)
-	case of.Paths != nil && len(of.Paths) != len(of.Labels):
-		return nil, fmt.Errorf("data set %s: Rows.Paths names %d rows, Rows.Labels classes of %d", name, len(of.Paths), len(of.Labels))
 	case of.Width < 1:
 		return nil, fmt.Errorf("data set %s: Rows.Width is %d, want the length of a row", name, of.Width)
 	case of.Row == nil:
 		return nil, fmt.Errorf("data set %s: Rows.Row is nil", name)
 	}
 	name = nametext.Valid(name)
-	set := &Set{Name: name, Items: numbered(len(of.Labels)), store: &ownRows{name, of}}
-	for i, p := range of.Paths {
-		if set.Items[i].Path = nametext.Valid(p); p == "" {
-			return nil, fmt.Errorf("data set %s: Rows.Paths[%d] is empty", name, i)
-		}
-	}
-	for i, label := range of.Labels {
-		if label == "" {
-			return nil, fmt.Errorf("data set %s: Rows.Labels[%d] is empty", name, i)
-		}
-	}
-	set.classify(of.Labels, nil)
-	return set, nil
+	return ownSet(name, "Rows", of.Labels, of.Paths, &ownRows{name, of})
 }
 
 // numbered returns n items whose paths are their numbers, all of one length. The paths
