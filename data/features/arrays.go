@@ -22,7 +22,7 @@ func (f *File) openArrays() error {
 	if err != nil {
 		return err
 	}
-	f.inside, f.metric = arraysInside{f.path, t.Name}, metricOf(file)
+	f.inside, f.metric = arraysInside{f.path, oneDimensional(file, t.Name)}, metricOf(file)
 	f.rows, f.width, f.stored = t.Shape[0], t.Shape[1], t.DType
 	if t.Len() == 0 {
 		return nil
@@ -102,17 +102,14 @@ func rowsTensor(file *weights.File, part string) (*weights.Tensor, error) {
 }
 
 // arraysInside are the arrays of a file beside the rows.
-type arraysInside struct{ path, rows string }
-
-func (a arraysInside) names() []string {
-	file, err := weights.Open(a.path)
-	if err != nil {
-		return nil
-	}
-	defer file.Close()
-	return oneDimensional(file, a.rows)
+type arraysInside struct {
+	path string
+	list []string
 }
 
+func (a arraysInside) names() []string { return a.list }
+
+// oneDimensional are the arrays of one value a row, but for that of the rows.
 func oneDimensional(file *weights.File, without string) []string {
 	var names []string
 	for _, t := range file.Tensors() {
@@ -131,7 +128,7 @@ func (a arraysInside) column(name string) (*Column, error) {
 	}
 	defer file.Close()
 	if !slices.Contains(file.Names(), name) {
-		return nil, unknown(name, oneDimensional(file, a.rows))
+		return nil, unknown(name, a.list)
 	}
 	t, err := file.Tensor(name)
 	if err != nil {
@@ -152,7 +149,7 @@ func arrayColumns(path string) (columns, error) {
 			return nil, err
 		}
 	}
-	return arraysInside{path, ""}, nil
+	return arraysInside{path, oneDimensional(file, "")}, nil
 }
 
 // columnOf reads an array of (rows) or (rows, 1).

@@ -20,7 +20,8 @@ func (f *File) openParquet() error {
 	}
 	defer p.Close()
 	f.stored = weights.Float32
-	f.inside = parquetInside{f.path}
+	_, values := valueColumns(p)
+	f.inside = parquetInside{f.path, values}
 	f.metric, _ = p.Lookup("vernier.metric")
 	lists, all := p.Lists()
 	if len(lists) == 0 && f.part == "" {
@@ -83,14 +84,18 @@ func (f *File) flatParquet(p *parquetfile.File) error {
 }
 
 // parquetInside are the columns of one value a row of a parquet file.
-type parquetInside struct{ path string }
+type parquetInside struct {
+	path string
+	list []string
+}
 
 func parquetColumns(path string) (columns, error) {
 	p, err := parquetfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return parquetInside{path}, p.Close()
+	_, names := valueColumns(p)
+	return parquetInside{path, names}, p.Close()
 }
 
 func valueColumns(p *parquetfile.File) (cs []*parquet.Column, names []string) {
@@ -105,15 +110,7 @@ func valueColumns(p *parquetfile.File) (cs []*parquet.Column, names []string) {
 	return cs, names
 }
 
-func (a parquetInside) names() []string {
-	p, err := parquetfile.Open(a.path)
-	if err != nil {
-		return nil
-	}
-	defer p.Close()
-	_, names := valueColumns(p)
-	return names
-}
+func (a parquetInside) names() []string { return a.list }
 
 func (a parquetInside) column(name string) (*Column, error) {
 	p, err := parquetfile.Open(a.path)
