@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/sirupsen/logrus"
@@ -69,9 +68,7 @@ if something is wrong.`,
 				return err
 			}
 			if asJSON {
-				e := json.NewEncoder(cmd.OutOrStdout())
-				e.SetIndent("", "  ")
-				err = e.Encode(r)
+				err = cli.WriteJSON(cmd.OutOrStdout(), r)
 			} else {
 				err = printReport(cmd.OutOrStdout(), r)
 			}

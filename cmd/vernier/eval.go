@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -171,9 +170,7 @@ func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) e
 		return err
 	}
 	if f.asJSON {
-		e := json.NewEncoder(cmd.OutOrStdout())
-		e.SetIndent("", "  ")
-		return e.Encode(r)
+		return cli.WriteJSON(cmd.OutOrStdout(), r)
 	}
 	if err := printResults(cmd.OutOrStdout(), r); err != nil {
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/sirupsen/logrus"
@@ -74,9 +73,7 @@ other rows of the table, or those of --train.`,
 				return fmt.Errorf("%s: %w", args[1], err)
 			}
 			if asJSON {
-				e := json.NewEncoder(cmd.OutOrStdout())
-				e.SetIndent("", "  ")
-				return e.Encode(fig)
+				return cli.WriteJSON(cmd.OutOrStdout(), fig)
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s (%s) on %s, %s\n%d-NN error      %6.2f%%  neighbors from %s\nAUC of pairs    %6.4f   %d similar and %d dissimilar\nequal error     %6.4f   at distance %.6g\n",
 				m.Learner, fig.Metric, t.Name, plural.Of(fig.Rows, "row"), k, fig.Error, fig.Against, fig.AUC, pairs, pairs, fig.EER, fig.Threshold)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -27,7 +26,7 @@ func newWeights() *cobra.Command {
 		Short: "Look into weight files, convert them, and check them against a backbone",
 		Long: `Look into files of network weights, convert them, and check whether a backbone can
 start from one. Read are safetensors, PyTorch files (.pth, of today's zip format
-and of the older one), .npz and .npy; the format is told by the content. Nothing
+and of the older one), .npz and .npy; the format is recognized by the content. Nothing
 in a file is ever executed.`,
 		Example: `  vernier weights inspect resnet50-19c8e357.pth
   vernier weights convert bn_inception-52deb4733.pth bn_inception.safetensors
@@ -106,9 +105,7 @@ func inspectJSON(w io.Writer, f *weights.File) error {
 	for k, v := range f.Values() {
 		out.Values[k] = fmt.Sprint(v)
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(out)
+	return cli.WriteJSON(w, out)
 }
 
 func newWeightsConvert() *cobra.Command {

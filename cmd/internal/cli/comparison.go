@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -112,11 +111,7 @@ func Compare(cmd *cobra.Command, log *logrus.Logger, t *linear.Table, candidates
 // Report prints comparisons to w and writes the files that --markdown, --json and --plot ask
 // for; title is that of the plot. --json - prints JSON instead of the table.
 func (f *ComparisonFlags) Report(w io.Writer, title string, done []*linear.Comparison) error {
-	asJSON := func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(done)
-	}
+	asJSON := func(w io.Writer) error { return WriteJSON(w, done) }
 	if f.Markdown != "" {
 		if err := wholefile.Write(f.Markdown, func(w io.Writer) error { return linear.WriteMarkdown(w, done, f.References, f.Level) }); err != nil {
 			return err
