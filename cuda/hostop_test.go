@@ -39,13 +39,30 @@ func (bent) Backward(dx []layers.Array, dy, _ layers.Array, x ...layers.Array) e
 // An operation that the host computes stands between recordings, and sees what they
 // computed in this step.
 func TestAHostOpBetweenRecordings(t *testing.T) {
+	g := stepsOfBoth(t, []int{4, 3, 6, 6}, func(g *layers.Graph, x *layers.Node) *layers.Node {
+		y := g.ConvModule("conv", x, 4, engine.SquareConv(3, 1, 1), true)
+		y = g.HostOp("bent", bent{}, y, g.Param("slope", layers.Bias, layers.Constant(.25), 1))
+		return g.LinearModule("head", g.GlobalAvg("pool", y), 3)
+	}, func(*layers.Graph, int) error { return nil }, func(_ int, name string, got, want []float32) {
+		near(t, name, got, want, 1e-4)
+	})
+	// Before the operation, between it and the loss, behind the loss, and behind its
+	// gradient.
+	if stretches, refusal := g.Recorded(); stretches != 4 || refusal != nil {
+		t.Errorf("%d recordings, refusal %v", stretches, refusal)
+	}
+}
+
+// stepsOfBoth runs six steps of a network, with new input and what before does to its
+// graph, on a fake device and on the reference engine. It compares the losses, and hands
+// the gradient of each parameter on to compare. It returns the device's graph.
+func stepsOfBoth(t *testing.T, input []int, network func(*layers.Graph, *layers.Node) *layers.Node,
+	before func(g *layers.Graph, step int) error, compare func(step int, name string, got, want []float32)) *layers.Graph {
+	t.Helper()
 	build := func(eng engine.Engine) (g *layers.Graph, ps *layers.Params, x, loss *layers.Node) {
 		ps = layers.NewParams(eng, 5)
 		g = layers.NewGraph(eng, ps)
-		x = g.Input("images", 4, 3, 6, 6)
-		y := g.ConvModule("conv", x, 4, engine.SquareConv(3, 1, 1), true)
-		y = g.HostOp("bent", bent{}, y, g.Param("slope", layers.Bias, layers.Constant(.25), 1))
-		y = g.LinearModule("head", g.GlobalAvg("pool", y), 3)
+		x = g.Input("input", input...)
 		loss = g.HostLoss("loss", func(v, grads [][]float64) (float64, error) {
 			sum := 0.
 			for i, a := range v[0] {
@@ -54,7 +71,7 @@ func TestAHostOpBetweenRecordings(t *testing.T) {
 				grads[0][i] = w
 			}
 			return sum, nil
-		}, y)
+		}, network(g, x))
 		g.Backward(loss, nil)
 		if err := g.Compile(); err != nil {
 			t.Fatal(err)
@@ -68,8 +85,8 @@ func TestAHostOpBetweenRecordings(t *testing.T) {
 	wantG, wantPs, wantX, wantLoss := build(ref)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for step := range 6 {
-		images := draw(rng, 4*3*6*6)
-		for _, err := range []error{dev.Write(g.Value(x), images), ref.Write(wantG.Value(wantX), images), g.Run(), wantG.Run()} {
+		in := draw(rng, x.Shape().TotalSize())
+		for _, err := range []error{dev.Write(g.Value(x), in), ref.Write(wantG.Value(wantX), in), before(g, step), before(wantG, step), g.Run(), wantG.Run()} {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,12 +100,8 @@ func TestAHostOpBetweenRecordings(t *testing.T) {
 			t.Fatalf("step %d: loss %v, want %v, %v", step, got, want, err)
 		}
 		for _, p := range ps.All() {
-			near(t, p.Name, numbers(t, dev, g.ParamGrad(p)), numbers(t, ref, wantG.ParamGrad(wantPs.Get(p.Name))), 1e-4)
+			compare(step, p.Name, numbers(t, dev, g.ParamGrad(p)), numbers(t, ref, wantG.ParamGrad(wantPs.Get(p.Name))))
 		}
 	}
-	// Before the operation, between it and the loss, behind the loss, and behind its
-	// gradient.
-	if stretches, refusal := g.Recorded(); stretches != 4 || refusal != nil {
-		t.Errorf("%d recordings, refusal %v", stretches, refusal)
-	}
+	return g
 }
