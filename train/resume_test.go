@@ -69,36 +69,43 @@ func TestWhatALossOwnsGoesOnWithARun(t *testing.T) {
 		c := smallConfig(t, shades(t, 8, 4))
 		c.WarmupEpochs, c.Loss = 0, run.LossConfig{Name: name}
 		change(&c.Loss)
-		straight, stopped := begin(t, c), begin(t, c)
-		if err := straight.Train(context.Background()); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		// It stops in the middle of the second epoch.
-		epoch(t, stopped)
-		ctx, stop := context.WithCancel(context.Background())
-		stopped.ev = halting{stop: stop}
-		if err := stopped.Train(ctx); !errors.Is(err, context.Canceled) || stopped.state.Position.Epoch != 1 {
-			t.Fatalf("%s: %v at %+v", name, err, stopped.state.Position)
-		}
-		stopped.Close()
-		r, err := resume(t, stopped)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		defer r.Close()
-		if err := r.Train(context.Background()); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		want, got := all(t, straight), all(t, r)
-		for tensor := range want {
-			if !slices.Equal(want[tensor], got[tensor]) {
-				t.Errorf("%s: %s differs", name, tensor)
-			}
-		}
+		straight, r := resumedInTheMiddle(t, name, c)
 		if a, b := straight.state.History, r.state.History; len(a) != len(b) || a[2].Loss != b[2].Loss {
 			t.Errorf("%s: history %+v, want %+v", name, b, a)
 		}
 	}
+}
+
+// resumedInTheMiddle trains as c says, once without a stop and once stopped in the middle
+// of the second epoch and resumed, and compares what they end with to the bit.
+func resumedInTheMiddle(t *testing.T, name string, c run.Config) (straight, resumed *Session) {
+	t.Helper()
+	straight, stopped := begin(t, c), begin(t, c)
+	if err := straight.Train(context.Background()); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	epoch(t, stopped)
+	ctx, stop := context.WithCancel(context.Background())
+	stopped.ev = halting{stop: stop}
+	if err := stopped.Train(ctx); !errors.Is(err, context.Canceled) || stopped.state.Position.Epoch != 1 {
+		t.Fatalf("%s: %v at %+v", name, err, stopped.state.Position)
+	}
+	stopped.Close()
+	resumed, err := resume(t, stopped)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	t.Cleanup(func() { resumed.Close() })
+	if err := resumed.Train(context.Background()); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	want, got := all(t, straight), all(t, resumed)
+	for tensor := range want {
+		if !slices.Equal(want[tensor], got[tensor]) {
+			t.Errorf("%s: %s differs", name, tensor)
+		}
+	}
+	return straight, resumed
 }
 
 // halting ends a run at its first sign of progress.

@@ -2,12 +2,10 @@ package train
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -64,29 +62,9 @@ func TestAHeadOnFeaturesGoesOnAsIfItHadNeverStopped(t *testing.T) {
 	} {
 		c := featureConfig(t)
 		change(&c)
-		straight, stopped := begin(t, c), begin(t, c)
+		straight, _ := resumedInTheMiddle(t, name, c)
 		if got := straight.model.Spec.Backbone; got != "features:dim=10,norm=coordinates" {
 			t.Fatalf("%s: backbone %q", name, got)
-		}
-		trainAll(t, straight)
-		epoch(t, stopped)
-		ctx, stop := context.WithCancel(context.Background())
-		stopped.ev = halting{stop: stop}
-		if err := stopped.Train(ctx); !errors.Is(err, context.Canceled) || stopped.state.Position.Epoch != 1 {
-			t.Fatalf("%s: %v at %+v", name, err, stopped.state.Position)
-		}
-		stopped.Close()
-		r, err := resume(t, stopped)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		defer r.Close()
-		trainAll(t, r)
-		want, got := all(t, straight), all(t, r)
-		for tensor := range want {
-			if !slices.Equal(want[tensor], got[tensor]) {
-				t.Errorf("%s: %s differs", name, tensor)
-			}
 		}
 	}
 }
