@@ -237,7 +237,7 @@ func TestPrecisionsAreReadAndWritten(t *testing.T) {
 	}
 }
 
-// A plan that is compared with the free memory has to find there what it is told.
+// A plan that is compared with the free memory has to find as much there as Memory reports.
 func TestFreeMemoryIsWithoutWhatLibrariesWillTake(t *testing.T) {
 	const total, workspace = 1 << 30, 100 << 20
 	eng, _ := onFake(t, fake.New(total), Options{Workspace: workspace})

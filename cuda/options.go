@@ -52,7 +52,7 @@ type Options struct {
 	// Workspace is the memory in bytes that convolutions may work in; 0 means a
 	// thirty-second of the GPU's memory, at least 64 MiB and at most 1 GiB.
 	Workspace int64
-	// Warn is told what slows a run down without stopping it, such as a convolution
+	// Warn receives what slows a run down without stopping it, such as a convolution
 	// for which cuDNN has no algorithm; nil is the standard logger.
 	Warn func(message string)
 }

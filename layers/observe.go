@@ -32,7 +32,7 @@ func (g *Graph) Work() []engine.Work {
 	return list
 }
 
-// describe returns what an Observer is told of the op, nil for what only names another
+// describe returns the op as an Observer receives it, nil for what only names another
 // output of one.
 func (o *op) describe(narrow map[output]bool) *engine.Work {
 	if o.alias != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // Decode converts len(dst) little-endian elements of src, as Tensor.Float32 does.
-// src must hold as many, and d must be a type of whole bytes.
+// src must hold len(dst) elements, and d must be a type of whole bytes.
 func Decode(dst []float32, src []byte, d DType) error {
 	if have, want := len(src), len(dst)*d.Bits()/8; have != want || d.Bits()%8 != 0 {
 		return fmt.Errorf("weights: %d bytes for %d elements of %v, want %d", have, len(dst), d, want)

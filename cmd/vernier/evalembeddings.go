@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -40,7 +39,7 @@ type embeddingFlags struct {
 func (f *embeddingFlags) add(fl *pflag.FlagSet) {
 	f.rowFlags.add(fl)
 	fl.Lookup("embeddings").Usage = "`FILE` of embeddings that another program made, in place of a RUN: .npy, .npz, .safetensors, .pt, .parquet, .csv; FILE:NAME chooses one of several arrays; several files, separated by commas, are compared"
-	fl.StringVar(&f.gallery, "gallery", "", "`FILE` of the rows that those of --embeddings are looked for in (default they themselves); of several, as many")
+	fl.StringVar(&f.gallery, "gallery", "", "`FILE` of the rows in which those of --embeddings are looked for (default those of --embeddings); of several --embeddings, one for each")
 	fl.StringVar(&f.galleryLabels, "gallery-labels", "", "`FILE` with a label for each row of --gallery (default the labels in it)")
 	fl.StringVar(&f.groups, "groups", "", "`FILE` or column with a group for each row of --embeddings: those of a query's class and group are left out of its ranking")
 	fl.StringVar(&f.galleryGroups, "gallery-groups", "", "`FILE` or column with a group for each row of --gallery")
@@ -69,7 +68,7 @@ func (f *embeddingFlags) check(cmd *cobra.Command, args []string) error {
 	case f.gallery != "" && (f.groups == "") != (f.galleryGroups == ""):
 		return cli.Usagef("--groups and --gallery-groups: with --gallery both or none")
 	case f.gallery != "" && len(fileList(f.gallery)) != len(fileList(f.embeddings)):
-		return cli.Usagef("--gallery names %s, --embeddings %d: give as many", plural.Of(len(fileList(f.gallery)), "file"), len(fileList(f.embeddings)))
+		return cli.Usagef("--gallery names %s, --embeddings %d: name one gallery for each file of embeddings", plural.Of(len(fileList(f.gallery)), "file"), len(fileList(f.embeddings)))
 	}
 	return nil
 }
@@ -125,12 +124,10 @@ func (f *evalFlags) measureRows(cmd *cobra.Command, log *logrus.Logger, opt run.
 	}
 	w := cmd.OutOrStdout()
 	if f.asJSON {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
 		if len(m.Embeddings) == 1 {
-			return e.Encode(first)
+			return cli.WriteJSON(w, first)
 		}
-		return e.Encode(m)
+		return cli.WriteJSON(w, m)
 	}
 	if err := m.print(w); err != nil {
 		return err

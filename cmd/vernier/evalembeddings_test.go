@@ -134,16 +134,16 @@ func TestWhatEmbeddingsDoNotGoWith(t *testing.T) {
 	x := rowsOnALine(t, "x.npy", 0, 1, 10, 11)
 	y := labelFile(t, "a", "a", "b", "b")
 	for want, args := range map[string][]string{
-		"--epoch cannot be given with --embeddings":            {"eval", "--embeddings", x, "--labels", y, "--epoch", "last"},
-		"give a RUN or embeddings, not both":                   {"eval", "runs/x", "--embeddings", x, "--labels", y},
-		"--labels needs --embeddings":                          {"eval", "--labels", y},
-		"holds no labels: name a file of them with --labels":   {"eval", "--embeddings", x},
-		"y.txt has 4 values":                                   {"eval", "--embeddings", rowsOnALine(t, "z.npy", 0, 1, 2), "--labels", y},
-		"--gallery names 1 file, --embeddings 2: give as many": {"eval", "--embeddings", x + "," + x, "--labels", y, "--gallery", x},
-		"with --gallery both or none":                          {"eval", "--embeddings", x, "--labels", y, "--gallery", x, "--groups", y},
-		"--metric \"foo\"":                                     {"eval", "--embeddings", x, "--labels", y, "--metric", "foo"},
-		"--store cannot be given with --embeddings":            {"verify", "--embeddings", x, "--labels", y, "--store"},
-		"--metric needs --embeddings":                          {"verify", "runs/x", "--metric", "cosine"},
+		"--epoch cannot be given with --embeddings":          {"eval", "--embeddings", x, "--labels", y, "--epoch", "last"},
+		"give a RUN or embeddings, not both":                 {"eval", "runs/x", "--embeddings", x, "--labels", y},
+		"--labels needs --embeddings":                        {"eval", "--labels", y},
+		"holds no labels: name a file of them with --labels": {"eval", "--embeddings", x},
+		"y.txt has 4 values":                                 {"eval", "--embeddings", rowsOnALine(t, "z.npy", 0, 1, 2), "--labels", y},
+		"--gallery names 1 file, --embeddings 2: name one gallery for each file of embeddings": {"eval", "--embeddings", x + "," + x, "--labels", y, "--gallery", x},
+		"with --gallery both or none":               {"eval", "--embeddings", x, "--labels", y, "--gallery", x, "--groups", y},
+		"--metric \"foo\"":                          {"eval", "--embeddings", x, "--labels", y, "--metric", "foo"},
+		"--store cannot be given with --embeddings": {"verify", "--embeddings", x, "--labels", y, "--store"},
+		"--metric needs --embeddings":               {"verify", "runs/x", "--metric", "cosine"},
 	} {
 		code, out, errs := vernier(t, args...)
 		if code == cli.ExitDone || !strings.Contains(errs, want) {

@@ -144,8 +144,8 @@ func (f *File) Close() error {
 	return unmap()
 }
 
-// Read converts the rows from the given one on, as many as fill dst, whose length
-// must be a multiple of Width. Numbers of 64 bits are rounded to the nearest.
+// Read converts rows from, from+1 and so on until dst is full; the length of dst must
+// be a multiple of Width. Numbers of 64 bits are rounded to the nearest.
 func (f *File) Read(dst []float32, from int) error {
 	n := len(dst) / f.width
 	if n*f.width != len(dst) || from < 0 || n > f.rows-from {

@@ -67,14 +67,14 @@ func shapes(in, out [][]int) string {
 
 func shape(s []int) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(s), " ", "x"), "[]") }
 
-// Write prints the given number of rows at the most, a row for the others, and how much of
+// Write prints at most limit rows, a row for the others, and how much of
 // the step the rows are.
-func (t Table) Write(w io.Writer, most int) error {
+func (t Table) Write(w io.Writer, limit int) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "op\tshapes\tcalls\tms\tshare\tGFLOPS\tGB/s")
 	others := Row{Kind: "all others"}
 	for i, r := range t.Rows {
-		if i < most {
+		if i < limit {
 			t.writeRow(tw, r)
 			continue
 		}

@@ -16,8 +16,8 @@ import (
 )
 
 // Driver is a device made of host memory: kernels run as plain C, at once unless
-// their stream is lazy, in the order in which they are given. What it is told it
-// can record and replay.
+// their stream is lazy, in the order in which they are given. It can record
+// them and replay.
 type Driver struct {
 	// Limit is the memory in bytes; an allocation beyond it fails.
 	Limit int64

@@ -58,9 +58,9 @@ func TestStatusesOfCuDNNAreToldApart(t *testing.T) {
 			g.Deterministic = where == "RUN" // which are tried
 			_, err := s.Dnn.Plan(device.Forward, g, device.Operands{X: x, W: w, Y: y}, 0, 1<<29)
 			t.Setenv("FAKE_"+where, "")
-			// Of algorithms that are not supported only the count is told.
-			told := where == "ALGORITHM" && c.none || err != nil && strings.Contains(err.Error(), c.want)
-			if err == nil || errors.Is(err, device.ErrNoAlgorithm) != c.none || !told {
+			// Of algorithms that are not supported only the count is reported.
+			reported := where == "ALGORITHM" && c.none || err != nil && strings.Contains(err.Error(), c.want)
+			if err == nil || errors.Is(err, device.ErrNoAlgorithm) != c.none || !reported {
 				t.Errorf("%s ends with status %d: %v, want %q, no algorithm: %v", where, c.status, err, c.want, c.none)
 			}
 		}

@@ -46,7 +46,7 @@ func TestADriverThatDoesNotLoadIsNotCalledAbsent(t *testing.T) {
 	s := f.load(Places{}, []string{absent, text})
 	wants(t, s, "no library for this machine", text, "LD_LIBRARY_PATH")
 	if s.Report.Problems[0].NoDriver {
-		t.Error("a file in the driver's place is told as no driver")
+		t.Error("a file in the driver's place is reported as no driver")
 	}
 
 	needed := f.build("cublas", "gone/libneeded.so.2")
@@ -64,7 +64,7 @@ func TestADriverThatDoesNotLoadIsNotCalledAbsent(t *testing.T) {
 	s = f.load(Places{}, []string{whole})
 	wants(t, s, "there is a "+whole, "not the libneeded.so.2 that it needs", "all of the driver's packages")
 	if s.Report.Problems[0].NoDriver {
-		t.Error("a driver with a missing part is told as none")
+		t.Error("a driver with a missing part is reported as none")
 	}
 }
 
