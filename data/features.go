@@ -15,9 +15,9 @@ import (
 	"path/filepath"
 	"sync/atomic"
 
-	"github.com/vernier-ml/vernier/data/internal/disk"
 	"github.com/vernier-ml/vernier/data/internal/float16"
 	"github.com/vernier-ml/vernier/data/transform"
+	"github.com/vernier-ml/vernier/internal/disk"
 )
 
 // Features are the outputs of the frozen part of a network for every image of a

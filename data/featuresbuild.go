@@ -15,9 +15,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vernier-ml/vernier/data/internal/disk"
 	"github.com/vernier-ml/vernier/data/internal/float16"
 	"github.com/vernier-ml/vernier/data/transform"
+	"github.com/vernier-ml/vernier/internal/disk"
 )
 
 // featureName is where features lie. Files of one owner take each other's place.

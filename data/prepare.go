@@ -14,9 +14,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/vernier-ml/vernier/data/internal/disk"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/data/transform"
+	"github.com/vernier-ml/vernier/internal/disk"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 

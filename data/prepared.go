@@ -15,9 +15,9 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/vernier-ml/vernier/data/internal/disk"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/data/transform"
+	"github.com/vernier-ml/vernier/internal/disk"
 )
 
 // The file: a head of fixed Size, the pixels, an index of all images. All

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/vernier-ml/vernier/data/internal/disk"
+	"github.com/vernier-ml/vernier/internal/disk"
 	"github.com/vernier-ml/vernier/weights"
 )
 

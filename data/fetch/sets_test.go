@@ -8,15 +8,29 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vernier-ml/vernier/data"
 )
+
+// opened serves content, and returns the set that consists of it and a new folder.
+func opened(t *testing.T, content []byte) (Set, string) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "set.bin", time.Time{}, bytes.NewReader(content))
+	}))
+	t.Cleanup(server.Close)
+	sum := md5.Sum(content)
+	return Set{Name: "set", Files: []File{{"set.bin", server.URL + "/set.bin", hex.EncodeToString(sum[:])}}}, t.TempDir()
+}
 
 func TestGetUnpacksASetThatIsReadAsAFolder(t *testing.T) {
 	pack := func(names ...string) []byte {
@@ -40,9 +54,9 @@ func TestGetUnpacksASetThatIsReadAsAFolder(t *testing.T) {
 		}
 		return b.Bytes()
 	}
-	_, d, dir := opened(t, pack("attributes.txt", "birds/images.txt", "birds/images/a/1.jpg", "birds/._x", "birds/../../../outside.txt", "../birds/up.txt", "birds/link@"))
+	d, dir := opened(t, pack("attributes.txt", "birds/images.txt", "birds/images/a/1.jpg", "birds/._x", "birds/../../../outside.txt", "../birds/up.txt", "birds/link@"))
 	d.Unpack, d.Spec = "birds", "cub200:%s/birds"
-	if err := Get(t.Context(), d, filepath.Join(dir, "in"), quickly()); err != nil {
+	if err := Get(t.Context(), d, filepath.Join(dir, "in"), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	var found []string
@@ -58,13 +72,13 @@ func TestGetUnpacksASetThatIsReadAsAFolder(t *testing.T) {
 	if got := d.Use("in/"); got != "cub200:in/birds" {
 		t.Errorf("use %s", got)
 	}
-	if err := Get(t.Context(), d, filepath.Join(dir, "in"), quickly()); !errors.Is(err, ErrInTheWay) {
+	if err := Get(t.Context(), d, filepath.Join(dir, "in"), Options{}); !errors.Is(err, ErrInTheWay) {
 		t.Errorf("unpacked again: %v", err)
 	}
 	for name, content := range map[string][]byte{"no such folder": pack("x/y"), "no archive": []byte("hello"), "cut": pack("birds/a")[:30]} {
-		_, d, dir := opened(t, content)
+		d, dir := opened(t, content)
 		d.Unpack = "birds"
-		if err := Get(t.Context(), d, dir, quickly()); err == nil {
+		if err := Get(t.Context(), d, dir, Options{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "birds")); err == nil {
@@ -74,15 +88,19 @@ func TestGetUnpacksASetThatIsReadAsAFolder(t *testing.T) {
 }
 
 func TestAMirrorIsHeldToTheSameChecksums(t *testing.T) {
-	content := bigContent()
-	s, d, dir := opened(t, content)
-	o := quickly()
-	o.Mirror = strings.TrimSuffix(d.Files[0].URL, "set.bin")
+	d, dir := opened(t, []byte("birds"))
+	o := Options{Mirror: strings.TrimSuffix(d.Files[0].URL, "set.bin")}
 	d.Files[0].URL = "http://127.0.0.1:1/gone"
-	if err := Get(t.Context(), d, dir, o); err != nil || len(s.asked()) != 1 {
-		t.Fatalf("%d requests, %v", len(s.asked()), err)
+	if err := Get(t.Context(), d, dir, o); err != nil {
+		t.Fatal(err)
 	}
-	stored(t, dir, content)
+	if got, err := os.ReadFile(filepath.Join(dir, "set.bin")); string(got) != "birds" {
+		t.Errorf("%q, %v", got, err)
+	}
+	d.Files[0].MD5 = strings.Repeat("0", 32)
+	if err := Get(t.Context(), d, t.TempDir(), o); !errors.Is(err, ErrWrongChecksum) || !strings.Contains(err.Error(), o.Mirror) {
+		t.Errorf("other content: %v", err)
+	}
 }
 
 func TestSetsAreComplete(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/data/internal/source"
+	"github.com/vernier-ml/vernier/internal/download"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 )
 
@@ -52,7 +53,7 @@ func unpackFolder(ctx context.Context, archive, dir, root string) (err error) {
 			continue
 		}
 		if err := writeEntry(filepath.Join(partial, filepath.FromSlash(inside)), t); err != nil {
-			return fmt.Errorf("unpacking %s: %w", archive, diskError(err, archive))
+			return fmt.Errorf("unpacking %s: %w", archive, download.DiskError(err, archive))
 		}
 		files++
 	}

@@ -1,9 +1,9 @@
-package fetch
+package download
 
 import (
 	"bytes"
 	"context"
-	"crypto/md5"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/vernier-ml/vernier/internal/disk"
 )
 
 // shop is a server of one file that misbehaves on request. It notes the Range
@@ -47,14 +49,14 @@ func (s *shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// opened serves content, and returns the set that consists of it and a new folder.
-func opened(t *testing.T, content []byte) (*shop, Set, string) {
+// opened serves content, and returns the file with its address and a new folder.
+func opened(t *testing.T, content []byte) (*shop, File, string) {
 	t.Helper()
 	s := &shop{content: content}
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
-	sum := md5.Sum(content)
-	return s, Set{Name: "set", Files: []File{{"set.bin", server.URL + "/set.bin", hex.EncodeToString(sum[:])}}}, t.TempDir()
+	sum := sha256.Sum256(content)
+	return s, File{"set.bin", server.URL + "/set.bin", SHA256(hex.EncodeToString(sum[:]))}, t.TempDir()
 }
 
 func bigContent() []byte {
@@ -204,7 +206,7 @@ func TestGetRefusesAWrongChecksum(t *testing.T) {
 	s, d, dir := opened(t, content)
 	s.content = append(bytes.Clone(content[1:]), 0)
 	err := Get(t.Context(), d, dir, quickly())
-	if !errors.Is(err, ErrWrongChecksum) || !strings.Contains(err.Error(), d.Files[0].MD5) || !strings.Contains(err.Error(), d.Files[0].URL) {
+	if !errors.Is(err, ErrWrongChecksum) || !strings.Contains(err.Error(), string(d.Sum[7:])) || !strings.Contains(err.Error(), d.URL) {
 		t.Errorf("%v", err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
@@ -267,7 +269,7 @@ func TestGetSaysThatTheDiskIsFull(t *testing.T) {
 	if err := os.Symlink("/dev/full", filepath.Join(dir, "set.bin.part")); err != nil {
 		t.Fatal(err)
 	}
-	if err := Get(t.Context(), d, dir, quickly()); !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), "make room") {
+	if err := Get(t.Context(), d, dir, quickly()); !errors.Is(err, disk.ErrNoRoom) || !strings.Contains(err.Error(), "make room") {
 		t.Errorf("%v", err)
 	}
 	s, d, dir := opened(t, nil)
@@ -275,7 +277,7 @@ func TestGetSaysThatTheDiskIsFull(t *testing.T) {
 		w.Header().Set("Content-Length", "4000000000000000")
 		return true
 	}
-	if err := Get(t.Context(), d, dir, quickly()); !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), "still to come") {
+	if err := Get(t.Context(), d, dir, quickly()); !errors.Is(err, disk.ErrNoRoom) || !strings.Contains(err.Error(), "still to come") {
 		t.Errorf("more than fits: %v", err)
 	}
 }
@@ -299,7 +301,7 @@ func TestGetGivesUpInTime(t *testing.T) {
 		s.serve = c.serve
 		o := quickly()
 		if c.tries == 0 {
-			o.silence = 30 * time.Millisecond
+			o.Silence = 30 * time.Millisecond
 		}
 		err := Get(t.Context(), d, dir, o)
 		// On a busy machine silence may begin before a request arrives.
@@ -308,7 +310,7 @@ func TestGetGivesUpInTime(t *testing.T) {
 		}
 	}
 	_, d, dir := opened(t, nil)
-	d.Files[0].URL = "http://127.0.0.1:1/nobody"
+	d.URL = "http://127.0.0.1:1/nobody"
 	if err := Get(t.Context(), d, dir, quickly()); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("nobody listens: %v", err)
 	}
