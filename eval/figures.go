@@ -163,11 +163,12 @@ const (
 // MarshalJSON writes recall first, in the order asked for.
 func (f Figures) MarshalJSON() ([]byte, error) {
 	type plain Figures
-	rest, err := json.Marshal(plain(f))
-	if err != nil {
+	var b, rest bytes.Buffer
+	e := json.NewEncoder(&rest)
+	e.SetEscapeHTML(false) // whoever marshals these escapes names or not
+	if err := e.Encode(plain(f)); err != nil {
 		return nil, err
 	}
-	var b bytes.Buffer
 	b.WriteByte('{')
 	for _, r := range f.Recall {
 		fmt.Fprintf(&b, "%q:%s,", recallKey+strconv.Itoa(r.K), number(r.Percent))
@@ -177,7 +178,7 @@ func (f Figures) MarshalJSON() ([]byte, error) {
 			fmt.Fprintf(&b, "%q:%s,", recallKey+strconv.Itoa(r.K)+withoutLoneKey, number(r.WithoutLone))
 		}
 	}
-	b.Write(rest[1:])
+	b.Write(bytes.TrimSpace(rest.Bytes())[1:])
 	return b.Bytes(), nil
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -142,7 +141,7 @@ func listBenchmarks(w io.Writer, asJSON bool) error {
 				Batch int      `json:"batch,omitempty"`
 				Cases []string `json:"cases,omitempty"`
 			}{Name: b.Name, Text: b.Text, Batch: b.Batch, Cases: caseNames(b)}
-			if err := json.NewEncoder(w).Encode(line); err != nil {
+			if err := cli.WriteJSONLine(w, line); err != nil {
 				return err
 			}
 			continue
@@ -191,7 +190,7 @@ func (f *benchFlags) measure(ctx context.Context, w io.Writer, b bench.Benchmark
 			r.Versus = r.Seconds / euclidean
 		}
 		if f.asJSON {
-			if err := json.NewEncoder(w).Encode(r); err != nil {
+			if err := cli.WriteJSONLine(w, r); err != nil {
 				return err
 			}
 		} else {
@@ -268,7 +267,7 @@ func (f *benchFlags) versus(ctx context.Context, w io.Writer, b bench.Benchmark,
 		return err
 	}
 	if f.asJSON {
-		return json.NewEncoder(w).Encode(c)
+		return cli.WriteJSONLine(w, c)
 	}
 	fmt.Fprintf(w, "%s: %.2f %s (median of %s), peer %.2f: ratio %.2f\n", label, c.OursMedian, c.Unit, plural.Of(len(c.Ours), "turn"), c.OtherMedian, c.Ratio)
 	if c.OursPeak > 0 && c.OtherPeak > 0 {

@@ -30,7 +30,7 @@ what to do where something is missing.`,
 				if err != nil {
 					return err
 				}
-				return writeJSON(cmd.OutOrStdout(), r)
+				return cli.WriteJSON(cmd.OutOrStdout(), r)
 			}
 			var report bytes.Buffer
 			if err := examine(&report); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -117,9 +116,8 @@ func (f *embedFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 
 // writeLines writes one JSON object an image.
 func writeLines(w io.Writer, t *gallery.Table) error {
-	e := json.NewEncoder(w)
 	for i := range t.N {
-		if err := e.Encode(struct {
+		if err := cli.WriteJSONLine(w, struct {
 			Path      string    `json:"path"`
 			Embedding []float32 `json:"embedding"`
 		}{t.Path(i), t.Row(i)}); err != nil {

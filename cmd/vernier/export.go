@@ -205,7 +205,7 @@ func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, path string) e
 		return nil
 	}
 	f.report.Out = f.out
-	return writeJSON(cmd.OutOrStdout(), f.report)
+	return cli.WriteJSON(cmd.OutOrStdout(), f.report)
 }
 
 // checkExpansion says before images are embedded whether the metric can have one.

@@ -119,7 +119,7 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 		return err
 	}
 	if f.asJSON {
-		return writeJSON(cmd.OutOrStdout(), r)
+		return cli.WriteJSON(cmd.OutOrStdout(), r)
 	}
 	return r.print(cmd.OutOrStdout())
 }
@@ -213,7 +213,7 @@ func (f *indexFlags) describe(cmd *cobra.Command) error {
 	}
 	r := indexReport{Index: f.check, Rows: rows, Info: info}
 	if f.asJSON {
-		return writeJSON(cmd.OutOrStdout(), r)
+		return cli.WriteJSON(cmd.OutOrStdout(), r)
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is whole: %s of %s, compared by %s, of the model with fingerprint %s\n", f.check, plural.Of(r.Rows, "row"), plural.Of(r.Info.Dim, "number"), r.Info.Metric, r.Info.Model)
 	return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -47,7 +46,7 @@ embeddings, 0.7sphere what lies 0.7 apart on the unit sphere.`,
 			out := cmd.OutOrStdout()
 			if len(args) == 0 {
 				if f.asJSON {
-					return writeJSON(out, map[string]any{"metric": m, "scale": f.scale, "losses": all, "terms": terms})
+					return cli.WriteJSON(out, map[string]any{"metric": m, "scale": f.scale, "losses": all, "terms": terms})
 				}
 				return listLosses(out, all, terms)
 			}
@@ -56,7 +55,7 @@ embeddings, 0.7sphere what lies 0.7 apart on the unit sphere.`,
 				return err
 			}
 			if f.asJSON {
-				return writeJSON(out, info)
+				return cli.WriteJSON(out, info)
 			}
 			return describeLoss(out, info, term, m, f.scale)
 		},
@@ -138,13 +137,6 @@ func describeLoss(w io.Writer, info losses.Info, term bool, m metric.Metric, sca
 	}
 	_, err := fmt.Fprintf(w, "margins may carry a unit: %s\n", units)
 	return err
-}
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false) // ranges have < in them
-	return e.Encode(v)
 }
 
 // atMostOne takes one optional name.

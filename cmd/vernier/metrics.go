@@ -33,7 +33,7 @@ are between embeddings at an embedding scale.`,
 					all = append(all, valuesOf(info.Metric, scale))
 				}
 				if asJSON {
-					return writeJSON(out, all)
+					return cli.WriteJSON(out, all)
 				}
 				return listMetrics(out, all)
 			}
@@ -42,7 +42,7 @@ are between embeddings at an embedding scale.`,
 				return &cli.UsageError{Err: err}
 			}
 			if asJSON {
-				return writeJSON(out, valuesOf(m, scale))
+				return cli.WriteJSON(out, valuesOf(m, scale))
 			}
 			return describeMetric(out, valuesOf(m, scale), scale)
 		},

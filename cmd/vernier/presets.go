@@ -72,7 +72,7 @@ func listPresets(w io.Writer, all []run.Preset, asJSON bool) error {
 		for i := range all {
 			list = append(list, viewOf(&all[i]))
 		}
-		return writeJSON(w, list)
+		return cli.WriteJSON(w, list)
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "preset\tdata\treported R@1\trecipe")
@@ -107,7 +107,7 @@ func showPreset(w io.Writer, p *run.Preset, asJSON bool) error {
 	if asJSON {
 		v := viewOf(p)
 		v.Config = &c
-		return writeJSON(w, v)
+		return cli.WriteJSON(w, v)
 	}
 	fmt.Fprintf(w, "# %s: %s\n# source: %s\n# data: %s\n# weights: %s\n", p.Name, p.Summary, p.Source, p.Data, p.Weights)
 	for _, f := range p.Published {

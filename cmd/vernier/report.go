@@ -73,7 +73,7 @@ func (f *reportFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) e
 		return err
 	}
 	if f.asJSON {
-		return writeJSON(cmd.OutOrStdout(), struct {
+		return cli.WriteJSON(cmd.OutOrStdout(), struct {
 			Page string `json:"page"`
 			*report.Report
 		}{f.out, r})

@@ -94,7 +94,7 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 		return err
 	}
 	if f.asJSON {
-		return writeJSON(cmd.OutOrStdout(), list)
+		return cli.WriteJSON(cmd.OutOrStdout(), list)
 	}
 	return printFound(cmd.OutOrStdout(), list)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -105,7 +104,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) (e
 	}
 	url := "http://" + at.String() + "/"
 	if f.asJSON {
-		err = json.NewEncoder(cmd.OutOrStdout()).Encode(map[string]any{"url": url, "rows": c.Gallery.N, "marks": c.Marks, "no_marks": s.NoMarks()})
+		err = cli.WriteJSONLine(cmd.OutOrStdout(), map[string]any{"url": url, "rows": c.Gallery.N, "marks": c.Marks, "no_marks": s.NoMarks()})
 	} else {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s at %s\n%s; Ctrl-C ends it\n", plural.Of(c.Gallery.N, "image"), url, marks)
 	}

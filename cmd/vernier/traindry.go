@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/train"
@@ -26,7 +27,7 @@ func (f *trainFlags) dryRun(cmd *cobra.Command, eng engine.Engine, opt train.Opt
 		return err
 	}
 	if f.dry == "json" {
-		return writeJSON(cmd.OutOrStdout(), e)
+		return cli.WriteJSON(cmd.OutOrStdout(), e)
 	}
 	return printEstimate(cmd.OutOrStdout(), e)
 }

@@ -212,7 +212,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 	}
 	v.Same = v.Distance <= v.Threshold
 	if f.asJSON {
-		err = writeJSON(cmd.OutOrStdout(), v)
+		err = cli.WriteJSON(cmd.OutOrStdout(), v)
 	} else {
 		err = v.print(cmd.OutOrStdout())
 	}

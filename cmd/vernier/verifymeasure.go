@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/eval/plot"
@@ -103,7 +104,7 @@ func (f *verifyFlags) rates(cmd *cobra.Command, log *logrus.Logger, of *verified
 		}
 	}
 	if f.asJSON {
-		return writeJSON(cmd.OutOrStdout(), v)
+		return cli.WriteJSON(cmd.OutOrStdout(), v)
 	}
 	return v.print(cmd.OutOrStdout())
 }

@@ -242,6 +242,7 @@ func (t *Table) WriteJSON(w io.Writer) error {
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
 	return e.Encode(out)
 }
 
