@@ -13,8 +13,8 @@ func TestAChecksumMayBeABeginningOrUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for sum, right := range map[Checksum]bool{
-		"": true,
-		MD5("900150983cd24fb0d6963f7d28e17f72"):                                    true, // RFC 1321, appendix A.5
+		"":                                      true,
+		MD5("900150983cd24fb0d6963f7d28e17f72"): true, // RFC 1321, appendix A.5
 		SHA256("ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"): true, // FIPS 180-2, appendix B.1
 		SHA256("ba7816bf"): true,
 		SHA256("8f01cfea"): false,
