@@ -5,8 +5,8 @@ import (
 )
 
 func (g *args) geluForm(form engine.GELUForm) {
-	if form > engine.GELUTanh {
-		g.fail("form %d is unknown, want layers.GELUErf or layers.GELUTanh", form)
+	if !form.Known() {
+		g.fail("form %d is unknown, want engine.GELUErf, GELUTanh or GELUQuick", form)
 	}
 }
 
@@ -20,8 +20,11 @@ func (e *Engine) GELU(y, x engine.Tensor, form engine.GELUForm) error {
 		return g.err
 	}
 	run := e.kernels.gelu
-	if form == engine.GELUTanh {
+	switch form {
+	case engine.GELUTanh:
 		run = geluTanh
+	case engine.GELUQuick:
+		run = e.kernels.geluQuick
 	}
 	e.pool.spans(len(d.v), func(i, j int) { run(d.v[i:j], s.v[i:j]) })
 	return nil
@@ -38,8 +41,11 @@ func (e *Engine) GELUGrad(dx, dy, x engine.Tensor, form engine.GELUForm) error {
 		return g.err
 	}
 	run := e.kernels.geluGrad
-	if form == engine.GELUTanh {
+	switch form {
+	case engine.GELUTanh:
 		run = geluTanhGrad
+	case engine.GELUQuick:
+		run = e.kernels.geluQuickGrad
 	}
 	e.pool.spans(len(d.v), func(i, j int) { run(d.v[i:j], u.v[i:j], s.v[i:j]) })
 	return nil

@@ -39,6 +39,8 @@ func avx2() *kernels {
 		normSums:      normSumsAVX2,
 		gelu:          geluAVX2,
 		geluGrad:      geluGradAVX2,
+		geluQuick:     geluQuickAVX2,
+		geluQuickGrad: geluQuickGradAVX2,
 		largest:       largestAVX2,
 		exp:           expAVX2,
 		softmaxGrad:   softmaxGradAVX2,

@@ -6559,6 +6559,206 @@ DATA constAVX2_3ecc422a<>+24(SB)/4, $0x3ecc422a
 DATA constAVX2_3ecc422a<>+28(SB)/4, $0x3ecc422a
 GLOBL constAVX2_3ecc422a<>(SB), RODATA|NOPTR, $32
 
+// func geluQuickAVX2(y []float32, x []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluQuickAVX2(SB), NOSPLIT, $0-48
+	MOVQ y_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ y_len+8(FP), DX
+
+loop85:
+	CMPQ         DX, $0x08
+	JLT          tail86
+	VMOVUPS      (CX), Y0
+	VMOVUPS      constAVX2_42ae0000<>+0(SB), Y1
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y0, Y2
+	VMINPS       Y2, Y1, Y2
+	VMULPS       constAVX2_3fd9db23<>+0(SB), Y2, Y2
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y1
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y2, Y1
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y1, Y3
+	VPSLLD       $0x17, Y1, Y4
+	VPADDD       constAVX2_3f800000<>+0(SB), Y4, Y4
+	VMOVAPS      Y2, Y1
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y3, Y1
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y3
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y1, Y3
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y1, Y3
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y1, Y3
+	VMULPS       Y1, Y1, Y5
+	VFMADD213PS  Y1, Y5, Y3
+	VFMADD213PS  Y4, Y4, Y3
+	VCMPPS       $0x1a, constAVX2_42ae0000<>+0(SB), Y2, Y1
+	VANDPS       Y1, Y3, Y3
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y1
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y2
+	VDIVPS       Y1, Y2, Y2
+	VMULPS       Y2, Y3, Y1
+	VMULPS       Y2, Y1, Y3
+	VMULPS       constAVX2_3fd9db23<>+0(SB), Y3, Y3
+	VXORPS       Y3, Y3, Y3
+	VCMPPS       $0x1e, Y3, Y0, Y3
+	VBLENDVPS    Y3, Y2, Y1, Y1
+	VMULPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	SUBQ         $0x08, DX
+	JMP          loop85
+
+tail86:
+	TESTQ        DX, DX
+	JZ           done87
+	LEAQ         masksAVX2<>+64(SB), BX
+	NEGQ         DX
+	VMOVDQU      (BX)(DX*4), Y0
+	VMASKMOVPS   (CX), Y0, Y1
+	VMOVUPS      constAVX2_42ae0000<>+0(SB), Y2
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y1, Y3
+	VMINPS       Y3, Y2, Y3
+	VMULPS       constAVX2_3fd9db23<>+0(SB), Y3, Y3
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y2
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y3, Y2
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y2, Y5
+	VPADDD       constAVX2_3f800000<>+0(SB), Y5, Y5
+	VMOVAPS      Y3, Y2
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y4, Y2
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y4
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y2, Y4
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y2, Y4
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y6
+	VFMADD213PS  Y2, Y6, Y4
+	VFMADD213PS  Y5, Y5, Y4
+	VCMPPS       $0x1a, constAVX2_42ae0000<>+0(SB), Y3, Y2
+	VANDPS       Y2, Y4, Y4
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y2
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y3
+	VDIVPS       Y2, Y3, Y3
+	VMULPS       Y3, Y4, Y2
+	VMULPS       Y3, Y2, Y4
+	VMULPS       constAVX2_3fd9db23<>+0(SB), Y4, Y4
+	VXORPS       Y4, Y4, Y4
+	VCMPPS       $0x1e, Y4, Y1, Y4
+	VBLENDVPS    Y4, Y3, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+
+done87:
+	VZEROUPPER
+	RET
+
+DATA constAVX2_3fd9db23<>+0(SB)/4, $0x3fd9db23
+DATA constAVX2_3fd9db23<>+4(SB)/4, $0x3fd9db23
+DATA constAVX2_3fd9db23<>+8(SB)/4, $0x3fd9db23
+DATA constAVX2_3fd9db23<>+12(SB)/4, $0x3fd9db23
+DATA constAVX2_3fd9db23<>+16(SB)/4, $0x3fd9db23
+DATA constAVX2_3fd9db23<>+20(SB)/4, $0x3fd9db23
+DATA constAVX2_3fd9db23<>+24(SB)/4, $0x3fd9db23
+DATA constAVX2_3fd9db23<>+28(SB)/4, $0x3fd9db23
+GLOBL constAVX2_3fd9db23<>(SB), RODATA|NOPTR, $32
+
+// func geluQuickGradAVX2(dx []float32, dy []float32, x []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluQuickGradAVX2(SB), NOSPLIT, $0-72
+	MOVQ dx_base+0(FP), AX
+	MOVQ dy_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ dx_len+8(FP), BX
+
+loop88:
+	CMPQ         BX, $0x08
+	JLT          tail89
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VMOVUPS      constAVX2_42ae0000<>+0(SB), Y2
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y1, Y3
+	VMINPS       Y3, Y2, Y3
+	VMULPS       constAVX2_3fd9db23<>+0(SB), Y3, Y3
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y2
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y3, Y2
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y2, Y4
+	VPSLLD       $0x17, Y2, Y5
+	VPADDD       constAVX2_3f800000<>+0(SB), Y5, Y5
+	VMOVAPS      Y3, Y2
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y4, Y2
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y4
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y2, Y4
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y2, Y4
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y2, Y4
+	VMULPS       Y2, Y2, Y6
+	VFMADD213PS  Y2, Y6, Y4
+	VFMADD213PS  Y5, Y5, Y4
+	VCMPPS       $0x1a, constAVX2_42ae0000<>+0(SB), Y3, Y2
+	VANDPS       Y2, Y4, Y4
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y2
+	VADDPS       Y4, Y2, Y2
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y3
+	VDIVPS       Y2, Y3, Y3
+	VMULPS       Y3, Y4, Y2
+	VMULPS       Y3, Y2, Y4
+	VMULPS       constAVX2_3fd9db23<>+0(SB), Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VCMPPS       $0x1e, Y5, Y1, Y5
+	VBLENDVPS    Y5, Y3, Y2, Y2
+	VFMADD231PS  Y4, Y1, Y2
+	VMULPS       Y2, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x08, BX
+	JMP          loop88
+
+tail89:
+	TESTQ        BX, BX
+	JZ           done90
+	LEAQ         masksAVX2<>+64(SB), SI
+	NEGQ         BX
+	VMOVDQU      (SI)(BX*4), Y0
+	VMASKMOVPS   (CX), Y0, Y1
+	VMASKMOVPS   (DX), Y0, Y2
+	VMOVUPS      constAVX2_42ae0000<>+0(SB), Y3
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y2, Y4
+	VMINPS       Y4, Y3, Y4
+	VMULPS       constAVX2_3fd9db23<>+0(SB), Y4, Y4
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y3
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y4, Y3
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y3, Y5
+	VPSLLD       $0x17, Y3, Y6
+	VPADDD       constAVX2_3f800000<>+0(SB), Y6, Y6
+	VMOVAPS      Y4, Y3
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y5, Y3
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y5
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y3, Y5
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y3, Y5
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y3, Y5
+	VMULPS       Y3, Y3, Y7
+	VFMADD213PS  Y3, Y7, Y5
+	VFMADD213PS  Y6, Y6, Y5
+	VCMPPS       $0x1a, constAVX2_42ae0000<>+0(SB), Y4, Y3
+	VANDPS       Y3, Y5, Y5
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y3
+	VADDPS       Y5, Y3, Y3
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y4
+	VDIVPS       Y3, Y4, Y4
+	VMULPS       Y4, Y5, Y3
+	VMULPS       Y4, Y3, Y5
+	VMULPS       constAVX2_3fd9db23<>+0(SB), Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VCMPPS       $0x1e, Y6, Y2, Y6
+	VBLENDVPS    Y6, Y4, Y3, Y3
+	VFMADD231PS  Y5, Y2, Y3
+	VMULPS       Y3, Y1, Y1
+	VMASKMOVPS   Y1, Y0, (AX)
+
+done90:
+	VZEROUPPER
+	RET
+
 // func sgdAVX2(w []float32, g []float32, v []float32, rate float32, decay float32, momentum float32, nesterov bool)
 // Requires: AVX, FMA3
 TEXT ·sgdAVX2(SB), NOSPLIT, $0-85
@@ -6572,9 +6772,9 @@ TEXT ·sgdAVX2(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop85:
+loop91:
 	CMPQ         BX, $0x08
-	JLT          tail86
+	JLT          tail92
 	VMOVUPS      (AX), Y2
 	VMOVUPS      (CX), Y3
 	VFMADD231PS  Y1, Y2, Y3
@@ -6583,11 +6783,11 @@ loop85:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, BX
-	JMP          loop85
+	JMP          loop91
 
-tail86:
+tail92:
 	TESTQ        BX, BX
-	JZ           done87
+	JZ           done93
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         BX
 	VMOVDQU      (DX)(BX*4), Y2
@@ -6597,7 +6797,7 @@ tail86:
 	VFNMADD231PS Y0, Y4, Y3
 	VMASKMOVPS   Y3, Y2, (AX)
 
-done87:
+done93:
 	VZEROUPPER
 	RET
 
@@ -6606,9 +6806,9 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop88:
+loop94:
 	CMPQ         BX, $0x08
-	JLT          tail89
+	JLT          tail95
 	VMOVUPS      (AX), Y3
 	VMOVUPS      (CX), Y4
 	VFMADD231PS  Y1, Y3, Y4
@@ -6621,11 +6821,11 @@ loop88:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop88
+	JMP          loop94
 
-tail89:
+tail95:
 	TESTQ        BX, BX
-	JZ           done90
+	JZ           done96
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y3
@@ -6638,14 +6838,14 @@ tail89:
 	VFNMADD231PS Y0, Y1, Y4
 	VMASKMOVPS   Y4, Y3, (AX)
 
-done90:
+done96:
 	VZEROUPPER
 	RET
 
 nesterov:
-loop91:
+loop97:
 	CMPQ         BX, $0x08
-	JLT          tail92
+	JLT          tail98
 	VMOVUPS      (AX), Y3
 	VMOVUPS      (CX), Y4
 	VFMADD231PS  Y1, Y3, Y4
@@ -6659,11 +6859,11 @@ loop91:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop91
+	JMP          loop97
 
-tail92:
+tail98:
 	TESTQ        BX, BX
-	JZ           done93
+	JZ           done99
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y3
@@ -6677,7 +6877,7 @@ tail92:
 	VFNMADD231PS Y0, Y5, Y4
 	VMASKMOVPS   Y4, Y3, (AX)
 
-done93:
+done99:
 	VZEROUPPER
 	RET
 
@@ -6698,9 +6898,9 @@ TEXT ·adamWAVX2(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Y6
 	VBROADCASTSS eps+124(FP), Y7
 
-loop94:
+loop100:
 	CMPQ         SI, $0x08
-	JLT          tail95
+	JLT          tail101
 	VMOVUPS      (CX), Y8
 	VMOVUPS      (DX), Y9
 	VMOVUPS      (BX), Y10
@@ -6724,11 +6924,11 @@ loop94:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, BX
 	SUBQ         $0x08, SI
-	JMP          loop94
+	JMP          loop100
 
-tail95:
+tail101:
 	TESTQ        SI, SI
-	JZ           done96
+	JZ           done102
 	LEAQ         masksAVX2<>+64(SB), DI
 	NEGQ         SI
 	VMOVDQU      (DI)(SI*4), Y8
@@ -6751,7 +6951,7 @@ tail95:
 	VFNMADD231PS Y5, Y10, Y1
 	VMASKMOVPS   Y1, Y8, (AX)
 
-done96:
+done102:
 	VZEROUPPER
 	RET
 
@@ -10532,9 +10732,9 @@ TEXT ·countBelowAVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS limit+24(FP), Y0
 	XORQ         DX, DX
 
-loop97:
+loop103:
 	CMPQ      CX, $0x08
-	JLT       tail98
+	JLT       tail104
 	VMOVUPS   (AX), Y1
 	VCMPPS    $0x11, Y0, Y1, Y1
 	VMOVMSKPS Y1, BX
@@ -10542,11 +10742,11 @@ loop97:
 	ADDQ      BX, DX
 	ADDQ      $0x20, AX
 	SUBQ      $0x08, CX
-	JMP       loop97
+	JMP       loop103
 
-tail98:
+tail104:
 	TESTQ      CX, CX
-	JZ         done99
+	JZ         done105
 	LEAQ       masksAVX2<>+64(SB), BX
 	NEGQ       CX
 	VMOVDQU    (BX)(CX*4), Y1
@@ -10557,7 +10757,7 @@ tail98:
 	POPCNTL    AX, AX
 	ADDQ       AX, DX
 
-done99:
+done105:
 	MOVQ DX, n+32(FP)
 	VZEROUPPER
 	RET
@@ -10573,9 +10773,9 @@ TEXT ·betweenAVX2(SB), NOSPLIT, $0-64
 	XORQ         BX, BX
 	XORQ         SI, SI
 
-loop100:
+loop106:
 	CMPQ      DX, $0x08
-	JLT       tail101
+	JLT       tail107
 	VMOVUPS   (CX), Y2
 	VCMPPS    $0x1d, Y0, Y2, Y3
 	VMOVMSKPS Y3, DI
@@ -10583,25 +10783,25 @@ loop100:
 	VMOVMSKPS Y2, R8
 	ANDQ      R8, DI
 
-next103:
+next109:
 	TESTQ  DI, DI
-	JZ     stored104
+	JZ     stored110
 	TZCNTQ DI, R8
 	ADDQ   BX, R8
 	MOVL   R8, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  DI, DI
-	JMP    next103
+	JMP    next109
 
-stored104:
+stored110:
 	ADDQ $0x08, BX
 	ADDQ $0x20, CX
 	SUBQ $0x08, DX
-	JMP  loop100
+	JMP  loop106
 
-tail101:
+tail107:
 	TESTQ      DX, DX
-	JZ         done102
+	JZ         done108
 	LEAQ       masksAVX2<>+64(SB), DI
 	NEGQ       DX
 	VMOVDQU    (DI)(DX*4), Y2
@@ -10614,20 +10814,20 @@ tail101:
 	VMOVMSKPS  Y0, DX
 	ANDQ       DX, CX
 
-next105:
+next111:
 	TESTQ  CX, CX
-	JZ     stored106
+	JZ     stored112
 	TZCNTQ CX, DX
 	ADDQ   BX, DX
 	MOVL   DX, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  CX, CX
-	JMP    next105
+	JMP    next111
 
-stored106:
+stored112:
 	ADDQ $0x08, BX
 
-done102:
+done108:
 	MOVQ SI, n+56(FP)
 	VZEROUPPER
 	RET

@@ -186,6 +186,12 @@ func geluAVX2(y []float32, x []float32)
 func geluGradAVX2(dx []float32, dy []float32, x []float32)
 
 //go:noescape
+func geluQuickAVX2(y []float32, x []float32)
+
+//go:noescape
+func geluQuickGradAVX2(dx []float32, dy []float32, x []float32)
+
+//go:noescape
 func sgdAVX2(w []float32, g []float32, v []float32, rate float32, decay float32, momentum float32, nesterov bool)
 
 //go:noescape

@@ -39,6 +39,8 @@ func avx512() *kernels {
 		normSums:      normSumsAVX512,
 		gelu:          geluAVX512,
 		geluGrad:      geluGradAVX512,
+		geluQuick:     geluQuickAVX512,
+		geluQuickGrad: geluQuickGradAVX512,
 		largest:       largestAVX512,
 		exp:           expAVX512,
 		softmaxGrad:   softmaxGradAVX512,

@@ -13532,6 +13532,222 @@ DATA constAVX512_3ecc422a<>+56(SB)/4, $0x3ecc422a
 DATA constAVX512_3ecc422a<>+60(SB)/4, $0x3ecc422a
 GLOBL constAVX512_3ecc422a<>(SB), RODATA|NOPTR, $64
 
+// func geluQuickAVX512(y []float32, x []float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·geluQuickAVX512(SB), NOSPLIT, $0-48
+	MOVQ y_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ y_len+8(FP), DX
+
+loop85:
+	CMPQ         DX, $0x10
+	JLT          tail86
+	VMOVUPS      (CX), Z0
+	VMOVUPS      constAVX512_42ae0000<>+0(SB), Z1
+	VANDPS       constAVX512_7fffffff<>+0(SB), Z0, Z2
+	VMINPS       Z2, Z1, Z2
+	VMULPS       constAVX512_3fd9db23<>+0(SB), Z2, Z2
+	VMOVUPS      constAVX512_4b400000<>+0(SB), Z1
+	VFNMADD231PS constAVX512_3fb8aa3b<>+0(SB), Z2, Z1
+	VSUBPS       constAVX512_4b400000<>+0(SB), Z1, Z5
+	VPSLLD       $0x17, Z1, Z6
+	VPADDD       constAVX512_3f800000<>+0(SB), Z6, Z6
+	VMOVAPS      Z2, Z1
+	VFNMSUB231PS constAVX512_3f317218<>+0(SB), Z5, Z1
+	VMOVUPS      constAVX512_3c08eca7<>+0(SB), Z5
+	VFMADD213PS  constAVX512_3d2b59f3<>+0(SB), Z1, Z5
+	VFMADD213PS  constAVX512_3e2aaa93<>+0(SB), Z1, Z5
+	VFMADD213PS  constAVX512_3effffac<>+0(SB), Z1, Z5
+	VMULPS       Z1, Z1, Z7
+	VFMADD213PS  Z1, Z7, Z5
+	VFMADD213PS  Z6, Z6, Z5
+	VCMPPS       $0x1a, constAVX512_42ae0000<>+0(SB), Z2, K1
+	VMOVAPS.Z    Z5, K1, Z5
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z1
+	VADDPS       Z5, Z1, Z1
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z2
+	VRCP14PS     Z1, Z6
+	VFNMADD231PS Z1, Z6, Z2
+	VFMADD213PS  Z6, Z6, Z2
+	VMULPS       Z2, Z5, Z1
+	VMULPS       Z2, Z1, Z5
+	VMULPS       constAVX512_3fd9db23<>+0(SB), Z5, Z5
+	VPXORD       Z3, Z3, Z3
+	VCMPPS       $0x1e, Z3, Z0, K1
+	VMOVAPS      Z2, K1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	SUBQ         $0x10, DX
+	JMP          loop85
+
+tail86:
+	TESTQ        DX, DX
+	JZ           done87
+	MOVQ         $-1, BX
+	BZHIQ        DX, BX, BX
+	KMOVW        BX, K1
+	VMOVUPS.Z    (CX), K1, Z0
+	VMOVUPS      constAVX512_42ae0000<>+0(SB), Z1
+	VANDPS       constAVX512_7fffffff<>+0(SB), Z0, Z2
+	VMINPS       Z2, Z1, Z2
+	VMULPS       constAVX512_3fd9db23<>+0(SB), Z2, Z2
+	VMOVUPS      constAVX512_4b400000<>+0(SB), Z1
+	VFNMADD231PS constAVX512_3fb8aa3b<>+0(SB), Z2, Z1
+	VSUBPS       constAVX512_4b400000<>+0(SB), Z1, Z3
+	VPSLLD       $0x17, Z1, Z5
+	VPADDD       constAVX512_3f800000<>+0(SB), Z5, Z5
+	VMOVAPS      Z2, Z1
+	VFNMSUB231PS constAVX512_3f317218<>+0(SB), Z3, Z1
+	VMOVUPS      constAVX512_3c08eca7<>+0(SB), Z3
+	VFMADD213PS  constAVX512_3d2b59f3<>+0(SB), Z1, Z3
+	VFMADD213PS  constAVX512_3e2aaa93<>+0(SB), Z1, Z3
+	VFMADD213PS  constAVX512_3effffac<>+0(SB), Z1, Z3
+	VMULPS       Z1, Z1, Z6
+	VFMADD213PS  Z1, Z6, Z3
+	VFMADD213PS  Z5, Z5, Z3
+	VCMPPS       $0x1a, constAVX512_42ae0000<>+0(SB), Z2, K2
+	VMOVAPS.Z    Z3, K2, Z3
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z1
+	VADDPS       Z3, Z1, Z1
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z2
+	VRCP14PS     Z1, Z5
+	VFNMADD231PS Z1, Z5, Z2
+	VFMADD213PS  Z5, Z5, Z2
+	VMULPS       Z2, Z3, Z1
+	VMULPS       Z2, Z1, Z3
+	VMULPS       constAVX512_3fd9db23<>+0(SB), Z3, Z3
+	VPXORD       Z4, Z4, Z4
+	VCMPPS       $0x1e, Z4, Z0, K2
+	VMOVAPS      Z2, K2, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+
+done87:
+	VZEROUPPER
+	RET
+
+DATA constAVX512_3fd9db23<>+0(SB)/4, $0x3fd9db23
+DATA constAVX512_3fd9db23<>+4(SB)/4, $0x3fd9db23
+DATA constAVX512_3fd9db23<>+8(SB)/4, $0x3fd9db23
+DATA constAVX512_3fd9db23<>+12(SB)/4, $0x3fd9db23
+DATA constAVX512_3fd9db23<>+16(SB)/4, $0x3fd9db23
+DATA constAVX512_3fd9db23<>+20(SB)/4, $0x3fd9db23
+DATA constAVX512_3fd9db23<>+24(SB)/4, $0x3fd9db23
+DATA constAVX512_3fd9db23<>+28(SB)/4, $0x3fd9db23
+DATA constAVX512_3fd9db23<>+32(SB)/4, $0x3fd9db23
+DATA constAVX512_3fd9db23<>+36(SB)/4, $0x3fd9db23
+DATA constAVX512_3fd9db23<>+40(SB)/4, $0x3fd9db23
+DATA constAVX512_3fd9db23<>+44(SB)/4, $0x3fd9db23
+DATA constAVX512_3fd9db23<>+48(SB)/4, $0x3fd9db23
+DATA constAVX512_3fd9db23<>+52(SB)/4, $0x3fd9db23
+DATA constAVX512_3fd9db23<>+56(SB)/4, $0x3fd9db23
+DATA constAVX512_3fd9db23<>+60(SB)/4, $0x3fd9db23
+GLOBL constAVX512_3fd9db23<>(SB), RODATA|NOPTR, $64
+
+// func geluQuickGradAVX512(dx []float32, dy []float32, x []float32)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2
+TEXT ·geluQuickGradAVX512(SB), NOSPLIT, $0-72
+	MOVQ dx_base+0(FP), AX
+	MOVQ dy_base+24(FP), CX
+	MOVQ x_base+48(FP), DX
+	MOVQ dx_len+8(FP), BX
+
+loop88:
+	CMPQ         BX, $0x10
+	JLT          tail89
+	VMOVUPS      (CX), Z0
+	VMOVUPS      (DX), Z1
+	VMOVUPS      constAVX512_42ae0000<>+0(SB), Z2
+	VANDPS       constAVX512_7fffffff<>+0(SB), Z1, Z3
+	VMINPS       Z3, Z2, Z3
+	VMULPS       constAVX512_3fd9db23<>+0(SB), Z3, Z3
+	VMOVUPS      constAVX512_4b400000<>+0(SB), Z2
+	VFNMADD231PS constAVX512_3fb8aa3b<>+0(SB), Z3, Z2
+	VSUBPS       constAVX512_4b400000<>+0(SB), Z2, Z6
+	VPSLLD       $0x17, Z2, Z7
+	VPADDD       constAVX512_3f800000<>+0(SB), Z7, Z7
+	VMOVAPS      Z3, Z2
+	VFNMSUB231PS constAVX512_3f317218<>+0(SB), Z6, Z2
+	VMOVUPS      constAVX512_3c08eca7<>+0(SB), Z6
+	VFMADD213PS  constAVX512_3d2b59f3<>+0(SB), Z2, Z6
+	VFMADD213PS  constAVX512_3e2aaa93<>+0(SB), Z2, Z6
+	VFMADD213PS  constAVX512_3effffac<>+0(SB), Z2, Z6
+	VMULPS       Z2, Z2, Z8
+	VFMADD213PS  Z2, Z8, Z6
+	VFMADD213PS  Z7, Z7, Z6
+	VCMPPS       $0x1a, constAVX512_42ae0000<>+0(SB), Z3, K1
+	VMOVAPS.Z    Z6, K1, Z6
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z2
+	VADDPS       Z6, Z2, Z2
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z3
+	VRCP14PS     Z2, Z7
+	VFNMADD231PS Z2, Z7, Z3
+	VFMADD213PS  Z7, Z7, Z3
+	VMULPS       Z3, Z6, Z2
+	VMULPS       Z3, Z2, Z6
+	VMULPS       constAVX512_3fd9db23<>+0(SB), Z6, Z6
+	VPXORD       Z4, Z4, Z4
+	VCMPPS       $0x1e, Z4, Z1, K1
+	VMOVAPS      Z3, K1, Z2
+	VFMADD231PS  Z6, Z1, Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	SUBQ         $0x10, BX
+	JMP          loop88
+
+tail89:
+	TESTQ        BX, BX
+	JZ           done90
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (CX), K1, Z0
+	VMOVUPS.Z    (DX), K1, Z1
+	VMOVUPS      constAVX512_42ae0000<>+0(SB), Z2
+	VANDPS       constAVX512_7fffffff<>+0(SB), Z1, Z3
+	VMINPS       Z3, Z2, Z3
+	VMULPS       constAVX512_3fd9db23<>+0(SB), Z3, Z3
+	VMOVUPS      constAVX512_4b400000<>+0(SB), Z2
+	VFNMADD231PS constAVX512_3fb8aa3b<>+0(SB), Z3, Z2
+	VSUBPS       constAVX512_4b400000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z2, Z6
+	VPADDD       constAVX512_3f800000<>+0(SB), Z6, Z6
+	VMOVAPS      Z3, Z2
+	VFNMSUB231PS constAVX512_3f317218<>+0(SB), Z4, Z2
+	VMOVUPS      constAVX512_3c08eca7<>+0(SB), Z4
+	VFMADD213PS  constAVX512_3d2b59f3<>+0(SB), Z2, Z4
+	VFMADD213PS  constAVX512_3e2aaa93<>+0(SB), Z2, Z4
+	VFMADD213PS  constAVX512_3effffac<>+0(SB), Z2, Z4
+	VMULPS       Z2, Z2, Z7
+	VFMADD213PS  Z2, Z7, Z4
+	VFMADD213PS  Z6, Z6, Z4
+	VCMPPS       $0x1a, constAVX512_42ae0000<>+0(SB), Z3, K2
+	VMOVAPS.Z    Z4, K2, Z4
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z2
+	VADDPS       Z4, Z2, Z2
+	VMOVUPS      constAVX512_3f800000<>+0(SB), Z3
+	VRCP14PS     Z2, Z6
+	VFNMADD231PS Z2, Z6, Z3
+	VFMADD213PS  Z6, Z6, Z3
+	VMULPS       Z3, Z4, Z2
+	VMULPS       Z3, Z2, Z4
+	VMULPS       constAVX512_3fd9db23<>+0(SB), Z4, Z4
+	VPXORD       Z5, Z5, Z5
+	VCMPPS       $0x1e, Z5, Z1, K2
+	VMOVAPS      Z3, K2, Z2
+	VFMADD231PS  Z4, Z1, Z2
+	VMULPS       Z2, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+
+done90:
+	VZEROUPPER
+	RET
+
 // func sgdAVX512(w []float32, g []float32, v []float32, rate float32, decay float32, momentum float32, nesterov bool)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·sgdAVX512(SB), NOSPLIT, $0-85
@@ -13545,9 +13761,9 @@ TEXT ·sgdAVX512(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop85:
+loop91:
 	CMPQ         BX, $0x10
-	JLT          tail86
+	JLT          tail92
 	VMOVUPS      (AX), Z2
 	VMOVUPS      (CX), Z3
 	VFMADD231PS  Z1, Z2, Z3
@@ -13556,11 +13772,11 @@ loop85:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, BX
-	JMP          loop85
+	JMP          loop91
 
-tail86:
+tail92:
 	TESTQ        BX, BX
-	JZ           done87
+	JZ           done93
 	MOVQ         $-1, DX
 	BZHIQ        BX, DX, DX
 	KMOVW        DX, K1
@@ -13570,7 +13786,7 @@ tail86:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done87:
+done93:
 	VZEROUPPER
 	RET
 
@@ -13579,9 +13795,9 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop88:
+loop94:
 	CMPQ         BX, $0x10
-	JLT          tail89
+	JLT          tail95
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -13594,11 +13810,11 @@ loop88:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop88
+	JMP          loop94
 
-tail89:
+tail95:
 	TESTQ        BX, BX
-	JZ           done90
+	JZ           done96
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -13611,14 +13827,14 @@ tail89:
 	VFNMADD231PS Z0, Z1, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done90:
+done96:
 	VZEROUPPER
 	RET
 
 nesterov:
-loop91:
+loop97:
 	CMPQ         BX, $0x10
-	JLT          tail92
+	JLT          tail98
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -13632,11 +13848,11 @@ loop91:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop91
+	JMP          loop97
 
-tail92:
+tail98:
 	TESTQ        BX, BX
-	JZ           done93
+	JZ           done99
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -13650,7 +13866,7 @@ tail92:
 	VFNMADD231PS Z0, Z4, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done93:
+done99:
 	VZEROUPPER
 	RET
 
@@ -13671,9 +13887,9 @@ TEXT ·adamWAVX512(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Z6
 	VBROADCASTSS eps+124(FP), Z7
 
-loop94:
+loop100:
 	CMPQ         SI, $0x10
-	JLT          tail95
+	JLT          tail101
 	VMOVUPS      (CX), Z8
 	VMOVUPS      (DX), Z9
 	VMOVUPS      (BX), Z10
@@ -13697,11 +13913,11 @@ loop94:
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
 	SUBQ         $0x10, SI
-	JMP          loop94
+	JMP          loop100
 
-tail95:
+tail101:
 	TESTQ        SI, SI
-	JZ           done96
+	JZ           done102
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
@@ -13724,7 +13940,7 @@ tail95:
 	VFNMADD231PS Z5, Z9, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done96:
+done102:
 	VZEROUPPER
 	RET
 
@@ -17362,9 +17578,9 @@ TEXT ·countBelowAVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS limit+24(FP), Z0
 	XORQ         DX, DX
 
-loop97:
+loop103:
 	CMPQ    CX, $0x10
-	JLT     tail98
+	JLT     tail104
 	VMOVUPS (AX), Z1
 	VCMPPS  $0x11, Z0, Z1, K1
 	KMOVW   K1, BX
@@ -17372,11 +17588,11 @@ loop97:
 	ADDQ    BX, DX
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop97
+	JMP     loop103
 
-tail98:
+tail104:
 	TESTQ     CX, CX
-	JZ        done99
+	JZ        done105
 	MOVQ      $-1, BX
 	BZHIQ     CX, BX, BX
 	KMOVW     BX, K1
@@ -17387,7 +17603,7 @@ tail98:
 	POPCNTL   AX, AX
 	ADDQ      AX, DX
 
-done99:
+done105:
 	MOVQ DX, n+32(FP)
 	VZEROUPPER
 	RET
@@ -17403,9 +17619,9 @@ TEXT ·betweenAVX512(SB), NOSPLIT, $0-64
 	XORQ         BX, BX
 	XORQ         SI, SI
 
-loop100:
+loop106:
 	CMPQ    DX, $0x10
-	JLT     tail101
+	JLT     tail107
 	VMOVUPS (CX), Z2
 	VCMPPS  $0x1d, Z0, Z2, K1
 	KMOVW   K1, DI
@@ -17413,25 +17629,25 @@ loop100:
 	KMOVW   K1, R8
 	ANDQ    R8, DI
 
-next103:
+next109:
 	TESTQ  DI, DI
-	JZ     stored104
+	JZ     stored110
 	TZCNTQ DI, R8
 	ADDQ   BX, R8
 	MOVL   R8, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  DI, DI
-	JMP    next103
+	JMP    next109
 
-stored104:
+stored110:
 	ADDQ $0x10, BX
 	ADDQ $0x40, CX
 	SUBQ $0x10, DX
-	JMP  loop100
+	JMP  loop106
 
-tail101:
+tail107:
 	TESTQ     DX, DX
-	JZ        done102
+	JZ        done108
 	MOVQ      $-1, DI
 	BZHIQ     DX, DI, DI
 	KMOVW     DI, K1
@@ -17444,20 +17660,20 @@ tail101:
 	KMOVW     K2, DX
 	ANDQ      DX, CX
 
-next105:
+next111:
 	TESTQ  CX, CX
-	JZ     stored106
+	JZ     stored112
 	TZCNTQ CX, DX
 	ADDQ   BX, DX
 	MOVL   DX, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  CX, CX
-	JMP    next105
+	JMP    next111
 
-stored106:
+stored112:
 	ADDQ $0x10, BX
 
-done102:
+done108:
 	MOVQ SI, n+56(FP)
 	VZEROUPPER
 	RET

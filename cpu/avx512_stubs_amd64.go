@@ -282,6 +282,12 @@ func geluAVX512(y []float32, x []float32)
 func geluGradAVX512(dx []float32, dy []float32, x []float32)
 
 //go:noescape
+func geluQuickAVX512(y []float32, x []float32)
+
+//go:noescape
+func geluQuickGradAVX512(dx []float32, dy []float32, x []float32)
+
+//go:noescape
 func sgdAVX512(w []float32, g []float32, v []float32, rate float32, decay float32, momentum float32, nesterov bool)
 
 //go:noescape

@@ -78,6 +78,9 @@ type kernels struct {
 	// gelu sets y = x Phi(x), geluGrad dx = dy times its derivative.
 	gelu     func(y, x []float32)
 	geluGrad func(dx, dy, x []float32)
+	// geluQuick sets y = x / (1 + exp(-1.702 x)), geluQuickGrad dx likewise.
+	geluQuick     func(y, x []float32)
+	geluQuickGrad func(dx, dy, x []float32)
 
 	largest func(x []float32) float32 // NaN wins
 	// exp sets y = exp(scale*(x-most)), where x <= most, and returns the sum.

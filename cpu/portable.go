@@ -36,6 +36,8 @@ func portable() *kernels {
 		normSums:      normSums,
 		gelu:          gelu,
 		geluGrad:      geluGrad,
+		geluQuick:     geluQuick,
+		geluQuickGrad: geluQuickGrad,
 		largest:       largest,
 		exp:           expRow,
 		softmaxGrad:   softmaxGrad,

@@ -86,7 +86,39 @@ func geluGrad(dx, dy, x []float32) {
 	}
 }
 
-// geluTanh and geluTanhGrad are the other form, which no published network here
+// quick is the slope at which GELUQuick's logistic function begins.
+const quick = 1.702
+
+// logistic returns 1/(1 + e^-quick|x|), and e^-quick|x|.
+func logistic(x float32) (share, exp float32) {
+	exp = fall(quick * distance(x, 0, approx.FarExp))
+	return 1 / (1 + exp), exp
+}
+
+func geluQuick(y, x []float32) {
+	x = x[:len(y)]
+	for i, v := range x {
+		share, e := logistic(v)
+		if !(v > 0) {
+			share *= e
+		}
+		y[i] = v * share
+	}
+}
+
+func geluQuickGrad(dx, dy, x []float32) {
+	dy, x = dy[:len(dx)], x[:len(dx)]
+	for i, v := range x {
+		share, e := logistic(v)
+		slope := share * (share * e) * quick
+		if !(v > 0) {
+			share *= e
+		}
+		dx[i] = dy[i] * (share + v*slope)
+	}
+}
+
+// geluTanh and geluTanhGrad are the form, which no published network here
 // uses: they have no vector twins.
 func geluTanh(y, x []float32) {
 	for i, v := range x {

@@ -60,7 +60,7 @@ func (e *Engine) ReLUGrad(dx, dy, y engine.Tensor) error {
 // GELU sets y = x Phi(x).
 func (e *Engine) GELU(y, x engine.Tensor, form engine.GELUForm) error {
 	g := e.args("gelu")
-	g.check(form <= engine.GELUTanh, "form %d is unknown", form)
+	g.check(form.Known(), "form %d is unknown", form)
 	return g.each(g.any("y", y), []named{g.any("x", x)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
 		return kernels.GELU(t, n, y, x[0], int(form))
 	})
@@ -69,7 +69,7 @@ func (e *Engine) GELU(y, x engine.Tensor, form engine.GELUForm) error {
 // GELUGrad is its gradient.
 func (e *Engine) GELUGrad(dx, dy, x engine.Tensor, form engine.GELUForm) error {
 	g := e.args("gelu gradient")
-	g.check(form <= engine.GELUTanh, "form %d is unknown", form)
+	g.check(form.Known(), "form %d is unknown", form)
 	return g.each(g.any("dx", dx), []named{g.any("dy", dy), g.any("x", x)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
 		return kernels.GELUGrad(t, n, y, x[0], x[1], int(form))
 	})

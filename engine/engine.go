@@ -218,7 +218,7 @@ type Transformer interface {
 	LayerNorm(y, mean, invStd, x, gamma, beta Tensor, eps float32) error
 	// LayerNormGrad is its gradient; any of dx, dgamma, dbeta may be nil.
 	LayerNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd Tensor) error
-	// GELU sets y = x Phi(x), see GELUForm. NaN stays NaN. y may be x.
+	// GELU sets y = x Phi(x), or what GELUForm has for it. NaN stays NaN. y may be x.
 	GELU(y, x Tensor, form GELUForm) error
 	// GELUGrad is its gradient. dx may be dy.
 	GELUGrad(dx, dy, x Tensor, form GELUForm) error

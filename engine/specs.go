@@ -120,14 +120,19 @@ type RMSpropSpec struct {
 	Momentum   float32
 }
 
-// GELUForm picks one of the two functions in use as Gaussian error linear unit
+// GELUForm picks one of the functions in use as Gaussian error linear unit
 // (Hendrycks and Gimpel 2016).
 type GELUForm uint8
 
 const (
-	GELUErf  GELUForm = iota // x (1 + erf(x/sqrt 2)) / 2, exact
-	GELUTanh                 // x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2
+	GELUErf   GELUForm = iota // x (1 + erf(x/sqrt 2)) / 2, exact
+	GELUTanh                  // x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))) / 2
+	GELUQuick                 // x / (1 + exp(-1.702 x)), that of OpenAI's CLIP
+	geluForms
 )
+
+// Known reports whether f is one of the forms above.
+func (f GELUForm) Known() bool { return f < geluForms }
 
 // AttentionSpec describes multi-head attention over packed tokens (B, T, 3D):
 // the D queries of a token, then its D keys, then its D values, and in each of

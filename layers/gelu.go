@@ -11,8 +11,8 @@ func (g *Graph) GELU(name string, x *Node, form engine.GELUForm) *Node {
 	if g.bad(name, x) {
 		return nil
 	}
-	if form > engine.GELUTanh {
-		return g.fail(name, fmt.Errorf("form %d of GELU is none, want GELUErf or GELUTanh", form))
+	if !form.Known() {
+		return g.fail(name, fmt.Errorf("form %d of GELU is none, want GELUErf, GELUTanh or GELUQuick", form))
 	}
 	y := g.as(KindGELU, form).apply(name, x.Shape(), []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.GELU(y, in[0], form)

@@ -160,10 +160,11 @@ func TestONNXRuntimeComputesEveryOp(t *testing.T) {
 	runtimeFolder(t)
 	eng := newONNXEngine(t)
 	ops := map[string]func(g *layers.Graph, x *layers.Node) *layers.Node{
-		"scale":      func(g *layers.Graph, x *layers.Node) *layers.Node { return g.Scale("y", x, -1.5) },
-		"GELU":       func(g *layers.Graph, x *layers.Node) *layers.Node { return g.GELU("y", x, engine.GELUErf) },
-		"GELU, tanh": func(g *layers.Graph, x *layers.Node) *layers.Node { return g.GELU("y", x, engine.GELUTanh) },
-		"softmax":    func(g *layers.Graph, x *layers.Node) *layers.Node { return g.Softmax("y", x) },
+		"scale":       func(g *layers.Graph, x *layers.Node) *layers.Node { return g.Scale("y", x, -1.5) },
+		"GELU":        func(g *layers.Graph, x *layers.Node) *layers.Node { return g.GELU("y", x, engine.GELUErf) },
+		"GELU, tanh":  func(g *layers.Graph, x *layers.Node) *layers.Node { return g.GELU("y", x, engine.GELUTanh) },
+		"GELU, quick": func(g *layers.Graph, x *layers.Node) *layers.Node { return g.GELU("y", x, engine.GELUQuick) },
+		"softmax":     func(g *layers.Graph, x *layers.Node) *layers.Node { return g.Softmax("y", x) },
 		"log-softmax": func(g *layers.Graph, x *layers.Node) *layers.Node {
 			return g.LogSoftmax("y", x)
 		},

@@ -81,6 +81,11 @@ func (w *onnxWriter) linear(name string, in []string, rank int) string {
 }
 
 func (w *onnxWriter) gelu(name, x string, form engine.GELUForm) string {
+	if form == engine.GELUQuick {
+		y := w.node(name+"/scaled", "Mul", []string{x, w.number(1.702)}, nil)
+		y = w.node(name+"/share", "Sigmoid", []string{y}, nil)
+		return w.node(name, "Mul", []string{x, y}, nil)
+	}
 	var y string
 	if form == engine.GELUErf {
 		y = w.node(name+"/scaled", "Mul", []string{x, w.number(1 / math.Sqrt2)}, nil)

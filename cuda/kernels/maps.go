@@ -30,7 +30,7 @@ func ReLUGrad(t Type, n int64, dx, dy, y Ptr) Launch {
 	return launch("relu_grad_"+t.String(), vectors(t, n), n, dx, dy, y)
 }
 
-// GELU sets y = x Phi(x), form as layers.GELUForm. y may be x.
+// GELU sets y = x Phi(x), form as engine.GELUForm. y may be x.
 func GELU(t Type, n int64, y, x Ptr, form int) Launch {
 	return launch("gelu_"+t.String(), flat(n), n, y, x, form)
 }

@@ -17,7 +17,7 @@ func (s *suite) badTokens(t *testing.T, bad float32) {
 			t.Helper()
 			s.compare(t, call{what: fmt.Sprintf("%s of %v", what, shape), out: []array{empty(shape...)}, in: []array{x}, f: f, rel: s.opt.Sum, unit: 1})
 		}
-		for _, form := range []engine.GELUForm{engine.GELUErf, engine.GELUTanh} {
+		for _, form := range []engine.GELUForm{engine.GELUErf, engine.GELUTanh, engine.GELUQuick} {
 			unary("gelu", func(e engine.Engine, out, in []engine.Tensor) error { return e.GELU(out[0], in[0], form) })
 			unary("gelu gradient", func(e engine.Engine, out, in []engine.Tensor) error { return e.GELUGrad(out[0], in[0], in[0], form) })
 		}

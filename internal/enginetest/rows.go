@@ -66,7 +66,7 @@ func rowStatistics(x array, eps float32) (mean, invStd array) {
 // gelu goes through all of the range where the function bends, and far beyond.
 func (s *suite) gelu(t *testing.T) {
 	rng := s.rng(t)
-	for _, form := range []engine.GELUForm{engine.GELUErf, engine.GELUTanh} {
+	for _, form := range []engine.GELUForm{engine.GELUErf, engine.GELUTanh, engine.GELUQuick} {
 		for _, scale := range []float64{1e-30, 1e-3, 1, 5, 100, 1e15} {
 			for _, shape := range [][]int{{1}, {17}, {3, 5, 7}, {1, 64, 33}} {
 				x, dy := scaled(rng, scale, shape...), normal(rng, shape...)

@@ -12,7 +12,7 @@ func rowDerivatives(rng *rand.Rand) []derivative {
 	for _, shape := range [][]int{{4, 6}, {2, 3, 5}} {
 		list = append(list, layerNormDerivative(rng, shape))
 	}
-	for _, form := range []engine.GELUForm{engine.GELUErf, engine.GELUTanh} {
+	for _, form := range []engine.GELUForm{engine.GELUErf, engine.GELUTanh, engine.GELUQuick} {
 		list = append(list, derivative{
 			what: fmt.Sprintf("gelu, form %d", form), in: []array{normal(rng, 3, 7)}, y: []int{3, 7},
 			forward: func(e engine.Engine, y engine.Tensor, in []engine.Tensor) error { return e.GELU(y, in[0], form) },

@@ -56,7 +56,7 @@ func tokenOperations() []operation {
 }
 
 func (s *suite) wrongTokens(check func(name, what string, f func() error), shape func(...int) engine.Tensor) {
-	for _, form := range []engine.GELUForm{2, 255} {
+	for _, form := range []engine.GELUForm{engine.GELUQuick + 1, 255} {
 		check("gelu", fmt.Sprintf("the form is %d", form), func() error { return s.eng.GELU(shape(2, 3), shape(2, 3), form) })
 		check("gelu", fmt.Sprintf("the form is %d", form), func() error { return s.eng.GELUGrad(shape(2, 3), shape(2, 3), shape(2, 3), form) })
 	}

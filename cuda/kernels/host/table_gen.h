@@ -43,7 +43,7 @@ static void call_proxy_anchor_grad(void **a) { proxy_anchor_grad(*(long *)a[0], 
 static void call_class_softmax(void **a) { class_softmax(*(int *)a[0], *(float * *)a[1], *(float * *)a[2], *(const float * *)a[3], *(const float * *)a[4], *(float *)a[5], *(float *)a[6], *(float *)a[7], *(float *)a[8], *(float *)a[9], *(float *)a[10], *(float *)a[11], *(int *)a[12], *(float *)a[13], *(float *)a[14], *(float *)a[15]); }
 static void call_sum_floats(void **a) { sum_floats(*(int *)a[0], *(float * *)a[1], *(const float * *)a[2], *(float *)a[3]); }
 
-// Sources of maps: def00c843d4c78d888c906d7a85043b2
+// Sources of maps: 9f41569f3a64a28d972ebb7319befe0f
 #include "../device/maps.cu"
 static void call_narrow_f32(void **a) { narrow_f32(*(long *)a[0], *(float * *)a[1], *(const float * *)a[2]); }
 static void call_narrow_bf16(void **a) { narrow_bf16(*(long *)a[0], *(bf16 * *)a[1], *(const float * *)a[2]); }
