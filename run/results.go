@@ -168,6 +168,9 @@ func (e *Embedded) last(ctx context.Context, folder Folder, eng engine.Engine, o
 // before training, beside raw pixels. Of the configuration only data, model,
 // weights and seed count.
 func MeasureNetwork(ctx context.Context, cfg Config, eng engine.Engine, opt MeasureOptions) (*Results, *model.Loaded, error) {
+	if err := cfg.FetchWeights(ctx, opt.Events); err != nil {
+		return nil, nil, err
+	}
 	m, loaded, err := cfg.InitialModel(eng)
 	if err != nil {
 		return nil, nil, err

@@ -343,7 +343,7 @@ func (c *Config) absolute() (err error) {
 		c.Data.Spec = nametext.Valid(kind + ":" + abs) // config.json can hold no other bytes
 	}
 	if c.Weights.Path != "" {
-		if c.Weights.Path, err = filepath.Abs(c.Weights.Path); err != nil {
+		if c.Weights.Path, err = weightsFile(c.Weights.Path); err != nil {
 			return err
 		}
 	}

@@ -58,7 +58,7 @@ func DryRun(ctx context.Context, cfg run.Config, eng engine.Engine, opt Options)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.loadWeights(); err != nil {
+	if err := s.loadWeights(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.feeder.open(ctx); err != nil {

@@ -123,7 +123,7 @@ func sameSettings(stored, given, fitted run.Config) error {
 
 // beginAnew starts a run whose folder has nothing but its configuration.
 func (s *Session) beginAnew(ctx context.Context) error {
-	err := s.loadWeights()
+	err := s.loadWeights(ctx)
 	if err == nil {
 		err = s.feeder.open(ctx)
 	}

@@ -123,7 +123,7 @@ func Start(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.En
 	if err != nil {
 		return nil, err
 	}
-	if err = s.loadWeights(); err == nil {
+	if err = s.loadWeights(ctx); err == nil {
 		err = s.feeder.open(ctx)
 	}
 	if err != nil {

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"errors"
 
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -10,10 +11,13 @@ import (
 )
 
 // loadWeights fills the network of a new run.
-func (s *Session) loadWeights() (err error) {
+func (s *Session) loadWeights(ctx context.Context) (err error) {
 	w := &s.cfg.Weights
 	if w.Path == "" {
 		return nil
+	}
+	if err := s.cfg.FetchWeights(ctx, s.ev); err != nil {
+		return err
 	}
 	l, err := s.model.LoadWeights(w.Path, w.Dictionary)
 	if err != nil {

@@ -39,7 +39,7 @@ boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
 		newTrain(log), newPresets(), newSweep(log), newCompare(log),
 		newEval(log), newEmbed(log), newExport(log), newVerify(log), newIndex(log), newSearch(log),
 		newReport(log), newServe(log),
-		newData(log), newWeights(), newLosses(), newMetrics(),
+		newData(log), newWeights(log), newLosses(), newMetrics(),
 		newLinear(log),
 		newBench(log), newDoctor(),
 	)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/backbone"
@@ -20,21 +21,22 @@ import (
 	"github.com/vernier-ml/vernier/weights"
 )
 
-func newWeights() *cobra.Command {
+func newWeights(log *logrus.Logger) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "weights",
-		Short: "Look into weight files, convert them, and check them against a backbone",
-		Long: `Look into files of network weights, convert them, and check whether a backbone can
-start from one. Read are safetensors, PyTorch files (.pth, of today's zip format
+		Short: "Fetch weight files, look into them, convert them, check them against a backbone",
+		Long: `Fetch public files of network weights, look into such files, convert them, and check
+whether a backbone can start from one. Read are safetensors, PyTorch files (.pth, of today's zip format
 and of the older one), .npz and .npy; the format is recognized by the content. Nothing
 in a file is ever executed.`,
-		Example: `  vernier weights inspect resnet50-19c8e357.pth
+		Example: `  vernier weights get resnet50-v2
+  vernier weights inspect resnet50-19c8e357.pth
   vernier weights convert bn_inception-52deb4733.pth bn_inception.safetensors
   vernier weights check resnet50-19c8e357.pth --backbone resnet50`,
 		Args: cli.KnownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newWeightsInspect(), newWeightsConvert(), newWeightsCheck())
+	cmd.AddCommand(newWeightsGet(log), newWeightsInspect(), newWeightsConvert(), newWeightsCheck())
 	return cmd
 }
 
