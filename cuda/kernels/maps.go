@@ -2,12 +2,12 @@ package kernels
 
 // Narrow stores n float32 numbers as t.
 func Narrow(t Type, n int64, y, x Ptr) Launch {
-	return launch("narrow_"+t.String(), flat(n), n, y, x)
+	return launch("narrow_"+t.String(), vectors(t, n), n, y, x)
 }
 
 // Widen reads n numbers of type t as float32.
 func Widen(t Type, n int64, y, x Ptr) Launch {
-	return launch("widen_"+t.String(), flat(n), n, y, x)
+	return launch("widen_"+t.String(), vectors(t, n), n, y, x)
 }
 
 // Add sets y = a + b. y may be a or b.
@@ -32,12 +32,12 @@ func ReLUGrad(t Type, n int64, dx, dy, y Ptr) Launch {
 
 // GELU sets y = x Phi(x), form as engine.GELUForm. y may be x.
 func GELU(t Type, n int64, y, x Ptr, form int) Launch {
-	return launch("gelu_"+t.String(), flat(n), n, y, x, form)
+	return launch("gelu_"+t.String(), vectors(t, n), n, y, x, form)
 }
 
 // GELUGrad is its gradient. dx may be dy.
 func GELUGrad(t Type, n int64, dx, dy, x Ptr, form int) Launch {
-	return launch("gelu_grad_"+t.String(), flat(n), n, dx, dy, x, form)
+	return launch("gelu_grad_"+t.String(), vectors(t, n), n, dx, dy, x, form)
 }
 
 // ChannelAffine sets y = act(x*scale + shift + residual) for n numbers in c
@@ -48,26 +48,26 @@ func ChannelAffine(t Type, n int64, c int, y, x, scale, shift, residual Ptr, rel
 
 // ChannelNorm sets y = (x - mean)*inv*gamma + beta. y may be x.
 func ChannelNorm(t Type, n int64, c int, y, x, mean, inv, gamma, beta Ptr) Launch {
-	return launch("channel_norm_"+t.String(), flat(n), n, c, y, x, mean, inv, gamma, beta)
+	return launch("channel_norm_"+t.String(), vectors(t, n), n, c, y, x, mean, inv, gamma, beta)
 }
 
 // BatchNormDX is batch norm's gradient for its input, from dbeta and dgamma and
 // each, one over the number of values of a channel.
 func BatchNormDX(t Type, n int64, c int, dx, dy, x, gamma, mean, inv, dbeta, dgamma Ptr, each float32) Launch {
-	return launch("batch_norm_dx_"+t.String(), flat(n), n, c, dx, dy, x, gamma, mean, inv, dbeta, dgamma, each)
+	return launch("batch_norm_dx_"+t.String(), vectors(t, n), n, c, dx, dy, x, gamma, mean, inv, dbeta, dgamma, each)
 }
 
 // CopyRows copies c numbers of each of rows rows, from column srcFrom of rows
 // srcWidth long to column dstFrom of rows dstWidth long: concatenation and slices
 // of channels, tokens of sequences.
 func CopyRows(t Type, rows, c int64, dst Ptr, dstWidth, dstFrom int64, src Ptr, srcWidth, srcFrom int64) Launch {
-	return launch("copy_rows_"+t.String(), flat(rows*c), rows, c, dst, dstWidth, dstFrom, src, srcWidth, srcFrom)
+	return launch("copy_rows_"+t.String(), vectors(t, rows*c), rows, c, dst, dstWidth, dstFrom, src, srcWidth, srcFrom)
 }
 
 // SliceReLUGrad sets dx (rows, c) to columns from and on of dy where y is above 0,
 // else 0; dy and y have rows of the given width.
 func SliceReLUGrad(t Type, rows, c int64, dx, dy, y Ptr, width, from int64) Launch {
-	return launch("slice_relu_grad_"+t.String(), flat(rows*c), rows, c, dx, dy, y, width, from)
+	return launch("slice_relu_grad_"+t.String(), vectors(t, rows*c), rows, c, dx, dy, y, width, from)
 }
 
 // FromPlanar turns float32 images (n, c, hw) into maps (n, hw, c) of type t.
@@ -84,7 +84,7 @@ func ToPlanar(t Type, n, c, hw int, y, x Ptr) Launch {
 // has 256 for each channel of y, whose order is the bytes' or, if asked, that
 // reversed.
 func Image(t Type, n int64, c int, y, x, numbers Ptr, reverse bool) Launch {
-	return launch("image_"+t.String(), flat(n), n, c, y, x, numbers, reverse)
+	return launch("image_"+t.String(), vectors(t, n), n, c, y, x, numbers, reverse)
 }
 
 // NonFinite sets the uint32 at bad to 1 if x holds NaN or infinity.

@@ -43,7 +43,7 @@ func GlobalAvg(t Type, n, hw, c int, y, x Ptr) Launch {
 // GlobalAvgGrad is its gradient.
 func GlobalAvgGrad(t Type, n, hw, c int, dx, dy Ptr) Launch {
 	e := int64(n) * int64(hw) * int64(c)
-	return launch("global_avg_grad_"+t.String(), flat(e), e, hw, c, dx, dy)
+	return launch("global_avg_grad_"+t.String(), vectors(t, e), e, hw, c, dx, dy)
 }
 
 // GlobalMax sets y (n, c) float32 to the maximum of x (n, hw, c), and place
@@ -55,5 +55,5 @@ func GlobalMax(t Type, n, hw, c int, y, place, x Ptr) Launch {
 // GlobalMaxGrad gives dy to place.
 func GlobalMaxGrad(t Type, n, hw, c int, dx, dy, place Ptr) Launch {
 	e := int64(n) * int64(hw) * int64(c)
-	return launch("global_max_grad_"+t.String(), flat(e), e, hw, c, dx, dy, place)
+	return launch("global_max_grad_"+t.String(), vectors(t, e), e, hw, c, dx, dy, place)
 }

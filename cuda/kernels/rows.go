@@ -43,7 +43,7 @@ func LayerNormDX(t Type, rows, d int, dx, dy, x, gamma, mean, inv Ptr) Launch {
 // x (batch, area, d), plus pos (prefix+area, d). first and pos may be 0.
 func Tokens(t Type, batch, prefix, area, d int, y, x, first, pos Ptr) Launch {
 	n := int64(batch) * int64(prefix+area) * int64(d)
-	return launch("tokens_"+t.String(), flat(n), n, prefix, area, d, y, x, first, pos)
+	return launch("tokens_"+t.String(), vectors(t, n), n, prefix, area, d, y, x, first, pos)
 }
 
 // BatchSum sets out (n) float32 to the sum over the batch of

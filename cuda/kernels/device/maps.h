@@ -1,27 +1,43 @@
 // Element-wise work on maps in channels-last order, (rows, C) where a row is a
 // position of an image, and on anything flat. Included once for each type T.
 
-KERNEL(NAME(narrow), 256)(long n, T *y, const float *x) { EACH(i, n) PUT(y, i, x[i]); }
+KERNEL(NAME(narrow), 256)(long n, T *y, const float *x) {
+	long done = WHOLE(n, (long)y | (long)x);
+	EACH(g, done / WIDTH) {
+		float v[WIDTH];
+		READ_FLOATS(v, x, g);
+		WRITE(y, g, v);
+	}
+	EACH(i, n - done) PUT(y, done + i, x[done + i]);
+}
 
-KERNEL(NAME(widen), 256)(long n, float *y, const T *x) { EACH(i, n) y[i] = GET(x, i); }
+KERNEL(NAME(widen), 256)(long n, float *y, const T *x) {
+	long done = WHOLE(n, (long)y | (long)x);
+	EACH(g, done / WIDTH) {
+		float v[WIDTH];
+		READ(v, x, g);
+		WRITE_FLOATS(y, g, v);
+	}
+	EACH(i, n - done) y[done + i] = GET(x, done + i);
+}
 
-// MAP sets y[i] to result, in which a and b are p[i] and q[i]: WIDTH numbers a thread
-// where all arrays are at multiples of 16 bytes, the rest one by one. y may be p or q.
-#define MAP(n, y, p, q, result)                                                  \
-	long done = ((long)(y) | (long)(p) | (long)(q)) & 15 ? 0 : (n) / WIDTH * WIDTH; \
-	EACH(g, done / WIDTH) {                                                         \
-		words u = ((const words *)(p))[g], v = ((const words *)(q))[g], w = u;      \
-		UNROLL for (int j = 0; j < WIDTH; j++) {                                    \
-			float a = ELEMENT(u, j), b = ELEMENT(v, j);                             \
-			(void)a, (void)b;                                                       \
-			SET(w, j, result);                                                      \
-		}                                                                           \
-		((words *)(y))[g] = w;                                                      \
-	}                                                                               \
-	EACH(e, (n) - done) {                                                           \
-		float a = GET(p, done + e), b = GET(q, done + e);                           \
-		(void)a, (void)b;                                                           \
-		PUT(y, done + e, result);                                                   \
+// MAP sets y[i] to result, in which a and b are p[i] and q[i]. y may be p or q.
+#define MAP(n, y, p, q, result)                                   \
+	long done = WHOLE(n, (long)(y) | (long)(p) | (long)(q));      \
+	EACH(g, done / WIDTH) {                                       \
+		float u[WIDTH], v[WIDTH];                                 \
+		READ(u, p, g), READ(v, q, g);                             \
+		UNROLL for (int j = 0; j < WIDTH; j++) {                  \
+			float a = u[j], b = v[j];                             \
+			(void)b;                                              \
+			u[j] = result;                                        \
+		}                                                         \
+		WRITE(y, g, u);                                           \
+	}                                                             \
+	EACH(i, (n) - done) {                                         \
+		float a = GET(p, done + i), b = GET(q, done + i);         \
+		(void)b;                                                  \
+		PUT(y, done + i, result);                                 \
 	}
 
 KERNEL(NAME(add), 256)(long n, T *y, const T *p, const T *q) { MAP(n, y, p, q, a + b) }
@@ -32,72 +48,36 @@ KERNEL(NAME(relu), 256)(long n, T *y, const T *x) { MAP(n, y, x, x, a <= 0 ? 0 :
 
 KERNEL(NAME(relu_grad), 256)(long n, T *dx, const T *dy, const T *y) { MAP(n, dx, dy, y, b > 0 ? a : 0) }
 
-KERNEL(NAME(gelu), 256)(long n, T *y, const T *x, int form) {
-	EACH(i, n) {
-		float v = GET(x, i), z = magnitude(v), r;
-		if (form == 0) {
-			float tail = normalTail(z);
-			r = v * (v > 0 ? 1 - tail : tail);
-			if (z > FAR_NORMAL) r = v > 0 ? v : v * 0; // of -infinity it is NaN
-		} else if (form == 2) {
-			float e = exponential(-1.702f * atMost(z, 50)); // 1/(1 + e^-1.702x), and its mirror
-			r = z > 50 ? (v > 0 ? v : v * 0) : v * (v > 0 ? 1 : e) / (1 + e);
-		} else {
-			float u = .79788456f * fused(.044715f * z * z, z, z);
-			float e = exponential(-2 * atMost(u, 43)); // (1 + tanh u)/2 = 1/(1 + e), and its mirror e/(1 + e)
-			r = z > 20 ? (v > 0 ? v : v * 0) : v * (v > 0 ? 1 : e) / (1 + e);
-		}
-		PUT(y, i, v != v ? v : r);
-	}
-}
+KERNEL(NAME(gelu), 256)(long n, T *y, const T *x, int form) { MAP(n, y, x, x, geluOf(a, form)) }
 
-KERNEL(NAME(gelu_grad), 256)(long n, T *dx, const T *dy, const T *x, int form) {
-	EACH(i, n) {
-		float v = GET(x, i), z = magnitude(v), g;
-		if (z > (form == 2 ? 50 : 20)) {
-			g = (v > 0) + v * 0; // of an infinity it is NaN
-		} else if (form == 0) {
-			float tail = normalTail(z), density = .39894228f * exponential(-.5f * z * z);
-			g = (v > 0 ? 1 - tail : tail) + v * density;
-		} else if (form == 2) {
-			float e = exponential(-1.702f * z), q = 1 / (1 + e);
-			g = (v > 0 ? 1 : e) * q + v * 1.702f * e * q * q;
-		} else {
-			float u = .79788456f * fused(.044715f * z * z, z, z), slope = .79788456f * fused(.134145f * z, z, 1);
-			float e = exponential(-2 * atMost(u, 43)), q = 1 / (1 + e);
-			g = (v > 0 ? 1 : e) * q + v * 2 * e * q * q * slope;
-		}
-		if (v != v) g = v;
-		PUT(dx, i, g * GET(dy, i));
-	}
-}
+KERNEL(NAME(gelu_grad), 256)(long n, T *dx, const T *dy, const T *x, int form) { MAP(n, dx, dy, x, geluSlope(b, form) * a) }
+#undef MAP
+
+// CHANNELS runs over the groups g of the first done of n numbers in rows of c, of which
+// at is the group's number within its row: it moves on without a division for each.
+#define CHANNELS(g, at, done, c)                                                                            \
+	for (unsigned g = globalThread(), across = (done) ? (c) / WIDTH : 1, at = g % across,                   \
+				  step = allThreads() % across;                                                             \
+		 g < (unsigned)((done) / WIDTH);                                                                    \
+		 g += allThreads(), at += step, at -= at < across ? 0 : across)
 
 // y = act(x*scale + shift + residual); each of scale, shift (C) and residual
 // may be null.
 KERNEL(NAME(channel_affine), 256)(long n, int c, T *y, const T *x, const float *scale, const float *shift, const T *residual, int relu) {
-	long places = (long)y | (long)x | (long)scale | (long)shift | (long)residual, done = places & 15 || c % WIDTH ? 0 : n;
-	// The channel moves on with the place, without a division for each.
-	unsigned groups = done ? c / WIDTH : 1, at = globalThread() % groups, step = allThreads() % groups;
-	EACH(g, done / WIDTH) {
-		words u = ((const words *)x)[g], v = {0, 0, 0, 0}, w = v;
-		if (residual) v = ((const words *)residual)[g];
-		float by[WIDTH], plus[WIDTH];
-		UNROLL for (int j = 0; j < WIDTH; j += 4) {
-			words s = {0, 0, 0, 0}, t = s;
-			if (scale) s = ((const words *)scale)[(at * WIDTH + j) / 4];
-			if (shift) t = ((const words *)shift)[(at * WIDTH + j) / 4];
-			UNROLL for (int i = 0; i < 4; i++) by[j + i] = floatOf(s[i]), plus[j + i] = floatOf(t[i]);
-		}
+	long done = ROWS(n, c, (long)y | (long)x | (long)scale | (long)shift | (long)residual);
+	CHANNELS(g, at, done, c) {
+		float v[WIDTH], by[WIDTH] = {0}, plus[WIDTH] = {0}, more[WIDTH] = {0};
+		READ(v, x, g);
+		if (residual) READ(more, residual, g);
+		if (scale) READ_FLOATS(by, scale, at);
+		if (shift) READ_FLOATS(plus, shift, at);
 		UNROLL for (int j = 0; j < WIDTH; j++) {
-			float r = ELEMENT(u, j);
-			if (scale) r *= by[j];
-			if (shift) r += plus[j];
-			if (residual) r += ELEMENT(v, j);
-			SET(w, j, relu && r <= 0 ? 0 : r);
+			if (scale) v[j] *= by[j];
+			if (shift) v[j] += plus[j];
+			if (residual) v[j] += more[j];
+			if (relu && v[j] <= 0) v[j] = 0;
 		}
-		((words *)y)[g] = w;
-		at += step;
-		if (at >= groups) at -= groups;
+		WRITE(y, g, v);
 	}
 	EACH(i, n - done) {
 		int k = (int)(i % (unsigned)c);
@@ -111,24 +91,50 @@ KERNEL(NAME(channel_affine), 256)(long n, int c, T *y, const T *x, const float *
 
 // y = (x - mean)*inv*gamma + beta.
 KERNEL(NAME(channel_norm), 256)(long n, int c, T *y, const T *x, const float *mean, const float *inv, const float *gamma, const float *beta) {
-	EACH(i, n) {
+	long done = ROWS(n, c, (long)y | (long)x | (long)mean | (long)inv | (long)gamma | (long)beta);
+	CHANNELS(g, at, done, c) {
+		float v[WIDTH], m[WIDTH], s[WIDTH], by[WIDTH], plus[WIDTH];
+		READ(v, x, g);
+		READ_FLOATS(m, mean, at), READ_FLOATS(s, inv, at), READ_FLOATS(by, gamma, at), READ_FLOATS(plus, beta, at);
+		UNROLL for (int j = 0; j < WIDTH; j++) v[j] = fused((v[j] - m[j]) * s[j], by[j], plus[j]);
+		WRITE(y, g, v);
+	}
+	EACH(i, n - done) {
 		int k = (int)(i % (unsigned)c);
 		PUT(y, i, fused((GET(x, i) - mean[k]) * inv[k], gamma[k], beta[k]));
 	}
 }
 
-// dx = gamma*inv*(dy - dbeta/n - u*dgamma/n) with u = (x - mean)*inv.
+// dx = gamma*inv*(dy - dbeta/n - u*dgamma/n) with u = (x - mean)*inv; each is 1/n.
+#define BATCH_NORM_DX(x, dy, gamma, mean, inv, dbeta, dgamma) \
+	((gamma) * (inv) * ((dy) - (dbeta)*each - ((x) - (mean)) * (inv) * ((dgamma)*each)))
+
 KERNEL(NAME(batch_norm_dx), 256)(long n, int c, T *dx, const T *dy, const T *x, const float *gamma, const float *mean, const float *inv, const float *dbeta, const float *dgamma, float each) {
-	EACH(i, n) {
+	long done = ROWS(n, c, (long)dx | (long)dy | (long)x | (long)gamma | (long)mean | (long)inv | (long)dbeta | (long)dgamma);
+	CHANNELS(g, at, done, c) {
+		float v[WIDTH], up[WIDTH], m[WIDTH], s[WIDTH], by[WIDTH], db[WIDTH], dg[WIDTH];
+		READ(v, x, g), READ(up, dy, g);
+		READ_FLOATS(m, mean, at), READ_FLOATS(s, inv, at), READ_FLOATS(by, gamma, at);
+		READ_FLOATS(db, dbeta, at), READ_FLOATS(dg, dgamma, at);
+		UNROLL for (int j = 0; j < WIDTH; j++) v[j] = BATCH_NORM_DX(v[j], up[j], by[j], m[j], s[j], db[j], dg[j]);
+		WRITE(dx, g, v);
+	}
+	EACH(i, n - done) {
 		int k = (int)(i % (unsigned)c);
-		float u = (GET(x, i) - mean[k]) * inv[k];
-		PUT(dx, i, gamma[k] * inv[k] * (GET(dy, i) - dbeta[k] * each - u * (dgamma[k] * each)));
+		PUT(dx, i, BATCH_NORM_DX(GET(x, i), GET(dy, i), gamma[k], mean[k], inv[k], dbeta[k], dgamma[k]));
 	}
 }
+#undef BATCH_NORM_DX
+#undef CHANNELS
 
 // Copies c numbers of every row between arrays of other widths.
 KERNEL(NAME(copy_rows), 256)(long rows, long c, T *dst, long dstWidth, long dstFrom, const T *src, long srcWidth, long srcFrom) {
-	EACH(i, rows * c) {
+	long n = rows * c, done = ROWS(n, c | dstWidth | dstFrom | srcWidth | srcFrom, (long)dst | (long)src);
+	EACH(g, done / WIDTH) {
+		unsigned across = (unsigned)c / WIDTH, row = g / across, k = g - row * across;
+		((words *)dst)[(row * dstWidth + dstFrom) / WIDTH + k] = ((const words *)src)[(row * srcWidth + srcFrom) / WIDTH + k];
+	}
+	EACH(i, n - done) {
 		unsigned row = i / (unsigned)c, k = i - row * (unsigned)c;
 		dst[row * dstWidth + dstFrom + k] = src[row * srcWidth + srcFrom + k];
 	}
@@ -136,7 +142,15 @@ KERNEL(NAME(copy_rows), 256)(long rows, long c, T *dst, long dstWidth, long dstF
 
 // copy_rows from the wider rows of dy to dx, where y, as wide, is above 0.
 KERNEL(NAME(slice_relu_grad), 256)(long rows, long c, T *dx, const T *dy, const T *y, long width, long first) {
-	EACH(i, rows * c) {
+	long n = rows * c, done = ROWS(n, c | width | first, (long)dx | (long)dy | (long)y);
+	EACH(g, done / WIDTH) {
+		unsigned across = (unsigned)c / WIDTH, row = g / across, at = (unsigned)((row * width + first) / WIDTH) + g - row * across;
+		float up[WIDTH], out[WIDTH];
+		READ(up, dy, at), READ(out, y, at);
+		UNROLL for (int j = 0; j < WIDTH; j++) up[j] = out[j] > 0 ? up[j] : 0;
+		WRITE(dx, g, up);
+	}
+	EACH(i, n - done) {
 		unsigned row = i / (unsigned)c, k = i - row * (unsigned)c;
 		long at = row * width + first + k;
 		PUT(dx, i, GET(y, at) > 0 ? GET(dy, at) : 0);
@@ -177,10 +191,19 @@ KERNEL(NAME(to_planar), 256)(int c, int hw, float *y, const T *x) {
 // Bytes (pixels, channels) to the numbers that stand for them: numbers (channels, 256),
 // in the order of y's channels, which is that of x's reversed if asked.
 KERNEL(NAME(image), 256)(long n, int c, T *y, const u8 *x, const float *numbers, int reverse) {
-	EACH(i, n) {
-		int k = (int)(i % (unsigned)c);
-		unsigned from = reverse ? i - k + (c - 1 - k) : i;
-		PUT(y, i, numbers[256 * k + x[from]]);
+	long done = WHOLE(n, (long)y);
+	EACH(g, done / WIDTH) {
+		unsigned i = g * WIDTH, k = i % (unsigned)c;
+		float v[WIDTH];
+		UNROLL for (int j = 0; j < WIDTH; j++) {
+			v[j] = numbers[256 * k + x[i + j + (reverse ? c - 1 - 2 * k : 0)]];
+			k = k + 1 == (unsigned)c ? 0 : k + 1;
+		}
+		WRITE(y, g, v);
+	}
+	EACH(e, n - done) {
+		unsigned i = (unsigned)done + e, k = i % (unsigned)c;
+		PUT(y, i, numbers[256 * k + x[i + (reverse ? c - 1 - 2 * k : 0)]]);
 	}
 }
 
@@ -190,4 +213,3 @@ KERNEL(NAME(non_finite), 256)(long n, const T *x, unsigned *bad) {
 	EACH(i, n) found |= (bitsOf(GET(x, i)) & 0x7f800000u) == 0x7f800000u;
 	if (found) atomicMaximum(bad, 1);
 }
-#undef MAP

@@ -119,7 +119,15 @@ KERNEL(NAME(global_avg), 256)(int hw, int c, float *y, const T *x) {
 }
 
 KERNEL(NAME(global_avg_grad), 256)(long n, int hw, int c, T *dx, const float *dy) {
-	EACH(i, n) PUT(dx, i, dy[i / (unsigned)c / (unsigned)hw * c + i % (unsigned)c] / hw);
+	long done = ROWS(n, c, (long)dx | (long)dy);
+	EACH(g, done / WIDTH) {
+		unsigned across = (unsigned)c / WIDTH, position = g / across;
+		float v[WIDTH];
+		READ_FLOATS(v, dy, position / (unsigned)hw * across + g - position * across);
+		UNROLL for (int j = 0; j < WIDTH; j++) v[j] /= hw;
+		WRITE(dx, g, v);
+	}
+	EACH(i, n - done) PUT(dx, i, dy[i / (unsigned)c / (unsigned)hw * c + i % (unsigned)c] / hw);
 }
 
 // at (N, C) receives the place of the first maximum.
@@ -153,7 +161,17 @@ KERNEL(NAME(global_max), 256)(int hw, int c, float *y, int *place, const T *x) {
 }
 
 KERNEL(NAME(global_max_grad), 256)(long n, int hw, int c, T *dx, const float *dy, const int *place) {
-	EACH(i, n) {
+	long done = ROWS(n, c, (long)dx | (long)dy | (long)place);
+	EACH(g, done / WIDTH) {
+		unsigned across = (unsigned)c / WIDTH, position = g / across, image = position / (unsigned)hw;
+		unsigned at = image * across + g - position * across;
+		float v[WIDTH], where[WIDTH];
+		READ_FLOATS(v, dy, at);
+		READ_FLOATS(where, (const float *)place, at);
+		UNROLL for (int j = 0; j < WIDTH; j++) v[j] = bitsOf(where[j]) == position - image * hw ? v[j] : 0;
+		WRITE(dx, g, v);
+	}
+	EACH(i, n - done) {
 		unsigned position = i / (unsigned)c, image = position / (unsigned)hw, at = image * c + i % (unsigned)c;
 		PUT(dx, i, place[at] == (int)(position - image * hw) ? dy[at] : 0);
 	}

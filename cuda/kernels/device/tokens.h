@@ -35,9 +35,25 @@ KERNEL(NAME(layer_norm_dx), 128)(int d, T *dx, const T *dy, const T *x, const fl
 // prefix rows, then the positions of a map (B, area, D) in channels-last order, plus pos.
 // prefix and pos may be null.
 KERNEL(NAME(tokens), 256)(long n, int prefix, int area, int d, T *y, const T *x, const float *first, const float *pos) {
-	EACH(i, n) {
-		unsigned row = i / (unsigned)d, image = row / (unsigned)(prefix + area);
-		int k = (int)(i - row * d), t = (int)(row - image * (prefix + area));
+	unsigned length = prefix + area;
+	long done = ROWS(n, d, (long)y | (long)x | (long)first | (long)pos);
+	EACH(g, done / WIDTH) {
+		unsigned across = (unsigned)d / WIDTH, row = g / across, k = g - row * across, image = row / length, t = row - image * length;
+		float v[WIDTH], at[WIDTH];
+		if (t < (unsigned)prefix) {
+			READ_FLOATS(v, first, t * across + k);
+		} else {
+			READ(v, x, (image * area + t - prefix) * across + k);
+		}
+		if (pos) {
+			READ_FLOATS(at, pos, t * across + k);
+			UNROLL for (int j = 0; j < WIDTH; j++) v[j] += at[j];
+		}
+		WRITE(y, g, v);
+	}
+	EACH(i, n - done) {
+		unsigned row = i / (unsigned)d, image = row / length;
+		int k = (int)(i - row * d), t = (int)(row - image * length);
 		float v = t < prefix ? first[(long)t * d + k] : GET(x, ((long)image * area + t - prefix) * d + k);
 		if (pos) v += pos[(long)t * d + k];
 		PUT(y, i, v);

@@ -139,27 +139,3 @@ func TestCopyRowsJoinsAndSlices(t *testing.T) {
 		b.same("slice", kernels.F32, back.down(), x, 0)
 	}
 }
-
-// A whole row of numbers at a time needs places at multiples of 16 bytes; others go one by one.
-func TestElementwiseKernelsTakeAnyPlace(t *testing.T) {
-	const n, c = 100, 8
-	for _, typ := range bothTypes {
-		for _, shift := range []int{0, 1, 3} {
-			b := newBench(t)
-			x, z, by := b.normal(n*c+shift), b.normal(n*c+shift), b.normal(c)
-			dx, dz, y := b.up(typ, x), b.up(typ, z), b.up(typ, make([]float32, n*c+shift))
-			at := func(a array) kernels.Ptr { return a.Ptr() + kernels.Ptr(shift*typ.Size()) }
-			want := make([]float32, n*c+shift)
-			for i := shift; i < len(want); i++ {
-				want[i] = x[i] + z[i]
-			}
-			b.run(kernels.Add(typ, n*c, at(y), at(dx), at(dz)))
-			b.same("add", typ, y.down(), want, 0)
-			for i := shift; i < len(want); i++ {
-				want[i] = x[i] * by[(i-shift)%c]
-			}
-			b.run(kernels.ChannelAffine(typ, n*c, c, at(y), at(dx), b.up(kernels.F32, by).Ptr(), 0, 0, false))
-			b.same("scale of channels", typ, y.down(), want, 0)
-		}
-	}
-}

@@ -1,0 +1,168 @@
+//go:build cgo && linux && (amd64 || arm64)
+
+package host_test
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/vernier-ml/vernier/cuda/kernels"
+)
+
+// groups is a kernel that works in groups of 16 bytes where it can: its arrays by their
+// numbers of elements, those that it writes last.
+type groups struct {
+	name   string
+	maps   []int // stored as the type
+	floats []int // float32 always
+	bytes  int
+	out    int  // of maps, behind them
+	wide   bool // out is float32 always
+	launch func(t kernels.Type, p []kernels.Ptr) kernels.Launch
+}
+
+// A row of 24 numbers is a whole number of groups of either type.
+const placeRows, placeWidth = 15, 24
+
+func inGroups() []groups {
+	const rows, c, n = placeRows, placeWidth, placeRows * placeWidth
+	flat := func(name string, inputs int, l func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch) groups {
+		odd := n + 3 // the last do not fill a group
+		g := groups{name: name, out: odd, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch { return l(t, int64(odd), p) }}
+		for range inputs {
+			g.maps = append(g.maps, odd)
+		}
+		return g
+	}
+	narrow := flat("narrow", 0, func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch { return kernels.Narrow(t, n, p[1], p[0]) })
+	narrow.floats = []int{n + 3}
+	widen := flat("widen", 1, func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch { return kernels.Widen(t, n, p[1], p[0]) })
+	widen.wide = true
+	image := groups{name: "image", floats: []int{3 * 256}, bytes: n, out: n}
+	image.launch = func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+		return kernels.Image(t, n, 3, p[2], p[1], p[0], true)
+	}
+	return []groups{
+		narrow, widen, image,
+		flat("add", 2, func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch {
+			return kernels.Add(t, n, p[2], p[0], p[1])
+		}),
+		flat("scale", 1, func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch {
+			return kernels.Scale(t, n, p[1], p[0], 1.7)
+		}),
+		flat("relu", 1, func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch { return kernels.ReLU(t, n, p[1], p[0]) }),
+		flat("relu gradient", 2, func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch {
+			return kernels.ReLUGrad(t, n, p[2], p[0], p[1])
+		}),
+		flat("gelu", 1, func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch {
+			return kernels.GELU(t, n, p[1], p[0], 0)
+		}),
+		flat("gelu gradient", 2, func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch {
+			return kernels.GELUGrad(t, n, p[2], p[0], p[1], 1)
+		}),
+		{name: "affine", maps: []int{n, n}, floats: []int{c, c}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.ChannelAffine(t, n, c, p[4], p[0], p[2], p[3], p[1], true)
+		}},
+		{name: "norm", maps: []int{n}, floats: []int{c, c, c, c}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.ChannelNorm(t, n, c, p[5], p[0], p[1], p[2], p[3], p[4])
+		}},
+		{name: "batch norm gradient", maps: []int{n, n}, floats: []int{c, c, c, c, c}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.BatchNormDX(t, n, c, p[7], p[0], p[1], p[2], p[3], p[4], p[5], p[6], 1./rows)
+		}},
+		{name: "copy", maps: []int{rows * 2 * c}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.CopyRows(t, rows, c, p[1], c, 0, p[0], 2*c, 8)
+		}},
+		{name: "slice relu gradient", maps: []int{rows * 2 * c, rows * 2 * c}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.SliceReLUGrad(t, rows, c, p[2], p[0], p[1], 2*c, 8)
+		}},
+		{name: "tokens", maps: []int{3 * 4 * c}, floats: []int{c, 5 * c}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.Tokens(t, 3, 1, 4, c, p[3], p[0], p[1], p[2])
+		}},
+		{name: "global average gradient", floats: []int{3 * c}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.GlobalAvgGrad(t, 3, 5, c, p[1], p[0])
+		}},
+	}
+}
+
+// result runs the kernel with array number moved (none is -1) one number on.
+func (g groups) result(t *testing.T, typ kernels.Type, moved int) []byte {
+	t.Helper()
+	b := newBench(t)
+	var list []kernels.Ptr
+	place := func(typ kernels.Type, n int, zero bool) array {
+		shift := 0
+		if len(list) == moved {
+			shift = 1
+		}
+		x := b.normal(n)
+		if zero {
+			clear(x)
+		}
+		a := b.up(typ, append(make([]float32, shift), x...))
+		list = append(list, a.Ptr()+kernels.Ptr(shift*typ.Size()))
+		return a
+	}
+	for _, n := range g.maps {
+		place(typ, n, false)
+	}
+	for _, n := range g.floats {
+		place(kernels.F32, n, false)
+	}
+	if g.bytes > 0 {
+		place(kernels.F32, (g.bytes+3)/4, false)
+	}
+	to := typ
+	if g.wide {
+		to = kernels.F32
+	}
+	out := place(to, g.out, true)
+	b.run(g.launch(typ, list))
+	return out.Bytes()[len(out.Bytes())-g.out*to.Size():]
+}
+
+// A group's address is a multiple of 16 bytes. Where an array begins elsewhere its
+// numbers are read one by one, and the result has the same bits.
+func TestArraysMayBeginAnywhere(t *testing.T) {
+	for _, g := range inGroups() {
+		t.Run(g.name, func(t *testing.T) {
+			for _, typ := range bothTypes {
+				want := g.result(t, typ, -1)
+				if !slices.ContainsFunc(want, func(b byte) bool { return b != 0 }) {
+					t.Fatalf("%v: the result is 0", typ)
+				}
+				for moved := range len(g.maps) + len(g.floats) + min(g.bytes, 1) + 1 {
+					if !bytes.Equal(g.result(t, typ, moved), want) {
+						t.Errorf("%v: with array %d at an odd place the result differs", typ, moved)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Rows whose length, or whose place in longer rows, is no whole number of groups.
+func TestCopiedRowsMayBeginAnywhere(t *testing.T) {
+	for _, typ := range bothTypes {
+		for _, s := range [][5]int{{8, 24, 8, 16, 0}, {8, 24, 3, 16, 0}, {8, 24, 8, 16, 5}, {8, 21, 8, 16, 0}, {8, 24, 8, 19, 8}, {5, 24, 8, 16, 0}} {
+			const rows = 9
+			c, to, toFrom, from, first := s[0], s[1], s[2], s[3], s[4]
+			b := newBench(t)
+			x, y := b.normal(rows*from), b.normal(rows*from)
+			src, mask, dst, dx := b.up(typ, x), b.up(typ, y), b.up(typ, make([]float32, rows*to)), b.empty(typ, rows*c)
+			want, grad := make([]float32, rows*to), make([]float32, rows*c)
+			for r := range rows {
+				copy(want[r*to+toFrom:][:c], x[r*from+first:])
+				for k := range c {
+					if y[r*from+first+k] > 0 {
+						grad[r*c+k] = x[r*from+first+k]
+					}
+				}
+			}
+			b.run(kernels.CopyRows(typ, rows, int64(c), dst.Ptr(), int64(to), int64(toFrom), src.Ptr(), int64(from), int64(first)),
+				kernels.SliceReLUGrad(typ, rows, int64(c), dx.Ptr(), src.Ptr(), mask.Ptr(), int64(from), int64(first)))
+			b.same("copy", typ, dst.down(), want, 0)
+			b.same("slice", typ, dx.down(), grad, 0)
+		}
+	}
+}
