@@ -69,14 +69,17 @@ type entry struct {
 
 // all is the table of backbones by their names on the command line.
 func all() []entry {
-	return []entry{
-		{"convnet", newConvNet, []string{optTrunkEnd, optMomentum}},
-		{"bninception", newBNInception, []string{optTrunkEnd, optMomentum}},
-		{"resnet50", newResNet50, []string{optTrunkEnd, optMomentum}},
-		{"inceptionv3", newInceptionV3, []string{optTrunkEnd, optMomentum, optCountPad}},
-		{"googlenet", newGoogLeNet, []string{optTrunkEnd, optMomentum}},
-		{"vits16", newViTS16, nil},
+	trunk := []string{optTrunkEnd, optMomentum}
+	list := []entry{
+		{"convnet", newConvNet, trunk},
+		{"bninception", newBNInception, trunk},
+		{"inceptionv3", newInceptionV3, append([]string{optCountPad}, trunk...)},
+		{"googlenet", newGoogLeNet, trunk},
 	}
+	for _, r := range resNets() {
+		list = append(list, entry{r.name, r.new, trunk})
+	}
+	return append(list, entry{"vits16", newViTS16, nil})
 }
 
 // New returns the backbone that a specification names: a name, or a name and

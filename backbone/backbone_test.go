@@ -113,7 +113,11 @@ func TestInceptionV3HasTheMapsAndTheSizeOfTheOriginal(t *testing.T) {
 
 func TestNetworksHaveTheirPublishedSizes(t *testing.T) {
 	for name, want := range map[string]int{
+		"resnet18":    11689512 - 512*1000 - 1000,
+		"resnet34":    21797672 - 512*1000 - 1000,
 		"resnet50":    25557032 - 2048*1000 - 1000,
+		"resnet101":   44549160 - 2048*1000 - 1000,
+		"resnet152":   60192808 - 2048*1000 - 1000,
 		"vits16":      21665664,
 		"bninception": 11820040 - 1024*1000 - 1000 - 1024*512 - 512,
 		"googlenet":   6624904 - 1024*1000 - 1000,

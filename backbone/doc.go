@@ -1,6 +1,6 @@
 // Package backbone holds the networks that turn images into feature maps, one
-// file a network. Parameter names are those of the public checkpoints, so that
-// such a file can be read as it is.
+// file a family. Parameter names are those of the public checkpoints, so that
+// such a file can be read as it is. Sizes of a family are data of one description.
 //
 // Most programs only name one: in the settings of a run (package run), or in the
 // specification of a model, which adds pooling, a linear layer and a metric:
@@ -14,7 +14,7 @@
 //
 //	convnet      a small network trained from scratch
 //	bninception  BN-Inception, Cadene's pretrained-models.pytorch
-//	resnet50     ResNet-50, torchvision
+//	resnet18     ResNet-18, torchvision; also resnet34, 50, 101 and 152
 //	inceptionv3  Inception-V3, torchvision
 //	googlenet    GoogLeNet, torchvision
 //	vits16       ViT-S/16, timm; DeiT-S and DINO ViT-S/16 with pixels=imagenet

@@ -14,15 +14,56 @@ import (
 	"github.com/vernier-ml/vernier/layers"
 )
 
-// goldenNets are the networks by the prefix of a case's name.
-func goldenNets() []struct{ prefix, spec, last, points string } {
-	return []struct{ prefix, spec, last, points string }{
-		{"bn_inception", "bninception", "last_linear", "conv1_relu=conv1_7x7_s2 pool1=pool1_3x3_s2 conv2_relu=conv2_3x3 pool2=pool2_3x3_s2"},
-		{"resnet50", "resnet50", "fc", "stem_relu=conv1 layer1=layer1.2 layer2=layer2.3 layer3=layer3.5 layer4=layer4.2"},
-		{"googlenet", "googlenet", "fc", ""},
-		{"inception_v3", "inceptionv3", "fc", ""},
-		{"vit_small_patch16", "vits16", "head", "tokens_in=tokens block0=blocks.0 block5=blocks.5 block11=blocks.11 block0.attn=blocks.0.attn block0.mlp=blocks.0.mlp"},
+// goldenNet is a network of the cases whose names begin with a prefix.
+type goldenNet struct {
+	prefix, spec string
+	make         func() (backbone.Backbone, error) // in place of spec
+	last         string                            // the classifier
+	points       string                            // of a case that are not named as blocks
+}
+
+// goldenNets are the networks, the longer of two prefixes first.
+func goldenNets() []goldenNet {
+	const stem = "stem_relu=conv1"
+	nets := []goldenNet{
+		{prefix: "bn_inception", spec: "bninception", last: "last_linear", points: "conv1_relu=conv1_7x7_s2 pool1=pool1_3x3_s2 conv2_relu=conv2_3x3 pool2=pool2_3x3_s2"},
+		{prefix: "googlenet", spec: "googlenet", last: "fc"},
+		{prefix: "inception_v3", spec: "inceptionv3", last: "fc"},
+		{prefix: "vit_small_patch16", spec: "vits16", last: "head", points: "tokens_in=tokens block0=blocks.0 block5=blocks.5 block11=blocks.11 block0.attn=blocks.0.attn block0.mlp=blocks.0.mlp"},
+		{prefix: "resnet_bottleneck_1111", last: "fc", points: stem, make: func() (backbone.Backbone, error) {
+			return backbone.ResNetOf([4]int{1, 1, 1, 1}, true)
+		}},
 	}
+	for _, name := range []string{"resnet18", "resnet34", "resnet50", "resnet101", "resnet152"} {
+		nets = append(nets, goldenNet{prefix: name, spec: name, last: "fc", points: stem})
+	}
+	return nets
+}
+
+// goldenNetOf returns the network of a case.
+func goldenNetOf(c *golden.Case) (goldenNet, bool) {
+	name := strings.TrimPrefix(c.Name, "names_")
+	for _, n := range goldenNets() {
+		if strings.HasPrefix(name, n.prefix) {
+			return n, true
+		}
+	}
+	return goldenNet{}, false
+}
+
+// backbone makes the network as a case wants it.
+func (n goldenNet) backbone(c *golden.Case) (backbone.Backbone, error) {
+	if n.make != nil {
+		return n.make()
+	}
+	spec := n.spec
+	if c.Params.Has("count_include_pad") {
+		spec = backbone.WithOption(spec, "count-pad", fmt.Sprint(c.Params.Bool("count_include_pad", true)))
+	}
+	if c.Params.Has("bn_momentum") {
+		spec = backbone.WithOption(spec, "bn-momentum", fmt.Sprint(c.Params.Float("bn_momentum", 0)))
+	}
+	return backbone.New(spec)
 }
 
 // TestGoldenBackbones runs every network on generated weights and compares
@@ -38,33 +79,24 @@ func TestGoldenBackbones(t *testing.T) {
 			checkGenerator(t, c)
 			return
 		}
-		prefix := strings.TrimPrefix(c.Name, "names_")
-		for _, n := range goldenNets() {
-			if strings.HasPrefix(prefix, n.prefix) {
-				spec := n.spec
-				if c.Params.Has("count_include_pad") {
-					spec = backbone.WithOption(spec, "count-pad", fmt.Sprint(c.Params.Bool("count_include_pad", true)))
-				}
-				if c.Params.Has("bn_momentum") {
-					spec = backbone.WithOption(spec, "bn-momentum", fmt.Sprint(c.Params.Float("bn_momentum", 0)))
-				}
-				r := &goldenRun{t: t, c: c, eng: eng, gen: generator{c.Params.String("seed", "")}, last: n.last, points: map[string]string{}}
-				if r.net, err = backbone.New(spec); err != nil {
-					t.Fatal(err)
-				}
-				for _, p := range strings.Fields(n.points) {
-					from, to, _ := strings.Cut(p, "=")
-					r.points[from] = to
-				}
-				if c.Raw["names"] != nil {
-					r.names()
-				} else {
-					r.network()
-				}
-				return
-			}
+		n, ok := goldenNetOf(c)
+		if !ok {
+			t.Fatalf("no network for case %q", c.Name)
 		}
-		t.Fatalf("no network for case %q", c.Name)
+		r := &goldenRun{t: t, c: c, eng: eng, gen: generator{c.Params.String("seed", "")}, last: n.last, points: map[string]string{}}
+		if r.net, err = n.backbone(c); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range strings.Fields(n.points) {
+			from, to, _ := strings.Cut(p, "=")
+			r.points[from] = to
+		}
+		if c.Raw["names"] != nil {
+			r.names()
+			r.preprocessing()
+		} else {
+			r.network()
+		}
 	})
 }
 
@@ -147,6 +179,27 @@ func (r *goldenRun) names() {
 	}
 	for name := range want {
 		r.t.Errorf("parameter %s is missing", name)
+	}
+}
+
+// preprocessing compares how the network wants its pictures.
+func (r *goldenRun) preprocessing() {
+	var params struct {
+		Preprocessing *struct {
+			backbone.Preprocessing
+			Interpolation string
+		}
+	}
+	if err := json.Unmarshal(r.c.Raw["params"], &params); err != nil {
+		r.t.Fatal(err)
+	}
+	if params.Preprocessing == nil {
+		return
+	}
+	want := params.Preprocessing.Preprocessing
+	want.Bicubic = params.Preprocessing.Interpolation == "bicubic"
+	if got := r.net.Preprocessing(); got != want {
+		r.t.Errorf("preprocessing %+v, want %+v", got, want)
 	}
 }
 
