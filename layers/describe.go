@@ -30,6 +30,7 @@ const (
 	KindTokens                 // TokensSpec; x, [prefix], [position]
 	KindToken                  // int, the token; x
 	KindPairwise               // Metric; a, [b]
+	KindExpScale               // nil; x, logarithms of its factors
 	KindHostOp                 // of a program's own, which Steps cannot describe
 )
 
@@ -39,7 +40,7 @@ var kindNames = map[Kind]string{
 	KindLogSoftmax: "log softmax", KindConv: "conv", KindLinear: "linear", KindBatchNorm: "batch norm", KindFrozenNorm: "frozen norm",
 	KindLayerNorm: "layer norm", KindRowNorm: "row norm", KindMaxPool: "max pool", KindAvgPool: "average pool",
 	KindGlobalAvg: "global average", KindGlobalMax: "global max", KindAttention: "attention", KindTokens: "tokens",
-	KindToken: "token", KindPairwise: "pairwise", KindHostOp: "host op",
+	KindToken: "token", KindPairwise: "pairwise", KindExpScale: "exp scale", KindHostOp: "host op",
 }
 
 // String names a kind, as in "layer norm".

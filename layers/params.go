@@ -20,6 +20,7 @@ const (
 	NormBias // beta
 	Proxy    // belongs to a loss
 	Buffer   // running statistics: saved, never trained
+	Scale    // logarithm of the scale of embeddings
 )
 
 // Group says to which part of what is trained a parameter belongs. It is not in

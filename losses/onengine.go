@@ -45,7 +45,7 @@ func (n *Node) byEngine(g *layers.Graph, h hosted, d *layers.Node, o OpOptions) 
 		limit = hostClasses
 	}
 	e, ok := g.Engine().(engine.ClassLosses)
-	if !ok || g.Err() != nil || h.loss.Columns() != Classes || h.matrix.Cols <= limit || h.matrix.Cols > engine.MaxClasses {
+	if !ok || o.LogScale != nil || g.Err() != nil || h.loss.Columns() != Classes || h.matrix.Cols <= limit || h.matrix.Cols > engine.MaxClasses {
 		return nil, false
 	}
 	l, eval := engineForm(h.loss, o.Metric.Similarity())

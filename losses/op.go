@@ -31,6 +31,12 @@ type OpOptions struct {
 	// Weights are those of the model's last layer, for terms on weights. Either
 	// may be nil where no term asks for it.
 	Raw, Weights *layers.Node
+	// LogScale holds the logarithms of the scale of embeddings, (1) or (h), where that
+	// changes while a model is trained; nil where it is fixed. The loss, made for scale 1,
+	// then sees values of the metric in proportion to the one between unrelated
+	// embeddings: what it says of them, margins first of all, follows the scale, and so
+	// do gradients. The metric is a BRM.
+	LogScale *layers.Node
 	// HostClasses is the most class rows of a loss that the host evaluates where the
 	// engine could (layers.ClassLosses); 0 means 1,000.
 	HostClasses int
@@ -46,6 +52,8 @@ func (o OpOptions) check(loss Loss) error {
 		return fmt.Errorf("losses: the loss of Op is nil")
 	case o.Memory.Size < 0 || o.Memory.Start < 0:
 		return fmt.Errorf("losses: OpOptions.Memory has size %d and start %d, want 0 or more", o.Memory.Size, o.Memory.Start)
+	case o.LogScale != nil && o.Metric.Kind != metric.BRM:
+		return fmt.Errorf("losses: OpOptions.LogScale is of metric brm, not of %v", o.Metric)
 	case o.HostClasses < 0:
 		return fmt.Errorf("losses: OpOptions.HostClasses is %d, want 0 or more", o.HostClasses)
 	}
@@ -151,14 +159,14 @@ func (n *Node) add(g *layers.Graph, h hosted, rowsParam string, e *layers.Node, 
 	d := g.Pairwise(h.name+" "+o.Metric.String(), e, columns, o.Metric)
 	out, done := n.byEngine(g, h, d, o)
 	if !done {
-		out = n.evaluate(g, h, d)
+		out = n.evaluate(g, h, d, o)
 	}
 	if term := ClassTerm(h.loss); term != nil {
 		c := hosted{name: h.name + " class rows", prefix: h.prefix, loss: term, weight: h.weight, result: new(Result), matrix: &Matrix{
 			Rows: h.matrix.Cols, Cols: PerClass(h.loss), Similarity: h.matrix.Similarity, RowLabels: h.matrix.ColLabels,
 		}}
 		within := g.PairwiseGroups(c.name+" "+o.Metric.String(), columns, c.matrix.Cols, o.Metric)
-		out = g.Add(out, n.evaluate(g, c, within))
+		out = g.Add(out, n.evaluate(g, c, within, o))
 	}
 	return out, g.Err()
 }
@@ -200,7 +208,7 @@ type hosted struct {
 }
 
 // evaluate adds the op that calls the loss on the matrix d.
-func (n *Node) evaluate(g *layers.Graph, h hosted, d *layers.Node) *layers.Node {
+func (n *Node) evaluate(g *layers.Graph, h hosted, d *layers.Node, o OpOptions) *layers.Node {
 	if g.Err() != nil {
 		return nil
 	}
@@ -209,6 +217,8 @@ func (n *Node) evaluate(g *layers.Graph, h hosted, d *layers.Node) *layers.Node 
 		in = append(in, h.memory.nodes()...)
 	}
 	own := newOwned(g, h.prefix, Parameters(h.loss), len(in))
+	in = append(in, own.nodes...)
+	scaled := newFollower(o, len(in), h.memory != nil)
 	n.onHost = true
 	return g.HostLoss(h.name, func(values, grads [][]float64) (float64, error) {
 		if !finite(values[0]) {
@@ -217,6 +227,7 @@ func (n *Node) evaluate(g *layers.Graph, h hosted, d *layers.Node) *layers.Node 
 			return math.NaN(), nil
 		}
 		own.before(values)
+		scaled.before(values)
 		m, grad := h.matrix, grads[0]
 		m.V = values[0]
 		if h.memory != nil {
@@ -230,11 +241,12 @@ func (n *Node) evaluate(g *layers.Graph, h hosted, d *layers.Node) *layers.Node 
 			h.memory.split(grad, grads)
 		}
 		scale(grads[0], h.weight)
+		scaled.after(values, grads)
 		if err := own.after(g, grads, h.weight); err != nil {
 			return 0, err
 		}
 		return h.weight * h.result.Value, nil
-	}, append(in, own.nodes...)...)
+	}, scaled.inputs(in)...)
 }
 
 // owned are the parameters of a loss or a term as inputs of its op.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -172,4 +173,69 @@ func (v View) onCosine() string {
 		return "distances of unit vectors (the view AsSphere)"
 	}
 	return "distances of 1 - cosine (the view AsSquared)"
+}
+
+// follower makes a loss follow a scale of embeddings that changes (OpOptions.LogScale):
+// the loss sees values times V(1)/V(c), where V(c) is the metric's value between unrelated
+// embeddings of scale c. The zero follower leaves values as they are.
+type follower struct {
+	log      *layers.Node
+	at       int // index of the logarithms among the op's inputs
+	metric   metric.Metric
+	matrices int // the first inputs, which hold values
+
+	ratio  float64
+	slopes []float64 // of the ratio's logarithm, in the logarithms of the scale
+}
+
+func newFollower(o OpOptions, at int, memory bool) follower {
+	f := follower{log: o.LogScale, at: at, metric: o.Metric, matrices: 1}
+	if memory {
+		f.matrices = 2
+	}
+	return f
+}
+
+// inputs appends the logarithms to the op's inputs.
+func (f *follower) inputs(in []*layers.Node) []*layers.Node {
+	if f.log == nil {
+		return in
+	}
+	return append(in, f.log)
+}
+
+// before brings values to what they are at scale 1.
+func (f *follower) before(values [][]float64) {
+	if f.log == nil {
+		return
+	}
+	one, _ := f.metric.ScaledUnrelated([]float64{0})
+	now, slopes := f.metric.ScaledUnrelated(values[f.at])
+	f.ratio, f.slopes = one/now, slopes
+	for k := range slopes {
+		slopes[k] /= -now
+	}
+	for _, v := range values[:f.matrices] {
+		scale(v, f.ratio)
+	}
+}
+
+// after brings gradients of these values to those of the metric's own, and hands the
+// logarithms theirs.
+func (f *follower) after(values, grads [][]float64) {
+	if f.log == nil {
+		return
+	}
+	sum := 0.
+	for i, grad := range grads[:f.matrices] {
+		for k, g := range grad {
+			sum += g * values[i][k]
+		}
+		scale(grad, f.ratio)
+	}
+	if to := grads[f.at]; to != nil {
+		for k, s := range f.slopes {
+			to[k] = sum * s
+		}
+	}
 }

@@ -156,3 +156,32 @@ func TestSphereValueOutsideItsDomainIsNaN(t *testing.T) {
 		}
 	}
 }
+
+// TestScaledUnrelated compares the value with UnrelatedValue and the slopes with central
+// differences.
+func TestScaledUnrelated(t *testing.T) {
+	for _, m := range everyMetric() {
+		if m.Kind != BRM {
+			continue
+		}
+		for _, c := range []float64{.01, .3, 1, 5} {
+			if got, _ := m.ScaledUnrelated([]float64{math.Log(c)}); !closeRel(got, m.UnrelatedValue(c), 1e-7) {
+				t.Errorf("%v, c = %v: %v, UnrelatedValue says %v", m, c, got, m.UnrelatedValue(c))
+			}
+		}
+		logs := []float64{-2, 0, .5, 1.5}
+		_, slopes := m.ScaledUnrelated(logs)
+		for k := range logs {
+			const step = 1e-5
+			at := logs[k]
+			logs[k] = at + step
+			above, _ := m.ScaledUnrelated(logs)
+			logs[k] = at - step
+			below, _ := m.ScaledUnrelated(logs)
+			logs[k] = at
+			if want := (above - below) / (2 * step); !closeRel(slopes[k], want, 1e-6) {
+				t.Errorf("%v, coordinate %d: slope %v, differences say %v", m, k, slopes[k], want)
+			}
+		}
+	}
+}

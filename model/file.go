@@ -32,7 +32,11 @@ func (m *Model) Save(path string, extra map[string]string) error {
 	if err != nil {
 		return err
 	}
-	meta := map[string]string{specKey: m.Spec.String(), "format": "pt"}
+	spec, err := m.Settled()
+	if err != nil {
+		return err
+	}
+	meta := map[string]string{specKey: spec.String(), "format": "pt"}
 	for k, v := range extra {
 		if k != thresholdKey && k != shorterKey && k != weights.ChecksumKey { // what Load returned may be given again
 			meta[k] = v
@@ -56,11 +60,11 @@ func (m *Model) SaveNPZ(path string) error {
 	return weights.WriteNPZ(path, ts)
 }
 
-// tensors are the network's parameters.
+// tensors are the network's parameters, without a scale that is in the specification.
 func (m *Model) tensors() ([]*weights.Tensor, error) {
 	var ts []*weights.Tensor
 	for _, p := range m.Params.All() {
-		if !Owns(p) {
+		if !Owns(p) || p.Name == logScale && m.Spec.Scaling != ScaleLearnEach {
 			continue
 		}
 		t, err := HostTensor(m.Params.Engine(), p.Name, p.Value)

@@ -95,6 +95,82 @@ func TestRowsHaveTheLengthThatTheSpecificationSays(t *testing.T) {
 	}
 }
 
+// A scale that training changed is that of the model's file: one number is part of its
+// specification, scales of coordinates are parameters. Either way the file gives the
+// embeddings that the model gave, and has its fingerprint.
+func TestAModelFileHasTheScaleThatWasLearned(t *testing.T) {
+	for _, norm := range []model.Normalization{model.NormRows, model.NormCoordinates} {
+		for scaling, log := range map[model.Scaling][]float32{
+			model.ScaleLearn: {-.5}, "to:3": {1}, model.ScaleLearnEach: {-1, -.5, 0, .5, 1, .2, -.3},
+		} {
+			eng, spec := newEngine(t), small(t)
+			spec.Normalization, spec.Scaling = norm, scaling
+			m, err := model.New(eng, spec, 3)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c, err := m.Scale(); err != nil || math.Abs(c-1.5) > 1e-6 {
+				t.Errorf("%s: the scale starts at %v (%v), want 1.5", scaling, c, err)
+			}
+			if err := eng.Write(m.Params.Get("embedding.log_scale").Value, log); err != nil {
+				t.Fatal(err)
+			}
+			squares := 0.
+			for _, v := range log {
+				squares += math.Exp(2 * float64(v))
+			}
+			c := math.Sqrt(squares / float64(len(log)))
+			path := filepath.Join(t.TempDir(), "model.safetensors")
+			if err := m.Save(path, nil); err != nil {
+				t.Fatal(err)
+			}
+			back, _, err := model.Load(path, eng)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if each := scaling == model.ScaleLearnEach; each != (back.Spec.Scaling == scaling) || each != (back.Params.Get("embedding.log_scale") != nil) || math.Abs(back.Spec.Scale-c) > 1e-6 {
+				t.Errorf("%s: the file says scale %v, scaling %q, want %v", scaling, back.Spec.Scale, back.Spec.Scaling, c)
+			}
+			before, err := m.Fingerprint()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if after, err := back.Fingerprint(); err != nil || after != before {
+				t.Errorf("%s: fingerprint %s (%v), want %s", scaling, after, err, before)
+			}
+			x := images(3, 16)
+			want, got := embed(t, m, 3, x), embed(t, back, 3, x)
+			for i := range want {
+				if math.Abs(float64(want[i]-got[i])) > 2e-6*math.Abs(float64(want[i])) {
+					t.Fatalf("%s: number %d: %v before, %v after", scaling, i, want[i], got[i])
+				}
+			}
+		}
+	}
+}
+
+func TestScalesAreReadAsTheyAreWritten(t *testing.T) {
+	for text, want := range map[string]struct {
+		c float64
+		s model.Scaling
+	}{"0.5": {.5, ""}, "learn": {1, "learn"}, "learn:0.25": {.25, "learn"}, "learn-each:2": {2, "learn-each"}, "0.1..1": {.1, "to:1"}} {
+		if c, s, err := model.ParseScale(text); err != nil || c != want.c || s != want.s {
+			t.Errorf("%q: %v, %q, %v", text, c, s, err)
+		}
+	}
+	for _, text := range []string{"", "0", "-1", "NaN", "Inf", "learn:", "learn:0", "each", "1..", "..1", "1..0", "to:2"} {
+		if _, _, err := model.ParseScale(text); err == nil {
+			t.Errorf("%q is no scale", text)
+		}
+	}
+	s := model.Scaling("to:1")
+	for epoch, want := range []float64{.01, .1, 1, 1} {
+		if got := s.At(.01, epoch, 3); math.Abs(got-want) > 1e-12 {
+			t.Errorf("epoch %d: scale %v, want %v", epoch, got, want)
+		}
+	}
+}
+
 func TestAModelFileHoldsEverything(t *testing.T) {
 	eng := newEngine(t)
 	m, err := model.New(eng, small(t), 3)

@@ -15,8 +15,12 @@ func (m *Model) Fingerprint() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	spec, err := m.Settled()
+	if err != nil {
+		return "", err
+	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n", m.Spec)
+	fmt.Fprintf(h, "%s\n", spec)
 	for _, t := range ts {
 		fmt.Fprintf(h, "%q %v\n", t.Name, t.Shape)
 		if _, err := t.WriteTo(h); err != nil {

@@ -22,11 +22,11 @@ const (
 func (m *Model) Normalize(g *layers.Graph, x *layers.Node, training bool) *layers.Node {
 	switch m.Spec.Normalization {
 	case NormRows:
-		return m.Spec.rows(g, headPrefix+"rows", x)
+		x = m.rows(g, headPrefix+"rows", x)
 	case NormCoordinates:
-		return m.coordinates(g, coordinates, x, !training || !m.ownStats(coordinates))
+		x = m.coordinates(g, coordinates, x, !training || !m.ownStats(coordinates))
 	}
-	return x
+	return m.rescale(g, headPrefix+"scale", x)
 }
 
 // NormalizeProxies adds the same to a loss's class rows. Under NormCoordinates
@@ -37,31 +37,34 @@ func (m *Model) NormalizeProxies(g *layers.Graph, x *layers.Node) *layers.Node {
 	const name = "loss.proxies.norm"
 	switch m.Spec.Normalization {
 	case NormRows:
-		return m.Spec.rows(g, name, x)
+		x = m.rows(g, name, x)
 	case NormCoordinates:
 		h := m.Spec.Dim
-		return g.BatchNorm(name, x, layers.NormParams{
-			Gamma: g.Fixed(name+".scale", float32(m.Spec.RowLength()), h), Beta: g.Fixed(name+".shift", 0, h),
+		x = g.BatchNorm(name, x, layers.NormParams{
+			Gamma: g.Fixed(name+".scale", float32(m.rowLength()), h), Beta: g.Fixed(name+".shift", 0, h),
 			Mean: g.Fixed(name+".mean", 0, h), Var: g.Fixed(name+".var", 1, h), FrozenStats: true,
 		})
 	}
-	return x
+	return m.rescale(g, name+".scaled", x)
 }
 
-func (s Spec) rows(g *layers.Graph, name string, x *layers.Node) *layers.Node {
-	return g.RowNorm(name, x, engine.RowNormSpec{Scale: float32(s.RowLength()), Eps: 1e-12})
+func (m *Model) rows(g *layers.Graph, name string, x *layers.Node) *layers.Node {
+	return g.RowNorm(name, x, engine.RowNormSpec{Scale: float32(m.rowLength()), Eps: 1e-12})
 }
 
-// deviation is that of every coordinate after the normalization of coordinates.
-func (s Spec) deviation() float64 {
-	return s.RowLength() / math.Sqrt(float64(s.Dim))
+// rowLength is that of rows before a scale that changes.
+func (m *Model) rowLength() float64 {
+	if m.Spec.Scaling != ScaleFixed {
+		return m.Spec.unitLength()
+	}
+	return m.Spec.RowLength()
 }
 
 func (m *Model) coordinates(g *layers.Graph, name string, x *layers.Node, frozen bool) *layers.Node {
 	defer g.In(layers.Head)()
 	h := m.Spec.Dim
 	return g.BatchNorm(name, x, layers.NormParams{
-		Gamma:    g.Fixed(name+".scale", float32(m.Spec.deviation()), h),
+		Gamma:    g.Fixed(name+".scale", float32(m.rowLength()/math.Sqrt(float64(h))), h),
 		Beta:     g.Fixed(name+".shift", 0, h),
 		Mean:     g.Param(coordinates+".running_mean", layers.Buffer, layers.Constant(0), h),
 		Var:      g.Param(coordinates+".running_var", layers.Buffer, layers.Constant(1), h),
@@ -89,9 +92,9 @@ func (m *Model) Denormalize(rows []float32) error {
 }
 
 // statistics are the running mean of each raw coordinate, and what a normalized
-// one is multiplied by to get back to it.
+// one is multiplied by to get back to it, at the scale that training starts from.
 func (m *Model) statistics() (mean, std []float64, err error) {
-	h, d := m.Spec.Dim, m.Spec.deviation()
+	h, d := m.Spec.Dim, m.Spec.RowLength()/math.Sqrt(float64(m.Spec.Dim))
 	mean, std = make([]float64, h), make([]float64, h)
 	for _, s := range []struct {
 		name string

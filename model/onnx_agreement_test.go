@@ -142,6 +142,7 @@ func TestONNXRuntimeGivesTheEmbeddingsOfEveryHead(t *testing.T) {
 		"coordinates, cosine":  func(s *Spec) { s.Normalization, s.Metric = NormCoordinates, metric.Metric{Kind: metric.Cosine} },
 		"ImageNet statistics":  func(s *Spec) { *s = onnxSpec(t, "convnet:pixels=imagenet", 0) },
 		"long rows of a scale": func(s *Spec) { s.Scale = 3.5 },
+		"a scale each":         func(s *Spec) { s.Scaling = ScaleLearnEach },
 	} {
 		spec := onnxSpec(t, "convnet", 0)
 		change(&spec)

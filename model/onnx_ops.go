@@ -39,6 +39,8 @@ func (w *onnxWriter) step(s layers.Step, in []string) string {
 		return w.node(name, "BatchNormalization", in, attrs{"epsilon", s.Spec.(float32)})
 	case layers.KindLayerNorm:
 		return w.node(name, "LayerNormalization", in, attrs{"axis", -1, "epsilon", s.Spec.(float32)})
+	case layers.KindExpScale:
+		return w.node(name, "Mul", []string{in[0], w.node(name+"/factors", "Exp", in[1:], nil)}, nil)
 	case layers.KindRowNorm:
 		return w.rowNorm(name, in[0], s.Spec.(engine.RowNormSpec))
 	case layers.KindMaxPool:

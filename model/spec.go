@@ -40,6 +40,8 @@ type Spec struct {
 	// the other metrics, coordinates to deviations with which rows have about
 	// that length. Without normalization it has no effect.
 	Scale float64 `json:"scale"`
+	// Scaling says how c changes in training, from Scale on; empty if it does not.
+	Scaling Scaling `json:"scaling,omitempty"`
 	// Metric compares embeddings.
 	Metric metric.Metric `json:"metric"`
 }
@@ -129,10 +131,15 @@ func DefaultPool(net backbone.Backbone) Pool {
 // c whatever the dimension: at unit length they would be about 1/sqrt(h), where
 // every restriction is linear and BRM is Euclidean.
 func (s Spec) RowLength() float64 {
+	return s.Scale * s.unitLength()
+}
+
+// unitLength is RowLength at a scale of 1.
+func (s Spec) unitLength() float64 {
 	if s.Metric.Kind == metric.BRM {
-		return s.Scale * math.Sqrt(float64(s.Dim))
+		return math.Sqrt(float64(s.Dim))
 	}
-	return s.Scale
+	return 1
 }
 
 // Validate checks every field and names the one at fault.
@@ -164,7 +171,10 @@ func (s Spec) Validate() error {
 	if !(s.Scale > 0) || math.IsInf(s.Scale, 0) {
 		return fmt.Errorf("scale %v is not a positive number", s.Scale)
 	}
-	return s.Metric.Validate()
+	if err := s.Metric.Validate(); err != nil {
+		return err
+	}
+	return s.validateScaling()
 }
 
 func (s Spec) validateInput(net backbone.Backbone) error {

@@ -24,8 +24,11 @@ type Settings struct {
 	Eps      float64 `json:"eps"`      // all but sgd
 	// HeadRate and ProxyRate multiply Rate, HeadDecay and ProxyDecay multiply
 	// Decay, for the embedding layer and for the parameters of the loss.
-	HeadRate   float64 `json:"head_rate"`
-	ProxyRate  float64 `json:"proxy_rate"`
+	HeadRate  float64 `json:"head_rate"`
+	ProxyRate float64 `json:"proxy_rate"`
+	// ScaleRate multiplies Rate for the logarithm of a learned scale of embeddings,
+	// which takes no Decay.
+	ScaleRate  float64 `json:"scale_rate"`
 	HeadDecay  float64 `json:"head_decay"`
 	ProxyDecay float64 `json:"proxy_decay"`
 	// DecayBias and DecayNorm apply Decay to biases, and to gamma and beta of
@@ -44,7 +47,7 @@ func Names() []string { return []string{"sgd", "adam", "adamw", "rmsprop"} }
 // Default is AdamW with the constants of PyTorch.
 func Default() Settings {
 	return Settings{Name: "adamw", Rate: 1e-3, Decay: 1e-4, Momentum: .9,
-		Beta1: .9, Beta2: .999, Alpha: .99, Eps: 1e-8, HeadRate: 1, ProxyRate: 10, HeadDecay: 1, ProxyDecay: 1}
+		Beta1: .9, Beta2: .999, Alpha: .99, Eps: 1e-8, HeadRate: 1, ProxyRate: 10, ScaleRate: 10, HeadDecay: 1, ProxyDecay: 1}
 }
 
 // Validate checks every setting and names the one at fault.
@@ -67,6 +70,7 @@ func (s Settings) Validate() error {
 		{"eps", s.Eps, 0, 1, false},
 		{"head rate", s.HeadRate, 0, math.MaxFloat32, false},
 		{"proxy rate", s.ProxyRate, 0, math.MaxFloat32, false},
+		{"scale rate", s.ScaleRate, 0, math.MaxFloat32, false},
 		{"head decay", s.HeadDecay, 0, math.MaxFloat32, false},
 		{"proxy decay", s.ProxyDecay, 0, math.MaxFloat32, false},
 		{"clip norm", s.ClipNorm, 0, math.MaxFloat32, false},
@@ -185,6 +189,8 @@ func (s Settings) states() int {
 // of returns what a parameter's rate is multiplied by, and its decay.
 func (s Settings) of(p *layers.Param) (rate, decay float64) {
 	switch p.Role {
+	case layers.Scale:
+		return s.ScaleRate, 0
 	case layers.Weight, layers.Proxy:
 		decay = s.Decay
 	case layers.Bias:

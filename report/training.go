@@ -78,6 +78,12 @@ func (m *maker) training(folder run.Folder) error {
 			return err
 		}
 	}
+	if scale := points(epochs, column(rows, "scale")); scale != nil {
+		if err := s.add(plot.Lines{Title: "Scale", X: "epoch", Y: "scale c", Whole: true, Lines: []plot.Line{{Name: "c", Points: scale}}},
+			"Scale of the embeddings, which training changes"); err != nil {
+			return err
+		}
+	}
 	m.charts = append(m.charts, s)
 	return nil
 }

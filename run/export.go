@@ -93,7 +93,7 @@ func (e *Embedded) describe(t *gallery.Table) description {
 	d := description{
 		Metric: t.Metric, Model: t.Model, Similarity: e.Model.Spec.Metric.Similarity(), Dim: t.H, Data: t.Data, Rows: t.N, Epoch: e.Epoch,
 	}
-	if e.Model.Spec.Normalization == "rows" {
+	if s := e.Model.Spec; s.Normalization == "rows" && s.Scaling == "" {
 		d.RowLength = e.Model.Spec.RowLength()
 	}
 	return d

@@ -4,11 +4,16 @@ import (
 	"fmt"
 
 	"github.com/vernier-ml/vernier/losses"
+	"github.com/vernier-ml/vernier/model"
 )
 
 // LossOptions are what a loss or a term of the run is made with.
 func (c Config) LossOptions(classes int, params map[string]string) losses.Options {
-	return losses.Options{Metric: c.Model.Metric, Scale: c.Model.Scale, Classes: classes, Dim: c.Model.Dim, Params: params}
+	scale := c.Model.Scale
+	if c.Model.Scaling != model.ScaleFixed { // the loss follows the scale from 1 on
+		scale = 1
+	}
+	return losses.Options{Metric: c.Model.Metric, Scale: scale, Classes: classes, Dim: c.Model.Dim, Params: params}
 }
 
 // NewLoss makes the loss for a number of training classes.

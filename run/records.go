@@ -27,6 +27,9 @@ type EpochRecord struct {
 	// Saturated is the share of coordinates between images of the last batch at
 	// which the restriction is beyond 95% of its bound; 0 for other metrics.
 	Saturated float64 `json:"saturated"`
+	// Scale is that of the embeddings at the end of the epoch where training changes it
+	// (model.Model.Scale); 0 where it is fixed.
+	Scale float64 `json:"scale,omitempty"`
 	// Test holds figures of the test classes, which decide nothing, where they
 	// were asked for.
 	Test *TestRecord `json:"test,omitempty"`

@@ -280,6 +280,7 @@ func (c *Config) complete(given layer) error {
 	if _, ok := given["data.augment"]; !ok && c.Data.CacheFrozen != "" {
 		c.Data.Augment = frozenAugmentation(c.Data.Spec, c.Model)
 	}
+	c.Model.Scaling = c.Model.Scaling.Canonical()
 	if c.Weights.Path == NoWeights {
 		c.Weights.Path = ""
 	} else if err := c.checkPresetWeights(); err != nil {

@@ -96,6 +96,10 @@ func (s *keeper) saveHistory() error {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	rows := [][]string{{"epoch", "steps", "loss", "distance_mean", "distance_std", "validation_recall@1", "validation_map@r", "best", "idle", "saturated", "test_recall@1", "test_map@r"}}
+	scaled := s.cfg.Model.Scaling != model.ScaleFixed
+	if scaled {
+		rows[0] = append(rows[0], "scale")
+	}
 	for _, r := range s.state.History {
 		row := []string{
 			strconv.Itoa(r.Epoch), strconv.Itoa(r.Steps), text(r.Loss), text(r.DistanceMean), text(r.DistanceStd), text(r.Recall1), text(r.MAPAtR), strconv.FormatBool(r.Best),
@@ -103,6 +107,9 @@ func (s *keeper) saveHistory() error {
 		}
 		if r.Test != nil {
 			row[len(row)-2], row[len(row)-1] = text(r.Test.Recall1), text(r.Test.MAPAtR)
+		}
+		if scaled {
+			row = append(row, text(r.Scale))
 		}
 		rows = append(rows, row)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
 )
 
@@ -34,10 +35,22 @@ func (s *Session) Train(ctx context.Context) error {
 
 // epoch trains to the end of the current epoch, measures and saves.
 func (s *Session) epoch(ctx context.Context) error {
+	if err := s.setScale(); err != nil {
+		return err
+	}
 	if err := s.batchwise(ctx); err != nil {
 		return err
 	}
 	return s.endEpoch(ctx)
+}
+
+// setScale sets the scale of the epoch where it has a schedule.
+func (s *Session) setScale() error {
+	m := s.cfg.Model
+	if _, is := m.Scaling.To(); !is {
+		return nil
+	}
+	return s.model.SetScale(m.Scaling.At(m.Scale, s.state.Position.Epoch, s.epochs()))
 }
 
 // batchwise takes the steps that are left of the current epoch.
@@ -90,6 +103,12 @@ func (s *Session) endEpoch(ctx context.Context) error {
 		Skipped: len(s.feeder.trainer.Bad()), DistanceMean: st.Mean, DistanceStd: st.Std, Recall1: -1, MAPAtR: -1,
 		Flow: st.Flow,
 		Idle: share(st.Health.Idle, st.LossSteps), Saturated: st.Saturated,
+	}
+	if s.cfg.Model.Scaling != model.ScaleFixed {
+		var err error
+		if r.Scale, err = s.model.Scale(); err != nil {
+			return err
+		}
 	}
 	if s.sets.Validation != nil {
 		var err error

@@ -258,6 +258,7 @@ func (n *network) end(m *model.Model, o objective, raw *layers.Node) error {
 	n.loss, err = losses.Op(g, o.loss, n.embedding, losses.OpOptions{
 		Metric: m.Spec.Metric, Classes: o.classes, Seed: o.seed,
 		Normalize: func(rows *layers.Node) *layers.Node { return m.NormalizeProxies(g, rows) },
+		LogScale:  m.LogScale(g),
 		Memory:    o.memory, Terms: o.terms, Raw: raw, Weights: weights,
 	})
 	if err != nil {

@@ -78,11 +78,22 @@ func (s *teller) tell(r run.EpochRecord) {
 	if r.Test != nil {
 		line += fmt.Sprintf("  test classes, for the curve only: Recall@1 %.1f%% MAP@R %.1f%%", r.Test.Recall1, r.Test.MAPAtR)
 	}
+	if r.Scale > 0 {
+		line += fmt.Sprintf("  scale %.3f", r.Scale)
+	}
 	line += flowText(r.Flow)
 	if left := s.left(); left > 0 {
 		line += fmt.Sprintf("  training ends in %s", left.Round(time.Second))
 	}
 	s.ev.Say("%s", line)
+}
+
+// scale is that of an epoch.
+func (s *setup) scale(r run.EpochRecord) float64 {
+	if r.Scale > 0 {
+		return r.Scale
+	}
+	return s.cfg.Model.Scale
 }
 
 // flowText says how much the geometry flow layers mix.
@@ -159,7 +170,7 @@ func (s *teller) warn(r run.EpochRecord, steps int, h health) {
 		s.once("no pair was active in most steps", r.Epoch, "no pair was active in %d of %s of epoch %d: they taught nothing; larger batches or a larger margin find more", h.Idle, plural.Of(steps, "step"), r.Epoch)
 	}
 	if r.Saturated > saturatedShare {
-		s.once("many coordinates were saturated", r.Epoch, "%.0f%% of the coordinates between images of a batch are beyond %.0f%% of the restriction's bound, where it hardly feels them: lower %s (now %v) or normalize embeddings", 100*r.Saturated, 100*saturation, setting.Name("model.scale"), s.cfg.Model.Scale)
+		s.once("many coordinates were saturated", r.Epoch, "%.0f%% of the coordinates between images of a batch are beyond %.0f%% of the restriction's bound, where it hardly feels them: lower %s (now %v) or normalize embeddings", 100*r.Saturated, 100*saturation, setting.Name("model.scale"), s.scale(r))
 	}
 	if h.Loud > 0 {
 		s.once("the gradient exploded", r.Epoch, "the gradient exploded in %s, at step %d to a norm of %.3g where %.3g is usual: lower %s, or limit it with %s", plural.Of(h.Loud, "step"), h.LoudAt, h.LoudNorm, math.Exp(h.Level), setting.Name("optimizer.rate"), setting.Name("optimizer.clip_norm"))

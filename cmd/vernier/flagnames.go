@@ -16,6 +16,8 @@ func flagOf(name setting.Name) string {
 	switch name { // flags that are no one setting's
 	case "freeze.params":
 		return "--freeze"
+	case "model.scale", "model.scaling":
+		return "--scale"
 	case "precision", "from":
 		return "--" + string(name)
 	}

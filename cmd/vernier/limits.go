@@ -48,6 +48,7 @@ func flagLimits() map[string]cli.Limit {
 		// networks and metrics
 		"--backbone": cli.Parsed(backbone.New), "--flow": cli.Parsed(backbone.ParseFlow), "--flow-batch": cli.Both(cli.FromZero, cli.UpTo("batch_size")),
 		"--size": cli.FromZero, "--resize": cli.FromZero, "--dim": cli.FromZero, "--scale": cli.Positive,
+		"train --scale": scaleOrScaling, "eval --scale": scaleOrScaling,
 		"--dropout": cli.Number("a number from 0 to less than 1", func(v float64) bool { return v >= 0 && v < 1 }), "--input-norm": cli.Among(backbone.RowNorms()...),
 		"--pool": cli.Among(model.Pools()...), "--head-norm": cli.Among(model.HeadNorms()...), "--normalization": cli.Among(model.Normalizations()...),
 		"--metric": cli.Parsed(metric.Parse),
@@ -88,6 +89,12 @@ func orNone(check cli.Limit) cli.Limit {
 		return func(string) error { return nil }
 	}
 	return check
+}
+
+// scaleOrScaling wants what model.ParseScale reads.
+func scaleOrScaling(text string) error {
+	_, _, err := model.ParseScale(text)
+	return err
 }
 
 // halfSplitOrFile wants what identities are taken from.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -20,6 +21,7 @@ type networkFlags struct {
 	weights  run.WeightsConfig
 	trunkEnd string
 	metric   string
+	scale    string
 
 	inputNorm string
 }
@@ -28,7 +30,7 @@ type networkFlags struct {
 var networkPlaces = map[string]string{
 	"backbone": "model.backbone", "weights": "weights.path", "weights-dict": "weights.dictionary",
 	"size": "model.input.size", "resize": "model.input.resize", "pool": "model.pool", "head": "model.head", "head-norm": "model.head_norm", "dropout": "model.dropout",
-	"dim": "model.dim", "metric": "model.metric", "normalization": "model.normalization", "scale": "model.scale",
+	"dim": "model.dim", "metric": "model.metric", "normalization": "model.normalization",
 }
 
 // networkHelp explains the flags in the help of both commands.
@@ -56,7 +58,7 @@ func (f *networkFlags) add(fl *pflag.FlagSet, start model.Spec) {
 	fl.IntVar(&f.spec.Dim, "dim", start.Dim, "length of an embedding; 0 for the pooled features, without a linear layer")
 	fl.StringVar(&f.metric, "metric", start.Metric.String(), "how embeddings are compared")
 	fl.StringVar((*string)(&f.spec.Normalization), "normalization", string(start.Normalization), "normalization of embeddings before the metric: "+strings.Join(model.Normalizations(), ", "))
-	fl.Float64Var(&f.spec.Scale, "scale", start.Scale, "scale c of normalized embeddings: rows get length c*sqrt(dim) for brm, c for other metrics")
+	fl.StringVar(&f.scale, "scale", strconv.FormatFloat(start.Scale, 'g', -1, 64), "scale c of normalized embeddings: rows get length c*sqrt(dim) for brm, c for other metrics; for brm also learn, learn-each (one for each coordinate), learn:C to start at C, or C..C from the first epoch to the last")
 }
 
 // settings adds to s what the flags of fl say that places knows, and what stands
@@ -68,6 +70,13 @@ func (f *networkFlags) settings(s *run.Settings, fl *pflag.FlagSet, places map[s
 			list = append(list, run.Setting{Path: place, Value: flag.Value.String(), Source: "--" + flag.Name})
 		}
 	})
+	if fl.Changed("scale") {
+		c, scaling, err := model.ParseScale(f.scale)
+		if err != nil {
+			return fmt.Errorf("--scale: %w", err)
+		}
+		list = append(list, run.Setting{Path: "model.scale", Value: c, Source: "--scale"}, run.Setting{Path: "model.scaling", Value: string(scaling), Source: "--scale"})
+	}
 	if err := s.Add(list...); err != nil || f.trunkEnd == "" && f.inputNorm == "" {
 		return err
 	}

@@ -127,6 +127,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.Float64Var(&c.Optimizer.Rate, "rate", c.Optimizer.Rate, "learning rate")
 	fl.Float64Var(&c.Optimizer.HeadRate, "head-rate", c.Optimizer.HeadRate, "factor of the learning rate for the embedding layer")
 	fl.Float64Var(&c.Optimizer.ProxyRate, "proxy-rate", c.Optimizer.ProxyRate, "factor of the learning rate for the loss's own parameters")
+	fl.Float64Var(&c.Optimizer.ScaleRate, "scale-rate", c.Optimizer.ScaleRate, "factor of the learning rate for a learned scale of embeddings")
 	fl.Float64Var(&c.Optimizer.Decay, "decay", c.Optimizer.Decay, "weight decay")
 	fl.Float64Var(&c.Optimizer.HeadDecay, "head-decay", c.Optimizer.HeadDecay, "factor of the weight decay for the embedding layer")
 	fl.Float64Var(&c.Optimizer.ProxyDecay, "proxy-decay", c.Optimizer.ProxyDecay, "factor of the weight decay for the loss's own parameters")
