@@ -286,6 +286,9 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"liippppp", 256, "sums"}, true
 	case "row_products_bf16":
 		return Signature{"liippppp", 256, "sums"}, true
+	// tasks
+	case "tasks":
+		return Signature{"pp", 256, "tasks"}, true
 	// tokens
 	case "layer_norm_f32":
 		return Signature{"ippppppf", 128, "tokens"}, true
@@ -336,6 +339,7 @@ func Modules() []string {
 		"rows",
 		"search",
 		"sums",
+		"tasks",
 		"tokens",
 		"update",
 	}
@@ -511,6 +515,10 @@ func Names(module string) []string {
 			"channel_products_bf16",
 			"row_products_f32",
 			"row_products_bf16",
+		}
+	case "tasks":
+		return []string{
+			"tasks",
 		}
 	case "tokens":
 		return []string{

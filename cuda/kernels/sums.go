@@ -5,11 +5,13 @@ package kernels
 // The split depends on the shape alone, so that results are always the same.
 func Parts(rows int64, c int) (count, per int) {
 	// About a thousand blocks, none with fewer rows than keep it busy.
-	blocks := int64(tiles(c, 32))
-	want := max(1, 1024/blocks)
+	want := int64(MaxParts(c))
 	p := max(64, (rows+want-1)/want)
 	return int((rows + p - 1) / p), int(p)
 }
+
+// MaxParts is the largest count that Parts returns for c channels.
+func MaxParts(c int) int { return max(1, 1024/tiles(c, 32)) }
 
 func partGrid(rows int64, c int) ([3]int, int) {
 	count, per := Parts(rows, c)

@@ -168,6 +168,10 @@ static void call_channel_products_bf16(void **a) { channel_products_bf16(*(long 
 static void call_row_products_f32(void **a) { row_products_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
 static void call_row_products_bf16(void **a) { row_products_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const bf16 * *)a[4], *(const bf16 * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
 
+// Sources of tasks: 969d8aa2736d2a221a35c071efe3b8bb
+#include "../device/tasks.cu"
+static void call_tasks(void **a) { tasks(*(const struct task * *)a[0], *(const struct piece * *)a[1]); }
+
 // Sources of tokens: f4fe3abaf8012f459d3ec1b2f94944e3
 #include "../device/tokens.cu"
 static void call_layer_norm_f32(void **a) { layer_norm_f32(*(int *)a[0], *(float * *)a[1], *(float * *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7]); }
@@ -336,6 +340,8 @@ static const struct entry { const char *name; int syncs; void (*call)(void **); 
 	{"channel_products_bf16", 1, call_channel_products_bf16},
 	{"row_products_f32", 1, call_row_products_f32},
 	{"row_products_bf16", 1, call_row_products_bf16},
+	// tasks
+	{"tasks", 1, call_tasks},
 	// tokens
 	{"layer_norm_f32", 1, call_layer_norm_f32},
 	{"layer_norm_bf16", 1, call_layer_norm_bf16},
