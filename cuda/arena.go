@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
+	"github.com/vernier-ml/vernier/cuda/kernels"
 	"github.com/vernier-ml/vernier/engine"
 )
 
@@ -14,6 +15,15 @@ func (e *Engine) Footprint(shape ...int) (int64, error) { return footprint(devic
 // ActivationFootprint returns those of an activation.
 func (e *Engine) ActivationFootprint(shape ...int) (int64, error) {
 	return footprint(e.activation(), shape)
+}
+
+// SumsFootprint returns those of sums, which may lie there in parts.
+func (e *Engine) SumsFootprint(shape ...int) (int64, error) {
+	n, err := volume("footprint", shape)
+	if err != nil {
+		return 0, err
+	}
+	return aligned(4 * int64(n) * int64(kernels.MaxParts(n))), nil
 }
 
 func footprint(t device.Type, shape []int) (int64, error) {
@@ -29,6 +39,7 @@ func aligned(bytes int64) int64 { return (bytes + alignment - 1) / alignment * a
 var (
 	_ engine.Narrower    = (*Engine)(nil)
 	_ engine.NarrowArena = (*arena)(nil)
+	_ engine.SumsArena   = (*arena)(nil)
 )
 
 // arena is one block in which tensors lie where their user says.
@@ -61,6 +72,25 @@ func (a *arena) Activation(offset int64, shape ...int) (engine.Tensor, error) {
 		return nil, fmt.Errorf("cuda: arena: closed")
 	}
 	return a.tensor(a.eng.activation(), offset, shape)
+}
+
+// Sums returns the sums that begin there.
+func (a *arena) Sums(offset int64, shape ...int) (engine.Tensor, error) {
+	if a.eng == nil {
+		return nil, fmt.Errorf("cuda: arena: closed")
+	}
+	bytes, err := a.eng.SumsFootprint(shape...)
+	if err != nil {
+		return nil, err
+	}
+	if offset > a.bytes-bytes {
+		return nil, fmt.Errorf("cuda: arena: sums of shape %v do not fit at offset %d of %d bytes", shape, offset, a.bytes)
+	}
+	x, err := a.tensor(device.F32, offset, shape)
+	if err == nil {
+		x.(*Tensor).sums = true
+	}
+	return x, err
 }
 
 func (a *arena) tensor(t device.Type, offset int64, shape []int) (engine.Tensor, error) {

@@ -33,7 +33,7 @@ func (a *args) conv(x, w, y named, s engine.ConvSpec) device.Conv {
 // comes for the first time. Where cuDNN has none, a kernel of our own
 // does it.
 func (a *args) convolve(dir device.Direction, c device.Conv, o device.Operands) {
-	if a.err != nil {
+	if a.single(); a.err != nil {
 		return
 	}
 	e := a.eng
@@ -125,7 +125,7 @@ func (e *Engine) ConvGradWeights(dw, dbias, dy, x engine.Tensor, spec engine.Con
 		a.convolve(device.GradWeights, c, device.Operands{X: a.in(in, t), Y: g, W: a.out(weight, t)})
 	}
 	if bias.there() {
-		a.columnSums(a.out(bias, device.F32), t, g, int64(c.N)*int64(c.Ho)*int64(c.Wo), c.K, 1)
+		a.columnSums(bias, t, g, int64(c.N)*int64(c.Ho)*int64(c.Wo), c.K)
 	}
 	return a.done()
 }

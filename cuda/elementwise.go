@@ -92,6 +92,10 @@ func (e *Engine) ScaleRows(dst, a, s engine.Tensor) error {
 	if g.err != nil {
 		return g.err
 	}
+	if e.bundle != nil {
+		g.task(kernels.ScaleRowsTask(d.typ, x.typ, rows, width, d.ptr, x.ptr, g.in(by, device.F32)), d)
+		return g.err
+	}
 	p, q := g.in(x, device.F32), g.in(by, device.F32)
 	g.launch(kernels.ScaleRows(rows, width, g.out(d, device.F32), p, q))
 	return g.done()
@@ -108,6 +112,10 @@ func (e *Engine) RowDots(d, a, b engine.Tensor) error {
 	rows, width := rowsOf(x)
 	out := g.of("d", d, rows)
 	if g.err != nil {
+		return g.err
+	}
+	if e.bundle != nil {
+		g.task(kernels.RowDotsTask(x.typ, y.typ, rows, width, g.out(out, device.F32), x.ptr, y.ptr), out)
 		return g.err
 	}
 	p, q := g.in(x, device.F32), g.in(y, device.F32)

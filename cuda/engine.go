@@ -32,6 +32,7 @@ type Engine struct {
 	attended  int
 	recording bool
 	written   []*Tensor // while recording
+	bundle    *bundle   // that is being made, or nil
 }
 
 var (

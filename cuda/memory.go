@@ -88,6 +88,20 @@ func (e *Engine) Copy(dst, src engine.Tensor) error {
 	if a.err != nil {
 		return a.err
 	}
+	if e.bundle != nil {
+		a.check(sameOrder(d.Tensor, s.Tensor), "%v and %v lie in different orders, which a bundle does not change", d, s)
+		a.check(s.parts <= 1 || d.typ == device.F32, "%v is stored as %v, want float32 for sums", d, d.typ)
+		if a.err != nil {
+			return a.err
+		}
+		if s.parts > 1 {
+			a.combine(d.ptr, s)
+			d.touched()
+		} else {
+			a.task(kernels.CopyTask(d.typ, s.typ, d.size, d.ptr, s.ptr), d)
+		}
+		return a.err
+	}
 	if sameOrder(d.Tensor, s.Tensor) {
 		if p := a.in(s, d.typ); a.err == nil {
 			d.touched()
@@ -133,7 +147,7 @@ func (e *Engine) Finite(x engine.Tensor) (bool, error) {
 	if a.err == nil {
 		a.failed(e.driver.Clear(e.word.ptr, 4, e.compute))
 	}
-	a.launch(kernels.NonFinite(s.typ, int64(s.size), s.ptr, e.word.ptr))
+	a.launch(kernels.NonFinite(s.typ, int64(s.size), a.in(s, s.typ), e.word.ptr))
 	var bad uint32
 	a.download(unsafe.Pointer(&bad), e.word.ptr, 4)
 	return bad == 0, a.err

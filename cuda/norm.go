@@ -77,12 +77,12 @@ func (a *args) normSums(n normGrad, t device.Type, dy, x, inv device.Ptr, always
 		return 0
 	}
 	if dbeta = target(n.dbeta); dbeta != 0 {
-		a.columnSums(dbeta, t, dy, n.rows, n.c, 1)
+		a.sumsAt(dbeta, n.rows, n.c, func(part device.Ptr) kernels.Launch { return kernels.ChannelSums(t, n.rows, n.c, part, dy) })
 	}
 	if dgamma = target(n.dgamma); dgamma != 0 {
-		parts, _ := kernels.Parts(n.rows, n.c)
-		part := a.floats(parts * n.c)
-		a.launch(kernels.ChannelProducts(t, n.rows, n.c, part, dy, x, n.mean.ptr, inv), kernels.Combine(parts, n.c, dgamma, part, 1))
+		a.sumsAt(dgamma, n.rows, n.c, func(part device.Ptr) kernels.Launch {
+			return kernels.ChannelProducts(t, n.rows, n.c, part, dy, x, n.mean.ptr, inv)
+		})
 	}
 	return dbeta, dgamma
 }
@@ -151,6 +151,10 @@ func (e *Engine) FoldNorm(scale, shift, bias, gamma, beta, mean, variance engine
 	if a.err != nil {
 		return a.err
 	}
+	if e.bundle != nil {
+		a.task(kernels.FoldNormTask(c, out.ptr, sh.ptr, a.in(bi, device.F32), g.ptr, b.ptr, m.ptr, v.ptr, eps), out, sh)
+		return a.err
+	}
 	a.launch(kernels.FoldNorm(c, a.out(out, device.F32), a.out(sh, device.F32), a.in(bi, device.F32), g.ptr, b.ptr, m.ptr, v.ptr, eps))
 	return a.done()
 }
@@ -167,7 +171,12 @@ func (e *Engine) FoldNormGrad(dbias, dgamma, dbeta, dscale, dshift, bias, gamma,
 	if a.err != nil {
 		return a.err
 	}
-	a.launch(kernels.FoldNormGrad(c, a.out(toBias, device.F32), a.out(toGamma, device.F32), a.out(toBeta, device.F32),
-		a.in(upScale, device.F32), up.ptr, a.in(bi, device.F32), g.ptr, m.ptr, v.ptr, eps))
+	ds, du, b := a.in(upScale, device.F32), a.in(up, device.F32), a.in(bi, device.F32)
+	db, dg, dt := a.out(toBias, device.F32), a.out(toGamma, device.F32), a.out(toBeta, device.F32)
+	if e.bundle != nil {
+		a.task(kernels.FoldNormGradTask(c, db, dg, dt, ds, du, b, g.ptr, m.ptr, v.ptr, eps), toBias, toGamma, toBeta)
+		return a.err
+	}
+	a.launch(kernels.FoldNormGrad(c, db, dg, dt, ds, du, b, g.ptr, m.ptr, v.ptr, eps))
 	return a.done()
 }

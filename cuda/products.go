@@ -140,14 +140,7 @@ func (e *Engine) LinearGrad(dx, dw, dbias, dy, x, w engine.Tensor) error {
 		a.multiply(p)
 	}
 	if shift.there() {
-		a.columnSums(a.out(shift, device.F32), t, g, int64(rows), outs, 1)
+		a.columnSums(shift, t, g, int64(rows), outs)
 	}
 	return a.done()
-}
-
-// columnSums sets out (c) to by times the sums of the columns of x (rows, c).
-func (a *args) columnSums(out device.Ptr, t device.Type, x device.Ptr, rows int64, c int, by float32) {
-	parts, _ := kernels.Parts(rows, c)
-	part := a.floats(parts * c)
-	a.launch(kernels.ChannelSums(t, rows, c, part, x), kernels.Combine(parts, c, out, part, by))
 }

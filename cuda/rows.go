@@ -87,12 +87,12 @@ func (e *Engine) LayerNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd eng
 		a.launch(kernels.LayerNormDX(t, rows, d, a.outLines(to, t), q, p, g.ptr, pm, ps))
 	}
 	if dg.there() {
-		parts, _ := kernels.Parts(int64(rows), d)
-		part := a.floats(parts * d)
-		a.launch(kernels.RowProducts(t, int64(rows), d, part, q, p, pm, ps), kernels.Combine(parts, d, a.out(dg, device.F32), part, 1))
+		a.sums(dg, int64(rows), d, func(part device.Ptr) kernels.Launch {
+			return kernels.RowProducts(t, int64(rows), d, part, q, p, pm, ps)
+		})
 	}
 	if db.there() {
-		a.columnSums(a.out(db, device.F32), t, q, int64(rows), d, 1)
+		a.columnSums(db, t, q, int64(rows), d)
 	}
 	return a.done()
 }

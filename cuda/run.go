@@ -16,6 +16,9 @@ func (a *args) failed(err error) {
 
 // launch puts kernels into the queue unless something failed before.
 func (a *args) launch(list ...kernels.Launch) {
+	if len(list) > 0 {
+		a.single()
+	}
 	for _, l := range list {
 		if a.err == nil {
 			a.failed(a.eng.launch(l))
@@ -25,7 +28,7 @@ func (a *args) launch(list ...kernels.Launch) {
 
 // gemm puts a product into the queue.
 func (a *args) gemm(g device.Gemm) {
-	if a.err == nil {
+	if a.single(); a.err == nil {
 		a.failed(a.eng.blas.Gemm(g))
 	}
 }
@@ -47,18 +50,24 @@ func (a *args) in(x named, t device.Type) device.Ptr {
 	if !x.there() || a.err != nil {
 		return 0
 	}
-	if x.typ == t {
-		return x.ptr
+	p := x.ptr
+	if x.parts > 1 {
+		p = a.floats(x.size)
+		a.combine(p, x)
 	}
-	return a.convert(x.ptr, x.typ, t, x.size)
+	return a.convert(p, x.typ, t, x.size)
 }
 
 // convert returns n numbers in another type.
 func (a *args) convert(p device.Ptr, from, to device.Type, n int) device.Ptr {
-	if from == to {
+	if from == to || a.err != nil {
 		return p
 	}
 	q := a.scratch(int64(n) * int64(to.Size()))
+	if a.eng.bundle != nil {
+		a.task(kernels.CopyTask(to, from, n, q, p))
+		return q
+	}
 	a.launch(converted(int64(n), q, p, to))
 	return q
 }

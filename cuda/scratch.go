@@ -51,6 +51,11 @@ func (a *args) scratch(bytes int64) device.Ptr {
 	if a.err != nil {
 		return 0
 	}
+	if b := a.eng.bundle; b != nil {
+		p, err := b.take(bytes)
+		a.failed(err)
+		return p
+	}
 	p, err := a.eng.scratch.take(bytes)
 	a.failed(err)
 	return p

@@ -21,6 +21,10 @@ type Tensor struct {
 	// shadow is what the host wrote last, while no one has written since: reading
 	// it back needs no device.
 	shadow []float32
+	// sums has room for kernels.MaxParts parts of the numbers, and parts is how many
+	// of them were left there: 0 and 1 are the numbers themselves.
+	sums  bool
+	parts int
 }
 
 // Shape returns the logical shape.
@@ -36,7 +40,7 @@ func (t *Tensor) Format(s fmt.State, _ rune) {
 
 // touched notes that the device is about to write.
 func (t *Tensor) touched() {
-	t.shadow = nil
+	t.shadow, t.parts = nil, 0
 	if e := t.eng; e.recording {
 		e.written = append(e.written, t)
 	}

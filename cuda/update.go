@@ -52,7 +52,7 @@ func (a *args) plain(xs []engine.Tensor) []kernels.Slot {
 		if a.err != nil {
 			return nil
 		}
-		a.check(s.typ == device.F32, "%v is stored as %v, want float32", s, s.typ)
+		a.check(s.typ == device.F32 && s.parts <= 1, "%v is stored as %v in %d parts, want float32 in one", s, s.typ, max(1, s.parts))
 		slots = append(slots, kernels.Slot{W: s.ptr, N: int64(s.size)})
 	}
 	return slots

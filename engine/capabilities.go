@@ -6,6 +6,7 @@ package engine
 //	capability   has it           asks for it, and what it does without
 //	Device       cuda             layers, train, model, bench: nothing to wait for, no memory of its own to plan
 //	Recorder     cuda             layers: runs op by op
+//	Bundler      cuda             layers: each operation on parameters is done by itself
 //	Later        cuda             train: reads a number at once
 //	Feeder       cuda             model, train, bench: images go in as float32
 //	Clipper      cuda             train: the host waits for the gradient's norm
@@ -28,6 +29,35 @@ type Recorder interface {
 	// Record calls f; what f asks for is recorded and not done. If that fails
 	// nothing is recorded, and the engine is as it was.
 	Record(f func() error) (Recording, error)
+}
+
+// Bundler is an Engine that does many small operations together: a device takes longer
+// to be asked for each by itself than to do it.
+type Bundler interface {
+	// Bundle calls f, which asks for Copy, FoldNorm, FoldNormGrad, ScaleRows and
+	// RowDots and for nothing else. They are kept instead of done.
+	Bundle(f func() error) (Bundle, error)
+	// SumsFootprint is Footprint for a tensor of Sums. Arenas of a Bundler are
+	// SumsArenas.
+	SumsFootprint(shape ...int) (int64, error)
+}
+
+// Bundle is operations that are done together. It uses the tensors that it was made
+// with.
+type Bundle interface {
+	// Run does them. The outcome is that of one after the other, in the order in which
+	// they were asked for.
+	Run() error
+	Close() error
+}
+
+// SumsArena is an Arena of a Bundler.
+type SumsArena interface {
+	Arena
+	// Sums is Tensor for sums over a batch, such as the gradient of a bias. What
+	// computes them may leave parts in it, which are added up by what reads them: in a
+	// Bundle, by all that do at once.
+	Sums(offset int64, shape ...int) (Tensor, error)
 }
 
 // Device is an Engine that has memory of its own and works through a queue: its

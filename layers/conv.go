@@ -22,6 +22,8 @@ func (g *Graph) Conv(name string, x, w, bias *Node, spec engine.ConvSpec) *Node 
 	if err != nil {
 		return g.fail(name, err)
 	}
+	w = g.operand(w)
+	in[1] = w
 	if bias != nil && !sameShape(bias.Shape(), shape[1:2]) {
 		return g.fail(name, fmt.Errorf("bias has shape %v, want (%d)", bias.Shape(), shape[1]))
 	}
@@ -40,9 +42,12 @@ func (g *Graph) Conv(name string, x, w, bias *Node, spec engine.ConvSpec) *Node 
 			shapes[1] = g.wanted(bias)
 		}
 		if shapes[0] != nil || shapes[1] != nil { // first, so that dx may take the place of x
-			dwb := g.does("conv grad weights").flops(product*count(shapes[:1])).applyMulti(name+" grad weights", shapes, []*Node{dy, x}, func(out, in []engine.Tensor) error {
+			dwb := g.does("conv grad weights").flops(product*count(shapes[:1])).summing(1).applyMulti(name+" grad weights", shapes, []*Node{dy, x}, func(out, in []engine.Tensor) error {
 				return g.eng.ConvGradWeights(out[0], out[1], in[0], in[1], spec)
 			}, nil)
+			if bias != nil {
+				dwb[1] = g.sum(name+" grad bias", dwb[1])
+			}
 			copy(d[1:], dwb)
 		}
 		if g.needs[x] {

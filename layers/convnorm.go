@@ -108,7 +108,7 @@ func (f *fusedConv) fold() {
 	in.add(p.Gamma, p.Beta, p.Mean, p.Var)
 	bias := in.add(f.bias)
 	c := []int(p.Gamma.Shape())
-	out := g.does("fold norm").applyMulti(f.name+" scale", [][]int{c, c}, in, func(out, in []engine.Tensor) error {
+	out := g.does("fold norm").small().applyMulti(f.name+" scale", [][]int{c, c}, in, func(out, in []engine.Tensor) error {
 		return g.eng.FoldNorm(out[0], out[1], optional(in, bias), in[0], in[1], in[2], in[3], p.Eps)
 	}, nil)
 	f.scale, f.shift = out[0], out[1]
@@ -134,7 +134,7 @@ func (f *fusedConv) product() int { return convProduct(f.shape, f.w) }
 
 func (f *fusedConv) forward() *Node {
 	g := f.g
-	f.in.add(f.x, f.w, f.scale, f.shift)
+	f.in.add(f.x, g.operand(f.w), f.scale, f.shift)
 	f.residualAt = f.in.add(f.residual)
 	// Not read, but gradients flow to them.
 	f.biasAt, f.gammaAt, f.betaAt = f.in.add(f.bias), f.in.add(f.norm.Gamma), f.in.add(f.norm.Beta)
@@ -164,7 +164,7 @@ func (f *fusedConv) backward(dy *Node) []*Node {
 	}
 	f.parameters(ds, dy)
 	if g.needs[f.x] {
-		scaled := g.does("scale rows").apply(f.name+" scaled weights", f.w.Shape(), []*Node{f.w, f.scale}, func(dst engine.Tensor, in []engine.Tensor) error {
+		scaled := g.does("scale rows").small().apply(f.name+" scaled weights", f.w.Shape(), []*Node{f.w, f.scale}, func(dst engine.Tensor, in []engine.Tensor) error {
 			return g.eng.ScaleRows(dst, in[0], in[1])
 		}, nil)
 		ds[0] = g.does("conv grad input").flops(f.product()).apply(f.name+" grad input", f.x.Shape(), []*Node{dy, scaled}, func(dx engine.Tensor, in []engine.Tensor) error {
@@ -198,14 +198,14 @@ func (f *fusedConv) parameters(ds []*Node, dz *Node) {
 	if sums[0] != nil {
 		product = f.product()
 	}
-	d := g.does("conv grad weights").flops(product).applyMulti(f.name+" grad weights", sums, []*Node{dz, f.x}, func(out, in []engine.Tensor) error {
+	d := g.does("conv grad weights").flops(product).summing(1).applyMulti(f.name+" grad weights", sums, []*Node{dz, f.x}, func(out, in []engine.Tensor) error {
 		return g.eng.ConvGradWeights(out[0], out[1], in[0], in[1], f.spec)
 	}, nil)
 	if affine {
 		f.affine(ds, d[0], d[1], want)
 	}
 	if g.needs[f.w] {
-		dw := g.does("scale rows").apply(f.name+" grad scaled", f.w.Shape(), []*Node{d[0], f.scale}, func(dw engine.Tensor, in []engine.Tensor) error {
+		dw := g.does("scale rows").small().apply(f.name+" grad scaled", f.w.Shape(), []*Node{d[0], f.scale}, func(dw engine.Tensor, in []engine.Tensor) error {
 			return g.eng.ScaleRows(dw, in[0], in[1])
 		}, nil)
 		ds[1] = g.mayOverwrite(dw, 0)
@@ -219,11 +219,11 @@ func (f *fusedConv) affine(ds []*Node, unscaled, dshift *Node, want [3][]int) {
 	in.add(dshift, p.Gamma, p.Mean, p.Var)
 	bias, dscale := in.add(f.bias), -1
 	if want[1] != nil {
-		dscale = in.add(g.does("row dots").apply(f.name+" grad scale", want[1], []*Node{f.w, unscaled}, func(d engine.Tensor, in []engine.Tensor) error {
+		dscale = in.add(g.does("row dots").small().apply(f.name+" grad scale", want[1], []*Node{f.w, unscaled}, func(d engine.Tensor, in []engine.Tensor) error {
 			return g.eng.RowDots(d, in[0], in[1])
 		}, nil))
 	}
-	d := g.does("fold norm grad").applyMulti(f.name+" grad norm", want[:], in, func(out, in []engine.Tensor) error {
+	d := g.does("fold norm grad").small().applyMulti(f.name+" grad norm", want[:], in, func(out, in []engine.Tensor) error {
 		return g.eng.FoldNormGrad(out[0], out[1], out[2], optional(in, dscale), in[0], optional(in, bias), in[1], in[2], in[3], p.Eps)
 	}, nil)
 	for i, at := range []int{f.biasAt, f.gammaAt, f.betaAt} {

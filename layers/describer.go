@@ -12,6 +12,14 @@ type description struct {
 	products int
 	// read counts the numbers that are read of each input; nil for all of all.
 	read []int
+	// isSmall says that all the op asks for is in Bundler's list.
+	isSmall bool
+	// activation says that the output is stored as activations are, whatever its axes.
+	activation bool
+	// sums lists the outputs that are sums over the batch and may be left in parts.
+	sums []int
+	// moves lists the leaves that the op writes.
+	moves []*Node
 }
 
 // describer adds nodes with a description.
@@ -52,6 +60,24 @@ func (d describer) flops(n int) describer {
 // reading notes how many numbers of each input are read.
 func (d describer) reading(n ...int) describer {
 	d.read = n
+	return d
+}
+
+// small notes that the op is one for a bundle.
+func (d describer) small() describer {
+	d.isSmall = true
+	return d
+}
+
+// summing notes outputs that may be left as parts of sums.
+func (d describer) summing(outputs ...int) describer {
+	d.sums = outputs
+	return d
+}
+
+// moving notes the leaves that the op writes.
+func (d describer) moving(leaves ...*Node) describer {
+	d.moves = leaves
 	return d
 }
 

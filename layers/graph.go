@@ -38,6 +38,7 @@ type Graph struct {
 	derivs  map[*Node]*Node         // gradients of leaves, after Backward
 	kept    map[*Node]bool          // values that stay readable after a Run
 	masked  map[*Node]*Node         // gradients that are 0 where this output of a ReLU is
+	copies  map[*Node]*Node         // of parameters, see operand
 	one     *Node                   // the seed of a scalar
 	flows   []*flow                 // geometry flow layers
 	drops   []*dropout              // dropouts, whose masks DrawDropout draws
@@ -62,7 +63,7 @@ func NewGraph(eng engine.Engine, params *Params) *Graph {
 	g := &Graph{
 		eng: eng, params: params, g: gorgonia.NewGraph(),
 		byNode: map[*Node]*op{}, values: map[*Node]engine.Tensor{},
-		used: map[string]*Node{}, needs: map[*Node]bool{}, derivs: map[*Node]*Node{}, kept: map[*Node]bool{}, masked: map[*Node]*Node{},
+		used: map[string]*Node{}, needs: map[*Node]bool{}, derivs: map[*Node]*Node{}, kept: map[*Node]bool{}, masked: map[*Node]*Node{}, copies: map[*Node]*Node{},
 	}
 	switch {
 	case eng == nil:
@@ -249,7 +250,7 @@ func (g *Graph) Close() error {
 	if g.vm == nil {
 		return nil
 	}
-	err := errors.Join(g.forget(), g.vm.Close(), g.arena.Close())
+	err := errors.Join(g.forget(), g.closeBundles(), g.vm.Close(), g.arena.Close())
 	for _, o := range g.ops {
 		clear(o.out)
 		clear(o.args)

@@ -31,10 +31,12 @@ func (g *Graph) LayerNorm(name string, x, gamma, beta *Node, eps float32) *Node 
 	out := g.as(KindLayerNorm, eps).applyMulti(name, [][]int{s, rows, rows}, in, func(out, in []engine.Tensor) error {
 		return g.eng.LayerNorm(out[0], out[1], out[2], in[0], in[1], in[2], eps)
 	}, func(dy *Node) []*Node {
-		return g.does("layer norm grad").applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(gamma), g.wanted(beta)},
+		d := g.does("layer norm grad").summing(1, 2).applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(gamma), g.wanted(beta)},
 			[]*Node{dy, x, gamma, mean, invStd}, func(out, in []engine.Tensor) error {
 				return g.eng.LayerNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4])
 			}, nil)
+		d[1], d[2] = g.sum(name+" grad gamma", d[1]), g.sum(name+" grad beta", d[2])
+		return d
 	})
 	mean, invStd = out[1], out[2]
 	return out[0]

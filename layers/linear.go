@@ -23,6 +23,12 @@ func (g *Graph) Linear(name string, x, w, bias *Node) *Node {
 	if bias != nil && !sameShape(bias.Shape(), []int{ws[0]}) {
 		return g.fail(name, fmt.Errorf("bias has shape %v, want (%d)", bias.Shape(), ws[0]))
 	}
+	if len(xs) == 3 { // of activations
+		for i := range in[1:] {
+			in[1+i] = g.operand(in[1+i])
+		}
+		w = in[1]
+	}
 	run := func(y engine.Tensor, in []engine.Tensor) error {
 		var b engine.Tensor
 		if len(in) == 3 {
@@ -38,9 +44,10 @@ func (g *Graph) Linear(name string, x, w, bias *Node) *Node {
 		if bias != nil {
 			shapes[2] = g.wanted(bias)
 		}
-		d := g.does("linear grad").flops(product*count(shapes[:2])).applyMulti(name+" grad", shapes, []*Node{dy, x, w}, func(out, in []engine.Tensor) error {
+		d := g.does("linear grad").flops(product*count(shapes[:2])).summing(2).applyMulti(name+" grad", shapes, []*Node{dy, x, w}, func(out, in []engine.Tensor) error {
 			return g.eng.LinearGrad(out[0], out[1], out[2], in[0], in[1], in[2])
 		}, nil)
+		d[2] = g.sum(name+" grad bias", d[2])
 		return d[:len(in)]
 	})
 }

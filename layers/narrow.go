@@ -17,7 +17,7 @@ func (g *Graph) narrowed() map[output]bool {
 			continue
 		}
 		axes := len(o.shapes[o.output])
-		if axes == 4 || axes == 3 && len(g.flows) == 0 {
+		if o.activation || axes == 4 || axes == 3 && len(g.flows) == 0 {
 			list[output{o, o.output}] = true
 		}
 	}
@@ -42,7 +42,10 @@ func (g *Graph) exact() map[*Node]bool {
 }
 
 // footprint is what an output takes in the arena.
-func (g *Graph) footprint(shape []int, narrow bool) (int64, error) {
+func (g *Graph) footprint(shape []int, narrow, summed bool) (int64, error) {
+	if b := g.bundler(); b != nil && summed {
+		return b.SumsFootprint(shape...)
+	}
 	if n, ok := g.eng.(engine.Narrower); ok && narrow {
 		return n.ActivationFootprint(shape...)
 	}
@@ -50,7 +53,10 @@ func (g *Graph) footprint(shape []int, narrow bool) (int64, error) {
 }
 
 // place makes the tensor of an output.
-func (g *Graph) place(offset int64, shape []int, narrow bool) (engine.Tensor, error) {
+func (g *Graph) place(offset int64, shape []int, narrow, summed bool) (engine.Tensor, error) {
+	if a, ok := g.arena.(engine.SumsArena); ok && summed {
+		return a.Sums(offset, shape...)
+	}
 	if a, ok := g.arena.(engine.NarrowArena); ok && narrow {
 		return a.Activation(offset, shape...)
 	}

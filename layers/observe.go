@@ -1,6 +1,8 @@
 package layers
 
 import (
+	"fmt"
+
 	"gorgonia.org/tensor"
 
 	"github.com/vernier-ml/vernier/engine"
@@ -33,11 +35,28 @@ func (g *Graph) Work() []engine.Work {
 }
 
 // describe returns the op as an Observer receives it, nil for what only names another
-// output of one.
+// output of one. A bundle is described as one.
 func (o *op) describe(narrow map[output]bool) *engine.Work {
-	if o.alias != nil {
+	switch b := o.bundle; {
+	case o.alias != nil:
 		return nil
+	case b != nil && b.at != o:
+		return nil
+	case b != nil:
+		w := &engine.Work{Name: fmt.Sprintf("%d small operations", len(b.ops)), Kind: "prepare parameters", Phase: o.phase}
+		if o.phase == engine.PhaseBackward {
+			w.Kind = "finish gradients"
+		}
+		for _, small := range b.ops {
+			w.Bytes += small.itself(narrow).Bytes
+		}
+		return w
 	}
+	return o.itself(narrow)
+}
+
+// itself is describe for an op that is in no bundle.
+func (o *op) itself(narrow map[output]bool) *engine.Work {
 	w := &engine.Work{Name: o.name, Kind: o.what, Phase: o.phase, FLOPs: float64(o.products)}
 	for i, n := range o.in {
 		w.In = append(w.In, n.Shape())
@@ -71,9 +90,12 @@ func (g *Graph) width(narrow bool) float64 {
 // observed runs the op with the tensors of its inputs.
 func (o *op) observed(in []engine.Tensor) error {
 	if o.g.observer == nil {
-		return o.run(o.out, in)
+		return o.compute(in)
 	}
-	return engine.Observe(o.g.observer, o.work, func() error { return o.run(o.out, in) })
+	if o.work == nil { // another op of its bundle does it
+		return nil
+	}
+	return engine.Observe(o.g.observer, o.work, func() error { return o.compute(in) })
 }
 
 // Work inside that of a HostLoss.

@@ -46,6 +46,7 @@ type op struct {
 	rectified bool
 	// overwrites lists the inputs over which the op may write its output.
 	overwrites []int
+	bundle     *bundle // after Compile; nil for most
 }
 
 // inputs collects those of an op, some of which may be missing.

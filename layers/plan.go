@@ -22,6 +22,7 @@ type plan struct {
 	// readable outputs hold their value after a run.
 	readable map[output]bool
 	narrow   map[output]bool // stored as activations, see Narrower
+	summed   map[output]bool // which may lie in parts, see Bundler
 	usage    Usage
 }
 
@@ -78,9 +79,10 @@ func (g *Graph) outputOf(n *Node) (out output, ok bool) {
 	return output{o, o.output}, true
 }
 
-// lastReads returns the number of the op that reads an output last.
-func (g *Graph) lastReads() map[output]int {
-	last := map[output]int{}
+// lastReads returns the number of the op that reads an output last, and of the one
+// where the last of those that do runs.
+func (g *Graph) lastReads() (last, runs map[output]int) {
+	last, runs = map[output]int{}, map[output]int{}
 	for i, o := range g.ops {
 		if o.alias != nil { // waits for its op's first output but does not read it
 			continue
@@ -88,16 +90,18 @@ func (g *Graph) lastReads() map[output]int {
 		for _, n := range o.in {
 			if out, ok := g.outputOf(n); ok {
 				last[out] = i
+				runs[out] = max(runs[out], o.runsAt())
 			}
 		}
 	}
-	return last
+	return last, runs
 }
 
 // plan places every output. It makes nothing.
 func (g *Graph) plan() (*plan, error) {
-	p := &plan{of: map[output]int{}, readable: map[output]bool{}, narrow: g.narrowed()}
-	last := g.lastReads()
+	g.arrangeBundles()
+	p := &plan{of: map[output]int{}, readable: map[output]bool{}, narrow: g.narrowed(), summed: g.summed()}
+	last, runs := g.lastReads()
 	for n := range g.kept {
 		if out, ok := g.outputOf(n); ok {
 			p.readable[out] = true
@@ -112,9 +116,9 @@ func (g *Graph) plan() (*plan, error) {
 				continue
 			}
 			out := output{o, j}
-			death, read := last[out]
+			death, read := runs[out]
 			if !read {
-				death = i
+				death = max(i, o.runsAt())
 				if j == o.output {
 					p.readable[out] = true
 				}
@@ -122,18 +126,18 @@ func (g *Graph) plan() (*plan, error) {
 			if p.readable[out] {
 				death = forever
 			}
-			bytes, err := g.footprint(shape, p.narrow[out])
+			bytes, err := g.footprint(shape, p.narrow[out], p.summed[out])
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", o.name, err)
 			}
 			p.usage.Sum += bytes
-			if source, ok := g.overwritten(o, j, last, p); ok {
+			if source, ok := g.overwritten(o, j, last, runs, p); ok {
 				p.of[out] = p.of[source]
 				p.spans[p.of[source]].death = death
 				continue
 			}
 			p.of[out] = len(p.spans)
-			p.spans = append(p.spans, span{i, death, bytes})
+			p.spans = append(p.spans, span{min(i, o.runsAt()), death, bytes})
 		}
 	}
 	p.offsets, p.usage.Arena = pack(p.spans)
@@ -143,13 +147,13 @@ func (g *Graph) plan() (*plan, error) {
 
 // overwritten returns the output over which o writes its own output j, if any:
 // one that o may write over, reads once and is the last to read.
-func (g *Graph) overwritten(o *op, j int, last map[output]int, p *plan) (output, bool) {
+func (g *Graph) overwritten(o *op, j int, last, runs map[output]int, p *plan) (output, bool) {
 	if j != o.output {
 		return output{}, false
 	}
 	for _, i := range o.overwrites {
 		source, ok := g.outputOf(o.in[i])
-		if !ok || p.readable[source] || p.narrow[source] != p.narrow[output{o, j}] || last[source] != o.id || !sameShape(o.in[i].Shape(), o.shapes[j]) {
+		if !ok || p.readable[source] || p.narrow[source] != p.narrow[output{o, j}] || p.summed[source] || last[source] != o.id || runs[source] != o.runsAt() || !sameShape(o.in[i].Shape(), o.shapes[j]) {
 			continue
 		}
 		times := 0
@@ -171,7 +175,7 @@ func (g *Graph) allocate(p *plan) (err error) {
 		return err
 	}
 	for out, i := range p.of {
-		t, err := g.place(p.offsets[i], out.op.shapes[out.i], p.narrow[out])
+		t, err := g.place(p.offsets[i], out.op.shapes[out.i], p.narrow[out], p.summed[out])
 		if err != nil {
 			return fmt.Errorf("%s: %w", out.op.name, err)
 		}

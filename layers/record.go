@@ -78,15 +78,7 @@ func (o *op) again() error {
 	if o.alias != nil {
 		return nil
 	}
-	in := make([]engine.Tensor, len(o.in))
-	for i, n := range o.in {
-		if v, ok := o.g.values[n]; ok {
-			in[i] = v
-		} else if out, ok := o.g.outputOf(n); ok {
-			in[i] = out.op.out[out.i]
-		}
-	}
-	if err := o.do(in); err != nil {
+	if err := o.do(o.tensors()); err != nil {
 		return &OpError{o.name, err}
 	}
 	return nil

@@ -1,0 +1,150 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/vernier-ml/vernier/cuda/internal/device"
+	"github.com/vernier-ml/vernier/cuda/kernels"
+	"github.com/vernier-ml/vernier/engine"
+)
+
+var _ engine.Bundler = (*Engine)(nil)
+
+// bundle is small operations as tasks of a few launches. Its table stays on the
+// device, so that a recording can read it.
+type bundle struct {
+	eng      *Engine
+	tasks    []kernels.Task
+	written  []*Tensor
+	blocks   []block
+	used     int64 // of the last block
+	launches []kernels.Launch
+}
+
+// Bundle keeps what f asks for as tasks.
+func (e *Engine) Bundle(f func() error) (engine.Bundle, error) {
+	a := e.args("bundle")
+	a.check(e.bundle == nil, "inside another one")
+	if a.failed(e.attend()); a.err != nil {
+		return nil, a.err
+	}
+	b := &bundle{eng: e}
+	e.bundle = b
+	err := f()
+	e.bundle = nil
+	if a.failed(err); a.err == nil {
+		b.arrange(a)
+	}
+	if a.err != nil {
+		return nil, errors.Join(a.err, b.Close())
+	}
+	return b, nil
+}
+
+// arrange makes the launches and brings their table to the device.
+func (b *bundle) arrange(a *args) {
+	if len(b.tasks) == 0 {
+		return
+	}
+	table := kernels.NewTaskTable(b.tasks)
+	bytes := int64(len(table.Host))
+	to, err := b.take(bytes)
+	if a.failed(err); err != nil {
+		return
+	}
+	p := a.staged(unsafe.Pointer(unsafe.SliceData(table.Host)), bytes)
+	if a.err == nil {
+		a.failed(a.eng.driver.Copy(to, p.dev, bytes, a.eng.compute))
+	}
+	a.consumed(p)
+	b.launches, b.tasks = table.Launches(to), nil
+}
+
+// take returns memory that is the bundle's until it is closed.
+func (b *bundle) take(bytes int64) (device.Ptr, error) {
+	const least = 64 << 10
+	bytes = aligned(max(bytes, 1))
+	if n := len(b.blocks); n == 0 || b.used+bytes > b.blocks[n-1].bytes {
+		next, err := b.eng.memory.take(max(least, bytes))
+		if err != nil {
+			return 0, fmt.Errorf("memory of a bundle: %w", err)
+		}
+		b.blocks, b.used = append(b.blocks, next), 0
+	}
+	p := b.blocks[len(b.blocks)-1].ptr + device.Ptr(b.used)
+	b.used += bytes
+	return p, nil
+}
+
+// Run puts the launches into the queue.
+func (b *bundle) Run() error {
+	a := b.eng.args("bundle")
+	for _, t := range b.written {
+		t.touched()
+	}
+	a.launch(b.launches...)
+	return a.err
+}
+
+// Close gives its memory back.
+func (b *bundle) Close() error {
+	for _, m := range b.blocks {
+		b.eng.memory.giveBack(m)
+	}
+	b.blocks, b.launches = nil, nil
+	return nil
+}
+
+// task adds to the bundle that is being made, and notes what it will write.
+func (a *args) task(t kernels.Task, written ...named) {
+	if a.err != nil {
+		return
+	}
+	b := a.eng.bundle
+	b.tasks = append(b.tasks, t)
+	for _, x := range written {
+		if x.there() {
+			b.written = append(b.written, x.Tensor)
+		}
+	}
+}
+
+// single refuses what a bundle does not hold.
+func (a *args) single() {
+	a.check(a.eng.bundle == nil, "is no operation of a bundle")
+}
+
+// sums sets out (c) to sums over rows, of which first leaves parts; where out has
+// room for the parts they stay.
+func (a *args) sums(out named, rows int64, c int, first func(part device.Ptr) kernels.Launch) {
+	if !out.sums || a.err != nil {
+		a.sumsAt(a.out(out, device.F32), rows, c, first)
+		return
+	}
+	out.touched()
+	out.parts, _ = kernels.Parts(rows, c)
+	a.launch(first(out.ptr))
+}
+
+// sumsAt is sums to an address.
+func (a *args) sumsAt(out device.Ptr, rows int64, c int, first func(part device.Ptr) kernels.Launch) {
+	parts, _ := kernels.Parts(rows, c)
+	part := a.floats(parts * c)
+	a.launch(first(part), kernels.Combine(parts, c, out, part, 1))
+}
+
+// columnSums sets out (c) to the sums of the columns of x (rows, c), or to parts.
+func (a *args) columnSums(out named, t device.Type, x device.Ptr, rows int64, c int) {
+	a.sums(out, rows, c, func(part device.Ptr) kernels.Launch { return kernels.ChannelSums(t, rows, c, part, x) })
+}
+
+// combine adds up the parts of x.
+func (a *args) combine(to device.Ptr, x named) {
+	if a.eng.bundle != nil {
+		a.task(kernels.CombineTask(x.parts, x.size, to, x.ptr, 1))
+		return
+	}
+	a.launch(kernels.Combine(x.parts, x.size, to, x.ptr, 1))
+}
