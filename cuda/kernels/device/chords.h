@@ -180,7 +180,7 @@ KERNEL(chord_slopes, 256, 2)(int n, int k, int h, double *along, double *apart, 
 }
 
 // dx (n, h) from them. A block has 16 rows x 64 coordinates, a thread 4 rows.
-KERNEL(chord_grad, 256)(int n, int k, int h, float *dx, const double *along, const double *apart, const double *x, const double *y) {
+KERNEL(chord_grad, 256, 2)(int n, int k, int h, float *dx, const double *along, const double *apart, const double *x, const double *y) {
 	SHARED double ys[16][64], as[16][17], ps[16][17];
 	int across = (h + 63) / 64;
 	GROUP((n + 15) / 16 * across)

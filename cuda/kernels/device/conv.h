@@ -1,5 +1,12 @@
 // Convolutions one output at a time, for geometries that cuDNN has no algorithm
 // for. x (N, H, W, C), w (K, R, S, C), y (N, HO, WO, K).
+
+// FIRST and LAST are the first of count places i for which i*stride + from is in [0,
+// size), and the one behind the last.
+#define FIRST(from, stride) ((from) < 0 ? (-(from) + (stride)-1) / (stride) : 0)
+#define LAST(from, stride, size, count) \
+	((size) - (from) + (stride)-1 < (count) * (stride) ? ((size) - (from) + (stride)-1) / (stride) : (count))
+
 KERNEL(NAME(conv_direct), 256)(long n, int h, int w, int c, int ho, int wo, int k, int r, int s, int ph, int pw, int sh, int sw, T *y, const T *x, const T *weights) {
 	EACH(at, n) {
 		int o = at % k, j = at / k % wo, i = at / k / wo % ho;
@@ -33,21 +40,21 @@ KERNEL(NAME(conv_direct_dx), 256)(long n, int h, int w, int c, int ho, int wo, i
 	}
 }
 
-// The gradient of the weights: images is N.
+// The gradient of the weights: images is N. Each sums over the outputs (i, j) whose
+// input (i*sh + top, j*sw + left) is none of the padding.
 KERNEL(NAME(conv_direct_dw), 256)(long n, int images, int h, int w, int c, int ho, int wo, int k, int r, int s, int ph, int pw, int sh, int sw, T *dw, const T *dy, const T *x) {
 	EACH(at, n) {
-		int e = at % c, q = at / c % s, p = at / c / s % r, o = at / c / s / r;
+		int e = at % c, left = (int)(at / c % s) - pw, top = (int)(at / c / s % r) - ph, o = at / c / s / r;
+		int i0 = FIRST(top, sh), i1 = LAST(top, sh, h, ho), j0 = FIRST(left, sw), j1 = LAST(left, sw, w, wo);
 		float sum = 0;
 		for (int m = 0; m < images; m++)
-			for (int i = 0; i < ho; i++) {
-				int a = i * sh - ph + p;
-				if (a < 0 || a >= h) continue;
-				for (int j = 0; j < wo; j++) {
-					int b = j * sw - pw + q;
-					if (b < 0 || b >= w) continue;
-					sum = fused(GET(dy, (((long)m * ho + i) * wo + j) * k + o), GET(x, (((long)m * h + a) * w + b) * c + e), sum);
-				}
+			for (int i = i0; i < i1; i++) {
+				const T *up = dy + (((long)m * ho + i) * wo + j0) * k + o;
+				const T *in = x + (((long)m * h + i * sh + top) * w + j0 * sw + left) * c + e;
+				for (int j = j0; j < j1; j++, up += k, in += sw * c) sum = fused(GET(up, 0), GET(in, 0), sum);
 			}
 		PUT(dw, at, sum);
 	}
 }
+#undef FIRST
+#undef LAST

@@ -89,7 +89,7 @@ KERNEL(NAME(pairs_grad), 256, 2)(int n, int k, int h, float *da, const float *c,
 	int tx = threadOf() % 16, ty = threadOf() / 16, i0 = blockY() * SIDE;
 	float sum[4][4], x[4][4];
 	int from = blockZ() * per, to = k - from < per ? k : from + per;
-	a += (long)group * n * h, b += (long)group * k * h, da += (long)group * n * h + blockZ() * size, c += (long)group * n * k;
+	a += (long)group * n * h, b += (long)group * k * h, c += (long)group * n * k;
 	UNROLL for (int i = 0; i < 4; i++)
 		UNROLL for (int j = 0; j < 4; j++) {
 			int p = i0 + ty * 4 + i, q = h0 + tx * 4 + j;
@@ -115,17 +115,18 @@ KERNEL(NAME(pairs_grad), 256, 2)(int n, int k, int h, float *da, const float *c,
 		SYNC();
 		int count = to - j0 < DEPTH ? to - j0 : DEPTH;
 		for (int j = 0; j < count; j++) {
-			float y[4], w[4];
-			UNROLL for (int i = 0; i < 4; i++) y[i] = bs[j][tx * 4 + i], w[i] = cs[j][ty * 4 + i];
-			UNROLL for (int i = 0; i < 4; i++)
-				UNROLL for (int q = 0; q < 4; q++) {
-					float diff = x[i][q] - y[q], t = magnitude(diff);
+			UNROLL for (int q = 0; q < 4; q++) {
+				float y = bs[j][tx * 4 + q];
+				UNROLL for (int i = 0; i < 4; i++) {
+					float diff = x[i][q] - y, t = magnitude(diff);
 					float g = CHAIN(t, omega);
-					sum[i][q] = fused(w[i], diff == 0 ? 0 : withSign(g, diff), sum[i][q]);
+					sum[i][q] = fused(cs[j][ty * 4 + i], diff == 0 ? 0 : withSign(g, diff), sum[i][q]);
 				}
+			}
 		}
 		SYNC();
 	}
+	da += (long)blockX() / across * n * h + blockZ() * size;
 	UNROLL for (int i = 0; i < 4; i++)
 		UNROLL for (int j = 0; j < 4; j++) {
 			int p = i0 + ty * 4 + i, q = h0 + tx * 4 + j;

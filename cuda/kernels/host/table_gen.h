@@ -19,14 +19,14 @@ static void call_attention_dkv_bf16(void **a) { attention_dkv_bf16(*(int *)a[0],
 static void call_attention_dkv_wide_f32(void **a) { attention_dkv_wide_f32(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float *)a[3], *(float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7], *(const float * *)a[8]); }
 static void call_attention_dkv_wide_bf16(void **a) { attention_dkv_wide_bf16(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float *)a[3], *(bf16 * *)a[4], *(const bf16 * *)a[5], *(const float * *)a[6], *(const float * *)a[7], *(const bf16 * *)a[8]); }
 
-// Sources of chords: a44a2e5883cd1afc142e866dd106e3c5
+// Sources of chords: 164104080006840478fcc2412cad95e8
 #include "../device/chords.cu"
 static void call_chord_rows(void **a) { chord_rows(*(int *)a[0], *(double * *)a[1], *(double * *)a[2], *(const float * *)a[3], *(int *)a[4]); }
 static void call_chords(void **a) { chords(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const double * *)a[4], *(const double * *)a[5], *(const double * *)a[6], *(const double * *)a[7], *(double *)a[8], *(double *)a[9], *(double *)a[10]); }
 static void call_chord_slopes(void **a) { chord_slopes(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(double * *)a[3], *(double * *)a[4], *(const double * *)a[5], *(const double * *)a[6], *(const double * *)a[7], *(const double * *)a[8], *(const float * *)a[9], *(int *)a[10], *(double *)a[11], *(double *)a[12], *(double *)a[13]); }
 static void call_chord_grad(void **a) { chord_grad(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const double * *)a[4], *(const double * *)a[5], *(const double * *)a[6], *(const double * *)a[7]); }
 
-// Sources of conv: e3619fd4c4236896ecf4c8c02acfb210
+// Sources of conv: b8c5abde6bc75d7a02f6b5fa487bfb4f
 #include "../device/conv.cu"
 static void call_conv_direct_f32(void **a) { conv_direct_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(float * *)a[13], *(const float * *)a[14], *(const float * *)a[15]); }
 static void call_conv_direct_bf16(void **a) { conv_direct_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(bf16 * *)a[13], *(const bf16 * *)a[14], *(const bf16 * *)a[15]); }
@@ -80,7 +80,7 @@ static void call_image_bf16(void **a) { image_bf16(*(long *)a[0], *(int *)a[1], 
 static void call_non_finite_f32(void **a) { non_finite_f32(*(long *)a[0], *(const float * *)a[1], *(unsigned * *)a[2]); }
 static void call_non_finite_bf16(void **a) { non_finite_bf16(*(long *)a[0], *(const bf16 * *)a[1], *(unsigned * *)a[2]); }
 
-// Sources of pairs: ff923e9d872c8fc422bb52665f3a16de
+// Sources of pairs: f06997c1a9626ec533b07c4d84270abe
 #include "../device/pairs.cu"
 static void call_pairs_sigmoid_p1(void **a) { pairs_sigmoid_p1(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(float *)a[6], *(int *)a[7], *(float *)a[8], *(const float * *)a[9], *(int *)a[10], *(long *)a[11], *(int *)a[12]); }
 static void call_pairs_softsign_p1(void **a) { pairs_softsign_p1(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(float *)a[6], *(int *)a[7], *(float *)a[8], *(const float * *)a[9], *(int *)a[10], *(long *)a[11], *(int *)a[12]); }
