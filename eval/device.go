@@ -91,7 +91,7 @@ func (s *scanner) nearestOnDevice(ctx context.Context, selectors []*selector, st
 			q, sel := b.from+i, selectors[worker]
 			var nearest []ranked
 			if keys, ok := d.whole[i]; ok {
-				nearest, err = sel.nearest(q, s.opt.self(q), keys)
+				nearest, err = sel.nearest(q, s.opt.self(q), nil, keys)
 			} else {
 				rows, keys := d.found.Of(i)
 				nearest, err = sel.among(q, rows, keys)

@@ -31,8 +31,9 @@ type Options struct {
 	// left out. Retrieval is then of the rows as queries; clusters, distances and
 	// geometry are of both together.
 	Gallery *Embeddings
-	// Groups, if set, leave rows of a query's class and group out of its ranking.
-	// Without a Gallery both its lists are those of the rows.
+	// Groups, if set, leave rows of a query's class and group out of its ranking, and
+	// pairs of one class and group out of distances and verification. Without a Gallery
+	// both its lists are those of the rows.
 	Groups *Groups
 	// Ranks, if set, receives what the figures of retrieval come from.
 	Ranks func(*Retrieval)
@@ -96,14 +97,14 @@ func (opt Options) stage(name string) func(done, total int) {
 }
 
 func (f *Figures) retrieval(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt Options) error {
-	search := SearchOptions{Memory: opt.Memory, Workers: opt.Workers, Progress: opt.stage("retrieval")}
+	search := SearchOptions{Groups: opt.Groups, Memory: opt.Memory, Workers: opt.Workers, Progress: opt.stage("retrieval")}
 	gallery := opt.Gallery
 	if gallery == nil {
 		gallery, search.Self = e, LeaveOneOut(e.N)
 	} else {
 		f.Gallery = gallery.N
 	}
-	r, err := Retrieve(ctx, eng, e, gallery, m, RetrievalOptions{SearchOptions: search, Ties: opt.Ties, Seed: opt.Seed, Groups: opt.Groups})
+	r, err := Retrieve(ctx, eng, e, gallery, m, RetrievalOptions{SearchOptions: search, Ties: opt.Ties, Seed: opt.Seed})
 	if err != nil {
 		return err
 	}
@@ -173,7 +174,7 @@ func (f *Figures) geometry(e *Embeddings, m metric.Metric, opt Options) error {
 		f.Geometry.SpectralDecay, f.Geometry.EffectiveRank = finite(s.Decay), &s.EffectiveRank
 	}
 	report(2, 3)
-	p, err := SamplePairs(e, m, PairOptions{Max: opt.MaxPairs, Seed: opt.Seed, Workers: opt.Workers})
+	p, err := SamplePairs(e, m, PairOptions{Max: opt.MaxPairs, Seed: opt.Seed, Groups: opt.Groups.ofAll(opt.Gallery != nil), Workers: opt.Workers})
 	if err != nil {
 		return err
 	}

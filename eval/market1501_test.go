@@ -40,7 +40,7 @@ func TestGroupsAsMarket1501HasThem(t *testing.T) {
 	queries, gallery := rows(want.Query, want.QueryLabel), rows(want.Gallery, want.GalleryLabel)
 	euclidean := metric.Metric{Kind: metric.Euclidean}
 	r, err := Retrieve(t.Context(), nil, queries, gallery, euclidean,
-		RetrievalOptions{Groups: &Groups{want.QueryGroup, want.GalleryGroup}})
+		RetrievalOptions{SearchOptions: SearchOptions{Groups: &Groups{want.QueryGroup, want.GalleryGroup}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,17 +50,17 @@ func TestGroupsAsMarket1501HasThem(t *testing.T) {
 				q, r.FirstRank[q], r.AveragePrecision[q], r.TrapezoidPrecision[q], first, want.Average[q], want.Trapezoid[q])
 		}
 	}
-	if _, err := Retrieve(t.Context(), nil, queries, gallery, euclidean, RetrievalOptions{Groups: &Groups{want.QueryGroup, want.QueryGroup}}); err == nil {
+	if _, err := Retrieve(t.Context(), nil, queries, gallery, euclidean, RetrievalOptions{SearchOptions: SearchOptions{Groups: &Groups{want.QueryGroup, want.QueryGroup}}}); err == nil {
 		t.Error("groups of another number of rows")
 	}
 
 	// Leaving out oneself and one's group is leaving out one's group.
 	groups := &Groups{want.GalleryGroup, want.GalleryGroup}
-	with, err := Retrieve(t.Context(), nil, gallery, gallery, euclidean, RetrievalOptions{Groups: groups, SearchOptions: SearchOptions{Self: LeaveOneOut(gallery.N)}})
+	with, err := Retrieve(t.Context(), nil, gallery, gallery, euclidean, RetrievalOptions{SearchOptions: SearchOptions{Groups: groups, Self: LeaveOneOut(gallery.N)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	without, err := Retrieve(t.Context(), nil, gallery, gallery, euclidean, RetrievalOptions{Groups: groups})
+	without, err := Retrieve(t.Context(), nil, gallery, gallery, euclidean, RetrievalOptions{SearchOptions: SearchOptions{Groups: groups}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,21 +10,27 @@ import (
 	"github.com/vernier-ml/vernier/metric"
 )
 
-// NeighborList holds the K nearest gallery rows of every query, nearest first.
+// NeighborList holds the K nearest gallery rows of every query, nearest first. Where
+// groups leave a query fewer, the rest of its rows are -1, at a distance of 0.
 type NeighborList struct {
 	Queries, K int
 	Index      []int32   // (Queries, K) gallery rows
 	Distance   []float64 // (Queries, K)
 }
 
-// Of returns the neighbors of query q, which share memory with the list.
+// Of returns the neighbors of query q, K or fewer, which share memory with the list.
 func (l *NeighborList) Of(q int) (index []int32, distance []float64) {
-	return l.Index[q*l.K : (q+1)*l.K], l.Distance[q*l.K : (q+1)*l.K]
+	index = l.Index[q*l.K : (q+1)*l.K]
+	n := len(index)
+	for n > 0 && index[n-1] < 0 {
+		n--
+	}
+	return index[:n], l.Distance[q*l.K:][:n]
 }
 
 // Neighbors finds the k nearest gallery rows of every query, in the order of
 // brute force in float64, the lower index first among equals. k may not exceed
-// the rows a query can have, itself left out.
+// the rows a query can have, itself left out; of SearchOptions.Groups it may.
 func Neighbors(ctx context.Context, eng Engine, queries, gallery *Embeddings, m metric.Metric, k int, opt SearchOptions) (*NeighborList, error) {
 	eng, done, err := orCPU(eng)
 	if err != nil {
@@ -51,16 +57,19 @@ func Neighbors(ctx context.Context, eng Engine, queries, gallery *Embeddings, m 
 		selectors[w] = &selector{bench: j.bench(), find: s.find, k: k}
 	}
 	store := func(q int, nearest []ranked) {
-		index, distance := list.Of(q)
-		for i, c := range nearest {
-			index[i], distance[i] = c.row, s.layout.distance(c.exact.key)
+		for i := range k {
+			at := q*k + i
+			if list.Index[at] = -1; i < len(nearest) {
+				list.Index[at], list.Distance[at] = nearest[i].row, s.layout.distance(nearest[i].exact.key)
+			}
 		}
 	}
-	if s.device != nil {
+	if s.device != nil && opt.Groups == nil {
 		err = s.nearestOnDevice(ctx, selectors, store)
 	} else {
+		leftOut := opt.Groups.leftOut(queries, gallery)
 		err = s.each(ctx, func(worker, q int, keys []float32) error {
-			nearest, err := selectors[worker].nearest(q, opt.self(q), keys)
+			nearest, err := selectors[worker].nearest(q, opt.self(q), leftOut(q), keys)
 			if err == nil {
 				store(q, nearest)
 			}
@@ -128,10 +137,14 @@ type selector struct {
 	rows []ranked
 }
 
-func (s *selector) nearest(query, self int, keys []float32) ([]ranked, error) {
+// nearest leaves out self, unless it is -1, and without, which ascends.
+func (s *selector) nearest(query, self int, without []int32, keys []float32) ([]ranked, error) {
 	s.begin(query)
 	if self >= 0 {
 		keys[self] = float32(math.Inf(1))
+	}
+	for _, i := range without {
+		keys[i] = float32(math.Inf(1))
 	}
 	s.list = s.list[:0]
 	if limit := s.limit(keys, s.blockErr); limit <= math.MaxFloat32 {
@@ -141,8 +154,14 @@ func (s *selector) nearest(query, self int, keys []float32) ([]ranked, error) {
 			s.list = append(s.list, int32(i))
 		}
 	}
-	s.list = slices.DeleteFunc(s.list, func(i int32) bool { return int(i) == self })
+	s.list = slices.DeleteFunc(s.list, func(i int32) bool {
+		_, left := slices.BinarySearch(without, i)
+		return left || int(i) == self
+	})
 	s.rows = s.rows[:0]
+	if len(s.list) == 0 {
+		return nil, nil
+	}
 	if s.layout.sketch != nil {
 		fine, err := s.refine(s.list, keys)
 		if err != nil {
@@ -182,7 +201,7 @@ func (s *selector) sort() ([]ranked, error) {
 		s.rows[n].exact = spot{key, uint64(w.row)}
 	}
 	slices.SortFunc(s.rows, func(a, b ranked) int { return a.exact.compare(b.exact) })
-	return s.rows[:s.k], nil
+	return s.rows[:min(s.k, len(s.rows))], nil
 }
 
 // limit returns a key that none of the k nearest exceeds: the k-th smallest

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -16,6 +17,9 @@ type PairOptions struct {
 	// at random, with repetition. 0 means 200,000.
 	Max  int
 	Seed uint64
+	// Groups, if not nil, are the group of every row: pairs of one class and group are
+	// left out, as SearchOptions.Groups leaves them out of rankings.
+	Groups []int
 	// Workers is as in SearchOptions; it changes no result.
 	Workers int
 }
@@ -46,6 +50,9 @@ func SamplePairs(e *Embeddings, m metric.Metric, opt PairOptions) (*PairDistance
 	}
 	if opt.Max < 0 {
 		return nil, fmt.Errorf("eval: at most %d pairs asked for, want a positive number", opt.Max)
+	}
+	if opt.Groups != nil && len(opt.Groups) != e.N {
+		return nil, fmt.Errorf("eval: groups of %d rows, there are %d", len(opt.Groups), e.N)
 	}
 	p := &PairDistances{Metric: m}
 	intra, inter := p.choose(e, opt)
@@ -101,7 +108,11 @@ func (p *PairDistances) choose(e *Embeddings, opt PairOptions) (intra, inter [][
 	class, distinct := Compact(e.Labels)
 	rows := members(class, len(distinct))
 	rng := rand.New(rand.NewPCG(opt.Seed, 1))
-	intra, p.AllIntra = pairsInside(rng, rows, opt.Max)
+	if opt.Groups != nil {
+		intra, p.AllIntra = pairsAcross(rng, rows, opt.Groups, opt.Max)
+	} else {
+		intra, p.AllIntra = pairsInside(rng, rows, opt.Max)
+	}
 	inter, p.AllInter = pairsBetween(rng, rows, e.N, opt.Max)
 	return intra, inter
 }
@@ -125,6 +136,54 @@ func pairsInside(rng *rand.Rand, rows [][]int32, most int) (pairs [][2]int32, al
 			b++
 		}
 		pairs = append(pairs, [2]int32{r[a], r[b]})
+	}
+	return pairs, false
+}
+
+// pairsAcross are pairs inside classes of rows of different groups.
+func pairsAcross(rng *rand.Rand, rows [][]int32, group []int, limit int) (pairs [][2]int32, all bool) {
+	// cell is the rows class[from:to] of a class sorted by group, which are of one.
+	type cell struct {
+		class    []int32
+		from, to int
+	}
+	var cells []cell
+	var upTo []float64 // the sum of the pairs of cells so far, each counted twice
+	total := 0.
+	for _, r := range rows {
+		r = slices.Clone(r)
+		slices.SortStableFunc(r, func(a, b int32) int { return cmp.Compare(group[a], group[b]) })
+		for from := 0; from < len(r); {
+			to := from + 1
+			for to < len(r) && group[r[to]] == group[r[from]] {
+				to++
+			}
+			if others := len(r) - (to - from); others > 0 {
+				total += float64(to-from) * float64(others)
+				cells, upTo = append(cells, cell{r, from, to}), append(upTo, total)
+			}
+			from = to
+		}
+	}
+	if total/2 <= float64(limit) {
+		for _, c := range cells {
+			for _, a := range c.class[c.from:c.to] {
+				for _, b := range c.class[:c.from] {
+					pairs = append(pairs, [2]int32{b, a})
+				}
+			}
+		}
+		return pairs, true
+	}
+	for len(pairs) < limit {
+		u := rng.Float64() * total
+		c := cells[min(sort.Search(len(cells), func(i int) bool { return upTo[i] > u }), len(cells)-1)]
+		size := c.to - c.from
+		a, b := c.from+rng.IntN(size), rng.IntN(len(c.class)-size)
+		if b >= c.from {
+			b += size
+		}
+		pairs = append(pairs, [2]int32{c.class[a], c.class[b]})
 	}
 	return pairs, false
 }

@@ -18,35 +18,6 @@ type RetrievalOptions struct {
 	// FirstOnly stops at the first right answer: enough for Recall@K,
 	// precision at 1 and MRR, and faster with large classes.
 	FirstOnly bool
-	// Groups, if set, leave gallery rows out of a query's ranking that have its label
-	// and its group: of re-identification the images of the same camera.
-	Groups *Groups
-}
-
-// Groups are the group of every query and of every gallery row.
-type Groups struct{ Queries, Gallery []int }
-
-func (g *Groups) validate(queries, gallery int) error {
-	if g != nil && (len(g.Queries) != queries || len(g.Gallery) != gallery) {
-		return fmt.Errorf("eval: groups of %d queries and %d gallery rows; there are %d and %d", len(g.Queries), len(g.Gallery), queries, gallery)
-	}
-	return nil
-}
-
-// divide puts the rows of a query's class that are ranked before those of its group,
-// which are not.
-func (g *Groups) divide(query int, rows []int32) (ranked, without []int32) {
-	if g == nil {
-		return rows, nil
-	}
-	for _, i := range rows {
-		if g.Gallery[i] == g.Queries[query] {
-			without = append(without, i)
-		} else {
-			ranked = append(ranked, i)
-		}
-	}
-	return ranked, without
 }
 
 // Retrieval holds, for every query, where its right answers (gallery rows of
@@ -89,7 +60,7 @@ func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m m
 	if int(opt.Ties) >= len(tieNames) {
 		return nil, fmt.Errorf("eval: unknown tie rule %d, the last is %d (%v)", opt.Ties, RandomOrder, RandomOrder)
 	}
-	if err := opt.Groups.validate(queries.N, gallery.N); err != nil {
+	if err := opt.check(queries, gallery); err != nil {
 		return nil, err
 	}
 	class, distinct := Compact(gallery.Labels)

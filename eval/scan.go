@@ -2,6 +2,7 @@ package eval
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -16,6 +17,10 @@ type SearchOptions struct {
 	// Self[i] is the gallery row that is query i itself and is left out, or -1.
 	// nil leaves nothing out; LeaveOneOut(n) is for queries = gallery.
 	Self []int
+	// Groups, if set, leave gallery rows out of a query's ranking that have its label
+	// and its group: of re-identification the images of the same camera. Both sides
+	// need labels then.
+	Groups *Groups
 	// Memory bounds the bytes of a block of distances, on the engine and on
 	// the host together. 0 means 256 MiB. One row of distances is always held.
 	Memory int64
@@ -59,6 +64,12 @@ func (s SearchOptions) blockRows(queries, gallery, copies int) int {
 func (s SearchOptions) check(queries, gallery *Embeddings) error {
 	if queries.H != gallery.H {
 		return fmt.Errorf("eval: queries have %d coordinates, the gallery %d", queries.H, gallery.H)
+	}
+	if err := s.Groups.validate(queries.N, gallery.N); err != nil {
+		return err
+	}
+	if s.Groups != nil && (queries.Labels == nil || gallery.Labels == nil) {
+		return errors.New("eval: groups need labels of the queries and of the gallery")
 	}
 	if s.Self == nil {
 		return nil
