@@ -36,7 +36,7 @@ func openCSV(w *progress.Tracker, file string, o Options) (*Set, error) {
 	set := &Set{store: fileStore{source.Named{Tree: src}, pixels.NewDecoder(o.Decode)}, Notices: t.Notes}
 	var keys []string
 	category := map[string]string{}
-	groups := map[string]int{}
+	groups := groupNumbers{}
 	for t.next() {
 		if err := w.Step("looking for images", t.at, len(t.Rows)); err != nil {
 			return nil, err
@@ -51,12 +51,7 @@ func openCSV(w *progress.Tracker, file string, o Options) (*Set, error) {
 			}
 			category[key] = c
 		}
-		if g := t.get("group"); g != "" {
-			if groups[g] == 0 {
-				groups[g] = len(groups) + 1
-			}
-			it.Group = groups[g]
-		}
+		it.Group = groups.of(t.get("group"))
 		keys = append(keys, key)
 		set.Items = append(set.Items, it)
 	}
@@ -137,8 +132,11 @@ func (t *rows) get(column string) string {
 	return t.row[i]
 }
 
-func (t *rows) flag(column string) (bool, error) {
-	switch cell := t.get(column); strings.ToLower(cell) {
+func (t *rows) flag(column string) (bool, error) { return parseFlag(column, t.get(column)) }
+
+// parseFlag reads a cell of a column that says yes or no; nothing is no.
+func parseFlag(column, cell string) (bool, error) {
+	switch strings.ToLower(cell) {
 	case "0", "false", "0.0", "0,0":
 		return false, nil
 	case "1", "true", "1.0", "1,0":
@@ -194,13 +192,33 @@ func (t *rows) role(part Part) (Role, error) {
 		return AnyRole, err
 	}
 	gallery, err := t.flag("is_gallery")
-	if err != nil || part == TrainPart || query == gallery {
-		return AnyRole, err
+	return roleOf(part, query, gallery), err
+}
+
+// roleOf is the side of an item of which a table says whether it is a query and whether
+// it is of the gallery; training rows, and those of which it says both or neither, are on
+// both sides.
+func roleOf(part Part, query, gallery bool) Role {
+	switch {
+	case part == TrainPart || query == gallery:
+		return AnyRole
+	case query:
+		return QueryRole
 	}
-	if query {
-		return QueryRole, nil
+	return GalleryRole
+}
+
+// groupNumbers numbers groups from 1 on by their names; "" is none, 0.
+type groupNumbers map[string]int
+
+func (g groupNumbers) of(name string) int {
+	if name == "" {
+		return 0
 	}
-	return GalleryRole, nil
+	if g[name] == 0 {
+		g[name] = len(g) + 1
+	}
+	return g[name]
 }
 
 // box reads x1, y1, x2, y2: all four or none.

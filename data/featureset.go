@@ -162,14 +162,17 @@ func (s *Set) describeRows(f *features.File, labels string, classes bool) (err e
 	if d.parts, err = values(f, "split"); err != nil {
 		return err
 	}
-	if d.super, err = values(f, "category"); err != nil {
-		return err
+	for name, list := range map[string]*[]string{"category": &d.super, "group": &d.groups, "is_query": &d.query, "is_gallery": &d.gallery} {
+		if *list, err = values(f, name); err != nil {
+			return err
+		}
 	}
 	return s.describe(d)
 }
 
 // describeByTable takes classes, and optionally names, parts and super-classes, from a
-// table with a line for each row: label, path, split, category.
+// table with a line for each row: label, path, split, category, group, is_query,
+// is_gallery.
 func (s *Set) describeByTable(file string) error {
 	text, err := table.ReadFile(file)
 	if err != nil {
@@ -190,7 +193,8 @@ func (s *Set) describeByTable(file string) error {
 		}
 		return list
 	}
-	d := description{file: file, labels: column("label"), paths: column("path"), parts: column("split"), super: column("category")}
+	d := description{file: file, labels: column("label"), paths: column("path"), parts: column("split"), super: column("category"),
+		groups: column("group"), query: column("is_query"), gallery: column("is_gallery")}
 	if d.labels == nil {
 		return fmt.Errorf("%s line %d: there is no column label", file, t.HeaderLine)
 	}
@@ -201,11 +205,12 @@ func (s *Set) describeByTable(file string) error {
 type description struct {
 	file                        string
 	labels, paths, parts, super []string
+	groups, query, gallery      []string
 }
 
 // describe gives what is known to the items.
 func (s *Set) describe(d description) error {
-	for name, list := range map[string][]string{"labels": d.labels, "paths": d.paths, "splits": d.parts, "categories": d.super} {
+	for name, list := range map[string][]string{"labels": d.labels, "paths": d.paths, "splits": d.parts, "categories": d.super, "groups": d.groups, "values of is_query": d.query, "values of is_gallery": d.gallery} {
 		if list != nil && len(list) != len(s.Items) {
 			return fmt.Errorf("%s: %d %s for %s", d.file, len(list), name, plural.Of(len(s.Items), "row"))
 		}
@@ -228,6 +233,9 @@ func (s *Set) describe(d description) error {
 	if i := slices.Index(d.labels, ""); i >= 0 {
 		return fmt.Errorf("%s: the label of row %d is empty", d.file, i)
 	}
+	if err := s.describeSides(d); err != nil {
+		return err
+	}
 	s.classify(d.labels, nil)
 	if d.parts != nil {
 		s.settleValidation()
@@ -240,6 +248,34 @@ func (s *Set) describe(d description) error {
 		s.superClasses(func(class string) string { return super[class] }, func(it Item) string { return super[s.Classes[it.Label]] })
 	}
 	return nil
+}
+
+// describeSides gives items their groups, and their sides of a search, as a csv: table has
+// them.
+func (s *Set) describeSides(d description) error {
+	numbers := groupNumbers{}
+	for i, g := range d.groups {
+		s.Items[i].Group = numbers.of(g)
+	}
+	for i := range s.Items {
+		query, err := sideFlag("is_query", d.query, i)
+		if err != nil {
+			return fmt.Errorf("%s: row %d: %w", d.file, i, err)
+		}
+		gallery, err := sideFlag("is_gallery", d.gallery, i)
+		if err != nil {
+			return fmt.Errorf("%s: row %d: %w", d.file, i, err)
+		}
+		s.Items[i].Role = roleOf(s.Items[i].Part, query, gallery)
+	}
+	return nil
+}
+
+func sideFlag(name string, list []string, i int) (bool, error) {
+	if list == nil {
+		return false, nil
+	}
+	return parseFlag(name, list[i])
 }
 
 // featureStore reads rows when they are asked for.

@@ -133,3 +133,61 @@ func TestRowsOfAProgramsOwn(t *testing.T) {
 		}
 	}
 }
+
+// TestGroupsOfRows: a class can be validated and tested on where a query finds an image
+// of another group.
+func TestGroupsOfRows(t *testing.T) {
+	dir := t.TempDir()
+	x := writeArray(t, filepath.Join(dir, "x.npy"), []int{8, 1}, 1, 2, 3, 4, 5, 6, 7, 8)
+	table := filepath.Join(dir, "rows.csv")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(table, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open := func() (*Set, error) {
+		return Open(context.Background(), "features:"+JoinFeatures(x, table), Options{})
+	}
+	write("label,group,split,is_query,is_gallery\na,front,test,1,0\na,back,test,0,1\na,front,test,0,1\nb,front,test,1,0\nb,front,test,0,1\nc,,test,1,1\nd,back,test,0,1\nd,front,test,0,1\n")
+	set, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	var groups []int
+	var roles []Role
+	for _, it := range set.Items {
+		groups, roles = append(groups, it.Group), append(roles, it.Role)
+	}
+	q, g := QueryRole, GalleryRole
+	if !slices.Equal(groups, []int{1, 2, 1, 1, 1, 0, 2, 1}) || !slices.Equal(roles, []Role{q, g, g, q, g, AnyRole, g, g}) {
+		t.Errorf("groups %v, roles %v", groups, roles)
+	}
+	retrievable := set.retrievable()
+	for class, want := range []bool{true, false, false, false} {
+		if got := retrievable(set.ByClass()[class]); got != want {
+			t.Errorf("class %s is retrievable: %v", set.Classes[class], got)
+		}
+	}
+	if err := Testable(set.Select("one camera", []int{3, 4, 5})); err == nil || !strings.Contains(err.Error(), "none of the 2 test classes has a query and an image to be found in two groups") {
+		t.Errorf("classes of one group each: %v", err)
+	}
+	write("label,group\na,front\na,back\nb,front\nb,front\nc,back\nc,front\nd,1\nd,1\n")
+	set, err = open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	_, validation, err := Validation(set, .5, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(validation.Classes, []string{"a", "c"}) {
+		t.Errorf("validation classes %q, want those of two groups", validation.Classes)
+	}
+	write("label,group,is_query\na,1,maybe\na,1,0\na,1,0\na,1,0\na,1,0\na,1,0\na,1,0\na,1,0\n")
+	if _, err := open(); err == nil || !strings.Contains(err.Error(), `row 0: is_query is "maybe", want true or false`) {
+		t.Errorf("%v", err)
+	}
+}

@@ -39,7 +39,7 @@ func openReID(w *progress.Tracker, root string, o Options, folders reidFolders) 
 		}
 		var keys []string
 		junk := 0
-		cameras := map[string]int{}
+		cameras := groupNumbers{}
 		found := map[string]int{}
 		for _, name := range natural.Sorted(l.Files) {
 			it := Item{Path: name}
@@ -65,10 +65,7 @@ func openReID(w *progress.Tracker, root string, o Options, folders reidFolders) 
 				junk++
 				continue
 			}
-			if _, known := cameras[m[2]]; !known {
-				cameras[m[2]] = len(cameras) + 1
-			}
-			it.Group = cameras[m[2]]
+			it.Group = cameras.of(m[2])
 			found[folder]++
 			keys = append(keys, m[1])
 			set.Items = append(set.Items, it)

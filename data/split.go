@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -259,10 +260,59 @@ func Testable(test *Set) error {
 	if len(test.Classes) == 1 {
 		return fmt.Errorf("1 class (%q) is left to be tested on, among whose images every neighbor is right", test.Classes[0])
 	}
+	retrievable := test.retrievable()
 	for _, items := range test.ByClass() {
-		if len(items) > 1 {
+		if retrievable(items) {
 			return nil
 		}
 	}
+	if test.grouped() {
+		return fmt.Errorf("none of the %d test classes has a query and an image to be found in two groups: a search leaves out images of the query's class and group", len(test.Classes))
+	}
 	return fmt.Errorf("each of the %d test classes has one image, so that none has another of its class to be found", len(test.Classes))
+}
+
+// grouped reports whether searches of the set leave out images of the query's class and
+// group.
+func (s *Set) grouped() bool {
+	return slices.ContainsFunc(s.Items, func(it Item) bool { return it.Group > 0 })
+}
+
+// unit is what a class needs two of, so that one can be found.
+func (s *Set) unit() string {
+	if s.grouped() {
+		return "groups"
+	}
+	return "images"
+}
+
+// retrievable returns what reports whether a query of a class, whose items are given, has
+// another of them to be found.
+func (s *Set) retrievable() func(items []int) bool {
+	if !s.grouped() {
+		return func(items []int) bool { return len(items) > 1 }
+	}
+	notAll := func(r Role) bool { return slices.ContainsFunc(s.Items, func(it Item) bool { return it.Role != r }) }
+	roles := notAll(GalleryRole) && notAll(QueryRole) // else all images are on both sides
+	return func(items []int) bool {
+		left, right := map[int]bool{}, map[int]bool{}
+		for _, i := range items {
+			it := s.Items[i]
+			if it.Group == 0 {
+				it.Group = -1 - i // its own
+			}
+			if !roles || it.Role != GalleryRole {
+				left[it.Group] = true
+			}
+			if !roles || it.Role != QueryRole {
+				right[it.Group] = true
+			}
+		}
+		for group := range left {
+			if len(right) > 1 || len(right) == 1 && !right[group] {
+				return true
+			}
+		}
+		return false
+	}
 }

@@ -13,8 +13,8 @@ var ErrTooFewClasses = errors.New("too few classes to set some aside for validat
 
 // Validation takes a part of the training classes away to choose the best epoch
 // by: those of the set's own validation part where it has one, or else fraction of
-// them, drawn by seed among the classes with two images or more
-// (a single image has nothing to be retrieved). At least two classes stay
+// them, drawn by seed among the classes with two images or more, of a set with groups in
+// two groups or more (others have nothing to be retrieved). At least two classes stay
 // on each side.
 func Validation(train *Set, fraction float64, seed uint64) (fit, val *Set, err error) {
 	if err := train.check(); err != nil {
@@ -28,8 +28,9 @@ func Validation(train *Set, fraction float64, seed uint64) (fit, val *Set, err e
 		return fit, val, nil
 	}
 	var able []int
+	retrievable := train.retrievable()
 	for label, items := range train.ByClass() {
-		if len(items) > 1 {
+		if retrievable(items) {
 			able = append(able, label)
 		}
 	}
@@ -37,7 +38,7 @@ func Validation(train *Set, fraction float64, seed uint64) (fit, val *Set, err e
 	n := max(int(math.Round(fraction*float64(len(train.Classes)))), least)
 	n = min(n, len(able), len(train.Classes)-least)
 	if n < least {
-		return nil, nil, fmt.Errorf("%s: %w: %s, %d of them with two images or more", train.Name, ErrTooFewClasses, plural.Of(len(train.Classes), "class"), len(able))
+		return nil, nil, fmt.Errorf("%s: %w: %s, %d of them with two %s or more", train.Name, ErrTooFewClasses, plural.Of(len(train.Classes), "class"), len(able), train.unit())
 	}
 	inVal := make([]bool, len(train.Classes))
 	for _, k := range newRand(seed, mixString("validation")).Perm(len(able))[:n] {
@@ -51,9 +52,8 @@ func Validation(train *Set, fraction float64, seed uint64) (fit, val *Set, err e
 // nil where there is none, where it shares classes with what is trained on, or where a
 // side has too few to measure by.
 func ownValidation(train *Set) []bool {
-	inVal, inFit, images := make([]bool, len(train.Classes)), make([]bool, len(train.Classes)), make([]int, len(train.Classes))
+	inVal, inFit := make([]bool, len(train.Classes)), make([]bool, len(train.Classes))
 	for _, it := range train.Items {
-		images[it.Label]++
 		switch it.Part {
 		case ValidationPart:
 			inVal[it.Label] = true
@@ -64,7 +64,8 @@ func ownValidation(train *Set) []bool {
 		}
 	}
 	fit, val, able := 0, 0, 0
-	for label := range train.Classes {
+	retrievable := train.retrievable()
+	for label, items := range train.ByClass() {
 		switch {
 		case inFit[label] && inVal[label]:
 			return nil
@@ -72,7 +73,7 @@ func ownValidation(train *Set) []bool {
 			fit++
 		default:
 			val++
-			if images[label] > 1 {
+			if retrievable(items) {
 				able++
 			}
 		}
