@@ -56,7 +56,9 @@ func (f Folder) Draw(ctx context.Context, eng engine.Engine, e *Embedded, histor
 			return err
 		}
 	}
-	pairs, err := eval.SamplePairs(e.Embeddings, m, eval.PairOptions{Seed: e.cfg.Seed})
+	sides := e.Sides()
+	both, _, groups := sides.Both()
+	pairs, err := eval.SamplePairs(both, m, eval.PairOptions{Seed: e.cfg.Seed, Groups: groups})
 	if err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func (f Folder) Draw(ctx context.Context, eng engine.Engine, e *Embedded, histor
 	if e.Set.Width() > 0 {
 		return nil // rows of numbers have no pictures
 	}
-	rows, err := e.grid(ctx, eng)
+	rows, err := e.grid(ctx, eng, sides)
 	if err != nil {
 		return err
 	}
@@ -80,38 +82,53 @@ func (f Folder) Draw(ctx context.Context, eng engine.Engine, e *Embedded, histor
 
 // grid draws queries at random, one a class as far as there are classes, and
 // finds their neighbors.
-func (e *Embedded) grid(ctx context.Context, eng engine.Engine) ([]plot.GridRow, error) {
+func (e *Embedded) grid(ctx context.Context, eng engine.Engine, sides Sides) ([]plot.GridRow, error) {
 	r := rand.New(rand.NewPCG(e.cfg.Seed, 0x6772_6964))
-	var queries []int
-	classes := e.Set.ByClass()
+	var queries []int // rows of sides.Queries
+	class, distinct := eval.Compact(sides.Queries.Labels)
+	classes := make([][]int, len(distinct))
+	for i, c := range class {
+		classes[c] = append(classes[c], i)
+	}
 	for _, c := range r.Perm(len(classes)) {
 		if len(queries) == gridRows {
 			break
 		}
-		if items := classes[c]; len(items) > 1 {
+		if items := classes[c]; len(items) > 1 || sides.Gallery != nil {
 			queries = append(queries, items[r.IntN(len(items))])
 		}
 	}
 	if len(queries) == 0 {
 		return nil, errors.New("no class has two images")
 	}
-	k := min(gridNeighbors, e.Embeddings.N-1)
-	list, err := eval.Neighbors(ctx, eng, e.Embeddings.Select(queries), e.Embeddings, e.Model.Spec.Metric, k, eval.SearchOptions{Self: queries})
+	gallery, opt := sides.Search()
+	if opt.Self != nil {
+		opt.Self = queries
+	}
+	if opt.Groups != nil {
+		of := make([]int, len(queries))
+		for i, q := range queries {
+			of[i] = sides.Groups.Queries[q]
+		}
+		opt.Groups = &eval.Groups{Queries: of, Gallery: sides.Groups.Gallery}
+	}
+	k := min(gridNeighbors, e.Embeddings.N-1, gallery.N)
+	list, err := eval.Neighbors(ctx, eng, sides.Queries.Select(queries), gallery, e.Model.Spec.Metric, k, opt)
 	if err != nil {
 		return nil, err
 	}
 	rows := make([]plot.GridRow, len(queries))
 	for i, q := range queries {
-		if rows[i].Query, err = e.cell(ctx, q, ""); err != nil {
+		if rows[i].Query, err = e.cell(ctx, sides.QueryRows[q], ""); err != nil {
 			return nil, err
 		}
 		index, distance := list.Of(i)
 		for j, n := range index {
-			c, err := e.cell(ctx, int(n), fmt.Sprintf(" %.3f", distance[j]))
+			c, err := e.cell(ctx, sides.GalleryRows[n], fmt.Sprintf(" %.3f", distance[j]))
 			if err != nil {
 				return nil, err
 			}
-			c.Right = e.Set.Items[n].Label == e.Set.Items[q].Label
+			c.Right = gallery.Labels[n] == sides.Queries.Labels[q]
 			rows[i].Neighbors = append(rows[i].Neighbors, c)
 		}
 	}

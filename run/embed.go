@@ -66,6 +66,9 @@ func (e *Embedded) Close() error {
 	return e.whole.Close()
 }
 
+// Sides divides the rows into queries and gallery.
+func (e *Embedded) Sides() Sides { return NewSides(e.Set.Items, e.Embeddings) }
+
 // Embed loads a run's model and embeds the chosen images.
 func Embed(ctx context.Context, folder Folder, eng engine.Engine, sel Selection) (*Embedded, error) {
 	cfg, err := folder.LoadConfig()

@@ -219,10 +219,10 @@ func (e *Embedded) figures(ctx context.Context, opt MeasureOptions) (*Results, e
 const modelFigures = "model"
 
 func (e *Embedded) evaluate(ctx context.Context, what string, x *eval.Embeddings, metric metric.Metric, opt MeasureOptions) (*eval.Figures, error) {
-	queries, gallery, groups := sides(e.Set.Items, x)
+	s := NewSides(e.Set.Items, x)
 	o := e.evalOptions(what, opt.describe(), opt)
-	o.Gallery, o.Groups = gallery, groups
-	return eval.Evaluate(ctx, e.Model.Params.Engine(), queries, metric, o)
+	o.Gallery, o.Groups = s.Gallery, s.Groups
+	return eval.Evaluate(ctx, e.Model.Params.Engine(), s.Queries, metric, o)
 }
 
 // evaluateAs is evaluate for rows that are more than the images of a split.

@@ -11,17 +11,26 @@ import (
 func TestSidesOfReIdentification(t *testing.T) {
 	x := &eval.Embeddings{X: []float32{0, 1, 2, 3}, N: 4, H: 1, Labels: []int{0, 0, 1, 1}}
 	items := []data.Item{{Role: data.QueryRole, Group: 2}, {Role: data.GalleryRole, Group: 1}, {Role: data.GalleryRole, Group: 2}, {Role: data.GalleryRole}}
-	q, g, groups := sides(items, x)
-	if q.N != 1 || g.N != 3 || !slices.Equal(g.X, []float32{1, 2, 3}) || !slices.Equal(groups.Queries, []int{2}) || !slices.Equal(groups.Gallery, []int{1, 2, -4}) {
-		t.Errorf("%+v %+v %+v", q, g, groups)
+	s := NewSides(items, x)
+	if s.Queries.N != 1 || s.Gallery.N != 3 || !slices.Equal(s.Gallery.X, []float32{1, 2, 3}) || !slices.Equal(s.Groups.Queries, []int{2}) || !slices.Equal(s.Groups.Gallery, []int{1, 2, -4}) {
+		t.Errorf("%+v", s)
+	}
+	if g, opt := s.Search(); g != s.Gallery || opt.Self != nil || opt.Groups != s.Groups {
+		t.Errorf("search in %+v with %+v", g, opt)
+	}
+	if x, rows, groups := s.Both(); x.N != 4 || !slices.Equal(x.Labels, []int{0, 0, 1, 1}) || !slices.Equal(rows, []int{0, 1, 2, 3}) || !slices.Equal(groups, []int{2, 1, 2, -4}) {
+		t.Errorf("both sides: %+v, rows %v of groups %v", x, rows, groups)
 	}
 	for i := range items {
 		items[i].Role = data.AnyRole
 	}
-	if q, g, groups := sides(items, x); q != x || g != nil || !slices.Equal(groups.Gallery, []int{2, 1, 2, -4}) {
-		t.Errorf("without roles: %+v %+v %+v", q, g, groups)
+	if s = NewSides(items, x); s.Queries != x || s.Gallery != nil || !slices.Equal(s.Groups.Gallery, []int{2, 1, 2, -4}) {
+		t.Errorf("without roles: %+v", s)
 	}
-	if q, g, groups := sides(make([]data.Item, 4), x); q != x || g != nil || groups != nil {
-		t.Errorf("without groups: %+v %+v %+v", q, g, groups)
+	if s = NewSides(make([]data.Item, 4), x); s.Queries != x || s.Gallery != nil || s.Groups != nil {
+		t.Errorf("without groups: %+v", s)
+	}
+	if g, opt := s.Search(); g != x || !slices.Equal(opt.Self, []int{0, 1, 2, 3}) || opt.Groups != nil {
+		t.Errorf("without groups: search in %+v with %+v", g, opt)
 	}
 }

@@ -119,9 +119,14 @@ func (s *measurer) measure(ctx context.Context, p **probe, set *data.Set, task s
 	if err != nil {
 		return nil, err
 	}
-	r, err := eval.Retrieve(ctx, s.model.Params.Engine(), e.Embeddings, e.Embeddings, s.model.Spec.Metric, eval.RetrievalOptions{
-		SearchOptions: eval.SearchOptions{Self: eval.LeaveOneOut(e.N), Workers: s.opt.Workers},
-	})
+	items := make([]data.Item, e.N) // without those that cannot be read
+	for i, at := range e.Items {
+		items[i] = set.Items[at]
+	}
+	sides := run.NewSides(items, e.Embeddings)
+	gallery, search := sides.Search()
+	search.Workers = s.opt.Workers
+	r, err := eval.Retrieve(ctx, s.model.Params.Engine(), sides.Queries, gallery, s.model.Spec.Metric, eval.RetrievalOptions{SearchOptions: search})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", task, err)
 	}
