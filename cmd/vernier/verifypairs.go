@@ -31,6 +31,7 @@ const calibrateOnHalf = "half"
 type pairSource struct {
 	rows     *eval.Embeddings
 	identity []string // of each row
+	groups   []int    // of each row, or nil: pairs of one identity and group are left out
 	list     *eval.PairList
 	name     string
 	metric   metric.Metric
@@ -104,13 +105,16 @@ func (s *pairSource) measure(pairs []eval.Pair, name string) (*pairSample, error
 
 // sample takes pairs of the given rows.
 func (s *pairSource) sample(rows []int, name string) (*pairSample, error) {
-	d, err := eval.SamplePairs(s.rows.Select(rows), s.metric, s.opt)
-	if err != nil {
-		return nil, err
-	}
-	ids := make([]string, len(rows))
+	ids, opt := make([]string, len(rows)), s.opt
 	for i, r := range rows {
 		ids[i] = s.identity[r]
+		if s.groups != nil {
+			opt.Groups = append(opt.Groups, s.groups[r])
+		}
+	}
+	d, err := eval.SamplePairs(s.rows.Select(rows), s.metric, opt)
+	if err != nil {
+		return nil, err
 	}
 	slices.Sort(ids)
 	return newPairSample(d, slices.Compact(ids), name)
@@ -135,10 +139,11 @@ func (f *verifyFlags) classSource(ctx context.Context, folder run.Folder, eng en
 		e.Close()
 		return nil, err
 	}
-	s := f.source(e.Model, e.Embeddings)
-	s.name = e.Set.Name
-	for _, it := range e.Set.Items {
-		s.identity = append(s.identity, e.Set.Classes[it.Label])
+	both, rows, groups := e.Sides().Both()
+	s := f.source(e.Model, both)
+	s.name, s.groups = e.Set.Name, groups
+	for _, i := range rows {
+		s.identity = append(s.identity, e.Set.Classes[e.Set.Items[i].Label])
 	}
 	return s, e.Close()
 }
