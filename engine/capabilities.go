@@ -1,5 +1,7 @@
 package engine
 
+import "time"
+
 // An engine has these capabilities besides, or not. Who uses one asks for it by a
 // type assertion and has another way where it is missing:
 //
@@ -13,6 +15,7 @@ package engine
 //	Narrower     cuda at bf16     layers: activations are float32
 //	ClassLosses  cuda             losses: the loss is computed on the host
 //	RowSearcher  cuda             eval: the host looks through the distances
+//	Marker       cuda             train, bench: the clock, after waiting for the device at both ends of each op
 //	Workspacer   cpu, cuda        train: no memory beside the tensors is planned
 //
 // Three more are asked for by one package each and described there: eval reads rows
@@ -70,6 +73,25 @@ type Device interface {
 	Memory() (free, total int64, err error)
 	// Held is how many of the bytes that are not free this engine holds.
 	Held() int64
+}
+
+// Marker is a Device that can say when it came to points of its queue.
+type Marker interface {
+	// Marks waits until all that was asked for is done, and returns marks, of which there
+	// are none yet.
+	Marks() (Marks, error)
+}
+
+// Marks are points in the queue of a device. They cannot be set while work is recorded.
+type Marks interface {
+	// Mark sets one behind all that was asked for. It does not wait.
+	Mark() error
+	// Times waits for the device and returns when it came to each of the marks that were
+	// set since the call of Times before, in their order, counted from the first mark of
+	// all.
+	Times() ([]time.Duration, error)
+	// Close releases the marks, before the engine is closed.
+	Close() error
 }
 
 // Recording is recorded work. It uses the tensors that it was recorded with.

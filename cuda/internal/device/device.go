@@ -6,6 +6,7 @@
 package device
 
 import (
+	"time"
 	"unsafe"
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
@@ -61,6 +62,10 @@ type Driver interface {
 	ReleaseStream(s Stream) error
 	Synchronize(s Stream) error
 	NewEvent() (Event, error)
+	// NewTimedEvent returns an event that also keeps when it happened.
+	NewTimedEvent() (Event, error)
+	// Elapsed is the time between two timed events that have happened.
+	Elapsed(from, to Event) (time.Duration, error)
 	ReleaseEvent(e Event) error
 	Record(e Event, s Stream) error
 	// Wait makes later work of s wait for e.

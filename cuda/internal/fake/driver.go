@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
@@ -52,15 +53,24 @@ type Driver struct {
 	commands  []node
 	graphs    map[device.Graph][]node
 	events    map[device.Event]mark
+	timed     map[device.Event]bool
+	times     map[device.Event]time.Duration // when timed events happened
+	now       time.Duration                  // Tick for each command that was done
 	streams   map[device.Stream]*queue
 	closed    bool
 }
+
+// Tick is what every kernel, copy and call of a library takes by the device's own clock.
+// Events and waiting for them take nothing, the launch of a graph as much as what it
+// consists of and a Tick.
+const Tick = time.Microsecond
 
 // New returns a device with limit bytes of memory.
 func New(limit int64) *Driver {
 	return &Driver{
 		Limit: limit, Calls: map[string]int{}, Bytes: map[string]int64{}, mappings: map[uintptr][]byte{}, pinned: map[uintptr][]byte{}, handles: 100,
 		graphs: map[device.Graph][]node{}, events: map[device.Event]mark{}, streams: map[device.Stream]*queue{}, Lazy: map[device.Stream]bool{},
+		timed: map[device.Event]bool{}, times: map[device.Event]time.Duration{},
 	}
 }
 
@@ -91,12 +101,18 @@ func (d *Driver) doAs(name, as string, s device.Stream, f func() error) error {
 	if q == nil {
 		return fmt.Errorf("%s: %d is no stream", name, s)
 	}
+	if d.Idle && d.recording != s {
+		f = func() error { return nil }
+	}
+	if work := f; name != "Record" && name != "Wait" {
+		f = func() error {
+			defer func() { d.now += Tick }()
+			return work()
+		}
+	}
 	if d.recording == s {
 		d.commands = append(d.commands, node{as, f})
 		return nil
-	}
-	if d.Idle {
-		f = func() error { return nil }
 	}
 	q.commands = append(q.commands, f)
 	q.asked++

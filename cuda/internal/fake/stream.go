@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 	"unsafe"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
@@ -99,6 +100,28 @@ func (d *Driver) NewEvent() (device.Event, error) {
 	return e, nil
 }
 
+// NewTimedEvent returns one that keeps when it happens.
+func (d *Driver) NewTimedEvent() (device.Event, error) {
+	e, err := d.NewEvent()
+	if err == nil {
+		d.timed[e] = true
+	}
+	return e, err
+}
+
+// Elapsed is the time between two events by the device's own clock.
+func (d *Driver) Elapsed(from, to device.Event) (time.Duration, error) {
+	if err := d.call("Elapsed"); err != nil {
+		return 0, err
+	}
+	start, ok := d.times[from]
+	end, also := d.times[to]
+	if !ok || !also {
+		return 0, fmt.Errorf("events %d and %d have not both happened, or keep no time", from, to)
+	}
+	return end - start, nil
+}
+
 // ReleaseEvent forgets an event.
 func (d *Driver) ReleaseEvent(e device.Event) error {
 	if err := d.forbidden("ReleaseEvent"); err != nil {
@@ -108,6 +131,8 @@ func (d *Driver) ReleaseEvent(e device.Event) error {
 		return errors.New("release of no event")
 	}
 	delete(d.events, e)
+	delete(d.timed, e)
+	delete(d.times, e)
 	return nil
 }
 
@@ -116,7 +141,13 @@ func (d *Driver) Record(e device.Event, s device.Stream) error {
 	if q := d.streams[s]; q != nil && d.recording != s {
 		d.events[e] = mark{s, q.asked + 1}
 	}
-	return d.do("Record", s, func() error { return nil })
+	delete(d.times, e)
+	return d.do("Record", s, func() error {
+		if d.timed[e] {
+			d.times[e] = d.now
+		}
+		return nil
+	})
 }
 
 // Wait checks that the event was recorded, and does what comes before it first.

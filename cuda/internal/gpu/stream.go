@@ -3,6 +3,8 @@
 package gpu
 
 import (
+	"math"
+	"time"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -35,10 +37,15 @@ func (d *Driver) Synchronize(s device.Stream) error {
 	return d.within("cuStreamSynchronize", d.streams[s].Synchronize)
 }
 
-// NewEvent returns an event, without the time of day, which makes it cheaper.
-func (d *Driver) NewEvent() (e device.Event, err error) {
+// NewEvent returns an event that keeps no time, which makes it cheaper.
+func (d *Driver) NewEvent() (device.Event, error) { return d.newEvent(cu.DisableTiming) }
+
+// NewTimedEvent returns an event that keeps its time.
+func (d *Driver) NewTimedEvent() (device.Event, error) { return d.newEvent(cu.DefaultEvent) }
+
+func (d *Driver) newEvent(flags cu.EventFlags) (e device.Event, err error) {
 	err = d.within("cuEventCreate", func() error {
-		c, err := cu.MakeEvent(cu.DisableTiming)
+		c, err := cu.MakeEvent(flags)
 		if err == nil {
 			e = device.Event(len(d.events) + 1)
 			for { // numbers of events that are gone may be in between
@@ -52,6 +59,17 @@ func (d *Driver) NewEvent() (e device.Event, err error) {
 		return err
 	})
 	return e, err
+}
+
+// Elapsed is the time between two events. The driver gives it in milliseconds, as
+// float32, to half a microsecond.
+func (d *Driver) Elapsed(from, to device.Event) (t time.Duration, err error) {
+	err = d.within("cuEventElapsedTime", func() error {
+		ms, err := d.events[from].Elapsed(d.events[to])
+		t = time.Duration(math.Round(ms * float64(time.Millisecond)))
+		return err
+	})
+	return t, err
 }
 
 // ReleaseEvent forgets an event.
