@@ -51,10 +51,12 @@ first group of a regular expression finds last; a group named img_s, gflops,
 queries_s or seconds says what it is.
 
 --trace, for the networks, takes the time of every operation of one more step: a
-table of the kinds and shapes that take the most, with the share of the step, GFLOPS
-and GB/s (of what is read and written, each number once), and a file that
-chrome://tracing and ui.perfetto.dev open. On a GPU that step waits for each
-operation, and is slower than the others.`,
+table of the kinds of operations, one of the kinds and shapes that take the most,
+with the share of the step, GFLOPS and GB/s (of what is read and written, each
+number once), and a file that chrome://tracing and ui.perfetto.dev open. With
+--json the tables are in the object, as trace. On a GPU the times are those of its
+queue; there that step is launched operation by operation and is slower than the
+others.`,
 		Example: `  vernier bench list
   vernier bench gemm/1024
   vernier bench bninception-train --batch 32 --json
@@ -78,7 +80,7 @@ operation, and is slower than the others.`,
 	return cmd
 }
 
-func (f *benchFlags) run(cmd *cobra.Command, name string, log *logrus.Logger) error {
+func (f *benchFlags) run(cmd *cobra.Command, name string, log *logrus.Logger) (err error) {
 	out := cmd.OutOrStdout()
 	if name == "list" {
 		return listBenchmarks(out, f.asJSON)
@@ -91,6 +93,11 @@ func (f *benchFlags) run(cmd *cobra.Command, name string, log *logrus.Logger) er
 	if err != nil {
 		return err
 	}
+	t, err := f.openTrace()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.close()) }()
 	eng, err := f.device.Open(f.threads, log)
 	if err != nil {
 		return err
@@ -105,7 +112,7 @@ func (f *benchFlags) run(cmd *cobra.Command, name string, log *logrus.Logger) er
 	if f.compare != "" {
 		return f.versus(cmd.Context(), out, b, eng, opt, peer, log)
 	}
-	return f.measure(cmd.Context(), out, b, eng, opt, log)
+	return f.measure(cmd.Context(), out, b, eng, opt, t, log)
 }
 
 // check refuses settings that mean nothing.
@@ -168,18 +175,14 @@ func caseNames(b bench.Benchmark) (names []string) {
 }
 
 // measure runs every case and prints each as soon as it is known.
-func (f *benchFlags) measure(ctx context.Context, w io.Writer, b bench.Benchmark, eng engine.Engine, opt bench.Options, log *logrus.Logger) error {
+func (f *benchFlags) measure(ctx context.Context, w io.Writer, b bench.Benchmark, eng engine.Engine, opt bench.Options, t *benchTrace, log *logrus.Logger) error {
 	if !f.asJSON {
 		fmt.Fprintf(w, benchHead, b.Name, "seconds", "spread", "rate", "GFLOPS", "of limit", "peak MiB")
 	}
 	euclidean := 0. // seconds of the case that others are held against
 	for _, c := range b.Cases {
 		log.Infof("%s: measuring for %.1f s", benchLabel(b.Name, c.Name), f.seconds)
-		var t *trace.Tracer
-		if f.trace != "" {
-			t = newTracer(eng)
-		}
-		r, err := measureOnce(ctx, b, c, eng, opt, t)
+		r, table, err := measureOnce(ctx, b, c, eng, opt, t, log)
 		if err != nil {
 			return err
 		}
@@ -189,33 +192,25 @@ func (f *benchFlags) measure(ctx context.Context, w io.Writer, b bench.Benchmark
 		if euclidean > 0 {
 			r.Versus = r.Seconds / euclidean
 		}
-		if f.asJSON {
-			if err := cli.WriteJSONLine(w, r); err != nil {
-				return err
-			}
-		} else {
-			printResult(w, r)
-		}
-		if t != nil {
-			if err := f.writeTrace(w, t, log); err != nil {
-				return err
-			}
+		if err := f.printTrace(w, r, table); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 // measureOnce measures a case, and then traces a step of it if t is not nil.
-func measureOnce(ctx context.Context, b bench.Benchmark, c bench.Case, eng engine.Engine, opt bench.Options, t *trace.Tracer) (result bench.Result, err error) {
+func measureOnce(ctx context.Context, b bench.Benchmark, c bench.Case, eng engine.Engine, opt bench.Options, t *benchTrace, log *logrus.Logger) (result bench.Result, table *trace.Table, err error) {
 	r, err := b.Start(ctx, c, eng, opt)
 	if err != nil {
-		return result, err
+		return result, nil, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if result, _, err = r.Measure(ctx); err != nil || t == nil {
-		return result, err
+	if result, _, err = r.Measure(ctx); err != nil {
+		return result, nil, err
 	}
-	return result, r.Trace(t)
+	table, err = t.take(r, eng, log)
+	return result, table, err
 }
 
 const (
@@ -270,6 +265,9 @@ func (f *benchFlags) versus(ctx context.Context, w io.Writer, b bench.Benchmark,
 		return cli.WriteJSONLine(w, c)
 	}
 	fmt.Fprintf(w, "%s: %.2f %s (median of %s), peer %.2f: ratio %.2f\n", label, c.OursMedian, c.Unit, plural.Of(len(c.Ours), "turn"), c.OtherMedian, c.Ratio)
+	if n := c.WithoutCuDNN; n != nil && *n > 0 {
+		fmt.Fprintf(w, "%s without cuDNN, far slower\n", plural.Of(*n, "convolution"))
+	}
 	if c.OursPeak > 0 && c.OtherPeak > 0 {
 		fmt.Fprintf(w, "peak of memory: %.0f MiB, peer %.0f MiB\n", c.OursPeak, c.OtherPeak)
 	}

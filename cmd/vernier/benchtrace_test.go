@@ -51,6 +51,58 @@ func TestBenchTracesAStep(t *testing.T) {
 	}
 }
 
+func TestBenchTracesIntoJSON(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "step.json")
+	code, out, errs := vernier(t, "bench", "bninception-infer", "--batch", "1", "--seconds", "0.01", "--json", "--trace", path)
+	if code != cli.ExitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	var r struct {
+		Name  string
+		Trace struct {
+			Steps               int
+			Seconds, Operations float64
+			Kinds, Shapes       []struct {
+				Kind, Shapes          string
+				Calls, Seconds, Share float64
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if r.Name != "bninception-infer" || r.Trace.Steps != 1 || !(r.Trace.Operations > 0 && r.Trace.Operations <= r.Trace.Seconds) {
+		t.Errorf("%+v", r)
+	}
+	// The kinds are the rows of all shapes together.
+	sums := map[string]float64{}
+	for _, row := range r.Trace.Shapes {
+		sums[row.Kind] += row.Seconds
+	}
+	for _, k := range r.Trace.Kinds {
+		if d := sums[k.Kind] - k.Seconds; d > 1e-9 || d < -1e-9 || k.Calls == 0 || k.Shapes != "" {
+			t.Errorf("%+v; its rows take %v s", k, sums[k.Kind])
+		}
+	}
+	if len(sums) != len(r.Trace.Kinds) || sums["linear"] == 0 || sums["download"] == 0 {
+		t.Errorf("kinds %+v", r.Trace.Kinds)
+	}
+}
+
+func TestBenchOpensTheTraceBeforeItMeasures(t *testing.T) {
+	code, out, errs := vernier(t, "bench", "bninception-train", "--seconds", "3600", "--trace", filepath.Join(t.TempDir(), "missing", "step.json"))
+	if code != cli.ExitUsage || out != "" || !strings.Contains(errs, "--trace: ") || !strings.Contains(errs, "missing") {
+		t.Errorf("exit %d, %q, %q", code, out, errs)
+	}
+	dir := t.TempDir() // nothing is left of what was not written
+	if code, _, _ := vernier(t, "bench", "bninception-train", "--batch", "100000000", "--trace", filepath.Join(dir, "step.json")); code == cli.ExitDone {
+		t.Error("a batch of 100000000 was measured")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v are left", err, left)
+	}
+}
+
 func TestBenchRefusesATraceOfWhatIsNoNetwork(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"gemm/256 --trace x", "--trace: gemm does not run a network"},

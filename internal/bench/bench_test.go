@@ -120,8 +120,13 @@ func TestANumberIsFoundInWhatAPeerPrints(t *testing.T) {
 	}
 }
 
+// plainer has seven convolutions that cuDNN has no algorithm for.
+type plainer struct{ engine.Engine }
+
+func (plainer) PlainConvolutions() int { return 7 }
+
 func TestAPeerIsMeasuredInTurn(t *testing.T) {
-	eng := reference.New()
+	eng := plainer{reference.New()}
 	b := Benchmark{Name: "small-train", Batch: 4, Cases: []Case{{"", func(context.Context, engine.Engine, int) (*work, error) {
 		return &work{images: 4, run: func() error { time.Sleep(3 * time.Millisecond); return nil }}, nil
 	}}}}
@@ -138,6 +143,9 @@ func TestAPeerIsMeasuredInTurn(t *testing.T) {
 	}
 	if turns != 3 || len(c.Ours) != 3 || c.OtherMedian != 500 || c.OtherPeak != 321 || c.Unit != "img_s" {
 		t.Errorf("%d turns, %+v", turns, c)
+	}
+	if c.WithoutCuDNN == nil || *c.WithoutCuDNN != 7 {
+		t.Errorf("%v convolutions without cuDNN, want 7", c.WithoutCuDNN)
 	}
 	if math.Abs(c.Ratio-c.OursMedian/500) > 1e-12 || c.OursMedian > 4/.003 {
 		t.Errorf("ratio %v of %v", c.Ratio, c.OursMedian)

@@ -173,6 +173,8 @@ type Comparison struct {
 	Ratio       float64 `json:"ratio"`
 	OursPeak    float64 `json:"ours_peak_mib,omitempty"`
 	OtherPeak   float64 `json:"other_peak_mib,omitempty"`
+	// WithoutCuDNN is of ours, see Result.
+	WithoutCuDNN *int `json:"convolutions_without_cudnn,omitempty"`
 }
 
 // Compare measures a case and a peer in turn, so that both meet the same load of
@@ -180,10 +182,11 @@ type Comparison struct {
 func Compare(ctx context.Context, r *Runner, p Peer, rounds int, progress func(round int, ours, other float64)) (Comparison, error) {
 	c := Comparison{Name: r.name, Case: r.kind, Peer: p.Command, Unit: r.unit()}
 	for round := range rounds {
-		_, times, err := r.Measure(ctx)
+		result, times, err := r.Measure(ctx)
 		if err != nil {
 			return c, err
 		}
+		c.WithoutCuDNN = result.WithoutCuDNN
 		c.Ours = append(c.Ours, r.perIteration()/summary(times).median)
 		said, err := p.run(ctx, r.name)
 		if err != nil {
