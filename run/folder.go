@@ -30,6 +30,8 @@ const (
 	BoardFolder    = "tensorboard" // for tensorboard --logdir
 	ExportFolder   = "export"      // where vernier export writes by default
 	ReportFile     = "report.html" // and vernier report
+	TraceFile      = "trace.json"  // of vernier train --trace, for a trace viewer
+	TraceTable     = "trace.txt"   // and as a table
 	MarksFile      = "marks.jsonl" // of vernier serve; a run that begins anew keeps it
 )
 
@@ -100,7 +102,7 @@ func (f Folder) ClearCheckpoints() error {
 
 // ClearResults removes what else a run wrote, but its configuration.
 func (f Folder) ClearResults() error {
-	return f.remove(LogFile, HistoryFile, ResultsFile, FiguresFolder, ExportFolder, ReportFile, BoardFolder)
+	return f.remove(LogFile, HistoryFile, ResultsFile, FiguresFolder, ExportFolder, ReportFile, BoardFolder, TraceFile, TraceTable)
 }
 
 func (f Folder) remove(names ...string) error {

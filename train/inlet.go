@@ -23,6 +23,8 @@ type inlet struct {
 	sent *data.Batch
 	from int
 
+	observer engine.Observer // may be nil
+
 	numbers []float32 // room for the last part of a batch
 	pixels  []uint8
 }
@@ -46,7 +48,10 @@ func (in *inlet) send(b *data.Batch, from int) error {
 		return nil
 	}
 	in.sent = nil
-	if err := in.feed.Send(padded(&in.pixels, b.Pixels, in.index(from), in.to.Size())); err != nil {
+	err := engine.Observe(in.observer, &uploading, func() error {
+		return in.feed.Send(padded(&in.pixels, b.Pixels, in.index(from), in.to.Size()))
+	})
+	if err != nil {
 		return err
 	}
 	in.sent, in.from = b, from
@@ -63,7 +68,9 @@ func (in *inlet) give(b *data.Batch, from int) error {
 		return err
 	}
 	if in.feed == nil {
-		return in.eng.Write(in.to, padded(&in.numbers, b.Images, in.index(from), in.to.Size()))
+		return engine.Observe(in.observer, &uploading, func() error {
+			return in.eng.Write(in.to, padded(&in.numbers, b.Images, in.index(from), in.to.Size()))
+		})
 	}
 	if in.sent != b || in.from != from {
 		if err := in.send(b, from); err != nil {
@@ -71,7 +78,7 @@ func (in *inlet) give(b *data.Batch, from int) error {
 		}
 	}
 	in.sent = nil
-	return in.feed.Arrive()
+	return engine.Observe(in.observer, &uploading, in.feed.Arrive)
 }
 
 // index is where an image begins among the numbers or bytes of its batch.

@@ -33,6 +33,15 @@ type stepRecord struct {
 	Seconds  float64 `json:"seconds"`
 }
 
+// traceRecord is a line of the log about steps that were traced, which end with Step.
+type traceRecord struct {
+	Event   string  `json:"event"` // "trace"
+	Step    int     `json:"step"`
+	Traced  int     `json:"traced"`  // steps
+	Seconds float64 `json:"seconds"` // of a step, waiting for its pictures included
+	Waiting float64 `json:"waiting"` // share of that in which it waited
+}
+
 // logFile is the run's log, one JSON object a line, appended to.
 type logFile struct {
 	f   *os.File

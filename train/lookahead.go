@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // lookahead reads the batches of an epoch and, where a step asks for it, the one
@@ -15,6 +16,8 @@ type lookahead struct {
 	ready bool
 	batch *data.Batch
 	err   error
+
+	observer engine.Observer // may be nil
 }
 
 // newLookahead reads at most max batches. stop ends the work on those that are
@@ -23,6 +26,11 @@ func newLookahead(batches iter.Seq2[*data.Batch, error], max int) (l *lookahead,
 	l = &lookahead{left: max}
 	l.pull, stop = iter.Pull2(batches)
 	return l, stop
+}
+
+// ended reports whether next will return nil without having waited.
+func (l *lookahead) ended() bool {
+	return l.err == nil && l.left == 0 && (!l.ready || l.batch == nil)
 }
 
 // next returns the next batch, nil after the last.
@@ -46,6 +54,9 @@ func (l *lookahead) read() {
 	l.ready, l.batch = true, nil
 	if l.left > 0 {
 		l.left--
-		l.batch, l.err, _ = l.pull()
+		l.err = engine.Observe(l.observer, &waiting, func() (err error) {
+			l.batch, err, _ = l.pull()
+			return err
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
 )
@@ -16,6 +17,10 @@ import (
 func (s *Session) Train(ctx context.Context) error {
 	defer collectOften()()
 	defer s.teller.summarize()
+	return s.tracing.end(ctx, s.train(ctx))
+}
+
+func (s *Session) train(ctx context.Context) error {
 	for s.state.Position.Epoch < s.epochs() {
 		if err := s.release(); err != nil {
 			return err
@@ -61,15 +66,18 @@ func (s *Session) batchwise(ctx context.Context) error {
 	s.teller.tellParts(task, batches)
 	read, stop := newLookahead(s.feeder.trainer.Epoch(ctx, s.sampler, st.Position.Epoch, st.Position.Batch), batches-st.Position.Batch)
 	defer stop()
-	for {
-		batch, err := read.next()
+	for !read.ended() {
+		err := s.tracing.step(read, func() error {
+			batch, err := read.next()
+			if err != nil {
+				return fmt.Errorf("%s: %w", task, err)
+			}
+			if batch == nil {
+				return fmt.Errorf("%s: the sampler gives %s, and says that there are %d", task, plural.Of(st.Position.Batch, "batch"), batches)
+			}
+			return s.stepper.step(batch, read.peek)
+		})
 		if err != nil {
-			return fmt.Errorf("%s: %w", task, err)
-		}
-		if batch == nil {
-			return nil
-		}
-		if err := s.stepper.step(batch, read.peek); err != nil {
 			return err
 		}
 		s.teller.pace.step()
@@ -93,6 +101,7 @@ func (s *Session) batchwise(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+	return nil
 }
 
 // endEpoch measures an epoch whose steps are done, reports and saves it.

@@ -151,7 +151,7 @@ func (u *microBatches) embed(n *network, b *data.Batch, run func(*layers.Graph) 
 				return err
 			}
 		}
-		if err := eng.Read(out, u.forth.Value(u.raw)); err != nil {
+		if err := engine.Observe(n.observer, &embedding, func() error { return eng.Read(out, u.forth.Value(u.raw)) }); err != nil {
 			return err
 		}
 		copy(u.embeddings[from*u.dim:], out[:rows*u.dim])
@@ -186,18 +186,29 @@ func (u *microBatches) backward(n *network, b *data.Batch, run func(*layers.Grap
 		if err := n.inlets[1].give(b, from); err != nil {
 			return err
 		}
-		if err := eng.Write(u.back.Value(u.seed), padded(&u.rest, u.grads, from*u.dim, u.size*u.dim)); err != nil {
+		err := engine.Observe(n.observer, &seeding, func() error {
+			return eng.Write(u.back.Value(u.seed), padded(&u.rest, u.grads, from*u.dim, u.size*u.dim))
+		})
+		if err != nil {
 			return err
 		}
 		if err := run(u.back); err != nil {
 			return err
 		}
-		for _, p := range u.params {
-			if err := eng.Add(u.sums[p.Name], u.sums[p.Name], u.back.ParamGrad(p)); err != nil {
-				return err
-			}
+		if err := engine.Observe(n.observer, &summing, func() error { return u.add(eng) }); err != nil {
+			return err
 		}
 		n.tell("second pass", min(from+u.size, u.batch))
+	}
+	return nil
+}
+
+// add adds the gradients of a part to the sums.
+func (u *microBatches) add(eng engine.Engine) error {
+	for _, p := range u.params {
+		if err := eng.Add(u.sums[p.Name], u.sums[p.Name], u.back.ParamGrad(p)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

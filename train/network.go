@@ -31,6 +31,7 @@ type network struct {
 	// progress, if not nil, is called with the number of images of a batch in parts that a
 	// pass is through with.
 	progress func(pass string, images int)
+	observer engine.Observer // may be nil
 }
 
 // run computes the loss of a batch and all gradients. Where the loss is not finite

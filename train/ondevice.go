@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/engine"
 )
 
 // onDevice takes steps on an engine that works behind the host, which enqueues a step
@@ -31,7 +32,7 @@ func (s *onDevice) step(batch *data.Batch, ahead func() *data.Batch) error {
 	if err != nil {
 		return fmt.Errorf("step %d: %w", number, err)
 	}
-	if err := s.conclude(); err != nil {
+	if err := engine.Observe(s.observer, &concluding, s.conclude); err != nil {
 		return err
 	}
 	if !s.net.late() { // before anything moves

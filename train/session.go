@@ -36,6 +36,9 @@ type Options struct {
 	// From says where Resume begins: at the latest checkpoint (""), at that of the
 	// best epoch (FromBest), or at that of an epoch by its number.
 	From string
+	// Trace is the number of steps whose times are taken, after the first of the process:
+	// run.TraceFile and run.TraceTable are written when they are done. 0 for none.
+	Trace int
 	// Memory is the most bytes that a run may take; 0 leaves it what the machine
 	// has.
 	Memory int64
@@ -55,6 +58,7 @@ type Session struct {
 	measurer *measurer
 	keeper   *keeper
 	teller   *teller
+	tracing  *tracing
 	program  int64 // bytes resident before the network was made
 }
 
@@ -83,6 +87,7 @@ func newSession(cfg run.Config, folder run.Folder, opt Options) *Session {
 	s.measurer = &measurer{setup: u, feeder: s.feeder, stepper: s.stepper}
 	s.keeper = &keeper{setup: u, stepper: s.stepper, write: weights.WriteChecked}
 	s.teller = &teller{setup: u, stepper: s.stepper}
+	s.tracing = &tracing{setup: u, stepper: s.stepper, steps: opt.Trace}
 	return s
 }
 
@@ -272,6 +277,7 @@ func prepare(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.
 
 // Close releases what the session holds; the folder stays.
 func (s *Session) Close() error {
+	s.tracing.close()
 	if s.stepper.net != nil {
 		s.stepper.net.close()
 	}

@@ -19,6 +19,7 @@ type stepper struct {
 	opti     *optim.Optimizer
 	usage    *usage
 	order    stepOrder
+	observer engine.Observer // may be nil
 }
 
 // stepOrder says when the numbers of a step, its loss and the norm of its gradient, are
@@ -82,7 +83,11 @@ type stepInProgress struct {
 // remember adds the batch to the memory of earlier batches, and ends the time of the
 // step.
 func (s *stepper) remember(p *stepInProgress) error {
-	if err := s.net.loss.Remember(); err != nil {
+	remember := s.net.loss.Remember
+	if s.cfg.Loss.Memory > 0 {
+		remember = func() error { return engine.Observe(s.observer, &remembering, s.net.loss.Remember) }
+	}
+	if err := remember(); err != nil {
 		return fmt.Errorf("step %d: %w", p.record.Step, err)
 	}
 	p.record.Seconds = time.Since(p.start).Seconds()

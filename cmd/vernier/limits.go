@@ -31,6 +31,7 @@ func flagLimits() map[string]cli.Limit {
 	maps.Copy(all, map[string]cli.Limit{
 		// the machine
 		"--jobs": cli.Whole(1, cli.MaxWorkers), "--max-bad": cli.Both(cli.FromZero, cli.UpTo("data.max_bad")),
+		"train --trace":  cli.Whole(0, maxTraced),
 		"--memory-limit": cli.Parsed(parseBytes), "--dry-run": cli.Among(dryRunForms...),
 		"--listen": addressAndPort, "--max-mb": cli.Whole(1, 1024),
 
@@ -82,6 +83,10 @@ func flagLimits() map[string]cli.Limit {
 	}
 	return all
 }
+
+// maxTraced bounds the memory that a trace takes: a step of a large network consists of
+// about a thousand pieces of work.
+const maxTraced = 1000
 
 // orNone is a limit that may be missing.
 func orNone(check cli.Limit) cli.Limit {

@@ -43,6 +43,7 @@ type trainFlags struct {
 	decayAll    bool
 	labels      string
 	device      cli.DeviceFlags
+	trace       int
 }
 
 func newTrain(log *logrus.Logger) *cobra.Command {
@@ -93,6 +94,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringArrayVar(&f.set, "set", nil, "one setting, as KEY=VALUE with a key such as optimizer.rate or loss.params.margin; may be repeated")
 	fl.StringVar(&f.dry, "dry-run", "", "say what memory and time the run takes, measured on a few steps, and train nothing: text or json")
 	fl.Lookup("dry-run").NoOptDefVal = dryRunForms[0]
+	fl.IntVar(&f.trace, "trace", 0, "trace this number of steps, after the first: what their time went to is written into the run's folder, as trace.txt and for a trace viewer as trace.json; changes no result; 0 for none")
 	fl.StringVar(&f.memoryLimit, "memory-limit", "", "refuse a run that takes more of the host's memory than this, as in 8GiB (default what is available); a GPU's own is looked at by itself")
 	fl.BoolVar(&f.printConfig, "print-config", false, "print every effective setting as YAML, and train nothing")
 
@@ -162,7 +164,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 
 func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 	ctx := cmd.Context()
-	opt := train.Options{Workers: f.workers, Events: newReporter(log), Cache: f.cache.Options()}
+	opt := train.Options{Workers: f.workers, Events: newReporter(log), Cache: f.cache.Options(), Trace: f.trace}
 	folder, err := f.prepare(cmd, &opt)
 	if err != nil {
 		return err

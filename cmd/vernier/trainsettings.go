@@ -185,6 +185,9 @@ func (f *trainFlags) complete(fl *pflag.FlagSet) error {
 	if fl.Changed("from") {
 		return errors.New("--from says where --resume continues; --resume is missing")
 	}
+	if f.trace > 0 && f.dry != "" {
+		return errors.New("--trace and --dry-run exclude each other")
+	}
 	if f.out == "" && f.dry == "" {
 		return errors.New("--out is missing: say where the run's folder goes, for example --out runs/first")
 	}
