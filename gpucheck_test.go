@@ -92,7 +92,7 @@ func TestTheGPUCheckFailsWhereAGPUCannotBeUsed(t *testing.T) {
 
 // doctor only informs: what counts is whether a first product is computed.
 func TestTheGPUCheckDoesNotDecideByTheDoctor(t *testing.T) {
-	const vernier = `if [ "$1" = doctor ]; then echo 'gpu       cuda:1 is not used: too old'; else echo '{"case": "stem-forward", "img_s": 100, "seconds": 1, "queries_s": 10, "convolutions_without_cudnn": 0}'; fi`
+	const vernier = `if [ "$1" = doctor ]; then echo 'gpu       cuda:1 is not used: too old'; else echo '{"case": "stem-forward", "img_s": 100, "seconds": 1, "queries_s": 10, "trace": {"seconds": 0.05, "operations": 0.04, "kinds": [{"kind": "conv", "seconds": 0.025, "share": 0.5}]}, "convolutions_without_cudnn": 0}'; fi`
 	if status, out := checkGPU(t, someCard, vernier, listed, "--only", "bench"); status != 0 || !strings.Contains(out, "100.0 images/s") || !strings.Contains(out, "convolutions without cuDNN: 0, in") {
 		t.Errorf("exit status %d, want 0\n%s", status, out)
 	}
@@ -101,7 +101,7 @@ func TestTheGPUCheckDoesNotDecideByTheDoctor(t *testing.T) {
 	}
 }
 
-const computing = `if [ "$1" = doctor ]; then echo 'gpu       cuda:0 Imaginary 100'; else echo '{"case": "stem-forward", "img_s": 100, "seconds": 1, "queries_s": 10}'; fi`
+const computing = `if [ "$1" = doctor ]; then echo 'gpu       cuda:0 Imaginary 100'; else echo '{"case": "stem-forward", "img_s": 100, "seconds": 1, "queries_s": 10, "trace": {"seconds": 0.05, "operations": 0.04, "kinds": [{"kind": "conv", "seconds": 0.025, "share": 0.5}]}}'; fi`
 
 // trains is the part of a program that leaves a run's log.
 const trains = `if [ "$1" = train ]; then
@@ -109,6 +109,8 @@ const trains = `if [ "$1" = train ]; then
 	[ $# -gt 0 ] || exit 0
 	mkdir -p "$2"
 	for i in 1 2 3 4; do echo '{"event": "step", "seconds": 0.5}'; done >"$2/log.jsonl"
+	echo '{"event": "trace", "traced": 3, "seconds": 0.5, "waiting": 0.125}' >>"$2/log.jsonl"
+	echo "kind  calls" >"$2/trace.txt"
 	exit 0
 fi
 `
@@ -119,6 +121,11 @@ func TestTheGPUCheckTellsFailuresByItsStatus(t *testing.T) {
 	}
 	if status, out := checkGPU(t, someCard, computing, listed+"echo '--- FAIL: TestOnAGPUOne'; exit 1", "--only", "tests"); status != 1 || !strings.Contains(out, "1 failures") {
 		t.Errorf("exit status %d, want 1\n%s", status, out)
+	}
+	for _, want := range []string{"train, photographs prepared: of 500.00 ms a step 12.5% waiting for pictures, in 3 traced steps", "resnet50, ms by kind of op in the device's queue: conv 25.00 (50%); all 40.00 of 50.00"} {
+		if _, out := checkGPU(t, someCard, computing, listed+"echo PASS", "--only", "bench"); !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
 	}
 	// What does not fit into the time is left out by its name.
 	if status, out := checkGPU(t, someCard, computing, listed+"echo PASS", "--only", "bench", "--minutes", "0.1"); status != 3 || !strings.Contains(out, "out of time") {

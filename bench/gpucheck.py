@@ -311,27 +311,44 @@ def convolutions(check):
         row(check, "%s, %s" % (label, case), m and 1e6 * m, t and 1e6 * t, "us", "torch", smaller=True)
 
 
-def training(check, seconds=30):
-    """Half a minute of a run from decoded files, and half from prepared pictures."""
+def operations(check, name):
+    """The kinds of operations that a training step in bf16 spends the most time in."""
     if check.no_gpu:
         raise Failure(check.no_gpu, skipped=True)
-    traces = "--trace" in check.run(["./vernier", "train", "--help"], 60)
+    with tempfile.TemporaryDirectory(dir=HERE) as folder:
+        r = last_json(check.run(["./vernier", "bench", name + "-train", "--device", "cuda", "--precision", "bf16", "--batch", "128", "--seconds", "0.2", "--json",
+                                 "--trace", os.path.join(folder, "step.json")], 90))
+    t = r["trace"]
+    kinds = ["%s %.2f (%.0f%%)" % (k["kind"], 1e3 * k["seconds"], 100 * k["share"]) for k in t["kinds"][:8]]
+    check.looks.append(("%s, ms by kind of op in the device's queue" % name, "%s; all %.2f of %.2f" % (", ".join(kinds), 1e3 * t["operations"], 1e3 * t["seconds"])))
+
+
+def training(check, seconds=30):
+    """Half a minute of a run from decoded files, and half from prepared pictures, with 50 steps traced."""
+    if check.no_gpu:
+        raise Failure(check.no_gpu, skipped=True)
     with tempfile.TemporaryDirectory(dir=HERE) as folder:
         photographs.write(os.path.join(folder, "photographs"), distinct=int(os.environ.get("VERNIER_GPU_PHOTOGRAPHS", 64)))
         for label, more in (("decoded anew", ["--no-cache"]), ("prepared", ["--cache", os.path.join(folder, "cache")])):
             run = os.path.join(folder, "run")
             command = ["./vernier", "train", "--data", "folder:" + os.path.join(folder, "photographs"), "--out", run, "--force", "--backbone", "bninception",
-                       "--size", "224", "--epochs", "100000", "--device", "cuda", "--precision", "bf16"] + more + (["--trace", "50"] if traces else [])
+                       "--size", "224", "--epochs", "100000", "--device", "cuda", "--precision", "bf16"] + more + ["--trace", "50"]
             try:
                 out = interrupted(check, command, seconds)
                 with open(os.path.join(run, "log.jsonl")) as f:
-                    steps = [e for e in map(json.loads, f) if e.get("event") == "step"]
+                    events = list(map(json.loads, f))
+                steps = [e for e in events if e.get("event") == "step"]
                 if len(steps) < 3:
                     raise Failure("%d steps in %d s: %s" % (len(steps), seconds, reason(out)))
                 times = sorted(e["seconds"] for e in steps[len(steps) // 4:])
                 row(check, "train, photographs %s: a step" % label, 1e3 * times[len(times) // 2], None, "ms", "")
-                waits = [l.strip() for l in out.splitlines() if "wait" in l]
-                check.looks.append(("train, photographs " + label, "; ".join(waits) or "it does not say how long steps waited for pictures"))
+                traced = [e for e in events if e.get("event") == "trace"]
+                if not traced:
+                    raise Failure("no step was traced")
+                t = traced[-1]
+                check.looks.append(("train, photographs " + label, "of %.2f ms a step %.1f%% waiting for pictures, in %d traced steps" % (1e3 * t["seconds"], 100 * t["waiting"], t["traced"])))
+                with open(os.path.join(run, "trace.txt")) as f:
+                    check.log.write(f.read())
             except (Failure, OSError, ValueError, KeyError) as e:
                 check.note("train, photographs " + label, e if isinstance(e, Failure) else Failure(str(e)))
 
@@ -358,6 +375,8 @@ def interrupted(check, command, seconds):
 def benchmarks(check):
     for name in NETWORKS:
         network(check, name, "bf16", 128)
+    for name in NETWORKS:
+        attempt(check, "%s by kind of op" % name, lambda: operations(check, name))
     convolutions(check)
     attempt(check, "train", lambda: training(check))
     r = attempt(check, "BRM distances", lambda: ours(check, "brm-pairwise/sigmoid-p2", "tf32"))
