@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"errors"
+
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
 	"github.com/vernier-ml/vernier/engine"
@@ -46,6 +48,35 @@ func (a *args) convolve(dir device.Direction, c device.Conv, o device.Operands) 
 		return
 	}
 	a.failed(e.dnn.Run(dir, p.Plan, o, e.work.ptr))
+}
+
+// accumulate is convolve for the gradient of the input, size numbers, that is added to
+// what o.X holds: by cuDNN if it does that for the shape, else by an addition.
+func (a *args) accumulate(c device.Conv, o device.Operands, size int) {
+	if a.single(); a.err != nil {
+		return
+	}
+	e, key, apart := a.eng, planKey{device.GradInput, c}, o
+	apart.X = a.scratch(int64(size * c.Type.Size()))
+	p, err := e.plan(key, apart) // to look for an algorithm spoils what is there
+	if a.failed(err); a.err != nil {
+		return
+	}
+	if p.fallBack == nil && !p.overwrites {
+		o.Accumulate = true
+		err := e.dnn.Run(key.dir, p.Plan, o, e.work.ptr)
+		if !errors.Is(err, device.ErrNoAlgorithm) {
+			a.failed(err)
+			return
+		}
+		if a.failed(e.attend()); a.err != nil { // another time it is not tried
+			return
+		}
+		p.overwrites = true
+		e.plans[key] = p
+	}
+	a.convolve(key.dir, c, apart)
+	a.launch(kernels.Add(c.Type, int64(size), o.X, o.X, apart.X))
 }
 
 // direct convolves by a kernel of our own.
@@ -102,6 +133,28 @@ func (e *Engine) ConvGradInput(dx, dy, w engine.Tensor, spec engine.ConvSpec) er
 	o := device.Operands{Y: a.in(up, t), W: a.in(weight, t)}
 	o.X = a.out(to, t)
 	a.convolve(device.GradInput, c, o)
+	return a.done()
+}
+
+// AddConvGradInput sets dx to sum and the gradient from dy.
+func (e *Engine) AddConvGradInput(dx, sum, dy, w engine.Tensor, spec engine.ConvSpec) error {
+	a := e.args("conv gradient of the input, added")
+	to, weight, up := a.images("dx", dx), a.images("w", w), a.images("dy", dy)
+	before := a.any("sum", sum)
+	a.same(before, to)
+	c := a.conv(to, weight, up, spec)
+	if a.apart(to, weight, up); a.err != nil {
+		return a.err
+	}
+	t := common(to, up)
+	c.Type = t
+	o := device.Operands{Y: a.in(up, t), W: a.in(weight, t)}
+	was := a.in(before, t)
+	o.X = a.out(to, t)
+	if was != o.X && a.err == nil {
+		a.failed(e.driver.Copy(o.X, was, int64(to.size*t.Size()), e.compute))
+	}
+	a.accumulate(c, o, to.size)
 	return a.done()
 }
 

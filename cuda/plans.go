@@ -26,6 +26,8 @@ func (k planKey) String() string {
 type plan struct {
 	device.Plan
 	fallBack error
+	// overwrites says that the algorithm adds to no tensor.
+	overwrites bool
 }
 
 // plan returns the choice for a convolution, which is made when it is first asked for.

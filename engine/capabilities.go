@@ -9,6 +9,7 @@ import "time"
 //	Device       cuda             layers, train, model, bench: nothing to wait for, no memory of its own to plan
 //	Recorder     cuda             layers: runs op by op
 //	Bundler      cuda             layers: each operation on parameters is done by itself
+//	Accumulator  cuda             layers: gradients that meet are computed and then added
 //	Later        cuda             train: reads a number at once
 //	Feeder       cuda             model, train, bench: images go in as float32
 //	Clipper      cuda             train: the host waits for the gradient's norm
@@ -61,6 +62,13 @@ type SumsArena interface {
 	// computes them may leave parts in it, which are added up by what reads them: in a
 	// Bundle, by all that do at once.
 	Sums(offset int64, shape ...int) (Tensor, error)
+}
+
+// Accumulator is an Engine that adds a gradient to another one as it computes it, where
+// a value is used more than once.
+type Accumulator interface {
+	// AddConvGradInput sets dx = sum + what ConvGradInput sets it to. dx may be sum.
+	AddConvGradInput(dx, sum, dy, w Tensor, spec ConvSpec) error
 }
 
 // Device is an Engine that has memory of its own and works through a queue: its

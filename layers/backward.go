@@ -28,7 +28,7 @@ func (g *Graph) Backward(out, seed *Node) {
 		return
 	}
 	g.reverse = true
-	defer func() { g.reverse = false }()
+	defer func() { g.reverse, g.earlier = false, nil }()
 	grads := map[*Node]*Node{out: seed}
 	for i := len(g.ops) - 1; i >= 0; i-- {
 		o := g.ops[i]
@@ -36,6 +36,7 @@ func (g *Graph) Backward(out, seed *Node) {
 		if dout == nil || !g.needs[o.node] {
 			continue
 		}
+		g.offer(o, grads)
 		ds, err := gorgonia.SDOp(o).SymDiff(o.in, o.node, dout)
 		if err != nil {
 			g.fail("gradient of "+o.name, err)
@@ -50,7 +51,7 @@ func (g *Graph) Backward(out, seed *Node) {
 				return
 			}
 			c := o.in[j]
-			if prev := grads[c]; prev != nil {
+			if prev := grads[c]; prev != nil && g.adds[ds[j]] != prev {
 				ds[j] = g.Add(prev, ds[j])
 			}
 			grads[c] = ds[j]

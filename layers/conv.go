@@ -51,9 +51,7 @@ func (g *Graph) Conv(name string, x, w, bias *Node, spec engine.ConvSpec) *Node 
 			copy(d[1:], dwb)
 		}
 		if g.needs[x] {
-			d[0] = g.does("conv grad input").flops(product).apply(name+" grad input", x.Shape(), []*Node{dy, w}, func(dx engine.Tensor, in []engine.Tensor) error {
-				return g.eng.ConvGradInput(dx, in[0], in[1], spec)
-			}, nil)
+			d[0] = g.convGradInput(name+" grad input", x, dy, w, spec, product)
 		}
 		return d
 	})

@@ -167,9 +167,7 @@ func (f *fusedConv) backward(dy *Node) []*Node {
 		scaled := g.does("scale rows").small().apply(f.name+" scaled weights", f.w.Shape(), []*Node{f.w, f.scale}, func(dst engine.Tensor, in []engine.Tensor) error {
 			return g.eng.ScaleRows(dst, in[0], in[1])
 		}, nil)
-		ds[0] = g.does("conv grad input").flops(f.product()).apply(f.name+" grad input", f.x.Shape(), []*Node{dy, scaled}, func(dx engine.Tensor, in []engine.Tensor) error {
-			return g.eng.ConvGradInput(dx, in[0], in[1], f.spec)
-		}, nil)
+		ds[0] = g.convGradInput(f.name+" grad input", f.x, dy, scaled, f.spec, f.product())
 	}
 	return ds
 }

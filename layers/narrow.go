@@ -32,10 +32,17 @@ func (g *Graph) exact() map[*Node]bool {
 		list[d] = true
 	}
 	for i := len(g.ops) - 1; i >= 0; i-- { // what is added comes before its sum
-		if o := g.ops[i]; o.kind == KindAdd && list[o.node] {
+		o := g.ops[i]
+		if !list[o.node] {
+			continue
+		}
+		if o.kind == KindAdd {
 			for _, n := range o.in {
 				list[n] = true
 			}
+		}
+		if sum := g.adds[o.node]; sum != nil {
+			list[sum] = true
 		}
 	}
 	return list

@@ -70,7 +70,11 @@ type Conv struct {
 }
 
 // Operands are the tensors of a convolution; one of them is written.
-type Operands struct{ X, W, Y Ptr }
+type Operands struct {
+	X, W, Y Ptr
+	// Accumulate makes Run add to the one that is written.
+	Accumulate bool
+}
 
 // ErrNoAlgorithm says that a library has none for a convolution, or none within the
 // memory that it may work in. Whatever else goes wrong is another error.
@@ -93,6 +97,8 @@ type Dnn interface {
 	// overwrites the tensor that the direction writes. The error wraps
 	// ErrNoAlgorithm where nothing else is wrong than that there is none.
 	Plan(d Direction, c Conv, t Operands, work Ptr, limit int64) (Plan, error)
+	// Run convolves. The error wraps ErrNoAlgorithm where the plan's algorithm does not
+	// do what is asked for, and nothing was computed.
 	Run(d Direction, p Plan, t Operands, work Ptr) error
 	Close() error
 }

@@ -17,6 +17,8 @@ type Dnn struct {
 	Refuse func(d device.Direction, c device.Conv) bool
 	// Fail, if not nil, is what every search ends with.
 	Fail error
+	// Overwrites is a library that adds to no tensor.
+	Overwrites bool
 	// Plans counts the searches.
 	Plans int
 	convs []device.Conv
@@ -69,6 +71,9 @@ func (n *Dnn) Run(d device.Direction, p device.Plan, t device.Operands, work dev
 	if p.Handle == 0 || int(p.Handle) > len(n.convs) {
 		return fmt.Errorf("%d is no plan", p.Handle)
 	}
+	if t.Accumulate && n.Overwrites {
+		return fmt.Errorf("beta is not 0: %w", device.ErrNoAlgorithm)
+	}
 	c := n.convs[p.Handle-1]
 	return n.Driver.do("Convolve", n.Stream, func() error { return n.convolve(d, c, t) })
 }
@@ -109,6 +114,9 @@ func (n *Dnn) convolve(d device.Direction, c device.Conv, t device.Operands) err
 	})
 	out := map[device.Direction]int{device.Forward: 2, device.GradInput: 0, device.GradWeights: 1}[d]
 	for i, sum := range v[out] {
+		if t.Accumulate {
+			sum += in[out].at(i)
+		}
 		in[out].set(i, sum)
 	}
 	return nil

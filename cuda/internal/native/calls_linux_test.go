@@ -125,8 +125,12 @@ func TestConvolutionsAreChosenAndRun(t *testing.T) {
 		if plan, err = s.Dnn.Plan(device.GradInput, g, back, 0, limit); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Dnn.Run(device.GradInput, plan, back, 0); err != nil || out[4] != 53 {
+		if err := s.Dnn.Run(device.GradInput, plan, back, 0); err != nil || out[4] != 53 || out[5] != 0 {
 			t.Errorf("gradient of the input: %v, %v", out, err)
+		}
+		back.Accumulate = true
+		if err := s.Dnn.Run(device.GradInput, plan, back, 0); err != nil || out[4] != 53 || out[5] != 1 {
+			t.Errorf("gradient of the input, added: %v, %v", out, err)
 		}
 	}
 	o := device.Operands{X: x, W: y, Y: w}

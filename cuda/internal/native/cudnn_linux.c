@@ -90,17 +90,17 @@ int vernier_conv_choose(const cudnn_table *t, vernier_conv *c, const cudnn_perf 
 
 int vernier_conv_run(const cudnn_table *t, void *handle, int direction, const vernier_conv *c,
                      const vernier_operands *o) {
-    const float one = 1, zero = 0;
+    const float one = 1, beta = o->beta;
     void *x = (void *)o->x, *w = (void *)o->w, *y = (void *)o->y, *work = (void *)o->workspace;
     switch (direction) {
     case 0:
         return t->cudnnConvolutionForward(handle, &one, c->dx, x, c->dw, w, c->conv, c->algorithm, work, c->bytes,
-                                          &zero, c->dy, y);
+                                          &beta, c->dy, y);
     case 1:
         return t->cudnnConvolutionBackwardData(handle, &one, c->dw, w, c->dy, y, c->conv, c->algorithm, work,
-                                               c->bytes, &zero, c->dx, x);
+                                               c->bytes, &beta, c->dx, x);
     default:
         return t->cudnnConvolutionBackwardFilter(handle, &one, c->dx, x, c->dy, y, c->conv, c->algorithm, work,
-                                                 c->bytes, &zero, c->dw, w);
+                                                 c->bytes, &beta, c->dw, w);
     }
 }

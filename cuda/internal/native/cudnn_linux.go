@@ -126,7 +126,11 @@ func (e *CudnnError) advice() string {
 }
 
 func operands(t device.Operands, work device.Ptr) C.vernier_operands {
-	return C.vernier_operands{x: C.size_t(t.X), w: C.size_t(t.W), y: C.size_t(t.Y), workspace: C.size_t(work)}
+	o := C.vernier_operands{x: C.size_t(t.X), w: C.size_t(t.W), y: C.size_t(t.Y), workspace: C.size_t(work)}
+	if t.Accumulate {
+		o.beta = 1
+	}
+	return o
 }
 
 // Run convolves by a plan of this library.

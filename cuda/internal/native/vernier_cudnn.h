@@ -72,6 +72,7 @@ typedef struct {
 
 typedef struct {
     size_t x, w, y, workspace;
+    float beta; /* what a run multiplies the tensor by that it adds its result to */
 } vernier_operands;
 
 const char *const *vernier_cudnn_names(int *count);

@@ -100,7 +100,7 @@ int cudnnGetConvolutionBackwardDataAlgorithm_v7 VERNIER_GET { return kinds(d1, d
 int cudnnGetConvolutionBackwardFilterAlgorithm_v7 VERNIER_GET { return kinds(d1, d2, conv, d3, 1, 1, 2) ? 3 : rank(conv, got, results); }
 
 /* A run stores what it was told where its result would be. */
-static int tell(void *conv, int algo, size_t bytes, const void *p1, const void *p2, void *p3) {
+static int tell(void *conv, int algo, size_t bytes, const void *p1, const void *p2, const void *beta, void *p3) {
     const struct descriptor *c = conv;
     float *out = p3;
     if (bent("FAKE_RUN")) return bent("FAKE_RUN");
@@ -110,8 +110,9 @@ static int tell(void *conv, int algo, size_t bytes, const void *p1, const void *
     out[2] = c->v[8]; /* math */
     out[3] = c->v[0] * 1000 + c->v[1] * 100 + c->v[2] * 10 + c->v[3]; /* padding and strides */
     out[4] = *(const float *)p1 * 10 + *(const float *)p2;
+    out[5] = *(const float *)beta;
     return 0;
 }
-int cudnnConvolutionForward VERNIER_RUN { return kinds(d1, d2, conv, d3, 1, 2, 1) ? 3 : tell(conv, algo, bytes, p1, p2, p3); }
-int cudnnConvolutionBackwardData VERNIER_RUN { return kinds(d1, d2, conv, d3, 2, 1, 1) ? 3 : tell(conv, algo, bytes, p1, p2, p3); }
+int cudnnConvolutionForward VERNIER_RUN { return kinds(d1, d2, conv, d3, 1, 2, 1) ? 3 : tell(conv, algo, bytes, p1, p2, beta, p3); }
+int cudnnConvolutionBackwardData VERNIER_RUN { return kinds(d1, d2, conv, d3, 2, 1, 1) ? 3 : tell(conv, algo, bytes, p1, p2, beta, p3); }
 int cudnnConvolutionBackwardFilter VERNIER_RUN { return 8; }
