@@ -72,20 +72,28 @@ func ReadColumn(name string) (*Column, error) {
 	return c, nil
 }
 
+// FindColumn reads, of a file that ReadColumn takes, the column of the first of some names
+// that it has, whatever part of it is named; nil if it has none of them.
+func FindColumn(name string, of ...string) (*Column, error) {
+	path, _ := split(name)
+	inside, err := columnsOf(path)
+	if err == nil {
+		for _, n := range of {
+			if slices.Contains(inside.names(), n) {
+				c, err := inside.column(n)
+				if err != nil {
+					return nil, fmt.Errorf("%s: column %s: %w", path, n, err)
+				}
+				return c, nil
+			}
+		}
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%s: %w", path, err)
+}
+
 func readColumn(path, part string) (*Column, error) {
-	kind, err := kindOf(path)
-	if err != nil {
-		return nil, err
-	}
-	var inside columns
-	switch kind {
-	case parquetKind:
-		inside, err = parquetColumns(path)
-	case tableKind:
-		inside, err = tableColumns(path)
-	default:
-		inside, err = arrayColumns(path)
-	}
+	inside, err := columnsOf(path)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +103,21 @@ func readColumn(path, part string) (*Column, error) {
 		}
 	}
 	return inside.column(part)
+}
+
+// columnsOf opens a file of columns.
+func columnsOf(path string) (columns, error) {
+	kind, err := kindOf(path)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case parquetKind:
+		return parquetColumns(path)
+	case tableKind:
+		return tableColumns(path)
+	}
+	return arrayColumns(path)
 }
 
 // LabelColumn reads the labels that lie in the file of the rows, under one of their
