@@ -64,23 +64,8 @@ func (s *SuperClasses) add(class, super string, line int) error {
 // Give returns part with these super-classes. The table must name every class
 // of part, and none that whole does not have.
 func (s *SuperClasses) Give(whole, part *Set) (*Set, error) {
-	known := make(map[string]bool, len(whole.Classes))
-	for _, c := range whole.Classes {
-		known[c] = true
-	}
-	for _, c := range s.classes {
-		if !known[c] {
-			return nil, fmt.Errorf("%s line %d: class %q is unknown; %s has %s", s.file, s.line[c], c, whole.Name, few(whole.Classes))
-		}
-	}
-	var missing []string
-	for _, c := range part.Classes {
-		if s.line[c] == 0 {
-			missing = append(missing, c)
-		}
-	}
-	if missing != nil {
-		return nil, fmt.Errorf("%s: %d classes of %s have no line: %s", s.file, len(missing), part.Name, few(missing))
+	if err := s.check(whole.Name, whole.Classes, part.Name, part.Classes); err != nil {
+		return nil, err
 	}
 	items := make([]int, len(part.Items))
 	for i := range items {
@@ -89,6 +74,41 @@ func (s *SuperClasses) Give(whole, part *Set) (*Set, error) {
 	set := part.Select(part.Name, items)
 	set.superClasses(func(class string) string { return s.of[class] }, func(it Item) string { return s.of[set.Classes[it.Label]] })
 	return set, nil
+}
+
+// Of lists the super-class of each of classes, those of a set of rows called name. The
+// table must name every one, and no other.
+func (s *SuperClasses) Of(name string, classes []string) ([]string, error) {
+	if err := s.check(name, classes, name, classes); err != nil {
+		return nil, err
+	}
+	of := make([]string, len(classes))
+	for i, c := range classes {
+		of[i] = s.of[c]
+	}
+	return of, nil
+}
+
+func (s *SuperClasses) check(name string, classes []string, partName string, part []string) error {
+	known := make(map[string]bool, len(classes))
+	for _, c := range classes {
+		known[c] = true
+	}
+	for _, c := range s.classes {
+		if !known[c] {
+			return fmt.Errorf("%s line %d: class %q is unknown; %s has %s", s.file, s.line[c], c, name, few(classes))
+		}
+	}
+	var missing []string
+	for _, c := range part {
+		if s.line[c] == 0 {
+			missing = append(missing, c)
+		}
+	}
+	if missing != nil {
+		return fmt.Errorf("%s: %d classes of %s have no line: %s", s.file, len(missing), partName, few(missing))
+	}
+	return nil
 }
 
 // few quotes the first of a list.
