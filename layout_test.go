@@ -16,7 +16,7 @@ const module = "github.com/vernier-ml/vernier"
 var mayImport = map[string][]string{
 	"":                              {"model", "data", "eval", "gallery", "cpu", "engine", "metric", "internal/nametext", "run", "data/pixels", "data/transform"},
 	"examples/embed":                {""},
-	"cmd/vernier":                   {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/trace", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "internal/setting", "data/pixels", "data/transform", "data/features", "data/fetch", "weights/public", "cmd/internal/cli"},
+	"cmd/vernier":                   {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/trace", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "internal/setting", "data/pixels", "data/transform", "data/features", "data/fetch", "weights/public", "cmd/internal/cli", "cmd/internal/rowfiles"},
 	"model":                         {"backbone", "layers", "weights", "metric", "engine"},
 	"backbone":                      {"layers", "engine", "internal/registry", "data/pixels", "data/transform"},
 	"metric":                        {},
@@ -88,6 +88,7 @@ var mayImport = map[string][]string{
 	"data/internal/float16":         {},
 	"cmd/internal/cli":              {"cpu", "cuda", "data", "engine", "internal/home", "internal/nametext", "internal/nearest", "internal/plural", "internal/setting", "internal/wholefile", "linear", "run"},
 	"cmd/internal/clitest":          {},
+	"cmd/internal/rowfiles":         {"cmd/internal/cli", "data", "data/features", "eval", "internal/home", "internal/nametext", "internal/plural", "metric", "run"},
 	"cmd/vernier-papers":            {"cmd/internal/cli", "eval", "eval/plot", "internal/plural", "internal/setting", "internal/wholefile", "linear", "run", "train"},
 }
 

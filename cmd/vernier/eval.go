@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/rowfiles"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/metric"
@@ -82,13 +83,13 @@ asked for, on the classes that --train-classes leaves for testing.
 			if err := f.group.checkArgs(args); err != nil {
 				return err
 			}
-			if err := f.rows.check(cmd, args); err != nil {
+			if err := f.rows.Check(cmd, args, withEmbeddings...); err != nil {
 				return err
 			}
 			switch {
 			case len(args) > 0:
 				return cli.Takes(false, "RUN")(cmd, args)
-			case f.network.spec.Backbone == "" && f.rows.embeddings == "":
+			case f.network.spec.Backbone == "" && f.rows.Embeddings == "":
 				return cli.Usagef("RUN is missing; or give --backbone and --data, to measure a network before training, or --embeddings, to measure rows of another program")
 			}
 			return nil
@@ -102,7 +103,7 @@ asked for, on the classes that --train-classes leaves for testing.
 // evalFlags are the flags of eval.
 type evalFlags struct {
 	selectionFlags
-	rows         embeddingFlags
+	rows         rowfiles.Flags
 	network      networkFlags
 	networkOnly  *pflag.FlagSet // what makes sense without a RUN only
 	trainClasses string
@@ -127,7 +128,7 @@ func (f *evalFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.restarts, "restarts", 20, "restarts of k-means, over which its figures are averaged")
 	fl.StringVar(&f.center, "center", eval.CenterMean.String(), "center of a cluster of k-means: mean, or metric for BRM's own")
 	f.group.add(fl)
-	f.rows.add(fl)
+	f.rows.AddSeveral(fl)
 	start := run.Default("").Model
 	start.Backbone, start.Dim, start.Metric = "", 0, metric.Metric{Kind: metric.Cosine}
 	f.networkOnly = pflag.NewFlagSet("network", pflag.ContinueOnError)
@@ -152,7 +153,7 @@ func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) e
 	if err := f.group.complete(&opt, &f.sel); err != nil {
 		return err
 	}
-	if f.rows.embeddings != "" {
+	if f.rows.Embeddings != "" {
 		return f.measureRows(cmd, log, opt)
 	}
 	measure := f.measureNetwork

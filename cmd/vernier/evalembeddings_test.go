@@ -94,7 +94,7 @@ func TestEmbeddingsBesideEachOther(t *testing.T) {
 	bad := rowsOnALine(t, "bad.npy", 0, 10, 1, 20, 11, 21) // right are the last two alone
 	y := labelFile(t, "a", "a", "b", "b", "c", "c")
 	code, text, errs := vernier(t, "eval", "--embeddings", good+","+bad, "--labels", y, "--metric", "euclidean", "--json")
-	var r measuredRows
+	var r run.RowFigures
 	if err := json.Unmarshal([]byte(text), &r); err != nil || code != cli.ExitDone {
 		t.Fatalf("exit %d, %v\n%s", code, err, errs)
 	}
@@ -149,5 +149,92 @@ func TestWhatEmbeddingsDoNotGoWith(t *testing.T) {
 		if code == cli.ExitDone || !strings.Contains(errs, want) {
 			t.Errorf("%v: exit %d, want %q in\n%s%s", fmt.Sprint(args), code, want, out, errs)
 		}
+	}
+}
+
+// TestPairsOfRows: rows 0, 1, 10, 11, 20, 24 as two kinds of pairs, by number and by path,
+// with and without labels.
+func TestPairsOfRows(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	x := rowsOnALine(t, "x.npy", 0, 1, 10, 11, 20, 24)
+	named := write("named.csv", "path,label,e0\r\na0.jpg,a,0\r\na1.jpg,a,1\r\nb0.jpg,b,10\r\nb1.jpg,b,11\r\nc0.jpg,c,20\r\nc1.jpg,c,24\r\n")
+	pairs := write("pairs.csv", "a,b,same\n0,1,1\n2,3,1\n4,5,1\n1,2,0\n3,4,0\n0,5,0\n")
+	byPath := write("paths.csv", "a,b,same\na0.jpg,a1.jpg,1\nb0.jpg,b1.jpg,1\nc0.jpg,c1.jpg,1\na1.jpg,b0.jpg,0\nb1.jpg,c0.jpg,0\na0.jpg,c1.jpg,0\n")
+	for _, args := range [][]string{{x, "--pairs", pairs}, {named, "--pairs", byPath}, {named, "--pairs", pairs}} {
+		code, text, errs := vernier(t, append([]string{"verify", "--metric", "euclidean", "--json", "--embeddings"}, args...)...)
+		var v verification
+		if err := json.Unmarshal([]byte(text), &v); err != nil || code != cli.ExitDone {
+			t.Fatalf("%v: exit %d, %v\n%s", args, code, err, errs)
+		}
+		if v.Same != 3 || v.Different != 3 || v.AUC != 1 || v.Identities != 3 || !v.All {
+			t.Errorf("%v: %s", args, text)
+		}
+	}
+	for says, pairs := range map[string]string{
+		"there is no row 6 in":           "a,b,same\n0,6,1\n",
+		"0 and 2 are called the same":    "a,b,same\n0,2,1\n0,1,0\n",
+		"a0.jpg and b0.jpg are called t": "a,b,same\na0.jpg,b0.jpg,1\n",
+	} {
+		if code, _, errs := vernier(t, "verify", "--embeddings", named, "--pairs", write("wrong.csv", pairs)); code != cli.ExitFailed || !strings.Contains(errs, says) {
+			t.Errorf("%q: exit %d\n%s", says, code, errs)
+		}
+	}
+	first := write("first.csv", "a,b,same\n0,1,1\n2,3,1\n1,2,0\n")
+	rest := write("rest.csv", "a,b,same\n4,5,1\n4,0,0\n")
+	if code, _, errs := vernier(t, "verify", "--embeddings", x, "--pairs", rest, "--calibrate", "eer", "--calibrate-on", first); code != cli.ExitFailed || !strings.Contains(errs, "--calibrate-on") {
+		t.Errorf("identities on both sides: exit %d\n%s", code, errs)
+	}
+	if code, _, errs := vernier(t, "verify", "--embeddings", named, "--calibrate", "eer", "--calibrate-on", first); code != cli.ExitUsage || !strings.Contains(errs, "needs --pairs") {
+		t.Errorf("exit %d\n%s", code, errs)
+	}
+}
+
+// TestSuperClassesAndJunkOfRows: super-classes of a table and of a column are the same;
+// junk is neither a query nor an answer.
+func TestSuperClassesAndJunkOfRows(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		t.Helper()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	measure := func(args ...string) *run.Results {
+		t.Helper()
+		code, text, errs := vernier(t, append([]string{"eval", "--metric", "euclidean", "--json", "--embeddings"}, args...)...)
+		r := &run.Results{}
+		if err := json.Unmarshal([]byte(text), r); err != nil || code != cli.ExitDone {
+			t.Fatalf("%v: exit %d, %v\n%s", args, code, err, errs)
+		}
+		return r
+	}
+	x := rowsOnALine(t, "x.npy", 0, 1, 10, 11, 20, 21)
+	y := labelFile(t, "a", "a", "b", "b", "c", "c")
+	table := write("super.csv", "class,super\na,small\nb,small\nc,large\n")
+	column := write("rows.csv", "e0,label,category\n0,a,small\n1,a,small\n10,b,small\n11,b,small\n20,c,large\n21,c,large\n")
+	of, in := measure(x, "--labels", y, "--super-classes", table), measure(column)
+	s := of.Model.SuperClasses
+	if s == nil || len(s.Groups) != 2 || s.Groups[1].Name != "small" || s.Groups[1].Classes != 2 || s.Groups[1].Queries != 4 || s.RecallAt1 != 100 {
+		t.Errorf("super-classes %+v", s)
+	}
+	if !reflect.DeepEqual(of.Model.SuperClasses, in.Model.SuperClasses) {
+		t.Errorf("of a column: %+v", in.Model.SuperClasses)
+	}
+	if code, _, errs := vernier(t, "eval", "--embeddings", x, "--labels", y, "--super-classes", write("few.csv", "class,super\na,small\n")); code != cli.ExitFailed || !strings.Contains(errs, "2 classes of") {
+		t.Errorf("exit %d\n%s", code, errs)
+	}
+	junk := measure(rowsOnALine(t, "z.npy", 0, .5, 1, 10, 10.5, 11), "--labels", labelFile(t, "1", "-1", "1", "2", "-1", "2"), "--junk=-1")
+	if m := junk.Model; m.Queries != 4 || m.Classes != 2 || m.Recall[0].Percent != 100 {
+		t.Errorf("without junk: %d queries of %d classes, Recall@1 %v", m.Queries, m.Classes, m.Recall[0].Percent)
 	}
 }

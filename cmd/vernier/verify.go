@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/rowfiles"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
@@ -52,20 +53,21 @@ for measuring; --calibrate-share changes the share), the name of another split o
 the run, or another file of pairs.
 
 --embeddings measures rows that another program made, without a RUN, by --metric;
-their labels are the identities. --calibrate then takes its share of the identities.`,
+their labels are the identities. --pairs then names rows by their column path, or by
+their numbers from 0 on, and needs no labels. --groups leaves pairs of one identity and
+group out, as of a RUN on a set whose images have groups (cameras).`,
 		Example: `  vernier verify runs/birds --calibrate far=0.01 --store
   vernier verify runs/birds robin.jpg wren.jpg
   vernier verify runs/birds --pairs pairs.csv --calibrate eer --json
   vernier verify runs/birds --roc roc.png --det det.png
-  vernier verify --embeddings faces.npy --labels people.txt --calibrate far=0.001`,
+  vernier verify --embeddings faces.npy --labels people.txt --calibrate far=0.001
+  vernier verify --embeddings lfw.npz --pairs pairs.csv --calibrate eer`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if f.rows.embeddings != "" {
-				return f.rows.only(cmd, args, "embeddings", "labels", "metric", "json", "threshold", "calibrate", "calibrate-share", "max-pairs", "seed", "roc", "det", "curve", "workers")
+			if err := f.rows.Check(cmd, args, "pairs", "json", "threshold", "calibrate", "calibrate-on", "calibrate-share", "max-pairs", "seed", "roc", "det", "curve", "workers"); err != nil || f.rows.Embeddings != "" {
+				return err
 			}
-			for _, name := range []string{"labels", "metric"} {
-				if cmd.Flags().Changed(name) {
-					return cli.Usagef("--%s needs --embeddings", name)
-				}
+			if cmd.Flags().Changed("metric") {
+				return cli.Usagef("--metric needs --embeddings")
 			}
 			if len(args) == 2 {
 				return cli.Usagef("B is missing: give two images, or none to measure on many pairs")
@@ -96,9 +98,8 @@ type verifyFlags struct {
 	roc, det    string
 	curve       int
 
-	rows   rowFlags
-	metric string
-	rule   eval.Rule
+	rows rowfiles.Flags
+	rule eval.Rule
 }
 
 func (f *verifyFlags) add(cmd *cobra.Command) {
@@ -116,9 +117,8 @@ func (f *verifyFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.roc, "roc", "", "draw the ROC curve as this PNG file")
 	fl.StringVar(&f.det, "det", "", "draw the detection error trade-off as this PNG file")
 	fl.IntVar(&f.curve, "curve", 200, "about how many points of the ROC curve --json has; 0 for none")
-	f.rows.add(fl)
-	fl.StringVar(&f.metric, "metric", "cosine", "how rows of --embeddings are compared (default what the file states, else cosine)")
-	fl.Lookup("metric").DefValue = ""
+	f.rows.Add(fl)
+	rowfiles.AddMetric(fl)
 	f.selectionFlags.add(cmd)
 }
 
@@ -172,7 +172,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 	if err := f.complete(cmd, len(args) == 3, log); err != nil {
 		return err
 	}
-	if f.rows.embeddings != "" {
+	if f.rows.Embeddings != "" {
 		return f.measureRows(cmd, log)
 	}
 	folder, eng, err := f.device.OpenRun(args[0], f.threads, log)

@@ -130,19 +130,26 @@ func (f *verifyFlags) samples(cmd *cobra.Command, folder run.Folder, eng engine.
 	case f.calibrateOn == calibrateOnHalf:
 		return s.halves(f.share, f.seed)
 	}
-	if test, err = s.whole(); err != nil {
+	c, err := f.calibrationSource(ctx, folder, eng, inSet)
+	if err != nil {
 		return nil, nil, 0, err
 	}
-	if s, err = f.calibrationSource(ctx, folder, eng, inSet); err != nil {
-		return nil, nil, 0, err
+	calibration, test, err = f.apart(c, s)
+	return calibration, test, 0, err
+}
+
+// apart measures all pairs of two sources, which must be of different identities.
+func (f *verifyFlags) apart(c, t *pairSource) (calibration, test *pairSample, err error) {
+	if test, err = t.whole(); err != nil {
+		return nil, nil, err
 	}
-	if calibration, err = s.whole(); err != nil {
-		return nil, nil, 0, err
+	if calibration, err = c.whole(); err != nil {
+		return nil, nil, err
 	}
 	if err := eval.DisjointIdentities(calibration.identities, test.identities); err != nil {
-		return nil, nil, 0, fmt.Errorf("--calibrate-on %s: %w", f.calibrateOn, err)
+		return nil, nil, fmt.Errorf("--calibrate-on %s: %w", f.calibrateOn, err)
 	}
-	return calibration, test, 0, nil
+	return calibration, test, nil
 }
 
 func (f *verifyFlags) calibrationSource(ctx context.Context, folder run.Folder, eng engine.Engine, inSet bool) (*pairSource, error) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -290,32 +291,87 @@ func embedFiles(ctx context.Context, cfg run.Config, m *model.Model, paths []str
 
 // measureRows measures pairs of rows that another program made.
 func (f *verifyFlags) measureRows(cmd *cobra.Command, log *logrus.Logger) error {
-	r, err := readRows(f.rows.embeddings, f.rows.labels, "", "--labels")
+	onHalf := f.calibrateOn == calibrateOnHalf
+	if f.pairs == "" && !onHalf {
+		return cli.Usagef("--calibrate-on %s needs --pairs with --embeddings: both are files of pairs", f.calibrateOn)
+	}
+	f.rows.Unlabeled = f.pairs != ""
+	sets, err := f.rows.Open(cmd.Flags().Lookup("metric"))
 	if err != nil {
 		return err
 	}
-	m, err := r.compareBy(cmd.Flags().Lookup("metric"))
-	if err != nil {
-		return err
+	r := sets[0]
+	if f.threshold < 0 && r.Metric.Kind != metric.Dot {
+		return cli.Usagef("--threshold %v: want at least 0, as distances by %s are", f.threshold, eval.DistanceName(r.Metric))
 	}
-	if f.threshold < 0 && m.Kind != metric.Dot {
-		return cli.Usagef("--threshold %v: want at least 0, as distances by %s are", f.threshold, eval.DistanceName(m))
+	all := pairSource{name: r.Name, metric: r.Metric, opt: eval.PairOptions{Max: f.maxPairs, Seed: f.seed, Workers: f.sel.Workers}}
+	all.rows, _, all.groups = r.Both()
+	for _, label := range all.rows.Labels {
+		all.identity = append(all.identity, r.Classes[label])
 	}
-	names, of := number(r.labels)
-	r.rows.Labels = of[0]
-	s := &pairSource{rows: r.rows, name: r.name, metric: m, opt: eval.PairOptions{Max: f.maxPairs, Seed: f.seed, Workers: f.sel.Workers}}
-	for _, label := range r.rows.Labels {
-		s.identity = append(s.identity, names[label])
+	s := &all
+	if f.pairs != "" {
+		if s, err = all.ofPairs(f.pairs, r); err != nil {
+			return err
+		}
 	}
 	var calibration, test *pairSample
 	across := 0
-	if f.calibrate == "" {
+	switch {
+	case f.calibrate == "":
 		test, err = s.whole()
-	} else {
+	case onHalf:
 		calibration, test, across, err = s.halves(f.share, f.seed)
+	default:
+		var c *pairSource
+		if c, err = all.ofPairs(f.calibrateOn, r); err != nil {
+			return err
+		}
+		calibration, test, err = f.apart(c, s)
 	}
 	if err != nil {
 		return err
 	}
-	return f.rates(cmd, log, &verified{metric: m}, calibration, test, across)
+	return f.rates(cmd, log, &verified{metric: r.Metric}, calibration, test, across)
+}
+
+// ofPairs takes the pairs of a file. They name rows by their paths, or by their numbers
+// from 0 on.
+func (s *pairSource) ofPairs(path string, r *run.RowSet) (*pairSource, error) {
+	list, err := readPairs(path)
+	if err != nil {
+		return nil, err
+	}
+	row := make(map[string]int, s.rows.N)
+	for i := range s.rows.N {
+		name := r.Path(i)
+		if _, ok := row[name]; ok {
+			row[name] = -1
+			continue
+		}
+		row[name] = i
+	}
+	rows, identity := make([]int, len(list.Paths)), make([]string, len(list.Paths))
+	for i, p := range list.Paths {
+		at, ok := row[table.Path(p, func(p string) bool { _, ok := row[p]; return ok })]
+		if n, err := strconv.Atoi(p); !ok && err == nil && n >= 0 && n < s.rows.N {
+			at, ok = n, true
+		}
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("%s: there is no row %s in %s: name rows by its column path, or by their numbers, 0 to %d", path, p, r.Name, s.rows.N-1)
+		case at < 0:
+			return nil, fmt.Errorf("%s: %s names several rows of %s: name rows by their numbers, 0 to %d", path, p, r.Name, s.rows.N-1)
+		}
+		rows[i] = at
+		if s.identity != nil {
+			identity[i] = s.identity[at]
+		}
+	}
+	if !list.Stated && s.identity != nil {
+		if err := list.Identify(identity); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return &pairSource{rows: s.rows.Select(rows), identity: list.Identity, list: list, name: path, metric: s.metric, opt: s.opt}, nil
 }
