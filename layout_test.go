@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	"internal/trace":                {"engine"},
 	"cpu/internal/gen":              {"internal/approx"},
 	"internal/enginetest/reference": {"metric", "engine"},
-	"internal/enginetest":           {"layers", "internal/enginetest/reference", "internal/golden", "metric", "engine"},
+	"internal/enginetest":           {"layers", "losses", "internal/enginetest/reference", "internal/golden", "metric", "engine"},
 	"internal/golden":               {},
 	"internal/nametext":             {},
 	"internal/home":                 {},

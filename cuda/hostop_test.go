@@ -105,3 +105,26 @@ func stepsOfBoth(t *testing.T, input []int, network func(*layers.Graph, *layers.
 	}
 	return g
 }
+
+func draw(rng *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(rng.NormFloat64())
+	}
+	return x
+}
+
+// near compares within a share of the largest number wanted.
+func near(t *testing.T, what string, got, want []float32, rel float64) {
+	t.Helper()
+	size := 0.
+	for _, w := range want {
+		size = max(size, math.Abs(float64(w)))
+	}
+	for i, w := range want {
+		if d := math.Abs(float64(got[i] - w)); !(d <= rel*size+1e-9) {
+			t.Errorf("%s: [%d] is %v, want %v (largest %v)", what, i, got[i], w, size)
+			return
+		}
+	}
+}
