@@ -45,6 +45,8 @@ func avx2() *kernels {
 		exp:           expAVX2,
 		softmaxGrad:   softmaxGradAVX2,
 
+		quadratic: quadraticAVX2, columnExp: columnExpAVX2, columnGrad: columnGradAVX2,
+
 		sgd: func(w, g, v []float32, s sgdStep) {
 			sgdAVX2(w, g, v, s.rate, s.decay, s.momentum, s.nesterov)
 		},

@@ -6209,6 +6209,205 @@ DATA constAVX2_7f800000<>+24(SB)/4, $0x7f800000
 DATA constAVX2_7f800000<>+28(SB)/4, $0x7f800000
 GLOBL constAVX2_7f800000<>(SB), RODATA|NOPTR, $32
 
+// func quadraticAVX2(y []float32, x []float32, a float32, b float32, c float32)
+// Requires: AVX, FMA3
+TEXT ·quadraticAVX2(SB), NOSPLIT, $0-60
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         y_len+8(FP), DX
+	VBROADCASTSS a+48(FP), Y0
+	VBROADCASTSS b+52(FP), Y1
+	VBROADCASTSS c+56(FP), Y2
+
+loop79:
+	CMPQ        DX, $0x08
+	JLT         tail80
+	VMOVUPS     (CX), Y3
+	VMOVAPS     Y2, Y4
+	VFMADD213PS Y1, Y3, Y4
+	VFMADD213PS Y0, Y3, Y4
+	VMOVUPS     Y4, (AX)
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
+	SUBQ        $0x08, DX
+	JMP         loop79
+
+tail80:
+	TESTQ       DX, DX
+	JZ          done81
+	LEAQ        masksAVX2<>+64(SB), BX
+	NEGQ        DX
+	VMOVDQU     (BX)(DX*4), Y3
+	VMASKMOVPS  (CX), Y3, Y4
+	VMOVAPS     Y2, Y2
+	VFMADD213PS Y1, Y4, Y2
+	VFMADD213PS Y0, Y4, Y2
+	VMASKMOVPS  Y2, Y3, (AX)
+
+done81:
+	VZEROUPPER
+	RET
+
+// func columnGradAVX2(dx []float32, x []float32, most []float32, share []float32, a float32, b float32, c float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·columnGradAVX2(SB), NOSPLIT, $0-108
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         most_base+48(FP), DX
+	MOVQ         share_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS a+96(FP), Y0
+	VBROADCASTSS b+100(FP), Y1
+	VBROADCASTSS c+104(FP), Y2
+	VADDPS       Y2, Y2, Y3
+
+loop82:
+	CMPQ         SI, $0x08
+	JLT          tail83
+	VMOVUPS      (CX), Y4
+	VMOVUPS      (DX), Y5
+	VMOVAPS      Y2, Y6
+	VFMADD213PS  Y1, Y4, Y6
+	VFMADD213PS  Y0, Y4, Y6
+	VSUBPS       Y6, Y5, Y5
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y6
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y5, Y6
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y6, Y7
+	VPSLLD       $0x17, Y6, Y8
+	VPADDD       constAVX2_3f800000<>+0(SB), Y8, Y8
+	VMOVAPS      Y5, Y6
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y7, Y6
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y7
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y6, Y7
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y6, Y7
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y6, Y7
+	VMULPS       Y6, Y6, Y9
+	VFMADD213PS  Y6, Y9, Y7
+	VFMADD213PS  Y8, Y8, Y7
+	VCMPPS       $0x1a, constAVX2_42ae0000<>+0(SB), Y5, Y5
+	VANDPS       Y5, Y7, Y7
+	VMOVUPS      (BX), Y5
+	VMULPS       Y5, Y7, Y7
+	VFMADD213PS  Y1, Y3, Y4
+	VMULPS       Y4, Y7, Y7
+	VMOVUPS      Y7, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	ADDQ         $0x20, BX
+	SUBQ         $0x08, SI
+	JMP          loop82
+
+tail83:
+	TESTQ        SI, SI
+	JZ           done84
+	LEAQ         masksAVX2<>+64(SB), DI
+	NEGQ         SI
+	VMOVDQU      (DI)(SI*4), Y4
+	VMASKMOVPS   (CX), Y4, Y5
+	VMASKMOVPS   (DX), Y4, Y6
+	VMOVAPS      Y2, Y2
+	VFMADD213PS  Y1, Y5, Y2
+	VFMADD213PS  Y0, Y5, Y2
+	VSUBPS       Y2, Y6, Y6
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y0
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y6, Y0
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y0, Y2
+	VPSLLD       $0x17, Y0, Y7
+	VPADDD       constAVX2_3f800000<>+0(SB), Y7, Y7
+	VMOVAPS      Y6, Y0
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y2, Y0
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y2
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y0, Y2
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y0, Y2
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y0, Y2
+	VMULPS       Y0, Y0, Y8
+	VFMADD213PS  Y0, Y8, Y2
+	VFMADD213PS  Y7, Y7, Y2
+	VCMPPS       $0x1a, constAVX2_42ae0000<>+0(SB), Y6, Y0
+	VANDPS       Y0, Y2, Y2
+	VMASKMOVPS   (BX), Y4, Y0
+	VMULPS       Y0, Y2, Y2
+	VFMADD213PS  Y1, Y3, Y5
+	VMULPS       Y5, Y2, Y2
+	VMASKMOVPS   Y2, Y4, (AX)
+
+done84:
+	VZEROUPPER
+	RET
+
+// func columnExpAVX2(sums []float32, x []float32, most []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·columnExpAVX2(SB), NOSPLIT, $0-72
+	MOVQ sums_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ most_base+48(FP), DX
+	MOVQ sums_len+8(FP), BX
+
+loop85:
+	CMPQ         BX, $0x08
+	JLT          tail86
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (CX), Y1
+	VSUBPS       Y1, Y0, Y0
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y1
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y0, Y1
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y1, Y2
+	VPSLLD       $0x17, Y1, Y3
+	VPADDD       constAVX2_3f800000<>+0(SB), Y3, Y3
+	VMOVAPS      Y0, Y1
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y2, Y1
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y2
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y1, Y2
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y1, Y2
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y1, Y2
+	VMULPS       Y1, Y1, Y4
+	VFMADD213PS  Y1, Y4, Y2
+	VFMADD213PS  Y3, Y3, Y2
+	VCMPPS       $0x1a, constAVX2_42ae0000<>+0(SB), Y0, Y0
+	VANDPS       Y0, Y2, Y2
+	VMOVUPS      (AX), Y0
+	VADDPS       Y0, Y2, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	ADDQ         $0x20, DX
+	SUBQ         $0x08, BX
+	JMP          loop85
+
+tail86:
+	TESTQ        BX, BX
+	JZ           done87
+	LEAQ         masksAVX2<>+64(SB), SI
+	NEGQ         BX
+	VMOVDQU      (SI)(BX*4), Y0
+	VMASKMOVPS   (DX), Y0, Y1
+	VMASKMOVPS   (CX), Y0, Y2
+	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      constAVX2_4b400000<>+0(SB), Y2
+	VFNMADD231PS constAVX2_3fb8aa3b<>+0(SB), Y1, Y2
+	VSUBPS       constAVX2_4b400000<>+0(SB), Y2, Y3
+	VPSLLD       $0x17, Y2, Y4
+	VPADDD       constAVX2_3f800000<>+0(SB), Y4, Y4
+	VMOVAPS      Y1, Y2
+	VFNMSUB231PS constAVX2_3f317218<>+0(SB), Y3, Y2
+	VMOVUPS      constAVX2_3c08eca7<>+0(SB), Y3
+	VFMADD213PS  constAVX2_3d2b59f3<>+0(SB), Y2, Y3
+	VFMADD213PS  constAVX2_3e2aaa93<>+0(SB), Y2, Y3
+	VFMADD213PS  constAVX2_3effffac<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y5
+	VFMADD213PS  Y2, Y5, Y3
+	VFMADD213PS  Y4, Y4, Y3
+	VCMPPS       $0x1a, constAVX2_42ae0000<>+0(SB), Y1, Y1
+	VANDPS       Y1, Y3, Y3
+	VMASKMOVPS   (AX), Y0, Y1
+	VADDPS       Y1, Y3, Y3
+	VMASKMOVPS   Y3, Y0, (AX)
+
+done87:
+	VZEROUPPER
+	RET
+
 // func geluAVX2(y []float32, x []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·geluAVX2(SB), NOSPLIT, $0-48
@@ -6217,9 +6416,9 @@ TEXT ·geluAVX2(SB), NOSPLIT, $0-48
 	MOVQ    y_len+8(FP), DX
 	VMOVUPS constAVX2_41600000<>+0(SB), Y0
 
-loop79:
+loop88:
 	CMPQ         DX, $0x08
-	JLT          tail80
+	JLT          tail89
 	VMOVUPS      (CX), Y1
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y1, Y2
 	VMINPS       Y2, Y0, Y2
@@ -6265,11 +6464,11 @@ loop79:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop79
+	JMP          loop88
 
-tail80:
+tail89:
 	TESTQ        DX, DX
-	JZ           done81
+	JZ           done90
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y1
@@ -6316,7 +6515,7 @@ tail80:
 	VMULPS       Y0, Y2, Y2
 	VMASKMOVPS   Y2, Y1, (AX)
 
-done81:
+done90:
 	VZEROUPPER
 	RET
 
@@ -6439,9 +6638,9 @@ TEXT ·geluGradAVX2(SB), NOSPLIT, $0-72
 	MOVQ    dx_len+8(FP), BX
 	VMOVUPS constAVX2_41600000<>+0(SB), Y0
 
-loop82:
+loop91:
 	CMPQ         BX, $0x08
-	JLT          tail83
+	JLT          tail92
 	VMOVUPS      (CX), Y1
 	VMOVUPS      (DX), Y2
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y2, Y3
@@ -6491,11 +6690,11 @@ loop82:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop82
+	JMP          loop91
 
-tail83:
+tail92:
 	TESTQ        BX, BX
-	JZ           done84
+	JZ           done93
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y1
@@ -6545,7 +6744,7 @@ tail83:
 	VMULPS       Y0, Y2, Y2
 	VMASKMOVPS   Y2, Y1, (AX)
 
-done84:
+done93:
 	VZEROUPPER
 	RET
 
@@ -6566,9 +6765,9 @@ TEXT ·geluQuickAVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), CX
 	MOVQ y_len+8(FP), DX
 
-loop85:
+loop94:
 	CMPQ         DX, $0x08
-	JLT          tail86
+	JLT          tail95
 	VMOVUPS      (CX), Y0
 	VMOVUPS      constAVX2_42ae0000<>+0(SB), Y1
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y0, Y2
@@ -6605,11 +6804,11 @@ loop85:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop85
+	JMP          loop94
 
-tail86:
+tail95:
 	TESTQ        DX, DX
-	JZ           done87
+	JZ           done96
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y0
@@ -6647,7 +6846,7 @@ tail86:
 	VMULPS       Y2, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (AX)
 
-done87:
+done96:
 	VZEROUPPER
 	RET
 
@@ -6669,9 +6868,9 @@ TEXT ·geluQuickGradAVX2(SB), NOSPLIT, $0-72
 	MOVQ x_base+48(FP), DX
 	MOVQ dx_len+8(FP), BX
 
-loop88:
+loop97:
 	CMPQ         BX, $0x08
-	JLT          tail89
+	JLT          tail98
 	VMOVUPS      (CX), Y0
 	VMOVUPS      (DX), Y1
 	VMOVUPS      constAVX2_42ae0000<>+0(SB), Y2
@@ -6711,11 +6910,11 @@ loop88:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop88
+	JMP          loop97
 
-tail89:
+tail98:
 	TESTQ        BX, BX
-	JZ           done90
+	JZ           done99
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y0
@@ -6755,7 +6954,7 @@ tail89:
 	VMULPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (AX)
 
-done90:
+done99:
 	VZEROUPPER
 	RET
 
@@ -6772,9 +6971,9 @@ TEXT ·sgdAVX2(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop91:
+loop100:
 	CMPQ         BX, $0x08
-	JLT          tail92
+	JLT          tail101
 	VMOVUPS      (AX), Y2
 	VMOVUPS      (CX), Y3
 	VFMADD231PS  Y1, Y2, Y3
@@ -6783,11 +6982,11 @@ loop91:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, BX
-	JMP          loop91
+	JMP          loop100
 
-tail92:
+tail101:
 	TESTQ        BX, BX
-	JZ           done93
+	JZ           done102
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         BX
 	VMOVDQU      (DX)(BX*4), Y2
@@ -6797,7 +6996,7 @@ tail92:
 	VFNMADD231PS Y0, Y4, Y3
 	VMASKMOVPS   Y3, Y2, (AX)
 
-done93:
+done102:
 	VZEROUPPER
 	RET
 
@@ -6806,9 +7005,9 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop94:
+loop103:
 	CMPQ         BX, $0x08
-	JLT          tail95
+	JLT          tail104
 	VMOVUPS      (AX), Y3
 	VMOVUPS      (CX), Y4
 	VFMADD231PS  Y1, Y3, Y4
@@ -6821,11 +7020,11 @@ loop94:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop94
+	JMP          loop103
 
-tail95:
+tail104:
 	TESTQ        BX, BX
-	JZ           done96
+	JZ           done105
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y3
@@ -6838,14 +7037,14 @@ tail95:
 	VFNMADD231PS Y0, Y1, Y4
 	VMASKMOVPS   Y4, Y3, (AX)
 
-done96:
+done105:
 	VZEROUPPER
 	RET
 
 nesterov:
-loop97:
+loop106:
 	CMPQ         BX, $0x08
-	JLT          tail98
+	JLT          tail107
 	VMOVUPS      (AX), Y3
 	VMOVUPS      (CX), Y4
 	VFMADD231PS  Y1, Y3, Y4
@@ -6859,11 +7058,11 @@ loop97:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop97
+	JMP          loop106
 
-tail98:
+tail107:
 	TESTQ        BX, BX
-	JZ           done99
+	JZ           done108
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y3
@@ -6877,7 +7076,7 @@ tail98:
 	VFNMADD231PS Y0, Y5, Y4
 	VMASKMOVPS   Y4, Y3, (AX)
 
-done99:
+done108:
 	VZEROUPPER
 	RET
 
@@ -6898,9 +7097,9 @@ TEXT ·adamWAVX2(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Y6
 	VBROADCASTSS eps+124(FP), Y7
 
-loop100:
+loop109:
 	CMPQ         SI, $0x08
-	JLT          tail101
+	JLT          tail110
 	VMOVUPS      (CX), Y8
 	VMOVUPS      (DX), Y9
 	VMOVUPS      (BX), Y10
@@ -6924,11 +7123,11 @@ loop100:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, BX
 	SUBQ         $0x08, SI
-	JMP          loop100
+	JMP          loop109
 
-tail101:
+tail110:
 	TESTQ        SI, SI
-	JZ           done102
+	JZ           done111
 	LEAQ         masksAVX2<>+64(SB), DI
 	NEGQ         SI
 	VMOVDQU      (DI)(SI*4), Y8
@@ -6951,7 +7150,7 @@ tail101:
 	VFNMADD231PS Y5, Y10, Y1
 	VMASKMOVPS   Y1, Y8, (AX)
 
-done102:
+done111:
 	VZEROUPPER
 	RET
 
@@ -10732,9 +10931,9 @@ TEXT ·countBelowAVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS limit+24(FP), Y0
 	XORQ         DX, DX
 
-loop103:
+loop112:
 	CMPQ      CX, $0x08
-	JLT       tail104
+	JLT       tail113
 	VMOVUPS   (AX), Y1
 	VCMPPS    $0x11, Y0, Y1, Y1
 	VMOVMSKPS Y1, BX
@@ -10742,11 +10941,11 @@ loop103:
 	ADDQ      BX, DX
 	ADDQ      $0x20, AX
 	SUBQ      $0x08, CX
-	JMP       loop103
+	JMP       loop112
 
-tail104:
+tail113:
 	TESTQ      CX, CX
-	JZ         done105
+	JZ         done114
 	LEAQ       masksAVX2<>+64(SB), BX
 	NEGQ       CX
 	VMOVDQU    (BX)(CX*4), Y1
@@ -10757,7 +10956,7 @@ tail104:
 	POPCNTL    AX, AX
 	ADDQ       AX, DX
 
-done105:
+done114:
 	MOVQ DX, n+32(FP)
 	VZEROUPPER
 	RET
@@ -10773,9 +10972,9 @@ TEXT ·betweenAVX2(SB), NOSPLIT, $0-64
 	XORQ         BX, BX
 	XORQ         SI, SI
 
-loop106:
+loop115:
 	CMPQ      DX, $0x08
-	JLT       tail107
+	JLT       tail116
 	VMOVUPS   (CX), Y2
 	VCMPPS    $0x1d, Y0, Y2, Y3
 	VMOVMSKPS Y3, DI
@@ -10783,25 +10982,25 @@ loop106:
 	VMOVMSKPS Y2, R8
 	ANDQ      R8, DI
 
-next109:
+next118:
 	TESTQ  DI, DI
-	JZ     stored110
+	JZ     stored119
 	TZCNTQ DI, R8
 	ADDQ   BX, R8
 	MOVL   R8, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  DI, DI
-	JMP    next109
+	JMP    next118
 
-stored110:
+stored119:
 	ADDQ $0x08, BX
 	ADDQ $0x20, CX
 	SUBQ $0x08, DX
-	JMP  loop106
+	JMP  loop115
 
-tail107:
+tail116:
 	TESTQ      DX, DX
-	JZ         done108
+	JZ         done117
 	LEAQ       masksAVX2<>+64(SB), DI
 	NEGQ       DX
 	VMOVDQU    (DI)(DX*4), Y2
@@ -10814,20 +11013,20 @@ tail107:
 	VMOVMSKPS  Y0, DX
 	ANDQ       DX, CX
 
-next111:
+next120:
 	TESTQ  CX, CX
-	JZ     stored112
+	JZ     stored121
 	TZCNTQ CX, DX
 	ADDQ   BX, DX
 	MOVL   DX, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  CX, CX
-	JMP    next111
+	JMP    next120
 
-stored112:
+stored121:
 	ADDQ $0x08, BX
 
-done108:
+done117:
 	MOVQ SI, n+56(FP)
 	VZEROUPPER
 	RET

@@ -180,6 +180,15 @@ func largestAVX2(x []float32) (most float32)
 func expAVX2(y []float32, x []float32, scale float32, most float32) (total float64)
 
 //go:noescape
+func quadraticAVX2(y []float32, x []float32, a float32, b float32, c float32)
+
+//go:noescape
+func columnGradAVX2(dx []float32, x []float32, most []float32, share []float32, a float32, b float32, c float32)
+
+//go:noescape
+func columnExpAVX2(sums []float32, x []float32, most []float32)
+
+//go:noescape
 func geluAVX2(y []float32, x []float32)
 
 //go:noescape

@@ -45,6 +45,8 @@ func avx512() *kernels {
 		exp:           expAVX512,
 		softmaxGrad:   softmaxGradAVX512,
 
+		quadratic: quadraticAVX512, columnExp: columnExpAVX512, columnGrad: columnGradAVX512,
+
 		sgd: func(w, g, v []float32, s sgdStep) {
 			sgdAVX512(w, g, v, s.rate, s.decay, s.momentum, s.nesterov)
 		},

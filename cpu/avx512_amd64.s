@@ -13078,6 +13078,205 @@ DATA constAVX512_7f800000<>+56(SB)/4, $0x7f800000
 DATA constAVX512_7f800000<>+60(SB)/4, $0x7f800000
 GLOBL constAVX512_7f800000<>(SB), RODATA|NOPTR, $64
 
+// func quadraticAVX512(y []float32, x []float32, a float32, b float32, c float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·quadraticAVX512(SB), NOSPLIT, $0-60
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         y_len+8(FP), DX
+	VBROADCASTSS a+48(FP), Z0
+	VBROADCASTSS b+52(FP), Z1
+	VBROADCASTSS c+56(FP), Z2
+
+loop79:
+	CMPQ        DX, $0x10
+	JLT         tail80
+	VMOVUPS     (CX), Z3
+	VMOVAPS     Z2, Z4
+	VFMADD213PS Z1, Z3, Z4
+	VFMADD213PS Z0, Z3, Z4
+	VMOVUPS     Z4, (AX)
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, CX
+	SUBQ        $0x10, DX
+	JMP         loop79
+
+tail80:
+	TESTQ       DX, DX
+	JZ          done81
+	MOVQ        $-1, BX
+	BZHIQ       DX, BX, BX
+	KMOVW       BX, K1
+	VMOVUPS.Z   (CX), K1, Z3
+	VMOVAPS     Z2, Z2
+	VFMADD213PS Z1, Z3, Z2
+	VFMADD213PS Z0, Z3, Z2
+	VMOVUPS     Z2, K1, (AX)
+
+done81:
+	VZEROUPPER
+	RET
+
+// func columnGradAVX512(dx []float32, x []float32, most []float32, share []float32, a float32, b float32, c float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·columnGradAVX512(SB), NOSPLIT, $0-108
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         most_base+48(FP), DX
+	MOVQ         share_base+72(FP), BX
+	MOVQ         dx_len+8(FP), SI
+	VBROADCASTSS a+96(FP), Z0
+	VBROADCASTSS b+100(FP), Z1
+	VBROADCASTSS c+104(FP), Z2
+	VADDPS       Z2, Z2, Z3
+
+loop82:
+	CMPQ         SI, $0x10
+	JLT          tail83
+	VMOVUPS      (CX), Z4
+	VMOVUPS      (DX), Z5
+	VMOVAPS      Z2, Z6
+	VFMADD213PS  Z1, Z4, Z6
+	VFMADD213PS  Z0, Z4, Z6
+	VSUBPS       Z6, Z5, Z5
+	VMOVUPS      constAVX512_4b400000<>+0(SB), Z6
+	VFNMADD231PS constAVX512_3fb8aa3b<>+0(SB), Z5, Z6
+	VSUBPS       constAVX512_4b400000<>+0(SB), Z6, Z7
+	VPSLLD       $0x17, Z6, Z8
+	VPADDD       constAVX512_3f800000<>+0(SB), Z8, Z8
+	VMOVAPS      Z5, Z6
+	VFNMSUB231PS constAVX512_3f317218<>+0(SB), Z7, Z6
+	VMOVUPS      constAVX512_3c08eca7<>+0(SB), Z7
+	VFMADD213PS  constAVX512_3d2b59f3<>+0(SB), Z6, Z7
+	VFMADD213PS  constAVX512_3e2aaa93<>+0(SB), Z6, Z7
+	VFMADD213PS  constAVX512_3effffac<>+0(SB), Z6, Z7
+	VMULPS       Z6, Z6, Z9
+	VFMADD213PS  Z6, Z9, Z7
+	VFMADD213PS  Z8, Z8, Z7
+	VCMPPS       $0x1a, constAVX512_42ae0000<>+0(SB), Z5, K1
+	VMOVAPS.Z    Z7, K1, Z7
+	VMOVUPS      (BX), Z5
+	VMULPS       Z5, Z7, Z7
+	VFMADD213PS  Z1, Z3, Z4
+	VMULPS       Z4, Z7, Z7
+	VMOVUPS      Z7, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	SUBQ         $0x10, SI
+	JMP          loop82
+
+tail83:
+	TESTQ        SI, SI
+	JZ           done84
+	MOVQ         $-1, DI
+	BZHIQ        SI, DI, DI
+	KMOVW        DI, K1
+	VMOVUPS.Z    (CX), K1, Z4
+	VMOVUPS.Z    (DX), K1, Z5
+	VMOVAPS      Z2, Z2
+	VFMADD213PS  Z1, Z4, Z2
+	VFMADD213PS  Z0, Z4, Z2
+	VSUBPS       Z2, Z5, Z5
+	VMOVUPS      constAVX512_4b400000<>+0(SB), Z0
+	VFNMADD231PS constAVX512_3fb8aa3b<>+0(SB), Z5, Z0
+	VSUBPS       constAVX512_4b400000<>+0(SB), Z0, Z2
+	VPSLLD       $0x17, Z0, Z6
+	VPADDD       constAVX512_3f800000<>+0(SB), Z6, Z6
+	VMOVAPS      Z5, Z0
+	VFNMSUB231PS constAVX512_3f317218<>+0(SB), Z2, Z0
+	VMOVUPS      constAVX512_3c08eca7<>+0(SB), Z2
+	VFMADD213PS  constAVX512_3d2b59f3<>+0(SB), Z0, Z2
+	VFMADD213PS  constAVX512_3e2aaa93<>+0(SB), Z0, Z2
+	VFMADD213PS  constAVX512_3effffac<>+0(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z7
+	VFMADD213PS  Z0, Z7, Z2
+	VFMADD213PS  Z6, Z6, Z2
+	VCMPPS       $0x1a, constAVX512_42ae0000<>+0(SB), Z5, K2
+	VMOVAPS.Z    Z2, K2, Z2
+	VMOVUPS.Z    (BX), K1, Z0
+	VMULPS       Z0, Z2, Z2
+	VFMADD213PS  Z1, Z3, Z4
+	VMULPS       Z4, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+
+done84:
+	VZEROUPPER
+	RET
+
+// func columnExpAVX512(sums []float32, x []float32, most []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·columnExpAVX512(SB), NOSPLIT, $0-72
+	MOVQ sums_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ most_base+48(FP), DX
+	MOVQ sums_len+8(FP), BX
+
+loop85:
+	CMPQ         BX, $0x10
+	JLT          tail86
+	VMOVUPS      (DX), Z0
+	VMOVUPS      (CX), Z1
+	VSUBPS       Z1, Z0, Z0
+	VMOVUPS      constAVX512_4b400000<>+0(SB), Z1
+	VFNMADD231PS constAVX512_3fb8aa3b<>+0(SB), Z0, Z1
+	VSUBPS       constAVX512_4b400000<>+0(SB), Z1, Z2
+	VPSLLD       $0x17, Z1, Z3
+	VPADDD       constAVX512_3f800000<>+0(SB), Z3, Z3
+	VMOVAPS      Z0, Z1
+	VFNMSUB231PS constAVX512_3f317218<>+0(SB), Z2, Z1
+	VMOVUPS      constAVX512_3c08eca7<>+0(SB), Z2
+	VFMADD213PS  constAVX512_3d2b59f3<>+0(SB), Z1, Z2
+	VFMADD213PS  constAVX512_3e2aaa93<>+0(SB), Z1, Z2
+	VFMADD213PS  constAVX512_3effffac<>+0(SB), Z1, Z2
+	VMULPS       Z1, Z1, Z4
+	VFMADD213PS  Z1, Z4, Z2
+	VFMADD213PS  Z3, Z3, Z2
+	VCMPPS       $0x1a, constAVX512_42ae0000<>+0(SB), Z0, K1
+	VMOVAPS.Z    Z2, K1, Z2
+	VMOVUPS      (AX), Z0
+	VADDPS       Z0, Z2, Z2
+	VMOVUPS      Z2, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	SUBQ         $0x10, BX
+	JMP          loop85
+
+tail86:
+	TESTQ        BX, BX
+	JZ           done87
+	MOVQ         $-1, SI
+	BZHIQ        BX, SI, SI
+	KMOVW        SI, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVUPS.Z    (CX), K1, Z1
+	VSUBPS       Z1, Z0, Z0
+	VMOVUPS      constAVX512_4b400000<>+0(SB), Z1
+	VFNMADD231PS constAVX512_3fb8aa3b<>+0(SB), Z0, Z1
+	VSUBPS       constAVX512_4b400000<>+0(SB), Z1, Z2
+	VPSLLD       $0x17, Z1, Z3
+	VPADDD       constAVX512_3f800000<>+0(SB), Z3, Z3
+	VMOVAPS      Z0, Z1
+	VFNMSUB231PS constAVX512_3f317218<>+0(SB), Z2, Z1
+	VMOVUPS      constAVX512_3c08eca7<>+0(SB), Z2
+	VFMADD213PS  constAVX512_3d2b59f3<>+0(SB), Z1, Z2
+	VFMADD213PS  constAVX512_3e2aaa93<>+0(SB), Z1, Z2
+	VFMADD213PS  constAVX512_3effffac<>+0(SB), Z1, Z2
+	VMULPS       Z1, Z1, Z4
+	VFMADD213PS  Z1, Z4, Z2
+	VFMADD213PS  Z3, Z3, Z2
+	VCMPPS       $0x1a, constAVX512_42ae0000<>+0(SB), Z0, K2
+	VMOVAPS.Z    Z2, K2, Z2
+	VMOVUPS.Z    (AX), K1, Z0
+	VADDPS       Z0, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+
+done87:
+	VZEROUPPER
+	RET
+
 // func geluAVX512(y []float32, x []float32)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·geluAVX512(SB), NOSPLIT, $0-48
@@ -13086,9 +13285,9 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-48
 	MOVQ    y_len+8(FP), DX
 	VMOVUPS constAVX512_41600000<>+0(SB), Z0
 
-loop79:
+loop88:
 	CMPQ         DX, $0x10
-	JLT          tail80
+	JLT          tail89
 	VMOVUPS      (CX), Z1
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z1, Z2
 	VMINPS       Z2, Z0, Z2
@@ -13136,11 +13335,11 @@ loop79:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, DX
-	JMP          loop79
+	JMP          loop88
 
-tail80:
+tail89:
 	TESTQ        DX, DX
-	JZ           done81
+	JZ           done90
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
@@ -13189,7 +13388,7 @@ tail80:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done81:
+done90:
 	VZEROUPPER
 	RET
 
@@ -13400,9 +13599,9 @@ TEXT ·geluGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ    dx_len+8(FP), BX
 	VMOVUPS constAVX512_41600000<>+0(SB), Z0
 
-loop82:
+loop91:
 	CMPQ         BX, $0x10
-	JLT          tail83
+	JLT          tail92
 	VMOVUPS      (CX), Z1
 	VMOVUPS      (DX), Z2
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z2, Z3
@@ -13454,11 +13653,11 @@ loop82:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop82
+	JMP          loop91
 
-tail83:
+tail92:
 	TESTQ        BX, BX
-	JZ           done84
+	JZ           done93
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -13510,7 +13709,7 @@ tail83:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done84:
+done93:
 	VZEROUPPER
 	RET
 
@@ -13539,9 +13738,9 @@ TEXT ·geluQuickAVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), CX
 	MOVQ y_len+8(FP), DX
 
-loop85:
+loop94:
 	CMPQ         DX, $0x10
-	JLT          tail86
+	JLT          tail95
 	VMOVUPS      (CX), Z0
 	VMOVUPS      constAVX512_42ae0000<>+0(SB), Z1
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z0, Z2
@@ -13580,11 +13779,11 @@ loop85:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, DX
-	JMP          loop85
+	JMP          loop94
 
-tail86:
+tail95:
 	TESTQ        DX, DX
-	JZ           done87
+	JZ           done96
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
@@ -13624,7 +13823,7 @@ tail86:
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 
-done87:
+done96:
 	VZEROUPPER
 	RET
 
@@ -13654,9 +13853,9 @@ TEXT ·geluQuickGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ x_base+48(FP), DX
 	MOVQ dx_len+8(FP), BX
 
-loop88:
+loop97:
 	CMPQ         BX, $0x10
-	JLT          tail89
+	JLT          tail98
 	VMOVUPS      (CX), Z0
 	VMOVUPS      (DX), Z1
 	VMOVUPS      constAVX512_42ae0000<>+0(SB), Z2
@@ -13698,11 +13897,11 @@ loop88:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop88
+	JMP          loop97
 
-tail89:
+tail98:
 	TESTQ        BX, BX
-	JZ           done90
+	JZ           done99
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -13744,7 +13943,7 @@ tail89:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 
-done90:
+done99:
 	VZEROUPPER
 	RET
 
@@ -13761,9 +13960,9 @@ TEXT ·sgdAVX512(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop91:
+loop100:
 	CMPQ         BX, $0x10
-	JLT          tail92
+	JLT          tail101
 	VMOVUPS      (AX), Z2
 	VMOVUPS      (CX), Z3
 	VFMADD231PS  Z1, Z2, Z3
@@ -13772,11 +13971,11 @@ loop91:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, BX
-	JMP          loop91
+	JMP          loop100
 
-tail92:
+tail101:
 	TESTQ        BX, BX
-	JZ           done93
+	JZ           done102
 	MOVQ         $-1, DX
 	BZHIQ        BX, DX, DX
 	KMOVW        DX, K1
@@ -13786,7 +13985,7 @@ tail92:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done93:
+done102:
 	VZEROUPPER
 	RET
 
@@ -13795,9 +13994,9 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop94:
+loop103:
 	CMPQ         BX, $0x10
-	JLT          tail95
+	JLT          tail104
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -13810,11 +14009,11 @@ loop94:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop94
+	JMP          loop103
 
-tail95:
+tail104:
 	TESTQ        BX, BX
-	JZ           done96
+	JZ           done105
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -13827,14 +14026,14 @@ tail95:
 	VFNMADD231PS Z0, Z1, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done96:
+done105:
 	VZEROUPPER
 	RET
 
 nesterov:
-loop97:
+loop106:
 	CMPQ         BX, $0x10
-	JLT          tail98
+	JLT          tail107
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -13848,11 +14047,11 @@ loop97:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop97
+	JMP          loop106
 
-tail98:
+tail107:
 	TESTQ        BX, BX
-	JZ           done99
+	JZ           done108
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -13866,7 +14065,7 @@ tail98:
 	VFNMADD231PS Z0, Z4, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done99:
+done108:
 	VZEROUPPER
 	RET
 
@@ -13887,9 +14086,9 @@ TEXT ·adamWAVX512(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Z6
 	VBROADCASTSS eps+124(FP), Z7
 
-loop100:
+loop109:
 	CMPQ         SI, $0x10
-	JLT          tail101
+	JLT          tail110
 	VMOVUPS      (CX), Z8
 	VMOVUPS      (DX), Z9
 	VMOVUPS      (BX), Z10
@@ -13913,11 +14112,11 @@ loop100:
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
 	SUBQ         $0x10, SI
-	JMP          loop100
+	JMP          loop109
 
-tail101:
+tail110:
 	TESTQ        SI, SI
-	JZ           done102
+	JZ           done111
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
@@ -13940,7 +14139,7 @@ tail101:
 	VFNMADD231PS Z5, Z9, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done102:
+done111:
 	VZEROUPPER
 	RET
 
@@ -17578,9 +17777,9 @@ TEXT ·countBelowAVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS limit+24(FP), Z0
 	XORQ         DX, DX
 
-loop103:
+loop112:
 	CMPQ    CX, $0x10
-	JLT     tail104
+	JLT     tail113
 	VMOVUPS (AX), Z1
 	VCMPPS  $0x11, Z0, Z1, K1
 	KMOVW   K1, BX
@@ -17588,11 +17787,11 @@ loop103:
 	ADDQ    BX, DX
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop103
+	JMP     loop112
 
-tail104:
+tail113:
 	TESTQ     CX, CX
-	JZ        done105
+	JZ        done114
 	MOVQ      $-1, BX
 	BZHIQ     CX, BX, BX
 	KMOVW     BX, K1
@@ -17603,7 +17802,7 @@ tail104:
 	POPCNTL   AX, AX
 	ADDQ      AX, DX
 
-done105:
+done114:
 	MOVQ DX, n+32(FP)
 	VZEROUPPER
 	RET
@@ -17619,9 +17818,9 @@ TEXT ·betweenAVX512(SB), NOSPLIT, $0-64
 	XORQ         BX, BX
 	XORQ         SI, SI
 
-loop106:
+loop115:
 	CMPQ    DX, $0x10
-	JLT     tail107
+	JLT     tail116
 	VMOVUPS (CX), Z2
 	VCMPPS  $0x1d, Z0, Z2, K1
 	KMOVW   K1, DI
@@ -17629,25 +17828,25 @@ loop106:
 	KMOVW   K1, R8
 	ANDQ    R8, DI
 
-next109:
+next118:
 	TESTQ  DI, DI
-	JZ     stored110
+	JZ     stored119
 	TZCNTQ DI, R8
 	ADDQ   BX, R8
 	MOVL   R8, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  DI, DI
-	JMP    next109
+	JMP    next118
 
-stored110:
+stored119:
 	ADDQ $0x10, BX
 	ADDQ $0x40, CX
 	SUBQ $0x10, DX
-	JMP  loop106
+	JMP  loop115
 
-tail107:
+tail116:
 	TESTQ     DX, DX
-	JZ        done108
+	JZ        done117
 	MOVQ      $-1, DI
 	BZHIQ     DX, DI, DI
 	KMOVW     DI, K1
@@ -17660,20 +17859,20 @@ tail107:
 	KMOVW     K2, DX
 	ANDQ      DX, CX
 
-next111:
+next120:
 	TESTQ  CX, CX
-	JZ     stored112
+	JZ     stored121
 	TZCNTQ CX, DX
 	ADDQ   BX, DX
 	MOVL   DX, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  CX, CX
-	JMP    next111
+	JMP    next120
 
-stored112:
+stored121:
 	ADDQ $0x10, BX
 
-done108:
+done117:
 	MOVQ SI, n+56(FP)
 	VZEROUPPER
 	RET

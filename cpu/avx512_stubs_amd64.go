@@ -276,6 +276,15 @@ func largestAVX512(x []float32) (most float32)
 func expAVX512(y []float32, x []float32, scale float32, most float32) (total float64)
 
 //go:noescape
+func quadraticAVX512(y []float32, x []float32, a float32, b float32, c float32)
+
+//go:noescape
+func columnGradAVX512(dx []float32, x []float32, most []float32, share []float32, a float32, b float32, c float32)
+
+//go:noescape
+func columnExpAVX512(sums []float32, x []float32, most []float32)
+
+//go:noescape
 func geluAVX512(y []float32, x []float32)
 
 //go:noescape

@@ -88,6 +88,13 @@ type kernels struct {
 	// softmaxGrad sets dx = y*(dy-along)*scale. dx may be dy.
 	softmaxGrad func(dx, dy, y []float32, along, scale float32)
 
+	// Losses over class rows see a + b x + c x^2 of a value x: quadratic sets y to it.
+	// columnExp adds exp(x-most) to sums, where x <= most; columnGrad sets dx to the
+	// derivative of share*exp(y-most) with respect to x, where y is the quadratic.
+	quadratic  func(y, x []float32, a, b, c float32)
+	columnExp  func(sums, x, most []float32)
+	columnGrad func(dx, x, most, share []float32, a, b, c float32)
+
 	sgd   func(w, g, v []float32, s sgdStep)
 	adamW func(w, g, m, v []float32, s adamWStep)
 

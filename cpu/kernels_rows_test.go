@@ -38,6 +38,25 @@ func rowKernels() map[string]func(k *kernels, v [4][]float32) [][]float32 {
 			sum := k.exp(v[0], v[3], 3, 1)
 			return [][]float32{v[0], {float32(sum / float64(len(v[0])))}}
 		},
+		"quadratic": func(k *kernels, v [4][]float32) [][]float32 {
+			k.quadratic(v[0], v[1], 0.5, -1.5, 0.75)
+			return v[:1]
+		},
+		"column exp": func(k *kernels, v [4][]float32) [][]float32 {
+			for i := range v[3] { // above all numbers
+				v[3][i] += 3
+			}
+			k.columnExp(v[0], v[1], v[3])
+			k.columnExp(v[0], v[2], v[3])
+			return v[:1]
+		},
+		"column grad": func(k *kernels, v [4][]float32) [][]float32 {
+			for i := range v[3] {
+				v[3][i] += 4
+			}
+			k.columnGrad(v[0], v[1], v[3], v[2], 0.5, -1.5, 0.75)
+			return v[:1]
+		},
 		"largest": func(k *kernels, v [4][]float32) [][]float32 {
 			return [][]float32{{k.largest(v[0]), k.largest(v[1]), k.largest(v[2]), k.largest(v[3])}}
 		},

@@ -42,6 +42,8 @@ func portable() *kernels {
 		exp:           expRow,
 		softmaxGrad:   softmaxGrad,
 
+		quadratic: quadratic, columnExp: columnExp, columnGrad: columnGrad,
+
 		sgd:   sgd,
 		adamW: adamW,
 		winograd: winogradKernels{

@@ -14,7 +14,7 @@ import "time"
 //	Feeder       cuda             model, train, bench: images go in as float32
 //	Clipper      cuda             train: the host waits for the gradient's norm
 //	Narrower     cuda at bf16     layers: activations are float32
-//	ClassLosses  cuda             losses: the loss is computed on the host
+//	ClassLosses  cpu, cuda        losses: the loss is computed on the host
 //	RowSearcher  cuda             eval: the host looks through the distances
 //	Marker       cuda             train, bench: the clock, after waiting for the device at both ends of each op
 //	Workspacer   cpu, cuda        train: no memory beside the tensors is planned

@@ -28,6 +28,7 @@ func main() {
 	k.winograd()
 	k.sums()
 	k.lines()
+	k.classes()
 	k.gelu()
 	k.updates()
 	k.pairs()
