@@ -3,10 +3,12 @@
 package cuda
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
+	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
 )
 
@@ -87,5 +89,18 @@ func TestGridsThatNoGPUTakesAreRefused(t *testing.T) {
 	}
 	if err := (kernels.FromPlanar(kernels.F32, 1<<16-1, 1, 1, 0, 0)).Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The gradient of a maximum keeps places in windows in 16 bits.
+func TestWindowsWithoutPlacesForTheirMaximaAreRefused(t *testing.T) {
+	eng, _, _ := newFake(t, Options{})
+	for side, want := range map[int]string{256: "", 257: "a window of 257x257 positions, the GPU engine takes 65536 in all at most"} {
+		spec := engine.SquarePool(side, 1, 0, false)
+		x, dx, y, dy := filled(t, eng, 1, 1, 257, 257), filled(t, eng, 1, 1, 257, 257), filled(t, eng, 1, 1, 258-side, 258-side), filled(t, eng, 1, 1, 258-side, 258-side)
+		err := eng.MaxPoolGrad(dx, dy, x, y, spec)
+		if got := fmt.Sprint(err); want == "" && err != nil || !strings.Contains(got, want) {
+			t.Errorf("%dx%d: got %v, want %q", side, side, err, want)
+		}
 	}
 }

@@ -37,19 +37,20 @@ func (e *Engine) MaxPool(y, x engine.Tensor, spec engine.PoolSpec) error {
 	return a.done()
 }
 
-// MaxPoolGrad gives dy to the first maximum of each window.
+// MaxPoolGrad gives dy to the first maximum of each window, which it looks for again.
 func (e *Engine) MaxPoolGrad(dx, dy, x, y engine.Tensor, spec engine.PoolSpec) error {
 	a := e.args("max pool gradient")
 	to, up, in, out := a.images("dx", dx), a.images("dy", dy), a.images("x", x), a.images("y", y)
 	a.same(to, in)
 	a.same(up, out)
 	w := a.window(in, up, spec)
+	a.check(w.KH*w.KW <= kernels.MaxPlace+1, "a window of %dx%d positions, the GPU engine takes %d in all at most", w.KH, w.KW, kernels.MaxPlace+1)
 	if a.apart(to, up, in, out); a.err != nil {
 		return a.err
 	}
-	t := common(to, up, in, out)
-	g, p, q := a.in(up, t), a.in(in, t), a.in(out, t)
-	a.launch(kernels.MaxPoolGrad(t, w, a.out(to, t), g, p, q))
+	t := common(to, up, in)
+	g, p, places := a.in(up, t), a.in(in, t), a.scratch(kernels.PlaceSize*int64(up.size))
+	a.launch(kernels.MaxPlaces(t, w, places, p), kernels.MaxPoolGrad(t, w, a.out(to, t), g, places))
 	return a.done()
 }
 

@@ -10,29 +10,41 @@ type Window struct {
 func (w Window) in() int64  { return int64(w.N) * int64(w.H) * int64(w.W) * int64(w.C) }
 func (w Window) out() int64 { return int64(w.N) * int64(w.HO) * int64(w.WO) * int64(w.C) }
 
-func (w Window) launch(name string, n int64, more ...any) Launch {
+func (w Window) launch(name string, t Type, n int64, more ...any) Launch {
 	args := []any{n, w.H, w.W, w.C, w.HO, w.WO, w.KH, w.KW, w.SH, w.SW, w.PH, w.PW}
-	return launch(name, flat(n), append(args, more...)...)
+	return launch(name+"_"+t.String(), vectors(t, n), append(args, more...)...)
 }
 
 // MaxPool takes the maximum of each window; NaN wins.
 func MaxPool(t Type, w Window, y, x Ptr) Launch {
-	return w.launch("max_pool_"+t.String(), w.out(), y, x)
+	return w.launch("max_pool", t, w.out(), y, x)
 }
 
-// MaxPoolGrad gives dy to the first maximum of each window.
-func MaxPoolGrad(t Type, w Window, dx, dy, x, y Ptr) Launch {
-	return w.launch("max_pool_grad_"+t.String(), w.in(), dx, dy, x, y)
+// MaxPlaces sets places (n, ho, wo, c), 16 bits each, to where in its window, row by row,
+// MaxPool finds what it takes: the first maximum, or the first NaN.
+func MaxPlaces(t Type, w Window, places, x Ptr) Launch {
+	return w.launch("max_places", t, w.out(), places, x)
+}
+
+// PlaceSize is the size of a place in bytes, MaxPlace the largest.
+const (
+	PlaceSize = 2
+	MaxPlace  = 1<<16 - 1
+)
+
+// MaxPoolGrad gives dy to the places of MaxPlaces.
+func MaxPoolGrad(t Type, w Window, dx, dy, places Ptr) Launch {
+	return w.launch("max_pool_grad", t, w.in(), dx, dy, places)
 }
 
 // AvgPool averages each window, countPad as layers.PoolSpec.CountPad.
 func AvgPool(t Type, w Window, countPad bool, y, x Ptr) Launch {
-	return w.launch("avg_pool_"+t.String(), w.out(), countPad, y, x)
+	return w.launch("avg_pool", t, w.out(), countPad, y, x)
 }
 
 // AvgPoolGrad is its gradient.
 func AvgPoolGrad(t Type, w Window, countPad bool, dx, dy Ptr) Launch {
-	return w.launch("avg_pool_grad_"+t.String(), w.in(), countPad, dx, dy)
+	return w.launch("avg_pool_grad", t, w.in(), countPad, dx, dy)
 }
 
 // GlobalAvg sets y (n, c) float32 to the mean of x (n, hw, c).

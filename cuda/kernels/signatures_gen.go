@@ -190,10 +190,14 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"liiiiiiiiiiipp", 256, "pool"}, true
 	case "max_pool_bf16":
 		return Signature{"liiiiiiiiiiipp", 256, "pool"}, true
+	case "max_places_f32":
+		return Signature{"liiiiiiiiiiipp", 256, "pool"}, true
+	case "max_places_bf16":
+		return Signature{"liiiiiiiiiiipp", 256, "pool"}, true
 	case "max_pool_grad_f32":
-		return Signature{"liiiiiiiiiiipppp", 256, "pool"}, true
+		return Signature{"liiiiiiiiiiippp", 256, "pool"}, true
 	case "max_pool_grad_bf16":
-		return Signature{"liiiiiiiiiiipppp", 256, "pool"}, true
+		return Signature{"liiiiiiiiiiippp", 256, "pool"}, true
 	case "avg_pool_f32":
 		return Signature{"liiiiiiiiiiiipp", 256, "pool"}, true
 	case "avg_pool_bf16":
@@ -457,6 +461,8 @@ func Names(module string) []string {
 		return []string{
 			"max_pool_f32",
 			"max_pool_bf16",
+			"max_places_f32",
+			"max_places_bf16",
 			"max_pool_grad_f32",
 			"max_pool_grad_bf16",
 			"avg_pool_f32",

@@ -4,6 +4,22 @@
 
 #define WINDOW_ARGS int h, int w, int c, int ho, int wo, int kh, int kw, int sh, int sw, int ph, int pw
 
+// A thread has a group of channels (words.h) of a position where all rows of channels
+// consist of groups, else one channel. GROUPS makes n and c count what a thread has;
+// take and give read and write it.
+#define GROUPS(places)                  \
+	int wide = ROWS(n, c, places) != 0; \
+	if (wide) n /= WIDTH, c /= WIDTH
+
+FN void NAME(take)(int wide, float *v, const T *p, unsigned i) {
+	if (wide) READ(v, p, i);
+	else v[0] = GET(p, i);
+}
+FN void NAME(give)(int wide, T *p, unsigned i, const float *v) {
+	if (wide) WRITE(p, i, v);
+	else PUT(p, i, v[0]);
+}
+
 // Where window (i, j) begins and ends among real cells.
 #define WINDOW(i, j)                                                                    \
 	int top = (i)*sh - ph, left = (j)*sw - pw;                                          \
@@ -28,43 +44,68 @@
 #define OUT(i, j) (((unsigned)(image * ho + (i)) * wo + (j)) * c + k)
 
 KERNEL(NAME(max_pool), 256)(long n, WINDOW_ARGS, T *y, const T *x) {
+	GROUPS((long)y | (long)x);
 	EACH(i, n) {
 		PLACE(i, ho, wo);
 		WINDOW(py, px);
-		float best = GET(x, CELL(y0, x0));
+		float best[WIDTH] = {0}, v[WIDTH] = {0};
+		NAME(take)(wide, best, x, CELL(y0, x0));
 		for (int a = y0; a < y1; a++)
 			for (int b = x0; b < x1; b++) {
-				float v = GET(x, CELL(a, b));
-				best = LARGER(best, v);
-				if (v != v) best = v;
+				NAME(take)(wide, v, x, CELL(a, b));
+				UNROLL for (int j = 0; j < WIDTH; j++) best[j] = v[j] != v[j] ? v[j] : LARGER(best[j], v[j]);
 			}
-		PUT(y, i, best);
+		NAME(give)(wide, y, i, best);
 	}
 }
 
-KERNEL(NAME(max_pool_grad), 256, 4)(long n, WINDOW_ARGS, T *dx, const T *dy, const T *x, const T *y) {
+// The place of cell (y, x) in the window that begins at (top, left).
+#define WITHIN(y, x, top, left) (unsigned)(((y) - (top)) * kw + (x) - (left))
+
+// Where in its window max_pool finds what it takes: the first maximum, or NaN.
+KERNEL(NAME(max_places), 256, 4)(long n, WINDOW_ARGS, u16 *places, const T *x) {
+	GROUPS((long)places | (long)x);
+	EACH(i, n) {
+		PLACE(i, ho, wo);
+		WINDOW(py, px);
+		float best[WIDTH] = {0}, v[WIDTH] = {0};
+		unsigned found[WIDTH];
+		NAME(take)(wide, best, x, CELL(y0, x0));
+		UNROLL for (int j = 0; j < WIDTH; j++) found[j] = WITHIN(y0, x0, top, left);
+		for (int a = y0; a < y1; a++)
+			for (int b = x0; b < x1; b++) {
+				NAME(take)(wide, v, x, CELL(a, b));
+				UNROLL for (int j = 0; j < WIDTH; j++)
+					if (v[j] > best[j] || (v[j] != v[j] && best[j] == best[j])) best[j] = v[j], found[j] = WITHIN(a, b, top, left);
+			}
+		if (wide) {
+			PLACES all;
+			UNROLL for (int j = 0; j < WIDTH / 2; j++) all[j] = found[2 * j] | found[2 * j + 1] << 16;
+			((PLACES *)places)[i] = all;
+		} else {
+			places[i] = (u16)found[0];
+		}
+	}
+}
+
+KERNEL(NAME(max_pool_grad), 256, 4)(long n, WINDOW_ARGS, T *dx, const T *dy, const u16 *places) {
+	GROUPS((long)dx | (long)dy | (long)places);
 	EACH(i, n) {
 		PLACE(i, h, w);
-		float v = GET(x, i), sum = 0;
 		COVERING(i0, i1, py, ph, kh, sh, ho);
 		COVERING(j0, j1, px, pw, kw, sw, wo);
+		float sum[WIDTH] = {0}, up[WIDTH] = {0};
 		for (int a = i0; a < i1; a++)
 			for (int b = j0; b < j1; b++) {
-				float top1 = GET(y, OUT(a, b));
-				int nan = top1 != top1;
-				if (nan ? v == v : v != top1) continue;
-				// The first of the window's maxima has it.
-				WINDOW(a, b);
-				(void)y1;
-				int first = 1;
-				for (int p = y0; p <= py && first; p++)
-					for (int q = x0; q < (p < py ? x1 : px); q++) {
-						float u = GET(x, CELL(p, q));
-						if (nan ? u != u : u == top1) first = 0;
-					}
-				if (first) sum += GET(dy, OUT(a, b));
+				unsigned here = WITHIN(py, px, a * sh - ph, b * sw - pw), from = OUT(a, b);
+				PLACES all = {0};
+				if (wide) all = ((const PLACES *)places)[from];
+				else all[0] = places[from];
+				NAME(take)(wide, up, dy, from);
+				UNROLL for (int j = 0; j < WIDTH; j++)
+					if ((j & 1 ? all[j / 2] >> 16 : all[j / 2] & 0xffffu) == here) sum[j] += up[j];
 			}
-		PUT(dx, i, sum);
+		NAME(give)(wide, dx, i, sum);
 	}
 }
 
@@ -78,27 +119,36 @@ FN float NAME(divisor)(int i, int j, int h, int w, int kh, int kw, int sh, int s
 	return (float)((y1 - y0) * (x1 - x0));
 }
 
-KERNEL(NAME(avg_pool), 256)(long n, WINDOW_ARGS, int countPad, T *y, const T *x) {
+KERNEL(NAME(avg_pool), 256, 4)(long n, WINDOW_ARGS, int countPad, T *y, const T *x) {
+	GROUPS((long)y | (long)x);
 	EACH(i, n) {
 		PLACE(i, ho, wo);
 		WINDOW(py, px);
-		float sum = 0;
+		float sum[WIDTH] = {0}, v[WIDTH] = {0}, count = NAME(divisor)(py, px, h, w, kh, kw, sh, sw, ph, pw, countPad);
 		for (int a = y0; a < y1; a++)
-			for (int b = x0; b < x1; b++) sum += GET(x, CELL(a, b));
-		PUT(y, i, sum / NAME(divisor)(py, px, h, w, kh, kw, sh, sw, ph, pw, countPad));
+			for (int b = x0; b < x1; b++) {
+				NAME(take)(wide, v, x, CELL(a, b));
+				UNROLL for (int j = 0; j < WIDTH; j++) sum[j] += v[j];
+			}
+		UNROLL for (int j = 0; j < WIDTH; j++) sum[j] /= count;
+		NAME(give)(wide, y, i, sum);
 	}
 }
 
-KERNEL(NAME(avg_pool_grad), 256)(long n, WINDOW_ARGS, int countPad, T *dx, const T *dy) {
+KERNEL(NAME(avg_pool_grad), 256, 4)(long n, WINDOW_ARGS, int countPad, T *dx, const T *dy) {
+	GROUPS((long)dx | (long)dy);
 	EACH(i, n) {
 		PLACE(i, h, w);
-		float sum = 0;
 		COVERING(i0, i1, py, ph, kh, sh, ho);
 		COVERING(j0, j1, px, pw, kw, sw, wo);
+		float sum[WIDTH] = {0}, up[WIDTH] = {0};
 		for (int a = i0; a < i1; a++)
-			for (int b = j0; b < j1; b++)
-				sum += GET(dy, OUT(a, b)) / NAME(divisor)(a, b, h, w, kh, kw, sh, sw, ph, pw, countPad);
-		PUT(dx, i, sum);
+			for (int b = j0; b < j1; b++) {
+				float by = 1 / NAME(divisor)(a, b, h, w, kh, kw, sh, sw, ph, pw, countPad); // once for all channels
+				NAME(take)(wide, up, dy, OUT(a, b));
+				UNROLL for (int j = 0; j < WIDTH; j++) sum[j] += up[j] * by;
+			}
+		NAME(give)(wide, dx, i, sum);
 	}
 }
 
@@ -177,6 +227,8 @@ KERNEL(NAME(global_max_grad), 256)(long n, int hw, int c, T *dx, const float *dy
 	}
 }
 #undef WINDOW_ARGS
+#undef GROUPS
+#undef WITHIN
 #undef WINDOW
 #undef PLACE
 #undef COVERING

@@ -17,8 +17,8 @@ type groups struct {
 	maps   []int // stored as the type
 	floats []int // float32 always
 	bytes  int
-	out    int  // of maps, behind them
-	wide   bool // out is float32 always
+	out    int           // of maps, behind them
+	to     *kernels.Type // of out, nil for that of maps
 	launch func(t kernels.Type, p []kernels.Ptr) kernels.Launch
 }
 
@@ -38,7 +38,8 @@ func inGroups() []groups {
 	narrow := flat("narrow", 0, func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch { return kernels.Narrow(t, n, p[1], p[0]) })
 	narrow.floats = []int{n + 3}
 	widen := flat("widen", 1, func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch { return kernels.Widen(t, n, p[1], p[0]) })
-	widen.wide = true
+	widen.to = &bothTypes[0]
+	win := kernels.Window{N: 1, H: 5, W: 3, C: c, HO: 5, WO: 3, KH: 3, KW: 3, SH: 1, SW: 1, PH: 1, PW: 1}
 	image := groups{name: "image", floats: []int{3 * 256}, bytes: n, out: n}
 	image.launch = func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
 		return kernels.Image(t, n, 3, p[2], p[1], p[0], true)
@@ -79,6 +80,18 @@ func inGroups() []groups {
 		{name: "tokens", maps: []int{3 * 4 * c}, floats: []int{c, 5 * c}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
 			return kernels.Tokens(t, 3, 1, 4, c, p[3], p[0], p[1], p[2])
 		}},
+		{name: "max pool", maps: []int{n}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.MaxPool(t, win, p[1], p[0])
+		}},
+		{name: "max places", maps: []int{n}, out: n, to: &bothTypes[1], launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.MaxPlaces(t, win, p[1], p[0])
+		}},
+		{name: "average pool", maps: []int{n}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.AvgPool(t, win, false, p[1], p[0])
+		}},
+		{name: "average pool gradient", maps: []int{n}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.AvgPoolGrad(t, win, true, p[1], p[0])
+		}},
 		{name: "global average gradient", floats: []int{3 * c}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
 			return kernels.GlobalAvgGrad(t, 3, 5, c, p[1], p[0])
 		}},
@@ -113,8 +126,8 @@ func (g groups) result(t *testing.T, typ kernels.Type, moved int) []byte {
 		place(kernels.F32, (g.bytes+3)/4, false)
 	}
 	to := typ
-	if g.wide {
-		to = kernels.F32
+	if g.to != nil {
+		to = *g.to
 	}
 	out := place(to, g.out, true)
 	b.run(g.launch(typ, list))
@@ -163,6 +176,51 @@ func TestCopiedRowsMayBeginAnywhere(t *testing.T) {
 				kernels.SliceReLUGrad(typ, rows, int64(c), dx.Ptr(), src.Ptr(), mask.Ptr(), int64(from), int64(first)))
 			b.same("copy", typ, dst.down(), want, 0)
 			b.same("slice", typ, dx.down(), grad, 0)
+		}
+	}
+}
+
+// The gradients of maxima read places that other kernels have found.
+func TestPlacesOfMaximaMayBeginAnywhere(t *testing.T) {
+	const n, h, w, c = 2, 5, 4, 16
+	win := kernels.Window{N: n, H: h, W: w, C: c, HO: 3, WO: 2, KH: 3, KW: 3, SH: 2, SW: 2, PH: 1, PW: 1}
+	for _, typ := range bothTypes {
+		var windows, global []float32
+		for moved := -1; moved < 4; moved++ {
+			b := newBench(t)
+			at := func(i int, a array) kernels.Ptr {
+				if i == moved {
+					return a.Ptr() + kernels.Ptr(a.t.Size())
+				}
+				return a.Ptr()
+			}
+			behind := func(i int, a array) []float32 {
+				if i == moved {
+					return a.down()[1:]
+				}
+				return a.down()[:a.n-1]
+			}
+			// room adds a number, before or behind.
+			room := func(i int, x []float32) []float32 {
+				if i == moved {
+					return append([]float32{0}, x...)
+				}
+				return append(x, 0)
+			}
+			x, dy, up := b.normal(n*h*w*c), b.normal(n*3*2*c), b.normal(n*c)
+			dX, dDy, places := b.up(typ, room(0, x)), b.up(typ, room(1, dy)), b.empty(kernels.BF16, len(dy)+1)
+			dx := b.up(typ, make([]float32, len(x)+1))
+			b.run(kernels.MaxPlaces(typ, win, at(2, places), at(0, dX)), kernels.MaxPoolGrad(typ, win, at(3, dx), at(1, dDy), at(2, places)))
+			got := behind(3, dx)
+			where, dUp, all := b.empty(kernels.F32, n*c+1), b.up(kernels.F32, room(1, up)), b.up(typ, make([]float32, len(x)+1))
+			b.run(kernels.GlobalMax(typ, n, h*w, c, 0, at(2, where), at(0, dX)), kernels.GlobalMaxGrad(typ, n, h*w, c, at(3, all), at(1, dUp), at(2, where)))
+			gotAll := behind(3, all)
+			if moved < 0 {
+				windows, global = got, gotAll
+				continue
+			}
+			b.same("windows", kernels.F32, got, windows, 0)
+			b.same("global", kernels.F32, gotAll, global, 0)
 		}
 	}
 }

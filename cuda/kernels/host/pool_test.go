@@ -17,12 +17,13 @@ var pools = []engine.PoolSpec{
 	engine.SquarePool(2, 2, 0, false),
 	{KernelH: 4, KernelW: 2, StrideH: 3, StrideW: 1, PadH: 2, PadW: 1, Ceil: true, CountPad: true},
 	{KernelH: 2, KernelW: 3, StrideH: 3, StrideW: 4, CountPad: true},
+	{KernelH: 200, KernelW: 300, StrideH: 90, StrideW: 150, PadH: 199, PadW: 299}, // places take 16 bits
 }
 
 func TestPoolKernels(t *testing.T) {
 	for _, typ := range bothTypes {
 		for _, spec := range pools {
-			for _, s := range []image{{1, 1, 4, 3}, {2, 5, 9, 8}, {3, 33, 7, 11}} {
+			for _, s := range []image{{1, 1, 4, 3}, {2, 5, 9, 8}, {3, 33, 7, 11}, {2, 16, 9, 8}, {1, 40, 7, 11}} {
 				b := newBench(t)
 				ho, wo := spec.OutSize(s.h, s.w)
 				o := image{s.n, s.c, ho, wo}
@@ -39,8 +40,9 @@ func TestPoolKernels(t *testing.T) {
 				tx, tdy := b.tensor(s.planar(x), s.n, s.c, s.h, s.w), b.tensor(o.planar(dy), s.n, s.c, ho, wo)
 				ty, tdx := b.tensor(nil, s.n, s.c, ho, wo), b.tensor(nil, s.n, s.c, s.h, s.w)
 
-				y, dx := b.empty(typ, o.size()), b.empty(typ, s.size())
-				b.run(kernels.MaxPool(typ, win, y.Ptr(), dX.Ptr()), kernels.MaxPoolGrad(typ, win, dx.Ptr(), dDy.Ptr(), dX.Ptr(), y.Ptr()))
+				y, dx, places := b.empty(typ, o.size()), b.empty(typ, s.size()), b.empty(kernels.BF16, o.size())
+				b.run(kernels.MaxPool(typ, win, y.Ptr(), dX.Ptr()), kernels.MaxPlaces(typ, win, places.Ptr(), dX.Ptr()),
+					kernels.MaxPoolGrad(typ, win, dx.Ptr(), dDy.Ptr(), places.Ptr()))
 				b.must(b.ref.MaxPool(ty, tx, spec))
 				b.same("max pool", typ, o.planar(y.down()), b.read(ty), 0)
 				b.must(b.ref.MaxPoolGrad(tdx, tdy, tx, ty, spec))

@@ -105,12 +105,14 @@ static void call_pairs_grad_tanh_p2(void **a) { pairs_grad_tanh_p2(*(int *)a[0],
 static void call_pairs_grad_isru_p2(void **a) { pairs_grad_isru_p2(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7], *(int *)a[8], *(int *)a[9], *(long *)a[10]); }
 static void call_pairs_grad_linear_p2(void **a) { pairs_grad_linear_p2(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7], *(int *)a[8], *(int *)a[9], *(long *)a[10]); }
 
-// Sources of pool: c0bfb7d3c7e74e2426daf304810fdc52
+// Sources of pool: 9801c699bbc107c9ff98e7d8a8667433
 #include "../device/pool.cu"
 static void call_max_pool_f32(void **a) { max_pool_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(float * *)a[12], *(const float * *)a[13]); }
 static void call_max_pool_bf16(void **a) { max_pool_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(bf16 * *)a[12], *(const bf16 * *)a[13]); }
-static void call_max_pool_grad_f32(void **a) { max_pool_grad_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(float * *)a[12], *(const float * *)a[13], *(const float * *)a[14], *(const float * *)a[15]); }
-static void call_max_pool_grad_bf16(void **a) { max_pool_grad_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(bf16 * *)a[12], *(const bf16 * *)a[13], *(const bf16 * *)a[14], *(const bf16 * *)a[15]); }
+static void call_max_places_f32(void **a) { max_places_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(u16 * *)a[12], *(const float * *)a[13]); }
+static void call_max_places_bf16(void **a) { max_places_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(u16 * *)a[12], *(const bf16 * *)a[13]); }
+static void call_max_pool_grad_f32(void **a) { max_pool_grad_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(float * *)a[12], *(const float * *)a[13], *(const u16 * *)a[14]); }
+static void call_max_pool_grad_bf16(void **a) { max_pool_grad_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(bf16 * *)a[12], *(const bf16 * *)a[13], *(const u16 * *)a[14]); }
 static void call_avg_pool_f32(void **a) { avg_pool_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(float * *)a[13], *(const float * *)a[14]); }
 static void call_avg_pool_bf16(void **a) { avg_pool_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(bf16 * *)a[13], *(const bf16 * *)a[14]); }
 static void call_avg_pool_grad_f32(void **a) { avg_pool_grad_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(float * *)a[13], *(const float * *)a[14]); }
@@ -290,6 +292,8 @@ static const struct entry { const char *name; int syncs; void (*call)(void **); 
 	// pool
 	{"max_pool_f32", 0, call_max_pool_f32},
 	{"max_pool_bf16", 0, call_max_pool_bf16},
+	{"max_places_f32", 0, call_max_places_f32},
+	{"max_places_bf16", 0, call_max_places_bf16},
 	{"max_pool_grad_f32", 0, call_max_pool_grad_f32},
 	{"max_pool_grad_bf16", 0, call_max_pool_grad_bf16},
 	{"avg_pool_f32", 0, call_avg_pool_f32},
