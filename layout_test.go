@@ -64,6 +64,7 @@ var mayImport = map[string][]string{
 	"internal/wholefile":            {},
 	"internal/zipfile":              {},
 	"engine":                        {"metric"},
+	"comm":                          {},
 	"optim":                         {"engine", "layers"},
 	"run":                           {"backbone", "data", "engine", "eval", "gallery", "internal/home", "internal/registry", "internal/nametext", "internal/nearest", "internal/plural", "internal/sums", "internal/wholefile", "layers", "losses", "metric", "model", "optim", "weights", "weights/public", "eval/plot", "internal/setting", "data/pixels", "data/transform"},
 	"eval/tsne":                     {"eval", "metric"},

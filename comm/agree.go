@@ -1,0 +1,109 @@
+package comm
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+)
+
+// GatherInts returns every rank's x, one after the other in the order of ranks.
+func GatherInts(c Comm, x []int) ([]int, error) {
+	if c.Size() == 1 {
+		return x, nil
+	}
+	own := make([]byte, 0, 8*len(x))
+	for _, v := range x {
+		own = binary.LittleEndian.AppendUint64(own, uint64(v))
+	}
+	all, err := c.Gather(own)
+	if err != nil {
+		return nil, err
+	}
+	var list []int
+	for rank, b := range all {
+		if len(b)%8 != 0 {
+			return nil, fmt.Errorf("rank %d gave %d bytes, which are no whole numbers", rank, len(b))
+		}
+		for ; len(b) > 0; b = b[8:] {
+			list = append(list, int(int64(binary.LittleEndian.Uint64(b))))
+		}
+	}
+	return list, nil
+}
+
+// Any reports whether own is true on any rank.
+func Any(c Comm, own bool) (bool, error) {
+	if c.Size() == 1 {
+		return own, nil
+	}
+	flag := []byte{0}
+	if own {
+		flag[0] = 1
+	}
+	all, err := c.Gather(flag)
+	if err != nil {
+		return false, err
+	}
+	for _, f := range all {
+		if bytes.Equal(f, []byte{1}) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Same is an error that names the first rank whose bytes differ from those of rank 0. what
+// says what they are: "the images".
+func Same(c Comm, what string, own []byte) error {
+	if c.Size() == 1 {
+		return nil
+	}
+	all, err := c.Gather(own)
+	if err != nil {
+		return err
+	}
+	for rank, b := range all {
+		if !bytes.Equal(b, all[0]) {
+			return fmt.Errorf("%s of rank %d are not those of rank 0: %.200s, %.200s", what, rank, b, all[0])
+		}
+	}
+	return nil
+}
+
+// FromLead lets rank 0 make a value, and gives every rank a copy of it by way of JSON. If
+// that fails on rank 0 every rank gets the error.
+func FromLead[T any](c Comm, make func() (T, error)) (v T, err error) {
+	if c.Size() == 1 {
+		return make()
+	}
+	var own struct {
+		Value   T
+		Failure string
+	}
+	var cause error
+	var text []byte
+	if c.Rank() == 0 {
+		if own.Value, cause = make(); cause != nil {
+			own.Failure = cause.Error()
+		}
+		if text, err = json.Marshal(own); err != nil {
+			c.Abort(err)
+			return v, err
+		}
+	}
+	all, err := c.Gather(text)
+	if err != nil {
+		return v, err
+	}
+	if c.Rank() == 0 {
+		return own.Value, cause
+	}
+	if err := json.Unmarshal(all[0], &own); err != nil {
+		return v, err
+	}
+	if own.Failure != "" {
+		return v, fmt.Errorf("rank 0: %s", own.Failure)
+	}
+	return own.Value, nil
+}
