@@ -3,6 +3,7 @@ package eval
 import (
 	"fmt"
 	"math"
+	"sync"
 )
 
 // judge settles in float64 what float32 keys leave open. It holds what workers
@@ -14,7 +15,8 @@ type judge struct {
 	queryNorm, galleryNorm []float64
 	queryReach             []float64
 	largestReach           float64
-	firstIdentical         []int32 // by gallery row
+	identical              sync.Once
+	firstIdentical         []int32 // by gallery row, once it is worth finding out
 	// With a sketch:
 	queryFacts, galleryFacts []facts
 	largestFacts             facts  // of the gallery
@@ -22,7 +24,7 @@ type judge struct {
 }
 
 func newJudge(l layout, rows rowEngine, workers int, queries, gallery *Embeddings) *judge {
-	j := &judge{layout: l, rows: rows, queries: queries, gallery: gallery, galleryNorm: norms(workers, gallery), firstIdentical: firstIdentical(gallery)}
+	j := &judge{layout: l, rows: rows, queries: queries, gallery: gallery, galleryNorm: norms(workers, gallery)}
 	reach := l.reach(workers, gallery)
 	for _, r := range reach {
 		j.largestReach = max(j.largestReach, r)
@@ -42,6 +44,10 @@ func newJudge(l layout, rows rowEngine, workers int, queries, gallery *Embedding
 	return j
 }
 
+// manyExact is how many exact keys of one query are computed before it is found out which
+// rows are the same: with a set that has collapsed it would be all.
+const manyExact = 256
+
 // bench is one worker's cache of the exact keys of one query.
 type bench struct {
 	*judge
@@ -50,8 +56,9 @@ type bench struct {
 	// refine gives, without shift, within err32. Without a sketch they are the same
 	// keys.
 	shift, blockErr, err32 float64
-	key                    []float64 // by first identical row
+	key                    []float64 // by row, and by first identical row once there are many
 	seen                   []int32   // query+1 for which key is valid
+	computed               int       // keys of this query
 	fine                   []float32
 }
 
@@ -60,7 +67,7 @@ func (j *judge) bench() *bench {
 }
 
 func (b *bench) begin(query int) {
-	b.query = query
+	b.query, b.computed = query, 0
 	b.err32 = b.layout.keyError(b.queryReach[query], b.largestReach, b.gallery.H)
 	if s := b.layout.sketch; s != nil {
 		b.shift, b.blockErr = b.queryFacts[query].mean, s.error(b.queryFacts[query], b.largestFacts)
@@ -106,8 +113,13 @@ func (b *bench) tighten(key float64) {
 // its error bound: a key beyond it would have been sorted wrongly elsewhere. With a
 // sketch key32 is from refine.
 func (b *bench) exact(i int32, key32 float32) (float64, error) {
-	rep := b.firstIdentical[i]
+	rep := i
+	if b.computed >= manyExact {
+		b.identical.Do(func() { b.firstIdentical = firstIdentical(b.gallery) })
+		rep = b.firstIdentical[i]
+	}
 	if b.seen[rep] != int32(b.query)+1 {
+		b.computed++
 		b.key[rep] = b.layout.exactKey(b.queries.Row(b.query), b.gallery.Row(int(rep)), b.queryNorm[b.query], b.galleryNorm[rep])
 		b.seen[rep] = int32(b.query) + 1
 	}

@@ -26,7 +26,30 @@ func TestNeighborsWithoutAGroup(t *testing.T) {
 	e, camera := cameras()
 	e.Labels[7], camera[7] = 99, 9 // of a class and camera of its own
 	const k = 59
-	list, err := Neighbors(t.Context(), nil, e, e, metric.Metric{Kind: metric.Euclidean}, k, SearchOptions{Self: LeaveOneOut(e.N), Groups: &Groups{camera, camera}})
+	searcher, err := NewSearcher(nil, e, metric.Metric{Kind: metric.Euclidean})
+	fatal(t, err)
+	defer searcher.Close()
+	for _, way := range [][2]int{{100, 0}, {1, 0}, {1, 7}} {
+		searcher.fewQueries, searcher.partRows = way[0], way[1]
+		neighborsWithoutAGroup(t, searcher, e, camera, k)
+	}
+	one := &Embeddings{X: []float32{1, 2}, N: 2, H: 1, Labels: []int{0, 0}}
+	list, err := Neighbors(t.Context(), nil, one, one, metric.Metric{Kind: metric.Euclidean}, 1, SearchOptions{Self: LeaveOneOut(2), Groups: &Groups{[]int{1, 1}, []int{1, 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if index, distance := list.Of(0); len(index) != 0 || len(distance) != 0 {
+		t.Errorf("of a query without any other row: %v at %v", index, distance)
+	}
+	one.Labels = nil
+	if _, err := Neighbors(t.Context(), nil, one, one, metric.Metric{Kind: metric.Euclidean}, 1, SearchOptions{Groups: &Groups{[]int{1, 1}, []int{1, 1}}}); err == nil {
+		t.Error("groups without labels")
+	}
+}
+
+func neighborsWithoutAGroup(t *testing.T, s *Searcher, e *Embeddings, camera []int, k int) {
+	t.Helper()
+	list, err := s.Nearest(t.Context(), e, k, SearchOptions{Self: LeaveOneOut(e.N), Groups: &Groups{camera, camera}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,18 +66,6 @@ func TestNeighborsWithoutAGroup(t *testing.T) {
 		if !slices.Equal(index, want) || len(distance) != len(want) || distance[0] != apart(int(want[0])) {
 			t.Fatalf("query %d: %v, want %v", q, index, want)
 		}
-	}
-	one := &Embeddings{X: []float32{1, 2}, N: 2, H: 1, Labels: []int{0, 0}}
-	list, err = Neighbors(t.Context(), nil, one, one, metric.Metric{Kind: metric.Euclidean}, 1, SearchOptions{Self: LeaveOneOut(2), Groups: &Groups{[]int{1, 1}, []int{1, 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if index, distance := list.Of(0); len(index) != 0 || len(distance) != 0 {
-		t.Errorf("of a query without any other row: %v at %v", index, distance)
-	}
-	one.Labels = nil
-	if _, err := Neighbors(t.Context(), nil, one, one, metric.Metric{Kind: metric.Euclidean}, 1, SearchOptions{Groups: &Groups{[]int{1, 1}, []int{1, 1}}}); err == nil {
-		t.Error("groups without labels")
 	}
 }
 

@@ -30,56 +30,39 @@ func (l *NeighborList) Of(q int) (index []int32, distance []float64) {
 
 // Neighbors finds the k nearest gallery rows of every query, in the order of
 // brute force in float64, the lower index first among equals. k may not exceed
-// the rows a query can have, itself left out; of SearchOptions.Groups it may.
+// the rows a query can have, itself left out; of SearchOptions.Groups it may. A Searcher
+// does the same for a gallery that is searched more than once.
 func Neighbors(ctx context.Context, eng Engine, queries, gallery *Embeddings, m metric.Metric, k int, opt SearchOptions) (*NeighborList, error) {
-	eng, done, err := orCPU(eng)
+	s, err := NewSearcher(eng, gallery, m)
 	if err != nil {
 		return nil, err
 	}
-	defer done()
-	if err := check(queries, gallery, m, opt); err != nil {
-		return nil, err
-	}
-	most := gallery.N
-	if opt.Self != nil && slices.Max(opt.Self) >= 0 {
-		most--
-	}
-	if k < 1 || k > most {
-		return nil, fmt.Errorf("eval: %d neighbors asked for, want 1 to %d (the gallery has %d rows)", k, most, gallery.N)
-	}
-	s, j, err := prepare(eng, queries, gallery, m, opt, cuts{nearest: k})
+	defer s.Close()
+	return s.Nearest(ctx, queries, k, opt)
+}
+
+// nearest gives store the k nearest gallery rows of every query, from several goroutines
+// at once. What it is given was checked.
+func nearest(ctx context.Context, eng Engine, queries, gallery *Embeddings, m metric.Metric, k int, opt SearchOptions, store func(q int, nearest []ranked)) error {
+	s, j, err := newScan(eng, queries, gallery, m, opt, cuts{nearest: k})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	list := &NeighborList{Queries: queries.N, K: k, Index: make([]int32, queries.N*k), Distance: make([]float64, queries.N*k)}
 	selectors := make([]*selector, opt.workers())
 	for w := range selectors {
 		selectors[w] = &selector{bench: j.bench(), find: s.find, k: k}
 	}
-	store := func(q int, nearest []ranked) {
-		for i := range k {
-			at := q*k + i
-			if list.Index[at] = -1; i < len(nearest) {
-				list.Index[at], list.Distance[at] = nearest[i].row, s.layout.distance(nearest[i].exact.key)
-			}
-		}
-	}
 	if s.device != nil && opt.Groups == nil {
-		err = s.nearestOnDevice(ctx, selectors, store)
-	} else {
-		leftOut := opt.Groups.leftOut(queries, gallery)
-		err = s.each(ctx, func(worker, q int, keys []float32) error {
-			nearest, err := selectors[worker].nearest(q, opt.self(q), leftOut(q), keys)
-			if err == nil {
-				store(q, nearest)
-			}
-			return err
-		})
+		return s.nearestOnDevice(ctx, selectors, store)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	leftOut := opt.Groups.leftOut(queries, gallery)
+	return s.each(ctx, func(worker, q int, keys []float32) error {
+		nearest, err := selectors[worker].nearest(q, opt.self(q), leftOut(q), keys)
+		if err == nil {
+			store(q, nearest)
+		}
+		return err
+	})
 }
 
 // check reports what is wrong with the arguments of a search.
@@ -106,6 +89,11 @@ func prepare(eng Engine, queries, gallery *Embeddings, m metric.Metric, opt Sear
 	if err := check(queries, gallery, m, opt); err != nil {
 		return nil, nil, err
 	}
+	return newScan(eng, queries, gallery, m, opt, c)
+}
+
+// newScan is prepare of what was checked.
+func newScan(eng Engine, queries, gallery *Embeddings, m metric.Metric, opt SearchOptions, c cuts) (*scanner, *judge, error) {
 	o, err := newOrder(m)
 	if err != nil {
 		return nil, nil, err
@@ -207,15 +195,23 @@ func (s *selector) sort() ([]ranked, error) {
 // limit returns a key that none of the k nearest exceeds: the k-th smallest
 // float32 key and twice its error.
 func (s *selector) limit(keys []float32, within float64) float32 {
-	inf := float32(math.Inf(1))
 	if math.IsInf(within, 1) {
-		return inf
+		return float32(math.Inf(1))
 	}
+	kth := s.kth(keys)
+	if kth != kth {
+		return float32(math.Inf(1))
+	}
+	return roundUp(float64(kth) + 2*within)
+}
+
+// kth returns the k-th smallest key, or NaN if any is: only float64 can tell then.
+func (s *selector) kth(keys []float32) float32 {
 	s.heap = s.heap[:0]
 	for _, key := range keys {
 		switch {
-		case key != key: // NaN: only float64 can tell
-			return inf
+		case key != key:
+			return key
 		case len(s.heap) < s.k:
 			s.heap = append(s.heap, key)
 			s.up()
@@ -224,7 +220,7 @@ func (s *selector) limit(keys []float32, within float64) float32 {
 			s.down()
 		}
 	}
-	return roundUp(float64(s.heap[0]) + 2*within)
+	return s.heap[0]
 }
 
 func (s *selector) up() {

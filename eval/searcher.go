@@ -1,0 +1,396 @@
+package eval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/vernier-ml/vernier/metric"
+)
+
+// Searcher finds the nearest rows of a gallery that is searched again and again. What a
+// search needs to know of the gallery is found out once: NewSearcher reads it, and one
+// query reads it once more and nothing else. Beside the rows it keeps 8 bytes a row at
+// most. Several goroutines may search at a time.
+//
+// A few queries are compared with the rows as they lie there. For many, parts of the
+// gallery are laid out for products of matrices, one after another, as Neighbors does
+// with all of it.
+type Searcher struct {
+	eng     Engine
+	close   func()
+	host    rowEngine // eng, where rows are compared as they lie there, else nil
+	gallery *Embeddings
+	order   order
+	direct  metric.Metric // what host evaluates of two rows
+	// norm is the length of each row, of Cosine and Dot only. low and high are the
+	// shortest, except for zeros, and the longest.
+	norm      []float64
+	low, high float64
+	// fewQueries and partRows are for tests; 0 means the constants of these names.
+	fewQueries, partRows int
+}
+
+const (
+	// fewQueries are compared with the rows as they lie there, groupQueries at a time.
+	fewQueries   = 32
+	groupQueries = 8
+	// directRows is how many rows a goroutine compares with all queries before the next.
+	directRows = 1024
+	// partBytes is what a part of the gallery that is laid out may take.
+	partBytes = 128 << 20
+)
+
+// NewSearcher prepares searches of a gallery, whose rows must not change any more, by a
+// metric. In place of a nil engine it has one of its own, which Close closes.
+func NewSearcher(eng Engine, gallery *Embeddings, m metric.Metric) (*Searcher, error) {
+	o, err := newOrder(m)
+	if err != nil {
+		return nil, err
+	}
+	if err := gallery.Validate(); err != nil {
+		return nil, fmt.Errorf("gallery: %w", err)
+	}
+	if gallery.N > math.MaxInt32 {
+		return nil, fmt.Errorf("eval: gallery of %d rows, at most %d are supported", gallery.N, math.MaxInt32)
+	}
+	s := &Searcher{gallery: gallery, order: o, direct: o.kernel}
+	if s.eng, s.close, err = orCPU(eng); err != nil {
+		return nil, err
+	}
+	switch o.metric.Kind {
+	case metric.BRM, metric.Euclidean, metric.SquaredEuclidean, metric.Cosine, metric.Dot:
+		s.host, _ = s.eng.(rowEngine)
+	}
+	if s.host != nil && o.metric.Kind != metric.BRM {
+		s.direct = metric.Metric{Kind: metric.SquaredEuclidean}
+		s.lengths()
+	}
+	return s, nil
+}
+
+// Close closes the engine that NewSearcher made, if it did.
+func (s *Searcher) Close() { s.close() }
+
+// Gallery returns what is searched.
+func (s *Searcher) Gallery() *Embeddings { return s.gallery }
+
+// lengths measures the rows. Where float32 cannot compare them as they lie there, because
+// squares overflow or some lengths are out of proportion, host becomes nil.
+func (s *Searcher) lengths() {
+	norm := norms(SearchOptions{}.workers(), s.gallery)
+	s.low = math.Inf(1)
+	for _, n := range norm {
+		s.high = max(s.high, n)
+		if n > 0 {
+			s.low = min(s.low, n)
+		}
+	}
+	s.low = min(s.low, s.high)
+	similarity := s.order.metric.Similarity()
+	if similarity {
+		s.norm = norm
+	}
+	const largest, smallest, proportion = 1e15, 1e-15, 1e3
+	if s.high > largest || similarity && (s.low < smallest || s.high > proportion*s.low) {
+		s.host = nil
+	}
+}
+
+// Nearest finds the k nearest rows of every query, as Neighbors does.
+func (s *Searcher) Nearest(ctx context.Context, queries *Embeddings, k int, opt SearchOptions) (*NeighborList, error) {
+	if queries != s.gallery {
+		if err := queries.Validate(); err != nil {
+			return nil, fmt.Errorf("queries: %w", err)
+		}
+	}
+	if err := opt.check(queries, s.gallery); err != nil {
+		return nil, err
+	}
+	most := s.gallery.N
+	if opt.Self != nil && slices.Max(opt.Self) >= 0 {
+		most--
+	}
+	if k < 1 || k > most {
+		return nil, fmt.Errorf("eval: %d neighbors asked for, want 1 to %d (the gallery has %d rows)", k, most, s.gallery.N)
+	}
+	list := &NeighborList{Queries: queries.N, K: k, Index: make([]int32, queries.N*k), Distance: make([]float64, queries.N*k)}
+	few := fewQueries
+	if s.fewQueries > 0 {
+		few = s.fewQueries
+	}
+	var err error
+	if s.host != nil && queries.N <= few {
+		for from := 0; from < queries.N && err == nil; from += groupQueries {
+			to := min(from+groupQueries, queries.N)
+			err = s.compare(ctx, queries, from, to, list, opt)
+			if opt.Progress != nil && err == nil {
+				opt.Progress(to, queries.N)
+			}
+		}
+	} else {
+		err = s.multiply(ctx, queries, list, opt)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// put stores the nearest rows of a query.
+func (s *Searcher) put(list *NeighborList, q int, nearest []ranked) {
+	for i := range list.K {
+		at := q*list.K + i
+		if list.Index[at] = -1; i < len(nearest) {
+			list.Index[at], list.Distance[at] = nearest[i].row, s.order.distance(nearest[i].exact.key)
+		}
+	}
+}
+
+// multiply lays parts of the gallery out, one after another, and keeps of each query the
+// nearest rows so far.
+func (s *Searcher) multiply(ctx context.Context, queries *Embeddings, list *NeighborList, opt SearchOptions) error {
+	n, h := s.gallery.N, s.gallery.H
+	rows := max(partBytes/(4*(h+1)), list.K+1)
+	if s.partRows > 0 {
+		rows = max(s.partRows, list.K+1)
+	}
+	parts := max(1, (n+rows/2)/rows)
+	best := make([][]ranked, queries.N)
+	for p := range parts {
+		from, to := p*n/parts, (p+1)*n/parts
+		part, its := s.gallery, opt
+		if parts > 1 {
+			part = &Embeddings{X: s.gallery.X[from*h : to*h], N: to - from, H: h}
+			if s.gallery.Labels != nil {
+				part.Labels = s.gallery.Labels[from:to]
+			}
+			if opt.Groups != nil {
+				its.Groups = &Groups{opt.Groups.Queries, opt.Groups.Gallery[from:to]}
+			}
+			its.Self = nil
+			if opt.Self != nil {
+				its.Self = make([]int, queries.N)
+				for q, row := range opt.Self {
+					if its.Self[q] = row - from; row < from || row >= to {
+						its.Self[q] = -1
+					}
+				}
+			}
+			its.Progress = nil
+			if opt.Progress != nil {
+				its.Progress = func(done, total int) { opt.Progress((p*total+done)/parts, total) }
+			}
+		}
+		most := part.N
+		if its.Self != nil {
+			most--
+		}
+		err := nearest(ctx, s.eng, queries, part, s.order.metric, min(list.K, most), its, func(q int, found []ranked) {
+			for _, c := range found {
+				c.row += int32(from)
+				c.exact.place += uint64(from)
+				best[q] = append(best[q], c)
+			}
+			slices.SortFunc(best[q], func(a, b ranked) int { return a.exact.compare(b.exact) })
+			best[q] = best[q][:min(len(best[q]), list.K)]
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for q, found := range best {
+		s.put(list, q, found)
+	}
+	return nil
+}
+
+// compare compares every row with the queries first to last-1.
+func (s *Searcher) compare(ctx context.Context, queries *Embeddings, first, last int, list *NeighborList, opt SearchOptions) error {
+	n, h := s.gallery.N, s.gallery.H
+	asked := make([]*asked, last-first)
+	for i := range asked {
+		asked[i] = s.ask(queries.Row(first + i))
+	}
+	var all [directRows]int32
+	for i := range all {
+		all[i] = int32(i)
+	}
+	err := parallel(opt.workers(), (n+directRows-1)/directRows, func(_, part int) error {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		from, to := part*directRows, min((part+1)*directRows, n)
+		for _, a := range asked {
+			if err := s.host.RowValues(a.keys[from:to], a.row, s.gallery.X[from*h:to*h], all[:to-from], s.direct); err != nil {
+				return err
+			}
+			s.similarities(a, from, to)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	leftOut := opt.Groups.leftOut(queries, s.gallery)
+	return parallel(opt.workers(), len(asked), func(_, i int) error {
+		found, err := s.settle(asked[i], opt.self(first+i), leftOut(first+i), list.K)
+		if err == nil {
+			s.put(list, first+i, found)
+		}
+		return err
+	})
+}
+
+// asked is a query that is compared with rows as they lie there.
+type asked struct {
+	x    []float32 // as given
+	norm float64
+	row  []float32 // what rows are compared with: of Cosine, x brought to the length of rows
+	size float64   // its length
+	keys []float32 // of all rows
+}
+
+func (s *Searcher) ask(x []float32) *asked {
+	a := &asked{x: x, row: x, norm: norm(x), keys: make([]float32, s.gallery.N)}
+	a.size = a.norm
+	if s.order.metric.Kind == metric.Cosine && a.norm > 0 {
+		scale := math.Sqrt(s.low*s.high) / a.norm
+		a.row = make([]float32, len(x))
+		for i, v := range x {
+			a.row[i] = float32(float64(v) * scale)
+		}
+		a.size = norm(a.row)
+	}
+	return a
+}
+
+// similarities makes keys of Cosine and Dot of squared distances: with a and b the rows,
+// ab = (|a|^2 + |b|^2 - |a-b|^2)/2.
+func (s *Searcher) similarities(a *asked, from, to int) {
+	if s.norm == nil {
+		return
+	}
+	cosine := s.order.metric.Kind == metric.Cosine
+	for i, key := range a.keys[from:to] {
+		n := s.norm[from+i]
+		product := (a.size*a.size + n*n - float64(key)) / 2
+		switch {
+		case !cosine:
+			a.keys[from+i] = float32(-product)
+		case n == 0 || a.size == 0:
+			a.keys[from+i] = 0
+		default:
+			a.keys[from+i] = float32(-product / (a.size * n))
+		}
+	}
+}
+
+// off bounds the error of keys of rows whose key, in float64, is at most key.
+func (s *Searcher) off(a *asked, key float64) float64 {
+	h := s.gallery.H
+	sum := float64(h+12) * unitRoundoff
+	lost := float64(h+12) * underflow
+	switch s.order.metric.Kind {
+	case metric.BRM:
+		return s.order.rowKeyError(key, h)
+	case metric.Cosine:
+		if a.size == 0 {
+			return 0
+		}
+		// A squared distance is at most (size + n)^2, of which sum is lost; the query
+		// itself was rounded once more.
+		part := func(n float64) float64 { return (a.size + n) * (a.size + n) / (2 * a.size * n) }
+		return sum*max(part(s.low), part(s.high)) + 4*unitRoundoff
+	case metric.Dot:
+		return sum*(a.size+s.high)*(a.size+s.high)/2 + unitRoundoff*a.size*s.high + lost
+	}
+	return sum*key + lost
+}
+
+// within returns a float32 key that those of the k nearest do not exceed, given the k-th
+// smallest of them.
+func (s *Searcher) within(a *asked, kth float64) float32 {
+	inf := float32(math.Inf(1))
+	far := s.order.metric.Kind != metric.BRM && a.size > 1e15
+	if far || math.IsInf(kth, 0) || math.Abs(kth) >= math.MaxFloat32 {
+		return inf
+	}
+	// The k-th key is at most t in float64, if t is kth and what it may be off by. The
+	// bound of small keys of BRM grows faster than they do.
+	small := restrictionError * s.order.metric.Restriction.Bound(s.order.metric.Omega)
+	t := kth + 4*s.off(a, kth) + 16*small*small
+	if !(t >= kth+s.off(a, t)) {
+		return inf
+	}
+	return roundUp(t + s.off(a, t))
+}
+
+// settle finds the k nearest rows by their keys in float64, of those that keys in float32
+// leave open. self, unless it is -1, and without, which ascends, are left out.
+func (s *Searcher) settle(a *asked, self int, without []int32, k int) ([]ranked, error) {
+	if self >= 0 {
+		a.keys[self] = float32(math.Inf(1))
+	}
+	for _, i := range without {
+		a.keys[i] = float32(math.Inf(1))
+	}
+	sel := &selector{k: k}
+	limit := float32(math.Inf(1))
+	if kth := sel.kth(a.keys); kth == kth {
+		limit = s.within(a, float64(kth))
+	}
+	var open []int32
+	if limit <= math.MaxFloat32 {
+		open = s.host.Between(nil, a.keys, float32(math.Inf(-1)), limit)
+	} else {
+		for i := range a.keys {
+			open = append(open, int32(i))
+		}
+	}
+	seen := map[uint64][]ranked{} // rows by their hash: a set may have collapsed
+	many := len(open) > 4*k+64
+	var rows []ranked
+	for _, i := range open {
+		if _, left := slices.BinarySearch(without, i); left || int(i) == self {
+			continue
+		}
+		row := s.gallery.Row(int(i))
+		c := ranked{row: i, key32: a.keys[i]}
+		sum, same := uint64(0), false
+		if many {
+			sum = hashRow(row)
+			for _, o := range seen[sum] {
+				if sameBits(row, s.gallery.Row(int(o.row))) {
+					c.exact, same = spot{o.exact.key, uint64(i)}, true
+					break
+				}
+			}
+		}
+		if !same {
+			key := s.order.exactKey(a.x, row, a.norm, s.lengthOf(int(i)))
+			if miss := math.Abs(float64(c.key32) - key); limit <= math.MaxFloat32 && !(miss <= s.off(a, max(key, float64(c.key32)))) {
+				return nil, fmt.Errorf("eval: the engine's %v to gallery row %d is off by %.3g, more than float32 arithmetic can be: %w", s.order.metric, i, miss, errInexact)
+			}
+			c.exact = spot{key, uint64(i)}
+			if many {
+				seen[sum] = append(seen[sum], c)
+			}
+		}
+		rows = append(rows, c)
+	}
+	slices.SortFunc(rows, func(a, b ranked) int { return a.exact.compare(b.exact) })
+	return rows[:min(k, len(rows))], nil
+}
+
+var errInexact = errors.New("use an engine that computes distances in float32")
+
+// lengthOf is the length of a row, which only Cosine asks for.
+func (s *Searcher) lengthOf(row int) float64 {
+	if s.norm == nil {
+		return 0
+	}
+	return s.norm[row]
+}
