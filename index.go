@@ -20,7 +20,7 @@ type Index struct {
 	model *Model
 	path  string
 	table *gallery.Table
-	info  gallery.Info
+	rows  *gallery.Searcher
 }
 
 // Neighbor is an image of an index and its distance from a query.
@@ -104,10 +104,11 @@ func (m *Model) openIndex(path string) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := table.Info().Same(info); err != nil {
+	rows, err := table.Searcher(m.model.Params.Engine(), info)
+	if err != nil {
 		return nil, fmt.Errorf("%s, opened with %s: %w", path, m.name, err)
 	}
-	return &Index{m, path, table, info}, nil
+	return &Index{m, path, table, rows}, nil
 }
 
 // Len is the number of images.
@@ -128,7 +129,7 @@ func (x *Index) Search(ctx context.Context, query Image, k int) ([]Neighbor, err
 }
 
 // SearchEmbeddings is Search for embeddings of the model's. It returns the neighbors of
-// each, and is much faster for many at once than for one after the other.
+// each, and is faster for many at once than for one after the other.
 func (x *Index) SearchEmbeddings(ctx context.Context, rows [][]float32, k int) ([][]Neighbor, error) {
 	for _, row := range rows {
 		if err := x.model.checkLength(row); err != nil {
@@ -142,7 +143,7 @@ func (x *Index) SearchEmbeddings(ctx context.Context, rows [][]float32, k int) (
 		return nil, err
 	}
 	defer x.model.unlock()
-	hits, err := x.table.Search(ctx, x.model.model.Params.Engine(), x.model.table(rows), x.info, k, eval.SearchOptions{})
+	hits, err := x.rows.Search(ctx, x.model.table(rows), k, eval.SearchOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("vernier: %s: %w", x.path, err)
 	}

@@ -7,7 +7,8 @@
 //	t := &gallery.Table{Embeddings: e, Paths: paths, Classes: classes, Metric: "cosine", Model: fingerprint}
 //	rows, err := gallery.Append("birds.index", t.Info(), t) // made if it is not there
 //	t, err = gallery.Open("birds.index")
-//	hits, err := t.Search(ctx, nil, queries, t.Info(), 10, eval.SearchOptions{})
+//	s, err := t.Searcher(nil, t.Info())
+//	hits, err := s.Search(ctx, queries, 10, eval.SearchOptions{})
 //	err = gallery.Write("birds.parquet", t)
 //
 // A Table is in memory. Read and Write exchange it with NumPy (.npy, .npz),

@@ -35,12 +35,20 @@ func textOf(list []string, row int) string {
 	return list[row]
 }
 
-// Search finds the k nearest rows of every query, nearest first and the lower
-// row first among equals, exactly; fewer than k if there are fewer rows. info
-// says which model made the queries; the error is ErrOtherModel if it is not
-// that of the table. A table that does not say by which metric or model it is, is
-// searched by the metric of the queries, as if it were theirs.
-func (t *Table) Search(ctx context.Context, eng eval.Engine, queries *eval.Embeddings, info Info, k int, opt eval.SearchOptions) ([][]Hit, error) {
+// Searcher is a table that is prepared for searches by a metric: what they need to know
+// of all rows is found out once. Several goroutines may search at a time where the engine
+// lets them; the CPU engine does for 32 queries at a time.
+type Searcher struct {
+	table *Table
+	rows  *eval.Searcher // nil without rows
+}
+
+// Searcher prepares searches. info says which model makes the queries; the error is
+// ErrOtherModel if it is not that of the table. A table that does not say by which metric
+// or model it is, is searched by the metric of the queries, as if it were theirs. The
+// table must not change any more. In place of a nil engine there is one on all processors
+// of the CPU, until Close.
+func (t *Table) Searcher(eng eval.Engine, info Info) (*Searcher, error) {
 	have := Info{cmp.Or(t.Metric, info.Metric), cmp.Or(t.Model, info.Model), t.H}
 	if err := have.Same(info); err != nil {
 		return nil, err
@@ -49,14 +57,34 @@ func (t *Table) Search(ctx context.Context, eng eval.Engine, queries *eval.Embed
 	if err != nil {
 		return nil, err
 	}
-	most := t.N
+	s := &Searcher{table: t}
+	if t.N > 0 {
+		s.rows, err = eval.NewSearcher(eng, t.Embeddings, m)
+	}
+	return s, err
+}
+
+// Close closes the engine that Table.Searcher made, if it did.
+func (s *Searcher) Close() {
+	if s.rows != nil {
+		s.rows.Close()
+	}
+}
+
+// Table returns what is searched.
+func (s *Searcher) Table() *Table { return s.table }
+
+// Search finds the k nearest rows of every query, nearest first and the lower
+// row first among equals, exactly; fewer than k if there are fewer rows.
+func (s *Searcher) Search(ctx context.Context, queries *eval.Embeddings, k int, opt eval.SearchOptions) ([][]Hit, error) {
+	n := s.table.N
 	if opt.Self != nil {
-		most--
+		n--
 	}
-	if k < 1 || most < 1 {
-		return nil, fmt.Errorf("%d neighbors asked for of %d rows, want at least 1", k, most)
+	if k < 1 || n < 1 {
+		return nil, fmt.Errorf("%d neighbors asked for of %d rows, want at least 1", k, n)
 	}
-	list, err := eval.Neighbors(ctx, eng, queries, t.Embeddings, m, min(k, most), opt)
+	list, err := s.rows.Nearest(ctx, queries, min(k, n), opt)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +100,16 @@ func (t *Table) Search(ctx context.Context, eng eval.Engine, queries *eval.Embed
 		})
 	}
 	return hits, nil
+}
+
+// Search is Searcher.Search for a table that is searched once.
+func (t *Table) Search(ctx context.Context, eng eval.Engine, queries *eval.Embeddings, info Info, k int, opt eval.SearchOptions) ([][]Hit, error) {
+	s, err := t.Searcher(eng, info)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return s.Search(ctx, queries, k, opt)
 }
 
 // Find reads what lies at a path: an index, a file of a table, or a folder that

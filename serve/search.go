@@ -100,7 +100,7 @@ func (s *Server) find(r *http.Request, img *pixels.RGB) (*result, error) {
 	}
 	query := &eval.Embeddings{X: row, N: 1, H: len(row)}
 	g := s.cfg.Gallery
-	hits, err := g.Search(r.Context(), s.cfg.Engine, query, s.cfg.Info, s.cfg.Nearest, eval.SearchOptions{})
+	hits, err := s.rows.Search(r.Context(), query, s.cfg.Nearest, eval.SearchOptions{})
 	if err != nil {
 		return nil, err
 	}

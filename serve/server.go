@@ -65,6 +65,7 @@ var files embed.FS
 // Server answers requests.
 type Server struct {
 	cfg   Config
+	rows  *gallery.Searcher
 	seats chan struct{} // of searches that work or wait
 	turn  chan struct{} // of the one that works
 	asked *memory
@@ -91,8 +92,12 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Nearest < 1 || cfg.MaxBytes < 1 {
 		return nil, fmt.Errorf("serve: %d images and %d bytes: want positive numbers", cfg.Nearest, cfg.MaxBytes)
 	}
+	rows, err := cfg.Gallery.Searcher(cfg.Engine, cfg.Info)
+	if err != nil {
+		return nil, fmt.Errorf("serve: %w", err)
+	}
 	s := &Server{
-		cfg: cfg, seats: make(chan struct{}, waiting), turn: newTurn(),
+		cfg: cfg, rows: rows, seats: make(chan struct{}, waiting), turn: newTurn(),
 		asked: newMemory(remembered), marks: &markFile{path: cfg.Marks, open: openAppended},
 		uploads: newUploads(cfg.MaxBytes), decoder: pixels.NewDecoder(pixels.Options{MaxPixels: cfg.MaxPixels}),
 	}
