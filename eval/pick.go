@@ -5,15 +5,16 @@ import (
 	"slices"
 )
 
-// PickQueries draws n rows to look at, of different classes as long as there
-// are any, each with another row of its class: the same for the same seed. They
-// come in ascending order; fewer than n if there are no more.
-func PickQueries(labels []int, n int, seed uint64) []int {
-	class, distinct := Compact(labels)
+// PickQueries draws n queries to look at, of different classes as long as there are any,
+// each with a right answer: the same for the same seed. They come in ascending order;
+// fewer than n if there are no more.
+func (r *Retrieval) PickQueries(n int, seed uint64) []int {
+	class, distinct := Compact(r.labels)
 	rng := rand.New(rand.NewPCG(seed, 3))
 	var classes [][]int32
 	for _, rows := range members(class, len(distinct)) {
-		if len(rows) > 1 {
+		rows = slices.DeleteFunc(rows, func(q int32) bool { return r.FirstRank[q] < 1 })
+		if len(rows) > 0 {
 			rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 			classes = append(classes, rows)
 		}

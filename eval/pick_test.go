@@ -6,8 +6,9 @@ import (
 )
 
 func TestPickedQueriesAreOfDifferentClasses(t *testing.T) {
-	labels := []int{1, 1, 1, 2, 2, 9, 4, 4, 4, 4} // 9 is alone
-	got := PickQueries(labels, 3, 5)
+	labels := []int{1, 1, 1, 2, 2, 9, 4, 4, 4, 4}
+	r := &Retrieval{labels: labels, FirstRank: []int{1, 2, 3, 1, 1, -1, 1, 1, 1, 1}} // 9 is alone
+	got := r.PickQueries(3, 5)
 	seen := map[int]bool{}
 	for _, q := range got {
 		seen[labels[q]] = true
@@ -15,10 +16,10 @@ func TestPickedQueriesAreOfDifferentClasses(t *testing.T) {
 	if len(got) != 3 || len(seen) != 3 || seen[9] || !slices.IsSorted(got) {
 		t.Errorf("picked %v", got)
 	}
-	if again := PickQueries(labels, 3, 5); !slices.Equal(again, got) {
+	if again := r.PickQueries(3, 5); !slices.Equal(again, got) {
 		t.Errorf("one seed picks %v and %v", got, again)
 	}
-	if all := PickQueries(labels, 50, 5); len(all) != 9 || slices.Contains(all, 5) {
+	if all := r.PickQueries(50, 5); len(all) != 9 || slices.Contains(all, 5) {
 		t.Errorf("all are %v", all)
 	}
 }
