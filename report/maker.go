@@ -16,7 +16,8 @@ type maker struct {
 	*Report
 	ctx  context.Context
 	eng  engine.Engine
-	e    *run.Embedded
+	s    *subject
+	name string // of the rows, in the page's charts
 	seed uint64
 	loss string // name of the loss that was trained with
 	opt  Options
@@ -29,10 +30,10 @@ func (m *maker) make(folder run.Folder) error {
 	for _, step := range []func() error{
 		m.search,
 		func() error { return m.training(folder) },
-		m.distances,
+		func() error { return distances([]*maker{m}) },
 		m.queries,
-		m.classes,
-		m.maps,
+		m.confusions,
+		func() error { return maps([]*maker{m}) },
 	} {
 		if err := step(); err != nil {
 			return err
@@ -41,24 +42,38 @@ func (m *maker) make(folder run.Folder) error {
 	return nil
 }
 
-// search finds the neighbors of every row, and the rank of its first right one.
+// search finds the neighbors of every query, and the rank of its first right one.
 func (m *maker) search() error {
-	x, metric := m.e.Embeddings, m.e.Model.Spec.Metric
-	opt := eval.SearchOptions{Self: eval.LeaveOneOut(x.N), Workers: m.opt.Workers}
+	queries := m.s.sides.Queries
+	gallery, opt := m.s.sides.Search()
+	opt.Workers = m.opt.Workers
 	progress := func(task string) func(done, total int) {
 		return func(done, total int) { run.OrSilent(m.opt.Events).Progress(task, done, total, "") }
 	}
-	if x.N < 2 {
-		return fmt.Errorf("report: %s has one image, want at least 2", m.Data)
+	others := gallery.N
+	if opt.Self != nil {
+		others--
+	}
+	if others < 1 {
+		return fmt.Errorf("report: %s has one %s, want at least 2", m.Data, m.Unit)
 	}
 	var err error
 	opt.Progress = progress("neighbors")
-	if m.near, err = eval.Neighbors(m.ctx, m.eng, x, x, metric, min(m.opt.Neighbors, x.N-1), opt); err != nil {
+	if m.near, err = eval.Neighbors(m.ctx, m.eng, queries, gallery, m.s.metric, min(m.opt.Neighbors, others), opt); err != nil {
 		return err
 	}
 	opt.Progress = progress("ranks")
-	m.ranking, err = eval.Retrieve(m.ctx, m.eng, x, x, metric, eval.RetrievalOptions{SearchOptions: opt, FirstOnly: true})
+	m.ranking, err = eval.Retrieve(m.ctx, m.eng, queries, gallery, m.s.metric, eval.RetrievalOptions{SearchOptions: opt, FirstOnly: true})
 	return err
+}
+
+// nearest lists the rows nearest to a query, by its number among the queries.
+func (m *maker) nearest(query int) (rows []int, distance []float64) {
+	index, distance := m.near.Of(query)
+	for _, i := range index {
+		rows = append(rows, m.s.sides.GalleryRows[i])
+	}
+	return rows, distance
 }
 
 // Query is a query with its nearest neighbors.
@@ -86,17 +101,18 @@ type Picture struct {
 
 // queries chooses the queries to look at: the hardest, and some at random.
 func (m *maker) queries() error {
-	pictures := &thumbnails{e: m.e}
-	show := func(rows []int) (list []Query, err error) {
-		for _, row := range rows {
-			q := Query{FirstRank: m.ranking.FirstRank[row]}
+	pictures := &thumbnails{s: m.s}
+	show := func(queries []int) (list []Query, err error) {
+		for _, query := range queries {
+			row := m.s.sides.QueryRows[query]
+			q := Query{FirstRank: m.ranking.FirstRank[query]}
 			if q.Picture, err = pictures.of(m.ctx, row); err != nil {
 				return nil, err
 			}
-			index, distance := m.near.Of(row)
-			for i, to := range index {
-				n := Neighbor{Distance: distance[i], Right: m.label(int(to)) == m.label(row)}
-				if n.Picture, err = pictures.of(m.ctx, int(to)); err != nil {
+			rows, distance := m.nearest(query)
+			for i, to := range rows {
+				n := Neighbor{Distance: distance[i], Right: m.s.class(to) == m.s.class(row)}
+				if n.Picture, err = pictures.of(m.ctx, to); err != nil {
 					return nil, err
 				}
 				q.Nearest = append(q.Nearest, n)
@@ -109,12 +125,9 @@ func (m *maker) queries() error {
 	if m.Hardest, err = show(m.ranking.Hardest(m.opt.Hardest)); err != nil {
 		return err
 	}
-	drawn := eval.PickQueries(m.e.Embeddings.Labels, m.opt.Drawn, m.seed)
-	m.Drawn, err = show(drawn)
+	m.Drawn, err = show(m.ranking.PickQueries(m.opt.Drawn, m.seed))
 	return err
 }
-
-func (m *maker) label(row int) int { return m.e.Set.Items[row].Label }
 
 // Confusion says which classes are taken for which by the nearest neighbor.
 type Confusion struct {
@@ -153,15 +166,21 @@ const (
 	shownWorst = 10
 )
 
-func (m *maker) classes() error {
+func (m *maker) confusions() error {
 	type pair struct{ from, to int }
-	counts, first := map[pair]int{}, map[pair]int{}
-	c := &Confusion{Queries: m.e.Embeddings.N}
-	for row := range m.e.Embeddings.N {
-		index, _ := m.near.Of(row)
-		p := pair{m.label(row), m.label(int(index[0]))}
+	counts, first := map[pair]int{}, map[pair]int{} // first is a query
+	queries := m.s.sides.Queries
+	c := &Confusion{Queries: queries.N}
+	sizes := make([]int, len(m.s.classes))
+	for query, label := range queries.Labels {
+		sizes[label]++
+		rows, _ := m.nearest(query)
+		if len(rows) == 0 {
+			continue
+		}
+		p := pair{label, m.s.rows.Labels[rows[0]]}
 		if counts[p]++; counts[p] == 1 {
-			first[p] = row
+			first[p] = query
 		}
 		if p.from != p.to {
 			c.Wrong++
@@ -176,17 +195,15 @@ func (m *maker) classes() error {
 	slices.SortFunc(pairs, func(a, b pair) int {
 		return cmp.Or(counts[b]-counts[a], a.from-b.from, a.to-b.to)
 	})
-	sizes := m.e.Set.ByClass()
-	pictures := &thumbnails{e: m.e}
+	pictures := &thumbnails{s: m.s}
 	for _, p := range pairs[:min(shownPairs, len(pairs))] {
-		row := first[p]
-		index, _ := m.near.Of(row)
-		shown := ConfusedPair{Class: m.e.Set.Classes[p.from], For: m.e.Set.Classes[p.to], Count: counts[p], Of: len(sizes[p.from])}
+		rows, _ := m.nearest(first[p])
+		shown := ConfusedPair{Class: m.s.classes[p.from], For: m.s.classes[p.to], Count: counts[p], Of: sizes[p.from]}
 		var err error
-		if shown.From, err = pictures.of(m.ctx, row); err != nil {
+		if shown.From, err = pictures.of(m.ctx, m.s.sides.QueryRows[first[p]]); err != nil {
 			return err
 		}
-		if shown.To, err = pictures.of(m.ctx, int(index[0])); err != nil {
+		if shown.To, err = pictures.of(m.ctx, rows[0]); err != nil {
 			return err
 		}
 		c.Pairs = append(c.Pairs, shown)
@@ -201,7 +218,7 @@ func (m *maker) classes() error {
 	}
 	slices.Sort(side)
 	for _, from := range side {
-		c.Names = append(c.Names, m.e.Set.Classes[from])
+		c.Names = append(c.Names, m.s.classes[from])
 		var row []int
 		for _, to := range side {
 			row = append(row, counts[pair{from, to}])
@@ -218,7 +235,7 @@ func (m *maker) worst() {
 	labels, means, counts := m.ranking.PerClass()
 	for i, l := range labels {
 		if counts[i] > 0 {
-			m.Worst = append(m.Worst, ClassFigures{m.e.Set.Classes[l], counts[i], means[i].PrecisionAt1, means[i].MRR})
+			m.Worst = append(m.Worst, ClassFigures{m.s.classes[l], counts[i], means[i].PrecisionAt1, means[i].MRR})
 		}
 	}
 	slices.SortStableFunc(m.Worst, func(a, b ClassFigures) int {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/nametext"
+	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/run"
 )
 
@@ -28,6 +29,7 @@ func pageTemplate() (*template.Template, error) {
 		"percent":  func(v float64) string { return strconv.FormatFloat(100*v, 'f', 1, 64) },
 		"rank":     func(i int) int { return i + 1 },
 		"heat":     heat,
+		"count":    plural.Of,
 	}).Parse(pageText)
 }
 
@@ -39,10 +41,19 @@ type page struct {
 	Published []string // remarks on where published figures are from
 	Sections  []section
 	WrongRate string
+	// Differences are those of several files of embeddings, Super the figures of
+	// super-classes.
+	Differences []difference
+	Super       [][]string
+	First       string // the file of embeddings that queries and confusions are of, among several
 }
 
 func (r *Report) page() page {
-	p := page{Report: r, Style: template.CSS(styleText), Figures: newFigureTable(r.Results), Sections: r.charts}
+	p := page{Report: r, Style: template.CSS(styleText), Figures: r.figureTable(), Sections: r.charts}
+	p.Differences, p.Super = r.differences(), superTable(r.Results.Model)
+	if r.Compared != nil {
+		p.First = r.names[0]
+	}
 	if c := r.Confusion; c != nil {
 		p.WrongRate = strconv.FormatFloat(100*float64(c.Wrong)/float64(max(c.Queries, 1)), 'f', 1, 64)
 	}
@@ -75,12 +86,40 @@ type figureRow struct {
 	Published bool
 }
 
-func newFigureTable(r *run.Results) figureTable {
-	t := figureTable{}
-	for _, k := range r.Model.Recall {
+// rowFigures are a row of the table.
+type rowFigures struct {
+	name string
+	f    *eval.Figures
+}
+
+// measured lists what the table has in its rows.
+func (r *Report) measured() []rowFigures {
+	if r.names == nil {
+		return []rowFigures{{"this model", r.Results.Model}, {"the network before training", r.Results.Untrained}, {r.Results.RawName(), r.Results.RawPixels}}
+	}
+	rows := []rowFigures{{r.names[0], r.Results.Model}}
+	if r.Compared != nil {
+		for i, e := range r.Compared.Embeddings[1:] {
+			rows = append(rows, rowFigures{r.names[i+1], e.Model})
+		}
+	}
+	return rows
+}
+
+// figureTable is the table of all figures.
+func (r *Report) figureTable() figureTable {
+	of, t := r.Results, figureTable{}
+	for _, k := range of.Model.Recall {
 		t.Columns = append(t.Columns, "R@"+strconv.Itoa(k.K))
 	}
-	t.Columns = append(t.Columns, "MAP@R", "NMI", "F1", "AUC", "EER", "distance")
+	if len(of.Model.Intervals) > 0 {
+		t.Columns = append(t.Columns, fmt.Sprintf("R@%d, 95%%", of.Model.Intervals[0].K))
+	}
+	t.Columns = append(t.Columns, "MAP@R", "MAP")
+	if of.Model.TrapezoidMAP != nil {
+		t.Columns = append(t.Columns, "trapezoid")
+	}
+	t.Columns = append(t.Columns, "NMI", "F1", "AUC", "EER", "distance")
 	one := func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
 	share := func(v *float64) string {
 		if v == nil {
@@ -88,10 +127,7 @@ func newFigureTable(r *run.Results) figureTable {
 		}
 		return strconv.FormatFloat(*v, 'f', 3, 64)
 	}
-	for _, row := range []struct {
-		name string
-		f    *eval.Figures
-	}{{"this model", r.Model}, {"the network before training", r.Untrained}, {r.RawName(), r.RawPixels}} {
+	for _, row := range r.measured() {
 		if row.f == nil {
 			continue
 		}
@@ -99,16 +135,31 @@ func newFigureTable(r *run.Results) figureTable {
 		for _, k := range row.f.Recall {
 			cells = append(cells, one(k.Percent))
 		}
+		if len(of.Model.Intervals) > 0 {
+			cell := "–"
+			if in := row.f.Intervals; len(in) > 0 {
+				cell = one(in[0].Low) + " to " + one(in[0].High)
+			}
+			cells = append(cells, cell)
+		}
+		cells = append(cells, one(100*row.f.MAPAtR), one(100*row.f.MAP))
+		if of.Model.TrapezoidMAP != nil {
+			cell := "–"
+			if v := row.f.TrapezoidMAP; v != nil {
+				cell = one(100 * *v)
+			}
+			cells = append(cells, cell)
+		}
 		v := row.f.Verification
-		cells = append(cells, one(100*row.f.MAPAtR), share(row.f.NMI), share(row.f.F1), strconv.FormatFloat(v.AUC, 'f', 4, 64), one(100*v.EER), row.f.Distance)
+		cells = append(cells, share(row.f.NMI), share(row.f.F1), strconv.FormatFloat(v.AUC, 'f', 4, 64), one(100*v.EER), row.f.Distance)
 		t.Rows = append(t.Rows, figureRow{Name: row.name, Cells: cells})
 	}
-	if r.Preset == nil {
+	if of.Preset == nil {
 		return t
 	}
-	for _, f := range r.Preset.Published {
+	for _, f := range of.Preset.Published {
 		row := figureRow{Name: "published: " + f.From, Published: true}
-		for _, k := range r.Model.Recall {
+		for _, k := range of.Model.Recall {
 			cell := "–"
 			if v, ok := f.Recall[k.K]; ok {
 				cell = one(v)
@@ -121,10 +172,50 @@ func newFigureTable(r *run.Results) figureTable {
 			}
 			return strconv.FormatFloat(v, 'f', 3, 64)
 		}
-		row.Cells = append(row.Cells, "–", given(f.NMI), given(f.F1), "–", "–", "")
+		const behind = 5 // columns, from NMI on
+		for len(row.Cells) < len(t.Columns)-behind {
+			row.Cells = append(row.Cells, "–")
+		}
+		row.Cells = append(row.Cells, given(f.NMI), given(f.F1), "–", "–", "")
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// difference is a row of the table of differences.
+type difference struct{ Name, Recall, RecallIn, RecallP, MAP, MAPIn, MAPP string }
+
+// differences lists what other files of embeddings have more than the first.
+func (r *Report) differences() (list []difference) {
+	if r.Compared == nil {
+		return nil
+	}
+	for i, d := range r.Compared.Differences {
+		a, b := d.RecallAt1, d.MAPAtR
+		list = append(list, difference{
+			r.names[i+1], fmt.Sprintf("%+.1f", a.Mean), fmt.Sprintf("%+.1f to %+.1f", a.Low, a.High), fmt.Sprintf("%.2g", a.P),
+			fmt.Sprintf("%+.1f", 100*b.Mean), fmt.Sprintf("%+.1f to %+.1f", 100*b.Low, 100*b.High), fmt.Sprintf("%.2g", b.P),
+		})
+	}
+	return list
+}
+
+// superTable lists the figures of super-classes, in percent.
+func superTable(f *eval.Figures) (rows [][]string) {
+	if f.SuperClasses == nil {
+		return nil
+	}
+	const shown = 40
+	one := func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
+	for _, g := range f.SuperClasses.Groups[:min(shown, len(f.SuperClasses.Groups))] {
+		row := []string{g.Name, strconv.Itoa(g.Classes), strconv.Itoa(g.Queries), one(g.RecallAt1), "–"}
+		if g.AverageFigures != nil {
+			row[4] = one(100 * g.MAPAtR)
+		}
+		rows = append(rows, row)
+	}
+	s := f.SuperClasses
+	return append(rows, []string{fmt.Sprintf("mean of %d", len(s.Groups)), strconv.Itoa(f.Classes), strconv.Itoa(f.Queries), one(s.RecallAt1), one(100 * s.Mean.MAPAtR)})
 }
 
 // Setting is a line of the configuration.

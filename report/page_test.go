@@ -45,7 +45,7 @@ func sample(t *testing.T) *Report {
 		}
 	}
 	return &Report{
-		Title: hostile, Data: "folder:" + hostile, Split: "test classes", Epoch: 3, Distance: "brm", Images: 4, Classes: 2,
+		Title: hostile, Data: "folder:" + hostile, Split: "test classes", Epoch: 3, Distance: "brm", Images: 4, Classes: 2, Unit: "image",
 		Settings: []Setting{{"data.spec", hostile}},
 		Results: &run.Results{Model: figures, Untrained: figures, Preset: &run.PresetFigures{
 			Name: "brm-cub", Data: "cub200",
@@ -177,7 +177,7 @@ func TestPageIsMarkupThatHoldsEverythingAndEscapesNames(t *testing.T) {
 	for _, e := range elements {
 		text.WriteString(e.text + "\n")
 	}
-	for _, want := range []string{hostile, "published: the paper, Table 4", "66.6", "cannot be compared", "prefers-color-scheme: dark", "1 queries have no other image", "1 of 2", "25.0%", "right at 3", "alone"} {
+	for _, want := range []string{hostile, "published: the paper, Table 4", "66.6", "cannot be compared", "prefers-color-scheme: dark", "1 query without a right answer", "1 of 2", "25.0%", "right at 3", "alone"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the page says nothing of %q", want)
 		}

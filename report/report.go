@@ -44,15 +44,18 @@ func (o Options) complete() (Options, error) {
 
 // Report is what the page shows.
 type Report struct {
-	Title     string           `json:"title"`
-	Data      string           `json:"data"`
-	Split     string           `json:"split"`
-	Epoch     int              `json:"epoch"`
-	Distance  string           `json:"distance"`
-	Images    int              `json:"images"`
-	Classes   int              `json:"classes"`
-	Settings  []Setting        `json:"-"` // config.json has them
-	Results   *run.Results     `json:"results"`
+	Title    string       `json:"title"`
+	Data     string       `json:"data"`
+	Split    string       `json:"split"`
+	Epoch    int          `json:"epoch"` // of the model; 0 of embeddings by another program
+	Distance string       `json:"distance"`
+	Images   int          `json:"images"`
+	Classes  int          `json:"classes"`
+	Settings []Setting    `json:"-"` // config.json has them
+	Results  *run.Results `json:"results"`
+	// Compared are the figures of several files of embeddings beside each other; nil of one.
+	Compared  *run.RowFigures  `json:"compared,omitempty"`
+	Unit      string           `json:"-"` // what is shown: an image, or a row of embeddings
 	Threshold *model.Threshold `json:"threshold,omitempty"`
 	Hardest   []Query          `json:"hardest"`
 	Drawn     []Query          `json:"drawn"`
@@ -61,6 +64,7 @@ type Report struct {
 	MapPoints int              `json:"map_points"`
 	MapShare  []float64        `json:"map_variance"` // along the two principal components
 
+	names  []string // of files of embeddings
 	charts []section
 }
 
@@ -98,14 +102,15 @@ func Make(ctx context.Context, folder run.Folder, eng engine.Engine, opt Options
 	if r.Settings, err = settings(cfg); err != nil {
 		return nil, err
 	}
-	m := &maker{Report: r, ctx: ctx, eng: eng, e: e, seed: cfg.Seed, loss: cfg.Loss.Name, opt: opt}
+	r.Unit = "image"
+	m := &maker{Report: r, ctx: ctx, eng: eng, s: subjectOf(e), seed: cfg.Seed, loss: cfg.Loss.Name, opt: opt, name: r.Split}
 	return r, m.make(folder)
 }
 
 // storedResults are those of results.json, if they are of the same images by
 // the same model.
 func storedResults(folder run.Folder, sel run.Selection) (*run.Results, error) {
-	if sel.Data != "" || sel.Last || sel.Split != "" && sel.Split != "test" {
+	if sel.Data != "" || sel.Last || sel.SuperClasses != nil || sel.Split != "" && sel.Split != "test" {
 		return nil, nil
 	}
 	text, err := wholefile.Read(folder.Path(run.ResultsFile))

@@ -11,7 +11,6 @@ import (
 	"slices"
 
 	"github.com/vernier-ml/vernier/data/pixels"
-	"github.com/vernier-ml/vernier/run"
 )
 
 // thumbnailSide is the longer side of a picture on the page, in pixels; larger
@@ -20,7 +19,7 @@ const thumbnailSide = 112
 
 // thumbnails makes pictures of a set small enough for a page, each once.
 type thumbnails struct {
-	e    *run.Embedded
+	s    *subject
 	made map[int]Picture
 }
 
@@ -28,19 +27,18 @@ func (t *thumbnails) of(ctx context.Context, row int) (Picture, error) {
 	if p, ok := t.made[row]; ok {
 		return p, nil
 	}
-	it := t.e.Set.Items[row]
-	var img image.Image
-	var err error
-	if t.e.Set.Width() > 0 {
-		img = drawn(t.e.Embeddings.Row(row))
-	} else if img, err = t.e.Set.Load(ctx, row); err != nil {
+	img, err := t.s.picture(ctx, row)
+	if err != nil {
 		return Picture{}, err
+	}
+	if img == nil {
+		img = drawn(t.s.rows.Row(row))
 	}
 	url, err := dataURL(img)
 	if err != nil {
 		return Picture{}, err
 	}
-	p := Picture{Row: row, Path: it.Path, Class: t.e.Set.Classes[it.Label], URL: url}
+	p := Picture{Row: row, Path: t.s.path(row), Class: t.s.class(row), URL: url}
 	if t.made == nil {
 		t.made = map[int]Picture{}
 	}

@@ -3,13 +3,16 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/report"
 	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/weights"
 )
@@ -110,5 +113,28 @@ func TestGroupsAreLeftOutEverywhere(t *testing.T) {
 	}
 	if code, text, errs := vernier(t, "verify", folder, "--calibrate", "eer"); code != cli.ExitDone || !strings.Contains(text, "24 same and") {
 		t.Errorf("exit %d\n%s%s", code, text, errs)
+	}
+	var page report.Report
+	measure(&page, "report", folder, "--neighbors", "23", "--drawn", "4")
+	if wrong := (100 - tested.Model.Recall[0].Percent) * 4 / 100; page.Confusion.Queries != 4 || math.Abs(float64(page.Confusion.Wrong)-wrong) > 1e-9 || len(page.Drawn) != 4 {
+		t.Errorf("the page has %d queries, %d of them wrong, eval %v; %d are drawn", page.Confusion.Queries, page.Confusion.Wrong, wrong, len(page.Drawn))
+	}
+	for _, q := range page.Drawn {
+		row, err := strconv.Atoi(q.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row%6 != 0 || len(q.Nearest) != 19 { // of 20 less one of its camera
+			t.Errorf("query %d has %d neighbors", row, len(q.Nearest))
+		}
+		for i, n := range q.Nearest {
+			near, err := strconv.Atoi(n.Path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if near/6 == row/6 && near%6/2 == row%6/2 || n.Right != (near/6 == row/6) || n.Right && i+1 < q.FirstRank {
+				t.Errorf("query %d, first right at %d, has neighbor %d: row %d, right %v", row, q.FirstRank, i+1, near, n.Right)
+			}
+		}
 	}
 }
