@@ -60,6 +60,11 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"liiiiiiiiiiiiippp", 256, "conv"}, true
 	case "conv_direct_dw_bf16":
 		return Signature{"liiiiiiiiiiiiippp", 256, "conv"}, true
+	// join
+	case "join_affine_f32":
+		return Signature{"lipipppi", 256, "join"}, true
+	case "join_affine_bf16":
+		return Signature{"lipipppi", 256, "join"}, true
 	// losses
 	case "proxy_anchor_columns":
 		return Signature{"iipppffffff", 256, "losses"}, true
@@ -335,6 +340,7 @@ func Modules() []string {
 		"attention",
 		"chords",
 		"conv",
+		"join",
 		"losses",
 		"maps",
 		"pairs",
@@ -386,6 +392,11 @@ func Names(module string) []string {
 			"conv_direct_dx_bf16",
 			"conv_direct_dw_f32",
 			"conv_direct_dw_bf16",
+		}
+	case "join":
+		return []string{
+			"join_affine_f32",
+			"join_affine_bf16",
 		}
 	case "losses":
 		return []string{

@@ -35,6 +35,11 @@ static void call_conv_direct_dx_bf16(void **a) { conv_direct_dx_bf16(*(long *)a[
 static void call_conv_direct_dw_f32(void **a) { conv_direct_dw_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(int *)a[13], *(float * *)a[14], *(const float * *)a[15], *(const float * *)a[16]); }
 static void call_conv_direct_dw_bf16(void **a) { conv_direct_dw_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(int *)a[13], *(bf16 * *)a[14], *(const bf16 * *)a[15], *(const bf16 * *)a[16]); }
 
+// Sources of join: beb0306a0a5964e8c2328896365fb36f
+#include "../device/join.cu"
+static void call_join_affine_f32(void **a) { join_affine_f32(*(long *)a[0], *(int *)a[1], *(float * *)a[2], *(int *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(int *)a[7]); }
+static void call_join_affine_bf16(void **a) { join_affine_bf16(*(long *)a[0], *(int *)a[1], *(bf16 * *)a[2], *(int *)a[3], *(const bf16 * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(int *)a[7]); }
+
 // Sources of losses: 384c3a8e8f721fcc94d551a63875f3d7
 #include "../device/losses.cu"
 static void call_proxy_anchor_columns(void **a) { proxy_anchor_columns(*(int *)a[0], *(int *)a[1], *(float * *)a[2], *(const float * *)a[3], *(const float * *)a[4], *(float *)a[5], *(float *)a[6], *(float *)a[7], *(float *)a[8], *(float *)a[9], *(float *)a[10]); }
@@ -225,6 +230,9 @@ static const struct entry { const char *name; int syncs; void (*call)(void **); 
 	{"conv_direct_dx_bf16", 0, call_conv_direct_dx_bf16},
 	{"conv_direct_dw_f32", 0, call_conv_direct_dw_f32},
 	{"conv_direct_dw_bf16", 0, call_conv_direct_dw_bf16},
+	// join
+	{"join_affine_f32", 0, call_join_affine_f32},
+	{"join_affine_bf16", 0, call_join_affine_bf16},
 	// losses
 	{"proxy_anchor_columns", 1, call_proxy_anchor_columns},
 	{"proxy_anchor_total", 1, call_proxy_anchor_total},
