@@ -29,7 +29,7 @@ func drawn(t *testing.T, eng *Engine, rng *rand.Rand, shape ...int) engine.Tenso
 	return x
 }
 
-func read(t *testing.T, eng *Engine, x engine.Tensor) []float32 {
+func read(t *testing.T, eng engine.Engine, x engine.Tensor) []float32 {
 	t.Helper()
 	host := make([]float32, x.Size())
 	if err := eng.Read(host, x); err != nil {

@@ -47,8 +47,15 @@ func (a *args) check(ok bool, format string, v ...any) {
 	}
 }
 
-// any unwraps a tensor of any shape.
+// any unwraps a tensor of any shape, whose numbers lie one behind the other.
 func (a *args) any(name string, t engine.Tensor) named {
+	x := a.wholeOrPart(name, t)
+	a.check(x.width == 0, "%v is a part of a map", x)
+	return x
+}
+
+// wholeOrPart unwraps a tensor that may be a part of a larger map.
+func (a *args) wholeOrPart(name string, t engine.Tensor) named {
 	d, ok := t.(*Tensor)
 	switch {
 	case t == nil || ok && d == nil:

@@ -3,6 +3,7 @@ package cuda
 import (
 	"slices"
 
+	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
 	"github.com/vernier-ml/vernier/engine"
 )
@@ -33,7 +34,7 @@ func (e *Engine) Concat(y engine.Tensor, xs ...engine.Tensor) error {
 	parts := make([]named, len(xs))
 	total := 0
 	for i, x := range xs {
-		parts[i] = a.any("x", x)
+		parts[i] = a.wholeOrPart("x", x)
 		if a.fitsChannels(parts[i], out); a.err != nil {
 			return a.err
 		}
@@ -48,10 +49,34 @@ func (e *Engine) Concat(y engine.Tensor, xs ...engine.Tensor) error {
 	p := a.out(out, out.typ)
 	for _, x := range parts {
 		n := int64(x.shape[1] * inside)
+		if x.width > 0 { // it is there
+			here := out.ptr + device.Ptr(from*int64(out.typ.Size()))
+			a.check(x.width == out.shape[1] && x.typ == out.typ && x.ptr == here, "%v is a part of another map or of other channels than %v", x, out)
+			from += n
+			continue
+		}
 		a.launch(kernels.CopyRows(out.typ, rows, n, p, width, from, a.in(x, out.typ), n, 0))
 		from += n
 	}
 	return a.done()
+}
+
+var _ engine.Joiner = (*Engine)(nil)
+
+// Part returns channels of a map in its memory.
+func (e *Engine) Part(y engine.Tensor, from, c int) (engine.Tensor, error) {
+	a := e.args("part")
+	whole := a.images("y", y)
+	a.check(a.err != nil || c > 0 && from >= 0 && from <= whole.shape[1]-c, "%d channels from channel %d of %v", c, from, whole)
+	if a.err != nil {
+		return nil, a.err
+	}
+	n, _, hw := whole.channels()
+	shape := slices.Clone(whole.shape)
+	shape[1] = c
+	return &Tensor{
+		eng: e, shape: shape, size: n * c * hw, typ: whole.typ, width: whole.shape[1], ptr: whole.ptr + device.Ptr(from*whole.typ.Size()),
+	}, nil
 }
 
 // slice checks arguments of a part of channels from a whole.

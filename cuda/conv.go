@@ -95,7 +95,8 @@ func (a *args) direct(dir device.Direction, c device.Conv, o device.Operands) {
 // Conv sets y = epilogue(x * w).
 func (e *Engine) Conv(y, x, w engine.Tensor, spec engine.ConvSpec, ep engine.Epilogue) error {
 	a := e.args("conv")
-	in, weight, out := a.images("x", x), a.images("w", w), a.images("y", y)
+	in, weight, out := a.images("x", x), a.images("w", w), a.wholeOrPart("y", y)
+	a.check(a.err != nil || len(out.shape) == 4, "%v, want four axes", out)
 	c := a.conv(in, weight, out, spec)
 	if a.err != nil {
 		return a.err
@@ -107,6 +108,10 @@ func (e *Engine) Conv(y, x, w engine.Tensor, spec engine.ConvSpec, ep engine.Epi
 	}
 	t := common(in, out)
 	c.Type = t
+	if out.width > 0 {
+		a.convPart(c, out, in, weight, scale, shift, residual, ep.ReLU)
+		return a.done()
+	}
 	o := device.Operands{X: a.in(in, t), W: a.in(weight, t)}
 	more, to := a.in(residual, t), a.out(out, t)
 	o.Y = to
@@ -118,6 +123,20 @@ func (e *Engine) Conv(y, x, w engine.Tensor, spec engine.ConvSpec, ep engine.Epi
 		a.launch(kernels.ChannelAffine(t, int64(out.size), c.K, to, o.Y, a.in(scale, device.F32), a.in(shift, device.F32), more, ep.ReLU))
 	}
 	return a.done()
+}
+
+// convPart is Conv to a part of a map.
+func (a *args) convPart(c device.Conv, out, in, weight, scale, shift, residual named, relu bool) {
+	a.check(!residual.there(), "%v is a part of a map, to which no residual is added", out)
+	a.check(out.typ == c.Type, "%v is stored as %v, want %v for a part of a map", out, out.typ, c.Type)
+	if a.err != nil {
+		return
+	}
+	t := c.Type
+	o := device.Operands{X: a.in(in, t), W: a.in(weight, t), Y: a.scratch(int64(out.size * t.Size()))}
+	a.convolve(device.Forward, c, o)
+	out.touched()
+	a.launch(kernels.JoinAffine(t, int64(out.size), c.K, out.ptr, out.width, o.Y, a.in(scale, device.F32), a.in(shift, device.F32), relu))
 }
 
 // ConvGradInput sets dx from dy.
@@ -135,6 +154,8 @@ func (e *Engine) ConvGradInput(dx, dy, w engine.Tensor, spec engine.ConvSpec) er
 	a.convolve(device.GradInput, c, o)
 	return a.done()
 }
+
+var _ engine.Accumulator = (*Engine)(nil)
 
 // AddConvGradInput sets dx to sum and the gradient from dy.
 func (e *Engine) AddConvGradInput(dx, sum, dy, w engine.Tensor, spec engine.ConvSpec) error {

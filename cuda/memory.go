@@ -139,7 +139,7 @@ func (e *Engine) Zero(dst engine.Tensor) error {
 // Finite reports whether x holds neither NaN nor infinity.
 func (e *Engine) Finite(x engine.Tensor) (bool, error) {
 	a := e.args("finite")
-	s := a.any("x", x)
+	s := a.wholeOrPart("x", x)
 	if a.err != nil {
 		return false, a.err
 	}
@@ -147,7 +147,15 @@ func (e *Engine) Finite(x engine.Tensor) (bool, error) {
 	if a.err == nil {
 		a.failed(e.driver.Clear(e.word.ptr, 4, e.compute))
 	}
-	a.launch(kernels.NonFinite(s.typ, int64(s.size), a.in(s, s.typ), e.word.ptr))
+	var p device.Ptr
+	if s.width > 0 {
+		c := int64(s.shape[1])
+		p = a.scratch(int64(s.size * s.typ.Size()))
+		a.launch(kernels.CopyRows(s.typ, int64(s.size)/c, c, p, c, 0, s.ptr, int64(s.width), 0))
+	} else {
+		p = a.in(s, s.typ)
+	}
+	a.launch(kernels.NonFinite(s.typ, int64(s.size), p, e.word.ptr))
 	var bad uint32
 	a.download(unsafe.Pointer(&bad), e.word.ptr, 4)
 	return bad == 0, a.err

@@ -25,6 +25,9 @@ type Tensor struct {
 	// of them were left there: 0 and 1 are the numbers themselves.
 	sums  bool
 	parts int
+	// width, unless it is 0, is how far the rows of channels of a part of a larger map
+	// are apart, see Part.
+	width int
 }
 
 // Shape returns the logical shape.

@@ -10,6 +10,7 @@ import "time"
 //	Recorder     cuda             layers: runs op by op
 //	Bundler      cuda             layers: each operation on parameters is done by itself
 //	Accumulator  cuda             layers: gradients that meet are computed and then added
+//	Joiner       cuda             layers: maps that are joined are copied
 //	Later        cuda             train: reads a number at once
 //	Feeder       cuda             model, train, bench: images go in as float32
 //	Clipper      cuda             train: the host waits for the gradient's norm
@@ -69,6 +70,14 @@ type SumsArena interface {
 type Accumulator interface {
 	// AddConvGradInput sets dx = sum + what ConvGradInput sets it to. dx may be sum.
 	AddConvGradInput(dx, sum, dy, w Tensor, spec ConvSpec) error
+}
+
+// Joiner is an Engine that writes maps where they are to be joined.
+type Joiner interface {
+	// Part returns channels [from, from+c) of a map y (N, C, H, W) as a tensor (N, c, H,
+	// W) in its memory. Conv may write it, without a residual, Concat leaves it where it
+	// is in y, Finite looks at it; it is for nothing else.
+	Part(y Tensor, from, c int) (Tensor, error)
 }
 
 // Device is an Engine that has memory of its own and works through a queue: its

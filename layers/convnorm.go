@@ -138,7 +138,9 @@ func (f *fusedConv) forward() *Node {
 	f.residualAt = f.in.add(f.residual)
 	// Not read, but gradients flow to them.
 	f.biasAt, f.gammaAt, f.betaAt = f.in.add(f.bias), f.in.add(f.norm.Gamma), f.in.add(f.norm.Beta)
-	f.y = g.does(f.what()).flops(f.product()).apply(f.name, f.shape, f.in, func(y engine.Tensor, in []engine.Tensor) error {
+	d := g.does(f.what()).flops(f.product())
+	d.joinable = f.residual == nil
+	f.y = d.apply(f.name, f.shape, f.in, func(y engine.Tensor, in []engine.Tensor) error {
 		e := engine.Epilogue{Scale: in[2], Shift: in[3], Residual: optional(in, f.residualAt), ReLU: f.relu}
 		return g.eng.Conv(y, in[0], in[1], f.spec, e)
 	}, f.backward)

@@ -18,6 +18,8 @@ type description struct {
 	activation bool
 	// sums lists the outputs that are sums over the batch and may be left in parts.
 	sums []int
+	// joinable says that the output may be a part of the map that it is joined to.
+	joinable bool
 	// moves lists the leaves that the op writes.
 	moves []*Node
 }

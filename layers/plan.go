@@ -23,6 +23,7 @@ type plan struct {
 	readable map[output]bool
 	narrow   map[output]bool // stored as activations, see Narrower
 	summed   map[output]bool // which may lie in parts, see Bundler
+	parts    map[output]part // see Joiner
 	usage    Usage
 }
 
@@ -107,6 +108,8 @@ func (g *Graph) plan() (*plan, error) {
 			p.readable[out] = true
 		}
 	}
+	p.parts = g.parts(p, last)
+	begun := map[output]bool{}
 	for i, o := range g.ops {
 		if o.alias != nil {
 			continue
@@ -116,10 +119,17 @@ func (g *Graph) plan() (*plan, error) {
 				continue
 			}
 			out := output{o, j}
+			if part, ok := p.parts[out]; ok { // a map begins with the first of its parts
+				out, shape = part.whole, part.whole.op.shapes[part.whole.i]
+			}
+			if begun[out] {
+				continue
+			}
+			begun[out] = true
 			death, read := runs[out]
 			if !read {
-				death = max(i, o.runsAt())
-				if j == o.output {
+				death = max(i, out.op.id, o.runsAt())
+				if out.i == out.op.output {
 					p.readable[out] = true
 				}
 			}
@@ -131,7 +141,7 @@ func (g *Graph) plan() (*plan, error) {
 				return nil, fmt.Errorf("%s: %w", o.name, err)
 			}
 			p.usage.Sum += bytes
-			if source, ok := g.overwritten(o, j, last, runs, p); ok {
+			if source, ok := g.overwritten(out, last, runs, p); ok {
 				p.of[out] = p.of[source]
 				p.spans[p.of[source]].death = death
 				continue
@@ -145,15 +155,16 @@ func (g *Graph) plan() (*plan, error) {
 	return p, nil
 }
 
-// overwritten returns the output over which o writes its own output j, if any:
-// one that o may write over, reads once and is the last to read.
-func (g *Graph) overwritten(o *op, j int, last, runs map[output]int, p *plan) (output, bool) {
-	if j != o.output {
+// overwritten returns the output over which the op of out writes it, if any:
+// one that the op may write over, reads once and is the last to read.
+func (g *Graph) overwritten(out output, last, runs map[output]int, p *plan) (output, bool) {
+	o := out.op
+	if out.i != o.output {
 		return output{}, false
 	}
 	for _, i := range o.overwrites {
 		source, ok := g.outputOf(o.in[i])
-		if !ok || p.readable[source] || p.narrow[source] != p.narrow[output{o, j}] || p.summed[source] || last[source] != o.id || runs[source] != o.runsAt() || !sameShape(o.in[i].Shape(), o.shapes[j]) {
+		if !ok || p.readable[source] || p.narrow[source] != p.narrow[out] || p.summed[source] || last[source] != o.id || runs[source] != o.runsAt() || !sameShape(o.in[i].Shape(), o.shapes[out.i]) {
 			continue
 		}
 		times := 0
@@ -176,6 +187,13 @@ func (g *Graph) allocate(p *plan) (err error) {
 	}
 	for out, i := range p.of {
 		t, err := g.place(p.offsets[i], out.op.shapes[out.i], p.narrow[out], p.summed[out])
+		if err != nil {
+			return fmt.Errorf("%s: %w", out.op.name, err)
+		}
+		out.op.out[out.i] = t
+	}
+	for out, part := range p.parts {
+		t, err := g.eng.(engine.Joiner).Part(part.whole.op.out[part.whole.i], part.from, out.op.shapes[out.i][1])
 		if err != nil {
 			return fmt.Errorf("%s: %w", out.op.name, err)
 		}
