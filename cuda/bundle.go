@@ -116,28 +116,38 @@ func (a *args) single() {
 	a.check(a.eng.bundle == nil, "is no operation of a bundle")
 }
 
-// sums sets out (c) to sums over rows, of which first leaves parts; where out has
-// room for the parts they stay.
-func (a *args) sums(out named, rows int64, c int, first func(part device.Ptr) kernels.Launch) {
-	if !out.sums || a.err != nil {
-		a.sumsAt(a.out(out, device.F32), rows, c, first)
-		return
+// rowSums are sums over rows that are to end in a tensor, or at an address: parts of
+// them go to part, and end adds those up.
+type rowSums struct {
+	part device.Ptr
+	end  []kernels.Launch
+}
+
+// sumsTo returns where sums over rows go that are to end in out (c). Where out has room
+// for the parts they stay. The zero rowSums are those that nobody wants.
+func (a *args) sumsTo(out named, rows int64, c int) rowSums {
+	if !out.there() || a.err != nil {
+		return rowSums{}
+	}
+	if !out.sums {
+		return a.sumsAt(a.out(out, device.F32), rows, c)
 	}
 	out.touched()
 	out.parts, _ = kernels.Parts(rows, c)
-	a.launch(first(out.ptr))
+	return rowSums{part: out.ptr}
 }
 
-// sumsAt is sums to an address.
-func (a *args) sumsAt(out device.Ptr, rows int64, c int, first func(part device.Ptr) kernels.Launch) {
+// sumsAt is sumsTo for an address.
+func (a *args) sumsAt(out device.Ptr, rows int64, c int) rowSums {
 	parts, _ := kernels.Parts(rows, c)
 	part := a.floats(parts * c)
-	a.launch(first(part), kernels.Combine(parts, c, out, part, 1))
+	return rowSums{part, []kernels.Launch{kernels.Combine(parts, c, out, part, 1)}}
 }
 
 // columnSums sets out (c) to the sums of the columns of x (rows, c), or to parts.
 func (a *args) columnSums(out named, t device.Type, x device.Ptr, rows int64, c int) {
-	a.sums(out, rows, c, func(part device.Ptr) kernels.Launch { return kernels.ChannelSums(t, rows, c, part, x) })
+	to := a.sumsTo(out, rows, c)
+	a.launch(append([]kernels.Launch{kernels.ChannelSums(t, rows, c, to.part, x)}, to.end...)...)
 }
 
 // combine adds up the parts of x.

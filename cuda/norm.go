@@ -76,14 +76,19 @@ func (a *args) normSums(n normGrad, t device.Type, dy, x, inv device.Ptr, always
 		}
 		return 0
 	}
-	if dbeta = target(n.dbeta); dbeta != 0 {
-		a.sumsAt(dbeta, n.rows, n.c, func(part device.Ptr) kernels.Launch { return kernels.ChannelSums(t, n.rows, n.c, part, dy) })
+	dbeta, dgamma = target(n.dbeta), target(n.dgamma)
+	var betas, gammas rowSums
+	if dbeta != 0 {
+		betas = a.sumsAt(dbeta, n.rows, n.c)
 	}
-	if dgamma = target(n.dgamma); dgamma != 0 {
-		a.sumsAt(dgamma, n.rows, n.c, func(part device.Ptr) kernels.Launch {
-			return kernels.ChannelProducts(t, n.rows, n.c, part, dy, x, n.mean.ptr, inv)
-		})
+	switch {
+	case dgamma != 0:
+		gammas = a.sumsAt(dgamma, n.rows, n.c)
+		a.launch(kernels.ChannelProducts(t, n.rows, n.c, gammas.part, betas.part, dy, x, n.mean.ptr, inv))
+	case dbeta != 0:
+		a.launch(kernels.ChannelSums(t, n.rows, n.c, betas.part, dy))
 	}
+	a.launch(append(betas.end, gammas.end...)...)
 	return dbeta, dgamma
 }
 

@@ -86,12 +86,12 @@ func (e *Engine) LayerNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd eng
 	if to.there() {
 		a.launch(kernels.LayerNormDX(t, rows, d, a.outLines(to, t), q, p, g.ptr, pm, ps))
 	}
-	if dg.there() {
-		a.sums(dg, int64(rows), d, func(part device.Ptr) kernels.Launch {
-			return kernels.RowProducts(t, int64(rows), d, part, q, p, pm, ps)
-		})
-	}
-	if db.there() {
+	switch {
+	case dg.there():
+		gammas, betas := a.sumsTo(dg, int64(rows), d), a.sumsTo(db, int64(rows), d)
+		a.launch(kernels.RowProducts(t, int64(rows), d, gammas.part, betas.part, q, p, pm, ps))
+		a.launch(append(gammas.end, betas.end...)...)
+	case db.there():
 		a.columnSums(db, t, q, int64(rows), d)
 	}
 	return a.done()

@@ -2,6 +2,9 @@ package kernels
 
 func perRow(rows int) [3]int { return [3]int{rows, 1, 1} }
 
+// warps is the grid of a kernel with a warp a row, 8 a block.
+func warps(rows int) [3]int { return [3]int{tiles(rows, 8), 1, 1} }
+
 // Softmax sets every row of y (rows, d) to softmax of x, or to its logarithm.
 // y may be x.
 func Softmax(rows, d int, y, x Ptr, logarithmic bool) Launch {
@@ -30,13 +33,12 @@ func UnitRows(rows, h int, y, sizes, x Ptr) Launch {
 
 // LayerNorm normalizes rows of x (rows, d); mean and inv (rows) are kept.
 func LayerNorm(t Type, rows, d int, y, mean, inv, x, gamma, beta Ptr, eps float32) Launch {
-	return launch("layer_norm_"+t.String(), perRow(rows), d, y, mean, inv, x, gamma, beta, eps)
+	return launch("layer_norm_"+t.String(), warps(rows), rows, d, y, mean, inv, x, gamma, beta, eps)
 }
 
-// LayerNormDX is its gradient for x; those of gamma and beta are RowProducts and
-// ChannelSums.
+// LayerNormDX is its gradient for x; those of gamma and beta are RowProducts.
 func LayerNormDX(t Type, rows, d int, dx, dy, x, gamma, mean, inv Ptr) Launch {
-	return launch("layer_norm_dx_"+t.String(), perRow(rows), d, dx, dy, x, gamma, mean, inv)
+	return launch("layer_norm_dx_"+t.String(), warps(rows), rows, d, dx, dy, x, gamma, mean, inv)
 }
 
 // Tokens sets y (batch, prefix+area, d) to prefix rows first (prefix, d) and a map

@@ -288,25 +288,25 @@ func signatureOf(name string) (Signature, bool) {
 	case "channel_squares_bf16":
 		return Signature{"liippp", 256, "sums"}, true
 	case "channel_products_f32":
-		return Signature{"liippppp", 256, "sums"}, true
+		return Signature{"liipppppp", 256, "sums"}, true
 	case "channel_products_bf16":
-		return Signature{"liippppp", 256, "sums"}, true
+		return Signature{"liipppppp", 256, "sums"}, true
 	case "row_products_f32":
-		return Signature{"liippppp", 256, "sums"}, true
+		return Signature{"liipppppp", 256, "sums"}, true
 	case "row_products_bf16":
-		return Signature{"liippppp", 256, "sums"}, true
+		return Signature{"liipppppp", 256, "sums"}, true
 	// tasks
 	case "tasks":
 		return Signature{"pp", 256, "tasks"}, true
 	// tokens
 	case "layer_norm_f32":
-		return Signature{"ippppppf", 128, "tokens"}, true
+		return Signature{"iippppppf", 256, "tokens"}, true
 	case "layer_norm_bf16":
-		return Signature{"ippppppf", 128, "tokens"}, true
+		return Signature{"iippppppf", 256, "tokens"}, true
 	case "layer_norm_dx_f32":
-		return Signature{"ipppppp", 128, "tokens"}, true
+		return Signature{"iipppppp", 256, "tokens"}, true
 	case "layer_norm_dx_bf16":
-		return Signature{"ipppppp", 128, "tokens"}, true
+		return Signature{"iipppppp", 256, "tokens"}, true
 	case "tokens_f32":
 		return Signature{"liiipppp", 256, "tokens"}, true
 	case "tokens_bf16":

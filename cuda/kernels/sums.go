@@ -30,17 +30,17 @@ func ChannelSquares(t Type, rows int64, c int, part, x, mean Ptr) Launch {
 	return launch("channel_squares_"+t.String(), g, rows, c, per, part, x, mean)
 }
 
-// ChannelProducts leaves parts of the sum of dy*(x - mean)*inv, with mean and
-// inv (c).
-func ChannelProducts(t Type, rows int64, c int, part, dy, x, mean, inv Ptr) Launch {
+// ChannelProducts leaves parts of the sum of dy*(x - mean)*inv, with mean and inv (c),
+// and, at plain if that is not 0, those of the sum of dy, as ChannelSums does.
+func ChannelProducts(t Type, rows int64, c int, part, plain, dy, x, mean, inv Ptr) Launch {
 	g, per := partGrid(rows, c)
-	return launch("channel_products_"+t.String(), g, rows, c, per, part, dy, x, mean, inv)
+	return launch("channel_products_"+t.String(), g, rows, c, per, part, plain, dy, x, mean, inv)
 }
 
 // RowProducts is the same with mean and inv of each row, (rows).
-func RowProducts(t Type, rows int64, c int, part, dy, x, mean, inv Ptr) Launch {
+func RowProducts(t Type, rows int64, c int, part, plain, dy, x, mean, inv Ptr) Launch {
 	g, per := partGrid(rows, c)
-	return launch("row_products_"+t.String(), g, rows, c, per, part, dy, x, mean, inv)
+	return launch("row_products_"+t.String(), g, rows, c, per, part, plain, dy, x, mean, inv)
 }
 
 // Combine sets out (c) to by times the sum of parts.

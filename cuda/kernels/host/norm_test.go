@@ -24,6 +24,19 @@ func (b *bench) total(rows int64, c int, by float32, l func(part kernels.Ptr) ke
 	return out
 }
 
+// totals are two sums of one pass: of products, and plain ones, which have the bits
+// that they have by themselves, as the products have without them.
+func (b *bench) totals(rows int64, c int, both func(part, plain kernels.Ptr) kernels.Launch, alone func(part kernels.Ptr) kernels.Launch) (products, plain array) {
+	b.t.Helper()
+	part, plain := b.parts(rows, c), b.empty(kernels.F32, c)
+	count, _ := kernels.Parts(rows, c)
+	products = b.total(rows, c, 1, func(p kernels.Ptr) kernels.Launch { return both(p, part.Ptr()) })
+	b.run(kernels.Combine(count, c, plain.Ptr(), part.Ptr(), 1))
+	b.same("plain sums", kernels.F32, plain.down(), b.total(rows, c, 1, alone).down(), 0)
+	b.same("products alone", kernels.F32, b.total(rows, c, 1, func(p kernels.Ptr) kernels.Launch { return both(p, 0) }).down(), products.down(), 0)
+	return products, plain
+}
+
 func TestBatchNormKernels(t *testing.T) {
 	for _, typ := range bothTypes {
 		for _, s := range normShapes {
@@ -57,10 +70,9 @@ func TestBatchNormKernels(t *testing.T) {
 			b.same("running mean", kernels.F32, dRM.down(), b.read(trm), 2e-6)
 			b.same("running variance", kernels.F32, dRV.down(), b.read(trv), 5e-6)
 
-			dbeta := b.total(rows, s.c, 1, func(p kernels.Ptr) kernels.Launch { return kernels.ChannelSums(typ, rows, s.c, p, dDy.Ptr()) })
-			dgamma := b.total(rows, s.c, 1, func(p kernels.Ptr) kernels.Launch {
-				return kernels.ChannelProducts(typ, rows, s.c, p, dDy.Ptr(), dX.Ptr(), mean.Ptr(), inv.Ptr())
-			})
+			dgamma, dbeta := b.totals(rows, s.c, func(p, plain kernels.Ptr) kernels.Launch {
+				return kernels.ChannelProducts(typ, rows, s.c, p, plain, dDy.Ptr(), dX.Ptr(), mean.Ptr(), inv.Ptr())
+			}, func(p kernels.Ptr) kernels.Launch { return kernels.ChannelSums(typ, rows, s.c, p, dDy.Ptr()) })
 			dx := b.empty(typ, s.size())
 			b.run(kernels.BatchNormDX(typ, n, s.c, dx.Ptr(), dDy.Ptr(), dX.Ptr(), dG.Ptr(), mean.Ptr(), inv.Ptr(), dbeta.Ptr(), dgamma.Ptr(), each))
 			tdx, tdg, tdb := b.tensor(nil, shape...), b.tensor(nil, s.c), b.tensor(nil, s.c)
@@ -115,7 +127,7 @@ func TestChannelAffineIsTheEpilogueOfAConvolution(t *testing.T) {
 
 func TestLayerNormKernels(t *testing.T) {
 	for _, typ := range bothTypes {
-		for _, shape := range [][2]int{{1, 1}, {3, 5}, {70, 384}, {2, 1000}} {
+		for _, shape := range [][2]int{{1, 1}, {3, 5}, {70, 384}, {2, 1000}, {9, 1024}, {3, 1032}, {8, 40}, {5, 1027}} {
 			b := newBench(t)
 			rows, d := shape[0], shape[1]
 			x, dy, gamma, beta := b.normal(rows*d), b.normal(rows*d), b.normal(d), b.normal(d)
@@ -123,10 +135,9 @@ func TestLayerNormKernels(t *testing.T) {
 			y, dx, mean, inv := b.empty(typ, rows*d), b.empty(typ, rows*d), b.empty(kernels.F32, rows), b.empty(kernels.F32, rows)
 			b.run(kernels.LayerNorm(typ, rows, d, y.Ptr(), mean.Ptr(), inv.Ptr(), dX.Ptr(), dG.Ptr(), dB.Ptr(), 1e-6),
 				kernels.LayerNormDX(typ, rows, d, dx.Ptr(), dDy.Ptr(), dX.Ptr(), dG.Ptr(), mean.Ptr(), inv.Ptr()))
-			dbeta := b.total(int64(rows), d, 1, func(p kernels.Ptr) kernels.Launch { return kernels.ChannelSums(typ, int64(rows), d, p, dDy.Ptr()) })
-			dgamma := b.total(int64(rows), d, 1, func(p kernels.Ptr) kernels.Launch {
-				return kernels.RowProducts(typ, int64(rows), d, p, dDy.Ptr(), dX.Ptr(), mean.Ptr(), inv.Ptr())
-			})
+			dgamma, dbeta := b.totals(int64(rows), d, func(p, plain kernels.Ptr) kernels.Launch {
+				return kernels.RowProducts(typ, int64(rows), d, p, plain, dDy.Ptr(), dX.Ptr(), mean.Ptr(), inv.Ptr())
+			}, func(p kernels.Ptr) kernels.Launch { return kernels.ChannelSums(typ, int64(rows), d, p, dDy.Ptr()) })
 			tx, tdy, tg, tb := b.tensor(x, rows, d), b.tensor(dy, rows, d), b.tensor(gamma, d), b.tensor(beta, d)
 			ty, tm, ti, tdx, tdg, tdb := b.tensor(nil, rows, d), b.tensor(nil, rows), b.tensor(nil, rows), b.tensor(nil, rows, d), b.tensor(nil, d), b.tensor(nil, d)
 			b.must(b.ref.LayerNorm(ty, tm, ti, tx, tg, tb, 1e-6))

@@ -25,7 +25,8 @@ type groups struct {
 // A row of 24 numbers is a whole number of groups of either type.
 const placeRows, placeWidth = 15, 24
 
-func inGroups() []groups {
+// Statistics that a kernel leaves go to left.
+func inGroups(left array) []groups {
 	const rows, c, n = placeRows, placeWidth, placeRows * placeWidth
 	flat := func(name string, inputs int, l func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch) groups {
 		odd := n + 3 // the last do not fill a group
@@ -79,6 +80,12 @@ func inGroups() []groups {
 		}},
 		{name: "tokens", maps: []int{3 * 4 * c}, floats: []int{c, 5 * c}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
 			return kernels.Tokens(t, 3, 1, 4, c, p[3], p[0], p[1], p[2])
+		}},
+		{name: "layer norm", maps: []int{n}, floats: []int{c, c}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.LayerNorm(t, rows, c, p[3], left.Ptr(), left.Ptr()+4*rows, p[0], p[1], p[2], 1e-5)
+		}},
+		{name: "layer norm gradient", maps: []int{n, n}, floats: []int{c, rows, rows}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.LayerNormDX(t, rows, c, p[5], p[0], p[1], p[2], p[3], p[4])
 		}},
 		{name: "max pool", maps: []int{n}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
 			return kernels.MaxPool(t, win, p[1], p[0])
@@ -137,7 +144,8 @@ func (g groups) result(t *testing.T, typ kernels.Type, moved int) []byte {
 // A group's address is a multiple of 16 bytes. Where an array begins elsewhere its
 // numbers are read one by one, and the result has the same bits.
 func TestArraysMayBeginAnywhere(t *testing.T) {
-	for _, g := range inGroups() {
+	statistics := newBench(t).empty(kernels.F32, 2*placeRows)
+	for _, g := range inGroups(statistics) {
 		t.Run(g.name, func(t *testing.T) {
 			for _, typ := range bothTypes {
 				want := g.result(t, typ, -1)

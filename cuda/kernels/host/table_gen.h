@@ -164,27 +164,27 @@ static void call_between(void **a) { between(*(int *)a[0], *(int * *)a[1], *(int
 static void call_pick(void **a) { pick(*(long *)a[0], *(int *)a[1], *(float * *)a[2], *(const float * *)a[3], *(const int * *)a[4], *(const int * *)a[5]); }
 static void call_pair_values(void **a) { pair_values(*(int *)a[0], *(double * *)a[1], *(const float * *)a[2], *(const float * *)a[3], *(const int * *)a[4], *(const int * *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(double *)a[9]); }
 
-// Sources of sums: d24a6e68708adff6d43d3a7ae513ffdf
+// Sources of sums: feda89a933fcaac8dba921b236eec1ff
 #include "../device/sums.cu"
 static void call_channel_sums_f32(void **a) { channel_sums_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4]); }
 static void call_channel_sums_bf16(void **a) { channel_sums_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const bf16 * *)a[4]); }
 static void call_channel_squares_f32(void **a) { channel_squares_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5]); }
 static void call_channel_squares_bf16(void **a) { channel_squares_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const bf16 * *)a[4], *(const float * *)a[5]); }
-static void call_channel_products_f32(void **a) { channel_products_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
-static void call_channel_products_bf16(void **a) { channel_products_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const bf16 * *)a[4], *(const bf16 * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
-static void call_row_products_f32(void **a) { row_products_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
-static void call_row_products_bf16(void **a) { row_products_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const bf16 * *)a[4], *(const bf16 * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
+static void call_channel_products_f32(void **a) { channel_products_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7], *(const float * *)a[8]); }
+static void call_channel_products_bf16(void **a) { channel_products_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(float * *)a[4], *(const bf16 * *)a[5], *(const bf16 * *)a[6], *(const float * *)a[7], *(const float * *)a[8]); }
+static void call_row_products_f32(void **a) { row_products_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7], *(const float * *)a[8]); }
+static void call_row_products_bf16(void **a) { row_products_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(float * *)a[4], *(const bf16 * *)a[5], *(const bf16 * *)a[6], *(const float * *)a[7], *(const float * *)a[8]); }
 
 // Sources of tasks: 969d8aa2736d2a221a35c071efe3b8bb
 #include "../device/tasks.cu"
 static void call_tasks(void **a) { tasks(*(const struct task * *)a[0], *(const struct piece * *)a[1]); }
 
-// Sources of tokens: f4fe3abaf8012f459d3ec1b2f94944e3
+// Sources of tokens: 0674874975d46f7827ec17df78004d91
 #include "../device/tokens.cu"
-static void call_layer_norm_f32(void **a) { layer_norm_f32(*(int *)a[0], *(float * *)a[1], *(float * *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7]); }
-static void call_layer_norm_bf16(void **a) { layer_norm_bf16(*(int *)a[0], *(bf16 * *)a[1], *(float * *)a[2], *(float * *)a[3], *(const bf16 * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7]); }
-static void call_layer_norm_dx_f32(void **a) { layer_norm_dx_f32(*(int *)a[0], *(float * *)a[1], *(const float * *)a[2], *(const float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6]); }
-static void call_layer_norm_dx_bf16(void **a) { layer_norm_dx_bf16(*(int *)a[0], *(bf16 * *)a[1], *(const bf16 * *)a[2], *(const bf16 * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6]); }
+static void call_layer_norm_f32(void **a) { layer_norm_f32(*(int *)a[0], *(int *)a[1], *(float * *)a[2], *(float * *)a[3], *(float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7], *(float *)a[8]); }
+static void call_layer_norm_bf16(void **a) { layer_norm_bf16(*(int *)a[0], *(int *)a[1], *(bf16 * *)a[2], *(float * *)a[3], *(float * *)a[4], *(const bf16 * *)a[5], *(const float * *)a[6], *(const float * *)a[7], *(float *)a[8]); }
+static void call_layer_norm_dx_f32(void **a) { layer_norm_dx_f32(*(int *)a[0], *(int *)a[1], *(float * *)a[2], *(const float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
+static void call_layer_norm_dx_bf16(void **a) { layer_norm_dx_bf16(*(int *)a[0], *(int *)a[1], *(bf16 * *)a[2], *(const bf16 * *)a[3], *(const bf16 * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
 static void call_tokens_f32(void **a) { tokens_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
 static void call_tokens_bf16(void **a) { tokens_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(bf16 * *)a[4], *(const bf16 * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
 static void call_batch_sum_f32(void **a) { batch_sum_f32(*(long *)a[0], *(int *)a[1], *(long *)a[2], *(long *)a[3], *(float * *)a[4], *(const float * *)a[5]); }
