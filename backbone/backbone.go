@@ -79,7 +79,7 @@ func all() []entry {
 	for _, r := range resNets() {
 		list = append(list, entry{r.name, r.new, trunk})
 	}
-	return append(list, entry{"vits16", newViTS16, nil})
+	return append(list, transformers()...)
 }
 
 // New returns the backbone that a specification names: a name, or a name and
@@ -89,6 +89,11 @@ func all() []entry {
 //	pixels=RANGE      what the network is fed: one of PixelRanges
 //	bn-momentum=M     share of a batch in the running statistics
 //	count-pad=BOOL    average pools of inceptionv3 count padding (default true)
+//	eps=E             epsilon of a transformer's layer normalization
+//	gelu=FORM         a transformer's activation: erf, quick or tanh
+//	positions=METHOD  how positions are brought to another grid: see Positions
+//	grid=SIDE         side of the table of positions that is trained (0: the pictures')
+//	proj=BOOL         end CLIP's towers behind their projection (default true)
 //	dim=D, norm=NORM  length of the rows of features, and one of RowNorms
 func New(spec string) (Backbone, error) {
 	name, rest, _ := strings.Cut(spec, ":")
@@ -116,12 +121,31 @@ func New(spec string) (Backbone, error) {
 	if own, ok := registered.Get(name); ok {
 		return makeOwn(name, spec, own)
 	}
-	return nil, fmt.Errorf("unknown backbone %q (there is: %s)", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("unknown backbone %q (there is: %s)", name, strings.Join(Patterns(), ", "))
 }
 
 // Names lists the backbones: first those of this package, then those that Register
 // added.
 func Names() []string { return append(builtIn(), registered.Names()...) }
+
+// Patterns lists the names of Names as help writes them: those of a family of vision
+// transformers as one, "clip{b32,b16,l14}".
+func Patterns() []string {
+	var list []string
+	members := map[string]bool{}
+	for _, e := range transformers() {
+		members[e.name] = true
+	}
+	for _, name := range builtIn() {
+		if !members[name] {
+			list = append(list, name)
+		}
+	}
+	for _, f := range vitFamilies() {
+		list = append(list, f.pattern())
+	}
+	return append(list, registered.Names()...)
+}
 
 func builtIn() []string {
 	var names []string

@@ -17,7 +17,12 @@
 //	resnet18     ResNet-18, torchvision; also resnet34, 50, 101 and 152
 //	inceptionv3  Inception-V3, torchvision
 //	googlenet    GoogLeNet, torchvision
-//	vits16       ViT-S/16, timm; DeiT-S and DINO ViT-S/16 with pixels=imagenet
+//	vits16       ViT-S/16, timm, DeiT with pixels=imagenet; also vitt, vits, vitb and
+//	             vitl, each with patches of 8, 14, 16 and 32
+//	dinos16      DINO ViT-S/16; also dinos8, dinob16, dinob8
+//	dinov2s14    DINOv2 ViT-S/14; also dinov2b14, dinov2l14; with registers dinov2s14reg4
+//	clipb32      OpenAI's CLIP, the tower of images; also clipb16, clipl14
+//	openclipb32  OpenCLIP, which has another activation; also openclipb16, openclipl14
 //	features     no network: rows of numbers that another one made
 //
 // A program has networks of its own: Sequence makes one of blocks, which Register gives a

@@ -2,6 +2,7 @@ package backbone_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -32,6 +33,11 @@ func (g generator) uniform(name string, n int) []float32 {
 	return u
 }
 
+// halves are the last parts of names whose values lie in [-1/2, 1/2).
+func halves() []string {
+	return strings.Fields("cls_token pos_embed class_token class_embedding pos_embedding positional_embedding position_embeddings register_tokens reg_token mask_token gamma lambda1 layer_scale")
+}
+
 // fill returns the values of a parameter, by its name and shape.
 func (g generator) fill(name string, shape []int) []float32 {
 	n := 1
@@ -46,7 +52,7 @@ func (g generator) fill(name string, shape []int) []float32 {
 	case last == "running_var":
 		offset, factor = 1, .5
 	case last == "num_batches_tracked":
-	case last == "cls_token", last == "pos_embed":
+	case slices.Contains(halves(), last):
 		factor = .5
 	case len(shape) == 1 && last == "weight":
 		offset, factor = 1, .1

@@ -75,8 +75,12 @@ func TestGoldenBackbones(t *testing.T) {
 	}
 	defer eng.Close()
 	golden.Walk(t, "backbones", func(t *testing.T, c *golden.Case) {
-		if c.Name == "generator" {
+		switch {
+		case strings.HasPrefix(c.Name, "generator"):
 			checkGenerator(t, c)
+			return
+		case isTransformer(c):
+			checkTransformer(t, eng, c)
 			return
 		}
 		n, ok := goldenNetOf(c)
@@ -106,6 +110,9 @@ func checkGenerator(t *testing.T, c *golden.Case) {
 		kind, name, _ := strings.Cut(what, "/")
 		shapes := map[string][]int{"conv1_7x7_s2.weight": {64, 3, 7, 7}, "cls_token": {1, 1, 384}, "blocks.0.attn.qkv.weight": {1152, 384}}
 		shape := shapes[name]
+		if s, ok := c.Outputs["filled_shape/"+name]; ok {
+			shape = s.Ints()
+		}
 		if shape == nil {
 			shape = []int{64}
 		}
@@ -115,6 +122,7 @@ func checkGenerator(t *testing.T, c *golden.Case) {
 			if got := fmt.Sprintf("%016x", g.key(name)); got != want.Strings[0] {
 				t.Errorf("%s: %s, want %s", what, got, want.Strings[0])
 			}
+		case "filled_shape":
 		case "uniform_first8":
 			golden.Within32(t, what, g.uniform(name, 8), want.Data, 1e-7, 0)
 		case "filled_first8":

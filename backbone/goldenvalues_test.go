@@ -281,6 +281,17 @@ func (r *goldenRun) gradients(loss *layers.Node) {
 	if loss == nil {
 		return
 	}
+	r.gradientsOf(func(param string) []float32 {
+		if p := r.ps.Get(param); p != nil {
+			return r.read(r.g.ParamGrad(p))
+		}
+		return nil
+	})
+}
+
+// gradientsOf is gradients with those of parameters as the case calls and orders them, nil
+// for what is no parameter.
+func (r *goldenRun) gradientsOf(of func(name string) []float32) {
 	limit, single, floor := gradientLimit, gradientLimit, 0.
 	if r.c.Params.String("mode", "eval") == "train" {
 		limit, single = batchGradientLimit, batchElementLimit
@@ -290,40 +301,40 @@ func (r *goldenRun) gradients(loss *layers.Node) {
 			floor = max(floor, zeroGradient*want.Data[0])
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.outputs)) {
-		param, ok := strings.CutPrefix(name, "grad/")
+	for _, key := range slices.Sorted(maps.Keys(r.outputs)) {
+		name, ok := strings.CutPrefix(key, "grad/")
 		if !ok {
 			continue
 		}
-		param, ok = strings.CutSuffix(param, "/norm_mean")
+		name, ok = strings.CutSuffix(name, "/norm_mean")
 		if !ok {
 			continue
 		}
-		var v engine.Tensor
-		if param == "input" {
-			v = r.g.Value(r.g.GradOf(r.input))
-		} else if p := r.ps.Get(param); p != nil {
-			v = r.g.ParamGrad(p)
+		var got32 []float32
+		if name == "input" {
+			got32 = r.read(r.g.Value(r.g.GradOf(r.input)))
+		} else {
+			got32 = of(name)
 		}
-		if v == nil {
-			r.t.Errorf("no gradient of %q", param)
+		if got32 == nil {
+			r.t.Errorf("no gradient of %q", name)
 			continue
 		}
-		x := wide(r.read(v))
+		x := wide(got32)
 		sum, squares := 0., 0.
 		for _, v := range x {
 			sum += v
 			squares += v * v
 		}
 		norm, most := math.Sqrt(squares), golden.MaxAbs(x)
-		want, _ := r.take(name)
+		want, _ := r.take(key)
 		got := []float64{norm, sum / float64(len(x))}
 		limits := []float64{limit*norm + floor, limit*most + floor}
 		for i, what := range []string{"norm", "mean"} {
 			if d := math.Abs(got[i] - want.Data[i]); !(d <= limits[i]) {
-				r.t.Errorf("grad/%s: %s %v, want %v (off by %.3g, limit %.3g)", param, what, got[i], want.Data[i], d, limits[i])
+				r.t.Errorf("grad/%s: %s %v, want %v (off by %.3g, limit %.3g)", name, what, got[i], want.Data[i], d, limits[i])
 			}
 		}
-		r.near("grad/"+param+"/first8", x[:min(8, len(x))], single*most+floor)
+		r.near("grad/"+name+"/first8", x[:min(8, len(x))], single*most+floor)
 	}
 }

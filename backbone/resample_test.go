@@ -2,6 +2,7 @@ package backbone_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/vernier-ml/vernier/backbone"
@@ -10,8 +11,8 @@ import (
 // The wanted numbers are those of the ONNX standard's example
 // resize_upsample_scales_cubic (a = -0.75, half-pixel coordinates), which a
 // grid 1..16 gives at twice its size: its first two rows.
-func TestPositionsAreInterpolatedAsTimmDoes(t *testing.T) {
-	net, err := backbone.New("vits16")
+func TestPositionsAreInterpolatedWhenAFileIsRead(t *testing.T) {
+	net, err := backbone.New("vits16:positions=plain")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,5 +73,17 @@ func TestOnlySquareGridsOfPositionsAreResampled(t *testing.T) {
 	}
 	if err := net.CheckSize(256); err != nil {
 		t.Error(err)
+	}
+}
+
+// The table of timm's networks with registers has no row of the class token.
+func TestPositionsWithoutAClassTokenGetARowOfZeros(t *testing.T) {
+	net, err := backbone.New("dinov2s14reg4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ok := net.(backbone.Fitter).Fit("pos_embed", []float32{1, 2, 3, 4, 5, 6, 7, 8}, []int{1, 4, 2}, []int{1, 5, 2})
+	if want := []float32{0, 0, 1, 2, 3, 4, 5, 6, 7, 8}; !ok || !slices.Equal(got, want) {
+		t.Errorf("%v, %v, want %v", got, ok, want)
 	}
 }

@@ -31,8 +31,8 @@ func bundled(t *testing.T, eng engine.Engine) (*layers.Graph, *layers.Params) {
 	x = c("2", x, x, false)
 	x = c("2", x, nil, false) // the same weights again
 	x = g.BatchNormModule("moving", g.ConvModule("plain", x, 8, engine.SquareConv(1, 1, 0), true), 1e-5, .1, false)
-	y := g.TokensModule("tokens", x, "class", "position")
-	y = g.TransformerBlockModule("block", y, 2, 12, 1e-6)
+	y := g.TokensModule("tokens", x, layers.Tokenizer{Class: "class", Position: "position"})
+	y = g.TransformerBlockModule("block", y, layers.TransformerBlock{Heads: 2, Hidden: 12, Eps: 1e-6})
 	e := g.LinearModule("embedding", g.Token("first", y, 0), 5)
 	d := g.Pairwise("distances", e, e, metric.Metric{Kind: metric.Dot})
 	loss := g.HostLoss("loss", func(values, grads [][]float64) (float64, error) {

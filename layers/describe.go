@@ -29,6 +29,9 @@ const (
 	KindAttention              // AttentionSpec; packed queries, keys and values
 	KindTokens                 // TokensSpec; x, [prefix], [position]
 	KindToken                  // int, the token; x
+	KindMatMul                 // nil; a, b
+	KindReshape                // nil; x
+	KindScaleRows              // nil; x, the factors
 	KindPairwise               // Metric; a, [b]
 	KindExpScale               // nil; x, logarithms of its factors
 	KindHostOp                 // of a program's own, which Steps cannot describe
@@ -40,7 +43,8 @@ var kindNames = map[Kind]string{
 	KindLogSoftmax: "log softmax", KindConv: "conv", KindLinear: "linear", KindBatchNorm: "batch norm", KindFrozenNorm: "frozen norm",
 	KindLayerNorm: "layer norm", KindRowNorm: "row norm", KindMaxPool: "max pool", KindAvgPool: "average pool",
 	KindGlobalAvg: "global average", KindGlobalMax: "global max", KindAttention: "attention", KindTokens: "tokens",
-	KindToken: "token", KindPairwise: "pairwise", KindExpScale: "exp scale", KindHostOp: "host op",
+	KindToken: "token", KindMatMul: "matmul", KindReshape: "reshape", KindScaleRows: "scale rows", KindPairwise: "pairwise",
+	KindExpScale: "exp scale", KindHostOp: "host op",
 }
 
 // String names a kind, as in "layer norm".

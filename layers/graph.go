@@ -95,6 +95,23 @@ func (g *Graph) Input(name string, shape ...int) *Node {
 	return g.leaf(name, v)
 }
 
+// Fixed adds an input that holds one value everywhere. It takes no gradient and
+// is no parameter: what a specification says needs no place in a file.
+func (g *Graph) Fixed(name string, value float32, shape ...int) *Node {
+	n := g.Input(name, shape...)
+	if n == nil {
+		return nil
+	}
+	host := make([]float32, n.Shape().TotalSize())
+	for i := range host {
+		host[i] = value
+	}
+	if err := g.eng.Write(g.Value(n), host); err != nil {
+		return g.fail("input "+name, err)
+	}
+	return n
+}
+
 // leaf adds a node that holds a value.
 func (g *Graph) leaf(name string, v engine.Tensor) *Node {
 	s := tensor.Shape(v.Shape()).Clone()

@@ -73,56 +73,5 @@ func (g *Graph) LayerNormModule(name string, x *Node, eps float32) *Node {
 // x. Weights start normal with deviation 0.02, biases at zero, as those of
 // vision transformers do.
 func (g *Graph) TokenLinearModule(name string, x *Node, out int) *Node {
-	if g.bad(name, x) {
-		return nil
-	}
-	in := x.Shape()[len(x.Shape())-1]
-	w := g.Param(name+".weight", Weight, Normal(tokenDeviation), out, in)
-	return g.Linear(name, x, w, g.Param(name+".bias", Bias, Constant(0), out))
-}
-
-// SelfAttentionModule adds multi-head self-attention of tokens x (B, T, D):
-// name.qkv, the attention, name.proj.
-func (g *Graph) SelfAttentionModule(name string, x *Node, heads int) *Node {
-	if g.bad(name, x) {
-		return nil
-	}
-	d := x.Shape()[len(x.Shape())-1]
-	y := g.Attention(name, g.TokenLinearModule(name+".qkv", x, 3*d), heads)
-	return g.TokenLinearModule(name+".proj", y, d)
-}
-
-// MLPModule adds name.fc1 to hidden features, the exact GELU, and name.fc2 back
-// to the features of x.
-func (g *Graph) MLPModule(name string, x *Node, hidden int) *Node {
-	if g.bad(name, x) {
-		return nil
-	}
-	d := x.Shape()[len(x.Shape())-1]
-	y := g.GELU(name+".act", g.TokenLinearModule(name+".fc1", x, hidden), engine.GELUErf)
-	return g.TokenLinearModule(name+".fc2", y, d)
-}
-
-// TransformerBlockModule adds a block of a vision transformer, which normalizes
-// first: x + name.attn(name.norm1(x)), and to that name.mlp(name.norm2(...))
-// (Dosovitskiy et al. 2021, Eq. 2 and 3).
-func (g *Graph) TransformerBlockModule(name string, x *Node, heads, hidden int, eps float32) *Node {
-	x = g.Add(x, g.SelfAttentionModule(name+".attn", g.LayerNormModule(name+".norm1", x, eps), heads))
-	return g.Add(x, g.MLPModule(name+".mlp", g.LayerNormModule(name+".norm2", x, eps), hidden))
-}
-
-// TokensModule adds the tokens of a map x (B, D, H, W) behind a class token
-// (1, 1, D) and with a position embedding (1, 1+H*W, D), parameters of the
-// given names.
-func (g *Graph) TokensModule(name string, x *Node, classToken, position string) *Node {
-	if g.bad(name, x) {
-		return nil
-	}
-	s := x.Shape()
-	if len(s) != 4 {
-		return g.Tokens(name, x, nil, nil) // says what is wrong
-	}
-	cls := g.Param(classToken, Weight, Normal(1e-6), 1, 1, s[1])
-	pos := g.Param(position, Weight, Normal(tokenDeviation), 1, 1+s[2]*s[3], s[1])
-	return g.Tokens(name, x, cls, pos)
+	return g.tokenLinear(name, "", x, out)
 }

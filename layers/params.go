@@ -123,6 +123,15 @@ func Constant(v float32) Init {
 	}
 }
 
+// Normal draws from a normal distribution of the given standard deviation.
+func Normal(deviation float64) Init {
+	return func(dst []float32, r *rand.Rand) {
+		for i := range dst {
+			dst[i] = float32(deviation * r.NormFloat64())
+		}
+	}
+}
+
 // Values starts from the given numbers.
 func Values(v []float32) Init {
 	return func(dst []float32, _ *rand.Rand) { copy(dst, v) }

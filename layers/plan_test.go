@@ -138,8 +138,9 @@ func randomNetwork(eng engine.Engine, ps *layers.Params, seed uint64) (g *layers
 	for _, h := range maps[1:] { // a gradient has to reach every parameter
 		last = g.Add(last, h)
 	}
-	tokens := g.LayerNormModule("norm", g.TokensModule("tokens", g.Add(last, pick()), "cls", "pos"), 1e-5)
+	tokens := g.LayerNormModule("norm", g.TokensModule("tokens", g.Add(last, pick()), mixingTokenizer()), 1e-5)
 	tokens = g.Add(tokens, g.SelfAttentionModule("attention", tokens, 2))
+	tokens = g.TransformerBlockModule("block", tokens, layers.TransformerBlock{Heads: 2, Hidden: 6, Eps: 1e-5, GELU: engine.GELUQuick, LayerScale: true, DropPath: .5})
 	e := g.Add(g.LinearModule("embedding", g.GlobalAvg("pool", last), 4), g.Token("class", tokens, 0))
 	e = g.RowNorm("unit", e, engine.RowNormSpec{Scale: 1, Eps: 1e-12})
 	loss = g.HostLoss("loss", func(v, grads [][]float64) (float64, error) {

@@ -92,7 +92,7 @@ func TestFrozenEmbedding(t *testing.T) {
 		t.Fatal(err)
 	}
 	cls.Frozen = true
-	y := g.TokensModule("tokens", g.Input("x", 1, 2, 1, 2), "cls_token", "pos_embed")
+	y := g.TokensModule("tokens", g.Input("x", 1, 2, 1, 2), layers.Tokenizer{Class: "cls_token", Position: "pos_embed"})
 	g.Backward(y, fed(t, g, "seed", []int{1, 3, 2}, 1, 2, 3, 4, 5, 6))
 	runGraph(t, g)
 	if grad := g.ParamGrad(cls); grad != nil {
@@ -106,8 +106,8 @@ func TestFrozenEmbedding(t *testing.T) {
 func TestTransformerModulesHaveTheNamesOfCheckpoints(t *testing.T) {
 	g, ps := tokenGraph(t)
 	x := g.ConvModule("patch_embed.proj", g.Input("x", 2, 3, 8, 8), 6, engine.SquareConv(4, 4, 0), true)
-	x = g.TokensModule("tokens", x, "cls_token", "pos_embed")
-	x = g.TransformerBlockModule("blocks.0", x, 2, 24, 1e-6)
+	x = g.TokensModule("tokens", x, layers.Tokenizer{Class: "cls_token", Position: "pos_embed"})
+	x = g.TransformerBlockModule("blocks.0", x, layers.TransformerBlock{Heads: 2, Hidden: 24, Eps: 1e-6})
 	y := g.Token("cls", g.LayerNormModule("norm", x, 1e-6), 0)
 	g.Backward(y, g.Input("seed", 2, 6))
 	runGraph(t, g)
@@ -137,7 +137,7 @@ func TestTransformerRunsWithoutNewTensors(t *testing.T) {
 	g, _ := tokenGraph(t)
 	x := g.Input("x", 2, 50, 96)
 	g.NeedGrad(x)
-	y := g.TransformerBlockModule("block", x, 3, 384, 1e-6)
+	y := g.TransformerBlockModule("block", x, layers.TransformerBlock{Heads: 3, Hidden: 384, Eps: 1e-6})
 	g.Backward(y, g.Input("seed", 2, 50, 96))
 	runGraph(t, g) // buffers grow to their size
 	const steps = 20
@@ -173,14 +173,18 @@ func TestTransformerMistakesAreNamed(t *testing.T) {
 		"heads that do not divide": {func(g *layers.Graph) {
 			g.Attention("attn", g.Input("qkv", 2, 5, 24), 3)
 		}, "attn: attention of 3 heads needs (B, T, 3D)"},
-		"tokens not packed":   {func(g *layers.Graph) { g.Attention("attn", g.Input("qkv", 5, 24), 2) }, "attn: attention of 2 heads"},
-		"no map":              {func(g *layers.Graph) { g.Tokens("tokens", g.Input("x", 2, 5, 6), nil, nil) }, "tokens: tokens are made of (B, D, H, W)"},
-		"prefix of two":       {func(g *layers.Graph) { g.Tokens("tokens", g.Input("x", 1, 2, 3, 3), g.Input("cls", 1, 2), nil) }, "tokens: cls#1 has shape (1, 2), want (1, P, 2)"},
-		"position of 4 by 4":  {func(g *layers.Graph) { g.Tokens("tokens", g.Input("x", 1, 2, 3, 3), nil, g.Input("pos", 1, 16, 2)) }, "tokens: pos#1 has shape (1, 16, 2), want (1, 9, 2)"},
-		"no such token":       {func(g *layers.Graph) { g.Token("cls", g.Input("x", 2, 5, 6), 5) }, "cls: no token 5 in (2, 5, 6)"},
-		"linear of one axis":  {func(g *layers.Graph) { g.Linear("fc", g.Input("x", 6), g.Input("w", 3, 6), nil) }, "fc: input (6) does not fit weights (3, 6)"},
-		"module without maps": {func(g *layers.Graph) { g.TokensModule("tokens", g.Input("x", 5, 6), "cls", "pos") }, "tokens: tokens are made of"},
-		"missing input":       {func(g *layers.Graph) { g.TransformerBlockModule("block", nil, 3, 4, 1e-6) }, "block.norm1: input 0 is missing"},
+		"tokens not packed":  {func(g *layers.Graph) { g.Attention("attn", g.Input("qkv", 5, 24), 2) }, "attn: attention of 2 heads"},
+		"no map":             {func(g *layers.Graph) { g.Tokens("tokens", g.Input("x", 2, 5, 6), nil, nil) }, "tokens: tokens are made of (B, D, H, W)"},
+		"prefix of two":      {func(g *layers.Graph) { g.Tokens("tokens", g.Input("x", 1, 2, 3, 3), g.Input("cls", 1, 2), nil) }, "tokens: cls#1 has shape (1, 2), want (1, P, 2)"},
+		"position of 4 by 4": {func(g *layers.Graph) { g.Tokens("tokens", g.Input("x", 1, 2, 3, 3), nil, g.Input("pos", 1, 16, 2)) }, "tokens: pos#1 has shape (1, 16, 2), want (1, 9, 2)"},
+		"no such token":      {func(g *layers.Graph) { g.Token("cls", g.Input("x", 2, 5, 6), 5) }, "cls: no token 5 in (2, 5, 6)"},
+		"linear of one axis": {func(g *layers.Graph) { g.Linear("fc", g.Input("x", 6), g.Input("w", 3, 6), nil) }, "fc: input (6) does not fit weights (3, 6)"},
+		"module without maps": {func(g *layers.Graph) {
+			g.TokensModule("tokens", g.Input("x", 5, 6), layers.Tokenizer{Class: "cls", Position: "pos"})
+		}, "tokens: tokens are made of"},
+		"missing input": {func(g *layers.Graph) {
+			g.TransformerBlockModule("block", nil, layers.TransformerBlock{Heads: 3, Hidden: 4, Eps: 1e-6})
+		}, "block.norm1: input 0 is missing"},
 	} {
 		g, _ := tokenGraph(t)
 		c.build(g)

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/layers"
@@ -57,6 +58,15 @@ func (w *onnxWriter) step(s layers.Step, in []string) string {
 		return w.tokens(name, in, s.In[0].Shape(), s.Spec.(layers.TokensSpec))
 	case layers.KindToken:
 		return w.node(name, "Gather", []string{in[0], w.index(s.Spec.(int))}, attrs{"axis", 1})
+	case layers.KindMatMul:
+		return w.node(name, "MatMul", in, nil)
+	case layers.KindReshape:
+		return w.node(name, "Reshape", []string{in[0], w.integers(s.Out.Shape()...)}, nil)
+	case layers.KindScaleRows:
+		shape := slices.Repeat([]int{1}, len(s.Out.Shape()))
+		shape[0] = s.Out.Shape()[0]
+		by := w.node(name+"/factors", "Reshape", []string{in[1], w.integers(shape...)}, nil)
+		return w.node(name, "Mul", []string{in[0], by}, nil)
 	case layers.KindBatchNorm:
 		w.fail(fmt.Errorf("normalizes with the statistics of the batch; only networks in evaluation can be exported"))
 	default:

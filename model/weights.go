@@ -12,6 +12,7 @@ import (
 // Loaded says what LoadWeights took from a file.
 type Loaded struct {
 	Format  weights.Format
+	Layout  string   // whose names the file has, where those of the network differ
 	Prefix  string   // what stands before the network's names in the file
 	Filled  int      // tensors read
 	Resized []string // parameters brought to another image size
@@ -32,7 +33,8 @@ func transparent() []string {
 // LoadWeights fills the backbone, running statistics included, and the head
 // where the file has one, from a public or an own weight file. Names and shapes
 // must agree, but: wrappers such as "module." and "_orig_mod." are cut, as is any
-// other prefix that all names of the network have, batch normalizations may
+// other prefix that all names of the network have, layouts of other programs
+// (weights.Layouts) are arranged, batch normalizations may
 // be (1,C), classifiers and blocks after the trunk's end are ignored, a
 // position embedding is resampled. dictionary chooses one of several networks in
 // the file, empty where there is one; see weights.Rules.Prefix.
@@ -49,12 +51,36 @@ func (m *Model) LoadWeights(path, dictionary string) (*Loaded, error) {
 	if _, err := f.Verify(); err != nil {
 		return nil, err
 	}
-	if weights.IsGoogleViT(f) {
-		if f, err = weights.GoogleViT(f); err != nil {
-			return nil, err
-		}
+	f, layout, err := arrange(f)
+	if err != nil {
+		return nil, err
 	}
-	return m.fill(f, dictionary)
+	l, err := m.fill(f, dictionary)
+	if err != nil {
+		return nil, err
+	}
+	l.Layout = layout
+	return l, nil
+}
+
+// arrange presents a file under the names of networks here, and says whose layout it has
+// where that has other names.
+func arrange(f *weights.File) (arranged *weights.File, layout string, err error) {
+	if weights.IsGoogleViT(f) {
+		arranged, err = weights.GoogleViT(f)
+		return arranged, "Google's vision transformers", err
+	}
+	l := weights.LayoutOf(f)
+	if l == nil {
+		return f, "", nil
+	}
+	if arranged, err = l.Arrange(f); err != nil {
+		return nil, "", err
+	}
+	if slices.Equal(arranged.Names(), f.Names()) {
+		return f, "", nil
+	}
+	return arranged, l.Name, nil
 }
 
 func (m *Model) fill(f *weights.File, dictionary string) (*Loaded, error) {

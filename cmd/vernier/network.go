@@ -37,14 +37,18 @@ var networkPlaces = map[string]string{
 const networkHelp = `A backbone is a name, or a name with options after a colon, as in
 inceptionv3:pixels=unit,count-pad=false. Options are trunk-end=BLOCK (ends a
 convolutional network there), pixels=RANGE (what values it is fed: unit for
-[0,1], half for [-1,1], imagenet, caffe), bn-momentum=M, and count-pad=BOOL
-(whether average pools of inceptionv3 count padding). --weights takes the public
-files of these networks; classifiers in them are left out. --dim 0 leaves out the
+[0,1], half for [-1,1], imagenet, clip, caffe), bn-momentum=M, and count-pad=BOOL
+(whether average pools of inceptionv3 count padding). Transformers take eps=E,
+gelu=erf|quick|tanh, positions=plain|offset|antialias|align_corners, grid=SIDE and,
+CLIP's, proj=BOOL: docs/backbones.md says which files want which. --weights takes the
+public files of these networks, transformers' also in the layouts of timm,
+torchvision, transformers, DINO, DINOv2, CLIP and OpenCLIP; classifiers in them are
+left out. --dim 0 leaves out the
 linear layer: embeddings are then the pooled features.`
 
 func (f *networkFlags) add(fl *pflag.FlagSet, start model.Spec) {
 	f.spec = start
-	fl.StringVar(&f.spec.Backbone, "backbone", start.Backbone, "network: "+strings.Join(backbone.Names(), ", "))
+	fl.StringVar(&f.spec.Backbone, "backbone", start.Backbone, "network: "+strings.Join(backbone.Patterns(), ", "))
 	fl.StringVar(&f.trunkEnd, "trunk-end", "", "block at which a convolutional network ends (default its last)")
 	fl.StringVar(&f.weights.Path, "weights", "", "weights that the network starts from: a file (safetensors, .pth, .npz) or a name that vernier weights get lists (default drawn at random)")
 	fl.StringVar(&f.weights.Dictionary, "weights-dict", "", weightsDictHelp)

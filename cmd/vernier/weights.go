@@ -174,14 +174,15 @@ Cut from names are the prefixes module., model. and backbone., what torch.compil
 and sharded training put into them (_orig_mod., _fsdp_wrapped_module. and others),
 and any other prefix that all names of the network have; that is said. Ignored are
 counters of batch normalization, the classifier of the network that the file was
-made for, and blocks after trunk-end.`,
+made for, and blocks after trunk-end. Files of vision transformers may have the names
+of timm, torchvision, transformers, DINO, DINOv2, CLIP or OpenCLIP.`,
 		Example: `  vernier weights check resnet50-19c8e357.pth --backbone resnet50
   vernier weights check inception_v3.safetensors --backbone inceptionv3:trunk-end=Mixed_7a
-  vernier weights check dino_deitsmall16_pretrain.pth --backbone vits16:pixels=imagenet --size 256`,
+  vernier weights check dino_deitsmall16_pretrain.pth --backbone dinos16 --size 256`,
 		Args: cli.Takes(false, "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if spec == "" {
-				return cli.Usagef("--backbone is missing: %s", strings.Join(backbone.Names(), ", "))
+				return cli.Usagef("--backbone is missing: %s", strings.Join(backbone.Patterns(), ", "))
 			}
 			s, err := plainSpec(spec, size)
 			if err != nil {
@@ -204,7 +205,7 @@ made for, and blocks after trunk-end.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&spec, "backbone", "", "network: "+strings.Join(backbone.Names(), ", "))
+	cmd.Flags().StringVar(&spec, "backbone", "", "network: "+strings.Join(backbone.Patterns(), ", "))
 	cmd.Flags().StringVar(&dictionary, "weights-dict", "", weightsDictHelp)
 	cmd.Flags().IntVar(&size, "size", 0, "side of the images in pixels (default the backbone's)")
 	return cmd
@@ -231,6 +232,9 @@ func plainSpec(spec string, size int) (model.Spec, error) {
 // loadedText says in a line what was taken from a file.
 func loadedText(l *model.Loaded) string {
 	text := fmt.Sprintf("%s of a %s file", plural.Of(l.Filled, "tensor"), l.Format)
+	if l.Layout != "" {
+		text += " of " + l.Layout
+	}
 	if l.Prefix != "" {
 		text += ", under " + l.Prefix
 	}

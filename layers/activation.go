@@ -1,6 +1,10 @@
 package layers
 
-import "github.com/vernier-ml/vernier/engine"
+import (
+	"fmt"
+
+	"github.com/vernier-ml/vernier/engine"
+)
 
 // ReLU adds y = max(x, 0), with gradient 0 at 0.
 func (g *Graph) ReLU(name string, x *Node) *Node {
@@ -26,4 +30,23 @@ func (g *Graph) rectifiedGrad(name string, dy, y *Node) *Node {
 	return g.mayOverwrite(g.does("relu grad").apply(name+" grad", y.Shape(), []*Node{dy, y}, func(dx engine.Tensor, in []engine.Tensor) error {
 		return g.eng.ReLUGrad(dx, in[0], in[1])
 	}, nil), 0)
+}
+
+// GELU adds the Gaussian error linear unit of x, of any shape.
+func (g *Graph) GELU(name string, x *Node, form engine.GELUForm) *Node {
+	if g.bad(name, x) {
+		return nil
+	}
+	if !form.Known() {
+		return g.fail(name, fmt.Errorf("form %d of GELU is none, want GELUErf, GELUTanh or GELUQuick", form))
+	}
+	y := g.as(KindGELU, form).apply(name, x.Shape(), []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
+		return g.eng.GELU(y, in[0], form)
+	}, func(dy *Node) []*Node {
+		dx := g.does("gelu grad").apply(name+" grad", x.Shape(), []*Node{dy, x}, func(dx engine.Tensor, in []engine.Tensor) error {
+			return g.eng.GELUGrad(dx, in[0], in[1], form)
+		}, nil)
+		return []*Node{g.mayOverwrite(dx, 0)}
+	})
+	return g.mayOverwrite(y, 0)
 }
