@@ -6,6 +6,7 @@
 //	safetensors        every published dtype, parsed strictly
 //	PyTorch, zip       what torch.save writes since 1.6
 //	PyTorch, legacy    the stream of pickles that it wrote before
+//	TorchScript        the tensors of what torch.jit.save writes, OpenAI's CLIP among it
 //	.npy, .npz         NumPy arrays; entries of a .npz stored or deflated
 //
 // A File knows names, dtypes and shapes once it is open; the numbers stay on

@@ -17,6 +17,7 @@ const (
 	FormatSafetensors Format = "safetensors"
 	FormatTorchZip    Format = "pytorch (zip)"
 	FormatTorchLegacy Format = "pytorch (legacy)"
+	FormatTorchScript Format = "torchscript"
 	FormatNPY         Format = "npy"
 	FormatNPZ         Format = "npz"
 )

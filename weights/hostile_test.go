@@ -226,10 +226,6 @@ func TestDamagedArchiveEntries(t *testing.T) {
 	if err := readAll("x.pth", twice); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("an entry that appears twice: %v", err)
 	}
-	script := zipOf(t, zip.Store, "a/data.pkl", "N.", "a/constants.pkl", "N.")
-	if err := readAll("x.pt", script); err == nil || !strings.Contains(err.Error(), "TorchScript") {
-		t.Errorf("a TorchScript program: %v", err)
-	}
 }
 
 func TestFilesThatAreNoWeightFilesAreNamed(t *testing.T) {

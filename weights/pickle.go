@@ -32,6 +32,7 @@ type unpickler struct {
 	free   []*tuple // to be used again
 	// tensors counts those built.
 	tensors int
+	script  bool // the pickle of a TorchScript archive
 }
 
 const (

@@ -81,7 +81,7 @@ func (u *unpickler) persistentID() error {
 
 // build sets the state of an object. State dicts carry their version numbers in
 // an attribute of the OrderedDict, which loading does not need; the attributes of
-// unread objects are dropped.
+// unread objects are dropped, but for those of TorchScript's modules.
 func (u *unpickler) build() error {
 	state, err := u.pop()
 	if err != nil {
@@ -94,7 +94,11 @@ func (u *unpickler) build() error {
 	attributes, ok := state.(*pyDict)
 	switch target := target.(type) {
 	case *pyObject:
-		if ok && attributes.isModule() {
+		switch {
+		case ok && u.script && strings.HasPrefix(target.class, "__torch__."):
+			target.script = true
+			return u.setItems(&target.keyed, attributes.items)
+		case ok && attributes.isModule():
 			target.module = true
 		}
 		return nil

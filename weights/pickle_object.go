@@ -19,6 +19,8 @@ type pyObject struct {
 	class string
 	// module marks objects that are networks saved as a whole.
 	module bool
+	// script marks modules of a TorchScript archive, whose attributes are in keyed.
+	script bool
 	keyed  pyDict
 	list   pyList
 }

@@ -9,7 +9,7 @@ import (
 
 // flattener turns the value of a pickle into named tensors and other values.
 // Keys of nested dictionaries, and indices of lists that hold tensors, are joined
-// by "/".
+// by "/", those of TorchScript's modules by dots, as in a state dict.
 type flattener struct {
 	f      *File
 	budget *budget
@@ -69,6 +69,9 @@ func (w *flattener) walk(name string, v any, depth int) error {
 		if v.module && len(w.f.modules) < maxModules {
 			w.f.modules = append(w.f.modules, v.class)
 		}
+		if v.script {
+			return w.scriptModule(name, v, depth)
+		}
 		if v.keyed.len() > 0 {
 			return w.dictionary(name, &v.keyed, depth)
 		}
@@ -80,7 +83,7 @@ func (w *flattener) walk(name string, v any, depth int) error {
 		}
 		if tensors {
 			for i, item := range items {
-				if err := w.child(name, strconv.Itoa(i), item, depth); err != nil {
+				if err := w.child(name, "/", strconv.Itoa(i), item, depth); err != nil {
 					return err
 				}
 			}
@@ -97,19 +100,42 @@ func (w *flattener) walk(name string, v any, depth int) error {
 
 func (w *flattener) dictionary(name string, d *pyDict, depth int) error {
 	for i := 0; i < len(d.items); i += 2 {
-		if err := w.child(name, keyText(d.items[i], i/2), d.items[i+1], depth); err != nil {
+		if err := w.child(name, "/", keyText(d.items[i], i/2), d.items[i+1], depth); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *flattener) child(name, key string, v any, depth int) error {
+// scriptModule adds the attributes of a module that are tensors and modules, and of the
+// whole network also its others, but for what every module has.
+func (w *flattener) scriptModule(name string, m *pyObject, depth int) error {
+	for i := 0; i < len(m.keyed.items); i += 2 {
+		key := keyText(m.keyed.items[i], i/2)
+		v := m.keyed.items[i+1]
+		if key == "training" || key == "_is_full_backward_hook" {
+			continue
+		}
+		if depth > 0 {
+			if tensors, err := w.holdsTensor(v, depth); err != nil {
+				return err
+			} else if !tensors {
+				continue
+			}
+		}
+		if err := w.child(name, ".", key, v, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *flattener) child(name, separator, key string, v any, depth int) error {
 	if depth > 0 {
 		if err := w.budget.take(int64(len(name) + len(key) + 1)); err != nil {
 			return err
 		}
-		key = name + "/" + key
+		key = name + separator + key
 	}
 	return w.walk(key, v, depth+1)
 }

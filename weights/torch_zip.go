@@ -1,7 +1,6 @@
 package weights
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -20,12 +19,15 @@ func torchPrefix(z *archive) (string, bool) {
 	return "", false
 }
 
-// readTorchZip reads an archive by torch.save (torch 1.6 and later):
-// <name>/data.pkl refers to the storages <name>/data/<key>.
+// readTorchZip reads an archive by torch.save (torch 1.6 and later) or torch.jit.save:
+// <name>/data.pkl refers to the storages <name>/data/<key>. The program of a TorchScript
+// archive, which has <name>/constants.pkl, is not looked at; of its modules the attributes
+// are read that are tensors.
 func readTorchZip(f *File, z *archive, prefix string, b *budget) error {
 	f.format = FormatTorchZip
-	if z.has(prefix + "constants.pkl") {
-		return errors.New("a TorchScript program, not a state dict; save model.state_dict() instead")
+	script := z.has(prefix + "constants.pkl")
+	if script {
+		f.format = FormatTorchScript
 	}
 	if err := checkByteOrder(z, prefix); err != nil {
 		return err
@@ -39,7 +41,7 @@ func readTorchZip(f *File, z *archive, prefix string, b *budget) error {
 		return err
 	}
 	blobs := map[string]*blob{}
-	u := &unpickler{r: newPickleReader(src, pkl.size), budget: b}
+	u := &unpickler{r: newPickleReader(src, pkl.size), budget: b, script: script}
 	u.persistent = func(id any) (any, error) {
 		if class, ok := classID(id); ok {
 			return class, nil

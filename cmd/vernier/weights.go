@@ -27,7 +27,7 @@ func newWeights(log *logrus.Logger) *cobra.Command {
 		Short: "Fetch weight files, look into them, convert them, check them against a backbone",
 		Long: `Fetch public files of network weights, look into such files, convert them, and check
 whether a backbone can start from one. Read are safetensors, PyTorch files (.pth, of today's zip format
-and of the older one), .npz and .npy; the format is recognized by the content. Nothing
+and of the older one), TorchScript archives, .npz and .npy; the format is recognized by the content. Nothing
 in a file is ever executed.`,
 		Example: `  vernier weights get resnet50-v2
   vernier weights inspect resnet50-19c8e357.pth
