@@ -40,6 +40,10 @@ type Mode struct {
 	// network begins after it. To, if not empty, is the last block that is added.
 	// Both are names as FindBlock returns them.
 	From, To string
+	// DropPath is the probability with which an image skips the last of the branches that a
+	// network adds to what they are given; that of the branches before falls evenly to 0
+	// at the first. It is for networks for which DropsPaths is true.
+	DropPath float64
 	// Observe, if not nil, is called with the output of every block, which then stays
 	// readable after a run.
 	Observe func(block string, out *layers.Node)
@@ -50,6 +54,12 @@ type Mode struct {
 
 // Training is the mode in which every batch normalization uses the batch.
 func Training() Mode { return Mode{BatchStats: func(string) bool { return true }} }
+
+// DropsPaths reports whether a network has branches that Mode.DropPath drops.
+func DropsPaths(b Backbone) bool {
+	_, ok := b.(*transformer)
+	return ok
+}
 
 // Fitter is a Backbone some of whose parameters depend on the size of its
 // images and can be brought from another size.

@@ -164,12 +164,22 @@ func (t *transformer) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layer
 		default:
 			x = g.TransformerBlockModule(name, x, layers.TransformerBlock{
 				Heads: t.heads, Hidden: t.hidden, Eps: t.eps, GELU: t.gelu, LayerScale: t.layerScale,
-				Observe: func(part string, n *layers.Node) { see(name+"."+part, n) },
+				DropPath: mode.DropPath * t.share(name),
+				Observe:  func(part string, n *layers.Node) { see(name+"."+part, n) },
 			})
 		}
 		x = see(name, x)
 	}
 	return x
+}
+
+// share is how far a block lies from the first to the last, 0 to 1.
+func (t *transformer) share(block string) float64 {
+	i, err := strconv.Atoi(strings.TrimPrefix(block, "blocks."))
+	if err != nil || t.depth < 2 {
+		return 0
+	}
+	return float64(i) / float64(t.depth-1)
 }
 
 // project adds CLIP's projection, which has no bias, of each token.

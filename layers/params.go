@@ -52,6 +52,9 @@ type Param struct {
 	Group  Group
 	Value  engine.Tensor
 	Frozen bool // takes no gradient
+	// Depth is how many layers of the backbone end behind the parameter's own, that one
+	// included: 0 for the head, 1 for the last block. It is not in files.
+	Depth int
 }
 
 // Trainable reports whether an optimizer should move p.

@@ -55,13 +55,13 @@ func New(eng engine.Engine, spec Spec, seed uint64) (*Model, error) {
 	if err := g.Err(); err != nil {
 		return nil, fmt.Errorf("model: %s at %d pixels: %w", spec.Backbone, spec.Input.Size, err)
 	}
-	return m, nil
+	return m, m.setDepths()
 }
 
 // Forward adds the network on images, of InputShape, to g and returns the
 // embeddings (B, h), ready for the metric. training lets batch normalizations
 // use the statistics of the batch, except those that Freeze named, and geometry
-// flow layers mix its images.
+// flow layers mix its images, and drops numbers and paths.
 func (m *Model) Forward(g *layers.Graph, images *layers.Node, training bool) *layers.Node {
 	return m.Normalize(g, m.Raw(g, images, training), training)
 }
@@ -78,7 +78,7 @@ func (m *Model) Raw(g *layers.Graph, images *layers.Node, training bool) *layers
 func (m *Model) raw(g *layers.Graph, images *layers.Node, training bool, flow *backbone.Flow) *layers.Node {
 	mode := backbone.Mode{From: m.entry, Flow: flow}
 	if training {
-		mode.BatchStats = m.batchStats
+		mode.BatchStats, mode.DropPath = m.batchStats, m.Spec.DropPath
 	}
 	return m.head(g, m.Spec.pool(g, m.net.Forward(g, images, mode)), training)
 }

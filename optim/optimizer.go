@@ -22,6 +22,11 @@ type Settings struct {
 	Beta2    float64 `json:"beta2"`    // adam, adamw
 	Alpha    float64 `json:"alpha"`    // rmsprop
 	Eps      float64 `json:"eps"`      // all but sgd
+	// LayerDecay multiplies Rate for each layer of the backbone that a parameter lies
+	// before the head (layers.Param.Depth): the last block has Rate times LayerDecay, the
+	// one before it that times LayerDecay again (Clark et al. 2020, ELECTRA). 1, or 0, for
+	// none.
+	LayerDecay float64 `json:"layer_decay"`
 	// HeadRate and ProxyRate multiply Rate, HeadDecay and ProxyDecay multiply
 	// Decay, for the embedding layer and for the parameters of the loss.
 	HeadRate  float64 `json:"head_rate"`
@@ -47,7 +52,7 @@ func Names() []string { return []string{"sgd", "adam", "adamw", "rmsprop"} }
 // Default is AdamW with the constants of PyTorch.
 func Default() Settings {
 	return Settings{Name: "adamw", Rate: 1e-3, Decay: 1e-4, Momentum: .9,
-		Beta1: .9, Beta2: .999, Alpha: .99, Eps: 1e-8, HeadRate: 1, ProxyRate: 10, ScaleRate: 10, HeadDecay: 1, ProxyDecay: 1}
+		Beta1: .9, Beta2: .999, Alpha: .99, Eps: 1e-8, LayerDecay: 1, HeadRate: 1, ProxyRate: 10, ScaleRate: 10, HeadDecay: 1, ProxyDecay: 1}
 }
 
 // Validate checks every setting and names the one at fault.
@@ -68,6 +73,7 @@ func (s Settings) Validate() error {
 		{"beta2", s.Beta2, 0, 1, true},
 		{"alpha", s.Alpha, 0, 1, true},
 		{"eps", s.Eps, 0, 1, false},
+		{"layer decay", s.LayerDecay, 0, 1, false},
 		{"head rate", s.HeadRate, 0, math.MaxFloat32, false},
 		{"proxy rate", s.ProxyRate, 0, math.MaxFloat32, false},
 		{"scale rate", s.ScaleRate, 0, math.MaxFloat32, false},
@@ -207,6 +213,9 @@ func (s Settings) of(p *layers.Param) (rate, decay float64) {
 		return s.ProxyRate, decay * s.ProxyDecay
 	case layers.Head:
 		return s.HeadRate, decay * s.HeadDecay
+	}
+	if s.LayerDecay > 0 {
+		return math.Pow(s.LayerDecay, float64(p.Depth)), decay
 	}
 	return 1, decay
 }

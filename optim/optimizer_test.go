@@ -196,6 +196,28 @@ func TestRatesAndDecayDependOnWhatAParameterIs(t *testing.T) {
 	near(t, "proxies", value(t, ps, "loss.proxies"), 1-.1)
 }
 
+func TestRatesFallByLayer(t *testing.T) {
+	ps, g := quadratic(t, map[string]float32{"blocks.0.w": 1, "blocks.1.w": 1, "embedding.weight": 1}, nil)
+	ps.Get("blocks.0.w").Depth, ps.Get("blocks.1.w").Depth = 2, 1
+	s := Default()
+	s.Name, s.Momentum, s.Rate, s.Decay, s.HeadRate, s.LayerDecay = "sgd", 0, .01, 0, 1, .5
+	for _, off := range []float64{1, 0} {
+		d := s
+		d.LayerDecay = off
+		if rate, _ := d.of(ps.Get("blocks.0.w")); rate != 1 {
+			t.Errorf("layer decay %v: the rate is multiplied by %v", off, rate)
+		}
+	}
+	o, err := New(s, ps, g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps(t, o, g, 1)
+	near(t, "first block", value(t, ps, "blocks.0.w"), 1-.0025)
+	near(t, "second block", value(t, ps, "blocks.1.w"), 1-.005)
+	near(t, "head", value(t, ps, "embedding.weight"), 1-.01)
+}
+
 func TestClippingLimitsNormAndElements(t *testing.T) {
 	w := map[string]float32{"a": 3, "b": 4} // the gradient has norm 5
 	s := Default()

@@ -50,7 +50,8 @@ func flagLimits() map[string]cli.Limit {
 		"--backbone": cli.Parsed(backbone.New), "--flow": cli.Parsed(backbone.ParseFlow), "--flow-batch": cli.Both(cli.FromZero, cli.UpTo("batch_size")),
 		"--size": cli.FromZero, "--resize": cli.FromZero, "--dim": cli.FromZero, "--scale": cli.Positive,
 		"train --scale": scaleOrScaling, "eval --scale": scaleOrScaling,
-		"--dropout": cli.Number("a number from 0 to less than 1", func(v float64) bool { return v >= 0 && v < 1 }), "--input-norm": cli.Among(backbone.RowNorms()...),
+		"--dropout":   cli.Number("a number from 0 to less than 1", func(v float64) bool { return v >= 0 && v < 1 }),
+		"--drop-path": cli.Number("a number from 0 to less than 1", func(v float64) bool { return v >= 0 && v < 1 }), "--input-norm": cli.Among(backbone.RowNorms()...),
 		"--pool": cli.Among(model.Pools()...), "--head-norm": cli.Among(model.HeadNorms()...), "--normalization": cli.Among(model.Normalizations()...),
 		"--metric": cli.Parsed(metric.Parse),
 

@@ -127,6 +127,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 
 	fl.StringVar(&c.Optimizer.Name, "optimizer", c.Optimizer.Name, strings.Join(optim.Names(), ", "))
 	fl.Float64Var(&c.Optimizer.Rate, "rate", c.Optimizer.Rate, "learning rate")
+	fl.Float64Var(&c.Optimizer.LayerDecay, "layer-decay", c.Optimizer.LayerDecay, "factor of the learning rate for each block of the backbone that a parameter lies before the head, as in 0.75; 1 for none")
 	fl.Float64Var(&c.Optimizer.HeadRate, "head-rate", c.Optimizer.HeadRate, "factor of the learning rate for the embedding layer")
 	fl.Float64Var(&c.Optimizer.ProxyRate, "proxy-rate", c.Optimizer.ProxyRate, "factor of the learning rate for the loss's own parameters")
 	fl.Float64Var(&c.Optimizer.ScaleRate, "scale-rate", c.Optimizer.ScaleRate, "factor of the learning rate for a learned scale of embeddings")

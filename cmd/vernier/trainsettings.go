@@ -26,7 +26,7 @@ var trainPlaces = map[string]string{
 	"freeze-to": "freeze.to", "cache-frozen": "data.cache_frozen",
 	"flow": "model.flow",
 	"loss": "loss.name", "proxy-start": "loss.start", "memory": "loss.memory", "memory-start": "loss.memory_start",
-	"optimizer": "optimizer.name", "rate": "optimizer.rate", "head-rate": "optimizer.head_rate", "proxy-rate": "optimizer.proxy_rate", "scale-rate": "optimizer.scale_rate",
+	"optimizer": "optimizer.name", "rate": "optimizer.rate", "head-rate": "optimizer.head_rate", "layer-decay": "optimizer.layer_decay", "proxy-rate": "optimizer.proxy_rate", "scale-rate": "optimizer.scale_rate",
 	"head-decay": "optimizer.head_decay", "proxy-decay": "optimizer.proxy_decay", "decay-bias": "optimizer.decay_bias", "decay-norm": "optimizer.decay_norm",
 	"decay": "optimizer.decay", "momentum": "optimizer.momentum", "nesterov": "optimizer.nesterov", "eps": "optimizer.eps",
 	"clip-norm": "optimizer.clip_norm", "clip-value": "optimizer.clip_value",
