@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -35,6 +36,10 @@ type LoaderOptions struct {
 	// numbers of them itself. Every step of a Pipeline works on 8-bit pixels, so
 	// that none of it is lost; features have no pixels.
 	Pixels bool
+	// Share says which of the n items of a batch of Epoch are loaded, those from first to
+	// end, less one, where other processes load the others; nil for all. An item is
+	// varied as it is where all are loaded.
+	Share func(n int) (first, end int)
 }
 
 // Loader turns lists of items into batches.
@@ -175,15 +180,18 @@ type BadImage struct {
 	Reason string `json:"reason"`
 }
 
-// Bad lists the unreadable images met so far, in the order of the set.
-func (l *Loader) Bad() []BadImage {
+// BadItems lists the unreadable items met so far, in order.
+func (l *Loader) BadItems() []int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var items []int
-	for i := range l.bad {
-		items = append(items, i)
-	}
-	slices.Sort(items)
+	return slices.Sorted(maps.Keys(l.bad))
+}
+
+// Bad lists the unreadable images met so far, in the order of the set.
+func (l *Loader) Bad() []BadImage {
+	items := l.BadItems()
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	list := make([]BadImage, len(items))
 	for k, i := range items {
 		list[k] = BadImage{l.set.Where(i), reason(l.bad[i])}

@@ -77,6 +77,39 @@ func TestBatchesDoNotDependOnWorkersPrefetchOrCache(t *testing.T) {
 	}
 }
 
+// Shares of a batch are the batch: each image is varied as it is where all are loaded.
+func TestSharesOfABatchAreTheBatch(t *testing.T) {
+	set := mustOpen(t, "folder:"+classes(t, []string{"a", "b", "c"}, 1, 2, 4).folder(t))
+	s, err := NewBalanced(set, 2, 5, 11) // images come several times in a batch
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := collect(t, mustLoader(t, set, testPipeline(t, true), LoaderOptions{Seed: 5}), s, 1, 0)
+	for _, ranks := range []int{1, 2, 3, 4} {
+		joined := make([]Batch, len(whole))
+		for rank := range ranks {
+			share := func(n int) (first, end int) { return n * rank / ranks, n * (rank + 1) / ranks }
+			list := collect(t, mustLoader(t, set, testPipeline(t, true), LoaderOptions{Seed: 5, Share: share}), s, 1, 0)
+			if len(list) != len(whole) {
+				t.Fatalf("%d batches, want %d", len(list), len(whole))
+			}
+			for i, b := range list {
+				if n := len(b.Items); b.Shape[0] != n || len(b.Labels) != n || b.Next != whole[i].Next {
+					t.Errorf("a share of %d items: %v, next %v", n, b.Shape, b.Next)
+				}
+				joined[i].Images = append(joined[i].Images, b.Images...)
+				joined[i].Labels = append(joined[i].Labels, b.Labels...)
+				joined[i].Items = append(joined[i].Items, b.Items...)
+			}
+		}
+		for i, b := range joined {
+			if w := whole[i]; !slices.Equal(b.Images, w.Images) || !slices.Equal(b.Labels, w.Labels) || !slices.Equal(b.Items, w.Items) {
+				t.Errorf("%d shares of batch %d are another batch", ranks, i)
+			}
+		}
+	}
+}
+
 func TestEpochContinuesFromAnyBatch(t *testing.T) {
 	set := mustOpen(t, "folder:"+classes(t, []string{"a", "b", "c"}, 2, 5).folder(t))
 	s, err := NewBalanced(set, 2, 3, 1)

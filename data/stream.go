@@ -105,7 +105,7 @@ func (s stream) produce(ctx context.Context, plan [][]int, from int, order chan<
 		case <-ctx.Done():
 			return
 		}
-		for slot := range items {
+		for slot := range p.batch.Items {
 			select {
 			case jobs <- job{p, slot}:
 			case <-ctx.Done():
@@ -116,7 +116,11 @@ func (s stream) produce(ctx context.Context, plan [][]int, from int, order chan<
 }
 
 func (s stream) start(items []int, visits []int32) *pending {
-	l, n := s.loader, len(items)
+	l, first, end := s.loader, 0, len(items)
+	if l.o.Share != nil && !s.drop {
+		first, end = l.o.Share(len(items))
+	}
+	n := end - first
 	p := &pending{
 		batch: &Batch{
 			Labels: make([]int, n),
@@ -130,10 +134,12 @@ func (s stream) start(items []int, visits []int32) *pending {
 	}
 	l.buffers(p.batch, n)
 	p.left.Store(int64(n))
-	for slot, i := range items {
-		p.batch.Items[slot] = i
-		p.batch.Labels[slot] = l.set.Items[i].Label
-		p.visit[slot] = int(visits[i])
+	for k, i := range items {
+		if slot := k - first; slot >= 0 && slot < n {
+			p.batch.Items[slot] = i
+			p.batch.Labels[slot] = l.set.Items[i].Label
+			p.visit[slot] = int(visits[i])
+		}
 		visits[i]++
 	}
 	return p
