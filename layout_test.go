@@ -23,7 +23,7 @@ var mayImport = map[string][]string{
 	"layers":                        {"metric", "engine", "internal/hash64"},
 	"losses":                        {"layers", "metric", "engine", "internal/registry"},
 	"data":                          {"data/features", "internal/hash64", "internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry", "internal/unpack", "data/pixels", "data/transform", "data/internal/outline", "data/internal/natural", "data/internal/progress", "data/internal/source", "internal/disk", "data/internal/float16"},
-	"train":                         {"model", "losses", "data", "eval", "weights", "layers", "internal/plural", "metric", "engine", "optim", "run", "internal/tfevents", "internal/setting", "data/transform", "internal/trace", "internal/wholefile"},
+	"train":                         {"model", "losses", "data", "comm", "eval", "weights", "layers", "internal/plural", "metric", "engine", "optim", "run", "internal/tfevents", "internal/setting", "data/transform", "internal/trace", "internal/wholefile"},
 	"train/sweep":                   {"train", "eval", "internal/nearest", "internal/plural", "engine", "run", "eval/plot"},
 	"report":                        {"metric", "eval", "eval/plot", "eval/tsne", "model", "internal/plural", "engine", "internal/nametext", "run", "data/pixels", "internal/wholefile"},
 	"serve":                         {"eval", "gallery", "internal/nametext", "run", "", "data/pixels"},

@@ -7,10 +7,10 @@ import (
 	"fmt"
 )
 
-// GatherInts returns every rank's x, one after the other in the order of ranks.
-func GatherInts(c Comm, x []int) ([]int, error) {
+// GatherInts returns every rank's x, in the order of ranks. Lengths may differ.
+func GatherInts(c Comm, x []int) ([][]int, error) {
 	if c.Size() == 1 {
-		return x, nil
+		return [][]int{x}, nil
 	}
 	own := make([]byte, 0, 8*len(x))
 	for _, v := range x {
@@ -20,16 +20,16 @@ func GatherInts(c Comm, x []int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []int
+	lists := make([][]int, len(all))
 	for rank, b := range all {
 		if len(b)%8 != 0 {
 			return nil, fmt.Errorf("rank %d gave %d bytes, which are no whole numbers", rank, len(b))
 		}
 		for ; len(b) > 0; b = b[8:] {
-			list = append(list, int(int64(binary.LittleEndian.Uint64(b))))
+			lists[rank] = append(lists[rank], int(int64(binary.LittleEndian.Uint64(b))))
 		}
 	}
-	return list, nil
+	return lists, nil
 }
 
 // Any reports whether own is true on any rank.

@@ -29,8 +29,11 @@ func (s *feeder) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.trainer, err = s.loader(s.sets.Train, training)
-	return err
+	if s.trainer, err = s.loaderWith(s.sets.Train, training, s.options(s.cfg.Data.MaxBad, s.share())); err != nil {
+		return err
+	}
+	s.badItems = s.trainer.BadItems
+	return nil
 }
 
 // loader reads a set's features if there are any, else its images, as pixels for an
@@ -41,7 +44,15 @@ func (s *feeder) loader(set *data.Set, p *transform.Pipeline) (*data.Loader, err
 
 // loaderOf is loader with another number of images that may be unreadable.
 func (s *feeder) loaderOf(set *data.Set, p *transform.Pipeline, maxBad int) (*data.Loader, error) {
-	opt := data.LoaderOptions{Seed: s.cfg.Seed, Workers: s.opt.Workers, MaxBad: maxBad, Pixels: s.pixels() != nil}
+	return s.loaderWith(set, p, s.options(maxBad, nil))
+}
+
+// options are those of a loader; share is of every batch.
+func (s *feeder) options(maxBad int, share func(int) (int, int)) data.LoaderOptions {
+	return data.LoaderOptions{Seed: s.cfg.Seed, Workers: s.opt.Workers, MaxBad: maxBad, Pixels: s.pixels() != nil, Share: share}
+}
+
+func (s *feeder) loaderWith(set *data.Set, p *transform.Pipeline, opt data.LoaderOptions) (*data.Loader, error) {
 	if s.features != nil {
 		return data.NewFeatureLoader(set, s.features, p.Random(), opt)
 	}

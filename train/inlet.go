@@ -23,6 +23,7 @@ type inlet struct {
 	sent *data.Batch
 	from int
 
+	first    int             // the image of the whole batch that the first of a batch's numbers are of
 	observer engine.Observer // may be nil
 
 	numbers []float32 // room for the last part of a batch
@@ -82,7 +83,7 @@ func (in *inlet) give(b *data.Batch, from int) error {
 }
 
 // index is where an image begins among the numbers or bytes of its batch.
-func (in *inlet) index(image int) int { return image * (in.to.Size() / in.to.Shape()[0]) }
+func (in *inlet) index(image int) int { return (image - in.first) * (in.to.Size() / in.to.Shape()[0]) }
 
 // padded returns n elements of x from an index on. Where there are fewer they are
 // copied to room, with zeros after them.

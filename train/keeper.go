@@ -34,6 +34,9 @@ type keeper struct {
 // process that is killed in between resumes from the older checkpoint and
 // writes the same files again.
 func (s *keeper) save() error {
+	if !s.lead() {
+		return s.saveCheckpoint()
+	}
 	epoch := s.state.Position.Epoch
 	meta := map[string]string{run.EpochKey: strconv.Itoa(epoch)}
 	if err := s.model.Save(s.folder.Path(run.LastFile), meta); err != nil {
@@ -68,6 +71,9 @@ func (s *keeper) saveCheckpoint() error {
 		return err
 	}
 	s.state.Steps = s.stepper.opti.Steps()
+	if !s.lead() {
+		return nil
+	}
 	st, err := json.Marshal(s.state)
 	if err != nil {
 		return err

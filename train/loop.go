@@ -2,9 +2,11 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/model"
@@ -26,11 +28,11 @@ func (s *Session) train(ctx context.Context) error {
 			return err
 		}
 		if err := s.epoch(ctx); err != nil {
-			if ctx.Err() != nil {
+			if ctx.Err() != nil || errors.Is(err, errStopped) {
 				if err := s.keeper.saveCheckpoint(); err != nil {
 					return fmt.Errorf("interrupted, and saving failed: %w", err)
 				}
-				return ctx.Err()
+				return s.leave(ctx.Err())
 			}
 			return err
 		}
@@ -64,7 +66,7 @@ func (s *Session) batchwise(ctx context.Context) error {
 	batches := s.batches(st.Position.Epoch) // the run's last epoch may be cut short
 	task := fmt.Sprintf("epoch %d/%d", st.Position.Epoch+1, s.epochs())
 	s.teller.tellParts(task, batches)
-	read, stop := newLookahead(s.feeder.trainer.Epoch(ctx, s.sampler, st.Position.Epoch, st.Position.Batch), batches-st.Position.Batch)
+	read, stop := newLookahead(s.feeder.trainer.Epoch(s.reading(ctx), s.sampler, st.Position.Epoch, st.Position.Batch), batches-st.Position.Batch)
 	defer stop()
 	for !read.ended() {
 		err := s.tracing.step(read, func() error {
@@ -97,8 +99,8 @@ func (s *Session) batchwise(ctx context.Context) error {
 			}
 			st.Flow = s.stepper.net.g.Flows()
 		}
-		if ctx.Err() != nil {
-			return ctx.Err()
+		if err := s.stopped(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -107,31 +109,21 @@ func (s *Session) batchwise(ctx context.Context) error {
 // endEpoch measures an epoch whose steps are done, reports and saves it.
 func (s *Session) endEpoch(ctx context.Context) error {
 	start, st := time.Now(), &s.state
+	s.noteBad(s.badItems())
 	r := run.EpochRecord{
 		Event: "epoch", Epoch: st.Position.Epoch + 1, Steps: s.stepper.opti.Steps(), Loss: st.LossSum / float64(max(st.LossSteps, 1)),
-		Skipped: len(s.feeder.trainer.Bad()), DistanceMean: st.Mean, DistanceStd: st.Std, Recall1: -1, MAPAtR: -1,
+		Skipped: len(s.bad), DistanceMean: st.Mean, DistanceStd: st.Std, Recall1: -1, MAPAtR: -1,
 		Flow: st.Flow,
 		Idle: share(st.Health.Idle, st.LossSteps), Saturated: st.Saturated,
 	}
+	var err error
 	if s.cfg.Model.Scaling != model.ScaleFixed {
-		var err error
 		if r.Scale, err = s.model.Scale(); err != nil {
 			return err
 		}
 	}
-	if s.sets.Validation != nil {
-		var err error
-		if r.Recall1, r.MAPAtR, err = s.measurer.validate(ctx); err != nil {
-			return err
-		}
-	} else if err := s.measurer.tryModel(ctx); err != nil {
+	if r, err = comm.FromLead(s.comm, func() (run.EpochRecord, error) { return s.measured(ctx, r) }); err != nil {
 		return err
-	}
-	if n := s.cfg.Run.EvalEvery; n > 0 && (r.Epoch%n == 0 || r.Epoch == s.epochs()) {
-		var err error
-		if r.Test, err = s.measurer.test(ctx); err != nil {
-			return err
-		}
 	}
 	// Without validation classes the latest epoch is the best known; among equals the
 	// first is.
@@ -156,10 +148,29 @@ func (s *Session) endEpoch(ctx context.Context) error {
 	return s.keeper.save()
 }
 
+// measured measures the model at the end of an epoch.
+func (s *Session) measured(ctx context.Context, r run.EpochRecord) (run.EpochRecord, error) {
+	var err error
+	if s.sets.Validation != nil {
+		if r.Recall1, r.MAPAtR, err = s.measurer.validate(ctx); err != nil {
+			return r, err
+		}
+	} else if err = s.measurer.tryModel(ctx); err != nil {
+		return r, err
+	}
+	if n := s.cfg.Run.EvalEvery; n > 0 && (r.Epoch%n == 0 || r.Epoch == s.epochs()) {
+		r.Test, err = s.measurer.test(ctx)
+	}
+	return r, err
+}
+
 // Finish measures the best epoch on the test classes, and writes results and
-// pictures.
+// pictures. Of several ranks the first does; the others have no results.
 func (s *Session) Finish(ctx context.Context) (*run.Results, error) {
 	s.stepper.net.close() // makes room
+	if !s.lead() {
+		return nil, nil
+	}
 	defer collectOften()()
 	opt := run.MeasureOptions{Selection: run.Selection{Options: s.opt.run()}, Restarts: s.opt.Restarts}
 	emb, r, err := run.Measure(ctx, s.folder, s.stepper.net.g.Engine(), opt)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -20,6 +21,9 @@ import (
 // gradient of one large graph (Gao et al. 2021, Scaling deep contrastive
 // learning batch size under memory limited setup), exactly so where an image's
 // embedding does not depend on the others.
+//
+// Of several ranks each embeds a share of the parts. The embeddings are gathered, every
+// rank computes the loss of the whole batch, and takes its own parts back.
 type microBatches struct {
 	size, batch, dim int // images in a part and in the batch, numbers of an embedding
 	forth, back      *layers.Graph
@@ -28,12 +32,19 @@ type microBatches struct {
 	rows             *layers.Node // (B, h), input of the loss
 
 	params []*layers.Param // that get a gradient from back
-	sums   map[string]engine.Tensor
+	// partial are sums of gradients of some parts, in the order of params, as
+	// comm.Merges says; the first is that of all in the end. sums are its tensors by name.
+	partial [][]engine.Tensor
+	sums    map[string]engine.Tensor
 	// moved are running statistics, which the first pass must not move, and
 	// kept their values before it.
 	moved, kept []engine.Tensor
 
 	embeddings, grads, rest []float32
+
+	ranks      comm.Comm
+	first, end int       // the images of the batch that this rank embeds
+	host       []float32 // a sum on its way to the other ranks
 }
 
 // buildMicroBatches compiles the graphs.
@@ -49,7 +60,7 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 		return nil, setting.Errorf("geometry flow layers mix the images of a batch, which micro-batches would take apart: leave out %s", setting.Name("micro_batch"))
 	}
 	eng := m.Params.Engine()
-	u := &microBatches{size: size, batch: batch, dim: m.Spec.Dim, sums: map[string]engine.Tensor{}}
+	u := &microBatches{size: size, batch: batch, dim: m.Spec.Dim, sums: map[string]engine.Tensor{}, ranks: comm.Single{}, end: batch}
 	n := &network{g: layers.NewGraph(eng, m.Params), micro: u}
 	u.rows = n.g.Input("embeddings", batch, m.Spec.Dim)
 	n.g.NeedGrad(u.rows)
@@ -87,12 +98,20 @@ func (u *microBatches) tensors(m *model.Model, stats []string) error {
 		if u.back.ParamGrad(p) == nil {
 			continue
 		}
-		t, err := eng.New(p.Value.Shape()...)
-		if err != nil {
-			return fmt.Errorf("gradient of %q: %w", p.Name, err)
-		}
 		u.params = append(u.params, p)
-		u.sums[p.Name] = t
+	}
+	u.partial = make([][]engine.Tensor, comm.Depth((u.batch+u.size-1)/u.size))
+	for level := range u.partial {
+		for _, p := range u.params {
+			t, err := eng.New(p.Value.Shape()...)
+			if err != nil {
+				return fmt.Errorf("gradient of %q: %w", p.Name, err)
+			}
+			u.partial[level] = append(u.partial[level], t)
+			if level == 0 {
+				u.sums[p.Name] = t
+			}
+		}
 	}
 	for _, norm := range stats {
 		for _, name := range []string{norm + ".running_mean", norm + ".running_var"} {
@@ -138,15 +157,15 @@ func (u *microBatches) embed(n *network, b *data.Batch, run func(*layers.Graph) 
 		}
 	}
 	out := make([]float32, u.size*u.dim)
-	for from := 0; from < u.batch; from += u.size {
-		rows := min(u.size, u.batch-from)
+	for from := u.first; from < u.end; from += u.size {
+		rows := min(u.size, u.end-from)
 		if err := n.inlets[0].give(b, from); err != nil {
 			return err
 		}
 		if err := run(u.forth); err != nil {
 			return err
 		}
-		if next := from + u.size; next < u.batch {
+		if next := from + u.size; next < u.end {
 			if err := n.inlets[0].send(b, next); err != nil {
 				return err
 			}
@@ -162,27 +181,34 @@ func (u *microBatches) embed(n *network, b *data.Batch, run func(*layers.Graph) 
 			return err
 		}
 	}
-	return nil
+	if u.ranks.Size() == 1 {
+		return nil
+	}
+	return engine.Observe(n.observer, &gathering, func() error {
+		return u.ranks.GatherRows(u.embeddings, u.embeddings[u.first*u.dim:u.end*u.dim])
+	})
 }
 
-// backward is the second pass.
-func (u *microBatches) backward(n *network, b *data.Batch, run func(*layers.Graph) error) error {
-	eng := n.g.Engine()
-	for _, p := range u.params {
-		var err error
-		if own := n.g.ParamGrad(p); own != nil { // of a term on the head's weights
-			err = eng.Copy(u.sums[p.Name], own)
-		} else {
-			err = eng.Zero(u.sums[p.Name])
-		}
-		if err != nil {
-			return err
-		}
+// join makes the network embed a rank's share of each batch. Gradients are summed over the
+// ranks.
+func (u *microBatches) join(n *network, c comm.Comm) {
+	u.ranks = c
+	u.first, u.end = comm.Share(u.batch, c.Rank(), c.Size())
+	n.numbers = n.numbers / u.batch * (u.end - u.first)
+	for _, in := range n.inlets {
+		in.first = u.first
 	}
+}
+
+// backward is the second pass. Gradients of parts are added in the order of comm.Tree, so
+// that the sum does not depend on how many ranks hold the parts.
+func (u *microBatches) backward(n *network, b *data.Batch, run func(*layers.Graph) error) error {
 	if len(u.params) == 0 {
 		return nil // everything but the loss's own parameters is frozen
 	}
-	for from := 0; from < u.batch; from += u.size {
+	eng, top, parts := n.g.Engine(), 0, (u.end-u.first+u.size-1)/u.size
+	for part := range parts {
+		from := u.first + part*u.size
 		if err := n.inlets[1].give(b, from); err != nil {
 			return err
 		}
@@ -195,25 +221,87 @@ func (u *microBatches) backward(n *network, b *data.Batch, run func(*layers.Grap
 		if err := run(u.back); err != nil {
 			return err
 		}
-		if err := engine.Observe(n.observer, &summing, func() error { return u.add(eng) }); err != nil {
+		merges := comm.Merges(part, parts)
+		if err := engine.Observe(n.observer, &summing, func() error { return u.push(eng, top, merges) }); err != nil {
 			return err
 		}
-		n.tell("second pass", min(from+u.size, u.batch))
+		top += 1 - merges
+		n.tell("second pass", min(from+u.size, u.end))
+	}
+	if err := u.sumRanks(n); err != nil {
+		return err
+	}
+	for i, p := range u.params {
+		if own := n.g.ParamGrad(p); own != nil { // of a term on the head's weights, whole on every rank
+			if err := eng.Add(u.partial[0][i], u.partial[0][i], own); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
 
-// add adds the gradients of a part to the sums.
-func (u *microBatches) add(eng engine.Engine) error {
-	for _, p := range u.params {
-		if err := eng.Add(u.sums[p.Name], u.sums[p.Name], u.back.ParamGrad(p)); err != nil {
+// push puts the gradients of a part onto the stack of sums, which holds top of them, and
+// merges.
+func (u *microBatches) push(eng engine.Engine, top, merges int) error {
+	for i, p := range u.params {
+		if err := eng.Copy(u.partial[top][i], u.back.ParamGrad(p)); err != nil {
 			return err
+		}
+		for k := range merges {
+			below := u.partial[top-k-1][i]
+			if err := eng.Add(below, below, u.partial[top-k][i]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-func (u *microBatches) bytes() int64 { return u.forth.Bytes() + u.back.Bytes() }
+// sumRanks adds the gradients of all ranks, on the host.
+func (u *microBatches) sumRanks(n *network) error {
+	if u.ranks.Size() == 1 {
+		return nil
+	}
+	return engine.Observe(n.observer, &reducing, func() error {
+		eng, at := n.g.Engine(), 0
+		if u.host == nil {
+			for _, t := range u.partial[0] {
+				at += t.Size()
+			}
+			u.host = make([]float32, at)
+		}
+		at = 0
+		for _, t := range u.partial[0] {
+			if err := eng.Read(u.host[at:at+t.Size()], t); err != nil {
+				return err
+			}
+			at += t.Size()
+		}
+		if err := u.ranks.Sum(u.host); err != nil {
+			return err
+		}
+		at = 0
+		for _, t := range u.partial[0] {
+			if err := eng.Write(t, u.host[at:at+t.Size()]); err != nil {
+				return err
+			}
+			at += t.Size()
+		}
+		return nil
+	})
+}
+
+// bytes is the memory of both graphs and of the sums of gradients.
+func (u *microBatches) bytes() int64 {
+	b := u.forth.Bytes() + u.back.Bytes()
+	for _, sums := range u.partial {
+		for _, t := range sums {
+			b += 4 * int64(t.Size())
+		}
+	}
+	return b
+}
 
 func (u *microBatches) close() {
 	u.forth.Close()

@@ -118,7 +118,7 @@ func (n *network) send(ahead func() *data.Batch) error {
 	if next == nil {
 		return nil
 	}
-	return n.inlets[0].send(next, 0)
+	return n.inlets[0].send(next, n.inlets[0].first)
 }
 
 func (n *network) tell(pass string, images int) {

@@ -9,8 +9,10 @@ import (
 	"os"
 	"strings"
 
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/weights"
@@ -82,30 +84,61 @@ func reopen(ctx context.Context, folder run.Folder, cfg, stored run.Config, path
 		s.Close()
 		return nil, fmt.Errorf("%s: %w", config, err)
 	}
+	if stored.MicroBatch == 0 && s.comm.Size() > 1 {
+		s.Close()
+		return nil, setting.Errorf("%s holds a run whose batches go through the network as a whole, in one process: several ranks take parts of them, of the size that %s said when the run began", folder, setting.Name("micro_batch"))
+	}
 	if path == "" {
 		s.ev.Say("there is no checkpoint yet: the run begins anew")
 		return s, s.beginAnew(ctx)
 	}
-	if err = s.keeper.claim(); err == nil {
+	if s.lead() {
+		err = s.keeper.claim()
+	}
+	if err == nil {
 		err = s.loadCheckpoint(path, stored)
 	}
 	if err == nil {
 		err = s.feeder.open(ctx)
 	}
-	if err == nil && (cfg.Data != stored.Data || cfg.Weights != stored.Weights || cfg.Run != stored.Run) {
-		err = s.folder.SaveConfig(s.cfg)
+	if err == nil {
+		err = s.comm.Barrier() // all have read the checkpoint
 	}
 	if err == nil {
-		err = s.openLog()
+		err = s.reclaim(path, stored, cfg)
 	}
 	if err == nil {
-		err = s.settle(path)
+		err = s.agree()
 	}
 	if err != nil {
 		s.Close()
 		return nil, err
 	}
 	return s, nil
+}
+
+// reclaim lets rank 0 make the folder what it was when the checkpoint was written.
+func (s *Session) reclaim(path string, stored, cfg run.Config) error {
+	if s.lead() {
+		if cfg.Data != stored.Data || cfg.Weights != stored.Weights || cfg.Run != stored.Run {
+			if err := s.folder.SaveConfig(s.cfg); err != nil {
+				return err
+			}
+		}
+		if err := s.openLog(); err != nil {
+			return err
+		}
+	}
+	type best struct {
+		Epoch  int
+		MAPAtR float64
+	}
+	b, err := comm.FromLead(s.comm, func() (best, error) {
+		err := s.settle(path)
+		return best{s.state.BestEpoch, s.state.Best}, err
+	})
+	s.state.BestEpoch, s.state.Best = b.Epoch, b.MAPAtR
+	return err
 }
 
 // sameSettings refuses settings that are not those of a stored run. What did not fit

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/transform"
 	"github.com/vernier-ml/vernier/engine"
@@ -36,6 +37,10 @@ type Options struct {
 	// From says where Resume begins: at the latest checkpoint (""), at that of the
 	// best epoch (FromBest), or at that of an epoch by its number.
 	From string
+	// Comm connects the ranks that take a share of every batch each, to the model of one
+	// rank with micro-batches of the same size, to the bit. Every rank calls the same
+	// methods of its Session; rank 0 alone writes the folder and reports. nil for one.
+	Comm comm.Comm
 	// Trace is the number of steps whose times are taken, after the first of the process:
 	// run.TraceFile and run.TraceTable are written when they are done. 0 for none.
 	Trace int
@@ -68,6 +73,7 @@ type setup struct {
 	cfg    run.Config
 	folder run.Folder
 	opt    Options
+	comm   comm.Comm
 	ev     run.Events
 
 	sets     run.Sets
@@ -75,14 +81,19 @@ type setup struct {
 	pipeline *transform.Pipeline // of measuring
 	sampler  data.Sampler
 	log      *logFile
-	board    *board // nil for no event files
+	board    *board       // nil for no event files
+	bad      map[int]bool // training items that some rank could not read
+	badItems func() []int // those of this rank
 
 	state state
 }
 
 // newSession returns a session without images and model.
 func newSession(cfg run.Config, folder run.Folder, opt Options) *Session {
-	u := &setup{cfg: cfg, folder: folder, opt: opt, ev: run.OrSilent(opt.Events)}
+	u := &setup{cfg: cfg, folder: folder, opt: opt, comm: comm.OrSingle(opt.Comm), ev: run.OrSilent(opt.Events), bad: map[int]bool{}}
+	if !u.lead() {
+		u.ev, opt.Trace = run.OrSilent(nil), 0
+	}
 	s := &Session{setup: u, feeder: &feeder{setup: u}, stepper: &stepper{setup: u}}
 	s.measurer = &measurer{setup: u, feeder: s.feeder, stepper: s.stepper}
 	s.keeper = &keeper{setup: u, stepper: s.stepper, write: weights.WriteChecked}
@@ -178,6 +189,26 @@ func (s *Session) begin(ctx context.Context) error {
 	if s.cfg.Loss.Effective, err = losses.Effective(s.cfg.Loss.Name, s.cfg.LossOptions(len(s.sets.Train.Classes), s.cfg.Loss.Params)); err != nil {
 		return err
 	}
+	if s.lead() {
+		if err := s.clear(); err != nil {
+			return err
+		}
+	}
+	if err := s.startInput(ctx); err != nil {
+		return err
+	}
+	if err := s.startProxies(ctx); err != nil {
+		return err
+	}
+	// There is a good model from the start, whatever happens to the first epoch.
+	if err := s.keeper.save(); err != nil {
+		return err
+	}
+	return s.agree()
+}
+
+// clear makes the folder one of a run that begins.
+func (s *Session) clear() error {
 	if err := s.keeper.claim(); err != nil {
 		return err
 	}
@@ -193,17 +224,7 @@ func (s *Session) begin(ctx context.Context) error {
 	if err := s.folder.ClearResults(); err != nil {
 		return err
 	}
-	if err := s.openLog(); err != nil {
-		return err
-	}
-	if err := s.startInput(ctx); err != nil {
-		return err
-	}
-	if err := s.startProxies(ctx); err != nil {
-		return err
-	}
-	// There is a good model from the start, whatever happens to the first epoch.
-	return s.keeper.save()
+	return s.openLog()
 }
 
 // openLog begins, or continues with, the log and TensorBoard's file.
@@ -246,6 +267,9 @@ func prepare(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.
 		return nil, err
 	}
 	if err := s.fitBatch(); err != nil {
+		return nil, err
+	}
+	if err := s.divide(); err != nil {
 		return nil, err
 	}
 	cfg = s.cfg

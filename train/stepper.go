@@ -45,6 +45,9 @@ func newStepOrder(s *stepper) stepOrder {
 
 // step runs one batch forward and backward and moves the parameters.
 func (s *stepper) step(batch *data.Batch, ahead func() *data.Batch) error {
+	if err := s.gather(batch); err != nil {
+		return err
+	}
 	if err := s.net.loss.SetLabels(batch.Labels); err != nil {
 		return err
 	}

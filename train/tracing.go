@@ -145,6 +145,8 @@ var (
 	embedding   = engine.Work{Name: "embeddings to the host", Kind: "download", Phase: engine.PhaseForward}
 	seeding     = engine.Work{Name: "gradients of embeddings", Kind: "upload", Phase: engine.PhaseBackward}
 	summing     = engine.Work{Name: "sum of gradients", Kind: "sum of gradients", Phase: engine.PhaseBackward}
+	gathering   = engine.Work{Name: "embeddings of all ranks", Kind: "gathering", Phase: engine.PhaseForward}
+	reducing    = engine.Work{Name: "sum over ranks", Kind: "sum over ranks", Phase: engine.PhaseBackward}
 	remembering = engine.Work{Name: "cross-batch memory", Kind: "cross-batch memory", Phase: engine.PhaseLoss}
 	concluding  = engine.Work{Name: "numbers of a step", Kind: "numbers of a step", Phase: engine.PhaseOptimizer}
 )
