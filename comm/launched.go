@@ -1,0 +1,56 @@
+package comm
+
+import (
+	"fmt"
+	"time"
+)
+
+// PathVariable is the environment variable that names the library of MPI.
+const PathVariable = "VERNIER_MPI_LIB"
+
+// Options say how processes are connected.
+type Options struct {
+	// Timeout is the longest time that a rank waits for the others, after which all end;
+	// 0 for no limit.
+	Timeout time.Duration
+}
+
+// launched names the variable by which a launcher, such as mpirun or srun, tells a process
+// that it is one of several, "" for none.
+func launched(env func(string) string) string {
+	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_FD", "PMIX_RANK"} {
+		if env(name) != "" {
+			return name
+		}
+	}
+	if n := env("SLURM_NTASKS"); n != "" && n != "1" && env("SLURM_PROCID") != "" && env("SLURM_STEP_ID") != "" {
+		return "SLURM_NTASKS"
+	}
+	return ""
+}
+
+// libraries are files of MPI, those of the launcher's family alone where it is known.
+func libraries(env func(string) string) []string {
+	open, mpich := []string{"libmpi.so.40", "libmpi.so.80"}, []string{"libmpi.so.12", "libmpich.so.12"}
+	switch {
+	case env(PathVariable) != "":
+		return []string{env(PathVariable)}
+	case env("OMPI_COMM_WORLD_SIZE") != "":
+		return open
+	case env("PMI_SIZE") != "" || env("PMI_FD") != "":
+		return mpich
+	}
+	return append(open, mpich...)
+}
+
+// checkSize compares the number of processes that the launcher started with the number
+// that the library sees: with the library of another family each process believes that
+// it is alone.
+func checkSize(env func(string) string, size int, name string) error {
+	for _, variable := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"} {
+		if want := env(variable); want != "" && variable == launched(env) && want != fmt.Sprint(size) {
+			return fmt.Errorf("the launcher started %s processes, and the library of MPI sees %d (%s): it is of another family than the launcher; %s names a library", want, size, name, PathVariable)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,17 @@
+//go:build !linux || !cgo || !(mpi || gpu)
+
+package comm
+
+import (
+	"fmt"
+	"os"
+)
+
+// Open joins the processes that a launcher has started this one with. In this build that is
+// an error; a process that runs alone is Single.
+func Open(Options) (Comm, error) {
+	if name := launched(os.Getenv); name != "" {
+		return nil, fmt.Errorf("a launcher started this as one of several processes (%s is set), and this program is built without MPI: make build-mpi builds one with it; or start it without the launcher", name)
+	}
+	return Single{}, nil
+}
