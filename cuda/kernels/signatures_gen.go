@@ -252,6 +252,19 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"lp", 256, "reduce"}, true
 	case "cosine_dx":
 		return Signature{"iippppppiii", 128, "reduce"}, true
+	// rowattention
+	case "attention_places_f32":
+		return Signature{"iiiiipppppppp", 256, "rowattention"}, true
+	case "attention_places_bf16":
+		return Signature{"iiiiipppppppp", 256, "rowattention"}, true
+	case "attention_weights_f32":
+		return Signature{"liippp", 128, "rowattention"}, true
+	case "attention_weights_bf16":
+		return Signature{"liippp", 128, "rowattention"}, true
+	case "attention_slopes_f32":
+		return Signature{"liippppp", 128, "rowattention"}, true
+	case "attention_slopes_bf16":
+		return Signature{"liippppp", 128, "rowattention"}, true
 	// rows
 	case "softmax":
 		return Signature{"ippi", 128, "rows"}, true
@@ -346,6 +359,7 @@ func Modules() []string {
 		"pairs",
 		"pool",
 		"reduce",
+		"rowattention",
 		"rows",
 		"search",
 		"sums",
@@ -503,6 +517,15 @@ func Names(module string) []string {
 			"pair_slopes",
 			"clip_cosine",
 			"cosine_dx",
+		}
+	case "rowattention":
+		return []string{
+			"attention_places_f32",
+			"attention_places_bf16",
+			"attention_weights_f32",
+			"attention_weights_bf16",
+			"attention_slopes_f32",
+			"attention_slopes_bf16",
 		}
 	case "rows":
 		return []string{

@@ -59,7 +59,7 @@ func (k kernel) kinds() string {
 
 var (
 	declaration = regexp.MustCompile(`KERNEL\((?:NAME\((\w+)\)|(\w+)), (\d+)(?:, \d+)?\)\(([^)]*)\)`)
-	barrier     = regexp.MustCompile(`SYNC\(|PART_OF\(|PRODUCTS\(|\bPAIR\b|block(Sum|Max)\(|wideSum\(|warpSum\(|rowLength\(`)
+	barrier     = regexp.MustCompile(`SYNC\(|WARP\(|PART_OF\(|PRODUCTS\(|\bPAIR\b|block(Sum|Max)\(|wideSum\(|warpSum\(|rowLength\(`)
 	macro       = regexp.MustCompile(`(?m)^#define (\w+_ARGS) (.*)$`)
 	parameter   = regexp.MustCompile(`^((?:const )?(?:struct )?\w+ ?\**)(?:\s*)(\w+)$`)
 )

@@ -146,6 +146,15 @@ static void call_pair_slopes(void **a) { pair_slopes(*(long *)a[0], *(float * *)
 static void call_clip_cosine(void **a) { clip_cosine(*(long *)a[0], *(float * *)a[1]); }
 static void call_cosine_dx(void **a) { cosine_dx(*(int *)a[0], *(int *)a[1], *(float * *)a[2], *(const float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10]); }
 
+// Sources of rowattention: 6cd8728afd3407b4dcaf2f4d3f622ab5
+#include "../device/rowattention.cu"
+static void call_attention_places_f32(void **a) { attention_places_f32(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(long * *)a[5], *(const float * *)a[6], *(const float * *)a[7], *(const float * *)a[8], *(const float * *)a[9], *(const float * *)a[10], *(const float * *)a[11], *(float * *)a[12]); }
+static void call_attention_places_bf16(void **a) { attention_places_bf16(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(long * *)a[5], *(const bf16 * *)a[6], *(const bf16 * *)a[7], *(const float * *)a[8], *(const bf16 * *)a[9], *(const float * *)a[10], *(const bf16 * *)a[11], *(bf16 * *)a[12]); }
+static void call_attention_weights_f32(void **a) { attention_weights_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(float * *)a[4], *(const float * *)a[5]); }
+static void call_attention_weights_bf16(void **a) { attention_weights_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(bf16 * *)a[3], *(float * *)a[4], *(const float * *)a[5]); }
+static void call_attention_slopes_f32(void **a) { attention_slopes_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
+static void call_attention_slopes_bf16(void **a) { attention_slopes_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(bf16 * *)a[3], *(bf16 * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
+
 // Sources of rows: 83eddbf1f6a87fbff91c0b21125aa747
 #include "../device/rows.cu"
 static void call_softmax(void **a) { softmax(*(int *)a[0], *(float * *)a[1], *(const float * *)a[2], *(int *)a[3]); }
@@ -329,6 +338,13 @@ static const struct entry { const char *name; int syncs; void (*call)(void **); 
 	{"pair_slopes", 0, call_pair_slopes},
 	{"clip_cosine", 0, call_clip_cosine},
 	{"cosine_dx", 1, call_cosine_dx},
+	// rowattention
+	{"attention_places_f32", 1, call_attention_places_f32},
+	{"attention_places_bf16", 1, call_attention_places_bf16},
+	{"attention_weights_f32", 1, call_attention_weights_f32},
+	{"attention_weights_bf16", 1, call_attention_weights_bf16},
+	{"attention_slopes_f32", 1, call_attention_slopes_f32},
+	{"attention_slopes_bf16", 1, call_attention_slopes_bf16},
 	// rows
 	{"softmax", 1, call_softmax},
 	{"softmax_grad", 1, call_softmax_grad},
