@@ -31,7 +31,12 @@ func (e *Engine) Attention(y, logSum, qkv engine.Tensor, spec engine.AttentionSp
 	}
 	t := common(in, out)
 	p := a.in(in, t)
-	a.launch(kernels.Attention(t, h, a.out(out, t), a.out(sums, device.F32), p))
+	to, logs := a.out(out, t), a.out(sums, device.F32)
+	if images := a.byProducts(h, t, false); images > 0 {
+		a.eachPart(in, h, t, images, p, to, logs, 0, attended.forward)
+	} else {
+		a.launch(kernels.Attention(t, h, to, logs, p))
+	}
 	return a.done()
 }
 
@@ -46,8 +51,11 @@ func (e *Engine) AttentionGrad(dqkv, dy, y, logSum, qkv engine.Tensor, spec engi
 		return a.err
 	}
 	t := common(in, up, out, to)
-	delta := a.floats(h.Batch * h.Heads * h.Tokens)
-	g, o, s, p := a.in(up, t), a.in(out, t), a.in(sums, device.F32), a.in(in, t)
-	a.launch(kernels.AttentionGrad(t, h, a.out(to, t), delta, g, o, s, p)...)
+	g, s, p, q := a.in(up, t), a.in(sums, device.F32), a.in(in, t), a.out(to, t)
+	if images := a.byProducts(h, t, true); images > 0 {
+		a.eachPart(in, h, t, images, p, g, s, q, attended.backward)
+	} else {
+		a.launch(kernels.AttentionGrad(t, h, q, a.floats(h.Batch*h.Heads*h.Tokens), g, a.in(out, t), s, p)...)
+	}
 	return a.done()
 }

@@ -22,7 +22,7 @@ type Engine struct {
 	scratch scratch
 	stage   *stage
 	plans   map[planKey]plan
-	work    block   // of convolutions
+	work    block   // of convolutions and attention
 	space   block   // of products
 	plain   int     // products with a bias that the library did not add
 	word    *Tensor // where the device leaves an answer of a few bytes

@@ -41,14 +41,8 @@ func (e *Engine) plan(key planKey, o device.Operands) (plan, error) {
 	if err := e.attend(); err != nil {
 		return plan{}, err
 	}
-	if e.work.ptr == 0 {
-		_, total, err := e.driver.Free()
-		if err != nil {
-			return plan{}, err
-		}
-		if e.work, err = e.memory.take(e.opt.workspace(total)); err != nil {
-			return plan{}, err
-		}
+	if err := e.workspace(); err != nil {
+		return plan{}, err
 	}
 	chosen, err := e.dnn.Plan(key.dir, key.conv, o, e.work.ptr, e.work.bytes)
 	p := plan{Plan: chosen}
@@ -61,6 +55,22 @@ func (e *Engine) plan(key planKey, o device.Operands) (plan, error) {
 	}
 	e.plans[key] = p
 	return p, nil
+}
+
+// workspace takes the memory that convolutions work in, and attention.
+func (e *Engine) workspace() error {
+	if e.work.ptr != 0 {
+		return nil
+	}
+	if err := e.attend(); err != nil {
+		return err
+	}
+	_, total, err := e.driver.Free()
+	if err != nil {
+		return err
+	}
+	e.work, err = e.memory.take(e.opt.workspace(total))
+	return err
 }
 
 // Convolution is a convolution of one shape and direction, and how it is computed.

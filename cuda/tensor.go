@@ -23,8 +23,9 @@ type Tensor struct {
 	shadow []float32
 	// sums has room for kernels.MaxParts parts of the numbers, and parts is how many
 	// of them were left there: 0 and 1 are the numbers themselves.
-	sums  bool
-	parts int
+	sums   bool
+	parts  int
+	places places // see attended
 	// width, unless it is 0, is how far the rows of channels of a part of a larger map
 	// are apart, see Part.
 	width int

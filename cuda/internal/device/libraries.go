@@ -25,6 +25,9 @@ type Gemm struct {
 	// Batch products, if more than 1, lie Stride elements apart each.
 	Batch                     int
 	StrideA, StrideB, StrideC int64
+	// Addresses says that A, B and C are where Batch addresses of matrices lie in device
+	// memory, which a matrix each begins at; Stride is not looked at.
+	Addresses bool
 	// Bias, unless it is 0, is N numbers of type Out that are added to every row of C.
 	Bias Ptr
 }

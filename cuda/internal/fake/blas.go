@@ -123,7 +123,17 @@ func (b *Blas) one(g device.Gemm, i int64) error {
 		{g.C, g.Out, g.M, g.N, g.LDC, g.StrideC},
 	} {
 		size := int64(m.t.Size())
-		mem, err := b.Driver.memory(m.p+device.Ptr(i*m.stride*size), int64((m.rows-1)*m.ld+m.cols)*size)
+		p := m.p + device.Ptr(i*m.stride*size)
+		if g.Addresses {
+			at, err := b.Driver.memory(m.p+device.Ptr(8*i), 8)
+			if err != nil {
+				return fmt.Errorf("gemm: address %d of matrix %d: %w", i, j, err)
+			}
+			if p = *(*device.Ptr)(unsafe.Pointer(&at[0])); p%16 != 0 {
+				return fmt.Errorf("gemm: matrix %d is at %#x, which tensor cores cannot read", j, uintptr(p))
+			}
+		}
+		mem, err := b.Driver.memory(p, int64((m.rows-1)*m.ld+m.cols)*size)
 		if err != nil {
 			return fmt.Errorf("gemm: matrix %d: %w", j, err)
 		}

@@ -78,6 +78,16 @@ func TestProductsOfRowMajorMatrices(t *testing.T) {
 	if err != nil || got[0] != 5 || got[1] != 23 {
 		t.Errorf("a batch: %v, %v, want 5 and 23", got, err)
 	}
+	list := func(p ...device.Ptr) device.Ptr { // addresses in pinned memory
+		host, at := pinned(t, s, make([]float32, 2*len(p))...)
+		copy(unsafe.Slice((*device.Ptr)(unsafe.Pointer(&host[0])), len(p)), p)
+		return at
+	}
+	clear(got)
+	err = s.Blas.Gemm(device.Gemm{M: 1, N: 1, K: 3, A: list(a+12, a), LDA: 3, B: list(bt+12, bt), LDB: 3, TransB: true, C: list(c, c+4), LDC: 1, Batch: 2, Addresses: true, Alpha: 1})
+	if err != nil || got[0] != 23 || got[1] != 5 {
+		t.Errorf("a batch by addresses: %v, %v, want 23 and 5", got, err)
+	}
 	err = s.Blas.Gemm(device.Gemm{M: 2, N: 2, K: 2, LDA: 1, LDB: 1, LDC: 1})
 	if err == nil || !strings.Contains(err.Error(), "CUBLAS_STATUS_INVALID_VALUE (status 7)") {
 		t.Errorf("a wrong call: %v", err)

@@ -10,6 +10,11 @@ const char *const *vernier_cublas_names(int *count) {
 }
 
 int vernier_cublas_gemm(const cublas_table *t, void *handle, const vernier_gemm *g) {
+    if (g->addresses)
+        return t->cublasGemmBatchedEx(handle, g->transa, g->transb, g->m, g->n, g->k, &g->alpha,
+                                      (const void *const *)g->a, g->type, g->lda, (const void *const *)g->b, g->type,
+                                      g->ldb, &g->beta, (void *const *)g->c, g->out, g->ldc, g->batch, g->compute,
+                                      CUBLAS_GEMM_DEFAULT);
     if (g->batch > 1)
         return t->cublasGemmStridedBatchedEx(handle, g->transa, g->transb, g->m, g->n, g->k, &g->alpha,
                                              (const void *)g->a, g->type, g->lda, g->stride_a, (const void *)g->b,

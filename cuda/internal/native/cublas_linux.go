@@ -91,8 +91,13 @@ func columnMajor(g device.Gemm) C.vernier_gemm {
 	if g.Precision == device.TF32 && g.Type == device.F32 {
 		compute = C.CUBLAS_32F_FAST_TF32
 	}
+	addresses := C.int(0)
+	if g.Addresses {
+		addresses = 1
+	}
 	return C.vernier_gemm{
-		transa: transpose(g.TransB), transb: transpose(g.TransA),
+		addresses: addresses,
+		transa:    transpose(g.TransB), transb: transpose(g.TransA),
 		m: C.int(g.N), n: C.int(g.M), k: C.int(g.K),
 		a: C.size_t(g.B), lda: C.int(g.LDB), b: C.size_t(g.A), ldb: C.int(g.LDA), c: C.size_t(g.C), ldc: C.int(g.LDC),
 		batch: C.int(max(1, g.Batch)), stride_a: C.longlong(g.StrideB), stride_b: C.longlong(g.StrideA), stride_c: C.longlong(g.StrideC),

@@ -19,7 +19,11 @@
     X(int, cublasGemmStridedBatchedEx,                                                                             \
       (void *handle, int transa, int transb, int m, int n, int k, const void *alpha, const void *a, int atype,     \
        int lda, long long stride_a, const void *b, int btype, int ldb, long long stride_b, const void *beta,       \
-       void *c, int ctype, int ldc, long long stride_c, int batch, int compute, int algo))
+       void *c, int ctype, int ldc, long long stride_c, int batch, int compute, int algo))                         \
+    X(int, cublasGemmBatchedEx,                                                                                    \
+      (void *handle, int transa, int transb, int m, int n, int k, const void *alpha, const void *const *a,         \
+       int atype, int lda, const void *const *b, int btype, int ldb, const void *beta, void *const *c,            \
+       int ctype, int ldc, int batch, int compute, int algo))
 
 typedef struct { VERNIER_CUBLAS(VERNIER_SLOT) } cublas_table;
 
@@ -33,6 +37,7 @@ typedef struct {
     int transa, transb, m, n, k, lda, ldb, ldc, type, out, compute;
     size_t a, b, c;
     int batch;
+    int addresses; /* a, b and c are arrays of addresses */
     long long stride_a, stride_b, stride_c;
     float alpha, beta;
 } vernier_gemm;

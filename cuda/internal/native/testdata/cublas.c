@@ -39,4 +39,13 @@ int cublasGemmStridedBatchedEx(void *handle, int transa, int transb, int m, int 
     }
     return 0;
 }
+int cublasGemmBatchedEx(void *handle, int transa, int transb, int m, int n, int k, const void *alpha, const void *const pa[], int atype, int lda,
+                        const void *const pb[], int btype, int ldb, const void *beta, void *const pc[], int ctype, int ldc, int batch, int compute,
+                        int algo) {
+    for (int i = 0; i < batch; i++) {
+        int status = cublasGemmEx(handle, transa, transb, m, n, k, alpha, pa[i], atype, lda, pb[i], btype, ldb, beta, pc[i], ctype, ldc, compute, algo);
+        if (status) return status;
+    }
+    return 0;
+}
 #endif
