@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/vernier-ml/vernier/cuda/internal/device"
@@ -103,5 +104,55 @@ func TestAStepOfALibraryThatAddsNothingIsRecorded(t *testing.T) {
 	}
 	if stretches, refusal := g.Recorded(); stretches != 2 || refusal != nil {
 		t.Errorf("%d recordings, refusal %v", stretches, refusal)
+	}
+}
+
+// The same for layer norm, of rows that a warp holds and of others.
+func TestALayerNormGradientIsAddedToAnother(t *testing.T) {
+	for _, p := range []Precision{FP32, BF16} {
+		for _, d := range []int{5, 32, 2056} {
+			for _, inPlace := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%v/%d/in place %v", p, d, inPlace), func(t *testing.T) {
+					eng, _, _ := newFake(t, Options{Precision: p})
+					rng := rand.New(rand.NewPCG(4, 2))
+					x, dy, sum, y := drawn(t, eng, rng, 2, 3, d), drawn(t, eng, rng, 2, 3, d), drawn(t, eng, rng, 2, 3, d), drawn(t, eng, rng, 2, 3, d)
+					alone, dx := drawn(t, eng, rng, 2, 3, d), sum
+					if !inPlace {
+						dx = drawn(t, eng, rng, 2, 3, d)
+					}
+					gamma, beta, mean, inv := filled(t, eng, d), filled(t, eng, d), filled(t, eng, 2, 3), filled(t, eng, 2, 3)
+					var params [4]engine.Tensor // gradients of gamma and beta, alone and with the sum
+					for i := range params {
+						params[i] = filled(t, eng, d)
+					}
+					before := read(t, eng, sum)
+					for _, err := range []error{
+						eng.Scale(gamma, gamma, 1/float32(d)),
+						eng.LayerNorm(y, mean, inv, x, gamma, beta, 1e-5),
+						eng.LayerNormGrad(alone, params[0], params[1], dy, x, gamma, mean, inv),
+						eng.AddLayerNormGrad(dx, sum, params[2], params[3], dy, x, gamma, mean, inv),
+					} {
+						if err != nil {
+							t.Fatal(err)
+						}
+					}
+					got, tolerance := read(t, eng, dx), 1e-6
+					if p == BF16 {
+						tolerance = 1. / 64
+					}
+					for i, v := range read(t, eng, alone) {
+						want := float64(v) + float64(before[i])
+						if math.Abs(float64(got[i])-want) > tolerance*(1+math.Abs(want)) {
+							t.Fatalf("element %d: %v, want %v", i, got[i], want)
+						}
+					}
+					for i := range 2 {
+						if !slices.Equal(read(t, eng, params[i]), read(t, eng, params[i+2])) {
+							t.Errorf("the gradient of parameter %d differs", i)
+						}
+					}
+				})
+			}
+		}
 	}
 }

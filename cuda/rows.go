@@ -68,13 +68,25 @@ func (e *Engine) LayerNorm(y, mean, invStd, x, gamma, beta engine.Tensor, eps fl
 
 // LayerNormGrad is the gradient of LayerNorm.
 func (e *Engine) LayerNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd engine.Tensor) error {
-	a := e.args("layer norm gradient")
+	return e.args("layer norm gradient").layerNormGrad(dx, nil, dgamma, dbeta, dy, x, gamma, mean, invStd)
+}
+
+// AddLayerNormGrad adds its dx to sum.
+func (e *Engine) AddLayerNormGrad(dx, sum, dgamma, dbeta, dy, x, gamma, mean, invStd engine.Tensor) error {
+	a := e.args("layer norm gradient, added")
+	a.any("dx", dx)
+	a.any("sum", sum)
+	return a.layerNormGrad(dx, sum, dgamma, dbeta, dy, x, gamma, mean, invStd)
+}
+
+func (a *args) layerNormGrad(dx, sum, dgamma, dbeta, dy, x, gamma, mean, invStd engine.Tensor) error {
 	in, rows, d := a.lines("x", x, 2)
 	if a.err != nil {
 		return a.err
 	}
 	leading := in.shape[:len(in.shape)-1]
 	up, to := a.of("dy", dy, in.shape...), a.maybe("dx", dx, in.shape...)
+	before := a.maybe("sum", sum, in.shape...)
 	m, s := a.of("mean", mean, leading...), a.of("invStd", invStd, leading...)
 	g, dg, db := a.of("gamma", gamma, d), a.maybe("dgamma", dgamma, d), a.maybe("dbeta", dbeta, d)
 	if a.err != nil {
@@ -84,7 +96,8 @@ func (e *Engine) LayerNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd eng
 	p, q := a.inLines(in, t), a.inLines(up, t)
 	pm, ps := a.in(m, device.F32), a.in(s, device.F32)
 	if to.there() {
-		a.launch(kernels.LayerNormDX(t, rows, d, a.outLines(to, t), q, p, g.ptr, pm, ps))
+		more := a.inLines(before, t)
+		a.launch(kernels.LayerNormDX(t, rows, d, a.outLines(to, t), more, q, p, g.ptr, pm, ps))
 	}
 	switch {
 	case dg.there():

@@ -70,6 +70,9 @@ type SumsArena interface {
 type Accumulator interface {
 	// AddConvGradInput sets dx = sum + what ConvGradInput sets it to. dx may be sum.
 	AddConvGradInput(dx, sum, dy, w Tensor, spec ConvSpec) error
+	// AddLayerNormGrad is LayerNormGrad, but sets dx = sum + what that sets it to. dx may
+	// be sum.
+	AddLayerNormGrad(dx, sum, dgamma, dbeta, dy, x, gamma, mean, invStd Tensor) error
 }
 
 // Joiner is an Engine that writes maps where they are to be joined.

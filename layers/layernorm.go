@@ -31,10 +31,19 @@ func (g *Graph) LayerNorm(name string, x, gamma, beta *Node, eps float32) *Node 
 	out := g.as(KindLayerNorm, eps).applyMulti(name, [][]int{s, rows, rows}, in, func(out, in []engine.Tensor) error {
 		return g.eng.LayerNorm(out[0], out[1], out[2], in[0], in[1], in[2], eps)
 	}, func(dy *Node) []*Node {
-		d := g.does("layer norm grad").summing(1, 2).applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(gamma), g.wanted(beta)},
-			[]*Node{dy, x, gamma, mean, invStd}, func(out, in []engine.Tensor) error {
-				return g.eng.LayerNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4])
-			}, nil)
+		in := inputs{dy, x, gamma, mean, invStd}
+		sum := g.earlier[x]
+		at := in.add(sum)
+		d := g.does("layer norm grad").summing(1, 2).applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(gamma), g.wanted(beta)}, in, func(out, in []engine.Tensor) error {
+			if at >= 0 {
+				return g.eng.(engine.Accumulator).AddLayerNormGrad(out[0], in[at], out[1], out[2], in[0], in[1], in[2], in[3], in[4])
+			}
+			return g.eng.LayerNormGrad(out[0], out[1], out[2], in[0], in[1], in[2], in[3], in[4])
+		}, nil)
+		if sum != nil {
+			g.adds[d[0]] = sum
+			g.mayOverwrite(d[0], at)
+		}
 		d[1], d[2] = g.sum(name+" grad gamma", d[1]), g.sum(name+" grad beta", d[2])
 		return d
 	})

@@ -36,9 +36,10 @@ func LayerNorm(t Type, rows, d int, y, mean, inv, x, gamma, beta Ptr, eps float3
 	return launch("layer_norm_"+t.String(), warps(rows), rows, d, y, mean, inv, x, gamma, beta, eps)
 }
 
-// LayerNormDX is its gradient for x; those of gamma and beta are RowProducts.
-func LayerNormDX(t Type, rows, d int, dx, dy, x, gamma, mean, inv Ptr) Launch {
-	return launch("layer_norm_dx_"+t.String(), warps(rows), rows, d, dx, dy, x, gamma, mean, inv)
+// LayerNormDX is its gradient for x, plus more (rows, d) unless that is 0; dx may be more.
+// Those of gamma and beta are RowProducts.
+func LayerNormDX(t Type, rows, d int, dx, more, dy, x, gamma, mean, inv Ptr) Launch {
+	return launch("layer_norm_dx_"+t.String(), warps(rows), rows, d, dx, more, dy, x, gamma, mean, inv)
 }
 
 // Tokens sets y (batch, prefix+area, d) to prefix rows first (prefix, d) and a map

@@ -317,9 +317,9 @@ func signatureOf(name string) (Signature, bool) {
 	case "layer_norm_bf16":
 		return Signature{"iippppppf", 256, "tokens"}, true
 	case "layer_norm_dx_f32":
-		return Signature{"iipppppp", 256, "tokens"}, true
+		return Signature{"iippppppp", 256, "tokens"}, true
 	case "layer_norm_dx_bf16":
-		return Signature{"iipppppp", 256, "tokens"}, true
+		return Signature{"iippppppp", 256, "tokens"}, true
 	case "tokens_f32":
 		return Signature{"liiipppp", 256, "tokens"}, true
 	case "tokens_bf16":

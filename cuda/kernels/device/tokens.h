@@ -52,9 +52,10 @@ KERNEL(NAME(layer_norm), 256)(int rows, int d, T *y, float *mean, float *inv, co
 	if (there && lane == 0) mean[r] = m, inv[r] = s;
 }
 
-// With u = (x - mean)*inv and g = dy*gamma: dx = inv*(g - mean(g) - u*mean(g*u)).
-KERNEL(NAME(layer_norm_dx), 256)(int rows, int d, T *dx, const T *dy, const T *x, const float *gamma, const float *mean, const float *inv) {
-	WARP_A_ROW((long)dx | (long)dy | (long)x | (long)gamma);
+// With u = (x - mean)*inv and g = dy*gamma: dx = inv*(g - mean(g) - u*mean(g*u)), plus
+// more unless that is null. dx may be more.
+KERNEL(NAME(layer_norm_dx), 256)(int rows, int d, T *dx, const T *more, const T *dy, const T *x, const float *gamma, const float *mean, const float *inv) {
+	WARP_A_ROW((long)dx | (long)more | (long)dy | (long)x | (long)gamma);
 	float up[WIDTH], v[WIDTH], by[WIDTH], plain = 0, along = 0, m = there ? mean[r] : 0, s = there ? inv[r] : 0;
 	if (held) {
 		words ups[HELD], all[HELD];
@@ -72,6 +73,10 @@ KERNEL(NAME(layer_norm_dx), 256)(int rows, int d, T *dx, const T *dy, const T *x
 		EACH_HELD(i, g) {
 			READ(up, ups, i), READ(v, all, i), READ_FLOATS(by, gamma, g);
 			UNROLL for (int j = 0; j < WIDTH; j++) v[j] = s * (up[j] * by[j] - plain - (v[j] - m) * s * along);
+			if (more) {
+				READ(up, more + row, g);
+				UNROLL for (int j = 0; j < WIDTH; j++) v[j] += up[j];
+			}
 			WRITE(dx + row, g, v);
 		}
 	} else {
@@ -82,7 +87,10 @@ KERNEL(NAME(layer_norm_dx), 256)(int rows, int d, T *dx, const T *dy, const T *x
 		}
 		plain = warpSum(plain) / d;
 		along = warpSum(along) / d;
-		EACH_READ(k) PUT(dx, row + k, s * (GET(dy, row + k) * gamma[k] - plain - (GET(x, row + k) - m) * s * along));
+		EACH_READ(k) {
+			float e = s * (GET(dy, row + k) * gamma[k] - plain - (GET(x, row + k) - m) * s * along);
+			PUT(dx, row + k, more ? e + GET(more, row + k) : e);
+		}
 	}
 }
 #undef HELD

@@ -134,7 +134,7 @@ func TestLayerNormKernels(t *testing.T) {
 			dX, dDy, dG, dB := b.up(typ, x), b.up(typ, dy), b.up(kernels.F32, gamma), b.up(kernels.F32, beta)
 			y, dx, mean, inv := b.empty(typ, rows*d), b.empty(typ, rows*d), b.empty(kernels.F32, rows), b.empty(kernels.F32, rows)
 			b.run(kernels.LayerNorm(typ, rows, d, y.Ptr(), mean.Ptr(), inv.Ptr(), dX.Ptr(), dG.Ptr(), dB.Ptr(), 1e-6),
-				kernels.LayerNormDX(typ, rows, d, dx.Ptr(), dDy.Ptr(), dX.Ptr(), dG.Ptr(), mean.Ptr(), inv.Ptr()))
+				kernels.LayerNormDX(typ, rows, d, dx.Ptr(), 0, dDy.Ptr(), dX.Ptr(), dG.Ptr(), mean.Ptr(), inv.Ptr()))
 			dgamma, dbeta := b.totals(int64(rows), d, func(p, plain kernels.Ptr) kernels.Launch {
 				return kernels.RowProducts(typ, int64(rows), d, p, plain, dDy.Ptr(), dX.Ptr(), mean.Ptr(), inv.Ptr())
 			}, func(p kernels.Ptr) kernels.Launch { return kernels.ChannelSums(typ, int64(rows), d, p, dDy.Ptr()) })

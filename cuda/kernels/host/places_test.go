@@ -84,8 +84,8 @@ func inGroups(left array) []groups {
 		{name: "layer norm", maps: []int{n}, floats: []int{c, c}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
 			return kernels.LayerNorm(t, rows, c, p[3], left.Ptr(), left.Ptr()+4*rows, p[0], p[1], p[2], 1e-5)
 		}},
-		{name: "layer norm gradient", maps: []int{n, n}, floats: []int{c, rows, rows}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
-			return kernels.LayerNormDX(t, rows, c, p[5], p[0], p[1], p[2], p[3], p[4])
+		{name: "layer norm gradient", maps: []int{n, n, n}, floats: []int{c, rows, rows}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.LayerNormDX(t, rows, c, p[6], p[2], p[0], p[1], p[3], p[4], p[5])
 		}},
 		{name: "max pool", maps: []int{n}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
 			return kernels.MaxPool(t, win, p[1], p[0])

@@ -188,12 +188,12 @@ static void call_row_products_bf16(void **a) { row_products_bf16(*(long *)a[0], 
 #include "../device/tasks.cu"
 static void call_tasks(void **a) { tasks(*(const struct task * *)a[0], *(const struct piece * *)a[1]); }
 
-// Sources of tokens: 0674874975d46f7827ec17df78004d91
+// Sources of tokens: 0c3302d7175bb8536b999fc3d65a56da
 #include "../device/tokens.cu"
 static void call_layer_norm_f32(void **a) { layer_norm_f32(*(int *)a[0], *(int *)a[1], *(float * *)a[2], *(float * *)a[3], *(float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7], *(float *)a[8]); }
 static void call_layer_norm_bf16(void **a) { layer_norm_bf16(*(int *)a[0], *(int *)a[1], *(bf16 * *)a[2], *(float * *)a[3], *(float * *)a[4], *(const bf16 * *)a[5], *(const float * *)a[6], *(const float * *)a[7], *(float *)a[8]); }
-static void call_layer_norm_dx_f32(void **a) { layer_norm_dx_f32(*(int *)a[0], *(int *)a[1], *(float * *)a[2], *(const float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
-static void call_layer_norm_dx_bf16(void **a) { layer_norm_dx_bf16(*(int *)a[0], *(int *)a[1], *(bf16 * *)a[2], *(const bf16 * *)a[3], *(const bf16 * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
+static void call_layer_norm_dx_f32(void **a) { layer_norm_dx_f32(*(int *)a[0], *(int *)a[1], *(float * *)a[2], *(const float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7], *(const float * *)a[8]); }
+static void call_layer_norm_dx_bf16(void **a) { layer_norm_dx_bf16(*(int *)a[0], *(int *)a[1], *(bf16 * *)a[2], *(const bf16 * *)a[3], *(const bf16 * *)a[4], *(const bf16 * *)a[5], *(const float * *)a[6], *(const float * *)a[7], *(const float * *)a[8]); }
 static void call_tokens_f32(void **a) { tokens_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
 static void call_tokens_bf16(void **a) { tokens_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(bf16 * *)a[4], *(const bf16 * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
 static void call_batch_sum_f32(void **a) { batch_sum_f32(*(long *)a[0], *(int *)a[1], *(long *)a[2], *(long *)a[3], *(float * *)a[4], *(const float * *)a[5]); }
