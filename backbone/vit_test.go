@@ -96,3 +96,47 @@ func TestGradientsReachTheStoredTableOfPositions(t *testing.T) {
 		}
 	}
 }
+
+// A network with registers, LayerScale and positions of another grid gives an image the
+// same features alone and among others.
+func TestABatchOfOneIsAsABatchOfThree(t *testing.T) {
+	eng := newEngine(t)
+	net, err := backbone.New("dinov2s14reg4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	net = backbone.WithDepth(net, 2)
+	ps := layers.NewParams(eng, 1)
+	run := func(images []float32, batch int) []float32 {
+		g := layers.NewGraph(eng, ps)
+		x := g.Input("images", batch, 3, 56, 56)
+		y := net.Forward(g, x, backbone.Mode{})
+		if err := g.Compile(); err != nil {
+			t.Fatal(err)
+		}
+		defer g.Close()
+		for _, p := range ps.All() { // factors of LayerScale begin near 0
+			if err := eng.Write(p.Value, generator{"batch"}.fill(p.Name, p.Value.Shape())); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := eng.Write(g.Value(x), images); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Run(); err != nil {
+			t.Fatal(err)
+		}
+		out := make([]float32, y.Shape().TotalSize())
+		if err := eng.Read(out, g.Value(y)); err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	images := generator{"batch"}.uniform("images", 3*3*56*56)
+	all, one := run(images, 3), run(images[2*3*56*56:], 1)
+	for i, v := range one {
+		if d := v - all[2*len(one)+i]; d > 2e-5 || d < -2e-5 {
+			t.Fatalf("number %d: %v alone, %v among three", i, v, all[2*len(one)+i])
+		}
+	}
+}

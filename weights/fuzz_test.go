@@ -1,8 +1,10 @@
 package weights
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
+	"os"
 	"runtime/metrics"
 	"strings"
 	"testing"
@@ -81,6 +83,32 @@ func FuzzTorchZip(f *testing.F) {
 		f.Add(p)
 	}
 	f.Fuzz(func(t *testing.T, p []byte) { fuzzRead(t, "x.pth", p) })
+}
+
+// FuzzTorchScript changes the pickle of modules inside a sound archive, which the checksums
+// of an archive would else hide.
+func FuzzTorchScript(f *testing.F) {
+	p, err := os.ReadFile("testdata/torchscript/clip.pt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	z, err := openArchive(bytes.NewReader(p), int64(len(p)), newBudget(int64(len(p))))
+	if err != nil {
+		f.Fatal(err)
+	}
+	data, err := z.find("clip/data.pkl")
+	if err != nil {
+		f.Fatal(err)
+	}
+	pickle := make([]byte, data.size)
+	if err := readAt(bytes.NewReader(p), pickle, data.off); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(pickle)
+	storage := string(make([]byte, 256))
+	f.Fuzz(func(t *testing.T, pickle []byte) {
+		fuzzRead(t, "x.pt", zipOf(t, zip.Store, "a/data.pkl", string(pickle), "a/constants.pkl", "N.", "a/data/0", storage, "a/data/1", storage))
+	})
 }
 
 // FuzzPickle changes the pickle inside a sound archive.

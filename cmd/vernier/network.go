@@ -50,7 +50,7 @@ func (f *networkFlags) add(fl *pflag.FlagSet, start model.Spec) {
 	f.spec = start
 	fl.StringVar(&f.spec.Backbone, "backbone", start.Backbone, "network: "+strings.Join(backbone.Patterns(), ", "))
 	fl.StringVar(&f.trunkEnd, "trunk-end", "", "block at which a convolutional network ends (default its last)")
-	fl.StringVar(&f.weights.Path, "weights", "", "weights that the network starts from: a file (safetensors, .pth, .npz) or a name that vernier weights get lists (default drawn at random)")
+	fl.StringVar(&f.weights.Path, "weights", "", "weights that the network starts from: a file (safetensors, .pth, .pt, .npz) or a name that vernier weights get lists (default drawn at random)")
 	fl.StringVar(&f.weights.Dictionary, "weights-dict", "", weightsDictHelp)
 	fl.IntVar(&f.spec.Input.Size, "size", 0, "side of the square that the network sees, in pixels (default the backbone's)")
 	fl.IntVar(&f.spec.Input.Resize, "resize", 0, "shorter side that pictures are brought to before that square is cut out (default the backbone's, in proportion)")
