@@ -61,11 +61,46 @@ func Files() []File {
 			License: "BSD-3-Clause, as pretrained-models.pytorch; ImageNet is for non-commercial research", Homepage: "https://github.com/Cadene/pretrained-models.pytorch",
 			URL: "http://data.lip6.fr/cadene/pretrainedmodels/bn_inception-52deb4733.pth",
 		},
-		{
-			Name: "dino-vits16", Backbone: "vits16:pixels=imagenet", Summary: "DINO's ViT-S/16, trained on ImageNet without labels", Bytes: 86_700_000,
-			License: "Apache-2.0", Homepage: "https://github.com/facebookresearch/dino",
-			URL: "https://dl.fbaipublicfiles.com/dino/dino_deitsmall16_pretrain/dino_deitsmall16_pretrain.pth",
-		},
+		torchvision("vitb16", "vitb16:pixels=imagenet,positions=align_corners", "vit_b_16-c867db91.pth", "trained on ImageNet", 346_329_000),
+		torchvision("vitb32", "vitb32:pixels=imagenet,positions=align_corners", "vit_b_32-d86f8d99.pth", "trained on ImageNet", 352_956_000),
+		dino("dino-vits16", "dinos16", "ViT-S/16", "dino_deitsmall16_pretrain", 86_700_000),
+		dino("dino-vits8", "dinos8", "ViT-S/8", "dino_deitsmall8_pretrain", 86_700_000),
+		dino("dino-vitb16", "dinob16", "ViT-B/16", "dino_vitbase16_pretrain", 343_200_000),
+		dino("dino-vitb8", "dinob8", "ViT-B/8", "dino_vitbase8_pretrain", 343_300_000),
+		dinov2("dinov2-vits14", "dinov2s14", "ViT-S/14", 88_300_000),
+		dinov2("dinov2-vitb14", "dinov2b14", "ViT-B/14", 346_400_000),
+		dinov2("dinov2-vits14-reg4", "dinov2s14reg4", "ViT-S/14 with registers", 88_300_000),
+		dinov2("dinov2-vitb14-reg4", "dinov2b14reg4", "ViT-B/14 with registers", 346_400_000),
+		clip("clip-vitb32", "clipb32", "ViT-B-32.pt", "40d365715913c9da98579312b702a82c18be219cc2a73407c4526f58eba950af", 354_000_000),
+		clip("clip-vitb16", "clipb16", "ViT-B-16.pt", "5806e77cd80f8b59890b7e101eabd078d9fb84e6937f9e85e4ecb61988df416f", 351_000_000),
+	}
+}
+
+// dino is a file of DINO, in a folder of its own name.
+func dino(name, backbone, network, file string, bytes int64) File {
+	return File{
+		Name: name, Backbone: backbone, Summary: "DINO's " + network + ", trained on ImageNet without labels", Bytes: bytes,
+		License: "Apache-2.0", Homepage: "https://github.com/facebookresearch/dino",
+		URL: "https://dl.fbaipublicfiles.com/dino/" + file + "/" + file + ".pth",
+	}
+}
+
+// dinov2 is a file of DINOv2; the folder has its name without what was done with registers.
+func dinov2(name, backbone, network string, bytes int64) File {
+	model := strings.ReplaceAll(strings.Replace(name, "dinov2-", "dinov2_", 1), "-", "_")
+	return File{
+		Name: name, Backbone: backbone, Summary: "DINOv2's " + network + ", trained on 142 million pictures without labels", Bytes: bytes,
+		License: "Apache-2.0", Homepage: "https://github.com/facebookresearch/dinov2",
+		URL: "https://dl.fbaipublicfiles.com/dinov2/" + strings.TrimSuffix(model, "_reg4") + "/" + model + "_pretrain.pth",
+	}
+}
+
+// clip is a file of OpenAI's CLIP, whose address holds its SHA-256.
+func clip(name, backbone, file, sum string, bytes int64) File {
+	return File{
+		Name: name, Backbone: backbone, Summary: "OpenAI's CLIP, the tower of images of " + strings.TrimSuffix(file, ".pt") + " among the rest", Bytes: bytes,
+		License: "MIT", Homepage: "https://github.com/openai/CLIP",
+		URL: "https://openaipublic.azureedge.net/clip/models/" + sum + "/" + file, SHA256: sum,
 	}
 }
 
