@@ -51,9 +51,11 @@ func (m *Model) LoadWeights(path, dictionary string) (*Loaded, error) {
 	if _, err := f.Verify(); err != nil {
 		return nil, err
 	}
-	f, layout, err := arrange(f)
-	if err != nil {
-		return nil, err
+	layout := ""
+	if _, _, err := m.match(f, dictionary); err != nil { // a network of a program's own may have such names itself
+		if f, layout, err = arrange(f); err != nil {
+			return nil, err
+		}
 	}
 	l, err := m.fill(f, dictionary)
 	if err != nil {
