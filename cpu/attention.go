@@ -132,7 +132,7 @@ func (w *workerScratch) multiply(kr *kernels, c []float32, ldc, m, n, k int, l, 
 				if add || at > 0 {
 					before = to
 				}
-				tiles[min(kr.mr, m-row)](to, ldc, before, ldc, left[row*d:], kr.mr, right[col*d:], kr.nr, d, nil, nil, nil, 0, false)
+				tiles[min(kr.mr, m-row)](to, ldc, before, ldc, left[row*d:], kr.mr, right[col*d:], kr.nr, d, nil, nil, nil, 0, 0)
 			}
 		}
 	}

@@ -2,9 +2,9 @@
 
 #include "textflag.h"
 
-// func tile1x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile1x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile1x1AVX2(SB), NOSPLIT, $0-217
+TEXT ·tile1x1AVX2(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -69,13 +69,15 @@ noshift:
 	VADDPS (AX), Y0, Y0
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VXORPS  Y1, Y1, Y1
-	VMAXPS  Y0, Y1, Y0
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VXORPS       Y1, Y1, Y1
+	VBROADCASTSS ceiling+216(FP), Y2
+	VMAXPS       Y0, Y1, Y0
+	VMINPS       Y0, Y2, Y0
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -83,9 +85,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile2x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile2x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile2x1AVX2(SB), NOSPLIT, $0-217
+TEXT ·tile2x1AVX2(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -165,14 +167,17 @@ noshift:
 	VADDPS (AX), Y1, Y1
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VXORPS  Y2, Y2, Y2
-	VMAXPS  Y0, Y2, Y0
-	VMAXPS  Y1, Y2, Y1
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VXORPS       Y2, Y2, Y2
+	VBROADCASTSS ceiling+216(FP), Y3
+	VMAXPS       Y0, Y2, Y0
+	VMINPS       Y0, Y3, Y0
+	VMAXPS       Y1, Y2, Y1
+	VMINPS       Y1, Y3, Y1
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -182,9 +187,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile3x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile3x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile3x1AVX2(SB), NOSPLIT, $0-217
+TEXT ·tile3x1AVX2(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -279,15 +284,19 @@ noshift:
 	VADDPS (AX), Y2, Y2
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VXORPS  Y3, Y3, Y3
-	VMAXPS  Y0, Y3, Y0
-	VMAXPS  Y1, Y3, Y1
-	VMAXPS  Y2, Y3, Y2
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VXORPS       Y3, Y3, Y3
+	VBROADCASTSS ceiling+216(FP), Y4
+	VMAXPS       Y0, Y3, Y0
+	VMINPS       Y0, Y4, Y0
+	VMAXPS       Y1, Y3, Y1
+	VMINPS       Y1, Y4, Y1
+	VMAXPS       Y2, Y3, Y2
+	VMINPS       Y2, Y4, Y2
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -299,9 +308,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile4x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile4x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile4x1AVX2(SB), NOSPLIT, $0-217
+TEXT ·tile4x1AVX2(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -411,16 +420,21 @@ noshift:
 	VADDPS (AX), Y3, Y3
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VXORPS  Y4, Y4, Y4
-	VMAXPS  Y0, Y4, Y0
-	VMAXPS  Y1, Y4, Y1
-	VMAXPS  Y2, Y4, Y2
-	VMAXPS  Y3, Y4, Y3
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VXORPS       Y4, Y4, Y4
+	VBROADCASTSS ceiling+216(FP), Y5
+	VMAXPS       Y0, Y4, Y0
+	VMINPS       Y0, Y5, Y0
+	VMAXPS       Y1, Y4, Y1
+	VMINPS       Y1, Y5, Y1
+	VMAXPS       Y2, Y4, Y2
+	VMINPS       Y2, Y5, Y2
+	VMAXPS       Y3, Y4, Y3
+	VMINPS       Y3, Y5, Y3
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -434,9 +448,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile5x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile5x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile5x1AVX2(SB), NOSPLIT, $0-217
+TEXT ·tile5x1AVX2(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -561,17 +575,23 @@ noshift:
 	VADDPS (AX), Y4, Y4
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VXORPS  Y5, Y5, Y5
-	VMAXPS  Y0, Y5, Y0
-	VMAXPS  Y1, Y5, Y1
-	VMAXPS  Y2, Y5, Y2
-	VMAXPS  Y3, Y5, Y3
-	VMAXPS  Y4, Y5, Y4
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VXORPS       Y5, Y5, Y5
+	VBROADCASTSS ceiling+216(FP), Y6
+	VMAXPS       Y0, Y5, Y0
+	VMINPS       Y0, Y6, Y0
+	VMAXPS       Y1, Y5, Y1
+	VMINPS       Y1, Y6, Y1
+	VMAXPS       Y2, Y5, Y2
+	VMINPS       Y2, Y6, Y2
+	VMAXPS       Y3, Y5, Y3
+	VMINPS       Y3, Y6, Y3
+	VMAXPS       Y4, Y5, Y4
+	VMINPS       Y4, Y6, Y4
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -587,9 +607,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile6x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile6x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile6x1AVX2(SB), NOSPLIT, $0-217
+TEXT ·tile6x1AVX2(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -729,18 +749,25 @@ noshift:
 	VADDPS (AX), Y5, Y5
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VXORPS  Y6, Y6, Y6
-	VMAXPS  Y0, Y6, Y0
-	VMAXPS  Y1, Y6, Y1
-	VMAXPS  Y2, Y6, Y2
-	VMAXPS  Y3, Y6, Y3
-	VMAXPS  Y4, Y6, Y4
-	VMAXPS  Y5, Y6, Y5
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VXORPS       Y6, Y6, Y6
+	VBROADCASTSS ceiling+216(FP), Y7
+	VMAXPS       Y0, Y6, Y0
+	VMINPS       Y0, Y7, Y0
+	VMAXPS       Y1, Y6, Y1
+	VMINPS       Y1, Y7, Y1
+	VMAXPS       Y2, Y6, Y2
+	VMINPS       Y2, Y7, Y2
+	VMAXPS       Y3, Y6, Y3
+	VMINPS       Y3, Y7, Y3
+	VMAXPS       Y4, Y6, Y4
+	VMINPS       Y4, Y7, Y4
+	VMAXPS       Y5, Y6, Y5
+	VMINPS       Y5, Y7, Y5
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -758,9 +785,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile1x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile1x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile1x2AVX2(SB), NOSPLIT, $0-217
+TEXT ·tile1x2AVX2(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -832,14 +859,17 @@ noshift:
 	VADDPS 32(AX), Y1, Y1
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VXORPS  Y2, Y2, Y2
-	VMAXPS  Y0, Y2, Y0
-	VMAXPS  Y1, Y2, Y1
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VXORPS       Y2, Y2, Y2
+	VBROADCASTSS ceiling+216(FP), Y3
+	VMAXPS       Y0, Y2, Y0
+	VMINPS       Y0, Y3, Y0
+	VMAXPS       Y1, Y2, Y1
+	VMINPS       Y1, Y3, Y1
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -848,9 +878,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile2x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile2x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile2x2AVX2(SB), NOSPLIT, $0-217
+TEXT ·tile2x2AVX2(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -943,16 +973,21 @@ noshift:
 	VADDPS 32(AX), Y3, Y3
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VXORPS  Y4, Y4, Y4
-	VMAXPS  Y0, Y4, Y0
-	VMAXPS  Y1, Y4, Y1
-	VMAXPS  Y2, Y4, Y2
-	VMAXPS  Y3, Y4, Y3
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VXORPS       Y4, Y4, Y4
+	VBROADCASTSS ceiling+216(FP), Y5
+	VMAXPS       Y0, Y4, Y0
+	VMINPS       Y0, Y5, Y0
+	VMAXPS       Y1, Y4, Y1
+	VMINPS       Y1, Y5, Y1
+	VMAXPS       Y2, Y4, Y2
+	VMINPS       Y2, Y5, Y2
+	VMAXPS       Y3, Y4, Y3
+	VMINPS       Y3, Y5, Y3
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -964,9 +999,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile3x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile3x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile3x2AVX2(SB), NOSPLIT, $0-217
+TEXT ·tile3x2AVX2(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -1080,18 +1115,25 @@ noshift:
 	VADDPS 32(AX), Y5, Y5
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VXORPS  Y6, Y6, Y6
-	VMAXPS  Y0, Y6, Y0
-	VMAXPS  Y1, Y6, Y1
-	VMAXPS  Y2, Y6, Y2
-	VMAXPS  Y3, Y6, Y3
-	VMAXPS  Y4, Y6, Y4
-	VMAXPS  Y5, Y6, Y5
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VXORPS       Y6, Y6, Y6
+	VBROADCASTSS ceiling+216(FP), Y7
+	VMAXPS       Y0, Y6, Y0
+	VMINPS       Y0, Y7, Y0
+	VMAXPS       Y1, Y6, Y1
+	VMINPS       Y1, Y7, Y1
+	VMAXPS       Y2, Y6, Y2
+	VMINPS       Y2, Y7, Y2
+	VMAXPS       Y3, Y6, Y3
+	VMINPS       Y3, Y7, Y3
+	VMAXPS       Y4, Y6, Y4
+	VMINPS       Y4, Y7, Y4
+	VMAXPS       Y5, Y6, Y5
+	VMINPS       Y5, Y7, Y5
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -1106,9 +1148,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile4x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile4x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile4x2AVX2(SB), NOSPLIT, $0-217
+TEXT ·tile4x2AVX2(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -1243,20 +1285,29 @@ noshift:
 	VADDPS 32(AX), Y7, Y7
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VXORPS  Y8, Y8, Y8
-	VMAXPS  Y0, Y8, Y0
-	VMAXPS  Y1, Y8, Y1
-	VMAXPS  Y2, Y8, Y2
-	VMAXPS  Y3, Y8, Y3
-	VMAXPS  Y4, Y8, Y4
-	VMAXPS  Y5, Y8, Y5
-	VMAXPS  Y6, Y8, Y6
-	VMAXPS  Y7, Y8, Y7
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VXORPS       Y8, Y8, Y8
+	VBROADCASTSS ceiling+216(FP), Y9
+	VMAXPS       Y0, Y8, Y0
+	VMINPS       Y0, Y9, Y0
+	VMAXPS       Y1, Y8, Y1
+	VMINPS       Y1, Y9, Y1
+	VMAXPS       Y2, Y8, Y2
+	VMINPS       Y2, Y9, Y2
+	VMAXPS       Y3, Y8, Y3
+	VMINPS       Y3, Y9, Y3
+	VMAXPS       Y4, Y8, Y4
+	VMINPS       Y4, Y9, Y4
+	VMAXPS       Y5, Y8, Y5
+	VMINPS       Y5, Y9, Y5
+	VMAXPS       Y6, Y8, Y6
+	VMINPS       Y6, Y9, Y6
+	VMAXPS       Y7, Y8, Y7
+	VMINPS       Y7, Y9, Y7
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -1274,9 +1325,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile5x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile5x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile5x2AVX2(SB), NOSPLIT, $0-217
+TEXT ·tile5x2AVX2(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -1432,22 +1483,33 @@ noshift:
 	VADDPS 32(AX), Y9, Y9
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VXORPS  Y10, Y10, Y10
-	VMAXPS  Y0, Y10, Y0
-	VMAXPS  Y1, Y10, Y1
-	VMAXPS  Y2, Y10, Y2
-	VMAXPS  Y3, Y10, Y3
-	VMAXPS  Y4, Y10, Y4
-	VMAXPS  Y5, Y10, Y5
-	VMAXPS  Y6, Y10, Y6
-	VMAXPS  Y7, Y10, Y7
-	VMAXPS  Y8, Y10, Y8
-	VMAXPS  Y9, Y10, Y9
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VXORPS       Y10, Y10, Y10
+	VBROADCASTSS ceiling+216(FP), Y11
+	VMAXPS       Y0, Y10, Y0
+	VMINPS       Y0, Y11, Y0
+	VMAXPS       Y1, Y10, Y1
+	VMINPS       Y1, Y11, Y1
+	VMAXPS       Y2, Y10, Y2
+	VMINPS       Y2, Y11, Y2
+	VMAXPS       Y3, Y10, Y3
+	VMINPS       Y3, Y11, Y3
+	VMAXPS       Y4, Y10, Y4
+	VMINPS       Y4, Y11, Y4
+	VMAXPS       Y5, Y10, Y5
+	VMINPS       Y5, Y11, Y5
+	VMAXPS       Y6, Y10, Y6
+	VMINPS       Y6, Y11, Y6
+	VMAXPS       Y7, Y10, Y7
+	VMINPS       Y7, Y11, Y7
+	VMAXPS       Y8, Y10, Y8
+	VMINPS       Y8, Y11, Y8
+	VMAXPS       Y9, Y10, Y9
+	VMINPS       Y9, Y11, Y9
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -1468,9 +1530,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile6x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile6x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, FMA3, MMX+
-TEXT ·tile6x2AVX2(SB), NOSPLIT, $0-217
+TEXT ·tile6x2AVX2(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -1647,24 +1709,37 @@ noshift:
 	VADDPS 32(AX), Y11, Y11
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VXORPS  Y12, Y12, Y12
-	VMAXPS  Y0, Y12, Y0
-	VMAXPS  Y1, Y12, Y1
-	VMAXPS  Y2, Y12, Y2
-	VMAXPS  Y3, Y12, Y3
-	VMAXPS  Y4, Y12, Y4
-	VMAXPS  Y5, Y12, Y5
-	VMAXPS  Y6, Y12, Y6
-	VMAXPS  Y7, Y12, Y7
-	VMAXPS  Y8, Y12, Y8
-	VMAXPS  Y9, Y12, Y9
-	VMAXPS  Y10, Y12, Y10
-	VMAXPS  Y11, Y12, Y11
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VXORPS       Y12, Y12, Y12
+	VBROADCASTSS ceiling+216(FP), Y13
+	VMAXPS       Y0, Y12, Y0
+	VMINPS       Y0, Y13, Y0
+	VMAXPS       Y1, Y12, Y1
+	VMINPS       Y1, Y13, Y1
+	VMAXPS       Y2, Y12, Y2
+	VMINPS       Y2, Y13, Y2
+	VMAXPS       Y3, Y12, Y3
+	VMINPS       Y3, Y13, Y3
+	VMAXPS       Y4, Y12, Y4
+	VMINPS       Y4, Y13, Y4
+	VMAXPS       Y5, Y12, Y5
+	VMINPS       Y5, Y13, Y5
+	VMAXPS       Y6, Y12, Y6
+	VMINPS       Y6, Y13, Y6
+	VMAXPS       Y7, Y12, Y7
+	VMINPS       Y7, Y13, Y7
+	VMAXPS       Y8, Y12, Y8
+	VMINPS       Y8, Y13, Y8
+	VMAXPS       Y9, Y12, Y9
+	VMINPS       Y9, Y13, Y9
+	VMAXPS       Y10, Y12, Y10
+	VMINPS       Y10, Y13, Y10
+	VMAXPS       Y11, Y12, Y11
+	VMINPS       Y11, Y13, Y11
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -2316,6 +2391,50 @@ done21:
 	VZEROUPPER
 	RET
 
+// func boundGradAVX2(dx []float32, dy []float32, y []float32, ceiling float32)
+// Requires: AVX
+TEXT ·boundGradAVX2(SB), NOSPLIT, $0-76
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dy_base+24(FP), CX
+	MOVQ         y_base+48(FP), DX
+	MOVQ         dx_len+8(FP), BX
+	VXORPS       Y0, Y0, Y0
+	VBROADCASTSS ceiling+72(FP), Y1
+
+loop22:
+	CMPQ    BX, $0x08
+	JLT     tail23
+	VMOVUPS (CX), Y2
+	VMOVUPS (DX), Y3
+	VCMPPS  $0x11, Y1, Y3, Y4
+	VCMPPS  $0x1e, Y0, Y3, Y3
+	VANDPS  Y3, Y2, Y2
+	VANDPS  Y4, Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, DX
+	SUBQ    $0x08, BX
+	JMP     loop22
+
+tail23:
+	TESTQ      BX, BX
+	JZ         done24
+	LEAQ       masksAVX2<>+64(SB), SI
+	NEGQ       BX
+	VMOVDQU    (SI)(BX*4), Y2
+	VMASKMOVPS (CX), Y2, Y3
+	VMASKMOVPS (DX), Y2, Y4
+	VCMPPS     $0x11, Y1, Y4, Y1
+	VCMPPS     $0x1e, Y0, Y4, Y4
+	VANDPS     Y4, Y3, Y3
+	VANDPS     Y1, Y3, Y3
+	VMASKMOVPS Y3, Y2, (AX)
+
+done24:
+	VZEROUPPER
+	RET
+
 // func maximumAVX2(dst []float32, a []float32, b []float32)
 // Requires: AVX
 TEXT ·maximumAVX2(SB), NOSPLIT, $0-72
@@ -2324,9 +2443,9 @@ TEXT ·maximumAVX2(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), DX
 	MOVQ dst_len+8(FP), BX
 
-loop22:
+loop25:
 	CMPQ      BX, $0x08
-	JLT       tail23
+	JLT       tail26
 	VMOVUPS   (CX), Y0
 	VMOVUPS   (DX), Y1
 	VMAXPS    Y1, Y0, Y1
@@ -2337,11 +2456,11 @@ loop22:
 	ADDQ      $0x20, CX
 	ADDQ      $0x20, DX
 	SUBQ      $0x08, BX
-	JMP       loop22
+	JMP       loop25
 
-tail23:
+tail26:
 	TESTQ      BX, BX
-	JZ         done24
+	JZ         done27
 	LEAQ       masksAVX2<>+64(SB), SI
 	NEGQ       BX
 	VMOVDQU    (SI)(BX*4), Y0
@@ -2352,7 +2471,7 @@ tail23:
 	VBLENDVPS  Y3, Y1, Y2, Y2
 	VMASKMOVPS Y2, Y0, (AX)
 
-done24:
+done27:
 	VZEROUPPER
 	RET
 
@@ -2365,9 +2484,9 @@ TEXT ·maximum3AVX2(SB), NOSPLIT, $0-96
 	MOVQ c_base+72(FP), BX
 	MOVQ dst_len+8(FP), SI
 
-loop25:
+loop28:
 	CMPQ      SI, $0x08
-	JLT       tail26
+	JLT       tail29
 	VMOVUPS   (CX), Y0
 	VMOVUPS   (DX), Y1
 	VMAXPS    Y1, Y0, Y1
@@ -2383,11 +2502,11 @@ loop25:
 	ADDQ      $0x20, DX
 	ADDQ      $0x20, BX
 	SUBQ      $0x08, SI
-	JMP       loop25
+	JMP       loop28
 
-tail26:
+tail29:
 	TESTQ      SI, SI
-	JZ         done27
+	JZ         done30
 	LEAQ       masksAVX2<>+64(SB), DI
 	NEGQ       SI
 	VMOVDQU    (DI)(SI*4), Y0
@@ -2402,7 +2521,7 @@ tail26:
 	VBLENDVPS  Y3, Y2, Y1, Y1
 	VMASKMOVPS Y1, Y0, (AX)
 
-done27:
+done30:
 	VZEROUPPER
 	RET
 
@@ -2415,9 +2534,9 @@ TEXT ·add3AVX2(SB), NOSPLIT, $0-96
 	MOVQ c_base+72(FP), BX
 	MOVQ dst_len+8(FP), SI
 
-loop28:
+loop31:
 	CMPQ    SI, $0x08
-	JLT     tail29
+	JLT     tail32
 	VMOVUPS (CX), Y0
 	VMOVUPS (DX), Y1
 	VADDPS  Y1, Y0, Y0
@@ -2429,11 +2548,11 @@ loop28:
 	ADDQ    $0x20, DX
 	ADDQ    $0x20, BX
 	SUBQ    $0x08, SI
-	JMP     loop28
+	JMP     loop31
 
-tail29:
+tail32:
 	TESTQ      SI, SI
-	JZ         done30
+	JZ         done33
 	LEAQ       masksAVX2<>+64(SB), DI
 	NEGQ       SI
 	VMOVDQU    (DI)(SI*4), Y0
@@ -2444,7 +2563,7 @@ tail29:
 	VADDPS     Y2, Y1, Y1
 	VMASKMOVPS Y1, Y0, (AX)
 
-done30:
+done33:
 	VZEROUPPER
 	RET
 
@@ -2460,67 +2579,14 @@ TEXT ·normGradAVX2(SB), NOSPLIT, $0-88
 	VBROADCASTSS center+80(FP), Y2
 	VBROADCASTSS c+84(FP), Y3
 
-loop31:
+loop34:
 	CMPQ        BX, $0x08
-	JLT         tail32
+	JLT         tail35
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VSUBPS      Y2, Y5, Y5
 	VFMADD213PS Y3, Y0, Y4
 	VFMADD231PS Y1, Y5, Y4
-	VMOVUPS     Y4, (AX)
-	ADDQ        $0x20, AX
-	ADDQ        $0x20, CX
-	ADDQ        $0x20, DX
-	SUBQ        $0x08, BX
-	JMP         loop31
-
-tail32:
-	TESTQ       BX, BX
-	JZ          done33
-	LEAQ        masksAVX2<>+64(SB), SI
-	NEGQ        BX
-	VMOVDQU     (SI)(BX*4), Y4
-	VMASKMOVPS  (CX), Y4, Y5
-	VMASKMOVPS  (DX), Y4, Y6
-	VSUBPS      Y2, Y6, Y6
-	VFMADD213PS Y3, Y0, Y5
-	VFMADD231PS Y1, Y6, Y5
-	VMASKMOVPS  Y5, Y4, (AX)
-
-done33:
-	VZEROUPPER
-	RET
-
-// func affineAVX2(y []float32, x []float32, residual []float32, center float32, scale float32, shift float32, relu bool)
-// Requires: AVX, FMA3
-TEXT ·affineAVX2(SB), NOSPLIT, $0-85
-	MOVQ         y_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         residual_base+48(FP), DX
-	MOVQ         y_len+8(FP), BX
-	VBROADCASTSS center+72(FP), Y0
-	VBROADCASTSS scale+76(FP), Y1
-	VBROADCASTSS shift+80(FP), Y2
-	VMOVUPS      constAVX2_ff800000<>+0(SB), Y3
-	MOVB         relu+84(FP), SI
-	TESTB        SI, SI
-	JZ           linear
-	VXORPS       Y3, Y3, Y3
-
-linear:
-	TESTQ DX, DX
-	JZ    plain
-
-loop34:
-	CMPQ        BX, $0x08
-	JLT         tail35
-	VMOVUPS     (CX), Y4
-	VSUBPS      Y0, Y4, Y4
-	VFMADD213PS Y2, Y1, Y4
-	VMOVUPS     (DX), Y5
-	VADDPS      Y5, Y4, Y4
-	VMAXPS      Y4, Y3, Y4
 	VMOVUPS     Y4, (AX)
 	ADDQ        $0x20, AX
 	ADDQ        $0x20, CX
@@ -2535,44 +2601,103 @@ tail35:
 	NEGQ        BX
 	VMOVDQU     (SI)(BX*4), Y4
 	VMASKMOVPS  (CX), Y4, Y5
-	VSUBPS      Y0, Y5, Y5
-	VFMADD213PS Y2, Y1, Y5
-	VMASKMOVPS  (DX), Y4, Y0
-	VADDPS      Y0, Y5, Y5
-	VMAXPS      Y5, Y3, Y5
+	VMASKMOVPS  (DX), Y4, Y6
+	VSUBPS      Y2, Y6, Y6
+	VFMADD213PS Y3, Y0, Y5
+	VFMADD231PS Y1, Y6, Y5
 	VMASKMOVPS  Y5, Y4, (AX)
 
 done36:
 	VZEROUPPER
 	RET
 
-plain:
+// func affineAVX2(y []float32, x []float32, residual []float32, center float32, scale float32, shift float32, ceiling float32)
+// Requires: AVX, FMA3
+TEXT ·affineAVX2(SB), NOSPLIT, $0-88
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         residual_base+48(FP), DX
+	MOVQ         y_len+8(FP), BX
+	VBROADCASTSS center+72(FP), Y0
+	VBROADCASTSS scale+76(FP), Y1
+	VBROADCASTSS shift+80(FP), Y2
+	VMOVUPS      constAVX2_ff800000<>+0(SB), Y3
+	VMOVUPS      constAVX2_7f800000<>+0(SB), Y4
+	MOVL         ceiling+84(FP), SI
+	TESTL        SI, SI
+	JZ           linear
+	VXORPS       Y3, Y3, Y3
+	VBROADCASTSS ceiling+84(FP), Y4
+
+linear:
+	TESTQ DX, DX
+	JZ    plain
+
 loop37:
 	CMPQ        BX, $0x08
 	JLT         tail38
-	VMOVUPS     (CX), Y4
-	VSUBPS      Y0, Y4, Y4
-	VFMADD213PS Y2, Y1, Y4
-	VMAXPS      Y4, Y3, Y4
-	VMOVUPS     Y4, (AX)
+	VMOVUPS     (CX), Y5
+	VSUBPS      Y0, Y5, Y5
+	VFMADD213PS Y2, Y1, Y5
+	VMOVUPS     (DX), Y6
+	VADDPS      Y6, Y5, Y5
+	VMAXPS      Y5, Y3, Y5
+	VMINPS      Y5, Y4, Y5
+	VMOVUPS     Y5, (AX)
 	ADDQ        $0x20, AX
 	ADDQ        $0x20, CX
+	ADDQ        $0x20, DX
 	SUBQ        $0x08, BX
 	JMP         loop37
 
 tail38:
 	TESTQ       BX, BX
 	JZ          done39
-	LEAQ        masksAVX2<>+64(SB), DX
+	LEAQ        masksAVX2<>+64(SB), SI
 	NEGQ        BX
-	VMOVDQU     (DX)(BX*4), Y4
-	VMASKMOVPS  (CX), Y4, Y5
+	VMOVDQU     (SI)(BX*4), Y5
+	VMASKMOVPS  (CX), Y5, Y6
+	VSUBPS      Y0, Y6, Y6
+	VFMADD213PS Y2, Y1, Y6
+	VMASKMOVPS  (DX), Y5, Y0
+	VADDPS      Y0, Y6, Y6
+	VMAXPS      Y6, Y3, Y6
+	VMINPS      Y6, Y4, Y6
+	VMASKMOVPS  Y6, Y5, (AX)
+
+done39:
+	VZEROUPPER
+	RET
+
+plain:
+loop40:
+	CMPQ        BX, $0x08
+	JLT         tail41
+	VMOVUPS     (CX), Y5
 	VSUBPS      Y0, Y5, Y5
 	VFMADD213PS Y2, Y1, Y5
 	VMAXPS      Y5, Y3, Y5
-	VMASKMOVPS  Y5, Y4, (AX)
+	VMINPS      Y5, Y4, Y5
+	VMOVUPS     Y5, (AX)
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
+	SUBQ        $0x08, BX
+	JMP         loop40
 
-done39:
+tail41:
+	TESTQ       BX, BX
+	JZ          done42
+	LEAQ        masksAVX2<>+64(SB), DX
+	NEGQ        BX
+	VMOVDQU     (DX)(BX*4), Y5
+	VMASKMOVPS  (CX), Y5, Y6
+	VSUBPS      Y0, Y6, Y6
+	VFMADD213PS Y2, Y1, Y6
+	VMAXPS      Y6, Y3, Y6
+	VMINPS      Y6, Y4, Y6
+	VMASKMOVPS  Y6, Y5, (AX)
+
+done42:
 	VZEROUPPER
 	RET
 
@@ -2586,6 +2711,16 @@ DATA constAVX2_ff800000<>+24(SB)/4, $0xff800000
 DATA constAVX2_ff800000<>+28(SB)/4, $0xff800000
 GLOBL constAVX2_ff800000<>(SB), RODATA|NOPTR, $32
 
+DATA constAVX2_7f800000<>+0(SB)/4, $0x7f800000
+DATA constAVX2_7f800000<>+4(SB)/4, $0x7f800000
+DATA constAVX2_7f800000<>+8(SB)/4, $0x7f800000
+DATA constAVX2_7f800000<>+12(SB)/4, $0x7f800000
+DATA constAVX2_7f800000<>+16(SB)/4, $0x7f800000
+DATA constAVX2_7f800000<>+20(SB)/4, $0x7f800000
+DATA constAVX2_7f800000<>+24(SB)/4, $0x7f800000
+DATA constAVX2_7f800000<>+28(SB)/4, $0x7f800000
+GLOBL constAVX2_7f800000<>(SB), RODATA|NOPTR, $32
+
 // func finiteAVX2(x []float32) (ok bool)
 // Requires: AVX
 TEXT ·finiteAVX2(SB), NOSPLIT, $0-25
@@ -2593,19 +2728,19 @@ TEXT ·finiteAVX2(SB), NOSPLIT, $0-25
 	MOVQ   x_len+8(FP), CX
 	VXORPS Y0, Y0, Y0
 
-loop40:
+loop43:
 	CMPQ    CX, $0x08
-	JLT     tail41
+	JLT     tail44
 	VMOVUPS (AX), Y1
 	VSUBPS  Y1, Y1, Y1
 	VORPS   Y1, Y0, Y0
 	ADDQ    $0x20, AX
 	SUBQ    $0x08, CX
-	JMP     loop40
+	JMP     loop43
 
-tail41:
+tail44:
 	TESTQ      CX, CX
-	JZ         done42
+	JZ         done45
 	LEAQ       masksAVX2<>+64(SB), DX
 	NEGQ       CX
 	VMOVDQU    (DX)(CX*4), Y1
@@ -2613,7 +2748,7 @@ tail41:
 	VSUBPS     Y1, Y1, Y1
 	VORPS      Y1, Y0, Y0
 
-done42:
+done45:
 	VXORPS    Y1, Y1, Y1
 	VCMPPS    $0x03, Y1, Y0, Y0
 	VMOVMSKPS Y0, AX
@@ -2632,9 +2767,9 @@ TEXT ·routeAVX2(SB), NOSPLIT, $0-96
 	MOVQ y_base+72(FP), BX
 	MOVQ dx_len+8(FP), SI
 
-loop43:
+loop46:
 	CMPQ    SI, $0x08
-	JLT     tail44
+	JLT     tail47
 	VMOVUPS (BX), Y0
 	VMOVUPS (DX), Y1
 	VMOVUPS (CX), Y2
@@ -2650,11 +2785,11 @@ loop43:
 	ADDQ    $0x20, DX
 	ADDQ    $0x20, BX
 	SUBQ    $0x08, SI
-	JMP     loop43
+	JMP     loop46
 
-tail44:
+tail47:
 	TESTQ      SI, SI
-	JZ         done45
+	JZ         done48
 	LEAQ       masksAVX2<>+64(SB), DI
 	NEGQ       SI
 	VMOVDQU    (DI)(SI*4), Y0
@@ -2669,7 +2804,7 @@ tail44:
 	VMASKMOVPS Y4, Y0, (AX)
 	VMASKMOVPS Y3, Y0, (CX)
 
-done45:
+done48:
 	VZEROUPPER
 	RET
 
@@ -2780,6 +2915,584 @@ tail:
 	VMASKMOVPS Y1, Y3, 32(DX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func depthwiseAVX2(dst []float32, src []float32, at []int, w []float32, start float32, ceiling float32)
+// Requires: AVX, FMA3
+TEXT ·depthwiseAVX2(SB), NOSPLIT, $0-104
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         src_base+24(FP), CX
+	MOVQ         dst_len+8(FP), DX
+	VBROADCASTSS start+96(FP), Y0
+	VMOVUPS      constAVX2_ff800000<>+0(SB), Y1
+	VMOVUPS      constAVX2_7f800000<>+0(SB), Y2
+	MOVL         ceiling+100(FP), BX
+	TESTL        BX, BX
+	JZ           linear
+	VXORPS       Y1, Y1, Y1
+	VBROADCASTSS ceiling+100(FP), Y2
+
+linear:
+blocks:
+	CMPQ    DX, $0x40
+	JLT     vectors
+	MOVQ    at_base+48(FP), BX
+	MOVQ    w_base+72(FP), SI
+	MOVQ    at_len+56(FP), DI
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y7
+	VMOVAPS Y0, Y8
+	VMOVAPS Y0, Y9
+	VMOVAPS Y0, Y10
+
+taps49:
+	MOVQ         (BX), R8
+	VBROADCASTSS (SI), Y11
+	VFMADD231PS  (CX)(R8*4), Y11, Y3
+	VFMADD231PS  32(CX)(R8*4), Y11, Y4
+	VFMADD231PS  64(CX)(R8*4), Y11, Y5
+	VFMADD231PS  96(CX)(R8*4), Y11, Y6
+	VFMADD231PS  128(CX)(R8*4), Y11, Y7
+	VFMADD231PS  160(CX)(R8*4), Y11, Y8
+	VFMADD231PS  192(CX)(R8*4), Y11, Y9
+	VFMADD231PS  224(CX)(R8*4), Y11, Y10
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNZ          taps49
+	VMAXPS       Y3, Y1, Y3
+	VMINPS       Y3, Y2, Y3
+	VMOVUPS      Y3, (AX)
+	VMAXPS       Y4, Y1, Y4
+	VMINPS       Y4, Y2, Y4
+	VMOVUPS      Y4, 32(AX)
+	VMAXPS       Y5, Y1, Y5
+	VMINPS       Y5, Y2, Y5
+	VMOVUPS      Y5, 64(AX)
+	VMAXPS       Y6, Y1, Y6
+	VMINPS       Y6, Y2, Y6
+	VMOVUPS      Y6, 96(AX)
+	VMAXPS       Y7, Y1, Y7
+	VMINPS       Y7, Y2, Y7
+	VMOVUPS      Y7, 128(AX)
+	VMAXPS       Y8, Y1, Y8
+	VMINPS       Y8, Y2, Y8
+	VMOVUPS      Y8, 160(AX)
+	VMAXPS       Y9, Y1, Y9
+	VMINPS       Y9, Y2, Y9
+	VMOVUPS      Y9, 192(AX)
+	VMAXPS       Y10, Y1, Y10
+	VMINPS       Y10, Y2, Y10
+	VMOVUPS      Y10, 224(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	SUBQ         $0x40, DX
+	JMP          blocks
+
+vectors:
+loop50:
+	CMPQ    DX, $0x08
+	JLT     tail51
+	MOVQ    at_base+48(FP), BX
+	MOVQ    w_base+72(FP), SI
+	MOVQ    at_len+56(FP), DI
+	VMOVAPS Y0, Y3
+
+taps53:
+	MOVQ         (BX), R8
+	VBROADCASTSS (SI), Y4
+	VFMADD231PS  (CX)(R8*4), Y4, Y3
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNZ          taps53
+	VMAXPS       Y3, Y1, Y3
+	VMINPS       Y3, Y2, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, CX
+	SUBQ         $0x08, DX
+	JMP          loop50
+
+tail51:
+	TESTQ   DX, DX
+	JZ      done52
+	LEAQ    masksAVX2<>+64(SB), BX
+	NEGQ    DX
+	VMOVDQU (BX)(DX*4), Y3
+	MOVQ    at_base+48(FP), DX
+	MOVQ    w_base+72(FP), BX
+	MOVQ    at_len+56(FP), SI
+	VMOVAPS Y0, Y0
+
+taps54:
+	MOVQ         (DX), DI
+	VBROADCASTSS (BX), Y4
+	VMASKMOVPS   (CX)(DI*4), Y3, Y5
+	VFMADD231PS  Y5, Y4, Y0
+	ADDQ         $0x08, DX
+	ADDQ         $0x04, BX
+	DECQ         SI
+	JNZ          taps54
+	VMAXPS       Y0, Y1, Y0
+	VMINPS       Y0, Y2, Y0
+	VMASKMOVPS   Y0, Y3, (AX)
+
+done52:
+	VZEROUPPER
+	RET
+
+// func depthwiseSums1AVX2(sums []float32, g []float32, src []float32, at []int)
+// Requires: AVX, FMA3
+TEXT ·depthwiseSums1AVX2(SB), NOSPLIT, $0-96
+	MOVQ   g_base+24(FP), AX
+	MOVQ   src_base+48(FP), CX
+	MOVQ   g_len+32(FP), DX
+	MOVQ   at_base+72(FP), BX
+	MOVQ   (BX), BX
+	VXORPS Y0, Y0, Y0
+
+loop55:
+	CMPQ        DX, $0x08
+	JLT         tail56
+	VMOVUPS     (AX), Y1
+	VFMADD231PS (CX)(BX*4), Y1, Y0
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
+	SUBQ        $0x08, DX
+	JMP         loop55
+
+tail56:
+	TESTQ       DX, DX
+	JZ          done57
+	LEAQ        masksAVX2<>+64(SB), SI
+	NEGQ        DX
+	VMOVDQU     (SI)(DX*4), Y1
+	VMASKMOVPS  (AX), Y1, Y2
+	VMASKMOVPS  (CX)(BX*4), Y1, Y1
+	VFMADD231PS Y1, Y2, Y0
+
+done57:
+	MOVQ         sums_base+0(FP), AX
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPS       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSHDUP    X0, X1
+	VADDPS       X1, X0, X0
+	VMOVSS       X0, (AX)
+	VZEROUPPER
+	RET
+
+// func depthwiseSums3AVX2(sums []float32, g []float32, src []float32, at []int)
+// Requires: AVX, FMA3
+TEXT ·depthwiseSums3AVX2(SB), NOSPLIT, $0-96
+	MOVQ   g_base+24(FP), AX
+	MOVQ   src_base+48(FP), CX
+	MOVQ   g_len+32(FP), DX
+	MOVQ   at_base+72(FP), BX
+	MOVQ   (BX), SI
+	VXORPS Y0, Y0, Y0
+	MOVQ   8(BX), DI
+	VXORPS Y1, Y1, Y1
+	MOVQ   16(BX), BX
+	VXORPS Y2, Y2, Y2
+
+loop58:
+	CMPQ        DX, $0x08
+	JLT         tail59
+	VMOVUPS     (AX), Y3
+	VFMADD231PS (CX)(SI*4), Y3, Y0
+	VFMADD231PS (CX)(DI*4), Y3, Y1
+	VFMADD231PS (CX)(BX*4), Y3, Y2
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
+	SUBQ        $0x08, DX
+	JMP         loop58
+
+tail59:
+	TESTQ       DX, DX
+	JZ          done60
+	LEAQ        masksAVX2<>+64(SB), R8
+	NEGQ        DX
+	VMOVDQU     (R8)(DX*4), Y3
+	VMASKMOVPS  (AX), Y3, Y4
+	VMASKMOVPS  (CX)(SI*4), Y3, Y5
+	VFMADD231PS Y5, Y4, Y0
+	VMASKMOVPS  (CX)(DI*4), Y3, Y5
+	VFMADD231PS Y5, Y4, Y1
+	VMASKMOVPS  (CX)(BX*4), Y3, Y3
+	VFMADD231PS Y3, Y4, Y2
+
+done60:
+	MOVQ         sums_base+0(FP), AX
+	VEXTRACTF128 $0x01, Y0, X3
+	VADDPS       X3, X0, X0
+	VPERMILPD    $0x01, X0, X3
+	VADDPS       X3, X0, X0
+	VMOVSHDUP    X0, X3
+	VADDPS       X3, X0, X0
+	VMOVSS       X0, (AX)
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDPS       X0, X1, X1
+	VMOVSHDUP    X1, X0
+	VADDPS       X0, X1, X1
+	VMOVSS       X1, 4(AX)
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X0, X2, X2
+	VPERMILPD    $0x01, X2, X0
+	VADDPS       X0, X2, X2
+	VMOVSHDUP    X2, X0
+	VADDPS       X0, X2, X2
+	VMOVSS       X2, 8(AX)
+	VZEROUPPER
+	RET
+
+// func depthwiseSums5AVX2(sums []float32, g []float32, src []float32, at []int)
+// Requires: AVX, FMA3
+TEXT ·depthwiseSums5AVX2(SB), NOSPLIT, $0-96
+	MOVQ   g_base+24(FP), AX
+	MOVQ   src_base+48(FP), CX
+	MOVQ   g_len+32(FP), DX
+	MOVQ   at_base+72(FP), BX
+	MOVQ   (BX), SI
+	VXORPS Y0, Y0, Y0
+	MOVQ   8(BX), DI
+	VXORPS Y1, Y1, Y1
+	MOVQ   16(BX), R8
+	VXORPS Y2, Y2, Y2
+	MOVQ   24(BX), R9
+	VXORPS Y3, Y3, Y3
+	MOVQ   32(BX), BX
+	VXORPS Y4, Y4, Y4
+
+loop61:
+	CMPQ        DX, $0x08
+	JLT         tail62
+	VMOVUPS     (AX), Y5
+	VFMADD231PS (CX)(SI*4), Y5, Y0
+	VFMADD231PS (CX)(DI*4), Y5, Y1
+	VFMADD231PS (CX)(R8*4), Y5, Y2
+	VFMADD231PS (CX)(R9*4), Y5, Y3
+	VFMADD231PS (CX)(BX*4), Y5, Y4
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
+	SUBQ        $0x08, DX
+	JMP         loop61
+
+tail62:
+	TESTQ       DX, DX
+	JZ          done63
+	LEAQ        masksAVX2<>+64(SB), R10
+	NEGQ        DX
+	VMOVDQU     (R10)(DX*4), Y5
+	VMASKMOVPS  (AX), Y5, Y6
+	VMASKMOVPS  (CX)(SI*4), Y5, Y7
+	VFMADD231PS Y7, Y6, Y0
+	VMASKMOVPS  (CX)(DI*4), Y5, Y7
+	VFMADD231PS Y7, Y6, Y1
+	VMASKMOVPS  (CX)(R8*4), Y5, Y7
+	VFMADD231PS Y7, Y6, Y2
+	VMASKMOVPS  (CX)(R9*4), Y5, Y7
+	VFMADD231PS Y7, Y6, Y3
+	VMASKMOVPS  (CX)(BX*4), Y5, Y5
+	VFMADD231PS Y5, Y6, Y4
+
+done63:
+	MOVQ         sums_base+0(FP), AX
+	VEXTRACTF128 $0x01, Y0, X5
+	VADDPS       X5, X0, X0
+	VPERMILPD    $0x01, X0, X5
+	VADDPS       X5, X0, X0
+	VMOVSHDUP    X0, X5
+	VADDPS       X5, X0, X0
+	VMOVSS       X0, (AX)
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDPS       X0, X1, X1
+	VMOVSHDUP    X1, X0
+	VADDPS       X0, X1, X1
+	VMOVSS       X1, 4(AX)
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X0, X2, X2
+	VPERMILPD    $0x01, X2, X0
+	VADDPS       X0, X2, X2
+	VMOVSHDUP    X2, X0
+	VADDPS       X0, X2, X2
+	VMOVSS       X2, 8(AX)
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPS       X0, X3, X3
+	VPERMILPD    $0x01, X3, X0
+	VADDPS       X0, X3, X3
+	VMOVSHDUP    X3, X0
+	VADDPS       X0, X3, X3
+	VMOVSS       X3, 12(AX)
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPS       X0, X4, X4
+	VPERMILPD    $0x01, X4, X0
+	VADDPS       X0, X4, X4
+	VMOVSHDUP    X4, X0
+	VADDPS       X0, X4, X4
+	VMOVSS       X4, 16(AX)
+	VZEROUPPER
+	RET
+
+// func depthwiseSums7AVX2(sums []float32, g []float32, src []float32, at []int)
+// Requires: AVX, FMA3
+TEXT ·depthwiseSums7AVX2(SB), NOSPLIT, $0-96
+	MOVQ   g_base+24(FP), AX
+	MOVQ   src_base+48(FP), CX
+	MOVQ   g_len+32(FP), DX
+	MOVQ   at_base+72(FP), BX
+	MOVQ   (BX), SI
+	VXORPS Y0, Y0, Y0
+	MOVQ   8(BX), DI
+	VXORPS Y1, Y1, Y1
+	MOVQ   16(BX), R8
+	VXORPS Y2, Y2, Y2
+	MOVQ   24(BX), R9
+	VXORPS Y3, Y3, Y3
+	MOVQ   32(BX), R10
+	VXORPS Y4, Y4, Y4
+	MOVQ   40(BX), R11
+	VXORPS Y5, Y5, Y5
+	MOVQ   48(BX), BX
+	VXORPS Y6, Y6, Y6
+
+loop64:
+	CMPQ        DX, $0x08
+	JLT         tail65
+	VMOVUPS     (AX), Y7
+	VFMADD231PS (CX)(SI*4), Y7, Y0
+	VFMADD231PS (CX)(DI*4), Y7, Y1
+	VFMADD231PS (CX)(R8*4), Y7, Y2
+	VFMADD231PS (CX)(R9*4), Y7, Y3
+	VFMADD231PS (CX)(R10*4), Y7, Y4
+	VFMADD231PS (CX)(R11*4), Y7, Y5
+	VFMADD231PS (CX)(BX*4), Y7, Y6
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
+	SUBQ        $0x08, DX
+	JMP         loop64
+
+tail65:
+	TESTQ       DX, DX
+	JZ          done66
+	LEAQ        masksAVX2<>+64(SB), R12
+	NEGQ        DX
+	VMOVDQU     (R12)(DX*4), Y7
+	VMASKMOVPS  (AX), Y7, Y8
+	VMASKMOVPS  (CX)(SI*4), Y7, Y9
+	VFMADD231PS Y9, Y8, Y0
+	VMASKMOVPS  (CX)(DI*4), Y7, Y9
+	VFMADD231PS Y9, Y8, Y1
+	VMASKMOVPS  (CX)(R8*4), Y7, Y9
+	VFMADD231PS Y9, Y8, Y2
+	VMASKMOVPS  (CX)(R9*4), Y7, Y9
+	VFMADD231PS Y9, Y8, Y3
+	VMASKMOVPS  (CX)(R10*4), Y7, Y9
+	VFMADD231PS Y9, Y8, Y4
+	VMASKMOVPS  (CX)(R11*4), Y7, Y9
+	VFMADD231PS Y9, Y8, Y5
+	VMASKMOVPS  (CX)(BX*4), Y7, Y7
+	VFMADD231PS Y7, Y8, Y6
+
+done66:
+	MOVQ         sums_base+0(FP), AX
+	VEXTRACTF128 $0x01, Y0, X7
+	VADDPS       X7, X0, X0
+	VPERMILPD    $0x01, X0, X7
+	VADDPS       X7, X0, X0
+	VMOVSHDUP    X0, X7
+	VADDPS       X7, X0, X0
+	VMOVSS       X0, (AX)
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDPS       X0, X1, X1
+	VMOVSHDUP    X1, X0
+	VADDPS       X0, X1, X1
+	VMOVSS       X1, 4(AX)
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X0, X2, X2
+	VPERMILPD    $0x01, X2, X0
+	VADDPS       X0, X2, X2
+	VMOVSHDUP    X2, X0
+	VADDPS       X0, X2, X2
+	VMOVSS       X2, 8(AX)
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPS       X0, X3, X3
+	VPERMILPD    $0x01, X3, X0
+	VADDPS       X0, X3, X3
+	VMOVSHDUP    X3, X0
+	VADDPS       X0, X3, X3
+	VMOVSS       X3, 12(AX)
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPS       X0, X4, X4
+	VPERMILPD    $0x01, X4, X0
+	VADDPS       X0, X4, X4
+	VMOVSHDUP    X4, X0
+	VADDPS       X0, X4, X4
+	VMOVSS       X4, 16(AX)
+	VEXTRACTF128 $0x01, Y5, X0
+	VADDPS       X0, X5, X5
+	VPERMILPD    $0x01, X5, X0
+	VADDPS       X0, X5, X5
+	VMOVSHDUP    X5, X0
+	VADDPS       X0, X5, X5
+	VMOVSS       X5, 20(AX)
+	VEXTRACTF128 $0x01, Y6, X0
+	VADDPS       X0, X6, X6
+	VPERMILPD    $0x01, X6, X0
+	VADDPS       X0, X6, X6
+	VMOVSHDUP    X6, X0
+	VADDPS       X0, X6, X6
+	VMOVSS       X6, 24(AX)
+	VZEROUPPER
+	RET
+
+// func depthwiseSums9AVX2(sums []float32, g []float32, src []float32, at []int)
+// Requires: AVX, FMA3
+TEXT ·depthwiseSums9AVX2(SB), NOSPLIT, $0-96
+	MOVQ   g_base+24(FP), AX
+	MOVQ   src_base+48(FP), CX
+	MOVQ   g_len+32(FP), DX
+	MOVQ   at_base+72(FP), BX
+	MOVQ   (BX), SI
+	VXORPS Y0, Y0, Y0
+	MOVQ   8(BX), DI
+	VXORPS Y1, Y1, Y1
+	MOVQ   16(BX), R8
+	VXORPS Y2, Y2, Y2
+	MOVQ   24(BX), R9
+	VXORPS Y3, Y3, Y3
+	MOVQ   32(BX), R10
+	VXORPS Y4, Y4, Y4
+	MOVQ   40(BX), R11
+	VXORPS Y5, Y5, Y5
+	MOVQ   48(BX), R12
+	VXORPS Y6, Y6, Y6
+	MOVQ   56(BX), R13
+	VXORPS Y7, Y7, Y7
+	MOVQ   64(BX), BX
+	VXORPS Y8, Y8, Y8
+
+loop67:
+	CMPQ        DX, $0x08
+	JLT         tail68
+	VMOVUPS     (AX), Y9
+	VFMADD231PS (CX)(SI*4), Y9, Y0
+	VFMADD231PS (CX)(DI*4), Y9, Y1
+	VFMADD231PS (CX)(R8*4), Y9, Y2
+	VFMADD231PS (CX)(R9*4), Y9, Y3
+	VFMADD231PS (CX)(R10*4), Y9, Y4
+	VFMADD231PS (CX)(R11*4), Y9, Y5
+	VFMADD231PS (CX)(R12*4), Y9, Y6
+	VFMADD231PS (CX)(R13*4), Y9, Y7
+	VFMADD231PS (CX)(BX*4), Y9, Y8
+	ADDQ        $0x20, AX
+	ADDQ        $0x20, CX
+	SUBQ        $0x08, DX
+	JMP         loop67
+
+tail68:
+	TESTQ       DX, DX
+	JZ          done69
+	LEAQ        masksAVX2<>+64(SB), R14
+	NEGQ        DX
+	VMOVDQU     (R14)(DX*4), Y9
+	VMASKMOVPS  (AX), Y9, Y10
+	VMASKMOVPS  (CX)(SI*4), Y9, Y11
+	VFMADD231PS Y11, Y10, Y0
+	VMASKMOVPS  (CX)(DI*4), Y9, Y11
+	VFMADD231PS Y11, Y10, Y1
+	VMASKMOVPS  (CX)(R8*4), Y9, Y11
+	VFMADD231PS Y11, Y10, Y2
+	VMASKMOVPS  (CX)(R9*4), Y9, Y11
+	VFMADD231PS Y11, Y10, Y3
+	VMASKMOVPS  (CX)(R10*4), Y9, Y11
+	VFMADD231PS Y11, Y10, Y4
+	VMASKMOVPS  (CX)(R11*4), Y9, Y11
+	VFMADD231PS Y11, Y10, Y5
+	VMASKMOVPS  (CX)(R12*4), Y9, Y11
+	VFMADD231PS Y11, Y10, Y6
+	VMASKMOVPS  (CX)(R13*4), Y9, Y11
+	VFMADD231PS Y11, Y10, Y7
+	VMASKMOVPS  (CX)(BX*4), Y9, Y9
+	VFMADD231PS Y9, Y10, Y8
+
+done69:
+	MOVQ         sums_base+0(FP), AX
+	VEXTRACTF128 $0x01, Y0, X9
+	VADDPS       X9, X0, X0
+	VPERMILPD    $0x01, X0, X9
+	VADDPS       X9, X0, X0
+	VMOVSHDUP    X0, X9
+	VADDPS       X9, X0, X0
+	VMOVSS       X0, (AX)
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDPS       X0, X1, X1
+	VMOVSHDUP    X1, X0
+	VADDPS       X0, X1, X1
+	VMOVSS       X1, 4(AX)
+	VEXTRACTF128 $0x01, Y2, X0
+	VADDPS       X0, X2, X2
+	VPERMILPD    $0x01, X2, X0
+	VADDPS       X0, X2, X2
+	VMOVSHDUP    X2, X0
+	VADDPS       X0, X2, X2
+	VMOVSS       X2, 8(AX)
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPS       X0, X3, X3
+	VPERMILPD    $0x01, X3, X0
+	VADDPS       X0, X3, X3
+	VMOVSHDUP    X3, X0
+	VADDPS       X0, X3, X3
+	VMOVSS       X3, 12(AX)
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPS       X0, X4, X4
+	VPERMILPD    $0x01, X4, X0
+	VADDPS       X0, X4, X4
+	VMOVSHDUP    X4, X0
+	VADDPS       X0, X4, X4
+	VMOVSS       X4, 16(AX)
+	VEXTRACTF128 $0x01, Y5, X0
+	VADDPS       X0, X5, X5
+	VPERMILPD    $0x01, X5, X0
+	VADDPS       X0, X5, X5
+	VMOVSHDUP    X5, X0
+	VADDPS       X0, X5, X5
+	VMOVSS       X5, 20(AX)
+	VEXTRACTF128 $0x01, Y6, X0
+	VADDPS       X0, X6, X6
+	VPERMILPD    $0x01, X6, X0
+	VADDPS       X0, X6, X6
+	VMOVSHDUP    X6, X0
+	VADDPS       X0, X6, X6
+	VMOVSS       X6, 24(AX)
+	VEXTRACTF128 $0x01, Y7, X0
+	VADDPS       X0, X7, X7
+	VPERMILPD    $0x01, X7, X0
+	VADDPS       X0, X7, X7
+	VMOVSHDUP    X7, X0
+	VADDPS       X0, X7, X7
+	VMOVSS       X7, 28(AX)
+	VEXTRACTF128 $0x01, Y8, X0
+	VADDPS       X0, X8, X8
+	VPERMILPD    $0x01, X8, X0
+	VADDPS       X0, X8, X8
+	VMOVSHDUP    X8, X0
+	VADDPS       X0, X8, X8
+	VMOVSS       X8, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -3342,7 +4055,7 @@ TEXT ·tilesOutAVX2(SB), NOSPLIT, $0-136
 	TESTQ R12, R12
 	JZ    plain
 
-loop46:
+loop70:
 	MOVQ        CX, R13
 	VMOVUPS     (R13), Y0
 	VMOVUPS     (R13)(BX*1), Y1
@@ -3680,12 +4393,12 @@ loop46:
 	ADDQ        R10, CX
 	ADDQ        R9, AX
 	DECQ        R11
-	JNZ         loop46
+	JNZ         loop70
 	VZEROUPPER
 	RET
 
 plain:
-loop47:
+loop71:
 	MOVQ        CX, R12
 	VMOVUPS     (R12), Y0
 	VMOVUPS     (R12)(BX*1), Y1
@@ -3959,7 +4672,7 @@ loop47:
 	ADDQ        R10, CX
 	ADDQ        R9, AX
 	DECQ        R11
-	JNZ         loop47
+	JNZ         loop71
 	VZEROUPPER
 	RET
 
@@ -4661,7 +5374,7 @@ TEXT ·filtersOutAVX2(SB), NOSPLIT, $0-112
 	SHLQ $0x02, R10
 	MOVQ count+80(FP), R11
 
-loop48:
+loop72:
 	MOVQ         CX, R12
 	VMOVUPS      (R12), Y0
 	VMOVUPS      (R12)(BX*1), Y1
@@ -4881,7 +5594,7 @@ loop48:
 	ADDQ         R10, CX
 	ADDQ         R9, AX
 	DECQ         R11
-	JNZ          loop48
+	JNZ          loop72
 	VZEROUPPER
 	RET
 
@@ -5548,9 +6261,9 @@ TEXT ·sumAVX2(SB), NOSPLIT, $0-32
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 
-loop49:
+loop73:
 	CMPQ         CX, $0x08
-	JLT          tail50
+	JLT          tail74
 	VMOVUPS      (AX), Y2
 	VCVTPS2PD    X2, Y3
 	VEXTRACTF128 $0x01, Y2, X2
@@ -5559,11 +6272,11 @@ loop49:
 	VADDPD       Y2, Y1, Y1
 	ADDQ         $0x20, AX
 	SUBQ         $0x08, CX
-	JMP          loop49
+	JMP          loop73
 
-tail50:
+tail74:
 	TESTQ        CX, CX
-	JZ           done51
+	JZ           done75
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         CX
 	VMOVDQU      (DX)(CX*4), Y2
@@ -5574,7 +6287,7 @@ tail50:
 	VADDPD       Y3, Y0, Y0
 	VADDPD       Y2, Y1, Y1
 
-done51:
+done75:
 	VADDPD       Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
@@ -5594,9 +6307,9 @@ TEXT ·spreadAVX2(SB), NOSPLIT, $0-40
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 
-loop52:
+loop76:
 	CMPQ         CX, $0x08
-	JLT          tail53
+	JLT          tail77
 	VMOVUPS      (AX), Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X4
@@ -5607,11 +6320,11 @@ loop52:
 	VFMADD231PD  Y4, Y4, Y3
 	ADDQ         $0x20, AX
 	SUBQ         $0x08, CX
-	JMP          loop52
+	JMP          loop76
 
-tail53:
+tail77:
 	TESTQ        CX, CX
-	JZ           done54
+	JZ           done78
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         CX
 	VMOVDQU      (DX)(CX*4), Y4
@@ -5625,7 +6338,7 @@ tail53:
 	VSUBPD       Y1, Y0, Y0
 	VFMADD231PD  Y0, Y0, Y3
 
-done54:
+done78:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
@@ -5646,9 +6359,9 @@ TEXT ·projectAVX2(SB), NOSPLIT, $0-64
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 
-loop55:
+loop79:
 	CMPQ         DX, $0x08
-	JLT          tail56
+	JLT          tail80
 	VMOVUPS      (AX), Y4
 	VCVTPS2PD    X4, Y5
 	VEXTRACTF128 $0x01, Y4, X4
@@ -5664,11 +6377,11 @@ loop55:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop55
+	JMP          loop79
 
-tail56:
+tail80:
 	TESTQ        DX, DX
-	JZ           done57
+	JZ           done81
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y4
@@ -5686,7 +6399,7 @@ tail56:
 	VSUBPD       Y1, Y0, Y0
 	VFMADD231PD  Y5, Y0, Y3
 
-done57:
+done81:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
@@ -5708,9 +6421,9 @@ TEXT ·layerNormAVX2(SB), NOSPLIT, $0-108
 	VBROADCASTSS scale+100(FP), Y1
 	VBROADCASTSS shift+104(FP), Y2
 
-loop58:
+loop82:
 	CMPQ        SI, $0x08
-	JLT         tail59
+	JLT         tail83
 	VMOVUPS     (CX), Y3
 	VMOVUPS     (DX), Y4
 	VMOVUPS     (BX), Y5
@@ -5723,11 +6436,11 @@ loop58:
 	ADDQ        $0x20, DX
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, SI
-	JMP         loop58
+	JMP         loop82
 
-tail59:
+tail83:
 	TESTQ       SI, SI
-	JZ          done60
+	JZ          done84
 	LEAQ        masksAVX2<>+64(SB), DI
 	NEGQ        SI
 	VMOVDQU     (DI)(SI*4), Y3
@@ -5739,7 +6452,7 @@ tail59:
 	VFMADD213PS Y6, Y5, Y4
 	VMASKMOVPS  Y4, Y3, (AX)
 
-done60:
+done84:
 	VZEROUPPER
 	RET
 
@@ -5756,9 +6469,9 @@ TEXT ·layerNormGradAVX2(SB), NOSPLIT, $0-112
 	VBROADCASTSS center+104(FP), Y2
 	VBROADCASTSS c+108(FP), Y3
 
-loop61:
+loop85:
 	CMPQ        SI, $0x08
-	JLT         tail62
+	JLT         tail86
 	VMOVUPS     (CX), Y4
 	VMOVUPS     (DX), Y5
 	VMOVUPS     (BX), Y6
@@ -5772,11 +6485,11 @@ loop61:
 	ADDQ        $0x20, DX
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, SI
-	JMP         loop61
+	JMP         loop85
 
-tail62:
+tail86:
 	TESTQ       SI, SI
-	JZ          done63
+	JZ          done87
 	LEAQ        masksAVX2<>+64(SB), DI
 	NEGQ        SI
 	VMOVDQU     (DI)(SI*4), Y4
@@ -5789,7 +6502,7 @@ tail62:
 	VFMADD213PS Y6, Y0, Y5
 	VMASKMOVPS  Y5, Y4, (AX)
 
-done63:
+done87:
 	VZEROUPPER
 	RET
 
@@ -5803,9 +6516,9 @@ TEXT ·softmaxGradAVX2(SB), NOSPLIT, $0-80
 	VBROADCASTSS along+72(FP), Y0
 	VBROADCASTSS scale+76(FP), Y1
 
-loop64:
+loop88:
 	CMPQ    BX, $0x08
-	JLT     tail65
+	JLT     tail89
 	VMOVUPS (CX), Y2
 	VMOVUPS (DX), Y3
 	VSUBPS  Y0, Y2, Y2
@@ -5816,11 +6529,11 @@ loop64:
 	ADDQ    $0x20, CX
 	ADDQ    $0x20, DX
 	SUBQ    $0x08, BX
-	JMP     loop64
+	JMP     loop88
 
-tail65:
+tail89:
 	TESTQ      BX, BX
-	JZ         done66
+	JZ         done90
 	LEAQ       masksAVX2<>+64(SB), SI
 	NEGQ       BX
 	VMOVDQU    (SI)(BX*4), Y2
@@ -5831,7 +6544,7 @@ tail65:
 	VMULPS     Y4, Y3, Y3
 	VMASKMOVPS Y3, Y2, (AX)
 
-done66:
+done90:
 	VZEROUPPER
 	RET
 
@@ -5848,9 +6561,9 @@ TEXT ·layerNormSumsAVX2(SB), NOSPLIT, $0-96
 	VXORPS       Y3, Y3, Y3
 	VXORPS       Y4, Y4, Y4
 
-loop67:
+loop91:
 	CMPQ         BX, $0x08
-	JLT          tail68
+	JLT          tail92
 	VMOVUPS      (AX), Y5
 	VMOVUPS      (CX), Y6
 	VMOVUPS      (DX), Y7
@@ -5870,11 +6583,11 @@ loop67:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop67
+	JMP          loop91
 
-tail68:
+tail92:
 	TESTQ        BX, BX
-	JZ           done69
+	JZ           done93
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y5
@@ -5894,7 +6607,7 @@ tail68:
 	VADDPD       Y5, Y2, Y2
 	VFMADD231PD  Y5, Y7, Y4
 
-done69:
+done93:
 	VADDPD       Y2, Y1, Y1
 	VEXTRACTF128 $0x01, Y1, X0
 	VADDPD       X0, X1, X1
@@ -5921,9 +6634,9 @@ TEXT ·normSumsAVX2(SB), NOSPLIT, $0-104
 	VBROADCASTSS center+96(FP), Y0
 	VBROADCASTSS scale+100(FP), Y1
 
-loop70:
+loop94:
 	CMPQ        SI, $0x08
-	JLT         tail71
+	JLT         tail95
 	VMOVUPS     (DX), Y2
 	VMOVUPS     (BX), Y3
 	VMOVUPS     (AX), Y4
@@ -5939,11 +6652,11 @@ loop70:
 	ADDQ        $0x20, DX
 	ADDQ        $0x20, BX
 	SUBQ        $0x08, SI
-	JMP         loop70
+	JMP         loop94
 
-tail71:
+tail95:
 	TESTQ       SI, SI
-	JZ          done72
+	JZ          done96
 	LEAQ        masksAVX2<>+64(SB), DI
 	NEGQ        SI
 	VMOVDQU     (DI)(SI*4), Y2
@@ -5958,7 +6671,7 @@ tail71:
 	VMASKMOVPS  Y5, Y2, (AX)
 	VMASKMOVPS  Y6, Y2, (CX)
 
-done72:
+done96:
 	VZEROUPPER
 	RET
 
@@ -5970,20 +6683,20 @@ TEXT ·largestAVX2(SB), NOSPLIT, $0-28
 	VMOVUPS constAVX2_ff800000<>+0(SB), Y0
 	VXORPS  Y1, Y1, Y1
 
-loop73:
+loop97:
 	CMPQ    CX, $0x08
-	JLT     tail74
+	JLT     tail98
 	VMOVUPS (AX), Y2
 	VMAXPS  Y0, Y2, Y0
 	VCMPPS  $0x03, Y2, Y2, Y2
 	VORPS   Y2, Y1, Y1
 	ADDQ    $0x20, AX
 	SUBQ    $0x08, CX
-	JMP     loop73
+	JMP     loop97
 
-tail74:
+tail98:
 	TESTQ      CX, CX
-	JZ         done75
+	JZ         done99
 	LEAQ       masksAVX2<>+64(SB), DX
 	NEGQ       CX
 	VMOVDQU    (DX)(CX*4), Y2
@@ -5994,7 +6707,7 @@ tail74:
 	VCMPPS     $0x03, Y2, Y2, Y2
 	VORPS      Y2, Y1, Y1
 
-done75:
+done99:
 	VMOVMSKPS    Y1, AX
 	VEXTRACTF128 $0x01, Y0, X1
 	VMAXPS       X1, X0, X0
@@ -6032,9 +6745,9 @@ TEXT ·expAVX2(SB), NOSPLIT, $0-64
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 
-loop76:
+loop100:
 	CMPQ         DX, $0x08
-	JLT          tail77
+	JLT          tail101
 	VMOVUPS      (CX), Y4
 	VSUBPS       Y4, Y1, Y4
 	VMULPS       Y0, Y4, Y4
@@ -6063,11 +6776,11 @@ loop76:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop76
+	JMP          loop100
 
-tail77:
+tail101:
 	TESTQ        DX, DX
-	JZ           done78
+	JZ           done102
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y4
@@ -6099,7 +6812,7 @@ tail77:
 	VADDPD       Y0, Y2, Y2
 	VADDPD       Y1, Y3, Y3
 
-done78:
+done102:
 	VADDPD       Y3, Y2, Y2
 	VEXTRACTF128 $0x01, Y2, X0
 	VADDPD       X0, X2, X2
@@ -6199,16 +6912,6 @@ DATA constAVX2_42ae0000<>+24(SB)/4, $0x42ae0000
 DATA constAVX2_42ae0000<>+28(SB)/4, $0x42ae0000
 GLOBL constAVX2_42ae0000<>(SB), RODATA|NOPTR, $32
 
-DATA constAVX2_7f800000<>+0(SB)/4, $0x7f800000
-DATA constAVX2_7f800000<>+4(SB)/4, $0x7f800000
-DATA constAVX2_7f800000<>+8(SB)/4, $0x7f800000
-DATA constAVX2_7f800000<>+12(SB)/4, $0x7f800000
-DATA constAVX2_7f800000<>+16(SB)/4, $0x7f800000
-DATA constAVX2_7f800000<>+20(SB)/4, $0x7f800000
-DATA constAVX2_7f800000<>+24(SB)/4, $0x7f800000
-DATA constAVX2_7f800000<>+28(SB)/4, $0x7f800000
-GLOBL constAVX2_7f800000<>(SB), RODATA|NOPTR, $32
-
 // func quadraticAVX2(y []float32, x []float32, a float32, b float32, c float32)
 // Requires: AVX, FMA3
 TEXT ·quadraticAVX2(SB), NOSPLIT, $0-60
@@ -6219,9 +6922,9 @@ TEXT ·quadraticAVX2(SB), NOSPLIT, $0-60
 	VBROADCASTSS b+52(FP), Y1
 	VBROADCASTSS c+56(FP), Y2
 
-loop79:
+loop103:
 	CMPQ        DX, $0x08
-	JLT         tail80
+	JLT         tail104
 	VMOVUPS     (CX), Y3
 	VMOVAPS     Y2, Y4
 	VFMADD213PS Y1, Y3, Y4
@@ -6230,11 +6933,11 @@ loop79:
 	ADDQ        $0x20, AX
 	ADDQ        $0x20, CX
 	SUBQ        $0x08, DX
-	JMP         loop79
+	JMP         loop103
 
-tail80:
+tail104:
 	TESTQ       DX, DX
-	JZ          done81
+	JZ          done105
 	LEAQ        masksAVX2<>+64(SB), BX
 	NEGQ        DX
 	VMOVDQU     (BX)(DX*4), Y3
@@ -6244,7 +6947,7 @@ tail80:
 	VFMADD213PS Y0, Y4, Y2
 	VMASKMOVPS  Y2, Y3, (AX)
 
-done81:
+done105:
 	VZEROUPPER
 	RET
 
@@ -6261,9 +6964,9 @@ TEXT ·columnGradAVX2(SB), NOSPLIT, $0-108
 	VBROADCASTSS c+104(FP), Y2
 	VADDPS       Y2, Y2, Y3
 
-loop82:
+loop106:
 	CMPQ         SI, $0x08
-	JLT          tail83
+	JLT          tail107
 	VMOVUPS      (CX), Y4
 	VMOVUPS      (DX), Y5
 	VMOVAPS      Y2, Y6
@@ -6296,11 +6999,11 @@ loop82:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, BX
 	SUBQ         $0x08, SI
-	JMP          loop82
+	JMP          loop106
 
-tail83:
+tail107:
 	TESTQ        SI, SI
-	JZ           done84
+	JZ           done108
 	LEAQ         masksAVX2<>+64(SB), DI
 	NEGQ         SI
 	VMOVDQU      (DI)(SI*4), Y4
@@ -6332,7 +7035,7 @@ tail83:
 	VMULPS       Y5, Y2, Y2
 	VMASKMOVPS   Y2, Y4, (AX)
 
-done84:
+done108:
 	VZEROUPPER
 	RET
 
@@ -6344,9 +7047,9 @@ TEXT ·columnExpAVX2(SB), NOSPLIT, $0-72
 	MOVQ most_base+48(FP), DX
 	MOVQ sums_len+8(FP), BX
 
-loop85:
+loop109:
 	CMPQ         BX, $0x08
-	JLT          tail86
+	JLT          tail110
 	VMOVUPS      (DX), Y0
 	VMOVUPS      (CX), Y1
 	VSUBPS       Y1, Y0, Y0
@@ -6373,11 +7076,11 @@ loop85:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop85
+	JMP          loop109
 
-tail86:
+tail110:
 	TESTQ        BX, BX
-	JZ           done87
+	JZ           done111
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y0
@@ -6404,7 +7107,7 @@ tail86:
 	VADDPS       Y1, Y3, Y3
 	VMASKMOVPS   Y3, Y0, (AX)
 
-done87:
+done111:
 	VZEROUPPER
 	RET
 
@@ -6416,9 +7119,9 @@ TEXT ·geluAVX2(SB), NOSPLIT, $0-48
 	MOVQ    y_len+8(FP), DX
 	VMOVUPS constAVX2_41600000<>+0(SB), Y0
 
-loop88:
+loop112:
 	CMPQ         DX, $0x08
-	JLT          tail89
+	JLT          tail113
 	VMOVUPS      (CX), Y1
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y1, Y2
 	VMINPS       Y2, Y0, Y2
@@ -6464,11 +7167,11 @@ loop88:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop88
+	JMP          loop112
 
-tail89:
+tail113:
 	TESTQ        DX, DX
-	JZ           done90
+	JZ           done114
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y1
@@ -6515,7 +7218,7 @@ tail89:
 	VMULPS       Y0, Y2, Y2
 	VMASKMOVPS   Y2, Y1, (AX)
 
-done90:
+done114:
 	VZEROUPPER
 	RET
 
@@ -6638,9 +7341,9 @@ TEXT ·geluGradAVX2(SB), NOSPLIT, $0-72
 	MOVQ    dx_len+8(FP), BX
 	VMOVUPS constAVX2_41600000<>+0(SB), Y0
 
-loop91:
+loop115:
 	CMPQ         BX, $0x08
-	JLT          tail92
+	JLT          tail116
 	VMOVUPS      (CX), Y1
 	VMOVUPS      (DX), Y2
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y2, Y3
@@ -6690,11 +7393,11 @@ loop91:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop91
+	JMP          loop115
 
-tail92:
+tail116:
 	TESTQ        BX, BX
-	JZ           done93
+	JZ           done117
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y1
@@ -6744,7 +7447,7 @@ tail92:
 	VMULPS       Y0, Y2, Y2
 	VMASKMOVPS   Y2, Y1, (AX)
 
-done93:
+done117:
 	VZEROUPPER
 	RET
 
@@ -6765,9 +7468,9 @@ TEXT ·geluQuickAVX2(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), CX
 	MOVQ y_len+8(FP), DX
 
-loop94:
+loop118:
 	CMPQ         DX, $0x08
-	JLT          tail95
+	JLT          tail119
 	VMOVUPS      (CX), Y0
 	VMOVUPS      constAVX2_42ae0000<>+0(SB), Y1
 	VANDPS       constAVX2_7fffffff<>+0(SB), Y0, Y2
@@ -6804,11 +7507,11 @@ loop94:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, DX
-	JMP          loop94
+	JMP          loop118
 
-tail95:
+tail119:
 	TESTQ        DX, DX
-	JZ           done96
+	JZ           done120
 	LEAQ         masksAVX2<>+64(SB), BX
 	NEGQ         DX
 	VMOVDQU      (BX)(DX*4), Y0
@@ -6846,7 +7549,7 @@ tail95:
 	VMULPS       Y2, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (AX)
 
-done96:
+done120:
 	VZEROUPPER
 	RET
 
@@ -6868,9 +7571,9 @@ TEXT ·geluQuickGradAVX2(SB), NOSPLIT, $0-72
 	MOVQ x_base+48(FP), DX
 	MOVQ dx_len+8(FP), BX
 
-loop97:
+loop121:
 	CMPQ         BX, $0x08
-	JLT          tail98
+	JLT          tail122
 	VMOVUPS      (CX), Y0
 	VMOVUPS      (DX), Y1
 	VMOVUPS      constAVX2_42ae0000<>+0(SB), Y2
@@ -6910,11 +7613,11 @@ loop97:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop97
+	JMP          loop121
 
-tail98:
+tail122:
 	TESTQ        BX, BX
-	JZ           done99
+	JZ           done123
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y0
@@ -6954,7 +7657,7 @@ tail98:
 	VMULPS       Y3, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (AX)
 
-done99:
+done123:
 	VZEROUPPER
 	RET
 
@@ -6971,9 +7674,9 @@ TEXT ·sgdAVX2(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop100:
+loop124:
 	CMPQ         BX, $0x08
-	JLT          tail101
+	JLT          tail125
 	VMOVUPS      (AX), Y2
 	VMOVUPS      (CX), Y3
 	VFMADD231PS  Y1, Y2, Y3
@@ -6982,11 +7685,11 @@ loop100:
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
 	SUBQ         $0x08, BX
-	JMP          loop100
+	JMP          loop124
 
-tail101:
+tail125:
 	TESTQ        BX, BX
-	JZ           done102
+	JZ           done126
 	LEAQ         masksAVX2<>+64(SB), DX
 	NEGQ         BX
 	VMOVDQU      (DX)(BX*4), Y2
@@ -6996,7 +7699,7 @@ tail101:
 	VFNMADD231PS Y0, Y4, Y3
 	VMASKMOVPS   Y3, Y2, (AX)
 
-done102:
+done126:
 	VZEROUPPER
 	RET
 
@@ -7005,9 +7708,9 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop103:
+loop127:
 	CMPQ         BX, $0x08
-	JLT          tail104
+	JLT          tail128
 	VMOVUPS      (AX), Y3
 	VMOVUPS      (CX), Y4
 	VFMADD231PS  Y1, Y3, Y4
@@ -7020,11 +7723,11 @@ loop103:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop103
+	JMP          loop127
 
-tail104:
+tail128:
 	TESTQ        BX, BX
-	JZ           done105
+	JZ           done129
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y3
@@ -7037,14 +7740,14 @@ tail104:
 	VFNMADD231PS Y0, Y1, Y4
 	VMASKMOVPS   Y4, Y3, (AX)
 
-done105:
+done129:
 	VZEROUPPER
 	RET
 
 nesterov:
-loop106:
+loop130:
 	CMPQ         BX, $0x08
-	JLT          tail107
+	JLT          tail131
 	VMOVUPS      (AX), Y3
 	VMOVUPS      (CX), Y4
 	VFMADD231PS  Y1, Y3, Y4
@@ -7058,11 +7761,11 @@ loop106:
 	ADDQ         $0x20, CX
 	ADDQ         $0x20, DX
 	SUBQ         $0x08, BX
-	JMP          loop106
+	JMP          loop130
 
-tail107:
+tail131:
 	TESTQ        BX, BX
-	JZ           done108
+	JZ           done132
 	LEAQ         masksAVX2<>+64(SB), SI
 	NEGQ         BX
 	VMOVDQU      (SI)(BX*4), Y3
@@ -7076,7 +7779,7 @@ tail107:
 	VFNMADD231PS Y0, Y5, Y4
 	VMASKMOVPS   Y4, Y3, (AX)
 
-done108:
+done132:
 	VZEROUPPER
 	RET
 
@@ -7097,9 +7800,9 @@ TEXT ·adamWAVX2(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Y6
 	VBROADCASTSS eps+124(FP), Y7
 
-loop109:
+loop133:
 	CMPQ         SI, $0x08
-	JLT          tail110
+	JLT          tail134
 	VMOVUPS      (CX), Y8
 	VMOVUPS      (DX), Y9
 	VMOVUPS      (BX), Y10
@@ -7123,11 +7826,11 @@ loop109:
 	ADDQ         $0x20, DX
 	ADDQ         $0x20, BX
 	SUBQ         $0x08, SI
-	JMP          loop109
+	JMP          loop133
 
-tail110:
+tail134:
 	TESTQ        SI, SI
-	JZ           done111
+	JZ           done135
 	LEAQ         masksAVX2<>+64(SB), DI
 	NEGQ         SI
 	VMOVDQU      (DI)(SI*4), Y8
@@ -7150,7 +7853,7 @@ tail110:
 	VFNMADD231PS Y5, Y10, Y1
 	VMASKMOVPS   Y1, Y8, (AX)
 
-done111:
+done135:
 	VZEROUPPER
 	RET
 
@@ -10931,9 +11634,9 @@ TEXT ·countBelowAVX2(SB), NOSPLIT, $0-40
 	VBROADCASTSS limit+24(FP), Y0
 	XORQ         DX, DX
 
-loop112:
+loop136:
 	CMPQ      CX, $0x08
-	JLT       tail113
+	JLT       tail137
 	VMOVUPS   (AX), Y1
 	VCMPPS    $0x11, Y0, Y1, Y1
 	VMOVMSKPS Y1, BX
@@ -10941,11 +11644,11 @@ loop112:
 	ADDQ      BX, DX
 	ADDQ      $0x20, AX
 	SUBQ      $0x08, CX
-	JMP       loop112
+	JMP       loop136
 
-tail113:
+tail137:
 	TESTQ      CX, CX
-	JZ         done114
+	JZ         done138
 	LEAQ       masksAVX2<>+64(SB), BX
 	NEGQ       CX
 	VMOVDQU    (BX)(CX*4), Y1
@@ -10956,7 +11659,7 @@ tail113:
 	POPCNTL    AX, AX
 	ADDQ       AX, DX
 
-done114:
+done138:
 	MOVQ DX, n+32(FP)
 	VZEROUPPER
 	RET
@@ -10972,9 +11675,9 @@ TEXT ·betweenAVX2(SB), NOSPLIT, $0-64
 	XORQ         BX, BX
 	XORQ         SI, SI
 
-loop115:
+loop139:
 	CMPQ      DX, $0x08
-	JLT       tail116
+	JLT       tail140
 	VMOVUPS   (CX), Y2
 	VCMPPS    $0x1d, Y0, Y2, Y3
 	VMOVMSKPS Y3, DI
@@ -10982,25 +11685,25 @@ loop115:
 	VMOVMSKPS Y2, R8
 	ANDQ      R8, DI
 
-next118:
+next142:
 	TESTQ  DI, DI
-	JZ     stored119
+	JZ     stored143
 	TZCNTQ DI, R8
 	ADDQ   BX, R8
 	MOVL   R8, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  DI, DI
-	JMP    next118
+	JMP    next142
 
-stored119:
+stored143:
 	ADDQ $0x08, BX
 	ADDQ $0x20, CX
 	SUBQ $0x08, DX
-	JMP  loop115
+	JMP  loop139
 
-tail116:
+tail140:
 	TESTQ      DX, DX
-	JZ         done117
+	JZ         done141
 	LEAQ       masksAVX2<>+64(SB), DI
 	NEGQ       DX
 	VMOVDQU    (DI)(DX*4), Y2
@@ -11013,20 +11716,20 @@ tail116:
 	VMOVMSKPS  Y0, DX
 	ANDQ       DX, CX
 
-next120:
+next144:
 	TESTQ  CX, CX
-	JZ     stored121
+	JZ     stored145
 	TZCNTQ CX, DX
 	ADDQ   BX, DX
 	MOVL   DX, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  CX, CX
-	JMP    next120
+	JMP    next144
 
-stored121:
+stored145:
 	ADDQ $0x08, BX
 
-done117:
+done141:
 	MOVQ SI, n+56(FP)
 	VZEROUPPER
 	RET

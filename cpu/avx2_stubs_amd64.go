@@ -3,40 +3,40 @@
 package cpu
 
 //go:noescape
-func tile1x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile1x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile2x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile2x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile3x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile3x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile4x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile4x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile5x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile5x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile6x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile6x1AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile1x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile1x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile2x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile2x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile3x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile3x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile4x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile4x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile5x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile5x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile6x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile6x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
 func transposeTileAVX2(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int, width int)
@@ -72,6 +72,9 @@ func reluAVX2(y []float32, x []float32)
 func reluGradAVX2(dx []float32, dy []float32, y []float32)
 
 //go:noescape
+func boundGradAVX2(dx []float32, dy []float32, y []float32, ceiling float32)
+
+//go:noescape
 func maximumAVX2(dst []float32, a []float32, b []float32)
 
 //go:noescape
@@ -84,7 +87,7 @@ func add3AVX2(dst []float32, a []float32, b []float32, c []float32)
 func normGradAVX2(dx []float32, dy []float32, x []float32, a float32, b float32, center float32, c float32)
 
 //go:noescape
-func affineAVX2(y []float32, x []float32, residual []float32, center float32, scale float32, shift float32, relu bool)
+func affineAVX2(y []float32, x []float32, residual []float32, center float32, scale float32, shift float32, ceiling float32)
 
 //go:noescape
 func finiteAVX2(x []float32) (ok bool)
@@ -97,6 +100,24 @@ func splitAVX2(even []float32, odd []float32, x []float32)
 
 //go:noescape
 func mergeAVX2(x []float32, even []float32, odd []float32)
+
+//go:noescape
+func depthwiseAVX2(dst []float32, src []float32, at []int, w []float32, start float32, ceiling float32)
+
+//go:noescape
+func depthwiseSums1AVX2(sums []float32, g []float32, src []float32, at []int)
+
+//go:noescape
+func depthwiseSums3AVX2(sums []float32, g []float32, src []float32, at []int)
+
+//go:noescape
+func depthwiseSums5AVX2(sums []float32, g []float32, src []float32, at []int)
+
+//go:noescape
+func depthwiseSums7AVX2(sums []float32, g []float32, src []float32, at []int)
+
+//go:noescape
+func depthwiseSums9AVX2(sums []float32, g []float32, src []float32, at []int)
 
 //go:noescape
 func tilesInAVX2(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)

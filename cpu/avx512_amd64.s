@@ -2,9 +2,9 @@
 
 #include "textflag.h"
 
-// func tile1x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile1x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile1x1AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile1x1AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -69,13 +69,15 @@ noshift:
 	VADDPS (AX), Z0, Z0
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z3, Z3, Z3
-	VMAXPS  Z0, Z3, Z0
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z3, Z3, Z3
+	VBROADCASTSS ceiling+216(FP), Z1
+	VMAXPS       Z0, Z3, Z0
+	VMINPS       Z0, Z1, Z0
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -83,9 +85,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile2x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile2x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile2x1AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile2x1AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -165,14 +167,17 @@ noshift:
 	VADDPS (AX), Z1, Z1
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z4, Z4, Z4
-	VMAXPS  Z0, Z4, Z0
-	VMAXPS  Z1, Z4, Z1
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z4, Z4, Z4
+	VBROADCASTSS ceiling+216(FP), Z2
+	VMAXPS       Z0, Z4, Z0
+	VMINPS       Z0, Z2, Z0
+	VMAXPS       Z1, Z4, Z1
+	VMINPS       Z1, Z2, Z1
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -182,9 +187,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile3x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile3x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile3x1AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile3x1AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -279,15 +284,19 @@ noshift:
 	VADDPS (AX), Z2, Z2
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z5, Z5, Z5
-	VMAXPS  Z0, Z5, Z0
-	VMAXPS  Z1, Z5, Z1
-	VMAXPS  Z2, Z5, Z2
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z5, Z5, Z5
+	VBROADCASTSS ceiling+216(FP), Z3
+	VMAXPS       Z0, Z5, Z0
+	VMINPS       Z0, Z3, Z0
+	VMAXPS       Z1, Z5, Z1
+	VMINPS       Z1, Z3, Z1
+	VMAXPS       Z2, Z5, Z2
+	VMINPS       Z2, Z3, Z2
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -299,9 +308,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile4x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile4x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile4x1AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile4x1AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -411,16 +420,21 @@ noshift:
 	VADDPS (AX), Z3, Z3
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z6, Z6, Z6
-	VMAXPS  Z0, Z6, Z0
-	VMAXPS  Z1, Z6, Z1
-	VMAXPS  Z2, Z6, Z2
-	VMAXPS  Z3, Z6, Z3
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z6, Z6, Z6
+	VBROADCASTSS ceiling+216(FP), Z4
+	VMAXPS       Z0, Z6, Z0
+	VMINPS       Z0, Z4, Z0
+	VMAXPS       Z1, Z6, Z1
+	VMINPS       Z1, Z4, Z1
+	VMAXPS       Z2, Z6, Z2
+	VMINPS       Z2, Z4, Z2
+	VMAXPS       Z3, Z6, Z3
+	VMINPS       Z3, Z4, Z3
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -434,9 +448,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile5x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile5x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile5x1AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile5x1AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -561,17 +575,23 @@ noshift:
 	VADDPS (AX), Z4, Z4
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z7, Z7, Z7
-	VMAXPS  Z0, Z7, Z0
-	VMAXPS  Z1, Z7, Z1
-	VMAXPS  Z2, Z7, Z2
-	VMAXPS  Z3, Z7, Z3
-	VMAXPS  Z4, Z7, Z4
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z7, Z7, Z7
+	VBROADCASTSS ceiling+216(FP), Z5
+	VMAXPS       Z0, Z7, Z0
+	VMINPS       Z0, Z5, Z0
+	VMAXPS       Z1, Z7, Z1
+	VMINPS       Z1, Z5, Z1
+	VMAXPS       Z2, Z7, Z2
+	VMINPS       Z2, Z5, Z2
+	VMAXPS       Z3, Z7, Z3
+	VMINPS       Z3, Z5, Z3
+	VMAXPS       Z4, Z7, Z4
+	VMINPS       Z4, Z5, Z4
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -587,9 +607,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile6x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile6x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile6x1AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile6x1AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -729,18 +749,25 @@ noshift:
 	VADDPS (AX), Z5, Z5
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z8, Z8, Z8
-	VMAXPS  Z0, Z8, Z0
-	VMAXPS  Z1, Z8, Z1
-	VMAXPS  Z2, Z8, Z2
-	VMAXPS  Z3, Z8, Z3
-	VMAXPS  Z4, Z8, Z4
-	VMAXPS  Z5, Z8, Z5
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z8, Z8, Z8
+	VBROADCASTSS ceiling+216(FP), Z6
+	VMAXPS       Z0, Z8, Z0
+	VMINPS       Z0, Z6, Z0
+	VMAXPS       Z1, Z8, Z1
+	VMINPS       Z1, Z6, Z1
+	VMAXPS       Z2, Z8, Z2
+	VMINPS       Z2, Z6, Z2
+	VMAXPS       Z3, Z8, Z3
+	VMINPS       Z3, Z6, Z3
+	VMAXPS       Z4, Z8, Z4
+	VMINPS       Z4, Z6, Z4
+	VMAXPS       Z5, Z8, Z5
+	VMINPS       Z5, Z6, Z5
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -758,9 +785,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile7x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile7x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile7x1AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile7x1AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -915,19 +942,27 @@ noshift:
 	VADDPS (AX), Z6, Z6
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z9, Z9, Z9
-	VMAXPS  Z0, Z9, Z0
-	VMAXPS  Z1, Z9, Z1
-	VMAXPS  Z2, Z9, Z2
-	VMAXPS  Z3, Z9, Z3
-	VMAXPS  Z4, Z9, Z4
-	VMAXPS  Z5, Z9, Z5
-	VMAXPS  Z6, Z9, Z6
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z9, Z9, Z9
+	VBROADCASTSS ceiling+216(FP), Z7
+	VMAXPS       Z0, Z9, Z0
+	VMINPS       Z0, Z7, Z0
+	VMAXPS       Z1, Z9, Z1
+	VMINPS       Z1, Z7, Z1
+	VMAXPS       Z2, Z9, Z2
+	VMINPS       Z2, Z7, Z2
+	VMAXPS       Z3, Z9, Z3
+	VMINPS       Z3, Z7, Z3
+	VMAXPS       Z4, Z9, Z4
+	VMINPS       Z4, Z7, Z4
+	VMAXPS       Z5, Z9, Z5
+	VMINPS       Z5, Z7, Z5
+	VMAXPS       Z6, Z9, Z6
+	VMINPS       Z6, Z7, Z6
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -947,9 +982,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile8x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile8x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile8x1AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile8x1AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -1119,20 +1154,29 @@ noshift:
 	VADDPS (AX), Z7, Z7
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z10, Z10, Z10
-	VMAXPS  Z0, Z10, Z0
-	VMAXPS  Z1, Z10, Z1
-	VMAXPS  Z2, Z10, Z2
-	VMAXPS  Z3, Z10, Z3
-	VMAXPS  Z4, Z10, Z4
-	VMAXPS  Z5, Z10, Z5
-	VMAXPS  Z6, Z10, Z6
-	VMAXPS  Z7, Z10, Z7
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z10, Z10, Z10
+	VBROADCASTSS ceiling+216(FP), Z8
+	VMAXPS       Z0, Z10, Z0
+	VMINPS       Z0, Z8, Z0
+	VMAXPS       Z1, Z10, Z1
+	VMINPS       Z1, Z8, Z1
+	VMAXPS       Z2, Z10, Z2
+	VMINPS       Z2, Z8, Z2
+	VMAXPS       Z3, Z10, Z3
+	VMINPS       Z3, Z8, Z3
+	VMAXPS       Z4, Z10, Z4
+	VMINPS       Z4, Z8, Z4
+	VMAXPS       Z5, Z10, Z5
+	VMINPS       Z5, Z8, Z5
+	VMAXPS       Z6, Z10, Z6
+	VMINPS       Z6, Z8, Z6
+	VMAXPS       Z7, Z10, Z7
+	VMINPS       Z7, Z8, Z7
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -1154,9 +1198,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile9x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile9x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile9x1AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile9x1AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -1341,21 +1385,31 @@ noshift:
 	VADDPS (AX), Z8, Z8
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z11, Z11, Z11
-	VMAXPS  Z0, Z11, Z0
-	VMAXPS  Z1, Z11, Z1
-	VMAXPS  Z2, Z11, Z2
-	VMAXPS  Z3, Z11, Z3
-	VMAXPS  Z4, Z11, Z4
-	VMAXPS  Z5, Z11, Z5
-	VMAXPS  Z6, Z11, Z6
-	VMAXPS  Z7, Z11, Z7
-	VMAXPS  Z8, Z11, Z8
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z11, Z11, Z11
+	VBROADCASTSS ceiling+216(FP), Z9
+	VMAXPS       Z0, Z11, Z0
+	VMINPS       Z0, Z9, Z0
+	VMAXPS       Z1, Z11, Z1
+	VMINPS       Z1, Z9, Z1
+	VMAXPS       Z2, Z11, Z2
+	VMINPS       Z2, Z9, Z2
+	VMAXPS       Z3, Z11, Z3
+	VMINPS       Z3, Z9, Z3
+	VMAXPS       Z4, Z11, Z4
+	VMINPS       Z4, Z9, Z4
+	VMAXPS       Z5, Z11, Z5
+	VMINPS       Z5, Z9, Z5
+	VMAXPS       Z6, Z11, Z6
+	VMINPS       Z6, Z9, Z6
+	VMAXPS       Z7, Z11, Z7
+	VMINPS       Z7, Z9, Z7
+	VMAXPS       Z8, Z11, Z8
+	VMINPS       Z8, Z9, Z8
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -1379,9 +1433,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile10x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile10x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile10x1AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile10x1AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -1581,22 +1635,33 @@ noshift:
 	VADDPS (AX), Z9, Z9
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z12, Z12, Z12
-	VMAXPS  Z0, Z12, Z0
-	VMAXPS  Z1, Z12, Z1
-	VMAXPS  Z2, Z12, Z2
-	VMAXPS  Z3, Z12, Z3
-	VMAXPS  Z4, Z12, Z4
-	VMAXPS  Z5, Z12, Z5
-	VMAXPS  Z6, Z12, Z6
-	VMAXPS  Z7, Z12, Z7
-	VMAXPS  Z8, Z12, Z8
-	VMAXPS  Z9, Z12, Z9
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z12, Z12, Z12
+	VBROADCASTSS ceiling+216(FP), Z10
+	VMAXPS       Z0, Z12, Z0
+	VMINPS       Z0, Z10, Z0
+	VMAXPS       Z1, Z12, Z1
+	VMINPS       Z1, Z10, Z1
+	VMAXPS       Z2, Z12, Z2
+	VMINPS       Z2, Z10, Z2
+	VMAXPS       Z3, Z12, Z3
+	VMINPS       Z3, Z10, Z3
+	VMAXPS       Z4, Z12, Z4
+	VMINPS       Z4, Z10, Z4
+	VMAXPS       Z5, Z12, Z5
+	VMINPS       Z5, Z10, Z5
+	VMAXPS       Z6, Z12, Z6
+	VMINPS       Z6, Z10, Z6
+	VMAXPS       Z7, Z12, Z7
+	VMINPS       Z7, Z10, Z7
+	VMAXPS       Z8, Z12, Z8
+	VMINPS       Z8, Z10, Z8
+	VMAXPS       Z9, Z12, Z9
+	VMINPS       Z9, Z10, Z9
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -1622,9 +1687,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile11x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile11x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile11x1AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile11x1AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -1839,23 +1904,35 @@ noshift:
 	VADDPS (AX), Z10, Z10
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z13, Z13, Z13
-	VMAXPS  Z0, Z13, Z0
-	VMAXPS  Z1, Z13, Z1
-	VMAXPS  Z2, Z13, Z2
-	VMAXPS  Z3, Z13, Z3
-	VMAXPS  Z4, Z13, Z4
-	VMAXPS  Z5, Z13, Z5
-	VMAXPS  Z6, Z13, Z6
-	VMAXPS  Z7, Z13, Z7
-	VMAXPS  Z8, Z13, Z8
-	VMAXPS  Z9, Z13, Z9
-	VMAXPS  Z10, Z13, Z10
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z13, Z13, Z13
+	VBROADCASTSS ceiling+216(FP), Z11
+	VMAXPS       Z0, Z13, Z0
+	VMINPS       Z0, Z11, Z0
+	VMAXPS       Z1, Z13, Z1
+	VMINPS       Z1, Z11, Z1
+	VMAXPS       Z2, Z13, Z2
+	VMINPS       Z2, Z11, Z2
+	VMAXPS       Z3, Z13, Z3
+	VMINPS       Z3, Z11, Z3
+	VMAXPS       Z4, Z13, Z4
+	VMINPS       Z4, Z11, Z4
+	VMAXPS       Z5, Z13, Z5
+	VMINPS       Z5, Z11, Z5
+	VMAXPS       Z6, Z13, Z6
+	VMINPS       Z6, Z11, Z6
+	VMAXPS       Z7, Z13, Z7
+	VMINPS       Z7, Z11, Z7
+	VMAXPS       Z8, Z13, Z8
+	VMINPS       Z8, Z11, Z8
+	VMAXPS       Z9, Z13, Z9
+	VMINPS       Z9, Z11, Z9
+	VMAXPS       Z10, Z13, Z10
+	VMINPS       Z10, Z11, Z10
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -1883,9 +1960,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile12x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile12x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile12x1AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile12x1AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -2115,24 +2192,37 @@ noshift:
 	VADDPS (AX), Z11, Z11
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z14, Z14, Z14
-	VMAXPS  Z0, Z14, Z0
-	VMAXPS  Z1, Z14, Z1
-	VMAXPS  Z2, Z14, Z2
-	VMAXPS  Z3, Z14, Z3
-	VMAXPS  Z4, Z14, Z4
-	VMAXPS  Z5, Z14, Z5
-	VMAXPS  Z6, Z14, Z6
-	VMAXPS  Z7, Z14, Z7
-	VMAXPS  Z8, Z14, Z8
-	VMAXPS  Z9, Z14, Z9
-	VMAXPS  Z10, Z14, Z10
-	VMAXPS  Z11, Z14, Z11
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z14, Z14, Z14
+	VBROADCASTSS ceiling+216(FP), Z12
+	VMAXPS       Z0, Z14, Z0
+	VMINPS       Z0, Z12, Z0
+	VMAXPS       Z1, Z14, Z1
+	VMINPS       Z1, Z12, Z1
+	VMAXPS       Z2, Z14, Z2
+	VMINPS       Z2, Z12, Z2
+	VMAXPS       Z3, Z14, Z3
+	VMINPS       Z3, Z12, Z3
+	VMAXPS       Z4, Z14, Z4
+	VMINPS       Z4, Z12, Z4
+	VMAXPS       Z5, Z14, Z5
+	VMINPS       Z5, Z12, Z5
+	VMAXPS       Z6, Z14, Z6
+	VMINPS       Z6, Z12, Z6
+	VMAXPS       Z7, Z14, Z7
+	VMINPS       Z7, Z12, Z7
+	VMAXPS       Z8, Z14, Z8
+	VMINPS       Z8, Z12, Z8
+	VMAXPS       Z9, Z14, Z9
+	VMINPS       Z9, Z12, Z9
+	VMAXPS       Z10, Z14, Z10
+	VMINPS       Z10, Z12, Z10
+	VMAXPS       Z11, Z14, Z11
+	VMINPS       Z11, Z12, Z11
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -2162,9 +2252,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile13x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile13x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile13x1AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile13x1AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -2409,25 +2499,39 @@ noshift:
 	VADDPS (AX), Z12, Z12
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z15, Z15, Z15
-	VMAXPS  Z0, Z15, Z0
-	VMAXPS  Z1, Z15, Z1
-	VMAXPS  Z2, Z15, Z2
-	VMAXPS  Z3, Z15, Z3
-	VMAXPS  Z4, Z15, Z4
-	VMAXPS  Z5, Z15, Z5
-	VMAXPS  Z6, Z15, Z6
-	VMAXPS  Z7, Z15, Z7
-	VMAXPS  Z8, Z15, Z8
-	VMAXPS  Z9, Z15, Z9
-	VMAXPS  Z10, Z15, Z10
-	VMAXPS  Z11, Z15, Z11
-	VMAXPS  Z12, Z15, Z12
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z15, Z15, Z15
+	VBROADCASTSS ceiling+216(FP), Z13
+	VMAXPS       Z0, Z15, Z0
+	VMINPS       Z0, Z13, Z0
+	VMAXPS       Z1, Z15, Z1
+	VMINPS       Z1, Z13, Z1
+	VMAXPS       Z2, Z15, Z2
+	VMINPS       Z2, Z13, Z2
+	VMAXPS       Z3, Z15, Z3
+	VMINPS       Z3, Z13, Z3
+	VMAXPS       Z4, Z15, Z4
+	VMINPS       Z4, Z13, Z4
+	VMAXPS       Z5, Z15, Z5
+	VMINPS       Z5, Z13, Z5
+	VMAXPS       Z6, Z15, Z6
+	VMINPS       Z6, Z13, Z6
+	VMAXPS       Z7, Z15, Z7
+	VMINPS       Z7, Z13, Z7
+	VMAXPS       Z8, Z15, Z8
+	VMINPS       Z8, Z13, Z8
+	VMAXPS       Z9, Z15, Z9
+	VMINPS       Z9, Z13, Z9
+	VMAXPS       Z10, Z15, Z10
+	VMINPS       Z10, Z13, Z10
+	VMAXPS       Z11, Z15, Z11
+	VMINPS       Z11, Z13, Z11
+	VMAXPS       Z12, Z15, Z12
+	VMINPS       Z12, Z13, Z12
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -2459,9 +2563,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile14x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile14x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile14x1AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile14x1AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -2721,26 +2825,41 @@ noshift:
 	VADDPS (AX), Z13, Z13
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z16, Z16, Z16
-	VMAXPS  Z0, Z16, Z0
-	VMAXPS  Z1, Z16, Z1
-	VMAXPS  Z2, Z16, Z2
-	VMAXPS  Z3, Z16, Z3
-	VMAXPS  Z4, Z16, Z4
-	VMAXPS  Z5, Z16, Z5
-	VMAXPS  Z6, Z16, Z6
-	VMAXPS  Z7, Z16, Z7
-	VMAXPS  Z8, Z16, Z8
-	VMAXPS  Z9, Z16, Z9
-	VMAXPS  Z10, Z16, Z10
-	VMAXPS  Z11, Z16, Z11
-	VMAXPS  Z12, Z16, Z12
-	VMAXPS  Z13, Z16, Z13
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z16, Z16, Z16
+	VBROADCASTSS ceiling+216(FP), Z14
+	VMAXPS       Z0, Z16, Z0
+	VMINPS       Z0, Z14, Z0
+	VMAXPS       Z1, Z16, Z1
+	VMINPS       Z1, Z14, Z1
+	VMAXPS       Z2, Z16, Z2
+	VMINPS       Z2, Z14, Z2
+	VMAXPS       Z3, Z16, Z3
+	VMINPS       Z3, Z14, Z3
+	VMAXPS       Z4, Z16, Z4
+	VMINPS       Z4, Z14, Z4
+	VMAXPS       Z5, Z16, Z5
+	VMINPS       Z5, Z14, Z5
+	VMAXPS       Z6, Z16, Z6
+	VMINPS       Z6, Z14, Z6
+	VMAXPS       Z7, Z16, Z7
+	VMINPS       Z7, Z14, Z7
+	VMAXPS       Z8, Z16, Z8
+	VMINPS       Z8, Z14, Z8
+	VMAXPS       Z9, Z16, Z9
+	VMINPS       Z9, Z14, Z9
+	VMAXPS       Z10, Z16, Z10
+	VMINPS       Z10, Z14, Z10
+	VMAXPS       Z11, Z16, Z11
+	VMINPS       Z11, Z14, Z11
+	VMAXPS       Z12, Z16, Z12
+	VMINPS       Z12, Z14, Z12
+	VMAXPS       Z13, Z16, Z13
+	VMINPS       Z13, Z14, Z13
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -2774,9 +2893,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile1x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile1x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile1x2AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile1x2AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -2851,14 +2970,17 @@ noshift:
 	VADDPS 64(AX), Z1, Z1
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z5, Z5, Z5
-	VMAXPS  Z0, Z5, Z0
-	VMAXPS  Z1, Z5, Z1
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z5, Z5, Z5
+	VBROADCASTSS ceiling+216(FP), Z2
+	VMAXPS       Z0, Z5, Z0
+	VMINPS       Z0, Z2, Z0
+	VMAXPS       Z1, Z5, Z1
+	VMINPS       Z1, Z2, Z1
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -2867,9 +2989,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile2x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile2x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile2x2AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile2x2AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -2967,16 +3089,21 @@ noshift:
 	VADDPS 64(AX), Z3, Z3
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z7, Z7, Z7
-	VMAXPS  Z0, Z7, Z0
-	VMAXPS  Z1, Z7, Z1
-	VMAXPS  Z2, Z7, Z2
-	VMAXPS  Z3, Z7, Z3
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z7, Z7, Z7
+	VBROADCASTSS ceiling+216(FP), Z4
+	VMAXPS       Z0, Z7, Z0
+	VMINPS       Z0, Z4, Z0
+	VMAXPS       Z1, Z7, Z1
+	VMINPS       Z1, Z4, Z1
+	VMAXPS       Z2, Z7, Z2
+	VMINPS       Z2, Z4, Z2
+	VMAXPS       Z3, Z7, Z3
+	VMINPS       Z3, Z4, Z3
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -2988,9 +3115,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile3x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile3x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile3x2AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile3x2AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -3111,18 +3238,25 @@ noshift:
 	VADDPS 64(AX), Z5, Z5
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z9, Z9, Z9
-	VMAXPS  Z0, Z9, Z0
-	VMAXPS  Z1, Z9, Z1
-	VMAXPS  Z2, Z9, Z2
-	VMAXPS  Z3, Z9, Z3
-	VMAXPS  Z4, Z9, Z4
-	VMAXPS  Z5, Z9, Z5
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z9, Z9, Z9
+	VBROADCASTSS ceiling+216(FP), Z6
+	VMAXPS       Z0, Z9, Z0
+	VMINPS       Z0, Z6, Z0
+	VMAXPS       Z1, Z9, Z1
+	VMINPS       Z1, Z6, Z1
+	VMAXPS       Z2, Z9, Z2
+	VMINPS       Z2, Z6, Z2
+	VMAXPS       Z3, Z9, Z3
+	VMINPS       Z3, Z6, Z3
+	VMAXPS       Z4, Z9, Z4
+	VMINPS       Z4, Z6, Z4
+	VMAXPS       Z5, Z9, Z5
+	VMINPS       Z5, Z6, Z5
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -3137,9 +3271,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile4x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile4x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile4x2AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile4x2AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -3283,20 +3417,29 @@ noshift:
 	VADDPS 64(AX), Z7, Z7
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z11, Z11, Z11
-	VMAXPS  Z0, Z11, Z0
-	VMAXPS  Z1, Z11, Z1
-	VMAXPS  Z2, Z11, Z2
-	VMAXPS  Z3, Z11, Z3
-	VMAXPS  Z4, Z11, Z4
-	VMAXPS  Z5, Z11, Z5
-	VMAXPS  Z6, Z11, Z6
-	VMAXPS  Z7, Z11, Z7
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z11, Z11, Z11
+	VBROADCASTSS ceiling+216(FP), Z8
+	VMAXPS       Z0, Z11, Z0
+	VMINPS       Z0, Z8, Z0
+	VMAXPS       Z1, Z11, Z1
+	VMINPS       Z1, Z8, Z1
+	VMAXPS       Z2, Z11, Z2
+	VMINPS       Z2, Z8, Z2
+	VMAXPS       Z3, Z11, Z3
+	VMINPS       Z3, Z8, Z3
+	VMAXPS       Z4, Z11, Z4
+	VMINPS       Z4, Z8, Z4
+	VMAXPS       Z5, Z11, Z5
+	VMINPS       Z5, Z8, Z5
+	VMAXPS       Z6, Z11, Z6
+	VMINPS       Z6, Z8, Z6
+	VMAXPS       Z7, Z11, Z7
+	VMINPS       Z7, Z8, Z7
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -3314,9 +3457,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile5x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile5x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile5x2AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile5x2AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -3483,22 +3626,33 @@ noshift:
 	VADDPS 64(AX), Z9, Z9
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z13, Z13, Z13
-	VMAXPS  Z0, Z13, Z0
-	VMAXPS  Z1, Z13, Z1
-	VMAXPS  Z2, Z13, Z2
-	VMAXPS  Z3, Z13, Z3
-	VMAXPS  Z4, Z13, Z4
-	VMAXPS  Z5, Z13, Z5
-	VMAXPS  Z6, Z13, Z6
-	VMAXPS  Z7, Z13, Z7
-	VMAXPS  Z8, Z13, Z8
-	VMAXPS  Z9, Z13, Z9
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z13, Z13, Z13
+	VBROADCASTSS ceiling+216(FP), Z10
+	VMAXPS       Z0, Z13, Z0
+	VMINPS       Z0, Z10, Z0
+	VMAXPS       Z1, Z13, Z1
+	VMINPS       Z1, Z10, Z1
+	VMAXPS       Z2, Z13, Z2
+	VMINPS       Z2, Z10, Z2
+	VMAXPS       Z3, Z13, Z3
+	VMINPS       Z3, Z10, Z3
+	VMAXPS       Z4, Z13, Z4
+	VMINPS       Z4, Z10, Z4
+	VMAXPS       Z5, Z13, Z5
+	VMINPS       Z5, Z10, Z5
+	VMAXPS       Z6, Z13, Z6
+	VMINPS       Z6, Z10, Z6
+	VMAXPS       Z7, Z13, Z7
+	VMINPS       Z7, Z10, Z7
+	VMAXPS       Z8, Z13, Z8
+	VMINPS       Z8, Z10, Z8
+	VMAXPS       Z9, Z13, Z9
+	VMINPS       Z9, Z10, Z9
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -3519,9 +3673,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile6x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile6x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile6x2AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile6x2AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -3711,24 +3865,37 @@ noshift:
 	VADDPS 64(AX), Z11, Z11
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z15, Z15, Z15
-	VMAXPS  Z0, Z15, Z0
-	VMAXPS  Z1, Z15, Z1
-	VMAXPS  Z2, Z15, Z2
-	VMAXPS  Z3, Z15, Z3
-	VMAXPS  Z4, Z15, Z4
-	VMAXPS  Z5, Z15, Z5
-	VMAXPS  Z6, Z15, Z6
-	VMAXPS  Z7, Z15, Z7
-	VMAXPS  Z8, Z15, Z8
-	VMAXPS  Z9, Z15, Z9
-	VMAXPS  Z10, Z15, Z10
-	VMAXPS  Z11, Z15, Z11
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z15, Z15, Z15
+	VBROADCASTSS ceiling+216(FP), Z12
+	VMAXPS       Z0, Z15, Z0
+	VMINPS       Z0, Z12, Z0
+	VMAXPS       Z1, Z15, Z1
+	VMINPS       Z1, Z12, Z1
+	VMAXPS       Z2, Z15, Z2
+	VMINPS       Z2, Z12, Z2
+	VMAXPS       Z3, Z15, Z3
+	VMINPS       Z3, Z12, Z3
+	VMAXPS       Z4, Z15, Z4
+	VMINPS       Z4, Z12, Z4
+	VMAXPS       Z5, Z15, Z5
+	VMINPS       Z5, Z12, Z5
+	VMAXPS       Z6, Z15, Z6
+	VMINPS       Z6, Z12, Z6
+	VMAXPS       Z7, Z15, Z7
+	VMINPS       Z7, Z12, Z7
+	VMAXPS       Z8, Z15, Z8
+	VMINPS       Z8, Z12, Z8
+	VMAXPS       Z9, Z15, Z9
+	VMINPS       Z9, Z12, Z9
+	VMAXPS       Z10, Z15, Z10
+	VMINPS       Z10, Z12, Z10
+	VMAXPS       Z11, Z15, Z11
+	VMINPS       Z11, Z12, Z11
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -3752,9 +3919,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile7x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile7x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile7x2AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile7x2AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -3967,26 +4134,41 @@ noshift:
 	VADDPS 64(AX), Z13, Z13
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z17, Z17, Z17
-	VMAXPS  Z0, Z17, Z0
-	VMAXPS  Z1, Z17, Z1
-	VMAXPS  Z2, Z17, Z2
-	VMAXPS  Z3, Z17, Z3
-	VMAXPS  Z4, Z17, Z4
-	VMAXPS  Z5, Z17, Z5
-	VMAXPS  Z6, Z17, Z6
-	VMAXPS  Z7, Z17, Z7
-	VMAXPS  Z8, Z17, Z8
-	VMAXPS  Z9, Z17, Z9
-	VMAXPS  Z10, Z17, Z10
-	VMAXPS  Z11, Z17, Z11
-	VMAXPS  Z12, Z17, Z12
-	VMAXPS  Z13, Z17, Z13
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z17, Z17, Z17
+	VBROADCASTSS ceiling+216(FP), Z14
+	VMAXPS       Z0, Z17, Z0
+	VMINPS       Z0, Z14, Z0
+	VMAXPS       Z1, Z17, Z1
+	VMINPS       Z1, Z14, Z1
+	VMAXPS       Z2, Z17, Z2
+	VMINPS       Z2, Z14, Z2
+	VMAXPS       Z3, Z17, Z3
+	VMINPS       Z3, Z14, Z3
+	VMAXPS       Z4, Z17, Z4
+	VMINPS       Z4, Z14, Z4
+	VMAXPS       Z5, Z17, Z5
+	VMINPS       Z5, Z14, Z5
+	VMAXPS       Z6, Z17, Z6
+	VMINPS       Z6, Z14, Z6
+	VMAXPS       Z7, Z17, Z7
+	VMINPS       Z7, Z14, Z7
+	VMAXPS       Z8, Z17, Z8
+	VMINPS       Z8, Z14, Z8
+	VMAXPS       Z9, Z17, Z9
+	VMINPS       Z9, Z14, Z9
+	VMAXPS       Z10, Z17, Z10
+	VMINPS       Z10, Z14, Z10
+	VMAXPS       Z11, Z17, Z11
+	VMINPS       Z11, Z14, Z11
+	VMAXPS       Z12, Z17, Z12
+	VMINPS       Z12, Z14, Z12
+	VMAXPS       Z13, Z17, Z13
+	VMINPS       Z13, Z14, Z13
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -4013,9 +4195,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile8x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile8x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile8x2AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile8x2AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -4251,28 +4433,45 @@ noshift:
 	VADDPS 64(AX), Z15, Z15
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z19, Z19, Z19
-	VMAXPS  Z0, Z19, Z0
-	VMAXPS  Z1, Z19, Z1
-	VMAXPS  Z2, Z19, Z2
-	VMAXPS  Z3, Z19, Z3
-	VMAXPS  Z4, Z19, Z4
-	VMAXPS  Z5, Z19, Z5
-	VMAXPS  Z6, Z19, Z6
-	VMAXPS  Z7, Z19, Z7
-	VMAXPS  Z8, Z19, Z8
-	VMAXPS  Z9, Z19, Z9
-	VMAXPS  Z10, Z19, Z10
-	VMAXPS  Z11, Z19, Z11
-	VMAXPS  Z12, Z19, Z12
-	VMAXPS  Z13, Z19, Z13
-	VMAXPS  Z14, Z19, Z14
-	VMAXPS  Z15, Z19, Z15
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z19, Z19, Z19
+	VBROADCASTSS ceiling+216(FP), Z16
+	VMAXPS       Z0, Z19, Z0
+	VMINPS       Z0, Z16, Z0
+	VMAXPS       Z1, Z19, Z1
+	VMINPS       Z1, Z16, Z1
+	VMAXPS       Z2, Z19, Z2
+	VMINPS       Z2, Z16, Z2
+	VMAXPS       Z3, Z19, Z3
+	VMINPS       Z3, Z16, Z3
+	VMAXPS       Z4, Z19, Z4
+	VMINPS       Z4, Z16, Z4
+	VMAXPS       Z5, Z19, Z5
+	VMINPS       Z5, Z16, Z5
+	VMAXPS       Z6, Z19, Z6
+	VMINPS       Z6, Z16, Z6
+	VMAXPS       Z7, Z19, Z7
+	VMINPS       Z7, Z16, Z7
+	VMAXPS       Z8, Z19, Z8
+	VMINPS       Z8, Z16, Z8
+	VMAXPS       Z9, Z19, Z9
+	VMINPS       Z9, Z16, Z9
+	VMAXPS       Z10, Z19, Z10
+	VMINPS       Z10, Z16, Z10
+	VMAXPS       Z11, Z19, Z11
+	VMINPS       Z11, Z16, Z11
+	VMAXPS       Z12, Z19, Z12
+	VMINPS       Z12, Z16, Z12
+	VMAXPS       Z13, Z19, Z13
+	VMINPS       Z13, Z16, Z13
+	VMAXPS       Z14, Z19, Z14
+	VMINPS       Z14, Z16, Z14
+	VMAXPS       Z15, Z19, Z15
+	VMINPS       Z15, Z16, Z15
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -4302,9 +4501,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile9x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile9x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile9x2AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile9x2AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -4563,30 +4762,49 @@ noshift:
 	VADDPS 64(AX), Z17, Z17
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z21, Z21, Z21
-	VMAXPS  Z0, Z21, Z0
-	VMAXPS  Z1, Z21, Z1
-	VMAXPS  Z2, Z21, Z2
-	VMAXPS  Z3, Z21, Z3
-	VMAXPS  Z4, Z21, Z4
-	VMAXPS  Z5, Z21, Z5
-	VMAXPS  Z6, Z21, Z6
-	VMAXPS  Z7, Z21, Z7
-	VMAXPS  Z8, Z21, Z8
-	VMAXPS  Z9, Z21, Z9
-	VMAXPS  Z10, Z21, Z10
-	VMAXPS  Z11, Z21, Z11
-	VMAXPS  Z12, Z21, Z12
-	VMAXPS  Z13, Z21, Z13
-	VMAXPS  Z14, Z21, Z14
-	VMAXPS  Z15, Z21, Z15
-	VMAXPS  Z16, Z21, Z16
-	VMAXPS  Z17, Z21, Z17
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z21, Z21, Z21
+	VBROADCASTSS ceiling+216(FP), Z18
+	VMAXPS       Z0, Z21, Z0
+	VMINPS       Z0, Z18, Z0
+	VMAXPS       Z1, Z21, Z1
+	VMINPS       Z1, Z18, Z1
+	VMAXPS       Z2, Z21, Z2
+	VMINPS       Z2, Z18, Z2
+	VMAXPS       Z3, Z21, Z3
+	VMINPS       Z3, Z18, Z3
+	VMAXPS       Z4, Z21, Z4
+	VMINPS       Z4, Z18, Z4
+	VMAXPS       Z5, Z21, Z5
+	VMINPS       Z5, Z18, Z5
+	VMAXPS       Z6, Z21, Z6
+	VMINPS       Z6, Z18, Z6
+	VMAXPS       Z7, Z21, Z7
+	VMINPS       Z7, Z18, Z7
+	VMAXPS       Z8, Z21, Z8
+	VMINPS       Z8, Z18, Z8
+	VMAXPS       Z9, Z21, Z9
+	VMINPS       Z9, Z18, Z9
+	VMAXPS       Z10, Z21, Z10
+	VMINPS       Z10, Z18, Z10
+	VMAXPS       Z11, Z21, Z11
+	VMINPS       Z11, Z18, Z11
+	VMAXPS       Z12, Z21, Z12
+	VMINPS       Z12, Z18, Z12
+	VMAXPS       Z13, Z21, Z13
+	VMINPS       Z13, Z18, Z13
+	VMAXPS       Z14, Z21, Z14
+	VMINPS       Z14, Z18, Z14
+	VMAXPS       Z15, Z21, Z15
+	VMINPS       Z15, Z18, Z15
+	VMAXPS       Z16, Z21, Z16
+	VMINPS       Z16, Z18, Z16
+	VMAXPS       Z17, Z21, Z17
+	VMINPS       Z17, Z18, Z17
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -4619,9 +4837,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile10x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile10x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile10x2AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile10x2AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -4903,32 +5121,53 @@ noshift:
 	VADDPS 64(AX), Z19, Z19
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z23, Z23, Z23
-	VMAXPS  Z0, Z23, Z0
-	VMAXPS  Z1, Z23, Z1
-	VMAXPS  Z2, Z23, Z2
-	VMAXPS  Z3, Z23, Z3
-	VMAXPS  Z4, Z23, Z4
-	VMAXPS  Z5, Z23, Z5
-	VMAXPS  Z6, Z23, Z6
-	VMAXPS  Z7, Z23, Z7
-	VMAXPS  Z8, Z23, Z8
-	VMAXPS  Z9, Z23, Z9
-	VMAXPS  Z10, Z23, Z10
-	VMAXPS  Z11, Z23, Z11
-	VMAXPS  Z12, Z23, Z12
-	VMAXPS  Z13, Z23, Z13
-	VMAXPS  Z14, Z23, Z14
-	VMAXPS  Z15, Z23, Z15
-	VMAXPS  Z16, Z23, Z16
-	VMAXPS  Z17, Z23, Z17
-	VMAXPS  Z18, Z23, Z18
-	VMAXPS  Z19, Z23, Z19
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z23, Z23, Z23
+	VBROADCASTSS ceiling+216(FP), Z20
+	VMAXPS       Z0, Z23, Z0
+	VMINPS       Z0, Z20, Z0
+	VMAXPS       Z1, Z23, Z1
+	VMINPS       Z1, Z20, Z1
+	VMAXPS       Z2, Z23, Z2
+	VMINPS       Z2, Z20, Z2
+	VMAXPS       Z3, Z23, Z3
+	VMINPS       Z3, Z20, Z3
+	VMAXPS       Z4, Z23, Z4
+	VMINPS       Z4, Z20, Z4
+	VMAXPS       Z5, Z23, Z5
+	VMINPS       Z5, Z20, Z5
+	VMAXPS       Z6, Z23, Z6
+	VMINPS       Z6, Z20, Z6
+	VMAXPS       Z7, Z23, Z7
+	VMINPS       Z7, Z20, Z7
+	VMAXPS       Z8, Z23, Z8
+	VMINPS       Z8, Z20, Z8
+	VMAXPS       Z9, Z23, Z9
+	VMINPS       Z9, Z20, Z9
+	VMAXPS       Z10, Z23, Z10
+	VMINPS       Z10, Z20, Z10
+	VMAXPS       Z11, Z23, Z11
+	VMINPS       Z11, Z20, Z11
+	VMAXPS       Z12, Z23, Z12
+	VMINPS       Z12, Z20, Z12
+	VMAXPS       Z13, Z23, Z13
+	VMINPS       Z13, Z20, Z13
+	VMAXPS       Z14, Z23, Z14
+	VMINPS       Z14, Z20, Z14
+	VMAXPS       Z15, Z23, Z15
+	VMINPS       Z15, Z20, Z15
+	VMAXPS       Z16, Z23, Z16
+	VMINPS       Z16, Z20, Z16
+	VMAXPS       Z17, Z23, Z17
+	VMINPS       Z17, Z20, Z17
+	VMAXPS       Z18, Z23, Z18
+	VMINPS       Z18, Z20, Z18
+	VMAXPS       Z19, Z23, Z19
+	VMINPS       Z19, Z20, Z19
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -4964,9 +5203,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile11x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile11x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile11x2AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile11x2AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -5271,34 +5510,57 @@ noshift:
 	VADDPS 64(AX), Z21, Z21
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z25, Z25, Z25
-	VMAXPS  Z0, Z25, Z0
-	VMAXPS  Z1, Z25, Z1
-	VMAXPS  Z2, Z25, Z2
-	VMAXPS  Z3, Z25, Z3
-	VMAXPS  Z4, Z25, Z4
-	VMAXPS  Z5, Z25, Z5
-	VMAXPS  Z6, Z25, Z6
-	VMAXPS  Z7, Z25, Z7
-	VMAXPS  Z8, Z25, Z8
-	VMAXPS  Z9, Z25, Z9
-	VMAXPS  Z10, Z25, Z10
-	VMAXPS  Z11, Z25, Z11
-	VMAXPS  Z12, Z25, Z12
-	VMAXPS  Z13, Z25, Z13
-	VMAXPS  Z14, Z25, Z14
-	VMAXPS  Z15, Z25, Z15
-	VMAXPS  Z16, Z25, Z16
-	VMAXPS  Z17, Z25, Z17
-	VMAXPS  Z18, Z25, Z18
-	VMAXPS  Z19, Z25, Z19
-	VMAXPS  Z20, Z25, Z20
-	VMAXPS  Z21, Z25, Z21
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z25, Z25, Z25
+	VBROADCASTSS ceiling+216(FP), Z22
+	VMAXPS       Z0, Z25, Z0
+	VMINPS       Z0, Z22, Z0
+	VMAXPS       Z1, Z25, Z1
+	VMINPS       Z1, Z22, Z1
+	VMAXPS       Z2, Z25, Z2
+	VMINPS       Z2, Z22, Z2
+	VMAXPS       Z3, Z25, Z3
+	VMINPS       Z3, Z22, Z3
+	VMAXPS       Z4, Z25, Z4
+	VMINPS       Z4, Z22, Z4
+	VMAXPS       Z5, Z25, Z5
+	VMINPS       Z5, Z22, Z5
+	VMAXPS       Z6, Z25, Z6
+	VMINPS       Z6, Z22, Z6
+	VMAXPS       Z7, Z25, Z7
+	VMINPS       Z7, Z22, Z7
+	VMAXPS       Z8, Z25, Z8
+	VMINPS       Z8, Z22, Z8
+	VMAXPS       Z9, Z25, Z9
+	VMINPS       Z9, Z22, Z9
+	VMAXPS       Z10, Z25, Z10
+	VMINPS       Z10, Z22, Z10
+	VMAXPS       Z11, Z25, Z11
+	VMINPS       Z11, Z22, Z11
+	VMAXPS       Z12, Z25, Z12
+	VMINPS       Z12, Z22, Z12
+	VMAXPS       Z13, Z25, Z13
+	VMINPS       Z13, Z22, Z13
+	VMAXPS       Z14, Z25, Z14
+	VMINPS       Z14, Z22, Z14
+	VMAXPS       Z15, Z25, Z15
+	VMINPS       Z15, Z22, Z15
+	VMAXPS       Z16, Z25, Z16
+	VMINPS       Z16, Z22, Z16
+	VMAXPS       Z17, Z25, Z17
+	VMINPS       Z17, Z22, Z17
+	VMAXPS       Z18, Z25, Z18
+	VMINPS       Z18, Z22, Z18
+	VMAXPS       Z19, Z25, Z19
+	VMINPS       Z19, Z22, Z19
+	VMAXPS       Z20, Z25, Z20
+	VMINPS       Z20, Z22, Z20
+	VMAXPS       Z21, Z25, Z21
+	VMINPS       Z21, Z22, Z21
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -5337,9 +5599,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile12x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile12x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile12x2AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile12x2AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -5667,36 +5929,61 @@ noshift:
 	VADDPS 64(AX), Z23, Z23
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z27, Z27, Z27
-	VMAXPS  Z0, Z27, Z0
-	VMAXPS  Z1, Z27, Z1
-	VMAXPS  Z2, Z27, Z2
-	VMAXPS  Z3, Z27, Z3
-	VMAXPS  Z4, Z27, Z4
-	VMAXPS  Z5, Z27, Z5
-	VMAXPS  Z6, Z27, Z6
-	VMAXPS  Z7, Z27, Z7
-	VMAXPS  Z8, Z27, Z8
-	VMAXPS  Z9, Z27, Z9
-	VMAXPS  Z10, Z27, Z10
-	VMAXPS  Z11, Z27, Z11
-	VMAXPS  Z12, Z27, Z12
-	VMAXPS  Z13, Z27, Z13
-	VMAXPS  Z14, Z27, Z14
-	VMAXPS  Z15, Z27, Z15
-	VMAXPS  Z16, Z27, Z16
-	VMAXPS  Z17, Z27, Z17
-	VMAXPS  Z18, Z27, Z18
-	VMAXPS  Z19, Z27, Z19
-	VMAXPS  Z20, Z27, Z20
-	VMAXPS  Z21, Z27, Z21
-	VMAXPS  Z22, Z27, Z22
-	VMAXPS  Z23, Z27, Z23
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z27, Z27, Z27
+	VBROADCASTSS ceiling+216(FP), Z24
+	VMAXPS       Z0, Z27, Z0
+	VMINPS       Z0, Z24, Z0
+	VMAXPS       Z1, Z27, Z1
+	VMINPS       Z1, Z24, Z1
+	VMAXPS       Z2, Z27, Z2
+	VMINPS       Z2, Z24, Z2
+	VMAXPS       Z3, Z27, Z3
+	VMINPS       Z3, Z24, Z3
+	VMAXPS       Z4, Z27, Z4
+	VMINPS       Z4, Z24, Z4
+	VMAXPS       Z5, Z27, Z5
+	VMINPS       Z5, Z24, Z5
+	VMAXPS       Z6, Z27, Z6
+	VMINPS       Z6, Z24, Z6
+	VMAXPS       Z7, Z27, Z7
+	VMINPS       Z7, Z24, Z7
+	VMAXPS       Z8, Z27, Z8
+	VMINPS       Z8, Z24, Z8
+	VMAXPS       Z9, Z27, Z9
+	VMINPS       Z9, Z24, Z9
+	VMAXPS       Z10, Z27, Z10
+	VMINPS       Z10, Z24, Z10
+	VMAXPS       Z11, Z27, Z11
+	VMINPS       Z11, Z24, Z11
+	VMAXPS       Z12, Z27, Z12
+	VMINPS       Z12, Z24, Z12
+	VMAXPS       Z13, Z27, Z13
+	VMINPS       Z13, Z24, Z13
+	VMAXPS       Z14, Z27, Z14
+	VMINPS       Z14, Z24, Z14
+	VMAXPS       Z15, Z27, Z15
+	VMINPS       Z15, Z24, Z15
+	VMAXPS       Z16, Z27, Z16
+	VMINPS       Z16, Z24, Z16
+	VMAXPS       Z17, Z27, Z17
+	VMINPS       Z17, Z24, Z17
+	VMAXPS       Z18, Z27, Z18
+	VMINPS       Z18, Z24, Z18
+	VMAXPS       Z19, Z27, Z19
+	VMINPS       Z19, Z24, Z19
+	VMAXPS       Z20, Z27, Z20
+	VMINPS       Z20, Z24, Z20
+	VMAXPS       Z21, Z27, Z21
+	VMINPS       Z21, Z24, Z21
+	VMAXPS       Z22, Z27, Z22
+	VMINPS       Z22, Z24, Z22
+	VMAXPS       Z23, Z27, Z23
+	VMINPS       Z23, Z24, Z23
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -5738,9 +6025,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile13x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile13x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile13x2AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile13x2AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -6091,38 +6378,65 @@ noshift:
 	VADDPS 64(AX), Z25, Z25
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z29, Z29, Z29
-	VMAXPS  Z0, Z29, Z0
-	VMAXPS  Z1, Z29, Z1
-	VMAXPS  Z2, Z29, Z2
-	VMAXPS  Z3, Z29, Z3
-	VMAXPS  Z4, Z29, Z4
-	VMAXPS  Z5, Z29, Z5
-	VMAXPS  Z6, Z29, Z6
-	VMAXPS  Z7, Z29, Z7
-	VMAXPS  Z8, Z29, Z8
-	VMAXPS  Z9, Z29, Z9
-	VMAXPS  Z10, Z29, Z10
-	VMAXPS  Z11, Z29, Z11
-	VMAXPS  Z12, Z29, Z12
-	VMAXPS  Z13, Z29, Z13
-	VMAXPS  Z14, Z29, Z14
-	VMAXPS  Z15, Z29, Z15
-	VMAXPS  Z16, Z29, Z16
-	VMAXPS  Z17, Z29, Z17
-	VMAXPS  Z18, Z29, Z18
-	VMAXPS  Z19, Z29, Z19
-	VMAXPS  Z20, Z29, Z20
-	VMAXPS  Z21, Z29, Z21
-	VMAXPS  Z22, Z29, Z22
-	VMAXPS  Z23, Z29, Z23
-	VMAXPS  Z24, Z29, Z24
-	VMAXPS  Z25, Z29, Z25
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z29, Z29, Z29
+	VBROADCASTSS ceiling+216(FP), Z26
+	VMAXPS       Z0, Z29, Z0
+	VMINPS       Z0, Z26, Z0
+	VMAXPS       Z1, Z29, Z1
+	VMINPS       Z1, Z26, Z1
+	VMAXPS       Z2, Z29, Z2
+	VMINPS       Z2, Z26, Z2
+	VMAXPS       Z3, Z29, Z3
+	VMINPS       Z3, Z26, Z3
+	VMAXPS       Z4, Z29, Z4
+	VMINPS       Z4, Z26, Z4
+	VMAXPS       Z5, Z29, Z5
+	VMINPS       Z5, Z26, Z5
+	VMAXPS       Z6, Z29, Z6
+	VMINPS       Z6, Z26, Z6
+	VMAXPS       Z7, Z29, Z7
+	VMINPS       Z7, Z26, Z7
+	VMAXPS       Z8, Z29, Z8
+	VMINPS       Z8, Z26, Z8
+	VMAXPS       Z9, Z29, Z9
+	VMINPS       Z9, Z26, Z9
+	VMAXPS       Z10, Z29, Z10
+	VMINPS       Z10, Z26, Z10
+	VMAXPS       Z11, Z29, Z11
+	VMINPS       Z11, Z26, Z11
+	VMAXPS       Z12, Z29, Z12
+	VMINPS       Z12, Z26, Z12
+	VMAXPS       Z13, Z29, Z13
+	VMINPS       Z13, Z26, Z13
+	VMAXPS       Z14, Z29, Z14
+	VMINPS       Z14, Z26, Z14
+	VMAXPS       Z15, Z29, Z15
+	VMINPS       Z15, Z26, Z15
+	VMAXPS       Z16, Z29, Z16
+	VMINPS       Z16, Z26, Z16
+	VMAXPS       Z17, Z29, Z17
+	VMINPS       Z17, Z26, Z17
+	VMAXPS       Z18, Z29, Z18
+	VMINPS       Z18, Z26, Z18
+	VMAXPS       Z19, Z29, Z19
+	VMINPS       Z19, Z26, Z19
+	VMAXPS       Z20, Z29, Z20
+	VMINPS       Z20, Z26, Z20
+	VMAXPS       Z21, Z29, Z21
+	VMINPS       Z21, Z26, Z21
+	VMAXPS       Z22, Z29, Z22
+	VMINPS       Z22, Z26, Z22
+	VMAXPS       Z23, Z29, Z23
+	VMINPS       Z23, Z26, Z23
+	VMAXPS       Z24, Z29, Z24
+	VMINPS       Z24, Z26, Z24
+	VMAXPS       Z25, Z29, Z25
+	VMINPS       Z25, Z26, Z25
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -6167,9 +6481,9 @@ norelu:
 	VZEROUPPER
 	RET
 
-// func tile14x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+// func tile14x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·tile14x2AVX512(SB), NOSPLIT, $0-217
+TEXT ·tile14x2AVX512(SB), NOSPLIT, $0-220
 	MOVQ       a_base+64(FP), AX
 	MOVQ       b_base+96(FP), CX
 	MOVQ       k+128(FP), DX
@@ -6543,40 +6857,69 @@ noshift:
 	VADDPS 64(AX), Z27, Z27
 
 noresidual:
-	MOVBQZX relu+216(FP), AX
-	TESTQ   AX, AX
-	JZ      norelu
-	VPXORD  Z31, Z31, Z31
-	VMAXPS  Z0, Z31, Z0
-	VMAXPS  Z1, Z31, Z1
-	VMAXPS  Z2, Z31, Z2
-	VMAXPS  Z3, Z31, Z3
-	VMAXPS  Z4, Z31, Z4
-	VMAXPS  Z5, Z31, Z5
-	VMAXPS  Z6, Z31, Z6
-	VMAXPS  Z7, Z31, Z7
-	VMAXPS  Z8, Z31, Z8
-	VMAXPS  Z9, Z31, Z9
-	VMAXPS  Z10, Z31, Z10
-	VMAXPS  Z11, Z31, Z11
-	VMAXPS  Z12, Z31, Z12
-	VMAXPS  Z13, Z31, Z13
-	VMAXPS  Z14, Z31, Z14
-	VMAXPS  Z15, Z31, Z15
-	VMAXPS  Z16, Z31, Z16
-	VMAXPS  Z17, Z31, Z17
-	VMAXPS  Z18, Z31, Z18
-	VMAXPS  Z19, Z31, Z19
-	VMAXPS  Z20, Z31, Z20
-	VMAXPS  Z21, Z31, Z21
-	VMAXPS  Z22, Z31, Z22
-	VMAXPS  Z23, Z31, Z23
-	VMAXPS  Z24, Z31, Z24
-	VMAXPS  Z25, Z31, Z25
-	VMAXPS  Z26, Z31, Z26
-	VMAXPS  Z27, Z31, Z27
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z31, Z31, Z31
+	VBROADCASTSS ceiling+216(FP), Z28
+	VMAXPS       Z0, Z31, Z0
+	VMINPS       Z0, Z28, Z0
+	VMAXPS       Z1, Z31, Z1
+	VMINPS       Z1, Z28, Z1
+	VMAXPS       Z2, Z31, Z2
+	VMINPS       Z2, Z28, Z2
+	VMAXPS       Z3, Z31, Z3
+	VMINPS       Z3, Z28, Z3
+	VMAXPS       Z4, Z31, Z4
+	VMINPS       Z4, Z28, Z4
+	VMAXPS       Z5, Z31, Z5
+	VMINPS       Z5, Z28, Z5
+	VMAXPS       Z6, Z31, Z6
+	VMINPS       Z6, Z28, Z6
+	VMAXPS       Z7, Z31, Z7
+	VMINPS       Z7, Z28, Z7
+	VMAXPS       Z8, Z31, Z8
+	VMINPS       Z8, Z28, Z8
+	VMAXPS       Z9, Z31, Z9
+	VMINPS       Z9, Z28, Z9
+	VMAXPS       Z10, Z31, Z10
+	VMINPS       Z10, Z28, Z10
+	VMAXPS       Z11, Z31, Z11
+	VMINPS       Z11, Z28, Z11
+	VMAXPS       Z12, Z31, Z12
+	VMINPS       Z12, Z28, Z12
+	VMAXPS       Z13, Z31, Z13
+	VMINPS       Z13, Z28, Z13
+	VMAXPS       Z14, Z31, Z14
+	VMINPS       Z14, Z28, Z14
+	VMAXPS       Z15, Z31, Z15
+	VMINPS       Z15, Z28, Z15
+	VMAXPS       Z16, Z31, Z16
+	VMINPS       Z16, Z28, Z16
+	VMAXPS       Z17, Z31, Z17
+	VMINPS       Z17, Z28, Z17
+	VMAXPS       Z18, Z31, Z18
+	VMINPS       Z18, Z28, Z18
+	VMAXPS       Z19, Z31, Z19
+	VMINPS       Z19, Z28, Z19
+	VMAXPS       Z20, Z31, Z20
+	VMINPS       Z20, Z28, Z20
+	VMAXPS       Z21, Z31, Z21
+	VMINPS       Z21, Z28, Z21
+	VMAXPS       Z22, Z31, Z22
+	VMINPS       Z22, Z28, Z22
+	VMAXPS       Z23, Z31, Z23
+	VMINPS       Z23, Z28, Z23
+	VMAXPS       Z24, Z31, Z24
+	VMINPS       Z24, Z28, Z24
+	VMAXPS       Z25, Z31, Z25
+	VMINPS       Z25, Z28, Z25
+	VMAXPS       Z26, Z31, Z26
+	VMINPS       Z26, Z28, Z26
+	VMAXPS       Z27, Z31, Z27
+	VMINPS       Z27, Z28, Z27
 
-norelu:
+noceiling:
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    ldd+24(FP), CX
 	SHLQ    $0x02, CX
@@ -7306,6 +7649,50 @@ done21:
 	VZEROUPPER
 	RET
 
+// func boundGradAVX512(dx []float32, dy []float32, y []float32, ceiling float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·boundGradAVX512(SB), NOSPLIT, $0-76
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dy_base+24(FP), CX
+	MOVQ         y_base+48(FP), DX
+	MOVQ         dx_len+8(FP), BX
+	VPXORD       Z0, Z0, Z0
+	VBROADCASTSS ceiling+72(FP), Z1
+
+loop22:
+	CMPQ      BX, $0x10
+	JLT       tail23
+	VMOVUPS   (CX), Z2
+	VMOVUPS   (DX), Z3
+	VCMPPS    $0x1e, Z0, Z3, K1
+	VCMPPS    $0x11, Z1, Z3, K2
+	KANDW     K1, K2, K2
+	VMOVUPS.Z Z2, K2, Z2
+	VMOVUPS   Z2, (AX)
+	ADDQ      $0x40, AX
+	ADDQ      $0x40, CX
+	ADDQ      $0x40, DX
+	SUBQ      $0x10, BX
+	JMP       loop22
+
+tail23:
+	TESTQ     BX, BX
+	JZ        done24
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	VMOVUPS.Z (CX), K1, Z2
+	VMOVUPS.Z (DX), K1, Z3
+	VCMPPS    $0x1e, Z0, Z3, K2
+	VCMPPS    $0x11, Z1, Z3, K3
+	KANDW     K2, K3, K3
+	VMOVUPS.Z Z2, K3, Z2
+	VMOVUPS   Z2, K1, (AX)
+
+done24:
+	VZEROUPPER
+	RET
+
 // func maximumAVX512(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·maximumAVX512(SB), NOSPLIT, $0-72
@@ -7314,9 +7701,9 @@ TEXT ·maximumAVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), DX
 	MOVQ dst_len+8(FP), BX
 
-loop22:
+loop25:
 	CMPQ    BX, $0x10
-	JLT     tail23
+	JLT     tail26
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VMAXPS  Z1, Z0, Z1
@@ -7327,11 +7714,11 @@ loop22:
 	ADDQ    $0x40, CX
 	ADDQ    $0x40, DX
 	SUBQ    $0x10, BX
-	JMP     loop22
+	JMP     loop25
 
-tail23:
+tail26:
 	TESTQ     BX, BX
-	JZ        done24
+	JZ        done27
 	MOVQ      $-1, SI
 	BZHIQ     BX, SI, SI
 	KMOVW     SI, K1
@@ -7342,7 +7729,7 @@ tail23:
 	VMOVAPS   Z0, K2, Z1
 	VMOVUPS   Z1, K1, (AX)
 
-done24:
+done27:
 	VZEROUPPER
 	RET
 
@@ -7355,9 +7742,9 @@ TEXT ·maximum3AVX512(SB), NOSPLIT, $0-96
 	MOVQ c_base+72(FP), BX
 	MOVQ dst_len+8(FP), SI
 
-loop25:
+loop28:
 	CMPQ    SI, $0x10
-	JLT     tail26
+	JLT     tail29
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VMAXPS  Z1, Z0, Z1
@@ -7367,52 +7754,6 @@ loop25:
 	VMAXPS  Z0, Z1, Z0
 	VCMPPS  $0x03, Z1, Z1, K1
 	VMOVAPS Z1, K1, Z0
-	VMOVUPS Z0, (AX)
-	ADDQ    $0x40, AX
-	ADDQ    $0x40, CX
-	ADDQ    $0x40, DX
-	ADDQ    $0x40, BX
-	SUBQ    $0x10, SI
-	JMP     loop25
-
-tail26:
-	TESTQ     SI, SI
-	JZ        done27
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	VMOVUPS.Z (CX), K1, Z0
-	VMOVUPS.Z (DX), K1, Z1
-	VMAXPS    Z1, Z0, Z1
-	VCMPPS    $0x03, Z0, Z0, K2
-	VMOVAPS   Z0, K2, Z1
-	VMOVUPS.Z (BX), K1, Z0
-	VMAXPS    Z0, Z1, Z0
-	VCMPPS    $0x03, Z1, Z1, K2
-	VMOVAPS   Z1, K2, Z0
-	VMOVUPS   Z0, K1, (AX)
-
-done27:
-	VZEROUPPER
-	RET
-
-// func add3AVX512(dst []float32, a []float32, b []float32, c []float32)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·add3AVX512(SB), NOSPLIT, $0-96
-	MOVQ dst_base+0(FP), AX
-	MOVQ a_base+24(FP), CX
-	MOVQ b_base+48(FP), DX
-	MOVQ c_base+72(FP), BX
-	MOVQ dst_len+8(FP), SI
-
-loop28:
-	CMPQ    SI, $0x10
-	JLT     tail29
-	VMOVUPS (CX), Z0
-	VMOVUPS (DX), Z1
-	VADDPS  Z1, Z0, Z0
-	VMOVUPS (BX), Z1
-	VADDPS  Z1, Z0, Z0
 	VMOVUPS Z0, (AX)
 	ADDQ    $0x40, AX
 	ADDQ    $0x40, CX
@@ -7429,12 +7770,58 @@ tail29:
 	KMOVW     DI, K1
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS.Z (DX), K1, Z1
+	VMAXPS    Z1, Z0, Z1
+	VCMPPS    $0x03, Z0, Z0, K2
+	VMOVAPS   Z0, K2, Z1
+	VMOVUPS.Z (BX), K1, Z0
+	VMAXPS    Z0, Z1, Z0
+	VCMPPS    $0x03, Z1, Z1, K2
+	VMOVAPS   Z1, K2, Z0
+	VMOVUPS   Z0, K1, (AX)
+
+done30:
+	VZEROUPPER
+	RET
+
+// func add3AVX512(dst []float32, a []float32, b []float32, c []float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·add3AVX512(SB), NOSPLIT, $0-96
+	MOVQ dst_base+0(FP), AX
+	MOVQ a_base+24(FP), CX
+	MOVQ b_base+48(FP), DX
+	MOVQ c_base+72(FP), BX
+	MOVQ dst_len+8(FP), SI
+
+loop31:
+	CMPQ    SI, $0x10
+	JLT     tail32
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS (BX), Z1
+	VADDPS  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x40, AX
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	ADDQ    $0x40, BX
+	SUBQ    $0x10, SI
+	JMP     loop31
+
+tail32:
+	TESTQ     SI, SI
+	JZ        done33
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (DX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	VMOVUPS.Z (BX), K1, Z1
 	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 
-done30:
+done33:
 	VZEROUPPER
 	RET
 
@@ -7450,67 +7837,14 @@ TEXT ·normGradAVX512(SB), NOSPLIT, $0-88
 	VBROADCASTSS center+80(FP), Z2
 	VBROADCASTSS c+84(FP), Z3
 
-loop31:
-	CMPQ        BX, $0x10
-	JLT         tail32
-	VMOVUPS     (CX), Z4
-	VMOVUPS     (DX), Z5
-	VSUBPS      Z2, Z5, Z5
-	VFMADD213PS Z3, Z0, Z4
-	VFMADD231PS Z1, Z5, Z4
-	VMOVUPS     Z4, (AX)
-	ADDQ        $0x40, AX
-	ADDQ        $0x40, CX
-	ADDQ        $0x40, DX
-	SUBQ        $0x10, BX
-	JMP         loop31
-
-tail32:
-	TESTQ       BX, BX
-	JZ          done33
-	MOVQ        $-1, SI
-	BZHIQ       BX, SI, SI
-	KMOVW       SI, K1
-	VMOVUPS.Z   (CX), K1, Z4
-	VMOVUPS.Z   (DX), K1, Z5
-	VSUBPS      Z2, Z5, Z5
-	VFMADD213PS Z3, Z0, Z4
-	VFMADD231PS Z1, Z5, Z4
-	VMOVUPS     Z4, K1, (AX)
-
-done33:
-	VZEROUPPER
-	RET
-
-// func affineAVX512(y []float32, x []float32, residual []float32, center float32, scale float32, shift float32, relu bool)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·affineAVX512(SB), NOSPLIT, $0-85
-	MOVQ         y_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	MOVQ         residual_base+48(FP), DX
-	MOVQ         y_len+8(FP), BX
-	VBROADCASTSS center+72(FP), Z0
-	VBROADCASTSS scale+76(FP), Z1
-	VBROADCASTSS shift+80(FP), Z2
-	VMOVUPS      constAVX512_ff800000<>+0(SB), Z3
-	MOVB         relu+84(FP), SI
-	TESTB        SI, SI
-	JZ           linear
-	VPXORD       Z3, Z3, Z3
-
-linear:
-	TESTQ DX, DX
-	JZ    plain
-
 loop34:
 	CMPQ        BX, $0x10
 	JLT         tail35
 	VMOVUPS     (CX), Z4
-	VSUBPS      Z0, Z4, Z4
-	VFMADD213PS Z2, Z1, Z4
 	VMOVUPS     (DX), Z5
-	VADDPS      Z5, Z4, Z4
-	VMAXPS      Z4, Z3, Z4
+	VSUBPS      Z2, Z5, Z5
+	VFMADD213PS Z3, Z0, Z4
+	VFMADD231PS Z1, Z5, Z4
 	VMOVUPS     Z4, (AX)
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
@@ -7525,44 +7859,103 @@ tail35:
 	BZHIQ       BX, SI, SI
 	KMOVW       SI, K1
 	VMOVUPS.Z   (CX), K1, Z4
-	VSUBPS      Z0, Z4, Z4
-	VFMADD213PS Z2, Z1, Z4
-	VMOVUPS.Z   (DX), K1, Z0
-	VADDPS      Z0, Z4, Z4
-	VMAXPS      Z4, Z3, Z4
+	VMOVUPS.Z   (DX), K1, Z5
+	VSUBPS      Z2, Z5, Z5
+	VFMADD213PS Z3, Z0, Z4
+	VFMADD231PS Z1, Z5, Z4
 	VMOVUPS     Z4, K1, (AX)
 
 done36:
 	VZEROUPPER
 	RET
 
-plain:
+// func affineAVX512(y []float32, x []float32, residual []float32, center float32, scale float32, shift float32, ceiling float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·affineAVX512(SB), NOSPLIT, $0-88
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         residual_base+48(FP), DX
+	MOVQ         y_len+8(FP), BX
+	VBROADCASTSS center+72(FP), Z0
+	VBROADCASTSS scale+76(FP), Z1
+	VBROADCASTSS shift+80(FP), Z2
+	VMOVUPS      constAVX512_ff800000<>+0(SB), Z3
+	VMOVUPS      constAVX512_7f800000<>+0(SB), Z4
+	MOVL         ceiling+84(FP), SI
+	TESTL        SI, SI
+	JZ           linear
+	VPXORD       Z3, Z3, Z3
+	VBROADCASTSS ceiling+84(FP), Z4
+
+linear:
+	TESTQ DX, DX
+	JZ    plain
+
 loop37:
 	CMPQ        BX, $0x10
 	JLT         tail38
-	VMOVUPS     (CX), Z4
-	VSUBPS      Z0, Z4, Z4
-	VFMADD213PS Z2, Z1, Z4
-	VMAXPS      Z4, Z3, Z4
-	VMOVUPS     Z4, (AX)
+	VMOVUPS     (CX), Z5
+	VSUBPS      Z0, Z5, Z5
+	VFMADD213PS Z2, Z1, Z5
+	VMOVUPS     (DX), Z6
+	VADDPS      Z6, Z5, Z5
+	VMAXPS      Z5, Z3, Z5
+	VMINPS      Z5, Z4, Z5
+	VMOVUPS     Z5, (AX)
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
+	ADDQ        $0x40, DX
 	SUBQ        $0x10, BX
 	JMP         loop37
 
 tail38:
 	TESTQ       BX, BX
 	JZ          done39
+	MOVQ        $-1, SI
+	BZHIQ       BX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (CX), K1, Z5
+	VSUBPS      Z0, Z5, Z5
+	VFMADD213PS Z2, Z1, Z5
+	VMOVUPS.Z   (DX), K1, Z0
+	VADDPS      Z0, Z5, Z5
+	VMAXPS      Z5, Z3, Z5
+	VMINPS      Z5, Z4, Z5
+	VMOVUPS     Z5, K1, (AX)
+
+done39:
+	VZEROUPPER
+	RET
+
+plain:
+loop40:
+	CMPQ        BX, $0x10
+	JLT         tail41
+	VMOVUPS     (CX), Z5
+	VSUBPS      Z0, Z5, Z5
+	VFMADD213PS Z2, Z1, Z5
+	VMAXPS      Z5, Z3, Z5
+	VMINPS      Z5, Z4, Z5
+	VMOVUPS     Z5, (AX)
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, CX
+	SUBQ        $0x10, BX
+	JMP         loop40
+
+tail41:
+	TESTQ       BX, BX
+	JZ          done42
 	MOVQ        $-1, DX
 	BZHIQ       BX, DX, DX
 	KMOVW       DX, K1
-	VMOVUPS.Z   (CX), K1, Z4
-	VSUBPS      Z0, Z4, Z4
-	VFMADD213PS Z2, Z1, Z4
-	VMAXPS      Z4, Z3, Z4
-	VMOVUPS     Z4, K1, (AX)
+	VMOVUPS.Z   (CX), K1, Z5
+	VSUBPS      Z0, Z5, Z5
+	VFMADD213PS Z2, Z1, Z5
+	VMAXPS      Z5, Z3, Z5
+	VMINPS      Z5, Z4, Z5
+	VMOVUPS     Z5, K1, (AX)
 
-done39:
+done42:
 	VZEROUPPER
 	RET
 
@@ -7584,6 +7977,24 @@ DATA constAVX512_ff800000<>+56(SB)/4, $0xff800000
 DATA constAVX512_ff800000<>+60(SB)/4, $0xff800000
 GLOBL constAVX512_ff800000<>(SB), RODATA|NOPTR, $64
 
+DATA constAVX512_7f800000<>+0(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+4(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+8(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+12(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+16(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+20(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+24(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+28(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+32(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+36(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+40(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+44(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+48(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+52(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+56(SB)/4, $0x7f800000
+DATA constAVX512_7f800000<>+60(SB)/4, $0x7f800000
+GLOBL constAVX512_7f800000<>(SB), RODATA|NOPTR, $64
+
 // func finiteAVX512(x []float32) (ok bool)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·finiteAVX512(SB), NOSPLIT, $0-25
@@ -7591,19 +8002,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-25
 	MOVQ   x_len+8(FP), CX
 	VPXORD Z0, Z0, Z0
 
-loop40:
+loop43:
 	CMPQ    CX, $0x10
-	JLT     tail41
+	JLT     tail44
 	VMOVUPS (AX), Z1
 	VSUBPS  Z1, Z1, Z1
 	VORPS   Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop40
+	JMP     loop43
 
-tail41:
+tail44:
 	TESTQ     CX, CX
-	JZ        done42
+	JZ        done45
 	MOVQ      $-1, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -7611,7 +8022,7 @@ tail41:
 	VSUBPS    Z1, Z1, Z1
 	VORPS     Z1, Z0, Z0
 
-done42:
+done45:
 	VPXORD Z2, Z2, Z2
 	VCMPPS $0x03, Z2, Z0, K1
 	KMOVW  K1, AX
@@ -7630,9 +8041,9 @@ TEXT ·routeAVX512(SB), NOSPLIT, $0-96
 	MOVQ y_base+72(FP), BX
 	MOVQ dx_len+8(FP), SI
 
-loop43:
+loop46:
 	CMPQ      SI, $0x10
-	JLT       tail44
+	JLT       tail47
 	VMOVUPS   (BX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (CX), Z2
@@ -7649,11 +8060,11 @@ loop43:
 	ADDQ      $0x40, DX
 	ADDQ      $0x40, BX
 	SUBQ      $0x10, SI
-	JMP       loop43
+	JMP       loop46
 
-tail44:
+tail47:
 	TESTQ     SI, SI
-	JZ        done45
+	JZ        done48
 	MOVQ      $-1, DI
 	BZHIQ     SI, DI, DI
 	KMOVW     DI, K1
@@ -7669,7 +8080,7 @@ tail44:
 	VMOVUPS   Z3, K1, (AX)
 	VMOVUPS   Z2, K1, (CX)
 
-done45:
+done48:
 	VZEROUPPER
 	RET
 
@@ -7860,6 +8271,634 @@ DATA highLanesAVX512<>+52(SB)/4, $0x0000001e
 DATA highLanesAVX512<>+56(SB)/4, $0x0000000f
 DATA highLanesAVX512<>+60(SB)/4, $0x0000001f
 GLOBL highLanesAVX512<>(SB), RODATA|NOPTR, $64
+
+// func depthwiseAVX512(dst []float32, src []float32, at []int, w []float32, start float32, ceiling float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·depthwiseAVX512(SB), NOSPLIT, $0-104
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         src_base+24(FP), CX
+	MOVQ         dst_len+8(FP), DX
+	VBROADCASTSS start+96(FP), Z0
+	VMOVUPS      constAVX512_ff800000<>+0(SB), Z1
+	VMOVUPS      constAVX512_7f800000<>+0(SB), Z2
+	MOVL         ceiling+100(FP), BX
+	TESTL        BX, BX
+	JZ           linear
+	VPXORD       Z1, Z1, Z1
+	VBROADCASTSS ceiling+100(FP), Z2
+
+linear:
+blocks:
+	CMPQ    DX, $0x00000080
+	JLT     vectors
+	MOVQ    at_base+48(FP), BX
+	MOVQ    w_base+72(FP), SI
+	MOVQ    at_len+56(FP), DI
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	VMOVAPS Z0, Z10
+
+taps49:
+	MOVQ         (BX), R8
+	VBROADCASTSS (SI), Z11
+	VFMADD231PS  (CX)(R8*4), Z11, Z3
+	VFMADD231PS  64(CX)(R8*4), Z11, Z4
+	VFMADD231PS  128(CX)(R8*4), Z11, Z5
+	VFMADD231PS  192(CX)(R8*4), Z11, Z6
+	VFMADD231PS  256(CX)(R8*4), Z11, Z7
+	VFMADD231PS  320(CX)(R8*4), Z11, Z8
+	VFMADD231PS  384(CX)(R8*4), Z11, Z9
+	VFMADD231PS  448(CX)(R8*4), Z11, Z10
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNZ          taps49
+	VMAXPS       Z3, Z1, Z3
+	VMINPS       Z3, Z2, Z3
+	VMOVUPS      Z3, (AX)
+	VMAXPS       Z4, Z1, Z4
+	VMINPS       Z4, Z2, Z4
+	VMOVUPS      Z4, 64(AX)
+	VMAXPS       Z5, Z1, Z5
+	VMINPS       Z5, Z2, Z5
+	VMOVUPS      Z5, 128(AX)
+	VMAXPS       Z6, Z1, Z6
+	VMINPS       Z6, Z2, Z6
+	VMOVUPS      Z6, 192(AX)
+	VMAXPS       Z7, Z1, Z7
+	VMINPS       Z7, Z2, Z7
+	VMOVUPS      Z7, 256(AX)
+	VMAXPS       Z8, Z1, Z8
+	VMINPS       Z8, Z2, Z8
+	VMOVUPS      Z8, 320(AX)
+	VMAXPS       Z9, Z1, Z9
+	VMINPS       Z9, Z2, Z9
+	VMOVUPS      Z9, 384(AX)
+	VMAXPS       Z10, Z1, Z10
+	VMINPS       Z10, Z2, Z10
+	VMOVUPS      Z10, 448(AX)
+	ADDQ         $0x00000200, AX
+	ADDQ         $0x00000200, CX
+	SUBQ         $0x00000080, DX
+	JMP          blocks
+
+vectors:
+loop50:
+	CMPQ    DX, $0x10
+	JLT     tail51
+	MOVQ    at_base+48(FP), BX
+	MOVQ    w_base+72(FP), SI
+	MOVQ    at_len+56(FP), DI
+	VMOVAPS Z0, Z3
+
+taps53:
+	MOVQ         (BX), R8
+	VBROADCASTSS (SI), Z4
+	VFMADD231PS  (CX)(R8*4), Z4, Z3
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, SI
+	DECQ         DI
+	JNZ          taps53
+	VMAXPS       Z3, Z1, Z3
+	VMINPS       Z3, Z2, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, CX
+	SUBQ         $0x10, DX
+	JMP          loop50
+
+tail51:
+	TESTQ   DX, DX
+	JZ      done52
+	MOVQ    $-1, BX
+	BZHIQ   DX, BX, BX
+	KMOVW   BX, K1
+	MOVQ    at_base+48(FP), DX
+	MOVQ    w_base+72(FP), BX
+	MOVQ    at_len+56(FP), SI
+	VMOVAPS Z0, Z0
+
+taps54:
+	MOVQ         (DX), DI
+	VBROADCASTSS (BX), Z3
+	VMOVUPS.Z    (CX)(DI*4), K1, Z4
+	VFMADD231PS  Z4, Z3, Z0
+	ADDQ         $0x08, DX
+	ADDQ         $0x04, BX
+	DECQ         SI
+	JNZ          taps54
+	VMAXPS       Z0, Z1, Z0
+	VMINPS       Z0, Z2, Z0
+	VMOVUPS      Z0, K1, (AX)
+
+done52:
+	VZEROUPPER
+	RET
+
+// func depthwiseSums1AVX512(sums []float32, g []float32, src []float32, at []int)
+// Requires: AVX, AVX512F, AVX512VL, BMI2
+TEXT ·depthwiseSums1AVX512(SB), NOSPLIT, $0-96
+	MOVQ   g_base+24(FP), AX
+	MOVQ   src_base+48(FP), CX
+	MOVQ   g_len+32(FP), DX
+	MOVQ   at_base+72(FP), BX
+	MOVQ   (BX), BX
+	VPXORD Z0, Z0, Z0
+
+loop55:
+	CMPQ        DX, $0x10
+	JLT         tail56
+	VMOVUPS     (AX), Z1
+	VFMADD231PS (CX)(BX*4), Z1, Z0
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, CX
+	SUBQ        $0x10, DX
+	JMP         loop55
+
+tail56:
+	TESTQ       DX, DX
+	JZ          done57
+	MOVQ        $-1, SI
+	BZHIQ       DX, SI, SI
+	KMOVW       SI, K1
+	VMOVUPS.Z   (AX), K1, Z1
+	VMOVUPS.Z   (CX)(BX*4), K1, Z2
+	VFMADD231PS Z2, Z1, Z0
+
+done57:
+	MOVQ          sums_base+0(FP), AX
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VADDPS        Y1, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X1
+	VADDPS        X1, X0, X0
+	VPERMILPD     $0x01, X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSHDUP     X0, X1
+	VADDPS        X1, X0, X0
+	VMOVSS        X0, (AX)
+	VZEROUPPER
+	RET
+
+// func depthwiseSums3AVX512(sums []float32, g []float32, src []float32, at []int)
+// Requires: AVX, AVX512F, AVX512VL, BMI2
+TEXT ·depthwiseSums3AVX512(SB), NOSPLIT, $0-96
+	MOVQ   g_base+24(FP), AX
+	MOVQ   src_base+48(FP), CX
+	MOVQ   g_len+32(FP), DX
+	MOVQ   at_base+72(FP), BX
+	MOVQ   (BX), SI
+	VPXORD Z0, Z0, Z0
+	MOVQ   8(BX), DI
+	VPXORD Z1, Z1, Z1
+	MOVQ   16(BX), BX
+	VPXORD Z2, Z2, Z2
+
+loop58:
+	CMPQ        DX, $0x10
+	JLT         tail59
+	VMOVUPS     (AX), Z3
+	VFMADD231PS (CX)(SI*4), Z3, Z0
+	VFMADD231PS (CX)(DI*4), Z3, Z1
+	VFMADD231PS (CX)(BX*4), Z3, Z2
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, CX
+	SUBQ        $0x10, DX
+	JMP         loop58
+
+tail59:
+	TESTQ       DX, DX
+	JZ          done60
+	MOVQ        $-1, R8
+	BZHIQ       DX, R8, R8
+	KMOVW       R8, K1
+	VMOVUPS.Z   (AX), K1, Z3
+	VMOVUPS.Z   (CX)(SI*4), K1, Z4
+	VFMADD231PS Z4, Z3, Z0
+	VMOVUPS.Z   (CX)(DI*4), K1, Z4
+	VFMADD231PS Z4, Z3, Z1
+	VMOVUPS.Z   (CX)(BX*4), K1, Z4
+	VFMADD231PS Z4, Z3, Z2
+
+done60:
+	MOVQ          sums_base+0(FP), AX
+	VEXTRACTF64X4 $0x01, Z0, Y3
+	VADDPS        Y3, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X3
+	VADDPS        X3, X0, X0
+	VPERMILPD     $0x01, X0, X3
+	VADDPS        X3, X0, X0
+	VMOVSHDUP     X0, X3
+	VADDPS        X3, X0, X0
+	VMOVSS        X0, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y0, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X0
+	VADDPS        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSHDUP     X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSS        X1, 4(AX)
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPS        Y0, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X0
+	VADDPS        X0, X2, X2
+	VPERMILPD     $0x01, X2, X0
+	VADDPS        X0, X2, X2
+	VMOVSHDUP     X2, X0
+	VADDPS        X0, X2, X2
+	VMOVSS        X2, 8(AX)
+	VZEROUPPER
+	RET
+
+// func depthwiseSums5AVX512(sums []float32, g []float32, src []float32, at []int)
+// Requires: AVX, AVX512F, AVX512VL, BMI2
+TEXT ·depthwiseSums5AVX512(SB), NOSPLIT, $0-96
+	MOVQ   g_base+24(FP), AX
+	MOVQ   src_base+48(FP), CX
+	MOVQ   g_len+32(FP), DX
+	MOVQ   at_base+72(FP), BX
+	MOVQ   (BX), SI
+	VPXORD Z0, Z0, Z0
+	MOVQ   8(BX), DI
+	VPXORD Z1, Z1, Z1
+	MOVQ   16(BX), R8
+	VPXORD Z2, Z2, Z2
+	MOVQ   24(BX), R9
+	VPXORD Z3, Z3, Z3
+	MOVQ   32(BX), BX
+	VPXORD Z4, Z4, Z4
+
+loop61:
+	CMPQ        DX, $0x10
+	JLT         tail62
+	VMOVUPS     (AX), Z5
+	VFMADD231PS (CX)(SI*4), Z5, Z0
+	VFMADD231PS (CX)(DI*4), Z5, Z1
+	VFMADD231PS (CX)(R8*4), Z5, Z2
+	VFMADD231PS (CX)(R9*4), Z5, Z3
+	VFMADD231PS (CX)(BX*4), Z5, Z4
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, CX
+	SUBQ        $0x10, DX
+	JMP         loop61
+
+tail62:
+	TESTQ       DX, DX
+	JZ          done63
+	MOVQ        $-1, R10
+	BZHIQ       DX, R10, R10
+	KMOVW       R10, K1
+	VMOVUPS.Z   (AX), K1, Z5
+	VMOVUPS.Z   (CX)(SI*4), K1, Z6
+	VFMADD231PS Z6, Z5, Z0
+	VMOVUPS.Z   (CX)(DI*4), K1, Z6
+	VFMADD231PS Z6, Z5, Z1
+	VMOVUPS.Z   (CX)(R8*4), K1, Z6
+	VFMADD231PS Z6, Z5, Z2
+	VMOVUPS.Z   (CX)(R9*4), K1, Z6
+	VFMADD231PS Z6, Z5, Z3
+	VMOVUPS.Z   (CX)(BX*4), K1, Z6
+	VFMADD231PS Z6, Z5, Z4
+
+done63:
+	MOVQ          sums_base+0(FP), AX
+	VEXTRACTF64X4 $0x01, Z0, Y5
+	VADDPS        Y5, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X5
+	VADDPS        X5, X0, X0
+	VPERMILPD     $0x01, X0, X5
+	VADDPS        X5, X0, X0
+	VMOVSHDUP     X0, X5
+	VADDPS        X5, X0, X0
+	VMOVSS        X0, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y0, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X0
+	VADDPS        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSHDUP     X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSS        X1, 4(AX)
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPS        Y0, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X0
+	VADDPS        X0, X2, X2
+	VPERMILPD     $0x01, X2, X0
+	VADDPS        X0, X2, X2
+	VMOVSHDUP     X2, X0
+	VADDPS        X0, X2, X2
+	VMOVSS        X2, 8(AX)
+	VEXTRACTF64X4 $0x01, Z3, Y0
+	VADDPS        Y0, Y3, Y3
+	VEXTRACTF32X4 $0x01, Y3, X0
+	VADDPS        X0, X3, X3
+	VPERMILPD     $0x01, X3, X0
+	VADDPS        X0, X3, X3
+	VMOVSHDUP     X3, X0
+	VADDPS        X0, X3, X3
+	VMOVSS        X3, 12(AX)
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	VADDPS        Y0, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X0
+	VADDPS        X0, X4, X4
+	VPERMILPD     $0x01, X4, X0
+	VADDPS        X0, X4, X4
+	VMOVSHDUP     X4, X0
+	VADDPS        X0, X4, X4
+	VMOVSS        X4, 16(AX)
+	VZEROUPPER
+	RET
+
+// func depthwiseSums7AVX512(sums []float32, g []float32, src []float32, at []int)
+// Requires: AVX, AVX512F, AVX512VL, BMI2
+TEXT ·depthwiseSums7AVX512(SB), NOSPLIT, $0-96
+	MOVQ   g_base+24(FP), AX
+	MOVQ   src_base+48(FP), CX
+	MOVQ   g_len+32(FP), DX
+	MOVQ   at_base+72(FP), BX
+	MOVQ   (BX), SI
+	VPXORD Z0, Z0, Z0
+	MOVQ   8(BX), DI
+	VPXORD Z1, Z1, Z1
+	MOVQ   16(BX), R8
+	VPXORD Z2, Z2, Z2
+	MOVQ   24(BX), R9
+	VPXORD Z3, Z3, Z3
+	MOVQ   32(BX), R10
+	VPXORD Z4, Z4, Z4
+	MOVQ   40(BX), R11
+	VPXORD Z5, Z5, Z5
+	MOVQ   48(BX), BX
+	VPXORD Z6, Z6, Z6
+
+loop64:
+	CMPQ        DX, $0x10
+	JLT         tail65
+	VMOVUPS     (AX), Z7
+	VFMADD231PS (CX)(SI*4), Z7, Z0
+	VFMADD231PS (CX)(DI*4), Z7, Z1
+	VFMADD231PS (CX)(R8*4), Z7, Z2
+	VFMADD231PS (CX)(R9*4), Z7, Z3
+	VFMADD231PS (CX)(R10*4), Z7, Z4
+	VFMADD231PS (CX)(R11*4), Z7, Z5
+	VFMADD231PS (CX)(BX*4), Z7, Z6
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, CX
+	SUBQ        $0x10, DX
+	JMP         loop64
+
+tail65:
+	TESTQ       DX, DX
+	JZ          done66
+	MOVQ        $-1, R12
+	BZHIQ       DX, R12, R12
+	KMOVW       R12, K1
+	VMOVUPS.Z   (AX), K1, Z7
+	VMOVUPS.Z   (CX)(SI*4), K1, Z8
+	VFMADD231PS Z8, Z7, Z0
+	VMOVUPS.Z   (CX)(DI*4), K1, Z8
+	VFMADD231PS Z8, Z7, Z1
+	VMOVUPS.Z   (CX)(R8*4), K1, Z8
+	VFMADD231PS Z8, Z7, Z2
+	VMOVUPS.Z   (CX)(R9*4), K1, Z8
+	VFMADD231PS Z8, Z7, Z3
+	VMOVUPS.Z   (CX)(R10*4), K1, Z8
+	VFMADD231PS Z8, Z7, Z4
+	VMOVUPS.Z   (CX)(R11*4), K1, Z8
+	VFMADD231PS Z8, Z7, Z5
+	VMOVUPS.Z   (CX)(BX*4), K1, Z8
+	VFMADD231PS Z8, Z7, Z6
+
+done66:
+	MOVQ          sums_base+0(FP), AX
+	VEXTRACTF64X4 $0x01, Z0, Y7
+	VADDPS        Y7, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X7
+	VADDPS        X7, X0, X0
+	VPERMILPD     $0x01, X0, X7
+	VADDPS        X7, X0, X0
+	VMOVSHDUP     X0, X7
+	VADDPS        X7, X0, X0
+	VMOVSS        X0, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y0, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X0
+	VADDPS        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSHDUP     X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSS        X1, 4(AX)
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPS        Y0, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X0
+	VADDPS        X0, X2, X2
+	VPERMILPD     $0x01, X2, X0
+	VADDPS        X0, X2, X2
+	VMOVSHDUP     X2, X0
+	VADDPS        X0, X2, X2
+	VMOVSS        X2, 8(AX)
+	VEXTRACTF64X4 $0x01, Z3, Y0
+	VADDPS        Y0, Y3, Y3
+	VEXTRACTF32X4 $0x01, Y3, X0
+	VADDPS        X0, X3, X3
+	VPERMILPD     $0x01, X3, X0
+	VADDPS        X0, X3, X3
+	VMOVSHDUP     X3, X0
+	VADDPS        X0, X3, X3
+	VMOVSS        X3, 12(AX)
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	VADDPS        Y0, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X0
+	VADDPS        X0, X4, X4
+	VPERMILPD     $0x01, X4, X0
+	VADDPS        X0, X4, X4
+	VMOVSHDUP     X4, X0
+	VADDPS        X0, X4, X4
+	VMOVSS        X4, 16(AX)
+	VEXTRACTF64X4 $0x01, Z5, Y0
+	VADDPS        Y0, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X0
+	VADDPS        X0, X5, X5
+	VPERMILPD     $0x01, X5, X0
+	VADDPS        X0, X5, X5
+	VMOVSHDUP     X5, X0
+	VADDPS        X0, X5, X5
+	VMOVSS        X5, 20(AX)
+	VEXTRACTF64X4 $0x01, Z6, Y0
+	VADDPS        Y0, Y6, Y6
+	VEXTRACTF32X4 $0x01, Y6, X0
+	VADDPS        X0, X6, X6
+	VPERMILPD     $0x01, X6, X0
+	VADDPS        X0, X6, X6
+	VMOVSHDUP     X6, X0
+	VADDPS        X0, X6, X6
+	VMOVSS        X6, 24(AX)
+	VZEROUPPER
+	RET
+
+// func depthwiseSums9AVX512(sums []float32, g []float32, src []float32, at []int)
+// Requires: AVX, AVX512F, AVX512VL, BMI2
+TEXT ·depthwiseSums9AVX512(SB), NOSPLIT, $0-96
+	MOVQ   g_base+24(FP), AX
+	MOVQ   src_base+48(FP), CX
+	MOVQ   g_len+32(FP), DX
+	MOVQ   at_base+72(FP), BX
+	MOVQ   (BX), SI
+	VPXORD Z0, Z0, Z0
+	MOVQ   8(BX), DI
+	VPXORD Z1, Z1, Z1
+	MOVQ   16(BX), R8
+	VPXORD Z2, Z2, Z2
+	MOVQ   24(BX), R9
+	VPXORD Z3, Z3, Z3
+	MOVQ   32(BX), R10
+	VPXORD Z4, Z4, Z4
+	MOVQ   40(BX), R11
+	VPXORD Z5, Z5, Z5
+	MOVQ   48(BX), R12
+	VPXORD Z6, Z6, Z6
+	MOVQ   56(BX), R13
+	VPXORD Z7, Z7, Z7
+	MOVQ   64(BX), BX
+	VPXORD Z8, Z8, Z8
+
+loop67:
+	CMPQ        DX, $0x10
+	JLT         tail68
+	VMOVUPS     (AX), Z9
+	VFMADD231PS (CX)(SI*4), Z9, Z0
+	VFMADD231PS (CX)(DI*4), Z9, Z1
+	VFMADD231PS (CX)(R8*4), Z9, Z2
+	VFMADD231PS (CX)(R9*4), Z9, Z3
+	VFMADD231PS (CX)(R10*4), Z9, Z4
+	VFMADD231PS (CX)(R11*4), Z9, Z5
+	VFMADD231PS (CX)(R12*4), Z9, Z6
+	VFMADD231PS (CX)(R13*4), Z9, Z7
+	VFMADD231PS (CX)(BX*4), Z9, Z8
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, CX
+	SUBQ        $0x10, DX
+	JMP         loop67
+
+tail68:
+	TESTQ       DX, DX
+	JZ          done69
+	MOVQ        $-1, R14
+	BZHIQ       DX, R14, R14
+	KMOVW       R14, K1
+	VMOVUPS.Z   (AX), K1, Z9
+	VMOVUPS.Z   (CX)(SI*4), K1, Z10
+	VFMADD231PS Z10, Z9, Z0
+	VMOVUPS.Z   (CX)(DI*4), K1, Z10
+	VFMADD231PS Z10, Z9, Z1
+	VMOVUPS.Z   (CX)(R8*4), K1, Z10
+	VFMADD231PS Z10, Z9, Z2
+	VMOVUPS.Z   (CX)(R9*4), K1, Z10
+	VFMADD231PS Z10, Z9, Z3
+	VMOVUPS.Z   (CX)(R10*4), K1, Z10
+	VFMADD231PS Z10, Z9, Z4
+	VMOVUPS.Z   (CX)(R11*4), K1, Z10
+	VFMADD231PS Z10, Z9, Z5
+	VMOVUPS.Z   (CX)(R12*4), K1, Z10
+	VFMADD231PS Z10, Z9, Z6
+	VMOVUPS.Z   (CX)(R13*4), K1, Z10
+	VFMADD231PS Z10, Z9, Z7
+	VMOVUPS.Z   (CX)(BX*4), K1, Z10
+	VFMADD231PS Z10, Z9, Z8
+
+done69:
+	MOVQ          sums_base+0(FP), AX
+	VEXTRACTF64X4 $0x01, Z0, Y9
+	VADDPS        Y9, Y0, Y0
+	VEXTRACTF32X4 $0x01, Y0, X9
+	VADDPS        X9, X0, X0
+	VPERMILPD     $0x01, X0, X9
+	VADDPS        X9, X0, X0
+	VMOVSHDUP     X0, X9
+	VADDPS        X9, X0, X0
+	VMOVSS        X0, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y0, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X0
+	VADDPS        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSHDUP     X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSS        X1, 4(AX)
+	VEXTRACTF64X4 $0x01, Z2, Y0
+	VADDPS        Y0, Y2, Y2
+	VEXTRACTF32X4 $0x01, Y2, X0
+	VADDPS        X0, X2, X2
+	VPERMILPD     $0x01, X2, X0
+	VADDPS        X0, X2, X2
+	VMOVSHDUP     X2, X0
+	VADDPS        X0, X2, X2
+	VMOVSS        X2, 8(AX)
+	VEXTRACTF64X4 $0x01, Z3, Y0
+	VADDPS        Y0, Y3, Y3
+	VEXTRACTF32X4 $0x01, Y3, X0
+	VADDPS        X0, X3, X3
+	VPERMILPD     $0x01, X3, X0
+	VADDPS        X0, X3, X3
+	VMOVSHDUP     X3, X0
+	VADDPS        X0, X3, X3
+	VMOVSS        X3, 12(AX)
+	VEXTRACTF64X4 $0x01, Z4, Y0
+	VADDPS        Y0, Y4, Y4
+	VEXTRACTF32X4 $0x01, Y4, X0
+	VADDPS        X0, X4, X4
+	VPERMILPD     $0x01, X4, X0
+	VADDPS        X0, X4, X4
+	VMOVSHDUP     X4, X0
+	VADDPS        X0, X4, X4
+	VMOVSS        X4, 16(AX)
+	VEXTRACTF64X4 $0x01, Z5, Y0
+	VADDPS        Y0, Y5, Y5
+	VEXTRACTF32X4 $0x01, Y5, X0
+	VADDPS        X0, X5, X5
+	VPERMILPD     $0x01, X5, X0
+	VADDPS        X0, X5, X5
+	VMOVSHDUP     X5, X0
+	VADDPS        X0, X5, X5
+	VMOVSS        X5, 20(AX)
+	VEXTRACTF64X4 $0x01, Z6, Y0
+	VADDPS        Y0, Y6, Y6
+	VEXTRACTF32X4 $0x01, Y6, X0
+	VADDPS        X0, X6, X6
+	VPERMILPD     $0x01, X6, X0
+	VADDPS        X0, X6, X6
+	VMOVSHDUP     X6, X0
+	VADDPS        X0, X6, X6
+	VMOVSS        X6, 24(AX)
+	VEXTRACTF64X4 $0x01, Z7, Y0
+	VADDPS        Y0, Y7, Y7
+	VEXTRACTF32X4 $0x01, Y7, X0
+	VADDPS        X0, X7, X7
+	VPERMILPD     $0x01, X7, X0
+	VADDPS        X0, X7, X7
+	VMOVSHDUP     X7, X0
+	VADDPS        X0, X7, X7
+	VMOVSS        X7, 28(AX)
+	VEXTRACTF64X4 $0x01, Z8, Y0
+	VADDPS        Y0, Y8, Y8
+	VEXTRACTF32X4 $0x01, Y8, X0
+	VADDPS        X0, X8, X8
+	VPERMILPD     $0x01, X8, X0
+	VADDPS        X0, X8, X8
+	VMOVSHDUP     X8, X0
+	VADDPS        X0, X8, X8
+	VMOVSS        X8, 32(AX)
+	VZEROUPPER
+	RET
 
 // func tilesInAVX512(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)
 // Requires: AVX, AVX512F, MMX+
@@ -8465,7 +9504,7 @@ TEXT ·tilesOutAVX512(SB), NOSPLIT, $0-136
 	TESTQ R12, R12
 	JZ    plain
 
-loop46:
+loop70:
 	MOVQ        CX, R13
 	VMOVUPS     (R13), Z0
 	VMOVUPS     (R13)(BX*1), Z1
@@ -8809,12 +9848,12 @@ loop46:
 	ADDQ        R10, CX
 	ADDQ        R9, AX
 	DECQ        R11
-	JNZ         loop46
+	JNZ         loop70
 	VZEROUPPER
 	RET
 
 plain:
-loop47:
+loop71:
 	MOVQ        CX, R12
 	VMOVUPS     (R12), Z0
 	VMOVUPS     (R12)(BX*1), Z1
@@ -9094,7 +10133,7 @@ loop47:
 	ADDQ        R10, CX
 	ADDQ        R9, AX
 	DECQ        R11
-	JNZ         loop47
+	JNZ         loop71
 	VZEROUPPER
 	RET
 
@@ -9838,7 +10877,7 @@ TEXT ·filtersOutAVX512(SB), NOSPLIT, $0-112
 	SHLQ $0x02, R10
 	MOVQ count+80(FP), R11
 
-loop48:
+loop72:
 	MOVQ         CX, R12
 	VMOVUPS      (R12), Z0
 	VMOVUPS      (R12)(BX*1), Z1
@@ -10063,7 +11102,7 @@ loop48:
 	ADDQ         R10, CX
 	ADDQ         R9, AX
 	DECQ         R11
-	JNZ          loop48
+	JNZ          loop72
 	VZEROUPPER
 	RET
 
@@ -12310,9 +13349,9 @@ TEXT ·sumAVX512(SB), NOSPLIT, $0-32
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 
-loop49:
+loop73:
 	CMPQ          CX, $0x10
-	JLT           tail50
+	JLT           tail74
 	VMOVUPS       (AX), Z2
 	VCVTPS2PD     Y2, Z3
 	VEXTRACTF32X8 $0x01, Z2, Y2
@@ -12321,11 +13360,11 @@ loop49:
 	VADDPD        Z2, Z1, Z1
 	ADDQ          $0x40, AX
 	SUBQ          $0x10, CX
-	JMP           loop49
+	JMP           loop73
 
-tail50:
+tail74:
 	TESTQ         CX, CX
-	JZ            done51
+	JZ            done75
 	MOVQ          $-1, DX
 	BZHIQ         CX, DX, DX
 	KMOVW         DX, K1
@@ -12336,7 +13375,7 @@ tail50:
 	VADDPD        Z3, Z0, Z0
 	VADDPD        Z2, Z1, Z1
 
-done51:
+done75:
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
@@ -12358,9 +13397,9 @@ TEXT ·spreadAVX512(SB), NOSPLIT, $0-40
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop52:
+loop76:
 	CMPQ          CX, $0x10
-	JLT           tail53
+	JLT           tail77
 	VMOVUPS       (AX), Z4
 	VCVTPS2PD     Y4, Z5
 	VEXTRACTF32X8 $0x01, Z4, Y4
@@ -12371,11 +13410,11 @@ loop52:
 	VFMADD231PD   Z4, Z4, Z3
 	ADDQ          $0x40, AX
 	SUBQ          $0x10, CX
-	JMP           loop52
+	JMP           loop76
 
-tail53:
+tail77:
 	TESTQ         CX, CX
-	JZ            done54
+	JZ            done78
 	MOVQ          $-1, DX
 	BZHIQ         CX, DX, DX
 	KMOVW         DX, K1
@@ -12390,7 +13429,7 @@ tail53:
 	VSUBPD        Z1, Z0, Z0
 	VFMADD231PD   Z0, Z0, Z3
 
-done54:
+done78:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -12413,9 +13452,9 @@ TEXT ·projectAVX512(SB), NOSPLIT, $0-64
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop55:
+loop79:
 	CMPQ          DX, $0x10
-	JLT           tail56
+	JLT           tail80
 	VMOVUPS       (AX), Z4
 	VCVTPS2PD     Y4, Z5
 	VEXTRACTF32X8 $0x01, Z4, Y4
@@ -12431,11 +13470,11 @@ loop55:
 	ADDQ          $0x40, AX
 	ADDQ          $0x40, CX
 	SUBQ          $0x10, DX
-	JMP           loop55
+	JMP           loop79
 
-tail56:
+tail80:
 	TESTQ         DX, DX
-	JZ            done57
+	JZ            done81
 	MOVQ          $-1, BX
 	BZHIQ         DX, BX, BX
 	KMOVW         BX, K1
@@ -12454,7 +13493,7 @@ tail56:
 	VSUBPD        Z1, Z0, Z0
 	VFMADD231PD   Z4, Z0, Z3
 
-done57:
+done81:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -12478,9 +13517,9 @@ TEXT ·layerNormAVX512(SB), NOSPLIT, $0-108
 	VBROADCASTSS scale+100(FP), Z1
 	VBROADCASTSS shift+104(FP), Z2
 
-loop58:
+loop82:
 	CMPQ        SI, $0x10
-	JLT         tail59
+	JLT         tail83
 	VMOVUPS     (CX), Z3
 	VMOVUPS     (DX), Z4
 	VMOVUPS     (BX), Z5
@@ -12493,11 +13532,11 @@ loop58:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop58
+	JMP         loop82
 
-tail59:
+tail83:
 	TESTQ       SI, SI
-	JZ          done60
+	JZ          done84
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -12509,7 +13548,7 @@ tail59:
 	VFMADD213PS Z5, Z4, Z3
 	VMOVUPS     Z3, K1, (AX)
 
-done60:
+done84:
 	VZEROUPPER
 	RET
 
@@ -12526,9 +13565,9 @@ TEXT ·layerNormGradAVX512(SB), NOSPLIT, $0-112
 	VBROADCASTSS center+104(FP), Z2
 	VBROADCASTSS c+108(FP), Z3
 
-loop61:
+loop85:
 	CMPQ        SI, $0x10
-	JLT         tail62
+	JLT         tail86
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VMOVUPS     (BX), Z6
@@ -12542,11 +13581,11 @@ loop61:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop61
+	JMP         loop85
 
-tail62:
+tail86:
 	TESTQ       SI, SI
-	JZ          done63
+	JZ          done87
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -12559,7 +13598,7 @@ tail62:
 	VFMADD213PS Z5, Z0, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done63:
+done87:
 	VZEROUPPER
 	RET
 
@@ -12573,9 +13612,9 @@ TEXT ·softmaxGradAVX512(SB), NOSPLIT, $0-80
 	VBROADCASTSS along+72(FP), Z0
 	VBROADCASTSS scale+76(FP), Z1
 
-loop64:
+loop88:
 	CMPQ    BX, $0x10
-	JLT     tail65
+	JLT     tail89
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VSUBPS  Z0, Z2, Z2
@@ -12586,11 +13625,11 @@ loop64:
 	ADDQ    $0x40, CX
 	ADDQ    $0x40, DX
 	SUBQ    $0x10, BX
-	JMP     loop64
+	JMP     loop88
 
-tail65:
+tail89:
 	TESTQ     BX, BX
-	JZ        done66
+	JZ        done90
 	MOVQ      $-1, SI
 	BZHIQ     BX, SI, SI
 	KMOVW     SI, K1
@@ -12601,7 +13640,7 @@ tail65:
 	VMULPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (AX)
 
-done66:
+done90:
 	VZEROUPPER
 	RET
 
@@ -12618,9 +13657,9 @@ TEXT ·layerNormSumsAVX512(SB), NOSPLIT, $0-96
 	VPXORD       Z3, Z3, Z3
 	VPXORD       Z4, Z4, Z4
 
-loop67:
+loop91:
 	CMPQ          BX, $0x10
-	JLT           tail68
+	JLT           tail92
 	VMOVUPS       (AX), Z5
 	VMOVUPS       (CX), Z6
 	VMOVUPS       (DX), Z7
@@ -12640,11 +13679,11 @@ loop67:
 	ADDQ          $0x40, CX
 	ADDQ          $0x40, DX
 	SUBQ          $0x10, BX
-	JMP           loop67
+	JMP           loop91
 
-tail68:
+tail92:
 	TESTQ         BX, BX
-	JZ            done69
+	JZ            done93
 	MOVQ          $-1, SI
 	BZHIQ         BX, SI, SI
 	KMOVW         SI, K1
@@ -12664,7 +13703,7 @@ tail68:
 	VADDPD        Z5, Z2, Z2
 	VFMADD231PD   Z5, Z6, Z4
 
-done69:
+done93:
 	VADDPD        Z2, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y0
 	VADDPD        Y0, Y1, Y1
@@ -12695,9 +13734,9 @@ TEXT ·normSumsAVX512(SB), NOSPLIT, $0-104
 	VBROADCASTSS center+96(FP), Z0
 	VBROADCASTSS scale+100(FP), Z1
 
-loop70:
+loop94:
 	CMPQ        SI, $0x10
-	JLT         tail71
+	JLT         tail95
 	VMOVUPS     (DX), Z2
 	VMOVUPS     (BX), Z3
 	VMOVUPS     (AX), Z4
@@ -12713,11 +13752,11 @@ loop70:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop70
+	JMP         loop94
 
-tail71:
+tail95:
 	TESTQ       SI, SI
-	JZ          done72
+	JZ          done96
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -12732,7 +13771,7 @@ tail71:
 	VMOVUPS     Z4, K1, (AX)
 	VMOVUPS     Z5, K1, (CX)
 
-done72:
+done96:
 	VZEROUPPER
 	RET
 
@@ -12745,20 +13784,20 @@ TEXT ·largestAVX512(SB), NOSPLIT, $0-28
 	VPXORD  Z1, Z1, Z1
 	KXORW   K1, K1, K1
 
-loop73:
+loop97:
 	CMPQ    CX, $0x10
-	JLT     tail74
+	JLT     tail98
 	VMOVUPS (AX), Z1
 	VMAXPS  Z0, Z1, Z0
 	VCMPPS  $0x03, Z1, Z1, K2
 	KORW    K2, K1, K1
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop73
+	JMP     loop97
 
-tail74:
+tail98:
 	TESTQ     CX, CX
-	JZ        done75
+	JZ        done99
 	MOVQ      $-1, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K2
@@ -12770,7 +13809,7 @@ tail74:
 	VCMPPS    $0x03, Z2, Z2, K2
 	KORW      K2, K1, K1
 
-done75:
+done99:
 	KMOVW         K1, AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMAXPS        Y1, Y0, Y0
@@ -12818,9 +13857,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-64
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop76:
+loop100:
 	CMPQ          DX, $0x10
-	JLT           tail77
+	JLT           tail101
 	VMOVUPS       (CX), Z4
 	VSUBPS        Z4, Z1, Z4
 	VMULPS        Z0, Z4, Z4
@@ -12849,11 +13888,11 @@ loop76:
 	ADDQ          $0x40, AX
 	ADDQ          $0x40, CX
 	SUBQ          $0x10, DX
-	JMP           loop76
+	JMP           loop100
 
-tail77:
+tail101:
 	TESTQ         DX, DX
-	JZ            done78
+	JZ            done102
 	MOVQ          $-1, BX
 	BZHIQ         DX, BX, BX
 	KMOVW         BX, K1
@@ -12886,7 +13925,7 @@ tail77:
 	VADDPD        Z0, Z2, Z2
 	VADDPD        Z1, Z3, Z3
 
-done78:
+done102:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -13060,24 +14099,6 @@ DATA constAVX512_42ae0000<>+56(SB)/4, $0x42ae0000
 DATA constAVX512_42ae0000<>+60(SB)/4, $0x42ae0000
 GLOBL constAVX512_42ae0000<>(SB), RODATA|NOPTR, $64
 
-DATA constAVX512_7f800000<>+0(SB)/4, $0x7f800000
-DATA constAVX512_7f800000<>+4(SB)/4, $0x7f800000
-DATA constAVX512_7f800000<>+8(SB)/4, $0x7f800000
-DATA constAVX512_7f800000<>+12(SB)/4, $0x7f800000
-DATA constAVX512_7f800000<>+16(SB)/4, $0x7f800000
-DATA constAVX512_7f800000<>+20(SB)/4, $0x7f800000
-DATA constAVX512_7f800000<>+24(SB)/4, $0x7f800000
-DATA constAVX512_7f800000<>+28(SB)/4, $0x7f800000
-DATA constAVX512_7f800000<>+32(SB)/4, $0x7f800000
-DATA constAVX512_7f800000<>+36(SB)/4, $0x7f800000
-DATA constAVX512_7f800000<>+40(SB)/4, $0x7f800000
-DATA constAVX512_7f800000<>+44(SB)/4, $0x7f800000
-DATA constAVX512_7f800000<>+48(SB)/4, $0x7f800000
-DATA constAVX512_7f800000<>+52(SB)/4, $0x7f800000
-DATA constAVX512_7f800000<>+56(SB)/4, $0x7f800000
-DATA constAVX512_7f800000<>+60(SB)/4, $0x7f800000
-GLOBL constAVX512_7f800000<>(SB), RODATA|NOPTR, $64
-
 // func quadraticAVX512(y []float32, x []float32, a float32, b float32, c float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·quadraticAVX512(SB), NOSPLIT, $0-60
@@ -13088,9 +14109,9 @@ TEXT ·quadraticAVX512(SB), NOSPLIT, $0-60
 	VBROADCASTSS b+52(FP), Z1
 	VBROADCASTSS c+56(FP), Z2
 
-loop79:
+loop103:
 	CMPQ        DX, $0x10
-	JLT         tail80
+	JLT         tail104
 	VMOVUPS     (CX), Z3
 	VMOVAPS     Z2, Z4
 	VFMADD213PS Z1, Z3, Z4
@@ -13099,11 +14120,11 @@ loop79:
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, DX
-	JMP         loop79
+	JMP         loop103
 
-tail80:
+tail104:
 	TESTQ       DX, DX
-	JZ          done81
+	JZ          done105
 	MOVQ        $-1, BX
 	BZHIQ       DX, BX, BX
 	KMOVW       BX, K1
@@ -13113,7 +14134,7 @@ tail80:
 	VFMADD213PS Z0, Z3, Z2
 	VMOVUPS     Z2, K1, (AX)
 
-done81:
+done105:
 	VZEROUPPER
 	RET
 
@@ -13130,9 +14151,9 @@ TEXT ·columnGradAVX512(SB), NOSPLIT, $0-108
 	VBROADCASTSS c+104(FP), Z2
 	VADDPS       Z2, Z2, Z3
 
-loop82:
+loop106:
 	CMPQ         SI, $0x10
-	JLT          tail83
+	JLT          tail107
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVAPS      Z2, Z6
@@ -13165,11 +14186,11 @@ loop82:
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
 	SUBQ         $0x10, SI
-	JMP          loop82
+	JMP          loop106
 
-tail83:
+tail107:
 	TESTQ        SI, SI
-	JZ           done84
+	JZ           done108
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
@@ -13201,7 +14222,7 @@ tail83:
 	VMULPS       Z4, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done84:
+done108:
 	VZEROUPPER
 	RET
 
@@ -13213,9 +14234,9 @@ TEXT ·columnExpAVX512(SB), NOSPLIT, $0-72
 	MOVQ most_base+48(FP), DX
 	MOVQ sums_len+8(FP), BX
 
-loop85:
+loop109:
 	CMPQ         BX, $0x10
-	JLT          tail86
+	JLT          tail110
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (CX), Z1
 	VSUBPS       Z1, Z0, Z0
@@ -13242,11 +14263,11 @@ loop85:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop85
+	JMP          loop109
 
-tail86:
+tail110:
 	TESTQ        BX, BX
-	JZ           done87
+	JZ           done111
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -13273,7 +14294,7 @@ tail86:
 	VADDPS       Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done87:
+done111:
 	VZEROUPPER
 	RET
 
@@ -13285,9 +14306,9 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-48
 	MOVQ    y_len+8(FP), DX
 	VMOVUPS constAVX512_41600000<>+0(SB), Z0
 
-loop88:
+loop112:
 	CMPQ         DX, $0x10
-	JLT          tail89
+	JLT          tail113
 	VMOVUPS      (CX), Z1
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z1, Z2
 	VMINPS       Z2, Z0, Z2
@@ -13335,11 +14356,11 @@ loop88:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, DX
-	JMP          loop88
+	JMP          loop112
 
-tail89:
+tail113:
 	TESTQ        DX, DX
-	JZ           done90
+	JZ           done114
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
@@ -13388,7 +14409,7 @@ tail89:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done90:
+done114:
 	VZEROUPPER
 	RET
 
@@ -13599,9 +14620,9 @@ TEXT ·geluGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ    dx_len+8(FP), BX
 	VMOVUPS constAVX512_41600000<>+0(SB), Z0
 
-loop91:
+loop115:
 	CMPQ         BX, $0x10
-	JLT          tail92
+	JLT          tail116
 	VMOVUPS      (CX), Z1
 	VMOVUPS      (DX), Z2
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z2, Z3
@@ -13653,11 +14674,11 @@ loop91:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop91
+	JMP          loop115
 
-tail92:
+tail116:
 	TESTQ        BX, BX
-	JZ           done93
+	JZ           done117
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -13709,7 +14730,7 @@ tail92:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done93:
+done117:
 	VZEROUPPER
 	RET
 
@@ -13738,9 +14759,9 @@ TEXT ·geluQuickAVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), CX
 	MOVQ y_len+8(FP), DX
 
-loop94:
+loop118:
 	CMPQ         DX, $0x10
-	JLT          tail95
+	JLT          tail119
 	VMOVUPS      (CX), Z0
 	VMOVUPS      constAVX512_42ae0000<>+0(SB), Z1
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z0, Z2
@@ -13779,11 +14800,11 @@ loop94:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, DX
-	JMP          loop94
+	JMP          loop118
 
-tail95:
+tail119:
 	TESTQ        DX, DX
-	JZ           done96
+	JZ           done120
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
@@ -13823,7 +14844,7 @@ tail95:
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 
-done96:
+done120:
 	VZEROUPPER
 	RET
 
@@ -13853,9 +14874,9 @@ TEXT ·geluQuickGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ x_base+48(FP), DX
 	MOVQ dx_len+8(FP), BX
 
-loop97:
+loop121:
 	CMPQ         BX, $0x10
-	JLT          tail98
+	JLT          tail122
 	VMOVUPS      (CX), Z0
 	VMOVUPS      (DX), Z1
 	VMOVUPS      constAVX512_42ae0000<>+0(SB), Z2
@@ -13897,11 +14918,11 @@ loop97:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop97
+	JMP          loop121
 
-tail98:
+tail122:
 	TESTQ        BX, BX
-	JZ           done99
+	JZ           done123
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -13943,7 +14964,7 @@ tail98:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 
-done99:
+done123:
 	VZEROUPPER
 	RET
 
@@ -13960,9 +14981,9 @@ TEXT ·sgdAVX512(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop100:
+loop124:
 	CMPQ         BX, $0x10
-	JLT          tail101
+	JLT          tail125
 	VMOVUPS      (AX), Z2
 	VMOVUPS      (CX), Z3
 	VFMADD231PS  Z1, Z2, Z3
@@ -13971,11 +14992,11 @@ loop100:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, BX
-	JMP          loop100
+	JMP          loop124
 
-tail101:
+tail125:
 	TESTQ        BX, BX
-	JZ           done102
+	JZ           done126
 	MOVQ         $-1, DX
 	BZHIQ        BX, DX, DX
 	KMOVW        DX, K1
@@ -13985,7 +15006,7 @@ tail101:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done102:
+done126:
 	VZEROUPPER
 	RET
 
@@ -13994,9 +15015,9 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop103:
+loop127:
 	CMPQ         BX, $0x10
-	JLT          tail104
+	JLT          tail128
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -14009,11 +15030,11 @@ loop103:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop103
+	JMP          loop127
 
-tail104:
+tail128:
 	TESTQ        BX, BX
-	JZ           done105
+	JZ           done129
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -14026,14 +15047,14 @@ tail104:
 	VFNMADD231PS Z0, Z1, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done105:
+done129:
 	VZEROUPPER
 	RET
 
 nesterov:
-loop106:
+loop130:
 	CMPQ         BX, $0x10
-	JLT          tail107
+	JLT          tail131
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -14047,11 +15068,11 @@ loop106:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop106
+	JMP          loop130
 
-tail107:
+tail131:
 	TESTQ        BX, BX
-	JZ           done108
+	JZ           done132
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -14065,7 +15086,7 @@ tail107:
 	VFNMADD231PS Z0, Z4, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done108:
+done132:
 	VZEROUPPER
 	RET
 
@@ -14086,9 +15107,9 @@ TEXT ·adamWAVX512(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Z6
 	VBROADCASTSS eps+124(FP), Z7
 
-loop109:
+loop133:
 	CMPQ         SI, $0x10
-	JLT          tail110
+	JLT          tail134
 	VMOVUPS      (CX), Z8
 	VMOVUPS      (DX), Z9
 	VMOVUPS      (BX), Z10
@@ -14112,11 +15133,11 @@ loop109:
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
 	SUBQ         $0x10, SI
-	JMP          loop109
+	JMP          loop133
 
-tail110:
+tail134:
 	TESTQ        SI, SI
-	JZ           done111
+	JZ           done135
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
@@ -14139,7 +15160,7 @@ tail110:
 	VFNMADD231PS Z5, Z9, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done111:
+done135:
 	VZEROUPPER
 	RET
 
@@ -17777,9 +18798,9 @@ TEXT ·countBelowAVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS limit+24(FP), Z0
 	XORQ         DX, DX
 
-loop112:
+loop136:
 	CMPQ    CX, $0x10
-	JLT     tail113
+	JLT     tail137
 	VMOVUPS (AX), Z1
 	VCMPPS  $0x11, Z0, Z1, K1
 	KMOVW   K1, BX
@@ -17787,11 +18808,11 @@ loop112:
 	ADDQ    BX, DX
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop112
+	JMP     loop136
 
-tail113:
+tail137:
 	TESTQ     CX, CX
-	JZ        done114
+	JZ        done138
 	MOVQ      $-1, BX
 	BZHIQ     CX, BX, BX
 	KMOVW     BX, K1
@@ -17802,7 +18823,7 @@ tail113:
 	POPCNTL   AX, AX
 	ADDQ      AX, DX
 
-done114:
+done138:
 	MOVQ DX, n+32(FP)
 	VZEROUPPER
 	RET
@@ -17818,9 +18839,9 @@ TEXT ·betweenAVX512(SB), NOSPLIT, $0-64
 	XORQ         BX, BX
 	XORQ         SI, SI
 
-loop115:
+loop139:
 	CMPQ    DX, $0x10
-	JLT     tail116
+	JLT     tail140
 	VMOVUPS (CX), Z2
 	VCMPPS  $0x1d, Z0, Z2, K1
 	KMOVW   K1, DI
@@ -17828,25 +18849,25 @@ loop115:
 	KMOVW   K1, R8
 	ANDQ    R8, DI
 
-next118:
+next142:
 	TESTQ  DI, DI
-	JZ     stored119
+	JZ     stored143
 	TZCNTQ DI, R8
 	ADDQ   BX, R8
 	MOVL   R8, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  DI, DI
-	JMP    next118
+	JMP    next142
 
-stored119:
+stored143:
 	ADDQ $0x10, BX
 	ADDQ $0x40, CX
 	SUBQ $0x10, DX
-	JMP  loop115
+	JMP  loop139
 
-tail116:
+tail140:
 	TESTQ     DX, DX
-	JZ        done117
+	JZ        done141
 	MOVQ      $-1, DI
 	BZHIQ     DX, DI, DI
 	KMOVW     DI, K1
@@ -17859,20 +18880,20 @@ tail116:
 	KMOVW     K2, DX
 	ANDQ      DX, CX
 
-next120:
+next144:
 	TESTQ  CX, CX
-	JZ     stored121
+	JZ     stored145
 	TZCNTQ CX, DX
 	ADDQ   BX, DX
 	MOVL   DX, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  CX, CX
-	JMP    next120
+	JMP    next144
 
-stored121:
+stored145:
 	ADDQ $0x10, BX
 
-done117:
+done141:
 	MOVQ SI, n+56(FP)
 	VZEROUPPER
 	RET

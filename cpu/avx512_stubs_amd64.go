@@ -3,88 +3,88 @@
 package cpu
 
 //go:noescape
-func tile1x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile1x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile2x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile2x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile3x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile3x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile4x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile4x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile5x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile5x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile6x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile6x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile7x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile7x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile8x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile8x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile9x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile9x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile10x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile10x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile11x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile11x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile12x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile12x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile13x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile13x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile14x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile14x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile1x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile1x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile2x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile2x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile3x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile3x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile4x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile4x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile5x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile5x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile6x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile6x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile7x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile7x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile8x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile8x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile9x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile9x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile10x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile10x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile11x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile11x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile12x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile12x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile13x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile13x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
-func tile14x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, relu bool)
+func tile14x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
 func transposeTileAVX512(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int, width int)
@@ -120,6 +120,9 @@ func reluAVX512(y []float32, x []float32)
 func reluGradAVX512(dx []float32, dy []float32, y []float32)
 
 //go:noescape
+func boundGradAVX512(dx []float32, dy []float32, y []float32, ceiling float32)
+
+//go:noescape
 func maximumAVX512(dst []float32, a []float32, b []float32)
 
 //go:noescape
@@ -132,7 +135,7 @@ func add3AVX512(dst []float32, a []float32, b []float32, c []float32)
 func normGradAVX512(dx []float32, dy []float32, x []float32, a float32, b float32, center float32, c float32)
 
 //go:noescape
-func affineAVX512(y []float32, x []float32, residual []float32, center float32, scale float32, shift float32, relu bool)
+func affineAVX512(y []float32, x []float32, residual []float32, center float32, scale float32, shift float32, ceiling float32)
 
 //go:noescape
 func finiteAVX512(x []float32) (ok bool)
@@ -145,6 +148,24 @@ func splitAVX512(even []float32, odd []float32, x []float32)
 
 //go:noescape
 func mergeAVX512(x []float32, even []float32, odd []float32)
+
+//go:noescape
+func depthwiseAVX512(dst []float32, src []float32, at []int, w []float32, start float32, ceiling float32)
+
+//go:noescape
+func depthwiseSums1AVX512(sums []float32, g []float32, src []float32, at []int)
+
+//go:noescape
+func depthwiseSums3AVX512(sums []float32, g []float32, src []float32, at []int)
+
+//go:noescape
+func depthwiseSums5AVX512(sums []float32, g []float32, src []float32, at []int)
+
+//go:noescape
+func depthwiseSums7AVX512(sums []float32, g []float32, src []float32, at []int)
+
+//go:noescape
+func depthwiseSums9AVX512(sums []float32, g []float32, src []float32, at []int)
 
 //go:noescape
 func tilesInAVX512(dst []float32, stride int, dstNext int, src []float32, pitch int, srcNext int, count int, tmp []float32)

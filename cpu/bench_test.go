@@ -104,7 +104,7 @@ func BenchmarkTile(b *testing.B) {
 			tile := k.tiles[len(k.tiles)-1][k.mr]
 			timed(b, 1000*k.depth*k.mr*k.nr, func() error {
 				for range 1000 {
-					tile(c, k.nr, c, k.nr, left, k.mr, right, k.nr, k.depth, nil, nil, nil, 0, false)
+					tile(c, k.nr, c, k.nr, left, k.mr, right, k.nr, k.depth, nil, nil, nil, 0, 0)
 				}
 				return nil
 			})

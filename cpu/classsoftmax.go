@@ -94,10 +94,10 @@ func (s *classSoftmax) derivative(i int, exp, tmp []float32, rivals, sum, slope 
 	x, to, q := s.row(s.d, i), s.row(s.dd, i), s.logit
 	each := 1 / float64(s.rows)
 	if q.c == 0 {
-		s.kernels.affine(to, exp, nil, 0, float32(q.b*each/sum), float32(-q.b*each*s.rest), false)
+		s.kernels.affine(to, exp, nil, 0, float32(q.b*each/sum), float32(-q.b*each*s.rest), 0)
 	} else {
-		s.kernels.affine(to, exp, nil, 0, float32(each/sum), float32(-each*s.rest), false)
-		s.kernels.affine(tmp, x, nil, 0, float32(2*q.c), float32(q.b), false)
+		s.kernels.affine(to, exp, nil, 0, float32(each/sum), float32(-each*s.rest), 0)
+		s.kernels.affine(tmp, x, nil, 0, float32(2*q.c), float32(q.b), 0)
 		s.kernels.multiply(to, to, tmp)
 	}
 	to[s.own[i]] = float32(each * (s.smoothing - rivals/sum) * slope)

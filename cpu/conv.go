@@ -21,14 +21,21 @@ func (g *args) checkConv(y, x, w view, spec engine.ConvSpec) convShape {
 	if g.err != nil {
 		return convShape{}
 	}
-	if spec.KernelH < 1 || spec.KernelW < 1 || spec.StrideH < 1 || spec.StrideW < 1 || spec.PadH < 0 || spec.PadW < 0 {
-		g.fail("kernel %dx%d, stride %dx%d, padding %dx%d: kernel and stride must be positive, padding not negative",
-			spec.KernelH, spec.KernelW, spec.StrideH, spec.StrideW, spec.PadH, spec.PadW)
+	if spec.KernelH < 1 || spec.KernelW < 1 || spec.StrideH < 1 || spec.StrideW < 1 || spec.PadH < 0 || spec.PadW < 0 || spec.EndH < 0 || spec.EndW < 0 {
+		g.fail("kernel %dx%d, stride %dx%d, padding %dx%d and %dx%d more at the end: kernel and stride must be positive, padding not negative",
+			spec.KernelH, spec.KernelW, spec.StrideH, spec.StrideW, spec.PadH, spec.PadW, spec.EndH, spec.EndW)
 		return convShape{}
 	}
 	c := convShape{ConvSpec: spec, images: x.shape[0], in: x.shape[1], height: x.shape[2], width: x.shape[3], out: w.shape[0]}
 	c.rows, c.cols = spec.OutSize(c.height, c.width)
-	g.want(w, x, c.out, c.in, spec.KernelH, spec.KernelW)
+	if spec.Depthwise {
+		if c.out != c.in {
+			g.fail("%d kernels for %v: a depthwise convolution has one for each channel", c.out, x)
+		}
+		g.want(w, x, c.in, 1, spec.KernelH, spec.KernelW)
+	} else {
+		g.want(w, x, c.out, c.in, spec.KernelH, spec.KernelW)
+	}
 	if c.rows < 1 || c.cols < 1 {
 		g.fail("a %dx%d kernel with padding %dx%d does not fit %v", spec.KernelH, spec.KernelW, spec.PadH, spec.PadW, x)
 	}
@@ -41,7 +48,7 @@ func (g *args) checkConv(y, x, w view, spec engine.ConvSpec) convShape {
 
 // pointwise reports whether the positions of y are those of x.
 func (c *convShape) pointwise() bool {
-	return c.KernelH == 1 && c.KernelW == 1 && c.StrideH == 1 && c.StrideW == 1 && c.PadH == 0 && c.PadW == 0
+	return c.KernelH == 1 && c.KernelW == 1 && c.StrideH == 1 && c.StrideW == 1 && c.PadH == 0 && c.PadW == 0 && c.EndH == 0 && c.EndW == 0
 }
 
 // patches returns the patches of x that are multiplied by w.
@@ -76,11 +83,15 @@ func (e *Engine) Conv(y, x, w engine.Tensor, spec engine.ConvSpec, ep engine.Epi
 	if g.err != nil {
 		return g.err
 	}
+	if spec.Depthwise {
+		e.depthwise(c, d.v, s.v, m.v, scale.v, shift.v, residual.v, ep.Bound())
+		return nil
+	}
 	area, terms := c.rows*c.cols, c.in*c.KernelH*c.KernelW
 	to := sink{
 		v: d.v, rowStride: area,
 		grid:  grid{height: c.rows, width: c.cols, imageStride: c.out * area, rowPitch: c.cols, colPitch: 1}.joined(),
-		scale: scale.v, shift: shift.v, residual: residual.v, relu: ep.ReLU,
+		scale: scale.v, shift: shift.v, residual: residual.v, ceiling: ep.Bound(),
 	}
 	if f := c.winogradForm(); f != nil {
 		kr, grid := e.kernels, f.grid(c.images, c.rows, c.cols)

@@ -15,6 +15,10 @@ func (e *Engine) ConvGradInput(dx, dy, w engine.Tensor, spec engine.ConvSpec) er
 	if g.err != nil {
 		return g.err
 	}
+	if spec.Depthwise {
+		e.depthwiseGradInput(c, d.v, u.v, m.v)
+		return nil
+	}
 	if f := c.winogradForm(); f != nil {
 		e.convGradTiles(f, c, d.v, u.v, m.v)
 		return nil
@@ -148,6 +152,9 @@ func (e *Engine) ConvGradWeights(dw, dbias, dy, x engine.Tensor, spec engine.Con
 		return g.err
 	}
 	shape := view{name: "w", shape: []int{u.shape[1], s.shape[1], spec.KernelH, spec.KernelW}}
+	if spec.Depthwise {
+		shape.shape[1] = 1
+	}
 	c := g.checkConv(u, s, shape, spec)
 	g.want(dm, s, shape.shape...)
 	g.want(db, u, c.out)
@@ -159,6 +166,8 @@ func (e *Engine) ConvGradWeights(dw, dbias, dy, x engine.Tensor, spec engine.Con
 	area, form := c.rows*c.cols, c.winogradForm()
 	switch {
 	case dm.v == nil:
+	case spec.Depthwise:
+		e.depthwiseGradWeights(c, dm.v, u.v, s.v)
 	case form != nil:
 		e.convGradFilters(form, c, dm.v, u.v, s.v)
 	default:

@@ -59,6 +59,10 @@
 // Winograd's F(4x4, 3x3), forward and in both gradients, with points whose relative
 // error stays below 1e-5.
 //
+// A depthwise convolution is no product: planes of the padded input are taken apart by
+// the phase of the stride, and each tap is a multiplication of one long run of a phase
+// (depthwise.go, gen/depthwise.go). So are its gradients.
+//
 //	winograd.go      the rule, and the transform of tiles
 //	winogradconv.go, winogradgrad.go, portable_winograd.go, gen/winograd.go
 //

@@ -41,6 +41,31 @@ func (e *Engine) ReLU(y, x engine.Tensor) error {
 	return nil
 }
 
+// ReLU6 sets y = min(max(x, 0), 6).
+func (e *Engine) ReLU6(y, x engine.Tensor) error {
+	g := args{op: "relu6"}
+	d, s := g.get("y", y, -1), g.get("x", x, -1)
+	g.same(d, s)
+	if g.err != nil {
+		return g.err
+	}
+	e.pool.spans(len(d.v), func(i, j int) { e.kernels.affine(d.v[i:j], s.v[i:j], nil, 0, 1, 0, engine.Ceiling6) })
+	return nil
+}
+
+// ReLU6Grad sets dx = dy where 0 < y < 6, else 0.
+func (e *Engine) ReLU6Grad(dx, dy, y engine.Tensor) error {
+	g := args{op: "relu6 gradient"}
+	d, u, v := g.get("dx", dx, -1), g.get("dy", dy, -1), g.get("y", y, -1)
+	g.same(u, v)
+	g.same(d, v)
+	if g.err != nil {
+		return g.err
+	}
+	e.pool.spans(len(d.v), func(i, j int) { e.kernels.boundGrad(d.v[i:j], u.v[i:j], v.v[i:j], engine.Ceiling6) })
+	return nil
+}
+
 // ReLUGrad sets dx = dy where y > 0, else 0.
 func (e *Engine) ReLUGrad(dx, dy, y engine.Tensor) error {
 	g := args{op: "relu gradient"}

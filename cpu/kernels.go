@@ -42,21 +42,28 @@ type kernels struct {
 	scale    func(dst, a []float32, s float32)
 	relu     func(y, x []float32)
 	reluGrad func(dx, dy, y []float32)
-	maximum  func(dst, a, b []float32) // NaN wins
-	maximum3 func(dst, a, b, c []float32)
-	add3     func(dst, a, b, c []float32)
-	finite   func(x []float32) bool
+	// boundGrad sets dx = dy where 0 < y < ceiling, else 0.
+	boundGrad func(dx, dy, y []float32, ceiling float32)
+	maximum   func(dst, a, b []float32) // NaN wins
+	maximum3  func(dst, a, b, c []float32)
+	add3      func(dst, a, b, c []float32)
+	finite    func(x []float32) bool
 
 	// route is one cell of max pooling's windows: where x >= y, left moves to dx.
 	route func(dx, left, x, y []float32)
+	// depthwise sets dst[i] = start + sum over t of w[t] * src[at[t]+i], bounded to
+	// [0, ceiling] unless that is 0. There is one tap t or more.
+	depthwise func(dst, src []float32, at []int, w []float32, start, ceiling float32)
+	// depthwiseSums sets sums[t] = sum over i of g[i] * src[at[t]+i].
+	depthwiseSums func(sums, g, src []float32, at []int)
 	// split sets even to x[0], x[2], ... and odd to x[1], x[3], ...; merge is its
 	// inverse.
 	split func(even, odd, x []float32)
 	merge func(x, even, odd []float32)
 
 	// affine sets y = (x-center)*scale + shift, plus residual if it is not nil,
-	// then rectified if relu is set. y may be x or residual.
-	affine func(y, x, residual []float32, center, scale, shift float32, relu bool)
+	// then bounded to [0, ceiling] unless that is 0. y may be x or residual.
+	affine func(y, x, residual []float32, center, scale, shift, ceiling float32)
 
 	// Sums for normalization, in float64: of x, of (x-center)^2, of y*(x-center).
 	sum     func(x []float32) float64
@@ -139,8 +146,8 @@ type rowsTileFunc func(c []float32, ldc int, a []float32, next int, b []float32,
 // terms of b, ldb apart (nr in a packed panel), and sets the tile dst, whose rows
 // are ldd apart, to act((sum + c)*scale + shift + residual), with c by rows ldc
 // apart, scale and shift by row and residual by rows ldr apart. What is nil is
-// left out; act is ReLU if relu is set.
-type tileFunc func(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb, k int, scale, shift, residual []float32, ldr int, relu bool)
+// left out; act bounds to [0, ceiling] unless that is 0; ReLU has +Inf.
+type tileFunc func(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb, k int, scale, shift, residual []float32, ldr int, ceiling float32)
 
 // curve is a function of |a_i - b_i| that a distance sums: the restrictions of
 // layers, in their order, and the identity of the Euclidean metrics.

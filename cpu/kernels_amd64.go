@@ -49,3 +49,15 @@ func gatherBy(
 		}
 	}
 }
+
+// depthwiseSumsBy takes as many taps at a time as one of the kernels does, which are for
+// 1, 3, 5, 7 and 9.
+func depthwiseSumsBy(kernels ...func(sums, g, src []float32, at []int)) func(sums, g, src []float32, at []int) {
+	return func(sums, g, src []float32, at []int) {
+		for len(at) > 0 {
+			i := min(len(at)-1, 2*(len(kernels)-1)) / 2
+			kernels[i](sums, g, src, at)
+			sums, at = sums[2*i+1:], at[2*i+1:]
+		}
+	}
+}

@@ -37,15 +37,16 @@ func TestVectorKernels(t *testing.T) {
 	step := adamWStep{keep: 0.99, beta1: 0.9, gain1: 0.1, beta2: 0.99, gain2: 0.01, rate: 0.1, unbias2: 2, eps: 1e-8}
 	// Each returns what it wrote.
 	kernels := map[string]func(k *kernels, v [4][]float32) [][]float32{
-		"add":       func(k *kernels, v [4][]float32) [][]float32 { k.add(v[0], v[1], v[2]); return v[:1] },
-		"add3":      func(k *kernels, v [4][]float32) [][]float32 { k.add3(v[0], v[1], v[2], v[3]); return v[:1] },
-		"maximum3":  func(k *kernels, v [4][]float32) [][]float32 { k.maximum3(v[0], v[1], v[2], v[3]); return v[:1] },
-		"multiply":  func(k *kernels, v [4][]float32) [][]float32 { k.multiply(v[0], v[1], v[2]); return v[:1] },
-		"scale":     func(k *kernels, v [4][]float32) [][]float32 { k.scale(v[0], v[1], 1.5); return v[:1] },
-		"relu":      func(k *kernels, v [4][]float32) [][]float32 { k.relu(v[0], v[1]); return v[:1] },
-		"relu grad": func(k *kernels, v [4][]float32) [][]float32 { k.reluGrad(v[0], v[1], v[2]); return v[:1] },
-		"maximum":   func(k *kernels, v [4][]float32) [][]float32 { k.maximum(v[0], v[1], v[2]); return v[:1] },
-		"route":     func(k *kernels, v [4][]float32) [][]float32 { k.route(v[0], v[3], v[1], v[2]); return v[:] },
+		"add":        func(k *kernels, v [4][]float32) [][]float32 { k.add(v[0], v[1], v[2]); return v[:1] },
+		"add3":       func(k *kernels, v [4][]float32) [][]float32 { k.add3(v[0], v[1], v[2], v[3]); return v[:1] },
+		"maximum3":   func(k *kernels, v [4][]float32) [][]float32 { k.maximum3(v[0], v[1], v[2], v[3]); return v[:1] },
+		"multiply":   func(k *kernels, v [4][]float32) [][]float32 { k.multiply(v[0], v[1], v[2]); return v[:1] },
+		"scale":      func(k *kernels, v [4][]float32) [][]float32 { k.scale(v[0], v[1], 1.5); return v[:1] },
+		"relu":       func(k *kernels, v [4][]float32) [][]float32 { k.relu(v[0], v[1]); return v[:1] },
+		"relu grad":  func(k *kernels, v [4][]float32) [][]float32 { k.reluGrad(v[0], v[1], v[2]); return v[:1] },
+		"bound grad": func(k *kernels, v [4][]float32) [][]float32 { k.boundGrad(v[0], v[1], v[2], 1.25); return v[:1] },
+		"maximum":    func(k *kernels, v [4][]float32) [][]float32 { k.maximum(v[0], v[1], v[2]); return v[:1] },
+		"route":      func(k *kernels, v [4][]float32) [][]float32 { k.route(v[0], v[3], v[1], v[2]); return v[:] },
 		"split": func(k *kernels, v [4][]float32) [][]float32 {
 			n := len(v[0])
 			k.split(v[0][:(n+1)/2], v[1][(n+1)/2:], v[3])
@@ -57,11 +58,15 @@ func TestVectorKernels(t *testing.T) {
 			return v[:]
 		},
 		"affine": func(k *kernels, v [4][]float32) [][]float32 {
-			k.affine(v[0], v[1], nil, 0.25, 1.5, 0.125, false)
+			k.affine(v[0], v[1], nil, 0.25, 1.5, 0.125, 0)
 			return v[:1]
 		},
 		"affine relu": func(k *kernels, v [4][]float32) [][]float32 {
-			k.affine(v[0], v[1], v[2], 0.25, 1.5, 0.125, true)
+			k.affine(v[0], v[1], v[2], 0.25, 1.5, 0.125, float32(math.Inf(1)))
+			return v[:1]
+		},
+		"affine bounded": func(k *kernels, v [4][]float32) [][]float32 {
+			k.affine(v[0], v[1], nil, 0.25, 1.5, 0.125, 1.25)
 			return v[:1]
 		},
 		"norm grad": func(k *kernels, v [4][]float32) [][]float32 {
@@ -228,7 +233,7 @@ func TestTiles(t *testing.T) {
 	for _, k := range available() {
 		for v := 1; v <= len(k.tiles); v++ {
 			for rows := 1; rows <= k.mr; rows++ {
-				for mode := range 32 {
+				for mode := range 48 {
 					depth := []int{1, 2, 17}[rng.IntN(3)]
 					n := v * k.vec
 					ldd, ldc, lda, ldb, ldr := n+rng.IntN(3), n+rng.IntN(3), k.mr+rng.IntN(3), n+rng.IntN(3), rng.IntN(2)*n
@@ -246,7 +251,7 @@ func TestTiles(t *testing.T) {
 					if mode&8 != 0 {
 						residual = place(t, numbers(rng, (rows-1)*ldr+n), false)
 					}
-					relu := mode&16 != 0
+					ceiling := [3]float32{0, float32(math.Inf(1)), 1.5}[mode/16]
 					dst := place(t, numbers(rng, (rows-1)*ldd+n), false)
 					want := append([]float32(nil), dst...)
 					for r := range rows {
@@ -267,13 +272,13 @@ func TestTiles(t *testing.T) {
 							if residual != nil {
 								s += float64(residual[r*ldr+j])
 							}
-							if relu {
-								s = max(s, 0)
+							if ceiling != 0 {
+								s = min(max(s, 0), float64(ceiling))
 							}
 							want[r*ldd+j] = float32(s)
 						}
 					}
-					k.tiles[v-1][rows](dst, ldd, c, ldc, a, lda, b, ldb, depth, scale, shift, residual, ldr, relu)
+					k.tiles[v-1][rows](dst, ldd, c, ldc, a, lda, b, ldb, depth, scale, shift, residual, ldr, ceiling)
 					near(t, fmt.Sprintf("%s tile of %d rows and %d vectors, depth %d, mode %d", k.name, rows, v, depth, mode), append(dst, 1), append(want, 1), 2e-6)
 				}
 			}
@@ -324,6 +329,38 @@ func TestPairKernels(t *testing.T) {
 					near(t, fmt.Sprintf("%s curve %d, p %d: da", k.name, c, p), ga, da, 2e-6)
 					near(t, fmt.Sprintf("%s curve %d, p %d: db", k.name, c, p), gb, db, 2e-6)
 				}
+			}
+		}
+	}
+}
+
+// TestDepthwiseKernels compares the kernels of depthwise convolution with the portable
+// ones, at guards: 1 to 26 taps, lengths below and above a block of vectors.
+func TestDepthwiseKernels(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 24))
+	want := portable()
+	for _, k := range fast() {
+		for taps := 1; taps <= 26; taps++ {
+			for _, n := range []int{1, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 128, 129, 300} {
+				at := make([]int, taps)
+				for i := range at {
+					at[i] = rng.IntN(40)
+				}
+				at[0], at[taps-1] = 0, 39
+				src, w, g := place(t, numbers(rng, n+39), n%2 == 0), place(t, numbers(rng, taps), false), place(t, numbers(rng, n), false)
+				if taps == 1 {
+					at[0] = 39
+				}
+				for _, ceiling := range []float32{0, float32(math.Inf(1)), 1.5} {
+					got, oracle := place(t, numbers(rng, n), false), make([]float32, n)
+					k.depthwise(got, src, at, w, 0.25, ceiling)
+					want.depthwise(oracle, src, at, w, 0.25, ceiling)
+					near(t, fmt.Sprintf("%s, %d taps, %d places, ceiling %v", k.name, taps, n, ceiling), append(got, 1), append(oracle, 1), 4e-6)
+				}
+				sums, oracle := place(t, numbers(rng, taps), false), make([]float32, taps)
+				k.depthwiseSums(sums, g, src, at)
+				want.depthwiseSums(oracle, g, src, at)
+				near(t, fmt.Sprintf("%s, sums of %d taps over %d", k.name, taps, n), append(sums, 1), append(oracle, 1), 1e-5)
 			}
 		}
 	}

@@ -17,7 +17,7 @@ func (e *Engine) KernelLimit() float64 {
 			}
 		}
 		for range times {
-			tile(block, kr.nr, nil, 0, left, kr.mr, right, kr.nr, kr.depth, nil, nil, nil, 0, false)
+			tile(block, kr.nr, nil, 0, left, kr.mr, right, kr.nr, kr.depth, nil, nil, nil, 0, 0)
 		}
 	}
 	times := 1

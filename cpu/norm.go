@@ -78,7 +78,7 @@ func (e *Engine) BatchNorm(y, mean, invStd, runningMean, runningVar, x, gamma, b
 		scale := inv * float64(p[4].v[ch])
 		shift := float32(float64(p[5].v[ch]) - off*scale)
 		for i := range c.images {
-			kr.affine(c.plane(d.v, i, ch), c.plane(s.v, i, ch), nil, m, float32(scale), shift, false)
+			kr.affine(c.plane(d.v, i, ch), c.plane(s.v, i, ch), nil, m, float32(scale), shift, 0)
 		}
 	})
 	return nil

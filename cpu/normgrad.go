@@ -43,7 +43,7 @@ func (e *Engine) FrozenNorm(y, x, gamma, beta, mean, variance engine.Tensor, eps
 	e.each(c, func(ch int) {
 		scale := float32(float64(ga.v[ch]) / math.Sqrt(float64(va.v[ch])+float64(eps)))
 		for i := range c.images {
-			e.kernels.affine(c.plane(d.v, i, ch), c.plane(s.v, i, ch), nil, me.v[ch], scale, be.v[ch], false)
+			e.kernels.affine(c.plane(d.v, i, ch), c.plane(s.v, i, ch), nil, me.v[ch], scale, be.v[ch], 0)
 		}
 	})
 	return nil

@@ -17,18 +17,20 @@ func portable() *kernels {
 		scale:      scale,
 		relu:       relu,
 		reluGrad:   reluGrad,
+		boundGrad:  boundGrad,
 		maximum:    maximum,
 		maximum3:   maximum3,
 		add3:       add3,
 		finite:     finite,
 		route:      route,
 		split:      split,
-		merge:      merge,
-		affine:     affine,
-		sum:        sum,
-		spread:     spread,
-		project:    project,
-		normGrad:   normGrad,
+		depthwise:  depthwise, depthwiseSums: depthwiseSums,
+		merge:    merge,
+		affine:   affine,
+		sum:      sum,
+		spread:   spread,
+		project:  project,
+		normGrad: normGrad,
 
 		layerNorm:     layerNorm,
 		layerNormSums: layerNormSums,
@@ -120,7 +122,7 @@ func gatherTaps(dst []float32, dstStride int, src []float32, taps int, runs []ui
 func portableTiles() [][]tileFunc {
 	tiles := make([]tileFunc, 5)
 	for r := 1; r <= 4; r++ {
-		tiles[r] = func(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb, k int, scale, shift, residual []float32, ldr int, relu bool) {
+		tiles[r] = func(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb, k int, scale, shift, residual []float32, ldr int, ceiling float32) {
 			s := tile4x4(a, lda, b, ldb, k, r)
 			for i := range r {
 				for j, x := range s[i] {
@@ -136,10 +138,7 @@ func portableTiles() [][]tileFunc {
 					if residual != nil {
 						x += residual[i*ldr+j]
 					}
-					if relu && x < 0 {
-						x = 0
-					}
-					dst[i*ldd+j] = x
+					dst[i*ldd+j] = bound(x, ceiling)
 				}
 			}
 		}

@@ -74,17 +74,37 @@ func finite(x []float32) bool {
 	return true
 }
 
-func affine(y, x, residual []float32, center, scale, shift float32, relu bool) {
+// bound keeps NaN.
+func bound(v, ceiling float32) float32 {
+	switch {
+	case ceiling == 0:
+	case v < 0:
+		return 0
+	case v > ceiling:
+		return ceiling
+	}
+	return v
+}
+
+func boundGrad(dx, dy, y []float32, ceiling float32) {
+	dy, y = dy[:len(dx)], y[:len(dx)]
+	for i := range dx {
+		if y[i] > 0 && y[i] < ceiling {
+			dx[i] = dy[i]
+		} else {
+			dx[i] = 0
+		}
+	}
+}
+
+func affine(y, x, residual []float32, center, scale, shift, ceiling float32) {
 	x = x[:len(y)]
 	for i, v := range x {
 		v = (v-center)*scale + shift
 		if residual != nil {
 			v += residual[i]
 		}
-		if relu && v < 0 {
-			v = 0
-		}
-		y[i] = v
+		y[i] = bound(v, ceiling)
 	}
 }
 

@@ -208,7 +208,7 @@ func (t *tileRow) sum() {
 	tiles := kr.tiles[ceilDiv(t.n, kr.vec)-1]
 	for r := 0; r < t.rows; r += kr.mr {
 		to := t.block[r*t.ld:]
-		tiles[min(kr.mr, t.rows-r)](to, t.ld, t.before(to), t.ld, t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, nil, nil, nil, 0, false)
+		tiles[min(kr.mr, t.rows-r)](to, t.ld, t.before(to), t.ld, t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, nil, nil, nil, 0, 0)
 	}
 }
 
@@ -219,7 +219,7 @@ func (t *tileRow) finish(s *sink, place, row, col int) {
 	for r := 0; r < t.rows; r += kr.mr {
 		scale, shift, residual, ldr := s.tile(place, row+r, col)
 		tiles[min(kr.mr, t.rows-r)](s.v[place+(row+r)*s.rowStride:], s.rowStride, t.before(t.block[r*t.ld:]), t.ld,
-			t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, scale, shift, residual, ldr, s.relu)
+			t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, scale, shift, residual, ldr, s.ceiling)
 	}
 }
 

@@ -14,7 +14,8 @@ type sink struct {
 	// residual has the places of v, or if columns is set one value a column.
 	residual []float32
 	columns  bool
-	relu     bool
+	// ceiling bounds to [0, ceiling] unless it is 0; ReLU has +Inf.
+	ceiling float32
 }
 
 // grid says where columns lie: height x width positions an image, rowPitch and
@@ -60,13 +61,14 @@ func (s *sink) store(kr *kernels, block []float32, ld, row, rows, col, cols int)
 // byChannel reports whether what is done with a sum depends on its row alone,
 // and each row of an image is one run.
 func (s *sink) byChannel() bool {
-	return s.residual == nil && s.grid.height == 1 && s.grid.colPitch == 1
+	capped := s.ceiling > 0 && !math.IsInf(float64(s.ceiling), 1)
+	return s.residual == nil && !capped && s.grid.height == 1 && s.grid.colPitch == 1
 }
 
 // ends returns, for rows [row, row+rows), the vectors of scale, shift and least
 // value, or nil if sums are stored as they are.
 func (s *sink) ends(kr *kernels, w *workerScratch, row, rows int) []float32 {
-	if s.scale == nil && s.shift == nil && !s.relu {
+	if s.scale == nil && s.shift == nil && s.ceiling == 0 {
 		return nil
 	}
 	ends := grow(&w.right, 3*kr.vec)
@@ -80,7 +82,7 @@ func (s *sink) ends(kr *kernels, w *workerScratch, row, rows int) []float32 {
 		copy(shift, s.shift[row:row+rows])
 	}
 	fill(least, float32(math.Inf(-1)))
-	if s.relu {
+	if s.ceiling != 0 {
 		clear(least)
 	}
 	return ends
@@ -101,7 +103,7 @@ func (s *sink) finish(kr *kernels, block []float32, col, n, row, rows int) {
 		s.store(kr, block, n, row, rows, col, n)
 		return
 	}
-	if s.scale == nil && s.shift == nil && !s.relu {
+	if s.scale == nil && s.shift == nil && s.ceiling == 0 {
 		return
 	}
 	place := s.offset + col/s.grid.width*s.grid.imageStride + col%s.grid.width
@@ -155,7 +157,7 @@ func (s *sink) segment(kr *kernels, sums []float32, place, i, col int) {
 	case s.residual != nil:
 		residual = s.residual[place : place+n]
 	}
-	if s.scale == nil && s.shift == nil && residual == nil && !s.relu {
+	if s.scale == nil && s.shift == nil && residual == nil && s.ceiling == 0 {
 		copy(y, sums)
 		return
 	}
@@ -171,5 +173,5 @@ func (s *sink) end(kr *kernels, y, sums, residual []float32, i int) {
 	if s.shift != nil {
 		shift = s.shift[i]
 	}
-	kr.affine(y, sums, residual, 0, scale, shift, s.relu)
+	kr.affine(y, sums, residual, 0, scale, shift, s.ceiling)
 }

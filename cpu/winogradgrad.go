@@ -100,7 +100,7 @@ func (w *winogradGrad) multiply(kr *kernels, i, first, last, tiles int, add bool
 				if add || t > 0 {
 					before = to
 				}
-				kernels[min(kr.mr, w.in-c)](to, w.columns, before, w.columns, xs[c:], w.width, ds, kr.nr, n, nil, nil, nil, 0, false)
+				kernels[min(kr.mr, w.in-c)](to, w.columns, before, w.columns, xs[c:], w.width, ds, kr.nr, n, nil, nil, nil, 0, 0)
 			}
 		}
 	}

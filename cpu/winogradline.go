@@ -181,7 +181,7 @@ func (m *lineMatrix) times(kr *kernels, dst []float32, ldd int, src []float32, l
 	for c := 0; c < n; c += kr.nr {
 		tiles := kr.tiles[min(kr.nr, n-c)/kr.vec-1]
 		for r := 0; r < m.rows; r += kr.mr {
-			tiles[min(kr.mr, m.rows-r)](dst[r*ldd+c:], ldd, nil, 0, m.v[r:], m.rows, src[c:], lds, m.cols, nil, nil, nil, 0, false)
+			tiles[min(kr.mr, m.rows-r)](dst[r*ldd+c:], ldd, nil, 0, m.v[r:], m.rows, src[c:], lds, m.cols, nil, nil, nil, 0, 0)
 		}
 	}
 }

@@ -57,6 +57,22 @@ func (e *Engine) ReLUGrad(dx, dy, y engine.Tensor) error {
 	})
 }
 
+// ReLU6 sets y = min(max(x, 0), 6).
+func (e *Engine) ReLU6(y, x engine.Tensor) error {
+	g := e.args("relu6")
+	return g.each(g.any("y", y), []named{g.any("x", x)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
+		return kernels.Bound(t, n, y, x[0], engine.Ceiling6)
+	})
+}
+
+// ReLU6Grad sets dx = dy where 0 < y < 6, else 0.
+func (e *Engine) ReLU6Grad(dx, dy, y engine.Tensor) error {
+	g := e.args("relu6 gradient")
+	return g.each(g.any("dx", dx), []named{g.any("dy", dy), g.any("y", y)}, func(t kernels.Type, n int64, y kernels.Ptr, x []kernels.Ptr) kernels.Launch {
+		return kernels.BoundGrad(t, n, y, x[0], x[1], engine.Ceiling6)
+	})
+}
+
 // GELU sets y = x Phi(x).
 func (e *Engine) GELU(y, x engine.Tensor, form engine.GELUForm) error {
 	g := e.args("gelu")

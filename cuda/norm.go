@@ -139,8 +139,8 @@ func (e *Engine) FrozenNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, variance 
 	a.normSums(n, t, g, p, inv, false)
 	if n.dx.there() {
 		scale := a.floats(n.c)
-		a.launch(kernels.ChannelAffine(device.F32, int64(n.c), n.c, scale, inv, n.gamma.ptr, 0, 0, false),
-			kernels.ChannelAffine(t, int64(n.x.size), n.c, a.out(n.dx, t), g, scale, 0, 0, false))
+		a.launch(kernels.ChannelAffine(device.F32, int64(n.c), n.c, scale, inv, n.gamma.ptr, 0, 0, 0),
+			kernels.ChannelAffine(t, int64(n.x.size), n.c, a.out(n.dx, t), g, scale, 0, 0, 0))
 	}
 	return a.done()
 }

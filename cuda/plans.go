@@ -18,8 +18,12 @@ type planKey struct {
 // String is "forward of 128x3x224x224 (bf16) with 64 kernels 7x7, stride 2x2, padding 3x3".
 func (k planKey) String() string {
 	c := k.conv
-	return fmt.Sprintf("%v of %dx%dx%dx%d (%v) with %d kernels %dx%d, stride %dx%d, padding %dx%d",
-		k.dir, c.N, c.C, c.H, c.W, c.Type, c.K, c.R, c.S, c.StrideH, c.StrideW, c.PadH, c.PadW)
+	kind := "kernels"
+	if c.Depthwise {
+		kind = "depthwise kernels"
+	}
+	return fmt.Sprintf("%v of %dx%dx%dx%d (%v) with %d %s %dx%d, stride %dx%d, padding %dx%d",
+		k.dir, c.N, c.C, c.H, c.W, c.Type, c.K, kind, c.R, c.S, c.StrideH, c.StrideW, c.PadH, c.PadW)
 }
 
 // plan is a choice of cuDNN's, or why a kernel of our own convolves.

@@ -68,6 +68,10 @@ type Arithmetic interface {
 	ReLU(y, x Tensor) error
 	// ReLUGrad sets dx = dy where y > 0, else 0. dx may be dy.
 	ReLUGrad(dx, dy, y Tensor) error
+	// ReLU6 sets y = min(max(x, 0), 6). NaN stays NaN. y may be x.
+	ReLU6(y, x Tensor) error
+	// ReLU6Grad sets dx = dy where 0 < y < 6, else 0. dx may be dy.
+	ReLU6Grad(dx, dy, y Tensor) error
 	// ScaleRows sets row k of dst (K, ...), all that has index k on its first axis,
 	// to s[k] times that of a; s is (K). dst may be a.
 	ScaleRows(dst, a, s Tensor) error
@@ -96,7 +100,8 @@ type Arithmetic interface {
 
 // Convolver holds the two-dimensional convolution (cross-correlation, as in
 // every deep learning framework) and its gradients.
-// x is (N, C, H, W), w (K, C, kh, kw), y (N, K, Ho, Wo).
+// x is (N, C, H, W), w (K, C, kh, kw), y (N, K, Ho, Wo); if depthwise, w is
+// (C, 1, kh, kw) and K = C.
 type Convolver interface {
 	// Conv sets y = epilogue(x * w). y may be e.Residual.
 	Conv(y, x, w Tensor, spec ConvSpec, e Epilogue) error

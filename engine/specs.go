@@ -1,23 +1,46 @@
 package engine
 
+import "math"
+
 // ConvSpec is the geometry of a convolution: kernel, stride and zero padding
 // on both sides, each for height and width.
 type ConvSpec struct {
 	KernelH, KernelW int
 	StrideH, StrideW int
 	PadH, PadW       int
+	// EndH and EndW are further rows and columns of padding at the bottom and at
+	// the right alone.
+	EndH, EndW int
+	// Depthwise convolves each channel by a kernel of its own: w is (C, 1, kh, kw),
+	// and channel c of y is that of x by kernel c.
+	Depthwise bool
 }
 
 // SquareConv is a k x k convolution.
 func SquareConv(kernel, stride, pad int) ConvSpec {
-	return ConvSpec{kernel, kernel, stride, stride, pad, pad}
+	return ConvSpec{KernelH: kernel, KernelW: kernel, StrideH: stride, StrideW: stride, PadH: pad, PadW: pad}
+}
+
+// SameConv is a k x k convolution of an (h, w) input whose output has ceil(size/stride)
+// rows and columns, TensorFlow's padding "same": of an odd number of rows or columns of
+// padding the one more is at the end.
+func SameConv(kernel, stride, h, w int) ConvSpec {
+	c := SquareConv(kernel, stride, 0)
+	padding := func(size int) (both, end int) {
+		out := (size + stride - 1) / stride
+		total := max(0, (out-1)*stride+kernel-size)
+		return total / 2, total % 2
+	}
+	c.PadH, c.EndH = padding(h)
+	c.PadW, c.EndW = padding(w)
+	return c
 }
 
 // OutSize returns the height and width of the output for an (h, w) input:
-// floor((size + 2*pad - kernel)/stride) + 1, not positive if the kernel does
+// floor((size + 2*pad + end - kernel)/stride) + 1, not positive if the kernel does
 // not fit.
 func (c ConvSpec) OutSize(h, w int) (ho, wo int) {
-	return floorSteps(h+2*c.PadH-c.KernelH, c.StrideH) + 1, floorSteps(w+2*c.PadW-c.KernelW, c.StrideW) + 1
+	return floorSteps(h+2*c.PadH+c.EndH-c.KernelH, c.StrideH) + 1, floorSteps(w+2*c.PadW+c.EndW-c.KernelW, c.StrideW) + 1
 }
 
 // Epilogue is what happens to a convolution's sum s[n][k][.][.] before it is
@@ -28,7 +51,23 @@ type Epilogue struct {
 	Scale, Shift Tensor // (K)
 	Residual     Tensor // shape of y
 	ReLU         bool
+	// Ceiling, if positive, makes ReLU min(max(x, 0), Ceiling): ReLU6 has 6.
+	Ceiling float32
 }
+
+// Bound is what the epilogue limits values to: 0 without ReLU, +Inf with it, or Ceiling.
+func (e Epilogue) Bound() float32 {
+	switch {
+	case !e.ReLU:
+		return 0
+	case e.Ceiling > 0:
+		return e.Ceiling
+	}
+	return float32(math.Inf(1))
+}
+
+// Ceiling6 is that of ReLU6 (Krizhevsky 2010), usual in networks for small devices.
+const Ceiling6 = 6
 
 // PoolSpec is the geometry of a pooling window.
 type PoolSpec struct {

@@ -21,6 +21,25 @@ func (g *Graph) ReLU(name string, x *Node) *Node {
 	return g.mayOverwrite(y, 0)
 }
 
+// ReLU6 adds y = min(max(x, 0), 6), with gradient 0 at 0 and at 6.
+func (g *Graph) ReLU6(name string, x *Node) *Node {
+	if g.bad(name, x) {
+		return nil
+	}
+	var y *Node
+	y = g.as(KindReLU6, nil).apply(name, x.Shape(), []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
+		return g.eng.ReLU6(y, in[0])
+	}, func(dy *Node) []*Node { return []*Node{g.boundedGrad(name, dy, y)} })
+	return g.mayOverwrite(y, 0)
+}
+
+// boundedGrad adds dy where y, the output of a ReLU6, is between 0 and 6, else 0.
+func (g *Graph) boundedGrad(name string, dy, y *Node) *Node {
+	return g.mayOverwrite(g.does("relu6 grad").apply(name+" grad", y.Shape(), []*Node{dy, y}, func(dx engine.Tensor, in []engine.Tensor) error {
+		return g.eng.ReLU6Grad(dx, in[0], in[1])
+	}, nil), 0)
+}
+
 // rectifiedGrad adds dy where y, the output of a ReLU, is above 0, else 0; dy
 // itself if it is so already.
 func (g *Graph) rectifiedGrad(name string, dy, y *Node) *Node {

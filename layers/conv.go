@@ -9,7 +9,7 @@ import (
 )
 
 // Conv adds y (N, K, Ho, Wo) = x (N, C, H, W) * w (K, C, kh, kw) + bias (K).
-// bias may be nil.
+// bias may be nil. With spec.Depthwise w is (C, 1, kh, kw).
 func (g *Graph) Conv(name string, x, w, bias *Node, spec engine.ConvSpec) *Node {
 	in := []*Node{x, w}
 	if bias != nil {
@@ -66,7 +66,13 @@ func convProduct(y []int, w *Node) int {
 // convShape returns the shape of x * w.
 func convShape(x, w *Node, spec engine.ConvSpec) ([]int, error) {
 	xs, ws := x.Shape(), w.Shape()
-	if len(xs) != 4 || len(ws) != 4 || xs[1] != ws[1] || ws[2] != spec.KernelH || ws[3] != spec.KernelW {
+	fits := func() bool {
+		if spec.Depthwise {
+			return xs[1] == ws[0] && ws[1] == 1
+		}
+		return xs[1] == ws[1]
+	}
+	if len(xs) != 4 || len(ws) != 4 || !fits() || ws[2] != spec.KernelH || ws[3] != spec.KernelW {
 		return nil, fmt.Errorf("convolution %+v does not fit input %v and weights %v", spec, xs, ws)
 	}
 	ho, wo := spec.OutSize(xs[2], xs[3])

@@ -7,12 +7,13 @@ import (
 )
 
 // ConvNorm describes a convolution, the normalization of its result, and what
-// follows before the next: a residual to add, and ReLU.
+// follows before the next: a residual to add, and ReLU or ReLU6.
 type ConvNorm struct {
 	Name     string // of the convolution and its parameters
 	NormName string // of the normalization and its parameters
 	ReLUName string // of the ReLU; empty for none
-	Out      int    // channels
+	ReLU6    bool   // it is one
+	Out      int    // channels; for a depthwise convolution those of its input
 	Spec     engine.ConvSpec
 	Bias     bool // of the convolution
 	Eps      float32
@@ -32,7 +33,11 @@ func (g *Graph) ConvNormModule(c ConvNorm, x, residual *Node) *Node {
 		if residual != nil {
 			y = g.Add(y, residual)
 		}
-		if c.ReLUName != "" {
+		switch {
+		case c.ReLUName == "":
+		case c.ReLU6:
+			y = g.ReLU6(c.ReLUName, y)
+		default:
 			y = g.ReLU(c.ReLUName, y)
 		}
 		return y
@@ -45,15 +50,32 @@ func (g *Graph) ConvNormModule(c ConvNorm, x, residual *Node) *Node {
 		in = x.Shape()[1]
 	}
 	w, bias := g.convParams(c.Name, in, c.Out, c.Spec, c.Bias)
-	return g.FusedConv(c.Name, x, w, bias, residual, c.Spec, g.normParams(c.NormName, c.Out, c.Eps, c.Momentum, true), c.ReLUName != "")
+	act := Identity
+	switch {
+	case c.ReLUName == "":
+	case c.ReLU6:
+		act = Rectified6
+	default:
+		act = Rectified
+	}
+	return g.FusedConv(c.Name, x, w, bias, residual, c.Spec, g.normParams(c.NormName, c.Out, c.Eps, c.Momentum, true), act)
 }
 
 // Unfused makes modules add an op for each layer, even where one op would do for
 // several: Steps can then describe them.
 func (g *Graph) Unfused() { g.unfused = true }
 
+// Activation is what ends a FusedConv.
+type Activation uint8
+
+const (
+	Identity   Activation = iota
+	Rectified             // ReLU
+	Rectified6            // ReLU6
+)
+
 // FusedConv adds y = act((x*w + bias - mean)/sqrt(var + eps)*gamma + beta +
-// residual) as one op, with the frozen statistics of p; act is ReLU if asked.
+// residual) as one op, with the frozen statistics of p.
 // bias and residual may be nil.
 //
 // The normalized sums are never stored, and the gradients do not need them: with
@@ -63,7 +85,7 @@ func (g *Graph) Unfused() { g.unfused = true }
 //	dw[k] = scale[k] G[k]   dscale[k] = sum of dz s over channel k = <w[k], G[k]>
 //
 // since s is linear in w. So gamma gets its gradient also where it is 0.
-func (g *Graph) FusedConv(name string, x, w, bias, residual *Node, spec engine.ConvSpec, p NormParams, relu bool) *Node {
+func (g *Graph) FusedConv(name string, x, w, bias, residual *Node, spec engine.ConvSpec, p NormParams, act Activation) *Node {
 	if g.bad(name, x, w, p.Gamma, p.Beta, p.Mean, p.Var) {
 		return nil
 	}
@@ -79,7 +101,7 @@ func (g *Graph) FusedConv(name string, x, w, bias, residual *Node, spec engine.C
 	if residual != nil && !sameShape(residual.Shape(), shape) {
 		return g.fail(name, fmt.Errorf("%s %v is to be added to %v", g.nameOf(residual), residual.Shape(), shape))
 	}
-	f := fusedConv{g: g, name: name, x: x, w: w, bias: bias, residual: residual, shape: shape, spec: spec, norm: p, relu: relu}
+	f := fusedConv{g: g, name: name, x: x, w: w, bias: bias, residual: residual, shape: shape, spec: spec, norm: p, act: act}
 	f.fold()
 	return f.forward()
 }
@@ -92,7 +114,7 @@ type fusedConv struct {
 	shape                []int // of the result
 	spec                 engine.ConvSpec
 	norm                 NormParams
-	relu                 bool
+	act                  Activation
 	scale, shift, y      *Node
 
 	in inputs // of forward
@@ -123,8 +145,11 @@ func (f *fusedConv) what() string {
 	if f.residual != nil {
 		what += "+add"
 	}
-	if f.relu {
+	switch f.act {
+	case Rectified:
 		what += "+relu"
+	case Rectified6:
+		what += "+relu6"
 	}
 	return what
 }
@@ -141,11 +166,14 @@ func (f *fusedConv) forward() *Node {
 	d := g.does(f.what()).flops(f.product())
 	d.joinable = f.residual == nil
 	f.y = d.apply(f.name, f.shape, f.in, func(y engine.Tensor, in []engine.Tensor) error {
-		e := engine.Epilogue{Scale: in[2], Shift: in[3], Residual: optional(in, f.residualAt), ReLU: f.relu}
+		e := engine.Epilogue{Scale: in[2], Shift: in[3], Residual: optional(in, f.residualAt), ReLU: f.act != Identity}
+		if f.act == Rectified6 {
+			e.Ceiling = engine.Ceiling6
+		}
 		return g.eng.Conv(y, in[0], in[1], f.spec, e)
 	}, f.backward)
 	if o := g.byNode[f.y]; o != nil {
-		o.rectified = f.relu
+		o.rectified = f.act == Rectified
 		if f.residual != nil {
 			o.overwrites = []int{f.residualAt}
 		}
@@ -157,8 +185,11 @@ func (f *fusedConv) forward() *Node {
 // they are the last to read x, whose place that of x may then take.
 func (f *fusedConv) backward(dy *Node) []*Node {
 	g := f.g
-	if f.relu {
+	switch f.act {
+	case Rectified:
 		dy = g.rectifiedGrad(f.name, dy, f.y)
+	case Rectified6:
+		dy = g.boundedGrad(f.name, dy, f.y)
 	}
 	ds := make([]*Node, len(f.in))
 	if f.residual != nil {

@@ -33,6 +33,9 @@ func fusable(eng engine.Engine, ps *layers.Params, unfused, seeded bool) (g *lay
 	h = conv("same", conv("inner", h, nil, 6, 3, false, true), h, 6, 1, true, true)
 	h = conv("projected", h, conv("down", h, nil, 8, 1, false, false), 8, 3, false, true)
 	h = conv("own", h, h, 8, 3, true, true)
+	channels := engine.SquareConv(3, 1, 1)
+	channels.Depthwise = true
+	h = g.ConvNormModule(layers.ConvNorm{Name: "channels", NormName: "channels.bn", ReLUName: "channels.relu6", ReLU6: true, Out: 8, Spec: channels, Eps: 1e-3, FrozenStats: true}, h, nil)
 	a := conv("a", h, nil, 5, 1, true, true)
 	b := conv("b", conv("b1", h, nil, 4, 1, true, true), nil, 7, 3, true, true)
 	c := conv("c", h, nil, 3, 1, true, false) // joins without ReLU

@@ -13,6 +13,7 @@ const (
 	KindConcat                 // nil; the parts
 	KindScale                  // float32, the factor; x
 	KindReLU                   // nil; x
+	KindReLU6                  // nil; x
 	KindGELU                   // GELUForm; x
 	KindSoftmax                // nil; x
 	KindLogSoftmax             // nil; x
@@ -39,7 +40,7 @@ const (
 
 // kindNames are what an Observer reads.
 var kindNames = map[Kind]string{
-	KindAdd: "add", KindConcat: "concat", KindScale: "scale", KindReLU: "relu", KindGELU: "gelu", KindSoftmax: "softmax",
+	KindAdd: "add", KindConcat: "concat", KindScale: "scale", KindReLU: "relu", KindReLU6: "relu6", KindGELU: "gelu", KindSoftmax: "softmax",
 	KindLogSoftmax: "log softmax", KindConv: "conv", KindLinear: "linear", KindBatchNorm: "batch norm", KindFrozenNorm: "frozen norm",
 	KindLayerNorm: "layer norm", KindRowNorm: "row norm", KindMaxPool: "max pool", KindAvgPool: "average pool",
 	KindGlobalAvg: "global average", KindGlobalMax: "global max", KindAttention: "attention", KindTokens: "tokens",

@@ -5,7 +5,7 @@ import "github.com/vernier-ml/vernier/engine"
 // Modules add an operation together with its parameters, named as PyTorch
 // names them: name.weight, name.bias, name.running_mean, name.running_var.
 
-// ConvModule adds a convolution to out channels. Weights start He-normal over
+// ConvModule adds a convolution to out channels, those of x if it is depthwise. Weights start He-normal over
 // fan-in; a bias starts at zero.
 func (g *Graph) ConvModule(name string, x *Node, out int, spec engine.ConvSpec, bias bool) *Node {
 	if g.bad(name, x) {
@@ -20,6 +20,9 @@ func (g *Graph) ConvModule(name string, x *Node, out int, spec engine.ConvSpec, 
 }
 
 func (g *Graph) convParams(name string, in, out int, spec engine.ConvSpec, bias bool) (w, b *Node) {
+	if spec.Depthwise {
+		in = 1
+	}
 	w = g.Param(name+".weight", Weight, HeNormal(in*spec.KernelH*spec.KernelW), out, in, spec.KernelH, spec.KernelW)
 	if bias {
 		b = g.Param(name+".bias", Bias, Constant(0), out)

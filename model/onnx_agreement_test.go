@@ -210,6 +210,15 @@ func TestONNXRuntimeComputesEveryOp(t *testing.T) {
 		"attention": func(g *layers.Graph, x *layers.Node) *layers.Node {
 			return g.Token("last", g.Attention("y", g.Tokens("t", x, nil, nil), 2), 76)
 		},
+		"ReLU6": func(g *layers.Graph, x *layers.Node) *layers.Node { return g.ReLU6("y", g.Scale("s", x, 5)) },
+		"depthwise convolution": func(g *layers.Graph, x *layers.Node) *layers.Node {
+			spec := engine.SameConv(5, 2, 7, 11)
+			spec.Depthwise = true
+			return g.ConvModule("y", x, 6, spec, true)
+		},
+		"padding at the end": func(g *layers.Graph, x *layers.Node) *layers.Node {
+			return g.ConvModule("y", x, 4, engine.ConvSpec{KernelH: 3, KernelW: 3, StrideH: 2, StrideW: 2, EndH: 2, EndW: 1}, true)
+		},
 		"uneven convolution": func(g *layers.Graph, x *layers.Node) *layers.Node {
 			return g.ConvModule("y", x, 4, engine.ConvSpec{KernelH: 3, KernelW: 2, StrideH: 2, StrideW: 1, PadH: 2, PadW: 1}, true)
 		},

@@ -22,6 +22,8 @@ func (w *onnxWriter) step(s layers.Step, in []string) string {
 		return w.node(name, "Mul", []string{in[0], w.number(float64(s.Spec.(float32)))}, nil)
 	case layers.KindReLU:
 		return w.node(name, "Relu", in, nil)
+	case layers.KindReLU6:
+		return w.node(name, "Clip", []string{in[0], w.number(0), w.number(engine.Ceiling6)}, nil)
 	case layers.KindGELU:
 		return w.gelu(name, in[0], s.Spec.(engine.GELUForm))
 	case layers.KindSoftmax:
@@ -30,10 +32,14 @@ func (w *onnxWriter) step(s layers.Step, in []string) string {
 		return w.node(name, "LogSoftmax", in, attrs{"axis", -1})
 	case layers.KindConv:
 		c := s.Spec.(engine.ConvSpec)
-		return w.node(name, "Conv", in, attrs{
+		how := attrs{
 			"kernel_shape", []int{c.KernelH, c.KernelW}, "strides", []int{c.StrideH, c.StrideW},
-			"pads", []int{c.PadH, c.PadW, c.PadH, c.PadW},
-		})
+			"pads", []int{c.PadH, c.PadW, c.PadH + c.EndH, c.PadW + c.EndW},
+		}
+		if c.Depthwise {
+			how = append(how, "group", s.In[0].Shape()[1])
+		}
+		return w.node(name, "Conv", in, how)
 	case layers.KindLinear:
 		return w.linear(name, in, len(s.Out.Shape()))
 	case layers.KindFrozenNorm:

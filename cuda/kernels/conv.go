@@ -30,3 +30,18 @@ func ConvDirectDX(t Type, g Conv, dx, dy, w Ptr) Launch {
 func ConvDirectDW(t Type, g Conv, dw, dy, x Ptr) Launch {
 	return g.launch("conv_direct_dw_"+t.String(), int64(g.K)*int64(g.R)*int64(g.S)*int64(g.C), g.N, dw, dy, x)
 }
+
+// Depthwise sets y from x and w (C, R, S), each channel by its own kernel, C = K.
+func Depthwise(t Type, g Conv, y, x, w Ptr) Launch {
+	return g.launch("depthwise_"+t.String(), int64(g.N)*int64(g.HO)*int64(g.WO)*int64(g.K), y, x, w)
+}
+
+// DepthwiseDX sets dx from dy and w.
+func DepthwiseDX(t Type, g Conv, dx, dy, w Ptr) Launch {
+	return g.launch("depthwise_dx_"+t.String(), int64(g.N)*int64(g.H)*int64(g.W)*int64(g.C), dx, dy, w)
+}
+
+// DepthwiseDW sets dw (C, R, S), of type t, from dy and x.
+func DepthwiseDW(t Type, g Conv, dw, dy, x Ptr) Launch {
+	return g.launch("depthwise_dw_"+t.String(), int64(g.C)*int64(g.R)*int64(g.S), g.N, dw, dy, x)
+}

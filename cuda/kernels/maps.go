@@ -30,6 +30,16 @@ func ReLUGrad(t Type, n int64, dx, dy, y Ptr) Launch {
 	return launch("relu_grad_"+t.String(), vectors(t, n), n, dx, dy, y)
 }
 
+// Bound sets y = min(max(x, 0), ceiling). y may be x.
+func Bound(t Type, n int64, y, x Ptr, ceiling float32) Launch {
+	return launch("bound_"+t.String(), vectors(t, n), n, y, x, ceiling)
+}
+
+// BoundGrad sets dx = dy where 0 < y < ceiling, else 0. dx may be dy.
+func BoundGrad(t Type, n int64, dx, dy, y Ptr, ceiling float32) Launch {
+	return launch("bound_grad_"+t.String(), vectors(t, n), n, dx, dy, y, ceiling)
+}
+
 // GELU sets y = x Phi(x), form as engine.GELUForm. y may be x.
 func GELU(t Type, n int64, y, x Ptr, form int) Launch {
 	return launch("gelu_"+t.String(), vectors(t, n), n, y, x, form)
@@ -42,8 +52,9 @@ func GELUGrad(t Type, n int64, dx, dy, x Ptr, form int) Launch {
 
 // ChannelAffine sets y = act(x*scale + shift + residual) for n numbers in c
 // channels. scale, shift (c float32) and residual (like x) may be 0; y may be x.
-func ChannelAffine(t Type, n int64, c int, y, x, scale, shift, residual Ptr, relu bool) Launch {
-	return launch("channel_affine_"+t.String(), vectors(t, n), n, c, y, x, scale, shift, residual, relu)
+// act bounds to [0, ceiling] unless that is 0: ReLU has +Inf.
+func ChannelAffine(t Type, n int64, c int, y, x, scale, shift, residual Ptr, ceiling float32) Launch {
+	return launch("channel_affine_"+t.String(), vectors(t, n), n, c, y, x, scale, shift, residual, ceiling)
 }
 
 // ChannelNorm sets y = (x - mean)*inv*gamma + beta. y may be x.

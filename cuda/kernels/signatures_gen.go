@@ -60,11 +60,23 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"liiiiiiiiiiiiippp", 256, "conv"}, true
 	case "conv_direct_dw_bf16":
 		return Signature{"liiiiiiiiiiiiippp", 256, "conv"}, true
+	case "depthwise_f32":
+		return Signature{"liiiiiiiiiiiippp", 256, "conv"}, true
+	case "depthwise_bf16":
+		return Signature{"liiiiiiiiiiiippp", 256, "conv"}, true
+	case "depthwise_dx_f32":
+		return Signature{"liiiiiiiiiiiippp", 256, "conv"}, true
+	case "depthwise_dx_bf16":
+		return Signature{"liiiiiiiiiiiippp", 256, "conv"}, true
+	case "depthwise_dw_f32":
+		return Signature{"liiiiiiiiiiiiippp", 256, "conv"}, true
+	case "depthwise_dw_bf16":
+		return Signature{"liiiiiiiiiiiiippp", 256, "conv"}, true
 	// join
 	case "join_affine_f32":
-		return Signature{"lipipppi", 256, "join"}, true
+		return Signature{"lipipppf", 256, "join"}, true
 	case "join_affine_bf16":
-		return Signature{"lipipppi", 256, "join"}, true
+		return Signature{"lipipppf", 256, "join"}, true
 	// losses
 	case "proxy_anchor_columns":
 		return Signature{"iipppffffff", 256, "losses"}, true
@@ -101,6 +113,14 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"lppp", 256, "maps"}, true
 	case "relu_grad_bf16":
 		return Signature{"lppp", 256, "maps"}, true
+	case "bound_f32":
+		return Signature{"lppf", 256, "maps"}, true
+	case "bound_bf16":
+		return Signature{"lppf", 256, "maps"}, true
+	case "bound_grad_f32":
+		return Signature{"lpppf", 256, "maps"}, true
+	case "bound_grad_bf16":
+		return Signature{"lpppf", 256, "maps"}, true
 	case "gelu_f32":
 		return Signature{"lppi", 256, "maps"}, true
 	case "gelu_bf16":
@@ -110,9 +130,9 @@ func signatureOf(name string) (Signature, bool) {
 	case "gelu_grad_bf16":
 		return Signature{"lpppi", 256, "maps"}, true
 	case "channel_affine_f32":
-		return Signature{"lipppppi", 256, "maps"}, true
+		return Signature{"lipppppf", 256, "maps"}, true
 	case "channel_affine_bf16":
-		return Signature{"lipppppi", 256, "maps"}, true
+		return Signature{"lipppppf", 256, "maps"}, true
 	case "channel_norm_f32":
 		return Signature{"lipppppp", 256, "maps"}, true
 	case "channel_norm_bf16":
@@ -406,6 +426,12 @@ func Names(module string) []string {
 			"conv_direct_dx_bf16",
 			"conv_direct_dw_f32",
 			"conv_direct_dw_bf16",
+			"depthwise_f32",
+			"depthwise_bf16",
+			"depthwise_dx_f32",
+			"depthwise_dx_bf16",
+			"depthwise_dw_f32",
+			"depthwise_dw_bf16",
 		}
 	case "join":
 		return []string{
@@ -434,6 +460,10 @@ func Names(module string) []string {
 			"relu_bf16",
 			"relu_grad_f32",
 			"relu_grad_bf16",
+			"bound_f32",
+			"bound_bf16",
+			"bound_grad_f32",
+			"bound_grad_bf16",
 			"gelu_f32",
 			"gelu_bf16",
 			"gelu_grad_f32",

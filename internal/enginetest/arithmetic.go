@@ -28,6 +28,12 @@ func (s *suite) elementwise(t *testing.T) {
 		}
 		run("relu", dst, both[:1], func(e engine.Engine, out, in []engine.Tensor) error { return e.ReLU(out[0], in[0]) })
 		run("relu in place", a, nil, func(e engine.Engine, out, _ []engine.Tensor) error { return e.ReLU(out[0], out[0]) })
+		wide := scaled(rng, 6, shape...)
+		wide.v[0] = 6 // and at 6
+		run("relu6", dst, []array{wide}, func(e engine.Engine, out, in []engine.Tensor) error { return e.ReLU6(out[0], in[0]) })
+		run("relu6 in place", wide, nil, func(e engine.Engine, out, _ []engine.Tensor) error { return e.ReLU6(out[0], out[0]) })
+		run("relu6 gradient", dst, []array{wide, b}, func(e engine.Engine, out, in []engine.Tensor) error { return e.ReLU6Grad(out[0], in[1], in[0]) })
+		run("relu6 gradient in place", b, []array{wide}, func(e engine.Engine, out, in []engine.Tensor) error { return e.ReLU6Grad(out[0], out[0], in[0]) })
 		run("relu gradient", dst, both, func(e engine.Engine, out, in []engine.Tensor) error { return e.ReLUGrad(out[0], in[1], in[0]) })
 		run("relu gradient in place", b, both[:1], func(e engine.Engine, out, in []engine.Tensor) error { return e.ReLUGrad(out[0], out[0], in[0]) })
 	}

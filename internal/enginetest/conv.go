@@ -19,8 +19,24 @@ func (g convShape) String() string {
 	return fmt.Sprintf("x (%d, %d, %d, %d), %d kernels %+v", g.n, g.c, g.h, g.w, g.k, g.spec)
 }
 
+// depthwise is a convolution of each of c channels by a kernel of its own.
+func depthwise(n, c, h, w int, spec engine.ConvSpec) convShape {
+	spec.Depthwise = true
+	return convShape{n, c, h, w, c, spec}
+}
+
+// terms is the number of products in the sum of one output.
+func (g convShape) terms() int { return volume(g.weights()[1:]) }
+
+// uses is the number of products that an input takes part in, per place of the kernel
+// all of them.
+func (g convShape) uses() int { return g.terms() * g.k / g.c }
+
 func (g convShape) x() []int { return []int{g.n, g.c, g.h, g.w} }
 func (g convShape) weights() []int {
+	if g.spec.Depthwise {
+		return []int{g.k, 1, g.spec.KernelH, g.spec.KernelW}
+	}
 	return []int{g.k, g.c, g.spec.KernelH, g.spec.KernelW}
 }
 
@@ -30,7 +46,7 @@ func (g convShape) y() []int {
 }
 
 // products is the number of multiplications.
-func (g convShape) products() int { return volume(g.weights()) * volume(g.y()) / g.k }
+func (g convShape) products() int { return g.terms() * volume(g.y()) }
 
 // usual lists the convolutions of real networks, which engines have special
 // ways for, and edges: at small sizes.
@@ -72,6 +88,25 @@ func usual() []convShape {
 		{3, 20, 13, 14, 18, sq(3, 1, 0)},
 		{2, 16, 14, 17, 21, sq(3, 1, 2)},
 		{4, 16, 33, 30, 16, sq(3, 1, 1)},
+		// More padding at the end.
+		{2, 3, 18, 20, 9, engine.SameConv(3, 2, 18, 20)},
+		{2, 5, 9, 8, 9, engine.SameConv(5, 2, 9, 8)},
+		{2, 17, 14, 16, 20, engine.ConvSpec{KernelH: 3, KernelW: 3, StrideH: 1, StrideW: 1, EndH: 2, EndW: 1}},
+		{2, 6, 5, 4, 7, engine.ConvSpec{KernelH: 1, KernelW: 1, StrideH: 1, StrideW: 1, EndH: 1}},
+		// One kernel a channel, as in small networks.
+		depthwise(2, 5, 28, 27, sq(3, 1, 1)),
+		depthwise(1, 3, 56, 50, engine.SameConv(3, 2, 56, 50)),
+		depthwise(2, 33, 14, 14, sq(5, 1, 2)),
+		depthwise(3, 7, 28, 28, engine.SameConv(5, 2, 28, 28)),
+		depthwise(2, 17, 7, 7, sq(5, 1, 2)),
+		depthwise(1, 9, 14, 13, sq(7, 1, 3)),
+		depthwise(2, 4, 7, 7, sq(7, 1, 3)),
+		depthwise(1, 3, 3, 2, sq(7, 1, 3)), // the kernel beyond the map
+		depthwise(1, 1, 1, 1, sq(1, 1, 0)),
+		depthwise(2, 3, 6, 5, sq(2, 1, 3)), // padding beyond the kernel
+		depthwise(2, 3, 9, 8, sq(2, 3, 1)), // stride beyond the kernel
+		depthwise(1, 70, 5, 4, engine.ConvSpec{KernelH: 2, KernelW: 3, StrideH: 3, StrideW: 1, PadW: 2, EndH: 1}),
+		depthwise(2, 3, 11, 130, sq(3, 1, 1)),
 	}
 }
 
@@ -86,6 +121,12 @@ func convShapes(rng *rand.Rand, count int) []convShape {
 		if heads(rng) {
 			g.c = between(rng, 1, 6)
 		}
+		if heads(rng) {
+			g.spec.EndH, g.spec.EndW = between(rng, 0, 2), between(rng, 0, 2)
+		}
+		if len(list)%3 == 0 {
+			g = depthwise(g.n, g.c, g.h, g.w, g.spec)
+		}
 		if y := g.y(); y[2] > 0 && y[3] > 0 && g.products() < 400_000 {
 			list = append(list, g)
 		}
@@ -98,7 +139,7 @@ func (s *suite) conv(t *testing.T) {
 	for _, g := range convShapes(rng, 60) {
 		s.compare(t, call{
 			what: g.String(), out: []array{empty(g.y()...)}, in: []array{normal(rng, g.x()...), normal(rng, g.weights()...)},
-			rel: s.opt.Sum, unit: math.Sqrt(float64(g.c * g.spec.KernelH * g.spec.KernelW)),
+			rel: s.opt.Sum, unit: math.Sqrt(float64(g.terms())),
 			f: func(e engine.Engine, out, in []engine.Tensor) error {
 				return e.Conv(out[0], in[0], in[1], g.spec, engine.Epilogue{})
 			},
@@ -112,9 +153,9 @@ func (s *suite) convEpilogue(t *testing.T) {
 	sq := engine.SquareConv
 	for _, g := range []convShape{
 		{2, 5, 7, 6, 19, sq(1, 1, 0)}, {2, 4, 7, 6, 17, sq(3, 1, 1)}, {1, 3, 9, 9, 16, sq(3, 2, 1)}, {2, 6, 3, 5, 3, sq(5, 1, 2)}, {3, 2, 1, 1, 1, sq(1, 1, 0)},
-		{2, 17, 14, 16, 19, sq(3, 1, 1)},
+		{2, 17, 14, 16, 19, sq(3, 1, 1)}, {1, 4, 8, 10, 17, engine.SameConv(3, 2, 8, 10)}, depthwise(2, 19, 9, 7, sq(3, 1, 1)), depthwise(2, 5, 8, 8, engine.SameConv(5, 2, 8, 8)),
 	} {
-		for mode := range 16 {
+		for mode := range 24 {
 			in := []array{normal(rng, g.x()...), normal(rng, g.weights()...), {}, {}, {}}
 			if mode&1 != 0 {
 				in[2] = normal(rng, g.k)
@@ -125,18 +166,18 @@ func (s *suite) convEpilogue(t *testing.T) {
 			if mode&4 != 0 {
 				in[4] = normal(rng, g.y()...)
 			}
-			relu := mode&8 != 0
+			relu, ceiling := mode >= 8, [3]float32{0, 0, 1.5}[mode/8]
 			s.compare(t, call{
-				what: fmt.Sprintf("%v, scale %v, shift %v, residual %v, relu %v", g, mode&1 != 0, mode&2 != 0, mode&4 != 0, relu),
-				out:  []array{empty(g.y()...)}, in: in, rel: s.opt.Sum, unit: math.Sqrt(float64(g.c * g.spec.KernelH * g.spec.KernelW)),
+				what: fmt.Sprintf("%v, scale %v, shift %v, residual %v, relu %v to %v", g, mode&1 != 0, mode&2 != 0, mode&4 != 0, relu, ceiling),
+				out:  []array{empty(g.y()...)}, in: in, rel: s.opt.Sum, unit: math.Sqrt(float64(g.terms())),
 				f: func(e engine.Engine, out, in []engine.Tensor) error {
-					return e.Conv(out[0], in[0], in[1], g.spec, engine.Epilogue{Scale: in[2], Shift: in[3], Residual: in[4], ReLU: relu})
+					return e.Conv(out[0], in[0], in[1], g.spec, engine.Epilogue{Scale: in[2], Shift: in[3], Residual: in[4], ReLU: relu, Ceiling: ceiling})
 				},
 			})
 		}
 		s.compare(t, call{
 			what: fmt.Sprintf("%v over its residual", g), out: []array{normal(rng, g.y()...)}, in: []array{normal(rng, g.x()...), normal(rng, g.weights()...)},
-			rel: s.opt.Sum, unit: math.Sqrt(float64(g.c * g.spec.KernelH * g.spec.KernelW)),
+			rel: s.opt.Sum, unit: math.Sqrt(float64(g.terms())),
 			f: func(e engine.Engine, out, in []engine.Tensor) error {
 				return e.Conv(out[0], in[0], in[1], g.spec, engine.Epilogue{Residual: out[0], ReLU: true})
 			},
@@ -150,7 +191,7 @@ func (s *suite) convGradients(t *testing.T) {
 		x, w, dy := normal(rng, g.x()...), normal(rng, g.weights()...), normal(rng, g.y()...)
 		s.compare(t, call{
 			what: g.String() + ", input", out: []array{empty(g.x()...)}, in: []array{dy, w},
-			rel: s.opt.Sum, unit: math.Sqrt(float64(g.k * g.spec.KernelH * g.spec.KernelW)),
+			rel: s.opt.Sum, unit: math.Sqrt(float64(g.uses())),
 			f: func(e engine.Engine, out, in []engine.Tensor) error {
 				return e.ConvGradInput(out[0], in[0], in[1], g.spec)
 			},

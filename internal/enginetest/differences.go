@@ -148,6 +148,12 @@ func elementDerivatives(rng *rand.Rand) []derivative {
 			return e.ReLUGrad(grads[0], dy, y)
 		},
 	}, {
+		what: "relu6", in: grid(rng, []int{9, 13}), y: []int{9, 13},
+		forward: func(e engine.Engine, y engine.Tensor, in []engine.Tensor) error { return e.ReLU6(y, in[0]) },
+		backward: func(e engine.Engine, grads []engine.Tensor, dy, y engine.Tensor, _ []engine.Tensor) error {
+			return e.ReLU6Grad(grads[0], dy, y)
+		},
+	}, {
 		what: "linear", in: []array{normal(rng, 3, 5), normal(rng, 4, 5), normal(rng, 4)}, y: []int{3, 4},
 		forward: func(e engine.Engine, y engine.Tensor, in []engine.Tensor) error {
 			return e.Linear(y, in[0], in[1], in[2])
@@ -173,6 +179,8 @@ func convDerivatives(rng *rand.Rand) []derivative {
 	for _, g := range []convShape{
 		{1, 2, 5, 4, 3, engine.SquareConv(3, 1, 1)}, {2, 2, 5, 6, 2, engine.SquareConv(3, 2, 1)}, {2, 3, 3, 2, 2, engine.SquareConv(1, 1, 0)},
 		{1, 2, 4, 7, 2, engine.ConvSpec{KernelH: 2, KernelW: 3, StrideH: 3, StrideW: 2, PadH: 1, PadW: 2}},
+		{1, 2, 6, 4, 3, engine.SameConv(3, 2, 6, 4)}, depthwise(2, 3, 5, 6, engine.SquareConv(3, 1, 1)),
+		depthwise(1, 2, 7, 6, engine.SameConv(5, 2, 7, 6)), depthwise(1, 2, 5, 6, engine.SquareConv(7, 1, 3)),
 	} {
 		list = append(list, derivative{
 			what: "conv, " + g.String(), in: []array{normal(rng, g.x()...), normal(rng, g.weights()...), normal(rng, g.k)}, y: g.y(),

@@ -26,6 +26,8 @@ func elementOperations() []operation {
 		{"scale", []operand{arg("dst", 2, 3), arg("a", 2, 3)}, func(e engine.Engine, t []engine.Tensor) error { return e.Scale(t[0], t[1], 2) }},
 		{"relu", []operand{arg("y", 2, 3), arg("x", 2, 3)}, func(e engine.Engine, t []engine.Tensor) error { return e.ReLU(t[0], t[1]) }},
 		{"relu", []operand{arg("dx", 2, 3), arg("dy", 2, 3), arg("y", 2, 3)}, func(e engine.Engine, t []engine.Tensor) error { return e.ReLUGrad(t[0], t[1], t[2]) }},
+		{"relu6", []operand{arg("y", 2, 3), arg("x", 2, 3)}, func(e engine.Engine, t []engine.Tensor) error { return e.ReLU6(t[0], t[1]) }},
+		{"relu6", []operand{arg("dx", 2, 3), arg("dy", 2, 3), arg("y", 2, 3)}, func(e engine.Engine, t []engine.Tensor) error { return e.ReLU6Grad(t[0], t[1], t[2]) }},
 		{"concat", []operand{arg("y", 2, 5, 4, 3), arg("x0", 2, 3, 4, 3), arg("x1", 2, 2, 4, 3)}, func(e engine.Engine, t []engine.Tensor) error { return e.Concat(t[0], t[1], t[2]) }},
 		{"slice", []operand{arg("x", 2, 3, 4), {name: "y", shape: []int{2, 5, 4}, free: 1 << 1}}, func(e engine.Engine, t []engine.Tensor) error { return e.Slice(t[0], t[1], 2) }},
 		{"slice of a relu gradient", []operand{arg("dx", 2, 3, 4), {name: "dy", shape: []int{2, 5, 4}}, {name: "y", shape: []int{2, 5, 4}}},
@@ -37,6 +39,8 @@ func elementOperations() []operation {
 
 func productOperations() []operation {
 	spec := engine.SquareConv(3, 1, 1)
+	channels := spec
+	channels.Depthwise = true
 	list := []operation{
 		{"linear", []operand{arg("y", 2, 4), arg("x", 2, 3), arg("w", 4, 3), opt("bias", 4)},
 			func(e engine.Engine, t []engine.Tensor) error { return e.Linear(t[0], t[1], t[2], t[3]) }},
@@ -53,6 +57,16 @@ func productOperations() []operation {
 		{"conv", []operand{arg("y", 2, 4, 5, 6), arg("x", 2, 3, 5, 6), arg("w", 4, 3, 3, 3), opt("scale", 4), opt("shift", 4), opt("residual", 2, 4, 5, 6)},
 			func(e engine.Engine, t []engine.Tensor) error {
 				return e.Conv(t[0], t[1], t[2], spec, engine.Epilogue{Scale: t[3], Shift: t[4], Residual: t[5]})
+			}},
+		{"conv", []operand{arg("y", 2, 3, 5, 6), arg("x", 2, 3, 5, 6), arg("w", 3, 1, 3, 3), opt("scale", 3), opt("shift", 3), opt("residual", 2, 3, 5, 6)},
+			func(e engine.Engine, t []engine.Tensor) error {
+				return e.Conv(t[0], t[1], t[2], channels, engine.Epilogue{Scale: t[3], Shift: t[4], Residual: t[5]})
+			}},
+		{"conv", []operand{arg("dx", 2, 3, 5, 6), arg("dy", 2, 3, 5, 6), arg("w", 3, 1, 3, 3)},
+			func(e engine.Engine, t []engine.Tensor) error { return e.ConvGradInput(t[0], t[1], t[2], channels) }},
+		{"conv", []operand{opt("dw", 3, 1, 3, 3), opt("dbias", 3), arg("dy", 2, 3, 5, 6), arg("x", 2, 3, 5, 6)},
+			func(e engine.Engine, t []engine.Tensor) error {
+				return e.ConvGradWeights(t[0], t[1], t[2], t[3], channels)
 			}},
 		{"conv", []operand{arg("dx", 2, 3, 5, 6), arg("dy", 2, 4, 5, 6), arg("w", 4, 3, 3, 3)},
 			func(e engine.Engine, t []engine.Tensor) error { return e.ConvGradInput(t[0], t[1], t[2], spec) }},

@@ -25,6 +25,7 @@ func main() {
 	k.packing()
 	k.vectors()
 	k.pools()
+	k.depthwise()
 	k.winograd()
 	k.sums()
 	k.lines()

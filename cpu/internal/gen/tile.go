@@ -19,7 +19,7 @@ func (s *isa) tiles() {
 }
 
 func (s *isa) tile(rows, vectors int) {
-	s.text(fmt.Sprintf("tile%dx%d", rows, vectors), "dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb, k int, scale, shift, residual []float32, ldr int, relu bool")
+	s.text(fmt.Sprintf("tile%dx%d", rows, vectors), "dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb, k int, scale, shift, residual []float32, ldr int, ceiling float32")
 	a, b := base("a"), base("b")
 	k, lda, ldb := integer("k"), stride("lda"), stride("ldb")
 	acc := make([][]reg.VecVirtual, rows)
@@ -113,15 +113,18 @@ func (s *isa) tile(rows, vectors int) {
 		ldr := stride("ldr")
 		each(func(i, j int) { VADDPS(Mem{Base: residual, Disp: j * s.bytes()}, acc[i][j], acc[i][j]) }, func() { ADDQ(ldr, residual) })
 	})
-	relu := GP64()
-	m, err := Param("relu").Resolve()
+	rectified := GP64()
+	m, err := Param("ceiling").Resolve()
 	if err != nil {
 		panic(err)
 	}
-	MOVBQZX(m.Addr, relu)
-	step("relu", relu, func() {
-		zero := s.zero()
-		each(func(i, j int) { VMAXPS(acc[i][j], zero, acc[i][j]) }, nil) // the second source if it is NaN
+	MOVL(m.Addr, rectified.As32())
+	step("ceiling", rectified, func() {
+		zero, ceiling := s.zero(), s.broadcast("ceiling")
+		each(func(i, j int) {
+			VMAXPS(acc[i][j], zero, acc[i][j]) // the second source if it is NaN
+			VMINPS(acc[i][j], ceiling, acc[i][j])
+		}, nil)
 	})
 	dst, ldd := base("dst"), stride("ldd")
 	each(func(i, j int) { VMOVUPS(acc[i][j], Mem{Base: dst, Disp: j * s.bytes()}) }, func() { ADDQ(ldd, dst) })

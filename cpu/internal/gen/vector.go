@@ -55,6 +55,26 @@ func (s *isa) vectors() {
 			return g
 		}
 	}, "dx", "dy", "y")
+	s.elementwise("boundGrad", "dx, dy, y []float32, ceiling float32", func() func(p []reg.Register, k *mask) reg.Register {
+		zero, ceiling := s.zero(), s.broadcast("ceiling")
+		return func(p []reg.Register, k *mask) reg.Register {
+			g, y := s.read(p[0], k), s.read(p[1], k)
+			if s.wide {
+				above, below := K(), K()
+				VCMPPS(Imm(0x1e), zero, y, above)    // y > 0
+				VCMPPS(Imm(0x11), ceiling, y, below) // y < ceiling
+				KANDW(above, below, below)
+				VMOVUPS_Z(g, below, g)
+			} else {
+				below := s.vec()
+				VCMPPS(Imm(0x11), ceiling, y, below)
+				VCMPPS(Imm(0x1e), zero, y, y)
+				VANDPS(y, g, g)
+				VANDPS(below, g, g)
+			}
+			return g
+		}
+	}, "dx", "dy", "y")
 	s.elementwise("maximum", "dst, a, b []float32", func() func(p []reg.Register, k *mask) reg.Register {
 		return func(p []reg.Register, k *mask) reg.Register { return s.greater(s.read(p[0], k), s.read(p[1], k)) }
 	}, "dst", "a", "b")
@@ -116,16 +136,10 @@ func (s *isa) elementwise(name, signature string, setup func() func(p []reg.Regi
 }
 
 func (s *isa) affine() {
-	s.text("affine", "y, x, residual []float32, center, scale, shift float32, relu bool")
+	s.text("affine", "y, x, residual []float32, center, scale, shift, ceiling float32")
 	y, x, residual, n := base("y"), base("x"), base("residual"), length("y")
 	center, scale, shift := s.broadcast("center"), s.broadcast("scale"), s.broadcast("shift")
-	// Without rectifier the least value is -Inf.
-	least := s.set(s.constant(math.Inf(-1)))
-	relu := Load(Param("relu"), GP8())
-	TESTB(relu, relu)
-	JZ(LabelRef("linear"))
-	s.clear(least)
-	Label("linear")
+	least, ceiling := s.rectifier()
 	value := func(k *mask) reg.VecVirtual {
 		v := s.read(x, k)
 		VSUBPS(center, v, v)
@@ -138,6 +152,7 @@ func (s *isa) affine() {
 		v := value(k)
 		VADDPS(s.read(residual, k), v, v)
 		VMAXPS(v, least, v)
+		VMINPS(v, ceiling, v)
 		s.write(v, y, k)
 	})
 	finish()
@@ -145,9 +160,28 @@ func (s *isa) affine() {
 	s.each(n, []reg.Register{y, x}, func(k *mask) {
 		v := value(k)
 		VMAXPS(v, least, v)
+		VMINPS(v, ceiling, v)
 		s.write(v, y, k)
 	})
 	finish()
+}
+
+// rectifier returns the bounds that the parameter ceiling asks for: without one, where it
+// is 0, they are infinite.
+func (s *isa) rectifier() (least, ceiling reg.VecVirtual) {
+	least, ceiling = s.set(s.constant(math.Inf(-1))), s.set(s.constant(math.Inf(1)))
+	m, err := Param("ceiling").Resolve()
+	if err != nil {
+		panic(err)
+	}
+	asked := GP32()
+	MOVL(m.Addr, asked)
+	TESTL(asked, asked)
+	JZ(LabelRef("linear"))
+	s.clear(least)
+	VBROADCASTSS(m.Addr, ceiling)
+	Label("linear")
+	return least, ceiling
 }
 
 // finite finds an exponent of all ones: x-x is 0 for every number.

@@ -67,6 +67,7 @@ type Conv struct {
 	Ho, Wo           int
 	PadH, PadW       int
 	StrideH, StrideW int
+	Depthwise        bool // each channel by a kernel of its own: K = C, and W is (K, R, S, 1)
 	Type             Type
 	Precision        Precision
 	Deterministic    bool

@@ -63,7 +63,15 @@ func output(d device.Direction, c device.Conv, t device.Operands) (p device.Ptr,
 	case device.GradInput:
 		return t.X, c.N * c.H * c.W * c.C
 	}
-	return t.W, c.K * c.R * c.S * c.C
+	return t.W, weights(c)
+}
+
+// weights is the number of weights.
+func weights(c device.Conv) int {
+	if c.Depthwise {
+		return c.K * c.R * c.S
+	}
+	return c.K * c.R * c.S * c.C
 }
 
 // Run convolves.
@@ -79,7 +87,7 @@ func (n *Dnn) Run(d device.Direction, p device.Plan, t device.Operands, work dev
 }
 
 func (n *Dnn) convolve(d device.Direction, c device.Conv, t device.Operands) error {
-	sizes := [3]int{c.N * c.H * c.W * c.C, c.K * c.R * c.S * c.C, c.N * c.Ho * c.Wo * c.K}
+	sizes := [3]int{c.N * c.H * c.W * c.C, weights(c), c.N * c.Ho * c.Wo * c.K}
 	var v [3][]float64
 	var in [3]numbers
 	for i, p := range [3]device.Ptr{t.X, t.W, t.Y} {
@@ -97,10 +105,16 @@ func (n *Dnn) convolve(d device.Direction, c device.Conv, t device.Operands) err
 		}
 	}
 	x, w, y := v[0], v[1], v[2]
-	eachTap(c, func(ix, iw, iy int) {
+	eachTap(c, func(ix, tap, iy int) {
 		for k := range c.K {
 			for ch := range c.C {
-				px, pw, py := ix+ch, iw+k*c.R*c.S*c.C+ch, iy+k
+				px, pw, py := ix+ch, (k*c.R*c.S+tap)*c.C+ch, iy+k
+				if c.Depthwise {
+					if k != ch {
+						continue
+					}
+					pw = k*c.R*c.S + tap
+				}
 				switch d {
 				case device.Forward:
 					y[py] += x[px] * w[pw]
@@ -122,9 +136,8 @@ func (n *Dnn) convolve(d device.Direction, c device.Conv, t device.Operands) err
 	return nil
 }
 
-// eachTap calls f with the places, of channel 0 and kernel 0, that a position of
-// the kernel joins.
-func eachTap(c device.Conv, f func(x, w, y int)) {
+// eachTap calls f with the places, of channel 0, that a position of the kernel joins.
+func eachTap(c device.Conv, f func(x, tap, y int)) {
 	for n := range c.N {
 		for i := range c.Ho {
 			for j := range c.Wo {
@@ -132,7 +145,7 @@ func eachTap(c device.Conv, f func(x, w, y int)) {
 					for s := range c.S {
 						h, w := i*c.StrideH-c.PadH+r, j*c.StrideW-c.PadW+s
 						if h >= 0 && h < c.H && w >= 0 && w < c.W {
-							f(((n*c.H+h)*c.W+w)*c.C, (r*c.S+s)*c.C, ((n*c.Ho+i)*c.Wo+j)*c.K)
+							f(((n*c.H+h)*c.W+w)*c.C, r*c.S+s, ((n*c.Ho+i)*c.Wo+j)*c.K)
 						}
 					}
 				}

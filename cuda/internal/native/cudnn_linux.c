@@ -35,9 +35,10 @@ int vernier_conv_describe(const cudnn_table *t, vernier_conv *c) {
     TRY(t->cudnnCreateConvolutionDescriptor(&c->conv));
     TRY(t->cudnnSetTensor4dDescriptor(c->dx, CUDNN_NHWC, c->type, c->n, c->c, c->h, c->w));
     TRY(t->cudnnSetTensor4dDescriptor(c->dy, CUDNN_NHWC, c->type, c->n, c->k, c->ho, c->wo));
-    TRY(t->cudnnSetFilter4dDescriptor(c->dw, c->type, CUDNN_NHWC, c->k, c->c, c->r, c->s));
+    TRY(t->cudnnSetFilter4dDescriptor(c->dw, c->type, CUDNN_NHWC, c->k, c->c / c->groups, c->r, c->s));
     TRY(t->cudnnSetConvolution2dDescriptor(c->conv, c->pad_h, c->pad_w, c->stride_h, c->stride_w, 1, 1,
                                            CUDNN_CROSS_CORRELATION, CUDNN_FLOAT));
+    if (c->groups > 1) TRY(t->cudnnSetConvolutionGroupCount(c->conv, c->groups));
     TRY(t->cudnnSetConvolutionMathType(c->conv, c->math));
     if (status) vernier_conv_release(t, c);
     return status;

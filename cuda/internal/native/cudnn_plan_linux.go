@@ -21,7 +21,10 @@ func (d *Cudnn) Plan(dir device.Direction, c device.Conv, t device.Operands, wor
 	conv := C.vernier_conv{
 		n: C.int(c.N), c: C.int(c.C), h: C.int(c.H), w: C.int(c.W), k: C.int(c.K), r: C.int(c.R), s: C.int(c.S),
 		ho: C.int(c.Ho), wo: C.int(c.Wo), pad_h: C.int(c.PadH), pad_w: C.int(c.PadW),
-		stride_h: C.int(c.StrideH), stride_w: C.int(c.StrideW), _type: C.CUDNN_FLOAT, math: C.CUDNN_DEFAULT_MATH,
+		stride_h: C.int(c.StrideH), stride_w: C.int(c.StrideW), groups: 1, _type: C.CUDNN_FLOAT, math: C.CUDNN_DEFAULT_MATH,
+	}
+	if c.Depthwise {
+		conv.groups = C.int(c.C)
 	}
 	switch {
 	case c.Type == device.BF16:

@@ -41,6 +41,7 @@ typedef struct {
     X(int, cudnnSetConvolution2dDescriptor,                                                                        \
       (void *d, int pad_h, int pad_w, int stride_h, int stride_w, int dilation_h, int dilation_w, int mode,        \
        int type))                                                                                                  \
+    X(int, cudnnSetConvolutionGroupCount, (void *d, int groups))                                                   \
     X(int, cudnnSetConvolutionMathType, (void *d, int math))                                                       \
     X(int, cudnnDestroyConvolutionDescriptor, (void *d))                                                           \
     X(int, cudnnFindConvolutionForwardAlgorithmEx, VERNIER_FIND)                                                   \
@@ -64,7 +65,7 @@ enum { CUDNN_ALGORITHMS = 16 };                       /* of one direction at mos
 
 /* A convolution with its descriptors, of which w's is that of a filter. */
 typedef struct {
-    int n, c, h, w, k, r, s, ho, wo, pad_h, pad_w, stride_h, stride_w, type, math;
+    int n, c, h, w, k, r, s, ho, wo, pad_h, pad_w, stride_h, stride_w, groups, type, math;
     void *dx, *dw, *dy, *conv;
     int algorithm;
     size_t bytes;

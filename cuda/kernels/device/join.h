@@ -2,7 +2,7 @@
 
 // y = act(x*scale + shift) for n numbers x in rows of c, to rows of y that are width
 // apart; scale and shift may be null.
-KERNEL(NAME(join_affine), 256)(long n, int c, T *y, int width, const T *x, const float *scale, const float *shift, int relu) {
+KERNEL(NAME(join_affine), 256)(long n, int c, T *y, int width, const T *x, const float *scale, const float *shift, float ceiling) {
 	long done = ROWS(n, c | width, (long)y | (long)x | (long)scale | (long)shift);
 	EACH(g, done / WIDTH) {
 		unsigned across = (unsigned)c / WIDTH, row = g / across, at = g - row * across;
@@ -13,7 +13,7 @@ KERNEL(NAME(join_affine), 256)(long n, int c, T *y, int width, const T *x, const
 		UNROLL for (int j = 0; j < WIDTH; j++) {
 			if (scale) v[j] *= by[j];
 			if (shift) v[j] += plus[j];
-			if (relu && v[j] <= 0) v[j] = 0;
+			if (ceiling != 0) v[j] = v[j] <= 0 ? 0 : v[j] > ceiling ? ceiling : v[j];
 		}
 		WRITE(y, (long)row * (width / WIDTH) + at, v);
 	}
@@ -22,6 +22,6 @@ KERNEL(NAME(join_affine), 256)(long n, int c, T *y, int width, const T *x, const
 		float v = GET(x, i);
 		if (scale) v *= scale[k];
 		if (shift) v += shift[k];
-		PUT(y, (long)row * width + k, relu && v <= 0 ? 0 : v);
+		PUT(y, (long)row * width + k, ceiling == 0 ? v : v <= 0 ? 0 : v > ceiling ? ceiling : v);
 	}
 }

@@ -40,6 +40,9 @@ KERNEL(NAME(widen), 256)(long n, float *y, const T *x) {
 		PUT(y, done + i, result);                                 \
 	}
 
+// BOUND keeps NaN.
+#define BOUND(v, ceiling) ((v) <= 0 ? 0 : (v) > (ceiling) ? (ceiling) : (v))
+
 KERNEL(NAME(add), 256)(long n, T *y, const T *p, const T *q) { MAP(n, y, p, q, a + b) }
 
 KERNEL(NAME(scale), 256)(long n, T *y, const T *p, float s) { MAP(n, y, p, p, s * a) }
@@ -47,6 +50,10 @@ KERNEL(NAME(scale), 256)(long n, T *y, const T *p, float s) { MAP(n, y, p, p, s 
 KERNEL(NAME(relu), 256)(long n, T *y, const T *x) { MAP(n, y, x, x, a <= 0 ? 0 : a) }
 
 KERNEL(NAME(relu_grad), 256)(long n, T *dx, const T *dy, const T *y) { MAP(n, dx, dy, y, b > 0 ? a : 0) }
+
+KERNEL(NAME(bound), 256)(long n, T *y, const T *x, float ceiling) { MAP(n, y, x, x, BOUND(a, ceiling)) }
+
+KERNEL(NAME(bound_grad), 256)(long n, T *dx, const T *dy, const T *y, float ceiling) { MAP(n, dx, dy, y, b > 0 && b < ceiling ? a : 0) }
 
 KERNEL(NAME(gelu), 256)(long n, T *y, const T *x, int form) { MAP(n, y, x, x, geluOf(a, form)) }
 
@@ -62,8 +69,8 @@ KERNEL(NAME(gelu_grad), 256)(long n, T *dx, const T *dy, const T *x, int form) {
 		 g += allThreads(), at += step, at -= at < across ? 0 : across)
 
 // y = act(x*scale + shift + residual); each of scale, shift (C) and residual
-// may be null.
-KERNEL(NAME(channel_affine), 256)(long n, int c, T *y, const T *x, const float *scale, const float *shift, const T *residual, int relu) {
+// may be null. act bounds to [0, ceiling] unless that is 0.
+KERNEL(NAME(channel_affine), 256)(long n, int c, T *y, const T *x, const float *scale, const float *shift, const T *residual, float ceiling) {
 	long done = ROWS(n, c, (long)y | (long)x | (long)scale | (long)shift | (long)residual);
 	CHANNELS(g, at, done, c) {
 		float v[WIDTH], by[WIDTH] = {0}, plus[WIDTH] = {0}, more[WIDTH] = {0};
@@ -75,7 +82,7 @@ KERNEL(NAME(channel_affine), 256)(long n, int c, T *y, const T *x, const float *
 			if (scale) v[j] *= by[j];
 			if (shift) v[j] += plus[j];
 			if (residual) v[j] += more[j];
-			if (relu && v[j] <= 0) v[j] = 0;
+			if (ceiling != 0) v[j] = BOUND(v[j], ceiling);
 		}
 		WRITE(y, g, v);
 	}
@@ -85,7 +92,7 @@ KERNEL(NAME(channel_affine), 256)(long n, int c, T *y, const T *x, const float *
 		if (scale) v *= scale[k];
 		if (shift) v += shift[k];
 		if (residual) v += GET(residual, i);
-		PUT(y, i, relu && v <= 0 ? 0 : v);
+		PUT(y, i, ceiling != 0 ? BOUND(v, ceiling) : v);
 	}
 }
 
@@ -126,6 +133,7 @@ KERNEL(NAME(batch_norm_dx), 256)(long n, int c, T *dx, const T *dy, const T *x, 
 }
 #undef BATCH_NORM_DX
 #undef CHANNELS
+#undef BOUND
 
 // Copies c numbers of every row between arrays of other widths.
 KERNEL(NAME(copy_rows), 256)(long rows, long c, T *dst, long dstWidth, long dstFrom, const T *src, long srcWidth, long srcFrom) {

@@ -16,15 +16,15 @@ func TestAnAffineMapIsWrittenIntoALargerOne(t *testing.T) {
 			b := newBench(t)
 			n := shape.rows * shape.c
 			x, scale, shift := b.up(typ, b.normal(n)), b.up(kernels.F32, b.normal(shape.c)), b.up(kernels.F32, b.normal(shape.c))
-			for i, relu := range []bool{false, true, true} {
+			for i, ceiling := range []float32{0, float32(math.Inf(1)), 1.25} {
 				s, h := scale.Ptr(), shift.Ptr()
 				if i == 2 {
 					s, h = 0, 0
 				}
 				want, whole := b.empty(typ, n), b.up(typ, b.normal(shape.rows*shape.width))
 				before := whole.down()
-				b.run(kernels.ChannelAffine(typ, int64(n), shape.c, want.Ptr(), x.Ptr(), s, h, 0, relu),
-					kernels.JoinAffine(typ, int64(n), shape.c, whole.Ptr()+kernels.Ptr(shape.from*typ.Size()), shape.width, x.Ptr(), s, h, relu))
+				b.run(kernels.ChannelAffine(typ, int64(n), shape.c, want.Ptr(), x.Ptr(), s, h, 0, ceiling),
+					kernels.JoinAffine(typ, int64(n), shape.c, whole.Ptr()+kernels.Ptr(shape.from*typ.Size()), shape.width, x.Ptr(), s, h, ceiling))
 				dense, got := want.down(), whole.down()
 				for at, v := range got {
 					w, k := before[at], at%shape.width-shape.from

@@ -33,6 +33,8 @@ func TestElementwiseKernels(t *testing.T) {
 			check("add", 1e-7, func(y kernels.Ptr) kernels.Launch { return kernels.Add(typ, m, y, dx.Ptr(), dz.Ptr()) }, func() error { return b.ref.Add(ty, tx, tz) })
 			check("scale", 1e-7, func(y kernels.Ptr) kernels.Launch { return kernels.Scale(typ, m, y, dx.Ptr(), -1.7) }, func() error { return b.ref.Scale(ty, tx, -1.7) })
 			check("relu", 0, func(y kernels.Ptr) kernels.Launch { return kernels.ReLU(typ, m, y, dx.Ptr()) }, func() error { return b.ref.ReLU(ty, tx) })
+			check("relu6", 0, func(y kernels.Ptr) kernels.Launch { return kernels.Bound(typ, m, y, dx.Ptr(), 6) }, func() error { return b.ref.ReLU6(ty, tx) })
+			check("relu6 gradient", 0, func(y kernels.Ptr) kernels.Launch { return kernels.BoundGrad(typ, m, y, dx.Ptr(), dz.Ptr(), 6) }, func() error { return b.ref.ReLU6Grad(ty, tx, tz) })
 			check("relu gradient", 0, func(y kernels.Ptr) kernels.Launch { return kernels.ReLUGrad(typ, m, y, dx.Ptr(), dz.Ptr()) }, func() error { return b.ref.ReLUGrad(ty, tx, tz) })
 			for _, form := range []engine.GELUForm{engine.GELUErf, engine.GELUTanh, engine.GELUQuick} {
 				rel := 1e-6

@@ -3,6 +3,7 @@
 package host_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/vernier-ml/vernier/cuda/kernels"
@@ -94,7 +95,8 @@ func TestChannelAffineIsTheEpilogueOfAConvolution(t *testing.T) {
 			x, res, scale, shift := b.normal(int(n)), b.normal(int(n)), b.normal(c), b.normal(c)
 			dx, dr := b.up(typ, x), b.up(typ, res)
 			ds, dh := b.up(kernels.F32, scale).Ptr(), b.up(kernels.F32, shift).Ptr()
-			for mask := range 16 {
+			for mask := range 24 {
+				ceiling := [3]float32{0, float32(math.Inf(1)), 1.25}[mask/8]
 				want := make([]float32, n)
 				pick := func(bit int, p kernels.Ptr) kernels.Ptr {
 					if mask>>bit&1 == 0 {
@@ -112,13 +114,13 @@ func TestChannelAffineIsTheEpilogueOfAConvolution(t *testing.T) {
 					if mask&4 != 0 {
 						v += res[i]
 					}
-					if mask&8 != 0 {
-						v = max(v, 0)
+					if ceiling != 0 {
+						v = min(max(v, 0), ceiling)
 					}
 					want[i] = v
 				}
 				y := b.empty(typ, int(n))
-				b.run(kernels.ChannelAffine(typ, n, c, y.Ptr(), dx.Ptr(), pick(0, ds), pick(1, dh), pick(2, dr.Ptr()), mask&8 != 0))
+				b.run(kernels.ChannelAffine(typ, n, c, y.Ptr(), dx.Ptr(), pick(0, ds), pick(1, dh), pick(2, dr.Ptr()), ceiling))
 				b.same("epilogue", typ, y.down(), want, 1e-6)
 			}
 		}

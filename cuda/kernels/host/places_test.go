@@ -57,6 +57,12 @@ func inGroups(left array) []groups {
 		flat("relu gradient", 2, func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch {
 			return kernels.ReLUGrad(t, n, p[2], p[0], p[1])
 		}),
+		flat("bound", 1, func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch {
+			return kernels.Bound(t, n, p[1], p[0], 1.5)
+		}),
+		flat("bound gradient", 2, func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch {
+			return kernels.BoundGrad(t, n, p[2], p[0], p[1], 1.5)
+		}),
 		flat("gelu", 1, func(t kernels.Type, n int64, p []kernels.Ptr) kernels.Launch {
 			return kernels.GELU(t, n, p[1], p[0], 0)
 		}),
@@ -64,7 +70,7 @@ func inGroups(left array) []groups {
 			return kernels.GELUGrad(t, n, p[2], p[0], p[1], 1)
 		}),
 		{name: "affine", maps: []int{n, n}, floats: []int{c, c}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
-			return kernels.ChannelAffine(t, n, c, p[4], p[0], p[2], p[3], p[1], true)
+			return kernels.ChannelAffine(t, n, c, p[4], p[0], p[2], p[3], p[1], 1.5)
 		}},
 		{name: "norm", maps: []int{n}, floats: []int{c, c, c, c}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
 			return kernels.ChannelNorm(t, n, c, p[5], p[0], p[1], p[2], p[3], p[4])

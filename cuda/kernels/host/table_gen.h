@@ -26,7 +26,7 @@ static void call_chords(void **a) { chords(*(int *)a[0], *(int *)a[1], *(int *)a
 static void call_chord_slopes(void **a) { chord_slopes(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(double * *)a[3], *(double * *)a[4], *(const double * *)a[5], *(const double * *)a[6], *(const double * *)a[7], *(const double * *)a[8], *(const float * *)a[9], *(int *)a[10], *(double *)a[11], *(double *)a[12], *(double *)a[13]); }
 static void call_chord_grad(void **a) { chord_grad(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const double * *)a[4], *(const double * *)a[5], *(const double * *)a[6], *(const double * *)a[7]); }
 
-// Sources of conv: b8c5abde6bc75d7a02f6b5fa487bfb4f
+// Sources of conv: 2fc1e52e707d3892672cd6bfe4dd16b0
 #include "../device/conv.cu"
 static void call_conv_direct_f32(void **a) { conv_direct_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(float * *)a[13], *(const float * *)a[14], *(const float * *)a[15]); }
 static void call_conv_direct_bf16(void **a) { conv_direct_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(bf16 * *)a[13], *(const bf16 * *)a[14], *(const bf16 * *)a[15]); }
@@ -34,11 +34,17 @@ static void call_conv_direct_dx_f32(void **a) { conv_direct_dx_f32(*(long *)a[0]
 static void call_conv_direct_dx_bf16(void **a) { conv_direct_dx_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(bf16 * *)a[13], *(const bf16 * *)a[14], *(const bf16 * *)a[15]); }
 static void call_conv_direct_dw_f32(void **a) { conv_direct_dw_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(int *)a[13], *(float * *)a[14], *(const float * *)a[15], *(const float * *)a[16]); }
 static void call_conv_direct_dw_bf16(void **a) { conv_direct_dw_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(int *)a[13], *(bf16 * *)a[14], *(const bf16 * *)a[15], *(const bf16 * *)a[16]); }
+static void call_depthwise_f32(void **a) { depthwise_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(float * *)a[13], *(const float * *)a[14], *(const float * *)a[15]); }
+static void call_depthwise_bf16(void **a) { depthwise_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(bf16 * *)a[13], *(const bf16 * *)a[14], *(const bf16 * *)a[15]); }
+static void call_depthwise_dx_f32(void **a) { depthwise_dx_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(float * *)a[13], *(const float * *)a[14], *(const float * *)a[15]); }
+static void call_depthwise_dx_bf16(void **a) { depthwise_dx_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(bf16 * *)a[13], *(const bf16 * *)a[14], *(const bf16 * *)a[15]); }
+static void call_depthwise_dw_f32(void **a) { depthwise_dw_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(int *)a[13], *(float * *)a[14], *(const float * *)a[15], *(const float * *)a[16]); }
+static void call_depthwise_dw_bf16(void **a) { depthwise_dw_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(int *)a[13], *(bf16 * *)a[14], *(const bf16 * *)a[15], *(const bf16 * *)a[16]); }
 
-// Sources of join: beb0306a0a5964e8c2328896365fb36f
+// Sources of join: cb8c4aa549e9df02bfa1d4138da79c82
 #include "../device/join.cu"
-static void call_join_affine_f32(void **a) { join_affine_f32(*(long *)a[0], *(int *)a[1], *(float * *)a[2], *(int *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(int *)a[7]); }
-static void call_join_affine_bf16(void **a) { join_affine_bf16(*(long *)a[0], *(int *)a[1], *(bf16 * *)a[2], *(int *)a[3], *(const bf16 * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(int *)a[7]); }
+static void call_join_affine_f32(void **a) { join_affine_f32(*(long *)a[0], *(int *)a[1], *(float * *)a[2], *(int *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7]); }
+static void call_join_affine_bf16(void **a) { join_affine_bf16(*(long *)a[0], *(int *)a[1], *(bf16 * *)a[2], *(int *)a[3], *(const bf16 * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7]); }
 
 // Sources of losses: 384c3a8e8f721fcc94d551a63875f3d7
 #include "../device/losses.cu"
@@ -48,7 +54,7 @@ static void call_proxy_anchor_grad(void **a) { proxy_anchor_grad(*(long *)a[0], 
 static void call_class_softmax(void **a) { class_softmax(*(int *)a[0], *(float * *)a[1], *(float * *)a[2], *(const float * *)a[3], *(const float * *)a[4], *(float *)a[5], *(float *)a[6], *(float *)a[7], *(float *)a[8], *(float *)a[9], *(float *)a[10], *(float *)a[11], *(int *)a[12], *(float *)a[13], *(float *)a[14], *(float *)a[15]); }
 static void call_sum_floats(void **a) { sum_floats(*(int *)a[0], *(float * *)a[1], *(const float * *)a[2], *(float *)a[3]); }
 
-// Sources of maps: 2cbaef5a4ade2bfc802218fa56c96d7c
+// Sources of maps: d866553b9fba87b1688afe3f7bf12db2
 #include "../device/maps.cu"
 static void call_narrow_f32(void **a) { narrow_f32(*(long *)a[0], *(float * *)a[1], *(const float * *)a[2]); }
 static void call_narrow_bf16(void **a) { narrow_bf16(*(long *)a[0], *(bf16 * *)a[1], *(const float * *)a[2]); }
@@ -62,12 +68,16 @@ static void call_relu_f32(void **a) { relu_f32(*(long *)a[0], *(float * *)a[1], 
 static void call_relu_bf16(void **a) { relu_bf16(*(long *)a[0], *(bf16 * *)a[1], *(const bf16 * *)a[2]); }
 static void call_relu_grad_f32(void **a) { relu_grad_f32(*(long *)a[0], *(float * *)a[1], *(const float * *)a[2], *(const float * *)a[3]); }
 static void call_relu_grad_bf16(void **a) { relu_grad_bf16(*(long *)a[0], *(bf16 * *)a[1], *(const bf16 * *)a[2], *(const bf16 * *)a[3]); }
+static void call_bound_f32(void **a) { bound_f32(*(long *)a[0], *(float * *)a[1], *(const float * *)a[2], *(float *)a[3]); }
+static void call_bound_bf16(void **a) { bound_bf16(*(long *)a[0], *(bf16 * *)a[1], *(const bf16 * *)a[2], *(float *)a[3]); }
+static void call_bound_grad_f32(void **a) { bound_grad_f32(*(long *)a[0], *(float * *)a[1], *(const float * *)a[2], *(const float * *)a[3], *(float *)a[4]); }
+static void call_bound_grad_bf16(void **a) { bound_grad_bf16(*(long *)a[0], *(bf16 * *)a[1], *(const bf16 * *)a[2], *(const bf16 * *)a[3], *(float *)a[4]); }
 static void call_gelu_f32(void **a) { gelu_f32(*(long *)a[0], *(float * *)a[1], *(const float * *)a[2], *(int *)a[3]); }
 static void call_gelu_bf16(void **a) { gelu_bf16(*(long *)a[0], *(bf16 * *)a[1], *(const bf16 * *)a[2], *(int *)a[3]); }
 static void call_gelu_grad_f32(void **a) { gelu_grad_f32(*(long *)a[0], *(float * *)a[1], *(const float * *)a[2], *(const float * *)a[3], *(int *)a[4]); }
 static void call_gelu_grad_bf16(void **a) { gelu_grad_bf16(*(long *)a[0], *(bf16 * *)a[1], *(const bf16 * *)a[2], *(const bf16 * *)a[3], *(int *)a[4]); }
-static void call_channel_affine_f32(void **a) { channel_affine_f32(*(long *)a[0], *(int *)a[1], *(float * *)a[2], *(const float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(int *)a[7]); }
-static void call_channel_affine_bf16(void **a) { channel_affine_bf16(*(long *)a[0], *(int *)a[1], *(bf16 * *)a[2], *(const bf16 * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const bf16 * *)a[6], *(int *)a[7]); }
+static void call_channel_affine_f32(void **a) { channel_affine_f32(*(long *)a[0], *(int *)a[1], *(float * *)a[2], *(const float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7]); }
+static void call_channel_affine_bf16(void **a) { channel_affine_bf16(*(long *)a[0], *(int *)a[1], *(bf16 * *)a[2], *(const bf16 * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const bf16 * *)a[6], *(float *)a[7]); }
 static void call_channel_norm_f32(void **a) { channel_norm_f32(*(long *)a[0], *(int *)a[1], *(float * *)a[2], *(const float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
 static void call_channel_norm_bf16(void **a) { channel_norm_bf16(*(long *)a[0], *(int *)a[1], *(bf16 * *)a[2], *(const bf16 * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7]); }
 static void call_batch_norm_dx_f32(void **a) { batch_norm_dx_f32(*(long *)a[0], *(int *)a[1], *(float * *)a[2], *(const float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(const float * *)a[7], *(const float * *)a[8], *(const float * *)a[9], *(float *)a[10]); }
@@ -239,6 +249,12 @@ static const struct entry { const char *name; int syncs; void (*call)(void **); 
 	{"conv_direct_dx_bf16", 0, call_conv_direct_dx_bf16},
 	{"conv_direct_dw_f32", 0, call_conv_direct_dw_f32},
 	{"conv_direct_dw_bf16", 0, call_conv_direct_dw_bf16},
+	{"depthwise_f32", 0, call_depthwise_f32},
+	{"depthwise_bf16", 0, call_depthwise_bf16},
+	{"depthwise_dx_f32", 0, call_depthwise_dx_f32},
+	{"depthwise_dx_bf16", 0, call_depthwise_dx_bf16},
+	{"depthwise_dw_f32", 0, call_depthwise_dw_f32},
+	{"depthwise_dw_bf16", 0, call_depthwise_dw_bf16},
 	// join
 	{"join_affine_f32", 0, call_join_affine_f32},
 	{"join_affine_bf16", 0, call_join_affine_bf16},
@@ -261,6 +277,10 @@ static const struct entry { const char *name; int syncs; void (*call)(void **); 
 	{"relu_bf16", 0, call_relu_bf16},
 	{"relu_grad_f32", 0, call_relu_grad_f32},
 	{"relu_grad_bf16", 0, call_relu_grad_bf16},
+	{"bound_f32", 0, call_bound_f32},
+	{"bound_bf16", 0, call_bound_bf16},
+	{"bound_grad_f32", 0, call_bound_grad_f32},
+	{"bound_grad_bf16", 0, call_bound_grad_bf16},
 	{"gelu_f32", 0, call_gelu_f32},
 	{"gelu_bf16", 0, call_gelu_bf16},
 	{"gelu_grad_f32", 0, call_gelu_grad_f32},

@@ -49,6 +49,39 @@ func (Engine) ReLU(y, x engine.Tensor) error {
 	return nil
 }
 
+// ReLU6 sets y = min(max(x, 0), 6).
+func (Engine) ReLU6(y, x engine.Tensor) error {
+	c := call{op: "relu6"}
+	out, in := c.any("y", y), c.any("x", x)
+	c.same(out, in)
+	if c.err != nil {
+		return c.err
+	}
+	for i, v := range in.v {
+		out.v[i] = min(max(v, 0), engine.Ceiling6) // NaN stays NaN
+	}
+	return nil
+}
+
+// ReLU6Grad sets dx = dy where 0 < y < 6, else 0.
+func (Engine) ReLU6Grad(dx, dy, y engine.Tensor) error {
+	c := call{op: "relu6 gradient"}
+	to, from, out := c.any("dx", dx), c.any("dy", dy), c.any("y", y)
+	c.same(to, from)
+	c.same(to, out)
+	if c.err != nil {
+		return c.err
+	}
+	for i, v := range out.v {
+		if v > 0 && v < engine.Ceiling6 {
+			to.v[i] = from.v[i]
+		} else {
+			to.v[i] = 0
+		}
+	}
+	return nil
+}
+
 // ReLUGrad sets dx = dy where y > 0, else 0.
 func (Engine) ReLUGrad(dx, dy, y engine.Tensor) error {
 	c := call{op: "relu gradient"}

@@ -12,14 +12,18 @@ type convolution struct {
 
 func (c *call) convolution(x, w, y array, s engine.ConvSpec) convolution {
 	k := convolution{x, w, y, s}
-	c.check(s.KernelH > 0 && s.KernelW > 0 && s.StrideH > 0 && s.StrideW > 0 && s.PadH >= 0 && s.PadW >= 0,
+	c.check(s.KernelH > 0 && s.KernelW > 0 && s.StrideH > 0 && s.StrideW > 0 && s.PadH >= 0 && s.PadW >= 0 && s.EndH >= 0 && s.EndW >= 0,
 		"%+v, want positive kernels and strides and no negative padding", s)
 	if c.err != nil {
 		return k
 	}
 	ho, wo := s.OutSize(x.shape[2], x.shape[3])
 	c.check(ho > 0 && wo > 0, "a %dx%d kernel does not fit into %v with padding %d, %d", s.KernelH, s.KernelW, x, s.PadH, s.PadW)
-	c.check(w.shape[1] == x.shape[1], "%v and %v differ in channels", x, w)
+	if s.Depthwise {
+		c.check(w.shape[0] == x.shape[1] && w.shape[1] == 1, "%v, want one kernel for each channel of %v", w, x)
+	} else {
+		c.check(w.shape[1] == x.shape[1], "%v and %v differ in channels", x, w)
+	}
 	c.check(w.shape[2] == s.KernelH && w.shape[3] == s.KernelW, "%v is not a %dx%d kernel", w, s.KernelH, s.KernelW)
 	c.check(y.shape[0] == x.shape[0] && y.shape[1] == w.shape[0] && y.shape[2] == ho && y.shape[3] == wo,
 		"%v, want [%d %d %d %d]", y, x.shape[0], w.shape[0], ho, wo)
@@ -43,11 +47,14 @@ func (k convolution) each(f func(x, w, y int)) {
 func (k convolution) window(n, o, i, j int, f func(x, w int)) {
 	s := k.spec
 	for c := range k.x.shape[1] {
+		if s.Depthwise && c != o {
+			continue
+		}
 		for p := range s.KernelH {
 			for q := range s.KernelW {
 				h, w := i*s.StrideH-s.PadH+p, j*s.StrideW-s.PadW+q
 				if h >= 0 && h < k.x.shape[2] && w >= 0 && w < k.x.shape[3] {
-					f(k.x.at(n, c, h, w), k.w.at(o, c, p, q))
+					f(k.x.at(n, c, h, w), k.w.at(o, c%k.w.shape[1], p, q))
 				}
 			}
 		}
@@ -83,7 +90,9 @@ func (Engine) Conv(y, x, w engine.Tensor, spec engine.ConvSpec, e engine.Epilogu
 						sum += float64(residual.v[at])
 					}
 					if e.ReLU {
-						sum = max(sum, 0)
+						if sum = max(sum, 0); e.Ceiling > 0 {
+							sum = min(sum, float64(e.Ceiling))
+						}
 					}
 					k.y.v[at] = float32(sum)
 				}
@@ -114,6 +123,9 @@ func (Engine) ConvGradWeights(dw, dbias, dy, x engine.Tensor, spec engine.ConvSp
 		return c.err
 	}
 	weights := array{name: "dw", shape: []int{up.shape[1], in.shape[1], spec.KernelH, spec.KernelW}}
+	if spec.Depthwise {
+		weights.shape[1] = 1
+	}
 	if !isNil(dw) {
 		weights = c.images("dw", dw)
 	}

@@ -59,6 +59,7 @@ int cudnnDestroyFilterDescriptor(void *d) { return 0; }
 int cudnnCreateConvolutionDescriptor(void **d) { return make(d, 3); }
 int cudnnSetConvolution2dDescriptor(void *d, int ph, int pw, int sh, int sw, int dh, int dw, int mode, int type) { return bent("FAKE_DESCRIBE") ? bent("FAKE_DESCRIBE") : mode != 1 || type ? 3 : fill(d, 3, ph, pw, sh, sw, dh, dw, mode, 0); }
 int cudnnSetConvolutionMathType(void *d, int math) { ((struct descriptor *)d)->v[8] = math; return 0; }
+int cudnnSetConvolutionGroupCount(void *d, int groups) { return groups > 1 ? 0 : 3; }
 int cudnnDestroyConvolutionDescriptor(void *d) { return 0; }
 
 static int kinds(void *a, void *b, void *conv, void *c, int ka, int kb, int kc) {
