@@ -89,6 +89,9 @@ func all() []entry {
 	for _, r := range resNets() {
 		list = append(list, entry{r.name, r.new, trunk})
 	}
+	for _, e := range efficientNetLites() {
+		list = append(list, entry{e.name, e.new, trunk})
+	}
 	return append(list, transformers()...)
 }
 

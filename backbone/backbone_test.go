@@ -117,13 +117,16 @@ func TestInceptionV3HasTheMapsAndTheSizeOfTheOriginal(t *testing.T) {
 
 func TestNetworksHaveTheirPublishedSizes(t *testing.T) {
 	for name, want := range map[string]int{
-		"resnet18":    11689512 - 512*1000 - 1000,
-		"resnet34":    21797672 - 512*1000 - 1000,
-		"resnet50":    25557032 - 2048*1000 - 1000,
-		"resnet101":   44549160 - 2048*1000 - 1000,
-		"resnet152":   60192808 - 2048*1000 - 1000,
-		"bninception": 11820040 - 1024*1000 - 1000 - 1024*512 - 512,
-		"googlenet":   6624904 - 1024*1000 - 1000,
+		"resnet18":          11689512 - 512*1000 - 1000,
+		"resnet34":          21797672 - 512*1000 - 1000,
+		"resnet50":          25557032 - 2048*1000 - 1000,
+		"resnet101":         44549160 - 2048*1000 - 1000,
+		"resnet152":         60192808 - 2048*1000 - 1000,
+		"efficientnetlite0": 4652008 - 1280*1000 - 1000,
+		"efficientnetlite1": 5416680 - 1280*1000 - 1000,
+		"efficientnetlite2": 6092072 - 1280*1000 - 1000,
+		"bninception":       11820040 - 1024*1000 - 1000 - 1024*512 - 512,
+		"googlenet":         6624904 - 1024*1000 - 1000,
 	} {
 		if got := trained(t, name, 224); got != want {
 			t.Errorf("%s: %d trained values, want %d", name, got, want)

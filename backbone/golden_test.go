@@ -37,6 +37,9 @@ func goldenNets() []goldenNet {
 	for _, name := range []string{"resnet18", "resnet34", "resnet50", "resnet101", "resnet152"} {
 		nets = append(nets, goldenNet{prefix: name, spec: name, last: "fc", points: stem})
 	}
+	for i := range 3 {
+		nets = append(nets, goldenNet{prefix: fmt.Sprintf("efficientnet_lite%d", i), spec: fmt.Sprintf("efficientnetlite%d", i), last: "_fc"})
+	}
 	return nets
 }
 

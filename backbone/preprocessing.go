@@ -82,13 +82,15 @@ func pixelRanges() []struct {
 		{"half", Preprocessing{Range: 255, Mean: half, Std: half}},
 		{"imagenet", Preprocessing{Range: 255, Mean: [3]float64{.485, .456, .406}, Std: [3]float64{.229, .224, .225}}},
 		{"clip", Preprocessing{Range: 255, Mean: [3]float64{.48145466, .4578275, .40821073}, Std: [3]float64{.26862954, .26130258, .27577711}}},
+		{"lite", Preprocessing{Range: 1, Mean: [3]float64{127, 127, 127}, Std: [3]float64{128, 128, 128}}},
 		{"caffe", Preprocessing{Range: 1, Mean: [3]float64{104, 117, 128}, Std: one, BGR: true}},
 	}
 }
 
 // PixelRanges lists the values of the option pixels: "unit" (RGB in [0, 1]),
 // "half" ([-1, 1]), "imagenet" (less ImageNet's mean, over its standard
-// deviation), "clip" (the same of OpenAI's CLIP) and "caffe" (BGR in 0..255 less 104, 117, 128).
+// deviation), "clip" (the same of OpenAI's CLIP), "lite" (0..255 less 127, over 128) and "caffe"
+// (BGR in 0..255 less 104, 117, 128).
 func PixelRanges() []string {
 	var names []string
 	for _, r := range pixelRanges() {

@@ -15,6 +15,7 @@ type trunk struct {
 	after      []Block // those that the trunk's end cut off
 	eps        float32 // of batch normalization
 	momentum   float32
+	relu6      bool // in place of ReLU
 	pictures   Preprocessing
 	tokens     bool     // instead of a map
 	classifier []string // patterns of names in the public files
@@ -49,7 +50,7 @@ func (t *trunk) finish(o options) (Backbone, error) {
 
 // Forward adds the blocks.
 func (t *trunk) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layers.Node {
-	b := &Builder{Graph: g, mode: mode, eps: t.eps, momentum: t.momentum}
+	b := &Builder{Graph: g, mode: mode, eps: t.eps, momentum: t.momentum, relu6: t.relu6}
 	first, end := mode.part(t.Blocks())
 	for _, bl := range t.blocks[first:end] {
 		if x = bl.Add(b, x); x == nil {
@@ -120,6 +121,7 @@ type Builder struct {
 	Graph         *layers.Graph
 	mode          Mode
 	eps, momentum float32
+	relu6         bool
 	convs         []string // those that have been added, with an activation
 }
 
@@ -137,11 +139,11 @@ func (b *Builder) BatchNorm(name string, x *layers.Node) *layers.Node {
 }
 
 // convNorm adds a convolution and its batch normalization, whose parameters are
-// named name.* and norm.*, and unless relu is empty a ReLU. residual, if not nil,
+// named name.* and norm.*, and unless relu is empty a ReLU, or ReLU6. residual, if not nil,
 // is added before that.
 func (b *Builder) convNorm(name, norm, relu string, x, residual *layers.Node, out int, spec engine.ConvSpec, bias bool) *layers.Node {
 	y := b.Graph.ConvNormModule(layers.ConvNorm{
-		Name: name, NormName: norm, ReLUName: relu, Out: out, Spec: spec, Bias: bias,
+		Name: name, NormName: norm, ReLUName: relu, ReLU6: b.relu6, Out: out, Spec: spec, Bias: bias,
 		Eps: b.eps, Momentum: b.momentum, FrozenStats: !b.BatchStats(norm),
 	}, x, residual)
 	if relu == "" {
