@@ -92,6 +92,9 @@ func all() []entry {
 	for _, e := range efficientNetLites() {
 		list = append(list, entry{e.name, e.new, trunk})
 	}
+	for _, c := range convNeXts() {
+		list = append(list, entry{c.name, c.new, []string{optTrunkEnd}})
+	}
 	return append(list, transformers()...)
 }
 

@@ -16,6 +16,7 @@
 //	bninception  BN-Inception, Cadene's pretrained-models.pytorch
 //	resnet18     ResNet-18, torchvision; also resnet34, 50, 101 and 152
 //	efficientnetlite0  EfficientNet-Lite 0, efficientnet-lite-pytorch; also 1 and 2
+//	convnexttiny ConvNeXt-Tiny, torchvision; also convnextsmall and convnextbase
 //	inceptionv3  Inception-V3, torchvision
 //	googlenet    GoogLeNet, torchvision
 //	vits16       ViT-S/16, timm, DeiT with pixels=imagenet; also vitt, vits, vitb and

@@ -3,6 +3,11 @@ package backbone
 // Unregister takes back what Register did.
 func Unregister(name string) { registered.Remove(name) }
 
+// ConvNeXtOf returns a ConvNeXt of given depths, with the width of the tiny one.
+func ConvNeXtOf(depths [4]int) (Backbone, error) {
+	return convNeXt{depths: depths, width: 96, resize: 236}.new(options{})
+}
+
 // ResNetOf returns a residual network of given depths.
 func ResNetOf(depths [4]int, bottleneck bool) (Backbone, error) {
 	return resNet{depths: depths, bottleneck: bottleneck}.new(options{})

@@ -82,6 +82,9 @@ func TestGoldenBackbones(t *testing.T) {
 		case strings.HasPrefix(c.Name, "generator"):
 			checkGenerator(t, c)
 			return
+		case isConvNeXt(c):
+			checkConvNeXt(t, eng, c)
+			return
 		case isTransformer(c):
 			checkTransformer(t, eng, c)
 			return
@@ -151,6 +154,8 @@ type goldenRun struct {
 	net    backbone.Backbone
 	last   string            // the classifier
 	points map[string]string // of the case to blocks
+	// fileNames are those of another layout, by which parameters are filled.
+	fileNames map[string]string
 
 	ps      *layers.Params
 	g       *layers.Graph
@@ -246,7 +251,9 @@ func (r *goldenRun) network() {
 	r.build(shape, mode)
 	r.outputs = c.Outputs
 	nodes := map[string]*layers.Node{}
-	if r.net.Tokens() {
+	if isConvNeXt(c) {
+		nodes = r.convNeXtNodes()
+	} else if r.net.Tokens() {
 		nodes["cls_token_features"] = r.g.Token("cls", r.out, 0)
 		nodes["logits_first16"] = r.linear(r.last, nodes["cls_token_features"], 1000)
 	} else {
@@ -271,7 +278,7 @@ func (r *goldenRun) network() {
 	}
 	defer r.g.Close()
 	for _, p := range r.ps.All() {
-		if err := r.eng.Write(p.Value, r.gen.fill(p.Name, p.Value.Shape())); err != nil {
+		if err := r.eng.Write(p.Value, r.gen.fill(r.fileName(p.Name), p.Value.Shape())); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -45,7 +45,7 @@ func (r *goldenRun) linear(name string, x *layers.Node, out int) *layers.Node {
 		if n == ".bias" {
 			node = b
 		}
-		if err := r.eng.Write(r.g.Value(node), r.gen.fill(name+n, shape)); err != nil {
+		if err := r.eng.Write(r.g.Value(node), r.gen.fill(r.fileName(name+n), shape)); err != nil {
 			r.t.Fatal(err)
 		}
 	}
@@ -74,6 +74,14 @@ func (r *goldenRun) loss(nodes map[string]*layers.Node) *layers.Node {
 	}, x)
 	r.g.Backward(loss, nil)
 	return loss
+}
+
+// fileName is the name by which a parameter is filled.
+func (r *goldenRun) fileName(name string) string {
+	if other, ok := r.fileNames[name]; ok {
+		return other
+	}
+	return name
 }
 
 func (r *goldenRun) read(v engine.Tensor) []float32 {

@@ -29,6 +29,7 @@ const (
 	KindGlobalMax              // nil; x
 	KindAttention              // AttentionSpec; packed queries, keys and values
 	KindTokens                 // TokensSpec; x, [prefix], [position]
+	KindMap                    // [2]int, height and width; tokens
 	KindToken                  // int, the token; x
 	KindMatMul                 // nil; a, b
 	KindReshape                // nil; x
@@ -43,7 +44,7 @@ var kindNames = map[Kind]string{
 	KindAdd: "add", KindConcat: "concat", KindScale: "scale", KindReLU: "relu", KindReLU6: "relu6", KindGELU: "gelu", KindSoftmax: "softmax",
 	KindLogSoftmax: "log softmax", KindConv: "conv", KindLinear: "linear", KindBatchNorm: "batch norm", KindFrozenNorm: "frozen norm",
 	KindLayerNorm: "layer norm", KindRowNorm: "row norm", KindMaxPool: "max pool", KindAvgPool: "average pool",
-	KindGlobalAvg: "global average", KindGlobalMax: "global max", KindAttention: "attention", KindTokens: "tokens",
+	KindGlobalAvg: "global average", KindGlobalMax: "global max", KindAttention: "attention", KindTokens: "tokens", KindMap: "map",
 	KindToken: "token", KindMatMul: "matmul", KindReshape: "reshape", KindScaleRows: "scale rows", KindPairwise: "pairwise",
 	KindExpScale: "exp scale", KindHostOp: "host op",
 }

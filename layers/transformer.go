@@ -70,6 +70,12 @@ func (g *Graph) mlp(name, scale string, x *Node, hidden int, form engine.GELUFor
 	return g.tokenLinear(name+".fc2", scale, y, d)
 }
 
+// ScaledLinearModule is TokenLinearModule with its output times a vector of the name scale,
+// LayerScale.
+func (g *Graph) ScaledLinearModule(name, scale string, x *Node, out int) *Node {
+	return g.tokenLinear(name, scale, x, out)
+}
+
 // tokenLinear is TokenLinearModule with its output times a vector of the name scale, unless
 // that is empty. The rows of weights and bias are multiplied in place of the output: they
 // are fewer, and the output need not be kept for the gradient of the vector.

@@ -210,6 +210,9 @@ func TestONNXRuntimeComputesEveryOp(t *testing.T) {
 		"attention": func(g *layers.Graph, x *layers.Node) *layers.Node {
 			return g.Token("last", g.Attention("y", g.Tokens("t", x, nil, nil), 2), 76)
 		},
+		"map of tokens": func(g *layers.Graph, x *layers.Node) *layers.Node {
+			return g.Map("y", g.Tokens("t", x, nil, nil), 7, 11)
+		},
 		"ReLU6": func(g *layers.Graph, x *layers.Node) *layers.Node { return g.ReLU6("y", g.Scale("s", x, 5)) },
 		"depthwise convolution": func(g *layers.Graph, x *layers.Node) *layers.Node {
 			spec := engine.SameConv(5, 2, 7, 11)

@@ -62,6 +62,10 @@ func (w *onnxWriter) step(s layers.Step, in []string) string {
 		return w.attention(name, in[0], s.Out.Shape(), s.Spec.(engine.AttentionSpec))
 	case layers.KindTokens:
 		return w.tokens(name, in, s.In[0].Shape(), s.Spec.(layers.TokensSpec))
+	case layers.KindMap:
+		y := w.node(name+"/channels", "Transpose", in, attrs{"perm", []int{0, 2, 1}})
+		size := s.Spec.([2]int)
+		return w.node(name, "Reshape", []string{y, w.integers(0, s.Out.Shape()[1], size[0], size[1])}, nil)
 	case layers.KindToken:
 		return w.node(name, "Gather", []string{in[0], w.index(s.Spec.(int))}, attrs{"axis", 1})
 	case layers.KindMatMul:

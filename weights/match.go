@@ -46,7 +46,7 @@ type Match struct {
 
 // Pair is a wanted tensor and the one of the file that fills it. Their shapes
 // agree, except that a vector (C) may come as (1,C), as the published
-// BN-Inception stores batch normalization.
+// BN-Inception stores batch normalization, or as (C,1,1), as ConvNeXt's factors.
 type Pair struct {
 	Want Spec
 	From *Tensor
@@ -156,10 +156,13 @@ func matchPattern(name, pattern string) bool {
 	return name == pattern
 }
 
-// sameShape also accepts (1,C) for (C).
+// sameShape also accepts (1,C) and (C,1,1) for (C).
 func sameShape(want, have []int) bool {
 	if len(want) == 1 && len(have) == 2 && have[0] == 1 {
 		have = have[1:]
+	}
+	if len(want) == 1 && len(have) == 3 && have[1] == 1 && have[2] == 1 {
+		have = have[:1]
 	}
 	return slices.Equal(want, have)
 }

@@ -1,9 +1,9 @@
 package weights
 
 // Layouts lists the layouts that are known, besides that of Google's vision transformers
-// (GoogleViT). All are of vision transformers, whose names here are timm's.
+// (GoogleViT). Vision transformers have timm's names here, ConvNeXt torchvision's.
 func Layouts() []Layout {
-	return []Layout{torchvisionViT(), transformersViT(), transformersDINOv2(), transformersCLIP(), clipTower(), timmViT()}
+	return []Layout{torchvisionViT(), transformersViT(), transformersDINOv2(), transformersCLIP(), clipTower(), timmViT(), timmConvNeXt(), facebookConvNeXt()}
 }
 
 // torchvisionViT also has the names of the MLP before torchvision 0.13.
