@@ -140,7 +140,7 @@ func Open(path string) (Folder, error) {
 		if _, err := os.Stat(in.Path(ConfigFile)); err == nil {
 			return f, fmt.Errorf("%s is a file of a run: give the folder %s", path, in)
 		}
-		return f, fmt.Errorf("%s is a file; want the folder of a run, which vernier train wrote", path)
+		return f, fmt.Errorf("%s is a file; want the folder of a run, which vernier train wrote (embed and eval take a model file as well)", path)
 	}
 	if _, err := os.Stat(f.Path(ConfigFile)); err != nil {
 		if _, missing := os.Stat(path); errors.Is(missing, fs.ErrNotExist) {

@@ -36,7 +36,8 @@ column path and then e0, e1, ...; json one object a line. With --out the end of 
 file's name says the format: csv, json, npy (the rows alone, and NAME.paths.npy
 beside it), npz, safetensors or parquet. An IMAGE may be a folder: then all images
 below it are meant, in natural order. A model of features takes files of rows in place
-of images, as eval --embeddings does.
+of images, as eval --embeddings does. RUN may be a model file that stands alone, as
+best.safetensors of a run copied elsewhere.
 
 Beside --out FILE lies FILE.sha256 with its checksum, for sha256sum -c. vernier search and
 vernier index compare it, and refuse a FILE that was cut or changed.
@@ -44,7 +45,8 @@ vernier index compare it, and refuse a FILE that was cut or changed.
 Rows are to be compared by the run's own metric, which parquet, safetensors and npz
 name, together with the model's fingerprint. vernier search reads all but json.`,
 		Example: `  vernier embed runs/birds robin.jpg wren.png
-  vernier embed runs/birds photos/ --out photos.parquet`,
+  vernier embed runs/birds photos/ --out photos.parquet
+  vernier embed birds.safetensors robin.jpg`,
 		Args: cli.Takes(true, "RUN", "IMAGE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
 	}
@@ -92,12 +94,7 @@ func (f *embedFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 			return fmt.Errorf("file %s already exists (--force replaces it)", f.out)
 		}
 	}
-	folder, eng, err := f.device.OpenRun(args[0], f.threads, log)
-	if err != nil {
-		return err
-	}
-	defer eng.Close()
-	t, err := f.embed(cmd.Context(), folder, eng, args[1:])
+	t, err := f.table(cmd, args, log)
 	if err != nil {
 		return err
 	}
@@ -112,6 +109,31 @@ func (f *embedFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 		return gallery.WriteCSV(cmd.OutOrStdout(), t)
 	}
 	return writeLines(cmd.OutOrStdout(), t)
+}
+
+// table embeds with the model of a run, or of a file that stands alone.
+func (f *embedFlags) table(cmd *cobra.Command, args []string, log *logrus.Logger) (*gallery.Table, error) {
+	if !run.IsModelFile(args[0]) {
+		folder, eng, err := f.device.OpenRun(args[0], f.threads, log)
+		if err != nil {
+			return nil, err
+		}
+		defer eng.Close()
+		return f.embed(cmd.Context(), folder, eng, args[1:])
+	}
+	if cmd.Flags().Changed("epoch") {
+		return nil, cli.Usagef("--epoch chooses a model of a RUN; %s is a file of one model", args[0])
+	}
+	eng, err := f.device.Open(f.threads, log)
+	if err != nil {
+		return nil, err
+	}
+	defer eng.Close()
+	m, cfg, _, err := run.LoadModelFile(args[0], eng)
+	if err != nil {
+		return nil, err
+	}
+	return f.embedBy(cmd.Context(), m, cfg, args[1:])
 }
 
 // writeLines writes one JSON object an image.
@@ -161,6 +183,11 @@ func (f *modelFlags) embed(ctx context.Context, folder run.Folder, eng engine.En
 	if err != nil {
 		return nil, err
 	}
+	return f.embedBy(ctx, m, cfg, paths)
+}
+
+// embedBy is embed by a model that is loaded.
+func (f *modelFlags) embedBy(ctx context.Context, m *model.Model, cfg run.Config, paths []string) (*gallery.Table, error) {
 	set, err := openInputs(ctx, m, paths, cfg, f.events)
 	if err != nil {
 		return nil, err

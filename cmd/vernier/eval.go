@@ -68,12 +68,14 @@ k-means with as many clusters as there are classes, averaged over restarts.
 
 Without a RUN, --backbone and --data measure a network as it is before training,
 from --weights as a rule: by cosine and without a linear layer, if nothing else is
-asked for, on the classes that --train-classes leaves for testing.
+asked for, on the classes that --train-classes leaves for testing. RUN may be a model
+file that stands alone, as best.safetensors of a run copied elsewhere, with --data.
 
 ` + embeddingsHelp + "\n" + groupHelp + "\n" + networkHelp,
 		Example: `  vernier eval runs/glyphs
   vernier eval runs/glyphs --epoch last --k 1,10,100 --json
   vernier eval runs/glyphs --data folder:other.zip
+  vernier eval birds.safetensors --data folder:photos
   vernier eval runs/glyphs --per-class=classes.csv --super-classes orders.csv --center metric
   vernier eval --embeddings clip.npy --labels classes.txt --metric cosine
   vernier eval --embeddings a.npy,b.npy --labels y.npy --json
@@ -189,6 +191,9 @@ func (f *evalFlags) measureRun(cmd *cobra.Command, path string, log *logrus.Logg
 	if wrong != nil {
 		return nil, wrong
 	}
+	if run.IsModelFile(path) {
+		return f.measureFile(cmd, path, log, opt)
+	}
 	f.complete(cmd, log)
 	folder, eng, err := f.device.OpenRun(path, f.threads, log)
 	if err != nil {
@@ -201,6 +206,28 @@ func (f *evalFlags) measureRun(cmd *cobra.Command, path string, log *logrus.Logg
 		return nil, err
 	}
 	return r, emb.Close()
+}
+
+// measureFile measures a model from a file that stands alone.
+func (f *evalFlags) measureFile(cmd *cobra.Command, path string, log *logrus.Logger, opt run.MeasureOptions) (*run.Results, error) {
+	switch {
+	case cmd.Flags().Changed("epoch"):
+		return nil, cli.Usagef("--epoch chooses a model of a RUN; %s is a file of one model", path)
+	case f.sel.Data == "":
+		return nil, cli.Usagef("--data is missing: %s is a model file, which does not name the data of its run: say what to measure on, for example --data folder:PATH", path)
+	}
+	f.complete(cmd, log)
+	eng, err := f.device.Open(f.threads, log)
+	if err != nil {
+		return nil, err
+	}
+	defer eng.Close()
+	opt.Selection = f.sel
+	r, err := run.MeasureModelFile(cmd.Context(), path, eng, opt)
+	if err == nil {
+		log.Warnf("%s does not say what it was trained on: these are figures of unseen classes only if none of them was", path)
+	}
+	return r, err
 }
 
 // measureNetwork measures a network that no run has trained.
