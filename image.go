@@ -77,7 +77,7 @@ func (e *ImageError) Error() string {
 // Unwrap returns the reason.
 func (e *ImageError) Unwrap() error { return e.Err }
 
-var errNoImage = errors.New("it is the zero Image: make one with File, Bytes, Reader or Picture")
+var errNoImage = errors.New("it is the zero Image: make one with File, Bytes, Reader, Picture or Row")
 
 // numbers decodes an image and writes what the network takes to dst.
 func (m *Model) numbers(ctx context.Context, dst []float32, img Image) error {
@@ -89,6 +89,11 @@ func (m *Model) numbers(ctx context.Context, dst []float32, img Image) error {
 			return errors.New("it is a Row, and the model takes images")
 		case len(img.row) != width:
 			return fmt.Errorf("a row of %d features, the model takes %d", len(img.row), width)
+		}
+		for i, v := range img.row {
+			if v-v != 0 { // of NaN and infinities only
+				return fmt.Errorf("number %d of the row is %v", i, v)
+			}
 		}
 		copy(dst, img.row)
 		return nil

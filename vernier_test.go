@@ -16,10 +16,12 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier"
+	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 )
 
@@ -467,5 +469,54 @@ func TestNewTakesAModelInMemory(t *testing.T) {
 		if _, err := vernier.New(inner, o); err == nil || !strings.Contains(err.Error(), "for Load") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestRowsTakeThePlaceOfImages: without a head an embedding is its row, (3, 4) is 5 from 0,
+// and what is no row of the model is told.
+func TestRowsTakeThePlaceOfImages(t *testing.T) {
+	spec, err := model.DefaultSpec(backbone.FeaturesSpec(2, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec.Head, spec.Dim, spec.Normalization, spec.Metric = model.HeadNone, 2, model.NormNone, metric.Metric{Kind: metric.Euclidean}
+	eng, err := cpu.New(cpu.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer eng.Close()
+	inner, err := model.New(eng, spec, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := vernier.New(inner, vernier.WithThreshold(5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	zero, far := vernier.Row([]float32{0, 0}), vernier.Row([]float32{3, 4})
+	rows, err := m.Embed(t.Context(), zero, far)
+	if err != nil || !sameRows(rows, [][]float32{{0, 0}, {3, 4}}) {
+		t.Errorf("rows %v, %v", rows, err)
+	}
+	if d, err := m.Distance(t.Context(), zero, far); err != nil || d != 5 {
+		t.Errorf("distance %v, %v", d, err)
+	}
+	if same, err := m.Same(t.Context(), zero, far); err != nil || !same {
+		t.Errorf("same: %v, %v", same, err)
+	}
+	for says, img := range map[string]vernier.Image{
+		"a row of 3 features, the model takes 2":              vernier.Row([]float32{1, 2, 3}),
+		"number 1 of the row is NaN":                          vernier.Row([]float32{1, float32(math.NaN())}),
+		"the model takes rows of 2 features, not images: giv": vernier.Picture(drawBird(0, 1)),
+	} {
+		rows, err := m.Embed(t.Context(), zero, img)
+		var bad *vernier.ImageError
+		if !errors.As(err, &bad) || bad.Index != 1 || !strings.Contains(err.Error(), says) || rows[0] == nil || rows[1] != nil {
+			t.Errorf("%v, rows %v; want %q", err, rows, says)
+		}
+	}
+	if _, err := loaded(t, birds(t)).Embed(t.Context(), far); err == nil || !strings.Contains(err.Error(), "it is a Row, and the model takes images") {
+		t.Errorf("a row for a model of images: %v", err)
 	}
 }
