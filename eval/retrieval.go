@@ -114,7 +114,7 @@ func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m m
 	if err != nil {
 		return nil, err
 	}
-	return r, r.count(tied)
+	return r, r.count(tied, opt.Groups != nil)
 }
 
 func newRetrieval(queries *Embeddings, opt RetrievalOptions) *Retrieval {
@@ -158,7 +158,7 @@ func (r *Retrieval) set(q int, ranks []int, of int) {
 	r.TrapezoidPrecision[q] = area / float64(of)
 }
 
-func (r *Retrieval) count(tied []bool) error {
+func (r *Retrieval) count(tied []bool, grouped bool) error {
 	for q, rank := range r.FirstRank {
 		if rank < 0 {
 			r.Lone++
@@ -167,7 +167,12 @@ func (r *Retrieval) count(tied []bool) error {
 			r.Tied++
 		}
 	}
-	if r.Lone == len(r.FirstRank) {
+	switch {
+	case r.Lone < len(r.FirstRank):
+	case grouped:
+		return fmt.Errorf("eval: none of the %d queries has a sample of its class in another group: "+
+			"those of its own group are left out, give classes with samples of two groups", r.Lone)
+	default:
 		return fmt.Errorf("eval: none of the %d queries has another sample of its class in the gallery: "+
 			"give classes with at least two images, or a gallery that holds the queries' classes", r.Lone)
 	}
