@@ -92,7 +92,10 @@ func rowsTensor(file *weights.File, part string) (*weights.Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(t.Shape) != 2 {
+	switch {
+	case len(t.Shape) == 1:
+		return nil, fmt.Errorf("the array has shape %v, want two dimensions: (rows, numbers); x.reshape(1, -1) makes it one row, x.reshape(-1, D) rows of D numbers", t.Shape)
+	case len(t.Shape) != 2:
 		return nil, fmt.Errorf("the array has shape %v, want two dimensions: (rows, numbers); reshape it, for example x.reshape(len(x), -1)", t.Shape)
 	}
 	if err := weights.Decode(nil, nil, t.DType); err != nil || t.DType == weights.Bool {
