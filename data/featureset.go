@@ -71,7 +71,12 @@ func OpenRows(paths []string) (*Set, error) {
 // joinedRows are the rows of several files; Item.origin is the number of the file.
 type joinedRows struct{ parts []rowStore }
 
-func (s *joinedRows) name(it Item) string { return s.parts[it.origin].name(it) }
+func (s *joinedRows) name(it Item) string {
+	if len(s.parts) > 1 {
+		return it.Path // which has the file
+	}
+	return s.parts[it.origin].name(it)
+}
 func (s *joinedRows) width() int          { return s.parts[0].width() }
 func (s *joinedRows) row(dst []float32, it Item) error {
 	return s.parts[it.origin].row(dst, it)
