@@ -37,7 +37,7 @@ func (f *evalFlags) measureRows(cmd *cobra.Command, log *logrus.Logger, opt run.
 	defer eng.Close()
 	opt.Events = newReporter(log)
 	f.rows.SuperClasses = f.group.superClasses
-	sets, err := f.rows.Open(cmd.Flags().Lookup("metric"))
+	sets, err := f.rows.Open(cmd.Flags().Lookup("metric"), log.Warnf)
 	if err != nil {
 		return err
 	}

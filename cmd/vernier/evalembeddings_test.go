@@ -133,10 +133,19 @@ func TestEmbeddingsWithAGalleryAndGroups(t *testing.T) {
 func TestWhatEmbeddingsDoNotGoWith(t *testing.T) {
 	x := rowsOnALine(t, "x.npy", 0, 1, 10, 11)
 	y := labelFile(t, "a", "a", "b", "b")
+	flat := filepath.Join(t.TempDir(), "flat.npy")
+	if a, err := weights.FromFloat32("", []int{4}, make([]float32, 4)); err != nil || weights.WriteNPY(flat, a) != nil {
+		t.Fatal(err)
+	}
 	for want, args := range map[string][]string{
 		"--epoch cannot be given with --embeddings":          {"eval", "--embeddings", x, "--labels", y, "--epoch", "last"},
 		"give a RUN or embeddings, not both":                 {"eval", "runs/x", "--embeddings", x, "--labels", y},
 		"--labels needs --embeddings":                        {"eval", "--labels", y},
+		"--embeddings is empty":                              {"eval", "--embeddings", "", "--labels", y},
+		"--labels is empty":                                  {"verify", "--embeddings", x, "--labels", ""},
+		"x.reshape(1, -1) makes it one row":                  {"eval", "--embeddings", flat, "--labels", y},
+		"has a sample of its class in another group":         {"eval", "--embeddings", x, "--labels", y, "--groups", y},
+		"z.npy has 3 rows: want one value":                   {"eval", "--embeddings", rowsOnALine(t, "z.npy", 0, 1, 2), "--labels", y},
 		"holds no labels: name a file of them with --labels": {"eval", "--embeddings", x},
 		"y.txt has 4 values":                                 {"eval", "--embeddings", rowsOnALine(t, "z.npy", 0, 1, 2), "--labels", y},
 		"--gallery names 1 file, --embeddings 2: name one gallery for each file of embeddings": {"eval", "--embeddings", x + "," + x, "--labels", y, "--gallery", x},
@@ -236,5 +245,26 @@ func TestSuperClassesAndJunkOfRows(t *testing.T) {
 	junk := measure(rowsOnALine(t, "z.npy", 0, .5, 1, 10, 10.5, 11), "--labels", labelFile(t, "1", "-1", "1", "2", "-1", "2"), "--junk=-1")
 	if m := junk.Model; m.Queries != 4 || m.Classes != 2 || m.Recall[0].Percent != 100 {
 		t.Errorf("without junk: %d queries of %d classes, Recall@1 %v", m.Queries, m.Classes, m.Recall[0].Percent)
+	}
+}
+
+// TestMetricOfNPYByEmbed: a .npy cannot state its metric, and eval says so of one that
+// embed wrote.
+func TestMetricOfNPYByEmbed(t *testing.T) {
+	folder, images := trained(t)
+	dir := t.TempDir()
+	labels := labelFile(t, strings.Fields(strings.Repeat("a a a a b b b b ", 12))...)
+	for name, warned := range map[string]bool{"e.npy": true, "e.npz": false} {
+		out := filepath.Join(dir, name)
+		if code, _, errs := vernier(t, "embed", folder, images, "--out", out); code != cli.ExitDone {
+			t.Fatal(errs)
+		}
+		code, text, errs := vernier(t, "eval", "--embeddings", out, "--labels", labels, "--restarts", "1")
+		if code != cli.ExitDone || strings.Contains(errs, "does not say how its rows are to be compared, and cosine is taken") != warned || strings.Contains(text, "by cosine") != warned {
+			t.Errorf("%s: exit %d\n%s%s", name, code, text, errs)
+		}
+		if _, _, errs := vernier(t, "eval", "--embeddings", out, "--labels", labels, "--restarts", "1", "--metric", "brm"); strings.Contains(errs, "does not say") {
+			t.Errorf("%s with a metric: %s", name, errs)
+		}
 	}
 }

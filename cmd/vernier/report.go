@@ -121,7 +121,7 @@ func (f *reportFlags) runRows(cmd *cobra.Command, log *logrus.Logger) error {
 		return err
 	}
 	f.rows.SuperClasses = f.superClasses
-	sets, err := f.rows.Open(cmd.Flags().Lookup("metric"))
+	sets, err := f.rows.Open(cmd.Flags().Lookup("metric"), log.Warnf)
 	if err != nil {
 		return err
 	}

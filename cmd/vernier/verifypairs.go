@@ -296,7 +296,7 @@ func (f *verifyFlags) measureRows(cmd *cobra.Command, log *logrus.Logger) error 
 		return cli.Usagef("--calibrate-on %s needs --pairs with --embeddings: both are files of pairs", f.calibrateOn)
 	}
 	f.rows.Unlabeled = f.pairs != ""
-	sets, err := f.rows.Open(cmd.Flags().Lookup("metric"))
+	sets, err := f.rows.Open(cmd.Flags().Lookup("metric"), log.Warnf)
 	if err != nil {
 		return err
 	}

@@ -56,6 +56,11 @@ var own = []string{"labels", "groups", "junk", "gallery", "gallery-labels", "gal
 // Check finds flags that do not go together; with are those that --embeddings goes with,
 // beside the package's own.
 func (f *Flags) Check(cmd *cobra.Command, args []string, with ...string) error {
+	for _, name := range append([]string{"embeddings"}, own...) {
+		if fl := cmd.Flags().Lookup(name); fl != nil && fl.Changed && fl.Value.String() == "" {
+			return cli.Usagef("--%s is empty: want a name", name)
+		}
+	}
 	if f.Embeddings == "" {
 		for _, name := range own {
 			if cmd.Flags().Changed(name) {

@@ -21,8 +21,9 @@ import (
 )
 
 // Open reads the files that the flags name, each with its metric: that of the flag by if
-// it was given, else what the file states, else what the flag is without being given.
-func (f *Flags) Open(by *pflag.Flag) ([]*run.RowSet, error) {
+// it was given, else what the file states, else what the flag is without being given. warn
+// receives what the user should look into.
+func (f *Flags) Open(by *pflag.Flag, warn func(format string, args ...any)) ([]*run.RowSet, error) {
 	var sets []*run.RowSet
 	for i, name := range list(f.Embeddings) {
 		q, err := f.read(name, f.Labels, f.Groups, "--labels")
@@ -35,7 +36,7 @@ func (f *Flags) Open(by *pflag.Flag) ([]*run.RowSet, error) {
 				return nil, err
 			}
 		}
-		s, err := f.join(q, g, by)
+		s, err := f.join(q, g, by, warn)
 		if err != nil {
 			return nil, err
 		}
@@ -56,10 +57,13 @@ func (f *Flags) read(name, labels, groups, flag string) (*file, error) {
 }
 
 // join makes a set of queries and a gallery, which may be nil.
-func (f *Flags) join(q, g *file, by *pflag.Flag) (*run.RowSet, error) {
+func (f *Flags) join(q, g *file, by *pflag.Flag, warn func(string, ...any)) (*run.RowSet, error) {
 	m, err := q.compareBy(by)
 	if err != nil {
 		return nil, err
+	}
+	if q.embedded && q.metric == "" && !by.Changed {
+		warn("%s does not say how its rows are to be compared, and %v is taken: --metric names the metric of their model; .npz, .parquet and .safetensors by vernier embed state it", q.name, m)
 	}
 	sides := []*file{q}
 	if g != nil {

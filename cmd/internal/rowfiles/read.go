@@ -10,6 +10,7 @@ import (
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/data/features"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/plural"
 )
 
 // file is a file of rows that was read, with a value a row.
@@ -20,6 +21,9 @@ type file struct {
 	labels               *features.Column
 	groups, paths, super *features.Column // or nil
 	folder               string           // of the paths
+	// embedded says that the file is probably by vernier embed: a .npy of it does not say
+	// its metric.
+	embedded bool
 }
 
 // read reads a file of embeddings, which must be finite, with its labels and what else is
@@ -85,6 +89,7 @@ func (r *file) describe(f *features.File, labels string) (err error) {
 	if _, err := os.Stat(beside); err != nil {
 		return nil
 	}
+	r.embedded = true
 	if r.paths, err = features.ReadColumn(beside); err == nil && r.paths.Len() != f.Rows() {
 		err = fmt.Errorf("%s has %d paths, %s has %d rows", beside, r.paths.Len(), f.Path(), f.Rows())
 	}
@@ -132,7 +137,7 @@ func columnFor(f *features.File, name string) (*features.Column, error) {
 	}
 	c, err := features.ReadColumn(name)
 	if err == nil && c.Len() != f.Rows() {
-		err = fmt.Errorf("%s has %d values, %s has %d rows: want one value a row, in the same order", name, c.Len(), f.Path(), f.Rows())
+		err = fmt.Errorf("%s has %s, %s has %s: want one value a row, in the same order", name, plural.Of(c.Len(), "value"), f.Path(), plural.Of(f.Rows(), "row"))
 	}
 	return c, err
 }
