@@ -239,6 +239,18 @@ func TestSuperClassesAndJunkOfRows(t *testing.T) {
 	if !reflect.DeepEqual(of.Model.SuperClasses, in.Model.SuperClasses) {
 		t.Errorf("of a column: %+v", in.Model.SuperClasses)
 	}
+	code, text, errs := vernier(t, "verify", "--embeddings", x, "--labels", y, "--metric", "euclidean", "--super-classes", table, "--threshold", "9", "--json")
+	var v verification
+	if err := json.Unmarshal([]byte(text), &v); err != nil || code != cli.ExitDone {
+		t.Fatalf("exit %d, %v\n%s", code, err, errs)
+	}
+	// Of a (0, 1) and b (10, 11) one different pair of four is 9 apart; c is alone.
+	if l := v.SuperClasses; len(l) != 2 || l[0].Name != "large" || l[0].AUC != nil || l[0].Same != 1 || l[1].Same != 2 || l[1].Different != 4 || *l[1].AUC != 1 || *l[1].FAR != .25 || *l[1].FRR != 0 {
+		t.Errorf("%s", text)
+	}
+	if code, text, errs := vernier(t, "verify", "--embeddings", column, "--metric", "euclidean"); code != cli.ExitDone || !strings.Contains(text, "among the identities of each super-class") {
+		t.Errorf("exit %d\n%s%s", code, text, errs)
+	}
 	if code, _, errs := vernier(t, "eval", "--embeddings", x, "--labels", y, "--super-classes", write("few.csv", "class,super\na,small\n")); code != cli.ExitFailed || !strings.Contains(errs, "2 classes of") {
 		t.Errorf("exit %d\n%s", code, errs)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/cmd/internal/rowfiles"
+	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
@@ -52,6 +53,9 @@ measured on, and --store keeps it in the model file. RULE is one of
 for measuring; --calibrate-share changes the share), the name of another split of
 the run, or another file of pairs.
 
+--super-classes, or a data set that has super-classes, adds the rates among the
+identities of each: whether one threshold suits all of them.
+
 --embeddings measures rows that another program made, without a RUN, by --metric;
 their labels are the identities. --pairs then names rows by their column path, or by
 their numbers from 0 on, and needs no labels. --groups leaves pairs of one identity and
@@ -63,7 +67,7 @@ group out, as of a RUN on a set whose images have groups (cameras).`,
   vernier verify --embeddings faces.npy --labels people.txt --calibrate far=0.001
   vernier verify --embeddings lfw.npz --pairs pairs.csv --calibrate eer`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if err := f.rows.Check(cmd, args, "pairs", "json", "threshold", "calibrate", "calibrate-on", "calibrate-share", "max-pairs", "seed", "roc", "det", "curve", "workers"); err != nil || f.rows.Embeddings != "" {
+			if err := f.rows.Check(cmd, args, "pairs", "super-classes", "json", "threshold", "calibrate", "calibrate-on", "calibrate-share", "max-pairs", "seed", "roc", "det", "curve", "workers"); err != nil || f.rows.Embeddings != "" {
 				return err
 			}
 			if cmd.Flags().Changed("metric") {
@@ -98,8 +102,9 @@ type verifyFlags struct {
 	roc, det    string
 	curve       int
 
-	rows rowfiles.Flags
-	rule eval.Rule
+	superClasses string
+	rows         rowfiles.Flags
+	rule         eval.Rule
 }
 
 func (f *verifyFlags) add(cmd *cobra.Command) {
@@ -117,13 +122,14 @@ func (f *verifyFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.roc, "roc", "", "draw the ROC curve as this PNG file")
 	fl.StringVar(&f.det, "det", "", "draw the detection error trade-off as this PNG file")
 	fl.IntVar(&f.curve, "curve", 200, "about how many points of the ROC curve --json has; 0 for none")
+	fl.StringVar(&f.superClasses, "super-classes", "", "CSV `FILE` with the lines class,super: rates among the identities of each super-class")
 	f.rows.Add(fl)
 	rowfiles.AddMetric(fl)
 	f.selectionFlags.add(cmd)
 }
 
 // measuring are the flags that make no sense with two images.
-var measuring = []string{"pairs", "calibrate", "calibrate-on", "calibrate-share", "store", "max-pairs", "seed", "roc", "det", "curve", "split", "data", "max-bad"}
+var measuring = []string{"pairs", "super-classes", "calibrate", "calibrate-on", "calibrate-share", "store", "max-pairs", "seed", "roc", "det", "curve", "split", "data", "max-bad"}
 
 func (f *verifyFlags) complete(cmd *cobra.Command, images bool, log *logrus.Logger) error {
 	changed := cmd.Flags().Changed
@@ -152,7 +158,17 @@ func (f *verifyFlags) complete(cmd *cobra.Command, images bool, log *logrus.Logg
 	if changed("calibrate-share") && f.calibrateOn != calibrateOnHalf {
 		return cli.Usagef("--calibrate-share is for --calibrate-on half")
 	}
+	if f.superClasses != "" && f.pairs != "" {
+		return cli.Usagef("--super-classes and --pairs: give one of them, pairs of a file are not taken apart")
+	}
 	f.selectionFlags.complete(cmd, log)
+	if f.superClasses == "" || f.rows.Embeddings != "" {
+		return nil
+	}
+	var err error
+	if f.sel.SuperClasses, err = data.ReadSuperClasses(f.superClasses); err != nil {
+		return cli.Usagef("--super-classes: %w", err)
+	}
 	return nil
 }
 

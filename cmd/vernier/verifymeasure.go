@@ -41,6 +41,8 @@ type verification struct {
 	Calibrated  *model.Threshold      `json:"calibrated,omitempty"`
 	Stored      string                `json:"stored,omitempty"` // the file
 	Curve       []eval.CurvePoint     `json:"curve,omitempty"`
+	// SuperClasses are of the identities of each super-class, if there are any.
+	SuperClasses []superRates `json:"super_classes,omitempty"`
 }
 
 // measure measures verification on many pairs.
@@ -94,6 +96,15 @@ func (f *verifyFlags) rates(cmd *cobra.Command, log *logrus.Logger, of *verified
 	if threshold != nil {
 		at := test.roc.Figures(test.roc.At(threshold.Distance))
 		v.AtThreshold, v.Calibrated = &at, threshold.Brief()
+	}
+	if test.bySuper != nil {
+		var at *float64
+		if threshold != nil {
+			at = &threshold.Distance
+		}
+		if v.SuperClasses, err = test.bySuper(at); err != nil {
+			return err
+		}
 	}
 	if err := f.plot(v.Distance, test); err != nil {
 		return err
@@ -219,6 +230,9 @@ func (v *verification) print(w io.Writer) error {
 			fmt.Fprintf(w, " on %s (FAR %s, FRR %s there)", c.Source, rateText(c.FAR), rateText(c.FRR))
 		}
 		fmt.Fprintf(w, "\nhere: FAR %s, FRR %s, accuracy %s, precision %s, recall %s\n", rateText(a.FAR), rateText(a.FRR), rateText(a.Accuracy), rateText(a.Precision), rateText(a.Recall))
+	}
+	if err := printSuper(w, v.SuperClasses); err != nil {
+		return err
 	}
 	if v.Stored != "" {
 		fmt.Fprintf(w, "stored in %s\n", v.Stored)

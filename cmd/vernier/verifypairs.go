@@ -33,6 +33,7 @@ type pairSource struct {
 	rows     *eval.Embeddings
 	identity []string // of each row
 	groups   []int    // of each row, or nil: pairs of one identity and group are left out
+	super    []string // super-class of each row, or nil
 	list     *eval.PairList
 	name     string
 	metric   metric.Metric
@@ -45,6 +46,8 @@ type pairSample struct {
 	roc        *eval.ROC
 	identities []string
 	name       string
+	// bySuper measures the same identities by super-class; nil where there are none.
+	bySuper func(threshold *float64) ([]superRates, error)
 }
 
 // whole measures all pairs.
@@ -106,19 +109,15 @@ func (s *pairSource) measure(pairs []eval.Pair, name string) (*pairSample, error
 
 // sample takes pairs of the given rows.
 func (s *pairSource) sample(rows []int, name string) (*pairSample, error) {
-	ids, opt := make([]string, len(rows)), s.opt
-	for i, r := range rows {
-		ids[i] = s.identity[r]
-		if s.groups != nil {
-			opt.Groups = append(opt.Groups, s.groups[r])
-		}
-	}
-	d, err := eval.SamplePairs(s.rows.Select(rows), s.metric, opt)
+	d, ids, err := s.distances(rows)
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(ids)
-	return newPairSample(d, slices.Compact(ids), name)
+	p, err := newPairSample(d, ids, name)
+	if err == nil && s.super != nil {
+		p.bySuper = func(threshold *float64) ([]superRates, error) { return s.bySuper(rows, threshold) }
+	}
+	return p, err
 }
 
 func newPairSample(d *eval.PairDistances, identities []string, name string) (*pairSample, error) {
@@ -126,7 +125,7 @@ func newPairSample(d *eval.PairDistances, identities []string, name string) (*pa
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return &pairSample{d, roc, identities, name}, nil
+	return &pairSample{PairDistances: d, roc: roc, identities: identities, name: name}, nil
 }
 
 // classSource takes the images of a split or set; their classes are their
@@ -143,8 +142,13 @@ func (f *verifyFlags) classSource(ctx context.Context, folder run.Folder, eng en
 	both, rows, groups := e.Sides().Both()
 	s := f.source(e.Model, both)
 	s.name, s.groups = e.Set.Name, groups
+	super := e.Set.SuperClass()
 	for _, i := range rows {
-		s.identity = append(s.identity, e.Set.Classes[e.Set.Items[i].Label])
+		label := e.Set.Items[i].Label
+		s.identity = append(s.identity, e.Set.Classes[label])
+		if super != nil {
+			s.super = append(s.super, super(label))
+		}
 	}
 	return s, e.Close()
 }
@@ -295,7 +299,7 @@ func (f *verifyFlags) measureRows(cmd *cobra.Command, log *logrus.Logger) error 
 	if f.pairs == "" && !onHalf {
 		return cli.Usagef("--calibrate-on %s needs --pairs with --embeddings: both are files of pairs", f.calibrateOn)
 	}
-	f.rows.Unlabeled = f.pairs != ""
+	f.rows.Unlabeled, f.rows.SuperClasses = f.pairs != "", f.superClasses
 	sets, err := f.rows.Open(cmd.Flags().Lookup("metric"), log.Warnf)
 	if err != nil {
 		return err
@@ -308,6 +312,9 @@ func (f *verifyFlags) measureRows(cmd *cobra.Command, log *logrus.Logger) error 
 	all.rows, _, all.groups = r.Both()
 	for _, label := range all.rows.Labels {
 		all.identity = append(all.identity, r.Classes[label])
+		if r.Super != nil {
+			all.super = append(all.super, r.Super(label))
+		}
 	}
 	s := &all
 	if f.pairs != "" {
