@@ -77,7 +77,7 @@ func (s *joinedRows) name(it Item) string {
 	}
 	return s.parts[it.origin].name(it)
 }
-func (s *joinedRows) width() int          { return s.parts[0].width() }
+func (s *joinedRows) width() int { return s.parts[0].width() }
 func (s *joinedRows) row(dst []float32, it Item) error {
 	return s.parts[it.origin].row(dst, it)
 }
