@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/internal/finite"
 )
 
 // Move is a step that a device may still be at.
@@ -22,11 +23,11 @@ func (m *Move) Norm() (float64, error) {
 			return 0, err
 		}
 		m.clipped, m.norm = nil, norm
-		if !isFinite(norm) {
+		if !finite.Is(norm) {
 			m.optimizer.step-- // the device has left everything as it was
 		}
 	}
-	if !isFinite(m.norm) {
+	if !finite.Is(m.norm) {
 		return m.norm, ErrNonFinite
 	}
 	return m.norm, nil
@@ -43,7 +44,7 @@ func (o *Optimizer) clip(m *Move) (by engine.Mover, ok bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if m.norm = math.Sqrt(sum); !isFinite(m.norm) {
+	if m.norm = math.Sqrt(sum); !finite.Is(m.norm) {
 		return nil, false, nil
 	}
 	if c := o.settings.ClipNorm; c > 0 && m.norm > c {
@@ -58,5 +59,3 @@ func (o *Optimizer) clip(m *Move) (by engine.Mover, ok bool, err error) {
 	}
 	return o.eng, true, err
 }
-
-func isFinite(x float64) bool { return x-x == 0 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/finite"
 )
 
 // NotFiniteError says that a model whose weights are sound gives no finite embedding
@@ -20,7 +21,7 @@ func (e *NotFiniteError) Error() string {
 // CheckFinite returns a *NotFiniteError for an embedding that holds NaN or an infinity.
 func CheckFinite(row []float32, image string) error {
 	for _, v := range row {
-		if !finite(float64(v)) {
+		if !finite.Is(float64(v)) {
 			return &NotFiniteError{image, v}
 		}
 	}
@@ -36,5 +37,3 @@ func (r *Rows) CheckFinite(set *data.Set) error {
 	}
 	return nil
 }
-
-func finite(x float64) bool { return x-x == 0 }

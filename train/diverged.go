@@ -70,5 +70,3 @@ func (s *setup) giveUp(e *DivergedError) error {
 	}
 	return e
 }
-
-func isFinite(x float64) bool { return x-x == 0 }

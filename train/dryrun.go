@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/finite"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/run"
 )
@@ -155,7 +155,7 @@ func (s *rehearsal) trial(batch *data.Batch) error {
 	if err != nil {
 		return err
 	}
-	if math.IsNaN(loss) || math.IsInf(loss, 0) {
+	if !finite.Is(loss) {
 		return fmt.Errorf("the loss of the first steps is %v", loss)
 	}
 	if _, err := s.stepper.opti.Step(s.cfg.Schedule.At(s.stepper.opti.Steps(), s.steps(), s.sampler.Batches())); err != nil {

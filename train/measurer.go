@@ -6,6 +6,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/internal/finite"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
 )
@@ -97,7 +98,7 @@ func (s *measurer) embed(ctx context.Context, p *probe, task string) (*run.Rows,
 		return nil, err
 	}
 	for i, v := range e.X {
-		if !isFinite(float64(v)) {
+		if !finite.Is(float64(v)) {
 			return nil, s.giveUp(&DivergedError{
 				Step: s.stepper.opti.Steps(), What: fmt.Sprintf("the embedding of an image holds %v after this step", v),
 				Image: p.set.Where(e.Items[i/e.H]),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/internal/finite"
 	"github.com/vernier-ml/vernier/optim"
 )
 
@@ -99,7 +100,7 @@ func (s *stepper) remember(p *stepInProgress) error {
 
 // checkLoss stops the run if the loss of a step is not finite.
 func (s *stepper) checkLoss(number int, batch *data.Batch, loss float64) error {
-	if isFinite(loss) {
+	if finite.Is(loss) {
 		return nil
 	}
 	return s.diverged(number, batch, fmt.Sprintf("the loss is %v", loss))

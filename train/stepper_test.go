@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/internal/finite"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/run"
 )
@@ -41,7 +42,7 @@ func (e *lateEngine) Clip(xs []engine.Tensor, norm, value float64) (engine.Clipp
 		return nil, err
 	}
 	l := &lateMove{e.Engine, e, e.clips, math.Sqrt(sum)}
-	if !isFinite(sum) {
+	if !finite.Is(sum) {
 		l.Mover = still{}
 		return l, nil
 	}
