@@ -20,7 +20,8 @@ const FeaturesName = "features"
 // images, and returns rows (B, Channels) in place of a map.
 type RowTaker interface {
 	Backbone
-	// Width is the length of a row; 0 if that is not known yet.
+	// Width is the length of a row; 0 if that is not known yet, which only the
+	// features of this package may say of a set with rows.
 	Width() int
 }
 
@@ -118,7 +119,10 @@ func WithWidth(spec string, width int) (string, error) {
 	case has != 0:
 		return "", fmt.Errorf("backbone %s takes rows of %d numbers, these have %d", spec, has, width)
 	}
-	return FeaturesSpec(width, b.(*features).norm), nil
+	if f, ok := b.(*features); ok {
+		return FeaturesSpec(width, f.norm), nil
+	}
+	return "", fmt.Errorf("backbone %s takes rows of numbers and does not say how many: its Width must be %d for these rows", spec, width)
 }
 
 // Forward adds the normalization of rows x (B, dim).

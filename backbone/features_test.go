@@ -79,4 +79,16 @@ func TestFeaturesOfAnotherLengthAreRefused(t *testing.T) {
 	if _, err := backbone.WithWidth("convnet", 8); err == nil || !strings.Contains(err.Error(), "takes images") {
 		t.Errorf("rows for a network of images: %v", err)
 	}
+	backbone.Register("unsure-rows", func() (backbone.Backbone, error) {
+		b, err := backbone.New("features:dim=4")
+		return unsure{b}, err
+	})
+	if _, err := backbone.WithWidth("unsure-rows", 8); err == nil || err.Error() != "backbone unsure-rows takes rows of numbers and does not say how many: its Width must be 8 for these rows" {
+		t.Errorf("rows for a network of a program's own that does not know their length: %v", err)
+	}
 }
+
+// unsure takes rows of a length that it does not know.
+type unsure struct{ backbone.Backbone }
+
+func (unsure) Width() int { return 0 }
