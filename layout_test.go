@@ -26,7 +26,7 @@ var mayImport = map[string][]string{
 	"train":                         {"model", "losses", "data", "comm", "eval", "weights", "layers", "internal/plural", "metric", "engine", "optim", "run", "internal/tfevents", "internal/setting", "data/transform", "internal/trace", "internal/wholefile", "internal/finite"},
 	"train/sweep":                   {"train", "eval", "internal/nearest", "internal/plural", "engine", "run", "eval/plot"},
 	"report":                        {"metric", "eval", "eval/plot", "eval/tsne", "model", "internal/plural", "engine", "internal/nametext", "run", "data/pixels", "internal/wholefile"},
-	"serve":                         {"eval", "gallery", "internal/nametext", "run", "", "data/pixels"},
+	"serve":                         {"eval", "gallery", "internal/finite", "internal/nametext", "run", "", "data/pixels", "weights"},
 	"gallery":                       {"eval", "weights", "internal/wholefile", "internal/plural", "metric", "internal/sums", "internal/parquetfile"},
 	"eval":                          {"metric", "internal/table", "internal/hash64", "engine", "cpu"},
 	"linear":                        {"eval", "metric", "internal/plural", "internal/table", "engine", "eval/plot", "internal/wholefile"},

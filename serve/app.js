@@ -19,41 +19,56 @@ async function ask(path, options) {
 }
 
 async function search(file) {
-  const number = ++last;
-  say("");
   if (about.max_bytes && file.size > about.max_bytes) {
+    last++;
     say(`${file.name}: the file has ${file.size} bytes, at most ${about.max_bytes} are taken`);
     return;
   }
   if (shown) URL.revokeObjectURL(shown);
-  shown = URL.createObjectURL(file);
-  $("asked").src = shown;
-  $("name").textContent = file.name;
+  shown = about.width ? "" : URL.createObjectURL(file);
+  await find(file.name, shown, "application/octet-stream", file);
+}
+
+// Numbers are a vector; other text is the key of a row.
+function searchText(text) {
+  const parts = text.split(/[\s,;[\]]+/).filter(Boolean), numbers = parts.map(Number);
+  if (!parts.length) return;
+  const vector = about.width && parts.length > 1 && numbers.every(Number.isFinite);
+  const name = vector ? `${parts.length} numbers` : text.trim();
+  find(name, "", "application/json", JSON.stringify(vector ? {vector: numbers} : {key: name}));
+}
+
+async function find(name, picture, type, body) {
+  const number = ++last;
+  say("");
+  $("asked").hidden = !picture;
+  if (picture) $("asked").src = picture; else $("asked").removeAttribute("src");
+  $("name").textContent = name;
   $("query").hidden = $("found").hidden = false;
   $("status").textContent = "Searching …";
   $("list").replaceChildren();
   try {
-    const result = await ask("search", {method: "POST", headers: {"Content-Type": "application/octet-stream"}, body: file});
-    if (number === last) show(result, file.name);
+    const result = await ask("search", {method: "POST", headers: {"Content-Type": type}, body});
+    if (number === last) show(result, name);
   } catch (e) {
     if (number !== last) return;
     $("query").hidden = $("found").hidden = true;
-    say(`${file.name}: ${e.message}`);
+    say(`${name}: ${e.message}`);
   }
 }
 
 function show(result, name) {
   const within = result.neighbors.filter((n) => n.same).length;
-  $("status").textContent = about.threshold == null ? `${result.neighbors.length} images, nearest first`
+  $("status").textContent = about.threshold == null ? `${result.neighbors.length}, nearest first`
     : `${within} of ${result.neighbors.length} within the threshold ${about.threshold.toPrecision(3)}`;
   for (const n of result.neighbors) {
     const card = $("card").content.cloneNode(true).firstElementChild;
     const img = card.querySelector("img");
-    img.src = `image/${n.row}`;
+    if (about.width) img.remove(); else img.src = `image/${n.row}`;
     img.alt = `${n.class}, ${n.path}`;
-    img.title = `distance ${n.distance}\n${n.path}`;
+    card.title = `distance ${n.distance}\nrow ${n.row}\n${n.path}`;
     card.querySelector("b").textContent = n.class;
-    card.querySelector(".distance").textContent = n.distance.toFixed(4) + (n.same ? " · same" : "");
+    card.querySelector(".distance").textContent = n.distance.toFixed(4) + (n.same ? " · same" : "") + (about.width ? ` · ${n.path}` : "");
     if (n.same) card.classList.add("same");
     card.querySelector(".marks").setAttribute("aria-label", `is ${n.class} right?`);
     card.querySelector(".marks").hidden = Boolean(about.no_marks);
@@ -80,13 +95,23 @@ document.addEventListener("drop", (e) => {
   if (e.dataTransfer.files[0]) search(e.dataTransfer.files[0]);
   else say("What was dropped is not a file.");
 });
-document.addEventListener("paste", (e) => { if (e.clipboardData.files[0]) search(e.clipboardData.files[0]); });
+document.addEventListener("paste", (e) => {
+  if (e.clipboardData.files[0]) search(e.clipboardData.files[0]);
+  else if (e.target !== $("text")) searchText(e.clipboardData.getData("text"));
+});
+$("go").addEventListener("click", () => searchText($("text").value));
+$("text").addEventListener("keydown", (e) => { if (e.key === "Enter") searchText($("text").value); });
 
 ask("about").then((a) => {
   about = a;
   document.title = a.title;
   $("title").textContent = a.title;
-  $("about").textContent = `${a.rows} images of ${a.data}, compared by ${a.metric}`;
+  $("about").textContent = `${a.rows} ${a.width ? "rows" : "images"} of ${a.data}, compared by ${a.metric}`;
+  if (a.width) {
+    $("what").textContent = `Drop a .npy file of one row of ${a.width} numbers here, or choose one`;
+    $("file").accept = ".npy";
+    $("text-is").textContent = `or ${a.width} numbers, or a row of the gallery by number or path`;
+  }
   $("no-marks").textContent = a.no_marks;
   $("no-marks").hidden = !a.no_marks;
 }).catch((e) => say(e.message));

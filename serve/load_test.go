@@ -83,7 +83,7 @@ func TestAnUploadThatStallsIsGivenUp(t *testing.T) {
 	r, err := http.ReadResponse(bufio.NewReader(c), nil)
 	fatal(t, err)
 	text, err := io.ReadAll(r.Body)
-	if r.StatusCode != http.StatusRequestTimeout || !strings.Contains(string(text), "the image came too slowly") || err != nil {
+	if r.StatusCode != http.StatusRequestTimeout || !strings.Contains(string(text), "the query came too slowly") || err != nil {
 		t.Errorf("%d %s: %v", r.StatusCode, text, err)
 	}
 }

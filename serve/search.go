@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,7 +10,6 @@ import (
 	"mime"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/eval"
@@ -20,15 +20,15 @@ import (
 func (s *Server) about(w http.ResponseWriter, _ *http.Request) {
 	answer(w, map[string]any{
 		"title": s.cfg.Title, "rows": s.cfg.Gallery.N, "data": nametext.WithoutFolders(s.cfg.Gallery.Data), "metric": s.cfg.Info.Metric,
-		"threshold": s.cfg.Threshold, "max_bytes": s.cfg.MaxBytes, "no_marks": s.noMarks,
+		"threshold": s.cfg.Threshold, "max_bytes": s.cfg.MaxBytes, "no_marks": s.noMarks, "width": s.cfg.Width,
 	})
 }
 
 // result is what a search answers.
 type result struct {
-	Query     string     `json:"query"` // the image's SHA-256
-	Width     int        `json:"width"`
-	Height    int        `json:"height"`
+	Query     string     `json:"query"`           // SHA-256 of the body
+	Width     int        `json:"width,omitempty"` // of an image
+	Height    int        `json:"height,omitempty"`
 	Neighbors []neighbor `json:"neighbors"`
 }
 
@@ -40,16 +40,16 @@ type neighbor struct {
 	Same     *bool   `json:"same,omitempty"`
 }
 
-// search embeds the image that is the body of the request, and finds the
-// nearest.
+// search finds the nearest rows of the query that is the body of the request: an image,
+// a .npy file of one row, or JSON that says one, see asked.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	// Other pages cannot send these without asking first.
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || !strings.HasPrefix(kind, "image/") && kind != "application/octet-stream" {
-		fail(w, http.StatusUnsupportedMediaType, errors.New("want an image as the body, of Content-Type image/... or application/octet-stream"))
+	if err != nil || !s.takes(kind) {
+		fail(w, http.StatusUnsupportedMediaType, s.wanted())
 		return
 	}
-	// A request has a seat when its image is there: one that does not come keeps
+	// A request has a seat when its query is there: one that does not come keeps
 	// nobody waiting.
 	body, release, err := s.uploads.receive(w, r)
 	defer release()
@@ -70,21 +70,14 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
-	img, err := s.decoder.Decode(r.Context(), body)
+	res, err := s.answerTo(r.Context(), kind, body)
 	if r.Context().Err() != nil { // nobody waits any longer
 		return
 	}
 	if err != nil {
-		status := http.StatusUnprocessableEntity
-		if errors.Is(err, pixels.ErrNotImage) || errors.Is(err, pixels.ErrEmptyFile) {
-			status = http.StatusUnsupportedMediaType
-		}
-		fail(w, status, err)
-		return
-	}
-	res, err := s.find(r, img)
-	if err != nil {
-		fail(w, http.StatusInternalServerError, err)
+		f := failure{http.StatusInternalServerError, err}
+		errors.As(err, &f)
+		fail(w, f.status, f.error)
 		return
 	}
 	sum := sha256.Sum256(body)
@@ -93,19 +86,58 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request) {
 	answer(w, res)
 }
 
-func (s *Server) find(r *http.Request, img *pixels.RGB) (*result, error) {
-	row, err := s.cfg.Embed(r.Context(), img)
+// answerTo searches for what a body of a type holds.
+func (s *Server) answerTo(ctx context.Context, kind string, body []byte) (*result, error) {
+	switch {
+	case kind == jsonType:
+		return s.searchAsked(ctx, body)
+	case s.cfg.EmbedRow != nil:
+		row, err := rowOfNPY(body)
+		if err != nil {
+			return nil, failure{http.StatusUnprocessableEntity, err}
+		}
+		return s.searchRow(ctx, row)
+	}
+	return s.searchImage(ctx, body)
+}
+
+func (s *Server) searchImage(ctx context.Context, body []byte) (*result, error) {
+	img, err := s.decoder.Decode(ctx, body)
+	if err != nil {
+		status := http.StatusUnprocessableEntity
+		if errors.Is(err, pixels.ErrNotImage) || errors.Is(err, pixels.ErrEmptyFile) {
+			status = http.StatusUnsupportedMediaType
+		}
+		return nil, failure{status, err}
+	}
+	row, err := s.cfg.Embed(ctx, img)
 	if err != nil {
 		return nil, err
 	}
-	query := &eval.Embeddings{X: row, N: 1, H: len(row)}
-	g := s.cfg.Gallery
-	hits, err := s.rows.Search(r.Context(), query, s.cfg.Nearest, eval.SearchOptions{})
+	res, err := s.find(ctx, row, -1)
+	if err == nil {
+		res.Width, res.Height = img.W, img.H
+	}
+	return res, err
+}
+
+// find returns the rows of the gallery that are nearest to an embedding, but for the row
+// without, which is -1 for none.
+func (s *Server) find(ctx context.Context, embedding []float32, without int) (*result, error) {
+	query := &eval.Embeddings{X: embedding, N: 1, H: len(embedding)}
+	g, count := s.cfg.Gallery, s.cfg.Nearest
+	if without >= 0 {
+		count++
+	}
+	hits, err := g.Search(ctx, s.cfg.Engine, query, s.cfg.Info, count, eval.SearchOptions{})
 	if err != nil {
 		return nil, err
 	}
-	res := &result{Width: img.W, Height: img.H, Neighbors: []neighbor{}}
+	res := &result{Neighbors: []neighbor{}}
 	for _, h := range hits[0] {
+		if h.Row == without || len(res.Neighbors) == s.cfg.Nearest {
+			continue
+		}
 		n := neighbor{Row: h.Row, Path: g.Path(h.Row), Class: g.Class(h.Row), Distance: h.Distance}
 		if s.cfg.Threshold != nil {
 			same := h.Distance <= *s.cfg.Threshold
@@ -122,6 +154,10 @@ func (s *Server) image(w http.ResponseWriter, r *http.Request) {
 	row, err := strconv.ParseUint(r.PathValue("row"), 10, 31)
 	if err != nil || int(row) >= s.cfg.Gallery.N {
 		fail(w, http.StatusNotFound, fmt.Errorf("the gallery has rows 0 to %d", s.cfg.Gallery.N-1))
+		return
+	}
+	if s.cfg.Picture == nil {
+		fail(w, http.StatusNotFound, errors.New("rows of numbers have no pictures"))
 		return
 	}
 	picture, err := s.pictures.get(r.Context(), int(row))

@@ -25,6 +25,10 @@ type Config struct {
 	Embed func(context.Context, *pixels.RGB) ([]float32, error)
 	// Picture returns an image of the gallery.
 	Picture func(ctx context.Context, row int) (image.Image, error)
+	// EmbedRow takes the place of Embed for a model of rows of Width numbers; there are no
+	// pictures then. It is called by one request at a time.
+	EmbedRow func(context.Context, []float32) ([]float32, error)
+	Width    int
 	// Threshold is the largest distance of the same, or nil.
 	Threshold *float64
 	// Marks is the file that marks are added to, a JSON object a line.
@@ -80,8 +84,8 @@ type Server struct {
 
 // New checks a configuration.
 func New(cfg Config) (*Server, error) {
-	if cfg.Gallery == nil || cfg.Gallery.N < 1 || cfg.Embed == nil || cfg.Picture == nil || cfg.Engine == nil {
-		return nil, errors.New("serve: a gallery with rows and pictures, an engine and an embedding are needed")
+	if images, rows := cfg.Embed != nil && cfg.Picture != nil, cfg.EmbedRow != nil && cfg.Width > 0; cfg.Gallery == nil || cfg.Gallery.N < 1 || cfg.Engine == nil || images == rows {
+		return nil, errors.New("serve: a gallery with rows and an engine are needed, and either an embedding of images and pictures or one of rows and their width")
 	}
 	if cfg.Nearest == 0 {
 		cfg.Nearest = defaultNearest

@@ -47,7 +47,7 @@ type failure struct {
 func (u *uploads) receive(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
 	held := int64(0)
 	release = func() { u.room.Release(held) }
-	tooLarge := failure{http.StatusRequestEntityTooLarge, fmt.Errorf("the image has more than %d bytes", u.max)}
+	tooLarge := failure{http.StatusRequestEntityTooLarge, fmt.Errorf("the query has more than %d bytes", u.max)}
 	if r.ContentLength > u.max {
 		return nil, release, tooLarge
 	}
@@ -65,7 +65,7 @@ func (u *uploads) receive(w http.ResponseWriter, r *http.Request) (body []byte, 
 		_ = deadline.SetReadDeadline(next)
 		n, err := from.Read(part)
 		if !u.room.TryAcquire(int64(n)) {
-			return nil, release, failure{http.StatusServiceUnavailable, errors.New("busy with other images, try again")}
+			return nil, release, failure{http.StatusServiceUnavailable, errors.New("busy with other queries, try again")}
 		}
 		held += int64(n)
 		all.Write(part[:n])
@@ -77,9 +77,9 @@ func (u *uploads) receive(w http.ResponseWriter, r *http.Request) (body []byte, 
 		case errors.As(err, &large):
 			return nil, release, tooLarge
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, release, failure{http.StatusRequestTimeout, fmt.Errorf("the image came too slowly: %d bytes, then nothing for %v, or not all within %v", held, u.stall, readTimeout)}
+			return nil, release, failure{http.StatusRequestTimeout, fmt.Errorf("the query came too slowly: %d bytes, then nothing for %v, or not all within %v", held, u.stall, readTimeout)}
 		case err != nil:
-			return nil, release, failure{http.StatusBadRequest, fmt.Errorf("reading the image: %w", err)}
+			return nil, release, failure{http.StatusBadRequest, fmt.Errorf("reading the query: %w", err)}
 		}
 	}
 }

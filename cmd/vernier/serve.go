@@ -22,7 +22,9 @@ func newServe(log *logrus.Logger) *cobra.Command {
 		Long: `Embed the images of a run's --split, or of --data, and serve a page on this machine
 on which one drops an image, sees the nearest of them with their distances, and marks
 each as right or wrong. Marks are added to RUN/` + run.MarksFile + `, a JSON object a line; images
-that are dropped are not kept.
+that are dropped are not kept. For a model of features (--data features:X) one drops a
+.npy file of one row or pastes its numbers. A row of the gallery is searched for by its
+number or path.
 
 The page answers on the loopback address only, and only to requests that name this
 machine as their host. With --listen on another address anybody who reaches it can
@@ -37,8 +39,8 @@ after the requests that have begun, with exit status 0.`,
 	fl.SortFlags = false
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:8321", "address and port; port 0 for a free one")
 	fl.StringVar(&f.marks, "marks", "", "file that marks are added to (default RUN/"+run.MarksFile+")")
-	fl.IntVarP(&f.nearest, "nearest", "k", 12, "number of images to show")
-	fl.IntVar(&f.megabytes, "max-mb", 20, "largest image that is taken, in MiB")
+	fl.IntVarP(&f.nearest, "nearest", "k", 12, "number of images or rows to show")
+	fl.IntVar(&f.megabytes, "max-mb", 20, "largest image or file that is taken, in MiB")
 	fl.BoolVar(&f.asJSON, "json", false, "print where it listens as JSON")
 	f.selectionFlags.add(cmd)
 	return cmd
@@ -64,9 +66,6 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) (e
 	if err != nil {
 		return err
 	}
-	if cfg.TakesRows() {
-		return fmt.Errorf("the page searches by images, and the model of %s takes rows of features: vernier index and vernier search take files of rows", path)
-	}
 	// Before the work of embedding: the port may be taken.
 	l, err := net.Listen("tcp", f.listen)
 	if err != nil {
@@ -89,7 +88,7 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) (e
 	}
 	at := l.Addr().(*net.TCPAddr)
 	if c.AnyHost = !at.IP.IsLoopback(); c.AnyHost {
-		log.Warnf("anybody who reaches %s can use the page and see the images", at)
+		log.Warnf("anybody who reaches %s can use the page and see what it shows", at)
 	}
 	s, err := serve.New(c)
 	if err != nil {
@@ -102,11 +101,15 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) (e
 	if s.NoMarks() != "" {
 		marks = s.NoMarks()
 	}
+	what := "image"
+	if c.Width > 0 {
+		what = "row"
+	}
 	url := "http://" + at.String() + "/"
 	if f.asJSON {
 		err = cli.WriteJSONLine(cmd.OutOrStdout(), map[string]any{"url": url, "rows": c.Gallery.N, "marks": c.Marks, "no_marks": s.NoMarks()})
 	} else {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s at %s\n%s; Ctrl-C ends it\n", plural.Of(c.Gallery.N, "image"), url, marks)
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s at %s\n%s; Ctrl-C ends it\n", plural.Of(c.Gallery.N, what), url, marks)
 	}
 	if err != nil {
 		return err
