@@ -151,6 +151,8 @@ func TestONNXRuntimeGivesTheEmbeddingsOfEveryHead(t *testing.T) {
 		"coordinates, cosine":  func(s *Spec) { s.Normalization, s.Metric = NormCoordinates, metric.Metric{Kind: metric.Cosine} },
 		"ImageNet statistics":  func(s *Spec) { *s = onnxSpec(t, "convnet:pixels=imagenet", 0) },
 		"long rows of a scale": func(s *Spec) { s.Scale = 3.5 },
+		"hidden layers":        func(s *Spec) { s.Head, s.HeadNorm, s.Dropout = "mlp:24,16", HeadNormLayer, .5 },
+		"a residual head":      func(s *Spec) { s.Head, s.HeadNorm = "residual:24", HeadNormBatch },
 		"a scale each":         func(s *Spec) { s.Scaling = ScaleLearnEach },
 	} {
 		spec := onnxSpec(t, "convnet", 0)
