@@ -15,7 +15,7 @@ import (
 )
 
 // Figure is what PNG and SVG draw: Bars, Covariance, DET, Groups, Histogram, Lines,
-// Loss, Map, Recall, ROC or Scatter.
+// Loss, Map, Parallel, Recall, ROC or Scatter.
 type Figure interface {
 	draw(c *chart) error
 }

@@ -201,6 +201,7 @@ func TestSVGOfEveryFigureEscapesNames(t *testing.T) {
 		"det":       DET{hostile, names, curves},
 		"scatter":   Scatter{hostile, hostile, hostile, []float64{1}, []float64{2}, []int{0}, names},
 		"bars":      Bars{hostile, hostile, names, names, [][]float64{{1}}, [][]float64{{1}}},
+		"parallel":  Parallel{hostile, []string{hostile, "b"}, [][]float64{{1, 2}, {math.NaN(), 3}, {2, 1}}, []float64{1, 2, 3}},
 		"groups":    Groups{hostile, hostile, names, names, [][][]float64{{{1, 2}}}},
 	} {
 		if d := drawn(t, f); !strings.Contains(d.Label, hostile) {
