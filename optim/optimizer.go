@@ -52,7 +52,7 @@ func Names() []string { return []string{"sgd", "adam", "adamw", "rmsprop"} }
 // Default is AdamW with the constants of PyTorch.
 func Default() Settings {
 	return Settings{Name: "adamw", Rate: 1e-3, Decay: 1e-4, Momentum: .9,
-		Beta1: .9, Beta2: .999, Alpha: .99, Eps: 1e-8, LayerDecay: 1, HeadRate: 1, ProxyRate: 10, ScaleRate: 10, HeadDecay: 1, ProxyDecay: 1}
+		Beta1: .9, Beta2: .999, Alpha: .99, Eps: 1e-8, LayerDecay: 1, HeadRate: 1, ProxyRate: 10, ScaleRate: 50, HeadDecay: 1, ProxyDecay: 1}
 }
 
 // Validate checks every setting and names the one at fault.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/vernier-ml/vernier/comm"
@@ -145,7 +146,10 @@ func (s *Session) endEpoch(ctx context.Context) error {
 	defer s.teller.pace.spent(time.Now()) // on saving
 	s.teller.tell(r)
 	s.teller.warn(r, steps, health)
-	return s.keeper.save()
+	if err := s.keeper.save(); err != nil || s.opt.AfterEpoch == nil {
+		return err
+	}
+	return s.opt.AfterEpoch(r)
 }
 
 // measured measures the model at the end of an epoch.
@@ -163,6 +167,9 @@ func (s *Session) measured(ctx context.Context, r run.EpochRecord) (run.EpochRec
 	}
 	return r, err
 }
+
+// History lists the epochs that the run has behind it.
+func (s *Session) History() []run.EpochRecord { return slices.Clone(s.state.History) }
 
 // Finish measures the best epoch on the test classes, and writes results and
 // pictures. Of several ranks the first does; the others have no results.

@@ -44,6 +44,9 @@ type Options struct {
 	// Trace is the number of steps whose times are taken, after the first of the process:
 	// run.TraceFile and run.TraceTable are written when they are done. 0 for none.
 	Trace int
+	// AfterEpoch, if not nil, is called with each epoch when it has been saved. The error
+	// that it returns ends Train: the run can be resumed behind that epoch.
+	AfterEpoch func(run.EpochRecord) error
 	// Memory is the most bytes that a run may take; 0 leaves it what the machine
 	// has.
 	Memory int64
