@@ -14,6 +14,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/tuning"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/nearest"
@@ -74,6 +75,9 @@ func flagLimits() map[string]cli.Limit {
 		"linear eval --pairs": cli.Whole(1, 100_000_000), "--train-share": cli.Between0And1,
 		"--noise": cli.Among(string(linear.Gaussian), string(linear.Impulse)), "--noise-level": cli.NotNegative,
 	})
+	for name, limit := range tuning.Limits() {
+		all["tune "+name] = limit
+	}
 	// Whole numbers that are settings have the bounds of run.
 	for prefix, places := range map[string]map[string]string{"train ": trainPlaces, "": networkPlaces} {
 		for name, place := range places {

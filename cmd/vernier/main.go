@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/tuning"
 	"github.com/vernier-ml/vernier/internal/bench"
 )
 
@@ -36,7 +37,7 @@ boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
   vernier embed runs/first photo.jpg`,
 	}
 	root.AddCommand(
-		newTrain(log), newPresets(), newSweep(log), newCompare(log),
+		newTrain(log), newPresets(), newSweep(log), tuning.New(log, newReporter), newCompare(log),
 		newEval(log), newEmbed(log), newExport(log), newVerify(log), newIndex(log), newSearch(log),
 		newReport(log), newServe(log),
 		newData(log), newWeights(log), newLosses(), newMetrics(),

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
-	"sync"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -103,9 +101,10 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	if err := sweep.Check(jobs, o, f.table.figure); err != nil { // not after hours of training
 		return &cli.UsageError{Err: err}
 	}
+	open := f.device.Opener(log)
 	r := &sweep.Runner{
 		Dir: f.out, Jobs: f.jobs, Threads: f.threads,
-		Engine:  engineOpener(&f.device, log),
+		Engine:  func(threads int) (sweep.Engine, error) { return open(threads) },
 		Options: train.Options{Cache: f.cache.Options(), Events: newReporter(log), Restarts: file.Restarts},
 	}
 	if f.list {
@@ -194,22 +193,4 @@ func (f *sweepFlags) plan(ctx context.Context, path string) (*sweep.File, []swee
 		return nil, nil, &cli.UsageError{Err: err}
 	}
 	return file, jobs, nil
-}
-
-// engineOpener makes the engines of several runs at a time, and says only once what they
-// compute on.
-func engineOpener(f *cli.DeviceFlags, log *logrus.Logger) func(threads int) (sweep.Engine, error) {
-	said := false
-	var mu sync.Mutex
-	return func(threads int) (sweep.Engine, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		to := log
-		if said {
-			to = logrus.New()
-			to.SetOutput(io.Discard)
-		}
-		said = true
-		return f.Open(threads, to)
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
@@ -77,6 +78,24 @@ func realGPUs() gpus {
 // a warning in log if not.
 func (f *DeviceFlags) Open(threads int, log *logrus.Logger) (Engine, error) {
 	return f.openOn(realGPUs(), threads, log)
+}
+
+// Opener opens the engines of several runs at a time, and says only once what they compute
+// on.
+func (f *DeviceFlags) Opener(log *logrus.Logger) func(threads int) (Engine, error) {
+	said := false
+	var mu sync.Mutex
+	return func(threads int) (Engine, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		to := log
+		if said {
+			to = logrus.New()
+			to.SetOutput(io.Discard)
+		}
+		said = true
+		return f.Open(threads, to)
+	}
 }
 
 func (f *DeviceFlags) openOn(g gpus, threads int, log *logrus.Logger) (Engine, error) {

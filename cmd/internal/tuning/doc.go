@@ -1,0 +1,2 @@
+// Package tuning is the command tune of vernier.
+package tuning
