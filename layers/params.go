@@ -103,10 +103,12 @@ func (ps *Params) Add(name string, group Group, role Role, init Init, shape ...i
 	if err != nil {
 		return nil, fmt.Errorf("parameter %q: %w", name, err)
 	}
-	host := make([]float32, v.Size())
-	init(host, rand.New(rand.NewPCG(ps.seed, hash64.Text(name))))
-	if err := ps.eng.Write(v, host); err != nil {
-		return nil, fmt.Errorf("parameter %q: %w", name, err)
+	if !isOutline(ps.eng) {
+		host := make([]float32, v.Size())
+		init(host, rand.New(rand.NewPCG(ps.seed, hash64.Text(name))))
+		if err := ps.eng.Write(v, host); err != nil {
+			return nil, fmt.Errorf("parameter %q: %w", name, err)
+		}
 	}
 	p := &Param{Name: name, Role: role, Group: group, Value: v}
 	ps.list = append(ps.list, p)

@@ -58,6 +58,12 @@ func (m *Model) LoadWeights(path, dictionary string) (*Loaded, error) {
 		}
 	}
 	l, err := m.fill(f, dictionary)
+	var bad *weights.MismatchError
+	if errors.As(err, &bad) {
+		if r, other := recognize(f, dictionary); other == nil && networkOf(r.Backbone) != networkOf(m.Spec.Backbone) {
+			return nil, &OtherNetworkError{Path: path, Backbone: m.Spec.Backbone, Recognized: r, Err: bad}
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +92,7 @@ func arrange(f *weights.File) (arranged *weights.File, layout string, err error)
 }
 
 func (m *Model) fill(f *weights.File, dictionary string) (*Loaded, error) {
-	match, resized, err := m.match(f, dictionary)
+	match, resized, err := m.match(f, dictionary, false)
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +129,9 @@ func checkFinite(name string, values []float32) error {
 }
 
 // match pairs the model's parameters with the file's tensors. resized holds the
-// shapes that the model wants of those that the file has for another image size.
-func (m *Model) match(f *weights.File, dictionary string) (match *weights.Match, resized map[string][]int, err error) {
+// shapes that the model wants of those that the file has for another image size. brief
+// leaves hints out of the error, see weights.Rules.
+func (m *Model) match(f *weights.File, dictionary string, brief bool) (match *weights.Match, resized map[string][]int, err error) {
 	var want []weights.Spec
 	for _, p := range m.Params.All() {
 		if Owns(p) {
@@ -133,7 +140,7 @@ func (m *Model) match(f *weights.File, dictionary string) (match *weights.Match,
 	}
 	rules := weights.Rules{
 		Prefix: dictionary, Strip: wrappers(), Transparent: transparent(),
-		Ignore: append(m.net.Ignored(), weights.BatchCounts), Optional: []string{headPrefix + "*"},
+		Ignore: append(m.net.Ignored(), weights.BatchCounts), Optional: []string{headPrefix + "*"}, Brief: brief,
 	}
 	if m.Spec.Head == HeadNone {
 		rules.Ignore = append(rules.Ignore, headPrefix+"*")

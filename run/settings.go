@@ -245,11 +245,18 @@ func (l layer) base() (Config, error) {
 	if err := l.read("model.input.size", &size); err != nil {
 		return c, err
 	}
+	input, err := l.byWeights(&c)
+	if err != nil {
+		return c, err
+	}
 	net, err := backbone.New(c.Model.Backbone)
 	if err != nil {
 		return c, err
 	}
 	c.Model.Input, c.Model.Pool = net.Preprocessing(), model.DefaultPool(net)
+	if input != nil {
+		c.Model.Input = *input
+	}
 	if _, rows := backbone.TakesRows(net); rows {
 		c.Data.Augment = transform.NoAugmentation
 	}

@@ -26,6 +26,9 @@ type Rules struct {
 	// Optional lists patterns of wanted names that the file need not have; those
 	// keep the values they have, such as a new "head.*".
 	Optional []string
+	// Brief leaves out of a *MismatchError what takes long: the nearest names, and behind
+	// which prefix all wanted names stand.
+	Brief bool
 }
 
 // BatchCounts is the pattern, for Rules.Ignore, of the counters of batch
@@ -92,7 +95,9 @@ func Fit(f *File, want []Spec, rules Rules) (*Match, error) {
 		}
 	}
 	if len(bad.Missing)+len(bad.Unexpected)+len(bad.Misshaped) > 0 {
-		bad.suggest(names, want, rules)
+		if !rules.Brief {
+			bad.suggest(names, want, rules)
+		}
 		return nil, bad
 	}
 	return m, nil

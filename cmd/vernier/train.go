@@ -37,6 +37,8 @@ type trainFlags struct {
 	cfg     run.Config
 
 	printConfig bool
+	// chosen is a line on the network that the weights chose, or on what weights are worth.
+	chosen      string
 	dry         string // one of dryRunForms, or empty
 	memoryLimit string
 	from        string
@@ -177,6 +179,9 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 		}
 		_, err = cmd.OutOrStdout().Write(text)
 		return err
+	}
+	if f.chosen != "" {
+		log.Info(f.chosen)
 	}
 	if opt.Memory > 0 {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opt.Memory))

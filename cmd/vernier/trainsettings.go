@@ -191,7 +191,21 @@ func (f *trainFlags) complete(fl *pflag.FlagSet) error {
 	if f.out == "" && f.dry == "" {
 		return errors.New("--out is missing: say where the run's folder goes, for example --out runs/first")
 	}
+	if f.chosen = s.ChosenByWeights(f.cfg); f.chosen == "" && !fl.Changed("weights") {
+		f.chosen = fromNothing(f.cfg)
+	}
 	return nil
+}
+
+// fromNothing says what pre-trained weights are worth, where photographs are to be learned
+// without them.
+func fromNothing(c run.Config) string {
+	kind, _, _ := strings.Cut(c.Data.Spec, ":")
+	if c.Weights.Path != "" || !slices.Contains([]string{"folder", "cub200", "cars196", "sop", "inshop"}, kind) {
+		return ""
+	}
+	return "the network starts from nothing: if these are photographs, public weights are worth more than any other setting " +
+		"(the guide's birds: Recall@1 44.0 before the first step, 62.9 after six minutes); vernier weights get lists some, --weights NAME takes one"
 }
 
 // keyValues parses name=value pairs.

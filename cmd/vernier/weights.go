@@ -42,11 +42,15 @@ in a file is ever executed.`,
 
 func newWeightsInspect() *cobra.Command {
 	var asJSON bool
+	var dictionary string
 	cmd := &cobra.Command{
 		Use:   "inspect FILE",
-		Short: "List what a weight file holds",
+		Short: "List what a weight file holds, and of which network it is",
 		Long: `List the tensors of a weight file with their types, shapes and sizes, the format
-of the file, its metadata, and what it holds beside tensors.`,
+of the file, its metadata, and what it holds beside tensors. Names and shapes tell of
+which network it is, whose names it has, and what pictures that network takes: with
+--weights FILE and without --backbone, vernier train chooses the same. Of a file that
+fits no network it says which is nearest, and the first differences.`,
 		Example: `  vernier weights inspect runs/birds/best.safetensors
   vernier weights inspect checkpoint.pth --json`,
 		Args: cli.Takes(false, "FILE"),
@@ -56,14 +60,40 @@ of the file, its metadata, and what it holds beside tensors.`,
 				return err
 			}
 			defer f.Close()
+			network, err := model.Recognize(args[0], dictionary)
 			if asJSON {
-				return inspectJSON(cmd.OutOrStdout(), f)
+				return inspectJSON(cmd.OutOrStdout(), f, network)
 			}
-			return inspect(cmd.OutOrStdout(), f)
+			if err := inspect(cmd.OutOrStdout(), f); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(cmd.OutOrStdout(), networkText(network, err))
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print everything as JSON")
+	cmd.Flags().StringVar(&dictionary, "weights-dict", "", weightsDictHelp)
 	return cmd
+}
+
+// networkText says of which network a file is, or why that is not known.
+func networkText(r *model.Recognized, err error) string {
+	if err != nil {
+		return "network: " + err.Error()
+	}
+	in := r.Input
+	cut := ""
+	if in.Resize > in.Size {
+		cut = fmt.Sprintf(" cut out of a shorter side of %d", in.Resize)
+	}
+	filter := "bilinear"
+	if in.Bicubic {
+		filter = "bicubic"
+	}
+	if in.Stretch {
+		cut = ", stretched to a square"
+	}
+	return fmt.Sprintf("network: %s\npictures: %d pixels%s, %s, (value/%g - %.3g)/%.3g", r, in.Size, cut, filter, in.Range, in.Mean, in.Std)
 }
 
 func inspect(w io.Writer, f *weights.File) error {
@@ -88,7 +118,7 @@ func inspect(w io.Writer, f *weights.File) error {
 }
 
 // inspectJSON prints the same for programs.
-func inspectJSON(w io.Writer, f *weights.File) error {
+func inspectJSON(w io.Writer, f *weights.File, network *model.Recognized) error {
 	type tensor struct {
 		Name  string `json:"name"`
 		DType string `json:"dtype"`
@@ -100,7 +130,8 @@ func inspectJSON(w io.Writer, f *weights.File) error {
 		Tensors  []tensor          `json:"tensors"`
 		Metadata map[string]string `json:"metadata"`
 		Values   map[string]string `json:"values"`
-	}{Format: f.Format(), Metadata: f.Metadata(), Tensors: []tensor{}, Values: map[string]string{}}
+		Network  *model.Recognized `json:"network"` // null where it is not known
+	}{Format: f.Format(), Metadata: f.Metadata(), Tensors: []tensor{}, Values: map[string]string{}, Network: network}
 	for _, t := range f.Tensors() {
 		out.Tensors = append(out.Tensors, tensor{t.Name, t.DType.String(), append([]int{}, t.Shape...), t.Size()})
 	}

@@ -61,7 +61,7 @@ func TestWeightsInspectConvertAndCheck(t *testing.T) {
 			t.Errorf("check %s: exit %d\n%s%s", f, code, out, errs)
 		}
 	}
-	if code, _, errs := vernier(t, "weights", "check", file, "--backbone", "bninception"); code != cli.ExitFailed || !strings.Contains(errs, "conv1_7x7_s2.weight") {
+	if code, _, errs := vernier(t, "weights", "check", file, "--backbone", "bninception"); code != cli.ExitFailed || !strings.Contains(errs, "is of convnet, a model by Vernier, and the network is bninception") {
 		t.Errorf("check against another network: exit %d\n%s", code, errs)
 	}
 }
