@@ -72,7 +72,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 		Example: `  vernier train --data glyphs --out runs/glyphs
   vernier train --data folder:birds.zip --size 64 --loss proxy-anchor --out runs/birds
   vernier train --data glyphs --metric cosine --loss triplet --loss-param mining=semihard --out runs/cosine
-  vernier train --data folder:birds.zip --backbone resnet50 --weights resnet50-v1 --dim 512 --freeze-bn-stats --warmup-epochs 1 --rate 1e-4 --out runs/resnet
+  vernier train --data folder:birds.zip --weights resnet50-v1 --dim 512 --freeze-bn-stats --warmup-epochs 1 --rate 1e-4 --out runs/resnet
   vernier train --data glyphs --config mine.yaml --set optimizer.rate=3e-4 --print-config
   vernier train --resume runs/glyphs`,
 		Args: cli.Takes(false),

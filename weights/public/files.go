@@ -52,8 +52,14 @@ func torchvision(name, backbone, file, trained string, bytes int64) File {
 func Files() []File {
 	const first, second = "trained on ImageNet (V1)", "trained on ImageNet with today's recipe (V2)"
 	return []File{
+		torchvision("resnet18", "resnet18", "resnet18-f37072fd.pth", first, 46_830_571),
+		torchvision("resnet34", "resnet34", "resnet34-b627a593.pth", first, 87_319_819),
 		torchvision("resnet50-v1", "resnet50", "resnet50-0676ba61.pth", first, 102_540_417),
 		torchvision("resnet50-v2", "resnet50", "resnet50-11ad3fa6.pth", second, 102_540_417),
+		torchvision("resnet101-v1", "resnet101", "resnet101-63fe2227.pth", first, 178_793_939),
+		torchvision("resnet101-v2", "resnet101", "resnet101-cd907fc2.pth", second, 178_814_045),
+		torchvision("resnet152-v1", "resnet152", "resnet152-394f9c45.pth", first, 241_627_721),
+		torchvision("resnet152-v2", "resnet152", "resnet152-f82ba261.pth", second, 241_627_721),
 		torchvision("googlenet", "googlenet", "googlenet-1378be20.pth", "trained on ImageNet", 52_147_035),
 		torchvision("inceptionv3", "inceptionv3", "inception_v3_google-0cc3c7bd.pth", "Google's, trained on ImageNet", 108_949_747),
 		{
@@ -71,6 +77,16 @@ func Files() []File {
 		dinov2("dinov2-vitb14", "dinov2b14", "ViT-B/14", 346_400_000),
 		dinov2("dinov2-vits14-reg4", "dinov2s14reg4", "ViT-S/14 with registers", 88_300_000),
 		dinov2("dinov2-vitb14-reg4", "dinov2b14reg4", "ViT-B/14 with registers", 346_400_000),
+		{
+			Name: "dinov2-vits14-transformers", Backbone: "dinov2s14:positions=plain", Summary: "dinov2-vits14 as transformers has it", Bytes: 88_200_000,
+			License: "Apache-2.0", Homepage: "https://huggingface.co/facebook/dinov2-small",
+			URL: "https://huggingface.co/facebook/dinov2-small/resolve/main/model.safetensors", SHA256: "ae1e99fcefd534ed978cdeb8326f08030c96e28b7a81ffcbc98a857c84d14be1",
+		},
+		{
+			Name: "dinov2-vitb14-transformers", Backbone: "dinov2b14:positions=plain", Summary: "dinov2-vitb14 as transformers has it", Bytes: 346_000_000,
+			License: "Apache-2.0", Homepage: "https://huggingface.co/facebook/dinov2-base",
+			URL: "https://huggingface.co/facebook/dinov2-base/resolve/main/model.safetensors", SHA256: "d73036b56966966d07975d696bde331762f37297e2f095de8cea0040c3aa0841",
+		},
 		clip("clip-vitb32", "clipb32", "ViT-B-32.pt", "40d365715913c9da98579312b702a82c18be219cc2a73407c4526f58eba950af", 354_000_000),
 		clip("clip-vitb16", "clipb16", "ViT-B-16.pt", "5806e77cd80f8b59890b7e101eabd078d9fb84e6937f9e85e4ecb61988df416f", 351_000_000),
 	}
