@@ -221,6 +221,9 @@ func decide(found []candidate, path string, f *weights.File, layout string) (at 
 		}
 		return at >= 0
 	}
+	if f.Format() == weights.FormatTorchScript && hint("clip", "the TorchScript archive, as OpenAI publishes it") {
+		return at, why
+	}
 	name := strings.ToLower(filepath.Base(path))
 	if act := hiddenAct(path); act == "quick_gelu" && hint("clip", "hidden_act in config.json") || act == "gelu" && hint("openclip", "hidden_act in config.json") {
 		return at, why
