@@ -306,6 +306,8 @@ func (r *Recognized) complete(f *weights.File, c candidate) error {
 	switch r.Layout {
 	case "torchvision's vision transformers":
 		r.Input.Resize, r.Input.Bicubic = 256, false
+	case "timm's ConvNeXt", "the authors' ConvNeXt":
+		r.Input.Resize, r.Input.Bicubic = 256, true
 	case "transformers' ViT":
 		r.Input.Stretch, r.Input.Bicubic, r.Input.Resize = true, false, 0
 	}

