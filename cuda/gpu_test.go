@@ -118,6 +118,10 @@ func TestOnAGPUTwoGraphsOnOneEngineDoNotMeet(t *testing.T) {
 	interleaved(t, onGPU(t, Options{Deterministic: true}), tiny, whole{"resnet50", 224, 8})
 }
 
+func TestOnAGPUTrainingAndInferenceTakeTurns(t *testing.T) {
+	turns(t, onGPU(t, Options{Precision: BF16, Deterministic: true}), whole{"resnet50", 224, 8}, nil, 0)
+}
+
 // README promises the same bits for two runs on one machine with --deterministic.
 func TestOnAGPUTwoProcessesTrainToTheSameBits(t *testing.T) {
 	sameBits(t, onGPU(t, Options{Precision: BF16, Deterministic: true}), whole{"resnet50", 224, 8})
