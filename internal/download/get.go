@@ -149,6 +149,10 @@ func transfer(ctx context.Context, f File, part *os.File, o Options) (resumed bo
 		if at > before {
 			try, pause = 1, o.Pause
 		}
+		if try >= o.Tries && at == 0 {
+			os.Remove(part.Name())
+			return resumed, fmt.Errorf("after %d tries: %w", try, err)
+		}
 		if try >= o.Tries {
 			return resumed, fmt.Errorf("after %d tries: %w; what came so far is kept in %s, the same command continues with it", try, err, part.Name())
 		}

@@ -311,8 +311,11 @@ func TestGetGivesUpInTime(t *testing.T) {
 	}
 	_, d, dir := opened(t, nil)
 	d.URL = "http://127.0.0.1:1/nobody"
-	if err := Get(t.Context(), d, dir, quickly()); err == nil || !strings.Contains(err.Error(), "refused") {
+	if err := Get(t.Context(), d, dir, quickly()); err == nil || !strings.Contains(err.Error(), "refused") || strings.Contains(err.Error(), "is kept") {
 		t.Errorf("nobody listens: %v", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("nothing came, and %v are left", left)
 	}
 }
 
