@@ -20,6 +20,9 @@ func (l layer) byWeights(c *Config) (*backbone.Preprocessing, error) {
 	if _, given := l["model.backbone"]; given {
 		return nil, nil
 	}
+	if c.Model.Backbone == backbone.FeaturesName { // rows have been through a network
+		return nil, nil
+	}
 	path, dictionary := "", ""
 	if err := errors.Join(l.read("weights.path", &path), l.read("weights.dictionary", &dictionary)); err != nil || path == "" || path == NoWeights {
 		return nil, err
@@ -37,7 +40,7 @@ func (l layer) byWeights(c *Config) (*backbone.Preprocessing, error) {
 	}
 	var none *model.NoNetworkError
 	if errors.As(err, &none) {
-		return nil, fmt.Errorf("%w; %s says which network it is of, if you know better", err, setting.Name("model.backbone"))
+		return nil, setting.Errorf("%w; %s says which network it is of, if you know better", err, setting.Name("model.backbone"))
 	}
 	if err != nil {
 		return nil, err
@@ -77,7 +80,7 @@ func recognizeWeights(path, dictionary string) (*model.Recognized, error) {
 // ChosenByWeights says which network the weights of settings chose, because no setting
 // did; it is empty otherwise.
 func (s *Settings) ChosenByWeights(c Config) string {
-	if c.Weights.Path == "" {
+	if c.Weights.Path == "" || c.TakesRows() {
 		return ""
 	}
 	all, err := s.merge()
