@@ -16,7 +16,7 @@ const module = "github.com/vernier-ml/vernier"
 var mayImport = map[string][]string{
 	"":                              {"model", "data", "eval", "gallery", "cpu", "engine", "metric", "internal/nametext", "run", "data/pixels", "data/transform"},
 	"examples/embed":                {""},
-	"cmd/vernier":                   {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "linear", "cuda", "weights", "cpu", "internal/bench", "internal/trace", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "internal/setting", "data/pixels", "data/transform", "data/features", "data/fetch", "weights/public", "cmd/internal/tuning", "cmd/internal/cli", "cmd/internal/rowfiles"},
+	"cmd/vernier":                   {"model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "cuda", "weights", "cpu", "internal/bench", "internal/trace", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "internal/setting", "data/pixels", "data/transform", "data/features", "data/fetch", "weights/public", "cmd/internal/tabular", "cmd/internal/tuning", "cmd/internal/cli", "cmd/internal/rowfiles"},
 	"model":                         {"backbone", "layers", "weights", "metric", "engine"},
 	"backbone":                      {"layers", "engine", "internal/registry", "data/pixels", "data/transform"},
 	"metric":                        {},
@@ -72,6 +72,7 @@ var mayImport = map[string][]string{
 	"eval/tsne":                     {"eval", "metric"},
 	"train/tune":                    {"eval", "eval/plot", "engine", "internal/nearest", "internal/plural", "internal/wholefile", "report", "run", "train", "train/sweep", "train/tune/tpe"},
 	"train/tune/tpe":                {},
+	"cmd/internal/tabular":          {"cmd/internal/cli", "internal/plural", "internal/sums", "internal/wholefile", "linear"},
 	"cmd/internal/tuning":           {"cmd/internal/cli", "internal/plural", "internal/wholefile", "run", "train", "train/sweep", "train/tune"},
 	"eval/plot":                     {"eval", "internal/nametext", "internal/wholefile"},
 	"internal/tfevents":             {},

@@ -8,21 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/tabular"
 	"github.com/vernier-ml/vernier/data"
-	"github.com/vernier-ml/vernier/linear"
 	"github.com/vernier-ml/vernier/weights"
 )
 
 // hint names the flags that help with an error.
 func hint(err error) string {
-	text := ""
-	if errors.Is(err, linear.ErrMissing) {
-		text += "; linear fit and compare fill these cells with --missing mean or --missing median, or leave the row out"
-	}
-	if errors.Is(err, linear.ErrNoLabel) {
-		text += "; name it with --label, or give linear transform --no-label"
-	}
-	text += cli.TableHint(err)
+	text := tabular.Hint(err) + cli.TableHint(err)
 	if several := new(weights.AmbiguousError); errors.As(err, &several) {
 		text += "; with --weights-dict " + several.Prefixes[0] + " the first is read"
 	}

@@ -14,11 +14,11 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/tabular"
 	"github.com/vernier-ml/vernier/cmd/internal/tuning"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/nearest"
-	"github.com/vernier-ml/vernier/linear"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
 	"github.com/vernier-ml/vernier/run"
@@ -57,7 +57,7 @@ func flagLimits() map[string]cli.Limit {
 		"--metric": cli.Parsed(metric.Parse),
 
 		// figures
-		"eval --k": cli.Parsed(parseKs), "--ties": cli.Parsed(eval.ParseTieRule), "--center": cli.Parsed(eval.ParseCenterRule),
+		"eval --k": cli.Parsed(parseKs), "--k": cli.Whole(1, maxNeighbors), "--ties": cli.Parsed(eval.ParseTieRule), "--center": cli.Parsed(eval.ParseCenterRule),
 		"--calibrate": cli.Parsed(eval.ParseRule), "--calibrate-on": halfSplitOrFile, "--calibrate-share": cli.Between0And1,
 		"--max-pairs": cli.Whole(1, 100_000_000), "--curve": noneOrTwo,
 		"--nearest": cli.Whole(1, maxNeighbors), "--hardest": cli.Whole(1, 10_000), "--drawn": cli.Whole(1, 10_000), "--neighbors": cli.Whole(1, 1000), "--points": cli.Whole(1, 100_000),
@@ -67,14 +67,9 @@ func flagLimits() map[string]cli.Limit {
 		"embed --format": cli.Among(embedFormats()...), "export --format": cli.EachAmong(exportFormats()...),
 		"--onnx-preprocess": cli.Among(string(model.ONNXUint8), string(model.ONNXFloat)), "--expand": cli.Positive,
 		"--roc": cli.PNGFile, "--det": cli.PNGFile, "report --out": cli.Both(cli.EndingIn(".html", ".htm"), cli.InFolder),
-		"embed --out": cli.InFolder, "index --out": cli.InFolder, "linear fit --out": cli.Both(cli.EndingIn(".json"), cli.InFolder),
-		"linear transform --out": cli.Both(cli.EndingIn(".csv"), cli.InFolder), "--marks": cli.InFolder,
-
-		// tables
-		"--k":                 cli.Whole(1, maxNeighbors),
-		"linear eval --pairs": cli.Whole(1, 100_000_000), "--train-share": cli.Between0And1,
-		"--noise": cli.Among(string(linear.Gaussian), string(linear.Impulse)), "--noise-level": cli.NotNegative,
+		"embed --out": cli.InFolder, "index --out": cli.InFolder, "--marks": cli.InFolder,
 	})
+	maps.Copy(all, tabular.Limits())
 	for name, limit := range tuning.Limits() {
 		all["tune "+name] = limit
 	}

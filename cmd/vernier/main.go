@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/tabular"
 	"github.com/vernier-ml/vernier/cmd/internal/tuning"
 	"github.com/vernier-ml/vernier/internal/bench"
 )
@@ -41,7 +42,7 @@ boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
 		newEval(log), newEmbed(log), newExport(log), newVerify(log), newIndex(log), newSearch(log),
 		newReport(log), newServe(log),
 		newData(log), newWeights(log), newLosses(), newMetrics(),
-		newLinear(log),
+		tabular.New(log),
 		newBench(log), newDoctor(),
 	)
 	return root

@@ -1,4 +1,4 @@
-package main
+package tabular
 
 import (
 	"context"
@@ -15,7 +15,8 @@ import (
 	"github.com/vernier-ml/vernier/linear"
 )
 
-func newLinear(log *logrus.Logger) *cobra.Command {
+// New returns the command.
+func New(log *logrus.Logger) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "linear",
 		Short: "Learn linear metrics on tables: LMNN, ITML, NCA, GMML, BRM and more",
@@ -38,11 +39,11 @@ All of it computes on the CPU.`,
 		Args: cli.KnownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newLinearFit(log), newLinearEval(log), newLinearCompare(log), newLinearTransform(log), newLinearList())
+	cmd.AddCommand(newFit(log), newEval(log), newCompare(log), newTransform(log), newList())
 	return cmd
 }
 
-func newLinearList() *cobra.Command {
+func newList() *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
 		Short:   "List the learners and their settings",
@@ -86,8 +87,8 @@ func parseParams(params []string) (map[string]string, error) {
 	return out, nil
 }
 
-// newLinearLearner returns the learner of that name with settings changed.
-func newLinearLearner(name string, params []string, env linear.Env) (linear.Learner, error) {
+// newLearner returns the learner of that name with settings changed.
+func newLearner(name string, params []string, env linear.Env) (linear.Learner, error) {
 	settings, err := parseParams(params)
 	if err != nil {
 		return nil, err
@@ -102,7 +103,7 @@ func newLinearLearner(name string, params []string, env linear.Env) (linear.Lear
 	return l, nil
 }
 
-func readLinearModel(path string) (*linear.Model, error) {
+func readModel(path string) (*linear.Model, error) {
 	f, err := wholefile.Open(path)
 	if err != nil {
 		return nil, err

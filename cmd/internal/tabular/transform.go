@@ -1,4 +1,4 @@
-package main
+package tabular
 
 import (
 	"encoding/csv"
@@ -19,7 +19,7 @@ import (
 	"github.com/vernier-ml/vernier/linear"
 )
 
-func newLinearTransform(log *logrus.Logger) *cobra.Command {
+func newTransform(log *logrus.Logger) *cobra.Command {
 	f := &cli.TableFlags{}
 	var out string
 	cmd := &cobra.Command{
@@ -39,7 +39,7 @@ and the label where there is one. Compare them with the metric that is printed.`
 					return cli.Usagef("--out %s: that is what the rows are made of; it would be lost", out)
 				}
 			}
-			m, err := readLinearModel(args[0])
+			m, err := readModel(args[0])
 			if err != nil {
 				return err
 			}

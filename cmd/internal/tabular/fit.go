@@ -1,4 +1,4 @@
-package main
+package tabular
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"github.com/vernier-ml/vernier/linear"
 )
 
-func newLinearFit(log *logrus.Logger) *cobra.Command {
+func newFit(log *logrus.Logger) *cobra.Command {
 	f := &cli.TableFlags{}
 	var learner, out string
 	var params []string
@@ -32,7 +32,7 @@ columns, as a JSON file. Rows without label are kept out of what needs labels.`,
 				return cli.Usagef("--out is missing: where to write the model")
 			}
 			return cli.WithCPU(f.Threads, func(eng linear.Engine) error {
-				l, err := newLinearLearner(learner, params, linear.Env{Seed: f.Seed, Engine: eng})
+				l, err := newLearner(learner, params, linear.Env{Seed: f.Seed, Engine: eng})
 				if err != nil {
 					return err
 				}

@@ -1,4 +1,4 @@
-package main
+package tabular
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"github.com/vernier-ml/vernier/linear"
 )
 
-// linearFigures are what eval prints.
-type linearFigures struct {
+// figures are what eval prints.
+type figures struct {
 	Model     string  `json:"model"`
 	Table     string  `json:"table"`
 	Metric    string  `json:"metric"`
@@ -26,7 +26,7 @@ type linearFigures struct {
 	Threshold float64 `json:"eer_threshold"`
 }
 
-func newLinearEval(log *logrus.Logger) *cobra.Command {
+func newEval(log *logrus.Logger) *cobra.Command {
 	f := &cli.TableFlags{}
 	var asJSON bool
 	var k, pairs int
@@ -42,7 +42,7 @@ other rows of the table, or those of --train.`,
 		Args: cli.Takes(false, "MODEL", "TABLE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.Complete()
-			m, err := readLinearModel(args[0])
+			m, err := readModel(args[0])
 			if err != nil {
 				return err
 			}
@@ -51,7 +51,7 @@ other rows of the table, or those of --train.`,
 				return err
 			}
 			r := m.Result()
-			fig := linearFigures{Model: args[0], Table: t.Name, Metric: m.Metric.String(), K: k, Against: "the other rows of the table"}
+			fig := figures{Model: args[0], Table: t.Name, Metric: m.Metric.String(), K: k, Against: "the other rows of the table"}
 			err = cli.WithCPU(f.Threads, func(eng linear.Engine) error {
 				var share float64
 				if train == "" {
@@ -122,7 +122,7 @@ func against(f *cli.TableFlags, cmd *cobra.Command, log *logrus.Logger, eng line
 }
 
 // verify measures pairs.
-func (fig *linearFigures) verify(m *linear.Model, r *linear.Result, t *linear.Table, pairs int, seed uint64) error {
+func (fig *figures) verify(m *linear.Model, r *linear.Result, t *linear.Table, pairs int, seed uint64) error {
 	rows, labels := labeled(t)
 	x, err := m.Encoder.Encode(t, rows)
 	if err != nil {

@@ -1,28 +1,49 @@
-package main
+package tabular
 
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+
+	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 )
 
-func TestLinearFitEvalTransform(t *testing.T) {
+// run executes a command line of a program that has this command alone, and returns exit
+// code, output and messages.
+func run(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	limits := cli.CommonLimits()
+	maps.Copy(limits, Limits())
+	root := func(log *logrus.Logger) *cobra.Command {
+		root := &cobra.Command{Use: "vernier"}
+		root.AddCommand(New(log))
+		return root
+	}
+	hint := func(err error) string { return Hint(err) + cli.TableHint(err) }
+	p := cli.Program{Root: root, Limits: limits, Hint: hint}
+	return clitest.Program{Execute: p.Execute}.Run(t, args...)
+}
+
+func TestFitEvalTransform(t *testing.T) {
 	train, test := clitest.Rows(t, "train.csv", 80, 1), clitest.Rows(t, "test.csv", 40, 2)
 	model := filepath.Join(t.TempDir(), "m.json")
-	code, _, errs := vernier(t, "linear", "fit", train, "--label", "kind", "--learner", "lda", "--out", model)
+	code, _, errs := run(t, "linear", "fit", train, "--label", "kind", "--learner", "lda", "--out", model)
 	if code != 0 || !strings.Contains(errs, "1 constant column: d") {
 		t.Fatalf("fit: exit %d\n%s", code, errs)
 	}
-	code, out, errs := vernier(t, "linear", "eval", model, test, "--train", train, "--json")
+	code, out, errs := run(t, "linear", "eval", model, test, "--train", train, "--json")
 	if code != 0 {
 		t.Fatalf("eval: exit %d\n%s", code, errs)
 	}
-	var fig linearFigures
+	var fig figures
 	if err := json.Unmarshal([]byte(out), &fig); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +51,7 @@ func TestLinearFitEvalTransform(t *testing.T) {
 		t.Errorf("figures %+v", fig)
 	}
 	mapped := filepath.Join(t.TempDir(), "z.csv")
-	if code, _, errs = vernier(t, "linear", "transform", model, test, "--out", mapped); code != 0 {
+	if code, _, errs = run(t, "linear", "transform", model, test, "--out", mapped); code != 0 {
 		t.Fatalf("transform: exit %d\n%s", code, errs)
 	}
 	text, err := os.ReadFile(mapped)
@@ -43,10 +64,10 @@ func TestLinearFitEvalTransform(t *testing.T) {
 	}
 }
 
-func TestLinearCompare(t *testing.T) {
+func TestCompare(t *testing.T) {
 	table, dir := clitest.Rows(t, "t.csv", 60, 3), t.TempDir()
 	md, plot := filepath.Join(dir, "c.md"), filepath.Join(dir, "c.png")
-	code, out, errs := vernier(t, "linear", "compare", table, "--learners", "euclidean,lda", "--reference", "lda", "--trials", "3", "--markdown", md, "--plot", plot)
+	code, out, errs := run(t, "linear", "compare", table, "--learners", "euclidean,lda", "--reference", "lda", "--trials", "3", "--markdown", md, "--plot", plot)
 	if code != 0 || !strings.Contains(out, "3 random splits") {
 		t.Fatalf("exit %d\n%s%s", code, out, errs)
 	}
@@ -59,18 +80,18 @@ func TestLinearCompare(t *testing.T) {
 	}
 }
 
-// TestLinearCompareWithoutTheUsualReference leaves the reference learner out.
-func TestLinearCompareWithoutTheUsualReference(t *testing.T) {
+// TestCompareWithoutTheUsualReference leaves the reference learner out.
+func TestCompareWithoutTheUsualReference(t *testing.T) {
 	table := clitest.Rows(t, "t.csv", 60, 3)
-	code, out, errs := vernier(t, "linear", "compare", table, "--learners", "euclidean,lda", "--trials", "2")
+	code, out, errs := run(t, "linear", "compare", table, "--learners", "euclidean,lda", "--trials", "2")
 	if code != 0 || strings.Contains(out, "win/tie/loss") || !strings.Contains(out, "2 random splits") {
 		t.Errorf("exit %d\n%s%s", code, out, errs)
 	}
 }
 
-func TestLinearEvalNeedsRows(t *testing.T) {
+func TestEvalNeedsRows(t *testing.T) {
 	table, model := clitest.Rows(t, "t.csv", 20, 5), filepath.Join(t.TempDir(), "m.json")
-	if code, _, errs := vernier(t, "linear", "fit", table, "--label", "kind", "--learner", "euclidean", "--out", model); code != 0 {
+	if code, _, errs := run(t, "linear", "fit", table, "--label", "kind", "--learner", "euclidean", "--out", model); code != 0 {
 		t.Fatal(errs)
 	}
 	for want, args := range map[string][]string{
@@ -78,16 +99,16 @@ func TestLinearEvalNeedsRows(t *testing.T) {
 		"has 20 labeled rows":                  {"--k", "21", "--train", table},
 		`column "c", which the metric was lea`: {"--label", "c"},
 	} {
-		if code, _, errs := vernier(t, append([]string{"linear", "eval", model, table}, args...)...); code == 0 || !strings.Contains(errs, want) {
+		if code, _, errs := run(t, append([]string{"linear", "eval", model, table}, args...)...); code == 0 || !strings.Contains(errs, want) {
 			t.Errorf("%v: exit %d, want %q in %s", args, code, want, errs)
 		}
 	}
-	if code, _, errs := vernier(t, "linear", "eval", model, table, "--k", "19"); code != 0 {
+	if code, _, errs := run(t, "linear", "eval", model, table, "--k", "19"); code != 0 {
 		t.Error(errs)
 	}
 }
 
-func TestLinearMistakesAreNamed(t *testing.T) {
+func TestMistakesAreNamed(t *testing.T) {
 	table := clitest.Rows(t, "t.csv", 10, 4)
 	bad := filepath.Join(t.TempDir(), "bad.csv")
 	if err := os.WriteFile(bad, []byte("a,b,label\n1,2,x\n3,oops,y\n5,6,x\n"), 0o644); err != nil {
@@ -140,16 +161,16 @@ func TestLinearMistakesAreNamed(t *testing.T) {
 		`--noise "pink": there is gaussian`:    {2, []string{"compare", table, "--noise", "pink"}},
 		`unknown command "comparr"; did you`:   {2, []string{"comparr"}},
 	} {
-		code, _, errs := vernier(t, append([]string{"linear"}, c.args...)...)
+		code, _, errs := run(t, append([]string{"linear"}, c.args...)...)
 		if code != c.code || !strings.Contains(errs, want) {
 			t.Errorf("%v: exit %d, want %d; %s\nwant %q", c.args, code, c.code, errs, want)
 		}
 	}
 }
 
-// TestLinearFitListsItsFeatures learns from a table as pandas writes it in a country
+// TestFitListsItsFeatures learns from a table as pandas writes it in a country
 // of decimal commas.
-func TestLinearFitListsItsFeatures(t *testing.T) {
+func TestFitListsItsFeatures(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("sep=;\r\n;a;id;color;kind;;\r\n")
 	for i := range 20 {
@@ -159,7 +180,7 @@ func TestLinearFitListsItsFeatures(t *testing.T) {
 	if err := os.WriteFile(table, []byte(b.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	code, _, errs := vernier(t, "linear", "fit", table, "--learner", "lda", "--out", model)
+	code, _, errs := run(t, "linear", "fit", table, "--learner", "lda", "--out", model)
 	if code != 0 {
 		t.Fatalf("exit %d\n%s", code, errs)
 	}
@@ -175,10 +196,10 @@ func TestLinearFitListsItsFeatures(t *testing.T) {
 	if err := os.WriteFile(thousands, []byte("a;label\n1,234;x\n2,345;y\n1,500;x\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, errs := vernier(t, "linear", "fit", thousands, "--out", model); code != 1 || !strings.Contains(errs, `line 2, column "a": "1,234" may be`) || !strings.Contains(errs, "--decimal comma or --decimal point") {
+	if code, _, errs := run(t, "linear", "fit", thousands, "--out", model); code != 1 || !strings.Contains(errs, `line 2, column "a": "1,234" may be`) || !strings.Contains(errs, "--decimal comma or --decimal point") {
 		t.Errorf("exit %d\n%s", code, errs)
 	}
-	if code, _, errs := vernier(t, "linear", "fit", thousands, "--learner", "lda", "--decimal", "comma", "--out", model); code != 0 {
+	if code, _, errs := run(t, "linear", "fit", thousands, "--learner", "lda", "--decimal", "comma", "--out", model); code != 0 {
 		t.Errorf("exit %d\n%s", code, errs)
 	}
 }

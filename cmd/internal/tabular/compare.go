@@ -1,4 +1,4 @@
-package main
+package tabular
 
 import (
 	"github.com/sirupsen/logrus"
@@ -8,7 +8,7 @@ import (
 	"github.com/vernier-ml/vernier/linear"
 )
 
-func newLinearCompare(log *logrus.Logger) *cobra.Command {
+func newCompare(log *logrus.Logger) *cobra.Command {
 	t, f := &cli.TableFlags{}, &cli.ComparisonFlags{}
 	var opt linear.Trials
 	var noise string
