@@ -61,7 +61,7 @@ func (a *args) addBias(p product, bias named) {
 	}
 	a.eng.plain++
 	a.multiply(p)
-	a.launch(kernels.ChannelAffine(p.out, int64(p.m)*int64(p.n), p.n, p.c, p.c, 0, bias.ptr, 0, 0))
+	a.launch(kernels.ChannelAffine(p.out, int64(p.m)*int64(p.n), p.n, p.c, p.c, 0, a.in(bias, device.F32), 0, 0))
 }
 
 func (p product) gemm() device.Gemm {

@@ -13,7 +13,11 @@ import (
 
 // A linear layer's bias is added by the library, or by a kernel where it cannot.
 func TestABiasIsAddedByTheLibraryOrByAKernel(t *testing.T) {
-	for _, precision := range []Precision{TF32, BF16} {
+	for _, c := range []struct {
+		precision Precision
+		copied    bool // the bias, as a bundle copies it
+	}{{TF32, false}, {BF16, false}, {BF16, true}} {
+		precision, copied := c.precision, c.copied
 		for _, without := range []bool{false, true} {
 			eng, dev, _ := newFake(t, Options{Precision: precision})
 			blas := eng.blas.(*fake.Blas)
@@ -23,7 +27,7 @@ func TestABiasIsAddedByTheLibraryOrByAKernel(t *testing.T) {
 				list := make([]engine.Tensor, 4)
 				for i, shape := range [][]int{{2, 5, 7}, {3, 7}, {3}, {2, 5, 3}} {
 					var err error
-					if n, ok := e.(*Engine); ok && i%3 == 0 {
+					if n, ok := e.(*Engine); ok && (i%3 == 0 || i == 2 && copied) {
 						list[i], err = n.NewActivation(shape...)
 					} else {
 						list[i], err = e.New(shape...)
