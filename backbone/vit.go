@@ -162,11 +162,14 @@ func (t *transformer) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layer
 		case "head":
 			x = t.project(g, x)
 		default:
-			x = g.TransformerBlockModule(name, x, layers.TransformerBlock{
+			block := layers.TransformerBlock{
 				Heads: t.heads, Hidden: t.hidden, Eps: t.eps, GELU: t.gelu, LayerScale: t.layerScale,
 				DropPath: mode.DropPath * t.share(name),
-				Observe:  func(part string, n *layers.Node) { see(name+"."+part, n) },
-			})
+			}
+			if mode.Observe != nil {
+				block.Observe = func(part string, n *layers.Node) { see(name+"."+part, n) }
+			}
+			x = g.TransformerBlockModule(name, x, block)
 		}
 		x = see(name, x)
 	}

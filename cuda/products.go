@@ -47,12 +47,15 @@ type product struct {
 
 func (a *args) multiply(p product) { a.gemm(p.gemm()) }
 
-// addBias multiplies and adds a bias to every row: by the library if it can as it
-// writes the product, else by a kernel.
-func (a *args) addBias(p product, bias named) {
+// addBias multiplies and adds a bias to every row, and a residual like the product unless
+// that is 0: by the library if it can as it writes the product, else by a kernel.
+func (a *args) addBias(p product, bias named, residual device.Ptr) {
 	g := p.gemm()
 	if g.Bias = a.in(bias, p.out); a.err != nil {
 		return
+	}
+	if g.Residual = residual; residual != 0 {
+		g.Beta = 1
 	}
 	err := a.eng.blas.Gemm(g)
 	if !errors.Is(err, device.ErrBias) {
@@ -61,7 +64,12 @@ func (a *args) addBias(p product, bias named) {
 	}
 	a.eng.plain++
 	a.multiply(p)
-	a.launch(kernels.ChannelAffine(p.out, int64(p.m)*int64(p.n), p.n, p.c, p.c, 0, a.in(bias, device.F32), 0, 0))
+	a.addRows(p, a.in(bias, device.F32), residual)
+}
+
+// addRows adds a bias in float32 and a residual to a product, of which one may be 0.
+func (a *args) addRows(p product, bias, residual device.Ptr) {
+	a.launch(kernels.ChannelAffine(p.out, int64(p.m)*int64(p.n), p.n, p.c, p.c, 0, bias, residual, 0))
 }
 
 func (p product) gemm() device.Gemm {
@@ -88,7 +96,17 @@ func withLast(shape []int, last int) []int {
 
 // Linear sets y = x w^T + bias.
 func (e *Engine) Linear(y, x, w, bias engine.Tensor) error {
-	a := e.args("linear")
+	return e.args("linear").linear(y, nil, x, w, bias)
+}
+
+// AddLinear sets y = sum + x w^T + bias.
+func (e *Engine) AddLinear(y, sum, x, w, bias engine.Tensor) error {
+	a := e.args("linear, added")
+	a.any("sum", sum)
+	return a.linear(y, sum, x, w, bias)
+}
+
+func (a *args) linear(y, sum, x, w, bias engine.Tensor) error {
 	in, rows, width := a.lines("x", x, 2)
 	weight := a.of("w", w, -1, -1)
 	if a.err != nil {
@@ -97,16 +115,18 @@ func (e *Engine) Linear(y, x, w, bias engine.Tensor) error {
 	outs := weight.shape[0]
 	a.check(weight.shape[1] == width, "%v and %v differ in width", in, weight)
 	out, shift := a.of("y", y, withLast(in.shape, outs)...), a.maybe("bias", bias, outs)
-	if a.apart(out, in, weight); a.err != nil {
+	before := a.maybe("sum", sum, withLast(in.shape, outs)...)
+	if a.apart(out, in, weight, before); a.err != nil {
 		return a.err
 	}
 	t := lineType(in, out)
-	p := product{transB: true, m: rows, n: outs, k: width, a: a.inLines(in, t), b: a.in(weight, t), typ: t, out: t, precision: e.precision()}
+	p := product{transB: true, m: rows, n: outs, k: width, a: a.inLines(in, t), b: a.in(weight, t), typ: t, out: t, precision: a.eng.precision()}
+	residual := a.inLines(before, t)
 	p.c = a.outLines(out, t)
 	if shift.there() {
-		a.addBias(p, shift)
-	} else {
-		a.multiply(p)
+		a.addBias(p, shift, residual)
+	} else if a.multiply(p); residual != 0 {
+		a.addRows(p, 0, residual)
 	}
 	return a.done()
 }

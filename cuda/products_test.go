@@ -3,7 +3,10 @@
 package cuda
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/vernier-ml/vernier/cuda/internal/fake"
@@ -58,6 +61,72 @@ func TestABiasIsAddedByTheLibraryOrByAKernel(t *testing.T) {
 			}
 			if n := dev.Calls["Gemm"] - before; n != 1 || (blas.Biased == 1) == without {
 				t.Errorf("%v, without %v: %d products, %d with a bias", precision, without, n, blas.Biased)
+			}
+		}
+	}
+}
+
+// Tokens are added to a residual by the library or by a kernel, which reads the bias in
+// float32 where a bundle has made a copy of it.
+func TestALinearLayerIsAddedToAResidual(t *testing.T) {
+	for _, p := range []Precision{FP32, BF16} {
+		for _, bias := range []string{"float32", "as tokens", "none"} {
+			for _, without := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%v/bias %s/without the library %v", p, bias, without), func(t *testing.T) {
+					eng, dev, _ := newFake(t, Options{Precision: p})
+					blas := eng.blas.(*fake.Blas)
+					rng := rand.New(rand.NewPCG(3, 1))
+					x, w, sum := drawn(t, eng, rng, 2, 5, 7), drawn(t, eng, rng, 3, 7), drawn(t, eng, rng, 2, 5, 3)
+					y, alone := drawn(t, eng, rng, 2, 5, 3), drawn(t, eng, rng, 2, 5, 3)
+					var b engine.Tensor
+					switch bias {
+					case "float32":
+						b = filled(t, eng, 3)
+					case "as tokens":
+						b = drawn(t, eng, rng, 3)
+					}
+					before := read(t, eng, sum)
+					blas.NoBias = false
+					if err := eng.Linear(alone, x, w, b); err != nil {
+						t.Fatal(err)
+					}
+					blas.NoBias = without
+					launches, products := dev.Calls["Launch"], dev.Calls["Gemm"]
+					if err := eng.AddLinear(y, sum, x, w, b); err != nil {
+						t.Fatal(err)
+					}
+					byLibrary := b != nil && !without
+					if n := dev.Calls["Gemm"] - products; n != 1 || (blas.Residuals == 1) != byLibrary {
+						t.Errorf("%d products, %d with a residual", n, blas.Residuals)
+					}
+					if n := dev.Calls["Launch"] - launches; byLibrary && p == FP32 && n != 0 {
+						t.Errorf("%d kernels beside the product, want none", n)
+					}
+					tolerance := 1e-6
+					if p == BF16 {
+						tolerance = 1. / 64
+					}
+					got := read(t, eng, y)
+					for i, v := range read(t, eng, alone) {
+						want := float64(v) + float64(before[i])
+						if math.Abs(float64(got[i])-want) > tolerance*(1+math.Abs(float64(v))+math.Abs(want)) {
+							t.Fatalf("element %d: %v, want %v", i, got[i], want)
+						}
+					}
+					for i, v := range read(t, eng, sum) {
+						if v != before[i] {
+							t.Fatalf("element %d of the residual became %v, from %v", i, v, before[i])
+						}
+					}
+					for what, err := range map[string]error{
+						"share memory": eng.AddLinear(sum, sum, x, w, b),
+						"sum":          eng.AddLinear(y, x, x, w, b),
+					} {
+						if err == nil || !strings.Contains(err.Error(), what) {
+							t.Errorf("error %v, want one with %q", err, what)
+						}
+					}
+				})
 			}
 		}
 	}

@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -13,6 +14,12 @@ import (
 // A transformer with registers, positions of another grid, LayerScale, quick GELU and
 // dropped paths has the losses and gradients that it has on the host.
 func TestATransformerOfTodayIsThatOfTheHost(t *testing.T) {
+	for _, path := range []float64{0, .4} {
+		t.Run(fmt.Sprintf("paths dropped with %v", path), func(t *testing.T) { transformerOfBoth(t, path) })
+	}
+}
+
+func transformerOfBoth(t *testing.T, path float64) {
 	stepsOfBoth(t, []int{4, 3, 4, 4}, func(g *layers.Graph, x *layers.Node) *layers.Node {
 		y := g.ConvModule("patch_embed", x, 8, engine.SquareConv(2, 2, 0), true)
 		y = g.TokensModule("tokens", y, layers.Tokenizer{
@@ -26,7 +33,7 @@ func TestATransformerOfTodayIsThatOfTheHost(t *testing.T) {
 			},
 		})
 		y = g.LayerNormModule("norm_pre", y, 1e-3)
-		y = g.TransformerBlockModule("block", y, layers.TransformerBlock{Heads: 2, Hidden: 12, Eps: 1e-3, GELU: engine.GELUQuick, LayerScale: true, DropPath: .4})
+		y = g.TransformerBlockModule("block", y, layers.TransformerBlock{Heads: 2, Hidden: 12, Eps: 1e-3, GELU: engine.GELUQuick, LayerScale: true, DropPath: path})
 		return g.LinearModule("head", g.Token("class", g.LayerNormModule("norm", y, 1e-3), 0), 3)
 	}, func(g *layers.Graph, step int) error { return g.DrawDropout(1, uint64(step), 0) }, func(step int, name string, got, want []float32) {
 		for i, w := range want {

@@ -9,7 +9,7 @@ import "time"
 //	Device       cuda             layers, train, model, bench: nothing to wait for, no memory of its own to plan
 //	Recorder     cuda             layers: runs op by op
 //	Bundler      cuda             layers: each operation on parameters is done by itself
-//	Accumulator  cuda             layers: gradients that meet are computed and then added
+//	Accumulator  cuda             layers: gradients that meet, and residuals, are computed and then added
 //	Joiner       cuda             layers: maps that are joined are copied
 //	Later        cuda             train: reads a number at once
 //	Feeder       cuda             model, train, bench: images go in as float32
@@ -65,14 +65,16 @@ type SumsArena interface {
 	Sums(offset int64, shape ...int) (Tensor, error)
 }
 
-// Accumulator is an Engine that adds a gradient to another one as it computes it, where
-// a value is used more than once.
+// Accumulator is an Engine that adds what it computes to something else as it computes it:
+// a gradient to another one, where a value is used more than once, or tokens to a residual.
 type Accumulator interface {
 	// AddConvGradInput sets dx = sum + what ConvGradInput sets it to. dx may be sum.
 	AddConvGradInput(dx, sum, dy, w Tensor, spec ConvSpec) error
 	// AddLayerNormGrad is LayerNormGrad, but sets dx = sum + what that sets it to. dx may
 	// be sum.
 	AddLayerNormGrad(dx, sum, dgamma, dbeta, dy, x, gamma, mean, invStd Tensor) error
+	// AddLinear sets y = sum + what Linear sets it to. y is not sum.
+	AddLinear(y, sum, x, w, bias Tensor) error
 }
 
 // Joiner is an Engine that writes maps where they are to be joined.

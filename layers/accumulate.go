@@ -6,11 +6,17 @@ import "github.com/vernier-ml/vernier/engine"
 // two and write a third. On an Accumulator an op that computes one adds it to what is
 // there already.
 
+// accumulates reports whether ops may add what they compute to something else.
+func (g *Graph) accumulates() bool {
+	_, ok := g.eng.(engine.Accumulator)
+	return ok && !g.unfused
+}
+
 // offer makes the gradients that inputs of o have so far known to the gradient of o, which
 // may add to them.
 func (g *Graph) offer(o *op, grads map[*Node]*Node) {
 	g.earlier = nil
-	if _, ok := g.eng.(engine.Accumulator); !ok || g.unfused {
+	if !g.accumulates() {
 		return
 	}
 	uses := map[*Node]int{}

@@ -8,7 +8,11 @@ import (
 
 // Linear adds y (..., out) = x (..., in) w^T + bias, with w (out, in) and bias
 // (out) or nil: of rows (B, in), or of tokens (B, T, in).
-func (g *Graph) Linear(name string, x, w, bias *Node) *Node {
+func (g *Graph) Linear(name string, x, w, bias *Node) *Node { return g.linear(name, x, w, bias, nil) }
+
+// linear is Linear with its output added to a residual, on an Accumulator, unless that is
+// nil.
+func (g *Graph) linear(name string, x, w, bias, residual *Node) *Node {
 	in := []*Node{x, w}
 	if bias != nil {
 		in = append(in, bias)
@@ -29,17 +33,34 @@ func (g *Graph) Linear(name string, x, w, bias *Node) *Node {
 		}
 		w = in[1]
 	}
-	run := func(y engine.Tensor, in []engine.Tensor) error {
-		var b engine.Tensor
-		if len(in) == 3 {
-			b = in[2]
-		}
-		return g.eng.Linear(y, in[0], in[1], b)
-	}
 	ys := xs.Clone()
 	ys[len(ys)-1] = ws[0]
 	product := 2 * ys.TotalSize() * ws[1]
-	return g.as(KindLinear, nil).flops(product).apply(name, ys, in, run, func(dy *Node) []*Node {
+	d := g.as(KindLinear, nil)
+	if residual != nil {
+		if g.bad(name, residual) {
+			return nil
+		}
+		if !sameShape(residual.Shape(), ys) {
+			return g.fail(name, fmt.Errorf("residual has shape %v, want %v", residual.Shape(), ys))
+		}
+		d = g.does("linear, added")
+	}
+	products := len(in) // inputs, without the residual
+	if residual != nil {
+		in = append(in, residual)
+	}
+	run := func(y engine.Tensor, in []engine.Tensor) error {
+		var b engine.Tensor
+		if products == 3 {
+			b = in[2]
+		}
+		if residual != nil {
+			return g.eng.(engine.Accumulator).AddLinear(y, in[products], in[0], in[1], b)
+		}
+		return g.eng.Linear(y, in[0], in[1], b)
+	}
+	return d.flops(product).apply(name, ys, in, run, func(dy *Node) []*Node {
 		shapes := [][]int{g.wanted(x), g.wanted(w), nil}
 		if bias != nil {
 			shapes[2] = g.wanted(bias)
@@ -48,6 +69,10 @@ func (g *Graph) Linear(name string, x, w, bias *Node) *Node {
 			return g.eng.LinearGrad(out[0], out[1], out[2], in[0], in[1], in[2])
 		}, nil)
 		d[2] = g.sum(name+" grad bias", d[2])
-		return d[:len(in)]
+		d = d[:products]
+		if residual != nil {
+			d = append(d, dy)
+		}
+		return d
 	})
 }

@@ -76,5 +76,5 @@ func (g *Graph) LayerNormModule(name string, x *Node, eps float32) *Node {
 // x. Weights start normal with deviation 0.02, biases at zero, as those of
 // vision transformers do.
 func (g *Graph) TokenLinearModule(name string, x *Node, out int) *Node {
-	return g.tokenLinear(name, "", x, out)
+	return g.tokenLinear(name, "", x, nil, out)
 }

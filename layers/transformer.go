@@ -35,51 +35,61 @@ func (g *Graph) TransformerBlockModule(name string, x *Node, b TransformerBlock)
 		}
 		return name + part
 	}
-	add := func(part string, x, y *Node) *Node {
+	// add adds a branch to x, in one op with its last product where nothing comes between.
+	add := func(part string, x *Node, branch func(residual *Node) *Node) *Node {
+		if b.Observe == nil && b.DropPath == 0 && g.accumulates() {
+			return branch(x)
+		}
+		y := branch(nil)
 		if b.Observe != nil {
 			b.Observe(part, y)
 		}
 		return g.Add(x, g.DropPath(name+"."+part+".path", y, b.DropPath))
 	}
-	x = add("attn", x, g.selfAttention(name+".attn", scale(".ls1.gamma"), g.LayerNormModule(name+".norm1", x, b.Eps), b.Heads))
-	return add("mlp", x, g.mlp(name+".mlp", scale(".ls2.gamma"), g.LayerNormModule(name+".norm2", x, b.Eps), b.Hidden, b.GELU))
+	x = add("attn", x, func(residual *Node) *Node {
+		return g.selfAttention(name+".attn", scale(".ls1.gamma"), g.LayerNormModule(name+".norm1", x, b.Eps), residual, b.Heads)
+	})
+	return add("mlp", x, func(residual *Node) *Node {
+		return g.mlp(name+".mlp", scale(".ls2.gamma"), g.LayerNormModule(name+".norm2", x, b.Eps), residual, b.Hidden, b.GELU)
+	})
 }
 
 // SelfAttentionModule adds multi-head self-attention of tokens x (B, T, D):
 // name.qkv, the attention, name.proj.
 func (g *Graph) SelfAttentionModule(name string, x *Node, heads int) *Node {
-	return g.selfAttention(name, "", x, heads)
+	return g.selfAttention(name, "", x, nil, heads)
 }
 
-func (g *Graph) selfAttention(name, scale string, x *Node, heads int) *Node {
+func (g *Graph) selfAttention(name, scale string, x, residual *Node, heads int) *Node {
 	if g.bad(name, x) {
 		return nil
 	}
 	d := x.Shape()[len(x.Shape())-1]
 	y := g.Attention(name, g.TokenLinearModule(name+".qkv", x, 3*d), heads)
-	return g.tokenLinear(name+".proj", scale, y, d)
+	return g.tokenLinear(name+".proj", scale, y, residual, d)
 }
 
 // mlp adds name.fc1 to hidden features, a GELU, and name.fc2 back to the features of x.
-func (g *Graph) mlp(name, scale string, x *Node, hidden int, form engine.GELUForm) *Node {
+func (g *Graph) mlp(name, scale string, x, residual *Node, hidden int, form engine.GELUForm) *Node {
 	if g.bad(name, x) {
 		return nil
 	}
 	d := x.Shape()[len(x.Shape())-1]
 	y := g.GELU(name+".act", g.TokenLinearModule(name+".fc1", x, hidden), form)
-	return g.tokenLinear(name+".fc2", scale, y, d)
+	return g.tokenLinear(name+".fc2", scale, y, residual, d)
 }
 
 // ScaledLinearModule is TokenLinearModule with its output times a vector of the name scale,
 // LayerScale.
 func (g *Graph) ScaledLinearModule(name, scale string, x *Node, out int) *Node {
-	return g.tokenLinear(name, scale, x, out)
+	return g.tokenLinear(name, scale, x, nil, out)
 }
 
 // tokenLinear is TokenLinearModule with its output times a vector of the name scale, unless
 // that is empty. The rows of weights and bias are multiplied in place of the output: they
-// are fewer, and the output need not be kept for the gradient of the vector.
-func (g *Graph) tokenLinear(name, scale string, x *Node, out int) *Node {
+// are fewer, and the output need not be kept for the gradient of the vector. residual, unless
+// it is nil, is added.
+func (g *Graph) tokenLinear(name, scale string, x, residual *Node, out int) *Node {
 	if g.bad(name, x) {
 		return nil
 	}
@@ -90,7 +100,7 @@ func (g *Graph) tokenLinear(name, scale string, x *Node, out int) *Node {
 		by := g.Param(scale, NormGain, Constant(layerScaleStart), out)
 		w, b = g.ScaleRows(name+".scaled weight", w, by), g.ScaleRows(name+".scaled bias", b, by)
 	}
-	return g.Linear(name, x, w, b)
+	return g.linear(name, x, w, b, residual)
 }
 
 // Tokenizer describes how the tokens of a vision transformer are made of a map.

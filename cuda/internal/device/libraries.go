@@ -30,6 +30,9 @@ type Gemm struct {
 	Addresses bool
 	// Bias, unless it is 0, is N numbers of type Out that are added to every row of C.
 	Bias Ptr
+	// Residual, unless it is 0, is where the matrix lies that Beta multiplies, like C, in
+	// place of C. Only products with a Bias have one.
+	Residual Ptr
 }
 
 // ErrBias says that a product cannot be had with its bias; nothing was computed.

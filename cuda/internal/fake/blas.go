@@ -19,7 +19,9 @@ type Blas struct {
 	NoBias bool
 	// Biased counts the products with a bias.
 	Biased int
-	space  int64
+	// Residuals counts those of them that were added to another matrix than their own.
+	Residuals int
+	space     int64
 }
 
 var _ device.Blas = (*Blas)(nil)
@@ -89,6 +91,12 @@ func (b *Blas) Gemm(g device.Gemm) error {
 		}
 		b.Biased++
 	}
+	if g.Residual != 0 {
+		if g.Bias == 0 || g.Beta == 0 {
+			return errors.New("gemm: a residual without a bias, or not added")
+		}
+		b.Residuals++
+	}
 	if g.LDC < g.N {
 		return fmt.Errorf("gemm: rows of c are %d apart, and %d long", g.LDC, g.N)
 	}
@@ -140,6 +148,14 @@ func (b *Blas) one(g device.Gemm, i int64) error {
 		list[j] = numbers{mem, m.t}
 	}
 	a, bb, c := list[0], list[1], list[2]
+	before := c
+	if g.Residual != 0 {
+		mem, err := b.Driver.memory(g.Residual, int64((g.M-1)*g.LDC+g.N)*int64(g.Out.Size()))
+		if err != nil {
+			return fmt.Errorf("gemm: residual: %w", err)
+		}
+		before = numbers{mem, g.Out}
+	}
 	bias := make([]float64, g.N)
 	if g.Bias != 0 {
 		mem, err := b.Driver.memory(g.Bias, int64(g.N*g.Out.Size()))
@@ -170,7 +186,7 @@ func (b *Blas) one(g device.Gemm, i int64) error {
 			}
 			sum = sum*float64(g.Alpha) + bias[n]
 			if g.Beta != 0 {
-				sum += float64(g.Beta) * c.at(r*g.LDC+n)
+				sum += float64(g.Beta) * before.at(r*g.LDC+n)
 			}
 			c.set(r*g.LDC+n, sum)
 		}

@@ -82,6 +82,9 @@ func (b *Cublas) Gemm(g device.Gemm) error {
 		}
 		return b.lt.product(g)
 	}
+	if g.Residual != 0 {
+		return errors.New("cublasGemmEx: a product with a residual and without a bias")
+	}
 	c := columnMajor(g)
 	return b.check("cublasGemmEx", C.vernier_cublas_gemm(b.table, b.handle, &c))
 }
@@ -102,7 +105,7 @@ func columnMajor(g device.Gemm) C.vernier_gemm {
 		a: C.size_t(g.B), lda: C.int(g.LDB), b: C.size_t(g.A), ldb: C.int(g.LDA), c: C.size_t(g.C), ldc: C.int(g.LDC),
 		batch: C.int(max(1, g.Batch)), stride_a: C.longlong(g.StrideB), stride_b: C.longlong(g.StrideA), stride_c: C.longlong(g.StrideC),
 		_type: dataType(g.Type), out: dataType(g.Out), compute: compute,
-		alpha: C.float(g.Alpha), beta: C.float(g.Beta),
+		residual: C.size_t(g.Residual), alpha: C.float(g.Alpha), beta: C.float(g.Beta),
 	}
 }
 

@@ -69,9 +69,10 @@ void vernier_cublaslt_forget(const cublaslt_table *t, lt_plan *plan) {
 int vernier_cublaslt_run(const cublaslt_table *t, void *handle, const lt_plan *plan, const vernier_gemm *g, size_t bias,
                          size_t workspace, size_t bytes, size_t stream) {
     void *at = (void *)bias;
+    const void *c = (const void *)(g->residual ? g->residual : g->c);
     int status = t->cublasLtMatmulDescSetAttribute(plan->desc, LT_BIAS_POINTER, &at, sizeof at);
     if (status) return status;
     return t->cublasLtMatmul(handle, plan->desc, &g->alpha, (const void *)g->a, plan->a, (const void *)g->b, plan->b,
-                             &g->beta, (const void *)g->c, plan->c, (void *)g->c, plan->c, plan->algo,
+                             &g->beta, c, plan->c, (void *)g->c, plan->c, plan->algo,
                              (void *)workspace, bytes, (void *)stream);
 }

@@ -45,7 +45,7 @@ func (l *cublasLt) attach(s device.Stream) error {
 
 // product computes g with its bias, or returns device.ErrBias.
 func (l *cublasLt) product(g device.Gemm) error {
-	if g.Batch > 1 || (g.A|g.B|g.C|g.Bias)%C.LT_ALIGNMENT != 0 {
+	if g.Batch > 1 || (g.A|g.B|g.C|g.Bias|g.Residual)%C.LT_ALIGNMENT != 0 {
 		return device.ErrBias
 	}
 	c := columnMajor(g)

@@ -40,13 +40,28 @@ func TestProductsWithABiasAreOfCublasLt(t *testing.T) {
 			t.Errorf("added to itself: %v, want twice %v (%v)", y, want, err)
 		}
 	}
+	g, y, want := biased(t, s)
+	residual, r := pinned(t, s, 1, 2, 3, 4, 5, 6)
+	g.Residual, g.Beta = r, 1
+	for i := range want {
+		want[i] += residual[i]
+	}
+	if err := s.Blas.Gemm(g); err != nil || !slices.Equal(y, want) || !slices.Equal(residual, []float32{1, 2, 3, 4, 5, 6}) {
+		t.Errorf("added to a residual: %v, want %v; the residual is %v (%v)", y, want, residual, err)
+	}
 	if n := len(s.Blas.lt.plans); n != 1 {
 		t.Errorf("%d plans for one shape", n)
 	}
-	g, _, _ := biased(t, s)
-	g.Bias += 4
-	if err := s.Blas.Gemm(g); !errors.Is(err, device.ErrBias) {
-		t.Errorf("a bias that is not aligned: %v", err)
+	for what, p := range map[string]*device.Ptr{"bias": &g.Bias, "residual": &g.Residual} {
+		*p += 4
+		if err := s.Blas.Gemm(g); !errors.Is(err, device.ErrBias) {
+			t.Errorf("a %s that is not aligned: %v", what, err)
+		}
+		*p -= 4
+	}
+	g.Bias = 0
+	if err := s.Blas.Gemm(g); err == nil || errors.Is(err, device.ErrBias) {
+		t.Errorf("a residual without a bias: %v", err)
 	}
 	if err := s.Blas.Detach(); err != nil {
 		t.Error(err)

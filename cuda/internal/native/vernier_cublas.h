@@ -36,6 +36,7 @@ enum { PROPERTY_MAJOR = 0, PROPERTY_MINOR = 1, PROPERTY_PATCH = 2 };
 typedef struct {
     int transa, transb, m, n, k, lda, ldb, ldc, type, out, compute;
     size_t a, b, c;
+    size_t residual; /* what beta multiplies; 0 for c; cuBLASLt alone has it */
     int batch;
     int addresses; /* a, b and c are arrays of addresses */
     long long stride_a, stride_b, stride_c;

@@ -74,9 +74,9 @@ int cublasLtMatmul(void *handle, void *d, const void *alpha, const void *pa, voi
                    void *lc, void *pd, void *ld, const void *algo, void *workspace, size_t bytes, void *stream) {
     const description *p = d;
     const layout *x = la, *y = lb, *z = lc;
-    const float *a = pa, *b = pb;
+    const float *a = pa, *b = pb, *before = pc;
     float *c = pd;
-    if (pc != pd || lc != ld || ((const uint64_t *)algo)[3] != 77 || !workspace || bytes < 1 || stream != (void *)7) return 7;
+    if (lc != ld || ((const uint64_t *)algo)[3] != 77 || !workspace || bytes < 1 || stream != (void *)7) return 7;
 #ifdef REFUSING
     return 15;
 #endif
@@ -86,7 +86,7 @@ int cublasLtMatmul(void *handle, void *d, const void *alpha, const void *pa, voi
         for (long j = 0; j < n; j++) {
             float sum = 0;
             for (long l = 0; l < k; l++) sum += (p->transa ? a[i * x->ld + l] : a[l * x->ld + i]) * (p->transb ? b[l * y->ld + j] : b[j * y->ld + l]);
-            c[j * z->ld + i] = *(const float *)alpha * sum + p->bias[i] + (*(const float *)beta ? *(const float *)beta * c[j * z->ld + i] : 0);
+            c[j * z->ld + i] = *(const float *)alpha * sum + p->bias[i] + (*(const float *)beta ? *(const float *)beta * before[j * z->ld + i] : 0);
         }
     return 0;
 }
