@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 )
 
 // GatherInts returns every rank's x, in the order of ranks. Lengths may differ.
@@ -78,14 +80,14 @@ func FromLead[T any](c Comm, make func() (T, error)) (v T, err error) {
 		return make()
 	}
 	var own struct {
-		Value   T
-		Failure string
+		Value         T
+		Failure, Host string
 	}
 	var cause error
 	var text []byte
 	if c.Rank() == 0 {
 		if own.Value, cause = make(); cause != nil {
-			own.Failure = cause.Error()
+			own.Failure, own.Host = cause.Error(), host()
 		}
 		if text, err = json.Marshal(own); err != nil {
 			c.Abort(err)
@@ -103,7 +105,16 @@ func FromLead[T any](c Comm, make func() (T, error)) (v T, err error) {
 		return v, err
 	}
 	if own.Failure != "" {
-		return v, fmt.Errorf("rank 0: %s", own.Failure)
+		return v, &RankError{0, own.Host, errors.New(own.Failure)}
 	}
 	return own.Value, nil
+}
+
+// Places says of each rank where it runs: "rank 1 is process 817 on node7".
+func Places(c Comm) (list []string, err error) {
+	all, err := c.Gather([]byte(fmt.Sprintf("process %d on %s", os.Getpid(), host())))
+	for rank, place := range all {
+		list = append(list, fmt.Sprintf("rank %d is %s", rank, place))
+	}
+	return list, err
 }

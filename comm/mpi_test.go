@@ -6,14 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/vernier-ml/vernier/internal/mpitest"
 )
 
 // childVariable makes the test's own program a rank that does what it says.
@@ -26,42 +26,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// launchers are those that are installed.
-func launchers(t *testing.T) map[string][]string {
-	list := map[string][]string{}
-	for name, args := range map[string][]string{
-		"mpirun.openmpi": {"--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-n"}, "mpiexec.hydra": {"-n"},
-	} {
-		if path, err := exec.LookPath(name); err == nil {
-			list[name] = append([]string{path}, args...)
-		}
-	}
-	if len(list) == 0 {
-		t.Skip("neither mpirun.openmpi nor mpiexec.hydra is installed")
-	}
-	return list
-}
-
-// launch runs size ranks of this program. It ends them after half a minute.
-func launch(t *testing.T, launcher []string, size int, what string) (output string, err error) {
+// launch runs size ranks of this program.
+func launch(t *testing.T, launcher mpitest.Launcher, size int, what string) (output string, err error) {
 	t.Helper()
-	own, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	args := append(slices.Clone(launcher[1:]), strconv.Itoa(size), own)
-	cmd := exec.Command(launcher[0], args...)
-	cmd.Env = append(os.Environ(), childVariable+"="+what)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var text strings.Builder
-	cmd.Stdout, cmd.Stderr = &text, &text
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	timer := time.AfterFunc(30*time.Second, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	defer timer.Stop()
-	err = cmd.Wait()
-	return text.String(), err
+	return launcher.Start(t, size, []string{childVariable + "=" + what}).Wait()
 }
 
 // child is a rank.
@@ -178,12 +146,12 @@ func handlers(c Comm) (err error) {
 }
 
 func TestProcessesOverMPIDoWhatGoroutinesDo(t *testing.T) {
-	for name, launcher := range launchers(t) {
+	for _, launcher := range mpitest.Launchers(t) {
 		for _, size := range []int{1, 2, 3, 4} {
 			for _, what := range []string{"work", "signals"} {
 				out, err := launch(t, launcher, size, what)
 				if err != nil || strings.Count(out, "is done") != size {
-					t.Errorf("%s, %d processes, %s: %v\n%s", name, size, what, err, out)
+					t.Errorf("%s, %d processes, %s: %v\n%s", launcher.Name, size, what, err, out)
 				}
 			}
 		}
@@ -193,7 +161,7 @@ func TestProcessesOverMPIDoWhatGoroutinesDo(t *testing.T) {
 // Whatever a rank does, all end within seconds, and unless it is killed or exits a line
 // names a rank and its host.
 func TestAProcessThatFailsEndsAll(t *testing.T) {
-	for name, launcher := range launchers(t) {
+	for _, launcher := range mpitest.Launchers(t) {
 		for what, want := range map[string]string{
 			"error": fmt.Sprintf("rank 1 (%s): image 7 is unreadable", host()),
 			"panic": "invalid memory address or nil pointer dereference",
@@ -205,11 +173,11 @@ func TestAProcessThatFailsEndsAll(t *testing.T) {
 			start := time.Now()
 			out, err := launch(t, launcher, 2, what)
 			if took := time.Since(start); took > 20*time.Second {
-				t.Errorf("%s, %s: it took %v", name, what, took)
+				t.Errorf("%s, %s: it took %v", launcher.Name, what, took)
 			}
 			// Of a process that exits with 0 MPICH's launcher says nothing.
-			if err == nil && !(what == "exit" && name == "mpiexec.hydra") || !strings.Contains(out, want) || strings.Contains(out, "is done") {
-				t.Errorf("%s, %s: %v, want %q in\n%s", name, what, err, want, out)
+			if err == nil && !(what == "exit" && launcher.Name == "MPICH") || !strings.Contains(out, want) || strings.Contains(out, "is done") {
+				t.Errorf("%s, %s: %v, want %q in\n%s", launcher.Name, what, err, want, out)
 			}
 		}
 	}
@@ -217,18 +185,19 @@ func TestAProcessThatFailsEndsAll(t *testing.T) {
 
 // A library of another family is noticed: each process would believe that it is alone.
 func TestALibraryOfAnotherFamilyIsRefused(t *testing.T) {
-	list := launchers(t)
+	list := mpitest.Launchers(t)
 	if len(list) < 2 {
 		t.Skip("one launcher is installed")
 	}
-	for name, other := range map[string]string{"mpirun.openmpi": "libmpich.so.12", "mpiexec.hydra": "libmpi.so.40"} {
+	for _, launcher := range list {
+		name, other := launcher.Name, map[string]string{"Open MPI": "libmpich.so.12", "MPICH": "libmpi.so.40"}[launcher.Name]
 		t.Setenv(PathVariable, other)
-		out, err := launch(t, list[name], 2, "work")
+		out, err := launch(t, launcher, 2, "work")
 		if err == nil || !strings.Contains(out, "of another family than the launcher") {
 			t.Errorf("%s with %s: %v\n%s", name, other, err, out)
 		}
 		t.Setenv(PathVariable, "libnothing.so")
-		if out, err := launch(t, list[name], 2, "work"); err == nil || !strings.Contains(out, "no library of MPI can be loaded: libnothing.so") {
+		if out, err := launch(t, launcher, 2, "work"); err == nil || !strings.Contains(out, "no library of MPI can be loaded: libnothing.so") {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}

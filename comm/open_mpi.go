@@ -218,14 +218,26 @@ func (p *processes) Broadcast(x []byte, root int) error {
 
 func (p *processes) Barrier() error { return p.call("a barrier", p.lib.Barrier) }
 
+// blamed is the time that a rank which reports the failure of another leaves to that one,
+// which knows more.
+const blamed = 3 * time.Second
+
+// forwarded is the time that a launcher gets to read the line of a rank that ends all:
+// MPICH's at times kills the processes first and loses the line.
+const forwarded = 300 * time.Millisecond
+
 // Abort writes one line and ends all processes. It takes no lock: another goroutine may
 // wait for a rank that is gone.
 func (p *processes) Abort(err error) {
+	if e := new(RankError); errors.As(err, &e) && e.Rank != p.Rank() {
+		time.Sleep(blamed)
+	}
 	p.once.Do(func() {
 		if err == nil {
 			err = errors.New("it ends the run")
 		}
 		fmt.Fprintln(os.Stderr, failure(p.Rank(), err))
+		time.Sleep(forwarded)
 		p.lib.Abort(1)
 		os.Exit(1)
 	})
