@@ -2,12 +2,13 @@
 GO      ?= go
 BIN     := bin/vernier
 GPU_BIN := bin/vernier-gpu
+MPI_BIN := bin/vernier-mpi
 RELEASE := $(shell sed -n 's/^const release = "\(.*\)"/\1/p' cmd/internal/cli/version.go)
 VERSION := $(RELEASE)+$(shell git describe --always --dirty --exclude='*' 2>/dev/null || echo unknown)
 LDFLAGS := -X github.com/vernier-ml/vernier/cmd/internal/cli.version=$(VERSION)
 # Any Go from 1.21 on will do: the go command fetches the release that go.mod names.
 
-.PHONY: help house build build-gpu gpu-check cuda-wheels-check demo test test-full lint lint-gpu bench generate release clean
+.PHONY: help house build build-gpu build-mpi gpu-check cuda-wheels-check demo test test-full test-mpi lint lint-gpu bench generate release clean
 
 # The GPU build: gorgonia.org/cu is compiled with our own cuda.h and linked with
 # a libcuda.a that forwards to the driver's library, so that neither an SDK nor a
@@ -39,6 +40,9 @@ build-gpu: $(LIBCUDA) ## build bin/vernier-gpu and bin/vernier-gpu-papers, with 
 	$(GPU_ENV) $(GO) build -tags gpu -ldflags '$(LDFLAGS)' -o $(GPU_BIN) ./cmd/vernier
 	$(GPU_ENV) $(GO) build -tags gpu -ldflags '$(LDFLAGS)' -o $(GPU_BIN)-papers ./cmd/vernier-papers
 
+build-mpi: ## build bin/vernier-mpi, which several processes run together under mpirun; needs gcc, no MPI
+	CGO_ENABLED=1 $(GO) build -tags mpi -ldflags '$(LDFLAGS)' -o $(MPI_BIN) ./cmd/vernier
+
 CHECK := bin/gpu-check
 
 gpu-check: $(LIBCUDA) ## a folder that tests and times the GPU engine on a machine without Go
@@ -68,11 +72,15 @@ demo: build ## train BRM on glyphs, measure it on unseen characters, draw and ex
 	@echo
 	@echo "The metric, its figures and its pictures are in runs/demo; the unseen embeddings in runs/demo/export."
 
-test: ## run every test
+test: ## run every test but those of test-mpi
 	$(GO) test ./...
 
 test-full: ## run every test, on the fake GPU with every comparison and not every sixth
 	VERNIER_FULL_SUITE=1 $(GO) test -timeout 20m ./...
+
+test-mpi: ## the tests that start several processes, under Open MPI and MPICH (Debian: openmpi-bin, mpich)
+	CGO_ENABLED=1 $(GO) test -tags mpi ./comm
+	CGO_ENABLED=1 $(GO) test -tags mpi -run '^TestProcesses' ./cmd/vernier
 
 lint: ## gofmt, vet and staticcheck
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these:"; gofmt -l .; exit 1; }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/data/transform"
@@ -46,6 +48,7 @@ type trainFlags struct {
 	labels      string
 	device      cli.DeviceFlags
 	trace       int
+	timeout     time.Duration // of waiting for other processes
 }
 
 func newTrain(log *logrus.Logger) *cobra.Command {
@@ -61,6 +64,9 @@ untrained network.
 The folder DIR then holds the configuration, the log, the model of the last and
 of the best epoch, a checkpoint from which --resume continues, results.json, and
 pictures. An interrupted run (Ctrl-C) saves its state first.
+
+Started by mpirun or srun, in a build with MPI, the processes train one model
+together, each on a share of every batch: docs/cluster.md.
 
 Settings come from, each over the one before: the defaults, a preset, a
 configuration file, flags, --set. --print-config shows what they come to.
@@ -160,19 +166,63 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.IntVar(&c.ImagesPerClass, "images-per-class", c.ImagesPerClass, "images of each class in a batch of the balanced sampler")
 	fl.Uint64Var(&c.Seed, "seed", c.Seed, "seed of everything that is drawn")
 	f.device.Add(fl)
+	fl.DurationVar(&f.timeout, "timeout", 30*time.Minute, "under mpirun or srun, the longest time that a process waits for the others, after which all end; 0 for no limit")
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores); changes no result")
 	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core); changes no result")
 	return cmd
 }
 
+// run trains as one process, or as one of several that a launcher started.
 func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
+	ranks, err := comm.Open(comm.Options{Timeout: f.timeout})
+	if err != nil {
+		return err
+	}
+	if ranks.Rank() > 0 {
+		log.SetLevel(logrus.ErrorLevel) // rank 0 speaks
+	}
+	if err = sayPlaces(ranks, log); err == nil {
+		err = f.train(cmd, ranks, log)
+	}
+	if err != nil && !errors.Is(err, context.Canceled) {
+		ranks.Abort(err)
+		return err
+	}
+	// All have ended, or stopped after the same step and saved.
+	if left := ranks.Close(); err == nil || left != nil {
+		return left
+	}
+	if ranks.Rank() > 0 { // rank 0 says how to continue
+		return nil
+	}
+	return err
+}
+
+// sayPlaces says which rank is which process on which host, so that one that hangs or is
+// slow can be found.
+func sayPlaces(ranks comm.Comm, log *logrus.Logger) error {
+	if ranks.Size() == 1 {
+		return nil
+	}
+	places, err := comm.Places(ranks)
+	for _, place := range places {
+		log.Info(place)
+	}
+	return err
+}
+
+func (f *trainFlags) train(cmd *cobra.Command, ranks comm.Comm, log *logrus.Logger) error {
 	ctx := cmd.Context()
 	opt := train.Options{Workers: f.workers, Events: newReporter(log), Cache: f.cache.Options(), Trace: f.trace}
+	opt.Comm = ranks
 	folder, err := f.prepare(cmd, &opt)
 	if err != nil {
 		return err
 	}
 	if f.printConfig {
+		if ranks.Rank() > 0 {
+			return nil
+		}
 		text, err := f.cfg.YAML()
 		if err != nil {
 			return err
@@ -211,9 +261,9 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 		return f.named(cmd.Flags(), err)
 	}
 	defer s.Close()
-	log.Infof("%s on %s", s.Describe(), eng.Name())
+	log.Infof("%s on %s, %s", s.Describe(), eng.Name(), ranks.Name())
 	if err := s.Train(ctx); err != nil {
-		if ctx.Err() != nil {
+		if errors.Is(err, context.Canceled) {
 			return &cli.InterruptedError{Hint: fmt.Sprintf("stopped and saved; continue with: vernier train --resume %s", folder), Err: err}
 		}
 		if diverged := new(train.DivergedError); errors.As(err, &diverged) {
@@ -234,11 +284,17 @@ func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
 		}
 		return err
 	}
+	if r == nil { // rank 0 measures
+		return nil
+	}
 	return printResults(cmd.OutOrStdout(), r)
 }
 
 // prepare finds out what is to be trained, and where, before anything begins.
 func (f *trainFlags) prepare(cmd *cobra.Command, opt *train.Options) (folder run.Folder, err error) {
+	if f.dry != "" && comm.OrSingle(opt.Comm).Size() > 1 {
+		return "", cli.Usagef("--dry-run measures one process: start it without mpirun or srun")
+	}
 	if f.memoryLimit != "" {
 		if opt.Memory, err = parseBytes(f.memoryLimit); err != nil {
 			return "", fmt.Errorf("--memory-limit: %w", err)
@@ -253,7 +309,8 @@ func (f *trainFlags) prepare(cmd *cobra.Command, opt *train.Options) (folder run
 	if f.printConfig || f.dry != "" {
 		return "", nil
 	}
-	folder, err = run.Claim(f.out, f.force)
+	// One rank looks: another one may have made the folder since.
+	folder, err = comm.FromLead(comm.OrSingle(opt.Comm), func() (run.Folder, error) { return run.Claim(f.out, f.force) })
 	switch {
 	case errors.Is(err, run.ErrExists) && !f.force:
 		return "", cli.Usagef("--out: %w (--force overwrites a run, --resume continues with it)", err)

@@ -15,12 +15,12 @@ func (e *SignalError) Error() string { return e.Signal.String() }
 // Is makes it context.Canceled, also where work ended with the cause of its context.
 func (e *SignalError) Is(target error) bool { return target == context.Canceled }
 
-// withSignals returns a context that the first SIGINT, SIGTERM or SIGHUP (a
-// terminal that was closed) cancels. A second one ends the process at once.
+// withSignals returns a context that the first SIGINT, SIGTERM, SIGHUP (a terminal that
+// was closed) or SIGUSR1 cancels. A second one ends the process at once.
 func withSignals(parent context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	ch := make(chan os.Signal, 1)
-	signal.Notify(ch, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(ch, stopping...)
 	go func() {
 		select {
 		case s := <-ch:

@@ -1,0 +1,129 @@
+//go:build linux && cgo && (mpi || gpu)
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vernier-ml/vernier/cmd/internal/clitest"
+	"github.com/vernier-ml/vernier/internal/mpitest"
+	"github.com/vernier-ml/vernier/internal/wholefile"
+	"github.com/vernier-ml/vernier/run"
+)
+
+// shared is what the tests of several processes train: batches of four parts.
+func shared(data, folder string) []string {
+	return append([]string{"train", "--data", "folder:" + data, "--out", folder}, strings.Fields("--size 16 --dim 8 --epochs 10 --classes-per-batch 4 --images-per-class 2 --micro-batch 2 --freeze-bn-stats --validation 0.3 --no-cache --threads 1 --workers 1 --timeout 30s --save-every 50ms")...)
+}
+
+// alone trains as one process and returns the sums of the files that have to be equal.
+func alone(t *testing.T, data string) string {
+	t.Helper()
+	folder := filepath.Join(t.TempDir(), "alone")
+	cmd, said := binary(t, shared(data, folder)...)
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	return sumsOf(t, folder)
+}
+
+func sumsOf(t *testing.T, folder string) (sums string) {
+	t.Helper()
+	for _, name := range []string{run.LastFile, run.BestFile, run.HistoryFile, run.ResultsFile} {
+		sum, err := wholefile.Digest(filepath.Join(folder, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums += fmt.Sprintf("%s %s\n", sum, name)
+	}
+	return sums
+}
+
+// Processes under either launcher end with the bytes of one process, whether they are left
+// alone or not.
+func TestProcessesTrainTheModelOfOne(t *testing.T) {
+	launchers := mpitest.Launchers(t)
+	data := clitest.Stripes(t, 12, 6)
+	want := alone(t, data)
+	for _, launcher := range launchers {
+		t.Run(launcher.Name, func(t *testing.T) {
+			t.Run("undisturbed", func(t *testing.T) { undisturbed(t, launcher, data, want) })
+			t.Run("killed", func(t *testing.T) { killed(t, launcher, data, want) })
+		})
+	}
+}
+
+func undisturbed(t *testing.T, launcher mpitest.Launcher, data, want string) {
+	for _, size := range []int{1, 2, 4} {
+		folder := filepath.Join(t.TempDir(), "run")
+		out, err := launcher.Start(t, size, []string{asProgram + "=1"}, shared(data, folder)...).Wait()
+		if err != nil {
+			t.Fatalf("%d processes: %v\n%s", size, err, out)
+		}
+		if got := sumsOf(t, folder); got != want {
+			t.Errorf("%d processes:\n%swant, as of one process:\n%s", size, got, want)
+		}
+		if n := strings.Count(out, "raw pixels"); n != 1 {
+			t.Errorf("%d processes: results are printed %d times\n%s", size, n, out)
+		}
+	}
+}
+
+// When a process is killed all end soon, a line names it, and another number of processes
+// continues to the bytes of a run that was left alone. MPICH's line names the host, and at
+// times another process, which the launcher has ended itself.
+func killed(t *testing.T, launcher mpitest.Launcher, data, want string) {
+	folder := t.TempDir()
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, _, _ := strings.Cut(host, ".")
+	for _, c := range []struct{ size, killed, then int }{{2, 1, 1}, {4, 0, 2}} {
+		name := fmt.Sprintf("rank %d of %d is killed, then %d", c.killed, c.size, c.then)
+		path := filepath.Join(folder, name)
+		group := launcher.Start(t, c.size, []string{asProgram + "=1"}, shared(data, path)...)
+		for start := time.Now(); time.Since(start) < 30*time.Second; time.Sleep(5 * time.Millisecond) {
+			if log, _ := os.ReadFile(filepath.Join(path, run.LogFile)); bytes.Count(log, []byte("\n")) >= 3 {
+				break
+			}
+		}
+		pid, err := group.Kill(c.killed)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		killed := time.Now()
+		out, err := group.Wait()
+		if took := time.Since(killed); err == nil || took > 10*time.Second {
+			t.Errorf("%s: it ends after %v with %v", name, took, err)
+		}
+		for _, line := range []string{
+			fmt.Sprintf(`rank %d is process %d on %s\n`, c.killed, pid, host),
+			map[string]string{
+				"Open MPI": fmt.Sprintf(`process rank %d with PID \d+ on node %s`, c.killed, short),
+				"MPICH":    fmt.Sprintf(`PID \d+ RUNNING AT %s`, short),
+			}[launcher.Name],
+		} {
+			if !regexp.MustCompile(line).MatchString(out) {
+				t.Errorf("%s: want %q in\n%s", name, line, out)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(path, run.ResultsFile)); err == nil {
+			t.Errorf("%s: it was done before", name)
+		}
+		again := []string{"train", "--resume", path, "--quiet", "--no-cache", "--threads", "1", "--workers", "1", "--timeout", "30s"}
+		if out, err := launcher.Start(t, c.then, []string{asProgram + "=1"}, again...).Wait(); err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, out)
+		}
+		if got := sumsOf(t, path); got != want {
+			t.Errorf("%s:\n%swant, as of a run that was left alone:\n%s", name, got, want)
+		}
+	}
+}
