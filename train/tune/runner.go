@@ -212,6 +212,12 @@ func (r *Runner) try(ctx context.Context, s *Study, t *Trial, earlier []*Trial, 
 			return err
 		}
 	}
+	if t.State == Running { // a process ended between its last epoch and this
+		t.State, t.Value = Complete, t.Values[len(t.Values)-1]
+		if err := t.save(dir); err != nil {
+			return err
+		}
+	}
 	r.mu.Lock()
 	s.done[t.Number] = t
 	r.mu.Unlock()

@@ -131,6 +131,25 @@ func TestTheSameStudy(t *testing.T) {
 		}
 		same("stopped", got)
 	})
+	t.Run("stopped after the last epoch of a trial", func(t *testing.T) {
+		dir := t.TempDir()
+		studies, err := runner(dir).Run(context.Background(), parse(t, images, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := *studies[0].done[0] // all its values are there
+		last.State, last.Value = Running, 0
+		if err := last.save(studies[0].folder(0)); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			got, err := runner(dir).Run(context.Background(), parse(t, images, ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			same("stopped after the last epoch", got)
+		}
+	})
 	t.Run("two at a time", func(t *testing.T) {
 		dir := t.TempDir()
 		var both sync.WaitGroup
