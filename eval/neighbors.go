@@ -70,16 +70,28 @@ func check(queries, gallery *Embeddings, m metric.Metric, opt SearchOptions) err
 	if _, err := newOrder(m); err != nil {
 		return err
 	}
+	if err := checkGallery(gallery); err != nil {
+		return err
+	}
+	return checkQueries(queries, gallery, opt)
+}
+
+func checkGallery(gallery *Embeddings) error {
 	if err := gallery.Validate(); err != nil {
 		return fmt.Errorf("gallery: %w", err)
 	}
+	if gallery.N > math.MaxInt32 {
+		return fmt.Errorf("eval: gallery of %d rows, at most %d are supported", gallery.N, math.MaxInt32)
+	}
+	return nil
+}
+
+// checkQueries is for a gallery that was checked.
+func checkQueries(queries, gallery *Embeddings, opt SearchOptions) error {
 	if queries != gallery {
 		if err := queries.Validate(); err != nil {
 			return fmt.Errorf("queries: %w", err)
 		}
-	}
-	if gallery.N > math.MaxInt32 {
-		return fmt.Errorf("eval: gallery of %d rows, at most %d are supported", gallery.N, math.MaxInt32)
 	}
 	return opt.check(queries, gallery)
 }

@@ -50,11 +50,8 @@ func NewSearcher(eng Engine, gallery *Embeddings, m metric.Metric) (*Searcher, e
 	if err != nil {
 		return nil, err
 	}
-	if err := gallery.Validate(); err != nil {
-		return nil, fmt.Errorf("gallery: %w", err)
-	}
-	if gallery.N > math.MaxInt32 {
-		return nil, fmt.Errorf("eval: gallery of %d rows, at most %d are supported", gallery.N, math.MaxInt32)
+	if err := checkGallery(gallery); err != nil {
+		return nil, err
 	}
 	s := &Searcher{gallery: gallery, order: o, direct: o.kernel}
 	if s.eng, s.close, err = orCPU(eng); err != nil {
@@ -101,12 +98,7 @@ func (s *Searcher) lengths() {
 
 // Nearest finds the k nearest rows of every query, as Neighbors does.
 func (s *Searcher) Nearest(ctx context.Context, queries *Embeddings, k int, opt SearchOptions) (*NeighborList, error) {
-	if queries != s.gallery {
-		if err := queries.Validate(); err != nil {
-			return nil, fmt.Errorf("queries: %w", err)
-		}
-	}
-	if err := opt.check(queries, s.gallery); err != nil {
+	if err := checkQueries(queries, s.gallery, opt); err != nil {
 		return nil, err
 	}
 	most := s.gallery.N
