@@ -52,20 +52,15 @@ func (e *NoNetworkError) Error() string {
 	}
 	d := e.Differences
 	var first []string
-	say := func(text string, n int) {
-		if n > 0 {
-			first = append(first, text)
-		}
-	}
 	if len(d.Misshaped) > 0 {
 		m := d.Misshaped[0]
-		say(fmt.Sprintf("%d of another shape (%s is %v, not %v)", len(d.Misshaped), m.Name, m.Have, m.Want), 1)
+		first = append(first, fmt.Sprintf("%d of another shape (%s is %v, not %v)", len(d.Misshaped), m.Name, m.Have, m.Want))
 	}
 	if len(d.Missing) > 0 {
-		say(fmt.Sprintf("%d missing (%s)", len(d.Missing), d.Missing[0].Name), 1)
+		first = append(first, fmt.Sprintf("%d missing (%s)", len(d.Missing), d.Missing[0].Name))
 	}
 	if len(d.Unexpected) > 0 {
-		say(fmt.Sprintf("%d that the network does not have (%s)", len(d.Unexpected), d.Unexpected[0]), 1)
+		first = append(first, fmt.Sprintf("%d that the network does not have (%s)", len(d.Unexpected), d.Unexpected[0]))
 	}
 	return fmt.Sprintf("%s fits no network; nearest is %s, with these tensors: %s", e.Path, e.Nearest, strings.Join(first, ", "))
 }

@@ -74,10 +74,16 @@ func (c Config) FetchWeights(ctx context.Context, ev Events) error {
 	}
 	ev = OrSilent(ev)
 	ev.Say("fetching %s: %s; licence: %s", f.Name, f.Summary, f.License)
-	_, err := public.Get(ctx, f, public.Options{Progress: func(file string, done, total int64) {
+	_, err := public.Get(ctx, f, public.Options{Progress: FetchProgress(ev)})
+	return err
+}
+
+// FetchProgress reports how far the transfer of a file has come, in KiB, where its size is
+// known.
+func FetchProgress(ev Events) func(file string, done, total int64) {
+	return func(file string, done, total int64) {
 		if total > 0 {
 			ev.Progress("fetching "+file, int(done>>10), int(max(total>>10, 1)), "")
 		}
-	}})
-	return err
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/data/fetch"
+	"github.com/vernier-ml/vernier/run"
 )
 
 func newDataGet(log *logrus.Logger) *cobra.Command {
@@ -42,11 +43,7 @@ Without NAME, list what can be fetched and on which terms it may be used.`,
 			report := newReporter(log)
 			report.Say("%s, about %s", d.Summary, megabytes(d.Bytes))
 			report.Say("licence: %s (%s)", d.License, d.Homepage)
-			o.Progress = func(file string, done, total int64) {
-				if total > 0 {
-					report.Progress("fetching "+file, int(done>>10), int(max(total>>10, 1)), "")
-				}
-			}
+			o.Progress = run.FetchProgress(report)
 			if err := fetch.Get(cmd.Context(), d, dir, o); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/weights/public"
 )
 
@@ -42,11 +43,7 @@ Without NAME, list what can be fetched, the network it is for, and its terms.`,
 			report := newReporter(log)
 			report.Say("%s, about %s", f.Summary, megabytes(f.Bytes))
 			report.Say("licence: %s (%s)", f.License, f.Homepage)
-			o.Progress = func(file string, done, total int64) {
-				if total > 0 {
-					report.Progress("fetching "+file, int(done>>10), int(max(total>>10, 1)), "")
-				}
-			}
+			o.Progress = run.FetchProgress(report)
 			path, err := public.Get(cmd.Context(), f, o)
 			if err != nil {
 				return err
