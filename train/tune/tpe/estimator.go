@@ -36,10 +36,11 @@ func good(n int) int { return min(int(math.Ceil(.1*float64(n))), 25) }
 // (Falkner et al. 2018, BOHB) whose width shrinks as in Scott's rule; one with a condition has
 // a density of its own, of the trials that have it.
 func Suggest(s Space, trials []Trial, seed uint64, number int, o Options) map[string]float64 {
-	o, r := o.complete(), source(seed, number)
+	o = o.complete()
 	if number < o.Startup || len(trials) < 2 {
-		return s.random(r)
+		return Random(s, seed, number)
 	}
+	r := source(seed, number, "")
 	order := slices.Clone(trials)
 	slices.SortStableFunc(order, func(a, b Trial) int {
 		return cmp.Or(cmp.Compare(b.Rank, a.Rank), cmp.Compare(worst(b.Value), worst(a.Value)))

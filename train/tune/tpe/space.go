@@ -2,6 +2,7 @@ package tpe
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 )
@@ -107,21 +108,22 @@ type Trial struct {
 	Rank float64
 }
 
-// Random draws the point of the given number.
+// Random draws the point of the given number. The draw of a parameter depends on seed,
+// number and its name alone: spaces that share parameters share their values, so that
+// variants of which one has a parameter more begin alike.
 func Random(s Space, seed uint64, number int) map[string]float64 {
-	return s.random(source(seed, number))
-}
-
-func (s Space) random(r *rand.Rand) map[string]float64 {
 	at := map[string]float64{}
 	for _, p := range s {
-		if v := p.draw(r); p.active(at) { // draws that are not needed keep the others
-			at[p.Name] = v
+		if p.active(at) {
+			at[p.Name] = p.draw(source(seed, number, p.Name))
 		}
 	}
 	return at
 }
 
-func source(seed uint64, number int) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, 0x747065<<32|uint64(number)))
+// source is the randomness for the point of a number, or for one parameter of it.
+func source(seed uint64, number int, of string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(of))
+	return rand.New(rand.NewPCG(seed^h.Sum64(), 0x747065<<32|uint64(number)))
 }
