@@ -57,8 +57,13 @@ func Training() Mode { return Mode{BatchStats: func(string) bool { return true }
 
 // DropsPaths reports whether a network has branches that Mode.DropPath drops.
 func DropsPaths(b Backbone) bool {
-	_, ok := b.(*transformer)
-	return ok
+	switch b := b.(type) {
+	case *transformer:
+		return true
+	case *trunk:
+		return b.paths
+	}
+	return false
 }
 
 // Fitter is a Backbone some of whose parameters depend on the size of its

@@ -28,8 +28,11 @@ func convNeXts() []convNeXt {
 const convNeXtEps = 1e-6
 
 func (c convNeXt) new(o options) (Backbone, error) {
-	t := &trunk{eps: convNeXtEps, pictures: o.pictures(224, c.resize, "imagenet"), classifier: []string{"classifier.2.*"}, tokens: true}
-	width := c.width
+	t := &trunk{eps: convNeXtEps, pictures: o.pictures(224, c.resize, "imagenet"), classifier: []string{"classifier.2.*"}, tokens: true, paths: true}
+	width, total, at := c.width, 0, 0
+	for _, depth := range c.depths {
+		total += depth
+	}
 	t.blocks = []Block{{"features.0", width, func(b *Builder, x *layers.Node) *layers.Node {
 		x = b.Graph.ConvModule("features.0.0", x, c.width, engine.SquareConv(4, 4, 0), true)
 		return channelNorm(b.Graph, "features.0.1", x)
@@ -45,9 +48,11 @@ func (c convNeXt) new(o options) (Backbone, error) {
 		}
 		for i := range depth {
 			name := fmt.Sprintf("features.%d.%d", 2*stage+1, i)
+			share := float64(at) / float64(total-1)
 			t.blocks = append(t.blocks, Block{name, width, func(b *Builder, x *layers.Node) *layers.Node {
-				return convNeXtBlock(b.Graph, name, x)
+				return convNeXtBlock(b.Graph, name, x, b.mode.DropPath*share)
 			}})
+			at++
 		}
 	}
 	t.blocks = append(t.blocks, Block{"classifier.0", width, func(b *Builder, x *layers.Node) *layers.Node {
@@ -61,8 +66,9 @@ func (c convNeXt) new(o options) (Backbone, error) {
 }
 
 // convNeXtBlock adds to x a depthwise 7x7 convolution and, at each place, a normalization
-// over the channels and an MLP, whose output is scaled by channel.
-func convNeXtBlock(g *layers.Graph, name string, x *layers.Node) *layers.Node {
+// over the channels and an MLP, whose output is scaled by channel. An image skips all that
+// with probability drop.
+func convNeXtBlock(g *layers.Graph, name string, x *layers.Node, drop float64) *layers.Node {
 	if x == nil {
 		return nil
 	}
@@ -73,6 +79,7 @@ func convNeXtBlock(g *layers.Graph, name string, x *layers.Node) *layers.Node {
 	y = g.LayerNormModule(name+".block.2", y, convNeXtEps)
 	y = g.GELU(name+".block.4", g.TokenLinearModule(name+".block.3", y, 4*width), engine.GELUErf)
 	y = g.ScaledLinearModule(name+".block.5", name+".layer_scale", y, width)
+	y = g.DropPath(name+".path", y, drop)
 	return g.Add(x, g.Map(name+".map", y, h, w))
 }
 

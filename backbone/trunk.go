@@ -18,6 +18,7 @@ type trunk struct {
 	relu6      bool // in place of ReLU
 	pictures   Preprocessing
 	tokens     bool     // instead of a map
+	paths      bool     // blocks skip images as Mode.DropPath says
 	classifier []string // patterns of names in the public files
 }
 

@@ -66,6 +66,9 @@ func TestANetworkOfAProgramsOwnMayHaveTheNamesOfALayout(t *testing.T) {
 }
 
 func TestPathsAreDroppedWhereThereAreSome(t *testing.T) {
+	if s := features(t, "convnexttiny", 32); func() error { s.DropPath = .1; return s.Validate() }() != nil {
+		t.Error("ConvNeXt has paths to drop")
+	}
 	for want, change := range map[string]func(s *model.Spec){
 		"drop path 1 is not a share":            func(s *model.Spec) { s.DropPath = 1 },
 		"backbone convnet has no paths to drop": func(s *model.Spec) { *s = features(t, "convnet", 32); s.DropPath = .1 },

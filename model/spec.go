@@ -31,9 +31,9 @@ type Spec struct {
 	// Dropout is the share of the numbers that hidden layers of the head give, or where
 	// it has none that it is given, that a step of training leaves out; 0 for none.
 	Dropout float64 `json:"dropout,omitempty"`
-	// DropPath is the probability with which an image skips the last of a transformer's
-	// blocks in a step of training; that of the blocks before falls evenly to 0 at the
-	// first. 0 for none.
+	// DropPath is the probability with which an image skips the last block of a
+	// transformer or of ConvNeXt in a step of training; that of the blocks before falls
+	// evenly to 0 at the first. 0 for none.
 	DropPath float64 `json:"drop_path,omitempty"`
 	// Dim is h, the length of an embedding. Without a linear layer it is the
 	// number of the backbone's features.
@@ -238,7 +238,7 @@ func (s Spec) validateHead(net backbone.Backbone) error {
 		return fmt.Errorf("drop path %v is not a share from 0 to less than 1", s.DropPath)
 	}
 	if s.DropPath != 0 && !backbone.DropsPaths(net) {
-		return fmt.Errorf("drop path %v is for transformers: backbone %s has no paths to drop", s.DropPath, s.Backbone)
+		return fmt.Errorf("drop path %v is for transformers and ConvNeXt: backbone %s has no paths to drop", s.DropPath, s.Backbone)
 	}
 	unknown := rows && width == 0 && s.Head == HeadNone && s.Dim == 0
 	if (s.Dim < 1 || s.Dim > 65536) && !unknown {

@@ -17,12 +17,26 @@ func transformerConfig(t *testing.T) run.Config {
 	return c
 }
 
-func TestATransformerWithDroppedPathsGoesOnAsIfItHadNeverStopped(t *testing.T) {
-	resumedInTheMiddle(t, "drop path", transformerConfig(t))
+// convNeXtConfig is transformerConfig for the first stages of a ConvNeXt.
+func convNeXtConfig(t *testing.T) run.Config {
+	t.Helper()
+	c := transformerConfig(t)
+	c.Model.Backbone, c.Model.Pool, c.Model.DropPath = "convnexttiny:trunk-end=features.3", "avg", 0.9
+	return c
+}
+
+func TestANetworkWithDroppedPathsGoesOnAsIfItHadNeverStopped(t *testing.T) {
+	resumedInTheMiddle(t, "transformer", transformerConfig(t))
+	resumedInTheMiddle(t, "ConvNeXt", convNeXtConfig(t))
 }
 
 func TestMicroBatchesDropThePathsOfAWholeBatch(t *testing.T) {
-	c := transformerConfig(t)
+	t.Run("transformer", func(t *testing.T) { droppedInParts(t, transformerConfig(t)) })
+	t.Run("ConvNeXt", func(t *testing.T) { droppedInParts(t, convNeXtConfig(t)) })
+}
+
+func droppedInParts(t *testing.T, c run.Config) {
+	t.Helper()
 	c.Epochs, c.WarmupEpochs = 1, 0
 	whole := begin(t, c)
 	c.MicroBatch = 3

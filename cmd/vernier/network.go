@@ -57,7 +57,7 @@ func (f *networkFlags) add(fl *pflag.FlagSet, start model.Spec) {
 	fl.StringVar((*string)(&f.spec.Pool), "pool", "", "global pooling: "+strings.Join(model.Pools(), ", ")+" (default cls for transformers, else avg+max)")
 	fl.StringVar((*string)(&f.spec.Head), "head", string(start.Head), "what makes an embedding of features: "+strings.Join(model.Heads(), ", ")+" (hidden layers with ReLU before the linear one, or one whose output is added to the features)")
 	fl.Float64Var(&f.spec.Dropout, "dropout", 0, "share of the numbers that hidden layers of the head give, or where it has none that it is given, that a training step leaves out; 0 for none")
-	fl.Float64Var(&f.spec.DropPath, "drop-path", 0, "probability with which an image skips the last block of a transformer in a training step, falling evenly to 0 at the first block; 0 for none")
+	fl.Float64Var(&f.spec.DropPath, "drop-path", 0, "probability with which an image skips the last block of a transformer or ConvNeXt in a training step, falling evenly to 0 at the first block; 0 for none")
 	fl.StringVar(&f.inputNorm, "input-norm", "", "normalization of rows of features: "+strings.Join(backbone.RowNorms(), ", ")+" (as they are, each row to length sqrt(dim), each coordinate to mean 0 and deviation 1 over the training rows)")
 	fl.StringVar((*string)(&f.spec.HeadNorm), "head-norm", string(start.HeadNorm), "normalization before each linear layer of the head: "+strings.Join(model.HeadNorms(), ", "))
 	fl.IntVar(&f.spec.Dim, "dim", start.Dim, "length of an embedding; 0 for the pooled features, without a linear layer")
