@@ -50,7 +50,7 @@ gpu-check: $(LIBCUDA) ## a folder that tests and times the GPU engine on a machi
 	mkdir -p $(CHECK)
 	$(GPU_ENV) $(GO) build -tags gpu -trimpath -ldflags '-s -w $(LDFLAGS)' -o $(CHECK)/vernier ./cmd/vernier
 	$(GPU_ENV) $(GO) test -c -tags gpu -trimpath -ldflags '-s -w' -o $(CHECK)/cuda.test ./cuda
-	cp bench/gpucheck.py bench/gputests.py bench/photographs.py bench/torch_gpu.py bench/torchpeer.py bench/torch_bninception.py bench/torch_vit_small.py $(CHECK)
+	cp bench/gpucheck.py bench/gputests.py bench/photographs.py bench/torch_gpu.py bench/torchnets.py $(CHECK)
 	gzip -9 $(CHECK)/vernier $(CHECK)/cuda.test
 	@test $$(du -sm $(CHECK) | cut -f1) -lt 45 || { echo "$(CHECK) is over 45 MiB"; exit 1; }
 	@echo "copy $(CHECK) to a machine with a GPU and run there: python3 gpucheck.py --only tests; python3 gpucheck.py --only bench"

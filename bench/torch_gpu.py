@@ -23,50 +23,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-import torchpeer
-
-
-class Bottleneck(nn.Module):
-    def __init__(self, into, width, stride):
-        super().__init__()
-        out = 4 * width
-        self.body = nn.Sequential(
-            nn.Conv2d(into, width, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True),
-            nn.Conv2d(width, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(inplace=True),
-            nn.Conv2d(width, out, 1, bias=False), nn.BatchNorm2d(out))
-        self.short = nn.Identity()
-        if stride != 1 or into != out:
-            self.short = nn.Sequential(nn.Conv2d(into, out, 1, stride, bias=False), nn.BatchNorm2d(out))
-
-    def forward(self, x):
-        return F.relu(self.body(x) + self.short(x), inplace=True)
-
-
-class ResNet50(nn.Module):
-    """As torchvision's, which may not be installed, with the head of torch_resnet50.py."""
-
-    def __init__(self):
-        super().__init__()
-        layers, into = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)], 64
-        for width, count, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
-            for i in range(count):
-                layers.append(Bottleneck(into, width, stride if i == 0 else 1))
-                into = 4 * width
-        self.trunk, self.embedding = nn.Sequential(*layers), nn.Linear(into, 512)
-
-    def forward(self, x):
-        x = self.trunk(x)
-        x = F.adaptive_avg_pool2d(x, 1) + F.adaptive_max_pool2d(x, 1)
-        return F.normalize(self.embedding(torch.flatten(x, 1)))
-
-
-def build(name):
-    if name == "resnet50":
-        return ResNet50()
-    import torch_bninception
-    import torch_vit_small
-    torch_vit_small.Block.fused = hasattr(F, "scaled_dot_product_attention")
-    return {"bninception": torch_bninception, "vit-s": torch_vit_small}[name].Embedder()
+from torchnets import NETWORKS, freeze_norms
 
 
 def timed(do, seconds, warm=5):
@@ -114,8 +71,8 @@ def proxy_anchor(cosines, own, alpha=32, delta=.1):
 
 
 def network(a, result):
-    net = build(a.network).cuda().to(memory_format=torch.channels_last).train()
-    torchpeer.freeze_norms(net)
+    net = NETWORKS[a.network]().cuda().to(memory_format=torch.channels_last).train()
+    freeze_norms(net)
     params = [p for p in net.parameters() if p.requires_grad]
     if a.proxies:
         rows = nn.Parameter(torch.randn(a.proxies, 512, device="cuda"))
@@ -210,7 +167,7 @@ def search(a, result):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--network", choices=["bninception", "resnet50", "vit-s"])
+    parser.add_argument("--network", choices=list(NETWORKS))
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--precision", choices=["tf32", "bf16"], default="tf32")
     parser.add_argument("--compile", action="store_true")

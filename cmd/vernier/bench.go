@@ -48,7 +48,8 @@ prints its number in a JSON object on a line of its own, the last of its output,
 as img_s, gflops, queries_s or seconds (of one iteration); of a network also as
 train_img_s, infer_seconds and so on. With --peer-pattern its number is what the
 first group of a regular expression finds last; a group named img_s, gflops,
-queries_s or seconds says what it is.
+queries_s or seconds says what it is. The program's environment makes glibc keep
+freed memory (MALLOC_*), as Vernier does, and chooses no kernels of OpenBLAS.
 
 --trace, for the networks, takes the time of every operation of one more step: a
 table of the kinds of operations, one of the kinds and shapes that take the most,
@@ -61,7 +62,7 @@ others.`,
   vernier bench gemm/1024
   vernier bench bninception-train --batch 32 --json
   vernier bench bninception-train --trace step.json
-  vernier bench bninception-train --compare "python3 bench/torch_bninception.py --batch 16"
+  vernier bench bninception-train --compare "python3 bench/torchpeer.py bninception --batch 16 --only train"
   vernier bench vit-s-infer --compare ./other --peer-pattern '(?P<seconds>[0-9.]+) s a batch'`,
 		Args: cli.Takes(false, "NAME (vernier bench list shows them)"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], log) },

@@ -44,11 +44,16 @@ func TestShortIterationsAreTimedTogether(t *testing.T) {
 	}
 }
 
-// 2.03e9 multiplications are what papers and libraries give for BN-Inception at
-// 224 pixels, 4.09e9 for ResNet-50; ViT-S/16 has 4.25e9 (timm) without, and
-// 4.6e9 with the products of attention.
+// 2.03e9 multiplications are what papers and libraries give for BN-Inception at 224
+// pixels, 1.81e9 for ResNet-18, 4.09e9 for ResNet-50, 4.46e9 for ConvNeXt-T, 17.58e9 for
+// ViT-B/16; ViT-S/16 has 4.25e9 (timm) without, and 4.6e9 with the products of attention.
+// EfficientNet-Lite0 has 0.385e9, as hooks on PyTorch's layers count them. DINOv2-S/14 by hand: 12 blocks of 257
+// tokens with 12 x 384^2 in products and 2 x 257 x 384 in attention, and 256 patches of 588.
 func TestOperationsOfNetworksAreTheKnownOnes(t *testing.T) {
-	want := map[string]float64{"bninception": 2 * 2.03e9, "resnet50": 2 * 4.09e9, "vit-s": 2 * 4.6e9}
+	want := map[string]float64{
+		"bninception": 2 * 2.03e9, "resnet18": 2 * 1.81e9, "resnet50": 2 * 4.09e9, "efficientnetlite0": 2 * .3846e9,
+		"convnexttiny": 2 * 4.46e9, "vit-s": 2 * 4.6e9, "vit-b": 2 * 17.58e9, "dinov2-s": 2 * 6.12e9,
+	}
 	eng := reference.New()
 	for _, n := range networks() {
 		m, err := n.model(eng)
@@ -143,6 +148,9 @@ func TestAPeerIsMeasuredInTurn(t *testing.T) {
 	}
 	if turns != 3 || len(c.Ours) != 3 || c.OtherMedian != 500 || c.OtherPeak != 321 || c.Unit != "img_s" {
 		t.Errorf("%d turns, %+v", turns, c)
+	}
+	if want := `{"train_seconds": 0.008, "peak_mib": 321}`; string(c.OtherSaid) != want {
+		t.Errorf("the peer said %s, want %s", c.OtherSaid, want)
 	}
 	if c.WithoutCuDNN == nil || *c.WithoutCuDNN != 7 {
 		t.Errorf("%v convolutions without cuDNN, want 7", c.WithoutCuDNN)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 )
 
@@ -41,9 +40,6 @@ func (p Peer) start(ctx context.Context) (cmd *exec.Cmd, done func() float64, er
 	}, nil
 }
 
-// peerVariable, in the environment, holds the peer's command.
-const peerVariable = "VERNIER_BENCH_PEER"
-
 // peakFile is the file to which AsPeer writes, the first of ExtraFiles.
 const peakFile = 3
 
@@ -63,11 +59,7 @@ func AsPeer() (code int, is bool) {
 func runPeer(command string) int {
 	syscall.CloseOnExec(peakFile)
 	cmd := exec.Command("sh", "-c", command)
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, peerVariable+"=") {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
+	cmd.Env = peerEnvironment(os.Environ())
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	err := cmd.Run()
 	if cmd.ProcessState == nil {

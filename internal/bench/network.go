@@ -25,13 +25,18 @@ type network struct{ name, backbone, text string }
 func networks() []network {
 	return []network{
 		{"bninception", "bninception", "BN-Inception"},
+		{"resnet18", "resnet18", "ResNet-18"},
 		{"resnet50", "resnet50", "ResNet-50"},
+		{"efficientnetlite0", "efficientnetlite0", "EfficientNet-Lite0"},
+		{"convnexttiny", "convnexttiny", "ConvNeXt-T"},
 		{"vit-s", "vits16", "ViT-S/16"},
+		{"vit-b", "vitb16", "ViT-B/16"},
+		{"dinov2-s", "dinov2s14", "DINOv2-S/14"},
 	}
 }
 
 func (n network) training() Benchmark {
-	return Benchmark{Name: n.name + "-train", Text: n.text + ": a training step with AdamW, batch normalization frozen", Batch: 16, Traced: true,
+	return Benchmark{Name: n.name + "-train", Text: n.text + ": a training step with AdamW, batch normalization, if any, frozen", Batch: 16, Traced: true,
 		Cases: []Case{{"", n.train}}}
 }
 

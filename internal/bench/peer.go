@@ -30,6 +30,8 @@ type reading struct {
 	unit  string
 	value float64
 	peak  float64 // bytes, 0 if not known
+	// said is the JSON object in which it was found, nil with a pattern.
+	said json.RawMessage
 }
 
 // run starts the peer once.
@@ -69,7 +71,7 @@ func (p Peer) read(out []byte, name string) (r reading, err error) {
 	for line := range bytes.Lines(out) {
 		var o map[string]any
 		if json.Unmarshal(line, &o) == nil && o != nil {
-			object = o
+			object, r.said = o, bytes.TrimSpace(line)
 		}
 	}
 	if object == nil {
@@ -173,6 +175,9 @@ type Comparison struct {
 	Ratio       float64 `json:"ratio"`
 	OursPeak    float64 `json:"ours_peak_mib,omitempty"`
 	OtherPeak   float64 `json:"other_peak_mib,omitempty"`
+	// OtherSaid is the JSON object that the peer printed in the last turn: a program of
+	// bench/ names its version and settings there.
+	OtherSaid json.RawMessage `json:"other_said,omitempty"`
 	// WithoutCuDNN is of ours, see Result.
 	WithoutCuDNN *int `json:"convolutions_without_cudnn,omitempty"`
 }
@@ -197,7 +202,7 @@ func Compare(ctx context.Context, r *Runner, p Peer, rounds int, progress func(r
 			return c, err
 		}
 		c.Other = append(c.Other, rate)
-		c.OtherPeak = max(c.OtherPeak, said.peak/(1<<20))
+		c.OtherPeak, c.OtherSaid = max(c.OtherPeak, said.peak/(1<<20)), said.said
 		progress(round, c.Ours[round], rate)
 	}
 	c.OursMedian, c.OtherMedian = summary(c.Ours).median, summary(c.Other).median
