@@ -57,7 +57,7 @@ func collect(v reflect.Value, fields map[string]reflect.Value, names *[]string) 
 			continue
 		}
 		switch f.Interface().(type) {
-		case int, float64, *float64, Embedding, metric.Restriction:
+		case int, float64, *float64, Embedding, Divergence, metric.Restriction:
 			fields[plain(field.Name)] = f
 			*names = append(*names, hyphenated(field.Name))
 		}
@@ -96,6 +96,11 @@ func assign(f reflect.Value, text string) error {
 		} else {
 			f.SetFloat(x)
 		}
+	case Divergence:
+		if err := Divergence(text).validate(); err != nil {
+			return err
+		}
+		f.SetString(text)
 	case Embedding:
 		f.SetString(text)
 	case metric.Restriction:

@@ -47,6 +47,7 @@ var constructors = map[string]func(Env) Learner{
 	"mmc-diag": func(e Env) Learner { return DiagonalMMC{Seed: e.Seed} },
 	"lsml":     func(e Env) Learner { return LSML{Seed: e.Seed} },
 	"sdml":     func(e Env) Learner { return SDML{Seed: e.Seed} },
+	"odml":     func(e Env) Learner { return ODML{Seed: e.Seed} },
 	"lca":      func(e Env) Learner { return LCA{Seed: e.Seed} },
 	"brm-c":    func(e Env) Learner { return BRMC{Stochastic: Stochastic{Env: e}} },
 	"brm-r":    func(e Env) Learner { return BRMR{Stochastic: Stochastic{Env: e}} },
