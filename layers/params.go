@@ -21,6 +21,7 @@ const (
 	Proxy    // belongs to a loss
 	Buffer   // running statistics: saved, never trained
 	Scale    // logarithm of the scale of embeddings
+	LowRank  // of LoRA: changes weights, and is added to them in a model's file
 )
 
 // Group says to which part of what is trained a parameter belongs. It is not in

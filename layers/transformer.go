@@ -12,6 +12,9 @@ type TransformerBlock struct {
 	// LayerScale multiplies what attention and MLP give by vectors that are trained,
 	// ls1.gamma and ls2.gamma (Touvron et al. 2021, CaiT, Eq. 2).
 	LayerScale bool
+	// LoRA changes the layers qkv, where queries, keys and values have matrices of their own,
+	// and proj of the attention.
+	LoRA LoRA
 	// DropPath is the probability with which an image skips the attention, and again the
 	// MLP, in training; 0 in evaluation. See Graph.DropPath.
 	DropPath float64
@@ -47,7 +50,7 @@ func (g *Graph) TransformerBlockModule(name string, x *Node, b TransformerBlock)
 		return g.Add(x, g.DropPath(name+"."+part+".path", y, b.DropPath))
 	}
 	x = add("attn", x, func(residual *Node) *Node {
-		return g.selfAttention(name+".attn", scale(".ls1.gamma"), g.LayerNormModule(name+".norm1", x, b.Eps), residual, b.Heads)
+		return g.selfAttention(name+".attn", scale(".ls1.gamma"), g.LayerNormModule(name+".norm1", x, b.Eps), residual, b.Heads, b.LoRA)
 	})
 	return add("mlp", x, func(residual *Node) *Node {
 		return g.mlp(name+".mlp", scale(".ls2.gamma"), g.LayerNormModule(name+".norm2", x, b.Eps), residual, b.Hidden, b.GELU)
@@ -57,16 +60,17 @@ func (g *Graph) TransformerBlockModule(name string, x *Node, b TransformerBlock)
 // SelfAttentionModule adds multi-head self-attention of tokens x (B, T, D):
 // name.qkv, the attention, name.proj.
 func (g *Graph) SelfAttentionModule(name string, x *Node, heads int) *Node {
-	return g.selfAttention(name, "", x, nil, heads)
+	return g.selfAttention(name, "", x, nil, heads, LoRA{})
 }
 
-func (g *Graph) selfAttention(name, scale string, x, residual *Node, heads int) *Node {
+func (g *Graph) selfAttention(name, scale string, x, residual *Node, heads int, l LoRA) *Node {
 	if g.bad(name, x) {
 		return nil
 	}
 	d := x.Shape()[len(x.Shape())-1]
-	y := g.Attention(name, g.TokenLinearModule(name+".qkv", x, 3*d), heads)
-	return g.tokenLinear(name+".proj", scale, y, residual, d)
+	qkv := g.lowRank(name+".qkv", "", x, g.TokenLinearModule(name+".qkv", x, 3*d), 3, l)
+	y := g.Attention(name, qkv, heads)
+	return g.lowRank(name+".proj", scale, y, g.tokenLinear(name+".proj", scale, y, residual, d), 1, l)
 }
 
 // mlp adds name.fc1 to hidden features, a GELU, and name.fc2 back to the features of x.

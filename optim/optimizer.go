@@ -197,7 +197,7 @@ func (s Settings) of(p *layers.Param) (rate, decay float64) {
 	switch p.Role {
 	case layers.Scale:
 		return s.ScaleRate, 0
-	case layers.Weight, layers.Proxy:
+	case layers.Weight, layers.Proxy, layers.LowRank:
 		decay = s.Decay
 	case layers.Bias:
 		if s.DecayBias {

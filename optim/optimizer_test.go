@@ -178,8 +178,8 @@ func TestRMSpropMatchesStepsWorkedByHand(t *testing.T) {
 }
 
 func TestRatesAndDecayDependOnWhatAParameterIs(t *testing.T) {
-	w := map[string]float32{"block1.conv.weight": 1, "block1.bn.weight": 1, "block1.bias": 1, "embedding.weight": 1, "loss.proxies": 1}
-	roles := map[string]layers.Role{"block1.bn.weight": layers.NormGain, "loss.proxies": layers.Proxy, "block1.bias": layers.Bias}
+	w := map[string]float32{"block1.conv.weight": 1, "block1.bn.weight": 1, "block1.bias": 1, "embedding.weight": 1, "loss.proxies": 1, "block1.lora_A": 1}
+	roles := map[string]layers.Role{"block1.lora_A": layers.LowRank, "block1.bn.weight": layers.NormGain, "loss.proxies": layers.Proxy, "block1.bias": layers.Bias}
 	ps, g := quadratic(t, w, roles)
 	s := Default()
 	s.Name, s.Momentum, s.Rate, s.Decay, s.HeadRate, s.ProxyRate = "sgd", 0, .01, .5, 2, 10
@@ -188,7 +188,8 @@ func TestRatesAndDecayDependOnWhatAParameterIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "norm over all", steps(t, o, g, 1), math.Sqrt(5))
+	near(t, "norm over all", steps(t, o, g, 1), math.Sqrt(6))
+	near(t, "LoRA", value(t, ps, "block1.lora_A"), 1-.01*1.5)
 	near(t, "bias, decayed", value(t, ps, "block1.bias"), 1-.01*1.5)
 	near(t, "backbone", value(t, ps, "block1.conv.weight"), 1-.01*1.5)
 	near(t, "normalization, not decayed", value(t, ps, "block1.bn.weight"), 1-.01)
