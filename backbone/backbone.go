@@ -44,6 +44,8 @@ type Mode struct {
 	// network adds to what they are given; that of the branches before falls evenly to 0
 	// at the first. It is for networks for which DropsPaths is true.
 	DropPath float64
+	// LoRA changes the layers of attention; it is for networks that Attention finds.
+	LoRA layers.LoRA
 	// Observe, if not nil, is called with the output of every block, which then stays
 	// readable after a run.
 	Observe func(block string, out *layers.Node)
@@ -64,6 +66,16 @@ func DropsPaths(b Backbone) bool {
 		return b.paths
 	}
 	return false
+}
+
+// Attention returns the length of the tokens among which a network has attention; ok is false
+// where it has none.
+func Attention(b Backbone) (width int, ok bool) {
+	t, ok := b.(*transformer)
+	if !ok {
+		return 0, false
+	}
+	return t.dim, true
 }
 
 // Fitter is a Backbone some of whose parameters depend on the size of its

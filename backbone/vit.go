@@ -164,7 +164,7 @@ func (t *transformer) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layer
 		default:
 			block := layers.TransformerBlock{
 				Heads: t.heads, Hidden: t.hidden, Eps: t.eps, GELU: t.gelu, LayerScale: t.layerScale,
-				DropPath: mode.DropPath * t.share(name),
+				DropPath: mode.DropPath * t.share(name), LoRA: mode.LoRA,
 			}
 			if mode.Observe != nil {
 				block.Observe = func(part string, n *layers.Node) { see(name+"."+part, n) }
