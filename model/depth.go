@@ -17,7 +17,7 @@ func (m *Model) setDepths() error {
 	owners := make([][]*layers.Param, len(m.net.Blocks()))
 	seen := map[*layers.Param]bool{}
 	g := layers.NewGraph(m.Params.Engine(), m.Params)
-	m.net.Forward(g, g.Input("images", m.InputShape(1)...), backbone.Mode{Observe: func(name string, _ *layers.Node) {
+	m.net.Forward(g, g.Input("images", m.InputShape(1)...), backbone.Mode{LoRA: m.Spec.LoRA, Observe: func(name string, _ *layers.Node) {
 		block := slices.Index(m.net.Blocks(), name)
 		if block < 0 { // a part of one
 			return

@@ -60,14 +60,15 @@ func (m *Model) SaveNPZ(path string) error {
 	return weights.WriteNPZ(path, ts)
 }
 
-// tensors are the network's parameters, without a scale that is in the specification.
+// tensors are the network's parameters, without a scale that is in the specification, and
+// with what LoRA adds to weights in these.
 func (m *Model) tensors() ([]*weights.Tensor, error) {
 	var ts []*weights.Tensor
 	for _, p := range m.Params.All() {
-		if !Owns(p) || p.Name == logScale && m.Spec.Scaling != ScaleLearnEach {
+		if !Owns(p) || isLoRA(p) || p.Name == logScale && m.Spec.Scaling != ScaleLearnEach {
 			continue
 		}
-		t, err := HostTensor(m.Params.Engine(), p.Name, p.Value)
+		t, err := m.stored(p)
 		if err != nil {
 			return nil, err
 		}

@@ -44,7 +44,8 @@ func (f Freeze) matches(name string) bool {
 	return false
 }
 
-// Freeze marks what training leaves alone and releases everything else.
+// Freeze marks what training leaves alone and releases everything else. With Spec.LoRA that is
+// the whole backbone but for LoRA's matrices.
 // headOnly leaves nothing to train but the head, for the first epochs; calling
 // it again without headOnly releases exactly what f does not name. Graphs built
 // before do not notice.
@@ -69,7 +70,8 @@ func (m *Model) Freeze(f Freeze, headOnly bool) error {
 		if !Owns(p) || p.Role == layers.Buffer {
 			continue
 		}
-		p.Frozen = f.matches(p.Name) || frozen[p.Name] || headOnly && p.Group != layers.Head || f.BNAffine && m.isBatchNorm(p)
+		lora := m.Spec.LoRA.Rank > 0 && p.Group == layers.Backbone && !isLoRA(p)
+		p.Frozen = lora || f.matches(p.Name) || frozen[p.Name] || headOnly && p.Group != layers.Head || f.BNAffine && m.isBatchNorm(p)
 	}
 	return nil
 }

@@ -76,18 +76,19 @@ func (m *Model) Raw(g *layers.Graph, images *layers.Node, training bool) *layers
 
 // raw is Raw, with the images mixed by flow unless it is nil.
 func (m *Model) raw(g *layers.Graph, images *layers.Node, training bool, flow *backbone.Flow) *layers.Node {
-	mode := backbone.Mode{From: m.entry, Flow: flow}
+	mode := backbone.Mode{From: m.entry, Flow: flow, LoRA: m.Spec.LoRA}
 	if training {
 		mode.BatchStats, mode.DropPath = m.batchStats, m.Spec.DropPath
 	}
 	return m.head(g, m.Spec.pool(g, m.net.Forward(g, images, mode)), training)
 }
 
-// Size returns the number of trained numbers.
+// Size returns the number of numbers of the network that training may change, without running
+// statistics and LoRA's matrices.
 func (m *Model) Size() int {
 	n := 0
 	for _, p := range m.Params.All() {
-		if p.Role != layers.Buffer && Owns(p) {
+		if p.Role != layers.Buffer && Owns(p) && !isLoRA(p) {
 			n += p.Value.Size()
 		}
 	}

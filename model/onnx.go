@@ -54,6 +54,10 @@ func (m *Model) WriteONNX(path string, input ONNXInput, extra map[string]string)
 }
 
 func (m *Model) onnx(input ONNXInput) (*weights.ONNXModel, error) {
+	m, err := m.Merged()
+	if err != nil {
+		return nil, err
+	}
 	whole := *m
 	whole.entry = "" // from images, wherever training began
 	g := layers.NewGraph(m.Params.Engine(), m.Params)

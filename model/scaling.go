@@ -178,9 +178,11 @@ func (m *Model) SetScale(c float64) error {
 	return m.Params.Engine().Write(p.Value, []float32{float32(math.Log(c))})
 }
 
-// Settled is the specification with the scale that the model has now, as its file has it.
+// Settled is the specification with the scale that the model has now and without LoRA, as its
+// file has it.
 func (m *Model) Settled() (Spec, error) {
 	s := m.Spec
+	s.LoRA = layers.LoRA{}
 	if s.Scaling == ScaleFixed {
 		return s, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/vernier-ml/vernier/backbone"
+	"github.com/vernier-ml/vernier/layers"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -35,6 +36,9 @@ type Spec struct {
 	// transformer or of ConvNeXt in a step of training; that of the blocks before falls
 	// evenly to 0 at the first. 0 for none.
 	DropPath float64 `json:"drop_path,omitempty"`
+	// LoRA, if its rank is not 0, is trained in place of a transformer's weights: see Freeze.
+	// A model's file has the weights with what it adds, and a specification without it.
+	LoRA layers.LoRA `json:"lora,omitzero"`
 	// Dim is h, the length of an embedding. Without a linear layer it is the
 	// number of the backbone's features.
 	Dim int `json:"dim"`
@@ -164,6 +168,9 @@ func (s Spec) Validate() error {
 		}
 	}
 	if err := s.validateInput(net); err != nil {
+		return err
+	}
+	if err := s.validateLoRA(net); err != nil {
 		return err
 	}
 	if err := s.validateHead(net); err != nil {

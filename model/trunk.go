@@ -80,10 +80,10 @@ func (m *Model) TrunkDigest(block string) (string, error) {
 	}
 	h := sha256.New()
 	for _, p := range m.Params.All() {
-		if !names[p.Name] {
+		if !names[p.Name] || isLoRA(p) {
 			continue
 		}
-		t, err := HostTensor(m.Params.Engine(), p.Name, p.Value)
+		t, err := m.stored(p)
 		if err != nil {
 			return "", err
 		}
@@ -122,7 +122,7 @@ func (m *Model) upTo(block string) (map[string]bool, error) {
 func (m *Model) trunk(block string, n int) (g *layers.Graph, images, features *layers.Node, err error) {
 	g = layers.NewGraph(m.Params.Engine(), m.Params)
 	images = g.Input("images", n, 3, m.Spec.Input.Size, m.Spec.Input.Size)
-	features = m.net.Forward(g, images, backbone.Mode{To: block})
+	features = m.net.Forward(g, images, backbone.Mode{To: block, LoRA: m.Spec.LoRA})
 	if err := g.Err(); err != nil {
 		return nil, nil, nil, fmt.Errorf("model: %s at %d pixels: %w", m.Spec.Backbone, m.Spec.Input.Size, err)
 	}

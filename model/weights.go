@@ -134,7 +134,7 @@ func checkFinite(name string, values []float32) error {
 func (m *Model) match(f *weights.File, dictionary string, brief bool) (match *weights.Match, resized map[string][]int, err error) {
 	var want []weights.Spec
 	for _, p := range m.Params.All() {
-		if Owns(p) {
+		if Owns(p) && !isLoRA(p) {
 			want = append(want, weights.Spec{Name: p.Name, DType: weights.Float32, Shape: slices.Clone([]int(p.Value.Shape()))})
 		}
 	}
