@@ -101,6 +101,20 @@ weights: {path: bn.pth}
 	}
 }
 
+// What only transformers have goes with their network, and LoRA's alpha is spelled out.
+func TestLoRAAndDroppedPathsGoWithTheirNetwork(t *testing.T) {
+	const recipe = "model: {backbone: vits16, drop_path: 0.1, lora: {rank: 4}}"
+	if c := configOf(t, recipe); c.Model.LoRA.Rank != 4 || c.Model.LoRA.Alpha != 8 || c.Model.DropPath != .1 {
+		t.Errorf("got %+v", c.Model)
+	}
+	if c := configOf(t, recipe, Setting{Path: "model.lora.alpha", Value: "2"}, Setting{Path: "model.backbone", Value: "dinov2s14"}); c.Model.LoRA.Alpha != 2 || c.Model.LoRA.Rank != 4 {
+		t.Errorf("with another transformer %+v", c.Model.LoRA)
+	}
+	if c := configOf(t, recipe, Setting{Path: "model.backbone", Value: "convnet"}); c.Model.LoRA.Rank != 0 || c.Model.DropPath != 0 {
+		t.Errorf("with a convolutional network %+v", c.Model)
+	}
+}
+
 func TestMistakesInSettingsNamePlaceAndRemedy(t *testing.T) {
 	for yaml, want := range map[string]string{
 		"epochs: 3\n---\nepochs: 4":                    "run.yaml: there is a second YAML document",

@@ -123,6 +123,12 @@ func (l layer) changeBackbone(over layer) error {
 	if was.Tokens() != is.Tokens() {
 		l.drop("model.pool", "model.flow")
 	}
+	if _, ok := backbone.Attention(is); !ok {
+		l.drop("model.lora.")
+	}
+	if !backbone.DropsPaths(is) {
+		l.drop("model.drop_path")
+	}
 	if nameOf(before) != nameOf(after) {
 		l.drop("freeze.params", "freeze.to", "weights.")
 	}
