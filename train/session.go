@@ -331,6 +331,10 @@ func (s *Session) Describe() string {
 	if s.sets.Validation != nil {
 		validation = len(s.sets.Validation.Classes)
 	}
+	numbers := plural.Of(s.model.Size(), "parameter")
+	if trained, frozen := countParams(s.model.Params); frozen > 0 {
+		numbers += fmt.Sprintf(" (%d trained)", trained)
+	}
 	what := "activations and gradients"
 	if s.stepper.net.loss.OnEngine() {
 		what += ", and the loss,"
@@ -338,5 +342,5 @@ func (s *Session) Describe() string {
 	return fmt.Sprintf("%s (%s), %d validation, %s (%s); %s; %s an epoch; %.0f MiB of %s",
 		plural.Of(len(s.sets.Train.Classes), "training class"), plural.Of(len(s.sets.Train.Items), "image"), validation,
 		plural.Of(len(s.sets.Test.Classes), "test class"), plural.Of(len(s.sets.Test.Items), "image"),
-		plural.Of(s.model.Size(), "parameter"), plural.Of(s.sampler.Batches(), "step"), float64(s.stepper.net.bytes())/(1<<20), what)
+		numbers, plural.Of(s.sampler.Batches(), "step"), float64(s.stepper.net.bytes())/(1<<20), what)
 }
