@@ -54,7 +54,7 @@ func flagLimits() map[string]cli.Limit {
 		"--dropout":   cli.Number("a number from 0 to less than 1", func(v float64) bool { return v >= 0 && v < 1 }),
 		"--drop-path": cli.Number("a number from 0 to less than 1", func(v float64) bool { return v >= 0 && v < 1 }), "--input-norm": cli.Among(backbone.RowNorms()...),
 		"--pool": cli.Among(model.Pools()...), "--head-norm": cli.Among(model.HeadNorms()...), "--normalization": cli.Among(model.Normalizations()...),
-		"--metric": cli.Parsed(metric.Parse),
+		"--metric": cli.Parsed(metric.Parse), "--lora": cli.FromZero, "--lora-alpha": cli.Positive,
 
 		// figures
 		"eval --k": cli.Parsed(parseKs), "--k": cli.Whole(1, maxNeighbors), "--ties": cli.Parsed(eval.ParseTieRule), "--center": cli.Parsed(eval.ParseCenterRule),

@@ -124,6 +124,8 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringVar(&c.Freeze.To, "freeze-to", "", "do not train the backbone up to this block, nor its batch normalizations' statistics")
 	fl.StringVar(&c.Data.CacheFrozen, "cache-frozen", "", "keep the outputs of the blocks up to --freeze-to on disk, as fp16 or fp32, and train on them: pictures are not varied, but the outputs are mirrored (--augment flip)")
 	fl.Lookup("cache-frozen").NoOptDefVal = run.FrozenFormats()[0]
+	fl.IntVar(&c.Model.LoRA.Rank, "lora", 0, "rank of LoRA: train matrices of this rank beside queries, keys, values and projection of a transformer's attention, and of its own weights none; 0 for none")
+	fl.Float64Var(&c.Model.LoRA.Alpha, "lora-alpha", 0, "with --lora, alpha of the factor alpha/rank of what the matrices add (default twice the rank)")
 	fl.IntVar(&c.WarmupEpochs, "warmup-epochs", 0, "first epochs, which train the head and the loss's own parameters only")
 
 	fl.StringVar(&c.Loss.Name, "loss", c.Loss.Name, strings.Join(losses.Names(), ", "))
