@@ -123,30 +123,31 @@ type rowSums struct {
 	end  []kernels.Launch
 }
 
-// sumsTo returns where sums over rows go that are to end in out (c). Where out has room
-// for the parts they stay. The zero rowSums are those that nobody wants.
-func (a *args) sumsTo(out named, rows int64, c int) rowSums {
+// sumsTo returns where the given number of parts of sums over rows go that are to end in
+// out (c). Where out has room for the parts they stay. The zero rowSums are those that
+// nobody wants.
+func (a *args) sumsTo(out named, parts, c int) rowSums {
 	if !out.there() || a.err != nil {
 		return rowSums{}
 	}
 	if !out.sums {
-		return a.sumsAt(a.out(out, device.F32), rows, c)
+		return a.sumsAt(a.out(out, device.F32), parts, c)
 	}
 	out.touched()
-	out.parts, _ = kernels.Parts(rows, c)
+	out.parts = parts
 	return rowSums{part: out.ptr}
 }
 
 // sumsAt is sumsTo for an address.
-func (a *args) sumsAt(out device.Ptr, rows int64, c int) rowSums {
-	parts, _ := kernels.Parts(rows, c)
+func (a *args) sumsAt(out device.Ptr, parts, c int) rowSums {
 	part := a.floats(parts * c)
 	return rowSums{part, []kernels.Launch{kernels.Combine(parts, c, out, part, 1)}}
 }
 
 // columnSums sets out (c) to the sums of the columns of x (rows, c), or to parts.
 func (a *args) columnSums(out named, t device.Type, x device.Ptr, rows int64, c int) {
-	to := a.sumsTo(out, rows, c)
+	parts, _ := kernels.Parts(rows, c)
+	to := a.sumsTo(out, parts, c)
 	a.launch(append([]kernels.Launch{kernels.ChannelSums(t, rows, c, to.part, x)}, to.end...)...)
 }
 

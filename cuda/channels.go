@@ -79,6 +79,56 @@ func (e *Engine) Part(y engine.Tensor, from, c int) (engine.Tensor, error) {
 	}, nil
 }
 
+// ConcatGrad sets the gradients of the inputs of a concatenation.
+func (e *Engine) ConcatGrad(inputs []engine.ConcatInput, dy, y engine.Tensor) error {
+	a := e.args("concat gradient")
+	up := a.images("dy", dy)
+	var out named
+	if a.err == nil {
+		out = a.maybe("y", y, up.shape...)
+	}
+	total, grads, sums := 0, make([]named, len(inputs)), make([]named, len(inputs))
+	for i, in := range inputs {
+		a.check(in.C > 0, "an input of %d channels", in.C)
+		a.check(!in.Rectified || out.there(), "y is missing, and an input is rectified")
+		if a.err != nil {
+			return a.err
+		}
+		shape := slices.Clone(up.shape)
+		shape[1] = in.C
+		grads[i], sums[i] = a.maybe("dx", in.DX, shape...), a.maybe("sums", in.Sums, in.C)
+		a.check(grads[i].there() || !sums[i].there(), "%v are of no gradient", sums[i])
+		a.apart(grads[i], up, out)
+		total += in.C
+	}
+	if a.check(a.err != nil || total == up.shape[1], "%v, want the %d channels of the inputs", up, total); a.err != nil {
+		return a.err
+	}
+	t := common(append(grads, up, out)...)
+	p, q := a.in(up, t), a.in(out, t)
+	rows, from := int64(up.size/up.shape[1]), 0
+	for first := 0; first < len(inputs); first += kernels.MaxConcatParts {
+		var parts []kernels.ConcatPart
+		var end []kernels.Launch
+		here := device.Ptr(from * t.Size())
+		for i := first; i < min(len(inputs), first+kernels.MaxConcatParts); i++ {
+			in := inputs[i]
+			count, _ := kernels.Parts(rows, in.C)
+			s := a.sumsTo(sums[i], count, in.C)
+			parts = append(parts, kernels.ConcatPart{DX: a.out(grads[i], t), Sums: s.part, C: in.C, Rectified: in.Rectified})
+			end = append(end, s.end...)
+			from += in.C
+		}
+		at := q
+		if at != 0 {
+			at += here
+		}
+		a.launch(kernels.ConcatGrad(t, rows, up.shape[1], p+here, at, parts))
+		a.launch(end...)
+	}
+	return a.done()
+}
+
 // slice checks arguments of a part of channels from a whole.
 func (a *args) slice(part, whole named, from int) {
 	if a.fitsChannels(part, whole); a.err == nil {

@@ -77,13 +77,14 @@ func (a *args) normSums(n normGrad, t device.Type, dy, x, inv device.Ptr, always
 		return 0
 	}
 	dbeta, dgamma = target(n.dbeta), target(n.dgamma)
+	parts, _ := kernels.Parts(n.rows, n.c)
 	var betas, gammas rowSums
 	if dbeta != 0 {
-		betas = a.sumsAt(dbeta, n.rows, n.c)
+		betas = a.sumsAt(dbeta, parts, n.c)
 	}
 	switch {
 	case dgamma != 0:
-		gammas = a.sumsAt(dgamma, n.rows, n.c)
+		gammas = a.sumsAt(dgamma, parts, n.c)
 		a.launch(kernels.ChannelProducts(t, n.rows, n.c, gammas.part, betas.part, dy, x, n.mean.ptr, inv))
 	case dbeta != 0:
 		a.launch(kernels.ChannelSums(t, n.rows, n.c, betas.part, dy))

@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"slices"
+
 	"github.com/vernier-ml/vernier/cuda/internal/device"
 	"github.com/vernier-ml/vernier/cuda/kernels"
 	"github.com/vernier-ml/vernier/engine"
@@ -68,7 +70,7 @@ func (e *Engine) LayerNorm(y, mean, invStd, x, gamma, beta engine.Tensor, eps fl
 
 // LayerNormGrad is the gradient of LayerNorm.
 func (e *Engine) LayerNormGrad(dx, dgamma, dbeta, dy, x, gamma, mean, invStd engine.Tensor) error {
-	return e.args("layer norm gradient").layerNormGrad(dx, nil, dgamma, dbeta, dy, x, gamma, mean, invStd)
+	return e.args("layer norm gradient").layerNormGrad(dx, nil, nil, dgamma, dbeta, dy, x, gamma, mean, invStd)
 }
 
 // AddLayerNormGrad adds its dx to sum.
@@ -76,10 +78,18 @@ func (e *Engine) AddLayerNormGrad(dx, sum, dgamma, dbeta, dy, x, gamma, mean, in
 	a := e.args("layer norm gradient, added")
 	a.any("dx", dx)
 	a.any("sum", sum)
-	return a.layerNormGrad(dx, sum, dgamma, dbeta, dy, x, gamma, mean, invStd)
+	return a.layerNormGrad(dx, nil, sum, dgamma, dbeta, dy, x, gamma, mean, invStd)
 }
 
-func (a *args) layerNormGrad(dx, sum, dgamma, dbeta, dy, x, gamma, mean, invStd engine.Tensor) error {
+// LayerNormGradSums also sums dx.
+func (e *Engine) LayerNormGradSums(dx, sums, sum, dgamma, dbeta, dy, x, gamma, mean, invStd engine.Tensor) error {
+	a := e.args("layer norm gradient, summed")
+	a.any("dx", dx)
+	a.any("sums", sums)
+	return a.layerNormGrad(dx, sums, sum, dgamma, dbeta, dy, x, gamma, mean, invStd)
+}
+
+func (a *args) layerNormGrad(dx, sums, sum, dgamma, dbeta, dy, x, gamma, mean, invStd engine.Tensor) error {
 	in, rows, d := a.lines("x", x, 2)
 	if a.err != nil {
 		return a.err
@@ -89,24 +99,20 @@ func (a *args) layerNormGrad(dx, sum, dgamma, dbeta, dy, x, gamma, mean, invStd 
 	before := a.maybe("sum", sum, in.shape...)
 	m, s := a.of("mean", mean, leading...), a.of("invStd", invStd, leading...)
 	g, dg, db := a.of("gamma", gamma, d), a.maybe("dgamma", dgamma, d), a.maybe("dbeta", dbeta, d)
-	if a.err != nil {
+	total := a.maybe("sums", sums, d)
+	if a.apart(to, in, up); a.err != nil || !to.there() && !dg.there() && !db.there() {
 		return a.err
 	}
 	t := lineType(in, up, to)
 	p, q := a.inLines(in, t), a.inLines(up, t)
 	pm, ps := a.in(m, device.F32), a.in(s, device.F32)
-	if to.there() {
-		more := a.inLines(before, t)
-		a.launch(kernels.LayerNormDX(t, rows, d, a.outLines(to, t), more, q, p, g.ptr, pm, ps))
-	}
-	switch {
-	case dg.there():
-		gammas, betas := a.sumsTo(dg, int64(rows), d), a.sumsTo(db, int64(rows), d)
-		a.launch(kernels.RowProducts(t, int64(rows), d, gammas.part, betas.part, q, p, pm, ps))
-		a.launch(append(gammas.end, betas.end...)...)
-	case db.there():
-		a.columnSums(db, t, q, int64(rows), d)
-	}
+	parts, _ := kernels.NormParts(rows)
+	gammas, betas, totals := a.sumsTo(dg, parts, d), a.sumsTo(db, parts, d), a.sumsTo(total, parts, d)
+	grads := kernels.NormGrads{DGamma: gammas.part, DBeta: betas.part, Sums: totals.part}
+	more := a.inLines(before, t)
+	grads.DX = a.outLines(to, t)
+	a.launch(kernels.LayerNormGrad(t, rows, d, grads, more, q, p, g.ptr, pm, ps))
+	a.launch(slices.Concat(gammas.end, betas.end, totals.end)...)
 	return a.done()
 }
 

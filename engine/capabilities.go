@@ -10,7 +10,8 @@ import "time"
 //	Recorder     cuda             layers: runs op by op
 //	Bundler      cuda             layers: each operation on parameters is done by itself
 //	Accumulator  cuda             layers: gradients that meet, and residuals, are computed and then added
-//	Joiner       cuda             layers: maps that are joined are copied
+//	Summer       cuda             layers: a gradient is read again for the gradient of a bias
+//	Joiner       cuda             layers: maps that are joined are copied, and their gradients one by one
 //	Later        cuda             train: reads a number at once
 //	Feeder       cuda             model, train, bench: images go in as float32
 //	Clipper      cuda             train: the host waits for the gradient's norm
@@ -77,12 +78,42 @@ type Accumulator interface {
 	AddLinear(y, sum, x, w, bias Tensor) error
 }
 
-// Joiner is an Engine that writes maps where they are to be joined.
+// Summer is an Engine that sums a gradient as it computes it, over all axes but that of
+// channels: axis 1 of maps (N, C, H, W), else the last. Such sums are the gradient of a
+// bias.
+type Summer interface {
+	// ReLUGradSums is ReLUGrad, and sets sums (C) to those of dx.
+	ReLUGradSums(dx, sums, dy, y Tensor) error
+	// ReLU6GradSums is ReLU6Grad, and sets sums (C) to those of dx.
+	ReLU6GradSums(dx, sums, dy, y Tensor) error
+	// GELUGradSums is GELUGrad, and sets sums (C) to those of dx.
+	GELUGradSums(dx, sums, dy, x Tensor, form GELUForm) error
+	// LayerNormGradSums is AddLayerNormGrad, or LayerNormGrad if sum is nil, and sets sums
+	// (D) to those of dx.
+	LayerNormGradSums(dx, sums, sum, dgamma, dbeta, dy, x, gamma, mean, invStd Tensor) error
+}
+
+// Joiner is an Engine that writes maps where they are to be joined, and takes their
+// gradients apart at once.
 type Joiner interface {
 	// Part returns channels [from, from+c) of a map y (N, C, H, W) as a tensor (N, c, H,
 	// W) in its memory. Conv may write it, without a residual, Concat leaves it where it
 	// is in y, Finite looks at it; it is for nothing else.
 	Part(y Tensor, from, c int) (Tensor, error)
+	// ConcatGrad sets the gradients of all inputs of y = Concat(...) from dy. y may be nil
+	// if no input is Rectified.
+	ConcatGrad(inputs []ConcatInput, dy, y Tensor) error
+}
+
+// ConcatInput is an input of Concat as ConcatGrad sees it.
+type ConcatInput struct {
+	C int // its channels
+	// DX (N, C, H, W) receives its gradient, and Sums (C) the sums of that, as a Summer's.
+	// Either may be nil, Sums has to be where DX is.
+	DX, Sums Tensor
+	// Rectified says that the input is the output of a ReLU, whose gradient DX is: 0 where
+	// y is not above 0, see Arithmetic.SliceReLUGrad.
+	Rectified bool
 }
 
 // Device is an Engine that has memory of its own and works through a queue: its

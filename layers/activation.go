@@ -35,9 +35,12 @@ func (g *Graph) ReLU6(name string, x *Node) *Node {
 
 // boundedGrad adds dy where y, the output of a ReLU6, is between 0 and 6, else 0.
 func (g *Graph) boundedGrad(name string, dy, y *Node) *Node {
-	return g.mayOverwrite(g.does("relu6 grad").apply(name+" grad", y.Shape(), []*Node{dy, y}, func(dx engine.Tensor, in []engine.Tensor) error {
-		return g.eng.ReLU6Grad(dx, in[0], in[1])
-	}, nil), 0)
+	return g.gradAndSums(g.does("relu6 grad"), name, dy, y, func(dx, sums, dy, y engine.Tensor) error {
+		if sums != nil {
+			return g.eng.(engine.Summer).ReLU6GradSums(dx, sums, dy, y)
+		}
+		return g.eng.ReLU6Grad(dx, dy, y)
+	})
 }
 
 // rectifiedGrad adds dy where y, the output of a ReLU, is above 0, else 0; dy
@@ -46,9 +49,25 @@ func (g *Graph) rectifiedGrad(name string, dy, y *Node) *Node {
 	if g.masked[dy] == y {
 		return dy
 	}
-	return g.mayOverwrite(g.does("relu grad").apply(name+" grad", y.Shape(), []*Node{dy, y}, func(dx engine.Tensor, in []engine.Tensor) error {
-		return g.eng.ReLUGrad(dx, in[0], in[1])
-	}, nil), 0)
+	return g.gradAndSums(g.does("relu grad"), name, dy, y, func(dx, sums, dy, y engine.Tensor) error {
+		if sums != nil {
+			return g.eng.(engine.Summer).ReLUGradSums(dx, sums, dy, y)
+		}
+		return g.eng.ReLUGrad(dx, dy, y)
+	})
+}
+
+// gradAndSums adds a gradient dx, computed element by element of dy and x, and its sums if
+// they are asked for; sums is nil otherwise.
+func (g *Graph) gradAndSums(d describer, name string, dy, x *Node, run func(dx, sums, dy, x engine.Tensor) error) *Node {
+	shapes := [][]int{x.Shape(), nil}
+	if _, ok := g.sums(); ok {
+		d = d.summable(0, 1)
+	}
+	dx := d.applyMulti(name+" grad", shapes, []*Node{dy, x}, func(out, in []engine.Tensor) error {
+		return run(out[0], out[1], in[0], in[1])
+	}, nil)
+	return g.mayOverwrite(dx[0], 0)
 }
 
 // GELU adds the Gaussian error linear unit of x, of any shape.
@@ -62,10 +81,12 @@ func (g *Graph) GELU(name string, x *Node, form engine.GELUForm) *Node {
 	y := g.as(KindGELU, form).apply(name, x.Shape(), []*Node{x}, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.GELU(y, in[0], form)
 	}, func(dy *Node) []*Node {
-		dx := g.does("gelu grad").apply(name+" grad", x.Shape(), []*Node{dy, x}, func(dx engine.Tensor, in []engine.Tensor) error {
-			return g.eng.GELUGrad(dx, in[0], in[1], form)
-		}, nil)
-		return []*Node{g.mayOverwrite(dx, 0)}
+		return []*Node{g.gradAndSums(g.does("gelu grad"), name, dy, x, func(dx, sums, dy, x engine.Tensor) error {
+			if sums != nil {
+				return g.eng.(engine.Summer).GELUGradSums(dx, sums, dy, x, form)
+			}
+			return g.eng.GELUGrad(dx, dy, x, form)
+		})}
 	})
 	return g.mayOverwrite(y, 0)
 }

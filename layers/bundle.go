@@ -140,9 +140,9 @@ func (o *op) runsAt() int {
 	return o.id
 }
 
-// summed returns the outputs that an op may leave as parts of sums: those that only
+// leftInParts returns the outputs that an op may leave as parts of sums: those that only
 // the bundle behind it reads.
-func (g *Graph) summed() map[output]bool {
+func (g *Graph) leftInParts() map[output]bool {
 	list := map[output]bool{}
 	for _, o := range g.ops {
 		for _, i := range o.sums {

@@ -50,6 +50,9 @@ func (g *Graph) Concat(name string, xs ...*Node) *Node {
 	y = g.as(KindConcat, nil).apply(name, shape, xs, func(y engine.Tensor, in []engine.Tensor) error {
 		return g.eng.Concat(y, in...)
 	}, func(dy *Node) []*Node {
+		if _, ok := g.eng.(engine.Joiner); ok && !g.unfused && len(shape) == 4 {
+			return g.concatGrad(name, dy, y, xs)
+		}
 		d := make([]*Node, len(xs))
 		from := 0
 		for i, x := range xs {
@@ -61,6 +64,48 @@ func (g *Graph) Concat(name string, xs ...*Node) *Node {
 		return d
 	})
 	return y
+}
+
+// concatGrad adds the gradients of all inputs of a concatenation y as one op, see partGrad.
+func (g *Graph) concatGrad(name string, dy, y *Node, xs []*Node) []*Node {
+	inputs := make([]engine.ConcatInput, len(xs))
+	shapes := make([][]int, 2*len(xs)) // of the gradients, and of their sums
+	d, in, read, masked := g.does("concat grad").alike(len(xs)), []*Node{dy}, 0, 0
+	_, sums := g.sums()
+	for i, x := range xs {
+		o := g.byNode[x]
+		inputs[i] = engine.ConcatInput{C: x.Shape()[1], Rectified: o != nil && o.rectified}
+		shapes[i] = g.wanted(x)
+		if shapes[i] == nil {
+			continue
+		}
+		read += x.Shape().TotalSize()
+		if inputs[i].Rectified {
+			masked += x.Shape().TotalSize()
+		}
+		if sums {
+			d = d.summable(i, len(xs)+i)
+		}
+	}
+	if d = d.reading(read); masked > 0 {
+		in, d = append(in, y), d.reading(read, masked)
+	}
+	grads := d.applyMulti(name+" grad", shapes, in, func(out, in []engine.Tensor) error {
+		for i := range inputs {
+			inputs[i].DX, inputs[i].Sums = out[i], out[len(xs)+i]
+		}
+		var y engine.Tensor
+		if masked > 0 {
+			y = in[1]
+		}
+		return g.eng.(engine.Joiner).ConcatGrad(inputs, in[0], y)
+	}, nil)[:len(xs)]
+	for i, x := range xs {
+		if grads[i] != nil && inputs[i].Rectified {
+			g.masked[grads[i]] = x
+		}
+	}
+	return grads
 }
 
 // partGrad adds the gradient of x, which is channels from on of y. Where x is the

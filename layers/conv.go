@@ -40,15 +40,18 @@ func (g *Graph) Conv(name string, x, w, bias *Node, spec engine.ConvSpec) *Node 
 		shapes := [][]int{g.wanted(w), nil}
 		if bias != nil {
 			shapes[1] = g.wanted(bias)
+			if sums := g.sumsOf(dy, shapes[1]); sums != nil {
+				d[2], shapes[1] = g.sum(name+" grad bias", sums), nil
+			}
 		}
 		if shapes[0] != nil || shapes[1] != nil { // first, so that dx may take the place of x
 			dwb := g.does("conv grad weights").flops(product*count(shapes[:1])).summing(1).applyMulti(name+" grad weights", shapes, []*Node{dy, x}, func(out, in []engine.Tensor) error {
 				return g.eng.ConvGradWeights(out[0], out[1], in[0], in[1], spec)
 			}, nil)
-			if bias != nil {
-				dwb[1] = g.sum(name+" grad bias", dwb[1])
+			d[1] = dwb[0]
+			if shapes[1] != nil {
+				d[2] = g.sum(name+" grad bias", dwb[1])
 			}
-			copy(d[1:], dwb)
 		}
 		if g.needs[x] {
 			d[0] = g.convGradInput(name+" grad input", x, dy, w, spec, product)

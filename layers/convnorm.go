@@ -219,21 +219,27 @@ func (f *fusedConv) parameters(ds []*Node, dz *Node) {
 		sums[0] = f.w.Shape()
 	}
 	affine := want[0] != nil || want[1] != nil || want[2] != nil
+	var dshift *Node
 	if affine {
-		sums[1] = f.norm.Gamma.Shape()
+		if dshift = g.sumsOf(dz, f.norm.Gamma.Shape()); dshift == nil {
+			sums[1] = f.norm.Gamma.Shape()
+		}
 	}
-	if sums[0] == nil && sums[1] == nil {
-		return
+	d := make([]*Node, 2)
+	if sums[0] != nil || sums[1] != nil {
+		product := 0
+		if sums[0] != nil {
+			product = f.product()
+		}
+		d = g.does("conv grad weights").flops(product).summing(1).applyMulti(f.name+" grad weights", sums, []*Node{dz, f.x}, func(out, in []engine.Tensor) error {
+			return g.eng.ConvGradWeights(out[0], out[1], in[0], in[1], f.spec)
+		}, nil)
 	}
-	product := 0
-	if sums[0] != nil {
-		product = f.product()
+	if dshift == nil {
+		dshift = d[1]
 	}
-	d := g.does("conv grad weights").flops(product).summing(1).applyMulti(f.name+" grad weights", sums, []*Node{dz, f.x}, func(out, in []engine.Tensor) error {
-		return g.eng.ConvGradWeights(out[0], out[1], in[0], in[1], f.spec)
-	}, nil)
 	if affine {
-		f.affine(ds, d[0], d[1], want)
+		f.affine(ds, d[0], dshift, want)
 	}
 	if g.needs[f.w] {
 		dw := g.does("scale rows").small().apply(f.name+" grad scaled", f.w.Shape(), []*Node{d[0], f.scale}, func(dw engine.Tensor, in []engine.Tensor) error {

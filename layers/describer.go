@@ -18,6 +18,10 @@ type description struct {
 	activation bool
 	// sums lists the outputs that are sums over the batch and may be left in parts.
 	sums []int
+	// sumsAt says which output holds the sums of an output, if that is asked for, see sumsOf.
+	sumsAt map[int]int
+	// maps is how many outputs are stored as the first one is.
+	maps int
 	// joinable says that the output may be a part of the map that it is joined to.
 	joinable bool
 	// moves lists the leaves that the op writes.
@@ -74,6 +78,12 @@ func (d describer) small() describer {
 // summing notes outputs that may be left as parts of sums.
 func (d describer) summing(outputs ...int) describer {
 	d.sums = outputs
+	return d
+}
+
+// alike notes that the first outputs are stored as the very first is.
+func (d describer) alike(outputs int) describer {
+	d.maps = outputs
 	return d
 }
 

@@ -41,6 +41,7 @@ type Graph struct {
 	copies  map[*Node]*Node         // of parameters, see operand
 	earlier map[*Node]*Node         // gradients that meet others, see accumulate; of the op whose gradient is added
 	adds    map[*Node]*Node         // gradients by those that include them
+	summed  map[output]*Node        // sums of gradients, see sumsOf
 	one     *Node                   // the seed of a scalar
 	flows   []*flow                 // geometry flow layers
 	drops   []*dropout              // dropouts, whose masks DrawDropout draws
@@ -65,7 +66,7 @@ func NewGraph(eng engine.Engine, params *Params) *Graph {
 	g := &Graph{
 		eng: eng, params: params, g: gorgonia.NewGraph(),
 		byNode: map[*Node]*op{}, values: map[*Node]engine.Tensor{},
-		used: map[string]*Node{}, needs: map[*Node]bool{}, derivs: map[*Node]*Node{}, kept: map[*Node]bool{}, masked: map[*Node]*Node{}, copies: map[*Node]*Node{}, adds: map[*Node]*Node{},
+		used: map[string]*Node{}, needs: map[*Node]bool{}, derivs: map[*Node]*Node{}, kept: map[*Node]bool{}, masked: map[*Node]*Node{}, copies: map[*Node]*Node{}, adds: map[*Node]*Node{}, summed: map[output]*Node{},
 	}
 	switch {
 	case eng == nil:

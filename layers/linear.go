@@ -62,13 +62,23 @@ func (g *Graph) linear(name string, x, w, bias, residual *Node) *Node {
 	}
 	return d.flops(product).apply(name, ys, in, run, func(dy *Node) []*Node {
 		shapes := [][]int{g.wanted(x), g.wanted(w), nil}
+		var sums *Node
 		if bias != nil {
 			shapes[2] = g.wanted(bias)
+			if sums = g.sumsOf(dy, shapes[2]); sums != nil {
+				shapes[2] = nil
+			}
+		}
+		if count(shapes) == 0 && sums != nil {
+			return []*Node{nil, nil, g.sum(name+" grad bias", sums), dy}[:len(in)]
 		}
 		d := g.does("linear grad").flops(product*count(shapes[:2])).summing(2).applyMulti(name+" grad", shapes, []*Node{dy, x, w}, func(out, in []engine.Tensor) error {
 			return g.eng.LinearGrad(out[0], out[1], out[2], in[0], in[1], in[2])
 		}, nil)
-		d[2] = g.sum(name+" grad bias", d[2])
+		if sums == nil {
+			sums = d[2]
+		}
+		d[2] = g.sum(name+" grad bias", sums)
 		d = d[:products]
 		if residual != nil {
 			d = append(d, dy)

@@ -3,7 +3,7 @@ package layers
 import "github.com/vernier-ml/vernier/engine"
 
 // narrowed returns the outputs that a Narrower stores in its own format: the
-// first ones of their ops that have four axes, or three, which tokens have. What a
+// first ones of their ops, and those alike, that have four axes, or three, which tokens have. What a
 // gradient of a parameter or input is made of is none of them, and where layers
 // work on relations within a batch, three axes mean something else.
 func (g *Graph) narrowed() map[output]bool {
@@ -13,12 +13,13 @@ func (g *Graph) narrowed() map[output]bool {
 	}
 	exact := g.exact()
 	for _, o := range g.ops {
-		if o.alias != nil || exact[o.node] {
+		out, _ := g.outputOf(o.node)
+		if out.i != out.op.output && out.i >= out.op.maps || exact[o.node] {
 			continue
 		}
 		axes := len(o.shapes[o.output])
 		if o.activation || axes == 4 || axes == 3 && len(g.flows) == 0 {
-			list[output{o, o.output}] = true
+			list[out] = true
 		}
 	}
 	return list

@@ -93,7 +93,14 @@ func (g *Graph) LayerNorm(name string, x, gamma, beta *Node, eps float32) *Node 
 		in := inputs{dy, x, gamma, mean, invStd}
 		sum := g.earlier[x]
 		at := in.add(sum)
-		d := g.does("layer norm grad").summing(1, 2).applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(gamma), g.wanted(beta)}, in, func(out, in []engine.Tensor) error {
+		does := g.does("layer norm grad").summing(1, 2)
+		if _, ok := g.sums(); ok {
+			does = does.summable(0, 3)
+		}
+		d := does.applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(gamma), g.wanted(beta), nil}, in, func(out, in []engine.Tensor) error {
+			if out[3] != nil {
+				return g.eng.(engine.Summer).LayerNormGradSums(out[0], out[3], optional(in, at), out[1], out[2], in[0], in[1], in[2], in[3], in[4])
+			}
 			if at >= 0 {
 				return g.eng.(engine.Accumulator).AddLayerNormGrad(out[0], in[at], out[1], out[2], in[0], in[1], in[2], in[3], in[4])
 			}
@@ -103,8 +110,7 @@ func (g *Graph) LayerNorm(name string, x, gamma, beta *Node, eps float32) *Node 
 			g.adds[d[0]] = sum
 			g.mayOverwrite(d[0], at)
 		}
-		d[1], d[2] = g.sum(name+" grad gamma", d[1]), g.sum(name+" grad beta", d[2])
-		return d
+		return []*Node{d[0], g.sum(name+" grad gamma", d[1]), g.sum(name+" grad beta", d[2])}
 	})
 	mean, invStd = out[1], out[2]
 	return out[0]

@@ -103,12 +103,15 @@ func (d describer) applyMulti(name string, shapes [][]int, in []*Node, run func(
 	}
 	for i := first + 1; i < len(shapes); i++ {
 		if shapes[i] != nil {
-			nodes[i] = g.add(&op{
-				g: g, name: fmt.Sprintf("%s[%d]", name, i), in: []*Node{nodes[first]}, shapes: o.shapes, alias: o, output: i,
-			})
+			nodes[i] = g.add(o.further(fmt.Sprintf("%s[%d]", name, i), i))
 		}
 	}
 	return nodes
+}
+
+// further returns the op that hands over another output of o.
+func (o *op) further(name string, output int) *op {
+	return &op{g: o.g, name: name, in: []*Node{o.node}, shapes: o.shapes, alias: o, output: output}
 }
 
 // add puts o into the expression graph.

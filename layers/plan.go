@@ -101,7 +101,7 @@ func (g *Graph) lastReads() (last, runs map[output]int) {
 // plan places every output. It makes nothing.
 func (g *Graph) plan() (*plan, error) {
 	g.arrangeBundles()
-	p := &plan{of: map[output]int{}, readable: map[output]bool{}, narrow: g.narrowed(), summed: g.summed()}
+	p := &plan{of: map[output]int{}, readable: map[output]bool{}, narrow: g.narrowed(), summed: g.leftInParts()}
 	last, runs := g.lastReads()
 	for n := range g.kept {
 		if out, ok := g.outputOf(n); ok {

@@ -36,10 +36,29 @@ func LayerNorm(t Type, rows, d int, y, mean, inv, x, gamma, beta Ptr, eps float3
 	return launch("layer_norm_"+t.String(), warps(rows), rows, d, y, mean, inv, x, gamma, beta, eps)
 }
 
-// LayerNormDX is its gradient for x, plus more (rows, d) unless that is 0; dx may be more.
-// Those of gamma and beta are RowProducts.
-func LayerNormDX(t Type, rows, d int, dx, more, dy, x, gamma, mean, inv Ptr) Launch {
-	return launch("layer_norm_dx_"+t.String(), warps(rows), rows, d, dx, more, dy, x, gamma, mean, inv)
+// maxNormParts gives most GPUs a block of LayerNormGrad for each multiprocessor.
+const maxNormParts = 128
+
+// NormParts says how many parts LayerNormGrad leaves of the sums over rows, and of how
+// many rows each. It depends on the shape alone.
+func NormParts(rows int) (count, per int) {
+	const least = 32 // rows that a block has at a time
+	per = tiles(tiles(rows, maxNormParts), least) * least
+	return tiles(rows, per), per
+}
+
+// NormGrads receives the gradients of a layer normalization; 0 is what nobody wants.
+type NormGrads struct {
+	DX            Ptr // (rows, d)
+	DGamma, DBeta Ptr // parts of the sums, see NormParts
+	Sums          Ptr // parts of the sums of DX over rows
+}
+
+// LayerNormGrad is the gradient of LayerNorm. DX has more (rows, d) added to it unless that
+// is 0; it may be more.
+func LayerNormGrad(t Type, rows, d int, to NormGrads, more, dy, x, gamma, mean, inv Ptr) Launch {
+	count, per := NormParts(rows)
+	return launch("layer_norm_grad_"+t.String(), [3]int{count, tiles(d, 1024), 1}, rows, d, per, to.DX, more, dy, x, gamma, mean, inv, to.DGamma, to.DBeta, to.Sums)
 }
 
 // Tokens sets y (batch, prefix+area, d) to prefix rows first (prefix, d) and a map

@@ -324,10 +324,14 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"liipppppp", 256, "sums"}, true
 	case "channel_products_bf16":
 		return Signature{"liipppppp", 256, "sums"}, true
-	case "row_products_f32":
-		return Signature{"liipppppp", 256, "sums"}, true
-	case "row_products_bf16":
-		return Signature{"liipppppp", 256, "sums"}, true
+	case "bound_grad_sums_f32":
+		return Signature{"liippppf", 256, "sums"}, true
+	case "bound_grad_sums_bf16":
+		return Signature{"liippppf", 256, "sums"}, true
+	case "concat_grad_f32":
+		return Signature{"lippippiippiippiippii", 256, "sums"}, true
+	case "concat_grad_bf16":
+		return Signature{"lippippiippiippiippii", 256, "sums"}, true
 	// tasks
 	case "tasks":
 		return Signature{"pp", 256, "tasks"}, true
@@ -336,10 +340,10 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"iippppppf", 256, "tokens"}, true
 	case "layer_norm_bf16":
 		return Signature{"iippppppf", 256, "tokens"}, true
-	case "layer_norm_dx_f32":
-		return Signature{"iippppppp", 256, "tokens"}, true
-	case "layer_norm_dx_bf16":
-		return Signature{"iippppppp", 256, "tokens"}, true
+	case "layer_norm_grad_f32":
+		return Signature{"iiipppppppppp", 1024, "tokens"}, true
+	case "layer_norm_grad_bf16":
+		return Signature{"iiipppppppppp", 1024, "tokens"}, true
 	case "tokens_f32":
 		return Signature{"liiipppp", 256, "tokens"}, true
 	case "tokens_bf16":
@@ -348,6 +352,10 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"lillpp", 256, "tokens"}, true
 	case "batch_sum_bf16":
 		return Signature{"lillpp", 256, "tokens"}, true
+	case "gelu_grad_sums_f32":
+		return Signature{"liippppi", 256, "tokens"}, true
+	case "gelu_grad_sums_bf16":
+		return Signature{"liippppi", 256, "tokens"}, true
 	// update
 	case "adam":
 		return Signature{"pppipf", 256, "update"}, true
@@ -583,8 +591,10 @@ func Names(module string) []string {
 			"channel_squares_bf16",
 			"channel_products_f32",
 			"channel_products_bf16",
-			"row_products_f32",
-			"row_products_bf16",
+			"bound_grad_sums_f32",
+			"bound_grad_sums_bf16",
+			"concat_grad_f32",
+			"concat_grad_bf16",
 		}
 	case "tasks":
 		return []string{
@@ -594,12 +604,14 @@ func Names(module string) []string {
 		return []string{
 			"layer_norm_f32",
 			"layer_norm_bf16",
-			"layer_norm_dx_f32",
-			"layer_norm_dx_bf16",
+			"layer_norm_grad_f32",
+			"layer_norm_grad_bf16",
 			"tokens_f32",
 			"tokens_bf16",
 			"batch_sum_f32",
 			"batch_sum_bf16",
+			"gelu_grad_sums_f32",
+			"gelu_grad_sums_bf16",
 		}
 	case "update":
 		return []string{

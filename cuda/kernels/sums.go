@@ -4,43 +4,90 @@ package kernels
 // adds them. Parts says how many there are of how many rows each, for c channels.
 // The split depends on the shape alone, so that results are always the same.
 func Parts(rows int64, c int) (count, per int) {
-	// About a thousand blocks, none with fewer rows than keep it busy.
-	want := int64(MaxParts(c))
+	// About a thousand parts of 32 channels, none with fewer rows than keep a block busy.
+	want := int64(max(1, 1024/tiles(c, 32)))
 	p := max(64, (rows+want-1)/want)
 	return int((rows + p - 1) / p), int(p)
 }
 
-// MaxParts is the largest count that Parts returns for c channels.
-func MaxParts(c int) int { return max(1, 1024/tiles(c, 32)) }
+// MaxParts is the largest count that Parts, or NormParts, returns for c channels.
+func MaxParts(c int) int { return max(maxNormParts, 1024/tiles(c, 32)) }
 
-func partGrid(rows int64, c int) ([3]int, int) {
+// summed is the grid of sums of c channels, of which a block has eight groups of 16 bytes,
+// and how many rows a block has.
+func summed(t Type, rows int64, c int) ([3]int, int) {
 	count, per := Parts(rows, c)
-	return [3]int{tiles(c, 32), count, 1}, per
+	return [3]int{tiles(c, 128/t.Size()), count, 1}, per
 }
 
 // ChannelSums leaves parts of the sum of x (rows, c) over its rows.
 func ChannelSums(t Type, rows int64, c int, part, x Ptr) Launch {
-	g, per := partGrid(rows, c)
+	g, per := summed(t, rows, c)
 	return launch("channel_sums_"+t.String(), g, rows, c, per, part, x)
 }
 
 // ChannelSquares leaves parts of the sum of (x - mean)^2.
 func ChannelSquares(t Type, rows int64, c int, part, x, mean Ptr) Launch {
-	g, per := partGrid(rows, c)
+	g, per := summed(t, rows, c)
 	return launch("channel_squares_"+t.String(), g, rows, c, per, part, x, mean)
 }
 
 // ChannelProducts leaves parts of the sum of dy*(x - mean)*inv, with mean and inv (c),
 // and, at plain if that is not 0, those of the sum of dy, as ChannelSums does.
 func ChannelProducts(t Type, rows int64, c int, part, plain, dy, x, mean, inv Ptr) Launch {
-	g, per := partGrid(rows, c)
+	g, per := summed(t, rows, c)
 	return launch("channel_products_"+t.String(), g, rows, c, per, part, plain, dy, x, mean, inv)
 }
 
-// RowProducts is the same with mean and inv of each row, (rows).
-func RowProducts(t Type, rows int64, c int, part, plain, dy, x, mean, inv Ptr) Launch {
-	g, per := partGrid(rows, c)
-	return launch("row_products_"+t.String(), g, rows, c, per, part, plain, dy, x, mean, inv)
+// BoundGradSums is BoundGrad of (rows, c), or ReLUGrad if ceiling is 0, and leaves parts
+// of the sums of dx, as ChannelSums does. dx may be dy.
+func BoundGradSums(t Type, rows int64, c int, dx, part, dy, y Ptr, ceiling float32) Launch {
+	g, per := summed(t, rows, c)
+	return launch("bound_grad_sums_"+t.String(), g, rows, c, per, dx, part, dy, y, ceiling)
+}
+
+// GELUGradSums is GELUGrad of (rows, c), and leaves parts of the sums of dx, as
+// ChannelSums does. dx may be dy.
+func GELUGradSums(t Type, rows int64, c int, dx, part, dy, x Ptr, form int) Launch {
+	g, per := summed(t, rows, c)
+	return launch("gelu_grad_sums_"+t.String(), g, rows, c, per, dx, part, dy, x, form)
+}
+
+// ConcatPart is an input of a concatenation whose gradient ConcatGrad computes.
+type ConcatPart struct {
+	DX        Ptr // (rows, C); 0 if nobody wants it
+	Sums      Ptr // receives parts of its sums, as ChannelSums leaves them; 0 if nobody wants them
+	C         int
+	Rectified bool // DX is 0 where the concatenation is not above 0
+}
+
+// MaxConcatParts is how many inputs a launch of ConcatGrad has.
+const MaxConcatParts = 4
+
+// ConcatGrad sets the gradients of up to MaxConcatParts inputs of a concatenation y,
+// from dy (rows, width), of which dy and y begin at the channels of the first. y may be 0
+// if no input is rectified.
+func ConcatGrad(t Type, rows int64, width int, dy, y Ptr, parts []ConcatPart) Launch {
+	blocks, rectified := 0, 0
+	args := []any{rows, width, dy, y, 0}
+	for i := range MaxConcatParts {
+		var p ConcatPart
+		if i < len(parts) {
+			p = parts[i]
+		}
+		per := 0
+		if p.DX != 0 {
+			var g [3]int
+			g, per = summed(t, rows, p.C)
+			blocks += g[0] * g[1]
+		}
+		if p.Rectified {
+			rectified |= 1 << i
+		}
+		args = append(args, p.DX, p.Sums, p.C, per)
+	}
+	args[4] = rectified
+	return launch("concat_grad_"+t.String(), [3]int{blocks, 1, 1}, args...)
 }
 
 // Combine sets out (c) to by times the sum of parts.

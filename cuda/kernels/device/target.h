@@ -26,6 +26,8 @@ typedef unsigned words __attribute__((vector_size(16), may_alias));
 // UNROLL makes a loop straight code, so that arrays it indexes stay in registers.
 #define UNROLL _Pragma("unroll")
 #define UNROLL_4 _Pragma("unroll 4")
+// ROLLED leaves a loop as it is.
+#define ROLLED _Pragma("nounroll")
 
 FN int threadOf(void) { return __nvvm_read_ptx_sreg_tid_x(); }
 FN int threads(void) { return __nvvm_read_ptx_sreg_ntid_x(); }
@@ -66,6 +68,7 @@ FN int atomicPlus(int *p, int v) { return __nvvm_atom_add_gen_i(p, v); }
 #define SHARED static
 #define UNROLL
 #define UNROLL_4
+#define ROLLED
 
 struct place {
 	int thread, threads, x, y, z, blocksX;

@@ -53,45 +53,71 @@ KERNEL(NAME(layer_norm), 256)(int rows, int d, T *y, float *mean, float *inv, co
 }
 
 // With u = (x - mean)*inv and g = dy*gamma: dx = inv*(g - mean(g) - u*mean(g*u)), plus
-// more unless that is null. dx may be more.
-KERNEL(NAME(layer_norm_dx), 256)(int rows, int d, T *dx, const T *more, const T *dy, const T *x, const float *gamma, const float *mean, const float *inv) {
-	WARP_A_ROW((long)dx | (long)more | (long)dy | (long)x | (long)gamma);
-	float up[WIDTH], v[WIDTH], by[WIDTH], plain = 0, along = 0, m = there ? mean[r] : 0, s = there ? inv[r] : 0;
-	if (held) {
-		words ups[HELD], all[HELD];
-		EACH_HELD(i, g) {
-			ups[i] = ((const words *)(dy + row))[g], all[i] = ((const words *)(x + row))[g];
-			READ(up, ups, i), READ(v, all, i), READ_FLOATS(by, gamma, g);
-			UNROLL for (int j = 0; j < WIDTH; j++) {
-				float e = up[j] * by[j];
+// more unless that is null, and parts of sums over rows: of dy*u at dgamma, of dy at dbeta,
+// of dx, before it is rounded, at sums. Any but dy and x may be null; dx may be more.
+//
+// A block has per rows, 32 at a time: first a warp a row has the means of g, then threads
+// have a column each, of up to 1024, as many rows at a time as there are threads for.
+KERNEL(NAME(layer_norm_grad), 1024)(int rows, int d, int per, T *dx, const T *more, const T *dy, const T *x, const float *gamma, const float *mean, const float *inv, float *dgamma, float *dbeta, float *sums) {
+	SHARED float plains[32], alongs[32], box[1024];
+	int lane = threadOf() & 31, warp = threadOf() >> 5, first = blockX() * per, end = first + per < rows ? first + per : rows;
+	int from = blockY() * 1024, columns = d - from < 1024 ? d - from : 1024;
+	int across = (columns + 31) / 32 * 32, groups = 1024 / across, group = threadOf() / across, k = from + threadOf() % across;
+	int mine = group < groups && k < from + columns, inGroups = ROWS(d, d, (long)dy | (long)x | (long)gamma) != 0;
+	float by = mine ? gamma[k] : 0, ofGamma = 0, ofBeta = 0, ofX = 0;
+	for (int tile = first; tile < end; tile += 32) {
+		int r = tile + warp, there = dx && r < end;
+		float m = there ? mean[r] : 0, s = there ? inv[r] : 0, plain = 0, along = 0;
+		unsigned row = (unsigned)r * (unsigned)d;
+		if (inGroups) {
+			ROLLED for (int g = lane; there && g < d / WIDTH; g += 32) {
+				float up[WIDTH], v[WIDTH], w[WIDTH];
+				READ(up, dy + row, g), READ(v, x + row, g), READ_FLOATS(w, gamma, g);
+				UNROLL for (int j = 0; j < WIDTH; j++) {
+					float e = up[j] * w[j];
+					plain += e;
+					along += e * ((v[j] - m) * s);
+				}
+			}
+		} else {
+			EACH_READ(i) {
+				float e = GET(dy, row + i) * gamma[i];
 				plain += e;
-				along += e * ((v[j] - m) * s);
+				along += e * ((GET(x, row + i) - m) * s);
 			}
 		}
 		plain = warpSum(plain) / d;
 		along = warpSum(along) / d;
-		EACH_HELD(i, g) {
-			READ(up, ups, i), READ(v, all, i), READ_FLOATS(by, gamma, g);
-			UNROLL for (int j = 0; j < WIDTH; j++) v[j] = s * (up[j] * by[j] - plain - (v[j] - m) * s * along);
-			if (more) {
-				READ(up, more + row, g);
-				UNROLL for (int j = 0; j < WIDTH; j++) v[j] += up[j];
+		if (lane == 0) plains[warp] = plain, alongs[warp] = along;
+		SYNC();
+		int to = tile + 32 < end ? tile + 32 : end;
+		ROLLED for (int q = tile + group; q < (mine ? to : 0); q += groups) {
+			unsigned i = (unsigned)q * (unsigned)d + k;
+			float up = GET(dy, i), u = GET(x, i) - mean[q], t = inv[q];
+			ofGamma += up * (u * t), ofBeta += up;
+			if (dx) {
+				float v = t * (up * by - plains[q - tile] - u * t * alongs[q - tile]);
+				if (more) v += GET(more, i);
+				ofX += v;
+				PUT(dx, i, v);
 			}
-			WRITE(dx + row, g, v);
 		}
-	} else {
-		EACH_READ(k) {
-			float e = GET(dy, row + k) * gamma[k];
-			plain += e;
-			along += e * ((GET(x, row + k) - m) * s);
-		}
-		plain = warpSum(plain) / d;
-		along = warpSum(along) / d;
-		EACH_READ(k) {
-			float e = s * (GET(dy, row + k) * gamma[k] - plain - (GET(x, row + k) - m) * s * along);
-			PUT(dx, row + k, more ? e + GET(more, row + k) : e);
-		}
+		SYNC();
 	}
+#define COLUMN_PART(to, value)                                                          \
+	if (to) {                                                                           \
+		box[threadOf()] = value;                                                        \
+		SYNC();                                                                         \
+		if (mine && group == 0) {                                                       \
+			for (int i = 1; i < groups; i++) value += box[i * across + threadOf()];     \
+			(to)[(long)blockX() * d + k] = value;                                       \
+		}                                                                               \
+		SYNC();                                                                         \
+	}
+	COLUMN_PART(dgamma, ofGamma)
+	COLUMN_PART(dbeta, ofBeta)
+	COLUMN_PART(sums, ofX)
+#undef COLUMN_PART
 }
 #undef HELD
 #undef WARP_A_ROW
@@ -133,4 +159,20 @@ KERNEL(NAME(batch_sum), 256)(long n, int batch, long stride, long from, float *o
 		for (int b = 0; b < batch; b++) sum += GET(in, b * stride + from + i);
 		out[i] = sum;
 	}
+}
+
+// gelu_grad, which leaves the sums of dx as channel_sums has them. dx may be dy.
+KERNEL(NAME(gelu_grad_sums), 256)(long rows, int c, int per, T *dx, float *part, const T *dy, const T *x, int form) {
+	SUMMED(blockX(), blockY());
+	int whole = OF_ROWS(c, (long)dx | (long)dy | (long)x);
+	float sum[WIDTH] = {0}, up[WIDTH], v[WIDTH];
+	EACH_ROW(r) {
+		TAKE(up, dy, r * c + k)
+		TAKE(v, x, r * c + k)
+		UNROLL for (int j = 0; j < WIDTH; j++) up[j] = geluSlope(v[j], form) * up[j];
+		GIVE(dx, r * c + k, up)
+		TAKE(up, dx, r * c + k) // rounded
+		UNROLL for (int j = 0; j < WIDTH; j++) sum[j] += up[j];
+	}
+	PART_OF(part, blockX(), blockY(), sum)
 }

@@ -129,17 +129,40 @@ func TestChannelAffineIsTheEpilogueOfAConvolution(t *testing.T) {
 
 func TestLayerNormKernels(t *testing.T) {
 	for _, typ := range bothTypes {
-		for _, shape := range [][2]int{{1, 1}, {3, 5}, {70, 384}, {2, 1000}, {9, 1024}, {3, 1032}, {8, 40}, {5, 1027}} {
+		for _, shape := range [][2]int{{1, 1}, {3, 5}, {70, 384}, {2, 1000}, {9, 1024}, {3, 1032}, {8, 40}, {5, 1027}, {300, 40}, {45, 33}, {2, 2600}} {
 			b := newBench(t)
 			rows, d := shape[0], shape[1]
 			x, dy, gamma, beta := b.normal(rows*d), b.normal(rows*d), b.normal(d), b.normal(d)
 			dX, dDy, dG, dB := b.up(typ, x), b.up(typ, dy), b.up(kernels.F32, gamma), b.up(kernels.F32, beta)
 			y, dx, mean, inv := b.empty(typ, rows*d), b.empty(typ, rows*d), b.empty(kernels.F32, rows), b.empty(kernels.F32, rows)
-			b.run(kernels.LayerNorm(typ, rows, d, y.Ptr(), mean.Ptr(), inv.Ptr(), dX.Ptr(), dG.Ptr(), dB.Ptr(), 1e-6),
-				kernels.LayerNormDX(typ, rows, d, dx.Ptr(), 0, dDy.Ptr(), dX.Ptr(), dG.Ptr(), mean.Ptr(), inv.Ptr()))
-			dgamma, dbeta := b.totals(int64(rows), d, func(p, plain kernels.Ptr) kernels.Launch {
-				return kernels.RowProducts(typ, int64(rows), d, p, plain, dDy.Ptr(), dX.Ptr(), mean.Ptr(), inv.Ptr())
-			}, func(p kernels.Ptr) kernels.Launch { return kernels.ChannelSums(typ, int64(rows), d, p, dDy.Ptr()) })
+			b.run(kernels.LayerNorm(typ, rows, d, y.Ptr(), mean.Ptr(), inv.Ptr(), dX.Ptr(), dG.Ptr(), dB.Ptr(), 1e-6))
+			parts, _ := kernels.NormParts(rows)
+			grad := func(to kernels.NormGrads, more kernels.Ptr) {
+				b.t.Helper()
+				b.run(kernels.LayerNormGrad(typ, rows, d, to, more, dDy.Ptr(), dX.Ptr(), dG.Ptr(), mean.Ptr(), inv.Ptr()))
+			}
+			total := func(part array) array {
+				out := b.empty(kernels.F32, d)
+				b.run(kernels.Combine(parts, d, out.Ptr(), part.Ptr(), 1))
+				return out
+			}
+			part := func() array { return b.empty(kernels.F32, parts*d) }
+			pg, pb, ps := part(), part(), part()
+			grad(kernels.NormGrads{DX: dx.Ptr(), DGamma: pg.Ptr(), DBeta: pb.Ptr(), Sums: ps.Ptr()}, 0)
+			dgamma, dbeta, sums := total(pg), total(pb), total(ps)
+			// Each by itself has the same bits.
+			again, og, ob := b.empty(typ, rows*d), part(), part()
+			grad(kernels.NormGrads{DX: again.Ptr()}, 0)
+			grad(kernels.NormGrads{DGamma: og.Ptr()}, 0)
+			grad(kernels.NormGrads{DBeta: ob.Ptr()}, 0)
+			b.same("dx alone", kernels.F32, again.down(), dx.down(), 0)
+			b.same("dgamma alone", kernels.F32, total(og).down(), dgamma.down(), 0)
+			b.same("dbeta alone", kernels.F32, total(ob).down(), dbeta.down(), 0)
+			// With more, over which dx is written.
+			more := b.normal(rows * d)
+			over, so := b.up(typ, more), part()
+			grad(kernels.NormGrads{DX: over.Ptr(), Sums: so.Ptr()}, over.Ptr())
+			added := total(so).down()
 			tx, tdy, tg, tb := b.tensor(x, rows, d), b.tensor(dy, rows, d), b.tensor(gamma, d), b.tensor(beta, d)
 			ty, tm, ti, tdx, tdg, tdb := b.tensor(nil, rows, d), b.tensor(nil, rows), b.tensor(nil, rows), b.tensor(nil, rows, d), b.tensor(nil, d), b.tensor(nil, d)
 			b.must(b.ref.LayerNorm(ty, tm, ti, tx, tg, tb, 1e-6))
@@ -149,9 +172,20 @@ func TestLayerNormKernels(t *testing.T) {
 			b.same("inv", kernels.F32, inv.down(), b.read(ti), 5e-6)
 			b.same("dbeta", kernels.F32, dbeta.down(), b.read(tdb), 5e-6)
 			b.same("dgamma", kernels.F32, dgamma.down(), b.read(tdg), 1e-5)
-			if d > 1 { // one value less its mean is nothing
-				b.same("dx", typ, dx.down(), b.read(tdx), 1e-5)
+			if d == 1 { // one value less its mean is nothing
+				continue
 			}
+			want := b.read(tdx)
+			b.same("dx", typ, dx.down(), want, 1e-5)
+			column, with := make([]float32, d), make([]float32, d)
+			for i, v := range want {
+				column[i%d] += v
+				with[i%d] += v + more[i]
+				more[i] += v
+			}
+			b.same("sums of dx", kernels.F32, sums.down(), column, 2e-5)
+			b.same("dx with more", typ, over.down(), more, 1e-5)
+			b.same("sums with more", kernels.F32, added, with, 2e-5)
 		}
 	}
 }

@@ -91,7 +91,22 @@ func inGroups(left array) []groups {
 			return kernels.LayerNorm(t, rows, c, p[3], left.Ptr(), left.Ptr()+4*rows, p[0], p[1], p[2], 1e-5)
 		}},
 		{name: "layer norm gradient", maps: []int{n, n, n}, floats: []int{c, rows, rows}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
-			return kernels.LayerNormDX(t, rows, c, p[6], p[2], p[0], p[1], p[3], p[4], p[5])
+			return kernels.LayerNormGrad(t, rows, c, kernels.NormGrads{DX: p[6]}, p[2], p[0], p[1], p[3], p[4], p[5])
+		}},
+		{name: "relu gradient with sums", maps: []int{n, n}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.BoundGradSums(t, rows, c, p[2], left.Ptr(), p[0], p[1], 0)
+		}},
+		{name: "gelu gradient with sums", maps: []int{n, n}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.GELUGradSums(t, rows, c, p[2], left.Ptr(), p[0], p[1], 1)
+		}},
+		{name: "concat gradient", maps: []int{rows * 2 * c, rows * 2 * c}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.ConcatGrad(t, rows, 2*c, p[0], p[1], []kernels.ConcatPart{{C: 8}, {C: c, DX: p[2], Rectified: true}})
+		}},
+		{name: "channel sums", maps: []int{n}, out: c, to: &bothTypes[0], launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.ChannelSums(t, rows, c, p[1], p[0])
+		}},
+		{name: "channel products", maps: []int{n, n}, floats: []int{c, c}, out: c, to: &bothTypes[0], launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
+			return kernels.ChannelProducts(t, rows, c, p[4], 0, p[0], p[1], p[2], p[3])
 		}},
 		{name: "max pool", maps: []int{n}, out: n, launch: func(t kernels.Type, p []kernels.Ptr) kernels.Launch {
 			return kernels.MaxPool(t, win, p[1], p[0])
