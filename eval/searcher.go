@@ -57,15 +57,45 @@ func NewSearcher(eng Engine, gallery *Embeddings, m metric.Metric) (*Searcher, e
 	if s.eng, s.close, err = orCPU(eng); err != nil {
 		return nil, err
 	}
-	switch o.metric.Kind {
+	s.measure(0)
+	return s, nil
+}
+
+// Grown returns a Searcher of a gallery that begins with the rows of this one, of which
+// it finds out only what it needs to know of the further ones. It has the engine of s,
+// which may be used meanwhile and must be closed once, and after it.
+func (s *Searcher) Grown(gallery *Embeddings) (*Searcher, error) {
+	old := s.gallery
+	if gallery.H != old.H || gallery.N < old.N || len(gallery.X) != gallery.N*gallery.H {
+		return nil, fmt.Errorf("eval: a gallery of %d rows of %d numbers cannot become one of %d of %d", old.N, old.H, gallery.N, gallery.H)
+	}
+	if gallery.N > old.N {
+		more := &Embeddings{X: gallery.X[old.N*old.H:], N: gallery.N - old.N, H: old.H}
+		if gallery.Labels != nil {
+			more.Labels = gallery.Labels[min(old.N, len(gallery.Labels)):]
+		}
+		if err := checkGallery(more); err != nil {
+			return nil, err
+		}
+	}
+	grown := *s
+	grown.gallery, grown.close = gallery, func() {}
+	grown.measure(old.N)
+	return &grown, nil
+}
+
+// measure finds out what a search needs to know of the rows from one on; s knows it of
+// those before.
+func (s *Searcher) measure(from int) {
+	s.host = nil
+	switch s.order.metric.Kind {
 	case metric.BRM, metric.Euclidean, metric.SquaredEuclidean, metric.Cosine, metric.Dot:
 		s.host, _ = s.eng.(rowEngine)
 	}
-	if s.host != nil && o.metric.Kind != metric.BRM {
+	if s.host != nil && s.order.metric.Kind != metric.BRM {
 		s.direct = metric.Metric{Kind: metric.SquaredEuclidean}
-		s.lengths()
+		s.lengths(from)
 	}
-	return s, nil
 }
 
 // Close closes the engine that NewSearcher made, if it did.
@@ -74,11 +104,14 @@ func (s *Searcher) Close() { s.close() }
 // Gallery returns what is searched.
 func (s *Searcher) Gallery() *Embeddings { return s.gallery }
 
-// lengths measures the rows. Where float32 cannot compare them as they lie there, because
-// squares overflow or some lengths are out of proportion, host becomes nil.
-func (s *Searcher) lengths() {
-	norm := norms(SearchOptions{}.workers(), s.gallery)
-	s.low = math.Inf(1)
+// lengths measures the rows from one on. Where float32 cannot compare them as they lie
+// there, because squares overflow or some lengths are out of proportion, host becomes nil.
+func (s *Searcher) lengths(from int) {
+	h := s.gallery.H
+	norm := norms(SearchOptions{}.workers(), &Embeddings{X: s.gallery.X[from*h:], N: s.gallery.N - from, H: h})
+	if from == 0 || s.low == 0 { // rows of zeros alone are the shortest and the longest
+		s.low = math.Inf(1)
+	}
 	for _, n := range norm {
 		s.high = max(s.high, n)
 		if n > 0 {
@@ -88,7 +121,7 @@ func (s *Searcher) lengths() {
 	s.low = min(s.low, s.high)
 	similarity := s.order.metric.Similarity()
 	if similarity {
-		s.norm = norm
+		s.norm = append(s.norm[:from:from], norm...)
 	}
 	const largest, smallest, proportion = 1e15, 1e-15, 1e3
 	if s.high > largest || similarity && (s.low < smallest || s.high > proportion*s.low) {
@@ -98,15 +131,24 @@ func (s *Searcher) lengths() {
 
 // Nearest finds the k nearest rows of every query, as Neighbors does.
 func (s *Searcher) Nearest(ctx context.Context, queries *Embeddings, k int, opt SearchOptions) (*NeighborList, error) {
+	return s.NearestOf(ctx, nil, queries, k, opt)
+}
+
+// NearestOf is Nearest among some rows of the gallery, which ascend; nil are all.
+func (s *Searcher) NearestOf(ctx context.Context, rows []int32, queries *Embeddings, k int, opt SearchOptions) (*NeighborList, error) {
 	if err := checkQueries(queries, s.gallery, opt); err != nil {
 		return nil, err
 	}
-	most := s.gallery.N
-	if opt.Self != nil && slices.Max(opt.Self) >= 0 {
+	among := subset{rows, s.gallery.N}
+	if err := among.check(); err != nil {
+		return nil, err
+	}
+	most := among.len()
+	if opt.Self != nil && slices.ContainsFunc(opt.Self, func(row int) bool { return among.place(row) >= 0 }) {
 		most--
 	}
 	if k < 1 || k > most {
-		return nil, fmt.Errorf("eval: %d neighbors asked for, want 1 to %d (the gallery has %d rows)", k, most, s.gallery.N)
+		return nil, fmt.Errorf("eval: %d neighbors asked for, want 1 to %d (the gallery has %d rows)", k, most, among.len())
 	}
 	list := &NeighborList{Queries: queries.N, K: k, Index: make([]int32, queries.N*k), Distance: make([]float64, queries.N*k)}
 	few := fewQueries
@@ -117,13 +159,13 @@ func (s *Searcher) Nearest(ctx context.Context, queries *Embeddings, k int, opt 
 	if s.host != nil && queries.N <= few {
 		for from := 0; from < queries.N && err == nil; from += groupQueries {
 			to := min(from+groupQueries, queries.N)
-			err = s.compare(ctx, queries, from, to, list, opt)
+			err = s.compare(ctx, among, queries, from, to, list, opt)
 			if opt.Progress != nil && err == nil {
 				opt.Progress(to, queries.N)
 			}
 		}
 	} else {
-		err = s.multiply(ctx, queries, list, opt)
+		err = s.multiply(ctx, among, queries, list, opt)
 	}
 	if err != nil {
 		return nil, err
@@ -143,38 +185,20 @@ func (s *Searcher) put(list *NeighborList, q int, nearest []ranked) {
 
 // multiply lays parts of the gallery out, one after another, and keeps of each query the
 // nearest rows so far.
-func (s *Searcher) multiply(ctx context.Context, queries *Embeddings, list *NeighborList, opt SearchOptions) error {
-	n, h := s.gallery.N, s.gallery.H
-	rows := max(partBytes/(4*(h+1)), list.K+1)
+func (s *Searcher) multiply(ctx context.Context, among subset, queries *Embeddings, list *NeighborList, opt SearchOptions) error {
+	n, h := among.len(), s.gallery.H
+	rows := partBytes / (4 * (h + 1))
 	if s.partRows > 0 {
-		rows = max(s.partRows, list.K+1)
+		rows = s.partRows
 	}
+	rows = max(rows, 2*(list.K+1)) // a part has at least 3/4 of them: k rows and the query itself
 	parts := max(1, (n+rows/2)/rows)
 	best := make([][]ranked, queries.N)
 	for p := range parts {
 		from, to := p*n/parts, (p+1)*n/parts
-		part, its := s.gallery, opt
-		if parts > 1 {
-			part = &Embeddings{X: s.gallery.X[from*h : to*h], N: to - from, H: h}
-			if s.gallery.Labels != nil {
-				part.Labels = s.gallery.Labels[from:to]
-			}
-			if opt.Groups != nil {
-				its.Groups = &Groups{opt.Groups.Queries, opt.Groups.Gallery[from:to]}
-			}
-			its.Self = nil
-			if opt.Self != nil {
-				its.Self = make([]int, queries.N)
-				for q, row := range opt.Self {
-					if its.Self[q] = row - from; row < from || row >= to {
-						its.Self[q] = -1
-					}
-				}
-			}
-			its.Progress = nil
-			if opt.Progress != nil {
-				its.Progress = func(done, total int) { opt.Progress((p*total+done)/parts, total) }
-			}
+		part, its := among.part(s.gallery, from, to, opt)
+		if opt.Progress != nil {
+			its.Progress = func(done, total int) { opt.Progress((p*total+done)/parts, total) }
 		}
 		most := part.N
 		if its.Self != nil {
@@ -182,8 +206,8 @@ func (s *Searcher) multiply(ctx context.Context, queries *Embeddings, list *Neig
 		}
 		err := nearest(ctx, s.eng, queries, part, s.order.metric, min(list.K, most), its, func(q int, found []ranked) {
 			for _, c := range found {
-				c.row += int32(from)
-				c.exact.place += uint64(from)
+				c.row = among.at(from + int(c.row))
+				c.exact.place = uint64(c.row)
 				best[q] = append(best[q], c)
 			}
 			slices.SortFunc(best[q], func(a, b ranked) int { return a.exact.compare(b.exact) })
@@ -200,11 +224,11 @@ func (s *Searcher) multiply(ctx context.Context, queries *Embeddings, list *Neig
 }
 
 // compare compares every row with the queries first to last-1.
-func (s *Searcher) compare(ctx context.Context, queries *Embeddings, first, last int, list *NeighborList, opt SearchOptions) error {
-	n, h := s.gallery.N, s.gallery.H
+func (s *Searcher) compare(ctx context.Context, among subset, queries *Embeddings, first, last int, list *NeighborList, opt SearchOptions) error {
+	n, h := among.len(), s.gallery.H
 	asked := make([]*asked, last-first)
 	for i := range asked {
-		asked[i] = s.ask(queries.Row(first + i))
+		asked[i] = s.ask(queries.Row(first+i), n)
 	}
 	var all [directRows]int32
 	for i := range all {
@@ -215,11 +239,17 @@ func (s *Searcher) compare(ctx context.Context, queries *Embeddings, first, last
 			return context.Cause(ctx)
 		}
 		from, to := part*directRows, min((part+1)*directRows, n)
+		rows, index := s.gallery.X, []int32(nil)
+		if among.rows == nil {
+			rows, index = rows[from*h:to*h], all[:to-from]
+		} else {
+			index = among.rows[from:to]
+		}
 		for _, a := range asked {
-			if err := s.host.RowValues(a.keys[from:to], a.row, s.gallery.X[from*h:to*h], all[:to-from], s.direct); err != nil {
+			if err := s.host.RowValues(a.keys[from:to], a.row, rows, index, s.direct); err != nil {
 				return err
 			}
-			s.similarities(a, from, to)
+			s.similarities(a, among, from, to)
 		}
 		return nil
 	})
@@ -228,7 +258,7 @@ func (s *Searcher) compare(ctx context.Context, queries *Embeddings, first, last
 	}
 	leftOut := opt.Groups.leftOut(queries, s.gallery)
 	return parallel(opt.workers(), len(asked), func(_, i int) error {
-		found, err := s.settle(asked[i], opt.self(first+i), leftOut(first+i), list.K)
+		found, err := s.settle(asked[i], among, opt.self(first+i), leftOut(first+i), list.K)
 		if err == nil {
 			s.put(list, first+i, found)
 		}
@@ -242,11 +272,12 @@ type asked struct {
 	norm float64
 	row  []float32 // what rows are compared with: of Cosine, x brought to the length of rows
 	size float64   // its length
-	keys []float32 // of all rows
+	keys []float32 // of all rows that are searched
 }
 
-func (s *Searcher) ask(x []float32) *asked {
-	a := &asked{x: x, row: x, norm: norm(x), keys: make([]float32, s.gallery.N)}
+// ask prepares a query of n rows.
+func (s *Searcher) ask(x []float32, n int) *asked {
+	a := &asked{x: x, row: x, norm: norm(x), keys: make([]float32, n)}
 	a.size = a.norm
 	if s.order.metric.Kind == metric.Cosine && a.norm > 0 {
 		scale := math.Sqrt(s.low*s.high) / a.norm
@@ -261,13 +292,13 @@ func (s *Searcher) ask(x []float32) *asked {
 
 // similarities makes keys of Cosine and Dot of squared distances: with a and b the rows,
 // ab = (|a|^2 + |b|^2 - |a-b|^2)/2.
-func (s *Searcher) similarities(a *asked, from, to int) {
+func (s *Searcher) similarities(a *asked, among subset, from, to int) {
 	if s.norm == nil {
 		return
 	}
 	cosine := s.order.metric.Kind == metric.Cosine
 	for i, key := range a.keys[from:to] {
-		n := s.norm[from+i]
+		n := s.norm[among.at(from+i)]
 		product := (a.size*a.size + n*n - float64(key)) / 2
 		switch {
 		case !cosine:
@@ -322,12 +353,14 @@ func (s *Searcher) within(a *asked, kth float64) float32 {
 
 // settle finds the k nearest rows by their keys in float64, of those that keys in float32
 // leave open. self, unless it is -1, and without, which ascends, are left out.
-func (s *Searcher) settle(a *asked, self int, without []int32, k int) ([]ranked, error) {
-	if self >= 0 {
-		a.keys[self] = float32(math.Inf(1))
+func (s *Searcher) settle(a *asked, among subset, self int, without []int32, k int) ([]ranked, error) {
+	if at := among.place(self); at >= 0 {
+		a.keys[at] = float32(math.Inf(1))
 	}
-	for _, i := range without {
-		a.keys[i] = float32(math.Inf(1))
+	for _, row := range without {
+		if at := among.place(int(row)); at >= 0 {
+			a.keys[at] = float32(math.Inf(1))
+		}
 	}
 	sel := &selector{k: k}
 	limit := float32(math.Inf(1))
@@ -345,12 +378,13 @@ func (s *Searcher) settle(a *asked, self int, without []int32, k int) ([]ranked,
 	seen := map[uint64][]ranked{} // rows by their hash: a set may have collapsed
 	many := len(open) > 4*k+64
 	var rows []ranked
-	for _, i := range open {
+	for _, at := range open {
+		i := among.at(int(at))
 		if _, left := slices.BinarySearch(without, i); left || int(i) == self {
 			continue
 		}
 		row := s.gallery.Row(int(i))
-		c := ranked{row: i, key32: a.keys[i]}
+		c := ranked{row: i, key32: a.keys[at]}
 		sum, same := uint64(0), false
 		if many {
 			sum = hashRow(row)
