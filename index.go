@@ -39,8 +39,8 @@ type Entry struct {
 }
 
 // AppendIndex embeds images and adds them to the index in a file, which it makes if it is
-// not there. Images that the index has already are in it twice then. Once it returns, they
-// are on the disk; if it does not, or with an error, none is. The error is ErrOtherModel if the index is another model's, and has an *ImageError
+// not there. An image whose name the index has takes the place of that one. Once it returns,
+// they are on the disk; if it does not, or with an error, none is. The error is ErrOtherModel if the index is another model's, and has an *ImageError
 // for every image that cannot be decoded. Processes that add to an index take turns.
 func (m *Model) AppendIndex(ctx context.Context, path string, entries ...Entry) error {
 	if len(entries) == 0 {

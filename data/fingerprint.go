@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"image"
 	"strings"
 )
 
@@ -32,4 +33,28 @@ func (s *Set) Fingerprint() string {
 		fmt.Fprintf(h, "%q %q %v %s\n", s.Classes[it.Label], it.Path, it.Box, size)
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Key identifies the content of item i, whatever its path: the SHA-256 of its file, in
+// hexadecimal, and of an image that is cut out of a file the box behind it.
+func (s *Set) Key(i int) (string, error) {
+	if i < 0 || i >= len(s.Items) {
+		return "", &ImageError{s.title(), fmt.Errorf("item %d, the set has %d", i, len(s.Items))}
+	}
+	it := s.Items[i]
+	content, err := s.images().content(it)
+	if err != nil {
+		return "", &ImageError{s.images().name(it), err}
+	}
+	sum := sha256.Sum256(content)
+	key := hex.EncodeToString(sum[:])
+	if !it.Box.Empty() {
+		key += "#" + boxText(it.Box)
+	}
+	return key, nil
+}
+
+// boxText is a box as X1,Y1,X2,Y2.
+func boxText(b image.Rectangle) string {
+	return fmt.Sprintf("%d,%d,%d,%d", b.Min.X, b.Min.Y, b.Max.X, b.Max.Y)
 }

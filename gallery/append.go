@@ -1,6 +1,7 @@
 package gallery
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,15 +12,22 @@ import (
 	"github.com/vernier-ml/vernier/internal/plural"
 )
 
-// Append adds the rows of a table to an index, or makes one if there is none,
-// and says how many rows it then has. Once it returns, they are on the disk;
-// if it does not, the index has either the rows of before or all of them. Processes
-// that append to an index or make it take turns. The error is ErrOtherModel
-// if the index is of another metric or model, and ErrDamaged if it is damaged: then
-// the file stays as it is.
+// Append adds the rows of a table to an index, or makes one if there is none, and says how
+// many rows it then has. It is OpenFile and Upsert: rows whose key or path the index has
+// take their place. Once it returns, they are on the disk; if it does not, the index has
+// either the rows of before or all of them. Processes that append to an index or make it
+// take turns. The error is ErrOtherModel if the index is of another metric or model, and
+// ErrDamaged if it is damaged: then the file stays as it is.
 func Append(path string, info Info, t *Table) (rows int, err error) {
-	_, rows, err = add(path, info, t, func(*os.File, *state) (*Table, error) { return t, nil })
-	return rows, err
+	if err := fit(info, t); err != nil {
+		return 0, fmt.Errorf("%s: %w", path, err)
+	}
+	s := &File{path: path, info: info}
+	if _, err := s.Upsert(context.Background(), t); err != nil {
+		return 0, err
+	}
+	stats, err := s.Stats(context.Background())
+	return stats.Rows, err
 }
 
 // Create makes an index of the rows of a table. A file of that name stays as it is
@@ -28,7 +36,12 @@ func Create(path string, info Info, t *Table) error {
 	if err := fit(info, t); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return locked(path, info, t, func(*os.File) error { return create(path, info, t, replace) })
+	t, _, err := Distinct(t)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	begin := func() error { return create(path, info, t, publish) }
+	return locked(path, begin, func(*os.File) error { return create(path, info, t, replace) })
 }
 
 // fit says what is wrong with rows, or with what is said of them.
@@ -45,46 +58,13 @@ func fit(info Info, t *Table) error {
 	return nil
 }
 
-// add appends what choose picks of a table, under the lock of an index.
-func add(path string, info Info, t *Table, choose func(*os.File, *state) (*Table, error)) (added, rows int, err error) {
-	if err := fit(info, t); err != nil {
-		return 0, 0, fmt.Errorf("%s: %w", path, err)
-	}
-	added, rows = t.N, t.N
-	err = locked(path, info, t, func(f *os.File) error {
-		stat, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		s, err := readState(f, stat.Size())
-		if err == nil {
-			err = s.Info.Same(info)
-		}
-		if err == nil {
-			t, err = choose(f, s)
-		}
-		if err == nil && t.N > 0 {
-			err = s.append(f, t)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		added, rows = t.N, int(s.rows)
-		return nil
-	})
-	if err != nil {
-		return 0, 0, err
-	}
-	return added, rows, nil
-}
-
 // locked does something with the file of an index while no other process does, or
-// makes an index if there is none.
-func locked(path string, info Info, t *Table, do func(f *os.File) error) error {
+// begins one if there is none.
+func locked(path string, begin func() error, do func(f *os.File) error) error {
 	for {
 		f, err := openRegular(path, os.O_RDWR)
 		if errors.Is(err, fs.ErrNotExist) {
-			if err = create(path, info, t, publish); errors.Is(err, fs.ErrExist) {
+			if err = begin(); errors.Is(err, fs.ErrExist) {
 				continue // another process was faster
 			}
 			return err
@@ -123,8 +103,8 @@ type file interface {
 }
 
 // append writes a block behind the last one, and then that it counts.
-func (s *state) append(f file, t *Table) error {
-	h, texts, err := newBlock(t, s.commit)
+func (s *state) append(f file, c change) error {
+	h, rest, err := newBlock(c, s.commit)
 	if err != nil {
 		return err
 	}
@@ -139,7 +119,7 @@ func (s *state) append(f file, t *Table) error {
 	if err := f.Truncate(s.end); err != nil {
 		return err
 	}
-	err = writeBlock(f, s.end, h, t, texts)
+	err = writeBlock(f, s.end, h, c.add.X, rest)
 	if err == nil {
 		err = f.Sync()
 	}

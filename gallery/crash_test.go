@@ -43,6 +43,14 @@ func (m *memory) Truncate(size int64) error {
 
 func (m *memory) Sync() error { return nil }
 
+// adding is the change that adds rows.
+func adding(t *testing.T, rows *Table) change {
+	t.Helper()
+	rows, _, err := Distinct(rows)
+	fatal(t, err)
+	return change{add: rows}
+}
+
 func stateOf(t *testing.T, b []byte) *state {
 	t.Helper()
 	s, err := readState(bytes.NewReader(b), int64(len(b)))
@@ -66,12 +74,12 @@ func TestAnAppendThatIsCutAnywhereLeavesTheIndexWhole(t *testing.T) {
 	cut := func(file []byte, to, n int) []byte {
 		m := &memory{bytes.Clone(file), n}
 		s := stateOf(t, file)
-		if err := s.append(m, part(all, int(s.rows), to)); err != nil && !errors.Is(err, errPower) {
+		if err := s.append(m, adding(t, part(all, int(s.rows), to))); err != nil && !errors.Is(err, errPower) {
 			t.Fatal(err)
 		}
 		return m.data
 	}
-	h, _, err := newBlock(part(all, 5, 8), stateOf(t, before).commit)
+	h, _, err := newBlock(adding(t, part(all, 5, 8)), stateOf(t, before).commit)
 	fatal(t, err)
 	length := int(h.length)
 	for n := 0; n <= length+2*commitSize; n++ {

@@ -26,7 +26,7 @@ func create(path string, info Info, t *Table, put func(f *wholefile.File, path s
 	_, err = f.WriteAt(header, 0)
 	if err == nil {
 		s := &state{Info: info, commit: commit{end: headerSize, chain: sum}}
-		err = s.append(f.File, t)
+		err = s.append(f.File, change{add: t})
 	}
 	if err == nil {
 		err = put(f, path)

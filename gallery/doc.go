@@ -20,4 +20,8 @@
 // a process that is killed meanwhile leaves the file with the rows of before. Open
 // reads it, and every row with its checksum. An index names the metric and the
 // fingerprint of the model that made its rows, and refuses those of another model.
+//
+// A Store is a gallery that changes while it is searched: rows are added, replaced and
+// removed by their keys. OpenFile makes one of an index. Search asks a store for rows that
+// may be the nearest, and settles by the model's own metric which of them are.
 package gallery

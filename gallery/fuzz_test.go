@@ -100,7 +100,7 @@ func FuzzIndex(f *testing.F) {
 		}
 		s := stateOf(t, b)
 		m := &memory{bytes.Clone(b), 1 << 30}
-		if err := s.append(m, x); err != nil {
+		if err := s.append(m, adding(t, x)); err != nil {
 			t.Fatal(err)
 		}
 		if y, err := readBytes(m.data); err != nil || y.N != 2*x.N {
@@ -167,7 +167,7 @@ func TestIndexesThatClaimTooMuch(t *testing.T) {
 	table := newTable(5, 4, 1)
 	table.X[9] = float32(nan())
 	m := &memory{bytes.Clone(whole), 1 << 20}
-	fatal(t, s.append(m, table))
+	fatal(t, s.append(m, adding(t, table)))
 	if _, err := readBytes(m.data); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "row 7 holds NaN in coordinate 1") {
 		t.Errorf("NaN: %v", err)
 	}

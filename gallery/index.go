@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"syscall"
-
-	"github.com/vernier-ml/vernier/eval"
 )
 
 // Open reads an index into memory: the rows that were there at that time, whatever
@@ -22,14 +20,6 @@ func Open(path string) (t *Table, err error) {
 		return err
 	})
 	return t, err
-}
-
-// newTableOf is a table for n rows of an index, all zero.
-func newTableOf(info Info, n int) *Table {
-	return &Table{
-		Embeddings: &eval.Embeddings{X: make([]float32, n*info.Dim), N: n, H: info.Dim},
-		Paths:      make([]string, n), Classes: make([]string, n), Metric: info.Metric, Model: info.Model,
-	}
 }
 
 // Info says by which metric and model the rows are.

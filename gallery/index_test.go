@@ -79,20 +79,6 @@ func TestAnOpenIndexShowsTheRowsOfItsTime(t *testing.T) {
 	wantRows(t, x, all, 10)
 }
 
-func TestRowsWhosePathsAreThereAreLeftOut(t *testing.T) {
-	all := newTable(10, 4, 6)
-	all.Paths[4], all.Paths[8] = "", "" // unknown: never the same
-	path := filepath.Join(t.TempDir(), "g")
-	for _, c := range []struct{ from, to, added, rows int }{{0, 6, 6, 6}, {2, 8, 3, 9}, {0, 4, 0, 9}, {8, 10, 2, 11}} {
-		added, rows, err := prepared(t, path).AppendNew(part(all, c.from, c.to))
-		if err != nil || added != c.added || rows != c.rows {
-			t.Errorf("rows %d to %d: %d added, %d rows, %v; want %d and %d", c.from, c.to, added, rows, err, c.added, c.rows)
-		}
-	}
-	want := all.Select([]int{0, 1, 2, 3, 4, 5, 4, 6, 7, 8, 9})
-	wantRows(t, opened(t, path), want, want.N)
-}
-
 func TestRowsOfAnotherModelAreRefused(t *testing.T) {
 	all := newTable(10, 4, 7)
 	path := filepath.Join(t.TempDir(), "g")

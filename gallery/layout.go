@@ -18,21 +18,24 @@ import (
 //	3584   the commit once more
 //	4096   blocks, one after another
 //
-// Every block holds the rows of one append. A block's header has the checksums of
+// Every block holds one change: rows that were added, and which of the rows before no
+// longer count. A row has a number, from 0 in the order of the file, that it keeps; a row
+// that is replaced is removed, and added anew. A block's header has the checksums of
 // its contents and that of the header before it, and the commit has the checksum of
 // the last header: all of the file up to the commit's end hangs on the commit.
 //
-// An append writes a block behind the end, syncs, writes the first commit, syncs,
+// A change writes a block behind the end, syncs, writes the first commit, syncs,
 // writes the second, and syncs: only then is it acknowledged. So the two commits
-// differ only after an append that was interrupted, and then exactly as such an
-// append leaves them (see settle). Everything else is damage, which no reader
-// passes over and no append writes over. What lies behind the end was never
-// acknowledged.
+// differ only after a change that was interrupted, and then exactly as such a
+// change leaves them (see settle). Everything else is damage, which no reader
+// passes over and nobody writes over. What lies behind the end was never
+// acknowledged. Room of rows that no longer count is given back by Compact, which
+// writes a new file in the place of the old one.
 //
 // Blocks are of one kind today. A reader refuses kinds that it does not know, so that
 // others can be added.
 const (
-	magic      = "vernier gallery\x02"
+	magic      = "vernier gallery\x03"
 	versionAt  = len(magic) - 1
 	infoAt     = len(magic) + 4
 	headerSum  = 3068
@@ -96,6 +99,7 @@ type commit struct {
 	number, rows, blocks uint64
 	end                  int64
 	chain                uint32 // checksum of the last block's header, or of the file's
+	removed              uint64 // of the rows
 }
 
 // encode is the commit as bytes. The last four change in every bit from one commit
@@ -106,6 +110,7 @@ func (c commit) encode() []byte {
 		binary.LittleEndian.PutUint64(b[8*i:], v)
 	}
 	binary.LittleEndian.PutUint32(b[32:], c.chain)
+	binary.LittleEndian.PutUint64(b[40:], c.removed)
 	binary.LittleEndian.PutUint32(b[56:], checksum(b[:56]))
 	binary.LittleEndian.PutUint32(b[60:], -uint32(c.number%2))
 	return b
@@ -113,13 +118,16 @@ func (c commit) encode() []byte {
 
 func decodeCommit(b []byte) (c commit, ok bool) {
 	at := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
-	c = commit{at(0), at(1), at(2), int64(at(3)), binary.LittleEndian.Uint32(b[32:])}
-	return c, bytes.Equal(b, c.encode()) && c.end >= headerSize && c.end%alignment == 0 && c.rows <= math.MaxInt32
+	c = commit{at(0), at(1), at(2), int64(at(3)), binary.LittleEndian.Uint32(b[32:]), at(5)}
+	return c, bytes.Equal(b, c.encode()) && c.end >= headerSize && c.end%alignment == 0 && c.rows <= math.MaxInt32 && c.removed <= c.rows
 }
+
+// live is the number of rows that count.
+func (c commit) live() int { return int(c.rows - c.removed) }
 
 // next is the commit after a block was appended.
 func (c commit) next(h blockHeader) commit {
-	return commit{c.number + 1, c.rows + uint64(h.rows), c.blocks + 1, c.end + h.length, h.sum}
+	return commit{c.number + 1, c.rows + uint64(h.rows), c.blocks + 1, c.end + h.length, h.sum, c.removed + uint64(h.removed)}
 }
 
 // precedes reports whether the block with header h was appended to this commit.
@@ -127,7 +135,7 @@ func (c commit) precedes(h blockHeader) bool { return h.previous == c.chain && h
 
 // before is the commit that next made this one of.
 func (c commit) before(h blockHeader) commit {
-	return commit{c.number - 1, c.rows - uint64(h.rows), c.blocks - 1, c.end - h.length, h.previous}
+	return commit{c.number - 1, c.rows - uint64(h.rows), c.blocks - 1, c.end - h.length, h.previous, c.removed - uint64(h.removed)}
 }
 
 // torn reports whether b is what a write of one commit over another leaves when it

@@ -56,11 +56,7 @@ func appendNamed(job []string) error {
 	for i := range times {
 		t := newTable(3, 4, 3)
 		t.Paths = []string{fmt.Sprintf("%s/%d", job[1], 2*i), fmt.Sprintf("%s/%d", job[1], 2*i+1), "shared"}
-		p, err := Prepare(job[0], testInfo)
-		if err != nil {
-			return err
-		}
-		if _, _, err := p.AppendNew(t); err != nil {
+		if _, err := Append(job[0], testInfo, t); err != nil {
 			return err
 		}
 	}
@@ -155,8 +151,8 @@ func TestAKilledProcessLeavesTheIndexWhole(t *testing.T) {
 func TestNamesWithoutHardLinks(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "g")
 	all := newTable(4, 4, 3)
-	fatal(t, create(path, testInfo, part(all, 0, 2), publishLocked))
-	if err := create(path, testInfo, part(all, 2, 4), publishLocked); err == nil || !errors.Is(err, fs.ErrExist) {
+	fatal(t, create(path, testInfo, adding(t, part(all, 0, 2)).add, publishLocked))
+	if err := create(path, testInfo, adding(t, part(all, 2, 4)).add, publishLocked); err == nil || !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a name that is taken: %v", err)
 	}
 	wantRows(t, opened(t, path), all, 2)

@@ -116,20 +116,17 @@ func (s *state) readBlock(r io.ReaderAt, size int64) (block, error) {
 	return b, err
 }
 
-// read makes a table of all rows, each block of which is verified.
+// read makes a table of the rows that count, each block of which is verified.
 func (s *state) read(r io.ReaderAt) (*Table, error) {
-	t := newTableOf(s.Info, int(s.rows))
+	all := &contents{}
+	if err := all.follow(r, s); err != nil {
+		return nil, err
+	}
+	x := make([]float32, len(all.keys)*s.Dim)
 	for _, b := range s.list {
-		if err := b.readRows(r, t.X[b.first*s.Dim:(b.first+b.rows)*s.Dim], s.Dim); err != nil {
+		if err := b.readRows(r, x[b.first*s.Dim:(b.first+b.rows)*s.Dim], s.Dim); err != nil {
 			return nil, damagedf("%w", err)
-		}
-		texts, err := b.readTexts(r, s.Dim)
-		if err != nil {
-			return nil, damagedf("%w", err)
-		}
-		for i := range b.rows {
-			t.Paths[b.first+i], t.Classes[b.first+i] = texts[2*i], texts[2*i+1]
 		}
 	}
-	return t, nil
+	return all.table(s.Info, x), nil
 }

@@ -17,6 +17,7 @@ type Table struct {
 	*eval.Embeddings
 	Paths   []string // of the images, N long, or nil
 	Classes []string // the name of every row's class, N long, or nil
+	Keys    []string // by which a Store knows the rows, N long, or nil: see RowKeys
 
 	// Metric compares the rows, in the form of metric.Parse; Model is the
 	// fingerprint of the model that made them, Data the images they are of. Each
@@ -40,6 +41,9 @@ func (t *Table) Validate() error {
 	}
 	if t.Classes != nil && len(t.Classes) != t.N {
 		return fmt.Errorf("%d classes for %d rows", len(t.Classes), t.N)
+	}
+	if t.Keys != nil && len(t.Keys) != t.N {
+		return fmt.Errorf("%d keys for %d rows", len(t.Keys), t.N)
 	}
 	return nil
 }
@@ -157,6 +161,9 @@ func (t *Table) Select(rows []int) *Table {
 		}
 		if t.Classes != nil {
 			s.Classes = append(s.Classes, t.Classes[i])
+		}
+		if t.Keys != nil {
+			s.Keys = append(s.Keys, t.Keys[i])
 		}
 	}
 	return s

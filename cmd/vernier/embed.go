@@ -203,7 +203,11 @@ func (f *modelFlags) embedBy(ctx context.Context, m *model.Model, cfg run.Config
 	rows.Labels = nil
 	t := &gallery.Table{Embeddings: rows.Embeddings, Metric: m.Spec.Metric.String(), Data: set.Name}
 	for _, i := range rows.Items {
-		t.Paths = append(t.Paths, set.Items[i].Path)
+		key, err := set.Key(i)
+		if err != nil {
+			return nil, err
+		}
+		t.Paths, t.Keys = append(t.Paths, set.Items[i].Path), append(t.Keys, key)
 	}
 	t.Model, err = m.Fingerprint()
 	return t, err

@@ -27,11 +27,12 @@ the run's own --split, with their classes; or rows that are embedded already, by
 FILE.
 
 If FILE is there, rows are added to it, but for images that it has already. An image is
-known by the place of its file, however that was written: by a relative or an absolute
-path, or through a link to its folder. Rows of --from are known by the paths in their
-file. The index knows the metric and the model of its rows and refuses those of another
-model. Several processes may add to it, or make it, at once. One that is killed while
-it adds leaves the rows of before.
+known by the SHA-256 of its file: the same image under another path is the same row. An
+image that has changed takes the place of what was at its path, however that was written:
+a relative or an absolute path, or one through a link to its folder. Rows of --from are
+known by the paths in their file. The index knows the metric and the model of its rows and
+refuses those of another model. Several processes may add to it, or make it, at once. One
+that is killed while it adds leaves the rows of before.
 
 Everything in an index has a checksum, which is compared whenever it is read: a damaged
 index is neither searched nor added to. --check FILE, without a RUN, says what an index
@@ -68,11 +69,13 @@ type indexFlags struct {
 
 // indexReport is what index says.
 type indexReport struct {
-	Index   string       `json:"index"`
-	Added   int          `json:"added"`
-	Skipped int          `json:"skipped"` // the index had them
-	Rows    int          `json:"rows"`
-	Info    gallery.Info `json:"info"`
+	Index    string       `json:"index"`
+	Added    int          `json:"added"`
+	Replaced int          `json:"replaced"` // the index had their image or path, with other contents
+	Skipped  int          `json:"skipped"`  // the index had them
+	Repeated int          `json:"repeated"` // they were given twice
+	Rows     int          `json:"rows"`
+	Info     gallery.Info `json:"info"`
 }
 
 func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) error {
@@ -104,18 +107,19 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	if err != nil {
 		return err
 	}
-	var index *gallery.Prepared
+	var index *gallery.File
 	if !f.force { // what is wrong with the index is said before the work
-		if index, err = gallery.Prepare(f.out, info); err != nil {
+		if index, err = gallery.OpenFile(f.out, info, eng); err != nil {
 			return err
 		}
+		defer index.Close()
 	}
 	t, err := f.rows(cmd.Context(), folder, eng, info, args[1:])
 	if err != nil {
 		return err
 	}
 	r := indexReport{Index: f.out, Info: info}
-	if err := r.add(index, t); err != nil {
+	if err := r.add(cmd.Context(), index, t); err != nil {
 		return err
 	}
 	if f.asJSON {
@@ -148,7 +152,7 @@ func (f *indexFlags) rows(ctx context.Context, folder run.Folder, eng engine.Eng
 		for i, path := range t.Paths {
 			t.Paths[i] = at.of(path)
 		}
-		return distinct(t), nil
+		return t, nil
 	}
 	return embedSplit(ctx, folder, eng, f.sel, true)
 }
@@ -164,7 +168,7 @@ func runInfo(folder run.Folder, eng engine.Engine, last bool) (gallery.Info, err
 }
 
 // embedSplit embeds images of a set, with their classes. Their paths are those in the
-// set, or, placed, those of the files.
+// set, or, placed, those of the files, and then they have keys.
 func embedSplit(ctx context.Context, folder run.Folder, eng engine.Engine, sel run.Selection, placed bool) (*gallery.Table, error) {
 	e, err := run.Embed(ctx, folder, eng, sel)
 	if err != nil {
@@ -173,35 +177,37 @@ func embedSplit(ctx context.Context, folder run.Folder, eng engine.Engine, sel r
 	t, err := e.Table()
 	if err == nil && placed {
 		at := newPlaces()
+		t.Keys = make([]string, t.N)
 		for i := range t.Paths {
 			t.Paths[i] = at.of(e.Set.Where(i))
+			if box := e.Set.Items[i].Box; !box.Empty() { // several images may be of one file
+				t.Paths[i] += fmt.Sprintf("#%d,%d,%d,%d", box.Min.X, box.Min.Y, box.Max.X, box.Max.Y)
+			}
+			if err == nil {
+				t.Keys[i], err = e.Set.Key(i)
+			}
 		}
 	}
 	return t, errors.Join(err, e.Close())
 }
 
-// distinct leaves out images that were named twice.
-func distinct(t *gallery.Table) *gallery.Table {
-	seen := map[string]bool{}
-	var rows []int
-	for i, path := range t.Paths {
-		if !seen[path] {
-			rows = append(rows, i)
-		}
-		seen[path] = true
-	}
-	return t.Select(rows)
-}
-
-// add appends the rows that are not there to an index, or without one puts a new index of
-// all rows in the place of what is there.
-func (r *indexReport) add(index *gallery.Prepared, t *gallery.Table) (err error) {
+// add puts the rows into an index, or without one puts a new index of all rows in the place
+// of what is there.
+func (r *indexReport) add(ctx context.Context, index *gallery.File, t *gallery.Table) error {
 	if index == nil {
-		r.Added, r.Rows = t.N, t.N
-		return gallery.Create(r.Index, r.Info, t)
+		distinct, repeated, err := gallery.Distinct(t)
+		if err != nil {
+			return err
+		}
+		r.Added, r.Repeated, r.Rows = distinct.N, repeated, distinct.N
+		return gallery.Create(r.Index, r.Info, distinct)
 	}
-	r.Added, r.Rows, err = index.AppendNew(t)
-	r.Skipped = t.N - r.Added
+	did, err := index.Upsert(ctx, t)
+	if err != nil {
+		return err
+	}
+	stats, err := index.Stats(ctx)
+	r.Added, r.Replaced, r.Skipped, r.Repeated, r.Rows = did.Added, did.Replaced, did.Unchanged, did.Repeated, stats.Rows
 	return err
 }
 
@@ -221,8 +227,14 @@ func (f *indexFlags) describe(cmd *cobra.Command) error {
 
 func (r indexReport) print(w io.Writer) error {
 	fmt.Fprintf(w, "%s: added %s", r.Index, plural.Of(r.Added, "row"))
+	if r.Replaced > 0 {
+		fmt.Fprintf(w, ", replaced %d", r.Replaced)
+	}
 	if r.Skipped > 0 {
 		fmt.Fprintf(w, ", left out %d that it has already", r.Skipped)
+	}
+	if r.Repeated > 0 {
+		fmt.Fprintf(w, ", left out %d that were given twice", r.Repeated)
 	}
 	_, err := fmt.Fprintf(w, "; it has %d of %s, compared by %s\n", r.Rows, plural.Of(r.Info.Dim, "number"), r.Info.Metric)
 	return err
