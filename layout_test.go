@@ -16,7 +16,7 @@ const module = "github.com/vernier-ml/vernier"
 var mayImport = map[string][]string{
 	"":                              {"model", "data", "eval", "gallery", "cpu", "engine", "metric", "internal/nametext", "run", "data/pixels", "data/transform"},
 	"examples/embed":                {""},
-	"cmd/vernier":                   {"comm", "model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "cuda", "weights", "cpu", "internal/bench", "internal/trace", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "internal/setting", "data/pixels", "data/transform", "data/features", "data/fetch", "weights/public", "cmd/internal/tabular", "cmd/internal/tuning", "cmd/internal/cli", "cmd/internal/rowfiles"},
+	"cmd/vernier":                   {"comm", "model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "cuda", "weights", "cpu", "internal/bench", "internal/trace", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "eval/rerank", "internal/setting", "data/pixels", "data/transform", "data/features", "data/fetch", "weights/public", "cmd/internal/tabular", "cmd/internal/tuning", "cmd/internal/cli", "cmd/internal/rowfiles"},
 	"model":                         {"backbone", "layers", "weights", "metric", "engine"},
 	"backbone":                      {"layers", "engine", "internal/registry", "data/pixels", "data/transform"},
 	"metric":                        {},
@@ -29,6 +29,7 @@ var mayImport = map[string][]string{
 	"serve":                         {"eval", "gallery", "internal/finite", "internal/nametext", "run", "", "data/pixels", "weights"},
 	"gallery":                       {"eval", "weights", "internal/wholefile", "internal/plural", "metric", "internal/sums", "internal/parquetfile", "internal/nametext"},
 	"eval":                          {"metric", "internal/table", "internal/hash64", "engine", "cpu"},
+	"eval/rerank":                   {"eval", "metric", "engine", "cpu", "internal/nearest"},
 	"linear":                        {"eval", "metric", "internal/plural", "internal/table", "engine", "eval/plot", "internal/wholefile"},
 	"cuda":                          {"cuda/kernels", "cuda/internal/device", "cuda/internal/gpu", "cuda/internal/native", "metric", "engine", "internal/setting"},
 	"cuda/internal/abi":             {},

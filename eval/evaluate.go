@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/vernier-ml/vernier/metric"
 )
@@ -35,10 +36,12 @@ type Options struct {
 	// pairs of one class and group out of distances and verification. Without a Gallery
 	// both its lists are those of the rows.
 	Groups *Groups
+	// Rerank are ways of re-ranking whose figures stand beside those of plain search.
+	Rerank []Reranker
 	// Ranks, if set, receives what the figures of retrieval come from.
 	Ranks func(*Retrieval)
-	// Progress, if set, is called with how much of a stage (retrieval, clustering,
-	// geometry) is done.
+	// Progress, if set, is called with how much of a stage (retrieval, a way of
+	// re-ranking, clustering, geometry) is done.
 	Progress func(stage string, done, total int)
 }
 
@@ -127,7 +130,27 @@ func (f *Figures) retrieval(ctx context.Context, eng Engine, e *Embeddings, m me
 	f.AverageFigures = AverageFigures(r.Averages())
 	f.ClassAverages = AverageFigures(r.ClassAverages())
 	f.groups(r, e.Labels, opt)
+	for _, way := range opt.Rerank {
+		search.Progress = opt.stage(way.String())
+		began := time.Now()
+		r, err := way.Retrieve(ctx, eng, e, gallery, m, RetrievalOptions{SearchOptions: search, Ties: opt.Ties, Seed: opt.Seed})
+		if err != nil {
+			return fmt.Errorf("%v: %w", way, err)
+		}
+		again := RerankedFigures{Method: way.String(), Seconds: time.Since(began).Seconds(), AverageFigures: AverageFigures(r.Averages())}
+		for _, k := range opt.Ks {
+			again.Recall = append(again.Recall, RecallFigure{k, r.RecallAt(k)})
+		}
+		f.Reranked = append(f.Reranked, again)
+	}
 	return nil
+}
+
+// Reranker is a way of putting neighbors in another order, see package rerank.
+type Reranker interface {
+	fmt.Stringer
+	// Retrieve ranks the gallery for every query.
+	Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m metric.Metric, opt RetrievalOptions) (*Retrieval, error)
 }
 
 func (f *Figures) clustering(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt Options) error {

@@ -40,6 +40,8 @@ type Figures struct {
 	Intervals []RecallInterval `json:"recall_intervals"`
 
 	AverageFigures
+	// Reranked are those of retrieval after re-ranking, as asked for.
+	Reranked      []RerankedFigures   `json:"reranked,omitempty"`
 	ClassAverages AverageFigures      `json:"class_averages"`
 	PerClass      []GroupFigures      `json:"per_class,omitempty"`     // by label, if asked for
 	SuperClasses  *MacroFigures       `json:"super_classes,omitempty"` // if there are any
@@ -59,6 +61,20 @@ type RecallInterval struct {
 	K    int     `json:"k"`
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
+}
+
+// RerankedFigures are those of one way of re-ranking, over the same queries.
+type RerankedFigures struct {
+	Method  string         `json:"method"`
+	Recall  []RecallFigure `json:"recall"`
+	Seconds float64        `json:"seconds"` // that it took, search included
+	AverageFigures
+}
+
+// RecallFigure is Recall@K in percent.
+type RecallFigure struct {
+	K       int     `json:"k"`
+	Percent float64 `json:"percent"`
 }
 
 // AverageFigures are Averages in JSON.

@@ -45,12 +45,14 @@ type page struct {
 	// super-classes.
 	Differences []difference
 	Super       [][]string
+	Reranked    rerankedTable
 	First       string // the file of embeddings that queries and confusions are of, among several
 }
 
 func (r *Report) page() page {
 	p := page{Report: r, Style: template.CSS(styleText), Figures: r.figureTable(), Sections: r.charts}
 	p.Differences, p.Super = r.differences(), superTable(r.Results.Model)
+	p.Reranked = r.rerankedTable()
 	if r.Compared != nil {
 		p.First = r.names[0]
 	}
@@ -178,6 +180,35 @@ func (r *Report) figureTable() figureTable {
 		}
 		row.Cells = append(row.Cells, given(f.NMI), given(f.F1), "–", "–", "")
 		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// rerankedTable are figures after re-ranking, empty where none was asked for.
+type rerankedTable struct {
+	Columns []string
+	Rows    []figureRow
+}
+
+func (r *Report) rerankedTable() (t rerankedTable) {
+	one := func(v float64) string { return strconv.FormatFloat(v, 'f', 1, 64) }
+	for _, row := range r.measured() {
+		if row.f == nil {
+			continue
+		}
+		for _, f := range row.f.Reranked {
+			if t.Columns == nil {
+				for _, k := range f.Recall {
+					t.Columns = append(t.Columns, "R@"+strconv.Itoa(k.K))
+				}
+				t.Columns = append(t.Columns, "MAP@R", "MAP", "seconds")
+			}
+			var cells []string
+			for _, k := range f.Recall {
+				cells = append(cells, one(k.Percent))
+			}
+			t.Rows = append(t.Rows, figureRow{Name: row.name + ", " + f.Method, Cells: append(cells, one(100*f.MAPAtR), one(100*f.MAP), one(f.Seconds))})
+		}
 	}
 	return t
 }

@@ -24,6 +24,9 @@ type Options struct {
 	Neighbors int // of every query; 0 means 8
 	Points    int // of the map at most; 0 means 1500
 	Pairs     int // of each kind at most; see eval.PairOptions
+	// Rerank are ways of re-ranking whose figures the page has too. For them a run's
+	// figures are measured anew.
+	Rerank []eval.Reranker
 }
 
 func (o Options) complete() (Options, error) {
@@ -79,10 +82,10 @@ func Make(ctx context.Context, folder run.Folder, eng engine.Engine, opt Options
 		return nil, err
 	}
 	var e *run.Embedded
-	if results != nil {
+	if results != nil && len(opt.Rerank) == 0 {
 		e, err = run.Embed(ctx, folder, eng, opt.Selection)
 	} else {
-		e, results, err = run.Measure(ctx, folder, eng, run.MeasureOptions{Selection: opt.Selection})
+		e, results, err = run.Measure(ctx, folder, eng, run.MeasureOptions{Selection: opt.Selection, Rerank: opt.Rerank})
 	}
 	if err != nil {
 		return nil, err

@@ -80,6 +80,8 @@ type MeasureOptions struct {
 	Restarts int             // of k-means, 0 for 20
 	Center   eval.CenterRule // of k-means
 	Ties     eval.TieRule
+	// Rerank are ways of re-ranking, whose figures are added to those of the model.
+	Rerank []eval.Reranker
 	// PerClass adds the figures of each class to those of the model.
 	PerClass bool
 	// Flow mixes batches in place of the model's own geometry flow, or where it
@@ -231,8 +233,12 @@ func (e *Embedded) evaluateAs(ctx context.Context, what, split string, x *eval.E
 }
 
 func (e *Embedded) evalOptions(what, split string, opt MeasureOptions) eval.Options {
+	var ways []eval.Reranker
+	if what == modelFigures {
+		ways = opt.Rerank
+	}
 	return eval.Options{
-		Ks: opt.Ks, Restarts: opt.Restarts, Center: opt.Center, Seed: e.cfg.Seed, Ties: opt.Ties, Split: split, Workers: opt.Workers,
+		Rerank: ways, Ks: opt.Ks, Restarts: opt.Restarts, Center: opt.Center, Seed: e.cfg.Seed, Ties: opt.Ties, Split: split, Workers: opt.Workers,
 		PerClass: opt.PerClass && what == modelFigures, ClassName: func(label int) string { return e.Set.Classes[label] }, Super: e.Set.SuperClass(),
 		Progress: func(stage string, done, total int) { OrSilent(opt.Events).Progress(what+": "+stage, done, total, "") },
 	}

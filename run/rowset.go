@@ -59,7 +59,7 @@ func MeasureRows(ctx context.Context, eng engine.Engine, sets []*RowSet, seed ui
 		r.Model, err = eval.Evaluate(ctx, eng, s.Queries, s.Metric, eval.Options{
 			Ks: opt.Ks, Restarts: opt.Restarts, Center: opt.Center, Ties: opt.Ties, Seed: seed, Split: "all rows", Workers: opt.Workers,
 			PerClass: opt.PerClass, ClassName: func(label int) string { return s.Classes[label] }, Super: s.Super,
-			Gallery: s.Gallery, Groups: s.Groups,
+			Gallery: s.Gallery, Groups: s.Groups, Rerank: opt.Rerank,
 			Ranks: func(r *eval.Retrieval) { ranks = append(ranks, r) },
 			Progress: func(stage string, done, total int) {
 				OrSilent(opt.Events).Progress(s.Name+": "+stage, done, total, "")

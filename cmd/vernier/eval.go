@@ -117,6 +117,7 @@ type evalFlags struct {
 	center       string
 	group        groupFlags
 	restarts     int
+	rerank       []string
 }
 
 func (f *evalFlags) add(cmd *cobra.Command) {
@@ -128,6 +129,7 @@ func (f *evalFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.flow, "flow", "", "also measure batches of images that geometry flow mixes, as train --flow has it, with a model trained without or with another")
 	fl.IntVar(&f.flowBatch, "flow-batch", 0, "how many images geometry flow mixes (default the batch of training)")
 	fl.IntVar(&f.restarts, "restarts", 20, "restarts of k-means, over which its figures are averaged")
+	addRerank(fl, &f.rerank)
 	fl.StringVar(&f.center, "center", eval.CenterMean.String(), "center of a cluster of k-means: mean, or metric for BRM's own")
 	f.group.add(fl)
 	f.rows.AddSeveral(fl)
@@ -151,6 +153,9 @@ func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) e
 	}
 	if opt.Center, err = eval.ParseCenterRule(f.center); err != nil {
 		return fmt.Errorf("--center: %w", err)
+	}
+	if opt.Rerank, err = parseRerank(f.rerank); err != nil {
+		return err
 	}
 	if err := f.group.complete(&opt, &f.sel); err != nil {
 		return err

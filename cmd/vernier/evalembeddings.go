@@ -26,7 +26,7 @@ of Market-1501's code, which takes the area below the curve by trapezoids.
 `
 
 // withEmbeddings are the other flags of eval that --embeddings goes with.
-var withEmbeddings = []string{"seed", "json", "k", "ties", "restarts", "center", "per-class", "super-classes", "device", "precision", "deterministic", "threads"}
+var withEmbeddings = []string{"seed", "json", "k", "ties", "rerank", "restarts", "center", "per-class", "super-classes", "device", "precision", "deterministic", "threads"}
 
 // measureRows measures files of embeddings.
 func (f *evalFlags) measureRows(cmd *cobra.Command, log *logrus.Logger, opt run.MeasureOptions) error {
@@ -104,6 +104,11 @@ func printRows(w io.Writer, m *run.RowFigures) error {
 	}
 	if err := t.Flush(); err != nil {
 		return err
+	}
+	for _, r := range m.Embeddings {
+		if err := printReranked(w, r.Data, r.Model); err != nil {
+			return err
+		}
 	}
 	if len(m.Differences) > 0 {
 		fmt.Fprintf(w, "\nless %s, paired by query:\n\n", m.Embeddings[0].Data)

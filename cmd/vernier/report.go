@@ -39,6 +39,10 @@ and runs no script.`,
   vernier report runs/birds --split validation --out validation.html --hardest 40
   vernier report --embeddings clip.npy,dino.npy --labels images.csv --out embeddings.html`,
 		Args: func(cmd *cobra.Command, args []string) error {
+			var err error
+			if f.opt.Rerank, err = parseRerank(f.rerank); err != nil {
+				return err
+			}
 			if err := f.rows.Check(cmd, args, withReport...); err != nil || f.rows.Embeddings != "" {
 				return err
 			}
@@ -69,18 +73,20 @@ and runs no script.`,
 	f.rows.AddSeveral(fl)
 	rowfiles.AddMetric(fl)
 	fl.StringVar(&f.superClasses, "super-classes", "", "CSV `FILE` with the lines class,super: figures of super-classes and their mean")
+	addRerank(fl, &f.rerank)
 	f.selectionFlags.add(cmd)
 	return cmd
 }
 
 // withReport are the other flags of report that --embeddings goes with.
-var withReport = []string{"out", "force", "json", "hardest", "drawn", "neighbors", "points", "super-classes", "device", "precision", "deterministic", "threads", "workers"}
+var withReport = []string{"out", "force", "json", "hardest", "drawn", "neighbors", "points", "super-classes", "rerank", "device", "precision", "deterministic", "threads", "workers"}
 
 // reportFlags are those of report.
 type reportFlags struct {
 	selectionFlags
 	rows          rowfiles.Flags
 	superClasses  string
+	rerank        []string
 	out           string
 	force, asJSON bool
 	opt           report.Options
@@ -132,7 +138,7 @@ func (f *reportFlags) runRows(cmd *cobra.Command, log *logrus.Logger) error {
 	defer eng.Close()
 	f.opt.Events, f.opt.Workers = newReporter(log), f.sel.Workers
 	const seed = 1
-	figures, err := run.MeasureRows(cmd.Context(), eng, sets, seed, run.MeasureOptions{Selection: f.opt.Selection})
+	figures, err := run.MeasureRows(cmd.Context(), eng, sets, seed, run.MeasureOptions{Selection: f.opt.Selection, Rerank: f.opt.Rerank})
 	if err != nil {
 		return err
 	}

@@ -49,6 +49,9 @@ func printResults(w io.Writer, r *run.Results) error {
 		return err
 	}
 	printReportedNotes(w, r.Preset)
+	if err := printReranked(w, name, m); err != nil {
+		return err
+	}
 	if err := printMixed(w, r.GeometryFlow); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/eval/rerank"
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -48,6 +49,7 @@ within it are marked as the same.`,
 	fl.StringVar(&f.gallery, "gallery", "", "index, file or folder of embeddings to search in (default RUN)")
 	fl.IntVarP(&f.k, "nearest", "k", 10, "number of images to find")
 	fl.BoolVar(&f.asJSON, "json", false, "print as JSON")
+	fl.StringVar(&f.rerank, "rerank", "", fmt.Sprintf("print in another order: %s; of the former the order is that of the nearest %d", rerank.Usage, rerank.Candidates))
 	f.selectionFlags.add(cmd)
 	return cmd
 }
@@ -59,6 +61,7 @@ type searchFlags struct {
 	gallery string
 	k       int
 	asJSON  bool
+	rerank  string
 }
 
 // found is what search says of a query.
@@ -83,13 +86,20 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 	if f.gallery != "" && (cmd.Flags().Changed("data") || cmd.Flags().Changed("split")) {
 		return cli.Usagef("--gallery is searched, or the images of --data or --split: give one of them")
 	}
+	var way rerank.Method
+	if f.rerank != "" {
+		var err error
+		if way, err = rerank.Parse(f.rerank); err != nil {
+			return cli.Usagef("--rerank: %w", err)
+		}
+	}
 	f.complete(cmd, log)
 	folder, eng, err := f.device.OpenRun(args[0], f.threads, log)
 	if err != nil {
 		return err
 	}
 	defer eng.Close()
-	list, err := f.search(cmd.Context(), folder, eng, queries)
+	list, err := f.search(cmd.Context(), folder, eng, queries, way)
 	if err != nil {
 		return err
 	}
@@ -99,7 +109,7 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 	return printFound(cmd.OutOrStdout(), list)
 }
 
-func (f *searchFlags) search(ctx context.Context, folder run.Folder, eng engine.Engine, queries []string) ([]found, error) {
+func (f *searchFlags) search(ctx context.Context, folder run.Folder, eng engine.Engine, queries []string, way rerank.Method) ([]found, error) {
 	m, _, err := folder.LoadModel(eng, f.sel.Last)
 	if err != nil {
 		return nil, err
@@ -117,9 +127,15 @@ func (f *searchFlags) search(ctx context.Context, folder run.Folder, eng engine.
 	if err != nil {
 		return nil, err
 	}
-	hits, err := g.Search(ctx, eng, q.Embeddings, info, f.k, eval.SearchOptions{
+	opt := eval.SearchOptions{
 		Workers: f.sel.Workers, Progress: func(done, total int) { f.sel.Events.Progress("search", done, total, "") },
-	})
+	}
+	var hits [][]gallery.Hit
+	if way != nil {
+		hits, err = g.SearchReranked(ctx, eng, q.Embeddings, info, f.k, way, opt)
+	} else {
+		hits, err = g.Search(ctx, eng, q.Embeddings, info, f.k, opt)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cmp.Or(f.gallery, string(folder)), err)
 	}
