@@ -24,7 +24,7 @@ type Engine struct {
 	plans   map[planKey]plan
 	work    block   // of convolutions and attention
 	space   block   // of products
-	plain   int     // products with a bias that the library did not add
+	plain   int     // products with a bias or sums that the library did not add
 	word    *Tensor // where the device leaves an answer of a few bytes
 	norms   norms
 	numbers mailbox // of ReadLater

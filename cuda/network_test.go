@@ -232,7 +232,7 @@ func biasesAreAdded(t *testing.T, e *Engine, w whole) {
 	t.Helper()
 	w.on(t, e).trained(t, 1)
 	if e.plain != 0 {
-		t.Errorf("%d products with a bias went without the library's, want none", e.plain)
+		t.Errorf("%d products with a bias or sums went without the library's, want none", e.plain)
 	}
 }
 

@@ -154,13 +154,34 @@ func (e *Engine) LinearGrad(dx, dw, dbias, dy, x, w engine.Tensor) error {
 		p.c = a.outLines(to, t)
 		a.multiply(p)
 	}
+	summed := false
 	if toW.there() {
 		p := product{transA: true, m: outs, n: width, k: rows, a: g, b: a.inLines(in, t), typ: t, precision: e.precision()}
 		p.c = a.out(toW, device.F32)
-		a.multiply(p)
+		if summed = shift.there() && a.addsUp(p, shift); !summed {
+			a.multiply(p)
+		}
 	}
-	if shift.there() {
+	if shift.there() && !summed {
 		a.columnSums(shift, t, g, int64(rows), outs)
 	}
 	return a.done()
+}
+
+// addsUp multiplies and leaves the sums of the rows of op(a) in to, if the library does
+// that as it multiplies. In which order it adds is its own affair, so where results are to
+// be the same always, and at full precision, the sums are ours.
+func (a *args) addsUp(p product, to named) bool {
+	if a.err != nil || a.eng.opt.Deterministic || a.eng.opt.Precision == FP32 {
+		return false
+	}
+	g := p.gemm()
+	g.SumsA = a.out(to, device.F32)
+	err := a.eng.blas.Gemm(g)
+	if errors.Is(err, device.ErrBias) {
+		a.eng.plain++
+		return false
+	}
+	a.failed(err)
+	return true
 }

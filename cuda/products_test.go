@@ -131,3 +131,53 @@ func TestALinearLayerIsAddedToAResidual(t *testing.T) {
 		}
 	}
 }
+
+// The gradient of a linear layer's bias is summed by the library with that of the weights,
+// or by a kernel: where it cannot, and where results are to be the same always.
+func TestABiasesGradientIsSummedByTheLibraryOrByAKernel(t *testing.T) {
+	for _, c := range []struct {
+		options   Options
+		without   bool
+		byLibrary bool
+	}{
+		{Options{Precision: BF16}, false, true},
+		{Options{Precision: TF32}, false, true},
+		{Options{Precision: BF16}, true, false},
+		{Options{Precision: BF16, Deterministic: true}, false, false},
+		{Options{Precision: FP32}, false, false},
+	} {
+		t.Run(fmt.Sprintf("%+v/without %v", c.options, c.without), func(t *testing.T) {
+			eng, dev, _ := newFake(t, c.options)
+			blas := eng.blas.(*fake.Blas)
+			blas.NoBias = c.without
+			rng := rand.New(rand.NewPCG(3, 1))
+			dy, x, w := drawn(t, eng, rng, 2, 70, 3), drawn(t, eng, rng, 2, 70, 7), drawn(t, eng, rng, 3, 7)
+			dw, db, alone := filled(t, eng, 3, 7), sumsTensor(t, eng, true, 3), filled(t, eng, 3, 7)
+			launches := dev.Calls["Launch"]
+			if err := eng.LinearGrad(nil, dw, db, dy, x, w); err != nil {
+				t.Fatal(err)
+			}
+			if n := dev.Calls["Launch"] - launches; (n == 0) != c.byLibrary || (blas.Summed == 1) != c.byLibrary {
+				t.Errorf("%d kernels, %d products with sums", n, blas.Summed)
+			}
+			if err := eng.LinearGrad(nil, alone, nil, dy, x, w); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := read(t, eng, dw), read(t, eng, alone); fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("the gradient of the weights is %v, without sums %v", got, want)
+			}
+			got := read(t, eng, db)
+			for k := range 3 {
+				want := 0.0
+				for i, v := range read(t, eng, dy) {
+					if i%3 == k {
+						want += float64(v)
+					}
+				}
+				if math.Abs(float64(got[k])-want) > 1e-4 {
+					t.Errorf("sum %d is %v, want %v", k, got[k], want)
+				}
+			}
+		})
+	}
+}

@@ -30,17 +30,22 @@ type Gemm struct {
 	Addresses bool
 	// Bias, unless it is 0, is N numbers of type Out that are added to every row of C.
 	Bias Ptr
+	// SumsA, unless it is 0, receives M numbers of type Out, the sums of the rows of op(A):
+	// where the product is a gradient of weights, those are that of the bias. A product with
+	// a Bias has none.
+	SumsA Ptr
 	// Residual, unless it is 0, is where the matrix lies that Beta multiplies, like C, in
 	// place of C. Only products with a Bias have one.
 	Residual Ptr
 }
 
-// ErrBias says that a product cannot be had with its bias; nothing was computed.
-var ErrBias = errors.New("there is no product that adds a bias")
+// ErrBias says that a product cannot be had with its bias, or with its sums; nothing was
+// computed.
+var ErrBias = errors.New("there is no product that adds a bias, or that sums rows")
 
 // Blas multiplies matrices in the stream that it was made for.
 type Blas interface {
-	// Gemm multiplies. It returns ErrBias where it has to be asked without the bias.
+	// Gemm multiplies. It returns ErrBias where it has to be asked without the bias, or the sums.
 	Gemm(g Gemm) error
 	// SetWorkspace gives the library memory to work in, so that it takes none of
 	// its own while work is being captured.

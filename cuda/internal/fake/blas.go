@@ -15,8 +15,10 @@ import (
 type Blas struct {
 	Driver *Driver
 	Stream device.Stream
-	// NoBias is a library that adds none.
+	// NoBias is a library that adds none, and sums no rows.
 	NoBias bool
+	// Summed counts the products with sums.
+	Summed int
 	// Biased counts the products with a bias.
 	Biased int
 	// Residuals counts those of them that were added to another matrix than their own.
@@ -90,6 +92,15 @@ func (b *Blas) Gemm(g device.Gemm) error {
 			return errors.New("gemm: a batch with a bias")
 		}
 		b.Biased++
+	}
+	if g.SumsA != 0 {
+		if b.NoBias {
+			return device.ErrBias
+		}
+		if g.Batch > 1 || g.Bias != 0 {
+			return errors.New("gemm: sums of a batch, or beside a bias")
+		}
+		b.Summed++
 	}
 	if g.Residual != 0 {
 		if g.Bias == 0 || g.Beta == 0 {
@@ -175,6 +186,19 @@ func (b *Blas) one(g device.Gemm, i int64) error {
 	for k := range g.K {
 		for n := range g.N {
 			right[n*g.K+k] = bb.at(ternary(g.TransB, n*g.LDB+k, k*g.LDB+n))
+		}
+	}
+	if g.SumsA != 0 {
+		mem, err := b.Driver.memory(g.SumsA, int64(g.M*g.Out.Size()))
+		if err != nil {
+			return fmt.Errorf("gemm: sums: %w", err)
+		}
+		for r := range g.M {
+			sum := 0.0
+			for _, v := range left[r*g.K : (r+1)*g.K] {
+				sum += v
+			}
+			numbers{mem, g.Out}.set(r, sum)
 		}
 	}
 	for r := range g.M {

@@ -76,7 +76,7 @@ func (b *Cublas) SetWorkspace(p device.Ptr, bytes int64) error {
 // Gemm multiplies row-major matrices. To cuBLAS, whose matrices lie column after
 // column, they are the transposed ones: it computes C^T = op(B)^T op(A)^T.
 func (b *Cublas) Gemm(g device.Gemm) error {
-	if g.Bias != 0 {
+	if g.Bias != 0 || g.SumsA != 0 {
 		if b.lt == nil {
 			return device.ErrBias
 		}

@@ -15,9 +15,9 @@ int vernier_cublaslt_create(const cublaslt_table *t, void **handle) { return t->
 
 int vernier_cublaslt_destroy(const cublaslt_table *t, void *handle) { return t->cublasLtDestroy(handle); }
 
-static int describe(const cublaslt_table *t, const vernier_gemm *g, lt_plan *plan) {
+static int describe(const cublaslt_table *t, const vernier_gemm *g, int with, lt_plan *plan) {
     int status = t->cublasLtMatmulDescCreate(&plan->desc, g->compute, CUDA_32F);
-    uint32_t epilogue = LT_EPILOGUE_BIAS;
+    uint32_t epilogue = with;
     /* A planned algorithm serves every bias that is aligned as this address is. */
     void *bias = (void *)(size_t)LT_ALIGNMENT;
     int32_t transa = g->transa, transb = g->transb;
@@ -50,9 +50,10 @@ static int choose(const cublaslt_table *t, void *handle, size_t limit, lt_plan *
     return status;
 }
 
-int vernier_cublaslt_plan(const cublaslt_table *t, void *handle, const vernier_gemm *g, size_t limit, lt_plan *plan) {
+int vernier_cublaslt_plan(const cublaslt_table *t, void *handle, const vernier_gemm *g, int epilogue, size_t limit,
+                          lt_plan *plan) {
     memset(plan, 0, sizeof *plan);
-    int status = describe(t, g, plan);
+    int status = describe(t, g, epilogue, plan);
     if (!status) status = choose(t, handle, limit, plan);
     if (status) vernier_cublaslt_forget(t, plan);
     return status;

@@ -68,6 +68,34 @@ func TestProductsWithABiasAreOfCublasLt(t *testing.T) {
 	}
 }
 
+// The gradient of weights, dy^T x, with the sums of dy, which are that of the bias.
+func TestProductsWithSumsAreOfCublasLt(t *testing.T) {
+	s := complete(t)
+	_, space := pinned(t, s, make([]float32, 64)...)
+	if err := s.Blas.SetWorkspace(space, 256); err != nil {
+		t.Fatal(err)
+	}
+	_, dy := pinned(t, s, 1, 2, 3, 4, 5, 6) // (3, 2)
+	_, x := pinned(t, s, 1, 0, 2, 0, 1, 1, 3, 0, 1)
+	dw, c := pinned(t, s, 9, 9, 9, 9, 9, 9) // (2, 3)
+	sums, at := pinned(t, s, 9, 9)
+	g := device.Gemm{TransA: true, M: 2, N: 3, K: 3, A: dy, B: x, C: c, LDA: 2, LDB: 3, LDC: 3, Alpha: 1, SumsA: at}
+	for range 2 {
+		if err := s.Blas.Gemm(g); err != nil || !slices.Equal(dw, []float32{16, 3, 10, 20, 4, 14}) || !slices.Equal(sums, []float32{9, 12}) {
+			t.Errorf("%v with sums %v (%v)", dw, sums, err)
+		}
+	}
+	g.SumsA += 4
+	if err := s.Blas.Gemm(g); !errors.Is(err, device.ErrBias) {
+		t.Errorf("sums that are not aligned: %v", err)
+	}
+	g.SumsA -= 4
+	g.Bias = at
+	if err := s.Blas.Gemm(g); err == nil || errors.Is(err, device.ErrBias) {
+		t.Errorf("a bias and sums: %v", err)
+	}
+}
+
 // There is none, it is another one, it has no algorithm, or it refuses its own.
 func TestWithoutCublasLtThereIsNoBias(t *testing.T) {
 	for _, macro := range []string{"WITHOUT_MATMUL", "WITHOUT_BIAS", "REFUSING"} {

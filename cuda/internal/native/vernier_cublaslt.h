@@ -28,7 +28,7 @@
 typedef struct { VERNIER_CUBLASLT(VERNIER_SLOT) } cublaslt_table;
 
 enum { LT_TRANSA = 3, LT_TRANSB = 4, LT_EPILOGUE = 7, LT_BIAS_POINTER = 8 };  /* cublasLtMatmulDescAttributes_t */
-enum { LT_EPILOGUE_BIAS = 4 };                                               /* cublasLtEpilogue_t */
+enum { LT_EPILOGUE_BIAS = 4, LT_EPILOGUE_BGRADB = 512 };                      /* cublasLtEpilogue_t */
 enum { LT_MAX_WORKSPACE = 1, LT_ALIGNMENT_A = 5, LT_ALIGNMENT_D = 8 };        /* cublasLtMatmulPreferenceAttributes_t */
 enum { LT_ALIGNMENT = 16, LT_NO_ALGORITHM = 15 /* CUBLAS_STATUS_NOT_SUPPORTED */ };
 
@@ -50,10 +50,12 @@ typedef struct {
 const char *const *vernier_cublaslt_names(int *count);
 int vernier_cublaslt_create(const cublaslt_table *t, void **handle);
 int vernier_cublaslt_destroy(const cublaslt_table *t, void *handle);
-/* Plans g, with a bias, for memory that is aligned to LT_ALIGNMENT bytes. */
-int vernier_cublaslt_plan(const cublaslt_table *t, void *handle, const vernier_gemm *g, size_t limit, lt_plan *plan);
+/* Plans g, with an epilogue, for memory that is aligned to LT_ALIGNMENT bytes. */
+int vernier_cublaslt_plan(const cublaslt_table *t, void *handle, const vernier_gemm *g, int epilogue, size_t limit,
+                          lt_plan *plan);
 void vernier_cublaslt_forget(const cublaslt_table *t, lt_plan *plan);
-/* Computes it. bias has g->m numbers of C's type, one for each of its rows. */
+/* Computes it. bias has g->m numbers of C's type, one for each of its rows, or receives g->n, the sums of the columns
+ * of op(B). */
 int vernier_cublaslt_run(const cublaslt_table *t, void *handle, const lt_plan *plan, const vernier_gemm *g, size_t bias,
                          size_t workspace, size_t bytes, size_t stream);
 

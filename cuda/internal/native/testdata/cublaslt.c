@@ -1,4 +1,4 @@
-/* A cuBLASLt that multiplies on the host and adds a bias. WITHOUT_BIAS has no
+/* A cuBLASLt that multiplies on the host and adds a bias, or sums columns of the second factor. WITHOUT_BIAS has no
  * algorithm for it, REFUSING takes it back when it is to run, WITHOUT_MATMUL is
  * another library. live counts what has been created and not destroyed. */
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 typedef struct {
     int compute, transa, transb, epilogue;
-    const float *bias;
+    float *bias;
 } description;
 typedef struct {
     int type;
@@ -58,7 +58,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, void *d, void *a, void *b, void
     lt_result *r = results;
     for (int i = 0; i < 4; i++)
         if (want->alignment[i] != 16) return 7;
-    if (p->epilogue != LT_EPILOGUE_BIAS || (size_t)p->bias != 16 || c != e || most != 1) return 7;
+    if ((p->epilogue != LT_EPILOGUE_BIAS && p->epilogue != LT_EPILOGUE_BGRADB) || (size_t)p->bias != 16 || c != e || most != 1) return 7;
     planned++;
 #ifdef WITHOUT_BIAS
     *found = 0;
@@ -82,11 +82,16 @@ int cublasLtMatmul(void *handle, void *d, const void *alpha, const void *pa, voi
 #endif
     long m = z->rows, n = z->cols, k = p->transa ? x->rows : x->cols;
     if ((p->transa ? x->cols : x->rows) != m || (p->transb ? y->rows : y->cols) != n || (p->transb ? y->cols : y->rows) != k) return 7;
+    int adds = p->epilogue == LT_EPILOGUE_BIAS;
+    for (long j = 0; j < n && !adds; j++) {
+        p->bias[j] = 0;
+        for (long l = 0; l < k; l++) p->bias[j] += p->transb ? b[l * y->ld + j] : b[j * y->ld + l];
+    }
     for (long i = 0; i < m; i++)
         for (long j = 0; j < n; j++) {
             float sum = 0;
             for (long l = 0; l < k; l++) sum += (p->transa ? a[i * x->ld + l] : a[l * x->ld + i]) * (p->transb ? b[l * y->ld + j] : b[j * y->ld + l]);
-            c[j * z->ld + i] = *(const float *)alpha * sum + p->bias[i] + (*(const float *)beta ? *(const float *)beta * before[j * z->ld + i] : 0);
+            c[j * z->ld + i] = *(const float *)alpha * sum + (adds ? p->bias[i] : 0) + (*(const float *)beta ? *(const float *)beta * before[j * z->ld + i] : 0);
         }
     return 0;
 }
