@@ -205,7 +205,8 @@ def ptx(folder, release, jobs, listing):
         return "there is no PTX below cuda", ""
     known = run([tools[0], "--help"])[1]
     archs = [a for a in ARCHS if re.search(r"'%s'" % a, known)]
-    work = [(a, f) for a in archs for f in files]
+    oldest = {f: int(re.search(r"^\.target sm_(\d+)", open(f).read(), re.M).group(1)) for f in files}
+    work = [(a, f) for a in archs for f in files if int(a[3:]) >= oldest[f]]
     with ThreadPoolExecutor(jobs) as pool:
         results = list(pool.map(lambda w: assemble(tools[0], *w), work))
     trouble, spilled, kernels = [], {}, 0

@@ -20,6 +20,12 @@ func (a *args) heads(qkv named, spec engine.AttentionSpec) (h kernels.Heads, d i
 	return h, d
 }
 
+// flash reports whether attention is computed by kernels that multiply on tensor cores: in
+// bfloat16, which no GPU without them stores, and with the heads of all usual transformers.
+func (a *args) flash(h kernels.Heads, t device.Type) bool {
+	return a.err == nil && a.eng.opt.Precision == BF16 && t == device.BF16 && h.Size == kernels.FlashHead
+}
+
 // Attention is multi-head attention over packed tokens.
 func (e *Engine) Attention(y, logSum, qkv engine.Tensor, spec engine.AttentionSpec) error {
 	a := e.args("attention")
@@ -32,7 +38,9 @@ func (e *Engine) Attention(y, logSum, qkv engine.Tensor, spec engine.AttentionSp
 	t := common(in, out)
 	p := a.in(in, t)
 	to, logs := a.out(out, t), a.out(sums, device.F32)
-	if images := a.byProducts(h, t, false); images > 0 {
+	if a.flash(h, t) {
+		a.launch(kernels.Flash(h, to, logs, p))
+	} else if images := a.byProducts(h, t, false); images > 0 {
 		a.eachPart(in, h, t, images, p, to, logs, 0, attended.forward)
 	} else {
 		a.launch(kernels.Attention(t, h, to, logs, p))
@@ -52,7 +60,9 @@ func (e *Engine) AttentionGrad(dqkv, dy, y, logSum, qkv engine.Tensor, spec engi
 	}
 	t := common(in, up, out, to)
 	g, s, p, q := a.in(up, t), a.in(sums, device.F32), a.in(in, t), a.out(to, t)
-	if images := a.byProducts(h, t, true); images > 0 {
+	if a.flash(h, t) {
+		a.launch(kernels.FlashGrad(h, q, a.floats(h.Batch*h.Heads*h.Tokens), g, a.in(out, t), s, p)...)
+	} else if images := a.byProducts(h, t, true); images > 0 {
 		a.eachPart(in, h, t, images, p, g, s, q, attended.backward)
 	} else {
 		a.launch(kernels.AttentionGrad(t, h, q, a.floats(h.Batch*h.Heads*h.Tokens), g, a.in(out, t), s, p)...)

@@ -9,8 +9,9 @@ import (
 
 // module is kernels that the driver has compiled, or why it has not.
 type module struct {
-	kernels map[string]device.Kernel
-	err     error
+	kernels    map[string]device.Kernel
+	capability int // that its PTX is for, ten times
+	err        error
 }
 
 // kernel returns the kernel of a launch. Its module is loaded when the first of its
@@ -26,7 +27,7 @@ func (e *Engine) kernel(l kernels.Launch) (device.Kernel, error) {
 		e.modules[l.Module] = m
 	}
 	if m.err != nil {
-		return 0, fmt.Errorf("module %s (PTX for compute capability 7.0): %w", l.Module, m.err)
+		return 0, fmt.Errorf("module %s (PTX for compute capability %d.%d): %w", l.Module, m.capability/10, m.capability%10, m.err)
 	}
 	return m.kernels[l.Name], nil
 }
@@ -36,6 +37,7 @@ func (e *Engine) load(name string) (m module) {
 	if err != nil {
 		return module{err: err}
 	}
+	m.capability = kernels.Capability(text)
 	m.kernels, m.err = e.driver.Load(text, kernels.Names(name))
 	return m
 }

@@ -13,7 +13,8 @@
 //
 // Each source file device/NAME.cu is a module, ptx/NAME.ptx, that a driver compiles
 // when one of its kernels is asked for; a module that it refuses keeps no other from
-// working.
+// working. They are for compute capability 7.0 and later, those that include fragments.h,
+// products on tensor cores, for 8.0.
 //
 // After a change in device/: go generate ./cuda/kernels (needs clang-19; without
 // it, go run ./cuda/kernels/gen -out cuda/kernels -ptx=false). It compiles the

@@ -4,15 +4,27 @@ import (
 	"embed"
 	"fmt"
 	"math"
+	"strings"
 )
 
 //go:embed ptx/*.ptx
 var texts embed.FS
 
-// PTX returns the text of a module, for compute capability 7.0 and later.
+// PTX returns the text of a module.
 func PTX(module string) (string, error) {
 	text, err := texts.ReadFile("ptx/" + module + ".ptx")
 	return string(text), err
+}
+
+// Capability returns the oldest compute capability that the text of a module is for, ten
+// times: 70, or 80 for modules that multiply bfloat16 on tensor cores.
+func Capability(text string) int {
+	_, rest, _ := strings.Cut(text, ".target sm_")
+	n := 0
+	for ; rest != "" && '0' <= rest[0] && rest[0] <= '9'; rest = rest[1:] {
+		n = 10*n + int(rest[0]-'0')
+	}
+	return n
 }
 
 // Ptr is an address in device memory; 0 is none.

@@ -72,6 +72,13 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"liiiiiiiiiiiiippp", 256, "conv"}, true
 	case "depthwise_dw_bf16":
 		return Signature{"liiiiiiiiiiiiippp", 256, "conv"}, true
+	// flash
+	case "flash_attention":
+		return Signature{"iifppp", 128, "flash"}, true
+	case "flash_dq":
+		return Signature{"iifpppppp", 128, "flash"}, true
+	case "flash_dkv":
+		return Signature{"iifppppp", 128, "flash"}, true
 	// join
 	case "join_affine_f32":
 		return Signature{"lipipppf", 256, "join"}, true
@@ -381,6 +388,7 @@ func Modules() []string {
 		"attention",
 		"chords",
 		"conv",
+		"flash",
 		"join",
 		"losses",
 		"maps",
@@ -440,6 +448,12 @@ func Names(module string) []string {
 			"depthwise_dx_bf16",
 			"depthwise_dw_f32",
 			"depthwise_dw_bf16",
+		}
+	case "flash":
+		return []string{
+			"flash_attention",
+			"flash_dq",
+			"flash_dkv",
 		}
 	case "join":
 		return []string{

@@ -81,6 +81,19 @@ float hostShuffle(float v, int mask, int line) {
 	return box[here.thread ^ mask];
 }
 
+// The fragments of all lanes of a warp, in turns as those of shuffles.
+static unsigned fragments[2][MOST_THREADS][6];
+
+void hostFragments(const unsigned *mine, int line) {
+	struct coroutine *me = &crew[here.thread];
+	memcpy(fragments[me->turn ^= 1][here.thread], mine, sizeof fragments[0][0]);
+	pause(line);
+}
+
+unsigned hostFragment(int lane, int i) {
+	return fragments[crew[here.thread].turn][(here.thread & ~31) + lane][i];
+}
+
 static uint32_t draw(uint32_t n) {
 	dice = dice * 6364136223846793005u + 1442695040888963407u;
 	return (uint32_t)((dice >> 33) % n);

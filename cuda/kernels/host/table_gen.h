@@ -41,6 +41,12 @@ static void call_depthwise_dx_bf16(void **a) { depthwise_dx_bf16(*(long *)a[0], 
 static void call_depthwise_dw_f32(void **a) { depthwise_dw_f32(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(int *)a[13], *(float * *)a[14], *(const float * *)a[15], *(const float * *)a[16]); }
 static void call_depthwise_dw_bf16(void **a) { depthwise_dw_bf16(*(long *)a[0], *(int *)a[1], *(int *)a[2], *(int *)a[3], *(int *)a[4], *(int *)a[5], *(int *)a[6], *(int *)a[7], *(int *)a[8], *(int *)a[9], *(int *)a[10], *(int *)a[11], *(int *)a[12], *(int *)a[13], *(bf16 * *)a[14], *(const bf16 * *)a[15], *(const bf16 * *)a[16]); }
 
+// Sources of flash: e28b2fec01c70d5b862d6750dbcc87c3
+#include "../device/flash.cu"
+static void call_flash_attention(void **a) { flash_attention(*(int *)a[0], *(int *)a[1], *(float *)a[2], *(bf16 * *)a[3], *(float * *)a[4], *(const bf16 * *)a[5]); }
+static void call_flash_dq(void **a) { flash_dq(*(int *)a[0], *(int *)a[1], *(float *)a[2], *(bf16 * *)a[3], *(float * *)a[4], *(const bf16 * *)a[5], *(const bf16 * *)a[6], *(const float * *)a[7], *(const bf16 * *)a[8]); }
+static void call_flash_dkv(void **a) { flash_dkv(*(int *)a[0], *(int *)a[1], *(float *)a[2], *(bf16 * *)a[3], *(const float * *)a[4], *(const bf16 * *)a[5], *(const float * *)a[6], *(const bf16 * *)a[7]); }
+
 // Sources of join: 27f65d53f3dacbf1ee2be88fe1f0ca93
 #include "../device/join.cu"
 static void call_join_affine_f32(void **a) { join_affine_f32(*(long *)a[0], *(int *)a[1], *(float * *)a[2], *(int *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7]); }
@@ -259,6 +265,10 @@ static const struct entry { const char *name; int syncs; void (*call)(void **); 
 	{"depthwise_dx_bf16", 0, call_depthwise_dx_bf16},
 	{"depthwise_dw_f32", 0, call_depthwise_dw_f32},
 	{"depthwise_dw_bf16", 0, call_depthwise_dw_bf16},
+	// flash
+	{"flash_attention", 1, call_flash_attention},
+	{"flash_dq", 1, call_flash_dq},
+	{"flash_dkv", 1, call_flash_dkv},
 	// join
 	{"join_affine_f32", 0, call_join_affine_f32},
 	{"join_affine_bf16", 0, call_join_affine_bf16},
