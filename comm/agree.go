@@ -2,6 +2,7 @@ package comm
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -32,6 +33,42 @@ func GatherInts(c Comm, x []int) ([][]int, error) {
 		}
 	}
 	return lists, nil
+}
+
+// Concat returns the x of rank 0, of rank 1 and so on, one behind the other. Lengths may
+// differ. T is a number or a structure of a fixed size, as encoding/binary has it.
+func Concat[T any](c Comm, x []T) ([]T, error) {
+	if c.Size() == 1 {
+		return x, nil
+	}
+	own, err := binary.Append(nil, binary.LittleEndian, x)
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.Gather(own)
+	if err != nil {
+		return nil, err
+	}
+	joined := bytes.Join(all, nil)
+	list := make([]T, len(joined)/max(1, binary.Size(*new(T))))
+	_, err = binary.Decode(joined, binary.LittleEndian, list)
+	return list, err
+}
+
+// ErrStopped says that some rank was told to stop, and that all have stopped at the same
+// place. It is a context.Canceled.
+var ErrStopped = fmt.Errorf("a rank was told to stop: %w", context.Canceled)
+
+// Stopped is an error if work is to stop here: of a group of one, ctx's own where that has
+// ended; of a larger one ErrStopped on all ranks, where ctx has ended on some.
+func Stopped(ctx context.Context, c Comm) error {
+	if c.Size() == 1 {
+		return ctx.Err()
+	}
+	if stop, err := Any(c, ctx.Err() != nil); err != nil || !stop {
+		return err
+	}
+	return ErrStopped
 }
 
 // Any reports whether own is true on any rank.

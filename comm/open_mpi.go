@@ -25,7 +25,7 @@ func Open(o Options) (Comm, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a launcher started this as one of several processes (%s is set): %w; install MPI (Debian: libopenmpi3 or libmpich12), or name its library in %s", name, err, PathVariable)
 	}
-	p := &processes{lib: lib, name: lib.Name(), timeout: o.Timeout}
+	p := &processes{lib: lib, name: lib.Name(), timeout: o.Timeout, largest: math.MaxInt32}
 	if err := checkSize(os.Getenv, lib.Size, p.name); err != nil {
 		return nil, err
 	}
@@ -37,6 +37,7 @@ type processes struct {
 	lib     *mpi.Library
 	name    string
 	timeout time.Duration
+	largest int // bytes of one gathering
 	mu      sync.Mutex
 	room    []float32 // for numbers of another rank
 	once    sync.Once // for Abort
@@ -162,10 +163,36 @@ func (p *processes) lengths(own int) (list []int, total int, err error) {
 		list = append(list, int(n))
 		total += int(n)
 	}
-	if total > math.MaxInt32 {
-		return nil, 0, fmt.Errorf("%d bytes of all ranks together, at most %d can be gathered", total, math.MaxInt32)
-	}
 	return list, total, nil
+}
+
+// gather sets dst to the x of all ranks, of lengths bytes. What MPI cannot count in one
+// call, each rank sends in pieces.
+func (p *processes) gather(dst, x []byte, lengths []int) error {
+	if len(dst) <= p.largest {
+		return p.lib.Gather(dst, x, lengths)
+	}
+	for rank, n := range lengths {
+		part := dst[:n]
+		if dst = dst[n:]; rank == p.Rank() {
+			copy(part, x)
+		}
+		if err := p.broadcast(part, rank); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *processes) broadcast(x []byte, root int) error {
+	for len(x) > 0 {
+		n := min(len(x), 4*piece)
+		if err := p.lib.Broadcast(x[:n], root); err != nil {
+			return err
+		}
+		x = x[n:]
+	}
+	return nil
 }
 
 func (p *processes) Gather(x []byte) (list [][]byte, err error) {
@@ -175,7 +202,7 @@ func (p *processes) Gather(x []byte) (list [][]byte, err error) {
 			return err
 		}
 		all := make([]byte, total)
-		if err := p.lib.Gather(all, x, lengths); err != nil {
+		if err := p.gather(all, x, lengths); err != nil {
 			return err
 		}
 		for _, n := range lengths {
@@ -196,7 +223,7 @@ func (p *processes) GatherRows(dst, x []float32) error {
 			return wrongTotal(len(dst), total/4)
 		}
 		own := append([]float32(nil), x...) // x may lie in dst
-		return p.lib.Gather(bytesOf(dst), bytesOf(own), lengths)
+		return p.gather(bytesOf(dst), bytesOf(own), lengths)
 	})
 }
 
@@ -205,14 +232,7 @@ func (p *processes) Broadcast(x []byte, root int) error {
 		if err := checkRoot(root, p.Size()); err != nil {
 			return err
 		}
-		for len(x) > 0 {
-			n := min(len(x), 4*piece)
-			if err := p.lib.Broadcast(x[:n], root); err != nil {
-				return err
-			}
-			x = x[n:]
-		}
-		return nil
+		return p.broadcast(x, root)
 	})
 }
 

@@ -161,14 +161,19 @@ func (l *Loader) plan(s Sampler, epoch int) ([][]int, error) {
 // All yields every item once, in order, in batches of the given size; the last
 // may be smaller. Unreadable images are left out, up to MaxBad.
 func (l *Loader) All(ctx context.Context, size int) iter.Seq2[*Batch, error] {
+	return l.Range(ctx, 0, len(l.set.Items), size)
+}
+
+// Range is All for the items from first to end, less one.
+func (l *Loader) Range(ctx context.Context, first, end, size int) iter.Seq2[*Batch, error] {
 	return func(yield func(*Batch, error) bool) {
-		if size < 1 {
-			yield(nil, fmt.Errorf("loader: batches of %d, at least 1 is needed", size))
+		if size < 1 || first < 0 || first > end || end > len(l.set.Items) {
+			yield(nil, fmt.Errorf("loader: items %d to %d of %d in batches of %d", first, end, len(l.set.Items), size))
 			return
 		}
-		items := make([]int, len(l.set.Items))
+		items := make([]int, end-first)
 		for i := range items {
-			items[i] = i
+			items[i] = first + i
 		}
 		stream{l, 0, true}.run(ctx, chunks(items, size), 0, yield)
 	}
@@ -205,6 +210,22 @@ func reason(err error) string {
 		return e.Err.Error()
 	}
 	return err.Error()
+}
+
+// NoteBad notes images that could not be read elsewhere, by their number in the set, and
+// why. It is an error if there are now more than MaxBad.
+func (l *Loader) NoteBad(reasons map[int]string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for item, reason := range reasons {
+		if l.bad[item] == nil {
+			l.bad[item] = errors.New(reason)
+		}
+	}
+	if n := len(l.bad); n > l.o.MaxBad {
+		return fmt.Errorf("%d unreadable images, at most %d are skipped", n, l.o.MaxBad)
+	}
+	return nil
 }
 
 // excuse notes a bad image and returns an error once there are too many. What is

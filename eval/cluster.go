@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -42,33 +43,63 @@ func Cluster(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, op
 	if err != nil {
 		return nil, err
 	}
-	f := &ClusterFigures{K: opt.K, Restarts: opt.Restarts}
-	runs := make([]Agreement, opt.Restarts)
-	for i := range runs {
-		r, err := c.run(ctx, rand.New(rand.NewPCG(opt.Seed, uint64(i))))
-		if err != nil {
-			return nil, err
-		}
-		if runs[i], err = CompareClusters(e.Labels, r.Assignment); err != nil {
-			return nil, err
-		}
-		f.Iterations += float64(r.Iterations) / float64(opt.Restarts)
-		if !r.Converged {
-			f.Unconverged++
-		}
-		if opt.Progress != nil {
-			opt.Progress(i+1, opt.Restarts)
-		}
+	runs, err := c.runs(ctx, e.Labels, opt)
+	if err != nil {
+		return nil, err
 	}
+	f := &ClusterFigures{K: opt.K, Restarts: opt.Restarts}
 	f.average(runs)
 	return f, nil
 }
 
-func (f *ClusterFigures) average(runs []Agreement) {
+// clusterRun is what a restart adds to the figures.
+type clusterRun struct {
+	Agreement  Agreement
+	Iterations int64
+	Converged  bool
+}
+
+// runs are all restarts, of which each rank computes a share. All ranks stop behind the
+// same number of their own.
+func (c *clusterer) runs(ctx context.Context, labels []int, opt KMeansOptions) ([]clusterRun, error) {
+	ranks := comm.OrSingle(opt.Comm)
+	within, n, size := ctx, opt.Restarts, ranks.Size()
+	if size > 1 {
+		within = context.WithoutCancel(ctx)
+	}
+	var own []clusterRun
+	first, end := comm.Share(n, ranks.Rank(), size)
+	for k := range (n + size - 1) / size {
+		if i := first + k; i < end {
+			r, err := c.run(within, rand.New(rand.NewPCG(opt.Seed, uint64(i))))
+			if err != nil {
+				return nil, err
+			}
+			a, err := CompareClusters(labels, r.Assignment)
+			if err != nil {
+				return nil, err
+			}
+			own = append(own, clusterRun{a, int64(r.Iterations), r.Converged})
+		}
+		if err := comm.Stopped(ctx, ranks); err != nil {
+			return nil, err
+		}
+		if opt.Progress != nil {
+			opt.Progress(min(n, (k+1)*size), n)
+		}
+	}
+	return comm.Concat(ranks, own)
+}
+
+func (f *ClusterFigures) average(runs []clusterRun) {
 	var nmi, f1 []float64
 	n := float64(len(runs))
 	sum := &f.Mean
-	for _, a := range runs {
+	for _, r := range runs {
+		a := r.Agreement
+		if f.Iterations += float64(r.Iterations) / n; !r.Converged {
+			f.Unconverged++
+		}
 		nmi, f1 = append(nmi, a.NMI), append(f1, a.PairwiseF1)
 		for _, add := range []struct{ to, v *float64 }{
 			{&sum.NMI, &a.NMI}, {&sum.AMI, &a.AMI}, {&sum.ARI, &a.ARI}, {&sum.Homogeneity, &a.Homogeneity},

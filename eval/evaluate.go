@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -22,6 +23,9 @@ type Options struct {
 	MaxPairs int    // of each kind, for distances and verification; see PairOptions
 	Memory   int64  // see SearchOptions
 	Workers  int    // see SearchOptions
+	// Comm connects ranks that take a share of the queries and of the restarts of k-means
+	// each, see SearchOptions; nil for one.
+	Comm comm.Comm
 	// PerClass asks for Figures.PerClass, where ClassName names a label; nil
 	// writes its number.
 	PerClass  bool
@@ -100,7 +104,7 @@ func (opt Options) stage(name string) func(done, total int) {
 }
 
 func (f *Figures) retrieval(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt Options) error {
-	search := SearchOptions{Groups: opt.Groups, Memory: opt.Memory, Workers: opt.Workers, Progress: opt.stage("retrieval")}
+	search := SearchOptions{Groups: opt.Groups, Memory: opt.Memory, Workers: opt.Workers, Comm: opt.Comm, Progress: opt.stage("retrieval")}
 	gallery := opt.Gallery
 	if gallery == nil {
 		gallery, search.Self = e, LeaveOneOut(e.N)
@@ -159,7 +163,7 @@ func (f *Figures) clustering(ctx context.Context, eng Engine, e *Embeddings, m m
 		center = CenterMean // which is the same, and is what is reported
 	}
 	c, err := Cluster(ctx, eng, e, m, KMeansOptions{
-		Restarts: opt.Restarts, Center: center, Seed: opt.Seed, Memory: opt.Memory, Workers: opt.Workers, Progress: opt.stage("clustering"),
+		Restarts: opt.Restarts, Center: center, Seed: opt.Seed, Memory: opt.Memory, Workers: opt.Workers, Comm: opt.Comm, Progress: opt.stage("clustering"),
 	})
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -25,6 +26,8 @@ type KMeansOptions struct {
 	Memory int64
 	// Workers is as in SearchOptions; it changes no result.
 	Workers int
+	// Comm is as in SearchOptions: in Cluster its ranks take a share of the restarts each.
+	Comm comm.Comm
 	// Progress, if set, is called by Cluster with the number of restarts done.
 	Progress func(done, total int)
 }

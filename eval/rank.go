@@ -20,6 +20,7 @@ type ranker struct {
 	class     []int // of the gallery
 	ties      TieRule
 	seed      uint64
+	first     int // number of the first query, for ties that are drawn
 	firstOnly bool
 	windows   int // most that are looked at one by one
 	// fine, unless nil, has keys by gallery row that err by no more than

@@ -89,7 +89,7 @@ func (r *ranker) settle() (tied bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		s := spot{key, r.ties.place(r.seed, r.query, int(w.row), false)}
+		s := spot{key, r.ties.place(r.seed, r.first+r.query, int(w.row), false)}
 		if start := r.runStart[w.lo]; start != from || s != last {
 			from, last = start, s
 			to := from + sort.Search(n-from, func(i int) bool { return r.runStart[from+i] != from })
@@ -127,7 +127,7 @@ func (r *ranker) sortRuns() error {
 		if err != nil {
 			return err
 		}
-		right.exact = spot{key, r.ties.place(r.seed, r.query, int(right.row), true)}
+		right.exact = spot{key, r.ties.place(r.seed, r.first+r.query, int(right.row), true)}
 	}
 	for i := 0; i < n; {
 		j := i + 1

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -63,6 +64,27 @@ func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m m
 	if err := opt.check(queries, gallery); err != nil {
 		return nil, err
 	}
+	r := newRetrieval(&Embeddings{}, opt)
+	var tied []bool
+	err = opt.onRanks(ctx, queries, func(ctx context.Context, part *Embeddings, its SearchOptions, first int) (err error) {
+		own := opt
+		own.SearchOptions = its
+		r, tied, err = retrieve(ctx, eng, part, gallery, m, own, first)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if tied, err = r.gather(comm.OrSingle(opt.Comm), tied); err != nil {
+		return nil, err
+	}
+	r.labels = queries.Labels
+	return r, r.count(tied, opt.Groups != nil)
+}
+
+// retrieve ranks the gallery for queries, the first of which has the number first. tied are
+// those at whose nearest right answer a wrong one lies.
+func retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m metric.Metric, opt RetrievalOptions, first int) (r *Retrieval, tied []bool, err error) {
 	class, distinct := Compact(gallery.Labels)
 	rows := members(class, len(distinct))
 	rightOf := func(q int) (c int, right []int32) {
@@ -78,13 +100,13 @@ func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m m
 		return right
 	}, firstOnly: opt.FirstOnly})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r := newRetrieval(queries, opt)
-	tied := make([]bool, queries.N)
+	r = newRetrieval(queries, opt)
+	tied = make([]bool, queries.N)
 	rankers := make([]*ranker, opt.workers())
 	for w := range rankers {
-		rankers[w] = &ranker{bench: j.bench(), find: s.find, class: class, ties: opt.Ties, seed: opt.Seed, firstOnly: opt.FirstOnly, windows: maxWindows}
+		rankers[w] = &ranker{bench: j.bench(), find: s.find, class: class, ties: opt.Ties, seed: opt.Seed, first: first, firstOnly: opt.FirstOnly, windows: maxWindows}
 	}
 	visit := func(rk *ranker, q int, keys []float32) error {
 		c, right := rightOf(q)
@@ -111,10 +133,7 @@ func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m m
 	} else {
 		err = s.each(ctx, func(worker, q int, keys []float32) error { return visit(rankers[worker], q, keys) })
 	}
-	if err != nil {
-		return nil, err
-	}
-	return r, r.count(tied, opt.Groups != nil)
+	return r, tied, err
 }
 
 func newRetrieval(queries *Embeddings, opt RetrievalOptions) *Retrieval {

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/engine"
 )
 
@@ -27,6 +28,9 @@ type SearchOptions struct {
 	// Workers is the number of goroutines that work beside the engine; 0 means
 	// GOMAXPROCS. It changes no result.
 	Workers int
+	// Comm connects ranks that take a share of the queries each; nil for one. All are given
+	// the same rows, and all get the whole result, which is that of one.
+	Comm comm.Comm
 	// Progress, if set, is called with the number of queries done. It is called from
 	// the calling goroutine.
 	Progress func(done, total int)

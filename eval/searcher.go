@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -150,12 +151,26 @@ func (s *Searcher) NearestOf(ctx context.Context, rows []int32, queries *Embeddi
 	if k < 1 || k > most {
 		return nil, fmt.Errorf("eval: %d neighbors asked for, want 1 to %d (the gallery has %d rows)", k, most, among.len())
 	}
-	list := &NeighborList{Queries: queries.N, K: k, Index: make([]int32, queries.N*k), Distance: make([]float64, queries.N*k)}
+	list := &NeighborList{K: k}
+	err := opt.onRanks(ctx, queries, func(ctx context.Context, part *Embeddings, its SearchOptions, _ int) error {
+		list.Queries, list.Index, list.Distance = part.N, make([]int32, part.N*k), make([]float64, part.N*k)
+		return s.nearest(ctx, among, part, list, its)
+	})
+	if err == nil {
+		err = list.gather(comm.OrSingle(opt.Comm), queries.N)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// nearest fills the list.
+func (s *Searcher) nearest(ctx context.Context, among subset, queries *Embeddings, list *NeighborList, opt SearchOptions) (err error) {
 	few := fewQueries
 	if s.fewQueries > 0 {
 		few = s.fewQueries
 	}
-	var err error
 	if s.host != nil && queries.N <= few {
 		for from := 0; from < queries.N && err == nil; from += groupQueries {
 			to := min(from+groupQueries, queries.N)
@@ -164,13 +179,9 @@ func (s *Searcher) NearestOf(ctx context.Context, rows []int32, queries *Embeddi
 				opt.Progress(to, queries.N)
 			}
 		}
-	} else {
-		err = s.multiply(ctx, among, queries, list, opt)
+		return err
 	}
-	if err != nil {
-		return nil, err
-	}
-	return list, nil
+	return s.multiply(ctx, among, queries, list, opt)
 }
 
 // put stores the nearest rows of a query.

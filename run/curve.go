@@ -24,7 +24,7 @@ func NewUnmeasured(cfg Config, m *model.Model, set *data.Set, pipeline *transfor
 // and F1, and of a model with geometry flow those of shuffled batches, too.
 func (e *Embedded) Point(ctx context.Context, run Options) (r *TestRecord, err error) {
 	opt := MeasureOptions{Selection: Selection{Options: run}, Restarts: curveRestarts, Ks: []int{1}}
-	rows, err := EmbedSet(ctx, e.Model, e.loader, len(e.Set.Items), "test classes", run.Events)
+	rows, err := EmbedSet(ctx, e.Model, e.loader, len(e.Set.Items), "test classes", run)
 	if err != nil {
 		return nil, err
 	}

@@ -114,7 +114,7 @@ func embedSelection(ctx context.Context, cfg Config, m *model.Model, epoch int, 
 	if err := e.open(data.LoaderOptions{Workers: sel.Workers, MaxBad: max(e.cfg.Data.MaxBad, sel.MaxBad)}); err != nil {
 		return nil, err
 	}
-	rows, err := e.rows(ctx, m, "embedding", sel.Events)
+	rows, err := e.rows(ctx, m, "embedding", sel.Options)
 	if err != nil {
 		return nil, err
 	}

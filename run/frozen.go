@@ -98,14 +98,14 @@ func (c Config) Features(ctx context.Context, all *data.Set, m *model.Model, opt
 }
 
 // rows embeds the chosen images with a model, through the features if there are any.
-func (e *Embedded) rows(ctx context.Context, m *model.Model, task string, ev Events) (*Rows, error) {
+func (e *Embedded) rows(ctx context.Context, m *model.Model, task string, opt Options) (*Rows, error) {
 	if e.Features != nil {
 		if err := m.Enter(e.cfg.Freeze.To); err != nil {
 			return nil, err
 		}
 		defer m.Enter("")
 	}
-	rows, err := EmbedSet(ctx, m, e.loader, len(e.Set.Items), task, ev)
+	rows, err := EmbedSet(ctx, m, e.loader, len(e.Set.Items), task, opt)
 	if err != nil {
 		return nil, err
 	}

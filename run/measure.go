@@ -24,48 +24,31 @@ type Rows struct {
 }
 
 // EmbedSet embeds every readable image of a set, in order; images is the number of all.
-// task names it for progress.
-func EmbedSet(ctx context.Context, m *model.Model, loader *data.Loader, images int, task string, ev Events) (*Rows, error) {
+// task names it for progress. Of the options count Events and Comm.
+func EmbedSet(ctx context.Context, m *model.Model, loader *data.Loader, images int, task string, opt Options) (*Rows, error) {
 	embedder, err := m.NewEmbedder(min(EmbedBatchOf(m), images))
 	if err != nil {
 		return nil, err
 	}
 	defer embedder.Close()
-	return EmbedWith(ctx, embedder, m.Spec.Dim, loader, images, task, ev)
+	return EmbedWith(ctx, embedder, m.Spec.Dim, loader, images, task, opt)
 }
 
 // EmbedWith is EmbedSet with an embedder that is kept.
-func EmbedWith(ctx context.Context, embedder *model.Embedder, dim int, loader *data.Loader, images int, task string, ev Events) (*Rows, error) {
-	e := &Rows{Embeddings: &eval.Embeddings{H: dim, X: make([]float32, 0, images*dim)}}
+func EmbedWith(ctx context.Context, embedder *model.Embedder, dim int, loader *data.Loader, images int, task string, opt Options) (*Rows, error) {
 	table, reverse, pixels := loader.Bytes()
 	if pixels {
 		if err := embedder.TakePixels(engine.NewByteNumbers(table, reverse)); err != nil {
 			return nil, fmt.Errorf("%s: %w", task, err)
 		}
 	}
-	for batch, err := range loader.All(ctx, max(EmbedBatch, embedder.Batch())) {
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", task, err)
-		}
-		var err error
+	c := collection{loader: loader, images: images, batch: max(EmbedBatch, embedder.Batch()), dim: dim, task: task, opt: opt}
+	return c.rows(ctx, func(dst []float32, batch *data.Batch) ([]float32, error) {
 		if pixels {
-			e.X, err = embedder.EmbedPixels(e.X, batch.Pixels)
-		} else {
-			e.X, err = embedder.Embed(e.X, batch.Images)
+			return embedder.EmbedPixels(dst, batch.Pixels)
 		}
-		if err != nil {
-			return nil, err
-		}
-		e.Labels = append(e.Labels, batch.Labels...)
-		e.Items = append(e.Items, batch.Items...)
-		batch.Recycle()
-		OrSilent(ev).Progress(task, len(e.Labels), images, "")
-	}
-	e.N = len(e.Labels)
-	if e.N < images {
-		OrSilent(ev).Progress(task, images, images, "")
-	}
-	return e, nil
+		return embedder.Embed(dst, batch.Images)
+	})
 }
 
 // RawSide is the largest picture whose pixels are compared.
@@ -75,33 +58,30 @@ const RawSide = 32
 // 32 x 32 pixels large and with values 0..1, as embeddings: the plainest
 // baseline there is. Of a set of gray pictures one channel is taken, which
 // changes no cosine. Of a set of rows of numbers it returns these.
-func RawPixels(ctx context.Context, set *data.Set, p backbone.Preprocessing, opt data.LoaderOptions) (*eval.Embeddings, error) {
+func RawPixels(ctx context.Context, set *data.Set, p backbone.Preprocessing, maxBad int, opt Options) (*eval.Embeddings, error) {
 	var pipeline *transform.Pipeline
-	e := &eval.Embeddings{H: set.Width()}
-	if e.H == 0 {
+	h := set.Width()
+	if h == 0 {
 		var err error
 		if pipeline, err = p.WithSize(min(p.Size, RawSide)).Recipe().Eval(transform.UnitRange()); err != nil {
 			return nil, err
 		}
-		e.H = pipeline.Size()
+		h = pipeline.Size()
 	}
-	loader, err := data.NewLoader(set, pipeline, opt)
+	loader, err := data.NewLoader(set, pipeline, data.LoaderOptions{Workers: opt.Workers, MaxBad: maxBad})
 	if err != nil {
 		return nil, err
 	}
-	for batch, err := range loader.All(ctx, EmbedBatch) {
-		if err != nil {
-			return nil, fmt.Errorf("raw pixels: %w", err)
-		}
-		e.X = append(e.X, batch.Images...)
-		e.Labels = append(e.Labels, batch.Labels...)
-		batch.Recycle()
+	opt.Events = nil // it is soon done
+	c := collection{loader: loader, images: len(set.Items), batch: EmbedBatch, dim: h, task: rawPixels, opt: opt}
+	e, err := c.rows(ctx, func(dst []float32, batch *data.Batch) ([]float32, error) { return append(dst, batch.Images...), nil })
+	switch {
+	case err != nil:
+		return nil, err
+	case set.Width() > 0:
+		return e.Embeddings, nil
 	}
-	e.N = len(e.Labels)
-	if set.Width() > 0 {
-		return e, nil
-	}
-	return oneChannel(e), nil
+	return oneChannel(e.Embeddings), nil
 }
 
 // oneChannel drops the second and third plane of every row if they all equal
@@ -123,8 +103,8 @@ func oneChannel(e *eval.Embeddings) *eval.Embeddings {
 
 // EmbedImages embeds images as a model wants them prepared; an embedding that is not
 // finite is a *NotFiniteError. Up to maxBad that cannot be
-// read are left out, each with a warning.
-func EmbedImages(ctx context.Context, m *model.Model, set *data.Set, maxBad, workers int, ev Events) (*Rows, error) {
+// read are left out, each with a warning. Of the options count Workers, Events and Comm.
+func EmbedImages(ctx context.Context, m *model.Model, set *data.Set, maxBad int, opt Options) (*Rows, error) {
 	if have, want := set.Width(), m.Width(); have != want && have > 0 && want > 0 {
 		return nil, fmt.Errorf("%s has rows of %d numbers, the model takes %d", set.Name, have, want)
 	}
@@ -133,18 +113,18 @@ func EmbedImages(ctx context.Context, m *model.Model, set *data.Set, maxBad, wor
 		return nil, err
 	}
 	_, pixels := m.Params.Engine().(engine.Feeder)
-	loader, err := data.NewLoader(set, pipeline, data.LoaderOptions{Workers: workers, MaxBad: maxBad, Pixels: pixels})
+	loader, err := data.NewLoader(set, pipeline, data.LoaderOptions{Workers: opt.Workers, MaxBad: maxBad, Pixels: pixels})
 	if err != nil {
 		return nil, err
 	}
-	rows, err := EmbedSet(ctx, m, loader, len(set.Items), "embedding", ev)
+	rows, err := EmbedSet(ctx, m, loader, len(set.Items), "embedding", opt)
 	if err != nil {
 		return nil, err
 	}
 	if err := rows.CheckFinite(set); err != nil {
 		return nil, err
 	}
-	return rows, rows.warnLeftOut(set, loader.Bad(), ev)
+	return rows, rows.warnLeftOut(set, loader.Bad(), opt.Events)
 }
 
 // warnLeftOut names the images of a set that could not be read. That none could is an

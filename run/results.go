@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -138,7 +137,7 @@ func Measure(ctx context.Context, folder Folder, eng engine.Engine, opt MeasureO
 	if err := untrained.TakeInput(emb.Model); err != nil {
 		return nil, nil, err
 	}
-	e, err := emb.rows(ctx, untrained, "before training", opt.Events)
+	e, err := emb.rows(ctx, untrained, "before training", opt.Options)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,7 +156,7 @@ func (e *Embedded) last(ctx context.Context, folder Folder, eng engine.Engine, o
 	if err != nil || epoch == e.Epoch {
 		return err
 	}
-	rows, err := e.rows(ctx, m, "last epoch", opt.Events)
+	rows, err := e.rows(ctx, m, "last epoch", opt.Options)
 	if err != nil {
 		return err
 	}
@@ -209,7 +208,7 @@ func (e *Embedded) figures(ctx context.Context, opt MeasureOptions) (*Results, e
 		return r, nil
 	}
 	r.Rows = e.Set.Width() > 0
-	raw, err := RawPixels(ctx, e.Set, e.Model.Spec.Input, data.LoaderOptions{Workers: opt.Workers})
+	raw, err := RawPixels(ctx, e.Set, e.Model.Spec.Input, 0, opt.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +237,7 @@ func (e *Embedded) evalOptions(what, split string, opt MeasureOptions) eval.Opti
 		ways = opt.Rerank
 	}
 	return eval.Options{
-		Rerank: ways, Ks: opt.Ks, Restarts: opt.Restarts, Center: opt.Center, Seed: e.cfg.Seed, Ties: opt.Ties, Split: split, Workers: opt.Workers,
+		Rerank: ways, Ks: opt.Ks, Restarts: opt.Restarts, Center: opt.Center, Seed: e.cfg.Seed, Ties: opt.Ties, Split: split, Workers: opt.Workers, Comm: opt.Comm,
 		PerClass: opt.PerClass && what == modelFigures, ClassName: func(label int) string { return e.Set.Classes[label] }, Super: e.Set.SuperClass(),
 		Progress: func(stage string, done, total int) { OrSilent(opt.Events).Progress(what+": "+stage, done, total, "") },
 	}

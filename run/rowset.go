@@ -57,7 +57,7 @@ func MeasureRows(ctx context.Context, eng engine.Engine, sets []*RowSet, seed ui
 		r := &Results{Data: s.Name, Engine: eng.Info()}
 		var err error
 		r.Model, err = eval.Evaluate(ctx, eng, s.Queries, s.Metric, eval.Options{
-			Ks: opt.Ks, Restarts: opt.Restarts, Center: opt.Center, Ties: opt.Ties, Seed: seed, Split: "all rows", Workers: opt.Workers,
+			Ks: opt.Ks, Restarts: opt.Restarts, Center: opt.Center, Ties: opt.Ties, Seed: seed, Split: "all rows", Workers: opt.Workers, Comm: opt.Comm,
 			PerClass: opt.PerClass, ClassName: func(label int) string { return s.Classes[label] }, Super: s.Super,
 			Gallery: s.Gallery, Groups: s.Groups, Rerank: opt.Rerank,
 			Ranks: func(r *eval.Retrieval) { ranks = append(ranks, r) },

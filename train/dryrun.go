@@ -193,7 +193,7 @@ func (s *rehearsal) tryEnd(ctx context.Context, embed float64) (*EndEstimate, er
 	}
 	from := time.Now()
 	s.ev.Progress("measuring the end", 0, 3, "")
-	raw, err := run.RawPixels(ctx, part, s.model.Spec.Input, data.LoaderOptions{Workers: s.opt.Workers, MaxBad: s.cfg.Data.MaxBad})
+	raw, err := run.RawPixels(ctx, part, s.model.Spec.Input, s.cfg.Data.MaxBad, s.opt.run())
 	if err != nil {
 		return nil, err
 	}

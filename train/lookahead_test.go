@@ -303,7 +303,7 @@ func TestMeasuringOnBytesIsMeasuringOnNumbers(t *testing.T) {
 	var rows [2]*run.Rows
 	for i, s := range []*Session{plain, fed} {
 		var err error
-		if rows[i], err = run.EmbedImages(context.Background(), s.model, s.sets.Test, 0, 1, silent{}); err != nil {
+		if rows[i], err = run.EmbedImages(context.Background(), s.model, s.sets.Test, 0, run.Options{Workers: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}

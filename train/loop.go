@@ -29,7 +29,7 @@ func (s *Session) train(ctx context.Context) error {
 			return err
 		}
 		if err := s.epoch(ctx); err != nil {
-			if ctx.Err() != nil || errors.Is(err, errStopped) {
+			if s.comm.Size() == 1 && ctx.Err() != nil || errors.Is(err, comm.ErrStopped) {
 				if err := s.keeper.saveCheckpoint(); err != nil {
 					return fmt.Errorf("interrupted, and saving failed: %w", err)
 				}
@@ -100,7 +100,7 @@ func (s *Session) batchwise(ctx context.Context) error {
 			}
 			st.Flow = s.stepper.net.g.Flows()
 		}
-		if err := s.stopped(ctx); err != nil {
+		if err := comm.Stopped(ctx, s.comm); err != nil {
 			return err
 		}
 	}
@@ -123,7 +123,11 @@ func (s *Session) endEpoch(ctx context.Context) error {
 			return err
 		}
 	}
-	if r, err = comm.FromLead(s.comm, func() (run.EpochRecord, error) { return s.measured(ctx, r) }); err != nil {
+	if r, err = s.measured(ctx, r); err != nil {
+		return err
+	}
+	// Ranks have read other images ahead, and know of others that are bad.
+	if r, err = comm.FromLead(s.comm, func() (run.EpochRecord, error) { return r, nil }); err != nil {
 		return err
 	}
 	// Without validation classes the latest epoch is the best known; among equals the
@@ -172,11 +176,11 @@ func (s *Session) measured(ctx context.Context, r run.EpochRecord) (run.EpochRec
 func (s *Session) History() []run.EpochRecord { return slices.Clone(s.state.History) }
 
 // Finish measures the best epoch on the test classes, and writes results and
-// pictures. Of several ranks the first does; the others have no results.
+// pictures. Of several ranks the first writes; the others return no results.
 func (s *Session) Finish(ctx context.Context) (*run.Results, error) {
-	s.stepper.net.close() // makes room
-	if !s.lead() {
-		return nil, nil
+	s.stepper.net.close()                    // makes room
+	if err := s.comm.Barrier(); err != nil { // rank 0 has written the models
+		return nil, err
 	}
 	defer collectOften()()
 	opt := run.MeasureOptions{Selection: run.Selection{Options: s.opt.run()}, Restarts: s.opt.Restarts}
@@ -185,6 +189,9 @@ func (s *Session) Finish(ctx context.Context) (*run.Results, error) {
 		return nil, err
 	}
 	defer emb.Close()
+	if !s.lead() {
+		return nil, nil
+	}
 	if err := s.folder.SaveJSON(run.ResultsFile, r); err != nil || s.opt.ModelOnly {
 		return r, err
 	}

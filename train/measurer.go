@@ -93,7 +93,7 @@ func (s *measurer) embed(ctx context.Context, p *probe, task string) (*run.Rows,
 		}
 		s.probes.embedder = embedder
 	}
-	e, err := run.EmbedWith(ctx, s.probes.embedder, s.model.Spec.Dim, p.loader, len(p.set.Items), task, s.ev)
+	e, err := run.EmbedWith(ctx, s.probes.embedder, s.model.Spec.Dim, p.loader, len(p.set.Items), task, s.opt.run())
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *measurer) measure(ctx context.Context, p **probe, set *data.Set, task s
 	}
 	sides := run.NewSides(items, e.Embeddings)
 	gallery, search := sides.Search()
-	search.Workers = s.opt.Workers
+	search.Workers, search.Comm = s.opt.Workers, s.comm
 	r, err := eval.Retrieve(ctx, s.model.Params.Engine(), sides.Queries, gallery, s.model.Spec.Metric, eval.RetrievalOptions{SearchOptions: search})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", task, err)

@@ -129,7 +129,7 @@ func (s *Session) classMeans(ctx context.Context) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := run.EmbedSet(ctx, s.model, loader, len(set.Items), "placing proxies", s.ev)
+	e, err := run.EmbedSet(ctx, s.model, loader, len(set.Items), "placing proxies", s.opt.run())
 	if err != nil {
 		return nil, err
 	}

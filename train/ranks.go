@@ -1,12 +1,12 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/vernier-ml/vernier/comm"
@@ -134,21 +134,6 @@ func (s *setup) noteBad(items []int) {
 	}
 }
 
-// errStopped says that another rank was told to stop.
-var errStopped = errors.New("another rank was told to stop")
-
-// stopped is an error if the run is to stop after this step: on all ranks after the same.
-func (s *Session) stopped(ctx context.Context) error {
-	stop, err := comm.Any(s.comm, ctx.Err() != nil)
-	switch {
-	case err != nil || !stop:
-		return err
-	case ctx.Err() != nil:
-		return ctx.Err()
-	}
-	return errStopped
-}
-
 // reading is the context of loading: of several ranks none stops within a step.
 func (s *Session) reading(ctx context.Context) context.Context {
 	if s.comm.Size() == 1 {
@@ -159,11 +144,8 @@ func (s *Session) reading(ctx context.Context) context.Context {
 
 // leave waits until rank 0 has saved and returns why the run stopped.
 func (s *Session) leave(why error) error {
-	if err := s.comm.Barrier(); err != nil {
-		return err
+	if err := s.comm.Barrier(); err != nil || s.comm.Size() == 1 {
+		return cmp.Or(err, why)
 	}
-	if why == nil {
-		return context.Canceled // of another rank
-	}
-	return why
+	return comm.ErrStopped
 }

@@ -36,24 +36,25 @@ func onRanks(t *testing.T, size int, open func(opt Options, rank int) (*Session,
 // starting starts a run in a folder, each rank on an engine of its own.
 func starting(t *testing.T, c run.Config, folder run.Folder) func(Options, int) (*Session, error) {
 	return func(opt Options, _ int) (*Session, error) {
-		eng, err := cpu.New(cpu.Options{Threads: 1})
-		if err != nil {
-			return nil, err
-		}
-		t.Cleanup(func() { eng.Close() })
-		return Start(context.Background(), c, folder, eng, opt)
+		return Start(context.Background(), c, folder, ownEngine(t), opt)
 	}
+}
+
+// ownEngine is one for a rank alone.
+func ownEngine(t *testing.T) *cpu.Engine {
+	eng, err := cpu.New(cpu.Options{Threads: 1})
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	t.Cleanup(func() { eng.Close() })
+	return eng
 }
 
 // resuming continues the run of a folder.
 func resuming(t *testing.T, folder run.Folder) func(Options, int) (*Session, error) {
 	return func(opt Options, _ int) (*Session, error) {
-		eng, err := cpu.New(cpu.Options{Threads: 1})
-		if err != nil {
-			return nil, err
-		}
-		t.Cleanup(func() { eng.Close() })
-		return Resume(context.Background(), folder, eng, opt)
+		return Resume(context.Background(), folder, ownEngine(t), opt)
 	}
 }
 
@@ -134,6 +135,59 @@ func TestRanksTrainTheModelOfOneProcess(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Ranks measure a run as one process does: sets of 40 and 35 images, of which some cannot be
+// read, in the middle of a run and at its end.
+func TestRanksMeasureTheFiguresOfOneProcess(t *testing.T) {
+	c := ranksConfig(t)
+	c.Data.Validation, c.Steps, c.Data.MaxBad, c.Run.EvalEvery = .4, 6, 3, 1
+	dir := strings.TrimPrefix(c.Data.Spec, "folder:")
+	alone := begin(t, c)
+	paths := alone.sets.Test.Items
+	for _, i := range []int{0, 17, len(paths) - 1} {
+		if err := os.WriteFile(filepath.Join(dir, paths[i].Path), []byte("no image"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	trainAll(t, alone)
+	want, err := alone.Finish(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := want.Model.Queries; n != len(paths)-3 || n%2 == 0 {
+		t.Fatalf("%d of %d test images are measured", n, len(paths))
+	}
+	for _, size := range []int{2, 4, 8} {
+		folder := run.Folder(filepath.Join(t.TempDir(), "run"))
+		err := onRanks(t, size, starting(t, c, folder), func(s *Session) error {
+			if err := s.Train(t.Context()); err != nil {
+				return err
+			}
+			if !reflect.DeepEqual(s.state.History, alone.state.History) {
+				return fmt.Errorf("epochs %+v, want %+v", s.state.History, alone.state.History)
+			}
+			r, err := s.Finish(t.Context())
+			if err == nil && s.lead() && !reflect.DeepEqual(r, want) {
+				err = fmt.Errorf("results %+v, want %+v", r, want)
+			}
+			return err
+		})
+		if err != nil {
+			t.Errorf("%d ranks: %v", size, err)
+		}
+	}
+	// One image more than may be is refused, though no rank has met so many.
+	err = comm.Local(4, func(ranks comm.Comm) error {
+		opt := run.MeasureOptions{Selection: run.Selection{Options: run.Options{Comm: ranks, Workers: 1}}}
+		cfg := c
+		cfg.Data.MaxBad = 2
+		_, _, err := run.MeasureNetwork(t.Context(), cfg, ownEngine(t), opt)
+		return err
+	})
+	if err == nil || !strings.Contains(err.Error(), "3 unreadable images, at most 2 are skipped") {
+		t.Errorf("got %v", err)
 	}
 }
 

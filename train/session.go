@@ -38,8 +38,9 @@ type Options struct {
 	// best epoch (FromBest), or at that of an epoch by its number.
 	From string
 	// Comm connects the ranks that take a share of every batch each, to the model of one
-	// rank with micro-batches of the same size, to the bit. Every rank calls the same
-	// methods of its Session; rank 0 alone writes the folder and reports. nil for one.
+	// rank with micro-batches of the same size, to the bit. They share measuring too. Every
+	// rank calls the same methods of its Session; rank 0 alone writes the folder and
+	// reports. nil for one.
 	Comm comm.Comm
 	// Trace is the number of steps whose times are taken, after the first of the process:
 	// run.TraceFile and run.TraceTable are written when they are done. 0 for none.
@@ -54,7 +55,7 @@ type Options struct {
 
 // run are the options that measuring has as well.
 func (o Options) run() run.Options {
-	return run.Options{Workers: o.Workers, Cache: o.Cache, Events: o.Events, ModelOnly: o.ModelOnly}
+	return run.Options{Workers: o.Workers, Cache: o.Cache, Events: o.Events, ModelOnly: o.ModelOnly, Comm: o.Comm}
 }
 
 // Session is a run of training, which Open, Start or Resume makes. Call Train, then
@@ -93,10 +94,12 @@ type setup struct {
 
 // newSession returns a session without images and model.
 func newSession(cfg run.Config, folder run.Folder, opt Options) *Session {
-	u := &setup{cfg: cfg, folder: folder, opt: opt, comm: comm.OrSingle(opt.Comm), ev: run.OrSilent(opt.Events), bad: map[int]bool{}}
-	if !u.lead() {
-		u.ev, opt.Trace = run.OrSilent(nil), 0
+	opt.Comm = comm.OrSingle(opt.Comm)
+	if opt.Comm.Rank() > 0 {
+		opt.Events, opt.Trace = nil, 0
 	}
+	opt.Events = run.OrSilent(opt.Events)
+	u := &setup{cfg: cfg, folder: folder, opt: opt, comm: opt.Comm, ev: opt.Events, bad: map[int]bool{}}
 	s := &Session{setup: u, feeder: &feeder{setup: u}, stepper: &stepper{setup: u}}
 	s.measurer = &measurer{setup: u, feeder: s.feeder, stepper: s.stepper}
 	s.keeper = &keeper{setup: u, stepper: s.stepper, write: weights.WriteChecked}

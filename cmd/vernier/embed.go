@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/engine"
@@ -48,7 +49,12 @@ name, together with the model's fingerprint. vernier search reads all but json.`
   vernier embed runs/birds photos/ --out photos.parquet
   vernier embed birds.safetensors robin.jpg`,
 		Args: cli.Takes(true, "RUN", "IMAGE"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.ranks.Run(cmd, log, func(ranks comm.Comm) error {
+				f.opt.Comm = ranks
+				return f.run(cmd, args, log)
+			})
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.format, "format", "", "format of the output: "+strings.Join(embedFormats(), ", ")+" (default by the name of --out, or csv)")
@@ -66,7 +72,7 @@ type embedFlags struct {
 }
 
 func (f *embedFlags) complete(log *logrus.Logger) error {
-	f.events = newReporter(log)
+	f.opt.Events = newReporter(log)
 	ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(f.out), "."))
 	known := slices.Contains(embedFormats(), ending)
 	switch {
@@ -97,6 +103,9 @@ func (f *embedFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	t, err := f.table(cmd, args, log)
 	if err != nil {
 		return err
+	}
+	if f.opt.Comm.Rank() > 0 {
+		return nil
 	}
 	switch {
 	case f.out != "" && f.format == "json":
@@ -188,15 +197,17 @@ func (f *modelFlags) embed(ctx context.Context, folder run.Folder, eng engine.En
 
 // embedBy is embed by a model that is loaded.
 func (f *modelFlags) embedBy(ctx context.Context, m *model.Model, cfg run.Config, paths []string) (*gallery.Table, error) {
-	set, err := openInputs(ctx, m, paths, cfg, f.events)
+	opt := f.opt
+	opt.Workers = f.workers
+	set, err := openInputs(ctx, m, paths, cfg, opt.Events)
 	if err != nil {
 		return nil, err
 	}
 	defer set.Close()
 	for _, n := range set.Remarks() {
-		f.events.Warn("%s", n)
+		opt.Events.Warn("%s", n)
 	}
-	rows, err := run.EmbedImages(ctx, m, set, max(f.maxBad, cfg.Data.MaxBad), f.workers, f.events)
+	rows, err := run.EmbedImages(ctx, m, set, max(f.maxBad, cfg.Data.MaxBad), opt)
 	if err != nil {
 		return nil, err
 	}

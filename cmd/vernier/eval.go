@@ -14,6 +14,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/cmd/internal/rowfiles"
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/metric"
@@ -27,6 +28,7 @@ type selectionFlags struct {
 	device  cli.DeviceFlags
 	cache   cli.CacheFlags
 	sel     run.Selection
+	ranks   cli.RankFlags // of those that several processes share
 }
 
 func (f *selectionFlags) add(cmd *cobra.Command) {
@@ -96,7 +98,12 @@ file that stands alone, as best.safetensors of a run copied elsewhere, with --da
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.ranks.Run(cmd, log, func(ranks comm.Comm) error {
+				f.sel.Comm = ranks
+				return f.run(cmd, args, log)
+			})
+		},
 	}
 	f.add(cmd)
 	return cmd
@@ -123,6 +130,7 @@ type evalFlags struct {
 func (f *evalFlags) add(cmd *cobra.Command) {
 	f.selectionFlags.add(cmd)
 	fl := cmd.Flags()
+	f.ranks.Add(fl)
 	fl.BoolVar(&f.asJSON, "json", false, "print all figures as JSON, as results.json has them")
 	fl.StringVar(&f.ks, "k", "1,2,4,8", "values of K of Recall@K, separated by commas")
 	fl.StringVar(&f.ties, "ties", eval.TieRule(0).String(), "order among equal distances: pessimistic (other classes first), optimistic, index or random")
@@ -174,6 +182,9 @@ func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) e
 		return err
 	}
 	warnLargeK(log, "--k", opt.Ks, r.Model.Queries-1, "an image has %s")
+	if f.sel.Comm.Rank() > 0 {
+		return nil
+	}
 	if err := f.group.write(r, log); err != nil {
 		return err
 	}

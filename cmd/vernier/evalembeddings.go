@@ -26,7 +26,7 @@ of Market-1501's code, which takes the area below the curve by trapezoids.
 `
 
 // withEmbeddings are the other flags of eval that --embeddings goes with.
-var withEmbeddings = []string{"seed", "json", "k", "ties", "rerank", "restarts", "center", "per-class", "super-classes", "device", "precision", "deterministic", "threads"}
+var withEmbeddings = []string{"seed", "json", "k", "ties", "rerank", "restarts", "center", "per-class", "super-classes", "device", "precision", "deterministic", "threads", "timeout"}
 
 // measureRows measures files of embeddings.
 func (f *evalFlags) measureRows(cmd *cobra.Command, log *logrus.Logger, opt run.MeasureOptions) error {
@@ -35,7 +35,7 @@ func (f *evalFlags) measureRows(cmd *cobra.Command, log *logrus.Logger, opt run.
 		return err
 	}
 	defer eng.Close()
-	opt.Events = newReporter(log)
+	opt.Events, opt.Comm = newReporter(log), f.sel.Comm
 	f.rows.SuperClasses = f.group.superClasses
 	sets, err := f.rows.Open(cmd.Flags().Lookup("metric"), log.Warnf)
 	if err != nil {
@@ -44,6 +44,9 @@ func (f *evalFlags) measureRows(cmd *cobra.Command, log *logrus.Logger, opt run.
 	m, err := run.MeasureRows(cmd.Context(), eng, sets, f.seed, opt)
 	if err != nil {
 		return err
+	}
+	if f.sel.Comm.Rank() > 0 {
+		return nil
 	}
 	first := m.Embeddings[0]
 	others := first.Model.Queries - 1

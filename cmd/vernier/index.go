@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -47,7 +48,12 @@ holds and whether it is whole.`,
 			}
 			return cli.Takes(true, "RUN")(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.ranks.Run(cmd, log, func(ranks comm.Comm) error {
+				f.sel.Comm = ranks
+				return f.run(cmd, args, log)
+			})
+		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -57,6 +63,7 @@ holds and whether it is whole.`,
 	fl.BoolVar(&f.asJSON, "json", false, "print as JSON")
 	fl.StringVar(&f.check, "check", "", "say what this index holds and whether it is whole")
 	f.selectionFlags.add(cmd)
+	f.ranks.Add(fl)
 	return cmd
 }
 
@@ -109,14 +116,23 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	}
 	var index *gallery.File
 	if !f.force { // what is wrong with the index is said before the work
-		if index, err = gallery.OpenFile(f.out, info, eng); err != nil {
+		err := cli.Alone(f.sel.Comm, func() (err error) {
+			index, err = gallery.OpenFile(f.out, info, eng)
+			return err
+		})
+		if err != nil {
 			return err
 		}
-		defer index.Close()
+		if index != nil { // of rank 0
+			defer index.Close()
+		}
 	}
 	t, err := f.rows(cmd.Context(), folder, eng, info, args[1:])
 	if err != nil {
 		return err
+	}
+	if f.sel.Comm.Rank() > 0 {
+		return nil
 	}
 	r := indexReport{Index: f.out, Info: info}
 	if err := r.add(cmd.Context(), index, t); err != nil {

@@ -14,7 +14,8 @@ type modelFlags struct {
 	threads, workers int
 	maxBad           int
 	device           cli.DeviceFlags
-	events           run.Events
+	ranks            cli.RankFlags
+	opt              run.Options // but for Workers
 }
 
 func (f *modelFlags) add(fl *pflag.FlagSet) {
@@ -23,6 +24,7 @@ func (f *modelFlags) add(fl *pflag.FlagSet) {
 	f.device.Add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core)")
+	f.ranks.Add(fl)
 }
 
 // maxBadHelp is that of --max-bad where images are embedded.
@@ -32,5 +34,5 @@ func (f *modelFlags) last() bool { return f.epoch == "last" }
 
 // images are the flags for images that are named one by one.
 func (f *selectionFlags) images() modelFlags {
-	return modelFlags{epoch: f.epoch, workers: f.sel.Workers, maxBad: f.sel.MaxBad, events: f.sel.Events}
+	return modelFlags{epoch: f.epoch, workers: f.sel.Workers, maxBad: f.sel.MaxBad, opt: f.sel.Options}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/eval/rerank"
@@ -41,7 +42,12 @@ within it are marked as the same.`,
 		Example: `  vernier search runs/birds --query robin.jpg -k 5
   vernier search runs/birds --gallery birds.index --query robin.jpg wren.jpg --json`,
 		Args: cli.Takes(true, "RUN"),
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.ranks.Run(cmd, log, func(ranks comm.Comm) error {
+				f.sel.Comm = ranks
+				return f.run(cmd, args, log)
+			})
+		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -51,6 +57,7 @@ within it are marked as the same.`,
 	fl.BoolVar(&f.asJSON, "json", false, "print as JSON")
 	fl.StringVar(&f.rerank, "rerank", "", fmt.Sprintf("print in another order: %s; of the former the order is that of the nearest %d", rerank.Usage, rerank.Candidates))
 	f.selectionFlags.add(cmd)
+	f.ranks.Add(fl)
 	return cmd
 }
 
@@ -128,7 +135,7 @@ func (f *searchFlags) search(ctx context.Context, folder run.Folder, eng engine.
 		return nil, err
 	}
 	opt := eval.SearchOptions{
-		Workers: f.sel.Workers, Progress: func(done, total int) { f.sel.Events.Progress("search", done, total, "") },
+		Workers: f.sel.Workers, Comm: f.sel.Comm, Progress: func(done, total int) { f.sel.Events.Progress("search", done, total, "") },
 	}
 	var hits [][]gallery.Hit
 	if way != nil {

@@ -48,7 +48,7 @@ type trainFlags struct {
 	labels      string
 	device      cli.DeviceFlags
 	trace       int
-	timeout     time.Duration // of waiting for other processes
+	ranks       cli.RankFlags
 }
 
 func newTrain(log *logrus.Logger) *cobra.Command {
@@ -82,7 +82,9 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
   vernier train --data glyphs --config mine.yaml --set optimizer.rate=3e-4 --print-config
   vernier train --resume runs/glyphs`,
 		Args: cli.Takes(false),
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd, log) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.ranks.Run(cmd, log, func(ranks comm.Comm) error { return f.train(cmd, ranks, log) })
+		},
 	}
 	fl := cmd.Flags()
 	fl.SortFlags = false
@@ -168,49 +170,10 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.IntVar(&c.ImagesPerClass, "images-per-class", c.ImagesPerClass, "images of each class in a batch of the balanced sampler")
 	fl.Uint64Var(&c.Seed, "seed", c.Seed, "seed of everything that is drawn")
 	f.device.Add(fl)
-	fl.DurationVar(&f.timeout, "timeout", 30*time.Minute, "under mpirun or srun, the longest time that a process waits for the others, after which all end; 0 for no limit")
+	f.ranks.Add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores); changes no result")
 	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core); changes no result")
 	return cmd
-}
-
-// run trains as one process, or as one of several that a launcher started.
-func (f *trainFlags) run(cmd *cobra.Command, log *logrus.Logger) error {
-	ranks, err := comm.Open(comm.Options{Timeout: f.timeout})
-	if err != nil {
-		return err
-	}
-	if ranks.Rank() > 0 {
-		log.SetLevel(logrus.ErrorLevel) // rank 0 speaks
-	}
-	if err = sayPlaces(ranks, log); err == nil {
-		err = f.train(cmd, ranks, log)
-	}
-	if err != nil && !errors.Is(err, context.Canceled) {
-		ranks.Abort(err)
-		return err
-	}
-	// All have ended, or stopped after the same step and saved.
-	if left := ranks.Close(); err == nil || left != nil {
-		return left
-	}
-	if ranks.Rank() > 0 { // rank 0 says how to continue
-		return nil
-	}
-	return err
-}
-
-// sayPlaces says which rank is which process on which host, so that one that hangs or is
-// slow can be found.
-func sayPlaces(ranks comm.Comm, log *logrus.Logger) error {
-	if ranks.Size() == 1 {
-		return nil
-	}
-	places, err := comm.Places(ranks)
-	for _, place := range places {
-		log.Info(place)
-	}
-	return err
 }
 
 func (f *trainFlags) train(cmd *cobra.Command, ranks comm.Comm, log *logrus.Logger) error {
@@ -222,9 +185,6 @@ func (f *trainFlags) train(cmd *cobra.Command, ranks comm.Comm, log *logrus.Logg
 		return err
 	}
 	if f.printConfig {
-		if ranks.Rank() > 0 {
-			return nil
-		}
 		text, err := f.cfg.YAML()
 		if err != nil {
 			return err

@@ -290,7 +290,7 @@ func embedFiles(ctx context.Context, cfg run.Config, m *model.Model, paths []str
 	if len(set.Items) != len(paths) {
 		return nil, fmt.Errorf("%d image files hold %d images: archives have no place here", len(paths), len(set.Items))
 	}
-	return run.EmbedImages(ctx, m, set, maxBad, opt.Workers, opt.Events)
+	return run.EmbedImages(ctx, m, set, maxBad, opt)
 }
 
 // measureRows measures pairs of rows that another program made.

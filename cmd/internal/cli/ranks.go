@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/vernier-ml/vernier/comm"
+)
+
+// RankFlags are the flags of commands that work as several processes under a launcher, such
+// as mpirun.
+type RankFlags struct{ timeout time.Duration }
+
+// Add adds the flags.
+func (f *RankFlags) Add(fl *pflag.FlagSet) {
+	fl.DurationVar(&f.timeout, "timeout", 30*time.Minute, "under mpirun or srun, the longest time that a process waits for the others, after which all end; 0 for no limit")
+}
+
+// Run does work as one process, or as one of several that a launcher has started. Of these
+// rank 0 alone logs and prints. An error of one ends all, with one line that names it.
+func (f *RankFlags) Run(cmd *cobra.Command, log *logrus.Logger, work func(ranks comm.Comm) error) error {
+	ranks, err := comm.Open(comm.Options{Timeout: f.timeout})
+	if err != nil {
+		return err
+	}
+	if ranks.Size() == 1 {
+		return errors.Join(work(ranks), ranks.Close())
+	}
+	if ranks.Rank() > 0 {
+		log.SetLevel(logrus.ErrorLevel)
+		cmd.SetOut(io.Discard)
+	}
+	if err = sayPlaces(ranks, log); err == nil {
+		err = work(ranks)
+	}
+	if err != nil && !errors.Is(err, comm.ErrStopped) {
+		ranks.Abort(err)
+		return err
+	}
+	if left := ranks.Close(); err == nil || left != nil {
+		return left
+	}
+	if ranks.Rank() > 0 { // rank 0 says that they were stopped
+		return nil
+	}
+	return err
+}
+
+// sayPlaces says which rank is which process on which host, so that one that hangs or is
+// slow can be found.
+func sayPlaces(ranks comm.Comm, log *logrus.Logger) error {
+	places, err := comm.Places(ranks)
+	for _, place := range places {
+		log.Info(place)
+	}
+	return err
+}
+
+// Alone lets rank 0 do what is to be done once, such as writing a file. Its error is that
+// of all.
+func Alone(ranks comm.Comm, do func() error) error {
+	_, err := comm.FromLead(ranks, func() (struct{}, error) { return struct{}{}, do() })
+	return err
+}
