@@ -26,6 +26,8 @@ type description struct {
 	joinable bool
 	// moves lists the leaves that the op writes.
 	moves []*Node
+	// second, if not nil, is how the outputs are computed a second time, see Recompute.
+	second *second
 }
 
 // describer adds nodes with a description.
@@ -90,6 +92,13 @@ func (d describer) alike(outputs int) describer {
 // moving notes the leaves that the op writes.
 func (d describer) moving(leaves ...*Node) describer {
 	d.moves = leaves
+	return d
+}
+
+// repeating says how the op is run a second time where that is not as the first time: with
+// further outputs, which nobody reads.
+func (d describer) repeating(spare [][]int, run func(out, in []engine.Tensor) error) describer {
+	d.second = &second{spare, run}
 	return d
 }
 

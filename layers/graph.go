@@ -42,6 +42,7 @@ type Graph struct {
 	earlier map[*Node]*Node         // gradients that meet others, see accumulate; of the op whose gradient is added
 	adds    map[*Node]*Node         // gradients by those that include them
 	summed  map[output]*Node        // sums of gradients, see sumsOf
+	again   map[*Node]*Node         // forgotten values by node, computed again
 	one     *Node                   // the seed of a scalar
 	flows   []*flow                 // geometry flow layers
 	drops   []*dropout              // dropouts, whose masks DrawDropout draws
@@ -66,7 +67,7 @@ func NewGraph(eng engine.Engine, params *Params) *Graph {
 	g := &Graph{
 		eng: eng, params: params, g: gorgonia.NewGraph(),
 		byNode: map[*Node]*op{}, values: map[*Node]engine.Tensor{},
-		used: map[string]*Node{}, needs: map[*Node]bool{}, derivs: map[*Node]*Node{}, kept: map[*Node]bool{}, masked: map[*Node]*Node{}, copies: map[*Node]*Node{}, adds: map[*Node]*Node{}, summed: map[output]*Node{},
+		used: map[string]*Node{}, needs: map[*Node]bool{}, derivs: map[*Node]*Node{}, kept: map[*Node]bool{}, masked: map[*Node]*Node{}, copies: map[*Node]*Node{}, adds: map[*Node]*Node{}, summed: map[output]*Node{}, again: map[*Node]*Node{},
 	}
 	switch {
 	case eng == nil:

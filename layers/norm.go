@@ -39,7 +39,11 @@ func (g *Graph) BatchNorm(name string, x *Node, p NormParams) *Node {
 	}
 	c := []int{s[1]}
 	var mean, invStd *Node
-	out := g.as(KindBatchNorm, p.Eps).moving(p.Mean, p.Var).applyMulti(name, [][]int{s, c, c}, in, func(out, in []engine.Tensor) error {
+	// The second time it moves spare statistics, where it finds what was there before.
+	d := g.as(KindBatchNorm, p.Eps).moving(p.Mean, p.Var).repeating([][]int{c, c}, func(out, in []engine.Tensor) error {
+		return g.eng.BatchNorm(out[0], out[1], out[2], out[3], out[4], in[0], in[1], in[2], p.Eps, p.Momentum)
+	})
+	out := d.applyMulti(name, [][]int{s, c, c}, in, func(out, in []engine.Tensor) error {
 		return g.eng.BatchNorm(out[0], out[1], out[2], in[3], in[4], in[0], in[1], in[2], p.Eps, p.Momentum)
 	}, func(dy *Node) []*Node {
 		d := g.does("batch norm grad").applyMulti(name+" grad", [][]int{g.wanted(x), g.wanted(p.Gamma), g.wanted(p.Beta)},

@@ -47,6 +47,8 @@ type op struct {
 	// overwrites lists the inputs over which the op may write its output.
 	overwrites []int
 	bundle     *bundle // after Compile; nil for most
+	// forgotten says that the reverse pass computes the outputs again, see Recompute.
+	forgotten bool
 }
 
 // inputs collects those of an op, some of which may be missing.
@@ -81,6 +83,9 @@ func (d describer) applyMulti(name string, shapes [][]int, in []*Node, run func(
 	g, nodes := d.g, make([]*Node, len(shapes))
 	if g.bad(name, in...) {
 		return nodes
+	}
+	if g.reverse {
+		in = g.recomputed(in)
 	}
 	o := &op{g: g, description: d.description, name: name, in: in, run: run, grad: grad, shapes: make([]tensor.Shape, len(shapes)), out: make([]engine.Tensor, len(shapes))}
 	first := -1
