@@ -46,6 +46,10 @@ type Mode struct {
 	DropPath float64
 	// LoRA changes the layers of attention; it is for networks that Attention finds.
 	LoRA layers.LoRA
+	// Recompute, if not 0, is the number of blocks that follow each other of which only the
+	// last one's output is kept for the reverse pass, which computes the rest again
+	// (layers.Graph.Recompute). It is for networks for which Recomputes is true.
+	Recompute int
 	// Observe, if not nil, is called with the output of every block, which then stays
 	// readable after a run.
 	Observe func(block string, out *layers.Node)
@@ -76,6 +80,15 @@ func Attention(b Backbone) (width int, ok bool) {
 		return 0, false
 	}
 	return t.dim, true
+}
+
+// Recomputes reports whether a network can be computed again by blocks, see Mode.Recompute.
+func Recomputes(b Backbone) bool {
+	switch b.(type) {
+	case *transformer, *trunk:
+		return true
+	}
+	return false
 }
 
 // Fitter is a Backbone some of whose parameters depend on the size of its

@@ -3,6 +3,8 @@ package backbone
 import (
 	"fmt"
 	"strings"
+
+	"github.com/vernier-ml/vernier/layers"
 )
 
 // FindBlock returns the full name of the block that a name means: the block of
@@ -39,4 +41,27 @@ func (m Mode) part(blocks []string) (first, end int) {
 		first = lastBlock(blocks, m.From) + 1
 	}
 	return first, max(first, end)
+}
+
+// chain adds n blocks, one after another, that are computed again as Recompute says.
+func (m Mode) chain(g *layers.Graph, x *layers.Node, n int, add func(i int, x *layers.Node) *layers.Node) *layers.Node {
+	together := m.Recompute
+	if together == 0 {
+		together = n
+	}
+	for from := 0; from < n; from += together {
+		blocks := func() *layers.Node {
+			y := x
+			for i := from; i < min(n, from+together) && y != nil; i++ {
+				y = add(i, y)
+			}
+			return y
+		}
+		if m.Recompute == 0 {
+			x = blocks()
+		} else {
+			x = g.Recompute(blocks)
+		}
+	}
+	return x
 }

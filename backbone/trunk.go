@@ -53,7 +53,8 @@ func (t *trunk) finish(o options) (Backbone, error) {
 func (t *trunk) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layers.Node {
 	b := &Builder{Graph: g, mode: mode, eps: t.eps, momentum: t.momentum, relu6: t.relu6}
 	first, end := mode.part(t.Blocks())
-	for _, bl := range t.blocks[first:end] {
+	add := func(i int, x *layers.Node) *layers.Node {
+		bl := t.blocks[first+i]
 		if x = bl.Add(b, x); x == nil {
 			g.Fail(bl.Name, errors.New("the block returned no output"))
 			return nil
@@ -62,6 +63,10 @@ func (t *trunk) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layers.Node
 			g.Keep(x)
 			mode.Observe(bl.Name, x)
 		}
+		return x
+	}
+	if x = mode.chain(g, x, end-first, add); x == nil {
+		return nil
 	}
 	if end == len(t.blocks) && end > first {
 		t.checkOutput(g, x)

@@ -151,7 +151,9 @@ func (t *transformer) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layer
 	}
 	blocks := t.Blocks()
 	first, end := mode.part(blocks)
-	for _, name := range blocks[first:end] {
+	blocks = blocks[first:end]
+	for i := 0; i < len(blocks); i++ {
+		name := blocks[i]
 		switch name {
 		case "patch_embed":
 			x = g.ConvModule("patch_embed.proj", x, t.dim, engine.SquareConv(t.patch, t.patch, 0), !t.normPre)
@@ -161,24 +163,40 @@ func (t *transformer) Forward(g *layers.Graph, x *layers.Node, mode Mode) *layer
 			x = g.LayerNormModule(name, x, t.eps)
 		case "head":
 			x = t.project(g, x)
-		default:
-			block := layers.TransformerBlock{
-				Heads: t.heads, Hidden: t.hidden, Eps: t.eps, GELU: t.gelu, LayerScale: t.layerScale,
-				DropPath: mode.DropPath * t.share(name), LoRA: mode.LoRA,
+		default: // all of the numbered blocks
+			n := i
+			for n < len(blocks) && strings.HasPrefix(blocks[n], numberedBlock) {
+				n++
 			}
-			if mode.Observe != nil {
-				block.Observe = func(part string, n *layers.Node) { see(name+"."+part, n) }
-			}
-			x = g.TransformerBlockModule(name, x, block)
+			x = mode.chain(g, x, n-i, func(j int, x *layers.Node) *layers.Node {
+				return see(blocks[i+j], t.block(g, blocks[i+j], x, mode, see))
+			})
+			i = n - 1
+			continue
 		}
 		x = see(name, x)
 	}
 	return x
 }
 
+// numberedBlock begins the names of attention and MLP.
+const numberedBlock = "blocks."
+
+// block adds attention and MLP.
+func (t *transformer) block(g *layers.Graph, name string, x *layers.Node, mode Mode, see func(string, *layers.Node) *layers.Node) *layers.Node {
+	b := layers.TransformerBlock{
+		Heads: t.heads, Hidden: t.hidden, Eps: t.eps, GELU: t.gelu, LayerScale: t.layerScale,
+		DropPath: mode.DropPath * t.share(name), LoRA: mode.LoRA,
+	}
+	if mode.Observe != nil {
+		b.Observe = func(part string, n *layers.Node) { see(name+"."+part, n) }
+	}
+	return g.TransformerBlockModule(name, x, b)
+}
+
 // share is how far a block lies from the first to the last, 0 to 1.
 func (t *transformer) share(block string) float64 {
-	i, err := strconv.Atoi(strings.TrimPrefix(block, "blocks."))
+	i, err := strconv.Atoi(strings.TrimPrefix(block, numberedBlock))
 	if err != nil || t.depth < 2 {
 		return 0
 	}
@@ -227,7 +245,7 @@ func (t *transformer) Blocks() []string {
 		names = append(names, "norm_pre")
 	}
 	for i := range t.depth {
-		names = append(names, fmt.Sprintf("blocks.%d", i))
+		names = append(names, fmt.Sprintf("%s%d", numberedBlock, i))
 	}
 	names = append(names, "norm")
 	if t.projection > 0 {

@@ -22,6 +22,7 @@ type Model struct {
 
 	net    backbone.Backbone
 	flow   *backbone.Flow // nil for none
+	again  int            // see Recompute
 	freeze Freeze
 	frozen map[string]bool // parameters that freeze.To names
 	entry  string          // see Enter
@@ -78,7 +79,7 @@ func (m *Model) Raw(g *layers.Graph, images *layers.Node, training bool) *layers
 func (m *Model) raw(g *layers.Graph, images *layers.Node, training bool, flow *backbone.Flow) *layers.Node {
 	mode := backbone.Mode{From: m.entry, Flow: flow, LoRA: m.Spec.LoRA}
 	if training {
-		mode.BatchStats, mode.DropPath = m.batchStats, m.Spec.DropPath
+		mode.BatchStats, mode.DropPath, mode.Recompute = m.batchStats, m.Spec.DropPath, m.again
 	}
 	return m.head(g, m.Spec.pool(g, m.net.Forward(g, images, mode)), training)
 }

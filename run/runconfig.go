@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Output says what a run writes beside its model. Nothing in it changes what
-// is computed, so all of it may change when a run is resumed.
+// Output says what a run writes beside its model, and how it goes about its work. Nothing
+// in it changes what is computed, so all of it may change when a run is resumed.
 type Output struct {
 	// SaveEvery is the time after which a checkpoint is written within an epoch;
 	// 0 for none.
@@ -23,6 +23,9 @@ type Output struct {
 	EvalEvery int `json:"eval_every"`
 	// TensorBoard asks for event files.
 	TensorBoard bool `json:"tensorboard"`
+	// Recompute computes blocks of the backbone a second time in the reverse pass instead
+	// of keeping what they give: less memory for more time, at the same bits.
+	Recompute bool `json:"recompute,omitempty"`
 }
 
 // DefaultOutput is what a run does if nothing else is said.

@@ -284,6 +284,6 @@ func compile(g *layers.Graph, available int64, batch int) error {
 
 // tooLarge says what to do about a batch that does not fit.
 func tooLarge(batch int, err error) error {
-	return setting.Errorf("a batch of %d images: %w; embed it in parts with %s (the same gradient in two passes), or lower %s, %s or %s", batch, err,
-		setting.Name("micro_batch"), setting.Name("classes_per_batch"), setting.Name("images_per_class"), setting.Name("model.input.size"))
+	return setting.Errorf("a batch of %d images: %w; compute blocks twice instead of keeping them with %s (the same result), embed it in parts with %s (the same gradient in two passes), or lower %s, %s or %s", batch, err,
+		setting.Name("run.recompute"), setting.Name("micro_batch"), setting.Name("classes_per_batch"), setting.Name("images_per_class"), setting.Name("model.input.size"))
 }

@@ -52,6 +52,9 @@ func (s *Session) tune() (released bool, err error) {
 		s.stepper.net.close() // makes room for the next one
 		s.stepper.net = nil
 	}
+	if err := s.recompute(headOnly); err != nil {
+		return false, err
+	}
 	if s.stepper.net, err = buildNetwork(s.model, goal, s.cfg.Batch(), s.cfg.MicroBatch); err != nil {
 		return false, err
 	}

@@ -166,6 +166,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.StringVar(&c.Sampler, "sampler", c.Sampler, "batches of classes times images (balanced), or of images without regard to class (random)")
 	fl.IntVar(&c.BatchSize, "batch-size", 0, "images in a batch of the random sampler")
 	fl.IntVar(&c.MicroBatch, "micro-batch", 0, "largest number of images that the network sees at once: larger batches take two passes, in bounded memory, with the gradient of the whole where no normalization uses the statistics of a batch (--freeze-bn-stats), else of the parts; 0 for no limit")
+	fl.BoolVar(&c.Run.Recompute, "recompute", c.Run.Recompute, "compute blocks of the backbone a second time on the way back instead of keeping what they give (gradient checkpointing): less memory, a step takes up to a third longer, the result is the same to the bit")
 	fl.IntVar(&c.ClassesPerBatch, "classes-per-batch", c.ClassesPerBatch, "classes in a batch of the balanced sampler")
 	fl.IntVar(&c.ImagesPerClass, "images-per-class", c.ImagesPerClass, "images of each class in a batch of the balanced sampler")
 	fl.Uint64Var(&c.Seed, "seed", c.Seed, "seed of everything that is drawn")

@@ -32,7 +32,7 @@ var trainPlaces = map[string]string{
 	"clip-norm": "optimizer.clip_norm", "clip-value": "optimizer.clip_value",
 	"schedule": "schedule.name", "warmup": "schedule.warmup", "gamma": "schedule.gamma", "rate-every": "schedule.every",
 	"milestones": "schedule.milestones", "schedule-unit": "schedule.unit",
-	"epochs": "epochs", "steps": "steps", "sampler": "sampler", "batch-size": "batch_size", "micro-batch": "micro_batch",
+	"epochs": "epochs", "steps": "steps", "sampler": "sampler", "batch-size": "batch_size", "micro-batch": "micro_batch", "recompute": "run.recompute",
 	"classes-per-batch": "classes_per_batch", "images-per-class": "images_per_class", "seed": "seed",
 }
 
