@@ -77,6 +77,17 @@ func (m *Model) tensors() ([]*weights.Tensor, error) {
 	return ts, nil
 }
 
+// StoredTensor is a tensor of an engine in the form that files take. Its numbers are read
+// whenever it is written: a file takes little memory, and is made before they change.
+func StoredTensor(eng engine.Engine, name string, v engine.Tensor) (*weights.Tensor, error) {
+	return weights.Deferred(name, v.Shape(), func(dst []float32) error {
+		if err := eng.Read(dst, v); err != nil {
+			return fmt.Errorf("reading %s: %w", name, err)
+		}
+		return nil
+	})
+}
+
 // HostTensor copies a tensor from an engine into the form that files take.
 func HostTensor(eng engine.Engine, name string, v engine.Tensor) (*weights.Tensor, error) {
 	host := make([]float32, v.Size())

@@ -48,11 +48,13 @@ func (m *Model) low(p *layers.Param) (a, b *layers.Param) {
 
 // stored copies a parameter to the host as a model's file has it: weights with what LoRA adds.
 func (m *Model) stored(p *layers.Param) (*weights.Tensor, error) {
-	v, err := m.merged(p)
-	if err != nil {
-		return nil, err
-	}
-	return HostTensor(m.Params.Engine(), p.Name, v)
+	return weights.Deferred(p.Name, p.Value.Shape(), func(dst []float32) error {
+		v, err := m.merged(p)
+		if err != nil {
+			return err
+		}
+		return m.Params.Engine().Read(dst, v)
+	})
 }
 
 // merged returns the value of a parameter, or where LoRA changes it a new tensor of W plus

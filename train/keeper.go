@@ -84,7 +84,7 @@ func (s *keeper) saveCheckpoint() error {
 	}
 	var ts []*weights.Tensor
 	for _, t := range s.tensors() {
-		h, err := model.HostTensor(s.model.Params.Engine(), t.Name, t.Value)
+		h, err := model.StoredTensor(s.model.Params.Engine(), t.Name, t.Value)
 		if err != nil {
 			return err
 		}

@@ -113,9 +113,9 @@ func (s *planner) plan() MemoryPlan {
 	}
 	p.Batches += sent
 	p.Memory = losses.MemoryOptions{Size: s.cfg.Loss.Memory}.Bytes(s.cfg.Batch(), s.cfg.Model.Dim)
-	// A checkpoint holds weights and moments, and in its file's form once more; a run with
-	// class rows begins with embeddings of some training images, which place them.
-	p.Aside = max(2*(p.Weights+p.Optimizer), s.placing())
+	// A checkpoint holds one of its tensors at a time; a run with class rows begins with
+	// embeddings of some training images, which place them.
+	p.Aside = max(s.largest(), s.placing())
 	validation := int64(0)
 	if s.sets.Validation != nil {
 		validation = s.model.EmbedderBytes(run.EmbedBatchOf(s.model))
@@ -131,6 +131,14 @@ func (s *planner) plan() MemoryPlan {
 	p.Collector = gcPercent * (s.listBytes() + p.Weights + p.Optimizer + p.Workspace + p.Memory + p.Batches + p.Pictures) / 100
 	p.End = s.endBytes(p)
 	return p
+}
+
+// largest is what the largest tensor of a checkpoint takes.
+func (s *planner) largest() (bytes int64) {
+	for _, v := range s.model.Params.All() {
+		bytes = max(bytes, 4*int64(v.Value.Size()))
+	}
+	return bytes
 }
 
 // itemBytes is what an item of a list of images takes, its name included.
@@ -209,7 +217,7 @@ type RoomError struct {
 
 // What makes a run smaller: formats for the names of settings.
 const (
-	smaller = "embed batches in parts with %s, or lower %s, %s or %s"
+	smaller = "compute blocks twice instead of keeping them with %s (the same result), embed batches in parts with %s, or lower %s, %s or %s"
 	// memoryHint is for runs with a memory of earlier batches.
 	memoryHint = ", or keep fewer embeddings with %s"
 	endHint    = "what the final measurement takes grows with the test images: leave them more room, or test on fewer classes"
@@ -219,7 +227,7 @@ func (e *RoomError) Error() string { return e.Unwrap().Error() }
 
 // Unwrap is the message, with the settings that it names.
 func (e *RoomError) Unwrap() error {
-	names := []any{setting.Name("micro_batch"), setting.Name("classes_per_batch"), setting.Name("images_per_class"), setting.Name("model.input.size")}
+	names := []any{setting.Name("run.recompute"), setting.Name("micro_batch"), setting.Name("classes_per_batch"), setting.Name("images_per_class"), setting.Name("model.input.size")}
 	if e.Device != "" {
 		hint := smaller
 		if e.Plan.Device.Training() <= e.DeviceRoom {
