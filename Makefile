@@ -8,7 +8,7 @@ VERSION := $(RELEASE)+$(shell git describe --always --dirty --exclude='*' 2>/dev
 LDFLAGS := -X github.com/vernier-ml/vernier/cmd/internal/cli.version=$(VERSION)
 # Any Go from 1.21 on will do: the go command fetches the release that go.mod names.
 
-.PHONY: help house build build-gpu build-mpi gpu-check cuda-wheels-check demo test test-full test-mpi lint lint-gpu bench generate release clean
+.PHONY: help house build build-gpu build-mpi gpu-check cuda-wheels-check demo test test-full test-mpi test-postgres lint lint-gpu bench generate release clean
 
 # The GPU build: gorgonia.org/cu is compiled with our own cuda.h and linked with
 # a libcuda.a that forwards to the driver's library, so that neither an SDK nor a
@@ -72,7 +72,7 @@ demo: build ## train BRM on glyphs, measure it on unseen characters, draw and ex
 	@echo
 	@echo "The metric, its figures and its pictures are in runs/demo; the unseen embeddings in runs/demo/export."
 
-test: ## run every test but those of test-mpi
+test: ## run every test but those of test-mpi and test-postgres
 	$(GO) test ./...
 
 test-full: ## run every test, on the fake GPU with every comparison and not every sixth
@@ -81,6 +81,9 @@ test-full: ## run every test, on the fake GPU with every comparison and not ever
 test-mpi: ## the tests that start several processes, under Open MPI and MPICH (Debian: openmpi-bin, mpich)
 	CGO_ENABLED=1 $(GO) test -tags mpi ./comm
 	CGO_ENABLED=1 $(GO) test -tags mpi -run '^TestProcesses' ./cmd/vernier
+
+test-postgres: ## the tests of galleries in PostgreSQL, with two servers of Debian's packages; needs apt, installs nothing
+	VERNIER_REQUIRE_POSTGRES=1 .ci/with-postgres $(GO) test ./gallery/postgres ./cmd/internal/galleries
 
 lint: ## gofmt, vet and staticcheck
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these:"; gofmt -l .; exit 1; }

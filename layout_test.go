@@ -16,7 +16,7 @@ const module = "github.com/vernier-ml/vernier"
 var mayImport = map[string][]string{
 	"":                              {"model", "data", "eval", "gallery", "cpu", "engine", "metric", "internal/nametext", "run", "data/pixels", "data/transform"},
 	"examples/embed":                {""},
-	"cmd/vernier":                   {"comm", "model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "cuda", "weights", "cpu", "internal/bench", "internal/trace", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "eval/rerank", "internal/setting", "data/pixels", "data/transform", "data/features", "data/fetch", "weights/public", "cmd/internal/tabular", "cmd/internal/tuning", "cmd/internal/cli", "cmd/internal/rowfiles"},
+	"cmd/vernier":                   {"comm", "model", "backbone", "layers", "losses", "data", "train", "train/sweep", "eval", "gallery", "report", "serve", "cuda", "weights", "cpu", "internal/bench", "internal/trace", "internal/nearest", "internal/plural", "internal/wholefile", "metric", "internal/table", "engine", "internal/nametext", "internal/home", "optim", "internal/sums", "run", "eval/plot", "eval/rerank", "internal/setting", "data/pixels", "data/transform", "data/features", "data/fetch", "weights/public", "cmd/internal/tabular", "cmd/internal/tuning", "cmd/internal/cli", "cmd/internal/rowfiles", "cmd/internal/galleries"},
 	"model":                         {"backbone", "layers", "weights", "metric", "engine"},
 	"backbone":                      {"layers", "engine", "internal/registry", "data/pixels", "data/transform"},
 	"metric":                        {},
@@ -88,6 +88,7 @@ var mayImport = map[string][]string{
 	"internal/house":                {},
 	"internal/mpitest":              {},
 	"internal/storetest":            {"eval", "gallery", "metric"},
+	"gallery/postgres":              {"eval", "gallery", "metric"},
 	"data/internal/natural":         {},
 	"data/internal/progress":        {},
 	"data/internal/source":          {"data/internal/natural", "data/internal/progress", "data/pixels", "internal/nametext", "internal/plural", "internal/unpack", "internal/zipfile"},
@@ -98,6 +99,7 @@ var mayImport = map[string][]string{
 	"data/internal/float16":         {},
 	"cmd/internal/cli":              {"comm", "cpu", "cuda", "data", "engine", "internal/home", "internal/nametext", "internal/nearest", "internal/plural", "internal/setting", "internal/wholefile", "linear", "run"},
 	"cmd/internal/clitest":          {},
+	"cmd/internal/galleries":        {"cmd/internal/cli", "eval", "gallery", "gallery/postgres", "internal/nametext", "internal/plural"},
 	"cmd/internal/rowfiles":         {"cmd/internal/cli", "data", "data/features", "eval", "internal/home", "internal/nametext", "internal/plural", "metric", "run"},
 	"cmd/vernier-papers":            {"cmd/internal/cli", "eval", "eval/plot", "internal/plural", "internal/setting", "internal/wholefile", "linear", "run", "train"},
 }

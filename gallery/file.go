@@ -222,7 +222,7 @@ func (s *File) has(f *os.File, row int32, want []float32) (bool, error) {
 // Remove implements Store.
 func (s *File) Remove(ctx context.Context, where Filter) (removed int, err error) {
 	if where.Empty() {
-		return 0, errNothingNamed
+		return 0, ErrNothingNamed
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -248,8 +248,6 @@ func (s *File) Remove(ctx context.Context, where Filter) (removed int, err error
 	}
 	return removed, nil
 }
-
-var errNothingNamed = errors.New("which rows are to be removed? The filter names none")
 
 // current is the rows as they are now, for searches.
 func (s *File) current() (*view, error) {
@@ -352,6 +350,23 @@ func (s *File) Known(_ context.Context, keys []string) (map[string]Label, error)
 		}
 	}
 	return there, nil
+}
+
+// KeysAt implements Store.
+func (s *File) KeysAt(_ context.Context, paths []string) (map[string]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.refresh(); err != nil {
+		return nil, err
+	}
+	s.known.find()
+	keys := map[string]string{}
+	for _, path := range paths {
+		if row := s.known.rowAt(path); row >= 0 {
+			keys[path] = s.known.keys[row]
+		}
+	}
+	return keys, nil
 }
 
 // Get implements Store.

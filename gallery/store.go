@@ -39,6 +39,8 @@ type Store interface {
 	Get(ctx context.Context, keys []string) (*Table, error)
 	// Known is Get without the numbers: of each key that is there the path and the class.
 	Known(ctx context.Context, keys []string) (map[string]Label, error)
+	// KeysAt returns of each path that is there the key of its row.
+	KeysAt(ctx context.Context, paths []string) (map[string]string, error)
 	// Candidates returns for every query up to n rows that a filter lets through, nearest
 	// first: by the metric itself if the store is exact, else by what a database
 	// compares fast. They are n unless no more rows are let through.
@@ -62,6 +64,9 @@ type Stats struct {
 	// Index describes how candidates are found.
 	Index string `json:"index"`
 }
+
+// ErrNothingNamed says that a filter of Remove names no rows.
+var ErrNothingNamed = errors.New("which rows are to be removed? The filter names none")
 
 // ErrTooFew says that a store has found fewer rows than it has.
 var ErrTooFew = errors.New("the store returned fewer rows than it has")

@@ -146,6 +146,10 @@ func rowsComeBack(t *testing.T, open Open) {
 	if err != nil || len(known) != 1 || known[all.Keys[120]] != (gallery.Label{Path: all.Paths[120], Class: all.Classes[120]}) {
 		t.Errorf("%+v, %v", known, err)
 	}
+	keys, err := s.KeysAt(t.Context(), []string{all.Paths[120], "nothing", ""})
+	if err != nil || len(keys) != 1 || keys[all.Paths[120]] != all.Keys[120] {
+		t.Errorf("%+v, %v", keys, err)
+	}
 	if s.Info() != Info {
 		t.Errorf("%+v, want %+v", s.Info(), Info)
 	}

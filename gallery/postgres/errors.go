@@ -1,0 +1,81 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/vernier-ml/vernier/gallery"
+)
+
+// ErrNoGallery says that a table that a command is to read is not there.
+var ErrNoGallery = errors.New("there is no gallery")
+
+// Codes of PostgreSQL's appendix A.
+const (
+	wrongPassword    = "28P01"
+	notAuthorized    = "28000"
+	noDatabase       = "3D000"
+	noTable          = "42P01"
+	noPrivilege      = "42501"
+	notSupported     = "0A000"
+	noFile           = "58P01"
+	tooManyConnected = "53300"
+	noFunction       = "42883"
+	noType           = "42704"
+	diskFull         = "53100"
+)
+
+// explained is an error that says what to do.
+type explained struct{ error }
+
+func (e explained) Unwrap() error { return e.error }
+
+// explain says of an error of the database what to do about it.
+func (s *Store) explain(err error) error {
+	if errors.As(err, &explained{}) || errors.Is(err, gallery.ErrOtherModel) || errors.Is(err, gallery.ErrTooFew) || errors.Is(err, ErrNoGallery) {
+		return err
+	}
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) && s.ended(err) {
+		return err
+	}
+	c := s.at.config.ConnConfig
+	hint := ""
+	var server *pgconn.PgError
+	var connecting *pgconn.ConnectError
+	switch {
+	case errors.As(err, &server):
+		switch server.Code {
+		case wrongPassword, notAuthorized:
+			hint = fmt.Sprintf("the server does not let user %s in: set PGPASSWORD, or PGPASSFILE to a file with the line %s:%d:%s:%s:PASSWORD that only you can read", c.User, c.Host, c.Port, c.Database, c.User)
+		case noDatabase:
+			hint = fmt.Sprintf("make it once: createdb -h %s -p %d %s", c.Host, c.Port, c.Database)
+		case notSupported, noFile, noType, noFunction:
+			hint = "does the server have pgvector 0.8 or later? Debian 13 has it as postgresql-17-pgvector"
+		case noPrivilege:
+			hint = fmt.Sprintf("user %s lacks a right. Somebody who has it does once: CREATE EXTENSION vector; GRANT CREATE ON SCHEMA public TO %s", c.User, c.User)
+		case tooManyConnected:
+			hint = "wait, raise max_connections of the server, or give the address pool_max_conns=2"
+		case diskFull:
+			hint = "the disk of the server is full: nothing was changed"
+		}
+		// Message alone: the rest of the error may quote rows.
+		err = fmt.Errorf("PostgreSQL says: %s (%s)", server.Message, server.Code)
+	case errors.As(err, &connecting):
+		hint = fmt.Sprintf("is a PostgreSQL server running at %s:%d, and may this machine connect to it?", c.Host, c.Port)
+	case pgconn.Timeout(err) || pgconn.SafeToRetry(err):
+		hint = "the server went away; nothing was changed, and the same command may be given again"
+	}
+	if hint == "" {
+		return explained{fmt.Errorf("%s: %w", s.at.shown, err)}
+	}
+	return explained{fmt.Errorf("%s: %w; %s", s.at.shown, err, hint)}
+}
+
+// ended reports whether an error is of a caller's context and not of connecting.
+func (s *Store) ended(err error) bool {
+	var connecting *pgconn.ConnectError
+	return !errors.As(err, &connecting)
+}
