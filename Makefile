@@ -83,7 +83,7 @@ test-mpi: ## the tests that start several processes, under Open MPI and MPICH (D
 	CGO_ENABLED=1 $(GO) test -tags mpi -run '^TestProcesses' ./cmd/vernier
 
 test-postgres: ## the tests of galleries in PostgreSQL, with two servers of Debian's packages; needs apt, installs nothing
-	VERNIER_REQUIRE_POSTGRES=1 .ci/with-postgres $(GO) test ./gallery/postgres ./cmd/internal/galleries
+	VERNIER_REQUIRE_POSTGRES=1 .ci/with-postgres sh -c '$(GO) test ./gallery/postgres && $(GO) test -run "^TestGallery" ./cmd/vernier'
 
 lint: ## gofmt, vet and staticcheck
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these:"; gofmt -l .; exit 1; }

@@ -28,6 +28,9 @@ type Selection struct {
 	MaxBad int
 	// SuperClasses, if set, stand in place of those of the data set.
 	SuperClasses *data.SuperClasses
+	// Choose, if set, says which items of the chosen images are embedded. If it chooses
+	// none, there are no rows.
+	Choose func(set *data.Set) ([]int, error)
 	Options
 }
 
@@ -104,6 +107,17 @@ func embedSelection(ctx context.Context, cfg Config, m *model.Model, epoch int, 
 	if sel.SuperClasses != nil {
 		if e.Set, err = sel.SuperClasses.Give(e.whole, e.Set); err != nil {
 			return nil, err
+		}
+	}
+	if sel.Choose != nil {
+		items, err := sel.Choose(e.Set)
+		if err != nil {
+			return nil, err
+		}
+		e.Set = e.Set.Select(e.Set.Name, items)
+		if len(items) == 0 {
+			e.Embeddings = &eval.Embeddings{H: m.Spec.Dim}
+			return e, nil
 		}
 	}
 	if sel.Data == "" {

@@ -197,16 +197,21 @@ func (f *modelFlags) embed(ctx context.Context, folder run.Folder, eng engine.En
 
 // embedBy is embed by a model that is loaded.
 func (f *modelFlags) embedBy(ctx context.Context, m *model.Model, cfg run.Config, paths []string) (*gallery.Table, error) {
-	opt := f.opt
-	opt.Workers = f.workers
-	set, err := openInputs(ctx, m, paths, cfg, opt.Events)
+	set, err := openInputs(ctx, m, paths, cfg, f.opt.Events)
 	if err != nil {
 		return nil, err
 	}
 	defer set.Close()
 	for _, n := range set.Remarks() {
-		opt.Events.Warn("%s", n)
+		f.opt.Events.Warn("%s", n)
 	}
+	return f.embedSet(ctx, m, cfg, set)
+}
+
+// embedSet is embedBy of a set.
+func (f *modelFlags) embedSet(ctx context.Context, m *model.Model, cfg run.Config, set *data.Set) (*gallery.Table, error) {
+	opt := f.opt
+	opt.Workers = f.workers
 	rows, err := run.EmbedImages(ctx, m, set, max(f.maxBad, cfg.Data.MaxBad), opt)
 	if err != nil {
 		return nil, err

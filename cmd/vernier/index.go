@@ -89,20 +89,11 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	if f.check != "" {
 		return f.describe(cmd)
 	}
-	changed := cmd.Flags().Changed
-	sources := 0
-	for _, given := range []bool{len(args) > 1, changed("data") || changed("split"), f.from != ""} {
-		if given {
-			sources++
-		}
-	}
-	switch {
-	case f.out == "":
+	if f.out == "" {
 		return cli.Usagef("--out is missing: say where the index is to be")
-	case sources == 0:
-		return cli.Usagef("which images? Give IMAGEs, --data SPEC, --split PART of the run's own, or --from FILE")
-	case sources > 1:
-		return cli.Usagef("IMAGEs, --data or --split, and --from: give one of them")
+	}
+	if err := oneSource(cmd, args[1:], f.from); err != nil {
+		return err
 	}
 	f.complete(cmd, log)
 	folder, eng, err := f.device.OpenRun(args[0], f.threads, log)
@@ -144,20 +135,43 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	return r.print(cmd.OutOrStdout())
 }
 
+// oneSource checks that images come from one of the places where they may come from.
+func oneSource(cmd *cobra.Command, images []string, from string) error {
+	changed := cmd.Flags().Changed
+	sources := 0
+	for _, given := range []bool{len(images) > 0, changed("data") || changed("split"), from != ""} {
+		if given {
+			sources++
+		}
+	}
+	switch sources {
+	case 0:
+		return cli.Usagef("which images? Give IMAGEs, --data SPEC, --split PART of the run's own, or --from FILE")
+	case 1:
+		return nil
+	}
+	return cli.Usagef("IMAGEs, --data or --split, and --from: give one of them")
+}
+
+// rowsFrom reads rows that are embedded already.
+func rowsFrom(path string, info gallery.Info, events run.Events) (*gallery.Table, error) {
+	t, err := gallery.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if t.Model == "" {
+		events.Warn("%s does not say which model made its rows: they are taken for this run's", path)
+	} else if t.Model != info.Model {
+		return nil, fmt.Errorf("%s: %w", path, gallery.ErrOtherModel)
+	}
+	return t, nil
+}
+
 // rows embeds what is to be added.
 func (f *indexFlags) rows(ctx context.Context, folder run.Folder, eng engine.Engine, info gallery.Info, images []string) (*gallery.Table, error) {
 	switch {
 	case f.from != "":
-		t, err := gallery.Read(f.from)
-		if err != nil {
-			return nil, err
-		}
-		if t.Model == "" {
-			f.sel.Events.Warn("%s does not say which model made its rows: they are taken for this run's", f.from)
-		} else if t.Model != info.Model {
-			return nil, fmt.Errorf("%s: %w", f.from, gallery.ErrOtherModel)
-		}
-		return t, nil
+		return rowsFrom(f.from, info, f.sel.Events)
 	case len(images) > 0:
 		m := f.images()
 		t, err := m.embed(ctx, folder, eng, images)
@@ -195,10 +209,7 @@ func embedSplit(ctx context.Context, folder run.Folder, eng engine.Engine, sel r
 		at := newPlaces()
 		t.Keys = make([]string, t.N)
 		for i := range t.Paths {
-			t.Paths[i] = at.of(e.Set.Where(i))
-			if box := e.Set.Items[i].Box; !box.Empty() { // several images may be of one file
-				t.Paths[i] += fmt.Sprintf("#%d,%d,%d,%d", box.Min.X, box.Min.Y, box.Max.X, box.Max.Y)
-			}
+			t.Paths[i] = at.ofItem(e.Set, i)
 			if err == nil {
 				t.Keys[i], err = e.Set.Key(i)
 			}

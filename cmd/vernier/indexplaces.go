@@ -2,9 +2,11 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 
+	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/internal/nametext"
 )
 
@@ -24,6 +26,16 @@ func newPlaces() *places {
 // neither, such as a picture that is drawn, stays as it is.
 func (p *places) of(where string) string {
 	return nametext.Encode(p.onDisk(nametext.Decode(where)))
+}
+
+// ofItem is the place of an image of a set, with its box behind it: several images may be
+// of one file.
+func (p *places) ofItem(set *data.Set, i int) string {
+	where := p.of(set.Where(i))
+	if box := set.Items[i].Box; !box.Empty() {
+		where += fmt.Sprintf("#%d,%d,%d,%d", box.Min.X, box.Min.Y, box.Max.X, box.Max.Y)
+	}
+	return where
 }
 
 func (p *places) onDisk(where string) string {

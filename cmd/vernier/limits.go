@@ -14,6 +14,7 @@ import (
 
 	"github.com/vernier-ml/vernier/backbone"
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/galleries"
 	"github.com/vernier-ml/vernier/cmd/internal/tabular"
 	"github.com/vernier-ml/vernier/cmd/internal/tuning"
 	"github.com/vernier-ml/vernier/data"
@@ -70,6 +71,7 @@ func flagLimits() map[string]cli.Limit {
 		"embed --out": cli.InFolder, "index --out": cli.InFolder, "--marks": cli.InFolder,
 	})
 	maps.Copy(all, tabular.Limits())
+	maps.Copy(all, galleries.Limits())
 	for name, limit := range tuning.Limits() {
 		all["tune "+name] = limit
 	}

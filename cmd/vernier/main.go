@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/galleries"
 	"github.com/vernier-ml/vernier/cmd/internal/tabular"
 	"github.com/vernier-ml/vernier/cmd/internal/tuning"
 	"github.com/vernier-ml/vernier/internal/bench"
@@ -40,6 +41,7 @@ boundary-restricted one (BRM); Euclidean and cosine are there beside it.`,
 	root.AddCommand(
 		newTrain(log), newPresets(), newSweep(log), tuning.New(log, newReporter), newCompare(log),
 		newEval(log), newEmbed(log), newExport(log), newVerify(log), newIndex(log), newSearch(log),
+		galleries.New(log, newReporter, newGalleryImages(log)),
 		newReport(log), newServe(log),
 		newData(log), newWeights(log), newLosses(), newMetrics(),
 		tabular.New(log),

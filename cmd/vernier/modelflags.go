@@ -19,12 +19,17 @@ type modelFlags struct {
 }
 
 func (f *modelFlags) add(fl *pflag.FlagSet) {
+	f.addAlone(fl)
+	f.ranks.Add(fl)
+}
+
+// addAlone is add for a command that one process runs.
+func (f *modelFlags) addAlone(fl *pflag.FlagSet) {
 	fl.StringVar(&f.epoch, "epoch", "best", "which model of the run: best or last")
 	fl.IntVar(&f.maxBad, "max-bad", 0, maxBadHelp)
 	f.device.Add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core)")
-	f.ranks.Add(fl)
 }
 
 // maxBadHelp is that of --max-bad where images are embedded.
