@@ -1764,7 +1764,7 @@ noceiling:
 	RET
 
 // func transposeTileAVX2(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int, width int)
-// Requires: AVX, CMOV
+// Requires: AVX, CMOV, MMX+
 TEXT ·transposeTileAVX2(SB), NOSPLIT, $0-88
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    src_base+32(FP), CX
@@ -1789,34 +1789,42 @@ block:
 	NEGQ       R10
 	VMOVDQU    (R9)(R10*4), Y1
 	MOVQ       CX, R9
+	PREFETCHT0 128(R9)
 	VMASKMOVPS (R9), Y1, Y2
 	CMPQ       SI, $0x01
 	JLE        zero1
 	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
 	VMASKMOVPS (R9), Y1, Y3
 	CMPQ       SI, $0x02
 	JLE        zero2
 	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
 	VMASKMOVPS (R9), Y1, Y4
 	CMPQ       SI, $0x03
 	JLE        zero3
 	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
 	VMASKMOVPS (R9), Y1, Y5
 	CMPQ       SI, $0x04
 	JLE        zero4
 	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
 	VMASKMOVPS (R9), Y1, Y6
 	CMPQ       SI, $0x05
 	JLE        zero5
 	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
 	VMASKMOVPS (R9), Y1, Y7
 	CMPQ       SI, $0x06
 	JLE        zero6
 	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
 	VMASKMOVPS (R9), Y1, Y8
 	CMPQ       SI, $0x07
 	JLE        zero7
 	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
 	VMASKMOVPS (R9), Y1, Y1
 	JMP        shuffle
 

@@ -6968,7 +6968,7 @@ noceiling:
 	RET
 
 // func transposeTileAVX512(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int, width int)
-// Requires: AVX, AVX512F, BMI2, CMOV
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
 TEXT ·transposeTileAVX512(SB), NOSPLIT, $0-88
 	MOVQ  dst_base+0(FP), AX
 	MOVQ  src_base+32(FP), CX
@@ -6984,76 +6984,92 @@ TEXT ·transposeTileAVX512(SB), NOSPLIT, $0-88
 	KMOVW R9, K1
 
 block:
-	MOVQ      DI, R8
-	MOVQ      $0x00000010, R9
-	CMPQ      R8, R9
-	CMOVQGT   R9, R8
-	MOVQ      $-1, R9
-	BZHIQ     R8, R9, R9
-	KMOVW     R9, K2
-	MOVQ      CX, R9
-	VMOVUPS.Z (R9), K2, Z0
-	CMPQ      SI, $0x01
-	JLE       zero1
-	ADDQ      BX, R9
-	VMOVUPS.Z (R9), K2, Z1
-	CMPQ      SI, $0x02
-	JLE       zero2
-	ADDQ      BX, R9
-	VMOVUPS.Z (R9), K2, Z2
-	CMPQ      SI, $0x03
-	JLE       zero3
-	ADDQ      BX, R9
-	VMOVUPS.Z (R9), K2, Z3
-	CMPQ      SI, $0x04
-	JLE       zero4
-	ADDQ      BX, R9
-	VMOVUPS.Z (R9), K2, Z4
-	CMPQ      SI, $0x05
-	JLE       zero5
-	ADDQ      BX, R9
-	VMOVUPS.Z (R9), K2, Z5
-	CMPQ      SI, $0x06
-	JLE       zero6
-	ADDQ      BX, R9
-	VMOVUPS.Z (R9), K2, Z6
-	CMPQ      SI, $0x07
-	JLE       zero7
-	ADDQ      BX, R9
-	VMOVUPS.Z (R9), K2, Z7
-	CMPQ      SI, $0x08
-	JLE       zero8
-	ADDQ      BX, R9
-	VMOVUPS.Z (R9), K2, Z8
-	CMPQ      SI, $0x09
-	JLE       zero9
-	ADDQ      BX, R9
-	VMOVUPS.Z (R9), K2, Z9
-	CMPQ      SI, $0x0a
-	JLE       zero10
-	ADDQ      BX, R9
-	VMOVUPS.Z (R9), K2, Z10
-	CMPQ      SI, $0x0b
-	JLE       zero11
-	ADDQ      BX, R9
-	VMOVUPS.Z (R9), K2, Z11
-	CMPQ      SI, $0x0c
-	JLE       zero12
-	ADDQ      BX, R9
-	VMOVUPS.Z (R9), K2, Z12
-	CMPQ      SI, $0x0d
-	JLE       zero13
-	ADDQ      BX, R9
-	VMOVUPS.Z (R9), K2, Z13
-	CMPQ      SI, $0x0e
-	JLE       zero14
-	ADDQ      BX, R9
-	VMOVUPS.Z (R9), K2, Z14
-	CMPQ      SI, $0x0f
-	JLE       zero15
-	ADDQ      BX, R9
-	VMOVUPS.Z (R9), K2, Z15
-	JMP       shuffle
+	MOVQ       DI, R8
+	MOVQ       $0x00000010, R9
+	CMPQ       R8, R9
+	CMOVQGT    R9, R8
+	MOVQ       $-1, R9
+	BZHIQ      R8, R9, R9
+	KMOVW      R9, K2
+	MOVQ       CX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z0
+	CMPQ       SI, $0x01
+	JLE        zero1
+	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z1
+	CMPQ       SI, $0x02
+	JLE        zero2
+	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z2
+	CMPQ       SI, $0x03
+	JLE        zero3
+	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z3
+	CMPQ       SI, $0x04
+	JLE        zero4
+	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z4
+	CMPQ       SI, $0x05
+	JLE        zero5
+	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z5
+	CMPQ       SI, $0x06
+	JLE        zero6
+	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z6
+	CMPQ       SI, $0x07
+	JLE        zero7
+	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z7
+	CMPQ       SI, $0x08
+	JLE        zero8
+	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z8
+	CMPQ       SI, $0x09
+	JLE        zero9
+	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z9
+	CMPQ       SI, $0x0a
+	JLE        zero10
+	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z10
+	CMPQ       SI, $0x0b
+	JLE        zero11
+	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z11
+	CMPQ       SI, $0x0c
+	JLE        zero12
+	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z12
+	CMPQ       SI, $0x0d
+	JLE        zero13
+	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z13
+	CMPQ       SI, $0x0e
+	JLE        zero14
+	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z14
+	CMPQ       SI, $0x0f
+	JLE        zero15
+	ADDQ       BX, R9
+	PREFETCHT0 128(R9)
+	VMOVUPS.Z  (R9), K2, Z15
+	JMP        shuffle
 
 zero1:
 	VPXORD Z1, Z1, Z1

@@ -47,6 +47,9 @@ func (s *isa) transpose() {
 			JLE(LabelRef(fmt.Sprintf("zero%d", i)))
 			ADDQ(srcStride, from)
 		}
+		// The next block but one: rows are mostly too many, and too far apart, for
+		// the processor to notice.
+		PREFETCHT0(Mem{Base: from, Disp: 128})
 		s.load(Mem{Base: from}, k, x[i])
 	}
 	JMP(LabelRef("shuffle"))
