@@ -179,6 +179,8 @@ func (p *product) sumBlock(kr *kernels, w *workerScratch, l layout, packed, bloc
 			if place := p.sink.run(col+c, n); l.cuts == 1 && at+depth == to {
 				if n%kr.vec == 0 && place >= 0 {
 					t.finish(&p.sink, place, row, col+c)
+				} else if p.sink.splits() {
+					t.split(&p.sink, grow(&w.rows, rows*kr.nr), row, col+c)
 				} else {
 					t.sum()
 					p.sink.store(kr, block[c:], ld, row, rows, col+c, n)
@@ -221,6 +223,36 @@ func (t *tileRow) finish(s *sink, place, row, col int) {
 		tiles[min(kr.mr, t.rows-r)](s.v[place+(row+r)*s.rowStride:], s.rowStride, t.before(t.block[r*t.ld:]), t.ld,
 			t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, scale, shift, residual, ldr, s.ceiling)
 	}
+}
+
+// split brings the sums to the places of a sink that its columns are spread over: the
+// tiles end them in the block, from where each run is copied. residual has room for
+// nr columns.
+func (t *tileRow) split(s *sink, residual []float32, row, col int) {
+	kr := t.kr
+	if s.residual != nil {
+		s.runs(col, t.n, func(done, count, place int) {
+			kr.copyRows(residual[done:], kr.nr, s.residual[place+row*s.rowStride:], s.rowStride, t.rows, count, count)
+		})
+	}
+	tiles := kr.tiles[ceilDiv(t.n, kr.vec)-1]
+	for r := 0; r < t.rows; r += kr.mr {
+		var scale, shift, more []float32
+		if s.scale != nil {
+			scale = s.scale[row+r:]
+		}
+		if s.shift != nil {
+			shift = s.shift[row+r:]
+		}
+		if s.residual != nil {
+			more = residual[r*kr.nr:]
+		}
+		to := t.block[r*t.ld:]
+		tiles[min(kr.mr, t.rows-r)](to, t.ld, t.before(to), t.ld, t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, scale, shift, more, kr.nr, s.ceiling)
+	}
+	s.runs(col, t.n, func(done, count, place int) {
+		kr.copyRows(s.v[place+row*s.rowStride:], s.rowStride, t.block[done:], t.ld, t.rows, count, count)
+	})
 }
 
 func (t *tileRow) before(block []float32) []float32 {

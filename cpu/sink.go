@@ -45,17 +45,11 @@ func (g grid) joined() grid {
 
 // store writes a finished block. ld is the distance of its rows.
 func (s *sink) store(kr *kernels, block []float32, ld, row, rows, col, cols int) {
-	g := s.grid
-	for done := 0; done < cols; {
-		image, at := (col+done)/(g.height*g.width), (col+done)%(g.height*g.width)
-		y, x := at/g.width, at%g.width
-		n := min(cols-done, g.width-x)
-		place := s.offset + image*g.imageStride + y*g.rowPitch + x*g.colPitch
+	s.runs(col, cols, func(done, n, place int) {
 		for r := range rows {
 			s.segment(kr, block[r*ld+done:][:n], place+(row+r)*s.rowStride, row+r, col+done)
 		}
-		done += n
-	}
+	})
 }
 
 // byChannel reports whether what is done with a sum depends on its row alone,
@@ -121,6 +115,23 @@ func (s *sink) run(col, cols int) int {
 		return -1
 	}
 	return s.offset + image*g.imageStride + at/g.width*g.rowPitch + at%g.width
+}
+
+// splits reports whether columns lie in runs beside each other, and what is added to
+// them in the same places.
+func (s *sink) splits() bool { return s.grid.colPitch == 1 && !s.columns }
+
+// runs calls do for the parts of columns [col, col+cols) that lie beside each other:
+// count columns, done after the first, at v[place] in row 0.
+func (s *sink) runs(col, cols int, do func(done, count, place int)) {
+	g := s.grid
+	for done := 0; done < cols; {
+		image, at := (col+done)/(g.height*g.width), (col+done)%(g.height*g.width)
+		y, x := at/g.width, at%g.width
+		n := min(cols-done, g.width-x)
+		do(done, n, s.offset+image*g.imageStride+y*g.rowPitch+x*g.colPitch)
+		done += n
+	}
 }
 
 // tile returns what a tile at the place of a run and a row has to do.
