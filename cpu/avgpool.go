@@ -4,15 +4,15 @@ import (
 	"github.com/vernier-ml/vernier/engine"
 )
 
-// shares returns 1/size of all windows, 0 between their rows.
-func (e *Engine) shares(p *poolShape) []float32 {
-	s := grow(&e.scratch.first, p.windows())
+// shares returns 1/size of all windows, whose rows are pitch apart, 0 between them.
+func (e *Engine) shares(p *poolShape, pitch int) []float32 {
+	s := grow(&e.scratch.first, (p.rows-1)*pitch+p.cols)
 	clear(s)
 	for r := range p.rows {
 		down := windowSize(r*p.StrideH-p.PadH, p.KernelH, p.height, p.PadH, p.CountPad)
 		for c := range p.cols {
 			across := windowSize(c*p.StrideW-p.PadW, p.KernelW, p.width, p.PadW, p.CountPad)
-			s[r*p.wide+c] = 1 / float32(down*across)
+			s[r*pitch+c] = 1 / float32(down*across)
 		}
 	}
 	return s
@@ -35,7 +35,21 @@ func (e *Engine) AvgPool(y, x engine.Tensor, spec engine.PoolSpec) error {
 	if g.err != nil {
 		return g.err
 	}
-	kr, shares := e.kernels, e.shares(&p)
+	kr := e.kernels
+	switch {
+	case p.whole():
+		e.means(d.v, s.v, p.height*p.width)
+		return nil
+	case kr.pool3.sum != nil && p.around():
+		shares := e.shares(&p, p.cols)
+		e.eachPlane(&p, func(_ []float32, from, to int) {
+			y := d.v[to:][:len(shares)]
+			kr.pool3.sum(y, s.v[from:], p.height, p.width)
+			kr.multiply(y, y, shares)
+		})
+		return nil
+	}
+	shares := e.shares(&p, p.wide)
 	size, windows := p.phases(), p.windows()
 	e.eachGroup(&p, size+windows+p.across(), func(buf []float32, from, to int) {
 		phases, mean, columns := buf[:size], buf[size:][:windows], buf[size+windows:]
@@ -59,8 +73,20 @@ func (e *Engine) AvgPoolGrad(dx, dy engine.Tensor, spec engine.PoolSpec) error {
 	if g.err != nil {
 		return g.err
 	}
-	kr, shares := e.kernels, e.shares(&p)
-	windows, area := p.windows(), p.height*p.width
+	kr, windows, area := e.kernels, p.windows(), p.height*p.width
+	switch {
+	case p.whole():
+		e.spreadMeans(d.v, u.v, area)
+		return nil
+	case kr.pool3.sum != nil && p.around():
+		shares := e.shares(&p, p.cols)
+		e.eachPlane(&p, func(buf []float32, to, from int) {
+			kr.multiply(buf, u.v[from:][:len(buf)], shares)
+			kr.pool3.sum(d.v[to:], buf, p.height, p.width)
+		})
+		return nil
+	}
+	shares := e.shares(&p, p.wide)
 	if p.StrideH == 1 && p.StrideW == 1 {
 		q := p.turned()
 		size, cells := q.phases(), q.windows()
@@ -110,10 +136,15 @@ func (e *Engine) GlobalAvg(y, x engine.Tensor) error {
 	if g.err != nil {
 		return g.err
 	}
-	e.eachRow(len(d.v), func(r int) {
-		d.v[r] = float32(e.kernels.sum(s.v[r*area:(r+1)*area]) / float64(area))
-	})
+	e.means(d.v, s.v, area)
 	return nil
+}
+
+// means sets y to the means of the planes of x.
+func (e *Engine) means(y, x []float32, area int) {
+	e.eachRow(len(y), func(r int) {
+		y[r] = float32(e.kernels.sum(x[r*area:(r+1)*area]) / float64(area))
+	})
 }
 
 // GlobalAvgGrad shares dy out over height and width.
@@ -123,11 +154,11 @@ func (e *Engine) GlobalAvgGrad(dx, dy engine.Tensor) error {
 	if g.err != nil {
 		return g.err
 	}
-	e.eachRow(len(u.v), func(r int) {
-		share := u.v[r] / float32(area)
-		for i := range area {
-			d.v[r*area+i] = share
-		}
-	})
+	e.spreadMeans(d.v, u.v, area)
 	return nil
+}
+
+// spreadMeans is the gradient of means.
+func (e *Engine) spreadMeans(dx, dy []float32, area int) {
+	e.eachRow(len(dy), func(r int) { fill(dx[r*area:(r+1)*area], dy[r]/float32(area)) })
 }

@@ -26,6 +26,7 @@ func avx512() *kernels {
 		add3:       add3AVX512,
 		finite:     finiteAVX512,
 		route:      routeAVX512,
+		pool3:      pool3Kernels{max3PlaneAVX512, sum3PlaneAVX512, max3RowAVX512, max3RowGradAVX512},
 		split:      splitAVX512,
 		depthwise:  depthwiseAVX512, depthwiseSums: depthwiseSumsBy(depthwiseSums1AVX512, depthwiseSums3AVX512, depthwiseSums5AVX512, depthwiseSums7AVX512, depthwiseSums9AVX512),
 		merge:    mergeAVX512,

@@ -8288,6 +8288,500 @@ DATA highLanesAVX512<>+56(SB)/4, $0x0000000f
 DATA highLanesAVX512<>+60(SB)/4, $0x0000001f
 GLOBL highLanesAVX512<>(SB), RODATA|NOPTR, $64
 
+// func max3PlaneAVX512(dst []float32, src []float32, height int, width int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·max3PlaneAVX512(SB), NOSPLIT, $0-64
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    src_base+24(FP), CX
+	MOVQ    height+48(FP), DX
+	MOVQ    width+56(FP), BX
+	MOVQ    width+56(FP), SI
+	SHLQ    $0x02, SI
+	VMOVUPS constAVX512_ff800000<>+0(SB), Z0
+	XORQ    DI, DI
+
+block:
+	MOVQ    $-1, R8
+	MOVQ    $0x00000020, R10
+	MOVQ    BX, R9
+	CMPQ    R9, R10
+	CMOVQGT R10, R9
+	BZHIQ   R9, R8, R8
+	KMOVW   R8, K1
+	TESTQ   DI, DI
+	JNZ     inside
+	ANDQ    $-2, R8
+
+inside:
+	KMOVW   R8, K2
+	DECQ    BX
+	MOVQ    $0x00000020, DI
+	MOVQ    BX, R9
+	CMPQ    R9, DI
+	CMOVQGT DI, R9
+	INCQ    BX
+	MOVQ    $-1, R8
+	BZHIQ   R9, R8, R8
+	KMOVW   R8, K3
+	MOVQ    CX, DI
+	MOVQ    AX, R8
+	MOVQ    DX, R9
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVUPS (DI), K1, Z2
+	VMOVAPS Z0, Z3
+	VMOVUPS -4(DI), K2, Z3
+	VMAXPS  Z3, Z2, Z3
+	VCMPPS  $0x03, Z2, Z2, K4
+	VMOVAPS Z2, K4, Z3
+	VMOVAPS Z0, Z2
+	VMOVUPS 4(DI), K3, Z2
+	VMAXPS  Z2, Z3, Z2
+	VCMPPS  $0x03, Z3, Z3, K4
+	VMOVAPS Z3, K4, Z2
+	VMOVAPS Z2, Z2
+
+row:
+	ADDQ    SI, DI
+	VMOVAPS Z0, Z3
+	CMPQ    R9, $0x01
+	JE      last
+	VMOVAPS Z0, Z3
+	VMOVUPS (DI), K1, Z3
+	VMOVAPS Z0, Z4
+	VMOVUPS -4(DI), K2, Z4
+	VMAXPS  Z4, Z3, Z4
+	VCMPPS  $0x03, Z3, Z3, K4
+	VMOVAPS Z3, K4, Z4
+	VMOVAPS Z0, Z3
+	VMOVUPS 4(DI), K3, Z3
+	VMAXPS  Z3, Z4, Z3
+	VCMPPS  $0x03, Z4, Z4, K4
+	VMOVAPS Z4, K4, Z3
+	VMOVAPS Z3, Z3
+
+last:
+	VMAXPS  Z2, Z1, Z4
+	VCMPPS  $0x03, Z1, Z1, K4
+	VMOVAPS Z1, K4, Z4
+	VMAXPS  Z3, Z4, Z1
+	VCMPPS  $0x03, Z4, Z4, K4
+	VMOVAPS Z4, K4, Z1
+	VMOVUPS Z1, K1, (R8)
+	ADDQ    SI, R8
+	VMOVAPS Z2, Z1
+	VMOVAPS Z3, Z2
+	DECQ    R9
+	JNZ     row
+	MOVQ    $0x00000001, DI
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, AX
+	SUBQ    $0x10, BX
+	JG      block
+	VZEROUPPER
+	RET
+
+// func sum3PlaneAVX512(dst []float32, src []float32, height int, width int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·sum3PlaneAVX512(SB), NOSPLIT, $0-64
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    src_base+24(FP), CX
+	MOVQ    height+48(FP), DX
+	MOVQ    width+56(FP), BX
+	MOVQ    width+56(FP), SI
+	SHLQ    $0x02, SI
+	VMOVUPS constAVX512_00000000<>+0(SB), Z0
+	XORQ    DI, DI
+
+block:
+	MOVQ    $-1, R8
+	MOVQ    $0x00000020, R10
+	MOVQ    BX, R9
+	CMPQ    R9, R10
+	CMOVQGT R10, R9
+	BZHIQ   R9, R8, R8
+	KMOVW   R8, K1
+	TESTQ   DI, DI
+	JNZ     inside
+	ANDQ    $-2, R8
+
+inside:
+	KMOVW   R8, K2
+	DECQ    BX
+	MOVQ    $0x00000020, DI
+	MOVQ    BX, R9
+	CMPQ    R9, DI
+	CMOVQGT DI, R9
+	INCQ    BX
+	MOVQ    $-1, R8
+	BZHIQ   R9, R8, R8
+	KMOVW   R8, K3
+	MOVQ    CX, DI
+	MOVQ    AX, R8
+	MOVQ    DX, R9
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVUPS (DI), K1, Z2
+	VMOVAPS Z0, Z3
+	VMOVUPS -4(DI), K2, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVAPS Z0, Z3
+	VMOVUPS 4(DI), K3, Z3
+	VADDPS  Z3, Z2, Z2
+	VMOVAPS Z2, Z2
+
+row:
+	ADDQ    SI, DI
+	VMOVAPS Z0, Z3
+	CMPQ    R9, $0x01
+	JE      last
+	VMOVAPS Z0, Z3
+	VMOVUPS (DI), K1, Z3
+	VMOVAPS Z0, Z4
+	VMOVUPS -4(DI), K2, Z4
+	VADDPS  Z4, Z3, Z3
+	VMOVAPS Z0, Z4
+	VMOVUPS 4(DI), K3, Z4
+	VADDPS  Z4, Z3, Z3
+	VMOVAPS Z3, Z3
+
+last:
+	VADDPS  Z2, Z1, Z1
+	VADDPS  Z3, Z1, Z1
+	VMOVUPS Z1, K1, (R8)
+	ADDQ    SI, R8
+	VMOVAPS Z2, Z1
+	VMOVAPS Z3, Z2
+	DECQ    R9
+	JNZ     row
+	MOVQ    $0x00000001, DI
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, AX
+	SUBQ    $0x10, BX
+	JG      block
+	VZEROUPPER
+	RET
+
+DATA constAVX512_00000000<>+0(SB)/4, $0x00000000
+DATA constAVX512_00000000<>+4(SB)/4, $0x00000000
+DATA constAVX512_00000000<>+8(SB)/4, $0x00000000
+DATA constAVX512_00000000<>+12(SB)/4, $0x00000000
+DATA constAVX512_00000000<>+16(SB)/4, $0x00000000
+DATA constAVX512_00000000<>+20(SB)/4, $0x00000000
+DATA constAVX512_00000000<>+24(SB)/4, $0x00000000
+DATA constAVX512_00000000<>+28(SB)/4, $0x00000000
+DATA constAVX512_00000000<>+32(SB)/4, $0x00000000
+DATA constAVX512_00000000<>+36(SB)/4, $0x00000000
+DATA constAVX512_00000000<>+40(SB)/4, $0x00000000
+DATA constAVX512_00000000<>+44(SB)/4, $0x00000000
+DATA constAVX512_00000000<>+48(SB)/4, $0x00000000
+DATA constAVX512_00000000<>+52(SB)/4, $0x00000000
+DATA constAVX512_00000000<>+56(SB)/4, $0x00000000
+DATA constAVX512_00000000<>+60(SB)/4, $0x00000000
+GLOBL constAVX512_00000000<>(SB), RODATA|NOPTR, $64
+
+DATA firstLanesAVX512<>+0(SB)/4, $0x00000000
+DATA firstLanesAVX512<>+4(SB)/4, $0x00000002
+DATA firstLanesAVX512<>+8(SB)/4, $0x00000004
+DATA firstLanesAVX512<>+12(SB)/4, $0x00000006
+DATA firstLanesAVX512<>+16(SB)/4, $0x00000008
+DATA firstLanesAVX512<>+20(SB)/4, $0x0000000a
+DATA firstLanesAVX512<>+24(SB)/4, $0x0000000c
+DATA firstLanesAVX512<>+28(SB)/4, $0x0000000e
+DATA firstLanesAVX512<>+32(SB)/4, $0x00000010
+DATA firstLanesAVX512<>+36(SB)/4, $0x00000012
+DATA firstLanesAVX512<>+40(SB)/4, $0x00000014
+DATA firstLanesAVX512<>+44(SB)/4, $0x00000016
+DATA firstLanesAVX512<>+48(SB)/4, $0x00000018
+DATA firstLanesAVX512<>+52(SB)/4, $0x0000001a
+DATA firstLanesAVX512<>+56(SB)/4, $0x0000001c
+DATA firstLanesAVX512<>+60(SB)/4, $0x0000001e
+GLOBL firstLanesAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA secondLanesAVX512<>+0(SB)/4, $0x00000001
+DATA secondLanesAVX512<>+4(SB)/4, $0x00000003
+DATA secondLanesAVX512<>+8(SB)/4, $0x00000005
+DATA secondLanesAVX512<>+12(SB)/4, $0x00000007
+DATA secondLanesAVX512<>+16(SB)/4, $0x00000009
+DATA secondLanesAVX512<>+20(SB)/4, $0x0000000b
+DATA secondLanesAVX512<>+24(SB)/4, $0x0000000d
+DATA secondLanesAVX512<>+28(SB)/4, $0x0000000f
+DATA secondLanesAVX512<>+32(SB)/4, $0x00000011
+DATA secondLanesAVX512<>+36(SB)/4, $0x00000013
+DATA secondLanesAVX512<>+40(SB)/4, $0x00000015
+DATA secondLanesAVX512<>+44(SB)/4, $0x00000017
+DATA secondLanesAVX512<>+48(SB)/4, $0x00000019
+DATA secondLanesAVX512<>+52(SB)/4, $0x0000001b
+DATA secondLanesAVX512<>+56(SB)/4, $0x0000001d
+DATA secondLanesAVX512<>+60(SB)/4, $0x0000001f
+GLOBL secondLanesAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA thirdLanesAVX512<>+0(SB)/4, $0x00000002
+DATA thirdLanesAVX512<>+4(SB)/4, $0x00000004
+DATA thirdLanesAVX512<>+8(SB)/4, $0x00000006
+DATA thirdLanesAVX512<>+12(SB)/4, $0x00000008
+DATA thirdLanesAVX512<>+16(SB)/4, $0x0000000a
+DATA thirdLanesAVX512<>+20(SB)/4, $0x0000000c
+DATA thirdLanesAVX512<>+24(SB)/4, $0x0000000e
+DATA thirdLanesAVX512<>+28(SB)/4, $0x00000010
+DATA thirdLanesAVX512<>+32(SB)/4, $0x00000012
+DATA thirdLanesAVX512<>+36(SB)/4, $0x00000014
+DATA thirdLanesAVX512<>+40(SB)/4, $0x00000016
+DATA thirdLanesAVX512<>+44(SB)/4, $0x00000018
+DATA thirdLanesAVX512<>+48(SB)/4, $0x0000001a
+DATA thirdLanesAVX512<>+52(SB)/4, $0x0000001c
+DATA thirdLanesAVX512<>+56(SB)/4, $0x0000001e
+DATA thirdLanesAVX512<>+60(SB)/4, $0x0000001f
+GLOBL thirdLanesAVX512<>(SB), RODATA|NOPTR, $64
+
+// func max3RowAVX512(dst []float32, src []float32, width int, rows int, pad int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·max3RowAVX512(SB), NOSPLIT, $0-72
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    src_base+24(FP), CX
+	MOVQ    dst_len+8(FP), DX
+	MOVQ    pad+64(FP), BX
+	MOVQ    width+48(FP), SI
+	MOVQ    width+48(FP), DI
+	SHLQ    $0x02, DI
+	VMOVUPS constAVX512_ff800000<>+0(SB), Z0
+	VMOVUPS firstLanesAVX512<>+0(SB), Z1
+	VMOVUPS secondLanesAVX512<>+0(SB), Z2
+	VMOVUPS thirdLanesAVX512<>+0(SB), Z3
+	ADDQ    BX, SI
+	NEGQ    BX
+	LEAQ    (CX)(BX*4), CX
+
+block:
+	MOVQ    $-1, R8
+	MOVQ    $0x00000020, R10
+	MOVQ    SI, R9
+	CMPQ    R9, R10
+	CMOVQGT R10, R9
+	BZHIQ   R9, R8, R8
+	TESTQ   BX, BX
+	JNS     inside49
+	ANDQ    $-2, R8
+
+inside49:
+	KMOVW   R8, K1
+	SHRQ    $0x10, R8
+	KMOVW   R8, K2
+	MOVQ    $0x0000000f, R8
+	MOVQ    DX, R9
+	CMPQ    R9, R8
+	CMOVQGT R8, R9
+	MOVQ    $-1, R8
+	BZHIQ   R9, R8, R8
+	KMOVW   R8, K3
+	MOVQ    rows+56(FP), R9
+	MOVQ    CX, R8
+	VMOVAPS Z0, Z4
+	VMOVUPS (R8), K1, Z4
+	VMOVAPS Z0, Z5
+	VMOVUPS 64(R8), K2, Z5
+
+row:
+	DECQ    R9
+	JZ      merge
+	ADDQ    DI, R8
+	VMOVAPS Z0, Z6
+	VMOVUPS (R8), K1, Z6
+	VMOVAPS Z0, Z7
+	VMOVUPS 64(R8), K2, Z7
+	VMAXPS  Z6, Z4, Z6
+	VCMPPS  $0x03, Z4, Z4, K4
+	VMOVAPS Z4, K4, Z6
+	VMOVAPS Z6, Z4
+	VMAXPS  Z7, Z5, Z6
+	VCMPPS  $0x03, Z5, Z5, K4
+	VMOVAPS Z5, K4, Z6
+	VMOVAPS Z6, Z5
+	JMP     row
+
+merge:
+	VMOVAPS   Z1, Z6
+	VPERMI2PS Z5, Z4, Z6
+	VMOVAPS   Z2, Z7
+	VPERMI2PS Z5, Z4, Z7
+	VMAXPS    Z7, Z6, Z7
+	VCMPPS    $0x03, Z6, Z6, K1
+	VMOVAPS   Z6, K1, Z7
+	VMOVAPS   Z3, Z6
+	VPERMI2PS Z5, Z4, Z6
+	VMAXPS    Z6, Z7, Z4
+	VCMPPS    $0x03, Z7, Z7, K1
+	VMOVAPS   Z7, K1, Z4
+	VMOVUPS   Z4, K3, (AX)
+	ADDQ      $0x3c, AX
+	ADDQ      $0x78, CX
+	ADDQ      $0x1e, BX
+	SUBQ      $0x1e, SI
+	SUBQ      $0x0f, DX
+	JG        block
+	VZEROUPPER
+	RET
+
+// func max3RowGradAVX512(dx []float32, dy []float32, x []float32, y []float32, width int, rows int, pad int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·max3RowGradAVX512(SB), NOSPLIT, $0-120
+	MOVQ    dx_base+0(FP), AX
+	MOVQ    dy_base+24(FP), CX
+	MOVQ    x_base+48(FP), DX
+	MOVQ    y_base+72(FP), BX
+	MOVQ    dy_len+32(FP), SI
+	MOVQ    pad+112(FP), DI
+	MOVQ    width+96(FP), R8
+	MOVQ    width+96(FP), R9
+	SHLQ    $0x02, R9
+	VMOVUPS constAVX512_ff800000<>+0(SB), Z0
+	VMOVUPS constAVX512_7f800000<>+0(SB), Z1
+	VMOVUPS firstLanesAVX512<>+0(SB), Z2
+	VMOVUPS secondLanesAVX512<>+0(SB), Z3
+	VMOVUPS thirdLanesAVX512<>+0(SB), Z4
+	VMOVUPS lowCellsLanesAVX512<>+0(SB), Z5
+	VMOVUPS highCellsLanesAVX512<>+0(SB), Z6
+	VMOVUPS nextLanesAVX512<>+0(SB), Z7
+	MOVQ    $0x0000fffe, R10
+	KMOVW   R10, K3
+	ADDQ    DI, R8
+	NEGQ    DI
+	LEAQ    (DX)(DI*4), DX
+	LEAQ    (AX)(DI*4), AX
+
+block:
+	MOVQ    $-1, R10
+	MOVQ    $0x00000020, R12
+	MOVQ    R8, R11
+	CMPQ    R11, R12
+	CMOVQGT R12, R11
+	BZHIQ   R11, R10, R10
+	TESTQ   DI, DI
+	JNS     inside50
+	ANDQ    $-2, R10
+
+inside50:
+	KMOVW     R10, K1
+	SHRQ      $0x10, R10
+	KMOVW     R10, K2
+	MOVQ      $0x0000000f, R10
+	MOVQ      SI, R11
+	CMPQ      R11, R10
+	CMOVQGT   R10, R11
+	MOVQ      $-1, R10
+	BZHIQ     R11, R10, R10
+	KMOVW     R10, K4
+	VMOVUPS.Z (CX), K4, Z8
+	VMOVAPS   Z1, Z9
+	VMOVUPS   (BX), K4, Z9
+	MOVQ      rows+104(FP), R12
+	MOVQ      DX, R10
+	MOVQ      AX, R11
+
+row:
+	VMOVAPS   Z0, Z10
+	VMOVUPS   (R10), K1, Z10
+	VMOVAPS   Z0, Z11
+	VMOVUPS   64(R10), K2, Z11
+	VMOVAPS   Z2, Z12
+	VPERMI2PS Z11, Z10, Z12
+	VCMPPS    $0x1d, Z9, Z12, K4
+	VMOVAPS.Z Z8, K4, Z12
+	KNOTW     K4, K4
+	VMOVAPS.Z Z8, K4, Z8
+	VMOVAPS   Z3, Z13
+	VPERMI2PS Z11, Z10, Z13
+	VCMPPS    $0x1d, Z9, Z13, K4
+	VMOVAPS.Z Z8, K4, Z13
+	KNOTW     K4, K4
+	VMOVAPS.Z Z8, K4, Z8
+	VMOVAPS   Z4, Z14
+	VPERMI2PS Z11, Z10, Z14
+	VCMPPS    $0x1d, Z9, Z14, K4
+	VMOVAPS.Z Z8, K4, Z10
+	KNOTW     K4, K4
+	VMOVAPS.Z Z8, K4, Z8
+	VPERMPS.Z Z10, Z7, K3, Z10
+	VADDPS    Z10, Z12, Z12
+	VMOVAPS   Z5, Z10
+	VPERMI2PS Z13, Z12, Z10
+	VMOVUPS.Z (R11), K1, Z11
+	VADDPS    Z10, Z11, Z11
+	VMOVUPS   Z11, K1, (R11)
+	VMOVAPS   Z6, Z10
+	VPERMI2PS Z13, Z12, Z10
+	VMOVUPS.Z 64(R11), K2, Z11
+	VADDPS    Z10, Z11, Z11
+	VMOVUPS   Z11, K2, 64(R11)
+	ADDQ      R9, R10
+	ADDQ      R9, R11
+	DECQ      R12
+	JNZ       row
+	ADDQ      $0x3c, CX
+	ADDQ      $0x3c, BX
+	ADDQ      $0x78, DX
+	ADDQ      $0x78, AX
+	ADDQ      $0x1e, DI
+	SUBQ      $0x1e, R8
+	SUBQ      $0x0f, SI
+	JG        block
+	VZEROUPPER
+	RET
+
+DATA lowCellsLanesAVX512<>+0(SB)/4, $0x00000000
+DATA lowCellsLanesAVX512<>+4(SB)/4, $0x00000010
+DATA lowCellsLanesAVX512<>+8(SB)/4, $0x00000001
+DATA lowCellsLanesAVX512<>+12(SB)/4, $0x00000011
+DATA lowCellsLanesAVX512<>+16(SB)/4, $0x00000002
+DATA lowCellsLanesAVX512<>+20(SB)/4, $0x00000012
+DATA lowCellsLanesAVX512<>+24(SB)/4, $0x00000003
+DATA lowCellsLanesAVX512<>+28(SB)/4, $0x00000013
+DATA lowCellsLanesAVX512<>+32(SB)/4, $0x00000004
+DATA lowCellsLanesAVX512<>+36(SB)/4, $0x00000014
+DATA lowCellsLanesAVX512<>+40(SB)/4, $0x00000005
+DATA lowCellsLanesAVX512<>+44(SB)/4, $0x00000015
+DATA lowCellsLanesAVX512<>+48(SB)/4, $0x00000006
+DATA lowCellsLanesAVX512<>+52(SB)/4, $0x00000016
+DATA lowCellsLanesAVX512<>+56(SB)/4, $0x00000007
+DATA lowCellsLanesAVX512<>+60(SB)/4, $0x00000017
+GLOBL lowCellsLanesAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA highCellsLanesAVX512<>+0(SB)/4, $0x00000008
+DATA highCellsLanesAVX512<>+4(SB)/4, $0x00000018
+DATA highCellsLanesAVX512<>+8(SB)/4, $0x00000009
+DATA highCellsLanesAVX512<>+12(SB)/4, $0x00000019
+DATA highCellsLanesAVX512<>+16(SB)/4, $0x0000000a
+DATA highCellsLanesAVX512<>+20(SB)/4, $0x0000001a
+DATA highCellsLanesAVX512<>+24(SB)/4, $0x0000000b
+DATA highCellsLanesAVX512<>+28(SB)/4, $0x0000001b
+DATA highCellsLanesAVX512<>+32(SB)/4, $0x0000000c
+DATA highCellsLanesAVX512<>+36(SB)/4, $0x0000001c
+DATA highCellsLanesAVX512<>+40(SB)/4, $0x0000000d
+DATA highCellsLanesAVX512<>+44(SB)/4, $0x0000001d
+DATA highCellsLanesAVX512<>+48(SB)/4, $0x0000000e
+DATA highCellsLanesAVX512<>+52(SB)/4, $0x0000001e
+DATA highCellsLanesAVX512<>+56(SB)/4, $0x0000000f
+DATA highCellsLanesAVX512<>+60(SB)/4, $0x0000001f
+GLOBL highCellsLanesAVX512<>(SB), RODATA|NOPTR, $64
+
+DATA nextLanesAVX512<>+0(SB)/4, $0x00000000
+DATA nextLanesAVX512<>+4(SB)/4, $0x00000000
+DATA nextLanesAVX512<>+8(SB)/4, $0x00000001
+DATA nextLanesAVX512<>+12(SB)/4, $0x00000002
+DATA nextLanesAVX512<>+16(SB)/4, $0x00000003
+DATA nextLanesAVX512<>+20(SB)/4, $0x00000004
+DATA nextLanesAVX512<>+24(SB)/4, $0x00000005
+DATA nextLanesAVX512<>+28(SB)/4, $0x00000006
+DATA nextLanesAVX512<>+32(SB)/4, $0x00000007
+DATA nextLanesAVX512<>+36(SB)/4, $0x00000008
+DATA nextLanesAVX512<>+40(SB)/4, $0x00000009
+DATA nextLanesAVX512<>+44(SB)/4, $0x0000000a
+DATA nextLanesAVX512<>+48(SB)/4, $0x0000000b
+DATA nextLanesAVX512<>+52(SB)/4, $0x0000000c
+DATA nextLanesAVX512<>+56(SB)/4, $0x0000000d
+DATA nextLanesAVX512<>+60(SB)/4, $0x0000000e
+GLOBL nextLanesAVX512<>(SB), RODATA|NOPTR, $64
+
 // func depthwiseAVX512(dst []float32, src []float32, at []int, w []float32, start float32, ceiling float32)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·depthwiseAVX512(SB), NOSPLIT, $0-104
@@ -8319,7 +8813,7 @@ blocks:
 	VMOVAPS Z0, Z9
 	VMOVAPS Z0, Z10
 
-taps49:
+taps51:
 	MOVQ         (BX), R8
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  (CX)(R8*4), Z11, Z3
@@ -8333,7 +8827,7 @@ taps49:
 	ADDQ         $0x08, BX
 	ADDQ         $0x04, SI
 	DECQ         DI
-	JNZ          taps49
+	JNZ          taps51
 	VMAXPS       Z3, Z1, Z3
 	VMINPS       Z3, Z2, Z3
 	VMOVUPS      Z3, (AX)
@@ -8364,33 +8858,33 @@ taps49:
 	JMP          blocks
 
 vectors:
-loop50:
+loop52:
 	CMPQ    DX, $0x10
-	JLT     tail51
+	JLT     tail53
 	MOVQ    at_base+48(FP), BX
 	MOVQ    w_base+72(FP), SI
 	MOVQ    at_len+56(FP), DI
 	VMOVAPS Z0, Z3
 
-taps53:
+taps55:
 	MOVQ         (BX), R8
 	VBROADCASTSS (SI), Z4
 	VFMADD231PS  (CX)(R8*4), Z4, Z3
 	ADDQ         $0x08, BX
 	ADDQ         $0x04, SI
 	DECQ         DI
-	JNZ          taps53
+	JNZ          taps55
 	VMAXPS       Z3, Z1, Z3
 	VMINPS       Z3, Z2, Z3
 	VMOVUPS      Z3, (AX)
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, DX
-	JMP          loop50
+	JMP          loop52
 
-tail51:
+tail53:
 	TESTQ   DX, DX
-	JZ      done52
+	JZ      done54
 	MOVQ    $-1, BX
 	BZHIQ   DX, BX, BX
 	KMOVW   BX, K1
@@ -8399,7 +8893,7 @@ tail51:
 	MOVQ    at_len+56(FP), SI
 	VMOVAPS Z0, Z0
 
-taps54:
+taps56:
 	MOVQ         (DX), DI
 	VBROADCASTSS (BX), Z3
 	VMOVUPS.Z    (CX)(DI*4), K1, Z4
@@ -8407,12 +8901,12 @@ taps54:
 	ADDQ         $0x08, DX
 	ADDQ         $0x04, BX
 	DECQ         SI
-	JNZ          taps54
+	JNZ          taps56
 	VMAXPS       Z0, Z1, Z0
 	VMINPS       Z0, Z2, Z0
 	VMOVUPS      Z0, K1, (AX)
 
-done52:
+done54:
 	VZEROUPPER
 	RET
 
@@ -8426,19 +8920,19 @@ TEXT ·depthwiseSums1AVX512(SB), NOSPLIT, $0-96
 	MOVQ   (BX), BX
 	VPXORD Z0, Z0, Z0
 
-loop55:
+loop57:
 	CMPQ        DX, $0x10
-	JLT         tail56
+	JLT         tail58
 	VMOVUPS     (AX), Z1
 	VFMADD231PS (CX)(BX*4), Z1, Z0
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, DX
-	JMP         loop55
+	JMP         loop57
 
-tail56:
+tail58:
 	TESTQ       DX, DX
-	JZ          done57
+	JZ          done59
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -8446,7 +8940,7 @@ tail56:
 	VMOVUPS.Z   (CX)(BX*4), K1, Z2
 	VFMADD231PS Z2, Z1, Z0
 
-done57:
+done59:
 	MOVQ          sums_base+0(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
@@ -8474,9 +8968,9 @@ TEXT ·depthwiseSums3AVX512(SB), NOSPLIT, $0-96
 	MOVQ   16(BX), BX
 	VPXORD Z2, Z2, Z2
 
-loop58:
+loop60:
 	CMPQ        DX, $0x10
-	JLT         tail59
+	JLT         tail61
 	VMOVUPS     (AX), Z3
 	VFMADD231PS (CX)(SI*4), Z3, Z0
 	VFMADD231PS (CX)(DI*4), Z3, Z1
@@ -8484,11 +8978,11 @@ loop58:
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, DX
-	JMP         loop58
+	JMP         loop60
 
-tail59:
+tail61:
 	TESTQ       DX, DX
-	JZ          done60
+	JZ          done62
 	MOVQ        $-1, R8
 	BZHIQ       DX, R8, R8
 	KMOVW       R8, K1
@@ -8500,7 +8994,7 @@ tail59:
 	VMOVUPS.Z   (CX)(BX*4), K1, Z4
 	VFMADD231PS Z4, Z3, Z2
 
-done60:
+done62:
 	MOVQ          sums_base+0(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y3
 	VADDPS        Y3, Y0, Y0
@@ -8550,9 +9044,9 @@ TEXT ·depthwiseSums5AVX512(SB), NOSPLIT, $0-96
 	MOVQ   32(BX), BX
 	VPXORD Z4, Z4, Z4
 
-loop61:
+loop63:
 	CMPQ        DX, $0x10
-	JLT         tail62
+	JLT         tail64
 	VMOVUPS     (AX), Z5
 	VFMADD231PS (CX)(SI*4), Z5, Z0
 	VFMADD231PS (CX)(DI*4), Z5, Z1
@@ -8562,11 +9056,11 @@ loop61:
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, DX
-	JMP         loop61
+	JMP         loop63
 
-tail62:
+tail64:
 	TESTQ       DX, DX
-	JZ          done63
+	JZ          done65
 	MOVQ        $-1, R10
 	BZHIQ       DX, R10, R10
 	KMOVW       R10, K1
@@ -8582,7 +9076,7 @@ tail62:
 	VMOVUPS.Z   (CX)(BX*4), K1, Z6
 	VFMADD231PS Z6, Z5, Z4
 
-done63:
+done65:
 	MOVQ          sums_base+0(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y5
 	VADDPS        Y5, Y0, Y0
@@ -8654,9 +9148,9 @@ TEXT ·depthwiseSums7AVX512(SB), NOSPLIT, $0-96
 	MOVQ   48(BX), BX
 	VPXORD Z6, Z6, Z6
 
-loop64:
+loop66:
 	CMPQ        DX, $0x10
-	JLT         tail65
+	JLT         tail67
 	VMOVUPS     (AX), Z7
 	VFMADD231PS (CX)(SI*4), Z7, Z0
 	VFMADD231PS (CX)(DI*4), Z7, Z1
@@ -8668,11 +9162,11 @@ loop64:
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, DX
-	JMP         loop64
+	JMP         loop66
 
-tail65:
+tail67:
 	TESTQ       DX, DX
-	JZ          done66
+	JZ          done68
 	MOVQ        $-1, R12
 	BZHIQ       DX, R12, R12
 	KMOVW       R12, K1
@@ -8692,7 +9186,7 @@ tail65:
 	VMOVUPS.Z   (CX)(BX*4), K1, Z8
 	VFMADD231PS Z8, Z7, Z6
 
-done66:
+done68:
 	MOVQ          sums_base+0(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y7
 	VADDPS        Y7, Y0, Y0
@@ -8786,9 +9280,9 @@ TEXT ·depthwiseSums9AVX512(SB), NOSPLIT, $0-96
 	MOVQ   64(BX), BX
 	VPXORD Z8, Z8, Z8
 
-loop67:
+loop69:
 	CMPQ        DX, $0x10
-	JLT         tail68
+	JLT         tail70
 	VMOVUPS     (AX), Z9
 	VFMADD231PS (CX)(SI*4), Z9, Z0
 	VFMADD231PS (CX)(DI*4), Z9, Z1
@@ -8802,11 +9296,11 @@ loop67:
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, DX
-	JMP         loop67
+	JMP         loop69
 
-tail68:
+tail70:
 	TESTQ       DX, DX
-	JZ          done69
+	JZ          done71
 	MOVQ        $-1, R14
 	BZHIQ       DX, R14, R14
 	KMOVW       R14, K1
@@ -8830,7 +9324,7 @@ tail68:
 	VMOVUPS.Z   (CX)(BX*4), K1, Z10
 	VFMADD231PS Z10, Z9, Z8
 
-done69:
+done71:
 	MOVQ          sums_base+0(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y9
 	VADDPS        Y9, Y0, Y0
@@ -9520,7 +10014,7 @@ TEXT ·tilesOutAVX512(SB), NOSPLIT, $0-136
 	TESTQ R12, R12
 	JZ    plain
 
-loop70:
+loop72:
 	MOVQ        CX, R13
 	VMOVUPS     (R13), Z0
 	VMOVUPS     (R13)(BX*1), Z1
@@ -9864,12 +10358,12 @@ loop70:
 	ADDQ        R10, CX
 	ADDQ        R9, AX
 	DECQ        R11
-	JNZ         loop70
+	JNZ         loop72
 	VZEROUPPER
 	RET
 
 plain:
-loop71:
+loop73:
 	MOVQ        CX, R12
 	VMOVUPS     (R12), Z0
 	VMOVUPS     (R12)(BX*1), Z1
@@ -10149,7 +10643,7 @@ loop71:
 	ADDQ        R10, CX
 	ADDQ        R9, AX
 	DECQ        R11
-	JNZ         loop71
+	JNZ         loop73
 	VZEROUPPER
 	RET
 
@@ -10893,7 +11387,7 @@ TEXT ·filtersOutAVX512(SB), NOSPLIT, $0-112
 	SHLQ $0x02, R10
 	MOVQ count+80(FP), R11
 
-loop72:
+loop74:
 	MOVQ         CX, R12
 	VMOVUPS      (R12), Z0
 	VMOVUPS      (R12)(BX*1), Z1
@@ -11118,7 +11612,7 @@ loop72:
 	ADDQ         R10, CX
 	ADDQ         R9, AX
 	DECQ         R11
-	JNZ          loop72
+	JNZ          loop74
 	VZEROUPPER
 	RET
 
@@ -13365,9 +13859,9 @@ TEXT ·sumAVX512(SB), NOSPLIT, $0-32
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 
-loop73:
+loop75:
 	CMPQ          CX, $0x10
-	JLT           tail74
+	JLT           tail76
 	VMOVUPS       (AX), Z2
 	VCVTPS2PD     Y2, Z3
 	VEXTRACTF32X8 $0x01, Z2, Y2
@@ -13376,11 +13870,11 @@ loop73:
 	VADDPD        Z2, Z1, Z1
 	ADDQ          $0x40, AX
 	SUBQ          $0x10, CX
-	JMP           loop73
+	JMP           loop75
 
-tail74:
+tail76:
 	TESTQ         CX, CX
-	JZ            done75
+	JZ            done77
 	MOVQ          $-1, DX
 	BZHIQ         CX, DX, DX
 	KMOVW         DX, K1
@@ -13391,7 +13885,7 @@ tail74:
 	VADDPD        Z3, Z0, Z0
 	VADDPD        Z2, Z1, Z1
 
-done75:
+done77:
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
@@ -13413,9 +13907,9 @@ TEXT ·spreadAVX512(SB), NOSPLIT, $0-40
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop76:
+loop78:
 	CMPQ          CX, $0x10
-	JLT           tail77
+	JLT           tail79
 	VMOVUPS       (AX), Z4
 	VCVTPS2PD     Y4, Z5
 	VEXTRACTF32X8 $0x01, Z4, Y4
@@ -13426,11 +13920,11 @@ loop76:
 	VFMADD231PD   Z4, Z4, Z3
 	ADDQ          $0x40, AX
 	SUBQ          $0x10, CX
-	JMP           loop76
+	JMP           loop78
 
-tail77:
+tail79:
 	TESTQ         CX, CX
-	JZ            done78
+	JZ            done80
 	MOVQ          $-1, DX
 	BZHIQ         CX, DX, DX
 	KMOVW         DX, K1
@@ -13445,7 +13939,7 @@ tail77:
 	VSUBPD        Z1, Z0, Z0
 	VFMADD231PD   Z0, Z0, Z3
 
-done78:
+done80:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -13468,9 +13962,9 @@ TEXT ·projectAVX512(SB), NOSPLIT, $0-64
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop79:
+loop81:
 	CMPQ          DX, $0x10
-	JLT           tail80
+	JLT           tail82
 	VMOVUPS       (AX), Z4
 	VCVTPS2PD     Y4, Z5
 	VEXTRACTF32X8 $0x01, Z4, Y4
@@ -13486,11 +13980,11 @@ loop79:
 	ADDQ          $0x40, AX
 	ADDQ          $0x40, CX
 	SUBQ          $0x10, DX
-	JMP           loop79
+	JMP           loop81
 
-tail80:
+tail82:
 	TESTQ         DX, DX
-	JZ            done81
+	JZ            done83
 	MOVQ          $-1, BX
 	BZHIQ         DX, BX, BX
 	KMOVW         BX, K1
@@ -13509,7 +14003,7 @@ tail80:
 	VSUBPD        Z1, Z0, Z0
 	VFMADD231PD   Z4, Z0, Z3
 
-done81:
+done83:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -13533,9 +14027,9 @@ TEXT ·layerNormAVX512(SB), NOSPLIT, $0-108
 	VBROADCASTSS scale+100(FP), Z1
 	VBROADCASTSS shift+104(FP), Z2
 
-loop82:
+loop84:
 	CMPQ        SI, $0x10
-	JLT         tail83
+	JLT         tail85
 	VMOVUPS     (CX), Z3
 	VMOVUPS     (DX), Z4
 	VMOVUPS     (BX), Z5
@@ -13548,11 +14042,11 @@ loop82:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop82
+	JMP         loop84
 
-tail83:
+tail85:
 	TESTQ       SI, SI
-	JZ          done84
+	JZ          done86
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -13564,7 +14058,7 @@ tail83:
 	VFMADD213PS Z5, Z4, Z3
 	VMOVUPS     Z3, K1, (AX)
 
-done84:
+done86:
 	VZEROUPPER
 	RET
 
@@ -13581,9 +14075,9 @@ TEXT ·layerNormGradAVX512(SB), NOSPLIT, $0-112
 	VBROADCASTSS center+104(FP), Z2
 	VBROADCASTSS c+108(FP), Z3
 
-loop85:
+loop87:
 	CMPQ        SI, $0x10
-	JLT         tail86
+	JLT         tail88
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VMOVUPS     (BX), Z6
@@ -13597,11 +14091,11 @@ loop85:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop85
+	JMP         loop87
 
-tail86:
+tail88:
 	TESTQ       SI, SI
-	JZ          done87
+	JZ          done89
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -13614,7 +14108,7 @@ tail86:
 	VFMADD213PS Z5, Z0, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done87:
+done89:
 	VZEROUPPER
 	RET
 
@@ -13628,9 +14122,9 @@ TEXT ·softmaxGradAVX512(SB), NOSPLIT, $0-80
 	VBROADCASTSS along+72(FP), Z0
 	VBROADCASTSS scale+76(FP), Z1
 
-loop88:
+loop90:
 	CMPQ    BX, $0x10
-	JLT     tail89
+	JLT     tail91
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VSUBPS  Z0, Z2, Z2
@@ -13641,11 +14135,11 @@ loop88:
 	ADDQ    $0x40, CX
 	ADDQ    $0x40, DX
 	SUBQ    $0x10, BX
-	JMP     loop88
+	JMP     loop90
 
-tail89:
+tail91:
 	TESTQ     BX, BX
-	JZ        done90
+	JZ        done92
 	MOVQ      $-1, SI
 	BZHIQ     BX, SI, SI
 	KMOVW     SI, K1
@@ -13656,7 +14150,7 @@ tail89:
 	VMULPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (AX)
 
-done90:
+done92:
 	VZEROUPPER
 	RET
 
@@ -13673,9 +14167,9 @@ TEXT ·layerNormSumsAVX512(SB), NOSPLIT, $0-96
 	VPXORD       Z3, Z3, Z3
 	VPXORD       Z4, Z4, Z4
 
-loop91:
+loop93:
 	CMPQ          BX, $0x10
-	JLT           tail92
+	JLT           tail94
 	VMOVUPS       (AX), Z5
 	VMOVUPS       (CX), Z6
 	VMOVUPS       (DX), Z7
@@ -13695,11 +14189,11 @@ loop91:
 	ADDQ          $0x40, CX
 	ADDQ          $0x40, DX
 	SUBQ          $0x10, BX
-	JMP           loop91
+	JMP           loop93
 
-tail92:
+tail94:
 	TESTQ         BX, BX
-	JZ            done93
+	JZ            done95
 	MOVQ          $-1, SI
 	BZHIQ         BX, SI, SI
 	KMOVW         SI, K1
@@ -13719,7 +14213,7 @@ tail92:
 	VADDPD        Z5, Z2, Z2
 	VFMADD231PD   Z5, Z6, Z4
 
-done93:
+done95:
 	VADDPD        Z2, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y0
 	VADDPD        Y0, Y1, Y1
@@ -13750,9 +14244,9 @@ TEXT ·normSumsAVX512(SB), NOSPLIT, $0-104
 	VBROADCASTSS center+96(FP), Z0
 	VBROADCASTSS scale+100(FP), Z1
 
-loop94:
+loop96:
 	CMPQ        SI, $0x10
-	JLT         tail95
+	JLT         tail97
 	VMOVUPS     (DX), Z2
 	VMOVUPS     (BX), Z3
 	VMOVUPS     (AX), Z4
@@ -13768,11 +14262,11 @@ loop94:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop94
+	JMP         loop96
 
-tail95:
+tail97:
 	TESTQ       SI, SI
-	JZ          done96
+	JZ          done98
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -13787,7 +14281,7 @@ tail95:
 	VMOVUPS     Z4, K1, (AX)
 	VMOVUPS     Z5, K1, (CX)
 
-done96:
+done98:
 	VZEROUPPER
 	RET
 
@@ -13800,20 +14294,20 @@ TEXT ·largestAVX512(SB), NOSPLIT, $0-28
 	VPXORD  Z1, Z1, Z1
 	KXORW   K1, K1, K1
 
-loop97:
+loop99:
 	CMPQ    CX, $0x10
-	JLT     tail98
+	JLT     tail100
 	VMOVUPS (AX), Z1
 	VMAXPS  Z0, Z1, Z0
 	VCMPPS  $0x03, Z1, Z1, K2
 	KORW    K2, K1, K1
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop97
+	JMP     loop99
 
-tail98:
+tail100:
 	TESTQ     CX, CX
-	JZ        done99
+	JZ        done101
 	MOVQ      $-1, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K2
@@ -13825,7 +14319,7 @@ tail98:
 	VCMPPS    $0x03, Z2, Z2, K2
 	KORW      K2, K1, K1
 
-done99:
+done101:
 	KMOVW         K1, AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMAXPS        Y1, Y0, Y0
@@ -13873,9 +14367,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-64
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop100:
+loop102:
 	CMPQ          DX, $0x10
-	JLT           tail101
+	JLT           tail103
 	VMOVUPS       (CX), Z4
 	VSUBPS        Z4, Z1, Z4
 	VMULPS        Z0, Z4, Z4
@@ -13904,11 +14398,11 @@ loop100:
 	ADDQ          $0x40, AX
 	ADDQ          $0x40, CX
 	SUBQ          $0x10, DX
-	JMP           loop100
+	JMP           loop102
 
-tail101:
+tail103:
 	TESTQ         DX, DX
-	JZ            done102
+	JZ            done104
 	MOVQ          $-1, BX
 	BZHIQ         DX, BX, BX
 	KMOVW         BX, K1
@@ -13941,7 +14435,7 @@ tail101:
 	VADDPD        Z0, Z2, Z2
 	VADDPD        Z1, Z3, Z3
 
-done102:
+done104:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -14125,9 +14619,9 @@ TEXT ·quadraticAVX512(SB), NOSPLIT, $0-60
 	VBROADCASTSS b+52(FP), Z1
 	VBROADCASTSS c+56(FP), Z2
 
-loop103:
+loop105:
 	CMPQ        DX, $0x10
-	JLT         tail104
+	JLT         tail106
 	VMOVUPS     (CX), Z3
 	VMOVAPS     Z2, Z4
 	VFMADD213PS Z1, Z3, Z4
@@ -14136,11 +14630,11 @@ loop103:
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, DX
-	JMP         loop103
+	JMP         loop105
 
-tail104:
+tail106:
 	TESTQ       DX, DX
-	JZ          done105
+	JZ          done107
 	MOVQ        $-1, BX
 	BZHIQ       DX, BX, BX
 	KMOVW       BX, K1
@@ -14150,7 +14644,7 @@ tail104:
 	VFMADD213PS Z0, Z3, Z2
 	VMOVUPS     Z2, K1, (AX)
 
-done105:
+done107:
 	VZEROUPPER
 	RET
 
@@ -14167,9 +14661,9 @@ TEXT ·columnGradAVX512(SB), NOSPLIT, $0-108
 	VBROADCASTSS c+104(FP), Z2
 	VADDPS       Z2, Z2, Z3
 
-loop106:
+loop108:
 	CMPQ         SI, $0x10
-	JLT          tail107
+	JLT          tail109
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVAPS      Z2, Z6
@@ -14202,11 +14696,11 @@ loop106:
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
 	SUBQ         $0x10, SI
-	JMP          loop106
+	JMP          loop108
 
-tail107:
+tail109:
 	TESTQ        SI, SI
-	JZ           done108
+	JZ           done110
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
@@ -14238,7 +14732,7 @@ tail107:
 	VMULPS       Z4, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done108:
+done110:
 	VZEROUPPER
 	RET
 
@@ -14250,9 +14744,9 @@ TEXT ·columnExpAVX512(SB), NOSPLIT, $0-72
 	MOVQ most_base+48(FP), DX
 	MOVQ sums_len+8(FP), BX
 
-loop109:
+loop111:
 	CMPQ         BX, $0x10
-	JLT          tail110
+	JLT          tail112
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (CX), Z1
 	VSUBPS       Z1, Z0, Z0
@@ -14279,11 +14773,11 @@ loop109:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop109
+	JMP          loop111
 
-tail110:
+tail112:
 	TESTQ        BX, BX
-	JZ           done111
+	JZ           done113
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -14310,7 +14804,7 @@ tail110:
 	VADDPS       Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done111:
+done113:
 	VZEROUPPER
 	RET
 
@@ -14322,9 +14816,9 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-48
 	MOVQ    y_len+8(FP), DX
 	VMOVUPS constAVX512_41600000<>+0(SB), Z0
 
-loop112:
+loop114:
 	CMPQ         DX, $0x10
-	JLT          tail113
+	JLT          tail115
 	VMOVUPS      (CX), Z1
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z1, Z2
 	VMINPS       Z2, Z0, Z2
@@ -14372,11 +14866,11 @@ loop112:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, DX
-	JMP          loop112
+	JMP          loop114
 
-tail113:
+tail115:
 	TESTQ        DX, DX
-	JZ           done114
+	JZ           done116
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
@@ -14425,7 +14919,7 @@ tail113:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done114:
+done116:
 	VZEROUPPER
 	RET
 
@@ -14636,9 +15130,9 @@ TEXT ·geluGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ    dx_len+8(FP), BX
 	VMOVUPS constAVX512_41600000<>+0(SB), Z0
 
-loop115:
+loop117:
 	CMPQ         BX, $0x10
-	JLT          tail116
+	JLT          tail118
 	VMOVUPS      (CX), Z1
 	VMOVUPS      (DX), Z2
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z2, Z3
@@ -14690,11 +15184,11 @@ loop115:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop115
+	JMP          loop117
 
-tail116:
+tail118:
 	TESTQ        BX, BX
-	JZ           done117
+	JZ           done119
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -14746,7 +15240,7 @@ tail116:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done117:
+done119:
 	VZEROUPPER
 	RET
 
@@ -14775,9 +15269,9 @@ TEXT ·geluQuickAVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), CX
 	MOVQ y_len+8(FP), DX
 
-loop118:
+loop120:
 	CMPQ         DX, $0x10
-	JLT          tail119
+	JLT          tail121
 	VMOVUPS      (CX), Z0
 	VMOVUPS      constAVX512_42ae0000<>+0(SB), Z1
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z0, Z2
@@ -14816,11 +15310,11 @@ loop118:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, DX
-	JMP          loop118
+	JMP          loop120
 
-tail119:
+tail121:
 	TESTQ        DX, DX
-	JZ           done120
+	JZ           done122
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
@@ -14860,7 +15354,7 @@ tail119:
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 
-done120:
+done122:
 	VZEROUPPER
 	RET
 
@@ -14890,9 +15384,9 @@ TEXT ·geluQuickGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ x_base+48(FP), DX
 	MOVQ dx_len+8(FP), BX
 
-loop121:
+loop123:
 	CMPQ         BX, $0x10
-	JLT          tail122
+	JLT          tail124
 	VMOVUPS      (CX), Z0
 	VMOVUPS      (DX), Z1
 	VMOVUPS      constAVX512_42ae0000<>+0(SB), Z2
@@ -14934,11 +15428,11 @@ loop121:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop121
+	JMP          loop123
 
-tail122:
+tail124:
 	TESTQ        BX, BX
-	JZ           done123
+	JZ           done125
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -14980,7 +15474,7 @@ tail122:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 
-done123:
+done125:
 	VZEROUPPER
 	RET
 
@@ -14997,9 +15491,9 @@ TEXT ·sgdAVX512(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop124:
+loop126:
 	CMPQ         BX, $0x10
-	JLT          tail125
+	JLT          tail127
 	VMOVUPS      (AX), Z2
 	VMOVUPS      (CX), Z3
 	VFMADD231PS  Z1, Z2, Z3
@@ -15008,11 +15502,11 @@ loop124:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, BX
-	JMP          loop124
+	JMP          loop126
 
-tail125:
+tail127:
 	TESTQ        BX, BX
-	JZ           done126
+	JZ           done128
 	MOVQ         $-1, DX
 	BZHIQ        BX, DX, DX
 	KMOVW        DX, K1
@@ -15022,7 +15516,7 @@ tail125:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done126:
+done128:
 	VZEROUPPER
 	RET
 
@@ -15031,9 +15525,9 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop127:
+loop129:
 	CMPQ         BX, $0x10
-	JLT          tail128
+	JLT          tail130
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -15046,11 +15540,11 @@ loop127:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop127
+	JMP          loop129
 
-tail128:
+tail130:
 	TESTQ        BX, BX
-	JZ           done129
+	JZ           done131
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -15063,14 +15557,14 @@ tail128:
 	VFNMADD231PS Z0, Z1, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done129:
+done131:
 	VZEROUPPER
 	RET
 
 nesterov:
-loop130:
+loop132:
 	CMPQ         BX, $0x10
-	JLT          tail131
+	JLT          tail133
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -15084,11 +15578,11 @@ loop130:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop130
+	JMP          loop132
 
-tail131:
+tail133:
 	TESTQ        BX, BX
-	JZ           done132
+	JZ           done134
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -15102,7 +15596,7 @@ tail131:
 	VFNMADD231PS Z0, Z4, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done132:
+done134:
 	VZEROUPPER
 	RET
 
@@ -15123,9 +15617,9 @@ TEXT ·adamWAVX512(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Z6
 	VBROADCASTSS eps+124(FP), Z7
 
-loop133:
+loop135:
 	CMPQ         SI, $0x10
-	JLT          tail134
+	JLT          tail136
 	VMOVUPS      (CX), Z8
 	VMOVUPS      (DX), Z9
 	VMOVUPS      (BX), Z10
@@ -15149,11 +15643,11 @@ loop133:
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
 	SUBQ         $0x10, SI
-	JMP          loop133
+	JMP          loop135
 
-tail134:
+tail136:
 	TESTQ        SI, SI
-	JZ           done135
+	JZ           done137
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
@@ -15176,7 +15670,7 @@ tail134:
 	VFNMADD231PS Z5, Z9, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done135:
+done137:
 	VZEROUPPER
 	RET
 
@@ -18814,9 +19308,9 @@ TEXT ·countBelowAVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS limit+24(FP), Z0
 	XORQ         DX, DX
 
-loop136:
+loop138:
 	CMPQ    CX, $0x10
-	JLT     tail137
+	JLT     tail139
 	VMOVUPS (AX), Z1
 	VCMPPS  $0x11, Z0, Z1, K1
 	KMOVW   K1, BX
@@ -18824,11 +19318,11 @@ loop136:
 	ADDQ    BX, DX
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop136
+	JMP     loop138
 
-tail137:
+tail139:
 	TESTQ     CX, CX
-	JZ        done138
+	JZ        done140
 	MOVQ      $-1, BX
 	BZHIQ     CX, BX, BX
 	KMOVW     BX, K1
@@ -18839,7 +19333,7 @@ tail137:
 	POPCNTL   AX, AX
 	ADDQ      AX, DX
 
-done138:
+done140:
 	MOVQ DX, n+32(FP)
 	VZEROUPPER
 	RET
@@ -18855,9 +19349,9 @@ TEXT ·betweenAVX512(SB), NOSPLIT, $0-64
 	XORQ         BX, BX
 	XORQ         SI, SI
 
-loop139:
+loop141:
 	CMPQ    DX, $0x10
-	JLT     tail140
+	JLT     tail142
 	VMOVUPS (CX), Z2
 	VCMPPS  $0x1d, Z0, Z2, K1
 	KMOVW   K1, DI
@@ -18865,25 +19359,25 @@ loop139:
 	KMOVW   K1, R8
 	ANDQ    R8, DI
 
-next142:
+next144:
 	TESTQ  DI, DI
-	JZ     stored143
+	JZ     stored145
 	TZCNTQ DI, R8
 	ADDQ   BX, R8
 	MOVL   R8, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  DI, DI
-	JMP    next142
+	JMP    next144
 
-stored143:
+stored145:
 	ADDQ $0x10, BX
 	ADDQ $0x40, CX
 	SUBQ $0x10, DX
-	JMP  loop139
+	JMP  loop141
 
-tail140:
+tail142:
 	TESTQ     DX, DX
-	JZ        done141
+	JZ        done143
 	MOVQ      $-1, DI
 	BZHIQ     DX, DI, DI
 	KMOVW     DI, K1
@@ -18896,20 +19390,20 @@ tail140:
 	KMOVW     K2, DX
 	ANDQ      DX, CX
 
-next144:
+next146:
 	TESTQ  CX, CX
-	JZ     stored145
+	JZ     stored147
 	TZCNTQ CX, DX
 	ADDQ   BX, DX
 	MOVL   DX, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  CX, CX
-	JMP    next144
+	JMP    next146
 
-stored145:
+stored147:
 	ADDQ $0x10, BX
 
-done141:
+done143:
 	MOVQ SI, n+56(FP)
 	VZEROUPPER
 	RET

@@ -150,6 +150,18 @@ func splitAVX512(even []float32, odd []float32, x []float32)
 func mergeAVX512(x []float32, even []float32, odd []float32)
 
 //go:noescape
+func max3PlaneAVX512(dst []float32, src []float32, height int, width int)
+
+//go:noescape
+func sum3PlaneAVX512(dst []float32, src []float32, height int, width int)
+
+//go:noescape
+func max3RowAVX512(dst []float32, src []float32, width int, rows int, pad int)
+
+//go:noescape
+func max3RowGradAVX512(dx []float32, dy []float32, x []float32, y []float32, width int, rows int, pad int)
+
+//go:noescape
 func depthwiseAVX512(dst []float32, src []float32, at []int, w []float32, start float32, ceiling float32)
 
 //go:noescape

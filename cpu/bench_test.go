@@ -141,3 +141,35 @@ func BenchmarkSmallNet(b *testing.B) {
 		b.Run("average pool 3 gradient", func(b *testing.B) { timed(b, n*c*s*s/2, func() error { return e.AvgPoolGrad(dx, y, spec3) }) })
 	})
 }
+
+// BenchmarkPool has the poolings of BN-Inception; the work is the number of values.
+func BenchmarkPool(b *testing.B) {
+	for _, s := range []struct {
+		name           string
+		channels, size int
+		spec           engine.PoolSpec
+	}{
+		{"112 3x3s2", 64, 112, engine.SquarePool(3, 2, 0, true)},
+		{"56 3x3s2", 192, 56, engine.SquarePool(3, 2, 0, true)},
+		{"28 3x3", 256, 28, engine.SquarePool(3, 1, 1, true)},
+		{"14 3x3", 576, 14, engine.SquarePool(3, 1, 1, true)},
+		{"7 3x3", 1024, 7, engine.SquarePool(3, 1, 1, true)},
+	} {
+		b.Run(s.name, func(b *testing.B) {
+			eachVariantB(b, func(b *testing.B, e *Engine) {
+				const images = 16
+				rng := rand.New(rand.NewPCG(1, 1))
+				rows, cols := s.spec.OutSize(s.size, s.size)
+				x, dx := put(b, e, rng, images, s.channels, s.size, s.size), put(b, e, rng, images, s.channels, s.size, s.size)
+				y, dy := put(b, e, rng, images, s.channels, rows, cols), put(b, e, rng, images, s.channels, rows, cols)
+				run := func(name string, do func() error) {
+					b.Run(name, func(b *testing.B) { timed(b, images*s.channels*s.size*s.size/2, do) })
+				}
+				run("max", func() error { return e.MaxPool(y, x, s.spec) })
+				run("max gradient", func() error { return e.MaxPoolGrad(dx, dy, x, y, s.spec) })
+				run("average", func() error { return e.AvgPool(y, x, s.spec) })
+				run("average gradient", func() error { return e.AvgPoolGrad(dx, dy, s.spec) })
+			})
+		})
+	}
+}

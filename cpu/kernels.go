@@ -49,6 +49,7 @@ type kernels struct {
 	add3      func(dst, a, b, c []float32)
 	finite    func(x []float32) bool
 
+	pool3 pool3Kernels
 	// route is one cell of max pooling's windows: where x >= y, left moves to dx.
 	route func(dx, left, x, y []float32)
 	// depthwise sets dst[i] = start + sum over t of w[t] * src[at[t]+i], bounded to

@@ -16,6 +16,14 @@ func (e *Engine) MaxPool(y, x engine.Tensor, spec engine.PoolSpec) error {
 		return g.err
 	}
 	kr := e.kernels
+	switch {
+	case kr.pool3.max != nil && p.around():
+		e.eachPlane(&p, func(_ []float32, from, to int) { kr.pool3.max(d.v[to:], s.v[from:], p.height, p.width) })
+		return nil
+	case kr.pool3.maxRow != nil && p.alternate():
+		e.maxRows(&p, d.v, s.v)
+		return nil
+	}
 	by := merger{kr.maximum, kr.maximum3}
 	size, windows := p.phases(), p.windows()
 	e.eachGroup(&p, size+windows+p.across(), func(buf []float32, from, to int) {
@@ -42,6 +50,10 @@ func (e *Engine) MaxPoolGrad(dx, dy, x, y engine.Tensor, spec engine.PoolSpec) e
 		return g.err
 	}
 	kr := e.kernels
+	if kr.pool3.maxRowGrad != nil && p.alternate() {
+		e.maxRowsGrad(&p, d.v, u.v, s.v, m.v)
+		return nil
+	}
 	area, windows, size := p.height*p.width, p.windows(), p.phases()
 	e.eachGroup(&p, 2*size+2*windows, func(buf []float32, from, to int) {
 		cells, grads := buf[:size], buf[size:2*size]
@@ -99,23 +111,20 @@ func (e *Engine) GlobalMax(y, x engine.Tensor) error {
 		return g.err
 	}
 	e.eachRow(len(d.v), func(r int) {
-		plane := s.v[r*area : (r+1)*area]
-		d.v[r] = plane[argMax(plane)]
+		d.v[r] = e.kernels.largest(s.v[r*area : (r+1)*area])
 	})
 	return nil
 }
 
-// argMax returns the first index of the maximum, or of a NaN.
-func argMax(x []float32) int {
-	at, most := 0, float32(math.Inf(-1))
-	for i, v := range x {
-		if v > most {
-			at, most = i, v
-		} else if v != v {
+// firstOf returns the first index of v, the maximum of x, which is NaN if there is one
+// in x.
+func firstOf(x []float32, v float32) int {
+	for i, u := range x {
+		if u == v || u != u {
 			return i
 		}
 	}
-	return at
+	return 0
 }
 
 // GlobalMaxGrad gives dy to the first maximum.
@@ -132,7 +141,7 @@ func (e *Engine) GlobalMaxGrad(dx, dy, x, y engine.Tensor) error {
 	e.eachRow(len(u.v), func(r int) {
 		to := d.v[r*area : (r+1)*area]
 		clear(to)
-		to[argMax(s.v[r*area:(r+1)*area])] = u.v[r]
+		to[firstOf(s.v[r*area:(r+1)*area], m.v[r])] = u.v[r]
 	})
 	return nil
 }

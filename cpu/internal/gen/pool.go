@@ -13,6 +13,7 @@ func (s *isa) pools() {
 	s.route()
 	s.split()
 	s.merge()
+	s.poolPlanes()
 }
 
 // route gives what is left of the gradient of each window to one of its cells
