@@ -255,7 +255,11 @@ func TestMemoryAndStatisticsGoOnFromTheirParameters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return opOf(t, ps, l, losses.OpOptions{Metric: m, Memory: losses.MemoryOptions{Size: 16}, Terms: []losses.Term{sec}})
+		mdr, err := losses.MakeTerm("mdr", losses.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return opOf(t, ps, l, losses.OpOptions{Metric: m, Memory: losses.MemoryOptions{Size: 16}, Terms: []losses.Term{sec, mdr}})
 	}
 	rng := rand.New(rand.NewPCG(4, 9))
 	items := []int{0, 1, 2, 3, 4, 5, 6, 7}
@@ -312,7 +316,7 @@ func TestTermsAddUp(t *testing.T) {
 		return r.run(t, x, opLabels, nil)
 	}
 	alone, gradAlone := evaluate()
-	names := []string{"sec", "norm", "zero-mean", "spread-out", "center", "soft-triple"}
+	names := []string{"sec", "norm", "zero-mean", "mdr", "spread-out", "center", "soft-triple"}
 	wantValue, wantGrad := alone, wide(gradAlone)
 	for _, name := range names {
 		v, g := evaluate(name)

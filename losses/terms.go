@@ -123,6 +123,19 @@ func terms() []termEntry {
 			build:    func(v values) RowTerm { return ZeroMean{Weight: v.real("weight"), asSet: true} },
 		},
 		{
+			name: "mdr", meaning: "distances of a batch near a few learned levels (multi-level distance regularization)",
+			source: "Kim and Park 2021",
+			settings: []setting{
+				between("weight", "of the term in the loss; 0.6 for CUB, 0.2 for Cars, 0.1 for SOP and In-shop", .6, 0, math.Inf(1), false, true),
+				between("nu", "of the squared levels", .01, 0, math.Inf(1), false, true),
+				between("momentum", "of mean and deviation of distances; 1 takes the batch's own", .1, 0, 1, true, false),
+				whole("levels", "how many, at first 3 apart", 3, 1, mostLevels),
+				yesNo("scaled", "divide rows by the mean of their distances first", true)},
+			build: func(v values) RowTerm {
+				return &MDR{Weight: v.real("weight"), Nu: v.real("nu"), Momentum: v.real("momentum"), Levels: v.int("levels"), Scaled: v.on("scaled"), asSet: true}
+			},
+		},
+		{
 			name: "orthogonality", meaning: "rows of the projection orthonormal; acts on the head's weights", source: "BRM Sect. 3.1",
 			settings: []setting{weight},
 			build:    func(v values) RowTerm { return Orthogonality{Weight: v.real("weight"), asSet: true} },

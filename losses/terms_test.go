@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Finite differences of every term on rows. An average length that does not
-// stand still is taken back before each step.
+// Finite differences of every term on rows. Averages that do not stand still are taken
+// back before each step.
 func TestTermGradientsAreThoseOfTheValue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	for _, info := range ListTerms() {
@@ -28,17 +28,21 @@ func TestTermGradientsAreThoseOfTheValue(t *testing.T) {
 			if _, err := term.EvalRows(x, rows, dim, grad); err != nil {
 				t.Fatal(err)
 			}
-			held, moves := term.(*SEC)
-			mean := 0.0
-			if moves {
-				mean = held.mean[0]
-				held.Momentum = 1e-300 // mu is a constant for the gradient
+			var kept [][]float64 // statistics are constants for the gradient
+			for _, p := range Parameters(term) {
+				kept = append(kept, slices.Clone(p.Value))
+			}
+			switch term := term.(type) {
+			case *SEC:
+				term.Momentum = 1e-300
+			case *MDR:
+				term.Momentum = 1e-30
 			}
 			for k := range x {
 				const step = 1e-6
 				at := func(d float64) float64 {
-					if moves {
-						held.mean[0] = mean
+					for i, p := range Parameters(term) {
+						copy(p.Value, kept[i])
 					}
 					y := slices.Clone(x)
 					y[k] += d
@@ -86,7 +90,7 @@ func TestTermsRefuseWhatTheyCannotMean(t *testing.T) {
 		params map[string]string
 		want   string
 	}{
-		{"sex", nil, "want one of sec, norm, zero-mean, orthogonality"},
+		{"sex", nil, "want one of sec, norm, zero-mean, mdr, orthogonality"},
 		{"sec", map[string]string{"weight": "-1"}, "0 <= weight"},
 		{"sec", map[string]string{"momentum": "0"}, "0 < momentum <= 1"},
 		{"norm", map[string]string{"momentum": "1"}, `unknown parameter "momentum"`},

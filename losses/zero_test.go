@@ -404,7 +404,7 @@ func TestZeroValuesOfMinersAndTerms(t *testing.T) {
 	if err := errors.Join(MultiSimilarityMiner{}.Mine(m, &got), MultiSimilarityMiner{Epsilon: .1, Duplicate: 1e-5}.Mine(m, &want)); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("multi-similarity miner: %v, %v, want %v", got, err, want)
 	}
-	for name, zero := range map[string]RowTerm{"sec": &SEC{}, "zero-mean": ZeroMean{}, "orthogonality": Orthogonality{}} {
+	for name, zero := range map[string]RowTerm{"sec": &SEC{}, "mdr": &MDR{}, "zero-mean": ZeroMean{}, "orthogonality": Orthogonality{}} {
 		byName, err := NewTerm(name, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -422,7 +422,11 @@ func TestZeroValuesOfMinersAndTerms(t *testing.T) {
 func TestZerosThatWereAskedForStayZeros(t *testing.T) {
 	m := randomMatrix(true, false, 1)
 	for _, info := range ListTerms() {
-		term, err := NewTerm(info.Name, map[string]string{"weight": "0"})
+		params := map[string]string{"weight": "0"}
+		if info.Name == "mdr" {
+			params["nu"] = "0"
+		}
+		term, err := NewTerm(info.Name, params)
 		if err != nil {
 			t.Fatal(err)
 		}
