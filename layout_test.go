@@ -21,7 +21,7 @@ var mayImport = map[string][]string{
 	"backbone":                      {"layers", "engine", "internal/registry", "data/pixels", "data/transform"},
 	"metric":                        {},
 	"layers":                        {"metric", "engine", "internal/hash64"},
-	"losses":                        {"layers", "metric", "engine", "internal/registry"},
+	"losses":                        {"comm", "layers", "metric", "engine", "internal/registry"},
 	"data":                          {"data/features", "internal/hash64", "internal/nearest", "internal/wholefile", "internal/plural", "internal/table", "internal/nametext", "internal/home", "internal/registry", "internal/unpack", "data/pixels", "data/transform", "data/internal/outline", "data/internal/natural", "data/internal/progress", "data/internal/source", "internal/disk", "data/internal/float16"},
 	"train":                         {"model", "losses", "data", "comm", "eval", "weights", "layers", "internal/plural", "metric", "engine", "optim", "run", "internal/tfevents", "internal/setting", "data/transform", "internal/trace", "internal/wholefile", "internal/finite"},
 	"train/sweep":                   {"train", "eval", "internal/nearest", "internal/plural", "engine", "run", "eval/plot"},

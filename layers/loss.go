@@ -107,6 +107,25 @@ func (h *hostLoss) write(out []engine.Tensor, value float64) error {
 	return h.eng.Write(out[0], h.host[:1])
 }
 
+// LossOf adds a scalar, of shape (1), that f computes from x, and with it dx, the derivative
+// with respect to x, which is nil where nobody needs it. f is free to use the engine and the
+// host.
+func (g *Graph) LossOf(name string, x *Node, f func(loss, dx, x engine.Tensor) error) *Node {
+	if g.bad(name, x) {
+		return nil
+	}
+	var out []*Node
+	out = g.doesLoss("loss by rows").applyMulti(name, [][]int{{1}, g.wanted(x)}, []*Node{x}, func(out, in []engine.Tensor) error {
+		return f(out[0], out[1], in[0])
+	}, func(dl *Node) []*Node {
+		if dl == g.one {
+			return []*Node{out[1]}
+		}
+		return []*Node{g.timesScalar(name+" grad", out[1], dl)}
+	})
+	return out[0]
+}
+
 // timesScalar adds x times a scalar of shape (1). It has no gradient.
 func (g *Graph) timesScalar(name string, x, scalar *Node) *Node {
 	var s [1]float32

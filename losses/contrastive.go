@@ -23,8 +23,9 @@ type Contrastive struct {
 	Reduction Reduction
 
 	paper            paper
-	pos, neg         tally
+	pos, neg, joint  tally
 	wPos, wNeg, both []float64
+	values           []float64 // of rows
 }
 
 // Columns is Batch.
@@ -32,6 +33,8 @@ func (*Contrastive) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are pairs.
 func (c *Contrastive) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(c, m, grad) }
+
+func (c *Contrastive) byRows() bool { return true }
 
 func (c *Contrastive) about() about { return about{"contrastive", contrastiveEntry, &c.paper} }
 
@@ -52,9 +55,9 @@ func (c *Contrastive) eval(m *Matrix, grad []float64) (Result, error) {
 	}
 	c.count(m)
 	away := m.Away()
-	value := 0.0
+	c.values = grow(c.values, m.Rows)
 	for i := range m.Rows {
-		v, g := m.row(m.V, i), m.row(grad, i)
+		v, g, value := m.row(m.V, i), m.row(grad, i), 0.
 		for j := range v {
 			excess, slope, w := c.excess(m, i, j, v[j])
 			g[j] = 0
@@ -68,10 +71,13 @@ func (c *Contrastive) eval(m *Matrix, grad []float64) (Result, error) {
 			value += w * excess
 			g[j] = away * w * slope
 		}
+		c.values[i] = value
 	}
-	all, active := c.pos.totals()
-	allNeg, activeNeg := c.neg.totals()
-	return Result{Value: value, Active: active + activeNeg, Total: all + allNeg}, nil
+	r := Result{Value: m.sum(c.values), Active: c.pos.sumActive + c.neg.sumActive, Total: c.pos.sumAll + c.neg.sumAll}
+	if c.Joint {
+		r.Active, r.Total = c.joint.sumActive, c.joint.sumAll
+	}
+	return r, nil
 }
 
 // excess returns by how much a pair violates its margin, the sign with which
@@ -105,16 +111,16 @@ func (c *Contrastive) count(m *Matrix) {
 		}
 	}
 	if !c.Joint {
-		c.wPos = c.pos.weights(c.Reduction, c.wPos)
-		c.wNeg = c.neg.weights(c.Reduction, c.wNeg)
+		c.wPos = c.pos.weights(m, c.Reduction, c.wPos)
+		c.wNeg = c.neg.weights(m, c.Reduction, c.wNeg)
 		return
 	}
-	joint := tally{all: make([]int, m.Rows), active: make([]int, m.Rows)}
+	c.joint.reset(m.Rows)
 	for i := range m.Rows {
-		joint.all[i] = c.pos.all[i] + c.neg.all[i]
-		joint.active[i] = c.pos.active[i] + c.neg.active[i]
+		c.joint.all[i] = c.pos.all[i] + c.neg.all[i]
+		c.joint.active[i] = c.pos.active[i] + c.neg.active[i]
 	}
-	c.both = joint.weights(c.Reduction, c.both)
+	c.both = c.joint.weights(m, c.Reduction, c.both)
 	copy(c.wPos, c.both)
 	copy(c.wNeg, c.both)
 }

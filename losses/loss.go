@@ -212,7 +212,8 @@ func (r Result) over(grad []float64, divisor float64) Result {
 
 // tally counts the terms of every anchor, all and above 0.
 type tally struct {
-	all, active []int
+	all, active       []int
+	sumAll, sumActive int // of all ranks' anchors, after weights
 }
 
 func (t *tally) reset(anchors int) {
@@ -222,26 +223,20 @@ func (t *tally) reset(anchors int) {
 	clear(t.active)
 }
 
-// totals returns the sums over anchors.
-func (t *tally) totals() (all, active int) {
-	for a := range t.all {
-		all += t.all[a]
-		active += t.active[a]
-	}
-	return all, active
-}
-
 // weights returns what one term above 0 of the given anchor counts in the
-// loss, for each anchor.
-func (t *tally) weights(r Reduction, out []float64) []float64 {
+// loss, for each anchor of m.
+func (t *tally) weights(m *Matrix, r Reduction, out []float64) []float64 {
 	out = grow(out, len(t.all))
-	all, active := t.totals()
-	anchors := 0
-	for _, n := range t.active {
+	all, active, anchors := 0, 0, 0
+	for a, n := range t.active {
+		all, active = all+t.all[a], active+n
 		if n > 0 {
 			anchors++
 		}
 	}
+	sums := m.total(all, active, anchors)
+	all, active, anchors = sums[0], sums[1], sums[2]
+	t.sumAll, t.sumActive = all, active
 	for a, n := range t.active {
 		switch {
 		case n == 0:

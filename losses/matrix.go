@@ -23,6 +23,8 @@ type Matrix struct {
 	// column that is the row's own item of another time. A negative id is no
 	// item.
 	RowIDs, ColIDs []int
+
+	others *others // who has the other rows; nil where these are all
 }
 
 // ErrNotFinite is wrapped by the error of a loss or a miner that was given a

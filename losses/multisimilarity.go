@@ -19,6 +19,7 @@ type MultiSimilarity struct {
 	pos, neg []int
 	mined    Pairs
 	logits   []float64
+	values   []float64 // of rows
 }
 
 // Columns is Batch.
@@ -27,6 +28,11 @@ func (*MultiSimilarity) Columns() Columns { return Batch }
 // Eval implements Loss. Its terms are rows.
 func (l *MultiSimilarity) Eval(m *Matrix, grad []float64) (Result, error) {
 	return evaluate(l, m, grad)
+}
+
+func (l *MultiSimilarity) byRows() bool {
+	_, own := l.Miner.(MultiSimilarityMiner)
+	return l.Miner == nil || own
 }
 
 func (l *MultiSimilarity) about() about {
@@ -54,6 +60,7 @@ func (l *MultiSimilarity) eval(m *Matrix, grad []float64) (Result, error) {
 		}
 	}
 	r := Result{Total: m.Rows}
+	l.values = grow(l.values, m.Rows)
 	p, q := 0, 0 // where the anchor's mined pairs begin
 	for a := range m.Rows {
 		if l.Miner == nil {
@@ -71,9 +78,10 @@ func (l *MultiSimilarity) eval(m *Matrix, grad []float64) (Result, error) {
 			r.Active++
 		}
 		v, g := m.row(m.V, a), m.row(grad, a)
-		r.Value += l.side(v, g, l.pos, l.Alpha*m.Away()) / l.Alpha
-		r.Value += l.side(v, g, l.neg, -l.Beta*m.Away()) / l.Beta
+		l.values[a] = l.side(v, g, l.pos, l.Alpha*m.Away())/l.Alpha + l.side(v, g, l.neg, -l.Beta*m.Away())/l.Beta
 	}
+	r.count(m)
+	r.Value = m.sum(l.values)
 	return r.mean(grad), nil
 }
 

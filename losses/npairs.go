@@ -25,6 +25,7 @@ type NPairs struct {
 
 	paper            paper
 	logits           []float64
+	values           []float64 // of rows
 	pos, neg         []int
 	anchors, partner []int
 }
@@ -35,6 +36,8 @@ func (*NPairs) Columns() Columns { return Batch }
 // Eval implements Loss. Its terms are positive pairs; those whose anchor has
 // no negative are not active.
 func (n *NPairs) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(n, m, grad) }
+
+func (n *NPairs) byRows() bool { return !n.Classic }
 
 func (n *NPairs) about() about { return about{"npairs", npairsEntry, &n.paper} }
 
@@ -57,18 +60,21 @@ func (n *NPairs) eval(m *Matrix, grad []float64) (Result, error) {
 func (n *NPairs) all(m *Matrix, grad []float64) Result {
 	zero(grad)
 	var r Result
+	n.values = grow(n.values, m.Rows)
 	for a := range m.Rows {
 		n.pos, n.neg = m.split(a, n.pos[:0], n.neg[:0])
-		n.pair(m, grad, a, n.pos, n.neg, &r)
+		n.values[a] = n.pair(m, grad, a, n.pos, n.neg, &r)
 	}
+	r.count(m)
+	r.Value = m.sum(n.values)
 	return r.mean(grad)
 }
 
-// pair adds the terms of anchor a, unreduced.
-func (n *NPairs) pair(m *Matrix, grad []float64, a int, pos, neg []int, r *Result) {
+// pair counts the terms of anchor a, sets their gradient, and returns their sum, unreduced.
+func (n *NPairs) pair(m *Matrix, grad []float64, a int, pos, neg []int, r *Result) (sum float64) {
 	r.Total += len(pos)
 	if len(pos) == 0 || len(neg) == 0 {
-		return
+		return 0
 	}
 	r.Active += len(pos)
 	scale := n.Temperature * m.Away()
@@ -81,13 +87,14 @@ func (n *NPairs) pair(m *Matrix, grad []float64, a int, pos, neg []int, r *Resul
 	pull := 0.0
 	for _, p := range pos {
 		value, slope := softplus(scale*v[p] + negatives)
-		r.Value += value
+		sum += value
 		g[p] += scale * slope
 		pull += slope
 	}
 	for k, q := range neg {
 		g[q] -= scale * pull * n.logits[k]
 	}
+	return sum
 }
 
 func (n *NPairs) classic(m *Matrix, grad []float64) (Result, error) {
@@ -99,7 +106,7 @@ func (n *NPairs) classic(m *Matrix, grad []float64) (Result, error) {
 	var r Result
 	for k, a := range n.anchors {
 		n.neg = append(append(n.neg[:0], n.partner[:k]...), n.partner[k+1:]...)
-		n.pair(m, grad, a, n.partner[k:k+1], n.neg, &r)
+		r.Value += n.pair(m, grad, a, n.partner[k:k+1], n.neg, &r)
 	}
 	return r.mean(grad), nil
 }

@@ -37,6 +37,8 @@ type OpOptions struct {
 	// embeddings: what it says of them, margins first of all, follows the scale, and so
 	// do gradients. The metric is a BRM.
 	LogScale *layers.Node
+	// Parts say how losses that are sums over rows are evaluated.
+	Parts Parts
 	// HostClasses is the most class rows of a loss that the host evaluates where the
 	// engine could (layers.ClassLosses); 0 means 1,000.
 	HostClasses int
@@ -155,6 +157,9 @@ func (n *Node) add(g *layers.Graph, h hosted, rowsParam string, e *layers.Node, 
 			return nil, err
 		}
 		h.matrix.Cols = len(h.matrix.ColLabels)
+	}
+	if o.inParts(h, e.Shape()[0]) {
+		return n.byRows(g, h, e, o), g.Err()
 	}
 	d := g.Pairwise(h.name+" "+o.Metric.String(), e, columns, o.Metric)
 	out, done := n.byEngine(g, h, d, o)

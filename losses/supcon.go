@@ -16,6 +16,7 @@ type SupCon struct {
 	paper            paper
 	pos, neg, others []int
 	logits           []float64
+	values           []float64 // of rows
 }
 
 // Columns is Batch.
@@ -23,6 +24,8 @@ func (*SupCon) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are rows with positives.
 func (l *SupCon) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(l, m, grad) }
+
+func (l *SupCon) byRows() bool { return true }
 
 func (l *SupCon) about() about { return about{"supcon", supConEntry, &l.paper} }
 
@@ -33,6 +36,8 @@ func (l *SupCon) eval(m *Matrix, grad []float64) (Result, error) {
 		return Result{}, err
 	}
 	zero(grad)
+	l.values = grow(l.values, m.Rows)
+	clear(l.values)
 	scale := -m.Away() / l.Temperature
 	var r Result
 	for a := range m.Rows {
@@ -57,7 +62,7 @@ func (l *SupCon) eval(m *Matrix, grad []float64) (Result, error) {
 			continue
 		}
 		r.Active++
-		r.Value += value
+		l.values[a] = value
 		for k, j := range l.others {
 			g[j] = scale * l.logits[k]
 			if k < len(l.pos) {
@@ -65,6 +70,8 @@ func (l *SupCon) eval(m *Matrix, grad []float64) (Result, error) {
 			}
 		}
 	}
+	r.count(m)
+	r.Value = m.sum(l.values)
 	return r.over(grad, float64(r.Active)), nil
 }
 

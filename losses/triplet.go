@@ -34,7 +34,7 @@ type Triplet struct {
 	paper    paper
 	counts   tally
 	w        []float64
-	values   []float64 // per anchor, unreduced
+	values   []float64 // per anchor
 	pos, neg []int
 	sorted   []float64 // away*V of the negatives, ascending
 	prefix   []float64 // prefix[k] is the sum of the first k of sorted
@@ -48,6 +48,8 @@ func (*Triplet) Columns() Columns { return Batch }
 
 // Eval implements Loss. Its terms are triplets.
 func (t *Triplet) Eval(m *Matrix, grad []float64) (Result, error) { return evaluate(t, m, grad) }
+
+func (t *Triplet) byRows() bool { return t.Miner == nil && !t.Swap }
 
 func (t *Triplet) about() about { return about{"triplet", tripletEntry, &t.paper} }
 
@@ -122,21 +124,21 @@ func (t *Triplet) list(m *Matrix, grad []float64, each func(yield func(a, p, q i
 			t.counts.active[a]++
 		}
 	})
-	t.w = t.counts.weights(t.Reduction, t.w)
+	t.w = t.counts.weights(m, t.Reduction, t.w)
+	t.values = grow(t.values, m.Rows)
+	clear(t.values)
 	away := m.Away()
-	var r Result
 	each(func(a, p, q int) {
 		value, slope, from := t.term(m, a, p, q)
 		if value <= 0 {
 			return
 		}
-		r.Value += t.w[a] * value
+		t.values[a] += t.w[a] * value
 		slope *= away * t.w[a]
 		grad[a*m.Cols+p] += slope
 		grad[from*m.Cols+q] -= slope
 	})
-	r.Total, r.Active = t.counts.totals()
-	return r
+	return Result{Value: m.sum(t.values), Active: t.counts.sumActive, Total: t.counts.sumAll}
 }
 
 // term returns one triplet's loss, its derivative with respect to the gap
@@ -165,10 +167,9 @@ func (t *Triplet) all(m *Matrix, grad []float64) Result {
 	for a := range m.Rows {
 		t.anchor(m, a, m.row(grad, a))
 	}
-	t.w = t.counts.weights(t.Reduction, t.w)
-	var r Result
+	t.w = t.counts.weights(m, t.Reduction, t.w)
 	for a := range m.Rows {
-		r.Value += t.w[a] * t.values[a]
+		t.values[a] *= t.w[a]
 		scale := m.Away() * t.w[a]
 		g := m.row(grad, a)
 		for j := range g {
@@ -177,8 +178,7 @@ func (t *Triplet) all(m *Matrix, grad []float64) Result {
 			}
 		}
 	}
-	r.Total, r.Active = t.counts.totals()
-	return r
+	return Result{Value: m.sum(t.values), Active: t.counts.sumActive, Total: t.counts.sumAll}
 }
 
 // anchor adds up the triplets of one anchor: g[p] counts the negatives that

@@ -173,6 +173,7 @@ type objective struct {
 	memory  losses.MemoryOptions
 	classes int
 	seed    uint64
+	parts   losses.Parts
 }
 
 func objectiveOf(c run.Config, classes int) (o objective, err error) {
@@ -260,7 +261,7 @@ func (n *network) end(m *model.Model, o objective, raw *layers.Node) error {
 		Metric: m.Spec.Metric, Classes: o.classes, Seed: o.seed,
 		Normalize: func(rows *layers.Node) *layers.Node { return m.NormalizeProxies(g, rows) },
 		LogScale:  m.LogScale(g),
-		Memory:    o.memory, Terms: o.terms, Raw: raw, Weights: weights,
+		Memory:    o.memory, Terms: o.terms, Raw: raw, Weights: weights, Parts: o.parts,
 	})
 	if err != nil {
 		return err
