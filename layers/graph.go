@@ -44,6 +44,7 @@ type Graph struct {
 	summed  map[output]*Node        // sums of gradients, see sumsOf
 	again   map[*Node]*Node         // forgotten values by node, computed again
 	one     *Node                   // the seed of a scalar
+	moved   []RunningStatistics     // see there
 	flows   []*flow                 // geometry flow layers
 	drops   []*dropout              // dropouts, whose masks DrawDropout draws
 	group   Group                   // of parameters that are added

@@ -2,6 +2,7 @@ package layers
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/vernier-ml/vernier/engine"
 )
@@ -14,6 +15,17 @@ type NormParams struct {
 	Momentum    float32
 	FrozenStats bool // use the running statistics instead of the batch's
 }
+
+// RunningStatistics are a mean and a variance, each (C), that a run moves by a share, Momentum,
+// towards those of the batch: r becomes (1-Momentum)*r + Momentum*x.
+type RunningStatistics struct {
+	Mean, Var *Node
+	Momentum  float32
+}
+
+// RunningStatistics returns those that a run of the graph moves, in the order in which they
+// were added.
+func (g *Graph) RunningStatistics() []RunningStatistics { return slices.Clone(g.moved) }
 
 // BatchNorm adds batch normalization over axis 1 of (N, C) or (N, C, H, W).
 // With the statistics of the batch it moves the running ones as it runs.
@@ -37,6 +49,7 @@ func (g *Graph) BatchNorm(name string, x *Node, p NormParams) *Node {
 	if s.TotalSize() == s[1] {
 		return g.fail(name, fmt.Errorf("the statistics of a batch need more than one value a channel, input is %v", s))
 	}
+	g.moved = append(g.moved, RunningStatistics{p.Mean, p.Var, p.Momentum})
 	c := []int{s[1]}
 	var mean, invStd *Node
 	// The second time it moves spare statistics, where it finds what was there before.

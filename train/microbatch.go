@@ -36,9 +36,7 @@ type microBatches struct {
 	// comm.Merges says; the first is that of all in the end. sums are its tensors by name.
 	partial [][]engine.Tensor
 	sums    map[string]engine.Tensor
-	// moved are running statistics, which the first pass must not move, and
-	// kept their values before it.
-	moved, kept []engine.Tensor
+	running runningStatistics // that the passes move
 
 	embeddings, grads, rest []float32
 
@@ -48,7 +46,7 @@ type microBatches struct {
 }
 
 // buildMicroBatches compiles the graphs.
-func buildMicroBatches(m *model.Model, o objective, batch, size int, available int64) (*network, error) {
+func buildMicroBatches(m *model.Model, o objective, batch, size int, available int64) (_ *network, err error) {
 	stats := m.BatchStats()
 	if len(stats) > 0 && batch%size != 0 {
 		return nil, run.AtSetting("micro_batch", fmt.Errorf("micro-batches of %d images do not fill a batch of %d, which they must where normalizations (%s, ...) use the statistics of a part", size, batch, stats[0]))
@@ -64,6 +62,7 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 	n := &network{g: layers.NewGraph(eng, m.Params), micro: u}
 	u.rows = n.g.Input("embeddings", batch, m.Spec.Dim)
 	n.g.NeedGrad(u.rows)
+	o.parts.Size = size
 	if err := n.end(m, o, u.rows); err != nil {
 		return nil, err
 	}
@@ -88,11 +87,14 @@ func buildMicroBatches(m *model.Model, o objective, batch, size int, available i
 	n.numbers = u.backImages.Shape().TotalSize() / size * batch
 	n.inlets = []*inlet{newInlet(u.forth, u.forthImages, o.seed), newInlet(u.back, u.backImages, o.seed)}
 	u.embeddings, u.grads = make([]float32, batch*u.dim), make([]float32, batch*u.dim)
-	return n, u.tensors(m, stats)
+	if u.running, err = newRunningStatistics(u.back); err != nil {
+		return nil, err
+	}
+	return n, u.tensors(m)
 }
 
-// tensors makes the sums of gradients, and room for running statistics.
-func (u *microBatches) tensors(m *model.Model, stats []string) error {
+// tensors makes the sums of gradients.
+func (u *microBatches) tensors(m *model.Model) error {
 	eng := m.Params.Engine()
 	for _, p := range m.Params.All() {
 		if u.back.ParamGrad(p) == nil {
@@ -111,16 +113,6 @@ func (u *microBatches) tensors(m *model.Model, stats []string) error {
 			if level == 0 {
 				u.sums[p.Name] = t
 			}
-		}
-	}
-	for _, norm := range stats {
-		for _, name := range []string{norm + ".running_mean", norm + ".running_var"} {
-			v := m.Params.Get(name).Value
-			t, err := eng.New(v.Shape()...)
-			if err != nil {
-				return fmt.Errorf("copy of %q: %w", name, err)
-			}
-			u.moved, u.kept = append(u.moved, v), append(u.kept, t)
 		}
 	}
 	return nil
@@ -151,10 +143,8 @@ func (u *microBatches) run(n *network, b *data.Batch, run func(*layers.Graph) er
 // embed is the first pass.
 func (u *microBatches) embed(n *network, b *data.Batch, run func(*layers.Graph) error) error {
 	eng := n.g.Engine()
-	for i, v := range u.moved {
-		if err := eng.Copy(u.kept[i], v); err != nil {
-			return err
-		}
+	if err := u.running.keep(eng); err != nil {
+		return err
 	}
 	out := make([]float32, u.size*u.dim)
 	for from := u.first; from < u.end; from += u.size {
@@ -176,10 +166,8 @@ func (u *microBatches) embed(n *network, b *data.Batch, run func(*layers.Graph) 
 		copy(u.embeddings[from*u.dim:], out[:rows*u.dim])
 		n.tell("first pass", from+rows)
 	}
-	for i, v := range u.moved {
-		if err := eng.Copy(v, u.kept[i]); err != nil {
-			return err
-		}
+	if err := u.running.restore(eng); err != nil {
+		return err
 	}
 	if u.ranks.Size() == 1 {
 		return nil
@@ -218,7 +206,13 @@ func (u *microBatches) backward(n *network, b *data.Batch, run func(*layers.Grap
 		if err != nil {
 			return err
 		}
+		if err := u.running.before(eng); err != nil {
+			return err
+		}
 		if err := run(u.back); err != nil {
+			return err
+		}
+		if err := u.running.after(eng); err != nil {
 			return err
 		}
 		merges := comm.Merges(part, parts)
@@ -227,6 +221,9 @@ func (u *microBatches) backward(n *network, b *data.Batch, run func(*layers.Grap
 		}
 		top += 1 - merges
 		n.tell("second pass", min(from+u.size, u.end))
+	}
+	if err := u.running.move(eng, u.ranks); err != nil {
+		return err
 	}
 	if err := u.sumRanks(n); err != nil {
 		return err

@@ -52,15 +52,10 @@ func (s *Session) divide() error {
 }
 
 // join gives this rank's share of each batch to the network that was built.
-func (s *Session) join() error {
-	if s.comm.Size() == 1 {
-		return nil
+func (s *Session) join() {
+	if s.comm.Size() > 1 {
+		s.stepper.net.micro.join(s.stepper.net, s.comm)
 	}
-	if stats := s.model.BatchStats(); len(stats) > 0 {
-		return run.AtSetting("freeze", setting.Errorf("%d normalizations (%s, ...) use the statistics of a part, and running ones would differ between ranks: keep them with %s", len(stats), stats[0], setting.Name("freeze.bn_stats")))
-	}
-	s.stepper.net.micro.join(s.stepper.net, s.comm)
-	return nil
 }
 
 // agree makes sure that all ranks train the same: settings, images, kernels and every

@@ -92,9 +92,10 @@ func TestRanksTrainTheModelOfOneProcess(t *testing.T) {
 			c.Loss.Name = "npairs"
 			c.Model.Metric = metric.Metric{Kind: metric.BRM, P: 2, Omega: 1}
 		},
-		"a memory":      func(c *run.Config) { c.Loss = run.LossConfig{Name: "multi-similarity", Memory: 24, MemoryStart: 1} },
-		"larger parts":  func(c *run.Config) { c.Loss.Name = "triplet"; c.MicroBatch = 4 },
-		"single images": func(c *run.Config) { c.Loss.Name = "proxy-nca"; c.MicroBatch = 1 },
+		"statistics of parts": func(c *run.Config) { c.Loss.Name, c.Freeze.BNStats = "supcon", false },
+		"a memory":            func(c *run.Config) { c.Loss = run.LossConfig{Name: "multi-similarity", Memory: 24, MemoryStart: 1} },
+		"larger parts":        func(c *run.Config) { c.Loss.Name = "triplet"; c.MicroBatch = 4 },
+		"single images":       func(c *run.Config) { c.Loss.Name = "proxy-nca"; c.MicroBatch = 1 },
 		"terms, limits": func(c *run.Config) {
 			c.Loss = run.LossConfig{Name: "margin", Terms: []run.TermConfig{{Name: "sec"}, {Name: "orthogonality"}}}
 			c.Optimizer.ClipNorm, c.Optimizer.ClipValue = .5, .1
@@ -320,7 +321,6 @@ func TestWhatRanksCannotTrainIsRefused(t *testing.T) {
 		"parts of 3 images do not fill a batch of 16":                                func(c *run.Config) { c.MicroBatch = 3 },
 		"with parts of 8 images of a batch of 16, 2 parts cannot be divided evenly":  func(c *run.Config) { c.MicroBatch = 8 },
 		"would hold 3 of 12 parts, which is not a power of two":                      func(c *run.Config) { c.ImagesPerClass, c.MicroBatch = 3, 1 },
-		"use the statistics of a part, and running ones would differ between ranks":  func(c *run.Config) { c.Freeze.BNStats = false },
 	} {
 		c := ranksConfig(t)
 		change(&c)

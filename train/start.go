@@ -47,6 +47,7 @@ func (s *Session) tune() (released bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	goal.parts.Comm = s.comm
 	before := s.stepper.opti
 	if s.stepper.net != nil {
 		s.stepper.net.close() // makes room for the next one
@@ -58,9 +59,7 @@ func (s *Session) tune() (released bool, err error) {
 	if s.stepper.net, err = buildNetwork(s.model, goal, s.cfg.Batch(), s.cfg.MicroBatch); err != nil {
 		return false, err
 	}
-	if err := s.join(); err != nil {
-		return false, err
-	}
+	s.join()
 	if f := s.feeder.pixels(); f != nil {
 		if err := s.stepper.net.takePixels(f, s.pipeline.Norm); err != nil {
 			return false, err
