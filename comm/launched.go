@@ -2,6 +2,8 @@ package comm
 
 import (
 	"fmt"
+	"os"
+	"strconv"
 	"time"
 )
 
@@ -27,6 +29,16 @@ func launched(env func(string) string) string {
 		return "SLURM_NTASKS"
 	}
 	return ""
+}
+
+// Launched returns the number of processes of which a launcher has started this one as one; 1
+// without a launcher, and where that does not say.
+func Launched() int {
+	by := launched(os.Getenv)
+	if n, err := strconv.Atoi(os.Getenv(by)); by != "" && by != "PMI_FD" && by != "PMIX_RANK" && err == nil {
+		return max(1, n)
+	}
+	return 1
 }
 
 // libraries are files of MPI, those of the launcher's family alone where it is known.

@@ -36,6 +36,23 @@ func TestLaunchersAreKnownByTheirVariables(t *testing.T) {
 	}
 }
 
+func TestLaunchedCountsProcesses(t *testing.T) {
+	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_FD", "PMIX_RANK", "SLURM_STEP_ID"} {
+		t.Setenv(name, "")
+	}
+	if n := Launched(); n != 1 {
+		t.Errorf("%d processes without a launcher", n)
+	}
+	t.Setenv("PMI_FD", "7")
+	if n := Launched(); n != 1 {
+		t.Errorf("%d processes, of which nothing is known", n)
+	}
+	t.Setenv("PMI_SIZE", "3")
+	if n := Launched(); n != 3 {
+		t.Errorf("%d processes, want 3", n)
+	}
+}
+
 // A program without MPI that a launcher starts is refused, or joins: it never runs alone.
 func TestAProgramUnderALauncherNeverRunsAlone(t *testing.T) {
 	t.Setenv(PathVariable, "libnothing.so")

@@ -32,6 +32,13 @@ func Open(o Options) (Comm, error) {
 	return p, nil
 }
 
+// Built says whether the program can join processes over MPI.
+const Built = true
+
+// Found lists the libraries of MPI that can be loaded, with their files: of the launcher's
+// family, or without one of all.
+func Found() []string { return mpi.Found(libraries(os.Getenv)) }
+
 // processes are ranks that MPI connects.
 type processes struct {
 	lib     *mpi.Library

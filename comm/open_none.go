@@ -7,6 +7,12 @@ import (
 	"os"
 )
 
+// Built says whether the program can join processes over MPI.
+const Built = false
+
+// Found lists the libraries of MPI that can be loaded; in this build none.
+func Found() []string { return nil }
+
 // Open joins the processes that a launcher has started this one with. In this build that is
 // an error; a process that runs alone is Single.
 func Open(Options) (Comm, error) {

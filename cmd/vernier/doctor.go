@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/cuda"
 )
@@ -74,7 +75,23 @@ func examine(w *bytes.Buffer) error {
 			advise("less than 2 GiB is available: lower --classes-per-batch and --images-per-class")
 		}
 	}
+	examineMPI(line)
 	return examineGPU(line)
+}
+
+// examineMPI says which libraries of MPI several processes can use.
+func examineMPI(line func(what, format string, args ...any)) {
+	found := comm.Found()
+	switch {
+	case !comm.Built:
+		line("mpi", "not in this build; make build-mpi builds one for several processes")
+	case len(found) == 0:
+		line("mpi", "no library found")
+		line("", "-> for several processes install Open MPI or MPICH (Debian: openmpi-bin or mpich), or name the library in %s", comm.PathVariable)
+	}
+	for _, name := range found {
+		line("mpi", "%s", name)
+	}
 }
 
 func gib(bytes uint64) float64 { return float64(bytes) / (1 << 30) }

@@ -7,6 +7,7 @@ import (
 	"github.com/shirou/gopsutil/v4/mem"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/cuda"
 )
@@ -23,6 +24,8 @@ type machineReport struct {
 	Variants  []string    `json:"kernels"` // that are possible here, the best first
 	Memory    uint64      `json:"memory_bytes,omitempty"`
 	Available uint64      `json:"memory_available_bytes,omitempty"`
+	MPIBuild  bool        `json:"mpi_build"`
+	MPI       []string    `json:"mpi"` // libraries, with their files
 	GPUBuild  bool        `json:"gpu_build"`
 	Driver    string      `json:"driver,omitempty"` // by the kernel module
 	CUDA      string      `json:"cuda,omitempty"`   // the newest release that the driver knows
@@ -55,6 +58,7 @@ func examineForPrograms() (*machineReport, error) {
 	r := &machineReport{
 		Version: cli.Version(), Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH,
 		Cores: runtime.NumCPU(), Used: runtime.GOMAXPROCS(0), CPU: append([]string{}, cpu.Features()...), Variants: cpu.Variants(),
+		MPIBuild: comm.Built, MPI: append([]string{}, comm.Found()...),
 	}
 	if m, err := mem.VirtualMemory(); err == nil {
 		r.Memory, r.Available = m.Total, m.Available

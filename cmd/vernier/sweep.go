@@ -65,6 +65,7 @@ skipped, unfinished ones resumed. Several processes may work on one sweep.`,
 		Args: cli.Takes(false, "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args, log) },
 	}
+	cli.SharesWork(cmd)
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.out, "out", "", "folder of the runs")

@@ -60,6 +60,45 @@ func TestProcessesTrainTheModelOfOne(t *testing.T) {
 	}
 }
 
+// Processes of a sweep share its runs through the folder, and what they cannot share is refused.
+func TestProcessesShareASweep(t *testing.T) {
+	launchers := mpitest.Launchers(t)
+	data := clitest.Stripes(t, 12, 6)
+	file := filepath.Join(t.TempDir(), "sweep.yaml")
+	text := "base: {data: {spec: 'folder:" + data + "', validation: 0.3}, epochs: 1, model: {dim: 8, input: {size: 16}}, classes_per_batch: 4, images_per_class: 2}\nseeds: 3\nrestarts: 2\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	sweep := func(out string) []string {
+		return []string{"sweep", file, "--out", out, "--threads", "1", "--no-cache"}
+	}
+	table := func(out string) string {
+		text, err := os.ReadFile(filepath.Join(out, "table.csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	alone := filepath.Join(t.TempDir(), "alone")
+	cmd, said := binary(t, sweep(alone)...)
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	for _, launcher := range launchers {
+		out := filepath.Join(t.TempDir(), "shared")
+		if said, err := launcher.Start(t, 2, []string{asProgram + "=1"}, sweep(out)...).Wait(); err != nil {
+			t.Fatalf("%s: %v\n%s", launcher.Name, err, said)
+		}
+		if got, want := table(out), table(alone); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", launcher.Name, got, want)
+		}
+		said, err := launcher.Start(t, 2, []string{asProgram + "=1"}, "losses").Wait()
+		if err == nil || !strings.Contains(said, `as one of 2 processes, and "vernier losses" works as one`) {
+			t.Errorf("%s: %v\n%s", launcher.Name, err, said)
+		}
+	}
+}
+
 func undisturbed(t *testing.T, launcher mpitest.Launcher, data, want string) {
 	for _, size := range []int{1, 2, 4} {
 		folder := filepath.Join(t.TempDir(), "run")

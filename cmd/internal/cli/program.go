@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/internal/home"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/nearest"
@@ -100,10 +101,11 @@ func (p *Program) Command(log *logrus.Logger) *cobra.Command {
 	root.Args = KnownCommand
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	quiet := root.PersistentFlags().BoolP("quiet", "q", false, "no progress and no remarks: results and errors only")
-	root.PersistentPreRun = func(*cobra.Command, []string) {
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if *quiet {
 			log.SetLevel(logrus.WarnLevel)
 		}
+		return checkLaunched(cmd, comm.Launched())
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newVersion(root.Name()), newMan(root.Name()))

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -16,9 +17,31 @@ import (
 // as mpirun.
 type RankFlags struct{ timeout time.Duration }
 
+// shared annotates a flag of a command, or the command, whose processes share work.
+const shared = "shared"
+
+// SharesWork says that processes which a launcher has started may run the command, by sharing
+// work through files.
+func SharesWork(cmd *cobra.Command) { cmd.Annotations = map[string]string{shared: "through files"} }
+
+// checkLaunched refuses a command that several processes would do several times.
+func checkLaunched(cmd *cobra.Command, processes int) error {
+	timeout := cmd.Flags().Lookup("timeout")
+	switch {
+	case processes < 2 || cmd.Annotations[shared] != "" || timeout != nil && timeout.Annotations[shared] != nil:
+		return nil
+	case slices.Contains([]string{"doctor", "version", "help", "man"}, cmd.Name()):
+		return nil
+	}
+	return Usagef("a launcher has started this as one of %d processes, and %q works as one: start it without the launcher", processes, cmd.CommandPath())
+}
+
 // Add adds the flags.
 func (f *RankFlags) Add(fl *pflag.FlagSet) {
 	fl.DurationVar(&f.timeout, "timeout", 30*time.Minute, "under mpirun or srun, the longest time that a process waits for the others, after which all end; 0 for no limit")
+	if err := fl.SetAnnotation("timeout", shared, []string{"over MPI"}); err != nil {
+		panic(err) // the flag is not there
+	}
 }
 
 // Run does work as one process, or as one of several that a launcher has started. Of these

@@ -78,6 +78,7 @@ seeds and variants.`,
 		Args: cli.Takes(false, "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], log, events(log)) },
 	}
+	cli.SharesWork(cmd)
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.out, "out", "", "folder of the studies")

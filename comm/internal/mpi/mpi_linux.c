@@ -54,6 +54,18 @@ const char *vernier_mpi_open(vernier_mpi *m, const char *path) {
     return NULL;
 }
 
+int vernier_mpi_probe(const char *path, char *text, int room) {
+    void *lib = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    if (!lib) return -1;
+    int (*version)(char *, int *);
+    *(void **)&version = dlsym(lib, "MPI_Get_library_version");
+    static char all[8192]; /* MPICH writes that much */
+    int n = 0;
+    if (!version || version(all, &n)) return -1;
+    snprintf(text, room, "%s", all);
+    return 0;
+}
+
 int vernier_mpi_init(vernier_mpi *m, int *provided, int *rank, int *size) {
     int code = m->p.MPI_Init_thread(NULL, NULL, MPI_SERIALIZED, provided);
     if (code) return code;

@@ -59,9 +59,29 @@ func Open(paths []string) (*Library, error) {
 func (l *Library) Name() string {
 	var text [256]C.char
 	C.vernier_mpi_version(l.m, &text[0], 256)
-	line, _, _ := strings.Cut(C.GoString(&text[0]), "\n")
+	return nameOf(C.GoString(&text[0]), l.path)
+}
+
+// nameOf is the first words of a library's version, and its file.
+func nameOf(version, path string) string {
+	line, _, _ := strings.Cut(version, "\n")
 	line, _, _ = strings.Cut(line, ",")
-	return fmt.Sprintf("%s, %s", strings.Join(strings.Fields(line), " "), l.path)
+	return fmt.Sprintf("%s, %s", strings.Join(strings.Fields(line), " "), path)
+}
+
+// Found names the libraries among paths that can be loaded. None is initialized.
+func Found(paths []string) (list []string) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for _, path := range paths {
+		var text [256]C.char
+		name := C.CString(path)
+		if C.vernier_mpi_probe(name, &text[0], 256) == 0 {
+			list = append(list, nameOf(C.GoString(&text[0]), path))
+		}
+		C.free(unsafe.Pointer(name))
+	}
+	return list
 }
 
 func (l *Library) check(call string, code C.int) error {

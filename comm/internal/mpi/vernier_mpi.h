@@ -49,6 +49,8 @@ void vernier_mpi_signals_back(vernier_mpi *m);
 
 /* Loads a library and finds its functions; NULL, or what is wrong. */
 const char *vernier_mpi_open(vernier_mpi *m, const char *path);
+/* The version of a library that is loaded for nothing else; 0, or -1 if it cannot be. */
+int vernier_mpi_probe(const char *path, char *text, int room);
 int vernier_mpi_init(vernier_mpi *m, int *provided, int *rank, int *size);
 int vernier_mpi_finalize(vernier_mpi *m);
 int vernier_mpi_abort(vernier_mpi *m, int code);
