@@ -1,8 +1,11 @@
 package eval
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/vernier-ml/vernier/metric"
 )
@@ -34,7 +37,11 @@ type Expansion struct {
 	Linear    float64   `json:"linear"`    // of t^2; 0 takes no number
 	Range     float64   `json:"range"`     // largest difference of two coordinates
 	Bound     float64   `json:"bound"`     // of the error of D^p
-	Formula   string    `json:"formula"`   // of the numbers of each coordinate
+	// Low and High are the smallest and the largest value of each coordinate of the rows
+	// that the expansion was made for.
+	Low     []float32 `json:"low"`
+	High    []float32 `json:"high"`
+	Formula string    `json:"formula"` // of the numbers of each coordinate
 }
 
 const (
@@ -54,30 +61,31 @@ func Expand(m metric.Metric, e *Embeddings, eps float64) (*Expansion, error) {
 	if err := Expandable(m, eps); err != nil {
 		return nil, err
 	}
-	span, largest := ranges(e)
+	low, high := extremes(e)
+	span, largest := ranges(low, high)
 	if span == 0 {
 		return nil, fmt.Errorf("eval: all %d rows are the same: there is no range to expand over", e.N)
 	}
 	f := newExpandFit(m, span*expandRange, largest)
-	x := &Expansion{Metric: m.String(), H: e.H, Range: f.far, Formula: expandFormula}
+	x := &Expansion{Metric: m.String(), H: e.H, Range: f.far, Low: low, High: high, Formula: expandFormula}
 	var best expandTerms
-	low, high := 0, 1 // high frequencies are enough, low are not
-	for ; ; high = min(maxFrequencies, high+1+high/4) {
-		if best = f.best(high, eps); best.bound <= eps {
+	few, many := 0, 1 // many frequencies are enough, few are not
+	for ; ; many = min(maxFrequencies, many+1+many/4) {
+		if best = f.best(many, eps); best.bound <= eps {
 			break
 		}
-		if high == maxFrequencies {
+		if many == maxFrequencies {
 			return nil, fmt.Errorf("eval: %v within %v over differences up to %.3g needs more than %d frequencies (these reach %.2g): "+
 				"ask for a larger error, or scale the embedding down", m, eps, f.far, maxFrequencies, best.bound)
 		}
-		low = high
+		few = many
 	}
-	for high-low > 1 {
-		middle := (low + high) / 2
+	for many-few > 1 {
+		middle := (few + many) / 2
 		if t := f.best(middle, eps); t.bound <= eps {
-			best, high = t, middle
+			best, many = t, middle
 		} else {
-			low = middle
+			few = middle
 		}
 	}
 	x.Frequency, x.Weight, x.Linear, x.Bound = best.frequency, best.weight, best.linear, best.bound
@@ -104,21 +112,61 @@ func Expandable(m metric.Metric, eps float64) error {
 	return nil
 }
 
-// ranges returns the largest spread of a coordinate and the largest |x|.
-func ranges(e *Embeddings) (span, largest float64) {
-	low, high := make([]float32, e.H), make([]float32, e.H)
-	copy(low, e.Row(0))
-	copy(high, e.Row(0))
+// extremes are the smallest and the largest value of each coordinate.
+func extremes(e *Embeddings) (low, high []float32) {
+	low, high = slices.Clone(e.Row(0)), slices.Clone(e.Row(0))
 	for i := range e.N {
 		for c, v := range e.Row(i) {
 			low[c], high[c] = min(low[c], v), max(high[c], v)
 		}
 	}
+	return low, high
+}
+
+// ranges returns the largest spread of a coordinate and the largest |x|.
+func ranges(low, high []float32) (span, largest float64) {
 	for c := range low {
 		span = max(span, float64(high[c])-float64(low[c]))
 		largest = max(largest, math.Abs(float64(low[c])), math.Abs(float64(high[c])))
 	}
 	return span, largest
+}
+
+// ParseExpansion reads what JSON an Expansion became, to expand further rows in the same
+// way: rows of other expansions are not comparable with them.
+func ParseExpansion(text []byte) (*Expansion, error) {
+	x := &Expansion{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(x); err != nil {
+		return nil, fmt.Errorf("eval: an expansion: %w", err)
+	}
+	if _, err := metric.Parse(x.Metric); err != nil {
+		return nil, fmt.Errorf("eval: an expansion: %w", err)
+	}
+	fine := x.H > 0 && x.H <= 1<<20 && len(x.Frequency) <= maxFrequencies && len(x.Weight) == len(x.Frequency) && len(x.Low) == x.H && len(x.High) == x.H && x.Linear >= 0 && x.Range > 0
+	for _, w := range x.Weight {
+		fine = fine && w >= 0
+	}
+	if !fine || x.Dim != x.H*x.each() {
+		return nil, fmt.Errorf("eval: an expansion of %d coordinates to %d numbers, with %d frequencies, %d weights and the extremes of %d coordinates: these do not go together", x.H, x.Dim, len(x.Frequency), len(x.Weight), len(x.Low))
+	}
+	return x, nil
+}
+
+// Outside counts the rows that may differ from those that the expansion was made for by
+// more than Range in a coordinate: of their distances Bound does not hold.
+func (x *Expansion) Outside(e *Embeddings) int {
+	n := 0
+	for i := range e.N {
+		for c, v := range e.Row(i) {
+			if float64(v)-float64(x.Low[c]) > x.Range || float64(x.High[c])-float64(v) > x.Range {
+				n++
+				break
+			}
+		}
+	}
+	return n
 }
 
 // each is how many numbers a coordinate becomes.

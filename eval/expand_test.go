@@ -2,8 +2,10 @@ package eval
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -116,6 +118,33 @@ func TestEuclideanSearchOfTheExpansionIsBRM(t *testing.T) {
 			if row != want[i] && math.Abs(d*d-distance[i]*distance[i]) > 2*x.Bound {
 				t.Fatalf("query %d: neighbor %d is %d, by BRM %d, and no near tie", q, i, row, want[i])
 			}
+		}
+	}
+}
+
+// An expansion comes back from its JSON, knows the rows that it was not made for, and is
+// refused where its parts do not go together.
+func TestExpansionsAreKept(t *testing.T) {
+	e := blobs(seeded(91), 4, 10, 6, .5)
+	x, err := Expand(metric.Metric{P: 2}, e, .05)
+	fatal(t, err)
+	text, err := json.Marshal(x)
+	fatal(t, err)
+	y, err := ParseExpansion(text)
+	if err != nil || !reflect.DeepEqual(x, y) {
+		t.Errorf("%+v, want %+v (%v)", y, x, err)
+	}
+	if n := y.Outside(e); n != 0 {
+		t.Errorf("%d of its own rows are outside", n)
+	}
+	far := e.Select([]int{0, 1, 2})
+	far.Row(1)[3] = x.Low[3] + float32(x.Range)*1.01
+	if n := y.Outside(far); n != 1 {
+		t.Errorf("%d rows are outside, want 1", n)
+	}
+	for _, c := range [][2]string{{`"dim":`, `"dim":9`}, {`"h":6`, `"h":7`}, {`"weight":[`, `"weight":[1,`}, {`"metric":"brm`, `"metric":"norm`}, {`"low":[`, `"low":[0,`}, {`"h":6`, `"h":6,"more":1`}} {
+		if _, err := ParseExpansion([]byte(strings.Replace(string(text), c[0], c[1], 1))); err == nil {
+			t.Errorf("%s for %s is taken", c[1], c[0])
 		}
 	}
 }

@@ -82,8 +82,8 @@ type Match struct {
 // SearchOptions choose among the rows of a store.
 type SearchOptions struct {
 	Where Filter
-	// Candidates are asked of a store that is not exact, for each query; 0 means 50 or
-	// 5 for each neighbor, whichever is more.
+	// Candidates are asked of a store that is not exact, for each query; 0 means 200 or
+	// 20 for each neighbor, whichever is more.
 	Candidates int
 }
 
@@ -95,7 +95,7 @@ func (o SearchOptions) candidates(s Store, k int) int {
 	case o.Candidates > 0:
 		return max(o.Candidates, k)
 	}
-	return max(50, 5*k)
+	return max(200, 20*k)
 }
 
 // Search finds the k nearest rows of a store for every query, nearest first and by their

@@ -60,6 +60,7 @@ name, together with the model's fingerprint. vernier search reads all but json.`
 	fl.StringVar(&f.format, "format", "", "format of the output: "+strings.Join(embedFormats(), ", ")+" (default by the name of --out, or csv)")
 	fl.StringVar(&f.out, "out", "", "file to write (default standard output)")
 	fl.BoolVar(&f.force, "force", false, "replace --out if it exists")
+	fl.StringVar(&f.expand, "expand", "", "expand the rows by this expansion.json of an export, as queries for its rows")
 	f.modelFlags.add(fl)
 	return cmd
 }
@@ -68,6 +69,7 @@ name, together with the model's fingerprint. vernier search reads all but json.`
 type embedFlags struct {
 	modelFlags
 	format, out string
+	expand      string
 	force       bool
 }
 
@@ -106,6 +108,15 @@ func (f *embedFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 	}
 	if f.opt.Comm.Rank() > 0 {
 		return nil
+	}
+	if f.expand != "" {
+		x, err := readExpansion(f.expand, t.Embeddings, f.opt.Events)
+		if err == nil {
+			err = run.ExpandTable(x, t)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	switch {
 	case f.out != "" && f.format == "json":

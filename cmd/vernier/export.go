@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dustin/go-humanize"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
@@ -66,7 +67,9 @@ expansion.npy has rows whose plain squared Euclidean distance is D^p within EPS
 over the range of the data, and expansion.json the frequencies and weights by which
 new rows are expanded. Sigmoid, tanh and isru have it for p = 2 (0.02 takes about 5
 numbers a coordinate, 0.001 about 9 of sigmoid and 17 of the others), all
-restrictions for p = 1, which needs more. In Python:
+restrictions for p = 1, which needs more. expansion.parquet has the same rows with paths,
+classes and labels. Rows that are exported later are comparable with the first ones only by
+the same expansion: --expansion FILE, and for queries vernier embed --expand FILE. In Python:
 
   index = faiss.IndexFlatL2(x.shape[1])     # x = numpy.load("expansion.npy")
   index.add(x)
@@ -87,6 +90,7 @@ restrictions for p = 1, which needs more. In Python:
 	fl.Lookup("onnx-preprocess").NoOptDefVal = string(model.ONNXUint8)
 	fl.BoolVar(&f.onnx.Metric, "onnx-metric", false, "write metric.onnx too")
 	fl.Float64Var(&f.expand, "expand", 0, "write expansion.npy too: squared Euclidean distance is D^p of BRM within this error")
+	fl.StringVar(&f.expansion, "expansion", "", "expand by this expansion.json of an earlier export, so that the rows are comparable with its")
 	fl.BoolVar(&f.asJSON, "json", false, "print what was written as JSON")
 	return cmd
 }
@@ -100,7 +104,9 @@ type exportFlags struct {
 	pixels  string
 	onnx    run.ONNXOptions
 	expand  float64
-	asJSON  bool
+	// expansion is the file of an expansion that is there.
+	expansion string
+	asJSON    bool
 
 	report exportReport
 	done   []string // what is to be said when the files are in their place
@@ -142,7 +148,7 @@ func (f *exportFlags) complete(cmd *cobra.Command, log *logrus.Logger) error {
 			}
 		}
 	}
-	if f.expand != 0 && slices.Equal(f.formats, []string{run.ONNXFormat}) {
+	if (f.expand != 0 || f.expansion != "") && slices.Equal(f.formats, []string{run.ONNXFormat}) {
 		return cli.Usagef("--expand needs rows: add --format npy, for example")
 	}
 	f.selectionFlags.complete(cmd, log)
@@ -208,10 +214,57 @@ func (f *exportFlags) run(cmd *cobra.Command, log *logrus.Logger, path string) e
 	return cli.WriteJSON(cmd.OutOrStdout(), f.report)
 }
 
+// expansionOf is the expansion of the rows, nil for none: a new one, or that of another
+// export.
+func (f *exportFlags) expansionOf(emb *run.Embedded) (x *eval.Expansion, err error) {
+	switch {
+	case f.expansion != "":
+		x, err = readExpansion(f.expansion, emb.Embeddings, f.sel.Events)
+	case f.expand != 0:
+		if x, err = eval.Expand(emb.Model.Spec.Metric, emb.Embeddings, f.expand); err != nil {
+			err = fmt.Errorf("--expand %v: %w", f.expand, err)
+		}
+	}
+	if x == nil || err != nil {
+		return nil, err
+	}
+	f.sel.Events.Say("expansion: %d numbers a row, %s in all", x.Dim, humanize.IBytes(4*uint64(x.Dim)*uint64(emb.Embeddings.N)))
+	switch {
+	case x.Dim > 4000:
+		f.sel.Events.Warn("rows of %d numbers: pgvector makes no index beyond 4,000; search the embeddings themselves and compare the nearest 200 by the metric, as vernier gallery does", x.Dim)
+	case x.Dim > 2000:
+		f.sel.Events.Warn("rows of %d numbers: pgvector makes an index beyond 2,000 in half precision (halfvec) alone", x.Dim)
+	}
+	return x, nil
+}
+
+// readExpansion reads expansion.json of an export, and warns of rows that it was not made
+// for.
+func readExpansion(path string, rows *eval.Embeddings, events run.Events) (*eval.Expansion, error) {
+	text, err := wholefile.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	x, err := eval.ParseExpansion(text)
+	if err == nil && x.H != rows.H {
+		err = fmt.Errorf("the expansion is of %d coordinates, the rows have %d", x.H, rows.H)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if n := x.Outside(rows); n > 0 {
+		events.Warn("%s of %d lie outside of the range of %s: their distances may be off by more than %.2g", plural.Of(n, "row"), rows.N, path, x.Bound)
+	}
+	return x, nil
+}
+
 // checkExpansion says before images are embedded whether the metric can have one.
 func (f *exportFlags) checkExpansion(folder run.Folder) error {
 	if f.expand == 0 {
 		return nil
+	}
+	if f.expansion != "" {
+		return cli.Usagef("--expand makes an expansion, --expansion takes one: give one of them")
 	}
 	cfg, err := folder.LoadConfig()
 	if err != nil {
@@ -246,11 +299,14 @@ func (f *exportFlags) exportRows(ctx context.Context, folder run.Folder, eng eng
 	}
 	defer emb.Close()
 	// Before the other files, since not every metric and not every error can be had.
-	var x *eval.Expansion
+	x, err := f.expansionOf(emb)
+	if err != nil {
+		return err
+	}
 	var expanded []string
-	if f.expand != 0 {
-		if x, expanded, err = emb.ExportExpansion(dir, f.expand); err != nil {
-			return fmt.Errorf("--expand %v: %w", f.expand, err)
+	if x != nil {
+		if expanded, err = emb.ExportExpansion(dir, x); err != nil {
+			return err
 		}
 	}
 	files, err := emb.Export(dir, formats)

@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +20,8 @@ import (
 // What another tool reads of an expansion must give BRM's distances.
 func TestExpansionIsExported(t *testing.T) {
 	run, out := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "out")
-	if code, _, errs := vernier(t, quick(clitest.Stripes(t, 10, 4), run, "--epochs", "1")...); code != cli.ExitDone {
+	images := clitest.Stripes(t, 10, 4)
+	if code, _, errs := vernier(t, quick(images, run, "--epochs", "1")...); code != cli.ExitDone {
 		t.Fatalf("train: exit %d\n%s", code, errs)
 	}
 	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expand", "0.001", "--out", out); code != cli.ExitDone || !strings.Contains(errs, "expansion.npy, expansion.json") {
@@ -42,6 +45,34 @@ func TestExpansionIsExported(t *testing.T) {
 	}
 	if x.Bound > 0.001 || wide.H != x.Dim || plain.H != x.H || wide.N != plain.N {
 		t.Fatalf("%d x %d of %d x %d: %+v", wide.N, wide.H, plain.N, plain.H, x)
+	}
+	table, err := gallery.Read(filepath.Join(out, "expansion.parquet"))
+	if err != nil || !slices.Equal(table.X, wide.X) || !slices.Equal(table.Paths, plain.Paths) || !slices.Equal(table.Labels, plain.Labels) || table.Metric != "sqeuclidean" {
+		t.Fatalf("expansion.parquet: %+v, %v", table, err)
+	}
+	// A later export and a query by the same expansion give the same rows.
+	later, query := filepath.Join(t.TempDir(), "later"), filepath.Join(t.TempDir(), "query.npz")
+	if code, _, errs := vernier(t, "export", run, "--format", "npy", "--expansion", filepath.Join(out, "expansion.json"), "--out", later); code != cli.ExitDone || !strings.Contains(errs, fmt.Sprint(x.Dim, " numbers a row")) {
+		t.Fatalf("export --expansion: exit %d\n%s", code, errs)
+	}
+	again, err := gallery.Read(filepath.Join(later, "expansion.npy"))
+	if err != nil || !slices.Equal(again.X, wide.X) {
+		t.Errorf("by the same expansion: %v", err)
+	}
+	if code, _, errs := vernier(t, "embed", run, filepath.Join(images, plain.Paths[3]), "--expand", filepath.Join(out, "expansion.json"), "--out", query); code != cli.ExitDone {
+		t.Fatalf("embed --expand: exit %d\n%s", code, errs)
+	}
+	one, err := gallery.Read(query)
+	if err != nil || one.H != wide.H {
+		t.Fatal(err)
+	}
+	for c, v := range one.X {
+		if math.Abs(float64(v-wide.Row(3)[c])) > 1e-4 {
+			t.Fatalf("number %d of a query is %v, want %v", c, v, wide.Row(3)[c])
+		}
+	}
+	if code, _, errs := vernier(t, "export", run, "--expand", "0.1", "--expansion", "x.json", "--out", later); code != cli.ExitUsage || !strings.Contains(errs, "give one of them") {
+		t.Errorf("both flags: exit %d\n%s", code, errs)
 	}
 	m, err := metric.Parse(x.Metric)
 	if err != nil {

@@ -66,7 +66,7 @@ func flagLimits() map[string]cli.Limit {
 		// what is written
 		"compare --format": cli.Among(tableFormats...), "sweep --format": cli.Among(tableFormats...),
 		"embed --format": cli.Among(embedFormats()...), "export --format": cli.EachAmong(exportFormats()...),
-		"--onnx-preprocess": cli.Among(string(model.ONNXUint8), string(model.ONNXFloat)), "--expand": cli.Positive,
+		"--onnx-preprocess": cli.Among(string(model.ONNXUint8), string(model.ONNXFloat)), "export --expand": cli.Positive,
 		"--roc": cli.PNGFile, "--det": cli.PNGFile, "report --out": cli.Both(cli.EndingIn(".html", ".htm"), cli.InFolder),
 		"embed --out": cli.InFolder, "index --out": cli.InFolder, "--marks": cli.InFolder,
 	})

@@ -201,7 +201,7 @@ at a time. If the recall with the last number is below --at-least, the command f
 	fl := cmd.Flags()
 	fl.IntVar(&opt.Sample, "sample", 200, "number of images to search for")
 	fl.IntVarP(&opt.K, "nearest", "k", 10, "nearest images of each")
-	fl.StringVar(&candidates, "candidates", "10,20,50", "numbers of candidates, separated by commas")
+	fl.StringVar(&candidates, "candidates", "50,100,200", "numbers of candidates, separated by commas")
 	fl.Float64Var(&least, "at-least", 0.99, "recall below which the command fails")
 	return cmd
 }

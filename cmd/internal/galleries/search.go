@@ -49,7 +49,7 @@ the nearest by the run's metric are printed. If the model has a threshold (verni
 	fl.StringArrayVar(&f.queries, "query", nil, "image, folder or archive to search for; more may follow")
 	fl.IntVarP(&f.k, "nearest", "k", 10, "number of images to find")
 	fl.StringArrayVar(&f.classes, "class", nil, "find only images of this class; may be repeated for one of several")
-	fl.IntVar(&f.candidates, "candidates", 0, "rows that a database is asked for (default 50, or 5 for each of --nearest)")
+	fl.IntVar(&f.candidates, "candidates", 0, "rows that a database is asked for (default 200, or 20 for each of --nearest)")
 	fl.BoolVar(&f.asJSON, "json", false, "print as JSON")
 	f.images.AddSearch(cmd)
 	return cmd
