@@ -10,6 +10,7 @@ func avx2() *kernels {
 		name: "avx2",
 		mr:   6, nr: 16, vec: 8, depth: 320,
 		tiles:      avx2Tiles(),
+		across:     avx2AcrossTiles(),
 		transpose:  transposeBy(8, transposeTileAVX2),
 		copyRows:   copyRowsAVX2,
 		copyPanels: copyPanelsAVX2,
@@ -62,6 +63,13 @@ func avx2() *kernels {
 		},
 		countBelow: countBelowAVX2, between: betweenAVX2,
 		pairs: avx2Pairs(),
+	}
+}
+
+func avx2AcrossTiles() [][]acrossTileFunc {
+	return [][]acrossTileFunc{
+		{nil, acrossTile1x1AVX2, acrossTile2x1AVX2, acrossTile3x1AVX2, acrossTile4x1AVX2, acrossTile5x1AVX2, acrossTile6x1AVX2},
+		{nil, acrossTile1x2AVX2, acrossTile2x2AVX2, acrossTile3x2AVX2, acrossTile4x2AVX2, acrossTile5x2AVX2, acrossTile6x2AVX2},
 	}
 }
 

@@ -1763,6 +1763,722 @@ noceiling:
 	VZEROUPPER
 	RET
 
+// func acrossTile1x1AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, FMA3
+TEXT ·acrossTile1x1AVX2(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), BX
+	SHLQ   $0x02, BX
+	VXORPS Y0, Y0, Y0
+
+loop:
+	VMOVUPS      (CX), Y1
+	VBROADCASTSS (AX), Y2
+	VFMADD231PS  Y2, Y1, Y0
+	ADDQ         $0x04, AX
+	ADDQ         BX, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), CL
+	TESTB        CL, CL
+	JZ           store
+	MOVQ         AX, CX
+	VADDPS       (CX), Y0, Y0
+
+store:
+	VMOVUPS Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile2x1AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, FMA3
+TEXT ·acrossTile2x1AVX2(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+loop:
+	VMOVUPS      (CX), Y2
+	VBROADCASTSS (AX), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VBROADCASTSS (AX)(BX*1), Y3
+	VFMADD231PS  Y3, Y2, Y1
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Y0, Y0
+	ADDQ         CX, DX
+	VADDPS       (DX), Y1, Y1
+
+store:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile3x1AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, FMA3
+TEXT ·acrossTile3x1AVX2(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+
+loop:
+	VMOVUPS      (CX), Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y3, Y0
+	VBROADCASTSS (AX)(BX*1), Y4
+	VFMADD231PS  Y4, Y3, Y1
+	VBROADCASTSS (AX)(BX*2), Y4
+	VFMADD231PS  Y4, Y3, Y2
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Y0, Y0
+	ADDQ         CX, DX
+	VADDPS       (DX), Y1, Y1
+	ADDQ         CX, DX
+	VADDPS       (DX), Y2, Y2
+
+store:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile4x1AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, FMA3
+TEXT ·acrossTile4x1AVX2(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+loop:
+	VMOVUPS      (CX), Y4
+	VBROADCASTSS (AX), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS (AX)(BX*1), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS (AX)(BX*2), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VBROADCASTSS (AX)(DI*1), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Y0, Y0
+	ADDQ         CX, DX
+	VADDPS       (DX), Y1, Y1
+	ADDQ         CX, DX
+	VADDPS       (DX), Y2, Y2
+	ADDQ         CX, DX
+	VADDPS       (DX), Y3, Y3
+
+store:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile5x1AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, FMA3
+TEXT ·acrossTile5x1AVX2(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+
+loop:
+	VMOVUPS      (CX), Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y5, Y0
+	VBROADCASTSS (AX)(BX*1), Y6
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS (AX)(BX*2), Y6
+	VFMADD231PS  Y6, Y5, Y2
+	VBROADCASTSS (AX)(DI*1), Y6
+	VFMADD231PS  Y6, Y5, Y3
+	VBROADCASTSS (AX)(BX*4), Y6
+	VFMADD231PS  Y6, Y5, Y4
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Y0, Y0
+	ADDQ         CX, DX
+	VADDPS       (DX), Y1, Y1
+	ADDQ         CX, DX
+	VADDPS       (DX), Y2, Y2
+	ADDQ         CX, DX
+	VADDPS       (DX), Y3, Y3
+	ADDQ         CX, DX
+	VADDPS       (DX), Y4, Y4
+
+store:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile6x1AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, FMA3
+TEXT ·acrossTile6x1AVX2(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+loop:
+	VMOVUPS      (CX), Y6
+	VBROADCASTSS (AX), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS (AX)(BX*1), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VBROADCASTSS (AX)(BX*2), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS (AX)(DI*1), Y7
+	VFMADD231PS  Y7, Y6, Y3
+	VBROADCASTSS (AX)(BX*4), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	VBROADCASTSS (AX)(R8*1), Y7
+	VFMADD231PS  Y7, Y6, Y5
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Y0, Y0
+	ADDQ         CX, DX
+	VADDPS       (DX), Y1, Y1
+	ADDQ         CX, DX
+	VADDPS       (DX), Y2, Y2
+	ADDQ         CX, DX
+	VADDPS       (DX), Y3, Y3
+	ADDQ         CX, DX
+	VADDPS       (DX), Y4, Y4
+	ADDQ         CX, DX
+	VADDPS       (DX), Y5, Y5
+
+store:
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile1x2AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, FMA3
+TEXT ·acrossTile1x2AVX2(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), BX
+	SHLQ   $0x02, BX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+loop:
+	VMOVUPS      (CX), Y2
+	VMOVUPS      32(CX), Y3
+	VBROADCASTSS (AX), Y4
+	VFMADD231PS  Y4, Y2, Y0
+	VFMADD231PS  Y4, Y3, Y1
+	ADDQ         $0x04, AX
+	ADDQ         BX, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), CL
+	TESTB        CL, CL
+	JZ           store
+	MOVQ         AX, CX
+	VADDPS       (CX), Y0, Y0
+	VADDPS       32(CX), Y1, Y1
+
+store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile2x2AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, FMA3
+TEXT ·acrossTile2x2AVX2(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+loop:
+	VMOVUPS      (CX), Y4
+	VMOVUPS      32(CX), Y5
+	VBROADCASTSS (AX), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS (AX)(BX*1), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Y0, Y0
+	VADDPS       32(DX), Y1, Y1
+	ADDQ         CX, DX
+	VADDPS       (DX), Y2, Y2
+	VADDPS       32(DX), Y3, Y3
+
+store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile3x2AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, FMA3
+TEXT ·acrossTile3x2AVX2(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+loop:
+	VMOVUPS      (CX), Y6
+	VMOVUPS      32(CX), Y7
+	VBROADCASTSS (AX), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y1
+	VBROADCASTSS (AX)(BX*1), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y3
+	VBROADCASTSS (AX)(BX*2), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Y0, Y0
+	VADDPS       32(DX), Y1, Y1
+	ADDQ         CX, DX
+	VADDPS       (DX), Y2, Y2
+	VADDPS       32(DX), Y3, Y3
+	ADDQ         CX, DX
+	VADDPS       (DX), Y4, Y4
+	VADDPS       32(DX), Y5, Y5
+
+store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile4x2AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, FMA3
+TEXT ·acrossTile4x2AVX2(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+loop:
+	VMOVUPS      (CX), Y8
+	VMOVUPS      32(CX), Y9
+	VBROADCASTSS (AX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS (AX)(BX*1), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS (AX)(BX*2), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS (AX)(DI*1), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Y0, Y0
+	VADDPS       32(DX), Y1, Y1
+	ADDQ         CX, DX
+	VADDPS       (DX), Y2, Y2
+	VADDPS       32(DX), Y3, Y3
+	ADDQ         CX, DX
+	VADDPS       (DX), Y4, Y4
+	VADDPS       32(DX), Y5, Y5
+	ADDQ         CX, DX
+	VADDPS       (DX), Y6, Y6
+	VADDPS       32(DX), Y7, Y7
+
+store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile5x2AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, FMA3
+TEXT ·acrossTile5x2AVX2(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+
+loop:
+	VMOVUPS      (CX), Y10
+	VMOVUPS      32(CX), Y11
+	VBROADCASTSS (AX), Y12
+	VFMADD231PS  Y12, Y10, Y0
+	VFMADD231PS  Y12, Y11, Y1
+	VBROADCASTSS (AX)(BX*1), Y12
+	VFMADD231PS  Y12, Y10, Y2
+	VFMADD231PS  Y12, Y11, Y3
+	VBROADCASTSS (AX)(BX*2), Y12
+	VFMADD231PS  Y12, Y10, Y4
+	VFMADD231PS  Y12, Y11, Y5
+	VBROADCASTSS (AX)(DI*1), Y12
+	VFMADD231PS  Y12, Y10, Y6
+	VFMADD231PS  Y12, Y11, Y7
+	VBROADCASTSS (AX)(BX*4), Y12
+	VFMADD231PS  Y12, Y10, Y8
+	VFMADD231PS  Y12, Y11, Y9
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Y0, Y0
+	VADDPS       32(DX), Y1, Y1
+	ADDQ         CX, DX
+	VADDPS       (DX), Y2, Y2
+	VADDPS       32(DX), Y3, Y3
+	ADDQ         CX, DX
+	VADDPS       (DX), Y4, Y4
+	VADDPS       32(DX), Y5, Y5
+	ADDQ         CX, DX
+	VADDPS       (DX), Y6, Y6
+	VADDPS       32(DX), Y7, Y7
+	ADDQ         CX, DX
+	VADDPS       (DX), Y8, Y8
+	VADDPS       32(DX), Y9, Y9
+
+store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, 32(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile6x2AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, FMA3
+TEXT ·acrossTile6x2AVX2(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+loop:
+	VMOVUPS      (CX), Y12
+	VMOVUPS      32(CX), Y13
+	VBROADCASTSS (AX), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (AX)(BX*1), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (AX)(BX*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (AX)(DI*1), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS (AX)(BX*4), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS (AX)(R8*1), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Y0, Y0
+	VADDPS       32(DX), Y1, Y1
+	ADDQ         CX, DX
+	VADDPS       (DX), Y2, Y2
+	VADDPS       32(DX), Y3, Y3
+	ADDQ         CX, DX
+	VADDPS       (DX), Y4, Y4
+	VADDPS       32(DX), Y5, Y5
+	ADDQ         CX, DX
+	VADDPS       (DX), Y6, Y6
+	VADDPS       32(DX), Y7, Y7
+	ADDQ         CX, DX
+	VADDPS       (DX), Y8, Y8
+	VADDPS       32(DX), Y9, Y9
+	ADDQ         CX, DX
+	VADDPS       (DX), Y10, Y10
+	VADDPS       32(DX), Y11, Y11
+
+store:
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y10, (AX)
+	VMOVUPS Y11, 32(AX)
+	VZEROUPPER
+	RET
+
 // func transposeTileAVX2(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int, width int)
 // Requires: AVX, CMOV, MMX+
 TEXT ·transposeTileAVX2(SB), NOSPLIT, $0-88

@@ -39,6 +39,42 @@ func tile5x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda 
 func tile6x2AVX2(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
+func acrossTile1x1AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile2x1AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile3x1AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile4x1AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile5x1AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile6x1AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile1x2AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile2x2AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile3x2AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile4x2AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile5x2AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile6x2AVX2(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
 func transposeTileAVX2(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int, width int)
 
 //go:noescape

@@ -10,6 +10,7 @@ func avx512() *kernels {
 		name: "avx512",
 		mr:   14, nr: 32, vec: 16, depth: 208,
 		tiles:      avx512Tiles(),
+		across:     avx512AcrossTiles(),
 		transpose:  transposeBy(16, transposeTileAVX512),
 		copyRows:   copyRowsAVX512,
 		copyPanels: copyPanelsAVX512,
@@ -66,6 +67,13 @@ func avx512() *kernels {
 		grids: map[metric.Restriction]grids{
 			metric.Sigmoid: fallGrid(metric.Sigmoid), metric.TanH: fallGrid(metric.TanH), metric.ArcTan: arcGrid(),
 		},
+	}
+}
+
+func avx512AcrossTiles() [][]acrossTileFunc {
+	return [][]acrossTileFunc{
+		{nil, acrossTile1x1AVX512, acrossTile2x1AVX512, acrossTile3x1AVX512, acrossTile4x1AVX512, acrossTile5x1AVX512, acrossTile6x1AVX512, acrossTile7x1AVX512, acrossTile8x1AVX512, acrossTile9x1AVX512, acrossTile10x1AVX512, acrossTile11x1AVX512, acrossTile12x1AVX512, acrossTile13x1AVX512, acrossTile14x1AVX512},
+		{nil, acrossTile1x2AVX512, acrossTile2x2AVX512, acrossTile3x2AVX512, acrossTile4x2AVX512, acrossTile5x2AVX512, acrossTile6x2AVX512, acrossTile7x2AVX512, acrossTile8x2AVX512, acrossTile9x2AVX512, acrossTile10x2AVX512, acrossTile11x2AVX512, acrossTile12x2AVX512, acrossTile13x2AVX512, acrossTile14x2AVX512},
 	}
 }
 

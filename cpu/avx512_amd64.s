@@ -6967,6 +6967,2738 @@ noceiling:
 	VZEROUPPER
 	RET
 
+// func acrossTile1x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile1x1AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), BX
+	SHLQ   $0x02, BX
+	VPXORD Z0, Z0, Z0
+
+loop:
+	VMOVUPS      (CX), Z1
+	VBROADCASTSS (AX), Z2
+	VFMADD231PS  Z2, Z1, Z0
+	ADDQ         $0x04, AX
+	ADDQ         BX, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), CL
+	TESTB        CL, CL
+	JZ           store
+	MOVQ         AX, CX
+	VADDPS       (CX), Z0, Z0
+
+store:
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile2x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile2x1AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+loop:
+	VMOVUPS      (CX), Z2
+	VBROADCASTSS (AX), Z3
+	VFMADD231PS  Z3, Z2, Z0
+	VBROADCASTSS (AX)(BX*1), Z3
+	VFMADD231PS  Z3, Z2, Z1
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	ADDQ         CX, DX
+	VADDPS       (DX), Z1, Z1
+
+store:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile3x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile3x1AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+
+loop:
+	VMOVUPS      (CX), Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z3, Z0
+	VBROADCASTSS (AX)(BX*1), Z4
+	VFMADD231PS  Z4, Z3, Z1
+	VBROADCASTSS (AX)(BX*2), Z4
+	VFMADD231PS  Z4, Z3, Z2
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	ADDQ         CX, DX
+	VADDPS       (DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+
+store:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile4x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile4x1AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+loop:
+	VMOVUPS      (CX), Z4
+	VBROADCASTSS (AX), Z5
+	VFMADD231PS  Z5, Z4, Z0
+	VBROADCASTSS (AX)(BX*1), Z5
+	VFMADD231PS  Z5, Z4, Z1
+	VBROADCASTSS (AX)(BX*2), Z5
+	VFMADD231PS  Z5, Z4, Z2
+	VBROADCASTSS (AX)(DI*1), Z5
+	VFMADD231PS  Z5, Z4, Z3
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	ADDQ         CX, DX
+	VADDPS       (DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	ADDQ         CX, DX
+	VADDPS       (DX), Z3, Z3
+
+store:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile5x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile5x1AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+
+loop:
+	VMOVUPS      (CX), Z5
+	VBROADCASTSS (AX), Z6
+	VFMADD231PS  Z6, Z5, Z0
+	VBROADCASTSS (AX)(BX*1), Z6
+	VFMADD231PS  Z6, Z5, Z1
+	VBROADCASTSS (AX)(BX*2), Z6
+	VFMADD231PS  Z6, Z5, Z2
+	VBROADCASTSS (AX)(DI*1), Z6
+	VFMADD231PS  Z6, Z5, Z3
+	VBROADCASTSS (AX)(BX*4), Z6
+	VFMADD231PS  Z6, Z5, Z4
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	ADDQ         CX, DX
+	VADDPS       (DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	ADDQ         CX, DX
+	VADDPS       (DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+
+store:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile6x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile6x1AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+loop:
+	VMOVUPS      (CX), Z6
+	VBROADCASTSS (AX), Z7
+	VFMADD231PS  Z7, Z6, Z0
+	VBROADCASTSS (AX)(BX*1), Z7
+	VFMADD231PS  Z7, Z6, Z1
+	VBROADCASTSS (AX)(BX*2), Z7
+	VFMADD231PS  Z7, Z6, Z2
+	VBROADCASTSS (AX)(DI*1), Z7
+	VFMADD231PS  Z7, Z6, Z3
+	VBROADCASTSS (AX)(BX*4), Z7
+	VFMADD231PS  Z7, Z6, Z4
+	VBROADCASTSS (AX)(R8*1), Z7
+	VFMADD231PS  Z7, Z6, Z5
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	ADDQ         CX, DX
+	VADDPS       (DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	ADDQ         CX, DX
+	VADDPS       (DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	ADDQ         CX, DX
+	VADDPS       (DX), Z5, Z5
+
+store:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile7x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile7x1AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+
+loop:
+	VMOVUPS      (CX), Z7
+	VBROADCASTSS (AX), Z8
+	VFMADD231PS  Z8, Z7, Z0
+	VBROADCASTSS (AX)(BX*1), Z8
+	VFMADD231PS  Z8, Z7, Z1
+	VBROADCASTSS (AX)(BX*2), Z8
+	VFMADD231PS  Z8, Z7, Z2
+	VBROADCASTSS (AX)(DI*1), Z8
+	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS (AX)(BX*4), Z8
+	VFMADD231PS  Z8, Z7, Z4
+	VBROADCASTSS (AX)(R8*1), Z8
+	VFMADD231PS  Z8, Z7, Z5
+	VBROADCASTSS (AX)(DI*2), Z8
+	VFMADD231PS  Z8, Z7, Z6
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	ADDQ         CX, DX
+	VADDPS       (DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	ADDQ         CX, DX
+	VADDPS       (DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	ADDQ         CX, DX
+	VADDPS       (DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+
+store:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile8x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile8x1AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	LEAQ   (R8)(BX*2), R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+loop:
+	VMOVUPS      (CX), Z8
+	VBROADCASTSS (AX), Z9
+	VFMADD231PS  Z9, Z8, Z0
+	VBROADCASTSS (AX)(BX*1), Z9
+	VFMADD231PS  Z9, Z8, Z1
+	VBROADCASTSS (AX)(BX*2), Z9
+	VFMADD231PS  Z9, Z8, Z2
+	VBROADCASTSS (AX)(DI*1), Z9
+	VFMADD231PS  Z9, Z8, Z3
+	VBROADCASTSS (AX)(BX*4), Z9
+	VFMADD231PS  Z9, Z8, Z4
+	VBROADCASTSS (AX)(R8*1), Z9
+	VFMADD231PS  Z9, Z8, Z5
+	VBROADCASTSS (AX)(DI*2), Z9
+	VFMADD231PS  Z9, Z8, Z6
+	VBROADCASTSS (AX)(R9*1), Z9
+	VFMADD231PS  Z9, Z8, Z7
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	ADDQ         CX, DX
+	VADDPS       (DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	ADDQ         CX, DX
+	VADDPS       (DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	ADDQ         CX, DX
+	VADDPS       (DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	ADDQ         CX, DX
+	VADDPS       (DX), Z7, Z7
+
+store:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile9x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile9x1AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	LEAQ   (R8)(BX*2), R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+
+loop:
+	VMOVUPS      (CX), Z9
+	VBROADCASTSS (AX), Z10
+	VFMADD231PS  Z10, Z9, Z0
+	VBROADCASTSS (AX)(BX*1), Z10
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS (AX)(BX*2), Z10
+	VFMADD231PS  Z10, Z9, Z2
+	VBROADCASTSS (AX)(DI*1), Z10
+	VFMADD231PS  Z10, Z9, Z3
+	VBROADCASTSS (AX)(BX*4), Z10
+	VFMADD231PS  Z10, Z9, Z4
+	VBROADCASTSS (AX)(R8*1), Z10
+	VFMADD231PS  Z10, Z9, Z5
+	VBROADCASTSS (AX)(DI*2), Z10
+	VFMADD231PS  Z10, Z9, Z6
+	VBROADCASTSS (AX)(R9*1), Z10
+	VFMADD231PS  Z10, Z9, Z7
+	VBROADCASTSS (AX)(BX*8), Z10
+	VFMADD231PS  Z10, Z9, Z8
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	ADDQ         CX, DX
+	VADDPS       (DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	ADDQ         CX, DX
+	VADDPS       (DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	ADDQ         CX, DX
+	VADDPS       (DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	ADDQ         CX, DX
+	VADDPS       (DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+
+store:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile10x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile10x1AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	LEAQ   (R8)(BX*2), R9
+	LEAQ   (R9)(BX*2), R10
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+
+loop:
+	VMOVUPS      (CX), Z10
+	VBROADCASTSS (AX), Z11
+	VFMADD231PS  Z11, Z10, Z0
+	VBROADCASTSS (AX)(BX*1), Z11
+	VFMADD231PS  Z11, Z10, Z1
+	VBROADCASTSS (AX)(BX*2), Z11
+	VFMADD231PS  Z11, Z10, Z2
+	VBROADCASTSS (AX)(DI*1), Z11
+	VFMADD231PS  Z11, Z10, Z3
+	VBROADCASTSS (AX)(BX*4), Z11
+	VFMADD231PS  Z11, Z10, Z4
+	VBROADCASTSS (AX)(R8*1), Z11
+	VFMADD231PS  Z11, Z10, Z5
+	VBROADCASTSS (AX)(DI*2), Z11
+	VFMADD231PS  Z11, Z10, Z6
+	VBROADCASTSS (AX)(R9*1), Z11
+	VFMADD231PS  Z11, Z10, Z7
+	VBROADCASTSS (AX)(BX*8), Z11
+	VFMADD231PS  Z11, Z10, Z8
+	VBROADCASTSS (AX)(R10*1), Z11
+	VFMADD231PS  Z11, Z10, Z9
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	ADDQ         CX, DX
+	VADDPS       (DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	ADDQ         CX, DX
+	VADDPS       (DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	ADDQ         CX, DX
+	VADDPS       (DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	ADDQ         CX, DX
+	VADDPS       (DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+	ADDQ         CX, DX
+	VADDPS       (DX), Z9, Z9
+
+store:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile11x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile11x1AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	LEAQ   (R8)(BX*2), R9
+	LEAQ   (R9)(BX*2), R10
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+
+loop:
+	VMOVUPS      (CX), Z11
+	VBROADCASTSS (AX), Z12
+	VFMADD231PS  Z12, Z11, Z0
+	VBROADCASTSS (AX)(BX*1), Z12
+	VFMADD231PS  Z12, Z11, Z1
+	VBROADCASTSS (AX)(BX*2), Z12
+	VFMADD231PS  Z12, Z11, Z2
+	VBROADCASTSS (AX)(DI*1), Z12
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (AX)(BX*4), Z12
+	VFMADD231PS  Z12, Z11, Z4
+	VBROADCASTSS (AX)(R8*1), Z12
+	VFMADD231PS  Z12, Z11, Z5
+	VBROADCASTSS (AX)(DI*2), Z12
+	VFMADD231PS  Z12, Z11, Z6
+	VBROADCASTSS (AX)(R9*1), Z12
+	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS (AX)(BX*8), Z12
+	VFMADD231PS  Z12, Z11, Z8
+	VBROADCASTSS (AX)(R10*1), Z12
+	VFMADD231PS  Z12, Z11, Z9
+	VBROADCASTSS (AX)(R8*2), Z12
+	VFMADD231PS  Z12, Z11, Z10
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	ADDQ         CX, DX
+	VADDPS       (DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	ADDQ         CX, DX
+	VADDPS       (DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	ADDQ         CX, DX
+	VADDPS       (DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	ADDQ         CX, DX
+	VADDPS       (DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+	ADDQ         CX, DX
+	VADDPS       (DX), Z9, Z9
+	ADDQ         CX, DX
+	VADDPS       (DX), Z10, Z10
+
+store:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile12x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile12x1AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	LEAQ   (R8)(BX*2), R9
+	LEAQ   (R9)(BX*2), R10
+	LEAQ   (R10)(BX*2), R11
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+loop:
+	VMOVUPS      (CX), Z12
+	VBROADCASTSS (AX), Z13
+	VFMADD231PS  Z13, Z12, Z0
+	VBROADCASTSS (AX)(BX*1), Z13
+	VFMADD231PS  Z13, Z12, Z1
+	VBROADCASTSS (AX)(BX*2), Z13
+	VFMADD231PS  Z13, Z12, Z2
+	VBROADCASTSS (AX)(DI*1), Z13
+	VFMADD231PS  Z13, Z12, Z3
+	VBROADCASTSS (AX)(BX*4), Z13
+	VFMADD231PS  Z13, Z12, Z4
+	VBROADCASTSS (AX)(R8*1), Z13
+	VFMADD231PS  Z13, Z12, Z5
+	VBROADCASTSS (AX)(DI*2), Z13
+	VFMADD231PS  Z13, Z12, Z6
+	VBROADCASTSS (AX)(R9*1), Z13
+	VFMADD231PS  Z13, Z12, Z7
+	VBROADCASTSS (AX)(BX*8), Z13
+	VFMADD231PS  Z13, Z12, Z8
+	VBROADCASTSS (AX)(R10*1), Z13
+	VFMADD231PS  Z13, Z12, Z9
+	VBROADCASTSS (AX)(R8*2), Z13
+	VFMADD231PS  Z13, Z12, Z10
+	VBROADCASTSS (AX)(R11*1), Z13
+	VFMADD231PS  Z13, Z12, Z11
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	ADDQ         CX, DX
+	VADDPS       (DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	ADDQ         CX, DX
+	VADDPS       (DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	ADDQ         CX, DX
+	VADDPS       (DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	ADDQ         CX, DX
+	VADDPS       (DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+	ADDQ         CX, DX
+	VADDPS       (DX), Z9, Z9
+	ADDQ         CX, DX
+	VADDPS       (DX), Z10, Z10
+	ADDQ         CX, DX
+	VADDPS       (DX), Z11, Z11
+
+store:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z11, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile13x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile13x1AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	LEAQ   (R8)(BX*2), R9
+	LEAQ   (R9)(BX*2), R10
+	LEAQ   (R10)(BX*2), R11
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+
+loop:
+	VMOVUPS      (CX), Z13
+	VBROADCASTSS (AX), Z14
+	VFMADD231PS  Z14, Z13, Z0
+	VBROADCASTSS (AX)(BX*1), Z14
+	VFMADD231PS  Z14, Z13, Z1
+	VBROADCASTSS (AX)(BX*2), Z14
+	VFMADD231PS  Z14, Z13, Z2
+	VBROADCASTSS (AX)(DI*1), Z14
+	VFMADD231PS  Z14, Z13, Z3
+	VBROADCASTSS (AX)(BX*4), Z14
+	VFMADD231PS  Z14, Z13, Z4
+	VBROADCASTSS (AX)(R8*1), Z14
+	VFMADD231PS  Z14, Z13, Z5
+	VBROADCASTSS (AX)(DI*2), Z14
+	VFMADD231PS  Z14, Z13, Z6
+	VBROADCASTSS (AX)(R9*1), Z14
+	VFMADD231PS  Z14, Z13, Z7
+	VBROADCASTSS (AX)(BX*8), Z14
+	VFMADD231PS  Z14, Z13, Z8
+	VBROADCASTSS (AX)(R10*1), Z14
+	VFMADD231PS  Z14, Z13, Z9
+	VBROADCASTSS (AX)(R8*2), Z14
+	VFMADD231PS  Z14, Z13, Z10
+	VBROADCASTSS (AX)(R11*1), Z14
+	VFMADD231PS  Z14, Z13, Z11
+	VBROADCASTSS (AX)(DI*4), Z14
+	VFMADD231PS  Z14, Z13, Z12
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	ADDQ         CX, DX
+	VADDPS       (DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	ADDQ         CX, DX
+	VADDPS       (DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	ADDQ         CX, DX
+	VADDPS       (DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	ADDQ         CX, DX
+	VADDPS       (DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+	ADDQ         CX, DX
+	VADDPS       (DX), Z9, Z9
+	ADDQ         CX, DX
+	VADDPS       (DX), Z10, Z10
+	ADDQ         CX, DX
+	VADDPS       (DX), Z11, Z11
+	ADDQ         CX, DX
+	VADDPS       (DX), Z12, Z12
+
+store:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z11, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile14x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile14x1AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	LEAQ   (R8)(BX*2), R9
+	LEAQ   (R9)(BX*2), R10
+	LEAQ   (R10)(BX*2), R11
+	LEAQ   (R11)(BX*2), R12
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+
+loop:
+	VMOVUPS      (CX), Z14
+	VBROADCASTSS (AX), Z15
+	VFMADD231PS  Z15, Z14, Z0
+	VBROADCASTSS (AX)(BX*1), Z15
+	VFMADD231PS  Z15, Z14, Z1
+	VBROADCASTSS (AX)(BX*2), Z15
+	VFMADD231PS  Z15, Z14, Z2
+	VBROADCASTSS (AX)(DI*1), Z15
+	VFMADD231PS  Z15, Z14, Z3
+	VBROADCASTSS (AX)(BX*4), Z15
+	VFMADD231PS  Z15, Z14, Z4
+	VBROADCASTSS (AX)(R8*1), Z15
+	VFMADD231PS  Z15, Z14, Z5
+	VBROADCASTSS (AX)(DI*2), Z15
+	VFMADD231PS  Z15, Z14, Z6
+	VBROADCASTSS (AX)(R9*1), Z15
+	VFMADD231PS  Z15, Z14, Z7
+	VBROADCASTSS (AX)(BX*8), Z15
+	VFMADD231PS  Z15, Z14, Z8
+	VBROADCASTSS (AX)(R10*1), Z15
+	VFMADD231PS  Z15, Z14, Z9
+	VBROADCASTSS (AX)(R8*2), Z15
+	VFMADD231PS  Z15, Z14, Z10
+	VBROADCASTSS (AX)(R11*1), Z15
+	VFMADD231PS  Z15, Z14, Z11
+	VBROADCASTSS (AX)(DI*4), Z15
+	VFMADD231PS  Z15, Z14, Z12
+	VBROADCASTSS (AX)(R12*1), Z15
+	VFMADD231PS  Z15, Z14, Z13
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	ADDQ         CX, DX
+	VADDPS       (DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	ADDQ         CX, DX
+	VADDPS       (DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	ADDQ         CX, DX
+	VADDPS       (DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	ADDQ         CX, DX
+	VADDPS       (DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+	ADDQ         CX, DX
+	VADDPS       (DX), Z9, Z9
+	ADDQ         CX, DX
+	VADDPS       (DX), Z10, Z10
+	ADDQ         CX, DX
+	VADDPS       (DX), Z11, Z11
+	ADDQ         CX, DX
+	VADDPS       (DX), Z12, Z12
+	ADDQ         CX, DX
+	VADDPS       (DX), Z13, Z13
+
+store:
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z11, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z13, (AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile1x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile1x2AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), BX
+	SHLQ   $0x02, BX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+loop:
+	VMOVUPS      (CX), Z2
+	VMOVUPS      64(CX), Z3
+	VBROADCASTSS (AX), Z4
+	VFMADD231PS  Z4, Z2, Z0
+	VFMADD231PS  Z4, Z3, Z1
+	ADDQ         $0x04, AX
+	ADDQ         BX, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), CL
+	TESTB        CL, CL
+	JZ           store
+	MOVQ         AX, CX
+	VADDPS       (CX), Z0, Z0
+	VADDPS       64(CX), Z1, Z1
+
+store:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile2x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile2x2AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+loop:
+	VMOVUPS      (CX), Z4
+	VMOVUPS      64(CX), Z5
+	VBROADCASTSS (AX), Z6
+	VFMADD231PS  Z6, Z4, Z0
+	VFMADD231PS  Z6, Z5, Z1
+	VBROADCASTSS (AX)(BX*1), Z6
+	VFMADD231PS  Z6, Z4, Z2
+	VFMADD231PS  Z6, Z5, Z3
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	VADDPS       64(DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	VADDPS       64(DX), Z3, Z3
+
+store:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile3x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile3x2AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+loop:
+	VMOVUPS      (CX), Z6
+	VMOVUPS      64(CX), Z7
+	VBROADCASTSS (AX), Z8
+	VFMADD231PS  Z8, Z6, Z0
+	VFMADD231PS  Z8, Z7, Z1
+	VBROADCASTSS (AX)(BX*1), Z8
+	VFMADD231PS  Z8, Z6, Z2
+	VFMADD231PS  Z8, Z7, Z3
+	VBROADCASTSS (AX)(BX*2), Z8
+	VFMADD231PS  Z8, Z6, Z4
+	VFMADD231PS  Z8, Z7, Z5
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	VADDPS       64(DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	VADDPS       64(DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	VADDPS       64(DX), Z5, Z5
+
+store:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile4x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile4x2AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+loop:
+	VMOVUPS      (CX), Z8
+	VMOVUPS      64(CX), Z9
+	VBROADCASTSS (AX), Z10
+	VFMADD231PS  Z10, Z8, Z0
+	VFMADD231PS  Z10, Z9, Z1
+	VBROADCASTSS (AX)(BX*1), Z10
+	VFMADD231PS  Z10, Z8, Z2
+	VFMADD231PS  Z10, Z9, Z3
+	VBROADCASTSS (AX)(BX*2), Z10
+	VFMADD231PS  Z10, Z8, Z4
+	VFMADD231PS  Z10, Z9, Z5
+	VBROADCASTSS (AX)(DI*1), Z10
+	VFMADD231PS  Z10, Z8, Z6
+	VFMADD231PS  Z10, Z9, Z7
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	VADDPS       64(DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	VADDPS       64(DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	VADDPS       64(DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	VADDPS       64(DX), Z7, Z7
+
+store:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile5x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile5x2AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+
+loop:
+	VMOVUPS      (CX), Z10
+	VMOVUPS      64(CX), Z11
+	VBROADCASTSS (AX), Z12
+	VFMADD231PS  Z12, Z10, Z0
+	VFMADD231PS  Z12, Z11, Z1
+	VBROADCASTSS (AX)(BX*1), Z12
+	VFMADD231PS  Z12, Z10, Z2
+	VFMADD231PS  Z12, Z11, Z3
+	VBROADCASTSS (AX)(BX*2), Z12
+	VFMADD231PS  Z12, Z10, Z4
+	VFMADD231PS  Z12, Z11, Z5
+	VBROADCASTSS (AX)(DI*1), Z12
+	VFMADD231PS  Z12, Z10, Z6
+	VFMADD231PS  Z12, Z11, Z7
+	VBROADCASTSS (AX)(BX*4), Z12
+	VFMADD231PS  Z12, Z10, Z8
+	VFMADD231PS  Z12, Z11, Z9
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	VADDPS       64(DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	VADDPS       64(DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	VADDPS       64(DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	VADDPS       64(DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+	VADDPS       64(DX), Z9, Z9
+
+store:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile6x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile6x2AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+loop:
+	VMOVUPS      (CX), Z12
+	VMOVUPS      64(CX), Z13
+	VBROADCASTSS (AX), Z14
+	VFMADD231PS  Z14, Z12, Z0
+	VFMADD231PS  Z14, Z13, Z1
+	VBROADCASTSS (AX)(BX*1), Z14
+	VFMADD231PS  Z14, Z12, Z2
+	VFMADD231PS  Z14, Z13, Z3
+	VBROADCASTSS (AX)(BX*2), Z14
+	VFMADD231PS  Z14, Z12, Z4
+	VFMADD231PS  Z14, Z13, Z5
+	VBROADCASTSS (AX)(DI*1), Z14
+	VFMADD231PS  Z14, Z12, Z6
+	VFMADD231PS  Z14, Z13, Z7
+	VBROADCASTSS (AX)(BX*4), Z14
+	VFMADD231PS  Z14, Z12, Z8
+	VFMADD231PS  Z14, Z13, Z9
+	VBROADCASTSS (AX)(R8*1), Z14
+	VFMADD231PS  Z14, Z12, Z10
+	VFMADD231PS  Z14, Z13, Z11
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	VADDPS       64(DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	VADDPS       64(DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	VADDPS       64(DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	VADDPS       64(DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+	VADDPS       64(DX), Z9, Z9
+	ADDQ         CX, DX
+	VADDPS       (DX), Z10, Z10
+	VADDPS       64(DX), Z11, Z11
+
+store:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile7x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile7x2AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+
+loop:
+	VMOVUPS      (CX), Z14
+	VMOVUPS      64(CX), Z15
+	VBROADCASTSS (AX), Z16
+	VFMADD231PS  Z16, Z14, Z0
+	VFMADD231PS  Z16, Z15, Z1
+	VBROADCASTSS (AX)(BX*1), Z16
+	VFMADD231PS  Z16, Z14, Z2
+	VFMADD231PS  Z16, Z15, Z3
+	VBROADCASTSS (AX)(BX*2), Z16
+	VFMADD231PS  Z16, Z14, Z4
+	VFMADD231PS  Z16, Z15, Z5
+	VBROADCASTSS (AX)(DI*1), Z16
+	VFMADD231PS  Z16, Z14, Z6
+	VFMADD231PS  Z16, Z15, Z7
+	VBROADCASTSS (AX)(BX*4), Z16
+	VFMADD231PS  Z16, Z14, Z8
+	VFMADD231PS  Z16, Z15, Z9
+	VBROADCASTSS (AX)(R8*1), Z16
+	VFMADD231PS  Z16, Z14, Z10
+	VFMADD231PS  Z16, Z15, Z11
+	VBROADCASTSS (AX)(DI*2), Z16
+	VFMADD231PS  Z16, Z14, Z12
+	VFMADD231PS  Z16, Z15, Z13
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	VADDPS       64(DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	VADDPS       64(DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	VADDPS       64(DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	VADDPS       64(DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+	VADDPS       64(DX), Z9, Z9
+	ADDQ         CX, DX
+	VADDPS       (DX), Z10, Z10
+	VADDPS       64(DX), Z11, Z11
+	ADDQ         CX, DX
+	VADDPS       (DX), Z12, Z12
+	VADDPS       64(DX), Z13, Z13
+
+store:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile8x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile8x2AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	LEAQ   (R8)(BX*2), R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+loop:
+	VMOVUPS      (CX), Z16
+	VMOVUPS      64(CX), Z17
+	VBROADCASTSS (AX), Z18
+	VFMADD231PS  Z18, Z16, Z0
+	VFMADD231PS  Z18, Z17, Z1
+	VBROADCASTSS (AX)(BX*1), Z18
+	VFMADD231PS  Z18, Z16, Z2
+	VFMADD231PS  Z18, Z17, Z3
+	VBROADCASTSS (AX)(BX*2), Z18
+	VFMADD231PS  Z18, Z16, Z4
+	VFMADD231PS  Z18, Z17, Z5
+	VBROADCASTSS (AX)(DI*1), Z18
+	VFMADD231PS  Z18, Z16, Z6
+	VFMADD231PS  Z18, Z17, Z7
+	VBROADCASTSS (AX)(BX*4), Z18
+	VFMADD231PS  Z18, Z16, Z8
+	VFMADD231PS  Z18, Z17, Z9
+	VBROADCASTSS (AX)(R8*1), Z18
+	VFMADD231PS  Z18, Z16, Z10
+	VFMADD231PS  Z18, Z17, Z11
+	VBROADCASTSS (AX)(DI*2), Z18
+	VFMADD231PS  Z18, Z16, Z12
+	VFMADD231PS  Z18, Z17, Z13
+	VBROADCASTSS (AX)(R9*1), Z18
+	VFMADD231PS  Z18, Z16, Z14
+	VFMADD231PS  Z18, Z17, Z15
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	VADDPS       64(DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	VADDPS       64(DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	VADDPS       64(DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	VADDPS       64(DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+	VADDPS       64(DX), Z9, Z9
+	ADDQ         CX, DX
+	VADDPS       (DX), Z10, Z10
+	VADDPS       64(DX), Z11, Z11
+	ADDQ         CX, DX
+	VADDPS       (DX), Z12, Z12
+	VADDPS       64(DX), Z13, Z13
+	ADDQ         CX, DX
+	VADDPS       (DX), Z14, Z14
+	VADDPS       64(DX), Z15, Z15
+
+store:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile9x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile9x2AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	LEAQ   (R8)(BX*2), R9
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+
+loop:
+	VMOVUPS      (CX), Z18
+	VMOVUPS      64(CX), Z19
+	VBROADCASTSS (AX), Z20
+	VFMADD231PS  Z20, Z18, Z0
+	VFMADD231PS  Z20, Z19, Z1
+	VBROADCASTSS (AX)(BX*1), Z20
+	VFMADD231PS  Z20, Z18, Z2
+	VFMADD231PS  Z20, Z19, Z3
+	VBROADCASTSS (AX)(BX*2), Z20
+	VFMADD231PS  Z20, Z18, Z4
+	VFMADD231PS  Z20, Z19, Z5
+	VBROADCASTSS (AX)(DI*1), Z20
+	VFMADD231PS  Z20, Z18, Z6
+	VFMADD231PS  Z20, Z19, Z7
+	VBROADCASTSS (AX)(BX*4), Z20
+	VFMADD231PS  Z20, Z18, Z8
+	VFMADD231PS  Z20, Z19, Z9
+	VBROADCASTSS (AX)(R8*1), Z20
+	VFMADD231PS  Z20, Z18, Z10
+	VFMADD231PS  Z20, Z19, Z11
+	VBROADCASTSS (AX)(DI*2), Z20
+	VFMADD231PS  Z20, Z18, Z12
+	VFMADD231PS  Z20, Z19, Z13
+	VBROADCASTSS (AX)(R9*1), Z20
+	VFMADD231PS  Z20, Z18, Z14
+	VFMADD231PS  Z20, Z19, Z15
+	VBROADCASTSS (AX)(BX*8), Z20
+	VFMADD231PS  Z20, Z18, Z16
+	VFMADD231PS  Z20, Z19, Z17
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	VADDPS       64(DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	VADDPS       64(DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	VADDPS       64(DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	VADDPS       64(DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+	VADDPS       64(DX), Z9, Z9
+	ADDQ         CX, DX
+	VADDPS       (DX), Z10, Z10
+	VADDPS       64(DX), Z11, Z11
+	ADDQ         CX, DX
+	VADDPS       (DX), Z12, Z12
+	VADDPS       64(DX), Z13, Z13
+	ADDQ         CX, DX
+	VADDPS       (DX), Z14, Z14
+	VADDPS       64(DX), Z15, Z15
+	ADDQ         CX, DX
+	VADDPS       (DX), Z16, Z16
+	VADDPS       64(DX), Z17, Z17
+
+store:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile10x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile10x2AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	LEAQ   (R8)(BX*2), R9
+	LEAQ   (R9)(BX*2), R10
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+
+loop:
+	VMOVUPS      (CX), Z20
+	VMOVUPS      64(CX), Z21
+	VBROADCASTSS (AX), Z22
+	VFMADD231PS  Z22, Z20, Z0
+	VFMADD231PS  Z22, Z21, Z1
+	VBROADCASTSS (AX)(BX*1), Z22
+	VFMADD231PS  Z22, Z20, Z2
+	VFMADD231PS  Z22, Z21, Z3
+	VBROADCASTSS (AX)(BX*2), Z22
+	VFMADD231PS  Z22, Z20, Z4
+	VFMADD231PS  Z22, Z21, Z5
+	VBROADCASTSS (AX)(DI*1), Z22
+	VFMADD231PS  Z22, Z20, Z6
+	VFMADD231PS  Z22, Z21, Z7
+	VBROADCASTSS (AX)(BX*4), Z22
+	VFMADD231PS  Z22, Z20, Z8
+	VFMADD231PS  Z22, Z21, Z9
+	VBROADCASTSS (AX)(R8*1), Z22
+	VFMADD231PS  Z22, Z20, Z10
+	VFMADD231PS  Z22, Z21, Z11
+	VBROADCASTSS (AX)(DI*2), Z22
+	VFMADD231PS  Z22, Z20, Z12
+	VFMADD231PS  Z22, Z21, Z13
+	VBROADCASTSS (AX)(R9*1), Z22
+	VFMADD231PS  Z22, Z20, Z14
+	VFMADD231PS  Z22, Z21, Z15
+	VBROADCASTSS (AX)(BX*8), Z22
+	VFMADD231PS  Z22, Z20, Z16
+	VFMADD231PS  Z22, Z21, Z17
+	VBROADCASTSS (AX)(R10*1), Z22
+	VFMADD231PS  Z22, Z20, Z18
+	VFMADD231PS  Z22, Z21, Z19
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	VADDPS       64(DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	VADDPS       64(DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	VADDPS       64(DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	VADDPS       64(DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+	VADDPS       64(DX), Z9, Z9
+	ADDQ         CX, DX
+	VADDPS       (DX), Z10, Z10
+	VADDPS       64(DX), Z11, Z11
+	ADDQ         CX, DX
+	VADDPS       (DX), Z12, Z12
+	VADDPS       64(DX), Z13, Z13
+	ADDQ         CX, DX
+	VADDPS       (DX), Z14, Z14
+	VADDPS       64(DX), Z15, Z15
+	ADDQ         CX, DX
+	VADDPS       (DX), Z16, Z16
+	VADDPS       64(DX), Z17, Z17
+	ADDQ         CX, DX
+	VADDPS       (DX), Z18, Z18
+	VADDPS       64(DX), Z19, Z19
+
+store:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile11x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile11x2AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	LEAQ   (R8)(BX*2), R9
+	LEAQ   (R9)(BX*2), R10
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+
+loop:
+	VMOVUPS      (CX), Z22
+	VMOVUPS      64(CX), Z23
+	VBROADCASTSS (AX), Z24
+	VFMADD231PS  Z24, Z22, Z0
+	VFMADD231PS  Z24, Z23, Z1
+	VBROADCASTSS (AX)(BX*1), Z24
+	VFMADD231PS  Z24, Z22, Z2
+	VFMADD231PS  Z24, Z23, Z3
+	VBROADCASTSS (AX)(BX*2), Z24
+	VFMADD231PS  Z24, Z22, Z4
+	VFMADD231PS  Z24, Z23, Z5
+	VBROADCASTSS (AX)(DI*1), Z24
+	VFMADD231PS  Z24, Z22, Z6
+	VFMADD231PS  Z24, Z23, Z7
+	VBROADCASTSS (AX)(BX*4), Z24
+	VFMADD231PS  Z24, Z22, Z8
+	VFMADD231PS  Z24, Z23, Z9
+	VBROADCASTSS (AX)(R8*1), Z24
+	VFMADD231PS  Z24, Z22, Z10
+	VFMADD231PS  Z24, Z23, Z11
+	VBROADCASTSS (AX)(DI*2), Z24
+	VFMADD231PS  Z24, Z22, Z12
+	VFMADD231PS  Z24, Z23, Z13
+	VBROADCASTSS (AX)(R9*1), Z24
+	VFMADD231PS  Z24, Z22, Z14
+	VFMADD231PS  Z24, Z23, Z15
+	VBROADCASTSS (AX)(BX*8), Z24
+	VFMADD231PS  Z24, Z22, Z16
+	VFMADD231PS  Z24, Z23, Z17
+	VBROADCASTSS (AX)(R10*1), Z24
+	VFMADD231PS  Z24, Z22, Z18
+	VFMADD231PS  Z24, Z23, Z19
+	VBROADCASTSS (AX)(R8*2), Z24
+	VFMADD231PS  Z24, Z22, Z20
+	VFMADD231PS  Z24, Z23, Z21
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	VADDPS       64(DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	VADDPS       64(DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	VADDPS       64(DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	VADDPS       64(DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+	VADDPS       64(DX), Z9, Z9
+	ADDQ         CX, DX
+	VADDPS       (DX), Z10, Z10
+	VADDPS       64(DX), Z11, Z11
+	ADDQ         CX, DX
+	VADDPS       (DX), Z12, Z12
+	VADDPS       64(DX), Z13, Z13
+	ADDQ         CX, DX
+	VADDPS       (DX), Z14, Z14
+	VADDPS       64(DX), Z15, Z15
+	ADDQ         CX, DX
+	VADDPS       (DX), Z16, Z16
+	VADDPS       64(DX), Z17, Z17
+	ADDQ         CX, DX
+	VADDPS       (DX), Z18, Z18
+	VADDPS       64(DX), Z19, Z19
+	ADDQ         CX, DX
+	VADDPS       (DX), Z20, Z20
+	VADDPS       64(DX), Z21, Z21
+
+store:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile12x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile12x2AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	LEAQ   (R8)(BX*2), R9
+	LEAQ   (R9)(BX*2), R10
+	LEAQ   (R10)(BX*2), R11
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+
+loop:
+	VMOVUPS      (CX), Z24
+	VMOVUPS      64(CX), Z25
+	VBROADCASTSS (AX), Z26
+	VFMADD231PS  Z26, Z24, Z0
+	VFMADD231PS  Z26, Z25, Z1
+	VBROADCASTSS (AX)(BX*1), Z26
+	VFMADD231PS  Z26, Z24, Z2
+	VFMADD231PS  Z26, Z25, Z3
+	VBROADCASTSS (AX)(BX*2), Z26
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z26, Z25, Z5
+	VBROADCASTSS (AX)(DI*1), Z26
+	VFMADD231PS  Z26, Z24, Z6
+	VFMADD231PS  Z26, Z25, Z7
+	VBROADCASTSS (AX)(BX*4), Z26
+	VFMADD231PS  Z26, Z24, Z8
+	VFMADD231PS  Z26, Z25, Z9
+	VBROADCASTSS (AX)(R8*1), Z26
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z26, Z25, Z11
+	VBROADCASTSS (AX)(DI*2), Z26
+	VFMADD231PS  Z26, Z24, Z12
+	VFMADD231PS  Z26, Z25, Z13
+	VBROADCASTSS (AX)(R9*1), Z26
+	VFMADD231PS  Z26, Z24, Z14
+	VFMADD231PS  Z26, Z25, Z15
+	VBROADCASTSS (AX)(BX*8), Z26
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z26, Z25, Z17
+	VBROADCASTSS (AX)(R10*1), Z26
+	VFMADD231PS  Z26, Z24, Z18
+	VFMADD231PS  Z26, Z25, Z19
+	VBROADCASTSS (AX)(R8*2), Z26
+	VFMADD231PS  Z26, Z24, Z20
+	VFMADD231PS  Z26, Z25, Z21
+	VBROADCASTSS (AX)(R11*1), Z26
+	VFMADD231PS  Z26, Z24, Z22
+	VFMADD231PS  Z26, Z25, Z23
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	VADDPS       64(DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	VADDPS       64(DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	VADDPS       64(DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	VADDPS       64(DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+	VADDPS       64(DX), Z9, Z9
+	ADDQ         CX, DX
+	VADDPS       (DX), Z10, Z10
+	VADDPS       64(DX), Z11, Z11
+	ADDQ         CX, DX
+	VADDPS       (DX), Z12, Z12
+	VADDPS       64(DX), Z13, Z13
+	ADDQ         CX, DX
+	VADDPS       (DX), Z14, Z14
+	VADDPS       64(DX), Z15, Z15
+	ADDQ         CX, DX
+	VADDPS       (DX), Z16, Z16
+	VADDPS       64(DX), Z17, Z17
+	ADDQ         CX, DX
+	VADDPS       (DX), Z18, Z18
+	VADDPS       64(DX), Z19, Z19
+	ADDQ         CX, DX
+	VADDPS       (DX), Z20, Z20
+	VADDPS       64(DX), Z21, Z21
+	ADDQ         CX, DX
+	VADDPS       (DX), Z22, Z22
+	VADDPS       64(DX), Z23, Z23
+
+store:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile13x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile13x2AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	LEAQ   (R8)(BX*2), R9
+	LEAQ   (R9)(BX*2), R10
+	LEAQ   (R10)(BX*2), R11
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+
+loop:
+	VMOVUPS      (CX), Z26
+	VMOVUPS      64(CX), Z27
+	VBROADCASTSS (AX), Z28
+	VFMADD231PS  Z28, Z26, Z0
+	VFMADD231PS  Z28, Z27, Z1
+	VBROADCASTSS (AX)(BX*1), Z28
+	VFMADD231PS  Z28, Z26, Z2
+	VFMADD231PS  Z28, Z27, Z3
+	VBROADCASTSS (AX)(BX*2), Z28
+	VFMADD231PS  Z28, Z26, Z4
+	VFMADD231PS  Z28, Z27, Z5
+	VBROADCASTSS (AX)(DI*1), Z28
+	VFMADD231PS  Z28, Z26, Z6
+	VFMADD231PS  Z28, Z27, Z7
+	VBROADCASTSS (AX)(BX*4), Z28
+	VFMADD231PS  Z28, Z26, Z8
+	VFMADD231PS  Z28, Z27, Z9
+	VBROADCASTSS (AX)(R8*1), Z28
+	VFMADD231PS  Z28, Z26, Z10
+	VFMADD231PS  Z28, Z27, Z11
+	VBROADCASTSS (AX)(DI*2), Z28
+	VFMADD231PS  Z28, Z26, Z12
+	VFMADD231PS  Z28, Z27, Z13
+	VBROADCASTSS (AX)(R9*1), Z28
+	VFMADD231PS  Z28, Z26, Z14
+	VFMADD231PS  Z28, Z27, Z15
+	VBROADCASTSS (AX)(BX*8), Z28
+	VFMADD231PS  Z28, Z26, Z16
+	VFMADD231PS  Z28, Z27, Z17
+	VBROADCASTSS (AX)(R10*1), Z28
+	VFMADD231PS  Z28, Z26, Z18
+	VFMADD231PS  Z28, Z27, Z19
+	VBROADCASTSS (AX)(R8*2), Z28
+	VFMADD231PS  Z28, Z26, Z20
+	VFMADD231PS  Z28, Z27, Z21
+	VBROADCASTSS (AX)(R11*1), Z28
+	VFMADD231PS  Z28, Z26, Z22
+	VFMADD231PS  Z28, Z27, Z23
+	VBROADCASTSS (AX)(DI*4), Z28
+	VFMADD231PS  Z28, Z26, Z24
+	VFMADD231PS  Z28, Z27, Z25
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	VADDPS       64(DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	VADDPS       64(DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	VADDPS       64(DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	VADDPS       64(DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+	VADDPS       64(DX), Z9, Z9
+	ADDQ         CX, DX
+	VADDPS       (DX), Z10, Z10
+	VADDPS       64(DX), Z11, Z11
+	ADDQ         CX, DX
+	VADDPS       (DX), Z12, Z12
+	VADDPS       64(DX), Z13, Z13
+	ADDQ         CX, DX
+	VADDPS       (DX), Z14, Z14
+	VADDPS       64(DX), Z15, Z15
+	ADDQ         CX, DX
+	VADDPS       (DX), Z16, Z16
+	VADDPS       64(DX), Z17, Z17
+	ADDQ         CX, DX
+	VADDPS       (DX), Z18, Z18
+	VADDPS       64(DX), Z19, Z19
+	ADDQ         CX, DX
+	VADDPS       (DX), Z20, Z20
+	VADDPS       64(DX), Z21, Z21
+	ADDQ         CX, DX
+	VADDPS       (DX), Z22, Z22
+	VADDPS       64(DX), Z23, Z23
+	ADDQ         CX, DX
+	VADDPS       (DX), Z24, Z24
+	VADDPS       64(DX), Z25, Z25
+
+store:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z24, (AX)
+	VMOVUPS Z25, 64(AX)
+	VZEROUPPER
+	RET
+
+// func acrossTile14x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+// Requires: AVX, AVX512F
+TEXT ·acrossTile14x2AVX512(SB), NOSPLIT, $0-112
+	MOVQ   a_base+40(FP), AX
+	MOVQ   b_base+72(FP), CX
+	MOVQ   k+104(FP), DX
+	MOVQ   lda+64(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+96(FP), SI
+	SHLQ   $0x02, SI
+	LEAQ   (BX)(BX*2), DI
+	LEAQ   (DI)(BX*2), R8
+	LEAQ   (R8)(BX*2), R9
+	LEAQ   (R9)(BX*2), R10
+	LEAQ   (R10)(BX*2), R11
+	LEAQ   (R11)(BX*2), R12
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+
+loop:
+	VMOVUPS      (CX), Z28
+	VMOVUPS      64(CX), Z29
+	VBROADCASTSS (AX), Z30
+	VFMADD231PS  Z30, Z28, Z0
+	VFMADD231PS  Z30, Z29, Z1
+	VBROADCASTSS (AX)(BX*1), Z30
+	VFMADD231PS  Z30, Z28, Z2
+	VFMADD231PS  Z30, Z29, Z3
+	VBROADCASTSS (AX)(BX*2), Z30
+	VFMADD231PS  Z30, Z28, Z4
+	VFMADD231PS  Z30, Z29, Z5
+	VBROADCASTSS (AX)(DI*1), Z30
+	VFMADD231PS  Z30, Z28, Z6
+	VFMADD231PS  Z30, Z29, Z7
+	VBROADCASTSS (AX)(BX*4), Z30
+	VFMADD231PS  Z30, Z28, Z8
+	VFMADD231PS  Z30, Z29, Z9
+	VBROADCASTSS (AX)(R8*1), Z30
+	VFMADD231PS  Z30, Z28, Z10
+	VFMADD231PS  Z30, Z29, Z11
+	VBROADCASTSS (AX)(DI*2), Z30
+	VFMADD231PS  Z30, Z28, Z12
+	VFMADD231PS  Z30, Z29, Z13
+	VBROADCASTSS (AX)(R9*1), Z30
+	VFMADD231PS  Z30, Z28, Z14
+	VFMADD231PS  Z30, Z29, Z15
+	VBROADCASTSS (AX)(BX*8), Z30
+	VFMADD231PS  Z30, Z28, Z16
+	VFMADD231PS  Z30, Z29, Z17
+	VBROADCASTSS (AX)(R10*1), Z30
+	VFMADD231PS  Z30, Z28, Z18
+	VFMADD231PS  Z30, Z29, Z19
+	VBROADCASTSS (AX)(R8*2), Z30
+	VFMADD231PS  Z30, Z28, Z20
+	VFMADD231PS  Z30, Z29, Z21
+	VBROADCASTSS (AX)(R11*1), Z30
+	VFMADD231PS  Z30, Z28, Z22
+	VFMADD231PS  Z30, Z29, Z23
+	VBROADCASTSS (AX)(DI*4), Z30
+	VFMADD231PS  Z30, Z28, Z24
+	VFMADD231PS  Z30, Z29, Z25
+	VBROADCASTSS (AX)(R12*1), Z30
+	VFMADD231PS  Z30, Z28, Z26
+	VFMADD231PS  Z30, Z29, Z27
+	ADDQ         $0x04, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         ldd+24(FP), CX
+	SHLQ         $0x02, CX
+	MOVB         add+32(FP), DL
+	TESTB        DL, DL
+	JZ           store
+	MOVQ         AX, DX
+	VADDPS       (DX), Z0, Z0
+	VADDPS       64(DX), Z1, Z1
+	ADDQ         CX, DX
+	VADDPS       (DX), Z2, Z2
+	VADDPS       64(DX), Z3, Z3
+	ADDQ         CX, DX
+	VADDPS       (DX), Z4, Z4
+	VADDPS       64(DX), Z5, Z5
+	ADDQ         CX, DX
+	VADDPS       (DX), Z6, Z6
+	VADDPS       64(DX), Z7, Z7
+	ADDQ         CX, DX
+	VADDPS       (DX), Z8, Z8
+	VADDPS       64(DX), Z9, Z9
+	ADDQ         CX, DX
+	VADDPS       (DX), Z10, Z10
+	VADDPS       64(DX), Z11, Z11
+	ADDQ         CX, DX
+	VADDPS       (DX), Z12, Z12
+	VADDPS       64(DX), Z13, Z13
+	ADDQ         CX, DX
+	VADDPS       (DX), Z14, Z14
+	VADDPS       64(DX), Z15, Z15
+	ADDQ         CX, DX
+	VADDPS       (DX), Z16, Z16
+	VADDPS       64(DX), Z17, Z17
+	ADDQ         CX, DX
+	VADDPS       (DX), Z18, Z18
+	VADDPS       64(DX), Z19, Z19
+	ADDQ         CX, DX
+	VADDPS       (DX), Z20, Z20
+	VADDPS       64(DX), Z21, Z21
+	ADDQ         CX, DX
+	VADDPS       (DX), Z22, Z22
+	VADDPS       64(DX), Z23, Z23
+	ADDQ         CX, DX
+	VADDPS       (DX), Z24, Z24
+	VADDPS       64(DX), Z25, Z25
+	ADDQ         CX, DX
+	VADDPS       (DX), Z26, Z26
+	VADDPS       64(DX), Z27, Z27
+
+store:
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z24, (AX)
+	VMOVUPS Z25, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z26, (AX)
+	VMOVUPS Z27, 64(AX)
+	VZEROUPPER
+	RET
+
 // func transposeTileAVX512(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int, width int)
 // Requires: AVX, AVX512F, BMI2, CMOV, MMX+
 TEXT ·transposeTileAVX512(SB), NOSPLIT, $0-88

@@ -87,6 +87,90 @@ func tile13x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, l
 func tile14x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
 
 //go:noescape
+func acrossTile1x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile2x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile3x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile4x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile5x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile6x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile7x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile8x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile9x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile10x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile11x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile12x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile13x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile14x1AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile1x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile2x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile3x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile4x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile5x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile6x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile7x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile8x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile9x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile10x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile11x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile12x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile13x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
+func acrossTile14x2AVX512(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb int, k int)
+
+//go:noescape
 func transposeTileAVX512(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int, width int)
 
 //go:noescape

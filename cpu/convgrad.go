@@ -142,6 +142,10 @@ func (p phaseWeights) packRows(kr *kernels, dst []float32, row, rows, from, dept
 	}
 }
 
+// turnedArea is the fewest places of a map for which the gradient of a 1x1 convolution's
+// weights is computed with rows and columns exchanged: storing it takes longer then.
+const turnedArea = 400
+
 // ConvGradWeights sets dw and dbias, where they are not nil:
 // dw (K, C kh kw) = dy (K, N Ho Wo) patches^T.
 func (e *Engine) ConvGradWeights(dw, dbias, dy, x engine.Tensor, spec engine.ConvSpec) error {
@@ -176,9 +180,14 @@ func (e *Engine) ConvGradWeights(dw, dbias, dy, x engine.Tensor, spec engine.Con
 			m: c.out, n: terms, k: c.images * area, left: planes{u.v, c.out, area},
 			sink: sink{v: dm.v, rowStride: terms, grid: row(terms)},
 		}
-		if c.pointwise() {
+		switch {
+		case c.pointwise() && c.in > c.out && area >= turnedArea && e.kernels.across != nil:
+			// The smaller factor is the one that is packed.
+			p.m, p.n, p.left, p.right = c.in, c.out, planes{s.v, c.in, area}, planeTerms{u.v, c.out, area}
+			p.sink = sink{v: dm.v, rowStride: 1, grid: grid{height: 1, width: c.out, colPitch: terms}}
+		case c.pointwise():
 			p.right = planeTerms{s.v, c.in, area}
-		} else {
+		default:
 			p.right = patchTerms{e.patches(c, s.v)}
 		}
 		e.multiply(&p)

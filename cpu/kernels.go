@@ -16,6 +16,9 @@ type kernels struct {
 
 	// tiles[v-1][r] multiplies r rows by v vectors of columns.
 	tiles [][]tileFunc
+	// across[v-1][r] does so with rows that are read where they lie; nil where a variant
+	// has none.
+	across [][]acrossTileFunc
 
 	// transpose sets dst[c*dstStride+r] = src[r*srcStride+c] for r < rows and
 	// c < cols, and 0 for rows <= r < width.
@@ -149,6 +152,10 @@ type rowsTileFunc func(c []float32, ldc int, a []float32, next int, b []float32,
 // apart, scale and shift by row and residual by rows ldr apart. What is nil is
 // left out; act bounds to [0, ceiling] unless that is 0; ReLU has +Inf.
 type tileFunc func(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb, k int, scale, shift, residual []float32, ldr int, ceiling float32)
+
+// acrossTileFunc multiplies rows in a, lda apart, the terms of each beside each other, by
+// k terms of b, ldb apart, and sets the tile dst to the sum, or adds it.
+type acrossTileFunc func(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb, k int)
 
 // curve is a function of |a_i - b_i| that a distance sums: the restrictions of
 // layers, in their order, and the identity of the Euclidean metrics.

@@ -8,6 +8,14 @@ type left interface {
 	packRows(kr *kernels, dst []float32, row, rows, p, depth int)
 }
 
+// acrossLeft is a left factor whose rows may be read where they lie.
+type acrossLeft interface {
+	left
+	// across returns where terms from p on of a row lie beside each other, how far the
+	// next row is, and how many terms there are.
+	across(row, p int) (v []float32, stride, terms int)
+}
+
 // right is the right factor of a product, k terms by n columns.
 type right interface {
 	// packCols writes columns [col, col+cols) and terms [p, p+depth) as panels of

@@ -29,6 +29,11 @@ func (p planes) packRows(kr *kernels, dst []float32, row, rows, from, depth int)
 	}
 }
 
+func (p planes) across(row, from int) (v []float32, stride, terms int) {
+	image, pos := from/p.area, from%p.area
+	return p.v[(image*p.channels+row)*p.area+pos:], p.area, p.area - pos
+}
+
 // packCols copies whole panels by rows of positions, and what an image leaves of
 // a panel on its own.
 func (p planes) packCols(kr *kernels, _ *workerScratch, dst []float32, col, cols, from, depth int) {

@@ -22,6 +22,7 @@ const (
 	minChunk     = 1 << 10 // fewest terms of a chunk
 	sharedLeft   = 8 << 20 // largest left operand that is packed once, in floats
 	serialEffort = 1 << 18 // multiplications that are not worth waking a worker
+	acrossTerms  = 128     // fewest terms beside each other in rows that are read where they lie
 	unpackedRows = 10      // tiles of rows up to which columns are read where they lie
 )
 
@@ -31,6 +32,7 @@ type layout struct {
 	rowBlocks, colBlocks, cuts int
 	depth                      int // terms packed at a time
 	shared                     bool
+	across                     acrossLeft // the left factor, if it is read where it lies
 }
 
 func (p *product) layout(kr *kernels) layout {
@@ -59,6 +61,12 @@ func (p *product) layout(kr *kernels) layout {
 	l.cuts = ceilDiv(p.k, l.terms)
 	l.depth = roundUp(ceilDiv(l.terms, ceilDiv(l.terms, kr.depth)), kr.nr)
 	l.rowBlocks, l.colBlocks = ceilDiv(p.m, l.rows), ceilDiv(p.n, l.cols)
+	if a, ok := p.left.(acrossLeft); ok && kr.across != nil {
+		if _, _, terms := a.across(0, 0); terms >= acrossTerms {
+			l.across = a
+			return l
+		}
+	}
 	l.shared = roundUp(p.m, kr.mr)*p.k <= sharedLeft && (l.colBlocks > 1 || l.cuts == 1)
 	return l
 }
@@ -149,9 +157,11 @@ func (p *product) sumBlock(kr *kernels, w *workerScratch, l layout, packed, bloc
 	for at := from; at < to; at += l.depth {
 		depth := min(l.depth, to-at)
 		var left []float32
-		if packed != nil {
+		switch {
+		case l.across != nil:
+		case packed != nil:
 			left = packed[height*at+row*depth:]
-		} else {
+		default:
 			left = grow(&w.left, l.depth*l.rows)
 			p.left.packRows(kr, left, row, rows, at, depth)
 		}
@@ -175,6 +185,13 @@ func (p *product) sumBlock(kr *kernels, w *workerScratch, l layout, packed, bloc
 					p.right.packCols(kr, w, right, col+c, n, at, depth)
 				}
 			}
+			if l.across != nil {
+				sumAcross(kr, l.across, block[c:], ld, row, rows, right[c*depth:], n, at, depth, at > from)
+				if l.cuts == 1 && at+depth == to {
+					p.sink.store(kr, block[c:], ld, row, rows, col+c, n)
+				}
+				continue
+			}
 			t := tileRow{kr: kr, rows: rows, n: n, left: left, b: b, ldb: ldb, depth: depth, block: block[c:], ld: ld, add: at > from}
 			if place := p.sink.run(col+c, n); l.cuts == 1 && at+depth == to {
 				if n%kr.vec == 0 && place >= 0 {
@@ -189,6 +206,20 @@ func (p *product) sumBlock(kr *kernels, w *workerScratch, l layout, packed, bloc
 			}
 			t.sum()
 		}
+	}
+}
+
+// sumAcross adds depth terms from p on of rows that are read where they lie, times a packed
+// panel of n columns, to the block, or sets it.
+func sumAcross(kr *kernels, a acrossLeft, block []float32, ld, row, rows int, right []float32, n, p, depth int, add bool) {
+	tiles := kr.across[ceilDiv(n, kr.vec)-1]
+	for done := 0; done < depth; {
+		v, stride, terms := a.across(row, p+done)
+		terms = min(terms, depth-done)
+		for r := 0; r < rows; r += kr.mr {
+			tiles[min(kr.mr, rows-r)](block[r*ld:], ld, add || done > 0, v[r*stride:], stride, right[done*kr.nr:], kr.nr, terms)
+		}
+		done += terms
 	}
 }
 

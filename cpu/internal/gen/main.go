@@ -22,6 +22,7 @@ func main() {
 		log.Fatalf("-isa %q, want avx512 or avx2", *name)
 	}
 	k.tiles()
+	k.acrossTiles()
 	k.packing()
 	k.vectors()
 	k.pools()
