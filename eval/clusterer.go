@@ -53,7 +53,7 @@ func newClusterer(eng Engine, e *Embeddings, m metric.Metric, opt KMeansOptions)
 	if c.maxIterations == 0 {
 		c.maxIterations = defaultIterations
 	}
-	c.layout = newLayout(o, c.rows)
+	c.layout = newLayout(o, c.rows, nil)
 	search := SearchOptions{Memory: opt.Memory, Workers: opt.Workers}
 	c.workers = search.workers()
 	copies := 2

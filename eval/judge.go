@@ -23,9 +23,9 @@ type judge struct {
 	curve                    *curve // or nil
 }
 
-func newJudge(l layout, rows rowEngine, workers int, queries, gallery *Embeddings) *judge {
-	j := &judge{layout: l, rows: rows, queries: queries, gallery: gallery, galleryNorm: norms(workers, gallery)}
-	reach := l.reach(workers, gallery)
+func newJudge(l layout, rows rowEngine, workers int, k *kept, queries, gallery *Embeddings) *judge {
+	j := &judge{layout: l, rows: rows, queries: queries, gallery: gallery, galleryNorm: k.norms(workers, gallery)}
+	reach := k.reaches(l, workers, gallery)
 	for _, r := range reach {
 		j.largestReach = max(j.largestReach, r)
 	}

@@ -24,10 +24,10 @@ type layout struct {
 	sketch *sketch   // of BRM where keys are approximations, see sketch
 }
 
-func newLayout(o order, gallery *Embeddings) layout {
+func newLayout(o order, gallery *Embeddings, k *kept) layout {
 	l := layout{order: o, h: gallery.H}
 	if o.expand {
-		l.mean = columnMeans(gallery)
+		l.mean = k.means(gallery)
 	}
 	if o.centered {
 		for i := range gallery.N {

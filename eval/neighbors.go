@@ -110,7 +110,7 @@ func newScan(eng Engine, queries, gallery *Embeddings, m metric.Metric, opt Sear
 	if err != nil {
 		return nil, nil, err
 	}
-	l := newLayout(o, gallery)
+	l := newLayout(o, gallery, opt.kept)
 	s := &scanner{eng: eng, find: plainFinder{}, queries: queries, gallery: gallery, opt: opt}
 	if host, ok := eng.(rowEngine); ok {
 		s.host, s.find = host, host
@@ -124,7 +124,7 @@ func newScan(eng Engine, queries, gallery *Embeddings, m metric.Metric, opt Sear
 	if device, ok := eng.(engine.RowSearcher); ok && s.host == nil && !math.IsInf(l.keyError(1, 1, gallery.H), 1) {
 		s.device = device
 	}
-	return s, newJudge(l, s.host, opt.workers(), queries, gallery), nil
+	return s, newJudge(l, s.host, opt.workers(), opt.kept, queries, gallery), nil
 }
 
 // selector finds the k nearest rows of one query after another.

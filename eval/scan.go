@@ -36,6 +36,7 @@ type SearchOptions struct {
 	Progress func(done, total int)
 	// terms is the number of terms of a sketch, none if negative; 0 chooses.
 	terms int
+	kept  *kept // of the gallery, or nil
 }
 
 const (

@@ -30,6 +30,7 @@ type Searcher struct {
 	// shortest, except for zeros, and the longest.
 	norm      []float64
 	low, high float64
+	kept      *kept
 	// fewQueries and partRows are for tests; 0 means the constants of these names.
 	fewQueries, partRows int
 }
@@ -59,6 +60,7 @@ func NewSearcher(eng Engine, gallery *Embeddings, m metric.Metric) (*Searcher, e
 		return nil, err
 	}
 	s.measure(0)
+	s.kept = &kept{gallery: gallery}
 	return s, nil
 }
 
@@ -82,6 +84,7 @@ func (s *Searcher) Grown(gallery *Embeddings) (*Searcher, error) {
 	grown := *s
 	grown.gallery, grown.close = gallery, func() {}
 	grown.measure(old.N)
+	grown.kept = &kept{gallery: gallery}
 	return &grown, nil
 }
 
@@ -208,6 +211,7 @@ func (s *Searcher) multiply(ctx context.Context, among subset, queries *Embeddin
 	for p := range parts {
 		from, to := p*n/parts, (p+1)*n/parts
 		part, its := among.part(s.gallery, from, to, opt)
+		its.kept = s.kept // counts where the part is the whole gallery
 		if opt.Progress != nil {
 			its.Progress = func(done, total int) { opt.Progress((p*total+done)/parts, total) }
 		}

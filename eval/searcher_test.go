@@ -181,3 +181,29 @@ func TestSearcherChecksWhatItIsGiven(t *testing.T) {
 		t.Errorf("an engine that is off: %v", err)
 	}
 }
+
+// What is kept of a gallery is found out once, and changes no answer.
+func TestSearchersKeepWhatTheyFoundOut(t *testing.T) {
+	e := blobs(seeded(87), 8, 30, 12, .6)
+	queries := blobs(seeded(88), 5, 16, 12, .9)
+	for _, m := range testMetrics() {
+		s, err := NewSearcher(nil, e, m)
+		fatal(t, err)
+		defer s.Close()
+		first, err := s.Nearest(t.Context(), queries, 7, SearchOptions{})
+		fatal(t, err)
+		if s.kept.norm == nil || s.kept.reach == nil {
+			t.Errorf("%v: nothing is kept", m)
+		}
+		again, err := s.Nearest(t.Context(), queries, 7, SearchOptions{})
+		fatal(t, err)
+		s.kept = nil
+		without, err := s.Nearest(t.Context(), queries, 7, SearchOptions{})
+		fatal(t, err)
+		for _, other := range []*NeighborList{again, without} {
+			if !slices.Equal(first.Index, other.Index) || !slices.Equal(first.Distance, other.Distance) {
+				t.Errorf("%v: %v, want %v", m, other, first)
+			}
+		}
+	}
+}

@@ -61,21 +61,28 @@ type spread struct {
 	weight    []float64
 }
 
-func newSpread(workers int, sets ...*Embeddings) spread {
-	h := sets[0].H
-	p := spread{mean: columnMeans(sets[0]), weight: make([]float64, sketchNodes)}
+// extent is the range of coordinates less the given means; 0 is in it.
+func extent(workers int, e *Embeddings, mean []float64) (low, high float64) {
 	lows, highs := make([]float64, workers), make([]float64, workers)
-	for _, e := range sets {
-		_ = parallel(workers, e.N, func(w, i int) error {
-			for c, v := range e.Row(i) {
-				x := float64(v) - p.mean[c]
-				lows[w], highs[w] = math.Min(lows[w], x), math.Max(highs[w], x)
-			}
-			return nil
-		})
-	}
+	_ = parallel(workers, e.N, func(w, i int) error {
+		for c, v := range e.Row(i) {
+			x := float64(v) - mean[c]
+			lows[w], highs[w] = math.Min(lows[w], x), math.Max(highs[w], x)
+		}
+		return nil
+	})
 	for w := range lows {
-		p.low, p.high = math.Min(p.low, lows[w]), math.Max(p.high, highs[w])
+		low, high = math.Min(low, lows[w]), math.Max(high, highs[w])
+	}
+	return low, high
+}
+
+func newSpread(workers int, k *kept, sets ...*Embeddings) spread {
+	h := sets[0].H
+	p := spread{mean: k.means(sets[0]), weight: make([]float64, sketchNodes)}
+	for _, e := range sets {
+		low, high := k.extent(workers, e, p.mean)
+		p.low, p.high = math.Min(p.low, low), math.Max(p.high, high)
 	}
 	if p.high == p.low {
 		return p

@@ -34,7 +34,7 @@ func TestSketchKeepsWithinItsBound(t *testing.T) {
 			if (i+j)%2 == 0 {
 				continue
 			}
-			p := newSpread(2, e)
+			p := newSpread(2, nil, e)
 			k := newKernel(m, p)
 			if !k.solve() {
 				t.Fatalf("%v: no eigenfunctions", m)

@@ -35,7 +35,7 @@ func chooseSketch(o order, eng rowEngine, queries, gallery *Embeddings, opt Sear
 	if queries != gallery {
 		sets = append(sets, queries)
 	}
-	p := newSpread(opt.workers(), sets...)
+	p := newSpread(opt.workers(), opt.kept, sets...)
 	if p.high == p.low || p.high-p.low > math.MaxFloat32 {
 		return nil, nil
 	}
