@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -47,8 +46,6 @@ type Store struct {
 	at   address
 	opt  Options
 	pool *pgxpool.Pool
-
-	mu   sync.Mutex
 	info gallery.Info
 	kind distance
 }
