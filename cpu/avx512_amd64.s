@@ -11021,7 +11021,7 @@ DATA highLanesAVX512<>+60(SB)/4, $0x0000001f
 GLOBL highLanesAVX512<>(SB), RODATA|NOPTR, $64
 
 // func max3PlaneAVX512(dst []float32, src []float32, height int, width int)
-// Requires: AVX, AVX512F, BMI2, CMOV
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
 TEXT ·max3PlaneAVX512(SB), NOSPLIT, $0-64
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    src_base+24(FP), CX
@@ -11045,52 +11045,54 @@ block:
 	ANDQ    $-2, R8
 
 inside:
-	KMOVW   R8, K2
-	DECQ    BX
-	MOVQ    $0x00000020, DI
-	MOVQ    BX, R9
-	CMPQ    R9, DI
-	CMOVQGT DI, R9
-	INCQ    BX
-	MOVQ    $-1, R8
-	BZHIQ   R9, R8, R8
-	KMOVW   R8, K3
-	MOVQ    CX, DI
-	MOVQ    AX, R8
-	MOVQ    DX, R9
-	VMOVAPS Z0, Z1
-	VMOVAPS Z0, Z2
-	VMOVUPS (DI), K1, Z2
-	VMOVAPS Z0, Z3
-	VMOVUPS -4(DI), K2, Z3
-	VMAXPS  Z3, Z2, Z3
-	VCMPPS  $0x03, Z2, Z2, K4
-	VMOVAPS Z2, K4, Z3
-	VMOVAPS Z0, Z2
-	VMOVUPS 4(DI), K3, Z2
-	VMAXPS  Z2, Z3, Z2
-	VCMPPS  $0x03, Z3, Z3, K4
-	VMOVAPS Z3, K4, Z2
-	VMOVAPS Z2, Z2
+	KMOVW      R8, K2
+	DECQ       BX
+	MOVQ       $0x00000020, DI
+	MOVQ       BX, R9
+	CMPQ       R9, DI
+	CMOVQGT    DI, R9
+	INCQ       BX
+	MOVQ       $-1, R8
+	BZHIQ      R9, R8, R8
+	KMOVW      R8, K3
+	MOVQ       CX, DI
+	MOVQ       AX, R8
+	MOVQ       DX, R9
+	VMOVAPS    Z0, Z1
+	PREFETCHT0 3072(DI)
+	VMOVAPS    Z0, Z2
+	VMOVUPS    (DI), K1, Z2
+	VMOVAPS    Z0, Z3
+	VMOVUPS    -4(DI), K2, Z3
+	VMAXPS     Z3, Z2, Z3
+	VCMPPS     $0x03, Z2, Z2, K4
+	VMOVAPS    Z2, K4, Z3
+	VMOVAPS    Z0, Z2
+	VMOVUPS    4(DI), K3, Z2
+	VMAXPS     Z2, Z3, Z2
+	VCMPPS     $0x03, Z3, Z3, K4
+	VMOVAPS    Z3, K4, Z2
+	VMOVAPS    Z2, Z2
 
 row:
-	ADDQ    SI, DI
-	VMOVAPS Z0, Z3
-	CMPQ    R9, $0x01
-	JE      last
-	VMOVAPS Z0, Z3
-	VMOVUPS (DI), K1, Z3
-	VMOVAPS Z0, Z4
-	VMOVUPS -4(DI), K2, Z4
-	VMAXPS  Z4, Z3, Z4
-	VCMPPS  $0x03, Z3, Z3, K4
-	VMOVAPS Z3, K4, Z4
-	VMOVAPS Z0, Z3
-	VMOVUPS 4(DI), K3, Z3
-	VMAXPS  Z3, Z4, Z3
-	VCMPPS  $0x03, Z4, Z4, K4
-	VMOVAPS Z4, K4, Z3
-	VMOVAPS Z3, Z3
+	ADDQ       SI, DI
+	VMOVAPS    Z0, Z3
+	CMPQ       R9, $0x01
+	JE         last
+	PREFETCHT0 3072(DI)
+	VMOVAPS    Z0, Z3
+	VMOVUPS    (DI), K1, Z3
+	VMOVAPS    Z0, Z4
+	VMOVUPS    -4(DI), K2, Z4
+	VMAXPS     Z4, Z3, Z4
+	VCMPPS     $0x03, Z3, Z3, K4
+	VMOVAPS    Z3, K4, Z4
+	VMOVAPS    Z0, Z3
+	VMOVUPS    4(DI), K3, Z3
+	VMAXPS     Z3, Z4, Z3
+	VCMPPS     $0x03, Z4, Z4, K4
+	VMOVAPS    Z4, K4, Z3
+	VMOVAPS    Z3, Z3
 
 last:
 	VMAXPS  Z2, Z1, Z4
@@ -11114,7 +11116,7 @@ last:
 	RET
 
 // func sum3PlaneAVX512(dst []float32, src []float32, height int, width int)
-// Requires: AVX, AVX512F, BMI2, CMOV
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
 TEXT ·sum3PlaneAVX512(SB), NOSPLIT, $0-64
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    src_base+24(FP), CX
@@ -11138,44 +11140,46 @@ block:
 	ANDQ    $-2, R8
 
 inside:
-	KMOVW   R8, K2
-	DECQ    BX
-	MOVQ    $0x00000020, DI
-	MOVQ    BX, R9
-	CMPQ    R9, DI
-	CMOVQGT DI, R9
-	INCQ    BX
-	MOVQ    $-1, R8
-	BZHIQ   R9, R8, R8
-	KMOVW   R8, K3
-	MOVQ    CX, DI
-	MOVQ    AX, R8
-	MOVQ    DX, R9
-	VMOVAPS Z0, Z1
-	VMOVAPS Z0, Z2
-	VMOVUPS (DI), K1, Z2
-	VMOVAPS Z0, Z3
-	VMOVUPS -4(DI), K2, Z3
-	VADDPS  Z3, Z2, Z2
-	VMOVAPS Z0, Z3
-	VMOVUPS 4(DI), K3, Z3
-	VADDPS  Z3, Z2, Z2
-	VMOVAPS Z2, Z2
+	KMOVW      R8, K2
+	DECQ       BX
+	MOVQ       $0x00000020, DI
+	MOVQ       BX, R9
+	CMPQ       R9, DI
+	CMOVQGT    DI, R9
+	INCQ       BX
+	MOVQ       $-1, R8
+	BZHIQ      R9, R8, R8
+	KMOVW      R8, K3
+	MOVQ       CX, DI
+	MOVQ       AX, R8
+	MOVQ       DX, R9
+	VMOVAPS    Z0, Z1
+	PREFETCHT0 3072(DI)
+	VMOVAPS    Z0, Z2
+	VMOVUPS    (DI), K1, Z2
+	VMOVAPS    Z0, Z3
+	VMOVUPS    -4(DI), K2, Z3
+	VADDPS     Z3, Z2, Z2
+	VMOVAPS    Z0, Z3
+	VMOVUPS    4(DI), K3, Z3
+	VADDPS     Z3, Z2, Z2
+	VMOVAPS    Z2, Z2
 
 row:
-	ADDQ    SI, DI
-	VMOVAPS Z0, Z3
-	CMPQ    R9, $0x01
-	JE      last
-	VMOVAPS Z0, Z3
-	VMOVUPS (DI), K1, Z3
-	VMOVAPS Z0, Z4
-	VMOVUPS -4(DI), K2, Z4
-	VADDPS  Z4, Z3, Z3
-	VMOVAPS Z0, Z4
-	VMOVUPS 4(DI), K3, Z4
-	VADDPS  Z4, Z3, Z3
-	VMOVAPS Z3, Z3
+	ADDQ       SI, DI
+	VMOVAPS    Z0, Z3
+	CMPQ       R9, $0x01
+	JE         last
+	PREFETCHT0 3072(DI)
+	VMOVAPS    Z0, Z3
+	VMOVUPS    (DI), K1, Z3
+	VMOVAPS    Z0, Z4
+	VMOVUPS    -4(DI), K2, Z4
+	VADDPS     Z4, Z3, Z3
+	VMOVAPS    Z0, Z4
+	VMOVUPS    4(DI), K3, Z4
+	VADDPS     Z4, Z3, Z3
+	VMOVAPS    Z3, Z3
 
 last:
 	VADDPS  Z2, Z1, Z1
@@ -11267,7 +11271,7 @@ DATA thirdLanesAVX512<>+60(SB)/4, $0x0000001f
 GLOBL thirdLanesAVX512<>(SB), RODATA|NOPTR, $64
 
 // func max3RowAVX512(dst []float32, src []float32, width int, rows int, pad int)
-// Requires: AVX, AVX512F, BMI2, CMOV
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
 TEXT ·max3RowAVX512(SB), NOSPLIT, $0-72
 	MOVQ    dst_base+0(FP), AX
 	MOVQ    src_base+24(FP), CX
@@ -11296,40 +11300,44 @@ block:
 	ANDQ    $-2, R8
 
 inside49:
-	KMOVW   R8, K1
-	SHRQ    $0x10, R8
-	KMOVW   R8, K2
-	MOVQ    $0x0000000f, R8
-	MOVQ    DX, R9
-	CMPQ    R9, R8
-	CMOVQGT R8, R9
-	MOVQ    $-1, R8
-	BZHIQ   R9, R8, R8
-	KMOVW   R8, K3
-	MOVQ    rows+56(FP), R9
-	MOVQ    CX, R8
-	VMOVAPS Z0, Z4
-	VMOVUPS (R8), K1, Z4
-	VMOVAPS Z0, Z5
-	VMOVUPS 64(R8), K2, Z5
+	KMOVW      R8, K1
+	SHRQ       $0x10, R8
+	KMOVW      R8, K2
+	MOVQ       $0x0000000f, R8
+	MOVQ       DX, R9
+	CMPQ       R9, R8
+	CMOVQGT    R8, R9
+	MOVQ       $-1, R8
+	BZHIQ      R9, R8, R8
+	KMOVW      R8, K3
+	MOVQ       rows+56(FP), R9
+	MOVQ       CX, R8
+	PREFETCHT0 3072(R8)
+	VMOVAPS    Z0, Z4
+	VMOVUPS    (R8), K1, Z4
+	PREFETCHT0 3136(R8)
+	VMOVAPS    Z0, Z5
+	VMOVUPS    64(R8), K2, Z5
 
 row:
-	DECQ    R9
-	JZ      merge
-	ADDQ    DI, R8
-	VMOVAPS Z0, Z6
-	VMOVUPS (R8), K1, Z6
-	VMOVAPS Z0, Z7
-	VMOVUPS 64(R8), K2, Z7
-	VMAXPS  Z6, Z4, Z6
-	VCMPPS  $0x03, Z4, Z4, K4
-	VMOVAPS Z4, K4, Z6
-	VMOVAPS Z6, Z4
-	VMAXPS  Z7, Z5, Z6
-	VCMPPS  $0x03, Z5, Z5, K4
-	VMOVAPS Z5, K4, Z6
-	VMOVAPS Z6, Z5
-	JMP     row
+	DECQ       R9
+	JZ         merge
+	ADDQ       DI, R8
+	PREFETCHT0 3072(R8)
+	VMOVAPS    Z0, Z6
+	VMOVUPS    (R8), K1, Z6
+	PREFETCHT0 3136(R8)
+	VMOVAPS    Z0, Z7
+	VMOVUPS    64(R8), K2, Z7
+	VMAXPS     Z6, Z4, Z6
+	VCMPPS     $0x03, Z4, Z4, K4
+	VMOVAPS    Z4, K4, Z6
+	VMOVAPS    Z6, Z4
+	VMAXPS     Z7, Z5, Z6
+	VCMPPS     $0x03, Z5, Z5, K4
+	VMOVAPS    Z5, K4, Z6
+	VMOVAPS    Z6, Z5
+	JMP        row
 
 merge:
 	VMOVAPS   Z1, Z6
@@ -11355,7 +11363,7 @@ merge:
 	RET
 
 // func max3RowGradAVX512(dx []float32, dy []float32, x []float32, y []float32, width int, rows int, pad int)
-// Requires: AVX, AVX512F, BMI2, CMOV
+// Requires: AVX, AVX512F, BMI2, CMOV, MMX+
 TEXT ·max3RowGradAVX512(SB), NOSPLIT, $0-120
 	MOVQ    dx_base+0(FP), AX
 	MOVQ    dy_base+24(FP), CX
@@ -11411,52 +11419,54 @@ inside50:
 	MOVQ      AX, R11
 
 row:
-	VMOVAPS   Z0, Z10
-	VMOVUPS   (R10), K1, Z10
-	VMOVAPS   Z0, Z11
-	VMOVUPS   64(R10), K2, Z11
-	VMOVAPS   Z2, Z12
-	VPERMI2PS Z11, Z10, Z12
-	VCMPPS    $0x1d, Z9, Z12, K4
-	VMOVAPS.Z Z8, K4, Z12
-	KNOTW     K4, K4
-	VMOVAPS.Z Z8, K4, Z8
-	VMOVAPS   Z3, Z13
-	VPERMI2PS Z11, Z10, Z13
-	VCMPPS    $0x1d, Z9, Z13, K4
-	VMOVAPS.Z Z8, K4, Z13
-	KNOTW     K4, K4
-	VMOVAPS.Z Z8, K4, Z8
-	VMOVAPS   Z4, Z14
-	VPERMI2PS Z11, Z10, Z14
-	VCMPPS    $0x1d, Z9, Z14, K4
-	VMOVAPS.Z Z8, K4, Z10
-	KNOTW     K4, K4
-	VMOVAPS.Z Z8, K4, Z8
-	VPERMPS.Z Z10, Z7, K3, Z10
-	VADDPS    Z10, Z12, Z12
-	VMOVAPS   Z5, Z10
-	VPERMI2PS Z13, Z12, Z10
-	VMOVUPS.Z (R11), K1, Z11
-	VADDPS    Z10, Z11, Z11
-	VMOVUPS   Z11, K1, (R11)
-	VMOVAPS   Z6, Z10
-	VPERMI2PS Z13, Z12, Z10
-	VMOVUPS.Z 64(R11), K2, Z11
-	VADDPS    Z10, Z11, Z11
-	VMOVUPS   Z11, K2, 64(R11)
-	ADDQ      R9, R10
-	ADDQ      R9, R11
-	DECQ      R12
-	JNZ       row
-	ADDQ      $0x3c, CX
-	ADDQ      $0x3c, BX
-	ADDQ      $0x78, DX
-	ADDQ      $0x78, AX
-	ADDQ      $0x1e, DI
-	SUBQ      $0x1e, R8
-	SUBQ      $0x0f, SI
-	JG        block
+	PREFETCHT0 3072(R10)
+	VMOVAPS    Z0, Z10
+	VMOVUPS    (R10), K1, Z10
+	PREFETCHT0 3136(R10)
+	VMOVAPS    Z0, Z11
+	VMOVUPS    64(R10), K2, Z11
+	VMOVAPS    Z2, Z12
+	VPERMI2PS  Z11, Z10, Z12
+	VCMPPS     $0x1d, Z9, Z12, K4
+	VMOVAPS.Z  Z8, K4, Z12
+	KNOTW      K4, K4
+	VMOVAPS.Z  Z8, K4, Z8
+	VMOVAPS    Z3, Z13
+	VPERMI2PS  Z11, Z10, Z13
+	VCMPPS     $0x1d, Z9, Z13, K4
+	VMOVAPS.Z  Z8, K4, Z13
+	KNOTW      K4, K4
+	VMOVAPS.Z  Z8, K4, Z8
+	VMOVAPS    Z4, Z14
+	VPERMI2PS  Z11, Z10, Z14
+	VCMPPS     $0x1d, Z9, Z14, K4
+	VMOVAPS.Z  Z8, K4, Z10
+	KNOTW      K4, K4
+	VMOVAPS.Z  Z8, K4, Z8
+	VPERMPS.Z  Z10, Z7, K3, Z10
+	VADDPS     Z10, Z12, Z12
+	VMOVAPS    Z5, Z10
+	VPERMI2PS  Z13, Z12, Z10
+	VMOVUPS.Z  (R11), K1, Z11
+	VADDPS     Z10, Z11, Z11
+	VMOVUPS    Z11, K1, (R11)
+	VMOVAPS    Z6, Z10
+	VPERMI2PS  Z13, Z12, Z10
+	VMOVUPS.Z  64(R11), K2, Z11
+	VADDPS     Z10, Z11, Z11
+	VMOVUPS    Z11, K2, 64(R11)
+	ADDQ       R9, R10
+	ADDQ       R9, R11
+	DECQ       R12
+	JNZ        row
+	ADDQ       $0x3c, CX
+	ADDQ       $0x3c, BX
+	ADDQ       $0x78, DX
+	ADDQ       $0x78, AX
+	ADDQ       $0x1e, DI
+	SUBQ       $0x1e, R8
+	SUBQ       $0x0f, SI
+	JG         block
 	VZEROUPPER
 	RET
 

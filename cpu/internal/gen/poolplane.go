@@ -24,6 +24,10 @@ func (s *isa) poolPlanes() {
 	s.max3RowGrad(columns)
 }
 
+// planesAhead is how many bytes ahead maps are fetched: processors see no stream in loads
+// with masks.
+const planesAhead = 3072
+
 // plane3 merges the 3 x 3 cells around every cell of a map.
 func (s *isa) plane3(name string, outside float64, merge func(x, y reg.VecVirtual) reg.VecVirtual) {
 	s.text(name, "dst, src []float32, height, width int")
@@ -51,6 +55,7 @@ func (s *isa) plane3(name string, outside float64, merge func(x, y reg.VecVirtua
 	BZHIQ(n, bits, bits)
 	KMOVW(bits.As32(), after)
 	row := func(p reg.Register) reg.VecVirtual {
+		PREFETCHT0(Mem{Base: p, Disp: planesAhead})
 		cells := func(disp int, k reg.Register) reg.VecVirtual {
 			v := s.vec()
 			VMOVAPS(none, v)
@@ -135,6 +140,7 @@ func (w *windows15) mask(s *isa, at, left reg.Register) {
 func (w *windows15) read(s *isa, row reg.Register, outside reg.VecVirtual) (v [2]reg.VecVirtual) {
 	for h := range v {
 		v[h] = s.vec()
+		PREFETCHT0(Mem{Base: row, Disp: planesAhead + h*s.bytes()})
 		VMOVAPS(outside, v[h])
 		VMOVUPS(Mem{Base: row, Disp: h * s.bytes()}, w.cells[h], v[h])
 	}
