@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -56,6 +57,7 @@ func TestProcessesTrainTheModelOfOne(t *testing.T) {
 		t.Run(launcher.Name, func(t *testing.T) {
 			t.Run("undisturbed", func(t *testing.T) { undisturbed(t, launcher, data, want) })
 			t.Run("killed", func(t *testing.T) { killed(t, launcher, data, want) })
+			t.Run("told to stop", func(t *testing.T) { stopped(t, launcher, data, want) })
 		})
 	}
 }
@@ -115,6 +117,40 @@ func undisturbed(t *testing.T, launcher mpitest.Launcher, data, want string) {
 	}
 }
 
+// awaitSteps waits until a run has a few steps behind it.
+func awaitSteps(path string) {
+	for start := time.Now(); time.Since(start) < 30*time.Second; time.Sleep(5 * time.Millisecond) {
+		if log, _ := os.ReadFile(filepath.Join(path, run.LogFile)); bytes.Count(log, []byte("\n")) >= 3 {
+			break
+		}
+	}
+}
+
+// SIGUSR1 to the launcher stops all processes behind the same step. Rank 0 says how to
+// continue, and another number of processes ends with the bytes of a run that was left alone.
+func stopped(t *testing.T, launcher mpitest.Launcher, data, want string) {
+	path := filepath.Join(t.TempDir(), "stopped")
+	group := launcher.Start(t, 2, []string{asProgram + "=1"}, append(shared(data, path), "--save-every", "0")...)
+	awaitSteps(path)
+	if err := group.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatal(err)
+	}
+	out, err := group.Wait()
+	if n := strings.Count(out, "stopped and saved; continue with: vernier train --resume "+path); n != 1 {
+		t.Errorf("%v; how to continue is said %d times\n%s", err, n, out)
+	}
+	if _, err := os.Stat(filepath.Join(path, run.ResultsFile)); err == nil {
+		t.Error("it was done before")
+	}
+	again := []string{"train", "--resume", path, "--quiet", "--no-cache", "--threads", "1", "--workers", "1", "--timeout", "30s"}
+	if out, err := launcher.Start(t, 4, []string{asProgram + "=1"}, again...).Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if got := sumsOf(t, path); got != want {
+		t.Errorf("%swant, as of a run that was left alone:\n%s", got, want)
+	}
+}
+
 // When a process is killed all end soon, a line names it, and another number of processes
 // continues to the bytes of a run that was left alone. MPICH's line names the host, and at
 // times another process, which the launcher has ended itself.
@@ -129,11 +165,7 @@ func killed(t *testing.T, launcher mpitest.Launcher, data, want string) {
 		name := fmt.Sprintf("rank %d of %d is killed, then %d", c.killed, c.size, c.then)
 		path := filepath.Join(folder, name)
 		group := launcher.Start(t, c.size, []string{asProgram + "=1"}, shared(data, path)...)
-		for start := time.Now(); time.Since(start) < 30*time.Second; time.Sleep(5 * time.Millisecond) {
-			if log, _ := os.ReadFile(filepath.Join(path, run.LogFile)); bytes.Count(log, []byte("\n")) >= 3 {
-				break
-			}
-		}
+		awaitSteps(path)
 		pid, err := group.Kill(c.killed)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

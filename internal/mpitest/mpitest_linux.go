@@ -98,6 +98,9 @@ func (g *Group) Kill(rank int) (pid int, err error) {
 	return 0, fmt.Errorf("no process is rank %d under %s", rank, g.launcher.Name)
 }
 
+// Signal sends a signal to the launcher, which passes some on to all processes.
+func (g *Group) Signal(s os.Signal) error { return g.cmd.Process.Signal(s) }
+
 func (g *Group) kill() {
 	for _, pid := range g.find(g.mark) {
 		syscall.Kill(pid, syscall.SIGKILL)
