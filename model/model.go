@@ -84,6 +84,12 @@ func (m *Model) raw(g *layers.Graph, images *layers.Node, training bool, flow *b
 	return m.head(g, m.Spec.pool(g, m.net.Forward(g, images, mode)), training)
 }
 
+// Averaged reports whether an average of the model's weights is taken over a parameter: one
+// that training moves, running statistics among them. A scale that follows a schedule is none.
+func (m *Model) Averaged(p *layers.Param) bool {
+	return Owns(p) && (p.Trainable() || p.Role == layers.Buffer && p.Name != logScale)
+}
+
 // Size returns the number of numbers of the network that training may change, without running
 // statistics and LoRA's matrices.
 func (m *Model) Size() int {
