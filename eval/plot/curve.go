@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -38,6 +39,8 @@ type Recall struct {
 	// Validation is on a part of the training classes: it picks the best epoch.
 	// Test is on classes never seen, for the record only. One of them may be empty.
 	Validation, Test []Point
+	// Averaged is Validation of the model with averaged weights; may be empty.
+	Averaged []Point
 	// Best is the epoch that validation picked; NaN marks none.
 	Best float64
 }
@@ -54,12 +57,17 @@ func (r Recall) draw(p *chart) error {
 			return fmt.Errorf("validation: %w", err)
 		}
 	}
+	if len(r.Averaged) > 0 {
+		if err := addCurve(p, "validation, averaged weights", r.Averaged, green, nil); err != nil {
+			return fmt.Errorf("validation of averaged weights: %w", err)
+		}
+	}
 	if len(r.Test) > 0 {
 		if err := addCurve(p, "test classes (never used to choose)", r.Test, orange, []vg.Length{vg.Points(5), vg.Points(3)}); err != nil {
 			return fmt.Errorf("test: %w", err)
 		}
 	}
-	all := append(append([]Point{}, r.Validation...), r.Test...)
+	all := slices.Concat(r.Validation, r.Averaged, r.Test)
 	fit(p, all)
 	p.Y.Min, p.Y.Max = max(0, p.Y.Min), min(100, p.Y.Max)
 	if !math.IsNaN(r.Best) {
