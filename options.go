@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/vernier-ml/vernier/engine"
+	"github.com/vernier-ml/vernier/run"
 )
 
 // Option changes how Load opens a model.
@@ -13,7 +14,7 @@ type Option func(*settings) error
 type settings struct {
 	engine    engine.Engine
 	threads   int
-	last      bool
+	choice    run.Choice
 	threshold *float64
 	maxPixels int64
 }
@@ -57,7 +58,16 @@ func WithEngine(e engine.Engine) Option {
 // WithLastEpoch takes the model of a run's last epoch in place of the best.
 func WithLastEpoch() Option {
 	return func(s *settings) error {
-		s.last = true
+		s.choice = run.Last
+		return nil
+	}
+}
+
+// WithAveragedWeights takes the model of a run's last epoch with averaged weights, of a run
+// that has such (run.Config.EMA), in place of the best.
+func WithAveragedWeights() Option {
+	return func(s *settings) error {
+		s.choice = run.LastEMA
 		return nil
 	}
 }

@@ -85,8 +85,8 @@ func load(path string, eng engine.Engine, s settings) (*Model, error) {
 		if folder, err = run.Open(path); err != nil {
 			return nil, err
 		}
-		path = folder.ModelPath(s.last)
-	} else if s.last {
+		path = folder.ModelPath(s.choice)
+	} else if s.choice != "" {
 		return nil, fmt.Errorf("%s is a file: the last epoch can be chosen of a run's folder", path)
 	} else if folder, err = folderOf(path); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func load(path string, eng engine.Engine, s settings) (*Model, error) {
 // folderOf returns the run that a file is a model of, or "".
 func folderOf(path string) (run.Folder, error) {
 	folder := run.Folder(filepath.Dir(path))
-	if name := filepath.Base(path); name != run.BestFile && name != run.LastFile {
+	if name := filepath.Base(path); name != run.BestFile && name != run.LastFile && name != run.LastEMAFile {
 		return "", nil
 	}
 	_, err := os.Stat(folder.Path(run.ConfigFile))
@@ -126,8 +126,8 @@ func folderOf(path string) (run.Folder, error) {
 // closes. Of the options WithThreshold and WithMaxPixels mean something here.
 func New(m *model.Model, options ...Option) (*Model, error) {
 	s, err := newSettings(options)
-	if err == nil && (s.engine != nil || s.threads != 0 || s.last) {
-		err = errors.New("New takes a model as it is, with its engine: WithEngine, WithThreads and WithLastEpoch are for Load")
+	if err == nil && (s.engine != nil || s.threads != 0 || s.choice != "") {
+		err = errors.New("New takes a model as it is, with its engine: WithEngine, WithThreads, WithLastEpoch and WithAveragedWeights are for Load")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("vernier: %w", err)

@@ -97,7 +97,7 @@ type rowFigures struct {
 // measured lists what the table has in its rows.
 func (r *Report) measured() []rowFigures {
 	if r.names == nil {
-		return []rowFigures{{"this model", r.Results.Model}, {"the network before training", r.Results.Untrained}, {r.Results.RawName(), r.Results.RawPixels}}
+		return []rowFigures{{"this model", r.Results.Model}, {"the last epoch", r.Results.Last}, {"the last epoch, averaged weights", r.Results.LastEMA}, {"the network before training", r.Results.Untrained}, {r.Results.RawName(), r.Results.RawPixels}}
 	}
 	rows := []rowFigures{{r.names[0], r.Results.Model}}
 	if r.Compared != nil {

@@ -113,7 +113,7 @@ func Make(ctx context.Context, folder run.Folder, eng engine.Engine, opt Options
 // storedResults are those of results.json, if they are of the same images by
 // the same model.
 func storedResults(folder run.Folder, sel run.Selection) (*run.Results, error) {
-	if sel.Data != "" || sel.Last || sel.SuperClasses != nil || sel.Split != "" && sel.Split != "test" {
+	if sel.Data != "" || !sel.Choice.IsBest() || sel.SuperClasses != nil || sel.Split != "" && sel.Split != "test" {
 		return nil, nil
 	}
 	text, err := wholefile.Read(folder.Path(run.ResultsFile))

@@ -62,7 +62,9 @@ func (m *maker) training(folder run.Folder) error {
 	if len(recall) > 0 && recall[0] >= 0 {
 		validation := plot.Lines{Title: "Validation", X: "epoch", Y: "percent", Whole: true, Percent: true,
 			Mark: &plot.Mark{Name: fmt.Sprintf("model shown here: epoch %d", m.Epoch), X: float64(m.Epoch)}}
-		for _, l := range []plot.Line{{Name: "Recall@1", Points: points(epochs, recall)}, {Name: "MAP@R", Points: points(epochs, precision), Dashed: true}} {
+		for _, l := range []plot.Line{{Name: "Recall@1", Points: points(epochs, recall)}, {Name: "MAP@R", Points: points(epochs, precision), Dashed: true},
+			{Name: "Recall@1, averaged weights", Points: points(epochs, column(rows, "validation_ema_recall@1"))},
+			{Name: "MAP@R, averaged weights", Points: points(epochs, column(rows, "validation_ema_map@r")), Dashed: true}} {
 			if l.Points != nil {
 				validation.Lines = append(validation.Lines, l)
 			}

@@ -108,7 +108,7 @@ func (f Folder) checkUntrained() error {
 		return err
 	}
 	trained := len(others) > 0
-	for _, name := range []string{LastFile, BestFile} {
+	for _, name := range []string{LastFile, LastEMAFile, BestFile} {
 		switch file, err := weights.Open(f.Path(name)); {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:

@@ -105,6 +105,7 @@ const (
 	StateKey  = "vernier.state"
 	ConfigKey = "vernier.config"
 	EpochKey  = "vernier.epoch"
+	EMAKey    = "vernier.ema" // of a model with averaged weights, the decay
 )
 
 // Engine says what computed the checkpoint that Options.From names, so that a run can

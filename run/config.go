@@ -35,6 +35,10 @@ type Config struct {
 	Optimizer optim.Settings `json:"optimizer"`
 	Schedule  optim.Schedule `json:"schedule"`
 
+	// EMA, if not 0, is the decay of an exponential moving average of the weights
+	// (optim.Average), which is measured and kept beside them.
+	EMA float64 `json:"ema,omitempty"`
+
 	Epochs int `json:"epochs"`
 	// Steps, if not 0, is the number of steps of a run, and Epochs counts for nothing.
 	Steps int `json:"steps,omitempty"`
@@ -216,6 +220,9 @@ func (c Config) Validate() error {
 	}
 	if err := c.Schedule.Validate(); err != nil {
 		return err
+	}
+	if !(c.EMA >= 0 && c.EMA < 1) {
+		return AtSetting("ema", fmt.Errorf("the decay of the average of weights is %v, must be from 0, for none, to less than 1; 0.99 to 0.9999 are usual", c.EMA))
 	}
 	if err := c.Run.validate(); err != nil {
 		return err

@@ -44,6 +44,9 @@ func (f Folder) Draw(ctx context.Context, eng engine.Engine, e *Embedded, histor
 		if r.Recall1 >= 0 {
 			curves.Validation, curves.Best = append(curves.Validation, plot.Point{X: float64(r.Epoch), Y: r.Recall1}), float64(e.Epoch)
 		}
+		if r.EMA != nil && r.EMA.Recall1 >= 0 {
+			curves.Averaged = append(curves.Averaged, plot.Point{X: float64(r.Epoch), Y: r.EMA.Recall1})
+		}
 		if r.Test != nil {
 			curves.Test = append(curves.Test, plot.Point{X: float64(r.Epoch), Y: r.Test.Recall1})
 		}

@@ -20,9 +20,9 @@ func Splits() []string { return []string{"test", "validation", "train", "all"} }
 // Selection says which model of a run embeds which images. The zero value is
 // that of the best epoch on the test classes.
 type Selection struct {
-	Last  bool   // the last epoch instead of the best
-	Data  string // another data set in place of the run's own
-	Split string // one of Splits; empty means test, of another data set everything
+	Choice Choice // the model
+	Data   string // another data set in place of the run's own
+	Split  string // one of Splits; empty means test, of another data set everything
 	// MaxBad is how many unreadable images may be left out; at least as many as in training
 	// (Config.Data.MaxBad) may be.
 	MaxBad int
@@ -48,6 +48,7 @@ func (s Selection) describe() string {
 type Embedded struct {
 	Model      *model.Model
 	Epoch      int       // of the model, from 1; 0 is untrained
+	Averaged   bool      // the model has averaged weights
 	Set        *data.Set // without unreadable images
 	Embeddings *eval.Embeddings
 	LeftOut    []string // paths of the unreadable images
@@ -78,11 +79,19 @@ func Embed(ctx context.Context, folder Folder, eng engine.Engine, sel Selection)
 	if err != nil {
 		return nil, err
 	}
-	m, epoch, err := folder.LoadModel(eng, sel.Last)
+	m, epoch, err := folder.LoadModel(eng, sel.Choice)
 	if err != nil {
 		return nil, err
 	}
-	return embedSelection(ctx, cfg, m, epoch, sel)
+	averaged, err := folder.IsAveraged(sel.Choice)
+	if err != nil {
+		return nil, err
+	}
+	e, err := embedSelection(ctx, cfg, m, epoch, sel)
+	if err == nil {
+		e.Averaged = averaged
+	}
+	return e, err
 }
 
 // embedSelection embeds the chosen images of a configuration with a model.

@@ -39,7 +39,11 @@ func (e *Embedded) Export(dir string, formats []string) (files []string, err err
 		switch f {
 		case "safetensors":
 			do("model.safetensors", func(path string) error {
-				return e.Model.Save(path, map[string]string{EpochKey: strconv.Itoa(e.Epoch)})
+				meta := map[string]string{EpochKey: strconv.Itoa(e.Epoch)}
+				if e.Averaged {
+					meta[EMAKey] = strconv.FormatFloat(e.cfg.EMA, 'g', -1, 64)
+				}
+				return e.Model.Save(path, meta)
 			})
 		case "npz":
 			do("network.npz", e.Model.SaveNPZ)

@@ -26,6 +26,7 @@ const (
 	CheckpointFile = "checkpoint.safetensors"
 	LastFile       = "last.safetensors"
 	BestFile       = "best.safetensors"
+	LastEMAFile    = "last-ema.safetensors" // with averaged weights
 	FiguresFolder  = "figures"
 	BoardFolder    = "tensorboard" // for tensorboard --logdir
 	ExportFolder   = "export"      // where vernier export writes by default
@@ -36,7 +37,7 @@ const (
 )
 
 // runFiles are those that are files and appear as a whole.
-var runFiles = []string{LogFile, HistoryFile, ResultsFile, CheckpointFile, BestCheckpointFile, LastFile, BestFile, ConfigFile}
+var runFiles = []string{LogFile, HistoryFile, ResultsFile, CheckpointFile, BestCheckpointFile, LastFile, BestFile, LastEMAFile, ConfigFile}
 
 // Folder is a run's place on disk.
 type Folder string
@@ -97,7 +98,7 @@ func (f Folder) ClearCheckpoints() error {
 	for _, n := range kept {
 		names = append(names, EpochCheckpoint(n))
 	}
-	return f.remove(append(names, LastFile, BestFile)...)
+	return f.remove(append(names, LastFile, BestFile, LastEMAFile)...)
 }
 
 // ClearResults removes what else a run wrote, but its configuration.
@@ -187,10 +188,12 @@ func (f Folder) WriteFile(name string, text []byte) error {
 	return wholefile.WriteBytes(f.Path(name), text)
 }
 
-// LoadModel reads the model of a run's best or last epoch, and the number of
-// that epoch.
-func (f Folder) LoadModel(eng engine.Engine, last bool) (*model.Model, int, error) {
-	path := f.ModelPath(last)
+// LoadModel reads a model of a run, and the number of its epoch.
+func (f Folder) LoadModel(eng engine.Engine, c Choice) (*model.Model, int, error) {
+	if err := f.checkChoice(c); err != nil {
+		return nil, 0, err
+	}
+	path := f.ModelPath(c)
 	m, meta, err := model.Load(path, eng)
 	if err != nil {
 		return nil, 0, err
@@ -204,24 +207,18 @@ func (f Folder) LoadModel(eng engine.Engine, last bool) (*model.Model, int, erro
 	return m, epoch, err
 }
 
-// ModelPath is the file of the best or last epoch's model.
-func (f Folder) ModelPath(last bool) string {
-	if last {
-		return f.Path(LastFile)
-	}
-	return f.Path(BestFile)
-}
-
-// SaveThreshold writes a calibrated threshold into the file of the best or last
-// epoch's model, which is otherwise unchanged. The error is ErrBusy while the
-// run is being trained.
-func (f Folder) SaveThreshold(eng engine.Engine, last bool, t *model.Threshold) error {
+// SaveThreshold writes a calibrated threshold into the file of a model of the run, which
+// is otherwise unchanged. The error is ErrBusy while the run is being trained.
+func (f Folder) SaveThreshold(eng engine.Engine, c Choice, t *model.Threshold) error {
 	lock, err := f.Lock()
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	path := f.ModelPath(last)
+	if err := f.checkChoice(c); err != nil {
+		return err
+	}
+	path := f.ModelPath(c)
 	m, meta, err := model.Load(path, eng)
 	if err != nil {
 		return err

@@ -20,6 +20,8 @@ type EpochRecord struct {
 	// swings less than Recall@1 (Musgrave, Belongie and Lim 2020, Sect. 3.1).
 	MAPAtR float64 `json:"validation_map@r"`
 	Best   bool    `json:"best"` // the best epoch so far
+	// EMA holds the same of the model with averaged weights; nil without Config.EMA.
+	EMA *EMARecord `json:"ema,omitempty"`
 	// Flow is what the geometry flow layers found in the last batch.
 	Flow []layers.FlowStats `json:"geometry_flow,omitempty"`
 	// Idle is the share of steps in which no term of the loss was active.
@@ -33,6 +35,23 @@ type EpochRecord struct {
 	// Test holds figures of the test classes, which decide nothing, where they
 	// were asked for.
 	Test *TestRecord `json:"test,omitempty"`
+}
+
+// EMARecord are the figures of an epoch's averaged weights, as in EpochRecord.
+type EMARecord struct {
+	Recall1 float64     `json:"validation_recall@1"`
+	MAPAtR  float64     `json:"validation_map@r"`
+	Test    *TestRecord `json:"test,omitempty"`
+}
+
+// Candidate returns the figures by which the epoch may be the best: of the model with averaged
+// weights, where there are such and their MAP@R is not less, else of the model as it was
+// trained.
+func (r EpochRecord) Candidate() (recall1, mapAtR float64, averaged bool) {
+	if r.EMA != nil && r.EMA.MAPAtR >= r.MAPAtR {
+		return r.EMA.Recall1, r.EMA.MAPAtR, true
+	}
+	return r.Recall1, r.MAPAtR, false
 }
 
 // TestRecord are figures on the test classes in the middle of a run, of each image

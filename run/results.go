@@ -26,9 +26,12 @@ type Results struct {
 	Seen *Seen `json:"seen,omitempty"`
 
 	Model *eval.Figures `json:"model"`
-	// Last is the model of the last epoch, LastEpoch, where that is not the one
-	// above.
+	// Averaged says that the model above has averaged weights.
+	Averaged bool `json:"averaged,omitempty"`
+	// Last is the model of the last epoch, LastEpoch, as it was trained, LastEMA the one with
+	// averaged weights, where these are not the one above.
 	Last      *eval.Figures `json:"last,omitempty"`
+	LastEMA   *eval.Figures `json:"last_ema,omitempty"`
 	LastEpoch int           `json:"last_epoch,omitempty"`
 	// RawPixels are of the pixels of the prepared picture, at most 32 x 32, by cosine; or
 	// with Rows, where the set has rows of numbers, of these as they are.
@@ -119,6 +122,7 @@ func Measure(ctx context.Context, folder Folder, eng engine.Engine, opt MeasureO
 		return nil, nil, err
 	}
 	r.Seen = opt.seen
+	r.Averaged = emb.Averaged
 	if opt.ModelOnly {
 		return emb, r, nil
 	}
@@ -147,22 +151,37 @@ func Measure(ctx context.Context, folder Folder, eng engine.Engine, opt MeasureO
 	return emb, r, nil
 }
 
-// last measures the model of the last epoch beside that of the best.
+// last measures the models of the last epoch beside the best.
 func (e *Embedded) last(ctx context.Context, folder Folder, eng engine.Engine, opt MeasureOptions, r *Results) error {
-	if opt.Last {
+	if !opt.Choice.IsBest() {
 		return nil
 	}
-	m, epoch, err := folder.LoadModel(eng, true)
-	if err != nil || epoch == e.Epoch {
-		return err
+	for _, of := range []struct {
+		choice   Choice
+		what     string
+		averaged bool
+		figures  **eval.Figures
+	}{{Last, "last epoch", false, &r.Last}, {LastEMA, "last epoch, averaged weights", true, &r.LastEMA}} {
+		if of.averaged && e.cfg.EMA == 0 {
+			continue
+		}
+		m, epoch, err := folder.LoadModel(eng, of.choice)
+		if err != nil {
+			return err
+		}
+		if epoch == e.Epoch && of.averaged == r.Averaged {
+			continue // it is the best
+		}
+		rows, err := e.rows(ctx, m, of.what, opt.Options)
+		if err != nil {
+			return err
+		}
+		r.LastEpoch = epoch
+		if *of.figures, err = e.evaluate(ctx, of.what, rows.Embeddings, m.Spec.Metric, opt); err != nil {
+			return err
+		}
 	}
-	rows, err := e.rows(ctx, m, "last epoch", opt.Options)
-	if err != nil {
-		return err
-	}
-	r.LastEpoch = epoch
-	r.Last, err = e.evaluate(ctx, "last epoch", rows.Embeddings, m.Spec.Metric, opt)
-	return err
+	return nil
 }
 
 // MeasureNetwork evaluates the network that a configuration describes as it is

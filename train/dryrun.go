@@ -87,6 +87,9 @@ func DryRun(ctx context.Context, cfg run.Config, eng engine.Engine, opt Options)
 	}
 	if s.sets.Validation != nil {
 		e.Embedded = e.Epochs * len(s.sets.Validation.Items)
+		if s.cfg.EMA > 0 { // both models
+			e.Embedded *= 2
+		}
 	}
 	if e.End, err = r.tryEnd(ctx, e.EmbedSeconds); err != nil {
 		return nil, err
@@ -158,7 +161,11 @@ func (s *rehearsal) trial(batch *data.Batch) error {
 	if !finite.Is(loss) {
 		return fmt.Errorf("the loss of the first steps is %v", loss)
 	}
+	step := s.stepper.opti.Steps() + 1
 	if _, err := s.stepper.opti.Step(s.cfg.Schedule.At(s.stepper.opti.Steps(), s.steps(), s.sampler.Batches())); err != nil {
+		return err
+	}
+	if err := s.stepper.updateAverage(step); err != nil {
 		return err
 	}
 	return s.stepper.net.loss.Remember()
@@ -215,6 +222,9 @@ func (s *rehearsal) tryEnd(ctx context.Context, embed float64) (*EndEstimate, er
 	s.ev.Progress("measuring the end", 3, 3, "")
 	e.LastSeconds = float64(e.Images)*embed + rows
 	e.Seconds = 2*e.LastSeconds + load + pixels
+	if s.cfg.EMA > 0 { // of the last epoch, one of the two is not the best
+		e.Seconds += e.LastSeconds
+	}
 	return e, nil
 }
 

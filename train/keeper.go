@@ -38,14 +38,8 @@ func (s *keeper) save() error {
 		return s.saveCheckpoint()
 	}
 	epoch := s.state.Position.Epoch
-	meta := map[string]string{run.EpochKey: strconv.Itoa(epoch)}
-	if err := s.model.Save(s.folder.Path(run.LastFile), meta); err != nil {
-		return s.notWritten(run.LastFile, err)
-	}
-	if epoch == s.state.BestEpoch || epoch == 0 {
-		if err := s.model.Save(s.folder.Path(run.BestFile), meta); err != nil {
-			return s.notWritten(run.BestFile, err)
-		}
+	if err := s.saveModels(epoch); err != nil {
+		return err
 	}
 	if err := s.saveHistory(); err != nil {
 		return err
@@ -62,7 +56,11 @@ func (s *keeper) tensors() []optim.NamedTensor {
 	for _, p := range s.model.Params.All() {
 		all = append(all, optim.NamedTensor{Name: p.Name, Value: p.Value})
 	}
-	return append(all, s.stepper.opti.State()...)
+	all = append(all, s.stepper.opti.State()...)
+	if s.stepper.average != nil {
+		all = append(all, s.stepper.average.State()...)
+	}
+	return all
 }
 
 // saveCheckpoint writes everything that Resume needs.
@@ -106,6 +104,9 @@ func (s *keeper) saveHistory() error {
 	if scaled {
 		rows[0] = append(rows[0], "scale")
 	}
+	if s.cfg.EMA > 0 {
+		rows[0] = append(rows[0], "validation_ema_recall@1", "validation_ema_map@r", "test_ema_recall@1", "test_ema_map@r")
+	}
 	for _, r := range s.state.History {
 		row := []string{
 			strconv.Itoa(r.Epoch), strconv.Itoa(r.Steps), text(r.Loss), text(r.DistanceMean), text(r.DistanceStd), text(r.Recall1), text(r.MAPAtR), strconv.FormatBool(r.Best),
@@ -116,6 +117,12 @@ func (s *keeper) saveHistory() error {
 		}
 		if scaled {
 			row = append(row, text(r.Scale))
+		}
+		if e := r.EMA; e != nil {
+			row = append(row, text(e.Recall1), text(e.MAPAtR), "", "")
+			if e.Test != nil {
+				row[len(row)-2], row[len(row)-1] = text(e.Test.Recall1), text(e.Test.MAPAtR)
+			}
 		}
 		rows = append(rows, row)
 	}

@@ -71,7 +71,7 @@ func TestAmongEqualEpochsTheFirstIsTheBest(t *testing.T) {
 			t.Errorf("epoch %d: best %v, MAP@R %v", e.Epoch, e.Best, e.MAPAtR)
 		}
 	}
-	if _, stored, err := r.folder.LoadModel(newTestEngine(t), false); err != nil || stored != 1 || r.state.BestEpoch != 1 {
+	if _, stored, err := r.folder.LoadModel(newTestEngine(t), run.Best); err != nil || stored != 1 || r.state.BestEpoch != 1 {
 		t.Errorf("the best model is of epoch %d (%v), the state says %d", stored, err, r.state.BestEpoch)
 	}
 }

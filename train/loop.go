@@ -130,10 +130,11 @@ func (s *Session) endEpoch(ctx context.Context) error {
 	if r, err = comm.FromLead(s.comm, func() (run.EpochRecord, error) { return r, nil }); err != nil {
 		return err
 	}
-	// Without validation classes the latest epoch is the best known; among equals the
-	// first is.
-	if r.Best = s.sets.Validation == nil || r.MAPAtR > st.Best; r.Best {
-		st.Best, st.BestEpoch = r.MAPAtR, r.Epoch
+	// Without validation classes the latest epoch is the best known, with averaged weights
+	// if there are such; among equals the first is.
+	_, mapAtR, averaged := r.Candidate()
+	if r.Best = s.sets.Validation == nil || mapAtR > st.Best; r.Best {
+		st.Best, st.BestEpoch, st.BestEMA = mapAtR, r.Epoch, averaged
 	}
 	st.History = append(st.History, r)
 	st.Position = data.Position{Epoch: r.Epoch}
@@ -158,16 +159,9 @@ func (s *Session) endEpoch(ctx context.Context) error {
 
 // measured measures the model at the end of an epoch.
 func (s *Session) measured(ctx context.Context, r run.EpochRecord) (run.EpochRecord, error) {
-	var err error
-	if s.sets.Validation != nil {
-		if r.Recall1, r.MAPAtR, err = s.measurer.validate(ctx); err != nil {
-			return r, err
-		}
-	} else if err = s.measurer.tryModel(ctx); err != nil {
-		return r, err
-	}
-	if n := s.cfg.Run.EvalEvery; n > 0 && (r.Epoch%n == 0 || r.Epoch == s.epochs()) {
-		r.Test, err = s.measurer.test(ctx)
+	err := s.measurer.validateBoth(ctx, &r)
+	if n := s.cfg.Run.EvalEvery; err == nil && n > 0 && (r.Epoch%n == 0 || r.Epoch == s.epochs()) {
+		err = s.measurer.testBoth(ctx, &r)
 	}
 	return r, err
 }

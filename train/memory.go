@@ -22,7 +22,7 @@ import (
 type MemoryPlan struct {
 	Program     int64 `json:"program"`     // resident before the network was made
 	Weights     int64 `json:"weights"`     // and running statistics
-	Optimizer   int64 `json:"optimizer"`   // its moments
+	Optimizer   int64 `json:"optimizer"`   // its moments, and the average of the weights
 	Activations int64 `json:"activations"` // with all gradients, as planned
 	Workspace   int64 `json:"workspace"`   // of the engine; 0 before the first step
 	Memory      int64 `json:"memory"`      // of earlier batches, beside its embeddings and distances
@@ -94,6 +94,9 @@ func (s *planner) plan() MemoryPlan {
 	}
 	for _, t := range s.stepper.opti.State() {
 		p.Optimizer += 4 * int64(t.Value.Size())
+	}
+	if s.stepper.average != nil {
+		p.Optimizer += s.stepper.average.Bytes()
 	}
 	if w, ok := s.model.Params.Engine().(engine.Workspacer); ok {
 		p.Workspace = w.Workspace()

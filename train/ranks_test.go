@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -72,8 +73,11 @@ func ranksConfig(t *testing.T) run.Config {
 // bytesOf are the hashes of a run's models.
 func bytesOf(t *testing.T, folder run.Folder) (list []string) {
 	t.Helper()
-	for _, name := range []string{run.LastFile, run.BestFile} {
+	for _, name := range []string{run.LastFile, run.BestFile, run.LastEMAFile} {
 		text, err := os.ReadFile(folder.Path(name))
+		if name == run.LastEMAFile && errors.Is(err, fs.ErrNotExist) {
+			continue // of a run without an average
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,6 +100,7 @@ func TestRanksTrainTheModelOfOneProcess(t *testing.T) {
 		"a memory":            func(c *run.Config) { c.Loss = run.LossConfig{Name: "multi-similarity", Memory: 24, MemoryStart: 1} },
 		"larger parts":        func(c *run.Config) { c.Loss.Name = "triplet"; c.MicroBatch = 4 },
 		"single images":       func(c *run.Config) { c.Loss.Name = "proxy-nca"; c.MicroBatch = 1 },
+		"an average":          func(c *run.Config) { c.Loss.Name, c.EMA, c.Freeze.BNStats = "contrastive", .9, false },
 		"terms, limits": func(c *run.Config) {
 			c.Loss = run.LossConfig{Name: "margin", Terms: []run.TermConfig{{Name: "sec"}, {Name: "orthogonality"}}}
 			c.Optimizer.ClipNorm, c.Optimizer.ClipValue = .5, .1
@@ -196,7 +201,7 @@ func TestRanksMeasureTheFiguresOfOneProcess(t *testing.T) {
 // number of ranks continues to the bytes of a run that never stopped.
 func TestRanksStopTogetherAndAnyNumberContinues(t *testing.T) {
 	c := ranksConfig(t)
-	c.Steps = 9
+	c.Steps, c.EMA = 9, .9
 	alone := begin(t, c)
 	trainAll(t, alone)
 	want := bytesOf(t, alone.folder)

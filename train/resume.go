@@ -130,14 +130,15 @@ func (s *Session) reclaim(path string, stored, cfg run.Config) error {
 		}
 	}
 	type best struct {
-		Epoch  int
-		MAPAtR float64
+		Epoch    int
+		MAPAtR   float64
+		Averaged bool
 	}
 	b, err := comm.FromLead(s.comm, func() (best, error) {
 		err := s.settle(path)
-		return best{s.state.BestEpoch, s.state.Best}, err
+		return best{s.state.BestEpoch, s.state.Best, s.state.BestEMA}, err
 	})
-	s.state.BestEpoch, s.state.Best = b.Epoch, b.MAPAtR
+	s.state.BestEpoch, s.state.Best, s.state.BestEMA = b.Epoch, b.MAPAtR, b.Averaged
 	return err
 }
 
@@ -235,7 +236,7 @@ func (s *Session) settle(path string) error {
 		return s.keeper.linkCheckpoints(epoch) // a process may have been killed before it did
 	}
 	if s.state.BestEpoch != epoch {
-		_, best, err := s.folder.LoadModel(s.model.Params.Engine(), false)
+		_, best, err := s.folder.LoadModel(s.model.Params.Engine(), run.Best)
 		if err != nil {
 			return err
 		}
@@ -243,7 +244,7 @@ func (s *Session) settle(path string) error {
 			s.ev.Warn("the model of epoch %d, which was the best by then, is gone: epoch %d takes its place", s.state.BestEpoch, epoch)
 			s.state.BestEpoch = epoch
 			if n := len(s.state.History); n > 0 {
-				s.state.Best = s.state.History[n-1].MAPAtR
+				_, s.state.Best, s.state.BestEMA = s.state.History[n-1].Candidate()
 			}
 		}
 	}

@@ -115,10 +115,10 @@ func TestADamagedModelIsNotUsed(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.folder.LoadModel(newTestEngine(t), false); err == nil || !strings.Contains(err.Error(), run.BestFile+" is damaged") {
+	if _, _, err := s.folder.LoadModel(newTestEngine(t), run.Best); err == nil || !strings.Contains(err.Error(), run.BestFile+" is damaged") {
 		t.Errorf("got %v", err)
 	}
-	if _, _, err := s.folder.LoadModel(newTestEngine(t), true); err != nil {
+	if _, _, err := s.folder.LoadModel(newTestEngine(t), run.Last); err != nil {
 		t.Errorf("the whole one: %v", err)
 	}
 }

@@ -111,8 +111,9 @@ func newSession(cfg run.Config, folder run.Folder, opt Options) *Session {
 // state is what a checkpoint holds beside tensors.
 type state struct {
 	Position  data.Position     `json:"position"`
-	Best      float64           `json:"best"`       // validation MAP@R of the best epoch, -1 before the first
-	BestEpoch int               `json:"best_epoch"` // from 1; 0 for none yet
+	Best      float64           `json:"best"`               // validation MAP@R of the best model, -1 before the first
+	BestEpoch int               `json:"best_epoch"`         // from 1; 0 for none yet
+	BestEMA   bool              `json:"best_ema,omitempty"` // the best has averaged weights
 	History   []run.EpochRecord `json:"history"`
 	// LossSum and LossSteps run over the current epoch.
 	LossSum   float64 `json:"loss_sum"`
@@ -205,6 +206,11 @@ func (s *Session) begin(ctx context.Context) error {
 	}
 	if err := s.startProxies(ctx); err != nil {
 		return err
+	}
+	if a := s.stepper.average; a != nil { // what it began at has been replaced
+		if err := a.Restart(); err != nil {
+			return err
+		}
 	}
 	// There is a good model from the start, whatever happens to the first epoch.
 	if err := s.keeper.save(); err != nil {

@@ -77,6 +77,9 @@ func (s *Session) tune() (released bool, err error) {
 	if before != nil {
 		s.stepper.opti.Follow(before)
 	}
+	if err := s.stepper.followAverage(); err != nil {
+		return false, err
+	}
 	s.stepper.usage, s.stepper.order = newUsage(s.stepper.opti), newStepOrder(s.stepper)
 	return before != nil, nil
 }

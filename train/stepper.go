@@ -18,6 +18,7 @@ type stepper struct {
 	net      *network
 	headOnly bool // net is that of the warm-up
 	opti     *optim.Optimizer
+	average  *optim.Average // of the weights; nil for none
 	usage    *usage
 	order    stepOrder
 	observer engine.Observer // may be nil
@@ -68,6 +69,9 @@ func (s *stepper) move(start time.Time) (*stepInProgress, error) {
 	scale := s.cfg.Schedule.At(number-1, s.steps(), s.sampler.Batches())
 	move, err := s.opti.Start(scale)
 	if err != nil {
+		return nil, fmt.Errorf("step %d: %w", number, err)
+	}
+	if err := s.updateAverage(number); err != nil {
 		return nil, fmt.Errorf("step %d: %w", number, err)
 	}
 	o, result := s.cfg.Optimizer, s.net.loss.Result

@@ -70,13 +70,17 @@ func (s *teller) rates() string {
 func (s *teller) tell(r run.EpochRecord) {
 	line := fmt.Sprintf("epoch %d/%d  loss %.4f  %s %.3f±%.3f", r.Epoch, s.epochs(), r.Loss, s.quantity(), r.DistanceMean, r.DistanceStd)
 	if r.Recall1 >= 0 {
-		line += fmt.Sprintf("  validation Recall@1 %.1f%% MAP@R %.1f%%", r.Recall1, r.MAPAtR)
-		if r.Best {
-			line += " (best so far)"
+		_, _, averaged := r.Candidate()
+		line += fmt.Sprintf("  validation Recall@1 %.1f%% MAP@R %.1f%%", r.Recall1, r.MAPAtR) + bestText(r.Best && !averaged)
+		if e := r.EMA; e != nil {
+			line += fmt.Sprintf(", averaged weights %.1f%% %.1f%%", e.Recall1, e.MAPAtR) + bestText(r.Best && averaged)
 		}
 	}
 	if r.Test != nil {
 		line += fmt.Sprintf("  test classes, for the curve only: Recall@1 %.1f%% MAP@R %.1f%%", r.Test.Recall1, r.Test.MAPAtR)
+		if e := r.EMA; e != nil && e.Test != nil {
+			line += fmt.Sprintf(", averaged weights %.1f%% %.1f%%", e.Test.Recall1, e.Test.MAPAtR)
+		}
 	}
 	if r.Scale > 0 {
 		line += fmt.Sprintf("  scale %.3f", r.Scale)
@@ -86,6 +90,13 @@ func (s *teller) tell(r run.EpochRecord) {
 		line += fmt.Sprintf("  training ends in %s", left.Round(time.Second))
 	}
 	s.ev.Say("%s", line)
+}
+
+func bestText(best bool) string {
+	if best {
+		return " (best so far)"
+	}
+	return ""
 }
 
 // scale is that of an epoch.

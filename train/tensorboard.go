@@ -79,6 +79,9 @@ func (b *board) epoch(s *Session, r run.EpochRecord) error {
 	if r.Recall1 >= 0 {
 		list = append(list, tfevents.Scalar{Tag: "validation/recall@1", Value: r.Recall1}, tfevents.Scalar{Tag: "validation/map@r", Value: r.MAPAtR})
 	}
+	if e := r.EMA; e != nil && e.Recall1 >= 0 {
+		list = append(list, tfevents.Scalar{Tag: "validation, averaged weights/recall@1", Value: e.Recall1}, tfevents.Scalar{Tag: "validation, averaged weights/map@r", Value: e.MAPAtR})
+	}
 	if r.Test != nil {
 		list = append(list, tfevents.Scalar{Tag: "test classes/recall@1", Value: r.Test.Recall1}, tfevents.Scalar{Tag: "test classes/map@r", Value: r.Test.MAPAtR})
 	}

@@ -148,6 +148,7 @@ var (
 	gathering   = engine.Work{Name: "embeddings of all ranks", Kind: "gathering", Phase: engine.PhaseForward}
 	reducing    = engine.Work{Name: "sum over ranks", Kind: "sum over ranks", Phase: engine.PhaseBackward}
 	remembering = engine.Work{Name: "cross-batch memory", Kind: "cross-batch memory", Phase: engine.PhaseLoss}
+	averaging   = engine.Work{Name: "average of the weights", Kind: "average of weights", Phase: engine.PhaseOptimizer}
 	concluding  = engine.Work{Name: "numbers of a step", Kind: "numbers of a step", Phase: engine.PhaseOptimizer}
 )
 

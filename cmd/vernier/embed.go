@@ -199,7 +199,7 @@ func (f *modelFlags) embed(ctx context.Context, folder run.Folder, eng engine.En
 	if err != nil {
 		return nil, err
 	}
-	m, _, err := folder.LoadModel(eng, f.last())
+	m, _, err := folder.LoadModel(eng, run.Choice(f.epoch))
 	if err != nil {
 		return nil, err
 	}

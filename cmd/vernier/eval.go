@@ -33,7 +33,7 @@ type selectionFlags struct {
 
 func (f *selectionFlags) add(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.epoch, "epoch", "best", "which model of the run: best or last")
+	fl.StringVar(&f.epoch, "epoch", "best", epochHelp)
 	fl.StringVar(&f.sel.Split, "split", "test", "which of the run's images: "+strings.Join(run.Splits(), ", "))
 	fl.StringVar(&f.sel.Data, "data", "", "another data set instead: all its images, or with --split that part of it (for a set that has moved)")
 	fl.IntVar(&f.sel.MaxBad, "max-bad", 0, maxBadHelp)
@@ -47,13 +47,10 @@ func (f *selectionFlags) complete(cmd *cobra.Command, log *logrus.Logger) {
 	if f.sel.Data != "" && !cmd.Flags().Changed("split") {
 		f.sel.Split = "" // all of it
 	}
-	f.sel.Last = f.epoch == "last"
+	f.sel.Choice = run.Choice(f.epoch)
 	f.sel.Events = newReporter(log)
 	f.sel.Cache = f.cache.Options()
 }
-
-// epochs are the models of a run that can be chosen.
-var epochs = []string{"best", "last"}
 
 func newEval(log *logrus.Logger) *cobra.Command {
 	f := &evalFlags{}

@@ -278,7 +278,7 @@ func (f *exportFlags) checkExpansion(folder run.Folder) error {
 
 // exportONNX writes what needs no images.
 func (f *exportFlags) exportONNX(folder run.Folder, eng engine.Engine, dir string) error {
-	m, epoch, err := folder.LoadModel(eng, f.sel.Last)
+	m, epoch, err := folder.LoadModel(eng, f.sel.Choice)
 	if err != nil {
 		return err
 	}
@@ -287,7 +287,11 @@ func (f *exportFlags) exportONNX(folder run.Folder, eng engine.Engine, dir strin
 		return err
 	}
 	f.report.Epoch, f.report.Files = epoch, append(f.report.Files, files...)
-	f.tell("the model of epoch %d: wrote %s to %s", epoch, strings.Join(files, ", "), f.out)
+	averaged, err := folder.IsAveraged(f.sel.Choice)
+	if err != nil {
+		return err
+	}
+	f.tell("the model of epoch %d%s: wrote %s to %s", epoch, averagedText(averaged), strings.Join(files, ", "), f.out)
 	return nil
 }
 
@@ -314,7 +318,7 @@ func (f *exportFlags) exportRows(ctx context.Context, folder run.Folder, eng eng
 		return err
 	}
 	f.report.Epoch, f.report.Rows, f.report.Dim, f.report.Files = emb.Epoch, emb.Embeddings.N, emb.Embeddings.H, files
-	f.tell("%s of %s from the model of epoch %d: wrote %s to %s", plural.Of(emb.Embeddings.N, "row"), plural.Of(emb.Embeddings.H, "number"), emb.Epoch, strings.Join(files, ", "), f.out)
+	f.tell("%s of %s from the model of epoch %d%s: wrote %s to %s", plural.Of(emb.Embeddings.N, "row"), plural.Of(emb.Embeddings.H, "number"), emb.Epoch, averagedText(emb.Averaged), strings.Join(files, ", "), f.out)
 	if x == nil {
 		return nil
 	}
@@ -323,6 +327,14 @@ func (f *exportFlags) exportRows(ctx context.Context, folder run.Folder, eng eng
 	f.tell("expansion: %s, rows of %s whose squared Euclidean distance is D^%d of %s within %.2g, for coordinates at most %.3g apart: wrote %s",
 		plural.Of(len(x.Frequency), "frequency"), plural.Of(x.Dim, "number"), emb.Model.Spec.Metric.P, x.Metric, x.Bound, x.Range, strings.Join(expanded, ", "))
 	return nil
+}
+
+// averagedText says that a model has averaged weights.
+func averagedText(averaged bool) string {
+	if averaged {
+		return " with averaged weights"
+	}
+	return ""
 }
 
 // moveFiles moves the files of a folder into another, in place of those of the same

@@ -54,11 +54,11 @@ func (g *galleryImages) Open(cmd *cobra.Command, path string) (galleries.Model, 
 		return nil, err
 	}
 	m := &galleryModel{galleryImages: g, folder: folder, eng: eng}
-	if m.model, _, err = folder.LoadModel(eng, g.queries.last()); err == nil {
+	if m.model, _, err = folder.LoadModel(eng, run.Choice(g.queries.epoch)); err == nil {
 		m.cfg, err = folder.LoadConfig()
 	}
 	if err == nil {
-		m.info, err = runInfo(folder, eng, g.queries.last())
+		m.info, err = runInfo(folder, eng, run.Choice(g.queries.epoch))
 	}
 	if err != nil {
 		eng.Close()

@@ -101,7 +101,7 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 		return err
 	}
 	defer eng.Close()
-	info, err := runInfo(folder, eng, f.sel.Last)
+	info, err := runInfo(folder, eng, f.sel.Choice)
 	if err != nil {
 		return err
 	}
@@ -188,8 +188,8 @@ func (f *indexFlags) rows(ctx context.Context, folder run.Folder, eng engine.Eng
 }
 
 // runInfo describes the rows of a run's model.
-func runInfo(folder run.Folder, eng engine.Engine, last bool) (gallery.Info, error) {
-	m, _, err := folder.LoadModel(eng, last)
+func runInfo(folder run.Folder, eng engine.Engine, c run.Choice) (gallery.Info, error) {
+	m, _, err := folder.LoadModel(eng, c)
 	if err != nil {
 		return gallery.Info{}, err
 	}

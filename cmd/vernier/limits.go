@@ -44,7 +44,7 @@ func flagLimits() map[string]cli.Limit {
 		// images
 		"--train-classes": cli.Parsed(func(s string) (data.SplitSpec, error) { return data.ParseSplit(s, 0) }),
 		"train --from":    latestBestOrEpoch,
-		"--split":         cli.Among(run.Splits()...), "--epoch": cli.Among(epochs...),
+		"--split":         cli.Among(run.Splits()...), "--epoch": cli.Among(run.Choices()...),
 		"--max-pixels": cli.Both(cli.Whole(1, math.MaxInt64), cli.UpTo("data.max_pixels")), "--shorter": cli.Both(cli.Whole(1, math.MaxInt64), cli.UpTo("data.shorter")),
 		"--corrupt": cli.Parsed(data.ParseCorruption), "--corrupt-train": cli.Parsed(data.ParseCorruption), "--corrupt-test": cli.Parsed(data.ParseCorruption),
 
@@ -56,6 +56,7 @@ func flagLimits() map[string]cli.Limit {
 		"--drop-path": cli.Number("a number from 0 to less than 1", func(v float64) bool { return v >= 0 && v < 1 }), "--input-norm": cli.Among(backbone.RowNorms()...),
 		"--pool": cli.Among(model.Pools()...), "--head-norm": cli.Among(model.HeadNorms()...), "--normalization": cli.Among(model.Normalizations()...),
 		"--metric": cli.Parsed(metric.Parse), "--lora": cli.FromZero, "--lora-alpha": cli.Positive,
+		"--ema": cli.Number("a number from 0 to less than 1", func(v float64) bool { return v >= 0 && v < 1 }),
 
 		// figures
 		"eval --k": cli.Parsed(parseKs), "--k": cli.Whole(1, maxNeighbors), "--ties": cli.Parsed(eval.ParseTieRule), "--center": cli.Parsed(eval.ParseCenterRule),

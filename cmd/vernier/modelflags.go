@@ -25,17 +25,18 @@ func (f *modelFlags) add(fl *pflag.FlagSet) {
 
 // addAlone is add for a command that one process runs.
 func (f *modelFlags) addAlone(fl *pflag.FlagSet) {
-	fl.StringVar(&f.epoch, "epoch", "best", "which model of the run: best or last")
+	fl.StringVar(&f.epoch, "epoch", "best", epochHelp)
 	fl.IntVar(&f.maxBad, "max-bad", 0, maxBadHelp)
 	f.device.Add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core)")
 }
 
+// epochHelp is that of --epoch.
+const epochHelp = "which model of the run: best, last, or last-ema (the last epoch's averaged weights, of a run with --ema)"
+
 // maxBadHelp is that of --max-bad where images are embedded.
 const maxBadHelp = "leave out and list up to this number of unreadable images; one more ends the command (default the number that training allowed)"
-
-func (f *modelFlags) last() bool { return f.epoch == "last" }
 
 // images are the flags for images that are named one by one.
 func (f *selectionFlags) images() modelFlags {

@@ -16,9 +16,12 @@ func printResults(w io.Writer, r *run.Results) error {
 	name, state := "model", "before training"
 	if r.Epoch > 0 {
 		state = fmt.Sprintf("model of epoch %d", r.Epoch)
-		if r.Last != nil {
+		if r.Last != nil || r.LastEMA != nil {
 			name = fmt.Sprintf("best epoch, %d", r.Epoch)
 		}
+	}
+	if r.Averaged {
+		name, state = name+", averaged", state+" with averaged weights"
 	}
 	searched := ""
 	if m.Gallery > 0 {
@@ -34,7 +37,7 @@ func printResults(w io.Writer, r *run.Results) error {
 	for _, row := range []struct {
 		name string
 		f    *eval.Figures
-	}{{name, r.Model}, {fmt.Sprintf("last epoch, %d", r.LastEpoch), r.Last}, {"before training", r.Untrained}, {r.RawName(), r.RawPixels}} {
+	}{{name, r.Model}, {fmt.Sprintf("last epoch, %d", r.LastEpoch), r.Last}, {fmt.Sprintf("last epoch, %d, averaged", r.LastEpoch), r.LastEMA}, {"before training", r.Untrained}, {r.RawName(), r.RawPixels}} {
 		if row.f == nil {
 			continue
 		}

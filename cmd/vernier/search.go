@@ -117,11 +117,11 @@ func (f *searchFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 }
 
 func (f *searchFlags) search(ctx context.Context, folder run.Folder, eng engine.Engine, queries []string, way rerank.Method) ([]found, error) {
-	m, _, err := folder.LoadModel(eng, f.sel.Last)
+	m, _, err := folder.LoadModel(eng, f.sel.Choice)
 	if err != nil {
 		return nil, err
 	}
-	info, err := runInfo(folder, eng, f.sel.Last)
+	info, err := runInfo(folder, eng, f.sel.Choice)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (f *searchFlags) open(ctx context.Context, folder run.Folder, eng engine.En
 		}
 		return t, err
 	}
-	theirs, err := runInfo(run.Folder(path), eng, f.sel.Last)
+	theirs, err := runInfo(run.Folder(path), eng, f.sel.Choice)
 	if err != nil {
 		return nil, err
 	}

@@ -161,6 +161,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.IntSliceVar(&c.Schedule.Milestones, "milestones", nil, "epochs after which the schedule multistep lowers the rate, as in 20,40")
 	fl.StringVar(&c.Schedule.Unit, "schedule-unit", "", "unit of --rate-every and --milestones: epoch or step (default epoch)")
 
+	fl.Float64Var(&c.EMA, "ema", 0, "decay of an exponential moving average of the weights, as in 0.999, which is measured beside them and may be the best; less in the first steps; 0 for none")
 	fl.IntVar(&c.Epochs, "epochs", c.Epochs, "epochs: passes over the training images")
 	fl.IntVar(&c.Steps, "steps", 0, "end after this number of steps, whatever --epochs says")
 	fl.StringVar(&c.Sampler, "sampler", c.Sampler, "batches of classes times images (balanced), or of images without regard to class (random)")

@@ -202,7 +202,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 	if len(args) == 1 {
 		return f.measure(cmd, folder, eng, log)
 	}
-	m, epoch, err := folder.LoadModel(eng, f.sel.Last)
+	m, epoch, err := folder.LoadModel(eng, f.sel.Choice)
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (f *verifyFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger)
 	}
 	v, err := newVerdict(m, epoch, given)
 	if err != nil {
-		return fmt.Errorf("%s: %w", folder.ModelPath(f.sel.Last), err)
+		return fmt.Errorf("%s: %w", folder.ModelPath(f.sel.Choice), err)
 	}
 	cfg, err := folder.LoadConfig()
 	if err != nil {

@@ -47,7 +47,7 @@ type verification struct {
 
 // measure measures verification on many pairs.
 func (f *verifyFlags) measure(cmd *cobra.Command, folder run.Folder, eng engine.Engine, log *logrus.Logger) error {
-	m, epoch, err := folder.LoadModel(eng, f.sel.Last)
+	m, epoch, err := folder.LoadModel(eng, f.sel.Choice)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (f *verifyFlags) measure(cmd *cobra.Command, folder run.Folder, eng engine.
 		return err
 	}
 	return f.rates(cmd, log, &verified{epoch: epoch, metric: m.Spec.Metric, threshold: m.Threshold, store: func(t *model.Threshold) (string, error) {
-		return folder.ModelPath(f.sel.Last), folder.SaveThreshold(eng, f.sel.Last, t)
+		return folder.ModelPath(f.sel.Choice), folder.SaveThreshold(eng, f.sel.Choice, t)
 	}}, calibration, test, across)
 }
 

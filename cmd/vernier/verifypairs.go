@@ -186,7 +186,7 @@ func readPairs(path string) (*eval.PairList, error) {
 
 func (f *verifyFlags) embedPairs(ctx context.Context, folder run.Folder, eng engine.Engine, list *eval.PairList, dir string, inSet bool) (*pairSource, error) {
 	if !inSet {
-		m, _, err := folder.LoadModel(eng, f.sel.Last)
+		m, _, err := folder.LoadModel(eng, f.sel.Choice)
 		if err != nil {
 			return nil, err
 		}

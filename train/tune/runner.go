@@ -249,9 +249,9 @@ func (r *Runner) fold(ctx context.Context, s *Study, t *Trial, fold int, earlier
 	t.Values = t.Values[:min(len(t.Values), len(t.Folds)*cfg.Epochs)]
 	best := -1.
 	after := func(e run.EpochRecord) error {
-		v := e.MAPAtR
+		recall1, v, _ := e.Candidate()
 		if s.file.Figure == FigureRecall {
-			v = e.Recall1
+			v = recall1
 		}
 		if best = max(best, v); s.file.Best {
 			v = best
