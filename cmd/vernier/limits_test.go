@@ -70,6 +70,7 @@ func TestWrongSettingsAreNamedByTheirSource(t *testing.T) {
 		"--set run.keep: checkpoints of the last 0":      {"--set", "run.keep=0"},
 		"--epochs, --warmup-epochs: 5 of 3 epochs":       {"--epochs", "3", "--warmup-epochs", "5"},
 		"--rate: optimizer rate -1 is not within":        {"--rate", "-1", "--epochs", "3"},
+		"--set ema: the decay of the average of weights": {"--set", "ema=1"},
 		"--lora: LoRA of rank 8 changes the attention":   {"--lora", "8"},
 		"--lora-alpha: alpha 16 of LoRA needs a rank":    {"--lora-alpha", "16", "--backbone", "vits16"},
 		"--memory: memory of -1 embeddings":              {"--memory", "-1"},
