@@ -19,7 +19,8 @@ import (
 //go:embed presets/*.yaml
 var presetFiles embed.FS
 
-// Preset is a published recipe with the figures that its authors report.
+// Preset is a recipe: a published one with the figures that its authors report, or one of our
+// own, whose name begins with own- and for which there are none.
 type Preset struct {
 	Name    string
 	Summary string
@@ -32,7 +33,7 @@ type Preset struct {
 	Source string
 	// Open lists what the source leaves open, and what was chosen here.
 	Open      []string
-	Published []Published
+	Published []Published // none of our own recipes
 
 	settings layer
 }

@@ -35,6 +35,9 @@ func TestEveryPresetIsCompleteAndReadsBackAsPrinted(t *testing.T) {
 		if again := configOf(t, string(text), Setting{Path: "weights.path", Value: NoWeights}); !reflect.DeepEqual(again, c) {
 			t.Errorf("%s: read back as\n%+v\nwant\n%+v", p.Name, again, c)
 		}
+		if own := strings.HasPrefix(p.Name, "own-"); own && len(p.Published) > 0 || own != strings.HasPrefix(p.Summary, "ours - ") {
+			t.Errorf("%s, %q, has %d reported figures", p.Name, p.Summary, len(p.Published))
+		}
 		for _, f := range p.Published {
 			last := 0.
 			for _, k := range slices.Sorted(func(yield func(int) bool) {
@@ -57,7 +60,7 @@ func TestEveryPresetIsCompleteAndReadsBackAsPrinted(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"brm-c-cub-512", "brm-r-cars-128", "brm-n-sop-512", "brm-proxy-cub", "brm-vit-n-cub", "proxy-anchor-cub", "proxy-anchor-resnet50-cars",
-		"multi-similarity-cub", "soft-triple-cub", "sec-triplet-cub", "sec-semihard-cars", "sec-npair-sop", "sec-ms-cub", "vit-sphere-cub", "vit-hyperbolic-sop"} {
+		"multi-similarity-cub", "soft-triple-cub", "sec-triplet-cub", "sec-semihard-cars", "sec-npair-sop", "sec-ms-cub", "vit-sphere-cub", "vit-hyperbolic-sop", "own-vit-cub", "own-dinov2-cub", "own-vit-lora-cub", "own-dinov2-lora-cub"} {
 		if !names[name] {
 			t.Errorf("there is no preset %s", name)
 		}

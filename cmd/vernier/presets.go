@@ -18,9 +18,9 @@ func newPresets() *cobra.Command {
 	asJSON := false
 	cmd := &cobra.Command{
 		Use:   "presets [NAME]",
-		Short: "List published recipes, or show one with its figures and settings",
-		Long: `List the published recipes that vernier train --preset takes, with the Recall@1
-that is reported for each. With a NAME: the publication, every figure with the
+		Short: "List recipes, or show one with its figures and settings",
+		Long: `List the recipes that vernier train --preset takes, with the Recall@1 that is
+reported for each. Those named own- are ours: nobody reports figures for them. With a NAME: the publication, every figure with the
 place where it is reported, what the publication leaves open, and every effective
 setting, as --config takes them.
 

@@ -107,7 +107,7 @@ func reportedShare(v float64) string {
 
 // printReportedNotes says where reported figures are from.
 func printReportedNotes(w io.Writer, p *run.PresetFigures) {
-	if p == nil {
+	if p == nil || len(p.Published) == 0 { // a recipe of our own
 		return
 	}
 	fmt.Fprintln(w)

@@ -99,7 +99,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.IntVar(&c.Run.Keep, "keep", c.Run.Keep, "checkpoints of how many last epochs stay, beside that of the best")
 	fl.IntVar(&c.Run.EvalEvery, "eval-every", 0, "epochs after which the test classes are measured too, for curves; they decide nothing; 0 for at the end only")
 	fl.BoolVar(&c.Run.TensorBoard, "tensorboard", false, "write event files for TensorBoard into the run's folder: curves, histograms of distances, the embedding")
-	fl.StringVar(&c.Preset, "preset", "", "begin with a published recipe; vernier presets lists them")
+	fl.StringVar(&c.Preset, "preset", "", "begin with a recipe; vernier presets lists them")
 	fl.StringVar(&f.config, "config", "", "YAML file of settings, with the keys that --print-config shows; a run's config.json is one too")
 	fl.StringArrayVar(&f.set, "set", nil, "one setting, as KEY=VALUE with a key such as optimizer.rate or loss.params.margin; may be repeated")
 	fl.StringVar(&f.dry, "dry-run", "", "say what memory and time the run takes, measured on a few steps, and train nothing: text or json")
