@@ -10,8 +10,9 @@ const queryRows = 128
 
 // heads is packed attention as its kernels see it.
 type heads struct {
-	batch, tokens, count, size int // size is that of one head
-	width                      int // count*size
+	batch, tokens, count, size int  // size is that of one head
+	width                      int  // count*size
+	narrow                     bool // products in bfloat16
 	scale                      float32
 }
 
@@ -64,6 +65,7 @@ func (e *Engine) Attention(y, logSum, qkv engine.Tensor, spec engine.AttentionSp
 	g := args{op: "attention"}
 	d, l, s := g.get("y", y, 3), g.get("logSum", logSum, 3), g.get("qkv", qkv, 3)
 	a := g.heads(s, spec)
+	a.narrow = e.narrow
 	g.want(d, s, a.batch, a.tokens, a.width)
 	g.want(l, s, a.batch, a.count, a.tokens)
 	g.apart(d, s, l)
@@ -81,7 +83,7 @@ func (e *Engine) Attention(y, logSum, qkv engine.Tensor, spec engine.AttentionSp
 		p := grow(&w.block, most*ld)
 		a.weigh(kr, w, p, ld, s.v, n, h, row, rows, l.v[(n*a.count+h)*a.tokens+row:])
 		out := grow(&w.rows, most*ldo)
-		w.multiply(kr, out, ldo, rows, a.size, a.tokens, matrix{v: p, stride: ld}, a.part(s.v, n, h, 2), false)
+		a.multiply(kr, w, out, ldo, rows, a.size, a.tokens, matrix{v: p, stride: ld}, a.part(s.v, n, h, 2), false)
 		a.copyOut(a.single(d.v, n, h), out, ldo, row, rows)
 	})
 	return nil
@@ -92,7 +94,7 @@ func (e *Engine) Attention(y, logSum, qkv engine.Tensor, spec engine.AttentionSp
 func (a heads) weigh(kr *kernels, w *workerScratch, p []float32, ld int, qkv []float32, n, h, row, rows int, logSum []float32) {
 	keys := a.part(qkv, n, h, 1)
 	keys.trans = true
-	w.multiply(kr, p, ld, rows, a.tokens, a.size, a.part(qkv, n, h, 0).from(row), keys, false)
+	a.multiply(kr, w, p, ld, rows, a.tokens, a.size, a.part(qkv, n, h, 0).from(row), keys, false)
 	for r := range rows {
 		of := p[r*ld:][:a.tokens]
 		total := softmaxRow(kr, of, of, a.scale)
@@ -117,22 +119,27 @@ func (a heads) copyOut(to matrix, from []float32, ld, row, rows int) {
 
 // multiply sets or adds to rows of c, ldc apart, the product of l (m, k) and r
 // (k, n) on the calling worker. ldc is a multiple of the vector length.
-func (w *workerScratch) multiply(kr *kernels, c []float32, ldc, m, n, k int, l, r matrix, add bool) {
-	depth := min(kr.depth, k)
-	left, right := grow(&w.left, depth*roundUp(m, kr.mr)), grow(&w.right, depth*roundUp(n, kr.nr))
+func (a heads) multiply(kr *kernels, w *workerScratch, c []float32, ldc, m, n, k int, l, r matrix, add bool) {
+	tiles, unit := kr.tiles, 1
+	if a.narrow {
+		tiles, unit = kr.narrow.tiles, 2
+	}
+	depth := min(unit*kr.depth, k)
+	left, right := grow(&w.left, ceilDiv(depth, unit)*roundUp(m, kr.mr)), grow(&w.right, ceilDiv(depth, unit)*roundUp(n, kr.nr))
 	for at := 0; at < k; at += depth {
 		d := min(depth, k-at)
-		l.packRows(kr, left, 0, m, at, d)
-		r.packCols(kr, w, right, 0, n, at, d)
+		words := ceilDiv(d, unit)
+		l.packPanels(kr, w, left, kr.mr, kr.mr, !l.trans, 0, m, at, d, a.narrow)
+		r.packPanels(kr, w, right, kr.nr, kr.vec, r.trans, 0, n, at, d, a.narrow)
 		for col := 0; col < n; col += kr.nr {
-			tiles := kr.tiles[ceilDiv(min(kr.nr, n-col), kr.vec)-1]
+			run := tiles[ceilDiv(min(kr.nr, n-col), kr.vec)-1]
 			for row := 0; row < m; row += kr.mr {
 				to := c[row*ldc+col:]
 				var before []float32
 				if add || at > 0 {
 					before = to
 				}
-				tiles[min(kr.mr, m-row)](to, ldc, before, ldc, left[row*d:], kr.mr, right[col*d:], kr.nr, d, nil, nil, nil, 0, 0)
+				run[min(kr.mr, m-row)](to, ldc, before, ldc, left[row*words:], kr.mr, right[col*words:], kr.nr, words, nil, nil, nil, 0, 0)
 			}
 		}
 	}

@@ -18,6 +18,7 @@ func (e *Engine) AttentionGrad(dqkv, dy, y, logSum, qkv engine.Tensor, spec engi
 	d, u, out := g.get("dqkv", dqkv, 3), g.get("dy", dy, 3), g.get("y", y, 3)
 	l, s := g.get("logSum", logSum, 3), g.get("qkv", qkv, 3)
 	a := g.heads(s, spec)
+	a.narrow = e.narrow
 	g.same(d, s)
 	g.want(u, s, a.batch, a.tokens, a.width)
 	g.want(out, s, a.batch, a.tokens, a.width)
@@ -49,15 +50,15 @@ func (a heads) gradient(kr *kernels, w *workerScratch, dqkv, dy, y, qkv []float3
 		row := b * most
 		rows := min(most, a.tokens-row)
 		a.weigh(kr, w, p, ld, qkv, n, h, row, rows, nil)
-		w.multiply(kr, ds, ld, rows, a.tokens, a.size, up.from(row), values, false)
+		a.multiply(kr, w, ds, ld, rows, a.tokens, a.size, up.from(row), values, false)
 		for r := range rows {
 			along := kr.project(up.from(row + r).v[:a.size], out.from(row + r).v[:a.size], 0)
 			of := ds[r*ld:][:a.tokens]
 			kr.softmaxGrad(of, of, p[r*ld:], float32(along), a.scale)
 		}
-		w.multiply(kr, dv, lds, a.tokens, a.size, rows, matrix{v: p, stride: ld, trans: true}, up.from(row), b > 0)
-		w.multiply(kr, dk, lds, a.tokens, a.size, rows, matrix{v: ds, stride: ld, trans: true}, q.from(row), b > 0)
-		w.multiply(kr, dq, lds, rows, a.size, a.tokens, matrix{v: ds, stride: ld}, k, false)
+		a.multiply(kr, w, dv, lds, a.tokens, a.size, rows, matrix{v: p, stride: ld, trans: true}, up.from(row), b > 0)
+		a.multiply(kr, w, dk, lds, a.tokens, a.size, rows, matrix{v: ds, stride: ld, trans: true}, q.from(row), b > 0)
+		a.multiply(kr, w, dq, lds, rows, a.size, a.tokens, matrix{v: ds, stride: ld}, k, false)
 		a.copyOut(a.part(dqkv, n, h, 0), dq, lds, row, rows)
 	}
 	a.copyOut(a.part(dqkv, n, h, 1), dk, lds, 0, a.tokens)

@@ -8,7 +8,7 @@ import (
 func avx2() *kernels {
 	return &kernels{
 		name: "avx2",
-		mr:   6, nr: 16, vec: 8, depth: 320,
+		mr:   6, nr: 16, vec: 8, depth: 320, deep: 320,
 		tiles:      avx2Tiles(),
 		across:     avx2AcrossTiles(),
 		transpose:  transposeBy(8, transposeTileAVX2),

@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"golang.org/x/sys/cpu"
+
 	"github.com/vernier-ml/vernier/metric"
 )
 
@@ -8,9 +10,10 @@ import (
 func avx512() *kernels {
 	return &kernels{
 		name: "avx512",
-		mr:   14, nr: 32, vec: 16, depth: 208,
+		mr:   14, nr: 32, vec: 16, depth: 208, deep: 416,
 		tiles:      avx512Tiles(),
 		across:     avx512AcrossTiles(),
+		narrow:     avx512Narrow(),
 		transpose:  transposeBy(16, transposeTileAVX512),
 		copyRows:   copyRowsAVX512,
 		copyPanels: copyPanelsAVX512,
@@ -100,4 +103,15 @@ func avx512RowsTiles() [][]rowsTileFunc {
 		{nil, rowsTile1x1AVX512, rowsTile2x1AVX512, rowsTile3x1AVX512, rowsTile4x1AVX512, rowsTile5x1AVX512, rowsTile6x1AVX512, rowsTile7x1AVX512, rowsTile8x1AVX512, rowsTile9x1AVX512, rowsTile10x1AVX512, rowsTile11x1AVX512, rowsTile12x1AVX512, rowsTile13x1AVX512, rowsTile14x1AVX512},
 		{nil, rowsTile1x2AVX512, rowsTile2x2AVX512, rowsTile3x2AVX512, rowsTile4x2AVX512, rowsTile5x2AVX512, rowsTile6x2AVX512, rowsTile7x2AVX512, rowsTile8x2AVX512, rowsTile9x2AVX512, rowsTile10x2AVX512, rowsTile11x2AVX512, rowsTile12x2AVX512, rowsTile13x2AVX512, rowsTile14x2AVX512},
 	}
+}
+
+// avx512Narrow returns the kernels of AVX-512 BF16, if this machine has it.
+func avx512Narrow() *narrowKernels {
+	if !cpu.X86.HasAVX512BF16 {
+		return nil
+	}
+	return &narrowKernels{pairs: narrowPairsAVX512, tiles: [][]tileFunc{
+		{nil, narrowTile1x1AVX512, narrowTile2x1AVX512, narrowTile3x1AVX512, narrowTile4x1AVX512, narrowTile5x1AVX512, narrowTile6x1AVX512, narrowTile7x1AVX512, narrowTile8x1AVX512, narrowTile9x1AVX512, narrowTile10x1AVX512, narrowTile11x1AVX512, narrowTile12x1AVX512, narrowTile13x1AVX512, narrowTile14x1AVX512},
+		{nil, narrowTile1x2AVX512, narrowTile2x2AVX512, narrowTile3x2AVX512, narrowTile4x2AVX512, narrowTile5x2AVX512, narrowTile6x2AVX512, narrowTile7x2AVX512, narrowTile8x2AVX512, narrowTile9x2AVX512, narrowTile10x2AVX512, narrowTile11x2AVX512, narrowTile12x2AVX512, narrowTile13x2AVX512, narrowTile14x2AVX512},
+	}}
 }

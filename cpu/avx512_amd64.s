@@ -9699,6 +9699,7357 @@ store:
 	VZEROUPPER
 	RET
 
+// func narrowTile1x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile1x1AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z1
+	VMULPS       Z1, Z0, Z0
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z1
+	VADDPS       Z1, Z0, Z0
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile2x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile2x1AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xcc52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	ADDQ         CX, AX
+	VADDPS       (AX), Z1, Z1
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z2
+	VMULPS       Z2, Z0, Z0
+	VBROADCASTSS 4(AX), Z2
+	VMULPS       Z2, Z1, Z1
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z2
+	VADDPS       Z2, Z0, Z0
+	VBROADCASTSS 4(AX), Z2
+	VADDPS       Z2, Z1, Z1
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile3x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile3x1AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xcc52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xd452
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	ADDQ         CX, AX
+	VADDPS       (AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z3
+	VMULPS       Z3, Z0, Z0
+	VBROADCASTSS 4(AX), Z3
+	VMULPS       Z3, Z1, Z1
+	VBROADCASTSS 8(AX), Z3
+	VMULPS       Z3, Z2, Z2
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z3
+	VADDPS       Z3, Z0, Z0
+	VBROADCASTSS 4(AX), Z3
+	VADDPS       Z3, Z1, Z1
+	VBROADCASTSS 8(AX), Z3
+	VADDPS       Z3, Z2, Z2
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile4x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile4x1AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xcc52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xd452
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xdc52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	ADDQ         CX, AX
+	VADDPS       (AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	ADDQ         CX, AX
+	VADDPS       (AX), Z3, Z3
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z4
+	VMULPS       Z4, Z0, Z0
+	VBROADCASTSS 4(AX), Z4
+	VMULPS       Z4, Z1, Z1
+	VBROADCASTSS 8(AX), Z4
+	VMULPS       Z4, Z2, Z2
+	VBROADCASTSS 12(AX), Z4
+	VMULPS       Z4, Z3, Z3
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z4
+	VADDPS       Z4, Z0, Z0
+	VBROADCASTSS 4(AX), Z4
+	VADDPS       Z4, Z1, Z1
+	VBROADCASTSS 8(AX), Z4
+	VADDPS       Z4, Z2, Z2
+	VBROADCASTSS 12(AX), Z4
+	VADDPS       Z4, Z3, Z3
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile5x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile5x1AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xcc52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xd452
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xdc52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	ADDQ         CX, AX
+	VADDPS       (AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	ADDQ         CX, AX
+	VADDPS       (AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z5
+	VMULPS       Z5, Z0, Z0
+	VBROADCASTSS 4(AX), Z5
+	VMULPS       Z5, Z1, Z1
+	VBROADCASTSS 8(AX), Z5
+	VMULPS       Z5, Z2, Z2
+	VBROADCASTSS 12(AX), Z5
+	VMULPS       Z5, Z3, Z3
+	VBROADCASTSS 16(AX), Z5
+	VMULPS       Z5, Z4, Z4
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z5
+	VADDPS       Z5, Z0, Z0
+	VBROADCASTSS 4(AX), Z5
+	VADDPS       Z5, Z1, Z1
+	VBROADCASTSS 8(AX), Z5
+	VADDPS       Z5, Z2, Z2
+	VBROADCASTSS 12(AX), Z5
+	VADDPS       Z5, Z3, Z3
+	VBROADCASTSS 16(AX), Z5
+	VADDPS       Z5, Z4, Z4
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile6x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile6x1AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xcc52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xd452
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xdc52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xec52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	ADDQ         CX, AX
+	VADDPS       (AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	ADDQ         CX, AX
+	VADDPS       (AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	ADDQ         CX, AX
+	VADDPS       (AX), Z5, Z5
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z6
+	VMULPS       Z6, Z0, Z0
+	VBROADCASTSS 4(AX), Z6
+	VMULPS       Z6, Z1, Z1
+	VBROADCASTSS 8(AX), Z6
+	VMULPS       Z6, Z2, Z2
+	VBROADCASTSS 12(AX), Z6
+	VMULPS       Z6, Z3, Z3
+	VBROADCASTSS 16(AX), Z6
+	VMULPS       Z6, Z4, Z4
+	VBROADCASTSS 20(AX), Z6
+	VMULPS       Z6, Z5, Z5
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z6
+	VADDPS       Z6, Z0, Z0
+	VBROADCASTSS 4(AX), Z6
+	VADDPS       Z6, Z1, Z1
+	VBROADCASTSS 8(AX), Z6
+	VADDPS       Z6, Z2, Z2
+	VBROADCASTSS 12(AX), Z6
+	VADDPS       Z6, Z3, Z3
+	VBROADCASTSS 16(AX), Z6
+	VADDPS       Z6, Z4, Z4
+	VBROADCASTSS 20(AX), Z6
+	VADDPS       Z6, Z5, Z5
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile7x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile7x1AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xcc52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xd452
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xdc52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xec52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xf452
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	ADDQ         CX, AX
+	VADDPS       (AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	ADDQ         CX, AX
+	VADDPS       (AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	ADDQ         CX, AX
+	VADDPS       (AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z7
+	VMULPS       Z7, Z0, Z0
+	VBROADCASTSS 4(AX), Z7
+	VMULPS       Z7, Z1, Z1
+	VBROADCASTSS 8(AX), Z7
+	VMULPS       Z7, Z2, Z2
+	VBROADCASTSS 12(AX), Z7
+	VMULPS       Z7, Z3, Z3
+	VBROADCASTSS 16(AX), Z7
+	VMULPS       Z7, Z4, Z4
+	VBROADCASTSS 20(AX), Z7
+	VMULPS       Z7, Z5, Z5
+	VBROADCASTSS 24(AX), Z7
+	VMULPS       Z7, Z6, Z6
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z7
+	VADDPS       Z7, Z0, Z0
+	VBROADCASTSS 4(AX), Z7
+	VADDPS       Z7, Z1, Z1
+	VBROADCASTSS 8(AX), Z7
+	VADDPS       Z7, Z2, Z2
+	VBROADCASTSS 12(AX), Z7
+	VADDPS       Z7, Z3, Z3
+	VBROADCASTSS 16(AX), Z7
+	VADDPS       Z7, Z4, Z4
+	VBROADCASTSS 20(AX), Z7
+	VADDPS       Z7, Z5, Z5
+	VBROADCASTSS 24(AX), Z7
+	VADDPS       Z7, Z6, Z6
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile8x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile8x1AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xcc52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xd452
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xdc52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xec52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xf452
+	VBROADCASTSS 28(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xfc52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	ADDQ         CX, AX
+	VADDPS       (AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	ADDQ         CX, AX
+	VADDPS       (AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	ADDQ         CX, AX
+	VADDPS       (AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	ADDQ         CX, AX
+	VADDPS       (AX), Z7, Z7
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z8
+	VMULPS       Z8, Z0, Z0
+	VBROADCASTSS 4(AX), Z8
+	VMULPS       Z8, Z1, Z1
+	VBROADCASTSS 8(AX), Z8
+	VMULPS       Z8, Z2, Z2
+	VBROADCASTSS 12(AX), Z8
+	VMULPS       Z8, Z3, Z3
+	VBROADCASTSS 16(AX), Z8
+	VMULPS       Z8, Z4, Z4
+	VBROADCASTSS 20(AX), Z8
+	VMULPS       Z8, Z5, Z5
+	VBROADCASTSS 24(AX), Z8
+	VMULPS       Z8, Z6, Z6
+	VBROADCASTSS 28(AX), Z8
+	VMULPS       Z8, Z7, Z7
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z8
+	VADDPS       Z8, Z0, Z0
+	VBROADCASTSS 4(AX), Z8
+	VADDPS       Z8, Z1, Z1
+	VBROADCASTSS 8(AX), Z8
+	VADDPS       Z8, Z2, Z2
+	VBROADCASTSS 12(AX), Z8
+	VADDPS       Z8, Z3, Z3
+	VBROADCASTSS 16(AX), Z8
+	VADDPS       Z8, Z4, Z4
+	VBROADCASTSS 20(AX), Z8
+	VADDPS       Z8, Z5, Z5
+	VBROADCASTSS 24(AX), Z8
+	VADDPS       Z8, Z6, Z6
+	VBROADCASTSS 28(AX), Z8
+	VADDPS       Z8, Z7, Z7
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	ADDQ   CX, AX
+	VADDPS (AX), Z7, Z7
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile9x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile9x1AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xcc52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xd452
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xdc52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xec52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xf452
+	VBROADCASTSS 28(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xfc52
+	VBROADCASTSS 32(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	ADDQ         CX, AX
+	VADDPS       (AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	ADDQ         CX, AX
+	VADDPS       (AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	ADDQ         CX, AX
+	VADDPS       (AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	ADDQ         CX, AX
+	VADDPS       (AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z9
+	VMULPS       Z9, Z0, Z0
+	VBROADCASTSS 4(AX), Z9
+	VMULPS       Z9, Z1, Z1
+	VBROADCASTSS 8(AX), Z9
+	VMULPS       Z9, Z2, Z2
+	VBROADCASTSS 12(AX), Z9
+	VMULPS       Z9, Z3, Z3
+	VBROADCASTSS 16(AX), Z9
+	VMULPS       Z9, Z4, Z4
+	VBROADCASTSS 20(AX), Z9
+	VMULPS       Z9, Z5, Z5
+	VBROADCASTSS 24(AX), Z9
+	VMULPS       Z9, Z6, Z6
+	VBROADCASTSS 28(AX), Z9
+	VMULPS       Z9, Z7, Z7
+	VBROADCASTSS 32(AX), Z9
+	VMULPS       Z9, Z8, Z8
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z9
+	VADDPS       Z9, Z0, Z0
+	VBROADCASTSS 4(AX), Z9
+	VADDPS       Z9, Z1, Z1
+	VBROADCASTSS 8(AX), Z9
+	VADDPS       Z9, Z2, Z2
+	VBROADCASTSS 12(AX), Z9
+	VADDPS       Z9, Z3, Z3
+	VBROADCASTSS 16(AX), Z9
+	VADDPS       Z9, Z4, Z4
+	VBROADCASTSS 20(AX), Z9
+	VADDPS       Z9, Z5, Z5
+	VBROADCASTSS 24(AX), Z9
+	VADDPS       Z9, Z6, Z6
+	VBROADCASTSS 28(AX), Z9
+	VADDPS       Z9, Z7, Z7
+	VBROADCASTSS 32(AX), Z9
+	VADDPS       Z9, Z8, Z8
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	ADDQ   CX, AX
+	VADDPS (AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile10x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile10x1AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xcc52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xd452
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xdc52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xec52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xf452
+	VBROADCASTSS 28(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xfc52
+	VBROADCASTSS 32(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	VBROADCASTSS 36(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xcc52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	ADDQ         CX, AX
+	VADDPS       (AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	ADDQ         CX, AX
+	VADDPS       (AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	ADDQ         CX, AX
+	VADDPS       (AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	ADDQ         CX, AX
+	VADDPS       (AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+	ADDQ         CX, AX
+	VADDPS       (AX), Z9, Z9
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z10
+	VMULPS       Z10, Z0, Z0
+	VBROADCASTSS 4(AX), Z10
+	VMULPS       Z10, Z1, Z1
+	VBROADCASTSS 8(AX), Z10
+	VMULPS       Z10, Z2, Z2
+	VBROADCASTSS 12(AX), Z10
+	VMULPS       Z10, Z3, Z3
+	VBROADCASTSS 16(AX), Z10
+	VMULPS       Z10, Z4, Z4
+	VBROADCASTSS 20(AX), Z10
+	VMULPS       Z10, Z5, Z5
+	VBROADCASTSS 24(AX), Z10
+	VMULPS       Z10, Z6, Z6
+	VBROADCASTSS 28(AX), Z10
+	VMULPS       Z10, Z7, Z7
+	VBROADCASTSS 32(AX), Z10
+	VMULPS       Z10, Z8, Z8
+	VBROADCASTSS 36(AX), Z10
+	VMULPS       Z10, Z9, Z9
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z10
+	VADDPS       Z10, Z0, Z0
+	VBROADCASTSS 4(AX), Z10
+	VADDPS       Z10, Z1, Z1
+	VBROADCASTSS 8(AX), Z10
+	VADDPS       Z10, Z2, Z2
+	VBROADCASTSS 12(AX), Z10
+	VADDPS       Z10, Z3, Z3
+	VBROADCASTSS 16(AX), Z10
+	VADDPS       Z10, Z4, Z4
+	VBROADCASTSS 20(AX), Z10
+	VADDPS       Z10, Z5, Z5
+	VBROADCASTSS 24(AX), Z10
+	VADDPS       Z10, Z6, Z6
+	VBROADCASTSS 28(AX), Z10
+	VADDPS       Z10, Z7, Z7
+	VBROADCASTSS 32(AX), Z10
+	VADDPS       Z10, Z8, Z8
+	VBROADCASTSS 36(AX), Z10
+	VADDPS       Z10, Z9, Z9
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	ADDQ   CX, AX
+	VADDPS (AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	ADDQ   CX, AX
+	VADDPS (AX), Z9, Z9
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile11x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile11x1AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xcc52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xd452
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xdc52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xec52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xf452
+	VBROADCASTSS 28(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xfc52
+	VBROADCASTSS 32(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	VBROADCASTSS 36(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xcc52
+	VBROADCASTSS 40(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xd452
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	ADDQ         CX, AX
+	VADDPS       (AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	ADDQ         CX, AX
+	VADDPS       (AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	ADDQ         CX, AX
+	VADDPS       (AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	ADDQ         CX, AX
+	VADDPS       (AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+	ADDQ         CX, AX
+	VADDPS       (AX), Z9, Z9
+	ADDQ         CX, AX
+	VADDPS       (AX), Z10, Z10
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z11
+	VMULPS       Z11, Z0, Z0
+	VBROADCASTSS 4(AX), Z11
+	VMULPS       Z11, Z1, Z1
+	VBROADCASTSS 8(AX), Z11
+	VMULPS       Z11, Z2, Z2
+	VBROADCASTSS 12(AX), Z11
+	VMULPS       Z11, Z3, Z3
+	VBROADCASTSS 16(AX), Z11
+	VMULPS       Z11, Z4, Z4
+	VBROADCASTSS 20(AX), Z11
+	VMULPS       Z11, Z5, Z5
+	VBROADCASTSS 24(AX), Z11
+	VMULPS       Z11, Z6, Z6
+	VBROADCASTSS 28(AX), Z11
+	VMULPS       Z11, Z7, Z7
+	VBROADCASTSS 32(AX), Z11
+	VMULPS       Z11, Z8, Z8
+	VBROADCASTSS 36(AX), Z11
+	VMULPS       Z11, Z9, Z9
+	VBROADCASTSS 40(AX), Z11
+	VMULPS       Z11, Z10, Z10
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z11
+	VADDPS       Z11, Z0, Z0
+	VBROADCASTSS 4(AX), Z11
+	VADDPS       Z11, Z1, Z1
+	VBROADCASTSS 8(AX), Z11
+	VADDPS       Z11, Z2, Z2
+	VBROADCASTSS 12(AX), Z11
+	VADDPS       Z11, Z3, Z3
+	VBROADCASTSS 16(AX), Z11
+	VADDPS       Z11, Z4, Z4
+	VBROADCASTSS 20(AX), Z11
+	VADDPS       Z11, Z5, Z5
+	VBROADCASTSS 24(AX), Z11
+	VADDPS       Z11, Z6, Z6
+	VBROADCASTSS 28(AX), Z11
+	VADDPS       Z11, Z7, Z7
+	VBROADCASTSS 32(AX), Z11
+	VADDPS       Z11, Z8, Z8
+	VBROADCASTSS 36(AX), Z11
+	VADDPS       Z11, Z9, Z9
+	VBROADCASTSS 40(AX), Z11
+	VADDPS       Z11, Z10, Z10
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	ADDQ   CX, AX
+	VADDPS (AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	ADDQ   CX, AX
+	VADDPS (AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile12x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile12x1AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xcc52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xd452
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xdc52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xec52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xf452
+	VBROADCASTSS 28(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xfc52
+	VBROADCASTSS 32(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	VBROADCASTSS 36(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xcc52
+	VBROADCASTSS 40(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xd452
+	VBROADCASTSS 44(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xdc52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	ADDQ         CX, AX
+	VADDPS       (AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	ADDQ         CX, AX
+	VADDPS       (AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	ADDQ         CX, AX
+	VADDPS       (AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	ADDQ         CX, AX
+	VADDPS       (AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+	ADDQ         CX, AX
+	VADDPS       (AX), Z9, Z9
+	ADDQ         CX, AX
+	VADDPS       (AX), Z10, Z10
+	ADDQ         CX, AX
+	VADDPS       (AX), Z11, Z11
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z12
+	VMULPS       Z12, Z0, Z0
+	VBROADCASTSS 4(AX), Z12
+	VMULPS       Z12, Z1, Z1
+	VBROADCASTSS 8(AX), Z12
+	VMULPS       Z12, Z2, Z2
+	VBROADCASTSS 12(AX), Z12
+	VMULPS       Z12, Z3, Z3
+	VBROADCASTSS 16(AX), Z12
+	VMULPS       Z12, Z4, Z4
+	VBROADCASTSS 20(AX), Z12
+	VMULPS       Z12, Z5, Z5
+	VBROADCASTSS 24(AX), Z12
+	VMULPS       Z12, Z6, Z6
+	VBROADCASTSS 28(AX), Z12
+	VMULPS       Z12, Z7, Z7
+	VBROADCASTSS 32(AX), Z12
+	VMULPS       Z12, Z8, Z8
+	VBROADCASTSS 36(AX), Z12
+	VMULPS       Z12, Z9, Z9
+	VBROADCASTSS 40(AX), Z12
+	VMULPS       Z12, Z10, Z10
+	VBROADCASTSS 44(AX), Z12
+	VMULPS       Z12, Z11, Z11
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z12
+	VADDPS       Z12, Z0, Z0
+	VBROADCASTSS 4(AX), Z12
+	VADDPS       Z12, Z1, Z1
+	VBROADCASTSS 8(AX), Z12
+	VADDPS       Z12, Z2, Z2
+	VBROADCASTSS 12(AX), Z12
+	VADDPS       Z12, Z3, Z3
+	VBROADCASTSS 16(AX), Z12
+	VADDPS       Z12, Z4, Z4
+	VBROADCASTSS 20(AX), Z12
+	VADDPS       Z12, Z5, Z5
+	VBROADCASTSS 24(AX), Z12
+	VADDPS       Z12, Z6, Z6
+	VBROADCASTSS 28(AX), Z12
+	VADDPS       Z12, Z7, Z7
+	VBROADCASTSS 32(AX), Z12
+	VADDPS       Z12, Z8, Z8
+	VBROADCASTSS 36(AX), Z12
+	VADDPS       Z12, Z9, Z9
+	VBROADCASTSS 40(AX), Z12
+	VADDPS       Z12, Z10, Z10
+	VBROADCASTSS 44(AX), Z12
+	VADDPS       Z12, Z11, Z11
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	ADDQ   CX, AX
+	VADDPS (AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	ADDQ   CX, AX
+	VADDPS (AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	ADDQ   CX, AX
+	VADDPS (AX), Z11, Z11
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z11, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile13x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile13x1AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xcc52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xd452
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xdc52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xec52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xf452
+	VBROADCASTSS 28(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xfc52
+	VBROADCASTSS 32(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	VBROADCASTSS 36(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xcc52
+	VBROADCASTSS 40(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xd452
+	VBROADCASTSS 44(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xdc52
+	VBROADCASTSS 48(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xe452
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	ADDQ         CX, AX
+	VADDPS       (AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	ADDQ         CX, AX
+	VADDPS       (AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	ADDQ         CX, AX
+	VADDPS       (AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	ADDQ         CX, AX
+	VADDPS       (AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+	ADDQ         CX, AX
+	VADDPS       (AX), Z9, Z9
+	ADDQ         CX, AX
+	VADDPS       (AX), Z10, Z10
+	ADDQ         CX, AX
+	VADDPS       (AX), Z11, Z11
+	ADDQ         CX, AX
+	VADDPS       (AX), Z12, Z12
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z13
+	VMULPS       Z13, Z0, Z0
+	VBROADCASTSS 4(AX), Z13
+	VMULPS       Z13, Z1, Z1
+	VBROADCASTSS 8(AX), Z13
+	VMULPS       Z13, Z2, Z2
+	VBROADCASTSS 12(AX), Z13
+	VMULPS       Z13, Z3, Z3
+	VBROADCASTSS 16(AX), Z13
+	VMULPS       Z13, Z4, Z4
+	VBROADCASTSS 20(AX), Z13
+	VMULPS       Z13, Z5, Z5
+	VBROADCASTSS 24(AX), Z13
+	VMULPS       Z13, Z6, Z6
+	VBROADCASTSS 28(AX), Z13
+	VMULPS       Z13, Z7, Z7
+	VBROADCASTSS 32(AX), Z13
+	VMULPS       Z13, Z8, Z8
+	VBROADCASTSS 36(AX), Z13
+	VMULPS       Z13, Z9, Z9
+	VBROADCASTSS 40(AX), Z13
+	VMULPS       Z13, Z10, Z10
+	VBROADCASTSS 44(AX), Z13
+	VMULPS       Z13, Z11, Z11
+	VBROADCASTSS 48(AX), Z13
+	VMULPS       Z13, Z12, Z12
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z13
+	VADDPS       Z13, Z0, Z0
+	VBROADCASTSS 4(AX), Z13
+	VADDPS       Z13, Z1, Z1
+	VBROADCASTSS 8(AX), Z13
+	VADDPS       Z13, Z2, Z2
+	VBROADCASTSS 12(AX), Z13
+	VADDPS       Z13, Z3, Z3
+	VBROADCASTSS 16(AX), Z13
+	VADDPS       Z13, Z4, Z4
+	VBROADCASTSS 20(AX), Z13
+	VADDPS       Z13, Z5, Z5
+	VBROADCASTSS 24(AX), Z13
+	VADDPS       Z13, Z6, Z6
+	VBROADCASTSS 28(AX), Z13
+	VADDPS       Z13, Z7, Z7
+	VBROADCASTSS 32(AX), Z13
+	VADDPS       Z13, Z8, Z8
+	VBROADCASTSS 36(AX), Z13
+	VADDPS       Z13, Z9, Z9
+	VBROADCASTSS 40(AX), Z13
+	VADDPS       Z13, Z10, Z10
+	VBROADCASTSS 44(AX), Z13
+	VADDPS       Z13, Z11, Z11
+	VBROADCASTSS 48(AX), Z13
+	VADDPS       Z13, Z12, Z12
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	ADDQ   CX, AX
+	VADDPS (AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	ADDQ   CX, AX
+	VADDPS (AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	ADDQ   CX, AX
+	VADDPS (AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+	VMAXPS       Z12, Z28, Z12
+	VMINPS       Z12, Z29, Z12
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z11, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile14x1AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile14x1AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xcc52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xd452
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xdc52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xec52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xf452
+	VBROADCASTSS 28(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xfc52
+	VBROADCASTSS 32(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	VBROADCASTSS 36(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xcc52
+	VBROADCASTSS 40(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xd452
+	VBROADCASTSS 44(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xdc52
+	VBROADCASTSS 48(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xe452
+	VBROADCASTSS 52(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xec52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	ADDQ         CX, AX
+	VADDPS       (AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	ADDQ         CX, AX
+	VADDPS       (AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	ADDQ         CX, AX
+	VADDPS       (AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	ADDQ         CX, AX
+	VADDPS       (AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+	ADDQ         CX, AX
+	VADDPS       (AX), Z9, Z9
+	ADDQ         CX, AX
+	VADDPS       (AX), Z10, Z10
+	ADDQ         CX, AX
+	VADDPS       (AX), Z11, Z11
+	ADDQ         CX, AX
+	VADDPS       (AX), Z12, Z12
+	ADDQ         CX, AX
+	VADDPS       (AX), Z13, Z13
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z14
+	VMULPS       Z14, Z0, Z0
+	VBROADCASTSS 4(AX), Z14
+	VMULPS       Z14, Z1, Z1
+	VBROADCASTSS 8(AX), Z14
+	VMULPS       Z14, Z2, Z2
+	VBROADCASTSS 12(AX), Z14
+	VMULPS       Z14, Z3, Z3
+	VBROADCASTSS 16(AX), Z14
+	VMULPS       Z14, Z4, Z4
+	VBROADCASTSS 20(AX), Z14
+	VMULPS       Z14, Z5, Z5
+	VBROADCASTSS 24(AX), Z14
+	VMULPS       Z14, Z6, Z6
+	VBROADCASTSS 28(AX), Z14
+	VMULPS       Z14, Z7, Z7
+	VBROADCASTSS 32(AX), Z14
+	VMULPS       Z14, Z8, Z8
+	VBROADCASTSS 36(AX), Z14
+	VMULPS       Z14, Z9, Z9
+	VBROADCASTSS 40(AX), Z14
+	VMULPS       Z14, Z10, Z10
+	VBROADCASTSS 44(AX), Z14
+	VMULPS       Z14, Z11, Z11
+	VBROADCASTSS 48(AX), Z14
+	VMULPS       Z14, Z12, Z12
+	VBROADCASTSS 52(AX), Z14
+	VMULPS       Z14, Z13, Z13
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z14
+	VADDPS       Z14, Z0, Z0
+	VBROADCASTSS 4(AX), Z14
+	VADDPS       Z14, Z1, Z1
+	VBROADCASTSS 8(AX), Z14
+	VADDPS       Z14, Z2, Z2
+	VBROADCASTSS 12(AX), Z14
+	VADDPS       Z14, Z3, Z3
+	VBROADCASTSS 16(AX), Z14
+	VADDPS       Z14, Z4, Z4
+	VBROADCASTSS 20(AX), Z14
+	VADDPS       Z14, Z5, Z5
+	VBROADCASTSS 24(AX), Z14
+	VADDPS       Z14, Z6, Z6
+	VBROADCASTSS 28(AX), Z14
+	VADDPS       Z14, Z7, Z7
+	VBROADCASTSS 32(AX), Z14
+	VADDPS       Z14, Z8, Z8
+	VBROADCASTSS 36(AX), Z14
+	VADDPS       Z14, Z9, Z9
+	VBROADCASTSS 40(AX), Z14
+	VADDPS       Z14, Z10, Z10
+	VBROADCASTSS 44(AX), Z14
+	VADDPS       Z14, Z11, Z11
+	VBROADCASTSS 48(AX), Z14
+	VADDPS       Z14, Z12, Z12
+	VBROADCASTSS 52(AX), Z14
+	VADDPS       Z14, Z13, Z13
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	ADDQ   CX, AX
+	VADDPS (AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	ADDQ   CX, AX
+	VADDPS (AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	ADDQ   CX, AX
+	VADDPS (AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	ADDQ   CX, AX
+	VADDPS (AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	ADDQ   CX, AX
+	VADDPS (AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	ADDQ   CX, AX
+	VADDPS (AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	ADDQ   CX, AX
+	VADDPS (AX), Z13, Z13
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+	VMAXPS       Z12, Z28, Z12
+	VMINPS       Z12, Z29, Z12
+	VMAXPS       Z13, Z28, Z13
+	VMINPS       Z13, Z29, Z13
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z11, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z13, (AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile1x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile1x2AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	VMOVUPS      64(CX), Z29
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	LONG         $0x400e9262
+	WORD         $0xcd52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	VADDPS       64(AX), Z1, Z1
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z2
+	VMULPS       Z2, Z0, Z0
+	VMULPS       Z2, Z1, Z1
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z2
+	VADDPS       Z2, Z0, Z0
+	VADDPS       Z2, Z1, Z1
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile2x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile2x2AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	VMOVUPS      64(CX), Z29
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	LONG         $0x400e9262
+	WORD         $0xcd52
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xd452
+	LONG         $0x40069262
+	WORD         $0xdd52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	VADDPS       64(AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	VADDPS       64(AX), Z3, Z3
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z4
+	VMULPS       Z4, Z0, Z0
+	VMULPS       Z4, Z1, Z1
+	VBROADCASTSS 4(AX), Z4
+	VMULPS       Z4, Z2, Z2
+	VMULPS       Z4, Z3, Z3
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z4
+	VADDPS       Z4, Z0, Z0
+	VADDPS       Z4, Z1, Z1
+	VBROADCASTSS 4(AX), Z4
+	VADDPS       Z4, Z2, Z2
+	VADDPS       Z4, Z3, Z3
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile3x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile3x2AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	VMOVUPS      64(CX), Z29
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	LONG         $0x400e9262
+	WORD         $0xcd52
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xd452
+	LONG         $0x40069262
+	WORD         $0xdd52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	LONG         $0x400e9262
+	WORD         $0xed52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	VADDPS       64(AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	VADDPS       64(AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	VADDPS       64(AX), Z5, Z5
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z6
+	VMULPS       Z6, Z0, Z0
+	VMULPS       Z6, Z1, Z1
+	VBROADCASTSS 4(AX), Z6
+	VMULPS       Z6, Z2, Z2
+	VMULPS       Z6, Z3, Z3
+	VBROADCASTSS 8(AX), Z6
+	VMULPS       Z6, Z4, Z4
+	VMULPS       Z6, Z5, Z5
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z6
+	VADDPS       Z6, Z0, Z0
+	VADDPS       Z6, Z1, Z1
+	VBROADCASTSS 4(AX), Z6
+	VADDPS       Z6, Z2, Z2
+	VADDPS       Z6, Z3, Z3
+	VBROADCASTSS 8(AX), Z6
+	VADDPS       Z6, Z4, Z4
+	VADDPS       Z6, Z5, Z5
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile4x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile4x2AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	VMOVUPS      64(CX), Z29
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	LONG         $0x400e9262
+	WORD         $0xcd52
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xd452
+	LONG         $0x40069262
+	WORD         $0xdd52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	LONG         $0x400e9262
+	WORD         $0xed52
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xf452
+	LONG         $0x40069262
+	WORD         $0xfd52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	VADDPS       64(AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	VADDPS       64(AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	VADDPS       64(AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	VADDPS       64(AX), Z7, Z7
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z8
+	VMULPS       Z8, Z0, Z0
+	VMULPS       Z8, Z1, Z1
+	VBROADCASTSS 4(AX), Z8
+	VMULPS       Z8, Z2, Z2
+	VMULPS       Z8, Z3, Z3
+	VBROADCASTSS 8(AX), Z8
+	VMULPS       Z8, Z4, Z4
+	VMULPS       Z8, Z5, Z5
+	VBROADCASTSS 12(AX), Z8
+	VMULPS       Z8, Z6, Z6
+	VMULPS       Z8, Z7, Z7
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z8
+	VADDPS       Z8, Z0, Z0
+	VADDPS       Z8, Z1, Z1
+	VBROADCASTSS 4(AX), Z8
+	VADDPS       Z8, Z2, Z2
+	VADDPS       Z8, Z3, Z3
+	VBROADCASTSS 8(AX), Z8
+	VADDPS       Z8, Z4, Z4
+	VADDPS       Z8, Z5, Z5
+	VBROADCASTSS 12(AX), Z8
+	VADDPS       Z8, Z6, Z6
+	VADDPS       Z8, Z7, Z7
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile5x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile5x2AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	VMOVUPS      64(CX), Z29
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	LONG         $0x400e9262
+	WORD         $0xcd52
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xd452
+	LONG         $0x40069262
+	WORD         $0xdd52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	LONG         $0x400e9262
+	WORD         $0xed52
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xf452
+	LONG         $0x40069262
+	WORD         $0xfd52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	LONG         $0x400e1262
+	WORD         $0xcd52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	VADDPS       64(AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	VADDPS       64(AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	VADDPS       64(AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	VADDPS       64(AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+	VADDPS       64(AX), Z9, Z9
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z10
+	VMULPS       Z10, Z0, Z0
+	VMULPS       Z10, Z1, Z1
+	VBROADCASTSS 4(AX), Z10
+	VMULPS       Z10, Z2, Z2
+	VMULPS       Z10, Z3, Z3
+	VBROADCASTSS 8(AX), Z10
+	VMULPS       Z10, Z4, Z4
+	VMULPS       Z10, Z5, Z5
+	VBROADCASTSS 12(AX), Z10
+	VMULPS       Z10, Z6, Z6
+	VMULPS       Z10, Z7, Z7
+	VBROADCASTSS 16(AX), Z10
+	VMULPS       Z10, Z8, Z8
+	VMULPS       Z10, Z9, Z9
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z10
+	VADDPS       Z10, Z0, Z0
+	VADDPS       Z10, Z1, Z1
+	VBROADCASTSS 4(AX), Z10
+	VADDPS       Z10, Z2, Z2
+	VADDPS       Z10, Z3, Z3
+	VBROADCASTSS 8(AX), Z10
+	VADDPS       Z10, Z4, Z4
+	VADDPS       Z10, Z5, Z5
+	VBROADCASTSS 12(AX), Z10
+	VADDPS       Z10, Z6, Z6
+	VADDPS       Z10, Z7, Z7
+	VBROADCASTSS 16(AX), Z10
+	VADDPS       Z10, Z8, Z8
+	VADDPS       Z10, Z9, Z9
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile6x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile6x2AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	VMOVUPS      64(CX), Z29
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	LONG         $0x400e9262
+	WORD         $0xcd52
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xd452
+	LONG         $0x40069262
+	WORD         $0xdd52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	LONG         $0x400e9262
+	WORD         $0xed52
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xf452
+	LONG         $0x40069262
+	WORD         $0xfd52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	LONG         $0x400e1262
+	WORD         $0xcd52
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xd452
+	LONG         $0x40061262
+	WORD         $0xdd52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	VADDPS       64(AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	VADDPS       64(AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	VADDPS       64(AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	VADDPS       64(AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+	VADDPS       64(AX), Z9, Z9
+	ADDQ         CX, AX
+	VADDPS       (AX), Z10, Z10
+	VADDPS       64(AX), Z11, Z11
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z12
+	VMULPS       Z12, Z0, Z0
+	VMULPS       Z12, Z1, Z1
+	VBROADCASTSS 4(AX), Z12
+	VMULPS       Z12, Z2, Z2
+	VMULPS       Z12, Z3, Z3
+	VBROADCASTSS 8(AX), Z12
+	VMULPS       Z12, Z4, Z4
+	VMULPS       Z12, Z5, Z5
+	VBROADCASTSS 12(AX), Z12
+	VMULPS       Z12, Z6, Z6
+	VMULPS       Z12, Z7, Z7
+	VBROADCASTSS 16(AX), Z12
+	VMULPS       Z12, Z8, Z8
+	VMULPS       Z12, Z9, Z9
+	VBROADCASTSS 20(AX), Z12
+	VMULPS       Z12, Z10, Z10
+	VMULPS       Z12, Z11, Z11
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z12
+	VADDPS       Z12, Z0, Z0
+	VADDPS       Z12, Z1, Z1
+	VBROADCASTSS 4(AX), Z12
+	VADDPS       Z12, Z2, Z2
+	VADDPS       Z12, Z3, Z3
+	VBROADCASTSS 8(AX), Z12
+	VADDPS       Z12, Z4, Z4
+	VADDPS       Z12, Z5, Z5
+	VBROADCASTSS 12(AX), Z12
+	VADDPS       Z12, Z6, Z6
+	VADDPS       Z12, Z7, Z7
+	VBROADCASTSS 16(AX), Z12
+	VADDPS       Z12, Z8, Z8
+	VADDPS       Z12, Z9, Z9
+	VBROADCASTSS 20(AX), Z12
+	VADDPS       Z12, Z10, Z10
+	VADDPS       Z12, Z11, Z11
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile7x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile7x2AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	VMOVUPS      64(CX), Z29
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	LONG         $0x400e9262
+	WORD         $0xcd52
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xd452
+	LONG         $0x40069262
+	WORD         $0xdd52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	LONG         $0x400e9262
+	WORD         $0xed52
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xf452
+	LONG         $0x40069262
+	WORD         $0xfd52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	LONG         $0x400e1262
+	WORD         $0xcd52
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xd452
+	LONG         $0x40061262
+	WORD         $0xdd52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xe452
+	LONG         $0x400e1262
+	WORD         $0xed52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	VADDPS       64(AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	VADDPS       64(AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	VADDPS       64(AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	VADDPS       64(AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+	VADDPS       64(AX), Z9, Z9
+	ADDQ         CX, AX
+	VADDPS       (AX), Z10, Z10
+	VADDPS       64(AX), Z11, Z11
+	ADDQ         CX, AX
+	VADDPS       (AX), Z12, Z12
+	VADDPS       64(AX), Z13, Z13
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z14
+	VMULPS       Z14, Z0, Z0
+	VMULPS       Z14, Z1, Z1
+	VBROADCASTSS 4(AX), Z14
+	VMULPS       Z14, Z2, Z2
+	VMULPS       Z14, Z3, Z3
+	VBROADCASTSS 8(AX), Z14
+	VMULPS       Z14, Z4, Z4
+	VMULPS       Z14, Z5, Z5
+	VBROADCASTSS 12(AX), Z14
+	VMULPS       Z14, Z6, Z6
+	VMULPS       Z14, Z7, Z7
+	VBROADCASTSS 16(AX), Z14
+	VMULPS       Z14, Z8, Z8
+	VMULPS       Z14, Z9, Z9
+	VBROADCASTSS 20(AX), Z14
+	VMULPS       Z14, Z10, Z10
+	VMULPS       Z14, Z11, Z11
+	VBROADCASTSS 24(AX), Z14
+	VMULPS       Z14, Z12, Z12
+	VMULPS       Z14, Z13, Z13
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z14
+	VADDPS       Z14, Z0, Z0
+	VADDPS       Z14, Z1, Z1
+	VBROADCASTSS 4(AX), Z14
+	VADDPS       Z14, Z2, Z2
+	VADDPS       Z14, Z3, Z3
+	VBROADCASTSS 8(AX), Z14
+	VADDPS       Z14, Z4, Z4
+	VADDPS       Z14, Z5, Z5
+	VBROADCASTSS 12(AX), Z14
+	VADDPS       Z14, Z6, Z6
+	VADDPS       Z14, Z7, Z7
+	VBROADCASTSS 16(AX), Z14
+	VADDPS       Z14, Z8, Z8
+	VADDPS       Z14, Z9, Z9
+	VBROADCASTSS 20(AX), Z14
+	VADDPS       Z14, Z10, Z10
+	VADDPS       Z14, Z11, Z11
+	VBROADCASTSS 24(AX), Z14
+	VADDPS       Z14, Z12, Z12
+	VADDPS       Z14, Z13, Z13
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+	VMAXPS       Z12, Z28, Z12
+	VMINPS       Z12, Z29, Z12
+	VMAXPS       Z13, Z28, Z13
+	VMINPS       Z13, Z29, Z13
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile8x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile8x2AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	VMOVUPS      64(CX), Z29
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	LONG         $0x400e9262
+	WORD         $0xcd52
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xd452
+	LONG         $0x40069262
+	WORD         $0xdd52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	LONG         $0x400e9262
+	WORD         $0xed52
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xf452
+	LONG         $0x40069262
+	WORD         $0xfd52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	LONG         $0x400e1262
+	WORD         $0xcd52
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xd452
+	LONG         $0x40061262
+	WORD         $0xdd52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xe452
+	LONG         $0x400e1262
+	WORD         $0xed52
+	VBROADCASTSS 28(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xf452
+	LONG         $0x40061262
+	WORD         $0xfd52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	VADDPS       64(AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	VADDPS       64(AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	VADDPS       64(AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	VADDPS       64(AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+	VADDPS       64(AX), Z9, Z9
+	ADDQ         CX, AX
+	VADDPS       (AX), Z10, Z10
+	VADDPS       64(AX), Z11, Z11
+	ADDQ         CX, AX
+	VADDPS       (AX), Z12, Z12
+	VADDPS       64(AX), Z13, Z13
+	ADDQ         CX, AX
+	VADDPS       (AX), Z14, Z14
+	VADDPS       64(AX), Z15, Z15
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z16
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VBROADCASTSS 4(AX), Z16
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VBROADCASTSS 8(AX), Z16
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VBROADCASTSS 12(AX), Z16
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
+	VBROADCASTSS 16(AX), Z16
+	VMULPS       Z16, Z8, Z8
+	VMULPS       Z16, Z9, Z9
+	VBROADCASTSS 20(AX), Z16
+	VMULPS       Z16, Z10, Z10
+	VMULPS       Z16, Z11, Z11
+	VBROADCASTSS 24(AX), Z16
+	VMULPS       Z16, Z12, Z12
+	VMULPS       Z16, Z13, Z13
+	VBROADCASTSS 28(AX), Z16
+	VMULPS       Z16, Z14, Z14
+	VMULPS       Z16, Z15, Z15
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z16
+	VADDPS       Z16, Z0, Z0
+	VADDPS       Z16, Z1, Z1
+	VBROADCASTSS 4(AX), Z16
+	VADDPS       Z16, Z2, Z2
+	VADDPS       Z16, Z3, Z3
+	VBROADCASTSS 8(AX), Z16
+	VADDPS       Z16, Z4, Z4
+	VADDPS       Z16, Z5, Z5
+	VBROADCASTSS 12(AX), Z16
+	VADDPS       Z16, Z6, Z6
+	VADDPS       Z16, Z7, Z7
+	VBROADCASTSS 16(AX), Z16
+	VADDPS       Z16, Z8, Z8
+	VADDPS       Z16, Z9, Z9
+	VBROADCASTSS 20(AX), Z16
+	VADDPS       Z16, Z10, Z10
+	VADDPS       Z16, Z11, Z11
+	VBROADCASTSS 24(AX), Z16
+	VADDPS       Z16, Z12, Z12
+	VADDPS       Z16, Z13, Z13
+	VBROADCASTSS 28(AX), Z16
+	VADDPS       Z16, Z14, Z14
+	VADDPS       Z16, Z15, Z15
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+	VMAXPS       Z12, Z28, Z12
+	VMINPS       Z12, Z29, Z12
+	VMAXPS       Z13, Z28, Z13
+	VMINPS       Z13, Z29, Z13
+	VMAXPS       Z14, Z28, Z14
+	VMINPS       Z14, Z29, Z14
+	VMAXPS       Z15, Z28, Z15
+	VMINPS       Z15, Z29, Z15
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile9x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile9x2AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	VMOVUPS      64(CX), Z29
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	LONG         $0x400e9262
+	WORD         $0xcd52
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xd452
+	LONG         $0x40069262
+	WORD         $0xdd52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	LONG         $0x400e9262
+	WORD         $0xed52
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xf452
+	LONG         $0x40069262
+	WORD         $0xfd52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	LONG         $0x400e1262
+	WORD         $0xcd52
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xd452
+	LONG         $0x40061262
+	WORD         $0xdd52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xe452
+	LONG         $0x400e1262
+	WORD         $0xed52
+	VBROADCASTSS 28(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xf452
+	LONG         $0x40061262
+	WORD         $0xfd52
+	VBROADCASTSS 32(AX), Z30
+	LONG         $0x400e8262
+	WORD         $0xc452
+	LONG         $0x400e8262
+	WORD         $0xcd52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	VADDPS       64(AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	VADDPS       64(AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	VADDPS       64(AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	VADDPS       64(AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+	VADDPS       64(AX), Z9, Z9
+	ADDQ         CX, AX
+	VADDPS       (AX), Z10, Z10
+	VADDPS       64(AX), Z11, Z11
+	ADDQ         CX, AX
+	VADDPS       (AX), Z12, Z12
+	VADDPS       64(AX), Z13, Z13
+	ADDQ         CX, AX
+	VADDPS       (AX), Z14, Z14
+	VADDPS       64(AX), Z15, Z15
+	ADDQ         CX, AX
+	VADDPS       (AX), Z16, Z16
+	VADDPS       64(AX), Z17, Z17
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z18
+	VMULPS       Z18, Z0, Z0
+	VMULPS       Z18, Z1, Z1
+	VBROADCASTSS 4(AX), Z18
+	VMULPS       Z18, Z2, Z2
+	VMULPS       Z18, Z3, Z3
+	VBROADCASTSS 8(AX), Z18
+	VMULPS       Z18, Z4, Z4
+	VMULPS       Z18, Z5, Z5
+	VBROADCASTSS 12(AX), Z18
+	VMULPS       Z18, Z6, Z6
+	VMULPS       Z18, Z7, Z7
+	VBROADCASTSS 16(AX), Z18
+	VMULPS       Z18, Z8, Z8
+	VMULPS       Z18, Z9, Z9
+	VBROADCASTSS 20(AX), Z18
+	VMULPS       Z18, Z10, Z10
+	VMULPS       Z18, Z11, Z11
+	VBROADCASTSS 24(AX), Z18
+	VMULPS       Z18, Z12, Z12
+	VMULPS       Z18, Z13, Z13
+	VBROADCASTSS 28(AX), Z18
+	VMULPS       Z18, Z14, Z14
+	VMULPS       Z18, Z15, Z15
+	VBROADCASTSS 32(AX), Z18
+	VMULPS       Z18, Z16, Z16
+	VMULPS       Z18, Z17, Z17
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z18
+	VADDPS       Z18, Z0, Z0
+	VADDPS       Z18, Z1, Z1
+	VBROADCASTSS 4(AX), Z18
+	VADDPS       Z18, Z2, Z2
+	VADDPS       Z18, Z3, Z3
+	VBROADCASTSS 8(AX), Z18
+	VADDPS       Z18, Z4, Z4
+	VADDPS       Z18, Z5, Z5
+	VBROADCASTSS 12(AX), Z18
+	VADDPS       Z18, Z6, Z6
+	VADDPS       Z18, Z7, Z7
+	VBROADCASTSS 16(AX), Z18
+	VADDPS       Z18, Z8, Z8
+	VADDPS       Z18, Z9, Z9
+	VBROADCASTSS 20(AX), Z18
+	VADDPS       Z18, Z10, Z10
+	VADDPS       Z18, Z11, Z11
+	VBROADCASTSS 24(AX), Z18
+	VADDPS       Z18, Z12, Z12
+	VADDPS       Z18, Z13, Z13
+	VBROADCASTSS 28(AX), Z18
+	VADDPS       Z18, Z14, Z14
+	VADDPS       Z18, Z15, Z15
+	VBROADCASTSS 32(AX), Z18
+	VADDPS       Z18, Z16, Z16
+	VADDPS       Z18, Z17, Z17
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, Z16
+	VADDPS 64(AX), Z17, Z17
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+	VMAXPS       Z12, Z28, Z12
+	VMINPS       Z12, Z29, Z12
+	VMAXPS       Z13, Z28, Z13
+	VMINPS       Z13, Z29, Z13
+	VMAXPS       Z14, Z28, Z14
+	VMINPS       Z14, Z29, Z14
+	VMAXPS       Z15, Z28, Z15
+	VMINPS       Z15, Z29, Z15
+	VMAXPS       Z16, Z28, Z16
+	VMINPS       Z16, Z29, Z16
+	VMAXPS       Z17, Z28, Z17
+	VMINPS       Z17, Z29, Z17
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile10x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile10x2AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	VMOVUPS      64(CX), Z29
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	LONG         $0x400e9262
+	WORD         $0xcd52
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xd452
+	LONG         $0x40069262
+	WORD         $0xdd52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	LONG         $0x400e9262
+	WORD         $0xed52
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xf452
+	LONG         $0x40069262
+	WORD         $0xfd52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	LONG         $0x400e1262
+	WORD         $0xcd52
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xd452
+	LONG         $0x40061262
+	WORD         $0xdd52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xe452
+	LONG         $0x400e1262
+	WORD         $0xed52
+	VBROADCASTSS 28(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xf452
+	LONG         $0x40061262
+	WORD         $0xfd52
+	VBROADCASTSS 32(AX), Z30
+	LONG         $0x400e8262
+	WORD         $0xc452
+	LONG         $0x400e8262
+	WORD         $0xcd52
+	VBROADCASTSS 36(AX), Z31
+	LONG         $0x40068262
+	WORD         $0xd452
+	LONG         $0x40068262
+	WORD         $0xdd52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	VADDPS       64(AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	VADDPS       64(AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	VADDPS       64(AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	VADDPS       64(AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+	VADDPS       64(AX), Z9, Z9
+	ADDQ         CX, AX
+	VADDPS       (AX), Z10, Z10
+	VADDPS       64(AX), Z11, Z11
+	ADDQ         CX, AX
+	VADDPS       (AX), Z12, Z12
+	VADDPS       64(AX), Z13, Z13
+	ADDQ         CX, AX
+	VADDPS       (AX), Z14, Z14
+	VADDPS       64(AX), Z15, Z15
+	ADDQ         CX, AX
+	VADDPS       (AX), Z16, Z16
+	VADDPS       64(AX), Z17, Z17
+	ADDQ         CX, AX
+	VADDPS       (AX), Z18, Z18
+	VADDPS       64(AX), Z19, Z19
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z20
+	VMULPS       Z20, Z0, Z0
+	VMULPS       Z20, Z1, Z1
+	VBROADCASTSS 4(AX), Z20
+	VMULPS       Z20, Z2, Z2
+	VMULPS       Z20, Z3, Z3
+	VBROADCASTSS 8(AX), Z20
+	VMULPS       Z20, Z4, Z4
+	VMULPS       Z20, Z5, Z5
+	VBROADCASTSS 12(AX), Z20
+	VMULPS       Z20, Z6, Z6
+	VMULPS       Z20, Z7, Z7
+	VBROADCASTSS 16(AX), Z20
+	VMULPS       Z20, Z8, Z8
+	VMULPS       Z20, Z9, Z9
+	VBROADCASTSS 20(AX), Z20
+	VMULPS       Z20, Z10, Z10
+	VMULPS       Z20, Z11, Z11
+	VBROADCASTSS 24(AX), Z20
+	VMULPS       Z20, Z12, Z12
+	VMULPS       Z20, Z13, Z13
+	VBROADCASTSS 28(AX), Z20
+	VMULPS       Z20, Z14, Z14
+	VMULPS       Z20, Z15, Z15
+	VBROADCASTSS 32(AX), Z20
+	VMULPS       Z20, Z16, Z16
+	VMULPS       Z20, Z17, Z17
+	VBROADCASTSS 36(AX), Z20
+	VMULPS       Z20, Z18, Z18
+	VMULPS       Z20, Z19, Z19
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z20
+	VADDPS       Z20, Z0, Z0
+	VADDPS       Z20, Z1, Z1
+	VBROADCASTSS 4(AX), Z20
+	VADDPS       Z20, Z2, Z2
+	VADDPS       Z20, Z3, Z3
+	VBROADCASTSS 8(AX), Z20
+	VADDPS       Z20, Z4, Z4
+	VADDPS       Z20, Z5, Z5
+	VBROADCASTSS 12(AX), Z20
+	VADDPS       Z20, Z6, Z6
+	VADDPS       Z20, Z7, Z7
+	VBROADCASTSS 16(AX), Z20
+	VADDPS       Z20, Z8, Z8
+	VADDPS       Z20, Z9, Z9
+	VBROADCASTSS 20(AX), Z20
+	VADDPS       Z20, Z10, Z10
+	VADDPS       Z20, Z11, Z11
+	VBROADCASTSS 24(AX), Z20
+	VADDPS       Z20, Z12, Z12
+	VADDPS       Z20, Z13, Z13
+	VBROADCASTSS 28(AX), Z20
+	VADDPS       Z20, Z14, Z14
+	VADDPS       Z20, Z15, Z15
+	VBROADCASTSS 32(AX), Z20
+	VADDPS       Z20, Z16, Z16
+	VADDPS       Z20, Z17, Z17
+	VBROADCASTSS 36(AX), Z20
+	VADDPS       Z20, Z18, Z18
+	VADDPS       Z20, Z19, Z19
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, Z16
+	VADDPS 64(AX), Z17, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, Z18
+	VADDPS 64(AX), Z19, Z19
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+	VMAXPS       Z12, Z28, Z12
+	VMINPS       Z12, Z29, Z12
+	VMAXPS       Z13, Z28, Z13
+	VMINPS       Z13, Z29, Z13
+	VMAXPS       Z14, Z28, Z14
+	VMINPS       Z14, Z29, Z14
+	VMAXPS       Z15, Z28, Z15
+	VMINPS       Z15, Z29, Z15
+	VMAXPS       Z16, Z28, Z16
+	VMINPS       Z16, Z29, Z16
+	VMAXPS       Z17, Z28, Z17
+	VMINPS       Z17, Z29, Z17
+	VMAXPS       Z18, Z28, Z18
+	VMINPS       Z18, Z29, Z18
+	VMAXPS       Z19, Z28, Z19
+	VMINPS       Z19, Z29, Z19
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile11x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile11x2AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	VMOVUPS      64(CX), Z29
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	LONG         $0x400e9262
+	WORD         $0xcd52
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xd452
+	LONG         $0x40069262
+	WORD         $0xdd52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	LONG         $0x400e9262
+	WORD         $0xed52
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xf452
+	LONG         $0x40069262
+	WORD         $0xfd52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	LONG         $0x400e1262
+	WORD         $0xcd52
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xd452
+	LONG         $0x40061262
+	WORD         $0xdd52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xe452
+	LONG         $0x400e1262
+	WORD         $0xed52
+	VBROADCASTSS 28(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xf452
+	LONG         $0x40061262
+	WORD         $0xfd52
+	VBROADCASTSS 32(AX), Z30
+	LONG         $0x400e8262
+	WORD         $0xc452
+	LONG         $0x400e8262
+	WORD         $0xcd52
+	VBROADCASTSS 36(AX), Z31
+	LONG         $0x40068262
+	WORD         $0xd452
+	LONG         $0x40068262
+	WORD         $0xdd52
+	VBROADCASTSS 40(AX), Z30
+	LONG         $0x400e8262
+	WORD         $0xe452
+	LONG         $0x400e8262
+	WORD         $0xed52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	VADDPS       64(AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	VADDPS       64(AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	VADDPS       64(AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	VADDPS       64(AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+	VADDPS       64(AX), Z9, Z9
+	ADDQ         CX, AX
+	VADDPS       (AX), Z10, Z10
+	VADDPS       64(AX), Z11, Z11
+	ADDQ         CX, AX
+	VADDPS       (AX), Z12, Z12
+	VADDPS       64(AX), Z13, Z13
+	ADDQ         CX, AX
+	VADDPS       (AX), Z14, Z14
+	VADDPS       64(AX), Z15, Z15
+	ADDQ         CX, AX
+	VADDPS       (AX), Z16, Z16
+	VADDPS       64(AX), Z17, Z17
+	ADDQ         CX, AX
+	VADDPS       (AX), Z18, Z18
+	VADDPS       64(AX), Z19, Z19
+	ADDQ         CX, AX
+	VADDPS       (AX), Z20, Z20
+	VADDPS       64(AX), Z21, Z21
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z22
+	VMULPS       Z22, Z0, Z0
+	VMULPS       Z22, Z1, Z1
+	VBROADCASTSS 4(AX), Z22
+	VMULPS       Z22, Z2, Z2
+	VMULPS       Z22, Z3, Z3
+	VBROADCASTSS 8(AX), Z22
+	VMULPS       Z22, Z4, Z4
+	VMULPS       Z22, Z5, Z5
+	VBROADCASTSS 12(AX), Z22
+	VMULPS       Z22, Z6, Z6
+	VMULPS       Z22, Z7, Z7
+	VBROADCASTSS 16(AX), Z22
+	VMULPS       Z22, Z8, Z8
+	VMULPS       Z22, Z9, Z9
+	VBROADCASTSS 20(AX), Z22
+	VMULPS       Z22, Z10, Z10
+	VMULPS       Z22, Z11, Z11
+	VBROADCASTSS 24(AX), Z22
+	VMULPS       Z22, Z12, Z12
+	VMULPS       Z22, Z13, Z13
+	VBROADCASTSS 28(AX), Z22
+	VMULPS       Z22, Z14, Z14
+	VMULPS       Z22, Z15, Z15
+	VBROADCASTSS 32(AX), Z22
+	VMULPS       Z22, Z16, Z16
+	VMULPS       Z22, Z17, Z17
+	VBROADCASTSS 36(AX), Z22
+	VMULPS       Z22, Z18, Z18
+	VMULPS       Z22, Z19, Z19
+	VBROADCASTSS 40(AX), Z22
+	VMULPS       Z22, Z20, Z20
+	VMULPS       Z22, Z21, Z21
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z22
+	VADDPS       Z22, Z0, Z0
+	VADDPS       Z22, Z1, Z1
+	VBROADCASTSS 4(AX), Z22
+	VADDPS       Z22, Z2, Z2
+	VADDPS       Z22, Z3, Z3
+	VBROADCASTSS 8(AX), Z22
+	VADDPS       Z22, Z4, Z4
+	VADDPS       Z22, Z5, Z5
+	VBROADCASTSS 12(AX), Z22
+	VADDPS       Z22, Z6, Z6
+	VADDPS       Z22, Z7, Z7
+	VBROADCASTSS 16(AX), Z22
+	VADDPS       Z22, Z8, Z8
+	VADDPS       Z22, Z9, Z9
+	VBROADCASTSS 20(AX), Z22
+	VADDPS       Z22, Z10, Z10
+	VADDPS       Z22, Z11, Z11
+	VBROADCASTSS 24(AX), Z22
+	VADDPS       Z22, Z12, Z12
+	VADDPS       Z22, Z13, Z13
+	VBROADCASTSS 28(AX), Z22
+	VADDPS       Z22, Z14, Z14
+	VADDPS       Z22, Z15, Z15
+	VBROADCASTSS 32(AX), Z22
+	VADDPS       Z22, Z16, Z16
+	VADDPS       Z22, Z17, Z17
+	VBROADCASTSS 36(AX), Z22
+	VADDPS       Z22, Z18, Z18
+	VADDPS       Z22, Z19, Z19
+	VBROADCASTSS 40(AX), Z22
+	VADDPS       Z22, Z20, Z20
+	VADDPS       Z22, Z21, Z21
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, Z16
+	VADDPS 64(AX), Z17, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, Z18
+	VADDPS 64(AX), Z19, Z19
+	ADDQ   CX, AX
+	VADDPS (AX), Z20, Z20
+	VADDPS 64(AX), Z21, Z21
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+	VMAXPS       Z12, Z28, Z12
+	VMINPS       Z12, Z29, Z12
+	VMAXPS       Z13, Z28, Z13
+	VMINPS       Z13, Z29, Z13
+	VMAXPS       Z14, Z28, Z14
+	VMINPS       Z14, Z29, Z14
+	VMAXPS       Z15, Z28, Z15
+	VMINPS       Z15, Z29, Z15
+	VMAXPS       Z16, Z28, Z16
+	VMINPS       Z16, Z29, Z16
+	VMAXPS       Z17, Z28, Z17
+	VMINPS       Z17, Z29, Z17
+	VMAXPS       Z18, Z28, Z18
+	VMINPS       Z18, Z29, Z18
+	VMAXPS       Z19, Z28, Z19
+	VMINPS       Z19, Z29, Z19
+	VMAXPS       Z20, Z28, Z20
+	VMINPS       Z20, Z29, Z20
+	VMAXPS       Z21, Z28, Z21
+	VMINPS       Z21, Z29, Z21
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile12x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile12x2AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	VMOVUPS      64(CX), Z29
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	LONG         $0x400e9262
+	WORD         $0xcd52
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xd452
+	LONG         $0x40069262
+	WORD         $0xdd52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	LONG         $0x400e9262
+	WORD         $0xed52
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xf452
+	LONG         $0x40069262
+	WORD         $0xfd52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	LONG         $0x400e1262
+	WORD         $0xcd52
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xd452
+	LONG         $0x40061262
+	WORD         $0xdd52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xe452
+	LONG         $0x400e1262
+	WORD         $0xed52
+	VBROADCASTSS 28(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xf452
+	LONG         $0x40061262
+	WORD         $0xfd52
+	VBROADCASTSS 32(AX), Z30
+	LONG         $0x400e8262
+	WORD         $0xc452
+	LONG         $0x400e8262
+	WORD         $0xcd52
+	VBROADCASTSS 36(AX), Z31
+	LONG         $0x40068262
+	WORD         $0xd452
+	LONG         $0x40068262
+	WORD         $0xdd52
+	VBROADCASTSS 40(AX), Z30
+	LONG         $0x400e8262
+	WORD         $0xe452
+	LONG         $0x400e8262
+	WORD         $0xed52
+	VBROADCASTSS 44(AX), Z31
+	LONG         $0x40068262
+	WORD         $0xf452
+	LONG         $0x40068262
+	WORD         $0xfd52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	VADDPS       64(AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	VADDPS       64(AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	VADDPS       64(AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	VADDPS       64(AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+	VADDPS       64(AX), Z9, Z9
+	ADDQ         CX, AX
+	VADDPS       (AX), Z10, Z10
+	VADDPS       64(AX), Z11, Z11
+	ADDQ         CX, AX
+	VADDPS       (AX), Z12, Z12
+	VADDPS       64(AX), Z13, Z13
+	ADDQ         CX, AX
+	VADDPS       (AX), Z14, Z14
+	VADDPS       64(AX), Z15, Z15
+	ADDQ         CX, AX
+	VADDPS       (AX), Z16, Z16
+	VADDPS       64(AX), Z17, Z17
+	ADDQ         CX, AX
+	VADDPS       (AX), Z18, Z18
+	VADDPS       64(AX), Z19, Z19
+	ADDQ         CX, AX
+	VADDPS       (AX), Z20, Z20
+	VADDPS       64(AX), Z21, Z21
+	ADDQ         CX, AX
+	VADDPS       (AX), Z22, Z22
+	VADDPS       64(AX), Z23, Z23
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z24
+	VMULPS       Z24, Z0, Z0
+	VMULPS       Z24, Z1, Z1
+	VBROADCASTSS 4(AX), Z24
+	VMULPS       Z24, Z2, Z2
+	VMULPS       Z24, Z3, Z3
+	VBROADCASTSS 8(AX), Z24
+	VMULPS       Z24, Z4, Z4
+	VMULPS       Z24, Z5, Z5
+	VBROADCASTSS 12(AX), Z24
+	VMULPS       Z24, Z6, Z6
+	VMULPS       Z24, Z7, Z7
+	VBROADCASTSS 16(AX), Z24
+	VMULPS       Z24, Z8, Z8
+	VMULPS       Z24, Z9, Z9
+	VBROADCASTSS 20(AX), Z24
+	VMULPS       Z24, Z10, Z10
+	VMULPS       Z24, Z11, Z11
+	VBROADCASTSS 24(AX), Z24
+	VMULPS       Z24, Z12, Z12
+	VMULPS       Z24, Z13, Z13
+	VBROADCASTSS 28(AX), Z24
+	VMULPS       Z24, Z14, Z14
+	VMULPS       Z24, Z15, Z15
+	VBROADCASTSS 32(AX), Z24
+	VMULPS       Z24, Z16, Z16
+	VMULPS       Z24, Z17, Z17
+	VBROADCASTSS 36(AX), Z24
+	VMULPS       Z24, Z18, Z18
+	VMULPS       Z24, Z19, Z19
+	VBROADCASTSS 40(AX), Z24
+	VMULPS       Z24, Z20, Z20
+	VMULPS       Z24, Z21, Z21
+	VBROADCASTSS 44(AX), Z24
+	VMULPS       Z24, Z22, Z22
+	VMULPS       Z24, Z23, Z23
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z24
+	VADDPS       Z24, Z0, Z0
+	VADDPS       Z24, Z1, Z1
+	VBROADCASTSS 4(AX), Z24
+	VADDPS       Z24, Z2, Z2
+	VADDPS       Z24, Z3, Z3
+	VBROADCASTSS 8(AX), Z24
+	VADDPS       Z24, Z4, Z4
+	VADDPS       Z24, Z5, Z5
+	VBROADCASTSS 12(AX), Z24
+	VADDPS       Z24, Z6, Z6
+	VADDPS       Z24, Z7, Z7
+	VBROADCASTSS 16(AX), Z24
+	VADDPS       Z24, Z8, Z8
+	VADDPS       Z24, Z9, Z9
+	VBROADCASTSS 20(AX), Z24
+	VADDPS       Z24, Z10, Z10
+	VADDPS       Z24, Z11, Z11
+	VBROADCASTSS 24(AX), Z24
+	VADDPS       Z24, Z12, Z12
+	VADDPS       Z24, Z13, Z13
+	VBROADCASTSS 28(AX), Z24
+	VADDPS       Z24, Z14, Z14
+	VADDPS       Z24, Z15, Z15
+	VBROADCASTSS 32(AX), Z24
+	VADDPS       Z24, Z16, Z16
+	VADDPS       Z24, Z17, Z17
+	VBROADCASTSS 36(AX), Z24
+	VADDPS       Z24, Z18, Z18
+	VADDPS       Z24, Z19, Z19
+	VBROADCASTSS 40(AX), Z24
+	VADDPS       Z24, Z20, Z20
+	VADDPS       Z24, Z21, Z21
+	VBROADCASTSS 44(AX), Z24
+	VADDPS       Z24, Z22, Z22
+	VADDPS       Z24, Z23, Z23
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, Z16
+	VADDPS 64(AX), Z17, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, Z18
+	VADDPS 64(AX), Z19, Z19
+	ADDQ   CX, AX
+	VADDPS (AX), Z20, Z20
+	VADDPS 64(AX), Z21, Z21
+	ADDQ   CX, AX
+	VADDPS (AX), Z22, Z22
+	VADDPS 64(AX), Z23, Z23
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+	VMAXPS       Z12, Z28, Z12
+	VMINPS       Z12, Z29, Z12
+	VMAXPS       Z13, Z28, Z13
+	VMINPS       Z13, Z29, Z13
+	VMAXPS       Z14, Z28, Z14
+	VMINPS       Z14, Z29, Z14
+	VMAXPS       Z15, Z28, Z15
+	VMINPS       Z15, Z29, Z15
+	VMAXPS       Z16, Z28, Z16
+	VMINPS       Z16, Z29, Z16
+	VMAXPS       Z17, Z28, Z17
+	VMINPS       Z17, Z29, Z17
+	VMAXPS       Z18, Z28, Z18
+	VMINPS       Z18, Z29, Z18
+	VMAXPS       Z19, Z28, Z19
+	VMINPS       Z19, Z29, Z19
+	VMAXPS       Z20, Z28, Z20
+	VMINPS       Z20, Z29, Z20
+	VMAXPS       Z21, Z28, Z21
+	VMINPS       Z21, Z29, Z21
+	VMAXPS       Z22, Z28, Z22
+	VMINPS       Z22, Z29, Z22
+	VMAXPS       Z23, Z28, Z23
+	VMINPS       Z23, Z29, Z23
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile13x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile13x2AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	VMOVUPS      64(CX), Z29
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	LONG         $0x400e9262
+	WORD         $0xcd52
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xd452
+	LONG         $0x40069262
+	WORD         $0xdd52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	LONG         $0x400e9262
+	WORD         $0xed52
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xf452
+	LONG         $0x40069262
+	WORD         $0xfd52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	LONG         $0x400e1262
+	WORD         $0xcd52
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xd452
+	LONG         $0x40061262
+	WORD         $0xdd52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xe452
+	LONG         $0x400e1262
+	WORD         $0xed52
+	VBROADCASTSS 28(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xf452
+	LONG         $0x40061262
+	WORD         $0xfd52
+	VBROADCASTSS 32(AX), Z30
+	LONG         $0x400e8262
+	WORD         $0xc452
+	LONG         $0x400e8262
+	WORD         $0xcd52
+	VBROADCASTSS 36(AX), Z31
+	LONG         $0x40068262
+	WORD         $0xd452
+	LONG         $0x40068262
+	WORD         $0xdd52
+	VBROADCASTSS 40(AX), Z30
+	LONG         $0x400e8262
+	WORD         $0xe452
+	LONG         $0x400e8262
+	WORD         $0xed52
+	VBROADCASTSS 44(AX), Z31
+	LONG         $0x40068262
+	WORD         $0xf452
+	LONG         $0x40068262
+	WORD         $0xfd52
+	VBROADCASTSS 48(AX), Z30
+	LONG         $0x400e0262
+	WORD         $0xc452
+	LONG         $0x400e0262
+	WORD         $0xcd52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	VADDPS       64(AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	VADDPS       64(AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	VADDPS       64(AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	VADDPS       64(AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+	VADDPS       64(AX), Z9, Z9
+	ADDQ         CX, AX
+	VADDPS       (AX), Z10, Z10
+	VADDPS       64(AX), Z11, Z11
+	ADDQ         CX, AX
+	VADDPS       (AX), Z12, Z12
+	VADDPS       64(AX), Z13, Z13
+	ADDQ         CX, AX
+	VADDPS       (AX), Z14, Z14
+	VADDPS       64(AX), Z15, Z15
+	ADDQ         CX, AX
+	VADDPS       (AX), Z16, Z16
+	VADDPS       64(AX), Z17, Z17
+	ADDQ         CX, AX
+	VADDPS       (AX), Z18, Z18
+	VADDPS       64(AX), Z19, Z19
+	ADDQ         CX, AX
+	VADDPS       (AX), Z20, Z20
+	VADDPS       64(AX), Z21, Z21
+	ADDQ         CX, AX
+	VADDPS       (AX), Z22, Z22
+	VADDPS       64(AX), Z23, Z23
+	ADDQ         CX, AX
+	VADDPS       (AX), Z24, Z24
+	VADDPS       64(AX), Z25, Z25
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z26
+	VMULPS       Z26, Z0, Z0
+	VMULPS       Z26, Z1, Z1
+	VBROADCASTSS 4(AX), Z26
+	VMULPS       Z26, Z2, Z2
+	VMULPS       Z26, Z3, Z3
+	VBROADCASTSS 8(AX), Z26
+	VMULPS       Z26, Z4, Z4
+	VMULPS       Z26, Z5, Z5
+	VBROADCASTSS 12(AX), Z26
+	VMULPS       Z26, Z6, Z6
+	VMULPS       Z26, Z7, Z7
+	VBROADCASTSS 16(AX), Z26
+	VMULPS       Z26, Z8, Z8
+	VMULPS       Z26, Z9, Z9
+	VBROADCASTSS 20(AX), Z26
+	VMULPS       Z26, Z10, Z10
+	VMULPS       Z26, Z11, Z11
+	VBROADCASTSS 24(AX), Z26
+	VMULPS       Z26, Z12, Z12
+	VMULPS       Z26, Z13, Z13
+	VBROADCASTSS 28(AX), Z26
+	VMULPS       Z26, Z14, Z14
+	VMULPS       Z26, Z15, Z15
+	VBROADCASTSS 32(AX), Z26
+	VMULPS       Z26, Z16, Z16
+	VMULPS       Z26, Z17, Z17
+	VBROADCASTSS 36(AX), Z26
+	VMULPS       Z26, Z18, Z18
+	VMULPS       Z26, Z19, Z19
+	VBROADCASTSS 40(AX), Z26
+	VMULPS       Z26, Z20, Z20
+	VMULPS       Z26, Z21, Z21
+	VBROADCASTSS 44(AX), Z26
+	VMULPS       Z26, Z22, Z22
+	VMULPS       Z26, Z23, Z23
+	VBROADCASTSS 48(AX), Z26
+	VMULPS       Z26, Z24, Z24
+	VMULPS       Z26, Z25, Z25
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z26
+	VADDPS       Z26, Z0, Z0
+	VADDPS       Z26, Z1, Z1
+	VBROADCASTSS 4(AX), Z26
+	VADDPS       Z26, Z2, Z2
+	VADDPS       Z26, Z3, Z3
+	VBROADCASTSS 8(AX), Z26
+	VADDPS       Z26, Z4, Z4
+	VADDPS       Z26, Z5, Z5
+	VBROADCASTSS 12(AX), Z26
+	VADDPS       Z26, Z6, Z6
+	VADDPS       Z26, Z7, Z7
+	VBROADCASTSS 16(AX), Z26
+	VADDPS       Z26, Z8, Z8
+	VADDPS       Z26, Z9, Z9
+	VBROADCASTSS 20(AX), Z26
+	VADDPS       Z26, Z10, Z10
+	VADDPS       Z26, Z11, Z11
+	VBROADCASTSS 24(AX), Z26
+	VADDPS       Z26, Z12, Z12
+	VADDPS       Z26, Z13, Z13
+	VBROADCASTSS 28(AX), Z26
+	VADDPS       Z26, Z14, Z14
+	VADDPS       Z26, Z15, Z15
+	VBROADCASTSS 32(AX), Z26
+	VADDPS       Z26, Z16, Z16
+	VADDPS       Z26, Z17, Z17
+	VBROADCASTSS 36(AX), Z26
+	VADDPS       Z26, Z18, Z18
+	VADDPS       Z26, Z19, Z19
+	VBROADCASTSS 40(AX), Z26
+	VADDPS       Z26, Z20, Z20
+	VADDPS       Z26, Z21, Z21
+	VBROADCASTSS 44(AX), Z26
+	VADDPS       Z26, Z22, Z22
+	VADDPS       Z26, Z23, Z23
+	VBROADCASTSS 48(AX), Z26
+	VADDPS       Z26, Z24, Z24
+	VADDPS       Z26, Z25, Z25
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, Z16
+	VADDPS 64(AX), Z17, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, Z18
+	VADDPS 64(AX), Z19, Z19
+	ADDQ   CX, AX
+	VADDPS (AX), Z20, Z20
+	VADDPS 64(AX), Z21, Z21
+	ADDQ   CX, AX
+	VADDPS (AX), Z22, Z22
+	VADDPS 64(AX), Z23, Z23
+	ADDQ   CX, AX
+	VADDPS (AX), Z24, Z24
+	VADDPS 64(AX), Z25, Z25
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+	VMAXPS       Z12, Z28, Z12
+	VMINPS       Z12, Z29, Z12
+	VMAXPS       Z13, Z28, Z13
+	VMINPS       Z13, Z29, Z13
+	VMAXPS       Z14, Z28, Z14
+	VMINPS       Z14, Z29, Z14
+	VMAXPS       Z15, Z28, Z15
+	VMINPS       Z15, Z29, Z15
+	VMAXPS       Z16, Z28, Z16
+	VMINPS       Z16, Z29, Z16
+	VMAXPS       Z17, Z28, Z17
+	VMINPS       Z17, Z29, Z17
+	VMAXPS       Z18, Z28, Z18
+	VMINPS       Z18, Z29, Z18
+	VMAXPS       Z19, Z28, Z19
+	VMINPS       Z19, Z29, Z19
+	VMAXPS       Z20, Z28, Z20
+	VMINPS       Z20, Z29, Z20
+	VMAXPS       Z21, Z28, Z21
+	VMINPS       Z21, Z29, Z21
+	VMAXPS       Z22, Z28, Z22
+	VMINPS       Z22, Z29, Z22
+	VMAXPS       Z23, Z28, Z23
+	VMINPS       Z23, Z29, Z23
+	VMAXPS       Z24, Z28, Z24
+	VMINPS       Z24, Z29, Z24
+	VMAXPS       Z25, Z28, Z25
+	VMINPS       Z25, Z29, Z25
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z24, (AX)
+	VMOVUPS Z25, 64(AX)
+	VZEROUPPER
+	RET
+
+// func narrowTile14x2AVX512(dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb int, k int, scale []float32, shift []float32, residual []float32, ldr int, ceiling float32)
+// Requires: AVX, AVX512F, MMX+
+TEXT ·narrowTile14x2AVX512(SB), NOSPLIT, $0-220
+	MOVQ       a_base+64(FP), AX
+	MOVQ       b_base+96(FP), CX
+	MOVQ       k+128(FP), DX
+	MOVQ       lda+88(FP), BX
+	SHLQ       $0x02, BX
+	MOVQ       ldb+120(FP), SI
+	SHLQ       $0x02, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z27, Z27, Z27
+	MOVQ       dst_base+0(FP), DI
+	TESTQ      DI, DI
+	JZ         nodstahead
+	MOVQ       ldd+24(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+nodstahead:
+	MOVQ       residual_base+184(FP), DI
+	TESTQ      DI, DI
+	JZ         noresidualahead
+	MOVQ       ldr+208(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+
+noresidualahead:
+loop:
+	VMOVUPS      (CX), Z28
+	VMOVUPS      64(CX), Z29
+	PREFETCHT0   (AX)(BX*8)
+	PREFETCHT0   (CX)(SI*8)
+	PREFETCHT0   64(CX)(SI*8)
+	VBROADCASTSS (AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xc452
+	LONG         $0x400e9262
+	WORD         $0xcd52
+	VBROADCASTSS 4(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xd452
+	LONG         $0x40069262
+	WORD         $0xdd52
+	VBROADCASTSS 8(AX), Z30
+	LONG         $0x400e9262
+	WORD         $0xe452
+	LONG         $0x400e9262
+	WORD         $0xed52
+	VBROADCASTSS 12(AX), Z31
+	LONG         $0x40069262
+	WORD         $0xf452
+	LONG         $0x40069262
+	WORD         $0xfd52
+	VBROADCASTSS 16(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xc452
+	LONG         $0x400e1262
+	WORD         $0xcd52
+	VBROADCASTSS 20(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xd452
+	LONG         $0x40061262
+	WORD         $0xdd52
+	VBROADCASTSS 24(AX), Z30
+	LONG         $0x400e1262
+	WORD         $0xe452
+	LONG         $0x400e1262
+	WORD         $0xed52
+	VBROADCASTSS 28(AX), Z31
+	LONG         $0x40061262
+	WORD         $0xf452
+	LONG         $0x40061262
+	WORD         $0xfd52
+	VBROADCASTSS 32(AX), Z30
+	LONG         $0x400e8262
+	WORD         $0xc452
+	LONG         $0x400e8262
+	WORD         $0xcd52
+	VBROADCASTSS 36(AX), Z31
+	LONG         $0x40068262
+	WORD         $0xd452
+	LONG         $0x40068262
+	WORD         $0xdd52
+	VBROADCASTSS 40(AX), Z30
+	LONG         $0x400e8262
+	WORD         $0xe452
+	LONG         $0x400e8262
+	WORD         $0xed52
+	VBROADCASTSS 44(AX), Z31
+	LONG         $0x40068262
+	WORD         $0xf452
+	LONG         $0x40068262
+	WORD         $0xfd52
+	VBROADCASTSS 48(AX), Z30
+	LONG         $0x400e0262
+	WORD         $0xc452
+	LONG         $0x400e0262
+	WORD         $0xcd52
+	VBROADCASTSS 52(AX), Z31
+	LONG         $0x40060262
+	WORD         $0xd452
+	LONG         $0x40060262
+	WORD         $0xdd52
+	ADDQ         BX, AX
+	ADDQ         SI, CX
+	DECQ         DX
+	JNZ          loop
+	MOVQ         c_base+32(FP), AX
+	TESTQ        AX, AX
+	JZ           nosum
+	MOVQ         ldc+56(FP), CX
+	SHLQ         $0x02, CX
+	VADDPS       (AX), Z0, Z0
+	VADDPS       64(AX), Z1, Z1
+	ADDQ         CX, AX
+	VADDPS       (AX), Z2, Z2
+	VADDPS       64(AX), Z3, Z3
+	ADDQ         CX, AX
+	VADDPS       (AX), Z4, Z4
+	VADDPS       64(AX), Z5, Z5
+	ADDQ         CX, AX
+	VADDPS       (AX), Z6, Z6
+	VADDPS       64(AX), Z7, Z7
+	ADDQ         CX, AX
+	VADDPS       (AX), Z8, Z8
+	VADDPS       64(AX), Z9, Z9
+	ADDQ         CX, AX
+	VADDPS       (AX), Z10, Z10
+	VADDPS       64(AX), Z11, Z11
+	ADDQ         CX, AX
+	VADDPS       (AX), Z12, Z12
+	VADDPS       64(AX), Z13, Z13
+	ADDQ         CX, AX
+	VADDPS       (AX), Z14, Z14
+	VADDPS       64(AX), Z15, Z15
+	ADDQ         CX, AX
+	VADDPS       (AX), Z16, Z16
+	VADDPS       64(AX), Z17, Z17
+	ADDQ         CX, AX
+	VADDPS       (AX), Z18, Z18
+	VADDPS       64(AX), Z19, Z19
+	ADDQ         CX, AX
+	VADDPS       (AX), Z20, Z20
+	VADDPS       64(AX), Z21, Z21
+	ADDQ         CX, AX
+	VADDPS       (AX), Z22, Z22
+	VADDPS       64(AX), Z23, Z23
+	ADDQ         CX, AX
+	VADDPS       (AX), Z24, Z24
+	VADDPS       64(AX), Z25, Z25
+	ADDQ         CX, AX
+	VADDPS       (AX), Z26, Z26
+	VADDPS       64(AX), Z27, Z27
+
+nosum:
+	MOVQ         scale_base+136(FP), AX
+	TESTQ        AX, AX
+	JZ           noscale
+	VBROADCASTSS (AX), Z29
+	VMULPS       Z29, Z0, Z0
+	VMULPS       Z29, Z1, Z1
+	VBROADCASTSS 4(AX), Z29
+	VMULPS       Z29, Z2, Z2
+	VMULPS       Z29, Z3, Z3
+	VBROADCASTSS 8(AX), Z29
+	VMULPS       Z29, Z4, Z4
+	VMULPS       Z29, Z5, Z5
+	VBROADCASTSS 12(AX), Z29
+	VMULPS       Z29, Z6, Z6
+	VMULPS       Z29, Z7, Z7
+	VBROADCASTSS 16(AX), Z29
+	VMULPS       Z29, Z8, Z8
+	VMULPS       Z29, Z9, Z9
+	VBROADCASTSS 20(AX), Z29
+	VMULPS       Z29, Z10, Z10
+	VMULPS       Z29, Z11, Z11
+	VBROADCASTSS 24(AX), Z29
+	VMULPS       Z29, Z12, Z12
+	VMULPS       Z29, Z13, Z13
+	VBROADCASTSS 28(AX), Z29
+	VMULPS       Z29, Z14, Z14
+	VMULPS       Z29, Z15, Z15
+	VBROADCASTSS 32(AX), Z29
+	VMULPS       Z29, Z16, Z16
+	VMULPS       Z29, Z17, Z17
+	VBROADCASTSS 36(AX), Z29
+	VMULPS       Z29, Z18, Z18
+	VMULPS       Z29, Z19, Z19
+	VBROADCASTSS 40(AX), Z29
+	VMULPS       Z29, Z20, Z20
+	VMULPS       Z29, Z21, Z21
+	VBROADCASTSS 44(AX), Z29
+	VMULPS       Z29, Z22, Z22
+	VMULPS       Z29, Z23, Z23
+	VBROADCASTSS 48(AX), Z29
+	VMULPS       Z29, Z24, Z24
+	VMULPS       Z29, Z25, Z25
+	VBROADCASTSS 52(AX), Z29
+	VMULPS       Z29, Z26, Z26
+	VMULPS       Z29, Z27, Z27
+
+noscale:
+	MOVQ         shift_base+160(FP), AX
+	TESTQ        AX, AX
+	JZ           noshift
+	VBROADCASTSS (AX), Z29
+	VADDPS       Z29, Z0, Z0
+	VADDPS       Z29, Z1, Z1
+	VBROADCASTSS 4(AX), Z29
+	VADDPS       Z29, Z2, Z2
+	VADDPS       Z29, Z3, Z3
+	VBROADCASTSS 8(AX), Z29
+	VADDPS       Z29, Z4, Z4
+	VADDPS       Z29, Z5, Z5
+	VBROADCASTSS 12(AX), Z29
+	VADDPS       Z29, Z6, Z6
+	VADDPS       Z29, Z7, Z7
+	VBROADCASTSS 16(AX), Z29
+	VADDPS       Z29, Z8, Z8
+	VADDPS       Z29, Z9, Z9
+	VBROADCASTSS 20(AX), Z29
+	VADDPS       Z29, Z10, Z10
+	VADDPS       Z29, Z11, Z11
+	VBROADCASTSS 24(AX), Z29
+	VADDPS       Z29, Z12, Z12
+	VADDPS       Z29, Z13, Z13
+	VBROADCASTSS 28(AX), Z29
+	VADDPS       Z29, Z14, Z14
+	VADDPS       Z29, Z15, Z15
+	VBROADCASTSS 32(AX), Z29
+	VADDPS       Z29, Z16, Z16
+	VADDPS       Z29, Z17, Z17
+	VBROADCASTSS 36(AX), Z29
+	VADDPS       Z29, Z18, Z18
+	VADDPS       Z29, Z19, Z19
+	VBROADCASTSS 40(AX), Z29
+	VADDPS       Z29, Z20, Z20
+	VADDPS       Z29, Z21, Z21
+	VBROADCASTSS 44(AX), Z29
+	VADDPS       Z29, Z22, Z22
+	VADDPS       Z29, Z23, Z23
+	VBROADCASTSS 48(AX), Z29
+	VADDPS       Z29, Z24, Z24
+	VADDPS       Z29, Z25, Z25
+	VBROADCASTSS 52(AX), Z29
+	VADDPS       Z29, Z26, Z26
+	VADDPS       Z29, Z27, Z27
+
+noshift:
+	MOVQ   residual_base+184(FP), AX
+	TESTQ  AX, AX
+	JZ     noresidual
+	MOVQ   ldr+208(FP), CX
+	SHLQ   $0x02, CX
+	VADDPS (AX), Z0, Z0
+	VADDPS 64(AX), Z1, Z1
+	ADDQ   CX, AX
+	VADDPS (AX), Z2, Z2
+	VADDPS 64(AX), Z3, Z3
+	ADDQ   CX, AX
+	VADDPS (AX), Z4, Z4
+	VADDPS 64(AX), Z5, Z5
+	ADDQ   CX, AX
+	VADDPS (AX), Z6, Z6
+	VADDPS 64(AX), Z7, Z7
+	ADDQ   CX, AX
+	VADDPS (AX), Z8, Z8
+	VADDPS 64(AX), Z9, Z9
+	ADDQ   CX, AX
+	VADDPS (AX), Z10, Z10
+	VADDPS 64(AX), Z11, Z11
+	ADDQ   CX, AX
+	VADDPS (AX), Z12, Z12
+	VADDPS 64(AX), Z13, Z13
+	ADDQ   CX, AX
+	VADDPS (AX), Z14, Z14
+	VADDPS 64(AX), Z15, Z15
+	ADDQ   CX, AX
+	VADDPS (AX), Z16, Z16
+	VADDPS 64(AX), Z17, Z17
+	ADDQ   CX, AX
+	VADDPS (AX), Z18, Z18
+	VADDPS 64(AX), Z19, Z19
+	ADDQ   CX, AX
+	VADDPS (AX), Z20, Z20
+	VADDPS 64(AX), Z21, Z21
+	ADDQ   CX, AX
+	VADDPS (AX), Z22, Z22
+	VADDPS 64(AX), Z23, Z23
+	ADDQ   CX, AX
+	VADDPS (AX), Z24, Z24
+	VADDPS 64(AX), Z25, Z25
+	ADDQ   CX, AX
+	VADDPS (AX), Z26, Z26
+	VADDPS 64(AX), Z27, Z27
+
+noresidual:
+	MOVL         ceiling+216(FP), AX
+	TESTQ        AX, AX
+	JZ           noceiling
+	VPXORD       Z28, Z28, Z28
+	VBROADCASTSS ceiling+216(FP), Z29
+	VMAXPS       Z0, Z28, Z0
+	VMINPS       Z0, Z29, Z0
+	VMAXPS       Z1, Z28, Z1
+	VMINPS       Z1, Z29, Z1
+	VMAXPS       Z2, Z28, Z2
+	VMINPS       Z2, Z29, Z2
+	VMAXPS       Z3, Z28, Z3
+	VMINPS       Z3, Z29, Z3
+	VMAXPS       Z4, Z28, Z4
+	VMINPS       Z4, Z29, Z4
+	VMAXPS       Z5, Z28, Z5
+	VMINPS       Z5, Z29, Z5
+	VMAXPS       Z6, Z28, Z6
+	VMINPS       Z6, Z29, Z6
+	VMAXPS       Z7, Z28, Z7
+	VMINPS       Z7, Z29, Z7
+	VMAXPS       Z8, Z28, Z8
+	VMINPS       Z8, Z29, Z8
+	VMAXPS       Z9, Z28, Z9
+	VMINPS       Z9, Z29, Z9
+	VMAXPS       Z10, Z28, Z10
+	VMINPS       Z10, Z29, Z10
+	VMAXPS       Z11, Z28, Z11
+	VMINPS       Z11, Z29, Z11
+	VMAXPS       Z12, Z28, Z12
+	VMINPS       Z12, Z29, Z12
+	VMAXPS       Z13, Z28, Z13
+	VMINPS       Z13, Z29, Z13
+	VMAXPS       Z14, Z28, Z14
+	VMINPS       Z14, Z29, Z14
+	VMAXPS       Z15, Z28, Z15
+	VMINPS       Z15, Z29, Z15
+	VMAXPS       Z16, Z28, Z16
+	VMINPS       Z16, Z29, Z16
+	VMAXPS       Z17, Z28, Z17
+	VMINPS       Z17, Z29, Z17
+	VMAXPS       Z18, Z28, Z18
+	VMINPS       Z18, Z29, Z18
+	VMAXPS       Z19, Z28, Z19
+	VMINPS       Z19, Z29, Z19
+	VMAXPS       Z20, Z28, Z20
+	VMINPS       Z20, Z29, Z20
+	VMAXPS       Z21, Z28, Z21
+	VMINPS       Z21, Z29, Z21
+	VMAXPS       Z22, Z28, Z22
+	VMINPS       Z22, Z29, Z22
+	VMAXPS       Z23, Z28, Z23
+	VMINPS       Z23, Z29, Z23
+	VMAXPS       Z24, Z28, Z24
+	VMINPS       Z24, Z29, Z24
+	VMAXPS       Z25, Z28, Z25
+	VMINPS       Z25, Z29, Z25
+	VMAXPS       Z26, Z28, Z26
+	VMINPS       Z26, Z29, Z26
+	VMAXPS       Z27, Z28, Z27
+	VMINPS       Z27, Z29, Z27
+
+noceiling:
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    ldd+24(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z24, (AX)
+	VMOVUPS Z25, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z26, (AX)
+	VMOVUPS Z27, 64(AX)
+	VZEROUPPER
+	RET
+
+// func narrowPairsAVX512(dst []float32, src []float32, width int, pairs int)
+// Requires: AVX, AVX512BW, AVX512F, BMI2
+TEXT ·narrowPairsAVX512(SB), NOSPLIT, $0-64
+	MOVQ    dst_base+0(FP), AX
+	MOVQ    src_base+24(FP), CX
+	MOVQ    width+48(FP), DX
+	SHLQ    $0x02, DX
+	MOVQ    pairs+56(FP), BX
+	VMOVUPS interleaveAVX512<>+0(SB), Z3
+	MOVQ    width+48(FP), SI
+	MOVQ    $-1, DI
+	BZHIQ   SI, DI, DI
+	KMOVW   DI, K1
+	SHRQ    $0x10, DI
+	KMOVW   DI, K2
+	CMPQ    DX, $0x40
+	JLE     one
+
+loop1:
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (CX)(DX*1), K1, Z1
+	LONG      $0x4877f262
+	WORD      $0xd072
+	VPERMW    Z2, Z3, Z2
+	VMOVUPS   Z2, K1, (AX)
+	VMOVUPS.Z 64(CX), K2, Z0
+	VMOVUPS.Z 64(CX)(DX*1), K2, Z1
+	LONG      $0x4877f262
+	WORD      $0xd072
+	VPERMW    Z2, Z3, Z2
+	VMOVUPS   Z2, K2, 64(AX)
+	LEAQ      (CX)(DX*2), CX
+	ADDQ      DX, AX
+	DECQ      BX
+	JNZ       loop1
+	VZEROUPPER
+	RET
+
+one:
+loop2:
+	VMOVUPS.Z (CX), K1, Z0
+	VMOVUPS.Z (CX)(DX*1), K1, Z1
+	LONG      $0x4877f262
+	WORD      $0xd072
+	VPERMW    Z2, Z3, Z2
+	VMOVUPS   Z2, K1, (AX)
+	LEAQ      (CX)(DX*2), CX
+	ADDQ      DX, AX
+	DECQ      BX
+	JNZ       loop2
+	VZEROUPPER
+	RET
+
+DATA interleaveAVX512<>+0(SB)/4, $0x00100000
+DATA interleaveAVX512<>+4(SB)/4, $0x00110001
+DATA interleaveAVX512<>+8(SB)/4, $0x00120002
+DATA interleaveAVX512<>+12(SB)/4, $0x00130003
+DATA interleaveAVX512<>+16(SB)/4, $0x00140004
+DATA interleaveAVX512<>+20(SB)/4, $0x00150005
+DATA interleaveAVX512<>+24(SB)/4, $0x00160006
+DATA interleaveAVX512<>+28(SB)/4, $0x00170007
+DATA interleaveAVX512<>+32(SB)/4, $0x00180008
+DATA interleaveAVX512<>+36(SB)/4, $0x00190009
+DATA interleaveAVX512<>+40(SB)/4, $0x001a000a
+DATA interleaveAVX512<>+44(SB)/4, $0x001b000b
+DATA interleaveAVX512<>+48(SB)/4, $0x001c000c
+DATA interleaveAVX512<>+52(SB)/4, $0x001d000d
+DATA interleaveAVX512<>+56(SB)/4, $0x001e000e
+DATA interleaveAVX512<>+60(SB)/4, $0x001f000f
+GLOBL interleaveAVX512<>(SB), RODATA|NOPTR, $64
+
 // func transposeTileAVX512(dst []float32, dstStride int, src []float32, srcStride int, rows int, cols int, width int)
 // Requires: AVX, AVX512F, BMI2, CMOV, MMX+
 TEXT ·transposeTileAVX512(SB), NOSPLIT, $0-88
@@ -10010,7 +17361,7 @@ TEXT ·copyRowsAVX512(SB), NOSPLIT, $0-88
 	CMPQ  DI, $0x10
 	JLE   one
 
-loop1:
+loop3:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS   Z0, K3, (AX)
 	VMOVUPS.Z 64(CX), K2, Z0
@@ -10018,18 +17369,18 @@ loop1:
 	ADDQ      BX, CX
 	ADDQ      DX, AX
 	DECQ      SI
-	JNZ       loop1
+	JNZ       loop3
 	VZEROUPPER
 	RET
 
 one:
-loop2:
+loop4:
 	VMOVUPS.Z (CX), K1, Z0
 	VMOVUPS   Z0, K3, (AX)
 	ADDQ      BX, CX
 	ADDQ      DX, AX
 	DECQ      SI
-	JNZ       loop2
+	JNZ       loop4
 	VZEROUPPER
 	RET
 
@@ -10091,13 +17442,13 @@ TEXT ·gatherRunsAVX512(SB), NOSPLIT, $0-96
 	MOVLQSX (DX), R8
 	KMOVW   4(DX), K1
 
-loop3:
+loop5:
 	VMOVUPS.Z (CX)(R8*4), K1, Z0
 	VMOVUPS   Z0, (AX)
 	ADDQ      SI, CX
 	ADDQ      BX, AX
 	DECQ      DI
-	JNZ       loop3
+	JNZ       loop5
 	VZEROUPPER
 	RET
 
@@ -10107,14 +17458,14 @@ two:
 	MOVLQSX 8(DX), R9
 	KMOVW   12(DX), K2
 
-loop4:
+loop6:
 	VMOVUPS.Z (CX)(R8*4), K1, Z0
 	VMOVUPS   (CX)(R9*4), K2, Z0
 	VMOVUPS   Z0, (AX)
 	ADDQ      SI, CX
 	ADDQ      BX, AX
 	DECQ      DI
-	JNZ       loop4
+	JNZ       loop6
 	VZEROUPPER
 	RET
 
@@ -10126,7 +17477,7 @@ three:
 	MOVLQSX 16(DX), R10
 	KMOVW   20(DX), K3
 
-loop5:
+loop7:
 	VMOVUPS.Z (CX)(R8*4), K1, Z0
 	VMOVUPS   (CX)(R9*4), K2, Z0
 	VMOVUPS   (CX)(R10*4), K3, Z0
@@ -10134,7 +17485,7 @@ loop5:
 	ADDQ      SI, CX
 	ADDQ      BX, AX
 	DECQ      DI
-	JNZ       loop5
+	JNZ       loop7
 	VZEROUPPER
 	RET
 
@@ -10148,7 +17499,7 @@ four:
 	MOVLQSX 24(DX), R11
 	KMOVW   28(DX), K4
 
-loop6:
+loop8:
 	VMOVUPS.Z (CX)(R8*4), K1, Z0
 	VMOVUPS   (CX)(R9*4), K2, Z0
 	VMOVUPS   (CX)(R10*4), K3, Z0
@@ -10157,7 +17508,7 @@ loop6:
 	ADDQ      SI, CX
 	ADDQ      BX, AX
 	DECQ      DI
-	JNZ       loop6
+	JNZ       loop8
 	VZEROUPPER
 	RET
 
@@ -10228,9 +17579,9 @@ TEXT ·addAVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), DX
 	MOVQ dst_len+8(FP), BX
 
-loop7:
+loop9:
 	CMPQ    BX, $0x10
-	JLT     tail8
+	JLT     tail10
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VADDPS  Z1, Z0, Z0
@@ -10239,11 +17590,11 @@ loop7:
 	ADDQ    $0x40, CX
 	ADDQ    $0x40, DX
 	SUBQ    $0x10, BX
-	JMP     loop7
+	JMP     loop9
 
-tail8:
+tail10:
 	TESTQ     BX, BX
-	JZ        done9
+	JZ        done11
 	MOVQ      $-1, SI
 	BZHIQ     BX, SI, SI
 	KMOVW     SI, K1
@@ -10252,7 +17603,7 @@ tail8:
 	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 
-done9:
+done11:
 	VZEROUPPER
 	RET
 
@@ -10264,9 +17615,9 @@ TEXT ·multiplyAVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), DX
 	MOVQ dst_len+8(FP), BX
 
-loop10:
+loop12:
 	CMPQ    BX, $0x10
-	JLT     tail11
+	JLT     tail13
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VMULPS  Z1, Z0, Z0
@@ -10275,11 +17626,11 @@ loop10:
 	ADDQ    $0x40, CX
 	ADDQ    $0x40, DX
 	SUBQ    $0x10, BX
-	JMP     loop10
+	JMP     loop12
 
-tail11:
+tail13:
 	TESTQ     BX, BX
-	JZ        done12
+	JZ        done14
 	MOVQ      $-1, SI
 	BZHIQ     BX, SI, SI
 	KMOVW     SI, K1
@@ -10288,7 +17639,7 @@ tail11:
 	VMULPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 
-done12:
+done14:
 	VZEROUPPER
 	RET
 
@@ -10300,20 +17651,20 @@ TEXT ·scaleAVX512(SB), NOSPLIT, $0-52
 	MOVQ         dst_len+8(FP), DX
 	VBROADCASTSS s+48(FP), Z0
 
-loop13:
+loop15:
 	CMPQ    DX, $0x10
-	JLT     tail14
+	JLT     tail16
 	VMOVUPS (CX), Z1
 	VMULPS  Z0, Z1, Z1
 	VMOVUPS Z1, (AX)
 	ADDQ    $0x40, AX
 	ADDQ    $0x40, CX
 	SUBQ    $0x10, DX
-	JMP     loop13
+	JMP     loop15
 
-tail14:
+tail16:
 	TESTQ     DX, DX
-	JZ        done15
+	JZ        done17
 	MOVQ      $-1, BX
 	BZHIQ     DX, BX, BX
 	KMOVW     BX, K1
@@ -10321,7 +17672,7 @@ tail14:
 	VMULPS    Z0, Z1, Z1
 	VMOVUPS   Z1, K1, (AX)
 
-done15:
+done17:
 	VZEROUPPER
 	RET
 
@@ -10333,20 +17684,20 @@ TEXT ·reluAVX512(SB), NOSPLIT, $0-48
 	MOVQ   y_len+8(FP), DX
 	VPXORD Z0, Z0, Z0
 
-loop16:
+loop18:
 	CMPQ    DX, $0x10
-	JLT     tail17
+	JLT     tail19
 	VMOVUPS (CX), Z1
 	VMAXPS  Z1, Z0, Z1
 	VMOVUPS Z1, (AX)
 	ADDQ    $0x40, AX
 	ADDQ    $0x40, CX
 	SUBQ    $0x10, DX
-	JMP     loop16
+	JMP     loop18
 
-tail17:
+tail19:
 	TESTQ     DX, DX
-	JZ        done18
+	JZ        done20
 	MOVQ      $-1, BX
 	BZHIQ     DX, BX, BX
 	KMOVW     BX, K1
@@ -10354,7 +17705,7 @@ tail17:
 	VMAXPS    Z1, Z0, Z1
 	VMOVUPS   Z1, K1, (AX)
 
-done18:
+done20:
 	VZEROUPPER
 	RET
 
@@ -10367,9 +17718,9 @@ TEXT ·reluGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ   dx_len+8(FP), BX
 	VPXORD Z0, Z0, Z0
 
-loop19:
+loop21:
 	CMPQ      BX, $0x10
-	JLT       tail20
+	JLT       tail22
 	VMOVUPS   (CX), Z1
 	VMOVUPS   (DX), Z2
 	VCMPPS    $0x1e, Z0, Z2, K1
@@ -10379,11 +17730,11 @@ loop19:
 	ADDQ      $0x40, CX
 	ADDQ      $0x40, DX
 	SUBQ      $0x10, BX
-	JMP       loop19
+	JMP       loop21
 
-tail20:
+tail22:
 	TESTQ     BX, BX
-	JZ        done21
+	JZ        done23
 	MOVQ      $-1, SI
 	BZHIQ     BX, SI, SI
 	KMOVW     SI, K1
@@ -10393,7 +17744,7 @@ tail20:
 	VMOVUPS.Z Z1, K2, Z1
 	VMOVUPS   Z1, K1, (AX)
 
-done21:
+done23:
 	VZEROUPPER
 	RET
 
@@ -10407,9 +17758,9 @@ TEXT ·boundGradAVX512(SB), NOSPLIT, $0-76
 	VPXORD       Z0, Z0, Z0
 	VBROADCASTSS ceiling+72(FP), Z1
 
-loop22:
+loop24:
 	CMPQ      BX, $0x10
-	JLT       tail23
+	JLT       tail25
 	VMOVUPS   (CX), Z2
 	VMOVUPS   (DX), Z3
 	VCMPPS    $0x1e, Z0, Z3, K1
@@ -10421,11 +17772,11 @@ loop22:
 	ADDQ      $0x40, CX
 	ADDQ      $0x40, DX
 	SUBQ      $0x10, BX
-	JMP       loop22
+	JMP       loop24
 
-tail23:
+tail25:
 	TESTQ     BX, BX
-	JZ        done24
+	JZ        done26
 	MOVQ      $-1, SI
 	BZHIQ     BX, SI, SI
 	KMOVW     SI, K1
@@ -10437,7 +17788,7 @@ tail23:
 	VMOVUPS.Z Z2, K3, Z2
 	VMOVUPS   Z2, K1, (AX)
 
-done24:
+done26:
 	VZEROUPPER
 	RET
 
@@ -10449,9 +17800,9 @@ TEXT ·maximumAVX512(SB), NOSPLIT, $0-72
 	MOVQ b_base+48(FP), DX
 	MOVQ dst_len+8(FP), BX
 
-loop25:
+loop27:
 	CMPQ    BX, $0x10
-	JLT     tail26
+	JLT     tail28
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VMAXPS  Z1, Z0, Z1
@@ -10462,11 +17813,11 @@ loop25:
 	ADDQ    $0x40, CX
 	ADDQ    $0x40, DX
 	SUBQ    $0x10, BX
-	JMP     loop25
+	JMP     loop27
 
-tail26:
+tail28:
 	TESTQ     BX, BX
-	JZ        done27
+	JZ        done29
 	MOVQ      $-1, SI
 	BZHIQ     BX, SI, SI
 	KMOVW     SI, K1
@@ -10477,7 +17828,7 @@ tail26:
 	VMOVAPS   Z0, K2, Z1
 	VMOVUPS   Z1, K1, (AX)
 
-done27:
+done29:
 	VZEROUPPER
 	RET
 
@@ -10490,9 +17841,9 @@ TEXT ·maximum3AVX512(SB), NOSPLIT, $0-96
 	MOVQ c_base+72(FP), BX
 	MOVQ dst_len+8(FP), SI
 
-loop28:
+loop30:
 	CMPQ    SI, $0x10
-	JLT     tail29
+	JLT     tail31
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VMAXPS  Z1, Z0, Z1
@@ -10508,11 +17859,11 @@ loop28:
 	ADDQ    $0x40, DX
 	ADDQ    $0x40, BX
 	SUBQ    $0x10, SI
-	JMP     loop28
+	JMP     loop30
 
-tail29:
+tail31:
 	TESTQ     SI, SI
-	JZ        done30
+	JZ        done32
 	MOVQ      $-1, DI
 	BZHIQ     SI, DI, DI
 	KMOVW     DI, K1
@@ -10527,7 +17878,7 @@ tail29:
 	VMOVAPS   Z1, K2, Z0
 	VMOVUPS   Z0, K1, (AX)
 
-done30:
+done32:
 	VZEROUPPER
 	RET
 
@@ -10540,9 +17891,9 @@ TEXT ·add3AVX512(SB), NOSPLIT, $0-96
 	MOVQ c_base+72(FP), BX
 	MOVQ dst_len+8(FP), SI
 
-loop31:
+loop33:
 	CMPQ    SI, $0x10
-	JLT     tail32
+	JLT     tail34
 	VMOVUPS (CX), Z0
 	VMOVUPS (DX), Z1
 	VADDPS  Z1, Z0, Z0
@@ -10554,11 +17905,11 @@ loop31:
 	ADDQ    $0x40, DX
 	ADDQ    $0x40, BX
 	SUBQ    $0x10, SI
-	JMP     loop31
+	JMP     loop33
 
-tail32:
+tail34:
 	TESTQ     SI, SI
-	JZ        done33
+	JZ        done35
 	MOVQ      $-1, DI
 	BZHIQ     SI, DI, DI
 	KMOVW     DI, K1
@@ -10569,7 +17920,7 @@ tail32:
 	VADDPS    Z1, Z0, Z0
 	VMOVUPS   Z0, K1, (AX)
 
-done33:
+done35:
 	VZEROUPPER
 	RET
 
@@ -10585,9 +17936,9 @@ TEXT ·normGradAVX512(SB), NOSPLIT, $0-88
 	VBROADCASTSS center+80(FP), Z2
 	VBROADCASTSS c+84(FP), Z3
 
-loop34:
+loop36:
 	CMPQ        BX, $0x10
-	JLT         tail35
+	JLT         tail37
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VSUBPS      Z2, Z5, Z5
@@ -10598,11 +17949,11 @@ loop34:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	SUBQ        $0x10, BX
-	JMP         loop34
+	JMP         loop36
 
-tail35:
+tail37:
 	TESTQ       BX, BX
-	JZ          done36
+	JZ          done38
 	MOVQ        $-1, SI
 	BZHIQ       BX, SI, SI
 	KMOVW       SI, K1
@@ -10613,7 +17964,7 @@ tail35:
 	VFMADD231PS Z1, Z5, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done36:
+done38:
 	VZEROUPPER
 	RET
 
@@ -10639,9 +17990,9 @@ linear:
 	TESTQ DX, DX
 	JZ    plain
 
-loop37:
+loop39:
 	CMPQ        BX, $0x10
-	JLT         tail38
+	JLT         tail40
 	VMOVUPS     (CX), Z5
 	VSUBPS      Z0, Z5, Z5
 	VFMADD213PS Z2, Z1, Z5
@@ -10654,11 +18005,11 @@ loop37:
 	ADDQ        $0x40, CX
 	ADDQ        $0x40, DX
 	SUBQ        $0x10, BX
-	JMP         loop37
+	JMP         loop39
 
-tail38:
+tail40:
 	TESTQ       BX, BX
-	JZ          done39
+	JZ          done41
 	MOVQ        $-1, SI
 	BZHIQ       BX, SI, SI
 	KMOVW       SI, K1
@@ -10671,14 +18022,14 @@ tail38:
 	VMINPS      Z5, Z4, Z5
 	VMOVUPS     Z5, K1, (AX)
 
-done39:
+done41:
 	VZEROUPPER
 	RET
 
 plain:
-loop40:
+loop42:
 	CMPQ        BX, $0x10
-	JLT         tail41
+	JLT         tail43
 	VMOVUPS     (CX), Z5
 	VSUBPS      Z0, Z5, Z5
 	VFMADD213PS Z2, Z1, Z5
@@ -10688,11 +18039,11 @@ loop40:
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, BX
-	JMP         loop40
+	JMP         loop42
 
-tail41:
+tail43:
 	TESTQ       BX, BX
-	JZ          done42
+	JZ          done44
 	MOVQ        $-1, DX
 	BZHIQ       BX, DX, DX
 	KMOVW       DX, K1
@@ -10703,7 +18054,7 @@ tail41:
 	VMINPS      Z5, Z4, Z5
 	VMOVUPS     Z5, K1, (AX)
 
-done42:
+done44:
 	VZEROUPPER
 	RET
 
@@ -10750,19 +18101,19 @@ TEXT ·finiteAVX512(SB), NOSPLIT, $0-25
 	MOVQ   x_len+8(FP), CX
 	VPXORD Z0, Z0, Z0
 
-loop43:
+loop45:
 	CMPQ    CX, $0x10
-	JLT     tail44
+	JLT     tail46
 	VMOVUPS (AX), Z1
 	VSUBPS  Z1, Z1, Z1
 	VORPS   Z1, Z0, Z0
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop43
+	JMP     loop45
 
-tail44:
+tail46:
 	TESTQ     CX, CX
-	JZ        done45
+	JZ        done47
 	MOVQ      $-1, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K1
@@ -10770,7 +18121,7 @@ tail44:
 	VSUBPS    Z1, Z1, Z1
 	VORPS     Z1, Z0, Z0
 
-done45:
+done47:
 	VPXORD Z2, Z2, Z2
 	VCMPPS $0x03, Z2, Z0, K1
 	KMOVW  K1, AX
@@ -10789,9 +18140,9 @@ TEXT ·routeAVX512(SB), NOSPLIT, $0-96
 	MOVQ y_base+72(FP), BX
 	MOVQ dx_len+8(FP), SI
 
-loop46:
+loop48:
 	CMPQ      SI, $0x10
-	JLT       tail47
+	JLT       tail49
 	VMOVUPS   (BX), Z0
 	VMOVUPS   (DX), Z1
 	VMOVUPS   (CX), Z2
@@ -10808,11 +18159,11 @@ loop46:
 	ADDQ      $0x40, DX
 	ADDQ      $0x40, BX
 	SUBQ      $0x10, SI
-	JMP       loop46
+	JMP       loop48
 
-tail47:
+tail49:
 	TESTQ     SI, SI
-	JZ        done48
+	JZ        done50
 	MOVQ      $-1, DI
 	BZHIQ     SI, DI, DI
 	KMOVW     DI, K1
@@ -10828,7 +18179,7 @@ tail47:
 	VMOVUPS   Z3, K1, (AX)
 	VMOVUPS   Z2, K1, (CX)
 
-done48:
+done50:
 	VZEROUPPER
 	RET
 
@@ -11296,10 +18647,10 @@ block:
 	CMOVQGT R10, R9
 	BZHIQ   R9, R8, R8
 	TESTQ   BX, BX
-	JNS     inside49
+	JNS     inside51
 	ANDQ    $-2, R8
 
-inside49:
+inside51:
 	KMOVW      R8, K1
 	SHRQ       $0x10, R8
 	KMOVW      R8, K2
@@ -11397,10 +18748,10 @@ block:
 	CMOVQGT R12, R11
 	BZHIQ   R11, R10, R10
 	TESTQ   DI, DI
-	JNS     inside50
+	JNS     inside52
 	ANDQ    $-2, R10
 
-inside50:
+inside52:
 	KMOVW     R10, K1
 	SHRQ      $0x10, R10
 	KMOVW     R10, K2
@@ -11555,7 +18906,7 @@ blocks:
 	VMOVAPS Z0, Z9
 	VMOVAPS Z0, Z10
 
-taps51:
+taps53:
 	MOVQ         (BX), R8
 	VBROADCASTSS (SI), Z11
 	VFMADD231PS  (CX)(R8*4), Z11, Z3
@@ -11569,7 +18920,7 @@ taps51:
 	ADDQ         $0x08, BX
 	ADDQ         $0x04, SI
 	DECQ         DI
-	JNZ          taps51
+	JNZ          taps53
 	VMAXPS       Z3, Z1, Z3
 	VMINPS       Z3, Z2, Z3
 	VMOVUPS      Z3, (AX)
@@ -11600,33 +18951,33 @@ taps51:
 	JMP          blocks
 
 vectors:
-loop52:
+loop54:
 	CMPQ    DX, $0x10
-	JLT     tail53
+	JLT     tail55
 	MOVQ    at_base+48(FP), BX
 	MOVQ    w_base+72(FP), SI
 	MOVQ    at_len+56(FP), DI
 	VMOVAPS Z0, Z3
 
-taps55:
+taps57:
 	MOVQ         (BX), R8
 	VBROADCASTSS (SI), Z4
 	VFMADD231PS  (CX)(R8*4), Z4, Z3
 	ADDQ         $0x08, BX
 	ADDQ         $0x04, SI
 	DECQ         DI
-	JNZ          taps55
+	JNZ          taps57
 	VMAXPS       Z3, Z1, Z3
 	VMINPS       Z3, Z2, Z3
 	VMOVUPS      Z3, (AX)
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, DX
-	JMP          loop52
+	JMP          loop54
 
-tail53:
+tail55:
 	TESTQ   DX, DX
-	JZ      done54
+	JZ      done56
 	MOVQ    $-1, BX
 	BZHIQ   DX, BX, BX
 	KMOVW   BX, K1
@@ -11635,7 +18986,7 @@ tail53:
 	MOVQ    at_len+56(FP), SI
 	VMOVAPS Z0, Z0
 
-taps56:
+taps58:
 	MOVQ         (DX), DI
 	VBROADCASTSS (BX), Z3
 	VMOVUPS.Z    (CX)(DI*4), K1, Z4
@@ -11643,12 +18994,12 @@ taps56:
 	ADDQ         $0x08, DX
 	ADDQ         $0x04, BX
 	DECQ         SI
-	JNZ          taps56
+	JNZ          taps58
 	VMAXPS       Z0, Z1, Z0
 	VMINPS       Z0, Z2, Z0
 	VMOVUPS      Z0, K1, (AX)
 
-done54:
+done56:
 	VZEROUPPER
 	RET
 
@@ -11662,19 +19013,19 @@ TEXT ·depthwiseSums1AVX512(SB), NOSPLIT, $0-96
 	MOVQ   (BX), BX
 	VPXORD Z0, Z0, Z0
 
-loop57:
+loop59:
 	CMPQ        DX, $0x10
-	JLT         tail58
+	JLT         tail60
 	VMOVUPS     (AX), Z1
 	VFMADD231PS (CX)(BX*4), Z1, Z0
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, DX
-	JMP         loop57
+	JMP         loop59
 
-tail58:
+tail60:
 	TESTQ       DX, DX
-	JZ          done59
+	JZ          done61
 	MOVQ        $-1, SI
 	BZHIQ       DX, SI, SI
 	KMOVW       SI, K1
@@ -11682,7 +19033,7 @@ tail58:
 	VMOVUPS.Z   (CX)(BX*4), K1, Z2
 	VFMADD231PS Z2, Z1, Z0
 
-done59:
+done61:
 	MOVQ          sums_base+0(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPS        Y1, Y0, Y0
@@ -11710,9 +19061,9 @@ TEXT ·depthwiseSums3AVX512(SB), NOSPLIT, $0-96
 	MOVQ   16(BX), BX
 	VPXORD Z2, Z2, Z2
 
-loop60:
+loop62:
 	CMPQ        DX, $0x10
-	JLT         tail61
+	JLT         tail63
 	VMOVUPS     (AX), Z3
 	VFMADD231PS (CX)(SI*4), Z3, Z0
 	VFMADD231PS (CX)(DI*4), Z3, Z1
@@ -11720,11 +19071,11 @@ loop60:
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, DX
-	JMP         loop60
+	JMP         loop62
 
-tail61:
+tail63:
 	TESTQ       DX, DX
-	JZ          done62
+	JZ          done64
 	MOVQ        $-1, R8
 	BZHIQ       DX, R8, R8
 	KMOVW       R8, K1
@@ -11736,7 +19087,7 @@ tail61:
 	VMOVUPS.Z   (CX)(BX*4), K1, Z4
 	VFMADD231PS Z4, Z3, Z2
 
-done62:
+done64:
 	MOVQ          sums_base+0(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y3
 	VADDPS        Y3, Y0, Y0
@@ -11786,9 +19137,9 @@ TEXT ·depthwiseSums5AVX512(SB), NOSPLIT, $0-96
 	MOVQ   32(BX), BX
 	VPXORD Z4, Z4, Z4
 
-loop63:
+loop65:
 	CMPQ        DX, $0x10
-	JLT         tail64
+	JLT         tail66
 	VMOVUPS     (AX), Z5
 	VFMADD231PS (CX)(SI*4), Z5, Z0
 	VFMADD231PS (CX)(DI*4), Z5, Z1
@@ -11798,11 +19149,11 @@ loop63:
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, DX
-	JMP         loop63
+	JMP         loop65
 
-tail64:
+tail66:
 	TESTQ       DX, DX
-	JZ          done65
+	JZ          done67
 	MOVQ        $-1, R10
 	BZHIQ       DX, R10, R10
 	KMOVW       R10, K1
@@ -11818,7 +19169,7 @@ tail64:
 	VMOVUPS.Z   (CX)(BX*4), K1, Z6
 	VFMADD231PS Z6, Z5, Z4
 
-done65:
+done67:
 	MOVQ          sums_base+0(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y5
 	VADDPS        Y5, Y0, Y0
@@ -11890,9 +19241,9 @@ TEXT ·depthwiseSums7AVX512(SB), NOSPLIT, $0-96
 	MOVQ   48(BX), BX
 	VPXORD Z6, Z6, Z6
 
-loop66:
+loop68:
 	CMPQ        DX, $0x10
-	JLT         tail67
+	JLT         tail69
 	VMOVUPS     (AX), Z7
 	VFMADD231PS (CX)(SI*4), Z7, Z0
 	VFMADD231PS (CX)(DI*4), Z7, Z1
@@ -11904,11 +19255,11 @@ loop66:
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, DX
-	JMP         loop66
+	JMP         loop68
 
-tail67:
+tail69:
 	TESTQ       DX, DX
-	JZ          done68
+	JZ          done70
 	MOVQ        $-1, R12
 	BZHIQ       DX, R12, R12
 	KMOVW       R12, K1
@@ -11928,7 +19279,7 @@ tail67:
 	VMOVUPS.Z   (CX)(BX*4), K1, Z8
 	VFMADD231PS Z8, Z7, Z6
 
-done68:
+done70:
 	MOVQ          sums_base+0(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y7
 	VADDPS        Y7, Y0, Y0
@@ -12022,9 +19373,9 @@ TEXT ·depthwiseSums9AVX512(SB), NOSPLIT, $0-96
 	MOVQ   64(BX), BX
 	VPXORD Z8, Z8, Z8
 
-loop69:
+loop71:
 	CMPQ        DX, $0x10
-	JLT         tail70
+	JLT         tail72
 	VMOVUPS     (AX), Z9
 	VFMADD231PS (CX)(SI*4), Z9, Z0
 	VFMADD231PS (CX)(DI*4), Z9, Z1
@@ -12038,11 +19389,11 @@ loop69:
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, DX
-	JMP         loop69
+	JMP         loop71
 
-tail70:
+tail72:
 	TESTQ       DX, DX
-	JZ          done71
+	JZ          done73
 	MOVQ        $-1, R14
 	BZHIQ       DX, R14, R14
 	KMOVW       R14, K1
@@ -12066,7 +19417,7 @@ tail70:
 	VMOVUPS.Z   (CX)(BX*4), K1, Z10
 	VFMADD231PS Z10, Z9, Z8
 
-done71:
+done73:
 	MOVQ          sums_base+0(FP), AX
 	VEXTRACTF64X4 $0x01, Z0, Y9
 	VADDPS        Y9, Y0, Y0
@@ -12756,7 +20107,7 @@ TEXT ·tilesOutAVX512(SB), NOSPLIT, $0-136
 	TESTQ R12, R12
 	JZ    plain
 
-loop72:
+loop74:
 	MOVQ        CX, R13
 	VMOVUPS     (R13), Z0
 	VMOVUPS     (R13)(BX*1), Z1
@@ -13100,12 +20451,12 @@ loop72:
 	ADDQ        R10, CX
 	ADDQ        R9, AX
 	DECQ        R11
-	JNZ         loop72
+	JNZ         loop74
 	VZEROUPPER
 	RET
 
 plain:
-loop73:
+loop75:
 	MOVQ        CX, R12
 	VMOVUPS     (R12), Z0
 	VMOVUPS     (R12)(BX*1), Z1
@@ -13385,7 +20736,7 @@ loop73:
 	ADDQ        R10, CX
 	ADDQ        R9, AX
 	DECQ        R11
-	JNZ         loop73
+	JNZ         loop75
 	VZEROUPPER
 	RET
 
@@ -14129,7 +21480,7 @@ TEXT ·filtersOutAVX512(SB), NOSPLIT, $0-112
 	SHLQ $0x02, R10
 	MOVQ count+80(FP), R11
 
-loop74:
+loop76:
 	MOVQ         CX, R12
 	VMOVUPS      (R12), Z0
 	VMOVUPS      (R12)(BX*1), Z1
@@ -14354,7 +21705,7 @@ loop74:
 	ADDQ         R10, CX
 	ADDQ         R9, AX
 	DECQ         R11
-	JNZ          loop74
+	JNZ          loop76
 	VZEROUPPER
 	RET
 
@@ -16601,9 +23952,9 @@ TEXT ·sumAVX512(SB), NOSPLIT, $0-32
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 
-loop75:
+loop77:
 	CMPQ          CX, $0x10
-	JLT           tail76
+	JLT           tail78
 	VMOVUPS       (AX), Z2
 	VCVTPS2PD     Y2, Z3
 	VEXTRACTF32X8 $0x01, Z2, Y2
@@ -16612,11 +23963,11 @@ loop75:
 	VADDPD        Z2, Z1, Z1
 	ADDQ          $0x40, AX
 	SUBQ          $0x10, CX
-	JMP           loop75
+	JMP           loop77
 
-tail76:
+tail78:
 	TESTQ         CX, CX
-	JZ            done77
+	JZ            done79
 	MOVQ          $-1, DX
 	BZHIQ         CX, DX, DX
 	KMOVW         DX, K1
@@ -16627,7 +23978,7 @@ tail76:
 	VADDPD        Z3, Z0, Z0
 	VADDPD        Z2, Z1, Z1
 
-done77:
+done79:
 	VADDPD        Z1, Z0, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VADDPD        Y1, Y0, Y0
@@ -16649,9 +24000,9 @@ TEXT ·spreadAVX512(SB), NOSPLIT, $0-40
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop78:
+loop80:
 	CMPQ          CX, $0x10
-	JLT           tail79
+	JLT           tail81
 	VMOVUPS       (AX), Z4
 	VCVTPS2PD     Y4, Z5
 	VEXTRACTF32X8 $0x01, Z4, Y4
@@ -16662,11 +24013,11 @@ loop78:
 	VFMADD231PD   Z4, Z4, Z3
 	ADDQ          $0x40, AX
 	SUBQ          $0x10, CX
-	JMP           loop78
+	JMP           loop80
 
-tail79:
+tail81:
 	TESTQ         CX, CX
-	JZ            done80
+	JZ            done82
 	MOVQ          $-1, DX
 	BZHIQ         CX, DX, DX
 	KMOVW         DX, K1
@@ -16681,7 +24032,7 @@ tail79:
 	VSUBPD        Z1, Z0, Z0
 	VFMADD231PD   Z0, Z0, Z3
 
-done80:
+done82:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -16704,9 +24055,9 @@ TEXT ·projectAVX512(SB), NOSPLIT, $0-64
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop81:
+loop83:
 	CMPQ          DX, $0x10
-	JLT           tail82
+	JLT           tail84
 	VMOVUPS       (AX), Z4
 	VCVTPS2PD     Y4, Z5
 	VEXTRACTF32X8 $0x01, Z4, Y4
@@ -16722,11 +24073,11 @@ loop81:
 	ADDQ          $0x40, AX
 	ADDQ          $0x40, CX
 	SUBQ          $0x10, DX
-	JMP           loop81
+	JMP           loop83
 
-tail82:
+tail84:
 	TESTQ         DX, DX
-	JZ            done83
+	JZ            done85
 	MOVQ          $-1, BX
 	BZHIQ         DX, BX, BX
 	KMOVW         BX, K1
@@ -16745,7 +24096,7 @@ tail82:
 	VSUBPD        Z1, Z0, Z0
 	VFMADD231PD   Z4, Z0, Z3
 
-done83:
+done85:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -16769,9 +24120,9 @@ TEXT ·layerNormAVX512(SB), NOSPLIT, $0-108
 	VBROADCASTSS scale+100(FP), Z1
 	VBROADCASTSS shift+104(FP), Z2
 
-loop84:
+loop86:
 	CMPQ        SI, $0x10
-	JLT         tail85
+	JLT         tail87
 	VMOVUPS     (CX), Z3
 	VMOVUPS     (DX), Z4
 	VMOVUPS     (BX), Z5
@@ -16784,11 +24135,11 @@ loop84:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop84
+	JMP         loop86
 
-tail85:
+tail87:
 	TESTQ       SI, SI
-	JZ          done86
+	JZ          done88
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -16800,7 +24151,7 @@ tail85:
 	VFMADD213PS Z5, Z4, Z3
 	VMOVUPS     Z3, K1, (AX)
 
-done86:
+done88:
 	VZEROUPPER
 	RET
 
@@ -16817,9 +24168,9 @@ TEXT ·layerNormGradAVX512(SB), NOSPLIT, $0-112
 	VBROADCASTSS center+104(FP), Z2
 	VBROADCASTSS c+108(FP), Z3
 
-loop87:
+loop89:
 	CMPQ        SI, $0x10
-	JLT         tail88
+	JLT         tail90
 	VMOVUPS     (CX), Z4
 	VMOVUPS     (DX), Z5
 	VMOVUPS     (BX), Z6
@@ -16833,11 +24184,11 @@ loop87:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop87
+	JMP         loop89
 
-tail88:
+tail90:
 	TESTQ       SI, SI
-	JZ          done89
+	JZ          done91
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -16850,7 +24201,7 @@ tail88:
 	VFMADD213PS Z5, Z0, Z4
 	VMOVUPS     Z4, K1, (AX)
 
-done89:
+done91:
 	VZEROUPPER
 	RET
 
@@ -16864,9 +24215,9 @@ TEXT ·softmaxGradAVX512(SB), NOSPLIT, $0-80
 	VBROADCASTSS along+72(FP), Z0
 	VBROADCASTSS scale+76(FP), Z1
 
-loop90:
+loop92:
 	CMPQ    BX, $0x10
-	JLT     tail91
+	JLT     tail93
 	VMOVUPS (CX), Z2
 	VMOVUPS (DX), Z3
 	VSUBPS  Z0, Z2, Z2
@@ -16877,11 +24228,11 @@ loop90:
 	ADDQ    $0x40, CX
 	ADDQ    $0x40, DX
 	SUBQ    $0x10, BX
-	JMP     loop90
+	JMP     loop92
 
-tail91:
+tail93:
 	TESTQ     BX, BX
-	JZ        done92
+	JZ        done94
 	MOVQ      $-1, SI
 	BZHIQ     BX, SI, SI
 	KMOVW     SI, K1
@@ -16892,7 +24243,7 @@ tail91:
 	VMULPS    Z3, Z2, Z2
 	VMOVUPS   Z2, K1, (AX)
 
-done92:
+done94:
 	VZEROUPPER
 	RET
 
@@ -16909,9 +24260,9 @@ TEXT ·layerNormSumsAVX512(SB), NOSPLIT, $0-96
 	VPXORD       Z3, Z3, Z3
 	VPXORD       Z4, Z4, Z4
 
-loop93:
+loop95:
 	CMPQ          BX, $0x10
-	JLT           tail94
+	JLT           tail96
 	VMOVUPS       (AX), Z5
 	VMOVUPS       (CX), Z6
 	VMOVUPS       (DX), Z7
@@ -16931,11 +24282,11 @@ loop93:
 	ADDQ          $0x40, CX
 	ADDQ          $0x40, DX
 	SUBQ          $0x10, BX
-	JMP           loop93
+	JMP           loop95
 
-tail94:
+tail96:
 	TESTQ         BX, BX
-	JZ            done95
+	JZ            done97
 	MOVQ          $-1, SI
 	BZHIQ         BX, SI, SI
 	KMOVW         SI, K1
@@ -16955,7 +24306,7 @@ tail94:
 	VADDPD        Z5, Z2, Z2
 	VFMADD231PD   Z5, Z6, Z4
 
-done95:
+done97:
 	VADDPD        Z2, Z1, Z1
 	VEXTRACTF64X4 $0x01, Z1, Y0
 	VADDPD        Y0, Y1, Y1
@@ -16986,9 +24337,9 @@ TEXT ·normSumsAVX512(SB), NOSPLIT, $0-104
 	VBROADCASTSS center+96(FP), Z0
 	VBROADCASTSS scale+100(FP), Z1
 
-loop96:
+loop98:
 	CMPQ        SI, $0x10
-	JLT         tail97
+	JLT         tail99
 	VMOVUPS     (DX), Z2
 	VMOVUPS     (BX), Z3
 	VMOVUPS     (AX), Z4
@@ -17004,11 +24355,11 @@ loop96:
 	ADDQ        $0x40, DX
 	ADDQ        $0x40, BX
 	SUBQ        $0x10, SI
-	JMP         loop96
+	JMP         loop98
 
-tail97:
+tail99:
 	TESTQ       SI, SI
-	JZ          done98
+	JZ          done100
 	MOVQ        $-1, DI
 	BZHIQ       SI, DI, DI
 	KMOVW       DI, K1
@@ -17023,7 +24374,7 @@ tail97:
 	VMOVUPS     Z4, K1, (AX)
 	VMOVUPS     Z5, K1, (CX)
 
-done98:
+done100:
 	VZEROUPPER
 	RET
 
@@ -17036,20 +24387,20 @@ TEXT ·largestAVX512(SB), NOSPLIT, $0-28
 	VPXORD  Z1, Z1, Z1
 	KXORW   K1, K1, K1
 
-loop99:
+loop101:
 	CMPQ    CX, $0x10
-	JLT     tail100
+	JLT     tail102
 	VMOVUPS (AX), Z1
 	VMAXPS  Z0, Z1, Z0
 	VCMPPS  $0x03, Z1, Z1, K2
 	KORW    K2, K1, K1
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop99
+	JMP     loop101
 
-tail100:
+tail102:
 	TESTQ     CX, CX
-	JZ        done101
+	JZ        done103
 	MOVQ      $-1, DX
 	BZHIQ     CX, DX, DX
 	KMOVW     DX, K2
@@ -17061,7 +24412,7 @@ tail100:
 	VCMPPS    $0x03, Z2, Z2, K2
 	KORW      K2, K1, K1
 
-done101:
+done103:
 	KMOVW         K1, AX
 	VEXTRACTF64X4 $0x01, Z0, Y1
 	VMAXPS        Y1, Y0, Y0
@@ -17109,9 +24460,9 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-64
 	VPXORD       Z2, Z2, Z2
 	VPXORD       Z3, Z3, Z3
 
-loop102:
+loop104:
 	CMPQ          DX, $0x10
-	JLT           tail103
+	JLT           tail105
 	VMOVUPS       (CX), Z4
 	VSUBPS        Z4, Z1, Z4
 	VMULPS        Z0, Z4, Z4
@@ -17140,11 +24491,11 @@ loop102:
 	ADDQ          $0x40, AX
 	ADDQ          $0x40, CX
 	SUBQ          $0x10, DX
-	JMP           loop102
+	JMP           loop104
 
-tail103:
+tail105:
 	TESTQ         DX, DX
-	JZ            done104
+	JZ            done106
 	MOVQ          $-1, BX
 	BZHIQ         DX, BX, BX
 	KMOVW         BX, K1
@@ -17177,7 +24528,7 @@ tail103:
 	VADDPD        Z0, Z2, Z2
 	VADDPD        Z1, Z3, Z3
 
-done104:
+done106:
 	VADDPD        Z3, Z2, Z2
 	VEXTRACTF64X4 $0x01, Z2, Y0
 	VADDPD        Y0, Y2, Y2
@@ -17361,9 +24712,9 @@ TEXT ·quadraticAVX512(SB), NOSPLIT, $0-60
 	VBROADCASTSS b+52(FP), Z1
 	VBROADCASTSS c+56(FP), Z2
 
-loop105:
+loop107:
 	CMPQ        DX, $0x10
-	JLT         tail106
+	JLT         tail108
 	VMOVUPS     (CX), Z3
 	VMOVAPS     Z2, Z4
 	VFMADD213PS Z1, Z3, Z4
@@ -17372,11 +24723,11 @@ loop105:
 	ADDQ        $0x40, AX
 	ADDQ        $0x40, CX
 	SUBQ        $0x10, DX
-	JMP         loop105
+	JMP         loop107
 
-tail106:
+tail108:
 	TESTQ       DX, DX
-	JZ          done107
+	JZ          done109
 	MOVQ        $-1, BX
 	BZHIQ       DX, BX, BX
 	KMOVW       BX, K1
@@ -17386,7 +24737,7 @@ tail106:
 	VFMADD213PS Z0, Z3, Z2
 	VMOVUPS     Z2, K1, (AX)
 
-done107:
+done109:
 	VZEROUPPER
 	RET
 
@@ -17403,9 +24754,9 @@ TEXT ·columnGradAVX512(SB), NOSPLIT, $0-108
 	VBROADCASTSS c+104(FP), Z2
 	VADDPS       Z2, Z2, Z3
 
-loop108:
+loop110:
 	CMPQ         SI, $0x10
-	JLT          tail109
+	JLT          tail111
 	VMOVUPS      (CX), Z4
 	VMOVUPS      (DX), Z5
 	VMOVAPS      Z2, Z6
@@ -17438,11 +24789,11 @@ loop108:
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
 	SUBQ         $0x10, SI
-	JMP          loop108
+	JMP          loop110
 
-tail109:
+tail111:
 	TESTQ        SI, SI
-	JZ           done110
+	JZ           done112
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
@@ -17474,7 +24825,7 @@ tail109:
 	VMULPS       Z4, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done110:
+done112:
 	VZEROUPPER
 	RET
 
@@ -17486,9 +24837,9 @@ TEXT ·columnExpAVX512(SB), NOSPLIT, $0-72
 	MOVQ most_base+48(FP), DX
 	MOVQ sums_len+8(FP), BX
 
-loop111:
+loop113:
 	CMPQ         BX, $0x10
-	JLT          tail112
+	JLT          tail114
 	VMOVUPS      (DX), Z0
 	VMOVUPS      (CX), Z1
 	VSUBPS       Z1, Z0, Z0
@@ -17515,11 +24866,11 @@ loop111:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop111
+	JMP          loop113
 
-tail112:
+tail114:
 	TESTQ        BX, BX
-	JZ           done113
+	JZ           done115
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -17546,7 +24897,7 @@ tail112:
 	VADDPS       Z0, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done113:
+done115:
 	VZEROUPPER
 	RET
 
@@ -17558,9 +24909,9 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-48
 	MOVQ    y_len+8(FP), DX
 	VMOVUPS constAVX512_41600000<>+0(SB), Z0
 
-loop114:
+loop116:
 	CMPQ         DX, $0x10
-	JLT          tail115
+	JLT          tail117
 	VMOVUPS      (CX), Z1
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z1, Z2
 	VMINPS       Z2, Z0, Z2
@@ -17608,11 +24959,11 @@ loop114:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, DX
-	JMP          loop114
+	JMP          loop116
 
-tail115:
+tail117:
 	TESTQ        DX, DX
-	JZ           done116
+	JZ           done118
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
@@ -17661,7 +25012,7 @@ tail115:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done116:
+done118:
 	VZEROUPPER
 	RET
 
@@ -17872,9 +25223,9 @@ TEXT ·geluGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ    dx_len+8(FP), BX
 	VMOVUPS constAVX512_41600000<>+0(SB), Z0
 
-loop117:
+loop119:
 	CMPQ         BX, $0x10
-	JLT          tail118
+	JLT          tail120
 	VMOVUPS      (CX), Z1
 	VMOVUPS      (DX), Z2
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z2, Z3
@@ -17926,11 +25277,11 @@ loop117:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop117
+	JMP          loop119
 
-tail118:
+tail120:
 	TESTQ        BX, BX
-	JZ           done119
+	JZ           done121
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -17982,7 +25333,7 @@ tail118:
 	VMULPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done119:
+done121:
 	VZEROUPPER
 	RET
 
@@ -18011,9 +25362,9 @@ TEXT ·geluQuickAVX512(SB), NOSPLIT, $0-48
 	MOVQ x_base+24(FP), CX
 	MOVQ y_len+8(FP), DX
 
-loop120:
+loop122:
 	CMPQ         DX, $0x10
-	JLT          tail121
+	JLT          tail123
 	VMOVUPS      (CX), Z0
 	VMOVUPS      constAVX512_42ae0000<>+0(SB), Z1
 	VANDPS       constAVX512_7fffffff<>+0(SB), Z0, Z2
@@ -18052,11 +25403,11 @@ loop120:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, DX
-	JMP          loop120
+	JMP          loop122
 
-tail121:
+tail123:
 	TESTQ        DX, DX
-	JZ           done122
+	JZ           done124
 	MOVQ         $-1, BX
 	BZHIQ        DX, BX, BX
 	KMOVW        BX, K1
@@ -18096,7 +25447,7 @@ tail121:
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 
-done122:
+done124:
 	VZEROUPPER
 	RET
 
@@ -18126,9 +25477,9 @@ TEXT ·geluQuickGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ x_base+48(FP), DX
 	MOVQ dx_len+8(FP), BX
 
-loop123:
+loop125:
 	CMPQ         BX, $0x10
-	JLT          tail124
+	JLT          tail126
 	VMOVUPS      (CX), Z0
 	VMOVUPS      (DX), Z1
 	VMOVUPS      constAVX512_42ae0000<>+0(SB), Z2
@@ -18170,11 +25521,11 @@ loop123:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop123
+	JMP          loop125
 
-tail124:
+tail126:
 	TESTQ        BX, BX
-	JZ           done125
+	JZ           done127
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -18216,7 +25567,7 @@ tail124:
 	VMULPS       Z2, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 
-done125:
+done127:
 	VZEROUPPER
 	RET
 
@@ -18233,9 +25584,9 @@ TEXT ·sgdAVX512(SB), NOSPLIT, $0-85
 	TESTQ        DX, DX
 	JNZ          momentum
 
-loop126:
+loop128:
 	CMPQ         BX, $0x10
-	JLT          tail127
+	JLT          tail129
 	VMOVUPS      (AX), Z2
 	VMOVUPS      (CX), Z3
 	VFMADD231PS  Z1, Z2, Z3
@@ -18244,11 +25595,11 @@ loop126:
 	ADDQ         $0x40, AX
 	ADDQ         $0x40, CX
 	SUBQ         $0x10, BX
-	JMP          loop126
+	JMP          loop128
 
-tail127:
+tail129:
 	TESTQ        BX, BX
-	JZ           done128
+	JZ           done130
 	MOVQ         $-1, DX
 	BZHIQ        BX, DX, DX
 	KMOVW        DX, K1
@@ -18258,7 +25609,7 @@ tail127:
 	VFNMADD231PS Z0, Z3, Z2
 	VMOVUPS      Z2, K1, (AX)
 
-done128:
+done130:
 	VZEROUPPER
 	RET
 
@@ -18267,9 +25618,9 @@ momentum:
 	TESTB SI, SI
 	JNZ   nesterov
 
-loop129:
+loop131:
 	CMPQ         BX, $0x10
-	JLT          tail130
+	JLT          tail132
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -18282,11 +25633,11 @@ loop129:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop129
+	JMP          loop131
 
-tail130:
+tail132:
 	TESTQ        BX, BX
-	JZ           done131
+	JZ           done133
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -18299,14 +25650,14 @@ tail130:
 	VFNMADD231PS Z0, Z1, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done131:
+done133:
 	VZEROUPPER
 	RET
 
 nesterov:
-loop132:
+loop134:
 	CMPQ         BX, $0x10
-	JLT          tail133
+	JLT          tail135
 	VMOVUPS      (AX), Z3
 	VMOVUPS      (CX), Z4
 	VFMADD231PS  Z1, Z3, Z4
@@ -18320,11 +25671,11 @@ loop132:
 	ADDQ         $0x40, CX
 	ADDQ         $0x40, DX
 	SUBQ         $0x10, BX
-	JMP          loop132
+	JMP          loop134
 
-tail133:
+tail135:
 	TESTQ        BX, BX
-	JZ           done134
+	JZ           done136
 	MOVQ         $-1, SI
 	BZHIQ        BX, SI, SI
 	KMOVW        SI, K1
@@ -18338,7 +25689,7 @@ tail133:
 	VFNMADD231PS Z0, Z4, Z3
 	VMOVUPS      Z3, K1, (AX)
 
-done134:
+done136:
 	VZEROUPPER
 	RET
 
@@ -18359,9 +25710,9 @@ TEXT ·adamWAVX512(SB), NOSPLIT, $0-128
 	VBROADCASTSS unbias2+120(FP), Z6
 	VBROADCASTSS eps+124(FP), Z7
 
-loop135:
+loop137:
 	CMPQ         SI, $0x10
-	JLT          tail136
+	JLT          tail138
 	VMOVUPS      (CX), Z8
 	VMOVUPS      (DX), Z9
 	VMOVUPS      (BX), Z10
@@ -18385,11 +25736,11 @@ loop135:
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
 	SUBQ         $0x10, SI
-	JMP          loop135
+	JMP          loop137
 
-tail136:
+tail138:
 	TESTQ        SI, SI
-	JZ           done137
+	JZ           done139
 	MOVQ         $-1, DI
 	BZHIQ        SI, DI, DI
 	KMOVW        DI, K1
@@ -18412,7 +25763,7 @@ tail136:
 	VFNMADD231PS Z5, Z9, Z1
 	VMOVUPS      Z1, K1, (AX)
 
-done137:
+done139:
 	VZEROUPPER
 	RET
 
@@ -22050,9 +29401,9 @@ TEXT ·countBelowAVX512(SB), NOSPLIT, $0-40
 	VBROADCASTSS limit+24(FP), Z0
 	XORQ         DX, DX
 
-loop138:
+loop140:
 	CMPQ    CX, $0x10
-	JLT     tail139
+	JLT     tail141
 	VMOVUPS (AX), Z1
 	VCMPPS  $0x11, Z0, Z1, K1
 	KMOVW   K1, BX
@@ -22060,11 +29411,11 @@ loop138:
 	ADDQ    BX, DX
 	ADDQ    $0x40, AX
 	SUBQ    $0x10, CX
-	JMP     loop138
+	JMP     loop140
 
-tail139:
+tail141:
 	TESTQ     CX, CX
-	JZ        done140
+	JZ        done142
 	MOVQ      $-1, BX
 	BZHIQ     CX, BX, BX
 	KMOVW     BX, K1
@@ -22075,7 +29426,7 @@ tail139:
 	POPCNTL   AX, AX
 	ADDQ      AX, DX
 
-done140:
+done142:
 	MOVQ DX, n+32(FP)
 	VZEROUPPER
 	RET
@@ -22091,9 +29442,9 @@ TEXT ·betweenAVX512(SB), NOSPLIT, $0-64
 	XORQ         BX, BX
 	XORQ         SI, SI
 
-loop141:
+loop143:
 	CMPQ    DX, $0x10
-	JLT     tail142
+	JLT     tail144
 	VMOVUPS (CX), Z2
 	VCMPPS  $0x1d, Z0, Z2, K1
 	KMOVW   K1, DI
@@ -22101,25 +29452,25 @@ loop141:
 	KMOVW   K1, R8
 	ANDQ    R8, DI
 
-next144:
+next146:
 	TESTQ  DI, DI
-	JZ     stored145
+	JZ     stored147
 	TZCNTQ DI, R8
 	ADDQ   BX, R8
 	MOVL   R8, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  DI, DI
-	JMP    next144
+	JMP    next146
 
-stored145:
+stored147:
 	ADDQ $0x10, BX
 	ADDQ $0x40, CX
 	SUBQ $0x10, DX
-	JMP  loop141
+	JMP  loop143
 
-tail142:
+tail144:
 	TESTQ     DX, DX
-	JZ        done143
+	JZ        done145
 	MOVQ      $-1, DI
 	BZHIQ     DX, DI, DI
 	KMOVW     DI, K1
@@ -22132,20 +29483,20 @@ tail142:
 	KMOVW     K2, DX
 	ANDQ      DX, CX
 
-next146:
+next148:
 	TESTQ  CX, CX
-	JZ     stored147
+	JZ     stored149
 	TZCNTQ CX, DX
 	ADDQ   BX, DX
 	MOVL   DX, (AX)(SI*4)
 	INCQ   SI
 	BLSRQ  CX, CX
-	JMP    next146
+	JMP    next148
 
-stored147:
+stored149:
 	ADDQ $0x10, BX
 
-done143:
+done145:
 	MOVQ SI, n+56(FP)
 	VZEROUPPER
 	RET

@@ -101,7 +101,7 @@ func (e *Engine) Conv(y, x, w engine.Tensor, spec engine.ConvSpec, ep engine.Epi
 		})
 		return nil
 	}
-	p := product{m: c.out, n: c.images * area, k: terms, left: matrix{v: m.v, stride: terms}, sink: to}
+	p := product{narrow: e.narrow, m: c.out, n: c.images * area, k: terms, left: matrix{v: m.v, stride: terms}, sink: to}
 	if c.pointwise() {
 		p.right = planes{s.v, c.in, area}
 	} else {

@@ -25,7 +25,7 @@ func (e *Engine) ConvGradInput(dx, dy, w engine.Tensor, spec engine.ConvSpec) er
 	}
 	if area := c.height * c.width; c.pointwise() {
 		e.multiply(&product{
-			m: c.in, n: c.images * area, k: c.out,
+			m: c.in, n: c.images * area, k: c.out, narrow: e.narrow,
 			left:  matrix{v: m.v, stride: c.in, trans: true},
 			right: planes{u.v, c.out, area},
 			sink:  sink{v: d.v, rowStride: area, grid: planeGrid(c.in, area)},
@@ -94,7 +94,7 @@ func (e *Engine) convGradPhase(c convShape, dx, dy, w []float32, py, px int) {
 		tapRows: tapRows, tapCols: tapCols, firstY: firstY, firstX: firstX, tapStepY: -1, tapStepX: -1,
 	})
 	e.multiply(&product{
-		m: c.in, n: c.images * rows * cols, k: c.out * tapRows * tapCols,
+		m: c.in, n: c.images * rows * cols, k: c.out * tapRows * tapCols, narrow: e.narrow,
 		left:  phaseWeights{w: w, c: c, firstY: tapY, firstX: tapX, taps: tapRows * tapCols, tapCols: tapCols},
 		right: &patches, sink: to,
 	})
@@ -177,11 +177,11 @@ func (e *Engine) ConvGradWeights(dw, dbias, dy, x engine.Tensor, spec engine.Con
 	default:
 		terms := c.in * c.KernelH * c.KernelW
 		p := product{
-			m: c.out, n: terms, k: c.images * area, left: planes{u.v, c.out, area},
+			m: c.out, n: terms, k: c.images * area, narrow: e.narrow, left: planes{u.v, c.out, area},
 			sink: sink{v: dm.v, rowStride: terms, grid: row(terms)},
 		}
 		switch {
-		case c.pointwise() && c.in > c.out && area >= turnedArea && e.kernels.across != nil:
+		case c.pointwise() && c.in > c.out && area >= turnedArea && e.kernels.across != nil && !e.narrow:
 			// The smaller factor is the one that is packed.
 			p.m, p.n, p.left, p.right = c.in, c.out, planes{s.v, c.in, area}, planeTerms{u.v, c.out, area}
 			p.sink = sink{v: dm.v, rowStride: 1, grid: grid{height: 1, width: c.out, colPitch: terms}}

@@ -34,6 +34,8 @@
 // where it lies, if its columns are neighbors there.
 //
 //	product.go   blocking and the split into items of work
+//	dense.go     the same where both operands are matrices, which can be packed as a whole
+//	narrow.go    operands in bfloat16
 //	operand.go   operands that are matrices, transposed or not
 //	planes.go    operands that are the channels of images: 1 x 1 convolutions
 //	patch.go     operands that are the patches of a convolution
@@ -54,6 +56,12 @@
 // The tile kernels hold 14 x 32 (AVX-512) or 6 x 16 (AVX2) sums in registers, are
 // a core's limit for everything dense, and finish what the sink asks for before
 // they store.
+//
+// With Options.Precision BF16 the packed operands of attention, of linear layers of tokens
+// and of convolutions are rounded to bfloat16, two terms to a word, of which an instruction
+// of AVX-512 BF16 multiplies 16 pairs: twice as many terms at a time. Everything between
+// products stays float32. Winograd's and depthwise convolutions, products of rows, losses
+// and distances are in float32 all the same. The portable variant rounds likewise.
 //
 // Convolutions of 3 x 3 with stride 1, 16 channels and 32 tiles or more go by
 // Winograd's F(4x4, 3x3), forward and in both gradients, with points whose relative

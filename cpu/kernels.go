@@ -11,14 +11,17 @@ type kernels struct {
 	name string
 
 	// A product works on tiles of up to mr rows and nr columns, nr a multiple of
-	// the vector length vec. depth is how many terms are summed at a time.
-	mr, nr, vec, depth int
+	// the vector length vec. depth is how many terms are summed at a time, deep where both
+	// operands are matrices.
+	mr, nr, vec, depth, deep int
 
 	// tiles[v-1][r] multiplies r rows by v vectors of columns.
 	tiles [][]tileFunc
 	// across[v-1][r] does so with rows that are read where they lie; nil where a variant
 	// has none.
 	across [][]acrossTileFunc
+	// narrow multiplies in bfloat16; nil if the machine or the variant cannot.
+	narrow *narrowKernels
 
 	// transpose sets dst[c*dstStride+r] = src[r*srcStride+c] for r < rows and
 	// c < cols, and 0 for rows <= r < width.

@@ -31,16 +31,15 @@ func (e *Engine) MatMul(c, a, b engine.Tensor, transA, transB, accumulate bool) 
 
 // matmul is MatMul on checked slices.
 func (e *Engine) matmul(c, a, b []float32, m, n, k int, transA, transB, accumulate bool) {
-	p := product{
-		m: m, n: n, k: k,
+	p := dense{
+		m: m, n: n, k: k, y: c,
 		left:  matrix{a, pick(transA, m, k), transA},
 		right: matrix{b, pick(transB, k, n), transB},
-		sink:  sink{v: c, rowStride: n, grid: row(n)},
 	}
 	if accumulate {
-		p.sink.residual = c
+		p.residual = c
 	}
-	e.multiply(&p)
+	e.multiplyDense(&p)
 }
 
 func pick(first bool, a, b int) int {
@@ -80,14 +79,17 @@ func (e *Engine) Linear(y, x, w, bias engine.Tensor) error {
 	if g.err != nil {
 		return g.err
 	}
-	e.multiply(&product{
-		m: rows, n: out, k: in,
+	e.multiplyDense(&dense{
+		m: rows, n: out, k: in, y: d.v, bias: b.v, narrow: e.narrowTokens(s),
 		left:  matrix{v: s.v, stride: in},
 		right: matrix{v: m.v, stride: in, trans: true},
-		sink:  sink{v: d.v, rowStride: out, grid: row(out), residual: b.v, columns: b.v != nil},
 	})
 	return nil
 }
+
+// narrowTokens reports whether products of x are in bfloat16: those of tokens, but not
+// those of rows, which embeddings and classes come from.
+func (e *Engine) narrowTokens(x view) bool { return e.narrow && len(x.shape) > 2 }
 
 // rows demands that x is like because but has rows of width numbers.
 func (a *args) rows(x, because view, width int) {
@@ -119,10 +121,18 @@ func (e *Engine) LinearGrad(dx, dw, dbias, dy, x, w engine.Tensor) error {
 		return g.err
 	}
 	if du.v != nil {
-		e.matmul(du.v, u.v, m.v, rows, in, out, false, false, false)
+		e.multiplyDense(&dense{
+			m: rows, n: in, k: out, y: du.v, narrow: e.narrowTokens(s),
+			left:  matrix{v: u.v, stride: out},
+			right: matrix{v: m.v, stride: in},
+		})
 	}
 	if dm.v != nil {
-		e.matmul(dm.v, u.v, s.v, out, in, rows, true, false, false)
+		e.multiplyDense(&dense{
+			m: out, n: in, k: rows, y: dm.v, narrow: e.narrowTokens(s),
+			left:  matrix{v: u.v, stride: out, trans: true},
+			right: matrix{v: s.v, stride: in},
+		})
 	}
 	if db.v != nil {
 		e.sumRows(db.v, u.v)

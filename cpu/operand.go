@@ -53,18 +53,27 @@ func (m matrix) direct(col, _, p int) (v []float32, stride int) {
 	return m.v[p*m.stride+col:], m.stride
 }
 
+// packedRows is how many rows of a matrix are spread over panels at a time.
+const packedRows = 32
+
 // pack writes panels of size lines, each filled with zeros to a multiple of
 // fill. The lines of the operand, rows on the left and columns on the right, are
 // the rows of v if along is set.
 func (m matrix) pack(kr *kernels, dst []float32, size, fill int, along bool, line, lines, p, depth int) {
-	for ; lines > 0; line, lines = line+size, lines-size {
-		n := min(size, lines)
-		width := (n + fill - 1) / fill * fill
-		if along {
-			kr.transpose(dst, size, m.v[line*m.stride+p:], m.stride, n, depth, width)
-		} else {
-			kr.copyRows(dst, size, m.v[p*m.stride+line:], m.stride, depth, n, width)
+	if along {
+		for ; lines > 0; line, lines = line+size, lines-size {
+			n := min(size, lines)
+			kr.transpose(dst, size, m.v[line*m.stride+p:], m.stride, n, depth, roundUp(n, fill))
+			dst = dst[min(size*depth, len(dst)):]
 		}
-		dst = dst[min(size*depth, len(dst)):]
+		return
+	}
+	// A row of v is read for all panels before the next ones push it out of the cache.
+	for t := 0; t < depth; t += packedRows {
+		rows := min(packedRows, depth-t)
+		for at := 0; at < lines; at += size {
+			n := min(size, lines-at)
+			kr.copyRows(dst[at*depth+t*size:], size, m.v[(p+t)*m.stride+line+at:], m.stride, rows, n, roundUp(n, fill))
+		}
 	}
 }

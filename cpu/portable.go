@@ -5,8 +5,9 @@ package cpu
 func portable() *kernels {
 	return &kernels{
 		name: "portable",
-		mr:   4, nr: 4, vec: 4, depth: 256,
+		mr:   4, nr: 4, vec: 4, depth: 256, deep: 256,
 		tiles:      portableTiles(),
+		narrow:     &narrowKernels{tiles: narrowTiles(4, portableTiles()), pairs: narrowPairs},
 		transpose:  transpose,
 		copyRows:   copyRows,
 		copyPanels: copyPanels,

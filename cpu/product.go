@@ -13,7 +13,18 @@ type product struct {
 	left    left
 	right   right
 	sink    sink
+	narrow  bool // the operands are rounded to bfloat16
 }
+
+// unit is the number of terms in a word of a packed operand.
+func (p *product) unit() int {
+	if p.narrow {
+		return 2
+	}
+	return 1
+}
+
+func (p *product) words(terms int) int { return ceilDiv(terms, p.unit()) }
 
 const (
 	blockRows    = 1024    // most rows of a block
@@ -59,15 +70,15 @@ func (p *product) layout(kr *kernels) layout {
 	}
 	l.terms = roundUp(ceilDiv(p.k, l.cuts), kr.nr)
 	l.cuts = ceilDiv(p.k, l.terms)
-	l.depth = roundUp(ceilDiv(l.terms, ceilDiv(l.terms, kr.depth)), kr.nr)
+	l.depth = roundUp(ceilDiv(l.terms, ceilDiv(l.terms, kr.depth*p.unit())), kr.nr)
 	l.rowBlocks, l.colBlocks = ceilDiv(p.m, l.rows), ceilDiv(p.n, l.cols)
-	if a, ok := p.left.(acrossLeft); ok && kr.across != nil {
+	if a, ok := p.left.(acrossLeft); ok && kr.across != nil && !p.narrow {
 		if _, _, terms := a.across(0, 0); terms >= acrossTerms {
 			l.across = a
 			return l
 		}
 	}
-	l.shared = roundUp(p.m, kr.mr)*p.k <= sharedLeft && (l.colBlocks > 1 || l.cuts == 1)
+	l.shared = roundUp(p.m, kr.mr)*p.words(p.k) <= sharedLeft && (l.colBlocks > 1 || l.cuts == 1)
 	return l
 }
 
@@ -123,14 +134,14 @@ func (e *Engine) multiply(p *product) {
 func (e *Engine) packLeft(p *product, l layout, run func(int, func(worker, item int))) []float32 {
 	kr := e.kernels
 	rows := roundUp(p.m, kr.mr)
-	packed := grow(&e.scratch.left, rows*p.k)
+	packed := grow(&e.scratch.left, rows*p.words(p.k))
 	const panels = 4
 	groups := ceilDiv(rows, panels*kr.mr)
 	steps := p.steps(l)
-	run(groups*steps, func(_, i int) {
+	run(groups*steps, func(worker, i int) {
 		from, to := p.step(l, i/groups)
 		row := i % groups * panels * kr.mr
-		p.left.packRows(kr, packed[rows*from+row*(to-from):], row, min(panels*kr.mr, p.m-row), from, to-from)
+		p.packRows(kr, &e.scratch.workers[worker], packed[rows*p.words(from)+row*p.words(to-from):], row, min(panels*kr.mr, p.m-row), from, to-from)
 	})
 	return packed
 }
@@ -152,29 +163,34 @@ func (p *product) step(l layout, s int) (from, to int) {
 // sumBlock sums terms [from, to) of one block, and without cuts brings the sums
 // to the sink. packed is the whole left operand or nil.
 func (p *product) sumBlock(kr *kernels, w *workerScratch, l layout, packed, block []float32, ld, row, rows, col, cols, from, to int) {
-	right := grow(&w.right, l.depth*l.cols)
+	right := grow(&w.right, p.words(l.depth)*l.cols)
 	height := roundUp(p.m, kr.mr)
+	tiles := kr.tiles
+	if p.narrow {
+		tiles = kr.narrow.tiles
+	}
 	for at := from; at < to; at += l.depth {
 		depth := min(l.depth, to-at)
+		words := p.words(depth)
 		var left []float32
 		switch {
 		case l.across != nil:
 		case packed != nil:
-			left = packed[height*at+row*depth:]
+			left = packed[height*p.words(at)+row*words:]
 		default:
-			left = grow(&w.left, l.depth*l.rows)
-			p.left.packRows(kr, left, row, rows, at, depth)
+			left = grow(&w.left, p.words(l.depth)*l.rows)
+			p.packRows(kr, w, left, row, rows, at, depth)
 		}
 		unpacked, _ := p.right.(inPlace)
-		if rows > unpackedRows*kr.mr {
+		if rows > unpackedRows*kr.mr || p.narrow {
 			unpacked = nil
 		}
 		if unpacked == nil {
-			p.right.packCols(kr, w, right, col, cols, at, depth)
+			p.packCols(kr, w, right, col, cols, at, depth)
 		}
 		for c := 0; c < cols; c += kr.nr {
 			n := min(kr.nr, cols-c)
-			b, ldb := right[c*depth:], kr.nr
+			b, ldb := right[c*words:], kr.nr
 			if unpacked != nil {
 				var v []float32
 				if n%kr.vec == 0 {
@@ -192,10 +208,10 @@ func (p *product) sumBlock(kr *kernels, w *workerScratch, l layout, packed, bloc
 				}
 				continue
 			}
-			t := tileRow{kr: kr, rows: rows, n: n, left: left, b: b, ldb: ldb, depth: depth, block: block[c:], ld: ld, add: at > from}
+			t := tileRow{kr: kr, tiles: tiles[ceilDiv(n, kr.vec)-1], rows: rows, n: n, left: left, b: b, ldb: ldb, depth: words, block: block[c:], ld: ld, add: at > from}
 			if place := p.sink.run(col+c, n); l.cuts == 1 && at+depth == to {
-				if n%kr.vec == 0 && place >= 0 {
-					t.finish(&p.sink, place, row, col+c)
+				if n%kr.vec == 0 && place >= 0 && p.sink.bias == nil {
+					t.finish(&p.sink, place, row)
 				} else if p.sink.splits() {
 					t.split(&p.sink, grow(&w.rows, rows*kr.nr), row, col+c)
 				} else {
@@ -223,13 +239,41 @@ func sumAcross(kr *kernels, a acrossLeft, block []float32, ld, row, rows int, ri
 	}
 }
 
+// packRows packs rows of the left operand.
+func (p *product) packRows(kr *kernels, w *workerScratch, dst []float32, row, rows, from, depth int) {
+	if !p.narrow {
+		p.left.packRows(kr, dst, row, rows, from, depth)
+		return
+	}
+	wide, words := grow(&w.wide, kr.mr*depth), p.words(depth)
+	for ; rows > 0; row, rows = row+kr.mr, rows-kr.mr {
+		p.left.packRows(kr, wide, row, min(kr.mr, rows), from, depth)
+		kr.narrow.panel(dst, wide, kr.mr, depth)
+		dst = dst[min(kr.mr*words, len(dst)):]
+	}
+}
+
+// packCols packs columns of the right operand.
+func (p *product) packCols(kr *kernels, w *workerScratch, dst []float32, col, cols, from, depth int) {
+	if !p.narrow {
+		p.right.packCols(kr, w, dst, col, cols, from, depth)
+		return
+	}
+	wide, words := grow(&w.wide, roundUp(cols, kr.nr)*depth), p.words(depth)
+	p.right.packCols(kr, w, wide, col, cols, from, depth)
+	for c := 0; c < cols; c += kr.nr {
+		kr.narrow.panel(dst[c*words:], wide[c*depth:], kr.nr, depth)
+	}
+}
+
 // tileRow is a panel of columns by all rows of a block.
 type tileRow struct {
 	kr      *kernels
+	tiles   []tileFunc
 	rows, n int
 	left, b []float32
 	ldb     int
-	depth   int
+	depth   int // words of the operands
 	block   []float32
 	ld      int
 	add     bool // to what the block holds
@@ -238,20 +282,18 @@ type tileRow struct {
 // sum leaves the sums in the block.
 func (t *tileRow) sum() {
 	kr := t.kr
-	tiles := kr.tiles[ceilDiv(t.n, kr.vec)-1]
 	for r := 0; r < t.rows; r += kr.mr {
 		to := t.block[r*t.ld:]
-		tiles[min(kr.mr, t.rows-r)](to, t.ld, t.before(to), t.ld, t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, nil, nil, nil, 0, 0)
+		t.tiles[min(kr.mr, t.rows-r)](to, t.ld, t.before(to), t.ld, t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, nil, nil, nil, 0, 0)
 	}
 }
 
 // finish brings the sums to the place of a sink.
-func (t *tileRow) finish(s *sink, place, row, col int) {
+func (t *tileRow) finish(s *sink, place, row int) {
 	kr := t.kr
-	tiles := kr.tiles[ceilDiv(t.n, kr.vec)-1]
 	for r := 0; r < t.rows; r += kr.mr {
-		scale, shift, residual, ldr := s.tile(place, row+r, col)
-		tiles[min(kr.mr, t.rows-r)](s.v[place+(row+r)*s.rowStride:], s.rowStride, t.before(t.block[r*t.ld:]), t.ld,
+		scale, shift, residual, ldr := s.tile(place, row+r)
+		t.tiles[min(kr.mr, t.rows-r)](s.v[place+(row+r)*s.rowStride:], s.rowStride, t.before(t.block[r*t.ld:]), t.ld,
 			t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, scale, shift, residual, ldr, s.ceiling)
 	}
 }
@@ -266,7 +308,6 @@ func (t *tileRow) split(s *sink, residual []float32, row, col int) {
 			kr.copyRows(residual[done:], kr.nr, s.residual[place+row*s.rowStride:], s.rowStride, t.rows, count, count)
 		})
 	}
-	tiles := kr.tiles[ceilDiv(t.n, kr.vec)-1]
 	for r := 0; r < t.rows; r += kr.mr {
 		var scale, shift, more []float32
 		if s.scale != nil {
@@ -279,7 +320,7 @@ func (t *tileRow) split(s *sink, residual []float32, row, col int) {
 			more = residual[r*kr.nr:]
 		}
 		to := t.block[r*t.ld:]
-		tiles[min(kr.mr, t.rows-r)](to, t.ld, t.before(to), t.ld, t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, scale, shift, more, kr.nr, s.ceiling)
+		t.tiles[min(kr.mr, t.rows-r)](to, t.ld, t.before(to), t.ld, t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, scale, shift, more, kr.nr, s.ceiling)
 	}
 	s.runs(col, t.n, func(done, count, place int) {
 		kr.copyRows(s.v[place+row*s.rowStride:], s.rowStride, t.block[done:], t.ld, t.rows, count, count)

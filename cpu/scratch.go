@@ -5,6 +5,7 @@ package cpu
 type scratch struct {
 	workers []workerScratch
 	left    []float32 // a packed left operand, shared by all workers
+	right   []float32 // a packed right operand
 	parts   []float32 // partial sums of a product whose depth is split
 	first   []float32 // whole matrices of one operation
 	second  []float32
@@ -15,6 +16,7 @@ type scratch struct {
 type workerScratch struct {
 	left, right []float32 // packed blocks
 	block       []float32 // the block of the result being summed
+	wide        []float32 // a panel before it is rounded to bfloat16
 	rows        []float32 // rows before they are transposed, or other small things
 }
 

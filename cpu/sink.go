@@ -11,9 +11,9 @@ type sink struct {
 	offset, rowStride int
 	grid              grid
 	scale, shift      []float32 // by row, or nil
-	// residual has the places of v, or if columns is set one value a column.
-	residual []float32
-	columns  bool
+	// residual has the places of v, bias one value a column; where there is a bias there is
+	// no scale, no shift and no ceiling.
+	residual, bias []float32
 	// ceiling bounds to [0, ceiling] unless it is 0; ReLU has +Inf.
 	ceiling float32
 }
@@ -56,7 +56,7 @@ func (s *sink) store(kr *kernels, block []float32, ld, row, rows, col, cols int)
 // and each row of an image is one run.
 func (s *sink) byChannel() bool {
 	capped := s.ceiling > 0 && !math.IsInf(float64(s.ceiling), 1)
-	return s.residual == nil && !capped && s.grid.height == 1 && s.grid.colPitch == 1
+	return s.residual == nil && s.bias == nil && !capped && s.grid.height == 1 && s.grid.colPitch == 1
 }
 
 // ends returns, for rows [row, row+rows), the vectors of scale, shift and least
@@ -119,7 +119,7 @@ func (s *sink) run(col, cols int) int {
 
 // splits reports whether columns lie in runs beside each other, and what is added to
 // them in the same places.
-func (s *sink) splits() bool { return s.grid.colPitch == 1 && !s.columns }
+func (s *sink) splits() bool { return s.grid.colPitch == 1 && s.bias == nil }
 
 // runs calls do for the parts of columns [col, col+cols) that lie beside each other:
 // count columns, done after the first, at v[place] in row 0.
@@ -135,17 +135,14 @@ func (s *sink) runs(col, cols int, do func(done, count, place int)) {
 }
 
 // tile returns what a tile at the place of a run and a row has to do.
-func (s *sink) tile(place, row, col int) (scale, shift, residual []float32, ldr int) {
+func (s *sink) tile(place, row int) (scale, shift, residual []float32, ldr int) {
 	if s.scale != nil {
 		scale = s.scale[row:]
 	}
 	if s.shift != nil {
 		shift = s.shift[row:]
 	}
-	switch {
-	case s.columns:
-		residual = s.residual[col:]
-	case s.residual != nil:
+	if s.residual != nil {
 		residual, ldr = s.residual[place+row*s.rowStride:], s.rowStride
 	}
 	return scale, shift, residual, ldr
@@ -162,10 +159,10 @@ func (s *sink) segment(kr *kernels, sums []float32, place, i, col int) {
 	}
 	y := s.v[place : place+n]
 	var residual []float32
-	switch {
-	case s.columns:
-		residual = s.residual[col : col+n]
-	case s.residual != nil:
+	if s.bias != nil {
+		kr.add(sums, sums, s.bias[col:col+n])
+	}
+	if s.residual != nil {
 		residual = s.residual[place : place+n]
 	}
 	if s.scale == nil && s.shift == nil && residual == nil && s.ceiling == 0 {

@@ -4,10 +4,10 @@ package cpu
 // between so far.
 func (e *Engine) Workspace() int64 {
 	s := &e.scratch
-	n := cap(s.left) + cap(s.parts) + cap(s.first) + cap(s.second) + cap(s.third)
+	n := cap(s.left) + cap(s.right) + cap(s.parts) + cap(s.first) + cap(s.second) + cap(s.third)
 	for i := range s.workers {
 		w := &s.workers[i]
-		n += cap(w.left) + cap(w.right) + cap(w.block) + cap(w.rows)
+		n += cap(w.left) + cap(w.right) + cap(w.block) + cap(w.wide) + cap(w.rows)
 	}
 	bytes := 4 * int64(n)
 	for _, a := range e.alone {

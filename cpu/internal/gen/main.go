@@ -23,6 +23,9 @@ func main() {
 	}
 	k.tiles()
 	k.acrossTiles()
+	if k.wide {
+		k.narrow()
+	}
 	k.packing()
 	k.vectors()
 	k.pools()

@@ -11,21 +11,33 @@ import (
 // tiles writes the kernels of the matrix product, for every number of rows and
 // one or two vectors of columns.
 func (s *isa) tiles() {
+	vec := func(int) reg.Register { return s.vec() }
+	floats := arithmetic{"tile", vec, vec, vec, func(x, y, sum reg.Register) { VFMADD231PS(x, y, sum) }}
 	for v := 1; v <= 2; v++ {
 		for r := 1; r <= s.rows; r++ {
-			s.tile(r, v)
+			s.tile(floats, r, v)
 		}
 	}
 }
 
-func (s *isa) tile(rows, vectors int) {
-	s.text(fmt.Sprintf("tile%dx%d", rows, vectors), "dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb, k int, scale, shift, residual []float32, ldr int, ceiling float32")
+// arithmetic is how the kernels of one name multiply, and the registers of its sums, of
+// its columns and of its rows.
+type arithmetic struct {
+	name             string
+	sum, column, row func(i int) reg.Register
+	multiply         func(x, y, sum reg.Register) // adds x*y to sum
+}
+
+func (s *isa) tile(by arithmetic, rows, vectors int) {
+	s.text(fmt.Sprintf("%s%dx%d", by.name, rows, vectors), "dst []float32, ldd int, c []float32, ldc int, a []float32, lda int, b []float32, ldb, k int, scale, shift, residual []float32, ldr int, ceiling float32")
 	a, b := base("a"), base("b")
 	k, lda, ldb := integer("k"), stride("lda"), stride("ldb")
-	acc := make([][]reg.VecVirtual, rows)
+	acc := make([][]reg.Register, rows)
 	for i := range acc {
-		for range vectors {
-			acc[i] = append(acc[i], s.zero())
+		for j := range vectors {
+			sum := by.sum(i*vectors + j)
+			s.clear(sum)
+			acc[i] = append(acc[i], sum)
 		}
 	}
 	// What the sums will meet is fetched meanwhile.
@@ -47,9 +59,9 @@ func (s *isa) tile(rows, vectors int) {
 	ahead("dst", "ldd")
 	ahead("residual", "ldr")
 	Label("loop")
-	columns := make([]reg.VecVirtual, vectors)
+	columns := make([]reg.Register, vectors)
 	for j := range columns {
-		columns[j] = s.vec()
+		columns[j] = by.column(j)
 		VMOVUPS(Mem{Base: b, Disp: j * s.bytes()}, columns[j])
 	}
 	// Panels of a follow each other and mostly come from the second-level cache,
@@ -60,10 +72,10 @@ func (s *isa) tile(rows, vectors int) {
 	}
 	for i := range acc {
 		// One load a row: the load ports would limit a broadcast in each product.
-		x := s.vec()
+		x := by.row(i)
 		VBROADCASTSS(Mem{Base: a, Disp: 4 * i}, x)
 		for j := range columns {
-			VFMADD231PS(x, columns[j], acc[i][j])
+			by.multiply(x, columns[j], acc[i][j])
 		}
 	}
 	ADDQ(lda, a)
@@ -120,7 +132,9 @@ func (s *isa) tile(rows, vectors int) {
 	}
 	MOVL(m.Addr, rectified.As32())
 	step("ceiling", rectified, func() {
-		zero, ceiling := s.zero(), s.broadcast("ceiling")
+		zero, ceiling := by.column(0), by.column(1)
+		s.clear(zero)
+		VBROADCASTSS(m.Addr, ceiling)
 		each(func(i, j int) {
 			VMAXPS(acc[i][j], zero, acc[i][j]) // the second source if it is NaN
 			VMINPS(acc[i][j], ceiling, acc[i][j])
