@@ -12,6 +12,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/pflag"
 
+	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/cuda"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/run"
@@ -27,6 +28,7 @@ type Engine interface {
 type DeviceFlags struct {
 	device, precision string
 	deterministic     bool
+	narrowed          bool           // on the CPU before, see Continue
 	flags             *pflag.FlagSet // that they were added to
 }
 
@@ -34,7 +36,7 @@ type DeviceFlags struct {
 func (f *DeviceFlags) Add(fl *pflag.FlagSet) {
 	f.flags = fl
 	fl.StringVar(&f.device, "device", "auto", "device that computes: cpu, cuda or cuda:N (the GPU of that number), or auto: the first GPU that can be used, else the CPU")
-	fl.StringVar(&f.precision, "precision", "tf32", "precision of a GPU's products and maps: tf32, fp32 or bf16; parameters and distances are float32 in all")
+	fl.StringVar(&f.precision, "precision", "tf32", "precision of products, and of maps on a GPU: tf32 (fp32 on the CPU), fp32 or bf16 (on the CPU with AVX-512 BF16 only); parameters and distances are float32 in all")
 	fl.BoolVar(&f.deterministic, "deterministic", false, "let a GPU choose convolutions that give the same bits each time; the CPU always does")
 }
 
@@ -122,8 +124,11 @@ func (f *DeviceFlags) openOn(g gpus, threads int, log *logrus.Logger) (Engine, e
 			return e, nil
 		}
 	}
-	if f.given("precision") {
-		log.Warnf("--precision %v is for a GPU: the CPU computes in float32 as always", opt.Precision)
+	switch {
+	case opt.Precision == cuda.BF16 && (f.given("precision") || f.narrowed):
+		return newNarrowCPU(threads, log)
+	case opt.Precision == cuda.TF32 && f.given("precision"):
+		log.Warnf("--precision tf32 is for a GPU: the CPU computes in fp32")
 	}
 	return NewCPU(threads)
 }
@@ -132,9 +137,12 @@ func (f *DeviceFlags) openOn(g gpus, threads int, log *logrus.Logger) (Engine, e
 func (f *DeviceFlags) given(name string) bool { return f.flags != nil && f.flags.Changed(name) }
 
 // Continue takes precision and determinism, where the user gave none, from the engine that a
-// run computed on so far, if that was a GPU.
+// run computed on so far, if that was a GPU, or the CPU in bf16.
 func (f *DeviceFlags) Continue(with engine.Info) {
 	if with.Kind != engine.CUDA {
+		if f.narrowed = with.Precision == cpu.BF16 && !f.given("precision"); f.narrowed {
+			f.precision = cpu.BF16
+		}
 		return
 	}
 	if !f.given("precision") {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/vernier-ml/vernier/cmd/internal/clitest"
+	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/cuda"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/run"
@@ -66,6 +67,13 @@ func TestAutoSaysWhyItComputesWhereItDoes(t *testing.T) {
 	absent := cuda.Problem{What: "no NVIDIA driver: libcuda.so.1 is not found", NoDriver: true}
 	missing := cuda.Problem{What: "cuBLAS is missing", Advice: "pip install it"}
 	old := errors.New("cuda:0: GTX 1080 has compute capability 6.1")
+	narrow := "info computing on "
+	if e, err := cpu.New(cpu.Options{Threads: 1, Precision: cpu.BF16}); err == nil {
+		narrow += e.Name()
+		e.Close()
+	} else {
+		narrow = "warning --precision bf16: " + err.Error()
+	}
 	for _, c := range []struct {
 		name   string
 		built  bool
@@ -83,10 +91,10 @@ func TestAutoSaysWhyItComputesWhereItDoes(t *testing.T) {
 		{"a plain build on a machine with one", false, "550", nil, errors.New("built without"), "", []string{"warning no GPU: built without; computing on the CPU"}},
 		{"a GPU", true, "550", nil, nil, "bf16", []string{"info computing on cuda:1"}},
 		{"the second GPU", true, "550", []error{old}, nil, "", []string{"warning not used: " + old.Error(), "info computing on cuda:1"}},
-		{"a precision that the CPU has not", true, "", nil, absent, "bf16", []string{
-			"info no GPU: no NVIDIA driver: libcuda.so.1 is not found; computing on the CPU",
-			"warning --precision bf16 is for a GPU: the CPU computes in float32 as always"}},
-		{"the usual precision of GPUs, given", false, "", nil, errors.New("built without"), "tf32", []string{"warning --precision tf32 is for a GPU: the CPU computes in float32 as always"}},
+		{"a precision that some CPUs have", true, "", nil, absent, "bf16", []string{
+			"info no GPU: no NVIDIA driver: libcuda.so.1 is not found; computing on the CPU", narrow}},
+		{"the precision of every CPU", false, "", nil, errors.New("built without"), "fp32", nil},
+		{"the usual precision of GPUs, given", false, "", nil, errors.New("built without"), "tf32", []string{"warning --precision tf32 is for a GPU: the CPU computes in fp32"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			log, hook := test.NewNullLogger()
@@ -109,6 +117,9 @@ func TestAutoSaysWhyItComputesWhereItDoes(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer e.Close()
+			if info := e.(engine.Informer).Info(); c.err != nil && info.Precision == cpu.BF16 && c.flag != "bf16" {
+				t.Errorf("computes in %v", info)
+			}
 			if gpu := e.Name() == "cuda:1"; gpu != (c.err == nil) {
 				t.Errorf("computes on %s", e.Name())
 			}
@@ -148,6 +159,8 @@ func TestWhatIsNotGivenGoesOnAsOnTheGPUBefore(t *testing.T) {
 		{[]string{"--precision", "fp32"}, bf16, "fp32", true},
 		{[]string{"--deterministic=false"}, bf16, "bf16", false},
 		{nil, engine.Info{Kind: engine.CPU, Precision: "fp32", Deterministic: true}, "tf32", false},
+		{nil, engine.Info{Kind: engine.CPU, Precision: "bf16", Deterministic: true}, "bf16", false},
+		{[]string{"--precision", "fp32"}, engine.Info{Kind: engine.CPU, Precision: "bf16"}, "fp32", false},
 		{nil, engine.Info{}, "tf32", false},
 	} {
 		f := parsedDevice(t, c.args...)
