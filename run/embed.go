@@ -100,7 +100,7 @@ func embedSelection(ctx context.Context, cfg Config, m *model.Model, epoch int, 
 	if e.pipeline, err = e.Model.Spec.Input.Evaluation(); err != nil {
 		return nil, err
 	}
-	if e.whole, e.Set, err = sel.open(ctx, e.cfg); err != nil {
+	if e.whole, e.Set, err = sel.Open(ctx, e.cfg); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -155,8 +155,9 @@ func embedSelection(ctx context.Context, cfg Config, m *model.Model, epoch int, 
 	return e, nil
 }
 
-// open returns the set that is to be closed and the part of it that is meant.
-func (s Selection) open(ctx context.Context, cfg Config) (whole, part *data.Set, err error) {
+// Open opens the images that are meant, without embedding any: the set that is to be closed,
+// and the part of it. cfg is the configuration of the run.
+func (s Selection) Open(ctx context.Context, cfg Config) (whole, part *data.Set, err error) {
 	if s.Data != "" {
 		if s.Split == "" {
 			set, _, err := openSet(ctx, s.Data, cfg.Data, s.Options)

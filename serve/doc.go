@@ -1,12 +1,15 @@
-// Package serve is a small web page on which one drops an image, sees the
-// nearest images of a gallery, and marks them right or wrong. For a model of rows of
-// numbers, one drops a .npy file of a row or pastes its numbers. A row of the gallery is
-// searched for by its number or path.
+// Package serve is a gallery as a service: a page on which one drops an image and sees the
+// nearest ones (package page), and the same for programs (package api says in which
+// words; package client is one in Go).
 //
-// It is made for one person at the machine that it runs on. It answers only
-// requests whose Host is that machine itself, so that no page elsewhere reaches
-// it through a name of its own (DNS rebinding), and none that another page
-// sends (CSRF). Images of the gallery are asked for by the number of their row,
-// never by a path. What is sent to it is decoded as an image or an array,
-// within limits of size, and nothing else is done with it; it is not kept.
+// A gallery is a gallery.Store, which may change while it is searched. Queries that come at
+// the same time are embedded and searched together. What is waiting is bounded in number
+// and in bytes; what is beyond that is refused with 503 and Retry-After. Rows are put and
+// deleted by whoever has a token; what was acknowledged is on the disk.
+//
+// Without Config.AnyHost it answers only requests whose Host is the machine itself, so that
+// no page elsewhere reaches it through a name of its own (DNS rebinding); it never answers
+// those that another page sends (CSRF). Pictures are asked for by the key of a row, never by
+// a place on the disk. Queries are decoded as images or arrays within limits of size, and not
+// kept.
 package serve

@@ -4,198 +4,237 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"mime"
+	"math"
 	"net/http"
-	"strconv"
+	"slices"
+
+	"encoding/binary"
 
 	"github.com/vernier-ml/vernier/data/pixels"
 	"github.com/vernier-ml/vernier/eval"
-	"github.com/vernier-ml/vernier/internal/nametext"
+	"github.com/vernier-ml/vernier/gallery"
+	"github.com/vernier-ml/vernier/internal/finite"
+	"github.com/vernier-ml/vernier/serve/api"
 )
 
-// about describes the gallery.
-func (s *Server) about(w http.ResponseWriter, _ *http.Request) {
-	answer(w, map[string]any{
-		"title": s.cfg.Title, "rows": s.cfg.Gallery.N, "data": nametext.WithoutFolders(s.cfg.Gallery.Data), "metric": s.cfg.Info.Metric,
-		"threshold": s.cfg.Threshold, "max_bytes": s.cfg.MaxBytes, "no_marks": s.noMarks, "width": s.cfg.Width,
-	})
-}
+const (
+	embedBatches = 2  // while one is decoded, another goes through the network
+	maxEmbedded  = 16 // of a batch
+	maxSearched  = 32 // of a batch: the most queries that rows are compared with as they lie
+)
 
-// result is what a search answers.
-type result struct {
-	Query     string     `json:"query"`           // SHA-256 of the body
-	Width     int        `json:"width,omitempty"` // of an image
-	Height    int        `json:"height,omitempty"`
-	Neighbors []neighbor `json:"neighbors"`
-}
-
-type neighbor struct {
-	Row      int     `json:"row"`
-	Path     string  `json:"path"`
-	Class    string  `json:"class"`
-	Distance float64 `json:"distance"`
-	Same     *bool   `json:"same,omitempty"`
-}
-
-// search finds the nearest rows of the query that is the body of the request: an image,
-// a .npy file of one row, or JSON that says one, see asked.
+// search answers POST /v1/search.
 func (s *Server) search(w http.ResponseWriter, r *http.Request) {
-	// Other pages cannot send these without asking first.
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || !s.takes(kind) {
-		fail(w, http.StatusUnsupportedMediaType, s.wanted())
-		return
-	}
 	// A request has a seat when its query is there: one that does not come keeps
 	// nobody waiting.
 	body, release, err := s.uploads.receive(w, r)
 	defer release()
-	if f := (failure{}); errors.As(err, &f) {
-		fail(w, f.status, f.error)
-		return
-	}
-	select {
-	case s.seats <- struct{}{}:
-		defer func() { <-s.seats }()
-	default:
-		fail(w, http.StatusServiceUnavailable, errors.New("busy with other searches, try again"))
-		return
-	}
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-r.Context().Done():
-		return
-	}
-	res, err := s.answerTo(r.Context(), kind, body)
-	if r.Context().Err() != nil { // nobody waits any longer
-		return
-	}
-	if err != nil {
-		f := failure{http.StatusInternalServerError, err}
-		errors.As(err, &f)
-		fail(w, f.status, f.error)
-		return
-	}
-	sum := sha256.Sum256(body)
-	res.Query = hex.EncodeToString(sum[:])
-	s.asked.keep(res)
-	answer(w, res)
-}
-
-// answerTo searches for what a body of a type holds.
-func (s *Server) answerTo(ctx context.Context, kind string, body []byte) (*result, error) {
-	switch {
-	case kind == jsonType:
-		return s.searchAsked(ctx, body)
-	case s.cfg.EmbedRow != nil:
-		row, err := rowOfNPY(body)
-		if err != nil {
-			return nil, failure{http.StatusUnprocessableEntity, err}
-		}
-		return s.searchRow(ctx, row)
-	}
-	return s.searchImage(ctx, body)
-}
-
-func (s *Server) searchImage(ctx context.Context, body []byte) (*result, error) {
-	img, err := s.decoder.Decode(ctx, body)
-	if err != nil {
-		status := http.StatusUnprocessableEntity
-		if errors.Is(err, pixels.ErrNotImage) || errors.Is(err, pixels.ErrEmptyFile) {
-			status = http.StatusUnsupportedMediaType
-		}
-		return nil, failure{status, err}
-	}
-	row, err := s.cfg.Embed(ctx, img)
-	if err != nil {
-		return nil, err
-	}
-	res, err := s.find(ctx, row, -1)
+	var asked question
 	if err == nil {
-		res.Width, res.Height = img.W, img.H
+		asked, err = s.question(r, body)
 	}
-	return res, err
+	if err != nil {
+		finish(r.Context(), w, nil, err)
+		return
+	}
+	leave, err := s.seats.take(asked.count())
+	if err != nil {
+		finish(r.Context(), w, nil, err)
+		return
+	}
+	defer leave()
+	found, err := s.found(r.Context(), asked)
+	if err == nil && s.cfg.Page != nil {
+		for _, result := range found.Results {
+			s.cfg.Page.Remember(result)
+		}
+	}
+	finish(r.Context(), w, found, err)
 }
 
-// find returns the rows of the gallery that are nearest to an embedding, but for the row
-// without, which is -1 for none.
-func (s *Server) find(ctx context.Context, embedding []float32, without int) (*result, error) {
-	query := &eval.Embeddings{X: embedding, N: 1, H: len(embedding)}
-	g, count := s.cfg.Gallery, s.cfg.Nearest
-	if without >= 0 {
-		count++
+// question is what a request asks: queries to embed or embeddings, or a row of the
+// gallery.
+type question struct {
+	queries []Query
+	rows    [][]float32
+	own     gallery.Filter // of one row
+	k       int
+	offset  int
+	class   string
+}
+
+func (q question) count() int { return max(1, len(q.queries)+len(q.rows)) }
+
+func (q question) check() error {
+	switch n := q.count(); {
+	case q.k < 1 || q.k > api.MaxK:
+		return bad(fmt.Errorf("k is %d, want 1 to %d; later pages begin at offset", q.k, api.MaxK))
+	case q.offset < 0 || q.offset+q.k > api.MaxDepth:
+		return bad(fmt.Errorf("offset %d and k %d: want an offset of at least 0 and a sum of at most %d", q.offset, q.k, api.MaxDepth))
+	case n > api.MaxQueries:
+		return bad(fmt.Errorf("%d queries, want at most %d in a request", n, api.MaxQueries))
+	case n*(q.offset+q.k) > api.MaxDepth:
+		return bad(fmt.Errorf("%d queries of %d rows each: want at most %d rows together, offset included", n, q.offset+q.k, api.MaxDepth))
 	}
-	hits, err := g.Search(ctx, s.cfg.Engine, query, s.cfg.Info, count, eval.SearchOptions{})
+	return nil
+}
+
+// found answers a question.
+func (s *Server) found(ctx context.Context, q question) (*api.Found, error) {
+	rows, hashes := q.rows, make([]string, 0, q.count())
+	self := ""
+	switch {
+	case len(q.queries) > 0:
+		for _, query := range q.queries {
+			hashes = append(hashes, query.hash())
+		}
+		var err error
+		if rows, err = s.embed(ctx, q.queries); err != nil {
+			return nil, err
+		}
+	case !q.own.Empty():
+		t, err := s.rowOf(ctx, q.own)
+		if err != nil {
+			return nil, err
+		}
+		rows, self = [][]float32{t.Row(0)}, t.Keys[0]
+		hashes = append(hashes, Query{Row: rows[0]}.hash())
+	default:
+		for _, row := range rows {
+			hashes = append(hashes, Query{Row: row}.hash())
+		}
+	}
+	depth := q.offset + q.k + 1 // one more tells whether there is another page
+	if self != "" {
+		depth++
+	}
+	asked := make([]wanted, len(rows))
+	for i, row := range rows {
+		asked[i] = wanted{row, depth, q.class}
+	}
+	lists, err := s.searcher.do(ctx, asked...)
 	if err != nil {
 		return nil, err
 	}
-	res := &result{Neighbors: []neighbor{}}
-	for _, h := range hits[0] {
-		if h.Row == without || len(res.Neighbors) == s.cfg.Nearest {
-			continue
+	stats, err := s.cfg.Gallery.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer := &api.Found{Results: make([]api.Result, len(lists)), Rows: stats.Rows}
+	for i, list := range lists {
+		list = slices.DeleteFunc(list, func(m gallery.Match) bool { return self != "" && m.Key == self })
+		if len(list) > q.offset+q.k && q.offset+2*q.k <= api.MaxDepth {
+			answer.Next = q.offset + q.k
 		}
-		n := neighbor{Row: h.Row, Path: g.Path(h.Row), Class: g.Class(h.Row), Distance: h.Distance}
+		answer.Results[i] = api.Result{Query: hashes[i], Neighbors: s.neighbors(list[min(q.offset, len(list)):min(q.offset+q.k, len(list))])}
+	}
+	return answer, nil
+}
+
+func (s *Server) neighbors(list []gallery.Match) []api.Neighbor {
+	near := make([]api.Neighbor, len(list))
+	for i, m := range list {
+		near[i] = api.Neighbor{Key: m.Key, Path: m.Path, Class: m.Class, Distance: m.Distance}
 		if s.cfg.Threshold != nil {
-			same := h.Distance <= *s.cfg.Threshold
-			n.Same = &same
+			same := m.Distance <= *s.cfg.Threshold
+			near[i].Same = &same
 		}
-		res.Neighbors = append(res.Neighbors, n)
 	}
-	return res, nil
+	return near
 }
 
-// image serves a picture of the gallery by its row, made anew: what is sent is
-// an image whatever the file holds.
-func (s *Server) image(w http.ResponseWriter, r *http.Request) {
-	row, err := strconv.ParseUint(r.PathValue("row"), 10, 31)
-	if err != nil || int(row) >= s.cfg.Gallery.N {
-		fail(w, http.StatusNotFound, fmt.Errorf("the gallery has rows 0 to %d", s.cfg.Gallery.N-1))
-		return
+// hash identifies a query.
+func (q Query) hash() string {
+	content := q.File
+	if q.Row != nil {
+		content = make([]byte, 0, 4*len(q.Row))
+		for _, v := range q.Row {
+			content = binary.LittleEndian.AppendUint32(content, math.Float32bits(v))
+		}
 	}
-	if s.cfg.Picture == nil {
-		fail(w, http.StatusNotFound, errors.New("rows of numbers have no pictures"))
-		return
-	}
-	picture, err := s.pictures.get(r.Context(), int(row))
-	if r.Context().Err() != nil { // nobody waits any longer
-		return
-	}
-	if err != nil {
-		fail(w, http.StatusInternalServerError, fmt.Errorf("row %d of the gallery cannot be read", row)) // the log has no use for it, the page none for its place
-		return
-	}
-	w.Header().Set("Content-Type", "image/png")
-	w.Header().Set("Cache-Control", "private, max-age=600")
-	_, _ = w.Write(picture) // the client has gone
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:])
 }
 
-// answer writes JSON.
-func answer(w http.ResponseWriter, v any) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		fail(w, http.StatusInternalServerError, err)
-		return
+// embed embeds queries with those of other requests.
+func (s *Server) embed(ctx context.Context, queries []Query) ([][]float32, error) {
+	rows, err := s.embedder.do(ctx, queries...)
+	switch {
+	case errors.Is(err, pixels.ErrNotImage) || errors.Is(err, pixels.ErrEmptyFile):
+		return nil, failure{http.StatusUnsupportedMediaType, err}
+	case errors.As(err, new(*QueryError)):
+		return nil, failure{http.StatusUnprocessableEntity, err}
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(text) // the client has gone
+	return rows, err
 }
 
-// fail answers an error as JSON.
-func fail(w http.ResponseWriter, status int, err error) {
-	text, encoding := json.Marshal(map[string]string{"error": err.Error()})
-	if encoding != nil {
-		text = []byte(`{}`)
+// QueryError says that a query cannot be embedded because of what it is.
+type QueryError struct{ Err error }
+
+func (e *QueryError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *QueryError) Unwrap() error { return e.Err }
+
+// rowOf finds the one row that a filter names.
+func (s *Server) rowOf(ctx context.Context, where gallery.Filter) (*gallery.Table, error) {
+	var found *gallery.Table
+	var err error
+	if len(where.Keys) > 0 {
+		found, err = s.cfg.Gallery.Get(ctx, where.Keys)
+	} else {
+		err = s.cfg.Gallery.Scan(ctx, where, func(t *gallery.Table) error { found = t; return nil })
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Del("Cache-Control")
-	w.Header().Set("Cache-Control", "no-store")
-	if status == http.StatusServiceUnavailable {
-		w.Header().Set("Retry-After", "1")
+	if err == nil && (found == nil || found.N == 0) {
+		err = failure{http.StatusNotFound, fmt.Errorf("no row of the gallery has the key or path %q", slices.Concat(where.Keys, where.Paths))}
 	}
-	w.WriteHeader(status)
-	_, _ = w.Write(text) // the client has gone
+	return found, err
+}
+
+// wanted is a query of a search.
+type wanted struct {
+	row   []float32
+	k     int
+	class string
+}
+
+// find searches for several queries, those of a class at once.
+func (s *Server) find(ctx context.Context, all []wanted) ([][]gallery.Match, []error) {
+	found, errs := make([][]gallery.Match, len(all)), make([]error, len(all))
+	classes := map[string][]int{}
+	for i, w := range all {
+		classes[w.class] = append(classes[w.class], i)
+	}
+	for class, members := range classes {
+		queries, k := &eval.Embeddings{H: s.info.Dim}, 0
+		for _, i := range members {
+			queries.X, queries.N, k = append(queries.X, all[i].row...), queries.N+1, max(k, all[i].k)
+		}
+		opt := gallery.SearchOptions{}
+		if class != "" {
+			opt.Where.Classes = []string{class}
+		}
+		lists, err := gallery.Search(ctx, s.cfg.Gallery, queries, s.info, k, opt)
+		for place, i := range members {
+			if errs[i] = err; err == nil {
+				found[i] = lists[place][:min(all[i].k, len(lists[place]))]
+			}
+		}
+	}
+	return found, errs
+}
+
+// checkRow refuses a row that is too long, too short or not finite.
+func checkRow(what string, row []float32, want int) error {
+	if len(row) != want {
+		return bad(fmt.Errorf("%s has %d numbers, want %d", what, len(row), want))
+	}
+	for i, v := range row {
+		if !finite.Is(float64(v)) {
+			return bad(fmt.Errorf("number %d of %s is %v", i, what, v))
+		}
+	}
+	return nil
 }

@@ -24,6 +24,8 @@ import (
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/gallery"
 	"github.com/vernier-ml/vernier/internal/enginetest/reference"
+	"github.com/vernier-ml/vernier/serve/api"
+	"github.com/vernier-ml/vernier/serve/page"
 )
 
 func fatal(t *testing.T, err error) {
@@ -48,25 +50,61 @@ func pngOf(t *testing.T, img image.Image) []byte {
 	return b.Bytes()
 }
 
+const token = "0123456789abcdef"
+
+// grays are the values of the pictures of newServer by their paths.
+var grays = map[string]uint8{"../secret/0.png": 0, "1.png": 100, "2.png": 200, "<b>3.png": 250}
+
+// storeOf makes an index of rows of one number.
+func storeOf(t *testing.T, paths, classes []string, values ...float32) gallery.Store {
+	t.Helper()
+	path, info := filepath.Join(t.TempDir(), "g.index"), gallery.Info{Metric: "euclidean", Model: "ab", Dim: 1}
+	if len(values) > 0 {
+		fatal(t, gallery.Create(path, info, &gallery.Table{
+			Embeddings: &eval.Embeddings{X: values, N: len(values), H: 1}, Paths: paths, Classes: classes, Metric: info.Metric, Model: info.Model,
+		}))
+	}
+	store, err := gallery.OpenFile(path, info, reference.New())
+	fatal(t, err)
+	t.Cleanup(func() { fatal(t, store.Close()) })
+	return store
+}
+
+// embedGray embeds an image as the value of its first pixel.
+func embedGray(ctx context.Context, queries []Query) ([][]float32, []error) {
+	rows, errs := make([][]float32, len(queries)), make([]error, len(queries))
+	decoder := pixels.NewDecoder(pixels.Options{MaxPixels: 1000})
+	for i, q := range queries {
+		img, err := decoder.Decode(ctx, q.File)
+		if err != nil {
+			errs[i] = &QueryError{err}
+			continue
+		}
+		rows[i] = []float32{float32(img.Pix[0])}
+	}
+	return rows, errs
+}
+
 // newServer serves four gray pictures; the embedding of an image is the value
 // of its first pixel.
-func newServer(t *testing.T, change func(*Config)) (*Server, string) {
+func newServer(t *testing.T, change func(*Config)) (s *Server, marks string) {
 	t.Helper()
-	values := []float32{0, 100, 200, 250}
 	threshold := 15.0
-	marks := filepath.Join(t.TempDir(), "marks.jsonl")
+	marks = filepath.Join(t.TempDir(), "marks.jsonl")
 	cfg := Config{
-		Title: "grays", Marks: marks, Threshold: &threshold, Nearest: 3, Engine: reference.New(),
-		Gallery: &gallery.Table{
-			Embeddings: &eval.Embeddings{X: values, N: 4, H: 1}, Paths: []string{"../secret/0.png", "1.png", "2.png", "<b>3.png"},
-			Classes: []string{"black", "dark", "light", "white"}, Data: "grays",
+		Title: "grays", Data: "grays", Threshold: &threshold, Embed: embedGray, Page: page.New(marks, "ab"), Tokens: []string{token},
+		Picture: func(_ context.Context, path string) (image.Image, error) {
+			if v, ok := grays[path]; ok {
+				return gray(v), nil
+			}
+			return nil, ErrNoPicture
 		},
-		Info:    gallery.Info{Metric: "euclidean", Model: "ab", Dim: 1},
-		Embed:   func(_ context.Context, m *pixels.RGB) ([]float32, error) { return []float32{float32(m.Pix[0])}, nil },
-		Picture: func(_ context.Context, row int) (image.Image, error) { return gray(uint8(values[row])), nil },
 	}
 	if change != nil {
 		change(&cfg)
+	}
+	if cfg.Gallery == nil {
+		cfg.Gallery = storeOf(t, []string{"../secret/0.png", "1.png", "2.png", "<b>3.png"}, []string{"black", "dark", "light", "white"}, 0, 100, 200, 250)
 	}
 	s, err := New(cfg)
 	fatal(t, err)
@@ -87,27 +125,37 @@ func ask(s *Server, method, path, kind string, body []byte, change func(*http.Re
 	return w
 }
 
+// answered reads the answer to a request, which must be 200.
+func answered[T any](t *testing.T, w *httptest.ResponseRecorder) (v T) {
+	t.Helper()
+	d := json.NewDecoder(w.Body)
+	d.DisallowUnknownFields()
+	if w.Code != http.StatusOK || d.Decode(&v) != nil {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	return v
+}
+
+func withToken(r *http.Request) { r.Header.Set("Authorization", "Bearer "+token) }
+
 func TestSearchAndMark(t *testing.T) {
 	s, marks := newServer(t, nil)
-	w := ask(s, "POST", "/search", "application/octet-stream", pngOf(t, gray(105)), nil)
-	var res result
-	if err := json.Unmarshal(w.Body.Bytes(), &res); err != nil || w.Code != http.StatusOK {
-		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
-	}
+	found := answered[api.Found](t, ask(s, "POST", "/v1/search?k=3", "application/octet-stream", pngOf(t, gray(105)), nil))
+	res := found.Results[0]
 	for i, want := range []struct {
-		row      int
-		distance float64
-		same     bool
-	}{{1, 5, true}, {2, 95, false}, {0, 105, false}} {
-		if n := res.Neighbors[i]; n.Row != want.row || n.Distance != want.distance || *n.Same != want.same {
+		path, class string
+		distance    float64
+		same        bool
+	}{{"1.png", "dark", 5, true}, {"2.png", "light", 95, false}, {"../secret/0.png", "black", 105, false}} {
+		if n := res.Neighbors[i]; n.Path != want.path || n.Class != want.class || n.Distance != want.distance || *n.Same != want.same {
 			t.Errorf("rank %d: %+v, want %+v", i+1, n, want)
 		}
 	}
-	if len(res.Neighbors) != 3 || res.Neighbors[0].Class != "dark" || res.Width != 8 {
-		t.Errorf("%+v", res)
+	if len(found.Results) != 1 || len(res.Neighbors) != 3 || found.Next != 3 || found.Rows != 4 {
+		t.Errorf("%+v", found)
 	}
 	for _, right := range []bool{true, false} {
-		w := ask(s, "POST", "/mark", "application/json", fmt.Appendf(nil, `{"query": %q, "name": "mine\n.png", "row": 2, "right": %t}`, res.Query, right), nil)
+		w := ask(s, "POST", "/mark", "application/json", fmt.Appendf(nil, `{"query": %q, "name": "mine\n.png", "key": "path:2.png", "right": %t}`, res.Query, right), nil)
 		if w.Code != http.StatusOK {
 			t.Errorf("mark: %d %s", w.Code, w.Body)
 		}
@@ -118,9 +166,9 @@ func TestSearchAndMark(t *testing.T) {
 	lines := bufio.NewScanner(f)
 	n := 0
 	for ; lines.Scan(); n++ {
-		var m Mark
+		var m page.Mark
 		fatal(t, json.Unmarshal(lines.Bytes(), &m))
-		if m.Query != res.Query || m.Name != "mine\n.png" || m.Row != 2 || m.Path != "2.png" || m.Class != "light" || m.Distance != 95 || m.Right != (n == 0) || m.Model != "ab" || m.Time.IsZero() {
+		if m.Query != res.Query || m.Name != "mine\n.png" || m.Key != "path:2.png" || m.Path != "2.png" || m.Class != "light" || m.Distance != 95 || m.Right != (n == 0) || m.Model != "ab" || m.Time.IsZero() {
 			t.Errorf("kept %+v", m)
 		}
 	}
@@ -131,16 +179,24 @@ func TestSearchAndMark(t *testing.T) {
 
 func TestPageAndImages(t *testing.T) {
 	s, _ := newServer(t, nil)
-	for path, kind := range map[string]string{"/": "text/html", "/app.js": "text/javascript", "/style.css": "text/css", "/about": "application/json", "/image/3": "image/png"} {
+	for path, kind := range map[string]string{
+		"/": "text/html", "/app.js": "text/javascript", "/style.css": "text/css", "/about": "application/json", "/v1/info": "application/json",
+		"/v1/picture?key=path:1.png": "image/png", "/docs": "text/html", "/openapi.json": "application/json", "/healthz": "text/plain", "/readyz": "text/plain", "/metrics": "text/plain",
+	} {
 		w := ask(s, "GET", path, "", nil, nil)
 		if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), kind) || w.Header().Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(w.Header().Get("Content-Security-Policy"), "default-src 'none'") {
 			t.Errorf("%s: %d %v", path, w.Code, w.Header())
 		}
 	}
-	img, err := png.Decode(ask(s, "GET", "/image/2", "", nil, nil).Body)
+	w := ask(s, "GET", "/v1/picture?key=path:2.png", "", nil, nil)
+	img, err := png.Decode(w.Body)
 	fatal(t, err)
 	if got := color.GrayModel.Convert(img.At(4, 4)).(color.Gray).Y; got != 200 {
-		t.Errorf("row 2 is of gray %d", got)
+		t.Errorf("2.png is of gray %d", got)
+	}
+	again := ask(s, "GET", "/v1/picture?key=path:2.png", "", nil, func(r *http.Request) { r.Header.Set("If-None-Match", w.Header().Get("ETag")) })
+	if again.Code != http.StatusNotModified || again.Body.Len() != 0 {
+		t.Errorf("a picture that the browser has: %d with %d bytes", again.Code, again.Body.Len())
 	}
 }
 
@@ -149,10 +205,8 @@ func TestPageAndImages(t *testing.T) {
 func TestHostileRequestsAreRefused(t *testing.T) {
 	good := pngOf(t, gray(1))
 	s, marks := newServer(t, func(c *Config) { c.MaxBytes, c.MaxPixels = 4096, 1000 })
-	w := ask(s, "POST", "/search", "image/png", good, nil)
-	var res result
-	fatal(t, json.Unmarshal(w.Body.Bytes(), &res))
-	mark := func(text string) []byte { return []byte(strings.ReplaceAll(text, "QUERY", res.Query)) }
+	query := answered[api.Found](t, ask(s, "POST", "/v1/search?k=2", "image/png", good, nil)).Results[0].Query
+	mark := func(text string) []byte { return []byte(strings.ReplaceAll(text, "QUERY", query)) }
 	header := func(name, value string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set(name, value) }
 	}
@@ -166,37 +220,36 @@ func TestHostileRequestsAreRefused(t *testing.T) {
 		says               string
 	}{
 		"another host":               {"GET", "/", "", nil, host("evil.example"), 403, "localhost only"},
-		"another host with a port":   {"GET", "/image/0", "", nil, host("evil.example:8321"), 403, "localhost only"},
+		"another host with a port":   {"GET", "/v1/picture", "", nil, host("evil.example:8321"), 403, "localhost only"},
 		"a name that only begins so": {"GET", "/", "", nil, host("localhost.evil.example"), 403, "localhost only"},
 		"an address like loopback":   {"GET", "/", "", nil, host("127.0.0.1.evil.example"), 403, "localhost only"},
 		"a private address":          {"GET", "/", "", nil, host("192.168.1.2"), 403, "localhost only"},
 		"no host":                    {"GET", "/", "", nil, host(""), 403, "localhost only"},
-		"another page's search":      {"POST", "/search", "image/png", good, header("Origin", "http://evil.example"), 403, ""},
-		"another site's search":      {"POST", "/search", "image/png", good, header("Sec-Fetch-Site", "cross-site"), 403, ""},
-		"another port's mark":        {"POST", "/mark", "application/json", mark(`{"query":"QUERY","row":0,"right":true}`), header("Origin", "http://localhost:1"), 403, ""},
-		"a form":                     {"POST", "/search", "multipart/form-data; boundary=x", good, nil, 415, "Content-Type"},
-		"a form of text":             {"POST", "/mark", "text/plain", mark(`{"query":"QUERY","row":0,"right":true}`), nil, 415, "application/json"},
-		"no type":                    {"POST", "/search", "", good, nil, 415, "Content-Type"},
-		"text for an image":          {"POST", "/search", "image/png", []byte("GIF? no"), nil, 415, "not an image"},
-		"SVG":                        {"POST", "/search", "image/svg+xml", []byte(`<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`), nil, 415, "SVG"},
-		"nothing":                    {"POST", "/search", "image/png", nil, nil, 415, "empty"},
-		"a cut image":                {"POST", "/search", "image/png", good[:len(good)-20], nil, 422, "PNG"},
-		"too many bytes":             {"POST", "/search", "image/png", make([]byte, 5000), nil, 413, "more than 4096 bytes"},
-		"too many pixels":            {"POST", "/search", "image/png", pngOf(t, large), nil, 422, "40 x 40 pixels"},
-		"a search by GET":            {"GET", "/search", "", nil, nil, 405, ""},
-		"a row beyond":               {"GET", "/image/4", "", nil, nil, 404, "rows 0 to 3"},
-		"a row below":                {"GET", "/image/-1", "", nil, nil, 404, "rows 0 to 3"},
-		"a huge row":                 {"GET", "/image/99999999999999999999", "", nil, nil, 404, "rows 0 to 3"},
-		"a path for a row":           {"GET", "/image/..%2f..%2fetc%2fpasswd", "", nil, nil, 404, "rows 0 to 3"},
-		"a gallery's path":           {"GET", "/image/1.png", "", nil, nil, 404, "rows 0 to 3"},
+		"another page's search":      {"POST", "/v1/search", "image/png", good, header("Origin", "http://evil.example"), 403, ""},
+		"another site's search":      {"POST", "/v1/search", "image/png", good, header("Sec-Fetch-Site", "cross-site"), 403, ""},
+		"another site's form":        {"POST", "/v1/search", "multipart/form-data; boundary=x", good, header("Sec-Fetch-Site", "cross-site"), 403, ""},
+		"another port's mark":        {"POST", "/mark", "application/json", mark(`{"query":"QUERY","key":"path:1.png","right":true}`), header("Origin", "http://localhost:1"), 403, ""},
+		"a form of text":             {"POST", "/mark", "text/plain", mark(`{"query":"QUERY","key":"path:1.png","right":true}`), nil, 415, "application/json"},
+		"no type":                    {"POST", "/v1/search", "", good, nil, 415, "Content-Type"},
+		"a type of text":             {"POST", "/v1/search", "text/plain", good, nil, 415, "Content-Type"},
+		"text for an image":          {"POST", "/v1/search", "image/png", []byte("GIF? no"), nil, 415, "not an image"},
+		"SVG":                        {"POST", "/v1/search", "image/svg+xml", []byte(`<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`), nil, 415, "SVG"},
+		"nothing":                    {"POST", "/v1/search", "image/png", nil, nil, 415, "empty"},
+		"a cut image":                {"POST", "/v1/search", "image/png", good[:len(good)-20], nil, 422, "PNG"},
+		"too many bytes":             {"POST", "/v1/search", "image/png", make([]byte, 5000), nil, 413, "more than 4096 bytes"},
+		"too many pixels":            {"POST", "/v1/search", "image/png", pngOf(t, large), nil, 422, "40 x 40 pixels"},
+		"a search by GET":            {"GET", "/v1/search", "", nil, nil, 405, ""},
+		"a row that is not there":    {"GET", "/v1/picture?key=4", "", nil, nil, 404, "no row of the gallery"},
+		"a path for a key":           {"GET", "/v1/picture?key=..%2f..%2fetc%2fpasswd", "", nil, nil, 404, "no row of the gallery"},
+		"a gallery's path":           {"GET", "/v1/picture?key=1.png", "", nil, nil, 404, "no row of the gallery"},
 		"a path upwards":             {"GET", "/../../etc/passwd", "", nil, nil, 307, ""},
 		"a file of the server":       {"GET", "/server.go", "", nil, nil, 404, ""},
-		"a mark of nothing searched": {"POST", "/mark", "application/json", []byte(`{"query":"00","row":0,"right":true}`), nil, 404, "search again"},
-		"a mark of a row not found":  {"POST", "/mark", "application/json", mark(`{"query":"QUERY","row":3,"right":true}`), nil, 404, "row 3 is not among"},
-		"a mark without a verdict":   {"POST", "/mark", "application/json", mark(`{"query":"QUERY","row":0}`), nil, 400, "want {"},
-		"a mark with a path":         {"POST", "/mark", "application/json", mark(`{"query":"QUERY","row":0,"right":true,"path":"x"}`), nil, 400, "unknown field"},
-		"two marks":                  {"POST", "/mark", "application/json", mark(`{"query":"QUERY","row":0,"right":true}{}`), nil, 400, "behind"},
-		"a mark too long":            {"POST", "/mark", "application/json", mark(`{"query":"QUERY","row":0,"right":true,"name":"` + strings.Repeat("x", 5000) + `"}`), nil, 413, "4096"},
+		"a mark of nothing searched": {"POST", "/mark", "application/json", []byte(`{"query":"00","key":"path:1.png","right":true}`), nil, 404, "search again"},
+		"a mark of a row not found":  {"POST", "/mark", "application/json", mark(`{"query":"QUERY","key":"path:2.png","right":true}`), nil, 404, "is not among"},
+		"a mark without a verdict":   {"POST", "/mark", "application/json", mark(`{"query":"QUERY","key":"path:1.png"}`), nil, 400, "want {"},
+		"a mark with a path":         {"POST", "/mark", "application/json", mark(`{"query":"QUERY","key":"path:1.png","right":true,"path":"x"}`), nil, 400, "unknown field"},
+		"two marks":                  {"POST", "/mark", "application/json", mark(`{"query":"QUERY","key":"path:1.png","right":true}{}`), nil, 400, "behind"},
+		"a mark too long":            {"POST", "/mark", "application/json", mark(`{"query":"QUERY","key":"path:1.png","right":true,"name":"` + strings.Repeat("x", 5000) + `"}`), nil, 413, "4096"},
 	} {
 		w := ask(s, c.method, c.path, c.kind, c.body, c.change)
 		if w.Code != c.code || !strings.Contains(w.Body.String(), c.says) {
@@ -210,36 +263,60 @@ func TestHostileRequestsAreRefused(t *testing.T) {
 		t.Errorf("a refused mark was kept: %v", err)
 	}
 	for _, name := range []string{"localhost", "localhost:80", "127.0.0.1:8321", "127.9.9.9", "[::1]:8321", "[::1]"} {
-		if w := ask(s, "GET", "/about", "", nil, host(name)); w.Code != http.StatusOK {
+		if w := ask(s, "GET", "/v1/info", "", nil, host(name)); w.Code != http.StatusOK {
 			t.Errorf("host %s: %d", name, w.Code)
 		}
 	}
 	open, _ := newServer(t, func(c *Config) { c.AnyHost = true })
-	if w := ask(open, "GET", "/about", "", nil, host("server.example")); w.Code != http.StatusOK {
+	if w := ask(open, "GET", "/v1/info", "", nil, host("server.example")); w.Code != http.StatusOK {
 		t.Errorf("a server for elsewhere refuses its name: %d", w.Code)
 	}
 }
 
-func TestATooLongQueueIsRefusedAndPicturesThatFailAreAnErrorWithoutTheirPlace(t *testing.T) {
-	begun, finish := make(chan bool, waiting), make(chan bool)
-	s, _ := newServer(t, func(c *Config) {
-		c.Embed = func(context.Context, *pixels.RGB) ([]float32, error) {
-			begun <- true
-			<-finish
-			return []float32{1}, nil
+// blocked is an embedding that waits until finish is closed.
+func blocked() (embed func(context.Context, []Query) ([][]float32, []error), begun, finish chan bool) {
+	begun, finish = make(chan bool, 64), make(chan bool)
+	return func(_ context.Context, q []Query) ([][]float32, []error) {
+		begun <- true
+		<-finish
+		rows := make([][]float32, len(q))
+		for i := range rows {
+			rows[i] = []float32{1}
 		}
-		c.Picture = func(context.Context, int) (image.Image, error) { return nil, errors.New("/home/secret/1.png is gone") }
+		return rows, make([]error, len(q))
+	}, begun, finish
+}
+
+func TestATooLongQueueIsRefusedAndPicturesThatFailAreAnErrorWithoutTheirPlace(t *testing.T) {
+	const waiting = 8
+	embed, begun, finish := blocked()
+	s, _ := newServer(t, func(c *Config) {
+		c.Embed, c.Waiting = embed, waiting
+		c.Picture = func(context.Context, string) (image.Image, error) {
+			return nil, errors.New("/home/secret/1.png is gone")
+		}
 	})
 	codes := make(chan int, waiting)
 	for range waiting {
-		go func() { codes <- ask(s, "POST", "/search", "image/png", pngOf(t, gray(1)), nil).Code }()
+		go func() { codes <- ask(s, "POST", "/v1/search", "image/png", pngOf(t, gray(1)), nil).Code }()
 	}
 	<-begun
-	for len(s.seats) < waiting {
+	for s.seats.taken.Load() < waiting {
 		time.Sleep(time.Millisecond)
 	}
-	if w := ask(s, "POST", "/search", "image/png", pngOf(t, gray(1)), nil); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
-		t.Errorf("one too many: %d", w.Code)
+	for _, w := range []*httptest.ResponseRecorder{
+		ask(s, "POST", "/v1/search", "image/png", pngOf(t, gray(1)), nil),
+		ask(s, "PUT", "/v1/images?path=x", "image/png", pngOf(t, gray(1)), withToken),
+	} {
+		if w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
+			t.Errorf("one too many: %d", w.Code)
+		}
+	}
+	if w := ask(s, "GET", "/readyz", "", nil, nil); w.Code != http.StatusServiceUnavailable {
+		t.Errorf("ready: %d", w.Code)
+	}
+	if w := ask(s, "GET", "/healthz", "", nil, nil); w.Code != http.StatusOK {
+		t.Errorf("healthy: %d", w.Code)
 	}
 	close(finish)
 	for range waiting {
@@ -247,28 +324,22 @@ func TestATooLongQueueIsRefusedAndPicturesThatFailAreAnErrorWithoutTheirPlace(t 
 			t.Errorf("a search that waited: %d", code)
 		}
 	}
-	if w := ask(s, "GET", "/image/0", "", nil, nil); w.Code != 500 || strings.Contains(w.Body.String(), "secret") {
+	if w := ask(s, "GET", "/v1/picture?key=path:1.png", "", nil, nil); w.Code != 500 || strings.Contains(w.Body.String(), "secret") {
 		t.Errorf("a picture that is gone: %d %s", w.Code, w.Body)
 	}
 }
 
 func TestTheEndWaitsForRequestsThatHaveBegun(t *testing.T) {
-	begun, finish := make(chan bool), make(chan bool)
-	s, _ := newServer(t, func(c *Config) {
-		c.Embed = func(context.Context, *pixels.RGB) ([]float32, error) {
-			close(begun)
-			<-finish
-			return []float32{1}, nil
-		}
-	})
+	embed, begun, finish := blocked()
+	s, _ := newServer(t, func(c *Config) { c.Embed = embed })
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	fatal(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, l) }()
+	go func() { ended <- s.Serve(ctx, l, nil) }()
 	answered := make(chan error, 1)
 	go func() {
-		r, err := http.Post("http://"+l.Addr().String()+"/search", "image/png", bytes.NewReader(pngOf(t, gray(1))))
+		r, err := http.Post("http://"+l.Addr().String()+"/v1/search", "image/png", bytes.NewReader(pngOf(t, gray(1))))
 		if err == nil {
 			_, err = io.Copy(io.Discard, r.Body)
 			if r.Body.Close(); r.StatusCode != http.StatusOK {
@@ -287,21 +358,12 @@ func TestTheEndWaitsForRequestsThatHaveBegun(t *testing.T) {
 	}
 }
 
-func TestOldSearchesAreForgotten(t *testing.T) {
-	m := newMemory(2)
-	for _, q := range []string{"a", "b", "a", "c"} {
-		m.keep(&result{Query: q})
-	}
-	if _, ok := m.find("a"); ok {
-		t.Error("the oldest is still there")
-	}
-	if _, ok := m.find("c"); !ok || len(m.result) != 2 || len(m.order) != 2 {
-		t.Errorf("%d results", len(m.result))
-	}
-}
-
 func TestConfigurationsThatCannotServeAreRefused(t *testing.T) {
-	for name, c := range map[string]Config{"nothing": {}, "no rows": {Gallery: &gallery.Table{Embeddings: &eval.Embeddings{}}}} {
+	store := storeOf(t, nil, nil)
+	for name, c := range map[string]Config{
+		"nothing": {}, "no embedding": {Gallery: store}, "a token too short": {Gallery: store, Embed: embedGray, Tokens: []string{"secret"}},
+		"fewer than no queries": {Gallery: store, Embed: embedGray, Waiting: -1},
+	} {
 		if _, err := New(c); err == nil {
 			t.Errorf("%s was accepted", name)
 		}

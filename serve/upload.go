@@ -13,7 +13,7 @@ import (
 )
 
 // uploads bounds what is held of bodies: of those that come, and of those that
-// wait to be searched for. A body takes its room as it comes, so that a request
+// wait for their turn. A body takes its room as it comes, so that a request
 // that only announces one takes nothing from others.
 type uploads struct {
 	max   int64 // of one body
@@ -21,24 +21,22 @@ type uploads struct {
 	stall time.Duration // after which a body that stops is given up
 }
 
-// maxWaitingBytes bounds all bodies at one time, unless one alone may have more.
-const maxWaitingBytes = 256 << 20
+// maxWaitingBytes bounds all bodies at one time, unless one alone may have more, or
+// maxWaitingBodies of the largest have less.
+const (
+	maxWaitingBytes  = 256 << 20
+	maxWaitingBodies = 8
+)
 
 func newUploads(max int64) *uploads {
 	total := int64(maxWaitingBytes)
-	if max < total/waiting {
-		total = waiting * max
+	if max < total/maxWaitingBodies {
+		total = maxWaitingBodies * max
 	}
 	if max > total {
 		total = max
 	}
 	return &uploads{max, semaphore.NewWeighted(total), stallTimeout}
-}
-
-// failure is an answer that is not 200.
-type failure struct {
-	status int
-	error
 }
 
 // receive reads a body. release gives its room back; call it whatever the error
@@ -47,7 +45,7 @@ type failure struct {
 func (u *uploads) receive(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
 	held := int64(0)
 	release = func() { u.room.Release(held) }
-	tooLarge := failure{http.StatusRequestEntityTooLarge, fmt.Errorf("the query has more than %d bytes", u.max)}
+	tooLarge := failure{http.StatusRequestEntityTooLarge, fmt.Errorf("the body has more than %d bytes", u.max)}
 	if r.ContentLength > u.max {
 		return nil, release, tooLarge
 	}
@@ -65,21 +63,21 @@ func (u *uploads) receive(w http.ResponseWriter, r *http.Request) (body []byte, 
 		_ = deadline.SetReadDeadline(next)
 		n, err := from.Read(part)
 		if !u.room.TryAcquire(int64(n)) {
-			return nil, release, failure{http.StatusServiceUnavailable, errors.New("busy with other queries, try again")}
+			return nil, release, busy(errors.New("the bodies of other requests fill the memory for them, try again"))
 		}
 		held += int64(n)
 		all.Write(part[:n])
 		switch large := new(http.MaxBytesError); {
 		case errors.Is(err, io.EOF):
-			// Whether the client is still there is watched while it is searched for.
+			// Whether the client is still there is watched while it is worked for.
 			_ = deadline.SetReadDeadline(time.Time{})
 			return all.Bytes(), release, nil
 		case errors.As(err, &large):
 			return nil, release, tooLarge
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, release, failure{http.StatusRequestTimeout, fmt.Errorf("the query came too slowly: %d bytes, then nothing for %v, or not all within %v", held, u.stall, readTimeout)}
+			return nil, release, failure{http.StatusRequestTimeout, fmt.Errorf("the body came too slowly: %d bytes, then nothing for %v, or not all within %v", held, u.stall, readTimeout)}
 		case err != nil:
-			return nil, release, failure{http.StatusBadRequest, fmt.Errorf("reading the query: %w", err)}
+			return nil, release, failure{http.StatusBadRequest, fmt.Errorf("reading the body: %w", err)}
 		}
 	}
 }

@@ -99,8 +99,8 @@ func pageSteps(text string) (steps []pageStep) {
 	return steps
 }
 
-// page reads a page of docs; it is called before the folder is left.
-func page(t *testing.T, name string) string {
+// docsPage reads a page of docs; it is called before the folder is left.
+func docsPage(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", name))
 	if err != nil {
@@ -123,7 +123,7 @@ func recall(t *testing.T, command []string) float64 {
 // TestThePythonPageSaysTheSameOnBothSides runs the page from its top to its end: each
 // eval has the Recall@1 that the program before it prints.
 func TestThePythonPageSaysTheSameOnBothSides(t *testing.T) {
-	steps := pageSteps(page(t, "python.md"))
+	steps := pageSteps(docsPage(t, "python.md"))
 	p := withNumPy(t)
 	printed := regexp.MustCompile(`Recall@1 ([0-9.]+)`)
 	compared, want := 0, math.NaN()
@@ -176,7 +176,7 @@ func atoRecall(t *testing.T, found []string) float64 {
 // TestFeaturesComeOutOfPyTorch runs the page's program for CLIP with a small network in
 // its place, on images of three colors.
 func TestFeaturesComeOutOfPyTorch(t *testing.T) {
-	steps := pageSteps(page(t, "python.md"))
+	steps := pageSteps(docsPage(t, "python.md"))
 	p := withNumPy(t)
 	p.needs(t, "torch", "torchvision")
 	for class, c := range map[string]color.RGBA{"blue": {B: 200, A: 255}, "green": {G: 200, A: 255}, "red": {R: 200, A: 255}} {
@@ -213,7 +213,7 @@ func writeIn(t *testing.T, content []byte, path ...string) {
 // TestTheGuideReadsSentencesAndVoices runs section 9 of the guide with small encoders in
 // place of sentence-transformers and Resemblyzer.
 func TestTheGuideReadsSentencesAndVoices(t *testing.T) {
-	_, section, found := strings.Cut(page(t, "guide.md"), "\n## 9. ")
+	_, section, found := strings.Cut(docsPage(t, "guide.md"), "\n## 9. ")
 	if !found {
 		t.Fatal("docs/guide.md has no section 9")
 	}

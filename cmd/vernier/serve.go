@@ -1,36 +1,54 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/plural"
+	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/serve"
+	"github.com/vernier-ml/vernier/serve/page"
 )
 
 func newServe(log *logrus.Logger) *cobra.Command {
 	f := &serveFlags{}
 	cmd := &cobra.Command{
-		Use:   "serve RUN",
-		Short: "A local web page: drop an image, see the nearest, mark right and wrong",
-		Long: `Embed the images of a run's --split, or of --data, and serve a page on this machine
-on which one drops an image, sees the nearest of them with their distances, and marks
-each as right or wrong. Marks are added to RUN/` + run.MarksFile + `, a JSON object a line; images
-that are dropped are not kept. For a model of features (--data features:X) one drops a
-.npy file of one row or pastes its numbers. A row of the gallery is searched for by its
-number or path.
+		Use:   "serve RUN [--gallery FILE]",
+		Short: "A page and a service to search a gallery by image, and to add and delete",
+		Long: `Serve a gallery: a page on which one drops an image, sees the nearest images with
+their distances and marks each as right or wrong, and the same for programs. /docs of the
+server describes the requests, docs/serve.md explains them.
 
-The page answers on the loopback address only, and only to requests that name this
+The gallery is --gallery, an index as vernier index makes it. What is added to it
+meanwhile, by requests or by vernier index, is found at once. Without --gallery it is an
+index in RUN, of the images of --split or of --data. An index that is not there is made
+first, and the next start finds it there; --renew makes it anew.
+
+Whoever sends a token of --token-file may add, replace and delete: a file of one token a
+line, of 16 characters at least. What was acknowledged is on the disk. --keep is a folder
+for the images that are added, so that the page can show them.
+
+Marks are added to RUN/` + run.MarksFile + `, a JSON object a line. Queries are not kept. For a
+model of features (--data features:X) a query is a .npy file of rows, or their numbers.
+
+The server answers on the loopback address only, and only to requests that name this
 machine as their host. With --listen on another address anybody who reaches it can
-use it: it has no passwords. Ctrl-C or SIGTERM ends it
-after the requests that have begun, with exit status 0.`,
+search: use --tls-cert and --tls-key, or a proxy. If too many queries wait it
+answers 503 with Retry-After. Ctrl-C or SIGTERM ends it after the requests that have begun,
+with exit status 0.`,
 		Example: `  vernier serve runs/birds
+  vernier serve runs/birds --gallery birds.index --token-file tokens --keep birds-added
   vernier serve runs/birds --split all --listen 127.0.0.1:9000`,
 		Args: cli.Takes(false, "RUN"),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], log) },
@@ -38,9 +56,15 @@ after the requests that have begun, with exit status 0.`,
 	fl := cmd.Flags()
 	fl.SortFlags = false
 	fl.StringVar(&f.listen, "listen", "127.0.0.1:8321", "address and port; port 0 for a free one")
+	fl.StringVar(&f.gallery, "gallery", "", "index to serve; made of --split or --data if it is not there (default one in RUN)")
+	fl.BoolVar(&f.renew, "renew", false, "make the index in RUN anew, of the images as they are now")
+	fl.StringVar(&f.tokens, "token-file", "", "file of tokens, one a line, for those who add and delete (default nobody may)")
+	fl.StringVar(&f.keep, "keep", "", "folder to keep the images in that requests add (default they are not kept)")
+	fl.StringVar(&f.certificate, "tls-cert", "", "certificate chain in PEM: serve HTTPS")
+	fl.StringVar(&f.key, "tls-key", "", "its private key in PEM")
 	fl.StringVar(&f.marks, "marks", "", "file that marks are added to (default RUN/"+run.MarksFile+")")
-	fl.IntVarP(&f.nearest, "nearest", "k", 12, "number of images or rows to show")
-	fl.IntVar(&f.megabytes, "max-mb", 20, "largest image or file that is taken, in MiB")
+	fl.IntVar(&f.megabytes, "max-mb", 20, "largest body of a request, in MiB")
+	fl.IntVar(&f.waiting, "max-waiting", 256, "queries that may wait and be worked on at a time; more are answered 503")
 	fl.BoolVar(&f.asJSON, "json", false, "print where it listens as JSON")
 	f.selectionFlags.add(cmd)
 	return cmd
@@ -49,14 +73,30 @@ after the requests that have begun, with exit status 0.`,
 // serveFlags are those of serve.
 type serveFlags struct {
 	selectionFlags
-	listen, marks string
-	nearest       int
-	megabytes     int
-	asJSON        bool
+	listen, marks, gallery string
+	renew                  bool
+	tokens, keep           string
+	certificate, key       string
+	megabytes, waiting     int
+	asJSON                 bool
 }
 
 func (f *serveFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) (err error) {
+	if (f.certificate == "") != (f.key == "") {
+		return cli.Usagef("--tls-cert and --tls-key: give both or neither")
+	}
+	if f.renew && f.gallery != "" {
+		return cli.Usagef("--renew is for the index in RUN: vernier index --force makes --gallery anew")
+	}
 	f.complete(cmd, log)
+	tokens, err := readTokens(f.tokens)
+	if err != nil {
+		return err
+	}
+	secure, err := f.tls()
+	if err != nil {
+		return err
+	}
 	folder, eng, err := f.device.OpenRun(path, f.threads, log)
 	if err != nil {
 		return err
@@ -72,20 +112,32 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) (e
 		return fmt.Errorf("--listen: %w", err)
 	}
 	defer l.Close()
-	e, err := run.Embed(cmd.Context(), folder, eng, f.sel)
+	g, err := f.openGallery(cmd.Context(), folder, eng, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, e.Close()) }()
-	c, done, err := serve.FromRun(e, cfg)
+	defer func() { err = errors.Join(err, g.Close()) }()
+	m, _, err := folder.LoadModel(eng, f.sel.Choice)
+	if err != nil {
+		return err
+	}
+	c, done, err := serve.FromModel(m, cfg.Data.MaxPixels)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()
-	c.Title, c.Nearest, c.MaxBytes, c.Marks = folder.Name(), f.nearest, int64(f.megabytes)<<20, f.marks
-	if c.Marks == "" {
-		c.Marks = folder.Path(run.MarksFile)
+	c.Title, c.Data, c.Gallery = folder.Name(), nametext.WithoutFolders(g.name), g.store
+	c.MaxBytes, c.Waiting, c.Tokens, c.Kept = int64(f.megabytes)<<20, f.waiting, tokens, f.keep
+	if c.Features == 0 {
+		shown := newShown(cfg, f.sel)
+		defer func() { err = errors.Join(err, shown.close()) }()
+		c.Picture = shown.picture
 	}
+	marks := f.marks
+	if marks == "" {
+		marks = folder.Path(run.MarksFile)
+	}
+	c.Page = page.New(marks, g.store.Info().Model)
 	at := l.Addr().(*net.TCPAddr)
 	if c.AnyHost = !at.IP.IsLoopback(); c.AnyHost {
 		log.Warnf("anybody who reaches %s can use the page and see what it shows", at)
@@ -94,25 +146,65 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) (e
 	if err != nil {
 		return err
 	}
-	for _, remark := range s.Remarks() {
+	for _, remark := range c.Page.Remarks() {
 		log.Warn(remark)
 	}
-	marks := "marks go to " + c.Marks
-	if s.NoMarks() != "" {
-		marks = s.NoMarks()
-	}
-	what := "image"
-	if c.Width > 0 {
-		what = "row"
+	stats, err := g.store.Stats(cmd.Context())
+	if err != nil {
+		return err
 	}
 	url := "http://" + at.String() + "/"
+	if secure != nil {
+		url = "https://" + at.String() + "/"
+	}
 	if f.asJSON {
-		err = cli.WriteJSONLine(cmd.OutOrStdout(), map[string]any{"url": url, "rows": c.Gallery.N, "marks": c.Marks, "no_marks": s.NoMarks()})
+		err = cli.WriteJSONLine(cmd.OutOrStdout(), map[string]any{"url": url, "rows": stats.Rows, "gallery": g.path, "marks": marks, "no_marks": c.Page.NoMarks()})
 	} else {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s at %s\n%s; Ctrl-C ends it\n", plural.Of(c.Gallery.N, what), url, marks)
+		what := "image"
+		if c.Features > 0 {
+			what = "row"
+		}
+		told := "marks go to " + marks
+		if c.Page.NoMarks() != "" {
+			told = c.Page.NoMarks()
+		}
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s of %s at %s\n%s; Ctrl-C ends it\n", plural.Of(stats.Rows, what), g.path, url, told)
 	}
 	if err != nil {
 		return err
 	}
-	return s.Serve(cmd.Context(), l)
+	return s.Serve(cmd.Context(), l, secure)
+}
+
+// tls reads the certificate, if one is given.
+func (f *serveFlags) tls() (*tls.Config, error) {
+	if f.certificate == "" {
+		return nil, nil
+	}
+	pair, err := tls.LoadX509KeyPair(f.certificate, f.key)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert and --tls-key: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// readTokens reads a file of tokens; lines that are empty or begin with # are none.
+func readTokens(path string) (tokens []string, err error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := wholefile.Read(path)
+	if err != nil {
+		return nil, fmt.Errorf("--token-file: %w", err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for lines.Scan() {
+		if line := strings.TrimSpace(lines.Text()); line != "" && line[0] != '#' {
+			tokens = append(tokens, line)
+		}
+	}
+	if len(tokens) == 0 {
+		return nil, fmt.Errorf("--token-file: %s holds no token: put one on a line, such as what openssl rand -hex 20 prints", path)
+	}
+	return tokens, lines.Err()
 }

@@ -5,66 +5,204 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/vernier-ml/vernier/client"
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/data/features"
+	"github.com/vernier-ml/vernier/serve/api"
 )
 
-func TestServeFindsAnImageOfTheRunAndEndsQuietly(t *testing.T) {
-	folder, images := trained(t)
+// serving starts serve in this process and returns the address of its API, and what ends it:
+// Ctrl-C, after which the exit status must be 0.
+func serving(t *testing.T, args ...string) (at string, rows int, end func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
 	in, out := io.Pipe()
 	var errs bytes.Buffer
 	code := make(chan int, 1)
 	go func() {
-		got := execute(ctx, []string{"serve", folder, "--listen", "127.0.0.1:0", "--json", "-q"}, out, &errs)
+		got := execute(ctx, append([]string{"serve", "--listen", "127.0.0.1:0", "--json", "-q"}, args...), out, &errs)
 		out.Close()
 		code <- got
 	}()
 	line, err := bufio.NewReader(in).ReadBytes('\n')
-	var at struct {
+	var told struct {
 		URL  string
 		Rows int
 	}
-	if err != nil || json.Unmarshal(line, &at) != nil || at.Rows != 48 {
+	if err != nil || json.Unmarshal(line, &told) != nil {
+		cancel(nil)
+		<-code
 		t.Fatalf("%s: %v\n%s", line, err, errs.String())
 	}
+	return told.URL, told.Rows, func() {
+		t.Helper()
+		cancel(&cli.SignalError{Signal: syscall.SIGINT})
+		if got := <-code; got != cli.ExitDone {
+			t.Errorf("exit %d\n%s", got, errs.String())
+		}
+	}
+}
+
+// asking is a client of a service.
+func asking(t *testing.T, at string) *client.Client {
+	t.Helper()
+	c, err := client.New(at, client.WithToken(serveToken))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+const serveToken = "0123456789abcdef"
+
+func TestServeFindsAnImageOfTheRunAndEndsQuietly(t *testing.T) {
+	folder, images := trained(t)
 	body, err := os.ReadFile(filepath.Join(images, "class 08", "3.png"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := http.Post(at.URL+"search", "image/png", bytes.NewReader(body))
-	if err != nil {
+	var made time.Time
+	for start := range 2 {
+		at, rows, end := serving(t, folder)
+		found, err := asking(t, at).SearchImage(t.Context(), body, client.Options{K: 12})
+		if err != nil || rows != 48 || len(found.Results[0].Neighbors) != 12 {
+			t.Fatalf("%d rows, found %+v: %v", rows, found, err)
+		}
+		near := found.Results[0].Neighbors[0]
+		if !strings.HasSuffix(near.Path, "class 08/3.png") || near.Class != "class 08" || near.Distance > 1e-5 {
+			t.Errorf("found %+v", near)
+		}
+		r, err := http.Get(at + "v1/picture?" + url.Values{"key": {near.Key}}.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Body.Close(); r.StatusCode != http.StatusOK {
+			t.Errorf("its picture: %d", r.StatusCode)
+		}
+		end()
+		info, err := os.Stat(filepath.Join(folder, "gallery-test.index"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if start == 1 && !info.ModTime().Equal(made) {
+			t.Error("the second start made the index anew")
+		}
+		made = info.ModTime()
+	}
+	_, rows, end := serving(t, folder, "--renew")
+	end()
+	if info, err := os.Stat(filepath.Join(folder, "gallery-test.index")); err != nil || rows != 48 || info.ModTime().Equal(made) {
+		t.Errorf("--renew: %d rows, %v", rows, err)
+	}
+}
+
+// What a request was told is kept is there after SIGKILL and a restart.
+func TestServeKeepsWhatItAcknowledgedThroughAKill(t *testing.T) {
+	folder, images := trained(t)
+	index, tokens, keep := filepath.Join(t.TempDir(), "g.index"), filepath.Join(t.TempDir(), "tokens"), filepath.Join(t.TempDir(), "keep")
+	if err := os.WriteFile(tokens, []byte("# mine\n"+serveToken+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	defer r.Body.Close()
-	var found struct {
-		Neighbors []struct {
-			Path     string
-			Distance float64
+	args := []string{"serve", folder, "--gallery", index, "--token-file", tokens, "--keep", keep, "--listen", "127.0.0.1:0", "--json", "-q"}
+	file := func(class, i int) []byte {
+		body, err := os.ReadFile(filepath.Join(images, fmt.Sprintf("class %02d", class), fmt.Sprintf("%d.png", i)))
+		if err != nil {
+			t.Fatal(err)
 		}
+		return body
 	}
-	if err := json.NewDecoder(r.Body).Decode(&found); err != nil || len(found.Neighbors) != 12 || found.Neighbors[0].Path != "class 08/3.png" || found.Neighbors[0].Distance > 1e-5 {
-		t.Errorf("found %+v: %v", found, err)
+	start := func() (*client.Client, func()) {
+		cmd, said := binary(t, args...)
+		cmd.Stdout = nil
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		kill := func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
+		t.Cleanup(kill)
+		line, err := bufio.NewReader(out).ReadBytes('\n')
+		var told struct{ URL string }
+		if err != nil || json.Unmarshal(line, &told) != nil {
+			t.Fatalf("%s: %v\n%s", line, err, said)
+		}
+		return asking(t, told.URL), kill
 	}
-	cancel(&cli.SignalError{Signal: syscall.SIGINT}) // Ctrl-C
-	if got := <-code; got != cli.ExitDone {
-		t.Errorf("exit %d\n%s", got, errs.String())
+	kept := map[string]bool{} // what was acknowledged: there, or not
+	for round := range 3 {
+		c, kill := start()
+		info, err := c.Info(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := 0
+		for path, is := range kept {
+			found, err := c.Search(t.Context(), api.Search{Path: path})
+			if is != (err == nil) {
+				t.Errorf("round %d: %s was there: %v; now %+v, %v", round, path, is, found, err)
+			}
+			if is {
+				there++
+			}
+		}
+		// Of what was in the air when the process was killed, one row may be there.
+		if extra := info.Rows - 48 - there; extra < 0 || extra > 1 {
+			t.Errorf("round %d: %d rows, acknowledged are %d", round, info.Rows, 48+there)
+		}
+		stop := time.AfterFunc(time.Duration(100+rand.IntN(400))*time.Millisecond, kill)
+		for n := range 48 {
+			path := fmt.Sprintf("put/%d", n)
+			done, err := c.PutImages(t.Context(), "new", client.Image{Path: path, File: file(n%6, n/6)})
+			if err != nil {
+				break
+			}
+			kept[path] = true
+			if n%3 == 2 {
+				gone := fmt.Sprintf("put/%d", n-1)
+				if _, err := c.Delete(t.Context(), api.Delete{Paths: []string{gone}}); err != nil {
+					delete(kept, gone) // nobody knows
+					break
+				}
+				kept[gone] = false
+			}
+			if done.Rows < 48 {
+				t.Errorf("%+v", done)
+			}
+		}
+		stop.Stop()
+		kill()
+		if round == 0 && len(kept) == 0 {
+			t.Log("nothing was acknowledged before the first kill")
+		}
 	}
 }
 
 func TestServeRefusesBadFlags(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
-	for args, says := range map[string]string{"--listen 8321": "ADDRESS:PORT", "-k 0": "want 1 to", "--max-mb 0": "1 to 1024"} {
-		if code, _, errs := vernier(t, append([]string{"serve", missing}, strings.Fields(args)...)...); code != cli.ExitUsage || !strings.Contains(errs, says) {
+	short := filepath.Join(t.TempDir(), "short")
+	if err := os.WriteFile(short, []byte("# none\n\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, says := range map[string]string{
+		"--listen 8321": "ADDRESS:PORT", "--max-waiting 0": "want 1 to", "--max-mb 0": "1 to 1024", "--tls-cert x": "give both or neither",
+		"--renew --gallery x": "vernier index --force", "--token-file " + short: "holds no token", "--token-file " + missing: "--token-file",
+	} {
+		code, _, errs := vernier(t, append([]string{"serve", missing}, strings.Fields(args)...)...)
+		if code == cli.ExitDone || !strings.Contains(errs, says) {
 			t.Errorf("%s: exit %d\n%s", args, code, errs)
 		}
 	}
@@ -74,7 +212,7 @@ func TestServeRefusesBadFlags(t *testing.T) {
 	}
 }
 
-// A model of rows is searched with a file of one row, and with a row of its gallery.
+// A model of rows is searched with rows, and with a row of its gallery.
 func TestServeFindsRowsOfFeatures(t *testing.T) {
 	x, table := seenByCameras(t)
 	folder := filepath.Join(t.TempDir(), "run")
@@ -83,21 +221,8 @@ func TestServeFindsRowsOfFeatures(t *testing.T) {
 	if code != cli.ExitDone {
 		t.Fatal(errs)
 	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	in, out := io.Pipe()
-	var said bytes.Buffer
-	ended := make(chan int, 1)
-	go func() {
-		got := execute(ctx, []string{"serve", folder, "--split", "all", "--listen", "127.0.0.1:0", "--json", "-q"}, out, &said)
-		out.Close()
-		ended <- got
-	}()
-	line, err := bufio.NewReader(in).ReadBytes('\n')
-	var at struct{ URL string }
-	if err != nil || json.Unmarshal(line, &at) != nil {
-		t.Fatalf("%s: %v\n%s", line, err, said.String())
-	}
+	at, _, end := serving(t, folder, "--split", "all")
+	defer end()
 	rows, err := features.Open(x)
 	if err != nil {
 		t.Fatal(err)
@@ -107,32 +232,14 @@ func TestServeFindsRowsOfFeatures(t *testing.T) {
 	if err := rows.Read(row, 5); err != nil {
 		t.Fatal(err)
 	}
-	vector, err := json.Marshal(map[string]any{"vector": row})
+	c := asking(t, at)
+	byRow, err := c.Search(t.Context(), api.Search{Features: [][]float32{row}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	search := func(body []byte) (found struct {
-		Neighbors []struct {
-			Row      int
-			Distance float64
-		}
-	}) {
-		r, err := http.Post(at.URL+"search", "application/json", bytes.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Body.Close()
-		if err := json.NewDecoder(r.Body).Decode(&found); err != nil || len(found.Neighbors) != 12 {
-			t.Fatalf("%s: %d, %+v: %v", body, r.StatusCode, found, err)
-		}
-		return found
-	}
-	byVector, byRow := search(vector), search([]byte(`{"row": 5}`))
-	if n := byVector.Neighbors; n[0].Row != 5 || n[0].Distance > 1e-5 || n[1].Row != byRow.Neighbors[0].Row || byRow.Neighbors[0].Row == 5 {
-		t.Errorf("the numbers of row 5 find %+v, row 5 finds %+v", n, byRow.Neighbors)
-	}
-	cancel(&cli.SignalError{Signal: syscall.SIGINT})
-	if got := <-ended; got != cli.ExitDone {
-		t.Errorf("exit %d\n%s", got, said.String())
+	own := byRow.Results[0].Neighbors[0]
+	byKey, err := c.Search(t.Context(), api.Search{Key: own.Key})
+	if err != nil || own.Distance > 1e-5 || byKey.Results[0].Neighbors[0].Key != byRow.Results[0].Neighbors[1].Key {
+		t.Errorf("the numbers of a row find %+v, the row finds %+v: %v", byRow.Results[0].Neighbors, byKey, err)
 	}
 }

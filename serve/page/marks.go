@@ -1,4 +1,4 @@
-package serve
+package page
 
 import (
 	"encoding/json"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/vernier-ml/vernier/serve/api"
 )
 
 // Mark is a line of the file of marks: what somebody thinks of an image that
@@ -19,7 +21,7 @@ type Mark struct {
 	Time     time.Time `json:"time"`
 	Query    string    `json:"query"` // SHA-256 of the image that was searched for
 	Name     string    `json:"name"`  // of its file, as the browser says
-	Row      int       `json:"row"`
+	Key      string    `json:"key"`   // of the row
 	Path     string    `json:"path"`
 	Class    string    `json:"class"`
 	Distance float64   `json:"distance"`
@@ -32,12 +34,12 @@ type memory struct {
 	mu     sync.Mutex
 	limit  int
 	order  []string
-	result map[string]*result
+	result map[string]api.Result
 }
 
-func newMemory(limit int) *memory { return &memory{limit: limit, result: map[string]*result{}} }
+func newMemory(limit int) *memory { return &memory{limit: limit, result: map[string]api.Result{}} }
 
-func (m *memory) keep(r *result) {
+func (m *memory) keep(r api.Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, ok := m.result[r.Query]; !ok {
@@ -50,7 +52,7 @@ func (m *memory) keep(r *result) {
 	}
 }
 
-func (m *memory) find(query string) (*result, bool) {
+func (m *memory) find(query string) (api.Result, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r, ok := m.result[query]
@@ -61,22 +63,22 @@ func (m *memory) find(query string) (*result, bool) {
 const maxName = 255
 
 // mark keeps what somebody thinks of an image that a search found.
-func (s *Server) mark(w http.ResponseWriter, r *http.Request) {
+func (p *Page) mark(w http.ResponseWriter, r *http.Request) {
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		fail(w, http.StatusUnsupportedMediaType, errors.New("want Content-Type application/json"))
+		api.Fail(w, http.StatusUnsupportedMediaType, errors.New("want Content-Type application/json"))
 		return
 	}
 	var in struct {
 		Query string `json:"query"`
 		Name  string `json:"name"`
-		Row   *int   `json:"row"`
+		Key   string `json:"key"`
 		Right *bool  `json:"right"`
 	}
 	d := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxMarkBytes))
 	d.DisallowUnknownFields()
 	err := d.Decode(&in)
 	if large := new(http.MaxBytesError); errors.As(err, &large) {
-		fail(w, http.StatusRequestEntityTooLarge, fmt.Errorf("a mark has at most %d bytes", large.Limit))
+		api.Fail(w, http.StatusRequestEntityTooLarge, fmt.Errorf("a mark has at most %d bytes", large.Limit))
 		return
 	}
 	if err == nil {
@@ -84,25 +86,25 @@ func (s *Server) mark(w http.ResponseWriter, r *http.Request) {
 			err = errors.New("there is something behind it")
 		}
 	}
-	if err != nil || in.Row == nil || in.Right == nil {
-		fail(w, http.StatusBadRequest, errors.Join(errors.New(`want {"query": HASH, "name": TEXT, "row": NUMBER, "right": true or false}`), err))
+	if err != nil || in.Key == "" || in.Right == nil {
+		api.Fail(w, http.StatusBadRequest, errors.Join(errors.New(`want {"query": HASH, "name": TEXT, "key": TEXT, "right": true or false}`), err))
 		return
 	}
-	res, ok := s.asked.find(in.Query)
+	res, ok := p.asked.find(in.Query)
 	if !ok {
-		fail(w, http.StatusNotFound, errors.New("this image was not searched for lately: search again"))
+		api.Fail(w, http.StatusNotFound, errors.New("this image was not searched for lately: search again"))
 		return
 	}
-	i := slices.IndexFunc(res.Neighbors, func(n neighbor) bool { return n.Row == *in.Row })
+	i := slices.IndexFunc(res.Neighbors, func(n api.Neighbor) bool { return n.Key == in.Key })
 	if i < 0 {
-		fail(w, http.StatusNotFound, fmt.Errorf("row %d is not among those that were found", *in.Row))
+		api.Fail(w, http.StatusNotFound, fmt.Errorf("the row %q is not among those that were found", in.Key))
 		return
 	}
 	n := res.Neighbors[i]
-	m := Mark{time.Now().UTC(), res.Query, strings.ToValidUTF8(in.Name[:min(len(in.Name), maxName)], ""), n.Row, n.Path, n.Class, n.Distance, *in.Right, s.cfg.Info.Model}
-	if err := s.marks.add(m); err != nil {
-		fail(w, http.StatusInternalServerError, fmt.Errorf("the mark was not kept: %w", err))
+	m := Mark{time.Now().UTC(), res.Query, strings.ToValidUTF8(in.Name[:min(len(in.Name), maxName)], ""), n.Key, n.Path, n.Class, n.Distance, *in.Right, p.model}
+	if err := p.marks.add(m); err != nil {
+		api.Fail(w, http.StatusInternalServerError, fmt.Errorf("the mark was not kept: %w", err))
 		return
 	}
-	answer(w, m)
+	api.Reply(w, m)
 }

@@ -1,14 +1,17 @@
-package serve
+package page
 
 import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/vernier-ml/vernier/serve/api"
 )
 
 // fullDisk is a file that takes a few bytes more.
@@ -45,17 +48,17 @@ func TestAMarkThatDoesNotFitIsTakenBack(t *testing.T) {
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o644)
 		return &fullDisk{file, room}, err
 	}}
-	fatal(t, f.add(Mark{Row: 1}))
+	fatal(t, f.add(Mark{Key: "1"}))
 	room = 20
-	if err := f.add(Mark{Row: 2}); !errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), path) {
+	if err := f.add(Mark{Key: "2"}); !errors.Is(err, syscall.ENOSPC) || strings.Contains(err.Error(), path) {
 		t.Errorf("%v", err)
 	}
 	if got := markLines(t, path); len(got) != 1 {
 		t.Errorf("%d lines after a full disk", len(got))
 	}
 	room = 1 << 20
-	fatal(t, f.add(Mark{Row: 3}))
-	if got := markLines(t, path); len(got) != 2 || got[0].Row != 1 || got[1].Row != 3 {
+	fatal(t, f.add(Mark{Key: "3"}))
+	if got := markLines(t, path); len(got) != 2 || got[0].Key != "1" || got[1].Key != "3" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -73,7 +76,7 @@ func TestALastLineThatIsNotWholeIsCutAndSaid(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "marks.jsonl")
 		fatal(t, os.WriteFile(path, []byte(c.text), 0o644))
-		s, _ := newServer(t, func(cfg *Config) { cfg.Marks = path })
+		s := New(path, "ab")
 		got, err := os.ReadFile(path)
 		fatal(t, err)
 		if remarks := strings.Join(s.Remarks(), "\n"); string(got) != c.kept || !strings.Contains(remarks, c.remark+c.fault) || (remarks == "") != (c.remark+c.fault == "") || !strings.Contains(s.NoMarks(), c.fault) {
@@ -84,20 +87,25 @@ func TestALastLineThatIsNotWholeIsCutAndSaid(t *testing.T) {
 
 func TestMarksThatCannotBeKeptAreSaidAtTheStart(t *testing.T) {
 	folder := t.TempDir() // a folder is no file, whoever asks
-	s, _ := newServer(t, func(cfg *Config) { cfg.Marks = folder })
-	if len(s.Remarks()) != 1 || !strings.Contains(s.Remarks()[0], folder+": marks cannot be kept: is a directory") {
-		t.Errorf("%q", s.Remarks())
+	p := New(folder, "ab")
+	if len(p.Remarks()) != 1 || !strings.Contains(p.Remarks()[0], folder+": marks cannot be kept: is a directory") {
+		t.Errorf("%q", p.Remarks())
+	}
+	ask := func(method, path, body string) *httptest.ResponseRecorder {
+		r, w := httptest.NewRequest(method, path, strings.NewReader(body)), httptest.NewRecorder()
+		r.Header.Set("Content-Type", "application/json")
+		p.Handlers()[method+" "+path](w, r)
+		return w
 	}
 	var about struct {
 		NoMarks string `json:"no_marks"`
 	}
-	w := ask(s, "GET", "/about", "", nil, nil)
+	w := ask("GET", "/about", "")
 	if err := json.Unmarshal(w.Body.Bytes(), &about); err != nil || about.NoMarks != "marks cannot be kept: is a directory" {
 		t.Errorf("%s: %v", w.Body, err)
 	}
-	var res result
-	fatal(t, json.Unmarshal(ask(s, "POST", "/search", "image/png", pngOf(t, gray(1)), nil).Body.Bytes(), &res))
-	w = ask(s, "POST", "/mark", "application/json", []byte(`{"query":"`+res.Query+`","row":0,"right":true}`), nil)
+	p.Remember(api.Result{Query: "q", Neighbors: []api.Neighbor{{Key: "k"}}})
+	w = ask("POST", "/mark", `{"query":"q","key":"k","right":true}`)
 	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "the mark was not kept: is a directory") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -112,8 +120,9 @@ func TestMarksAreKeptInRegularFilesAlone(t *testing.T) {
 }
 
 func TestNothingIsCreatedBeforeTheFirstMark(t *testing.T) {
-	s, marks := newServer(t, nil)
-	if _, err := os.Stat(marks); !errors.Is(err, os.ErrNotExist) || s.NoMarks() != "" {
-		t.Errorf("%v, %q", err, s.NoMarks())
+	marks := filepath.Join(t.TempDir(), "marks.jsonl")
+	p := New(marks, "ab")
+	if _, err := os.Stat(marks); !errors.Is(err, os.ErrNotExist) || p.NoMarks() != "" {
+		t.Errorf("%v, %q", err, p.NoMarks())
 	}
 }
