@@ -21,6 +21,18 @@ type Preprocessing struct {
 	Mean    [3]float64 `json:"mean"` // in the order of the channels below
 	Std     [3]float64 `json:"std"`
 	BGR     bool       `json:"bgr"` // channels are blue, green, red
+	// Crops, if not 0, is the number of squares that are cut out in evaluation: 5, the corners
+	// and the middle, or 10, with their mirror images.
+	Crops int `json:"crops,omitempty"`
+}
+
+// Views is the number of squares that evaluation looks at, at least 1.
+func (p Preprocessing) Views() int { return max(1, p.Crops) }
+
+// Single returns p without further crops: what training begins with, and figures show.
+func (p Preprocessing) Single() Preprocessing {
+	p.Crops = 0
+	return p
 }
 
 // WithSize returns p for another side, with Resize in proportion.
@@ -32,13 +44,14 @@ func (p Preprocessing) WithSize(size int) Preprocessing {
 	return p
 }
 
-// Evaluation returns the pipeline that prepares pictures so, without any draw. It is nil
+// Evaluation returns the pipeline that prepares pictures so, without any draw; of several
+// Crops its numbers are those of one after the other. It is nil
 // for the zero Preprocessing, that of networks that take rows of numbers.
 func (p Preprocessing) Evaluation() (*transform.Pipeline, error) {
 	if p == (Preprocessing{}) {
 		return nil, nil
 	}
-	return p.Recipe().Eval(p.Normalization())
+	return p.Recipe().EvalCrops(p.Crops, p.Normalization())
 }
 
 // Training returns the pipeline of a recipe with augmentation, which ends with

@@ -84,17 +84,58 @@ func (m *Model) evaluation(batch int) (g *layers.Graph, images, embeddings *laye
 
 // evaluate adds the network in evaluation to g, with an input of its own.
 func (m *Model) evaluate(g *layers.Graph, batch int) (images, embeddings *layers.Node, err error) {
-	images = g.Input("images", m.InputShape(batch)...)
-	embeddings = m.Forward(g, images, false)
+	views := m.views()
+	images = g.Input("images", m.InputShape(batch*views)...)
+	embeddings = m.Normalize(g, meanOfViews(g, m.Raw(g, images, false), views), false)
 	if err := g.Err(); err != nil {
 		return nil, nil, fmt.Errorf("model: %w", err)
 	}
 	return images, embeddings, nil
 }
 
+// SetCrops makes networks that are built from now on look at n crops of each picture in
+// evaluation: 1, 5 or 10; 0 leaves the number as it is. It is part of the specification:
+// embeddings of other numbers are those of another model.
+func (m *Model) SetCrops(n int) error {
+	if n == 0 {
+		return nil
+	}
+	spec := m.Spec
+	if spec.Input = spec.Input.Single(); n > 1 {
+		spec.Input.Crops = n
+	}
+	if m.Width() > 0 && n > 1 {
+		return fmt.Errorf("model: it takes rows of numbers, of which there are no %d crops", n)
+	}
+	if err := spec.Validate(); err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	m.Spec = spec
+	return nil
+}
+
+// views is the number of crops of each image that evaluation looks at.
+func (m *Model) views() int {
+	if m.entry != "" || m.Width() > 0 {
+		return 1
+	}
+	return m.Spec.Input.Views()
+}
+
+// meanOfViews adds the means (n, h) of every views rows of x (n views, h): of what the head
+// gives, before it is normalized, as evaluation of faces and in re-identification is done.
+func meanOfViews(g *layers.Graph, x *layers.Node, views int) *layers.Node {
+	if views == 1 || x == nil {
+		return x
+	}
+	n, h := x.Shape()[0]/views, x.Shape()[1]
+	rows := g.Reshape("crops", x, n, views, h)
+	return g.GlobalAvg("mean of crops", g.Map("crops.map", rows, views, 1))
+}
+
 // Embed appends the embeddings of n images to dst, row after row, and returns
-// it. images holds n preprocessed images, of the model's InputShape; n is
-// arbitrary.
+// it. images holds n preprocessed images, of the model's InputShape, or of Spec.Input's Crops
+// one after the other; n is arbitrary.
 func (e *Embedder) Embed(dst, images []float32) ([]float32, error) {
 	return e.each(dst, len(images), func(from int) error {
 		clear(e.numbers[copy(e.numbers, images[from:]):])

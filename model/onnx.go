@@ -59,7 +59,8 @@ func (m *Model) onnx(input ONNXInput) (*weights.ONNXModel, error) {
 		return nil, err
 	}
 	whole := *m
-	whole.entry = "" // from images, wherever training began
+	whole.entry = ""           // from images, wherever training began
+	whole.Spec.Input.Crops = 0 // the network takes one
 	g := layers.NewGraph(m.Params.Engine(), m.Params)
 	g.Unfused() // steps are layers
 	images, embeddings, err := whole.evaluate(g, 1)

@@ -204,6 +204,9 @@ func (s Spec) validateInput(net backbone.Backbone) error {
 	if s.Input.Resize != 0 && s.Input.Resize < s.Input.Size {
 		return fmt.Errorf("resizing to %d pixels before cutting out %d", s.Input.Resize, s.Input.Size)
 	}
+	if err := s.validateCrops(); err != nil {
+		return err
+	}
 	if !(s.Input.Range > 0) {
 		return fmt.Errorf("preprocessing divides by a range of %v", s.Input.Range)
 	}
@@ -211,6 +214,20 @@ func (s Spec) validateInput(net backbone.Backbone) error {
 		if !(v > 0) {
 			return fmt.Errorf("preprocessing has a standard deviation of %v", v)
 		}
+	}
+	return nil
+}
+
+func (s Spec) validateCrops() error {
+	switch in := s.Input; {
+	case in.Crops == 0:
+		return nil
+	case in.Crops != 5 && in.Crops != 10:
+		return fmt.Errorf("evaluation on %d crops: want 5, 10 (with mirror images), or 0 for the middle alone", in.Crops)
+	case s.Flow != "":
+		return fmt.Errorf("evaluation on %d crops is not for networks with geometry flow, which measure the images of a batch beside each other", in.Crops)
+	case in.Stretch || in.Resize <= in.Size:
+		return fmt.Errorf("evaluation on %d crops of %d pixels needs larger pictures to cut them out of: resize these to more than that, as to %d", in.Crops, in.Size, (8*in.Size+3)/7)
 	}
 	return nil
 }

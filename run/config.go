@@ -259,8 +259,17 @@ func (c Config) validateBatch() error {
 // Pipelines returns how images are prepared for training and for measuring.
 func (c Config) Pipelines() (train, measure *transform.Pipeline, err error) {
 	if measure, err = c.Model.Input.Evaluation(); err != nil || c.Data.Augment == transform.NoAugmentation {
-		return measure, measure, err
+		return unvaried(c.Model.Input, measure, err)
 	}
 	train, err = c.Model.Input.Augmented(c.Data.Augment)
+	return train, measure, err
+}
+
+// unvaried returns the pipelines of training and measuring without augmentation.
+func unvaried(p backbone.Preprocessing, measure *transform.Pipeline, err error) (train, _ *transform.Pipeline, _ error) {
+	if err != nil || p.Views() == 1 {
+		return measure, measure, err
+	}
+	train, err = p.Single().Evaluation()
 	return train, measure, err
 }

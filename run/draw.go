@@ -144,7 +144,11 @@ func (e *Embedded) cell(ctx context.Context, item int, after string) (plot.GridC
 	if err != nil {
 		return plot.GridCell{}, err
 	}
-	if picture, err = e.pipeline.Image(picture, nil); err != nil {
+	pipeline, err := e.Model.Spec.Input.Single().Evaluation()
+	if err != nil {
+		return plot.GridCell{}, err
+	}
+	if picture, err = pipeline.Image(picture, nil); err != nil {
 		return plot.GridCell{}, err
 	}
 	return plot.GridCell{Image: picture, Caption: e.Set.Classes[e.Set.Items[item].Label] + after}, nil

@@ -31,6 +31,9 @@ type Selection struct {
 	// Choose, if set, says which items of the chosen images are embedded. If it chooses
 	// none, there are no rows.
 	Choose func(set *data.Set) ([]int, error)
+	// Crops, if not 0, is how many crops of each picture are looked at in place of the
+	// model's own number: see model.Model.SetCrops.
+	Crops int
 	Options
 }
 
@@ -96,6 +99,13 @@ func Embed(ctx context.Context, folder Folder, eng engine.Engine, sel Selection)
 
 // embedSelection embeds the chosen images of a configuration with a model.
 func embedSelection(ctx context.Context, cfg Config, m *model.Model, epoch int, sel Selection) (_ *Embedded, err error) {
+	if err := m.SetCrops(sel.Crops); err != nil {
+		return nil, err
+	}
+	cfg.Model.Input.Crops = m.Spec.Input.Crops // of the network before training
+	if err := cfg.validateFrozen(); err != nil {
+		return nil, err
+	}
 	e := &Embedded{cfg: cfg, Model: m, Epoch: epoch}
 	if e.pipeline, err = e.Model.Spec.Input.Evaluation(); err != nil {
 		return nil, err

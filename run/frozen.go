@@ -45,6 +45,8 @@ func (c Config) validateFrozen() error {
 	switch {
 	case keep == "":
 		return nil
+	case c.Model.Input.Crops > 0:
+		return fmt.Errorf("evaluation on %d crops needs pictures, and outputs of the frozen blocks are kept of their middle alone: leave out one of both", c.Model.Input.Crops)
 	case !slices.Contains(FrozenFormats(), keep):
 		return fmt.Errorf("outputs of the frozen blocks cannot be kept as %q (there is: %s)", keep, strings.Join(FrozenFormats(), ", "))
 	case to == "":

@@ -172,6 +172,9 @@ func (e *Embedded) last(ctx context.Context, folder Folder, eng engine.Engine, o
 		if epoch == e.Epoch && of.averaged == r.Averaged {
 			continue // it is the best
 		}
+		if err := m.SetCrops(opt.Crops); err != nil {
+			return err
+		}
 		rows, err := e.rows(ctx, m, of.what, opt.Options)
 		if err != nil {
 			return err

@@ -288,6 +288,9 @@ func (c *Config) complete(given layer) error {
 		c.Data.Augment = frozenAugmentation(c.Data.Spec, c.Model)
 	}
 	c.Model.Scaling = c.Model.Scaling.Canonical()
+	if c.Model.Input.Crops == 1 {
+		c.Model.Input = c.Model.Input.Single()
+	}
 	if l := &c.Model.LoRA; l.Rank > 0 { // spelled out
 		l.Alpha = l.Factor() * float64(l.Rank)
 	}

@@ -134,7 +134,7 @@ func (s *rehearsal) try(ctx context.Context, e *Estimate) error {
 		return err
 	}
 	defer embedder.Close()
-	images := make([]float32, numbers) // what is on them does not matter
+	images := make([]float32, numbers*s.model.Spec.Input.Views()) // what is on them does not matter
 	if _, err := embedder.Embed(nil, images); err != nil {
 		return err
 	}

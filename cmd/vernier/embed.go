@@ -208,6 +208,9 @@ func (f *modelFlags) embed(ctx context.Context, folder run.Folder, eng engine.En
 
 // embedBy is embed by a model that is loaded.
 func (f *modelFlags) embedBy(ctx context.Context, m *model.Model, cfg run.Config, paths []string) (*gallery.Table, error) {
+	if err := m.SetCrops(f.crops); err != nil {
+		return nil, err
+	}
 	set, err := openInputs(ctx, m, paths, cfg, f.opt.Events)
 	if err != nil {
 		return nil, err

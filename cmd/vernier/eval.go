@@ -140,6 +140,7 @@ func (f *evalFlags) add(cmd *cobra.Command) {
 	f.rows.AddSeveral(fl)
 	start := run.Default("").Model
 	start.Backbone, start.Dim, start.Metric = "", 0, metric.Metric{Kind: metric.Cosine}
+	addCrops(fl, &f.sel.Crops)
 	f.networkOnly = pflag.NewFlagSet("network", pflag.ContinueOnError)
 	f.network.add(f.networkOnly, start)
 	f.networkOnly.StringVar(&f.trainClasses, "train-classes", "auto", "which classes are for training, as in vernier train")

@@ -32,6 +32,7 @@ func newGalleryImages(log *logrus.Logger) func() galleries.Images {
 func (g *galleryImages) AddPush(cmd *cobra.Command) {
 	g.pushes = true
 	cmd.Flags().StringVar(&g.from, "from", "", "take rows from this file of embeddings instead of images")
+	addCrops(cmd.Flags(), &g.chosen.sel.Crops)
 	g.chosen.add(cmd)
 }
 
@@ -58,7 +59,10 @@ func (g *galleryImages) Open(cmd *cobra.Command, path string) (galleries.Model, 
 		m.cfg, err = folder.LoadConfig()
 	}
 	if err == nil {
-		m.info, err = runInfo(folder, eng, run.Choice(g.queries.epoch))
+		err = m.model.SetCrops(g.queries.crops)
+	}
+	if err == nil {
+		m.info, err = runInfo(folder, eng, run.Choice(g.queries.epoch), g.queries.crops)
 	}
 	if err != nil {
 		eng.Close()

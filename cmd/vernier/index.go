@@ -62,6 +62,7 @@ holds and whether it is whole.`,
 	fl.BoolVar(&f.force, "force", false, "put a new index in the place of --out instead of adding to it")
 	fl.BoolVar(&f.asJSON, "json", false, "print as JSON")
 	fl.StringVar(&f.check, "check", "", "say what this index holds and whether it is whole")
+	addCrops(fl, &f.sel.Crops)
 	f.selectionFlags.add(cmd)
 	f.ranks.Add(fl)
 	return cmd
@@ -101,7 +102,7 @@ func (f *indexFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) 
 		return err
 	}
 	defer eng.Close()
-	info, err := runInfo(folder, eng, f.sel.Choice)
+	info, err := runInfo(folder, eng, f.sel.Choice, f.sel.Crops)
 	if err != nil {
 		return err
 	}
@@ -188,8 +189,11 @@ func (f *indexFlags) rows(ctx context.Context, folder run.Folder, eng engine.Eng
 }
 
 // runInfo describes the rows of a run's model.
-func runInfo(folder run.Folder, eng engine.Engine, c run.Choice) (gallery.Info, error) {
+func runInfo(folder run.Folder, eng engine.Engine, c run.Choice, crops int) (gallery.Info, error) {
 	m, _, err := folder.LoadModel(eng, c)
+	if err == nil {
+		err = m.SetCrops(crops)
+	}
 	if err != nil {
 		return gallery.Info{}, err
 	}

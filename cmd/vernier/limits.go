@@ -50,7 +50,7 @@ func flagLimits() map[string]cli.Limit {
 
 		// networks and metrics
 		"--backbone": cli.Parsed(backbone.New), "--flow": cli.Parsed(backbone.ParseFlow), "--flow-batch": cli.Both(cli.FromZero, cli.UpTo("batch_size")),
-		"--size": cli.FromZero, "--resize": cli.FromZero, "--dim": cli.FromZero, "--scale": cli.Positive,
+		"--size": cli.FromZero, "--resize": cli.FromZero, "--crops": cli.Among("1", "5", "10"), "--dim": cli.FromZero, "--scale": cli.Positive,
 		"train --scale": scaleOrScaling, "eval --scale": scaleOrScaling,
 		"--dropout":   cli.Number("a number from 0 to less than 1", func(v float64) bool { return v >= 0 && v < 1 }),
 		"--drop-path": cli.Number("a number from 0 to less than 1", func(v float64) bool { return v >= 0 && v < 1 }), "--input-norm": cli.Among(backbone.RowNorms()...),

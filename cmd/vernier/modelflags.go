@@ -13,6 +13,7 @@ type modelFlags struct {
 	epoch            string
 	threads, workers int
 	maxBad           int
+	crops            int
 	device           cli.DeviceFlags
 	ranks            cli.RankFlags
 	opt              run.Options // but for Workers
@@ -27,6 +28,7 @@ func (f *modelFlags) add(fl *pflag.FlagSet) {
 func (f *modelFlags) addAlone(fl *pflag.FlagSet) {
 	fl.StringVar(&f.epoch, "epoch", "best", epochHelp)
 	fl.IntVar(&f.maxBad, "max-bad", 0, maxBadHelp)
+	addCrops(fl, &f.crops)
 	f.device.Add(fl)
 	fl.IntVar(&f.threads, "threads", 0, "threads that compute (default all cores)")
 	fl.IntVar(&f.workers, "workers", 0, "goroutines that prepare images (default one a core)")
@@ -38,7 +40,16 @@ const epochHelp = "which model of the run: best, last, or last-ema (the last epo
 // maxBadHelp is that of --max-bad where images are embedded.
 const maxBadHelp = "leave out and list up to this number of unreadable images; one more ends the command (default the number that training allowed)"
 
+// cropsHelp is that of --crops.
+const cropsHelp = "squares of each picture that are embedded outside of training, and whose mean is the embedding: 1 (the middle), 5 (the corners too) or 10 (and all mirrored)"
+
+// addCrops adds --crops to commands that embed with a model that is there.
+func addCrops(fl *pflag.FlagSet, crops *int) {
+	fl.IntVar(crops, "crops", 0, cropsHelp+" (default the model's)")
+	fl.Lookup("crops").DefValue = ""
+}
+
 // images are the flags for images that are named one by one.
 func (f *selectionFlags) images() modelFlags {
-	return modelFlags{epoch: f.epoch, workers: f.sel.Workers, maxBad: f.sel.MaxBad, opt: f.sel.Options}
+	return modelFlags{epoch: f.epoch, workers: f.sel.Workers, maxBad: f.sel.MaxBad, crops: f.sel.Crops, opt: f.sel.Options}
 }

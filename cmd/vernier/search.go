@@ -56,6 +56,7 @@ within it are marked as the same.`,
 	fl.IntVarP(&f.k, "nearest", "k", 10, "number of images to find")
 	fl.BoolVar(&f.asJSON, "json", false, "print as JSON")
 	fl.StringVar(&f.rerank, "rerank", "", fmt.Sprintf("print in another order: %s; of the former the order is that of the nearest %d", rerank.Usage, rerank.Candidates))
+	addCrops(fl, &f.sel.Crops)
 	f.selectionFlags.add(cmd)
 	f.ranks.Add(fl)
 	return cmd
@@ -121,7 +122,7 @@ func (f *searchFlags) search(ctx context.Context, folder run.Folder, eng engine.
 	if err != nil {
 		return nil, err
 	}
-	info, err := runInfo(folder, eng, f.sel.Choice)
+	info, err := runInfo(folder, eng, f.sel.Choice, f.sel.Crops)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +181,7 @@ func (f *searchFlags) open(ctx context.Context, folder run.Folder, eng engine.En
 		}
 		return t, err
 	}
-	theirs, err := runInfo(run.Folder(path), eng, f.sel.Choice)
+	theirs, err := runInfo(run.Folder(path), eng, f.sel.Choice, f.sel.Crops)
 	if err != nil {
 		return nil, err
 	}

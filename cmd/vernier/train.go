@@ -119,6 +119,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	f.cache.Add(fl, "use pictures as they are, decoded from their files every time, instead of prepared ones of a moderate size")
 
 	f.network.add(fl, c.Model)
+	fl.IntVar(&c.Model.Input.Crops, "crops", 1, cropsHelp+"; the model remembers it")
 	fl.StringVar(&c.Model.Flow, "flow", "", "geometry flow (DRML): \"default\", or what differs, as in lambda=0.3,after=conv1_7x7_s2+conv2_3x3; see below")
 	fl.BoolVar(&c.Freeze.BNStats, "freeze-bn-stats", false, "keep the running statistics of the backbone's batch normalizations, and normalize by them")
 	fl.BoolVar(&c.Freeze.BNAffine, "freeze-bn-affine", false, "do not train gamma and beta of the backbone's batch normalizations")

@@ -67,6 +67,7 @@ type Pipeline struct {
 	table [3][256]float32 // of Norm.Bytes
 	Fixed int             // leading steps without draws
 	made  bool            // by NewPipeline
+	views int             // crops below each other, see Recipe.EvalCrops; 0 for one
 }
 
 // NewPipeline runs steps, then norm. w x h is the size that the steps end with.
@@ -159,17 +160,25 @@ func run(steps []Step, m *pixels.RGB, r *rand.Rand) (*pixels.RGB, error) {
 	return m, nil
 }
 
-// Numbers writes m, which must be W x H, to dst (3, H, W).
+// Numbers writes m, which must be W x H, to dst (3, H, W), or crop after crop.
 func (p *Pipeline) Numbers(dst []float32, m *pixels.RGB) {
-	plane := p.W * p.H
+	h := p.H / max(p.views, 1)
+	for from := 0; from < p.H; from += h {
+		p.numbers(dst[3*p.W*from:], m, from, h)
+	}
+}
+
+// numbers writes h rows of m to dst (3, h, W).
+func (p *Pipeline) numbers(dst []float32, m *pixels.RGB, from, h int) {
+	plane := p.W * h
 	to := [3][]float32{dst[:plane], dst[plane : 2*plane], dst[2*plane : 3*plane]}
 	tables := [3]*[256]float32{&p.table[0], &p.table[1], &p.table[2]}
 	if p.Norm.BGR {
 		to[0], to[2] = to[2], to[0]
 		tables[0], tables[2] = tables[2], tables[0]
 	}
-	for y := range p.H {
-		row := m.Row(y)[:3*p.W]
+	for y := range h {
+		row := m.Row(from + y)[:3*p.W]
 		r, g, b := to[0][y*p.W:][:p.W], to[1][y*p.W:][:p.W], to[2][y*p.W:][:p.W]
 		for x := range r {
 			px := row[3*x : 3*x+3 : 3*x+3]
