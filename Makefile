@@ -8,7 +8,7 @@ VERSION := $(RELEASE)+$(shell git describe --always --dirty --exclude='*' 2>/dev
 LDFLAGS := -X github.com/vernier-ml/vernier/cmd/internal/cli.version=$(VERSION)
 # Any Go from 1.21 on will do: the go command fetches the release that go.mod names.
 
-.PHONY: help house build build-gpu build-mpi gpu-check cuda-wheels-check demo test test-full test-mpi test-postgres lint lint-gpu bench generate release clean
+.PHONY: help house build build-gpu build-mpi gpu-check cuda-wheels-check demo test test-full test-mpi test-postgres test-browser lint lint-gpu bench generate release clean
 
 # The GPU build: gorgonia.org/cu is compiled with our own cuda.h and linked with
 # a libcuda.a that forwards to the driver's library, so that neither an SDK nor a
@@ -84,6 +84,11 @@ test-mpi: ## the tests that start several processes, under Open MPI and MPICH (D
 
 test-postgres: ## the tests of galleries in PostgreSQL, with two servers of Debian's packages; needs apt, installs nothing
 	VERNIER_REQUIRE_POSTGRES=1 .ci/with-postgres sh -c '$(GO) test ./gallery/postgres && $(GO) test -run "^TestGallery" ./cmd/vernier'
+
+SCREENSHOTS ?= bin/screenshots
+
+test-browser: ## the pages in Chromium (Debian: chromium), with pictures of them in SCREENSHOTS (bin/screenshots)
+	VERNIER_REQUIRE_BROWSER=1 VERNIER_SCREENSHOTS='$(abspath $(SCREENSHOTS))' $(GO) test -count=1 -run 'InABrowser$$' ./cmd/vernier
 
 lint: ## gofmt, vet and staticcheck
 	@test -z "$$(gofmt -l .)" || { echo "gofmt these:"; gofmt -l .; exit 1; }

@@ -53,7 +53,7 @@ func (f *serveFlags) openGallery(ctx context.Context, folder run.Folder, eng eng
 	g := &servedGallery{path: path, name: filepath.Base(path), close: searching.Close}
 	if own {
 		if g.name = f.sel.Data; g.name == "" {
-			g.name = "the run's " + f.sel.Split + " images"
+			g.name = "the run, split " + f.sel.Split
 		}
 	}
 	store, err := gallery.OpenFile(path, info, searching)
