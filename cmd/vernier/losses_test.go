@@ -112,7 +112,7 @@ func TestWrongLossSettingsAreRefusedWithWhatIsRight(t *testing.T) {
 		{train("--loss", "triplet", "--loss-param", "margin=-0.1"), "0 < margin < 1"},
 		{train("--loss-param", "temperature=-1"), "0 < temperature"},
 		{train("--metric", "lorentz:c=0"), "positive"},
-		{train("--term", "sex"), "want one of sec, norm, zero-mean, orthogonality"},
+		{train("--term", "sex"), "want one of sec, norm, zero-mean, mdr, orthogonality"},
 		{train("--term", "sec:momentum=2"), "0 < momentum <= 1"},
 		{train("--term", "sec", "--term", "sec:weight=2"), "given twice"},
 		{train("--term", "center:weight=-1"), "not negative"},
