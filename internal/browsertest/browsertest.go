@@ -209,7 +209,7 @@ func (p *Page) Focus(selector string) {
 // Is waits until an expression of the page is true.
 func (p *Page) Is(expression string) {
 	p.t.Helper()
-	for end := time.Now().Add(patience); run(p, chromedp.Evaluate[bool]("Boolean("+expression+")")) != true; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); !run(p, chromedp.Evaluate[bool]("Boolean("+expression+")")); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			p.Picture("failed")
 			p.t.Fatalf("%v: %s does not become true; the focus is on %s", p.view, expression, p.Text("document.activeElement.outerHTML.slice(0, 200)"))
