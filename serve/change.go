@@ -123,7 +123,7 @@ func checkNew(rows []newRow) error {
 		// Paths that lead to places on this machine are for those who work on it: pictures
 		// are read from there.
 		if strings.HasPrefix(row.path, "/") || slices.Contains(strings.Split(row.path, "/"), "..") {
-			return bad(fmt.Errorf("the path of row %d is %s: want one without / at its start and without .. as a part", i, nametext.Show(row.path)))
+			return bad(fmt.Errorf("the path of row %d is %s: want one that does not begin with / and has no .. in it", i, nametext.Show(row.path)))
 		}
 		if row.path != "" && seen[row.path] {
 			return bad(fmt.Errorf("the path %s is given twice", nametext.Show(row.path)))
