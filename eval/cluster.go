@@ -24,7 +24,7 @@ type ClusterFigures struct {
 // averages the agreement with the labels, as BRM section 5.3 does with 20.
 // The number of clusters is that of distinct labels unless opt.K says more.
 func Cluster(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt KMeansOptions) (*ClusterFigures, error) {
-	eng, done, err := orCPU(eng)
+	eng, done, err := OrCPU(eng)
 	if err != nil {
 		return nil, err
 	}

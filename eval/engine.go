@@ -18,9 +18,9 @@ type Engine interface {
 	Pairwise(d, a, b engine.Tensor, m metric.Metric) error
 }
 
-// orCPU returns eng and, in place of nil, an engine on all processors that lasts
+// OrCPU returns eng and, in place of nil, an engine on all processors that lasts
 // until done is called.
-func orCPU(eng Engine) (e Engine, done func(), err error) {
+func OrCPU(eng Engine) (e Engine, done func(), err error) {
 	if eng != nil {
 		return eng, func() {}, nil
 	}

@@ -53,7 +53,7 @@ type Options struct {
 // others, with the metric m throughout. There must be at least two classes, one
 // of them with two rows.
 func Evaluate(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt Options) (*Figures, error) {
-	eng, done, err := orCPU(eng)
+	eng, done, err := OrCPU(eng)
 	if err != nil {
 		return nil, err
 	}

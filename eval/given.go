@@ -2,7 +2,6 @@ package eval
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,13 +12,7 @@ import (
 // of a query from gallery row j, smaller being nearer. It is called by several
 // goroutines at once. NaN is an error.
 func RetrieveBy(ctx context.Context, queries, gallery *Embeddings, opt RetrievalOptions, row func(query int, dst []float64) error) (*Retrieval, error) {
-	if err := errors.Join(queries.ValidateLabeled(), gallery.ValidateLabeled()); err != nil {
-		return nil, err
-	}
-	if int(opt.Ties) >= len(tieNames) {
-		return nil, fmt.Errorf("eval: unknown tie rule %d, the last is %d (%v)", opt.Ties, RandomOrder, RandomOrder)
-	}
-	if err := opt.check(queries, gallery); err != nil {
+	if err := opt.checkLabeled(queries, gallery); err != nil {
 		return nil, err
 	}
 	class, distinct := Compact(gallery.Labels)

@@ -67,7 +67,7 @@ type Clustering struct {
 // A cluster that becomes empty takes the row that is farthest from its center.
 // If the rows have fewer than k distinct places, K of the result is smaller.
 func KMeans(ctx context.Context, eng Engine, e *Embeddings, m metric.Metric, opt KMeansOptions) (*Clustering, error) {
-	eng, done, err := orCPU(eng)
+	eng, done, err := OrCPU(eng)
 	if err != nil {
 		return nil, err
 	}

@@ -50,18 +50,12 @@ type Retrieval struct {
 // Retrieve ranks the gallery for every query. Both need labels. It is an error
 // if no query has a right answer.
 func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m metric.Metric, opt RetrievalOptions) (*Retrieval, error) {
-	eng, done, err := orCPU(eng)
+	eng, done, err := OrCPU(eng)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if err := errors.Join(queries.ValidateLabeled(), gallery.ValidateLabeled()); err != nil {
-		return nil, err
-	}
-	if int(opt.Ties) >= len(tieNames) {
-		return nil, fmt.Errorf("eval: unknown tie rule %d, the last is %d (%v)", opt.Ties, RandomOrder, RandomOrder)
-	}
-	if err := opt.check(queries, gallery); err != nil {
+	if err := opt.checkLabeled(queries, gallery); err != nil {
 		return nil, err
 	}
 	r := newRetrieval(&Embeddings{}, opt)
@@ -80,6 +74,17 @@ func Retrieve(ctx context.Context, eng Engine, queries, gallery *Embeddings, m m
 	}
 	r.labels = queries.Labels
 	return r, r.count(tied, opt.Groups != nil)
+}
+
+// checkLabeled reports what is wrong with rows that are to be ranked.
+func (opt RetrievalOptions) checkLabeled(queries, gallery *Embeddings) error {
+	if err := errors.Join(queries.ValidateLabeled(), gallery.ValidateLabeled()); err != nil {
+		return err
+	}
+	if int(opt.Ties) >= len(tieNames) {
+		return fmt.Errorf("eval: unknown tie rule %d, the last is %d (%v)", opt.Ties, RandomOrder, RandomOrder)
+	}
+	return opt.check(queries, gallery)
 }
 
 // retrieve ranks the gallery for queries, the first of which has the number first. tied are

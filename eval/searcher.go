@@ -56,7 +56,7 @@ func NewSearcher(eng Engine, gallery *Embeddings, m metric.Metric) (*Searcher, e
 		return nil, err
 	}
 	s := &Searcher{gallery: gallery, order: o, direct: o.kernel}
-	if s.eng, s.close, err = orCPU(eng); err != nil {
+	if s.eng, s.close, err = OrCPU(eng); err != nil {
 		return nil, err
 	}
 	s.measure(0)

@@ -21,7 +21,7 @@ type QueryExpansion struct {
 
 // Retrieve ranks the gallery for every query.
 func (e QueryExpansion) Retrieve(ctx context.Context, eng eval.Engine, queries, gallery *eval.Embeddings, m metric.Metric, opt eval.RetrievalOptions) (*eval.Retrieval, error) {
-	eng, done, err := orCPU(eng)
+	eng, done, err := eval.OrCPU(eng)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (e QueryExpansion) Retrieve(ctx context.Context, eng eval.Engine, queries, 
 
 // Nearest finds the count nearest rows of the expanded queries.
 func (e QueryExpansion) Nearest(ctx context.Context, eng eval.Engine, queries, gallery *eval.Embeddings, m metric.Metric, count int, opt eval.SearchOptions) (*eval.NeighborList, error) {
-	eng, done, err := orCPU(eng)
+	eng, done, err := eval.OrCPU(eng)
 	if err != nil {
 		return nil, err
 	}

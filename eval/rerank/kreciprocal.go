@@ -34,7 +34,7 @@ type sparse struct {
 
 // Retrieve ranks the gallery for every query.
 func (k KReciprocal) Retrieve(ctx context.Context, eng eval.Engine, queries, gallery *eval.Embeddings, m metric.Metric, opt eval.RetrievalOptions) (*eval.Retrieval, error) {
-	eng, done, err := orCPU(eng)
+	eng, done, err := eval.OrCPU(eng)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (k KReciprocal) Retrieve(ctx context.Context, eng eval.Engine, queries, gal
 // Nearest finds the k nearest of the Candidates that the metric finds nearest. Their
 // reciprocal neighbors are looked for among them and the query.
 func (k KReciprocal) Nearest(ctx context.Context, eng eval.Engine, queries, gallery *eval.Embeddings, m metric.Metric, count int, opt eval.SearchOptions) (*eval.NeighborList, error) {
-	eng, done, err := orCPU(eng)
+	eng, done, err := eval.OrCPU(eng)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/vernier-ml/vernier/cpu"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/nearest"
 	"github.com/vernier-ml/vernier/metric"
@@ -70,19 +69,6 @@ func Parse(text string) (Method, error) {
 		return k, k.validate()
 	}
 	return e, e.validate()
-}
-
-// orCPU returns eng and, in place of nil, an engine on all processors that lasts until
-// done is called.
-func orCPU(eng eval.Engine) (e eval.Engine, done func(), err error) {
-	if eng != nil {
-		return eng, func() {}, nil
-	}
-	host, err := cpu.New(cpu.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
-	return host, func() { host.Close() }, nil
 }
 
 func (k KReciprocal) validate() error {

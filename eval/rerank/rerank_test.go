@@ -32,7 +32,7 @@ func clusters(n, classes, h int, spread float64, seed uint64) *eval.Embeddings {
 
 func orderOf(t *testing.T, k KReciprocal, x *eval.Embeddings, m metric.Metric) *order {
 	t.Helper()
-	eng, done, err := orCPU(nil)
+	eng, done, err := eval.OrCPU(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestAGalleryApart(t *testing.T) {
 	queries, gallery := x.Select([]int{0, 1, 2, 3, 4}), x.Select(eval.LeaveOneOut(50)[5:])
 	k := KReciprocal{10, 4, .3}
 	whole := orderOf(t, k, x, m)
-	eng, done, err := orCPU(nil)
+	eng, done, err := eval.OrCPU(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
