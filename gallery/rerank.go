@@ -18,28 +18,16 @@ type Reranker interface {
 // SearchReranked is Search in the order of a way of re-ranking. Distances are those of
 // the metric all the same, and need not rise.
 func (t *Table) SearchReranked(ctx context.Context, eng eval.Engine, queries *eval.Embeddings, info Info, k int, way Reranker, opt eval.SearchOptions) ([][]Hit, error) {
-	s, err := t.Searcher(eng, info)
+	m, err := t.metricFor(info)
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
 	if k < 1 || t.N < 1 {
 		return nil, fmt.Errorf("%d neighbors asked for of %d rows, want at least 1", k, t.N)
-	}
-	m, err := metric.Parse(info.Metric)
-	if err != nil {
-		return nil, err
 	}
 	list, err := way.Nearest(ctx, eng, queries, t.Embeddings, m, min(k, t.N), opt)
 	if err != nil {
 		return nil, err
 	}
-	hits := make([][]Hit, queries.N)
-	for q := range hits {
-		index, distance := list.Of(q)
-		for i, row := range index {
-			hits[q] = append(hits[q], Hit{int(row), distance[i]})
-		}
-	}
-	return hits, nil
+	return hitsOf(list), nil
 }

@@ -49,11 +49,7 @@ type Searcher struct {
 // table must not change any more. In place of a nil engine there is one on all processors
 // of the CPU, until Close.
 func (t *Table) Searcher(eng eval.Engine, info Info) (*Searcher, error) {
-	have := Info{cmp.Or(t.Metric, info.Metric), cmp.Or(t.Model, info.Model), t.H}
-	if err := have.Same(info); err != nil {
-		return nil, err
-	}
-	m, err := metric.Parse(info.Metric)
+	m, err := t.metricFor(info)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +58,28 @@ func (t *Table) Searcher(eng eval.Engine, info Info) (*Searcher, error) {
 		s.rows, err = eval.NewSearcher(eng, t.Embeddings, m)
 	}
 	return s, err
+}
+
+// metricFor is the metric by which queries of a model search the table, ErrOtherModel if
+// it is not that of the table.
+func (t *Table) metricFor(info Info) (metric.Metric, error) {
+	have := Info{cmp.Or(t.Metric, info.Metric), cmp.Or(t.Model, info.Model), t.H}
+	if err := have.Same(info); err != nil {
+		return metric.Metric{}, err
+	}
+	return metric.Parse(info.Metric)
+}
+
+// hitsOf are the neighbors of each query.
+func hitsOf(list *eval.NeighborList) [][]Hit {
+	hits := make([][]Hit, list.Queries)
+	for q := range hits {
+		index, distance := list.Of(q)
+		for i, row := range index {
+			hits[q] = append(hits[q], Hit{int(row), distance[i]})
+		}
+	}
+	return hits
 }
 
 // Close closes the engine that Table.Searcher made, if it did.
@@ -88,12 +106,8 @@ func (s *Searcher) Search(ctx context.Context, queries *eval.Embeddings, k int, 
 	if err != nil {
 		return nil, err
 	}
-	hits := make([][]Hit, queries.N)
+	hits := hitsOf(list)
 	for q := range hits {
-		index, distance := list.Of(q)
-		for i, row := range index {
-			hits[q] = append(hits[q], Hit{int(row), distance[i]})
-		}
 		// Distances that differ before rounding may be equal after it.
 		slices.SortFunc(hits[q], func(a, b Hit) int {
 			return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.Row, b.Row))
