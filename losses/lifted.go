@@ -97,16 +97,21 @@ func logAdd(a, b float64) float64 {
 	return a + value
 }
 
+// liftedMargins are the margins of both lifted losses.
+func (y yardstick) liftedMargins() []setting {
+	return []setting{
+		y.level("pos-margin", "distance below which positive pairs count less", 0),
+		y.level("neg-margin", "distance to which negatives are pushed", 1),
+	}
+}
+
 func liftedEntry(o Options) entry {
 	y := onSphere(o)
 	return entry{
-		meaning: "each positive pair against all negatives of both its ends",
-		source:  "Oh Song et al. 2016, Eq. 4",
-		view:    y.view,
-		settings: []setting{
-			y.level("pos-margin", "distance below which positive pairs count less", 0),
-			y.level("neg-margin", "distance to which negatives are pushed", 1),
-		},
+		meaning:  "each positive pair against all negatives of both its ends",
+		source:   "Oh Song et al. 2016, Eq. 4",
+		view:     y.view,
+		settings: y.liftedMargins(),
 		build: func(v values) (Loss, error) {
 			l := &Lifted{PosMargin: v.real("pos-margin"), NegMargin: v.real("neg-margin")}
 			return l, y.ordered("pos-margin", l.PosMargin, "neg-margin", l.NegMargin)
@@ -191,13 +196,10 @@ func orZero(x float64) float64 {
 func generalizedLiftedEntry(o Options) entry {
 	y := onSphere(o)
 	return entry{
-		meaning: "all positives of an anchor against all its negatives, softly",
-		source:  "Hermans et al. 2017, Eq. 8",
-		view:    y.view,
-		settings: []setting{
-			y.level("pos-margin", "distance below which positive pairs count less", 0),
-			y.level("neg-margin", "distance to which negatives are pushed", 1),
-		},
+		meaning:  "all positives of an anchor against all its negatives, softly",
+		source:   "Hermans et al. 2017, Eq. 8",
+		view:     y.view,
+		settings: y.liftedMargins(),
 		build: func(v values) (Loss, error) {
 			l := &GeneralizedLifted{PosMargin: v.real("pos-margin"), NegMargin: v.real("neg-margin")}
 			return l, y.ordered("pos-margin", l.PosMargin, "neg-margin", l.NegMargin)
