@@ -58,7 +58,7 @@ func (p *dense) blocks(kr *kernels) blocks {
 			b.colBlocks *= 2
 		}
 	}
-	if b.rowBlocks > 4 { // as many for each of two or four workers
+	if b.rowBlocks > 4 { // a multiple of 4, so that two or four workers share alike
 		b.rowBlocks = min(roundUp(b.rowBlocks, 4), b.rows)
 	}
 	most := kr.deep * b.unit

@@ -59,7 +59,7 @@
 //
 // With Options.Precision BF16 the packed operands of attention, of linear layers of tokens
 // and of convolutions are rounded to bfloat16, two terms to a word, of which an instruction
-// of AVX-512 BF16 multiplies 16 pairs: twice as many terms at a time. Everything between
+// of AVX-512 BF16 multiplies 16 pairs, 32 terms at a time. Everything between
 // products stays float32. Winograd's and depthwise convolutions, products of rows, losses
 // and distances are in float32 all the same. The portable variant rounds likewise.
 //

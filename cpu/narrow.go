@@ -7,7 +7,7 @@ import (
 
 // Products of bfloat16 numbers: the operands are rounded to it as they are packed, two
 // terms to a word of 32 bits, and the sums are float32. Panels have the layout of those
-// of float32 with half as many terms, and the tiles the same signature, in which slices
+// of float32 with half the terms, and the tiles the same signature, in which slices
 // of operands hold words and k counts them.
 
 // narrowKernels are the kernels of products in bfloat16.
@@ -34,7 +34,7 @@ func (k *kernels) narrows(precision string) (bool, error) {
 }
 
 // packPanels is pack, and if narrow is set then to words: panels of size lines by
-// half as many words as terms.
+// depth/2 words, two terms to each.
 func (m matrix) packPanels(kr *kernels, w *workerScratch, dst []float32, size, fill int, along bool, line, lines, p, depth int, narrow bool) {
 	if !narrow {
 		m.pack(kr, dst, size, fill, along, line, lines, p, depth)

@@ -299,8 +299,8 @@ func (t *tileRow) finish(s *sink, place, row int) {
 }
 
 // split brings the sums to the places of a sink that its columns are spread over: the
-// tiles end them in the block, from where each run is copied. residual has room for
-// nr columns.
+// tiles end them in the block, from where each run is copied. residual is
+// scratch of nr columns.
 func (t *tileRow) split(s *sink, residual []float32, row, col int) {
 	kr := t.kr
 	if s.residual != nil {

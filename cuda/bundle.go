@@ -124,7 +124,7 @@ type rowSums struct {
 }
 
 // sumsTo returns where the given number of parts of sums over rows go that are to end in
-// out (c). Where out has room for the parts they stay. The zero rowSums are those that
+// out (c). Parts that fit into out stay there. The zero rowSums are those that
 // nobody wants.
 func (a *args) sumsTo(out named, parts, c int) rowSums {
 	if !out.there() || a.err != nil {

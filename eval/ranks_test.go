@@ -75,7 +75,7 @@ func TestRanksMeasureWhatOneMeasures(t *testing.T) {
 	})
 }
 
-// When one rank is told to stop all stop.
+// A rank that is stopped stops all.
 func TestRanksStopSearchingTogether(t *testing.T) {
 	e := blobs(seeded(7), 6, 9, 5, .9)
 	m := metric.Metric{Kind: metric.Euclidean}

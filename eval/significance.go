@@ -170,7 +170,7 @@ func compare(a, b *Retrieval, opt BootstrapOptions, figure func(q int) (float64,
 func PairedT(a, b []float64) (t, p float64, err error) {
 	n := len(a)
 	if n != len(b) || n < 2 {
-		return 0, 0, fmt.Errorf("a paired t-test needs as many figures of both, at least 2; there are %d and %d", n, len(b))
+		return 0, 0, fmt.Errorf("a paired t-test needs equal numbers of figures, at least 2; there are %d and %d", n, len(b))
 	}
 	diff := make([]float64, n)
 	for i := range a {

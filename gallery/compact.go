@@ -46,6 +46,6 @@ func Compact(path string) (before, after int64, err error) {
 	return before, after, err
 }
 
-// manyBlocks is so many that an index is written anew for their sake: each is read by itself
-// when the index is opened.
+// manyBlocks is the number of blocks from which on an index is written anew: opening it reads
+// each by itself.
 const manyBlocks = 64

@@ -32,7 +32,7 @@ type Options struct {
 	// IndexMemory bounds the bytes that the server may take while it makes the index; with
 	// less than IndexSize says that is slow. 0 means DefaultIndexMemory.
 	IndexMemory int64
-	// Notice, if set, is told what takes long.
+	// Notice, if set, is called with what takes long.
 	Notice func(text string)
 }
 
