@@ -31,19 +31,28 @@ type Group uint8
 const (
 	Backbone Group = iota // what makes features of images
 	Head                  // what makes an embedding of features
-	Loss                  // what only training needs: class rows, learned numbers, statistics
+	Loss                  // numbers of a loss: class rows, learned numbers, statistics
+	Training              // layers that only training needs, over features or embeddings
 )
 
-// String is backbone, head or loss.
+// String is backbone, head, loss or training.
 func (gr Group) String() string {
 	switch gr {
 	case Head:
 		return "head"
 	case Loss:
 		return "loss"
+	case Training:
+		return "training"
 	}
 	return "backbone"
 }
+
+// InModel reports whether parameters of the group are part of the model. Those that are not,
+// of Loss and Training, are trained and kept in checkpoints like all others; but no model
+// file, export or average of weights has them, weights from elsewhere do not fill them, and
+// no setting freezes them.
+func (gr Group) InModel() bool { return gr == Backbone || gr == Head }
 
 // Param is a named tensor that outlives the graphs it is used in. Names are
 // those of the field's checkpoints.

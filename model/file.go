@@ -20,9 +20,9 @@ const specKey = "vernier.model"
 // shorterKey is the metadata entry that holds Model.Shorter, unless that is 0.
 const shorterKey = "vernier.shorter"
 
-// Owns reports whether a parameter belongs to the network; a loss's own
-// parameters share the set while a model is trained, and stay out of its file.
-func Owns(p *layers.Param) bool { return p.Group != layers.Loss }
+// Owns reports whether a parameter belongs to the network (layers.Group.InModel). Those that
+// only training needs share the set while a model is trained, and stay out of its file.
+func Owns(p *layers.Param) bool { return p.Group.InModel() }
 
 // Save writes specification, parameters and threshold to a safetensors file, with a
 // checksum.

@@ -88,7 +88,7 @@ func (f Freeze) any(ps *layers.Params) bool {
 // isBatchNorm reports whether p is gamma or beta of a batch normalization of the
 // backbone: one beside running statistics.
 func (m *Model) isBatchNorm(p *layers.Param) bool {
-	if p.Role != layers.NormGain && p.Role != layers.NormBias || p.Group == layers.Head {
+	if p.Role != layers.NormGain && p.Role != layers.NormBias || p.Group != layers.Backbone {
 		return false
 	}
 	return m.Params.Get(normOf(p.Name)+".running_mean") != nil

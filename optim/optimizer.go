@@ -28,7 +28,8 @@ type Settings struct {
 	// none.
 	LayerDecay float64 `json:"layer_decay"`
 	// HeadRate and ProxyRate multiply Rate, HeadDecay and ProxyDecay multiply
-	// Decay, for the embedding layer and for the parameters of the loss.
+	// Decay, for the embedding layer, with layers that only training needs
+	// (layers.Training), and for the parameters of the loss.
 	HeadRate  float64 `json:"head_rate"`
 	ProxyRate float64 `json:"proxy_rate"`
 	// ScaleRate multiplies Rate for the logarithm of a learned scale of embeddings,
@@ -211,7 +212,7 @@ func (s Settings) of(p *layers.Param) (rate, decay float64) {
 	switch p.Group {
 	case layers.Loss:
 		return s.ProxyRate, decay * s.ProxyDecay
-	case layers.Head:
+	case layers.Head, layers.Training:
 		return s.HeadRate, decay * s.HeadDecay
 	}
 	if s.LayerDecay > 0 {

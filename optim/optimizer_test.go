@@ -52,6 +52,8 @@ func groupOf(name string) layers.Group {
 		return layers.Head
 	case strings.HasPrefix(name, "loss."):
 		return layers.Loss
+	case strings.HasPrefix(name, "training."):
+		return layers.Training
 	}
 	return layers.Backbone
 }
@@ -178,7 +180,7 @@ func TestRMSpropMatchesStepsWorkedByHand(t *testing.T) {
 }
 
 func TestRatesAndDecayDependOnWhatAParameterIs(t *testing.T) {
-	w := map[string]float32{"block1.conv.weight": 1, "block1.bn.weight": 1, "block1.bias": 1, "embedding.weight": 1, "loss.proxies": 1, "block1.lora_A": 1}
+	w := map[string]float32{"block1.conv.weight": 1, "block1.bn.weight": 1, "block1.bias": 1, "embedding.weight": 1, "training.fc.weight": 1, "loss.proxies": 1, "block1.lora_A": 1}
 	roles := map[string]layers.Role{"block1.lora_A": layers.LowRank, "block1.bn.weight": layers.NormGain, "loss.proxies": layers.Proxy, "block1.bias": layers.Bias}
 	ps, g := quadratic(t, w, roles)
 	s := Default()
@@ -188,12 +190,13 @@ func TestRatesAndDecayDependOnWhatAParameterIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near(t, "norm over all", steps(t, o, g, 1), math.Sqrt(6))
+	near(t, "norm over all", steps(t, o, g, 1), math.Sqrt(7))
 	near(t, "LoRA", value(t, ps, "block1.lora_A"), 1-.01*1.5)
 	near(t, "bias, decayed", value(t, ps, "block1.bias"), 1-.01*1.5)
 	near(t, "backbone", value(t, ps, "block1.conv.weight"), 1-.01*1.5)
 	near(t, "normalization, not decayed", value(t, ps, "block1.bn.weight"), 1-.01)
 	near(t, "head", value(t, ps, "embedding.weight"), 1-.02*2.5)
+	near(t, "a layer that only training needs", value(t, ps, "training.fc.weight"), 1-.02*2.5)
 	near(t, "proxies", value(t, ps, "loss.proxies"), 1-.1)
 }
 

@@ -63,9 +63,7 @@ func (in *inlet) send(b *data.Batch, from int) error {
 // has room for, for the work that is asked for from now on. After the last there are
 // zeros, or black ones.
 func (in *inlet) give(b *data.Batch, from int) error {
-	// The place of the batch in the run stands for the step: a run that continues from a
-	// checkpoint draws what one that never stopped does.
-	if err := in.g.DrawDropout(in.seed, uint64(b.Next.Epoch)<<32|uint64(b.Next.Batch), from); err != nil {
+	if err := in.draw(in.g, b, from); err != nil {
 		return err
 	}
 	if in.feed == nil {
@@ -80,6 +78,13 @@ func (in *inlet) give(b *data.Batch, from int) error {
 	}
 	in.sent = nil
 	return engine.Observe(in.observer, &uploading, in.feed.Arrive)
+}
+
+// draw draws the dropouts of a graph for the images of a batch from a number on. The place of
+// the batch in the run stands for the step: a run that continues from a checkpoint draws what
+// one that never stopped does.
+func (in *inlet) draw(g *layers.Graph, b *data.Batch, from int) error {
+	return g.DrawDropout(in.seed, uint64(b.Next.Epoch)<<32|uint64(b.Next.Batch), from)
 }
 
 // index is where an image begins among the numbers or bytes of its batch.
