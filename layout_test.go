@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"weights/public":                {"internal/disk", "internal/download", "internal/nearest", "internal/wholefile", "internal/zipfile"},
 	"weights":                       {"internal/nearest", "internal/wholefile", "internal/zipfile"},
 	"internal/browsertest":          {},
-	"internal/bench":                {"layers", "backbone", "model", "losses", "eval", "metric", "engine", "optim"},
+	"internal/bench":                {"comm", "layers", "backbone", "model", "losses", "eval", "metric", "engine", "optim"},
 	"cpu":                           {"internal/approx", "metric", "engine"},
 	"internal/approx":               {},
 	"internal/trace":                {"engine"},

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/internal/bench"
 	"github.com/vernier-ml/vernier/internal/plural"
@@ -21,9 +22,11 @@ import (
 
 type benchFlags struct {
 	batch, threads, rounds  int
+	goroutines              int // that are ranks
 	seconds                 float64
 	asJSON                  bool
 	device                  cli.DeviceFlags
+	ranks                   cli.RankFlags
 	compare, pattern, trace string
 }
 
@@ -57,11 +60,18 @@ with the share of the step, GFLOPS and GB/s (of what is read and written, each
 number once), and a file that chrome://tracing and ui.perfetto.dev open. With
 --json the tables are in the object, as trace. On a GPU the times are those of its
 queue; there that step is launched operation by operation and is slower than the
-others.`,
+others.
+
+allreduce times sums over ranks, in the order that training takes: of the
+processes that mpirun or srun has started, or without a launcher of goroutines.
+An iteration ends with the slowest rank. Its rate is the bytes of one rank's
+numbers by the time (bytes_s).`,
 		Example: `  vernier bench list
   vernier bench gemm/1024
   vernier bench bninception-train --batch 32 --json
   vernier bench bninception-train --trace step.json
+  vernier bench allreduce/10.3M --ranks 4
+  mpirun -n 2 --bind-to none vernier-mpi bench allreduce
   vernier bench bninception-train --compare "python3 bench/torchpeer.py bninception --batch 16 --only train"
   vernier bench vit-s-infer --compare ./other --peer-pattern '(?P<seconds>[0-9.]+) s a batch'`,
 		Args: cli.Takes(false, "NAME (vernier bench list shows them)"),
@@ -77,6 +87,8 @@ others.`,
 	fl.StringVar(&f.compare, "compare", "", "command, for a shell, to measure in turn with the benchmark")
 	fl.StringVar(&f.pattern, "peer-pattern", "", "regular expression that finds the command's number (default the last JSON object that it prints)")
 	fl.IntVar(&f.rounds, "rounds", 3, "turns of a comparison with --compare")
+	fl.IntVar(&f.goroutines, "ranks", 2, "of allreduce without a launcher, goroutines that are ranks")
+	f.ranks.Add(fl)
 	fl.StringVar(&f.trace, "trace", "", "file to write the times of a step's operations to, for a trace viewer")
 	return cmd
 }
@@ -90,7 +102,16 @@ func (f *benchFlags) run(cmd *cobra.Command, name string, log *logrus.Logger) (e
 	if err != nil {
 		return &cli.UsageError{Err: err}
 	}
-	peer, err := f.check(b)
+	if b.ForRanks() {
+		if err := checkForRanks(cmd, b); err != nil {
+			return err
+		}
+		return f.ranks.Run(cmd, log, func(ranks comm.Comm) error { return f.together(cmd.Context(), out, b, ranks) })
+	}
+	if err := cli.WorksAsOne(cmd); err != nil {
+		return err
+	}
+	peer, err := f.check(cmd, b)
 	if err != nil {
 		return err
 	}
@@ -116,9 +137,53 @@ func (f *benchFlags) run(cmd *cobra.Command, name string, log *logrus.Logger) (e
 	return f.measure(cmd.Context(), out, b, eng, opt, t, log)
 }
 
+// checkForRanks refuses settings that mean nothing for ranks, which run no engine.
+func checkForRanks(cmd *cobra.Command, b bench.Benchmark) error {
+	for _, name := range []string{"batch", "device", "precision", "deterministic", "threads", "compare", "peer-pattern", "rounds", "trace"} {
+		if cmd.Flags().Changed(name) {
+			return cli.Usagef("--%s: %s runs no engine", name, b.Name)
+		}
+	}
+	return nil
+}
+
+// together measures every case of a benchmark for ranks: goroutines if this process is alone.
+func (f *benchFlags) together(ctx context.Context, w io.Writer, b bench.Benchmark, ranks comm.Comm) error {
+	if ranks.Size() == 1 {
+		return comm.Local(f.goroutines, func(c comm.Comm) error { return f.measureRanks(ctx, w, b, c) })
+	}
+	return f.measureRanks(ctx, w, b, ranks)
+}
+
+func (f *benchFlags) measureRanks(ctx context.Context, w io.Writer, b bench.Benchmark, ranks comm.Comm) error {
+	if ranks.Rank() > 0 {
+		w = io.Discard
+	}
+	if !f.asJSON {
+		fmt.Fprintf(w, "%s\n%-20s %12s %12s %8s %12s\n", ranks.Name(), b.Name, "seconds", "fastest", "spread", "GB/s")
+	}
+	for _, c := range b.Cases {
+		r, err := b.Together(ctx, ranks, c, time.Duration(f.seconds*float64(time.Second)))
+		if err != nil {
+			return err
+		}
+		if f.asJSON {
+			err = cli.WriteJSONLine(w, r)
+		} else {
+			_, err = fmt.Fprintf(w, "%-20s %12.9f %12.9f %7.1f%% %12.3f\n", benchLabel(r.Name, r.Case), r.Seconds, r.Fastest, 100*r.Spread, r.BytesS/1e9)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // check refuses settings that mean nothing.
-func (f *benchFlags) check(b bench.Benchmark) (p bench.Peer, err error) {
+func (f *benchFlags) check(cmd *cobra.Command, b bench.Benchmark) (p bench.Peer, err error) {
 	switch {
+	case cmd.Flags().Changed("ranks"):
+		return p, cli.Usagef("--ranks: %s runs as one; allreduce has ranks", b.Name)
 	case f.batch > 0 && b.Batch == 0:
 		return p, cli.Usagef("--batch: %s has no batch", b.Name)
 	case f.compare == "" && f.pattern != "":

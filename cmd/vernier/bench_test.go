@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -68,12 +69,29 @@ func TestBenchComparesInTurn(t *testing.T) {
 	}
 }
 
+func TestBenchSumsOverGoroutines(t *testing.T) {
+	code, out, errs := vernier(t, "bench", "allreduce", "--seconds", "0.001", "--ranks", "3", "--json")
+	if code != cli.ExitDone {
+		t.Fatalf("exit %d: %s", code, errs)
+	}
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 4 {
+		t.Fatalf("got %q", out)
+	}
+	for i, size := range []float64{1, 1 << 16, 1 << 20, 10.3e6} {
+		var r bench.Result
+		if err := json.Unmarshal([]byte(lines[i]), &r); err != nil || r.Ranks != 3 || r.Engine != "3 goroutines" || math.Abs(r.BytesS*r.Seconds/(4*size)-1) > 1e-9 {
+			t.Errorf("%v: %+v", err, r)
+		}
+	}
+}
+
 func TestBenchListNamesEverything(t *testing.T) {
 	code, out, _ := vernier(t, "bench", "list")
 	if code != cli.ExitDone {
 		t.Fatal(code)
 	}
-	for _, name := range []string{"gemm", "conv", "bninception-train", "bninception-infer", "resnet50-train", "resnet50-infer", "vit-s-train", "vit-s-infer", "brm-pairwise", "search"} {
+	for _, name := range []string{"gemm", "conv", "bninception-train", "bninception-infer", "resnet50-train", "resnet50-infer", "vit-s-train", "vit-s-infer", "brm-pairwise", "search", "allreduce"} {
 		if !strings.Contains(out, "\n"+name+" ") && !strings.HasPrefix(out, name+" ") {
 			t.Errorf("%s is not listed", name)
 		}
@@ -89,6 +107,10 @@ func TestBenchRefusesWhatMeansNothing(t *testing.T) {
 		{"conv --batch -1", "--batch"},
 		{"gemm --seconds 0", "--seconds"},
 		{"gemm --threads -1", "--threads"},
+		{"gemm --ranks 2", "--ranks: gemm runs as one"},
+		{"allreduce --ranks 0", "--ranks"},
+		{"allreduce --threads 2", "--threads: allreduce runs no engine"},
+		{"allreduce --device cpu", "--device: allreduce runs no engine"},
 		{"gemm/256 --rounds 0 --compare true", "--rounds"},
 		{"gemm --compare true", "gemm/256"},
 		{"gemm/256 --peer-pattern x", "--compare"},

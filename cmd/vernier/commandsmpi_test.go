@@ -86,3 +86,17 @@ func TestProcessesMeasureEmbedAndSearchAsOne(t *testing.T) {
 		}
 	}
 }
+
+// Processes time sums together and print one table; other benchmarks are refused.
+func TestProcessesSumTogether(t *testing.T) {
+	for _, launcher := range mpitest.Launchers(t) {
+		out, err := launcher.Start(t, 2, []string{asProgram + "=1"}, "-q", "bench", "allreduce", "--seconds", "0.001", "--json").Wait()
+		if lines := strings.Split(strings.TrimSpace(out), "\n"); err != nil || len(lines) != 4 || strings.Count(out, `"ranks":2`) != 4 {
+			t.Errorf("%s: %v\n%s", launcher.Name, err, out)
+		}
+		out, err = launcher.Start(t, 2, []string{asProgram + "=1"}, "-q", "bench", "gemm").Wait()
+		if err == nil || !strings.Contains(out, `as one of 2 processes, and "vernier bench" works as one`) {
+			t.Errorf("%s: %v\n%s", launcher.Name, err, out)
+		}
+	}
+}

@@ -38,7 +38,7 @@ func flagLimits() map[string]cli.Limit {
 		"--listen": addressAndPort, "--max-mb": cli.Whole(1, 1024), "--max-waiting": cli.Whole(1, 100_000),
 
 		// benchmarks
-		"--batch": cli.Both(cli.FromZero, cli.UpTo("batch_size")), "--rounds": cli.Whole(1, 10_000), "--peer-pattern": cli.Parsed(regexp.Compile),
+		"--batch": cli.Both(cli.FromZero, cli.UpTo("batch_size")), "--rounds": cli.Whole(1, 10_000), "--ranks": cli.Whole(1, 64), "--peer-pattern": cli.Parsed(regexp.Compile),
 		"--seconds": cli.Number("a number above 0 and at most 3600", func(v float64) bool { return v > 0 && v <= 3600 }),
 
 		// images

@@ -21,6 +21,8 @@ type Benchmark struct {
 type Case struct {
 	Name  string // within its benchmark; empty if it is the only one
 	start func(ctx context.Context, eng engine.Engine, batch int) (*work, error)
+	// numbers that ranks sum, where a group of ranks is measured and start is nil.
+	numbers int
 }
 
 // work is a case ready to run.
@@ -44,7 +46,7 @@ func All() []Benchmark {
 		list = append(list, n.training(), n.inference())
 	}
 	list = append(list, networks()[0].withProxies())
-	return append(list, pairwise(), search(), sop())
+	return append(list, pairwise(), search(), sop(), allreduce())
 }
 
 // Find returns the benchmark of a name, with the one case after a slash, as in
@@ -86,6 +88,7 @@ type Result struct {
 	Case    string `json:"case,omitempty"`
 	Engine  string `json:"engine"`
 	Batch   int    `json:"batch,omitempty"`
+	Ranks   int    `json:"ranks,omitempty"`
 	Samples int    `json:"samples"`
 	// Seconds an iteration takes, the median; Spread is the distance of the
 	// quartiles in terms of it.
@@ -95,6 +98,8 @@ type Result struct {
 	ImgS     float64 `json:"img_s,omitempty"`
 	QueriesS float64 `json:"queries_s,omitempty"`
 	GFLOPS   float64 `json:"gflops,omitempty"`
+	// BytesS is the size of what ranks sum, in bytes, by the time.
+	BytesS float64 `json:"bytes_s,omitempty"`
 	// Limit is what the kernels reach on this machine without anything around
 	// them, measured before; Share is GFLOPS in terms of it.
 	Limit float64 `json:"limit_gflops,omitempty"`

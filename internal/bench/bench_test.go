@@ -132,7 +132,7 @@ func (plainer) PlainConvolutions() int { return 7 }
 
 func TestAPeerIsMeasuredInTurn(t *testing.T) {
 	eng := plainer{reference.New()}
-	b := Benchmark{Name: "small-train", Batch: 4, Cases: []Case{{"", func(context.Context, engine.Engine, int) (*work, error) {
+	b := Benchmark{Name: "small-train", Batch: 4, Cases: []Case{{start: func(context.Context, engine.Engine, int) (*work, error) {
 		return &work{images: 4, run: func() error { time.Sleep(3 * time.Millisecond); return nil }}, nil
 	}}}}
 	r, err := b.Start(context.Background(), b.Cases[0], eng, Options{Span: time.Millisecond})

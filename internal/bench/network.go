@@ -37,11 +37,11 @@ func networks() []network {
 
 func (n network) training() Benchmark {
 	return Benchmark{Name: n.name + "-train", Text: n.text + ": a training step with AdamW, batch normalization, if any, frozen", Batch: 16, Traced: true,
-		Cases: []Case{{"", n.train}}}
+		Cases: []Case{{start: n.train}}}
 }
 
 func (n network) inference() Benchmark {
-	return Benchmark{Name: n.name + "-infer", Text: n.text + ": images to embeddings", Batch: 16, Traced: true, Cases: []Case{{"", n.infer}}}
+	return Benchmark{Name: n.name + "-infer", Text: n.text + ": images to embeddings", Batch: 16, Traced: true, Cases: []Case{{start: n.infer}}}
 }
 
 // model returns the network with drawn weights.

@@ -16,7 +16,7 @@ func pairwise() Benchmark {
 	const n, h = 256, 512
 	b := Benchmark{Name: "brm-pairwise", Text: fmt.Sprintf("distances %d x %d x %d, forward and back", n, n, h)}
 	add := func(name string, m metric.Metric) {
-		b.Cases = append(b.Cases, Case{name, func(_ context.Context, eng engine.Engine, _ int) (*work, error) {
+		b.Cases = append(b.Cases, Case{Name: name, start: func(_ context.Context, eng engine.Engine, _ int) (*work, error) {
 			d := draw(eng)
 			x, y, dist, dd := d.tensor(n, h), d.tensor(n, h), d.tensor(n, n), d.tensor(n, n)
 			dx, dy := d.tensor(n, h), d.tensor(n, h)
@@ -26,7 +26,7 @@ func pairwise() Benchmark {
 			)}, d.err
 		}})
 	}
-	b.Cases = append(b.Cases, Case{EuclideanForward, func(_ context.Context, eng engine.Engine, _ int) (*work, error) {
+	b.Cases = append(b.Cases, Case{Name: EuclideanForward, start: func(_ context.Context, eng engine.Engine, _ int) (*work, error) {
 		d := draw(eng)
 		x, y, dist := d.tensor(n, h), d.tensor(n, h), d.tensor(n, n)
 		return &work{flops: 2 * float64(n) * float64(n) * float64(h), run: func() error {
@@ -56,7 +56,7 @@ func search() Benchmark {
 	const queries, rows, h, k = 500, 20000, 512, 10
 	b := Benchmark{Name: "search", Text: fmt.Sprintf("exact search: %d nearest of %d rows of %d numbers, %d queries", k, rows, h, queries)}
 	for _, m := range []metric.Metric{{Kind: metric.Cosine}, {Kind: metric.Euclidean}, {Kind: metric.BRM, P: 2}} {
-		b.Cases = append(b.Cases, Case{m.Kind.String(), func(ctx context.Context, eng engine.Engine, _ int) (*work, error) {
+		b.Cases = append(b.Cases, Case{Name: m.Kind.String(), start: func(ctx context.Context, eng engine.Engine, _ int) (*work, error) {
 			d := draw(eng)
 			set := func(n int) *eval.Embeddings {
 				x := make([]float32, n*h)
@@ -84,7 +84,7 @@ func sop() Benchmark {
 	m := metric.Metric{Kind: metric.BRM, P: 2}
 	opt := eval.SearchOptions{Self: eval.LeaveOneOut(queries)}
 	add := func(name string, run func(ctx context.Context, eng engine.Engine, q, gallery *eval.Embeddings) error) {
-		b.Cases = append(b.Cases, Case{name, func(ctx context.Context, eng engine.Engine, _ int) (*work, error) {
+		b.Cases = append(b.Cases, Case{Name: name, start: func(ctx context.Context, eng engine.Engine, _ int) (*work, error) {
 			d := draw(eng)
 			gallery := &eval.Embeddings{X: make([]float32, rows*h), N: rows, H: h, Labels: make([]int, rows)}
 			center := make([]float64, h)

@@ -44,7 +44,7 @@ func gemm() Benchmark {
 		if m == n && n == k {
 			name = fmt.Sprint(m)
 		}
-		b.Cases = append(b.Cases, Case{name, func(_ context.Context, eng engine.Engine, _ int) (*work, error) {
+		b.Cases = append(b.Cases, Case{Name: name, start: func(_ context.Context, eng engine.Engine, _ int) (*work, error) {
 			d := draw(eng)
 			x, y, z := d.tensor(m, k), d.tensor(k, n), d.tensor(m, n)
 			return &work{flops: 2 * float64(m) * float64(n) * float64(k),
@@ -71,7 +71,7 @@ func conv() Benchmark {
 		{"5b-3x3", 192, 7, 320, engine.SquareConv(3, 1, 1)},
 	} {
 		for _, pass := range []string{"forward", "input", "weights"} {
-			b.Cases = append(b.Cases, Case{s.name + "-" + pass, func(_ context.Context, eng engine.Engine, batch int) (*work, error) {
+			b.Cases = append(b.Cases, Case{Name: s.name + "-" + pass, start: func(_ context.Context, eng engine.Engine, batch int) (*work, error) {
 				d := draw(eng)
 				ho, wo := s.spec.OutSize(s.size, s.size)
 				x, y := d.tensor(batch, s.in, s.size, s.size), d.tensor(batch, s.out, ho, wo)

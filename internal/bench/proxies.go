@@ -21,7 +21,7 @@ func (n network) withProxies() Benchmark {
 	b := Benchmark{Name: n.name + "-proxies-train", Batch: 16, Traced: true,
 		Text: fmt.Sprintf("%s: a training step with its images on their way, proxy-anchor with %d classes", n.text, sopClasses)}
 	for _, m := range []metric.Metric{{Kind: metric.Cosine}, {Kind: metric.BRM, P: 2}} {
-		b.Cases = append(b.Cases, Case{m.Kind.String(), func(_ context.Context, eng engine.Engine, batch int) (*work, error) {
+		b.Cases = append(b.Cases, Case{Name: m.Kind.String(), start: func(_ context.Context, eng engine.Engine, batch int) (*work, error) {
 			return n.trainProxies(eng, batch, m)
 		}})
 	}

@@ -33,6 +33,19 @@ func checkLaunched(cmd *cobra.Command, processes int) error {
 	case slices.Contains([]string{"doctor", "version", "help", "man"}, cmd.Name()):
 		return nil
 	}
+	return worksAsOne(cmd, processes)
+}
+
+// WorksAsOne refuses what several processes would do several times, in a command of which
+// they share other work.
+func WorksAsOne(cmd *cobra.Command) error {
+	if n := comm.Launched(); n > 1 {
+		return worksAsOne(cmd, n)
+	}
+	return nil
+}
+
+func worksAsOne(cmd *cobra.Command, processes int) error {
 	return Usagef("a launcher has started this as one of %d processes, and %q works as one: start it without the launcher", processes, cmd.CommandPath())
 }
 
