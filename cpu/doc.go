@@ -4,16 +4,17 @@
 // # Variants
 //
 // The inner loops are a table of functions, kernels, which New chooses once:
-// "avx512" (AVX-512 F, BW, DQ, VL), "avx2" (AVX2, FMA, BMI2) or "portable" (plain
-// Go, on every machine). Options.Variant picks one, else $VERNIER_CPU, else the
+// "avx512" (AVX-512 F, BW, DQ, VL), "avx2" (AVX2, FMA, BMI2), "neon" (arm64) or
+// "portable" (plain Go, on every machine). Options.Variant picks one, else $VERNIER_CPU, else the
 // first that Variants lists, the best of this machine. Nothing outside the table
 // knows which one it is; a new instruction set is a new table.
 //
 //	kernels.go            what the kernels do
 //	portable*.go          in plain Go: the oracle of the tests
-//	internal/gen/         the generator of the assembly (go generate, with avo)
+//	internal/gen/         the generator of the assembly for amd64 (go generate, with avo)
+//	internal/gen/neon/    that for arm64, most of whose instructions Go's assembler lacks
 //	../internal/approx/   the polynomials that all variants and cuda share
-//	avx512_amd64.*, avx2_amd64.*   tables and generated code
+//	avx512_amd64.*, avx2_amd64.*, neon_arm64.*   tables and generated code
 //
 // # Layout
 //
@@ -53,7 +54,7 @@
 // stride; that of the weights has the patches as the other operand, transposed in
 // packing.
 //
-// The tile kernels hold 14 x 32 (AVX-512) or 6 x 16 (AVX2) sums in registers, are
+// The tile kernels hold 14 x 32 (AVX-512), 6 x 16 (AVX2) or 8 x 12 (NEON) sums in registers, are
 // a core's limit for everything dense, and finish what the sink asks for before
 // they store.
 //

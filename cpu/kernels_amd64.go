@@ -1,14 +1,7 @@
 package cpu
 
-// The kernels in assembly have signatures of plain slices and numbers; these
-// functions bring them into the table's form.
-
-func pairs(sums func(s, a, b []float32, ldb int, limit, root float32), grad func(da, db, a, b, coef []float32, limit, root float32)) pairKernels {
-	return pairKernels{
-		sums: func(s, a, b []float32, ldb int, r curveArgs) { sums(s, a, b, ldb, r.limit, r.root) },
-		grad: func(da, db, a, b, coef []float32, r curveArgs) { grad(da, db, a, b, coef, r.limit, r.root) },
-	}
-}
+// These functions bring kernels in assembly that arm64 lacks, or writes differently, into
+// the table's form.
 
 // pairsByGrid is pairs for the power p of kernels that take a grid.
 func pairsByGrid(p int, sums func(s, a, b []float32, ldb int, limit, root float32, grid []float32), grad func(da, db, a, b, coef []float32, limit, root float32, grid []float32)) pairKernels {
@@ -46,18 +39,6 @@ func gatherBy(
 			runs(dst, dstStride, src, srcStride, count, v.runs)
 		} else {
 			lanes(dst, dstStride, src, srcStride, count, v.at)
-		}
-	}
-}
-
-// depthwiseSumsBy takes as many taps at a time as one of the kernels does, which are for
-// 1, 3, 5, 7 and 9.
-func depthwiseSumsBy(kernels ...func(sums, g, src []float32, at []int)) func(sums, g, src []float32, at []int) {
-	return func(sums, g, src []float32, at []int) {
-		for len(at) > 0 {
-			i := min(len(at)-1, 2*(len(kernels)-1)) / 2
-			kernels[i](sums, g, src, at)
-			sums, at = sums[2*i+1:], at[2*i+1:]
 		}
 	}
 }

@@ -25,7 +25,7 @@ func pickKernels(name string) (*kernels, error) {
 	i := slices.IndexFunc(all, func(k *kernels) bool { return k.name == name })
 	if i < 0 {
 		what := "is not known"
-		if name == "avx512" || name == "avx2" {
+		if slices.Contains([]string{"avx512", "avx2", "neon"}, name) {
 			what = "cannot run on this machine"
 		}
 		return nil, fmt.Errorf("%q %s; possible here: %s", name, what, strings.Join(Variants(), ", "))
