@@ -55,7 +55,9 @@ func (e QueryExpansion) Nearest(ctx context.Context, eng eval.Engine, queries, g
 	for q := range list.Queries {
 		index, d := list.Of(q)
 		for n, i := range index {
-			d[n] = m.Value(queries.Row(q), gallery.Row(int(i)))
+			if d[n], err = eval.Distance(m, queries.Row(q), gallery.Row(int(i))); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return list, nil
@@ -76,21 +78,20 @@ func (e QueryExpansion) expand(ctx context.Context, eng eval.Engine, queries, ga
 	}
 	mixed := &eval.Embeddings{X: make([]float32, len(queries.X)), N: queries.N, H: queries.H, Labels: queries.Labels}
 	for q := range queries.N {
-		index, d := list.Of(q)
-		e.mix(mixed.Row(q), queries.Row(q), gallery, index, d, m)
+		index, _ := list.Of(q)
+		e.mix(mixed.Row(q), queries.Row(q), gallery, index, m)
 	}
 	return mixed, nil
 }
 
 // mix sets dst to the expanded query, of the query's own length.
-func (e QueryExpansion) mix(dst, query []float32, gallery *eval.Embeddings, index []int32, d []float64, m metric.Metric) {
+func (e QueryExpansion) mix(dst, query []float32, gallery *eval.Embeddings, index []int32, m metric.Metric) {
 	sum := make([]float64, len(query))
 	for j, v := range query {
 		sum[j] = float64(v)
 	}
-	unrelated := m.UnrelatedValue(scaleOf(query, m))
-	for n, i := range index {
-		w := math.Pow(similarity(d[n], unrelated, query, gallery.Row(int(i)), m), e.Alpha)
+	for _, i := range index {
+		w := math.Pow(similarity(m, query, gallery.Row(int(i))), e.Alpha)
 		for j, v := range gallery.Row(int(i)) {
 			sum[j] += w * float64(v)
 		}
@@ -108,30 +109,13 @@ func (e QueryExpansion) mix(dst, query []float32, gallery *eval.Embeddings, inde
 	}
 }
 
-// similarity is from 0 to 1: of a distance, or of the value of a similarity.
-func similarity(d, unrelated float64, a, b []float32, m metric.Metric) float64 {
-	s := d
-	switch {
-	case m.Kind == metric.Dot:
-		s = d / (norm(a) * norm(b))
-	case m.Similarity():
-	case m.Squared():
-		s = 1 - d/unrelated
-	default:
-		s = 1 - d*d/(unrelated*unrelated)
-	}
+// similarity is the likeness of two rows, from 0 to 1.
+func similarity(m metric.Metric, a, b []float32) float64 {
+	s := m.Likeness(a, b)
 	if !(s > 0) {
 		return 0
 	}
 	return min(s, 1)
-}
-
-// scaleOf is the scale c of a row: its length, of BRM in units of the root of h.
-func scaleOf(x []float32, m metric.Metric) float64 {
-	if m.Kind == metric.BRM {
-		return norm(x) / math.Sqrt(float64(len(x)))
-	}
-	return norm(x)
 }
 
 func norm(x []float32) float64 {

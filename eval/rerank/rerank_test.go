@@ -161,7 +161,7 @@ func TestQueryExpansionByHand(t *testing.T) {
 	gallery := &eval.Embeddings{X: []float32{.8, .6, -.6, .8}, N: 2, H: 2}
 	got := make([]float32, 2)
 	e := QueryExpansion{N: 2, Alpha: 2}
-	e.mix(got, []float32{2, 0}, gallery, []int32{0, 1}, []float64{.8, -.6}, metric.Metric{Kind: metric.Cosine})
+	e.mix(got, []float32{2, 0}, gallery, []int32{0, 1}, metric.Metric{Kind: metric.Cosine})
 	// (2, 0) + .64 (.8, .6) = (2.512, .384), brought to length 2.
 	by := 2 / math.Hypot(2.512, .384)
 	if math.Abs(float64(got[0])-2.512*by) > 1e-6 || math.Abs(float64(got[1])-.384*by) > 1e-6 {
@@ -170,17 +170,44 @@ func TestQueryExpansionByHand(t *testing.T) {
 	// Of Euclidean distances 1 - d^2/2 is the cosine of unit rows.
 	unit := []float32{1, 0}
 	a, b := make([]float32, 2), make([]float32, 2)
-	e.mix(a, unit, gallery, []int32{0, 1}, []float64{.8, -.6}, metric.Metric{Kind: metric.Cosine})
-	e.mix(b, unit, gallery, []int32{0, 1}, []float64{math.Sqrt(2 - 1.6), math.Sqrt(2 + 1.2)}, metric.Metric{Kind: metric.Euclidean})
+	e.mix(a, unit, gallery, []int32{0, 1}, metric.Metric{Kind: metric.Cosine})
+	e.mix(b, unit, gallery, []int32{0, 1}, metric.Metric{Kind: metric.Euclidean})
 	for j := range a {
 		if math.Abs(float64(a[j]-b[j])) > 1e-6 {
 			t.Errorf("by cosines %v, by distances %v", a, b)
 		}
 	}
 	// A weight of 1 whatever the similarity is the plain mean.
-	(QueryExpansion{N: 1}).mix(a, unit, gallery, []int32{0}, []float64{.8}, metric.Metric{Kind: metric.Cosine})
+	(QueryExpansion{N: 1}).mix(a, unit, gallery, []int32{0}, metric.Metric{Kind: metric.Cosine})
 	if by := 1 / math.Hypot(1.8, .6); math.Abs(float64(a[0])-1.8*by) > 1e-6 {
 		t.Errorf("with alpha 0: %v", a)
+	}
+}
+
+// By cosine neighbors are listed with 1 - s: weights are of s, and the distances that are
+// returned are those of the plain search.
+func TestQueryExpansionByCosineSearches(t *testing.T) {
+	gallery := &eval.Embeddings{X: []float32{.8, .6, 0, 1, -.6, .8}, N: 3, H: 2}
+	query := &eval.Embeddings{X: []float32{2, 0}, N: 1, H: 2}
+	m := metric.Metric{Kind: metric.Cosine}
+	e := QueryExpansion{N: 2, Alpha: 2}
+	mixed, err := e.expand(context.Background(), eval.Engine(nil), query, gallery, m, eval.SearchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := 2 / math.Hypot(2.512, .384) // as above: the second neighbor, of cosine 0, counts nothing
+	if math.Abs(float64(mixed.X[0])-2.512*by) > 1e-6 || math.Abs(float64(mixed.X[1])-.384*by) > 1e-6 {
+		t.Errorf("the expanded query is %v, want %v", mixed.X, []float64{2.512 * by, .384 * by})
+	}
+	list, err := e.Nearest(context.Background(), nil, query, gallery, m, 3, eval.SearchOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, d := list.Of(0)
+	for n, want := range []float64{.2, 1, 1.6} {
+		if int(index[n]) != n || math.Abs(d[n]-want) > 1e-6 {
+			t.Errorf("place %d: row %d at %v, want row %d at %v", n, index[n], d[n], n, want)
+		}
 	}
 }
 
