@@ -48,6 +48,37 @@ type Figures struct {
 	Clustering    *ClusteringFigures  `json:"clustering,omitempty"`
 	Geometry      GeometryFigures     `json:"geometry"`
 	Verification  VerificationFigures `json:"verification"`
+	// Probe is there if it was asked for, see package probe.
+	Probe *ProbeFigures `json:"probe,omitempty"`
+}
+
+// ProbeFigures say how well classes can be told from frozen embeddings: rows of a bank
+// are known, and queries are classified by them.
+type ProbeFigures struct {
+	Bank       int            `json:"bank"`
+	Queries    int            `json:"queries"`
+	Classes    int            `json:"classes"` // of the bank
+	Votes      []VoteFigures  `json:"knn,omitempty"`
+	Linear     *LinearFigures `json:"linear,omitempty"`
+	Alignment  *float64       `json:"alignment,omitempty"` // of pairs of one class
+	Uniformity float64        `json:"uniformity"`
+}
+
+// VoteFigures are the queries, in percent, whose class is that of the votes of their K
+// nearest rows, each counting one, and weighted.
+type VoteFigures struct {
+	K        int     `json:"k"`
+	Percent  float64 `json:"percent"`
+	Weighted float64 `json:"weighted"`
+}
+
+// LinearFigures are the queries, in percent, that a linear classifier is right about, and
+// how its fit to the bank ended.
+type LinearFigures struct {
+	Percent    float64 `json:"percent"`
+	Loss       float64 `json:"loss"`
+	Iterations int     `json:"iterations"`
+	Converged  bool    `json:"converged"`
 }
 
 // Recall is Recall@K in percent over all queries, and over those that are not lone.

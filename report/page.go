@@ -46,13 +46,14 @@ type page struct {
 	Differences []difference
 	Super       [][]string
 	Reranked    rerankedTable
+	Probed      probedTable
 	First       string // the file of embeddings that queries and confusions are of, among several
 }
 
 func (r *Report) page() page {
 	p := page{Report: r, Style: template.CSS(styleText), Figures: r.figureTable(), Sections: r.charts}
 	p.Differences, p.Super = r.differences(), superTable(r.Results.Model)
-	p.Reranked = r.rerankedTable()
+	p.Reranked, p.Probed = r.rerankedTable(), r.probedTable()
 	if r.Compared != nil {
 		p.First = r.names[0]
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/eval/probe"
 	"github.com/vernier-ml/vernier/internal/nametext"
 	"github.com/vernier-ml/vernier/internal/wholefile"
 	"github.com/vernier-ml/vernier/model"
@@ -27,6 +28,9 @@ type Options struct {
 	// Rerank are ways of re-ranking whose figures the page has too. For them a run's
 	// figures are measured anew.
 	Rerank []eval.Reranker
+	// Probe, if not nil, adds a table of probes of the embeddings (package eval/probe), for
+	// which a run's figures are measured anew as well.
+	Probe *probe.Options
 }
 
 func (o Options) complete() (Options, error) {
@@ -82,10 +86,10 @@ func Make(ctx context.Context, folder run.Folder, eng engine.Engine, opt Options
 		return nil, err
 	}
 	var e *run.Embedded
-	if results != nil && len(opt.Rerank) == 0 {
+	if results != nil && len(opt.Rerank) == 0 && opt.Probe == nil {
 		e, err = run.Embed(ctx, folder, eng, opt.Selection)
 	} else {
-		e, results, err = run.Measure(ctx, folder, eng, run.MeasureOptions{Selection: opt.Selection, Rerank: opt.Rerank})
+		e, results, err = run.Measure(ctx, folder, eng, run.MeasureOptions{Selection: opt.Selection, Rerank: opt.Rerank, Probe: opt.Probe})
 	}
 	if err != nil {
 		return nil, err

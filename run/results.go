@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/engine"
 	"github.com/vernier-ml/vernier/eval"
+	"github.com/vernier-ml/vernier/eval/probe"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/metric"
 	"github.com/vernier-ml/vernier/model"
@@ -84,6 +86,9 @@ type MeasureOptions struct {
 	Ties     eval.TieRule
 	// Rerank are ways of re-ranking, whose figures are added to those of the model.
 	Rerank []eval.Reranker
+	// Probe, if not nil, adds votes of neighbors and what else package probe measures to
+	// every set of figures. Its Seed, Search and Progress do not count.
+	Probe *probe.Options
 	// PerClass adds the figures of each class to those of the model.
 	PerClass bool
 	// Flow mixes batches in place of the model's own geometry flow, or where it
@@ -245,7 +250,48 @@ func (e *Embedded) evaluate(ctx context.Context, what string, x *eval.Embeddings
 	s := NewSides(e.Set.Items, x)
 	o := e.evalOptions(what, opt.describe(), opt)
 	o.Gallery, o.Groups = s.Gallery, s.Groups
-	return eval.Evaluate(ctx, e.Model.Params.Engine(), s.Queries, metric, o)
+	eng := e.Model.Params.Engine()
+	f, err := eval.Evaluate(ctx, eng, s.Queries, metric, o)
+	if err != nil || opt.Probe == nil {
+		return f, err
+	}
+	rows, bank := probeSides(e.Set, x)
+	f.Probe, err = opt.probe(ctx, eng, what, rows, bank, metric, e.cfg.Seed)
+	return f, err
+}
+
+// probeSides are the queries and the bank of a probe: the test part and the training part
+// of a set whose own split divides the images of every class, where both were embedded,
+// else all rows and nil. x has one row for each item of the set.
+func probeSides(set *data.Set, x *eval.Embeddings) (rows, bank *eval.Embeddings) {
+	var train, test []int
+	for i, it := range set.Items {
+		switch it.Part {
+		case data.TrainPart:
+			train = append(train, i)
+		case data.TestPart:
+			test = append(test, i)
+		}
+	}
+	if !set.SharedClasses || len(train) == 0 || len(test) == 0 || len(set.Items) != x.N {
+		return x, nil
+	}
+	return x.Select(test), x.Select(train)
+}
+
+// probe measures rows as Probe asks for.
+func (o MeasureOptions) probe(ctx context.Context, eng eval.Engine, what string, rows, bank *eval.Embeddings, m metric.Metric, seed uint64) (*eval.ProbeFigures, error) {
+	p := *o.Probe
+	p.Seed, p.Search = seed, eval.SearchOptions{Workers: o.Workers}
+	p.Progress = func(done, total int) { OrSilent(o.Events).Progress(what+": linear probe", done, total, "") }
+	f, err := probe.Measure(ctx, eng, rows, bank, m, p)
+	if err != nil {
+		return nil, err
+	}
+	if l := f.Linear; l != nil && !l.Converged {
+		OrSilent(o.Events).Warn("%s: the linear probe had not converged after %s: its figure may be too low", what, plural.Of(l.Iterations, "iteration"))
+	}
+	return f, nil
 }
 
 // evaluateAs is evaluate for rows that are more than the images of a split.

@@ -68,6 +68,11 @@ func MeasureRows(ctx context.Context, eng engine.Engine, sets []*RowSet, seed ui
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
+		if opt.Probe != nil {
+			if r.Model.Probe, err = opt.probe(ctx, eng, s.Name, s.Queries, s.Gallery, s.Metric, seed); err != nil {
+				return nil, fmt.Errorf("%s: %w", s.Name, err)
+			}
+		}
 		f.Embeddings = append(f.Embeddings, r)
 	}
 	boot := eval.BootstrapOptions{Seed: seed}

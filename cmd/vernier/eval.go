@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/probing"
 	"github.com/vernier-ml/vernier/cmd/internal/rowfiles"
 	"github.com/vernier-ml/vernier/comm"
 	"github.com/vernier-ml/vernier/eval"
@@ -65,6 +66,16 @@ Recall@K is the share of images with another image of their class among the K
 nearest, in percent. NMI (0 to 1, arithmetic mean of entropies) and F1 are of
 k-means with as many clusters as there are classes, averaged over restarts.
 
+--knn and --probe measure without classes of their own for testing, as learning without
+labels is measured: of every class --bank-share of the images, drawn by the seed, are a
+bank, and the others are classified by the votes of their nearest images of the bank
+(plain, and weighted by exp(s/0.07), s being the similarity) and by a linear classifier
+that was fitted to the bank (on standardized coordinates, as scikit-learn's
+LogisticRegression with C = 1). Where --data is a set whose own split divides the images of
+every class, its training part is the bank and its test part are the queries; with
+--embeddings and --gallery the gallery is the bank. Alignment and uniformity (Wang and
+Isola 2020) are of rows at length 1; smaller is better.
+
 Without a RUN, --backbone and --data measure a network as it is before training,
 from --weights as a rule: by cosine and without a linear layer, if nothing else is
 asked for, on the classes that --train-classes leaves for testing. RUN may be a model
@@ -76,6 +87,7 @@ file that stands alone, as best.safetensors of a run copied elsewhere, with --da
   vernier eval runs/glyphs --data folder:other.zip
   vernier eval birds.safetensors --data folder:photos
   vernier eval runs/glyphs --per-class=classes.csv --super-classes orders.csv --center metric
+  vernier eval runs/glyphs --data folder:labeled --knn 1,20 --probe
   vernier eval --embeddings clip.npy --labels classes.txt --metric cosine
   vernier eval --embeddings a.npy,b.npy --labels y.npy --json
   vernier eval --embeddings query.npz --gallery gallery.npz --groups camera --gallery-groups camera
@@ -122,6 +134,7 @@ type evalFlags struct {
 	group        groupFlags
 	restarts     int
 	rerank       []string
+	probing      probing.Flags
 }
 
 func (f *evalFlags) add(cmd *cobra.Command) {
@@ -135,6 +148,7 @@ func (f *evalFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.flowBatch, "flow-batch", 0, "how many images geometry flow mixes (default the batch of training)")
 	fl.IntVar(&f.restarts, "restarts", 20, "restarts of k-means, over which its figures are averaged")
 	addRerank(fl, &f.rerank)
+	f.probing.Add(fl)
 	fl.StringVar(&f.center, "center", eval.CenterMean.String(), "center of a cluster of k-means: mean, or metric for BRM's own")
 	f.group.add(fl)
 	f.rows.AddSeveral(fl)
@@ -161,6 +175,9 @@ func (f *evalFlags) run(cmd *cobra.Command, args []string, log *logrus.Logger) e
 		return fmt.Errorf("--center: %w", err)
 	}
 	if opt.Rerank, err = parseRerank(f.rerank); err != nil {
+		return err
+	}
+	if opt.Probe, err = f.probing.Options(cmd.Flags(), parseKs); err != nil {
 		return err
 	}
 	if err := f.group.complete(&opt, &f.sel); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/probing"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/run"
 )
@@ -26,7 +27,7 @@ of Market-1501's code, which takes the area below the curve by trapezoids.
 `
 
 // withEmbeddings are the other flags of eval that --embeddings goes with.
-var withEmbeddings = []string{"seed", "json", "k", "ties", "rerank", "restarts", "center", "per-class", "super-classes", "device", "precision", "deterministic", "threads", "timeout"}
+var withEmbeddings = []string{"seed", "json", "k", "ties", "rerank", "knn", "probe", "bank-share", "restarts", "center", "per-class", "super-classes", "device", "precision", "deterministic", "threads", "timeout"}
 
 // measureRows measures files of embeddings.
 func (f *evalFlags) measureRows(cmd *cobra.Command, log *logrus.Logger, opt run.MeasureOptions) error {
@@ -112,6 +113,13 @@ func printRows(w io.Writer, m *run.RowFigures) error {
 		if err := printReranked(w, r.Data, r.Model); err != nil {
 			return err
 		}
+	}
+	var probed []probing.Row
+	for _, r := range m.Embeddings {
+		probed = append(probed, probing.Row{Name: r.Data, Figures: r.Model})
+	}
+	if err := probing.Print(w, probed); err != nil {
+		return err
 	}
 	if len(m.Differences) > 0 {
 		fmt.Fprintf(w, "\nless %s, paired by query:\n\n", m.Embeddings[0].Data)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
+	"github.com/vernier-ml/vernier/cmd/internal/probing"
 	"github.com/vernier-ml/vernier/cmd/internal/rowfiles"
 	"github.com/vernier-ml/vernier/data"
 	"github.com/vernier-ml/vernier/internal/wholefile"
@@ -43,6 +44,9 @@ and runs no script.`,
 			if f.opt.Rerank, err = parseRerank(f.rerank); err != nil {
 				return err
 			}
+			if f.opt.Probe, err = f.probing.Options(cmd.Flags(), parseKs); err != nil {
+				return err
+			}
 			if err := f.rows.Check(cmd, args, withReport...); err != nil || f.rows.Embeddings != "" {
 				return err
 			}
@@ -74,12 +78,13 @@ and runs no script.`,
 	rowfiles.AddMetric(fl)
 	fl.StringVar(&f.superClasses, "super-classes", "", "CSV `FILE` with the lines class,super: figures of super-classes and their mean")
 	addRerank(fl, &f.rerank)
+	f.probing.Add(fl)
 	f.selectionFlags.add(cmd)
 	return cmd
 }
 
 // withReport are the other flags of report that --embeddings goes with.
-var withReport = []string{"out", "force", "json", "hardest", "drawn", "neighbors", "points", "super-classes", "rerank", "device", "precision", "deterministic", "threads", "workers"}
+var withReport = []string{"out", "force", "json", "hardest", "drawn", "neighbors", "points", "super-classes", "rerank", "knn", "probe", "bank-share", "device", "precision", "deterministic", "threads", "workers"}
 
 // reportFlags are those of report.
 type reportFlags struct {
@@ -87,6 +92,7 @@ type reportFlags struct {
 	rows          rowfiles.Flags
 	superClasses  string
 	rerank        []string
+	probing       probing.Flags
 	out           string
 	force, asJSON bool
 	opt           report.Options
@@ -138,7 +144,7 @@ func (f *reportFlags) runRows(cmd *cobra.Command, log *logrus.Logger) error {
 	defer eng.Close()
 	f.opt.Events, f.opt.Workers = newReporter(log), f.sel.Workers
 	const seed = 1
-	figures, err := run.MeasureRows(cmd.Context(), eng, sets, seed, run.MeasureOptions{Selection: f.opt.Selection, Rerank: f.opt.Rerank})
+	figures, err := run.MeasureRows(cmd.Context(), eng, sets, seed, run.MeasureOptions{Selection: f.opt.Selection, Rerank: f.opt.Rerank, Probe: f.opt.Probe})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"github.com/vernier-ml/vernier/cmd/internal/probing"
 	"github.com/vernier-ml/vernier/eval"
 	"github.com/vernier-ml/vernier/internal/plural"
 	"github.com/vernier-ml/vernier/run"
@@ -34,18 +35,17 @@ func printResults(w io.Writer, r *run.Results) error {
 		fmt.Fprintf(t, "R@%d\t", k.K)
 	}
 	fmt.Fprintln(t, "MAP@R\tNMI\tF1\t  distance")
-	for _, row := range []struct {
-		name string
-		f    *eval.Figures
-	}{{name, r.Model}, {fmt.Sprintf("last epoch, %d", r.LastEpoch), r.Last}, {fmt.Sprintf("last epoch, %d, averaged", r.LastEpoch), r.LastEMA}, {"before training", r.Untrained}, {r.RawName(), r.RawPixels}} {
-		if row.f == nil {
+	rows := []probing.Row{{Name: name, Figures: r.Model}, {Name: fmt.Sprintf("last epoch, %d", r.LastEpoch), Figures: r.Last}, {Name: fmt.Sprintf("last epoch, %d, averaged", r.LastEpoch), Figures: r.LastEMA}, {Name: "before training", Figures: r.Untrained}, {Name: r.RawName(), Figures: r.RawPixels}}
+	for _, row := range rows {
+		f := row.Figures
+		if f == nil {
 			continue
 		}
-		fmt.Fprintf(t, "%s\t", row.name)
-		for _, k := range row.f.Recall {
+		fmt.Fprintf(t, "%s\t", row.Name)
+		for _, k := range f.Recall {
 			fmt.Fprintf(t, "%.1f\t", k.Percent)
 		}
-		fmt.Fprintf(t, "%.1f\t%s\t%s\t  %s\n", 100*row.f.MAPAtR, share(row.f.NMI), share(row.f.F1), row.f.Distance)
+		fmt.Fprintf(t, "%.1f\t%s\t%s\t  %s\n", 100*f.MAPAtR, share(f.NMI), share(f.F1), f.Distance)
 	}
 	printReported(t, m, r.Preset)
 	if err := t.Flush(); err != nil {
@@ -53,6 +53,9 @@ func printResults(w io.Writer, r *run.Results) error {
 	}
 	printReportedNotes(w, r.Preset)
 	if err := printReranked(w, name, m); err != nil {
+		return err
+	}
+	if err := probing.Print(w, rows); err != nil {
 		return err
 	}
 	if err := printMixed(w, r.GeometryFlow); err != nil {
