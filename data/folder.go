@@ -15,7 +15,8 @@ import (
 
 // openFolder reads "folder:ROOT": every folder that directly holds images is a
 // class. Its name is its path below the folder that all of them share, without the
-// folders that name parts of the set, as in train/robin and val/robin.
+// folders that name parts of the set, as in train/robin and val/robin. Images without
+// any folder below ROOT make a set without labels.
 func openFolder(w *progress.Tracker, root string, o Options) (*Set, error) {
 	src, err := source.Open(w, root)
 	if err != nil {
@@ -50,7 +51,8 @@ func readFolder(w *progress.Tracker, src source.Tree, root string, o Options) (*
 		set.Items = append(set.Items, Item{Path: f})
 	}
 	if len(set.Items) == 0 {
-		return nil, fmt.Errorf("%s: %d images, but no folders of classes: wanted is one folder a class (%s is in none)", root, len(found.Images), nametext.Show(found.Images[0]))
+		set.unlabeled(stray)
+		return set, nil
 	}
 	if len(stray) > 0 {
 		set.Notices = append(set.Notices, fmt.Sprintf("%s left out, in no class's folder, the first is %s", plural.Of(len(stray), "image"), nametext.Show(stray[0])))

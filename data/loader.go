@@ -247,7 +247,7 @@ func (l *Loader) excuse(item int, err error) error {
 }
 
 // fill writes the numbers or pixels of one item. visit counts earlier uses in the
-// epoch.
+// epoch: it is the number of a view, where a batch has several of an image.
 func (l *Loader) fill(ctx context.Context, dst cell, item, epoch, visit int) error {
 	draw := func() *rand.Rand {
 		return newRand(l.o.Seed, mixString("augment"), uint64(epoch), uint64(item), uint64(visit))
@@ -266,28 +266,29 @@ func (l *Loader) fill(ctx context.Context, dst cell, item, epoch, visit int) err
 	if l.pipeline.Random() {
 		r = draw()
 	}
-	if crop, ok := l.pipeline.FirstCrop(); ok && l.memo.full.Load() && l.memo.get(item) == nil {
+	pipeline := l.pipeline.View(visit)
+	if crop, ok := pipeline.FirstCrop(); ok && l.memo.full.Load() && l.memo.get(item) == nil {
 		m, err := l.set.loadPart(ctx, item, func(w, h int) image.Rectangle { return crop.Box(w, h, r) })
 		if err != nil {
 			return err
 		}
-		return l.finish(dst, item, crop.Resize(m), r, 1)
+		return l.finish(pipeline, dst, item, crop.Resize(m), r, 1)
 	}
 	m, err := l.prepared(ctx, item)
 	if err != nil {
 		return err
 	}
-	return l.finish(dst, item, m, r, l.pipeline.Fixed)
+	return l.finish(pipeline, dst, item, m, r, pipeline.Fixed)
 }
 
-// finish runs the steps from number from on, and writes what they end with.
-func (l *Loader) finish(dst cell, item int, m *pixels.RGB, r *rand.Rand, from int) error {
-	m, err := l.pipeline.Finish(m, r, from)
+// finish runs the pipeline's steps from number from on, and writes what they end with.
+func (l *Loader) finish(p *transform.Pipeline, dst cell, item int, m *pixels.RGB, r *rand.Rand, from int) error {
+	m, err := p.Finish(m, r, from)
 	if err != nil {
 		return &ImageError{l.set.Where(item), err}
 	}
 	if dst.pixels == nil {
-		l.pipeline.Numbers(dst.images, m)
+		p.Numbers(dst.images, m)
 		return nil
 	}
 	for y := range m.H {

@@ -58,7 +58,8 @@ type Item struct {
 	// index is the place in a store that holds images by number; origin is that
 	// in the store that such a one was made from.
 	index, origin int
-	line          int // of the table that names the item, 0 if there is none
+	view          uint16 // of an item of Views
+	line          int    // of the table that names the item, 0 if there is none
 }
 
 // store holds the images of a set.
@@ -93,6 +94,9 @@ type Set struct {
 	// SharedClasses says that the published split divides the images of every
 	// class, and not the classes.
 	SharedClasses bool
+	// Unlabeled says that the images came without classes: all are of one that is named
+	// Unlabeled. OneEach says that each image is a class of its own, see Set.Instances.
+	Unlabeled, OneEach bool
 
 	store store
 }
@@ -257,7 +261,7 @@ func (s *Set) ByClass() [][]int {
 // Select returns the set of the given items in the given order. Classes that
 // keep an item keep their order and are numbered from 0 again.
 func (s *Set) Select(name string, items []int) *Set {
-	part := &Set{Name: name, Items: make([]Item, len(items)), SuperNames: s.SuperNames, SharedClasses: s.SharedClasses, store: s.store}
+	part := &Set{Name: name, Items: make([]Item, len(items)), SuperNames: s.SuperNames, SharedClasses: s.SharedClasses, Unlabeled: s.Unlabeled, OneEach: s.OneEach, store: s.store}
 	kept := make([]int, len(s.Classes))
 	for _, i := range items {
 		kept[s.Items[i].Label] = 1

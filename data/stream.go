@@ -3,6 +3,8 @@ package data
 import (
 	"context"
 	"fmt"
+	"iter"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -148,7 +150,8 @@ func (s stream) start(items []int, visits []int32) *pending {
 // left out: an image was bad, and that is excused.
 type leftOut struct{ error }
 
-// work fills a slot, if need be with another image of the class.
+// work fills a slot, if need be with another image of the class, or with the next one
+// where each image is a class of its own.
 func (s stream) work(ctx context.Context, j job) error {
 	l := s.loader
 	dst := j.batch.cell(j.slot, l.size())
@@ -163,22 +166,34 @@ func (s stream) work(ctx context.Context, j job) error {
 	if s.drop {
 		return leftOut{err}
 	}
-	class := l.byClass[l.set.Items[item].Label]
-	at := 0
-	for class[at] != item {
-		at++
-	}
-	for k := 1; k < len(class); k++ {
-		other := class[(at+k)%len(class)]
+	for other := range l.instead(item) {
 		if err = l.fill(ctx, dst, other, s.epoch, j.visit[j.slot]); err == nil {
-			j.batch.Items[j.slot] = other
+			j.batch.Items[j.slot], j.batch.Labels[j.slot] = other, l.set.Items[other].Label
 			return nil
 		}
 		if fatal := l.excuse(other, err); fatal != nil {
 			return fatal
 		}
 	}
+	if l.set.OneEach {
+		return fmt.Errorf("%s: no image is readable; the last: %w", l.set.Name, err)
+	}
 	return fmt.Errorf("%s: class %q has no readable image; the last: %w", l.set.Name, l.set.Classes[l.set.Items[item].Label], err)
+}
+
+// instead lists the items that may take the place of one that cannot be read, in turn.
+func (l *Loader) instead(item int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		if n := len(l.set.Items); l.set.OneEach {
+			for k := 1; k < n && yield((item+k)%n); k++ {
+			}
+			return
+		}
+		class := l.byClass[l.set.Items[item].Label]
+		at := slices.Index(class, item)
+		for k := 1; k < len(class) && yield(class[(at+k)%len(class)]); k++ {
+		}
+	}
 }
 
 // settle returns the first error of a full batch, and closes the gaps that

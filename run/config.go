@@ -85,6 +85,11 @@ func (c Config) SamplerOptions() data.SamplerOptions {
 type DataConfig struct {
 	// Spec is what data.Open takes: "glyphs", "folder:PATH".
 	Spec string `json:"spec"`
+	// Labels, where it is NoLabels, trains without labels: each image is a class of its
+	// own, and a batch has Views views of each of ClassesPerBatch images. Labels of the set
+	// are then for measuring only.
+	Labels string `json:"labels,omitempty"`
+	Views  int    `json:"views,omitempty"`
 	// TrainClasses is what data.ParseSplit takes: which classes are trained on.
 	// The others are the test classes.
 	TrainClasses string `json:"train_classes"`
@@ -202,6 +207,9 @@ func (c Config) Validate() error {
 	}
 	if c.TakesRows() && c.Data.Augment != transform.NoAugmentation {
 		return fmt.Errorf("augmentation %q varies images, and backbone %s takes rows of numbers: use %q", c.Data.Augment, c.Model.Backbone, transform.NoAugmentation)
+	}
+	if err := c.validateLabels(); err != nil {
+		return err
 	}
 	if err := c.validateLoss(); err != nil {
 		return err

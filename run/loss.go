@@ -46,7 +46,11 @@ func (c Config) validateLoss() error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.NewTerms(some); err != nil {
+	terms, err := c.NewTerms(some)
+	if err != nil {
+		return err
+	}
+	if err := c.checkInstances(loss, terms); err != nil {
 		return err
 	}
 	m := c.Loss

@@ -38,6 +38,9 @@ func OpenSets(ctx context.Context, cfg Config, opt Options) (s Sets, err error) 
 	if err != nil {
 		return s, AtSetting("data.train_classes", err)
 	}
+	if s.withoutClasses(cfg) {
+		return s.divideImages(cfg, split)
+	}
 	if s.Train, s.Test, err = data.Split(s.All, split); err != nil {
 		return s, AtSetting("data.train_classes", err)
 	}

@@ -107,7 +107,7 @@ func (s *Settings) Config() (Config, error) {
 	if err := c.complete(all); err != nil {
 		return c, s.blame(all, err)
 	}
-	return c, nil
+	return c, s.checkViews(c)
 }
 
 // assigned puts the values into a configuration that is otherwise the default.
@@ -238,6 +238,12 @@ func (l layer) base() (Config, error) {
 		return Config{}, err
 	}
 	c := Default(spec)
+	if err := l.read("data.labels", &c.Data.Labels); err != nil {
+		return c, err
+	}
+	if c.Unlabeled() {
+		c.withoutLabels()
+	}
 	size := 0
 	if err := l.read("model.backbone", &c.Model.Backbone); err != nil {
 		return c, err
@@ -287,6 +293,7 @@ func (c *Config) complete(given layer) error {
 	if _, ok := given["data.augment"]; !ok && c.Data.CacheFrozen != "" {
 		c.Data.Augment = frozenAugmentation(c.Data.Spec, c.Model)
 	}
+	c.completeViews()
 	c.Model.Scaling = c.Model.Scaling.Canonical()
 	if c.Model.Input.Crops == 1 {
 		c.Model.Input = c.Model.Input.Single()

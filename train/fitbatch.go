@@ -17,6 +17,9 @@ func (s *Session) checkWarmup() {
 // fitBatch takes fewer classes or images a batch than asked for where there are no more.
 func (s *Session) fitBatch() error {
 	have := len(s.sets.Train.Classes)
+	if s.cfg.Unlabeled() {
+		return s.fitViews()
+	}
 	if have < 2 {
 		return setting.Errorf("%s: %d class is left to train on, at least 2 are needed: give more of them to training with %s", s.cfg.Data.Spec, have, setting.Name("data.train_classes"))
 	}
@@ -58,7 +61,7 @@ func (s *Session) sample() (err error) {
 	if s.sampler, err = data.NewSampler(s.cfg.Sampler, s.sets.Train, s.cfg.SamplerOptions()); err != nil {
 		return run.AtSetting("sampler", err)
 	}
-	if b, ok := s.sampler.(*data.Balanced); ok && b.Short > 0 {
+	if b, ok := s.sampler.(*data.Balanced); ok && b.Short > 0 && !s.cfg.Unlabeled() {
 		s.ev.Warn("%d training classes have fewer than %d images; some of theirs come twice in a batch", b.Short, b.K)
 	}
 	return nil

@@ -278,6 +278,7 @@ func prepare(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.
 	if err := s.sets.CheckMeasurable(cfg.Data); err != nil {
 		return nil, err
 	}
+	s.dropLabels()
 	if err := s.fitBatch(); err != nil {
 		return nil, err
 	}
@@ -348,8 +349,11 @@ func (s *Session) Describe() string {
 	if s.stepper.net.loss.OnEngine() {
 		what += ", and the loss,"
 	}
-	return fmt.Sprintf("%s (%s), %d validation, %s (%s); %s; %s an epoch; %.0f MiB of %s",
-		plural.Of(len(s.sets.Train.Classes), "training class"), plural.Of(len(s.sets.Train.Items), "image"), validation,
+	training := fmt.Sprintf("%s (%s)", plural.Of(len(s.sets.Train.Classes), "training class"), plural.Of(len(s.sets.Train.Items), "image"))
+	if s.cfg.Unlabeled() {
+		training = fmt.Sprintf("%s without labels in %d views", plural.Of(len(s.sets.Train.Items), "image"), s.cfg.Data.Views)
+	}
+	return fmt.Sprintf("%s, %d validation, %s (%s); %s; %s an epoch; %.0f MiB of %s", training, validation,
 		plural.Of(len(s.sets.Test.Classes), "test class"), plural.Of(len(s.sets.Test.Items), "image"),
 		numbers, plural.Of(s.sampler.Batches(), "step"), float64(s.stepper.net.bytes())/(1<<20), what)
 }

@@ -46,6 +46,7 @@ type trainFlags struct {
 	from        string
 	decayAll    bool
 	labels      string
+	noClasses   string // a line on a folder without classes, or empty
 	device      cli.DeviceFlags
 	trace       int
 	ranks       cli.RankFlags
@@ -90,7 +91,8 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.SortFlags = false
 	c := &f.cfg
 	fl.StringVar(&c.Data.Spec, "data", "", "data set: glyphs, folder:PATH (one folder a class; PATH may be a .zip, .tar, .tgz or .tar.bz2), or another kind that vernier data list shows")
-	fl.StringVar(&f.labels, "labels", "", "beside --data features:X, the file of the rows' classes: .npy of numbers or text, or a .csv with a column label and optionally path, split (train, validation, test) and category")
+	fl.StringVar(&f.labels, "labels", "", "beside --data features:X, the file of the rows' classes: .npy of numbers or text, or a .csv with a column label and optionally path, split (train, validation, test) and category; of any images, none: train without labels, on views of each image, and use labels for measuring only (a folder of images without folders of classes has none)")
+	fl.IntVar(&c.Data.Views, "views", 0, "with --labels none, views of each image in a batch, drawn by --augment (default 2)")
 	fl.StringVar(&f.out, "out", "", "folder of the run; must not exist")
 	fl.BoolVar(&f.force, "force", false, "overwrite an earlier run in --out")
 	fl.StringVar(&f.resume, "resume", "", "continue with the run in this folder; beside it --data names another place of the same images, --weights of the same file")
@@ -110,7 +112,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 
 	fl.StringVar(&c.Data.TrainClasses, "train-classes", c.Data.TrainClasses, "which classes to train on: auto (the published split, or the first half by name), half, 0.7, 100, first:100, random:0.5, published, or a file with one class name a line")
 	fl.Float64Var(&c.Data.Validation, "validation", c.Data.Validation, "share of the training classes that chooses the best epoch, where the set has no validation classes of its own; 0 for none")
-	fl.StringVar(&c.Data.Augment, "augment", "", "variation of training images: "+strings.Join(transform.Names(), ", ")+" (default characters for glyphs, else photos; beside --cache-frozen none or flip)")
+	fl.StringVar(&c.Data.Augment, "augment", "", "variation of training images: "+strings.Join(transform.Names(), ", ")+" (default characters for glyphs, else photos; with --labels none strokes for glyphs, else simclr; beside --cache-frozen none or flip)")
 	fl.IntVar(&c.Data.MaxBad, "max-bad", c.Data.MaxBad, "unreadable images to replace (training) or leave out (test) before giving up")
 	fl.Int64Var(&c.Data.MaxPixels, "max-pixels", c.Data.MaxPixels, "refuse pictures with more pixels")
 
@@ -169,8 +171,8 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.IntVar(&c.BatchSize, "batch-size", 0, "images in a batch of the random sampler")
 	fl.IntVar(&c.MicroBatch, "micro-batch", 0, "largest number of images that the network sees at once: larger batches take two passes, in bounded memory, with the gradient of the whole where no normalization uses the statistics of a batch (--freeze-bn-stats), else of the parts; 0 for no limit")
 	fl.BoolVar(&c.Run.Recompute, "recompute", c.Run.Recompute, "compute blocks of the backbone a second time on the way back instead of keeping what they give (gradient checkpointing): less memory, a step takes up to a third longer, the result is the same to the bit")
-	fl.IntVar(&c.ClassesPerBatch, "classes-per-batch", c.ClassesPerBatch, "classes in a batch of the balanced sampler")
-	fl.IntVar(&c.ImagesPerClass, "images-per-class", c.ImagesPerClass, "images of each class in a batch of the balanced sampler")
+	fl.IntVar(&c.ClassesPerBatch, "classes-per-batch", c.ClassesPerBatch, "classes in a batch of the balanced sampler; with --labels none images (then default 64)")
+	fl.IntVar(&c.ImagesPerClass, "images-per-class", c.ImagesPerClass, "images of each class in a batch of the balanced sampler; with --labels none --views takes its place")
 	fl.Uint64Var(&c.Seed, "seed", c.Seed, "seed of everything that is drawn")
 	f.device.Add(fl)
 	f.ranks.Add(fl)
@@ -195,8 +197,10 @@ func (f *trainFlags) train(cmd *cobra.Command, ranks comm.Comm, log *logrus.Logg
 		_, err = cmd.OutOrStdout().Write(text)
 		return err
 	}
-	if f.chosen != "" {
-		log.Info(f.chosen)
+	for _, line := range []string{f.noClasses, f.chosen} {
+		if line != "" {
+			log.Info(line)
+		}
 	}
 	if opt.Memory > 0 {
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(opt.Memory))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/data"
+	"github.com/vernier-ml/vernier/internal/home"
 	"github.com/vernier-ml/vernier/run"
 	"github.com/vernier-ml/vernier/train"
 )
@@ -19,7 +21,7 @@ import (
 // trainPlaces says where a flag stands in the configuration, beside those of
 // the network.
 var trainPlaces = map[string]string{
-	"preset": "preset", "data": "data.spec", "train-classes": "data.train_classes", "validation": "data.validation", "augment": "data.augment",
+	"preset": "preset", "data": "data.spec", "labels": "data.labels", "views": "data.views", "train-classes": "data.train_classes", "validation": "data.validation", "augment": "data.augment",
 	"max-bad": "data.max_bad", "max-pixels": "data.max_pixels",
 	"freeze-bn-stats": "freeze.bn_stats", "freeze-bn-affine": "freeze.bn_affine", "warmup-epochs": "warmup_epochs",
 	"save-every": "run.save_every", "keep": "run.keep", "eval-every": "run.eval_every", "tensorboard": "run.tensorboard",
@@ -48,9 +50,14 @@ func (f *trainFlags) settings(fl *pflag.FlagSet) (*run.Settings, error) {
 	}
 	places := maps.Clone(networkPlaces)
 	maps.Copy(places, trainPlaces)
-	if f.labels != "" {
+	if f.labels == "" && !fl.Changed("labels") && f.config == "" && unlabeledFolder(f.cfg.Data.Spec) {
+		f.noClasses = f.cfg.Data.Spec + " has images and no folders of classes: training is without labels, as with --labels none"
+		more = append(more, run.Setting{Path: "data.labels", Value: run.NoLabels, Source: "--data"})
+	}
+	if f.labels != "" && f.labels != run.NoLabels {
+		delete(places, "labels")
 		if !strings.HasPrefix(f.cfg.Data.Spec, "features:") {
-			return nil, fmt.Errorf("--labels names the classes of rows: it goes with --data features:PATH")
+			return nil, fmt.Errorf("--labels names the classes of rows: it goes with --data features:PATH; --labels none trains without labels")
 		}
 		more = append(more, run.Setting{Path: "data.spec", Value: data.JoinFeatures(f.cfg.Data.Spec, f.labels), Source: "--data"})
 		delete(places, "data")
@@ -225,4 +232,15 @@ func keyValues(flag string, pairs []string) (map[string]string, error) {
 		m[k] = v
 	}
 	return m, nil
+}
+
+// unlabeledFolder reports whether a data set is a folder of image files in which there is
+// no folder that could be a class's.
+func unlabeledFolder(spec string) bool {
+	path, ok := strings.CutPrefix(spec, "folder:")
+	if !ok {
+		return false
+	}
+	files, err := os.ReadDir(home.Expand(path))
+	return err == nil && len(files) > 0 && !slices.ContainsFunc(files, func(f os.DirEntry) bool { return f.IsDir() || f.Type()&os.ModeSymlink != 0 })
 }

@@ -68,6 +68,8 @@ type Pipeline struct {
 	Fixed int             // leading steps without draws
 	made  bool            // by NewPipeline
 	views int             // crops below each other, see Recipe.EvalCrops; 0 for one
+	// byView are the pipelines of an image's views, where these differ: see View.
+	byView []*Pipeline
 }
 
 // NewPipeline runs steps, then norm. w x h is the size that the steps end with.

@@ -2,6 +2,7 @@ package transform
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/vernier-ml/vernier/internal/registry"
@@ -29,7 +30,7 @@ const (
 )
 
 func builtInAugmentations() []string {
-	return append([]string{NoAugmentation, FlipOnly}, PresetNames()...)
+	return slices.Concat([]string{NoAugmentation, FlipOnly}, PresetNames(), ViewNames())
 }
 
 // Names lists what Augmented knows.
@@ -58,6 +59,11 @@ func (r Recipe) Augmented(name string, norm Normalization) (*Pipeline, error) {
 			return nil, fmt.Errorf("augmentation %s: %w", name, err)
 		}
 		return p, nil
+	}
+	for _, v := range viewRecipes() {
+		if v.name == name {
+			return v.pipeline(r, norm)
+		}
 	}
 	p, err := Preset(name)
 	if err != nil {
