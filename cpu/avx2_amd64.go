@@ -87,7 +87,7 @@ func avx2Pairs() [curves][2]pairKernels {
 		metric.ArcTan:   {pairs(arcTanSums1AVX2, arcTanGrad1AVX2), pairs(arcTanSums2AVX2, arcTanGrad2AVX2)},
 		metric.TanH:     {pairs(tanHSums1AVX2, tanHGrad1AVX2), pairs(tanHSums2AVX2, tanHGrad2AVX2)},
 		metric.ISRU:     {pairs(isruSums1AVX2, isruGrad1AVX2), pairs(isruSums2AVX2, isruGrad2AVX2)},
-		identity:        {1: pairs(identitySums2AVX2, identityGrad2AVX2)},
+		identity:        {pairs(identitySums1AVX2, identityGrad1AVX2), pairs(identitySums2AVX2, identityGrad2AVX2)},
 	}
 }
 

@@ -12164,6 +12164,223 @@ done:
 	VZEROUPPER
 	RET
 
+// func identitySums1AVX2(s []float32, a []float32, b []float32, ldb int, limit float32, root float32)
+// Requires: AVX
+TEXT ·identitySums1AVX2(SB), NOSPLIT, $0-88
+	MOVQ         s_base+0(FP), AX
+	MOVQ         a_base+24(FP), CX
+	MOVQ         b_base+48(FP), DX
+	MOVQ         ldb+72(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         s_len+8(FP), SI
+	MOVQ         a_len+32(FP), DI
+	VBROADCASTSS limit+80(FP), Y0
+	MOVQ         DI, R8
+	ANDQ         $0x07, R8
+	LEAQ         masksAVX2<>+64(SB), R9
+	NEGQ         R8
+	VMOVDQU      (R9)(R8*4), Y1
+
+row:
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   CX, R8
+	MOVQ   DX, R9
+	MOVQ   DI, R10
+
+four:
+	CMPQ    R10, $0x20
+	JLT     one
+	VMOVUPS (R8), Y6
+	VSUBPS  (R9), Y6, Y6
+	VANDPS  constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VMINPS  Y6, Y0, Y6
+	VADDPS  Y6, Y2, Y2
+	VMOVUPS 32(R8), Y6
+	VSUBPS  32(R9), Y6, Y6
+	VANDPS  constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VMINPS  Y6, Y0, Y6
+	VADDPS  Y6, Y3, Y3
+	VMOVUPS 64(R8), Y6
+	VSUBPS  64(R9), Y6, Y6
+	VANDPS  constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VMINPS  Y6, Y0, Y6
+	VADDPS  Y6, Y4, Y4
+	VMOVUPS 96(R8), Y6
+	VSUBPS  96(R9), Y6, Y6
+	VANDPS  constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VMINPS  Y6, Y0, Y6
+	VADDPS  Y6, Y5, Y5
+	ADDQ    $0x00000080, R8
+	ADDQ    $0x00000080, R9
+	SUBQ    $0x20, R10
+	JMP     four
+
+one:
+	CMPQ    R10, $0x08
+	JLT     rest
+	VMOVUPS (R8), Y6
+	VSUBPS  (R9), Y6, Y6
+	VANDPS  constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VMINPS  Y6, Y0, Y6
+	VADDPS  Y6, Y2, Y2
+	ADDQ    $0x20, R8
+	ADDQ    $0x20, R9
+	SUBQ    $0x08, R10
+	JMP     one
+
+rest:
+	TESTQ      R10, R10
+	JZ         total
+	VMASKMOVPS (R8), Y1, Y6
+	VMASKMOVPS (R9), Y1, Y7
+	VSUBPS     Y7, Y6, Y6
+	VANDPS     constAVX2_7fffffff<>+0(SB), Y6, Y6
+	VMINPS     Y6, Y0, Y6
+	VADDPS     Y6, Y3, Y3
+
+total:
+	VADDPS       Y3, Y2, Y2
+	VADDPS       Y5, Y4, Y4
+	VADDPS       Y4, Y2, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPD    $0x01, X2, X3
+	VADDPS       X3, X2, X2
+	VMOVSHDUP    X2, X3
+	VADDPS       X3, X2, X2
+	VMOVSS       X2, (AX)
+	ADDQ         $0x04, AX
+	ADDQ         BX, DX
+	DECQ         SI
+	JNZ          row
+	VZEROUPPER
+	RET
+
+// func identityGrad1AVX2(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
+// Requires: AVX, FMA3
+TEXT ·identityGrad1AVX2(SB), NOSPLIT, $0-128
+	MOVQ         da_base+0(FP), AX
+	MOVQ         db_base+24(FP), CX
+	MOVQ         a_base+48(FP), DX
+	MOVQ         b_base+72(FP), BX
+	MOVQ         coef_base+96(FP), SI
+	MOVQ         coef_len+104(FP), DI
+	VBROADCASTSS limit+120(FP), Y0
+	VXORPS       Y3, Y3, Y3
+	VMOVUPS      (DX), Y1
+	VMOVUPS      (AX), Y2
+
+four:
+	CMPQ         DI, $0x04
+	JLT          rest
+	VSUBPS       (BX), Y1, Y4
+	VMOVUPS      (CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VFMADD231PS  constAVX2_00000000<>+0(SB), Y6, Y7
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y6
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y7, Y7
+	VORPS        Y6, Y7, Y7
+	VBROADCASTSS (SI), Y6
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y6, Y6
+	VFMADD231PS  Y6, Y7, Y2
+	VFNMADD231PS Y6, Y7, Y5
+	VMOVUPS      Y5, (CX)
+	VSUBPS       32(BX), Y1, Y4
+	VMOVUPS      32(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VFMADD231PS  constAVX2_00000000<>+0(SB), Y6, Y7
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y6
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y7, Y7
+	VORPS        Y6, Y7, Y7
+	VBROADCASTSS 4(SI), Y6
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y6, Y6
+	VFMADD231PS  Y6, Y7, Y2
+	VFNMADD231PS Y6, Y7, Y5
+	VMOVUPS      Y5, 32(CX)
+	VSUBPS       64(BX), Y1, Y4
+	VMOVUPS      64(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VFMADD231PS  constAVX2_00000000<>+0(SB), Y6, Y7
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y6
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y7, Y7
+	VORPS        Y6, Y7, Y7
+	VBROADCASTSS 8(SI), Y6
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y6, Y6
+	VFMADD231PS  Y6, Y7, Y2
+	VFNMADD231PS Y6, Y7, Y5
+	VMOVUPS      Y5, 64(CX)
+	VSUBPS       96(BX), Y1, Y4
+	VMOVUPS      96(CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VFMADD231PS  constAVX2_00000000<>+0(SB), Y6, Y7
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y6
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y7, Y7
+	VORPS        Y6, Y7, Y7
+	VBROADCASTSS 12(SI), Y6
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y6, Y6
+	VFMADD231PS  Y6, Y7, Y2
+	VFNMADD231PS Y6, Y7, Y5
+	VMOVUPS      Y5, 96(CX)
+	ADDQ         $0x00000080, BX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x10, SI
+	SUBQ         $0x04, DI
+	JMP          four
+
+rest:
+	TESTQ        DI, DI
+	JZ           done
+	VSUBPS       (BX), Y1, Y4
+	VMOVUPS      (CX), Y5
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y4, Y6
+	VMINPS       Y6, Y0, Y6
+	VMOVUPS      constAVX2_3f800000<>+0(SB), Y7
+	VFMADD231PS  constAVX2_00000000<>+0(SB), Y6, Y7
+	VANDPS       constAVX2_80000000<>+0(SB), Y4, Y6
+	VANDPS       constAVX2_7fffffff<>+0(SB), Y7, Y7
+	VORPS        Y6, Y7, Y7
+	VBROADCASTSS (SI), Y6
+	VCMPPS       $0x04, Y3, Y4, Y4
+	VANDPS       Y4, Y6, Y6
+	VFMADD231PS  Y6, Y7, Y2
+	VFNMADD231PS Y6, Y7, Y5
+	VMOVUPS      Y5, (CX)
+	ADDQ         $0x20, BX
+	ADDQ         $0x20, CX
+	ADDQ         $0x04, SI
+	SUBQ         $0x01, DI
+	JMP          rest
+
+done:
+	VMOVUPS Y2, (AX)
+	VZEROUPPER
+	RET
+
+DATA constAVX2_00000000<>+0(SB)/4, $0x00000000
+DATA constAVX2_00000000<>+4(SB)/4, $0x00000000
+DATA constAVX2_00000000<>+8(SB)/4, $0x00000000
+DATA constAVX2_00000000<>+12(SB)/4, $0x00000000
+DATA constAVX2_00000000<>+16(SB)/4, $0x00000000
+DATA constAVX2_00000000<>+20(SB)/4, $0x00000000
+DATA constAVX2_00000000<>+24(SB)/4, $0x00000000
+DATA constAVX2_00000000<>+28(SB)/4, $0x00000000
+GLOBL constAVX2_00000000<>(SB), RODATA|NOPTR, $32
+
 // func identitySums2AVX2(s []float32, a []float32, b []float32, ldb int, limit float32, root float32)
 // Requires: AVX, FMA3
 TEXT ·identitySums2AVX2(SB), NOSPLIT, $0-88

@@ -324,6 +324,12 @@ func isruSums2AVX2(s []float32, a []float32, b []float32, ldb int, limit float32
 func isruGrad2AVX2(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
 
 //go:noescape
+func identitySums1AVX2(s []float32, a []float32, b []float32, ldb int, limit float32, root float32)
+
+//go:noescape
+func identityGrad1AVX2(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32)
+
+//go:noescape
 func identitySums2AVX2(s []float32, a []float32, b []float32, ldb int, limit float32, root float32)
 
 //go:noescape

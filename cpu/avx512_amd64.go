@@ -94,7 +94,7 @@ func avx512Pairs() [curves][2]pairKernels {
 		metric.ArcTan:   {pairsByGrid(1, arcTanSums1AVX512, arcTanGrad1AVX512), pairsByGrid(2, arcTanSums2AVX512, arcTanGrad2AVX512)},
 		metric.TanH:     {pairsByGrid(1, tanHSums1AVX512, tanHGrad1AVX512), pairsByGrid(2, tanHSums2AVX512, tanHGrad2AVX512)},
 		metric.ISRU:     {pairsByGrid(1, isruSums1AVX512, isruGrad1AVX512), pairsByGrid(2, isruSums2AVX512, isruGrad2AVX512)},
-		identity:        {1: pairsByGrid(2, identitySums2AVX512, identityGrad2AVX512)},
+		identity:        {pairsByGrid(1, identitySums1AVX512, identityGrad1AVX512), pairsByGrid(2, identitySums2AVX512, identityGrad2AVX512)},
 	}
 }
 

@@ -29220,6 +29220,195 @@ done:
 	VZEROUPPER
 	RET
 
+// func identitySums1AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32, grid []float32)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·identitySums1AVX512(SB), NOSPLIT, $0-112
+	MOVQ         s_base+0(FP), AX
+	MOVQ         a_base+24(FP), CX
+	MOVQ         b_base+48(FP), DX
+	MOVQ         ldb+72(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         s_len+8(FP), SI
+	MOVQ         a_len+32(FP), DI
+	VBROADCASTSS limit+80(FP), Z0
+	MOVQ         DI, R8
+	ANDQ         $0x0f, R8
+	MOVQ         $-1, R9
+	BZHIQ        R8, R9, R9
+	KMOVW        R9, K1
+
+row:
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	MOVQ   CX, R8
+	MOVQ   DX, R9
+	MOVQ   DI, R10
+
+four:
+	CMPQ    R10, $0x40
+	JLT     one
+	VMOVUPS (R8), Z5
+	VSUBPS  (R9), Z5, Z5
+	VANDPS  constAVX512_7fffffff<>+0(SB), Z5, Z5
+	VMINPS  Z5, Z0, Z5
+	VADDPS  Z5, Z1, Z1
+	VMOVUPS 64(R8), Z5
+	VSUBPS  64(R9), Z5, Z5
+	VANDPS  constAVX512_7fffffff<>+0(SB), Z5, Z5
+	VMINPS  Z5, Z0, Z5
+	VADDPS  Z5, Z2, Z2
+	VMOVUPS 128(R8), Z5
+	VSUBPS  128(R9), Z5, Z5
+	VANDPS  constAVX512_7fffffff<>+0(SB), Z5, Z5
+	VMINPS  Z5, Z0, Z5
+	VADDPS  Z5, Z3, Z3
+	VMOVUPS 192(R8), Z5
+	VSUBPS  192(R9), Z5, Z5
+	VANDPS  constAVX512_7fffffff<>+0(SB), Z5, Z5
+	VMINPS  Z5, Z0, Z5
+	VADDPS  Z5, Z4, Z4
+	ADDQ    $0x00000100, R8
+	ADDQ    $0x00000100, R9
+	SUBQ    $0x40, R10
+	JMP     four
+
+one:
+	CMPQ    R10, $0x10
+	JLT     rest
+	VMOVUPS (R8), Z5
+	VSUBPS  (R9), Z5, Z5
+	VANDPS  constAVX512_7fffffff<>+0(SB), Z5, Z5
+	VMINPS  Z5, Z0, Z5
+	VADDPS  Z5, Z1, Z1
+	ADDQ    $0x40, R8
+	ADDQ    $0x40, R9
+	SUBQ    $0x10, R10
+	JMP     one
+
+rest:
+	TESTQ     R10, R10
+	JZ        total
+	VMOVUPS.Z (R8), K1, Z5
+	VMOVUPS.Z (R9), K1, Z6
+	VSUBPS    Z6, Z5, Z5
+	VANDPS    constAVX512_7fffffff<>+0(SB), Z5, Z5
+	VMINPS    Z5, Z0, Z5
+	VADDPS    Z5, Z2, Z2
+
+total:
+	VADDPS        Z2, Z1, Z1
+	VADDPS        Z4, Z3, Z3
+	VADDPS        Z3, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y5
+	VADDPS        Y5, Y1, Y1
+	VEXTRACTF32X4 $0x01, Y1, X5
+	VADDPS        X5, X1, X1
+	VPERMILPD     $0x01, X1, X5
+	VADDPS        X5, X1, X1
+	VMOVSHDUP     X1, X5
+	VADDPS        X5, X1, X1
+	VMOVSS        X1, (AX)
+	ADDQ          $0x04, AX
+	ADDQ          BX, DX
+	DECQ          SI
+	JNZ           row
+	VZEROUPPER
+	RET
+
+// func identityGrad1AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32, grid []float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·identityGrad1AVX512(SB), NOSPLIT, $0-152
+	MOVQ         da_base+0(FP), AX
+	MOVQ         db_base+24(FP), CX
+	MOVQ         a_base+48(FP), DX
+	MOVQ         b_base+72(FP), BX
+	MOVQ         coef_base+96(FP), SI
+	MOVQ         coef_len+104(FP), DI
+	VBROADCASTSS limit+120(FP), Z0
+	VPXORD       Z3, Z3, Z3
+	VMOVUPS      (DX), Z1
+	VMOVUPS      (AX), Z2
+
+four:
+	CMPQ              DI, $0x04
+	JLT               rest
+	VSUBPS            (BX), Z1, Z4
+	VMOVUPS           (CX), Z5
+	VANDPS            constAVX512_7fffffff<>+0(SB), Z4, Z6
+	VMINPS            Z6, Z0, Z6
+	VMOVUPS           constAVX512_3f800000<>+0(SB), Z7
+	VFMADD231PS       constAVX512_00000000<>+0(SB), Z6, Z7
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z4, Z7
+	VCMPPS            $0x04, Z3, Z4, K1
+	VFMADD231PS.BCST  (SI), Z7, K1, Z2
+	VFNMADD231PS.BCST (SI), Z7, K1, Z5
+	VMOVUPS           Z5, (CX)
+	VSUBPS            64(BX), Z1, Z4
+	VMOVUPS           64(CX), Z5
+	VANDPS            constAVX512_7fffffff<>+0(SB), Z4, Z6
+	VMINPS            Z6, Z0, Z6
+	VMOVUPS           constAVX512_3f800000<>+0(SB), Z7
+	VFMADD231PS       constAVX512_00000000<>+0(SB), Z6, Z7
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z4, Z7
+	VCMPPS            $0x04, Z3, Z4, K1
+	VFMADD231PS.BCST  4(SI), Z7, K1, Z2
+	VFNMADD231PS.BCST 4(SI), Z7, K1, Z5
+	VMOVUPS           Z5, 64(CX)
+	VSUBPS            128(BX), Z1, Z4
+	VMOVUPS           128(CX), Z5
+	VANDPS            constAVX512_7fffffff<>+0(SB), Z4, Z6
+	VMINPS            Z6, Z0, Z6
+	VMOVUPS           constAVX512_3f800000<>+0(SB), Z7
+	VFMADD231PS       constAVX512_00000000<>+0(SB), Z6, Z7
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z4, Z7
+	VCMPPS            $0x04, Z3, Z4, K1
+	VFMADD231PS.BCST  8(SI), Z7, K1, Z2
+	VFNMADD231PS.BCST 8(SI), Z7, K1, Z5
+	VMOVUPS           Z5, 128(CX)
+	VSUBPS            192(BX), Z1, Z4
+	VMOVUPS           192(CX), Z5
+	VANDPS            constAVX512_7fffffff<>+0(SB), Z4, Z6
+	VMINPS            Z6, Z0, Z6
+	VMOVUPS           constAVX512_3f800000<>+0(SB), Z7
+	VFMADD231PS       constAVX512_00000000<>+0(SB), Z6, Z7
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z4, Z7
+	VCMPPS            $0x04, Z3, Z4, K1
+	VFMADD231PS.BCST  12(SI), Z7, K1, Z2
+	VFNMADD231PS.BCST 12(SI), Z7, K1, Z5
+	VMOVUPS           Z5, 192(CX)
+	ADDQ              $0x00000100, BX
+	ADDQ              $0x00000100, CX
+	ADDQ              $0x10, SI
+	SUBQ              $0x04, DI
+	JMP               four
+
+rest:
+	TESTQ             DI, DI
+	JZ                done
+	VSUBPS            (BX), Z1, Z4
+	VMOVUPS           (CX), Z5
+	VANDPS            constAVX512_7fffffff<>+0(SB), Z4, Z6
+	VMINPS            Z6, Z0, Z6
+	VMOVUPS           constAVX512_3f800000<>+0(SB), Z7
+	VFMADD231PS       constAVX512_00000000<>+0(SB), Z6, Z7
+	VPTERNLOGD        $0xd8, constAVX512_80000000<>+0(SB), Z4, Z7
+	VCMPPS            $0x04, Z3, Z4, K1
+	VFMADD231PS.BCST  (SI), Z7, K1, Z2
+	VFNMADD231PS.BCST (SI), Z7, K1, Z5
+	VMOVUPS           Z5, (CX)
+	ADDQ              $0x40, BX
+	ADDQ              $0x40, CX
+	ADDQ              $0x04, SI
+	SUBQ              $0x01, DI
+	JMP               rest
+
+done:
+	VMOVUPS Z2, (AX)
+	VZEROUPPER
+	RET
+
 // func identitySums2AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32, grid []float32)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
 TEXT ·identitySums2AVX512(SB), NOSPLIT, $0-112

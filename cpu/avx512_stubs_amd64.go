@@ -567,6 +567,12 @@ func isruSums2AVX512(s []float32, a []float32, b []float32, ldb int, limit float
 func isruGrad2AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32, grid []float32)
 
 //go:noescape
+func identitySums1AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32, grid []float32)
+
+//go:noescape
+func identityGrad1AVX512(da []float32, db []float32, a []float32, b []float32, coef []float32, limit float32, root float32, grid []float32)
+
+//go:noescape
 func identitySums2AVX512(s []float32, a []float32, b []float32, ldb int, limit float32, root float32, grid []float32)
 
 //go:noescape

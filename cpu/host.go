@@ -18,11 +18,11 @@ func (e *Engine) View(t engine.Tensor) ([]float32, error) {
 }
 
 // RowValues sets dst[i] = m(x, rows[index[i]]), where rows is row-major and as
-// wide as x, as Pairwise would. It is for metrics that sum over coordinates: BRM
-// and the Euclidean ones. Several goroutines may call it at once.
+// wide as x, as Pairwise would. It is for metrics that sum over coordinates: BRM,
+// Manhattan and the Euclidean ones. Several goroutines may call it at once.
 func (e *Engine) RowValues(dst, x, rows []float32, index []int32, m metric.Metric) error {
 	switch h := len(x); {
-	case m.Kind != metric.BRM && m.Kind != metric.Euclidean && m.Kind != metric.SquaredEuclidean:
+	case m.Similarity() || m.Chords():
 		return fmt.Errorf("cpu: row values: %v is no sum over coordinates", m)
 	case h == 0 || len(rows)%h != 0 || len(dst) != len(index):
 		return fmt.Errorf("cpu: row values: %d results for %d of %d numbers in rows of %d", len(dst), len(index), len(rows), h)

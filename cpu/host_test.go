@@ -49,7 +49,7 @@ func TestRowValues(t *testing.T) {
 				d := put(t, e, rng, 1, 9)
 				got, index := make([]float32, 4), []int32{8, 0, 4, 4}
 				err := e.RowValues(got, x, rows, index, m)
-				if known := m.Kind == metric.BRM || m.Kind == metric.Euclidean || m.Kind == metric.SquaredEuclidean; known != (err == nil) {
+				if known := !m.Similarity() && !m.Chords(); known != (err == nil) {
 					t.Fatalf("%v: %v", m, err)
 				} else if !known {
 					continue

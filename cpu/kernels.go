@@ -161,7 +161,7 @@ type tileFunc func(dst []float32, ldd int, c []float32, ldc int, a []float32, ld
 type acrossTileFunc func(dst []float32, ldd int, add bool, a []float32, lda int, b []float32, ldb, k int)
 
 // curve is a function of |a_i - b_i| that a distance sums: the restrictions of
-// layers, in their order, and the identity of the Euclidean metrics.
+// layers, in their order, and the identity of the Euclidean metrics and Manhattan.
 type curve int
 
 const (

@@ -135,6 +135,9 @@ func newPairSum(kr *kernels, m metric.Metric, h int) pairSum {
 	s.args.value, s.args.slope = 1, 1
 	if m.Kind != metric.BRM {
 		s.kernel = kr.pairs[identity][1]
+		if m.Kind == metric.Manhattan {
+			s.kernel = kr.pairs[identity][0]
+		}
 		s.args.limit = math.MaxFloat32
 		return s
 	}

@@ -155,6 +155,9 @@ func (s *pairSum) coef(p *pairArgs, upstream, d float32) (float32, bool) {
 		}
 		scale *= s.args.value
 	}
+	if p.metric.Kind == metric.Manhattan {
+		return upstream, true
+	}
 	if d > 0.99*math.MaxFloat32 {
 		return 0, false
 	}

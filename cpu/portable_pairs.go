@@ -13,7 +13,7 @@ type curveFunc func(t float32, r curveArgs) (value, slope float32)
 func portablePairs() (p [curves][2]pairKernels) {
 	fs := [curves]curveFunc{
 		metric.Sigmoid: sigmoid, metric.SoftSign: softSign, metric.ArcTan: arcTan, metric.TanH: tanH, metric.ISRU: isru,
-		identity: func(t float32, _ curveArgs) (float32, float32) { return t, 1 },
+		identity: func(t float32, _ curveArgs) (float32, float32) { return t, 1 + 0*t }, // NaN stays
 	}
 	for i, f := range fs {
 		p[i] = [2]pairKernels{{sums: sumsOf(f, 1), grad: gradOf(f, 1)}, {sums: sumsOf(f, 2), grad: gradOf(f, 2)}}

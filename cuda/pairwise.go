@@ -34,7 +34,10 @@ var curves = [...]string{metric.Sigmoid: "sigmoid", metric.SoftSign: "softsign",
 // kernel says how the kernels of a sum over coordinates are asked for.
 func (p pairing) kernel() kernels.Pairs {
 	k := kernels.Pairs{Groups: p.groups, N: p.n, K: p.k, H: p.h, R: "linear", P: 2, By: 1, Rooted: p.metric.Kind == metric.Euclidean}
-	if m := p.metric; m.Kind == metric.BRM {
+	switch m := p.metric; m.Kind {
+	case metric.Manhattan:
+		k.P = 1
+	case metric.BRM:
 		k.R, k.P, k.By, k.Omega = curves[m.Restriction], m.P, 1/float32(p.h), float32(m.Omega)
 		k.Rooted = m.P == 2 && !m.Power
 	}
@@ -97,7 +100,7 @@ func (g *args) inGroups(p pairing, of product) {
 // squares stay in range; 0 where there are none.
 func (g *args) unit(p pairing, x, y device.Ptr) device.Ptr {
 	restricted := p.metric.Kind == metric.BRM
-	if restricted && p.metric.P == 1 || g.err != nil {
+	if p.kernel().P == 1 || g.err != nil {
 		return 0
 	}
 	bits := g.scratch(8)
@@ -173,7 +176,7 @@ type slopes struct {
 	da, db      device.Ptr
 }
 
-// sumGrad is the gradient of BRM and the Euclidean metrics.
+// sumGrad is the gradient of BRM, Manhattan and the Euclidean metrics.
 func (g *args) sumGrad(s slopes) {
 	k := s.kernel()
 	c := g.floats(s.groups * s.n * s.k)

@@ -29,6 +29,8 @@ func (o order) keyError(a, b float64, h int) float64 {
 		return (restrictionError+sum)*o.kernel.Bound() + lost
 	case o.kernel.Kind == metric.BRM:
 		return (2*restrictionError+sum)*o.kernel.Bound() + lost // Bound is B^2
+	case o.kernel.Kind == metric.Manhattan: // reaches are sums of magnitudes
+		return overflowing(sum*(a+b), a+b) + lost
 	case o.centered:
 		if a == 0 { // there is no signal, and nothing to divide by
 			return math.Inf(1)
@@ -45,13 +47,16 @@ func (o order) keyError(a, b float64, h int) float64 {
 	return overflowing(sum*a*b, a*b) + lost
 }
 
-// rowKeyError bounds the error of a key of BRM where the keys in float32 and in
+// rowKeyError bounds the error of a key of BRM or Manhattan where the keys in float32 and in
 // float64 are at most key, and the sum has partial sums of terms terms at
 // most. Rounding is relative to the sum; an error of d in every R changes their mean
 // by d at most, and the root of the mean of their squares likewise (Minkowski).
 func (o order) rowKeyError(key float64, terms int) float64 {
 	key = max(key, 0)
 	sum := float64(terms+12) * unitRoundoff
+	if o.metric.Kind == metric.Manhattan {
+		return overflowing(sum*key, key) + float64(terms+12)*underflow
+	}
 	d := restrictionError * o.metric.Restriction.Bound(o.metric.Omega)
 	lost := float64(16*terms+12) * underflow
 	if o.metric.P == 1 {

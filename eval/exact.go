@@ -17,6 +17,8 @@ func (o order) exactKey(a, b []float32, na, nb float64) float64 {
 		return squaredDistance(a, b)
 	case metric.BRM:
 		return o.restricted(a, b)
+	case metric.Manhattan:
+		return o.metric.Value(a, b)
 	case metric.Cosine:
 		if na == 0 || nb == 0 {
 			return 0

@@ -100,7 +100,7 @@ func (b *bench) rowError(row int32) float64 {
 	return b.blockErr
 }
 
-// tighten lowers err32 of BRM for keys that are at most key.
+// tighten lowers err32 of sums for keys that are at most key.
 func (b *bench) tighten(key float64) {
 	terms := b.gallery.H
 	if b.layout.sketch != nil {

@@ -157,13 +157,17 @@ func (l layout) plainRow(dst, x []float32) {
 	copy(dst, x)
 }
 
-// reach is the norm of every row as the engine sees it, which bounds its
-// rounding errors.
+// reach is the norm of every row as the engine sees it, for Manhattan the sum of its
+// magnitudes; it bounds rounding errors.
 func (l layout) reach(workers int, e *Embeddings) []float64 {
-	reach := make([]float64, e.N)
+	reach, origin := make([]float64, e.N), make([]float32, e.H)
 	_ = parallel(workers, e.N, func(_, i int) error {
-		if l.centered {
+		switch {
+		case l.centered:
 			reach[i] = l.center(make([]float64, e.H), e.Row(i))
+			return nil
+		case l.kernel.Kind == metric.Manhattan:
+			reach[i] = l.kernel.Value(e.Row(i), origin)
 			return nil
 		}
 		sum := 0.0

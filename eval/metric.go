@@ -46,6 +46,12 @@ func newOrder(m metric.Metric) (order, error) {
 	return o, nil
 }
 
+// summed says that the engine's keys are sums of terms that cannot cancel, over the
+// coordinates of rows as they are.
+func (o order) summed() bool {
+	return o.kernel.Kind == metric.BRM || o.kernel.Kind == metric.Manhattan
+}
+
 // distance turns a key into the distance that is reported.
 func (o order) distance(key float64) float64 {
 	switch {

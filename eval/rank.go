@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-
-	"github.com/vernier-ml/vernier/metric"
 )
 
 // ranker finds the ranks of a query's right answers (gallery rows of its
@@ -140,7 +138,7 @@ func (r *ranker) load(query, self int, right []int32, keys []float32) error {
 			r.right = append(r.right, ranked{row: i, key32: keys[i]})
 			largest = max(largest, float64(keys[i]))
 		}
-		if r.layout.kernel.Kind == metric.BRM {
+		if r.layout.summed() {
 			r.tighten(largest + 4*r.err32)
 			r.blockErr = r.err32
 		}

@@ -93,10 +93,10 @@ func (s *Searcher) Grown(gallery *Embeddings) (*Searcher, error) {
 func (s *Searcher) measure(from int) {
 	s.host = nil
 	switch s.order.metric.Kind {
-	case metric.BRM, metric.Euclidean, metric.SquaredEuclidean, metric.Cosine, metric.Dot:
+	case metric.BRM, metric.Euclidean, metric.SquaredEuclidean, metric.Manhattan, metric.Cosine, metric.Dot:
 		s.host, _ = s.eng.(rowEngine)
 	}
-	if s.host != nil && s.order.metric.Kind != metric.BRM {
+	if s.host != nil && !s.order.summed() {
 		s.direct = metric.Metric{Kind: metric.SquaredEuclidean}
 		s.lengths(from)
 	}

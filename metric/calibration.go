@@ -13,7 +13,8 @@ import "math"
 //
 //	g(s) = (E R(s|n|)^p)^(1/p),  n standard normal
 //
-// (g^p for D^p). The other metrics are exact for embeddings of length c,
+// (g^p for D^p). For Manhattan an embedding is x = c*z/(|z| sqrt(2h/pi)), so that the sum
+// of its |x_i| tends to c, and the value to c*chord. The other metrics are exact for embeddings of length c,
 // x = c*z/|z|: Euclidean c*chord, SquaredEuclidean its square, Cosine
 // 1 - chord^2/2, Dot c^2 times that, Poincare and Lorentz by the law of cosines.
 // SignalToNoise is chord^2 where coordinates have mean 0, as they tend to in many
@@ -27,7 +28,7 @@ func (m Metric) SphereValue(chord, c float64) float64 {
 	switch m.Kind {
 	case BRM:
 		return m.power(m.normalMean(c * chord))
-	case Euclidean:
+	case Euclidean, Manhattan:
 		return c * chord
 	case SquaredEuclidean:
 		return c * chord * c * chord

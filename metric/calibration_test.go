@@ -97,6 +97,9 @@ func TestSphereValueOfActualEmbeddings(t *testing.T) {
 			if m.Kind == BRM {
 				scale = c * math.Sqrt(h)
 			}
+			if m.Kind == Manhattan {
+				scale = c / math.Sqrt(2*h/math.Pi)
+			}
 			for i := range u {
 				u[i] *= scale
 				v[i] *= scale
@@ -106,7 +109,7 @@ func TestSphereValueOfActualEmbeddings(t *testing.T) {
 			if m.Kind == SignalToNoise {
 				tol = 0.01 // the mean of 4000 coordinates
 			}
-			if m.Kind == BRM {
+			if m.Kind == BRM || m.Kind == Manhattan {
 				tol = 0.05 // of 4000 coordinates
 			}
 			if math.Abs(got-want) > tol*max(math.Abs(want), 1e-3) {

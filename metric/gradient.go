@@ -5,7 +5,7 @@ import "math"
 // Gradient adds upstream * dm/da to da and upstream * dm/db to db, where m is
 // the metric's value at (a, b). Either may be nil; they may be one slice, which
 // then receives both. A coordinate in which a and b are equal contributes 0 to
-// BRM and the Euclidean metrics; a distance that is 0, a cosine with a zero vector
+// BRM, Manhattan and the Euclidean metrics; a distance that is 0, a cosine with a zero vector
 // and an anchor without variance contribute 0. All lengths must be equal,
 // otherwise it panics.
 func (m Metric) Gradient(da, db, a, b []float64, upstream float64) {
@@ -30,6 +30,10 @@ func (m Metric) Gradient(da, db, a, b []float64, upstream float64) {
 	case SquaredEuclidean:
 		for i := range a {
 			addGradPair(da, db, i, upstream*2*(a[i]-b[i]))
+		}
+	case Manhattan:
+		for i := range a {
+			addGradPair(da, db, i, upstream*sign(a[i]-b[i]))
 		}
 	case Cosine:
 		cosineGradient(da, db, a, b, upstream)
@@ -86,6 +90,17 @@ func cosineGradient(da, db, a, b []float64, upstream float64) {
 		addGrad(da, i, upstream*((v-c*u)/na))
 		addGrad(db, i, upstream*((u-c*v)/nb))
 	}
+}
+
+// sign is -1, 0, 1 or NaN.
+func sign(x float64) float64 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return x
 }
 
 func addGrad(to []float64, i int, g float64) {

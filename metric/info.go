@@ -33,6 +33,10 @@ func Infos() []Info {
 		},
 		{Metric: Metric{Kind: Euclidean}, Meaning: "length of the difference", Formula: "D = |a - b|", Source: "Euclid"},
 		{Metric: Metric{Kind: SquaredEuclidean}, Meaning: "its square", Formula: "D = |a - b|^2", Source: "Euclid"},
+		{
+			Metric: Metric{Kind: Manhattan}, Meaning: "sum of the differences of coordinates (L1): one far coordinate counts once, not squared",
+			Formula: "D = sum |a_i - b_i|", Source: "Minkowski",
+		},
 		{Metric: Metric{Kind: Cosine}, Meaning: "cosine of the angle between embeddings", Formula: "S = a.b/(|a||b|)", Source: "Salton, Wong and Yang 1975"},
 		{Metric: Metric{Kind: Dot}, Meaning: "scalar product", Formula: "S = a.b", Source: "linear classification"},
 		{

@@ -33,6 +33,8 @@ const (
 	Euclidean
 	// SquaredEuclidean is |a - b|^2.
 	SquaredEuclidean
+	// Manhattan is sum |a_i - b_i|, the L1 distance, not divided by h.
+	Manhattan
 	// Cosine is the similarity a.b/(|a||b|).
 	Cosine
 	// Dot is the similarity a.b.

@@ -10,7 +10,7 @@ import (
 
 var (
 	restrictionNames = [...]string{Sigmoid: "sigmoid", SoftSign: "softsign", ArcTan: "arctan", TanH: "tanh", ISRU: "isru"}
-	metricNames      = [...]string{BRM: "brm", Euclidean: "euclidean", SquaredEuclidean: "sqeuclidean", Cosine: "cosine", Dot: "dot",
+	metricNames      = [...]string{BRM: "brm", Euclidean: "euclidean", SquaredEuclidean: "sqeuclidean", Manhattan: "manhattan", Cosine: "cosine", Dot: "dot",
 		SignalToNoise: "snr", Poincare: "poincare", Lorentz: "lorentz"}
 )
 
@@ -30,8 +30,8 @@ func ParseRestriction(name string) (Restriction, error) {
 	return 0, fmt.Errorf("unknown restriction %q, want one of %s", name, strings.Join(restrictionNames[:], ", "))
 }
 
-// String returns the family's name: brm, euclidean, sqeuclidean, cosine, dot,
-// snr, poincare or lorentz.
+// String returns the family's name: brm, euclidean, sqeuclidean, manhattan,
+// cosine, dot, snr, poincare or lorentz.
 func (k Kind) String() string {
 	if int(k) < len(metricNames) {
 		return metricNames[k]
@@ -82,8 +82,8 @@ func (m Metric) Canonical() Metric {
 }
 
 // String returns the shortest text that Parse maps to m.Canonical():
-// "euclidean", "sqeuclidean", "cosine", "dot", "snr", "brm" (sigmoid, p = 2), or
-// brm with what differs from that: "brm:tanh,p=1", "brm:isru,omega=0.5,power";
+// "euclidean", "sqeuclidean", "manhattan", "cosine", "dot", "snr", "brm" (sigmoid,
+// p = 2), or brm with what differs from that: "brm:tanh,p=1", "brm:isru,omega=0.5,power";
 // likewise "poincare", "poincare:c=1,clip=0".
 func (m Metric) String() string {
 	m = m.Canonical()

@@ -24,6 +24,7 @@ func TestMetricNamesAsWritten(t *testing.T) {
 		"sqeuclidean":                   {Kind: SquaredEuclidean},
 		"cosine":                        {Kind: Cosine},
 		"dot":                           {Kind: Dot},
+		"manhattan":                     {Kind: Manhattan},
 		"snr":                           {Kind: SignalToNoise},
 		"poincare":                      {Kind: Poincare, Curvature: 0.1, Clip: 2.3},
 		"poincare:c=1,clip=0":           {Kind: Poincare, Curvature: 1},
@@ -80,7 +81,7 @@ func TestEqualMetricsCompareEqual(t *testing.T) {
 
 func TestBadMetricNames(t *testing.T) {
 	for text, want := range map[string][]string{
-		"":                        {"unknown metric", "brm, euclidean, sqeuclidean, cosine, dot, snr, poincare, lorentz"},
+		"":                        {"unknown metric", "brm, euclidean, sqeuclidean, manhattan, cosine, dot, snr, poincare, lorentz"},
 		"l2":                      {`"l2"`, "euclidean", "cosine"},
 		"Cosine":                  {"unknown metric", "cosine"},
 		"cosine:p=1":              {"cosine takes no options"},

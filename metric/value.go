@@ -26,6 +26,12 @@ func metricValue[T float32 | float64](m Metric, a, b []T) float64 {
 	case SquaredEuclidean:
 		n := diffSquares(a, b).norm()
 		return n * n
+	case Manhattan:
+		sum := 0.0
+		for i, x := range a {
+			sum += math.Abs(float64(x) - float64(b[i]))
+		}
+		return sum
 	case Cosine:
 		return cosineValue(a, b)
 	case Dot:

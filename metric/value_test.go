@@ -55,7 +55,7 @@ func toFloat32(x []float64) []float32 {
 func TestMetricKnownValues(t *testing.T) {
 	a, b := []float32{1, 2, 2}, []float32{1, -1, 6}
 	for name, want := range map[string]float64{
-		"euclidean": 5, "sqeuclidean": 25, "dot": 11, "cosine": 11 / (3 * math.Sqrt(38)),
+		"euclidean": 5, "sqeuclidean": 25, "manhattan": 7, "dot": 11, "cosine": 11 / (3 * math.Sqrt(38)),
 		"brm:softsign,p=1":       (0 + 3./4 + 4./5) / 3,
 		"brm:softsign":           math.Sqrt((9./16 + 16./25) / 3),
 		"brm:softsign,power":     (9./16 + 16./25) / 3,
@@ -257,7 +257,7 @@ func TestBoundOfEachMetric(t *testing.T) {
 		"brm": 1, "brm:power": 1, "brm:softsign,p=1": 1, "brm:tanh": 1,
 		"brm:arctan": math.Pi / 2, "brm:arctan,p=1": math.Pi / 2, "brm:arctan,power": math.Pi * math.Pi / 4,
 		"brm:isru,omega=0.25": 2, "brm:isru,omega=0.25,power": 4, "cosine": 1,
-		"euclidean": math.Inf(1), "sqeuclidean": math.Inf(1), "dot": math.Inf(1), "snr": math.Inf(1),
+		"euclidean": math.Inf(1), "manhattan": math.Inf(1), "sqeuclidean": math.Inf(1), "dot": math.Inf(1), "snr": math.Inf(1),
 		"poincare": 4 * 2.3, "poincare:c=1,clip=0": 4 * math.Atanh(0.999), "lorentz": math.Inf(1), "lorentz:clip=3": 6,
 	} {
 		m, err := Parse(name)

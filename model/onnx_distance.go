@@ -103,7 +103,7 @@ func (w *onnxWriter) scan(add func(body *onnxWriter), inputs ...scanned) {
 // alongRows is how a reduction takes (m, h) to (m).
 func alongRows() attrs { return attrs{"axes", []int{1}, "keepdims", 0} }
 
-// difference is a metric of b - row: BRM and the Euclidean ones.
+// difference is a metric of b - row: BRM, Manhattan and the Euclidean ones.
 func (w *onnxWriter) difference(b, row string, m metric.Metric) {
 	d := w.node("difference", "Sub", []string{b, row}, nil)
 	switch m.Kind {
@@ -112,6 +112,9 @@ func (w *onnxWriter) difference(b, row string, m metric.Metric) {
 		return
 	case metric.SquaredEuclidean:
 		w.node("squares", "ReduceSumSquare", []string{d}, alongRows())
+		return
+	case metric.Manhattan:
+		w.node("magnitudes", "ReduceL1", []string{d}, alongRows())
 		return
 	}
 	// The restrictions are odd functions, so the sign can wait (BRM Eq. 7).

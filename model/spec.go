@@ -137,15 +137,19 @@ func DefaultPool(net backbone.Backbone) Pool {
 //
 // For BRM it is c*sqrt(h), so that coordinate differences are of the order of
 // c whatever the dimension: at unit length they would be about 1/sqrt(h), where
-// every restriction is linear and BRM is Euclidean.
+// every restriction is linear and BRM is Euclidean. For Manhattan it is c/sqrt(2h/pi), at
+// which the magnitudes of coordinates add up to about c.
 func (s Spec) RowLength() float64 {
 	return s.Scale * s.unitLength()
 }
 
 // unitLength is RowLength at a scale of 1.
 func (s Spec) unitLength() float64 {
-	if s.Metric.Kind == metric.BRM {
-		return math.Sqrt(float64(s.Dim))
+	switch h := float64(s.Dim); s.Metric.Kind {
+	case metric.BRM:
+		return math.Sqrt(h)
+	case metric.Manhattan:
+		return 1 / math.Sqrt(2*h/math.Pi)
 	}
 	return 1
 }

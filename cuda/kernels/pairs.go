@@ -9,8 +9,8 @@ import "strconv"
 type Pairs struct {
 	Groups  int // 0 is 1
 	N, K, H int
-	// R is sigmoid, softsign, arctan, tanh or isru, or linear, with P = 2, for
-	// the Euclidean metrics.
+	// R is sigmoid, softsign, arctan, tanh or isru, or linear for Manhattan (P = 1)
+	// and the Euclidean metrics (P = 2).
 	R      string
 	P      int // 1 or 2
 	By     float32

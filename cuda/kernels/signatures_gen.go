@@ -183,6 +183,8 @@ func signatureOf(name string) (Signature, bool) {
 		return Signature{"iiipppfifpili", 256, "pairs"}, true
 	case "pairs_isru_p1":
 		return Signature{"iiipppfifpili", 256, "pairs"}, true
+	case "pairs_linear_p1":
+		return Signature{"iiipppfifpili", 256, "pairs"}, true
 	case "pairs_sigmoid_p2":
 		return Signature{"iiipppfifpili", 256, "pairs"}, true
 	case "pairs_softsign_p2":
@@ -204,6 +206,8 @@ func signatureOf(name string) (Signature, bool) {
 	case "pairs_grad_tanh_p1":
 		return Signature{"iiippppfiil", 256, "pairs"}, true
 	case "pairs_grad_isru_p1":
+		return Signature{"iiippppfiil", 256, "pairs"}, true
+	case "pairs_grad_linear_p1":
 		return Signature{"iiippppfiil", 256, "pairs"}, true
 	case "pairs_grad_sigmoid_p2":
 		return Signature{"iiippppfiil", 256, "pairs"}, true
@@ -516,6 +520,7 @@ func Names(module string) []string {
 			"pairs_arctan_p1",
 			"pairs_tanh_p1",
 			"pairs_isru_p1",
+			"pairs_linear_p1",
 			"pairs_sigmoid_p2",
 			"pairs_softsign_p2",
 			"pairs_arctan_p2",
@@ -527,6 +532,7 @@ func Names(module string) []string {
 			"pairs_grad_arctan_p1",
 			"pairs_grad_tanh_p1",
 			"pairs_grad_isru_p1",
+			"pairs_grad_linear_p1",
 			"pairs_grad_sigmoid_p2",
 			"pairs_grad_softsign_p2",
 			"pairs_grad_arctan_p2",

@@ -71,7 +71,7 @@ func TestGolden(t *testing.T) {
 // Rows of all metrics get distances from 0 to 1; a row is at its own place first.
 func TestEveryMetric(t *testing.T) {
 	x := clusters(40, 4, 6, .3, 2)
-	for _, text := range []string{"brm", "brm:tanh,p=1", "euclidean", "sqeuclidean", "cosine", "dot", "snr", "poincare", "lorentz"} {
+	for _, text := range []string{"brm", "brm:tanh,p=1", "euclidean", "sqeuclidean", "manhattan", "cosine", "dot", "snr", "poincare", "lorentz"} {
 		m, err := metric.Parse(text)
 		if err != nil {
 			t.Fatal(err)

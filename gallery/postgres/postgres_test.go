@@ -274,8 +274,15 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 // compared one by one.
 func TestLongRows(t *testing.T) {
 	list := servers(t)
-	for dim, index := range map[int]string{1800: "vector_l2_ops", 2500: "halfvec_l2_ops", 4500: "every row is compared"} {
-		info := gallery.Info{Metric: "euclidean", Model: "00", Dim: dim}
+	for _, c := range []struct {
+		dim           int
+		metric, index string
+	}{
+		{1800, "euclidean", "vector_l2_ops"}, {2500, "euclidean", "halfvec_l2_ops"}, {4500, "euclidean", "every row is compared"},
+		{1800, "manhattan", "vector_l1_ops"}, {2500, "manhattan", "halfvec_l1_ops"}, {4500, "manhattan", "every row is compared"},
+	} {
+		dim, index := c.dim, c.index
+		info := gallery.Info{Metric: c.metric, Model: "00", Dim: dim}
 		r := rand.New(rand.NewPCG(1, uint64(dim)))
 		rows := storetest.Rows("a", 120, 1)
 		rows.H, rows.X = dim, nil

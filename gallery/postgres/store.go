@@ -266,6 +266,8 @@ func distanceOf(info gallery.Info) (distance, error) {
 	switch m.Kind {
 	case metric.BRM, metric.Euclidean, metric.SquaredEuclidean:
 		return distance{"<->", "l2_ops"}, nil
+	case metric.Manhattan:
+		return distance{"<+>", "l1_ops"}, nil
 	case metric.Cosine:
 		return distance{"<=>", "cosine_ops"}, nil
 	case metric.Dot:

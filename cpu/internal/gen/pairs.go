@@ -22,14 +22,13 @@ func (s *isa) pairs() {
 		{"arcTan", s.arcTan},
 		{"tanH", s.falling(2)},
 		{"isru", s.isru},
+		{"identity", s.identity},
 	} {
 		for p := 1; p <= 2; p++ {
 			s.pairSums(fmt.Sprintf("%sSums%d", c.name, p), p, c.make)
 			s.pairGrad(fmt.Sprintf("%sGrad%d", c.name, p), p, c.make)
 		}
 	}
-	s.pairSums("identitySums2", 2, s.identity)
-	s.pairGrad("identityGrad2", 2, s.identity)
 }
 
 // curve emits R and R', up to the factors that cpu's curveArgs has for
@@ -225,8 +224,15 @@ func (s *isa) withSign(x, d reg.VecVirtual) reg.VecVirtual {
 
 func (s *isa) identity(bool, int) curve {
 	return curve{
-		value:  func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool) { return t, nil, false },
-		factor: func(t reg.VecVirtual, p int) reg.VecVirtual { return t }, // p is 2
+		value: func(t reg.VecVirtual) (x, y reg.VecVirtual, negative bool) { return t, nil, false },
+		factor: func(t reg.VecVirtual, p int) reg.VecVirtual {
+			if p == 2 {
+				return t
+			}
+			one := s.set(s.constant(1))
+			VFMADD231PS(s.constant(0), t, one) // 1, NaN if t is
+			return one
+		},
 	}
 }
 

@@ -10,6 +10,11 @@
 #define P 1
 #define POWER p1
 #include "restrictions.h"
+#define METRIC linear
+#define LINEAR
+#include "pairs.h"
+#undef LINEAR
+#undef METRIC
 #undef POWER
 #undef P
 

@@ -1,6 +1,6 @@
 // The matrix of a metric between rows a (n, h) and b (k, h), and its gradient:
-// BRM (Eq. 7) with one restriction, or, with the linear one at P = 2, the
-// Euclidean metrics. Included once for each restriction R and each P. Groups of as
+// BRM (Eq. 7) with one restriction, or, with the linear one, Manhattan at P = 1 and
+// the Euclidean metrics at P = 2. Included once for each restriction R and each P. Groups of as
 // many rows lie one behind the other, and so do their matrices; a grid has as many
 // times the blocks of one along its first axis.
 //
@@ -21,7 +21,7 @@
 #define BOTH 2
 #endif
 
-#ifdef LINEAR
+#if defined(LINEAR) && P == 2
 #define OUTSIDE(x) ((x) * inverse)
 #define INSIDE(r) (r)
 #else
@@ -34,7 +34,11 @@
 #define CHAIN(t, w) (CALL(R, t, w) * CALL(S, t, w))
 #else
 #define JOIN(r, sum) ((sum) + (r))
+#ifdef LINEAR
+#define CHAIN(t, w) ((t) == (t) ? CALL(S, t, w) : (t)) // NaN stays
+#else
 #define CHAIN(t, w) CALL(S, t, w)
+#endif
 #endif
 
 // d = post(by * sum of R(|a - b|)^P), with post the square root if rooted. For

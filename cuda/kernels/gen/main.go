@@ -112,11 +112,11 @@ func suffixes(module string, files []string) []string {
 	}
 	var out []string
 	for _, p := range []string{"_p1", "_p2"} {
-		for _, m := range []string{"_sigmoid", "_softsign", "_arctan", "_tanh", "_isru"} {
+		for _, m := range []string{"_sigmoid", "_softsign", "_arctan", "_tanh", "_isru", "_linear"} {
 			out = append(out, m+p)
 		}
 	}
-	return append(out, "_linear_p2")
+	return out
 }
 
 // parse returns the kernels that a header declares.

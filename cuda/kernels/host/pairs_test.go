@@ -13,6 +13,9 @@ import (
 // pairsOf says how a metric's kernels are asked for.
 func pairsOf(m metric.Metric, n, k, h int) kernels.Pairs {
 	p := kernels.Pairs{N: n, K: k, H: h, R: "linear", P: 2, By: 1, Rooted: m.Kind == metric.Euclidean}
+	if m.Kind == metric.Manhattan {
+		p.P = 1
+	}
 	if m.Kind == metric.BRM {
 		names := map[metric.Restriction]string{metric.Sigmoid: "sigmoid", metric.SoftSign: "softsign", metric.ArcTan: "arctan", metric.TanH: "tanh", metric.ISRU: "isru"}
 		p.R, p.P, p.By, p.Omega = names[m.Restriction], m.P, 1/float32(h), float32(m.Omega)
@@ -22,7 +25,7 @@ func pairsOf(m metric.Metric, n, k, h int) kernels.Pairs {
 }
 
 func everyPairMetric() []metric.Metric {
-	out := []metric.Metric{{Kind: metric.Euclidean}, {Kind: metric.SquaredEuclidean}}
+	out := []metric.Metric{{Kind: metric.Euclidean}, {Kind: metric.SquaredEuclidean}, {Kind: metric.Manhattan}}
 	for _, r := range []metric.Restriction{metric.Sigmoid, metric.SoftSign, metric.ArcTan, metric.TanH, metric.ISRU} {
 		for _, m := range []metric.Metric{{P: 1}, {P: 2}, {P: 2, Power: true}} {
 			m.Kind, m.Restriction = metric.BRM, r

@@ -101,13 +101,14 @@ static void call_image_bf16(void **a) { image_bf16(*(long *)a[0], *(int *)a[1], 
 static void call_non_finite_f32(void **a) { non_finite_f32(*(long *)a[0], *(const float * *)a[1], *(unsigned * *)a[2]); }
 static void call_non_finite_bf16(void **a) { non_finite_bf16(*(long *)a[0], *(const bf16 * *)a[1], *(unsigned * *)a[2]); }
 
-// Sources of pairs: 97c5b5a1825b06162524205c1325e8ee
+// Sources of pairs: e91f071eddd7d8b6f8a3c1ae79559aa9
 #include "../device/pairs.cu"
 static void call_pairs_sigmoid_p1(void **a) { pairs_sigmoid_p1(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(float *)a[6], *(int *)a[7], *(float *)a[8], *(const float * *)a[9], *(int *)a[10], *(long *)a[11], *(int *)a[12]); }
 static void call_pairs_softsign_p1(void **a) { pairs_softsign_p1(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(float *)a[6], *(int *)a[7], *(float *)a[8], *(const float * *)a[9], *(int *)a[10], *(long *)a[11], *(int *)a[12]); }
 static void call_pairs_arctan_p1(void **a) { pairs_arctan_p1(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(float *)a[6], *(int *)a[7], *(float *)a[8], *(const float * *)a[9], *(int *)a[10], *(long *)a[11], *(int *)a[12]); }
 static void call_pairs_tanh_p1(void **a) { pairs_tanh_p1(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(float *)a[6], *(int *)a[7], *(float *)a[8], *(const float * *)a[9], *(int *)a[10], *(long *)a[11], *(int *)a[12]); }
 static void call_pairs_isru_p1(void **a) { pairs_isru_p1(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(float *)a[6], *(int *)a[7], *(float *)a[8], *(const float * *)a[9], *(int *)a[10], *(long *)a[11], *(int *)a[12]); }
+static void call_pairs_linear_p1(void **a) { pairs_linear_p1(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(float *)a[6], *(int *)a[7], *(float *)a[8], *(const float * *)a[9], *(int *)a[10], *(long *)a[11], *(int *)a[12]); }
 static void call_pairs_sigmoid_p2(void **a) { pairs_sigmoid_p2(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(float *)a[6], *(int *)a[7], *(float *)a[8], *(const float * *)a[9], *(int *)a[10], *(long *)a[11], *(int *)a[12]); }
 static void call_pairs_softsign_p2(void **a) { pairs_softsign_p2(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(float *)a[6], *(int *)a[7], *(float *)a[8], *(const float * *)a[9], *(int *)a[10], *(long *)a[11], *(int *)a[12]); }
 static void call_pairs_arctan_p2(void **a) { pairs_arctan_p2(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(float *)a[6], *(int *)a[7], *(float *)a[8], *(const float * *)a[9], *(int *)a[10], *(long *)a[11], *(int *)a[12]); }
@@ -119,6 +120,7 @@ static void call_pairs_grad_softsign_p1(void **a) { pairs_grad_softsign_p1(*(int
 static void call_pairs_grad_arctan_p1(void **a) { pairs_grad_arctan_p1(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7], *(int *)a[8], *(int *)a[9], *(long *)a[10]); }
 static void call_pairs_grad_tanh_p1(void **a) { pairs_grad_tanh_p1(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7], *(int *)a[8], *(int *)a[9], *(long *)a[10]); }
 static void call_pairs_grad_isru_p1(void **a) { pairs_grad_isru_p1(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7], *(int *)a[8], *(int *)a[9], *(long *)a[10]); }
+static void call_pairs_grad_linear_p1(void **a) { pairs_grad_linear_p1(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7], *(int *)a[8], *(int *)a[9], *(long *)a[10]); }
 static void call_pairs_grad_sigmoid_p2(void **a) { pairs_grad_sigmoid_p2(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7], *(int *)a[8], *(int *)a[9], *(long *)a[10]); }
 static void call_pairs_grad_softsign_p2(void **a) { pairs_grad_softsign_p2(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7], *(int *)a[8], *(int *)a[9], *(long *)a[10]); }
 static void call_pairs_grad_arctan_p2(void **a) { pairs_grad_arctan_p2(*(int *)a[0], *(int *)a[1], *(int *)a[2], *(float * *)a[3], *(const float * *)a[4], *(const float * *)a[5], *(const float * *)a[6], *(float *)a[7], *(int *)a[8], *(int *)a[9], *(long *)a[10]); }
@@ -323,6 +325,7 @@ static const struct entry { const char *name; int syncs; void (*call)(void **); 
 	{"pairs_arctan_p1", 1, call_pairs_arctan_p1},
 	{"pairs_tanh_p1", 1, call_pairs_tanh_p1},
 	{"pairs_isru_p1", 1, call_pairs_isru_p1},
+	{"pairs_linear_p1", 1, call_pairs_linear_p1},
 	{"pairs_sigmoid_p2", 1, call_pairs_sigmoid_p2},
 	{"pairs_softsign_p2", 1, call_pairs_softsign_p2},
 	{"pairs_arctan_p2", 1, call_pairs_arctan_p2},
@@ -334,6 +337,7 @@ static const struct entry { const char *name; int syncs; void (*call)(void **); 
 	{"pairs_grad_arctan_p1", 1, call_pairs_grad_arctan_p1},
 	{"pairs_grad_tanh_p1", 1, call_pairs_grad_tanh_p1},
 	{"pairs_grad_isru_p1", 1, call_pairs_grad_isru_p1},
+	{"pairs_grad_linear_p1", 1, call_pairs_grad_linear_p1},
 	{"pairs_grad_sigmoid_p2", 1, call_pairs_grad_sigmoid_p2},
 	{"pairs_grad_softsign_p2", 1, call_pairs_grad_softsign_p2},
 	{"pairs_grad_arctan_p2", 1, call_pairs_grad_arctan_p2},
