@@ -22,6 +22,8 @@ type health struct {
 	LoudAt   int     `json:"loud_at"`
 	LoudNorm float64 `json:"loud_norm"`
 	Faint    int     `json:"faint"`
+	// Collapse is what looks at batches have found.
+	Collapse collapse `json:"collapse,omitzero"`
 }
 
 const (
@@ -51,8 +53,8 @@ func (h *health) step(number int, norm float64, idle bool) {
 	h.Level += (l - h.Level) * max(levelDecay, 1/float64(h.Steps))
 }
 
-// nextEpoch forgets the counts, but not the level.
-func (h *health) nextEpoch() { *h = health{Level: h.Level, Steps: h.Steps} }
+// nextEpoch forgets the counts, but not the level and the looks for a collapse.
+func (h *health) nextEpoch() { *h = health{Level: h.Level, Steps: h.Steps, Collapse: h.Collapse} }
 
 func share(n, of int) float64 {
 	if of == 0 {

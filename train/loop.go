@@ -70,6 +70,7 @@ func (s *Session) batchwise(ctx context.Context) error {
 	read, stop := newLookahead(s.feeder.trainer.Epoch(s.reading(ctx), s.sampler, st.Position.Epoch, st.Position.Batch), batches-st.Position.Batch)
 	defer stop()
 	for !read.ended() {
+		var labels []int
 		err := s.tracing.step(read, func() error {
 			batch, err := read.next()
 			if err != nil {
@@ -78,9 +79,14 @@ func (s *Session) batchwise(ctx context.Context) error {
 			if batch == nil {
 				return fmt.Errorf("%s: the sampler gives %s, and says that there are %d", task, plural.Of(st.Position.Batch, "batch"), batches)
 			}
-			return s.stepper.step(batch, read.peek)
+			err = s.stepper.step(batch, read.peek)
+			labels = batch.Labels
+			return err
 		})
 		if err != nil {
+			return err
+		}
+		if err := s.watchCollapse(st.Position.Batch, batches, labels); err != nil {
 			return err
 		}
 		s.teller.pace.step()

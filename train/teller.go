@@ -139,8 +139,10 @@ type repeated struct {
 func (s *teller) once(kind string, epoch int, format string, a ...any) {
 	for _, w := range s.warned.kinds {
 		if w.kind == kind {
-			w.last = epoch
-			w.epochs++
+			if w.last != epoch {
+				w.last = epoch
+				w.epochs++
+			}
 			return
 		}
 	}
@@ -172,7 +174,7 @@ func (s *teller) warn(r run.EpochRecord, steps int, h health) {
 	}
 	equal := r.DistanceStd < 1e-3*math.Abs(r.DistanceMean) || r.DistanceMean == 0
 	if one := s.cfg.Batch() == 2; equal && !one { // a single pair has no spread
-		s.once("the embeddings had collapsed", r.Epoch, "the embeddings have collapsed: %s between images of a batch is %.3g everywhere; lower the learning rate or change the loss's margin", s.quantity(), r.DistanceMean)
+		s.once(collapsedKind, r.Epoch, "the embeddings have collapsed: %s between images of a batch is %.3g everywhere; lower the learning rate or change the loss's margin", s.quantity(), r.DistanceMean)
 	}
 	switch {
 	case steps > 0 && h.Idle == steps:
