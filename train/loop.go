@@ -176,15 +176,16 @@ func (s *Session) measured(ctx context.Context, r run.EpochRecord) (run.EpochRec
 func (s *Session) History() []run.EpochRecord { return slices.Clone(s.state.History) }
 
 // Finish measures the best epoch on the test classes, and writes results and
-// pictures. Of several ranks the first writes; the others return no results.
+// pictures. The optimizer's state is given back before: what follows is Close. Of several ranks the first writes; the others return no results.
 func (s *Session) Finish(ctx context.Context) (*run.Results, error) {
-	s.stepper.net.close()                    // makes room
+	eng := s.model.Params.Engine()
+	s.stepper.release()                      // makes room
 	if err := s.comm.Barrier(); err != nil { // rank 0 has written the models
 		return nil, err
 	}
 	defer collectOften()()
 	opt := run.MeasureOptions{Selection: run.Selection{Options: s.opt.run()}, Restarts: s.opt.Restarts}
-	emb, r, err := run.Measure(ctx, s.folder, s.stepper.net.g.Engine(), opt)
+	emb, r, err := run.Measure(ctx, s.folder, eng, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +201,7 @@ func (s *Session) Finish(ctx context.Context) (*run.Results, error) {
 			return nil, err
 		}
 	}
-	if err := s.folder.Draw(ctx, s.stepper.net.g.Engine(), emb, s.state.History); err != nil {
+	if err := s.folder.Draw(ctx, eng, emb, s.state.History); err != nil {
 		return nil, err
 	}
 	return r, nil

@@ -289,7 +289,7 @@ func (s *planner) endBytes(p MemoryPlan) int64 {
 	blocks := min(eval.DefaultMemory, 8*1024*n)
 	// The set is opened once more while the lists and the loss of training are still there.
 	rows += s.listBytes() + p.Loss
-	heap := 3*p.Weights + p.Optimizer + p.Workspace + p.Pictures + rows + blocks + endFixed
+	heap := 3*p.Weights + p.Workspace + p.Pictures + rows + blocks + endFixed
 	if p.Device == nil {
 		heap += s.model.EmbedderBytes(run.EmbedBatchOf(s.model))
 	}
@@ -354,5 +354,5 @@ func (s *planner) deviceRoom() (int64, error) {
 // blocks of distances.
 func (s *planner) deviceEnd(p DevicePlan) int64 {
 	n := int64(len(s.sets.Test.Items))
-	return 3*p.Weights + p.Optimizer + p.Workspace + 4*n*s.widest() + min(eval.DefaultMemory, 8*1024*n) + s.model.EmbedderBytes(run.EmbedBatchOf(s.model))
+	return 3*p.Weights + p.Workspace + 4*n*s.widest() + min(eval.DefaultMemory, 8*1024*n) + s.model.EmbedderBytes(run.EmbedBatchOf(s.model))
 }

@@ -315,9 +315,7 @@ func prepare(ctx context.Context, cfg run.Config, folder run.Folder, eng engine.
 // Close releases what the session holds; the folder stays.
 func (s *Session) Close() error {
 	s.tracing.close()
-	if s.stepper.net != nil {
-		s.stepper.net.close()
-	}
+	s.stepper.release()
 	if s.log != nil {
 		s.log.close()
 	}

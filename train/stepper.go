@@ -62,6 +62,15 @@ func (s *stepper) step(batch *data.Batch, ahead func() *data.Batch) error {
 // conclude logs the latest step if that has not been done.
 func (s *stepper) conclude() error { return s.order.conclude() }
 
+// release gives back what steps alone need: the graph, the optimizer's state and the average
+// of the weights, of which the folder has the models.
+func (s *stepper) release() {
+	if s.net != nil {
+		s.net.close()
+	}
+	s.net, s.opti, s.average, s.order = nil, nil, nil, nil
+}
+
 // move starts to move the parameters along the gradient and begins the record of the
 // step.
 func (s *stepper) move(start time.Time) (*stepInProgress, error) {
