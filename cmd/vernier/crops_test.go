@@ -1,10 +1,12 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/vernier-ml/vernier/client"
 	"github.com/vernier-ml/vernier/cmd/internal/cli"
 	"github.com/vernier-ml/vernier/cmd/internal/clitest"
 	runs "github.com/vernier-ml/vernier/run"
@@ -52,7 +54,21 @@ func TestCropsTravelWithTheModel(t *testing.T) {
 	if one("eval", folder, "--restarts", "1") == one("eval", folder, "--restarts", "1", "--crops", "1") {
 		t.Error("the figures of the middle are those of five crops")
 	}
+	// Queries of a service are embedded on the crops that its gallery was made with.
+	middle := filepath.Join(t.TempDir(), "middle.index")
+	one("index", folder, "--out", middle, "--crops", "1", images)
+	at, _, end := serving(t, folder, "--gallery", middle, "--crops", "1")
+	defer end()
+	body, err := os.ReadFile(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := asking(t, at).SearchImage(t.Context(), body, client.Options{K: 1})
+	if err != nil || len(served.Results) != 1 || !strings.HasSuffix(query, filepath.FromSlash(served.Results[0].Neighbors[0].Path)) || served.Results[0].Neighbors[0].Distance > 1e-5 {
+		t.Errorf("served %+v, %v", served, err)
+	}
 	for says, args := range map[string][]string{
+		"another model":                                         {"serve", folder, "--gallery", middle},
 		"--crops 3: there is 1, 5, 10":                          {"embed", folder, images, "--crops", "3"},
 		"resize these to more than that, as to":                 quick(images, filepath.Join(t.TempDir(), "run"), "--crops", "5"),
 		"outputs of the frozen blocks are kept of their middle": quick(images, filepath.Join(t.TempDir(), "run"), "--resize", "20", "--crops", "5", "--freeze-to", "block1", "--cache-frozen"),

@@ -66,6 +66,7 @@ with exit status 0.`,
 	fl.IntVar(&f.megabytes, "max-mb", 20, "largest body of a request, in MiB")
 	fl.IntVar(&f.waiting, "max-waiting", 256, "queries that may wait and be worked on at a time; more are answered 503")
 	fl.BoolVar(&f.asJSON, "json", false, "print where it listens as JSON")
+	addCrops(fl, &f.sel.Crops)
 	f.selectionFlags.add(cmd)
 	return cmd
 }
@@ -119,6 +120,9 @@ func (f *serveFlags) run(cmd *cobra.Command, path string, log *logrus.Logger) (e
 	defer func() { err = errors.Join(err, g.Close()) }()
 	m, _, err := folder.LoadModel(eng, f.sel.Choice)
 	if err != nil {
+		return err
+	}
+	if err := m.SetCrops(f.sel.Crops); err != nil {
 		return err
 	}
 	c, done, err := serve.FromModel(m, cfg.Data.MaxPixels)

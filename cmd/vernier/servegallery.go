@@ -37,7 +37,7 @@ func (g *servedGallery) Close() error { return errors.Join(g.store.Close(), g.cl
 
 // openGallery opens the index that is to be served, or makes it first.
 func (f *serveFlags) openGallery(ctx context.Context, folder run.Folder, eng engine.Engine, log *logrus.Logger) (*servedGallery, error) {
-	info, err := runInfo(folder, eng, f.sel.Choice, 0)
+	info, err := runInfo(folder, eng, f.sel.Choice, f.sel.Crops)
 	if err != nil {
 		return nil, err
 	}
