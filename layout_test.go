@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"internal/approx":               {},
 	"internal/trace":                {"engine"},
 	"cpu/internal/gen":              {"internal/approx"},
-	"cpu/internal/gen/neon":         {},
+	"cpu/internal/gen/neon":         {"internal/approx"},
 	"internal/enginetest/reference": {"metric", "engine"},
 	"internal/enginetest":           {"layers", "losses", "internal/enginetest/reference", "internal/golden", "metric", "engine"},
 	"internal/golden":               {},

@@ -1,15 +1,67 @@
 package cpu
 
+import "github.com/vernier-ml/vernier/metric"
+
 // neon returns the kernels of neon_arm64.s.
 func neon() *kernels {
-	k := portable()
-	k.name, k.narrow = "neon", nil
-	k.mr, k.nr, k.vec, k.depth, k.deep = 8, 12, 4, 256, 256
-	k.tiles, k.across = neonTiles(), neonAcrossTiles()
-	k.transpose, k.copyRows, k.copyPanels = transposeNEON, copyRowsNEON, copyPanelsNEON
-	k.gather, k.gatherTaps = gatherNEON, gatherTapsNEON
-	k.winograd.rows = neonRowsTiles()
-	return k
+	return &kernels{
+		name: "neon",
+		mr:   8, nr: 12, vec: 4, depth: 256, deep: 256,
+		tiles:      neonTiles(),
+		across:     neonAcrossTiles(),
+		transpose:  transposeNEON,
+		copyRows:   copyRowsNEON,
+		copyPanels: copyPanelsNEON,
+		gather:     gatherNEON,
+		gatherTaps: gatherTapsNEON,
+		add:        addNEON,
+		multiply:   multiplyNEON,
+		scale:      scaleNEON,
+		relu:       reluNEON,
+		reluGrad:   reluGradNEON,
+		boundGrad:  boundGradNEON,
+		maximum:    maximumNEON,
+		maximum3:   maximum3NEON,
+		add3:       add3NEON,
+		finite:     finiteNEON,
+		route:      routeNEON,
+		split:      splitNEON,
+		depthwise:  depthwiseNEON, depthwiseSums: depthwiseSumsBy(depthwiseSums1NEON, depthwiseSums3NEON, depthwiseSums5NEON, depthwiseSums7NEON, depthwiseSums9NEON),
+		merge:    mergeNEON,
+		affine:   affineNEON,
+		sum:      sumNEON,
+		spread:   spreadNEON,
+		project:  projectNEON,
+		normGrad: normGradNEON,
+
+		layerNorm:     layerNormNEON,
+		layerNormSums: layerNormSumsNEON,
+		layerNormGrad: layerNormGradNEON,
+		normSums:      normSumsNEON,
+		gelu:          geluNEON,
+		geluGrad:      geluGradNEON,
+		geluQuick:     geluQuickNEON,
+		geluQuickGrad: geluQuickGradNEON,
+		largest:       largestNEON,
+		exp:           expNEON,
+		softmaxGrad:   softmaxGradNEON,
+
+		quadratic: quadraticNEON, columnExp: columnExpNEON, columnGrad: columnGradNEON,
+
+		sgd: func(w, g, v []float32, s sgdStep) {
+			sgdNEON(w, g, v, s.rate, s.decay, s.momentum, s.nesterov)
+		},
+		adamW: func(w, g, m, v []float32, s adamWStep) {
+			adamWNEON(w, g, m, v, s.keep, s.beta1, s.gain1, s.beta2, s.gain2, s.rate, s.unbias2, s.eps)
+		},
+		winograd: winogradKernels{
+			tilesIn: tilesInNEON, tilesOut: tilesOutNEON,
+			filtersIn: filtersInNEON, filtersOut: filtersOutNEON, gradientsIn: gradientsInNEON,
+			rows: neonRowsTiles(),
+		},
+		countBelow: countBelowNEON, between: betweenNEON,
+		pairs: neonPairs(),
+	}
 }
 
 // transposeNEON transposes squares of vectors by their kernel, and what is left at the
@@ -58,5 +110,16 @@ func neonRowsTiles() [][]rowsTileFunc {
 		{nil, rowsTile1x1NEON, rowsTile2x1NEON, rowsTile3x1NEON, rowsTile4x1NEON, rowsTile5x1NEON, rowsTile6x1NEON, rowsTile7x1NEON, rowsTile8x1NEON},
 		{nil, rowsTile1x2NEON, rowsTile2x2NEON, rowsTile3x2NEON, rowsTile4x2NEON, rowsTile5x2NEON, rowsTile6x2NEON, rowsTile7x2NEON, rowsTile8x2NEON},
 		{nil, rowsTile1x3NEON, rowsTile2x3NEON, rowsTile3x3NEON, rowsTile4x3NEON, rowsTile5x3NEON, rowsTile6x3NEON, rowsTile7x3NEON, rowsTile8x3NEON},
+	}
+}
+
+func neonPairs() [curves][2]pairKernels {
+	return [curves][2]pairKernels{
+		metric.Sigmoid:  {pairs(sigmoidSums1NEON, sigmoidGrad1NEON), pairs(sigmoidSums2NEON, sigmoidGrad2NEON)},
+		metric.SoftSign: {pairs(softSignSums1NEON, softSignGrad1NEON), pairs(softSignSums2NEON, softSignGrad2NEON)},
+		metric.ArcTan:   {pairs(arcTanSums1NEON, arcTanGrad1NEON), pairs(arcTanSums2NEON, arcTanGrad2NEON)},
+		metric.TanH:     {pairs(tanHSums1NEON, tanHGrad1NEON), pairs(tanHSums2NEON, tanHGrad2NEON)},
+		metric.ISRU:     {pairs(isruSums1NEON, isruGrad1NEON), pairs(isruSums2NEON, isruGrad2NEON)},
+		identity:        {pairs(identitySums1NEON, identityGrad1NEON), pairs(identitySums2NEON, identityGrad2NEON)},
 	}
 }

@@ -9810,3 +9810,11220 @@ next4:
 	SUBS $1, R2, R2
 	BNE tap1
 	RET
+
+// func addNEON(dst, a, b []float32)
+TEXT ·addNEON(SB), NOSPLIT|NOFRAME, $0-72
+	MOVD dst_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD dst_len+8(FP), R3
+	CMP $16, R3
+	BLT vectors1
+
+loop2:
+	WORD $0xad400420 // ldp q0, q1, [x1]
+	WORD $0xad400c42 // ldp q2, q3, [x2]
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	WORD $0xad000400 // stp q0, q1, [x0]
+	WORD $0xad410420 // ldp q0, q1, [x1, #32]
+	WORD $0xad410c42 // ldp q2, q3, [x2, #32]
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	WORD $0xad010400 // stp q0, q1, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop2
+
+vectors1:
+	CMP $4, R3
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00020 // ldr q0, [x1]
+	WORD $0x3dc00041 // ldr q1, [x2]
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x3d800000 // str q0, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop4
+
+singles3:
+	CBZ R3, done6
+
+single5:
+	WORD $0xbd400020 // ldr s0, [x1]
+	WORD $0xbd400041 // ldr s1, [x2]
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0xbd000000 // str s0, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	SUBS $1, R3, R3
+	BNE single5
+
+done6:
+	RET
+
+// func add3NEON(dst, a, b, c []float32)
+TEXT ·add3NEON(SB), NOSPLIT|NOFRAME, $0-96
+	MOVD dst_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD c_base+72(FP), R3
+	MOVD dst_len+8(FP), R4
+	CMP $16, R4
+	BLT vectors1
+
+loop2:
+	WORD $0xad400420 // ldp q0, q1, [x1]
+	WORD $0xad400c42 // ldp q2, q3, [x2]
+	WORD $0xad401464 // ldp q4, q5, [x3]
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	WORD $0x4e25d421 // fadd v1.4s, v1.4s, v5.4s
+	WORD $0xad000400 // stp q0, q1, [x0]
+	WORD $0xad410420 // ldp q0, q1, [x1, #32]
+	WORD $0xad410c42 // ldp q2, q3, [x2, #32]
+	WORD $0xad411464 // ldp q4, q5, [x3, #32]
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4e23d421 // fadd v1.4s, v1.4s, v3.4s
+	WORD $0x4e25d421 // fadd v1.4s, v1.4s, v5.4s
+	WORD $0xad010400 // stp q0, q1, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	ADD $64, R3, R3
+	SUB $16, R4, R4
+	CMP $16, R4
+	BGE loop2
+
+vectors1:
+	CMP $4, R4
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00020 // ldr q0, [x1]
+	WORD $0x3dc00041 // ldr q1, [x2]
+	WORD $0x3dc00062 // ldr q2, [x3]
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD $0x3d800000 // str q0, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	ADD $16, R3, R3
+	SUB $4, R4, R4
+	CMP $4, R4
+	BGE loop4
+
+singles3:
+	CBZ R4, done6
+
+single5:
+	WORD $0xbd400020 // ldr s0, [x1]
+	WORD $0xbd400041 // ldr s1, [x2]
+	WORD $0xbd400062 // ldr s2, [x3]
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	WORD $0x4e22d400 // fadd v0.4s, v0.4s, v2.4s
+	WORD $0xbd000000 // str s0, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	ADD $4, R3, R3
+	SUBS $1, R4, R4
+	BNE single5
+
+done6:
+	RET
+
+// func multiplyNEON(dst, a, b []float32)
+TEXT ·multiplyNEON(SB), NOSPLIT|NOFRAME, $0-72
+	MOVD dst_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD dst_len+8(FP), R3
+	CMP $16, R3
+	BLT vectors1
+
+loop2:
+	WORD $0xad400420 // ldp q0, q1, [x1]
+	WORD $0xad400c42 // ldp q2, q3, [x2]
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0xad000400 // stp q0, q1, [x0]
+	WORD $0xad410420 // ldp q0, q1, [x1, #32]
+	WORD $0xad410c42 // ldp q2, q3, [x2, #32]
+	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
+	WORD $0x6e23dc21 // fmul v1.4s, v1.4s, v3.4s
+	WORD $0xad010400 // stp q0, q1, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop2
+
+vectors1:
+	CMP $4, R3
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00020 // ldr q0, [x1]
+	WORD $0x3dc00041 // ldr q1, [x2]
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	WORD $0x3d800000 // str q0, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop4
+
+singles3:
+	CBZ R3, done6
+
+single5:
+	WORD $0xbd400020 // ldr s0, [x1]
+	WORD $0xbd400041 // ldr s1, [x2]
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
+	WORD $0xbd000000 // str s0, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	SUBS $1, R3, R3
+	BNE single5
+
+done6:
+	RET
+
+// func maximumNEON(dst, a, b []float32)
+TEXT ·maximumNEON(SB), NOSPLIT|NOFRAME, $0-72
+	MOVD dst_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD dst_len+8(FP), R3
+	CMP $16, R3
+	BLT vectors1
+
+loop2:
+	WORD $0xad400420 // ldp q0, q1, [x1]
+	WORD $0xad400c42 // ldp q2, q3, [x2]
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
+	WORD $0xad000400 // stp q0, q1, [x0]
+	WORD $0xad410420 // ldp q0, q1, [x1, #32]
+	WORD $0xad410c42 // ldp q2, q3, [x2, #32]
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
+	WORD $0xad010400 // stp q0, q1, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop2
+
+vectors1:
+	CMP $4, R3
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00020 // ldr q0, [x1]
+	WORD $0x3dc00041 // ldr q1, [x2]
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	WORD $0x3d800000 // str q0, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop4
+
+singles3:
+	CBZ R3, done6
+
+single5:
+	WORD $0xbd400020 // ldr s0, [x1]
+	WORD $0xbd400041 // ldr s1, [x2]
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	WORD $0xbd000000 // str s0, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	SUBS $1, R3, R3
+	BNE single5
+
+done6:
+	RET
+
+// func maximum3NEON(dst, a, b, c []float32)
+TEXT ·maximum3NEON(SB), NOSPLIT|NOFRAME, $0-96
+	MOVD dst_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD c_base+72(FP), R3
+	MOVD dst_len+8(FP), R4
+	CMP $16, R4
+	BLT vectors1
+
+loop2:
+	WORD $0xad400420 // ldp q0, q1, [x1]
+	WORD $0xad400c42 // ldp q2, q3, [x2]
+	WORD $0xad401464 // ldp q4, q5, [x3]
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	WORD $0x4e24f400 // fmax v0.4s, v0.4s, v4.4s
+	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
+	WORD $0x4e25f421 // fmax v1.4s, v1.4s, v5.4s
+	WORD $0xad000400 // stp q0, q1, [x0]
+	WORD $0xad410420 // ldp q0, q1, [x1, #32]
+	WORD $0xad410c42 // ldp q2, q3, [x2, #32]
+	WORD $0xad411464 // ldp q4, q5, [x3, #32]
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	WORD $0x4e24f400 // fmax v0.4s, v0.4s, v4.4s
+	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
+	WORD $0x4e25f421 // fmax v1.4s, v1.4s, v5.4s
+	WORD $0xad010400 // stp q0, q1, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	ADD $64, R3, R3
+	SUB $16, R4, R4
+	CMP $16, R4
+	BGE loop2
+
+vectors1:
+	CMP $4, R4
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00020 // ldr q0, [x1]
+	WORD $0x3dc00041 // ldr q1, [x2]
+	WORD $0x3dc00062 // ldr q2, [x3]
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	WORD $0x3d800000 // str q0, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	ADD $16, R3, R3
+	SUB $4, R4, R4
+	CMP $4, R4
+	BGE loop4
+
+singles3:
+	CBZ R4, done6
+
+single5:
+	WORD $0xbd400020 // ldr s0, [x1]
+	WORD $0xbd400041 // ldr s1, [x2]
+	WORD $0xbd400062 // ldr s2, [x3]
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	WORD $0xbd000000 // str s0, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	ADD $4, R3, R3
+	SUBS $1, R4, R4
+	BNE single5
+
+done6:
+	RET
+
+// func scaleNEON(dst, a []float32, s float32)
+TEXT ·scaleNEON(SB), NOSPLIT|NOFRAME, $0-52
+	MOVD dst_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD dst_len+8(FP), R2
+	FMOVS s+48(FP), F0
+	CMP $16, R2
+	BLT vectors1
+
+loop2:
+	WORD $0xad400821 // ldp q1, q2, [x1]
+	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
+	WORD $0x4f809042 // fmul v2.4s, v2.4s, v0.s[0]
+	WORD $0xad000801 // stp q1, q2, [x0]
+	WORD $0xad410821 // ldp q1, q2, [x1, #32]
+	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
+	WORD $0x4f809042 // fmul v2.4s, v2.4s, v0.s[0]
+	WORD $0xad010801 // stp q1, q2, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	SUB $16, R2, R2
+	CMP $16, R2
+	BGE loop2
+
+vectors1:
+	CMP $4, R2
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00021 // ldr q1, [x1]
+	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
+	WORD $0x3d800001 // str q1, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $4, R2, R2
+	CMP $4, R2
+	BGE loop4
+
+singles3:
+	CBZ R2, done6
+
+single5:
+	WORD $0xbd400021 // ldr s1, [x1]
+	WORD $0x4f809021 // fmul v1.4s, v1.4s, v0.s[0]
+	WORD $0xbd000001 // str s1, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUBS $1, R2, R2
+	BNE single5
+
+done6:
+	RET
+
+// func reluNEON(y, x []float32)
+TEXT ·reluNEON(SB), NOSPLIT|NOFRAME, $0-48
+	MOVD y_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_len+8(FP), R2
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	CMP $16, R2
+	BLT vectors1
+
+loop2:
+	WORD $0xad400821 // ldp q1, q2, [x1]
+	WORD $0x4e20f421 // fmax v1.4s, v1.4s, v0.4s
+	WORD $0x4e20f442 // fmax v2.4s, v2.4s, v0.4s
+	WORD $0xad000801 // stp q1, q2, [x0]
+	WORD $0xad410821 // ldp q1, q2, [x1, #32]
+	WORD $0x4e20f421 // fmax v1.4s, v1.4s, v0.4s
+	WORD $0x4e20f442 // fmax v2.4s, v2.4s, v0.4s
+	WORD $0xad010801 // stp q1, q2, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	SUB $16, R2, R2
+	CMP $16, R2
+	BGE loop2
+
+vectors1:
+	CMP $4, R2
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00021 // ldr q1, [x1]
+	WORD $0x4e20f421 // fmax v1.4s, v1.4s, v0.4s
+	WORD $0x3d800001 // str q1, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $4, R2, R2
+	CMP $4, R2
+	BGE loop4
+
+singles3:
+	CBZ R2, done6
+
+single5:
+	WORD $0xbd400021 // ldr s1, [x1]
+	WORD $0x4e20f421 // fmax v1.4s, v1.4s, v0.4s
+	WORD $0xbd000001 // str s1, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUBS $1, R2, R2
+	BNE single5
+
+done6:
+	RET
+
+// func reluGradNEON(dx, dy, y []float32)
+TEXT ·reluGradNEON(SB), NOSPLIT|NOFRAME, $0-72
+	MOVD dx_base+0(FP), R0
+	MOVD dy_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD dx_len+8(FP), R3
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	CMP $16, R3
+	BLT vectors1
+
+loop2:
+	WORD $0xad400821 // ldp q1, q2, [x1]
+	WORD $0xad401043 // ldp q3, q4, [x2]
+	WORD $0x6ea0e463 // fcmgt v3.4s, v3.4s, v0.4s
+	WORD $0x4e231c21 // and v1.16b, v1.16b, v3.16b
+	WORD $0x6ea0e484 // fcmgt v4.4s, v4.4s, v0.4s
+	WORD $0x4e241c42 // and v2.16b, v2.16b, v4.16b
+	WORD $0xad000801 // stp q1, q2, [x0]
+	WORD $0xad410821 // ldp q1, q2, [x1, #32]
+	WORD $0xad411043 // ldp q3, q4, [x2, #32]
+	WORD $0x6ea0e463 // fcmgt v3.4s, v3.4s, v0.4s
+	WORD $0x4e231c21 // and v1.16b, v1.16b, v3.16b
+	WORD $0x6ea0e484 // fcmgt v4.4s, v4.4s, v0.4s
+	WORD $0x4e241c42 // and v2.16b, v2.16b, v4.16b
+	WORD $0xad010801 // stp q1, q2, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop2
+
+vectors1:
+	CMP $4, R3
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00021 // ldr q1, [x1]
+	WORD $0x3dc00042 // ldr q2, [x2]
+	WORD $0x6ea0e442 // fcmgt v2.4s, v2.4s, v0.4s
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0x3d800001 // str q1, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop4
+
+singles3:
+	CBZ R3, done6
+
+single5:
+	WORD $0xbd400021 // ldr s1, [x1]
+	WORD $0xbd400042 // ldr s2, [x2]
+	WORD $0x6ea0e442 // fcmgt v2.4s, v2.4s, v0.4s
+	WORD $0x4e221c21 // and v1.16b, v1.16b, v2.16b
+	WORD $0xbd000001 // str s1, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	SUBS $1, R3, R3
+	BNE single5
+
+done6:
+	RET
+
+// func boundGradNEON(dx, dy, y []float32, ceiling float32)
+TEXT ·boundGradNEON(SB), NOSPLIT|NOFRAME, $0-76
+	MOVD dx_base+0(FP), R0
+	MOVD dy_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD dx_len+8(FP), R3
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	FMOVS ceiling+72(FP), F1
+	WORD $0x4e040421 // dup v1.4s, v1.s[0]
+	CMP $16, R3
+	BLT vectors1
+
+loop2:
+	WORD $0xad400c22 // ldp q2, q3, [x1]
+	WORD $0xad401444 // ldp q4, q5, [x2]
+	WORD $0x6ea4e426 // fcmgt v6.4s, v1.4s, v4.4s
+	WORD $0x6ea0e484 // fcmgt v4.4s, v4.4s, v0.4s
+	WORD $0x4e241c42 // and v2.16b, v2.16b, v4.16b
+	WORD $0x4e261c42 // and v2.16b, v2.16b, v6.16b
+	WORD $0x6ea5e426 // fcmgt v6.4s, v1.4s, v5.4s
+	WORD $0x6ea0e4a5 // fcmgt v5.4s, v5.4s, v0.4s
+	WORD $0x4e251c63 // and v3.16b, v3.16b, v5.16b
+	WORD $0x4e261c63 // and v3.16b, v3.16b, v6.16b
+	WORD $0xad000c02 // stp q2, q3, [x0]
+	WORD $0xad410c22 // ldp q2, q3, [x1, #32]
+	WORD $0xad411444 // ldp q4, q5, [x2, #32]
+	WORD $0x6ea4e426 // fcmgt v6.4s, v1.4s, v4.4s
+	WORD $0x6ea0e484 // fcmgt v4.4s, v4.4s, v0.4s
+	WORD $0x4e241c42 // and v2.16b, v2.16b, v4.16b
+	WORD $0x4e261c42 // and v2.16b, v2.16b, v6.16b
+	WORD $0x6ea5e426 // fcmgt v6.4s, v1.4s, v5.4s
+	WORD $0x6ea0e4a5 // fcmgt v5.4s, v5.4s, v0.4s
+	WORD $0x4e251c63 // and v3.16b, v3.16b, v5.16b
+	WORD $0x4e261c63 // and v3.16b, v3.16b, v6.16b
+	WORD $0xad010c02 // stp q2, q3, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop2
+
+vectors1:
+	CMP $4, R3
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00022 // ldr q2, [x1]
+	WORD $0x3dc00043 // ldr q3, [x2]
+	WORD $0x6ea3e424 // fcmgt v4.4s, v1.4s, v3.4s
+	WORD $0x6ea0e463 // fcmgt v3.4s, v3.4s, v0.4s
+	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
+	WORD $0x4e241c42 // and v2.16b, v2.16b, v4.16b
+	WORD $0x3d800002 // str q2, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop4
+
+singles3:
+	CBZ R3, done6
+
+single5:
+	WORD $0xbd400022 // ldr s2, [x1]
+	WORD $0xbd400043 // ldr s3, [x2]
+	WORD $0x6ea3e424 // fcmgt v4.4s, v1.4s, v3.4s
+	WORD $0x6ea0e463 // fcmgt v3.4s, v3.4s, v0.4s
+	WORD $0x4e231c42 // and v2.16b, v2.16b, v3.16b
+	WORD $0x4e241c42 // and v2.16b, v2.16b, v4.16b
+	WORD $0xbd000002 // str s2, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	SUBS $1, R3, R3
+	BNE single5
+
+done6:
+	RET
+
+// func normGradNEON(dx, dy, x []float32, a, b, center, c float32)
+TEXT ·normGradNEON(SB), NOSPLIT|NOFRAME, $0-88
+	MOVD dx_base+0(FP), R0
+	MOVD dy_base+24(FP), R1
+	MOVD x_base+48(FP), R2
+	MOVD dx_len+8(FP), R3
+	FMOVS a+72(FP), F0
+	FMOVS b+76(FP), F1
+	FMOVS center+80(FP), F2
+	WORD $0x4e040442 // dup v2.4s, v2.s[0]
+	FMOVS c+84(FP), F3
+	WORD $0x4e040463 // dup v3.4s, v3.s[0]
+	CMP $16, R3
+	BLT vectors1
+
+loop2:
+	WORD $0xad401424 // ldp q4, q5, [x1]
+	WORD $0xad401c46 // ldp q6, q7, [x2]
+	WORD $0x4ea31c68 // mov v8.16b, v3.16b
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4ea2d4c6 // fsub v6.4s, v6.4s, v2.4s
+	WORD $0x4f8110c8 // fmla v8.4s, v6.4s, v1.s[0]
+	WORD $0x4ea31c69 // mov v9.16b, v3.16b
+	WORD $0x4f8010a9 // fmla v9.4s, v5.4s, v0.s[0]
+	WORD $0x4ea2d4e7 // fsub v7.4s, v7.4s, v2.4s
+	WORD $0x4f8110e9 // fmla v9.4s, v7.4s, v1.s[0]
+	WORD $0xad002408 // stp q8, q9, [x0]
+	WORD $0xad411424 // ldp q4, q5, [x1, #32]
+	WORD $0xad411c46 // ldp q6, q7, [x2, #32]
+	WORD $0x4ea31c68 // mov v8.16b, v3.16b
+	WORD $0x4f801088 // fmla v8.4s, v4.4s, v0.s[0]
+	WORD $0x4ea2d4c6 // fsub v6.4s, v6.4s, v2.4s
+	WORD $0x4f8110c8 // fmla v8.4s, v6.4s, v1.s[0]
+	WORD $0x4ea31c69 // mov v9.16b, v3.16b
+	WORD $0x4f8010a9 // fmla v9.4s, v5.4s, v0.s[0]
+	WORD $0x4ea2d4e7 // fsub v7.4s, v7.4s, v2.4s
+	WORD $0x4f8110e9 // fmla v9.4s, v7.4s, v1.s[0]
+	WORD $0xad012408 // stp q8, q9, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop2
+
+vectors1:
+	CMP $4, R3
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00024 // ldr q4, [x1]
+	WORD $0x3dc00045 // ldr q5, [x2]
+	WORD $0x4ea31c66 // mov v6.16b, v3.16b
+	WORD $0x4f801086 // fmla v6.4s, v4.4s, v0.s[0]
+	WORD $0x4ea2d4a5 // fsub v5.4s, v5.4s, v2.4s
+	WORD $0x4f8110a6 // fmla v6.4s, v5.4s, v1.s[0]
+	WORD $0x3d800006 // str q6, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop4
+
+singles3:
+	CBZ R3, done6
+
+single5:
+	WORD $0xbd400024 // ldr s4, [x1]
+	WORD $0xbd400045 // ldr s5, [x2]
+	WORD $0x4ea31c66 // mov v6.16b, v3.16b
+	WORD $0x4f801086 // fmla v6.4s, v4.4s, v0.s[0]
+	WORD $0x4ea2d4a5 // fsub v5.4s, v5.4s, v2.4s
+	WORD $0x4f8110a6 // fmla v6.4s, v5.4s, v1.s[0]
+	WORD $0xbd000006 // str s6, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	SUBS $1, R3, R3
+	BNE single5
+
+done6:
+	RET
+
+// func affineNEON(y, x, residual []float32, center, scale, shift, ceiling float32)
+TEXT ·affineNEON(SB), NOSPLIT|NOFRAME, $0-88
+	MOVD $affineNEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	MOVD y_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD residual_base+48(FP), R2
+	MOVD y_len+8(FP), R3
+	FMOVS center+72(FP), F0
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS scale+76(FP), F1
+	FMOVS shift+80(FP), F2
+	WORD $0x4e040442 // dup v2.4s, v2.s[0]
+	WORD $0x4e0407e3 // dup v3.4s, v31.s[0]
+	WORD $0x4e0c07e4 // dup v4.4s, v31.s[1]
+	MOVWU ceiling+84(FP), R4
+	CBZ R4, linear1
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	FMOVS ceiling+84(FP), F5
+	WORD $0x4e0404a4 // dup v4.4s, v5.s[0]
+
+linear1:
+	CBZ R2, plain2
+	CMP $16, R3
+	BLT vectors3
+
+loop4:
+	WORD $0xad401825 // ldp q5, q6, [x1]
+	WORD $0xad402047 // ldp q7, q8, [x2]
+	WORD $0x4ea0d4a5 // fsub v5.4s, v5.4s, v0.4s
+	WORD $0x4ea21c49 // mov v9.16b, v2.16b
+	WORD $0x4f8110a9 // fmla v9.4s, v5.4s, v1.s[0]
+	WORD $0x4e27d529 // fadd v9.4s, v9.4s, v7.4s
+	WORD $0x4e23f529 // fmax v9.4s, v9.4s, v3.4s
+	WORD $0x4ea4f529 // fmin v9.4s, v9.4s, v4.4s
+	WORD $0x4ea0d4c6 // fsub v6.4s, v6.4s, v0.4s
+	WORD $0x4ea21c4a // mov v10.16b, v2.16b
+	WORD $0x4f8110ca // fmla v10.4s, v6.4s, v1.s[0]
+	WORD $0x4e28d54a // fadd v10.4s, v10.4s, v8.4s
+	WORD $0x4e23f54a // fmax v10.4s, v10.4s, v3.4s
+	WORD $0x4ea4f54a // fmin v10.4s, v10.4s, v4.4s
+	WORD $0xad002809 // stp q9, q10, [x0]
+	WORD $0xad411825 // ldp q5, q6, [x1, #32]
+	WORD $0xad412047 // ldp q7, q8, [x2, #32]
+	WORD $0x4ea0d4a5 // fsub v5.4s, v5.4s, v0.4s
+	WORD $0x4ea21c49 // mov v9.16b, v2.16b
+	WORD $0x4f8110a9 // fmla v9.4s, v5.4s, v1.s[0]
+	WORD $0x4e27d529 // fadd v9.4s, v9.4s, v7.4s
+	WORD $0x4e23f529 // fmax v9.4s, v9.4s, v3.4s
+	WORD $0x4ea4f529 // fmin v9.4s, v9.4s, v4.4s
+	WORD $0x4ea0d4c6 // fsub v6.4s, v6.4s, v0.4s
+	WORD $0x4ea21c4a // mov v10.16b, v2.16b
+	WORD $0x4f8110ca // fmla v10.4s, v6.4s, v1.s[0]
+	WORD $0x4e28d54a // fadd v10.4s, v10.4s, v8.4s
+	WORD $0x4e23f54a // fmax v10.4s, v10.4s, v3.4s
+	WORD $0x4ea4f54a // fmin v10.4s, v10.4s, v4.4s
+	WORD $0xad012809 // stp q9, q10, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop4
+
+vectors3:
+	CMP $4, R3
+	BLT singles5
+
+loop6:
+	WORD $0x3dc00025 // ldr q5, [x1]
+	WORD $0x3dc00046 // ldr q6, [x2]
+	WORD $0x4ea0d4a5 // fsub v5.4s, v5.4s, v0.4s
+	WORD $0x4ea21c47 // mov v7.16b, v2.16b
+	WORD $0x4f8110a7 // fmla v7.4s, v5.4s, v1.s[0]
+	WORD $0x4e26d4e7 // fadd v7.4s, v7.4s, v6.4s
+	WORD $0x4e23f4e7 // fmax v7.4s, v7.4s, v3.4s
+	WORD $0x4ea4f4e7 // fmin v7.4s, v7.4s, v4.4s
+	WORD $0x3d800007 // str q7, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop6
+
+singles5:
+	CBZ R3, done8
+
+single7:
+	WORD $0xbd400025 // ldr s5, [x1]
+	WORD $0xbd400046 // ldr s6, [x2]
+	WORD $0x4ea0d4a5 // fsub v5.4s, v5.4s, v0.4s
+	WORD $0x4ea21c47 // mov v7.16b, v2.16b
+	WORD $0x4f8110a7 // fmla v7.4s, v5.4s, v1.s[0]
+	WORD $0x4e26d4e7 // fadd v7.4s, v7.4s, v6.4s
+	WORD $0x4e23f4e7 // fmax v7.4s, v7.4s, v3.4s
+	WORD $0x4ea4f4e7 // fmin v7.4s, v7.4s, v4.4s
+	WORD $0xbd000007 // str s7, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	SUBS $1, R3, R3
+	BNE single7
+
+done8:
+	RET
+
+plain2:
+	CMP $16, R3
+	BLT vectors9
+
+loop10:
+	WORD $0xad401825 // ldp q5, q6, [x1]
+	WORD $0x4ea0d4a5 // fsub v5.4s, v5.4s, v0.4s
+	WORD $0x4ea21c47 // mov v7.16b, v2.16b
+	WORD $0x4f8110a7 // fmla v7.4s, v5.4s, v1.s[0]
+	WORD $0x4e23f4e7 // fmax v7.4s, v7.4s, v3.4s
+	WORD $0x4ea4f4e7 // fmin v7.4s, v7.4s, v4.4s
+	WORD $0x4ea0d4c6 // fsub v6.4s, v6.4s, v0.4s
+	WORD $0x4ea21c48 // mov v8.16b, v2.16b
+	WORD $0x4f8110c8 // fmla v8.4s, v6.4s, v1.s[0]
+	WORD $0x4e23f508 // fmax v8.4s, v8.4s, v3.4s
+	WORD $0x4ea4f508 // fmin v8.4s, v8.4s, v4.4s
+	WORD $0xad002007 // stp q7, q8, [x0]
+	WORD $0xad411825 // ldp q5, q6, [x1, #32]
+	WORD $0x4ea0d4a5 // fsub v5.4s, v5.4s, v0.4s
+	WORD $0x4ea21c47 // mov v7.16b, v2.16b
+	WORD $0x4f8110a7 // fmla v7.4s, v5.4s, v1.s[0]
+	WORD $0x4e23f4e7 // fmax v7.4s, v7.4s, v3.4s
+	WORD $0x4ea4f4e7 // fmin v7.4s, v7.4s, v4.4s
+	WORD $0x4ea0d4c6 // fsub v6.4s, v6.4s, v0.4s
+	WORD $0x4ea21c48 // mov v8.16b, v2.16b
+	WORD $0x4f8110c8 // fmla v8.4s, v6.4s, v1.s[0]
+	WORD $0x4e23f508 // fmax v8.4s, v8.4s, v3.4s
+	WORD $0x4ea4f508 // fmin v8.4s, v8.4s, v4.4s
+	WORD $0xad012007 // stp q7, q8, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop10
+
+vectors9:
+	CMP $4, R3
+	BLT singles11
+
+loop12:
+	WORD $0x3dc00025 // ldr q5, [x1]
+	WORD $0x4ea0d4a5 // fsub v5.4s, v5.4s, v0.4s
+	WORD $0x4ea21c46 // mov v6.16b, v2.16b
+	WORD $0x4f8110a6 // fmla v6.4s, v5.4s, v1.s[0]
+	WORD $0x4e23f4c6 // fmax v6.4s, v6.4s, v3.4s
+	WORD $0x4ea4f4c6 // fmin v6.4s, v6.4s, v4.4s
+	WORD $0x3d800006 // str q6, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop12
+
+singles11:
+	CBZ R3, done14
+
+single13:
+	WORD $0xbd400025 // ldr s5, [x1]
+	WORD $0x4ea0d4a5 // fsub v5.4s, v5.4s, v0.4s
+	WORD $0x4ea21c46 // mov v6.16b, v2.16b
+	WORD $0x4f8110a6 // fmla v6.4s, v5.4s, v1.s[0]
+	WORD $0x4e23f4c6 // fmax v6.4s, v6.4s, v3.4s
+	WORD $0x4ea4f4c6 // fmin v6.4s, v6.4s, v4.4s
+	WORD $0xbd000006 // str s6, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUBS $1, R3, R3
+	BNE single13
+
+done14:
+	RET
+
+DATA affineNEONPool<>+0(SB)/4, $0xff800000
+DATA affineNEONPool<>+4(SB)/4, $0x7f800000
+DATA affineNEONPool<>+8(SB)/4, $0x00000000
+DATA affineNEONPool<>+12(SB)/4, $0x00000000
+GLOBL affineNEONPool<>(SB), RODATA|NOPTR, $16
+
+// func finiteNEON(x []float32) (ok bool)
+TEXT ·finiteNEON(SB), NOSPLIT|NOFRAME, $0-25
+	MOVD x_base+0(FP), R0
+	MOVD x_len+8(FP), R1
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	CMP $16, R1
+	BLT vectors1
+
+loop2:
+	WORD $0xad400c02 // ldp q2, q3, [x0]
+	WORD $0x4ea0f842 // fabs v2.4s, v2.4s
+	WORD $0x6ea26400 // umax v0.4s, v0.4s, v2.4s
+	WORD $0x4ea0f863 // fabs v3.4s, v3.4s
+	WORD $0x6ea36421 // umax v1.4s, v1.4s, v3.4s
+	WORD $0xad410c02 // ldp q2, q3, [x0, #32]
+	WORD $0x4ea0f842 // fabs v2.4s, v2.4s
+	WORD $0x6ea26400 // umax v0.4s, v0.4s, v2.4s
+	WORD $0x4ea0f863 // fabs v3.4s, v3.4s
+	WORD $0x6ea36421 // umax v1.4s, v1.4s, v3.4s
+	ADD $64, R0, R0
+	SUB $16, R1, R1
+	CMP $16, R1
+	BGE loop2
+
+vectors1:
+	CMP $4, R1
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00002 // ldr q2, [x0]
+	WORD $0x4ea0f842 // fabs v2.4s, v2.4s
+	WORD $0x6ea26400 // umax v0.4s, v0.4s, v2.4s
+	ADD $16, R0, R0
+	SUB $4, R1, R1
+	CMP $4, R1
+	BGE loop4
+
+singles3:
+	CBZ R1, done6
+
+single5:
+	WORD $0xbd400002 // ldr s2, [x0]
+	WORD $0x4ea0f842 // fabs v2.4s, v2.4s
+	WORD $0x6ea26400 // umax v0.4s, v0.4s, v2.4s
+	ADD $4, R0, R0
+	SUBS $1, R1, R1
+	BNE single5
+
+done6:
+	WORD $0x6ea16400 // umax v0.4s, v0.4s, v1.4s
+	WORD $0x6eb0a800 // umaxv s0, v0.4s
+	WORD $0x0e043c02 // mov w2, v0.s[0]
+	MOVD $0x7f800000, R3
+	CMPW R3, R2
+	CSET LO, R2
+	MOVB R2, ok+24(FP)
+	RET
+
+// func routeNEON(dx, left, x, y []float32)
+TEXT ·routeNEON(SB), NOSPLIT|NOFRAME, $0-96
+	MOVD dx_base+0(FP), R0
+	MOVD left_base+24(FP), R1
+	MOVD x_base+48(FP), R2
+	MOVD y_base+72(FP), R3
+	MOVD dx_len+8(FP), R4
+	CMP $16, R4
+	BLT vectors1
+
+loop2:
+	WORD $0xad400460 // ldp q0, q1, [x3]
+	WORD $0xad400c42 // ldp q2, q3, [x2]
+	WORD $0xad401424 // ldp q4, q5, [x1]
+	WORD $0xad401c06 // ldp q6, q7, [x0]
+	WORD $0x6e20e442 // fcmge v2.4s, v2.4s, v0.4s
+	WORD $0x4e221c88 // and v8.16b, v4.16b, v2.16b
+	WORD $0x4e621c84 // bic v4.16b, v4.16b, v2.16b
+	WORD $0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
+	WORD $0x6e21e463 // fcmge v3.4s, v3.4s, v1.4s
+	WORD $0x4e231ca8 // and v8.16b, v5.16b, v3.16b
+	WORD $0x4e631ca5 // bic v5.16b, v5.16b, v3.16b
+	WORD $0x4e28d4e7 // fadd v7.4s, v7.4s, v8.4s
+	WORD $0xad001c06 // stp q6, q7, [x0]
+	WORD $0xad001424 // stp q4, q5, [x1]
+	WORD $0xad410460 // ldp q0, q1, [x3, #32]
+	WORD $0xad410c42 // ldp q2, q3, [x2, #32]
+	WORD $0xad411424 // ldp q4, q5, [x1, #32]
+	WORD $0xad411c06 // ldp q6, q7, [x0, #32]
+	WORD $0x6e20e442 // fcmge v2.4s, v2.4s, v0.4s
+	WORD $0x4e221c88 // and v8.16b, v4.16b, v2.16b
+	WORD $0x4e621c84 // bic v4.16b, v4.16b, v2.16b
+	WORD $0x4e28d4c6 // fadd v6.4s, v6.4s, v8.4s
+	WORD $0x6e21e463 // fcmge v3.4s, v3.4s, v1.4s
+	WORD $0x4e231ca8 // and v8.16b, v5.16b, v3.16b
+	WORD $0x4e631ca5 // bic v5.16b, v5.16b, v3.16b
+	WORD $0x4e28d4e7 // fadd v7.4s, v7.4s, v8.4s
+	WORD $0xad011c06 // stp q6, q7, [x0, #32]
+	WORD $0xad011424 // stp q4, q5, [x1, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	ADD $64, R3, R3
+	SUB $16, R4, R4
+	CMP $16, R4
+	BGE loop2
+
+vectors1:
+	CMP $4, R4
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00060 // ldr q0, [x3]
+	WORD $0x3dc00041 // ldr q1, [x2]
+	WORD $0x3dc00022 // ldr q2, [x1]
+	WORD $0x3dc00003 // ldr q3, [x0]
+	WORD $0x6e20e421 // fcmge v1.4s, v1.4s, v0.4s
+	WORD $0x4e211c44 // and v4.16b, v2.16b, v1.16b
+	WORD $0x4e611c42 // bic v2.16b, v2.16b, v1.16b
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	WORD $0x3d800003 // str q3, [x0]
+	WORD $0x3d800022 // str q2, [x1]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	ADD $16, R3, R3
+	SUB $4, R4, R4
+	CMP $4, R4
+	BGE loop4
+
+singles3:
+	CBZ R4, done6
+
+single5:
+	WORD $0xbd400060 // ldr s0, [x3]
+	WORD $0xbd400041 // ldr s1, [x2]
+	WORD $0xbd400022 // ldr s2, [x1]
+	WORD $0xbd400003 // ldr s3, [x0]
+	WORD $0x6e20e421 // fcmge v1.4s, v1.4s, v0.4s
+	WORD $0x4e211c44 // and v4.16b, v2.16b, v1.16b
+	WORD $0x4e611c42 // bic v2.16b, v2.16b, v1.16b
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	WORD $0xbd000003 // str s3, [x0]
+	WORD $0xbd000022 // str s2, [x1]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	ADD $4, R3, R3
+	SUBS $1, R4, R4
+	BNE single5
+
+done6:
+	RET
+
+// func splitNEON(even, odd, x []float32)
+TEXT ·splitNEON(SB), NOSPLIT|NOFRAME, $0-72
+	MOVD even_base+0(FP), R0
+	MOVD odd_base+24(FP), R1
+	MOVD x_base+48(FP), R2
+	MOVD x_len+56(FP), R3
+	CMP $8, R3
+	BLT rest2
+
+loop1:
+	WORD $0xad400440 // ldp q0, q1, [x2]
+	WORD $0x4e811802 // uzp1 v2.4s, v0.4s, v1.4s
+	WORD $0x4e815803 // uzp2 v3.4s, v0.4s, v1.4s
+	WORD $0x3d800002 // str q2, [x0]
+	WORD $0x3d800023 // str q3, [x1]
+	ADD $32, R2, R2
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $8, R3, R3
+	CMP $8, R3
+	BGE loop1
+
+rest2:
+	CBZ R3, done4
+
+one3:
+	WORD $0xbd400040 // ldr s0, [x2]
+	WORD $0xbd000000 // str s0, [x0]
+	ADD $4, R2, R2
+	ADD $4, R0, R0
+	SUBS $1, R3, R3
+	BEQ done4
+	WORD $0xbd400040 // ldr s0, [x2]
+	WORD $0xbd000020 // str s0, [x1]
+	ADD $4, R2, R2
+	ADD $4, R1, R1
+	SUBS $1, R3, R3
+	BNE one3
+
+done4:
+	RET
+
+// func mergeNEON(x, even, odd []float32)
+TEXT ·mergeNEON(SB), NOSPLIT|NOFRAME, $0-72
+	MOVD even_base+24(FP), R0
+	MOVD odd_base+48(FP), R1
+	MOVD x_base+0(FP), R2
+	MOVD x_len+8(FP), R3
+	CMP $8, R3
+	BLT rest2
+
+loop1:
+	WORD $0x3dc00002 // ldr q2, [x0]
+	WORD $0x3dc00023 // ldr q3, [x1]
+	WORD $0x4e833840 // zip1 v0.4s, v2.4s, v3.4s
+	WORD $0x4e837841 // zip2 v1.4s, v2.4s, v3.4s
+	WORD $0xad000440 // stp q0, q1, [x2]
+	ADD $32, R2, R2
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $8, R3, R3
+	CMP $8, R3
+	BGE loop1
+
+rest2:
+	CBZ R3, done4
+
+one3:
+	WORD $0xbd400000 // ldr s0, [x0]
+	WORD $0xbd000040 // str s0, [x2]
+	ADD $4, R2, R2
+	ADD $4, R0, R0
+	SUBS $1, R3, R3
+	BEQ done4
+	WORD $0xbd400020 // ldr s0, [x1]
+	WORD $0xbd000040 // str s0, [x2]
+	ADD $4, R2, R2
+	ADD $4, R1, R1
+	SUBS $1, R3, R3
+	BNE one3
+
+done4:
+	RET
+
+// func depthwiseNEON(dst, src []float32, at []int, w []float32, start, ceiling float32)
+TEXT ·depthwiseNEON(SB), NOSPLIT|NOFRAME, $0-104
+	MOVD $depthwiseNEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	MOVD dst_base+0(FP), R0
+	MOVD src_base+24(FP), R1
+	MOVD dst_len+8(FP), R2
+	FMOVS start+96(FP), F0
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4e0407e1 // dup v1.4s, v31.s[0]
+	WORD $0x4e0c07e2 // dup v2.4s, v31.s[1]
+	MOVWU ceiling+100(FP), R3
+	CBZ R3, linear1
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	FMOVS ceiling+100(FP), F3
+	WORD $0x4e040462 // dup v2.4s, v3.s[0]
+
+linear1:
+	CMP $32, R2
+	BLT vectors2
+
+loop3:
+	MOVD at_base+48(FP), R3
+	MOVD w_base+72(FP), R4
+	MOVD at_len+56(FP), R5
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4ea01c05 // mov v5.16b, v0.16b
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4ea01c07 // mov v7.16b, v0.16b
+	WORD $0x4ea01c08 // mov v8.16b, v0.16b
+	WORD $0x4ea01c09 // mov v9.16b, v0.16b
+	WORD $0x4ea01c0a // mov v10.16b, v0.16b
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+
+tap4:
+	MOVD.P 8(R3), R6
+	ADD R6<<2, R1, R6
+	WORD $0xbd400083 // ldr s3, [x4]
+	ADD $4, R4, R4
+	WORD $0xad4034cc // ldp q12, q13, [x6]
+	WORD $0x4f831184 // fmla v4.4s, v12.4s, v3.s[0]
+	WORD $0x4f8311a5 // fmla v5.4s, v13.4s, v3.s[0]
+	WORD $0xad4134cc // ldp q12, q13, [x6, #32]
+	WORD $0x4f831186 // fmla v6.4s, v12.4s, v3.s[0]
+	WORD $0x4f8311a7 // fmla v7.4s, v13.4s, v3.s[0]
+	WORD $0xad4234cc // ldp q12, q13, [x6, #64]
+	WORD $0x4f831188 // fmla v8.4s, v12.4s, v3.s[0]
+	WORD $0x4f8311a9 // fmla v9.4s, v13.4s, v3.s[0]
+	WORD $0xad4334cc // ldp q12, q13, [x6, #96]
+	WORD $0x4f83118a // fmla v10.4s, v12.4s, v3.s[0]
+	WORD $0x4f8311ab // fmla v11.4s, v13.4s, v3.s[0]
+	SUBS $1, R5, R5
+	BNE tap4
+	WORD $0x4e21f484 // fmax v4.4s, v4.4s, v1.4s
+	WORD $0x4ea2f484 // fmin v4.4s, v4.4s, v2.4s
+	WORD $0x4e21f4a5 // fmax v5.4s, v5.4s, v1.4s
+	WORD $0x4ea2f4a5 // fmin v5.4s, v5.4s, v2.4s
+	WORD $0x4e21f4c6 // fmax v6.4s, v6.4s, v1.4s
+	WORD $0x4ea2f4c6 // fmin v6.4s, v6.4s, v2.4s
+	WORD $0x4e21f4e7 // fmax v7.4s, v7.4s, v1.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4e21f508 // fmax v8.4s, v8.4s, v1.4s
+	WORD $0x4ea2f508 // fmin v8.4s, v8.4s, v2.4s
+	WORD $0x4e21f529 // fmax v9.4s, v9.4s, v1.4s
+	WORD $0x4ea2f529 // fmin v9.4s, v9.4s, v2.4s
+	WORD $0x4e21f54a // fmax v10.4s, v10.4s, v1.4s
+	WORD $0x4ea2f54a // fmin v10.4s, v10.4s, v2.4s
+	WORD $0x4e21f56b // fmax v11.4s, v11.4s, v1.4s
+	WORD $0x4ea2f56b // fmin v11.4s, v11.4s, v2.4s
+	WORD $0xad001404 // stp q4, q5, [x0]
+	WORD $0xad011c06 // stp q6, q7, [x0, #32]
+	WORD $0xad022408 // stp q8, q9, [x0, #64]
+	WORD $0xad032c0a // stp q10, q11, [x0, #96]
+	ADD $128, R0, R0
+	ADD $128, R1, R1
+	SUB $32, R2, R2
+	CMP $32, R2
+	BGE loop3
+
+vectors2:
+	CMP $4, R2
+	BLT singles5
+
+loop6:
+	MOVD at_base+48(FP), R3
+	MOVD w_base+72(FP), R4
+	MOVD at_len+56(FP), R5
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+
+tap7:
+	MOVD.P 8(R3), R6
+	ADD R6<<2, R1, R6
+	WORD $0xbd400083 // ldr s3, [x4]
+	ADD $4, R4, R4
+	WORD $0x3dc000c5 // ldr q5, [x6]
+	WORD $0x4f8310a4 // fmla v4.4s, v5.4s, v3.s[0]
+	SUBS $1, R5, R5
+	BNE tap7
+	WORD $0x4e21f484 // fmax v4.4s, v4.4s, v1.4s
+	WORD $0x4ea2f484 // fmin v4.4s, v4.4s, v2.4s
+	WORD $0x3d800004 // str q4, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $4, R2, R2
+	CMP $4, R2
+	BGE loop6
+
+singles5:
+	CBZ R2, done9
+
+single8:
+	MOVD at_base+48(FP), R3
+	MOVD w_base+72(FP), R4
+	MOVD at_len+56(FP), R5
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+
+tap10:
+	MOVD.P 8(R3), R6
+	ADD R6<<2, R1, R6
+	WORD $0xbd400083 // ldr s3, [x4]
+	ADD $4, R4, R4
+	WORD $0xbd4000c5 // ldr s5, [x6]
+	WORD $0x4f8310a4 // fmla v4.4s, v5.4s, v3.s[0]
+	SUBS $1, R5, R5
+	BNE tap10
+	WORD $0x4e21f484 // fmax v4.4s, v4.4s, v1.4s
+	WORD $0x4ea2f484 // fmin v4.4s, v4.4s, v2.4s
+	WORD $0xbd000004 // str s4, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUBS $1, R2, R2
+	BNE single8
+
+done9:
+	RET
+
+DATA depthwiseNEONPool<>+0(SB)/4, $0xff800000
+DATA depthwiseNEONPool<>+4(SB)/4, $0x7f800000
+DATA depthwiseNEONPool<>+8(SB)/4, $0x00000000
+DATA depthwiseNEONPool<>+12(SB)/4, $0x00000000
+GLOBL depthwiseNEONPool<>(SB), RODATA|NOPTR, $16
+
+// func depthwiseSums1NEON(sums, g, src []float32, at []int)
+TEXT ·depthwiseSums1NEON(SB), NOSPLIT|NOFRAME, $0-96
+	MOVD g_base+24(FP), R0
+	MOVD src_base+48(FP), R1
+	MOVD g_len+32(FP), R2
+	MOVD at_base+72(FP), R3
+	MOVD 0(R3), R4
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	LSL $2, R4, R4
+	CMP $4, R2
+	BLT singles1
+
+loop2:
+	WORD $0x3dc00001 // ldr q1, [x0]
+	WORD $0x3ce46822 // ldr q2, [x1, x4]
+	WORD $0x4e21cc40 // fmla v0.4s, v2.4s, v1.4s
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $4, R2, R2
+	CMP $4, R2
+	BGE loop2
+
+singles1:
+	CBZ R2, done4
+
+single3:
+	WORD $0xbd400001 // ldr s1, [x0]
+	WORD $0xbc646822 // ldr s2, [x1, x4]
+	WORD $0x4e21cc40 // fmla v0.4s, v2.4s, v1.4s
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUBS $1, R2, R2
+	BNE single3
+
+done4:
+	MOVD sums_base+0(FP), R5
+	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	WORD $0xbd0000a0 // str s0, [x5]
+	RET
+
+// func depthwiseSums3NEON(sums, g, src []float32, at []int)
+TEXT ·depthwiseSums3NEON(SB), NOSPLIT|NOFRAME, $0-96
+	MOVD g_base+24(FP), R0
+	MOVD src_base+48(FP), R1
+	MOVD g_len+32(FP), R2
+	MOVD at_base+72(FP), R3
+	MOVD 0(R3), R4
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	LSL $2, R4, R4
+	MOVD 8(R3), R5
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	LSL $2, R5, R5
+	MOVD 16(R3), R6
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	LSL $2, R6, R6
+	CMP $4, R2
+	BLT singles1
+
+loop2:
+	WORD $0x3dc00003 // ldr q3, [x0]
+	WORD $0x3ce46824 // ldr q4, [x1, x4]
+	WORD $0x4e23cc80 // fmla v0.4s, v4.4s, v3.4s
+	WORD $0x3ce56824 // ldr q4, [x1, x5]
+	WORD $0x4e23cc81 // fmla v1.4s, v4.4s, v3.4s
+	WORD $0x3ce66824 // ldr q4, [x1, x6]
+	WORD $0x4e23cc82 // fmla v2.4s, v4.4s, v3.4s
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $4, R2, R2
+	CMP $4, R2
+	BGE loop2
+
+singles1:
+	CBZ R2, done4
+
+single3:
+	WORD $0xbd400003 // ldr s3, [x0]
+	WORD $0xbc646824 // ldr s4, [x1, x4]
+	WORD $0x4e23cc80 // fmla v0.4s, v4.4s, v3.4s
+	WORD $0xbc656824 // ldr s4, [x1, x5]
+	WORD $0x4e23cc81 // fmla v1.4s, v4.4s, v3.4s
+	WORD $0xbc666824 // ldr s4, [x1, x6]
+	WORD $0x4e23cc82 // fmla v2.4s, v4.4s, v3.4s
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUBS $1, R2, R2
+	BNE single3
+
+done4:
+	MOVD sums_base+0(FP), R7
+	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	WORD $0xbd0000e0 // str s0, [x7]
+	WORD $0x6e21d421 // faddp v1.4s, v1.4s, v1.4s
+	WORD $0x6e21d421 // faddp v1.4s, v1.4s, v1.4s
+	WORD $0xbd0004e1 // str s1, [x7, #4]
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0xbd0008e2 // str s2, [x7, #8]
+	RET
+
+// func depthwiseSums5NEON(sums, g, src []float32, at []int)
+TEXT ·depthwiseSums5NEON(SB), NOSPLIT|NOFRAME, $0-96
+	MOVD g_base+24(FP), R0
+	MOVD src_base+48(FP), R1
+	MOVD g_len+32(FP), R2
+	MOVD at_base+72(FP), R3
+	MOVD 0(R3), R4
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	LSL $2, R4, R4
+	MOVD 8(R3), R5
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	LSL $2, R5, R5
+	MOVD 16(R3), R6
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	LSL $2, R6, R6
+	MOVD 24(R3), R7
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	LSL $2, R7, R7
+	MOVD 32(R3), R8
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	LSL $2, R8, R8
+	CMP $4, R2
+	BLT singles1
+
+loop2:
+	WORD $0x3dc00005 // ldr q5, [x0]
+	WORD $0x3ce46826 // ldr q6, [x1, x4]
+	WORD $0x4e25ccc0 // fmla v0.4s, v6.4s, v5.4s
+	WORD $0x3ce56826 // ldr q6, [x1, x5]
+	WORD $0x4e25ccc1 // fmla v1.4s, v6.4s, v5.4s
+	WORD $0x3ce66826 // ldr q6, [x1, x6]
+	WORD $0x4e25ccc2 // fmla v2.4s, v6.4s, v5.4s
+	WORD $0x3ce76826 // ldr q6, [x1, x7]
+	WORD $0x4e25ccc3 // fmla v3.4s, v6.4s, v5.4s
+	WORD $0x3ce86826 // ldr q6, [x1, x8]
+	WORD $0x4e25ccc4 // fmla v4.4s, v6.4s, v5.4s
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $4, R2, R2
+	CMP $4, R2
+	BGE loop2
+
+singles1:
+	CBZ R2, done4
+
+single3:
+	WORD $0xbd400005 // ldr s5, [x0]
+	WORD $0xbc646826 // ldr s6, [x1, x4]
+	WORD $0x4e25ccc0 // fmla v0.4s, v6.4s, v5.4s
+	WORD $0xbc656826 // ldr s6, [x1, x5]
+	WORD $0x4e25ccc1 // fmla v1.4s, v6.4s, v5.4s
+	WORD $0xbc666826 // ldr s6, [x1, x6]
+	WORD $0x4e25ccc2 // fmla v2.4s, v6.4s, v5.4s
+	WORD $0xbc676826 // ldr s6, [x1, x7]
+	WORD $0x4e25ccc3 // fmla v3.4s, v6.4s, v5.4s
+	WORD $0xbc686826 // ldr s6, [x1, x8]
+	WORD $0x4e25ccc4 // fmla v4.4s, v6.4s, v5.4s
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUBS $1, R2, R2
+	BNE single3
+
+done4:
+	MOVD sums_base+0(FP), R9
+	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	WORD $0xbd000120 // str s0, [x9]
+	WORD $0x6e21d421 // faddp v1.4s, v1.4s, v1.4s
+	WORD $0x6e21d421 // faddp v1.4s, v1.4s, v1.4s
+	WORD $0xbd000521 // str s1, [x9, #4]
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0xbd000922 // str s2, [x9, #8]
+	WORD $0x6e23d463 // faddp v3.4s, v3.4s, v3.4s
+	WORD $0x6e23d463 // faddp v3.4s, v3.4s, v3.4s
+	WORD $0xbd000d23 // str s3, [x9, #12]
+	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD $0xbd001124 // str s4, [x9, #16]
+	RET
+
+// func depthwiseSums7NEON(sums, g, src []float32, at []int)
+TEXT ·depthwiseSums7NEON(SB), NOSPLIT|NOFRAME, $0-96
+	MOVD g_base+24(FP), R0
+	MOVD src_base+48(FP), R1
+	MOVD g_len+32(FP), R2
+	MOVD at_base+72(FP), R3
+	MOVD 0(R3), R4
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	LSL $2, R4, R4
+	MOVD 8(R3), R5
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	LSL $2, R5, R5
+	MOVD 16(R3), R6
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	LSL $2, R6, R6
+	MOVD 24(R3), R7
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	LSL $2, R7, R7
+	MOVD 32(R3), R8
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	LSL $2, R8, R8
+	MOVD 40(R3), R9
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	LSL $2, R9, R9
+	MOVD 48(R3), R10
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	LSL $2, R10, R10
+	CMP $4, R2
+	BLT singles1
+
+loop2:
+	WORD $0x3dc00007 // ldr q7, [x0]
+	WORD $0x3ce46828 // ldr q8, [x1, x4]
+	WORD $0x4e27cd00 // fmla v0.4s, v8.4s, v7.4s
+	WORD $0x3ce56828 // ldr q8, [x1, x5]
+	WORD $0x4e27cd01 // fmla v1.4s, v8.4s, v7.4s
+	WORD $0x3ce66828 // ldr q8, [x1, x6]
+	WORD $0x4e27cd02 // fmla v2.4s, v8.4s, v7.4s
+	WORD $0x3ce76828 // ldr q8, [x1, x7]
+	WORD $0x4e27cd03 // fmla v3.4s, v8.4s, v7.4s
+	WORD $0x3ce86828 // ldr q8, [x1, x8]
+	WORD $0x4e27cd04 // fmla v4.4s, v8.4s, v7.4s
+	WORD $0x3ce96828 // ldr q8, [x1, x9]
+	WORD $0x4e27cd05 // fmla v5.4s, v8.4s, v7.4s
+	WORD $0x3cea6828 // ldr q8, [x1, x10]
+	WORD $0x4e27cd06 // fmla v6.4s, v8.4s, v7.4s
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $4, R2, R2
+	CMP $4, R2
+	BGE loop2
+
+singles1:
+	CBZ R2, done4
+
+single3:
+	WORD $0xbd400007 // ldr s7, [x0]
+	WORD $0xbc646828 // ldr s8, [x1, x4]
+	WORD $0x4e27cd00 // fmla v0.4s, v8.4s, v7.4s
+	WORD $0xbc656828 // ldr s8, [x1, x5]
+	WORD $0x4e27cd01 // fmla v1.4s, v8.4s, v7.4s
+	WORD $0xbc666828 // ldr s8, [x1, x6]
+	WORD $0x4e27cd02 // fmla v2.4s, v8.4s, v7.4s
+	WORD $0xbc676828 // ldr s8, [x1, x7]
+	WORD $0x4e27cd03 // fmla v3.4s, v8.4s, v7.4s
+	WORD $0xbc686828 // ldr s8, [x1, x8]
+	WORD $0x4e27cd04 // fmla v4.4s, v8.4s, v7.4s
+	WORD $0xbc696828 // ldr s8, [x1, x9]
+	WORD $0x4e27cd05 // fmla v5.4s, v8.4s, v7.4s
+	WORD $0xbc6a6828 // ldr s8, [x1, x10]
+	WORD $0x4e27cd06 // fmla v6.4s, v8.4s, v7.4s
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUBS $1, R2, R2
+	BNE single3
+
+done4:
+	MOVD sums_base+0(FP), R11
+	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	WORD $0xbd000160 // str s0, [x11]
+	WORD $0x6e21d421 // faddp v1.4s, v1.4s, v1.4s
+	WORD $0x6e21d421 // faddp v1.4s, v1.4s, v1.4s
+	WORD $0xbd000561 // str s1, [x11, #4]
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0xbd000962 // str s2, [x11, #8]
+	WORD $0x6e23d463 // faddp v3.4s, v3.4s, v3.4s
+	WORD $0x6e23d463 // faddp v3.4s, v3.4s, v3.4s
+	WORD $0xbd000d63 // str s3, [x11, #12]
+	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD $0xbd001164 // str s4, [x11, #16]
+	WORD $0x6e25d4a5 // faddp v5.4s, v5.4s, v5.4s
+	WORD $0x6e25d4a5 // faddp v5.4s, v5.4s, v5.4s
+	WORD $0xbd001565 // str s5, [x11, #20]
+	WORD $0x6e26d4c6 // faddp v6.4s, v6.4s, v6.4s
+	WORD $0x6e26d4c6 // faddp v6.4s, v6.4s, v6.4s
+	WORD $0xbd001966 // str s6, [x11, #24]
+	RET
+
+// func depthwiseSums9NEON(sums, g, src []float32, at []int)
+TEXT ·depthwiseSums9NEON(SB), NOSPLIT|NOFRAME, $0-96
+	MOVD g_base+24(FP), R0
+	MOVD src_base+48(FP), R1
+	MOVD g_len+32(FP), R2
+	MOVD at_base+72(FP), R3
+	MOVD 0(R3), R4
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	LSL $2, R4, R4
+	MOVD 8(R3), R5
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	LSL $2, R5, R5
+	MOVD 16(R3), R6
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	LSL $2, R6, R6
+	MOVD 24(R3), R7
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	LSL $2, R7, R7
+	MOVD 32(R3), R8
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	LSL $2, R8, R8
+	MOVD 40(R3), R9
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	LSL $2, R9, R9
+	MOVD 48(R3), R10
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	LSL $2, R10, R10
+	MOVD 56(R3), R11
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	LSL $2, R11, R11
+	MOVD 64(R3), R12
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	LSL $2, R12, R12
+	CMP $4, R2
+	BLT singles1
+
+loop2:
+	WORD $0x3dc00009 // ldr q9, [x0]
+	WORD $0x3ce4682a // ldr q10, [x1, x4]
+	WORD $0x4e29cd40 // fmla v0.4s, v10.4s, v9.4s
+	WORD $0x3ce5682a // ldr q10, [x1, x5]
+	WORD $0x4e29cd41 // fmla v1.4s, v10.4s, v9.4s
+	WORD $0x3ce6682a // ldr q10, [x1, x6]
+	WORD $0x4e29cd42 // fmla v2.4s, v10.4s, v9.4s
+	WORD $0x3ce7682a // ldr q10, [x1, x7]
+	WORD $0x4e29cd43 // fmla v3.4s, v10.4s, v9.4s
+	WORD $0x3ce8682a // ldr q10, [x1, x8]
+	WORD $0x4e29cd44 // fmla v4.4s, v10.4s, v9.4s
+	WORD $0x3ce9682a // ldr q10, [x1, x9]
+	WORD $0x4e29cd45 // fmla v5.4s, v10.4s, v9.4s
+	WORD $0x3cea682a // ldr q10, [x1, x10]
+	WORD $0x4e29cd46 // fmla v6.4s, v10.4s, v9.4s
+	WORD $0x3ceb682a // ldr q10, [x1, x11]
+	WORD $0x4e29cd47 // fmla v7.4s, v10.4s, v9.4s
+	WORD $0x3cec682a // ldr q10, [x1, x12]
+	WORD $0x4e29cd48 // fmla v8.4s, v10.4s, v9.4s
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $4, R2, R2
+	CMP $4, R2
+	BGE loop2
+
+singles1:
+	CBZ R2, done4
+
+single3:
+	WORD $0xbd400009 // ldr s9, [x0]
+	WORD $0xbc64682a // ldr s10, [x1, x4]
+	WORD $0x4e29cd40 // fmla v0.4s, v10.4s, v9.4s
+	WORD $0xbc65682a // ldr s10, [x1, x5]
+	WORD $0x4e29cd41 // fmla v1.4s, v10.4s, v9.4s
+	WORD $0xbc66682a // ldr s10, [x1, x6]
+	WORD $0x4e29cd42 // fmla v2.4s, v10.4s, v9.4s
+	WORD $0xbc67682a // ldr s10, [x1, x7]
+	WORD $0x4e29cd43 // fmla v3.4s, v10.4s, v9.4s
+	WORD $0xbc68682a // ldr s10, [x1, x8]
+	WORD $0x4e29cd44 // fmla v4.4s, v10.4s, v9.4s
+	WORD $0xbc69682a // ldr s10, [x1, x9]
+	WORD $0x4e29cd45 // fmla v5.4s, v10.4s, v9.4s
+	WORD $0xbc6a682a // ldr s10, [x1, x10]
+	WORD $0x4e29cd46 // fmla v6.4s, v10.4s, v9.4s
+	WORD $0xbc6b682a // ldr s10, [x1, x11]
+	WORD $0x4e29cd47 // fmla v7.4s, v10.4s, v9.4s
+	WORD $0xbc6c682a // ldr s10, [x1, x12]
+	WORD $0x4e29cd48 // fmla v8.4s, v10.4s, v9.4s
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUBS $1, R2, R2
+	BNE single3
+
+done4:
+	MOVD sums_base+0(FP), R13
+	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	WORD $0x6e20d400 // faddp v0.4s, v0.4s, v0.4s
+	WORD $0xbd0001a0 // str s0, [x13]
+	WORD $0x6e21d421 // faddp v1.4s, v1.4s, v1.4s
+	WORD $0x6e21d421 // faddp v1.4s, v1.4s, v1.4s
+	WORD $0xbd0005a1 // str s1, [x13, #4]
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0xbd0009a2 // str s2, [x13, #8]
+	WORD $0x6e23d463 // faddp v3.4s, v3.4s, v3.4s
+	WORD $0x6e23d463 // faddp v3.4s, v3.4s, v3.4s
+	WORD $0xbd000da3 // str s3, [x13, #12]
+	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD $0xbd0011a4 // str s4, [x13, #16]
+	WORD $0x6e25d4a5 // faddp v5.4s, v5.4s, v5.4s
+	WORD $0x6e25d4a5 // faddp v5.4s, v5.4s, v5.4s
+	WORD $0xbd0015a5 // str s5, [x13, #20]
+	WORD $0x6e26d4c6 // faddp v6.4s, v6.4s, v6.4s
+	WORD $0x6e26d4c6 // faddp v6.4s, v6.4s, v6.4s
+	WORD $0xbd0019a6 // str s6, [x13, #24]
+	WORD $0x6e27d4e7 // faddp v7.4s, v7.4s, v7.4s
+	WORD $0x6e27d4e7 // faddp v7.4s, v7.4s, v7.4s
+	WORD $0xbd001da7 // str s7, [x13, #28]
+	WORD $0x6e28d508 // faddp v8.4s, v8.4s, v8.4s
+	WORD $0x6e28d508 // faddp v8.4s, v8.4s, v8.4s
+	WORD $0xbd0021a8 // str s8, [x13, #32]
+	RET
+
+// func tilesInNEON(dst []float32, stride, dstNext int, src []float32, pitch, srcNext, count int, tmp []float32)
+TEXT ·tilesInNEON(SB), NOSPLIT|NOFRAME, $0-112
+	MOVD $tilesInNEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	MOVD dst_base+0(FP), R0
+	MOVD src_base+40(FP), R1
+	MOVD tmp_base+88(FP), R2
+	MOVD stride+24(FP), R3
+	LSL $2, R3, R3
+	ADD R3, R3, R4
+	ADD R3, R4, R5
+	ADD R3, R5, R6
+	ADD R3, R6, R7
+	ADD R3, R7, R8
+	MOVD pitch+64(FP), R9
+	LSL $2, R9, R9
+	MOVD dstNext+32(FP), R10
+	LSL $2, R10, R10
+	MOVD srcNext+72(FP), R11
+	LSL $2, R11, R11
+	MOVD count+80(FP), R12
+
+loop1:
+	MOVD R1, R13
+	WORD $0xad4005a0 // ldp q0, q1, [x13]
+	WORD $0xad410da2 // ldp q2, q3, [x13, #32]
+	WORD $0xad4215a4 // ldp q4, q5, [x13, #64]
+	ADD R9, R13, R13
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f9f5046 // fmls v6.4s, v2.4s, v31.s[0]
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4f9f5027 // fmls v7.4s, v1.4s, v31.s[0]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4fbf5048 // fmls v8.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c69 // mov v9.16b, v3.16b
+	WORD $0x4fbf5029 // fmls v9.4s, v1.4s, v31.s[1]
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4f9f5840 // fmls v0.4s, v2.4s, v31.s[2]
+	WORD $0x4e25d425 // fadd v5.4s, v1.4s, v5.4s
+	WORD $0x4f9f5865 // fmls v5.4s, v3.4s, v31.s[2]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4fbf18ea // fmla v10.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x4ea81d0b // mov v11.16b, v8.16b
+	WORD $0x4f9e112b // fmla v11.4s, v9.4s, v30.s[0]
+	WORD $0x4f9e5128 // fmls v8.4s, v9.4s, v30.s[0]
+	WORD $0x3d800040 // str q0, [x2]
+	WORD $0x3d80184a // str q10, [x2, #96]
+	WORD $0x3d803046 // str q6, [x2, #192]
+	WORD $0x3d80484b // str q11, [x2, #288]
+	WORD $0x3d806048 // str q8, [x2, #384]
+	WORD $0x3d807845 // str q5, [x2, #480]
+	WORD $0xad4005a0 // ldp q0, q1, [x13]
+	WORD $0xad410da2 // ldp q2, q3, [x13, #32]
+	WORD $0xad4215a4 // ldp q4, q5, [x13, #64]
+	ADD R9, R13, R13
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f9f5046 // fmls v6.4s, v2.4s, v31.s[0]
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4f9f5027 // fmls v7.4s, v1.4s, v31.s[0]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4fbf5048 // fmls v8.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c69 // mov v9.16b, v3.16b
+	WORD $0x4fbf5029 // fmls v9.4s, v1.4s, v31.s[1]
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4f9f5840 // fmls v0.4s, v2.4s, v31.s[2]
+	WORD $0x4e25d425 // fadd v5.4s, v1.4s, v5.4s
+	WORD $0x4f9f5865 // fmls v5.4s, v3.4s, v31.s[2]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4fbf18ea // fmla v10.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x4ea81d0b // mov v11.16b, v8.16b
+	WORD $0x4f9e112b // fmla v11.4s, v9.4s, v30.s[0]
+	WORD $0x4f9e5128 // fmls v8.4s, v9.4s, v30.s[0]
+	WORD $0x3d800440 // str q0, [x2, #16]
+	WORD $0x3d801c4a // str q10, [x2, #112]
+	WORD $0x3d803446 // str q6, [x2, #208]
+	WORD $0x3d804c4b // str q11, [x2, #304]
+	WORD $0x3d806448 // str q8, [x2, #400]
+	WORD $0x3d807c45 // str q5, [x2, #496]
+	WORD $0xad4005a0 // ldp q0, q1, [x13]
+	WORD $0xad410da2 // ldp q2, q3, [x13, #32]
+	WORD $0xad4215a4 // ldp q4, q5, [x13, #64]
+	ADD R9, R13, R13
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f9f5046 // fmls v6.4s, v2.4s, v31.s[0]
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4f9f5027 // fmls v7.4s, v1.4s, v31.s[0]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4fbf5048 // fmls v8.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c69 // mov v9.16b, v3.16b
+	WORD $0x4fbf5029 // fmls v9.4s, v1.4s, v31.s[1]
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4f9f5840 // fmls v0.4s, v2.4s, v31.s[2]
+	WORD $0x4e25d425 // fadd v5.4s, v1.4s, v5.4s
+	WORD $0x4f9f5865 // fmls v5.4s, v3.4s, v31.s[2]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4fbf18ea // fmla v10.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x4ea81d0b // mov v11.16b, v8.16b
+	WORD $0x4f9e112b // fmla v11.4s, v9.4s, v30.s[0]
+	WORD $0x4f9e5128 // fmls v8.4s, v9.4s, v30.s[0]
+	WORD $0x3d800840 // str q0, [x2, #32]
+	WORD $0x3d80204a // str q10, [x2, #128]
+	WORD $0x3d803846 // str q6, [x2, #224]
+	WORD $0x3d80504b // str q11, [x2, #320]
+	WORD $0x3d806848 // str q8, [x2, #416]
+	WORD $0x3d808045 // str q5, [x2, #512]
+	WORD $0xad4005a0 // ldp q0, q1, [x13]
+	WORD $0xad410da2 // ldp q2, q3, [x13, #32]
+	WORD $0xad4215a4 // ldp q4, q5, [x13, #64]
+	ADD R9, R13, R13
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f9f5046 // fmls v6.4s, v2.4s, v31.s[0]
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4f9f5027 // fmls v7.4s, v1.4s, v31.s[0]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4fbf5048 // fmls v8.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c69 // mov v9.16b, v3.16b
+	WORD $0x4fbf5029 // fmls v9.4s, v1.4s, v31.s[1]
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4f9f5840 // fmls v0.4s, v2.4s, v31.s[2]
+	WORD $0x4e25d425 // fadd v5.4s, v1.4s, v5.4s
+	WORD $0x4f9f5865 // fmls v5.4s, v3.4s, v31.s[2]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4fbf18ea // fmla v10.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x4ea81d0b // mov v11.16b, v8.16b
+	WORD $0x4f9e112b // fmla v11.4s, v9.4s, v30.s[0]
+	WORD $0x4f9e5128 // fmls v8.4s, v9.4s, v30.s[0]
+	WORD $0x3d800c40 // str q0, [x2, #48]
+	WORD $0x3d80244a // str q10, [x2, #144]
+	WORD $0x3d803c46 // str q6, [x2, #240]
+	WORD $0x3d80544b // str q11, [x2, #336]
+	WORD $0x3d806c48 // str q8, [x2, #432]
+	WORD $0x3d808445 // str q5, [x2, #528]
+	WORD $0xad4005a0 // ldp q0, q1, [x13]
+	WORD $0xad410da2 // ldp q2, q3, [x13, #32]
+	WORD $0xad4215a4 // ldp q4, q5, [x13, #64]
+	ADD R9, R13, R13
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f9f5046 // fmls v6.4s, v2.4s, v31.s[0]
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4f9f5027 // fmls v7.4s, v1.4s, v31.s[0]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4fbf5048 // fmls v8.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c69 // mov v9.16b, v3.16b
+	WORD $0x4fbf5029 // fmls v9.4s, v1.4s, v31.s[1]
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4f9f5840 // fmls v0.4s, v2.4s, v31.s[2]
+	WORD $0x4e25d425 // fadd v5.4s, v1.4s, v5.4s
+	WORD $0x4f9f5865 // fmls v5.4s, v3.4s, v31.s[2]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4fbf18ea // fmla v10.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x4ea81d0b // mov v11.16b, v8.16b
+	WORD $0x4f9e112b // fmla v11.4s, v9.4s, v30.s[0]
+	WORD $0x4f9e5128 // fmls v8.4s, v9.4s, v30.s[0]
+	WORD $0x3d801040 // str q0, [x2, #64]
+	WORD $0x3d80284a // str q10, [x2, #160]
+	WORD $0x3d804046 // str q6, [x2, #256]
+	WORD $0x3d80584b // str q11, [x2, #352]
+	WORD $0x3d807048 // str q8, [x2, #448]
+	WORD $0x3d808845 // str q5, [x2, #544]
+	WORD $0xad4005a0 // ldp q0, q1, [x13]
+	WORD $0xad410da2 // ldp q2, q3, [x13, #32]
+	WORD $0xad4215a4 // ldp q4, q5, [x13, #64]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f9f5046 // fmls v6.4s, v2.4s, v31.s[0]
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4f9f5027 // fmls v7.4s, v1.4s, v31.s[0]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4fbf5048 // fmls v8.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c69 // mov v9.16b, v3.16b
+	WORD $0x4fbf5029 // fmls v9.4s, v1.4s, v31.s[1]
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4f9f5840 // fmls v0.4s, v2.4s, v31.s[2]
+	WORD $0x4e25d425 // fadd v5.4s, v1.4s, v5.4s
+	WORD $0x4f9f5865 // fmls v5.4s, v3.4s, v31.s[2]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4fbf18ea // fmla v10.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x4ea81d0b // mov v11.16b, v8.16b
+	WORD $0x4f9e112b // fmla v11.4s, v9.4s, v30.s[0]
+	WORD $0x4f9e5128 // fmls v8.4s, v9.4s, v30.s[0]
+	WORD $0x3d801440 // str q0, [x2, #80]
+	WORD $0x3d802c4a // str q10, [x2, #176]
+	WORD $0x3d804446 // str q6, [x2, #272]
+	WORD $0x3d805c4b // str q11, [x2, #368]
+	WORD $0x3d807448 // str q8, [x2, #464]
+	WORD $0x3d808c45 // str q5, [x2, #560]
+	MOVD R0, R13
+	WORD $0xad400440 // ldp q0, q1, [x2]
+	WORD $0xad410c42 // ldp q2, q3, [x2, #32]
+	WORD $0xad421444 // ldp q4, q5, [x2, #64]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f9f5046 // fmls v6.4s, v2.4s, v31.s[0]
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4f9f5027 // fmls v7.4s, v1.4s, v31.s[0]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4fbf5048 // fmls v8.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c69 // mov v9.16b, v3.16b
+	WORD $0x4fbf5029 // fmls v9.4s, v1.4s, v31.s[1]
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4f9f5840 // fmls v0.4s, v2.4s, v31.s[2]
+	WORD $0x4e25d425 // fadd v5.4s, v1.4s, v5.4s
+	WORD $0x4f9f5865 // fmls v5.4s, v3.4s, v31.s[2]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4fbf18ea // fmla v10.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x4ea81d0b // mov v11.16b, v8.16b
+	WORD $0x4f9e112b // fmla v11.4s, v9.4s, v30.s[0]
+	WORD $0x4f9e5128 // fmls v8.4s, v9.4s, v30.s[0]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369aa // str q10, [x13, x3]
+	WORD $0x3ca469a6 // str q6, [x13, x4]
+	WORD $0x3ca569ab // str q11, [x13, x5]
+	WORD $0x3ca669a8 // str q8, [x13, x6]
+	WORD $0x3ca769a5 // str q5, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0xad430440 // ldp q0, q1, [x2, #96]
+	WORD $0xad440c42 // ldp q2, q3, [x2, #128]
+	WORD $0xad451444 // ldp q4, q5, [x2, #160]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f9f5046 // fmls v6.4s, v2.4s, v31.s[0]
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4f9f5027 // fmls v7.4s, v1.4s, v31.s[0]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4fbf5048 // fmls v8.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c69 // mov v9.16b, v3.16b
+	WORD $0x4fbf5029 // fmls v9.4s, v1.4s, v31.s[1]
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4f9f5840 // fmls v0.4s, v2.4s, v31.s[2]
+	WORD $0x4e25d425 // fadd v5.4s, v1.4s, v5.4s
+	WORD $0x4f9f5865 // fmls v5.4s, v3.4s, v31.s[2]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4fbf18ea // fmla v10.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x4ea81d0b // mov v11.16b, v8.16b
+	WORD $0x4f9e112b // fmla v11.4s, v9.4s, v30.s[0]
+	WORD $0x4f9e5128 // fmls v8.4s, v9.4s, v30.s[0]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369aa // str q10, [x13, x3]
+	WORD $0x3ca469a6 // str q6, [x13, x4]
+	WORD $0x3ca569ab // str q11, [x13, x5]
+	WORD $0x3ca669a8 // str q8, [x13, x6]
+	WORD $0x3ca769a5 // str q5, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0xad460440 // ldp q0, q1, [x2, #192]
+	WORD $0xad470c42 // ldp q2, q3, [x2, #224]
+	WORD $0xad481444 // ldp q4, q5, [x2, #256]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f9f5046 // fmls v6.4s, v2.4s, v31.s[0]
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4f9f5027 // fmls v7.4s, v1.4s, v31.s[0]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4fbf5048 // fmls v8.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c69 // mov v9.16b, v3.16b
+	WORD $0x4fbf5029 // fmls v9.4s, v1.4s, v31.s[1]
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4f9f5840 // fmls v0.4s, v2.4s, v31.s[2]
+	WORD $0x4e25d425 // fadd v5.4s, v1.4s, v5.4s
+	WORD $0x4f9f5865 // fmls v5.4s, v3.4s, v31.s[2]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4fbf18ea // fmla v10.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x4ea81d0b // mov v11.16b, v8.16b
+	WORD $0x4f9e112b // fmla v11.4s, v9.4s, v30.s[0]
+	WORD $0x4f9e5128 // fmls v8.4s, v9.4s, v30.s[0]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369aa // str q10, [x13, x3]
+	WORD $0x3ca469a6 // str q6, [x13, x4]
+	WORD $0x3ca569ab // str q11, [x13, x5]
+	WORD $0x3ca669a8 // str q8, [x13, x6]
+	WORD $0x3ca769a5 // str q5, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0xad490440 // ldp q0, q1, [x2, #288]
+	WORD $0xad4a0c42 // ldp q2, q3, [x2, #320]
+	WORD $0xad4b1444 // ldp q4, q5, [x2, #352]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f9f5046 // fmls v6.4s, v2.4s, v31.s[0]
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4f9f5027 // fmls v7.4s, v1.4s, v31.s[0]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4fbf5048 // fmls v8.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c69 // mov v9.16b, v3.16b
+	WORD $0x4fbf5029 // fmls v9.4s, v1.4s, v31.s[1]
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4f9f5840 // fmls v0.4s, v2.4s, v31.s[2]
+	WORD $0x4e25d425 // fadd v5.4s, v1.4s, v5.4s
+	WORD $0x4f9f5865 // fmls v5.4s, v3.4s, v31.s[2]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4fbf18ea // fmla v10.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x4ea81d0b // mov v11.16b, v8.16b
+	WORD $0x4f9e112b // fmla v11.4s, v9.4s, v30.s[0]
+	WORD $0x4f9e5128 // fmls v8.4s, v9.4s, v30.s[0]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369aa // str q10, [x13, x3]
+	WORD $0x3ca469a6 // str q6, [x13, x4]
+	WORD $0x3ca569ab // str q11, [x13, x5]
+	WORD $0x3ca669a8 // str q8, [x13, x6]
+	WORD $0x3ca769a5 // str q5, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0xad4c0440 // ldp q0, q1, [x2, #384]
+	WORD $0xad4d0c42 // ldp q2, q3, [x2, #416]
+	WORD $0xad4e1444 // ldp q4, q5, [x2, #448]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f9f5046 // fmls v6.4s, v2.4s, v31.s[0]
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4f9f5027 // fmls v7.4s, v1.4s, v31.s[0]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4fbf5048 // fmls v8.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c69 // mov v9.16b, v3.16b
+	WORD $0x4fbf5029 // fmls v9.4s, v1.4s, v31.s[1]
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4f9f5840 // fmls v0.4s, v2.4s, v31.s[2]
+	WORD $0x4e25d425 // fadd v5.4s, v1.4s, v5.4s
+	WORD $0x4f9f5865 // fmls v5.4s, v3.4s, v31.s[2]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4fbf18ea // fmla v10.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x4ea81d0b // mov v11.16b, v8.16b
+	WORD $0x4f9e112b // fmla v11.4s, v9.4s, v30.s[0]
+	WORD $0x4f9e5128 // fmls v8.4s, v9.4s, v30.s[0]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369aa // str q10, [x13, x3]
+	WORD $0x3ca469a6 // str q6, [x13, x4]
+	WORD $0x3ca569ab // str q11, [x13, x5]
+	WORD $0x3ca669a8 // str q8, [x13, x6]
+	WORD $0x3ca769a5 // str q5, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0xad4f0440 // ldp q0, q1, [x2, #480]
+	WORD $0xad500c42 // ldp q2, q3, [x2, #512]
+	WORD $0xad511444 // ldp q4, q5, [x2, #544]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f9f5046 // fmls v6.4s, v2.4s, v31.s[0]
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4f9f5027 // fmls v7.4s, v1.4s, v31.s[0]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4fbf5048 // fmls v8.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c69 // mov v9.16b, v3.16b
+	WORD $0x4fbf5029 // fmls v9.4s, v1.4s, v31.s[1]
+	WORD $0x4e24d400 // fadd v0.4s, v0.4s, v4.4s
+	WORD $0x4f9f5840 // fmls v0.4s, v2.4s, v31.s[2]
+	WORD $0x4e25d425 // fadd v5.4s, v1.4s, v5.4s
+	WORD $0x4f9f5865 // fmls v5.4s, v3.4s, v31.s[2]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4fbf18ea // fmla v10.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x4ea81d0b // mov v11.16b, v8.16b
+	WORD $0x4f9e112b // fmla v11.4s, v9.4s, v30.s[0]
+	WORD $0x4f9e5128 // fmls v8.4s, v9.4s, v30.s[0]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369aa // str q10, [x13, x3]
+	WORD $0x3ca469a6 // str q6, [x13, x4]
+	WORD $0x3ca569ab // str q11, [x13, x5]
+	WORD $0x3ca669a8 // str q8, [x13, x6]
+	WORD $0x3ca769a5 // str q5, [x13, x7]
+	ADD R11, R1, R1
+	ADD R10, R0, R0
+	SUBS $1, R12, R12
+	BNE loop1
+	RET
+
+DATA tilesInNEONPool<>+0(SB)/4, $0x40000000
+DATA tilesInNEONPool<>+4(SB)/4, $0x3f000000
+DATA tilesInNEONPool<>+8(SB)/4, $0x40200000
+DATA tilesInNEONPool<>+12(SB)/4, $0x3f3504f3
+DATA tilesInNEONPool<>+16(SB)/4, $0x3fb504f3
+DATA tilesInNEONPool<>+20(SB)/4, $0x00000000
+DATA tilesInNEONPool<>+24(SB)/4, $0x00000000
+DATA tilesInNEONPool<>+28(SB)/4, $0x00000000
+GLOBL tilesInNEONPool<>(SB), RODATA|NOPTR, $32
+
+// func filtersInNEON(dst []float32, stride, dstNext int, src []float32, pitch, srcNext, count int, tmp []float32)
+TEXT ·filtersInNEON(SB), NOSPLIT|NOFRAME, $0-112
+	MOVD $filtersInNEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	MOVD dst_base+0(FP), R0
+	MOVD src_base+40(FP), R1
+	MOVD tmp_base+88(FP), R2
+	MOVD stride+24(FP), R3
+	LSL $2, R3, R3
+	ADD R3, R3, R4
+	ADD R3, R4, R5
+	ADD R3, R5, R6
+	ADD R3, R6, R7
+	ADD R3, R7, R8
+	MOVD pitch+64(FP), R9
+	LSL $2, R9, R9
+	MOVD dstNext+32(FP), R10
+	LSL $2, R10, R10
+	MOVD srcNext+72(FP), R11
+	LSL $2, R11, R11
+	MOVD count+80(FP), R12
+
+loop1:
+	MOVD R1, R13
+	WORD $0xad4005a0 // ldp q0, q1, [x13]
+	WORD $0x3dc009a2 // ldr q2, [x13, #32]
+	ADD R9, R13, R13
+	WORD $0x4ea01c03 // mov v3.16b, v0.16b
+	WORD $0x4f9f1043 // fmla v3.4s, v2.4s, v31.s[0]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4fbf1044 // fmla v4.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c65 // mov v5.16b, v3.16b
+	WORD $0x4f9f1825 // fmla v5.4s, v1.4s, v31.s[2]
+	WORD $0x4f9f5823 // fmls v3.4s, v1.4s, v31.s[2]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4fbf1826 // fmla v6.4s, v1.4s, v31.s[3]
+	WORD $0x4fbf5824 // fmls v4.4s, v1.4s, v31.s[3]
+	WORD $0x4f9e90a5 // fmul v5.4s, v5.4s, v30.s[0]
+	WORD $0x4f9e9063 // fmul v3.4s, v3.4s, v30.s[0]
+	WORD $0x4fbe90c6 // fmul v6.4s, v6.4s, v30.s[1]
+	WORD $0x4fbe9084 // fmul v4.4s, v4.4s, v30.s[1]
+	WORD $0x3d800040 // str q0, [x2]
+	WORD $0x3d800c45 // str q5, [x2, #48]
+	WORD $0x3d801843 // str q3, [x2, #96]
+	WORD $0x3d802446 // str q6, [x2, #144]
+	WORD $0x3d803044 // str q4, [x2, #192]
+	WORD $0x3d803c42 // str q2, [x2, #240]
+	WORD $0xad4005a0 // ldp q0, q1, [x13]
+	WORD $0x3dc009a2 // ldr q2, [x13, #32]
+	ADD R9, R13, R13
+	WORD $0x4ea01c03 // mov v3.16b, v0.16b
+	WORD $0x4f9f1043 // fmla v3.4s, v2.4s, v31.s[0]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4fbf1044 // fmla v4.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c65 // mov v5.16b, v3.16b
+	WORD $0x4f9f1825 // fmla v5.4s, v1.4s, v31.s[2]
+	WORD $0x4f9f5823 // fmls v3.4s, v1.4s, v31.s[2]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4fbf1826 // fmla v6.4s, v1.4s, v31.s[3]
+	WORD $0x4fbf5824 // fmls v4.4s, v1.4s, v31.s[3]
+	WORD $0x4f9e90a5 // fmul v5.4s, v5.4s, v30.s[0]
+	WORD $0x4f9e9063 // fmul v3.4s, v3.4s, v30.s[0]
+	WORD $0x4fbe90c6 // fmul v6.4s, v6.4s, v30.s[1]
+	WORD $0x4fbe9084 // fmul v4.4s, v4.4s, v30.s[1]
+	WORD $0x3d800440 // str q0, [x2, #16]
+	WORD $0x3d801045 // str q5, [x2, #64]
+	WORD $0x3d801c43 // str q3, [x2, #112]
+	WORD $0x3d802846 // str q6, [x2, #160]
+	WORD $0x3d803444 // str q4, [x2, #208]
+	WORD $0x3d804042 // str q2, [x2, #256]
+	WORD $0xad4005a0 // ldp q0, q1, [x13]
+	WORD $0x3dc009a2 // ldr q2, [x13, #32]
+	WORD $0x4ea01c03 // mov v3.16b, v0.16b
+	WORD $0x4f9f1043 // fmla v3.4s, v2.4s, v31.s[0]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4fbf1044 // fmla v4.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c65 // mov v5.16b, v3.16b
+	WORD $0x4f9f1825 // fmla v5.4s, v1.4s, v31.s[2]
+	WORD $0x4f9f5823 // fmls v3.4s, v1.4s, v31.s[2]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4fbf1826 // fmla v6.4s, v1.4s, v31.s[3]
+	WORD $0x4fbf5824 // fmls v4.4s, v1.4s, v31.s[3]
+	WORD $0x4f9e90a5 // fmul v5.4s, v5.4s, v30.s[0]
+	WORD $0x4f9e9063 // fmul v3.4s, v3.4s, v30.s[0]
+	WORD $0x4fbe90c6 // fmul v6.4s, v6.4s, v30.s[1]
+	WORD $0x4fbe9084 // fmul v4.4s, v4.4s, v30.s[1]
+	WORD $0x3d800840 // str q0, [x2, #32]
+	WORD $0x3d801445 // str q5, [x2, #80]
+	WORD $0x3d802043 // str q3, [x2, #128]
+	WORD $0x3d802c46 // str q6, [x2, #176]
+	WORD $0x3d803844 // str q4, [x2, #224]
+	WORD $0x3d804442 // str q2, [x2, #272]
+	MOVD R0, R13
+	WORD $0xad400440 // ldp q0, q1, [x2]
+	WORD $0x3dc00842 // ldr q2, [x2, #32]
+	WORD $0x4ea01c03 // mov v3.16b, v0.16b
+	WORD $0x4f9f1043 // fmla v3.4s, v2.4s, v31.s[0]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4fbf1044 // fmla v4.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c65 // mov v5.16b, v3.16b
+	WORD $0x4f9f1825 // fmla v5.4s, v1.4s, v31.s[2]
+	WORD $0x4f9f5823 // fmls v3.4s, v1.4s, v31.s[2]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4fbf1826 // fmla v6.4s, v1.4s, v31.s[3]
+	WORD $0x4fbf5824 // fmls v4.4s, v1.4s, v31.s[3]
+	WORD $0x4f9e90a5 // fmul v5.4s, v5.4s, v30.s[0]
+	WORD $0x4f9e9063 // fmul v3.4s, v3.4s, v30.s[0]
+	WORD $0x4fbe90c6 // fmul v6.4s, v6.4s, v30.s[1]
+	WORD $0x4fbe9084 // fmul v4.4s, v4.4s, v30.s[1]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369a5 // str q5, [x13, x3]
+	WORD $0x3ca469a3 // str q3, [x13, x4]
+	WORD $0x3ca569a6 // str q6, [x13, x5]
+	WORD $0x3ca669a4 // str q4, [x13, x6]
+	WORD $0x3ca769a2 // str q2, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0xad418440 // ldp q0, q1, [x2, #48]
+	WORD $0x3dc01442 // ldr q2, [x2, #80]
+	WORD $0x4ea01c03 // mov v3.16b, v0.16b
+	WORD $0x4f9f1043 // fmla v3.4s, v2.4s, v31.s[0]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4fbf1044 // fmla v4.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c65 // mov v5.16b, v3.16b
+	WORD $0x4f9f1825 // fmla v5.4s, v1.4s, v31.s[2]
+	WORD $0x4f9f5823 // fmls v3.4s, v1.4s, v31.s[2]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4fbf1826 // fmla v6.4s, v1.4s, v31.s[3]
+	WORD $0x4fbf5824 // fmls v4.4s, v1.4s, v31.s[3]
+	WORD $0x4f9e90a5 // fmul v5.4s, v5.4s, v30.s[0]
+	WORD $0x4f9e9063 // fmul v3.4s, v3.4s, v30.s[0]
+	WORD $0x4fbe90c6 // fmul v6.4s, v6.4s, v30.s[1]
+	WORD $0x4fbe9084 // fmul v4.4s, v4.4s, v30.s[1]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369a5 // str q5, [x13, x3]
+	WORD $0x3ca469a3 // str q3, [x13, x4]
+	WORD $0x3ca569a6 // str q6, [x13, x5]
+	WORD $0x3ca669a4 // str q4, [x13, x6]
+	WORD $0x3ca769a2 // str q2, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0xad430440 // ldp q0, q1, [x2, #96]
+	WORD $0x3dc02042 // ldr q2, [x2, #128]
+	WORD $0x4ea01c03 // mov v3.16b, v0.16b
+	WORD $0x4f9f1043 // fmla v3.4s, v2.4s, v31.s[0]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4fbf1044 // fmla v4.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c65 // mov v5.16b, v3.16b
+	WORD $0x4f9f1825 // fmla v5.4s, v1.4s, v31.s[2]
+	WORD $0x4f9f5823 // fmls v3.4s, v1.4s, v31.s[2]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4fbf1826 // fmla v6.4s, v1.4s, v31.s[3]
+	WORD $0x4fbf5824 // fmls v4.4s, v1.4s, v31.s[3]
+	WORD $0x4f9e90a5 // fmul v5.4s, v5.4s, v30.s[0]
+	WORD $0x4f9e9063 // fmul v3.4s, v3.4s, v30.s[0]
+	WORD $0x4fbe90c6 // fmul v6.4s, v6.4s, v30.s[1]
+	WORD $0x4fbe9084 // fmul v4.4s, v4.4s, v30.s[1]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369a5 // str q5, [x13, x3]
+	WORD $0x3ca469a3 // str q3, [x13, x4]
+	WORD $0x3ca569a6 // str q6, [x13, x5]
+	WORD $0x3ca669a4 // str q4, [x13, x6]
+	WORD $0x3ca769a2 // str q2, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0xad448440 // ldp q0, q1, [x2, #144]
+	WORD $0x3dc02c42 // ldr q2, [x2, #176]
+	WORD $0x4ea01c03 // mov v3.16b, v0.16b
+	WORD $0x4f9f1043 // fmla v3.4s, v2.4s, v31.s[0]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4fbf1044 // fmla v4.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c65 // mov v5.16b, v3.16b
+	WORD $0x4f9f1825 // fmla v5.4s, v1.4s, v31.s[2]
+	WORD $0x4f9f5823 // fmls v3.4s, v1.4s, v31.s[2]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4fbf1826 // fmla v6.4s, v1.4s, v31.s[3]
+	WORD $0x4fbf5824 // fmls v4.4s, v1.4s, v31.s[3]
+	WORD $0x4f9e90a5 // fmul v5.4s, v5.4s, v30.s[0]
+	WORD $0x4f9e9063 // fmul v3.4s, v3.4s, v30.s[0]
+	WORD $0x4fbe90c6 // fmul v6.4s, v6.4s, v30.s[1]
+	WORD $0x4fbe9084 // fmul v4.4s, v4.4s, v30.s[1]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369a5 // str q5, [x13, x3]
+	WORD $0x3ca469a3 // str q3, [x13, x4]
+	WORD $0x3ca569a6 // str q6, [x13, x5]
+	WORD $0x3ca669a4 // str q4, [x13, x6]
+	WORD $0x3ca769a2 // str q2, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0xad460440 // ldp q0, q1, [x2, #192]
+	WORD $0x3dc03842 // ldr q2, [x2, #224]
+	WORD $0x4ea01c03 // mov v3.16b, v0.16b
+	WORD $0x4f9f1043 // fmla v3.4s, v2.4s, v31.s[0]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4fbf1044 // fmla v4.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c65 // mov v5.16b, v3.16b
+	WORD $0x4f9f1825 // fmla v5.4s, v1.4s, v31.s[2]
+	WORD $0x4f9f5823 // fmls v3.4s, v1.4s, v31.s[2]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4fbf1826 // fmla v6.4s, v1.4s, v31.s[3]
+	WORD $0x4fbf5824 // fmls v4.4s, v1.4s, v31.s[3]
+	WORD $0x4f9e90a5 // fmul v5.4s, v5.4s, v30.s[0]
+	WORD $0x4f9e9063 // fmul v3.4s, v3.4s, v30.s[0]
+	WORD $0x4fbe90c6 // fmul v6.4s, v6.4s, v30.s[1]
+	WORD $0x4fbe9084 // fmul v4.4s, v4.4s, v30.s[1]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369a5 // str q5, [x13, x3]
+	WORD $0x3ca469a3 // str q3, [x13, x4]
+	WORD $0x3ca569a6 // str q6, [x13, x5]
+	WORD $0x3ca669a4 // str q4, [x13, x6]
+	WORD $0x3ca769a2 // str q2, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0xad478440 // ldp q0, q1, [x2, #240]
+	WORD $0x3dc04442 // ldr q2, [x2, #272]
+	WORD $0x4ea01c03 // mov v3.16b, v0.16b
+	WORD $0x4f9f1043 // fmla v3.4s, v2.4s, v31.s[0]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4fbf1044 // fmla v4.4s, v2.4s, v31.s[1]
+	WORD $0x4ea31c65 // mov v5.16b, v3.16b
+	WORD $0x4f9f1825 // fmla v5.4s, v1.4s, v31.s[2]
+	WORD $0x4f9f5823 // fmls v3.4s, v1.4s, v31.s[2]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4fbf1826 // fmla v6.4s, v1.4s, v31.s[3]
+	WORD $0x4fbf5824 // fmls v4.4s, v1.4s, v31.s[3]
+	WORD $0x4f9e90a5 // fmul v5.4s, v5.4s, v30.s[0]
+	WORD $0x4f9e9063 // fmul v3.4s, v3.4s, v30.s[0]
+	WORD $0x4fbe90c6 // fmul v6.4s, v6.4s, v30.s[1]
+	WORD $0x4fbe9084 // fmul v4.4s, v4.4s, v30.s[1]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369a5 // str q5, [x13, x3]
+	WORD $0x3ca469a3 // str q3, [x13, x4]
+	WORD $0x3ca569a6 // str q6, [x13, x5]
+	WORD $0x3ca669a4 // str q4, [x13, x6]
+	WORD $0x3ca769a2 // str q2, [x13, x7]
+	ADD R11, R1, R1
+	ADD R10, R0, R0
+	SUBS $1, R12, R12
+	BNE loop1
+	RET
+
+DATA filtersInNEONPool<>+0(SB)/4, $0x3f000000
+DATA filtersInNEONPool<>+4(SB)/4, $0x40000000
+DATA filtersInNEONPool<>+8(SB)/4, $0x3f3504f3
+DATA filtersInNEONPool<>+12(SB)/4, $0x3fb504f3
+DATA filtersInNEONPool<>+16(SB)/4, $0xbf2aaaab
+DATA filtersInNEONPool<>+20(SB)/4, $0x3e2aaaab
+DATA filtersInNEONPool<>+24(SB)/4, $0x00000000
+DATA filtersInNEONPool<>+28(SB)/4, $0x00000000
+GLOBL filtersInNEONPool<>(SB), RODATA|NOPTR, $32
+
+// func gradientsInNEON(dst []float32, stride, dstNext int, src []float32, pitch, srcNext, count int, tmp []float32)
+TEXT ·gradientsInNEON(SB), NOSPLIT|NOFRAME, $0-112
+	MOVD $gradientsInNEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	MOVD dst_base+0(FP), R0
+	MOVD src_base+40(FP), R1
+	MOVD tmp_base+88(FP), R2
+	MOVD stride+24(FP), R3
+	LSL $2, R3, R3
+	ADD R3, R3, R4
+	ADD R3, R4, R5
+	ADD R3, R5, R6
+	ADD R3, R6, R7
+	ADD R3, R7, R8
+	MOVD pitch+64(FP), R9
+	LSL $2, R9, R9
+	MOVD dstNext+32(FP), R10
+	LSL $2, R10, R10
+	MOVD srcNext+72(FP), R11
+	LSL $2, R11, R11
+	MOVD count+80(FP), R12
+
+loop1:
+	MOVD R1, R13
+	WORD $0xad4005a0 // ldp q0, q1, [x13]
+	WORD $0xad410da2 // ldp q2, q3, [x13, #32]
+	ADD R9, R13, R13
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4f9f1044 // fmla v4.4s, v2.4s, v31.s[0]
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4f9f1065 // fmla v5.4s, v3.4s, v31.s[0]
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4fbf1046 // fmla v6.4s, v2.4s, v31.s[1]
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4fbf1067 // fmla v7.4s, v3.4s, v31.s[1]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4f9f18a8 // fmla v8.4s, v5.4s, v31.s[2]
+	WORD $0x4f9f58a4 // fmls v4.4s, v5.4s, v31.s[2]
+	WORD $0x4ea61cc9 // mov v9.16b, v6.16b
+	WORD $0x4fbf18e9 // fmla v9.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x3d800040 // str q0, [x2]
+	WORD $0x3d801048 // str q8, [x2, #64]
+	WORD $0x3d802044 // str q4, [x2, #128]
+	WORD $0x3d803049 // str q9, [x2, #192]
+	WORD $0x3d804046 // str q6, [x2, #256]
+	WORD $0x3d805043 // str q3, [x2, #320]
+	WORD $0xad4005a0 // ldp q0, q1, [x13]
+	WORD $0xad410da2 // ldp q2, q3, [x13, #32]
+	ADD R9, R13, R13
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4f9f1044 // fmla v4.4s, v2.4s, v31.s[0]
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4f9f1065 // fmla v5.4s, v3.4s, v31.s[0]
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4fbf1046 // fmla v6.4s, v2.4s, v31.s[1]
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4fbf1067 // fmla v7.4s, v3.4s, v31.s[1]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4f9f18a8 // fmla v8.4s, v5.4s, v31.s[2]
+	WORD $0x4f9f58a4 // fmls v4.4s, v5.4s, v31.s[2]
+	WORD $0x4ea61cc9 // mov v9.16b, v6.16b
+	WORD $0x4fbf18e9 // fmla v9.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x3d800440 // str q0, [x2, #16]
+	WORD $0x3d801448 // str q8, [x2, #80]
+	WORD $0x3d802444 // str q4, [x2, #144]
+	WORD $0x3d803449 // str q9, [x2, #208]
+	WORD $0x3d804446 // str q6, [x2, #272]
+	WORD $0x3d805443 // str q3, [x2, #336]
+	WORD $0xad4005a0 // ldp q0, q1, [x13]
+	WORD $0xad410da2 // ldp q2, q3, [x13, #32]
+	ADD R9, R13, R13
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4f9f1044 // fmla v4.4s, v2.4s, v31.s[0]
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4f9f1065 // fmla v5.4s, v3.4s, v31.s[0]
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4fbf1046 // fmla v6.4s, v2.4s, v31.s[1]
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4fbf1067 // fmla v7.4s, v3.4s, v31.s[1]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4f9f18a8 // fmla v8.4s, v5.4s, v31.s[2]
+	WORD $0x4f9f58a4 // fmls v4.4s, v5.4s, v31.s[2]
+	WORD $0x4ea61cc9 // mov v9.16b, v6.16b
+	WORD $0x4fbf18e9 // fmla v9.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x3d800840 // str q0, [x2, #32]
+	WORD $0x3d801848 // str q8, [x2, #96]
+	WORD $0x3d802844 // str q4, [x2, #160]
+	WORD $0x3d803849 // str q9, [x2, #224]
+	WORD $0x3d804846 // str q6, [x2, #288]
+	WORD $0x3d805843 // str q3, [x2, #352]
+	WORD $0xad4005a0 // ldp q0, q1, [x13]
+	WORD $0xad410da2 // ldp q2, q3, [x13, #32]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4f9f1044 // fmla v4.4s, v2.4s, v31.s[0]
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4f9f1065 // fmla v5.4s, v3.4s, v31.s[0]
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4fbf1046 // fmla v6.4s, v2.4s, v31.s[1]
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4fbf1067 // fmla v7.4s, v3.4s, v31.s[1]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4f9f18a8 // fmla v8.4s, v5.4s, v31.s[2]
+	WORD $0x4f9f58a4 // fmls v4.4s, v5.4s, v31.s[2]
+	WORD $0x4ea61cc9 // mov v9.16b, v6.16b
+	WORD $0x4fbf18e9 // fmla v9.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x3d800c40 // str q0, [x2, #48]
+	WORD $0x3d801c48 // str q8, [x2, #112]
+	WORD $0x3d802c44 // str q4, [x2, #176]
+	WORD $0x3d803c49 // str q9, [x2, #240]
+	WORD $0x3d804c46 // str q6, [x2, #304]
+	WORD $0x3d805c43 // str q3, [x2, #368]
+	MOVD R0, R13
+	WORD $0xad400440 // ldp q0, q1, [x2]
+	WORD $0xad410c42 // ldp q2, q3, [x2, #32]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4f9f1044 // fmla v4.4s, v2.4s, v31.s[0]
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4f9f1065 // fmla v5.4s, v3.4s, v31.s[0]
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4fbf1046 // fmla v6.4s, v2.4s, v31.s[1]
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4fbf1067 // fmla v7.4s, v3.4s, v31.s[1]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4f9f18a8 // fmla v8.4s, v5.4s, v31.s[2]
+	WORD $0x4f9f58a4 // fmls v4.4s, v5.4s, v31.s[2]
+	WORD $0x4ea61cc9 // mov v9.16b, v6.16b
+	WORD $0x4fbf18e9 // fmla v9.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369a8 // str q8, [x13, x3]
+	WORD $0x3ca469a4 // str q4, [x13, x4]
+	WORD $0x3ca569a9 // str q9, [x13, x5]
+	WORD $0x3ca669a6 // str q6, [x13, x6]
+	WORD $0x3ca769a3 // str q3, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0xad420440 // ldp q0, q1, [x2, #64]
+	WORD $0xad430c42 // ldp q2, q3, [x2, #96]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4f9f1044 // fmla v4.4s, v2.4s, v31.s[0]
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4f9f1065 // fmla v5.4s, v3.4s, v31.s[0]
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4fbf1046 // fmla v6.4s, v2.4s, v31.s[1]
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4fbf1067 // fmla v7.4s, v3.4s, v31.s[1]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4f9f18a8 // fmla v8.4s, v5.4s, v31.s[2]
+	WORD $0x4f9f58a4 // fmls v4.4s, v5.4s, v31.s[2]
+	WORD $0x4ea61cc9 // mov v9.16b, v6.16b
+	WORD $0x4fbf18e9 // fmla v9.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369a8 // str q8, [x13, x3]
+	WORD $0x3ca469a4 // str q4, [x13, x4]
+	WORD $0x3ca569a9 // str q9, [x13, x5]
+	WORD $0x3ca669a6 // str q6, [x13, x6]
+	WORD $0x3ca769a3 // str q3, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0xad440440 // ldp q0, q1, [x2, #128]
+	WORD $0xad450c42 // ldp q2, q3, [x2, #160]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4f9f1044 // fmla v4.4s, v2.4s, v31.s[0]
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4f9f1065 // fmla v5.4s, v3.4s, v31.s[0]
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4fbf1046 // fmla v6.4s, v2.4s, v31.s[1]
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4fbf1067 // fmla v7.4s, v3.4s, v31.s[1]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4f9f18a8 // fmla v8.4s, v5.4s, v31.s[2]
+	WORD $0x4f9f58a4 // fmls v4.4s, v5.4s, v31.s[2]
+	WORD $0x4ea61cc9 // mov v9.16b, v6.16b
+	WORD $0x4fbf18e9 // fmla v9.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369a8 // str q8, [x13, x3]
+	WORD $0x3ca469a4 // str q4, [x13, x4]
+	WORD $0x3ca569a9 // str q9, [x13, x5]
+	WORD $0x3ca669a6 // str q6, [x13, x6]
+	WORD $0x3ca769a3 // str q3, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0xad460440 // ldp q0, q1, [x2, #192]
+	WORD $0xad470c42 // ldp q2, q3, [x2, #224]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4f9f1044 // fmla v4.4s, v2.4s, v31.s[0]
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4f9f1065 // fmla v5.4s, v3.4s, v31.s[0]
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4fbf1046 // fmla v6.4s, v2.4s, v31.s[1]
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4fbf1067 // fmla v7.4s, v3.4s, v31.s[1]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4f9f18a8 // fmla v8.4s, v5.4s, v31.s[2]
+	WORD $0x4f9f58a4 // fmls v4.4s, v5.4s, v31.s[2]
+	WORD $0x4ea61cc9 // mov v9.16b, v6.16b
+	WORD $0x4fbf18e9 // fmla v9.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369a8 // str q8, [x13, x3]
+	WORD $0x3ca469a4 // str q4, [x13, x4]
+	WORD $0x3ca569a9 // str q9, [x13, x5]
+	WORD $0x3ca669a6 // str q6, [x13, x6]
+	WORD $0x3ca769a3 // str q3, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0xad480440 // ldp q0, q1, [x2, #256]
+	WORD $0xad490c42 // ldp q2, q3, [x2, #288]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4f9f1044 // fmla v4.4s, v2.4s, v31.s[0]
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4f9f1065 // fmla v5.4s, v3.4s, v31.s[0]
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4fbf1046 // fmla v6.4s, v2.4s, v31.s[1]
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4fbf1067 // fmla v7.4s, v3.4s, v31.s[1]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4f9f18a8 // fmla v8.4s, v5.4s, v31.s[2]
+	WORD $0x4f9f58a4 // fmls v4.4s, v5.4s, v31.s[2]
+	WORD $0x4ea61cc9 // mov v9.16b, v6.16b
+	WORD $0x4fbf18e9 // fmla v9.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369a8 // str q8, [x13, x3]
+	WORD $0x3ca469a4 // str q4, [x13, x4]
+	WORD $0x3ca569a9 // str q9, [x13, x5]
+	WORD $0x3ca669a6 // str q6, [x13, x6]
+	WORD $0x3ca769a3 // str q3, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0xad4a0440 // ldp q0, q1, [x2, #320]
+	WORD $0xad4b0c42 // ldp q2, q3, [x2, #352]
+	WORD $0x4ea01c04 // mov v4.16b, v0.16b
+	WORD $0x4f9f1044 // fmla v4.4s, v2.4s, v31.s[0]
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4f9f1065 // fmla v5.4s, v3.4s, v31.s[0]
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4fbf1046 // fmla v6.4s, v2.4s, v31.s[1]
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4fbf1067 // fmla v7.4s, v3.4s, v31.s[1]
+	WORD $0x4ea41c88 // mov v8.16b, v4.16b
+	WORD $0x4f9f18a8 // fmla v8.4s, v5.4s, v31.s[2]
+	WORD $0x4f9f58a4 // fmls v4.4s, v5.4s, v31.s[2]
+	WORD $0x4ea61cc9 // mov v9.16b, v6.16b
+	WORD $0x4fbf18e9 // fmla v9.4s, v7.4s, v31.s[3]
+	WORD $0x4fbf58e6 // fmls v6.4s, v7.4s, v31.s[3]
+	WORD $0x3d8001a0 // str q0, [x13]
+	WORD $0x3ca369a8 // str q8, [x13, x3]
+	WORD $0x3ca469a4 // str q4, [x13, x4]
+	WORD $0x3ca569a9 // str q9, [x13, x5]
+	WORD $0x3ca669a6 // str q6, [x13, x6]
+	WORD $0x3ca769a3 // str q3, [x13, x7]
+	ADD R11, R1, R1
+	ADD R10, R0, R0
+	SUBS $1, R12, R12
+	BNE loop1
+	RET
+
+DATA gradientsInNEONPool<>+0(SB)/4, $0x3f000000
+DATA gradientsInNEONPool<>+4(SB)/4, $0x40000000
+DATA gradientsInNEONPool<>+8(SB)/4, $0x3f3504f3
+DATA gradientsInNEONPool<>+12(SB)/4, $0x3fb504f3
+GLOBL gradientsInNEONPool<>(SB), RODATA|NOPTR, $16
+
+// func filtersOutNEON(dst []float32, pitch, dstNext int, src []float32, stride, srcNext, count int, tmp []float32)
+TEXT ·filtersOutNEON(SB), NOSPLIT|NOFRAME, $0-112
+	MOVD $filtersOutNEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	MOVD dst_base+0(FP), R0
+	MOVD src_base+40(FP), R1
+	MOVD tmp_base+88(FP), R2
+	MOVD stride+64(FP), R3
+	LSL $2, R3, R3
+	ADD R3, R3, R4
+	ADD R3, R4, R5
+	ADD R3, R5, R6
+	ADD R3, R6, R7
+	ADD R3, R7, R8
+	MOVD pitch+24(FP), R9
+	LSL $2, R9, R9
+	MOVD dstNext+32(FP), R10
+	LSL $2, R10, R10
+	MOVD srcNext+72(FP), R11
+	LSL $2, R11, R11
+	MOVD count+80(FP), R12
+
+loop1:
+	MOVD R1, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3ce369a1 // ldr q1, [x13, x3]
+	WORD $0x3ce469a2 // ldr q2, [x13, x4]
+	WORD $0x3ce569a3 // ldr q3, [x13, x5]
+	WORD $0x3ce669a4 // ldr q4, [x13, x6]
+	WORD $0x3ce769a5 // ldr q5, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4f9f50c0 // fmls v0.4s, v6.4s, v31.s[0]
+	WORD $0x4fbf1100 // fmla v0.4s, v8.4s, v31.s[1]
+	WORD $0x4f9f992a // fmul v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf58ea // fmls v10.4s, v7.4s, v31.s[3]
+	WORD $0x4ea6d50b // fsub v11.4s, v8.4s, v6.4s
+	WORD $0x4f9e1165 // fmla v5.4s, v11.4s, v30.s[0]
+	WORD $0x3d800040 // str q0, [x2]
+	WORD $0x3d80184a // str q10, [x2, #96]
+	WORD $0x3d803045 // str q5, [x2, #192]
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3ce369a1 // ldr q1, [x13, x3]
+	WORD $0x3ce469a2 // ldr q2, [x13, x4]
+	WORD $0x3ce569a3 // ldr q3, [x13, x5]
+	WORD $0x3ce669a4 // ldr q4, [x13, x6]
+	WORD $0x3ce769a5 // ldr q5, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4f9f50c0 // fmls v0.4s, v6.4s, v31.s[0]
+	WORD $0x4fbf1100 // fmla v0.4s, v8.4s, v31.s[1]
+	WORD $0x4f9f992a // fmul v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf58ea // fmls v10.4s, v7.4s, v31.s[3]
+	WORD $0x4ea6d50b // fsub v11.4s, v8.4s, v6.4s
+	WORD $0x4f9e1165 // fmla v5.4s, v11.4s, v30.s[0]
+	WORD $0x3d800440 // str q0, [x2, #16]
+	WORD $0x3d801c4a // str q10, [x2, #112]
+	WORD $0x3d803445 // str q5, [x2, #208]
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3ce369a1 // ldr q1, [x13, x3]
+	WORD $0x3ce469a2 // ldr q2, [x13, x4]
+	WORD $0x3ce569a3 // ldr q3, [x13, x5]
+	WORD $0x3ce669a4 // ldr q4, [x13, x6]
+	WORD $0x3ce769a5 // ldr q5, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4f9f50c0 // fmls v0.4s, v6.4s, v31.s[0]
+	WORD $0x4fbf1100 // fmla v0.4s, v8.4s, v31.s[1]
+	WORD $0x4f9f992a // fmul v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf58ea // fmls v10.4s, v7.4s, v31.s[3]
+	WORD $0x4ea6d50b // fsub v11.4s, v8.4s, v6.4s
+	WORD $0x4f9e1165 // fmla v5.4s, v11.4s, v30.s[0]
+	WORD $0x3d800840 // str q0, [x2, #32]
+	WORD $0x3d80204a // str q10, [x2, #128]
+	WORD $0x3d803845 // str q5, [x2, #224]
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3ce369a1 // ldr q1, [x13, x3]
+	WORD $0x3ce469a2 // ldr q2, [x13, x4]
+	WORD $0x3ce569a3 // ldr q3, [x13, x5]
+	WORD $0x3ce669a4 // ldr q4, [x13, x6]
+	WORD $0x3ce769a5 // ldr q5, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4f9f50c0 // fmls v0.4s, v6.4s, v31.s[0]
+	WORD $0x4fbf1100 // fmla v0.4s, v8.4s, v31.s[1]
+	WORD $0x4f9f992a // fmul v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf58ea // fmls v10.4s, v7.4s, v31.s[3]
+	WORD $0x4ea6d50b // fsub v11.4s, v8.4s, v6.4s
+	WORD $0x4f9e1165 // fmla v5.4s, v11.4s, v30.s[0]
+	WORD $0x3d800c40 // str q0, [x2, #48]
+	WORD $0x3d80244a // str q10, [x2, #144]
+	WORD $0x3d803c45 // str q5, [x2, #240]
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3ce369a1 // ldr q1, [x13, x3]
+	WORD $0x3ce469a2 // ldr q2, [x13, x4]
+	WORD $0x3ce569a3 // ldr q3, [x13, x5]
+	WORD $0x3ce669a4 // ldr q4, [x13, x6]
+	WORD $0x3ce769a5 // ldr q5, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4f9f50c0 // fmls v0.4s, v6.4s, v31.s[0]
+	WORD $0x4fbf1100 // fmla v0.4s, v8.4s, v31.s[1]
+	WORD $0x4f9f992a // fmul v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf58ea // fmls v10.4s, v7.4s, v31.s[3]
+	WORD $0x4ea6d50b // fsub v11.4s, v8.4s, v6.4s
+	WORD $0x4f9e1165 // fmla v5.4s, v11.4s, v30.s[0]
+	WORD $0x3d801040 // str q0, [x2, #64]
+	WORD $0x3d80284a // str q10, [x2, #160]
+	WORD $0x3d804045 // str q5, [x2, #256]
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3ce369a1 // ldr q1, [x13, x3]
+	WORD $0x3ce469a2 // ldr q2, [x13, x4]
+	WORD $0x3ce569a3 // ldr q3, [x13, x5]
+	WORD $0x3ce669a4 // ldr q4, [x13, x6]
+	WORD $0x3ce769a5 // ldr q5, [x13, x7]
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4f9f50c0 // fmls v0.4s, v6.4s, v31.s[0]
+	WORD $0x4fbf1100 // fmla v0.4s, v8.4s, v31.s[1]
+	WORD $0x4f9f992a // fmul v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf58ea // fmls v10.4s, v7.4s, v31.s[3]
+	WORD $0x4ea6d50b // fsub v11.4s, v8.4s, v6.4s
+	WORD $0x4f9e1165 // fmla v5.4s, v11.4s, v30.s[0]
+	WORD $0x3d801440 // str q0, [x2, #80]
+	WORD $0x3d802c4a // str q10, [x2, #176]
+	WORD $0x3d804445 // str q5, [x2, #272]
+	MOVD R0, R13
+	WORD $0xad400440 // ldp q0, q1, [x2]
+	WORD $0xad410c42 // ldp q2, q3, [x2, #32]
+	WORD $0xad421444 // ldp q4, q5, [x2, #64]
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4f9f50c0 // fmls v0.4s, v6.4s, v31.s[0]
+	WORD $0x4fbf1100 // fmla v0.4s, v8.4s, v31.s[1]
+	WORD $0x4f9f992a // fmul v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf58ea // fmls v10.4s, v7.4s, v31.s[3]
+	WORD $0x4ea6d50b // fsub v11.4s, v8.4s, v6.4s
+	WORD $0x4f9e1165 // fmla v5.4s, v11.4s, v30.s[0]
+	WORD $0xad0029a0 // stp q0, q10, [x13]
+	WORD $0x3d8009a5 // str q5, [x13, #32]
+	ADD R9, R13, R13
+	WORD $0xad430440 // ldp q0, q1, [x2, #96]
+	WORD $0xad440c42 // ldp q2, q3, [x2, #128]
+	WORD $0xad451444 // ldp q4, q5, [x2, #160]
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4f9f50c0 // fmls v0.4s, v6.4s, v31.s[0]
+	WORD $0x4fbf1100 // fmla v0.4s, v8.4s, v31.s[1]
+	WORD $0x4f9f992a // fmul v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf58ea // fmls v10.4s, v7.4s, v31.s[3]
+	WORD $0x4ea6d50b // fsub v11.4s, v8.4s, v6.4s
+	WORD $0x4f9e1165 // fmla v5.4s, v11.4s, v30.s[0]
+	WORD $0xad0029a0 // stp q0, q10, [x13]
+	WORD $0x3d8009a5 // str q5, [x13, #32]
+	ADD R9, R13, R13
+	WORD $0xad460440 // ldp q0, q1, [x2, #192]
+	WORD $0xad470c42 // ldp q2, q3, [x2, #224]
+	WORD $0xad481444 // ldp q4, q5, [x2, #256]
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4f9f50c0 // fmls v0.4s, v6.4s, v31.s[0]
+	WORD $0x4fbf1100 // fmla v0.4s, v8.4s, v31.s[1]
+	WORD $0x4f9f992a // fmul v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf58ea // fmls v10.4s, v7.4s, v31.s[3]
+	WORD $0x4ea6d50b // fsub v11.4s, v8.4s, v6.4s
+	WORD $0x4f9e1165 // fmla v5.4s, v11.4s, v30.s[0]
+	WORD $0xad0029a0 // stp q0, q10, [x13]
+	WORD $0x3d8009a5 // str q5, [x13, #32]
+	ADD R11, R1, R1
+	ADD R10, R0, R0
+	SUBS $1, R12, R12
+	BNE loop1
+	RET
+
+DATA filtersOutNEONPool<>+0(SB)/4, $0x3f2aaaab
+DATA filtersOutNEONPool<>+4(SB)/4, $0x3e2aaaab
+DATA filtersOutNEONPool<>+8(SB)/4, $0x3e715bef
+DATA filtersOutNEONPool<>+12(SB)/4, $0x3ef15bef
+DATA filtersOutNEONPool<>+16(SB)/4, $0x3eaaaaab
+DATA filtersOutNEONPool<>+20(SB)/4, $0x00000000
+DATA filtersOutNEONPool<>+24(SB)/4, $0x00000000
+DATA filtersOutNEONPool<>+28(SB)/4, $0x00000000
+GLOBL filtersOutNEONPool<>(SB), RODATA|NOPTR, $32
+
+// func tilesOutNEON(dst []float32, pitch, dstNext int, src []float32, stride, srcNext, count int, tmp, ends []float32)
+TEXT ·tilesOutNEON(SB), NOSPLIT|NOFRAME, $0-136
+	MOVD $tilesOutNEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	MOVD ends_base+112(FP), R0
+	CBZ R0, plain1
+	WORD $0xad400400 // ldp q0, q1, [x0]
+	WORD $0x3dc00802 // ldr q2, [x0, #32]
+	MOVD dst_base+0(FP), R1
+	MOVD src_base+40(FP), R2
+	MOVD tmp_base+88(FP), R3
+	MOVD stride+64(FP), R4
+	LSL $2, R4, R4
+	ADD R4, R4, R5
+	ADD R4, R5, R6
+	ADD R4, R6, R7
+	ADD R4, R7, R8
+	ADD R4, R8, R9
+	MOVD pitch+24(FP), R10
+	LSL $2, R10, R10
+	MOVD dstNext+32(FP), R11
+	LSL $2, R11, R11
+	MOVD srcNext+72(FP), R12
+	LSL $2, R12, R12
+	MOVD count+80(FP), R13
+
+loop2:
+	MOVD R2, R14
+	WORD $0x3dc001c3 // ldr q3, [x14]
+	WORD $0x3ce469c4 // ldr q4, [x14, x4]
+	WORD $0x3ce569c5 // ldr q5, [x14, x5]
+	WORD $0x3ce669c6 // ldr q6, [x14, x6]
+	WORD $0x3ce769c7 // ldr q7, [x14, x7]
+	WORD $0x3ce869c8 // ldr q8, [x14, x8]
+	ADD R9, R14, R14
+	WORD $0x4e25d489 // fadd v9.4s, v4.4s, v5.4s
+	WORD $0x4ea5d48a // fsub v10.4s, v4.4s, v5.4s
+	WORD $0x4e27d4cb // fadd v11.4s, v6.4s, v7.4s
+	WORD $0x4ea7d4cc // fsub v12.4s, v6.4s, v7.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4f9f914d // fmul v13.4s, v10.4s, v31.s[0]
+	WORD $0x4fbf912e // fmul v14.4s, v9.4s, v31.s[1]
+	WORD $0x4f9f198d // fmla v13.4s, v12.4s, v31.s[2]
+	WORD $0x4fbf196e // fmla v14.4s, v11.4s, v31.s[3]
+	WORD $0x4f9e1148 // fmla v8.4s, v10.4s, v30.s[0]
+	WORD $0x4fbe1188 // fmla v8.4s, v12.4s, v30.s[1]
+	WORD $0x3d800063 // str q3, [x3]
+	WORD $0x3d80186d // str q13, [x3, #96]
+	WORD $0x3d80306e // str q14, [x3, #192]
+	WORD $0x3d804868 // str q8, [x3, #288]
+	WORD $0x3dc001c3 // ldr q3, [x14]
+	WORD $0x3ce469c4 // ldr q4, [x14, x4]
+	WORD $0x3ce569c5 // ldr q5, [x14, x5]
+	WORD $0x3ce669c6 // ldr q6, [x14, x6]
+	WORD $0x3ce769c7 // ldr q7, [x14, x7]
+	WORD $0x3ce869c8 // ldr q8, [x14, x8]
+	ADD R9, R14, R14
+	WORD $0x4e25d489 // fadd v9.4s, v4.4s, v5.4s
+	WORD $0x4ea5d48a // fsub v10.4s, v4.4s, v5.4s
+	WORD $0x4e27d4cb // fadd v11.4s, v6.4s, v7.4s
+	WORD $0x4ea7d4cc // fsub v12.4s, v6.4s, v7.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4f9f914d // fmul v13.4s, v10.4s, v31.s[0]
+	WORD $0x4fbf912e // fmul v14.4s, v9.4s, v31.s[1]
+	WORD $0x4f9f198d // fmla v13.4s, v12.4s, v31.s[2]
+	WORD $0x4fbf196e // fmla v14.4s, v11.4s, v31.s[3]
+	WORD $0x4f9e1148 // fmla v8.4s, v10.4s, v30.s[0]
+	WORD $0x4fbe1188 // fmla v8.4s, v12.4s, v30.s[1]
+	WORD $0x3d800463 // str q3, [x3, #16]
+	WORD $0x3d801c6d // str q13, [x3, #112]
+	WORD $0x3d80346e // str q14, [x3, #208]
+	WORD $0x3d804c68 // str q8, [x3, #304]
+	WORD $0x3dc001c3 // ldr q3, [x14]
+	WORD $0x3ce469c4 // ldr q4, [x14, x4]
+	WORD $0x3ce569c5 // ldr q5, [x14, x5]
+	WORD $0x3ce669c6 // ldr q6, [x14, x6]
+	WORD $0x3ce769c7 // ldr q7, [x14, x7]
+	WORD $0x3ce869c8 // ldr q8, [x14, x8]
+	ADD R9, R14, R14
+	WORD $0x4e25d489 // fadd v9.4s, v4.4s, v5.4s
+	WORD $0x4ea5d48a // fsub v10.4s, v4.4s, v5.4s
+	WORD $0x4e27d4cb // fadd v11.4s, v6.4s, v7.4s
+	WORD $0x4ea7d4cc // fsub v12.4s, v6.4s, v7.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4f9f914d // fmul v13.4s, v10.4s, v31.s[0]
+	WORD $0x4fbf912e // fmul v14.4s, v9.4s, v31.s[1]
+	WORD $0x4f9f198d // fmla v13.4s, v12.4s, v31.s[2]
+	WORD $0x4fbf196e // fmla v14.4s, v11.4s, v31.s[3]
+	WORD $0x4f9e1148 // fmla v8.4s, v10.4s, v30.s[0]
+	WORD $0x4fbe1188 // fmla v8.4s, v12.4s, v30.s[1]
+	WORD $0x3d800863 // str q3, [x3, #32]
+	WORD $0x3d80206d // str q13, [x3, #128]
+	WORD $0x3d80386e // str q14, [x3, #224]
+	WORD $0x3d805068 // str q8, [x3, #320]
+	WORD $0x3dc001c3 // ldr q3, [x14]
+	WORD $0x3ce469c4 // ldr q4, [x14, x4]
+	WORD $0x3ce569c5 // ldr q5, [x14, x5]
+	WORD $0x3ce669c6 // ldr q6, [x14, x6]
+	WORD $0x3ce769c7 // ldr q7, [x14, x7]
+	WORD $0x3ce869c8 // ldr q8, [x14, x8]
+	ADD R9, R14, R14
+	WORD $0x4e25d489 // fadd v9.4s, v4.4s, v5.4s
+	WORD $0x4ea5d48a // fsub v10.4s, v4.4s, v5.4s
+	WORD $0x4e27d4cb // fadd v11.4s, v6.4s, v7.4s
+	WORD $0x4ea7d4cc // fsub v12.4s, v6.4s, v7.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4f9f914d // fmul v13.4s, v10.4s, v31.s[0]
+	WORD $0x4fbf912e // fmul v14.4s, v9.4s, v31.s[1]
+	WORD $0x4f9f198d // fmla v13.4s, v12.4s, v31.s[2]
+	WORD $0x4fbf196e // fmla v14.4s, v11.4s, v31.s[3]
+	WORD $0x4f9e1148 // fmla v8.4s, v10.4s, v30.s[0]
+	WORD $0x4fbe1188 // fmla v8.4s, v12.4s, v30.s[1]
+	WORD $0x3d800c63 // str q3, [x3, #48]
+	WORD $0x3d80246d // str q13, [x3, #144]
+	WORD $0x3d803c6e // str q14, [x3, #240]
+	WORD $0x3d805468 // str q8, [x3, #336]
+	WORD $0x3dc001c3 // ldr q3, [x14]
+	WORD $0x3ce469c4 // ldr q4, [x14, x4]
+	WORD $0x3ce569c5 // ldr q5, [x14, x5]
+	WORD $0x3ce669c6 // ldr q6, [x14, x6]
+	WORD $0x3ce769c7 // ldr q7, [x14, x7]
+	WORD $0x3ce869c8 // ldr q8, [x14, x8]
+	ADD R9, R14, R14
+	WORD $0x4e25d489 // fadd v9.4s, v4.4s, v5.4s
+	WORD $0x4ea5d48a // fsub v10.4s, v4.4s, v5.4s
+	WORD $0x4e27d4cb // fadd v11.4s, v6.4s, v7.4s
+	WORD $0x4ea7d4cc // fsub v12.4s, v6.4s, v7.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4f9f914d // fmul v13.4s, v10.4s, v31.s[0]
+	WORD $0x4fbf912e // fmul v14.4s, v9.4s, v31.s[1]
+	WORD $0x4f9f198d // fmla v13.4s, v12.4s, v31.s[2]
+	WORD $0x4fbf196e // fmla v14.4s, v11.4s, v31.s[3]
+	WORD $0x4f9e1148 // fmla v8.4s, v10.4s, v30.s[0]
+	WORD $0x4fbe1188 // fmla v8.4s, v12.4s, v30.s[1]
+	WORD $0x3d801063 // str q3, [x3, #64]
+	WORD $0x3d80286d // str q13, [x3, #160]
+	WORD $0x3d80406e // str q14, [x3, #256]
+	WORD $0x3d805868 // str q8, [x3, #352]
+	WORD $0x3dc001c3 // ldr q3, [x14]
+	WORD $0x3ce469c4 // ldr q4, [x14, x4]
+	WORD $0x3ce569c5 // ldr q5, [x14, x5]
+	WORD $0x3ce669c6 // ldr q6, [x14, x6]
+	WORD $0x3ce769c7 // ldr q7, [x14, x7]
+	WORD $0x3ce869c8 // ldr q8, [x14, x8]
+	WORD $0x4e25d489 // fadd v9.4s, v4.4s, v5.4s
+	WORD $0x4ea5d48a // fsub v10.4s, v4.4s, v5.4s
+	WORD $0x4e27d4cb // fadd v11.4s, v6.4s, v7.4s
+	WORD $0x4ea7d4cc // fsub v12.4s, v6.4s, v7.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4f9f914d // fmul v13.4s, v10.4s, v31.s[0]
+	WORD $0x4fbf912e // fmul v14.4s, v9.4s, v31.s[1]
+	WORD $0x4f9f198d // fmla v13.4s, v12.4s, v31.s[2]
+	WORD $0x4fbf196e // fmla v14.4s, v11.4s, v31.s[3]
+	WORD $0x4f9e1148 // fmla v8.4s, v10.4s, v30.s[0]
+	WORD $0x4fbe1188 // fmla v8.4s, v12.4s, v30.s[1]
+	WORD $0x3d801463 // str q3, [x3, #80]
+	WORD $0x3d802c6d // str q13, [x3, #176]
+	WORD $0x3d80446e // str q14, [x3, #272]
+	WORD $0x3d805c68 // str q8, [x3, #368]
+	MOVD R1, R14
+	WORD $0xad401063 // ldp q3, q4, [x3]
+	WORD $0xad411865 // ldp q5, q6, [x3, #32]
+	WORD $0xad422067 // ldp q7, q8, [x3, #64]
+	WORD $0x4e25d489 // fadd v9.4s, v4.4s, v5.4s
+	WORD $0x4ea5d48a // fsub v10.4s, v4.4s, v5.4s
+	WORD $0x4e27d4cb // fadd v11.4s, v6.4s, v7.4s
+	WORD $0x4ea7d4cc // fsub v12.4s, v6.4s, v7.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4f9f914d // fmul v13.4s, v10.4s, v31.s[0]
+	WORD $0x4fbf912e // fmul v14.4s, v9.4s, v31.s[1]
+	WORD $0x4f9f198d // fmla v13.4s, v12.4s, v31.s[2]
+	WORD $0x4fbf196e // fmla v14.4s, v11.4s, v31.s[3]
+	WORD $0x4f9e1148 // fmla v8.4s, v10.4s, v30.s[0]
+	WORD $0x4fbe1188 // fmla v8.4s, v12.4s, v30.s[1]
+	WORD $0x6e20dc63 // fmul v3.4s, v3.4s, v0.4s
+	WORD $0x4e21d463 // fadd v3.4s, v3.4s, v1.4s
+	WORD $0x4e22f463 // fmax v3.4s, v3.4s, v2.4s
+	WORD $0x6e20ddad // fmul v13.4s, v13.4s, v0.4s
+	WORD $0x4e21d5ad // fadd v13.4s, v13.4s, v1.4s
+	WORD $0x4e22f5ad // fmax v13.4s, v13.4s, v2.4s
+	WORD $0x6e20ddce // fmul v14.4s, v14.4s, v0.4s
+	WORD $0x4e21d5ce // fadd v14.4s, v14.4s, v1.4s
+	WORD $0x4e22f5ce // fmax v14.4s, v14.4s, v2.4s
+	WORD $0x6e20dd08 // fmul v8.4s, v8.4s, v0.4s
+	WORD $0x4e21d508 // fadd v8.4s, v8.4s, v1.4s
+	WORD $0x4e22f508 // fmax v8.4s, v8.4s, v2.4s
+	WORD $0xad0035c3 // stp q3, q13, [x14]
+	WORD $0xad0121ce // stp q14, q8, [x14, #32]
+	ADD R10, R14, R14
+	WORD $0xad431063 // ldp q3, q4, [x3, #96]
+	WORD $0xad441865 // ldp q5, q6, [x3, #128]
+	WORD $0xad452067 // ldp q7, q8, [x3, #160]
+	WORD $0x4e25d489 // fadd v9.4s, v4.4s, v5.4s
+	WORD $0x4ea5d48a // fsub v10.4s, v4.4s, v5.4s
+	WORD $0x4e27d4cb // fadd v11.4s, v6.4s, v7.4s
+	WORD $0x4ea7d4cc // fsub v12.4s, v6.4s, v7.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4f9f914d // fmul v13.4s, v10.4s, v31.s[0]
+	WORD $0x4fbf912e // fmul v14.4s, v9.4s, v31.s[1]
+	WORD $0x4f9f198d // fmla v13.4s, v12.4s, v31.s[2]
+	WORD $0x4fbf196e // fmla v14.4s, v11.4s, v31.s[3]
+	WORD $0x4f9e1148 // fmla v8.4s, v10.4s, v30.s[0]
+	WORD $0x4fbe1188 // fmla v8.4s, v12.4s, v30.s[1]
+	WORD $0x6e20dc63 // fmul v3.4s, v3.4s, v0.4s
+	WORD $0x4e21d463 // fadd v3.4s, v3.4s, v1.4s
+	WORD $0x4e22f463 // fmax v3.4s, v3.4s, v2.4s
+	WORD $0x6e20ddad // fmul v13.4s, v13.4s, v0.4s
+	WORD $0x4e21d5ad // fadd v13.4s, v13.4s, v1.4s
+	WORD $0x4e22f5ad // fmax v13.4s, v13.4s, v2.4s
+	WORD $0x6e20ddce // fmul v14.4s, v14.4s, v0.4s
+	WORD $0x4e21d5ce // fadd v14.4s, v14.4s, v1.4s
+	WORD $0x4e22f5ce // fmax v14.4s, v14.4s, v2.4s
+	WORD $0x6e20dd08 // fmul v8.4s, v8.4s, v0.4s
+	WORD $0x4e21d508 // fadd v8.4s, v8.4s, v1.4s
+	WORD $0x4e22f508 // fmax v8.4s, v8.4s, v2.4s
+	WORD $0xad0035c3 // stp q3, q13, [x14]
+	WORD $0xad0121ce // stp q14, q8, [x14, #32]
+	ADD R10, R14, R14
+	WORD $0xad461063 // ldp q3, q4, [x3, #192]
+	WORD $0xad471865 // ldp q5, q6, [x3, #224]
+	WORD $0xad482067 // ldp q7, q8, [x3, #256]
+	WORD $0x4e25d489 // fadd v9.4s, v4.4s, v5.4s
+	WORD $0x4ea5d48a // fsub v10.4s, v4.4s, v5.4s
+	WORD $0x4e27d4cb // fadd v11.4s, v6.4s, v7.4s
+	WORD $0x4ea7d4cc // fsub v12.4s, v6.4s, v7.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4f9f914d // fmul v13.4s, v10.4s, v31.s[0]
+	WORD $0x4fbf912e // fmul v14.4s, v9.4s, v31.s[1]
+	WORD $0x4f9f198d // fmla v13.4s, v12.4s, v31.s[2]
+	WORD $0x4fbf196e // fmla v14.4s, v11.4s, v31.s[3]
+	WORD $0x4f9e1148 // fmla v8.4s, v10.4s, v30.s[0]
+	WORD $0x4fbe1188 // fmla v8.4s, v12.4s, v30.s[1]
+	WORD $0x6e20dc63 // fmul v3.4s, v3.4s, v0.4s
+	WORD $0x4e21d463 // fadd v3.4s, v3.4s, v1.4s
+	WORD $0x4e22f463 // fmax v3.4s, v3.4s, v2.4s
+	WORD $0x6e20ddad // fmul v13.4s, v13.4s, v0.4s
+	WORD $0x4e21d5ad // fadd v13.4s, v13.4s, v1.4s
+	WORD $0x4e22f5ad // fmax v13.4s, v13.4s, v2.4s
+	WORD $0x6e20ddce // fmul v14.4s, v14.4s, v0.4s
+	WORD $0x4e21d5ce // fadd v14.4s, v14.4s, v1.4s
+	WORD $0x4e22f5ce // fmax v14.4s, v14.4s, v2.4s
+	WORD $0x6e20dd08 // fmul v8.4s, v8.4s, v0.4s
+	WORD $0x4e21d508 // fadd v8.4s, v8.4s, v1.4s
+	WORD $0x4e22f508 // fmax v8.4s, v8.4s, v2.4s
+	WORD $0xad0035c3 // stp q3, q13, [x14]
+	WORD $0xad0121ce // stp q14, q8, [x14, #32]
+	ADD R10, R14, R14
+	WORD $0xad491063 // ldp q3, q4, [x3, #288]
+	WORD $0xad4a1865 // ldp q5, q6, [x3, #320]
+	WORD $0xad4b2067 // ldp q7, q8, [x3, #352]
+	WORD $0x4e25d489 // fadd v9.4s, v4.4s, v5.4s
+	WORD $0x4ea5d48a // fsub v10.4s, v4.4s, v5.4s
+	WORD $0x4e27d4cb // fadd v11.4s, v6.4s, v7.4s
+	WORD $0x4ea7d4cc // fsub v12.4s, v6.4s, v7.4s
+	WORD $0x4e29d463 // fadd v3.4s, v3.4s, v9.4s
+	WORD $0x4e2bd463 // fadd v3.4s, v3.4s, v11.4s
+	WORD $0x4f9f914d // fmul v13.4s, v10.4s, v31.s[0]
+	WORD $0x4fbf912e // fmul v14.4s, v9.4s, v31.s[1]
+	WORD $0x4f9f198d // fmla v13.4s, v12.4s, v31.s[2]
+	WORD $0x4fbf196e // fmla v14.4s, v11.4s, v31.s[3]
+	WORD $0x4f9e1148 // fmla v8.4s, v10.4s, v30.s[0]
+	WORD $0x4fbe1188 // fmla v8.4s, v12.4s, v30.s[1]
+	WORD $0x6e20dc63 // fmul v3.4s, v3.4s, v0.4s
+	WORD $0x4e21d463 // fadd v3.4s, v3.4s, v1.4s
+	WORD $0x4e22f463 // fmax v3.4s, v3.4s, v2.4s
+	WORD $0x6e20ddad // fmul v13.4s, v13.4s, v0.4s
+	WORD $0x4e21d5ad // fadd v13.4s, v13.4s, v1.4s
+	WORD $0x4e22f5ad // fmax v13.4s, v13.4s, v2.4s
+	WORD $0x6e20ddce // fmul v14.4s, v14.4s, v0.4s
+	WORD $0x4e21d5ce // fadd v14.4s, v14.4s, v1.4s
+	WORD $0x4e22f5ce // fmax v14.4s, v14.4s, v2.4s
+	WORD $0x6e20dd08 // fmul v8.4s, v8.4s, v0.4s
+	WORD $0x4e21d508 // fadd v8.4s, v8.4s, v1.4s
+	WORD $0x4e22f508 // fmax v8.4s, v8.4s, v2.4s
+	WORD $0xad0035c3 // stp q3, q13, [x14]
+	WORD $0xad0121ce // stp q14, q8, [x14, #32]
+	ADD R12, R2, R2
+	ADD R11, R1, R1
+	SUBS $1, R13, R13
+	BNE loop2
+	RET
+
+plain1:
+	MOVD dst_base+0(FP), R0
+	MOVD src_base+40(FP), R1
+	MOVD tmp_base+88(FP), R2
+	MOVD stride+64(FP), R3
+	LSL $2, R3, R3
+	ADD R3, R3, R4
+	ADD R3, R4, R5
+	ADD R3, R5, R6
+	ADD R3, R6, R7
+	ADD R3, R7, R8
+	MOVD pitch+24(FP), R9
+	LSL $2, R9, R9
+	MOVD dstNext+32(FP), R10
+	LSL $2, R10, R10
+	MOVD srcNext+72(FP), R11
+	LSL $2, R11, R11
+	MOVD count+80(FP), R12
+
+loop3:
+	MOVD R1, R13
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3ce369a1 // ldr q1, [x13, x3]
+	WORD $0x3ce469a2 // ldr q2, [x13, x4]
+	WORD $0x3ce569a3 // ldr q3, [x13, x5]
+	WORD $0x3ce669a4 // ldr q4, [x13, x6]
+	WORD $0x3ce769a5 // ldr q5, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4e26d400 // fadd v0.4s, v0.4s, v6.4s
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4f9f90ea // fmul v10.4s, v7.4s, v31.s[0]
+	WORD $0x4fbf90cb // fmul v11.4s, v6.4s, v31.s[1]
+	WORD $0x4f9f192a // fmla v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf190b // fmla v11.4s, v8.4s, v31.s[3]
+	WORD $0x4f9e10e5 // fmla v5.4s, v7.4s, v30.s[0]
+	WORD $0x4fbe1125 // fmla v5.4s, v9.4s, v30.s[1]
+	WORD $0x3d800040 // str q0, [x2]
+	WORD $0x3d80184a // str q10, [x2, #96]
+	WORD $0x3d80304b // str q11, [x2, #192]
+	WORD $0x3d804845 // str q5, [x2, #288]
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3ce369a1 // ldr q1, [x13, x3]
+	WORD $0x3ce469a2 // ldr q2, [x13, x4]
+	WORD $0x3ce569a3 // ldr q3, [x13, x5]
+	WORD $0x3ce669a4 // ldr q4, [x13, x6]
+	WORD $0x3ce769a5 // ldr q5, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4e26d400 // fadd v0.4s, v0.4s, v6.4s
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4f9f90ea // fmul v10.4s, v7.4s, v31.s[0]
+	WORD $0x4fbf90cb // fmul v11.4s, v6.4s, v31.s[1]
+	WORD $0x4f9f192a // fmla v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf190b // fmla v11.4s, v8.4s, v31.s[3]
+	WORD $0x4f9e10e5 // fmla v5.4s, v7.4s, v30.s[0]
+	WORD $0x4fbe1125 // fmla v5.4s, v9.4s, v30.s[1]
+	WORD $0x3d800440 // str q0, [x2, #16]
+	WORD $0x3d801c4a // str q10, [x2, #112]
+	WORD $0x3d80344b // str q11, [x2, #208]
+	WORD $0x3d804c45 // str q5, [x2, #304]
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3ce369a1 // ldr q1, [x13, x3]
+	WORD $0x3ce469a2 // ldr q2, [x13, x4]
+	WORD $0x3ce569a3 // ldr q3, [x13, x5]
+	WORD $0x3ce669a4 // ldr q4, [x13, x6]
+	WORD $0x3ce769a5 // ldr q5, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4e26d400 // fadd v0.4s, v0.4s, v6.4s
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4f9f90ea // fmul v10.4s, v7.4s, v31.s[0]
+	WORD $0x4fbf90cb // fmul v11.4s, v6.4s, v31.s[1]
+	WORD $0x4f9f192a // fmla v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf190b // fmla v11.4s, v8.4s, v31.s[3]
+	WORD $0x4f9e10e5 // fmla v5.4s, v7.4s, v30.s[0]
+	WORD $0x4fbe1125 // fmla v5.4s, v9.4s, v30.s[1]
+	WORD $0x3d800840 // str q0, [x2, #32]
+	WORD $0x3d80204a // str q10, [x2, #128]
+	WORD $0x3d80384b // str q11, [x2, #224]
+	WORD $0x3d805045 // str q5, [x2, #320]
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3ce369a1 // ldr q1, [x13, x3]
+	WORD $0x3ce469a2 // ldr q2, [x13, x4]
+	WORD $0x3ce569a3 // ldr q3, [x13, x5]
+	WORD $0x3ce669a4 // ldr q4, [x13, x6]
+	WORD $0x3ce769a5 // ldr q5, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4e26d400 // fadd v0.4s, v0.4s, v6.4s
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4f9f90ea // fmul v10.4s, v7.4s, v31.s[0]
+	WORD $0x4fbf90cb // fmul v11.4s, v6.4s, v31.s[1]
+	WORD $0x4f9f192a // fmla v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf190b // fmla v11.4s, v8.4s, v31.s[3]
+	WORD $0x4f9e10e5 // fmla v5.4s, v7.4s, v30.s[0]
+	WORD $0x4fbe1125 // fmla v5.4s, v9.4s, v30.s[1]
+	WORD $0x3d800c40 // str q0, [x2, #48]
+	WORD $0x3d80244a // str q10, [x2, #144]
+	WORD $0x3d803c4b // str q11, [x2, #240]
+	WORD $0x3d805445 // str q5, [x2, #336]
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3ce369a1 // ldr q1, [x13, x3]
+	WORD $0x3ce469a2 // ldr q2, [x13, x4]
+	WORD $0x3ce569a3 // ldr q3, [x13, x5]
+	WORD $0x3ce669a4 // ldr q4, [x13, x6]
+	WORD $0x3ce769a5 // ldr q5, [x13, x7]
+	ADD R8, R13, R13
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4e26d400 // fadd v0.4s, v0.4s, v6.4s
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4f9f90ea // fmul v10.4s, v7.4s, v31.s[0]
+	WORD $0x4fbf90cb // fmul v11.4s, v6.4s, v31.s[1]
+	WORD $0x4f9f192a // fmla v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf190b // fmla v11.4s, v8.4s, v31.s[3]
+	WORD $0x4f9e10e5 // fmla v5.4s, v7.4s, v30.s[0]
+	WORD $0x4fbe1125 // fmla v5.4s, v9.4s, v30.s[1]
+	WORD $0x3d801040 // str q0, [x2, #64]
+	WORD $0x3d80284a // str q10, [x2, #160]
+	WORD $0x3d80404b // str q11, [x2, #256]
+	WORD $0x3d805845 // str q5, [x2, #352]
+	WORD $0x3dc001a0 // ldr q0, [x13]
+	WORD $0x3ce369a1 // ldr q1, [x13, x3]
+	WORD $0x3ce469a2 // ldr q2, [x13, x4]
+	WORD $0x3ce569a3 // ldr q3, [x13, x5]
+	WORD $0x3ce669a4 // ldr q4, [x13, x6]
+	WORD $0x3ce769a5 // ldr q5, [x13, x7]
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4e26d400 // fadd v0.4s, v0.4s, v6.4s
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4f9f90ea // fmul v10.4s, v7.4s, v31.s[0]
+	WORD $0x4fbf90cb // fmul v11.4s, v6.4s, v31.s[1]
+	WORD $0x4f9f192a // fmla v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf190b // fmla v11.4s, v8.4s, v31.s[3]
+	WORD $0x4f9e10e5 // fmla v5.4s, v7.4s, v30.s[0]
+	WORD $0x4fbe1125 // fmla v5.4s, v9.4s, v30.s[1]
+	WORD $0x3d801440 // str q0, [x2, #80]
+	WORD $0x3d802c4a // str q10, [x2, #176]
+	WORD $0x3d80444b // str q11, [x2, #272]
+	WORD $0x3d805c45 // str q5, [x2, #368]
+	MOVD R0, R13
+	WORD $0xad400440 // ldp q0, q1, [x2]
+	WORD $0xad410c42 // ldp q2, q3, [x2, #32]
+	WORD $0xad421444 // ldp q4, q5, [x2, #64]
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4e26d400 // fadd v0.4s, v0.4s, v6.4s
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4f9f90ea // fmul v10.4s, v7.4s, v31.s[0]
+	WORD $0x4fbf90cb // fmul v11.4s, v6.4s, v31.s[1]
+	WORD $0x4f9f192a // fmla v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf190b // fmla v11.4s, v8.4s, v31.s[3]
+	WORD $0x4f9e10e5 // fmla v5.4s, v7.4s, v30.s[0]
+	WORD $0x4fbe1125 // fmla v5.4s, v9.4s, v30.s[1]
+	WORD $0xad0029a0 // stp q0, q10, [x13]
+	WORD $0xad0115ab // stp q11, q5, [x13, #32]
+	ADD R9, R13, R13
+	WORD $0xad430440 // ldp q0, q1, [x2, #96]
+	WORD $0xad440c42 // ldp q2, q3, [x2, #128]
+	WORD $0xad451444 // ldp q4, q5, [x2, #160]
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4e26d400 // fadd v0.4s, v0.4s, v6.4s
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4f9f90ea // fmul v10.4s, v7.4s, v31.s[0]
+	WORD $0x4fbf90cb // fmul v11.4s, v6.4s, v31.s[1]
+	WORD $0x4f9f192a // fmla v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf190b // fmla v11.4s, v8.4s, v31.s[3]
+	WORD $0x4f9e10e5 // fmla v5.4s, v7.4s, v30.s[0]
+	WORD $0x4fbe1125 // fmla v5.4s, v9.4s, v30.s[1]
+	WORD $0xad0029a0 // stp q0, q10, [x13]
+	WORD $0xad0115ab // stp q11, q5, [x13, #32]
+	ADD R9, R13, R13
+	WORD $0xad460440 // ldp q0, q1, [x2, #192]
+	WORD $0xad470c42 // ldp q2, q3, [x2, #224]
+	WORD $0xad481444 // ldp q4, q5, [x2, #256]
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4e26d400 // fadd v0.4s, v0.4s, v6.4s
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4f9f90ea // fmul v10.4s, v7.4s, v31.s[0]
+	WORD $0x4fbf90cb // fmul v11.4s, v6.4s, v31.s[1]
+	WORD $0x4f9f192a // fmla v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf190b // fmla v11.4s, v8.4s, v31.s[3]
+	WORD $0x4f9e10e5 // fmla v5.4s, v7.4s, v30.s[0]
+	WORD $0x4fbe1125 // fmla v5.4s, v9.4s, v30.s[1]
+	WORD $0xad0029a0 // stp q0, q10, [x13]
+	WORD $0xad0115ab // stp q11, q5, [x13, #32]
+	ADD R9, R13, R13
+	WORD $0xad490440 // ldp q0, q1, [x2, #288]
+	WORD $0xad4a0c42 // ldp q2, q3, [x2, #320]
+	WORD $0xad4b1444 // ldp q4, q5, [x2, #352]
+	WORD $0x4e22d426 // fadd v6.4s, v1.4s, v2.4s
+	WORD $0x4ea2d427 // fsub v7.4s, v1.4s, v2.4s
+	WORD $0x4e24d468 // fadd v8.4s, v3.4s, v4.4s
+	WORD $0x4ea4d469 // fsub v9.4s, v3.4s, v4.4s
+	WORD $0x4e26d400 // fadd v0.4s, v0.4s, v6.4s
+	WORD $0x4e28d400 // fadd v0.4s, v0.4s, v8.4s
+	WORD $0x4f9f90ea // fmul v10.4s, v7.4s, v31.s[0]
+	WORD $0x4fbf90cb // fmul v11.4s, v6.4s, v31.s[1]
+	WORD $0x4f9f192a // fmla v10.4s, v9.4s, v31.s[2]
+	WORD $0x4fbf190b // fmla v11.4s, v8.4s, v31.s[3]
+	WORD $0x4f9e10e5 // fmla v5.4s, v7.4s, v30.s[0]
+	WORD $0x4fbe1125 // fmla v5.4s, v9.4s, v30.s[1]
+	WORD $0xad0029a0 // stp q0, q10, [x13]
+	WORD $0xad0115ab // stp q11, q5, [x13, #32]
+	ADD R11, R1, R1
+	ADD R10, R0, R0
+	SUBS $1, R12, R12
+	BNE loop3
+	RET
+
+DATA tilesOutNEONPool<>+0(SB)/4, $0x3f3504f3
+DATA tilesOutNEONPool<>+4(SB)/4, $0x3f000000
+DATA tilesOutNEONPool<>+8(SB)/4, $0x3fb504f3
+DATA tilesOutNEONPool<>+12(SB)/4, $0x40000000
+DATA tilesOutNEONPool<>+16(SB)/4, $0x3eb504f3
+DATA tilesOutNEONPool<>+20(SB)/4, $0x403504f3
+DATA tilesOutNEONPool<>+24(SB)/4, $0x00000000
+DATA tilesOutNEONPool<>+28(SB)/4, $0x00000000
+GLOBL tilesOutNEONPool<>(SB), RODATA|NOPTR, $32
+
+// func sumNEON(x []float32) (total float64)
+TEXT ·sumNEON(SB), NOSPLIT|NOFRAME, $0-32
+	MOVD x_base+0(FP), R0
+	MOVD x_len+8(FP), R1
+	WORD $0x4f000400 // movi v0.4s, #0x0
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	CMP $16, R1
+	BLT vectors1
+
+loop2:
+	WORD $0xad401404 // ldp q4, q5, [x0]
+	WORD $0x0e617886 // fcvtl v6.2d, v4.2s
+	WORD $0x4e66d400 // fadd v0.2d, v0.2d, v6.2d
+	WORD $0x4e617886 // fcvtl2 v6.2d, v4.4s
+	WORD $0x4e66d421 // fadd v1.2d, v1.2d, v6.2d
+	WORD $0x0e6178a6 // fcvtl v6.2d, v5.2s
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e6178a6 // fcvtl2 v6.2d, v5.4s
+	WORD $0x4e66d463 // fadd v3.2d, v3.2d, v6.2d
+	WORD $0xad411404 // ldp q4, q5, [x0, #32]
+	WORD $0x0e617886 // fcvtl v6.2d, v4.2s
+	WORD $0x4e66d400 // fadd v0.2d, v0.2d, v6.2d
+	WORD $0x4e617886 // fcvtl2 v6.2d, v4.4s
+	WORD $0x4e66d421 // fadd v1.2d, v1.2d, v6.2d
+	WORD $0x0e6178a6 // fcvtl v6.2d, v5.2s
+	WORD $0x4e66d442 // fadd v2.2d, v2.2d, v6.2d
+	WORD $0x4e6178a6 // fcvtl2 v6.2d, v5.4s
+	WORD $0x4e66d463 // fadd v3.2d, v3.2d, v6.2d
+	ADD $64, R0, R0
+	SUB $16, R1, R1
+	CMP $16, R1
+	BGE loop2
+
+vectors1:
+	CMP $4, R1
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00004 // ldr q4, [x0]
+	WORD $0x0e617885 // fcvtl v5.2d, v4.2s
+	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
+	WORD $0x4e617885 // fcvtl2 v5.2d, v4.4s
+	WORD $0x4e65d421 // fadd v1.2d, v1.2d, v5.2d
+	ADD $16, R0, R0
+	SUB $4, R1, R1
+	CMP $4, R1
+	BGE loop4
+
+singles3:
+	CBZ R1, done6
+
+single5:
+	WORD $0xbd400004 // ldr s4, [x0]
+	WORD $0x5e040485 // mov s5, v4.s[0]
+	WORD $0x0e6178a5 // fcvtl v5.2d, v5.2s
+	WORD $0x4e65d400 // fadd v0.2d, v0.2d, v5.2d
+	ADD $4, R0, R0
+	SUBS $1, R1, R1
+	BNE single5
+
+done6:
+	WORD $0x4e61d400 // fadd v0.2d, v0.2d, v1.2d
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	WORD $0x4e62d400 // fadd v0.2d, v0.2d, v2.2d
+	WORD $0x7e70d800 // faddp d0, v0.2d
+	FMOVD F0, total+24(FP)
+	RET
+
+// func spreadNEON(x []float32, center float32) (total float64)
+TEXT ·spreadNEON(SB), NOSPLIT|NOFRAME, $0-40
+	MOVD x_base+0(FP), R0
+	MOVD x_len+8(FP), R1
+	FMOVS center+24(FP), F0
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	WORD $0x5e080401 // mov d1, v0.d[0]
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	CMP $16, R1
+	BLT vectors1
+
+loop2:
+	WORD $0xad402007 // ldp q7, q8, [x0]
+	WORD $0x0e6178e6 // fcvtl v6.2d, v7.2s
+	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
+	WORD $0x4e66ccc2 // fmla v2.2d, v6.2d, v6.2d
+	WORD $0x4e6178e6 // fcvtl2 v6.2d, v7.4s
+	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
+	WORD $0x4e66ccc3 // fmla v3.2d, v6.2d, v6.2d
+	WORD $0x0e617906 // fcvtl v6.2d, v8.2s
+	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
+	WORD $0x4e66ccc4 // fmla v4.2d, v6.2d, v6.2d
+	WORD $0x4e617906 // fcvtl2 v6.2d, v8.4s
+	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
+	WORD $0x4e66ccc5 // fmla v5.2d, v6.2d, v6.2d
+	WORD $0xad412007 // ldp q7, q8, [x0, #32]
+	WORD $0x0e6178e6 // fcvtl v6.2d, v7.2s
+	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
+	WORD $0x4e66ccc2 // fmla v2.2d, v6.2d, v6.2d
+	WORD $0x4e6178e6 // fcvtl2 v6.2d, v7.4s
+	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
+	WORD $0x4e66ccc3 // fmla v3.2d, v6.2d, v6.2d
+	WORD $0x0e617906 // fcvtl v6.2d, v8.2s
+	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
+	WORD $0x4e66ccc4 // fmla v4.2d, v6.2d, v6.2d
+	WORD $0x4e617906 // fcvtl2 v6.2d, v8.4s
+	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
+	WORD $0x4e66ccc5 // fmla v5.2d, v6.2d, v6.2d
+	ADD $64, R0, R0
+	SUB $16, R1, R1
+	CMP $16, R1
+	BGE loop2
+
+vectors1:
+	CMP $4, R1
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00007 // ldr q7, [x0]
+	WORD $0x0e6178e6 // fcvtl v6.2d, v7.2s
+	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
+	WORD $0x4e66ccc2 // fmla v2.2d, v6.2d, v6.2d
+	WORD $0x4e6178e6 // fcvtl2 v6.2d, v7.4s
+	WORD $0x4ee0d4c6 // fsub v6.2d, v6.2d, v0.2d
+	WORD $0x4e66ccc3 // fmla v3.2d, v6.2d, v6.2d
+	ADD $16, R0, R0
+	SUB $4, R1, R1
+	CMP $4, R1
+	BGE loop4
+
+singles3:
+	CBZ R1, done6
+
+single5:
+	WORD $0xbd400007 // ldr s7, [x0]
+	WORD $0x0e6178e6 // fcvtl v6.2d, v7.2s
+	WORD $0x4ee1d4c6 // fsub v6.2d, v6.2d, v1.2d
+	WORD $0x4e66ccc2 // fmla v2.2d, v6.2d, v6.2d
+	ADD $4, R0, R0
+	SUBS $1, R1, R1
+	BNE single5
+
+done6:
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x7e70d842 // faddp d2, v2.2d
+	FMOVD F2, total+32(FP)
+	RET
+
+// func projectNEON(y, x []float32, center float32) (total float64)
+TEXT ·projectNEON(SB), NOSPLIT|NOFRAME, $0-64
+	MOVD y_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_len+8(FP), R2
+	FMOVS center+48(FP), F0
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x0e617800 // fcvtl v0.2d, v0.2s
+	WORD $0x5e080401 // mov d1, v0.d[0]
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	CMP $16, R2
+	BLT vectors1
+
+loop2:
+	WORD $0xad401c06 // ldp q6, q7, [x0]
+	WORD $0xad402428 // ldp q8, q9, [x1]
+	WORD $0x0e6178ca // fcvtl v10.2d, v6.2s
+	WORD $0x0e61790b // fcvtl v11.2d, v8.2s
+	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
+	WORD $0x4e6bcd42 // fmla v2.2d, v10.2d, v11.2d
+	WORD $0x4e6178ca // fcvtl2 v10.2d, v6.4s
+	WORD $0x4e61790b // fcvtl2 v11.2d, v8.4s
+	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
+	WORD $0x4e6bcd43 // fmla v3.2d, v10.2d, v11.2d
+	WORD $0x0e6178ea // fcvtl v10.2d, v7.2s
+	WORD $0x0e61792b // fcvtl v11.2d, v9.2s
+	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
+	WORD $0x4e6bcd44 // fmla v4.2d, v10.2d, v11.2d
+	WORD $0x4e6178ea // fcvtl2 v10.2d, v7.4s
+	WORD $0x4e61792b // fcvtl2 v11.2d, v9.4s
+	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
+	WORD $0x4e6bcd45 // fmla v5.2d, v10.2d, v11.2d
+	WORD $0xad411c06 // ldp q6, q7, [x0, #32]
+	WORD $0xad412428 // ldp q8, q9, [x1, #32]
+	WORD $0x0e6178ca // fcvtl v10.2d, v6.2s
+	WORD $0x0e61790b // fcvtl v11.2d, v8.2s
+	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
+	WORD $0x4e6bcd42 // fmla v2.2d, v10.2d, v11.2d
+	WORD $0x4e6178ca // fcvtl2 v10.2d, v6.4s
+	WORD $0x4e61790b // fcvtl2 v11.2d, v8.4s
+	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
+	WORD $0x4e6bcd43 // fmla v3.2d, v10.2d, v11.2d
+	WORD $0x0e6178ea // fcvtl v10.2d, v7.2s
+	WORD $0x0e61792b // fcvtl v11.2d, v9.2s
+	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
+	WORD $0x4e6bcd44 // fmla v4.2d, v10.2d, v11.2d
+	WORD $0x4e6178ea // fcvtl2 v10.2d, v7.4s
+	WORD $0x4e61792b // fcvtl2 v11.2d, v9.4s
+	WORD $0x4ee0d56b // fsub v11.2d, v11.2d, v0.2d
+	WORD $0x4e6bcd45 // fmla v5.2d, v10.2d, v11.2d
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	SUB $16, R2, R2
+	CMP $16, R2
+	BGE loop2
+
+vectors1:
+	CMP $4, R2
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00006 // ldr q6, [x0]
+	WORD $0x3dc00027 // ldr q7, [x1]
+	WORD $0x0e6178c8 // fcvtl v8.2d, v6.2s
+	WORD $0x0e6178e9 // fcvtl v9.2d, v7.2s
+	WORD $0x4ee0d529 // fsub v9.2d, v9.2d, v0.2d
+	WORD $0x4e69cd02 // fmla v2.2d, v8.2d, v9.2d
+	WORD $0x4e6178c8 // fcvtl2 v8.2d, v6.4s
+	WORD $0x4e6178e9 // fcvtl2 v9.2d, v7.4s
+	WORD $0x4ee0d529 // fsub v9.2d, v9.2d, v0.2d
+	WORD $0x4e69cd03 // fmla v3.2d, v8.2d, v9.2d
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $4, R2, R2
+	CMP $4, R2
+	BGE loop4
+
+singles3:
+	CBZ R2, done6
+
+single5:
+	WORD $0xbd400006 // ldr s6, [x0]
+	WORD $0xbd400027 // ldr s7, [x1]
+	WORD $0x0e6178c8 // fcvtl v8.2d, v6.2s
+	WORD $0x0e6178e9 // fcvtl v9.2d, v7.2s
+	WORD $0x4ee1d529 // fsub v9.2d, v9.2d, v1.2d
+	WORD $0x4e69cd02 // fmla v2.2d, v8.2d, v9.2d
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUBS $1, R2, R2
+	BNE single5
+
+done6:
+	WORD $0x4e63d442 // fadd v2.2d, v2.2d, v3.2d
+	WORD $0x4e65d484 // fadd v4.2d, v4.2d, v5.2d
+	WORD $0x4e64d442 // fadd v2.2d, v2.2d, v4.2d
+	WORD $0x7e70d842 // faddp d2, v2.2d
+	FMOVD F2, total+56(FP)
+	RET
+
+// func layerNormNEON(y, x, gamma, beta []float32, center, scale, shift float32)
+TEXT ·layerNormNEON(SB), NOSPLIT|NOFRAME, $0-108
+	MOVD y_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD gamma_base+48(FP), R2
+	MOVD beta_base+72(FP), R3
+	MOVD y_len+8(FP), R4
+	FMOVS center+96(FP), F0
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS scale+100(FP), F1
+	FMOVS shift+104(FP), F2
+	WORD $0x4e040442 // dup v2.4s, v2.s[0]
+	CMP $16, R4
+	BLT vectors1
+
+loop2:
+	WORD $0xad401023 // ldp q3, q4, [x1]
+	WORD $0xad401845 // ldp q5, q6, [x2]
+	WORD $0xad402067 // ldp q7, q8, [x3]
+	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
+	WORD $0x4ea21c49 // mov v9.16b, v2.16b
+	WORD $0x4f811069 // fmla v9.4s, v3.4s, v1.s[0]
+	WORD $0x4e25cd27 // fmla v7.4s, v9.4s, v5.4s
+	WORD $0x4ea0d484 // fsub v4.4s, v4.4s, v0.4s
+	WORD $0x4ea21c49 // mov v9.16b, v2.16b
+	WORD $0x4f811089 // fmla v9.4s, v4.4s, v1.s[0]
+	WORD $0x4e26cd28 // fmla v8.4s, v9.4s, v6.4s
+	WORD $0xad002007 // stp q7, q8, [x0]
+	WORD $0xad411023 // ldp q3, q4, [x1, #32]
+	WORD $0xad411845 // ldp q5, q6, [x2, #32]
+	WORD $0xad412067 // ldp q7, q8, [x3, #32]
+	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
+	WORD $0x4ea21c49 // mov v9.16b, v2.16b
+	WORD $0x4f811069 // fmla v9.4s, v3.4s, v1.s[0]
+	WORD $0x4e25cd27 // fmla v7.4s, v9.4s, v5.4s
+	WORD $0x4ea0d484 // fsub v4.4s, v4.4s, v0.4s
+	WORD $0x4ea21c49 // mov v9.16b, v2.16b
+	WORD $0x4f811089 // fmla v9.4s, v4.4s, v1.s[0]
+	WORD $0x4e26cd28 // fmla v8.4s, v9.4s, v6.4s
+	WORD $0xad012007 // stp q7, q8, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	ADD $64, R3, R3
+	SUB $16, R4, R4
+	CMP $16, R4
+	BGE loop2
+
+vectors1:
+	CMP $4, R4
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00023 // ldr q3, [x1]
+	WORD $0x3dc00044 // ldr q4, [x2]
+	WORD $0x3dc00065 // ldr q5, [x3]
+	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
+	WORD $0x4ea21c46 // mov v6.16b, v2.16b
+	WORD $0x4f811066 // fmla v6.4s, v3.4s, v1.s[0]
+	WORD $0x4e24ccc5 // fmla v5.4s, v6.4s, v4.4s
+	WORD $0x3d800005 // str q5, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	ADD $16, R3, R3
+	SUB $4, R4, R4
+	CMP $4, R4
+	BGE loop4
+
+singles3:
+	CBZ R4, done6
+
+single5:
+	WORD $0xbd400023 // ldr s3, [x1]
+	WORD $0xbd400044 // ldr s4, [x2]
+	WORD $0xbd400065 // ldr s5, [x3]
+	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
+	WORD $0x4ea21c46 // mov v6.16b, v2.16b
+	WORD $0x4f811066 // fmla v6.4s, v3.4s, v1.s[0]
+	WORD $0x4e24ccc5 // fmla v5.4s, v6.4s, v4.4s
+	WORD $0xbd000005 // str s5, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	ADD $4, R3, R3
+	SUBS $1, R4, R4
+	BNE single5
+
+done6:
+	RET
+
+// func layerNormGradNEON(dx, dy, x, gamma []float32, a, b, center, c float32)
+TEXT ·layerNormGradNEON(SB), NOSPLIT|NOFRAME, $0-112
+	MOVD dx_base+0(FP), R0
+	MOVD dy_base+24(FP), R1
+	MOVD x_base+48(FP), R2
+	MOVD gamma_base+72(FP), R3
+	MOVD dx_len+8(FP), R4
+	FMOVS a+96(FP), F0
+	FMOVS b+100(FP), F1
+	FMOVS center+104(FP), F2
+	WORD $0x4e040442 // dup v2.4s, v2.s[0]
+	FMOVS c+108(FP), F3
+	WORD $0x4e040463 // dup v3.4s, v3.s[0]
+	CMP $16, R4
+	BLT vectors1
+
+loop2:
+	WORD $0xad401424 // ldp q4, q5, [x1]
+	WORD $0xad401c46 // ldp q6, q7, [x2]
+	WORD $0xad402468 // ldp q8, q9, [x3]
+	WORD $0x6e28dc84 // fmul v4.4s, v4.4s, v8.4s
+	WORD $0x4ea2d4c6 // fsub v6.4s, v6.4s, v2.4s
+	WORD $0x4ea31c6a // mov v10.16b, v3.16b
+	WORD $0x4f8110ca // fmla v10.4s, v6.4s, v1.s[0]
+	WORD $0x4f80108a // fmla v10.4s, v4.4s, v0.s[0]
+	WORD $0x6e29dca5 // fmul v5.4s, v5.4s, v9.4s
+	WORD $0x4ea2d4e7 // fsub v7.4s, v7.4s, v2.4s
+	WORD $0x4ea31c6b // mov v11.16b, v3.16b
+	WORD $0x4f8110eb // fmla v11.4s, v7.4s, v1.s[0]
+	WORD $0x4f8010ab // fmla v11.4s, v5.4s, v0.s[0]
+	WORD $0xad002c0a // stp q10, q11, [x0]
+	WORD $0xad411424 // ldp q4, q5, [x1, #32]
+	WORD $0xad411c46 // ldp q6, q7, [x2, #32]
+	WORD $0xad412468 // ldp q8, q9, [x3, #32]
+	WORD $0x6e28dc84 // fmul v4.4s, v4.4s, v8.4s
+	WORD $0x4ea2d4c6 // fsub v6.4s, v6.4s, v2.4s
+	WORD $0x4ea31c6a // mov v10.16b, v3.16b
+	WORD $0x4f8110ca // fmla v10.4s, v6.4s, v1.s[0]
+	WORD $0x4f80108a // fmla v10.4s, v4.4s, v0.s[0]
+	WORD $0x6e29dca5 // fmul v5.4s, v5.4s, v9.4s
+	WORD $0x4ea2d4e7 // fsub v7.4s, v7.4s, v2.4s
+	WORD $0x4ea31c6b // mov v11.16b, v3.16b
+	WORD $0x4f8110eb // fmla v11.4s, v7.4s, v1.s[0]
+	WORD $0x4f8010ab // fmla v11.4s, v5.4s, v0.s[0]
+	WORD $0xad012c0a // stp q10, q11, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	ADD $64, R3, R3
+	SUB $16, R4, R4
+	CMP $16, R4
+	BGE loop2
+
+vectors1:
+	CMP $4, R4
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00024 // ldr q4, [x1]
+	WORD $0x3dc00045 // ldr q5, [x2]
+	WORD $0x3dc00066 // ldr q6, [x3]
+	WORD $0x6e26dc84 // fmul v4.4s, v4.4s, v6.4s
+	WORD $0x4ea2d4a5 // fsub v5.4s, v5.4s, v2.4s
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4f8110a7 // fmla v7.4s, v5.4s, v1.s[0]
+	WORD $0x4f801087 // fmla v7.4s, v4.4s, v0.s[0]
+	WORD $0x3d800007 // str q7, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	ADD $16, R3, R3
+	SUB $4, R4, R4
+	CMP $4, R4
+	BGE loop4
+
+singles3:
+	CBZ R4, done6
+
+single5:
+	WORD $0xbd400024 // ldr s4, [x1]
+	WORD $0xbd400045 // ldr s5, [x2]
+	WORD $0xbd400066 // ldr s6, [x3]
+	WORD $0x6e26dc84 // fmul v4.4s, v4.4s, v6.4s
+	WORD $0x4ea2d4a5 // fsub v5.4s, v5.4s, v2.4s
+	WORD $0x4ea31c67 // mov v7.16b, v3.16b
+	WORD $0x4f8110a7 // fmla v7.4s, v5.4s, v1.s[0]
+	WORD $0x4f801087 // fmla v7.4s, v4.4s, v0.s[0]
+	WORD $0xbd000007 // str s7, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	ADD $4, R3, R3
+	SUBS $1, R4, R4
+	BNE single5
+
+done6:
+	RET
+
+// func softmaxGradNEON(dx, dy, y []float32, along, scale float32)
+TEXT ·softmaxGradNEON(SB), NOSPLIT|NOFRAME, $0-80
+	MOVD dx_base+0(FP), R0
+	MOVD dy_base+24(FP), R1
+	MOVD y_base+48(FP), R2
+	MOVD dx_len+8(FP), R3
+	FMOVS along+72(FP), F0
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS scale+76(FP), F1
+	CMP $16, R3
+	BLT vectors1
+
+loop2:
+	WORD $0xad400c22 // ldp q2, q3, [x1]
+	WORD $0xad401444 // ldp q4, q5, [x2]
+	WORD $0x4ea0d442 // fsub v2.4s, v2.4s, v0.4s
+	WORD $0x4f819042 // fmul v2.4s, v2.4s, v1.s[0]
+	WORD $0x6e24dc42 // fmul v2.4s, v2.4s, v4.4s
+	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
+	WORD $0x4f819063 // fmul v3.4s, v3.4s, v1.s[0]
+	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
+	WORD $0xad000c02 // stp q2, q3, [x0]
+	WORD $0xad410c22 // ldp q2, q3, [x1, #32]
+	WORD $0xad411444 // ldp q4, q5, [x2, #32]
+	WORD $0x4ea0d442 // fsub v2.4s, v2.4s, v0.4s
+	WORD $0x4f819042 // fmul v2.4s, v2.4s, v1.s[0]
+	WORD $0x6e24dc42 // fmul v2.4s, v2.4s, v4.4s
+	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
+	WORD $0x4f819063 // fmul v3.4s, v3.4s, v1.s[0]
+	WORD $0x6e25dc63 // fmul v3.4s, v3.4s, v5.4s
+	WORD $0xad010c02 // stp q2, q3, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop2
+
+vectors1:
+	CMP $4, R3
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00022 // ldr q2, [x1]
+	WORD $0x3dc00043 // ldr q3, [x2]
+	WORD $0x4ea0d442 // fsub v2.4s, v2.4s, v0.4s
+	WORD $0x4f819042 // fmul v2.4s, v2.4s, v1.s[0]
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
+	WORD $0x3d800002 // str q2, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop4
+
+singles3:
+	CBZ R3, done6
+
+single5:
+	WORD $0xbd400022 // ldr s2, [x1]
+	WORD $0xbd400043 // ldr s3, [x2]
+	WORD $0x4ea0d442 // fsub v2.4s, v2.4s, v0.4s
+	WORD $0x4f819042 // fmul v2.4s, v2.4s, v1.s[0]
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
+	WORD $0xbd000002 // str s2, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	SUBS $1, R3, R3
+	BNE single5
+
+done6:
+	RET
+
+// func layerNormSumsNEON(dy, x, gamma []float32, center float32) (total, along float64)
+TEXT ·layerNormSumsNEON(SB), NOSPLIT|NOFRAME, $0-96
+	MOVD dy_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD gamma_base+48(FP), R2
+	MOVD dy_len+8(FP), R3
+	FMOVS center+72(FP), F0
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	CMP $16, R3
+	BLT vectors1
+
+loop2:
+	WORD $0xad402809 // ldp q9, q10, [x0]
+	WORD $0xad40302b // ldp q11, q12, [x1]
+	WORD $0xad40384d // ldp q13, q14, [x2]
+	WORD $0x6e2ddd29 // fmul v9.4s, v9.4s, v13.4s
+	WORD $0x4ea0d56b // fsub v11.4s, v11.4s, v0.4s
+	WORD $0x0e61792f // fcvtl v15.2d, v9.2s
+	WORD $0x4e6fd421 // fadd v1.2d, v1.2d, v15.2d
+	WORD $0x0e617970 // fcvtl v16.2d, v11.2s
+	WORD $0x4e70cde5 // fmla v5.2d, v15.2d, v16.2d
+	WORD $0x4e61792f // fcvtl2 v15.2d, v9.4s
+	WORD $0x4e6fd442 // fadd v2.2d, v2.2d, v15.2d
+	WORD $0x4e617970 // fcvtl2 v16.2d, v11.4s
+	WORD $0x4e70cde6 // fmla v6.2d, v15.2d, v16.2d
+	WORD $0x6e2edd4a // fmul v10.4s, v10.4s, v14.4s
+	WORD $0x4ea0d58c // fsub v12.4s, v12.4s, v0.4s
+	WORD $0x0e61794f // fcvtl v15.2d, v10.2s
+	WORD $0x4e6fd463 // fadd v3.2d, v3.2d, v15.2d
+	WORD $0x0e617990 // fcvtl v16.2d, v12.2s
+	WORD $0x4e70cde7 // fmla v7.2d, v15.2d, v16.2d
+	WORD $0x4e61794f // fcvtl2 v15.2d, v10.4s
+	WORD $0x4e6fd484 // fadd v4.2d, v4.2d, v15.2d
+	WORD $0x4e617990 // fcvtl2 v16.2d, v12.4s
+	WORD $0x4e70cde8 // fmla v8.2d, v15.2d, v16.2d
+	WORD $0xad412809 // ldp q9, q10, [x0, #32]
+	WORD $0xad41302b // ldp q11, q12, [x1, #32]
+	WORD $0xad41384d // ldp q13, q14, [x2, #32]
+	WORD $0x6e2ddd29 // fmul v9.4s, v9.4s, v13.4s
+	WORD $0x4ea0d56b // fsub v11.4s, v11.4s, v0.4s
+	WORD $0x0e61792f // fcvtl v15.2d, v9.2s
+	WORD $0x4e6fd421 // fadd v1.2d, v1.2d, v15.2d
+	WORD $0x0e617970 // fcvtl v16.2d, v11.2s
+	WORD $0x4e70cde5 // fmla v5.2d, v15.2d, v16.2d
+	WORD $0x4e61792f // fcvtl2 v15.2d, v9.4s
+	WORD $0x4e6fd442 // fadd v2.2d, v2.2d, v15.2d
+	WORD $0x4e617970 // fcvtl2 v16.2d, v11.4s
+	WORD $0x4e70cde6 // fmla v6.2d, v15.2d, v16.2d
+	WORD $0x6e2edd4a // fmul v10.4s, v10.4s, v14.4s
+	WORD $0x4ea0d58c // fsub v12.4s, v12.4s, v0.4s
+	WORD $0x0e61794f // fcvtl v15.2d, v10.2s
+	WORD $0x4e6fd463 // fadd v3.2d, v3.2d, v15.2d
+	WORD $0x0e617990 // fcvtl v16.2d, v12.2s
+	WORD $0x4e70cde7 // fmla v7.2d, v15.2d, v16.2d
+	WORD $0x4e61794f // fcvtl2 v15.2d, v10.4s
+	WORD $0x4e6fd484 // fadd v4.2d, v4.2d, v15.2d
+	WORD $0x4e617990 // fcvtl2 v16.2d, v12.4s
+	WORD $0x4e70cde8 // fmla v8.2d, v15.2d, v16.2d
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop2
+
+vectors1:
+	CMP $4, R3
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00009 // ldr q9, [x0]
+	WORD $0x3dc0002a // ldr q10, [x1]
+	WORD $0x3dc0004b // ldr q11, [x2]
+	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	WORD $0x4ea0d54a // fsub v10.4s, v10.4s, v0.4s
+	WORD $0x0e61792c // fcvtl v12.2d, v9.2s
+	WORD $0x4e6cd421 // fadd v1.2d, v1.2d, v12.2d
+	WORD $0x0e61794d // fcvtl v13.2d, v10.2s
+	WORD $0x4e6dcd85 // fmla v5.2d, v12.2d, v13.2d
+	WORD $0x4e61792c // fcvtl2 v12.2d, v9.4s
+	WORD $0x4e6cd442 // fadd v2.2d, v2.2d, v12.2d
+	WORD $0x4e61794d // fcvtl2 v13.2d, v10.4s
+	WORD $0x4e6dcd86 // fmla v6.2d, v12.2d, v13.2d
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop4
+
+singles3:
+	CBZ R3, done6
+
+single5:
+	WORD $0xbd400009 // ldr s9, [x0]
+	WORD $0xbd40002a // ldr s10, [x1]
+	WORD $0xbd40004b // ldr s11, [x2]
+	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	WORD $0x4ea0d54a // fsub v10.4s, v10.4s, v0.4s
+	WORD $0x0e61792c // fcvtl v12.2d, v9.2s
+	WORD $0x4e6cd421 // fadd v1.2d, v1.2d, v12.2d
+	WORD $0x0e61794d // fcvtl v13.2d, v10.2s
+	WORD $0x4e6dcd85 // fmla v5.2d, v12.2d, v13.2d
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	SUBS $1, R3, R3
+	BNE single5
+
+done6:
+	WORD $0x4e62d421 // fadd v1.2d, v1.2d, v2.2d
+	WORD $0x4e64d463 // fadd v3.2d, v3.2d, v4.2d
+	WORD $0x4e63d421 // fadd v1.2d, v1.2d, v3.2d
+	WORD $0x7e70d821 // faddp d1, v1.2d
+	FMOVD F1, total+80(FP)
+	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
+	WORD $0x4e68d4e7 // fadd v7.2d, v7.2d, v8.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x7e70d8a5 // faddp d5, v5.2d
+	FMOVD F5, along+88(FP)
+	RET
+
+// func normSumsNEON(gain, shift, dy, x []float32, center, scale float32)
+TEXT ·normSumsNEON(SB), NOSPLIT|NOFRAME, $0-104
+	MOVD gain_base+0(FP), R0
+	MOVD shift_base+24(FP), R1
+	MOVD dy_base+48(FP), R2
+	MOVD x_base+72(FP), R3
+	MOVD gain_len+8(FP), R4
+	FMOVS center+96(FP), F0
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS scale+100(FP), F1
+	CMP $16, R4
+	BLT vectors1
+
+loop2:
+	WORD $0xad400c42 // ldp q2, q3, [x2]
+	WORD $0xad401464 // ldp q4, q5, [x3]
+	WORD $0xad401c06 // ldp q6, q7, [x0]
+	WORD $0xad402428 // ldp q8, q9, [x1]
+	WORD $0x4ea0d484 // fsub v4.4s, v4.4s, v0.4s
+	WORD $0x4f819084 // fmul v4.4s, v4.4s, v1.s[0]
+	WORD $0x4e24cc46 // fmla v6.4s, v2.4s, v4.4s
+	WORD $0x4e22d508 // fadd v8.4s, v8.4s, v2.4s
+	WORD $0x4ea0d4a5 // fsub v5.4s, v5.4s, v0.4s
+	WORD $0x4f8190a5 // fmul v5.4s, v5.4s, v1.s[0]
+	WORD $0x4e25cc67 // fmla v7.4s, v3.4s, v5.4s
+	WORD $0x4e23d529 // fadd v9.4s, v9.4s, v3.4s
+	WORD $0xad001c06 // stp q6, q7, [x0]
+	WORD $0xad002428 // stp q8, q9, [x1]
+	WORD $0xad410c42 // ldp q2, q3, [x2, #32]
+	WORD $0xad411464 // ldp q4, q5, [x3, #32]
+	WORD $0xad411c06 // ldp q6, q7, [x0, #32]
+	WORD $0xad412428 // ldp q8, q9, [x1, #32]
+	WORD $0x4ea0d484 // fsub v4.4s, v4.4s, v0.4s
+	WORD $0x4f819084 // fmul v4.4s, v4.4s, v1.s[0]
+	WORD $0x4e24cc46 // fmla v6.4s, v2.4s, v4.4s
+	WORD $0x4e22d508 // fadd v8.4s, v8.4s, v2.4s
+	WORD $0x4ea0d4a5 // fsub v5.4s, v5.4s, v0.4s
+	WORD $0x4f8190a5 // fmul v5.4s, v5.4s, v1.s[0]
+	WORD $0x4e25cc67 // fmla v7.4s, v3.4s, v5.4s
+	WORD $0x4e23d529 // fadd v9.4s, v9.4s, v3.4s
+	WORD $0xad011c06 // stp q6, q7, [x0, #32]
+	WORD $0xad012428 // stp q8, q9, [x1, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	ADD $64, R3, R3
+	SUB $16, R4, R4
+	CMP $16, R4
+	BGE loop2
+
+vectors1:
+	CMP $4, R4
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00042 // ldr q2, [x2]
+	WORD $0x3dc00063 // ldr q3, [x3]
+	WORD $0x3dc00004 // ldr q4, [x0]
+	WORD $0x3dc00025 // ldr q5, [x1]
+	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
+	WORD $0x4f819063 // fmul v3.4s, v3.4s, v1.s[0]
+	WORD $0x4e23cc44 // fmla v4.4s, v2.4s, v3.4s
+	WORD $0x4e22d4a5 // fadd v5.4s, v5.4s, v2.4s
+	WORD $0x3d800004 // str q4, [x0]
+	WORD $0x3d800025 // str q5, [x1]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	ADD $16, R3, R3
+	SUB $4, R4, R4
+	CMP $4, R4
+	BGE loop4
+
+singles3:
+	CBZ R4, done6
+
+single5:
+	WORD $0xbd400042 // ldr s2, [x2]
+	WORD $0xbd400063 // ldr s3, [x3]
+	WORD $0xbd400004 // ldr s4, [x0]
+	WORD $0xbd400025 // ldr s5, [x1]
+	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
+	WORD $0x4f819063 // fmul v3.4s, v3.4s, v1.s[0]
+	WORD $0x4e23cc44 // fmla v4.4s, v2.4s, v3.4s
+	WORD $0x4e22d4a5 // fadd v5.4s, v5.4s, v2.4s
+	WORD $0xbd000004 // str s4, [x0]
+	WORD $0xbd000025 // str s5, [x1]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	ADD $4, R3, R3
+	SUBS $1, R4, R4
+	BNE single5
+
+done6:
+	RET
+
+// func largestNEON(x []float32) (most float32)
+TEXT ·largestNEON(SB), NOSPLIT|NOFRAME, $0-28
+	MOVD $largestNEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	MOVD x_base+0(FP), R0
+	MOVD x_len+8(FP), R1
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0407e1 // dup v1.4s, v31.s[0]
+	CMP $16, R1
+	BLT vectors1
+
+loop2:
+	WORD $0xad400c02 // ldp q2, q3, [x0]
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
+	WORD $0xad410c02 // ldp q2, q3, [x0, #32]
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	WORD $0x4e23f421 // fmax v1.4s, v1.4s, v3.4s
+	ADD $64, R0, R0
+	SUB $16, R1, R1
+	CMP $16, R1
+	BGE loop2
+
+vectors1:
+	CMP $4, R1
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00002 // ldr q2, [x0]
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	ADD $16, R0, R0
+	SUB $4, R1, R1
+	CMP $4, R1
+	BGE loop4
+
+singles3:
+	CBZ R1, done6
+
+single5:
+	WORD $0xbd400002 // ldr s2, [x0]
+	WORD $0x4e040442 // dup v2.4s, v2.s[0]
+	WORD $0x4e22f400 // fmax v0.4s, v0.4s, v2.4s
+	ADD $4, R0, R0
+	SUBS $1, R1, R1
+	BNE single5
+
+done6:
+	WORD $0x4e21f400 // fmax v0.4s, v0.4s, v1.4s
+	WORD $0x6e30f800 // fmaxv s0, v0.4s
+	FMOVS F0, most+24(FP)
+	RET
+
+DATA largestNEONPool<>+0(SB)/4, $0xff800000
+DATA largestNEONPool<>+4(SB)/4, $0x00000000
+DATA largestNEONPool<>+8(SB)/4, $0x00000000
+DATA largestNEONPool<>+12(SB)/4, $0x00000000
+GLOBL largestNEONPool<>(SB), RODATA|NOPTR, $16
+
+// func expNEON(y, x []float32, scale, most float32) (total float64)
+TEXT ·expNEON(SB), NOSPLIT|NOFRAME, $0-64
+	MOVD $expNEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	MOVD y_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_len+8(FP), R2
+	FMOVS scale+48(FP), F0
+	FMOVS most+52(FP), F1
+	WORD $0x4e040421 // dup v1.4s, v1.s[0]
+	WORD $0x4e0407e2 // dup v2.4s, v31.s[0]
+	WORD $0x4e0c07e3 // dup v3.4s, v31.s[1]
+	WORD $0x4e1407e4 // dup v4.4s, v31.s[2]
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x4f000408 // movi v8.4s, #0x0
+	CMP $16, R2
+	BLT vectors1
+
+loop2:
+	WORD $0xad402829 // ldp q9, q10, [x1]
+	WORD $0x4ea9d429 // fsub v9.4s, v1.4s, v9.4s
+	WORD $0x4f809129 // fmul v9.4s, v9.4s, v0.s[0]
+	WORD $0x4ea21c4c // mov v12.16b, v2.16b
+	WORD $0x4fbf592c // fmls v12.4s, v9.4s, v31.s[3]
+	WORD $0x4ea2d58b // fsub v11.4s, v12.4s, v2.4s
+	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
+	WORD $0x4ea3858c // add v12.4s, v12.4s, v3.4s
+	WORD $0x6ea0f92d // fneg v13.4s, v9.4s
+	WORD $0x4f9e516d // fmls v13.4s, v11.4s, v30.s[0]
+	WORD $0x4e0c07ce // dup v14.4s, v30.s[1]
+	WORD $0x4f9e19ae // fmla v14.4s, v13.4s, v30.s[2]
+	WORD $0x4e1c07cf // dup v15.4s, v30.s[3]
+	WORD $0x4e2dcdcf // fmla v15.4s, v14.4s, v13.4s
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4e2dcdee // fmla v14.4s, v15.4s, v13.4s
+	WORD $0x6e2dddab // fmul v11.4s, v13.4s, v13.4s
+	WORD $0x4e2ecd6d // fmla v13.4s, v11.4s, v14.4s
+	WORD $0x4e2dcd8c // fmla v12.4s, v12.4s, v13.4s
+	WORD $0x6ea4e52d // fcmgt v13.4s, v9.4s, v4.4s
+	WORD $0x4e6d1d8c // bic v12.16b, v12.16b, v13.16b
+	WORD $0x4eaad42a // fsub v10.4s, v1.4s, v10.4s
+	WORD $0x4f80914a // fmul v10.4s, v10.4s, v0.s[0]
+	WORD $0x4ea21c4d // mov v13.16b, v2.16b
+	WORD $0x4fbf594d // fmls v13.4s, v10.4s, v31.s[3]
+	WORD $0x4ea2d5ab // fsub v11.4s, v13.4s, v2.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea385ad // add v13.4s, v13.4s, v3.4s
+	WORD $0x6ea0f94e // fneg v14.4s, v10.4s
+	WORD $0x4f9e516e // fmls v14.4s, v11.4s, v30.s[0]
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4f9e19cf // fmla v15.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d0 // dup v16.4s, v30.s[3]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0407af // dup v15.4s, v29.s[0]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcb // fmul v11.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd6e // fmla v14.4s, v11.4s, v15.4s
+	WORD $0x4e2ecdad // fmla v13.4s, v13.4s, v14.4s
+	WORD $0x6ea4e54e // fcmgt v14.4s, v10.4s, v4.4s
+	WORD $0x4e6e1dad // bic v13.16b, v13.16b, v14.16b
+	WORD $0xad00340c // stp q12, q13, [x0]
+	WORD $0x0e61798b // fcvtl v11.2d, v12.2s
+	WORD $0x4e6bd4a5 // fadd v5.2d, v5.2d, v11.2d
+	WORD $0x4e61798b // fcvtl2 v11.2d, v12.4s
+	WORD $0x4e6bd4c6 // fadd v6.2d, v6.2d, v11.2d
+	WORD $0x0e6179ab // fcvtl v11.2d, v13.2s
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e6179ab // fcvtl2 v11.2d, v13.4s
+	WORD $0x4e6bd508 // fadd v8.2d, v8.2d, v11.2d
+	WORD $0xad412829 // ldp q9, q10, [x1, #32]
+	WORD $0x4ea9d429 // fsub v9.4s, v1.4s, v9.4s
+	WORD $0x4f809129 // fmul v9.4s, v9.4s, v0.s[0]
+	WORD $0x4ea21c4c // mov v12.16b, v2.16b
+	WORD $0x4fbf592c // fmls v12.4s, v9.4s, v31.s[3]
+	WORD $0x4ea2d58b // fsub v11.4s, v12.4s, v2.4s
+	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
+	WORD $0x4ea3858c // add v12.4s, v12.4s, v3.4s
+	WORD $0x6ea0f92d // fneg v13.4s, v9.4s
+	WORD $0x4f9e516d // fmls v13.4s, v11.4s, v30.s[0]
+	WORD $0x4e0c07ce // dup v14.4s, v30.s[1]
+	WORD $0x4f9e19ae // fmla v14.4s, v13.4s, v30.s[2]
+	WORD $0x4e1c07cf // dup v15.4s, v30.s[3]
+	WORD $0x4e2dcdcf // fmla v15.4s, v14.4s, v13.4s
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4e2dcdee // fmla v14.4s, v15.4s, v13.4s
+	WORD $0x6e2dddab // fmul v11.4s, v13.4s, v13.4s
+	WORD $0x4e2ecd6d // fmla v13.4s, v11.4s, v14.4s
+	WORD $0x4e2dcd8c // fmla v12.4s, v12.4s, v13.4s
+	WORD $0x6ea4e52d // fcmgt v13.4s, v9.4s, v4.4s
+	WORD $0x4e6d1d8c // bic v12.16b, v12.16b, v13.16b
+	WORD $0x4eaad42a // fsub v10.4s, v1.4s, v10.4s
+	WORD $0x4f80914a // fmul v10.4s, v10.4s, v0.s[0]
+	WORD $0x4ea21c4d // mov v13.16b, v2.16b
+	WORD $0x4fbf594d // fmls v13.4s, v10.4s, v31.s[3]
+	WORD $0x4ea2d5ab // fsub v11.4s, v13.4s, v2.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea385ad // add v13.4s, v13.4s, v3.4s
+	WORD $0x6ea0f94e // fneg v14.4s, v10.4s
+	WORD $0x4f9e516e // fmls v14.4s, v11.4s, v30.s[0]
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4f9e19cf // fmla v15.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d0 // dup v16.4s, v30.s[3]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0407af // dup v15.4s, v29.s[0]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcb // fmul v11.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd6e // fmla v14.4s, v11.4s, v15.4s
+	WORD $0x4e2ecdad // fmla v13.4s, v13.4s, v14.4s
+	WORD $0x6ea4e54e // fcmgt v14.4s, v10.4s, v4.4s
+	WORD $0x4e6e1dad // bic v13.16b, v13.16b, v14.16b
+	WORD $0xad01340c // stp q12, q13, [x0, #32]
+	WORD $0x0e61798b // fcvtl v11.2d, v12.2s
+	WORD $0x4e6bd4a5 // fadd v5.2d, v5.2d, v11.2d
+	WORD $0x4e61798b // fcvtl2 v11.2d, v12.4s
+	WORD $0x4e6bd4c6 // fadd v6.2d, v6.2d, v11.2d
+	WORD $0x0e6179ab // fcvtl v11.2d, v13.2s
+	WORD $0x4e6bd4e7 // fadd v7.2d, v7.2d, v11.2d
+	WORD $0x4e6179ab // fcvtl2 v11.2d, v13.4s
+	WORD $0x4e6bd508 // fadd v8.2d, v8.2d, v11.2d
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	SUB $16, R2, R2
+	CMP $16, R2
+	BGE loop2
+
+vectors1:
+	CMP $4, R2
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00029 // ldr q9, [x1]
+	WORD $0x4ea9d429 // fsub v9.4s, v1.4s, v9.4s
+	WORD $0x4f809129 // fmul v9.4s, v9.4s, v0.s[0]
+	WORD $0x4ea21c4b // mov v11.16b, v2.16b
+	WORD $0x4fbf592b // fmls v11.4s, v9.4s, v31.s[3]
+	WORD $0x4ea2d56a // fsub v10.4s, v11.4s, v2.4s
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4ea3856b // add v11.4s, v11.4s, v3.4s
+	WORD $0x6ea0f92c // fneg v12.4s, v9.4s
+	WORD $0x4f9e514c // fmls v12.4s, v10.4s, v30.s[0]
+	WORD $0x4e0c07cd // dup v13.4s, v30.s[1]
+	WORD $0x4f9e198d // fmla v13.4s, v12.4s, v30.s[2]
+	WORD $0x4e1c07ce // dup v14.4s, v30.s[3]
+	WORD $0x4e2ccdae // fmla v14.4s, v13.4s, v12.4s
+	WORD $0x4e0407ad // dup v13.4s, v29.s[0]
+	WORD $0x4e2ccdcd // fmla v13.4s, v14.4s, v12.4s
+	WORD $0x6e2cdd8a // fmul v10.4s, v12.4s, v12.4s
+	WORD $0x4e2dcd4c // fmla v12.4s, v10.4s, v13.4s
+	WORD $0x4e2ccd6b // fmla v11.4s, v11.4s, v12.4s
+	WORD $0x6ea4e52c // fcmgt v12.4s, v9.4s, v4.4s
+	WORD $0x4e6c1d6b // bic v11.16b, v11.16b, v12.16b
+	WORD $0x3d80000b // str q11, [x0]
+	WORD $0x0e61796a // fcvtl v10.2d, v11.2s
+	WORD $0x4e6ad4a5 // fadd v5.2d, v5.2d, v10.2d
+	WORD $0x4e61796a // fcvtl2 v10.2d, v11.4s
+	WORD $0x4e6ad4c6 // fadd v6.2d, v6.2d, v10.2d
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $4, R2, R2
+	CMP $4, R2
+	BGE loop4
+
+singles3:
+	CBZ R2, done6
+
+single5:
+	WORD $0xbd400029 // ldr s9, [x1]
+	WORD $0x4ea9d429 // fsub v9.4s, v1.4s, v9.4s
+	WORD $0x4f809129 // fmul v9.4s, v9.4s, v0.s[0]
+	WORD $0x4ea21c4b // mov v11.16b, v2.16b
+	WORD $0x4fbf592b // fmls v11.4s, v9.4s, v31.s[3]
+	WORD $0x4ea2d56a // fsub v10.4s, v11.4s, v2.4s
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4ea3856b // add v11.4s, v11.4s, v3.4s
+	WORD $0x6ea0f92c // fneg v12.4s, v9.4s
+	WORD $0x4f9e514c // fmls v12.4s, v10.4s, v30.s[0]
+	WORD $0x4e0c07cd // dup v13.4s, v30.s[1]
+	WORD $0x4f9e198d // fmla v13.4s, v12.4s, v30.s[2]
+	WORD $0x4e1c07ce // dup v14.4s, v30.s[3]
+	WORD $0x4e2ccdae // fmla v14.4s, v13.4s, v12.4s
+	WORD $0x4e0407ad // dup v13.4s, v29.s[0]
+	WORD $0x4e2ccdcd // fmla v13.4s, v14.4s, v12.4s
+	WORD $0x6e2cdd8a // fmul v10.4s, v12.4s, v12.4s
+	WORD $0x4e2dcd4c // fmla v12.4s, v10.4s, v13.4s
+	WORD $0x4e2ccd6b // fmla v11.4s, v11.4s, v12.4s
+	WORD $0x6ea4e52c // fcmgt v12.4s, v9.4s, v4.4s
+	WORD $0x4e6c1d6b // bic v11.16b, v11.16b, v12.16b
+	WORD $0xbd00000b // str s11, [x0]
+	WORD $0x5e04056a // mov s10, v11.s[0]
+	WORD $0x0e61794a // fcvtl v10.2d, v10.2s
+	WORD $0x4e6ad4a5 // fadd v5.2d, v5.2d, v10.2d
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUBS $1, R2, R2
+	BNE single5
+
+done6:
+	WORD $0x4e66d4a5 // fadd v5.2d, v5.2d, v6.2d
+	WORD $0x4e68d4e7 // fadd v7.2d, v7.2d, v8.2d
+	WORD $0x4e67d4a5 // fadd v5.2d, v5.2d, v7.2d
+	WORD $0x7e70d8a5 // faddp d5, v5.2d
+	FMOVD F5, total+56(FP)
+	RET
+
+DATA expNEONPool<>+0(SB)/4, $0x4b400000
+DATA expNEONPool<>+4(SB)/4, $0x3f800000
+DATA expNEONPool<>+8(SB)/4, $0x42ae0000
+DATA expNEONPool<>+12(SB)/4, $0x3fb8aa3b
+DATA expNEONPool<>+16(SB)/4, $0x3f317218
+DATA expNEONPool<>+20(SB)/4, $0x3d2b59f3
+DATA expNEONPool<>+24(SB)/4, $0x3c08eca7
+DATA expNEONPool<>+28(SB)/4, $0x3e2aaa93
+DATA expNEONPool<>+32(SB)/4, $0x3effffac
+DATA expNEONPool<>+36(SB)/4, $0x00000000
+DATA expNEONPool<>+40(SB)/4, $0x00000000
+DATA expNEONPool<>+44(SB)/4, $0x00000000
+GLOBL expNEONPool<>(SB), RODATA|NOPTR, $48
+
+// func quadraticNEON(y, x []float32, a, b, c float32)
+TEXT ·quadraticNEON(SB), NOSPLIT|NOFRAME, $0-60
+	MOVD y_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_len+8(FP), R2
+	FMOVS a+48(FP), F0
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS b+52(FP), F1
+	WORD $0x4e040421 // dup v1.4s, v1.s[0]
+	FMOVS c+56(FP), F2
+	CMP $16, R2
+	BLT vectors1
+
+loop2:
+	WORD $0xad401023 // ldp q3, q4, [x1]
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4f821065 // fmla v5.4s, v3.4s, v2.s[0]
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4e23cca6 // fmla v6.4s, v5.4s, v3.4s
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4f821085 // fmla v5.4s, v4.4s, v2.s[0]
+	WORD $0x4ea01c07 // mov v7.16b, v0.16b
+	WORD $0x4e24cca7 // fmla v7.4s, v5.4s, v4.4s
+	WORD $0xad001c06 // stp q6, q7, [x0]
+	WORD $0xad411023 // ldp q3, q4, [x1, #32]
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4f821065 // fmla v5.4s, v3.4s, v2.s[0]
+	WORD $0x4ea01c06 // mov v6.16b, v0.16b
+	WORD $0x4e23cca6 // fmla v6.4s, v5.4s, v3.4s
+	WORD $0x4ea11c25 // mov v5.16b, v1.16b
+	WORD $0x4f821085 // fmla v5.4s, v4.4s, v2.s[0]
+	WORD $0x4ea01c07 // mov v7.16b, v0.16b
+	WORD $0x4e24cca7 // fmla v7.4s, v5.4s, v4.4s
+	WORD $0xad011c06 // stp q6, q7, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	SUB $16, R2, R2
+	CMP $16, R2
+	BGE loop2
+
+vectors1:
+	CMP $4, R2
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00023 // ldr q3, [x1]
+	WORD $0x4ea11c24 // mov v4.16b, v1.16b
+	WORD $0x4f821064 // fmla v4.4s, v3.4s, v2.s[0]
+	WORD $0x4ea01c05 // mov v5.16b, v0.16b
+	WORD $0x4e23cc85 // fmla v5.4s, v4.4s, v3.4s
+	WORD $0x3d800005 // str q5, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $4, R2, R2
+	CMP $4, R2
+	BGE loop4
+
+singles3:
+	CBZ R2, done6
+
+single5:
+	WORD $0xbd400023 // ldr s3, [x1]
+	WORD $0x4ea11c24 // mov v4.16b, v1.16b
+	WORD $0x4f821064 // fmla v4.4s, v3.4s, v2.s[0]
+	WORD $0x4ea01c05 // mov v5.16b, v0.16b
+	WORD $0x4e23cc85 // fmla v5.4s, v4.4s, v3.4s
+	WORD $0xbd000005 // str s5, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUBS $1, R2, R2
+	BNE single5
+
+done6:
+	RET
+
+// func columnGradNEON(dx, x, most, share []float32, a, b, c float32)
+TEXT ·columnGradNEON(SB), NOSPLIT|NOFRAME, $0-108
+	MOVD $columnGradNEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	MOVD dx_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD most_base+48(FP), R2
+	MOVD share_base+72(FP), R3
+	MOVD dx_len+8(FP), R4
+	FMOVS a+96(FP), F0
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS b+100(FP), F1
+	WORD $0x4e040421 // dup v1.4s, v1.s[0]
+	FMOVS c+104(FP), F2
+	WORD $0x4e0407e3 // dup v3.4s, v31.s[0]
+	WORD $0x4e0c07e4 // dup v4.4s, v31.s[1]
+	WORD $0x4e1407e5 // dup v5.4s, v31.s[2]
+	WORD $0x4e22d446 // fadd v6.4s, v2.4s, v2.4s
+	CMP $16, R4
+	BLT vectors1
+
+loop2:
+	WORD $0xad402027 // ldp q7, q8, [x1]
+	WORD $0xad402849 // ldp q9, q10, [x2]
+	WORD $0xad40306b // ldp q11, q12, [x3]
+	WORD $0x4ea11c2d // mov v13.16b, v1.16b
+	WORD $0x4f8210ed // fmla v13.4s, v7.4s, v2.s[0]
+	WORD $0x4ea01c0e // mov v14.16b, v0.16b
+	WORD $0x4e27cdae // fmla v14.4s, v13.4s, v7.4s
+	WORD $0x4eaed52e // fsub v14.4s, v9.4s, v14.4s
+	WORD $0x4ea31c70 // mov v16.16b, v3.16b
+	WORD $0x4fbf59d0 // fmls v16.4s, v14.4s, v31.s[3]
+	WORD $0x4ea3d60f // fsub v15.4s, v16.4s, v3.4s
+	WORD $0x4f375610 // shl v16.4s, v16.4s, #23
+	WORD $0x4ea48610 // add v16.4s, v16.4s, v4.4s
+	WORD $0x6ea0f9d1 // fneg v17.4s, v14.4s
+	WORD $0x4f9e51f1 // fmls v17.4s, v15.4s, v30.s[0]
+	WORD $0x4e0c07d2 // dup v18.4s, v30.s[1]
+	WORD $0x4f9e1a32 // fmla v18.4s, v17.4s, v30.s[2]
+	WORD $0x4e1c07d3 // dup v19.4s, v30.s[3]
+	WORD $0x4e31ce53 // fmla v19.4s, v18.4s, v17.4s
+	WORD $0x4e0407b2 // dup v18.4s, v29.s[0]
+	WORD $0x4e31ce72 // fmla v18.4s, v19.4s, v17.4s
+	WORD $0x6e31de2f // fmul v15.4s, v17.4s, v17.4s
+	WORD $0x4e32cdf1 // fmla v17.4s, v15.4s, v18.4s
+	WORD $0x4e31ce10 // fmla v16.4s, v16.4s, v17.4s
+	WORD $0x6ea5e5d1 // fcmgt v17.4s, v14.4s, v5.4s
+	WORD $0x4e711e10 // bic v16.16b, v16.16b, v17.16b
+	WORD $0x6e2bde10 // fmul v16.4s, v16.4s, v11.4s
+	WORD $0x4ea11c2e // mov v14.16b, v1.16b
+	WORD $0x4f8610ee // fmla v14.4s, v7.4s, v6.s[0]
+	WORD $0x6e2ede10 // fmul v16.4s, v16.4s, v14.4s
+	WORD $0x4ea11c2d // mov v13.16b, v1.16b
+	WORD $0x4f82110d // fmla v13.4s, v8.4s, v2.s[0]
+	WORD $0x4ea01c0e // mov v14.16b, v0.16b
+	WORD $0x4e28cdae // fmla v14.4s, v13.4s, v8.4s
+	WORD $0x4eaed54e // fsub v14.4s, v10.4s, v14.4s
+	WORD $0x4ea31c71 // mov v17.16b, v3.16b
+	WORD $0x4fbf59d1 // fmls v17.4s, v14.4s, v31.s[3]
+	WORD $0x4ea3d62f // fsub v15.4s, v17.4s, v3.4s
+	WORD $0x4f375631 // shl v17.4s, v17.4s, #23
+	WORD $0x4ea48631 // add v17.4s, v17.4s, v4.4s
+	WORD $0x6ea0f9d2 // fneg v18.4s, v14.4s
+	WORD $0x4f9e51f2 // fmls v18.4s, v15.4s, v30.s[0]
+	WORD $0x4e0c07d3 // dup v19.4s, v30.s[1]
+	WORD $0x4f9e1a53 // fmla v19.4s, v18.4s, v30.s[2]
+	WORD $0x4e1c07d4 // dup v20.4s, v30.s[3]
+	WORD $0x4e32ce74 // fmla v20.4s, v19.4s, v18.4s
+	WORD $0x4e0407b3 // dup v19.4s, v29.s[0]
+	WORD $0x4e32ce93 // fmla v19.4s, v20.4s, v18.4s
+	WORD $0x6e32de4f // fmul v15.4s, v18.4s, v18.4s
+	WORD $0x4e33cdf2 // fmla v18.4s, v15.4s, v19.4s
+	WORD $0x4e32ce31 // fmla v17.4s, v17.4s, v18.4s
+	WORD $0x6ea5e5d2 // fcmgt v18.4s, v14.4s, v5.4s
+	WORD $0x4e721e31 // bic v17.16b, v17.16b, v18.16b
+	WORD $0x6e2cde31 // fmul v17.4s, v17.4s, v12.4s
+	WORD $0x4ea11c2e // mov v14.16b, v1.16b
+	WORD $0x4f86110e // fmla v14.4s, v8.4s, v6.s[0]
+	WORD $0x6e2ede31 // fmul v17.4s, v17.4s, v14.4s
+	WORD $0xad004410 // stp q16, q17, [x0]
+	WORD $0xad412027 // ldp q7, q8, [x1, #32]
+	WORD $0xad412849 // ldp q9, q10, [x2, #32]
+	WORD $0xad41306b // ldp q11, q12, [x3, #32]
+	WORD $0x4ea11c2d // mov v13.16b, v1.16b
+	WORD $0x4f8210ed // fmla v13.4s, v7.4s, v2.s[0]
+	WORD $0x4ea01c0e // mov v14.16b, v0.16b
+	WORD $0x4e27cdae // fmla v14.4s, v13.4s, v7.4s
+	WORD $0x4eaed52e // fsub v14.4s, v9.4s, v14.4s
+	WORD $0x4ea31c70 // mov v16.16b, v3.16b
+	WORD $0x4fbf59d0 // fmls v16.4s, v14.4s, v31.s[3]
+	WORD $0x4ea3d60f // fsub v15.4s, v16.4s, v3.4s
+	WORD $0x4f375610 // shl v16.4s, v16.4s, #23
+	WORD $0x4ea48610 // add v16.4s, v16.4s, v4.4s
+	WORD $0x6ea0f9d1 // fneg v17.4s, v14.4s
+	WORD $0x4f9e51f1 // fmls v17.4s, v15.4s, v30.s[0]
+	WORD $0x4e0c07d2 // dup v18.4s, v30.s[1]
+	WORD $0x4f9e1a32 // fmla v18.4s, v17.4s, v30.s[2]
+	WORD $0x4e1c07d3 // dup v19.4s, v30.s[3]
+	WORD $0x4e31ce53 // fmla v19.4s, v18.4s, v17.4s
+	WORD $0x4e0407b2 // dup v18.4s, v29.s[0]
+	WORD $0x4e31ce72 // fmla v18.4s, v19.4s, v17.4s
+	WORD $0x6e31de2f // fmul v15.4s, v17.4s, v17.4s
+	WORD $0x4e32cdf1 // fmla v17.4s, v15.4s, v18.4s
+	WORD $0x4e31ce10 // fmla v16.4s, v16.4s, v17.4s
+	WORD $0x6ea5e5d1 // fcmgt v17.4s, v14.4s, v5.4s
+	WORD $0x4e711e10 // bic v16.16b, v16.16b, v17.16b
+	WORD $0x6e2bde10 // fmul v16.4s, v16.4s, v11.4s
+	WORD $0x4ea11c2e // mov v14.16b, v1.16b
+	WORD $0x4f8610ee // fmla v14.4s, v7.4s, v6.s[0]
+	WORD $0x6e2ede10 // fmul v16.4s, v16.4s, v14.4s
+	WORD $0x4ea11c2d // mov v13.16b, v1.16b
+	WORD $0x4f82110d // fmla v13.4s, v8.4s, v2.s[0]
+	WORD $0x4ea01c0e // mov v14.16b, v0.16b
+	WORD $0x4e28cdae // fmla v14.4s, v13.4s, v8.4s
+	WORD $0x4eaed54e // fsub v14.4s, v10.4s, v14.4s
+	WORD $0x4ea31c71 // mov v17.16b, v3.16b
+	WORD $0x4fbf59d1 // fmls v17.4s, v14.4s, v31.s[3]
+	WORD $0x4ea3d62f // fsub v15.4s, v17.4s, v3.4s
+	WORD $0x4f375631 // shl v17.4s, v17.4s, #23
+	WORD $0x4ea48631 // add v17.4s, v17.4s, v4.4s
+	WORD $0x6ea0f9d2 // fneg v18.4s, v14.4s
+	WORD $0x4f9e51f2 // fmls v18.4s, v15.4s, v30.s[0]
+	WORD $0x4e0c07d3 // dup v19.4s, v30.s[1]
+	WORD $0x4f9e1a53 // fmla v19.4s, v18.4s, v30.s[2]
+	WORD $0x4e1c07d4 // dup v20.4s, v30.s[3]
+	WORD $0x4e32ce74 // fmla v20.4s, v19.4s, v18.4s
+	WORD $0x4e0407b3 // dup v19.4s, v29.s[0]
+	WORD $0x4e32ce93 // fmla v19.4s, v20.4s, v18.4s
+	WORD $0x6e32de4f // fmul v15.4s, v18.4s, v18.4s
+	WORD $0x4e33cdf2 // fmla v18.4s, v15.4s, v19.4s
+	WORD $0x4e32ce31 // fmla v17.4s, v17.4s, v18.4s
+	WORD $0x6ea5e5d2 // fcmgt v18.4s, v14.4s, v5.4s
+	WORD $0x4e721e31 // bic v17.16b, v17.16b, v18.16b
+	WORD $0x6e2cde31 // fmul v17.4s, v17.4s, v12.4s
+	WORD $0x4ea11c2e // mov v14.16b, v1.16b
+	WORD $0x4f86110e // fmla v14.4s, v8.4s, v6.s[0]
+	WORD $0x6e2ede31 // fmul v17.4s, v17.4s, v14.4s
+	WORD $0xad014410 // stp q16, q17, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	ADD $64, R3, R3
+	SUB $16, R4, R4
+	CMP $16, R4
+	BGE loop2
+
+vectors1:
+	CMP $4, R4
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00027 // ldr q7, [x1]
+	WORD $0x3dc00048 // ldr q8, [x2]
+	WORD $0x3dc00069 // ldr q9, [x3]
+	WORD $0x4ea11c2a // mov v10.16b, v1.16b
+	WORD $0x4f8210ea // fmla v10.4s, v7.4s, v2.s[0]
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4e27cd4b // fmla v11.4s, v10.4s, v7.4s
+	WORD $0x4eabd50b // fsub v11.4s, v8.4s, v11.4s
+	WORD $0x4ea31c6d // mov v13.16b, v3.16b
+	WORD $0x4fbf596d // fmls v13.4s, v11.4s, v31.s[3]
+	WORD $0x4ea3d5ac // fsub v12.4s, v13.4s, v3.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea485ad // add v13.4s, v13.4s, v4.4s
+	WORD $0x6ea0f96e // fneg v14.4s, v11.4s
+	WORD $0x4f9e518e // fmls v14.4s, v12.4s, v30.s[0]
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4f9e19cf // fmla v15.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d0 // dup v16.4s, v30.s[3]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0407af // dup v15.4s, v29.s[0]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4e2ecdad // fmla v13.4s, v13.4s, v14.4s
+	WORD $0x6ea5e56e // fcmgt v14.4s, v11.4s, v5.4s
+	WORD $0x4e6e1dad // bic v13.16b, v13.16b, v14.16b
+	WORD $0x6e29ddad // fmul v13.4s, v13.4s, v9.4s
+	WORD $0x4ea11c2b // mov v11.16b, v1.16b
+	WORD $0x4f8610eb // fmla v11.4s, v7.4s, v6.s[0]
+	WORD $0x6e2bddad // fmul v13.4s, v13.4s, v11.4s
+	WORD $0x3d80000d // str q13, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	ADD $16, R3, R3
+	SUB $4, R4, R4
+	CMP $4, R4
+	BGE loop4
+
+singles3:
+	CBZ R4, done6
+
+single5:
+	WORD $0xbd400027 // ldr s7, [x1]
+	WORD $0xbd400048 // ldr s8, [x2]
+	WORD $0xbd400069 // ldr s9, [x3]
+	WORD $0x4ea11c2a // mov v10.16b, v1.16b
+	WORD $0x4f8210ea // fmla v10.4s, v7.4s, v2.s[0]
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4e27cd4b // fmla v11.4s, v10.4s, v7.4s
+	WORD $0x4eabd50b // fsub v11.4s, v8.4s, v11.4s
+	WORD $0x4ea31c6d // mov v13.16b, v3.16b
+	WORD $0x4fbf596d // fmls v13.4s, v11.4s, v31.s[3]
+	WORD $0x4ea3d5ac // fsub v12.4s, v13.4s, v3.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea485ad // add v13.4s, v13.4s, v4.4s
+	WORD $0x6ea0f96e // fneg v14.4s, v11.4s
+	WORD $0x4f9e518e // fmls v14.4s, v12.4s, v30.s[0]
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4f9e19cf // fmla v15.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d0 // dup v16.4s, v30.s[3]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0407af // dup v15.4s, v29.s[0]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4e2ecdad // fmla v13.4s, v13.4s, v14.4s
+	WORD $0x6ea5e56e // fcmgt v14.4s, v11.4s, v5.4s
+	WORD $0x4e6e1dad // bic v13.16b, v13.16b, v14.16b
+	WORD $0x6e29ddad // fmul v13.4s, v13.4s, v9.4s
+	WORD $0x4ea11c2b // mov v11.16b, v1.16b
+	WORD $0x4f8610eb // fmla v11.4s, v7.4s, v6.s[0]
+	WORD $0x6e2bddad // fmul v13.4s, v13.4s, v11.4s
+	WORD $0xbd00000d // str s13, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	ADD $4, R3, R3
+	SUBS $1, R4, R4
+	BNE single5
+
+done6:
+	RET
+
+DATA columnGradNEONPool<>+0(SB)/4, $0x4b400000
+DATA columnGradNEONPool<>+4(SB)/4, $0x3f800000
+DATA columnGradNEONPool<>+8(SB)/4, $0x42ae0000
+DATA columnGradNEONPool<>+12(SB)/4, $0x3fb8aa3b
+DATA columnGradNEONPool<>+16(SB)/4, $0x3f317218
+DATA columnGradNEONPool<>+20(SB)/4, $0x3d2b59f3
+DATA columnGradNEONPool<>+24(SB)/4, $0x3c08eca7
+DATA columnGradNEONPool<>+28(SB)/4, $0x3e2aaa93
+DATA columnGradNEONPool<>+32(SB)/4, $0x3effffac
+DATA columnGradNEONPool<>+36(SB)/4, $0x00000000
+DATA columnGradNEONPool<>+40(SB)/4, $0x00000000
+DATA columnGradNEONPool<>+44(SB)/4, $0x00000000
+GLOBL columnGradNEONPool<>(SB), RODATA|NOPTR, $48
+
+// func columnExpNEON(sums, x, most []float32)
+TEXT ·columnExpNEON(SB), NOSPLIT|NOFRAME, $0-72
+	MOVD $columnExpNEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	MOVD sums_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD most_base+48(FP), R2
+	MOVD sums_len+8(FP), R3
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	WORD $0x4e1407e2 // dup v2.4s, v31.s[2]
+	CMP $16, R3
+	BLT vectors1
+
+loop2:
+	WORD $0xad401043 // ldp q3, q4, [x2]
+	WORD $0xad401825 // ldp q5, q6, [x1]
+	WORD $0xad402007 // ldp q7, q8, [x0]
+	WORD $0x4ea5d463 // fsub v3.4s, v3.4s, v5.4s
+	WORD $0x4ea01c0a // mov v10.16b, v0.16b
+	WORD $0x4fbf586a // fmls v10.4s, v3.4s, v31.s[3]
+	WORD $0x4ea0d549 // fsub v9.4s, v10.4s, v0.4s
+	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
+	WORD $0x4ea1854a // add v10.4s, v10.4s, v1.4s
+	WORD $0x6ea0f86b // fneg v11.4s, v3.4s
+	WORD $0x4f9e512b // fmls v11.4s, v9.4s, v30.s[0]
+	WORD $0x4e0c07cc // dup v12.4s, v30.s[1]
+	WORD $0x4f9e196c // fmla v12.4s, v11.4s, v30.s[2]
+	WORD $0x4e1c07cd // dup v13.4s, v30.s[3]
+	WORD $0x4e2bcd8d // fmla v13.4s, v12.4s, v11.4s
+	WORD $0x4e0407ac // dup v12.4s, v29.s[0]
+	WORD $0x4e2bcdac // fmla v12.4s, v13.4s, v11.4s
+	WORD $0x6e2bdd69 // fmul v9.4s, v11.4s, v11.4s
+	WORD $0x4e2ccd2b // fmla v11.4s, v9.4s, v12.4s
+	WORD $0x4e2bcd4a // fmla v10.4s, v10.4s, v11.4s
+	WORD $0x6ea2e46b // fcmgt v11.4s, v3.4s, v2.4s
+	WORD $0x4e6b1d4a // bic v10.16b, v10.16b, v11.16b
+	WORD $0x4e2ad4e7 // fadd v7.4s, v7.4s, v10.4s
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4ea01c0a // mov v10.16b, v0.16b
+	WORD $0x4fbf588a // fmls v10.4s, v4.4s, v31.s[3]
+	WORD $0x4ea0d549 // fsub v9.4s, v10.4s, v0.4s
+	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
+	WORD $0x4ea1854a // add v10.4s, v10.4s, v1.4s
+	WORD $0x6ea0f88b // fneg v11.4s, v4.4s
+	WORD $0x4f9e512b // fmls v11.4s, v9.4s, v30.s[0]
+	WORD $0x4e0c07cc // dup v12.4s, v30.s[1]
+	WORD $0x4f9e196c // fmla v12.4s, v11.4s, v30.s[2]
+	WORD $0x4e1c07cd // dup v13.4s, v30.s[3]
+	WORD $0x4e2bcd8d // fmla v13.4s, v12.4s, v11.4s
+	WORD $0x4e0407ac // dup v12.4s, v29.s[0]
+	WORD $0x4e2bcdac // fmla v12.4s, v13.4s, v11.4s
+	WORD $0x6e2bdd69 // fmul v9.4s, v11.4s, v11.4s
+	WORD $0x4e2ccd2b // fmla v11.4s, v9.4s, v12.4s
+	WORD $0x4e2bcd4a // fmla v10.4s, v10.4s, v11.4s
+	WORD $0x6ea2e48b // fcmgt v11.4s, v4.4s, v2.4s
+	WORD $0x4e6b1d4a // bic v10.16b, v10.16b, v11.16b
+	WORD $0x4e2ad508 // fadd v8.4s, v8.4s, v10.4s
+	WORD $0xad002007 // stp q7, q8, [x0]
+	WORD $0xad411043 // ldp q3, q4, [x2, #32]
+	WORD $0xad411825 // ldp q5, q6, [x1, #32]
+	WORD $0xad412007 // ldp q7, q8, [x0, #32]
+	WORD $0x4ea5d463 // fsub v3.4s, v3.4s, v5.4s
+	WORD $0x4ea01c0a // mov v10.16b, v0.16b
+	WORD $0x4fbf586a // fmls v10.4s, v3.4s, v31.s[3]
+	WORD $0x4ea0d549 // fsub v9.4s, v10.4s, v0.4s
+	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
+	WORD $0x4ea1854a // add v10.4s, v10.4s, v1.4s
+	WORD $0x6ea0f86b // fneg v11.4s, v3.4s
+	WORD $0x4f9e512b // fmls v11.4s, v9.4s, v30.s[0]
+	WORD $0x4e0c07cc // dup v12.4s, v30.s[1]
+	WORD $0x4f9e196c // fmla v12.4s, v11.4s, v30.s[2]
+	WORD $0x4e1c07cd // dup v13.4s, v30.s[3]
+	WORD $0x4e2bcd8d // fmla v13.4s, v12.4s, v11.4s
+	WORD $0x4e0407ac // dup v12.4s, v29.s[0]
+	WORD $0x4e2bcdac // fmla v12.4s, v13.4s, v11.4s
+	WORD $0x6e2bdd69 // fmul v9.4s, v11.4s, v11.4s
+	WORD $0x4e2ccd2b // fmla v11.4s, v9.4s, v12.4s
+	WORD $0x4e2bcd4a // fmla v10.4s, v10.4s, v11.4s
+	WORD $0x6ea2e46b // fcmgt v11.4s, v3.4s, v2.4s
+	WORD $0x4e6b1d4a // bic v10.16b, v10.16b, v11.16b
+	WORD $0x4e2ad4e7 // fadd v7.4s, v7.4s, v10.4s
+	WORD $0x4ea6d484 // fsub v4.4s, v4.4s, v6.4s
+	WORD $0x4ea01c0a // mov v10.16b, v0.16b
+	WORD $0x4fbf588a // fmls v10.4s, v4.4s, v31.s[3]
+	WORD $0x4ea0d549 // fsub v9.4s, v10.4s, v0.4s
+	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
+	WORD $0x4ea1854a // add v10.4s, v10.4s, v1.4s
+	WORD $0x6ea0f88b // fneg v11.4s, v4.4s
+	WORD $0x4f9e512b // fmls v11.4s, v9.4s, v30.s[0]
+	WORD $0x4e0c07cc // dup v12.4s, v30.s[1]
+	WORD $0x4f9e196c // fmla v12.4s, v11.4s, v30.s[2]
+	WORD $0x4e1c07cd // dup v13.4s, v30.s[3]
+	WORD $0x4e2bcd8d // fmla v13.4s, v12.4s, v11.4s
+	WORD $0x4e0407ac // dup v12.4s, v29.s[0]
+	WORD $0x4e2bcdac // fmla v12.4s, v13.4s, v11.4s
+	WORD $0x6e2bdd69 // fmul v9.4s, v11.4s, v11.4s
+	WORD $0x4e2ccd2b // fmla v11.4s, v9.4s, v12.4s
+	WORD $0x4e2bcd4a // fmla v10.4s, v10.4s, v11.4s
+	WORD $0x6ea2e48b // fcmgt v11.4s, v4.4s, v2.4s
+	WORD $0x4e6b1d4a // bic v10.16b, v10.16b, v11.16b
+	WORD $0x4e2ad508 // fadd v8.4s, v8.4s, v10.4s
+	WORD $0xad012007 // stp q7, q8, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop2
+
+vectors1:
+	CMP $4, R3
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00043 // ldr q3, [x2]
+	WORD $0x3dc00024 // ldr q4, [x1]
+	WORD $0x3dc00005 // ldr q5, [x0]
+	WORD $0x4ea4d463 // fsub v3.4s, v3.4s, v4.4s
+	WORD $0x4ea01c07 // mov v7.16b, v0.16b
+	WORD $0x4fbf5867 // fmls v7.4s, v3.4s, v31.s[3]
+	WORD $0x4ea0d4e6 // fsub v6.4s, v7.4s, v0.4s
+	WORD $0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD $0x4ea184e7 // add v7.4s, v7.4s, v1.4s
+	WORD $0x6ea0f868 // fneg v8.4s, v3.4s
+	WORD $0x4f9e50c8 // fmls v8.4s, v6.4s, v30.s[0]
+	WORD $0x4e0c07c9 // dup v9.4s, v30.s[1]
+	WORD $0x4f9e1909 // fmla v9.4s, v8.4s, v30.s[2]
+	WORD $0x4e1c07ca // dup v10.4s, v30.s[3]
+	WORD $0x4e28cd2a // fmla v10.4s, v9.4s, v8.4s
+	WORD $0x4e0407a9 // dup v9.4s, v29.s[0]
+	WORD $0x4e28cd49 // fmla v9.4s, v10.4s, v8.4s
+	WORD $0x6e28dd06 // fmul v6.4s, v8.4s, v8.4s
+	WORD $0x4e29ccc8 // fmla v8.4s, v6.4s, v9.4s
+	WORD $0x4e28cce7 // fmla v7.4s, v7.4s, v8.4s
+	WORD $0x6ea2e468 // fcmgt v8.4s, v3.4s, v2.4s
+	WORD $0x4e681ce7 // bic v7.16b, v7.16b, v8.16b
+	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	WORD $0x3d800005 // str q5, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop4
+
+singles3:
+	CBZ R3, done6
+
+single5:
+	WORD $0xbd400043 // ldr s3, [x2]
+	WORD $0xbd400024 // ldr s4, [x1]
+	WORD $0xbd400005 // ldr s5, [x0]
+	WORD $0x4ea4d463 // fsub v3.4s, v3.4s, v4.4s
+	WORD $0x4ea01c07 // mov v7.16b, v0.16b
+	WORD $0x4fbf5867 // fmls v7.4s, v3.4s, v31.s[3]
+	WORD $0x4ea0d4e6 // fsub v6.4s, v7.4s, v0.4s
+	WORD $0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD $0x4ea184e7 // add v7.4s, v7.4s, v1.4s
+	WORD $0x6ea0f868 // fneg v8.4s, v3.4s
+	WORD $0x4f9e50c8 // fmls v8.4s, v6.4s, v30.s[0]
+	WORD $0x4e0c07c9 // dup v9.4s, v30.s[1]
+	WORD $0x4f9e1909 // fmla v9.4s, v8.4s, v30.s[2]
+	WORD $0x4e1c07ca // dup v10.4s, v30.s[3]
+	WORD $0x4e28cd2a // fmla v10.4s, v9.4s, v8.4s
+	WORD $0x4e0407a9 // dup v9.4s, v29.s[0]
+	WORD $0x4e28cd49 // fmla v9.4s, v10.4s, v8.4s
+	WORD $0x6e28dd06 // fmul v6.4s, v8.4s, v8.4s
+	WORD $0x4e29ccc8 // fmla v8.4s, v6.4s, v9.4s
+	WORD $0x4e28cce7 // fmla v7.4s, v7.4s, v8.4s
+	WORD $0x6ea2e468 // fcmgt v8.4s, v3.4s, v2.4s
+	WORD $0x4e681ce7 // bic v7.16b, v7.16b, v8.16b
+	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	WORD $0xbd000005 // str s5, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	SUBS $1, R3, R3
+	BNE single5
+
+done6:
+	RET
+
+DATA columnExpNEONPool<>+0(SB)/4, $0x4b400000
+DATA columnExpNEONPool<>+4(SB)/4, $0x3f800000
+DATA columnExpNEONPool<>+8(SB)/4, $0x42ae0000
+DATA columnExpNEONPool<>+12(SB)/4, $0x3fb8aa3b
+DATA columnExpNEONPool<>+16(SB)/4, $0x3f317218
+DATA columnExpNEONPool<>+20(SB)/4, $0x3d2b59f3
+DATA columnExpNEONPool<>+24(SB)/4, $0x3c08eca7
+DATA columnExpNEONPool<>+28(SB)/4, $0x3e2aaa93
+DATA columnExpNEONPool<>+32(SB)/4, $0x3effffac
+DATA columnExpNEONPool<>+36(SB)/4, $0x00000000
+DATA columnExpNEONPool<>+40(SB)/4, $0x00000000
+DATA columnExpNEONPool<>+44(SB)/4, $0x00000000
+GLOBL columnExpNEONPool<>(SB), RODATA|NOPTR, $48
+
+// func geluNEON(y, x []float32)
+TEXT ·geluNEON(SB), NOSPLIT|NOFRAME, $0-48
+	MOVD $geluNEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	WORD $0x3dc00c1c // ldr q28, [x0, #48]
+	WORD $0x3dc0101b // ldr q27, [x0, #64]
+	MOVD y_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_len+8(FP), R2
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	WORD $0x4e1407e2 // dup v2.4s, v31.s[2]
+	WORD $0x4e1c07e3 // dup v3.4s, v31.s[3]
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	CMP $16, R2
+	BLT vectors1
+
+loop2:
+	WORD $0xad401825 // ldp q5, q6, [x1]
+	WORD $0x4ea0f8a7 // fabs v7.4s, v5.4s
+	WORD $0x4ea3f4e7 // fmin v7.4s, v7.4s, v3.4s
+	WORD $0x4ea11c28 // mov v8.16b, v1.16b
+	WORD $0x4f9e10e8 // fmla v8.4s, v7.4s, v30.s[0]
+	WORD $0x4ea1d909 // frecpe v9.4s, v8.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4fbe90e8 // fmul v8.4s, v7.4s, v30.s[1]
+	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
+	WORD $0x4ea01c0c // mov v12.16b, v0.16b
+	WORD $0x4f9e590c // fmls v12.4s, v8.4s, v30.s[2]
+	WORD $0x4ea0d58b // fsub v11.4s, v12.4s, v0.4s
+	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
+	WORD $0x4ea1858c // add v12.4s, v12.4s, v1.4s
+	WORD $0x6ea0f90d // fneg v13.4s, v8.4s
+	WORD $0x4fbe596d // fmls v13.4s, v11.4s, v30.s[3]
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4fbd11ae // fmla v14.4s, v13.4s, v29.s[1]
+	WORD $0x4e1407af // dup v15.4s, v29.s[2]
+	WORD $0x4e2dcdcf // fmla v15.4s, v14.4s, v13.4s
+	WORD $0x4e1c07ae // dup v14.4s, v29.s[3]
+	WORD $0x4e2dcdee // fmla v14.4s, v15.4s, v13.4s
+	WORD $0x6e2dddab // fmul v11.4s, v13.4s, v13.4s
+	WORD $0x4e2ecd6d // fmla v13.4s, v11.4s, v14.4s
+	WORD $0x4e2dcd8c // fmla v12.4s, v12.4s, v13.4s
+	WORD $0x6ea2e50d // fcmgt v13.4s, v8.4s, v2.4s
+	WORD $0x4e6d1d8c // bic v12.16b, v12.16b, v13.16b
+	WORD $0x4e04078b // dup v11.4s, v28.s[0]
+	WORD $0x4fbc112b // fmla v11.4s, v9.4s, v28.s[1]
+	WORD $0x4e14078d // dup v13.4s, v28.s[2]
+	WORD $0x4e29cd6d // fmla v13.4s, v11.4s, v9.4s
+	WORD $0x4e1c078b // dup v11.4s, v28.s[3]
+	WORD $0x4e29cdab // fmla v11.4s, v13.4s, v9.4s
+	WORD $0x4e04076d // dup v13.4s, v27.s[0]
+	WORD $0x4e29cd6d // fmla v13.4s, v11.4s, v9.4s
+	WORD $0x4e0c076b // dup v11.4s, v27.s[1]
+	WORD $0x4e29cdab // fmla v11.4s, v13.4s, v9.4s
+	WORD $0x4e14076d // dup v13.4s, v27.s[2]
+	WORD $0x4e29cd6d // fmla v13.4s, v11.4s, v9.4s
+	WORD $0x4e1c076b // dup v11.4s, v27.s[3]
+	WORD $0x4e29cdab // fmla v11.4s, v13.4s, v9.4s
+	WORD $0x6e29dd6b // fmul v11.4s, v11.4s, v9.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4eabd429 // fsub v9.4s, v1.4s, v11.4s
+	WORD $0x6ea4e4ae // fcmgt v14.4s, v5.4s, v4.4s
+	WORD $0x6eae1d2b // bit v11.16b, v9.16b, v14.16b
+	WORD $0x6e25dd6b // fmul v11.4s, v11.4s, v5.4s
+	WORD $0x4ea0f8c7 // fabs v7.4s, v6.4s
+	WORD $0x4ea3f4e7 // fmin v7.4s, v7.4s, v3.4s
+	WORD $0x4ea11c28 // mov v8.16b, v1.16b
+	WORD $0x4f9e10e8 // fmla v8.4s, v7.4s, v30.s[0]
+	WORD $0x4ea1d909 // frecpe v9.4s, v8.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4fbe90e8 // fmul v8.4s, v7.4s, v30.s[1]
+	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4f9e590d // fmls v13.4s, v8.4s, v30.s[2]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x6ea0f90e // fneg v14.4s, v8.4s
+	WORD $0x4fbe598e // fmls v14.4s, v12.4s, v30.s[3]
+	WORD $0x4e0407af // dup v15.4s, v29.s[0]
+	WORD $0x4fbd11cf // fmla v15.4s, v14.4s, v29.s[1]
+	WORD $0x4e1407b0 // dup v16.4s, v29.s[2]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e1c07af // dup v15.4s, v29.s[3]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4e2ecdad // fmla v13.4s, v13.4s, v14.4s
+	WORD $0x6ea2e50e // fcmgt v14.4s, v8.4s, v2.4s
+	WORD $0x4e6e1dad // bic v13.16b, v13.16b, v14.16b
+	WORD $0x4e04078c // dup v12.4s, v28.s[0]
+	WORD $0x4fbc112c // fmla v12.4s, v9.4s, v28.s[1]
+	WORD $0x4e14078e // dup v14.4s, v28.s[2]
+	WORD $0x4e29cd8e // fmla v14.4s, v12.4s, v9.4s
+	WORD $0x4e1c078c // dup v12.4s, v28.s[3]
+	WORD $0x4e29cdcc // fmla v12.4s, v14.4s, v9.4s
+	WORD $0x4e04076e // dup v14.4s, v27.s[0]
+	WORD $0x4e29cd8e // fmla v14.4s, v12.4s, v9.4s
+	WORD $0x4e0c076c // dup v12.4s, v27.s[1]
+	WORD $0x4e29cdcc // fmla v12.4s, v14.4s, v9.4s
+	WORD $0x4e14076e // dup v14.4s, v27.s[2]
+	WORD $0x4e29cd8e // fmla v14.4s, v12.4s, v9.4s
+	WORD $0x4e1c076c // dup v12.4s, v27.s[3]
+	WORD $0x4e29cdcc // fmla v12.4s, v14.4s, v9.4s
+	WORD $0x6e29dd8c // fmul v12.4s, v12.4s, v9.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x4eacd429 // fsub v9.4s, v1.4s, v12.4s
+	WORD $0x6ea4e4cf // fcmgt v15.4s, v6.4s, v4.4s
+	WORD $0x6eaf1d2c // bit v12.16b, v9.16b, v15.16b
+	WORD $0x6e26dd8c // fmul v12.4s, v12.4s, v6.4s
+	WORD $0xad00300b // stp q11, q12, [x0]
+	WORD $0xad411825 // ldp q5, q6, [x1, #32]
+	WORD $0x4ea0f8a7 // fabs v7.4s, v5.4s
+	WORD $0x4ea3f4e7 // fmin v7.4s, v7.4s, v3.4s
+	WORD $0x4ea11c28 // mov v8.16b, v1.16b
+	WORD $0x4f9e10e8 // fmla v8.4s, v7.4s, v30.s[0]
+	WORD $0x4ea1d909 // frecpe v9.4s, v8.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4fbe90e8 // fmul v8.4s, v7.4s, v30.s[1]
+	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
+	WORD $0x4ea01c0c // mov v12.16b, v0.16b
+	WORD $0x4f9e590c // fmls v12.4s, v8.4s, v30.s[2]
+	WORD $0x4ea0d58b // fsub v11.4s, v12.4s, v0.4s
+	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
+	WORD $0x4ea1858c // add v12.4s, v12.4s, v1.4s
+	WORD $0x6ea0f90d // fneg v13.4s, v8.4s
+	WORD $0x4fbe596d // fmls v13.4s, v11.4s, v30.s[3]
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4fbd11ae // fmla v14.4s, v13.4s, v29.s[1]
+	WORD $0x4e1407af // dup v15.4s, v29.s[2]
+	WORD $0x4e2dcdcf // fmla v15.4s, v14.4s, v13.4s
+	WORD $0x4e1c07ae // dup v14.4s, v29.s[3]
+	WORD $0x4e2dcdee // fmla v14.4s, v15.4s, v13.4s
+	WORD $0x6e2dddab // fmul v11.4s, v13.4s, v13.4s
+	WORD $0x4e2ecd6d // fmla v13.4s, v11.4s, v14.4s
+	WORD $0x4e2dcd8c // fmla v12.4s, v12.4s, v13.4s
+	WORD $0x6ea2e50d // fcmgt v13.4s, v8.4s, v2.4s
+	WORD $0x4e6d1d8c // bic v12.16b, v12.16b, v13.16b
+	WORD $0x4e04078b // dup v11.4s, v28.s[0]
+	WORD $0x4fbc112b // fmla v11.4s, v9.4s, v28.s[1]
+	WORD $0x4e14078d // dup v13.4s, v28.s[2]
+	WORD $0x4e29cd6d // fmla v13.4s, v11.4s, v9.4s
+	WORD $0x4e1c078b // dup v11.4s, v28.s[3]
+	WORD $0x4e29cdab // fmla v11.4s, v13.4s, v9.4s
+	WORD $0x4e04076d // dup v13.4s, v27.s[0]
+	WORD $0x4e29cd6d // fmla v13.4s, v11.4s, v9.4s
+	WORD $0x4e0c076b // dup v11.4s, v27.s[1]
+	WORD $0x4e29cdab // fmla v11.4s, v13.4s, v9.4s
+	WORD $0x4e14076d // dup v13.4s, v27.s[2]
+	WORD $0x4e29cd6d // fmla v13.4s, v11.4s, v9.4s
+	WORD $0x4e1c076b // dup v11.4s, v27.s[3]
+	WORD $0x4e29cdab // fmla v11.4s, v13.4s, v9.4s
+	WORD $0x6e29dd6b // fmul v11.4s, v11.4s, v9.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4eabd429 // fsub v9.4s, v1.4s, v11.4s
+	WORD $0x6ea4e4ae // fcmgt v14.4s, v5.4s, v4.4s
+	WORD $0x6eae1d2b // bit v11.16b, v9.16b, v14.16b
+	WORD $0x6e25dd6b // fmul v11.4s, v11.4s, v5.4s
+	WORD $0x4ea0f8c7 // fabs v7.4s, v6.4s
+	WORD $0x4ea3f4e7 // fmin v7.4s, v7.4s, v3.4s
+	WORD $0x4ea11c28 // mov v8.16b, v1.16b
+	WORD $0x4f9e10e8 // fmla v8.4s, v7.4s, v30.s[0]
+	WORD $0x4ea1d909 // frecpe v9.4s, v8.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4fbe90e8 // fmul v8.4s, v7.4s, v30.s[1]
+	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4f9e590d // fmls v13.4s, v8.4s, v30.s[2]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x6ea0f90e // fneg v14.4s, v8.4s
+	WORD $0x4fbe598e // fmls v14.4s, v12.4s, v30.s[3]
+	WORD $0x4e0407af // dup v15.4s, v29.s[0]
+	WORD $0x4fbd11cf // fmla v15.4s, v14.4s, v29.s[1]
+	WORD $0x4e1407b0 // dup v16.4s, v29.s[2]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e1c07af // dup v15.4s, v29.s[3]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4e2ecdad // fmla v13.4s, v13.4s, v14.4s
+	WORD $0x6ea2e50e // fcmgt v14.4s, v8.4s, v2.4s
+	WORD $0x4e6e1dad // bic v13.16b, v13.16b, v14.16b
+	WORD $0x4e04078c // dup v12.4s, v28.s[0]
+	WORD $0x4fbc112c // fmla v12.4s, v9.4s, v28.s[1]
+	WORD $0x4e14078e // dup v14.4s, v28.s[2]
+	WORD $0x4e29cd8e // fmla v14.4s, v12.4s, v9.4s
+	WORD $0x4e1c078c // dup v12.4s, v28.s[3]
+	WORD $0x4e29cdcc // fmla v12.4s, v14.4s, v9.4s
+	WORD $0x4e04076e // dup v14.4s, v27.s[0]
+	WORD $0x4e29cd8e // fmla v14.4s, v12.4s, v9.4s
+	WORD $0x4e0c076c // dup v12.4s, v27.s[1]
+	WORD $0x4e29cdcc // fmla v12.4s, v14.4s, v9.4s
+	WORD $0x4e14076e // dup v14.4s, v27.s[2]
+	WORD $0x4e29cd8e // fmla v14.4s, v12.4s, v9.4s
+	WORD $0x4e1c076c // dup v12.4s, v27.s[3]
+	WORD $0x4e29cdcc // fmla v12.4s, v14.4s, v9.4s
+	WORD $0x6e29dd8c // fmul v12.4s, v12.4s, v9.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x4eacd429 // fsub v9.4s, v1.4s, v12.4s
+	WORD $0x6ea4e4cf // fcmgt v15.4s, v6.4s, v4.4s
+	WORD $0x6eaf1d2c // bit v12.16b, v9.16b, v15.16b
+	WORD $0x6e26dd8c // fmul v12.4s, v12.4s, v6.4s
+	WORD $0xad01300b // stp q11, q12, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	SUB $16, R2, R2
+	CMP $16, R2
+	BGE loop2
+
+vectors1:
+	CMP $4, R2
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00025 // ldr q5, [x1]
+	WORD $0x4ea0f8a6 // fabs v6.4s, v5.4s
+	WORD $0x4ea3f4c6 // fmin v6.4s, v6.4s, v3.4s
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4f9e10c7 // fmla v7.4s, v6.4s, v30.s[0]
+	WORD $0x4ea1d8e8 // frecpe v8.4s, v7.4s
+	WORD $0x4e28fce9 // frecps v9.4s, v7.4s, v8.4s
+	WORD $0x6e29dd08 // fmul v8.4s, v8.4s, v9.4s
+	WORD $0x4e28fce9 // frecps v9.4s, v7.4s, v8.4s
+	WORD $0x6e29dd08 // fmul v8.4s, v8.4s, v9.4s
+	WORD $0x4fbe90c7 // fmul v7.4s, v6.4s, v30.s[1]
+	WORD $0x6e26dce7 // fmul v7.4s, v7.4s, v6.4s
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4f9e58eb // fmls v11.4s, v7.4s, v30.s[2]
+	WORD $0x4ea0d56a // fsub v10.4s, v11.4s, v0.4s
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4ea1856b // add v11.4s, v11.4s, v1.4s
+	WORD $0x6ea0f8ec // fneg v12.4s, v7.4s
+	WORD $0x4fbe594c // fmls v12.4s, v10.4s, v30.s[3]
+	WORD $0x4e0407ad // dup v13.4s, v29.s[0]
+	WORD $0x4fbd118d // fmla v13.4s, v12.4s, v29.s[1]
+	WORD $0x4e1407ae // dup v14.4s, v29.s[2]
+	WORD $0x4e2ccdae // fmla v14.4s, v13.4s, v12.4s
+	WORD $0x4e1c07ad // dup v13.4s, v29.s[3]
+	WORD $0x4e2ccdcd // fmla v13.4s, v14.4s, v12.4s
+	WORD $0x6e2cdd8a // fmul v10.4s, v12.4s, v12.4s
+	WORD $0x4e2dcd4c // fmla v12.4s, v10.4s, v13.4s
+	WORD $0x4e2ccd6b // fmla v11.4s, v11.4s, v12.4s
+	WORD $0x6ea2e4ec // fcmgt v12.4s, v7.4s, v2.4s
+	WORD $0x4e6c1d6b // bic v11.16b, v11.16b, v12.16b
+	WORD $0x4e04078a // dup v10.4s, v28.s[0]
+	WORD $0x4fbc110a // fmla v10.4s, v8.4s, v28.s[1]
+	WORD $0x4e14078c // dup v12.4s, v28.s[2]
+	WORD $0x4e28cd4c // fmla v12.4s, v10.4s, v8.4s
+	WORD $0x4e1c078a // dup v10.4s, v28.s[3]
+	WORD $0x4e28cd8a // fmla v10.4s, v12.4s, v8.4s
+	WORD $0x4e04076c // dup v12.4s, v27.s[0]
+	WORD $0x4e28cd4c // fmla v12.4s, v10.4s, v8.4s
+	WORD $0x4e0c076a // dup v10.4s, v27.s[1]
+	WORD $0x4e28cd8a // fmla v10.4s, v12.4s, v8.4s
+	WORD $0x4e14076c // dup v12.4s, v27.s[2]
+	WORD $0x4e28cd4c // fmla v12.4s, v10.4s, v8.4s
+	WORD $0x4e1c076a // dup v10.4s, v27.s[3]
+	WORD $0x4e28cd8a // fmla v10.4s, v12.4s, v8.4s
+	WORD $0x6e28dd4a // fmul v10.4s, v10.4s, v8.4s
+	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
+	WORD $0x4eaad428 // fsub v8.4s, v1.4s, v10.4s
+	WORD $0x6ea4e4ad // fcmgt v13.4s, v5.4s, v4.4s
+	WORD $0x6ead1d0a // bit v10.16b, v8.16b, v13.16b
+	WORD $0x6e25dd4a // fmul v10.4s, v10.4s, v5.4s
+	WORD $0x3d80000a // str q10, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $4, R2, R2
+	CMP $4, R2
+	BGE loop4
+
+singles3:
+	CBZ R2, done6
+
+single5:
+	WORD $0xbd400025 // ldr s5, [x1]
+	WORD $0x4ea0f8a6 // fabs v6.4s, v5.4s
+	WORD $0x4ea3f4c6 // fmin v6.4s, v6.4s, v3.4s
+	WORD $0x4ea11c27 // mov v7.16b, v1.16b
+	WORD $0x4f9e10c7 // fmla v7.4s, v6.4s, v30.s[0]
+	WORD $0x4ea1d8e8 // frecpe v8.4s, v7.4s
+	WORD $0x4e28fce9 // frecps v9.4s, v7.4s, v8.4s
+	WORD $0x6e29dd08 // fmul v8.4s, v8.4s, v9.4s
+	WORD $0x4e28fce9 // frecps v9.4s, v7.4s, v8.4s
+	WORD $0x6e29dd08 // fmul v8.4s, v8.4s, v9.4s
+	WORD $0x4fbe90c7 // fmul v7.4s, v6.4s, v30.s[1]
+	WORD $0x6e26dce7 // fmul v7.4s, v7.4s, v6.4s
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4f9e58eb // fmls v11.4s, v7.4s, v30.s[2]
+	WORD $0x4ea0d56a // fsub v10.4s, v11.4s, v0.4s
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4ea1856b // add v11.4s, v11.4s, v1.4s
+	WORD $0x6ea0f8ec // fneg v12.4s, v7.4s
+	WORD $0x4fbe594c // fmls v12.4s, v10.4s, v30.s[3]
+	WORD $0x4e0407ad // dup v13.4s, v29.s[0]
+	WORD $0x4fbd118d // fmla v13.4s, v12.4s, v29.s[1]
+	WORD $0x4e1407ae // dup v14.4s, v29.s[2]
+	WORD $0x4e2ccdae // fmla v14.4s, v13.4s, v12.4s
+	WORD $0x4e1c07ad // dup v13.4s, v29.s[3]
+	WORD $0x4e2ccdcd // fmla v13.4s, v14.4s, v12.4s
+	WORD $0x6e2cdd8a // fmul v10.4s, v12.4s, v12.4s
+	WORD $0x4e2dcd4c // fmla v12.4s, v10.4s, v13.4s
+	WORD $0x4e2ccd6b // fmla v11.4s, v11.4s, v12.4s
+	WORD $0x6ea2e4ec // fcmgt v12.4s, v7.4s, v2.4s
+	WORD $0x4e6c1d6b // bic v11.16b, v11.16b, v12.16b
+	WORD $0x4e04078a // dup v10.4s, v28.s[0]
+	WORD $0x4fbc110a // fmla v10.4s, v8.4s, v28.s[1]
+	WORD $0x4e14078c // dup v12.4s, v28.s[2]
+	WORD $0x4e28cd4c // fmla v12.4s, v10.4s, v8.4s
+	WORD $0x4e1c078a // dup v10.4s, v28.s[3]
+	WORD $0x4e28cd8a // fmla v10.4s, v12.4s, v8.4s
+	WORD $0x4e04076c // dup v12.4s, v27.s[0]
+	WORD $0x4e28cd4c // fmla v12.4s, v10.4s, v8.4s
+	WORD $0x4e0c076a // dup v10.4s, v27.s[1]
+	WORD $0x4e28cd8a // fmla v10.4s, v12.4s, v8.4s
+	WORD $0x4e14076c // dup v12.4s, v27.s[2]
+	WORD $0x4e28cd4c // fmla v12.4s, v10.4s, v8.4s
+	WORD $0x4e1c076a // dup v10.4s, v27.s[3]
+	WORD $0x4e28cd8a // fmla v10.4s, v12.4s, v8.4s
+	WORD $0x6e28dd4a // fmul v10.4s, v10.4s, v8.4s
+	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
+	WORD $0x4eaad428 // fsub v8.4s, v1.4s, v10.4s
+	WORD $0x6ea4e4ad // fcmgt v13.4s, v5.4s, v4.4s
+	WORD $0x6ead1d0a // bit v10.16b, v8.16b, v13.16b
+	WORD $0x6e25dd4a // fmul v10.4s, v10.4s, v5.4s
+	WORD $0xbd00000a // str s10, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUBS $1, R2, R2
+	BNE single5
+
+done6:
+	RET
+
+DATA geluNEONPool<>+0(SB)/4, $0x4b400000
+DATA geluNEONPool<>+4(SB)/4, $0x3f800000
+DATA geluNEONPool<>+8(SB)/4, $0x42ae0000
+DATA geluNEONPool<>+12(SB)/4, $0x41600000
+DATA geluNEONPool<>+16(SB)/4, $0x3e70a3d7
+DATA geluNEONPool<>+20(SB)/4, $0x3f000000
+DATA geluNEONPool<>+24(SB)/4, $0x3fb8aa3b
+DATA geluNEONPool<>+28(SB)/4, $0x3f317218
+DATA geluNEONPool<>+32(SB)/4, $0x3d2b59f3
+DATA geluNEONPool<>+36(SB)/4, $0x3c08eca7
+DATA geluNEONPool<>+40(SB)/4, $0x3e2aaa93
+DATA geluNEONPool<>+44(SB)/4, $0x3effffac
+DATA geluNEONPool<>+48(SB)/4, $0x3e5a0b12
+DATA geluNEONPool<>+52(SB)/4, $0xbd84a1d4
+DATA geluNEONPool<>+56(SB)/4, $0xbe1a8984
+DATA geluNEONPool<>+60(SB)/4, $0x3e3d729c
+DATA geluNEONPool<>+64(SB)/4, $0x3d052698
+DATA geluNEONPool<>+68(SB)/4, $0x3dcaafc6
+DATA geluNEONPool<>+72(SB)/4, $0x3dbd5098
+DATA geluNEONPool<>+76(SB)/4, $0x3dc025cd
+GLOBL geluNEONPool<>(SB), RODATA|NOPTR, $80
+
+// func geluGradNEON(dx, dy, x []float32)
+TEXT ·geluGradNEON(SB), NOSPLIT|NOFRAME, $0-72
+	MOVD $geluGradNEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	WORD $0x3dc00c1c // ldr q28, [x0, #48]
+	WORD $0x3dc0101b // ldr q27, [x0, #64]
+	WORD $0x3dc0141a // ldr q26, [x0, #80]
+	MOVD dx_base+0(FP), R0
+	MOVD dy_base+24(FP), R1
+	MOVD x_base+48(FP), R2
+	MOVD dx_len+8(FP), R3
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	WORD $0x4e1407e2 // dup v2.4s, v31.s[2]
+	WORD $0x4e1c07e3 // dup v3.4s, v31.s[3]
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	CMP $16, R3
+	BLT vectors1
+
+loop2:
+	WORD $0xad401825 // ldp q5, q6, [x1]
+	WORD $0xad402047 // ldp q7, q8, [x2]
+	WORD $0x4ea0f8e9 // fabs v9.4s, v7.4s
+	WORD $0x4ea3f529 // fmin v9.4s, v9.4s, v3.4s
+	WORD $0x4ea11c2a // mov v10.16b, v1.16b
+	WORD $0x4f9e112a // fmla v10.4s, v9.4s, v30.s[0]
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4fbe912a // fmul v10.4s, v9.4s, v30.s[1]
+	WORD $0x6e29dd4a // fmul v10.4s, v10.4s, v9.4s
+	WORD $0x4ea01c0e // mov v14.16b, v0.16b
+	WORD $0x4f9e594e // fmls v14.4s, v10.4s, v30.s[2]
+	WORD $0x4ea0d5cd // fsub v13.4s, v14.4s, v0.4s
+	WORD $0x4f3755ce // shl v14.4s, v14.4s, #23
+	WORD $0x4ea185ce // add v14.4s, v14.4s, v1.4s
+	WORD $0x6ea0f94f // fneg v15.4s, v10.4s
+	WORD $0x4fbe59af // fmls v15.4s, v13.4s, v30.s[3]
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4fbd11f0 // fmla v16.4s, v15.4s, v29.s[1]
+	WORD $0x4e1407b1 // dup v17.4s, v29.s[2]
+	WORD $0x4e2fce11 // fmla v17.4s, v16.4s, v15.4s
+	WORD $0x4e1c07b0 // dup v16.4s, v29.s[3]
+	WORD $0x4e2fce30 // fmla v16.4s, v17.4s, v15.4s
+	WORD $0x6e2fdded // fmul v13.4s, v15.4s, v15.4s
+	WORD $0x4e30cdaf // fmla v15.4s, v13.4s, v16.4s
+	WORD $0x4e2fcdce // fmla v14.4s, v14.4s, v15.4s
+	WORD $0x6ea2e54f // fcmgt v15.4s, v10.4s, v2.4s
+	WORD $0x4e6f1dce // bic v14.16b, v14.16b, v15.16b
+	WORD $0x4e04078d // dup v13.4s, v28.s[0]
+	WORD $0x4fbc116d // fmla v13.4s, v11.4s, v28.s[1]
+	WORD $0x4e14078f // dup v15.4s, v28.s[2]
+	WORD $0x4e2bcdaf // fmla v15.4s, v13.4s, v11.4s
+	WORD $0x4e1c078d // dup v13.4s, v28.s[3]
+	WORD $0x4e2bcded // fmla v13.4s, v15.4s, v11.4s
+	WORD $0x4e04076f // dup v15.4s, v27.s[0]
+	WORD $0x4e2bcdaf // fmla v15.4s, v13.4s, v11.4s
+	WORD $0x4e0c076d // dup v13.4s, v27.s[1]
+	WORD $0x4e2bcded // fmla v13.4s, v15.4s, v11.4s
+	WORD $0x4e14076f // dup v15.4s, v27.s[2]
+	WORD $0x4e2bcdaf // fmla v15.4s, v13.4s, v11.4s
+	WORD $0x4e1c076d // dup v13.4s, v27.s[3]
+	WORD $0x4e2bcded // fmla v13.4s, v15.4s, v11.4s
+	WORD $0x6e2bddad // fmul v13.4s, v13.4s, v11.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4eadd42b // fsub v11.4s, v1.4s, v13.4s
+	WORD $0x6ea4e4f0 // fcmgt v16.4s, v7.4s, v4.4s
+	WORD $0x6eb01d6d // bit v13.16b, v11.16b, v16.16b
+	WORD $0x4f9a91ce // fmul v14.4s, v14.4s, v26.s[0]
+	WORD $0x4e2ecced // fmla v13.4s, v7.4s, v14.4s
+	WORD $0x6e25ddad // fmul v13.4s, v13.4s, v5.4s
+	WORD $0x4ea0f909 // fabs v9.4s, v8.4s
+	WORD $0x4ea3f529 // fmin v9.4s, v9.4s, v3.4s
+	WORD $0x4ea11c2a // mov v10.16b, v1.16b
+	WORD $0x4f9e112a // fmla v10.4s, v9.4s, v30.s[0]
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4fbe912a // fmul v10.4s, v9.4s, v30.s[1]
+	WORD $0x6e29dd4a // fmul v10.4s, v10.4s, v9.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e594f // fmls v15.4s, v10.4s, v30.s[2]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x6ea0f950 // fneg v16.4s, v10.4s
+	WORD $0x4fbe59d0 // fmls v16.4s, v14.4s, v30.s[3]
+	WORD $0x4e0407b1 // dup v17.4s, v29.s[0]
+	WORD $0x4fbd1211 // fmla v17.4s, v16.4s, v29.s[1]
+	WORD $0x4e1407b2 // dup v18.4s, v29.s[2]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e1c07b1 // dup v17.4s, v29.s[3]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x6ea2e550 // fcmgt v16.4s, v10.4s, v2.4s
+	WORD $0x4e701def // bic v15.16b, v15.16b, v16.16b
+	WORD $0x4e04078e // dup v14.4s, v28.s[0]
+	WORD $0x4fbc116e // fmla v14.4s, v11.4s, v28.s[1]
+	WORD $0x4e140790 // dup v16.4s, v28.s[2]
+	WORD $0x4e2bcdd0 // fmla v16.4s, v14.4s, v11.4s
+	WORD $0x4e1c078e // dup v14.4s, v28.s[3]
+	WORD $0x4e2bce0e // fmla v14.4s, v16.4s, v11.4s
+	WORD $0x4e040770 // dup v16.4s, v27.s[0]
+	WORD $0x4e2bcdd0 // fmla v16.4s, v14.4s, v11.4s
+	WORD $0x4e0c076e // dup v14.4s, v27.s[1]
+	WORD $0x4e2bce0e // fmla v14.4s, v16.4s, v11.4s
+	WORD $0x4e140770 // dup v16.4s, v27.s[2]
+	WORD $0x4e2bcdd0 // fmla v16.4s, v14.4s, v11.4s
+	WORD $0x4e1c076e // dup v14.4s, v27.s[3]
+	WORD $0x4e2bce0e // fmla v14.4s, v16.4s, v11.4s
+	WORD $0x6e2bddce // fmul v14.4s, v14.4s, v11.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4eaed42b // fsub v11.4s, v1.4s, v14.4s
+	WORD $0x6ea4e511 // fcmgt v17.4s, v8.4s, v4.4s
+	WORD $0x6eb11d6e // bit v14.16b, v11.16b, v17.16b
+	WORD $0x4f9a91ef // fmul v15.4s, v15.4s, v26.s[0]
+	WORD $0x4e2fcd0e // fmla v14.4s, v8.4s, v15.4s
+	WORD $0x6e26ddce // fmul v14.4s, v14.4s, v6.4s
+	WORD $0xad00380d // stp q13, q14, [x0]
+	WORD $0xad411825 // ldp q5, q6, [x1, #32]
+	WORD $0xad412047 // ldp q7, q8, [x2, #32]
+	WORD $0x4ea0f8e9 // fabs v9.4s, v7.4s
+	WORD $0x4ea3f529 // fmin v9.4s, v9.4s, v3.4s
+	WORD $0x4ea11c2a // mov v10.16b, v1.16b
+	WORD $0x4f9e112a // fmla v10.4s, v9.4s, v30.s[0]
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4fbe912a // fmul v10.4s, v9.4s, v30.s[1]
+	WORD $0x6e29dd4a // fmul v10.4s, v10.4s, v9.4s
+	WORD $0x4ea01c0e // mov v14.16b, v0.16b
+	WORD $0x4f9e594e // fmls v14.4s, v10.4s, v30.s[2]
+	WORD $0x4ea0d5cd // fsub v13.4s, v14.4s, v0.4s
+	WORD $0x4f3755ce // shl v14.4s, v14.4s, #23
+	WORD $0x4ea185ce // add v14.4s, v14.4s, v1.4s
+	WORD $0x6ea0f94f // fneg v15.4s, v10.4s
+	WORD $0x4fbe59af // fmls v15.4s, v13.4s, v30.s[3]
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4fbd11f0 // fmla v16.4s, v15.4s, v29.s[1]
+	WORD $0x4e1407b1 // dup v17.4s, v29.s[2]
+	WORD $0x4e2fce11 // fmla v17.4s, v16.4s, v15.4s
+	WORD $0x4e1c07b0 // dup v16.4s, v29.s[3]
+	WORD $0x4e2fce30 // fmla v16.4s, v17.4s, v15.4s
+	WORD $0x6e2fdded // fmul v13.4s, v15.4s, v15.4s
+	WORD $0x4e30cdaf // fmla v15.4s, v13.4s, v16.4s
+	WORD $0x4e2fcdce // fmla v14.4s, v14.4s, v15.4s
+	WORD $0x6ea2e54f // fcmgt v15.4s, v10.4s, v2.4s
+	WORD $0x4e6f1dce // bic v14.16b, v14.16b, v15.16b
+	WORD $0x4e04078d // dup v13.4s, v28.s[0]
+	WORD $0x4fbc116d // fmla v13.4s, v11.4s, v28.s[1]
+	WORD $0x4e14078f // dup v15.4s, v28.s[2]
+	WORD $0x4e2bcdaf // fmla v15.4s, v13.4s, v11.4s
+	WORD $0x4e1c078d // dup v13.4s, v28.s[3]
+	WORD $0x4e2bcded // fmla v13.4s, v15.4s, v11.4s
+	WORD $0x4e04076f // dup v15.4s, v27.s[0]
+	WORD $0x4e2bcdaf // fmla v15.4s, v13.4s, v11.4s
+	WORD $0x4e0c076d // dup v13.4s, v27.s[1]
+	WORD $0x4e2bcded // fmla v13.4s, v15.4s, v11.4s
+	WORD $0x4e14076f // dup v15.4s, v27.s[2]
+	WORD $0x4e2bcdaf // fmla v15.4s, v13.4s, v11.4s
+	WORD $0x4e1c076d // dup v13.4s, v27.s[3]
+	WORD $0x4e2bcded // fmla v13.4s, v15.4s, v11.4s
+	WORD $0x6e2bddad // fmul v13.4s, v13.4s, v11.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4eadd42b // fsub v11.4s, v1.4s, v13.4s
+	WORD $0x6ea4e4f0 // fcmgt v16.4s, v7.4s, v4.4s
+	WORD $0x6eb01d6d // bit v13.16b, v11.16b, v16.16b
+	WORD $0x4f9a91ce // fmul v14.4s, v14.4s, v26.s[0]
+	WORD $0x4e2ecced // fmla v13.4s, v7.4s, v14.4s
+	WORD $0x6e25ddad // fmul v13.4s, v13.4s, v5.4s
+	WORD $0x4ea0f909 // fabs v9.4s, v8.4s
+	WORD $0x4ea3f529 // fmin v9.4s, v9.4s, v3.4s
+	WORD $0x4ea11c2a // mov v10.16b, v1.16b
+	WORD $0x4f9e112a // fmla v10.4s, v9.4s, v30.s[0]
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4fbe912a // fmul v10.4s, v9.4s, v30.s[1]
+	WORD $0x6e29dd4a // fmul v10.4s, v10.4s, v9.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e594f // fmls v15.4s, v10.4s, v30.s[2]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x6ea0f950 // fneg v16.4s, v10.4s
+	WORD $0x4fbe59d0 // fmls v16.4s, v14.4s, v30.s[3]
+	WORD $0x4e0407b1 // dup v17.4s, v29.s[0]
+	WORD $0x4fbd1211 // fmla v17.4s, v16.4s, v29.s[1]
+	WORD $0x4e1407b2 // dup v18.4s, v29.s[2]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e1c07b1 // dup v17.4s, v29.s[3]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x6ea2e550 // fcmgt v16.4s, v10.4s, v2.4s
+	WORD $0x4e701def // bic v15.16b, v15.16b, v16.16b
+	WORD $0x4e04078e // dup v14.4s, v28.s[0]
+	WORD $0x4fbc116e // fmla v14.4s, v11.4s, v28.s[1]
+	WORD $0x4e140790 // dup v16.4s, v28.s[2]
+	WORD $0x4e2bcdd0 // fmla v16.4s, v14.4s, v11.4s
+	WORD $0x4e1c078e // dup v14.4s, v28.s[3]
+	WORD $0x4e2bce0e // fmla v14.4s, v16.4s, v11.4s
+	WORD $0x4e040770 // dup v16.4s, v27.s[0]
+	WORD $0x4e2bcdd0 // fmla v16.4s, v14.4s, v11.4s
+	WORD $0x4e0c076e // dup v14.4s, v27.s[1]
+	WORD $0x4e2bce0e // fmla v14.4s, v16.4s, v11.4s
+	WORD $0x4e140770 // dup v16.4s, v27.s[2]
+	WORD $0x4e2bcdd0 // fmla v16.4s, v14.4s, v11.4s
+	WORD $0x4e1c076e // dup v14.4s, v27.s[3]
+	WORD $0x4e2bce0e // fmla v14.4s, v16.4s, v11.4s
+	WORD $0x6e2bddce // fmul v14.4s, v14.4s, v11.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4eaed42b // fsub v11.4s, v1.4s, v14.4s
+	WORD $0x6ea4e511 // fcmgt v17.4s, v8.4s, v4.4s
+	WORD $0x6eb11d6e // bit v14.16b, v11.16b, v17.16b
+	WORD $0x4f9a91ef // fmul v15.4s, v15.4s, v26.s[0]
+	WORD $0x4e2fcd0e // fmla v14.4s, v8.4s, v15.4s
+	WORD $0x6e26ddce // fmul v14.4s, v14.4s, v6.4s
+	WORD $0xad01380d // stp q13, q14, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop2
+
+vectors1:
+	CMP $4, R3
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00025 // ldr q5, [x1]
+	WORD $0x3dc00046 // ldr q6, [x2]
+	WORD $0x4ea0f8c7 // fabs v7.4s, v6.4s
+	WORD $0x4ea3f4e7 // fmin v7.4s, v7.4s, v3.4s
+	WORD $0x4ea11c28 // mov v8.16b, v1.16b
+	WORD $0x4f9e10e8 // fmla v8.4s, v7.4s, v30.s[0]
+	WORD $0x4ea1d909 // frecpe v9.4s, v8.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4fbe90e8 // fmul v8.4s, v7.4s, v30.s[1]
+	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
+	WORD $0x4ea01c0c // mov v12.16b, v0.16b
+	WORD $0x4f9e590c // fmls v12.4s, v8.4s, v30.s[2]
+	WORD $0x4ea0d58b // fsub v11.4s, v12.4s, v0.4s
+	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
+	WORD $0x4ea1858c // add v12.4s, v12.4s, v1.4s
+	WORD $0x6ea0f90d // fneg v13.4s, v8.4s
+	WORD $0x4fbe596d // fmls v13.4s, v11.4s, v30.s[3]
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4fbd11ae // fmla v14.4s, v13.4s, v29.s[1]
+	WORD $0x4e1407af // dup v15.4s, v29.s[2]
+	WORD $0x4e2dcdcf // fmla v15.4s, v14.4s, v13.4s
+	WORD $0x4e1c07ae // dup v14.4s, v29.s[3]
+	WORD $0x4e2dcdee // fmla v14.4s, v15.4s, v13.4s
+	WORD $0x6e2dddab // fmul v11.4s, v13.4s, v13.4s
+	WORD $0x4e2ecd6d // fmla v13.4s, v11.4s, v14.4s
+	WORD $0x4e2dcd8c // fmla v12.4s, v12.4s, v13.4s
+	WORD $0x6ea2e50d // fcmgt v13.4s, v8.4s, v2.4s
+	WORD $0x4e6d1d8c // bic v12.16b, v12.16b, v13.16b
+	WORD $0x4e04078b // dup v11.4s, v28.s[0]
+	WORD $0x4fbc112b // fmla v11.4s, v9.4s, v28.s[1]
+	WORD $0x4e14078d // dup v13.4s, v28.s[2]
+	WORD $0x4e29cd6d // fmla v13.4s, v11.4s, v9.4s
+	WORD $0x4e1c078b // dup v11.4s, v28.s[3]
+	WORD $0x4e29cdab // fmla v11.4s, v13.4s, v9.4s
+	WORD $0x4e04076d // dup v13.4s, v27.s[0]
+	WORD $0x4e29cd6d // fmla v13.4s, v11.4s, v9.4s
+	WORD $0x4e0c076b // dup v11.4s, v27.s[1]
+	WORD $0x4e29cdab // fmla v11.4s, v13.4s, v9.4s
+	WORD $0x4e14076d // dup v13.4s, v27.s[2]
+	WORD $0x4e29cd6d // fmla v13.4s, v11.4s, v9.4s
+	WORD $0x4e1c076b // dup v11.4s, v27.s[3]
+	WORD $0x4e29cdab // fmla v11.4s, v13.4s, v9.4s
+	WORD $0x6e29dd6b // fmul v11.4s, v11.4s, v9.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4eabd429 // fsub v9.4s, v1.4s, v11.4s
+	WORD $0x6ea4e4ce // fcmgt v14.4s, v6.4s, v4.4s
+	WORD $0x6eae1d2b // bit v11.16b, v9.16b, v14.16b
+	WORD $0x4f9a918c // fmul v12.4s, v12.4s, v26.s[0]
+	WORD $0x4e2ccccb // fmla v11.4s, v6.4s, v12.4s
+	WORD $0x6e25dd6b // fmul v11.4s, v11.4s, v5.4s
+	WORD $0x3d80000b // str q11, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop4
+
+singles3:
+	CBZ R3, done6
+
+single5:
+	WORD $0xbd400025 // ldr s5, [x1]
+	WORD $0xbd400046 // ldr s6, [x2]
+	WORD $0x4ea0f8c7 // fabs v7.4s, v6.4s
+	WORD $0x4ea3f4e7 // fmin v7.4s, v7.4s, v3.4s
+	WORD $0x4ea11c28 // mov v8.16b, v1.16b
+	WORD $0x4f9e10e8 // fmla v8.4s, v7.4s, v30.s[0]
+	WORD $0x4ea1d909 // frecpe v9.4s, v8.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4fbe90e8 // fmul v8.4s, v7.4s, v30.s[1]
+	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
+	WORD $0x4ea01c0c // mov v12.16b, v0.16b
+	WORD $0x4f9e590c // fmls v12.4s, v8.4s, v30.s[2]
+	WORD $0x4ea0d58b // fsub v11.4s, v12.4s, v0.4s
+	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
+	WORD $0x4ea1858c // add v12.4s, v12.4s, v1.4s
+	WORD $0x6ea0f90d // fneg v13.4s, v8.4s
+	WORD $0x4fbe596d // fmls v13.4s, v11.4s, v30.s[3]
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4fbd11ae // fmla v14.4s, v13.4s, v29.s[1]
+	WORD $0x4e1407af // dup v15.4s, v29.s[2]
+	WORD $0x4e2dcdcf // fmla v15.4s, v14.4s, v13.4s
+	WORD $0x4e1c07ae // dup v14.4s, v29.s[3]
+	WORD $0x4e2dcdee // fmla v14.4s, v15.4s, v13.4s
+	WORD $0x6e2dddab // fmul v11.4s, v13.4s, v13.4s
+	WORD $0x4e2ecd6d // fmla v13.4s, v11.4s, v14.4s
+	WORD $0x4e2dcd8c // fmla v12.4s, v12.4s, v13.4s
+	WORD $0x6ea2e50d // fcmgt v13.4s, v8.4s, v2.4s
+	WORD $0x4e6d1d8c // bic v12.16b, v12.16b, v13.16b
+	WORD $0x4e04078b // dup v11.4s, v28.s[0]
+	WORD $0x4fbc112b // fmla v11.4s, v9.4s, v28.s[1]
+	WORD $0x4e14078d // dup v13.4s, v28.s[2]
+	WORD $0x4e29cd6d // fmla v13.4s, v11.4s, v9.4s
+	WORD $0x4e1c078b // dup v11.4s, v28.s[3]
+	WORD $0x4e29cdab // fmla v11.4s, v13.4s, v9.4s
+	WORD $0x4e04076d // dup v13.4s, v27.s[0]
+	WORD $0x4e29cd6d // fmla v13.4s, v11.4s, v9.4s
+	WORD $0x4e0c076b // dup v11.4s, v27.s[1]
+	WORD $0x4e29cdab // fmla v11.4s, v13.4s, v9.4s
+	WORD $0x4e14076d // dup v13.4s, v27.s[2]
+	WORD $0x4e29cd6d // fmla v13.4s, v11.4s, v9.4s
+	WORD $0x4e1c076b // dup v11.4s, v27.s[3]
+	WORD $0x4e29cdab // fmla v11.4s, v13.4s, v9.4s
+	WORD $0x6e29dd6b // fmul v11.4s, v11.4s, v9.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4eabd429 // fsub v9.4s, v1.4s, v11.4s
+	WORD $0x6ea4e4ce // fcmgt v14.4s, v6.4s, v4.4s
+	WORD $0x6eae1d2b // bit v11.16b, v9.16b, v14.16b
+	WORD $0x4f9a918c // fmul v12.4s, v12.4s, v26.s[0]
+	WORD $0x4e2ccccb // fmla v11.4s, v6.4s, v12.4s
+	WORD $0x6e25dd6b // fmul v11.4s, v11.4s, v5.4s
+	WORD $0xbd00000b // str s11, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	SUBS $1, R3, R3
+	BNE single5
+
+done6:
+	RET
+
+DATA geluGradNEONPool<>+0(SB)/4, $0x4b400000
+DATA geluGradNEONPool<>+4(SB)/4, $0x3f800000
+DATA geluGradNEONPool<>+8(SB)/4, $0x42ae0000
+DATA geluGradNEONPool<>+12(SB)/4, $0x41600000
+DATA geluGradNEONPool<>+16(SB)/4, $0x3e70a3d7
+DATA geluGradNEONPool<>+20(SB)/4, $0x3f000000
+DATA geluGradNEONPool<>+24(SB)/4, $0x3fb8aa3b
+DATA geluGradNEONPool<>+28(SB)/4, $0x3f317218
+DATA geluGradNEONPool<>+32(SB)/4, $0x3d2b59f3
+DATA geluGradNEONPool<>+36(SB)/4, $0x3c08eca7
+DATA geluGradNEONPool<>+40(SB)/4, $0x3e2aaa93
+DATA geluGradNEONPool<>+44(SB)/4, $0x3effffac
+DATA geluGradNEONPool<>+48(SB)/4, $0x3e5a0b12
+DATA geluGradNEONPool<>+52(SB)/4, $0xbd84a1d4
+DATA geluGradNEONPool<>+56(SB)/4, $0xbe1a8984
+DATA geluGradNEONPool<>+60(SB)/4, $0x3e3d729c
+DATA geluGradNEONPool<>+64(SB)/4, $0x3d052698
+DATA geluGradNEONPool<>+68(SB)/4, $0x3dcaafc6
+DATA geluGradNEONPool<>+72(SB)/4, $0x3dbd5098
+DATA geluGradNEONPool<>+76(SB)/4, $0x3dc025cd
+DATA geluGradNEONPool<>+80(SB)/4, $0x3ecc422a
+DATA geluGradNEONPool<>+84(SB)/4, $0x00000000
+DATA geluGradNEONPool<>+88(SB)/4, $0x00000000
+DATA geluGradNEONPool<>+92(SB)/4, $0x00000000
+GLOBL geluGradNEONPool<>(SB), RODATA|NOPTR, $96
+
+// func geluQuickNEON(y, x []float32)
+TEXT ·geluQuickNEON(SB), NOSPLIT|NOFRAME, $0-48
+	MOVD $geluQuickNEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	MOVD y_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD y_len+8(FP), R2
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	WORD $0x4e1407e2 // dup v2.4s, v31.s[2]
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	CMP $16, R2
+	BLT vectors1
+
+loop2:
+	WORD $0xad401424 // ldp q4, q5, [x1]
+	WORD $0x4ea0f886 // fabs v6.4s, v4.4s
+	WORD $0x4ea2f4c6 // fmin v6.4s, v6.4s, v2.4s
+	WORD $0x4fbf98c6 // fmul v6.4s, v6.4s, v31.s[3]
+	WORD $0x4ea01c08 // mov v8.16b, v0.16b
+	WORD $0x4f9e50c8 // fmls v8.4s, v6.4s, v30.s[0]
+	WORD $0x4ea0d507 // fsub v7.4s, v8.4s, v0.4s
+	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
+	WORD $0x4ea18508 // add v8.4s, v8.4s, v1.4s
+	WORD $0x6ea0f8c9 // fneg v9.4s, v6.4s
+	WORD $0x4fbe50e9 // fmls v9.4s, v7.4s, v30.s[1]
+	WORD $0x4e1407ca // dup v10.4s, v30.s[2]
+	WORD $0x4fbe192a // fmla v10.4s, v9.4s, v30.s[3]
+	WORD $0x4e0407ab // dup v11.4s, v29.s[0]
+	WORD $0x4e29cd4b // fmla v11.4s, v10.4s, v9.4s
+	WORD $0x4e0c07aa // dup v10.4s, v29.s[1]
+	WORD $0x4e29cd6a // fmla v10.4s, v11.4s, v9.4s
+	WORD $0x6e29dd27 // fmul v7.4s, v9.4s, v9.4s
+	WORD $0x4e2acce9 // fmla v9.4s, v7.4s, v10.4s
+	WORD $0x4e29cd08 // fmla v8.4s, v8.4s, v9.4s
+	WORD $0x6ea2e4c9 // fcmgt v9.4s, v6.4s, v2.4s
+	WORD $0x4e691d08 // bic v8.16b, v8.16b, v9.16b
+	WORD $0x4e21d506 // fadd v6.4s, v8.4s, v1.4s
+	WORD $0x4ea1d8c7 // frecpe v7.4s, v6.4s
+	WORD $0x4e27fcc9 // frecps v9.4s, v6.4s, v7.4s
+	WORD $0x6e29dce7 // fmul v7.4s, v7.4s, v9.4s
+	WORD $0x4e27fcc9 // frecps v9.4s, v6.4s, v7.4s
+	WORD $0x6e29dce7 // fmul v7.4s, v7.4s, v9.4s
+	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
+	WORD $0x6e27dd0a // fmul v10.4s, v8.4s, v7.4s
+	WORD $0x4fbf994a // fmul v10.4s, v10.4s, v31.s[3]
+	WORD $0x6ea3e48b // fcmgt v11.4s, v4.4s, v3.4s
+	WORD $0x6eab1ce8 // bit v8.16b, v7.16b, v11.16b
+	WORD $0x6e24dd08 // fmul v8.4s, v8.4s, v4.4s
+	WORD $0x4ea0f8a6 // fabs v6.4s, v5.4s
+	WORD $0x4ea2f4c6 // fmin v6.4s, v6.4s, v2.4s
+	WORD $0x4fbf98c6 // fmul v6.4s, v6.4s, v31.s[3]
+	WORD $0x4ea01c09 // mov v9.16b, v0.16b
+	WORD $0x4f9e50c9 // fmls v9.4s, v6.4s, v30.s[0]
+	WORD $0x4ea0d527 // fsub v7.4s, v9.4s, v0.4s
+	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x4ea18529 // add v9.4s, v9.4s, v1.4s
+	WORD $0x6ea0f8ca // fneg v10.4s, v6.4s
+	WORD $0x4fbe50ea // fmls v10.4s, v7.4s, v30.s[1]
+	WORD $0x4e1407cb // dup v11.4s, v30.s[2]
+	WORD $0x4fbe194b // fmla v11.4s, v10.4s, v30.s[3]
+	WORD $0x4e0407ac // dup v12.4s, v29.s[0]
+	WORD $0x4e2acd6c // fmla v12.4s, v11.4s, v10.4s
+	WORD $0x4e0c07ab // dup v11.4s, v29.s[1]
+	WORD $0x4e2acd8b // fmla v11.4s, v12.4s, v10.4s
+	WORD $0x6e2add47 // fmul v7.4s, v10.4s, v10.4s
+	WORD $0x4e2bccea // fmla v10.4s, v7.4s, v11.4s
+	WORD $0x4e2acd29 // fmla v9.4s, v9.4s, v10.4s
+	WORD $0x6ea2e4ca // fcmgt v10.4s, v6.4s, v2.4s
+	WORD $0x4e6a1d29 // bic v9.16b, v9.16b, v10.16b
+	WORD $0x4e21d526 // fadd v6.4s, v9.4s, v1.4s
+	WORD $0x4ea1d8c7 // frecpe v7.4s, v6.4s
+	WORD $0x4e27fcca // frecps v10.4s, v6.4s, v7.4s
+	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
+	WORD $0x4e27fcca // frecps v10.4s, v6.4s, v7.4s
+	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
+	WORD $0x6e27dd29 // fmul v9.4s, v9.4s, v7.4s
+	WORD $0x6e27dd2b // fmul v11.4s, v9.4s, v7.4s
+	WORD $0x4fbf996b // fmul v11.4s, v11.4s, v31.s[3]
+	WORD $0x6ea3e4ac // fcmgt v12.4s, v5.4s, v3.4s
+	WORD $0x6eac1ce9 // bit v9.16b, v7.16b, v12.16b
+	WORD $0x6e25dd29 // fmul v9.4s, v9.4s, v5.4s
+	WORD $0xad002408 // stp q8, q9, [x0]
+	WORD $0xad411424 // ldp q4, q5, [x1, #32]
+	WORD $0x4ea0f886 // fabs v6.4s, v4.4s
+	WORD $0x4ea2f4c6 // fmin v6.4s, v6.4s, v2.4s
+	WORD $0x4fbf98c6 // fmul v6.4s, v6.4s, v31.s[3]
+	WORD $0x4ea01c08 // mov v8.16b, v0.16b
+	WORD $0x4f9e50c8 // fmls v8.4s, v6.4s, v30.s[0]
+	WORD $0x4ea0d507 // fsub v7.4s, v8.4s, v0.4s
+	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
+	WORD $0x4ea18508 // add v8.4s, v8.4s, v1.4s
+	WORD $0x6ea0f8c9 // fneg v9.4s, v6.4s
+	WORD $0x4fbe50e9 // fmls v9.4s, v7.4s, v30.s[1]
+	WORD $0x4e1407ca // dup v10.4s, v30.s[2]
+	WORD $0x4fbe192a // fmla v10.4s, v9.4s, v30.s[3]
+	WORD $0x4e0407ab // dup v11.4s, v29.s[0]
+	WORD $0x4e29cd4b // fmla v11.4s, v10.4s, v9.4s
+	WORD $0x4e0c07aa // dup v10.4s, v29.s[1]
+	WORD $0x4e29cd6a // fmla v10.4s, v11.4s, v9.4s
+	WORD $0x6e29dd27 // fmul v7.4s, v9.4s, v9.4s
+	WORD $0x4e2acce9 // fmla v9.4s, v7.4s, v10.4s
+	WORD $0x4e29cd08 // fmla v8.4s, v8.4s, v9.4s
+	WORD $0x6ea2e4c9 // fcmgt v9.4s, v6.4s, v2.4s
+	WORD $0x4e691d08 // bic v8.16b, v8.16b, v9.16b
+	WORD $0x4e21d506 // fadd v6.4s, v8.4s, v1.4s
+	WORD $0x4ea1d8c7 // frecpe v7.4s, v6.4s
+	WORD $0x4e27fcc9 // frecps v9.4s, v6.4s, v7.4s
+	WORD $0x6e29dce7 // fmul v7.4s, v7.4s, v9.4s
+	WORD $0x4e27fcc9 // frecps v9.4s, v6.4s, v7.4s
+	WORD $0x6e29dce7 // fmul v7.4s, v7.4s, v9.4s
+	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
+	WORD $0x6e27dd0a // fmul v10.4s, v8.4s, v7.4s
+	WORD $0x4fbf994a // fmul v10.4s, v10.4s, v31.s[3]
+	WORD $0x6ea3e48b // fcmgt v11.4s, v4.4s, v3.4s
+	WORD $0x6eab1ce8 // bit v8.16b, v7.16b, v11.16b
+	WORD $0x6e24dd08 // fmul v8.4s, v8.4s, v4.4s
+	WORD $0x4ea0f8a6 // fabs v6.4s, v5.4s
+	WORD $0x4ea2f4c6 // fmin v6.4s, v6.4s, v2.4s
+	WORD $0x4fbf98c6 // fmul v6.4s, v6.4s, v31.s[3]
+	WORD $0x4ea01c09 // mov v9.16b, v0.16b
+	WORD $0x4f9e50c9 // fmls v9.4s, v6.4s, v30.s[0]
+	WORD $0x4ea0d527 // fsub v7.4s, v9.4s, v0.4s
+	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x4ea18529 // add v9.4s, v9.4s, v1.4s
+	WORD $0x6ea0f8ca // fneg v10.4s, v6.4s
+	WORD $0x4fbe50ea // fmls v10.4s, v7.4s, v30.s[1]
+	WORD $0x4e1407cb // dup v11.4s, v30.s[2]
+	WORD $0x4fbe194b // fmla v11.4s, v10.4s, v30.s[3]
+	WORD $0x4e0407ac // dup v12.4s, v29.s[0]
+	WORD $0x4e2acd6c // fmla v12.4s, v11.4s, v10.4s
+	WORD $0x4e0c07ab // dup v11.4s, v29.s[1]
+	WORD $0x4e2acd8b // fmla v11.4s, v12.4s, v10.4s
+	WORD $0x6e2add47 // fmul v7.4s, v10.4s, v10.4s
+	WORD $0x4e2bccea // fmla v10.4s, v7.4s, v11.4s
+	WORD $0x4e2acd29 // fmla v9.4s, v9.4s, v10.4s
+	WORD $0x6ea2e4ca // fcmgt v10.4s, v6.4s, v2.4s
+	WORD $0x4e6a1d29 // bic v9.16b, v9.16b, v10.16b
+	WORD $0x4e21d526 // fadd v6.4s, v9.4s, v1.4s
+	WORD $0x4ea1d8c7 // frecpe v7.4s, v6.4s
+	WORD $0x4e27fcca // frecps v10.4s, v6.4s, v7.4s
+	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
+	WORD $0x4e27fcca // frecps v10.4s, v6.4s, v7.4s
+	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
+	WORD $0x6e27dd29 // fmul v9.4s, v9.4s, v7.4s
+	WORD $0x6e27dd2b // fmul v11.4s, v9.4s, v7.4s
+	WORD $0x4fbf996b // fmul v11.4s, v11.4s, v31.s[3]
+	WORD $0x6ea3e4ac // fcmgt v12.4s, v5.4s, v3.4s
+	WORD $0x6eac1ce9 // bit v9.16b, v7.16b, v12.16b
+	WORD $0x6e25dd29 // fmul v9.4s, v9.4s, v5.4s
+	WORD $0xad012408 // stp q8, q9, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	SUB $16, R2, R2
+	CMP $16, R2
+	BGE loop2
+
+vectors1:
+	CMP $4, R2
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00024 // ldr q4, [x1]
+	WORD $0x4ea0f885 // fabs v5.4s, v4.4s
+	WORD $0x4ea2f4a5 // fmin v5.4s, v5.4s, v2.4s
+	WORD $0x4fbf98a5 // fmul v5.4s, v5.4s, v31.s[3]
+	WORD $0x4ea01c07 // mov v7.16b, v0.16b
+	WORD $0x4f9e50a7 // fmls v7.4s, v5.4s, v30.s[0]
+	WORD $0x4ea0d4e6 // fsub v6.4s, v7.4s, v0.4s
+	WORD $0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD $0x4ea184e7 // add v7.4s, v7.4s, v1.4s
+	WORD $0x6ea0f8a8 // fneg v8.4s, v5.4s
+	WORD $0x4fbe50c8 // fmls v8.4s, v6.4s, v30.s[1]
+	WORD $0x4e1407c9 // dup v9.4s, v30.s[2]
+	WORD $0x4fbe1909 // fmla v9.4s, v8.4s, v30.s[3]
+	WORD $0x4e0407aa // dup v10.4s, v29.s[0]
+	WORD $0x4e28cd2a // fmla v10.4s, v9.4s, v8.4s
+	WORD $0x4e0c07a9 // dup v9.4s, v29.s[1]
+	WORD $0x4e28cd49 // fmla v9.4s, v10.4s, v8.4s
+	WORD $0x6e28dd06 // fmul v6.4s, v8.4s, v8.4s
+	WORD $0x4e29ccc8 // fmla v8.4s, v6.4s, v9.4s
+	WORD $0x4e28cce7 // fmla v7.4s, v7.4s, v8.4s
+	WORD $0x6ea2e4a8 // fcmgt v8.4s, v5.4s, v2.4s
+	WORD $0x4e681ce7 // bic v7.16b, v7.16b, v8.16b
+	WORD $0x4e21d4e5 // fadd v5.4s, v7.4s, v1.4s
+	WORD $0x4ea1d8a6 // frecpe v6.4s, v5.4s
+	WORD $0x4e26fca8 // frecps v8.4s, v5.4s, v6.4s
+	WORD $0x6e28dcc6 // fmul v6.4s, v6.4s, v8.4s
+	WORD $0x4e26fca8 // frecps v8.4s, v5.4s, v6.4s
+	WORD $0x6e28dcc6 // fmul v6.4s, v6.4s, v8.4s
+	WORD $0x6e26dce7 // fmul v7.4s, v7.4s, v6.4s
+	WORD $0x6e26dce9 // fmul v9.4s, v7.4s, v6.4s
+	WORD $0x4fbf9929 // fmul v9.4s, v9.4s, v31.s[3]
+	WORD $0x6ea3e48a // fcmgt v10.4s, v4.4s, v3.4s
+	WORD $0x6eaa1cc7 // bit v7.16b, v6.16b, v10.16b
+	WORD $0x6e24dce7 // fmul v7.4s, v7.4s, v4.4s
+	WORD $0x3d800007 // str q7, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $4, R2, R2
+	CMP $4, R2
+	BGE loop4
+
+singles3:
+	CBZ R2, done6
+
+single5:
+	WORD $0xbd400024 // ldr s4, [x1]
+	WORD $0x4ea0f885 // fabs v5.4s, v4.4s
+	WORD $0x4ea2f4a5 // fmin v5.4s, v5.4s, v2.4s
+	WORD $0x4fbf98a5 // fmul v5.4s, v5.4s, v31.s[3]
+	WORD $0x4ea01c07 // mov v7.16b, v0.16b
+	WORD $0x4f9e50a7 // fmls v7.4s, v5.4s, v30.s[0]
+	WORD $0x4ea0d4e6 // fsub v6.4s, v7.4s, v0.4s
+	WORD $0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD $0x4ea184e7 // add v7.4s, v7.4s, v1.4s
+	WORD $0x6ea0f8a8 // fneg v8.4s, v5.4s
+	WORD $0x4fbe50c8 // fmls v8.4s, v6.4s, v30.s[1]
+	WORD $0x4e1407c9 // dup v9.4s, v30.s[2]
+	WORD $0x4fbe1909 // fmla v9.4s, v8.4s, v30.s[3]
+	WORD $0x4e0407aa // dup v10.4s, v29.s[0]
+	WORD $0x4e28cd2a // fmla v10.4s, v9.4s, v8.4s
+	WORD $0x4e0c07a9 // dup v9.4s, v29.s[1]
+	WORD $0x4e28cd49 // fmla v9.4s, v10.4s, v8.4s
+	WORD $0x6e28dd06 // fmul v6.4s, v8.4s, v8.4s
+	WORD $0x4e29ccc8 // fmla v8.4s, v6.4s, v9.4s
+	WORD $0x4e28cce7 // fmla v7.4s, v7.4s, v8.4s
+	WORD $0x6ea2e4a8 // fcmgt v8.4s, v5.4s, v2.4s
+	WORD $0x4e681ce7 // bic v7.16b, v7.16b, v8.16b
+	WORD $0x4e21d4e5 // fadd v5.4s, v7.4s, v1.4s
+	WORD $0x4ea1d8a6 // frecpe v6.4s, v5.4s
+	WORD $0x4e26fca8 // frecps v8.4s, v5.4s, v6.4s
+	WORD $0x6e28dcc6 // fmul v6.4s, v6.4s, v8.4s
+	WORD $0x4e26fca8 // frecps v8.4s, v5.4s, v6.4s
+	WORD $0x6e28dcc6 // fmul v6.4s, v6.4s, v8.4s
+	WORD $0x6e26dce7 // fmul v7.4s, v7.4s, v6.4s
+	WORD $0x6e26dce9 // fmul v9.4s, v7.4s, v6.4s
+	WORD $0x4fbf9929 // fmul v9.4s, v9.4s, v31.s[3]
+	WORD $0x6ea3e48a // fcmgt v10.4s, v4.4s, v3.4s
+	WORD $0x6eaa1cc7 // bit v7.16b, v6.16b, v10.16b
+	WORD $0x6e24dce7 // fmul v7.4s, v7.4s, v4.4s
+	WORD $0xbd000007 // str s7, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUBS $1, R2, R2
+	BNE single5
+
+done6:
+	RET
+
+DATA geluQuickNEONPool<>+0(SB)/4, $0x4b400000
+DATA geluQuickNEONPool<>+4(SB)/4, $0x3f800000
+DATA geluQuickNEONPool<>+8(SB)/4, $0x42ae0000
+DATA geluQuickNEONPool<>+12(SB)/4, $0x3fd9db23
+DATA geluQuickNEONPool<>+16(SB)/4, $0x3fb8aa3b
+DATA geluQuickNEONPool<>+20(SB)/4, $0x3f317218
+DATA geluQuickNEONPool<>+24(SB)/4, $0x3d2b59f3
+DATA geluQuickNEONPool<>+28(SB)/4, $0x3c08eca7
+DATA geluQuickNEONPool<>+32(SB)/4, $0x3e2aaa93
+DATA geluQuickNEONPool<>+36(SB)/4, $0x3effffac
+DATA geluQuickNEONPool<>+40(SB)/4, $0x00000000
+DATA geluQuickNEONPool<>+44(SB)/4, $0x00000000
+GLOBL geluQuickNEONPool<>(SB), RODATA|NOPTR, $48
+
+// func geluQuickGradNEON(dx, dy, x []float32)
+TEXT ·geluQuickGradNEON(SB), NOSPLIT|NOFRAME, $0-72
+	MOVD $geluQuickGradNEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	MOVD dx_base+0(FP), R0
+	MOVD dy_base+24(FP), R1
+	MOVD x_base+48(FP), R2
+	MOVD dx_len+8(FP), R3
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	WORD $0x4e1407e2 // dup v2.4s, v31.s[2]
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	CMP $16, R3
+	BLT vectors1
+
+loop2:
+	WORD $0xad401424 // ldp q4, q5, [x1]
+	WORD $0xad401c46 // ldp q6, q7, [x2]
+	WORD $0x4ea0f8c8 // fabs v8.4s, v6.4s
+	WORD $0x4ea2f508 // fmin v8.4s, v8.4s, v2.4s
+	WORD $0x4fbf9908 // fmul v8.4s, v8.4s, v31.s[3]
+	WORD $0x4ea01c0a // mov v10.16b, v0.16b
+	WORD $0x4f9e510a // fmls v10.4s, v8.4s, v30.s[0]
+	WORD $0x4ea0d549 // fsub v9.4s, v10.4s, v0.4s
+	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
+	WORD $0x4ea1854a // add v10.4s, v10.4s, v1.4s
+	WORD $0x6ea0f90b // fneg v11.4s, v8.4s
+	WORD $0x4fbe512b // fmls v11.4s, v9.4s, v30.s[1]
+	WORD $0x4e1407cc // dup v12.4s, v30.s[2]
+	WORD $0x4fbe196c // fmla v12.4s, v11.4s, v30.s[3]
+	WORD $0x4e0407ad // dup v13.4s, v29.s[0]
+	WORD $0x4e2bcd8d // fmla v13.4s, v12.4s, v11.4s
+	WORD $0x4e0c07ac // dup v12.4s, v29.s[1]
+	WORD $0x4e2bcdac // fmla v12.4s, v13.4s, v11.4s
+	WORD $0x6e2bdd69 // fmul v9.4s, v11.4s, v11.4s
+	WORD $0x4e2ccd2b // fmla v11.4s, v9.4s, v12.4s
+	WORD $0x4e2bcd4a // fmla v10.4s, v10.4s, v11.4s
+	WORD $0x6ea2e50b // fcmgt v11.4s, v8.4s, v2.4s
+	WORD $0x4e6b1d4a // bic v10.16b, v10.16b, v11.16b
+	WORD $0x4e21d548 // fadd v8.4s, v10.4s, v1.4s
+	WORD $0x4ea1d909 // frecpe v9.4s, v8.4s
+	WORD $0x4e29fd0b // frecps v11.4s, v8.4s, v9.4s
+	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	WORD $0x4e29fd0b // frecps v11.4s, v8.4s, v9.4s
+	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	WORD $0x6e29dd4a // fmul v10.4s, v10.4s, v9.4s
+	WORD $0x6e29dd4c // fmul v12.4s, v10.4s, v9.4s
+	WORD $0x4fbf998c // fmul v12.4s, v12.4s, v31.s[3]
+	WORD $0x6ea3e4cd // fcmgt v13.4s, v6.4s, v3.4s
+	WORD $0x6ead1d2a // bit v10.16b, v9.16b, v13.16b
+	WORD $0x4e2cccca // fmla v10.4s, v6.4s, v12.4s
+	WORD $0x6e24dd4a // fmul v10.4s, v10.4s, v4.4s
+	WORD $0x4ea0f8e8 // fabs v8.4s, v7.4s
+	WORD $0x4ea2f508 // fmin v8.4s, v8.4s, v2.4s
+	WORD $0x4fbf9908 // fmul v8.4s, v8.4s, v31.s[3]
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4f9e510b // fmls v11.4s, v8.4s, v30.s[0]
+	WORD $0x4ea0d569 // fsub v9.4s, v11.4s, v0.4s
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4ea1856b // add v11.4s, v11.4s, v1.4s
+	WORD $0x6ea0f90c // fneg v12.4s, v8.4s
+	WORD $0x4fbe512c // fmls v12.4s, v9.4s, v30.s[1]
+	WORD $0x4e1407cd // dup v13.4s, v30.s[2]
+	WORD $0x4fbe198d // fmla v13.4s, v12.4s, v30.s[3]
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4e2ccdae // fmla v14.4s, v13.4s, v12.4s
+	WORD $0x4e0c07ad // dup v13.4s, v29.s[1]
+	WORD $0x4e2ccdcd // fmla v13.4s, v14.4s, v12.4s
+	WORD $0x6e2cdd89 // fmul v9.4s, v12.4s, v12.4s
+	WORD $0x4e2dcd2c // fmla v12.4s, v9.4s, v13.4s
+	WORD $0x4e2ccd6b // fmla v11.4s, v11.4s, v12.4s
+	WORD $0x6ea2e50c // fcmgt v12.4s, v8.4s, v2.4s
+	WORD $0x4e6c1d6b // bic v11.16b, v11.16b, v12.16b
+	WORD $0x4e21d568 // fadd v8.4s, v11.4s, v1.4s
+	WORD $0x4ea1d909 // frecpe v9.4s, v8.4s
+	WORD $0x4e29fd0c // frecps v12.4s, v8.4s, v9.4s
+	WORD $0x6e2cdd29 // fmul v9.4s, v9.4s, v12.4s
+	WORD $0x4e29fd0c // frecps v12.4s, v8.4s, v9.4s
+	WORD $0x6e2cdd29 // fmul v9.4s, v9.4s, v12.4s
+	WORD $0x6e29dd6b // fmul v11.4s, v11.4s, v9.4s
+	WORD $0x6e29dd6d // fmul v13.4s, v11.4s, v9.4s
+	WORD $0x4fbf99ad // fmul v13.4s, v13.4s, v31.s[3]
+	WORD $0x6ea3e4ee // fcmgt v14.4s, v7.4s, v3.4s
+	WORD $0x6eae1d2b // bit v11.16b, v9.16b, v14.16b
+	WORD $0x4e2dcceb // fmla v11.4s, v7.4s, v13.4s
+	WORD $0x6e25dd6b // fmul v11.4s, v11.4s, v5.4s
+	WORD $0xad002c0a // stp q10, q11, [x0]
+	WORD $0xad411424 // ldp q4, q5, [x1, #32]
+	WORD $0xad411c46 // ldp q6, q7, [x2, #32]
+	WORD $0x4ea0f8c8 // fabs v8.4s, v6.4s
+	WORD $0x4ea2f508 // fmin v8.4s, v8.4s, v2.4s
+	WORD $0x4fbf9908 // fmul v8.4s, v8.4s, v31.s[3]
+	WORD $0x4ea01c0a // mov v10.16b, v0.16b
+	WORD $0x4f9e510a // fmls v10.4s, v8.4s, v30.s[0]
+	WORD $0x4ea0d549 // fsub v9.4s, v10.4s, v0.4s
+	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
+	WORD $0x4ea1854a // add v10.4s, v10.4s, v1.4s
+	WORD $0x6ea0f90b // fneg v11.4s, v8.4s
+	WORD $0x4fbe512b // fmls v11.4s, v9.4s, v30.s[1]
+	WORD $0x4e1407cc // dup v12.4s, v30.s[2]
+	WORD $0x4fbe196c // fmla v12.4s, v11.4s, v30.s[3]
+	WORD $0x4e0407ad // dup v13.4s, v29.s[0]
+	WORD $0x4e2bcd8d // fmla v13.4s, v12.4s, v11.4s
+	WORD $0x4e0c07ac // dup v12.4s, v29.s[1]
+	WORD $0x4e2bcdac // fmla v12.4s, v13.4s, v11.4s
+	WORD $0x6e2bdd69 // fmul v9.4s, v11.4s, v11.4s
+	WORD $0x4e2ccd2b // fmla v11.4s, v9.4s, v12.4s
+	WORD $0x4e2bcd4a // fmla v10.4s, v10.4s, v11.4s
+	WORD $0x6ea2e50b // fcmgt v11.4s, v8.4s, v2.4s
+	WORD $0x4e6b1d4a // bic v10.16b, v10.16b, v11.16b
+	WORD $0x4e21d548 // fadd v8.4s, v10.4s, v1.4s
+	WORD $0x4ea1d909 // frecpe v9.4s, v8.4s
+	WORD $0x4e29fd0b // frecps v11.4s, v8.4s, v9.4s
+	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	WORD $0x4e29fd0b // frecps v11.4s, v8.4s, v9.4s
+	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	WORD $0x6e29dd4a // fmul v10.4s, v10.4s, v9.4s
+	WORD $0x6e29dd4c // fmul v12.4s, v10.4s, v9.4s
+	WORD $0x4fbf998c // fmul v12.4s, v12.4s, v31.s[3]
+	WORD $0x6ea3e4cd // fcmgt v13.4s, v6.4s, v3.4s
+	WORD $0x6ead1d2a // bit v10.16b, v9.16b, v13.16b
+	WORD $0x4e2cccca // fmla v10.4s, v6.4s, v12.4s
+	WORD $0x6e24dd4a // fmul v10.4s, v10.4s, v4.4s
+	WORD $0x4ea0f8e8 // fabs v8.4s, v7.4s
+	WORD $0x4ea2f508 // fmin v8.4s, v8.4s, v2.4s
+	WORD $0x4fbf9908 // fmul v8.4s, v8.4s, v31.s[3]
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4f9e510b // fmls v11.4s, v8.4s, v30.s[0]
+	WORD $0x4ea0d569 // fsub v9.4s, v11.4s, v0.4s
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4ea1856b // add v11.4s, v11.4s, v1.4s
+	WORD $0x6ea0f90c // fneg v12.4s, v8.4s
+	WORD $0x4fbe512c // fmls v12.4s, v9.4s, v30.s[1]
+	WORD $0x4e1407cd // dup v13.4s, v30.s[2]
+	WORD $0x4fbe198d // fmla v13.4s, v12.4s, v30.s[3]
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4e2ccdae // fmla v14.4s, v13.4s, v12.4s
+	WORD $0x4e0c07ad // dup v13.4s, v29.s[1]
+	WORD $0x4e2ccdcd // fmla v13.4s, v14.4s, v12.4s
+	WORD $0x6e2cdd89 // fmul v9.4s, v12.4s, v12.4s
+	WORD $0x4e2dcd2c // fmla v12.4s, v9.4s, v13.4s
+	WORD $0x4e2ccd6b // fmla v11.4s, v11.4s, v12.4s
+	WORD $0x6ea2e50c // fcmgt v12.4s, v8.4s, v2.4s
+	WORD $0x4e6c1d6b // bic v11.16b, v11.16b, v12.16b
+	WORD $0x4e21d568 // fadd v8.4s, v11.4s, v1.4s
+	WORD $0x4ea1d909 // frecpe v9.4s, v8.4s
+	WORD $0x4e29fd0c // frecps v12.4s, v8.4s, v9.4s
+	WORD $0x6e2cdd29 // fmul v9.4s, v9.4s, v12.4s
+	WORD $0x4e29fd0c // frecps v12.4s, v8.4s, v9.4s
+	WORD $0x6e2cdd29 // fmul v9.4s, v9.4s, v12.4s
+	WORD $0x6e29dd6b // fmul v11.4s, v11.4s, v9.4s
+	WORD $0x6e29dd6d // fmul v13.4s, v11.4s, v9.4s
+	WORD $0x4fbf99ad // fmul v13.4s, v13.4s, v31.s[3]
+	WORD $0x6ea3e4ee // fcmgt v14.4s, v7.4s, v3.4s
+	WORD $0x6eae1d2b // bit v11.16b, v9.16b, v14.16b
+	WORD $0x4e2dcceb // fmla v11.4s, v7.4s, v13.4s
+	WORD $0x6e25dd6b // fmul v11.4s, v11.4s, v5.4s
+	WORD $0xad012c0a // stp q10, q11, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop2
+
+vectors1:
+	CMP $4, R3
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00024 // ldr q4, [x1]
+	WORD $0x3dc00045 // ldr q5, [x2]
+	WORD $0x4ea0f8a6 // fabs v6.4s, v5.4s
+	WORD $0x4ea2f4c6 // fmin v6.4s, v6.4s, v2.4s
+	WORD $0x4fbf98c6 // fmul v6.4s, v6.4s, v31.s[3]
+	WORD $0x4ea01c08 // mov v8.16b, v0.16b
+	WORD $0x4f9e50c8 // fmls v8.4s, v6.4s, v30.s[0]
+	WORD $0x4ea0d507 // fsub v7.4s, v8.4s, v0.4s
+	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
+	WORD $0x4ea18508 // add v8.4s, v8.4s, v1.4s
+	WORD $0x6ea0f8c9 // fneg v9.4s, v6.4s
+	WORD $0x4fbe50e9 // fmls v9.4s, v7.4s, v30.s[1]
+	WORD $0x4e1407ca // dup v10.4s, v30.s[2]
+	WORD $0x4fbe192a // fmla v10.4s, v9.4s, v30.s[3]
+	WORD $0x4e0407ab // dup v11.4s, v29.s[0]
+	WORD $0x4e29cd4b // fmla v11.4s, v10.4s, v9.4s
+	WORD $0x4e0c07aa // dup v10.4s, v29.s[1]
+	WORD $0x4e29cd6a // fmla v10.4s, v11.4s, v9.4s
+	WORD $0x6e29dd27 // fmul v7.4s, v9.4s, v9.4s
+	WORD $0x4e2acce9 // fmla v9.4s, v7.4s, v10.4s
+	WORD $0x4e29cd08 // fmla v8.4s, v8.4s, v9.4s
+	WORD $0x6ea2e4c9 // fcmgt v9.4s, v6.4s, v2.4s
+	WORD $0x4e691d08 // bic v8.16b, v8.16b, v9.16b
+	WORD $0x4e21d506 // fadd v6.4s, v8.4s, v1.4s
+	WORD $0x4ea1d8c7 // frecpe v7.4s, v6.4s
+	WORD $0x4e27fcc9 // frecps v9.4s, v6.4s, v7.4s
+	WORD $0x6e29dce7 // fmul v7.4s, v7.4s, v9.4s
+	WORD $0x4e27fcc9 // frecps v9.4s, v6.4s, v7.4s
+	WORD $0x6e29dce7 // fmul v7.4s, v7.4s, v9.4s
+	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
+	WORD $0x6e27dd0a // fmul v10.4s, v8.4s, v7.4s
+	WORD $0x4fbf994a // fmul v10.4s, v10.4s, v31.s[3]
+	WORD $0x6ea3e4ab // fcmgt v11.4s, v5.4s, v3.4s
+	WORD $0x6eab1ce8 // bit v8.16b, v7.16b, v11.16b
+	WORD $0x4e2acca8 // fmla v8.4s, v5.4s, v10.4s
+	WORD $0x6e24dd08 // fmul v8.4s, v8.4s, v4.4s
+	WORD $0x3d800008 // str q8, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop4
+
+singles3:
+	CBZ R3, done6
+
+single5:
+	WORD $0xbd400024 // ldr s4, [x1]
+	WORD $0xbd400045 // ldr s5, [x2]
+	WORD $0x4ea0f8a6 // fabs v6.4s, v5.4s
+	WORD $0x4ea2f4c6 // fmin v6.4s, v6.4s, v2.4s
+	WORD $0x4fbf98c6 // fmul v6.4s, v6.4s, v31.s[3]
+	WORD $0x4ea01c08 // mov v8.16b, v0.16b
+	WORD $0x4f9e50c8 // fmls v8.4s, v6.4s, v30.s[0]
+	WORD $0x4ea0d507 // fsub v7.4s, v8.4s, v0.4s
+	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
+	WORD $0x4ea18508 // add v8.4s, v8.4s, v1.4s
+	WORD $0x6ea0f8c9 // fneg v9.4s, v6.4s
+	WORD $0x4fbe50e9 // fmls v9.4s, v7.4s, v30.s[1]
+	WORD $0x4e1407ca // dup v10.4s, v30.s[2]
+	WORD $0x4fbe192a // fmla v10.4s, v9.4s, v30.s[3]
+	WORD $0x4e0407ab // dup v11.4s, v29.s[0]
+	WORD $0x4e29cd4b // fmla v11.4s, v10.4s, v9.4s
+	WORD $0x4e0c07aa // dup v10.4s, v29.s[1]
+	WORD $0x4e29cd6a // fmla v10.4s, v11.4s, v9.4s
+	WORD $0x6e29dd27 // fmul v7.4s, v9.4s, v9.4s
+	WORD $0x4e2acce9 // fmla v9.4s, v7.4s, v10.4s
+	WORD $0x4e29cd08 // fmla v8.4s, v8.4s, v9.4s
+	WORD $0x6ea2e4c9 // fcmgt v9.4s, v6.4s, v2.4s
+	WORD $0x4e691d08 // bic v8.16b, v8.16b, v9.16b
+	WORD $0x4e21d506 // fadd v6.4s, v8.4s, v1.4s
+	WORD $0x4ea1d8c7 // frecpe v7.4s, v6.4s
+	WORD $0x4e27fcc9 // frecps v9.4s, v6.4s, v7.4s
+	WORD $0x6e29dce7 // fmul v7.4s, v7.4s, v9.4s
+	WORD $0x4e27fcc9 // frecps v9.4s, v6.4s, v7.4s
+	WORD $0x6e29dce7 // fmul v7.4s, v7.4s, v9.4s
+	WORD $0x6e27dd08 // fmul v8.4s, v8.4s, v7.4s
+	WORD $0x6e27dd0a // fmul v10.4s, v8.4s, v7.4s
+	WORD $0x4fbf994a // fmul v10.4s, v10.4s, v31.s[3]
+	WORD $0x6ea3e4ab // fcmgt v11.4s, v5.4s, v3.4s
+	WORD $0x6eab1ce8 // bit v8.16b, v7.16b, v11.16b
+	WORD $0x4e2acca8 // fmla v8.4s, v5.4s, v10.4s
+	WORD $0x6e24dd08 // fmul v8.4s, v8.4s, v4.4s
+	WORD $0xbd000008 // str s8, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	SUBS $1, R3, R3
+	BNE single5
+
+done6:
+	RET
+
+DATA geluQuickGradNEONPool<>+0(SB)/4, $0x4b400000
+DATA geluQuickGradNEONPool<>+4(SB)/4, $0x3f800000
+DATA geluQuickGradNEONPool<>+8(SB)/4, $0x42ae0000
+DATA geluQuickGradNEONPool<>+12(SB)/4, $0x3fd9db23
+DATA geluQuickGradNEONPool<>+16(SB)/4, $0x3fb8aa3b
+DATA geluQuickGradNEONPool<>+20(SB)/4, $0x3f317218
+DATA geluQuickGradNEONPool<>+24(SB)/4, $0x3d2b59f3
+DATA geluQuickGradNEONPool<>+28(SB)/4, $0x3c08eca7
+DATA geluQuickGradNEONPool<>+32(SB)/4, $0x3e2aaa93
+DATA geluQuickGradNEONPool<>+36(SB)/4, $0x3effffac
+DATA geluQuickGradNEONPool<>+40(SB)/4, $0x00000000
+DATA geluQuickGradNEONPool<>+44(SB)/4, $0x00000000
+GLOBL geluQuickGradNEONPool<>(SB), RODATA|NOPTR, $48
+
+// func sgdNEON(w, g, v []float32, rate, decay, momentum float32, nesterov bool)
+TEXT ·sgdNEON(SB), NOSPLIT|NOFRAME, $0-85
+	MOVD w_base+0(FP), R0
+	MOVD g_base+24(FP), R1
+	MOVD v_base+48(FP), R2
+	MOVD w_len+8(FP), R3
+	FMOVS rate+72(FP), F0
+	FMOVS decay+76(FP), F1
+	FMOVS momentum+80(FP), F2
+	CBNZ R2, momentum1
+	CMP $16, R3
+	BLT vectors3
+
+loop4:
+	WORD $0xad401003 // ldp q3, q4, [x0]
+	WORD $0xad401825 // ldp q5, q6, [x1]
+	WORD $0x4f811065 // fmla v5.4s, v3.4s, v1.s[0]
+	WORD $0x4f811086 // fmla v6.4s, v4.4s, v1.s[0]
+	WORD $0x4f8050a3 // fmls v3.4s, v5.4s, v0.s[0]
+	WORD $0x4f8050c4 // fmls v4.4s, v6.4s, v0.s[0]
+	WORD $0xad001003 // stp q3, q4, [x0]
+	WORD $0xad411003 // ldp q3, q4, [x0, #32]
+	WORD $0xad411825 // ldp q5, q6, [x1, #32]
+	WORD $0x4f811065 // fmla v5.4s, v3.4s, v1.s[0]
+	WORD $0x4f811086 // fmla v6.4s, v4.4s, v1.s[0]
+	WORD $0x4f8050a3 // fmls v3.4s, v5.4s, v0.s[0]
+	WORD $0x4f8050c4 // fmls v4.4s, v6.4s, v0.s[0]
+	WORD $0xad011003 // stp q3, q4, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop4
+
+vectors3:
+	CMP $4, R3
+	BLT singles5
+
+loop6:
+	WORD $0x3dc00003 // ldr q3, [x0]
+	WORD $0x3dc00024 // ldr q4, [x1]
+	WORD $0x4f811064 // fmla v4.4s, v3.4s, v1.s[0]
+	WORD $0x4f805083 // fmls v3.4s, v4.4s, v0.s[0]
+	WORD $0x3d800003 // str q3, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop6
+
+singles5:
+	CBZ R3, done8
+
+single7:
+	WORD $0xbd400003 // ldr s3, [x0]
+	WORD $0xbd400024 // ldr s4, [x1]
+	WORD $0x4f811064 // fmla v4.4s, v3.4s, v1.s[0]
+	WORD $0x4f805083 // fmls v3.4s, v4.4s, v0.s[0]
+	WORD $0xbd000003 // str s3, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	SUBS $1, R3, R3
+	BNE single7
+
+done8:
+	RET
+
+momentum1:
+	MOVBU nesterov+84(FP), R4
+	CBNZ R4, nesterov2
+	CMP $16, R3
+	BLT vectors9
+
+loop10:
+	WORD $0xad401003 // ldp q3, q4, [x0]
+	WORD $0xad401825 // ldp q5, q6, [x1]
+	WORD $0x4f811065 // fmla v5.4s, v3.4s, v1.s[0]
+	WORD $0x4f811086 // fmla v6.4s, v4.4s, v1.s[0]
+	WORD $0xad402047 // ldp q7, q8, [x2]
+	WORD $0x4ea51ca9 // mov v9.16b, v5.16b
+	WORD $0x4f8210e9 // fmla v9.4s, v7.4s, v2.s[0]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4f82110a // fmla v10.4s, v8.4s, v2.s[0]
+	WORD $0xad002849 // stp q9, q10, [x2]
+	WORD $0x4f805123 // fmls v3.4s, v9.4s, v0.s[0]
+	WORD $0x4f805144 // fmls v4.4s, v10.4s, v0.s[0]
+	WORD $0xad001003 // stp q3, q4, [x0]
+	WORD $0xad411003 // ldp q3, q4, [x0, #32]
+	WORD $0xad411825 // ldp q5, q6, [x1, #32]
+	WORD $0x4f811065 // fmla v5.4s, v3.4s, v1.s[0]
+	WORD $0x4f811086 // fmla v6.4s, v4.4s, v1.s[0]
+	WORD $0xad412047 // ldp q7, q8, [x2, #32]
+	WORD $0x4ea51ca9 // mov v9.16b, v5.16b
+	WORD $0x4f8210e9 // fmla v9.4s, v7.4s, v2.s[0]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4f82110a // fmla v10.4s, v8.4s, v2.s[0]
+	WORD $0xad012849 // stp q9, q10, [x2, #32]
+	WORD $0x4f805123 // fmls v3.4s, v9.4s, v0.s[0]
+	WORD $0x4f805144 // fmls v4.4s, v10.4s, v0.s[0]
+	WORD $0xad011003 // stp q3, q4, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop10
+
+vectors9:
+	CMP $4, R3
+	BLT singles11
+
+loop12:
+	WORD $0x3dc00003 // ldr q3, [x0]
+	WORD $0x3dc00024 // ldr q4, [x1]
+	WORD $0x4f811064 // fmla v4.4s, v3.4s, v1.s[0]
+	WORD $0x3dc00045 // ldr q5, [x2]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f8210a6 // fmla v6.4s, v5.4s, v2.s[0]
+	WORD $0x3d800046 // str q6, [x2]
+	WORD $0x4f8050c3 // fmls v3.4s, v6.4s, v0.s[0]
+	WORD $0x3d800003 // str q3, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop12
+
+singles11:
+	CBZ R3, done14
+
+single13:
+	WORD $0xbd400003 // ldr s3, [x0]
+	WORD $0xbd400024 // ldr s4, [x1]
+	WORD $0x4f811064 // fmla v4.4s, v3.4s, v1.s[0]
+	WORD $0xbd400045 // ldr s5, [x2]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f8210a6 // fmla v6.4s, v5.4s, v2.s[0]
+	WORD $0xbd000046 // str s6, [x2]
+	WORD $0x4f8050c3 // fmls v3.4s, v6.4s, v0.s[0]
+	WORD $0xbd000003 // str s3, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	SUBS $1, R3, R3
+	BNE single13
+
+done14:
+	RET
+
+nesterov2:
+	CMP $16, R3
+	BLT vectors15
+
+loop16:
+	WORD $0xad401003 // ldp q3, q4, [x0]
+	WORD $0xad401825 // ldp q5, q6, [x1]
+	WORD $0x4f811065 // fmla v5.4s, v3.4s, v1.s[0]
+	WORD $0x4f811086 // fmla v6.4s, v4.4s, v1.s[0]
+	WORD $0xad402047 // ldp q7, q8, [x2]
+	WORD $0x4ea51ca9 // mov v9.16b, v5.16b
+	WORD $0x4f8210e9 // fmla v9.4s, v7.4s, v2.s[0]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4f82110a // fmla v10.4s, v8.4s, v2.s[0]
+	WORD $0xad002849 // stp q9, q10, [x2]
+	WORD $0x4f821125 // fmla v5.4s, v9.4s, v2.s[0]
+	WORD $0x4f821146 // fmla v6.4s, v10.4s, v2.s[0]
+	WORD $0x4f8050a3 // fmls v3.4s, v5.4s, v0.s[0]
+	WORD $0x4f8050c4 // fmls v4.4s, v6.4s, v0.s[0]
+	WORD $0xad001003 // stp q3, q4, [x0]
+	WORD $0xad411003 // ldp q3, q4, [x0, #32]
+	WORD $0xad411825 // ldp q5, q6, [x1, #32]
+	WORD $0x4f811065 // fmla v5.4s, v3.4s, v1.s[0]
+	WORD $0x4f811086 // fmla v6.4s, v4.4s, v1.s[0]
+	WORD $0xad412047 // ldp q7, q8, [x2, #32]
+	WORD $0x4ea51ca9 // mov v9.16b, v5.16b
+	WORD $0x4f8210e9 // fmla v9.4s, v7.4s, v2.s[0]
+	WORD $0x4ea61cca // mov v10.16b, v6.16b
+	WORD $0x4f82110a // fmla v10.4s, v8.4s, v2.s[0]
+	WORD $0xad012849 // stp q9, q10, [x2, #32]
+	WORD $0x4f821125 // fmla v5.4s, v9.4s, v2.s[0]
+	WORD $0x4f821146 // fmla v6.4s, v10.4s, v2.s[0]
+	WORD $0x4f8050a3 // fmls v3.4s, v5.4s, v0.s[0]
+	WORD $0x4f8050c4 // fmls v4.4s, v6.4s, v0.s[0]
+	WORD $0xad011003 // stp q3, q4, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	SUB $16, R3, R3
+	CMP $16, R3
+	BGE loop16
+
+vectors15:
+	CMP $4, R3
+	BLT singles17
+
+loop18:
+	WORD $0x3dc00003 // ldr q3, [x0]
+	WORD $0x3dc00024 // ldr q4, [x1]
+	WORD $0x4f811064 // fmla v4.4s, v3.4s, v1.s[0]
+	WORD $0x3dc00045 // ldr q5, [x2]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f8210a6 // fmla v6.4s, v5.4s, v2.s[0]
+	WORD $0x3d800046 // str q6, [x2]
+	WORD $0x4f8210c4 // fmla v4.4s, v6.4s, v2.s[0]
+	WORD $0x4f805083 // fmls v3.4s, v4.4s, v0.s[0]
+	WORD $0x3d800003 // str q3, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	SUB $4, R3, R3
+	CMP $4, R3
+	BGE loop18
+
+singles17:
+	CBZ R3, done20
+
+single19:
+	WORD $0xbd400003 // ldr s3, [x0]
+	WORD $0xbd400024 // ldr s4, [x1]
+	WORD $0x4f811064 // fmla v4.4s, v3.4s, v1.s[0]
+	WORD $0xbd400045 // ldr s5, [x2]
+	WORD $0x4ea41c86 // mov v6.16b, v4.16b
+	WORD $0x4f8210a6 // fmla v6.4s, v5.4s, v2.s[0]
+	WORD $0xbd000046 // str s6, [x2]
+	WORD $0x4f8210c4 // fmla v4.4s, v6.4s, v2.s[0]
+	WORD $0x4f805083 // fmls v3.4s, v4.4s, v0.s[0]
+	WORD $0xbd000003 // str s3, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	SUBS $1, R3, R3
+	BNE single19
+
+done20:
+	RET
+
+// func adamWNEON(w, g, m, v []float32, keep, beta1, gain1, beta2, gain2, rate, unbias2, eps float32)
+TEXT ·adamWNEON(SB), NOSPLIT|NOFRAME, $0-128
+	MOVD w_base+0(FP), R0
+	MOVD g_base+24(FP), R1
+	MOVD m_base+48(FP), R2
+	MOVD v_base+72(FP), R3
+	MOVD w_len+8(FP), R4
+	FMOVS keep+96(FP), F0
+	FMOVS beta1+100(FP), F1
+	FMOVS gain1+104(FP), F2
+	FMOVS beta2+108(FP), F3
+	FMOVS gain2+112(FP), F4
+	FMOVS rate+116(FP), F5
+	FMOVS unbias2+120(FP), F6
+	FMOVS eps+124(FP), F7
+	WORD $0x4e0404e7 // dup v7.4s, v7.s[0]
+	CMP $16, R4
+	BLT vectors1
+
+loop2:
+	WORD $0xad402428 // ldp q8, q9, [x1]
+	WORD $0xad402c4a // ldp q10, q11, [x2]
+	WORD $0xad40346c // ldp q12, q13, [x3]
+	WORD $0xad403c0e // ldp q14, q15, [x0]
+	WORD $0x4f81914a // fmul v10.4s, v10.4s, v1.s[0]
+	WORD $0x4f82110a // fmla v10.4s, v8.4s, v2.s[0]
+	WORD $0x6e28dd08 // fmul v8.4s, v8.4s, v8.4s
+	WORD $0x4f83918c // fmul v12.4s, v12.4s, v3.s[0]
+	WORD $0x4f84110c // fmla v12.4s, v8.4s, v4.s[0]
+	WORD $0x4f81916b // fmul v11.4s, v11.4s, v1.s[0]
+	WORD $0x4f82112b // fmla v11.4s, v9.4s, v2.s[0]
+	WORD $0x6e29dd29 // fmul v9.4s, v9.4s, v9.4s
+	WORD $0x4f8391ad // fmul v13.4s, v13.4s, v3.s[0]
+	WORD $0x4f84112d // fmla v13.4s, v9.4s, v4.s[0]
+	WORD $0xad002c4a // stp q10, q11, [x2]
+	WORD $0xad00346c // stp q12, q13, [x3]
+	WORD $0x4f86918c // fmul v12.4s, v12.4s, v6.s[0]
+	WORD $0x6ea1f98c // fsqrt v12.4s, v12.4s
+	WORD $0x4e27d58c // fadd v12.4s, v12.4s, v7.4s
+	WORD $0x6e2cfd4a // fdiv v10.4s, v10.4s, v12.4s
+	WORD $0x4f8091ce // fmul v14.4s, v14.4s, v0.s[0]
+	WORD $0x4f85514e // fmls v14.4s, v10.4s, v5.s[0]
+	WORD $0x4f8691ad // fmul v13.4s, v13.4s, v6.s[0]
+	WORD $0x6ea1f9ad // fsqrt v13.4s, v13.4s
+	WORD $0x4e27d5ad // fadd v13.4s, v13.4s, v7.4s
+	WORD $0x6e2dfd6b // fdiv v11.4s, v11.4s, v13.4s
+	WORD $0x4f8091ef // fmul v15.4s, v15.4s, v0.s[0]
+	WORD $0x4f85516f // fmls v15.4s, v11.4s, v5.s[0]
+	WORD $0xad003c0e // stp q14, q15, [x0]
+	WORD $0xad412428 // ldp q8, q9, [x1, #32]
+	WORD $0xad412c4a // ldp q10, q11, [x2, #32]
+	WORD $0xad41346c // ldp q12, q13, [x3, #32]
+	WORD $0xad413c0e // ldp q14, q15, [x0, #32]
+	WORD $0x4f81914a // fmul v10.4s, v10.4s, v1.s[0]
+	WORD $0x4f82110a // fmla v10.4s, v8.4s, v2.s[0]
+	WORD $0x6e28dd08 // fmul v8.4s, v8.4s, v8.4s
+	WORD $0x4f83918c // fmul v12.4s, v12.4s, v3.s[0]
+	WORD $0x4f84110c // fmla v12.4s, v8.4s, v4.s[0]
+	WORD $0x4f81916b // fmul v11.4s, v11.4s, v1.s[0]
+	WORD $0x4f82112b // fmla v11.4s, v9.4s, v2.s[0]
+	WORD $0x6e29dd29 // fmul v9.4s, v9.4s, v9.4s
+	WORD $0x4f8391ad // fmul v13.4s, v13.4s, v3.s[0]
+	WORD $0x4f84112d // fmla v13.4s, v9.4s, v4.s[0]
+	WORD $0xad012c4a // stp q10, q11, [x2, #32]
+	WORD $0xad01346c // stp q12, q13, [x3, #32]
+	WORD $0x4f86918c // fmul v12.4s, v12.4s, v6.s[0]
+	WORD $0x6ea1f98c // fsqrt v12.4s, v12.4s
+	WORD $0x4e27d58c // fadd v12.4s, v12.4s, v7.4s
+	WORD $0x6e2cfd4a // fdiv v10.4s, v10.4s, v12.4s
+	WORD $0x4f8091ce // fmul v14.4s, v14.4s, v0.s[0]
+	WORD $0x4f85514e // fmls v14.4s, v10.4s, v5.s[0]
+	WORD $0x4f8691ad // fmul v13.4s, v13.4s, v6.s[0]
+	WORD $0x6ea1f9ad // fsqrt v13.4s, v13.4s
+	WORD $0x4e27d5ad // fadd v13.4s, v13.4s, v7.4s
+	WORD $0x6e2dfd6b // fdiv v11.4s, v11.4s, v13.4s
+	WORD $0x4f8091ef // fmul v15.4s, v15.4s, v0.s[0]
+	WORD $0x4f85516f // fmls v15.4s, v11.4s, v5.s[0]
+	WORD $0xad013c0e // stp q14, q15, [x0, #32]
+	ADD $64, R0, R0
+	ADD $64, R1, R1
+	ADD $64, R2, R2
+	ADD $64, R3, R3
+	SUB $16, R4, R4
+	CMP $16, R4
+	BGE loop2
+
+vectors1:
+	CMP $4, R4
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00028 // ldr q8, [x1]
+	WORD $0x3dc00049 // ldr q9, [x2]
+	WORD $0x3dc0006a // ldr q10, [x3]
+	WORD $0x3dc0000b // ldr q11, [x0]
+	WORD $0x4f819129 // fmul v9.4s, v9.4s, v1.s[0]
+	WORD $0x4f821109 // fmla v9.4s, v8.4s, v2.s[0]
+	WORD $0x6e28dd08 // fmul v8.4s, v8.4s, v8.4s
+	WORD $0x4f83914a // fmul v10.4s, v10.4s, v3.s[0]
+	WORD $0x4f84110a // fmla v10.4s, v8.4s, v4.s[0]
+	WORD $0x3d800049 // str q9, [x2]
+	WORD $0x3d80006a // str q10, [x3]
+	WORD $0x4f86914a // fmul v10.4s, v10.4s, v6.s[0]
+	WORD $0x6ea1f94a // fsqrt v10.4s, v10.4s
+	WORD $0x4e27d54a // fadd v10.4s, v10.4s, v7.4s
+	WORD $0x6e2afd29 // fdiv v9.4s, v9.4s, v10.4s
+	WORD $0x4f80916b // fmul v11.4s, v11.4s, v0.s[0]
+	WORD $0x4f85512b // fmls v11.4s, v9.4s, v5.s[0]
+	WORD $0x3d80000b // str q11, [x0]
+	ADD $16, R0, R0
+	ADD $16, R1, R1
+	ADD $16, R2, R2
+	ADD $16, R3, R3
+	SUB $4, R4, R4
+	CMP $4, R4
+	BGE loop4
+
+singles3:
+	CBZ R4, done6
+
+single5:
+	WORD $0xbd400028 // ldr s8, [x1]
+	WORD $0xbd400049 // ldr s9, [x2]
+	WORD $0xbd40006a // ldr s10, [x3]
+	WORD $0xbd40000b // ldr s11, [x0]
+	WORD $0x4f819129 // fmul v9.4s, v9.4s, v1.s[0]
+	WORD $0x4f821109 // fmla v9.4s, v8.4s, v2.s[0]
+	WORD $0x6e28dd08 // fmul v8.4s, v8.4s, v8.4s
+	WORD $0x4f83914a // fmul v10.4s, v10.4s, v3.s[0]
+	WORD $0x4f84110a // fmla v10.4s, v8.4s, v4.s[0]
+	WORD $0xbd000049 // str s9, [x2]
+	WORD $0xbd00006a // str s10, [x3]
+	WORD $0x4f86914a // fmul v10.4s, v10.4s, v6.s[0]
+	WORD $0x6ea1f94a // fsqrt v10.4s, v10.4s
+	WORD $0x4e27d54a // fadd v10.4s, v10.4s, v7.4s
+	WORD $0x6e2afd29 // fdiv v9.4s, v9.4s, v10.4s
+	WORD $0x4f80916b // fmul v11.4s, v11.4s, v0.s[0]
+	WORD $0x4f85512b // fmls v11.4s, v9.4s, v5.s[0]
+	WORD $0xbd00000b // str s11, [x0]
+	ADD $4, R0, R0
+	ADD $4, R1, R1
+	ADD $4, R2, R2
+	ADD $4, R3, R3
+	SUBS $1, R4, R4
+	BNE single5
+
+done6:
+	RET
+
+// func sigmoidSums1NEON(s, a, b []float32, ldb int, limit, root float32)
+TEXT ·sigmoidSums1NEON(SB), NOSPLIT|NOFRAME, $0-88
+	MOVD $sigmoidSums1NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	WORD $0x4e1407e2 // dup v2.4s, v31.s[2]
+	MOVD s_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD ldb+72(FP), R3
+	LSL $2, R3, R3
+	MOVD s_len+8(FP), R4
+	MOVD a_len+32(FP), R5
+	FMOVS limit+80(FP), F3
+	WORD $0x4e040463 // dup v3.4s, v3.s[0]
+
+row1:
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	MOVD R1, R6
+	MOVD R2, R7
+	MOVD R5, R8
+	CMP $16, R8
+	BLT vectors2
+
+loop3:
+	WORD $0xad4024c8 // ldp q8, q9, [x6]
+	WORD $0xad402cea // ldp q10, q11, [x7]
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf590d // fmls v13.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x6ea0f90e // fneg v14.4s, v8.4s
+	WORD $0x4f9e518e // fmls v14.4s, v12.4s, v30.s[0]
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4f9e19cf // fmla v15.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d0 // dup v16.4s, v30.s[3]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0407af // dup v15.4s, v29.s[0]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4eb2ce24 // fmls v4.4s, v17.4s, v18.4s
+	WORD $0x6eabd529 // fabd v9.4s, v9.4s, v11.4s
+	WORD $0x4ea3f529 // fmin v9.4s, v9.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf592d // fmls v13.4s, v9.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x6ea0f92e // fneg v14.4s, v9.4s
+	WORD $0x4f9e518e // fmls v14.4s, v12.4s, v30.s[0]
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4f9e19cf // fmla v15.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d0 // dup v16.4s, v30.s[3]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0407af // dup v15.4s, v29.s[0]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4eb2ce25 // fmls v5.4s, v17.4s, v18.4s
+	WORD $0xad4124c8 // ldp q8, q9, [x6, #32]
+	WORD $0xad412cea // ldp q10, q11, [x7, #32]
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf590d // fmls v13.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x6ea0f90e // fneg v14.4s, v8.4s
+	WORD $0x4f9e518e // fmls v14.4s, v12.4s, v30.s[0]
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4f9e19cf // fmla v15.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d0 // dup v16.4s, v30.s[3]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0407af // dup v15.4s, v29.s[0]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4eb2ce26 // fmls v6.4s, v17.4s, v18.4s
+	WORD $0x6eabd529 // fabd v9.4s, v9.4s, v11.4s
+	WORD $0x4ea3f529 // fmin v9.4s, v9.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf592d // fmls v13.4s, v9.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x6ea0f92e // fneg v14.4s, v9.4s
+	WORD $0x4f9e518e // fmls v14.4s, v12.4s, v30.s[0]
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4f9e19cf // fmla v15.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d0 // dup v16.4s, v30.s[3]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0407af // dup v15.4s, v29.s[0]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4eb2ce27 // fmls v7.4s, v17.4s, v18.4s
+	ADD $64, R6, R6
+	ADD $64, R7, R7
+	SUB $16, R8, R8
+	CMP $16, R8
+	BGE loop3
+
+vectors2:
+	CMP $4, R8
+	BLT singles4
+
+loop5:
+	WORD $0x3dc000c8 // ldr q8, [x6]
+	WORD $0x3dc000e9 // ldr q9, [x7]
+	WORD $0x6ea9d508 // fabd v8.4s, v8.4s, v9.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4fbf590b // fmls v11.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d56a // fsub v10.4s, v11.4s, v0.4s
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4ea1856b // add v11.4s, v11.4s, v1.4s
+	WORD $0x6ea0f90c // fneg v12.4s, v8.4s
+	WORD $0x4f9e514c // fmls v12.4s, v10.4s, v30.s[0]
+	WORD $0x4e0c07cd // dup v13.4s, v30.s[1]
+	WORD $0x4f9e198d // fmla v13.4s, v12.4s, v30.s[2]
+	WORD $0x4e1c07ce // dup v14.4s, v30.s[3]
+	WORD $0x4e2ccdae // fmla v14.4s, v13.4s, v12.4s
+	WORD $0x4e0407ad // dup v13.4s, v29.s[0]
+	WORD $0x4e2ccdcd // fmla v13.4s, v14.4s, v12.4s
+	WORD $0x6e2cdd8a // fmul v10.4s, v12.4s, v12.4s
+	WORD $0x4e2dcd4c // fmla v12.4s, v10.4s, v13.4s
+	WORD $0x4ea1d56f // fsub v15.4s, v11.4s, v1.4s
+	WORD $0x4e2ccd6f // fmla v15.4s, v11.4s, v12.4s
+	WORD $0x4e21d42c // fadd v12.4s, v1.4s, v1.4s
+	WORD $0x4e2fd58c // fadd v12.4s, v12.4s, v15.4s
+	WORD $0x4ea1d990 // frecpe v16.4s, v12.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x4eb0cde4 // fmls v4.4s, v15.4s, v16.4s
+	ADD $16, R6, R6
+	ADD $16, R7, R7
+	SUB $4, R8, R8
+	CMP $4, R8
+	BGE loop5
+
+singles4:
+	CBZ R8, done7
+
+single6:
+	WORD $0xbd4000c8 // ldr s8, [x6]
+	WORD $0xbd4000e9 // ldr s9, [x7]
+	WORD $0x6ea9d508 // fabd v8.4s, v8.4s, v9.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4fbf590b // fmls v11.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d56a // fsub v10.4s, v11.4s, v0.4s
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4ea1856b // add v11.4s, v11.4s, v1.4s
+	WORD $0x6ea0f90c // fneg v12.4s, v8.4s
+	WORD $0x4f9e514c // fmls v12.4s, v10.4s, v30.s[0]
+	WORD $0x4e0c07cd // dup v13.4s, v30.s[1]
+	WORD $0x4f9e198d // fmla v13.4s, v12.4s, v30.s[2]
+	WORD $0x4e1c07ce // dup v14.4s, v30.s[3]
+	WORD $0x4e2ccdae // fmla v14.4s, v13.4s, v12.4s
+	WORD $0x4e0407ad // dup v13.4s, v29.s[0]
+	WORD $0x4e2ccdcd // fmla v13.4s, v14.4s, v12.4s
+	WORD $0x6e2cdd8a // fmul v10.4s, v12.4s, v12.4s
+	WORD $0x4e2dcd4c // fmla v12.4s, v10.4s, v13.4s
+	WORD $0x4ea1d56f // fsub v15.4s, v11.4s, v1.4s
+	WORD $0x4e2ccd6f // fmla v15.4s, v11.4s, v12.4s
+	WORD $0x4e21d42c // fadd v12.4s, v1.4s, v1.4s
+	WORD $0x4e2fd58c // fadd v12.4s, v12.4s, v15.4s
+	WORD $0x4ea1d990 // frecpe v16.4s, v12.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x4eb0cde4 // fmls v4.4s, v15.4s, v16.4s
+	ADD $4, R6, R6
+	ADD $4, R7, R7
+	SUBS $1, R8, R8
+	BNE single6
+
+done7:
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD $0xbd000004 // str s4, [x0]
+	ADD $4, R0, R0
+	ADD R3, R2, R2
+	SUBS $1, R4, R4
+	BNE row1
+	RET
+
+DATA sigmoidSums1NEONPool<>+0(SB)/4, $0x4b400000
+DATA sigmoidSums1NEONPool<>+4(SB)/4, $0x3f800000
+DATA sigmoidSums1NEONPool<>+8(SB)/4, $0x42ae0000
+DATA sigmoidSums1NEONPool<>+12(SB)/4, $0x3fb8aa3b
+DATA sigmoidSums1NEONPool<>+16(SB)/4, $0x3f317218
+DATA sigmoidSums1NEONPool<>+20(SB)/4, $0x3d2b59f3
+DATA sigmoidSums1NEONPool<>+24(SB)/4, $0x3c08eca7
+DATA sigmoidSums1NEONPool<>+28(SB)/4, $0x3e2aaa93
+DATA sigmoidSums1NEONPool<>+32(SB)/4, $0x3effffac
+DATA sigmoidSums1NEONPool<>+36(SB)/4, $0x00000000
+DATA sigmoidSums1NEONPool<>+40(SB)/4, $0x00000000
+DATA sigmoidSums1NEONPool<>+44(SB)/4, $0x00000000
+GLOBL sigmoidSums1NEONPool<>(SB), RODATA|NOPTR, $48
+
+// func sigmoidGrad1NEON(da, db, a, b, coef []float32, limit, root float32)
+TEXT ·sigmoidGrad1NEON(SB), NOSPLIT|NOFRAME, $0-128
+	MOVD $sigmoidGrad1NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	WORD $0x4e1407e2 // dup v2.4s, v31.s[2]
+	MOVD da_base+0(FP), R0
+	MOVD db_base+24(FP), R1
+	MOVD a_base+48(FP), R2
+	MOVD b_base+72(FP), R3
+	MOVD coef_base+96(FP), R4
+	MOVD coef_len+104(FP), R5
+	FMOVS limit+120(FP), F3
+	WORD $0x4e040463 // dup v3.4s, v3.s[0]
+	WORD $0x4e1c07e4 // dup v4.4s, v31.s[3]
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x3dc00045 // ldr q5, [x2]
+	WORD $0x3dc00006 // ldr q6, [x0]
+	CMP $4, R5
+	BLT rest2
+
+four1:
+	WORD $0x3dc00088 // ldr q8, [x4]
+	WORD $0xad402869 // ldp q9, q10, [x3]
+	WORD $0xad40302b // ldp q11, q12, [x1]
+	WORD $0x4ea9d4a9 // fsub v9.4s, v5.4s, v9.4s
+	WORD $0x4ea0f92d // fabs v13.4s, v9.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x6ea0f9b0 // fneg v16.4s, v13.4s
+	WORD $0x4fbe51d0 // fmls v16.4s, v14.4s, v30.s[1]
+	WORD $0x4e1407d1 // dup v17.4s, v30.s[2]
+	WORD $0x4fbe1a11 // fmla v17.4s, v16.4s, v30.s[3]
+	WORD $0x4e0407b2 // dup v18.4s, v29.s[0]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e0c07b1 // dup v17.4s, v29.s[1]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6ea41d2f // bit v15.16b, v9.16b, v4.16b
+	WORD $0x4e27e529 // fcmeq v9.4s, v9.4s, v7.4s
+	WORD $0x4e691def // bic v15.16b, v15.16b, v9.16b
+	WORD $0x4f8811e6 // fmla v6.4s, v15.4s, v8.s[0]
+	WORD $0x4f8851eb // fmls v11.4s, v15.4s, v8.s[0]
+	WORD $0x4eaad4aa // fsub v10.4s, v5.4s, v10.4s
+	WORD $0x4ea0f94d // fabs v13.4s, v10.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x6ea0f9b0 // fneg v16.4s, v13.4s
+	WORD $0x4fbe51d0 // fmls v16.4s, v14.4s, v30.s[1]
+	WORD $0x4e1407d1 // dup v17.4s, v30.s[2]
+	WORD $0x4fbe1a11 // fmla v17.4s, v16.4s, v30.s[3]
+	WORD $0x4e0407b2 // dup v18.4s, v29.s[0]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e0c07b1 // dup v17.4s, v29.s[1]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6ea41d4f // bit v15.16b, v10.16b, v4.16b
+	WORD $0x4e27e54a // fcmeq v10.4s, v10.4s, v7.4s
+	WORD $0x4e6a1def // bic v15.16b, v15.16b, v10.16b
+	WORD $0x4fa811e6 // fmla v6.4s, v15.4s, v8.s[1]
+	WORD $0x4fa851ec // fmls v12.4s, v15.4s, v8.s[1]
+	WORD $0xad00302b // stp q11, q12, [x1]
+	WORD $0xad412869 // ldp q9, q10, [x3, #32]
+	WORD $0xad41302b // ldp q11, q12, [x1, #32]
+	WORD $0x4ea9d4a9 // fsub v9.4s, v5.4s, v9.4s
+	WORD $0x4ea0f92d // fabs v13.4s, v9.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x6ea0f9b0 // fneg v16.4s, v13.4s
+	WORD $0x4fbe51d0 // fmls v16.4s, v14.4s, v30.s[1]
+	WORD $0x4e1407d1 // dup v17.4s, v30.s[2]
+	WORD $0x4fbe1a11 // fmla v17.4s, v16.4s, v30.s[3]
+	WORD $0x4e0407b2 // dup v18.4s, v29.s[0]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e0c07b1 // dup v17.4s, v29.s[1]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6ea41d2f // bit v15.16b, v9.16b, v4.16b
+	WORD $0x4e27e529 // fcmeq v9.4s, v9.4s, v7.4s
+	WORD $0x4e691def // bic v15.16b, v15.16b, v9.16b
+	WORD $0x4f8819e6 // fmla v6.4s, v15.4s, v8.s[2]
+	WORD $0x4f8859eb // fmls v11.4s, v15.4s, v8.s[2]
+	WORD $0x4eaad4aa // fsub v10.4s, v5.4s, v10.4s
+	WORD $0x4ea0f94d // fabs v13.4s, v10.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x6ea0f9b0 // fneg v16.4s, v13.4s
+	WORD $0x4fbe51d0 // fmls v16.4s, v14.4s, v30.s[1]
+	WORD $0x4e1407d1 // dup v17.4s, v30.s[2]
+	WORD $0x4fbe1a11 // fmla v17.4s, v16.4s, v30.s[3]
+	WORD $0x4e0407b2 // dup v18.4s, v29.s[0]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e0c07b1 // dup v17.4s, v29.s[1]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6ea41d4f // bit v15.16b, v10.16b, v4.16b
+	WORD $0x4e27e54a // fcmeq v10.4s, v10.4s, v7.4s
+	WORD $0x4e6a1def // bic v15.16b, v15.16b, v10.16b
+	WORD $0x4fa819e6 // fmla v6.4s, v15.4s, v8.s[3]
+	WORD $0x4fa859ec // fmls v12.4s, v15.4s, v8.s[3]
+	WORD $0xad01302b // stp q11, q12, [x1, #32]
+	ADD $64, R3, R3
+	ADD $64, R1, R1
+	ADD $16, R4, R4
+	SUB $4, R5, R5
+	CMP $4, R5
+	BGE four1
+
+rest2:
+	CBZ R5, done4
+
+one3:
+	WORD $0xbd400088 // ldr s8, [x4]
+	WORD $0x3dc00069 // ldr q9, [x3]
+	WORD $0x3dc0002a // ldr q10, [x1]
+	WORD $0x4ea9d4a9 // fsub v9.4s, v5.4s, v9.4s
+	WORD $0x4ea0f92b // fabs v11.4s, v9.4s
+	WORD $0x4ea3f56b // fmin v11.4s, v11.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4f9e516d // fmls v13.4s, v11.4s, v30.s[0]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x6ea0f96e // fneg v14.4s, v11.4s
+	WORD $0x4fbe518e // fmls v14.4s, v12.4s, v30.s[1]
+	WORD $0x4e1407cf // dup v15.4s, v30.s[2]
+	WORD $0x4fbe19cf // fmla v15.4s, v14.4s, v30.s[3]
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e2ecdad // fmla v13.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32ddad // fmul v13.4s, v13.4s, v18.4s
+	WORD $0x6e32ddad // fmul v13.4s, v13.4s, v18.4s
+	WORD $0x6ea41d2d // bit v13.16b, v9.16b, v4.16b
+	WORD $0x4e27e529 // fcmeq v9.4s, v9.4s, v7.4s
+	WORD $0x4e691dad // bic v13.16b, v13.16b, v9.16b
+	WORD $0x4f8811a6 // fmla v6.4s, v13.4s, v8.s[0]
+	WORD $0x4f8851aa // fmls v10.4s, v13.4s, v8.s[0]
+	WORD $0x3d80002a // str q10, [x1]
+	ADD $16, R3, R3
+	ADD $16, R1, R1
+	ADD $4, R4, R4
+	SUBS $1, R5, R5
+	BNE one3
+
+done4:
+	WORD $0x3d800006 // str q6, [x0]
+	RET
+
+DATA sigmoidGrad1NEONPool<>+0(SB)/4, $0x4b400000
+DATA sigmoidGrad1NEONPool<>+4(SB)/4, $0x3f800000
+DATA sigmoidGrad1NEONPool<>+8(SB)/4, $0x42ae0000
+DATA sigmoidGrad1NEONPool<>+12(SB)/4, $0x80000000
+DATA sigmoidGrad1NEONPool<>+16(SB)/4, $0x3fb8aa3b
+DATA sigmoidGrad1NEONPool<>+20(SB)/4, $0x3f317218
+DATA sigmoidGrad1NEONPool<>+24(SB)/4, $0x3d2b59f3
+DATA sigmoidGrad1NEONPool<>+28(SB)/4, $0x3c08eca7
+DATA sigmoidGrad1NEONPool<>+32(SB)/4, $0x3e2aaa93
+DATA sigmoidGrad1NEONPool<>+36(SB)/4, $0x3effffac
+DATA sigmoidGrad1NEONPool<>+40(SB)/4, $0x00000000
+DATA sigmoidGrad1NEONPool<>+44(SB)/4, $0x00000000
+GLOBL sigmoidGrad1NEONPool<>(SB), RODATA|NOPTR, $48
+
+// func sigmoidSums2NEON(s, a, b []float32, ldb int, limit, root float32)
+TEXT ·sigmoidSums2NEON(SB), NOSPLIT|NOFRAME, $0-88
+	MOVD $sigmoidSums2NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	WORD $0x4e1407e2 // dup v2.4s, v31.s[2]
+	MOVD s_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD ldb+72(FP), R3
+	LSL $2, R3, R3
+	MOVD s_len+8(FP), R4
+	MOVD a_len+32(FP), R5
+	FMOVS limit+80(FP), F3
+	WORD $0x4e040463 // dup v3.4s, v3.s[0]
+
+row1:
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	MOVD R1, R6
+	MOVD R2, R7
+	MOVD R5, R8
+	CMP $16, R8
+	BLT vectors2
+
+loop3:
+	WORD $0xad4024c8 // ldp q8, q9, [x6]
+	WORD $0xad402cea // ldp q10, q11, [x7]
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf590d // fmls v13.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x6ea0f90e // fneg v14.4s, v8.4s
+	WORD $0x4f9e518e // fmls v14.4s, v12.4s, v30.s[0]
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4f9e19cf // fmla v15.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d0 // dup v16.4s, v30.s[3]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0407af // dup v15.4s, v29.s[0]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32de31 // fmul v17.4s, v17.4s, v18.4s
+	WORD $0x4e31ce24 // fmla v4.4s, v17.4s, v17.4s
+	WORD $0x6eabd529 // fabd v9.4s, v9.4s, v11.4s
+	WORD $0x4ea3f529 // fmin v9.4s, v9.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf592d // fmls v13.4s, v9.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x6ea0f92e // fneg v14.4s, v9.4s
+	WORD $0x4f9e518e // fmls v14.4s, v12.4s, v30.s[0]
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4f9e19cf // fmla v15.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d0 // dup v16.4s, v30.s[3]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0407af // dup v15.4s, v29.s[0]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32de31 // fmul v17.4s, v17.4s, v18.4s
+	WORD $0x4e31ce25 // fmla v5.4s, v17.4s, v17.4s
+	WORD $0xad4124c8 // ldp q8, q9, [x6, #32]
+	WORD $0xad412cea // ldp q10, q11, [x7, #32]
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf590d // fmls v13.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x6ea0f90e // fneg v14.4s, v8.4s
+	WORD $0x4f9e518e // fmls v14.4s, v12.4s, v30.s[0]
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4f9e19cf // fmla v15.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d0 // dup v16.4s, v30.s[3]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0407af // dup v15.4s, v29.s[0]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32de31 // fmul v17.4s, v17.4s, v18.4s
+	WORD $0x4e31ce26 // fmla v6.4s, v17.4s, v17.4s
+	WORD $0x6eabd529 // fabd v9.4s, v9.4s, v11.4s
+	WORD $0x4ea3f529 // fmin v9.4s, v9.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf592d // fmls v13.4s, v9.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x6ea0f92e // fneg v14.4s, v9.4s
+	WORD $0x4f9e518e // fmls v14.4s, v12.4s, v30.s[0]
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4f9e19cf // fmla v15.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d0 // dup v16.4s, v30.s[3]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0407af // dup v15.4s, v29.s[0]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32de31 // fmul v17.4s, v17.4s, v18.4s
+	WORD $0x4e31ce27 // fmla v7.4s, v17.4s, v17.4s
+	ADD $64, R6, R6
+	ADD $64, R7, R7
+	SUB $16, R8, R8
+	CMP $16, R8
+	BGE loop3
+
+vectors2:
+	CMP $4, R8
+	BLT singles4
+
+loop5:
+	WORD $0x3dc000c8 // ldr q8, [x6]
+	WORD $0x3dc000e9 // ldr q9, [x7]
+	WORD $0x6ea9d508 // fabd v8.4s, v8.4s, v9.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4fbf590b // fmls v11.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d56a // fsub v10.4s, v11.4s, v0.4s
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4ea1856b // add v11.4s, v11.4s, v1.4s
+	WORD $0x6ea0f90c // fneg v12.4s, v8.4s
+	WORD $0x4f9e514c // fmls v12.4s, v10.4s, v30.s[0]
+	WORD $0x4e0c07cd // dup v13.4s, v30.s[1]
+	WORD $0x4f9e198d // fmla v13.4s, v12.4s, v30.s[2]
+	WORD $0x4e1c07ce // dup v14.4s, v30.s[3]
+	WORD $0x4e2ccdae // fmla v14.4s, v13.4s, v12.4s
+	WORD $0x4e0407ad // dup v13.4s, v29.s[0]
+	WORD $0x4e2ccdcd // fmla v13.4s, v14.4s, v12.4s
+	WORD $0x6e2cdd8a // fmul v10.4s, v12.4s, v12.4s
+	WORD $0x4e2dcd4c // fmla v12.4s, v10.4s, v13.4s
+	WORD $0x4ea1d56f // fsub v15.4s, v11.4s, v1.4s
+	WORD $0x4e2ccd6f // fmla v15.4s, v11.4s, v12.4s
+	WORD $0x4e21d42c // fadd v12.4s, v1.4s, v1.4s
+	WORD $0x4e2fd58c // fadd v12.4s, v12.4s, v15.4s
+	WORD $0x4ea1d990 // frecpe v16.4s, v12.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x6e30ddef // fmul v15.4s, v15.4s, v16.4s
+	WORD $0x4e2fcde4 // fmla v4.4s, v15.4s, v15.4s
+	ADD $16, R6, R6
+	ADD $16, R7, R7
+	SUB $4, R8, R8
+	CMP $4, R8
+	BGE loop5
+
+singles4:
+	CBZ R8, done7
+
+single6:
+	WORD $0xbd4000c8 // ldr s8, [x6]
+	WORD $0xbd4000e9 // ldr s9, [x7]
+	WORD $0x6ea9d508 // fabd v8.4s, v8.4s, v9.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4fbf590b // fmls v11.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d56a // fsub v10.4s, v11.4s, v0.4s
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4ea1856b // add v11.4s, v11.4s, v1.4s
+	WORD $0x6ea0f90c // fneg v12.4s, v8.4s
+	WORD $0x4f9e514c // fmls v12.4s, v10.4s, v30.s[0]
+	WORD $0x4e0c07cd // dup v13.4s, v30.s[1]
+	WORD $0x4f9e198d // fmla v13.4s, v12.4s, v30.s[2]
+	WORD $0x4e1c07ce // dup v14.4s, v30.s[3]
+	WORD $0x4e2ccdae // fmla v14.4s, v13.4s, v12.4s
+	WORD $0x4e0407ad // dup v13.4s, v29.s[0]
+	WORD $0x4e2ccdcd // fmla v13.4s, v14.4s, v12.4s
+	WORD $0x6e2cdd8a // fmul v10.4s, v12.4s, v12.4s
+	WORD $0x4e2dcd4c // fmla v12.4s, v10.4s, v13.4s
+	WORD $0x4ea1d56f // fsub v15.4s, v11.4s, v1.4s
+	WORD $0x4e2ccd6f // fmla v15.4s, v11.4s, v12.4s
+	WORD $0x4e21d42c // fadd v12.4s, v1.4s, v1.4s
+	WORD $0x4e2fd58c // fadd v12.4s, v12.4s, v15.4s
+	WORD $0x4ea1d990 // frecpe v16.4s, v12.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x6e30ddef // fmul v15.4s, v15.4s, v16.4s
+	WORD $0x4e2fcde4 // fmla v4.4s, v15.4s, v15.4s
+	ADD $4, R6, R6
+	ADD $4, R7, R7
+	SUBS $1, R8, R8
+	BNE single6
+
+done7:
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD $0xbd000004 // str s4, [x0]
+	ADD $4, R0, R0
+	ADD R3, R2, R2
+	SUBS $1, R4, R4
+	BNE row1
+	RET
+
+DATA sigmoidSums2NEONPool<>+0(SB)/4, $0x4b400000
+DATA sigmoidSums2NEONPool<>+4(SB)/4, $0x3f800000
+DATA sigmoidSums2NEONPool<>+8(SB)/4, $0x42ae0000
+DATA sigmoidSums2NEONPool<>+12(SB)/4, $0x3fb8aa3b
+DATA sigmoidSums2NEONPool<>+16(SB)/4, $0x3f317218
+DATA sigmoidSums2NEONPool<>+20(SB)/4, $0x3d2b59f3
+DATA sigmoidSums2NEONPool<>+24(SB)/4, $0x3c08eca7
+DATA sigmoidSums2NEONPool<>+28(SB)/4, $0x3e2aaa93
+DATA sigmoidSums2NEONPool<>+32(SB)/4, $0x3effffac
+DATA sigmoidSums2NEONPool<>+36(SB)/4, $0x00000000
+DATA sigmoidSums2NEONPool<>+40(SB)/4, $0x00000000
+DATA sigmoidSums2NEONPool<>+44(SB)/4, $0x00000000
+GLOBL sigmoidSums2NEONPool<>(SB), RODATA|NOPTR, $48
+
+// func sigmoidGrad2NEON(da, db, a, b, coef []float32, limit, root float32)
+TEXT ·sigmoidGrad2NEON(SB), NOSPLIT|NOFRAME, $0-128
+	MOVD $sigmoidGrad2NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	WORD $0x4e1407e2 // dup v2.4s, v31.s[2]
+	MOVD da_base+0(FP), R0
+	MOVD db_base+24(FP), R1
+	MOVD a_base+48(FP), R2
+	MOVD b_base+72(FP), R3
+	MOVD coef_base+96(FP), R4
+	MOVD coef_len+104(FP), R5
+	FMOVS limit+120(FP), F3
+	WORD $0x4e040463 // dup v3.4s, v3.s[0]
+	WORD $0x4e1c07e4 // dup v4.4s, v31.s[3]
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x3dc00045 // ldr q5, [x2]
+	WORD $0x3dc00006 // ldr q6, [x0]
+	CMP $4, R5
+	BLT rest2
+
+four1:
+	WORD $0x3dc00088 // ldr q8, [x4]
+	WORD $0xad402869 // ldp q9, q10, [x3]
+	WORD $0xad40302b // ldp q11, q12, [x1]
+	WORD $0x4ea9d4a9 // fsub v9.4s, v5.4s, v9.4s
+	WORD $0x4ea0f92d // fabs v13.4s, v9.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x6ea0f9b0 // fneg v16.4s, v13.4s
+	WORD $0x4fbe51d0 // fmls v16.4s, v14.4s, v30.s[1]
+	WORD $0x4e1407d1 // dup v17.4s, v30.s[2]
+	WORD $0x4fbe1a11 // fmla v17.4s, v16.4s, v30.s[3]
+	WORD $0x4e0407b2 // dup v18.4s, v29.s[0]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e0c07b1 // dup v17.4s, v29.s[1]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34de73 // fmul v19.4s, v19.4s, v20.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	WORD $0x6ea41d2f // bit v15.16b, v9.16b, v4.16b
+	WORD $0x4f8811e6 // fmla v6.4s, v15.4s, v8.s[0]
+	WORD $0x4f8851eb // fmls v11.4s, v15.4s, v8.s[0]
+	WORD $0x4eaad4aa // fsub v10.4s, v5.4s, v10.4s
+	WORD $0x4ea0f94d // fabs v13.4s, v10.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x6ea0f9b0 // fneg v16.4s, v13.4s
+	WORD $0x4fbe51d0 // fmls v16.4s, v14.4s, v30.s[1]
+	WORD $0x4e1407d1 // dup v17.4s, v30.s[2]
+	WORD $0x4fbe1a11 // fmla v17.4s, v16.4s, v30.s[3]
+	WORD $0x4e0407b2 // dup v18.4s, v29.s[0]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e0c07b1 // dup v17.4s, v29.s[1]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34de73 // fmul v19.4s, v19.4s, v20.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	WORD $0x6ea41d4f // bit v15.16b, v10.16b, v4.16b
+	WORD $0x4fa811e6 // fmla v6.4s, v15.4s, v8.s[1]
+	WORD $0x4fa851ec // fmls v12.4s, v15.4s, v8.s[1]
+	WORD $0xad00302b // stp q11, q12, [x1]
+	WORD $0xad412869 // ldp q9, q10, [x3, #32]
+	WORD $0xad41302b // ldp q11, q12, [x1, #32]
+	WORD $0x4ea9d4a9 // fsub v9.4s, v5.4s, v9.4s
+	WORD $0x4ea0f92d // fabs v13.4s, v9.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x6ea0f9b0 // fneg v16.4s, v13.4s
+	WORD $0x4fbe51d0 // fmls v16.4s, v14.4s, v30.s[1]
+	WORD $0x4e1407d1 // dup v17.4s, v30.s[2]
+	WORD $0x4fbe1a11 // fmla v17.4s, v16.4s, v30.s[3]
+	WORD $0x4e0407b2 // dup v18.4s, v29.s[0]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e0c07b1 // dup v17.4s, v29.s[1]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34de73 // fmul v19.4s, v19.4s, v20.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	WORD $0x6ea41d2f // bit v15.16b, v9.16b, v4.16b
+	WORD $0x4f8819e6 // fmla v6.4s, v15.4s, v8.s[2]
+	WORD $0x4f8859eb // fmls v11.4s, v15.4s, v8.s[2]
+	WORD $0x4eaad4aa // fsub v10.4s, v5.4s, v10.4s
+	WORD $0x4ea0f94d // fabs v13.4s, v10.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x6ea0f9b0 // fneg v16.4s, v13.4s
+	WORD $0x4fbe51d0 // fmls v16.4s, v14.4s, v30.s[1]
+	WORD $0x4e1407d1 // dup v17.4s, v30.s[2]
+	WORD $0x4fbe1a11 // fmla v17.4s, v16.4s, v30.s[3]
+	WORD $0x4e0407b2 // dup v18.4s, v29.s[0]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e0c07b1 // dup v17.4s, v29.s[1]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34de73 // fmul v19.4s, v19.4s, v20.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	WORD $0x6ea41d4f // bit v15.16b, v10.16b, v4.16b
+	WORD $0x4fa819e6 // fmla v6.4s, v15.4s, v8.s[3]
+	WORD $0x4fa859ec // fmls v12.4s, v15.4s, v8.s[3]
+	WORD $0xad01302b // stp q11, q12, [x1, #32]
+	ADD $64, R3, R3
+	ADD $64, R1, R1
+	ADD $16, R4, R4
+	SUB $4, R5, R5
+	CMP $4, R5
+	BGE four1
+
+rest2:
+	CBZ R5, done4
+
+one3:
+	WORD $0xbd400088 // ldr s8, [x4]
+	WORD $0x3dc00069 // ldr q9, [x3]
+	WORD $0x3dc0002a // ldr q10, [x1]
+	WORD $0x4ea9d4a9 // fsub v9.4s, v5.4s, v9.4s
+	WORD $0x4ea0f92b // fabs v11.4s, v9.4s
+	WORD $0x4ea3f56b // fmin v11.4s, v11.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4f9e516d // fmls v13.4s, v11.4s, v30.s[0]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x6ea0f96e // fneg v14.4s, v11.4s
+	WORD $0x4fbe518e // fmls v14.4s, v12.4s, v30.s[1]
+	WORD $0x4e1407cf // dup v15.4s, v30.s[2]
+	WORD $0x4fbe19cf // fmla v15.4s, v14.4s, v30.s[3]
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e2ecdad // fmla v13.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32ddad // fmul v13.4s, v13.4s, v18.4s
+	WORD $0x6e32ddad // fmul v13.4s, v13.4s, v18.4s
+	WORD $0x6e32de31 // fmul v17.4s, v17.4s, v18.4s
+	WORD $0x6e31ddad // fmul v13.4s, v13.4s, v17.4s
+	WORD $0x6ea41d2d // bit v13.16b, v9.16b, v4.16b
+	WORD $0x4f8811a6 // fmla v6.4s, v13.4s, v8.s[0]
+	WORD $0x4f8851aa // fmls v10.4s, v13.4s, v8.s[0]
+	WORD $0x3d80002a // str q10, [x1]
+	ADD $16, R3, R3
+	ADD $16, R1, R1
+	ADD $4, R4, R4
+	SUBS $1, R5, R5
+	BNE one3
+
+done4:
+	WORD $0x3d800006 // str q6, [x0]
+	RET
+
+DATA sigmoidGrad2NEONPool<>+0(SB)/4, $0x4b400000
+DATA sigmoidGrad2NEONPool<>+4(SB)/4, $0x3f800000
+DATA sigmoidGrad2NEONPool<>+8(SB)/4, $0x42ae0000
+DATA sigmoidGrad2NEONPool<>+12(SB)/4, $0x80000000
+DATA sigmoidGrad2NEONPool<>+16(SB)/4, $0x3fb8aa3b
+DATA sigmoidGrad2NEONPool<>+20(SB)/4, $0x3f317218
+DATA sigmoidGrad2NEONPool<>+24(SB)/4, $0x3d2b59f3
+DATA sigmoidGrad2NEONPool<>+28(SB)/4, $0x3c08eca7
+DATA sigmoidGrad2NEONPool<>+32(SB)/4, $0x3e2aaa93
+DATA sigmoidGrad2NEONPool<>+36(SB)/4, $0x3effffac
+DATA sigmoidGrad2NEONPool<>+40(SB)/4, $0x00000000
+DATA sigmoidGrad2NEONPool<>+44(SB)/4, $0x00000000
+GLOBL sigmoidGrad2NEONPool<>(SB), RODATA|NOPTR, $48
+
+// func softSignSums1NEON(s, a, b []float32, ldb int, limit, root float32)
+TEXT ·softSignSums1NEON(SB), NOSPLIT|NOFRAME, $0-88
+	MOVD $softSignSums1NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	MOVD s_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD ldb+72(FP), R3
+	LSL $2, R3, R3
+	MOVD s_len+8(FP), R4
+	MOVD a_len+32(FP), R5
+	FMOVS limit+80(FP), F1
+	WORD $0x4e040421 // dup v1.4s, v1.s[0]
+
+row1:
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	MOVD R1, R6
+	MOVD R2, R7
+	MOVD R5, R8
+	CMP $16, R8
+	BLT vectors2
+
+loop3:
+	WORD $0xad401cc6 // ldp q6, q7, [x6]
+	WORD $0xad4024e8 // ldp q8, q9, [x7]
+	WORD $0x6ea8d4c6 // fabd v6.4s, v6.4s, v8.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e20d4ca // fadd v10.4s, v6.4s, v0.4s
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bccc2 // fmla v2.4s, v6.4s, v11.4s
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea1f4e7 // fmin v7.4s, v7.4s, v1.4s
+	WORD $0x4e20d4ea // fadd v10.4s, v7.4s, v0.4s
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bcce3 // fmla v3.4s, v7.4s, v11.4s
+	WORD $0xad411cc6 // ldp q6, q7, [x6, #32]
+	WORD $0xad4124e8 // ldp q8, q9, [x7, #32]
+	WORD $0x6ea8d4c6 // fabd v6.4s, v6.4s, v8.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e20d4ca // fadd v10.4s, v6.4s, v0.4s
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bccc4 // fmla v4.4s, v6.4s, v11.4s
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea1f4e7 // fmin v7.4s, v7.4s, v1.4s
+	WORD $0x4e20d4ea // fadd v10.4s, v7.4s, v0.4s
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bcce5 // fmla v5.4s, v7.4s, v11.4s
+	ADD $64, R6, R6
+	ADD $64, R7, R7
+	SUB $16, R8, R8
+	CMP $16, R8
+	BGE loop3
+
+vectors2:
+	CMP $4, R8
+	BLT singles4
+
+loop5:
+	WORD $0x3dc000c6 // ldr q6, [x6]
+	WORD $0x3dc000e7 // ldr q7, [x7]
+	WORD $0x6ea7d4c6 // fabd v6.4s, v6.4s, v7.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e20d4c8 // fadd v8.4s, v6.4s, v0.4s
+	WORD $0x4ea1d909 // frecpe v9.4s, v8.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4e29ccc2 // fmla v2.4s, v6.4s, v9.4s
+	ADD $16, R6, R6
+	ADD $16, R7, R7
+	SUB $4, R8, R8
+	CMP $4, R8
+	BGE loop5
+
+singles4:
+	CBZ R8, done7
+
+single6:
+	WORD $0xbd4000c6 // ldr s6, [x6]
+	WORD $0xbd4000e7 // ldr s7, [x7]
+	WORD $0x6ea7d4c6 // fabd v6.4s, v6.4s, v7.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e20d4c8 // fadd v8.4s, v6.4s, v0.4s
+	WORD $0x4ea1d909 // frecpe v9.4s, v8.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4e29ccc2 // fmla v2.4s, v6.4s, v9.4s
+	ADD $4, R6, R6
+	ADD $4, R7, R7
+	SUBS $1, R8, R8
+	BNE single6
+
+done7:
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0xbd000002 // str s2, [x0]
+	ADD $4, R0, R0
+	ADD R3, R2, R2
+	SUBS $1, R4, R4
+	BNE row1
+	RET
+
+DATA softSignSums1NEONPool<>+0(SB)/4, $0x3f800000
+DATA softSignSums1NEONPool<>+4(SB)/4, $0x00000000
+DATA softSignSums1NEONPool<>+8(SB)/4, $0x00000000
+DATA softSignSums1NEONPool<>+12(SB)/4, $0x00000000
+GLOBL softSignSums1NEONPool<>(SB), RODATA|NOPTR, $16
+
+// func softSignGrad1NEON(da, db, a, b, coef []float32, limit, root float32)
+TEXT ·softSignGrad1NEON(SB), NOSPLIT|NOFRAME, $0-128
+	MOVD $softSignGrad1NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	MOVD da_base+0(FP), R0
+	MOVD db_base+24(FP), R1
+	MOVD a_base+48(FP), R2
+	MOVD b_base+72(FP), R3
+	MOVD coef_base+96(FP), R4
+	MOVD coef_len+104(FP), R5
+	FMOVS limit+120(FP), F1
+	WORD $0x4e040421 // dup v1.4s, v1.s[0]
+	WORD $0x4e0c07e2 // dup v2.4s, v31.s[1]
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x3dc00043 // ldr q3, [x2]
+	WORD $0x3dc00004 // ldr q4, [x0]
+	CMP $4, R5
+	BLT rest2
+
+four1:
+	WORD $0x3dc00086 // ldr q6, [x4]
+	WORD $0xad402067 // ldp q7, q8, [x3]
+	WORD $0xad402829 // ldp q9, q10, [x1]
+	WORD $0x4ea7d467 // fsub v7.4s, v3.4s, v7.4s
+	WORD $0x4ea0f8eb // fabs v11.4s, v7.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x4e20d56c // fadd v12.4s, v11.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2dddad // fmul v13.4s, v13.4s, v13.4s
+	WORD $0x6ea21ced // bit v13.16b, v7.16b, v2.16b
+	WORD $0x4e25e4e7 // fcmeq v7.4s, v7.4s, v5.4s
+	WORD $0x4e671dad // bic v13.16b, v13.16b, v7.16b
+	WORD $0x4f8611a4 // fmla v4.4s, v13.4s, v6.s[0]
+	WORD $0x4f8651a9 // fmls v9.4s, v13.4s, v6.s[0]
+	WORD $0x4ea8d468 // fsub v8.4s, v3.4s, v8.4s
+	WORD $0x4ea0f90b // fabs v11.4s, v8.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x4e20d56c // fadd v12.4s, v11.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2dddad // fmul v13.4s, v13.4s, v13.4s
+	WORD $0x6ea21d0d // bit v13.16b, v8.16b, v2.16b
+	WORD $0x4e25e508 // fcmeq v8.4s, v8.4s, v5.4s
+	WORD $0x4e681dad // bic v13.16b, v13.16b, v8.16b
+	WORD $0x4fa611a4 // fmla v4.4s, v13.4s, v6.s[1]
+	WORD $0x4fa651aa // fmls v10.4s, v13.4s, v6.s[1]
+	WORD $0xad002829 // stp q9, q10, [x1]
+	WORD $0xad412067 // ldp q7, q8, [x3, #32]
+	WORD $0xad412829 // ldp q9, q10, [x1, #32]
+	WORD $0x4ea7d467 // fsub v7.4s, v3.4s, v7.4s
+	WORD $0x4ea0f8eb // fabs v11.4s, v7.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x4e20d56c // fadd v12.4s, v11.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2dddad // fmul v13.4s, v13.4s, v13.4s
+	WORD $0x6ea21ced // bit v13.16b, v7.16b, v2.16b
+	WORD $0x4e25e4e7 // fcmeq v7.4s, v7.4s, v5.4s
+	WORD $0x4e671dad // bic v13.16b, v13.16b, v7.16b
+	WORD $0x4f8619a4 // fmla v4.4s, v13.4s, v6.s[2]
+	WORD $0x4f8659a9 // fmls v9.4s, v13.4s, v6.s[2]
+	WORD $0x4ea8d468 // fsub v8.4s, v3.4s, v8.4s
+	WORD $0x4ea0f90b // fabs v11.4s, v8.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x4e20d56c // fadd v12.4s, v11.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2dddad // fmul v13.4s, v13.4s, v13.4s
+	WORD $0x6ea21d0d // bit v13.16b, v8.16b, v2.16b
+	WORD $0x4e25e508 // fcmeq v8.4s, v8.4s, v5.4s
+	WORD $0x4e681dad // bic v13.16b, v13.16b, v8.16b
+	WORD $0x4fa619a4 // fmla v4.4s, v13.4s, v6.s[3]
+	WORD $0x4fa659aa // fmls v10.4s, v13.4s, v6.s[3]
+	WORD $0xad012829 // stp q9, q10, [x1, #32]
+	ADD $64, R3, R3
+	ADD $64, R1, R1
+	ADD $16, R4, R4
+	SUB $4, R5, R5
+	CMP $4, R5
+	BGE four1
+
+rest2:
+	CBZ R5, done4
+
+one3:
+	WORD $0xbd400086 // ldr s6, [x4]
+	WORD $0x3dc00067 // ldr q7, [x3]
+	WORD $0x3dc00028 // ldr q8, [x1]
+	WORD $0x4ea7d467 // fsub v7.4s, v3.4s, v7.4s
+	WORD $0x4ea0f8e9 // fabs v9.4s, v7.4s
+	WORD $0x4ea1f529 // fmin v9.4s, v9.4s, v1.4s
+	WORD $0x4e20d52a // fadd v10.4s, v9.4s, v0.4s
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x6e2bdd6b // fmul v11.4s, v11.4s, v11.4s
+	WORD $0x6ea21ceb // bit v11.16b, v7.16b, v2.16b
+	WORD $0x4e25e4e7 // fcmeq v7.4s, v7.4s, v5.4s
+	WORD $0x4e671d6b // bic v11.16b, v11.16b, v7.16b
+	WORD $0x4f861164 // fmla v4.4s, v11.4s, v6.s[0]
+	WORD $0x4f865168 // fmls v8.4s, v11.4s, v6.s[0]
+	WORD $0x3d800028 // str q8, [x1]
+	ADD $16, R3, R3
+	ADD $16, R1, R1
+	ADD $4, R4, R4
+	SUBS $1, R5, R5
+	BNE one3
+
+done4:
+	WORD $0x3d800004 // str q4, [x0]
+	RET
+
+DATA softSignGrad1NEONPool<>+0(SB)/4, $0x3f800000
+DATA softSignGrad1NEONPool<>+4(SB)/4, $0x80000000
+DATA softSignGrad1NEONPool<>+8(SB)/4, $0x00000000
+DATA softSignGrad1NEONPool<>+12(SB)/4, $0x00000000
+GLOBL softSignGrad1NEONPool<>(SB), RODATA|NOPTR, $16
+
+// func softSignSums2NEON(s, a, b []float32, ldb int, limit, root float32)
+TEXT ·softSignSums2NEON(SB), NOSPLIT|NOFRAME, $0-88
+	MOVD $softSignSums2NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	MOVD s_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD ldb+72(FP), R3
+	LSL $2, R3, R3
+	MOVD s_len+8(FP), R4
+	MOVD a_len+32(FP), R5
+	FMOVS limit+80(FP), F1
+	WORD $0x4e040421 // dup v1.4s, v1.s[0]
+
+row1:
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	MOVD R1, R6
+	MOVD R2, R7
+	MOVD R5, R8
+	CMP $16, R8
+	BLT vectors2
+
+loop3:
+	WORD $0xad401cc6 // ldp q6, q7, [x6]
+	WORD $0xad4024e8 // ldp q8, q9, [x7]
+	WORD $0x6ea8d4c6 // fabd v6.4s, v6.4s, v8.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e20d4ca // fadd v10.4s, v6.4s, v0.4s
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x6e2bdcc6 // fmul v6.4s, v6.4s, v11.4s
+	WORD $0x4e26ccc2 // fmla v2.4s, v6.4s, v6.4s
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea1f4e7 // fmin v7.4s, v7.4s, v1.4s
+	WORD $0x4e20d4ea // fadd v10.4s, v7.4s, v0.4s
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x6e2bdce7 // fmul v7.4s, v7.4s, v11.4s
+	WORD $0x4e27cce3 // fmla v3.4s, v7.4s, v7.4s
+	WORD $0xad411cc6 // ldp q6, q7, [x6, #32]
+	WORD $0xad4124e8 // ldp q8, q9, [x7, #32]
+	WORD $0x6ea8d4c6 // fabd v6.4s, v6.4s, v8.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e20d4ca // fadd v10.4s, v6.4s, v0.4s
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x6e2bdcc6 // fmul v6.4s, v6.4s, v11.4s
+	WORD $0x4e26ccc4 // fmla v4.4s, v6.4s, v6.4s
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea1f4e7 // fmin v7.4s, v7.4s, v1.4s
+	WORD $0x4e20d4ea // fadd v10.4s, v7.4s, v0.4s
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x6e2bdce7 // fmul v7.4s, v7.4s, v11.4s
+	WORD $0x4e27cce5 // fmla v5.4s, v7.4s, v7.4s
+	ADD $64, R6, R6
+	ADD $64, R7, R7
+	SUB $16, R8, R8
+	CMP $16, R8
+	BGE loop3
+
+vectors2:
+	CMP $4, R8
+	BLT singles4
+
+loop5:
+	WORD $0x3dc000c6 // ldr q6, [x6]
+	WORD $0x3dc000e7 // ldr q7, [x7]
+	WORD $0x6ea7d4c6 // fabd v6.4s, v6.4s, v7.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e20d4c8 // fadd v8.4s, v6.4s, v0.4s
+	WORD $0x4ea1d909 // frecpe v9.4s, v8.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x6e29dcc6 // fmul v6.4s, v6.4s, v9.4s
+	WORD $0x4e26ccc2 // fmla v2.4s, v6.4s, v6.4s
+	ADD $16, R6, R6
+	ADD $16, R7, R7
+	SUB $4, R8, R8
+	CMP $4, R8
+	BGE loop5
+
+singles4:
+	CBZ R8, done7
+
+single6:
+	WORD $0xbd4000c6 // ldr s6, [x6]
+	WORD $0xbd4000e7 // ldr s7, [x7]
+	WORD $0x6ea7d4c6 // fabd v6.4s, v6.4s, v7.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e20d4c8 // fadd v8.4s, v6.4s, v0.4s
+	WORD $0x4ea1d909 // frecpe v9.4s, v8.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x4e29fd0a // frecps v10.4s, v8.4s, v9.4s
+	WORD $0x6e2add29 // fmul v9.4s, v9.4s, v10.4s
+	WORD $0x6e29dcc6 // fmul v6.4s, v6.4s, v9.4s
+	WORD $0x4e26ccc2 // fmla v2.4s, v6.4s, v6.4s
+	ADD $4, R6, R6
+	ADD $4, R7, R7
+	SUBS $1, R8, R8
+	BNE single6
+
+done7:
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0xbd000002 // str s2, [x0]
+	ADD $4, R0, R0
+	ADD R3, R2, R2
+	SUBS $1, R4, R4
+	BNE row1
+	RET
+
+DATA softSignSums2NEONPool<>+0(SB)/4, $0x3f800000
+DATA softSignSums2NEONPool<>+4(SB)/4, $0x00000000
+DATA softSignSums2NEONPool<>+8(SB)/4, $0x00000000
+DATA softSignSums2NEONPool<>+12(SB)/4, $0x00000000
+GLOBL softSignSums2NEONPool<>(SB), RODATA|NOPTR, $16
+
+// func softSignGrad2NEON(da, db, a, b, coef []float32, limit, root float32)
+TEXT ·softSignGrad2NEON(SB), NOSPLIT|NOFRAME, $0-128
+	MOVD $softSignGrad2NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	MOVD da_base+0(FP), R0
+	MOVD db_base+24(FP), R1
+	MOVD a_base+48(FP), R2
+	MOVD b_base+72(FP), R3
+	MOVD coef_base+96(FP), R4
+	MOVD coef_len+104(FP), R5
+	FMOVS limit+120(FP), F1
+	WORD $0x4e040421 // dup v1.4s, v1.s[0]
+	WORD $0x4e0c07e2 // dup v2.4s, v31.s[1]
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x3dc00043 // ldr q3, [x2]
+	WORD $0x3dc00004 // ldr q4, [x0]
+	CMP $4, R5
+	BLT rest2
+
+four1:
+	WORD $0x3dc00086 // ldr q6, [x4]
+	WORD $0xad402067 // ldp q7, q8, [x3]
+	WORD $0xad402829 // ldp q9, q10, [x1]
+	WORD $0x4ea7d467 // fsub v7.4s, v3.4s, v7.4s
+	WORD $0x4ea0f8eb // fabs v11.4s, v7.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x4e20d56c // fadd v12.4s, v11.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6ea21ceb // bit v11.16b, v7.16b, v2.16b
+	WORD $0x4f861164 // fmla v4.4s, v11.4s, v6.s[0]
+	WORD $0x4f865169 // fmls v9.4s, v11.4s, v6.s[0]
+	WORD $0x4ea8d468 // fsub v8.4s, v3.4s, v8.4s
+	WORD $0x4ea0f90b // fabs v11.4s, v8.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x4e20d56c // fadd v12.4s, v11.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6ea21d0b // bit v11.16b, v8.16b, v2.16b
+	WORD $0x4fa61164 // fmla v4.4s, v11.4s, v6.s[1]
+	WORD $0x4fa6516a // fmls v10.4s, v11.4s, v6.s[1]
+	WORD $0xad002829 // stp q9, q10, [x1]
+	WORD $0xad412067 // ldp q7, q8, [x3, #32]
+	WORD $0xad412829 // ldp q9, q10, [x1, #32]
+	WORD $0x4ea7d467 // fsub v7.4s, v3.4s, v7.4s
+	WORD $0x4ea0f8eb // fabs v11.4s, v7.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x4e20d56c // fadd v12.4s, v11.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6ea21ceb // bit v11.16b, v7.16b, v2.16b
+	WORD $0x4f861964 // fmla v4.4s, v11.4s, v6.s[2]
+	WORD $0x4f865969 // fmls v9.4s, v11.4s, v6.s[2]
+	WORD $0x4ea8d468 // fsub v8.4s, v3.4s, v8.4s
+	WORD $0x4ea0f90b // fabs v11.4s, v8.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x4e20d56c // fadd v12.4s, v11.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6ea21d0b // bit v11.16b, v8.16b, v2.16b
+	WORD $0x4fa61964 // fmla v4.4s, v11.4s, v6.s[3]
+	WORD $0x4fa6596a // fmls v10.4s, v11.4s, v6.s[3]
+	WORD $0xad012829 // stp q9, q10, [x1, #32]
+	ADD $64, R3, R3
+	ADD $64, R1, R1
+	ADD $16, R4, R4
+	SUB $4, R5, R5
+	CMP $4, R5
+	BGE four1
+
+rest2:
+	CBZ R5, done4
+
+one3:
+	WORD $0xbd400086 // ldr s6, [x4]
+	WORD $0x3dc00067 // ldr q7, [x3]
+	WORD $0x3dc00028 // ldr q8, [x1]
+	WORD $0x4ea7d467 // fsub v7.4s, v3.4s, v7.4s
+	WORD $0x4ea0f8e9 // fabs v9.4s, v7.4s
+	WORD $0x4ea1f529 // fmin v9.4s, v9.4s, v1.4s
+	WORD $0x4e20d52a // fadd v10.4s, v9.4s, v0.4s
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	WORD $0x6ea21ce9 // bit v9.16b, v7.16b, v2.16b
+	WORD $0x4f861124 // fmla v4.4s, v9.4s, v6.s[0]
+	WORD $0x4f865128 // fmls v8.4s, v9.4s, v6.s[0]
+	WORD $0x3d800028 // str q8, [x1]
+	ADD $16, R3, R3
+	ADD $16, R1, R1
+	ADD $4, R4, R4
+	SUBS $1, R5, R5
+	BNE one3
+
+done4:
+	WORD $0x3d800004 // str q4, [x0]
+	RET
+
+DATA softSignGrad2NEONPool<>+0(SB)/4, $0x3f800000
+DATA softSignGrad2NEONPool<>+4(SB)/4, $0x80000000
+DATA softSignGrad2NEONPool<>+8(SB)/4, $0x00000000
+DATA softSignGrad2NEONPool<>+12(SB)/4, $0x00000000
+GLOBL softSignGrad2NEONPool<>(SB), RODATA|NOPTR, $16
+
+// func arcTanSums1NEON(s, a, b []float32, ldb int, limit, root float32)
+TEXT ·arcTanSums1NEON(SB), NOSPLIT|NOFRAME, $0-88
+	MOVD $arcTanSums1NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	MOVD s_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD ldb+72(FP), R3
+	LSL $2, R3, R3
+	MOVD s_len+8(FP), R4
+	MOVD a_len+32(FP), R5
+	FMOVS limit+80(FP), F2
+	WORD $0x4e040442 // dup v2.4s, v2.s[0]
+
+row1:
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	MOVD R1, R6
+	MOVD R2, R7
+	MOVD R5, R8
+	CMP $16, R8
+	BLT vectors2
+
+loop3:
+	WORD $0xad4020c7 // ldp q7, q8, [x6]
+	WORD $0xad4028e9 // ldp q9, q10, [x7]
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4ea0f4eb // fmin v11.4s, v7.4s, v0.4s
+	WORD $0x4e20f4ec // fmax v12.4s, v7.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2bdd6c // fmul v12.4s, v11.4s, v11.4s
+	WORD $0x4e1407ef // dup v15.4s, v31.s[2]
+	WORD $0x4fbf198f // fmla v15.4s, v12.4s, v31.s[3]
+	WORD $0x4e0407d0 // dup v16.4s, v30.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e1407d0 // dup v16.4s, v30.s[2]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e1c07cf // dup v15.4s, v30.s[3]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x6e2bddef // fmul v15.4s, v15.4s, v11.4s
+	WORD $0x4eafd42b // fsub v11.4s, v1.4s, v15.4s
+	WORD $0x6ea0e4ec // fcmgt v12.4s, v7.4s, v0.4s
+	WORD $0x6eac1d6f // bit v15.16b, v11.16b, v12.16b
+	WORD $0x4e2fd463 // fadd v3.4s, v3.4s, v15.4s
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea2f508 // fmin v8.4s, v8.4s, v2.4s
+	WORD $0x4ea0f50b // fmin v11.4s, v8.4s, v0.4s
+	WORD $0x4e20f50c // fmax v12.4s, v8.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2bdd6c // fmul v12.4s, v11.4s, v11.4s
+	WORD $0x4e1407ef // dup v15.4s, v31.s[2]
+	WORD $0x4fbf198f // fmla v15.4s, v12.4s, v31.s[3]
+	WORD $0x4e0407d0 // dup v16.4s, v30.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e1407d0 // dup v16.4s, v30.s[2]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e1c07cf // dup v15.4s, v30.s[3]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x6e2bddef // fmul v15.4s, v15.4s, v11.4s
+	WORD $0x4eafd42b // fsub v11.4s, v1.4s, v15.4s
+	WORD $0x6ea0e50c // fcmgt v12.4s, v8.4s, v0.4s
+	WORD $0x6eac1d6f // bit v15.16b, v11.16b, v12.16b
+	WORD $0x4e2fd484 // fadd v4.4s, v4.4s, v15.4s
+	WORD $0xad4120c7 // ldp q7, q8, [x6, #32]
+	WORD $0xad4128e9 // ldp q9, q10, [x7, #32]
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4ea0f4eb // fmin v11.4s, v7.4s, v0.4s
+	WORD $0x4e20f4ec // fmax v12.4s, v7.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2bdd6c // fmul v12.4s, v11.4s, v11.4s
+	WORD $0x4e1407ef // dup v15.4s, v31.s[2]
+	WORD $0x4fbf198f // fmla v15.4s, v12.4s, v31.s[3]
+	WORD $0x4e0407d0 // dup v16.4s, v30.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e1407d0 // dup v16.4s, v30.s[2]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e1c07cf // dup v15.4s, v30.s[3]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x6e2bddef // fmul v15.4s, v15.4s, v11.4s
+	WORD $0x4eafd42b // fsub v11.4s, v1.4s, v15.4s
+	WORD $0x6ea0e4ec // fcmgt v12.4s, v7.4s, v0.4s
+	WORD $0x6eac1d6f // bit v15.16b, v11.16b, v12.16b
+	WORD $0x4e2fd4a5 // fadd v5.4s, v5.4s, v15.4s
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea2f508 // fmin v8.4s, v8.4s, v2.4s
+	WORD $0x4ea0f50b // fmin v11.4s, v8.4s, v0.4s
+	WORD $0x4e20f50c // fmax v12.4s, v8.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2bdd6c // fmul v12.4s, v11.4s, v11.4s
+	WORD $0x4e1407ef // dup v15.4s, v31.s[2]
+	WORD $0x4fbf198f // fmla v15.4s, v12.4s, v31.s[3]
+	WORD $0x4e0407d0 // dup v16.4s, v30.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e1407d0 // dup v16.4s, v30.s[2]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e1c07cf // dup v15.4s, v30.s[3]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x6e2bddef // fmul v15.4s, v15.4s, v11.4s
+	WORD $0x4eafd42b // fsub v11.4s, v1.4s, v15.4s
+	WORD $0x6ea0e50c // fcmgt v12.4s, v8.4s, v0.4s
+	WORD $0x6eac1d6f // bit v15.16b, v11.16b, v12.16b
+	WORD $0x4e2fd4c6 // fadd v6.4s, v6.4s, v15.4s
+	ADD $64, R6, R6
+	ADD $64, R7, R7
+	SUB $16, R8, R8
+	CMP $16, R8
+	BGE loop3
+
+vectors2:
+	CMP $4, R8
+	BLT singles4
+
+loop5:
+	WORD $0x3dc000c7 // ldr q7, [x6]
+	WORD $0x3dc000e8 // ldr q8, [x7]
+	WORD $0x6ea8d4e7 // fabd v7.4s, v7.4s, v8.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4ea0f4e9 // fmin v9.4s, v7.4s, v0.4s
+	WORD $0x4e20f4ea // fmax v10.4s, v7.4s, v0.4s
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	WORD $0x6e29dd2a // fmul v10.4s, v9.4s, v9.4s
+	WORD $0x4e1407ed // dup v13.4s, v31.s[2]
+	WORD $0x4fbf194d // fmla v13.4s, v10.4s, v31.s[3]
+	WORD $0x4e0407ce // dup v14.4s, v30.s[0]
+	WORD $0x4e2acdae // fmla v14.4s, v13.4s, v10.4s
+	WORD $0x4e0c07cd // dup v13.4s, v30.s[1]
+	WORD $0x4e2acdcd // fmla v13.4s, v14.4s, v10.4s
+	WORD $0x4e1407ce // dup v14.4s, v30.s[2]
+	WORD $0x4e2acdae // fmla v14.4s, v13.4s, v10.4s
+	WORD $0x4e1c07cd // dup v13.4s, v30.s[3]
+	WORD $0x4e2acdcd // fmla v13.4s, v14.4s, v10.4s
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4e2acdae // fmla v14.4s, v13.4s, v10.4s
+	WORD $0x4e0c07ad // dup v13.4s, v29.s[1]
+	WORD $0x4e2acdcd // fmla v13.4s, v14.4s, v10.4s
+	WORD $0x6e29ddad // fmul v13.4s, v13.4s, v9.4s
+	WORD $0x4eadd429 // fsub v9.4s, v1.4s, v13.4s
+	WORD $0x6ea0e4ea // fcmgt v10.4s, v7.4s, v0.4s
+	WORD $0x6eaa1d2d // bit v13.16b, v9.16b, v10.16b
+	WORD $0x4e2dd463 // fadd v3.4s, v3.4s, v13.4s
+	ADD $16, R6, R6
+	ADD $16, R7, R7
+	SUB $4, R8, R8
+	CMP $4, R8
+	BGE loop5
+
+singles4:
+	CBZ R8, done7
+
+single6:
+	WORD $0xbd4000c7 // ldr s7, [x6]
+	WORD $0xbd4000e8 // ldr s8, [x7]
+	WORD $0x6ea8d4e7 // fabd v7.4s, v7.4s, v8.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4ea0f4e9 // fmin v9.4s, v7.4s, v0.4s
+	WORD $0x4e20f4ea // fmax v10.4s, v7.4s, v0.4s
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	WORD $0x6e29dd2a // fmul v10.4s, v9.4s, v9.4s
+	WORD $0x4e1407ed // dup v13.4s, v31.s[2]
+	WORD $0x4fbf194d // fmla v13.4s, v10.4s, v31.s[3]
+	WORD $0x4e0407ce // dup v14.4s, v30.s[0]
+	WORD $0x4e2acdae // fmla v14.4s, v13.4s, v10.4s
+	WORD $0x4e0c07cd // dup v13.4s, v30.s[1]
+	WORD $0x4e2acdcd // fmla v13.4s, v14.4s, v10.4s
+	WORD $0x4e1407ce // dup v14.4s, v30.s[2]
+	WORD $0x4e2acdae // fmla v14.4s, v13.4s, v10.4s
+	WORD $0x4e1c07cd // dup v13.4s, v30.s[3]
+	WORD $0x4e2acdcd // fmla v13.4s, v14.4s, v10.4s
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4e2acdae // fmla v14.4s, v13.4s, v10.4s
+	WORD $0x4e0c07ad // dup v13.4s, v29.s[1]
+	WORD $0x4e2acdcd // fmla v13.4s, v14.4s, v10.4s
+	WORD $0x6e29ddad // fmul v13.4s, v13.4s, v9.4s
+	WORD $0x4eadd429 // fsub v9.4s, v1.4s, v13.4s
+	WORD $0x6ea0e4ea // fcmgt v10.4s, v7.4s, v0.4s
+	WORD $0x6eaa1d2d // bit v13.16b, v9.16b, v10.16b
+	WORD $0x4e2dd463 // fadd v3.4s, v3.4s, v13.4s
+	ADD $4, R6, R6
+	ADD $4, R7, R7
+	SUBS $1, R8, R8
+	BNE single6
+
+done7:
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x6e23d463 // faddp v3.4s, v3.4s, v3.4s
+	WORD $0x6e23d463 // faddp v3.4s, v3.4s, v3.4s
+	WORD $0xbd000003 // str s3, [x0]
+	ADD $4, R0, R0
+	ADD R3, R2, R2
+	SUBS $1, R4, R4
+	BNE row1
+	RET
+
+DATA arcTanSums1NEONPool<>+0(SB)/4, $0x3f800000
+DATA arcTanSums1NEONPool<>+4(SB)/4, $0x3fc90fdb
+DATA arcTanSums1NEONPool<>+8(SB)/4, $0x3cc2cf5d
+DATA arcTanSums1NEONPool<>+12(SB)/4, $0xbb956a4f
+DATA arcTanSums1NEONPool<>+16(SB)/4, $0xbd70f778
+DATA arcTanSums1NEONPool<>+20(SB)/4, $0x3dca1d47
+DATA arcTanSums1NEONPool<>+24(SB)/4, $0xbe0f64c9
+DATA arcTanSums1NEONPool<>+28(SB)/4, $0x3e4c7631
+DATA arcTanSums1NEONPool<>+32(SB)/4, $0xbeaaa8ac
+DATA arcTanSums1NEONPool<>+36(SB)/4, $0x3f7ffffe
+DATA arcTanSums1NEONPool<>+40(SB)/4, $0x00000000
+DATA arcTanSums1NEONPool<>+44(SB)/4, $0x00000000
+GLOBL arcTanSums1NEONPool<>(SB), RODATA|NOPTR, $48
+
+// func arcTanGrad1NEON(da, db, a, b, coef []float32, limit, root float32)
+TEXT ·arcTanGrad1NEON(SB), NOSPLIT|NOFRAME, $0-128
+	MOVD $arcTanGrad1NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	MOVD da_base+0(FP), R0
+	MOVD db_base+24(FP), R1
+	MOVD a_base+48(FP), R2
+	MOVD b_base+72(FP), R3
+	MOVD coef_base+96(FP), R4
+	MOVD coef_len+104(FP), R5
+	FMOVS limit+120(FP), F2
+	WORD $0x4e040442 // dup v2.4s, v2.s[0]
+	WORD $0x4e1407e3 // dup v3.4s, v31.s[2]
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x3dc00044 // ldr q4, [x2]
+	WORD $0x3dc00005 // ldr q5, [x0]
+	CMP $4, R5
+	BLT rest2
+
+four1:
+	WORD $0x3dc00087 // ldr q7, [x4]
+	WORD $0xad402468 // ldp q8, q9, [x3]
+	WORD $0xad402c2a // ldp q10, q11, [x1]
+	WORD $0x4ea8d488 // fsub v8.4s, v4.4s, v8.4s
+	WORD $0x4ea0f90c // fabs v12.4s, v8.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x4ea1d9ae // frecpe v14.4s, v13.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6ea31d0e // bit v14.16b, v8.16b, v3.16b
+	WORD $0x4e26e508 // fcmeq v8.4s, v8.4s, v6.4s
+	WORD $0x4e681dce // bic v14.16b, v14.16b, v8.16b
+	WORD $0x4f8711c5 // fmla v5.4s, v14.4s, v7.s[0]
+	WORD $0x4f8751ca // fmls v10.4s, v14.4s, v7.s[0]
+	WORD $0x4ea9d489 // fsub v9.4s, v4.4s, v9.4s
+	WORD $0x4ea0f92c // fabs v12.4s, v9.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x4ea1d9ae // frecpe v14.4s, v13.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6ea31d2e // bit v14.16b, v9.16b, v3.16b
+	WORD $0x4e26e529 // fcmeq v9.4s, v9.4s, v6.4s
+	WORD $0x4e691dce // bic v14.16b, v14.16b, v9.16b
+	WORD $0x4fa711c5 // fmla v5.4s, v14.4s, v7.s[1]
+	WORD $0x4fa751cb // fmls v11.4s, v14.4s, v7.s[1]
+	WORD $0xad002c2a // stp q10, q11, [x1]
+	WORD $0xad412468 // ldp q8, q9, [x3, #32]
+	WORD $0xad412c2a // ldp q10, q11, [x1, #32]
+	WORD $0x4ea8d488 // fsub v8.4s, v4.4s, v8.4s
+	WORD $0x4ea0f90c // fabs v12.4s, v8.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x4ea1d9ae // frecpe v14.4s, v13.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6ea31d0e // bit v14.16b, v8.16b, v3.16b
+	WORD $0x4e26e508 // fcmeq v8.4s, v8.4s, v6.4s
+	WORD $0x4e681dce // bic v14.16b, v14.16b, v8.16b
+	WORD $0x4f8719c5 // fmla v5.4s, v14.4s, v7.s[2]
+	WORD $0x4f8759ca // fmls v10.4s, v14.4s, v7.s[2]
+	WORD $0x4ea9d489 // fsub v9.4s, v4.4s, v9.4s
+	WORD $0x4ea0f92c // fabs v12.4s, v9.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x4ea1d9ae // frecpe v14.4s, v13.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6ea31d2e // bit v14.16b, v9.16b, v3.16b
+	WORD $0x4e26e529 // fcmeq v9.4s, v9.4s, v6.4s
+	WORD $0x4e691dce // bic v14.16b, v14.16b, v9.16b
+	WORD $0x4fa719c5 // fmla v5.4s, v14.4s, v7.s[3]
+	WORD $0x4fa759cb // fmls v11.4s, v14.4s, v7.s[3]
+	WORD $0xad012c2a // stp q10, q11, [x1, #32]
+	ADD $64, R3, R3
+	ADD $64, R1, R1
+	ADD $16, R4, R4
+	SUB $4, R5, R5
+	CMP $4, R5
+	BGE four1
+
+rest2:
+	CBZ R5, done4
+
+one3:
+	WORD $0xbd400087 // ldr s7, [x4]
+	WORD $0x3dc00068 // ldr q8, [x3]
+	WORD $0x3dc00029 // ldr q9, [x1]
+	WORD $0x4ea8d488 // fsub v8.4s, v4.4s, v8.4s
+	WORD $0x4ea0f90a // fabs v10.4s, v8.4s
+	WORD $0x4ea2f54a // fmin v10.4s, v10.4s, v2.4s
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4e2acd4b // fmla v11.4s, v10.4s, v10.4s
+	WORD $0x4ea1d96c // frecpe v12.4s, v11.4s
+	WORD $0x4e2cfd6d // frecps v13.4s, v11.4s, v12.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x4e2cfd6d // frecps v13.4s, v11.4s, v12.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6ea31d0c // bit v12.16b, v8.16b, v3.16b
+	WORD $0x4e26e508 // fcmeq v8.4s, v8.4s, v6.4s
+	WORD $0x4e681d8c // bic v12.16b, v12.16b, v8.16b
+	WORD $0x4f871185 // fmla v5.4s, v12.4s, v7.s[0]
+	WORD $0x4f875189 // fmls v9.4s, v12.4s, v7.s[0]
+	WORD $0x3d800029 // str q9, [x1]
+	ADD $16, R3, R3
+	ADD $16, R1, R1
+	ADD $4, R4, R4
+	SUBS $1, R5, R5
+	BNE one3
+
+done4:
+	WORD $0x3d800005 // str q5, [x0]
+	RET
+
+DATA arcTanGrad1NEONPool<>+0(SB)/4, $0x3f800000
+DATA arcTanGrad1NEONPool<>+4(SB)/4, $0x3fc90fdb
+DATA arcTanGrad1NEONPool<>+8(SB)/4, $0x80000000
+DATA arcTanGrad1NEONPool<>+12(SB)/4, $0x00000000
+GLOBL arcTanGrad1NEONPool<>(SB), RODATA|NOPTR, $16
+
+// func arcTanSums2NEON(s, a, b []float32, ldb int, limit, root float32)
+TEXT ·arcTanSums2NEON(SB), NOSPLIT|NOFRAME, $0-88
+	MOVD $arcTanSums2NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	MOVD s_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD ldb+72(FP), R3
+	LSL $2, R3, R3
+	MOVD s_len+8(FP), R4
+	MOVD a_len+32(FP), R5
+	FMOVS limit+80(FP), F2
+	WORD $0x4e040442 // dup v2.4s, v2.s[0]
+
+row1:
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	MOVD R1, R6
+	MOVD R2, R7
+	MOVD R5, R8
+	CMP $16, R8
+	BLT vectors2
+
+loop3:
+	WORD $0xad4020c7 // ldp q7, q8, [x6]
+	WORD $0xad4028e9 // ldp q9, q10, [x7]
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4ea0f4eb // fmin v11.4s, v7.4s, v0.4s
+	WORD $0x4e20f4ec // fmax v12.4s, v7.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2bdd6c // fmul v12.4s, v11.4s, v11.4s
+	WORD $0x4e1407ef // dup v15.4s, v31.s[2]
+	WORD $0x4fbf198f // fmla v15.4s, v12.4s, v31.s[3]
+	WORD $0x4e0407d0 // dup v16.4s, v30.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e1407d0 // dup v16.4s, v30.s[2]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e1c07cf // dup v15.4s, v30.s[3]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x6e2bddef // fmul v15.4s, v15.4s, v11.4s
+	WORD $0x4eafd42b // fsub v11.4s, v1.4s, v15.4s
+	WORD $0x6ea0e4ec // fcmgt v12.4s, v7.4s, v0.4s
+	WORD $0x6eac1d6f // bit v15.16b, v11.16b, v12.16b
+	WORD $0x4e2fcde3 // fmla v3.4s, v15.4s, v15.4s
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea2f508 // fmin v8.4s, v8.4s, v2.4s
+	WORD $0x4ea0f50b // fmin v11.4s, v8.4s, v0.4s
+	WORD $0x4e20f50c // fmax v12.4s, v8.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2bdd6c // fmul v12.4s, v11.4s, v11.4s
+	WORD $0x4e1407ef // dup v15.4s, v31.s[2]
+	WORD $0x4fbf198f // fmla v15.4s, v12.4s, v31.s[3]
+	WORD $0x4e0407d0 // dup v16.4s, v30.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e1407d0 // dup v16.4s, v30.s[2]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e1c07cf // dup v15.4s, v30.s[3]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x6e2bddef // fmul v15.4s, v15.4s, v11.4s
+	WORD $0x4eafd42b // fsub v11.4s, v1.4s, v15.4s
+	WORD $0x6ea0e50c // fcmgt v12.4s, v8.4s, v0.4s
+	WORD $0x6eac1d6f // bit v15.16b, v11.16b, v12.16b
+	WORD $0x4e2fcde4 // fmla v4.4s, v15.4s, v15.4s
+	WORD $0xad4120c7 // ldp q7, q8, [x6, #32]
+	WORD $0xad4128e9 // ldp q9, q10, [x7, #32]
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4ea0f4eb // fmin v11.4s, v7.4s, v0.4s
+	WORD $0x4e20f4ec // fmax v12.4s, v7.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2bdd6c // fmul v12.4s, v11.4s, v11.4s
+	WORD $0x4e1407ef // dup v15.4s, v31.s[2]
+	WORD $0x4fbf198f // fmla v15.4s, v12.4s, v31.s[3]
+	WORD $0x4e0407d0 // dup v16.4s, v30.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e1407d0 // dup v16.4s, v30.s[2]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e1c07cf // dup v15.4s, v30.s[3]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x6e2bddef // fmul v15.4s, v15.4s, v11.4s
+	WORD $0x4eafd42b // fsub v11.4s, v1.4s, v15.4s
+	WORD $0x6ea0e4ec // fcmgt v12.4s, v7.4s, v0.4s
+	WORD $0x6eac1d6f // bit v15.16b, v11.16b, v12.16b
+	WORD $0x4e2fcde5 // fmla v5.4s, v15.4s, v15.4s
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea2f508 // fmin v8.4s, v8.4s, v2.4s
+	WORD $0x4ea0f50b // fmin v11.4s, v8.4s, v0.4s
+	WORD $0x4e20f50c // fmax v12.4s, v8.4s, v0.4s
+	WORD $0x4ea1d98d // frecpe v13.4s, v12.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x4e2dfd8e // frecps v14.4s, v12.4s, v13.4s
+	WORD $0x6e2eddad // fmul v13.4s, v13.4s, v14.4s
+	WORD $0x6e2ddd6b // fmul v11.4s, v11.4s, v13.4s
+	WORD $0x6e2bdd6c // fmul v12.4s, v11.4s, v11.4s
+	WORD $0x4e1407ef // dup v15.4s, v31.s[2]
+	WORD $0x4fbf198f // fmla v15.4s, v12.4s, v31.s[3]
+	WORD $0x4e0407d0 // dup v16.4s, v30.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07cf // dup v15.4s, v30.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e1407d0 // dup v16.4s, v30.s[2]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e1c07cf // dup v15.4s, v30.s[3]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ccdf0 // fmla v16.4s, v15.4s, v12.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2cce0f // fmla v15.4s, v16.4s, v12.4s
+	WORD $0x6e2bddef // fmul v15.4s, v15.4s, v11.4s
+	WORD $0x4eafd42b // fsub v11.4s, v1.4s, v15.4s
+	WORD $0x6ea0e50c // fcmgt v12.4s, v8.4s, v0.4s
+	WORD $0x6eac1d6f // bit v15.16b, v11.16b, v12.16b
+	WORD $0x4e2fcde6 // fmla v6.4s, v15.4s, v15.4s
+	ADD $64, R6, R6
+	ADD $64, R7, R7
+	SUB $16, R8, R8
+	CMP $16, R8
+	BGE loop3
+
+vectors2:
+	CMP $4, R8
+	BLT singles4
+
+loop5:
+	WORD $0x3dc000c7 // ldr q7, [x6]
+	WORD $0x3dc000e8 // ldr q8, [x7]
+	WORD $0x6ea8d4e7 // fabd v7.4s, v7.4s, v8.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4ea0f4e9 // fmin v9.4s, v7.4s, v0.4s
+	WORD $0x4e20f4ea // fmax v10.4s, v7.4s, v0.4s
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	WORD $0x6e29dd2a // fmul v10.4s, v9.4s, v9.4s
+	WORD $0x4e1407ed // dup v13.4s, v31.s[2]
+	WORD $0x4fbf194d // fmla v13.4s, v10.4s, v31.s[3]
+	WORD $0x4e0407ce // dup v14.4s, v30.s[0]
+	WORD $0x4e2acdae // fmla v14.4s, v13.4s, v10.4s
+	WORD $0x4e0c07cd // dup v13.4s, v30.s[1]
+	WORD $0x4e2acdcd // fmla v13.4s, v14.4s, v10.4s
+	WORD $0x4e1407ce // dup v14.4s, v30.s[2]
+	WORD $0x4e2acdae // fmla v14.4s, v13.4s, v10.4s
+	WORD $0x4e1c07cd // dup v13.4s, v30.s[3]
+	WORD $0x4e2acdcd // fmla v13.4s, v14.4s, v10.4s
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4e2acdae // fmla v14.4s, v13.4s, v10.4s
+	WORD $0x4e0c07ad // dup v13.4s, v29.s[1]
+	WORD $0x4e2acdcd // fmla v13.4s, v14.4s, v10.4s
+	WORD $0x6e29ddad // fmul v13.4s, v13.4s, v9.4s
+	WORD $0x4eadd429 // fsub v9.4s, v1.4s, v13.4s
+	WORD $0x6ea0e4ea // fcmgt v10.4s, v7.4s, v0.4s
+	WORD $0x6eaa1d2d // bit v13.16b, v9.16b, v10.16b
+	WORD $0x4e2dcda3 // fmla v3.4s, v13.4s, v13.4s
+	ADD $16, R6, R6
+	ADD $16, R7, R7
+	SUB $4, R8, R8
+	CMP $4, R8
+	BGE loop5
+
+singles4:
+	CBZ R8, done7
+
+single6:
+	WORD $0xbd4000c7 // ldr s7, [x6]
+	WORD $0xbd4000e8 // ldr s8, [x7]
+	WORD $0x6ea8d4e7 // fabd v7.4s, v7.4s, v8.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4ea0f4e9 // fmin v9.4s, v7.4s, v0.4s
+	WORD $0x4e20f4ea // fmax v10.4s, v7.4s, v0.4s
+	WORD $0x4ea1d94b // frecpe v11.4s, v10.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x4e2bfd4c // frecps v12.4s, v10.4s, v11.4s
+	WORD $0x6e2cdd6b // fmul v11.4s, v11.4s, v12.4s
+	WORD $0x6e2bdd29 // fmul v9.4s, v9.4s, v11.4s
+	WORD $0x6e29dd2a // fmul v10.4s, v9.4s, v9.4s
+	WORD $0x4e1407ed // dup v13.4s, v31.s[2]
+	WORD $0x4fbf194d // fmla v13.4s, v10.4s, v31.s[3]
+	WORD $0x4e0407ce // dup v14.4s, v30.s[0]
+	WORD $0x4e2acdae // fmla v14.4s, v13.4s, v10.4s
+	WORD $0x4e0c07cd // dup v13.4s, v30.s[1]
+	WORD $0x4e2acdcd // fmla v13.4s, v14.4s, v10.4s
+	WORD $0x4e1407ce // dup v14.4s, v30.s[2]
+	WORD $0x4e2acdae // fmla v14.4s, v13.4s, v10.4s
+	WORD $0x4e1c07cd // dup v13.4s, v30.s[3]
+	WORD $0x4e2acdcd // fmla v13.4s, v14.4s, v10.4s
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4e2acdae // fmla v14.4s, v13.4s, v10.4s
+	WORD $0x4e0c07ad // dup v13.4s, v29.s[1]
+	WORD $0x4e2acdcd // fmla v13.4s, v14.4s, v10.4s
+	WORD $0x6e29ddad // fmul v13.4s, v13.4s, v9.4s
+	WORD $0x4eadd429 // fsub v9.4s, v1.4s, v13.4s
+	WORD $0x6ea0e4ea // fcmgt v10.4s, v7.4s, v0.4s
+	WORD $0x6eaa1d2d // bit v13.16b, v9.16b, v10.16b
+	WORD $0x4e2dcda3 // fmla v3.4s, v13.4s, v13.4s
+	ADD $4, R6, R6
+	ADD $4, R7, R7
+	SUBS $1, R8, R8
+	BNE single6
+
+done7:
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x6e23d463 // faddp v3.4s, v3.4s, v3.4s
+	WORD $0x6e23d463 // faddp v3.4s, v3.4s, v3.4s
+	WORD $0xbd000003 // str s3, [x0]
+	ADD $4, R0, R0
+	ADD R3, R2, R2
+	SUBS $1, R4, R4
+	BNE row1
+	RET
+
+DATA arcTanSums2NEONPool<>+0(SB)/4, $0x3f800000
+DATA arcTanSums2NEONPool<>+4(SB)/4, $0x3fc90fdb
+DATA arcTanSums2NEONPool<>+8(SB)/4, $0x3cc2cf5d
+DATA arcTanSums2NEONPool<>+12(SB)/4, $0xbb956a4f
+DATA arcTanSums2NEONPool<>+16(SB)/4, $0xbd70f778
+DATA arcTanSums2NEONPool<>+20(SB)/4, $0x3dca1d47
+DATA arcTanSums2NEONPool<>+24(SB)/4, $0xbe0f64c9
+DATA arcTanSums2NEONPool<>+28(SB)/4, $0x3e4c7631
+DATA arcTanSums2NEONPool<>+32(SB)/4, $0xbeaaa8ac
+DATA arcTanSums2NEONPool<>+36(SB)/4, $0x3f7ffffe
+DATA arcTanSums2NEONPool<>+40(SB)/4, $0x00000000
+DATA arcTanSums2NEONPool<>+44(SB)/4, $0x00000000
+GLOBL arcTanSums2NEONPool<>(SB), RODATA|NOPTR, $48
+
+// func arcTanGrad2NEON(da, db, a, b, coef []float32, limit, root float32)
+TEXT ·arcTanGrad2NEON(SB), NOSPLIT|NOFRAME, $0-128
+	MOVD $arcTanGrad2NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	MOVD da_base+0(FP), R0
+	MOVD db_base+24(FP), R1
+	MOVD a_base+48(FP), R2
+	MOVD b_base+72(FP), R3
+	MOVD coef_base+96(FP), R4
+	MOVD coef_len+104(FP), R5
+	FMOVS limit+120(FP), F2
+	WORD $0x4e040442 // dup v2.4s, v2.s[0]
+	WORD $0x4e1407e3 // dup v3.4s, v31.s[2]
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x3dc00044 // ldr q4, [x2]
+	WORD $0x3dc00005 // ldr q5, [x0]
+	CMP $4, R5
+	BLT rest2
+
+four1:
+	WORD $0x3dc00087 // ldr q7, [x4]
+	WORD $0xad402468 // ldp q8, q9, [x3]
+	WORD $0xad402c2a // ldp q10, q11, [x1]
+	WORD $0x4ea8d488 // fsub v8.4s, v4.4s, v8.4s
+	WORD $0x4ea0f90c // fabs v12.4s, v8.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x4ea1d9ae // frecpe v14.4s, v13.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4ea0f590 // fmin v16.4s, v12.4s, v0.4s
+	WORD $0x4e20f591 // fmax v17.4s, v12.4s, v0.4s
+	WORD $0x4ea1da32 // frecpe v18.4s, v17.4s
+	WORD $0x4e32fe33 // frecps v19.4s, v17.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fe33 // frecps v19.4s, v17.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32de10 // fmul v16.4s, v16.4s, v18.4s
+	WORD $0x6e30de11 // fmul v17.4s, v16.4s, v16.4s
+	WORD $0x4e1c07f4 // dup v20.4s, v31.s[3]
+	WORD $0x4f9e1234 // fmla v20.4s, v17.4s, v30.s[0]
+	WORD $0x4e0c07d5 // dup v21.4s, v30.s[1]
+	WORD $0x4e31ce95 // fmla v21.4s, v20.4s, v17.4s
+	WORD $0x4e1407d4 // dup v20.4s, v30.s[2]
+	WORD $0x4e31ceb4 // fmla v20.4s, v21.4s, v17.4s
+	WORD $0x4e1c07d5 // dup v21.4s, v30.s[3]
+	WORD $0x4e31ce95 // fmla v21.4s, v20.4s, v17.4s
+	WORD $0x4e0407b4 // dup v20.4s, v29.s[0]
+	WORD $0x4e31ceb4 // fmla v20.4s, v21.4s, v17.4s
+	WORD $0x4e0c07b5 // dup v21.4s, v29.s[1]
+	WORD $0x4e31ce95 // fmla v21.4s, v20.4s, v17.4s
+	WORD $0x4e1407b4 // dup v20.4s, v29.s[2]
+	WORD $0x4e31ceb4 // fmla v20.4s, v21.4s, v17.4s
+	WORD $0x6e30de94 // fmul v20.4s, v20.4s, v16.4s
+	WORD $0x4eb4d430 // fsub v16.4s, v1.4s, v20.4s
+	WORD $0x6ea0e591 // fcmgt v17.4s, v12.4s, v0.4s
+	WORD $0x6eb11e14 // bit v20.16b, v16.16b, v17.16b
+	WORD $0x6e34ddce // fmul v14.4s, v14.4s, v20.4s
+	WORD $0x6ea31d0e // bit v14.16b, v8.16b, v3.16b
+	WORD $0x4f8711c5 // fmla v5.4s, v14.4s, v7.s[0]
+	WORD $0x4f8751ca // fmls v10.4s, v14.4s, v7.s[0]
+	WORD $0x4ea9d489 // fsub v9.4s, v4.4s, v9.4s
+	WORD $0x4ea0f92c // fabs v12.4s, v9.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x4ea1d9ae // frecpe v14.4s, v13.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4ea0f590 // fmin v16.4s, v12.4s, v0.4s
+	WORD $0x4e20f591 // fmax v17.4s, v12.4s, v0.4s
+	WORD $0x4ea1da32 // frecpe v18.4s, v17.4s
+	WORD $0x4e32fe33 // frecps v19.4s, v17.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fe33 // frecps v19.4s, v17.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32de10 // fmul v16.4s, v16.4s, v18.4s
+	WORD $0x6e30de11 // fmul v17.4s, v16.4s, v16.4s
+	WORD $0x4e1c07f4 // dup v20.4s, v31.s[3]
+	WORD $0x4f9e1234 // fmla v20.4s, v17.4s, v30.s[0]
+	WORD $0x4e0c07d5 // dup v21.4s, v30.s[1]
+	WORD $0x4e31ce95 // fmla v21.4s, v20.4s, v17.4s
+	WORD $0x4e1407d4 // dup v20.4s, v30.s[2]
+	WORD $0x4e31ceb4 // fmla v20.4s, v21.4s, v17.4s
+	WORD $0x4e1c07d5 // dup v21.4s, v30.s[3]
+	WORD $0x4e31ce95 // fmla v21.4s, v20.4s, v17.4s
+	WORD $0x4e0407b4 // dup v20.4s, v29.s[0]
+	WORD $0x4e31ceb4 // fmla v20.4s, v21.4s, v17.4s
+	WORD $0x4e0c07b5 // dup v21.4s, v29.s[1]
+	WORD $0x4e31ce95 // fmla v21.4s, v20.4s, v17.4s
+	WORD $0x4e1407b4 // dup v20.4s, v29.s[2]
+	WORD $0x4e31ceb4 // fmla v20.4s, v21.4s, v17.4s
+	WORD $0x6e30de94 // fmul v20.4s, v20.4s, v16.4s
+	WORD $0x4eb4d430 // fsub v16.4s, v1.4s, v20.4s
+	WORD $0x6ea0e591 // fcmgt v17.4s, v12.4s, v0.4s
+	WORD $0x6eb11e14 // bit v20.16b, v16.16b, v17.16b
+	WORD $0x6e34ddce // fmul v14.4s, v14.4s, v20.4s
+	WORD $0x6ea31d2e // bit v14.16b, v9.16b, v3.16b
+	WORD $0x4fa711c5 // fmla v5.4s, v14.4s, v7.s[1]
+	WORD $0x4fa751cb // fmls v11.4s, v14.4s, v7.s[1]
+	WORD $0xad002c2a // stp q10, q11, [x1]
+	WORD $0xad412468 // ldp q8, q9, [x3, #32]
+	WORD $0xad412c2a // ldp q10, q11, [x1, #32]
+	WORD $0x4ea8d488 // fsub v8.4s, v4.4s, v8.4s
+	WORD $0x4ea0f90c // fabs v12.4s, v8.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x4ea1d9ae // frecpe v14.4s, v13.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4ea0f590 // fmin v16.4s, v12.4s, v0.4s
+	WORD $0x4e20f591 // fmax v17.4s, v12.4s, v0.4s
+	WORD $0x4ea1da32 // frecpe v18.4s, v17.4s
+	WORD $0x4e32fe33 // frecps v19.4s, v17.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fe33 // frecps v19.4s, v17.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32de10 // fmul v16.4s, v16.4s, v18.4s
+	WORD $0x6e30de11 // fmul v17.4s, v16.4s, v16.4s
+	WORD $0x4e1c07f4 // dup v20.4s, v31.s[3]
+	WORD $0x4f9e1234 // fmla v20.4s, v17.4s, v30.s[0]
+	WORD $0x4e0c07d5 // dup v21.4s, v30.s[1]
+	WORD $0x4e31ce95 // fmla v21.4s, v20.4s, v17.4s
+	WORD $0x4e1407d4 // dup v20.4s, v30.s[2]
+	WORD $0x4e31ceb4 // fmla v20.4s, v21.4s, v17.4s
+	WORD $0x4e1c07d5 // dup v21.4s, v30.s[3]
+	WORD $0x4e31ce95 // fmla v21.4s, v20.4s, v17.4s
+	WORD $0x4e0407b4 // dup v20.4s, v29.s[0]
+	WORD $0x4e31ceb4 // fmla v20.4s, v21.4s, v17.4s
+	WORD $0x4e0c07b5 // dup v21.4s, v29.s[1]
+	WORD $0x4e31ce95 // fmla v21.4s, v20.4s, v17.4s
+	WORD $0x4e1407b4 // dup v20.4s, v29.s[2]
+	WORD $0x4e31ceb4 // fmla v20.4s, v21.4s, v17.4s
+	WORD $0x6e30de94 // fmul v20.4s, v20.4s, v16.4s
+	WORD $0x4eb4d430 // fsub v16.4s, v1.4s, v20.4s
+	WORD $0x6ea0e591 // fcmgt v17.4s, v12.4s, v0.4s
+	WORD $0x6eb11e14 // bit v20.16b, v16.16b, v17.16b
+	WORD $0x6e34ddce // fmul v14.4s, v14.4s, v20.4s
+	WORD $0x6ea31d0e // bit v14.16b, v8.16b, v3.16b
+	WORD $0x4f8719c5 // fmla v5.4s, v14.4s, v7.s[2]
+	WORD $0x4f8759ca // fmls v10.4s, v14.4s, v7.s[2]
+	WORD $0x4ea9d489 // fsub v9.4s, v4.4s, v9.4s
+	WORD $0x4ea0f92c // fabs v12.4s, v9.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x4ea1d9ae // frecpe v14.4s, v13.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4e2efdaf // frecps v15.4s, v13.4s, v14.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x4ea0f590 // fmin v16.4s, v12.4s, v0.4s
+	WORD $0x4e20f591 // fmax v17.4s, v12.4s, v0.4s
+	WORD $0x4ea1da32 // frecpe v18.4s, v17.4s
+	WORD $0x4e32fe33 // frecps v19.4s, v17.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fe33 // frecps v19.4s, v17.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32de10 // fmul v16.4s, v16.4s, v18.4s
+	WORD $0x6e30de11 // fmul v17.4s, v16.4s, v16.4s
+	WORD $0x4e1c07f4 // dup v20.4s, v31.s[3]
+	WORD $0x4f9e1234 // fmla v20.4s, v17.4s, v30.s[0]
+	WORD $0x4e0c07d5 // dup v21.4s, v30.s[1]
+	WORD $0x4e31ce95 // fmla v21.4s, v20.4s, v17.4s
+	WORD $0x4e1407d4 // dup v20.4s, v30.s[2]
+	WORD $0x4e31ceb4 // fmla v20.4s, v21.4s, v17.4s
+	WORD $0x4e1c07d5 // dup v21.4s, v30.s[3]
+	WORD $0x4e31ce95 // fmla v21.4s, v20.4s, v17.4s
+	WORD $0x4e0407b4 // dup v20.4s, v29.s[0]
+	WORD $0x4e31ceb4 // fmla v20.4s, v21.4s, v17.4s
+	WORD $0x4e0c07b5 // dup v21.4s, v29.s[1]
+	WORD $0x4e31ce95 // fmla v21.4s, v20.4s, v17.4s
+	WORD $0x4e1407b4 // dup v20.4s, v29.s[2]
+	WORD $0x4e31ceb4 // fmla v20.4s, v21.4s, v17.4s
+	WORD $0x6e30de94 // fmul v20.4s, v20.4s, v16.4s
+	WORD $0x4eb4d430 // fsub v16.4s, v1.4s, v20.4s
+	WORD $0x6ea0e591 // fcmgt v17.4s, v12.4s, v0.4s
+	WORD $0x6eb11e14 // bit v20.16b, v16.16b, v17.16b
+	WORD $0x6e34ddce // fmul v14.4s, v14.4s, v20.4s
+	WORD $0x6ea31d2e // bit v14.16b, v9.16b, v3.16b
+	WORD $0x4fa719c5 // fmla v5.4s, v14.4s, v7.s[3]
+	WORD $0x4fa759cb // fmls v11.4s, v14.4s, v7.s[3]
+	WORD $0xad012c2a // stp q10, q11, [x1, #32]
+	ADD $64, R3, R3
+	ADD $64, R1, R1
+	ADD $16, R4, R4
+	SUB $4, R5, R5
+	CMP $4, R5
+	BGE four1
+
+rest2:
+	CBZ R5, done4
+
+one3:
+	WORD $0xbd400087 // ldr s7, [x4]
+	WORD $0x3dc00068 // ldr q8, [x3]
+	WORD $0x3dc00029 // ldr q9, [x1]
+	WORD $0x4ea8d488 // fsub v8.4s, v4.4s, v8.4s
+	WORD $0x4ea0f90a // fabs v10.4s, v8.4s
+	WORD $0x4ea2f54a // fmin v10.4s, v10.4s, v2.4s
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4e2acd4b // fmla v11.4s, v10.4s, v10.4s
+	WORD $0x4ea1d96c // frecpe v12.4s, v11.4s
+	WORD $0x4e2cfd6d // frecps v13.4s, v11.4s, v12.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x4e2cfd6d // frecps v13.4s, v11.4s, v12.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x4ea0f54e // fmin v14.4s, v10.4s, v0.4s
+	WORD $0x4e20f54f // fmax v15.4s, v10.4s, v0.4s
+	WORD $0x4ea1d9f0 // frecpe v16.4s, v15.4s
+	WORD $0x4e30fdf1 // frecps v17.4s, v15.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x4e30fdf1 // frecps v17.4s, v15.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4e1c07f2 // dup v18.4s, v31.s[3]
+	WORD $0x4f9e11f2 // fmla v18.4s, v15.4s, v30.s[0]
+	WORD $0x4e0c07d3 // dup v19.4s, v30.s[1]
+	WORD $0x4e2fce53 // fmla v19.4s, v18.4s, v15.4s
+	WORD $0x4e1407d2 // dup v18.4s, v30.s[2]
+	WORD $0x4e2fce72 // fmla v18.4s, v19.4s, v15.4s
+	WORD $0x4e1c07d3 // dup v19.4s, v30.s[3]
+	WORD $0x4e2fce53 // fmla v19.4s, v18.4s, v15.4s
+	WORD $0x4e0407b2 // dup v18.4s, v29.s[0]
+	WORD $0x4e2fce72 // fmla v18.4s, v19.4s, v15.4s
+	WORD $0x4e0c07b3 // dup v19.4s, v29.s[1]
+	WORD $0x4e2fce53 // fmla v19.4s, v18.4s, v15.4s
+	WORD $0x4e1407b2 // dup v18.4s, v29.s[2]
+	WORD $0x4e2fce72 // fmla v18.4s, v19.4s, v15.4s
+	WORD $0x6e2ede52 // fmul v18.4s, v18.4s, v14.4s
+	WORD $0x4eb2d42e // fsub v14.4s, v1.4s, v18.4s
+	WORD $0x6ea0e54f // fcmgt v15.4s, v10.4s, v0.4s
+	WORD $0x6eaf1dd2 // bit v18.16b, v14.16b, v15.16b
+	WORD $0x6e32dd8c // fmul v12.4s, v12.4s, v18.4s
+	WORD $0x6ea31d0c // bit v12.16b, v8.16b, v3.16b
+	WORD $0x4f871185 // fmla v5.4s, v12.4s, v7.s[0]
+	WORD $0x4f875189 // fmls v9.4s, v12.4s, v7.s[0]
+	WORD $0x3d800029 // str q9, [x1]
+	ADD $16, R3, R3
+	ADD $16, R1, R1
+	ADD $4, R4, R4
+	SUBS $1, R5, R5
+	BNE one3
+
+done4:
+	WORD $0x3d800005 // str q5, [x0]
+	RET
+
+DATA arcTanGrad2NEONPool<>+0(SB)/4, $0x3f800000
+DATA arcTanGrad2NEONPool<>+4(SB)/4, $0x3fc90fdb
+DATA arcTanGrad2NEONPool<>+8(SB)/4, $0x80000000
+DATA arcTanGrad2NEONPool<>+12(SB)/4, $0x3cc2cf5d
+DATA arcTanGrad2NEONPool<>+16(SB)/4, $0xbb956a4f
+DATA arcTanGrad2NEONPool<>+20(SB)/4, $0xbd70f778
+DATA arcTanGrad2NEONPool<>+24(SB)/4, $0x3dca1d47
+DATA arcTanGrad2NEONPool<>+28(SB)/4, $0xbe0f64c9
+DATA arcTanGrad2NEONPool<>+32(SB)/4, $0x3e4c7631
+DATA arcTanGrad2NEONPool<>+36(SB)/4, $0xbeaaa8ac
+DATA arcTanGrad2NEONPool<>+40(SB)/4, $0x3f7ffffe
+DATA arcTanGrad2NEONPool<>+44(SB)/4, $0x00000000
+GLOBL arcTanGrad2NEONPool<>(SB), RODATA|NOPTR, $48
+
+// func tanHSums1NEON(s, a, b []float32, ldb int, limit, root float32)
+TEXT ·tanHSums1NEON(SB), NOSPLIT|NOFRAME, $0-88
+	MOVD $tanHSums1NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	WORD $0x4e1407e2 // dup v2.4s, v31.s[2]
+	MOVD s_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD ldb+72(FP), R3
+	LSL $2, R3, R3
+	MOVD s_len+8(FP), R4
+	MOVD a_len+32(FP), R5
+	FMOVS limit+80(FP), F3
+	WORD $0x4e040463 // dup v3.4s, v3.s[0]
+
+row1:
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	MOVD R1, R6
+	MOVD R2, R7
+	MOVD R5, R8
+	CMP $16, R8
+	BLT vectors2
+
+loop3:
+	WORD $0xad4024c8 // ldp q8, q9, [x6]
+	WORD $0xad402cea // ldp q10, q11, [x7]
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf590d // fmls v13.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x4f9e910e // fmul v14.4s, v8.4s, v30.s[0]
+	WORD $0x4fbe518e // fmls v14.4s, v12.4s, v30.s[1]
+	WORD $0x4e1407cf // dup v15.4s, v30.s[2]
+	WORD $0x4fbe19cf // fmla v15.4s, v14.4s, v30.s[3]
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4eb2ce24 // fmls v4.4s, v17.4s, v18.4s
+	WORD $0x6eabd529 // fabd v9.4s, v9.4s, v11.4s
+	WORD $0x4ea3f529 // fmin v9.4s, v9.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf592d // fmls v13.4s, v9.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x4f9e912e // fmul v14.4s, v9.4s, v30.s[0]
+	WORD $0x4fbe518e // fmls v14.4s, v12.4s, v30.s[1]
+	WORD $0x4e1407cf // dup v15.4s, v30.s[2]
+	WORD $0x4fbe19cf // fmla v15.4s, v14.4s, v30.s[3]
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4eb2ce25 // fmls v5.4s, v17.4s, v18.4s
+	WORD $0xad4124c8 // ldp q8, q9, [x6, #32]
+	WORD $0xad412cea // ldp q10, q11, [x7, #32]
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf590d // fmls v13.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x4f9e910e // fmul v14.4s, v8.4s, v30.s[0]
+	WORD $0x4fbe518e // fmls v14.4s, v12.4s, v30.s[1]
+	WORD $0x4e1407cf // dup v15.4s, v30.s[2]
+	WORD $0x4fbe19cf // fmla v15.4s, v14.4s, v30.s[3]
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4eb2ce26 // fmls v6.4s, v17.4s, v18.4s
+	WORD $0x6eabd529 // fabd v9.4s, v9.4s, v11.4s
+	WORD $0x4ea3f529 // fmin v9.4s, v9.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf592d // fmls v13.4s, v9.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x4f9e912e // fmul v14.4s, v9.4s, v30.s[0]
+	WORD $0x4fbe518e // fmls v14.4s, v12.4s, v30.s[1]
+	WORD $0x4e1407cf // dup v15.4s, v30.s[2]
+	WORD $0x4fbe19cf // fmla v15.4s, v14.4s, v30.s[3]
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4eb2ce27 // fmls v7.4s, v17.4s, v18.4s
+	ADD $64, R6, R6
+	ADD $64, R7, R7
+	SUB $16, R8, R8
+	CMP $16, R8
+	BGE loop3
+
+vectors2:
+	CMP $4, R8
+	BLT singles4
+
+loop5:
+	WORD $0x3dc000c8 // ldr q8, [x6]
+	WORD $0x3dc000e9 // ldr q9, [x7]
+	WORD $0x6ea9d508 // fabd v8.4s, v8.4s, v9.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4fbf590b // fmls v11.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d56a // fsub v10.4s, v11.4s, v0.4s
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4ea1856b // add v11.4s, v11.4s, v1.4s
+	WORD $0x4f9e910c // fmul v12.4s, v8.4s, v30.s[0]
+	WORD $0x4fbe514c // fmls v12.4s, v10.4s, v30.s[1]
+	WORD $0x4e1407cd // dup v13.4s, v30.s[2]
+	WORD $0x4fbe198d // fmla v13.4s, v12.4s, v30.s[3]
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4e2ccdae // fmla v14.4s, v13.4s, v12.4s
+	WORD $0x4e0c07ad // dup v13.4s, v29.s[1]
+	WORD $0x4e2ccdcd // fmla v13.4s, v14.4s, v12.4s
+	WORD $0x6e2cdd8a // fmul v10.4s, v12.4s, v12.4s
+	WORD $0x4e2dcd4c // fmla v12.4s, v10.4s, v13.4s
+	WORD $0x4ea1d56f // fsub v15.4s, v11.4s, v1.4s
+	WORD $0x4e2ccd6f // fmla v15.4s, v11.4s, v12.4s
+	WORD $0x4e21d42c // fadd v12.4s, v1.4s, v1.4s
+	WORD $0x4e2fd58c // fadd v12.4s, v12.4s, v15.4s
+	WORD $0x4ea1d990 // frecpe v16.4s, v12.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x4eb0cde4 // fmls v4.4s, v15.4s, v16.4s
+	ADD $16, R6, R6
+	ADD $16, R7, R7
+	SUB $4, R8, R8
+	CMP $4, R8
+	BGE loop5
+
+singles4:
+	CBZ R8, done7
+
+single6:
+	WORD $0xbd4000c8 // ldr s8, [x6]
+	WORD $0xbd4000e9 // ldr s9, [x7]
+	WORD $0x6ea9d508 // fabd v8.4s, v8.4s, v9.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4fbf590b // fmls v11.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d56a // fsub v10.4s, v11.4s, v0.4s
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4ea1856b // add v11.4s, v11.4s, v1.4s
+	WORD $0x4f9e910c // fmul v12.4s, v8.4s, v30.s[0]
+	WORD $0x4fbe514c // fmls v12.4s, v10.4s, v30.s[1]
+	WORD $0x4e1407cd // dup v13.4s, v30.s[2]
+	WORD $0x4fbe198d // fmla v13.4s, v12.4s, v30.s[3]
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4e2ccdae // fmla v14.4s, v13.4s, v12.4s
+	WORD $0x4e0c07ad // dup v13.4s, v29.s[1]
+	WORD $0x4e2ccdcd // fmla v13.4s, v14.4s, v12.4s
+	WORD $0x6e2cdd8a // fmul v10.4s, v12.4s, v12.4s
+	WORD $0x4e2dcd4c // fmla v12.4s, v10.4s, v13.4s
+	WORD $0x4ea1d56f // fsub v15.4s, v11.4s, v1.4s
+	WORD $0x4e2ccd6f // fmla v15.4s, v11.4s, v12.4s
+	WORD $0x4e21d42c // fadd v12.4s, v1.4s, v1.4s
+	WORD $0x4e2fd58c // fadd v12.4s, v12.4s, v15.4s
+	WORD $0x4ea1d990 // frecpe v16.4s, v12.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x4eb0cde4 // fmls v4.4s, v15.4s, v16.4s
+	ADD $4, R6, R6
+	ADD $4, R7, R7
+	SUBS $1, R8, R8
+	BNE single6
+
+done7:
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD $0xbd000004 // str s4, [x0]
+	ADD $4, R0, R0
+	ADD R3, R2, R2
+	SUBS $1, R4, R4
+	BNE row1
+	RET
+
+DATA tanHSums1NEONPool<>+0(SB)/4, $0x4b400000
+DATA tanHSums1NEONPool<>+4(SB)/4, $0x3f800000
+DATA tanHSums1NEONPool<>+8(SB)/4, $0x42ae0000
+DATA tanHSums1NEONPool<>+12(SB)/4, $0x4038aa3b
+DATA tanHSums1NEONPool<>+16(SB)/4, $0xc0000000
+DATA tanHSums1NEONPool<>+20(SB)/4, $0x3f317218
+DATA tanHSums1NEONPool<>+24(SB)/4, $0x3d2b59f3
+DATA tanHSums1NEONPool<>+28(SB)/4, $0x3c08eca7
+DATA tanHSums1NEONPool<>+32(SB)/4, $0x3e2aaa93
+DATA tanHSums1NEONPool<>+36(SB)/4, $0x3effffac
+DATA tanHSums1NEONPool<>+40(SB)/4, $0x00000000
+DATA tanHSums1NEONPool<>+44(SB)/4, $0x00000000
+GLOBL tanHSums1NEONPool<>(SB), RODATA|NOPTR, $48
+
+// func tanHGrad1NEON(da, db, a, b, coef []float32, limit, root float32)
+TEXT ·tanHGrad1NEON(SB), NOSPLIT|NOFRAME, $0-128
+	MOVD $tanHGrad1NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	WORD $0x4e1407e2 // dup v2.4s, v31.s[2]
+	MOVD da_base+0(FP), R0
+	MOVD db_base+24(FP), R1
+	MOVD a_base+48(FP), R2
+	MOVD b_base+72(FP), R3
+	MOVD coef_base+96(FP), R4
+	MOVD coef_len+104(FP), R5
+	FMOVS limit+120(FP), F3
+	WORD $0x4e040463 // dup v3.4s, v3.s[0]
+	WORD $0x4e1c07e4 // dup v4.4s, v31.s[3]
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x3dc00045 // ldr q5, [x2]
+	WORD $0x3dc00006 // ldr q6, [x0]
+	CMP $4, R5
+	BLT rest2
+
+four1:
+	WORD $0x3dc00088 // ldr q8, [x4]
+	WORD $0xad402869 // ldp q9, q10, [x3]
+	WORD $0xad40302b // ldp q11, q12, [x1]
+	WORD $0x4ea9d4a9 // fsub v9.4s, v5.4s, v9.4s
+	WORD $0x4ea0f92d // fabs v13.4s, v9.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x4fbe91b0 // fmul v16.4s, v13.4s, v30.s[1]
+	WORD $0x4f9e59d0 // fmls v16.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d1 // dup v17.4s, v30.s[3]
+	WORD $0x4f9d1211 // fmla v17.4s, v16.4s, v29.s[0]
+	WORD $0x4e0c07b2 // dup v18.4s, v29.s[1]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e1407b1 // dup v17.4s, v29.s[2]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6ea41d2f // bit v15.16b, v9.16b, v4.16b
+	WORD $0x4e27e529 // fcmeq v9.4s, v9.4s, v7.4s
+	WORD $0x4e691def // bic v15.16b, v15.16b, v9.16b
+	WORD $0x4f8811e6 // fmla v6.4s, v15.4s, v8.s[0]
+	WORD $0x4f8851eb // fmls v11.4s, v15.4s, v8.s[0]
+	WORD $0x4eaad4aa // fsub v10.4s, v5.4s, v10.4s
+	WORD $0x4ea0f94d // fabs v13.4s, v10.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x4fbe91b0 // fmul v16.4s, v13.4s, v30.s[1]
+	WORD $0x4f9e59d0 // fmls v16.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d1 // dup v17.4s, v30.s[3]
+	WORD $0x4f9d1211 // fmla v17.4s, v16.4s, v29.s[0]
+	WORD $0x4e0c07b2 // dup v18.4s, v29.s[1]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e1407b1 // dup v17.4s, v29.s[2]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6ea41d4f // bit v15.16b, v10.16b, v4.16b
+	WORD $0x4e27e54a // fcmeq v10.4s, v10.4s, v7.4s
+	WORD $0x4e6a1def // bic v15.16b, v15.16b, v10.16b
+	WORD $0x4fa811e6 // fmla v6.4s, v15.4s, v8.s[1]
+	WORD $0x4fa851ec // fmls v12.4s, v15.4s, v8.s[1]
+	WORD $0xad00302b // stp q11, q12, [x1]
+	WORD $0xad412869 // ldp q9, q10, [x3, #32]
+	WORD $0xad41302b // ldp q11, q12, [x1, #32]
+	WORD $0x4ea9d4a9 // fsub v9.4s, v5.4s, v9.4s
+	WORD $0x4ea0f92d // fabs v13.4s, v9.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x4fbe91b0 // fmul v16.4s, v13.4s, v30.s[1]
+	WORD $0x4f9e59d0 // fmls v16.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d1 // dup v17.4s, v30.s[3]
+	WORD $0x4f9d1211 // fmla v17.4s, v16.4s, v29.s[0]
+	WORD $0x4e0c07b2 // dup v18.4s, v29.s[1]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e1407b1 // dup v17.4s, v29.s[2]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6ea41d2f // bit v15.16b, v9.16b, v4.16b
+	WORD $0x4e27e529 // fcmeq v9.4s, v9.4s, v7.4s
+	WORD $0x4e691def // bic v15.16b, v15.16b, v9.16b
+	WORD $0x4f8819e6 // fmla v6.4s, v15.4s, v8.s[2]
+	WORD $0x4f8859eb // fmls v11.4s, v15.4s, v8.s[2]
+	WORD $0x4eaad4aa // fsub v10.4s, v5.4s, v10.4s
+	WORD $0x4ea0f94d // fabs v13.4s, v10.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x4fbe91b0 // fmul v16.4s, v13.4s, v30.s[1]
+	WORD $0x4f9e59d0 // fmls v16.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d1 // dup v17.4s, v30.s[3]
+	WORD $0x4f9d1211 // fmla v17.4s, v16.4s, v29.s[0]
+	WORD $0x4e0c07b2 // dup v18.4s, v29.s[1]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e1407b1 // dup v17.4s, v29.s[2]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6ea41d4f // bit v15.16b, v10.16b, v4.16b
+	WORD $0x4e27e54a // fcmeq v10.4s, v10.4s, v7.4s
+	WORD $0x4e6a1def // bic v15.16b, v15.16b, v10.16b
+	WORD $0x4fa819e6 // fmla v6.4s, v15.4s, v8.s[3]
+	WORD $0x4fa859ec // fmls v12.4s, v15.4s, v8.s[3]
+	WORD $0xad01302b // stp q11, q12, [x1, #32]
+	ADD $64, R3, R3
+	ADD $64, R1, R1
+	ADD $16, R4, R4
+	SUB $4, R5, R5
+	CMP $4, R5
+	BGE four1
+
+rest2:
+	CBZ R5, done4
+
+one3:
+	WORD $0xbd400088 // ldr s8, [x4]
+	WORD $0x3dc00069 // ldr q9, [x3]
+	WORD $0x3dc0002a // ldr q10, [x1]
+	WORD $0x4ea9d4a9 // fsub v9.4s, v5.4s, v9.4s
+	WORD $0x4ea0f92b // fabs v11.4s, v9.4s
+	WORD $0x4ea3f56b // fmin v11.4s, v11.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4f9e516d // fmls v13.4s, v11.4s, v30.s[0]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x4fbe916e // fmul v14.4s, v11.4s, v30.s[1]
+	WORD $0x4f9e598e // fmls v14.4s, v12.4s, v30.s[2]
+	WORD $0x4e1c07cf // dup v15.4s, v30.s[3]
+	WORD $0x4f9d11cf // fmla v15.4s, v14.4s, v29.s[0]
+	WORD $0x4e0c07b0 // dup v16.4s, v29.s[1]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e1407af // dup v15.4s, v29.s[2]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e2ecdad // fmla v13.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32ddad // fmul v13.4s, v13.4s, v18.4s
+	WORD $0x6e32ddad // fmul v13.4s, v13.4s, v18.4s
+	WORD $0x6ea41d2d // bit v13.16b, v9.16b, v4.16b
+	WORD $0x4e27e529 // fcmeq v9.4s, v9.4s, v7.4s
+	WORD $0x4e691dad // bic v13.16b, v13.16b, v9.16b
+	WORD $0x4f8811a6 // fmla v6.4s, v13.4s, v8.s[0]
+	WORD $0x4f8851aa // fmls v10.4s, v13.4s, v8.s[0]
+	WORD $0x3d80002a // str q10, [x1]
+	ADD $16, R3, R3
+	ADD $16, R1, R1
+	ADD $4, R4, R4
+	SUBS $1, R5, R5
+	BNE one3
+
+done4:
+	WORD $0x3d800006 // str q6, [x0]
+	RET
+
+DATA tanHGrad1NEONPool<>+0(SB)/4, $0x4b400000
+DATA tanHGrad1NEONPool<>+4(SB)/4, $0x3f800000
+DATA tanHGrad1NEONPool<>+8(SB)/4, $0x42ae0000
+DATA tanHGrad1NEONPool<>+12(SB)/4, $0x80000000
+DATA tanHGrad1NEONPool<>+16(SB)/4, $0x4038aa3b
+DATA tanHGrad1NEONPool<>+20(SB)/4, $0xc0000000
+DATA tanHGrad1NEONPool<>+24(SB)/4, $0x3f317218
+DATA tanHGrad1NEONPool<>+28(SB)/4, $0x3d2b59f3
+DATA tanHGrad1NEONPool<>+32(SB)/4, $0x3c08eca7
+DATA tanHGrad1NEONPool<>+36(SB)/4, $0x3e2aaa93
+DATA tanHGrad1NEONPool<>+40(SB)/4, $0x3effffac
+DATA tanHGrad1NEONPool<>+44(SB)/4, $0x00000000
+GLOBL tanHGrad1NEONPool<>(SB), RODATA|NOPTR, $48
+
+// func tanHSums2NEON(s, a, b []float32, ldb int, limit, root float32)
+TEXT ·tanHSums2NEON(SB), NOSPLIT|NOFRAME, $0-88
+	MOVD $tanHSums2NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	WORD $0x4e1407e2 // dup v2.4s, v31.s[2]
+	MOVD s_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD ldb+72(FP), R3
+	LSL $2, R3, R3
+	MOVD s_len+8(FP), R4
+	MOVD a_len+32(FP), R5
+	FMOVS limit+80(FP), F3
+	WORD $0x4e040463 // dup v3.4s, v3.s[0]
+
+row1:
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	MOVD R1, R6
+	MOVD R2, R7
+	MOVD R5, R8
+	CMP $16, R8
+	BLT vectors2
+
+loop3:
+	WORD $0xad4024c8 // ldp q8, q9, [x6]
+	WORD $0xad402cea // ldp q10, q11, [x7]
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf590d // fmls v13.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x4f9e910e // fmul v14.4s, v8.4s, v30.s[0]
+	WORD $0x4fbe518e // fmls v14.4s, v12.4s, v30.s[1]
+	WORD $0x4e1407cf // dup v15.4s, v30.s[2]
+	WORD $0x4fbe19cf // fmla v15.4s, v14.4s, v30.s[3]
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32de31 // fmul v17.4s, v17.4s, v18.4s
+	WORD $0x4e31ce24 // fmla v4.4s, v17.4s, v17.4s
+	WORD $0x6eabd529 // fabd v9.4s, v9.4s, v11.4s
+	WORD $0x4ea3f529 // fmin v9.4s, v9.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf592d // fmls v13.4s, v9.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x4f9e912e // fmul v14.4s, v9.4s, v30.s[0]
+	WORD $0x4fbe518e // fmls v14.4s, v12.4s, v30.s[1]
+	WORD $0x4e1407cf // dup v15.4s, v30.s[2]
+	WORD $0x4fbe19cf // fmla v15.4s, v14.4s, v30.s[3]
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32de31 // fmul v17.4s, v17.4s, v18.4s
+	WORD $0x4e31ce25 // fmla v5.4s, v17.4s, v17.4s
+	WORD $0xad4124c8 // ldp q8, q9, [x6, #32]
+	WORD $0xad412cea // ldp q10, q11, [x7, #32]
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf590d // fmls v13.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x4f9e910e // fmul v14.4s, v8.4s, v30.s[0]
+	WORD $0x4fbe518e // fmls v14.4s, v12.4s, v30.s[1]
+	WORD $0x4e1407cf // dup v15.4s, v30.s[2]
+	WORD $0x4fbe19cf // fmla v15.4s, v14.4s, v30.s[3]
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32de31 // fmul v17.4s, v17.4s, v18.4s
+	WORD $0x4e31ce26 // fmla v6.4s, v17.4s, v17.4s
+	WORD $0x6eabd529 // fabd v9.4s, v9.4s, v11.4s
+	WORD $0x4ea3f529 // fmin v9.4s, v9.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4fbf592d // fmls v13.4s, v9.4s, v31.s[3]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x4f9e912e // fmul v14.4s, v9.4s, v30.s[0]
+	WORD $0x4fbe518e // fmls v14.4s, v12.4s, v30.s[1]
+	WORD $0x4e1407cf // dup v15.4s, v30.s[2]
+	WORD $0x4fbe19cf // fmla v15.4s, v14.4s, v30.s[3]
+	WORD $0x4e0407b0 // dup v16.4s, v29.s[0]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e0c07af // dup v15.4s, v29.s[1]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32de31 // fmul v17.4s, v17.4s, v18.4s
+	WORD $0x4e31ce27 // fmla v7.4s, v17.4s, v17.4s
+	ADD $64, R6, R6
+	ADD $64, R7, R7
+	SUB $16, R8, R8
+	CMP $16, R8
+	BGE loop3
+
+vectors2:
+	CMP $4, R8
+	BLT singles4
+
+loop5:
+	WORD $0x3dc000c8 // ldr q8, [x6]
+	WORD $0x3dc000e9 // ldr q9, [x7]
+	WORD $0x6ea9d508 // fabd v8.4s, v8.4s, v9.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4fbf590b // fmls v11.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d56a // fsub v10.4s, v11.4s, v0.4s
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4ea1856b // add v11.4s, v11.4s, v1.4s
+	WORD $0x4f9e910c // fmul v12.4s, v8.4s, v30.s[0]
+	WORD $0x4fbe514c // fmls v12.4s, v10.4s, v30.s[1]
+	WORD $0x4e1407cd // dup v13.4s, v30.s[2]
+	WORD $0x4fbe198d // fmla v13.4s, v12.4s, v30.s[3]
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4e2ccdae // fmla v14.4s, v13.4s, v12.4s
+	WORD $0x4e0c07ad // dup v13.4s, v29.s[1]
+	WORD $0x4e2ccdcd // fmla v13.4s, v14.4s, v12.4s
+	WORD $0x6e2cdd8a // fmul v10.4s, v12.4s, v12.4s
+	WORD $0x4e2dcd4c // fmla v12.4s, v10.4s, v13.4s
+	WORD $0x4ea1d56f // fsub v15.4s, v11.4s, v1.4s
+	WORD $0x4e2ccd6f // fmla v15.4s, v11.4s, v12.4s
+	WORD $0x4e21d42c // fadd v12.4s, v1.4s, v1.4s
+	WORD $0x4e2fd58c // fadd v12.4s, v12.4s, v15.4s
+	WORD $0x4ea1d990 // frecpe v16.4s, v12.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x6e30ddef // fmul v15.4s, v15.4s, v16.4s
+	WORD $0x4e2fcde4 // fmla v4.4s, v15.4s, v15.4s
+	ADD $16, R6, R6
+	ADD $16, R7, R7
+	SUB $4, R8, R8
+	CMP $4, R8
+	BGE loop5
+
+singles4:
+	CBZ R8, done7
+
+single6:
+	WORD $0xbd4000c8 // ldr s8, [x6]
+	WORD $0xbd4000e9 // ldr s9, [x7]
+	WORD $0x6ea9d508 // fabd v8.4s, v8.4s, v9.4s
+	WORD $0x4ea3f508 // fmin v8.4s, v8.4s, v3.4s
+	WORD $0x4ea01c0b // mov v11.16b, v0.16b
+	WORD $0x4fbf590b // fmls v11.4s, v8.4s, v31.s[3]
+	WORD $0x4ea0d56a // fsub v10.4s, v11.4s, v0.4s
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4ea1856b // add v11.4s, v11.4s, v1.4s
+	WORD $0x4f9e910c // fmul v12.4s, v8.4s, v30.s[0]
+	WORD $0x4fbe514c // fmls v12.4s, v10.4s, v30.s[1]
+	WORD $0x4e1407cd // dup v13.4s, v30.s[2]
+	WORD $0x4fbe198d // fmla v13.4s, v12.4s, v30.s[3]
+	WORD $0x4e0407ae // dup v14.4s, v29.s[0]
+	WORD $0x4e2ccdae // fmla v14.4s, v13.4s, v12.4s
+	WORD $0x4e0c07ad // dup v13.4s, v29.s[1]
+	WORD $0x4e2ccdcd // fmla v13.4s, v14.4s, v12.4s
+	WORD $0x6e2cdd8a // fmul v10.4s, v12.4s, v12.4s
+	WORD $0x4e2dcd4c // fmla v12.4s, v10.4s, v13.4s
+	WORD $0x4ea1d56f // fsub v15.4s, v11.4s, v1.4s
+	WORD $0x4e2ccd6f // fmla v15.4s, v11.4s, v12.4s
+	WORD $0x4e21d42c // fadd v12.4s, v1.4s, v1.4s
+	WORD $0x4e2fd58c // fadd v12.4s, v12.4s, v15.4s
+	WORD $0x4ea1d990 // frecpe v16.4s, v12.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x4e30fd91 // frecps v17.4s, v12.4s, v16.4s
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
+	WORD $0x6e30ddef // fmul v15.4s, v15.4s, v16.4s
+	WORD $0x4e2fcde4 // fmla v4.4s, v15.4s, v15.4s
+	ADD $4, R6, R6
+	ADD $4, R7, R7
+	SUBS $1, R8, R8
+	BNE single6
+
+done7:
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD $0x6e24d484 // faddp v4.4s, v4.4s, v4.4s
+	WORD $0xbd000004 // str s4, [x0]
+	ADD $4, R0, R0
+	ADD R3, R2, R2
+	SUBS $1, R4, R4
+	BNE row1
+	RET
+
+DATA tanHSums2NEONPool<>+0(SB)/4, $0x4b400000
+DATA tanHSums2NEONPool<>+4(SB)/4, $0x3f800000
+DATA tanHSums2NEONPool<>+8(SB)/4, $0x42ae0000
+DATA tanHSums2NEONPool<>+12(SB)/4, $0x4038aa3b
+DATA tanHSums2NEONPool<>+16(SB)/4, $0xc0000000
+DATA tanHSums2NEONPool<>+20(SB)/4, $0x3f317218
+DATA tanHSums2NEONPool<>+24(SB)/4, $0x3d2b59f3
+DATA tanHSums2NEONPool<>+28(SB)/4, $0x3c08eca7
+DATA tanHSums2NEONPool<>+32(SB)/4, $0x3e2aaa93
+DATA tanHSums2NEONPool<>+36(SB)/4, $0x3effffac
+DATA tanHSums2NEONPool<>+40(SB)/4, $0x00000000
+DATA tanHSums2NEONPool<>+44(SB)/4, $0x00000000
+GLOBL tanHSums2NEONPool<>(SB), RODATA|NOPTR, $48
+
+// func tanHGrad2NEON(da, db, a, b, coef []float32, limit, root float32)
+TEXT ·tanHGrad2NEON(SB), NOSPLIT|NOFRAME, $0-128
+	MOVD $tanHGrad2NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x3dc0041e // ldr q30, [x0, #16]
+	WORD $0x3dc0081d // ldr q29, [x0, #32]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	WORD $0x4e0c07e1 // dup v1.4s, v31.s[1]
+	WORD $0x4e1407e2 // dup v2.4s, v31.s[2]
+	MOVD da_base+0(FP), R0
+	MOVD db_base+24(FP), R1
+	MOVD a_base+48(FP), R2
+	MOVD b_base+72(FP), R3
+	MOVD coef_base+96(FP), R4
+	MOVD coef_len+104(FP), R5
+	FMOVS limit+120(FP), F3
+	WORD $0x4e040463 // dup v3.4s, v3.s[0]
+	WORD $0x4e1c07e4 // dup v4.4s, v31.s[3]
+	WORD $0x4f000407 // movi v7.4s, #0x0
+	WORD $0x3dc00045 // ldr q5, [x2]
+	WORD $0x3dc00006 // ldr q6, [x0]
+	CMP $4, R5
+	BLT rest2
+
+four1:
+	WORD $0x3dc00088 // ldr q8, [x4]
+	WORD $0xad402869 // ldp q9, q10, [x3]
+	WORD $0xad40302b // ldp q11, q12, [x1]
+	WORD $0x4ea9d4a9 // fsub v9.4s, v5.4s, v9.4s
+	WORD $0x4ea0f92d // fabs v13.4s, v9.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x4fbe91b0 // fmul v16.4s, v13.4s, v30.s[1]
+	WORD $0x4f9e59d0 // fmls v16.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d1 // dup v17.4s, v30.s[3]
+	WORD $0x4f9d1211 // fmla v17.4s, v16.4s, v29.s[0]
+	WORD $0x4e0c07b2 // dup v18.4s, v29.s[1]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e1407b1 // dup v17.4s, v29.s[2]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34de73 // fmul v19.4s, v19.4s, v20.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	WORD $0x6ea41d2f // bit v15.16b, v9.16b, v4.16b
+	WORD $0x4f8811e6 // fmla v6.4s, v15.4s, v8.s[0]
+	WORD $0x4f8851eb // fmls v11.4s, v15.4s, v8.s[0]
+	WORD $0x4eaad4aa // fsub v10.4s, v5.4s, v10.4s
+	WORD $0x4ea0f94d // fabs v13.4s, v10.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x4fbe91b0 // fmul v16.4s, v13.4s, v30.s[1]
+	WORD $0x4f9e59d0 // fmls v16.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d1 // dup v17.4s, v30.s[3]
+	WORD $0x4f9d1211 // fmla v17.4s, v16.4s, v29.s[0]
+	WORD $0x4e0c07b2 // dup v18.4s, v29.s[1]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e1407b1 // dup v17.4s, v29.s[2]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34de73 // fmul v19.4s, v19.4s, v20.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	WORD $0x6ea41d4f // bit v15.16b, v10.16b, v4.16b
+	WORD $0x4fa811e6 // fmla v6.4s, v15.4s, v8.s[1]
+	WORD $0x4fa851ec // fmls v12.4s, v15.4s, v8.s[1]
+	WORD $0xad00302b // stp q11, q12, [x1]
+	WORD $0xad412869 // ldp q9, q10, [x3, #32]
+	WORD $0xad41302b // ldp q11, q12, [x1, #32]
+	WORD $0x4ea9d4a9 // fsub v9.4s, v5.4s, v9.4s
+	WORD $0x4ea0f92d // fabs v13.4s, v9.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x4fbe91b0 // fmul v16.4s, v13.4s, v30.s[1]
+	WORD $0x4f9e59d0 // fmls v16.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d1 // dup v17.4s, v30.s[3]
+	WORD $0x4f9d1211 // fmla v17.4s, v16.4s, v29.s[0]
+	WORD $0x4e0c07b2 // dup v18.4s, v29.s[1]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e1407b1 // dup v17.4s, v29.s[2]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34de73 // fmul v19.4s, v19.4s, v20.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	WORD $0x6ea41d2f // bit v15.16b, v9.16b, v4.16b
+	WORD $0x4f8819e6 // fmla v6.4s, v15.4s, v8.s[2]
+	WORD $0x4f8859eb // fmls v11.4s, v15.4s, v8.s[2]
+	WORD $0x4eaad4aa // fsub v10.4s, v5.4s, v10.4s
+	WORD $0x4ea0f94d // fabs v13.4s, v10.4s
+	WORD $0x4ea3f5ad // fmin v13.4s, v13.4s, v3.4s
+	WORD $0x4ea01c0f // mov v15.16b, v0.16b
+	WORD $0x4f9e51af // fmls v15.4s, v13.4s, v30.s[0]
+	WORD $0x4ea0d5ee // fsub v14.4s, v15.4s, v0.4s
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x4ea185ef // add v15.4s, v15.4s, v1.4s
+	WORD $0x4fbe91b0 // fmul v16.4s, v13.4s, v30.s[1]
+	WORD $0x4f9e59d0 // fmls v16.4s, v14.4s, v30.s[2]
+	WORD $0x4e1c07d1 // dup v17.4s, v30.s[3]
+	WORD $0x4f9d1211 // fmla v17.4s, v16.4s, v29.s[0]
+	WORD $0x4e0c07b2 // dup v18.4s, v29.s[1]
+	WORD $0x4e30ce32 // fmla v18.4s, v17.4s, v16.4s
+	WORD $0x4e1407b1 // dup v17.4s, v29.s[2]
+	WORD $0x4e30ce51 // fmla v17.4s, v18.4s, v16.4s
+	WORD $0x6e30de0e // fmul v14.4s, v16.4s, v16.4s
+	WORD $0x4e31cdd0 // fmla v16.4s, v14.4s, v17.4s
+	WORD $0x4ea1d5f3 // fsub v19.4s, v15.4s, v1.4s
+	WORD $0x4e30cdf3 // fmla v19.4s, v15.4s, v16.4s
+	WORD $0x4e30cdef // fmla v15.4s, v15.4s, v16.4s
+	WORD $0x4e21d430 // fadd v16.4s, v1.4s, v1.4s
+	WORD $0x4e33d610 // fadd v16.4s, v16.4s, v19.4s
+	WORD $0x4ea1da14 // frecpe v20.4s, v16.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x4e34fe15 // frecps v21.4s, v16.4s, v20.4s
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34ddef // fmul v15.4s, v15.4s, v20.4s
+	WORD $0x6e34de73 // fmul v19.4s, v19.4s, v20.4s
+	WORD $0x6e33ddef // fmul v15.4s, v15.4s, v19.4s
+	WORD $0x6ea41d4f // bit v15.16b, v10.16b, v4.16b
+	WORD $0x4fa819e6 // fmla v6.4s, v15.4s, v8.s[3]
+	WORD $0x4fa859ec // fmls v12.4s, v15.4s, v8.s[3]
+	WORD $0xad01302b // stp q11, q12, [x1, #32]
+	ADD $64, R3, R3
+	ADD $64, R1, R1
+	ADD $16, R4, R4
+	SUB $4, R5, R5
+	CMP $4, R5
+	BGE four1
+
+rest2:
+	CBZ R5, done4
+
+one3:
+	WORD $0xbd400088 // ldr s8, [x4]
+	WORD $0x3dc00069 // ldr q9, [x3]
+	WORD $0x3dc0002a // ldr q10, [x1]
+	WORD $0x4ea9d4a9 // fsub v9.4s, v5.4s, v9.4s
+	WORD $0x4ea0f92b // fabs v11.4s, v9.4s
+	WORD $0x4ea3f56b // fmin v11.4s, v11.4s, v3.4s
+	WORD $0x4ea01c0d // mov v13.16b, v0.16b
+	WORD $0x4f9e516d // fmls v13.4s, v11.4s, v30.s[0]
+	WORD $0x4ea0d5ac // fsub v12.4s, v13.4s, v0.4s
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4ea185ad // add v13.4s, v13.4s, v1.4s
+	WORD $0x4fbe916e // fmul v14.4s, v11.4s, v30.s[1]
+	WORD $0x4f9e598e // fmls v14.4s, v12.4s, v30.s[2]
+	WORD $0x4e1c07cf // dup v15.4s, v30.s[3]
+	WORD $0x4f9d11cf // fmla v15.4s, v14.4s, v29.s[0]
+	WORD $0x4e0c07b0 // dup v16.4s, v29.s[1]
+	WORD $0x4e2ecdf0 // fmla v16.4s, v15.4s, v14.4s
+	WORD $0x4e1407af // dup v15.4s, v29.s[2]
+	WORD $0x4e2ece0f // fmla v15.4s, v16.4s, v14.4s
+	WORD $0x6e2eddcc // fmul v12.4s, v14.4s, v14.4s
+	WORD $0x4e2fcd8e // fmla v14.4s, v12.4s, v15.4s
+	WORD $0x4ea1d5b1 // fsub v17.4s, v13.4s, v1.4s
+	WORD $0x4e2ecdb1 // fmla v17.4s, v13.4s, v14.4s
+	WORD $0x4e2ecdad // fmla v13.4s, v13.4s, v14.4s
+	WORD $0x4e21d42e // fadd v14.4s, v1.4s, v1.4s
+	WORD $0x4e31d5ce // fadd v14.4s, v14.4s, v17.4s
+	WORD $0x4ea1d9d2 // frecpe v18.4s, v14.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x4e32fdd3 // frecps v19.4s, v14.4s, v18.4s
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
+	WORD $0x6e32ddad // fmul v13.4s, v13.4s, v18.4s
+	WORD $0x6e32ddad // fmul v13.4s, v13.4s, v18.4s
+	WORD $0x6e32de31 // fmul v17.4s, v17.4s, v18.4s
+	WORD $0x6e31ddad // fmul v13.4s, v13.4s, v17.4s
+	WORD $0x6ea41d2d // bit v13.16b, v9.16b, v4.16b
+	WORD $0x4f8811a6 // fmla v6.4s, v13.4s, v8.s[0]
+	WORD $0x4f8851aa // fmls v10.4s, v13.4s, v8.s[0]
+	WORD $0x3d80002a // str q10, [x1]
+	ADD $16, R3, R3
+	ADD $16, R1, R1
+	ADD $4, R4, R4
+	SUBS $1, R5, R5
+	BNE one3
+
+done4:
+	WORD $0x3d800006 // str q6, [x0]
+	RET
+
+DATA tanHGrad2NEONPool<>+0(SB)/4, $0x4b400000
+DATA tanHGrad2NEONPool<>+4(SB)/4, $0x3f800000
+DATA tanHGrad2NEONPool<>+8(SB)/4, $0x42ae0000
+DATA tanHGrad2NEONPool<>+12(SB)/4, $0x80000000
+DATA tanHGrad2NEONPool<>+16(SB)/4, $0x4038aa3b
+DATA tanHGrad2NEONPool<>+20(SB)/4, $0xc0000000
+DATA tanHGrad2NEONPool<>+24(SB)/4, $0x3f317218
+DATA tanHGrad2NEONPool<>+28(SB)/4, $0x3d2b59f3
+DATA tanHGrad2NEONPool<>+32(SB)/4, $0x3c08eca7
+DATA tanHGrad2NEONPool<>+36(SB)/4, $0x3e2aaa93
+DATA tanHGrad2NEONPool<>+40(SB)/4, $0x3effffac
+DATA tanHGrad2NEONPool<>+44(SB)/4, $0x00000000
+GLOBL tanHGrad2NEONPool<>(SB), RODATA|NOPTR, $48
+
+// func isruSums1NEON(s, a, b []float32, ldb int, limit, root float32)
+TEXT ·isruSums1NEON(SB), NOSPLIT|NOFRAME, $0-88
+	MOVD $isruSums1NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	FMOVS root+84(FP), F0
+	WORD $0x4e0407e1 // dup v1.4s, v31.s[0]
+	MOVD s_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD ldb+72(FP), R3
+	LSL $2, R3, R3
+	MOVD s_len+8(FP), R4
+	MOVD a_len+32(FP), R5
+	FMOVS limit+80(FP), F2
+	WORD $0x4e040442 // dup v2.4s, v2.s[0]
+
+row1:
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	MOVD R1, R6
+	MOVD R2, R7
+	MOVD R5, R8
+	CMP $16, R8
+	BLT vectors2
+
+loop3:
+	WORD $0xad4020c7 // ldp q7, q8, [x6]
+	WORD $0xad4028e9 // ldp q9, q10, [x7]
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4f8090e7 // fmul v7.4s, v7.4s, v0.s[0]
+	WORD $0x4ea11c2b // mov v11.16b, v1.16b
+	WORD $0x4e27cceb // fmla v11.4s, v7.4s, v7.4s
+	WORD $0x6ea1d96c // frsqrte v12.4s, v11.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x4e2ccce3 // fmla v3.4s, v7.4s, v12.4s
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea2f508 // fmin v8.4s, v8.4s, v2.4s
+	WORD $0x4f809108 // fmul v8.4s, v8.4s, v0.s[0]
+	WORD $0x4ea11c2b // mov v11.16b, v1.16b
+	WORD $0x4e28cd0b // fmla v11.4s, v8.4s, v8.4s
+	WORD $0x6ea1d96c // frsqrte v12.4s, v11.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x4e2ccd04 // fmla v4.4s, v8.4s, v12.4s
+	WORD $0xad4120c7 // ldp q7, q8, [x6, #32]
+	WORD $0xad4128e9 // ldp q9, q10, [x7, #32]
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4f8090e7 // fmul v7.4s, v7.4s, v0.s[0]
+	WORD $0x4ea11c2b // mov v11.16b, v1.16b
+	WORD $0x4e27cceb // fmla v11.4s, v7.4s, v7.4s
+	WORD $0x6ea1d96c // frsqrte v12.4s, v11.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x4e2ccce5 // fmla v5.4s, v7.4s, v12.4s
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea2f508 // fmin v8.4s, v8.4s, v2.4s
+	WORD $0x4f809108 // fmul v8.4s, v8.4s, v0.s[0]
+	WORD $0x4ea11c2b // mov v11.16b, v1.16b
+	WORD $0x4e28cd0b // fmla v11.4s, v8.4s, v8.4s
+	WORD $0x6ea1d96c // frsqrte v12.4s, v11.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x4e2ccd06 // fmla v6.4s, v8.4s, v12.4s
+	ADD $64, R6, R6
+	ADD $64, R7, R7
+	SUB $16, R8, R8
+	CMP $16, R8
+	BGE loop3
+
+vectors2:
+	CMP $4, R8
+	BLT singles4
+
+loop5:
+	WORD $0x3dc000c7 // ldr q7, [x6]
+	WORD $0x3dc000e8 // ldr q8, [x7]
+	WORD $0x6ea8d4e7 // fabd v7.4s, v7.4s, v8.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4f8090e7 // fmul v7.4s, v7.4s, v0.s[0]
+	WORD $0x4ea11c29 // mov v9.16b, v1.16b
+	WORD $0x4e27cce9 // fmla v9.4s, v7.4s, v7.4s
+	WORD $0x6ea1d92a // frsqrte v10.4s, v9.4s
+	WORD $0x6e2add4b // fmul v11.4s, v10.4s, v10.4s
+	WORD $0x4eabfd2b // frsqrts v11.4s, v9.4s, v11.4s
+	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
+	WORD $0x6e2add4b // fmul v11.4s, v10.4s, v10.4s
+	WORD $0x4eabfd2b // frsqrts v11.4s, v9.4s, v11.4s
+	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
+	WORD $0x4e2acce3 // fmla v3.4s, v7.4s, v10.4s
+	ADD $16, R6, R6
+	ADD $16, R7, R7
+	SUB $4, R8, R8
+	CMP $4, R8
+	BGE loop5
+
+singles4:
+	CBZ R8, done7
+
+single6:
+	WORD $0xbd4000c7 // ldr s7, [x6]
+	WORD $0xbd4000e8 // ldr s8, [x7]
+	WORD $0x6ea8d4e7 // fabd v7.4s, v7.4s, v8.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4f8090e7 // fmul v7.4s, v7.4s, v0.s[0]
+	WORD $0x4ea11c29 // mov v9.16b, v1.16b
+	WORD $0x4e27cce9 // fmla v9.4s, v7.4s, v7.4s
+	WORD $0x6ea1d92a // frsqrte v10.4s, v9.4s
+	WORD $0x6e2add4b // fmul v11.4s, v10.4s, v10.4s
+	WORD $0x4eabfd2b // frsqrts v11.4s, v9.4s, v11.4s
+	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
+	WORD $0x6e2add4b // fmul v11.4s, v10.4s, v10.4s
+	WORD $0x4eabfd2b // frsqrts v11.4s, v9.4s, v11.4s
+	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
+	WORD $0x4e2acce3 // fmla v3.4s, v7.4s, v10.4s
+	ADD $4, R6, R6
+	ADD $4, R7, R7
+	SUBS $1, R8, R8
+	BNE single6
+
+done7:
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x6e23d463 // faddp v3.4s, v3.4s, v3.4s
+	WORD $0x6e23d463 // faddp v3.4s, v3.4s, v3.4s
+	WORD $0xbd000003 // str s3, [x0]
+	ADD $4, R0, R0
+	ADD R3, R2, R2
+	SUBS $1, R4, R4
+	BNE row1
+	RET
+
+DATA isruSums1NEONPool<>+0(SB)/4, $0x3f800000
+DATA isruSums1NEONPool<>+4(SB)/4, $0x00000000
+DATA isruSums1NEONPool<>+8(SB)/4, $0x00000000
+DATA isruSums1NEONPool<>+12(SB)/4, $0x00000000
+GLOBL isruSums1NEONPool<>(SB), RODATA|NOPTR, $16
+
+// func isruGrad1NEON(da, db, a, b, coef []float32, limit, root float32)
+TEXT ·isruGrad1NEON(SB), NOSPLIT|NOFRAME, $0-128
+	MOVD $isruGrad1NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	FMOVS root+124(FP), F0
+	WORD $0x4e0407e1 // dup v1.4s, v31.s[0]
+	MOVD da_base+0(FP), R0
+	MOVD db_base+24(FP), R1
+	MOVD a_base+48(FP), R2
+	MOVD b_base+72(FP), R3
+	MOVD coef_base+96(FP), R4
+	MOVD coef_len+104(FP), R5
+	FMOVS limit+120(FP), F2
+	WORD $0x4e040442 // dup v2.4s, v2.s[0]
+	WORD $0x4e0c07e3 // dup v3.4s, v31.s[1]
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x3dc00044 // ldr q4, [x2]
+	WORD $0x3dc00005 // ldr q5, [x0]
+	CMP $4, R5
+	BLT rest2
+
+four1:
+	WORD $0x3dc00087 // ldr q7, [x4]
+	WORD $0xad402468 // ldp q8, q9, [x3]
+	WORD $0xad402c2a // ldp q10, q11, [x1]
+	WORD $0x4ea8d488 // fsub v8.4s, v4.4s, v8.4s
+	WORD $0x4ea0f90c // fabs v12.4s, v8.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4f80918c // fmul v12.4s, v12.4s, v0.s[0]
+	WORD $0x4ea11c2d // mov v13.16b, v1.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x6ea1d9ae // frsqrte v14.4s, v13.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddd0 // fmul v16.4s, v14.4s, v14.4s
+	WORD $0x6e2ede10 // fmul v16.4s, v16.4s, v14.4s
+	WORD $0x6ea31d10 // bit v16.16b, v8.16b, v3.16b
+	WORD $0x4e26e508 // fcmeq v8.4s, v8.4s, v6.4s
+	WORD $0x4e681e10 // bic v16.16b, v16.16b, v8.16b
+	WORD $0x4f871205 // fmla v5.4s, v16.4s, v7.s[0]
+	WORD $0x4f87520a // fmls v10.4s, v16.4s, v7.s[0]
+	WORD $0x4ea9d489 // fsub v9.4s, v4.4s, v9.4s
+	WORD $0x4ea0f92c // fabs v12.4s, v9.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4f80918c // fmul v12.4s, v12.4s, v0.s[0]
+	WORD $0x4ea11c2d // mov v13.16b, v1.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x6ea1d9ae // frsqrte v14.4s, v13.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddd0 // fmul v16.4s, v14.4s, v14.4s
+	WORD $0x6e2ede10 // fmul v16.4s, v16.4s, v14.4s
+	WORD $0x6ea31d30 // bit v16.16b, v9.16b, v3.16b
+	WORD $0x4e26e529 // fcmeq v9.4s, v9.4s, v6.4s
+	WORD $0x4e691e10 // bic v16.16b, v16.16b, v9.16b
+	WORD $0x4fa71205 // fmla v5.4s, v16.4s, v7.s[1]
+	WORD $0x4fa7520b // fmls v11.4s, v16.4s, v7.s[1]
+	WORD $0xad002c2a // stp q10, q11, [x1]
+	WORD $0xad412468 // ldp q8, q9, [x3, #32]
+	WORD $0xad412c2a // ldp q10, q11, [x1, #32]
+	WORD $0x4ea8d488 // fsub v8.4s, v4.4s, v8.4s
+	WORD $0x4ea0f90c // fabs v12.4s, v8.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4f80918c // fmul v12.4s, v12.4s, v0.s[0]
+	WORD $0x4ea11c2d // mov v13.16b, v1.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x6ea1d9ae // frsqrte v14.4s, v13.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddd0 // fmul v16.4s, v14.4s, v14.4s
+	WORD $0x6e2ede10 // fmul v16.4s, v16.4s, v14.4s
+	WORD $0x6ea31d10 // bit v16.16b, v8.16b, v3.16b
+	WORD $0x4e26e508 // fcmeq v8.4s, v8.4s, v6.4s
+	WORD $0x4e681e10 // bic v16.16b, v16.16b, v8.16b
+	WORD $0x4f871a05 // fmla v5.4s, v16.4s, v7.s[2]
+	WORD $0x4f875a0a // fmls v10.4s, v16.4s, v7.s[2]
+	WORD $0x4ea9d489 // fsub v9.4s, v4.4s, v9.4s
+	WORD $0x4ea0f92c // fabs v12.4s, v9.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4f80918c // fmul v12.4s, v12.4s, v0.s[0]
+	WORD $0x4ea11c2d // mov v13.16b, v1.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x6ea1d9ae // frsqrte v14.4s, v13.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddd0 // fmul v16.4s, v14.4s, v14.4s
+	WORD $0x6e2ede10 // fmul v16.4s, v16.4s, v14.4s
+	WORD $0x6ea31d30 // bit v16.16b, v9.16b, v3.16b
+	WORD $0x4e26e529 // fcmeq v9.4s, v9.4s, v6.4s
+	WORD $0x4e691e10 // bic v16.16b, v16.16b, v9.16b
+	WORD $0x4fa71a05 // fmla v5.4s, v16.4s, v7.s[3]
+	WORD $0x4fa75a0b // fmls v11.4s, v16.4s, v7.s[3]
+	WORD $0xad012c2a // stp q10, q11, [x1, #32]
+	ADD $64, R3, R3
+	ADD $64, R1, R1
+	ADD $16, R4, R4
+	SUB $4, R5, R5
+	CMP $4, R5
+	BGE four1
+
+rest2:
+	CBZ R5, done4
+
+one3:
+	WORD $0xbd400087 // ldr s7, [x4]
+	WORD $0x3dc00068 // ldr q8, [x3]
+	WORD $0x3dc00029 // ldr q9, [x1]
+	WORD $0x4ea8d488 // fsub v8.4s, v4.4s, v8.4s
+	WORD $0x4ea0f90a // fabs v10.4s, v8.4s
+	WORD $0x4ea2f54a // fmin v10.4s, v10.4s, v2.4s
+	WORD $0x4f80914a // fmul v10.4s, v10.4s, v0.s[0]
+	WORD $0x4ea11c2b // mov v11.16b, v1.16b
+	WORD $0x4e2acd4b // fmla v11.4s, v10.4s, v10.4s
+	WORD $0x6ea1d96c // frsqrte v12.4s, v11.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdd8e // fmul v14.4s, v12.4s, v12.4s
+	WORD $0x6e2cddce // fmul v14.4s, v14.4s, v12.4s
+	WORD $0x6ea31d0e // bit v14.16b, v8.16b, v3.16b
+	WORD $0x4e26e508 // fcmeq v8.4s, v8.4s, v6.4s
+	WORD $0x4e681dce // bic v14.16b, v14.16b, v8.16b
+	WORD $0x4f8711c5 // fmla v5.4s, v14.4s, v7.s[0]
+	WORD $0x4f8751c9 // fmls v9.4s, v14.4s, v7.s[0]
+	WORD $0x3d800029 // str q9, [x1]
+	ADD $16, R3, R3
+	ADD $16, R1, R1
+	ADD $4, R4, R4
+	SUBS $1, R5, R5
+	BNE one3
+
+done4:
+	WORD $0x3d800005 // str q5, [x0]
+	RET
+
+DATA isruGrad1NEONPool<>+0(SB)/4, $0x3f800000
+DATA isruGrad1NEONPool<>+4(SB)/4, $0x80000000
+DATA isruGrad1NEONPool<>+8(SB)/4, $0x00000000
+DATA isruGrad1NEONPool<>+12(SB)/4, $0x00000000
+GLOBL isruGrad1NEONPool<>(SB), RODATA|NOPTR, $16
+
+// func isruSums2NEON(s, a, b []float32, ldb int, limit, root float32)
+TEXT ·isruSums2NEON(SB), NOSPLIT|NOFRAME, $0-88
+	MOVD $isruSums2NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	FMOVS root+84(FP), F0
+	WORD $0x4e0407e1 // dup v1.4s, v31.s[0]
+	MOVD s_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD ldb+72(FP), R3
+	LSL $2, R3, R3
+	MOVD s_len+8(FP), R4
+	MOVD a_len+32(FP), R5
+	FMOVS limit+80(FP), F2
+	WORD $0x4e040442 // dup v2.4s, v2.s[0]
+
+row1:
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	MOVD R1, R6
+	MOVD R2, R7
+	MOVD R5, R8
+	CMP $16, R8
+	BLT vectors2
+
+loop3:
+	WORD $0xad4020c7 // ldp q7, q8, [x6]
+	WORD $0xad4028e9 // ldp q9, q10, [x7]
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4f8090e7 // fmul v7.4s, v7.4s, v0.s[0]
+	WORD $0x4ea11c2b // mov v11.16b, v1.16b
+	WORD $0x4e27cceb // fmla v11.4s, v7.4s, v7.4s
+	WORD $0x6ea1d96c // frsqrte v12.4s, v11.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdce7 // fmul v7.4s, v7.4s, v12.4s
+	WORD $0x4e27cce3 // fmla v3.4s, v7.4s, v7.4s
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea2f508 // fmin v8.4s, v8.4s, v2.4s
+	WORD $0x4f809108 // fmul v8.4s, v8.4s, v0.s[0]
+	WORD $0x4ea11c2b // mov v11.16b, v1.16b
+	WORD $0x4e28cd0b // fmla v11.4s, v8.4s, v8.4s
+	WORD $0x6ea1d96c // frsqrte v12.4s, v11.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdd08 // fmul v8.4s, v8.4s, v12.4s
+	WORD $0x4e28cd04 // fmla v4.4s, v8.4s, v8.4s
+	WORD $0xad4120c7 // ldp q7, q8, [x6, #32]
+	WORD $0xad4128e9 // ldp q9, q10, [x7, #32]
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4f8090e7 // fmul v7.4s, v7.4s, v0.s[0]
+	WORD $0x4ea11c2b // mov v11.16b, v1.16b
+	WORD $0x4e27cceb // fmla v11.4s, v7.4s, v7.4s
+	WORD $0x6ea1d96c // frsqrte v12.4s, v11.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdce7 // fmul v7.4s, v7.4s, v12.4s
+	WORD $0x4e27cce5 // fmla v5.4s, v7.4s, v7.4s
+	WORD $0x6eaad508 // fabd v8.4s, v8.4s, v10.4s
+	WORD $0x4ea2f508 // fmin v8.4s, v8.4s, v2.4s
+	WORD $0x4f809108 // fmul v8.4s, v8.4s, v0.s[0]
+	WORD $0x4ea11c2b // mov v11.16b, v1.16b
+	WORD $0x4e28cd0b // fmla v11.4s, v8.4s, v8.4s
+	WORD $0x6ea1d96c // frsqrte v12.4s, v11.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdd08 // fmul v8.4s, v8.4s, v12.4s
+	WORD $0x4e28cd06 // fmla v6.4s, v8.4s, v8.4s
+	ADD $64, R6, R6
+	ADD $64, R7, R7
+	SUB $16, R8, R8
+	CMP $16, R8
+	BGE loop3
+
+vectors2:
+	CMP $4, R8
+	BLT singles4
+
+loop5:
+	WORD $0x3dc000c7 // ldr q7, [x6]
+	WORD $0x3dc000e8 // ldr q8, [x7]
+	WORD $0x6ea8d4e7 // fabd v7.4s, v7.4s, v8.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4f8090e7 // fmul v7.4s, v7.4s, v0.s[0]
+	WORD $0x4ea11c29 // mov v9.16b, v1.16b
+	WORD $0x4e27cce9 // fmla v9.4s, v7.4s, v7.4s
+	WORD $0x6ea1d92a // frsqrte v10.4s, v9.4s
+	WORD $0x6e2add4b // fmul v11.4s, v10.4s, v10.4s
+	WORD $0x4eabfd2b // frsqrts v11.4s, v9.4s, v11.4s
+	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
+	WORD $0x6e2add4b // fmul v11.4s, v10.4s, v10.4s
+	WORD $0x4eabfd2b // frsqrts v11.4s, v9.4s, v11.4s
+	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
+	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
+	WORD $0x4e27cce3 // fmla v3.4s, v7.4s, v7.4s
+	ADD $16, R6, R6
+	ADD $16, R7, R7
+	SUB $4, R8, R8
+	CMP $4, R8
+	BGE loop5
+
+singles4:
+	CBZ R8, done7
+
+single6:
+	WORD $0xbd4000c7 // ldr s7, [x6]
+	WORD $0xbd4000e8 // ldr s8, [x7]
+	WORD $0x6ea8d4e7 // fabd v7.4s, v7.4s, v8.4s
+	WORD $0x4ea2f4e7 // fmin v7.4s, v7.4s, v2.4s
+	WORD $0x4f8090e7 // fmul v7.4s, v7.4s, v0.s[0]
+	WORD $0x4ea11c29 // mov v9.16b, v1.16b
+	WORD $0x4e27cce9 // fmla v9.4s, v7.4s, v7.4s
+	WORD $0x6ea1d92a // frsqrte v10.4s, v9.4s
+	WORD $0x6e2add4b // fmul v11.4s, v10.4s, v10.4s
+	WORD $0x4eabfd2b // frsqrts v11.4s, v9.4s, v11.4s
+	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
+	WORD $0x6e2add4b // fmul v11.4s, v10.4s, v10.4s
+	WORD $0x4eabfd2b // frsqrts v11.4s, v9.4s, v11.4s
+	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
+	WORD $0x6e2adce7 // fmul v7.4s, v7.4s, v10.4s
+	WORD $0x4e27cce3 // fmla v3.4s, v7.4s, v7.4s
+	ADD $4, R6, R6
+	ADD $4, R7, R7
+	SUBS $1, R8, R8
+	BNE single6
+
+done7:
+	WORD $0x4e24d463 // fadd v3.4s, v3.4s, v4.4s
+	WORD $0x4e26d4a5 // fadd v5.4s, v5.4s, v6.4s
+	WORD $0x4e25d463 // fadd v3.4s, v3.4s, v5.4s
+	WORD $0x6e23d463 // faddp v3.4s, v3.4s, v3.4s
+	WORD $0x6e23d463 // faddp v3.4s, v3.4s, v3.4s
+	WORD $0xbd000003 // str s3, [x0]
+	ADD $4, R0, R0
+	ADD R3, R2, R2
+	SUBS $1, R4, R4
+	BNE row1
+	RET
+
+DATA isruSums2NEONPool<>+0(SB)/4, $0x3f800000
+DATA isruSums2NEONPool<>+4(SB)/4, $0x00000000
+DATA isruSums2NEONPool<>+8(SB)/4, $0x00000000
+DATA isruSums2NEONPool<>+12(SB)/4, $0x00000000
+GLOBL isruSums2NEONPool<>(SB), RODATA|NOPTR, $16
+
+// func isruGrad2NEON(da, db, a, b, coef []float32, limit, root float32)
+TEXT ·isruGrad2NEON(SB), NOSPLIT|NOFRAME, $0-128
+	MOVD $isruGrad2NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	FMOVS root+124(FP), F0
+	WORD $0x4e0407e1 // dup v1.4s, v31.s[0]
+	MOVD da_base+0(FP), R0
+	MOVD db_base+24(FP), R1
+	MOVD a_base+48(FP), R2
+	MOVD b_base+72(FP), R3
+	MOVD coef_base+96(FP), R4
+	MOVD coef_len+104(FP), R5
+	FMOVS limit+120(FP), F2
+	WORD $0x4e040442 // dup v2.4s, v2.s[0]
+	WORD $0x4e0c07e3 // dup v3.4s, v31.s[1]
+	WORD $0x4f000406 // movi v6.4s, #0x0
+	WORD $0x3dc00044 // ldr q4, [x2]
+	WORD $0x3dc00005 // ldr q5, [x0]
+	CMP $4, R5
+	BLT rest2
+
+four1:
+	WORD $0x3dc00087 // ldr q7, [x4]
+	WORD $0xad402468 // ldp q8, q9, [x3]
+	WORD $0xad402c2a // ldp q10, q11, [x1]
+	WORD $0x4ea8d488 // fsub v8.4s, v4.4s, v8.4s
+	WORD $0x4ea0f90c // fabs v12.4s, v8.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4f80918c // fmul v12.4s, v12.4s, v0.s[0]
+	WORD $0x4ea11c2d // mov v13.16b, v1.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x6ea1d9ae // frsqrte v14.4s, v13.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddd0 // fmul v16.4s, v14.4s, v14.4s
+	WORD $0x6e2ede10 // fmul v16.4s, v16.4s, v14.4s
+	WORD $0x6e2edd8c // fmul v12.4s, v12.4s, v14.4s
+	WORD $0x6e2cde10 // fmul v16.4s, v16.4s, v12.4s
+	WORD $0x6ea31d10 // bit v16.16b, v8.16b, v3.16b
+	WORD $0x4f871205 // fmla v5.4s, v16.4s, v7.s[0]
+	WORD $0x4f87520a // fmls v10.4s, v16.4s, v7.s[0]
+	WORD $0x4ea9d489 // fsub v9.4s, v4.4s, v9.4s
+	WORD $0x4ea0f92c // fabs v12.4s, v9.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4f80918c // fmul v12.4s, v12.4s, v0.s[0]
+	WORD $0x4ea11c2d // mov v13.16b, v1.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x6ea1d9ae // frsqrte v14.4s, v13.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddd0 // fmul v16.4s, v14.4s, v14.4s
+	WORD $0x6e2ede10 // fmul v16.4s, v16.4s, v14.4s
+	WORD $0x6e2edd8c // fmul v12.4s, v12.4s, v14.4s
+	WORD $0x6e2cde10 // fmul v16.4s, v16.4s, v12.4s
+	WORD $0x6ea31d30 // bit v16.16b, v9.16b, v3.16b
+	WORD $0x4fa71205 // fmla v5.4s, v16.4s, v7.s[1]
+	WORD $0x4fa7520b // fmls v11.4s, v16.4s, v7.s[1]
+	WORD $0xad002c2a // stp q10, q11, [x1]
+	WORD $0xad412468 // ldp q8, q9, [x3, #32]
+	WORD $0xad412c2a // ldp q10, q11, [x1, #32]
+	WORD $0x4ea8d488 // fsub v8.4s, v4.4s, v8.4s
+	WORD $0x4ea0f90c // fabs v12.4s, v8.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4f80918c // fmul v12.4s, v12.4s, v0.s[0]
+	WORD $0x4ea11c2d // mov v13.16b, v1.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x6ea1d9ae // frsqrte v14.4s, v13.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddd0 // fmul v16.4s, v14.4s, v14.4s
+	WORD $0x6e2ede10 // fmul v16.4s, v16.4s, v14.4s
+	WORD $0x6e2edd8c // fmul v12.4s, v12.4s, v14.4s
+	WORD $0x6e2cde10 // fmul v16.4s, v16.4s, v12.4s
+	WORD $0x6ea31d10 // bit v16.16b, v8.16b, v3.16b
+	WORD $0x4f871a05 // fmla v5.4s, v16.4s, v7.s[2]
+	WORD $0x4f875a0a // fmls v10.4s, v16.4s, v7.s[2]
+	WORD $0x4ea9d489 // fsub v9.4s, v4.4s, v9.4s
+	WORD $0x4ea0f92c // fabs v12.4s, v9.4s
+	WORD $0x4ea2f58c // fmin v12.4s, v12.4s, v2.4s
+	WORD $0x4f80918c // fmul v12.4s, v12.4s, v0.s[0]
+	WORD $0x4ea11c2d // mov v13.16b, v1.16b
+	WORD $0x4e2ccd8d // fmla v13.4s, v12.4s, v12.4s
+	WORD $0x6ea1d9ae // frsqrte v14.4s, v13.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddcf // fmul v15.4s, v14.4s, v14.4s
+	WORD $0x4eaffdaf // frsqrts v15.4s, v13.4s, v15.4s
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
+	WORD $0x6e2eddd0 // fmul v16.4s, v14.4s, v14.4s
+	WORD $0x6e2ede10 // fmul v16.4s, v16.4s, v14.4s
+	WORD $0x6e2edd8c // fmul v12.4s, v12.4s, v14.4s
+	WORD $0x6e2cde10 // fmul v16.4s, v16.4s, v12.4s
+	WORD $0x6ea31d30 // bit v16.16b, v9.16b, v3.16b
+	WORD $0x4fa71a05 // fmla v5.4s, v16.4s, v7.s[3]
+	WORD $0x4fa75a0b // fmls v11.4s, v16.4s, v7.s[3]
+	WORD $0xad012c2a // stp q10, q11, [x1, #32]
+	ADD $64, R3, R3
+	ADD $64, R1, R1
+	ADD $16, R4, R4
+	SUB $4, R5, R5
+	CMP $4, R5
+	BGE four1
+
+rest2:
+	CBZ R5, done4
+
+one3:
+	WORD $0xbd400087 // ldr s7, [x4]
+	WORD $0x3dc00068 // ldr q8, [x3]
+	WORD $0x3dc00029 // ldr q9, [x1]
+	WORD $0x4ea8d488 // fsub v8.4s, v4.4s, v8.4s
+	WORD $0x4ea0f90a // fabs v10.4s, v8.4s
+	WORD $0x4ea2f54a // fmin v10.4s, v10.4s, v2.4s
+	WORD $0x4f80914a // fmul v10.4s, v10.4s, v0.s[0]
+	WORD $0x4ea11c2b // mov v11.16b, v1.16b
+	WORD $0x4e2acd4b // fmla v11.4s, v10.4s, v10.4s
+	WORD $0x6ea1d96c // frsqrte v12.4s, v11.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdd8d // fmul v13.4s, v12.4s, v12.4s
+	WORD $0x4eadfd6d // frsqrts v13.4s, v11.4s, v13.4s
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
+	WORD $0x6e2cdd8e // fmul v14.4s, v12.4s, v12.4s
+	WORD $0x6e2cddce // fmul v14.4s, v14.4s, v12.4s
+	WORD $0x6e2cdd4a // fmul v10.4s, v10.4s, v12.4s
+	WORD $0x6e2addce // fmul v14.4s, v14.4s, v10.4s
+	WORD $0x6ea31d0e // bit v14.16b, v8.16b, v3.16b
+	WORD $0x4f8711c5 // fmla v5.4s, v14.4s, v7.s[0]
+	WORD $0x4f8751c9 // fmls v9.4s, v14.4s, v7.s[0]
+	WORD $0x3d800029 // str q9, [x1]
+	ADD $16, R3, R3
+	ADD $16, R1, R1
+	ADD $4, R4, R4
+	SUBS $1, R5, R5
+	BNE one3
+
+done4:
+	WORD $0x3d800005 // str q5, [x0]
+	RET
+
+DATA isruGrad2NEONPool<>+0(SB)/4, $0x3f800000
+DATA isruGrad2NEONPool<>+4(SB)/4, $0x80000000
+DATA isruGrad2NEONPool<>+8(SB)/4, $0x00000000
+DATA isruGrad2NEONPool<>+12(SB)/4, $0x00000000
+GLOBL isruGrad2NEONPool<>(SB), RODATA|NOPTR, $16
+
+// func identitySums1NEON(s, a, b []float32, ldb int, limit, root float32)
+TEXT ·identitySums1NEON(SB), NOSPLIT|NOFRAME, $0-88
+	MOVD $identitySums1NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	MOVD s_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD ldb+72(FP), R3
+	LSL $2, R3, R3
+	MOVD s_len+8(FP), R4
+	MOVD a_len+32(FP), R5
+	FMOVS limit+80(FP), F1
+	WORD $0x4e040421 // dup v1.4s, v1.s[0]
+
+row1:
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	MOVD R1, R6
+	MOVD R2, R7
+	MOVD R5, R8
+	CMP $16, R8
+	BLT vectors2
+
+loop3:
+	WORD $0xad401cc6 // ldp q6, q7, [x6]
+	WORD $0xad4024e8 // ldp q8, q9, [x7]
+	WORD $0x6ea8d4c6 // fabd v6.4s, v6.4s, v8.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea1f4e7 // fmin v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d463 // fadd v3.4s, v3.4s, v7.4s
+	WORD $0xad411cc6 // ldp q6, q7, [x6, #32]
+	WORD $0xad4124e8 // ldp q8, q9, [x7, #32]
+	WORD $0x6ea8d4c6 // fabd v6.4s, v6.4s, v8.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e26d484 // fadd v4.4s, v4.4s, v6.4s
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea1f4e7 // fmin v7.4s, v7.4s, v1.4s
+	WORD $0x4e27d4a5 // fadd v5.4s, v5.4s, v7.4s
+	ADD $64, R6, R6
+	ADD $64, R7, R7
+	SUB $16, R8, R8
+	CMP $16, R8
+	BGE loop3
+
+vectors2:
+	CMP $4, R8
+	BLT singles4
+
+loop5:
+	WORD $0x3dc000c6 // ldr q6, [x6]
+	WORD $0x3dc000e7 // ldr q7, [x7]
+	WORD $0x6ea7d4c6 // fabd v6.4s, v6.4s, v7.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
+	ADD $16, R6, R6
+	ADD $16, R7, R7
+	SUB $4, R8, R8
+	CMP $4, R8
+	BGE loop5
+
+singles4:
+	CBZ R8, done7
+
+single6:
+	WORD $0xbd4000c6 // ldr s6, [x6]
+	WORD $0xbd4000e7 // ldr s7, [x7]
+	WORD $0x6ea7d4c6 // fabd v6.4s, v6.4s, v7.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e26d442 // fadd v2.4s, v2.4s, v6.4s
+	ADD $4, R6, R6
+	ADD $4, R7, R7
+	SUBS $1, R8, R8
+	BNE single6
+
+done7:
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0xbd000002 // str s2, [x0]
+	ADD $4, R0, R0
+	ADD R3, R2, R2
+	SUBS $1, R4, R4
+	BNE row1
+	RET
+
+DATA identitySums1NEONPool<>+0(SB)/4, $0x3f800000
+DATA identitySums1NEONPool<>+4(SB)/4, $0x00000000
+DATA identitySums1NEONPool<>+8(SB)/4, $0x00000000
+DATA identitySums1NEONPool<>+12(SB)/4, $0x00000000
+GLOBL identitySums1NEONPool<>(SB), RODATA|NOPTR, $16
+
+// func identityGrad1NEON(da, db, a, b, coef []float32, limit, root float32)
+TEXT ·identityGrad1NEON(SB), NOSPLIT|NOFRAME, $0-128
+	MOVD $identityGrad1NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	MOVD da_base+0(FP), R0
+	MOVD db_base+24(FP), R1
+	MOVD a_base+48(FP), R2
+	MOVD b_base+72(FP), R3
+	MOVD coef_base+96(FP), R4
+	MOVD coef_len+104(FP), R5
+	FMOVS limit+120(FP), F1
+	WORD $0x4e040421 // dup v1.4s, v1.s[0]
+	WORD $0x4e0c07e2 // dup v2.4s, v31.s[1]
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x3dc00043 // ldr q3, [x2]
+	WORD $0x3dc00004 // ldr q4, [x0]
+	CMP $4, R5
+	BLT rest2
+
+four1:
+	WORD $0x3dc00086 // ldr q6, [x4]
+	WORD $0xad402067 // ldp q7, q8, [x3]
+	WORD $0xad402829 // ldp q9, q10, [x1]
+	WORD $0x4ea7d467 // fsub v7.4s, v3.4s, v7.4s
+	WORD $0x4ea0f8eb // fabs v11.4s, v7.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x4f9f996b // fmul v11.4s, v11.4s, v31.s[2]
+	WORD $0x4e20d56b // fadd v11.4s, v11.4s, v0.4s
+	WORD $0x6ea21ceb // bit v11.16b, v7.16b, v2.16b
+	WORD $0x4e25e4e7 // fcmeq v7.4s, v7.4s, v5.4s
+	WORD $0x4e671d6b // bic v11.16b, v11.16b, v7.16b
+	WORD $0x4f861164 // fmla v4.4s, v11.4s, v6.s[0]
+	WORD $0x4f865169 // fmls v9.4s, v11.4s, v6.s[0]
+	WORD $0x4ea8d468 // fsub v8.4s, v3.4s, v8.4s
+	WORD $0x4ea0f90b // fabs v11.4s, v8.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x4f9f996b // fmul v11.4s, v11.4s, v31.s[2]
+	WORD $0x4e20d56b // fadd v11.4s, v11.4s, v0.4s
+	WORD $0x6ea21d0b // bit v11.16b, v8.16b, v2.16b
+	WORD $0x4e25e508 // fcmeq v8.4s, v8.4s, v5.4s
+	WORD $0x4e681d6b // bic v11.16b, v11.16b, v8.16b
+	WORD $0x4fa61164 // fmla v4.4s, v11.4s, v6.s[1]
+	WORD $0x4fa6516a // fmls v10.4s, v11.4s, v6.s[1]
+	WORD $0xad002829 // stp q9, q10, [x1]
+	WORD $0xad412067 // ldp q7, q8, [x3, #32]
+	WORD $0xad412829 // ldp q9, q10, [x1, #32]
+	WORD $0x4ea7d467 // fsub v7.4s, v3.4s, v7.4s
+	WORD $0x4ea0f8eb // fabs v11.4s, v7.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x4f9f996b // fmul v11.4s, v11.4s, v31.s[2]
+	WORD $0x4e20d56b // fadd v11.4s, v11.4s, v0.4s
+	WORD $0x6ea21ceb // bit v11.16b, v7.16b, v2.16b
+	WORD $0x4e25e4e7 // fcmeq v7.4s, v7.4s, v5.4s
+	WORD $0x4e671d6b // bic v11.16b, v11.16b, v7.16b
+	WORD $0x4f861964 // fmla v4.4s, v11.4s, v6.s[2]
+	WORD $0x4f865969 // fmls v9.4s, v11.4s, v6.s[2]
+	WORD $0x4ea8d468 // fsub v8.4s, v3.4s, v8.4s
+	WORD $0x4ea0f90b // fabs v11.4s, v8.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x4f9f996b // fmul v11.4s, v11.4s, v31.s[2]
+	WORD $0x4e20d56b // fadd v11.4s, v11.4s, v0.4s
+	WORD $0x6ea21d0b // bit v11.16b, v8.16b, v2.16b
+	WORD $0x4e25e508 // fcmeq v8.4s, v8.4s, v5.4s
+	WORD $0x4e681d6b // bic v11.16b, v11.16b, v8.16b
+	WORD $0x4fa61964 // fmla v4.4s, v11.4s, v6.s[3]
+	WORD $0x4fa6596a // fmls v10.4s, v11.4s, v6.s[3]
+	WORD $0xad012829 // stp q9, q10, [x1, #32]
+	ADD $64, R3, R3
+	ADD $64, R1, R1
+	ADD $16, R4, R4
+	SUB $4, R5, R5
+	CMP $4, R5
+	BGE four1
+
+rest2:
+	CBZ R5, done4
+
+one3:
+	WORD $0xbd400086 // ldr s6, [x4]
+	WORD $0x3dc00067 // ldr q7, [x3]
+	WORD $0x3dc00028 // ldr q8, [x1]
+	WORD $0x4ea7d467 // fsub v7.4s, v3.4s, v7.4s
+	WORD $0x4ea0f8e9 // fabs v9.4s, v7.4s
+	WORD $0x4ea1f529 // fmin v9.4s, v9.4s, v1.4s
+	WORD $0x4f9f9929 // fmul v9.4s, v9.4s, v31.s[2]
+	WORD $0x4e20d529 // fadd v9.4s, v9.4s, v0.4s
+	WORD $0x6ea21ce9 // bit v9.16b, v7.16b, v2.16b
+	WORD $0x4e25e4e7 // fcmeq v7.4s, v7.4s, v5.4s
+	WORD $0x4e671d29 // bic v9.16b, v9.16b, v7.16b
+	WORD $0x4f861124 // fmla v4.4s, v9.4s, v6.s[0]
+	WORD $0x4f865128 // fmls v8.4s, v9.4s, v6.s[0]
+	WORD $0x3d800028 // str q8, [x1]
+	ADD $16, R3, R3
+	ADD $16, R1, R1
+	ADD $4, R4, R4
+	SUBS $1, R5, R5
+	BNE one3
+
+done4:
+	WORD $0x3d800004 // str q4, [x0]
+	RET
+
+DATA identityGrad1NEONPool<>+0(SB)/4, $0x3f800000
+DATA identityGrad1NEONPool<>+4(SB)/4, $0x80000000
+DATA identityGrad1NEONPool<>+8(SB)/4, $0x00000000
+DATA identityGrad1NEONPool<>+12(SB)/4, $0x00000000
+GLOBL identityGrad1NEONPool<>(SB), RODATA|NOPTR, $16
+
+// func identitySums2NEON(s, a, b []float32, ldb int, limit, root float32)
+TEXT ·identitySums2NEON(SB), NOSPLIT|NOFRAME, $0-88
+	MOVD $identitySums2NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	MOVD s_base+0(FP), R0
+	MOVD a_base+24(FP), R1
+	MOVD b_base+48(FP), R2
+	MOVD ldb+72(FP), R3
+	LSL $2, R3, R3
+	MOVD s_len+8(FP), R4
+	MOVD a_len+32(FP), R5
+	FMOVS limit+80(FP), F1
+	WORD $0x4e040421 // dup v1.4s, v1.s[0]
+
+row1:
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	WORD $0x4f000403 // movi v3.4s, #0x0
+	WORD $0x4f000404 // movi v4.4s, #0x0
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	MOVD R1, R6
+	MOVD R2, R7
+	MOVD R5, R8
+	CMP $16, R8
+	BLT vectors2
+
+loop3:
+	WORD $0xad401cc6 // ldp q6, q7, [x6]
+	WORD $0xad4024e8 // ldp q8, q9, [x7]
+	WORD $0x6ea8d4c6 // fabd v6.4s, v6.4s, v8.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e26ccc2 // fmla v2.4s, v6.4s, v6.4s
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea1f4e7 // fmin v7.4s, v7.4s, v1.4s
+	WORD $0x4e27cce3 // fmla v3.4s, v7.4s, v7.4s
+	WORD $0xad411cc6 // ldp q6, q7, [x6, #32]
+	WORD $0xad4124e8 // ldp q8, q9, [x7, #32]
+	WORD $0x6ea8d4c6 // fabd v6.4s, v6.4s, v8.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e26ccc4 // fmla v4.4s, v6.4s, v6.4s
+	WORD $0x6ea9d4e7 // fabd v7.4s, v7.4s, v9.4s
+	WORD $0x4ea1f4e7 // fmin v7.4s, v7.4s, v1.4s
+	WORD $0x4e27cce5 // fmla v5.4s, v7.4s, v7.4s
+	ADD $64, R6, R6
+	ADD $64, R7, R7
+	SUB $16, R8, R8
+	CMP $16, R8
+	BGE loop3
+
+vectors2:
+	CMP $4, R8
+	BLT singles4
+
+loop5:
+	WORD $0x3dc000c6 // ldr q6, [x6]
+	WORD $0x3dc000e7 // ldr q7, [x7]
+	WORD $0x6ea7d4c6 // fabd v6.4s, v6.4s, v7.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e26ccc2 // fmla v2.4s, v6.4s, v6.4s
+	ADD $16, R6, R6
+	ADD $16, R7, R7
+	SUB $4, R8, R8
+	CMP $4, R8
+	BGE loop5
+
+singles4:
+	CBZ R8, done7
+
+single6:
+	WORD $0xbd4000c6 // ldr s6, [x6]
+	WORD $0xbd4000e7 // ldr s7, [x7]
+	WORD $0x6ea7d4c6 // fabd v6.4s, v6.4s, v7.4s
+	WORD $0x4ea1f4c6 // fmin v6.4s, v6.4s, v1.4s
+	WORD $0x4e26ccc2 // fmla v2.4s, v6.4s, v6.4s
+	ADD $4, R6, R6
+	ADD $4, R7, R7
+	SUBS $1, R8, R8
+	BNE single6
+
+done7:
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	WORD $0x4e24d442 // fadd v2.4s, v2.4s, v4.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0x6e22d442 // faddp v2.4s, v2.4s, v2.4s
+	WORD $0xbd000002 // str s2, [x0]
+	ADD $4, R0, R0
+	ADD R3, R2, R2
+	SUBS $1, R4, R4
+	BNE row1
+	RET
+
+DATA identitySums2NEONPool<>+0(SB)/4, $0x3f800000
+DATA identitySums2NEONPool<>+4(SB)/4, $0x00000000
+DATA identitySums2NEONPool<>+8(SB)/4, $0x00000000
+DATA identitySums2NEONPool<>+12(SB)/4, $0x00000000
+GLOBL identitySums2NEONPool<>(SB), RODATA|NOPTR, $16
+
+// func identityGrad2NEON(da, db, a, b, coef []float32, limit, root float32)
+TEXT ·identityGrad2NEON(SB), NOSPLIT|NOFRAME, $0-128
+	MOVD $identityGrad2NEONPool<>(SB), R0
+	WORD $0x3dc0001f // ldr q31, [x0]
+	WORD $0x4e0407e0 // dup v0.4s, v31.s[0]
+	MOVD da_base+0(FP), R0
+	MOVD db_base+24(FP), R1
+	MOVD a_base+48(FP), R2
+	MOVD b_base+72(FP), R3
+	MOVD coef_base+96(FP), R4
+	MOVD coef_len+104(FP), R5
+	FMOVS limit+120(FP), F1
+	WORD $0x4e040421 // dup v1.4s, v1.s[0]
+	WORD $0x4e0c07e2 // dup v2.4s, v31.s[1]
+	WORD $0x4f000405 // movi v5.4s, #0x0
+	WORD $0x3dc00043 // ldr q3, [x2]
+	WORD $0x3dc00004 // ldr q4, [x0]
+	CMP $4, R5
+	BLT rest2
+
+four1:
+	WORD $0x3dc00086 // ldr q6, [x4]
+	WORD $0xad402067 // ldp q7, q8, [x3]
+	WORD $0xad402829 // ldp q9, q10, [x1]
+	WORD $0x4ea7d467 // fsub v7.4s, v3.4s, v7.4s
+	WORD $0x4ea0f8eb // fabs v11.4s, v7.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x6ea21ceb // bit v11.16b, v7.16b, v2.16b
+	WORD $0x4f861164 // fmla v4.4s, v11.4s, v6.s[0]
+	WORD $0x4f865169 // fmls v9.4s, v11.4s, v6.s[0]
+	WORD $0x4ea8d468 // fsub v8.4s, v3.4s, v8.4s
+	WORD $0x4ea0f90b // fabs v11.4s, v8.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x6ea21d0b // bit v11.16b, v8.16b, v2.16b
+	WORD $0x4fa61164 // fmla v4.4s, v11.4s, v6.s[1]
+	WORD $0x4fa6516a // fmls v10.4s, v11.4s, v6.s[1]
+	WORD $0xad002829 // stp q9, q10, [x1]
+	WORD $0xad412067 // ldp q7, q8, [x3, #32]
+	WORD $0xad412829 // ldp q9, q10, [x1, #32]
+	WORD $0x4ea7d467 // fsub v7.4s, v3.4s, v7.4s
+	WORD $0x4ea0f8eb // fabs v11.4s, v7.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x6ea21ceb // bit v11.16b, v7.16b, v2.16b
+	WORD $0x4f861964 // fmla v4.4s, v11.4s, v6.s[2]
+	WORD $0x4f865969 // fmls v9.4s, v11.4s, v6.s[2]
+	WORD $0x4ea8d468 // fsub v8.4s, v3.4s, v8.4s
+	WORD $0x4ea0f90b // fabs v11.4s, v8.4s
+	WORD $0x4ea1f56b // fmin v11.4s, v11.4s, v1.4s
+	WORD $0x6ea21d0b // bit v11.16b, v8.16b, v2.16b
+	WORD $0x4fa61964 // fmla v4.4s, v11.4s, v6.s[3]
+	WORD $0x4fa6596a // fmls v10.4s, v11.4s, v6.s[3]
+	WORD $0xad012829 // stp q9, q10, [x1, #32]
+	ADD $64, R3, R3
+	ADD $64, R1, R1
+	ADD $16, R4, R4
+	SUB $4, R5, R5
+	CMP $4, R5
+	BGE four1
+
+rest2:
+	CBZ R5, done4
+
+one3:
+	WORD $0xbd400086 // ldr s6, [x4]
+	WORD $0x3dc00067 // ldr q7, [x3]
+	WORD $0x3dc00028 // ldr q8, [x1]
+	WORD $0x4ea7d467 // fsub v7.4s, v3.4s, v7.4s
+	WORD $0x4ea0f8e9 // fabs v9.4s, v7.4s
+	WORD $0x4ea1f529 // fmin v9.4s, v9.4s, v1.4s
+	WORD $0x6ea21ce9 // bit v9.16b, v7.16b, v2.16b
+	WORD $0x4f861124 // fmla v4.4s, v9.4s, v6.s[0]
+	WORD $0x4f865128 // fmls v8.4s, v9.4s, v6.s[0]
+	WORD $0x3d800028 // str q8, [x1]
+	ADD $16, R3, R3
+	ADD $16, R1, R1
+	ADD $4, R4, R4
+	SUBS $1, R5, R5
+	BNE one3
+
+done4:
+	WORD $0x3d800004 // str q4, [x0]
+	RET
+
+DATA identityGrad2NEONPool<>+0(SB)/4, $0x3f800000
+DATA identityGrad2NEONPool<>+4(SB)/4, $0x80000000
+DATA identityGrad2NEONPool<>+8(SB)/4, $0x00000000
+DATA identityGrad2NEONPool<>+12(SB)/4, $0x00000000
+GLOBL identityGrad2NEONPool<>(SB), RODATA|NOPTR, $16
+
+// func countBelowNEON(x []float32, limit float32) (n int)
+TEXT ·countBelowNEON(SB), NOSPLIT|NOFRAME, $0-40
+	MOVD x_base+0(FP), R0
+	MOVD x_len+8(FP), R1
+	FMOVS limit+24(FP), F0
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	WORD $0x4f000401 // movi v1.4s, #0x0
+	WORD $0x4f000402 // movi v2.4s, #0x0
+	CMP $16, R1
+	BLT vectors1
+
+loop2:
+	WORD $0xad401003 // ldp q3, q4, [x0]
+	WORD $0x6ea3e403 // fcmgt v3.4s, v0.4s, v3.4s
+	WORD $0x6ea38421 // sub v1.4s, v1.4s, v3.4s
+	WORD $0x6ea4e404 // fcmgt v4.4s, v0.4s, v4.4s
+	WORD $0x6ea48442 // sub v2.4s, v2.4s, v4.4s
+	WORD $0xad411003 // ldp q3, q4, [x0, #32]
+	WORD $0x6ea3e403 // fcmgt v3.4s, v0.4s, v3.4s
+	WORD $0x6ea38421 // sub v1.4s, v1.4s, v3.4s
+	WORD $0x6ea4e404 // fcmgt v4.4s, v0.4s, v4.4s
+	WORD $0x6ea48442 // sub v2.4s, v2.4s, v4.4s
+	ADD $64, R0, R0
+	SUB $16, R1, R1
+	CMP $16, R1
+	BGE loop2
+
+vectors1:
+	CMP $4, R1
+	BLT singles3
+
+loop4:
+	WORD $0x3dc00003 // ldr q3, [x0]
+	WORD $0x6ea3e403 // fcmgt v3.4s, v0.4s, v3.4s
+	WORD $0x6ea38421 // sub v1.4s, v1.4s, v3.4s
+	ADD $16, R0, R0
+	SUB $4, R1, R1
+	CMP $4, R1
+	BGE loop4
+
+singles3:
+	CBZ R1, done6
+
+single5:
+	WORD $0xbd400003 // ldr s3, [x0]
+	WORD $0x6ea3e403 // fcmgt v3.4s, v0.4s, v3.4s
+	WORD $0x5e040463 // mov s3, v3.s[0]
+	WORD $0x6ea38421 // sub v1.4s, v1.4s, v3.4s
+	ADD $4, R0, R0
+	SUBS $1, R1, R1
+	BNE single5
+
+done6:
+	WORD $0x4ea28421 // add v1.4s, v1.4s, v2.4s
+	WORD $0x4eb1b821 // addv s1, v1.4s
+	WORD $0x0e043c22 // mov w2, v1.s[0]
+	MOVD R2, n+32(FP)
+	RET
+
+// func betweenNEON(dst []int32, x []float32, low, high float32) (n int)
+TEXT ·betweenNEON(SB), NOSPLIT|NOFRAME, $0-64
+	MOVD dst_base+0(FP), R0
+	MOVD x_base+24(FP), R1
+	MOVD x_len+32(FP), R2
+	FMOVS low+48(FP), F0
+	WORD $0x4e040400 // dup v0.4s, v0.s[0]
+	FMOVS high+52(FP), F1
+	WORD $0x4e040421 // dup v1.4s, v1.s[0]
+	MOVD $0, R3
+	MOVD $0, R4
+	CMP $4, R2
+	BLT singles1
+
+loop2:
+	WORD $0x3dc00024 // ldr q4, [x1]
+	WORD $0x6e24e422 // fcmge v2.4s, v1.4s, v4.4s
+	WORD $0x6e20e484 // fcmge v4.4s, v4.4s, v0.4s
+	WORD $0x4e221c84 // and v4.16b, v4.16b, v2.16b
+	WORD $0x6eb0a883 // umaxv s3, v4.4s
+	WORD $0x0e043c65 // mov w5, v3.s[0]
+	CBZ R5, none3
+	WORD $0x0e043c85 // mov w5, v4.s[0]
+	CBZ R5, skip4
+	ADD $0, R3, R6
+	MOVW R6, (R0)
+	ADD $4, R0, R0
+	ADD $1, R4, R4
+
+skip4:
+	WORD $0x0e0c3c85 // mov w5, v4.s[1]
+	CBZ R5, skip5
+	ADD $1, R3, R7
+	MOVW R7, (R0)
+	ADD $4, R0, R0
+	ADD $1, R4, R4
+
+skip5:
+	WORD $0x0e143c85 // mov w5, v4.s[2]
+	CBZ R5, skip6
+	ADD $2, R3, R8
+	MOVW R8, (R0)
+	ADD $4, R0, R0
+	ADD $1, R4, R4
+
+skip6:
+	WORD $0x0e1c3c85 // mov w5, v4.s[3]
+	CBZ R5, skip7
+	ADD $3, R3, R9
+	MOVW R9, (R0)
+	ADD $4, R0, R0
+	ADD $1, R4, R4
+
+skip7:
+
+none3:
+	ADD $4, R3, R3
+	ADD $16, R1, R1
+	SUB $4, R2, R2
+	CMP $4, R2
+	BGE loop2
+
+singles1:
+	CBZ R2, done9
+
+single8:
+	WORD $0xbd400024 // ldr s4, [x1]
+	WORD $0x6e24e422 // fcmge v2.4s, v1.4s, v4.4s
+	WORD $0x6e20e484 // fcmge v4.4s, v4.4s, v0.4s
+	WORD $0x4e221c84 // and v4.16b, v4.16b, v2.16b
+	WORD $0x0e043c85 // mov w5, v4.s[0]
+	CBZ R5, skip11
+	ADD $0, R3, R6
+	MOVW R6, (R0)
+	ADD $4, R0, R0
+	ADD $1, R4, R4
+
+skip11:
+
+none10:
+	ADD $1, R3, R3
+	ADD $4, R1, R1
+	SUBS $1, R2, R2
+	BNE single8
+
+done9:
+	MOVD R4, n+56(FP)
+	RET

@@ -235,3 +235,216 @@ func gatherLanesNEON(dst []float32, dstStride int, src []float32, srcStride, cou
 
 //go:noescape
 func gatherTapsNEON(dst []float32, dstStride int, src []float32, taps int, runs []uint64)
+
+//go:noescape
+func addNEON(dst, a, b []float32)
+
+//go:noescape
+func add3NEON(dst, a, b, c []float32)
+
+//go:noescape
+func multiplyNEON(dst, a, b []float32)
+
+//go:noescape
+func maximumNEON(dst, a, b []float32)
+
+//go:noescape
+func maximum3NEON(dst, a, b, c []float32)
+
+//go:noescape
+func scaleNEON(dst, a []float32, s float32)
+
+//go:noescape
+func reluNEON(y, x []float32)
+
+//go:noescape
+func reluGradNEON(dx, dy, y []float32)
+
+//go:noescape
+func boundGradNEON(dx, dy, y []float32, ceiling float32)
+
+//go:noescape
+func normGradNEON(dx, dy, x []float32, a, b, center, c float32)
+
+//go:noescape
+func affineNEON(y, x, residual []float32, center, scale, shift, ceiling float32)
+
+//go:noescape
+func finiteNEON(x []float32) (ok bool)
+
+//go:noescape
+func routeNEON(dx, left, x, y []float32)
+
+//go:noescape
+func splitNEON(even, odd, x []float32)
+
+//go:noescape
+func mergeNEON(x, even, odd []float32)
+
+//go:noescape
+func depthwiseNEON(dst, src []float32, at []int, w []float32, start, ceiling float32)
+
+//go:noescape
+func depthwiseSums1NEON(sums, g, src []float32, at []int)
+
+//go:noescape
+func depthwiseSums3NEON(sums, g, src []float32, at []int)
+
+//go:noescape
+func depthwiseSums5NEON(sums, g, src []float32, at []int)
+
+//go:noescape
+func depthwiseSums7NEON(sums, g, src []float32, at []int)
+
+//go:noescape
+func depthwiseSums9NEON(sums, g, src []float32, at []int)
+
+//go:noescape
+func tilesInNEON(dst []float32, stride, dstNext int, src []float32, pitch, srcNext, count int, tmp []float32)
+
+//go:noescape
+func filtersInNEON(dst []float32, stride, dstNext int, src []float32, pitch, srcNext, count int, tmp []float32)
+
+//go:noescape
+func gradientsInNEON(dst []float32, stride, dstNext int, src []float32, pitch, srcNext, count int, tmp []float32)
+
+//go:noescape
+func filtersOutNEON(dst []float32, pitch, dstNext int, src []float32, stride, srcNext, count int, tmp []float32)
+
+//go:noescape
+func tilesOutNEON(dst []float32, pitch, dstNext int, src []float32, stride, srcNext, count int, tmp, ends []float32)
+
+//go:noescape
+func sumNEON(x []float32) (total float64)
+
+//go:noescape
+func spreadNEON(x []float32, center float32) (total float64)
+
+//go:noescape
+func projectNEON(y, x []float32, center float32) (total float64)
+
+//go:noescape
+func layerNormNEON(y, x, gamma, beta []float32, center, scale, shift float32)
+
+//go:noescape
+func layerNormGradNEON(dx, dy, x, gamma []float32, a, b, center, c float32)
+
+//go:noescape
+func softmaxGradNEON(dx, dy, y []float32, along, scale float32)
+
+//go:noescape
+func layerNormSumsNEON(dy, x, gamma []float32, center float32) (total, along float64)
+
+//go:noescape
+func normSumsNEON(gain, shift, dy, x []float32, center, scale float32)
+
+//go:noescape
+func largestNEON(x []float32) (most float32)
+
+//go:noescape
+func expNEON(y, x []float32, scale, most float32) (total float64)
+
+//go:noescape
+func quadraticNEON(y, x []float32, a, b, c float32)
+
+//go:noescape
+func columnGradNEON(dx, x, most, share []float32, a, b, c float32)
+
+//go:noescape
+func columnExpNEON(sums, x, most []float32)
+
+//go:noescape
+func geluNEON(y, x []float32)
+
+//go:noescape
+func geluGradNEON(dx, dy, x []float32)
+
+//go:noescape
+func geluQuickNEON(y, x []float32)
+
+//go:noescape
+func geluQuickGradNEON(dx, dy, x []float32)
+
+//go:noescape
+func sgdNEON(w, g, v []float32, rate, decay, momentum float32, nesterov bool)
+
+//go:noescape
+func adamWNEON(w, g, m, v []float32, keep, beta1, gain1, beta2, gain2, rate, unbias2, eps float32)
+
+//go:noescape
+func sigmoidSums1NEON(s, a, b []float32, ldb int, limit, root float32)
+
+//go:noescape
+func sigmoidGrad1NEON(da, db, a, b, coef []float32, limit, root float32)
+
+//go:noescape
+func sigmoidSums2NEON(s, a, b []float32, ldb int, limit, root float32)
+
+//go:noescape
+func sigmoidGrad2NEON(da, db, a, b, coef []float32, limit, root float32)
+
+//go:noescape
+func softSignSums1NEON(s, a, b []float32, ldb int, limit, root float32)
+
+//go:noescape
+func softSignGrad1NEON(da, db, a, b, coef []float32, limit, root float32)
+
+//go:noescape
+func softSignSums2NEON(s, a, b []float32, ldb int, limit, root float32)
+
+//go:noescape
+func softSignGrad2NEON(da, db, a, b, coef []float32, limit, root float32)
+
+//go:noescape
+func arcTanSums1NEON(s, a, b []float32, ldb int, limit, root float32)
+
+//go:noescape
+func arcTanGrad1NEON(da, db, a, b, coef []float32, limit, root float32)
+
+//go:noescape
+func arcTanSums2NEON(s, a, b []float32, ldb int, limit, root float32)
+
+//go:noescape
+func arcTanGrad2NEON(da, db, a, b, coef []float32, limit, root float32)
+
+//go:noescape
+func tanHSums1NEON(s, a, b []float32, ldb int, limit, root float32)
+
+//go:noescape
+func tanHGrad1NEON(da, db, a, b, coef []float32, limit, root float32)
+
+//go:noescape
+func tanHSums2NEON(s, a, b []float32, ldb int, limit, root float32)
+
+//go:noescape
+func tanHGrad2NEON(da, db, a, b, coef []float32, limit, root float32)
+
+//go:noescape
+func isruSums1NEON(s, a, b []float32, ldb int, limit, root float32)
+
+//go:noescape
+func isruGrad1NEON(da, db, a, b, coef []float32, limit, root float32)
+
+//go:noescape
+func isruSums2NEON(s, a, b []float32, ldb int, limit, root float32)
+
+//go:noescape
+func isruGrad2NEON(da, db, a, b, coef []float32, limit, root float32)
+
+//go:noescape
+func identitySums1NEON(s, a, b []float32, ldb int, limit, root float32)
+
+//go:noescape
+func identityGrad1NEON(da, db, a, b, coef []float32, limit, root float32)
+
+//go:noescape
+func identitySums2NEON(s, a, b []float32, ldb int, limit, root float32)
+
+//go:noescape
+func identityGrad2NEON(da, db, a, b, coef []float32, limit, root float32)
+
+//go:noescape
+func countBelowNEON(x []float32, limit float32) (n int)
+
+//go:noescape
+func betweenNEON(dst []int32, x []float32, low, high float32) (n int)

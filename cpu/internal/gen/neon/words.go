@@ -29,7 +29,7 @@ var (
 
 // two are instructions of two registers.
 var two = map[string]uint32{
-	"fabs": 0x4ea0f800, "fsqrt": 0x6ea1f800, "frecpe": 0x4ea1d800, "frsqrte": 0x6ea1d800,
+	"fabs": 0x4ea0f800, "fneg": 0x6ea0f800, "fsqrt": 0x6ea1f800, "frecpe": 0x4ea1d800, "frsqrte": 0x6ea1d800,
 }
 
 // byLane have one number as the second factor.
@@ -78,6 +78,47 @@ func (k *kernel) by(op string, d, n vec, m lane) {
 	k.word(code, "%s %v, %v, %v", op, d, n, m)
 }
 
+// shiftLeft moves the bits of four integers.
+func (k *kernel) shiftLeft(d, n vec, bits int) {
+	k.word(0x4f005400|uint32(32+bits)<<16|fields(d, n, 0), "shl %v, %v, #%d", d, n, bits)
+}
+
+// widen makes two float64 of the first or the last two float32.
+func (k *kernel) widen(d, n vec, half int) {
+	from := [2]string{"fcvtl v%d.2d, v%d.2s", "fcvtl2 v%d.2d, v%d.4s"}[half]
+	k.word(0x0e617800|uint32(half)<<30|fields(d, n, 0), from, int(d), int(n))
+}
+
+// total64 adds two float64, total the four float32 of v, each into the first lane.
+func (k *kernel) total64(v vec) {
+	k.word(0x7e70d800|fields(v, v, 0), "faddp d%d, v%d.2d", int(v), int(v))
+}
+
+func (k *kernel) total(v vec) {
+	k.op("faddp", v, v, v)
+	k.op("faddp", v, v, v)
+}
+
+// largestOf sets the first lane of d to the maximum of n, which is NaN if one lane is;
+// largestBits does so with unsigned integers.
+func (k *kernel) largestOf(d, n vec) {
+	k.word(0x6e30f800|fields(d, n, 0), "fmaxv s%d, %v", int(d), n)
+}
+
+func (k *kernel) largestBits(d, n vec) {
+	k.word(0x6eb0a800|fields(d, n, 0), "umaxv s%d, %v", int(d), n)
+}
+
+// totalBits sets the first lane of d to the sum of the integers of n.
+func (k *kernel) totalBits(d, n vec) {
+	k.word(0x4eb1b800|fields(d, n, 0), "addv s%d, %v", int(d), n)
+}
+
+// toReg copies the bits of a number to a general register.
+func (k *kernel) toReg(d reg, n lane) {
+	k.word(0x0e003c00|laneField(n.at)|uint32(n.vec)<<5|uint32(d), "mov w%d, %v", int(d), n)
+}
+
 func (k *kernel) clear(d vec) { k.word(0x4f000400|uint32(d), "movi %v, #0x0", d) }
 
 // laneField is a number's place, for instructions that copy it.
@@ -90,6 +131,11 @@ func (k *kernel) dup(d vec, n lane) {
 
 func (k *kernel) first(d vec, n lane) {
 	k.word(0x5e000400|laneField(n.at)|fields(d, n.vec, 0), "mov s%d, %v", int(d), n)
+}
+
+// first64 copies the first float64, with 0 in the other.
+func (k *kernel) first64(d, n vec) {
+	k.word(0x5e080400|fields(d, n, 0), "mov d%d, v%d.d[0]", int(d), int(n))
 }
 
 // spread takes a register and copies a number into all its lanes.

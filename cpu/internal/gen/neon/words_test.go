@@ -80,6 +80,16 @@ func TestWordsAreWhatTheyAreCalled(t *testing.T) {
 		{func(k *kernel) { k.loadLane(lane{11, 0}, 13) }, 0x0d4081ab, "ld1 {v11.s}[0], [x13]"},
 		{func(k *kernel) { k.loadLane(lane{11, 3}, 13) }, 0x4d4091ab, "ld1 {v11.s}[3], [x13]"},
 		{func(k *kernel) { k.loadEach(12, 20) }, 0x4d40ca8c, "ld1r {v12.4s}, [x20]"},
+		{func(k *kernel) { k.unary("fneg", 4, 21) }, 0x6ea0faa4, "fneg v4.4s, v21.4s"},
+		{func(k *kernel) { k.shiftLeft(5, 22, 23) }, 0x4f3756c5, "shl v5.4s, v22.4s, #23"},
+		{func(k *kernel) { k.widen(6, 23, 0) }, 0x0e617ae6, "fcvtl v6.2d, v23.2s"},
+		{func(k *kernel) { k.widen(6, 23, 1) }, 0x4e617ae6, "fcvtl2 v6.2d, v23.4s"},
+		{func(k *kernel) { k.total64(24) }, 0x7e70db18, "faddp d24, v24.2d"},
+		{func(k *kernel) { k.largestOf(7, 25) }, 0x6e30fb27, "fmaxv s7, v25.4s"},
+		{func(k *kernel) { k.largestBits(7, 25) }, 0x6eb0ab27, "umaxv s7, v25.4s"},
+		{func(k *kernel) { k.totalBits(7, 25) }, 0x4eb1bb27, "addv s7, v25.4s"},
+		{func(k *kernel) { k.toReg(8, lane{26, 2}) }, 0x0e143f48, "mov w8, v26.s[2]"},
+		{func(k *kernel) { k.first64(9, 27) }, 0x5e080769, "mov d9, v27.d[0]"},
 	} {
 		k := newKernel(nil, nil)
 		c.write(k)
