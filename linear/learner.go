@@ -48,6 +48,7 @@ var constructors = map[string]func(Env) Learner{
 	"lsml":     func(e Env) Learner { return LSML{Seed: e.Seed} },
 	"sdml":     func(e Env) Learner { return SDML{Seed: e.Seed} },
 	"odml":     func(e Env) Learner { return ODML{Seed: e.Seed} },
+	"l1-ml":    func(e Env) Learner { return L1ML{Seed: e.Seed} },
 	"lca":      func(e Env) Learner { return LCA{Seed: e.Seed} },
 	"brm-c":    func(e Env) Learner { return BRMC{Stochastic: Stochastic{Env: e}} },
 	"brm-r":    func(e Env) Learner { return BRMR{Stochastic: Stochastic{Env: e}} },

@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/vernier-ml/vernier/linear/internal/lbfgs"
 )
 
 // LMNN is large margin nearest neighbors (Weinberger and Saul 2009; textbook
@@ -155,11 +157,11 @@ func (s *activeSet) descend(ctx context.Context, l *mat.Dense, steps int) (*Resu
 			l.Copy(best)
 			return r, nil
 		}
-		out, err := s.smooth(ctx, l, descent{iterations: min(inner, steps-r.Iterations), change: 1e-7, gradient: 1e-10})
+		out, err := s.smooth(ctx, l, lbfgs.Limits{Iterations: min(inner, steps-r.Iterations), Change: 1e-7, Gradient: 1e-10})
 		if err != nil {
 			return nil, err
 		}
-		r.Iterations += max(out.iterations, 1)
+		r.Iterations += max(out.Iterations, 1)
 		s.round = max(s.round/2, sharpest)
 	}
 }
@@ -174,9 +176,9 @@ func (s *activeSet) exact(l *mat.Dense) float64 {
 }
 
 // smooth runs L-BFGS on the rounded objective over the active set.
-func (s *activeSet) smooth(ctx context.Context, l *mat.Dense, d descent) (outcome, error) {
+func (s *activeSet) smooth(ctx context.Context, l *mat.Dense, d lbfgs.Limits) (lbfgs.Outcome, error) {
 	h, w := l.Dims()
-	return minimize(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
+	return lbfgs.Minimize(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
 		q := mat.NewDense(s.n, h, nil)
 		z := transform(s.x, mat.NewDense(h, w, v))
 		f := s.value(z, z, q).total

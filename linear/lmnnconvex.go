@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/vernier-ml/vernier/linear/internal/lbfgs"
 )
 
 // ConvexLMNN minimizes the objective of LMNN over M itself, in which it is
@@ -154,11 +156,11 @@ func (s *activeSet) prove(ctx context.Context, l *mat.Dense, steps int, toleranc
 				return nil, err
 			}
 		}
-		out, err := s.smooth(ctx, l, descent{iterations: min(inner, steps-r.Iterations), change: 1e-9, gradient: 1e-10})
+		out, err := s.smooth(ctx, l, lbfgs.Limits{Iterations: min(inner, steps-r.Iterations), Change: 1e-9, Gradient: 1e-10})
 		if err != nil {
 			return nil, err
 		}
-		r.Iterations += max(out.iterations, 1)
+		r.Iterations += max(out.Iterations, 1)
 	}
 	if !r.Converged {
 		r.note("not converged after %d steps: the objective is %.6g, its minimum is proved to be no less than %.6g; raise max-iterations", r.Iterations, r.ObjectiveEnd, bound)

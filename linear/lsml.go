@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/vernier-ml/vernier/linear/internal/lbfgs"
 )
 
 // LSML is metric learning from relative comparisons by minimizing squared
@@ -40,7 +42,7 @@ func (m LSML) Fit(ctx context.Context, p *Problem) (*Result, error) {
 		n, d := p.X.Dims()
 		l := identity(d, d)
 		dn, df := make([]float64, len(q)), make([]float64, len(q))
-		out, err := minimize(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
+		out, err := lbfgs.Minimize(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
 			l, g := mat.NewDense(d, d, v), mat.NewDense(d, d, grad)
 			var lu mat.LU
 			lu.Factorize(l)
@@ -77,12 +79,12 @@ func (m LSML) Fit(ctx context.Context, p *Problem) (*Result, error) {
 			g.Scale(2, g)
 			norm := mat.Norm(l, 2)
 			return f + norm*norm - 2*logDet
-		}, descent{iterations: steps, change: 1e-12, gradient: 1e-8})
+		}, lbfgs.Limits{Iterations: steps, Change: 1e-12, Gradient: 1e-8})
 		if err != nil {
 			return nil, err
 		}
-		return &Result{L: l, Metric: euclideanMetric, Minimized: true, Iterations: out.iterations, Converged: out.converged,
-			ObjectiveStart: out.start, ObjectiveEnd: out.end}, nil
+		return &Result{L: l, Metric: euclideanMetric, Minimized: true, Iterations: out.Iterations, Converged: out.Converged,
+			ObjectiveStart: out.Start, ObjectiveEnd: out.End}, nil
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/vernier-ml/vernier/linear/internal/lbfgs"
 )
 
 // MMC is Mahalanobis metric learning for clustering (Xing et al. 2002): it
@@ -55,15 +57,15 @@ func (m MMC) Fit(ctx context.Context, p *Problem) (*Result, error) {
 		l.Scale(math.Sqrt(t)/mat.Norm(l, 2), l)
 		var full mat.Dense
 		full.Mul(l, w.T())
-		r := &Result{L: &full, Metric: euclideanMetric, Iterations: out.iterations, Converged: out.converged,
-			ObjectiveStart: math.Exp(-out.start) * math.Sqrt(t), ObjectiveEnd: math.Exp(-out.end) * math.Sqrt(t)}
+		r := &Result{L: &full, Metric: euclideanMetric, Iterations: out.Iterations, Converged: out.Converged,
+			ObjectiveStart: math.Exp(-out.Start) * math.Sqrt(t), ObjectiveEnd: math.Exp(-out.End) * math.Sqrt(t)}
 		noteRank(r, "scatter of similar pairs", rank, d)
 		return r, nil
 	})
 }
 
 // maximize minimizes log |L|_F - log sum_D |L (x_a - x_b)|.
-func (m MMC) maximize(ctx context.Context, x *mat.Dense, dissimilar []Pair) (*mat.Dense, outcome, error) {
+func (m MMC) maximize(ctx context.Context, x *mat.Dense, dissimilar []Pair) (*mat.Dense, lbfgs.Outcome, error) {
 	n, d := x.Dims()
 	steps := m.MaxIterations
 	if steps == 0 {
@@ -71,7 +73,7 @@ func (m MMC) maximize(ctx context.Context, x *mat.Dense, dissimilar []Pair) (*ma
 	}
 	l := identity(d, d)
 	dist := make([]float64, len(dissimilar))
-	out, err := minimize(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
+	out, err := lbfgs.Minimize(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
 		l, g := mat.NewDense(d, d, v), mat.NewDense(d, d, grad)
 		z := transform(x, l)
 		sum := 0.0
@@ -90,7 +92,7 @@ func (m MMC) maximize(ctx context.Context, x *mat.Dense, dissimilar []Pair) (*ma
 		norm := mat.Norm(l, 2)
 		axpy(grad, 1/(norm*norm), v)
 		return math.Log(norm) - math.Log(sum)
-	}, descent{iterations: steps, change: 1e-12, gradient: 1e-9})
+	}, lbfgs.Limits{Iterations: steps, Change: 1e-12, Gradient: 1e-9})
 	return l, out, err
 }
 

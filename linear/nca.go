@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/vernier-ml/vernier/linear/internal/lbfgs"
 )
 
 // NCA is neighborhood components analysis (Goldberger et al. 2005): it
@@ -76,7 +78,7 @@ func (a NCA) Fit(ctx context.Context, p *Problem) (*Result, error) {
 func (f *ncaObjective) leaveFlat(l *mat.Dense) error {
 	h, d := l.Dims()
 	g := mat.NewDense(h, d, nil)
-	if v := f.value(l, g); f.err != nil || slopeOf(l.RawMatrix().Data, g.RawMatrix().Data, v) > levelSlope {
+	if v := f.value(l, g); f.err != nil || lbfgs.Slope(l.RawMatrix().Data, g.RawMatrix().Data, v) > lbfgs.LevelSlope {
 		return f.err
 	}
 	z := transform(f.x, l)
@@ -108,12 +110,12 @@ func (a NCA) climb(ctx context.Context, f *ncaObjective, l *mat.Dense, steps int
 	h, d := l.Dims()
 	r := &Result{Metric: euclideanMetric, ObjectiveEnd: math.Inf(-1)}
 	for round := range a.Restarts + 1 {
-		out, err := minimize(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
+		out, err := lbfgs.Minimize(ctx, l.RawMatrix().Data, func(v, grad []float64) float64 {
 			g := mat.NewDense(h, d, grad)
 			s := f.value(mat.NewDense(h, d, v), g)
 			g.Scale(-1, g)
 			return -s
-		}, descent{iterations: steps, change: 1e-7, gradient: 1e-7})
+		}, lbfgs.Limits{Iterations: steps, Change: 1e-7, Gradient: 1e-7})
 		if f.err != nil {
 			return nil, f.err
 		}
@@ -121,11 +123,11 @@ func (a NCA) climb(ctx context.Context, f *ncaObjective, l *mat.Dense, steps int
 			return nil, err
 		}
 		if round == 0 {
-			r.ObjectiveStart = -out.start
+			r.ObjectiveStart = -out.Start
 		}
-		r.Iterations += out.iterations
-		if -out.end > r.ObjectiveEnd {
-			r.L, r.ObjectiveEnd, r.Converged = mat.DenseCopyOf(l), -out.end, out.converged
+		r.Iterations += out.Iterations
+		if -out.End > r.ObjectiveEnd {
+			r.L, r.ObjectiveEnd, r.Converged = mat.DenseCopyOf(l), -out.End, out.Converged
 		}
 		l.Scale(.5, r.L)
 	}

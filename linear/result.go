@@ -15,7 +15,7 @@ type Result struct {
 	// L is (h, d): rows are compared as L x.
 	L *mat.Dense
 	// Metric compares the transformed rows: Euclidean for Mahalanobis
-	// distances, BRM for the restricted ones.
+	// distances, BRM for the restricted ones, Manhattan for L1ML.
 	Metric metric.Metric
 	// ObjectiveStart and ObjectiveEnd are the learner's objective before and
 	// after, NaN for closed forms. Minimized says which way is better.
@@ -33,6 +33,9 @@ type Result struct {
 
 // euclideanMetric is the metric of every Mahalanobis learner.
 var euclideanMetric = metric.Metric{Kind: metric.Euclidean}
+
+// manhattanMetric is that of L1ML.
+var manhattanMetric = metric.Metric{Kind: metric.Manhattan}
 
 // closed is a result without iterations.
 func closed(l *mat.Dense) *Result {

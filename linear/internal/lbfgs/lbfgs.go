@@ -1,4 +1,5 @@
-package linear
+// Package lbfgs minimizes functions of many variables that may have kinks.
+package lbfgs
 
 import (
 	"context"
@@ -8,49 +9,51 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// descent bounds a minimization.
-type descent struct {
-	iterations int
-	// change ends it when the objective fell by less than change*max(1, |f|) in
-	// each of three iterations; gradient when the largest entry of the gradient
+// Limits bound a minimization.
+type Limits struct {
+	Iterations int
+	// Change ends it when the objective fell by less than Change*max(1, |f|) in
+	// each of three iterations; Gradient when the largest entry of the gradient
 	// times the largest of x, which has the unit of the objective, is below
-	// gradient*max(1, |f|).
-	change, gradient float64
+	// Gradient*max(1, |f|).
+	Change, Gradient float64
 }
 
-type outcome struct {
-	start, end float64
-	iterations int
-	converged  bool
+// Outcome is how a minimization went: the objective before and after, and whether a
+// criterion of Limits ended it at a point that counts as minimal.
+type Outcome struct {
+	Start, End float64
+	Iterations int
+	Converged  bool
 }
 
 // memory of L-BFGS in pairs.
-const lbfgsMemory = 12
+const memory = 12
 
-// minimize runs L-BFGS from x, in place. f sets grad and returns the value; +Inf
+// Minimize runs L-BFGS from x, in place. f sets grad and returns the value; +Inf
 // says that x is not allowed, which the first x must not be. The line search
 // bisects for the weak Wolfe conditions, which also suits functions with kinks
 // (Lewis and Overton 2013, Algorithm 2.6): those of LMNN and LSML have some. NCA and MMC
 // are smooth, but gonum's optimize.LBFGS does not leave their starts in two of the tests
 // (TestNCALeavesAFlatStart, TestNCANeedsNoMemoryPerPairOfRows), where its line search
 // gives up.
-func minimize(ctx context.Context, x []float64, f func(x, grad []float64) float64, d descent) (outcome, error) {
+func Minimize(ctx context.Context, x []float64, f func(x, grad []float64) float64, d Limits) (Outcome, error) {
 	n := len(x)
 	g := make([]float64, n)
 	fx := f(x, g)
-	out := outcome{start: fx, end: fx}
+	out := Outcome{Start: fx, End: fx}
 	if math.IsNaN(fx) || math.IsInf(fx, 0) {
 		return out, fmt.Errorf("the objective is %v at the start", fx)
 	}
 	h := history{}
 	next, gNext, dir := make([]float64, n), make([]float64, n), make([]float64, n)
 	still := 0
-	for out.iterations < d.iterations {
+	for out.Iterations < d.Iterations {
 		if err := ctx.Err(); err != nil {
 			return out, err
 		}
-		if slopeOf(x, g, fx) <= d.gradient {
-			out.converged = true
+		if Slope(x, g, fx) <= d.Gradient {
+			out.Converged = true
 			return out, nil
 		}
 		h.direction(dir, g)
@@ -68,15 +71,15 @@ func minimize(ctx context.Context, x []float64, f func(x, grad []float64) float6
 		fNext, ok := wolfe(f, x, fx, g, dir, step, next, gNext)
 		if !ok {
 			if len(h.s) == 0 { // not even along the gradient
-				out.converged = slopeOf(x, g, fx) <= levelSlope
+				out.Converged = Slope(x, g, fx) <= LevelSlope
 				return out, nil
 			}
 			h = history{}
 			continue
 		}
-		out.iterations++
+		out.Iterations++
 		h.push(next, x, gNext, g)
-		if fx-fNext <= d.change*max(1, math.Abs(fx)) {
+		if fx-fNext <= d.Change*max(1, math.Abs(fx)) {
 			still++
 		} else {
 			still = 0
@@ -84,24 +87,24 @@ func minimize(ctx context.Context, x []float64, f func(x, grad []float64) float6
 		copy(x, next)
 		copy(g, gNext)
 		fx = fNext
-		out.end = fx
+		out.End = fx
 		if still == 3 {
 			// What a Newton step would gain does not depend on the scale of x.
 			h.direction(dir, g)
-			out.converged = -floats.Dot(dir, g) <= levelSlope*max(1, math.Abs(fx))
+			out.Converged = -floats.Dot(dir, g) <= LevelSlope*max(1, math.Abs(fx))
 			return out, nil
 		}
 	}
 	return out, nil
 }
 
-// levelSlope is the slope, relative to the objective, at which an objective that falls
+// LevelSlope is the slope, relative to the objective, at which an objective that falls
 // no longer counts as minimal and not as stuck.
-const levelSlope = 1e-4
+const LevelSlope = 1e-4
 
-// slopeOf is the largest entry of the gradient times that of x, relative to the
+// Slope is the largest entry of the gradient times that of x, relative to the
 // objective.
-func slopeOf(x, g []float64, fx float64) float64 {
+func Slope(x, g []float64, fx float64) float64 {
 	inf := math.Inf(1)
 	return floats.Norm(g, inf) * floats.Norm(x, inf) / max(1, math.Abs(fx))
 }
@@ -158,7 +161,7 @@ func (h *history) push(next, x, gNext, g []float64) {
 		return
 	}
 	h.s, h.y, h.rho = append(h.s, s), append(h.y, y), append(h.rho, 1/sy)
-	if len(h.s) > lbfgsMemory {
+	if len(h.s) > memory {
 		h.s, h.y, h.rho = h.s[1:], h.y[1:], h.rho[1:]
 	}
 }
