@@ -42,6 +42,11 @@ type Spec struct {
 	// Dim is h, the length of an embedding. Without a linear layer it is the
 	// number of the backbone's features.
 	Dim int `json:"dim"`
+	// Projection stands between embeddings and the loss in training alone, ProjectionNorm
+	// normalizes its hidden layers: HeadNormBatch, or empty for none. Both say how the model
+	// was trained, and change nothing of what it gives.
+	Projection     Projection `json:"projection,omitempty"`
+	ProjectionNorm HeadNorm   `json:"projection_norm,omitempty"`
 	// Normalization comes between the head and the metric.
 	Normalization Normalization `json:"normalization"`
 	// Scale is c: rows are brought to length c*sqrt(h) for BRM and to c for
@@ -187,6 +192,9 @@ func (s Spec) Validate() error {
 		return fmt.Errorf("scale %v is not a positive number", s.Scale)
 	}
 	if err := s.Metric.Validate(); err != nil {
+		return err
+	}
+	if err := s.validateProjection(); err != nil {
 		return err
 	}
 	return s.validateScaling()

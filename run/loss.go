@@ -3,6 +3,7 @@ package run
 import (
 	"fmt"
 
+	"github.com/vernier-ml/vernier/internal/setting"
 	"github.com/vernier-ml/vernier/losses"
 	"github.com/vernier-ml/vernier/model"
 )
@@ -13,7 +14,7 @@ func (c Config) LossOptions(classes int, params map[string]string) losses.Option
 	if c.Model.Scaling != model.ScaleFixed { // the loss follows the scale from 1 on
 		scale = 1
 	}
-	return losses.Options{Metric: c.Model.Metric, Scale: scale, Classes: classes, Dim: c.Model.Dim, Params: params}
+	return losses.Options{Metric: c.Model.Metric, Scale: scale, Classes: classes, Dim: c.Model.ComparedDim(), Params: params}
 }
 
 // NewLoss makes the loss for a number of training classes.
@@ -56,6 +57,9 @@ func (c Config) validateLoss() error {
 	m := c.Loss
 	if m.Start != "" && m.Start != "means" && m.Start != "random" {
 		return fmt.Errorf("rows of classes start at means or at random, not at %q", m.Start)
+	}
+	if m.Start == "means" && c.Model.Projection != "" {
+		return setting.Errorf("rows of classes lie behind the projection %s, where there are no means of embeddings to start at: leave out %s", c.Model.Projection, setting.Name("loss.start"))
 	}
 	switch batch := c.Batch(); {
 	case m.Memory < 0 || m.MemoryStart < 0:

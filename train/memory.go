@@ -115,7 +115,7 @@ func (s *planner) plan() MemoryPlan {
 		_, p.Pictures = s.feeder.trainer.Cached()
 	}
 	p.Batches += sent
-	p.Memory = losses.MemoryOptions{Size: s.cfg.Loss.Memory}.Bytes(s.cfg.Batch(), s.cfg.Model.Dim)
+	p.Memory = losses.MemoryOptions{Size: s.cfg.Loss.Memory}.Bytes(s.cfg.Batch(), s.cfg.Model.ComparedDim())
 	// A checkpoint holds one of its tensors at a time; a run with class rows begins with
 	// embeddings of some training images, which place them.
 	p.Aside = max(s.largest(), s.placing())

@@ -229,7 +229,7 @@ func buildNetwork(m *model.Model, o objective, batch, micro int) (*network, erro
 	if least := float64(batch) * (one + 16*float64(batch)); least > float64(available) {
 		return nil, tooLarge(batch, fmt.Errorf("its pictures and distances alone need %.0f MiB, %d MiB are available", least/(1<<20), available>>20))
 	}
-	if err := o.fits(m.Spec.Dim, batch, available); err != nil {
+	if err := o.fits(m.Spec.ComparedDim(), batch, available); err != nil {
 		return nil, err
 	}
 	if micro > 0 && micro < batch {
@@ -251,6 +251,11 @@ func buildNetwork(m *model.Model, o objective, batch, micro int) (*network, erro
 func (n *network) end(m *model.Model, o objective, raw *layers.Node) error {
 	g := n.g
 	n.embedding = m.Normalize(g, raw, true)
+	compared, rows := n.embedding, m.Compared()
+	if m.Spec.Projection != "" {
+		raw = m.Project(g, raw)
+		compared = rows.Normalize(g, raw, true)
+	}
 	var weights *layers.Node
 	for _, t := range o.terms {
 		if t.OnWeights() {
@@ -258,9 +263,9 @@ func (n *network) end(m *model.Model, o objective, raw *layers.Node) error {
 		}
 	}
 	var err error
-	n.loss, err = losses.Op(g, o.loss, n.embedding, losses.OpOptions{
+	n.loss, err = losses.Op(g, o.loss, compared, losses.OpOptions{
 		Metric: m.Spec.Metric, Classes: o.classes, Seed: o.seed,
-		Normalize: func(rows *layers.Node) *layers.Node { return m.NormalizeProxies(g, rows) },
+		Normalize: func(x *layers.Node) *layers.Node { return rows.NormalizeProxies(g, x) },
 		LogScale:  m.LogScale(g),
 		Memory:    o.memory, Terms: o.terms, Raw: raw, Weights: weights, Parts: o.parts,
 	})

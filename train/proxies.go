@@ -26,8 +26,8 @@ const proxySpread = .1
 // else they would all start at one place. A center, which is to be its class's
 // mean, is not moved.
 func (s *Session) startProxies(ctx context.Context) error {
-	if s.cfg.Loss.Start == "random" {
-		return nil
+	if s.cfg.Loss.Start == "random" || s.cfg.Model.Projection != "" {
+		return nil // behind a projection, which is drawn, means of embeddings say nothing
 	}
 	goal, err := objectiveOf(s.cfg, len(s.sets.Train.Classes))
 	if err != nil {

@@ -123,6 +123,8 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	f.network.add(fl, c.Model)
 	fl.IntVar(&c.Model.Input.Crops, "crops", 1, cropsHelp+"; the model remembers it")
 	fl.StringVar(&c.Model.Flow, "flow", "", "geometry flow (DRML): \"default\", or what differs, as in lambda=0.3,after=conv1_7x7_s2+conv2_3x3; see below")
+	fl.StringVar((*string)(&c.Model.Projection), "projection", "", "layers between embeddings and the loss in training, which are no part of the model, by their widths, as in 2048,128: hidden ones with ReLU, then a linear one (--head mlp:2048 --dim 128 has the same as a part of it)")
+	fl.StringVar((*string)(&c.Model.ProjectionNorm), "projection-norm", "", "normalization of the hidden layers of --projection before ReLU: batch (default none)")
 	fl.BoolVar(&c.Freeze.BNStats, "freeze-bn-stats", false, "keep the running statistics of the backbone's batch normalizations, and normalize by them")
 	fl.BoolVar(&c.Freeze.BNAffine, "freeze-bn-affine", false, "do not train gamma and beta of the backbone's batch normalizations")
 	fl.StringArrayVar(&c.Freeze.Params, "freeze", nil, "do not train parameters whose names match, as in patch_embed.* or layer[12].*; may be repeated")
