@@ -74,7 +74,7 @@ func (a *arena) Tensor(offset int64, shape ...int) (engine.Tensor, error) {
 	if from > int64(len(a.v)) || int64(n) > int64(len(a.v))-from {
 		return nil, fmt.Errorf("cpu: arena: shape %s at offset %d reaches beyond %d bytes", shapeString(shape), offset, 4*len(a.v))
 	}
-	return &Tensor{slices.Clone(shape), a.v[from : from+int64(n) : from+int64(n)]}, nil
+	return &Tensor{shape: slices.Clone(shape), v: a.v[from : from+int64(n) : from+int64(n)]}, nil
 }
 
 // Close gives the memory back.

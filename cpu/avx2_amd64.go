@@ -14,6 +14,7 @@ func avx2() *kernels {
 		transpose:  transposeBy(8, transposeTileAVX2),
 		copyRows:   copyRowsAVX2,
 		copyPanels: copyPanelsAVX2,
+		fetch:      fetchAVX2,
 		gather:     gatherBy(gatherRunsAVX2, gatherLanesAVX2),
 		gatherTaps: gatherTapsAVX2,
 		add:        addAVX2,

@@ -84,6 +84,9 @@ func copyRowsAVX2(dst []float32, dstStride int, src []float32, srcStride int, ro
 func copyPanelsAVX2(dst []float32, panelStride int, src []float32, srcStride int, rows int, panels int)
 
 //go:noescape
+func fetchAVX2(x []float32)
+
+//go:noescape
 func gatherRunsAVX2(dst []float32, dstStride int, src []float32, srcStride int, count int, runs []uint64)
 
 //go:noescape

@@ -17,6 +17,7 @@ func avx512() *kernels {
 		transpose:  transposeBy(16, transposeTileAVX512),
 		copyRows:   copyRowsAVX512,
 		copyPanels: copyPanelsAVX512,
+		fetch:      fetchAVX512,
 		gather:     gatherBy(gatherRunsAVX512, gatherLanesAVX512),
 		gatherTaps: gatherTapsAVX512,
 		add:        addAVX512,

@@ -17421,6 +17421,24 @@ panel:
 	VZEROUPPER
 	RET
 
+// func fetchAVX512(x []float32)
+// Requires: MMX+
+TEXT ·fetchAVX512(SB), NOSPLIT, $0-24
+	MOVQ x_base+0(FP), AX
+	MOVQ x_len+8(FP), CX
+	ADDQ $0x0f, CX
+	SHRQ $0x04, CX
+	JZ   fetched
+
+line:
+	PREFETCHT1 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        line
+
+fetched:
+	RET
+
 // func gatherRunsAVX512(dst []float32, dstStride int, src []float32, srcStride int, count int, runs []uint64)
 // Requires: AVX, AVX512F
 TEXT ·gatherRunsAVX512(SB), NOSPLIT, $0-96

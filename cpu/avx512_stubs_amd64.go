@@ -267,6 +267,9 @@ func copyRowsAVX512(dst []float32, dstStride int, src []float32, srcStride int, 
 func copyPanelsAVX512(dst []float32, panelStride int, src []float32, srcStride int, rows int, panels int)
 
 //go:noescape
+func fetchAVX512(x []float32)
+
+//go:noescape
 func gatherRunsAVX512(dst []float32, dstStride int, src []float32, srcStride int, count int, runs []uint64)
 
 //go:noescape

@@ -12,6 +12,7 @@ type view struct {
 	name  string
 	v     []float32
 	shape []int
+	of    *Tensor
 }
 
 func (x view) is(shape ...int) bool {
@@ -41,8 +42,19 @@ func (a *args) fail(format string, v ...any) {
 }
 
 // get unwraps t, which must not be nil and must have rank dimensions, or any
-// number if rank is negative.
+// number if rank is negative. It takes it that the operation will write t, and drops what
+// was packed of it; an operation that does not may say so by source.
 func (a *args) get(name string, t engine.Tensor, rank int) view {
+	x := a.source(name, t, rank)
+	if x.of != nil {
+		x.of.written()
+	}
+	return x
+}
+
+// source is get for a tensor that the operation only reads. It matters for weights: what
+// is kept of them outlives the operation.
+func (a *args) source(name string, t engine.Tensor, rank int) view {
 	d, ok := t.(*Tensor)
 	switch {
 	case t == nil || ok && d == nil:
@@ -52,7 +64,7 @@ func (a *args) get(name string, t engine.Tensor, rank int) view {
 		a.fail("%s is a %T, want a *cpu.Tensor", name, t)
 		return view{name: name}
 	}
-	x := view{name: name, v: d.v, shape: d.shape}
+	x := view{name: name, v: d.v, shape: d.shape, of: d}
 	if rank >= 0 && len(x.shape) != rank {
 		a.fail("%v has %d dimensions, want %d", x, len(x.shape), rank)
 	}

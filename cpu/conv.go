@@ -73,7 +73,7 @@ func (c *convShape) gradientMaps(dy []float32) featureMaps {
 // Conv sets y = epilogue(x * w): y (K, N Ho Wo) = w (K, C kh kw) patches.
 func (e *Engine) Conv(y, x, w engine.Tensor, spec engine.ConvSpec, ep engine.Epilogue) error {
 	g := args{op: "conv"}
-	d, s, m := g.get("y", y, 4), g.get("x", x, 4), g.get("w", w, 4)
+	d, s, m := g.get("y", y, 4), g.get("x", x, 4), g.source("w", w, 4)
 	scale, shift, residual := g.maybe("scale", ep.Scale, 1), g.maybe("shift", ep.Shift, 1), g.maybe("residual", ep.Residual, 4)
 	c := g.checkConv(d, s, m, spec)
 	g.want(scale, m, c.out)
@@ -96,6 +96,7 @@ func (e *Engine) Conv(y, x, w engine.Tensor, spec engine.ConvSpec, ep engine.Epi
 	if f := c.winogradForm(); f != nil {
 		kr, grid := e.kernels, f.grid(c.images, c.rows, c.cols)
 		w := winograd{form: f, x: f.source(c.maps(s.v), grid, c.PadH, c.PadW), grid: grid, in: c.in, out: c.out, rows: c.rows, cols: c.cols, sink: to}
+		w.weights = m
 		e.convolve(&w, func(dst []float32, result, count int) {
 			kr.transpose(dst, kr.vec, m.v[result*terms:], terms, count, terms, kr.vec)
 		})
@@ -108,6 +109,18 @@ func (e *Engine) Conv(y, x, w engine.Tensor, spec engine.ConvSpec, ep engine.Epi
 		gathered := e.patches(c, s.v)
 		p.right = &gathered
 	}
+	if kr := e.kernels; p.n <= thinLines && c.out >= kr.nr {
+		weights := matrix{v: m.v, stride: terms, trans: true}
+		e.multiplyThin(&thin{
+			m: p.n, n: c.out, k: terms, depth: p.evenDepth(kr, roundUp(terms, kr.nr)), size: kr.nr, weights: weights, kept: e.keptCols(m, weights, c.out, terms, p.narrow), narrow: p.narrow,
+			sink: to,
+			pack: func(w *workerScratch, dst []float32, line, lines, from, depth int) {
+				p.packCols(kr, w, dst, line, lines, from, depth)
+			},
+		})
+		return nil
+	}
+	p.keptLeft = e.keptRows(m, matrix{v: m.v, stride: terms}, c.out, terms, p.narrow)
 	e.multiply(&p)
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 // 1: dx (C, positions of the phase) = w^T (C, K taps) patches of dy.
 func (e *Engine) ConvGradInput(dx, dy, w engine.Tensor, spec engine.ConvSpec) error {
 	g := args{op: "conv gradient of input"}
-	d, u, m := g.get("dx", dx, 4), g.get("dy", dy, 4), g.get("w", w, 4)
+	d, u, m := g.get("dx", dx, 4), g.get("dy", dy, 4), g.source("w", w, 4)
 	c := g.checkConv(u, d, m, spec)
 	g.apart(d, u, m)
 	if g.err != nil {
@@ -166,6 +166,9 @@ func (e *Engine) ConvGradWeights(dw, dbias, dy, x engine.Tensor, spec engine.Con
 	g.apart(db, u, s)
 	if g.err != nil {
 		return g.err
+	}
+	if dm.v != nil {
+		e.keeper.stop()
 	}
 	area, form := c.rows*c.cols, c.winogradForm()
 	switch {

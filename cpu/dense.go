@@ -12,7 +12,8 @@ type dense struct {
 	left, right    matrix
 	y              []float32
 	bias, residual []float32
-	narrow         bool // the operands are rounded to bfloat16
+	narrow         bool      // the operands are rounded to bfloat16
+	kept           []float32 // the right operand as panels of all its terms, or nil
 }
 
 const (
@@ -65,7 +66,7 @@ func (p *dense) blocks(kr *kernels) blocks {
 	b.depth = roundUp(ceilDiv(p.k, ceilDiv(p.k, most)), kr.nr)
 	words := b.words(p.k)
 	b.sharedLeft = b.colBlocks > 1 && b.rows*kr.mr*words <= sharedPanels
-	b.sharedRight = b.rowBlocks > 1 && b.cols*kr.nr*words <= sharedPanels
+	b.sharedRight = p.kept == nil && b.rowBlocks > 1 && b.cols*kr.nr*words <= sharedPanels
 	return b
 }
 
@@ -104,7 +105,7 @@ func (e *Engine) multiplyDense(p *dense) {
 // columns where they lie if there are few rows.
 func (p *dense) product() *product {
 	s := sink{v: p.y, rowStride: p.n, grid: row(p.n), residual: p.residual, bias: p.bias}
-	return &product{m: p.m, n: p.n, k: p.k, left: p.left, right: p.right, sink: s}
+	return &product{m: p.m, n: p.n, k: p.k, left: p.left, right: p.right, sink: s, keptRight: p.kept}
 }
 
 // packShared packs the operands that more than one block reads, each nil if there is
@@ -169,7 +170,11 @@ func (p *dense) block(kr *kernels, w *workerScratch, b *blocks, sharedLeft, shar
 			left = grow(&w.left, kr.mr*(bottom-top)*words)
 			p.packLeft(kr, w, left, top, bottom, from, depth)
 		}
-		if sharedRight != nil {
+		pitch := words // between the panels of right
+		if p.kept != nil {
+			pitch = b.words(p.k)
+			right = p.kept[kr.nr*(first*pitch+b.words(from)):]
+		} else if sharedRight != nil {
 			right = sharedRight[kr.nr*(b.cols*b.words(from)+first*words):]
 		} else {
 			right = grow(&w.right, kr.nr*(end-first)*words)
@@ -180,7 +185,7 @@ func (p *dense) block(kr *kernels, w *workerScratch, b *blocks, sharedLeft, shar
 			col := c * kr.nr
 			n := min(kr.nr, p.n-col)
 			run, whole := tiles[ceilDiv(n, kr.vec)-1], n%kr.vec == 0
-			panel := right[(c-first)*kr.nr*words:]
+			panel := right[(c-first)*kr.nr*pitch:]
 			for r := top; r < bottom; r++ {
 				row := r * kr.mr
 				rows := min(kr.mr, p.m-row)

@@ -36,6 +36,8 @@
 //
 //	product.go   blocking and the split into items of work
 //	dense.go     the same where both operands are matrices, which can be packed as a whole
+//	thin.go      few tokens or places, of one image, by weights
+//	keep.go      weights that stay packed
 //	narrow.go    operands in bfloat16
 //	operand.go   operands that are matrices, transposed or not
 //	planes.go    operands that are the channels of images: 1 x 1 convolutions
@@ -57,6 +59,10 @@
 // The tile kernels hold 14 x 32 (AVX-512), 6 x 16 (AVX2) or 8 x 12 (NEON) sums in registers, are
 // a core's limit for everything dense, and finish what the sink asks for before
 // they store.
+//
+// An engine that only infers keeps weights packed, up to 512 MiB. Every tensor knows how often
+// it was read since an operation last took it as anything but a source, so that no use can
+// forget to tell (keep.go); the first gradient of weights ends the keeping.
 //
 // With Options.Precision BF16 the packed operands of attention, of linear layers of tokens
 // and of convolutions are rounded to bfloat16, two terms to a word, of which an instruction

@@ -40,6 +40,7 @@ type Engine struct {
 	kernels *kernels
 	pool    *pool
 	scratch scratch
+	keeper  *keeper
 	alone   []*Engine // see groups
 	plans   map[patchShape]*patchPlan
 	narrow  bool // products of networks are in bfloat16
@@ -68,7 +69,7 @@ func New(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cpu: precision: %w", err)
 	}
-	e := &Engine{narrow: narrow, kernels: k, pool: newPool(o.Threads), plans: make(map[patchShape]*patchPlan)}
+	e := &Engine{narrow: narrow, kernels: k, keeper: &keeper{all: make(map[*packs]bool)}, pool: newPool(o.Threads), plans: make(map[patchShape]*patchPlan)}
 	e.scratch.workers = make([]workerScratch, o.Threads)
 	// An engine that is dropped without Close takes its workers along.
 	runtime.AddCleanup(e, (*pool).close, e.pool)

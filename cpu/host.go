@@ -14,6 +14,8 @@ func (e *Engine) View(t engine.Tensor) ([]float32, error) {
 	if !ok || d == nil {
 		return nil, fmt.Errorf("cpu: view: %T is no tensor of this engine", t)
 	}
+	d.written()
+	d.keepable = false
 	return d.v, nil
 }
 

@@ -35,6 +35,9 @@ type kernels struct {
 	// r < rows, p < panels and c < nr.
 	copyPanels func(dst []float32, panelStride int, src []float32, srcStride, rows, panels int)
 
+	// fetch asks for x to be brought near, into the second-level cache.
+	fetch func(x []float32)
+
 	// gather reads one vector of a patch plan for count channels:
 	// dst[i*dstStride+l] is lane l of the vector at src[i*srcStride:].
 	gather func(dst []float32, dstStride int, src []float32, srcStride, count int, v *patchVector)

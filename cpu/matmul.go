@@ -66,7 +66,7 @@ func opName(x view, trans bool) string {
 // Linear sets y (..., out) = x (..., in) w^T + bias.
 func (e *Engine) Linear(y, x, w, bias engine.Tensor) error {
 	g := args{op: "linear"}
-	d, s, m, b := g.get("y", y, -1), g.get("x", x, -1), g.get("w", w, 2), g.maybe("bias", bias, 1)
+	d, s, m, b := g.get("y", y, -1), g.get("x", x, -1), g.source("w", w, 2), g.maybe("bias", bias, 1)
 	n := g.lines(s, 2)
 	if g.err != nil {
 		return g.err
@@ -79,10 +79,22 @@ func (e *Engine) Linear(y, x, w, bias engine.Tensor) error {
 	if g.err != nil {
 		return g.err
 	}
-	e.multiplyDense(&dense{
+	p := dense{
 		m: rows, n: out, k: in, y: d.v, bias: b.v, narrow: e.narrowTokens(s),
 		left:  matrix{v: s.v, stride: in},
 		right: matrix{v: m.v, stride: in, trans: true},
+	}
+	p.kept = e.keptCols(m, p.right, out, in, p.narrow)
+	if rows < thinLeast || rows > thinLines {
+		e.multiplyDense(&p)
+		return nil
+	}
+	kr := e.kernels
+	e.multiplyThin(&thin{
+		m: rows, n: out, k: in, depth: p.blocks(kr).depth, size: kr.mr, weights: p.right, kept: p.kept, narrow: p.narrow, y: d.v, bias: b.v,
+		pack: func(w *workerScratch, dst []float32, line, lines, from, depth int) {
+			p.left.packPanels(kr, w, dst, kr.mr, kr.mr, true, line, lines, from, depth, p.narrow)
+		},
 	})
 	return nil
 }
@@ -102,7 +114,7 @@ func (a *args) rows(x, because view, width int) {
 // rows that are not nil.
 func (e *Engine) LinearGrad(dx, dw, dbias, dy, x, w engine.Tensor) error {
 	g := args{op: "linear gradient"}
-	u, s, m := g.get("dy", dy, -1), g.get("x", x, -1), g.get("w", w, 2)
+	u, s, m := g.get("dy", dy, -1), g.get("x", x, -1), g.source("w", w, 2)
 	du, dm, db := g.maybe("dx", dx, -1), g.maybe("dw", dw, 2), g.maybe("dbias", dbias, 1)
 	n := g.lines(s, 2)
 	if g.err != nil {
@@ -128,6 +140,7 @@ func (e *Engine) LinearGrad(dx, dw, dbias, dy, x, w engine.Tensor) error {
 		})
 	}
 	if dm.v != nil {
+		e.keeper.stop()
 		e.multiplyDense(&dense{
 			m: out, n: in, k: rows, y: dm.v, narrow: e.narrowTokens(s),
 			left:  matrix{v: u.v, stride: out, trans: true},

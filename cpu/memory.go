@@ -15,7 +15,7 @@ func (e *Engine) New(shape ...int) (engine.Tensor, error) {
 	}
 	v := make([]float32, n)
 	preferHugePages(v)
-	return &Tensor{slices.Clone(shape), v}, nil
+	return &Tensor{shape: slices.Clone(shape), v: v, keepable: true}, nil
 }
 
 // Write copies host numbers into dst.
@@ -34,7 +34,7 @@ func (e *Engine) Write(dst engine.Tensor, src []float32) error {
 // Read copies src to the host.
 func (e *Engine) Read(dst []float32, src engine.Tensor) error {
 	a := args{op: "read"}
-	s := a.get("src", src, -1)
+	s := a.source("src", src, -1)
 	if a.err == nil && len(s.v) != len(dst) {
 		a.fail("%v does not fit into %d numbers", s, len(dst))
 	}
@@ -47,7 +47,7 @@ func (e *Engine) Read(dst []float32, src engine.Tensor) error {
 // Copy copies src into dst; only their sizes must agree.
 func (e *Engine) Copy(dst, src engine.Tensor) error {
 	a := args{op: "copy"}
-	d, s := a.get("dst", dst, -1), a.get("src", src, -1)
+	d, s := a.get("dst", dst, -1), a.source("src", src, -1)
 	if a.err == nil && len(d.v) != len(s.v) {
 		a.fail("%v and %v differ in size", d, s)
 	}
@@ -72,7 +72,7 @@ func (e *Engine) Zero(dst engine.Tensor) error {
 // Finite reports whether x holds neither NaN nor infinity.
 func (e *Engine) Finite(x engine.Tensor) (bool, error) {
 	a := args{op: "finite"}
-	s := a.get("x", x, -1)
+	s := a.source("x", x, -1)
 	if a.err != nil {
 		return false, a.err
 	}

@@ -65,7 +65,7 @@ func (e *Engine) PairwiseGroupsGrad(da, dd, d, a engine.Tensor, m metric.Metric)
 func (e *Engine) groups(p *groupArgs, do func(e *Engine, of *pairArgs, da, dd []float32)) {
 	if e.alone == nil {
 		for range e.pool.threads {
-			e.alone = append(e.alone, &Engine{kernels: e.kernels, pool: newPool(1), scratch: scratch{workers: make([]workerScratch, 1)}})
+			e.alone = append(e.alone, &Engine{kernels: e.kernels, keeper: e.keeper, pool: newPool(1), scratch: scratch{workers: make([]workerScratch, 1)}})
 		}
 	}
 	size := max(1, groupRows/p.k) * p.k

@@ -11,6 +11,7 @@ func portable() *kernels {
 		transpose:  transpose,
 		copyRows:   copyRows,
 		copyPanels: copyPanels,
+		fetch:      func([]float32) {},
 		gather:     gather,
 		gatherTaps: gatherTaps,
 		add:        add,

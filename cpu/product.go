@@ -14,6 +14,8 @@ type product struct {
 	right   right
 	sink    sink
 	narrow  bool // the operands are rounded to bfloat16
+	// keptLeft or keptRight is the operand as panels of all its terms, see packedForm, or nil.
+	keptLeft, keptRight []float32
 }
 
 // unit is the number of terms in a word of a packed operand.
@@ -70,7 +72,7 @@ func (p *product) layout(kr *kernels) layout {
 	}
 	l.terms = roundUp(ceilDiv(p.k, l.cuts), kr.nr)
 	l.cuts = ceilDiv(p.k, l.terms)
-	l.depth = roundUp(ceilDiv(l.terms, ceilDiv(l.terms, kr.depth*p.unit())), kr.nr)
+	l.depth = p.evenDepth(kr, l.terms)
 	l.rowBlocks, l.colBlocks = ceilDiv(p.m, l.rows), ceilDiv(p.n, l.cols)
 	if a, ok := p.left.(acrossLeft); ok && kr.across != nil && !p.narrow {
 		if _, _, terms := a.across(0, 0); terms >= acrossTerms {
@@ -82,6 +84,11 @@ func (p *product) layout(kr *kernels) layout {
 	return l
 }
 
+// evenDepth is how many of that many terms are packed at a time.
+func (p *product) evenDepth(kr *kernels, terms int) int {
+	return roundUp(ceilDiv(terms, ceilDiv(terms, kr.depth*p.unit())), kr.nr)
+}
+
 func (e *Engine) multiply(p *product) {
 	kr := e.kernels
 	l := p.layout(kr)
@@ -91,7 +98,7 @@ func (e *Engine) multiply(p *product) {
 		run = serial
 	}
 	var packed []float32
-	if l.shared {
+	if l.shared && p.keptLeft == nil {
 		packed = e.packLeft(p, l, run)
 	}
 	var parts []float32
@@ -173,8 +180,12 @@ func (p *product) sumBlock(kr *kernels, w *workerScratch, l layout, packed, bloc
 		depth := min(l.depth, to-at)
 		words := p.words(depth)
 		var left []float32
+		pitch := words // between the panels of left, as rows of kr.mr words
 		switch {
 		case l.across != nil:
+		case p.keptLeft != nil:
+			pitch = p.words(p.k)
+			left = p.keptLeft[row*pitch+kr.mr*p.words(at):]
 		case packed != nil:
 			left = packed[height*p.words(at)+row*words:]
 		default:
@@ -185,12 +196,19 @@ func (p *product) sumBlock(kr *kernels, w *workerScratch, l layout, packed, bloc
 		if rows > unpackedRows*kr.mr || p.narrow {
 			unpacked = nil
 		}
-		if unpacked == nil {
+		if p.keptRight != nil {
+			unpacked = nil
+		} else if unpacked == nil {
 			p.packCols(kr, w, right, col, cols, at, depth)
 		}
 		for c := 0; c < cols; c += kr.nr {
 			n := min(kr.nr, cols-c)
-			b, ldb := right[c*words:], kr.nr
+			b, ldb := right, kr.nr
+			if p.keptRight != nil {
+				b = p.keptRight[(col+c)*p.words(p.k)+kr.nr*p.words(at):]
+			} else if unpacked == nil {
+				b = right[c*words:]
+			}
 			if unpacked != nil {
 				var v []float32
 				if n%kr.vec == 0 {
@@ -202,25 +220,18 @@ func (p *product) sumBlock(kr *kernels, w *workerScratch, l layout, packed, bloc
 				}
 			}
 			if l.across != nil {
-				sumAcross(kr, l.across, block[c:], ld, row, rows, right[c*depth:], n, at, depth, at > from)
+				sumAcross(kr, l.across, block[c:], ld, row, rows, b, n, at, depth, at > from)
 				if l.cuts == 1 && at+depth == to {
 					p.sink.store(kr, block[c:], ld, row, rows, col+c, n)
 				}
 				continue
 			}
-			t := tileRow{kr: kr, tiles: tiles[ceilDiv(n, kr.vec)-1], rows: rows, n: n, left: left, b: b, ldb: ldb, depth: words, block: block[c:], ld: ld, add: at > from}
-			if place := p.sink.run(col+c, n); l.cuts == 1 && at+depth == to {
-				if n%kr.vec == 0 && place >= 0 && p.sink.bias == nil {
-					t.finish(&p.sink, place, row)
-				} else if p.sink.splits() {
-					t.split(&p.sink, grow(&w.rows, rows*kr.nr), row, col+c)
-				} else {
-					t.sum()
-					p.sink.store(kr, block[c:], ld, row, rows, col+c, n)
-				}
-				continue
+			t := tileRow{kr: kr, tiles: tiles[ceilDiv(n, kr.vec)-1], rows: rows, n: n, left: left, pitch: pitch, b: b, ldb: ldb, depth: words, block: block[c:], ld: ld, add: at > from}
+			if l.cuts == 1 && at+depth == to {
+				t.end(&p.sink, w, row, col+c)
+			} else {
+				t.sum()
 			}
-			t.sum()
 		}
 	}
 }
@@ -272,6 +283,7 @@ type tileRow struct {
 	tiles   []tileFunc
 	rows, n int
 	left, b []float32
+	pitch   int // between the panels of left
 	ldb     int
 	depth   int // words of the operands
 	block   []float32
@@ -284,7 +296,20 @@ func (t *tileRow) sum() {
 	kr := t.kr
 	for r := 0; r < t.rows; r += kr.mr {
 		to := t.block[r*t.ld:]
-		t.tiles[min(kr.mr, t.rows-r)](to, t.ld, t.before(to), t.ld, t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, nil, nil, nil, 0, 0)
+		t.tiles[min(kr.mr, t.rows-r)](to, t.ld, t.before(to), t.ld, t.left[r*t.pitch:], kr.mr, t.b, t.ldb, t.depth, nil, nil, nil, 0, 0)
+	}
+}
+
+// end brings the sums to a sink, whose rows from row on and columns from col on they are.
+func (t *tileRow) end(s *sink, w *workerScratch, row, col int) {
+	switch place := s.run(col, t.n); {
+	case t.n%t.kr.vec == 0 && place >= 0 && s.bias == nil:
+		t.finish(s, place, row)
+	case s.splits():
+		t.split(s, grow(&w.rows, t.rows*t.kr.nr), row, col)
+	default:
+		t.sum()
+		s.store(t.kr, t.block, t.ld, row, t.rows, col, t.n)
 	}
 }
 
@@ -294,7 +319,7 @@ func (t *tileRow) finish(s *sink, place, row int) {
 	for r := 0; r < t.rows; r += kr.mr {
 		scale, shift, residual, ldr := s.tile(place, row+r)
 		t.tiles[min(kr.mr, t.rows-r)](s.v[place+(row+r)*s.rowStride:], s.rowStride, t.before(t.block[r*t.ld:]), t.ld,
-			t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, scale, shift, residual, ldr, s.ceiling)
+			t.left[r*t.pitch:], kr.mr, t.b, t.ldb, t.depth, scale, shift, residual, ldr, s.ceiling)
 	}
 }
 
@@ -320,7 +345,7 @@ func (t *tileRow) split(s *sink, residual []float32, row, col int) {
 			more = residual[r*kr.nr:]
 		}
 		to := t.block[r*t.ld:]
-		t.tiles[min(kr.mr, t.rows-r)](to, t.ld, t.before(to), t.ld, t.left[r*t.depth:], kr.mr, t.b, t.ldb, t.depth, scale, shift, more, kr.nr, s.ceiling)
+		t.tiles[min(kr.mr, t.rows-r)](to, t.ld, t.before(to), t.ld, t.left[r*t.pitch:], kr.mr, t.b, t.ldb, t.depth, scale, shift, more, kr.nr, s.ceiling)
 	}
 	s.runs(col, t.n, func(done, count, place int) {
 		kr.copyRows(s.v[place+row*s.rowStride:], s.rowStride, t.block[done:], t.ld, t.rows, count, count)

@@ -20,7 +20,7 @@ func (g *args) rows2(x, y view) (count, length int) {
 // ScaleRows sets row k of dst to s[k] times row k of a.
 func (e *Engine) ScaleRows(dst, a, s engine.Tensor) error {
 	g := args{op: "scale rows"}
-	d, x, f := g.get("dst", dst, -1), g.get("a", a, -1), g.get("s", s, 1)
+	d, x, f := g.get("dst", dst, -1), g.source("a", a, -1), g.get("s", s, 1)
 	count, length := g.rows2(x, d)
 	g.want(f, x, count)
 	if g.err != nil {
@@ -36,7 +36,7 @@ func (e *Engine) ScaleRows(dst, a, s engine.Tensor) error {
 // RowDots sets d[k] to the dot product of rows k of a and b.
 func (e *Engine) RowDots(d, a, b engine.Tensor) error {
 	g := args{op: "row dots"}
-	out, x, y := g.get("d", d, 1), g.get("a", a, -1), g.get("b", b, -1)
+	out, x, y := g.get("d", d, 1), g.source("a", a, -1), g.source("b", b, -1)
 	count, length := g.rows2(x, y)
 	g.want(out, x, count)
 	if g.err != nil {

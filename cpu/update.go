@@ -13,7 +13,7 @@ func (e *Engine) SumSquares(xs []engine.Tensor) (float64, error) {
 	total := 0.0
 	var parts []float64
 	for i, x := range xs {
-		s := g.get(fmt.Sprintf("x[%d]", i), x, -1)
+		s := g.source(fmt.Sprintf("x[%d]", i), x, -1)
 		if g.err != nil {
 			return 0, g.err
 		}

@@ -11,6 +11,7 @@ type winograd struct {
 	in              int // channels of x
 	out, rows, cols int // y
 	sink            sink
+	weights         view // whose filters may be kept; empty if they may not
 
 	blocks, panels   int // of the filters: vectors of channels of x, panels of out
 	lines            int // of tiles in a group
@@ -51,10 +52,19 @@ func groupTiles(tiles, numbers, mr int) int {
 func (e *Engine) convolve(w *winograd, pack func(dst []float32, result, count int)) {
 	kr, points := e.kernels, w.form.points()
 	w.plan(kr)
-	w.filters = grow(&e.scratch.first, points*w.filterStride)
-	e.pool.run(ceilDiv(w.out, kr.vec), func(worker, i int) {
-		w.packFilters(kr, &e.scratch.workers[worker], i*kr.vec, pack)
-	})
+	transform := func(dst []float32) {
+		w.filters = dst
+		e.pool.run(ceilDiv(w.out, kr.vec), func(worker, i int) {
+			w.packFilters(kr, &e.scratch.workers[worker], i*kr.vec, pack)
+		})
+	}
+	size := points * w.filterStride
+	if size <= keepFilters {
+		w.filters = e.kept(w.weights, packing{form: w.form, lines: w.out, deep: w.in}, size, transform)
+	}
+	if w.filters == nil {
+		transform(grow(&e.scratch.first, size))
+	}
 	groups := ceilDiv(w.grid.lines(), w.lines)
 	if groups >= minItems/2 {
 		e.pool.run(groups, func(worker, g int) {
@@ -70,7 +80,7 @@ func (e *Engine) convolve(w *winograd, pack func(dst []float32, result, count in
 		return
 	}
 	// Few groups share their work.
-	size := points * w.tileStride
+	size = points * w.tileStride
 	tiles := grow(&e.scratch.second, groups*size)
 	e.pool.run(groups*w.blocks, func(worker, i int) {
 		g, b := i/w.blocks, i%w.blocks

@@ -1,8 +1,10 @@
 package cpu
 
 // Workspace returns the bytes of the buffers that operations have needed in
-// between so far.
-func (e *Engine) Workspace() int64 {
+// between so far, and of the weights that are kept packed.
+func (e *Engine) Workspace() int64 { return e.keeper.held() + e.buffers() }
+
+func (e *Engine) buffers() int64 {
 	s := &e.scratch
 	n := cap(s.left) + cap(s.right) + cap(s.parts) + cap(s.first) + cap(s.second) + cap(s.third)
 	for i := range s.workers {
@@ -11,7 +13,7 @@ func (e *Engine) Workspace() int64 {
 	}
 	bytes := 4 * int64(n)
 	for _, a := range e.alone {
-		bytes += a.Workspace()
+		bytes += a.buffers()
 	}
 	return bytes
 }

@@ -13,9 +13,26 @@ func (s *isa) packing() {
 	s.transpose()
 	s.copyRows()
 	s.copyPanels()
+	s.fetch()
 	s.gatherRuns()
 	s.gatherTaps()
 	s.gatherLanes()
+}
+
+// fetch asks for whole cache lines, into the second-level cache.
+func (s *isa) fetch() {
+	s.text("fetch", "x []float32")
+	x, n := base("x"), length("x")
+	ADDQ(imm(15), n)
+	SHRQ(Imm(4), n)
+	JZ(LabelRef("fetched"))
+	Label("line")
+	PREFETCHT1(Mem{Base: x})
+	ADDQ(imm(64), x)
+	DECQ(n)
+	JNZ(LabelRef("line"))
+	Label("fetched")
+	RET()
 }
 
 // transpose handles up to a vector of rows, and of the width to fill.
