@@ -18,8 +18,8 @@ type Settings struct {
 	Decay    float64 `json:"decay"`
 	Momentum float64 `json:"momentum"` // sgd, rmsprop
 	Nesterov bool    `json:"nesterov"` // sgd
-	Beta1    float64 `json:"beta1"`    // adam, adamw
-	Beta2    float64 `json:"beta2"`    // adam, adamw
+	Beta1    float64 `json:"beta1"`    // adam, adamw, radam
+	Beta2    float64 `json:"beta2"`    // adam, adamw, radam
 	Alpha    float64 `json:"alpha"`    // rmsprop
 	Eps      float64 `json:"eps"`      // all but sgd
 	// LayerDecay multiplies Rate for each layer of the backbone that a parameter lies
@@ -48,7 +48,7 @@ type Settings struct {
 }
 
 // Names lists the values of Settings.Name.
-func Names() []string { return []string{"sgd", "adam", "adamw", "rmsprop"} }
+func Names() []string { return []string{"sgd", "adam", "adamw", "radam", "rmsprop"} }
 
 // Default is AdamW with the constants of PyTorch.
 func Default() Settings {
@@ -101,7 +101,7 @@ func (s Settings) Validate() error {
 // JSON, for the constants that not all optimizers have.
 func NamesWith() map[string][]string {
 	return map[string][]string{
-		"momentum": {"sgd", "rmsprop"}, "beta1": {"adam", "adamw"}, "beta2": {"adam", "adamw"}, "alpha": {"rmsprop"}, "eps": {"adam", "adamw", "rmsprop"},
+		"momentum": {"sgd", "rmsprop"}, "beta1": {"adam", "adamw", "radam"}, "beta2": {"adam", "adamw", "radam"}, "alpha": {"rmsprop"}, "eps": {"adam", "adamw", "radam", "rmsprop"},
 	}
 }
 
@@ -182,7 +182,7 @@ func (o *Optimizer) bind(ps *layers.Params, g Gradients) error {
 func (s Settings) states() int {
 	n := 0
 	switch s.Name {
-	case "adam", "adamw":
+	case "adam", "adamw", "radam":
 		return 2
 	case "rmsprop":
 		n = 1
@@ -249,23 +249,30 @@ func (o *Optimizer) Start(scale float64) (*Move, error) {
 		o.slots[i].Rate = float32(o.settings.Rate * scale * f)
 	}
 	o.step++
-	return m, engine.Observe(o.observer, o.moving, func() error { return o.move(by) })
+	return m, engine.Observe(o.observer, o.moving, func() error { return o.move(m, by) })
 }
 
 // move moves every parameter.
-func (o *Optimizer) move(by engine.Mover) error {
+func (o *Optimizer) move(m *Move, by engine.Mover) error {
 	switch o.settings.Name {
 	case "adam", "adamw":
-		return o.adam(by)
+		return o.bySteps(func(group []engine.Slot, step int) error { return by.AdamW(group, o.adam(step)) })
+	case "radam":
+		return o.bySteps(func(group []engine.Slot, step int) error { return o.radam(m, by, group, step) })
 	case "rmsprop":
 		return by.RMSprop(o.slots, engine.RMSpropSpec{Alpha: o.settings.Alpha, Eps: o.settings.Eps, Momentum: float32(o.settings.Momentum)})
 	}
 	return by.SGD(o.slots, engine.SGDSpec{Momentum: float32(o.settings.Momentum), Nesterov: o.settings.Nesterov})
 }
 
-// adam moves the slots in groups that have taken equally many steps.
-func (o *Optimizer) adam(by engine.Mover) error {
-	spec := engine.AdamWSpec{Beta1: o.settings.Beta1, Beta2: o.settings.Beta2, Eps: o.settings.Eps, Coupled: o.settings.Name == "adam"}
+// adam is AdamW, or Adam, in the given step.
+func (o *Optimizer) adam(step int) engine.AdamWSpec {
+	return engine.AdamWSpec{Beta1: o.settings.Beta1, Beta2: o.settings.Beta2, Eps: o.settings.Eps, Coupled: o.settings.Name == "adam", Step: step}
+}
+
+// bySteps calls f with the slots in groups that have taken equally many steps, this one
+// included.
+func (o *Optimizer) bySteps(f func(group []engine.Slot, step int) error) error {
 	from := slices.Min(o.since)
 	for {
 		next := o.step
@@ -278,8 +285,7 @@ func (o *Optimizer) adam(by engine.Mover) error {
 				next = min(next, s)
 			}
 		}
-		spec.Step = o.step - from
-		if err := by.AdamW(group, spec); err != nil {
+		if err := f(group, o.step-from); err != nil {
 			return err
 		}
 		if next == o.step {
@@ -333,7 +339,7 @@ func (o *Optimizer) SetSteps(n, released int) {
 func (o *Optimizer) State() []NamedTensor {
 	suffix := []string{"momentum"}
 	switch o.settings.Name {
-	case "adam", "adamw":
+	case "adam", "adamw", "radam":
 		suffix = []string{"exp_avg", "exp_avg_sq"}
 	case "rmsprop":
 		suffix = []string{"square_avg", "momentum"}

@@ -140,7 +140,7 @@ func TestMistakesInSettingsNamePlaceAndRemedy(t *testing.T) {
 		"model: {backbone: vgg}":                       "convnet",
 		"preset: brm-x":                                "unknown preset",
 		"optimizer: {momentum: 0.5}":                   "optimizer adamw has no momentum; sgd and rmsprop have",
-		"optimizer: {name: sgd, eps: 1e-3}":            "optimizer sgd has no eps; adam, adamw and rmsprop have",
+		"optimizer: {name: sgd, eps: 1e-3}":            "optimizer sgd has no eps; adam, adamw, radam and rmsprop have",
 	} {
 		s := &Settings{}
 		err := s.AddYAML("run.yaml", []byte(yaml))

@@ -156,7 +156,7 @@ and more after a colon: brm:tanh,p=1 or brm:isru,omega=0.5,power.
 	fl.BoolVar(&f.decayAll, "decay-all", false, "apply weight decay to biases and to gamma and beta of normalizations: --decay-bias with --decay-norm")
 	fl.Float64Var(&c.Optimizer.Momentum, "momentum", c.Optimizer.Momentum, "momentum of the optimizers sgd and rmsprop")
 	fl.BoolVar(&c.Optimizer.Nesterov, "nesterov", c.Optimizer.Nesterov, "use Nesterov momentum in the optimizer sgd")
-	fl.Float64Var(&c.Optimizer.Eps, "eps", c.Optimizer.Eps, "epsilon that the optimizers adam, adamw and rmsprop add to the root of the mean square")
+	fl.Float64Var(&c.Optimizer.Eps, "eps", c.Optimizer.Eps, "epsilon that the optimizers adam, adamw, radam and rmsprop add to the root of the mean square")
 	fl.Float64Var(&c.Optimizer.ClipNorm, "clip-norm", c.Optimizer.ClipNorm, "limit of the gradient's norm; 0 for none")
 	fl.Float64Var(&c.Optimizer.ClipValue, "clip-value", c.Optimizer.ClipValue, "limit of each gradient element; 0 for none")
 	fl.StringVar(&c.Schedule.Name, "schedule", c.Schedule.Name, "schedule of the learning rate: "+strings.Join(optim.Schedules(), ", "))
