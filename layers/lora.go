@@ -1,10 +1,6 @@
 package layers
 
-import (
-	"fmt"
-	"math"
-	"math/rand/v2"
-)
+import "fmt"
 
 // LoRA describes a change of low rank that is trained in place of the weights of linear
 // layers (Hu et al. 2022): for each layer y = W x + b, matrices A (Rank, in) and B (out, Rank)
@@ -55,7 +51,7 @@ func (g *Graph) lowRank(name, scale string, x, y *Node, parts int, l LoRA) *Node
 		return y
 	}
 	in, out := x.Shape()[len(x.Shape())-1], y.Shape()[len(y.Shape())-1]
-	a := g.Param(name+LoRAA, LowRank, uniformFanIn(in), parts*l.Rank, in)
+	a := g.Param(name+LoRAA, LowRank, UniformFanIn(in), parts*l.Rank, in)
 	b := g.spread(name+LoRAB, g.Param(name+LoRAB, LowRank, Constant(0), out, l.Rank), parts, float32(l.Factor()))
 	if scale != "" {
 		b = g.ScaleRows(name+".scaled"+LoRAB, b, g.Param(scale, NormGain, Constant(layerScaleStart), out))
@@ -98,15 +94,4 @@ func (g *Graph) constant(name string, v []float32) *Node {
 		return g.fail("input "+name, err)
 	}
 	return n
-}
-
-// uniformFanIn draws uniformly within 1/sqrt(fan), as LoRA's authors and PyTorch's linear
-// layers do.
-func uniformFanIn(fan int) Init {
-	return func(dst []float32, r *rand.Rand) {
-		bound := 1 / math.Sqrt(float64(fan))
-		for i := range dst {
-			dst[i] = float32(bound * (2*r.Float64() - 1))
-		}
-	}
 }

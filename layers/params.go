@@ -163,6 +163,17 @@ func HeNormal(fan int) Init {
 	}
 }
 
+// UniformFanIn draws uniformly within 1/sqrt(fan), as PyTorch's linear layers and LoRA's
+// authors do.
+func UniformFanIn(fan int) Init {
+	return func(dst []float32, r *rand.Rand) {
+		bound := 1 / math.Sqrt(float64(fan))
+		for i := range dst {
+			dst[i] = float32(bound * (2*r.Float64() - 1))
+		}
+	}
+}
+
 func sameShape(a, b []int) bool {
 	if len(a) != len(b) {
 		return false

@@ -11,7 +11,7 @@ import (
 // of 4, those of classes on 180 rows and 11,318 classes (the training part of
 // Stanford Online Products).
 func BenchmarkLosses(b *testing.B) {
-	for _, name := range Names() {
+	for _, name := range ofMatrices() {
 		l, err := New(name, Options{Metric: metric.Metric{Kind: metric.BRM, P: 2}, Classes: 11318, Dim: 512})
 		if err != nil {
 			b.Fatal(err)

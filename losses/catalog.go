@@ -33,10 +33,12 @@ type Options struct {
 
 // Info describes a loss on one metric.
 type Info struct {
-	Name    string      `json:"name"`
-	Meaning string      `json:"meaning"` // one line
-	Source  string      `json:"source"`  // where the loss comes from
-	Columns Columns     `json:"columns"`
+	Name    string  `json:"name"`
+	Meaning string  `json:"meaning"` // one line
+	Source  string  `json:"source"`  // where the loss comes from
+	Columns Columns `json:"columns"`
+	// Layered says that the loss has layers of its own, see Layered.
+	Layered bool        `json:"layered,omitempty"`
 	Params  []ParamInfo `json:"params"`
 }
 
@@ -136,7 +138,7 @@ func List(m metric.Metric, c float64) ([]Info, error) {
 	var infos []Info
 	for _, row := range catalog() {
 		e := row.make(o)
-		infos = append(infos, Info{Name: row.name, Meaning: e.meaning, Source: e.source, Columns: e.columns, Params: paramInfos(e.settings)})
+		infos = append(infos, Info{Name: row.name, Meaning: e.meaning, Source: e.source, Columns: e.columns, Layered: e.layered, Params: paramInfos(e.settings)})
 	}
 	return append(infos, listOwn(o)...), nil
 }
@@ -200,6 +202,7 @@ func catalog() []constructor {
 		{"center", centerEntry},
 		{"triplet-bound", tripletBoundEntry},
 		{"spread-out", spreadOutEntry},
+		{"ibc", ibcEntry},
 	}
 }
 
@@ -208,6 +211,7 @@ type entry struct {
 	meaning, source string
 	columns         Columns
 	view            View
+	layered         bool
 	shifts          bool              // a shift of all values changes nothing, so that constants for q are those for s
 	viewOf          func(values) View // in place of view, where parameters choose it
 	settings        []setting
@@ -295,6 +299,7 @@ func listOwn(o Options) []Info {
 		info := Info{Name: name, Meaning: "registered by this program"}
 		if l, err := New(name, o); err == nil {
 			info.Columns = l.Columns()
+			_, info.Layered = l.(Layered)
 		}
 		infos = append(infos, info)
 	}

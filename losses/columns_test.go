@@ -15,7 +15,7 @@ func TestFurtherColumnsTakePartAndAnOlderSelfDoesNot(t *testing.T) {
 	const rows, cols = 5, 9
 	rng := rand.New(rand.NewPCG(8, 8))
 	for _, m := range []metric.Metric{{Kind: metric.Euclidean}, {Kind: metric.Cosine}} {
-		for _, name := range Names() {
+		for _, name := range ofMatrices() {
 			l, err := New(name, Options{Metric: m, Classes: 3, Dim: 4})
 			if err != nil {
 				t.Fatal(err)

@@ -125,7 +125,7 @@ func TestSimilarityIsADistanceTheOtherWay(t *testing.T) {
 // An Eval after another one owes it nothing.
 func TestLossesCanBeUsedAgainOnAnotherBatch(t *testing.T) {
 	for _, m := range []metric.Metric{brm, {Kind: metric.Cosine}} {
-		for _, name := range Names() {
+		for _, name := range ofMatrices() {
 			o := Options{Metric: m, Classes: 7, Dim: 4}
 			used := mustNew(t, name, o)
 			for _, s := range situations(m) {
@@ -206,7 +206,7 @@ func TestMatricesOfWrongSizesNameTheField(t *testing.T) {
 		{func(m *Matrix) { m.RowIDs = make([]int, m.Rows) }, "Matrix.RowIDs and Matrix.ColIDs"},
 		{func(m *Matrix) { m.ColIDs = []int{1} }, "Matrix.RowIDs and Matrix.ColIDs"},
 	}
-	for _, name := range Names() {
+	for _, name := range ofMatrices() {
 		l := mustNew(t, name, Options{Metric: metric.Metric{Kind: metric.Cosine}, Classes: 7, Dim: 4, Params: map[string]map[string]string{"soft-triple": {"centers": "1"}}[name]})
 		for _, both := range []Loss{l, inner(l), zeroOf(inner(l))} {
 			if _, err := both.Eval(nil, nil); err == nil || !strings.Contains(err.Error(), "nil") {
@@ -264,7 +264,7 @@ func TestMatricesOfWrongSizesNameTheField(t *testing.T) {
 
 // A sum that overflows is an error, not infinity.
 func TestValuesTooLargeForASumAreRefused(t *testing.T) {
-	for _, name := range Names() {
+	for _, name := range ofMatrices() {
 		l := inner(mustNew(t, name, Options{Metric: metric.Metric{Kind: metric.Cosine}, Classes: 7, Dim: 4}))
 		m := randomMatrix(true, l.Columns() == Classes, PerClass(l))
 		for k := range m.V {

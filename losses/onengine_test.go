@@ -14,7 +14,7 @@ import (
 func TestLossesThatAnEngineEvaluates(t *testing.T) {
 	can := []string{"proxy-anchor", "proxy-nca", "normalized-softmax", "softmax", "cosface", "arcface"}
 	for _, m := range testMetrics() {
-		for _, name := range Names() {
+		for _, name := range ofMatrices() {
 			l := mustNew(t, name, Options{Metric: m, Classes: 5, Dim: 8})
 			if e, _ := engineForm(l, m.Similarity()); (e != nil) != slices.Contains(can, name) {
 				t.Errorf("%s on %v: on the engine is %v", name, m, e != nil)

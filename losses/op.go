@@ -27,9 +27,9 @@ type OpOptions struct {
 	Memory MemoryOptions
 	// Terms are added to the loss.
 	Terms []Term
-	// Raw holds the embeddings (B, h) before normalization, for terms on rows;
-	// Weights are those of the model's last layer, for terms on weights. Either
-	// may be nil where no term asks for it.
+	// Raw holds the embeddings (B, h) before normalization, for terms on rows and for
+	// losses with layers of their own; Weights are those of the model's last layer, for
+	// terms on weights. Either may be nil where no term asks for it.
 	Raw, Weights *layers.Node
 	// LogScale holds the logarithms of the scale of embeddings, (1) or (h), where that
 	// changes while a model is trained; nil where it is fixed. The loss, made for scale 1,
@@ -77,7 +77,8 @@ type Node struct {
 	// Loss is the graph's scalar, of shape (1): the loss with its terms.
 	Loss *layers.Node
 	// Result is what the loss said in the latest Run, without terms. Where the engine
-	// evaluates the loss, its Value is 0 and its counts are those of the labels.
+	// evaluates the loss, its Value is 0 and its counts are those of the labels. Of a Layered
+	// loss it is that of the first matrix.
 	Result Result
 
 	g        *layers.Graph
@@ -148,6 +149,9 @@ func Op(g *layers.Graph, loss Loss, e *layers.Node, o OpOptions) (*Node, error) 
 
 // add puts one loss into the graph, with its class rows and the term on these.
 func (n *Node) add(g *layers.Graph, h hosted, rowsParam string, e *layers.Node, o OpOptions) (*layers.Node, error) {
+	if l, ok := h.loss.(Layered); ok {
+		return n.layered(g, h, l, e, o)
+	}
 	*h.matrix = n.pairs
 	columns := e
 	if h.loss.Columns() == Classes {

@@ -136,7 +136,7 @@ func everyLoss(t *testing.T, fn func(t *testing.T, name string, l Loss, m metric
 		"triplet-bound":          {{"centroids": "one-hot"}},
 	}
 	for _, m := range testMetrics() {
-		for _, name := range Names() {
+		for _, name := range ofMatrices() {
 			for _, params := range append([]map[string]string{nil}, variants[name]...) {
 				l, err := New(name, Options{Metric: m, Params: params, Classes: 7, Dim: 4})
 				if err != nil {

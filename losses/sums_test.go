@@ -10,7 +10,7 @@ import (
 func TestResultsDoNotDependOnProcessors(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	defer runtime.GOMAXPROCS(before)
-	for _, name := range Names() {
+	for _, name := range ofMatrices() {
 		o := Options{Metric: brm, Classes: 800, Dim: 64}
 		if name == "soft-triple" {
 			o.Params = map[string]string{"centers": "2"}

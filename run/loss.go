@@ -54,6 +54,9 @@ func (c Config) validateLoss() error {
 	if err := c.checkInstances(loss, terms); err != nil {
 		return err
 	}
+	if err := c.validateLayered(loss, terms); err != nil {
+		return err
+	}
 	m := c.Loss
 	if m.Start != "" && m.Start != "means" && m.Start != "random" {
 		return fmt.Errorf("rows of classes start at means or at random, not at %q", m.Start)
@@ -72,6 +75,24 @@ func (c Config) validateLoss() error {
 		return fmt.Errorf("loss %s compares with classes: a memory of earlier batches is for losses on pairs", m.Name)
 	case m.Memory > 0 && losses.NeedsSquare(loss):
 		return fmt.Errorf("loss %s, as it is set, also compares a row's positives with its negatives, which a memory of earlier batches does not hold", m.Name)
+	}
+	return nil
+}
+
+// validateLayered checks what losses with layers of their own cannot have.
+func (c Config) validateLayered(loss losses.Loss, terms []losses.Term) error {
+	if c.Model.Scaling == model.ScaleFixed {
+		return nil
+	}
+	names := []string{c.Loss.Name}
+	all := []losses.Loss{loss}
+	for _, t := range terms {
+		names, all = append(names, t.Name), append(all, t.Loss)
+	}
+	for i, l := range all {
+		if _, ok := l.(losses.Layered); ok {
+			return AtSetting("model.scaling", fmt.Errorf("the layers of loss %s do not see the metric, and so cannot follow a scale of embeddings that changes (%s)", names[i], c.Model.Scaling))
+		}
 	}
 	return nil
 }

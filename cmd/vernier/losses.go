@@ -107,6 +107,8 @@ func describeLoss(w io.Writer, info losses.Info, term bool, m metric.Metric, sca
 	switch {
 	case term:
 		fmt.Fprintln(w, "a term beside a loss")
+	case info.Layered:
+		fmt.Fprintln(w, "adds layers of its own, which only training needs: no model has them")
 	case info.Columns == losses.Classes:
 		fmt.Fprintln(w, "compares a batch with one or more rows for each class")
 	default:

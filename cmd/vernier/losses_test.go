@@ -132,7 +132,7 @@ func TestWrongLossSettingsAreRefusedWithWhatIsRight(t *testing.T) {
 // statistics of coordinates all continue from the checkpoint.
 func TestAnInterruptedRunGoesOnWithWhatItsLossOwns(t *testing.T) {
 	interrupt(t, "--loss", "margin", "--loss-param", "learn=class", "--memory", "30", "--memory-start", "2", "--normalization", "coordinates",
-		"--term", "sec:weight=0.1,momentum=0.5", "--term", "orthogonality:weight=0.1", "--term", "center:weight=0.2")
+		"--term", "sec:weight=0.1,momentum=0.5", "--term", "orthogonality:weight=0.1", "--term", "center:weight=0.2", "--term", "ibc:weight=0.1,heads=1")
 }
 
 // One and the same picture everywhere: all distances are 0, the loss is finite,
