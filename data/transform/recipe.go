@@ -90,6 +90,7 @@ func presets() []struct {
 		{"photos", Recipe{Size: 64, Shrink: 96, MinArea: 0.36, MaxArea: 1, Flip: true}},
 		{"pa", Recipe{Size: 224, Resize: 256, MinArea: 0.08, MaxArea: 1, Flip: true}},
 		{"ms", Recipe{Size: 227, Resize: 256, MinArea: 0.16, MaxArea: 1, Flip: true}},
+		{"ibc", Recipe{Size: 227, Resize: 256, MinArea: 0.08, MaxArea: 1, Flip: true, Erase: 0.5}},
 		{"vit", Recipe{Size: 224, Filter: pixels.Bicubic, MinArea: 0.2, MaxArea: 1, Flip: true}},
 		{"eval-224", Recipe{Size: 224, Resize: 256}},
 		{"eval-227", Recipe{Size: 227, Resize: 256}},
@@ -97,9 +98,9 @@ func presets() []struct {
 }
 
 // Preset returns a recipe by name: "characters" (no mirroring) and "photos" for
-// small networks, "pa" (Proxy-Anchor), "ms" (Multi-Similarity), "vit"
-// (hyp_metric) as those papers' code has them, "eval-224" and "eval-227"
-// without augmentation.
+// small networks, "pa" (Proxy-Anchor), "ms" (Multi-Similarity), "ibc"
+// (intra-batch connections, with random erasing), "vit" (hyp_metric) as those papers'
+// code has them, "eval-224" and "eval-227" without augmentation.
 func Preset(name string) (Recipe, error) {
 	for _, p := range presets() {
 		if p.name == name {
