@@ -219,6 +219,35 @@ func TestFuzzTargetsAreListed(t *testing.T) {
 	}
 }
 
+// Every environment variable that the code reads is explained on a page, but for those that a
+// program or a test of ours sets for its own processes.
+func TestEnvironmentVariablesAreExplained(t *testing.T) {
+	own := regexp.MustCompile(`^VERNIER_(TEST_|MPI_TEST|GPU_|BENCH_PEER)`)
+	var pages strings.Builder
+	for _, text := range documents(t) {
+		pages.WriteString(text)
+	}
+	read, seen := regexp.MustCompile(`"(VERNIER_[A-Z0-9_]+)"`), map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range read.FindAllStringSubmatch(string(text), -1) {
+			seen[m[1]] = true
+		}
+		return err
+	})
+	if err != nil || !seen["VERNIER_GOLDEN"] {
+		t.Fatalf("%v: %v", err, seen)
+	}
+	for name := range seen {
+		if !own.MatchString(name) && !strings.Contains(pages.String(), "`"+name+"`") && !strings.Contains(pages.String(), name+"=") {
+			t.Errorf("no page says what %s does", name)
+		}
+	}
+}
+
 // codeNames are the tests and fuzz targets of all packages.
 func codeNames(t *testing.T) map[string]bool {
 	t.Helper()
